@@ -1,0 +1,311 @@
+# execsrv.  "make" is all it takes: configure is made and run in the build
+# folder first, and again when it has to be.  See contrib/HACKING.
+
+BUILD		= build
+override BUILD	:= $(abspath $(BUILD))
+ifeq ($(BUILD),$(CURDIR))
+$(error BUILD must be a folder of its own, the sources stay clean)
+endif
+
+# What configure is told.  Kept in the build folder until told otherwise.
+#CONFIGURE_ARGS	= --prefix=/usr --sysconfdir=/etc
+
+# Which tests: T=2 those whose number starts with 2.
+T		=
+# Seconds for one test, and for one fuzz target.
+TEST_TIMEOUT	= 300
+N		= 60
+# One fuzz target only: F=ws
+F		=
+# The tests of distcheck, as T.  Empty: all of them.
+DISTCHECK_T	= 1
+
+.DEFAULT_GOAL	:= all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS	+= --no-builtin-rules --no-print-directory
+ifneq ($(V),1)
+Q		= @
+# Nothing with "make -s".
+say		= $(if $(findstring s,$(filter-out --%,\
+		  $(firstword -$(MAKEFLAGS)))),,@printf '  %-9s%s\n' $(1) \
+		  '$(patsubst $(BUILD)/%,%,$(2))')
+endif
+
+# --- configuration -----------------------------------------------------------
+
+ifneq ($(filter-out clean distclean,$(or $(MAKECMDGOALS),all)),)
+include $(BUILD)/config.mk
+endif
+
+$(BUILD)/configure: configure.ac
+	$(call say,AUTOCONF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)cd $(@D) && rm -f configure && \
+	    autoconf -o configure $(CURDIR)/configure.ac
+
+# Rewritten when the words change, so that configure runs again.
+ifneq ($(origin CONFIGURE_ARGS),undefined)
+$(BUILD)/configure.args: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '%s\n' "$(CONFIGURE_ARGS)" | cmp -s - $@ || \
+	    printf '%s\n' "$(CONFIGURE_ARGS)" >$@
+else
+$(BUILD)/configure.args:
+	$(Q)mkdir -p $(@D)
+	$(Q)echo >$@
+endif
+
+$(BUILD)/config.mk: $(BUILD)/configure $(BUILD)/configure.args \
+    contrib/build/config.mk.in contrib/build/config.h.in
+	$(call say,CONFIG,$(BUILD))
+	$(Q)cd $(@D) && eval "set -- $$(cat configure.args)" && \
+	    ./configure -q --srcdir=$(CURDIR) "$$@"
+	$(Q)touch $@
+
+# --- what is made of what ----------------------------------------------------
+
+objs		= $(patsubst %.c,$(BUILD)/%.o,$(1))
+not_main	= $(filter-out %/main.o,$(1))
+
+PROTOS		:= $(wildcard proto/*.proto)
+GEN_C		:= $(PROTOS:%.proto=$(BUILD)/%.pb-c.c)
+GEN_H		:= $(GEN_C:.c=.h)
+GEN_O		:= $(GEN_C:.c=.o)
+
+COMMON_O	:= $(call objs,$(wildcard common/*.c)) $(GEN_O)
+CLIENT_O	:= $(call objs,$(wildcard common/client/*.c))
+MASTER_O	:= $(call objs,$(wildcard master/*.c))
+WORKER_O	:= $(call objs,$(wildcard worker/*.c))
+CTL_O		:= $(call objs,$(wildcard master/execsrvctl/*.c))
+
+# The archives, and what is in them.  A program takes its own objects and the
+# archives below it; tests take the archives only.
+LIB_common	:= $(COMMON_O)
+LIB_client	:= $(CLIENT_O)
+LIB_master	:= $(call not_main,$(MASTER_O))
+LIB_worker	:= $(call not_main,$(WORKER_O))
+LIB_ctl		:= $(call not_main,$(CTL_O))
+LIB_unit	:= $(call objs,$(filter-out t/unit/check_%,\
+		   $(wildcard t/unit/*.c)))
+lib		= $(patsubst %,$(BUILD)/lib%.a,$(1))
+TEST_LIBS	:= $(call lib,worker master ctl client common)
+
+PROGRAMS	:= $(addprefix $(BUILD)/,execsrvd execsrv-worker execsrvctl)
+UNIT		:= $(patsubst t/unit/%.c,$(BUILD)/t/%,\
+		   $(sort $(wildcard t/unit/check_*.c)))
+# A fuzz target is also a test: its seeds once through, with any compiler.
+FUZZ		:= $(sort $(wildcard t/fuzz/fuzz_*.c))
+SEEDS		:= $(FUZZ:t/fuzz/%.c=$(BUILD)/t/seeds_%)
+FUZZERS		:= $(FUZZ:t/fuzz/%.c=$(BUILD)/t/%)
+# Programs that tests of the whole start, a source file each.
+TOOLS		:= $(patsubst t/sys/%.c,$(BUILD)/t/%,$(wildcard t/sys/*.c))
+MAN		:= $(patsubst %.in,%,$(wildcard $(patsubst %,man/*.%,\
+		   1 5 7 8 1.in 5.in 7.in 8.in)))
+
+NET_LIBS	= $(EVENT_LIBS) $(SODIUM_LIBS) $(PROTOBUF_C_LIBS)
+
+COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
+LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
+
+all: $(PROGRAMS) $(MAN:%=$(BUILD)/%)
+
+# Only what is written so far: handy while a program does not link yet.
+lib: $(call lib,common client master worker ctl)
+
+$(BUILD)/execsrvd: $(MASTER_O) $(call lib,common)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(LIBS)
+
+$(BUILD)/execsrv-worker: $(WORKER_O) $(call lib,common)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(LIBS)
+
+$(BUILD)/execsrvctl: $(CTL_O) $(call lib,client common)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(LIBS)
+
+$(BUILD)/lib%.a: $(BUILD)/lib%.list
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_$*)
+
+# Changes when a file comes or goes, so that no archive keeps a dead object.
+$(BUILD)/lib%.list: FORCE
+	$(Q)printf '%s\n' $(LIB_$*) | cmp -s - $@ || \
+	    printf '%s\n' $(LIB_$*) >$@
+
+$(foreach l,common client master worker ctl unit,\
+    $(eval $(BUILD)/lib$(l).a: $(LIB_$(l))))
+
+$(BUILD)/%.o: %.c $(BUILD)/config.mk | $(GEN_H)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(COMPILE) $(WARN_CFLAGS) $(CFLAGS) -MD -MP -c -o $@ $<
+
+$(GEN_O): %.o: %.c $(BUILD)/config.mk
+	$(call say,CC,$@)
+	$(Q)$(COMPILE) -w $(CFLAGS) -MD -MP -c -o $@ $<
+
+$(BUILD)/proto/%.pb-c.c $(BUILD)/proto/%.pb-c.h: proto/%.proto \
+    | $(BUILD)/config.mk
+	$(call say,PROTOC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(PROTOC_C) --c_out=$(BUILD) $<
+
+$(BUILD)/man/%: man/%.in $(BUILD)/config.mk
+	$(call say,MAN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@bindir@|$(bindir)|g' \
+	    -e 's|@sbindir@|$(sbindir)|g' -e 's|@libexecdir@|$(libexecdir)|g' \
+	    -e 's|@sysconfdir@|$(sysconfdir)|g' \
+	    -e 's|@runstatedir@|$(runstatedir)|g' $< >$@
+
+$(BUILD)/man/%: man/%
+	$(Q)mkdir -p $(@D)
+	$(Q)cp $< $@
+
+# --- tests -------------------------------------------------------------------
+
+# Both sides of a conversation use the same names (on_hello, link_send): the
+# side whose headers the test includes is asked first.
+test_libs = $$(grep -q '"master/' $(1) && echo $(call lib,master)) \
+	    -Wl,--start-group $(TEST_LIBS) -Wl,--end-group
+
+$(UNIT): $(BUILD)/t/%: $(BUILD)/t/unit/%.o
+$(UNIT): $(BUILD)/t/%: t/unit/%.c $(call lib,unit) $(TEST_LIBS)
+	$(call say,LINK,$@)
+	$(if $(CHECK_LIBS),,$(error unit tests want the library "check" \
+	    (apt-get install check)))
+	$(Q)$(LINK) -o $@ $(BUILD)/t/unit/$*.o $(call lib,unit) \
+	    $(call test_libs,t/unit/$*.c) $(CHECK_LIBS) $(NET_LIBS) $(LIBS)
+
+$(SEEDS): $(BUILD)/t/seeds_%: $(BUILD)/t/fuzz/%.o
+$(SEEDS): $(BUILD)/t/seeds_%: t/fuzz/%.c $(BUILD)/contrib/build/seeds.o \
+    $(TEST_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(BUILD)/t/fuzz/$*.o \
+	    $(BUILD)/contrib/build/seeds.o $(call test_libs,t/fuzz/$*.c) \
+	    $(NET_LIBS) $(LIBS)
+
+# These need the entry point that libFuzzer brings: clang only, see "fuzz".
+$(FUZZERS): $(BUILD)/t/%: $(BUILD)/t/fuzz/%.o
+$(FUZZERS): $(BUILD)/t/%: t/fuzz/%.c $(TEST_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(BUILD)/t/fuzz/$*.o \
+	    $(call test_libs,t/fuzz/$*.c) $(NET_LIBS) $(LIBS)
+
+$(TOOLS): $(BUILD)/t/%: $(BUILD)/t/sys/%.o $(call lib,client common)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(LIBS)
+
+# Tests are programs: 0 is pass, 77 skip, the rest fail.
+RUN_TESTS	= $(PYTHON) contrib/build/run-tests --build $(BUILD) \
+		  --timeout $(TEST_TIMEOUT) --select '$(T)' \
+		  --sanitizers '$(SANITIZERS)'
+UNIT_TESTS	= $(if $(T),,$(UNIT:%=unit:%) $(SEEDS:%=seeds:%))
+OTHER_TESTS	= $(patsubst %,wire:%,$(wildcard t/wire/run.py)) \
+		  $(patsubst %,sys:%,$(sort $(wildcard t/sys/[0-9]*.sh)))
+
+check: all $(if $(T),,$(UNIT) $(SEEDS)) $(TOOLS)
+	$(Q)$(RUN_TESTS) $(UNIT_TESTS) $(OTHER_TESTS)
+
+unit: $(UNIT) $(SEEDS)
+	$(Q)$(RUN_TESTS) $(UNIT_TESTS)
+
+# The same suite in a build folder of its own.
+san:
+	+$(Q)$(MAKE) BUILD=$(BUILD)/san check \
+	    CONFIGURE_ARGS='--enable-sanitizers=address,undefined'
+
+# A failing test does not hide the figures.
+cover:
+	+$(Q)find $(BUILD)/cover -name '*.gcda' -delete 2>/dev/null; \
+	$(MAKE) BUILD=$(BUILD)/cover check \
+	    CONFIGURE_ARGS='--enable-coverage'; status=$$?; \
+	$(PYTHON) contrib/build/coverage $(BUILD)/cover && exit $$status
+
+FUZZ_ARGS	= CC=clang --enable-sanitizers=$(FUZZ_SANITIZERS)
+FUZZ_SANITIZERS	= fuzzer-no-link,address,undefined
+fuzz:
+	+$(Q)$(MAKE) BUILD=$(BUILD)/fuzz fuzz-run CONFIGURE_ARGS='$(FUZZ_ARGS)'
+
+FUZZ_CHOSEN	= $(if $(F),$(filter %/fuzz_$(F) %/$(F),$(FUZZERS)),$(FUZZERS))
+fuzz-run: $(FUZZ_CHOSEN)
+	$(Q)sh contrib/build/run-fuzz $(BUILD) $(N) $(FUZZ_CHOSEN)
+
+bench: all
+	$(Q)sh t/bench/run.sh $(BUILD)
+
+lint: all
+	$(Q)sh contrib/build/run-lint $(BUILD)
+
+# --- installing --------------------------------------------------------------
+
+INSTALL		= install
+DEST		= $(DESTDIR)
+man_dir		= $(DEST)$(mandir)/man$(subst .,,$(suffix $(1)))
+CONF		:= $(wildcard contrib/execsrvd.conf)
+conf_dir	= $(DEST)$(sysconfdir)/execsrv
+
+# The administrator's settings are never overwritten.
+install: all
+	$(INSTALL) -d $(DEST)$(sbindir) $(DEST)$(bindir) \
+	    $(DEST)$(libexecdir)/execsrv
+	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrvd $(DEST)$(sbindir)/execsrvd
+	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrvctl \
+	    $(DEST)$(bindir)/execsrvctl
+	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrv-worker \
+	    $(DEST)$(libexecdir)/execsrv/execsrv-worker
+	$(foreach m,$(MAN),$(INSTALL) -d $(call man_dir,$(m)) && \
+	    $(INSTALL) -m 644 $(BUILD)/$(m) $(call man_dir,$(m)) &&) :
+ifneq ($(CONF),)
+	$(INSTALL) -d $(conf_dir)
+	test -e $(conf_dir)/execsrvd.conf || \
+	    $(INSTALL) -m 644 $(CONF) $(conf_dir)/execsrvd.conf
+endif
+
+install-strip:
+	+$(Q)$(MAKE) STRIP=-s install
+
+# Settings that somebody changed stay.
+uninstall:
+	rm -f $(DEST)$(sbindir)/execsrvd $(DEST)$(bindir)/execsrvctl \
+	    $(DEST)$(libexecdir)/execsrv/execsrv-worker
+	$(foreach m,$(MAN),rm -f $(call man_dir,$(m))/$(notdir $(m)) &&) :
+ifneq ($(CONF),)
+	! cmp -s $(CONF) $(conf_dir)/execsrvd.conf || \
+	    rm -f $(conf_dir)/execsrvd.conf
+endif
+	-rmdir $(DEST)$(libexecdir)/execsrv $(conf_dir) 2>/dev/null
+
+# --- releasing ---------------------------------------------------------------
+
+dist:
+	$(Q)sh contrib/build/make-dist $(BUILD) $(VERSION)
+
+distcheck: dist
+	+$(Q)sh contrib/build/distcheck $(BUILD) $(VERSION) '$(DISTCHECK_T)'
+
+# clean leaves the configuration alone, distclean leaves nothing.
+MADE		= $(addprefix $(BUILD)/,bench common contrib cppcheck man \
+		  master proto t worker san cover fuzz distcheck pycache execsrvd \
+		  execsrv-worker execsrvctl lib*.a lib*.list *.tar.gz)
+clean:
+	rm -rf $(MADE)
+
+distclean: clean
+	cd $(BUILD) 2>/dev/null && rm -rf autom4te.cache configure \
+	    configure.args config.h config.log config.mk \
+	    config.status stamp-h1 || :
+	-test ! -d $(BUILD) || rmdir $(BUILD)
+
+# -----------------------------------------------------------------------------
+
+.PHONY: all lib check unit san cover fuzz fuzz-run bench lint install \
+    install-strip uninstall dist distcheck clean distclean FORCE
+.SECONDARY:
+FORCE:
+
+-include $(shell test ! -d $(BUILD) || find $(BUILD) \
+    \( -path $(BUILD)/san -o -path $(BUILD)/cover -o -path $(BUILD)/fuzz \
+    -o -path $(BUILD)/distcheck \) -prune -o -name '*.d' -type f -print)
