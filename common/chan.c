@@ -1,0 +1,215 @@
+#include "common/chan.h"
+
+#include <sys/queue.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "common/fd.h"
+
+#define CHAN_QUEUE_MAX	4096	/* packets that a peer may leave unread */
+#define CHAN_TURN_MAX	32	/* messages taken in one turn of the loop */
+
+struct packet {
+	TAILQ_ENTRY(packet)	 entry;
+	void			*data;
+	size_t			 len;
+	int			 fd;
+};
+
+struct chan {
+	int			 sock;
+	enum ipc_role		 self, peer;
+	struct event		*read_ev, *write_ev, *end_ev;
+	TAILQ_HEAD(, packet)	 queue;
+	size_t			 queued;
+	int			 error;		/* to be reported by end_ev */
+	bool			 ended;
+	bool			*freed;		/* set when freed in a callback */
+	chan_msg_fn		*on_msg;
+	chan_end_fn		*on_end;
+	void			*arg;
+};
+
+static void	 chan_on_read(int, short, void *);
+static void	 chan_on_write(int, short, void *);
+static void	 chan_on_end(int, short, void *);
+
+struct chan *
+chan_new(struct event_base *base, int sock, enum ipc_role self,
+    enum ipc_role peer, chan_msg_fn *on_msg, chan_end_fn *on_end, void *arg)
+{
+	struct chan	*c;
+
+	if ((c = calloc(1, sizeof(*c))) == NULL)
+		return NULL;
+	TAILQ_INIT(&c->queue);
+	c->sock = -1;
+	c->self = self;
+	c->peer = peer;
+	c->on_msg = on_msg;
+	c->on_end = on_end;
+	c->arg = arg;
+	c->read_ev = event_new(base, sock, EV_READ | EV_PERSIST, chan_on_read,
+	    c);
+	c->write_ev = event_new(base, sock, EV_WRITE, chan_on_write, c);
+	c->end_ev = event_new(base, -1, 0, chan_on_end, c);
+	if (c->read_ev == NULL || c->write_ev == NULL || c->end_ev == NULL ||
+	    fd_nonblock(sock, 1) == -1 || event_add(c->read_ev, NULL) == -1) {
+		chan_free(&c);
+		return NULL;
+	}
+	c->sock = sock;
+	return c;
+}
+
+static void
+packet_free(struct chan *c, struct packet *p)
+{
+	TAILQ_REMOVE(&c->queue, p, entry);
+	c->queued--;
+	free(p->data);
+	fd_close(&p->fd);
+	free(p);
+}
+
+void
+chan_free(struct chan **cp)
+{
+	struct chan	*c = *cp;
+
+	*cp = NULL;
+	if (c == NULL)
+		return;
+	if (c->freed != NULL)
+		*c->freed = true;
+	if (c->read_ev != NULL)
+		event_free(c->read_ev);
+	if (c->write_ev != NULL)
+		event_free(c->write_ev);
+	if (c->end_ev != NULL)
+		event_free(c->end_ev);
+	while (!TAILQ_EMPTY(&c->queue))
+		packet_free(c, TAILQ_FIRST(&c->queue));
+	fd_close(&c->sock);
+	free(c);
+}
+
+bool
+chan_is_idle(const struct chan *c)
+{
+	return TAILQ_EMPTY(&c->queue);
+}
+
+/* Report the end from the loop, never from under the caller. */
+static void
+chan_fail(struct chan *c, int error)
+{
+	if (c->ended)
+		return;
+	c->ended = true;
+	c->error = error;
+	event_del(c->read_ev);
+	event_del(c->write_ev);
+	event_active(c->end_ev, EV_TIMEOUT, 0);
+}
+
+static void
+chan_on_end(int fd, short what, void *arg)
+{
+	struct chan	*c = arg;
+
+	(void)fd;
+	(void)what;
+	c->on_end(c->arg, c->error);
+}
+
+static void
+chan_queue(struct chan *c, enum ipc_kind kind, const void *body, int fd)
+{
+	struct packet	*p;
+
+	if (c->queued >= CHAN_QUEUE_MAX) {
+		chan_fail(c, ENOBUFS);
+		return;
+	}
+	if ((p = calloc(1, sizeof(*p))) == NULL) {
+		chan_fail(c, ENOMEM);
+		return;
+	}
+	p->fd = -1;
+	TAILQ_INSERT_TAIL(&c->queue, p, entry);
+	c->queued++;
+	if ((p->data = ipc_pack(kind, body, &p->len)) == NULL ||
+	    (fd != -1 && (p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) == -1) ||
+	    event_add(c->write_ev, NULL) == -1) {
+		chan_fail(c, errno);
+		packet_free(c, p);
+	}
+}
+
+void
+chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
+{
+	assert(ipc_rows[kind].from == c->self && ipc_rows[kind].to == c->peer);
+	assert(ipc_rows[kind].has_fd == (fd != -1));
+	if (c->ended)
+		return;
+	if (TAILQ_EMPTY(&c->queue)) {
+		if (ipc_send(c->sock, kind, body, fd) == 0)
+			return;
+		if (errno != EAGAIN) {
+			chan_fail(c, errno);
+			return;
+		}
+	}
+	chan_queue(c, kind, body, fd);
+}
+
+static void
+chan_on_write(int fd, short what, void *arg)
+{
+	struct chan	*c = arg;
+	struct packet	*p;
+
+	(void)fd;
+	(void)what;
+	while ((p = TAILQ_FIRST(&c->queue)) != NULL) {
+		if (ipc_send_packed(c->sock, p->data, p->len, p->fd) == -1) {
+			if (errno == EAGAIN)
+				event_add(c->write_ev, NULL);
+			else
+				chan_fail(c, errno);
+			return;
+		}
+		packet_free(c, p);
+	}
+}
+
+static void
+chan_on_read(int fd, short what, void *arg)
+{
+	struct chan	*c = arg;
+	struct ipc_msg	 m;
+	bool		 freed = false;
+	int		 i, r;
+
+	(void)what;
+	for (i = 0; i < CHAN_TURN_MAX && !c->ended; i++) {
+		if ((r = ipc_recv(fd, c->peer, c->self, &m)) != 1) {
+			if (r == 0)
+				chan_fail(c, 0);
+			else if (errno != EAGAIN)
+				chan_fail(c, errno);
+			return;
+		}
+		c->freed = &freed;
+		c->on_msg(c->arg, &m);
+		ipc_msg_fini(&m);
+		if (freed)
+			return;
+		c->freed = NULL;
+	}
+}

@@ -1,0 +1,18 @@
+/*
+ * Time that only goes forward (CLOCK_MONOTONIC), in milliseconds.  No expiry
+ * in this house looks at the wall clock.
+ */
+#ifndef COMMON_CLOCK_H
+#define COMMON_CLOCK_H
+
+#include <sys/time.h>
+
+#include <stdint.h>
+
+/* Milliseconds since some moment in the past. */
+uint64_t	 clock_ms(void);
+
+/* ms as libevent wants its timers, at most some 30 years. */
+struct timeval	 clock_timeval(uint64_t ms);
+
+#endif

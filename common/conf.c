@@ -1,0 +1,386 @@
+#include "common/conf.h"
+
+#include <sys/stat.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define LINE_MAX_	4096	/* bytes of a line of the file */
+
+struct choice {
+	const char	*group;
+	const char	*word;
+	int		 value;
+};
+
+static const struct choice choices[] = {
+#define CHOICE(group, word, value)	{ #group, word, value },
+#include "proto/confchoice.def"
+#undef CHOICE
+};
+
+struct unit {
+	const char	*suffix;
+	uint64_t	 factor;
+};
+
+static const struct unit size_units[] = {
+	{ "", 1 }, { "K", 1024 }, { "M", 1024 * 1024 },
+	{ "G", 1024 * 1024 * 1024 }, { NULL, 0 }
+};
+
+static const struct unit time_units[] = {
+	{ "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 },
+	{ "h", 3600000 }, { NULL, 0 }
+};
+
+static const struct unit count_units[] = { { "", 1 }, { NULL, 0 } };
+
+struct conf_row;
+
+typedef int	 set_fn(const struct conf_row *, void *member,
+		    const char *value);
+typedef void	 print_fn(const struct conf_row *, const void *member,
+		    FILE *out);
+
+struct conf_row {
+	const char	*keyword;
+	const char	*type;		/* "CHOICE_level": the group behind it */
+	set_fn		*set;
+	print_fn	*print;
+	size_t		 offset;
+	const char	*value;		/* by default */
+};
+
+/* --- one function for each type --- */
+
+static int
+set_TEXT(const struct conf_row *row, void *member, const char *value)
+{
+	char	*copy;
+
+	(void)row;
+	if ((copy = strdup(value)) == NULL)
+		return -1;
+	free(*(char **)member);
+	*(char **)member = copy;
+	return 0;
+}
+
+static int
+set_LIST(const struct conf_row *row, void *member, const char *value)
+{
+	struct conf_list	*l = member;
+	char			**item;
+
+	(void)row;
+	if (*value == '\0')
+		return 0;
+	if ((item = reallocarray(l->item, l->n + 1, sizeof(*item))) == NULL)
+		return -1;
+	l->item = item;
+	if ((item[l->n] = strdup(value)) == NULL)
+		return -1;
+	l->n++;
+	return 0;
+}
+
+/* A number and one of its units. */
+static int
+set_number(void *member, const char *value, const struct unit *u)
+{
+	unsigned long long	 n;
+	char			*end;
+
+	errno = EINVAL;
+	if (!isdigit((unsigned char)*value))
+		return -1;
+	errno = 0;
+	n = strtoull(value, &end, 10);
+	if (errno != 0)
+		return -1;
+	for (; u->suffix != NULL; u++)
+		if (strcasecmp(end, u->suffix) == 0)
+			break;
+	errno = EINVAL;
+	if (u->suffix == NULL || n > INT64_MAX / u->factor)
+		return -1;
+	*(uint64_t *)member = n * u->factor;
+	return 0;
+}
+
+static int
+set_COUNT(const struct conf_row *row, void *member, const char *value)
+{
+	(void)row;
+	return set_number(member, value, count_units);
+}
+
+static int
+set_SIZE(const struct conf_row *row, void *member, const char *value)
+{
+	(void)row;
+	return set_number(member, value, size_units);
+}
+
+static int
+set_SECONDS(const struct conf_row *row, void *member, const char *value)
+{
+	(void)row;
+	return set_number(member, value, time_units);
+}
+
+static int
+set_choice(const struct conf_row *row, void *member, const char *value)
+{
+	const char	*group = row->type + sizeof("CHOICE_") - 1;
+	size_t		 i;
+
+	for (i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+		if (strcmp(choices[i].group, group) == 0 &&
+		    strcasecmp(choices[i].word, value) == 0) {
+			*(int *)member = choices[i].value;
+			return 0;
+		}
+	errno = EINVAL;
+	return -1;
+}
+
+static void
+print_TEXT(const struct conf_row *row, const void *member, FILE *out)
+{
+	const char	*text = *(char *const *)member;
+
+	if (text[0] == '\0')
+		fprintf(out, "# %s\n", row->keyword);
+	else
+		fprintf(out, "%s %s\n", row->keyword, text);
+}
+
+static void
+print_LIST(const struct conf_row *row, const void *member, FILE *out)
+{
+	const struct conf_list	*l = member;
+	size_t			 i;
+
+	if (l->n == 0)
+		fprintf(out, "# %s\n", row->keyword);
+	for (i = 0; i < l->n; i++)
+		fprintf(out, "%s %s\n", row->keyword, l->item[i]);
+}
+
+/* In the largest unit that keeps it whole. */
+static void
+print_number(const struct conf_row *row, const void *member, FILE *out,
+    const struct unit *units)
+{
+	uint64_t		 n = *(const uint64_t *)member;
+	const struct unit	*u, *best = NULL;
+
+	for (u = units; u->suffix != NULL; u++)
+		if (n % u->factor == 0 &&
+		    (best == NULL || (u->factor > best->factor && n != 0)))
+			best = u;
+	if (best == NULL)
+		best = &time_units[1];		/* milliseconds */
+	fprintf(out, "%s %llu%s\n", row->keyword,
+	    (unsigned long long)(n / best->factor), best->suffix);
+}
+
+static void
+print_COUNT(const struct conf_row *row, const void *member, FILE *out)
+{
+	print_number(row, member, out, count_units);
+}
+
+static void
+print_SIZE(const struct conf_row *row, const void *member, FILE *out)
+{
+	print_number(row, member, out, size_units);
+}
+
+static void
+print_SECONDS(const struct conf_row *row, const void *member, FILE *out)
+{
+	print_number(row, member, out, time_units);
+}
+
+static void
+print_choice(const struct conf_row *row, const void *member, FILE *out)
+{
+	const char	*group = row->type + sizeof("CHOICE_") - 1;
+	size_t		 i;
+
+	for (i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+		if (strcmp(choices[i].group, group) == 0 &&
+		    choices[i].value == *(const int *)member)
+			fprintf(out, "%s %s\n", row->keyword,
+			    choices[i].word);
+}
+
+#define set_CHOICE_level	set_choice
+#define set_CHOICE_paths	set_choice
+#define set_CHOICE_root		set_choice
+#define print_CHOICE_level	print_choice
+#define print_CHOICE_paths	print_choice
+#define print_CHOICE_root	print_choice
+
+static const struct conf_row rows[] = {
+#define CONF(keyword, type, member, value, help)			\
+	{ #keyword, #type, set_##type, print_##type,			\
+	  offsetof(struct conf, member), value },
+#include "proto/conf.def"
+#undef CONF
+};
+
+#define NROWS	(sizeof(rows) / sizeof(rows[0]))
+
+/* --- the whole --- */
+
+int
+conf_init(struct conf *c)
+{
+	size_t	 i;
+
+	memset(c, 0, sizeof(*c));
+	for (i = 0; i < NROWS; i++)
+		if (rows[i].set(&rows[i], (char *)c + rows[i].offset,
+		    rows[i].value) == -1) {
+			conf_fini(c);
+			return -1;
+		}
+	return 0;
+}
+
+void
+conf_fini(struct conf *c)
+{
+	size_t	 i, k;
+
+	for (i = 0; i < NROWS; i++) {
+		void	*member = (char *)c + rows[i].offset;
+
+		if (rows[i].set == set_TEXT) {
+			free(*(char **)member);
+		} else if (rows[i].set == set_LIST) {
+			struct conf_list	*l = member;
+
+			for (k = 0; k < l->n; k++)
+				free(l->item[k]);
+			free(l->item);
+		}
+	}
+	memset(c, 0, sizeof(*c));
+}
+
+int
+conf_set(struct conf *c, const char *keyword, const char *value,
+    struct conf_error *e)
+{
+	size_t	 i;
+
+	for (i = 0; i < NROWS; i++) {
+		if (strcasecmp(rows[i].keyword, keyword) != 0)
+			continue;
+		if (rows[i].set(&rows[i], (char *)c + rows[i].offset,
+		    value) == 0)
+			return 0;
+		snprintf(e->text, sizeof(e->text), "%s: bad value \"%s\"",
+		    rows[i].keyword, value);
+		return -1;
+	}
+	snprintf(e->text, sizeof(e->text), "unknown keyword \"%s\"", keyword);
+	return -1;
+}
+
+/* Split a line in place; 1 when there is a keyword, 0 when it is empty. */
+static int
+split(char *line, char **keyword_out, char **value_out)
+{
+	char	*end;
+
+	line += strspn(line, " \t");
+	if (*line == '\0' || *line == '#')
+		return 0;
+	end = line + strlen(line);
+	while (end > line && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	*keyword_out = line;
+	line += strcspn(line, " \t=");
+	if (*line != '\0')
+		*line++ = '\0';
+	*value_out = line + strspn(line, " \t=");
+	return 1;
+}
+
+static int
+check_owner(FILE *f, const char *path, struct conf_error *e)
+{
+	struct stat	 st;
+
+	if (fstat(fileno(f), &st) == -1 || !S_ISREG(st.st_mode)) {
+		snprintf(e->text, sizeof(e->text), "%s: not a file", path);
+		return -1;
+	}
+	if ((st.st_uid != 0 && st.st_uid != geteuid()) ||
+	    (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+		snprintf(e->text, sizeof(e->text),
+		    "%s: writable by somebody else", path);
+		return -1;
+	}
+	return 0;
+}
+
+int
+conf_load(struct conf *c, const char *path, struct conf_error *e)
+{
+	struct conf_error	 why;
+	char			 line[LINE_MAX_], *keyword, *value;
+	unsigned		 number = 0;
+	int			 r = -1;
+	FILE			*f;
+
+	if ((f = fopen(path, "re")) == NULL) {
+		snprintf(e->text, sizeof(e->text), "%s: %s", path,
+		    strerror(errno));
+		return -1;
+	}
+	if (check_owner(f, path, e) == -1)
+		goto out;
+	while (fgets(line, sizeof(line), f) != NULL) {
+		number++;
+		if (strchr(line, '\n') == NULL && !feof(f)) {
+			snprintf(why.text, sizeof(why.text), "line too long");
+		} else {
+			line[strcspn(line, "\n")] = '\0';
+			if (split(line, &keyword, &value) == 0 ||
+			    conf_set(c, keyword, value, &why) == 0)
+				continue;
+		}
+		snprintf(e->text, sizeof(e->text), "%.100s: line %u: %.120s",
+		    path, number, why.text);
+		goto out;
+	}
+	if (ferror(f))
+		snprintf(e->text, sizeof(e->text), "%s: %s", path,
+		    strerror(errno));
+	else
+		r = 0;
+ out:
+	fclose(f);
+	return r;
+}
+
+void
+conf_print(const struct conf *c, FILE *out)
+{
+	size_t	 i;
+
+	for (i = 0; i < NROWS; i++)
+		rows[i].print(&rows[i], (const char *)c + rows[i].offset,
+		    out);
+}

@@ -1,0 +1,54 @@
+/*
+ * The configuration: rows of proto/conf.def, read from a file in sshd's form
+ * ("Keyword value", # comments, keywords in any case) or set one by one.
+ */
+#ifndef COMMON_CONF_H
+#define COMMON_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct conf_list {
+	char	**item;
+	size_t	 n;
+};
+
+typedef char			*CONF_TEXT;
+typedef struct conf_list	 CONF_LIST;
+typedef uint64_t		 CONF_COUNT, CONF_SIZE, CONF_SECONDS; /* ms */
+typedef int			 CONF_CHOICE_level, CONF_CHOICE_paths,
+				 CONF_CHOICE_root;
+
+enum { CONF_ROOT_NO, CONF_ROOT_LOCAL, CONF_ROOT_YES };
+
+struct conf {
+#define CONF(keyword, type, member, value, help)	CONF_##type member;
+#include "proto/conf.def"
+#undef CONF
+};
+
+struct conf_error {
+	char	 text[256];
+};
+
+/* All at their defaults.  0, or -1 with errno ENOMEM. */
+int	 conf_init(struct conf *c) __attribute__((warn_unused_result));
+void	 conf_fini(struct conf *c);
+
+/* Set one keyword.  0, or -1 with the reason in e. */
+int	 conf_set(struct conf *c, const char *keyword, const char *value,
+	    struct conf_error *e) __attribute__((warn_unused_result));
+
+/*
+ * Read a file.  It must belong to root or to us and be writable by nobody
+ * else.  0, or -1 with file, line and reason in e; what came before the bad line is set.
+ */
+int	 conf_load(struct conf *c, const char *path, struct conf_error *e)
+	    __attribute__((warn_unused_result));
+
+/* Print all settings as they are, as a file that sets them. */
+void	 conf_print(const struct conf *c, FILE *out);
+
+#endif

@@ -1,0 +1,286 @@
+#include "common/ptree.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIST_FIRST	64	/* processes; grows */
+
+/* Processes found and not yet looked at. */
+struct pids {
+	pid_t	*list;
+	size_t	 n, cap;
+};
+
+static int
+pids_add(struct pids *p, pid_t pid)
+{
+	pid_t	*list;
+	size_t	 cap;
+
+	if (p->n == p->cap) {
+		cap = p->cap == 0 ? LIST_FIRST : p->cap * 2;
+		if ((list = reallocarray(p->list, cap, sizeof(*list))) ==
+		    NULL)
+			return -1;
+		p->list = list;
+		p->cap = cap;
+	}
+	p->list[p->n++] = pid;
+	return 0;
+}
+
+/* A small file below /proc, NUL-terminated; its length or -1. */
+static ssize_t
+slurp(const char *path, char *out, size_t size)
+{
+	ssize_t	 n, got = 0;
+	int	 fd;
+
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
+		return -1;
+	while ((size_t)got < size - 1 && (n = read(fd, out + got,
+	    size - 1 - (size_t)got)) > 0)
+		got += n;
+	close(fd);
+	out[got] = '\0';
+	return got;
+}
+
+/* The list of a thread's children may be long: read it in pieces. */
+static int
+add_children(struct pids *p, const char *path)
+{
+	char	 piece[4096];
+	ssize_t	 n, i;
+	pid_t	 pid = 0;
+	int	 fd, r = 0;
+
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
+		return errno == ENOENT ? -1 : 0;
+	while ((n = read(fd, piece, sizeof(piece))) > 0)
+		for (i = 0; i < n; i++) {
+			if (piece[i] >= '0' && piece[i] <= '9') {
+				pid = pid * 10 + (piece[i] - '0');
+			} else if (pid != 0) {
+				if (pids_add(p, pid) == -1)
+					r = -1;
+				pid = 0;
+			}
+		}
+	close(fd);
+	return r;
+}
+
+/* The children of all threads of a process. */
+static void
+add_process(struct pids *p, pid_t pid)
+{
+	char		 path[64];
+	struct dirent	*e;
+	DIR		*d;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
+	if ((d = opendir(path)) == NULL)
+		return;
+	while ((e = readdir(d)) != NULL) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%ld/task/%.20s/children",
+		    (long)pid, e->d_name);
+		add_children(p, path);
+	}
+	closedir(d);
+}
+
+/* Parent and state of a process by its stat file; -1 when it is gone. */
+static int
+read_stat(pid_t pid, char *state_out, pid_t *ppid_out)
+{
+	char	 path[64], text[512], *p;
+	long	 ppid;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	if (slurp(path, text, sizeof(text)) <= 0 ||
+	    (p = strrchr(text, ')')) == NULL ||
+	    sscanf(p + 1, " %c %ld", state_out, &ppid) != 2)
+		return -1;
+	*ppid_out = (pid_t)ppid;
+	return 0;
+}
+
+/* The same without CONFIG_PROC_CHILDREN: look at every process there is. */
+static void
+add_children_by_scan(struct pids *p, pid_t parent)
+{
+	struct dirent	*e;
+	DIR		*d;
+	pid_t		 ppid;
+	char		 state, *end;
+	long		 pid;
+
+	if ((d = opendir("/proc")) == NULL)
+		return;
+	while ((e = readdir(d)) != NULL) {
+		pid = strtol(e->d_name, &end, 10);
+		if (*end == '\0' && pid > 0 &&
+		    read_stat((pid_t)pid, &state, &ppid) == 0 &&
+		    ppid == parent)
+			pids_add(p, (pid_t)pid);
+	}
+	closedir(d);
+}
+
+static bool
+has_children_files(void)
+{
+	char	 path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/children",
+	    (long)getpid());
+	return access(path, F_OK) == 0;
+}
+
+static bool
+is_known(const struct pids *p, pid_t pid)
+{
+	size_t	 i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->list[i] == pid)
+			return true;
+	return pid == getpid();
+}
+
+/*
+ * Signal one of the list if it lives and matches.  The pidfd pins the process
+ * before it is looked at, and a parent that is ours shows that the number was
+ * not given to a stranger since it was listed.
+ */
+static bool
+kill_one(const struct pids *p, pid_t pid, int sig, ptree_match_fn *match,
+    void *arg)
+{
+	bool	 found = false;
+	pid_t	 ppid;
+	char	 state;
+	int	 fd;
+
+	if ((fd = (int)syscall(SYS_pidfd_open, pid, 0)) == -1)
+		return false;
+	if (read_stat(pid, &state, &ppid) == 0 && state != 'Z' &&
+	    state != 'X' && is_known(p, ppid) &&
+	    (match == NULL || match(pid, arg))) {
+		found = true;
+		if (sig != 0)
+			syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+	}
+	close(fd);
+	return found;
+}
+
+/* Take out the children that are to be skipped. */
+static void
+prune(struct pids *p, ptree_match_fn *skip, void *arg)
+{
+	size_t	 i, n = 0;
+
+	for (i = 0; i < p->n; i++)
+		if (!skip(p->list[i], arg))
+			p->list[n++] = p->list[i];
+	p->n = n;
+}
+
+size_t
+ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match, void *arg)
+{
+	struct pids	 p = { NULL, 0, 0 };
+	bool		 by_file = has_children_files();
+	size_t		 i, found = 0;
+
+	if (by_file)
+		add_process(&p, getpid());
+	else
+		add_children_by_scan(&p, getpid());
+	if (skip != NULL)
+		prune(&p, skip, arg);
+	for (i = 0; i < p.n; i++) {
+		if (by_file)
+			add_process(&p, p.list[i]);
+		else
+			add_children_by_scan(&p, p.list[i]);
+	}
+	for (i = 0; i < p.n; i++)
+		if (kill_one(&p, p.list[i], sig, match, arg))
+			found++;
+	free(p.list);
+	return found;
+}
+
+uint64_t
+ptree_new_mark(void)
+{
+	struct rlimit	 rl;
+	uint64_t	 top = 1ULL << 62, n;
+
+	/* Below a session of another execsrvd the limit is taken: go lower. */
+	if (getrlimit(RLIMIT_LOCKS, &rl) == 0 && rl.rlim_max < top)
+		top = rl.rlim_max;
+	if (top < 4)
+		return top;
+	randombytes_buf(&n, sizeof(n));
+	return top / 2 + n % (top / 2 - 1);
+}
+
+/* The hard limit that is the mark, of any process; -1 when it is gone. */
+static int
+read_mark(pid_t pid, uint64_t *mark_out)
+{
+	static const char	 label[] = "Max file locks";
+	struct rlimit		 rl;
+	char			 path[64], text[4096], *line;
+	unsigned long long	 mark;
+
+	if (prlimit(pid, RLIMIT_LOCKS, NULL, &rl) == 0) {
+		*mark_out = rl.rlim_max;
+		return 0;
+	}
+	if (errno != EPERM)
+		return -1;
+	/* Another user's (a set-user-ID program): its limits can be read. */
+	snprintf(path, sizeof(path), "/proc/%ld/limits", (long)pid);
+	if (slurp(path, text, sizeof(text)) <= 0 ||
+	    (line = strstr(text, label)) == NULL)
+		return -1;
+	if (sscanf(line + sizeof(label) - 1, "%*s %llu", &mark) == 1)
+		*mark_out = mark;
+	else
+		*mark_out = RLIM_INFINITY;
+	return 0;
+}
+
+bool
+ptree_has_mark(pid_t pid, uint64_t mark)
+{
+	uint64_t	 found;
+
+	return read_mark(pid, &found) == 0 && found == mark;
+}
+
+bool
+ptree_is_marked(pid_t pid)
+{
+	uint64_t	 found;
+
+	return read_mark(pid, &found) == 0 && found != RLIM_INFINITY;
+}

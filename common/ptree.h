@@ -1,0 +1,41 @@
+/*
+ * Process trees: find the descendants of a process through /proc and kill
+ * them.  A descendant that daemonizes stays one as long as an ancestor here
+ * is a subreaper (prctl(2), PR_SET_CHILD_SUBREAPER).
+ */
+#ifndef COMMON_PTREE_H
+#define COMMON_PTREE_H
+
+#include <sys/types.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whether a descendant is meant. */
+typedef bool	 ptree_match_fn(pid_t pid, void *arg);
+
+/*
+ * Send a signal to every living descendant of the calling process that match
+ * accepts (NULL: all); sig 0 only counts.  Children that skip accepts (NULL:
+ * none) are left out with all of theirs.  Returns how many there were.  One
+ * pass: what is forked meanwhile may be missed, so repeat until two passes
+ * find none.
+ */
+size_t	 ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match,
+	    void *arg);
+
+/*
+ * The mark: an rlimit that Linux does not use (RLIMIT_LOCKS, since 2.4) set
+ * to a number.  It is inherited over fork and exec, whoever daemonizes keeps
+ * it, and the environment stays as the client sent it.
+ *
+ * A new mark in the space that the process's own hard limit leaves.
+ */
+uint64_t ptree_new_mark(void);
+
+/* Whether a process carries that mark; any mark. */
+bool	 ptree_has_mark(pid_t pid, uint64_t mark);
+bool	 ptree_is_marked(pid_t pid);
+
+#endif

@@ -1,0 +1,15 @@
+/* Where daemons of a user are found; shared by execsrvd and execsrvctl. */
+#ifndef COMMON_RUNDIRS_H
+#define COMMON_RUNDIRS_H
+
+/*
+ * The default run directory of the calling user: /run/execsrv for root, else
+ * below XDG_RUNTIME_DIR, else below /tmp.  malloc'd into *dir_out.  0, or -1
+ * with errno ENOMEM.
+ */
+int	 rundirs_default(char **dir_out);
+
+/* The one of the system's daemon. */
+const char	*rundirs_system(void);
+
+#endif
