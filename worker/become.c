@@ -1,0 +1,162 @@
+#include "worker/become.h"
+
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "worker/envp.h"
+
+#define NOBODY		65534		/* where the user data base has none */
+#define DEFAULT_PATH	"/usr/local/bin:/usr/bin:/bin"
+
+extern char **environ;
+
+/* Of root's environment a user's session keeps only these. */
+static const char *const kept_names[] = {
+	"LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", NULL
+};
+
+static void
+must(int r, const char *what)
+{
+	if (r == -1)
+		fatal("%s", what);
+}
+
+void
+become_worker(void)
+{
+	struct rlimit	 none = { 0, 0 };
+	sigset_t	 empty;
+	int		 sig;
+
+	for (sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&empty);
+	must(sigprocmask(SIG_SETMASK, &empty, NULL), "sigprocmask");
+	umask(022);
+	/* A core of ours would hold what clients sent; commands have theirs off too. */
+	must(setrlimit(RLIMIT_CORE, &none), "RLIMIT_CORE");
+	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
+}
+
+static void
+drop_secrets(void)
+{
+	char	**p, name[64];
+	size_t	  n;
+
+	for (p = environ; *p != NULL;) {
+		n = strcspn(*p, "=");
+		if (!envp_is_secret(*p) || n >= sizeof(name)) {
+			p++;
+			continue;
+		}
+		memcpy(name, *p, n);
+		name[n] = '\0';
+		must(unsetenv(name), "unsetenv");
+		p = environ;
+	}
+}
+
+/* An environment as login(1) would make it. */
+static void
+set_environment(const char *name, const char *home, const char *shell)
+{
+	const char	*values[sizeof(kept_names) / sizeof(kept_names[0])];
+	char		*copies[sizeof(kept_names) / sizeof(kept_names[0])];
+	size_t		 i;
+
+	for (i = 0; kept_names[i] != NULL; i++) {
+		values[i] = getenv(kept_names[i]);
+		copies[i] = values[i] != NULL ? strdup(values[i]) : NULL;
+	}
+	must(clearenv() == 0 ? 0 : -1, "clearenv");
+	for (i = 0; kept_names[i] != NULL; i++)
+		if (copies[i] != NULL) {
+			must(setenv(kept_names[i], copies[i], 1), "setenv");
+			free(copies[i]);
+		}
+	must(setenv("HOME", home, 1), "setenv");
+	must(setenv("SHELL", shell, 1), "setenv");
+	must(setenv("USER", name, 1), "setenv");
+	must(setenv("LOGNAME", name, 1), "setenv");
+	must(setenv("PATH", DEFAULT_PATH, 1), "setenv");
+}
+
+static void
+drop_to(uid_t uid, gid_t gid)
+{
+	uid_t	 r, e, s;
+	gid_t	 gr, ge, gs;
+
+	must(setresgid(gid, gid, gid), "setresgid");
+	must(setresuid(uid, uid, uid), "setresuid");
+	must(getresuid(&r, &e, &s), "getresuid");
+	must(getresgid(&gr, &ge, &gs), "getresgid");
+	if (r != uid || e != uid || s != uid || gr != gid || ge != gid ||
+	    gs != gid || (uid != 0 && setresuid(0, 0, 0) != -1))
+		fatalx("still somebody else after the drop");
+}
+
+/* As root: become any user. */
+static void
+become_other(const Ipc__Assign *a)
+{
+	struct passwd	*pw;
+	char		 name[32];
+	gid_t		 gid;
+
+	errno = 0;
+	if ((pw = getpwuid((uid_t)a->uid)) != NULL) {
+		must(initgroups(pw->pw_name, pw->pw_gid), "initgroups");
+		set_environment(pw->pw_name, pw->pw_dir, pw->pw_shell);
+		gid = pw->pw_gid;
+	} else if (a->has_gid) {
+		/* A container's arbitrary uid: no home, no groups. */
+		snprintf(name, sizeof(name), "%u", a->uid);
+		gid = (gid_t)a->gid;
+		must(setgroups(0, NULL), "setgroups");
+		set_environment(name, "/", "/bin/sh");
+	} else {
+		fatalx("uid %u is not in the user data base", a->uid);
+	}
+	drop_to((uid_t)a->uid, gid);
+	if (chdir(getenv("HOME")) == -1)
+		must(chdir("/"), "chdir");
+}
+
+void
+become_user(const Ipc__Assign *a)
+{
+	/* A root session under a root master keeps root's environment. */
+	if (geteuid() == 0 && a->uid != 0)
+		become_other(a);
+	else if (geteuid() != (uid_t)a->uid)
+		fatalx("cannot become uid %u", a->uid);
+	drop_secrets();
+	/* setresuid(2) may have changed it. */
+	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
+	must(prctl(PR_SET_CHILD_SUBREAPER, 1), "PR_SET_CHILD_SUBREAPER");
+}
+
+void
+become_nobody(void)
+{
+	if (geteuid() == 0) {
+		must(setgroups(0, NULL), "setgroups");
+		drop_to(NOBODY, NOBODY);
+	}
+	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
+	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS");
+}

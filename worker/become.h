@@ -1,0 +1,25 @@
+/*
+ * From an idle worker, which may be root, to the user of one session: the
+ * one paragraph that every role reads the same.  It happens before the first
+ * byte of the client is read; whatever fails ends the process.
+ */
+#ifndef WORKER_BECOME_H
+#define WORKER_BECOME_H
+
+#include <sys/resource.h>
+
+#include "common/ipc.h"
+
+/* Shed what any worker never needs.  In the template, once. */
+void	 become_worker(void);
+
+/*
+ * Become the user of an assignment: groups, ids, environment, folder; not
+ * dumpable, a subreaper.  Exits when any of it fails.
+ */
+void	 become_user(const Ipc__Assign *a);
+
+/* Become nobody, to answer somebody who has no business here. */
+void	 become_nobody(void);
+
+#endif

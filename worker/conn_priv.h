@@ -1,0 +1,69 @@
+/* What the kinds of connections share; for conn*.c only. */
+#ifndef WORKER_CONN_PRIV_H
+#define WORKER_CONN_PRIV_H
+
+#include "common/buf.h"
+#include "worker/conn.h"
+
+struct conn_ops {
+	/* Length of the frame around len bytes, in front of and behind them. */
+	size_t	(*head_len)(size_t len);
+	size_t	(*tail_len)(size_t len);
+	/* Write the frame around a payload of len bytes. */
+	void	(*put_frame)(char *payload, size_t len);
+	/* Send a message that must go in pieces, or NULL: whole always. */
+	int	(*send_long)(struct conn *, const char *, size_t);
+	/* Input is there, or may be handed out again. */
+	void	(*on_input)(struct conn *);
+	/* Ask for a receipt; NULL: writing is the receipt. */
+	void	(*ask_receipt)(struct conn *);
+	/* The last words. */
+	void	(*put_close)(struct conn *, uint16_t code);
+	/* Other limits while greeting; NULL: the same. */
+	void	(*on_exact)(struct conn *, bool exact);
+	void	(*trim)(struct conn *);
+	void	(*fini)(struct conn *);
+};
+
+/*
+ * OPEN: messages both ways.  ENDING: the last words are on their way.
+ * LINGERING: they are sent, the client may still say something.  GONE.
+ */
+enum conn_state { CONN_OPEN, CONN_ENDING, CONN_LINGERING, CONN_GONE };
+
+struct conn {
+	const struct conn_ops		*ops;
+	const struct conn_events	*events;
+	void				*arg;
+	enum conn_state			 state;
+	int				 in, out;
+	bool				 is_socket;
+	struct event			*read_ev, *write_ev, *timer_ev, *gone_ev;
+	struct buf			 queue;
+	size_t				 begun;		/* payload of conn_begin() */
+	uint64_t			 pos;
+	uint64_t			 flushed;	/* bytes of frames sent, all told */
+	uint64_t			 last_life;	/* ms, clock_ms() */
+	uint64_t			 asked;		/* ms, for a sign of life; 0: not */
+	uint64_t			 patience;	/* ms it has for one */
+	bool				 exact;
+	bool				 paused;	/* by the owner */
+	bool				 stalled;	/* too many answers unread */
+	bool				 writing;	/* write_ev is pending */
+};
+
+struct conn	*conn_new(size_t size, struct event_base *base, int in, int out,
+		    const struct conn_ops *ops,
+		    const struct conn_events *events, void *arg);
+int		 conn_put(struct conn *c, const void *data, size_t len);
+
+/* The other end is gone or broke the rules: no goodbye. */
+void		 conn_end(struct conn *c, const char *why);
+
+/* Whether messages may be handed out now. */
+bool		 conn_may_read(const struct conn *c);
+
+/* The client gave a sign of life. */
+void		 conn_alive(struct conn *c);
+
+#endif

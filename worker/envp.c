@@ -1,0 +1,313 @@
+#include "worker/envp.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/params.h"
+
+/* Names that inherit "core" keeps. */
+static const char *const core_names[] = {
+	"HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL",
+	"TEMP", "TMP", "TMPDIR", "USER", NULL
+};
+
+/* Patterns dropped unless ignoreDefaultExcludes. */
+static const char *const default_excludes[] = {
+	"*KEY*", "*SECRET*", "*TOKEN*", NULL
+};
+
+/* Never for a command: of the protocol, and what would be ours alone. */
+static const char *const secret_names[] = {
+	"CODEX_API_KEY", "CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE",
+	"CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN",
+	"CODEX_EXEC_SERVER_REMOTE_BEARER_TOKEN", "LISTEN_FDNAMES",
+	"LISTEN_FDS", "LISTEN_PID", "NOTIFY_SOCKET", NULL
+};
+
+struct env {
+	char	**list;
+	size_t	 n, cap;
+};
+
+static bool
+is_listed(const char *const *list, const char *name, size_t len)
+{
+	for (; *list != NULL; list++)
+		if (strlen(*list) == len && memcmp(*list, name, len) == 0)
+			return true;
+	return false;
+}
+
+bool
+envp_is_secret(const char *name)
+{
+	return is_listed(secret_names, name, strcspn(name, "="));
+}
+
+/*
+ * Whether a whole name matches a pattern of * and ?, without regard to case.
+ * Linear: on a mismatch the last star takes one character more.
+ */
+static bool
+matches(const char *pat, size_t plen, const char *name, size_t nlen)
+{
+	size_t	 p = 0, n = 0, star = plen, mark = 0;
+
+	while (n < nlen) {
+		if (p < plen && pat[p] == '*') {
+			star = p++;
+			mark = n;
+		} else if (p < plen && (pat[p] == '?' ||
+		    toupper((unsigned char)pat[p]) ==
+		    toupper((unsigned char)name[n]))) {
+			p++;
+			n++;
+		} else if (star < plen) {
+			p = star + 1;
+			n = ++mark;
+		} else {
+			return false;
+		}
+	}
+	while (p < plen && pat[p] == '*')
+		p++;
+	return p == plen;
+}
+
+/* Whether a name matches one of a JSON list of patterns. */
+static bool
+matches_list(const struct json *j, uint32_t list, const char *name)
+{
+	size_t		 len = strcspn(name, "=");
+	uint32_t	 i;
+
+	for (i = json_first(list); json_more(j, list, i);
+	    i = json_after_elem(j, i))
+		if (matches(json_text(j, i), json_tok(j, i)->len, name, len))
+			return true;
+	return false;
+}
+
+static bool
+matches_default(const char *name)
+{
+	size_t	 i, len = strcspn(name, "=");
+
+	for (i = 0; default_excludes[i] != NULL; i++)
+		if (matches(default_excludes[i], strlen(default_excludes[i]),
+		    name, len))
+			return true;
+	return false;
+}
+
+/* Add "NAME=value" (taken), in place of one of that name. */
+static int
+env_put(struct env *e, char *pair)
+{
+	char	**list;
+	size_t	 i, len = strcspn(pair, "=") + 1;
+
+	for (i = 0; i < e->n; i++)
+		if (strncmp(e->list[i], pair, len) == 0) {
+			free(e->list[i]);
+			e->list[i] = pair;
+			return 0;
+		}
+	if (e->n + 1 >= e->cap) {
+		e->cap = e->cap == 0 ? 64 : e->cap * 2;
+		if ((list = reallocarray(e->list, e->cap,
+		    sizeof(*list))) == NULL) {
+			free(pair);
+			return -1;
+		}
+		e->list = list;
+	}
+	e->list[e->n++] = pair;
+	e->list[e->n] = NULL;
+	return 0;
+}
+
+static char *
+make_pair(const struct json *j, uint32_t key)
+{
+	size_t	 klen = json_tok(j, key)->len, vlen = json_tok(j, key + 1)->len;
+	char	*pair, *at;
+
+	if ((pair = malloc(klen + vlen + 2)) == NULL)
+		return NULL;
+	at = mempcpy(pair, json_text(j, key), klen);
+	*at++ = '=';
+	at = mempcpy(at, json_text(j, key + 1), vlen);
+	*at = '\0';
+	return pair;
+}
+
+/* Names and values that can be: what is wrong with the object, or NULL. */
+static const char *
+check_object(const struct json *j, uint32_t obj)
+{
+	const char	*name;
+	uint32_t	 key;
+	size_t		 len;
+
+	for (key = json_first(obj); json_more(j, obj, key);
+	    key = json_after_member(j, key)) {
+		name = json_text(j, key);
+		len = json_tok(j, key)->len;
+		if (json_tok(j, key + 1)->type != JSON_STRING)
+			return "a value of the environment is no string";
+		if (len == 0 || memchr(name, '=', len) != NULL)
+			return "a name of the environment is empty or has =";
+		if (memchr(name, '\0', len) != NULL ||
+		    memchr(json_text(j, key + 1), '\0',
+		    json_tok(j, key + 1)->len) != NULL)
+			return "nul byte found in the environment";
+	}
+	return NULL;
+}
+
+static const char *
+check_list(const struct json *j, uint32_t list)
+{
+	uint32_t	 i;
+
+	for (i = json_first(list); json_more(j, list, i);
+	    i = json_after_elem(j, i))
+		if (json_tok(j, i)->type != JSON_STRING)
+			return "a pattern of envPolicy is no string";
+	return NULL;
+}
+
+static int
+add_object(struct env *e, const struct json *j, uint32_t obj)
+{
+	uint32_t	 key;
+	char		*pair;
+
+	for (key = json_first(obj); json_more(j, obj, key);
+	    key = json_after_member(j, key)) {
+		if ((pair = make_pair(j, key)) == NULL)
+			return -1;
+		if (envp_is_secret(pair))
+			free(pair);
+		else if (env_put(e, pair) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* Steps 1 to 3: what is taken from the server. */
+static int
+add_server(struct env *e, const struct json *j,
+    const struct env_policy_params *p, bool core, char *const *server)
+{
+	char	*pair;
+
+	for (; *server != NULL; server++) {
+		if (strchr(*server, '=') == NULL || envp_is_secret(*server) ||
+		    (core && !is_listed(core_names, *server,
+		    strcspn(*server, "="))) ||
+		    (!p->ignore_default && matches_default(*server)) ||
+		    matches_list(j, p->exclude, *server))
+			continue;
+		if ((pair = strdup(*server)) == NULL ||
+		    env_put(e, pair) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* Step 5. */
+static void
+keep_only(struct env *e, const struct json *j, uint32_t list)
+{
+	size_t	 i, n = 0;
+
+	if (!json_more(j, list, json_first(list)))
+		return;
+	for (i = 0; i < e->n; i++)
+		if (matches_list(j, list, e->list[i]))
+			e->list[n++] = e->list[i];
+		else
+			free(e->list[i]);
+	e->n = n;
+	if (e->list != NULL)
+		e->list[n] = NULL;
+}
+
+static bool
+is_word(const struct param_text *t, const char *word)
+{
+	return t->len == strlen(word) && memcmp(t->s, word, t->len) == 0;
+}
+
+static const char *
+read_policy(struct json *j, uint32_t tok, struct env_policy_params *p)
+{
+	struct param_error	 e;
+	const char		*why;
+
+	if (params_decode(j, tok, fields_env_policy, p, sizeof(*p), false,
+	    &e) == -1)
+		return "envPolicy needs inherit, ignoreDefaultExcludes, "
+		    "exclude, set and includeOnly";
+	if (!is_word(&p->inherit, "all") && !is_word(&p->inherit, "core") &&
+	    !is_word(&p->inherit, "none"))
+		return "envPolicy.inherit is none of all, core, none";
+	if ((why = check_list(j, p->exclude)) != NULL ||
+	    (why = check_list(j, p->include_only)) != NULL)
+		return why;
+	return check_object(j, p->set);
+}
+
+char **
+envp_make(struct json *j, uint32_t env, uint32_t policy, char *const *server,
+    const char **why_out)
+{
+	struct env_policy_params	 p;
+	struct env			 e = { NULL, 0, 0 };
+
+	if ((*why_out = check_object(j, env)) != NULL ||
+	    (policy != 0 && (*why_out = read_policy(j, policy, &p)) != NULL))
+		return NULL;
+	if ((e.list = calloc(64, sizeof(*e.list))) == NULL)
+		return NULL;
+	e.cap = 64;
+	if (policy != 0) {
+		if (!is_word(&p.inherit, "none") && add_server(&e, j, &p,
+		    is_word(&p.inherit, "core"), server) == -1)
+			goto fail;
+		if (add_object(&e, j, p.set) == -1)
+			goto fail;
+		keep_only(&e, j, p.include_only);
+	}
+	if (add_object(&e, j, env) == -1)
+		goto fail;
+	return e.list;
+ fail:
+	envp_free(&e.list);
+	return NULL;
+}
+
+void
+envp_free(char ***envp)
+{
+	char	**p;
+
+	for (p = *envp; p != NULL && *p != NULL; p++)
+		free(*p);
+	free(*envp);
+	*envp = NULL;
+}
+
+const char *
+envp_get(char *const *envp, const char *name)
+{
+	size_t	 len = strlen(name);
+
+	for (; *envp != NULL; envp++)
+		if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
+			return *envp + len + 1;
+	return NULL;
+}

@@ -1,0 +1,27 @@
+/*
+ * The environment of a command: exactly what the client sent, or made from
+ * ours by its envPolicy (spec/protocol.md section 5.2).  Pure.
+ */
+#ifndef WORKER_ENVP_H
+#define WORKER_ENVP_H
+
+#include <stdbool.h>
+
+#include "common/json.h"
+
+/* Variables that never reach a command. */
+bool	 envp_is_secret(const char *name);
+
+/*
+ * The environment for the object at token env and the policy at token policy (0: none), from
+ * server (as environ(7)): an array to be freed with envp_free().  NULL, with *why_out
+ * a text for the client, or NULL when memory is short.
+ */
+char	**envp_make(struct json *j, uint32_t env, uint32_t policy,
+	    char *const *server, const char **why_out);
+void	 envp_free(char ***envp);
+
+/* The value of a variable in an environment, or NULL. */
+const char	*envp_get(char *const *envp, const char *name);
+
+#endif

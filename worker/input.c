@@ -1,0 +1,260 @@
+#include "worker/input.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/limit.h"
+
+#define QUEUE_KEEP	4096		/* memory kept while nothing waits */
+
+struct write_id {
+	TAILQ_ENTRY(write_id)	 entry;
+	struct map_node		 node;
+	char			 id[];
+};
+
+static void	 input_on_write(int, short, void *);
+
+int
+input_init(struct input *in, struct event_base *base, int fd, bool is_tty,
+    size_t *parked_total, void (*on_room)(struct rpc_req *))
+{
+	memset(in, 0, sizeof(*in));
+	in->fd = -1;
+	in->is_tty = is_tty;
+	in->parked_total = parked_total;
+	in->on_room = on_room;
+	buf_init(&in->queue, LIMIT_STDIN_QUEUE);
+	TAILQ_INIT(&in->parked);
+	TAILQ_INIT(&in->id_order);
+	map_init(&in->ids);
+	if (fd != -1 && (in->write_ev = event_new(base, fd, EV_WRITE,
+	    input_on_write, in)) == NULL)
+		return -1;
+	in->fd = fd;
+	return 0;
+}
+
+static void
+id_drop(struct input *in, struct write_id *w)
+{
+	map_del(&in->ids, &w->node);
+	TAILQ_REMOVE(&in->id_order, w, entry);
+	in->nids--;
+	free(w);
+}
+
+static void
+unpark(struct input *in, struct parked *p)
+{
+	TAILQ_REMOVE(&in->parked, p, entry);
+	*in->parked_total -= p->len;
+	free(p);
+}
+
+static void
+close_fd(struct input *in)
+{
+	if (in->write_ev != NULL)
+		event_free(in->write_ev);
+	in->write_ev = NULL;
+	fd_close(&in->fd);
+}
+
+void
+input_fini(struct input *in)
+{
+	struct write_id	*w;
+
+	input_lose(in);
+	while ((w = TAILQ_FIRST(&in->id_order)) != NULL)
+		id_drop(in, w);
+	map_fini(&in->ids);
+}
+
+/* As much as the reader takes now; bytes, or -1 when it is gone. */
+static ssize_t
+push(struct input *in, const char *data, size_t len)
+{
+	size_t	 done = 0;
+	ssize_t	 n;
+
+	while (done < len) {
+		n = write(in->fd, data + done, len - done);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1 && errno == EAGAIN)
+			break;
+		if (n <= 0)
+			return -1;
+		done += (size_t)n;
+	}
+	in->written += done;
+	return (ssize_t)done;
+}
+
+/* Queue what the reader does not take now; -1 when it does not fit. */
+static int
+take(struct input *in, const char *data, size_t len)
+{
+	ssize_t	 n = 0;
+
+	if (in->fd == -1 || len == 0)
+		return 0;		/* nobody reads: accepted and lost */
+	if (in->queue.len > 0 && in->queue.len + len > LIMIT_STDIN_QUEUE) {
+		errno = EFBIG;
+		return -1;
+	}
+	if (in->queue.len == 0 && (n = push(in, data, len)) == -1) {
+		input_lose(in);
+		return 0;
+	}
+	if ((size_t)n == len)
+		return 0;
+	/* One write larger than the queue may be is taken by an empty one. */
+	in->queue.max = LIMIT_STDIN_QUEUE > len ? LIMIT_STDIN_QUEUE : len;
+	if (buf_put(&in->queue, data + n, len - (size_t)n) == -1)
+		return -1;
+	event_add(in->write_ev, NULL);
+	return 0;
+}
+
+bool
+input_has_room(const struct input *in, size_t len)
+{
+	return TAILQ_EMPTY(&in->parked) && (in->fd == -1 ||
+	    in->queue.len == 0 || in->queue.len + len <= LIMIT_STDIN_QUEUE);
+}
+
+enum input_result
+input_write(struct input *in, const void *data, size_t len,
+    struct rpc_req *req)
+{
+	struct parked	*p;
+
+	if (TAILQ_EMPTY(&in->parked)) {
+		if (take(in, data, len) == 0)
+			return INPUT_ACCEPTED;
+		if (errno != EFBIG)
+			return INPUT_ERROR;
+	}
+	if (*in->parked_total + len > LIMIT_STDIN_PARKED)
+		return INPUT_FULL;
+	if ((p = malloc(sizeof(*p) + len)) == NULL)
+		return INPUT_ERROR;
+	p->req = req;
+	p->len = len;
+	memcpy(p->data, data, len);
+	TAILQ_INSERT_TAIL(&in->parked, p, entry);
+	*in->parked_total += len;
+	return INPUT_PARKED;
+}
+
+/* Let in who waits, as far as there is room. */
+static void
+admit(struct input *in)
+{
+	struct parked	*p;
+	struct rpc_req	*req;
+
+	while ((p = TAILQ_FIRST(&in->parked)) != NULL) {
+		if (take(in, p->data, p->len) == -1)
+			return;
+		req = p->req;
+		unpark(in, p);
+		if (req != NULL)
+			in->on_room(req);
+	}
+	if (in->closing && in->queue.len == 0)
+		input_end(in);
+}
+
+static void
+input_on_write(int fd, short what, void *arg)
+{
+	struct input	*in = arg;
+	ssize_t		 n;
+
+	(void)fd;
+	(void)what;
+	if ((n = push(in, (char *)buf_data(&in->queue),
+	    in->queue.len)) == -1) {
+		input_lose(in);
+		return;
+	}
+	buf_drain(&in->queue, (size_t)n);
+	buf_trim(&in->queue, QUEUE_KEEP);
+	if (in->queue.len > 0)
+		event_add(in->write_ev, NULL);
+	if (in->queue.len < LIMIT_STDIN_QUEUE / 2)
+		admit(in);
+}
+
+void
+input_end(struct input *in)
+{
+	struct termios	 t;
+	char		 eof = 4;
+
+	in->closing = true;
+	if (in->fd == -1 || in->queue.len > 0 || !TAILQ_EMPTY(&in->parked))
+		return;
+	if (!in->is_tty) {
+		close_fd(in);
+		return;
+	}
+	/* A terminal has no end of file but what its user types. */
+	in->closing = false;
+	if (tcgetattr(in->fd, &t) == 0)
+		eof = (char)t.c_cc[VEOF];
+	if (take(in, &eof, 1) == -1)
+		input_lose(in);
+}
+
+void
+input_lose(struct input *in)
+{
+	struct parked	*p;
+	struct rpc_req	*req;
+
+	close_fd(in);
+	buf_fini(&in->queue);
+	while ((p = TAILQ_FIRST(&in->parked)) != NULL) {
+		req = p->req;
+		unpark(in, p);
+		if (req != NULL)
+			in->on_room(req);
+	}
+}
+
+int
+input_remember(struct input *in, const char *id, size_t len)
+{
+	unsigned char	 digest[crypto_generichash_BYTES];
+	struct write_id	*w;
+
+	if (len > sizeof(digest)) {	/* whatever its length, it costs this */
+		crypto_generichash(digest, sizeof(digest),
+		    (const unsigned char *)id, len, NULL, 0);
+		id = (const char *)digest;
+		len = sizeof(digest);
+	}
+	if (map_find(&in->ids, id, len) != NULL)
+		return 1;
+	if ((w = malloc(sizeof(*w) + len)) == NULL)
+		return -1;
+	memcpy(w->id, id, len);
+	if (map_add(&in->ids, &w->node, w->id, len, w) == -1) {
+		free(w);
+		return -1;
+	}
+	TAILQ_INSERT_TAIL(&in->id_order, w, entry);
+	if (++in->nids > LIMIT_WRITE_IDS)
+		id_drop(in, TAILQ_FIRST(&in->id_order));
+	return 0;
+}

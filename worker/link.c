@@ -1,0 +1,254 @@
+#include "worker/link.h"
+
+#include <sys/resource.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/chan.h"
+#include "common/clock.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "worker/proc.h"
+#include "worker/session.h"
+
+#define REPORT_MAX	64	/* processes in one packet */
+
+struct link {
+	struct chan	*chan;		/* NULL: the master is gone */
+	struct session	*session;
+};
+
+typedef void	 on_fn(struct link *l, const void *body, struct ipc_msg *m);
+
+static on_fn	 on_resume, on_decided, on_bye, on_stop, on_query;
+
+static on_fn *const handlers[IPC_KINDS] = {
+	[IPC_resume] = on_resume,
+	[IPC_decided] = on_decided,
+	[IPC_bye] = on_bye,
+	[IPC_stop] = on_stop,
+	[IPC_query] = on_query,
+};
+
+static void
+link_on_msg(void *arg, struct ipc_msg *m)
+{
+	struct link	*l = arg;
+
+	/* An assignment comes once, before there is a link. */
+	if (handlers[m->kind] == NULL)
+		log_warnx("message %s is not for a session",
+		    ipc_rows[m->kind].name);
+	else
+		handlers[m->kind](l, m->body, m);
+}
+
+/* The master died: go on, the next one adopts us or the TTL ends us. */
+static void
+link_on_end(void *arg, int error)
+{
+	struct link	*l = arg;
+
+	(void)error;
+	chan_free(&l->chan);
+	if (l->session->state == SESSION_RELEASED ||
+	    l->session->state == SESSION_NEW ||
+	    l->session->state == SESSION_HANDING)
+		l->session->done = true;
+}
+
+struct link *
+link_new(struct event_base *base, int sock, struct session *s)
+{
+	struct link	*l;
+
+	if ((l = calloc(1, sizeof(*l))) == NULL)
+		return NULL;
+	l->session = s;
+	if ((l->chan = chan_new(base, sock, IPC_ROLE_WORKER, IPC_ROLE_MASTER,
+	    link_on_msg, link_on_end, l)) == NULL)
+		link_free(&l);
+	return l;
+}
+
+void
+link_free(struct link **lp)
+{
+	struct link	*l = *lp;
+
+	*lp = NULL;
+	if (l == NULL)
+		return;
+	chan_free(&l->chan);
+	free(l);
+}
+
+/* --- what comes --- */
+
+static void
+on_resume(struct link *l, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Resume	*in = body;
+	Ipc__Resumed		 out = IPC__RESUMED__INIT;
+	char			*copy = NULL;
+
+	out.ticket = in->ticket;
+	out.verdict = IPC__VERDICT__UNKNOWN;
+	if ((copy = malloc(in->message.len + 1)) != NULL) {
+		memcpy(copy, in->message.data, in->message.len);
+		out.verdict = session_resume(l->session, m->fd, copy,
+		    in->message.len);
+		if (out.verdict == IPC__VERDICT__TAKEN)
+			m->fd = -1;
+	}
+	free(copy);
+	if (l->chan != NULL)
+		chan_send(l->chan, IPC_resumed, &out, -1);
+}
+
+static void
+on_decided(struct link *l, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Decided	*in = body;
+
+	(void)m;
+	session_decided(l->session, in->verdict, in->session_id, in->number);
+}
+
+static void
+on_bye(struct link *l, const void *body, struct ipc_msg *m)
+{
+	(void)body;
+	(void)m;
+	if (l->session->state == SESSION_RELEASED)
+		l->session->done = true;
+}
+
+static void
+on_stop(struct link *l, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Stop	*in = body;
+
+	(void)m;
+	session_end(l->session, "the server stops", in->grace_ms);
+}
+
+static void
+fill_process(Ipc__Process *out, struct proc *p, uint64_t now)
+{
+	ipc__process__init(out);
+	out->pid = p->pid;
+	out->state = (char *)(uintptr_t)proc_state_name(p);
+	out->exit_code = p->exit_code;
+	out->tty = p->tty;
+	out->age_ms = now - p->born;
+	out->command = p->command;
+	out->bytes_out = p->bytes_out;
+}
+
+static void
+on_query(struct link *l, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Query	*in = body;
+	struct session		*s = l->session;
+	Ipc__Report		 out = IPC__REPORT__INIT;
+	Ipc__Process		 procs[REPORT_MAX], *list[REPORT_MAX];
+	struct rusage		 ru;
+	struct proc		*p;
+	uint64_t		 now = clock_ms();
+
+	(void)m;
+	getrusage(RUSAGE_SELF, &ru);
+	out.ticket = in->ticket;
+	out.running = s->running;
+	out.known = s->known;
+	out.bytes_out = s->bytes_out;
+	out.bytes_in = s->bytes_in;
+	out.unacked = s->window.sent_cost;
+	out.backlog = s->window.spooled_cost;
+	out.peak_kib = (uint64_t)ru.ru_maxrss;
+	if (s->client != NULL)
+		out.client = s->client;
+	out.process = list;
+	p = in->processes ? TAILQ_FIRST(&s->all) : NULL;
+	do {
+		out.n_process = 0;
+		for (; p != NULL && out.n_process < REPORT_MAX;
+		    p = TAILQ_NEXT(p, entry)) {
+			fill_process(&procs[out.n_process], p, now);
+			list[out.n_process] = &procs[out.n_process];
+			out.n_process++;
+		}
+		out.more = p != NULL;
+		if (l->chan != NULL)
+			chan_send(l->chan, IPC_report, &out, -1);
+	} while (out.more);
+}
+
+/* --- what goes --- */
+
+void
+link_handover(struct link *l, const char *id, size_t id_len,
+    const char *message, size_t len, int fd)
+{
+	Ipc__Handover	 out = IPC__HANDOVER__INIT;
+	char		 text[SESSION_ID_MAX];
+
+	if (l->chan == NULL)
+		return;
+	memcpy(text, id, id_len);
+	text[id_len] = '\0';
+	out.session_id = text;
+	out.message.data = (uint8_t *)(uintptr_t)message;
+	out.message.len = len;
+	chan_send(l->chan, IPC_handover, &out, fd);
+}
+
+void
+link_opened(struct link *l)
+{
+	Ipc__Opened	 out = IPC__OPENED__INIT;
+
+	if (l->chan != NULL)
+		chan_send(l->chan, IPC_opened, &out, -1);
+}
+
+void
+link_attached(struct link *l)
+{
+	Ipc__Attached	 out = IPC__ATTACHED__INIT;
+
+	if (l->chan != NULL)
+		chan_send(l->chan, IPC_attached, &out, -1);
+}
+
+void
+link_detached(struct link *l)
+{
+	Ipc__Detached	 out = IPC__DETACHED__INIT;
+
+	if (l->chan != NULL)
+		chan_send(l->chan, IPC_detached, &out, -1);
+}
+
+void
+link_released(struct link *l)
+{
+	Ipc__Released	 out = IPC__RELEASED__INIT;
+
+	if (l->chan != NULL)
+		chan_send(l->chan, IPC_released, &out, -1);
+	else
+		l->session->done = true;
+}
+
+void
+link_ended(struct link *l, const char *why)
+{
+	Ipc__Ended	 out = IPC__ENDED__INIT;
+
+	out.why = (char *)(uintptr_t)why;
+	if (l->chan != NULL)
+		chan_send(l->chan, IPC_ended, &out, -1);
+}

@@ -1,0 +1,37 @@
+/*
+ * The worker's end of its channel to the master: a wrapper for each message
+ * it sends (proto/ipc.def); what comes is handed to the session.
+ */
+#ifndef WORKER_LINK_H
+#define WORKER_LINK_H
+
+#include <event2/event.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/ipc.h"
+
+struct link;
+struct session;
+
+/* The link on sock (taken) for a session.  NULL with errno. */
+struct link	*link_new(struct event_base *base, int sock,
+		    struct session *s);
+void		 link_free(struct link **lp);
+
+/* Ask for another session for a connection, by its first message. */
+void	 link_handover(struct link *l, const char *id, size_t id_len,
+	    const char *message, size_t len, int fd);
+
+void	 link_opened(struct link *l);
+void	 link_attached(struct link *l);
+void	 link_detached(struct link *l);
+
+/* The session owns nothing: the master keeps its id from here on. */
+void	 link_released(struct link *l);
+
+/* It is over; the worker leaves. */
+void	 link_ended(struct link *l, const char *why);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * execsrv-worker: the template of the workers, started by execsrvd with its
+ * channel as standard input.
+ */
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "worker/template.h"
+
+/* The limit of descriptors that commands shall have: argv[1], "soft:hard". */
+static void
+read_nofile(const char *text, struct rlimit *rl)
+{
+	unsigned long long	 soft, hard;
+
+	if (getrlimit(RLIMIT_NOFILE, rl) == -1)
+		fatal("RLIMIT_NOFILE");
+	if (text == NULL || sscanf(text, "%llu:%llu", &soft, &hard) != 2)
+		return;
+	rl->rlim_cur = (rlim_t)soft;
+	rl->rlim_max = (rlim_t)hard;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct rlimit	 nofile;
+	int		 sock, type, null;
+	socklen_t	 len = sizeof(type);
+
+	log_init("template", LOG_LEVEL_INFO, false);
+	if (argc < 2 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
+	    &len) == -1 || type != SOCK_SEQPACKET) {
+		fprintf(stderr, "execsrv-worker is started by execsrvd(8)\n");
+		return 2;
+	}
+	read_nofile(argv[1], &nofile);
+	if ((sock = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) == -1 ||
+	    (null = open("/dev/null", O_RDWR)) == -1 ||
+	    dup2(null, STDIN_FILENO) == -1 ||
+	    dup2(null, STDOUT_FILENO) == -1)
+		fatal("standard streams");
+	if (null > STDERR_FILENO)
+		close(null);
+	/* Ctrl-C in the terminal of a foreground master is not for us. */
+	if (setsid() == -1)
+		log_debug("already a session leader");
+	return template_run(sock, &nofile);
+}

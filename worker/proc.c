@@ -1,0 +1,774 @@
+#include "worker/proc.h"
+
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/b64.h"
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/json_out.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "common/ptree.h"
+#include "worker/conn.h"
+#include "worker/rpc.h"
+
+/*
+ * Pacing: a producer of single lines would wake us for each of them.  After
+ * PACE_STREAK short reads within PACE_US of one another the stream is left alone for a moment
+ * (session_pace()), so that its pipe fills.  Input in between makes the next
+ * output an answer, which is never delayed.
+ */
+#define PACE_STREAK	8
+#define PACE_US		200
+#define PACE_SHORT	8192		/* bytes; reads below are short */
+
+#define BULKY		(LIMIT_READ_CHUNK / 2)
+#define SPOOL_CHUNK	4096		/* room of a chunk nobody waits for */
+#define KILL_PASS_MS	2		/* between two looks for descendants */
+#define KILL_PASSES	2		/* that must find nobody */
+
+static const char *const stream_names[] = { "stdout", "stderr", "pty" };
+static const char *const state_names[] = { "running", "exited", "closed" };
+
+#define NOTE(name, wire, when)	static const char note_##name[] = wire;
+#include "proto/note.def"
+#undef NOTE
+
+struct waiter {
+	TAILQ_ENTRY(waiter)	 entry;
+	struct proc		*proc;
+	struct rpc_req		*req;
+	struct proc_read	 read;
+	struct event		*timer_ev;
+};
+
+static void	 stream_on_read(int, short, void *);
+static void	 proc_on_timer(int, short, void *);
+static void	 proc_maybe_close(struct proc *p);
+
+const char *
+proc_state_name(const struct proc *p)
+{
+	return state_names[p->state];
+}
+
+static uint64_t
+now_us(void)
+{
+	struct timespec	 ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* --- events to the client --- */
+
+/* {"method":M,"params":{"processId":ID,"seq":N and the beginning of more. */
+static int
+put_head(const struct proc *p, char *out, size_t size, const char *method,
+    uint64_t seq)
+{
+	return snprintf(out, size, "{\"method\":\"%s\",\"params\":"
+	    "{\"processId\":%s,\"seq\":%llu", method, p->json_id,
+	    (unsigned long long)seq);
+}
+
+static void
+emit_event(struct proc *p, const char *method, const char *more)
+{
+	struct session	*s = p->session;
+	size_t		 size = p->json_id_len + 128;
+	char		*text;
+	int		 n, m;
+
+	if (s->conn == NULL)
+		return;
+	if ((text = malloc(size)) == NULL) {
+		conn_close(s->conn, 1011, "out of memory for an event");
+		return;
+	}
+	n = put_head(p, text, size, method, p->ring.next_seq - 1);
+	m = snprintf(text + n, size - (size_t)n, "%s}}", more);
+	conn_send(s->conn, text, (size_t)(n + m));
+	free(text);
+}
+
+/* Put a chunk on the connection, encoded in place behind its headers. */
+static void
+emit_chunk(struct proc *p, struct chunk *c)
+{
+	struct session	*s = p->session;
+	char		 head[160], tail[] = "\"}}", *out, *at;
+	size_t		 b64 = B64_ENCODED_LEN(c->len), before, mid;
+	int		 n;
+
+	before = sizeof("{\"method\":\"process/output\",\"params\":"
+	    "{\"processId\":") - 1;
+	n = snprintf(head, sizeof(head), ",\"seq\":%llu,\"stream\":\"%s\","
+	    "\"chunk\":\"", (unsigned long long)c->seq,
+	    stream_names[c->stream]);
+	mid = (size_t)n;
+	if ((out = conn_begin(s->conn, before + p->json_id_len + mid + b64 +
+	    sizeof(tail) - 1)) == NULL)
+		return;
+	at = mempcpy(out, "{\"method\":\"process/output\",\"params\":"
+	    "{\"processId\":", before);
+	at = mempcpy(at, p->json_id, p->json_id_len);
+	at = mempcpy(at, head, mid);
+	at += b64_encode(at, c->data, c->len);
+	memcpy(at, tail, sizeof(tail) - 1);
+	conn_commit(s->conn);
+	window_sent(&s->window, c, conn_pos(s->conn));
+}
+
+/* --- who waits --- */
+
+static void
+waiter_free(struct waiter *w)
+{
+	TAILQ_REMOVE(&w->proc->waiters, w, entry);
+	if (w->timer_ev != NULL)
+		event_free(w->timer_ev);
+	free(w);
+}
+
+static void
+waiter_cancel(struct rpc_req *req)
+{
+	waiter_free(req->waiter);
+}
+
+/* Whether a read has something to tell (spec section 5.3). */
+static bool
+read_is_ready(const struct proc *p, const struct proc_read *r)
+{
+	struct chunk	*newest = TAILQ_LAST(&p->ring.chunks, chunk_list);
+
+	return (newest != NULL && newest->seq > r->after_seq) ||
+	    p->state == PROC_CLOSED ||
+	    (p->state == PROC_EXITED &&
+	    r->after_seq < p->ring.next_seq - 1);
+}
+
+static void
+put_chunk(struct json_out *o, const struct chunk *c)
+{
+	json_out_open(o, '{');
+	json_out_key(o, "seq");
+	json_out_u64(o, c->seq);
+	json_out_key(o, "stream");
+	json_out_str(o, stream_names[c->stream]);
+	json_out_key(o, "chunk");
+	json_out_b64(o, c->data, c->len);
+	json_out_close(o, '}');
+}
+
+static void
+answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
+{
+	struct session	*s = p->session;
+	struct chunk	*first, *c, *end;
+	struct json_out	 o;
+	uint64_t	 next = p->ring.next_seq, sum = 0;
+
+	first = end = ring_after(&p->ring, r->after_seq);
+	rpc_begin(req, &o);
+	json_out_key(&o, "chunks");
+	json_out_open(&o, '[');
+	for (c = first; c != NULL; c = TAILQ_NEXT(c, ring_entry)) {
+		sum += c->len;
+		if (r->has_max && c != first && sum > r->max_bytes)
+			break;
+		put_chunk(&o, c);
+		if (r->has_max)
+			next = c->seq + 1;
+		end = TAILQ_NEXT(c, ring_entry);
+	}
+	json_out_close(&o, ']');
+	json_out_key(&o, "nextSeq");
+	json_out_u64(&o, next);
+	json_out_key(&o, "exited");
+	json_out_bool(&o, p->state != PROC_RUNNING);
+	json_out_key(&o, "exitCode");
+	if (p->state == PROC_RUNNING)
+		json_out_null(&o);
+	else
+		json_out_i64(&o, p->exit_code);
+	json_out_key(&o, "closed");
+	json_out_bool(&o, p->state == PROC_CLOSED);
+	json_out_key(&o, "failure");
+	json_out_null(&o);
+	json_out_key(&o, "sandboxDenied");
+	json_out_bool(&o, false);
+	rpc_end(req, &o);
+	if (s->conn == NULL)
+		return;
+	for (c = first; c != end; c = TAILQ_NEXT(c, ring_entry))
+		window_sent(&s->window, c, conn_pos(s->conn));
+}
+
+static void
+waiter_answer(struct waiter *w)
+{
+	struct proc		*p = w->proc;
+	struct rpc_req		*req = w->req;
+	struct proc_read	 r = w->read;
+
+	waiter_free(w);
+	answer_read(p, req, &r);
+}
+
+static void
+waiter_on_timeout(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	waiter_answer(arg);
+}
+
+static void
+wake_waiters(struct proc *p)
+{
+	struct waiter	*w, *next;
+
+	for (w = TAILQ_FIRST(&p->waiters); w != NULL; w = next) {
+		next = TAILQ_NEXT(w, entry);
+		if (!read_is_ready(p, &w->read))
+			continue;
+		waiter_answer(w);
+		if (p->session->conn == NULL)
+			return;		/* it broke: nobody waits any more */
+	}
+}
+
+void
+proc_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
+{
+	struct timeval	 tv = clock_timeval(r->wait_ms);
+	struct waiter	*w;
+
+	if (r->wait_ms == 0 || read_is_ready(p, r)) {
+		answer_read(p, req, r);
+		return;
+	}
+	if ((w = calloc(1, sizeof(*w))) == NULL) {
+		rpc_error(req, ERR_FAILED, "out of memory");
+		return;
+	}
+	w->proc = p;
+	w->read = *r;
+	TAILQ_INSERT_TAIL(&p->waiters, w, entry);
+	if ((w->timer_ev = event_new(p->session->base, -1, 0,
+	    waiter_on_timeout, w)) == NULL ||
+	    event_add(w->timer_ev, &tv) == -1) {
+		waiter_free(w);
+		rpc_error(req, ERR_FAILED, "out of memory");
+		return;
+	}
+	if ((w->req = rpc_keep(req, waiter_cancel, w)) == NULL)
+		waiter_free(w);
+}
+
+/* --- output --- */
+
+static void
+stream_end(struct stream *st)
+{
+	if (st->read_ev != NULL)
+		event_free(st->read_ev);
+	st->read_ev = NULL;
+	fd_close(&st->fd);
+}
+
+/* Exits and closes have numbers, like output. */
+static void
+add_event(struct proc *p)
+{
+	p->ring.next_seq++;
+}
+
+static bool
+proc_has_room(const struct proc *p)
+{
+	return p->ring.unread_cost < LIMIT_UNREAD &&
+	    session_has_room(p->session);
+}
+
+/* A chunk of n bytes that were read to data, or there already. */
+static void
+add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
+{
+	struct proc	*p = st->proc;
+	struct session	*s = p->session;
+
+	p->bytes_out += n;
+	s->bytes_out += n;
+	if (c == NULL) {
+		if (s->conn == NULL &&
+		    ring_append(&p->ring, st->stream, data, n))
+			return;
+		if ((c = chunk_new(s->conn == NULL && n < SPOOL_CHUNK ?
+		    SPOOL_CHUNK : n)) == NULL) {
+			/* A hole would be worse: the client waits for it. */
+			fatal("no memory for output");
+		}
+		memcpy(c->data, data, n);
+	}
+	c->len = (uint32_t)n;
+	ring_add(&p->ring, c, st->stream);
+	if (s->conn != NULL)
+		emit_chunk(p, c);
+	wake_waiters(p);
+	ring_evict(&p->ring, LIMIT_RETAINED, LIMIT_CHUNKS);
+}
+
+/* Leave the stream alone for a moment if it comes in crumbs. */
+static void
+pace(struct stream *st, size_t n)
+{
+	uint64_t	 now = now_us();
+	bool		 is_near = now - st->last_read < PACE_US;
+
+	st->last_read = now;
+	st->streak = n < PACE_SHORT && (is_near || st->paced) ?
+	    st->streak + 1 : 0;
+	st->paced = false;
+	if (st->streak >= PACE_STREAK && st->read_ev != NULL &&
+	    session_pace(st->proc->session) == 0) {
+		st->paced = true;
+		event_del(st->read_ev);
+	}
+}
+
+/*
+ * One read.  Large ones go straight into their chunk, small ones over a
+ * common buffer, so that a chunk is never larger than what is in it.
+ * Bytes, 0 at the end, or -1 when there is nothing now.
+ */
+static ssize_t
+read_some(struct stream *st)
+{
+	static char	 common[LIMIT_READ_CHUNK];
+	struct chunk	*c = NULL;
+	ssize_t		 n;
+
+	if (st->bulky && (c = chunk_new(LIMIT_READ_CHUNK)) != NULL)
+		n = read(st->fd, c->data, LIMIT_READ_CHUNK);
+	else
+		n = read(st->fd, common, sizeof(common));
+	if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
+		free(c);
+		return -1;
+	}
+	if (n <= 0) {		/* a terminal ends with EIO */
+		free(c);
+		return 0;
+	}
+	st->bulky = n >= BULKY;
+	if (c != NULL && !st->bulky) {
+		memcpy(common, c->data, (size_t)n);
+		free(c);
+		c = NULL;
+	}
+	add_output(st, c, common, (size_t)n);
+	return n;
+}
+
+static void
+stream_on_read(int fd, short what, void *arg)
+{
+	struct stream	*st = arg;
+	struct proc	*p = st->proc;
+	ssize_t		 n;
+
+	(void)fd;
+	(void)what;
+	if (!proc_has_room(p)) {
+		st->held = true;
+		p->session->held = true;
+		event_del(st->read_ev);
+		return;
+	}
+	if ((n = read_some(st)) == 0) {
+		stream_end(st);
+		proc_maybe_close(p);
+	} else if (n > 0) {
+		pace(st, (size_t)n);
+	}
+}
+
+void
+proc_unhold(struct proc *p)
+{
+	int	 i;
+
+	for (i = 0; i < 2; i++) {
+		if (!p->streams[i].held)
+			continue;
+		if (!proc_has_room(p)) {
+			p->session->held = true;
+			return;
+		}
+		p->streams[i].held = false;
+		event_add(p->streams[i].read_ev, NULL);
+	}
+}
+
+void
+proc_unpace(struct proc *p)
+{
+	int	 i;
+
+	/* "paced" stays: the next read belongs to the same streak. */
+	for (i = 0; i < 2; i++)
+		if (p->streams[i].paced && !p->streams[i].held)
+			event_add(p->streams[i].read_ev, NULL);
+}
+
+void
+proc_on_input(struct proc *p)
+{
+	int	 i;
+
+	for (i = 0; i < 2; i++) {
+		p->streams[i].streak = 0;
+		if (!p->streams[i].paced)
+			continue;
+		p->streams[i].paced = false;
+		if (!p->streams[i].held)
+			event_add(p->streams[i].read_ev, NULL);
+	}
+}
+
+/* --- birth --- */
+
+static char *
+json_string(const char *text, size_t len, size_t *len_out)
+{
+	struct json_out	 o;
+	struct buf	 b;
+	char		*s = NULL;
+
+	buf_init(&b, 8 * (size_t)LIMIT_MESSAGE);
+	json_out_init(&o, &b);
+	json_out_text(&o, text, len);
+	if (json_out_fini(&o) == 0 && (s = malloc(b.len + 1)) != NULL) {
+		memcpy(s, buf_data(&b), b.len);
+		s[b.len] = '\0';
+		*len_out = b.len;
+	}
+	buf_fini(&b);
+	return s;
+}
+
+static int
+stream_init(struct stream *st, struct proc *p, int fd, uint8_t stream)
+{
+	st->proc = p;
+	st->stream = stream;
+	st->fd = fd;
+	if (fd == -1)
+		return 0;
+	if ((st->read_ev = event_new(p->session->base, fd,
+	    EV_READ | EV_PERSIST, stream_on_read, st)) == NULL)
+		return -1;
+	return event_add(st->read_ev, NULL);
+}
+
+static void
+on_room(struct rpc_req *req)
+{
+	rpc_status(req, "accepted");
+}
+
+static void
+set_command(struct proc *p, const char *argv0)
+{
+	size_t	 i;
+
+	for (i = 0; i < sizeof(p->command) - 1 && argv0[i] != '\0'; i++)
+		p->command[i] = argv0[i] > ' ' && argv0[i] < 0x7f ?
+		    argv0[i] : '?';
+}
+
+/* Everything that may fail for want of memory, before there is a child. */
+static struct proc *
+proc_alloc(struct session *s, const char *id, size_t id_len)
+{
+	struct proc	*p;
+
+	if ((p = calloc(1, sizeof(*p))) == NULL)
+		return NULL;
+	p->session = s;
+	p->streams[0].fd = p->streams[1].fd = -1;
+	TAILQ_INIT(&p->waiters);
+	ring_init(&p->ring, &s->window);
+	if (input_init(&p->input, s->base, -1, false, &s->parked,
+	    on_room) == -1 ||
+	    (p->id = malloc(id_len + 1)) == NULL ||
+	    (p->json_id = json_string(id, id_len, &p->json_id_len)) == NULL ||
+	    (p->timer_ev = event_new(s->base, -1, 0, proc_on_timer,
+	    p)) == NULL)
+		goto fail;
+	memcpy(p->id, id, id_len);
+	p->id_len = id_len;
+	if (map_add(&s->procs, &p->node, p->id, id_len, p) == -1)
+		goto fail;
+	TAILQ_INSERT_TAIL(&s->all, p, entry);
+	s->known++;
+	return p;
+ fail:
+	free(p->id);
+	free(p->json_id);
+	if (p->timer_ev != NULL)
+		event_free(p->timer_ev);
+	free(p);
+	return NULL;
+}
+
+struct proc *
+proc_new(struct session *s, const char *id, size_t id_len, struct spawn *sp,
+    const char **what_out)
+{
+	struct spawned	 child;
+	struct proc	*p;
+
+	*what_out = "memory";
+	if ((p = proc_alloc(s, id, id_len)) == NULL)
+		return NULL;
+	p->tty = sp->tty;
+	p->has_input = sp->tty || sp->pipe_stdin;
+	p->mark = sp->mark = ptree_new_mark();
+	p->born = clock_ms();
+	p->state = PROC_CLOSED;		/* until there is a child */
+	set_command(p, sp->argv[0] != NULL ? sp->argv[0] : "");
+	if (spawn(sp, &child, what_out) == -1) {
+		proc_free(&p);
+		return NULL;
+	}
+	p->pid = child.pid;
+	p->state = PROC_RUNNING;
+	s->running++;
+	s->started++;
+	if (input_init(&p->input, s->base, child.input, sp->tty, &s->parked,
+	    on_room) == -1 ||
+	    stream_init(&p->streams[0], p, child.output[0],
+	    sp->tty ? STREAM_PTY : STREAM_STDOUT) == -1 ||
+	    stream_init(&p->streams[1], p, child.output[1],
+	    STREAM_STDERR) == -1)
+		fatal("no memory for a process that runs");
+	return p;
+}
+
+void
+proc_free(struct proc **pp)
+{
+	struct proc	*p = *pp;
+	struct session	*s;
+	struct waiter	*w;
+	struct rpc_req	*req;
+
+	*pp = NULL;
+	if (p == NULL)
+		return;
+	s = p->session;
+	while ((w = TAILQ_FIRST(&p->waiters)) != NULL) {
+		req = w->req;
+		waiter_free(w);
+		rpc_error(req, ERR_UNKNOWN_PROCESS, NULL);
+	}
+	input_fini(&p->input);
+	stream_end(&p->streams[0]);
+	stream_end(&p->streams[1]);
+	if (p->state == PROC_CLOSED)
+		s->closed_bytes -= p->pid != 0 ? p->ring.bytes : 0;
+	ring_fini(&p->ring);
+	event_free(p->timer_ev);
+	map_del(&s->procs, &p->node);
+	TAILQ_REMOVE(&s->all, p, entry);
+	s->known--;
+	free(p->id);
+	free(p->json_id);
+	free(p);
+}
+
+/* --- death --- */
+
+/* Old closed processes make room for new ones. */
+static void
+bound_closed(struct session *s, struct proc *newest)
+{
+	struct proc	*p, *next;
+
+	for (p = TAILQ_FIRST(&s->all); p != NULL; p = next) {
+		if (s->closed_bytes <= LIMIT_RETAINED_CLOSED &&
+		    s->known - s->running <= LIMIT_CLOSED_PROCESSES)
+			break;
+		next = TAILQ_NEXT(p, entry);
+		/* What the client has not read yet stays. */
+		if (p->state == PROC_CLOSED && p != newest &&
+		    p->ring.unread_cost == 0)
+			proc_free(&p);
+	}
+}
+
+static void
+proc_close(struct proc *p)
+{
+	struct session	*s = p->session;
+	struct timeval	 tv = clock_timeval(s->set.closed_ttl_ms);
+
+	stream_end(&p->streams[0]);
+	stream_end(&p->streams[1]);
+	input_lose(&p->input);
+	p->state = PROC_CLOSED;
+	s->closed_bytes += p->ring.bytes;
+	add_event(p);
+	emit_event(p, note_CLOSED, "");
+	wake_waiters(p);
+	if (!p->terminated)
+		event_add(p->timer_ev, &tv);
+	bound_closed(s, p);
+}
+
+static void
+proc_maybe_close(struct proc *p)
+{
+	if (p->state != PROC_EXITED)
+		return;
+	if (p->terminated ||
+	    (p->streams[0].fd == -1 && p->streams[1].fd == -1))
+		proc_close(p);
+}
+
+/* What is in the pipes of a terminated process: what they hold, no more. */
+static void
+drain(struct proc *p)
+{
+	int	 i, reads;
+
+	for (i = 0; i < 2; i++)
+		for (reads = 0; reads < 2 && p->streams[i].fd != -1 &&
+		    proc_has_room(p); reads++)
+			if (read_some(&p->streams[i]) <= 0)
+				break;
+}
+
+void
+proc_on_exit(struct proc *p, int status)
+{
+	struct session	*s = p->session;
+	char		 more[64];
+
+	assert(p->state == PROC_RUNNING);
+	p->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) :
+	    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : -1;
+	if (p->terminated)
+		drain(p);
+	p->state = PROC_EXITED;
+	s->running--;
+	if (!p->has_input)
+		input_lose(&p->input);
+	add_event(p);
+	snprintf(more, sizeof(more), ",\"exitCode\":%d,"
+	    "\"sandboxDenied\":false", p->exit_code);
+	emit_event(p, note_EXITED, more);
+	wake_waiters(p);
+	proc_maybe_close(p);
+}
+
+static bool
+has_mark(pid_t pid, void *arg)
+{
+	return ptree_has_mark(pid, ((struct proc *)arg)->mark);
+}
+
+static void
+kill_pass(struct proc *p)
+{
+	struct timeval	 tv = clock_timeval(KILL_PASS_MS);
+
+	if (ptree_kill(SIGKILL, NULL, has_mark, p) > 0)
+		p->empty_passes = 0;
+	else
+		p->empty_passes++;
+	if (p->empty_passes >= KILL_PASSES && p->state == PROC_CLOSED)
+		tv = clock_timeval(p->session->set.closed_ttl_ms);
+	event_add(p->timer_ev, &tv);
+}
+
+/* The grace is over, another pass is due, or it was known long enough. */
+static void
+proc_on_timer(int fd, short what, void *arg)
+{
+	struct proc	*p = arg;
+	struct session	*s = p->session;
+
+	(void)fd;
+	(void)what;
+	if (p->terminated && (p->empty_passes < KILL_PASSES ||
+	    p->state != PROC_CLOSED)) {
+		if (p->state == PROC_RUNNING)
+			kill(p->pid, SIGKILL);
+		kill_pass(p);
+		return;
+	}
+	if (p->state != PROC_CLOSED)
+		return;
+	proc_free(&p);
+	session_maybe_release(s);
+}
+
+bool
+proc_terminate(struct proc *p, uint64_t grace)
+{
+	struct timeval	 tv = clock_timeval(grace);
+
+	if (p->state != PROC_RUNNING)
+		return false;
+	p->terminated = true;
+	p->empty_passes = 0;
+	if (grace > 0) {
+		kill(-p->pid, SIGTERM);
+		kill(-p->pid, SIGCONT);
+		event_add(p->timer_ev, &tv);
+		return true;
+	}
+	kill(p->pid, SIGKILL);
+	kill_pass(p);
+	return true;
+}
+
+void
+proc_signal(struct proc *p, int sig)
+{
+	if (p->state == PROC_RUNNING)
+		kill(-p->pid, sig);
+}
+
+int
+proc_resize(struct proc *p, uint16_t rows, uint16_t cols)
+{
+	struct winsize	 size;
+
+	memset(&size, 0, sizeof(size));
+	size.ws_row = rows;
+	size.ws_col = cols;
+	if (!p->tty) {
+		errno = ENOTTY;
+		return -1;
+	}
+	if (p->streams[0].fd == -1)
+		return 0;		/* it has ended: no harm */
+	return ioctl(p->streams[0].fd, TIOCSWINSZ, &size);
+}

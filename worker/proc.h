@@ -1,0 +1,117 @@
+/*
+ * One process of a session: its streams, its retained output and events, who
+ * waits for them, and how it is ended.
+ *
+ *	RUNNING -> EXITED -> CLOSED
+ *
+ * EXITED: its status is known, others may still hold its output.  CLOSED: the
+ * output is at its end as well, or the process was terminated.
+ */
+#ifndef WORKER_PROC_H
+#define WORKER_PROC_H
+
+#include <sys/queue.h>
+
+#include <event2/event.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/map.h"
+#include "worker/input.h"
+#include "worker/ring.h"
+#include "worker/session.h"
+#include "worker/spawn.h"
+
+enum proc_state { PROC_RUNNING, PROC_EXITED, PROC_CLOSED };
+
+enum proc_stream { STREAM_STDOUT, STREAM_STDERR, STREAM_PTY };
+
+#define PROC_COMMAND_MAX	48	/* of argv[0], shown to operators */
+
+struct waiter;
+
+/* One source of output. */
+struct stream {
+	struct proc	*proc;
+	int		 fd;		/* -1: at its end */
+	uint8_t		 stream;	/* enum proc_stream */
+	struct event	*read_ev;
+	bool		 held;		/* not read until there is room */
+	bool		 paced;		/* not read for a moment */
+	bool		 bulky;		/* the last read was a large one */
+	unsigned	 streak;	/* short reads close to one another */
+	uint64_t	 last_read;	/* us, monotonic */
+};
+
+struct proc {
+	TAILQ_ENTRY(proc)	 entry;
+	struct map_node		 node;
+	struct session		*session;
+	char			*id;
+	size_t			 id_len;
+	char			*json_id;	/* as a JSON string */
+	size_t			 json_id_len;
+	enum proc_state		 state;
+	pid_t			 pid;
+	uint64_t		 mark;
+	bool			 tty;
+	bool			 has_input;	/* tty or pipeStdin */
+	bool			 terminated;
+	bool			 sandboxed;
+	int			 exit_code;
+	struct input		 input;
+	struct stream		 streams[2];
+	struct ring		 ring;
+	TAILQ_HEAD(, waiter)	 waiters;
+	struct event		*timer_ev;	/* kill passes; later retention */
+	unsigned		 empty_passes;
+	uint64_t		 born;		/* ms */
+	uint64_t		 bytes_out;
+	char			 command[PROC_COMMAND_MAX];
+};
+
+/*
+ * Start a process in a session under an id that is free.  NULL with errno;
+ * *what_out then says what failed.
+ */
+struct proc	*proc_new(struct session *s, const char *id, size_t id_len,
+		    struct spawn *sp, const char **what_out);
+void		 proc_free(struct proc **pp);
+
+/* Its status came. */
+void	 proc_on_exit(struct proc *p, int status);
+
+/* Read what was held back. */
+void	 proc_unhold(struct proc *p);
+void	 proc_unpace(struct proc *p);
+
+/*
+ * Kill it and all its descendants; with a grace (ms) TERM goes to its group
+ * first.  false: it has ended already, nothing is done.
+ */
+bool	 proc_terminate(struct proc *p, uint64_t grace);
+
+/* Send a signal to its process group, if it runs. */
+void	 proc_signal(struct proc *p, int sig);
+
+/* Something was written to it: what it says now is an answer. */
+void	 proc_on_input(struct proc *p);
+
+/* Set the size of its terminal.  0, or -1 with errno. */
+int	 proc_resize(struct proc *p, uint16_t rows, uint16_t cols);
+
+/* Read: answer req now, or when there is something to tell. */
+struct proc_read {
+	uint64_t	 after_seq;
+	bool		 has_max;
+	uint64_t	 max_bytes;
+	uint64_t	 wait_ms;
+};
+
+void	 proc_read(struct proc *p, struct rpc_req *req,
+	    const struct proc_read *r);
+
+const char	*proc_state_name(const struct proc *p);
+
+#endif

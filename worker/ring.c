@@ -1,0 +1,178 @@
+#include "worker/ring.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/limit.h"
+
+void
+window_init(struct window *w)
+{
+	memset(w, 0, sizeof(*w));
+	TAILQ_INIT(&w->sent);
+}
+
+/* The only place that changes a chunk's state, and so what is counted. */
+static void
+chunk_set_state(struct chunk *c, enum chunk_state to)
+{
+	struct window	*w = c->ring->window;
+	size_t		 cost = chunk_cost(c);
+
+	if (c->state == to)
+		return;
+	switch ((enum chunk_state)c->state) {
+	case CHUNK_SPOOLED:
+		w->spooled_cost -= cost;
+		break;
+	case CHUNK_SENT:
+		TAILQ_REMOVE(&w->sent, c, sent_entry);
+		w->sent_cost -= cost;
+		break;
+	case CHUNK_ACKED:
+		c->ring->unread_cost += cost;
+		break;
+	}
+	c->state = (uint8_t)to;
+	switch (to) {
+	case CHUNK_SPOOLED:
+		w->spooled_cost += cost;
+		break;
+	case CHUNK_SENT:
+		TAILQ_INSERT_TAIL(&w->sent, c, sent_entry);
+		w->sent_cost += cost;
+		break;
+	case CHUNK_ACKED:
+		c->ring->unread_cost -= cost;
+		break;
+	}
+}
+
+void
+window_sent(struct window *w, struct chunk *c, uint64_t pos)
+{
+	assert(c->ring->window == w);
+	c->sealed = true;
+	if (c->state != CHUNK_SPOOLED)
+		return;		/* it is on the way already, or has arrived */
+	c->pos = pos;
+	chunk_set_state(c, CHUNK_SENT);
+}
+
+void
+window_ack(struct window *w, uint64_t pos)
+{
+	struct chunk	*c;
+	struct ring	*r;
+
+	while ((c = TAILQ_FIRST(&w->sent)) != NULL && c->pos <= pos) {
+		r = c->ring;
+		chunk_set_state(c, CHUNK_ACKED);
+		ring_evict(r, LIMIT_RETAINED, LIMIT_CHUNKS);
+	}
+}
+
+void
+window_lost(struct window *w)
+{
+	struct chunk	*c;
+
+	while ((c = TAILQ_FIRST(&w->sent)) != NULL)
+		chunk_set_state(c, CHUNK_SPOOLED);
+}
+
+void
+ring_init(struct ring *r, struct window *w)
+{
+	memset(r, 0, sizeof(*r));
+	TAILQ_INIT(&r->chunks);
+	r->window = w;
+	r->next_seq = 1;
+}
+
+static void
+chunk_drop(struct chunk *c)
+{
+	struct ring	*r = c->ring;
+
+	chunk_set_state(c, CHUNK_ACKED);
+	TAILQ_REMOVE(&r->chunks, c, ring_entry);
+	r->bytes -= c->len;
+	r->count--;
+	free(c);
+}
+
+void
+ring_fini(struct ring *r)
+{
+	struct chunk	*c;
+
+	while ((c = TAILQ_FIRST(&r->chunks)) != NULL)
+		chunk_drop(c);
+}
+
+struct chunk *
+chunk_new(size_t cap)
+{
+	struct chunk	*c;
+
+	if ((c = malloc(sizeof(*c) + cap)) == NULL)
+		return NULL;
+	memset(c, 0, sizeof(*c));
+	c->cap = (uint32_t)cap;
+	return c;
+}
+
+void
+ring_add(struct ring *r, struct chunk *c, uint8_t stream)
+{
+	c->ring = r;
+	c->seq = r->next_seq++;
+	c->stream = stream;
+	c->state = CHUNK_SPOOLED;
+	TAILQ_INSERT_TAIL(&r->chunks, c, ring_entry);
+	r->bytes += c->len;
+	r->count++;
+	r->unread_cost += chunk_cost(c);
+	r->window->spooled_cost += chunk_cost(c);
+}
+
+bool
+ring_append(struct ring *r, uint8_t stream, const void *data, size_t len)
+{
+	struct chunk	*c = TAILQ_LAST(&r->chunks, chunk_list);
+
+	/* Its number must be the newest: exits and closes count as well. */
+	if (c == NULL || c->sealed || c->stream != stream ||
+	    c->seq != r->next_seq - 1 || len > c->cap - c->len)
+		return false;
+	memcpy(c->data + c->len, data, len);
+	c->len += (uint32_t)len;
+	r->bytes += len;
+	return true;
+}
+
+void
+ring_evict(struct ring *r, size_t bytes, size_t count)
+{
+	struct chunk	*c;
+
+	while ((r->bytes > bytes || r->count > count) &&
+	    (c = TAILQ_FIRST(&r->chunks)) != NULL && c->state == CHUNK_ACKED)
+		chunk_drop(c);
+}
+
+struct chunk *
+ring_after(const struct ring *r, uint64_t seq)
+{
+	struct chunk	*c, *found = NULL;
+
+	/* Readers are near the end, as a rule. */
+	TAILQ_FOREACH_REVERSE(c, &r->chunks, chunk_list, ring_entry) {
+		if (c->seq <= seq)
+			break;
+		found = c;
+	}
+	return found;
+}

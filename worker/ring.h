@@ -1,0 +1,95 @@
+/*
+ * The output of one process that can still be read, by sequence number; and,
+ * across the processes of a session, what of it the client has acknowledged.
+ * Design section 4: a byte is dropped only when the client has acknowledged
+ * it, and the newest LIMIT_RETAINED bytes stay even then.  Pure.
+ *
+ * A chunk is SPOOLED until it is put on a connection, then SENT, then ACKED;
+ * it goes back to SPOOLED when its connection is lost.
+ */
+#ifndef WORKER_RING_H
+#define WORKER_RING_H
+
+#include <sys/queue.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum chunk_state { CHUNK_SPOOLED, CHUNK_SENT, CHUNK_ACKED };
+
+struct ring;
+
+struct chunk {
+	TAILQ_ENTRY(chunk)	 ring_entry;
+	TAILQ_ENTRY(chunk)	 sent_entry;	/* while SENT */
+	struct ring		*ring;
+	uint64_t		 seq;
+	uint64_t		 pos;		/* on the connection, behind it */
+	uint32_t		 len, cap;
+	uint8_t			 stream;
+	uint8_t			 state;		/* enum chunk_state */
+	bool			 sealed;	/* a client may have seen it */
+	uint8_t			 data[];
+};
+
+TAILQ_HEAD(chunk_list, chunk);
+
+/* What all processes of a session share: the way to the client. */
+struct window {
+	struct chunk_list	 sent;		/* in the order of pos */
+	size_t			 sent_cost;
+	size_t			 spooled_cost;
+};
+
+/* One process's. Embedded. */
+struct ring {
+	struct window		*window;
+	struct chunk_list	 chunks;
+	uint64_t		 next_seq;	/* of the next event */
+	size_t			 bytes;		/* of output held */
+	size_t			 count;		/* of chunks held */
+	size_t			 unread_cost;	/* of chunks not ACKED */
+};
+
+void	 window_init(struct window *w);
+
+/* The peer has read everything up to pos: drop what need not stay. */
+void	 window_ack(struct window *w, uint64_t pos);
+
+/* The connection is lost: nobody knows what arrived. */
+void	 window_lost(struct window *w);
+
+/* c was put on the connection, which stands at pos behind it. */
+void	 window_sent(struct window *w, struct chunk *c, uint64_t pos);
+
+void	 ring_init(struct ring *r, struct window *w);
+void	 ring_fini(struct ring *r);
+
+/* An empty chunk with room for cap bytes, in no ring.  NULL with errno. */
+struct chunk	*chunk_new(size_t cap);
+
+/* Give it the next number; it is the ring's from here on. */
+void		 ring_add(struct ring *r, struct chunk *c, uint8_t stream);
+
+/*
+ * Append to the newest chunk if nobody has seen it, it is of that stream and
+ * has room: less overhead while nobody is attached.  Whether it was done.
+ */
+bool		 ring_append(struct ring *r, uint8_t stream, const void *data,
+		    size_t len);
+
+/* Forget the oldest chunks beyond these limits, as far as acknowledged. */
+void		 ring_evict(struct ring *r, size_t bytes, size_t count);
+
+/* The oldest chunk with a number above seq, or NULL. */
+struct chunk	*ring_after(const struct ring *r, uint64_t seq);
+
+/* What a chunk costs: its memory. */
+static inline size_t
+chunk_cost(const struct chunk *c)
+{
+	return sizeof(*c) + c->cap;
+}
+
+#endif

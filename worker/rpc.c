@@ -1,0 +1,402 @@
+#include "worker/rpc_priv.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/limit.h"
+#include "common/log.h"
+#include "common/utf8.h"
+#include "worker/conn.h"
+
+/* Room for a struct of parameters of any group. */
+union params {
+#define GROUP(group)	struct group##_params group;
+#define FIELD(group, type, key, presence, member)
+#define END(group)
+#include "proto/rpc_params.def"
+#undef GROUP
+#undef FIELD
+#undef END
+};
+
+struct rpc_method {
+	const char		*name;
+	rpc_fn			*fn;
+	const struct field	*fields;
+	size_t			 size;
+	enum session_phase	 phase;
+};
+
+static const struct rpc_method methods[] = {
+#define RPC(method, fn, params, state)					\
+	{ method, rpc_##fn, fields_##params,				\
+	  sizeof(struct params##_params), PHASE_##state },
+#include "proto/rpc.def"
+#undef RPC
+};
+
+static const struct {
+	int		 code;
+	const char	*text;
+} errors[RPC_ERRORS] = {
+#define ERR(name, code, text)	{ code, text },
+#include "proto/err.def"
+#undef ERR
+};
+
+/* What a message is made of: tokens, 0 where there is none. */
+struct envelope {
+	uint32_t	 id, method, params, result, error, trace;
+};
+
+/* --- answers --- */
+
+static void
+put_id(struct json_out *o, const struct rpc_req *req)
+{
+	json_out_key(o, "id");
+	if (req->id_text != NULL)
+		json_out_text(o, req->id_text, req->id_len);
+	else
+		json_out_i64(o, req->id_number);
+}
+
+/* Send what was written, or say that it could not be. */
+static void
+finish(struct rpc_req *req, struct json_out *o)
+{
+	struct session	*s = req->session;
+
+	json_out_close(o, '}');
+	if (json_out_fini(o) == -1) {
+		log_warn("an answer was not written");
+		if (s->conn != NULL)
+			conn_close(s->conn, 1011, "an answer was too long");
+	} else if (s->conn != NULL) {
+		conn_send(s->conn, (char *)buf_data(&s->scratch),
+		    s->scratch.len);
+	}
+	buf_drain(&s->scratch, s->scratch.len);
+	buf_trim(&s->scratch, 65536);
+	if (req->kept)
+		rpc_drop(req);
+}
+
+void
+rpc_begin_value(struct rpc_req *req, struct json_out *o)
+{
+	json_out_init(o, &req->session->scratch);
+	json_out_open(o, '{');
+	put_id(o, req);
+	json_out_key(o, "result");
+}
+
+void
+rpc_end_value(struct rpc_req *req, struct json_out *o)
+{
+	finish(req, o);
+}
+
+struct json_out *
+rpc_begin(struct rpc_req *req, struct json_out *o)
+{
+	rpc_begin_value(req, o);
+	json_out_open(o, '{');
+	return o;
+}
+
+void
+rpc_end(struct rpc_req *req, struct json_out *o)
+{
+	json_out_close(o, '}');
+	finish(req, o);
+}
+
+void
+rpc_error(struct rpc_req *req, enum rpc_err err, const char *text)
+{
+	struct json_out	 o;
+
+	json_out_init(&o, &req->session->scratch);
+	json_out_open(&o, '{');
+	json_out_key(&o, "error");
+	json_out_open(&o, '{');
+	json_out_key(&o, "code");
+	json_out_i64(&o, errors[err].code);
+	json_out_key(&o, "message");
+	json_out_str(&o, text != NULL ? text : errors[err].text);
+	json_out_close(&o, '}');
+	put_id(&o, req);
+	finish(req, &o);
+}
+
+void
+rpc_errorf(struct rpc_req *req, enum rpc_err err, const char *fmt, ...)
+{
+	char	 text[256];
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	rpc_error(req, err, text);
+}
+
+void
+rpc_status(struct rpc_req *req, const char *status)
+{
+	struct json_out	 o;
+
+	rpc_begin(req, &o);
+	json_out_key(&o, "status");
+	json_out_str(&o, status);
+	rpc_end(req, &o);
+}
+
+void
+rpc_ok(struct rpc_req *req)
+{
+	struct json_out	 o;
+
+	rpc_begin(req, &o);
+	rpc_end(req, &o);
+}
+
+/* --- requests that wait --- */
+
+struct rpc_req *
+rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
+{
+	struct session	*s = req->session;
+	struct rpc_req	*k;
+
+	if (s->nwaiting >= LIMIT_REQUESTS) {
+		rpc_error(req, ERR_TOO_MANY, "too many requests wait");
+		return NULL;
+	}
+	if ((k = calloc(1, sizeof(*k))) == NULL)
+		goto fail;
+	*k = *req;
+	if (req->id_text != NULL) {
+		/* An empty id is a text as well. */
+		if ((k->id_text = malloc(req->id_len + 1)) == NULL)
+			goto fail;
+		memcpy(k->id_text, req->id_text, req->id_len);
+	}
+	k->kept = true;
+	k->cancel = cancel;
+	k->waiter = waiter;
+	TAILQ_INSERT_TAIL(&s->waiting, k, entry);
+	s->nwaiting++;
+	return k;
+ fail:
+	free(k);
+	rpc_error(req, ERR_FAILED, "out of memory");
+	return NULL;
+}
+
+void
+rpc_drop(struct rpc_req *req)
+{
+	TAILQ_REMOVE(&req->session->waiting, req, entry);
+	req->session->nwaiting--;
+	free(req->id_text);
+	free(req);
+}
+
+void
+rpc_cancel_all(struct session *s)
+{
+	struct rpc_req	*req;
+
+	while ((req = TAILQ_FIRST(&s->waiting)) != NULL) {
+		if (req->cancel != NULL)
+			req->cancel(req);
+		rpc_drop(req);
+	}
+}
+
+/* --- messages --- */
+
+/* An error that belongs to no request: id -1 (spec section 2.3). */
+static void
+complain(struct session *s, enum rpc_err err)
+{
+	struct rpc_req	 req;
+
+	memset(&req, 0, sizeof(req));
+	req.session = s;
+	req.id_number = -1;
+	rpc_error(&req, err, NULL);
+}
+
+static bool
+is_text_or_null(const struct json *j, uint32_t tok)
+{
+	return tok == 0 || json_tok(j, tok)->type == JSON_STRING ||
+	    json_tok(j, tok)->type == JSON_NULL;
+}
+
+static bool
+is_trace(const struct json *j, uint32_t tok)
+{
+	if (tok == 0 || json_tok(j, tok)->type == JSON_NULL)
+		return true;
+	return json_tok(j, tok)->type == JSON_OBJECT &&
+	    is_text_or_null(j, json_find(j, tok, "traceparent")) &&
+	    is_text_or_null(j, json_find(j, tok, "tracestate"));
+}
+
+/* The id of a request; -1 when it is none. */
+static int
+read_id(const struct json *j, uint32_t tok, struct rpc_req *req)
+{
+	if (json_tok(j, tok)->type == JSON_STRING) {
+		req->id_text = j->text + json_tok(j, tok)->pos;
+		req->id_len = json_tok(j, tok)->len;
+		return 0;
+	}
+	return json_i64(j, tok, &req->id_number);
+}
+
+static void
+read_envelope(const struct json *j, struct envelope *e)
+{
+	e->id = json_find(j, 0, "id");
+	e->method = json_find(j, 0, "method");
+	e->params = json_find(j, 0, "params");
+	e->result = json_find(j, 0, "result");
+	e->error = json_find(j, 0, "error");
+	e->trace = json_find(j, 0, "trace");
+}
+
+static int
+compare_method(const void *key, const void *row)
+{
+	const struct param_text	*name = key;
+	const char		*want = ((const struct rpc_method *)row)->name;
+	size_t			 len = strlen(want);
+	int			 r;
+
+	r = memcmp(name->s, want, name->len < len ? name->len : len);
+	return r != 0 ? r : name->len < len ? -1 : name->len > len;
+}
+
+static void
+dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
+    const struct rpc_message *msg)
+{
+	const struct rpc_method	*m;
+	struct param_text	 name;
+	struct param_error	 why;
+	union params		 params;
+
+	name.s = s->json.text + json_tok(&s->json, e->method)->pos;
+	name.len = json_tok(&s->json, e->method)->len;
+	m = bsearch(&name, methods, sizeof(methods) / sizeof(methods[0]),
+	    sizeof(methods[0]), compare_method);
+	if (m == NULL) {
+		rpc_error(req, ERR_UNKNOWN_METHOD, NULL);
+		return;
+	}
+	if (params_decode(&s->json, e->params, m->fields, &params, m->size,
+	    s->set.native_paths, &why) == -1) {
+		if (why.is_path)
+			rpc_errorf(req, ERR_FAILED, "%s", strerror(errno));
+		else
+			rpc_errorf(req, ERR_PARAMS, "invalid params: %s",
+			    why.text);
+		return;
+	}
+	if (m->phase == PHASE_NEW && s->phase != PHASE_NEW)
+		rpc_error(req, ERR_INITIALIZED, NULL);
+	else if (m->phase > s->phase)
+		rpc_error(req, s->phase == PHASE_NEW ? ERR_NOT_INITIALIZED :
+		    ERR_NOT_READY, NULL);
+	else
+		m->fn(s, req, &params, msg);
+}
+
+/* Only "initialized", and only in time (spec sections 2.4, 4.2). */
+static void
+notified(struct session *s, uint32_t method)
+{
+	if (json_is_text(&s->json, method, "initialized") &&
+	    s->phase != PHASE_NEW) {
+		s->phase = PHASE_READY;
+		return;
+	}
+	complain(s, ERR_UNKNOWN_NOTE);
+	if (s->conn != NULL)
+		conn_close(s->conn, 1002, "unknown notification");
+}
+
+static bool
+is_text(const struct json *j, uint32_t tok)
+{
+	return tok != 0 && json_tok(j, tok)->type == JSON_STRING;
+}
+
+/* A result or an error: nobody asked the client for anything. */
+static void
+answered(struct session *s, const struct envelope *e)
+{
+	struct rpc_req	 req;
+
+	if (e->id == 0 || (e->result == 0 && e->error == 0) ||
+	    read_id(&s->json, e->id, &req) == -1)
+		complain(s, ERR_MALFORMED);
+	else if (s->conn != NULL)
+		conn_close(s->conn, 1002, "an answer to no request");
+}
+
+static void
+handle(struct session *s, const struct rpc_message *msg)
+{
+	struct envelope	 e;
+	struct rpc_req	 req;
+
+	if (json_tok(&s->json, 0)->type != JSON_OBJECT) {
+		complain(s, ERR_MALFORMED);
+		return;
+	}
+	read_envelope(&s->json, &e);
+	memset(&req, 0, sizeof(req));
+	req.session = s;
+	if (e.method == 0)
+		answered(s, &e);
+	else if (!is_text(&s->json, e.method) ||
+	    (e.id != 0 && (read_id(&s->json, e.id, &req) == -1 ||
+	    !is_trace(&s->json, e.trace))))
+		complain(s, ERR_MALFORMED);
+	else if (e.id == 0)
+		notified(s, e.method);
+	else
+		dispatch(s, &req, &e, msg);
+}
+
+void
+rpc_input(struct session *s, char *text, size_t len, bool is_utf8)
+{
+	struct rpc_message	 msg = { NULL, len };
+	char			*copy = NULL;
+
+	/* The reader writes into the text; an initialize may be passed on. */
+	if (s->phase == PHASE_NEW && len <= LIMIT_FIRST_MESSAGE) {
+		if ((copy = malloc(len + 1)) == NULL) {
+			complain(s, ERR_FAILED);
+			return;
+		}
+		memcpy(copy, text, len);
+		msg.raw = copy;
+	}
+	if (!is_utf8 || json_parse(&s->json, text, len) == -1)
+		complain(s, ERR_MALFORMED);
+	else
+		handle(s, &msg);
+	json_trim(&s->json);
+	free(copy);
+}

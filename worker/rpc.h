@@ -1,0 +1,87 @@
+/*
+ * JSON-RPC: from a message to a handler and back.  Methods are the rows of
+ * proto/rpc.def, their parameters those of proto/rpc_params.def.
+ */
+#ifndef WORKER_RPC_H
+#define WORKER_RPC_H
+
+#include <sys/queue.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/json.h"
+#include "common/json_out.h"
+#include "worker/session.h"
+
+/* Error answers, the rows of proto/err.def. */
+enum rpc_err {
+#define ERR(name, code, text)	ERR_##name,
+#include "proto/err.def"
+#undef ERR
+	RPC_ERRORS
+};
+
+/*
+ * A request being worked on.  It lives on the stack of the dispatcher; a
+ * handler that answers later keeps it (rpc_keep()).
+ */
+struct rpc_req {
+	TAILQ_ENTRY(rpc_req)	 entry;		/* of those kept */
+	struct session		*session;
+	bool			 kept;
+	char			*id_text;	/* or NULL: */
+	size_t			 id_len;
+	int64_t			 id_number;
+	/* while it waits: what for */
+	void			(*cancel)(struct rpc_req *);
+	void			*waiter;
+};
+
+/* The message being handled, for handlers that need it whole. */
+struct rpc_message {
+	const char	*raw;		/* as it came, or NULL */
+	size_t		 len;
+};
+
+/* A message came in; is_utf8 tells what the transport found. */
+void	 rpc_input(struct session *s, char *text, size_t len, bool is_utf8);
+
+/*
+ * The answer of a request: write the members of the result between begin and
+ * end.  rpc_end() releases a kept request.
+ */
+struct json_out *rpc_begin(struct rpc_req *req, struct json_out *o);
+void	 rpc_end(struct rpc_req *req, struct json_out *o);
+
+/* The same for a result that is no object written member by member. */
+void	 rpc_begin_value(struct rpc_req *req, struct json_out *o);
+void	 rpc_end_value(struct rpc_req *req, struct json_out *o);
+
+/* An error answer; text NULL: the row's. */
+void	 rpc_error(struct rpc_req *req, enum rpc_err err, const char *text);
+void	 rpc_errorf(struct rpc_req *req, enum rpc_err err, const char *fmt, ...)
+	    __attribute__((format(printf, 3, 4)));
+
+/* {"status": text} and {}. */
+void	 rpc_status(struct rpc_req *req, const char *status);
+void	 rpc_ok(struct rpc_req *req);
+
+/*
+ * A copy of the request for an answer later; cancel is called when its
+ * connection ends first.  NULL: too many wait (the error is answered).
+ */
+struct rpc_req	*rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *),
+		    void *waiter) __attribute__((warn_unused_result));
+
+/* Forget a kept request without an answer. */
+void	 rpc_drop(struct rpc_req *req);
+
+/* The greeted client's session was kept for it: answer its initialize. */
+void	 rpc_resumed(struct session *s, struct rpc_req *req);
+
+/* Forget all: the connection is over. */
+void	 rpc_cancel_all(struct session *s);
+
+#endif

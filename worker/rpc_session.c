@@ -1,0 +1,73 @@
+/* initialize (spec/protocol.md section 4.1, design section 4). */
+#include "worker/rpc_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ipc.h"
+#include "worker/conn.h"
+#include "worker/link.h"
+
+#define CLIENT_MAX	64	/* bytes of clientName kept for operators */
+
+/* Remember who the client says it is, printable. */
+static void
+set_client(struct session *s, const struct param_text *name)
+{
+	size_t	 i, n = name->len < CLIENT_MAX ? name->len : CLIENT_MAX;
+
+	free(s->client);
+	if ((s->client = malloc(n + 1)) == NULL)
+		return;
+	for (i = 0; i < n; i++)
+		s->client[i] = name->s[i] >= ' ' && name->s[i] < 0x7f ?
+		    name->s[i] : '?';
+	s->client[n] = '\0';
+}
+
+void
+rpc_resumed(struct session *s, struct rpc_req *req)
+{
+	struct json_out	 o;
+
+	session_attach(s);
+	rpc_begin(req, &o);
+	json_out_key(&o, "sessionId");
+	json_out_str(&o, s->id);
+	json_out_key(&o, "environmentInfo");
+	rpc_put_environment(s, &o);
+	rpc_end(req, &o);
+}
+
+static void
+forget_handing(struct rpc_req *req)
+{
+	req->session->handing = NULL;
+}
+
+void
+rpc_session_initialize(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct initialize_params	*p = params;
+
+	if (p->resume.s == NULL || s->resuming) {
+		set_client(s, &p->client_name);
+		rpc_resumed(s, req);
+		return;
+	}
+	if (s->is_stdio || msg->raw == NULL || p->resume.len == 0 ||
+	    p->resume.len >= SESSION_ID_MAX ||
+	    memchr(p->resume.s, '\0', p->resume.len) != NULL) {
+		rpc_error(req, ERR_UNKNOWN_SESSION, NULL);
+		return;
+	}
+	/* Whose session that is only the master knows. */
+	if ((s->handing = rpc_keep(req, forget_handing, NULL)) == NULL)
+		return;
+	set_client(s, &p->client_name);
+	session_set_state(s, SESSION_HANDING);
+	conn_pause(s->conn, true);
+	link_handover(s->link, p->resume.s, p->resume.len, msg->raw, msg->len,
+	    conn_fd(s->conn));
+}

@@ -1,0 +1,490 @@
+#include "worker/session.h"
+
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "common/ptree.h"
+#include "worker/conn.h"
+#include "worker/link.h"
+#include "worker/proc.h"
+#include "worker/rpc.h"
+
+/*
+ * A receipt is asked for whenever this part of the window was sent since the
+ * last time.  Several may be on their way: with one at a time, as first
+ * planned, a client that reads slowly lets up to a whole window pile up
+ * behind it, and what a closed process keeps would exceed LIMIT_RETAINED.
+ */
+#define RECEIPT_PARTS	8
+
+#define PACE_NS		400000	/* a paced stream is left alone for 0.4 ms */
+#define KILL_PASS_MS	2	/* between two looks for descendants */
+#define KILL_PASSES	2	/* that must find nobody */
+
+static const struct {
+	const char	*name;
+	unsigned	 next;		/* bits of the states that may follow */
+} states[] = {
+#define TO(state)	(1u << SESSION_##state)
+	[SESSION_NEW] = { "new", TO(HANDING) | TO(ATTACHED) | TO(CLOSING) },
+	[SESSION_HANDING] = { "handing", TO(NEW) | TO(ATTACHED) |
+	    TO(CLOSING) },
+	[SESSION_ATTACHED] = { "attached", TO(DETACHED) | TO(CLOSING) },
+	[SESSION_DETACHED] = { "detached", TO(ATTACHED) | TO(RELEASED) |
+	    TO(CLOSING) },
+	[SESSION_RELEASED] = { "released", 0 },
+	[SESSION_CLOSING] = { "closing", 0 },
+#undef TO
+};
+
+static void	 on_message(void *, char *, size_t, bool);
+static void	 on_receipt(void *, uint64_t);
+static void	 on_conn_end(void *, const char *);
+static void	 on_conn_gone(void *, struct conn *);
+
+static const struct conn_events conn_events = {
+	on_message, on_receipt, on_conn_end, on_conn_gone
+};
+
+void
+session_set_state(struct session *s, enum session_state to)
+{
+	assert((states[s->state].next & (1u << to)) != 0);
+	log_debug("%s -> %s", states[s->state].name, states[to].name);
+	s->state = to;
+}
+
+/* --- output: how much of it may be on its way --- */
+
+bool
+session_has_room(const struct session *s)
+{
+	if (s->conn == NULL)
+		return s->window.spooled_cost < s->set.spool;
+	return s->window.sent_cost < s->set.window &&
+	    conn_queued(s->conn) < LIMIT_OUT_CHILDREN;
+}
+
+void
+session_unhold(struct session *s)
+{
+	struct proc	*p;
+
+	if (!s->held || !session_has_room(s))
+		return;
+	s->held = false;
+	TAILQ_FOREACH(p, &s->all, entry)
+		proc_unhold(p);
+}
+
+static void
+on_receipt(void *arg, uint64_t pos)
+{
+	struct session	*s = arg;
+
+	window_ack(&s->window, pos);
+}
+
+static void
+ask_receipt(struct session *s)
+{
+	uint64_t	 part = s->set.window / RECEIPT_PARTS;
+
+	if (s->conn == NULL || TAILQ_EMPTY(&s->window.sent) ||
+	    conn_pos(s->conn) - s->receipt_pos < part)
+		return;
+	s->receipt_pos = conn_pos(s->conn);
+	conn_ask_receipt(s->conn);
+}
+
+/* A paced stream's time is over (see proc.c). */
+static void
+on_pace(int fd, short what, void *arg)
+{
+	struct session	*s = arg;
+	struct proc	*p;
+	uint64_t	 expired;
+
+	(void)what;
+	if (read(fd, &expired, sizeof(expired)) == -1)
+		return;
+	TAILQ_FOREACH(p, &s->all, entry)
+		proc_unpace(p);
+}
+
+int
+session_pace(struct session *s)
+{
+	struct itimerspec	 t;
+
+	memset(&t, 0, sizeof(t));
+	t.it_value.tv_nsec = PACE_NS;
+	if (s->pace_fd == -1) {
+		/* libevent rounds its own timers up to a millisecond. */
+		if ((s->pace_fd = timerfd_create(CLOCK_MONOTONIC,
+		    TFD_CLOEXEC | TFD_NONBLOCK)) == -1)
+			return -1;
+		if ((s->pace_ev = event_new(s->base, s->pace_fd,
+		    EV_READ | EV_PERSIST, on_pace, s)) == NULL ||
+		    event_add(s->pace_ev, NULL) == -1) {
+			fd_close(&s->pace_fd);
+			return -1;
+		}
+	}
+	return timerfd_settime(s->pace_fd, 0, &t, NULL);
+}
+
+/* --- the connection --- */
+
+static void
+on_message(void *arg, char *text, size_t len, bool is_utf8)
+{
+	rpc_input(arg, text, len, is_utf8);
+}
+
+static void
+set_timer(struct event *ev, uint64_t ms)
+{
+	struct timeval	 tv = clock_timeval(ms);
+
+	event_add(ev, &tv);
+}
+
+static void
+detach(struct session *s, const char *why)
+{
+	session_set_state(s, SESSION_DETACHED);
+	window_lost(&s->window);
+	log_info("detached: %s", why);
+	link_detached(s->link);
+	set_timer(s->ttl_ev, s->set.detached_ttl_ms);
+	session_unhold(s);
+	session_maybe_release(s);
+	if (s->state == SESSION_DETACHED)
+		malloc_trim(0);
+}
+
+static void
+on_conn_end(void *arg, const char *why)
+{
+	struct session	*s = arg;
+
+	s->conn = NULL;
+	s->lingering++;
+	s->phase = PHASE_NEW;
+	rpc_cancel_all(s);
+	if (s->is_stdio && s->state != SESSION_CLOSING)
+		session_end(s, why, 0);
+	else if (s->state == SESSION_ATTACHED)
+		detach(s, why);
+	/* Otherwise nobody was greeted: session_run() ends with the words. */
+}
+
+static void
+on_conn_gone(void *arg, struct conn *c)
+{
+	struct session	*s = arg;
+
+	s->lingering--;
+	conn_free(&c);
+}
+
+void
+session_attach(struct session *s)
+{
+	bool	 is_new = s->state != SESSION_DETACHED;
+
+	event_del(s->ttl_ev);
+	session_set_state(s, SESSION_ATTACHED);
+	s->phase = PHASE_ATTACHED;
+	s->receipt_pos = 0;
+	conn_set_exact(s->conn, false);
+	if (is_new)
+		link_opened(s->link);
+	else
+		link_attached(s->link);
+	if (is_new && !s->resuming)
+		log_info("started: client \"%s\"",
+		    s->client != NULL ? s->client : "");
+	else
+		log_info("resumed");
+	/* Held-back output of before goes to the new connection. */
+	s->held = true;
+}
+
+Ipc__Verdict
+session_resume(struct session *s, int fd, char *message, size_t len)
+{
+	if (s->state == SESSION_ATTACHED) {
+		conn_probe(s->conn, LIMIT_TAKEOVER);
+		return IPC__VERDICT__ATTACHED;
+	}
+	if (s->state == SESSION_RELEASED)
+		return IPC__VERDICT__RELEASED;
+	if (s->state != SESSION_DETACHED)
+		return IPC__VERDICT__UNKNOWN;
+	if ((s->conn = conn_ws_new(s->base, fd, &conn_events, s)) == NULL)
+		return IPC__VERDICT__UNKNOWN;
+	s->resuming = true;
+	rpc_input(s, message, len, true);
+	s->resuming = false;
+	return IPC__VERDICT__TAKEN;
+}
+
+void
+session_decided(struct session *s, Ipc__Verdict v, const char *id,
+    unsigned number)
+{
+	struct rpc_req	*req = s->handing;
+
+	if (s->state != SESSION_HANDING)
+		return;
+	if (v == IPC__VERDICT__TAKEN) {
+		/* Another process serves it; not a word from us. */
+		if (s->conn != NULL)
+			conn_abandon(s->conn);
+		s->done = true;
+		return;
+	}
+	session_set_state(s, SESSION_NEW);
+	if (req == NULL || s->conn == NULL)
+		return;			/* the client left meanwhile */
+	s->handing = NULL;
+	if (v == IPC__VERDICT__YOURS) {
+		snprintf(s->id, sizeof(s->id), "%s", id);
+		s->number = number;
+		log_set_session(number);
+		s->resuming = true;
+		rpc_resumed(s, req);
+		s->resuming = false;
+	} else {
+		rpc_error(req, v == IPC__VERDICT__ATTACHED ? ERR_ATTACHED :
+		    ERR_UNKNOWN_SESSION, NULL);
+	}
+	conn_pause(s->conn, false);
+}
+
+/* --- children --- */
+
+static struct proc *
+find_pid(struct session *s, pid_t pid)
+{
+	struct proc	*p;
+
+	TAILQ_FOREACH_REVERSE(p, &s->all, proc_list, entry)
+		if (p->pid == pid && p->state == PROC_RUNNING)
+			return p;
+	return NULL;
+}
+
+/*
+ * Every child that ended: processes of the session, and what they left
+ * behind, since we are a subreaper.  By waitpid(2) and not by a pidfd for
+ * each process: these orphans must be reaped anyway, and one way to reap
+ * cannot lose a status to the other.
+ */
+static void
+on_child(int sig, short what, void *arg)
+{
+	struct session	*s = arg;
+	struct proc	*p;
+	pid_t		 pid;
+	int		 status;
+
+	(void)sig;
+	(void)what;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if ((p = find_pid(s, pid)) != NULL)
+			proc_on_exit(p, status);
+}
+
+void
+session_maybe_release(struct session *s)
+{
+	if (s->state != SESSION_DETACHED || s->known > 0 ||
+	    ptree_kill(0, NULL, NULL, NULL) > 0)
+		return;
+	session_set_state(s, SESSION_RELEASED);
+	event_del(s->ttl_ev);
+	link_released(s->link);
+}
+
+/* --- the end --- */
+
+static void
+log_end(struct session *s)
+{
+	struct rusage	 self, children;
+
+	getrusage(RUSAGE_SELF, &self);
+	getrusage(RUSAGE_CHILDREN, &children);
+	log_info("ended: %s; %llu bytes out, %llu bytes in, %u processes, "
+	    "peak %ld KiB, commands %ld KiB", s->why,
+	    (unsigned long long)s->bytes_out,
+	    (unsigned long long)s->bytes_in, s->started, self.ru_maxrss,
+	    children.ru_maxrss);
+}
+
+/* Kill what is left, again and again until nobody is. */
+static void
+on_kill(int fd, short what, void *arg)
+{
+	struct session	*s = arg;
+
+	(void)fd;
+	(void)what;
+	if (s->deadline > clock_ms() && ptree_kill(0, NULL, NULL, NULL) > 0) {
+		set_timer(s->kill_ev, 20);
+		return;
+	}
+	if (ptree_kill(SIGKILL, NULL, NULL, NULL) > 0)
+		s->empty_passes = 0;
+	else if (++s->empty_passes >= KILL_PASSES) {
+		log_end(s);
+		link_ended(s->link, s->why);
+		s->done = true;
+		return;
+	}
+	set_timer(s->kill_ev, KILL_PASS_MS);
+}
+
+void
+session_end(struct session *s, const char *why, uint64_t grace)
+{
+	struct proc	*p;
+
+	if (s->state == SESSION_CLOSING || s->state == SESSION_RELEASED)
+		return;
+	if (s->state == SESSION_NEW || s->state == SESSION_HANDING) {
+		s->done = true;		/* no session yet */
+		return;
+	}
+	session_set_state(s, SESSION_CLOSING);
+	s->why = why;
+	s->deadline = clock_ms() + grace;
+	event_del(s->ttl_ev);
+	if (grace > 0)
+		TAILQ_FOREACH(p, &s->all, entry) {
+			proc_signal(p, SIGTERM);
+			proc_signal(p, SIGCONT);
+		}
+	if (s->conn != NULL)
+		conn_close(s->conn, 1001, why);
+	on_kill(-1, 0, s);
+}
+
+static void
+on_ttl(int fd, short what, void *arg)
+{
+	struct session	*s = arg;
+
+	(void)fd;
+	(void)what;
+	if (s->state == SESSION_DETACHED)
+		session_end(s, "expired: nobody resumed it", s->set.grace_ms);
+	else if (s->state != SESSION_ATTACHED && s->conn != NULL)
+		conn_close(s->conn, 1008, "no initialize in time");
+}
+
+static struct event *
+new_event(struct session *s, int fd, short what,
+    void (*fn)(int, short, void *))
+{
+	struct event	*ev;
+
+	if ((ev = event_new(s->base, fd, what, fn, s)) == NULL)
+		fatal("event");
+	return ev;
+}
+
+void
+session_init(struct session *s, struct event_base *base, int fd, int out,
+    const Ipc__Assign *a)
+{
+	memset(s, 0, sizeof(*s));
+	s->base = base;
+	s->number = a->number;
+	s->set = *a->settings;
+	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;
+	s->pace_fd = -1;
+	s->born = clock_ms();
+	s->why = "";
+	snprintf(s->id, sizeof(s->id), "%s", a->session_id);
+	map_init(&s->procs);
+	TAILQ_INIT(&s->all);
+	TAILQ_INIT(&s->waiting);
+	window_init(&s->window);
+	json_init(&s->json);
+	buf_init(&s->scratch, (size_t)LIMIT_MESSAGE);
+	s->ttl_ev = new_event(s, -1, 0, on_ttl);
+	s->kill_ev = new_event(s, -1, 0, on_kill);
+	s->child_ev = new_event(s, SIGCHLD, EV_SIGNAL | EV_PERSIST, on_child);
+	if (event_add(s->child_ev, NULL) == -1)
+		fatal("SIGCHLD");
+	if (s->is_stdio) {
+		s->conn = conn_stdio_new(base, fd, out, &conn_events, s);
+	} else if ((s->conn = conn_ws_new(base, fd, &conn_events,
+	    s)) != NULL) {
+		conn_set_exact(s->conn, true);
+		set_timer(s->ttl_ev, s->set.handshake_ms);
+	}
+	if (s->conn == NULL)
+		fatal("connection");
+}
+
+void
+session_fini(struct session *s)
+{
+	struct proc	*p;
+
+	if (s->conn != NULL)
+		conn_free(&s->conn);
+	while ((p = TAILQ_FIRST(&s->all)) != NULL)
+		proc_free(&p);
+	map_fini(&s->procs);
+	json_fini(&s->json);
+	buf_fini(&s->scratch);
+	free(s->client);
+	event_free(s->ttl_ev);
+	event_free(s->kill_ev);
+	event_free(s->child_ev);
+	if (s->pace_ev != NULL)
+		event_free(s->pace_ev);
+	fd_close(&s->pace_fd);
+}
+
+/* Whether the worker has nothing left to do. */
+static bool
+is_over(const struct session *s)
+{
+	if (s->lingering > 0)
+		return false;
+	return s->done || (s->conn == NULL && (s->state == SESSION_NEW ||
+	    s->state == SESSION_HANDING));
+}
+
+void
+session_run(struct session *s)
+{
+	while (!is_over(s)) {
+		if (event_base_loop(s->base, EVLOOP_ONCE) == -1)
+			fatal("event loop");
+		ask_receipt(s);
+		if (s->conn != NULL)
+			conn_flush(s->conn);
+		session_unhold(s);
+	}
+}

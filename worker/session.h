@@ -1,0 +1,135 @@
+/*
+ * A session: whose it is, the connection it is attached to, its processes,
+ * and what the client has not yet acknowledged.  One in each worker; the
+ * worker ends with it.
+ *
+ *	NEW		greeted: initialize did not succeed yet
+ *	HANDING		the master decides who serves the session asked for
+ *	ATTACHED	a client is there
+ *	DETACHED	nobody is: kept for DetachedTtl
+ *	RELEASED	owned nothing when its client left: the master keeps
+ *			the id, the worker waits for its leave
+ *	CLOSING		its processes are being ended
+ */
+#ifndef WORKER_SESSION_H
+#define WORKER_SESSION_H
+
+#include <sys/queue.h>
+#include <sys/resource.h>
+
+#include <event2/event.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/ipc.h"
+#include "common/json.h"
+#include "common/map.h"
+#include "worker/ring.h"
+
+#define SESSION_ID_MAX	64		/* bytes of a session id */
+
+enum session_state {
+	SESSION_NEW,
+	SESSION_HANDING,
+	SESSION_ATTACHED,
+	SESSION_DETACHED,
+	SESSION_RELEASED,
+	SESSION_CLOSING
+};
+
+/* How far the handshake of the present connection is. */
+enum session_phase { PHASE_NEW, PHASE_ATTACHED, PHASE_READY };
+
+struct conn;
+struct link;
+struct proc;
+struct rpc_req;
+
+TAILQ_HEAD(proc_list, proc);
+TAILQ_HEAD(rpc_req_list, rpc_req);
+
+struct session {
+	struct event_base	*base;
+	struct link		*link;
+	enum session_state	 state;
+	enum session_phase	 phase;
+	bool			 done;		/* the worker may leave */
+	unsigned		 number;	/* for people */
+	char			 id[SESSION_ID_MAX];
+	char			*client;	/* clientName, printable, or NULL */
+	Ipc__Settings		 set;
+	bool			 is_stdio;
+	struct rlimit		 nofile;	/* as we were started with */
+
+	struct conn		*conn;		/* or NULL */
+	unsigned		 lingering;	/* connections that say goodbye */
+	bool			 resuming;	/* the first message of a resume */
+	struct rpc_req		*handing;	/* initialize that waits */
+
+	struct map		 procs;		/* by process id */
+	struct proc_list	 all;		/* in the order of their start */
+	unsigned		 running;
+	unsigned		 known;
+	unsigned		 started;	/* all told */
+	size_t			 closed_bytes;	/* output kept of closed ones */
+	struct window		 window;
+	uint64_t		 receipt_pos;	/* asked for up to here */
+	size_t			 parked;	/* bytes of input that wait */
+	struct rpc_req_list	 waiting;	/* requests answered later */
+	unsigned		 nwaiting;
+	bool			 held;		/* some output is not read */
+
+	struct json		 json;
+	struct buf		 scratch;	/* one answer being written */
+	struct event		*ttl_ev, *kill_ev, *child_ev, *pace_ev;
+	int			 pace_fd;	/* timerfd of paced output */
+	unsigned		 empty_passes;	/* found nobody to kill */
+	uint64_t		 deadline;	/* of the grace time */
+	const char		*why;		/* it ends */
+	uint64_t		 born;		/* clock_ms() */
+	uint64_t		 bytes_out, bytes_in;
+};
+
+/*
+ * A session for an assignment, on fd (taken) in a greeting state.  Fatal when
+ * it cannot be made: the worker is of no use then.
+ */
+void	 session_init(struct session *s, struct event_base *base, int fd,
+	    int out, const Ipc__Assign *a);
+void	 session_fini(struct session *s);
+
+/* Serve it until it is over. */
+void	 session_run(struct session *s);
+
+/* The only way to another state. */
+void	 session_set_state(struct session *s, enum session_state to);
+
+/* initialize succeeded on the present connection. */
+void	 session_attach(struct session *s);
+
+/* A connection that another worker greeted, with its first message. */
+Ipc__Verdict session_resume(struct session *s, int fd, char *message,
+	    size_t len);
+
+/* What the master decided about the initialize that was handed over. */
+void	 session_decided(struct session *s, Ipc__Verdict v, const char *id,
+	    unsigned number);
+
+/* End it and all its processes, after the grace time (ms) at most. */
+void	 session_end(struct session *s, const char *why, uint64_t grace);
+
+/* Whether output may be read: the client, or the spool, can take it. */
+bool	 session_has_room(const struct session *s);
+
+/* Look again whether held-back output may go on. */
+void	 session_unhold(struct session *s);
+
+/* Look whether the worker is needed any more. */
+void	 session_maybe_release(struct session *s);
+
+/* Read that stream again in a moment, see proc.c. */
+int	 session_pace(struct session *s);
+
+#endif

@@ -1,0 +1,234 @@
+#include "worker/spawn.h"
+
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+#define STACK_SIZE	(64 * 1024)
+#define CHILD_UMASK	022
+
+/* The child's ends, and what it tells us through the memory we share. */
+struct birth {
+	const struct spawn	*s;
+	int			 std[3];
+	int			 error;
+	const char		*what;
+};
+
+/* --- in the child: only system calls from here on --- */
+
+static int
+child_fail(struct birth *b, const char *what)
+{
+	b->error = errno;
+	b->what = what;
+	_exit(127);
+}
+
+/*
+ * Our handlers must not run in the memory we share, and ignored signals
+ * must not reach the command: all are at their default before any is let in.
+ */
+static void
+child_signals(void)
+{
+	struct sigaction	 sa;
+	sigset_t		 none;
+	int			 sig;
+
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = SIG_DFL;
+	for (sig = 1; sig < NSIG; sig++)
+		sigaction(sig, &sa, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void
+child_limits(const struct spawn *s)
+{
+	struct rlimit	 rl;
+
+	rl.rlim_cur = rl.rlim_max = (rlim_t)s->mark;
+	setrlimit(RLIMIT_LOCKS, &rl);
+	setrlimit(RLIMIT_NOFILE, &s->nofile);
+	umask(CHILD_UMASK);
+}
+
+static int
+child_main(void *arg)
+{
+	struct birth	*b = arg;
+	char		*const *p;
+	int		 i, error = ENOENT;
+
+	child_signals();
+	setsid();
+	if (b->s->tty && ioctl(b->std[0], TIOCSCTTY, 0) == -1)
+		return child_fail(b, "controlling terminal");
+	for (i = 0; i < 3; i++)
+		if (dup2(b->std[i], i) == -1)
+			return child_fail(b, "standard streams");
+	/* All of ours are close-on-exec already: for what a library forgot. */
+	syscall(SYS_close_range, 3, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */);
+	child_limits(b->s);
+	if (chdir(b->s->cwd) == -1)
+		return child_fail(b, "working directory");
+	for (p = b->s->programs; *p != NULL; p++) {
+		execve(*p, b->s->argv, b->s->envp);
+		/* As execvp(3): a refusal is told if nothing better comes. */
+		if (errno == EACCES)
+			error = EACCES;
+		else if (errno != ENOENT && errno != ENOTDIR)
+			return child_fail(b, "program");
+	}
+	errno = error;
+	return child_fail(b, "program");
+}
+
+/* --- in the parent --- */
+
+/* A terminal: our side to *master_out, the child's to *slave_out. */
+static int
+open_terminal(const struct spawn *s, int *master_out, int *slave_out)
+{
+	struct winsize	 size;
+	int		 unlock = 0;
+
+	memset(&size, 0, sizeof(size));
+	size.ws_row = s->rows;
+	size.ws_col = s->cols;
+	if ((*master_out = open("/dev/ptmx",
+	    O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)) == -1 ||
+	    ioctl(*master_out, TIOCSPTLCK, &unlock) == -1 ||
+	    (*slave_out = ioctl(*master_out, TIOCGPTPEER,
+	    O_RDWR | O_NOCTTY | O_CLOEXEC)) == -1 ||
+	    ioctl(*master_out, TIOCSWINSZ, &size) == -1)
+		return -1;
+	return 0;
+}
+
+/* A pipe of which our end, ours[0] or [1], does not block. */
+static int
+open_pipe(int ends[2], int ours)
+{
+	if (pipe2(ends, O_CLOEXEC) == -1)
+		return -1;
+	return fd_nonblock(ends[ours], 1);
+}
+
+static int
+open_streams(const struct spawn *s, struct spawned *out, int std[3])
+{
+	int	 ends[2], i;
+
+	if (s->tty) {
+		if (open_terminal(s, &out->output[0], &std[0]) == -1 ||
+		    (out->input = fcntl(out->output[0], F_DUPFD_CLOEXEC,
+		    3)) == -1)
+			return -1;
+		std[1] = std[2] = std[0];
+		return 0;
+	}
+	for (i = 0; i < 2; i++) {
+		ends[0] = ends[1] = -1;
+		if (open_pipe(ends, 0) == -1)
+			goto fail;
+		out->output[i] = ends[0];
+		std[1 + i] = ends[1];
+	}
+	if (!s->pipe_stdin) {
+		std[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return std[0] == -1 ? -1 : 0;
+	}
+	ends[0] = ends[1] = -1;
+	if (open_pipe(ends, 1) == -1)
+		goto fail;
+	std[0] = ends[0];
+	out->input = ends[1];
+	return 0;
+ fail:
+	fd_close(&ends[0]);
+	fd_close(&ends[1]);
+	return -1;
+}
+
+static void
+close_std(const struct spawn *s, int std[3])
+{
+	fd_close(&std[0]);
+	if (!s->tty) {
+		fd_close(&std[1]);
+		fd_close(&std[2]);
+	}
+}
+
+/* The kernel runs the child on a stack of its own while we sleep. */
+static pid_t
+give_birth(struct birth *b)
+{
+	static char	*stack;
+	sigset_t	 all, old;
+	pid_t		 pid;
+
+	if (stack == NULL && (stack = mmap(NULL, STACK_SIZE,
+	    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK,
+	    -1, 0)) == MAP_FAILED) {
+		stack = NULL;
+		return -1;
+	}
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	pid = clone(child_main, stack + STACK_SIZE,
+	    CLONE_VM | CLONE_VFORK | SIGCHLD, b);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return pid;
+}
+
+int
+spawn(const struct spawn *s, struct spawned *out, const char **what_out)
+{
+	struct birth	 b;
+	int		 saved;
+
+	memset(&b, 0, sizeof(b));
+	b.s = s;
+	b.std[0] = b.std[1] = b.std[2] = -1;
+	out->pid = -1;
+	out->input = out->output[0] = out->output[1] = -1;
+	*what_out = "streams";
+	if (open_streams(s, out, b.std) == -1)
+		goto fail;
+	*what_out = "fork";
+	if ((out->pid = give_birth(&b)) == -1)
+		goto fail;
+	close_std(s, b.std);
+	if (b.error == 0)
+		return 0;
+	/* It is a zombie of ours by now; the reaper must not meet it. */
+	while (waitpid(out->pid, NULL, 0) == -1 && errno == EINTR)
+		continue;
+	errno = b.error;
+	*what_out = b.what;
+ fail:
+	saved = errno;
+	close_std(s, b.std);
+	fd_close(&out->input);
+	fd_close(&out->output[0]);
+	fd_close(&out->output[1]);
+	errno = saved;
+	return -1;
+}

@@ -1,0 +1,162 @@
+#include "worker/template.h"
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sched.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/ipc.h"
+#include "common/log.h"
+#include "worker/become.h"
+#include "worker/greet.h"
+#include "worker/link.h"
+#include "worker/session.h"
+
+/* The next message on a blocking wait.  As ipc_recv(), but never EAGAIN. */
+static int
+next(int sock, enum ipc_role self, struct ipc_msg *m)
+{
+	struct pollfd	 p = { sock, POLLIN, 0 };
+	int		 r;
+
+	do {
+		if (poll(&p, 1, -1) == -1 && errno != EINTR)
+			return -1;
+		r = ipc_recv(sock, IPC_ROLE_MASTER, self, m);
+	} while (r == -1 && errno == EAGAIN);
+	return r;
+}
+
+/* --- a worker --- */
+
+static int
+serve(int sock, int out, struct ipc_msg *m, const struct rlimit *nofile)
+{
+	const Ipc__Assign	*a = (const Ipc__Assign *)m->body;
+	struct event_base	*base;
+	struct session		 s;
+
+	if (a->settings == NULL)
+		return 1;
+	log_set_level((enum log_level)a->settings->log_level);
+	log_set_session(a->number);
+	if (a->refuse != 0)
+		become_nobody();
+	else
+		become_user(a);
+	if (a->transport == IPC__TRANSPORT__WEBSOCKET &&
+	    greet(m->fd, a->settings->handshake_ms, (int)a->refuse) !=
+	    GREETING_UPGRADED)
+		return 0;
+	if ((base = event_base_new()) == NULL)
+		fatalx("event_base_new");
+	session_init(&s, base, m->fd, out, a);
+	m->fd = -1;
+	s.nofile = *nofile;
+	if ((s.link = link_new(base, sock, &s)) == NULL)
+		fatal("link");
+	session_run(&s);
+#ifdef __SANITIZE_ADDRESS__
+	link_free(&s.link);
+	session_fini(&s);
+	event_base_free(base);
+#endif
+	return 0;
+}
+
+int
+worker_run(int sock, const struct rlimit *nofile)
+{
+	struct ipc_msg	 m;
+	int		 out = -1, r;
+
+	while ((r = next(sock, IPC_ROLE_WORKER, &m)) == 1) {
+		if (m.kind == IPC_stdio_out) {
+			fd_close(&out);
+			out = m.fd;
+			m.fd = -1;
+		} else if (m.kind == IPC_assign) {
+			r = serve(sock, out, &m, nofile);
+			ipc_msg_fini(&m);
+			return r;
+		} else {
+			ipc_msg_fini(&m);
+			return 0;	/* stop, before there was anything */
+		}
+		ipc_msg_fini(&m);
+	}
+	return r == 0 ? 0 : 1;
+}
+
+/* --- the template --- */
+
+/*
+ * As fork(2), but the child is the master's.  The kernel returns twice; no
+ * handler of a library runs (there is none: one thread, no pthread_atfork).
+ */
+static pid_t
+fork_for_parent(void)
+{
+	return (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+}
+
+/* What every worker would otherwise do for itself, in pages of its own. */
+static void
+warm_up(void)
+{
+	unsigned char	 byte[1];
+
+	if (sodium_init() == -1)
+		fatalx("sodium_init");
+	randombytes_buf(byte, sizeof(byte));
+	tzset();
+	getpwuid(getuid());	/* loads the modules of nsswitch.conf(5) */
+	endpwent();
+}
+
+static void
+answer(int sock, uint32_t id, pid_t pid)
+{
+	Ipc__Forked	 out = IPC__FORKED__INIT;
+
+	out.id = id;
+	out.pid = pid == -1 ? 0 : pid;
+	out.error = pid == -1 ? errno : 0;
+	if (ipc_send(sock, IPC_forked, &out, -1) == -1)
+		log_warn("template: answer");
+}
+
+int
+template_run(int sock, const struct rlimit *nofile)
+{
+	struct ipc_msg	 m;
+	pid_t		 pid;
+	int		 r, fd;
+
+	become_worker();
+	warm_up();
+	while ((r = next(sock, IPC_ROLE_TEMPLATE, &m)) == 1) {
+		fd = m.fd;
+		m.fd = -1;
+		pid = fork_for_parent();
+		if (pid == 0) {
+			close(sock);
+			ipc_msg_fini(&m);
+			log_set_role("worker");
+			return worker_run(fd, nofile);
+		}
+		answer(sock, ((const Ipc__Fork *)m.body)->id, pid);
+		close(fd);
+		ipc_msg_fini(&m);
+	}
+	return r == 0 ? 0 : 1;
+}
