@@ -1,0 +1,457 @@
+#include "master/child.h"
+
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "master/ctl.h"
+#include "master/gatekeep.h"
+#include "master/pool.h"
+#include "master/route.h"
+
+#define BURIAL_MS	2000	/* between the end of a channel and SIGKILL */
+
+static const struct {
+	const char	*name;
+	unsigned	 next;		/* bits of the states that may follow */
+} states[] = {
+#define TO(state)	(1u << CHILD_##state)
+	[CHILD_STARTING] = { "starting", TO(IDLE) | TO(GREETING) |
+	    TO(LEAVING) },
+	[CHILD_IDLE] = { "idle", TO(GREETING) | TO(LEAVING) },
+	[CHILD_GREETING] = { "greeting", TO(HANDING) | TO(SERVING) |
+	    TO(LEAVING) },
+	[CHILD_HANDING] = { "handing", TO(GREETING) | TO(SERVING) |
+	    TO(LEAVING) },
+	[CHILD_SERVING] = { "serving", TO(LEAVING) },
+	[CHILD_LEAVING] = { "leaving", 0 },
+#undef TO
+};
+
+typedef void	 on_fn(struct child *c, const void *body, struct ipc_msg *m);
+
+static on_fn	 on_handover, on_resumed, on_opened, on_attached, on_detached,
+		 on_released, on_ended, on_report;
+
+/* What a worker may say, and in which states. */
+static const struct {
+	on_fn		*fn;
+	unsigned	 states;
+} handlers[IPC_KINDS] = {
+#define IN(state)	(1u << CHILD_##state)
+	[IPC_handover] = { on_handover, IN(GREETING) },
+	[IPC_resumed] = { on_resumed, IN(SERVING) | IN(LEAVING) },
+	[IPC_opened] = { on_opened, IN(GREETING) },
+	[IPC_attached] = { on_attached, IN(SERVING) },
+	[IPC_detached] = { on_detached, IN(SERVING) },
+	[IPC_released] = { on_released, IN(SERVING) },
+	[IPC_ended] = { on_ended, IN(SERVING) },
+	[IPC_report] = { on_report, IN(SERVING) | IN(LEAVING) },
+#undef IN
+};
+
+const char *
+child_state_name(const struct child *c)
+{
+	return states[c->state].name;
+}
+
+static void
+child_set_state(struct child *c, enum child_state to)
+{
+	if (c->state == to)
+		return;
+	if ((states[c->state].next & (1u << to)) == 0)
+		fatalx("worker %d: %s -> %s", c->pid, states[c->state].name,
+		    states[to].name);
+	log_debug("worker %d: %s -> %s", c->pid, states[c->state].name,
+	    states[to].name);
+	c->state = to;
+	if (to != CHILD_GREETING && to != CHILD_HANDING)
+		gate_leave(c->master->gate, c);
+}
+
+struct child *
+child_by_id(struct master *m, unsigned id)
+{
+	struct child	*c;
+
+	TAILQ_FOREACH(c, &m->children, entry)
+		if (c->id == id)
+			return c;
+	return NULL;
+}
+
+struct child *
+child_by_pid(struct master *m, pid_t pid)
+{
+	return map_find(&m->by_pid, &pid, sizeof(pid));
+}
+
+/* --- life and death --- */
+
+static void
+child_free(struct child *c)
+{
+	struct master	*m = c->master;
+
+	if (c->pid != 0)
+		map_del(&m->by_pid, &c->by_pid);
+	TAILQ_REMOVE(&m->children, c, entry);
+	chan_free(&c->chan);
+	event_free(c->kill_ev);
+	free(c);
+	master_on_child_gone(m);
+}
+
+/* Nothing more will be said, or it is dead: settle what it was about. */
+static void
+child_settle(struct child *c)
+{
+	struct timeval	 tv = clock_timeval(BURIAL_MS);
+	struct route	*r = c->route;
+
+	chan_free(&c->chan);
+	pool_on_child_gone(c->master->pool, c);
+	child_set_state(c, CHILD_LEAVING);
+	c->wanted = NULL;
+	if (r != NULL)
+		route_on_owner_gone(r);
+	if (c->pid == 0 || c->reaped)
+		child_free(c);
+	else
+		event_add(c->kill_ev, &tv);
+}
+
+static void
+on_chan_end(void *arg, int error)
+{
+	struct child	*c = arg;
+
+	if (error == EPROTO) {
+		log_warnx("worker %d: malformed message", c->pid);
+		STAT_INC(c->master, violations);
+		child_kill(c);
+	} else if (error != 0) {
+		log_warnx("worker %d: channel: %s", c->pid, strerror(error));
+		child_kill(c);
+	}
+	child_settle(c);
+}
+
+/* Its channel ended, but the process did not. */
+static void
+on_burial(int fd, short what, void *arg)
+{
+	struct child	*c = arg;
+
+	(void)fd;
+	(void)what;
+	if (!c->reaped && c->pid != 0)
+		kill(c->pid, SIGKILL);
+}
+
+void
+child_on_exit(struct child *c, int status)
+{
+	bool	 unasked = c->state == CHILD_SERVING || WIFSIGNALED(status);
+
+	c->reaped = true;
+	if (unasked && !c->asked_to_leave) {
+		STAT_INC(c->master, deaths);
+		if (WIFSIGNALED(status))
+			log_warnx("worker %d%s died of signal %d", c->pid,
+			    c->route != NULL ? " of a session" : "",
+			    WTERMSIG(status));
+		else
+			log_warnx("worker %d died with status %d", c->pid,
+			    WEXITSTATUS(status));
+		pool_on_death(c->master->pool);
+		master_kill_orphans(c->master);
+	}
+	/* Its last words may still be in the channel: they end it. */
+	if (c->chan == NULL)
+		child_free(c);
+}
+
+void
+child_on_forked(struct child *c, pid_t pid, int error)
+{
+	struct master	*m = c->master;
+
+	if (pid == 0) {
+		log_warnx("fork: %s", strerror(error));
+		child_settle(c);
+		return;
+	}
+	c->pid = pid;
+	if (map_add(&m->by_pid, &c->by_pid, &c->pid, sizeof(c->pid), c) ==
+	    -1)
+		fatal("worker");
+	if (c->state == CHILD_STARTING)
+		child_set_state(c, CHILD_IDLE);
+}
+
+void
+child_stop(struct child *c)
+{
+	Ipc__Stop	 out = IPC__STOP__INIT;
+
+	c->asked_to_leave = true;
+	if (c->state != CHILD_SERVING || c->chan == NULL) {
+		child_kill(c);
+		return;
+	}
+	out.grace_ms = c->master->settings.grace_ms;
+	chan_send(c->chan, IPC_stop, &out, -1);
+}
+
+void
+child_kill(struct child *c)
+{
+	c->asked_to_leave = true;
+	if (c->pid != 0 && !c->reaped)
+		kill(c->pid, SIGKILL);
+	if (c->state != CHILD_SERVING)
+		child_set_state(c, CHILD_LEAVING);
+}
+
+/* --- what goes --- */
+
+static int
+assign(struct child *c, int fd, Ipc__Assign *out)
+{
+	struct master	*m = c->master;
+
+	if (c->chan == NULL)
+		return -1;
+	if (out->refuse == 0 && (c->route = route_new(c)) == NULL) {
+		log_warn("session");
+		return -1;
+	}
+	if (c->route != NULL) {
+		out->number = c->route->number;
+		out->session_id = c->route->id;
+	}
+	out->peer = c->peer.text;
+	out->uid = c->peer.uid;
+	out->has_gid = c->peer.has_gid;
+	out->gid = c->peer.gid;
+	out->settings = &m->settings;
+	c->since = clock_ms();
+	child_set_state(c, CHILD_GREETING);
+	chan_send(c->chan, IPC_assign, out, fd);
+	return 0;
+}
+
+int
+child_assign(struct child *c, int fd, const struct peer *p, int refuse)
+{
+	Ipc__Assign	 out = IPC__ASSIGN__INIT;
+
+	c->peer = *p;
+	out.refuse = (uint32_t)refuse;
+	out.transport = IPC__TRANSPORT__WEBSOCKET;
+	return assign(c, fd, &out);
+}
+
+int
+child_assign_stdio(struct child *c, int in, int out_fd)
+{
+	Ipc__Assign	 out = IPC__ASSIGN__INIT;
+	Ipc__StdioOut	 second = IPC__STDIO_OUT__INIT;
+
+	c->peer.known = true;
+	c->peer.uid = geteuid();
+	strcpy(c->peer.text, "stdio");
+	out.transport = IPC__TRANSPORT__STDIO;
+	chan_send(c->chan, IPC_stdio_out, &second, out_fd);
+	return assign(c, in, &out);
+}
+
+void
+child_decide(struct child *c, Ipc__Verdict v, struct route *r)
+{
+	struct master	*m = c->master;
+	Ipc__Decided	 out = IPC__DECIDED__INIT;
+
+	c->wanted = NULL;
+	if (c->state != CHILD_HANDING || c->chan == NULL)
+		return;
+	out.verdict = v;
+	if (v == IPC__VERDICT__TAKEN) {
+		STAT_INC(m, resumed);
+		c->asked_to_leave = true;
+		child_set_state(c, CHILD_LEAVING);
+	} else {
+		child_set_state(c, CHILD_GREETING);
+	}
+	if (v == IPC__VERDICT__YOURS) {
+		STAT_INC(m, resumed);
+		route_free(&c->route);	/* the id made for it, never told */
+		event_del(r->expire_ev);
+		c->route = r;
+		r->owner = c;
+		memcpy(r->peer, c->peer.text, sizeof(r->peer));
+		out.session_id = r->id;
+		out.number = r->number;
+	}
+	chan_send(c->chan, IPC_decided, &out, -1);
+}
+
+void
+child_query(struct child *c, uint32_t ticket, bool processes)
+{
+	Ipc__Query	 out = IPC__QUERY__INIT;
+
+	out.ticket = ticket;
+	out.processes = processes;
+	if (c->chan != NULL)
+		chan_send(c->chan, IPC_query, &out, -1);
+}
+
+/* --- what comes --- */
+
+static void
+on_msg(void *arg, struct ipc_msg *m)
+{
+	struct child	*c = arg;
+
+	if (handlers[m->kind].fn == NULL ||
+	    (handlers[m->kind].states & (1u << c->state)) == 0) {
+		if (c->state == CHILD_LEAVING)
+			return;		/* said before it knew */
+		log_warnx("worker %d: %s while %s", c->pid,
+		    ipc_rows[m->kind].name, states[c->state].name);
+		STAT_INC(c->master, violations);
+		child_kill(c);
+		return;
+	}
+	handlers[m->kind].fn(c, m->body, m);
+}
+
+static void
+on_handover(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Handover	*in = body;
+
+	child_set_state(c, CHILD_HANDING);
+	route_handover(c, in->session_id, in->message.data, in->message.len,
+	    m->fd);
+}
+
+static void
+on_resumed(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Resumed	*in = body;
+
+	(void)m;
+	route_resumed(c, in->ticket, in->verdict);
+}
+
+static void
+on_opened(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)body;
+	(void)m;
+	if (c->route == NULL) {
+		child_kill(c);
+		return;
+	}
+	child_set_state(c, CHILD_SERVING);
+	if (!c->route->opened)
+		STAT_INC(c->master, opened);
+	c->route->opened = true;
+	c->route->attached = true;
+}
+
+static void
+on_attached(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)body;
+	(void)m;
+	if (c->route != NULL)
+		c->route->attached = true;
+}
+
+static void
+on_detached(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)body;
+	(void)m;
+	if (c->route != NULL)
+		c->route->attached = false;
+}
+
+static void
+on_released(struct child *c, const void *body, struct ipc_msg *m)
+{
+	Ipc__Bye	 out = IPC__BYE__INIT;
+
+	(void)body;
+	(void)m;
+	if (c->route != NULL)
+		route_release(c->route);
+	c->asked_to_leave = true;
+	child_set_state(c, CHILD_LEAVING);
+	chan_send(c->chan, IPC_bye, &out, -1);
+}
+
+static void
+on_ended(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Ended	*in = body;
+	struct route		*r = c->route;
+
+	(void)m;
+	c->asked_to_leave = true;
+	if (strncmp(in->why, "expired", 7) == 0)
+		STAT_INC(c->master, expired);
+	child_set_state(c, CHILD_LEAVING);
+	if (r != NULL)
+		route_on_owner_gone(r);
+}
+
+static void
+on_report(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)m;
+	ctl_on_report(c->master->ctl, c, body);
+}
+
+struct child *
+child_new(struct master *m)
+{
+	struct child	*c;
+	int		 pair[2];
+
+	if ((c = calloc(1, sizeof(*c))) == NULL)
+		return NULL;
+	c->master = m;
+	c->id = ++m->next_id;
+	if (fd_packet_pair(pair) == -1) {
+		free(c);
+		return NULL;
+	}
+	if ((c->kill_ev = event_new(m->base, -1, 0, on_burial, c)) == NULL ||
+	    (c->chan = chan_new(m->base, pair[0], IPC_ROLE_MASTER,
+	    IPC_ROLE_WORKER, on_msg, on_chan_end, c)) == NULL) {
+		if (c->kill_ev != NULL)
+			event_free(c->kill_ev);
+		fd_close(&pair[0]);
+		fd_close(&pair[1]);
+		free(c);
+		return NULL;
+	}
+	TAILQ_INSERT_TAIL(&m->children, c, entry);
+	STAT_INC(m, workers);
+	pool_ask_fork(m->pool, c->id, pair[1]);
+	fd_close(&pair[1]);
+	return c;
+}

@@ -1,0 +1,85 @@
+/*
+ * One worker, from the request to fork it to its burial.
+ *
+ *	STARTING	asked for; what is sent to it waits in its socket
+ *	IDLE		forked and waiting
+ *	GREETING	a connection is assigned, no session yet
+ *	HANDING		the owner of the session it asked for decides
+ *	SERVING		a session is its
+ *	LEAVING		it will exit, or was killed
+ */
+#ifndef MASTER_CHILD_H
+#define MASTER_CHILD_H
+
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/chan.h"
+#include "common/map.h"
+#include "master/master.h"
+#include "master/peer.h"
+
+enum child_state {
+	CHILD_STARTING,
+	CHILD_IDLE,
+	CHILD_GREETING,
+	CHILD_HANDING,
+	CHILD_SERVING,
+	CHILD_LEAVING
+};
+
+struct child {
+	TAILQ_ENTRY(child)	 entry;
+	TAILQ_ENTRY(child)	 gate_entry;	/* while GREETING or HANDING */
+	struct master		*master;
+	enum child_state	 state;
+	unsigned		 id;
+	pid_t			 pid;		/* 0: not known yet */
+	struct map_node		 by_pid;
+	struct chan		*chan;		/* NULL: the other end is gone */
+	bool			 reaped;
+	bool			 asked_to_leave;
+	bool			 in_gate;
+	struct route		*route;		/* the session it serves */
+	struct route		*wanted;	/* HANDING: it asked for */
+	struct peer		 peer;
+	uint64_t		 since;		/* ms: assigned */
+	struct event		*kill_ev;
+};
+
+/* A worker being started.  NULL with errno. */
+struct child	*child_new(struct master *m);
+
+/* The template's answer: it has a process now, or (pid 0) never will. */
+void	 child_on_forked(struct child *c, pid_t pid, int error);
+
+/* Its process ended. */
+void	 child_on_exit(struct child *c, int status);
+
+/*
+ * Give it a connection (fd stays the caller's) of a peer, to be served as
+ * that user in a session of its own, or (refuse) answered with an HTTP status.
+ * 0, or -1: it is not to be had.
+ */
+int	 child_assign(struct child *c, int fd, const struct peer *p,
+	    int refuse);
+int	 child_assign_stdio(struct child *c, int in, int out);
+
+/* Ask its session to end; kill it at once. */
+void	 child_stop(struct child *c);
+void	 child_kill(struct child *c);
+
+/* Tell a greeter what became of the session it asked for. */
+void	 child_decide(struct child *c, Ipc__Verdict v, struct route *r);
+
+/* Ask it how it is; the answer goes to ctl. */
+void	 child_query(struct child *c, uint32_t ticket, bool processes);
+
+struct child	*child_by_id(struct master *m, unsigned id);
+struct child	*child_by_pid(struct master *m, pid_t pid);
+const char	*child_state_name(const struct child *c);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * The control socket: operators ask, in the commands of proto/ctl.def, and
+ * get a table.  The kernel says who asks: root and the daemon's own user see
+ * everything, another user sees his own sessions.
+ */
+#ifndef MASTER_CTL_H
+#define MASTER_CTL_H
+
+#include "master/child.h"
+#include "master/master.h"
+
+#define CTL_SOCKET	"control.sock"	/* in the run directory */
+
+struct ctl;
+
+/* Listen in the run directory.  NULL after a line in the log. */
+struct ctl	*ctl_new(struct master *m);
+void		 ctl_free(struct ctl **cp);
+
+/* A worker's answer to a query. */
+void		 ctl_on_report(struct ctl *c, struct child *from,
+		    const Ipc__Report *r);
+
+#endif

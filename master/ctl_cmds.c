@@ -1,0 +1,174 @@
+/* The commands of proto/ctl.def. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "config.h"
+#include "master/ctl_priv.h"
+#include "master/gatekeep.h"
+#include "master/listen.h"
+#include "master/pool.h"
+
+#define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
+#define NUMBER(name)	{ name, IPC__CELL_KIND__NUMBER }
+#define END		{ NULL, IPC__CELL_KIND__TEXT }
+
+/*
+ * A user, by number: a look-up by name may wait for a directory service, and
+ * the master waits for nobody.  execsrvctl knows the names.
+ */
+static void
+put_user(struct ctl_row *row, uid_t uid)
+{
+	char	 text[24];
+
+	snprintf(text, sizeof(text), "%lu", (unsigned long)uid);
+	ctl_row_text(row, text);
+}
+
+static void
+put_listeners(struct ctl_row *row, const struct master *m)
+{
+	const struct listener	*l;
+	char			 text[512] = "";
+	size_t			 n = 0;
+
+	if (m->is_stdio)
+		n += (size_t)snprintf(text, sizeof(text), "stdio");
+	TAILQ_FOREACH(l, &m->listeners, entry)
+		if (n < sizeof(text))
+			n += (size_t)snprintf(text + n, sizeof(text) - n,
+			    "%s%s", n > 0 ? " " : "", l->url);
+	ctl_row_text(row, text);
+}
+
+/* Sessions by how they are: attached, detached, kept without a worker. */
+static void
+count_routes(const struct master *m, uint64_t n[3])
+{
+	const struct route	*r;
+
+	n[0] = n[1] = n[2] = 0;
+	TAILQ_FOREACH(r, &m->all_routes, entry)
+		if (r->opened)
+			n[r->owner == NULL ? 2 : r->attached ? 0 : 1]++;
+}
+
+void
+ctl_status(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		TEXT("version"), NUMBER("pid"), TEXT("state"),
+		NUMBER("uptime"), TEXT("user"), TEXT("listen"),
+		TEXT("directory"), NUMBER("attached"), NUMBER("detached"),
+		NUMBER("kept"), NUMBER("spare"), NUMBER("greeting"),
+		NUMBER("waiting"),
+#define STAT(name, meaning)	NUMBER(#name),
+#include "proto/stat.def"
+#undef STAT
+		END
+	};
+	struct master	*m = ctl_master(c->ctl);
+	struct ctl_row	 row = { .n = 0 };
+	uint64_t	 n[3];
+	size_t		 i;
+
+	count_routes(m, n);
+	ctl_put_head(c, columns);
+	ctl_row_text(&row, PACKAGE_VERSION);
+	ctl_row_number(&row, (uint64_t)getpid());
+	ctl_row_text(&row, m->stopping ? "stopping" : "running");
+	ctl_row_number(&row, (clock_ms() - m->born) / 1000);
+	put_user(&row, geteuid());
+	put_listeners(&row, m);
+	ctl_row_text(&row, m->dir);
+	for (i = 0; i < 3; i++)
+		ctl_row_number(&row, n[i]);
+	ctl_row_number(&row, pool_spare(m));
+	ctl_row_number(&row, gate_greeting(m->gate));
+	ctl_row_number(&row, gate_waiting(m->gate));
+	for (i = 0; i < STATS; i++)
+		ctl_row_number(&row, m->stats[i]);
+	ctl_put_row(c, &row);
+	ctl_put_end(c, 0, NULL);
+}
+
+static void
+put_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
+{
+	static const Ipc__Report	 none = IPC__REPORT__INIT;
+	struct ctl_row			 row = { .n = 0 };
+
+	if (rep == NULL)
+		rep = &none;
+	ctl_row_number(&row, r->number);
+	put_user(&row, r->uid);
+	ctl_row_text(&row, r->owner == NULL ? "kept" :
+	    r->attached ? "attached" : "detached");
+	ctl_row_text(&row, r->peer);
+	ctl_row_text(&row, rep->client);
+	ctl_row_number(&row, (clock_ms() - r->born) / 1000);
+	ctl_row_number(&row, r->owner != NULL ? (uint64_t)r->owner->pid : 0);
+	ctl_row_number(&row, rep->running);
+	ctl_row_number(&row, rep->known);
+	ctl_row_number(&row, rep->bytes_in);
+	ctl_row_number(&row, rep->bytes_out);
+	ctl_row_number(&row, rep->unacked);
+	ctl_row_number(&row, rep->backlog);
+	ctl_row_number(&row, rep->peak_kib);
+	ctl_put_row(c, &row);
+}
+
+void
+ctl_sessions(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		NUMBER("session"), TEXT("user"), TEXT("state"), TEXT("peer"),
+		TEXT("client"), NUMBER("age"), NUMBER("worker"),
+		NUMBER("running"), NUMBER("known"), NUMBER("in"),
+		NUMBER("out"), NUMBER("unacked"), NUMBER("backlog"),
+		NUMBER("peak_kib"), END
+	};
+
+	ctl_put_head(c, columns);
+	ctl_ask(c, false, put_session);
+}
+
+static void
+put_processes(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
+{
+	struct ctl_row	 row = { .n = 0 };
+	size_t		 i;
+
+	for (i = 0; rep != NULL && i < rep->n_process; i++) {
+		const Ipc__Process	*p = rep->process[i];
+
+		ctl_row_number(&row, r->number);
+		put_user(&row, r->uid);
+		ctl_row_number(&row, (uint64_t)p->pid);
+		ctl_row_text(&row, p->state);
+		if (strcmp(p->state, "running") == 0)
+			ctl_row_text(&row, "");
+		else
+			ctl_row_number(&row, (uint64_t)p->exit_code);
+		ctl_row_text(&row, p->tty ? "yes" : "no");
+		ctl_row_number(&row, p->age_ms / 1000);
+		ctl_row_number(&row, p->bytes_out);
+		ctl_row_text(&row, p->command);
+		ctl_put_row(c, &row);
+	}
+}
+
+void
+ctl_ps(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		NUMBER("session"), TEXT("user"), NUMBER("pid"),
+		TEXT("state"), NUMBER("exit"), TEXT("tty"), NUMBER("age"),
+		NUMBER("out"), TEXT("command"), END
+	};
+
+	ctl_put_head(c, columns);
+	ctl_ask(c, true, put_processes);
+}

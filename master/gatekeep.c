@@ -1,0 +1,265 @@
+#include "master/gatekeep.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/pool.h"
+
+/* One source's share. */
+struct source {
+	struct map_node	 node;
+	char		 name[PEER_TEXT_MAX];
+	unsigned	 greeting;
+	unsigned	 waiting;
+};
+
+/* Who waits. */
+struct knock {
+	TAILQ_ENTRY(knock)	 entry;
+	int			 fd;
+	int			 refuse;
+	struct peer		 peer;
+	struct source		*source;
+};
+
+struct gate {
+	struct master		*master;
+	TAILQ_HEAD(, knock)	 knocks;
+	struct child_list	 greeted;	/* oldest first */
+	size_t			 ngreeted, nwaiting;
+	struct map		 sources;
+	struct event		*patience_ev;
+};
+
+static void	 on_patience(int, short, void *);
+
+bool
+gate_drops(unsigned n, unsigned drawn)
+{
+	unsigned	 p;
+
+	if (n < LIMIT_STARTUPS_BEGIN)
+		return false;
+	if (n >= LIMIT_STARTUPS_FULL)
+		return true;
+	p = LIMIT_STARTUPS_RATE + (100 - LIMIT_STARTUPS_RATE) *
+	    (n - LIMIT_STARTUPS_BEGIN) /
+	    (LIMIT_STARTUPS_FULL - LIMIT_STARTUPS_BEGIN);
+	return drawn < p;
+}
+
+struct gate *
+gate_new(struct master *m)
+{
+	struct gate	*g;
+
+	if ((g = calloc(1, sizeof(*g))) == NULL)
+		return NULL;
+	g->master = m;
+	TAILQ_INIT(&g->knocks);
+	TAILQ_INIT(&g->greeted);
+	map_init(&g->sources);
+	if ((g->patience_ev = event_new(m->base, -1, 0, on_patience,
+	    g)) == NULL)
+		gate_free(&g);
+	return g;
+}
+
+static struct source *
+source_get(struct gate *g, const char *name)
+{
+	struct source	*s;
+
+	if ((s = map_find(&g->sources, name, strlen(name))) != NULL)
+		return s;
+	if ((s = calloc(1, sizeof(*s))) == NULL)
+		return NULL;
+	strcpy(s->name, name);		/* of the same size */
+	if (map_add(&g->sources, &s->node, s->name, strlen(name), s) == -1) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+static void
+source_put(struct gate *g, struct source *s)
+{
+	if (s->greeting > 0 || s->waiting > 0)
+		return;
+	map_del(&g->sources, &s->node);
+	free(s);
+}
+
+static void
+knock_free(struct gate *g, struct knock *k)
+{
+	TAILQ_REMOVE(&g->knocks, k, entry);
+	g->nwaiting--;
+	k->source->waiting--;
+	source_put(g, k->source);
+	fd_close(&k->fd);
+	free(k);
+}
+
+void
+gate_free(struct gate **gp)
+{
+	struct gate	*g = *gp;
+	struct child	*c;
+
+	*gp = NULL;
+	if (g == NULL)
+		return;
+	while (!TAILQ_EMPTY(&g->knocks))
+		knock_free(g, TAILQ_FIRST(&g->knocks));
+	while ((c = TAILQ_FIRST(&g->greeted)) != NULL)
+		gate_leave(g, c);
+	map_fini(&g->sources);
+	if (g->patience_ev != NULL)
+		event_free(g->patience_ev);
+	free(g);
+}
+
+static bool
+has_place(const struct gate *g, const struct source *s)
+{
+	return g->ngreeted < LIMIT_STARTUPS_FULL &&
+	    s->greeting < LIMIT_STARTUPS_SOURCE;
+}
+
+/* Let one in; false: no worker can be had. */
+static bool
+let_in(struct gate *g, struct knock *k)
+{
+	struct child	*c;
+
+	if ((c = pool_take(g->master->pool)) == NULL)
+		return false;
+	k->source->greeting++;
+	g->ngreeted++;
+	c->in_gate = true;
+	TAILQ_INSERT_TAIL(&g->greeted, c, gate_entry);
+	if (child_assign(c, k->fd, &k->peer, k->refuse) == -1)
+		gate_leave(g, c);
+	knock_free(g, k);
+	return true;
+}
+
+void
+gate_leave(struct gate *g, struct child *c)
+{
+	struct source	*s;
+
+	if (g == NULL || !c->in_gate)
+		return;
+	c->in_gate = false;
+	TAILQ_REMOVE(&g->greeted, c, gate_entry);
+	g->ngreeted--;
+	if ((s = map_find(&g->sources, c->peer.source,
+	    strlen(c->peer.source))) != NULL) {
+		s->greeting--;
+		source_put(g, s);
+	}
+	if (g->nwaiting > 0 && !g->master->stopping) {
+		struct timeval	 now = { 0, 0 };
+
+		event_add(g->patience_ev, &now);
+	}
+}
+
+/*
+ * Somebody waits and there is no place: the oldest greeting that stands in
+ * its way goes when it has had its moment.
+ */
+static void
+make_place(struct gate *g, const struct knock *k)
+{
+	struct timeval	 tv;
+	struct child	*c;
+	uint64_t	 age;
+
+	TAILQ_FOREACH(c, &g->greeted, gate_entry)
+		if (g->ngreeted >= LIMIT_STARTUPS_FULL ||
+		    strcmp(c->peer.source, k->peer.source) == 0)
+			break;
+	if (c == NULL)
+		return;
+	age = clock_ms() - c->since;
+	if (age >= LIMIT_STARTUPS_PATIENCE) {
+		STAT_INC(g->master, dropped);
+		log_debug("%s: gives way", c->peer.text);
+		child_kill(c);
+		return;
+	}
+	tv = clock_timeval(LIMIT_STARTUPS_PATIENCE - age);
+	event_add(g->patience_ev, &tv);
+}
+
+void
+gate_pump(struct gate *g)
+{
+	struct knock	*k, *next;
+
+	for (k = TAILQ_FIRST(&g->knocks); k != NULL; k = next) {
+		next = TAILQ_NEXT(k, entry);
+		if (g->ngreeted >= LIMIT_STARTUPS_FULL)
+			break;
+		if (has_place(g, k->source) && !let_in(g, k))
+			return;		/* the pool calls again */
+	}
+	if ((k = TAILQ_FIRST(&g->knocks)) != NULL)
+		make_place(g, k);
+}
+
+static void
+on_patience(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	gate_pump(arg);
+}
+
+void
+gate_knock(struct gate *g, int fd, const struct peer *p, int refuse)
+{
+	struct source	*s = NULL;
+	struct knock	*k = NULL;
+
+	if ((refuse != 0 && gate_drops((unsigned)g->ngreeted,
+	    randombytes_uniform(100))) ||
+	    (s = source_get(g, p->source)) == NULL ||
+	    s->waiting >= LIMIT_STARTUPS_QUEUE ||
+	    (k = calloc(1, sizeof(*k))) == NULL) {
+		if (s != NULL)
+			source_put(g, s);
+		STAT_INC(g->master, dropped);
+		fd_close(&fd);
+		return;
+	}
+	k->fd = fd;
+	k->refuse = refuse;
+	k->peer = *p;
+	k->source = s;
+	s->waiting++;
+	g->nwaiting++;
+	TAILQ_INSERT_TAIL(&g->knocks, k, entry);
+	gate_pump(g);
+}
+
+size_t
+gate_greeting(const struct gate *g)
+{
+	return g->ngreeted;
+}
+
+size_t
+gate_waiting(const struct gate *g)
+{
+	return g->nwaiting;
+}

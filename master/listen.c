@@ -1,0 +1,317 @@
+#include "master/listen.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "master/gatekeep.h"
+#include "master/peer.h"
+
+#define BACKLOG		4096
+#define TURN_MAX	64	/* connections accepted in one turn */
+#define PAUSE_MS	100	/* when descriptors run out */
+
+union address {
+	struct sockaddr		 any;
+	struct sockaddr_in	 in;
+	struct sockaddr_in6	 in6;
+	struct sockaddr_un	 un;
+};
+
+static void	 on_accept(int, short, void *);
+static void	 on_pause(int, short, void *);
+
+/* --- opening --- */
+
+static bool
+is_loopback(const union address *a)
+{
+	if (a->any.sa_family == AF_INET)
+		return ntohl(a->in.sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(&a->in6.sin6_addr);
+}
+
+/* "IP:PORT" or "[IP]:PORT", numeric; a slash behind it does no harm. */
+static int
+parse_address(const char *text, union address *a, socklen_t *len_out)
+{
+	char		 host[64];
+	const char	*colon, *end;
+	char		*stop;
+	unsigned long	 port;
+	size_t		 n;
+
+	memset(a, 0, sizeof(*a));
+	if (text[0] == '[') {
+		text++;
+		if ((end = strchr(text, ']')) == NULL || end[1] != ':')
+			return -1;
+		colon = end + 1;
+		a->any.sa_family = AF_INET6;
+	} else {
+		if ((colon = end = strchr(text, ':')) == NULL)
+			return -1;
+		a->any.sa_family = AF_INET;
+	}
+	if ((n = (size_t)(end - text)) >= sizeof(host))
+		return -1;
+	memcpy(host, text, n);
+	host[n] = '\0';
+	if (colon[1] < '0' || colon[1] > '9')
+		return -1;
+	port = strtoul(colon + 1, &stop, 10);
+	if (port > 65535 || *stop != '\0')
+		return -1;
+	if (a->any.sa_family == AF_INET) {
+		a->in.sin_port = htons((uint16_t)port);
+		*len_out = sizeof(a->in);
+		return inet_pton(AF_INET, host, &a->in.sin_addr) == 1 ? 0 :
+		    -1;
+	}
+	a->in6.sin6_port = htons((uint16_t)port);
+	*len_out = sizeof(a->in6);
+	return inet_pton(AF_INET6, host, &a->in6.sin6_addr) == 1 ? 0 : -1;
+}
+
+static int
+open_tcp(struct listener *l, const char *url, const char *rest)
+{
+	union address	 a;
+	socklen_t	 len;
+	char		 host[INET6_ADDRSTRLEN] = "";
+	int		 on = 1;
+
+	if (parse_address(rest, &a, &len) == -1) {
+		log_warnx("%s: expected ws://IP:PORT with a numeric IP", url);
+		return -1;
+	}
+	if (!is_loopback(&a)) {
+		log_warnx("%s: not a loopback address, and no clients are "
+		    "served there without authentication", url);
+		return -1;
+	}
+	if ((l->fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1 ||
+	    setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on,
+	    sizeof(on)) == -1 ||
+	    /* Accepted sockets inherit it. */
+	    setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on,
+	    sizeof(on)) == -1 ||
+	    bind(l->fd, &a.any, len) == -1 || listen(l->fd, BACKLOG) == -1 ||
+	    getsockname(l->fd, &a.any, &len) == -1) {
+		log_warn("%s", url);
+		return -1;
+	}
+	if (a.any.sa_family == AF_INET) {
+		inet_ntop(AF_INET, &a.in.sin_addr, host, sizeof(host));
+		snprintf(l->url, sizeof(l->url), "ws://%s:%u", host,
+		    ntohs(a.in.sin_port));
+	} else {
+		inet_ntop(AF_INET6, &a.in6.sin6_addr, host, sizeof(host));
+		snprintf(l->url, sizeof(l->url), "ws://[%s]:%u", host,
+		    ntohs(a.in6.sin6_port));
+	}
+	return 0;
+}
+
+/* A socket file that nobody listens behind any more goes. */
+static int
+remove_stale(const union address *a, socklen_t len)
+{
+	struct stat	 st;
+	int		 fd, r;
+
+	if (lstat(a->un.sun_path, &st) == -1)
+		return errno == ENOENT ? 0 : -1;
+	if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid()) {
+		errno = EEXIST;
+		return -1;
+	}
+	if ((fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1)
+		return -1;
+	r = connect(fd, &a->any, len);
+	if (r == 0 || errno != ECONNREFUSED) {
+		fd_close(&fd);
+		errno = EADDRINUSE;
+		return -1;
+	}
+	fd_close(&fd);
+	return unlink(a->un.sun_path);
+}
+
+static int
+open_unix(struct listener *l, const char *url, const char *path)
+{
+	union address	 a;
+	socklen_t	 len = sizeof(a.un);
+	mode_t		 mask;
+	int		 r;
+
+	memset(&a, 0, sizeof(a));
+	a.un.sun_family = AF_UNIX;
+	if (path[0] != '/' || strlen(path) >= sizeof(a.un.sun_path)) {
+		log_warnx("%s: expected an absolute path of up to %zu bytes",
+		    url, sizeof(a.un.sun_path) - 1);
+		return -1;
+	}
+	strcpy(a.un.sun_path, path);
+	if (remove_stale(&a, len) == -1 ||
+	    (l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1) {
+		log_warn("%s", url);
+		return -1;
+	}
+	/* A root master serves all users; another only itself. */
+	mask = umask(l->master->is_root ? 0111 : 0177);
+	r = bind(l->fd, &a.any, len);
+	umask(mask);
+	if (r == -1 || (l->path = strdup(path)) == NULL ||
+	    listen(l->fd, BACKLOG) == -1) {
+		log_warn("%s", url);
+		return -1;
+	}
+	snprintf(l->url, sizeof(l->url), "unix:%s", path);
+	return 0;
+}
+
+static void
+listener_free(struct listener *l)
+{
+	if (l->accept_ev != NULL)
+		event_free(l->accept_ev);
+	if (l->pause_ev != NULL)
+		event_free(l->pause_ev);
+	fd_close(&l->fd);
+	if (l->path != NULL)
+		unlink(l->path);
+	free(l->path);
+	free(l);
+}
+
+int
+listen_open(struct master *m, const char *url)
+{
+	struct listener	*l;
+	int		 r;
+
+	if ((l = calloc(1, sizeof(*l))) == NULL) {
+		log_warn("%s", url);
+		return -1;
+	}
+	l->master = m;
+	l->fd = -1;
+	if (strncmp(url, "ws://", 5) == 0) {
+		r = open_tcp(l, url, url + 5);
+	} else if (strncmp(url, "unix:", 5) == 0) {
+		r = open_unix(l, url, url + 5);
+	} else {
+		log_warnx("%s: expected ws://IP:PORT, unix:PATH or stdio",
+		    url);
+		r = -1;
+	}
+	if (r == 0 && ((l->accept_ev = event_new(m->base, l->fd,
+	    EV_READ | EV_PERSIST, on_accept, l)) == NULL ||
+	    (l->pause_ev = event_new(m->base, -1, 0, on_pause, l)) == NULL ||
+	    event_add(l->accept_ev, NULL) == -1)) {
+		log_warn("%s", url);
+		r = -1;
+	}
+	if (r == -1) {
+		listener_free(l);
+		return -1;
+	}
+	TAILQ_INSERT_TAIL(&m->listeners, l, entry);
+	return 0;
+}
+
+void
+listen_close_all(struct master *m)
+{
+	struct listener	*l;
+
+	while ((l = TAILQ_FIRST(&m->listeners)) != NULL) {
+		TAILQ_REMOVE(&m->listeners, l, entry);
+		listener_free(l);
+	}
+}
+
+/* --- accepting --- */
+
+/* Whether that peer is served here (design section 3): 0, or a status. */
+static int
+judge(const struct master *m, const struct peer *p)
+{
+	if (!p->known)
+		return 403;
+	if (!m->is_root)
+		return p->uid == geteuid() ? 0 : 403;
+	if (p->uid == 0 && m->conf.permit_root == CONF_ROOT_NO)
+		return 403;
+	return 0;
+}
+
+static void
+pause_accepting(struct listener *l)
+{
+	struct timeval	 tv = clock_timeval(PAUSE_MS);
+
+	event_del(l->accept_ev);
+	event_add(l->pause_ev, &tv);
+}
+
+static void
+on_pause(int fd, short what, void *arg)
+{
+	struct listener	*l = arg;
+
+	(void)fd;
+	(void)what;
+	event_add(l->accept_ev, NULL);
+}
+
+static void
+on_accept(int lfd, short what, void *arg)
+{
+	struct listener	*l = arg;
+	struct master	*m = l->master;
+	struct peer	 p;
+	int		 fd, i, refuse;
+
+	(void)what;
+	for (i = 0; i < TURN_MAX; i++) {
+		if ((fd = accept4(lfd, NULL, NULL,
+		    SOCK_CLOEXEC | SOCK_NONBLOCK)) == -1) {
+			if (errno == EMFILE || errno == ENFILE ||
+			    errno == ENOBUFS || errno == ENOMEM) {
+				log_warn("accept: pausing");
+				pause_accepting(l);
+			}
+			return;
+		}
+		STAT_INC(m, accepted);
+		if (peer_identify(fd, &p) == -1) {
+			log_warn("peer");
+			fd_close(&fd);
+			continue;
+		}
+		if ((refuse = judge(m, &p)) != 0) {
+			STAT_INC(m, refused);
+			log_info("%s: refused: %s", p.text, p.known ?
+			    "not a user of this server" : "unknown user");
+		}
+		gate_knock(m->gate, fd, &p, refuse);
+	}
+}

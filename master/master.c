@@ -1,0 +1,381 @@
+#include "master/master.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "common/ptree.h"
+#include "master/child.h"
+#include "master/ctl.h"
+#include "master/gatekeep.h"
+#include "master/listen.h"
+#include "master/pool.h"
+#include "master/route.h"
+#include "master/rundir.h"
+
+#define ORPHAN_PASS_MS	5	/* between two looks for orphans */
+#define ORPHAN_PASSES	3	/* that must find nobody */
+#define LAST_WORDS_MS	500	/* after the workers were killed */
+
+static void	 on_child(int, short, void *);
+static void	 on_signal(int, short, void *);
+static void	 on_stop_timer(int, short, void *);
+static void	 on_orphan_timer(int, short, void *);
+
+/* --- beginning --- */
+
+static void
+fill_settings(struct master *m)
+{
+	Ipc__Settings	*s = &m->settings;
+
+	ipc__settings__init(s);
+	s->detached_ttl_ms = m->conf.detached_ttl;
+	s->closed_ttl_ms = m->conf.closed_ttl;
+	s->handshake_ms = m->conf.handshake;
+	s->grace_ms = m->conf.grace;
+	s->window = m->conf.window;
+	s->spool = m->conf.spool;
+	s->max_processes = (uint32_t)m->conf.max_processes;
+	s->native_paths = m->conf.native_paths != 0;
+	s->log_level = (uint32_t)m->conf.log_level;
+}
+
+/* Processes that are our children by an accident of exec(2) stay alone. */
+static bool
+note_foreign(pid_t pid, void *arg)
+{
+	struct master	*m = arg;
+	pid_t		*list;
+
+	if ((list = reallocarray(m->foreign, m->nforeign + 1,
+	    sizeof(*list))) != NULL) {
+		m->foreign = list;
+		m->foreign[m->nforeign++] = pid;
+	}
+	return true;			/* skip: none is signalled */
+}
+
+static int
+raise_nofile(struct master *m)
+{
+	struct rlimit	 rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &m->nofile) == -1)
+		return -1;
+	rl = m->nofile;
+	rl.rlim_cur = rl.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &rl);
+}
+
+static int
+add_signal(struct master *m, int sig, struct event **ev_out,
+    void (*fn)(int, short, void *))
+{
+	if ((*ev_out = event_new(m->base, sig, EV_SIGNAL | EV_PERSIST, fn,
+	    m)) == NULL)
+		return -1;
+	return event_add(*ev_out, NULL);
+}
+
+static int
+init_events(struct master *m)
+{
+	if ((m->base = event_base_new()) == NULL ||
+	    add_signal(m, SIGCHLD, &m->child_ev, on_child) == -1 ||
+	    add_signal(m, SIGTERM, &m->term_ev, on_signal) == -1 ||
+	    add_signal(m, SIGINT, &m->int_ev, on_signal) == -1 ||
+	    (m->stop_ev = event_new(m->base, -1, 0, on_stop_timer, m)) ==
+	    NULL ||
+	    (m->orphan_ev = event_new(m->base, -1, 0, on_orphan_timer,
+	    m)) == NULL)
+		return -1;
+	return 0;
+}
+
+static int
+open_listeners(struct master *m)
+{
+	size_t	 i;
+
+	for (i = 0; i < m->conf.listen.n; i++) {
+		if (strcmp(m->conf.listen.item[i], "stdio") == 0 ||
+		    strcmp(m->conf.listen.item[i], "stdio://") == 0)
+			m->is_stdio = true;
+		else if (listen_open(m, m->conf.listen.item[i]) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+int
+master_init(struct master *m)
+{
+	m->born = clock_ms();
+	m->is_root = geteuid() == 0;
+	m->dir_lock = -1;
+	TAILQ_INIT(&m->listeners);
+	TAILQ_INIT(&m->children);
+	TAILQ_INIT(&m->all_routes);
+	map_init(&m->by_pid);
+	map_init(&m->routes);
+	fill_settings(m);
+	if (raise_nofile(m) == -1)
+		log_warn("RLIMIT_NOFILE");
+	/* What a dead worker leaves behind comes to us. */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) == -1 ||
+	    prctl(PR_SET_DUMPABLE, 0) == -1) {
+		log_warn("prctl");
+		return -1;
+	}
+	ptree_kill(0, note_foreign, NULL, m);
+	if (init_events(m) == -1) {
+		log_warn("events");
+		return -1;
+	}
+	if ((m->dir_lock = rundir_open(m->conf.runtime_dir, &m->dir)) == -1)
+		return -1;
+	if ((m->gate = gate_new(m)) == NULL) {
+		log_warn("gate");
+		return -1;
+	}
+	if (open_listeners(m) == -1 || (m->ctl = ctl_new(m)) == NULL ||
+	    (m->pool = pool_new(m)) == NULL)
+		return -1;
+	return 0;
+}
+
+static void
+drop_event(struct event **ev)
+{
+	if (*ev != NULL)
+		event_free(*ev);
+	*ev = NULL;
+}
+
+void
+master_fini(struct master *m)
+{
+	struct route	*r;
+
+	listen_close_all(m);
+	while ((r = TAILQ_FIRST(&m->all_routes)) != NULL)
+		route_free(&r);
+	ctl_free(&m->ctl);
+	gate_free(&m->gate);
+	pool_free(&m->pool);
+	rundir_close(&m->dir, &m->dir_lock);
+	map_fini(&m->by_pid);
+	map_fini(&m->routes);
+	free(m->foreign);
+	drop_event(&m->child_ev);
+	drop_event(&m->term_ev);
+	drop_event(&m->int_ev);
+	drop_event(&m->stop_ev);
+	drop_event(&m->orphan_ev);
+	if (m->base != NULL)
+		event_base_free(m->base);
+	conf_fini(&m->conf);
+}
+
+/* --- children --- */
+
+/* Every status there is: of workers, the template, orphans and strangers. */
+static void
+on_child(int sig, short what, void *arg)
+{
+	struct master	*m = arg;
+	struct child	*c;
+	pid_t		 pid;
+	int		 status;
+
+	(void)sig;
+	(void)what;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if ((c = child_by_pid(m, pid)) != NULL)
+			child_on_exit(c, status);
+		else if (pool_on_exit(m->pool, pid, status) && m->stopping)
+			master_on_child_gone(m);
+	}
+}
+
+static bool
+is_ours(pid_t pid, void *arg)
+{
+	struct master	*m = arg;
+	size_t		 i;
+
+	for (i = 0; i < m->nforeign; i++)
+		if (m->foreign[i] == pid)
+			return true;
+	return pid == pool_template(m->pool) || child_by_pid(m, pid) != NULL;
+}
+
+/* As PID 1 we inherit everybody's orphans: only marked ones are ours. */
+static bool
+is_orphan(pid_t pid, void *arg)
+{
+	(void)arg;
+	return getpid() != 1 || ptree_is_marked(pid);
+}
+
+static bool
+knows_all_workers(const struct master *m)
+{
+	const struct child	*c;
+
+	TAILQ_FOREACH(c, &m->children, entry)
+		if (c->pid == 0 && c->chan != NULL)
+			return false;
+	return true;
+}
+
+static void
+on_orphan_timer(int fd, short what, void *arg)
+{
+	struct master	*m = arg;
+	struct timeval	 tv = clock_timeval(ORPHAN_PASS_MS);
+	size_t		 n;
+
+	(void)fd;
+	(void)what;
+	/* A worker whose number we do not know yet is no orphan. */
+	if (knows_all_workers(m)) {
+		n = ptree_kill(SIGKILL, is_ours, is_orphan, m);
+		m->stats[STAT_orphans] += n;
+		m->orphan_passes = n > 0 ? 0 : m->orphan_passes + 1;
+	}
+	if (m->orphan_passes < ORPHAN_PASSES)
+		event_add(m->orphan_ev, &tv);
+	else
+		master_on_child_gone(m);
+}
+
+void
+master_kill_orphans(struct master *m)
+{
+	struct timeval	 tv = { 0, 0 };
+
+	m->orphan_passes = 0;
+	event_add(m->orphan_ev, &tv);
+}
+
+/* --- the end --- */
+
+void
+master_on_child_gone(struct master *m)
+{
+	if (m->is_stdio && TAILQ_EMPTY(&m->listeners) && !m->stopping) {
+		const struct child	*c;
+
+		TAILQ_FOREACH(c, &m->children, entry)
+			if (c->route != NULL || c->state == CHILD_GREETING)
+				return;
+		master_stop(m, "end of input");
+	}
+	if (m->stopping && TAILQ_EMPTY(&m->children) &&
+	    pool_template(m->pool) == 0 && m->orphan_passes >= ORPHAN_PASSES)
+		event_base_loopbreak(m->base);
+}
+
+void
+master_stop(struct master *m, const char *why)
+{
+	struct timeval	 tv = clock_timeval(LIMIT_STOP);
+	struct child	*c, *next;
+
+	if (m->stopping) {
+		on_stop_timer(-1, 0, m);
+		return;
+	}
+	m->stopping = true;
+	log_info("stopping: %s", why);
+	listen_close_all(m);
+	pool_stop(m->pool);
+	for (c = TAILQ_FIRST(&m->children); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, entry);
+		child_stop(c);
+	}
+	event_add(m->stop_ev, &tv);
+	master_kill_orphans(m);
+}
+
+/* They had their time; then the loop ends, whatever is left. */
+static void
+on_stop_timer(int fd, short what, void *arg)
+{
+	struct master	*m = arg;
+	struct timeval	 tv = clock_timeval(LAST_WORDS_MS);
+	struct child	*c;
+	bool		 killed = false;
+
+	(void)fd;
+	(void)what;
+	TAILQ_FOREACH(c, &m->children, entry)
+		if (c->pid != 0 && !c->reaped) {
+			log_warnx("worker %d does not stop: killed", c->pid);
+			kill(c->pid, SIGKILL);
+			killed = true;
+		}
+	if (pool_template(m->pool) != 0) {
+		kill(pool_template(m->pool), SIGKILL);
+		killed = true;
+	}
+	master_kill_orphans(m);
+	if (!killed && what == EV_TIMEOUT)
+		event_base_loopbreak(m->base);
+	else
+		event_add(m->stop_ev, &tv);
+}
+
+static void
+on_signal(int sig, short what, void *arg)
+{
+	(void)what;
+	master_stop(arg, sig == SIGTERM ? "SIGTERM" : "SIGINT");
+}
+
+/* One session on our own standard streams. */
+static int
+start_stdio(struct master *m)
+{
+	struct child	*c;
+	int		 null;
+
+	if ((c = pool_take(m->pool)) == NULL ||
+	    child_assign_stdio(c, STDIN_FILENO, STDOUT_FILENO) == -1) {
+		log_warnx("no worker for stdio");
+		return -1;
+	}
+	/* The worker has them now. */
+	if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1)
+		return -1;
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	fd_close(&null);
+	return 0;
+}
+
+int
+master_run(struct master *m)
+{
+	if (m->is_stdio && start_stdio(m) == -1)
+		return 1;
+	if (event_base_dispatch(m->base) == -1) {
+		log_warn("event loop");
+		m->status = 1;
+	}
+	log_info("stopped");
+	return m->status;
+}

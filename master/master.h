@@ -1,0 +1,92 @@
+/*
+ * The master: owns listeners, workers, routes and the control socket.  It
+ * reads no byte that a client sent; it accepts, counts, assigns and reaps.
+ */
+#ifndef MASTER_MASTER_H
+#define MASTER_MASTER_H
+
+#include <sys/queue.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <event2/event.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/conf.h"
+#include "common/ipc.h"
+#include "common/map.h"
+
+struct child;
+struct ctl;
+struct gate;
+struct listener;
+struct pool;
+struct route;
+
+TAILQ_HEAD(listener_list, listener);
+TAILQ_HEAD(child_list, child);
+TAILQ_HEAD(route_list, route);
+
+/* Counters: the rows of proto/stat.def. */
+enum master_stat {
+#define STAT(name, meaning)	STAT_##name,
+#include "proto/stat.def"
+#undef STAT
+	STATS
+};
+
+struct master {
+	struct event_base	*base;
+	struct conf		 conf;
+	Ipc__Settings		 settings;	/* of conf, for workers */
+	char			*dir;		/* run directory */
+	int			 dir_lock;
+	char			 worker[4096];	/* path of execsrv-worker */
+	struct rlimit		 nofile;	/* as we were started with */
+	bool			 is_root;
+	bool			 is_stdio;
+	bool			 stopping;
+	int			 status;	/* to exit with */
+	uint64_t		 born;		/* clock_ms() */
+	struct listener_list	 listeners;
+	struct gate		*gate;
+	struct pool		*pool;
+	struct child_list	 children;
+	struct map		 by_pid;
+	struct map		 routes;	/* by session id */
+	struct route_list	 all_routes;
+	unsigned		 next_id;	/* of children */
+	unsigned		 next_number;	/* of sessions */
+	struct ctl		*ctl;
+	pid_t			*foreign;	/* children we were born with */
+	size_t			 nforeign;
+	struct event		*child_ev, *term_ev, *int_ev, *stop_ev,
+				*orphan_ev;
+	unsigned		 orphan_passes;	/* that found nobody */
+	uint64_t		 stats[STATS];
+};
+
+#define STAT_INC(m, name)	((m)->stats[STAT_##name]++)
+
+/*
+ * Make the master ready for what its configuration says: run directory,
+ * listeners, template.  0, or -1 after a line in the log.
+ */
+int	 master_init(struct master *m);
+void	 master_fini(struct master *m);
+
+/* Serve until told to stop; the status to exit with. */
+int	 master_run(struct master *m);
+
+/* Stop in order; again: at once. */
+void	 master_stop(struct master *m, const char *why);
+
+/* A worker is gone: look for what it left behind, and whether we are done. */
+void	 master_on_child_gone(struct master *m);
+
+/* What a worker left alive is killed, again and again until none is left. */
+void	 master_kill_orphans(struct master *m);
+
+#endif

@@ -1,0 +1,177 @@
+#include "master/peer.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+#define ANSWER_MAX	8192	/* bytes of a sock_diag answer */
+#define ANSWER_WAIT	1	/* seconds; the kernel answers at once */
+
+union address {
+	struct sockaddr		 any;
+	struct sockaddr_in	 in;
+	struct sockaddr_in6	 in6;
+	struct sockaddr_un	 un;
+	struct sockaddr_storage	 room;
+};
+
+static int
+identify_unix(int fd, struct peer *p)
+{
+	struct ucred	 c;
+	socklen_t	 len = sizeof(c);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &len) == -1)
+		return -1;
+	p->known = true;
+	p->uid = c.uid;
+	p->has_gid = true;
+	p->gid = c.gid;
+	snprintf(p->text, sizeof(p->text), "unix pid %ld", (long)c.pid);
+	snprintf(p->source, sizeof(p->source), "uid %lu",
+	    (unsigned long)c.uid);
+	return 0;
+}
+
+/* The request for the socket that is the peer's end of ours. */
+static int
+ask(int sock, const union address *ours, const union address *theirs)
+{
+	struct {
+		struct nlmsghdr			 head;
+		struct inet_diag_req_v2		 body;
+	} req;
+	struct inet_diag_sockid	*id = &req.body.id;
+
+	memset(&req, 0, sizeof(req));
+	req.head.nlmsg_len = sizeof(req);
+	req.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+	req.head.nlmsg_flags = NLM_F_REQUEST;
+	req.body.sdiag_family = (uint8_t)theirs->any.sa_family;
+	req.body.sdiag_protocol = IPPROTO_TCP;
+	req.body.idiag_states = ~0U;
+	id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+	if (theirs->any.sa_family == AF_INET) {
+		id->idiag_sport = theirs->in.sin_port;
+		id->idiag_dport = ours->in.sin_port;
+		memcpy(id->idiag_src, &theirs->in.sin_addr,
+		    sizeof(theirs->in.sin_addr));
+		memcpy(id->idiag_dst, &ours->in.sin_addr,
+		    sizeof(ours->in.sin_addr));
+	} else {
+		id->idiag_sport = theirs->in6.sin6_port;
+		id->idiag_dport = ours->in6.sin6_port;
+		memcpy(id->idiag_src, &theirs->in6.sin6_addr,
+		    sizeof(theirs->in6.sin6_addr));
+		memcpy(id->idiag_dst, &ours->in6.sin6_addr,
+		    sizeof(ours->in6.sin6_addr));
+	}
+	return send(sock, &req, sizeof(req), 0) == (ssize_t)sizeof(req) ?
+	    0 : -1;
+}
+
+/*
+ * The uid in the answer.  A socket that its process has closed already
+ * (TIME-WAIT, or an orphan in FIN-WAIT) is shown with uid 0 and no inode:
+ * taking that for root would make every hasty client root.
+ */
+static void
+read_answer(struct peer *p, const struct nlmsghdr *head, size_t len)
+{
+	const struct inet_diag_msg	*m;
+
+	if (!NLMSG_OK(head, len) || head->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
+	    head->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
+		return;
+	m = NLMSG_DATA(head);
+	if (m->idiag_inode == 0)
+		return;
+	p->known = true;
+	p->uid = (uid_t)m->idiag_uid;
+}
+
+static int
+identify_tcp(struct peer *p, const union address *ours,
+    const union address *theirs)
+{
+	union {
+		struct nlmsghdr	 head;
+		char		 room[ANSWER_MAX];
+	} answer;
+	struct timeval		 wait = { ANSWER_WAIT, 0 };
+	ssize_t			 n;
+	int			 sock, r = -1;
+
+	if ((sock = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+	    NETLINK_SOCK_DIAG)) == -1)
+		return -1;
+	if (setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &wait,
+	    sizeof(wait)) == -1 || ask(sock, ours, theirs) == -1 ||
+	    (n = recv(sock, &answer, sizeof(answer), 0)) == -1)
+		goto out;
+	read_answer(p, &answer.head, (size_t)n);
+	r = 0;
+ out:
+	fd_close(&sock);
+	return r;
+}
+
+static bool
+is_loopback(const union address *a)
+{
+	if (a->any.sa_family == AF_INET)
+		return ntohl(a->in.sin_addr.s_addr) >> 24 == 127;
+	return a->any.sa_family == AF_INET6 &&
+	    IN6_IS_ADDR_LOOPBACK(&a->in6.sin6_addr);
+}
+
+static void
+describe(struct peer *p, const union address *a)
+{
+	char	 host[INET6_ADDRSTRLEN] = "?";
+
+	if (a->any.sa_family == AF_INET) {
+		inet_ntop(AF_INET, &a->in.sin_addr, host, sizeof(host));
+		snprintf(p->text, sizeof(p->text), "%s:%u", host,
+		    ntohs(a->in.sin_port));
+	} else {
+		inet_ntop(AF_INET6, &a->in6.sin6_addr, host, sizeof(host));
+		snprintf(p->text, sizeof(p->text), "[%s]:%u", host,
+		    ntohs(a->in6.sin6_port));
+	}
+	snprintf(p->source, sizeof(p->source), "%s uid %ld", host,
+	    p->known ? (long)p->uid : -1L);
+}
+
+int
+peer_identify(int fd, struct peer *p)
+{
+	union address	 ours, theirs;
+	socklen_t	 len = sizeof(ours);
+
+	memset(p, 0, sizeof(*p));
+	if (getsockname(fd, &ours.any, &len) == -1)
+		return -1;
+	if (ours.any.sa_family == AF_UNIX)
+		return identify_unix(fd, p);
+	len = sizeof(theirs);
+	if (getpeername(fd, &theirs.any, &len) == -1)
+		return -1;
+	if (is_loopback(&ours) && is_loopback(&theirs) &&
+	    identify_tcp(p, &ours, &theirs) == -1)
+		return -1;
+	describe(p, &theirs);
+	return 0;
+}

@@ -1,0 +1,31 @@
+/*
+ * Who is at the other end of a local connection: the kernel says it.  Reads
+ * nothing that the peer sent.
+ */
+#ifndef MASTER_PEER_H
+#define MASTER_PEER_H
+
+#include <sys/types.h>
+
+#include <stdbool.h>
+
+#define PEER_TEXT_MAX	80
+
+struct peer {
+	bool	 known;			/* uid is what the kernel says */
+	uid_t	 uid;
+	bool	 has_gid;
+	gid_t	 gid;
+	char	 text[PEER_TEXT_MAX];	/* for people: "127.0.0.1:40123" */
+	char	 source[PEER_TEXT_MAX];	/* what shares are counted by */
+};
+
+/*
+ * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or loopback
+ * TCP socket (sock_diag(7), the exact pair of addresses).  A peer that is
+ * not local, or gone already, is not known.  0, or -1 with errno.
+ */
+int	 peer_identify(int fd, struct peer *p)
+	    __attribute__((warn_unused_result));
+
+#endif

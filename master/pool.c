@@ -1,0 +1,359 @@
+#include "master/pool.h"
+
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/chan.h"
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/gatekeep.h"
+
+#define DEATHS_MAX	5	/* in DEATHS_MS before we pause */
+#define DEATHS_MS	10000
+#define PAUSE_MS	1000
+#define DECAY_MS	1000	/* after a rush the pool shrinks by half */
+#define EARLY_MAX	64	/* exits before the template's answer */
+
+struct pool {
+	struct master	*master;
+	pid_t		 pid;		/* of the template; 0: there is none */
+	struct chan	*chan;
+	struct event	*refill_ev, *decay_ev;
+	size_t		 want;		/* spare workers to keep now */
+	uint64_t	 started;	/* ms: the template */
+	uint64_t	 deaths[DEATHS_MAX];
+	unsigned	 ndeaths;
+	uint64_t	 paused;	/* ms: until then */
+	bool		 stopping;
+	struct {
+		pid_t	 pid;
+		int	 status;
+	}		 early[EARLY_MAX];
+	unsigned	 nearly;
+};
+
+static void	 on_msg(void *, struct ipc_msg *);
+static void	 on_end(void *, int);
+static void	 on_refill(int, short, void *);
+static void	 on_decay(int, short, void *);
+
+/* --- the template --- */
+
+static void
+exec_template(struct pool *p, int sock)
+{
+	struct master	*m = p->master;
+	char		 nofile[64];
+	sigset_t	 none;
+
+	snprintf(nofile, sizeof(nofile), "%llu:%llu",
+	    (unsigned long long)m->nofile.rlim_cur,
+	    (unsigned long long)m->nofile.rlim_max);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (dup2(sock, STDIN_FILENO) == -1)
+		_exit(126);
+	execl(m->worker, "execsrv-worker", nofile, (char *)NULL);
+	log_warn("%s", m->worker);
+	_exit(126);
+}
+
+static int
+start_template(struct pool *p)
+{
+	int	 pair[2];
+
+	if (fd_packet_pair(pair) == -1) {
+		log_warn("template: channel");
+		return -1;
+	}
+	p->started = clock_ms();
+	/* A fork of us lives until its exec only: nothing of ours is kept. */
+	if ((p->pid = fork()) == 0)
+		exec_template(p, pair[1]);
+	fd_close(&pair[1]);
+	if (p->pid == -1) {
+		p->pid = 0;
+		log_warn("template: fork");
+		fd_close(&pair[0]);
+		return -1;
+	}
+	if ((p->chan = chan_new(p->master->base, pair[0], IPC_ROLE_MASTER,
+	    IPC_ROLE_TEMPLATE, on_msg, on_end, p)) == NULL) {
+		log_warn("template: channel");
+		fd_close(&pair[0]);
+		return -1;
+	}
+	return 0;
+}
+
+static void
+refill_in(struct pool *p, uint64_t ms)
+{
+	struct timeval	 tv = clock_timeval(ms);
+
+	if (!p->stopping && !event_pending(p->refill_ev, EV_TIMEOUT, NULL))
+		event_add(p->refill_ev, &tv);
+}
+
+static void
+on_msg(void *arg, struct ipc_msg *m)
+{
+	struct pool		*p = arg;
+	const Ipc__Forked	*in = (const Ipc__Forked *)m->body;
+	struct child		*c;
+	unsigned		 i;
+
+	if ((c = child_by_id(p->master, in->id)) == NULL)
+		return;
+	child_on_forked(c, in->pid, in->error);
+	/* It may have ended before we knew its number. */
+	for (i = 0; i < p->nearly; i++)
+		if (p->early[i].pid == in->pid) {
+			p->early[i] = p->early[--p->nearly];
+			child_on_exit(c, p->early[i].status);
+			break;
+		}
+}
+
+static void
+on_end(void *arg, int error)
+{
+	struct pool	*p = arg;
+
+	(void)error;
+	chan_free(&p->chan);
+	if (p->stopping)
+		return;
+	log_warnx("the template is gone");
+	if (p->pid != 0)
+		kill(p->pid, SIGKILL);
+	refill_in(p, clock_ms() - p->started < LIMIT_RESPAWN ?
+	    LIMIT_RESPAWN : 0);
+}
+
+struct pool *
+pool_new(struct master *m)
+{
+	struct pool	*p;
+
+	if ((p = calloc(1, sizeof(*p))) == NULL)
+		return NULL;
+	p->master = m;
+	p->want = m->conf.min_spare;
+	if ((p->refill_ev = event_new(m->base, -1, 0, on_refill, p)) ==
+	    NULL || (p->decay_ev = event_new(m->base, -1, 0, on_decay, p)) ==
+	    NULL || start_template(p) == -1)
+		pool_free(&p);
+	else
+		refill_in(p, 0);
+	return p;
+}
+
+void
+pool_free(struct pool **pp)
+{
+	struct pool	*p = *pp;
+
+	*pp = NULL;
+	if (p == NULL)
+		return;
+	chan_free(&p->chan);
+	if (p->refill_ev != NULL)
+		event_free(p->refill_ev);
+	if (p->decay_ev != NULL)
+		event_free(p->decay_ev);
+	free(p);
+}
+
+/* --- the workers --- */
+
+void
+pool_ask_fork(struct pool *p, unsigned id, int fd)
+{
+	Ipc__Fork	 out = IPC__FORK__INIT;
+
+	out.id = id;
+	if (p->chan != NULL)
+		chan_send(p->chan, IPC_fork, &out, fd);
+}
+
+static bool
+is_spare(const struct child *c)
+{
+	return (c->state == CHILD_IDLE || c->state == CHILD_STARTING) &&
+	    c->chan != NULL;
+}
+
+size_t
+pool_spare(const struct master *m)
+{
+	const struct child	*c;
+	size_t			 n = 0;
+
+	TAILQ_FOREACH(c, &m->children, entry)
+		n += is_spare(c);
+	return n;
+}
+
+/* The oldest spare worker: spares are the newest of all children. */
+static struct child *
+find_spare(struct master *m)
+{
+	struct child	*c, *found = NULL;
+
+	TAILQ_FOREACH(c, &m->children, entry)
+		if (is_spare(c) && (found == NULL ||
+		    (found->state == CHILD_STARTING &&
+		    c->state == CHILD_IDLE))) {
+			found = c;
+			if (c->state == CHILD_IDLE)
+				break;
+		}
+	return found;
+}
+
+static bool
+may_start(const struct pool *p)
+{
+	return !p->stopping && p->chan != NULL && clock_ms() >= p->paused;
+}
+
+struct child *
+pool_take(struct pool *p)
+{
+	struct timeval	 tv = clock_timeval(DECAY_MS);
+	struct child	*c;
+
+	if ((c = find_spare(p->master)) == NULL) {
+		if (!may_start(p) || (c = child_new(p->master)) == NULL)
+			return NULL;
+		/* A rush: keep more for a while. */
+		p->want = p->want * 2 < p->master->conf.max_spare ?
+		    p->want * 2 : p->master->conf.max_spare;
+		if (p->want == 0)
+			p->want = p->master->conf.max_spare > 0;
+		event_add(p->decay_ev, &tv);
+	}
+	refill_in(p, 0);
+	return c;
+}
+
+static void
+on_refill(int fd, short what, void *arg)
+{
+	struct pool	*p = arg;
+	size_t		 n;
+
+	(void)fd;
+	(void)what;
+	if (p->stopping)
+		return;
+	if (p->chan == NULL && start_template(p) == -1) {
+		refill_in(p, LIMIT_RESPAWN);
+		return;
+	}
+	if (clock_ms() < p->paused) {
+		refill_in(p, p->paused - clock_ms());
+		return;
+	}
+	for (n = pool_spare(p->master); n < p->want; n++)
+		if (child_new(p->master) == NULL) {
+			log_warn("worker");
+			refill_in(p, PAUSE_MS);
+			break;
+		}
+	gate_pump(p->master->gate);
+}
+
+/* The rush is over: half of what is kept beyond the minimum goes. */
+static void
+on_decay(int fd, short what, void *arg)
+{
+	struct pool	*p = arg;
+	struct timeval	 tv = clock_timeval(DECAY_MS);
+	struct child	*c, *next;
+	size_t		 n, least = p->master->conf.min_spare;
+
+	(void)fd;
+	(void)what;
+	p->want = p->want / 2 > least ? p->want / 2 : least;
+	n = pool_spare(p->master);
+	for (c = TAILQ_FIRST(&p->master->children); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, entry);
+		if (n > p->want && c->state == CHILD_IDLE) {
+			child_kill(c);
+			n--;
+		}
+	}
+	if (p->want > least)
+		event_add(p->decay_ev, &tv);
+}
+
+void
+pool_on_death(struct pool *p)
+{
+	uint64_t	 now = clock_ms();
+
+	p->deaths[p->ndeaths++ % DEATHS_MAX] = now;
+	if (p->ndeaths < DEATHS_MAX ||
+	    now - p->deaths[p->ndeaths % DEATHS_MAX] > DEATHS_MS)
+		return;
+	if (now >= p->paused)
+		log_warnx("workers die quickly: pausing");
+	p->paused = now + PAUSE_MS;
+	refill_in(p, PAUSE_MS);
+}
+
+void
+pool_on_child_gone(struct pool *p, struct child *c)
+{
+	if (is_spare(c) || c->state == CHILD_STARTING)
+		refill_in(p, 0);
+}
+
+bool
+pool_on_exit(struct pool *p, pid_t pid, int status)
+{
+	struct child	*c;
+	bool		 expected = false;
+
+	if (pid == p->pid) {
+		p->pid = 0;
+		if (!p->stopping && WIFEXITED(status) &&
+		    WEXITSTATUS(status) == 126)
+			log_warnx("cannot execute %s", p->master->worker);
+		return true;
+	}
+	TAILQ_FOREACH(c, &p->master->children, entry)
+		expected |= c->pid == 0;
+	if (expected && p->nearly < EARLY_MAX) {
+		p->early[p->nearly].pid = pid;
+		p->early[p->nearly++].status = status;
+	}
+	return false;
+}
+
+void
+pool_stop(struct pool *p)
+{
+	p->stopping = true;
+	chan_free(&p->chan);
+	event_del(p->refill_ev);
+	event_del(p->decay_ev);
+}
+
+pid_t
+pool_template(const struct pool *p)
+{
+	return p->pid;
+}

@@ -1,0 +1,39 @@
+/*
+ * The template and the workers that wait: so many as SpareWorkers says, more
+ * after a rush, none for a moment when they die quickly.
+ */
+#ifndef MASTER_POOL_H
+#define MASTER_POOL_H
+
+#include "master/child.h"
+#include "master/master.h"
+
+struct pool;
+
+/* Start the template.  NULL after a line in the log. */
+struct pool	*pool_new(struct master *m);
+void		 pool_free(struct pool **pp);
+
+/*
+ * A worker for a connection: one that waits, else one being started.  NULL:
+ * none can be had now.
+ */
+struct child	*pool_take(struct pool *p);
+
+/* Ask the template for a process with that end of a channel. */
+void		 pool_ask_fork(struct pool *p, unsigned id, int fd);
+
+/* A worker died unasked; a worker is settled. */
+void		 pool_on_death(struct pool *p);
+void		 pool_on_child_gone(struct pool *p, struct child *c);
+
+/* A process of ours ended; whether it was the template. */
+bool		 pool_on_exit(struct pool *p, pid_t pid, int status);
+
+/* No more workers; let go those that wait. */
+void		 pool_stop(struct pool *p);
+
+pid_t		 pool_template(const struct pool *p);
+size_t		 pool_spare(const struct master *m);
+
+#endif

@@ -1,0 +1,150 @@
+#include "master/route.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+
+static void	 route_on_expire(int, short, void *);
+
+struct route *
+route_new(struct child *owner)
+{
+	struct master	*m = owner->master;
+	unsigned char	 bits[ROUTE_ID_LEN / 2];
+	struct route	*r;
+
+	if ((r = calloc(1, sizeof(*r))) == NULL)
+		return NULL;
+	r->master = m;
+	randombytes_buf(bits, sizeof(bits));
+	sodium_bin2hex(r->id, sizeof(r->id), bits, sizeof(bits));
+	sodium_memzero(bits, sizeof(bits));
+	if ((r->expire_ev = event_new(m->base, -1, 0, route_on_expire,
+	    r)) == NULL || map_add(&m->routes, &r->node, r->id, ROUTE_ID_LEN,
+	    r) == -1) {
+		if (r->expire_ev != NULL)
+			event_free(r->expire_ev);
+		free(r);
+		errno = ENOMEM;
+		return NULL;
+	}
+	r->number = ++m->next_number;
+	r->uid = owner->peer.uid;
+	r->owner = owner;
+	r->born = clock_ms();
+	snprintf(r->peer, sizeof(r->peer), "%s", owner->peer.text);
+	TAILQ_INSERT_TAIL(&m->all_routes, r, entry);
+	return r;
+}
+
+void
+route_free(struct route **rp)
+{
+	struct route	*r = *rp;
+	struct child	*c;
+
+	*rp = NULL;
+	if (r == NULL)
+		return;
+	if (r->owner != NULL)
+		r->owner->route = NULL;
+	/* Who still waits for it gets "unknown". */
+	TAILQ_FOREACH(c, &r->master->children, entry)
+		if (c->wanted == r)
+			child_decide(c, IPC__VERDICT__UNKNOWN, NULL);
+	map_del(&r->master->routes, &r->node);
+	TAILQ_REMOVE(&r->master->all_routes, r, entry);
+	event_free(r->expire_ev);
+	sodium_memzero(r->id, sizeof(r->id));
+	free(r);
+}
+
+static void
+route_on_expire(int fd, short what, void *arg)
+{
+	struct route	*r = arg;
+
+	(void)fd;
+	(void)what;
+	log_debug("session %u forgotten", r->number);
+	route_free(&r);
+}
+
+size_t
+route_count(const struct master *m)
+{
+	const struct route	*r;
+	size_t			 n = 0;
+
+	TAILQ_FOREACH(r, &m->all_routes, entry)
+		if (r->opened && r->owner != NULL)
+			n++;
+	return n;
+}
+
+void
+route_handover(struct child *greeter, const char *id, const void *message,
+    size_t len, int fd)
+{
+	struct master	*m = greeter->master;
+	Ipc__Resume	 out = IPC__RESUME__INIT;
+	struct route	*r = map_find(&m->routes, id, strlen(id));
+
+	/* Another's session looks exactly like one that never was. */
+	if (r == NULL || !r->opened || r->uid != greeter->peer.uid ||
+	    r->owner == greeter) {
+		child_decide(greeter, IPC__VERDICT__UNKNOWN, NULL);
+		return;
+	}
+	if (r->owner == NULL) {
+		child_decide(greeter, IPC__VERDICT__YOURS, r);
+		return;
+	}
+	greeter->wanted = r;
+	out.ticket = greeter->id;
+	out.peer = greeter->peer.text;
+	out.message.data = (uint8_t *)(uintptr_t)message;
+	out.message.len = len;
+	chan_send(r->owner->chan, IPC_resume, &out, fd);
+}
+
+void
+route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v)
+{
+	struct child	*greeter = child_by_id(owner->master, ticket);
+	struct route	*r;
+
+	if (greeter == NULL || (r = greeter->wanted) == NULL ||
+	    (r->owner != owner && v != IPC__VERDICT__RELEASED))
+		return;
+	if (v == IPC__VERDICT__TAKEN)
+		snprintf(r->peer, sizeof(r->peer), "%s", greeter->peer.text);
+	if (v == IPC__VERDICT__RELEASED)
+		v = r->owner == NULL ? IPC__VERDICT__YOURS :
+		    IPC__VERDICT__UNKNOWN;
+	child_decide(greeter, v, r);
+}
+
+void
+route_release(struct route *r)
+{
+	struct timeval	 tv;
+
+	tv = clock_timeval(r->master->settings.detached_ttl_ms);
+	r->attached = false;
+	r->owner->route = NULL;
+	r->owner = NULL;
+	event_add(r->expire_ev, &tv);
+}
+
+void
+route_on_owner_gone(struct route *r)
+{
+	STAT_INC(r->master, ended);
+	route_free(&r);
+}

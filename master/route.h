@@ -1,0 +1,52 @@
+/*
+ * Where a session is: with its worker, or, when it owned nothing at the time
+ * its client left, here alone until it expires (a tombstone).
+ */
+#ifndef MASTER_ROUTE_H
+#define MASTER_ROUTE_H
+
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "master/child.h"
+#include "master/master.h"
+
+#define ROUTE_ID_LEN	32	/* hexadecimal digits: 128 random bits */
+
+struct route {
+	TAILQ_ENTRY(route)	 entry;
+	struct map_node		 node;
+	struct master		*master;
+	char			 id[ROUTE_ID_LEN + 1];
+	unsigned		 number;	/* for people */
+	uid_t			 uid;		/* whose it is */
+	struct child		*owner;		/* NULL: a tombstone */
+	bool			 opened;	/* its client knows the id */
+	bool			 attached;
+	char			 peer[PEER_TEXT_MAX];
+	uint64_t		 born;		/* ms */
+	struct event		*expire_ev;
+};
+
+/* A new session for a worker.  NULL with errno. */
+struct route	*route_new(struct child *owner);
+void		 route_free(struct route **rp);
+
+/* A worker greeted a client that asks for that session (fd: the client). */
+void	 route_handover(struct child *greeter, const char *id,
+	    const void *message, size_t len, int fd);
+
+/* The owner's answer to a resume. */
+void	 route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v);
+
+/* The owner gives its place back; the owner is gone. */
+void	 route_release(struct route *r);
+void	 route_on_owner_gone(struct route *r);
+
+/* How many sessions there are, tombstones and greetings left out. */
+size_t	 route_count(const struct master *m);
+
+#endif

@@ -1,0 +1,106 @@
+#include "master/rundir.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "common/rundirs.h"
+
+#define LOCK_FILE	"lock"
+
+/* The directory, if it can be trusted.  Its parent must be there. */
+static int
+make(const char *dir)
+{
+	struct stat	 st;
+
+	if (mkdir(dir, geteuid() == 0 ? 0755 : 0700) == -1 &&
+	    errno != EEXIST)
+		return -1;
+	/* Not a link, and nobody else's: its files are trusted. */
+	if (lstat(dir, &st) == -1)
+		return -1;
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+		errno = EPERM;
+		return -1;
+	}
+	return 0;
+}
+
+/* The lock's descriptor; -1 with errno EWOULDBLOCK: another has it. */
+static int
+lock_in(const char *dir)
+{
+	char	*path;
+	int	 fd;
+
+	if (make(dir) == -1 || asprintf(&path, "%s/%s", dir, LOCK_FILE) == -1)
+		return -1;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	free(path);
+	if (fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1)
+		fd_close(&fd);
+	return fd;
+}
+
+int
+rundir_open(const char *wanted, char **dir_out)
+{
+	const char	*env = getenv("EXECSRV_RUNTIME_DIR");
+	char		*dir, *own;
+	int		 fd;
+
+	if (wanted[0] == '\0' && env != NULL && env[0] != '\0')
+		wanted = env;
+	if (wanted[0] != '\0')
+		dir = strdup(wanted);
+	else if (rundirs_default(&dir) == -1)
+		dir = NULL;
+	if (dir == NULL) {
+		log_warn("run directory");
+		return -1;
+	}
+	if ((fd = lock_in(dir)) == -1 && errno == EWOULDBLOCK &&
+	    wanted[0] == '\0' &&
+	    asprintf(&own, "%s-%ld", dir, (long)getpid()) != -1) {
+		free(dir);
+		dir = own;
+		fd = lock_in(dir);
+	}
+	if (fd == -1) {
+		if (errno == EWOULDBLOCK)
+			log_warnx("%s: another execsrvd runs there", dir);
+		else
+			log_warn("%s", dir);
+		free(dir);
+		return -1;
+	}
+	*dir_out = dir;
+	return fd;
+}
+
+void
+rundir_close(char **dir, int *lock)
+{
+	char	*path;
+
+	if (*dir != NULL && *lock != -1) {
+		if (asprintf(&path, "%s/%s", *dir, LOCK_FILE) != -1) {
+			unlink(path);
+			free(path);
+		}
+		rmdir(*dir);		/* fails if something is left */
+	}
+	fd_close(lock);
+	free(*dir);
+	*dir = NULL;
+}

@@ -1,0 +1,18 @@
+/*
+ * The run directory: one for each daemon, locked while it runs, so that
+ * several daemons never meet.
+ */
+#ifndef MASTER_RUNDIR_H
+#define MASTER_RUNDIR_H
+
+/*
+ * Make and lock it.  wanted may be empty: the default then, and, while
+ * another daemon has that, one with our process id.  *dir_out is malloc'd.
+ * The lock's descriptor, or -1 after a line in the log.
+ */
+int	 rundir_open(const char *wanted, char **dir_out);
+
+/* Remove what is ours, and the directory if it is empty then. */
+void	 rundir_close(char **dir, int *lock);
+
+#endif
