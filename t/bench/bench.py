@@ -1,0 +1,359 @@
+"""Runs t/bench/bench.c against both servers and prints the table.
+
+usage: bench.py BUILD        (see run.sh for the variables)
+
+Every group of measurements gets a fresh server, alone at that time.  Rounds
+are interleaved (reference, execsrvd; the next round the other way round) and
+a value is the median of its rounds.
+"""
+
+import ctypes
+import datetime
+import glob
+import os
+import platform
+import select
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+REFERENCE = ('/scratch/ref/node_modules/@openai/codex-linux-x64/vendor/'
+             'x86_64-unknown-linux-musl/bin/codex')
+OURS = ('execsrvd', 'execsrv-worker', 'execsrv-http', 'execsrv-uplink',
+        'execsrvctl')
+START_SECONDS = 15      # until the address is printed
+STOP_SECONDS = 6        # issue: SIGTERM stops in order within 5 s
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class Failed(Exception):
+    pass
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+# ---- servers ---------------------------------------------------------------
+
+class Server:
+    """A program to measure: how to start it, and what it consists of."""
+
+    def __init__(self, name, argv, files, env):
+        self.name = name
+        self.argv = argv + ['--listen', 'ws://127.0.0.1:0']
+        self.files = files
+        self.env = dict(os.environ, **env)
+        self.child = None
+
+    def start(self, errors):
+        self.child = subprocess.Popen(
+            self.argv, env=self.env, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=errors, cwd='/tmp')
+        ready, _, _ = select.select([self.child.stdout], [], [], START_SECONDS)
+        line = self.child.stdout.readline().decode() if ready else ''
+        if not line.startswith('ws://'):
+            raise Failed('it did not print its address')
+        time.sleep(0.3)         # pools fill, lazy start-up ends
+        return line.strip(), str(self.child.pid)
+
+    def stop(self):
+        child, self.child = self.child, None
+        if child is None:
+            return
+        child.terminate()
+        try:
+            child.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            say('%s: not gone %d s after SIGTERM' % (self.name, STOP_SECONDS))
+            child.kill()
+            child.wait()
+        child.stdout.close()
+
+
+def find_servers(build, work):
+    """The servers that exist and are wanted, the reference first."""
+    reference = os.environ.get('REFERENCE') or REFERENCE
+    ours = os.path.join(build, 'execsrvd')
+    home = os.path.join(work, 'home')
+    os.mkdir(home)
+    known = [
+        Server('reference', [reference, 'exec-server'], [reference],
+               {'HOME': home, 'CODEX_HOME': home}),
+        Server('execsrvd', [ours, '-D'],
+               [os.path.join(build, name) for name in OURS],
+               {'EXECSRV_RUNTIME_DIR': work}),
+    ]
+    wanted = os.environ.get('SERVERS', '').split()
+    found = []
+    for server in known:
+        if wanted and server.name not in wanted:
+            continue
+        if os.access(server.argv[0], os.X_OK):
+            found.append(server)
+        else:
+            say('%s: no %s' % (server.name, server.argv[0]))
+    if not found:
+        sys.exit('nothing to measure')
+    return found
+
+
+def children():
+    pids = []
+    for name in glob.glob('/proc/self/task/*/children'):
+        with open(name) as f:
+            pids += [int(pid) for pid in f.read().split()]
+    return pids
+
+
+def clean_up(name):
+    """End what a stopped server left; orphans come to us (subreaper)."""
+    for last in (False, True):
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            try:
+                while os.waitpid(-1, os.WNOHANG)[0] != 0:
+                    pass
+            except ChildProcessError:
+                return
+            time.sleep(0.01)
+        for pid in [] if last else children():
+            with open('/proc/%d/comm' % pid) as f:
+                say('%s: left over: %d %s' % (name, pid, f.read().strip()))
+            os.kill(pid, signal.SIGKILL)
+    say('%s: processes that cannot be killed' % name)
+
+
+def copies(server):
+    """How many processes already run this server's program."""
+    count = 0
+    mine = os.path.realpath(server.argv[0])
+    for exe in glob.glob('/proc/[0-9]*/exe'):
+        try:
+            count += os.readlink(exe) == mine
+        except OSError:
+            pass
+    return count
+
+
+# ---- measuring -------------------------------------------------------------
+
+def run_bench(bench, arguments):
+    """Run bench; its "key value" lines as a dictionary."""
+    done = subprocess.run([bench] + arguments, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, env=run_bench.env)
+    if done.returncode != 0:
+        raise Failed(done.stderr.decode().strip() or
+                     'bench ended with %d' % done.returncode)
+    for line in done.stderr.decode().splitlines():
+        if line.startswith('bench: '):      # not what the server says
+            say(line)
+    pairs = [line.split() for line in done.stdout.decode().splitlines()]
+    return {key: float(value) for key, value in pairs}
+
+
+def installed_size(server, work):
+    total = 0
+    stripped = os.path.join(work, 'stripped')
+    for name in server.files:
+        if not os.path.exists(name):
+            continue
+        subprocess.run(['strip', '-o', stripped, name], check=True)
+        total += os.stat(stripped).st_size
+        os.unlink(stripped)
+    return {'size': total / 1024}
+
+
+def measure(server, group, bench, work):
+    """One group on one server, started for it."""
+    if group['kind'] == 'DRIVER':
+        return installed_size(server, work)
+    run_bench.env = server.env
+    if group['kind'] == 'PROGRAM':
+        return run_bench(bench, [group['name']] + server.argv)
+    if group['name'] == 'memory' and copies(server):
+        say('%s: other copies of it run: its PSS will look too small' %
+            server.name)
+    with open(os.path.join(work, 'stderr'), 'w+') as errors:
+        try:
+            url, pid = server.start(errors)
+            return run_bench(bench, [group['name'], url, pid])
+        except Failed:
+            errors.seek(0)
+            say(''.join(errors.readlines()[-10:]).rstrip())
+            raise
+        finally:
+            server.stop()
+
+
+def rows(bench):
+    """The groups and values of metric.def."""
+    groups, values = [], []
+    listing = subprocess.run([bench, 'list'], stdout=subprocess.PIPE,
+                             check=True).stdout.decode()
+    for line in listing.splitlines():
+        what, *fields = line.split('\t')
+        if what == 'group':
+            name, kind, extra = fields
+            groups.append({'name': name, 'kind': kind, 'extra': int(extra)})
+        else:
+            key, unit, goal, limit, label = fields
+            values.append({'group': groups[-1]['name'], 'key': key,
+                           'unit': unit, 'goal': goal, 'limit': float(limit),
+                           'label': label})
+    wanted = os.environ.get('METRICS', '').split()
+    unknown = set(wanted) - {g['name'] for g in groups}
+    if unknown:
+        sys.exit('no such metric: %s; there are: %s' % (
+            ' '.join(unknown), ' '.join(g['name'] for g in groups)))
+    if wanted:
+        groups = [g for g in groups if g['name'] in wanted]
+        values = [v for v in values if v['group'] in wanted]
+    return groups, values
+
+
+def plan(groups, rounds):
+    """(round, group) in the order of running."""
+    for number in range(rounds + max(g['extra'] for g in groups)):
+        for group in groups:
+            if group['kind'] == 'DRIVER' and number > 0:
+                continue
+            if number < rounds + group['extra']:
+                yield number, group
+
+
+def run_all(servers, groups, values, bench, work):
+    """{(server, key): [value per round]}; a failure is a None."""
+    results = {}
+    units = {v['key']: v['unit'] for v in values}
+    for number, group in plan(groups, int(os.environ.get('ROUNDS') or 3)):
+        for server in servers if number % 2 == 0 else servers[::-1]:
+            try:
+                got = measure(server, group, bench, work)
+            except Failed as failure:
+                say('%s, %s: %s' % (server.name, group['name'], failure))
+                got = {v['key']: None for v in values
+                       if v['group'] == group['name']}
+            clean_up(server.name)
+            for key, value in got.items():
+                results.setdefault((server.name, key), []).append(value)
+            say('round %d, %s: %s' % (number + 1, server.name, ', '.join(
+                '%s %s' % (k, show(v, units[k])) for k, v in got.items())))
+    return results
+
+
+# ---- the table -------------------------------------------------------------
+
+def show(value, unit):
+    if value is None:
+        return 'failed'
+    for small, big, factor in (('us', 'ms', 1000), ('KiB', 'MiB', 1024)):
+        if unit == small and abs(value) >= factor:
+            value, unit = value / factor, big
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    return '{:,.{}f} {}'.format(value, digits, unit).replace(' /s', '/s')
+
+
+def median(results, name, key):
+    values = results.get((name, key), [])
+    if None in values:
+        return None
+    return statistics.median(values) if values else None
+
+
+def judge(row, reference, ours):
+    """Goal, ratio and verdict as texts."""
+    goal = {'AT_MOST': '<= %g', 'AT_LEAST': '>= %g', 'CONTEXT': '-',
+            'ALONE': '<= ' + show(row['limit'], row['unit'])}[row['goal']]
+    goal = goal % row['limit'] if '%' in goal else goal
+    ratio = ours / reference if ours is not None and reference else None
+    judged = ours if row['goal'] == 'ALONE' else ratio
+    if row['goal'] == 'CONTEXT':
+        met = '-'
+    elif judged is None:
+        met = '?'
+    elif row['goal'] == 'AT_LEAST':
+        met = 'yes' if judged >= row['limit'] else 'no'
+    else:
+        met = 'yes' if judged <= row['limit'] else 'no'
+    return goal, '' if ratio is None else '%.3g' % ratio, met
+
+
+def table(values, results):
+    lines = ['| metric | reference | execsrvd | ratio | goal | met |',
+             '| --- | --- | --- | --- | --- | --- |']
+    for row in values:
+        pair = [median(results, name, row['key'])
+                for name in ('reference', 'execsrvd')]
+        goal, ratio, met = judge(row, *pair)
+        shown = [show(value, row['unit']) if (name, row['key']) in results
+                 else '' for value, name in zip(pair, ('reference',
+                                                       'execsrvd'))]
+        lines.append('| %s | %s | %s | %s | %s | %s |' % (
+            row['label'], shown[0], shown[1], ratio, goal, met))
+    return '\n'.join(lines) + '\n'
+
+
+def output_of(*argv):
+    try:
+        return subprocess.run(argv, stdout=subprocess.PIPE, cwd=ROOT,
+                              stderr=subprocess.DEVNULL).stdout.decode().strip()
+    except OSError:
+        return ''
+
+
+def about(servers):
+    """Where, when and how."""
+    variables = ' '.join("%s='%s'" % (name, os.environ[name]) for name in
+                         ('ROUNDS', 'METRICS', 'SERVERS')
+                         if os.environ.get(name))
+    cpu = [line.split(':')[1].strip() for line in open('/proc/cpuinfo')
+           if line.startswith('model name')]
+    versions = [output_of(s.argv[0], '--version') for s in servers
+                if s.name == 'reference']
+    return ''.join('- %s: %s\n' % pair for pair in (
+        ('date', datetime.datetime.now(
+            datetime.timezone.utc).strftime('%Y-%m-%d %H:%M UTC')),
+        ('command', ('`%s sh t/bench/run.sh BUILD`' % variables).replace(
+            '` ', '`')),
+        ('kernel', platform.release()),
+        ('cores', '%d, %s' % (os.cpu_count(), cpu[0] if cpu else 'unknown')),
+        ('load before', '%.2f' % about.load),
+        ('commit', output_of('git', 'describe', '--always', '--dirty')),
+        ('reference', ''.join(versions) + ', default options'),
+    ))
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    bench = os.path.join(build, 'bench', 'bench')
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # Like a shell's `kill`: stop the server that runs, then go.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    about.load = os.getloadavg()[0]
+    groups, values = rows(bench)
+    with tempfile.TemporaryDirectory(prefix='bench.') as work:
+        servers = find_servers(build, work)
+        if os.environ.get('RESULTS') == '1' and len(servers) < 2:
+            sys.exit('RESULTS=1 wants both servers')
+        try:
+            results = run_all(servers, groups, values, bench, work)
+        finally:
+            clean_up('bench')
+        text = table(values, results)
+        print(text, end='')
+        if os.environ.get('RESULTS') == '1':
+            with open(os.path.join(ROOT, 't/bench/RESULTS.md'), 'w') as f:
+                f.write('# Speed and memory, against the reference\n\n' +
+                        about(servers) + '\nMedians of the rounds; the ratio '
+                        'is execsrvd / reference.\n\n' + text)
+    sys.exit(1 if any(None in v for v in results.values()) else 0)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,316 @@
+/* How long one thing takes: connect, spawn, echo, resume, a blocked request. */
+#include <sys/wait.h>
+
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "t/bench/client.h"
+
+#define WARM_UP		10	/* also ends the kernel's initial quick acks */
+#define SECONDS		1.5
+#define US		1e6
+
+void
+bench_connect(const struct bench *b)
+{
+	struct samples	 s;
+	struct client	*c;
+	struct msg	 m;
+	double		 begin;
+
+	for (int i = 0; i < 2 * WARM_UP; i++) {
+		c = client_open(b, 0);
+		client_close(&c);
+	}
+	samples_init(&s, SECONDS);
+	while (samples_more(&s)) {
+		begin = now();
+		c = client_connect(b, 0);
+		client_wait(c, MSG_UPGRADED, &m);
+		client_wait_reply(c, client_call(c, "initialize",
+		    "{\"clientName\":\"bench\"}"), &m);
+		samples_add(&s, now() - begin);
+		client_close(&c);
+	}
+	report(VALUE_connect, samples_at(&s, 0.5) * US);
+}
+
+/*
+ * Start /bin/true; the time to `exited`.  Everything else it causes is
+ * awaited too, in whatever order it comes.
+ */
+static double
+spawn_once(struct client *c, int number)
+{
+	char		 id[16];
+	struct msg	 m;
+	double		 begin, end = 0;
+
+	snprintf(id, sizeof(id), "p%d", number);
+	begin = now();
+	client_start(c, id, false, "\"/bin/true\"");
+	for (int left = 3; left > 0; ) {
+		client_next(c, &m);
+		if (m.kind == MSG_EXITED) {
+			end = now();
+			if (msg_number(&m, "\"exitCode\":") != 0)
+				errx(1, "/bin/true failed");
+		}
+		left -= m.kind == MSG_REPLY || m.kind == MSG_EXITED ||
+		    m.kind == MSG_CLOSED;
+	}
+	return end - begin;
+}
+
+static void
+measure_spawn(const struct bench *b, int flags, enum value value)
+{
+	struct client	*c = client_open(b, flags);
+	struct samples	 s;
+	int		 number = 0;
+
+	while (number < WARM_UP)
+		spawn_once(c, number++);
+	samples_init(&s, SECONDS);
+	while (samples_more(&s))
+		samples_add(&s, spawn_once(c, number++));
+	report(value, samples_at(&s, 0.5) * US);
+	client_close(&c);
+}
+
+void
+bench_spawn(const struct bench *b)
+{
+	measure_spawn(b, 0, VALUE_spawn);
+}
+
+void
+bench_spawnack(const struct bench *b)
+{
+	measure_spawn(b, CLIENT_QUICKACK, VALUE_spawnack);
+}
+
+/* One byte to cat and back; the answer to the write is awaited too. */
+static double
+echo_once(struct client *c, int number)
+{
+	struct msg	m;
+	double		begin = now(), end = 0;
+
+	client_call(c, "process/write",
+	    "{\"processId\":\"cat\",\"chunk\":\"YQ==\",\"writeId\":\"%d\"}",
+	    number);
+	for (int left = 2; left > 0; ) {
+		client_next(c, &m);
+		if (m.kind == MSG_OUTPUT)
+			end = now();
+		left -= m.kind == MSG_OUTPUT || m.kind == MSG_REPLY;
+	}
+	return end - begin;
+}
+
+static void
+measure_echo(const struct bench *b, int flags, double seconds,
+    struct samples *s)
+{
+	struct client	*c = client_open(b, flags);
+	struct msg	 m;
+	int		 number = 0;
+
+	client_wait_reply(c, client_start(c, "cat", true, "\"/bin/cat\""), &m);
+	while (number < 2 * WARM_UP)
+		echo_once(c, number++);
+	samples_init(s, seconds);
+	while (samples_more(s))
+		samples_add(s, echo_once(c, number++));
+	client_terminate(c, "cat");
+	client_close(&c);
+}
+
+void
+bench_echo(const struct bench *b)
+{
+	struct samples	s;
+
+	measure_echo(b, 0, SECONDS, &s);
+	report(VALUE_echo, samples_at(&s, 0.5) * US);
+}
+
+void
+bench_echoack(const struct bench *b)
+{
+	struct samples	s;
+
+	measure_echo(b, CLIENT_QUICKACK, SECONDS, &s);
+	report(VALUE_echoack, samples_at(&s, 0.5) * US);
+	report(VALUE_echoack_p99, samples_at(&s, 0.99) * US);
+}
+
+/* Take output as fast as it comes for so long; then end its process. */
+static void
+flood(const struct bench *b, double seconds)
+{
+	struct client	*c = client_open(b, 0);
+	struct msg	 m;
+	double		 bytes = 0, begin = now();
+
+	client_reserve(c, 1 << 18);
+	client_start(c, "flood", false, "\"%s\",\"blocks\",\"%s\"", b->command,
+	    "1000000000000");
+	while (now() < begin + seconds) {
+		client_next(c, &m);
+		if (m.kind == MSG_OUTPUT)
+			bytes += (double)msg_bytes(&m);
+	}
+	report(VALUE_noisy_flood, bytes / 1e6 / (now() - begin));
+	client_terminate(c, "flood");
+	client_close(&c);
+}
+
+/* The flood is taken by a process of its own, as another client would. */
+void
+bench_noisy(const struct bench *b)
+{
+	struct samples	s;
+	pid_t		child;
+	int		status;
+
+	if ((child = fork()) == -1)
+		err(1, "fork");
+	if (child == 0) {
+		flood(b, 0.3 + SECONDS + 0.2);
+		exit(0);
+	}
+	nap(0.3);
+	measure_echo(b, CLIENT_QUICKACK, SECONDS, &s);
+	if (waitpid(child, &status, 0) == -1 || status != 0)
+		errx(1, "the flood failed");
+	report(VALUE_noisy_p99, samples_at(&s, 0.99) * US);
+	report(VALUE_noisy_p50, samples_at(&s, 0.5) * US);
+}
+
+#define RESUME_BYTES	(900 * 1024)
+#define RESUME_BATCH	8
+
+/* Open a session, start the burst, and cut the connection before it. */
+static void
+resume_prepare(const struct bench *b, char session[static 128])
+{
+	struct client	*c = client_connect(b, 0);
+	struct msg	 m;
+	const char	*p;
+
+	client_wait(c, MSG_UPGRADED, &m);
+	client_wait_reply(c, client_call(c, "initialize",
+	    "{\"clientName\":\"bench\"}"), &m);
+	if ((p = memmem(m.text, m.len, "\"sessionId\":\"", 13)) == NULL ||
+	    sscanf(p + 13, "%127[^\"]", session) != 1)
+		errx(1, "no session id");
+	client_initialized(c);
+	client_wait_reply(c, client_start(c, "burst", false,
+	    "\"%s\",\"burst\",\"%d\"", b->command, RESUME_BYTES), &m);
+	client_close(&c);
+}
+
+/* initialize, again for as long as the session counts as attached. */
+static void
+resume_attach(struct client *c, const char *session)
+{
+	struct msg	m;
+
+	do {
+		client_call(c, "initialize", "{\"clientName\":\"bench\","
+		    "\"resumeSessionId\":\"%s\"}", session);
+		do
+			client_next_any(c, &m);
+		while (m.kind != MSG_REPLY && m.kind != MSG_ERROR);
+		if (m.kind == MSG_ERROR && !msg_has(&m, "-32010"))
+			errx(1, "resume: %.*s", (int)m.len, m.text);
+	} while (m.kind == MSG_ERROR);
+	client_initialized(c);
+}
+
+static double
+resume_once(const struct bench *b, const char *session)
+{
+	double		 begin = now();
+	struct client	*c = client_connect(b, 0);
+	struct msg	 m;
+	size_t		 bytes, sum = 0;
+	long		 next = 1;
+
+	client_wait(c, MSG_UPGRADED, &m);
+	resume_attach(c, session);
+	while (sum < RESUME_BYTES) {
+		client_wait_reply(c, client_call(c, "process/read",
+		    "{\"processId\":\"burst\",\"afterSeq\":%ld,"
+		    "\"maxBytes\":null,\"waitMs\":0}", next - 1), &m);
+		if ((bytes = msg_bytes(&m)) == 0)
+			errx(1, "only %zu of %d bytes", sum, RESUME_BYTES);
+		sum += bytes;
+		next = msg_number(&m, "\"nextSeq\":");
+	}
+	begin = now() - begin;
+	if (sum != RESUME_BYTES)
+		errx(1, "%zu of %d bytes", sum, RESUME_BYTES);
+	client_close(&c);
+	return begin;
+}
+
+void
+bench_resume(const struct bench *b)
+{
+	struct samples	s;
+	char		sessions[RESUME_BATCH][128];
+
+	samples_init(&s, SECONDS);
+	while (samples_more(&s)) {
+		for (int i = 0; i < RESUME_BATCH; i++)
+			resume_prepare(b, sessions[i]);
+		nap(0.5);
+		for (int i = 0; i < RESUME_BATCH; i++)
+			samples_add(&s, resume_once(b, sessions[i]));
+	}
+	report(VALUE_resume, samples_at(&s, 0.5) * US);
+}
+
+static double
+longpoll_once(struct client *c)
+{
+	struct msg	m;
+	double		begin, end = 0;
+	long		poll, behind;
+
+	poll = client_call(c, "process/read", "{\"processId\":\"sleep\","
+	    "\"afterSeq\":0,\"maxBytes\":null,\"waitMs\":300}");
+	begin = now();
+	behind = client_call(c, "environment/status", "{}");
+	for (int left = 2; left > 0; ) {
+		client_next(c, &m);
+		if (m.kind == MSG_REPLY && m.id == behind)
+			end = now();
+		left -= m.kind == MSG_REPLY &&
+		    (m.id == behind || m.id == poll);
+	}
+	return end - begin;
+}
+
+void
+bench_longpoll(const struct bench *b)
+{
+	struct client	*c = client_open(b, 0);
+	struct samples	 s;
+	struct msg	 m;
+
+	client_wait_reply(c, client_start(c, "sleep", false,
+	    "\"/bin/sleep\",\"60\""), &m);
+	samples_init(&s, SECONDS);
+	while (samples_more(&s))
+		samples_add(&s, longpoll_once(c));
+	report(VALUE_longpoll, samples_at(&s, 0.5) * US);
+	client_terminate(c, "sleep");
+	client_close(&c);
+}

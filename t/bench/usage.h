@@ -1,0 +1,18 @@
+/*
+ * What a server costs: sums over the process whose id is given and those of
+ * its descendants that are server programs too (workers, not commands).
+ * Workers are not dumpable: only root can measure them, others end here.
+ */
+#ifndef T_BENCH_USAGE_H
+#define T_BENCH_USAGE_H
+
+#include <sys/types.h>
+
+/* User and system time so far, in seconds. */
+double	 usage_cpu(pid_t);
+
+/* Proportional set size, in KiB, and its anonymous part. */
+double	 usage_pss(pid_t);
+double	 usage_anon(pid_t);
+
+#endif
