@@ -136,6 +136,14 @@ is_uuid(const struct param_text *t)
 	return true;
 }
 
+/* Means nothing here, but the member is checked as the reference does. */
+static bool
+is_windows_level(const struct param_text *t)
+{
+	return is_word(t, "disabled") || is_word(t, "restricted-token") ||
+	    is_word(t, "elevated") || is_word(t, "mxc");
+}
+
 /*
  * A sandbox that restricts nothing may be given; any other would be betrayed.  NULL, or what is wrong.
  */
@@ -151,7 +159,8 @@ check_sandbox(struct json *j, uint32_t tok)
 
 	if (params_decode(j, tok, fields_sandbox, &sb, sizeof(sb), false,
 	    &e) == -1 || params_decode(j, sb.permissions, fields_permissions,
-	    &pe, sizeof(pe), false, &e) == -1)
+	    &pe, sizeof(pe), false, &e) == -1 ||
+	    !is_windows_level(&sb.windows_level))
 		return "the sandbox is malformed";
 	if (is_word(&pe.type, "disabled"))
 		return NULL;
