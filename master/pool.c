@@ -21,6 +21,7 @@
 #define DEATHS_MS	10000
 #define PAUSE_MS	1000
 #define DECAY_MS	1000	/* after a rush the pool shrinks by half */
+#define QUIET_MS	20	/* before spare workers are made up for */
 #define EARLY_MAX	64	/* exits before the template's answer */
 
 struct pool {
@@ -62,6 +63,11 @@ exec_template(struct pool *p, int sock)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (dup2(sock, STDIN_FILENO) == -1)
 		_exit(126);
+	/*
+	 * All symbols at once: a worker that binds one lazily would do so
+	 * again in each session.  worker/main.c takes the variable out.
+	 */
+	setenv("LD_BIND_NOW", "1", 1);
 	execl(m->worker, "execsrv-worker", nofile, (char *)NULL);
 	log_warn("%s", m->worker);
 	_exit(126);
@@ -228,6 +234,22 @@ may_start(const struct pool *p)
 	return !p->stopping && p->chan != NULL && clock_ms() >= p->paused;
 }
 
+/*
+ * Not at once: a fork now would take the processor from the client and the
+ * worker that just met.  When half of the spare workers are gone, or in a
+ * quiet moment.
+ */
+static void
+refill_soon(struct pool *p)
+{
+	struct timeval	 now = { 0, 0 };
+
+	if (pool_spare(p->master) <= p->want / 2)
+		event_add(p->refill_ev, &now);
+	else
+		refill_in(p, QUIET_MS);
+}
+
 struct child *
 pool_take(struct pool *p)
 {
@@ -244,7 +266,7 @@ pool_take(struct pool *p)
 			p->want = p->master->conf.max_spare > 0;
 		event_add(p->decay_ev, &tv);
 	}
-	refill_in(p, 0);
+	refill_soon(p);
 	return c;
 }
 

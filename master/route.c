@@ -95,8 +95,11 @@ route_handover(struct child *greeter, const char *id, const void *message,
 	Ipc__Resume	 out = IPC__RESUME__INIT;
 	struct route	*r = map_find(&m->routes, id, strlen(id));
 
-	/* Another's session looks exactly like one that never was. */
-	if (r == NULL || !r->opened || r->uid != greeter->peer.uid ||
+	/*
+	 * Another's session looks exactly like one that never was.  One that
+	 * is not "opened" may be known to its client already: its owner says.
+	 */
+	if (r == NULL || r->uid != greeter->peer.uid ||
 	    r->owner == greeter) {
 		child_decide(greeter, IPC__VERDICT__UNKNOWN, NULL);
 		return;

@@ -36,6 +36,7 @@ main(int argc, char **argv)
 	int		 sock, type, null;
 	socklen_t	 len = sizeof(type);
 
+	unsetenv("LD_BIND_NOW");
 	log_init("template", LOG_LEVEL_INFO, false);
 	if (argc < 2 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
 	    &len) == -1 || type != SOCK_SEQPACKET) {

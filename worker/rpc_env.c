@@ -13,13 +13,21 @@
 static void
 put_uri(struct json_out *o, const char *key, const char *path)
 {
-	char	 uri[3 * PATH_MAX + 8];
+	char	 small[512], *uri = small;
+	size_t	 size = sizeof(small);
 
-	if (path == NULL || uri_from_path(path, uri, sizeof(uri)) == -1)
+	if (path == NULL)
 		return;
-	if (key != NULL)
-		json_out_key(o, key);
-	json_out_str(o, uri);
+	if (3 * strlen(path) + 8 > size &&
+	    (uri = malloc(size = 3 * strlen(path) + 8)) == NULL)
+		return;
+	if (uri_from_path(path, uri, size) != -1) {
+		if (key != NULL)
+			json_out_key(o, key);
+		json_out_str(o, uri);
+	}
+	if (uri != small)
+		free(uri);
 }
 
 static void

@@ -164,17 +164,29 @@ set_timer(struct event *ev, uint64_t ms)
 }
 
 static void
+tell_master(struct session *s)
+{
+	void	(*tell)(struct link *) = s->tell;
+
+	s->tell = NULL;
+	if (tell != NULL)
+		tell(s->link);
+}
+
+static void
 detach(struct session *s, const char *why)
 {
+	tell_master(s);
 	session_set_state(s, SESSION_DETACHED);
-	window_lost(&s->window);
 	log_info("detached: %s", why);
+	session_maybe_release(s);
+	if (s->state != SESSION_DETACHED)
+		return;
 	link_detached(s->link);
+	window_lost(&s->window);
 	set_timer(s->ttl_ev, s->set.detached_ttl_ms);
 	session_unhold(s);
-	session_maybe_release(s);
-	if (s->state == SESSION_DETACHED)
-		malloc_trim(0);
+	malloc_trim(0);
 }
 
 static void
@@ -212,10 +224,8 @@ session_attach(struct session *s)
 	s->phase = PHASE_ATTACHED;
 	s->receipt_pos = 0;
 	conn_set_exact(s->conn, false);
-	if (is_new)
-		link_opened(s->link);
-	else
-		link_attached(s->link);
+	/* The master hears of it when the client has its answer. */
+	s->tell = is_new ? link_opened : link_attached;
 	if (is_new && !s->resuming)
 		log_info("started: client \"%s\"",
 		    s->client != NULL ? s->client : "");
@@ -315,7 +325,7 @@ void
 session_maybe_release(struct session *s)
 {
 	if (s->state != SESSION_DETACHED || s->known > 0 ||
-	    ptree_kill(0, NULL, NULL, NULL) > 0)
+	    (s->started > 0 && ptree_kill(0, NULL, NULL, NULL) > 0))
 		return;
 	session_set_state(s, SESSION_RELEASED);
 	event_del(s->ttl_ev);
@@ -372,6 +382,7 @@ session_end(struct session *s, const char *why, uint64_t grace)
 		s->done = true;		/* no session yet */
 		return;
 	}
+	tell_master(s);
 	session_set_state(s, SESSION_CLOSING);
 	s->why = why;
 	s->deadline = clock_ms() + grace;
@@ -486,5 +497,6 @@ session_run(struct session *s)
 		if (s->conn != NULL)
 			conn_flush(s->conn);
 		session_unhold(s);
+		tell_master(s);
 	}
 }

@@ -65,6 +65,7 @@ struct session {
 
 	struct conn		*conn;		/* or NULL */
 	unsigned		 lingering;	/* connections that say goodbye */
+	void			(*tell)(struct link *);	/* the master, soon */
 	bool			 resuming;	/* the first message of a resume */
 	struct rpc_req		*handing;	/* initialize that waits */
 

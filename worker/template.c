@@ -1,6 +1,5 @@
 #include "worker/template.h"
 
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <errno.h>
@@ -39,10 +38,10 @@ next(int sock, enum ipc_role self, struct ipc_msg *m)
 /* --- a worker --- */
 
 static int
-serve(int sock, int out, struct ipc_msg *m, const struct rlimit *nofile)
+serve(struct event_base *base, int sock, int out, struct ipc_msg *m,
+    const struct rlimit *nofile)
 {
 	const Ipc__Assign	*a = (const Ipc__Assign *)m->body;
-	struct event_base	*base;
 	struct session		 s;
 
 	if (a->settings == NULL)
@@ -57,8 +56,6 @@ serve(int sock, int out, struct ipc_msg *m, const struct rlimit *nofile)
 	    greet(m->fd, a->settings->handshake_ms, (int)a->refuse) !=
 	    GREETING_UPGRADED)
 		return 0;
-	if ((base = event_base_new()) == NULL)
-		fatalx("event_base_new");
 	session_init(&s, base, m->fd, out, a);
 	m->fd = -1;
 	s.nofile = *nofile;
@@ -73,19 +70,42 @@ serve(int sock, int out, struct ipc_msg *m, const struct rlimit *nofile)
 	return 0;
 }
 
+/* One thread, no settings from the environment. */
+static struct event_base *
+new_base(void)
+{
+	struct event_config	*cfg;
+	struct event_base	*base = NULL;
+
+	if ((cfg = event_config_new()) == NULL ||
+	    event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK |
+	    EVENT_BASE_FLAG_IGNORE_ENV) == -1 ||
+	    (base = event_base_new_with_config(cfg)) == NULL)
+		fatalx("event loop");
+	event_config_free(cfg);
+	return base;
+}
+
 int
 worker_run(int sock, const struct rlimit *nofile)
 {
-	struct ipc_msg	 m;
-	int		 out = -1, r;
+	struct event_base	*base;
+	struct ipc_msg		 m;
+	int			 out = -1, r;
 
+	/*
+	 * What can be done before a client waits for it is done now.  Mapping
+	 * the code and touching the stack as well (MADV_POPULATE_*) gained
+	 * nothing that could be measured.
+	 */
+	base = new_base();
 	while ((r = next(sock, IPC_ROLE_WORKER, &m)) == 1) {
 		if (m.kind == IPC_stdio_out) {
 			fd_close(&out);
 			out = m.fd;
 			m.fd = -1;
 		} else if (m.kind == IPC_assign) {
-			r = serve(sock, out, &m, nofile);
+			r = serve(base, sock, out, &m, nofile);
 			ipc_msg_fini(&m);
 			return r;
 		} else {

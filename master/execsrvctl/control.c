@@ -1,0 +1,263 @@
+#include "master/execsrvctl/control.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/ipc.h"
+#include "common/rundirs.h"
+
+#define CONTROL_SOCKET	"control.sock"
+#define ANSWER_MS	2000	/* of silence */
+#define RETRY_MS	10	/* the daemon's queue is full */
+#define COLUMNS_MAX	256
+
+static int	 say(struct control_error *, int, const char *, ...)
+		    __attribute__((format(printf, 3, 4)));
+
+static int
+say(struct control_error *e, int status, const char *fmt, ...)
+{
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	return status;
+}
+
+static int
+ms_left(uint64_t deadline)
+{
+	uint64_t	 now = clock_ms();
+
+	return now >= deadline ? 0 : (int)(deadline - now);
+}
+
+/* --- the socket --- */
+
+static int
+connect_to(int fd, const struct sockaddr_un *un)
+{
+	uint64_t	 deadline = clock_ms() + ANSWER_MS;
+
+	while (connect(fd, (const struct sockaddr *)un, sizeof(*un)) == -1) {
+		if (errno != EAGAIN && errno != EINTR)
+			return -1;
+		if (ms_left(deadline) == 0) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+		poll(NULL, 0, RETRY_MS);
+	}
+	return 0;
+}
+
+/* What a failed connect(2) says about the daemon. */
+static int
+judge(int error, const char *dir, struct control_error *e)
+{
+	switch (error) {
+	case ENOENT:
+	case ECONNREFUSED:
+		return say(e, EXIT_NO_DAEMON, "no daemon runs (%s/%s: %s)",
+		    dir, CONTROL_SOCKET, strerror(error));
+	case ETIMEDOUT:
+		return say(e, EXIT_UNKNOWN, "%s/%s: the daemon does not "
+		    "answer", dir, CONTROL_SOCKET);
+	default:
+		return say(e, error == EACCES || error == EPERM ?
+		    EXIT_UNKNOWN : EXIT_OTHER, "%s/%s: %s", dir,
+		    CONTROL_SOCKET, strerror(error));
+	}
+}
+
+static int
+open_control(const char *dir, int *fd_out, struct control_error *e)
+{
+	struct sockaddr_un	 un;
+	int			 n;
+
+	memset(&un, 0, sizeof(un));
+	un.sun_family = AF_UNIX;
+	n = snprintf(un.sun_path, sizeof(un.sun_path), "%s/%s", dir,
+	    CONTROL_SOCKET);
+	if ((size_t)n >= sizeof(un.sun_path))
+		return judge(ENAMETOOLONG, dir, e);
+	if ((*fd_out = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1)
+		return judge(errno, dir, e);
+	if (connect_to(*fd_out, &un) == -1) {
+		n = errno;
+		fd_close(fd_out);
+		return judge(n, dir, e);
+	}
+	return EXIT_OK;
+}
+
+/*
+ * Whether the daemon there is the caller's or root's.  The default below /tmp
+ * could be anybody's, and "run" hands its input to whom the answer names.
+ */
+static bool
+is_trusted(int fd)
+{
+	struct ucred	 cred;
+	socklen_t	 len = sizeof(cred);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
+	    (cred.uid == 0 || cred.uid == geteuid());
+}
+
+static int
+open_own(int *fd_out, struct control_error *e)
+{
+	char	*dir;
+	int	 status;
+
+	if (rundirs_default(&dir) == -1)
+		return say(e, EXIT_OTHER, "%s", strerror(errno));
+	status = open_control(dir, fd_out, e);
+	if (status == EXIT_OK && !is_trusted(*fd_out)) {
+		fd_close(fd_out);
+		status = say(e, EXIT_UNKNOWN, "%s: that is another user's "
+		    "daemon", dir);
+	}
+	free(dir);
+	return status;
+}
+
+static int
+open_any(const char *dir, int *fd_out, struct control_error *e)
+{
+	const char		*env = getenv("EXECSRV_RUNTIME_DIR");
+	struct control_error	 e2 = { "" };
+	int			 status;
+
+	if (dir == NULL && env != NULL && env[0] != '\0')
+		dir = env;
+	if (dir != NULL)
+		return open_control(dir, fd_out, e);
+	if ((status = open_own(fd_out, e)) != EXIT_NO_DAEMON)
+		return status;
+	/* Of two that are missing, the caller's own is named. */
+	if ((status = open_control(rundirs_system(), fd_out, &e2)) !=
+	    EXIT_NO_DAEMON)
+		*e = e2;
+	return status;
+}
+
+/* --- the answer --- */
+
+static int
+on_head(const Ipc__CtlHead *head, struct table **t_out)
+{
+	bool	 are_numbers[COLUMNS_MAX];
+	size_t	 i;
+
+	if (*t_out != NULL || head->n_column != head->n_kind ||
+	    head->n_column > COLUMNS_MAX) {
+		errno = EPROTO;
+		return -1;
+	}
+	for (i = 0; i < head->n_kind; i++)
+		are_numbers[i] = head->kind[i] == IPC__CELL_KIND__NUMBER;
+	*t_out = table_new(head->n_column, head->column, are_numbers);
+	return *t_out == NULL ? -1 : 0;
+}
+
+static int
+on_row(const Ipc__CtlRow *row, struct table *t)
+{
+	if (t == NULL) {
+		errno = EPROTO;
+		return -1;
+	}
+	return table_add(t, row->n_cell, row->cell);
+}
+
+/* Take one message.  1: more follow; 0: the end, with its status; -1. */
+static int
+on_message(const struct ipc_msg *m, struct table **t_out, int *status_out,
+    struct control_error *e)
+{
+	const Ipc__CtlEnd	*end;
+
+	switch (m->kind) {
+	case IPC_ctl_head:
+		return on_head((const Ipc__CtlHead *)m->body, t_out) == -1 ?
+		    -1 : 1;
+	case IPC_ctl_row:
+		return on_row((const Ipc__CtlRow *)m->body, *t_out) == -1 ?
+		    -1 : 1;
+	default:
+		end = (const Ipc__CtlEnd *)m->body;
+		*status_out = (int)(end->exit_code & 0xff);
+		if (end->exit_code != 0)
+			say(e, 0, "%s", end->error[0] != '\0' ? end->error :
+			    "the daemon refused");
+		return 0;
+	}
+}
+
+static int
+read_answer(int fd, struct table **t_out, struct control_error *e)
+{
+	struct pollfd	 pfd = { .fd = fd, .events = POLLIN };
+	struct ipc_msg	 m;
+	uint64_t	 deadline = clock_ms() + ANSWER_MS;
+	int		 r, status = EXIT_OTHER;
+
+	for (;;) {
+		r = ipc_recv(fd, IPC_ROLE_MASTER, IPC_ROLE_OPERATOR, &m);
+		if (r == 0)
+			return say(e, EXIT_OTHER, "the daemon hung up");
+		if (r == 1) {
+			deadline = clock_ms() + ANSWER_MS;
+			r = on_message(&m, t_out, &status, e);
+			ipc_msg_fini(&m);
+			if (r == 0)
+				return status;
+			if (r == 1)
+				continue;
+		}
+		if (errno != EAGAIN)
+			return say(e, EXIT_OTHER, "the daemon's answer: %s",
+			    strerror(errno));
+		if (ms_left(deadline) == 0)
+			return say(e, EXIT_UNKNOWN,
+			    "the daemon does not answer");
+		poll(&pfd, 1, ms_left(deadline));
+	}
+}
+
+int
+control_ask(const char *dir, const char *command, struct table **t_out,
+    struct control_error *e)
+{
+	Ipc__CtlRequest	 request = IPC__CTL_REQUEST__INIT;
+	int		 fd, status;
+
+	*t_out = NULL;
+	e->text[0] = '\0';
+	if ((status = open_any(dir, &fd, e)) != EXIT_OK)
+		return status;
+	request.command = (char *)(uintptr_t)command;
+	/* The first packet always fits. */
+	if (ipc_send(fd, IPC_ctl_request, &request, -1) == -1)
+		status = say(e, EXIT_OTHER, "cannot ask the daemon: %s",
+		    strerror(errno));
+	else
+		status = read_answer(fd, t_out, e);
+	fd_close(&fd);
+	return status;
+}

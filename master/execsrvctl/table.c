@@ -1,0 +1,463 @@
+#include "master/execsrvctl/table.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/json_out.h"
+#include "common/utf8.h"
+
+#define JSON_MAX	((size_t)256 * 1024 * 1024)
+#define GAP		2	/* blanks between columns */
+
+struct table {
+	size_t	  ncolumns;
+	char	**names;
+	bool	 *are_numbers;
+	size_t	  nrows, cap;
+	char	***rows;
+};
+
+/* Columns that people see otherwise than programs; by their names. */
+static const struct form {
+	const char	*name;
+	char		*(*show)(const char *cell);
+	bool		 is_number;	/* in JSON, whatever the daemon says */
+} forms[] = {
+	{ "age",	table_show_seconds,	true },
+	{ "backlog",	table_show_bytes,	true },
+	{ "in",		table_show_bytes,	true },
+	{ "out",	table_show_bytes,	true },
+	{ "unacked",	table_show_bytes,	true },
+	{ "uptime",	table_show_seconds,	true },
+	{ "user",	table_show_user,	true },
+};
+
+static const struct form *
+find_form(const char *name)
+{
+	size_t	 i;
+
+	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (strcmp(forms[i].name, name) == 0)
+			return &forms[i];
+	return NULL;
+}
+
+/* --- the table --- */
+
+static void
+free_cells(size_t n, char **cells)
+{
+	size_t	 i;
+
+	for (i = 0; cells != NULL && i < n; i++)
+		free(cells[i]);
+	free(cells);
+}
+
+static char **
+copy_cells(size_t n, char *const *cells)
+{
+	char	**copy;
+	size_t	 i;
+
+	if ((copy = calloc(n + 1, sizeof(*copy))) == NULL)
+		return NULL;
+	for (i = 0; i < n; i++)
+		if ((copy[i] = strdup(cells[i])) == NULL) {
+			free_cells(n, copy);
+			return NULL;
+		}
+	return copy;
+}
+
+struct table *
+table_new(size_t n, char *const *names, const bool *are_numbers)
+{
+	struct table	*t;
+
+	if ((t = calloc(1, sizeof(*t))) == NULL)
+		return NULL;
+	t->ncolumns = n;
+	if ((t->names = copy_cells(n, names)) == NULL ||
+	    (t->are_numbers = calloc(n + 1, sizeof(bool))) == NULL) {
+		table_free(&t);
+		return NULL;
+	}
+	if (n > 0)
+		memcpy(t->are_numbers, are_numbers, n * sizeof(bool));
+	return t;
+}
+
+void
+table_free(struct table **tp)
+{
+	struct table	*t = *tp;
+	size_t		 i;
+
+	*tp = NULL;
+	if (t == NULL)
+		return;
+	for (i = 0; i < t->nrows; i++)
+		free_cells(t->ncolumns, t->rows[i]);
+	free(t->rows);
+	free_cells(t->ncolumns, t->names);
+	free(t->are_numbers);
+	free(t);
+}
+
+int
+table_add(struct table *t, size_t n, char *const *cells)
+{
+	char	***rows;
+	size_t	 cap;
+
+	if (n != t->ncolumns) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (t->nrows == t->cap) {
+		cap = t->cap == 0 ? 16 : 2 * t->cap;
+		if ((rows = reallocarray(t->rows, cap, sizeof(*rows))) ==
+		    NULL)
+			return -1;
+		t->rows = rows;
+		t->cap = cap;
+	}
+	if ((t->rows[t->nrows] = copy_cells(n, cells)) == NULL)
+		return -1;
+	t->nrows++;
+	return 0;
+}
+
+const char *
+table_cell(const struct table *t, const char *name)
+{
+	size_t	 i;
+
+	for (i = 0; i < t->ncolumns && t->nrows > 0; i++)
+		if (strcmp(t->names[i], name) == 0)
+			return t->rows[0][i];
+	return NULL;
+}
+
+/* --- how cells are shown --- */
+
+static bool
+read_number(const char *cell, uint64_t *out)
+{
+	char	*end;
+
+	if (!isdigit((unsigned char)*cell))
+		return false;
+	errno = 0;
+	*out = strtoull(cell, &end, 10);
+	return errno == 0 && *end == '\0';
+}
+
+static char *
+print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static char *
+print(const char *fmt, ...)
+{
+	va_list	 ap;
+	char	*s;
+	int	 r;
+
+	va_start(ap, fmt);
+	r = vasprintf(&s, fmt, ap);
+	va_end(ap);
+	return r == -1 ? NULL : s;
+}
+
+/* The two largest units that matter: 12s, 3m12s, 2h05m, 4d07h. */
+char *
+table_show_seconds(const char *cell)
+{
+	uint64_t	 n;
+
+	if (!read_number(cell, &n))
+		return strdup(cell);
+	if (n < 60)
+		return print("%us", (unsigned)n);
+	if (n < 3600)
+		return print("%um%02us", (unsigned)(n / 60),
+		    (unsigned)(n % 60));
+	if (n < 86400)
+		return print("%uh%02um", (unsigned)(n / 3600),
+		    (unsigned)(n / 60 % 60));
+	return print("%llud%02uh", (unsigned long long)(n / 86400),
+	    (unsigned)(n / 3600 % 24));
+}
+
+/* Up to 1023 as they are, then 1.0K, 10K, 1023K, 1.0M ...; rounded down. */
+char *
+table_show_bytes(const char *cell)
+{
+	static const char	 units[] = "KMGTPE";
+	uint64_t		 n, rest = 0;
+	size_t			 i = 0;
+
+	if (!read_number(cell, &n))
+		return strdup(cell);
+	if (n < 1024)
+		return print("%u", (unsigned)n);
+	for (; n >= 1024; i++) {
+		rest = n % 1024;
+		n /= 1024;
+	}
+	if (n < 10)
+		return print("%u.%u%c", (unsigned)n,
+		    (unsigned)(rest * 10 / 1024), units[i - 1]);
+	return print("%u%c", (unsigned)n, units[i - 1]);
+}
+
+char *
+table_show_user(const char *cell)
+{
+	const struct passwd	*pw;
+	uint64_t		 n;
+
+	if (!read_number(cell, &n) || n > UINT32_MAX ||
+	    (pw = getpwuid((uid_t)n)) == NULL)
+		return strdup(cell);
+	return strdup(pw->pw_name);
+}
+
+/* Length of the printable character at p, or 0. */
+static size_t
+char_len(const char *p, size_t len)
+{
+	const unsigned char	*u = (const unsigned char *)p;
+	size_t			 n;
+
+	if (u[0] < 0x80)
+		return u[0] >= ' ' && u[0] != 0x7f;
+	n = u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
+	if (n > len || !utf8_is_valid(p, n))
+		return 0;
+	if (u[0] == 0xc2 && u[1] < 0xa0)	/* C1 controls */
+		return 0;
+	/* U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069: they move
+	   what stands beside them. */
+	if (u[0] == 0xe2 && ((u[1] == 0x80 && (u[2] == 0x8e ||
+	    u[2] == 0x8f || (u[2] >= 0xa8 && u[2] <= 0xae))) ||
+	    (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9)))
+		return 0;
+	return n;
+}
+
+/* Replace what is not printable; the number of characters left. */
+static size_t
+clean(char *text)
+{
+	size_t	 n, width = 0, len = strlen(text);
+	char	*p = text;
+
+	while (len > 0) {
+		if ((n = char_len(p, len)) == 0) {
+			*p = '?';
+			n = 1;
+		}
+		p += n;
+		len -= n;
+		width++;
+	}
+	return width;
+}
+
+/* A cell as people see it (malloc'd, or NULL), and its width. */
+static char *
+show(const struct table *t, size_t row, size_t column, size_t *width_out)
+{
+	const struct form	*form = find_form(t->names[column]);
+	const char		*cell = t->rows[row][column];
+	char			*text;
+
+	text = form != NULL ? form->show(cell) : strdup(cell);
+	*width_out = text == NULL ? 0 : clean(text);
+	return text;
+}
+
+/* --- for people --- */
+
+static void
+pad(FILE *out, size_t n)
+{
+	while (n-- > 0)
+		putc(' ', out);
+}
+
+static void
+put_cell(const struct table *t, size_t column, const char *text, size_t width,
+    size_t room, FILE *out)
+{
+	bool	 is_last = column + 1 == t->ncolumns;
+	size_t	 n = room > width ? room - width : 0;
+
+	if (t->are_numbers[column])
+		pad(out, n);
+	fputs(text, out);
+	if (!t->are_numbers[column] && !is_last)
+		pad(out, n);
+	if (is_last)
+		putc('\n', out);
+	else
+		pad(out, GAP);
+}
+
+/* The header of a column, in capitals: malloc'd, or NULL. */
+static char *
+header(const char *name, size_t *width_out)
+{
+	char	*text, *p;
+
+	*width_out = 0;
+	if ((text = strdup(name)) == NULL)
+		return NULL;
+	for (p = text; *p != '\0'; p++)
+		*p = (char)toupper((unsigned char)*p);
+	*width_out = clean(text);
+	return text;
+}
+
+/* The widest of a column. */
+static size_t
+column_width(const struct table *t, size_t column)
+{
+	size_t	 i, n, max;
+
+	free(header(t->names[column], &max));
+	for (i = 0; i < t->nrows; i++) {
+		free(show(t, i, column, &n));
+		if (n > max)
+			max = n;
+	}
+	return max;
+}
+
+/* Row i, or the header. */
+static void
+print_row(const struct table *t, size_t row, bool is_header,
+    const size_t *room, FILE *out)
+{
+	size_t	 i, width;
+	char	*text;
+
+	for (i = 0; i < t->ncolumns; i++) {
+		text = is_header ? header(t->names[i], &width) :
+		    show(t, row, i, &width);
+		put_cell(t, i, text != NULL ? text : "", width, room[i], out);
+		free(text);
+	}
+}
+
+void
+table_print(const struct table *t, FILE *out)
+{
+	size_t	*room, i;
+
+	if ((room = calloc(t->ncolumns + 1, sizeof(*room))) == NULL)
+		return;
+	for (i = 0; i < t->ncolumns; i++)
+		room[i] = column_width(t, i);
+	print_row(t, 0, true, room, out);
+	for (i = 0; i < t->nrows; i++)
+		print_row(t, i, false, room, out);
+	free(room);
+}
+
+void
+table_print_upright(const struct table *t, FILE *out)
+{
+	size_t	 i, row, width, room = 0;
+	char	*text;
+
+	for (i = 0; i < t->ncolumns; i++)
+		if (strlen(t->names[i]) > room)
+			room = strlen(t->names[i]);
+	for (row = 0; row < t->nrows; row++) {
+		if (row > 0)
+			putc('\n', out);
+		for (i = 0; i < t->ncolumns; i++) {
+			if ((text = strdup(t->names[i])) != NULL) {
+				width = clean(text);
+				fputs(text, out);
+				pad(out, room - width + GAP);
+			}
+			free(text);
+			if ((text = show(t, row, i, &width)) != NULL)
+				fputs(text, out);
+			free(text);
+			putc('\n', out);
+		}
+	}
+}
+
+/* --- for programs --- */
+
+/* Whether a cell may stand as a JSON number. */
+static bool
+is_number(const char *cell)
+{
+	size_t	 n;
+
+	if (*cell == '-')
+		cell++;
+	n = strspn(cell, "0123456789");
+	return n > 0 && cell[n] == '\0' && (n == 1 || *cell != '0');
+}
+
+static void
+put_object(struct json_out *o, const struct table *t, char *const *cells)
+{
+	const struct form	*form;
+	size_t			 i;
+
+	json_out_open(o, '{');
+	for (i = 0; i < t->ncolumns; i++) {
+		form = find_form(t->names[i]);
+		json_out_key_text(o, t->names[i], strlen(t->names[i]));
+		if (!t->are_numbers[i] && (form == NULL || !form->is_number))
+			json_out_str(o, cells[i]);
+		else if (is_number(cells[i]))
+			json_out_raw(o, cells[i], strlen(cells[i]));
+		else if (cells[i][0] == '\0')
+			json_out_null(o);
+		else
+			json_out_str(o, cells[i]);
+	}
+	json_out_close(o, '}');
+}
+
+int
+table_print_json(const struct table *t, bool is_one, FILE *out)
+{
+	struct buf	 b;
+	struct json_out	 o;
+	size_t		 i;
+	int		 r;
+
+	buf_init(&b, JSON_MAX);
+	json_out_init(&o, &b);
+	if (!is_one)
+		json_out_open(&o, '[');
+	else if (t->nrows == 0)
+		json_out_null(&o);
+	for (i = 0; i < t->nrows && (i == 0 || !is_one); i++)
+		put_object(&o, t, t->rows[i]);
+	if (!is_one)
+		json_out_close(&o, ']');
+	if ((r = json_out_fini(&o)) == 0) {
+		fwrite(buf_data(&b), 1, b.len, out);
+		putc('\n', out);
+	}
+	buf_fini(&b);
+	return r;
+}

@@ -1,0 +1,51 @@
+/*
+ * A table as the daemon answers it, and its forms: columns for people, one
+ * row upright, JSON for programs.  Pure.
+ */
+#ifndef MASTER_EXECSRVCTL_TABLE_H
+#define MASTER_EXECSRVCTL_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct table;
+
+/* A table of n columns (name, is it a number).  NULL with errno ENOMEM. */
+struct table	*table_new(size_t n, char *const *names,
+		    const bool *are_numbers);
+void		 table_free(struct table **tp);
+
+/*
+ * Add a row of n cells.  0, or -1 with errno: EINVAL when n is not the number
+ * of columns, ENOMEM.
+ */
+int		 table_add(struct table *t, size_t n, char *const *cells)
+		    __attribute__((warn_unused_result));
+
+/* The first row's cell of that column, or NULL. */
+const char	*table_cell(const struct table *t, const char *name);
+
+/*
+ * For people.  Users are shown by name, times as 3m12s, bytes as 1.5M (the
+ * rows of table.c say which columns); what is not printable becomes '?', so no
+ * cell can do anything to a terminal.
+ */
+void		 table_print(const struct table *t, FILE *out);
+
+/* The same, a line for each column and an empty line between rows. */
+void		 table_print_upright(const struct table *t, FILE *out);
+
+/*
+ * JSON: a list of objects, or the first row alone (null without any).  Numbers
+ * are numbers, an empty one is null.  0, or -1 with errno.
+ */
+int		 table_print_json(const struct table *t, bool is_one,
+		    FILE *out) __attribute__((warn_unused_result));
+
+/* How seconds, bytes and a user's number are shown: malloc'd, or NULL. */
+char		*table_show_seconds(const char *cell);
+char		*table_show_bytes(const char *cell);
+char		*table_show_user(const char *cell);
+
+#endif
