@@ -14,6 +14,7 @@
 
 #define QUEUE_MAX	(2 * (size_t)LIMIT_MESSAGE)
 #define QUEUE_KEEP	(256 * 1024)	/* memory kept between two turns */
+#define PART_FLUSH	(128 * 1024)	/* bytes of a long message */
 #define LINGER_MS	1000		/* for the client's answer to a close */
 
 static void	 conn_on_read(int, short, void *);
@@ -266,6 +267,16 @@ conn_put(struct conn *c, const void *data, size_t len)
 	return 0;
 }
 
+/* A client that does not read its answers may not ask for more. */
+static void
+conn_maybe_stall(struct conn *c)
+{
+	if (c->queue.len <= LIMIT_OUT_READING || c->stalled)
+		return;
+	c->stalled = true;
+	conn_want_input(c, false);
+}
+
 char *
 conn_begin(struct conn *c, size_t len)
 {
@@ -290,13 +301,58 @@ conn_commit(struct conn *c)
 	char	*end;
 
 	end = (char *)buf_data(&c->queue) + c->queue.len;
-	c->ops->put_frame(end + head, c->begun);
+	c->ops->put_head(end, c->begun);
+	c->ops->put_tail(end + head + c->begun);
 	buf_commit(&c->queue, head + c->begun + c->ops->tail_len(c->begun));
 	c->pos += c->begun;
-	if (c->queue.len > LIMIT_OUT_READING && !c->stalled) {
-		c->stalled = true;
-		conn_want_input(c, false);
-	}
+	conn_maybe_stall(c);
+}
+
+int
+conn_start(struct conn *c, size_t len)
+{
+	size_t	 head = c->ops->head_len(len);
+	char	*p;
+
+	if ((p = conn_part(c, head)) == NULL)
+		return -1;
+	c->ops->put_head(p, len);
+	buf_commit(&c->queue, head);
+	c->begun = len;
+	return 0;
+}
+
+char *
+conn_part(struct conn *c, size_t n)
+{
+	char	*p;
+
+	if (c->state != CONN_OPEN)
+		return NULL;
+	if ((p = buf_reserve(&c->queue, n)) == NULL)
+		conn_end(c, "out of memory for the connection");
+	return p;
+}
+
+void
+conn_part_done(struct conn *c, size_t n)
+{
+	buf_commit(&c->queue, n);
+	if (c->queue.len >= PART_FLUSH)
+		conn_flush(c);
+}
+
+void
+conn_finish(struct conn *c)
+{
+	char	*p;
+
+	if ((p = conn_part(c, c->ops->tail_len(c->begun))) == NULL)
+		return;
+	c->ops->put_tail(p);
+	buf_commit(&c->queue, c->ops->tail_len(c->begun));
+	c->pos += c->begun;
+	conn_maybe_stall(c);
 }
 
 int

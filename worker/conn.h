@@ -67,6 +67,19 @@ char	*conn_begin(struct conn *c, size_t len)
 void	 conn_commit(struct conn *c);
 
 /*
+ * The same for a long message that is written part by part, len bytes in all: what
+ * is written is sent on the way, so that it never stands whole in memory.
+ * conn_part() gives room for n bytes more, or NULL as above: then the rest need not
+ * be written.  The last part is followed by conn_finish().
+ */
+int	 conn_start(struct conn *c, size_t len)
+	    __attribute__((warn_unused_result));
+char	*conn_part(struct conn *c, size_t n)
+	    __attribute__((warn_unused_result));
+void	 conn_part_done(struct conn *c, size_t n);
+void	 conn_finish(struct conn *c);
+
+/*
  * Send a message of up to LIMIT_MESSAGE bytes, in fragments if it must be.
  * 0, or -1: the connection is over.
  */

@@ -9,8 +9,9 @@ struct conn_ops {
 	/* Length of the frame around len bytes, in front of and behind them. */
 	size_t	(*head_len)(size_t len);
 	size_t	(*tail_len)(size_t len);
-	/* Write the frame around a payload of len bytes. */
-	void	(*put_frame)(char *payload, size_t len);
+	/* Write what stands before a payload of len bytes, and behind it. */
+	void	(*put_head)(char *at, size_t len);
+	void	(*put_tail)(char *at);
 	/* Send a message that must go in pieces, or NULL: whole always. */
 	int	(*send_long)(struct conn *, const char *, size_t);
 	/* Input is there, or may be handed out again. */

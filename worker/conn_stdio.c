@@ -33,9 +33,16 @@ stdio_tail_len(size_t len)
 }
 
 static void
-stdio_put_frame(char *payload, size_t len)
+stdio_put_head(char *at, size_t len)
 {
-	payload[len] = '\n';
+	(void)at;
+	(void)len;
+}
+
+static void
+stdio_put_tail(char *at)
+{
+	*at = '\n';
 }
 
 static void
@@ -125,7 +132,8 @@ stdio_fini(struct conn *c)
 static const struct conn_ops stdio_ops = {
 	.head_len = stdio_head_len,
 	.tail_len = stdio_tail_len,
-	.put_frame = stdio_put_frame,
+	.put_head = stdio_put_head,
+	.put_tail = stdio_put_tail,
 	.on_input = stdio_on_input,
 	.put_close = stdio_put_close,
 	.fini = stdio_fini,

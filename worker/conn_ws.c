@@ -48,10 +48,17 @@ ws_tail_len(size_t len)
 }
 
 static void
-ws_put_frame(char *payload, size_t len)
+ws_put_head(char *at, size_t len)
 {
-	ws_header((uint8_t *)payload - ws_header_len(len), true, WS_TEXT, len,
-	    NULL);
+	uint8_t	 head[WS_HEADER_MAX];
+
+	memcpy(at, head, ws_header(head, true, WS_TEXT, len, NULL));
+}
+
+static void
+ws_put_tail(char *at)
+{
+	(void)at;
 }
 
 /* A client takes frames of 16 MiB and messages of 64 (spec section 12). */
@@ -264,7 +271,8 @@ ws_fini(struct conn *c)
 static const struct conn_ops ws_ops = {
 	.head_len = ws_head_len,
 	.tail_len = ws_tail_len,
-	.put_frame = ws_put_frame,
+	.put_head = ws_put_head,
+	.put_tail = ws_put_tail,
 	.send_long = ws_send_long,
 	.on_input = ws_on_input,
 	.ask_receipt = ws_ask_receipt,

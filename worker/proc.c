@@ -160,43 +160,138 @@ read_is_ready(const struct proc *p, const struct proc_read *r)
 	    r->after_seq < p->ring.next_seq - 1);
 }
 
-static void
-put_chunk(struct json_out *o, const struct chunk *c)
+#define CHUNK_HEAD_MAX	96	/* {"seq":N,"stream":"S","chunk":" */
+#define CHUNK_TAIL	"\"}"
+
+static size_t
+put_chunk_head(char *out, const struct chunk *c, bool is_first)
 {
-	json_out_open(o, '{');
-	json_out_key(o, "seq");
-	json_out_u64(o, c->seq);
-	json_out_key(o, "stream");
-	json_out_str(o, stream_names[c->stream]);
-	json_out_key(o, "chunk");
-	json_out_b64(o, c->data, c->len);
-	json_out_close(o, '}');
+	return (size_t)snprintf(out, CHUNK_HEAD_MAX, "%s{\"seq\":%llu,"
+	    "\"stream\":\"%s\",\"chunk\":\"", is_first ? "" : ",",
+	    (unsigned long long)c->seq, stream_names[c->stream]);
+}
+
+/* What a read will be told: chunks from first up to end, and nextSeq. */
+struct extract {
+	struct chunk	*first, *end;
+	uint64_t	 next_seq;
+	size_t		 len;		/* of the chunks as JSON */
+};
+
+static void
+extract(const struct proc *p, const struct proc_read *r, struct extract *x)
+{
+	char		 head[CHUNK_HEAD_MAX];
+	struct chunk	*c;
+	uint64_t	 sum = 0;
+
+	x->first = x->end = c = ring_after(&p->ring, r->after_seq);
+	x->next_seq = p->ring.next_seq;
+	x->len = 0;
+	for (; c != NULL; c = x->end = TAILQ_NEXT(c, ring_entry)) {
+		sum += c->len;
+		if (r->has_max && c != x->first && sum > r->max_bytes)
+			return;
+		x->len += put_chunk_head(head, c, c == x->first) +
+		    B64_ENCODED_LEN(c->len) + sizeof(CHUNK_TAIL) - 1;
+		if (r->has_max)
+			x->next_seq = c->seq + 1;
+	}
+}
+
+/* Write one chunk of an answer; where it ends. */
+static char *
+put_chunk(char *at, const struct chunk *c, bool is_first)
+{
+	at += put_chunk_head(at, c, is_first);
+	at += b64_encode(at, c->data, c->len);
+	return mempcpy(at, CHUNK_TAIL, sizeof(CHUNK_TAIL) - 1);
+}
+
+static size_t
+chunk_room(const struct chunk *c)
+{
+	return CHUNK_HEAD_MAX + B64_ENCODED_LEN(c->len) + sizeof(CHUNK_TAIL);
+}
+
+/* Chunks, a part of a long message each.  -1: the connection is over. */
+static int
+send_chunks(struct session *s, const struct extract *x)
+{
+	struct chunk	*c;
+	char		*at;
+
+	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, ring_entry)) {
+		if (s->conn == NULL ||
+		    (at = conn_part(s->conn, chunk_room(c))) == NULL)
+			return -1;
+		conn_part_done(s->conn,
+		    (size_t)(put_chunk(at, c, c == x->first) - at));
+	}
+	return s->conn == NULL ? -1 : 0;
+}
+
+static int
+send_text(struct session *s, const void *text, size_t len)
+{
+	char	*at;
+
+	if ((at = conn_part(s->conn, len)) == NULL)
+		return -1;
+	memcpy(at, text, len);
+	conn_part_done(s->conn, len);
+	return s->conn == NULL ? -1 : 0;
+}
+
+/*
+ * Send text with the chunks put in at byte "split".  In parts, so that they
+ * never stand whole in memory, unless it takes several frames.
+ */
+static void
+send_read(struct session *s, const struct extract *x, const char *text,
+    size_t split, size_t len)
+{
+	struct chunk	*c;
+	char		*whole, *at;
+
+	if (len + x->len <= LIMIT_FRAME) {
+		if (conn_start(s->conn, len + x->len) == 0 &&
+		    send_text(s, text, split) == 0 &&
+		    send_chunks(s, x) == 0 &&
+		    send_text(s, text + split, len - split) == 0)
+			conn_finish(s->conn);
+		return;
+	}
+	if (len + x->len > LIMIT_MESSAGE ||
+	    (whole = malloc(len + x->len + CHUNK_HEAD_MAX)) == NULL) {
+		conn_close(s->conn, 1011, "an answer was too long");
+		return;
+	}
+	at = mempcpy(whole, text, split);
+	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, ring_entry))
+		at = put_chunk(at, c, c == x->first);
+	memcpy(at, text + split, len - split);
+	conn_send(s->conn, whole, len + x->len);
+	free(whole);
 }
 
 static void
 answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 {
 	struct session	*s = p->session;
-	struct chunk	*first, *c, *end;
+	struct extract	 x;
+	struct chunk	*c;
 	struct json_out	 o;
-	uint64_t	 next = p->ring.next_seq, sum = 0;
+	size_t		 split;
 
-	first = end = ring_after(&p->ring, r->after_seq);
+	extract(p, r, &x);
 	rpc_begin(req, &o);
 	json_out_key(&o, "chunks");
 	json_out_open(&o, '[');
-	for (c = first; c != NULL; c = TAILQ_NEXT(c, ring_entry)) {
-		sum += c->len;
-		if (r->has_max && c != first && sum > r->max_bytes)
-			break;
-		put_chunk(&o, c);
-		if (r->has_max)
-			next = c->seq + 1;
-		end = TAILQ_NEXT(c, ring_entry);
-	}
+	split = s->scratch.len;
 	json_out_close(&o, ']');
 	json_out_key(&o, "nextSeq");
-	json_out_u64(&o, next);
+	json_out_u64(&o, x.next_seq);
 	json_out_key(&o, "exited");
 	json_out_bool(&o, p->state != PROC_RUNNING);
 	json_out_key(&o, "exitCode");
@@ -210,10 +305,17 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	json_out_null(&o);
 	json_out_key(&o, "sandboxDenied");
 	json_out_bool(&o, false);
-	rpc_end(req, &o);
+	json_out_close(&o, '}');
+	json_out_close(&o, '}');
+	if (json_out_fini(&o) == -1)
+		conn_close(s->conn, 1011, "out of memory for an answer");
+	else
+		send_read(s, &x, (char *)buf_data(&s->scratch), split,
+		    s->scratch.len);
+	rpc_done(req);
 	if (s->conn == NULL)
 		return;
-	for (c = first; c != end; c = TAILQ_NEXT(c, ring_entry))
+	for (c = x.first; c != x.end; c = TAILQ_NEXT(c, ring_entry))
 		window_sent(&s->window, c, conn_pos(s->conn));
 }
 

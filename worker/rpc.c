@@ -64,6 +64,24 @@ put_id(struct json_out *o, const struct rpc_req *req)
 		json_out_i64(o, req->id_number);
 }
 
+static void
+req_free(struct rpc_req *req)
+{
+	free(req->id_text);
+	free(req);
+}
+
+void
+rpc_done(struct rpc_req *req)
+{
+	struct session	*s = req->session;
+
+	buf_drain(&s->scratch, s->scratch.len);
+	buf_trim(&s->scratch, 65536);
+	if (req->owned)
+		req_free(req);
+}
+
 /* Send what was written, or say that it could not be. */
 static void
 finish(struct rpc_req *req, struct json_out *o)
@@ -79,15 +97,27 @@ finish(struct rpc_req *req, struct json_out *o)
 		conn_send(s->conn, (char *)buf_data(&s->scratch),
 		    s->scratch.len);
 	}
-	buf_drain(&s->scratch, s->scratch.len);
-	buf_trim(&s->scratch, 65536);
-	if (req->kept)
-		rpc_drop(req);
+	rpc_done(req);
+}
+
+/*
+ * A kept request is answered: take it out of the list first.  Sending may
+ * end the connection, and with it everything that is in the list.
+ */
+static void
+unkeep(struct rpc_req *req)
+{
+	if (!req->kept)
+		return;
+	TAILQ_REMOVE(&req->session->waiting, req, entry);
+	req->session->nwaiting--;
+	req->kept = false;
 }
 
 void
 rpc_begin_value(struct rpc_req *req, struct json_out *o)
 {
+	unkeep(req);
 	json_out_init(o, &req->session->scratch);
 	json_out_open(o, '{');
 	put_id(o, req);
@@ -120,6 +150,7 @@ rpc_error(struct rpc_req *req, enum rpc_err err, const char *text)
 {
 	struct json_out	 o;
 
+	unkeep(req);
 	json_out_init(&o, &req->session->scratch);
 	json_out_open(&o, '{');
 	json_out_key(&o, "error");
@@ -186,7 +217,7 @@ rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
 			goto fail;
 		memcpy(k->id_text, req->id_text, req->id_len);
 	}
-	k->kept = true;
+	k->kept = k->owned = true;
 	k->cancel = cancel;
 	k->waiter = waiter;
 	TAILQ_INSERT_TAIL(&s->waiting, k, entry);
@@ -199,23 +230,15 @@ rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
 }
 
 void
-rpc_drop(struct rpc_req *req)
-{
-	TAILQ_REMOVE(&req->session->waiting, req, entry);
-	req->session->nwaiting--;
-	free(req->id_text);
-	free(req);
-}
-
-void
 rpc_cancel_all(struct session *s)
 {
 	struct rpc_req	*req;
 
 	while ((req = TAILQ_FIRST(&s->waiting)) != NULL) {
+		unkeep(req);
 		if (req->cancel != NULL)
 			req->cancel(req);
-		rpc_drop(req);
+		req_free(req);
 	}
 }
 

@@ -30,7 +30,8 @@ enum rpc_err {
 struct rpc_req {
 	TAILQ_ENTRY(rpc_req)	 entry;		/* of those kept */
 	struct session		*session;
-	bool			 kept;
+	bool			 kept;		/* in the session's list */
+	bool			 owned;		/* to be freed when answered */
 	char			*id_text;	/* or NULL: */
 	size_t			 id_len;
 	int64_t			 id_number;
@@ -64,6 +65,9 @@ void	 rpc_error(struct rpc_req *req, enum rpc_err err, const char *text);
 void	 rpc_errorf(struct rpc_req *req, enum rpc_err err, const char *fmt, ...)
 	    __attribute__((format(printf, 3, 4)));
 
+/* The answer was sent by other means than rpc_end(): forget the request. */
+void	 rpc_done(struct rpc_req *req);
+
 /* {"status": text} and {}. */
 void	 rpc_status(struct rpc_req *req, const char *status);
 void	 rpc_ok(struct rpc_req *req);
@@ -74,9 +78,6 @@ void	 rpc_ok(struct rpc_req *req);
  */
 struct rpc_req	*rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *),
 		    void *waiter) __attribute__((warn_unused_result));
-
-/* Forget a kept request without an answer. */
-void	 rpc_drop(struct rpc_req *req);
 
 /* The greeted client's session was kept for it: answer its initialize. */
 void	 rpc_resumed(struct session *s, struct rpc_req *req);
