@@ -199,13 +199,24 @@ child_on_forked(struct child *c, pid_t pid, int error)
 }
 
 void
+child_forget_all(struct master *m)
+{
+	struct child	*c;
+
+	while ((c = TAILQ_FIRST(&m->children)) != NULL)
+		child_free(c);
+}
+
+void
 child_stop(struct child *c)
 {
 	Ipc__Stop	 out = IPC__STOP__INIT;
 
 	c->asked_to_leave = true;
 	if (c->state != CHILD_SERVING || c->chan == NULL) {
+		/* One whose number we do not know leaves when this closes. */
 		child_kill(c);
+		child_settle(c);
 		return;
 	}
 	out.grace_ms = c->master->settings.grace_ms;

@@ -72,6 +72,9 @@ int	 child_assign_stdio(struct child *c, int in, int out);
 void	 child_stop(struct child *c);
 void	 child_kill(struct child *c);
 
+/* Free all records; the processes are nobody's business any more. */
+void	 child_forget_all(struct master *m);
+
 /* Tell a greeter what became of the session it asked for. */
 void	 child_decide(struct child *c, Ipc__Verdict v, struct route *r);
 

@@ -174,6 +174,7 @@ master_fini(struct master *m)
 		route_free(&r);
 	ctl_free(&m->ctl);
 	gate_free(&m->gate);
+	child_forget_all(m);
 	pool_free(&m->pool);
 	rundir_close(&m->dir, &m->dir_lock);
 	map_fini(&m->by_pid);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/signals.h"
 #include "worker/envp.h"
 
 #define NOBODY		65534		/* where the user data base has none */
@@ -37,10 +38,8 @@ become_worker(void)
 {
 	struct rlimit	 none = { 0, 0 };
 	sigset_t	 empty;
-	int		 sig;
 
-	for (sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
+	signals_default();
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&empty);
 	must(sigprocmask(SIG_SETMASK, &empty, NULL), "sigprocmask");

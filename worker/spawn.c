@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/signals.h"
 
 #define STACK_SIZE	(64 * 1024)
 #define CHILD_UMASK	022
@@ -45,14 +46,9 @@ child_fail(struct birth *b, const char *what)
 static void
 child_signals(void)
 {
-	struct sigaction	 sa;
 	sigset_t		 none;
-	int			 sig;
 
-	memset(&sa, 0, sizeof(sa));
-	sa.sa_handler = SIG_DFL;
-	for (sig = 1; sig < NSIG; sig++)
-		sigaction(sig, &sa, NULL);
+	signals_default();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

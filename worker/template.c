@@ -62,10 +62,9 @@ serve(struct event_base *base, int sock, int out, struct ipc_msg *m,
 	if ((s.link = link_new(base, sock, &s)) == NULL)
 		fatal("link");
 	session_run(&s);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef __SANITIZE_ADDRESS__		/* the kernel is faster at it */
 	link_free(&s.link);
 	session_fini(&s);
-	event_base_free(base);
 #endif
 	return 0;
 }
@@ -86,12 +85,34 @@ new_base(void)
 	return base;
 }
 
+/* Wait for an assignment, which comes once, and serve it. */
+static int
+wait_and_serve(struct event_base *base, int sock, const struct rlimit *nofile)
+{
+	struct ipc_msg	 m;
+	int		 out = -1, r;
+
+	while ((r = next(sock, IPC_ROLE_WORKER, &m)) == 1) {
+		if (m.kind == IPC_stdio_out) {
+			fd_close(&out);
+			out = m.fd;
+			m.fd = -1;
+			ipc_msg_fini(&m);
+			continue;
+		}
+		r = m.kind != IPC_assign ? 0 :	/* told to stop already */
+		    serve(base, sock, out, &m, nofile);
+		ipc_msg_fini(&m);
+		return r;
+	}
+	return r == 0 ? 0 : 1;
+}
+
 int
 worker_run(int sock, const struct rlimit *nofile)
 {
 	struct event_base	*base;
-	struct ipc_msg		 m;
-	int			 out = -1, r;
+	int			 r;
 
 	/*
 	 * What can be done before a client waits for it is done now.  Mapping
@@ -99,22 +120,11 @@ worker_run(int sock, const struct rlimit *nofile)
 	 * nothing that could be measured.
 	 */
 	base = new_base();
-	while ((r = next(sock, IPC_ROLE_WORKER, &m)) == 1) {
-		if (m.kind == IPC_stdio_out) {
-			fd_close(&out);
-			out = m.fd;
-			m.fd = -1;
-		} else if (m.kind == IPC_assign) {
-			r = serve(base, sock, out, &m, nofile);
-			ipc_msg_fini(&m);
-			return r;
-		} else {
-			ipc_msg_fini(&m);
-			return 0;	/* stop, before there was anything */
-		}
-		ipc_msg_fini(&m);
-	}
-	return r == 0 ? 0 : 1;
+	r = wait_and_serve(base, sock, nofile);
+#ifdef __SANITIZE_ADDRESS__
+	event_base_free(base);
+#endif
+	return r;
 }
 
 /* --- the template --- */

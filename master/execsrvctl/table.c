@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <pwd.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

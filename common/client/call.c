@@ -1,0 +1,307 @@
+/* JSON-RPC: requests out; answers, notifications and requests in. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/client/client_priv.h"
+#include "common/clock.h"
+
+#define TEXT_KEEP	(256 * 1024)
+#define UNKNOWN_METHOD	(-32601)
+
+/* --- out --- */
+
+struct execsrv_call *
+execsrv_begin(struct execsrv *x, const char *method, struct json_out *o)
+{
+	struct execsrv_call	*c;
+
+	if (x->state != EXECSRV_OPEN) {
+		execsrv_fail(x, "the connection is not open");
+		return NULL;
+	}
+	if ((c = calloc(1, sizeof(*c))) == NULL)
+		return NULL;
+	c->id = ++x->last_id;
+	TAILQ_INSERT_TAIL(&x->calls, c, entry);
+	json_out_init(o, &x->text);
+	json_out_open(o, '{');
+	json_out_key(o, "id");
+	json_out_u64(o, c->id);
+	json_out_key(o, "method");
+	json_out_str(o, method);
+	json_out_key(o, "params");
+	return c;
+}
+
+static int
+send_text(struct execsrv *x)
+{
+	int	 r;
+
+	r = execsrv_send(x, WS_TEXT, buf_data(&x->text), x->text.len);
+	buf_drain(&x->text, x->text.len);
+	buf_trim(&x->text, TEXT_KEEP);
+	return r;
+}
+
+int
+execsrv_end(struct execsrv *x, struct execsrv_call *c, struct json_out *o)
+{
+	int	 error;
+
+	json_out_close(o, '}');
+	if (json_out_fini(o) == 0)
+		return send_text(x);
+	error = errno;
+	TAILQ_REMOVE(&x->calls, c, entry);
+	free(c);
+	buf_fini(&x->text);
+	errno = error;
+	return -1;
+}
+
+int
+execsrv_call(struct execsrv *x, const char *method, const char *params,
+    size_t len, execsrv_answer_fn *fn, void *arg)
+{
+	struct execsrv_call	*c;
+	struct json_out		 o;
+
+	if ((c = execsrv_begin(x, method, &o)) == NULL)
+		return -1;
+	c->fn = fn;
+	c->arg = arg;
+	if (params != NULL)
+		json_out_raw(&o, params, len);
+	else
+		json_out_null(&o);
+	return execsrv_end(x, c, &o);
+}
+
+/* --- waiting for the answer --- */
+
+struct ask {
+	execsrv_answer_fn	*fn;
+	void			*arg;
+	struct execsrv_error	*error;
+	bool			 done;
+	int			 result;
+};
+
+static void
+on_asked(void *arg, const struct execsrv_answer *a)
+{
+	struct ask	*k = arg;
+
+	k->done = true;
+	k->result = a->error == NULL ? 0 : -1;
+	if (a->error != NULL)
+		*k->error = *a->error;
+	else if (k->fn != NULL)
+		k->fn(k->arg, a);
+}
+
+/* The answer may still come; nobody is there for it. */
+static void
+abandon(struct execsrv *x, const struct ask *k)
+{
+	struct execsrv_call	*c;
+
+	TAILQ_FOREACH(c, &x->calls, entry)
+		if (c->fn == on_asked && c->arg == k)
+			c->fn = NULL;
+}
+
+int
+execsrv_ask(struct execsrv *x, const char *method, const char *params,
+    size_t len, int timeout_ms, execsrv_answer_fn *fn, void *arg,
+    struct execsrv_error *e)
+{
+	struct ask	 k = { .fn = fn, .arg = arg, .error = e };
+	uint64_t	 began = clock_ms(), spent;
+	int		 left = timeout_ms;
+
+	if (execsrv_call(x, method, params, len, on_asked, &k) == -1) {
+		execsrv_error_set(e, 0, "%s", x->state == EXECSRV_FAILED ?
+		    x->why.text : strerror(errno));
+		return -1;
+	}
+	while (!k.done) {
+		if (execsrv_poll(x, left) == -1) {
+			if (!k.done)
+				*e = x->why;
+			k.result = k.done ? k.result : -1;
+			break;
+		}
+		spent = clock_ms() - began;
+		if (k.done || timeout_ms == -1)
+			continue;
+		if (spent >= (uint64_t)timeout_ms) {
+			execsrv_error_set(e, 0,
+			    "the server does not answer %s", method);
+			k.result = -1;
+			break;
+		}
+		left = timeout_ms - (int)spent;
+	}
+	abandon(x, &k);
+	/* The hook may have found the answer unbearable. */
+	if (k.result == 0 && x->state == EXECSRV_FAILED) {
+		*e = x->why;
+		k.result = -1;
+	}
+	return k.result;
+}
+
+/* --- in --- */
+
+void
+execsrv_copy_text(const struct json *j, uint32_t tok, char *out, size_t size)
+{
+	size_t	 n;
+
+	out[0] = '\0';
+	if (tok == 0 || json_tok(j, tok)->type != JSON_STRING)
+		return;
+	n = json_tok(j, tok)->len < size ? json_tok(j, tok)->len : size - 1;
+	memcpy(out, json_text(j, tok), n);
+	out[n] = '\0';
+}
+
+static void
+read_error(const struct json *j, uint32_t error, struct execsrv_error *e)
+{
+	char		 text[sizeof(e->text)];
+	uint32_t	 code = json_find(j, error, "code");
+	int64_t		 n;
+
+	execsrv_copy_text(j, json_find(j, error, "message"), text,
+	    sizeof(text));
+	if (code == 0 || json_i64(j, code, &n) == -1 || n == 0)
+		n = -32603;
+	execsrv_error_set(e, n, "%s", text[0] != '\0' ? text :
+	    "an error without a message");
+}
+
+static struct execsrv_call *
+find_call(struct execsrv *x, uint32_t id)
+{
+	struct execsrv_call	*c;
+	uint64_t		 n;
+
+	if (json_u64(&x->json, id, &n) == 0)
+		TAILQ_FOREACH(c, &x->calls, entry)
+			if (c->id == n)
+				return c;
+	return NULL;
+}
+
+static void
+on_answer(struct execsrv *x, uint32_t id, uint32_t result, uint32_t error)
+{
+	struct execsrv_answer	 a = { .json = &x->json };
+	struct execsrv_error	 e;
+	struct execsrv_call	*c;
+
+	if (result == 0)
+		read_error(&x->json, error, &e);
+	a.result = result;
+	a.error = result == 0 ? &e : NULL;
+	if ((c = find_call(x, id)) == NULL) {
+		execsrv_fail(x, "the server answers what was not asked%s%s",
+		    a.error != NULL ? ": " : "",
+		    a.error != NULL ? a.error->text : "");
+		return;
+	}
+	TAILQ_REMOVE(&x->calls, c, entry);
+	if (c->process != NULL)
+		execsrv_process_answer(c->process, c->what, &a);
+	else if (c->fn != NULL)
+		c->fn(c->arg, &a);
+	free(c);
+}
+
+/* Servers may ask; this client knows nothing. */
+static void
+on_request(struct execsrv *x, uint32_t id)
+{
+	const struct json	*j = &x->json;
+	struct json_out		 o;
+
+	json_out_init(&o, &x->text);
+	json_out_open(&o, '{');
+	json_out_key(&o, "id");
+	if (json_tok(j, id)->type == JSON_STRING)
+		json_out_text(&o, json_text(j, id), json_tok(j, id)->len);
+	else
+		json_out_raw(&o, json_text(j, id), json_tok(j, id)->len);
+	json_out_key(&o, "error");
+	json_out_open(&o, '{');
+	json_out_key(&o, "code");
+	json_out_i64(&o, UNKNOWN_METHOD);
+	json_out_key(&o, "message");
+	json_out_str(&o, "this client answers no requests");
+	json_out_close(&o, '}');
+	json_out_close(&o, '}');
+	if (json_out_fini(&o) == -1)
+		execsrv_fail(x, "out of memory");
+	else
+		send_text(x);
+}
+
+void
+execsrv_on_note(struct execsrv *x, execsrv_note_fn *fn, void *arg)
+{
+	x->on_note = fn;
+	x->note_arg = arg;
+}
+
+static void
+on_note(struct execsrv *x, uint32_t method)
+{
+	char		 name[64];
+	uint32_t	 params = json_find(&x->json, 0, "params");
+
+	execsrv_copy_text(&x->json, method, name, sizeof(name));
+	if (!execsrv_process_note(x, name, params) && x->on_note != NULL)
+		x->on_note(x->note_arg, name, &x->json, params);
+}
+
+static bool
+is_id(const struct json *j, uint32_t tok)
+{
+	int64_t	 n;
+
+	return json_tok(j, tok)->type == JSON_STRING ||
+	    json_i64(j, tok, &n) == 0;
+}
+
+void
+execsrv_on_message(struct execsrv *x, char *text, size_t len)
+{
+	struct json	*j = &x->json;
+	uint32_t	 id, method, result, error;
+
+	if (json_parse(j, text, len) == -1 ||
+	    json_tok(j, 0)->type != JSON_OBJECT) {
+		execsrv_fail(x, "the server sent something else than "
+		    "JSON-RPC");
+		return;
+	}
+	id = json_find(j, 0, "id");
+	method = json_find(j, 0, "method");
+	result = json_find(j, 0, "result");
+	error = json_find(j, 0, "error");
+	if ((id != 0 && !is_id(j, id)) ||
+	    (method != 0 && json_tok(j, method)->type != JSON_STRING) ||
+	    (method == 0 && (id == 0 || (result == 0 && error == 0))))
+		execsrv_fail(x, "the server sent something else than "
+		    "JSON-RPC");
+	else if (method != 0 && id != 0)
+		on_request(x, id);
+	else if (method != 0)
+		on_note(x, method);
+	else
+		on_answer(x, id, result, error);
+}

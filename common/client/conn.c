@@ -1,0 +1,413 @@
+/* Bytes and frames of one connection. */
+#include <sys/random.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/client/client_priv.h"
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+
+#define READ_MIN	16384
+#define TURN_MAX	(256 * 1024)	/* bytes read before others are asked */
+#define OUT_KEEP	(256 * 1024)	/* bytes of memory kept for the next */
+#define HEARTBEAT_MS	5000		/* while nothing is read */
+
+/* A message may wait while another of that size is being written. */
+#define OUT_MAX		((size_t)2 * LIMIT_MESSAGE + LIMIT_FRAGMENT)
+
+struct execsrv *
+execsrv_new(void)
+{
+	struct execsrv	*x;
+
+	if ((x = calloc(1, sizeof(*x))) == NULL)
+		return NULL;
+	x->fd = -1;
+	x->state = EXECSRV_UPGRADING;
+	buf_init(&x->head, EXECSRV_HEAD_MAX);
+	buf_init(&x->out, OUT_MAX);
+	buf_init(&x->text, LIMIT_MESSAGE);
+	/* The reference never sends fragments, however long it talks. */
+	ws_reader_init(&x->reader, false, LIMIT_MESSAGE, LIMIT_MESSAGE);
+	json_init(&x->json);
+	TAILQ_INIT(&x->calls);
+	TAILQ_INIT(&x->processes);
+	return x;
+}
+
+void
+execsrv_free(struct execsrv **xp)
+{
+	struct execsrv		*x = *xp;
+	struct execsrv_process	*p;
+	struct execsrv_call	*c;
+
+	*xp = NULL;
+	if (x == NULL)
+		return;
+	while ((p = TAILQ_FIRST(&x->processes)) != NULL)
+		execsrv_process_free(&p);
+	while ((c = TAILQ_FIRST(&x->calls)) != NULL) {
+		TAILQ_REMOVE(&x->calls, c, entry);
+		free(c);
+	}
+	fd_close(&x->fd);
+	buf_fini(&x->head);
+	buf_fini(&x->out);
+	buf_fini(&x->text);
+	ws_reader_fini(&x->reader);
+	json_fini(&x->json);
+	free(x->cwd);
+	free(x);
+}
+
+int
+execsrv_fail(struct execsrv *x, const char *fmt, ...)
+{
+	char	 text[sizeof(x->why.text)];
+	va_list	 ap;
+
+	if (x->state != EXECSRV_FAILED) {
+		va_start(ap, fmt);
+		vsnprintf(text, sizeof(text), fmt, ap);
+		va_end(ap);
+		execsrv_error_set(&x->why, 0, "%s", text);
+		x->state = EXECSRV_FAILED;
+	}
+	errno = EPIPE;
+	return -1;
+}
+
+const struct execsrv_error *
+execsrv_why(const struct execsrv *x)
+{
+	return &x->why;
+}
+
+int
+execsrv_fd(const struct execsrv *x)
+{
+	return x->fd;
+}
+
+void
+execsrv_hold(struct execsrv *x, bool hold)
+{
+	/* What was missing may have lain unread. */
+	if (x->held && !hold)
+		execsrv_process_restart_wait(x);
+	x->held = hold;
+}
+
+/* --- out --- */
+
+static int
+put_frame(struct execsrv *x, bool fin, enum ws_opcode opcode,
+    const void *data, size_t len)
+{
+	uint8_t	*room, mask[4];
+	size_t	 n;
+
+	/* So short a wish is granted whole or, early at boot, not at all. */
+	if (getrandom(mask, sizeof(mask), 0) != sizeof(mask))
+		return execsrv_fail(x, "no random numbers: %s",
+		    strerror(errno));
+	if ((room = buf_reserve(&x->out, WS_HEADER_MAX + len)) == NULL)
+		return execsrv_fail(x, "too much waits to be sent");
+	n = ws_header(room, fin, opcode, len, mask);
+	if (len > 0)
+		memcpy(room + n, data, len);
+	ws_mask(room + n, len, mask);
+	buf_commit(&x->out, n + len);
+	return 0;
+}
+
+int
+execsrv_send(struct execsrv *x, enum ws_opcode opcode, const void *data,
+    size_t len)
+{
+	const uint8_t	*p = data;
+	size_t		 n, at = 0;
+	bool		 fin;
+
+	if (x->state != EXECSRV_OPEN)
+		return execsrv_fail(x, "the connection is not open");
+	do {
+		n = len - at;
+		fin = n <= LIMIT_FRAME;
+		if (!fin || at > 0)
+			n = n < LIMIT_FRAGMENT ? n : LIMIT_FRAGMENT;
+		fin = at + n == len;
+		if (put_frame(x, fin, at == 0 ? opcode : WS_CONTINUATION,
+		    n == 0 ? NULL : p + at, n) == -1)
+			return -1;
+		at += n;
+	} while (at < len);
+	return execsrv_flush(x);
+}
+
+int
+execsrv_flush(struct execsrv *x)
+{
+	ssize_t	 n;
+
+	if (x->state != EXECSRV_OPEN)
+		return -1;
+	while (x->out.len > 0 && x->fd != -1 && !x->out_broken) {
+		n = send(x->fd, buf_data(&x->out), x->out.len, MSG_NOSIGNAL);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1 && errno == EAGAIN)
+			return 0;
+		/* What the server said before it went is still to be read. */
+		if (n == -1)
+			x->out_broken = true;
+		else
+			buf_drain(&x->out, (size_t)n);
+		x->last_sent = clock_ms();
+	}
+	if (x->out_broken)
+		buf_drain(&x->out, x->out.len);
+	buf_trim(&x->out, OUT_KEEP);
+	return 0;
+}
+
+static void
+send_pong(struct execsrv *x)
+{
+	if (x->has_pong && x->out.len < LIMIT_OUT_PONGS) {
+		x->has_pong = false;
+		execsrv_send(x, WS_PONG, x->pong, x->pong_len);
+	}
+}
+
+/* --- in --- */
+
+/* An answer that is no answer, or a close: say so and end. */
+static void
+on_close(struct execsrv *x, const struct ws_event *ev)
+{
+	uint8_t	 code[2] = { (uint8_t)(ev->code >> 8), (uint8_t)ev->code };
+
+	execsrv_send(x, WS_CLOSE, code, ev->code == 1005 ? 0 : sizeof(code));
+	if (ev->type == WS_EV_ERROR)
+		execsrv_fail(x, "the server breaks the rules of WebSocket "
+		    "(%u)", (unsigned)ev->code);
+	else
+		execsrv_fail(x, "the server closed the connection (%u%s%.*s)",
+		    (unsigned)ev->code, ev->len > 0 ? ": " : "",
+		    (int)ev->len, ev->len > 0 ? (char *)ev->data : "");
+}
+
+static void
+on_event(struct execsrv *x, const struct ws_event *ev)
+{
+	switch (ev->type) {
+	case WS_EV_MESSAGE:
+		if (ev->is_utf8)
+			execsrv_on_message(x, (char *)ev->data, ev->len);
+		else
+			execsrv_fail(x, "the server sent a message that is "
+			    "not UTF-8");
+		break;
+	case WS_EV_PING:
+		/* Of a flood only the last needs a pong. */
+		if (ev->len > 0)
+			memcpy(x->pong, ev->data, ev->len);
+		x->pong_len = ev->len;
+		x->has_pong = true;
+		send_pong(x);
+		break;
+	case WS_EV_CLOSE:
+	case WS_EV_ERROR:
+		on_close(x, ev);
+		break;
+	case WS_EV_PONG:
+	case WS_EV_NONE:
+		break;
+	}
+}
+
+static int
+drain_events(struct execsrv *x)
+{
+	struct ws_event	 ev;
+
+	while (x->state == EXECSRV_OPEN) {
+		ws_reader_next(&x->reader, &ev);
+		if (ev.type == WS_EV_NONE) {
+			json_trim(&x->json);
+			return 0;
+		}
+		on_event(x, &ev);
+	}
+	return -1;
+}
+
+static int
+feed_frames(struct execsrv *x, const void *data, size_t len)
+{
+	uint8_t	*room;
+	size_t	 size;
+
+	if (len > 0) {
+		if ((room = ws_reader_room(&x->reader, len, &size)) == NULL)
+			return execsrv_fail(x, "out of memory");
+		memcpy(room, data, len);
+		ws_reader_fed(&x->reader, len);
+	}
+	return drain_events(x);
+}
+
+/* Bytes of the answer to the upgrade; what is behind it are frames. */
+static int
+feed_head(struct execsrv *x, const void *data, size_t len)
+{
+	const char	*end;
+	size_t		 old = x->head.len, n, room = EXECSRV_HEAD_MAX - old;
+	size_t		 take = len < room ? len : room;
+
+	if (take > 0 && buf_put(&x->head, data, take) == -1)
+		return execsrv_fail(x, "out of memory");
+	if (x->head.len == 0 || (end = memmem(buf_data(&x->head),
+	    x->head.len, "\r\n\r\n", 4)) == NULL) {
+		if (x->head.len < EXECSRV_HEAD_MAX)
+			return 0;
+		return execsrv_fail(x, "the server answers at too much "
+		    "length");
+	}
+	n = (size_t)(end + 4 - (char *)buf_data(&x->head));
+	if (execsrv_upgrade_judge((char *)buf_data(&x->head), n, x->key,
+	    &x->why) == -1) {
+		x->state = EXECSRV_FAILED;
+		return -1;
+	}
+	buf_fini(&x->head);
+	x->state = EXECSRV_OPEN;
+	return feed_frames(x, (const char *)data + (n - old), len - (n - old));
+}
+
+int
+execsrv_feed(struct execsrv *x, const void *data, size_t len)
+{
+	switch (x->state) {
+	case EXECSRV_UPGRADING:
+		return feed_head(x, data, len);
+	case EXECSRV_OPEN:
+		return feed_frames(x, data, len);
+	default:
+		return -1;
+	}
+}
+
+/* One read into the reader.  1: go on; 0: nothing there; -1: failed. */
+static int
+read_some(struct execsrv *x, size_t *n_out)
+{
+	uint8_t	*room, head[1024];
+	size_t	 size = sizeof(head);
+	ssize_t	 n;
+
+	if (x->state == EXECSRV_UPGRADING)
+		room = head;
+	else if ((room = ws_reader_room(&x->reader, READ_MIN, &size)) == NULL)
+		return execsrv_fail(x, "out of memory");
+	if ((n = recv(x->fd, room, size, 0)) == -1) {
+		if (errno == EAGAIN || errno == EINTR)
+			return 0;
+		return execsrv_fail(x, "the connection is lost: %s",
+		    strerror(errno));
+	}
+	if (n == 0)
+		return execsrv_fail(x, "the server closed the connection");
+	*n_out += (size_t)n;
+	if (room == head)
+		return execsrv_feed(x, head, (size_t)n) == -1 ? -1 : 1;
+	ws_reader_fed(&x->reader, (size_t)n);
+	return drain_events(x) == -1 ? -1 : (size_t)n == size;
+}
+
+static int
+read_in(struct execsrv *x)
+{
+	size_t	 n = 0;
+	int	 r;
+
+	do
+		r = read_some(x, &n);
+	while (r == 1 && !x->held && n < TURN_MAX);
+	ws_reader_trim(&x->reader);
+	return r == -1 ? -1 : 0;
+}
+
+/* --- for loops --- */
+
+short
+execsrv_events(const struct execsrv *x)
+{
+	short	 events = 0;
+
+	if (x->state == EXECSRV_FAILED)
+		return 0;
+	if (!x->held)
+		events |= POLLIN;
+	if (x->out.len > 0)
+		events |= POLLOUT;
+	return events;
+}
+
+int
+execsrv_wait_ms(const struct execsrv *x)
+{
+	uint64_t	 silent;
+
+	if (x->state == EXECSRV_FAILED)
+		return 0;
+	if (!x->held)
+		return execsrv_process_wait_ms(x);
+	silent = clock_ms() - x->last_sent;
+	return silent < HEARTBEAT_MS ? (int)(HEARTBEAT_MS - silent) :
+	    x->out.len > 0 ? HEARTBEAT_MS : 0;
+}
+
+int
+execsrv_handle(struct execsrv *x, short revents)
+{
+	if (x->state == EXECSRV_FAILED)
+		return -1;
+	if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !x->held &&
+	    read_in(x) == -1)
+		return -1;
+	/* Pings lie unread meanwhile: a pong nobody asked for is a sign of
+	   life too (RFC 6455 section 5.5.3). */
+	if (x->held && x->out.len == 0 &&
+	    clock_ms() - x->last_sent >= HEARTBEAT_MS)
+		execsrv_send(x, WS_PONG, NULL, 0);
+	send_pong(x);
+	if (!x->held)
+		execsrv_process_check(x);
+	if (x->state == EXECSRV_OPEN)
+		execsrv_flush(x);
+	return x->state == EXECSRV_FAILED ? -1 : 0;
+}
+
+int
+execsrv_poll(struct execsrv *x, int timeout_ms)
+{
+	struct pollfd	 pfd = { .events = execsrv_events(x) };
+	int		 ms = execsrv_wait_ms(x);
+
+	pfd.fd = pfd.events == 0 ? -1 : x->fd;
+	if (ms == -1 || (timeout_ms != -1 && timeout_ms < ms))
+		ms = timeout_ms;
+	if (poll(&pfd, 1, ms) == -1)
+		pfd.revents = 0;
+	return execsrv_handle(x, pfd.revents);
+}

@@ -1,0 +1,298 @@
+/* From a URL to an open session, and goodbye. */
+#include <sys/random.h>
+
+#include <netinet/tcp.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/b64.h"
+#include "common/client/client_priv.h"
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/uri.h"
+
+#define OPEN_MS		10000	/* to connect, upgrade and initialize */
+#define RETRY_MS	10	/* a Unix socket's queue is full */
+#define CLOSE_MS	500	/* for the last bytes to leave */
+
+static int
+ms_left(uint64_t deadline)
+{
+	uint64_t	 now = clock_ms();
+
+	return now >= deadline ? 0 : (int)(deadline - now);
+}
+
+/* --- the socket --- */
+
+/* Wait for a connect(2) under way.  0, or -1 with errno. */
+static int
+finish_connect(int fd, uint64_t deadline)
+{
+	struct pollfd	 pfd = { .fd = fd, .events = POLLOUT };
+	socklen_t	 len = sizeof(int);
+	int		 error, r;
+
+	while ((r = poll(&pfd, 1, ms_left(deadline))) == -1 && errno == EINTR)
+		;
+	if (r == 0)
+		errno = ETIMEDOUT;
+	if (r <= 0)
+		return -1;
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) == -1)
+		return -1;
+	errno = error;
+	return error == 0 ? 0 : -1;
+}
+
+static int
+connect_to(int fd, const struct execsrv_url *u, uint64_t deadline)
+{
+	while (connect(fd, &u->addr.any, u->len) == -1) {
+		if (errno == EINPROGRESS || errno == EINTR)
+			return finish_connect(fd, deadline);
+		/* Unix sockets never are in progress: come again. */
+		if (errno != EAGAIN)
+			return -1;
+		if (ms_left(deadline) == 0) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+		poll(NULL, 0, RETRY_MS);
+	}
+	return 0;
+}
+
+/* A server that vanished must not be waited for until doomsday. */
+static void
+set_options(int fd)
+{
+	int	 on = 1, idle = 15, interval = 5, count = 4;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval,
+	    sizeof(interval));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+}
+
+static int
+open_socket(const struct execsrv_url *u, uint64_t deadline)
+{
+	int	 fd;
+
+	if ((fd = socket(u->addr.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1)
+		return -1;
+	if (u->addr.any.sa_family != AF_UNIX)
+		set_options(fd);
+	if (connect_to(fd, u, deadline) == -1)
+		fd_close(&fd);
+	return fd;
+}
+
+/* "localhost" may be served on its IPv6 address only. */
+static int
+open_socket_v6(const struct execsrv_url *u, uint64_t deadline)
+{
+	struct execsrv_url	 v6 = *u;
+
+	memset(&v6.addr, 0, sizeof(v6.addr));
+	v6.addr.in6.sin6_family = AF_INET6;
+	v6.addr.in6.sin6_port = u->addr.in.sin_port;
+	v6.addr.in6.sin6_addr = in6addr_loopback;
+	v6.len = sizeof(v6.addr.in6);
+	return open_socket(&v6, deadline);
+}
+
+/* --- the upgrade --- */
+
+static int
+start_upgrade(struct execsrv *x, const struct execsrv_url *u)
+{
+	uint8_t	 nonce[16];
+	char	 request[1024];
+	size_t	 n;
+
+	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
+		return execsrv_fail(x, "no random numbers");
+	b64_encode(x->key, nonce, sizeof(nonce));
+	/* A new socket has room for so little. */
+	if ((n = execsrv_upgrade_request(u, x->key, request,
+	    sizeof(request))) == 0 ||
+	    send(x->fd, request, n, MSG_NOSIGNAL) != (ssize_t)n)
+		return execsrv_fail(x, "cannot send: %s", strerror(errno));
+	return 0;
+}
+
+static int
+wait_upgrade(struct execsrv *x, uint64_t deadline)
+{
+	while (x->state == EXECSRV_UPGRADING) {
+		if (ms_left(deadline) == 0)
+			return execsrv_fail(x, "the server does not answer");
+		if (execsrv_poll(x, ms_left(deadline)) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- the session --- */
+
+static void
+take_cwd(struct execsrv *x, const struct json *j, uint32_t tok)
+{
+	char	 path[PATH_MAX];
+
+	if (tok != 0 && json_tok(j, tok)->type == JSON_STRING &&
+	    uri_to_path(json_text(j, tok), json_tok(j, tok)->len, path,
+	    sizeof(path)) != -1)
+		x->cwd = strdup(path);
+}
+
+static const char *const	 caps[] = {
+#define CAP(name, meaning)	name,
+#include "proto/cap.def"
+#undef CAP
+};
+
+#define CAPS	(sizeof(caps) / sizeof(caps[0]))
+
+/* What initialize answers; all of it but the id is optional. */
+static void
+on_initialize(void *arg, const struct execsrv_answer *a)
+{
+	struct execsrv		*x = arg;
+	const struct json	*j = a->json;
+	uint32_t		 info, list, tok;
+	size_t			 i;
+
+	if (a->error != NULL)
+		return;
+	tok = json_find(j, a->result, "sessionId");
+	if (tok == 0 || json_tok(j, tok)->type != JSON_STRING) {
+		execsrv_fail(x, "the server opened no session");
+		return;
+	}
+	if ((info = json_find(j, a->result, "environmentInfo")) == 0)
+		return;
+	take_cwd(x, j, json_find(j, info, "cwd"));
+	if ((list = json_find(j, info, "capabilities")) == 0)
+		return;
+	for (i = 0; i < CAPS; i++) {
+		tok = json_find(j, list, caps[i]);
+		if (tok != 0 && json_tok(j, tok)->type == JSON_TRUE)
+			x->caps |= 1u << i;
+	}
+}
+
+bool
+execsrv_can(const struct execsrv *x, const char *name)
+{
+	size_t	 i;
+
+	for (i = 0; i < CAPS; i++)
+		if (strcmp(caps[i], name) == 0)
+			return (x->caps >> i & 1) != 0;
+	return false;
+}
+
+bool
+execsrv_is_local(const struct execsrv *x)
+{
+	return x->is_local;
+}
+
+const char *
+execsrv_cwd(const struct execsrv *x)
+{
+	return x->cwd;
+}
+
+static int
+initialize(struct execsrv *x, const char *name, uint64_t deadline,
+    struct execsrv_error *e)
+{
+	static const char	 done[] = "{\"method\":\"initialized\"}";
+	struct buf		 b;
+	struct json_out		 o;
+	int			 r = -1;
+
+	buf_init(&b, 64 * 1024);
+	json_out_init(&o, &b);
+	json_out_open(&o, '{');
+	json_out_key(&o, "clientName");
+	json_out_str(&o, name);
+	json_out_close(&o, '}');
+	if (json_out_fini(&o) == -1)
+		execsrv_error_set(e, 0, "%s", strerror(errno));
+	else if (execsrv_ask(x, "initialize", (char *)buf_data(&b), b.len,
+	    ms_left(deadline), on_initialize, x, e) == 0)
+		r = execsrv_send(x, WS_TEXT, done, strlen(done));
+	buf_fini(&b);
+	return r;
+}
+
+/* Upgrade and initialize on a connected socket. */
+static int
+greet(struct execsrv *x, const struct execsrv_url *u, const char *name,
+    uint64_t deadline, struct execsrv_error *e)
+{
+	int	 r = -1;
+
+	e->text[0] = '\0';
+	if (start_upgrade(x, u) == 0 && wait_upgrade(x, deadline) == 0)
+		r = initialize(x, name, deadline, e);
+	if (r == -1 && e->text[0] == '\0')
+		*e = x->why;
+	return r;
+}
+
+struct execsrv *
+execsrv_open(const char *url, const char *name, struct execsrv_error *e)
+{
+	struct execsrv_url	 u;
+	struct execsrv		*x;
+	uint64_t		 deadline = clock_ms() + OPEN_MS;
+
+	if (execsrv_url_parse(url, &u, e) == -1)
+		return NULL;
+	if ((x = execsrv_new()) == NULL) {
+		execsrv_error_set(e, 0, "%s: %s", url, strerror(errno));
+		return NULL;
+	}
+	x->is_local = u.is_local;
+	if ((x->fd = open_socket(&u, deadline)) == -1 && u.is_name &&
+	    errno == ECONNREFUSED)
+		x->fd = open_socket_v6(&u, deadline);
+	if (x->fd == -1) {
+		execsrv_error_set(e, 0, "%s: %s", url, strerror(errno));
+		execsrv_free(&x);
+	} else if (greet(x, &u, name, deadline, e) == -1) {
+		execsrv_free(&x);
+	}
+	return x;
+}
+
+void
+execsrv_close(struct execsrv **xp)
+{
+	static const uint8_t	 normal[2] = { 1000 >> 8, 1000 & 0xff };
+	struct execsrv		*x = *xp;
+	uint64_t		 deadline = clock_ms() + CLOSE_MS;
+
+	if (x != NULL && x->state == EXECSRV_OPEN &&
+	    execsrv_send(x, WS_CLOSE, normal, sizeof(normal)) == 0) {
+		/* Nobody listens any more, but all that was said is sent. */
+		x->held = true;
+		while (x->out.len > 0 && ms_left(deadline) > 0 &&
+		    execsrv_poll(x, ms_left(deadline)) == 0)
+			;
+	}
+	execsrv_free(xp);
+}

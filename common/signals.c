@@ -1,0 +1,27 @@
+#include "common/signals.h"
+
+#include <sys/syscall.h>
+
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+/* As the kernel wants it; all zero is SIG_DFL without flags. */
+struct kernel_sigaction {
+	uintptr_t	 handler;
+	unsigned long	 flags;
+	uintptr_t	 restorer;
+	uint64_t	 mask;
+};
+
+void
+signals_default(void)
+{
+	struct kernel_sigaction	 sa;
+	int			 sig;
+
+	memset(&sa, 0, sizeof(sa));
+	for (sig = 1; sig < NSIG; sig++)
+		syscall(SYS_rt_sigaction, sig, &sa, NULL, sizeof(sa.mask));
+}

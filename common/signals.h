@@ -1,0 +1,12 @@
+/* Signal dispositions. */
+#ifndef COMMON_SIGNALS_H
+#define COMMON_SIGNALS_H
+
+/*
+ * Set every signal to its default, also the two that glibc keeps for itself
+ * and refuses in sigaction(2): a starter may have left them ignored.  Only
+ * system calls: may be used between clone and exec.
+ */
+void	 signals_default(void);
+
+#endif

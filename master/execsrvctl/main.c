@@ -1,0 +1,344 @@
+/* execsrvctl: questions to the daemon, and commands on an exec server. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fd.h"
+#include "config.h"
+#include "master/execsrvctl/control.h"
+#include "master/execsrvctl/run.h"
+
+#define URL_VARIABLE	"CODEX_EXEC_SERVER_URL"
+
+struct options {
+	const char	*dir;
+	bool		 json;
+};
+
+enum form { ONE, TABLE };
+
+struct command {
+	const char	*name;
+	int		(*fn)(const struct command *, struct options *, int,
+			    char **);
+	enum form	 form;
+	const char	*help;
+};
+
+static int	 cmd_control(const struct command *, struct options *, int,
+		    char **);
+static int	 cmd_help(const struct command *, struct options *, int,
+		    char **);
+static int	 cmd_run(const struct command *, struct options *, int,
+		    char **);
+static int	 cmd_version(const struct command *, struct options *, int,
+		    char **);
+
+static const struct command	 commands[] = {
+#define CTL(name, fn, form, help)	{ name, cmd_control, form, help },
+#include "proto/ctl.def"
+#undef CTL
+	{ "help",	cmd_help,	ONE,	"this text" },
+	{ "run",	cmd_run,	ONE,	"run a command on a server" },
+	{ "version",	cmd_version,	ONE,	"the version of execsrvctl" },
+};
+
+#define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
+
+static int
+usage(FILE *out)
+{
+	size_t	 i;
+
+	fputs("usage: execsrvctl [-R DIR] [--json] COMMAND\n"
+	    "       execsrvctl [-R DIR] run [--url URL] [-t] [-e NAME=VALUE]...\n"
+	    "                  [--cwd DIR] [--] COMMAND [ARG...]\n\n"
+	    "  -R, --runtime-dir DIR  the daemon's folder\n"
+	    "      --json             answer in JSON\n"
+	    "      --url URL          ws://IP:PORT or unix:PATH\n"
+	    "  -t, --tty              give the command a terminal\n"
+	    "  -e, --env NAME[=VALUE] a variable of its environment\n"
+	    "      --cwd DIR          where it runs\n\n", out);
+	for (i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-10s %s\n", commands[i].name,
+		    commands[i].help);
+	return EXIT_USAGE;
+}
+
+/* Everything was printed, or not. */
+static int
+finish(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	perror("execsrvctl: output");
+	return status == EXIT_OK ? EXIT_OTHER : status;
+}
+
+/* --- options --- */
+
+enum { OPT_JSON = 256, OPT_URL, OPT_CWD };
+
+static const struct option	 global_options[] = {
+	{ "help", no_argument, NULL, 'h' },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "runtime-dir", required_argument, NULL, 'R' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 }
+};
+
+/*
+ * Options of every command, before and behind its name.  The arguments left
+ * begin at optind.
+ */
+static void
+read_globals(int argc, char **argv, struct options *o)
+{
+	int	 opt;
+
+	optind = 0;			/* glibc: begin anew */
+	while ((opt = getopt_long(argc, argv, "+hR:V", global_options,
+	    NULL)) != -1)
+		switch (opt) {
+		case 'R':
+			o->dir = optarg;
+			break;
+		case OPT_JSON:
+			o->json = true;
+			break;
+		case 'h':
+			usage(stdout);
+			exit(finish(EXIT_OK));
+		case 'V':
+			exit(cmd_version(NULL, o, 0, NULL));
+		default:
+			exit(usage(stderr));
+		}
+}
+
+/* --- commands --- */
+
+static int
+cmd_help(const struct command *c, struct options *o, int argc, char **argv)
+{
+	(void)c;
+	(void)o;
+	(void)argc;
+	(void)argv;
+	usage(stdout);
+	return finish(EXIT_OK);
+}
+
+static int
+cmd_version(const struct command *c, struct options *o, int argc, char **argv)
+{
+	(void)c;
+	(void)o;
+	(void)argc;
+	(void)argv;
+	puts("execsrvctl " PACKAGE_VERSION);
+	return finish(EXIT_OK);
+}
+
+static int
+print(const struct command *c, const struct options *o, const struct table *t)
+{
+	if (o->json) {
+		if (table_print_json(t, c->form == ONE, stdout) == -1) {
+			perror("execsrvctl");
+			return EXIT_OTHER;
+		}
+	} else if (c->form == ONE) {
+		table_print_upright(t, stdout);
+	} else {
+		table_print(t, stdout);
+	}
+	return EXIT_OK;
+}
+
+static int
+cmd_control(const struct command *c, struct options *o, int argc, char **argv)
+{
+	struct control_error	 e;
+	struct table		*t;
+	int			 status;
+
+	read_globals(argc, argv, o);
+	if (optind != argc)
+		return usage(stderr);
+	status = control_ask(o->dir, c->name, &t, &e);
+	if (e.text[0] != '\0')
+		fprintf(stderr, "execsrvctl: %s\n", e.text);
+	/* A table cut off is better than none, but not for programs. */
+	if (t != NULL && (status == EXIT_OK || !o->json) &&
+	    print(c, o, t) != EXIT_OK && status == EXIT_OK)
+		status = EXIT_OTHER;
+	table_free(&t);
+	return finish(status);
+}
+
+/* --- run --- */
+
+static const struct option	 run_options[] = {
+	{ "cwd", required_argument, NULL, OPT_CWD },
+	{ "env", required_argument, NULL, 'e' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "runtime-dir", required_argument, NULL, 'R' },
+	{ "tty", no_argument, NULL, 't' },
+	{ "url", required_argument, NULL, OPT_URL },
+	{ NULL, 0, NULL, 0 }
+};
+
+/*
+ * A variable to set: NAME=VALUE, or NAME alone for ours of that name (nothing
+ * if there is none).  0, or -1: not a variable.
+ */
+static int
+add_env(const char **env, size_t *n, const char *text)
+{
+	const char	*value;
+	char		*both;
+
+	if (text[0] == '\0' || text[0] == '=')
+		return -1;
+	if (strchr(text, '=') != NULL) {
+		env[(*n)++] = text;
+		return 0;
+	}
+	if ((value = getenv(text)) == NULL)
+		return 0;
+	if (asprintf(&both, "%s=%s", text, value) == -1)
+		return -1;
+	env[(*n)++] = both;		/* for as long as we live */
+	return 0;
+}
+
+/* The first URL in a list separated by blanks that we can use; malloc'd. */
+static char *
+first_url(const char *list)
+{
+	size_t	 n;
+
+	for (; *list != '\0'; list += n) {
+		list += strspn(list, " ");
+		n = strcspn(list, " ");
+		if (strncmp(list, "ws://", 5) == 0 ||
+		    strncmp(list, "unix:", 5) == 0)
+			return strndup(list, n);
+	}
+	return NULL;
+}
+
+/* Where the daemon listens: malloc'd; NULL, having said why. */
+static char *
+ask_url(const char *dir)
+{
+	struct control_error	 e;
+	struct table		*t;
+	const char		*list;
+	char			*url = NULL;
+
+	if (control_ask(dir, "status", &t, &e) != EXIT_OK)
+		fprintf(stderr, "execsrvctl: %s\n", e.text);
+	else if ((list = table_cell(t, "listen")) == NULL ||
+	    (url = first_url(list)) == NULL)
+		fputs("execsrvctl: the daemon listens nowhere\n", stderr);
+	table_free(&t);
+	return url;
+}
+
+static int
+run_at(struct run_options *r, const char *dir)
+{
+	char	*asked = NULL;
+	int	 status;
+
+	if (r->url == NULL && (r->url = getenv(URL_VARIABLE)) != NULL &&
+	    r->url[0] == '\0')
+		r->url = NULL;
+	if (r->url == NULL && (r->url = asked = ask_url(dir)) == NULL)
+		return EXIT_RUN;
+	status = run_command(r);
+	free(asked);
+	return status;
+}
+
+/* Usage errors of run are its own failures: 2 could be the command's. */
+static int
+bad_run(void)
+{
+	usage(stderr);
+	return EXIT_RUN;
+}
+
+static int
+cmd_run(const struct command *c, struct options *o, int argc, char **argv)
+{
+	struct run_options	 r = { .tty = false };
+	const char		**env;
+	size_t			 n = 0;
+	int			 opt, status;
+
+	(void)c;
+	if ((env = calloc((size_t)argc + 2, sizeof(*env))) == NULL)
+		return EXIT_RUN;
+	(void)add_env(env, &n, "TERM");	/* the first: -e may say otherwise */
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, "+e:hR:t", run_options,
+	    NULL)) != -1)
+		switch (opt) {
+		case 'e':
+			if (add_env(env, &n, optarg) == -1) {
+				fprintf(stderr, "execsrvctl: -e %s: not a "
+				    "variable\n", optarg);
+				return EXIT_RUN;
+			}
+			break;
+		case 'h':
+			return cmd_help(c, o, argc, argv);
+		case 'R':
+			o->dir = optarg;
+			break;
+		case 't':
+			r.tty = true;
+			break;
+		case OPT_CWD:
+			r.cwd = optarg;
+			break;
+		case OPT_URL:
+			r.url = optarg;
+			break;
+		default:
+			return bad_run();
+		}
+	if (optind == argc)
+		return bad_run();
+	r.argv = (const char *const *)argv + optind;
+	r.env = env;
+	if (!r.tty && env[0] != NULL && getenv("TERM") != NULL)
+		r.env++;		/* no terminal, no TERM */
+	status = run_at(&r, o->dir);
+	free(env);
+	return status;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options	 o = { .dir = NULL };
+	size_t		 i;
+
+	if (fd_reserve_std() == -1)
+		return EXIT_OTHER;
+	read_globals(argc, argv, &o);
+	if (optind == argc)
+		return usage(stderr);
+	argc -= optind;
+	argv += optind;
+	for (i = 0; i < COMMANDS; i++)
+		if (strcmp(commands[i].name, argv[0]) == 0)
+			return commands[i].fn(&commands[i], &o, argc, argv);
+	fprintf(stderr, "execsrvctl: %s: no such command\n", argv[0]);
+	return usage(stderr);
+}

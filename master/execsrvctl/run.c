@@ -1,0 +1,558 @@
+/*
+ * Output comes out as it comes in, input goes in as it is read; neither side
+ * is read faster than the other takes it.  Signals are passed on.
+ *
+ * A stopped process (^Z) answers no pings: the server takes a client for dead
+ * after some 30 s of that, and its session is gone for us.
+ */
+#include "master/execsrvctl/run.h"
+
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/client/execsrv.h"
+#include "common/clock.h"
+#include "common/fd.h"
+#include "master/execsrvctl/sink.h"
+#include "master/execsrvctl/term.h"
+
+#define INPUT_CHUNK	(64 * 1024)
+#define WRITES_MAX	8	/* unanswered, before more input is read */
+#define SIGNALS_MAX	3	/* unanswered, before the server is given up */
+#define HOLD_ABOVE	(1024 * 1024)	/* bytes of output that wait */
+#define HOLD_BELOW	(256 * 1024)
+#define LEAVE_MS	1000	/* for a terminate to arrive */
+#define END_OF_INPUT	"\004"	/* what a terminal's user types */
+
+enum phase {
+	STARTING,
+	RUNNING,
+	EXITED,			/* others may hold its output */
+	CLOSED,
+	FAILED			/* nothing more is expected */
+};
+
+struct run {
+	const struct run_options	*o;
+	struct execsrv			*x;
+	struct execsrv_process		*p;
+	enum phase			 phase;
+	int				 status;	/* to end with */
+	bool				 is_status_fixed;
+	bool				 may_run;	/* over there */
+	struct sink			 sinks[2];	/* output, error */
+	bool				 input_open;
+	char				 last_input;
+	sigset_t			 signals;	/* that we take */
+	int				 signal_fd;
+	int				 early_signal;
+};
+
+static void	 fail(struct run *, const char *, ...)
+		    __attribute__((format(printf, 2, 3)));
+
+static void
+say(const char *text)
+{
+	term_restore();
+	fprintf(stderr, "execsrvctl: %s\n", text);
+}
+
+/* Give up: say why, end with 125. */
+static void
+fail(struct run *r, const char *fmt, ...)
+{
+	char	 text[1024];
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (r->phase != FAILED)
+		say(text);
+	r->phase = FAILED;
+	r->status = EXIT_RUN;
+}
+
+/* --- what the server says --- */
+
+/*
+ * The exit status for a start that failed: by the system's error, which both
+ * the reference and execsrvd tell at the end.
+ */
+static int
+start_status(const char *why)
+{
+	const char	*p = strstr(why, "(os error ");
+
+	/* A folder is not the command. */
+	if (p == NULL || strstr(why, "working directory:") != NULL)
+		return EXIT_RUN;
+	switch (atoi(p + strlen("(os error "))) {
+	case ENOENT:
+	case ENOTDIR:
+		return EXIT_NOT_FOUND;
+	case EACCES:
+	case ENOEXEC:
+	case EISDIR:
+	case EPERM:
+		return EXIT_NOT_EXECUTABLE;
+	default:
+		return EXIT_RUN;
+	}
+}
+
+static void	 pass_signal(struct run *, int);
+
+static void
+on_start(struct run *r, const struct execsrv_error *e)
+{
+	int	 sig = r->early_signal;
+
+	if (e != NULL) {
+		r->may_run = false;
+		fail(r, "%s: %s", r->o->argv[0], e->text);
+		r->status = start_status(e->text);
+		return;
+	}
+	if (r->phase == STARTING)
+		r->phase = RUNNING;
+	if (sig != 0) {
+		r->early_signal = 0;
+		pass_signal(r, sig);
+	}
+}
+
+static void
+on_answer(void *arg, enum execsrv_request what,
+    const struct execsrv_error *e)
+{
+	struct run	*r = arg;
+
+	if (what == EXECSRV_START)
+		on_start(r, e);
+	else if (what == EXECSRV_WRITE && e != NULL)
+		r->input_open = false;	/* nobody takes it */
+}
+
+static void
+on_output(void *arg, enum execsrv_stream stream, const void *data, size_t len)
+{
+	struct run	*r = arg;
+
+	if (sink_put(&r->sinks[stream == EXECSRV_STDERR], data, len) == -1)
+		fail(r, "output: %s", strerror(errno));
+}
+
+static void
+on_exited(void *arg, int exit_code)
+{
+	struct run	*r = arg;
+
+	r->may_run = false;
+	if (r->phase == FAILED)
+		return;
+	r->phase = EXITED;
+	r->input_open = false;
+	if (r->is_status_fixed)
+		return;
+	r->status = exit_code;
+	if (exit_code < 0 || exit_code > 255) {
+		say("the server does not know how the command ended");
+		r->status = EXIT_RUN;
+	}
+}
+
+static void
+on_closed(void *arg)
+{
+	struct run	*r = arg;
+
+	if (r->phase != FAILED)
+		r->phase = CLOSED;
+}
+
+/* --- input --- */
+
+/* A line that was not ended needs one ^D to be read, and one to end. */
+static void
+end_terminal(struct run *r)
+{
+	if (r->last_input != '\n')
+		execsrv_process_write(r->p, END_OF_INPUT, 1);
+	execsrv_process_write(r->p, END_OF_INPUT, 1);
+}
+
+static void
+end_input(struct run *r)
+{
+	r->input_open = false;
+	if (r->o->tty)
+		end_terminal(r);
+	else if (execsrv_can(r->x, "execsrvProcessCloseStdin"))
+		execsrv_process_close_stdin(r->p);
+	else
+		say("this server cannot tell the command that its input ends");
+}
+
+static void
+on_input(struct run *r)
+{
+	static char	 data[INPUT_CHUNK];
+	ssize_t		 n;
+
+	if ((n = read(STDIN_FILENO, data, sizeof(data))) == -1) {
+		if (errno == EINTR || errno == EAGAIN)
+			return;
+		n = 0;			/* a terminal that hung up */
+	}
+	if (n == 0) {
+		end_input(r);
+		return;
+	}
+	r->last_input = data[n - 1];
+	execsrv_process_write(r->p, data, (size_t)n);
+}
+
+static bool
+wants_input(const struct run *r)
+{
+	return r->input_open && r->phase == RUNNING &&
+	    execsrv_process_awaits(r->p, EXECSRV_WRITE) < WRITES_MAX;
+}
+
+/* --- signals --- */
+
+static void	 on_resize(struct run *, int);
+static void	 on_stop(struct run *, int);
+static void	 on_continue(struct run *, int);
+
+static const struct {
+	int		 sig;
+	const char	*name;
+	void		(*fn)(struct run *, int);
+} signals[] = {
+	{ SIGCONT,	"SIGCONT",	on_continue },
+	{ SIGHUP,	"SIGHUP",	pass_signal },
+	{ SIGINT,	"SIGINT",	pass_signal },
+	{ SIGQUIT,	"SIGQUIT",	pass_signal },
+	{ SIGTERM,	"SIGTERM",	pass_signal },
+	{ SIGTSTP,	"SIGTSTP",	on_stop },
+	{ SIGUSR1,	"SIGUSR1",	pass_signal },
+	{ SIGUSR2,	"SIGUSR2",	pass_signal },
+	{ SIGWINCH,	"SIGWINCH",	on_resize },
+};
+
+#define SIGNALS	(sizeof(signals) / sizeof(signals[0]))
+
+static void
+send_signal(struct run *r, const char *name)
+{
+	bool	 by_name = execsrv_can(r->x, "execsrvProcessSignalName");
+
+	execsrv_process_signal(r->p, by_name ? name : "interrupt");
+}
+
+static void
+pass_signal(struct run *r, int sig)
+{
+	size_t	 i;
+
+	switch (r->phase) {
+	case STARTING:
+		if (r->early_signal != 0)
+			fail(r, "the server does not answer");
+		r->early_signal = sig;
+		break;
+	case RUNNING:
+		if (execsrv_process_awaits(r->p, EXECSRV_SIGNAL) >=
+		    SIGNALS_MAX) {
+			fail(r, "the server does not answer");
+			break;
+		}
+		for (i = 0; signals[i].sig != sig; i++)
+			;
+		send_signal(r, signals[i].name);
+		break;
+	default:
+		/* Only its output is awaited, and no longer. */
+		if (sig != SIGUSR1 && sig != SIGUSR2)
+			r->phase = FAILED;
+		break;
+	}
+}
+
+static void
+on_resize(struct run *r, int sig)
+{
+	uint16_t	 rows, cols;
+
+	(void)sig;
+	if (r->o->tty && r->phase == RUNNING && term_size(&rows, &cols) == 0 &&
+	    execsrv_can(r->x, "execsrvProcessResize"))
+		execsrv_process_resize(r->p, rows, cols);
+}
+
+static void
+on_continue(struct run *r, int sig)
+{
+	(void)sig;
+	if (r->o->tty)
+		term_raw(STDIN_FILENO);
+}
+
+/*
+ * The command stops with us.  By SIGSTOP: it leads a session of its own, and
+ * the system lets nobody there be stopped by a SIGTSTP.
+ */
+static void
+on_stop(struct run *r, int sig)
+{
+	bool		 by_name = execsrv_can(r->x,
+			    "execsrvProcessSignalName");
+	sigset_t	 set;
+
+	if (by_name && r->phase == RUNNING)
+		execsrv_process_signal(r->p, "SIGSTOP");
+	term_restore();
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);	/* here we stop */
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	on_continue(r, sig);
+	if (by_name && r->phase == RUNNING)
+		execsrv_process_signal(r->p, "SIGCONT");
+	on_resize(r, sig);
+}
+
+static void
+on_signals(struct run *r)
+{
+	struct signalfd_siginfo	 info;
+	size_t			 i;
+
+	while (r->phase != FAILED &&
+	    read(r->signal_fd, &info, sizeof(info)) == sizeof(info))
+		for (i = 0; i < SIGNALS; i++)
+			if (signals[i].sig == (int)info.ssi_signo)
+				signals[i].fn(r, signals[i].sig);
+}
+
+/* From here on signals are ours, but for those the caller told us to ignore. */
+static int
+take_signals(struct run *r)
+{
+	struct sigaction	 sa;
+	size_t			 i;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&r->signals);
+	for (i = 0; i < SIGNALS; i++)
+		if (sigaction(signals[i].sig, NULL, &sa) == 0 &&
+		    sa.sa_handler != SIG_IGN)
+			sigaddset(&r->signals, signals[i].sig);
+	if (sigprocmask(SIG_BLOCK, &r->signals, NULL) == -1 ||
+	    (r->signal_fd = signalfd(-1, &r->signals,
+	    SFD_CLOEXEC | SFD_NONBLOCK)) == -1) {
+		fail(r, "signals: %s", strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+/* --- the loop --- */
+
+/* Nobody reads our output: the command ends as if it had met that itself. */
+static void
+check_sinks(struct run *r)
+{
+	size_t	 i;
+
+	for (i = 0; i < 2; i++) {
+		if (r->sinks[i].error == 0 || r->is_status_fixed)
+			continue;
+		r->is_status_fixed = true;
+		r->status = 128 + SIGPIPE;
+		if (r->sinks[i].error != EPIPE) {
+			say(strerror(r->sinks[i].error));
+			r->status = EXIT_RUN;
+		}
+		execsrv_process_terminate(r->p);
+	}
+}
+
+static void
+check_hold(struct run *r)
+{
+	size_t	 n = sink_held(&r->sinks[0]) + sink_held(&r->sinks[1]);
+
+	if (n > HOLD_ABOVE)
+		execsrv_hold(r->x, true);
+	else if (n < HOLD_BELOW)
+		execsrv_hold(r->x, false);
+}
+
+enum { FD_SERVER, FD_SIGNALS, FD_INPUT, FD_SINKS, FDS = FD_SINKS + 2 };
+
+static void
+prepare(const struct run *r, struct pollfd fds[FDS])
+{
+	size_t	 i;
+
+	memset(fds, 0, FDS * sizeof(fds[0]));
+	fds[FD_SERVER].events = execsrv_events(r->x);
+	fds[FD_SERVER].fd = r->phase == CLOSED ||
+	    fds[FD_SERVER].events == 0 ? -1 : execsrv_fd(r->x);
+	fds[FD_SIGNALS].fd = r->signal_fd;
+	fds[FD_SIGNALS].events = POLLIN;
+	fds[FD_INPUT].fd = wants_input(r) ? STDIN_FILENO : -1;
+	fds[FD_INPUT].events = POLLIN;
+	for (i = 0; i < 2; i++) {
+		fds[FD_SINKS + i].fd = sink_held(&r->sinks[i]) > 0 ?
+		    r->sinks[i].fd : -1;
+		fds[FD_SINKS + i].events = POLLOUT;
+	}
+}
+
+static void
+turn(struct run *r)
+{
+	struct pollfd	 fds[FDS];
+	size_t		 i;
+
+	prepare(r, fds);
+	if (poll(fds, FDS, r->phase == CLOSED ? -1 :
+	    execsrv_wait_ms(r->x)) == -1)
+		return;
+	if (fds[FD_SIGNALS].revents != 0)
+		on_signals(r);
+	for (i = 0; i < 2; i++)
+		if (fds[FD_SINKS + i].revents != 0)
+			sink_on_room(&r->sinks[i]);
+	if (fds[FD_INPUT].revents != 0 && wants_input(r))
+		on_input(r);
+	if (r->phase < CLOSED &&
+	    execsrv_handle(r->x, fds[FD_SERVER].revents) == -1 &&
+	    r->phase < CLOSED)
+		fail(r, "%s", execsrv_why(r->x)->text);
+	check_sinks(r);
+	check_hold(r);
+}
+
+static bool
+is_done(const struct run *r)
+{
+	return r->phase == FAILED || (r->phase == CLOSED &&
+	    sink_held(&r->sinks[0]) == 0 && sink_held(&r->sinks[1]) == 0);
+}
+
+/* Leave nothing behind: what still runs ends, if the server can be told. */
+static void
+leave(struct run *r)
+{
+	uint64_t	 deadline = clock_ms() + LEAVE_MS, now;
+
+	execsrv_hold(r->x, false);
+	if (r->may_run && execsrv_process_terminate(r->p) == 0)
+		while (execsrv_process_awaits(r->p, EXECSRV_TERMINATE) > 0 &&
+		    (now = clock_ms()) < deadline &&
+		    execsrv_poll(r->x, (int)(deadline - now)) == 0)
+			;
+	execsrv_process_free(&r->p);
+}
+
+/* --- the beginning --- */
+
+/* Empty for good: a server that cannot close input need not pretend. */
+static bool
+is_null_device(int fd)
+{
+	struct stat	 st;
+
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
+	    st.st_rdev == makedev(1, 3);
+}
+
+/* Where to run: as told, here if here is there, else where the server is. */
+static const char *
+choose_cwd(const struct run *r, char here[PATH_MAX])
+{
+	if (r->o->cwd != NULL)
+		return r->o->cwd;
+	if (execsrv_is_local(r->x) && getcwd(here, PATH_MAX) != NULL)
+		return here;
+	return execsrv_cwd(r->x) != NULL ? execsrv_cwd(r->x) : "/";
+}
+
+static int
+start(struct run *r)
+{
+	static const struct execsrv_hooks	 hooks = {
+		.on_answer = on_answer, .on_output = on_output,
+		.on_exited = on_exited, .on_closed = on_closed,
+	};
+	struct execsrv_start	 s = { .inherit = true };
+	char			 here[PATH_MAX];
+
+	s.argv = r->o->argv;
+	s.env = r->o->env;
+	s.tty = r->o->tty;
+	s.cwd = choose_cwd(r, here);
+	s.pipe_stdin = !s.tty && !is_null_device(STDIN_FILENO);
+	if (s.tty)
+		(void)term_size(&s.rows, &s.cols);
+	r->input_open = s.tty || s.pipe_stdin;
+	r->last_input = '\n';
+	if ((r->p = execsrv_process_start(r->x, &s, &hooks, r)) != NULL) {
+		r->may_run = true;
+		return 0;
+	}
+	if (errno == EPIPE)
+		fail(r, "%s", execsrv_why(r->x)->text);
+	else if (errno == EILSEQ)
+		fail(r, "the command or its environment is not UTF-8");
+	else if (s.cwd[0] != '/')
+		fail(r, "%s: not an absolute path", s.cwd);
+	else
+		fail(r, "%s: %s", r->o->argv[0], strerror(errno));
+	return -1;
+}
+
+int
+run_command(const struct run_options *o)
+{
+	struct run		 r = { .o = o, .signal_fd = -1 };
+	struct execsrv_error	 e;
+
+	if ((r.x = execsrv_open(o->url, "execsrvctl", &e)) == NULL) {
+		say(e.text);
+		return EXIT_RUN;
+	}
+	sink_init(&r.sinks[0], STDOUT_FILENO);
+	sink_init(&r.sinks[1], STDERR_FILENO);
+	if (take_signals(&r) == 0 && start(&r) == 0) {
+		if (o->tty)
+			term_raw(STDIN_FILENO);
+		while (!is_done(&r))
+			turn(&r);
+		leave(&r);
+	}
+	execsrv_close(&r.x);
+	term_restore();
+	sink_fini(&r.sinks[0]);
+	sink_fini(&r.sinks[1]);
+	fd_close(&r.signal_fd);
+	return r.status;
+}

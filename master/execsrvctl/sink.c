@@ -1,0 +1,115 @@
+#include "master/execsrvctl/sink.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+#define QUEUE_MAX	((size_t)256 * 1024 * 1024)
+#define QUEUE_KEEP	(256 * 1024)
+
+/*
+ * An open file of our own for the same pipe or terminal: O_NONBLOCK on the one
+ * we were given would be everybody's who shares it.  -1: cannot be had.
+ */
+static int
+reopen(int fd)
+{
+	char	 path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+void
+sink_init(struct sink *s, int fd)
+{
+	struct stat	 st;
+	int		 own;
+
+	memset(s, 0, sizeof(*s));
+	buf_init(&s->queue, QUEUE_MAX);
+	s->fd = fd;
+	s->step = SSIZE_MAX;
+	if (fstat(fd, &st) == -1)
+		return;
+	s->is_socket = S_ISSOCK(st.st_mode);
+	/* Files take their time, but they take it all. */
+	if (!S_ISFIFO(st.st_mode) && !isatty(fd))
+		return;
+	if ((own = reopen(fd)) != -1) {
+		s->fd = own;
+		s->is_own = true;
+		return;
+	}
+	/* So much a pipe takes at once, if poll(2) says that it has room. */
+	s->may_block = true;
+	s->step = PIPE_BUF;
+}
+
+void
+sink_fini(struct sink *s)
+{
+	buf_fini(&s->queue);
+	if (s->is_own)
+		fd_close(&s->fd);
+}
+
+/* One write.  The number of bytes; 0: no room now, or broken. */
+static size_t
+push(struct sink *s, const void *data, size_t len)
+{
+	ssize_t	 n;
+
+	if (len > s->step)
+		len = s->step;
+	if (s->is_socket)
+		n = send(s->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	else
+		n = write(s->fd, data, len);
+	if (n >= 0)
+		return (size_t)n;
+	if (errno != EAGAIN && errno != EINTR) {
+		s->error = errno;
+		buf_drain(&s->queue, s->queue.len);
+	}
+	return 0;
+}
+
+int
+sink_put(struct sink *s, const void *data, size_t len)
+{
+	const uint8_t	*p = data;
+	size_t		 n = 1;
+
+	while (!s->may_block && s->queue.len == 0 && s->error == 0 &&
+	    len > 0 && n > 0) {
+		n = push(s, p, len);
+		p += n;
+		len -= n;
+	}
+	return s->error != 0 || len == 0 ? 0 : buf_put(&s->queue, p, len);
+}
+
+void
+sink_on_room(struct sink *s)
+{
+	size_t	 n;
+
+	do {
+		if (s->queue.len == 0)
+			break;
+		n = push(s, buf_data(&s->queue), s->queue.len);
+		if (s->error == 0)
+			buf_drain(&s->queue, n);
+	} while (s->error == 0 && n > 0 && !s->may_block);
+	buf_trim(&s->queue, QUEUE_KEEP);
+}

@@ -1,0 +1,42 @@
+/*
+ * Where output goes: standard output or error of ours, without ever waiting
+ * for it.  What cannot be written yet is queued; whoever fills it looks at
+ * sink_held() and stops in time.
+ */
+#ifndef MASTER_EXECSRVCTL_SINK_H
+#define MASTER_EXECSRVCTL_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/buf.h"
+
+struct sink {
+	int		 fd;
+	bool		 is_own;	/* opened by us */
+	bool		 is_socket;
+	size_t		 step;		/* bytes of one write */
+	bool		 may_block;	/* write only when poll(2) says so */
+	int		 error;		/* errno of the write that failed */
+	struct buf	 queue;
+};
+
+/* Embedded.  fd stays the caller's. */
+void	 sink_init(struct sink *s, int fd);
+void	 sink_fini(struct sink *s);
+
+/* Write or queue.  Nothing when it is broken (error).  -1: no memory. */
+int	 sink_put(struct sink *s, const void *data, size_t len)
+	    __attribute__((warn_unused_result));
+
+/* poll(2) says that there is room, or nobody there. */
+void	 sink_on_room(struct sink *s);
+
+/* Bytes that wait. */
+static inline size_t
+sink_held(const struct sink *s)
+{
+	return s->queue.len;
+}
+
+#endif
