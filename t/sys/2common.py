@@ -1,0 +1,361 @@
+"""What the 2xx tests share: a server, a client, processes found by a mark."""
+import contextlib
+import ctypes
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SRCDIR = os.environ.get("SRCDIR", os.getcwd())
+sys.path.insert(0, os.path.join(SRCDIR, "t", "wire"))
+from conn import Conn  # noqa: E402
+
+BUILD = os.environ["BUILD"]
+SCALE = float(os.environ.get("T_SCALE", "1"))
+TMP = os.environ.get("TMPDIR", "/tmp")
+SKIP = 77
+NOBODY = 65534
+NOT_FOUND = -32600
+
+failures = []
+
+
+def fail(text):
+    failures.append(text)
+    print("FAIL:", text, flush=True)
+
+
+def check(ok, text):
+    if not ok:
+        fail(text)
+    return ok
+
+
+def skip(why):
+    print(why)
+    sys.exit(SKIP)
+
+
+def finish():
+    sys.exit(1 if failures else 0)
+
+
+def wait_until(ready, limit, step=0.01):
+    """What ready() gave at last; the limit is scaled."""
+    deadline = time.monotonic() + limit * SCALE
+    while True:
+        got = ready()
+        if got or time.monotonic() > deadline:
+            return got
+        time.sleep(step)
+
+
+def temp_dir(mode=0o755):
+    path = tempfile.mkdtemp(dir=TMP)
+    os.chmod(path, mode)
+    return path
+
+
+@contextlib.contextmanager
+def as_uid(uid):
+    """What this thread opens in here belongs to that user (root only)."""
+    if uid is None or uid == os.geteuid():
+        yield
+        return
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+# --- processes through /proc -------------------------------------------------
+
+def read_proc(pid, name):
+    try:
+        return pathlib.Path("/proc", str(pid), name).read_bytes()
+    except OSError:
+        return b""
+
+
+def stat_of(pid):
+    """(state, parent, start time) or None."""
+    text = read_proc(pid, "stat").decode("latin-1")
+    if ")" not in text:
+        return None
+    rest = text.rsplit(")", 1)[1].split()
+    return rest[0], int(rest[1]), rest[19]
+
+
+def lives(pid):
+    """Whether any thread of a process still runs."""
+    for task in pathlib.Path("/proc", str(pid)).glob("task/[0-9]*"):
+        try:
+            rest = (task / "stat").read_text(errors="replace")
+        except OSError:
+            continue
+        if rest.rsplit(")", 1)[1].split()[0] not in "ZX":
+            return True
+    return False
+
+
+def all_pids():
+    return [int(p) for p in os.listdir("/proc") if p.isdigit()]
+
+
+def children(pid):
+    return [p for p in all_pids() if (stat_of(p) or (0, 0))[1] == pid]
+
+
+def threads_of(pid, name):
+    """A file of one of its living threads: the leader's may be gone."""
+    for task in pathlib.Path("/proc", str(pid)).glob("task/[0-9]*"):
+        try:
+            data = (task / name).read_bytes()
+        except OSError:
+            continue
+        if data:
+            return data
+    return b""
+
+
+def marked(mark):
+    """Living processes with a mark in their environment or arguments."""
+    mark, found = mark.encode(), []
+    for pid in all_pids():
+        if pid == os.getpid():
+            continue
+        text = threads_of(pid, "environ") + threads_of(pid, "cmdline")
+        if mark in text and lives(pid):
+            found.append(pid)
+    return found
+
+
+def describe(pids):
+    out = []
+    for pid in pids:
+        command = threads_of(pid, "cmdline").replace(b"\0", b" ")
+        out.append("%d(%s) %s" % (pid, (stat_of(pid) or "?")[0],
+                                  command.decode("latin-1").strip()[-90:]))
+    return "; ".join(out)
+
+
+def kill_all(mark):
+    for _ in range(200):
+        left = marked(mark)
+        if not left:
+            return
+        for pid in left:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
+
+# --- a server ----------------------------------------------------------------
+
+class Server:
+    """execsrvd on a port of its own (or a Unix socket); ended by its pid."""
+
+    def __init__(self, *options, unix=False, prefix=(), env=None, owner=None,
+                 preexec=None):
+        self.dir = temp_dir(0o755)
+        self.rundir = os.path.join(self.dir, "run")
+        if owner is not None:
+            os.chown(self.dir, owner, owner)
+        environ = dict(os.environ, EXECSRV_RUNTIME_DIR=self.rundir)
+        environ.update(env or {})
+        listen = ["--listen", "ws://127.0.0.1:0"]
+        self.unix = None
+        if unix:
+            self.unix = "unix:" + os.path.join(self.dir, "socket")
+            listen += ["--listen", self.unix]
+        self.log = open(os.path.join(self.dir, "log"), "w+b")
+        self.child = subprocess.Popen(
+            [*prefix, os.path.join(BUILD, "execsrvd"), *listen, *options],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=self.log, env=environ, preexec_fn=preexec,
+            start_new_session=True)
+        line = self.child.stdout.readline().decode()
+        self.pid = self.child.pid
+        match = re.match(r"(ws://\S+)$", line.strip())
+        if not match:
+            self.child.kill()
+            self.child.wait()
+            raise RuntimeError("no server: %r %s" % (line, self.text()))
+        self.url = match[1]
+        # Its own options may have been a wrapper's: the master by its name.
+        if prefix and b"execsrvd" not in read_proc(self.pid, "comm"):
+            for pid in children(self.pid):
+                if b"execsrvd" in read_proc(pid, "comm"):
+                    self.pid = pid
+
+    def text(self):
+        self.log.flush()
+        return pathlib.Path(self.log.name).read_text(errors="replace")
+
+    def workers(self):
+        return [p for p in children(self.pid)
+                if b"execsrv-worker" in read_proc(p, "comm")]
+
+    def worker_of(self, pid):
+        """The worker that has a process among its descendants."""
+        while pid > 1:
+            stat = stat_of(pid)
+            if not stat:
+                return None
+            if stat[1] == self.pid:
+                return pid
+            pid = stat[1]
+        return None
+
+    def stop(self, limit=5, sig=signal.SIGTERM):
+        """End it and say how long that took; None: it had to be killed."""
+        began = time.monotonic()
+        if self.child.poll() is None:
+            with contextlib.suppress(OSError):
+                os.kill(self.pid, sig)
+        try:
+            self.child.wait(limit * SCALE)
+            took = time.monotonic() - began
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+            took = None
+            fail("the server does not stop")
+        self.child.stdout.close()
+        self.log.close()
+        return took
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *rest):
+        if kind:
+            print(self.text()[-3000:], flush=True)
+        self.stop()
+
+
+# --- a client ----------------------------------------------------------------
+
+class RpcError(Exception):
+    def __init__(self, error):
+        Exception.__init__(self, json.dumps(error))
+        self.code = error["code"]
+
+
+class Client:
+    def __init__(self, url, uid=None, resume=None, limit=20):
+        self.limit, self.next_id = limit * SCALE, 0
+        self.notes, self.answers, self.closed = [], {}, False
+        self.conn = Conn("c")
+        with as_uid(uid):
+            self.conn.open_socket(url)
+        try:
+            self.conn.upgrade(self.limit)
+            params = {"clientName": "t"}
+            if resume:
+                params["resumeSessionId"] = resume
+            self.hello = self.call("initialize", **params)
+        except BaseException:
+            self.conn.close()
+            raise
+        self.session = self.hello["sessionId"]
+        self.conn.send_text('{"method":"initialized"}')
+
+    # The reader thread fills conn.events; here they are sorted.
+    def pump(self):
+        events = self.conn.events
+        while events:
+            event = events.popleft()
+            if event.kind == "msg" and "id" in event.data:
+                self.answers[event.data["id"]] = event.data
+            elif event.kind == "msg":
+                self.notes.append(event.data)
+            elif event.kind in ("eof", "close"):
+                self.closed = True
+
+    def send(self, method, **params):
+        self.next_id += 1
+        self.conn.send_text(json.dumps({"id": self.next_id, "method": method,
+                                        "params": params}))
+        return self.next_id
+
+    def answer(self, number, limit=None):
+        limit = self.limit if limit is None else limit * SCALE
+
+        def ready():
+            self.pump()
+            if number in self.answers:
+                return self.answers.pop(number)
+            return {"lost": 1} if self.closed else None
+
+        got = self.conn.wait(ready, time.monotonic() + limit)
+        if got is None or "lost" in got:
+            raise ConnectionError("no answer" if got is None else
+                                  "the connection ended")
+        if "error" in got:
+            raise RpcError(got["error"])
+        return got["result"]
+
+    def call(self, method, **params):
+        return self.answer(self.send(method, **params))
+
+    def start(self, name, *argv, env=None, cwd="/tmp", **more):
+        params = {"processId": name, "argv": list(argv),
+                  "cwd": "file://" + cwd, "env": env or {}, "tty": False,
+                  "pipeStdin": False, "arg0": None}
+        params.update(more)
+        return self.call("process/start", **params)
+
+    def pid_of(self, name):
+        for p in self.call("process/list")["processes"]:
+            if p["processId"] == name:
+                return p["pid"]
+        return None
+
+    def note(self, name, method, limit=None):
+        """The first notification of a kind about a process, or None."""
+        limit = self.limit if limit is None else limit * SCALE
+
+        def ready():
+            self.pump()
+            for n in self.notes:
+                if n["method"] == method and \
+                        n["params"]["processId"] == name:
+                    return n["params"]
+            return {"lost": 1} if self.closed else None
+
+        got = self.conn.wait(ready, time.monotonic() + limit)
+        return None if got is None or "lost" in got else got
+
+    def output(self, name, until_closed=True, limit=None):
+        """All output of a process, and its exit code."""
+        import base64
+        if until_closed and not self.note(name, "process/closed", limit):
+            raise TimeoutError("%s is not closed" % name)
+        data, code = b"", None
+        for n in self.notes:
+            if n["params"].get("processId") != name:
+                continue
+            if n["method"] == "process/output":
+                data += base64.b64decode(n["params"]["chunk"])
+            elif n["method"] == "process/exited":
+                code = n["params"]["exitCode"]
+        return data, code
+
+    def drop(self):
+        self.conn.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *rest):
+        self.conn.close()
+
+
+def prctl(*args):
+    return ctypes.CDLL(None, use_errno=True).prctl(*args)

@@ -1,0 +1,65 @@
+#!/bin/sh
+# execsrvctl status: for people, as JSON, and its exit status (LSB).
+. "${0%/*}/lib.sh"
+
+# Nobody there.
+expect 3 "$CTL" status
+same "lines of the complaint" "$(wc -l <"$DIR/err")" 1
+same "its output" "$(cat "$DIR/out")" ""
+expect 3 "$CTL" --json sessions
+expect 3 "$CTL" -R "$DIR/nowhere" ps
+
+# A file in the way of the socket is no daemon either.
+python3 - "$DIR" <<'END' || fail "python"
+import socket, sys
+socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind(
+    sys.argv[1] + '/run/control.sock')
+END
+expect 3 "$CTL" status
+
+start_server
+expect 0 "$CTL" status
+same pid "$(status_of pid)" "$SERVER"
+same listen "$(status_of listen)" "$URL"
+same user "$(status_of user)" "$(id -un)"
+has_line "$DIR/out" '^state +running$' || fail "no state"
+has_line "$DIR/out" '^uptime +[0-9]+s$' || fail "no uptime"
+
+expect 0 "$CTL" --json status
+same pid "$(json "$DIR/out" "d['pid']")" "$SERVER"
+same user "$(json "$DIR/out" "d['user']")" "$(id -u)"
+same "JSON types" "$(json "$DIR/out" \
+    "[type(d[k]).__name__ for k in ('version', 'uptime', 'attached')]")" \
+    "['str', 'int', 'int']"
+"$CTL" --version | grep -q "$(json "$DIR/out" "d['version']")" ||
+    fail "another version"
+
+# Wherever options stand, and whatever names the folder.
+expect 0 "$CTL" status --json
+same "the same" "$(json "$DIR/out" "d['pid']")" "$SERVER"
+(
+	unset EXECSRV_RUNTIME_DIR
+	expect 0 "$CTL" -R "$DIR/run" status
+	expect 0 "$CTL" status --runtime-dir="$DIR/run"
+) || exit 1
+EXECSRV_RUNTIME_DIR=$DIR/nowhere expect 0 "$CTL" -R "$DIR/run" status
+
+# Usage.
+expect 2 "$CTL"
+expect 2 "$CTL" nonsense
+expect 2 "$CTL" --nonsense status
+expect 2 "$CTL" status nonsense
+expect 0 "$CTL" help
+for command in status sessions ps run; do
+	has_line "$DIR/out" "^  $command " || fail "help without $command"
+done
+expect 0 "$CTL" version
+# Output that cannot be written is no success.
+if [ -c /dev/full ]; then
+	code=0
+	"$CTL" status >/dev/full 2>"$DIR/err" || code=$?
+	same "status on a full disk" "$code" 1
+fi
+
+stop_server
+expect 3 "$CTL" status
