@@ -141,6 +141,41 @@ add_children_by_scan(struct pids *p, pid_t parent)
 	closedir(d);
 }
 
+/* The hard limit that is the mark, of any process; -1 when it is gone. */
+static int
+read_mark(pid_t pid, uint64_t *mark_out)
+{
+	static const char	 label[] = "Max file locks";
+	struct rlimit		 rl;
+	char			 path[64], text[4096], *line;
+	unsigned long long	 mark;
+
+	if (prlimit(pid, RLIMIT_LOCKS, NULL, &rl) == 0) {
+		*mark_out = rl.rlim_max;
+		return 0;
+	}
+	if (errno != EPERM)
+		return -1;
+	/* Another user's (a set-user-ID program): its limits can be read. */
+	snprintf(path, sizeof(path), "/proc/%ld/limits", (long)pid);
+	if (slurp(path, text, sizeof(text)) <= 0 ||
+	    (line = strstr(text, label)) == NULL)
+		return -1;
+	if (sscanf(line + sizeof(label) - 1, "%*s %llu", &mark) == 1)
+		*mark_out = mark;
+	else
+		*mark_out = RLIM_INFINITY;
+	return 0;
+}
+
+uint64_t
+ptree_mark_of(pid_t pid)
+{
+	uint64_t	 mark;
+
+	return read_mark(pid, &mark) == 0 ? mark : RLIM_INFINITY;
+}
+
 static bool
 has_children_files(void)
 {
@@ -214,15 +249,18 @@ ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match, void *arg)
 		add_children_by_scan(&p, getpid());
 	if (skip != NULL)
 		prune(&p, skip, arg);
+	/*
+	 * Strike first, look for its children afterwards: somebody who forks
+	 * on and on is alive for some microseconds only.  Children that are
+	 * missed by that become ours and are found the next time.
+	 */
 	for (i = 0; i < p.n; i++) {
+		found += kill_one(&p, p.list[i], sig, match, arg);
 		if (by_file)
 			add_process(&p, p.list[i]);
 		else
 			add_children_by_scan(&p, p.list[i]);
 	}
-	for (i = 0; i < p.n; i++)
-		if (kill_one(&p, p.list[i], sig, match, arg))
-			found++;
 	free(p.list);
 	return found;
 }
@@ -242,45 +280,8 @@ ptree_new_mark(void)
 	return top / 2 + n % (top / 2 - 1);
 }
 
-/* The hard limit that is the mark, of any process; -1 when it is gone. */
-static int
-read_mark(pid_t pid, uint64_t *mark_out)
-{
-	static const char	 label[] = "Max file locks";
-	struct rlimit		 rl;
-	char			 path[64], text[4096], *line;
-	unsigned long long	 mark;
-
-	if (prlimit(pid, RLIMIT_LOCKS, NULL, &rl) == 0) {
-		*mark_out = rl.rlim_max;
-		return 0;
-	}
-	if (errno != EPERM)
-		return -1;
-	/* Another user's (a set-user-ID program): its limits can be read. */
-	snprintf(path, sizeof(path), "/proc/%ld/limits", (long)pid);
-	if (slurp(path, text, sizeof(text)) <= 0 ||
-	    (line = strstr(text, label)) == NULL)
-		return -1;
-	if (sscanf(line + sizeof(label) - 1, "%*s %llu", &mark) == 1)
-		*mark_out = mark;
-	else
-		*mark_out = RLIM_INFINITY;
-	return 0;
-}
-
-bool
-ptree_has_mark(pid_t pid, uint64_t mark)
-{
-	uint64_t	 found;
-
-	return read_mark(pid, &found) == 0 && found == mark;
-}
-
 bool
 ptree_is_marked(pid_t pid)
 {
-	uint64_t	 found;
-
-	return read_mark(pid, &found) == 0 && found != RLIM_INFINITY;
+	return ptree_mark_of(pid) != RLIM_INFINITY;
 }

@@ -20,7 +20,7 @@ typedef bool	 ptree_match_fn(pid_t pid, void *arg);
  * accepts (NULL: all); sig 0 only counts.  Children that skip accepts (NULL:
  * none) are left out with all of theirs.  Returns how many there were.  One
  * pass: what is forked meanwhile may be missed, so repeat until two passes
- * find none.
+ * find none and nobody of them was reaped in between.
  */
 size_t	 ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match,
 	    void *arg);
@@ -34,8 +34,8 @@ size_t	 ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match,
  */
 uint64_t ptree_new_mark(void);
 
-/* Whether a process carries that mark; any mark. */
-bool	 ptree_has_mark(pid_t pid, uint64_t mark);
+/* The mark of a process, also of a zombie; RLIM_INFINITY: it has none. */
+uint64_t ptree_mark_of(pid_t pid);
 bool	 ptree_is_marked(pid_t pid);
 
 #endif

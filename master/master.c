@@ -26,6 +26,7 @@
 
 #define ORPHAN_PASS_MS	5	/* between two looks for orphans */
 #define ORPHAN_PASSES	3	/* that must find nobody */
+#define ORPHAN_TRIES	16	/* in one pass, one after the other */
 #define LAST_WORDS_MS	500	/* after the workers were killed */
 
 static void	 on_child(int, short, void *);
@@ -206,7 +207,9 @@ on_child(int sig, short what, void *arg)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		if ((c = child_by_pid(m, pid)) != NULL)
 			child_on_exit(c, status);
-		else if (pool_on_exit(m->pool, pid, status) && m->stopping)
+		else if (!pool_on_exit(m->pool, pid, status))
+			m->orphan_passes = 0;	/* they are still at it */
+		else if (m->stopping)
 			master_on_child_gone(m);
 	}
 }
@@ -248,14 +251,16 @@ on_orphan_timer(int fd, short what, void *arg)
 	struct master	*m = arg;
 	struct timeval	 tv = clock_timeval(ORPHAN_PASS_MS);
 	size_t		 n;
+	unsigned	 i;
 
 	(void)fd;
 	(void)what;
 	/* A worker whose number we do not know yet is no orphan. */
 	if (knows_all_workers(m)) {
-		n = ptree_kill(SIGKILL, is_ours, is_orphan, m);
-		m->stats[STAT_orphans] += n;
-		m->orphan_passes = n > 0 ? 0 : m->orphan_passes + 1;
+		for (i = 0; i < ORPHAN_TRIES && (n = ptree_kill(SIGKILL,
+		    is_ours, is_orphan, m)) > 0; i++)
+			m->stats[STAT_orphans] += n;
+		m->orphan_passes = i > 0 ? 0 : m->orphan_passes + 1;
 	}
 	if (m->orphan_passes < ORPHAN_PASSES)
 		event_add(m->orphan_ev, &tv);

@@ -35,7 +35,8 @@
 #define BULKY		(LIMIT_READ_CHUNK / 2)
 #define SPOOL_CHUNK	4096		/* room of a chunk nobody waits for */
 #define KILL_PASS_MS	2		/* between two looks for descendants */
-#define KILL_PASSES	2		/* that must find nobody */
+#define KILL_PASSES	3		/* that must find nobody */
+#define KILL_TRIES	16		/* in one pass, one after the other */
 
 static const char *const stream_names[] = { "stdout", "stderr", "pty" };
 static const char *const state_names[] = { "running", "exited", "closed" };
@@ -792,21 +793,37 @@ proc_on_exit(struct proc *p, int status)
 static bool
 has_mark(pid_t pid, void *arg)
 {
-	return ptree_has_mark(pid, ((struct proc *)arg)->mark);
+	return ptree_mark_of(pid) == ((struct proc *)arg)->mark;
 }
 
+/*
+ * Somebody may fork faster than we look, so that every look finds nobody:
+ * the orphans it leaves to us show that it is there (proc_on_orphan()).
+ */
 static void
 kill_pass(struct proc *p)
 {
 	struct timeval	 tv = clock_timeval(KILL_PASS_MS);
+	unsigned	 i;
 
-	if (ptree_kill(SIGKILL, NULL, has_mark, p) > 0)
-		p->empty_passes = 0;
-	else
-		p->empty_passes++;
+	for (i = 0; i < KILL_TRIES && ptree_kill(SIGKILL, NULL, has_mark,
+	    p) > 0; i++)
+		continue;
+	p->empty_passes = i > 0 || p->orphans > 0 ? 0 : p->empty_passes + 1;
+	p->orphans = 0;
 	if (p->empty_passes >= KILL_PASSES && p->state == PROC_CLOSED)
 		tv = clock_timeval(p->session->set.closed_ttl_ms);
 	event_add(p->timer_ev, &tv);
+}
+
+void
+proc_on_orphan(struct session *s, uint64_t mark)
+{
+	struct proc	*p;
+
+	TAILQ_FOREACH(p, &s->all, entry)
+		if (p->mark == mark)
+			p->orphans++;
 }
 
 /* The grace is over, another pass is due, or it was known long enough. */
@@ -839,7 +856,7 @@ proc_terminate(struct proc *p, uint64_t grace)
 	if (p->state != PROC_RUNNING)
 		return false;
 	p->terminated = true;
-	p->empty_passes = 0;
+	p->empty_passes = p->orphans = 0;
 	if (grace > 0) {
 		kill(-p->pid, SIGTERM);
 		kill(-p->pid, SIGCONT);

@@ -66,6 +66,7 @@ struct proc {
 	TAILQ_HEAD(, waiter)	 waiters;
 	struct event		*timer_ev;	/* kill passes; later retention */
 	unsigned		 empty_passes;
+	unsigned		 orphans;	/* of its kin, reaped by us */
 	uint64_t		 born;		/* ms */
 	uint64_t		 bytes_out;
 	char			 command[PROC_COMMAND_MAX];
@@ -81,6 +82,9 @@ void		 proc_free(struct proc **pp);
 
 /* Its status came. */
 void	 proc_on_exit(struct proc *p, int status);
+
+/* A descendant with that mark was left to us and is reaped now. */
+void	 proc_on_orphan(struct session *s, uint64_t mark);
 
 /* Read what was held back. */
 void	 proc_unhold(struct proc *p);

@@ -32,7 +32,8 @@
 
 #define PACE_NS		400000	/* a paced stream is left alone for 0.4 ms */
 #define KILL_PASS_MS	2	/* between two looks for descendants */
-#define KILL_PASSES	2	/* that must find nobody */
+#define KILL_PASSES	3	/* that must find nobody */
+#define KILL_TRIES	16	/* in one pass, one after the other */
 
 static const struct {
 	const char	*name;
@@ -311,14 +312,25 @@ on_child(int sig, short what, void *arg)
 {
 	struct session	*s = arg;
 	struct proc	*p;
+	siginfo_t	 info;
 	pid_t		 pid;
 	int		 status;
 
 	(void)sig;
 	(void)what;
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		if ((p = find_pid(s, pid)) != NULL)
+	for (;;) {
+		/* Look before it is gone: an orphan's mark tells whose it is. */
+		info.si_pid = 0;
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) ==
+		    -1 || (pid = info.si_pid) == 0)
+			return;
+		if ((p = find_pid(s, pid)) == NULL) {
+			s->orphans++;
+			proc_on_orphan(s, ptree_mark_of(pid));
+		}
+		if (waitpid(pid, &status, WNOHANG) == pid && p != NULL)
 			proc_on_exit(p, status);
+	}
 }
 
 void
@@ -353,6 +365,7 @@ static void
 on_kill(int fd, short what, void *arg)
 {
 	struct session	*s = arg;
+	unsigned	 i;
 
 	(void)fd;
 	(void)what;
@@ -360,9 +373,13 @@ on_kill(int fd, short what, void *arg)
 		set_timer(s->kill_ev, 20);
 		return;
 	}
-	if (ptree_kill(SIGKILL, NULL, NULL, NULL) > 0)
+	for (i = 0; i < KILL_TRIES && ptree_kill(SIGKILL, NULL, NULL,
+	    NULL) > 0; i++)
+		continue;
+	if (i > 0 || s->orphans > 0) {
 		s->empty_passes = 0;
-	else if (++s->empty_passes >= KILL_PASSES) {
+		s->orphans = 0;
+	} else if (++s->empty_passes >= KILL_PASSES) {
 		log_end(s);
 		link_ended(s->link, s->why);
 		s->done = true;

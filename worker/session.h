@@ -87,6 +87,7 @@ struct session {
 	struct event		*ttl_ev, *kill_ev, *child_ev, *pace_ev;
 	int			 pace_fd;	/* timerfd of paced output */
 	unsigned		 empty_passes;	/* found nobody to kill */
+	unsigned		 orphans;	/* reaped since the last one */
 	uint64_t		 deadline;	/* of the grace time */
 	const char		*why;		/* it ends */
 	uint64_t		 born;		/* clock_ms() */
