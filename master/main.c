@@ -267,8 +267,12 @@ main(int argc, char **argv)
 	 * But who names a listener on the command line starts it as the
 	 * reference is started: waits for its address and ends it by its pid.
 	 */
-	if (!o.foreground && !o.has_listen)
+	if (!o.foreground && !o.has_listen) {
 		ready = daemonize();
+		m.is_daemon = true;
+	}
+	signal(SIGUSR1, SIG_IGN);
+	signal(SIGUSR2, SIG_IGN);
 	if (master_init(&m) == -1) {
 		master_fini(&m);
 		return 1;

@@ -97,6 +97,8 @@ init_events(struct master *m)
 	    add_signal(m, SIGCHLD, &m->child_ev, on_child) == -1 ||
 	    add_signal(m, SIGTERM, &m->term_ev, on_signal) == -1 ||
 	    add_signal(m, SIGINT, &m->int_ev, on_signal) == -1 ||
+	    add_signal(m, SIGQUIT, &m->quit_ev, on_signal) == -1 ||
+	    add_signal(m, SIGHUP, &m->hup_ev, on_signal) == -1 ||
 	    (m->stop_ev = event_new(m->base, -1, 0, on_stop_timer, m)) ==
 	    NULL ||
 	    (m->orphan_ev = event_new(m->base, -1, 0, on_orphan_timer,
@@ -184,6 +186,8 @@ master_fini(struct master *m)
 	drop_event(&m->child_ev);
 	drop_event(&m->term_ev);
 	drop_event(&m->int_ev);
+	drop_event(&m->quit_ev);
+	drop_event(&m->hup_ev);
 	drop_event(&m->stop_ev);
 	drop_event(&m->orphan_ev);
 	if (m->base != NULL)
@@ -348,8 +352,14 @@ on_stop_timer(int fd, short what, void *arg)
 static void
 on_signal(int sig, short what, void *arg)
 {
+	struct master	*m = arg;
+
 	(void)what;
-	master_stop(arg, sig == SIGTERM ? "SIGTERM" : "SIGINT");
+	/* The end of a terminal ends who runs in it, but not a daemon. */
+	if (sig == SIGHUP && m->is_daemon)
+		log_info("SIGHUP: nothing to do");
+	else
+		master_stop(m, strsignal(sig));
 }
 
 /* One session on our own standard streams. */

@@ -47,6 +47,7 @@ struct master {
 	struct rlimit		 nofile;	/* as we were started with */
 	bool			 is_root;
 	bool			 is_stdio;
+	bool			 is_daemon;	/* in the background */
 	bool			 stopping;
 	int			 status;	/* to exit with */
 	uint64_t		 born;		/* clock_ms() */
@@ -62,8 +63,8 @@ struct master {
 	struct ctl		*ctl;
 	pid_t			*foreign;	/* children we were born with */
 	size_t			 nforeign;
-	struct event		*child_ev, *term_ev, *int_ev, *stop_ev,
-				*orphan_ev;
+	struct event		*child_ev, *term_ev, *int_ev, *quit_ev,
+				*hup_ev, *stop_ev, *orphan_ev;
 	unsigned		 orphan_passes;	/* that found nobody */
 	uint64_t		 stats[STATS];
 };

@@ -49,12 +49,16 @@ id_drop(struct input *in, struct write_id *w)
 	free(w);
 }
 
+/* One that waited, out of the list, is done with: answer and forget it. */
 static void
-unpark(struct input *in, struct parked *p)
+let_in(struct input *in, struct parked *p)
 {
-	TAILQ_REMOVE(&in->parked, p, entry);
+	struct rpc_req	*req = p->req;
+
 	*in->parked_total -= p->len;
 	free(p);
+	if (req != NULL)
+		in->on_room(req);
 }
 
 static void
@@ -98,12 +102,27 @@ push(struct input *in, const char *data, size_t len)
 	return (ssize_t)done;
 }
 
+/* What is queued, as far as the reader takes it now. */
+static void
+push_queue(struct input *in)
+{
+	ssize_t	 n;
+
+	if ((n = push(in, (char *)buf_data(&in->queue),
+	    in->queue.len)) == -1)
+		input_lose(in);
+	else
+		buf_drain(&in->queue, (size_t)n);
+}
+
 /* Queue what the reader does not take now; -1 when it does not fit. */
 static int
 take(struct input *in, const char *data, size_t len)
 {
 	ssize_t	 n = 0;
 
+	if (in->queue.len > 0)
+		push_queue(in);		/* it may have become empty by now */
 	if (in->fd == -1 || len == 0)
 		return 0;		/* nobody reads: accepted and lost */
 	if (in->queue.len > 0 && in->queue.len + len > LIMIT_STDIN_QUEUE) {
@@ -155,20 +174,22 @@ input_write(struct input *in, const void *data, size_t len,
 	return INPUT_PARKED;
 }
 
-/* Let in who waits, as far as there is room. */
+/*
+ * Let in who waits, as far as there is room.  Each is out of the list while
+ * it is tried: the reader may be found gone, which lets everybody in.
+ */
 static void
 admit(struct input *in)
 {
 	struct parked	*p;
-	struct rpc_req	*req;
 
 	while ((p = TAILQ_FIRST(&in->parked)) != NULL) {
-		if (take(in, p->data, p->len) == -1)
+		TAILQ_REMOVE(&in->parked, p, entry);
+		if (take(in, p->data, p->len) == -1) {
+			TAILQ_INSERT_HEAD(&in->parked, p, entry);
 			return;
-		req = p->req;
-		unpark(in, p);
-		if (req != NULL)
-			in->on_room(req);
+		}
+		let_in(in, p);
 	}
 	if (in->closing && in->queue.len == 0)
 		input_end(in);
@@ -178,16 +199,12 @@ static void
 input_on_write(int fd, short what, void *arg)
 {
 	struct input	*in = arg;
-	ssize_t		 n;
 
 	(void)fd;
 	(void)what;
-	if ((n = push(in, (char *)buf_data(&in->queue),
-	    in->queue.len)) == -1) {
-		input_lose(in);
+	push_queue(in);
+	if (in->fd == -1)
 		return;
-	}
-	buf_drain(&in->queue, (size_t)n);
 	buf_trim(&in->queue, QUEUE_KEEP);
 	if (in->queue.len > 0)
 		event_add(in->write_ev, NULL);
@@ -220,15 +237,12 @@ void
 input_lose(struct input *in)
 {
 	struct parked	*p;
-	struct rpc_req	*req;
 
 	close_fd(in);
 	buf_fini(&in->queue);
 	while ((p = TAILQ_FIRST(&in->parked)) != NULL) {
-		req = p->req;
-		unpark(in, p);
-		if (req != NULL)
-			in->on_room(req);
+		TAILQ_REMOVE(&in->parked, p, entry);
+		let_in(in, p);
 	}
 }
 

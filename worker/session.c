@@ -333,19 +333,6 @@ on_child(int sig, short what, void *arg)
 	}
 }
 
-void
-session_maybe_release(struct session *s)
-{
-	if (s->state != SESSION_DETACHED || s->known > 0 ||
-	    (s->started > 0 && ptree_kill(0, NULL, NULL, NULL) > 0))
-		return;
-	session_set_state(s, SESSION_RELEASED);
-	event_del(s->ttl_ev);
-	link_released(s->link);
-}
-
-/* --- the end --- */
-
 static void
 log_end(struct session *s)
 {
@@ -359,6 +346,21 @@ log_end(struct session *s)
 	    (unsigned long long)s->bytes_in, s->started, self.ru_maxrss,
 	    children.ru_maxrss);
 }
+
+void
+session_maybe_release(struct session *s)
+{
+	if (s->state != SESSION_DETACHED || s->known > 0 ||
+	    (s->started > 0 && ptree_kill(0, NULL, NULL, NULL) > 0))
+		return;
+	session_set_state(s, SESSION_RELEASED);
+	event_del(s->ttl_ev);
+	s->why = "released: owns nothing";
+	log_end(s);
+	link_released(s->link);
+}
+
+/* --- the end --- */
 
 /* Kill what is left, again and again until nobody is. */
 static void
