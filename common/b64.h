@@ -27,10 +27,10 @@ size_t	 b64_encode(char *out, const void *data, size_t len);
 
 /*
  * Decode len characters into out, which has room for B64_DECODED_MAX(len)
- * and may be the same place as text (in situ).  Returns the number of bytes, or -1 with errno
- * EINVAL: white space, a letter of another alphabet, missing or misplaced
- * padding, or bits behind the last byte that are not zero.  What out then
- * holds is undefined.
+ * and may be the same place as text (in situ). Returns the number of bytes,
+ * or -1 with errno EINVAL: white space, a letter of another alphabet, missing
+ * or misplaced padding, or bits behind the last byte that are not zero. What
+ * out then holds is undefined.
  */
 ssize_t	 b64_decode(void *out, const char *text, size_t len)
 	    __attribute__((warn_unused_result));

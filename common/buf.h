@@ -27,7 +27,8 @@ void	 buf_fini(struct buf *b);
  * Room for n more bytes at the end, or NULL with errno EFBIG (ceiling) or
  * ENOMEM.  Write there, then buf_commit().
  */
-void	*buf_reserve(struct buf *b, size_t n) __attribute__((warn_unused_result));
+void	*buf_reserve(struct buf *b, size_t n)
+	    __attribute__((warn_unused_result));
 
 /* n bytes of the reserved room are now held. */
 void	 buf_commit(struct buf *b, size_t n);

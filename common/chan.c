@@ -27,7 +27,7 @@ struct chan {
 	size_t			 queued;
 	int			 error;		/* to be reported by end_ev */
 	bool			 ended;
-	bool			*freed;		/* set when freed in a callback */
+	bool			*freed;		/* set if freed in a callback */
 	chan_msg_fn		*on_msg;
 	chan_end_fn		*on_end;
 	void			*arg;

@@ -18,7 +18,8 @@ typedef void chan_msg_fn(void *arg, struct ipc_msg *m);
 
 /*
  * The other end is gone (error 0), broke the rules (EPROTO), does not read
- * (ENOBUFS) or failed.  Called once, from the loop; the owner frees the channel.
+ * (ENOBUFS) or failed. Called once, from the loop; the owner frees the
+ * channel.
  */
 typedef void chan_end_fn(void *arg, int error);
 

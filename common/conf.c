@@ -49,7 +49,7 @@ typedef void	 print_fn(const struct conf_row *, const void *member,
 
 struct conf_row {
 	const char	*keyword;
-	const char	*type;		/* "CHOICE_level": the group behind it */
+	const char	*type;		/* "CHOICE_" and its group */
 	set_fn		*set;
 	print_fn	*print;
 	size_t		 offset;

@@ -43,7 +43,8 @@ int	 conf_set(struct conf *c, const char *keyword, const char *value,
 
 /*
  * Read a file.  It must belong to root or to us and be writable by nobody
- * else.  0, or -1 with file, line and reason in e; what came before the bad line is set.
+ * else. 0, or -1 with file, line and reason in e; what came before the bad
+ * line is set.
  */
 int	 conf_load(struct conf *c, const char *path, struct conf_error *e)
 	    __attribute__((warn_unused_result));

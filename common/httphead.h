@@ -45,21 +45,26 @@ struct httphead {
 size_t	 httphead_end(const char *text, size_t len);
 
 /*
- * Judge a whole head of len bytes (as httphead_end() counted).  Fills in all of h, whose
- * pointers lead into text.  Always succeeds: a bad head is an HTTPHEAD_ERROR
- * with its status:
- *   400 malformed (bare CR or LF, NUL or other control characters, obs-fold, blank before a colon,
+ * Judge a whole head of len bytes (as httphead_end() counted). Fills in all
+ * of h, whose pointers lead into text. Always succeeds: a bad head is an
+ * HTTPHEAD_ERROR with its status:
+ *   400 malformed (bare CR or LF, NUL or other control characters, obs-fold,
+ *   blank before a colon,
  *       no or two Host lines, two keys, absolute or asterisk target, body or
- *       Transfer-Encoding or Content-Length above 0, "/" without an upgrade to websocket, h2c or another
+ *       Transfer-Encoding or Content-Length above 0, "/" without an upgrade
+ *       to websocket, h2c or another
  *       upgrade, another Sec-WebSocket-Version than 13, a key that is not 16
  *       bytes of base64)
- *   403 any Origin line, any value, any path; a Host that is neither an IP literal nor
+ *   403 any Origin line, any value, any path; a Host that is neither an IP
+ *   literal nor
  *       localhost (each with or without a port)
- *   404 another path (the query behind a path is ignored; /readyz/ is another path)
+ *   404 another path (the query behind a path is ignored; /readyz/ is another
+ *   path)
  *   405 another method than GET (HEAD too on /livez and /readyz), also CONNECT
  *   431 too long (len > HTTPHEAD_MAX) or too many lines
  *   505 another version than HTTP/1.1
- * Precedence: syntax of the head (400, 431, 505), then 403, then 404, then 405, then the rest.
+ * Precedence: syntax of the head (400, 431, 505), then 403, then 404, then
+ * 405, then the rest.
  */
 void	 httphead_judge(const char *text, size_t len, struct httphead *h);
 
@@ -68,10 +73,10 @@ void	 httphead_accept(const char *key, size_t len,
 	    char out[HTTPHEAD_ACCEPT_LEN]);
 
 /*
- * The whole answer for a status (200, 400, 401, 403, 404, 405 with Allow, 408, 426, 429,
- * 431, 503, 505): head with Content-Length and "Connection: close", body a
- * short plain text for errors, empty for 200.  is_head leaves the body out.
- * Returns its length, at most size; the text is NUL-terminated.
+ * The whole answer for a status (200, 400, 401, 403, 404, 405 with Allow,
+ * 408, 426, 429, 431, 503, 505): head with Content-Length and "Connection:
+ * close", body a short plain text for errors, empty for 200. is_head leaves
+ * the body out. Returns its length, at most size; the text is NUL-terminated.
  */
 size_t	 httphead_answer(int status, bool is_head, char *out, size_t size);
 

@@ -37,7 +37,7 @@ enum json_type {
 struct json_tok {
 	uint32_t	 pos;		/* of the first byte in the text */
 	uint32_t	 len;		/* bytes, brackets included */
-	uint32_t	 next;		/* behind all of this value; of a key: value */
+	uint32_t	 next;		/* behind it all; of a key: its value */
 	uint32_t	 type;		/* enum json_type */
 };
 

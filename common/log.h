@@ -1,8 +1,8 @@
 /*
  * One line for one event, to standard error (with a priority prefix as
  * sd-daemon(3) when a service manager reads it) or to syslog.  The prefix
- * (role, process id, session) is set once.  Never log output bytes, environment, tokens or
- * file contents.
+ * (role, process id, session) is set once. Never log output bytes,
+ * environment, tokens or file contents.
  *
  * The only mutable global of the house lives here.  Lines go out in one
  * write(2), never block (a full pipe loses the line), and control characters

@@ -75,8 +75,9 @@ struct param_error {
 
 /*
  * Decode the object at token tok (0: no params at all) into out, a struct of
- * the group with these fields, zeroed first.  native_paths accepts absolute paths where
- * URIs belong.  0, or -1 with the reason in e.  Decodes base64 in place.
+ * the group with these fields, zeroed first. native_paths accepts absolute
+ * paths where URIs belong. 0, or -1 with the reason in e. Decodes base64 in
+ * place.
  */
 int	 params_decode(struct json *j, uint32_t tok,
 	    const struct field *fields, void *out, size_t size,

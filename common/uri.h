@@ -11,12 +11,14 @@
 
 /*
  * The path that a URI names, absolute and NUL-terminated, into path[size].
- * Accepted: file:///a, file:/a, file://localhost/a; the scheme and localhost in any case.
- * Percent escapes become bytes; "." and ".." segments, also escaped ones,
- * are resolved in the text, doubled and trailing slashes vanish.
+ * Accepted: file:///a, file:/a, file://localhost/a; the scheme and localhost
+ * in any case. Percent escapes become bytes; "." and ".." segments, also
+ * escaped ones, are resolved in the text, doubled and trailing slashes
+ * vanish.
  *
  * Returns the length, or -1 with errno:
- *   EINVAL		not a file URI, a query or fragment, %00 or a raw NUL, a bad escape,
+ *   EINVAL not a file URI, a query or fragment, %00 or a raw NUL, a bad
+ *   escape,
  *			another host, a drive letter
  *   ENOENT		an escaped slash inside a segment: such a name cannot be
  *   ENAMETOOLONG	does not fit

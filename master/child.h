@@ -33,13 +33,13 @@ enum child_state {
 
 struct child {
 	TAILQ_ENTRY(child)	 entry;
-	TAILQ_ENTRY(child)	 gate_entry;	/* while GREETING or HANDING */
+	TAILQ_ENTRY(child)	 gate_entry;	/* GREETING or HANDING */
 	struct master		*master;
 	enum child_state	 state;
 	unsigned		 id;
 	pid_t			 pid;		/* 0: not known yet */
 	struct map_node		 by_pid;
-	struct chan		*chan;		/* NULL: the other end is gone */
+	struct chan		*chan;		/* NULL: it is gone */
 	bool			 reaped;
 	bool			 asked_to_leave;
 	bool			 in_gate;

@@ -36,7 +36,6 @@ must(int r, const char *what)
 void
 become_worker(void)
 {
-	struct rlimit	 none = { 0, 0 };
 	sigset_t	 empty;
 
 	signals_default();
@@ -44,8 +43,7 @@ become_worker(void)
 	sigemptyset(&empty);
 	must(sigprocmask(SIG_SETMASK, &empty, NULL), "sigprocmask");
 	umask(022);
-	/* A core of ours would hold what clients sent; commands have theirs off too. */
-	must(setrlimit(RLIMIT_CORE, &none), "RLIMIT_CORE");
+	/* No core either, whatever RLIMIT_CORE says: commands keep theirs. */
 	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
 }
 

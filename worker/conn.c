@@ -432,7 +432,6 @@ conn_flush(struct conn *c)
 	}
 	if (n > 0) {
 		buf_drain(&c->queue, (size_t)n);
-		c->flushed += (uint64_t)n;
 		c->last_life = clock_ms();	/* TCP moved: somebody reads */
 	}
 	if (c->queue.len > 0) {

@@ -17,7 +17,7 @@
 
 struct conn;
 
-/* What the owner hears.  It may close the connection, never free it, in there. */
+/* What the owner hears.  It may close the connection there, not free it. */
 struct conn_events {
 	/* A message; text is writable and followed by nothing. */
 	void	(*on_message)(void *arg, char *text, size_t len, bool is_utf8);
@@ -43,8 +43,9 @@ struct conn	*conn_stdio_new(struct event_base *base, int in, int out,
 void	 conn_free(struct conn **cp);
 
 /*
- * Greeting: read message by message and never a byte beyond, and none longer than
- * LIMIT_FIRST_MESSAGE, so that the descriptor can be handed over in between.
+ * Greeting: read message by message and never a byte beyond, and none longer
+ * than LIMIT_FIRST_MESSAGE, so that the descriptor can be handed over in
+ * between.
  */
 void	 conn_set_exact(struct conn *c, bool exact);
 
@@ -60,17 +61,18 @@ void	 conn_abandon(struct conn *c);
 
 /*
  * Room for the payload of one message of exactly len bytes (below
- * LIMIT_FRAME), or NULL (the connection is over or memory is).  Fill it, then conn_commit().
+ * LIMIT_FRAME), or NULL (the connection is over or memory is). Fill it, then
+ * conn_commit().
  */
 char	*conn_begin(struct conn *c, size_t len)
 	    __attribute__((warn_unused_result));
 void	 conn_commit(struct conn *c);
 
 /*
- * The same for a long message that is written part by part, len bytes in all: what
- * is written is sent on the way, so that it never stands whole in memory.
- * conn_part() gives room for n bytes more, or NULL as above: then the rest need not
- * be written.  The last part is followed by conn_finish().
+ * The same for a long message that is written part by part, len bytes in all:
+ * what is written is sent on the way, so that it never stands whole in
+ * memory. conn_part() gives room for n bytes more, or NULL as above: then the
+ * rest need not be written. The last part is followed by conn_finish().
  */
 int	 conn_start(struct conn *c, size_t len)
 	    __attribute__((warn_unused_result));

@@ -39,18 +39,18 @@ struct conn {
 	enum conn_state			 state;
 	int				 in, out;
 	bool				 is_socket;
-	struct event			*read_ev, *write_ev, *timer_ev, *gone_ev;
+	struct event			*read_ev, *write_ev;
+	struct event			*timer_ev, *gone_ev;
 	struct buf			 queue;
-	size_t				 begun;		/* payload of conn_begin() */
+	size_t				 begun;		/* payload */
 	uint64_t			 pos;
-	uint64_t			 flushed;	/* bytes of frames sent, all told */
-	uint64_t			 last_life;	/* ms, clock_ms() */
-	uint64_t			 asked;		/* ms, for a sign of life; 0: not */
-	uint64_t			 patience;	/* ms it has for one */
+	uint64_t			 last_life;	/* ms */
+	uint64_t			 asked;		/* ms; 0: not */
+	uint64_t			 patience;	/* ms */
 	bool				 exact;
 	bool				 paused;	/* by the owner */
-	bool				 stalled;	/* too many answers unread */
-	bool				 writing;	/* write_ev is pending */
+	bool				 stalled;	/* answers unread */
+	bool				 writing;	/* write_ev is on */
 };
 
 struct conn	*conn_new(size_t size, struct event_base *base, int in, int out,

@@ -9,7 +9,7 @@
 #include "common/utf8.h"
 
 #define READ_SIZE	65536		/* one read */
-#define TURN_MAX	(1024 * 1024)	/* bytes taken in one turn of the loop */
+#define TURN_MAX	(1024 * 1024)	/* bytes taken in one turn */
 #define LINES_KEEP	65536		/* memory kept between lines */
 
 struct conn_stdio {

@@ -10,7 +10,7 @@
 #include "common/ws.h"
 
 #define READ_MIN	4096		/* bytes of room for one read */
-#define TURN_MAX	(1024 * 1024)	/* bytes taken in one turn of the loop */
+#define TURN_MAX	(1024 * 1024)	/* bytes taken in one turn */
 #define RECEIPT_LEN	8		/* payload of our pings: a position */
 
 struct conn_ws {

@@ -13,9 +13,10 @@
 bool	 envp_is_secret(const char *name);
 
 /*
- * The environment for the object at token env and the policy at token policy (0: none), from
- * server (as environ(7)): an array to be freed with envp_free().  NULL, with *why_out
- * a text for the client, or NULL when memory is short.
+ * The environment for the object at token env and the policy at token policy
+ * (0: none), from server (as environ(7)): an array to be freed with
+ * envp_free(). NULL, with *why_out a text for the client, or NULL when memory
+ * is short.
  */
 char	**envp_make(struct json *j, uint32_t env, uint32_t policy,
 	    char *const *server, const char **why_out);

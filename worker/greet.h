@@ -10,7 +10,7 @@
 
 enum greeting {
 	GREETING_UPGRADED,	/* the next byte is the first of a frame */
-	GREETING_ANSWERED,	/* over: answered, closed by the peer, or late */
+	GREETING_ANSWERED,	/* over: answered, left by the peer, or late */
 };
 
 /*

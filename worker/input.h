@@ -22,7 +22,7 @@ struct rpc_req;
 /* A request that waits for room; told by its owner's on_room. */
 struct parked {
 	TAILQ_ENTRY(parked)	 entry;
-	struct rpc_req		*req;		/* NULL: nobody waits any more */
+	struct rpc_req		*req;		/* NULL: nobody waits */
 	size_t			 len;
 	char			 data[];
 };
@@ -36,7 +36,7 @@ struct input {
 	TAILQ_HEAD(, parked)	 parked;
 	size_t			*parked_total;	/* of the session */
 	bool			 is_tty;
-	bool			 closing;	/* close when the queue is empty */
+	bool			 closing;	/* when the queue is empty */
 	uint64_t		 written;	/* bytes */
 	struct map		 ids;		/* write ids remembered */
 	TAILQ_HEAD(, write_id)	 id_order;

@@ -24,9 +24,9 @@
 
 /*
  * Pacing: a producer of single lines would wake us for each of them.  After
- * PACE_STREAK short reads within PACE_US of one another the stream is left alone for a moment
- * (session_pace()), so that its pipe fills.  Input in between makes the next
- * output an answer, which is never delayed.
+ * PACE_STREAK short reads within PACE_US of one another the stream is left
+ * alone for a moment (session_pace()), so that its pipe fills. Input in
+ * between makes the next output an answer, which is never delayed.
  */
 #define PACE_STREAK	8
 #define PACE_US		200
@@ -276,6 +276,20 @@ send_read(struct session *s, const struct extract *x, const char *text,
 	free(whole);
 }
 
+void
+proc_put_state(const struct proc *p, struct json_out *o)
+{
+	json_out_key(o, "exited");
+	json_out_bool(o, p->state != PROC_RUNNING);
+	json_out_key(o, "exitCode");
+	if (p->state == PROC_RUNNING)
+		json_out_null(o);
+	else
+		json_out_i64(o, p->exit_code);
+	json_out_key(o, "closed");
+	json_out_bool(o, p->state == PROC_CLOSED);
+}
+
 static void
 answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 {
@@ -293,15 +307,7 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	json_out_close(&o, ']');
 	json_out_key(&o, "nextSeq");
 	json_out_u64(&o, x.next_seq);
-	json_out_key(&o, "exited");
-	json_out_bool(&o, p->state != PROC_RUNNING);
-	json_out_key(&o, "exitCode");
-	if (p->state == PROC_RUNNING)
-		json_out_null(&o);
-	else
-		json_out_i64(&o, p->exit_code);
-	json_out_key(&o, "closed");
-	json_out_bool(&o, p->state == PROC_CLOSED);
+	proc_put_state(p, &o);
 	json_out_key(&o, "failure");
 	json_out_null(&o);
 	json_out_key(&o, "sandboxDenied");

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/json_out.h"
 #include "common/map.h"
 #include "worker/input.h"
 #include "worker/ring.h"
@@ -64,7 +65,7 @@ struct proc {
 	struct stream		 streams[2];
 	struct ring		 ring;
 	TAILQ_HEAD(, waiter)	 waiters;
-	struct event		*timer_ev;	/* kill passes; later retention */
+	struct event		*timer_ev;	/* kill passes; retention */
 	unsigned		 empty_passes;
 	unsigned		 orphans;	/* of its kin, reaped by us */
 	uint64_t		 born;		/* ms */
@@ -115,6 +116,9 @@ struct proc_read {
 
 void	 proc_read(struct proc *p, struct rpc_req *req,
 	    const struct proc_read *r);
+
+/* The members exited, exitCode and closed. */
+void	 proc_put_state(const struct proc *p, struct json_out *o);
 
 const char	*proc_state_name(const struct proc *p);
 

@@ -22,14 +22,14 @@ struct ring;
 
 struct chunk {
 	TAILQ_ENTRY(chunk)	 ring_entry;
-	TAILQ_ENTRY(chunk)	 sent_entry;	/* while SENT */
+	TAILQ_ENTRY(chunk)	 sent_entry;
 	struct ring		*ring;
 	uint64_t		 seq;
-	uint64_t		 pos;		/* on the connection, behind it */
+	uint64_t		 pos;		/* of the connection */
 	uint32_t		 len, cap;
 	uint8_t			 stream;
 	uint8_t			 state;		/* enum chunk_state */
-	bool			 sealed;	/* a client may have seen it */
+	bool			 sealed;	/* a client may have it */
 	uint8_t			 data[];
 };
 

@@ -145,7 +145,8 @@ is_windows_level(const struct param_text *t)
 }
 
 /*
- * A sandbox that restricts nothing may be given; any other would be betrayed.  NULL, or what is wrong.
+ * A sandbox that restricts nothing may be given; any other would be betrayed.
+ * NULL, or what is wrong.
  */
 static const char *
 check_sandbox(struct json *j, uint32_t tok)
@@ -500,15 +501,7 @@ rpc_process_list(struct session *s, struct rpc_req *req, void *params,
 		json_out_i64(&o, p->pid);
 		json_out_key(&o, "tty");
 		json_out_bool(&o, p->tty);
-		json_out_key(&o, "exited");
-		json_out_bool(&o, p->state != PROC_RUNNING);
-		json_out_key(&o, "exitCode");
-		if (p->state == PROC_RUNNING)
-			json_out_null(&o);
-		else
-			json_out_i64(&o, p->exit_code);
-		json_out_key(&o, "closed");
-		json_out_bool(&o, p->state == PROC_CLOSED);
+		proc_put_state(p, &o);
 		json_out_key(&o, "nextSeq");
 		json_out_u64(&o, p->ring.next_seq);
 		json_out_close(&o, '}');

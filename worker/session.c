@@ -319,7 +319,7 @@ on_child(int sig, short what, void *arg)
 	(void)sig;
 	(void)what;
 	for (;;) {
-		/* Look before it is gone: an orphan's mark tells whose it is. */
+		/* Look before it is gone: the mark tells whose it is. */
 		info.si_pid = 0;
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) ==
 		    -1 || (pid = info.si_pid) == 0)

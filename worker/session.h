@@ -58,19 +58,19 @@ struct session {
 	bool			 done;		/* the worker may leave */
 	unsigned		 number;	/* for people */
 	char			 id[SESSION_ID_MAX];
-	char			*client;	/* clientName, printable, or NULL */
+	char			*client;	/* its name, or NULL */
 	Ipc__Settings		 set;
 	bool			 is_stdio;
-	struct rlimit		 nofile;	/* as we were started with */
+	struct rlimit		 nofile;	/* of commands */
 
 	struct conn		*conn;		/* or NULL */
-	unsigned		 lingering;	/* connections that say goodbye */
-	void			(*tell)(struct link *);	/* the master, soon */
-	bool			 resuming;	/* the first message of a resume */
-	struct rpc_req		*handing;	/* initialize that waits */
+	unsigned		 lingering;	/* that say goodbye */
+	void			(*tell)(struct link *);	/* soon */
+	bool			 resuming;	/* its first message */
+	struct rpc_req		*handing;	/* initialize */
 
 	struct map		 procs;		/* by process id */
-	struct proc_list	 all;		/* in the order of their start */
+	struct proc_list	 all;		/* oldest first */
 	unsigned		 running;
 	unsigned		 known;
 	unsigned		 started;	/* all told */
@@ -78,7 +78,7 @@ struct session {
 	struct window		 window;
 	uint64_t		 receipt_pos;	/* asked for up to here */
 	size_t			 parked;	/* bytes of input that wait */
-	struct rpc_req_list	 waiting;	/* requests answered later */
+	struct rpc_req_list	 waiting;	/* answered later */
 	unsigned		 nwaiting;
 	bool			 held;		/* some output is not read */
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct spawn {
-	char		*const *programs;	/* tried in turn, NULL at the end */
+	char		*const *programs;	/* tried in turn */
 	char		*const *argv;
 	char		*const *envp;
 	const char	*cwd;
