@@ -102,13 +102,14 @@ FUZZERS		:= $(FUZZ:t/fuzz/%.c=$(BUILD)/t/%)
 TOOLS		:= $(patsubst t/sys/%.c,$(BUILD)/t/%,$(wildcard t/sys/*.c))
 MAN		:= $(patsubst %.in,%,$(wildcard $(patsubst %,man/*.%,\
 		   1 5 7 8 1.in 5.in 7.in 8.in)))
+SAMPLE		:= $(patsubst %,$(BUILD)/%,$(wildcard contrib/execsrvd.conf))
 
 NET_LIBS	= $(EVENT_LIBS) $(SODIUM_LIBS) $(PROTOBUF_C_LIBS)
 
 COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
 LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
 
-all: $(PROGRAMS) $(MAN:%=$(BUILD)/%)
+all: $(PROGRAMS) $(MAN:%=$(BUILD)/%) $(SAMPLE)
 
 # Only what is written so far: handy while a program does not link yet.
 lib: $(call lib,common client master worker ctl)
@@ -152,13 +153,26 @@ $(BUILD)/proto/%.pb-c.c $(BUILD)/proto/%.pb-c.h: proto/%.proto \
 	$(Q)mkdir -p $(@D)
 	$(Q)$(PROTOC_C) --c_out=$(BUILD) $<
 
-$(BUILD)/man/%: man/%.in $(BUILD)/config.mk
+# Lists in manuals and in the sample of the settings are the rows themselves.
+ROWS2MDOC	= contrib/build/rows2mdoc
+DEFS		:= $(wildcard proto/*.def)
+FILL		= sed -e 's|@VERSION@|$(VERSION)|g' \
+		  -e 's|@bindir@|$(bindir)|g' -e 's|@sbindir@|$(sbindir)|g' \
+		  -e 's|@libexecdir@|$(libexecdir)|g' \
+		  -e 's|@sysconfdir@|$(sysconfdir)|g' \
+		  -e 's|@runstatedir@|$(runstatedir)|g' $(1) | \
+		  $(PYTHON) $(ROWS2MDOC) proto >$(2)
+
+$(BUILD)/man/%: man/%.in $(ROWS2MDOC) $(DEFS) $(BUILD)/config.mk
 	$(call say,MAN,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@bindir@|$(bindir)|g' \
-	    -e 's|@sbindir@|$(sbindir)|g' -e 's|@libexecdir@|$(libexecdir)|g' \
-	    -e 's|@sysconfdir@|$(sysconfdir)|g' \
-	    -e 's|@runstatedir@|$(runstatedir)|g' $< >$@
+	$(Q)$(call FILL,$<,$@)
+
+$(BUILD)/contrib/execsrvd.conf: contrib/execsrvd.conf $(ROWS2MDOC) $(DEFS) \
+    $(BUILD)/config.mk
+	$(call say,CONF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(call FILL,$<,$@)
 
 $(BUILD)/man/%: man/%
 	$(Q)mkdir -p $(@D)
@@ -244,7 +258,7 @@ lint: all
 INSTALL		= install
 DEST		= $(DESTDIR)
 man_dir		= $(DEST)$(mandir)/man$(subst .,,$(suffix $(1)))
-CONF		:= $(wildcard contrib/execsrvd.conf)
+CONF		:= $(SAMPLE)
 conf_dir	= $(DEST)$(sysconfdir)/execsrv
 
 # The administrator's settings are never overwritten.

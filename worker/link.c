@@ -97,8 +97,8 @@ on_resume(struct link *l, const void *body, struct ipc_msg *m)
 	out.verdict = IPC__VERDICT__UNKNOWN;
 	if ((copy = malloc(in->message.len + 1)) != NULL) {
 		memcpy(copy, in->message.data, in->message.len);
-		out.verdict = session_resume(l->session, m->fd, copy,
-		    in->message.len);
+		out.verdict = session_resume(l->session, m->fd,
+		    in->peer, copy, in->message.len);
 		if (out.verdict == IPC__VERDICT__TAKEN)
 			m->fd = -1;
 	}

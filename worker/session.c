@@ -228,16 +228,18 @@ session_attach(struct session *s)
 	/* The master hears of it when the client has its answer. */
 	s->tell = is_new ? link_opened : link_attached;
 	if (is_new && !s->resuming)
-		log_info("started: client \"%s\"",
+		log_info("started: uid %lu, from %s, client \"%s\"",
+		    (unsigned long)geteuid(), s->peer,
 		    s->client != NULL ? s->client : "");
 	else
-		log_info("resumed");
+		log_info("resumed: from %s", s->peer);
 	/* Held-back output of before goes to the new connection. */
 	s->held = true;
 }
 
 Ipc__Verdict
-session_resume(struct session *s, int fd, char *message, size_t len)
+session_resume(struct session *s, int fd, const char *peer, char *message,
+    size_t len)
 {
 	if (s->state == SESSION_ATTACHED) {
 		conn_probe(s->conn, LIMIT_TAKEOVER);
@@ -249,6 +251,7 @@ session_resume(struct session *s, int fd, char *message, size_t len)
 		return IPC__VERDICT__UNKNOWN;
 	if ((s->conn = conn_ws_new(s->base, fd, &conn_events, s)) == NULL)
 		return IPC__VERDICT__UNKNOWN;
+	snprintf(s->peer, sizeof(s->peer), "%s", peer);
 	s->resuming = true;
 	rpc_input(s, message, len, true);
 	s->resuming = false;
@@ -453,6 +456,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	s->born = clock_ms();
 	s->why = "";
 	snprintf(s->id, sizeof(s->id), "%s", a->session_id);
+	snprintf(s->peer, sizeof(s->peer), "%s", a->peer);
 	map_init(&s->procs);
 	TAILQ_INIT(&s->all);
 	TAILQ_INIT(&s->waiting);

@@ -59,6 +59,7 @@ struct session {
 	unsigned		 number;	/* for people */
 	char			 id[SESSION_ID_MAX];
 	char			*client;	/* its name, or NULL */
+	char			 peer[80];	/* where it is, for people */
 	Ipc__Settings		 set;
 	bool			 is_stdio;
 	struct rlimit		 nofile;	/* of commands */
@@ -111,9 +112,9 @@ void	 session_set_state(struct session *s, enum session_state to);
 /* initialize succeeded on the present connection. */
 void	 session_attach(struct session *s);
 
-/* A connection that another worker greeted, with its first message. */
-Ipc__Verdict session_resume(struct session *s, int fd, char *message,
-	    size_t len);
+/* A connection from peer that another worker greeted, and its first message. */
+Ipc__Verdict session_resume(struct session *s, int fd, const char *peer,
+	    char *message, size_t len);
 
 /* What the master decided about the initialize that was handed over. */
 void	 session_decided(struct session *s, Ipc__Verdict v, const char *id,

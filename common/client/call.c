@@ -20,8 +20,10 @@ execsrv_begin(struct execsrv *x, const char *method, struct json_out *o)
 		execsrv_fail(x, "the connection is not open");
 		return NULL;
 	}
-	if ((c = calloc(1, sizeof(*c))) == NULL)
+	if ((c = calloc(1, sizeof(*c))) == NULL) {
+		execsrv_fail(x, "out of memory");
 		return NULL;
+	}
 	c->id = ++x->last_id;
 	TAILQ_INSERT_TAIL(&x->calls, c, entry);
 	json_out_init(o, &x->text);
@@ -48,16 +50,17 @@ send_text(struct execsrv *x)
 int
 execsrv_end(struct execsrv *x, struct execsrv_call *c, struct json_out *o)
 {
-	int	 error;
-
 	json_out_close(o, '}');
 	if (json_out_fini(o) == 0)
 		return send_text(x);
-	error = errno;
+	/* Too long is the caller's fault; what is lost for lack of memory
+	   would be missed by nobody: a hole in the input of a process. */
+	if (errno != EFBIG)
+		execsrv_fail(x, "out of memory");
 	TAILQ_REMOVE(&x->calls, c, entry);
 	free(c);
 	buf_fini(&x->text);
-	errno = error;
+	errno = x->state == EXECSRV_FAILED ? EPIPE : EFBIG;
 	return -1;
 }
 
@@ -277,6 +280,21 @@ is_id(const struct json *j, uint32_t tok)
 	    json_i64(j, tok, &n) == 0;
 }
 
+/* What JSON-RPC allows, and no more. */
+static bool
+is_message(const struct json *j, uint32_t id, uint32_t method,
+    uint32_t result, uint32_t error)
+{
+	if (method != 0)
+		return json_tok(j, method)->type == JSON_STRING &&
+		    (id == 0 || is_id(j, id));
+	if (id == 0 || (result == 0 && error == 0))
+		return false;
+	/* null: the server could not even read the id; why is worth knowing. */
+	return is_id(j, id) || (result == 0 &&
+	    json_tok(j, id)->type == JSON_NULL);
+}
+
 void
 execsrv_on_message(struct execsrv *x, char *text, size_t len)
 {
@@ -293,9 +311,7 @@ execsrv_on_message(struct execsrv *x, char *text, size_t len)
 	method = json_find(j, 0, "method");
 	result = json_find(j, 0, "result");
 	error = json_find(j, 0, "error");
-	if ((id != 0 && !is_id(j, id)) ||
-	    (method != 0 && json_tok(j, method)->type != JSON_STRING) ||
-	    (method == 0 && (id == 0 || (result == 0 && error == 0))))
+	if (!is_message(j, id, method, result, error))
 		execsrv_fail(x, "the server sent something else than "
 		    "JSON-RPC");
 	else if (method != 0 && id != 0)

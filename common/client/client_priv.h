@@ -122,7 +122,7 @@ int		 execsrv_flush(struct execsrv *x);
 
 /*
  * A request: begin, write its params to o, end.  The call belongs to the
- * connection.  NULL or -1: the connection failed, or errno EFBIG or ENOMEM.
+ * connection.  NULL or -1: the connection failed, or errno EFBIG (end only).
  */
 struct execsrv_call *execsrv_begin(struct execsrv *x, const char *method,
 		    struct json_out *o) __attribute__((warn_unused_result));

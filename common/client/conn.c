@@ -388,8 +388,10 @@ execsrv_handle(struct execsrv *x, short revents)
 	/* Pings lie unread meanwhile: a pong nobody asked for is a sign of
 	   life too (RFC 6455 section 5.5.3). */
 	if (x->held && x->out.len == 0 &&
-	    clock_ms() - x->last_sent >= HEARTBEAT_MS)
+	    clock_ms() - x->last_sent >= HEARTBEAT_MS) {
 		execsrv_send(x, WS_PONG, NULL, 0);
+		x->last_sent = clock_ms();	/* tried, if nobody reads it */
+	}
 	send_pong(x);
 	if (!x->held)
 		execsrv_process_check(x);

@@ -163,6 +163,8 @@ static const char *const	 caps[] = {
 
 #define CAPS	(sizeof(caps) / sizeof(caps[0]))
 
+_Static_assert(CAPS <= 32, "a bit for each");
+
 /* What initialize answers; all of it but the id is optional. */
 static void
 on_initialize(void *arg, const struct execsrv_answer *a)

@@ -5,33 +5,43 @@
 #include "common/client/client_priv.h"
 #include "common/utf8.h"
 
+/* U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069 move what is beside. */
+static bool
+is_unseen(const unsigned char *u)
+{
+	return u[0] == 0xe2 && ((u[1] == 0x80 && (u[2] == 0x8e ||
+	    u[2] == 0x8f || (u[2] >= 0xa8 && u[2] <= 0xae))) ||
+	    (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9));
+}
+
 /* Length of the printable character at p, or 0. */
 static size_t
 printable(const char *p, size_t len)
 {
-	unsigned char	 c = (unsigned char)*p;
-	size_t		 n;
+	const unsigned char	*u = (const unsigned char *)p;
+	size_t			 n;
 
-	if (c < 0x80)
-		return c >= ' ' && c != 0x7f;
-	n = c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+	if (u[0] < 0x80)
+		return u[0] >= ' ' && u[0] != 0x7f;
+	n = u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
 	if (n > len || !utf8_is_valid(p, n))
 		return 0;
 	/* U+0080 to U+009F are control characters as well. */
-	return c == 0xc2 && (unsigned char)p[1] < 0xa0 ? 0 : n;
+	return (u[0] == 0xc2 && u[1] < 0xa0) || is_unseen(u) ? 0 : n;
 }
 
-static void
-clean(char *text)
+size_t
+execsrv_printable(char *text)
 {
-	size_t	 n, len = strlen(text);
+	size_t	 n, width = 0, len = strlen(text);
 	char	*p;
 
-	for (p = text; len > 0; p += n, len -= n)
+	for (p = text; len > 0; p += n, len -= n, width++)
 		if ((n = printable(p, len)) == 0) {
 			*p = '?';
 			n = 1;
 		}
+	return width;
 }
 
 void
@@ -43,5 +53,5 @@ execsrv_error_set(struct execsrv_error *e, int64_t code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
-	clean(e->text);
+	execsrv_printable(e->text);
 }

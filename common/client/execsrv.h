@@ -33,6 +33,13 @@ struct execsrv_error {
 	char	 text[512];	/* one printable line, whoever wrote it */
 };
 
+/*
+ * Make a text one printable line, in place: control characters, those that
+ * change the direction of writing and what is not UTF-8 become '?'.  The
+ * number of characters left.
+ */
+size_t		 execsrv_printable(char *text);
+
 /* --- connections --- */
 
 /*
@@ -103,7 +110,9 @@ typedef void execsrv_answer_fn(void *arg, const struct execsrv_answer *a);
 /*
  * Send a request.  params: its JSON, or NULL for none.  fn (may be NULL) is
  * called with the answer.  0, or -1: the connection failed; a message that
- * nobody would take (more than 64 MiB) is EFBIG and harms nothing.
+ * nobody would take (more than 64 MiB) is EFBIG and harms nothing.  Sent is
+ * sent later when the server is slow; more than 128 MiB that wait for it
+ * are too much, and the connection has failed.
  */
 int		 execsrv_call(struct execsrv *x, const char *method,
 		    const char *params, size_t len, execsrv_answer_fn *fn,
@@ -112,6 +121,7 @@ int		 execsrv_call(struct execsrv *x, const char *method,
 /*
  * The same, waiting for the answer.  0: fn was called; -1 with the reason in
  * e: the server's error, its silence for timeout_ms, a failed connection.
+ * Not while held: the answer would not be read.
  */
 int		 execsrv_ask(struct execsrv *x, const char *method,
 		    const char *params, size_t len, int timeout_ms,

@@ -334,6 +334,13 @@ event_free(struct execsrv_process *p, struct event *ev)
 	free(ev);
 }
 
+static void
+drop_early(struct execsrv_process *p)
+{
+	while (!TAILQ_EMPTY(&p->early))
+		event_free(p, TAILQ_FIRST(&p->early));
+}
+
 void
 execsrv_process_free(struct execsrv_process **pp)
 {
@@ -346,8 +353,7 @@ execsrv_process_free(struct execsrv_process **pp)
 	TAILQ_FOREACH(c, &p->x->calls, entry)
 		if (c->process == p)
 			c->process = NULL;
-	while (!TAILQ_EMPTY(&p->early))
-		event_free(p, TAILQ_FIRST(&p->early));
+	drop_early(p);
 	TAILQ_REMOVE(&p->x->processes, p, entry);
 	free(p);
 }
@@ -469,6 +475,9 @@ on_event(struct execsrv_process *p, const struct event *ev)
 			deliver(p, next);
 		event_free(p, next);
 	}
+	/* Behind the last nothing is due: what came early was never meant. */
+	if (p->closed)
+		drop_early(p);
 }
 
 static struct execsrv_process *

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/client/execsrv.h"
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/ipc.h"
@@ -32,6 +33,7 @@ say(struct control_error *e, int status, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
+	execsrv_printable(e->text);
 	return status;
 }
 
@@ -201,7 +203,8 @@ on_message(const struct ipc_msg *m, struct table **t_out, int *status_out,
 		    -1 : 1;
 	default:
 		end = (const Ipc__CtlEnd *)m->body;
-		*status_out = (int)(end->exit_code & 0xff);
+		*status_out = end->exit_code < 256 ? (int)end->exit_code :
+		    EXIT_OTHER;
 		if (end->exit_code != 0)
 			say(e, 0, "%s", end->error[0] != '\0' ? end->error :
 			    "the daemon refused");
@@ -258,6 +261,8 @@ control_ask(const char *dir, const char *command, struct table **t_out,
 		    strerror(errno));
 	else
 		status = read_answer(fd, t_out, e);
+	if (status == EXIT_OK && *t_out == NULL)
+		status = say(e, EXIT_OTHER, "the daemon's answer is empty");
 	fd_close(&fd);
 	return status;
 }

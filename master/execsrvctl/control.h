@@ -19,10 +19,10 @@ struct control_error {
 
 /*
  * Ask the daemon of a run directory (NULL: $EXECSRV_RUNTIME_DIR, else the
- * caller's own daemon, else the system's) a command.  The answer goes to
- * *t_out (NULL if there was none), whoever comes back with what: an exit
- * status of the above, or one the daemon chose, with the reason in e.  Gives up
- * 2 s after the daemon's last word.
+ * caller's own daemon, else the system's) a command.  Returns an exit status of
+ * the above, or one the daemon chose; the reason is in e.  *t_out is the table
+ * (the caller frees it): whole with EXIT_OK, else what came of it, or NULL.
+ * Gives up 2 s after the daemon's last word.
  */
 int	 control_ask(const char *dir, const char *command,
 	    struct table **t_out, struct control_error *e);

@@ -1,4 +1,5 @@
 /* execsrvctl: questions to the daemon, and commands on an exec server. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,28 +191,47 @@ static const struct option	 run_options[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
+/* The variables that a command line may set, and TERM. */
+static char **
+env_new(int argc)
+{
+	return calloc((size_t)argc + 2, sizeof(char *));
+}
+
+static void
+env_free(char ***envp)
+{
+	char	**v;
+
+	for (v = *envp; v != NULL && *v != NULL; v++)
+		free(*v);
+	free(*envp);
+	*envp = NULL;
+}
+
 /*
- * A variable to set: NAME=VALUE, or NAME alone for ours of that name (nothing
- * if there is none).  0, or -1: not a variable.
+ * Set one: NAME=VALUE, or NAME alone for ours of that name (nothing if there is
+ * none).  0, or -1 with errno: EINVAL (not a variable), ENOMEM.
  */
 static int
-add_env(const char **env, size_t *n, const char *text)
+env_add(char **env, const char *text)
 {
-	const char	*value;
-	char		*both;
+	const char	*value = "";
+	int		 r;
 
-	if (text[0] == '\0' || text[0] == '=')
+	if (text[0] == '\0' || text[0] == '=') {
+		errno = EINVAL;
 		return -1;
-	if (strchr(text, '=') != NULL) {
-		env[(*n)++] = text;
-		return 0;
 	}
-	if ((value = getenv(text)) == NULL)
+	if (strchr(text, '=') == NULL && (value = getenv(text)) == NULL)
 		return 0;
-	if (asprintf(&both, "%s=%s", text, value) == -1)
-		return -1;
-	env[(*n)++] = both;		/* for as long as we live */
-	return 0;
+	while (*env != NULL)
+		env++;
+	r = asprintf(env, "%s%s%s", text, strchr(text, '=') == NULL ? "=" :
+	    "", value);
+	if (r == -1)
+		*env = NULL;
+	return r == -1 ? -1 : 0;
 }
 
 /* The first URL in a list separated by blanks that we can use; malloc'd. */
@@ -264,62 +284,74 @@ run_at(struct run_options *r, const char *dir)
 	return status;
 }
 
-/* Usage errors of run are its own failures: 2 could be the command's. */
+/* 0; 1: help was asked for; -1, having said why. */
 static int
-bad_run(void)
+read_run(int argc, char **argv, struct options *o, struct run_options *r,
+    char **env)
 {
-	usage(stderr);
-	return EXIT_RUN;
-}
+	int	 opt;
 
-static int
-cmd_run(const struct command *c, struct options *o, int argc, char **argv)
-{
-	struct run_options	 r = { .tty = false };
-	const char		**env;
-	size_t			 n = 0;
-	int			 opt, status;
-
-	(void)c;
-	if ((env = calloc((size_t)argc + 2, sizeof(*env))) == NULL)
-		return EXIT_RUN;
-	(void)add_env(env, &n, "TERM");	/* the first: -e may say otherwise */
 	optind = 0;
 	while ((opt = getopt_long(argc, argv, "+e:hR:t", run_options,
 	    NULL)) != -1)
 		switch (opt) {
 		case 'e':
-			if (add_env(env, &n, optarg) == -1) {
-				fprintf(stderr, "execsrvctl: -e %s: not a "
-				    "variable\n", optarg);
-				return EXIT_RUN;
-			}
-			break;
+			if (env_add(env, optarg) == 0)
+				break;
+			fprintf(stderr, "execsrvctl: -e %s: %s\n", optarg,
+			    strerror(errno));
+			return -1;
 		case 'h':
-			return cmd_help(c, o, argc, argv);
+			return 1;
 		case 'R':
 			o->dir = optarg;
 			break;
 		case 't':
-			r.tty = true;
+			r->tty = true;
 			break;
 		case OPT_CWD:
-			r.cwd = optarg;
+			r->cwd = optarg;
 			break;
 		case OPT_URL:
-			r.url = optarg;
+			r->url = optarg;
 			break;
 		default:
-			return bad_run();
+			usage(stderr);
+			return -1;
 		}
-	if (optind == argc)
-		return bad_run();
-	r.argv = (const char *const *)argv + optind;
-	r.env = env;
-	if (!r.tty && env[0] != NULL && getenv("TERM") != NULL)
-		r.env++;		/* no terminal, no TERM */
-	status = run_at(&r, o->dir);
-	free(env);
+	if (optind < argc)
+		return 0;
+	usage(stderr);
+	return -1;
+}
+
+/* What goes wrong here is 125: 1 and 2 could be the command's. */
+static int
+cmd_run(const struct command *c, struct options *o, int argc, char **argv)
+{
+	struct run_options	 r = { .tty = false };
+	char			**env;
+	int			 status = EXIT_RUN;
+	bool			 has_term = getenv("TERM") != NULL;
+
+	/* TERM is the first: -e may say otherwise. */
+	if ((env = env_new(argc)) == NULL || env_add(env, "TERM") == -1) {
+		perror("execsrvctl");
+		goto out;
+	}
+	switch (read_run(argc, argv, o, &r, env)) {
+	case 0:
+		r.argv = (const char *const *)argv + optind;
+		/* No terminal, no TERM. */
+		r.env = (const char *const *)env + (has_term && !r.tty);
+		status = run_at(&r, o->dir);
+		break;
+	case 1:
+		status = cmd_help(c, o, argc, argv);
+		break;
+	}
+ out:
+	env_free(&env);
 	return status;
 }
 

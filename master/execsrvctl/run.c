@@ -57,6 +57,7 @@ struct run {
 	sigset_t			 signals;	/* that we take */
 	int				 signal_fd;
 	int				 early_signal;
+	bool				 early_resize;
 };
 
 static void	 fail(struct run *, const char *, ...)
@@ -114,6 +115,7 @@ start_status(const char *why)
 }
 
 static void	 pass_signal(struct run *, int);
+static void	 on_resize(struct run *, int);
 
 static void
 on_start(struct run *r, const struct execsrv_error *e)
@@ -128,10 +130,21 @@ on_start(struct run *r, const struct execsrv_error *e)
 	}
 	if (r->phase == STARTING)
 		r->phase = RUNNING;
+	if (r->early_resize)
+		on_resize(r, SIGWINCH);
 	if (sig != 0) {
 		r->early_signal = 0;
 		pass_signal(r, sig);
 	}
+}
+
+/* Input was not taken.  Nobody reads it any more, or worse: a hole in it. */
+static void
+on_no_input(struct run *r, const struct execsrv_error *e)
+{
+	r->input_open = false;
+	if (e->code != 0 && r->phase == RUNNING)
+		fail(r, "input: %s", e->text);
 }
 
 static void
@@ -142,8 +155,9 @@ on_answer(void *arg, enum execsrv_request what,
 
 	if (what == EXECSRV_START)
 		on_start(r, e);
-	else if (what == EXECSRV_WRITE && e != NULL)
-		r->input_open = false;	/* nobody takes it */
+	else if (e != NULL && (what == EXECSRV_WRITE ||
+	    what == EXECSRV_CLOSE_STDIN))
+		on_no_input(r, e);
 }
 
 static void
@@ -179,6 +193,8 @@ on_closed(void *arg)
 {
 	struct run	*r = arg;
 
+	if (r->may_run)
+		fail(r, "the server does not tell how the command ended");
 	if (r->phase != FAILED)
 		r->phase = CLOSED;
 }
@@ -215,7 +231,12 @@ on_input(struct run *r)
 	if ((n = read(STDIN_FILENO, data, sizeof(data))) == -1) {
 		if (errno == EINTR || errno == EAGAIN)
 			return;
-		n = 0;			/* a terminal that hung up */
+		/* A terminal that hung up, or is not ours to read: empty. */
+		if (errno != EIO) {
+			fail(r, "input: %s", strerror(errno));
+			return;
+		}
+		n = 0;
 	}
 	if (n == 0) {
 		end_input(r);
@@ -234,7 +255,6 @@ wants_input(const struct run *r)
 
 /* --- signals --- */
 
-static void	 on_resize(struct run *, int);
 static void	 on_stop(struct run *, int);
 static void	 on_continue(struct run *, int);
 
@@ -256,12 +276,16 @@ static const struct {
 
 #define SIGNALS	(sizeof(signals) / sizeof(signals[0]))
 
+/* A server that knows no names can interrupt and end, nothing else. */
 static void
-send_signal(struct run *r, const char *name)
+send_signal(struct run *r, int sig, const char *name)
 {
-	bool	 by_name = execsrv_can(r->x, "execsrvProcessSignalName");
-
-	execsrv_process_signal(r->p, by_name ? name : "interrupt");
+	if (execsrv_can(r->x, "execsrvProcessSignalName"))
+		execsrv_process_signal(r->p, name);
+	else if (sig == SIGINT)
+		execsrv_process_signal(r->p, "interrupt");
+	else if (sig != SIGUSR1 && sig != SIGUSR2)
+		execsrv_process_terminate(r->p);
 }
 
 static void
@@ -283,7 +307,7 @@ pass_signal(struct run *r, int sig)
 		}
 		for (i = 0; signals[i].sig != sig; i++)
 			;
-		send_signal(r, signals[i].name);
+		send_signal(r, sig, signals[i].name);
 		break;
 	default:
 		/* Only its output is awaited, and no longer. */
@@ -299,6 +323,7 @@ on_resize(struct run *r, int sig)
 	uint16_t	 rows, cols;
 
 	(void)sig;
+	r->early_resize = r->phase == STARTING;
 	if (r->o->tty && r->phase == RUNNING && term_size(&rows, &cols) == 0 &&
 	    execsrv_can(r->x, "execsrvProcessResize"))
 		execsrv_process_resize(r->p, rows, cols);

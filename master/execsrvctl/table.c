@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/buf.h"
+#include "common/client/execsrv.h"
 #include "common/json_out.h"
-#include "common/utf8.h"
 
 #define JSON_MAX	((size_t)256 * 1024 * 1024)
 #define GAP		2	/* blanks between columns */
@@ -231,48 +231,6 @@ table_show_user(const char *cell)
 	return strdup(pw->pw_name);
 }
 
-/* Length of the printable character at p, or 0. */
-static size_t
-char_len(const char *p, size_t len)
-{
-	const unsigned char	*u = (const unsigned char *)p;
-	size_t			 n;
-
-	if (u[0] < 0x80)
-		return u[0] >= ' ' && u[0] != 0x7f;
-	n = u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
-	if (n > len || !utf8_is_valid(p, n))
-		return 0;
-	if (u[0] == 0xc2 && u[1] < 0xa0)	/* C1 controls */
-		return 0;
-	/* U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069: they move
-	   what stands beside them. */
-	if (u[0] == 0xe2 && ((u[1] == 0x80 && (u[2] == 0x8e ||
-	    u[2] == 0x8f || (u[2] >= 0xa8 && u[2] <= 0xae))) ||
-	    (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9)))
-		return 0;
-	return n;
-}
-
-/* Replace what is not printable; the number of characters left. */
-static size_t
-clean(char *text)
-{
-	size_t	 n, width = 0, len = strlen(text);
-	char	*p = text;
-
-	while (len > 0) {
-		if ((n = char_len(p, len)) == 0) {
-			*p = '?';
-			n = 1;
-		}
-		p += n;
-		len -= n;
-		width++;
-	}
-	return width;
-}
-
 /* A cell as people see it (malloc'd, or NULL), and its width. */
 static char *
 show(const struct table *t, size_t row, size_t column, size_t *width_out)
@@ -282,7 +240,7 @@ show(const struct table *t, size_t row, size_t column, size_t *width_out)
 	char			*text;
 
 	text = form != NULL ? form->show(cell) : strdup(cell);
-	*width_out = text == NULL ? 0 : clean(text);
+	*width_out = text == NULL ? 0 : execsrv_printable(text);
 	return text;
 }
 
@@ -324,7 +282,7 @@ header(const char *name, size_t *width_out)
 		return NULL;
 	for (p = text; *p != '\0'; p++)
 		*p = (char)toupper((unsigned char)*p);
-	*width_out = clean(text);
+	*width_out = execsrv_printable(text);
 	return text;
 }
 
@@ -388,7 +346,7 @@ table_print_upright(const struct table *t, FILE *out)
 			putc('\n', out);
 		for (i = 0; i < t->ncolumns; i++) {
 			if ((text = strdup(t->names[i])) != NULL) {
-				width = clean(text);
+				width = execsrv_printable(text);
 				fputs(text, out);
 				pad(out, room - width + GAP);
 			}

@@ -121,8 +121,8 @@ def way_execs():
     def child():
         os.setsid()
         ready()
-        os.execvp("sh", ["sh", "-c", 'exec sh -c "$1" "$1" "$1" "$2"',
-                         'exec sh -c "$0" "$0" "$0" "$2"', "sh"] + ["x"] * 4)
+        os.execvp("sh", ["sh", "-c", "sleep 0.01; exec sh -c \"$0\" \"$0\"",
+                         "sleep 0.01; exec sh -c \"$0\" \"$0\""])
     in_child(child)
 
 
@@ -136,7 +136,7 @@ def way_forker():
             for _ in range(49):
                 pid = os.fork()
                 if pid == 0:
-                    time.sleep(0.02)
+                    time.sleep(0.05)
                     os._exit(0)
                 kids.append(pid)
             for pid in kids:

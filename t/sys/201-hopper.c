@@ -1,14 +1,15 @@
 /*
  * 201: a process that hops: each fork goes on and its parent exits, so that
- * no process lives longer than a moment.  Its second argument is the file to
- * write when it is on its way.
+ * no process lives longer than a moment.  Its argument is the file to write
+ * when it is on its way.
  */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LEADER_ROUNDS	50	/* hops before it says that it hops */
+#define FIRST_HOPS	50	/* before it says that it hops */
+#define HOPS		15000	/* in all: nobody else may be able to end it */
 
 int
 main(int argc, char **argv)
@@ -24,11 +25,12 @@ main(int argc, char **argv)
 			pause();
 	}
 	setsid();
-	for (;;) {
-		if (++n == LEADER_ROUNDS && (fd = open(argv[1],
+	while (n < HOPS) {
+		if (++n == FIRST_HOPS && (fd = open(argv[1],
 		    O_WRONLY | O_CREAT, 0644)) != -1)
 			close(fd);
 		if (fork() > 0)
 			_exit(0);
 	}
+	return 0;
 }

@@ -74,6 +74,22 @@ def as_uid(uid):
         os.seteuid(0)
 
 
+def python_for(uid):
+    """A Python that a user may execute: ours may lie in root's home."""
+    for path in (sys.executable, "/usr/bin/python3"):
+        argv = [path, "-I", "-c", ""]
+        if uid is not None:
+            # By a shell: setpriv(1) looks with root's capabilities.
+            argv = ["setpriv", "--reuid", str(uid), "--regid", str(uid),
+                    "--clear-groups", "sh", "-c", 'exec "$0" "$@"'] + argv
+        try:
+            if subprocess.run(argv, stderr=subprocess.DEVNULL).returncode == 0:
+                return path
+        except OSError:
+            pass
+    skip("no Python for uid %s" % uid)
+
+
 # --- processes through /proc -------------------------------------------------
 
 def read_proc(pid, name):
@@ -92,14 +108,28 @@ def stat_of(pid):
     return rest[0], int(rest[1]), rest[19]
 
 
+def tasks(pid):
+    """The files of its threads; the leader may be gone before them."""
+    path = "/proc/%d/task" % pid
+    try:
+        return [path + "/" + t for t in os.listdir(path)]
+    except OSError:
+        return []
+
+
+def read_file(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
 def lives(pid):
     """Whether any thread of a process still runs."""
-    for task in pathlib.Path("/proc", str(pid)).glob("task/[0-9]*"):
-        try:
-            rest = (task / "stat").read_text(errors="replace")
-        except OSError:
-            continue
-        if rest.rsplit(")", 1)[1].split()[0] not in "ZX":
+    for task in tasks(pid):
+        text = read_file(task + "/stat").decode("latin-1")
+        if ")" in text and text.rsplit(")", 1)[1].split()[0] not in "ZX":
             return True
     return False
 
@@ -113,12 +143,9 @@ def children(pid):
 
 
 def threads_of(pid, name):
-    """A file of one of its living threads: the leader's may be gone."""
-    for task in pathlib.Path("/proc", str(pid)).glob("task/[0-9]*"):
-        try:
-            data = (task / name).read_bytes()
-        except OSError:
-            continue
+    """A file of one of its living threads."""
+    for task in tasks(pid):
+        data = read_file(task + "/" + name)
         if data:
             return data
     return b""
