@@ -173,8 +173,10 @@ child_on_exit(struct child *c, int status)
 			log_warnx("worker %d died with status %d", c->pid,
 			    WEXITSTATUS(status));
 		pool_on_death(c->master->pool);
-		master_kill_orphans(c->master);
 	}
+	/* What it could not kill, or did not live to. */
+	if ((unasked && !c->asked_to_leave) || c->ended)
+		master_kill_orphans(c->master);
 	/* Its last words may still be in the channel: they end it. */
 	if (c->chan == NULL)
 		child_free(c);
@@ -421,7 +423,7 @@ on_ended(struct child *c, const void *body, struct ipc_msg *m)
 	struct route		*r = c->route;
 
 	(void)m;
-	c->asked_to_leave = true;
+	c->asked_to_leave = c->ended = true;
 	if (strncmp(in->why, "expired", 7) == 0)
 		STAT_INC(c->master, expired);
 	child_set_state(c, CHILD_LEAVING);

@@ -42,6 +42,7 @@ struct child {
 	struct chan		*chan;		/* NULL: it is gone */
 	bool			 reaped;
 	bool			 asked_to_leave;
+	bool			 ended;		/* its session had processes */
 	bool			 in_gate;
 	struct route		*route;		/* the session it serves */
 	struct route		*wanted;	/* HANDING: it asked for */

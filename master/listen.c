@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "master/gatekeep.h"
 #include "master/peer.h"
+#include "master/route.h"
 
 #define BACKLOG		4096
 #define TURN_MAX	64	/* connections accepted in one turn */
@@ -256,10 +257,14 @@ judge(const struct master *m, const struct peer *p)
 {
 	if (!p->known)
 		return 403;
-	if (!m->is_root)
-		return p->uid == geteuid() ? 0 : 403;
+	if (!m->is_root && p->uid != geteuid())
+		return 403;
 	if (p->uid == 0 && m->conf.permit_root == CONF_ROOT_NO)
 		return 403;
+	/* A resume is refused as well then: its client tries again. */
+	if (route_count(m) >= m->conf.max_sessions ||
+	    route_count_of(m, p->uid) >= m->conf.max_per_user)
+		return 503;
 	return 0;
 }
 
@@ -309,7 +314,8 @@ on_accept(int lfd, short what, void *arg)
 		}
 		if ((refuse = judge(m, &p)) != 0) {
 			STAT_INC(m, refused);
-			log_info("%s: refused: %s", p.text, p.known ?
+			log_info("%s: refused: %s", p.text, refuse == 503 ?
+			    "too many sessions" : p.known ?
 			    "not a user of this server" : "unknown user");
 		}
 		gate_knock(m->gate, fd, &p, refuse);

@@ -203,9 +203,14 @@ tell_ready(const struct master *m, int ready)
 	int			 null;
 
 	if (ready == -1) {
-		/* Starters wait for this line, and only this. */
+		/*
+		 * Starters wait for this line, and only this.  With stdio it
+		 * would be one of the protocol.
+		 */
 		TAILQ_FOREACH(l, &m->listeners, entry)
-			if (l->path == NULL)
+			if (m->is_stdio)
+				log_info("listening on %s", l->url);
+			else if (l->path == NULL)
 				printf("%s\n", l->url);
 		fflush(stdout);
 		return;
@@ -219,6 +224,17 @@ tell_ready(const struct master *m, int ready)
 	if (write(ready, "", 1) == -1)
 		log_warn("ready");
 	close(ready);
+}
+
+static bool
+has_stdio(const struct conf *c)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->listen.n; i++)
+		if (strncmp(c->listen.item[i], "stdio", 5) == 0)
+			return true;
+	return false;
 }
 
 static int
@@ -267,7 +283,7 @@ main(int argc, char **argv)
 	 * But who names a listener on the command line starts it as the
 	 * reference is started: waits for its address and ends it by its pid.
 	 */
-	if (!o.foreground && !o.has_listen) {
+	if (!o.foreground && !o.has_listen && !has_stdio(&m.conf)) {
 		ready = daemonize();
 		m.is_daemon = true;
 	}

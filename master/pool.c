@@ -68,7 +68,8 @@ exec_template(struct pool *p, int sock)
 	 * again in each session.  worker/main.c takes the variable out.
 	 */
 	setenv("LD_BIND_NOW", "1", 1);
-	execl(m->worker, "execsrv-worker", nofile, (char *)NULL);
+	execl(m->worker, "execsrv-worker", nofile,
+	    m->is_daemon ? "syslog" : "stderr", (char *)NULL);
 	log_warn("%s", m->worker);
 	_exit(126);
 }

@@ -87,6 +87,18 @@ route_count(const struct master *m)
 	return n;
 }
 
+size_t
+route_count_of(const struct master *m, uid_t uid)
+{
+	const struct route	*r;
+	size_t			 n = 0;
+
+	TAILQ_FOREACH(r, &m->all_routes, entry)
+		if (r->opened && r->owner != NULL && r->uid == uid)
+			n++;
+	return n;
+}
+
 void
 route_handover(struct child *greeter, const char *id, const void *message,
     size_t len, int fd)

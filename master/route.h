@@ -46,7 +46,8 @@ void	 route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v);
 void	 route_release(struct route *r);
 void	 route_on_owner_gone(struct route *r);
 
-/* How many sessions there are, tombstones and greetings left out. */
+/* Sessions that have a worker: of all users, of one (uid). */
 size_t	 route_count(const struct master *m);
+size_t	 route_count_of(const struct master *m, uid_t uid);
 
 #endif

@@ -37,8 +37,9 @@ main(int argc, char **argv)
 	socklen_t	 len = sizeof(type);
 
 	unsetenv("LD_BIND_NOW");
-	log_init("template", LOG_LEVEL_INFO, false);
-	if (argc < 2 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
+	log_init("template", LOG_LEVEL_INFO,
+	    argc > 2 && strcmp(argv[2], "syslog") == 0);
+	if (argc < 3 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
 	    &len) == -1 || type != SOCK_SEQPACKET) {
 		fprintf(stderr, "execsrv-worker is started by execsrvd(8)\n");
 		return 2;
@@ -49,6 +50,10 @@ main(int argc, char **argv)
 	    dup2(null, STDIN_FILENO) == -1 ||
 	    dup2(null, STDOUT_FILENO) == -1)
 		fatal("standard streams");
+	/* Nobody who started a daemon waits for the end of its messages. */
+	if (strcmp(argv[2], "syslog") == 0 &&
+	    dup2(null, STDERR_FILENO) == -1)
+		fatal("standard error");
 	if (null > STDERR_FILENO)
 		close(null);
 	/* Ctrl-C in the terminal of a foreground master is not for us. */

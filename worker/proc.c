@@ -817,6 +817,15 @@ kill_pass(struct proc *p)
 		continue;
 	p->empty_passes = i > 0 || p->orphans > 0 ? 0 : p->empty_passes + 1;
 	p->orphans = 0;
+	if (p->kill_until == 0)
+		p->kill_until = clock_ms() + LIMIT_KILL;
+	else if (clock_ms() > p->kill_until && p->empty_passes <
+	    KILL_PASSES && p->state == PROC_CLOSED) {
+		/* Not ours to kill: a set-user-ID program, say. */
+		log_warnx("a descendant of process %d cannot be killed",
+		    p->pid);
+		p->empty_passes = KILL_PASSES;
+	}
 	if (p->empty_passes >= KILL_PASSES && p->state == PROC_CLOSED)
 		tv = clock_timeval(p->session->set.closed_ttl_ms);
 	event_add(p->timer_ev, &tv);
@@ -863,6 +872,7 @@ proc_terminate(struct proc *p, uint64_t grace)
 		return false;
 	p->terminated = true;
 	p->empty_passes = p->orphans = 0;
+	p->kill_until = 0;
 	if (grace > 0) {
 		kill(-p->pid, SIGTERM);
 		kill(-p->pid, SIGCONT);

@@ -68,6 +68,7 @@ struct proc {
 	struct event		*timer_ev;	/* kill passes; retention */
 	unsigned		 empty_passes;
 	unsigned		 orphans;	/* of its kin, reaped by us */
+	uint64_t		 kill_until;	/* ms: then others must */
 	uint64_t		 born;		/* ms */
 	uint64_t		 bytes_out;
 	char			 command[PROC_COMMAND_MAX];

@@ -384,7 +384,12 @@ on_kill(int fd, short what, void *arg)
 	if (i > 0 || s->orphans > 0) {
 		s->empty_passes = 0;
 		s->orphans = 0;
-	} else if (++s->empty_passes >= KILL_PASSES) {
+	} else {
+		s->empty_passes++;
+	}
+	/* Whom we may not kill (a set-user-ID program) the master can. */
+	if (s->empty_passes >= KILL_PASSES ||
+	    clock_ms() > s->deadline + LIMIT_KILL) {
 		log_end(s);
 		link_ended(s->link, s->why);
 		s->done = true;
