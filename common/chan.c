@@ -9,7 +9,7 @@
 
 #include "common/fd.h"
 
-#define CHAN_QUEUE_MAX	4096	/* packets that a peer may leave unread */
+#define CHAN_QUEUE_MAX	(1024 * 1024)	/* bytes a peer may leave unread */
 #define CHAN_TURN_MAX	32	/* messages taken in one turn of the loop */
 
 struct packet {
@@ -24,7 +24,8 @@ struct chan {
 	enum ipc_role		 self, peer;
 	struct event		*read_ev, *write_ev, *end_ev;
 	TAILQ_HEAD(, packet)	 queue;
-	size_t			 queued;
+	size_t			 queued;	/* bytes */
+	size_t			 max;
 	int			 error;		/* to be reported by end_ev */
 	bool			 ended;
 	bool			*freed;		/* set if freed in a callback */
@@ -47,6 +48,7 @@ chan_new(struct event_base *base, int sock, enum ipc_role self,
 		return NULL;
 	TAILQ_INIT(&c->queue);
 	c->sock = -1;
+	c->max = CHAN_QUEUE_MAX;
 	c->self = self;
 	c->peer = peer;
 	c->on_msg = on_msg;
@@ -69,7 +71,7 @@ static void
 packet_free(struct chan *c, struct packet *p)
 {
 	TAILQ_REMOVE(&c->queue, p, entry);
-	c->queued--;
+	c->queued -= p->len;
 	free(p->data);
 	fd_close(&p->fd);
 	free(p);
@@ -95,6 +97,12 @@ chan_free(struct chan **cp)
 		packet_free(c, TAILQ_FIRST(&c->queue));
 	fd_close(&c->sock);
 	free(c);
+}
+
+void
+chan_set_limit(struct chan *c, size_t max)
+{
+	c->max = max;
 }
 
 bool
@@ -131,7 +139,7 @@ chan_queue(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 {
 	struct packet	*p;
 
-	if (c->queued >= CHAN_QUEUE_MAX) {
+	if (c->queued >= c->max) {
 		chan_fail(c, ENOBUFS);
 		return;
 	}
@@ -141,9 +149,9 @@ chan_queue(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	}
 	p->fd = -1;
 	TAILQ_INSERT_TAIL(&c->queue, p, entry);
-	c->queued++;
-	if ((p->data = ipc_pack(kind, body, &p->len)) == NULL ||
-	    (fd != -1 && (p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) == -1) ||
+	if ((p->data = ipc_pack(kind, body, &p->len)) != NULL)
+		c->queued += p->len;
+	if (p->data == NULL || (fd != -1 && (p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) == -1) ||
 	    event_add(c->write_ev, NULL) == -1) {
 		chan_fail(c, errno);
 		packet_free(c, p);

@@ -39,6 +39,9 @@ void		 chan_free(struct chan **cp);
 void		 chan_send(struct chan *c, enum ipc_kind kind,
 		    const void *body, int fd);
 
+/* Let up to max bytes wait for a peer that is slow (1 MiB unless said). */
+void		 chan_set_limit(struct chan *c, size_t max);
+
 /* Whether everything was given to the kernel. */
 bool		 chan_is_idle(const struct chan *c);
 

@@ -129,6 +129,7 @@ receive(int sock, uint8_t *packet, size_t size, size_t *len_out, int *fd_out)
 	} ctl;
 	struct iovec	 iov;
 	struct msghdr	 msg;
+	int		 was_reset = 0;
 	ssize_t		 n;
 
 	memset(&msg, 0, sizeof(msg));
@@ -138,9 +139,14 @@ receive(int sock, uint8_t *packet, size_t size, size_t *len_out, int *fd_out)
 	msg.msg_iovlen = 1;
 	msg.msg_control = ctl.room;
 	msg.msg_controllen = sizeof(ctl.room);
+	/*
+	 * A peer that left with packets of ours unread is told once, ahead
+	 * of its last words (ECONNRESET): these come with the next call.
+	 */
 	do
 		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-	while (n == -1 && errno == EINTR);
+	while (n == -1 && (errno == EINTR || (errno == ECONNRESET &&
+	    !was_reset++)));
 	if (n == -1)
 		return errno == ECONNRESET ? 0 : -1;
 	if (take_fd(&msg, fd_out) == -1) {

@@ -1,8 +1,10 @@
 #include "common/log.h"
 
-#include <sys/types.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +14,16 @@
 
 #define LOG_LINE_MAX	1024	/* longer lines are cut */
 
+#define SYSLOG_PATH	"/dev/log"
+
 static struct {
+	int		 fd;		/* of syslog, or -1 */
 	char		 role[16];
 	enum log_level	 level;
 	bool		 to_syslog;
 	bool		 prefix;	/* priorities for a service manager */
 	unsigned	 session;
-} sink = { "execsrv", LOG_LEVEL_INFO, false, false, 0 };
+} sink = { -1, "execsrv", LOG_LEVEL_INFO, false, false, 0 };
 
 static const int priorities[] = { LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 
@@ -43,12 +48,56 @@ log_set_role(const char *role)
 	snprintf(sink.role, sizeof(sink.role), "%s", role);
 }
 
+/*
+ * syslog(3) waits for a log daemon that does not read, and so would we: the
+ * same datagrams (RFC 3164) by a socket that does not block.
+ */
+static void
+open_syslog(void)
+{
+	struct sockaddr_un	 un;
+
+	memset(&un, 0, sizeof(un));
+	un.sun_family = AF_UNIX;
+	strcpy(un.sun_path, SYSLOG_PATH);
+	if (sink.fd != -1)
+		close(sink.fd);
+	if ((sink.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) != -1 && connect(sink.fd,
+	    (struct sockaddr *)&un, sizeof(un)) == -1) {
+		close(sink.fd);
+		sink.fd = -1;
+	}
+}
+
+static void
+put_syslog(const char *line, size_t len)
+{
+	if (sink.fd != -1 && send(sink.fd, line, len, MSG_NOSIGNAL) != -1)
+		return;
+	if (sink.fd != -1 && errno == EAGAIN)
+		return;			/* nobody reads: the line is lost */
+	open_syslog();			/* it was started again, perhaps */
+	if (sink.fd != -1)
+		(void)!send(sink.fd, line, len, MSG_NOSIGNAL);
+}
+
+/* Whoever reads our standard error may have stopped: never wait for him. */
+static void
+put_stderr(const char *line, size_t len)
+{
+	struct pollfd	 p = { STDERR_FILENO, POLLOUT, 0 };
+
+	if (poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) != 0)
+		(void)!write(STDERR_FILENO, line, len);
+}
+
 void
 log_set_syslog(bool to_syslog)
 {
 	sink.to_syslog = to_syslog;
 	if (to_syslog)
-		openlog("execsrvd", LOG_NDELAY | LOG_PID, LOG_DAEMON);
+		open_syslog();
 }
 
 void
@@ -90,16 +139,20 @@ emit(enum log_level level, int error, const char *fmt, va_list ap)
 {
 	char	 line[LOG_LINE_MAX];
 	size_t	 n = 0, head;
-	ssize_t	 ignored;
 	int	 saved = errno, m;
 
 	if (level > sink.level)
 		return;
-	if (sink.prefix && !sink.to_syslog)
+	if (sink.to_syslog)
+		n = put(line, n, "<%d>execsrvd", LOG_DAEMON |
+		    priorities[level]);
+	else if (sink.prefix)
 		n = put(line, n, "<%d>", priorities[level]);
-	n = put(line, n, "%s", sink.role);
 	if (!sink.to_syslog)
-		n = put(line, n, "[%ld]", (long)getpid());
+		n = put(line, n, "%s", sink.role);
+	n = put(line, n, "[%ld]", (long)getpid());
+	if (sink.to_syslog)
+		n = put(line, n, ": %s", sink.role);
 	if (sink.session != 0)
 		n = put(line, n, " session %u", sink.session);
 	n = put(line, n, ": ");
@@ -113,11 +166,10 @@ emit(enum log_level level, int error, const char *fmt, va_list ap)
 	line[n] = '\0';
 	clean(line + head);
 	if (sink.to_syslog) {
-		syslog(priorities[level], "%s", line);
+		put_syslog(line, n);
 	} else {
 		line[n++] = '\n';
-		ignored = write(STDERR_FILENO, line, n);
-		(void)ignored;	/* a log that is full must not stop us */
+		put_stderr(line, n);
 	}
 	errno = saved;
 }

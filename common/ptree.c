@@ -20,6 +20,7 @@
 struct pids {
 	pid_t	*list;
 	size_t	 n, cap;
+	bool	 blind;		/* something could not be looked at */
 };
 
 static int
@@ -31,8 +32,10 @@ pids_add(struct pids *p, pid_t pid)
 	if (p->n == p->cap) {
 		cap = p->cap == 0 ? LIST_FIRST : p->cap * 2;
 		if ((list = reallocarray(p->list, cap, sizeof(*list))) ==
-		    NULL)
+		    NULL) {
+			p->blind = true;
 			return -1;
+		}
 		p->list = list;
 		p->cap = cap;
 	}
@@ -57,6 +60,14 @@ slurp(const char *path, char *out, size_t size)
 	return got;
 }
 
+/* Gone is one thing; no descriptors left is another: nobody was counted. */
+static void
+look_failed(struct pids *p)
+{
+	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+		p->blind = true;
+}
+
 /* The list of a thread's children may be long: read it in pieces. */
 static int
 add_children(struct pids *p, const char *path)
@@ -66,8 +77,10 @@ add_children(struct pids *p, const char *path)
 	pid_t	 pid = 0;
 	int	 fd, r = 0;
 
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
-		return errno == ENOENT ? -1 : 0;
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1) {
+		look_failed(p);
+		return -1;
+	}
 	while ((n = read(fd, piece, sizeof(piece))) > 0)
 		for (i = 0; i < n; i++) {
 			if (piece[i] >= '0' && piece[i] <= '9') {
@@ -91,8 +104,10 @@ add_process(struct pids *p, pid_t pid)
 	DIR		*d;
 
 	snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
-	if ((d = opendir(path)) == NULL)
+	if ((d = opendir(path)) == NULL) {
+		look_failed(p);
 		return;
+	}
 	while ((e = readdir(d)) != NULL) {
 		if (e->d_name[0] == '.')
 			continue;
@@ -203,7 +218,7 @@ is_known(const struct pids *p, pid_t pid)
  * not given to a stranger since it was listed.
  */
 static bool
-kill_one(const struct pids *p, pid_t pid, int sig, ptree_match_fn *match,
+kill_one(struct pids *p, pid_t pid, int sig, ptree_match_fn *match,
     void *arg)
 {
 	bool	 found = false;
@@ -211,8 +226,10 @@ kill_one(const struct pids *p, pid_t pid, int sig, ptree_match_fn *match,
 	char	 state;
 	int	 fd;
 
-	if ((fd = (int)syscall(SYS_pidfd_open, pid, 0)) == -1)
+	if ((fd = (int)syscall(SYS_pidfd_open, pid, 0)) == -1) {
+		look_failed(p);
 		return false;
+	}
 	if (read_stat(pid, &state, &ppid) == 0 && state != 'Z' &&
 	    state != 'X' && is_known(p, ppid) &&
 	    (match == NULL || match(pid, arg))) {
@@ -239,7 +256,7 @@ prune(struct pids *p, ptree_match_fn *skip, void *arg)
 size_t
 ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match, void *arg)
 {
-	struct pids	 p = { NULL, 0, 0 };
+	struct pids	 p = { NULL, 0, 0, false };
 	bool		 by_file = has_children_files();
 	size_t		 i, found = 0;
 
@@ -262,7 +279,7 @@ ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match, void *arg)
 			add_children_by_scan(&p, p.list[i]);
 	}
 	free(p.list);
-	return found;
+	return found == 0 && p.blind ? 1 : found;
 }
 
 uint64_t

@@ -18,7 +18,8 @@ typedef bool	 ptree_match_fn(pid_t pid, void *arg);
 /*
  * Send a signal to every living descendant of the calling process that match
  * accepts (NULL: all); sig 0 only counts.  Children that skip accepts (NULL:
- * none) are left out with all of theirs.  Returns how many there were.  One
+ * none) are left out with all of theirs.  Returns how many there were; 1
+ * when that could not be found out (no descriptors, no memory).  One
  * pass: what is forked meanwhile may be missed, so repeat until two passes
  * find none and nobody of them was reaped in between.
  */

@@ -9,13 +9,14 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/limit.h"
 #include "common/log.h"
 #include "master/ctl.h"
 #include "master/gatekeep.h"
 #include "master/pool.h"
 #include "master/route.h"
 
-#define BURIAL_MS	2000	/* between the end of a channel and SIGKILL */
+#define BURIAL_MS	3000	/* between LEAVING and SIGKILL */
 
 static const struct {
 	const char	*name;
@@ -65,6 +66,8 @@ child_state_name(const struct child *c)
 static void
 child_set_state(struct child *c, enum child_state to)
 {
+	struct timeval	 burial = clock_timeval(BURIAL_MS);
+
 	if (c->state == to)
 		return;
 	if ((states[c->state].next & (1u << to)) == 0)
@@ -75,6 +78,8 @@ child_set_state(struct child *c, enum child_state to)
 	c->state = to;
 	if (to != CHILD_GREETING && to != CHILD_HANDING)
 		gate_leave(c->master->gate, c);
+	if (to == CHILD_LEAVING)
+		event_add(c->kill_ev, &burial);
 }
 
 struct child *
@@ -96,6 +101,8 @@ child_by_pid(struct master *m, pid_t pid)
 
 /* --- life and death --- */
 
+static void	 child_settle(struct child *c);
+
 static void
 child_free(struct child *c)
 {
@@ -114,19 +121,26 @@ child_free(struct child *c)
 static void
 child_settle(struct child *c)
 {
-	struct timeval	 tv = clock_timeval(BURIAL_MS);
 	struct route	*r = c->route;
 
-	chan_free(&c->chan);
 	pool_on_child_gone(c->master->pool, c);
+	ctl_on_child_gone(c->master->ctl, c);
+	chan_free(&c->chan);
 	child_set_state(c, CHILD_LEAVING);
 	c->wanted = NULL;
 	if (r != NULL)
 		route_on_owner_gone(r);
 	if (c->pid == 0 || c->reaped)
 		child_free(c);
-	else
-		event_add(c->kill_ev, &tv);
+}
+
+void
+child_violates(struct child *c, const char *what)
+{
+	log_warnx("worker %d: %s while %s: killed", c->pid, what,
+	    states[c->state].name);
+	STAT_INC(c->master, violations);
+	child_kill(c);
 }
 
 static void
@@ -135,9 +149,7 @@ on_chan_end(void *arg, int error)
 	struct child	*c = arg;
 
 	if (error == EPROTO) {
-		log_warnx("worker %d: malformed message", c->pid);
-		STAT_INC(c->master, violations);
-		child_kill(c);
+		child_violates(c, "malformed message");
 	} else if (error != 0) {
 		log_warnx("worker %d: channel: %s", c->pid, strerror(error));
 		child_kill(c);
@@ -145,7 +157,7 @@ on_chan_end(void *arg, int error)
 	child_settle(c);
 }
 
-/* Its channel ended, but the process did not. */
+/* It should be gone by now, but the process is not. */
 static void
 on_burial(int fd, short what, void *arg)
 {
@@ -155,6 +167,8 @@ on_burial(int fd, short what, void *arg)
 	(void)what;
 	if (!c->reaped && c->pid != 0)
 		kill(c->pid, SIGKILL);
+	if (c->chan != NULL)
+		child_settle(c);
 }
 
 void
@@ -172,10 +186,12 @@ child_on_exit(struct child *c, int status)
 		else
 			log_warnx("worker %d died with status %d", c->pid,
 			    WEXITSTATUS(status));
-		pool_on_death(c->master->pool);
+		/* Its user may kill his own: only what nobody had counts. */
+		if (c->since == 0)
+			pool_on_death(c->master->pool);
 	}
 	/* What it could not kill, or did not live to. */
-	if ((unasked && !c->asked_to_leave) || c->ended)
+	if (c->since != 0 || WIFSIGNALED(status))
 		master_kill_orphans(c->master);
 	/* Its last words may still be in the channel: they end it. */
 	if (c->chan == NULL)
@@ -196,8 +212,22 @@ child_on_forked(struct child *c, pid_t pid, int error)
 	if (map_add(&m->by_pid, &c->by_pid, &c->pid, sizeof(c->pid), c) ==
 	    -1)
 		fatal("worker");
+	if (c->asked_to_leave)
+		kill(pid, SIGKILL);	/* somebody could not wait for it */
 	if (c->state == CHILD_STARTING)
 		child_set_state(c, CHILD_IDLE);
+}
+
+void
+child_on_template_gone(struct master *m)
+{
+	struct child	*c, *next;
+
+	for (c = TAILQ_FIRST(&m->children); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, entry);
+		if (c->pid == 0)
+			child_settle(c);
+	}
 }
 
 void
@@ -264,12 +294,14 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 }
 
 int
-child_assign(struct child *c, int fd, const struct peer *p, int refuse)
+child_assign(struct child *c, int fd, const struct peer *p, int refuse,
+    bool full)
 {
 	Ipc__Assign	 out = IPC__ASSIGN__INIT;
 
 	c->peer = *p;
 	out.refuse = (uint32_t)refuse;
+	out.full = full;
 	out.transport = IPC__TRANSPORT__WEBSOCKET;
 	return assign(c, fd, &out);
 }
@@ -309,6 +341,8 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 		STAT_INC(m, resumed);
 		route_free(&c->route);	/* the id made for it, never told */
 		event_del(r->expire_ev);
+		if (r->owner != NULL)
+			r->owner->route = NULL;
 		c->route = r;
 		r->owner = c;
 		memcpy(r->peer, c->peer.text, sizeof(r->peer));
@@ -340,10 +374,7 @@ on_msg(void *arg, struct ipc_msg *m)
 	    (handlers[m->kind].states & (1u << c->state)) == 0) {
 		if (c->state == CHILD_LEAVING)
 			return;		/* said before it knew */
-		log_warnx("worker %d: %s while %s", c->pid,
-		    ipc_rows[m->kind].name, states[c->state].name);
-		STAT_INC(c->master, violations);
-		child_kill(c);
+		child_violates(c, ipc_rows[m->kind].name);
 		return;
 	}
 	handlers[m->kind].fn(c, m->body, m);
@@ -354,6 +385,11 @@ on_handover(struct child *c, const void *body, struct ipc_msg *m)
 {
 	const Ipc__Handover	*in = body;
 
+	/* One that refuses its client, or an oversized first message. */
+	if (c->route == NULL || in->message.len > LIMIT_FIRST_MESSAGE) {
+		child_violates(c, "handover");
+		return;
+	}
 	child_set_state(c, CHILD_HANDING);
 	route_handover(c, in->session_id, in->message.data, in->message.len,
 	    m->fd);
@@ -374,7 +410,7 @@ on_opened(struct child *c, const void *body, struct ipc_msg *m)
 	(void)body;
 	(void)m;
 	if (c->route == NULL) {
-		child_kill(c);
+		child_violates(c, "opened");
 		return;
 	}
 	child_set_state(c, CHILD_SERVING);
@@ -423,7 +459,7 @@ on_ended(struct child *c, const void *body, struct ipc_msg *m)
 	struct route		*r = c->route;
 
 	(void)m;
-	c->asked_to_leave = c->ended = true;
+	c->asked_to_leave = true;
 	if (strncmp(in->why, "expired", 7) == 0)
 		STAT_INC(c->master, expired);
 	child_set_state(c, CHILD_LEAVING);

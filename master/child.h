@@ -42,10 +42,10 @@ struct child {
 	struct chan		*chan;		/* NULL: it is gone */
 	bool			 reaped;
 	bool			 asked_to_leave;
-	bool			 ended;		/* its session had processes */
 	bool			 in_gate;
 	struct route		*route;		/* the session it serves */
 	struct route		*wanted;	/* HANDING: it asked for */
+	unsigned		 asked_id;	/* of the child that decides */
 	struct peer		 peer;
 	uint64_t		 since;		/* ms: assigned */
 	struct event		*kill_ev;
@@ -62,11 +62,12 @@ void	 child_on_exit(struct child *c, int status);
 
 /*
  * Give it a connection (fd stays the caller's) of a peer, to be served as
- * that user in a session of its own, or (refuse) answered with an HTTP status.
+ * that user in a session of its own (full: a kept one only), or (refuse)
+ * answered with an HTTP status.
  * 0, or -1: it is not to be had.
  */
 int	 child_assign(struct child *c, int fd, const struct peer *p,
-	    int refuse);
+	    int refuse, bool full);
 int	 child_assign_stdio(struct child *c, int in, int out);
 
 /* Ask its session to end; kill it at once. */
@@ -75,6 +76,12 @@ void	 child_kill(struct child *c);
 
 /* Free all records; the processes are nobody's business any more. */
 void	 child_forget_all(struct master *m);
+
+/* It broke the rules: count, log, kill. */
+void	 child_violates(struct child *c, const char *what);
+
+/* The template is gone: nobody will say which processes these are. */
+void	 child_on_template_gone(struct master *m);
 
 /* Tell a greeter what became of the session it asked for. */
 void	 child_decide(struct child *c, Ipc__Verdict v, struct route *r);

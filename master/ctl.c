@@ -17,12 +17,14 @@
 #include "common/log.h"
 
 #define CLIENTS_MAX	64	/* operators at a time */
+#define TABLE_MAX	(16 * 1024 * 1024) /* bytes one may leave unread */
+#define PAUSE_MS	100	/* when descriptors run out */
 
 struct ctl {
 	struct master			*master;
 	int				 fd;
 	char				*path;
-	struct event			*accept_ev;
+	struct event			*accept_ev, *pause_ev;
 	TAILQ_HEAD(, ctl_client)	 clients;
 	unsigned			 nclients;
 	uint32_t			 next_ticket;
@@ -38,6 +40,7 @@ static const struct {
 };
 
 static void	 on_accept(int, short, void *);
+static void	 on_pause(int, short, void *);
 
 /* --- the socket --- */
 
@@ -108,7 +111,8 @@ ctl_new(struct master *m)
 		c->path = NULL;
 	if (c->path == NULL || open_socket(c) == -1 ||
 	    (c->accept_ev = event_new(m->base, c->fd, EV_READ | EV_PERSIST,
-	    on_accept, c)) == NULL || event_add(c->accept_ev, NULL) == -1)
+	    on_accept, c)) == NULL || event_add(c->accept_ev, NULL) == -1 ||
+	    (c->pause_ev = event_new(m->base, -1, 0, on_pause, c)) == NULL)
 		ctl_free(&c);
 	return c;
 }
@@ -121,6 +125,7 @@ client_free(struct ctl_client *cl)
 	chan_free(&cl->chan);
 	if (cl->late_ev != NULL)
 		event_free(cl->late_ev);
+	free(cl->awaited);
 	free(cl);
 }
 
@@ -136,6 +141,8 @@ ctl_free(struct ctl **cp)
 		client_free(TAILQ_FIRST(&c->clients));
 	if (c->accept_ev != NULL)
 		event_free(c->accept_ev);
+	if (c->pause_ev != NULL)
+		event_free(c->pause_ev);
 	if (c->fd != -1)
 		unlink(c->path);
 	fd_close(&c->fd);
@@ -186,7 +193,18 @@ on_late(int fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	cl->ticket = 0;
+	cl->nawaited = 0;
 	ctl_put_end(cl, 1, "some sessions do not answer");
+}
+
+static void
+on_pause(int fd, short what, void *arg)
+{
+	struct ctl	*c = arg;
+
+	(void)fd;
+	(void)what;
+	event_add(c->accept_ev, NULL);
 }
 
 static void
@@ -196,12 +214,18 @@ on_accept(int lfd, short what, void *arg)
 	struct ctl_client	*cl;
 	struct ucred		 cred;
 	socklen_t		 len = sizeof(cred);
+	struct timeval		 pause = clock_timeval(PAUSE_MS);
 	int			 fd;
 
 	(void)what;
 	if ((fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) ==
-	    -1)
+	    -1) {
+		if (errno != EAGAIN && errno != ECONNABORTED) {
+			event_del(c->accept_ev);
+			event_add(c->pause_ev, &pause);
+		}
 		return;
+	}
 	if (c->nclients >= CLIENTS_MAX || getsockopt(fd, SOL_SOCKET,
 	    SO_PEERCRED, &cred, &len) == -1 ||
 	    (cl = calloc(1, sizeof(*cl))) == NULL) {
@@ -219,7 +243,9 @@ on_accept(int lfd, short what, void *arg)
 	    cl)) == NULL) {
 		fd_close(&fd);
 		client_free(cl);
+		return;
 	}
+	chan_set_limit(cl->chan, TABLE_MAX);
 }
 
 bool
@@ -297,6 +323,48 @@ ctl_put_end(struct ctl_client *c, unsigned exit_code, const char *error)
 
 /* --- commands that ask the workers --- */
 
+static int
+await(struct ctl_client *c, const struct child *child)
+{
+	unsigned	*list;
+
+	if ((list = reallocarray(c->awaited, c->nawaited + 1,
+	    sizeof(*list))) == NULL)
+		return -1;
+	c->awaited = list;
+	list[c->nawaited++] = child->id;
+	return 0;
+}
+
+/* That child has answered, or never will. */
+static void
+answered(struct ctl_client *c, const struct child *child)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->nawaited; i++)
+		if (c->awaited[i] == child->id) {
+			c->awaited[i] = c->awaited[--c->nawaited];
+			if (c->nawaited > 0)
+				return;
+			event_del(c->late_ev);
+			c->ticket = 0;
+			ctl_put_end(c, 0, NULL);
+			return;
+		}
+}
+
+static bool
+is_awaited(const struct ctl_client *c, const struct child *child)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->nawaited; i++)
+		if (c->awaited[i] == child->id)
+			return true;
+	return false;
+}
+
 void
 ctl_ask(struct ctl_client *c, bool processes,
     void (*on_report)(struct ctl_client *, struct route *,
@@ -307,19 +375,17 @@ ctl_ask(struct ctl_client *c, bool processes,
 
 	if ((c->ticket = ++c->ctl->next_ticket) == 0)
 		c->ticket = ++c->ctl->next_ticket;
-	c->awaited = 0;
+	c->nawaited = 0;
 	c->on_report = on_report;
 	TAILQ_FOREACH(r, &c->ctl->master->all_routes, entry) {
 		if (!ctl_may_see(c, r))
 			continue;
-		if (r->owner == NULL) {
+		if (r->owner == NULL)
 			on_report(c, r, NULL);
-			continue;
-		}
-		c->awaited++;
-		child_query(r->owner, c->ticket, processes);
+		else if (await(c, r->owner) == 0)
+			child_query(r->owner, c->ticket, processes);
 	}
-	if (c->awaited == 0) {
+	if (c->nawaited == 0) {
 		c->ticket = 0;
 		ctl_put_end(c, 0, NULL);
 	} else {
@@ -332,16 +398,30 @@ ctl_on_report(struct ctl *c, struct child *from, const Ipc__Report *r)
 {
 	struct ctl_client	*cl;
 
+	if (r->n_process > LIMIT_REPORT_ROWS) {
+		child_violates(from, "report");
+		return;
+	}
 	TAILQ_FOREACH(cl, &c->clients, entry) {
-		if (cl->ticket != r->ticket || cl->ticket == 0)
+		if (cl->ticket == 0 || cl->ticket != r->ticket ||
+		    !is_awaited(cl, from))
 			continue;
 		if (from->route != NULL && ctl_may_see(cl, from->route))
 			cl->on_report(cl, from->route, r);
-		if (!r->more && --cl->awaited == 0) {
-			event_del(cl->late_ev);
-			cl->ticket = 0;
-			ctl_put_end(cl, 0, NULL);
-		}
+		if (!r->more)
+			answered(cl, from);
 		return;
 	}
+}
+
+void
+ctl_on_child_gone(struct ctl *c, struct child *child)
+{
+	struct ctl_client	*cl;
+
+	if (c == NULL)
+		return;
+	TAILQ_FOREACH(cl, &c->clients, entry)
+		if (cl->ticket != 0)
+			answered(cl, child);
 }

@@ -17,6 +17,9 @@ struct ctl;
 struct ctl	*ctl_new(struct master *m);
 void		 ctl_free(struct ctl **cp);
 
+/* A worker is gone: nobody waits for its answers. */
+void		 ctl_on_child_gone(struct ctl *c, struct child *child);
+
 /* A worker's answer to a query. */
 void		 ctl_on_report(struct ctl *c, struct child *from,
 		    const Ipc__Report *r);

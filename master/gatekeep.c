@@ -10,9 +10,10 @@
 #include "common/log.h"
 #include "master/pool.h"
 
-/* One source's share. */
+/* One source's share: of an address of a user, or of a user in all. */
 struct source {
 	struct map_node	 node;
+	struct source	*user;		/* of an address */
 	char		 name[PEER_TEXT_MAX];
 	unsigned	 greeting;
 	unsigned	 waiting;
@@ -25,6 +26,7 @@ struct knock {
 	int			 refuse;
 	struct peer		 peer;
 	struct source		*source;
+	bool			 full;
 };
 
 struct gate {
@@ -71,7 +73,7 @@ gate_new(struct master *m)
 }
 
 static struct source *
-source_get(struct gate *g, const char *name)
+find_or_add(struct gate *g, const char *name)
 {
 	struct source	*s;
 
@@ -90,10 +92,41 @@ source_get(struct gate *g, const char *name)
 static void
 source_put(struct gate *g, struct source *s)
 {
+	struct source	*user = s->user;
+
 	if (s->greeting > 0 || s->waiting > 0)
 		return;
 	map_del(&g->sources, &s->node);
 	free(s);
+	if (user != NULL)
+		source_put(g, user);
+}
+
+/*
+ * The source of a peer.  An address alone would give every user millions of
+ * shares (127.0.0.0/8), a user alone one silent client all of his.
+ */
+static struct source *
+source_get(struct gate *g, const struct peer *p)
+{
+	struct source	*s, *user;
+
+	if ((user = find_or_add(g, p->user)) == NULL)
+		return NULL;
+	if ((s = find_or_add(g, p->source)) == NULL)
+		source_put(g, user);
+	else if (s != user)
+		s->user = user;
+	return s;
+}
+
+static void
+count(struct source *s, int greeting, int waiting)
+{
+	for (; s != NULL; s = s->user) {
+		s->greeting += (unsigned)greeting;
+		s->waiting += (unsigned)waiting;
+	}
 }
 
 static void
@@ -101,7 +134,7 @@ knock_free(struct gate *g, struct knock *k)
 {
 	TAILQ_REMOVE(&g->knocks, k, entry);
 	g->nwaiting--;
-	k->source->waiting--;
+	count(k->source, 0, -1);
 	source_put(g, k->source);
 	fd_close(&k->fd);
 	free(k);
@@ -129,8 +162,11 @@ gate_free(struct gate **gp)
 static bool
 has_place(const struct gate *g, const struct source *s)
 {
-	return g->ngreeted < LIMIT_STARTUPS_FULL &&
-	    s->greeting < LIMIT_STARTUPS_SOURCE;
+	if (g->ngreeted >= LIMIT_STARTUPS_FULL)
+		return false;
+	return s->user == NULL ? s->greeting < LIMIT_STARTUPS_USER :
+	    s->greeting < LIMIT_STARTUPS_SOURCE &&
+	    s->user->greeting < LIMIT_STARTUPS_USER;
 }
 
 /* Let one in; false: no worker can be had. */
@@ -141,11 +177,11 @@ let_in(struct gate *g, struct knock *k)
 
 	if ((c = pool_take(g->master->pool)) == NULL)
 		return false;
-	k->source->greeting++;
+	count(k->source, 1, 0);
 	g->ngreeted++;
 	c->in_gate = true;
 	TAILQ_INSERT_TAIL(&g->greeted, c, gate_entry);
-	if (child_assign(c, k->fd, &k->peer, k->refuse) == -1)
+	if (child_assign(c, k->fd, &k->peer, k->refuse, k->full) == -1)
 		gate_leave(g, c);
 	knock_free(g, k);
 	return true;
@@ -163,7 +199,7 @@ gate_leave(struct gate *g, struct child *c)
 	g->ngreeted--;
 	if ((s = map_find(&g->sources, c->peer.source,
 	    strlen(c->peer.source))) != NULL) {
-		s->greeting--;
+		count(s, -1, 0);
 		source_put(g, s);
 	}
 	if (g->nwaiting > 0 && !g->master->stopping) {
@@ -183,10 +219,13 @@ make_place(struct gate *g, const struct knock *k)
 	struct timeval	 tv;
 	struct child	*c;
 	uint64_t	 age;
+	bool		 is_full = g->ngreeted >= LIMIT_STARTUPS_FULL;
+	bool		 is_own = k->source->greeting >=
+			    LIMIT_STARTUPS_SOURCE;
 
 	TAILQ_FOREACH(c, &g->greeted, gate_entry)
-		if (g->ngreeted >= LIMIT_STARTUPS_FULL ||
-		    strcmp(c->peer.source, k->peer.source) == 0)
+		if (is_full || strcmp(is_own ? c->peer.source : c->peer.user,
+		    is_own ? k->peer.source : k->peer.user) == 0)
 			break;
 	if (c == NULL)
 		return;
@@ -226,15 +265,17 @@ on_patience(int fd, short what, void *arg)
 }
 
 void
-gate_knock(struct gate *g, int fd, const struct peer *p, int refuse)
+gate_knock(struct gate *g, int fd, const struct peer *p, int refuse,
+    bool full)
 {
 	struct source	*s = NULL;
 	struct knock	*k = NULL;
 
 	if ((refuse != 0 && gate_drops((unsigned)g->ngreeted,
 	    randombytes_uniform(100))) ||
-	    (s = source_get(g, p->source)) == NULL ||
-	    s->waiting >= LIMIT_STARTUPS_QUEUE ||
+	    (s = source_get(g, p)) == NULL ||
+	    (s->user != NULL ? s->user : s)->waiting >=
+	    LIMIT_STARTUPS_QUEUE ||
 	    (k = calloc(1, sizeof(*k))) == NULL) {
 		if (s != NULL)
 			source_put(g, s);
@@ -244,9 +285,10 @@ gate_knock(struct gate *g, int fd, const struct peer *p, int refuse)
 	}
 	k->fd = fd;
 	k->refuse = refuse;
+	k->full = full;
 	k->peer = *p;
 	k->source = s;
-	s->waiting++;
+	count(s, 0, 1);
 	g->nwaiting++;
 	TAILQ_INSERT_TAIL(&g->knocks, k, entry);
 	gate_pump(g);

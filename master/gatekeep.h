@@ -17,9 +17,12 @@ struct gate;
 struct gate	*gate_new(struct master *m);
 void		 gate_free(struct gate **gp);
 
-/* A connection (taken) is at the door; refuse: the status it will get. */
+/*
+ * A connection (taken) is at the door; refuse: the status it will get; full:
+ * it may resume a session, but not open one.
+ */
 void		 gate_knock(struct gate *g, int fd, const struct peer *p,
-		    int refuse);
+		    int refuse, bool full);
 
 /* A worker no longer greets. */
 void		 gate_leave(struct gate *g, struct child *c);

@@ -261,11 +261,15 @@ judge(const struct master *m, const struct peer *p)
 		return 403;
 	if (p->uid == 0 && m->conf.permit_root == CONF_ROOT_NO)
 		return 403;
-	/* A resume is refused as well then: its client tries again. */
-	if (route_count(m) >= m->conf.max_sessions ||
-	    route_count_of(m, p->uid) >= m->conf.max_per_user)
-		return 503;
 	return 0;
+}
+
+/* Whether that user may only resume what he has. */
+static bool
+is_full(const struct master *m, const struct peer *p)
+{
+	return route_count(m) >= m->conf.max_sessions ||
+	    route_count_of(m, p->uid) >= m->conf.max_per_user;
 }
 
 static void
@@ -314,10 +318,9 @@ on_accept(int lfd, short what, void *arg)
 		}
 		if ((refuse = judge(m, &p)) != 0) {
 			STAT_INC(m, refused);
-			log_info("%s: refused: %s", p.text, refuse == 503 ?
-			    "too many sessions" : p.known ?
+			log_info("%s: refused: %s", p.text, p.known ?
 			    "not a user of this server" : "unknown user");
 		}
-		gate_knock(m->gate, fd, &p, refuse);
+		gate_knock(m->gate, fd, &p, refuse, is_full(m, &p));
 	}
 }

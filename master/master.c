@@ -278,7 +278,8 @@ master_kill_orphans(struct master *m)
 	struct timeval	 tv = { 0, 0 };
 
 	m->orphan_passes = 0;
-	event_add(m->orphan_ev, &tv);
+	if (!event_pending(m->orphan_ev, EV_TIMEOUT, NULL))
+		event_add(m->orphan_ev, &tv);
 }
 
 /* --- the end --- */
@@ -343,7 +344,7 @@ on_stop_timer(int fd, short what, void *arg)
 		killed = true;
 	}
 	master_kill_orphans(m);
-	if (!killed && what == EV_TIMEOUT)
+	if (what == EV_TIMEOUT && (!killed || m->stop_rounds++ > 0))
 		event_base_loopbreak(m->base);
 	else
 		event_add(m->stop_ev, &tv);

@@ -60,12 +60,14 @@ struct master {
 	struct route_list	 all_routes;
 	unsigned		 next_id;	/* of children */
 	unsigned		 next_number;	/* of sessions */
+	uint64_t		 released;	/* sessions, ever */
 	struct ctl		*ctl;
 	pid_t			*foreign;	/* children we were born with */
 	size_t			 nforeign;
 	struct event		*child_ev, *term_ev, *int_ev, *quit_ev,
 				*hup_ev, *stop_ev, *orphan_ev;
 	unsigned		 orphan_passes;	/* that found nobody */
+	unsigned		 stop_rounds;	/* of killing who does not stop */
 	uint64_t		 stats[STATS];
 };
 

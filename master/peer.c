@@ -40,8 +40,8 @@ identify_unix(int fd, struct peer *p)
 	p->has_gid = true;
 	p->gid = c.gid;
 	snprintf(p->text, sizeof(p->text), "unix pid %ld", (long)c.pid);
-	snprintf(p->source, sizeof(p->source), "uid %lu",
-	    (unsigned long)c.uid);
+	snprintf(p->user, sizeof(p->user), "uid %lu", (unsigned long)c.uid);
+	snprintf(p->source, sizeof(p->source), "%.30s unix", p->user);
 	return 0;
 }
 
@@ -88,15 +88,24 @@ ask(int sock, const union address *ours, const union address *theirs)
  * taking that for root would make every hasty client root.
  */
 static void
-read_answer(struct peer *p, const struct nlmsghdr *head, size_t len)
+read_answer(struct peer *p, const struct nlmsghdr *head, size_t len,
+    const union address *ours, const union address *theirs)
 {
 	const struct inet_diag_msg	*m;
+	bool				 is_in = theirs->any.sa_family ==
+					    AF_INET;
 
 	if (!NLMSG_OK(head, len) || head->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
 	    head->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
 		return;
 	m = NLMSG_DATA(head);
-	if (m->idiag_inode == 0)
+	if (m->idiag_inode == 0 || m->idiag_state == TCP_LISTEN ||
+	    m->idiag_state == TCP_SYN_SENT)
+		return;
+	/* The kernel may answer with a listener where it finds no match. */
+	if (m->id.idiag_sport != (is_in ? theirs->in.sin_port :
+	    theirs->in6.sin6_port) || m->id.idiag_dport != (is_in ?
+	    ours->in.sin_port : ours->in6.sin6_port))
 		return;
 	p->known = true;
 	p->uid = (uid_t)m->idiag_uid;
@@ -121,7 +130,7 @@ identify_tcp(struct peer *p, const union address *ours,
 	    sizeof(wait)) == -1 || ask(sock, ours, theirs) == -1 ||
 	    (n = recv(sock, &answer, sizeof(answer), 0)) == -1)
 		goto out;
-	read_answer(p, &answer.head, (size_t)n);
+	read_answer(p, &answer.head, (size_t)n, ours, theirs);
 	r = 0;
  out:
 	fd_close(&sock);
@@ -151,8 +160,12 @@ describe(struct peer *p, const union address *a)
 		snprintf(p->text, sizeof(p->text), "[%s]:%u", host,
 		    ntohs(a->in6.sin6_port));
 	}
-	snprintf(p->source, sizeof(p->source), "%s uid %ld", host,
-	    p->known ? (long)p->uid : -1L);
+	if (p->known)
+		snprintf(p->user, sizeof(p->user), "uid %lu",
+		    (unsigned long)p->uid);
+	else
+		snprintf(p->user, sizeof(p->user), "unknown");
+	snprintf(p->source, sizeof(p->source), "%.30s %s", p->user, host);
 }
 
 int

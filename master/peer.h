@@ -17,7 +17,8 @@ struct peer {
 	bool	 has_gid;
 	gid_t	 gid;
 	char	 text[PEER_TEXT_MAX];	/* for people: "127.0.0.1:40123" */
-	char	 source[PEER_TEXT_MAX];	/* what shares are counted by */
+	char	 user[PEER_TEXT_MAX];	/* what shares are counted by: */
+	char	 source[PEER_TEXT_MAX];	/* the user, and his address */
 };
 
 /*

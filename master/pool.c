@@ -119,6 +119,7 @@ on_msg(void *arg, struct ipc_msg *m)
 	const Ipc__Forked	*in = (const Ipc__Forked *)m->body;
 	struct child		*c;
 	unsigned		 i;
+	int			 status;
 
 	if ((c = child_by_id(p->master, in->id)) == NULL)
 		return;
@@ -126,8 +127,9 @@ on_msg(void *arg, struct ipc_msg *m)
 	/* It may have ended before we knew its number. */
 	for (i = 0; i < p->nearly; i++)
 		if (p->early[i].pid == in->pid) {
+			status = p->early[i].status;
 			p->early[i] = p->early[--p->nearly];
-			child_on_exit(c, p->early[i].status);
+			child_on_exit(c, status);
 			break;
 		}
 }
@@ -142,6 +144,7 @@ on_end(void *arg, int error)
 	if (p->stopping)
 		return;
 	log_warnx("the template is gone");
+	child_on_template_gone(p->master);
 	if (p->pid != 0)
 		kill(p->pid, SIGKILL);
 	refill_in(p, clock_ms() - p->started < LIMIT_RESPAWN ?
@@ -258,8 +261,10 @@ pool_take(struct pool *p)
 	struct child	*c;
 
 	if ((c = find_spare(p->master)) == NULL) {
-		if (!may_start(p) || (c = child_new(p->master)) == NULL)
+		if (!may_start(p) || (c = child_new(p->master)) == NULL) {
+			refill_in(p, PAUSE_MS);
 			return NULL;
+		}
 		/* A rush: keep more for a while. */
 		p->want = p->want * 2 < p->master->conf.max_spare ?
 		    p->want * 2 : p->master->conf.max_spare;
@@ -275,6 +280,7 @@ static void
 on_refill(int fd, short what, void *arg)
 {
 	struct pool	*p = arg;
+	uint64_t	 now = clock_ms();
 	size_t		 n;
 
 	(void)fd;
@@ -285,8 +291,8 @@ on_refill(int fd, short what, void *arg)
 		refill_in(p, LIMIT_RESPAWN);
 		return;
 	}
-	if (clock_ms() < p->paused) {
-		refill_in(p, p->paused - clock_ms());
+	if (now < p->paused) {
+		refill_in(p, p->paused - now);
 		return;
 	}
 	for (n = pool_spare(p->master); n < p->want; n++)
@@ -359,7 +365,9 @@ pool_on_exit(struct pool *p, pid_t pid, int status)
 	}
 	TAILQ_FOREACH(c, &p->master->children, entry)
 		expected |= c->pid == 0;
-	if (expected && p->nearly < EARLY_MAX) {
+	if (!expected)
+		p->nearly = 0;		/* what is noted was not ours */
+	else if (p->nearly < EARLY_MAX) {
 		p->early[p->nearly].pid = pid;
 		p->early[p->nearly++].status = status;
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/limit.h"
 #include "common/log.h"
 
 static void	 route_on_expire(int, short, void *);
@@ -120,7 +121,16 @@ route_handover(struct child *greeter, const char *id, const void *message,
 		child_decide(greeter, IPC__VERDICT__YOURS, r);
 		return;
 	}
+	/*
+	 * One that does not take its messages (stopped, say) is not there
+	 * either; and nobody fills our memory with what waits for it.
+	 */
+	if (!chan_is_idle(r->owner->chan)) {
+		child_decide(greeter, IPC__VERDICT__ATTACHED, NULL);
+		return;
+	}
 	greeter->wanted = r;
+	greeter->asked_id = r->owner->id;
 	out.ticket = greeter->id;
 	out.peer = greeter->peer.text;
 	out.message.data = (uint8_t *)(uintptr_t)message;
@@ -134,9 +144,17 @@ route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v)
 	struct child	*greeter = child_by_id(owner->master, ticket);
 	struct route	*r;
 
+	/* Only who was asked may answer, and only for itself. */
 	if (greeter == NULL || (r = greeter->wanted) == NULL ||
-	    (r->owner != owner && v != IPC__VERDICT__RELEASED))
+	    greeter->asked_id != owner->id)
 		return;
+	if (v != IPC__VERDICT__TAKEN && v != IPC__VERDICT__ATTACHED &&
+	    v != IPC__VERDICT__UNKNOWN && v != IPC__VERDICT__RELEASED) {
+		child_violates(owner, "resumed");
+		v = IPC__VERDICT__UNKNOWN;
+	}
+	if (v != IPC__VERDICT__RELEASED && r->owner != owner)
+		v = IPC__VERDICT__UNKNOWN;
 	if (v == IPC__VERDICT__TAKEN)
 		snprintf(r->peer, sizeof(r->peer), "%s", greeter->peer.text);
 	if (v == IPC__VERDICT__RELEASED)
@@ -145,9 +163,33 @@ route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v)
 	child_decide(greeter, v, r);
 }
 
+/*
+ * Sessions kept without a worker cost little, but not nothing: beyond the
+ * limit a user's oldest go.
+ */
+static void
+bound_kept(struct master *m, uid_t uid)
+{
+	struct route	*r, *next;
+	size_t		 n = 0;
+
+	TAILQ_FOREACH(r, &m->all_routes, entry)
+		n += r->owner == NULL && r->uid == uid;
+	for (r = TAILQ_FIRST(&m->all_routes); r != NULL && n > LIMIT_KEPT;
+	    r = next) {
+		next = TAILQ_NEXT(r, entry);
+		if (r->owner == NULL && r->uid == uid) {
+			route_free(&r);
+			n--;
+		}
+	}
+}
+
 void
 route_release(struct route *r)
 {
+	struct master	*m = r->master;
+	uid_t		 uid = r->uid;
 	struct timeval	 tv;
 
 	tv = clock_timeval(r->master->settings.detached_ttl_ms);
@@ -155,11 +197,15 @@ route_release(struct route *r)
 	r->owner->route = NULL;
 	r->owner = NULL;
 	event_add(r->expire_ev, &tv);
+	/* Now and then is enough. */
+	if (++m->released % (LIMIT_KEPT / 8) == 0)
+		bound_kept(m, uid);
 }
 
 void
 route_on_owner_gone(struct route *r)
 {
-	STAT_INC(r->master, ended);
+	if (r->opened)
+		STAT_INC(r->master, ended);
 	route_free(&r);
 }

@@ -40,15 +40,22 @@ make(const char *dir)
 static int
 lock_in(const char *dir)
 {
-	char	*path;
-	int	 fd;
+	struct stat	 mine, there;
+	char		*path;
+	int		 fd = -1;
 
 	if (make(dir) == -1 || asprintf(&path, "%s/%s", dir, LOCK_FILE) == -1)
 		return -1;
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	free(path);
-	if (fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1)
+	do {
 		fd_close(&fd);
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+		    0600);
+		if (fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1)
+			fd_close(&fd);
+		/* The one before us may have removed it meanwhile. */
+	} while (fd != -1 && (fstat(fd, &mine) == -1 ||
+	    stat(path, &there) == -1 || mine.st_ino != there.st_ino));
+	free(path);
 	return fd;
 }
 

@@ -1,6 +1,9 @@
 #include "worker/conn_priv.h"
 
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+
+#include <linux/sockios.h>
 
 #include <assert.h>
 #include <errno.h>
@@ -108,7 +111,11 @@ conn_set_state(struct conn *c, enum conn_state to, const char *why)
 		event_active(c->gone_ev, EV_TIMEOUT, 0);
 	} else {
 		event_add(c->timer_ev, &linger);
-		event_add(c->read_ev, NULL);
+		/* A socket may have more to say, which is thrown away. */
+		if (c->is_socket)
+			event_add(c->read_ev, NULL);
+		else
+			event_del(c->read_ev);
 	}
 	if (was_open)
 		c->events->on_end(c->arg, why);
@@ -128,6 +135,17 @@ void
 conn_end(struct conn *c, const char *why)
 {
 	conn_set_state(c, CONN_GONE, why);
+}
+
+void
+conn_end_of_input(struct conn *c, const char *why)
+{
+	if (c->queue.len == 0) {
+		conn_end(c, why);
+		return;
+	}
+	conn_set_state(c, CONN_ENDING, why);
+	conn_flush(c);
 }
 
 void
@@ -178,6 +196,17 @@ conn_want_input(struct conn *c, bool want)
 		event_del(c->read_ev);
 }
 
+/*
+ * Hand out what was read already, from the loop: the caller may be in the
+ * middle of an answer.
+ */
+static void
+conn_go_on(struct conn *c)
+{
+	if (conn_may_read(c))
+		event_active(c->read_ev, EV_READ, 0);
+}
+
 void
 conn_pause(struct conn *c, bool paused)
 {
@@ -185,8 +214,8 @@ conn_pause(struct conn *c, bool paused)
 
 	c->paused = paused;
 	conn_want_input(c, conn_may_read(c));
-	if (was && conn_may_read(c))
-		c->ops->on_input(c);	/* what was read already */
+	if (was)
+		conn_go_on(c);
 }
 
 void
@@ -203,6 +232,19 @@ conn_alive(struct conn *c)
 	}
 }
 
+/* How much of what was sent the other side's kernel has, at most asked_end. */
+static uint64_t
+seen_by_peer(const struct conn *c)
+{
+	uint64_t	 seen;
+	int		 waiting = 0;
+
+	if (ioctl(c->out, SIOCOUTQ, &waiting) == -1)
+		return 0;
+	seen = c->flushed - (uint64_t)waiting;
+	return seen < c->asked_end ? seen : c->asked_end;
+}
+
 void
 conn_probe(struct conn *c, uint64_t ms)
 {
@@ -214,7 +256,27 @@ conn_probe(struct conn *c, uint64_t ms)
 	c->asked = clock_ms();
 	c->patience = ms;
 	c->ops->ask_receipt(c);
+	c->asked_end = c->flushed + c->queue.len;
+	c->seen = seen_by_peer(c);
 	event_add(c->timer_ev, &tv);
+}
+
+/*
+ * A client on a slow line may have much to read before it comes to our
+ * question.  As long as its side of the connection takes bytes, up to the
+ * question and no further, it gets more time.
+ */
+static bool
+is_reading(struct conn *c)
+{
+	struct timeval	 tv = clock_timeval(c->patience);
+	uint64_t	 seen = seen_by_peer(c);
+
+	if (seen <= c->seen)
+		return false;
+	c->seen = seen;
+	event_add(c->timer_ev, &tv);
+	return true;
 }
 
 /* Ask a silent client for a sign of life; give up on one that owes it. */
@@ -232,7 +294,9 @@ conn_on_timer(int fd, short what, void *arg)
 		return;
 	}
 	if (c->asked != 0) {
-		conn_close(c, 1001, "the client gives no sign of life");
+		if (!is_reading(c))
+			conn_close(c, 1001,
+			    "the client gives no sign of life");
 		return;
 	}
 	silent = clock_ms() - c->last_life;
@@ -364,6 +428,7 @@ conn_send(struct conn *c, const char *text, size_t len)
 		if (c->ops->send_long(c, text, len) == -1)
 			return -1;
 		c->pos += len;
+		conn_maybe_stall(c);
 		return 0;
 	}
 	if ((p = conn_begin(c, len)) == NULL)
@@ -432,7 +497,7 @@ conn_flush(struct conn *c)
 	}
 	if (n > 0) {
 		buf_drain(&c->queue, (size_t)n);
-		c->last_life = clock_ms();	/* TCP moved: somebody reads */
+		c->flushed += (uint64_t)n;
 	}
 	if (c->queue.len > 0) {
 		c->writing = true;
@@ -444,10 +509,11 @@ conn_flush(struct conn *c)
 	}
 	if (c->stalled && c->queue.len < LIMIT_OUT_READING / 2) {
 		c->stalled = false;
-		conn_pause(c, c->paused);
-		if (conn_may_read(c))
-			c->ops->on_input(c);
+		conn_want_input(c, conn_may_read(c));
+		conn_go_on(c);
 	}
+	if (n > 0 && c->state == CONN_OPEN && c->ops->on_flushed != NULL)
+		c->ops->on_flushed(c);
 }
 
 static void

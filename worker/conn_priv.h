@@ -22,6 +22,8 @@ struct conn_ops {
 	void	(*put_close)(struct conn *, uint16_t code);
 	/* Other limits while greeting; NULL: the same. */
 	void	(*on_exact)(struct conn *, bool exact);
+	/* Something was given to the kernel; NULL: no matter. */
+	void	(*on_flushed)(struct conn *);
 	void	(*trim)(struct conn *);
 	void	(*fini)(struct conn *);
 };
@@ -44,7 +46,10 @@ struct conn {
 	struct buf			 queue;
 	size_t				 begun;		/* payload */
 	uint64_t			 pos;
+	uint64_t			 flushed;	/* bytes sent */
 	uint64_t			 last_life;	/* ms */
+	uint64_t			 asked_end;	/* bytes, with it */
+	uint64_t			 seen;		/* of them, by TCP */
 	uint64_t			 asked;		/* ms; 0: not */
 	uint64_t			 patience;	/* ms */
 	bool				 exact;
@@ -60,6 +65,9 @@ int		 conn_put(struct conn *c, const void *data, size_t len);
 
 /* The other end is gone or broke the rules: no goodbye. */
 void		 conn_end(struct conn *c, const char *why);
+
+/* It will say no more, but may still listen: send what waits, then end. */
+void		 conn_end_of_input(struct conn *c, const char *why);
 
 /* Whether messages may be handed out now. */
 bool		 conn_may_read(const struct conn *c);

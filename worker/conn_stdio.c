@@ -102,6 +102,8 @@ stdio_on_input(struct conn *c)
 	ssize_t			 n;
 	void			*room;
 
+	if (c->state != CONN_OPEN)
+		return;
 	stdio_drain_lines(c);
 	for (taken = 0; conn_may_read(c) && taken < TURN_MAX;
 	    taken += (size_t)n) {
@@ -112,10 +114,12 @@ stdio_on_input(struct conn *c)
 		n = read(c->in, room, READ_SIZE);
 		if (n == -1 && (errno == EAGAIN || errno == EINTR))
 			return;
-		if (n <= 0) {
-			conn_end(c, n == 0 ? "end of input" : strerror(errno));
+		if (n == 0)
+			conn_end_of_input(c, "end of input");
+		else if (n == -1)
+			conn_end(c, strerror(errno));
+		if (n <= 0)
 			return;
-		}
 		buf_commit(&s->lines, (size_t)n);
 		stdio_drain_lines(c);
 		if (n < READ_SIZE)

@@ -17,6 +17,7 @@ struct conn_ws {
 	struct conn		 c;
 	struct ws_reader	 reader;
 	bool			 has_pong;	/* to a ping of a flood */
+	uint64_t		 pong_end;	/* bytes, with the last pong */
 	uint8_t			 pong[WS_CONTROL_MAX];
 	uint8_t			 pong_len;
 };
@@ -51,8 +52,10 @@ static void
 ws_put_head(char *at, size_t len)
 {
 	uint8_t	 head[WS_HEADER_MAX];
+	size_t	 n;
 
-	memcpy(at, head, ws_header(head, true, WS_TEXT, len, NULL));
+	n = ws_header(head, true, WS_TEXT, len, NULL);
+	memcpy(at, head, n);
 }
 
 static void
@@ -110,8 +113,9 @@ ws_on_ping(struct conn *c, const struct ws_event *ev)
 {
 	struct conn_ws	*w = (struct conn_ws *)c;
 
-	if (c->queue.len < LIMIT_OUT_PONGS) {
+	if (c->queue.len < LIMIT_OUT_PONGS || c->flushed >= w->pong_end) {
 		put_control(c, WS_PONG, ev->data, ev->len);
+		w->pong_end = c->flushed + c->queue.len;
 		return;
 	}
 	w->has_pong = true;
@@ -211,10 +215,12 @@ ws_read(struct conn *c)
 	n = recv(c->in, room, size, 0);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	if (n <= 0) {
-		conn_end(c, n == 0 ? "the client is gone" : strerror(errno));
+	if (n == 0)
+		conn_end_of_input(c, "the client is gone");
+	else if (n == -1)
+		conn_end(c, strerror(errno));
+	if (n <= 0)
 		return 0;
-	}
 	ws_reader_fed(&w->reader, (size_t)n);
 	conn_alive(c);
 	/* A short read emptied the socket; an exact one says nothing. */
@@ -224,7 +230,6 @@ ws_read(struct conn *c)
 static void
 ws_on_input(struct conn *c)
 {
-	struct conn_ws	*w = (struct conn_ws *)c;
 	size_t		 n, taken = 0;
 
 	if (c->state != CONN_OPEN) {
@@ -240,11 +245,20 @@ ws_on_input(struct conn *c)
 		if (!ws_drain_events(c))
 			break;
 	} while (n > 0 && taken < TURN_MAX);
-	if (w->has_pong && c->state == CONN_OPEN &&
-	    c->queue.len < LIMIT_OUT_PONGS) {
-		w->has_pong = false;
-		put_control(c, WS_PONG, w->pong, w->pong_len);
-	}
+}
+
+/* The last pong is on its way: the next may follow. */
+static void
+ws_on_flushed(struct conn *c)
+{
+	struct conn_ws	*w = (struct conn_ws *)c;
+
+	if (!w->has_pong || c->flushed < w->pong_end)
+		return;
+	w->has_pong = false;
+	put_control(c, WS_PONG, w->pong, w->pong_len);
+	w->pong_end = c->flushed + c->queue.len;
+	conn_flush(c);
 }
 
 static void
@@ -278,6 +292,7 @@ static const struct conn_ops ws_ops = {
 	.ask_receipt = ws_ask_receipt,
 	.put_close = ws_put_close,
 	.on_exact = ws_on_exact,
+	.on_flushed = ws_on_flushed,
 	.trim = ws_trim,
 	.fini = ws_fini,
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/map.h"
 #include "common/params.h"
 
 /* Names that inherit "core" keeps. */
@@ -25,9 +26,17 @@ static const char *const secret_names[] = {
 	"LISTEN_FDS", "LISTEN_PID", "NOTIFY_SOCKET", NULL
 };
 
+/* One variable, "NAME=value"; its name is the key. */
+struct var {
+	struct map_node	 node;
+	char		*pair;
+};
+
+/* An environment being made: the order in which variables came. */
 struct env {
-	char	**list;
-	size_t	 n, cap;
+	struct map	 names;
+	struct var	**list;
+	size_t		 n, cap;
 };
 
 static bool
@@ -105,27 +114,69 @@ matches_default(const char *name)
 static int
 env_put(struct env *e, char *pair)
 {
-	char	**list;
-	size_t	 i, len = strcspn(pair, "=") + 1;
+	size_t		 len = strcspn(pair, "=");
+	struct var	*v, **list;
 
-	for (i = 0; i < e->n; i++)
-		if (strncmp(e->list[i], pair, len) == 0) {
-			free(e->list[i]);
-			e->list[i] = pair;
-			return 0;
-		}
-	if (e->n + 1 >= e->cap) {
+	if ((v = map_find(&e->names, pair, len)) != NULL) {
+		map_del(&e->names, &v->node);
+		free(v->pair);
+		v->pair = pair;
+		return map_add(&e->names, &v->node, pair, len, v);
+	}
+	if (e->n == e->cap) {
 		e->cap = e->cap == 0 ? 64 : e->cap * 2;
 		if ((list = reallocarray(e->list, e->cap,
-		    sizeof(*list))) == NULL) {
-			free(pair);
-			return -1;
-		}
+		    sizeof(*list))) == NULL)
+			goto fail;
 		e->list = list;
 	}
-	e->list[e->n++] = pair;
-	e->list[e->n] = NULL;
+	if ((v = calloc(1, sizeof(*v))) == NULL ||
+	    map_add(&e->names, &v->node, pair, len, v) == -1)
+		goto fail;
+	v->pair = pair;
+	e->list[e->n++] = v;
 	return 0;
+ fail:
+	free(v);
+	free(pair);
+	return -1;
+}
+
+static void
+env_init(struct env *e)
+{
+	memset(e, 0, sizeof(*e));
+	map_init(&e->names);
+}
+
+/* Free it; the pairs as well unless they were taken. */
+static void
+env_fini(struct env *e)
+{
+	size_t	 i;
+
+	for (i = 0; i < e->n; i++) {
+		free(e->list[i]->pair);
+		free(e->list[i]);
+	}
+	free(e->list);
+	map_fini(&e->names);
+}
+
+/* As environ(7) wants it; the pairs are the caller's.  NULL with errno. */
+static char **
+env_take(struct env *e)
+{
+	char	**envp;
+	size_t	 i;
+
+	if ((envp = calloc(e->n + 1, sizeof(*envp))) == NULL)
+		return NULL;
+	for (i = 0; i < e->n; i++) {
+		envp[i] = e->list[i]->pair;
+		e->list[i]->pair = NULL;
+	}
+	return envp;
 }
 
 static char *
@@ -227,13 +278,14 @@ keep_only(struct env *e, const struct json *j, uint32_t list)
 	if (!json_more(j, list, json_first(list)))
 		return;
 	for (i = 0; i < e->n; i++)
-		if (matches_list(j, list, e->list[i]))
+		if (matches_list(j, list, e->list[i]->pair)) {
 			e->list[n++] = e->list[i];
-		else
+		} else {
+			map_del(&e->names, &e->list[i]->node);
+			free(e->list[i]->pair);
 			free(e->list[i]);
+		}
 	e->n = n;
-	if (e->list != NULL)
-		e->list[n] = NULL;
 }
 
 static bool
@@ -266,28 +318,26 @@ envp_make(struct json *j, uint32_t env, uint32_t policy, char *const *server,
     const char **why_out)
 {
 	struct env_policy_params	 p;
-	struct env			 e = { NULL, 0, 0 };
+	struct env			 e;
+	char				**envp = NULL;
 
 	if ((*why_out = check_object(j, env)) != NULL ||
 	    (policy != 0 && (*why_out = read_policy(j, policy, &p)) != NULL))
 		return NULL;
-	if ((e.list = calloc(64, sizeof(*e.list))) == NULL)
-		return NULL;
-	e.cap = 64;
+	env_init(&e);
 	if (policy != 0) {
 		if (!is_word(&p.inherit, "none") && add_server(&e, j, &p,
 		    is_word(&p.inherit, "core"), server) == -1)
-			goto fail;
+			goto out;
 		if (add_object(&e, j, p.set) == -1)
-			goto fail;
+			goto out;
 		keep_only(&e, j, p.include_only);
 	}
-	if (add_object(&e, j, env) == -1)
-		goto fail;
-	return e.list;
- fail:
-	envp_free(&e.list);
-	return NULL;
+	if (add_object(&e, j, env) == 0)
+		envp = env_take(&e);
+ out:
+	env_fini(&e);
+	return envp;
 }
 
 void

@@ -12,8 +12,6 @@
 #include "worker/proc.h"
 #include "worker/session.h"
 
-#define REPORT_MAX	64	/* processes in one packet */
-
 struct link {
 	struct chan	*chan;		/* NULL: the master is gone */
 	struct session	*session;
@@ -93,6 +91,7 @@ on_resume(struct link *l, const void *body, struct ipc_msg *m)
 	Ipc__Resumed		 out = IPC__RESUMED__INIT;
 	char			*copy = NULL;
 
+	session_tell_master(l->session);
 	out.ticket = in->ticket;
 	out.verdict = IPC__VERDICT__UNKNOWN;
 	if ((copy = malloc(in->message.len + 1)) != NULL) {
@@ -153,12 +152,13 @@ on_query(struct link *l, const void *body, struct ipc_msg *m)
 	const Ipc__Query	*in = body;
 	struct session		*s = l->session;
 	Ipc__Report		 out = IPC__REPORT__INIT;
-	Ipc__Process		 procs[REPORT_MAX], *list[REPORT_MAX];
+	Ipc__Process		 procs[LIMIT_REPORT_ROWS], *list[LIMIT_REPORT_ROWS];
 	struct rusage		 ru;
 	struct proc		*p;
 	uint64_t		 now = clock_ms();
 
 	(void)m;
+	session_tell_master(s);
 	getrusage(RUSAGE_SELF, &ru);
 	out.ticket = in->ticket;
 	out.running = s->running;
@@ -174,7 +174,7 @@ on_query(struct link *l, const void *body, struct ipc_msg *m)
 	p = in->processes ? TAILQ_FIRST(&s->all) : NULL;
 	do {
 		out.n_process = 0;
-		for (; p != NULL && out.n_process < REPORT_MAX;
+		for (; p != NULL && out.n_process < LIMIT_REPORT_ROWS;
 		    p = TAILQ_NEXT(p, entry)) {
 			fill_process(&procs[out.n_process], p, now);
 			list[out.n_process] = &procs[out.n_process];

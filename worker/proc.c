@@ -396,6 +396,9 @@ stream_end(struct stream *st)
 	if (st->read_ev != NULL)
 		event_free(st->read_ev);
 	st->read_ev = NULL;
+	/* Nobody must wake it any more. */
+	st->held = st->paced = false;
+	st->streak = 0;
 	fd_close(&st->fd);
 }
 
@@ -699,8 +702,6 @@ proc_free(struct proc **pp)
 	input_fini(&p->input);
 	stream_end(&p->streams[0]);
 	stream_end(&p->streams[1]);
-	if (p->state == PROC_CLOSED)
-		s->closed_bytes -= p->pid != 0 ? p->ring.bytes : 0;
 	ring_fini(&p->ring);
 	event_free(p->timer_ev);
 	map_del(&s->procs, &p->node);
@@ -726,7 +727,8 @@ bound_closed(struct session *s, struct proc *newest)
 		next = TAILQ_NEXT(p, entry);
 		/* What the client has not read yet stays. */
 		if (p->state == PROC_CLOSED && p != newest &&
-		    p->ring.unread_cost == 0)
+		    p->ring.unread_cost == 0 && (!p->terminated ||
+		    p->empty_passes >= KILL_PASSES))
 			proc_free(&p);
 	}
 }
@@ -741,7 +743,7 @@ proc_close(struct proc *p)
 	stream_end(&p->streams[1]);
 	input_lose(&p->input);
 	p->state = PROC_CLOSED;
-	s->closed_bytes += p->ring.bytes;
+	ring_count(&p->ring, &s->closed_bytes);
 	add_event(p);
 	emit_event(p, note_CLOSED, "");
 	wake_waiters(p);
@@ -767,8 +769,7 @@ drain(struct proc *p)
 	int	 i, reads;
 
 	for (i = 0; i < 2; i++)
-		for (reads = 0; reads < 2 && p->streams[i].fd != -1 &&
-		    proc_has_room(p); reads++)
+		for (reads = 0; reads < 2 && p->streams[i].fd != -1; reads++)
 			if (read_some(&p->streams[i]) <= 0)
 				break;
 }
@@ -847,6 +848,7 @@ proc_on_timer(int fd, short what, void *arg)
 {
 	struct proc	*p = arg;
 	struct session	*s = p->session;
+	struct timeval	 tv;
 
 	(void)fd;
 	(void)what;
@@ -859,6 +861,12 @@ proc_on_timer(int fd, short what, void *arg)
 	}
 	if (p->state != PROC_CLOSED)
 		return;
+	/* Whoever comes back in time finds what he has not read. */
+	if (s->state == SESSION_DETACHED && p->ring.unread_cost > 0) {
+		tv = clock_timeval(s->set.closed_ttl_ms);
+		event_add(p->timer_ev, &tv);
+		return;
+	}
 	proc_free(&p);
 	session_maybe_release(s);
 }

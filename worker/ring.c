@@ -42,6 +42,7 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 	case CHUNK_SENT:
 		TAILQ_INSERT_TAIL(&w->sent, c, sent_entry);
 		w->sent_cost += cost;
+		w->sent_total += cost;
 		break;
 	case CHUNK_ACKED:
 		c->ring->unread_cost -= cost;
@@ -99,6 +100,8 @@ chunk_drop(struct chunk *c)
 	chunk_set_state(c, CHUNK_ACKED);
 	TAILQ_REMOVE(&r->chunks, c, ring_entry);
 	r->bytes -= c->len;
+	if (r->total != NULL)
+		*r->total -= c->len;
 	r->count--;
 	free(c);
 }
@@ -110,6 +113,14 @@ ring_fini(struct ring *r)
 
 	while ((c = TAILQ_FIRST(&r->chunks)) != NULL)
 		chunk_drop(c);
+}
+
+void
+ring_count(struct ring *r, size_t *total)
+{
+	assert(r->total == NULL);
+	r->total = total;
+	*total += r->bytes;
 }
 
 struct chunk *

@@ -40,6 +40,7 @@ struct window {
 	struct chunk_list	 sent;		/* in the order of pos */
 	size_t			 sent_cost;
 	size_t			 spooled_cost;
+	uint64_t		 sent_total;	/* cost, ever */
 };
 
 /* One process's. Embedded. */
@@ -50,6 +51,7 @@ struct ring {
 	size_t			 bytes;		/* of output held */
 	size_t			 count;		/* of chunks held */
 	size_t			 unread_cost;	/* of chunks not ACKED */
+	size_t			*total;		/* that bytes count in, or NULL */
 };
 
 void	 window_init(struct window *w);
@@ -65,6 +67,9 @@ void	 window_sent(struct window *w, struct chunk *c, uint64_t pos);
 
 void	 ring_init(struct ring *r, struct window *w);
 void	 ring_fini(struct ring *r);
+
+/* Count the bytes held in a total as well, from here on. */
+void	 ring_count(struct ring *r, size_t *total);
 
 /* An empty chunk with room for cap bytes, in no ring.  NULL with errno. */
 struct chunk	*chunk_new(size_t cap);

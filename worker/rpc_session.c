@@ -51,6 +51,10 @@ rpc_session_initialize(struct session *s, struct rpc_req *req, void *params,
 {
 	struct initialize_params	*p = params;
 
+	if (p->resume.s == NULL && s->is_full) {
+		rpc_error(req, ERR_TOO_MANY, "too many sessions");
+		return;
+	}
 	if (p->resume.s == NULL || s->resuming) {
 		set_client(s, &p->client_name);
 		rpc_resumed(s, req);

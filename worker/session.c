@@ -104,10 +104,10 @@ ask_receipt(struct session *s)
 {
 	uint64_t	 part = s->set.window / RECEIPT_PARTS;
 
-	if (s->conn == NULL || TAILQ_EMPTY(&s->window.sent) ||
-	    conn_pos(s->conn) - s->receipt_pos < part)
+	if (s->conn == NULL ||
+	    s->window.sent_total - s->receipt_total < part)
 		return;
-	s->receipt_pos = conn_pos(s->conn);
+	s->receipt_total = s->window.sent_total;
 	conn_ask_receipt(s->conn);
 }
 
@@ -164,8 +164,8 @@ set_timer(struct event *ev, uint64_t ms)
 	event_add(ev, &tv);
 }
 
-static void
-tell_master(struct session *s)
+void
+session_tell_master(struct session *s)
 {
 	void	(*tell)(struct link *) = s->tell;
 
@@ -177,7 +177,7 @@ tell_master(struct session *s)
 static void
 detach(struct session *s, const char *why)
 {
-	tell_master(s);
+	session_tell_master(s);
 	session_set_state(s, SESSION_DETACHED);
 	log_info("detached: %s", why);
 	session_maybe_release(s);
@@ -223,7 +223,6 @@ session_attach(struct session *s)
 	event_del(s->ttl_ev);
 	session_set_state(s, SESSION_ATTACHED);
 	s->phase = PHASE_ATTACHED;
-	s->receipt_pos = 0;
 	conn_set_exact(s->conn, false);
 	/* The master hears of it when the client has its answer. */
 	s->tell = is_new ? link_opened : link_attached;
@@ -288,7 +287,8 @@ session_decided(struct session *s, Ipc__Verdict v, const char *id,
 		rpc_error(req, v == IPC__VERDICT__ATTACHED ? ERR_ATTACHED :
 		    ERR_UNKNOWN_SESSION, NULL);
 	}
-	conn_pause(s->conn, false);
+	if (s->conn != NULL)		/* the answer may have ended it */
+		conn_pause(s->conn, false);
 }
 
 /* --- children --- */
@@ -409,16 +409,16 @@ session_end(struct session *s, const char *why, uint64_t grace)
 		s->done = true;		/* no session yet */
 		return;
 	}
-	tell_master(s);
+	session_tell_master(s);
 	session_set_state(s, SESSION_CLOSING);
 	s->why = why;
 	s->deadline = clock_ms() + grace;
 	event_del(s->ttl_ev);
-	if (grace > 0)
-		TAILQ_FOREACH(p, &s->all, entry) {
-			proc_signal(p, SIGTERM);
-			proc_signal(p, SIGCONT);
-		}
+	/* Without a grace this is what /proc may fail to show. */
+	TAILQ_FOREACH(p, &s->all, entry) {
+		proc_signal(p, grace > 0 ? SIGTERM : SIGKILL);
+		proc_signal(p, SIGCONT);
+	}
 	if (s->conn != NULL)
 		conn_close(s->conn, 1001, why);
 	on_kill(-1, 0, s);
@@ -431,7 +431,9 @@ on_ttl(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (s->state == SESSION_DETACHED)
+	if (s->state == SESSION_HANDING && s->conn != NULL)
+		conn_abandon(s->conn);	/* it may be another's already */
+	else if (s->state == SESSION_DETACHED)
 		session_end(s, "expired: nobody resumed it", s->set.grace_ms);
 	else if (s->state != SESSION_ATTACHED && s->conn != NULL)
 		conn_close(s->conn, 1008, "no initialize in time");
@@ -457,6 +459,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	s->number = a->number;
 	s->set = *a->settings;
 	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;
+	s->is_full = a->full;
 	s->pace_fd = -1;
 	s->born = clock_ms();
 	s->why = "";
@@ -525,6 +528,6 @@ session_run(struct session *s)
 		if (s->conn != NULL)
 			conn_flush(s->conn);
 		session_unhold(s);
-		tell_master(s);
+		session_tell_master(s);
 	}
 }

@@ -62,6 +62,7 @@ struct session {
 	char			 peer[80];	/* where it is, for people */
 	Ipc__Settings		 set;
 	bool			 is_stdio;
+	bool			 is_full;	/* no new sessions */
 	struct rlimit		 nofile;	/* of commands */
 
 	struct conn		*conn;		/* or NULL */
@@ -77,7 +78,7 @@ struct session {
 	unsigned		 started;	/* all told */
 	size_t			 closed_bytes;	/* output kept of closed ones */
 	struct window		 window;
-	uint64_t		 receipt_pos;	/* asked for up to here */
+	uint64_t		 receipt_total;	/* asked for up to here */
 	size_t			 parked;	/* bytes of input that wait */
 	struct rpc_req_list	 waiting;	/* answered later */
 	unsigned		 nwaiting;
@@ -115,6 +116,9 @@ void	 session_attach(struct session *s);
 /* A connection from peer that another worker greeted, and its first message. */
 Ipc__Verdict session_resume(struct session *s, int fd, const char *peer,
 	    char *message, size_t len);
+
+/* Tell the master now what it would hear at the end of the turn. */
+void	 session_tell_master(struct session *s);
 
 /* What the master decided about the initialize that was handed over. */
 void	 session_decided(struct session *s, Ipc__Verdict v, const char *id,

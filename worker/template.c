@@ -37,8 +37,33 @@ next(int sock, enum ipc_role self, struct ipc_msg *m)
 
 /* --- a worker --- */
 
+/* One thread, no settings from the environment. */
+static struct event_base *
+new_base(const char *avoid)
+{
+	struct event_config	*cfg;
+	struct event_base	*base = NULL;
+
+	if ((cfg = event_config_new()) == NULL ||
+	    event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK |
+	    EVENT_BASE_FLAG_IGNORE_ENV) == -1 ||
+	    (avoid != NULL && event_config_avoid_method(cfg, avoid) == -1) ||
+	    (base = event_base_new_with_config(cfg)) == NULL)
+		fatalx("event loop");
+	event_config_free(cfg);
+	return base;
+}
+
+/* epoll(7) refuses regular files, which standard streams may be. */
+static struct event_base *
+new_base_for_files(struct event_base *base)
+{
+	event_base_free(base);
+	return new_base("epoll");
+}
+
 static int
-serve(struct event_base *base, int sock, int out, struct ipc_msg *m,
+serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
     const struct rlimit *nofile)
 {
 	const Ipc__Assign	*a = (const Ipc__Assign *)m->body;
@@ -56,10 +81,12 @@ serve(struct event_base *base, int sock, int out, struct ipc_msg *m,
 	    greet(m->fd, a->settings->handshake_ms, (int)a->refuse) !=
 	    GREETING_UPGRADED)
 		return 0;
-	session_init(&s, base, m->fd, out, a);
+	if (a->transport == IPC__TRANSPORT__STDIO)
+		*base = new_base_for_files(*base);
+	session_init(&s, *base, m->fd, out, a);
 	m->fd = -1;
 	s.nofile = *nofile;
-	if ((s.link = link_new(base, sock, &s)) == NULL)
+	if ((s.link = link_new(*base, sock, &s)) == NULL)
 		fatal("link");
 	session_run(&s);
 #ifdef __SANITIZE_ADDRESS__		/* the kernel is faster at it */
@@ -69,25 +96,10 @@ serve(struct event_base *base, int sock, int out, struct ipc_msg *m,
 	return 0;
 }
 
-/* One thread, no settings from the environment. */
-static struct event_base *
-new_base(void)
-{
-	struct event_config	*cfg;
-	struct event_base	*base = NULL;
-
-	if ((cfg = event_config_new()) == NULL ||
-	    event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK |
-	    EVENT_BASE_FLAG_IGNORE_ENV) == -1 ||
-	    (base = event_base_new_with_config(cfg)) == NULL)
-		fatalx("event loop");
-	event_config_free(cfg);
-	return base;
-}
-
 /* Wait for an assignment, which comes once, and serve it. */
 static int
-wait_and_serve(struct event_base *base, int sock, const struct rlimit *nofile)
+wait_and_serve(struct event_base **base, int sock,
+    const struct rlimit *nofile)
 {
 	struct ipc_msg	 m;
 	int		 out = -1, r;
@@ -119,8 +131,8 @@ worker_run(int sock, const struct rlimit *nofile)
 	 * the code and touching the stack as well (MADV_POPULATE_*) gained
 	 * nothing that could be measured.
 	 */
-	base = new_base();
-	r = wait_and_serve(base, sock, nofile);
+	base = new_base(NULL);
+	r = wait_and_serve(&base, sock, nofile);
 #ifdef __SANITIZE_ADDRESS__
 	event_base_free(base);
 #endif

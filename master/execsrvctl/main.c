@@ -53,7 +53,8 @@ usage(FILE *out)
 	size_t	 i;
 
 	fputs("usage: execsrvctl [-R DIR] [--json] COMMAND\n"
-	    "       execsrvctl [-R DIR] run [--url URL] [-t] [-e NAME=VALUE]...\n"
+	    "       execsrvctl [-R DIR] run [--url URL] [-t] "
+	    "[-e NAME=VALUE]...\n"
 	    "                  [--cwd DIR] [--] COMMAND [ARG...]\n\n"
 	    "  -R, --runtime-dir DIR  the daemon's folder\n"
 	    "      --json             answer in JSON\n"
