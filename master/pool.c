@@ -16,6 +16,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/gatekeep.h"
+#include "master/listen.h"
 
 #define DEATHS_MAX	5	/* in DEATHS_MS before we pause */
 #define DEATHS_MS	10000
@@ -159,7 +160,9 @@ pool_new(struct master *m)
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return NULL;
 	p->master = m;
-	p->want = m->conf.min_spare;
+	/* One session on our own streams needs one worker. */
+	if (!TAILQ_EMPTY(&m->listeners))
+		p->want = m->conf.min_spare;
 	if ((p->refill_ev = event_new(m->base, -1, 0, on_refill, p)) ==
 	    NULL || (p->decay_ev = event_new(m->base, -1, 0, on_decay, p)) ==
 	    NULL || start_template(p) == -1)
@@ -311,7 +314,8 @@ on_decay(int fd, short what, void *arg)
 	struct pool	*p = arg;
 	struct timeval	 tv = clock_timeval(DECAY_MS);
 	struct child	*c, *next;
-	size_t		 n, least = p->master->conf.min_spare;
+	size_t		 n, least = TAILQ_EMPTY(&p->master->listeners) ? 0 :
+			    p->master->conf.min_spare;
 
 	(void)fd;
 	(void)what;

@@ -173,7 +173,7 @@ answer(int sock, uint32_t id, pid_t pid)
 	out.id = id;
 	out.pid = pid == -1 ? 0 : pid;
 	out.error = pid == -1 ? errno : 0;
-	if (ipc_send(sock, IPC_forked, &out, -1) == -1)
+	if (ipc_send(sock, IPC_forked, &out, -1) == -1 && errno != EPIPE)
 		log_warn("template: answer");
 }
 
