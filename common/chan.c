@@ -71,7 +71,7 @@ static void
 packet_free(struct chan *c, struct packet *p)
 {
 	TAILQ_REMOVE(&c->queue, p, entry);
-	c->queued -= p->len;
+	c->queued -= sizeof(*p) + p->len;
 	free(p->data);
 	fd_close(&p->fd);
 	free(p);
@@ -149,8 +149,8 @@ chan_queue(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	}
 	p->fd = -1;
 	TAILQ_INSERT_TAIL(&c->queue, p, entry);
-	if ((p->data = ipc_pack(kind, body, &p->len)) != NULL)
-		c->queued += p->len;
+	p->data = ipc_pack(kind, body, &p->len);
+	c->queued += sizeof(*p) + p->len;
 	if (p->data == NULL || (fd != -1 && (p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) == -1) ||
 	    event_add(c->write_ev, NULL) == -1) {
 		chan_fail(c, errno);

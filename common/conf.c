@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#define COUNT_MAX	1000000	/* of anything that is counted */
 #define LINE_MAX_	4096	/* bytes of a line of the file */
 
 struct choice {
@@ -116,8 +117,17 @@ set_number(void *member, const char *value, const struct unit *u)
 static int
 set_COUNT(const struct conf_row *row, void *member, const char *value)
 {
+	uint64_t	 n;
+
 	(void)row;
-	return set_number(member, value, count_units);
+	if (set_number(&n, value, count_units) == -1)
+		return -1;
+	if (n > COUNT_MAX) {
+		errno = ERANGE;
+		return -1;
+	}
+	*(uint64_t *)member = n;
+	return 0;
 }
 
 static int

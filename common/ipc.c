@@ -117,11 +117,13 @@ take_fd(struct msghdr *msg, int *fd_out)
 			}
 		}
 	}
-	return (msg->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ? -1 : r;
+	return (msg->msg_flags & MSG_TRUNC) != 0 ? -1 : r;
 }
 
+/* was_lost_out: one came that we had no number for. */
 static int
-receive(int sock, uint8_t *packet, size_t size, size_t *len_out, int *fd_out)
+receive(int sock, uint8_t *packet, size_t size, size_t *len_out, int *fd_out,
+    bool *was_lost_out)
 {
 	union {
 		struct cmsghdr	 hdr;
@@ -154,6 +156,7 @@ receive(int sock, uint8_t *packet, size_t size, size_t *len_out, int *fd_out)
 		errno = EPROTO;
 		return -1;
 	}
+	*was_lost_out = *fd_out == -1 && (msg.msg_flags & MSG_CTRUNC) != 0;
 	*len_out = (size_t)n;
 	return n == 0 ? 0 : 1;
 }
@@ -175,6 +178,7 @@ ipc_recv(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
 	uint8_t			 small[SMALL], *packet = small;
 	const struct ipc_row	*row;
 	size_t			 len, size = sizeof(small), want;
+	bool			 was_lost;
 	int			 r;
 
 	m->body = NULL;
@@ -185,7 +189,7 @@ ipc_recv(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
 		if ((packet = malloc(size)) == NULL)
 			return -1;
 	}
-	if ((r = receive(sock, packet, size, &len, &m->fd)) != 1)
+	if ((r = receive(sock, packet, size, &len, &m->fd, &was_lost)) != 1)
 		goto out;
 	r = -1;
 	errno = EPROTO;
@@ -194,7 +198,7 @@ ipc_recv(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
 	m->kind = packet[0];
 	row = &ipc_rows[m->kind];
 	if (row->from != from || row->to != to ||
-	    row->has_fd != (m->fd != -1))
+	    row->has_fd != (m->fd != -1 || was_lost))
 		goto out;
 	if ((m->body = protobuf_c_message_unpack(row->type, NULL, len - 1,
 	    packet + 1)) == NULL) {

@@ -42,7 +42,7 @@ extern const struct ipc_row	ipc_rows[IPC_KINDS];
 struct ipc_msg {
 	enum ipc_kind		 kind;
 	ProtobufCMessage	*body;
-	int			 fd;		/* or -1 */
+	int			 fd;		/* or -1: also if it was lost */
 };
 
 /*
@@ -56,7 +56,8 @@ int	 ipc_send(int sock, enum ipc_kind kind, const void *body, int fd)
  * Receive one message that from may send to to.  1: m is filled in, end it
  * with ipc_msg_fini().  0: the peer is gone.  -1 with errno; EAGAIN: nothing
  * there; EPROTO: not such a message (a malformed, foreign or oversized one,
- * or a descriptor too few or too many).
+ * or a descriptor too few or too many).  A descriptor that we have no number
+ * for (EMFILE) is lost: the message comes without it.
  */
 int	 ipc_recv(int sock, enum ipc_role from, enum ipc_role to,
 	    struct ipc_msg *m) __attribute__((warn_unused_result));

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define LIST_FIRST	64	/* processes; grows */
+#define PURGE_TRIES	32	/* looks in one purge */
 
 /* Processes found and not yet looked at. */
 struct pids {
@@ -118,19 +119,25 @@ add_process(struct pids *p, pid_t pid)
 	closedir(d);
 }
 
-/* Parent and state of a process by its stat file; -1 when it is gone. */
+/*
+ * Parent of a process by its stat file (proc(5)), and whether it is alive:
+ * a zombie is, as long as it has threads besides the first.  -1 when it is
+ * gone.
+ */
 static int
-read_stat(pid_t pid, char *state_out, pid_t *ppid_out)
+read_stat(pid_t pid, bool *is_alive_out, pid_t *ppid_out)
 {
-	char	 path[64], text[512], *p;
-	long	 ppid;
+	char	 path[64], text[512], *p, state;
+	long	 ppid, threads;
 
 	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
 	if (slurp(path, text, sizeof(text)) <= 0 ||
 	    (p = strrchr(text, ')')) == NULL ||
-	    sscanf(p + 1, " %c %ld", state_out, &ppid) != 2)
+	    sscanf(p + 1, " %c %ld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+	    "%*s %*s %*s %*s %*s %ld", &state, &ppid, &threads) != 3)
 		return -1;
 	*ppid_out = (pid_t)ppid;
+	*is_alive_out = (state != 'Z' && state != 'X') || threads > 1;
 	return 0;
 }
 
@@ -141,7 +148,8 @@ add_children_by_scan(struct pids *p, pid_t parent)
 	struct dirent	*e;
 	DIR		*d;
 	pid_t		 ppid;
-	char		 state, *end;
+	bool		 is_alive;
+	char		*end;
 	long		 pid;
 
 	if ((d = opendir("/proc")) == NULL)
@@ -149,11 +157,27 @@ add_children_by_scan(struct pids *p, pid_t parent)
 	while ((e = readdir(d)) != NULL) {
 		pid = strtol(e->d_name, &end, 10);
 		if (*end == '\0' && pid > 0 &&
-		    read_stat((pid_t)pid, &state, &ppid) == 0 &&
+		    read_stat((pid_t)pid, &is_alive, &ppid) == 0 &&
 		    ppid == parent)
 			pids_add(p, (pid_t)pid);
 	}
 	closedir(d);
+}
+
+bool
+ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
+    bool is_suspect)
+{
+	bool	 found = false;
+	int	 i;
+
+	for (i = 0; i < PURGE_TRIES; i++) {
+		if (ptree_kill(SIGKILL, skip, match, arg) > 0)
+			found = true;
+		else if (!found && !is_suspect)
+			break;
+	}
+	return found || is_suspect;
 }
 
 /* The hard limit that is the mark, of any process; -1 when it is gone. */
@@ -221,17 +245,16 @@ static bool
 kill_one(struct pids *p, pid_t pid, int sig, ptree_match_fn *match,
     void *arg)
 {
-	bool	 found = false;
+	bool	 found = false, is_alive;
 	pid_t	 ppid;
-	char	 state;
 	int	 fd;
 
 	if ((fd = (int)syscall(SYS_pidfd_open, pid, 0)) == -1) {
 		look_failed(p);
 		return false;
 	}
-	if (read_stat(pid, &state, &ppid) == 0 && state != 'Z' &&
-	    state != 'X' && is_known(p, ppid) &&
+	if (read_stat(pid, &is_alive, &ppid) == 0 && is_alive &&
+	    is_known(p, ppid) &&
 	    (match == NULL || match(pid, arg))) {
 		found = true;
 		if (sig != 0)

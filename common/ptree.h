@@ -27,6 +27,15 @@ size_t	 ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match,
 	    void *arg);
 
 /*
+ * Kill them, looking several times: somebody may fork faster than we look,
+ * so that most looks find nobody.  is_suspect says that there are signs of
+ * one: orphans of it that were reaped since the last time.  Whether anybody
+ * may be left; call again, after reaping, until nobody is three times.
+ */
+bool	 ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
+	    bool is_suspect);
+
+/*
  * The mark: an rlimit that Linux does not use (RLIMIT_LOCKS, since 2.4) set
  * to a number.  It is inherited over fork and exec, whoever daemonizes keeps
  * it, and the environment stays as the client sent it.

@@ -391,6 +391,11 @@ on_handover(struct child *c, const void *body, struct ipc_msg *m)
 		return;
 	}
 	child_set_state(c, CHILD_HANDING);
+	if (m->fd == -1) {
+		/* No descriptors left: its client tries again. */
+		child_decide(c, IPC__VERDICT__ATTACHED, NULL);
+		return;
+	}
 	route_handover(c, in->session_id, in->message.data, in->message.len,
 	    m->fd);
 }

@@ -26,7 +26,6 @@
 
 #define ORPHAN_PASS_MS	5	/* between two looks for orphans */
 #define ORPHAN_PASSES	3	/* that must find nobody */
-#define ORPHAN_TRIES	16	/* in one pass, one after the other */
 #define LAST_WORDS_MS	500	/* after the workers were killed */
 
 static void	 on_child(int, short, void *);
@@ -197,6 +196,20 @@ master_fini(struct master *m)
 
 /* --- children --- */
 
+/*
+ * A child that is none of ours ended: what a dead worker left behind, as a
+ * rule, and a sign that there may be more of it.
+ */
+static void
+on_stranger(struct master *m)
+{
+	if (getpid() == 1)
+		return;			/* as PID 1 we have all orphans */
+	STAT_INC(m, orphans);
+	m->strangers++;
+	master_kill_orphans(m);
+}
+
 /* Every status there is: of workers, the template, orphans and strangers. */
 static void
 on_child(int sig, short what, void *arg)
@@ -212,7 +225,7 @@ on_child(int sig, short what, void *arg)
 		if ((c = child_by_pid(m, pid)) != NULL)
 			child_on_exit(c, status);
 		else if (!pool_on_exit(m->pool, pid, status))
-			m->orphan_passes = 0;	/* they are still at it */
+			on_stranger(m);
 		else if (m->stopping)
 			master_on_child_gone(m);
 	}
@@ -254,17 +267,14 @@ on_orphan_timer(int fd, short what, void *arg)
 {
 	struct master	*m = arg;
 	struct timeval	 tv = clock_timeval(ORPHAN_PASS_MS);
-	size_t		 n;
-	unsigned	 i;
 
 	(void)fd;
 	(void)what;
 	/* A worker whose number we do not know yet is no orphan. */
 	if (knows_all_workers(m)) {
-		for (i = 0; i < ORPHAN_TRIES && (n = ptree_kill(SIGKILL,
-		    is_ours, is_orphan, m)) > 0; i++)
-			m->stats[STAT_orphans] += n;
-		m->orphan_passes = i > 0 ? 0 : m->orphan_passes + 1;
+		m->orphan_passes = ptree_purge(is_ours, is_orphan, m,
+		    m->strangers > 0) ? 0 : m->orphan_passes + 1;
+		m->strangers = 0;
 	}
 	if (m->orphan_passes < ORPHAN_PASSES)
 		event_add(m->orphan_ev, &tv);

@@ -67,6 +67,7 @@ struct master {
 	struct event		*child_ev, *term_ev, *int_ev, *quit_ev,
 				*hup_ev, *stop_ev, *orphan_ev;
 	unsigned		 orphan_passes;	/* that found nobody */
+	unsigned		 strangers;	/* reaped since the last look */
 	unsigned		 stop_rounds;	/* of killing who does not stop */
 	uint64_t		 stats[STATS];
 };

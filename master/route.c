@@ -159,7 +159,7 @@ route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v)
 		snprintf(r->peer, sizeof(r->peer), "%s", greeter->peer.text);
 	if (v == IPC__VERDICT__RELEASED)
 		v = r->owner == NULL ? IPC__VERDICT__YOURS :
-		    IPC__VERDICT__UNKNOWN;
+		    IPC__VERDICT__ATTACHED;	/* another was quicker */
 	child_decide(greeter, v, r);
 }
 

@@ -72,6 +72,11 @@ conn_drop_fds(struct conn *c)
 {
 	event_drop(&c->read_ev);
 	event_drop(&c->write_ev);
+	if (!c->is_socket && c->in != -1) {
+		/* Others have these open as well, a terminal's shell say. */
+		(void)!fd_nonblock(c->in, 0);
+		(void)!fd_nonblock(c->out, 0);
+	}
 	if (c->out != c->in)
 		fd_close(&c->out);
 	fd_close(&c->in);
@@ -272,7 +277,7 @@ is_reading(struct conn *c)
 	struct timeval	 tv = clock_timeval(c->patience);
 	uint64_t	 seen = seen_by_peer(c);
 
-	if (seen <= c->seen)
+	if (seen <= c->seen || seen >= c->asked_end)
 		return false;
 	c->seen = seen;
 	event_add(c->timer_ev, &tv);

@@ -7,6 +7,8 @@
 #include "common/map.h"
 #include "common/params.h"
 
+#define PATTERN_MAX	256	/* bytes */
+
 /* Names that inherit "core" keeps. */
 static const char *const core_names[] = {
 	"HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL",
@@ -56,7 +58,8 @@ envp_is_secret(const char *name)
 
 /*
  * Whether a whole name matches a pattern of * and ?, without regard to case.
- * Linear: on a mismatch the last star takes one character more.
+ * On a mismatch the last star takes one character more, so the time is the
+ * product of the lengths at worst; that of a pattern is bounded.
  */
 static bool
 matches(const char *pat, size_t plen, const char *name, size_t nlen)
@@ -225,8 +228,9 @@ check_list(const struct json *j, uint32_t list)
 
 	for (i = json_first(list); json_more(j, list, i);
 	    i = json_after_elem(j, i))
-		if (json_tok(j, i)->type != JSON_STRING)
-			return "a pattern of envPolicy is no string";
+		if (json_tok(j, i)->type != JSON_STRING ||
+		    json_tok(j, i)->len > PATTERN_MAX)
+			return "a pattern of envPolicy is no string, or long";
 	return NULL;
 }
 

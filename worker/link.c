@@ -93,7 +93,7 @@ on_resume(struct link *l, const void *body, struct ipc_msg *m)
 
 	session_tell_master(l->session);
 	out.ticket = in->ticket;
-	out.verdict = IPC__VERDICT__UNKNOWN;
+	out.verdict = IPC__VERDICT__ATTACHED;
 	if ((copy = malloc(in->message.len + 1)) != NULL) {
 		memcpy(copy, in->message.data, in->message.len);
 		out.verdict = session_resume(l->session, m->fd,

@@ -36,7 +36,6 @@
 #define SPOOL_CHUNK	4096		/* room of a chunk nobody waits for */
 #define KILL_PASS_MS	2		/* between two looks for descendants */
 #define KILL_PASSES	3		/* that must find nobody */
-#define KILL_TRIES	16		/* in one pass, one after the other */
 
 static const char *const stream_names[] = { "stdout", "stderr", "pty" };
 static const char *const state_names[] = { "running", "exited", "closed" };
@@ -366,6 +365,7 @@ proc_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	struct timeval	 tv = clock_timeval(r->wait_ms);
 	struct waiter	*w;
 
+	ring_ack(&p->ring, r->after_seq);
 	if (r->wait_ms == 0 || read_is_ready(p, r)) {
 		answer_read(p, req, r);
 		return;
@@ -811,12 +811,9 @@ static void
 kill_pass(struct proc *p)
 {
 	struct timeval	 tv = clock_timeval(KILL_PASS_MS);
-	unsigned	 i;
 
-	for (i = 0; i < KILL_TRIES && ptree_kill(SIGKILL, NULL, has_mark,
-	    p) > 0; i++)
-		continue;
-	p->empty_passes = i > 0 || p->orphans > 0 ? 0 : p->empty_passes + 1;
+	p->empty_passes = ptree_purge(NULL, has_mark, p, p->orphans > 0) ?
+	    0 : p->empty_passes + 1;
 	p->orphans = 0;
 	if (p->kill_until == 0)
 		p->kill_until = clock_ms() + LIMIT_KILL;

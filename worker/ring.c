@@ -27,10 +27,11 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 		w->spooled_cost -= cost;
 		break;
 	case CHUNK_SENT:
-		TAILQ_REMOVE(&w->sent, c, sent_entry);
+		TAILQ_REMOVE(&w->sent, c, state_entry);
 		w->sent_cost -= cost;
 		break;
 	case CHUNK_ACKED:
+		TAILQ_REMOVE(&c->ring->acked, c, state_entry);
 		c->ring->unread_cost += cost;
 		break;
 	}
@@ -40,11 +41,12 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 		w->spooled_cost += cost;
 		break;
 	case CHUNK_SENT:
-		TAILQ_INSERT_TAIL(&w->sent, c, sent_entry);
+		TAILQ_INSERT_TAIL(&w->sent, c, state_entry);
 		w->sent_cost += cost;
 		w->sent_total += cost;
 		break;
 	case CHUNK_ACKED:
+		TAILQ_INSERT_TAIL(&c->ring->acked, c, state_entry);
 		c->ring->unread_cost -= cost;
 		break;
 	}
@@ -88,6 +90,7 @@ ring_init(struct ring *r, struct window *w)
 {
 	memset(r, 0, sizeof(*r));
 	TAILQ_INIT(&r->chunks);
+	TAILQ_INIT(&r->acked);
 	r->window = w;
 	r->next_seq = 1;
 }
@@ -98,6 +101,7 @@ chunk_drop(struct chunk *c)
 	struct ring	*r = c->ring;
 
 	chunk_set_state(c, CHUNK_ACKED);
+	TAILQ_REMOVE(&r->acked, c, state_entry);
 	TAILQ_REMOVE(&r->chunks, c, ring_entry);
 	r->bytes -= c->len;
 	if (r->total != NULL)
@@ -165,12 +169,30 @@ ring_append(struct ring *r, uint8_t stream, const void *data, size_t len)
 }
 
 void
+ring_ack(struct ring *r, uint64_t seq)
+{
+	struct chunk	*c, *next;
+
+	for (c = TAILQ_FIRST(&r->chunks); c != NULL && c->seq <= seq &&
+	    r->unread_cost > 0; c = next) {
+		next = TAILQ_NEXT(c, ring_entry);
+		if (c->sealed)
+			chunk_set_state(c, CHUNK_ACKED);
+	}
+}
+
+/*
+ * Chunks that are not acknowledged stay and do not protect what is behind
+ * them: a client that never asks for what it lost at a cut would otherwise
+ * make us keep all that follows.
+ */
+void
 ring_evict(struct ring *r, size_t bytes, size_t count)
 {
 	struct chunk	*c;
 
 	while ((r->bytes > bytes || r->count > count) &&
-	    (c = TAILQ_FIRST(&r->chunks)) != NULL && c->state == CHUNK_ACKED)
+	    (c = TAILQ_FIRST(&r->acked)) != NULL)
 		chunk_drop(c);
 }
 

@@ -22,7 +22,7 @@ struct ring;
 
 struct chunk {
 	TAILQ_ENTRY(chunk)	 ring_entry;
-	TAILQ_ENTRY(chunk)	 sent_entry;
+	TAILQ_ENTRY(chunk)	 state_entry;	/* of sent, or of acked */
 	struct ring		*ring;
 	uint64_t		 seq;
 	uint64_t		 pos;		/* of the connection */
@@ -47,6 +47,7 @@ struct window {
 struct ring {
 	struct window		*window;
 	struct chunk_list	 chunks;
+	struct chunk_list	 acked;		/* of them, oldest first */
 	uint64_t		 next_seq;	/* of the next event */
 	size_t			 bytes;		/* of output held */
 	size_t			 count;		/* of chunks held */
@@ -84,7 +85,13 @@ void		 ring_add(struct ring *r, struct chunk *c, uint8_t stream);
 bool		 ring_append(struct ring *r, uint8_t stream, const void *data,
 		    size_t len);
 
-/* Forget the oldest chunks beyond these limits, as far as acknowledged. */
+/*
+ * The reader says that it has everything up to seq: what was ever sent of
+ * that counts as acknowledged, however its connection ended.
+ */
+void		 ring_ack(struct ring *r, uint64_t seq);
+
+/* Forget the oldest acknowledged chunks beyond these limits. */
 void		 ring_evict(struct ring *r, size_t bytes, size_t count);
 
 /* The oldest chunk with a number above seq, or NULL. */

@@ -33,7 +33,6 @@
 #define PACE_NS		400000	/* a paced stream is left alone for 0.4 ms */
 #define KILL_PASS_MS	2	/* between two looks for descendants */
 #define KILL_PASSES	3	/* that must find nobody */
-#define KILL_TRIES	16	/* in one pass, one after the other */
 
 static const struct {
 	const char	*name;
@@ -248,8 +247,10 @@ session_resume(struct session *s, int fd, const char *peer, char *message,
 		return IPC__VERDICT__RELEASED;
 	if (s->state != SESSION_DETACHED)
 		return IPC__VERDICT__UNKNOWN;
-	if ((s->conn = conn_ws_new(s->base, fd, &conn_events, s)) == NULL)
-		return IPC__VERDICT__UNKNOWN;
+	/* For want of descriptors or memory, say: its client tries again. */
+	if (fd == -1 || (s->conn = conn_ws_new(s->base, fd, &conn_events,
+	    s)) == NULL)
+		return IPC__VERDICT__ATTACHED;
 	snprintf(s->peer, sizeof(s->peer), "%s", peer);
 	s->resuming = true;
 	rpc_input(s, message, len, true);
@@ -370,7 +371,6 @@ static void
 on_kill(int fd, short what, void *arg)
 {
 	struct session	*s = arg;
-	unsigned	 i;
 
 	(void)fd;
 	(void)what;
@@ -378,15 +378,9 @@ on_kill(int fd, short what, void *arg)
 		set_timer(s->kill_ev, 20);
 		return;
 	}
-	for (i = 0; i < KILL_TRIES && ptree_kill(SIGKILL, NULL, NULL,
-	    NULL) > 0; i++)
-		continue;
-	if (i > 0 || s->orphans > 0) {
-		s->empty_passes = 0;
-		s->orphans = 0;
-	} else {
-		s->empty_passes++;
-	}
+	s->empty_passes = ptree_purge(NULL, NULL, NULL, s->orphans > 0) ? 0 :
+	    s->empty_passes + 1;
+	s->orphans = 0;
 	/* Whom we may not kill (a set-user-ID program) the master can. */
 	if (s->empty_passes >= KILL_PASSES ||
 	    clock_ms() > s->deadline + LIMIT_KILL) {

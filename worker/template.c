@@ -69,7 +69,7 @@ serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
 	const Ipc__Assign	*a = (const Ipc__Assign *)m->body;
 	struct session		 s;
 
-	if (a->settings == NULL)
+	if (a->settings == NULL || m->fd == -1)
 		return 1;
 	log_set_level((enum log_level)a->settings->log_level);
 	log_set_session(a->number);
@@ -189,7 +189,8 @@ template_run(int sock, const struct rlimit *nofile)
 	while ((r = next(sock, IPC_ROLE_TEMPLATE, &m)) == 1) {
 		fd = m.fd;
 		m.fd = -1;
-		pid = fork_for_parent();
+		errno = EMFILE;
+		pid = fd == -1 ? -1 : fork_for_parent();
 		if (pid == 0) {
 			close(sock);
 			ipc_msg_fini(&m);
@@ -197,7 +198,7 @@ template_run(int sock, const struct rlimit *nofile)
 			return worker_run(fd, nofile);
 		}
 		answer(sock, ((const Ipc__Fork *)m.body)->id, pid);
-		close(fd);
+		fd_close(&fd);
 		ipc_msg_fini(&m);
 	}
 	return r == 0 ? 0 : 1;

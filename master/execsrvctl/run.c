@@ -32,6 +32,8 @@
 #define SIGNALS_MAX	3	/* unanswered, before the server is given up */
 #define HOLD_ABOVE	(1024 * 1024)	/* bytes of output that wait */
 #define HOLD_BELOW	(256 * 1024)
+#define HOLD_SIGNALLED	(32 * 1024 * 1024)	/* the same after a signal */
+#define STUCK_MS	1000	/* and its reader's time, when all has ended */
 #define LEAVE_MS	1000	/* for a terminate to arrive */
 #define END_OF_INPUT	"\004"	/* what a terminal's user types */
 
@@ -58,6 +60,8 @@ struct run {
 	int				 signal_fd;
 	int				 early_signal;
 	bool				 early_resize;
+	bool				 is_signalled;	/* told to end */
+	uint64_t			 last_moved;	/* ms: output did */
 };
 
 static void	 fail(struct run *, const char *, ...)
@@ -195,6 +199,7 @@ on_closed(void *arg)
 
 	if (r->may_run)
 		fail(r, "the server does not tell how the command ended");
+	r->last_moved = clock_ms();
 	if (r->phase != FAILED)
 		r->phase = CLOSED;
 }
@@ -308,6 +313,7 @@ pass_signal(struct run *r, int sig)
 		for (i = 0; signals[i].sig != sig; i++)
 			;
 		send_signal(r, sig, signals[i].name);
+		r->is_signalled |= sig != SIGUSR1 && sig != SIGUSR2;
 		break;
 	default:
 		/* Only its output is awaited, and no longer. */
@@ -418,15 +424,39 @@ check_sinks(struct run *r)
 	}
 }
 
+static size_t
+held(const struct run *r)
+{
+	return sink_held(&r->sinks[0]) + sink_held(&r->sinks[1]);
+}
+
+/*
+ * Behind a reader that is stuck we would not hear how the command took a
+ * signal: what the server still has of its output is let in for that.
+ */
 static void
 check_hold(struct run *r)
 {
-	size_t	 n = sink_held(&r->sinks[0]) + sink_held(&r->sinks[1]);
+	size_t	 n = held(r), above = HOLD_ABOVE;
 
-	if (n > HOLD_ABOVE)
+	if (r->is_signalled)
+		above = HOLD_SIGNALLED;
+	if (n > above)
 		execsrv_hold(r->x, true);
-	else if (n < HOLD_BELOW)
+	else if (n < HOLD_BELOW || above > HOLD_ABOVE)
 		execsrv_hold(r->x, false);
+}
+
+/* ms that its reader still has; -1: all the time in the world. */
+static int
+reader_ms(const struct run *r)
+{
+	uint64_t	 waited;
+
+	if (!r->is_signalled || r->phase != CLOSED)
+		return -1;
+	waited = clock_ms() - r->last_moved;
+	return waited < STUCK_MS ? (int)(STUCK_MS - waited) : 0;
 }
 
 enum { FD_SERVER, FD_SIGNALS, FD_INPUT, FD_SINKS, FDS = FD_SINKS + 2 };
@@ -458,14 +488,16 @@ turn(struct run *r)
 	size_t		 i;
 
 	prepare(r, fds);
-	if (poll(fds, FDS, r->phase == CLOSED ? -1 :
+	if (poll(fds, FDS, r->phase == CLOSED ? reader_ms(r) :
 	    execsrv_wait_ms(r->x)) == -1)
 		return;
 	if (fds[FD_SIGNALS].revents != 0)
 		on_signals(r);
 	for (i = 0; i < 2; i++)
-		if (fds[FD_SINKS + i].revents != 0)
+		if (fds[FD_SINKS + i].revents != 0) {
 			sink_on_room(&r->sinks[i]);
+			r->last_moved = clock_ms();
+		}
 	if (fds[FD_INPUT].revents != 0 && wants_input(r))
 		on_input(r);
 	if (r->phase < CLOSED &&
@@ -480,7 +512,7 @@ static bool
 is_done(const struct run *r)
 {
 	return r->phase == FAILED || (r->phase == CLOSED &&
-	    sink_held(&r->sinks[0]) == 0 && sink_held(&r->sinks[1]) == 0);
+	    (held(r) == 0 || reader_ms(r) == 0));
 }
 
 /* Leave nothing behind: what still runs ends, if the server can be told. */
