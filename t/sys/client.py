@@ -150,6 +150,7 @@ a_word.last = 0
 class Server:
     """execsrvd with a run directory of its own, or as options say."""
     count = 0
+    all = []                    # whose log is of interest
 
     def __init__(self, *options, listen=("ws://127.0.0.1:0",), run=True,
                  env=None, prefix=(), program="execsrvd"):
@@ -168,6 +169,7 @@ class Server:
                 argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=log, env={**os.environ, **(env or {})})
         self.pid = self.process.pid
+        Server.all = [self]
         atexit.register(self.kill)
         self.urls = []
         for url in listen:
@@ -213,8 +215,6 @@ class Server:
                 self.process.kill()
         self.process.wait()
         self.process.stdout.close()
-        if sys.exc_info()[0] or "-v" in sys.argv or sys.is_finalizing():
-            return
 
     def stop(self, sig=signal.SIGTERM, limit=5.0):
         """Stop in order; the seconds it took."""
@@ -233,8 +233,11 @@ class Server:
 
 def settled(server, spare=8):
     """Wait until only the template and the spare workers are left."""
-    return wait_for(lambda: len(children(server.pid)) == spare + 1, LIMIT,
-                    "the pool is back at its size")
+    try:
+        wait_for(lambda: len(children(server.pid)) == spare + 1, LIMIT, "")
+    except AssertionError:
+        raise AssertionError("the pool is not back at its size: %d, not %d" %
+                             (len(children(server.pid)), spare + 1)) from None
 
 
 # --- the client --------------------------------------------------------------
@@ -289,6 +292,8 @@ def dial(url, source=None, rcvbuf=None):
         sock = socket.socket(socket.AF_INET6 if "[" in host
                              else socket.AF_INET)
         to = (host.strip("[]"), int(port))
+    if sock.family != socket.AF_UNIX:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if rcvbuf:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
     if source:
@@ -566,5 +571,11 @@ def main(*tests):
         if chosen and test.__name__ not in chosen:
             continue
         say(test.__name__)
-        test()
+        try:
+            test()
+        except Exception:
+            for server in Server.all:
+                print("--- %s\n%s" % (server.log_path,
+                                      server.log()[-3000:]), flush=True)
+            raise
     say("done")

@@ -1,0 +1,163 @@
+"""Trace the master alone over 1,000 connections of all kinds, then look for
+system calls that took bytes from a client's socket.  That the search finds
+such calls is shown by the same look at a worker.
+"""
+import collections
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+
+from client import (Client, Closed, RpcError, Server, TMP, check, connect,
+                    dial, main, reset, say, skip, stat_of, upgrade_request,
+                    wait_for, worker_of, LIMIT)
+
+CALLS = ("read,readv,pread64,preadv,preadv2,recvfrom,recvmsg,recvmmsg,"
+         "splice,tee,sendfile,io_uring_setup,io_uring_enter")
+CONNECTIONS = 1000
+
+
+@contextlib.contextmanager
+def traced(pid, path, more=""):
+    with subprocess.Popen(
+            ["strace", "-p", str(pid), "-yy", "-qq", "-o", path, "-e",
+             "signal=none", "-e", "trace=" + CALLS + more], stderr=subprocess.PIPE) as p:
+        def attached():
+            if p.poll() is not None:
+                skip("strace cannot attach: %s" % p.stderr.read().decode())
+            with open("/proc/%d/status" % pid, encoding="ascii") as f:
+                return "TracerPid:\t%d\n" % p.pid in f.read()
+        wait_for(attached, LIMIT, "strace is attached")
+        try:
+            yield
+        finally:
+            p.terminate()
+            p.wait()
+
+
+def taken(path, unix):
+    """Calls on sockets of clients, and how many calls there were by kind."""
+    found, kinds = [], collections.Counter()
+    with open(path, encoding="utf-8", errors="replace") as f:
+        for line in f:
+            call = line.split("(", 1)[0]
+            # The descriptor is the first argument, an accepted one the result.
+            first = re.search(r"\((\d+)<([^,]*?)>?,", line)
+            kinds[call] += 1
+            if call.startswith("io_uring"):
+                found.append(line)
+            if call == "accept4" or first is None:
+                continue
+            at = line.split("(", 1)[1]
+            if re.match(r"\d+<TCP(v6)?:", at) or \
+                    re.match(r'\d+<UNIX(-STREAM)?:\[[^\]]*%s' %
+                             re.escape(unix), at):
+                found.append(line)
+    return found, kinds
+
+
+def ordinary(url):
+    with connect(url) as c:
+        check(c.run("p", "echo", "x")[0] == b"x\n", "a command")
+
+
+def plain(url):
+    with dial(url) as s:
+        s.sendall(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        check(b" 200 " in s.recv(1000), "/readyz")
+
+
+def garbage(url):
+    with dial(url) as s:
+        s.sendall(os.urandom(300) + b"\r\n\r\n")
+        with contextlib.suppress(OSError):
+            while s.recv(1000):
+                pass
+
+
+def broken_frames(url):
+    with Client(url) as c:
+        c.sock.sendall(b"\x81\x7e" + os.urandom(500))
+        check(c.wait_closed(LIMIT), "an unmasked frame")
+
+
+def early_reset(url):
+    s = dial(url)
+    s.sendall(upgrade_request() + b"x" * 100)
+    reset(s)
+
+
+def empty_resume(url):
+    with connect(url) as c:
+        session = c.session
+    with contextlib.closing(resume(url, session)) as c:
+        c.call("environment/status")
+
+
+def full_resume(url):
+    with connect(url) as c:
+        c.start("p", "sleep", "300")
+        session = c.session
+    with contextlib.closing(resume(url, session)) as c:
+        c.call("process/terminate", {"processId": "p"})
+        c.note("process/closed")
+
+
+def resume(url, session):
+    """The server may not have seen yet that the client left."""
+    while True:
+        try:
+            return connect(url, session)
+        except RpcError as e:
+            check(e.code == -32010, "resume: %s" % e)
+
+
+def unknown(url):
+    with Client(url) as c:
+        try:
+            c.initialize("0123456789abcdef0123456789abcdef")
+        except RpcError as e:
+            check(e.code == -32600, "unknown: %s" % e)
+        else:
+            check(False, "an unknown session is resumed")
+
+
+KINDS = (ordinary, plain, garbage, broken_frames, early_reset, empty_resume,
+         full_resume, unknown)
+
+
+def nothing():
+    if shutil.which("strace") is None:
+        skip("no strace")
+    path = TMP + "/clients.sock"
+    server = Server(listen=("ws://127.0.0.1:0", "ws://[::1]:0",
+                            "unix:" + path))
+    with connect(server.url) as c, \
+            traced(worker_of(server, c), TMP + "/worker"):
+        c.run("q", "true")
+    with connect(server.urls[2]) as c, \
+            traced(worker_of(server, c), TMP + "/unix"):
+        c.run("q", "true")
+    for name in ("worker", "unix"):
+        check(taken(TMP + "/" + name, path)[0],
+              "not even a worker reads: the search is wrong")
+
+    with traced(server.pid, TMP + "/master", ",accept4"):
+        for i in range(CONNECTIONS):
+            if i % 40 in (0, 1):
+                kind = full_resume
+            else:
+                kind = KINDS[i % len(KINDS)]
+            with contextlib.suppress(Closed, ConnectionError):
+                kind(server.urls[i // 8 % 3])
+        server.stop()
+    found, kinds = taken(TMP + "/master", path)
+    say("%s" % dict(kinds))
+    check(kinds["accept4"] > CONNECTIONS, "not all connections were traced")
+    check(kinds["recvmsg"] > CONNECTIONS, "what workers say was not traced")
+    check(not found, "the master read %d times, as in: %s" %
+          (len(found), found[:5]))
+
+
+main(nothing)

@@ -1,0 +1,222 @@
+"""Sessions that nobody is attached to."""
+import base64
+import contextlib
+import hashlib
+import random
+import sys
+import threading
+import time
+
+from client import (Client, RpcError, Server, a_word, check, connect,
+                    is_alive, main, resume_in, rss, say, settled, stat_of,
+                    wait_for, with_word, worker_of, LIMIT, SANITIZED, SCALE)
+
+SIZE = 24 << 20
+SEED = 502
+WRITER = """
+import os, random
+r = random.Random(%d)
+for i in range(%d):
+    data = memoryview(r.randbytes(1 << 16))
+    while data:
+        data = data[os.write(1, data):]
+"""
+
+
+def unknown(url, session):
+    """Whether a resume is refused as for a session that never was."""
+    with Client(url) as c:
+        try:
+            c.initialize(session)
+        except RpcError as e:
+            check(e.code == -32600, "resume: %s" % e)
+            return True
+    return False
+
+
+def is_blocked(pid):
+    """Asleep, without using the processor."""
+    before = stat_of(pid)[11:13]
+    time.sleep(0.2)
+    after = stat_of(pid)
+    return after[0] == "S" and after[11:13] == before
+
+
+def spool():
+    server = Server("DetachedSpool=2M", "OutputWindow=256K")
+    c = connect(server.url)
+    worker = worker_of(server, c)
+    base = rss(worker)
+    c.start("p", sys.executable, "-c", WRITER % (SEED, SIZE >> 16))
+    child = wait_for(lambda: with_word(WRITER % (SEED, SIZE >> 16)), LIMIT,
+                     "the child")[0]
+    c.reset()
+    wait_for(lambda: is_blocked(child), LIMIT, "the child is held back")
+    more = rss(worker) - base
+    say("  the worker keeps %d KiB" % (more >> 10))
+    check(SANITIZED or 1 << 20 < more < 6 << 20, "kept %d bytes" % more)
+    c = resume_in(server.url, c.session, LIMIT)
+    want, got, last = hashlib.sha256(), hashlib.sha256(), 0
+    r = random.Random(SEED)
+    for i in range(SIZE >> 16):
+        want.update(r.randbytes(1 << 16))
+    # What comes after the resume comes as notifications too, and what of it
+    # was acknowledged need not be there for a read any more.
+    chunks, ended = {}, set()
+    while True:
+        a = c.call("process/read", {"processId": "p", "afterSeq": last,
+                                    "waitMs": 5000, "maxBytes": 1 << 20})
+        for k in a["chunks"]:
+            chunks[k["seq"]] = k["chunk"]
+        while c.notes:
+            p = c.notes.popleft()["params"]
+            if "chunk" in p:
+                chunks[p["seq"]] = p["chunk"]
+            else:
+                ended.add(p["seq"])
+        while last + 1 in chunks or last + 1 in ended:
+            last += 1
+            if last in chunks:
+                got.update(base64.b64decode(chunks.pop(last)))
+        if a["closed"] and len(ended) == 2 and last == max(ended):
+            break
+        check(a["chunks"] or a["exited"], "nothing more after %d" % last)
+    check(got.digest() == want.digest() and a["exitCode"] == 0,
+          "not the same bytes")
+    c.close()
+    server.stop()
+
+
+def completes():
+    """A command that ends while nobody is there: all of it can be read."""
+    server = Server()
+    c = connect(server.url)
+    c.start("p", "sh", "-c", "seq 200000; exit 7")
+    c.reset()
+    time.sleep(0)
+    c = resume_in(server.url, c.session, LIMIT)
+    out, last = b"", 0
+    while True:
+        a = c.call("process/read", {"processId": "p", "afterSeq": last,
+                                    "waitMs": 5000})
+        out += b"".join(base64.b64decode(k["chunk"]) for k in a["chunks"])
+        last = a["nextSeq"] - 1
+        if a["closed"]:
+            break
+    check(a["exitCode"] == 7, "exit code")
+    check(out == b"".join(b"%d\n" % i for i in range(1, 200001)),
+          "%d bytes" % len(out))
+    c.close()
+    server.stop()
+
+
+def expiry():
+    server, word = Server("DetachedTtl=1", "TerminateGrace=300ms"), \
+        a_word("expiry")
+    c = connect(server.url)
+    worker = worker_of(server, c)
+    c.start("p", "sh", "-c", "trap '' TERM; setsid sleep %s & sleep %s; "
+            "sleep %s" % (word, word, word))
+    wait_for(lambda: len(with_word(word)) == 2, LIMIT, "two sleepers")
+    began = time.monotonic()
+    c.reset()
+    wait_for(lambda: len(with_word(word)) < 2, LIMIT, "they go")
+    first = time.monotonic() - began
+    check(first > 0.95, "gone after %.2f s" % first)
+    wait_for(lambda: not with_word(word) and not is_alive(worker),
+             1 + 0.3 + 2 * SCALE - first, "all of them go")
+    say("  gone after %.2f s" % (time.monotonic() - began))
+    check(unknown(server.url, c.session), "resumed after its end")
+    check("expired" in server.log(), "not in the log")
+    # A resume in time starts the clock anew.
+    c = connect(server.url)
+    c.start("p", "sleep", a_word("again"))
+    for i in range(3):
+        c.reset()
+        time.sleep(0.6)
+        c = resume_in(server.url, c.session, 0.3)
+    check(not c.call("process/read", {"processId": "p"})["exited"], "gone")
+    c.close()
+    server.stop()
+
+
+def gives_back():
+    server = Server("DetachedTtl=1")
+    settled(server)
+    c = connect(server.url)
+    worker = worker_of(server, c, "a")
+    c.reset()                           # owns a closed process: stays
+    resume_in(server.url, c.session, LIMIT).close()
+    check(is_alive(worker), "a worker that owns output is gone")
+
+    sessions, workers = [], []
+    for i in range(20):
+        with connect(server.url) as c:
+            sessions.append(c.session)
+    wait_for(lambda: len(server.workers()) <= 10, 1 * SCALE,
+             "workers come back")
+    for session in sessions[:10]:
+        c = resume_in(server.url, session, 1)
+        c.call("environment/status")
+        check(c.run("p", "echo", "again") == (b"again\n", 0), "a command")
+        workers.append(c)
+    for c in workers:
+        c.close()
+    began = time.monotonic()
+    wait_for(lambda: time.monotonic() - began > 1.2, 3, "the TTL")
+    for session in sessions[10:]:
+        check(unknown(server.url, session), "outlived its TTL")
+    server.stop()
+
+
+def late(url, session, at, owns, out):
+    """Resume at a moment near the TTL; what came of it."""
+    try:
+        # Not sooner: who waits before initialize gives way to others.
+        time.sleep(max(0, at - 0.05 - time.monotonic()))
+        c = Client(url)
+        time.sleep(max(0, at - time.monotonic()))
+        try:
+            c.initialize(session)
+        except RpcError as e:
+            check(e.code == -32600, "resume: %s" % e)
+            out.append("unknown")
+            return
+        c.call("environment/status")
+        if owns:
+            r = c.call("process/read", {"processId": "p"})
+            check(not r["exited"], "a process of it is gone")
+        check(c.run("q", "echo", "x") == (b"x\n", 0), "no command")
+        out.append("resumed")
+        c.close()
+    except BaseException as e:          # pylint: disable=broad-except
+        out.append("%s: %s" % (type(e).__name__, e))
+
+
+def boundary():
+    """At the TTL: all of a session or nothing."""
+    server = Server("DetachedTtl=1", "LogLevel=warning")
+    rng, out, threads = random.Random(1), [], []
+    for owns in (True, False):
+        for i in range(40):
+            c = connect(server.url)
+            if owns:
+                c.start("p", "sleep", "300")
+            at = time.monotonic() + 1 + rng.uniform(-0.012, 0.015)
+            c.reset()
+            t = threading.Thread(target=late, args=(
+                server.url, c.session, at, owns, out))
+            t.start()
+            threads.append(t)
+    for t in threads:
+        t.join()
+    counts = {k: out.count(k) for k in set(out)}
+    say("  %s" % counts)
+    check(set(counts) <= {"resumed", "unknown"} and len(out) == 80,
+          "neither: %s" % counts)
+    with contextlib.closing(connect(server.url)) as c:
+        c.run("p", "true")
+    server.stop()
+
+
+main(spool, completes, expiry, gives_back, boundary)

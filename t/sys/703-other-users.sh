@@ -1,0 +1,67 @@
+#!/bin/sh
+# The control socket is for its owner and group; of sessions a user sees his
+# own, root all.
+. "${0%/*}/lib.sh"
+need_root
+need setpriv
+getent passwd 65534 >/dev/null && getent passwd 1 >/dev/null ||
+    skip "no users 65534 and 1"
+group=$(getent group 65534 | cut -d : -f 1)
+[ -n "$group" ] || skip "no group 65534"
+as_user 65534 test -x "$CTL" || skip "other users cannot run what was built"
+
+# ctl_as UID COMMAND...: in the group of the socket.
+ctl_as() {
+	uid=$1
+	shift
+	setpriv --reuid="$uid" --regid=65534 --clear-groups -- "$CTL" "$@"
+}
+
+start_server
+same mode "$(stat -c '%a %u' "$DIR/run/control.sock")" "660 0"
+expect 4 ctl_as 65534 status
+has_line "$DIR/err" 'Permission denied' || fail "no reason"
+stop_server
+
+echo "ControlGroup $group" >"$DIR/conf"
+start_server -f "$DIR/conf"
+same mode "$(stat -c '%a %u %g' "$DIR/run/control.sock")" "660 0 65534"
+expect 4 as_user 1 "$CTL" status
+
+# A session of each; they live until the test ends.
+pids=
+for uid in 0 1 65534; do
+	mkfifo -m 666 "$DIR/in.$uid"
+	exec 9<>"$DIR/in.$uid"
+	ctl_as "$uid" run --url "$URL" -- sh -c 'id -u; exec cat' \
+	    <"$DIR/in.$uid" >"$DIR/out.$uid" 2>&1 &
+	pids="$pids $!"
+	at_exit "kill -TERM $! 2>/dev/null"
+done
+for uid in 0 1 65534; do
+	wait_for 10 has_line "$DIR/out.$uid" "^$uid\$" ||
+	    fail "no session as $uid: $(cat "$DIR/out.$uid")"
+done
+
+# users COMMAND: of whom the rows are.
+users() {
+	json "$DIR/out" "' '.join(str(r['user']) for r in
+	    sorted(d, key=lambda r: r['user']))"
+}
+for command in sessions ps; do
+	expect 0 "$CTL" --json "$command"
+	same "what root sees in $command" "$(users)" "0 1 65534"
+	for uid in 1 65534; do
+		expect 0 ctl_as "$uid" --json "$command"
+		same "what $uid sees in $command" "$(users)" "$uid"
+	done
+done
+# Who has none sees none.
+expect 0 ctl_as 2 --json sessions
+same "what 2 sees" "$(cat "$DIR/out")" "[]"
+
+exec 9>&-
+for pid in $pids; do
+	kill -TERM "$pid"
+	wait_for 10 is_gone "$pid" || fail "run does not end"
+done

@@ -1,0 +1,80 @@
+"""712: signals to execsrvctl run."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+ctl = os.environ['BUILD'] + '/execsrvctl'
+scale = float(os.environ.get('T_SCALE', '1'))
+limit = 10 * scale
+
+TRAP = 'trap "echo got; exit 50" %s; echo ready; while :; do sleep 0.05; done'
+
+
+def run(*command, ignored=()):
+    """A run that has said "ready"."""
+    def prepare():
+        for sig in ignored:
+            signal.signal(sig, signal.SIG_IGN)
+    child = subprocess.Popen([ctl, 'run', '--', *command],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, preexec_fn=prepare)
+    line = child.stdout.readline()
+    assert line == b'ready\n', line
+    return child
+
+
+def end(child, what, code, output):
+    out, _ = child.communicate(timeout=limit)
+    assert out == output and child.returncode == code, \
+        (what, child.returncode, out)
+
+
+for name in 'HUP', 'INT', 'QUIT', 'TERM', 'USR1', 'USR2':
+    sig = getattr(signal, 'SIG' + name)
+    child = run('sh', '-c', TRAP % name)
+    child.send_signal(sig)
+    end(child, name, 50, b'got\n')
+    # Whom nobody told otherwise, it ends; quietly.
+    child = run('sh', '-c', 'ulimit -c 0; echo ready; exec sleep 1000')
+    child.send_signal(sig)
+    end(child, name, 128 + sig, b'')
+
+# A signal that we were told to ignore is ignored there and here (nohup).
+child = run('sh', '-c', TRAP % 'HUP', ignored=[signal.SIGHUP])
+child.send_signal(signal.SIGHUP)
+child.send_signal(signal.SIGTERM)
+end(child, 'nohup', 143, b'')
+
+# A command that ignores it goes on.
+child = run('sh', '-c', 'trap "" INT; echo ready; sleep 1; exit 3')
+child.send_signal(signal.SIGINT)
+end(child, 'ignored', 3, b'')
+
+# The command has ended, its output is held by another: that one is left.
+child = run('sh', '-c', 'echo ready; sleep 1000 & exit 4')
+time.sleep(0.3 * scale)
+assert child.poll() is None
+child.send_signal(signal.SIGINT)
+end(child, 'holder', 4, b'')
+
+# A server that hangs is given up; by SIGINT, whatever else happens.
+child = run('sh', '-c', 'echo ready; exec sleep 1000')
+sessions = subprocess.run([ctl, '--json', 'sessions'], check=True,
+                          stdout=subprocess.PIPE).stdout
+import json  # noqa: E402
+worker = [s['worker'] for s in json.loads(sessions)
+          if s['state'] == 'attached'][0]
+os.kill(worker, signal.SIGSTOP)
+try:
+    for i in range(10):
+        child.send_signal(signal.SIGINT)
+        time.sleep(0.1 * scale)
+        if child.poll() is not None:
+            break
+    end(child, 'hung', 125,
+        b'execsrvctl: the server does not answer\n')
+finally:
+    os.kill(worker, signal.SIGCONT)
+sys.exit(0)

@@ -1,0 +1,42 @@
+#!/bin/sh
+# execsrvctl run: a lost connection is 125, with all that came before it.
+. "${0%/*}/lib.sh"
+
+start_run() {
+	rm -f "$DIR/run.out" "$DIR/run.err"
+	"$CTL" run -- sh -c 'seq 100000; exec sleep 1000' >"$DIR/run.out" \
+	    2>"$DIR/run.err" </dev/null &
+	run=$!
+	at_exit "kill -KILL $run 2>/dev/null"
+	wait_for 10 has_line "$DIR/run.out" '^100000$' || fail "no output"
+	"$CTL" --json sessions >"$DIR/out"
+	worker=$(json "$DIR/out" "[s['worker'] for s in d
+	    if s['state'] == 'attached'][-1]")
+	"$CTL" --json ps >"$DIR/out"
+	pid=$(json "$DIR/out" "max(d, key=lambda p: p['session'])['pid']")
+}
+
+end_run() {
+	wait_for 10 is_gone "$run" || fail "$1: run waits"
+	code=0
+	wait "$run" || code=$?
+	same "$1: status" "$code" 125
+	same "$1: lines of the reason" "$(wc -l <"$DIR/run.err")" 1
+	has_line "$DIR/run.err" '^execsrvctl: .*(lost|closed)' ||
+	    fail "$1: $(cat "$DIR/run.err")"
+	seq 100000 | cmp - "$DIR/run.out" || fail "$1: output is lost"
+	wait_for 10 is_gone "$pid" || fail "$1: the command lives"
+}
+
+start_server
+start_run
+kill -KILL "$worker"
+end_run "the worker died"
+
+start_run
+stop_server
+end_run "the server stopped"
+
+# It knows nothing of servers that cannot be reached.
+expect 125 timeout $((10 * SCALE)) "$CTL" run --url "$URL" -- true
+same "lines of the reason" "$(wc -l <"$DIR/err")" 1

@@ -1,0 +1,137 @@
+"""kill -9 of workers."""
+import os
+import signal
+import time
+
+from client import (Client, Closed, RpcError, Server, a_word, check, connect,
+                    is_alive, main, probe, resume_in, say, settled, wait_for,
+                    with_word, worker_of, zombies, children, LIMIT, SCALE)
+
+TREE = ("trap '' TERM HUP; setsid sleep %(w)s & (setsid sh -c 'sleep %(w)s & "
+        "sleep %(w)s' &) ; nohup sleep %(w)s >/dev/null 2>&1 & sleep %(w)s")
+
+
+def unknown(url, session):
+    try:
+        connect(url, session).close()
+    except RpcError as e:
+        check(e.code == -32600, "resume: %s" % e)
+        return True
+    return False
+
+
+def comes_back(url, seconds):
+    """A client that is given a worker just killed is lost and tries again;
+    the seconds until one is served."""
+    began = time.monotonic()
+    while True:
+        try:
+            probe(url)
+            return time.monotonic() - began
+        except (Closed, OSError):
+            check(time.monotonic() < began + seconds, "not back")
+
+
+def one():
+    """Its own go, others' stay and never notice."""
+    server = Server()
+    settled(server)
+    mine, others = a_word("mine"), a_word("others")
+    other = connect(server.url)
+    other.start("p", "sh", "-c", TREE % {"w": others})
+    other.start("tick", "sh", "-c",
+                "while :; do echo tick; sleep 0.1; done")
+    for state in ("attached", "detached"):
+        c = connect(server.url)
+        worker = worker_of(server, c)
+        c.start("p", "sh", "-c", TREE % {"w": mine})
+        wait_for(lambda: len(with_word(mine)) == 5, LIMIT, "5 sleepers")
+        wait_for(lambda: len(with_word(others)) == 5, LIMIT, "5 others")
+        if state == "detached":
+            c.reset()
+        began = time.monotonic()
+        os.kill(worker, signal.SIGKILL)
+        wait_for(lambda: not with_word(mine), 2 * SCALE, "they are gone")
+        say("  %s: gone after %.2f s" % (state, time.monotonic() - began))
+        if state == "attached":
+            check(c.wait_closed(1 * SCALE), "its connection stays open")
+        check(unknown(server.url, c.session), "its session lives")
+        c.close()
+        check(len(with_word(others)) == 5, "others were killed too")
+        other.notes.clear()
+        other.note("process/output", "tick", 1 * SCALE)
+        probe(server.url, 2)
+    wait_for(lambda: not zombies(server.pid), 1, "zombies")
+    other.close()
+    server.stop()
+
+
+def before_initialize():
+    """Idle and greeting workers, and the template."""
+    server = Server("DetachedTtl=1")
+    settled(server)
+    greeting = Client(server.url)
+    settled(server, 9)
+    for pid in server.workers():
+        os.kill(pid, signal.SIGKILL)
+    check(greeting.wait_closed(1 * SCALE), "it stays open")
+    greeting.close()
+    took = comes_back(server.url, 3 * SCALE)
+    say("  all of them: back after %.2f s" % took)
+    settled(server)
+    wait_for(lambda: not zombies(server.pid), 1, "zombies")
+    server.stop()
+
+
+def six_in_a_row():
+    server = Server("DetachedTtl=1")
+    other = connect(server.url)
+    for i in range(6):
+        c = connect(server.url)
+        os.kill(worker_of(server, c), signal.SIGKILL)
+        check(c.wait_closed(1 * SCALE), "it stays open")
+        c.close()
+    took = comes_back(server.url, 3 * SCALE)
+    other.call("environment/status")
+    say("  back after %.2f s" % took)
+    check(server.has_logged("pausing") or took < 1, "not throttled")
+    took = probe(server.url, 3)
+    other.close()
+    settled(server)
+    server.stop()
+
+
+def while_resuming():
+    """The owner dies while a resume is on its way to it."""
+    server, word = Server(), a_word("resuming")
+    counts = {}
+    for i in range(15):
+        c = connect(server.url)
+        c.start("p", "sh", "-c", "echo $PPID; sleep " + word)
+        owner = children(server.pid)
+        owner = [p for p in owner if children(p)]
+        c.note("process/output")
+        c.reset()
+        new = Client(server.url)
+        number = new.request("initialize", {
+            "clientName": "t", "resumeSessionId": c.session})
+        for p in owner:
+            os.kill(p, signal.SIGKILL)
+        began = time.monotonic()
+        try:
+            new.answer(number)
+            what = "resumed"
+        except RpcError as e:
+            check(e.code in (-32600, -32010), "resume: %s" % e)
+            what = str(e.code)
+        except Closed:
+            what = "closed"
+        check(time.monotonic() - began < 2 * SCALE, "no answer")
+        counts[what] = counts.get(what, 0) + 1
+        new.close()
+        wait_for(lambda: not with_word(word), 2 * SCALE, "they are gone")
+    say("  %s" % counts)
+    server.stop()
+
+
+main(one, before_initialize, six_in_a_row, while_resuming)

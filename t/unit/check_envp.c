@@ -1,0 +1,224 @@
+/* worker/envp.c: the environment of a command (spec/protocol.md 5.2). */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "worker/envp.h"
+
+static char *const	 server[] = {
+	(char *)(uintptr_t)"HOME=/home/u", (char *)(uintptr_t)"PATH=/bin",
+	(char *)(uintptr_t)"MY_KEY=1", (char *)(uintptr_t)"secretive=2",
+	(char *)(uintptr_t)"TokeN=3", (char *)(uintptr_t)"Foo=a=b",
+	(char *)(uintptr_t)"FOOBAR=5", (char *)(uintptr_t)"EMPTY=",
+	(char *)(uintptr_t)"CODEX_API_KEY=x", (char *)(uintptr_t)"broken",
+	NULL
+};
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The environment as one line, sorted; or the text of the refusal. */
+static const char *
+made(const char *env, const char *policy)
+{
+	static char	 line[4096];
+	struct json	 j;
+	const char	*why;
+	char		 text[4096], **e;
+	uint32_t	 envtok, poltok = 0;
+	size_t		 n;
+
+	snprintf(text, sizeof(text), "{\"env\":%s,\"policy\":%s}", env,
+	    policy != NULL ? policy : "null");
+	json_init(&j);
+	ck_assert_msg(json_parse(&j, text, strlen(text)) == 0, "%s", text);
+	envtok = json_find(&j, 0, "env");
+	if (policy != NULL)
+		poltok = json_find(&j, 0, "policy");
+	line[0] = '\0';
+	if ((e = envp_make(&j, envtok, poltok, server, &why)) == NULL) {
+		snprintf(line, sizeof(line), "!%s", why);
+	} else {
+		for (n = 0; e[n] != NULL; n++)
+			continue;
+		qsort(e, n, sizeof(*e), by_name);
+		for (n = 0; e[n] != NULL; n++) {
+			strcat(line, n > 0 ? " " : "");
+			strcat(line, e[n]);
+		}
+	}
+	envp_free(&e);
+	ck_assert_ptr_null(e);
+	json_fini(&j);
+	return line;
+}
+
+#define POLICY(inherit, ignore, exclude, set, only)			\
+	"{\"inherit\":\"" inherit "\",\"ignoreDefaultExcludes\":" ignore	\
+	",\"exclude\":[" exclude "],\"set\":{" set "},\"includeOnly\":["	\
+	only "]}"
+
+START_TEST(test_exact)
+{
+	ck_assert_str_eq(made("{}", NULL), "");
+	ck_assert_str_eq(made("{\"B\":\"2\",\"A\":\"\",\"C_KEY\":\"x=y\"}",
+	    NULL), "A= B=2 C_KEY=x=y");
+	ck_assert_str_eq(made("{\"CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN\":\"1\","
+	    "\"CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE\":\"1\",\"A\":\"1\"}",
+	    NULL), "A=1");
+}
+END_TEST
+
+START_TEST(test_policies)
+{
+	static const struct {
+		const char	*env, *policy, *want;
+	} cases[] = {
+		{ "{}", POLICY("none", "false", "", "", ""), "" },
+		{ "{}", POLICY("core", "false", "", "", ""),
+		    "HOME=/home/u PATH=/bin" },
+		{ "{}", POLICY("all", "false", "", "", ""),
+		    "EMPTY= FOOBAR=5 Foo=a=b HOME=/home/u PATH=/bin" },
+		{ "{}", POLICY("all", "true", "", "", ""),
+		    "EMPTY= FOOBAR=5 Foo=a=b HOME=/home/u MY_KEY=1 PATH=/bin "
+		    "TokeN=3 secretive=2" },
+		{ "{}", POLICY("all", "false", "\"fo*\",\"HOM?\"", "", ""),
+		    "EMPTY= PATH=/bin" },
+		/* Not touched by steps 2 and 3, but by step 5. */
+		{ "{}", POLICY("none", "false", "\"*\"",
+		    "\"A_KEY\":\"1\",\"B\":\"2\"", ""), "A_KEY=1 B=2" },
+		{ "{\"Z\":\"9\"}", POLICY("all", "true", "",
+		    "\"A\":\"1\",\"PATH\":\"/x\"", "\"pa*\""),
+		    "PATH=/x Z=9" },
+		{ "{\"PATH\":\"/y\",\"MY_KEY\":\"7\"}", POLICY("core", "false",
+		    "", "\"PATH\":\"/x\"", ""),
+		    "HOME=/home/u MY_KEY=7 PATH=/y" },
+		/* Whole names; brackets are ordinary. */
+		{ "{}", POLICY("all", "false", "\"OO\",\"[F]oo\",\"F??\"", "",
+		    "\"F*\",\"*[*\""), "FOOBAR=5" },
+		{ "{}", POLICY("all", "true", "", "", "\"\""), "" },
+		{ "{}", POLICY("all", "true", "\"\"", "", "\"**m**y*\""),
+		    "MY_KEY=1" },
+	};
+	size_t	 i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char	*got = made(cases[i].env, cases[i].policy);
+
+		/* MY_KEY and EMPTY both match **m**y*, see the last row. */
+		if (strstr(cases[i].policy, "**m") != NULL) {
+			ck_assert_ptr_nonnull(strstr(got, "MY_KEY=1"));
+			continue;
+		}
+		ck_assert_str_eq(got, cases[i].want);
+	}
+}
+END_TEST
+
+START_TEST(test_refused)
+{
+	static const char *const bad[] = {
+		"{\"A\":1}", "{\"\":\"x\"}", "{\"A=B\":\"x\"}",
+		"{\"A\":null}", "{\"A\\u0000\":\"x\"}", "{\"A\":\"\\u0000\"}",
+	};
+	static const char *const policies[] = {
+		"{}", POLICY("some", "true", "", "", ""),
+		POLICY("all", "1", "", "", ""), POLICY("all", "true", "1", "", ""),
+		POLICY("all", "true", "", "\"A\":1", ""),
+		POLICY("all", "true", "", "", "null"),
+		POLICY("all", "true", "", "\"=\":\"\"", ""),
+	};
+	size_t	 i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ck_assert_msg(made(bad[i], NULL)[0] == '!', "%s", bad[i]);
+	for (i = 0; i < sizeof(policies) / sizeof(policies[0]); i++)
+		ck_assert_msg(made("{}", policies[i])[0] == '!', "%s",
+		    policies[i]);
+}
+END_TEST
+
+/* Many stars cost no more than the lengths multiplied. */
+START_TEST(test_patterns)
+{
+	static char	 policy[4096], pattern[600], name[1200];
+	clock_t		 began = clock();
+	size_t		 i;
+
+	for (i = 0; i < 250; i++)
+		memcpy(pattern + 2 * i, "*a", 3);
+	strcat(pattern, "b");
+	memset(name, 'a', 1000);
+	snprintf(policy, sizeof(policy), POLICY("none", "true", "",
+	    "\"%s\":\"\"", "\"%s\""), name, pattern);
+	ck_assert_str_eq(made("{}", policy), "");
+	ck_assert_int_lt(clock() - began, CLOCKS_PER_SEC / 2);
+}
+END_TEST
+
+/* So many variables as a client may send; execve(2) takes fewer. */
+START_TEST(test_many)
+{
+	struct json	 j;
+	clock_t		 began = clock();
+	const char	*why;
+	char		*text = malloc(100000 * 16), **e;
+	size_t		 n, len = 0;
+
+	text[len++] = '{';
+	for (n = 0; n < 100000; n++)
+		len += (size_t)sprintf(text + len, "%s\"V%06zu\":\"\"",
+		    n > 0 ? "," : "", n);
+	text[len++] = '}';
+	json_init(&j);
+	ck_assert_int_eq(json_parse(&j, text, len), 0);
+	ck_assert((e = envp_make(&j, 0, 0, server, &why)) != NULL);
+	for (n = 0; e[n] != NULL; n++)
+		continue;
+	ck_assert_uint_eq(n, 100000);
+	ck_assert_str_eq(envp_get(e, "V000777"), "");
+	ck_assert_ptr_null(envp_get(e, "V00077"));
+	envp_free(&e);
+	json_fini(&j);
+	free(text);
+	ck_assert_msg(clock() - began < 2 * CLOCKS_PER_SEC, "%.1f s",
+	    (double)(clock() - began) / CLOCKS_PER_SEC);
+}
+END_TEST
+
+START_TEST(test_secrets)
+{
+	ck_assert(envp_is_secret("NOTIFY_SOCKET=/x"));
+	ck_assert(envp_is_secret("LISTEN_FDS"));
+	ck_assert(!envp_is_secret("LISTEN_FDSX=1"));
+	ck_assert(!envp_is_secret(""));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("envp");
+	TCase	*t = tcase_create("envp");
+	SRunner	*r;
+	int	 failed;
+
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, test_exact);
+	tcase_add_test(t, test_policies);
+	tcase_add_test(t, test_refused);
+	tcase_add_test(t, test_patterns);
+	tcase_add_test(t, test_many);
+	tcase_add_test(t, test_secrets);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

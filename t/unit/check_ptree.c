@@ -1,0 +1,314 @@
+/* common/ptree.c on trees of our own: who hides, who is left out, marks. */
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <check.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/ptree.h"
+
+/* Those of a tree write a byte here when they are where they belong. */
+static int	 ready[2];
+
+/* Not for ever: a failed test must not leave them. */
+static void __attribute__((noreturn))
+stay(void)
+{
+	alarm(20);
+	if (write(ready[1], "", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static void
+wait_ready(unsigned n)
+{
+	char	 byte;
+
+	while (n-- > 0)
+		ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+}
+
+static pid_t
+spawn(void (*fn)(void))
+{
+	pid_t	 pid = fork();
+
+	ck_assert_int_ne(pid, -1);
+	if (pid == 0) {
+		fn();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void
+in_session(void)
+{
+	setsid();
+	stay();
+}
+
+static void
+twice(void)
+{
+	setsid();
+	if (fork() == 0)
+		stay();
+	_exit(0);
+}
+
+static void
+stopped(void)
+{
+	if (write(ready[1], "", 1) == 1)
+		raise(SIGSTOP);
+	stay();
+}
+
+static void
+deep(void)
+{
+	int	 i;
+
+	for (i = 0; i < 20; i++)
+		if (fork() != 0)
+			stay();
+	stay();
+}
+
+static void
+subreaper(void)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (fork() == 0)
+		twice();
+	stay();
+}
+
+static void *
+thread_child(void *arg)
+{
+	if (fork() == 0)
+		stay();
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void
+threads(void)
+{
+	pthread_t	 t;
+
+	pthread_create(&t, NULL, thread_child, NULL);
+	stay();
+}
+
+static void *
+thread_stay(void *arg)
+{
+	stay();
+	return arg;
+}
+
+/* The first thread ends, the process goes on. */
+static void
+headless(void)
+{
+	pthread_t	 t;
+
+	pthread_create(&t, NULL, thread_stay, NULL);
+	syscall(SYS_exit, 0);
+}
+
+static void
+setup(void)
+{
+	ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	ck_assert_int_eq(pipe(ready), 0);
+}
+
+static void
+reap(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		continue;
+}
+
+/* Pass after pass until a time has been without anybody. */
+static void
+kill_all(void)
+{
+	int	 empty = 0, passes = 0;
+
+	while (empty < 3) {
+		ck_assert_int_lt(passes++, 2000);
+		empty = ptree_kill(SIGKILL, NULL, NULL, NULL) > 0 ? 0 :
+		    empty + 1;
+		usleep(2000);
+		reap();
+	}
+	ck_assert_int_eq(waitpid(-1, NULL, 0), -1);	/* ECHILD */
+}
+
+static const struct {
+	void		(*fn)(void);
+	unsigned	 bytes, size;
+} ways[] = {
+	{ in_session, 1, 1 }, { twice, 1, 1 }, { stopped, 1, 1 },
+	{ deep, 21, 21 }, { subreaper, 2, 2 }, { threads, 2, 2 },
+	{ headless, 1, 1 },
+};
+
+START_TEST(test_ways)
+{
+	spawn(ways[_i].fn);
+	wait_ready(ways[_i].bytes);
+	while (ptree_kill(0, NULL, NULL, NULL) > ways[_i].size)
+		usleep(1000);		/* one in between is not gone yet */
+	ck_assert_uint_eq(ptree_kill(0, NULL, NULL, NULL), ways[_i].size);
+	kill_all();
+}
+END_TEST
+
+START_TEST(test_nobody)
+{
+	ck_assert_uint_eq(ptree_kill(SIGKILL, NULL, NULL, NULL), 0);
+	spawn(in_session);
+	wait_ready(1);
+	ck_assert_uint_eq(ptree_kill(SIGKILL, NULL, NULL, NULL), 1);
+	kill_all();
+}
+END_TEST
+
+static bool
+is_pid(pid_t pid, void *arg)
+{
+	return pid == *(pid_t *)arg;
+}
+
+/* A child that is skipped is so with all of its own. */
+START_TEST(test_skip)
+{
+	pid_t	 kept = spawn(deep);
+
+	spawn(in_session);
+	wait_ready(22);
+	ck_assert_uint_eq(ptree_kill(SIGKILL, is_pid, NULL, &kept), 1);
+	usleep(10000);
+	reap();
+	ck_assert_uint_eq(ptree_kill(0, NULL, NULL, NULL), 21);
+	ck_assert_uint_eq(ptree_kill(0, is_pid, NULL, &kept), 0);
+	/* match: that process only, wherever it is. */
+	ck_assert_uint_eq(ptree_kill(0, NULL, is_pid, &kept), 1);
+	kill_all();
+}
+END_TEST
+
+static void
+set_mark(uint64_t mark)
+{
+	struct rlimit	 rl = { mark, mark };
+
+	ck_assert_int_eq(setrlimit(RLIMIT_LOCKS, &rl), 0);
+}
+
+static bool
+has_mark(pid_t pid, void *arg)
+{
+	return ptree_mark_of(pid) == *(uint64_t *)arg;
+}
+
+static uint64_t	 first_mark, second_mark;
+
+static void
+marked_first(void)
+{
+	set_mark(first_mark);
+	twice();
+}
+
+static void
+marked_second(void)
+{
+	set_mark(second_mark);
+	setsid();
+	execlp("sh", "sh", "-c", "printf x >&9; exec sleep 1000",
+	    (char *)NULL);
+	_exit(1);
+}
+
+START_TEST(test_marks)
+{
+	first_mark = ptree_new_mark();
+	second_mark = ptree_new_mark();
+	ck_assert_uint_ne(first_mark, second_mark);
+	ck_assert(!ptree_is_marked(getpid()));
+	spawn(marked_first);
+	wait_ready(1);
+	ck_assert_int_eq(dup2(ready[1], 9), 9);
+	spawn(marked_second);
+	wait_ready(1);
+	while (ptree_kill(0, NULL, NULL, NULL) > 2)
+		usleep(1000);
+	ck_assert_uint_eq(ptree_kill(0, NULL, has_mark, &first_mark), 1);
+	ck_assert_uint_eq(ptree_kill(SIGKILL, NULL, has_mark, &second_mark),
+	    1);
+	usleep(20000);
+	reap();
+	ck_assert_uint_eq(ptree_kill(0, NULL, has_mark, &second_mark), 0);
+	ck_assert_uint_eq(ptree_kill(0, NULL, has_mark, &first_mark), 1);
+	kill_all();
+}
+END_TEST
+
+/* A session inside a session: its marks fit in the limit that it has. */
+START_TEST(test_marks_nest)
+{
+	uint64_t	 mark, outer = UINT64_MAX;
+	int		 i;
+
+	for (i = 0; i < 20; i++) {
+		mark = ptree_new_mark();
+		ck_assert(mark < outer && mark > 0);
+		set_mark(mark);
+		ck_assert_uint_eq(ptree_mark_of(getpid()), mark);
+		ck_assert(ptree_is_marked(getpid()));
+		outer = mark;
+	}
+	ck_assert_uint_eq(ptree_mark_of(0x7fffffff), RLIM_INFINITY);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("ptree");
+	TCase	*t = tcase_create("ptree");
+	SRunner	*r;
+	int	 failed;
+
+	tcase_set_timeout(t, 30);
+	tcase_add_checked_fixture(t, setup, NULL);
+	tcase_add_loop_test(t, test_ways, 0, (int)(sizeof(ways) / sizeof(ways[0])));
+	tcase_add_test(t, test_nobody);
+	tcase_add_test(t, test_skip);
+	tcase_add_test(t, test_marks);
+	tcase_add_test(t, test_marks_nest);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

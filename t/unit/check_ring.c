@@ -1,0 +1,358 @@
+/*
+ * worker/ring.c: windows and rings under random operations beside a model
+ * that is too simple to be wrong, and the rules of eviction.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/limit.h"
+#include "worker/ring.h"
+
+#define RINGS		3
+#define MODEL_MAX	4096
+#define STEPS		20000
+#define CAP_MAX		300
+
+#define MUST(x)	do { if (!(x)) ck_abort_msg("%s", #x); } while (0)
+
+/* What the model knows of a chunk. */
+struct shadow {
+	struct chunk		*c;
+	uint64_t		 seq, pos;
+	uint32_t		 len, cap;
+	uint8_t			 stream, fill;
+	enum chunk_state	 state;
+	bool			 sealed;
+};
+
+struct model {
+	struct shadow	 list[RINGS][MODEL_MAX];
+	size_t		 n[RINGS];
+	uint64_t	 next_seq[RINGS];
+	uint64_t	 pos;
+};
+
+static uint32_t	 seed;
+
+static uint32_t
+draw(uint32_t below)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % below;
+}
+
+static struct chunk *
+add(struct ring *r, size_t cap, size_t len, uint8_t stream, int fill)
+{
+	struct chunk	*c;
+
+	c = chunk_new(cap);
+	MUST(c != NULL && c->cap == cap && c->len == 0);
+	memset(c->data, fill, len);
+	c->len = (uint32_t)len;
+	ring_add(r, c, stream);
+	return c;
+}
+
+static void
+model_add(struct model *m, struct ring *rings, unsigned i)
+{
+	struct shadow	*s = &m->list[i][m->n[i]++];
+
+	MUST(m->n[i] < MODEL_MAX);
+	s->cap = draw(CAP_MAX);
+	s->len = draw(s->cap + 1);
+	s->stream = (uint8_t)draw(2);
+	s->fill = (uint8_t)draw(256);
+	s->seq = m->next_seq[i]++;
+	s->state = CHUNK_SPOOLED;
+	s->sealed = false;
+	s->c = add(&rings[i], s->cap, s->len, s->stream, s->fill);
+}
+
+static void
+model_append(struct model *m, struct ring *rings, unsigned i)
+{
+	struct shadow	*s = m->n[i] > 0 ? &m->list[i][m->n[i] - 1] : NULL;
+	uint8_t		 data[CAP_MAX], stream = (uint8_t)draw(2);
+	size_t		 len = draw(40);
+	bool		 fits;
+
+	fits = s != NULL && !s->sealed && s->stream == stream &&
+	    s->seq == m->next_seq[i] - 1 && s->len + len <= s->cap;
+	memset(data, s != NULL ? s->fill : 0, sizeof(data));
+	MUST(ring_append(&rings[i], stream, data, len) == fits);
+	if (fits)
+		s->len += (uint32_t)len;
+}
+
+/* Put one on the connection: any of them, in whatever state. */
+static void
+model_send(struct model *m, struct window *w, unsigned i)
+{
+	struct shadow	*s;
+
+	if (m->n[i] == 0)
+		return;
+	s = &m->list[i][draw((uint32_t)m->n[i])];
+	m->pos += s->len + 10;
+	window_sent(w, s->c, m->pos);
+	s->sealed = true;
+	if (s->state == CHUNK_SPOOLED) {
+		s->state = CHUNK_SENT;
+		s->pos = m->pos;
+	}
+}
+
+static void
+model_evict(struct model *m, unsigned i, size_t bytes, size_t count)
+{
+	size_t	 k, sum;
+
+	for (;;) {
+		for (k = 0, sum = 0; k < m->n[i]; k++)
+			sum += m->list[i][k].len;
+		if (m->n[i] == 0 || (sum <= bytes && m->n[i] <= count) ||
+		    m->list[i][0].state != CHUNK_ACKED)
+			return;
+		memmove(&m->list[i][0], &m->list[i][1],
+		    --m->n[i] * sizeof(m->list[i][0]));
+	}
+}
+
+static void
+model_ack(struct model *m, struct window *w)
+{
+	uint64_t	 pos = m->pos - draw((uint32_t)(m->pos / 2 + 1));
+	unsigned	 i;
+	size_t		 k;
+
+	window_ack(w, pos);
+	for (i = 0; i < RINGS; i++) {
+		for (k = 0; k < m->n[i]; k++)
+			if (m->list[i][k].state == CHUNK_SENT &&
+			    m->list[i][k].pos <= pos)
+				m->list[i][k].state = CHUNK_ACKED;
+		model_evict(m, i, LIMIT_RETAINED, LIMIT_CHUNKS);
+	}
+}
+
+static void
+model_lost(struct model *m, struct window *w)
+{
+	unsigned	 i;
+	size_t		 k;
+
+	window_lost(w);
+	m->pos = 0;
+	for (i = 0; i < RINGS; i++)
+		for (k = 0; k < m->n[i]; k++)
+			if (m->list[i][k].state == CHUNK_SENT)
+				m->list[i][k].state = CHUNK_SPOOLED;
+}
+
+static void
+compare(const struct model *m, const struct ring *rings,
+    const struct window *w)
+{
+	const struct shadow	*s;
+	struct chunk		*c;
+	size_t			 sent = 0, spooled = 0, unread, bytes, k;
+	uint64_t		 after, last = 0;
+	unsigned		 i;
+
+	for (i = 0; i < RINGS; i++) {
+		unread = bytes = 0;
+		c = TAILQ_FIRST(&rings[i].chunks);
+		for (k = 0; k < m->n[i]; k++, c = TAILQ_NEXT(c, ring_entry)) {
+			s = &m->list[i][k];
+			MUST(c == s->c && c->seq == s->seq);
+			MUST(c->len == s->len && c->state == s->state);
+			MUST(c->sealed == s->sealed && c->stream == s->stream);
+			MUST(c->len == 0 || (c->data[0] == s->fill &&
+			    c->data[c->len - 1] == s->fill));
+			bytes += s->len;
+			if (s->state != CHUNK_ACKED)
+				unread += chunk_cost(c);
+			if (s->state == CHUNK_SENT)
+				sent += chunk_cost(c);
+			if (s->state == CHUNK_SPOOLED)
+				spooled += chunk_cost(c);
+		}
+		MUST(c == NULL && rings[i].count == m->n[i]);
+		MUST(rings[i].bytes == bytes);
+		MUST(rings[i].unread_cost == unread);
+		MUST(rings[i].next_seq == m->next_seq[i]);
+		after = draw((uint32_t)m->next_seq[i] + 2);
+		for (k = 0; k < m->n[i] && m->list[i][k].seq <= after; k++)
+			continue;
+		MUST(ring_after(&rings[i], after) ==
+		    (k < m->n[i] ? m->list[i][k].c : NULL));
+	}
+	MUST(w->sent_cost == sent && w->spooled_cost == spooled);
+	TAILQ_FOREACH(c, &w->sent, sent_entry) {
+		MUST(c->pos >= last);
+		last = c->pos;
+	}
+}
+
+START_TEST(test_random)
+{
+	static struct model	 m;
+	struct ring		 rings[RINGS];
+	struct window		 w;
+	unsigned		 i, step;
+	size_t			 bytes, count;
+
+	seed = (uint32_t)_i + 1;
+	memset(&m, 0, sizeof(m));
+	window_init(&w);
+	for (i = 0; i < RINGS; i++) {
+		ring_init(&rings[i], &w);
+		m.next_seq[i] = 1;
+	}
+	for (step = 0; step < STEPS; step++) {
+		i = draw(RINGS);
+		switch (draw(12)) {
+		case 0: case 1: case 2:
+			if (m.n[i] < 400)
+				model_add(&m, rings, i);
+			break;
+		case 3:
+			model_append(&m, rings, i);
+			break;
+		case 4: case 5: case 6: case 7:
+			model_send(&m, &w, i);
+			break;
+		case 8: case 9:
+			model_ack(&m, &w);
+			break;
+		case 10:
+			bytes = draw(20000);
+			count = draw(200);
+			ring_evict(&rings[i], bytes, count);
+			model_evict(&m, i, bytes, count);
+			break;
+		default:
+			if (draw(20) == 0)
+				model_lost(&m, &w);
+			else
+				rings[i].next_seq++, m.next_seq[i]++;
+		}
+		if (step % 16 == 0)
+			compare(&m, rings, &w);
+	}
+	for (i = 0; i < RINGS; i++) {
+		ring_fini(&rings[i]);
+		m.n[i] = 0;
+		MUST(rings[i].bytes == 0 && rings[i].count == 0);
+		MUST(rings[i].unread_cost == 0);
+	}
+	MUST(w.sent_cost == 0 && w.spooled_cost == 0);
+	MUST(TAILQ_EMPTY(&w.sent));
+}
+END_TEST
+
+/* Nothing that was not acknowledged is dropped, whatever it costs. */
+START_TEST(test_unread_stays)
+{
+	struct window	 w;
+	struct ring	 r;
+	struct chunk	*c;
+	unsigned	 i;
+
+	window_init(&w);
+	ring_init(&r, &w);
+	for (i = 0; i < 40; i++)
+		add(&r, 65536, 65536, 0, 'x');
+	ring_evict(&r, 0, 0);
+	ck_assert_uint_eq(r.count, 40);
+	i = 0;
+	TAILQ_FOREACH(c, &r.chunks, ring_entry)
+		window_sent(&w, c, ++i);
+	ring_evict(&r, 0, 0);
+	ck_assert_uint_eq(r.count, 40);
+	ck_assert_uint_eq(w.spooled_cost, 0);
+	/* Acknowledged: those beyond the newest LIMIT_RETAINED bytes go. */
+	window_ack(&w, 10);
+	ck_assert_uint_eq(r.count, 30);
+	window_ack(&w, 30);
+	ck_assert_uint_eq(r.bytes, LIMIT_RETAINED);
+	window_ack(&w, 40);
+	ck_assert_uint_eq(r.bytes, LIMIT_RETAINED);
+	ck_assert_uint_eq(r.unread_cost, 0);
+	ck_assert_uint_eq(w.sent_cost, 0);
+	ring_fini(&r);
+}
+END_TEST
+
+/* An old chunk in the way keeps newer acknowledged ones. */
+START_TEST(test_order_of_eviction)
+{
+	struct chunk	*a, *b;
+	struct window	 w;
+	struct ring	 r;
+
+	window_init(&w);
+	ring_init(&r, &w);
+	a = add(&r, 10, 10, 0, 'a');
+	b = add(&r, 10, 10, 0, 'b');
+	window_sent(&w, b, 1);
+	window_ack(&w, 1);
+	ring_evict(&r, 0, 0);
+	ck_assert_uint_eq(r.count, 2);
+	window_sent(&w, a, 2);
+	window_ack(&w, 2);
+	ring_evict(&r, 0, 0);
+	ck_assert_uint_eq(r.count, 0);
+	ck_assert_uint_eq(r.next_seq, 3);
+	ring_fini(&r);
+}
+END_TEST
+
+/* What was sent and lost is spooled again, and not appended to. */
+START_TEST(test_lost)
+{
+	struct window	 w;
+	struct ring	 r;
+	struct chunk	*a;
+
+	window_init(&w);
+	ring_init(&r, &w);
+	a = add(&r, 100, 10, 1, 'a');
+	ck_assert(ring_append(&r, 1, "bc", 2));
+	ck_assert(!ring_append(&r, 0, "bc", 2));
+	window_sent(&w, a, 100);
+	ck_assert_uint_eq(w.sent_cost, chunk_cost(a));
+	window_lost(&w);
+	ck_assert_uint_eq(w.sent_cost, 0);
+	ck_assert_uint_eq(w.spooled_cost, chunk_cost(a));
+	ck_assert(!ring_append(&r, 1, "d", 1));
+	window_ack(&w, 100);		/* of the old connection: nothing */
+	ck_assert_int_eq(a->state, CHUNK_SPOOLED);
+	ring_fini(&r);
+	ck_assert_uint_eq(w.spooled_cost, 0);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("ring");
+	TCase	*t = tcase_create("ring");
+	SRunner	*r;
+	int	 failed;
+
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, test_random, 0, 8);
+	tcase_add_test(t, test_unread_stays);
+	tcase_add_test(t, test_order_of_eviction);
+	tcase_add_test(t, test_lost);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

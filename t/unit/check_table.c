@@ -1,0 +1,301 @@
+/* master/execsrvctl/table.c: cells for people, tables in their three forms. */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <check.h>
+
+#include "master/execsrvctl/table.h"
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* --- cells ------------------------------------------------------------------ */
+
+struct shown {
+	const char	*cell, *shown;
+};
+
+static void
+ck_shown(char *(*show)(const char *), const struct shown *rows, size_t n)
+{
+	size_t	 i;
+	char	*text;
+
+	for (i = 0; i < n; i++) {
+		ck_assert_ptr_nonnull(text = show(rows[i].cell));
+		ck_assert_str_eq(text, rows[i].shown);
+		free(text);
+	}
+}
+
+START_TEST(test_seconds)
+{
+	static const struct shown	 rows[] = {
+		{ "0", "0s" }, { "59", "59s" }, { "60", "1m00s" },
+		{ "192", "3m12s" }, { "3599", "59m59s" }, { "3600", "1h00m" },
+		{ "7505", "2h05m" }, { "86399", "23h59m" },
+		{ "86400", "1d00h" }, { "370800", "4d07h" },
+		{ "18446744073709551615", "213503982334601d07h" },
+		/* not a number: as it is */
+		{ "18446744073709551616", "18446744073709551616" },
+		{ "", "" }, { "-1", "-1" }, { " 1", " 1" }, { "1x", "1x" },
+	};
+
+	ck_shown(table_show_seconds, rows, COUNT(rows));
+}
+END_TEST
+
+START_TEST(test_bytes)
+{
+	static const struct shown	 rows[] = {
+		{ "0", "0" }, { "1023", "1023" }, { "1024", "1.0K" },
+		{ "1535", "1.4K" }, { "1536", "1.5K" }, { "10239", "9.9K" },
+		{ "10240", "10K" }, { "1048575", "1023K" },
+		{ "1048576", "1.0M" }, { "1610612736", "1.5G" },
+		{ "18446744073709551615", "15E" }, { "", "" }, { "-", "-" },
+	};
+
+	ck_shown(table_show_bytes, rows, COUNT(rows));
+}
+END_TEST
+
+START_TEST(test_user)
+{
+	struct passwd	*pw = getpwuid(0);
+	struct shown	 rows[] = {
+		{ "0", pw != NULL ? pw->pw_name : "0" },
+		{ "4294967294", "4294967294" },
+		{ "4294967296", "4294967296" },	/* not user 0 */
+		{ "root", "root" }, { "", "" },
+	};
+
+	ck_shown(table_show_user, rows, COUNT(rows));
+}
+END_TEST
+
+/* --- tables ----------------------------------------------------------------- */
+
+static struct table	*t;
+static char		*text;
+
+static void
+make(size_t rows)
+{
+	static char	 names[][8] = { "name", "n", "out", "odd\033" };
+	static char	 cells[][4][32] = {
+		{ "a", "1", "2048", "x" },
+		{ "b\xc3\xa9", "200", "7", "\"\\" },
+		{ "\033[2J", "", "", "\xff" },
+	};
+	char		*name[4], *cell[4];
+	const bool	 are_numbers[4] = { false, true, true, false };
+	size_t		 i, r;
+
+	for (i = 0; i < 4; i++)
+		name[i] = names[i];
+	ck_assert_ptr_nonnull(t = table_new(4, name, are_numbers));
+	for (r = 0; r < rows; r++) {
+		for (i = 0; i < 4; i++)
+			cell[i] = cells[r][i];
+		ck_assert_int_eq(table_add(t, 4, cell), 0);
+	}
+	ck_assert_int_eq(table_add(t, 3, name), -1);
+	ck_assert_int_eq(errno, EINVAL);
+}
+
+enum how { COLUMNS, UPRIGHT, JSON, JSON_ONE };
+
+static void
+ck_print(enum how how, const char *want)
+{
+	size_t	 size;
+	FILE	*out = open_memstream(&text, &size);
+
+	ck_assert_ptr_nonnull(out);
+	switch (how) {
+	case COLUMNS:
+		table_print(t, out);
+		break;
+	case UPRIGHT:
+		table_print_upright(t, out);
+		break;
+	case JSON:
+	case JSON_ONE:
+		ck_assert_int_eq(table_print_json(t, how == JSON_ONE, out),
+		    0);
+		break;
+	}
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_str_eq(text, want);
+	free(text);
+}
+
+START_TEST(test_columns)
+{
+	make(0);
+	ck_print(COLUMNS, "NAME  N  OUT  ODD?\n");
+	table_free(&t);
+	ck_assert_ptr_null(t);
+	table_free(&t);
+	make(3);
+	ck_print(COLUMNS,
+	    "NAME    N   OUT  ODD?\n"
+	    "a       1  2.0K  x\n"
+	    "b\xc3\xa9    200     7  \"\\\n"
+	    "?[2J             ?\n");
+	table_free(&t);
+}
+END_TEST
+
+START_TEST(test_upright)
+{
+	make(0);
+	ck_print(UPRIGHT, "");
+	table_free(&t);
+	make(2);
+	ck_print(UPRIGHT,
+	    "name  a\n"
+	    "n     1\n"
+	    "out   2.0K\n"
+	    "odd?  x\n"
+	    "\n"
+	    "name  b\xc3\xa9\n"
+	    "n     200\n"
+	    "out   7\n"
+	    "odd?  \"\\\n");
+	table_free(&t);
+}
+END_TEST
+
+START_TEST(test_json)
+{
+	make(0);
+	ck_print(JSON, "[]\n");
+	ck_print(JSON_ONE, "null\n");
+	table_free(&t);
+	make(3);
+	ck_print(JSON_ONE, "{\"name\":\"a\",\"n\":1,\"out\":2048,"
+	    "\"odd\\u001b\":\"x\"}\n");
+	ck_print(JSON, "[{\"name\":\"a\",\"n\":1,\"out\":2048,"
+	    "\"odd\\u001b\":\"x\"},"
+	    "{\"name\":\"b\xc3\xa9\",\"n\":200,\"out\":7,"
+	    "\"odd\\u001b\":\"\\\"\\\\\"},"
+	    "{\"name\":\"\\u001b[2J\",\"n\":null,\"out\":null,"
+	    "\"odd\\u001b\":\"\xef\xbf\xbd\"}]\n");
+	table_free(&t);
+}
+END_TEST
+
+/* A cell of a number column that is none does not break the JSON. */
+START_TEST(test_json_numbers)
+{
+	static const struct shown	 rows[] = {
+		{ "0", "0" }, { "-1", "-1" }, { "-0", "-0" },
+		{ "99999999999999999999", "99999999999999999999" },
+		{ "01", "\"01\"" }, { "-01", "\"-01\"" }, { "-", "\"-\"" },
+		{ "+1", "\"+1\"" }, { "1.5", "\"1.5\"" }, { "1e9", "\"1e9\"" },
+		{ "true", "\"true\"" }, { " 1", "\" 1\"" }, { "", "null" },
+	};
+	char				 name[] = "n", cell[32], want[64];
+	char				*names[1] = { name };
+	char				*cells[1] = { cell };
+	const bool			 is_number = true;
+	size_t				 i;
+
+	for (i = 0; i < COUNT(rows); i++) {
+		strcpy(cell, rows[i].cell);
+		ck_assert_ptr_nonnull(t = table_new(1, names, &is_number));
+		ck_assert_int_eq(table_add(t, 1, cells), 0);
+		snprintf(want, sizeof(want), "{\"n\":%s}\n", rows[i].shown);
+		ck_print(JSON_ONE, want);
+		table_free(&t);
+	}
+}
+END_TEST
+
+/* Users are text on the wire, numbers in JSON, names for people. */
+START_TEST(test_user_column)
+{
+	char		 name[] = "user", cell[] = "4294967294";
+	char		*names[1] = { name };
+	char		*cells[1] = { cell };
+	const bool	 is_number = false;
+
+	ck_assert_ptr_nonnull(t = table_new(1, names, &is_number));
+	ck_assert_int_eq(table_add(t, 1, cells), 0);
+	ck_print(JSON_ONE, "{\"user\":4294967294}\n");
+	ck_print(COLUMNS, "USER\n4294967294\n");
+	table_free(&t);
+}
+END_TEST
+
+START_TEST(test_cell)
+{
+	make(0);
+	ck_assert_ptr_null(table_cell(t, "n"));
+	table_free(&t);
+	make(2);
+	ck_assert_str_eq(table_cell(t, "n"), "1");
+	ck_assert_ptr_null(table_cell(t, "N"));
+	table_free(&t);
+}
+END_TEST
+
+START_TEST(test_many)
+{
+	char		 name[] = "n", cell[32];
+	char		*names[1] = { name };
+	char		*cells[1] = { cell };
+	const bool	 is_number = true;
+	int		 i;
+
+	ck_assert_ptr_nonnull(t = table_new(1, names, &is_number));
+	for (i = 0; i < 1000; i++) {
+		snprintf(cell, sizeof(cell), "%d", i);
+		ck_assert_int_eq(table_add(t, 1, cells), 0);
+	}
+	ck_assert_str_eq(table_cell(t, "n"), "0");
+	table_free(&t);
+	/* No columns at all. */
+	ck_assert_ptr_nonnull(t = table_new(0, NULL, NULL));
+	ck_assert_int_eq(table_add(t, 0, NULL), 0);
+	ck_print(COLUMNS, "");
+	ck_print(JSON, "[{}]\n");
+	table_free(&t);
+}
+END_TEST
+
+static Suite *
+table_suite(void)
+{
+	Suite	*s = suite_create("table");
+	TCase	*tc = tcase_create("all");
+
+	tcase_add_test(tc, test_seconds);
+	tcase_add_test(tc, test_bytes);
+	tcase_add_test(tc, test_user);
+	tcase_add_test(tc, test_columns);
+	tcase_add_test(tc, test_upright);
+	tcase_add_test(tc, test_json);
+	tcase_add_test(tc, test_json_numbers);
+	tcase_add_test(tc, test_user_column);
+	tcase_add_test(tc, test_cell);
+	tcase_add_test(tc, test_many);
+	suite_add_tcase(s, tc);
+	return s;
+}
+
+int
+main(void)
+{
+	SRunner	*sr = srunner_create(table_suite());
+	int	 failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed == 0 ? 0 : 1;
+}
