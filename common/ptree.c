@@ -14,8 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+
 #define LIST_FIRST	64	/* processes; grows */
-#define PURGE_TRIES	32	/* looks in one purge */
+#define PURGE_MS	5	/* a purge takes */
+#define MISSES		2	/* in a row that end it */
+#define MISSES_SUSPECT	200	/* the same when somebody must be there */
 
 /* Processes found and not yet looked at. */
 struct pids {
@@ -166,16 +170,21 @@ add_children_by_scan(struct pids *p, pid_t parent)
 
 bool
 ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
-    bool is_suspect)
+    bool is_suspect, void (*reap)(void *), void *reap_arg)
 {
-	bool	 found = false;
-	int	 i;
+	int		 misses = 0, enough;
+	uint64_t	 until = clock_ms() + PURGE_MS;
+	bool		 found = false;
 
-	for (i = 0; i < PURGE_TRIES; i++) {
-		if (ptree_kill(SIGKILL, skip, match, arg) > 0)
+	enough = is_suspect ? MISSES_SUSPECT : MISSES;
+	while (misses < enough && clock_ms() <= until) {
+		reap(reap_arg);
+		if (ptree_kill(SIGKILL, skip, match, arg) > 0) {
 			found = true;
-		else if (!found && !is_suspect)
-			break;
+			misses = 0;
+		} else {
+			misses++;
+		}
 	}
 	return found || is_suspect;
 }
@@ -213,16 +222,6 @@ ptree_mark_of(pid_t pid)
 	uint64_t	 mark;
 
 	return read_mark(pid, &mark) == 0 ? mark : RLIM_INFINITY;
-}
-
-static bool
-has_children_files(void)
-{
-	char	 path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/task/%ld/children",
-	    (long)getpid());
-	return access(path, F_OK) == 0;
 }
 
 static bool
@@ -280,12 +279,13 @@ size_t
 ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match, void *arg)
 {
 	struct pids	 p = { NULL, 0, 0, false };
-	bool		 by_file = has_children_files();
+	bool		 by_file;
 	size_t		 i, found = 0;
 
-	if (by_file)
-		add_process(&p, getpid());
-	else
+	/* We have one thread: no need to look for more. */
+	by_file = add_children(&p, "/proc/thread-self/children") == 0 ||
+	    errno != ENOENT;
+	if (!by_file)
 		add_children_by_scan(&p, getpid());
 	if (skip != NULL)
 		prune(&p, skip, arg);

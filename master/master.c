@@ -212,15 +212,13 @@ on_stranger(struct master *m)
 
 /* Every status there is: of workers, the template, orphans and strangers. */
 static void
-on_child(int sig, short what, void *arg)
+reap(void *arg)
 {
 	struct master	*m = arg;
 	struct child	*c;
 	pid_t		 pid;
 	int		 status;
 
-	(void)sig;
-	(void)what;
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		if ((c = child_by_pid(m, pid)) != NULL)
 			child_on_exit(c, status);
@@ -229,6 +227,14 @@ on_child(int sig, short what, void *arg)
 		else if (m->stopping)
 			master_on_child_gone(m);
 	}
+}
+
+static void
+on_child(int sig, short what, void *arg)
+{
+	(void)sig;
+	(void)what;
+	reap(arg);
 }
 
 static bool
@@ -267,14 +273,16 @@ on_orphan_timer(int fd, short what, void *arg)
 {
 	struct master	*m = arg;
 	struct timeval	 tv = clock_timeval(ORPHAN_PASS_MS);
+	unsigned	 strangers;
 
 	(void)fd;
 	(void)what;
 	/* A worker whose number we do not know yet is no orphan. */
 	if (knows_all_workers(m)) {
-		m->orphan_passes = ptree_purge(is_ours, is_orphan, m,
-		    m->strangers > 0) ? 0 : m->orphan_passes + 1;
+		strangers = m->strangers;
 		m->strangers = 0;
+		m->orphan_passes = ptree_purge(is_ours, is_orphan, m,
+		    strangers > 0, reap, m) ? 0 : m->orphan_passes + 1;
 	}
 	if (m->orphan_passes < ORPHAN_PASSES)
 		event_add(m->orphan_ev, &tv);

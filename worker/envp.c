@@ -7,7 +7,7 @@
 #include "common/map.h"
 #include "common/params.h"
 
-#define PATTERN_MAX	256	/* bytes */
+#define PATTERN_MAX	1024	/* bytes */
 
 /* Names that inherit "core" keeps. */
 static const char *const core_names[] = {

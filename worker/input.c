@@ -246,24 +246,46 @@ input_lose(struct input *in)
 	}
 }
 
+/* What is kept of an id: itself, or, whatever its length, a digest. */
+struct short_id {
+	unsigned char	 digest[crypto_generichash_BYTES];
+	const void	*bytes;
+	size_t		 len;
+};
+
+static void
+shorten(struct short_id *s, const char *id, size_t len)
+{
+	s->bytes = id;
+	s->len = len;
+	if (len <= sizeof(s->digest))
+		return;
+	crypto_generichash(s->digest, sizeof(s->digest),
+	    (const unsigned char *)id, len, NULL, 0);
+	s->bytes = s->digest;
+	s->len = sizeof(s->digest);
+}
+
+bool
+input_knows(const struct input *in, const char *id, size_t len)
+{
+	struct short_id	 s;
+
+	shorten(&s, id, len);
+	return map_find(&in->ids, s.bytes, s.len) != NULL;
+}
+
 int
 input_remember(struct input *in, const char *id, size_t len)
 {
-	unsigned char	 digest[crypto_generichash_BYTES];
+	struct short_id	 s;
 	struct write_id	*w;
 
-	if (len > sizeof(digest)) {	/* whatever its length, it costs this */
-		crypto_generichash(digest, sizeof(digest),
-		    (const unsigned char *)id, len, NULL, 0);
-		id = (const char *)digest;
-		len = sizeof(digest);
-	}
-	if (map_find(&in->ids, id, len) != NULL)
-		return 1;
-	if ((w = malloc(sizeof(*w) + len)) == NULL)
+	shorten(&s, id, len);
+	if ((w = malloc(sizeof(*w) + s.len)) == NULL)
 		return -1;
-	memcpy(w->id, id, len);
-	if (map_add(&in->ids, &w->node, w->id, len, w) == -1) {
+	memcpy(w->id, s.bytes, s.len);
+	if (map_add(&in->ids, &w->node, w->id, s.len, w) == -1) {
 		free(w);
 		return -1;
 	}

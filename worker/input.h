@@ -73,10 +73,10 @@ void	 input_end(struct input *in);
 /* Nobody reads any more: what is queued or comes is lost. */
 void	 input_lose(struct input *in);
 
-/*
- * Remember a write id (the last LIMIT_WRITE_IDS of them).  1: it is known
- * already; 0: it is new; -1 with errno.
- */
+/* Whether a write of that id was taken (of the last LIMIT_WRITE_IDS). */
+bool	 input_knows(const struct input *in, const char *id, size_t len);
+
+/* Remember the id of one that was.  0, or -1 with errno ENOMEM. */
 int	 input_remember(struct input *in, const char *id, size_t len)
 	    __attribute__((warn_unused_result));
 

@@ -319,6 +319,7 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 		send_read(s, &x, (char *)buf_data(&s->scratch), split,
 		    s->scratch.len);
 	rpc_done(req);
+	p->ring.catching_up = false;
 	if (s->conn == NULL)
 		return;
 	for (c = x.first; c != x.end; c = TAILQ_NEXT(c, ring_entry))
@@ -441,7 +442,7 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 	if (s->conn != NULL)
 		emit_chunk(p, c);
 	wake_waiters(p);
-	ring_evict(&p->ring, LIMIT_RETAINED, LIMIT_CHUNKS);
+	ring_evict(&p->ring);
 }
 
 /* Leave the stream alone for a moment if it comes in crumbs. */
@@ -811,10 +812,11 @@ static void
 kill_pass(struct proc *p)
 {
 	struct timeval	 tv = clock_timeval(KILL_PASS_MS);
+	unsigned	 orphans = p->orphans;
 
-	p->empty_passes = ptree_purge(NULL, has_mark, p, p->orphans > 0) ?
-	    0 : p->empty_passes + 1;
 	p->orphans = 0;
+	p->empty_passes = ptree_purge(NULL, has_mark, p, orphans > 0,
+	    session_reap, p->session) ? 0 : p->empty_passes + 1;
 	if (p->kill_until == 0)
 		p->kill_until = clock_ms() + LIMIT_KILL;
 	else if (clock_ms() > p->kill_until && p->empty_passes <

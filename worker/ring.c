@@ -72,7 +72,7 @@ window_ack(struct window *w, uint64_t pos)
 	while ((c = TAILQ_FIRST(&w->sent)) != NULL && c->pos <= pos) {
 		r = c->ring;
 		chunk_set_state(c, CHUNK_ACKED);
-		ring_evict(r, LIMIT_RETAINED, LIMIT_CHUNKS);
+		ring_evict(r);
 	}
 }
 
@@ -187,13 +187,21 @@ ring_ack(struct ring *r, uint64_t seq)
  * make us keep all that follows.
  */
 void
-ring_evict(struct ring *r, size_t bytes, size_t count)
+ring_evict_to(struct ring *r, size_t bytes, size_t count)
 {
 	struct chunk	*c;
 
 	while ((r->bytes > bytes || r->count > count) &&
 	    (c = TAILQ_FIRST(&r->acked)) != NULL)
 		chunk_drop(c);
+}
+
+void
+ring_evict(struct ring *r)
+{
+	size_t	 factor = r->catching_up ? LIMIT_CATCH_UP : 1;
+
+	ring_evict_to(r, factor * LIMIT_RETAINED, factor * LIMIT_CHUNKS);
 }
 
 struct chunk *

@@ -52,6 +52,7 @@ struct ring {
 	size_t			 bytes;		/* of output held */
 	size_t			 count;		/* of chunks held */
 	size_t			 unread_cost;	/* of chunks not ACKED */
+	bool			 catching_up;	/* a reader is about to */
 	size_t			*total;		/* that bytes count in, or NULL */
 };
 
@@ -91,8 +92,11 @@ bool		 ring_append(struct ring *r, uint8_t stream, const void *data,
  */
 void		 ring_ack(struct ring *r, uint64_t seq);
 
-/* Forget the oldest acknowledged chunks beyond these limits. */
-void		 ring_evict(struct ring *r, size_t bytes, size_t count);
+/* Forget the oldest acknowledged chunks beyond what stays readable. */
+void		 ring_evict(struct ring *r);
+
+/* The same with other limits. */
+void		 ring_evict_to(struct ring *r, size_t bytes, size_t count);
 
 /* The oldest chunk with a number above seq, or NULL. */
 struct chunk	*ring_after(const struct ring *r, uint64_t seq);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "worker/envp.h"
 #include "worker/proc.h"
 
@@ -317,7 +318,8 @@ cancel_write(struct rpc_req *req)
 			pk->req = NULL;
 }
 
-static void
+/* Whether it was taken; if not, the error is answered. */
+static bool
 write_to(struct session *s, struct proc *pr, struct rpc_req *req,
     const struct param_text *chunk)
 {
@@ -326,15 +328,15 @@ write_to(struct session *s, struct proc *pr, struct rpc_req *req,
 	/* Only a write that may have to wait needs its request kept. */
 	if (!input_has_room(&pr->input, chunk->len) &&
 	    (kept = rpc_keep(req, cancel_write, pr)) == NULL)
-		return;
+		return false;
 	s->bytes_in += chunk->len;
 	proc_on_input(pr);
 	switch (input_write(&pr->input, chunk->s, chunk->len, kept)) {
 	case INPUT_ACCEPTED:
 		rpc_status(kept != NULL ? kept : req, "accepted");
-		break;
+		return true;
 	case INPUT_PARKED:
-		break;
+		return true;
 	case INPUT_FULL:
 		rpc_error(kept != NULL ? kept : req, ERR_TOO_MANY,
 		    "too much input waits for processes that do not read");
@@ -344,6 +346,7 @@ write_to(struct session *s, struct proc *pr, struct rpc_req *req,
 		    strerror(errno));
 		break;
 	}
+	return false;
 }
 
 void
@@ -352,7 +355,6 @@ rpc_process_write(struct session *s, struct rpc_req *req, void *params,
 {
 	struct process_write_params	*p = params;
 	struct proc			*pr;
-	int				 known = 0;
 
 	(void)msg;
 	if (p->write_id.s != NULL && p->write_id.len == 0) {
@@ -367,13 +369,12 @@ rpc_process_write(struct session *s, struct rpc_req *req, void *params,
 		rpc_status(req, "stdinClosed");
 		return;
 	}
-	if (p->write_id.s != NULL && (known = input_remember(&pr->input,
-	    p->write_id.s, p->write_id.len)) == -1)
-		rpc_error(req, ERR_FAILED, "out of memory");
-	else if (known == 1)
+	if (p->write_id.s != NULL && input_knows(&pr->input, p->write_id.s,
+	    p->write_id.len))
 		rpc_status(req, "accepted");
-	else
-		write_to(s, pr, req, &p->chunk);
+	else if (write_to(s, pr, req, &p->chunk) && p->write_id.s != NULL &&
+	    input_remember(&pr->input, p->write_id.s, p->write_id.len) == -1)
+		log_warn("a write id was not remembered");
 }
 
 void

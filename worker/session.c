@@ -217,6 +217,7 @@ on_conn_gone(void *arg, struct conn *c)
 void
 session_attach(struct session *s)
 {
+	struct proc	*p;
 	bool	 is_new = s->state != SESSION_DETACHED;
 
 	event_del(s->ttl_ev);
@@ -231,8 +232,14 @@ session_attach(struct session *s)
 		    s->client != NULL ? s->client : "");
 	else
 		log_info("resumed: from %s", s->peer);
-	/* Held-back output of before goes to the new connection. */
+	/*
+	 * Held-back output of before goes to the new connection.  The client
+	 * will ask for what it missed; until then what goes to it and is
+	 * acknowledged stays readable as well, or its answer had a gap.
+	 */
 	s->held = true;
+	TAILQ_FOREACH(p, &s->all, entry)
+		p->ring.catching_up = true;
 }
 
 Ipc__Verdict
@@ -311,8 +318,8 @@ find_pid(struct session *s, pid_t pid)
  * each process: these orphans must be reaped anyway, and one way to reap
  * cannot lose a status to the other.
  */
-static void
-on_child(int sig, short what, void *arg)
+void
+session_reap(void *arg)
 {
 	struct session	*s = arg;
 	struct proc	*p;
@@ -320,8 +327,6 @@ on_child(int sig, short what, void *arg)
 	pid_t		 pid;
 	int		 status;
 
-	(void)sig;
-	(void)what;
 	for (;;) {
 		/* Look before it is gone: the mark tells whose it is. */
 		info.si_pid = 0;
@@ -351,6 +356,14 @@ log_end(struct session *s)
 	    children.ru_maxrss);
 }
 
+static void
+on_child(int sig, short what, void *arg)
+{
+	(void)sig;
+	(void)what;
+	session_reap(arg);
+}
+
 void
 session_maybe_release(struct session *s)
 {
@@ -371,6 +384,7 @@ static void
 on_kill(int fd, short what, void *arg)
 {
 	struct session	*s = arg;
+	unsigned	 orphans;
 
 	(void)fd;
 	(void)what;
@@ -378,9 +392,10 @@ on_kill(int fd, short what, void *arg)
 		set_timer(s->kill_ev, 20);
 		return;
 	}
-	s->empty_passes = ptree_purge(NULL, NULL, NULL, s->orphans > 0) ? 0 :
-	    s->empty_passes + 1;
+	orphans = s->orphans;
 	s->orphans = 0;
+	s->empty_passes = ptree_purge(NULL, NULL, NULL, orphans > 0,
+	    session_reap, s) ? 0 : s->empty_passes + 1;
 	/* Whom we may not kill (a set-user-ID program) the master can. */
 	if (s->empty_passes >= KILL_PASSES ||
 	    clock_ms() > s->deadline + LIMIT_KILL) {

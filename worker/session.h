@@ -117,6 +117,9 @@ void	 session_attach(struct session *s);
 Ipc__Verdict session_resume(struct session *s, int fd, const char *peer,
 	    char *message, size_t len);
 
+/* Reap every child that ended; arg is the session. */
+void	 session_reap(void *arg);
+
 /* Tell the master now what it would hear at the end of the turn. */
 void	 session_tell_master(struct session *s);
 

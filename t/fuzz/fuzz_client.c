@@ -45,7 +45,7 @@ check_reason(const struct execsrv_error *e)
 	MUST(strcmp(text, e->text) == 0);
 }
 
-/* --- hooks ------------------------------------------------------------------ */
+/* --- hooks --- */
 
 static void
 on_note(void *arg, const char *method, const struct json *j, uint32_t params)
@@ -100,7 +100,7 @@ on_closed(void *arg)
 	trace_add(t, 'z', NULL, 0);
 }
 
-/* --- a client --------------------------------------------------------------- */
+/* --- a client --- */
 
 static struct execsrv *
 begin(uint8_t flags, struct trace *t)
@@ -108,7 +108,8 @@ begin(uint8_t flags, struct trace *t)
 	static const struct execsrv_hooks	 hooks = {
 		on_answer, on_output, on_exited, on_closed
 	};
-	static const char *const	 argv[] = { "a", NULL }, *env[] = { NULL };
+	static const char *const	 argv[] = { "a", NULL };
+	static const char *const	 env[] = { NULL };
 	struct execsrv_start		 s = { .argv = argv, .env = env,
 					    .cwd = "/", .pipe_stdin = true };
 	struct execsrv_process		*p;

@@ -9,14 +9,20 @@ ctl = os.environ['BUILD'] + '/execsrvctl'
 scale = float(os.environ.get('T_SCALE', '1'))
 limit = 10 * scale
 
-TRAP = 'trap "echo got; exit 50" %s; echo ready; while :; do sleep 0.05; done'
+PASSED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM,
+          signal.SIGUSR1, signal.SIGUSR2)
+# Its shell has something to say about each sleep that dies.
+TRAP = ('exec 2>/dev/null; trap "echo got; exit 50" %s; echo ready; '
+        'while :; do sleep 0.05; done')
 
 
 def run(*command, ignored=()):
     """A run that has said "ready"."""
     def prepare():
-        for sig in ignored:
-            signal.signal(sig, signal.SIG_IGN)
+        # Whoever called us may ignore some (nohup).
+        for sig in PASSED:
+            signal.signal(sig, signal.SIG_IGN if sig in ignored else
+                          signal.SIG_DFL)
     child = subprocess.Popen([ctl, 'run', '--', *command],
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, preexec_fn=prepare)
@@ -31,8 +37,8 @@ def end(child, what, code, output):
         (what, child.returncode, out)
 
 
-for name in 'HUP', 'INT', 'QUIT', 'TERM', 'USR1', 'USR2':
-    sig = getattr(signal, 'SIG' + name)
+for sig in PASSED:
+    name = sig.name.removeprefix('SIG')
     child = run('sh', '-c', TRAP % name)
     child.send_signal(sig)
     end(child, name, 50, b'got\n')

@@ -33,6 +33,8 @@ class Term:
             for fd in range(3):
                 os.dup2(self.slave, fd)
             os.closerange(3, 256)
+            for sig in signal.SIGHUP, signal.SIGINT, signal.SIGALRM:
+                signal.signal(sig, signal.SIG_DFL)      # nohup, perhaps
             os.execve(argv[0], argv, dict(os.environ, **(env or {})))
 
     def resize(self, rows, cols):
@@ -130,7 +132,8 @@ def test_every_byte():
 
 
 def test_interrupt():
-    t = run('sh', '-c', 'trap "echo INT; exit 9" INT; echo ready; '
+    t = run('sh', '-c', 'exec 2>/dev/null; trap "echo INT; exit 9" INT; '
+            'echo ready; '
             'while :; do sleep 0.05; done')
     t.until(b'ready\r\n')
     t.type(b'\x03')

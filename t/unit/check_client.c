@@ -40,7 +40,7 @@ static struct ws_reader		 reader;	/* of what the client sends */
 static char			 trace[8192];	/* what hooks were told */
 static struct execsrv_process	*p;
 
-/* --- a client and its server ------------------------------------------------ */
+/* --- a client and its server --- */
 
 static void
 start(void)
@@ -170,7 +170,7 @@ ck_trace(const char *want)
 	trace[0] = '\0';
 }
 
-/* --- URLs ------------------------------------------------------------------- */
+/* --- URLs --- */
 
 static const struct {
 	const char	*text;
@@ -274,7 +274,7 @@ START_TEST(test_long_url)
 }
 END_TEST
 
-/* --- the upgrade ------------------------------------------------------------ */
+/* --- the upgrade --- */
 
 START_TEST(test_request)
 {
@@ -471,7 +471,7 @@ START_TEST(test_upgrade_end)
 }
 END_TEST
 
-/* --- texts ------------------------------------------------------------------ */
+/* --- texts --- */
 
 START_TEST(test_printable)
 {
@@ -521,7 +521,7 @@ START_TEST(test_error_cut)
 }
 END_TEST
 
-/* --- messages and frames ---------------------------------------------------- */
+/* --- messages and frames --- */
 
 #define NO_RPC		"the server sent something else than JSON-RPC"
 
@@ -735,7 +735,7 @@ START_TEST(test_too_long_message)
 }
 END_TEST
 
-/* --- calls ------------------------------------------------------------------ */
+/* --- calls --- */
 
 static void
 on_answer(void *arg, const struct execsrv_answer *a)
@@ -808,7 +808,7 @@ START_TEST(test_ask)
 }
 END_TEST
 
-/* --- processes -------------------------------------------------------------- */
+/* --- processes --- */
 
 static void
 hook_answer(void *arg, enum execsrv_request what,
@@ -1174,7 +1174,7 @@ START_TEST(test_early_flood)
 }
 END_TEST
 
-/* --- holding ---------------------------------------------------------------- */
+/* --- holding --- */
 
 START_TEST(test_hold)
 {
@@ -1233,7 +1233,7 @@ START_TEST(test_last_words)
 }
 END_TEST
 
-/* --- execsrv_open() and execsrv_close() -------------------------------------- */
+/* --- execsrv_open() and execsrv_close() --- */
 
 static pid_t	 server;
 static char	 url[80];

@@ -19,7 +19,7 @@
 /* What the model knows of a chunk. */
 struct shadow {
 	struct chunk		*c;
-	uint64_t		 seq, pos;
+	uint64_t		 seq, pos, acked;	/* the how many-th */
 	uint32_t		 len, cap;
 	uint8_t			 stream, fill;
 	enum chunk_state	 state;
@@ -31,6 +31,7 @@ struct model {
 	size_t		 n[RINGS];
 	uint64_t	 next_seq[RINGS];
 	uint64_t	 pos;
+	uint64_t	 acks;
 };
 
 static uint32_t	 seed;
@@ -108,32 +109,53 @@ model_send(struct model *m, struct window *w, unsigned i)
 static void
 model_evict(struct model *m, unsigned i, size_t bytes, size_t count)
 {
-	size_t	 k, sum;
+	size_t	 k, sum, oldest;
 
 	for (;;) {
-		for (k = 0, sum = 0; k < m->n[i]; k++)
+		oldest = m->n[i];
+		for (k = 0, sum = 0; k < m->n[i]; k++) {
 			sum += m->list[i][k].len;
-		if (m->n[i] == 0 || (sum <= bytes && m->n[i] <= count) ||
-		    m->list[i][0].state != CHUNK_ACKED)
+			if (m->list[i][k].state == CHUNK_ACKED &&
+			    (oldest == m->n[i] || m->list[i][k].acked <
+			    m->list[i][oldest].acked))
+				oldest = k;
+		}
+		if ((sum <= bytes && m->n[i] <= count) || oldest == m->n[i])
 			return;
-		memmove(&m->list[i][0], &m->list[i][1],
-		    --m->n[i] * sizeof(m->list[i][0]));
+		m->n[i]--;
+		memmove(&m->list[i][oldest], &m->list[i][oldest + 1],
+		    (m->n[i] - oldest) * sizeof(m->list[i][0]));
 	}
+}
+
+/* The one of a ring that was sent first and may be acknowledged, or NULL. */
+static struct shadow *
+model_next_ack(struct model *m, unsigned i, uint64_t pos)
+{
+	struct shadow	*s = NULL;
+	size_t		 k;
+
+	for (k = 0; k < m->n[i]; k++)
+		if (m->list[i][k].state == CHUNK_SENT &&
+		    m->list[i][k].pos <= pos &&
+		    (s == NULL || m->list[i][k].pos < s->pos))
+			s = &m->list[i][k];
+	return s;
 }
 
 static void
 model_ack(struct model *m, struct window *w)
 {
 	uint64_t	 pos = m->pos - draw((uint32_t)(m->pos / 2 + 1));
+	struct shadow	*s;
 	unsigned	 i;
-	size_t		 k;
 
 	window_ack(w, pos);
 	for (i = 0; i < RINGS; i++) {
-		for (k = 0; k < m->n[i]; k++)
-			if (m->list[i][k].state == CHUNK_SENT &&
-			    m->list[i][k].pos <= pos)
-				m->list[i][k].state = CHUNK_ACKED;
+		while ((s = model_next_ack(m, i, pos)) != NULL) {
+			s->state = CHUNK_ACKED;
+			s->acked = ++m->acks;
+		}
 		model_evict(m, i, LIMIT_RETAINED, LIMIT_CHUNKS);
 	}
 }
@@ -191,7 +213,7 @@ compare(const struct model *m, const struct ring *rings,
 		    (k < m->n[i] ? m->list[i][k].c : NULL));
 	}
 	MUST(w->sent_cost == sent && w->spooled_cost == spooled);
-	TAILQ_FOREACH(c, &w->sent, sent_entry) {
+	TAILQ_FOREACH(c, &w->sent, state_entry) {
 		MUST(c->pos >= last);
 		last = c->pos;
 	}
@@ -231,7 +253,7 @@ START_TEST(test_random)
 		case 10:
 			bytes = draw(20000);
 			count = draw(200);
-			ring_evict(&rings[i], bytes, count);
+			ring_evict_to(&rings[i], bytes, count);
 			model_evict(&m, i, bytes, count);
 			break;
 		default:
@@ -266,12 +288,12 @@ START_TEST(test_unread_stays)
 	ring_init(&r, &w);
 	for (i = 0; i < 40; i++)
 		add(&r, 65536, 65536, 0, 'x');
-	ring_evict(&r, 0, 0);
+	ring_evict_to(&r, 0, 0);
 	ck_assert_uint_eq(r.count, 40);
 	i = 0;
 	TAILQ_FOREACH(c, &r.chunks, ring_entry)
 		window_sent(&w, c, ++i);
-	ring_evict(&r, 0, 0);
+	ring_evict_to(&r, 0, 0);
 	ck_assert_uint_eq(r.count, 40);
 	ck_assert_uint_eq(w.spooled_cost, 0);
 	/* Acknowledged: those beyond the newest LIMIT_RETAINED bytes go. */
@@ -287,7 +309,7 @@ START_TEST(test_unread_stays)
 }
 END_TEST
 
-/* An old chunk in the way keeps newer acknowledged ones. */
+/* An old chunk in the way does not keep newer acknowledged ones. */
 START_TEST(test_order_of_eviction)
 {
 	struct chunk	*a, *b;
@@ -300,14 +322,38 @@ START_TEST(test_order_of_eviction)
 	b = add(&r, 10, 10, 0, 'b');
 	window_sent(&w, b, 1);
 	window_ack(&w, 1);
-	ring_evict(&r, 0, 0);
-	ck_assert_uint_eq(r.count, 2);
+	ring_evict_to(&r, 0, 0);
+	ck_assert_uint_eq(r.count, 1);
+	ck_assert_ptr_eq(TAILQ_FIRST(&r.chunks), a);
 	window_sent(&w, a, 2);
 	window_ack(&w, 2);
-	ring_evict(&r, 0, 0);
+	ring_evict_to(&r, 0, 0);
 	ck_assert_uint_eq(r.count, 0);
 	ck_assert_uint_eq(r.next_seq, 3);
 	ring_fini(&r);
+}
+END_TEST
+
+/* A reader's cursor acknowledges what it can have seen, and no more. */
+START_TEST(test_cursor)
+{
+	struct chunk	*a, *b;
+	struct window	 w;
+	struct ring	 r;
+
+	window_init(&w);
+	ring_init(&r, &w);
+	a = add(&r, 10, 10, 0, 'a');
+	b = add(&r, 10, 10, 0, 'b');
+	window_sent(&w, a, 1);
+	window_lost(&w);
+	ring_ack(&r, 2);
+	ck_assert_int_eq(a->state, CHUNK_ACKED);
+	ck_assert_int_eq(b->state, CHUNK_SPOOLED);
+	ring_evict_to(&r, 0, 0);
+	ck_assert_ptr_eq(TAILQ_FIRST(&r.chunks), b);
+	ring_fini(&r);
+	ck_assert_uint_eq(w.spooled_cost, 0);
 }
 END_TEST
 
@@ -348,6 +394,7 @@ main(void)
 	tcase_add_loop_test(t, test_random, 0, 8);
 	tcase_add_test(t, test_unread_stays);
 	tcase_add_test(t, test_order_of_eviction);
+	tcase_add_test(t, test_cursor);
 	tcase_add_test(t, test_lost);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

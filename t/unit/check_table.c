@@ -12,7 +12,7 @@
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* --- cells ------------------------------------------------------------------ */
+/* --- cells --- */
 
 struct shown {
 	const char	*cell, *shown;
@@ -76,7 +76,7 @@ START_TEST(test_user)
 }
 END_TEST
 
-/* --- tables ----------------------------------------------------------------- */
+/* --- tables --- */
 
 static struct table	*t;
 static char		*text;
