@@ -86,9 +86,9 @@ drain_pipe(void)
 
 /* 1 when the id is known, else what remembering it says. */
 static int
-remember(struct input *in, const char *id, size_t len)
+remember(const char *id, size_t len)
 {
-	return input_knows(in, id, len) ? 1 : input_remember(in, id, len);
+	return input_knows(&in, id, len) ? 1 : input_remember(&in, id, len);
 }
 
 START_TEST(test_order)
@@ -269,21 +269,21 @@ START_TEST(test_write_ids)
 	unsigned	 i;
 
 	memset(longer, 'x', sizeof(longer));
-	ck_assert_int_eq(remember(&in, "a", 1), 0);
-	ck_assert_int_eq(remember(&in, "a", 1), 1);
-	ck_assert_int_eq(remember(&in, "a\0b", 3), 0);
-	ck_assert_int_eq(remember(&in, longer, 300), 0);
-	ck_assert_int_eq(remember(&in, longer, 299), 0);
-	ck_assert_int_eq(remember(&in, longer, 300), 1);
+	ck_assert_int_eq(remember("a", 1), 0);
+	ck_assert_int_eq(remember("a", 1), 1);
+	ck_assert_int_eq(remember("a\0b", 3), 0);
+	ck_assert_int_eq(remember(longer, 300), 0);
+	ck_assert_int_eq(remember(longer, 299), 0);
+	ck_assert_int_eq(remember(longer, 300), 1);
 	for (i = 0; i < LIMIT_WRITE_IDS; i++) {
 		snprintf(id, sizeof(id), "id %u", i);
-		ck_assert_int_eq(remember(&in, id, strlen(id)), 0);
+		ck_assert_int_eq(remember(id, strlen(id)), 0);
 	}
 	ck_assert_uint_eq(in.nids, LIMIT_WRITE_IDS);
-	ck_assert_int_eq(remember(&in, "id 0", 4), 1);
-	ck_assert_int_eq(remember(&in, "a", 1), 0);
+	ck_assert_int_eq(remember("id 0", 4), 1);
+	ck_assert_int_eq(remember("a", 1), 0);
 	/* That one took the place of the oldest. */
-	ck_assert_int_eq(remember(&in, "id 0", 4), 0);
+	ck_assert_int_eq(remember("id 0", 4), 0);
 }
 END_TEST
 
