@@ -17,7 +17,6 @@
 #include "common/clock.h"
 
 #define LIST_FIRST	64	/* processes; grows */
-#define PURGE_MS	5	/* a purge takes */
 #define MISSES		2	/* in a row that end it */
 #define MISSES_SUSPECT	200	/* the same when somebody must be there */
 
@@ -170,10 +169,10 @@ add_children_by_scan(struct pids *p, pid_t parent)
 
 bool
 ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
-    bool is_suspect, void (*reap)(void *), void *reap_arg)
+    bool is_suspect, uint64_t ms, void (*reap)(void *), void *reap_arg)
 {
 	int		 misses = 0, enough;
-	uint64_t	 until = clock_ms() + PURGE_MS;
+	uint64_t	 until = clock_ms() + ms;
 	bool		 found = false;
 
 	enough = is_suspect ? MISSES_SUSPECT : MISSES;
@@ -280,7 +279,7 @@ ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match, void *arg)
 {
 	struct pids	 p = { NULL, 0, 0, false };
 	bool		 by_file;
-	size_t		 i, found = 0;
+	size_t		 begin, end, i, found = 0;
 
 	/* We have one thread: no need to look for more. */
 	by_file = add_children(&p, "/proc/thread-self/children") == 0 ||
@@ -290,16 +289,20 @@ ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match, void *arg)
 	if (skip != NULL)
 		prune(&p, skip, arg);
 	/*
-	 * Strike first, look for its children afterwards: somebody who forks
-	 * on and on is alive for some microseconds only.  Children that are
-	 * missed by that become ours and are found the next time.
+	 * Generation by generation.  Strike first, the youngest first, and
+	 * look for children afterwards: somebody who forks on and on is alive
+	 * for some microseconds only, and is the last in the list.  Children
+	 * that are missed by that become ours and are found the next time.
 	 */
-	for (i = 0; i < p.n; i++) {
-		found += kill_one(&p, p.list[i], sig, match, arg);
-		if (by_file)
-			add_process(&p, p.list[i]);
-		else
-			add_children_by_scan(&p, p.list[i]);
+	for (begin = 0; begin < p.n; begin = end) {
+		end = p.n;
+		for (i = end; i-- > begin;)
+			found += kill_one(&p, p.list[i], sig, match, arg);
+		for (i = begin; i < end; i++)
+			if (by_file)
+				add_process(&p, p.list[i]);
+			else
+				add_children_by_scan(&p, p.list[i]);
 	}
 	free(p.list);
 	return found == 0 && p.blind ? 1 : found;

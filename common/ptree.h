@@ -31,11 +31,11 @@ size_t	 ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match,
  * so that most looks find nobody.  is_suspect says that there are signs of
  * one: orphans of it that were reaped since the last time.  reap reaps all
  * children there are, between two looks: zombies would pile up and make each
- * look longer than the one before.  Takes some milliseconds at most.  Whether
+ * look longer than the one before.  Takes ms milliseconds at most.  Whether
  * anybody may be left; call again until nobody is three times.
  */
 bool	 ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
-	    bool is_suspect, void (*reap)(void *), void *reap_arg);
+	    bool is_suspect, uint64_t ms, void (*reap)(void *), void *reap_arg);
 
 /*
  * The mark: an rlimit that Linux does not use (RLIMIT_LOCKS, since 2.4) set

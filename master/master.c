@@ -25,6 +25,7 @@
 #include "master/rundir.h"
 
 #define ORPHAN_PASS_MS	5	/* between two looks for orphans */
+#define ORPHAN_MS	5	/* a look takes at most */
 #define ORPHAN_PASSES	3	/* that must find nobody */
 #define LAST_WORDS_MS	500	/* after the workers were killed */
 
@@ -282,7 +283,7 @@ on_orphan_timer(int fd, short what, void *arg)
 		strangers = m->strangers;
 		m->strangers = 0;
 		m->orphan_passes = ptree_purge(is_ours, is_orphan, m,
-		    strangers > 0, reap, m) ? 0 : m->orphan_passes + 1;
+		    strangers > 0, ORPHAN_MS, reap, m) ? 0 : m->orphan_passes + 1;
 	}
 	if (m->orphan_passes < ORPHAN_PASSES)
 		event_add(m->orphan_ev, &tv);

@@ -36,6 +36,7 @@
 #define SPOOL_CHUNK	4096		/* room of a chunk nobody waits for */
 #define KILL_PASS_MS	2		/* between two looks for descendants */
 #define KILL_PASSES	3		/* that must find nobody */
+#define KILL_MS		5		/* a pass takes at most */
 
 static const char *const stream_names[] = { "stdout", "stderr", "pty" };
 static const char *const state_names[] = { "running", "exited", "closed" };
@@ -816,7 +817,7 @@ kill_pass(struct proc *p)
 
 	p->orphans = 0;
 	p->empty_passes = ptree_purge(NULL, has_mark, p, orphans > 0,
-	    session_reap, p->session) ? 0 : p->empty_passes + 1;
+	    KILL_MS, session_reap, p->session) ? 0 : p->empty_passes + 1;
 	if (p->kill_until == 0)
 		p->kill_until = clock_ms() + LIMIT_KILL;
 	else if (clock_ms() > p->kill_until && p->empty_passes <

@@ -33,6 +33,7 @@
 #define PACE_NS		400000	/* a paced stream is left alone for 0.4 ms */
 #define KILL_PASS_MS	2	/* between two looks for descendants */
 #define KILL_PASSES	3	/* that must find nobody */
+#define KILL_MS		100	/* a pass takes at most; nobody is served */
 
 static const struct {
 	const char	*name;
@@ -395,7 +396,7 @@ on_kill(int fd, short what, void *arg)
 	orphans = s->orphans;
 	s->orphans = 0;
 	s->empty_passes = ptree_purge(NULL, NULL, NULL, orphans > 0,
-	    session_reap, s) ? 0 : s->empty_passes + 1;
+	    KILL_MS, session_reap, s) ? 0 : s->empty_passes + 1;
 	/* Whom we may not kill (a set-user-ID program) the master can. */
 	if (s->empty_passes >= KILL_PASSES ||
 	    clock_ms() > s->deadline + LIMIT_KILL) {

@@ -60,14 +60,12 @@ class Round:
 
     def expect_gone(self, what, ways=None, limit=LIMIT):
         deadline = time.monotonic() + limit * lib.SCALE
-        left = list(ways or self.ways)
-        while left and time.monotonic() < deadline:
-            left = [w for w in left if lib.marked(self.marks[w])]
-        # One that hops is not always seen: look some times more.
-        for _ in range(3):
-            for way in set(ways or self.ways) - set(left):
-                if lib.marked(self.marks[way]):
-                    left.append(way)
+        # One that hops is not always seen: nobody must be, several times.
+        unseen, left = 0, []
+        while unseen < 5 and time.monotonic() < deadline:
+            left = [w for w in ways or self.ways
+                    if lib.marked(self.marks[w])]
+            unseen = 0 if left else unseen + 1
         for way in left:
             lib.fail("%s: %s is still there: %s" % (
                 what, way, lib.describe(lib.marked(self.marks[way]))))
