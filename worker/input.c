@@ -97,6 +97,8 @@ push(struct input *in, const char *data, size_t len)
 		if (n <= 0)
 			return -1;
 		done += (size_t)n;
+		if (done < len)
+			break;		/* it is full: no need to ask again */
 	}
 	in->written += done;
 	return (ssize_t)done;
