@@ -4,7 +4,6 @@
 
 #include <signal.h>
 #include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 /* As the kernel wants it; all zero is SIG_DFL without flags. */
@@ -18,10 +17,9 @@ struct kernel_sigaction {
 void
 signals_default(void)
 {
-	struct kernel_sigaction	 sa;
-	int			 sig;
+	static const struct kernel_sigaction	 sa;
+	int					 sig;
 
-	memset(&sa, 0, sizeof(sa));
 	for (sig = 1; sig < NSIG; sig++)
 		syscall(SYS_rt_sigaction, sig, &sa, NULL, sizeof(sa.mask));
 }

@@ -15,6 +15,10 @@
 #include <termios.h>
 #include <unistd.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include "common/fd.h"
 #include "common/signals.h"
 
@@ -188,6 +192,10 @@ give_birth(struct birth *b)
 		stack = NULL;
 		return -1;
 	}
+#ifdef __SANITIZE_ADDRESS__
+	/* The child before never returned from its frames on this stack. */
+	__asan_unpoison_memory_region(stack, STACK_SIZE);
+#endif
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	pid = clone(child_main, stack + STACK_SIZE,
