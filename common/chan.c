@@ -151,7 +151,8 @@ chan_queue(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	TAILQ_INSERT_TAIL(&c->queue, p, entry);
 	p->data = ipc_pack(kind, body, &p->len);
 	c->queued += sizeof(*p) + p->len;
-	if (p->data == NULL || (fd != -1 && (p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) == -1) ||
+	if (p->data == NULL ||
+	    (fd != -1 && (p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) == -1) ||
 	    event_add(c->write_ev, NULL) == -1) {
 		chan_fail(c, errno);
 		packet_free(c, p);

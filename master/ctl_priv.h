@@ -19,7 +19,7 @@ struct ctl_client {
 	bool			 sees_all;
 	/* A command that asks the workers: */
 	uint32_t		 ticket;	/* 0: none */
-	unsigned		*awaited;	/* children whose answer is due */
+	unsigned		*awaited;	/* ids of children */
 	size_t			 nawaited;
 	void			(*on_report)(struct ctl_client *,
 				    struct route *, const Ipc__Report *);

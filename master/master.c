@@ -283,7 +283,8 @@ on_orphan_timer(int fd, short what, void *arg)
 		strangers = m->strangers;
 		m->strangers = 0;
 		m->orphan_passes = ptree_purge(is_ours, is_orphan, m,
-		    strangers > 0, ORPHAN_MS, reap, m) ? 0 : m->orphan_passes + 1;
+		    strangers > 0, ORPHAN_MS, reap, m) ? 0 :
+		    m->orphan_passes + 1;
 	}
 	if (m->orphan_passes < ORPHAN_PASSES)
 		event_add(m->orphan_ev, &tv);

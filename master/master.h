@@ -68,7 +68,7 @@ struct master {
 				*hup_ev, *stop_ev, *orphan_ev;
 	unsigned		 orphan_passes;	/* that found nobody */
 	unsigned		 strangers;	/* reaped since the last look */
-	unsigned		 stop_rounds;	/* of killing who does not stop */
+	unsigned		 stop_rounds;	/* of killing */
 	uint64_t		 stats[STATS];
 };
 

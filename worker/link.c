@@ -152,7 +152,8 @@ on_query(struct link *l, const void *body, struct ipc_msg *m)
 	const Ipc__Query	*in = body;
 	struct session		*s = l->session;
 	Ipc__Report		 out = IPC__REPORT__INIT;
-	Ipc__Process		 procs[LIMIT_REPORT_ROWS], *list[LIMIT_REPORT_ROWS];
+	Ipc__Process		 procs[LIMIT_REPORT_ROWS];
+	Ipc__Process		*list[LIMIT_REPORT_ROWS];
 	struct rusage		 ru;
 	struct proc		*p;
 	uint64_t		 now = clock_ms();

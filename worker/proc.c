@@ -21,6 +21,7 @@
 #include "common/ptree.h"
 #include "worker/conn.h"
 #include "worker/rpc.h"
+#include "worker/waiter.h"
 
 /*
  * Pacing: a producer of single lines would wake us for each of them.  After
@@ -38,24 +39,23 @@
 #define KILL_PASSES	3		/* that must find nobody */
 #define KILL_MS		5		/* a pass takes at most */
 
-static const char *const stream_names[] = { "stdout", "stderr", "pty" };
 static const char *const state_names[] = { "running", "exited", "closed" };
 
 #define NOTE(name, wire, when)	static const char note_##name[] = wire;
 #include "proto/note.def"
 #undef NOTE
 
-struct waiter {
-	TAILQ_ENTRY(waiter)	 entry;
-	struct proc		*proc;
-	struct rpc_req		*req;
-	struct proc_read	 read;
-	struct event		*timer_ev;
-};
-
 static void	 stream_on_read(int, short, void *);
 static void	 proc_on_timer(int, short, void *);
 static void	 proc_maybe_close(struct proc *p);
+
+const char *
+proc_stream_name(uint8_t stream)
+{
+	static const char *const names[] = { "stdout", "stderr", "pty" };
+
+	return names[stream];
+}
 
 const char *
 proc_state_name(const struct proc *p)
@@ -117,7 +117,7 @@ emit_chunk(struct proc *p, struct chunk *c)
 	    "{\"processId\":") - 1;
 	n = snprintf(head, sizeof(head), ",\"seq\":%llu,\"stream\":\"%s\","
 	    "\"chunk\":\"", (unsigned long long)c->seq,
-	    stream_names[c->stream]);
+	    proc_stream_name(c->stream));
 	mid = (size_t)n;
 	if ((out = conn_begin(s->conn, before + p->json_id_len + mid + b64 +
 	    sizeof(tail) - 1)) == NULL)
@@ -130,264 +130,6 @@ emit_chunk(struct proc *p, struct chunk *c)
 	memcpy(at, tail, sizeof(tail) - 1);
 	conn_commit(s->conn);
 	window_sent(&s->window, c, conn_pos(s->conn));
-}
-
-/* --- who waits --- */
-
-static void
-waiter_free(struct waiter *w)
-{
-	TAILQ_REMOVE(&w->proc->waiters, w, entry);
-	if (w->timer_ev != NULL)
-		event_free(w->timer_ev);
-	free(w);
-}
-
-static void
-waiter_cancel(struct rpc_req *req)
-{
-	waiter_free(req->waiter);
-}
-
-/* Whether a read has something to tell (spec section 5.3). */
-static bool
-read_is_ready(const struct proc *p, const struct proc_read *r)
-{
-	struct chunk	*newest = TAILQ_LAST(&p->ring.chunks, chunk_list);
-
-	return (newest != NULL && newest->seq > r->after_seq) ||
-	    p->state == PROC_CLOSED ||
-	    (p->state == PROC_EXITED &&
-	    r->after_seq < p->ring.next_seq - 1);
-}
-
-#define CHUNK_HEAD_MAX	96	/* {"seq":N,"stream":"S","chunk":" */
-#define CHUNK_TAIL	"\"}"
-
-static size_t
-put_chunk_head(char *out, const struct chunk *c, bool is_first)
-{
-	return (size_t)snprintf(out, CHUNK_HEAD_MAX, "%s{\"seq\":%llu,"
-	    "\"stream\":\"%s\",\"chunk\":\"", is_first ? "" : ",",
-	    (unsigned long long)c->seq, stream_names[c->stream]);
-}
-
-/* What a read will be told: chunks from first up to end, and nextSeq. */
-struct extract {
-	struct chunk	*first, *end;
-	uint64_t	 next_seq;
-	size_t		 len;		/* of the chunks as JSON */
-};
-
-static void
-extract(const struct proc *p, const struct proc_read *r, struct extract *x)
-{
-	char		 head[CHUNK_HEAD_MAX];
-	struct chunk	*c;
-	uint64_t	 sum = 0;
-
-	x->first = x->end = c = ring_after(&p->ring, r->after_seq);
-	x->next_seq = p->ring.next_seq;
-	x->len = 0;
-	for (; c != NULL; c = x->end = TAILQ_NEXT(c, ring_entry)) {
-		sum += c->len;
-		if (r->has_max && c != x->first && sum > r->max_bytes)
-			return;
-		x->len += put_chunk_head(head, c, c == x->first) +
-		    B64_ENCODED_LEN(c->len) + sizeof(CHUNK_TAIL) - 1;
-		if (r->has_max)
-			x->next_seq = c->seq + 1;
-	}
-}
-
-/* Write one chunk of an answer; where it ends. */
-static char *
-put_chunk(char *at, const struct chunk *c, bool is_first)
-{
-	at += put_chunk_head(at, c, is_first);
-	at += b64_encode(at, c->data, c->len);
-	return mempcpy(at, CHUNK_TAIL, sizeof(CHUNK_TAIL) - 1);
-}
-
-static size_t
-chunk_room(const struct chunk *c)
-{
-	return CHUNK_HEAD_MAX + B64_ENCODED_LEN(c->len) + sizeof(CHUNK_TAIL);
-}
-
-/* Chunks, a part of a long message each.  -1: the connection is over. */
-static int
-send_chunks(struct session *s, const struct extract *x)
-{
-	struct chunk	*c;
-	char		*at;
-
-	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, ring_entry)) {
-		if (s->conn == NULL ||
-		    (at = conn_part(s->conn, chunk_room(c))) == NULL)
-			return -1;
-		conn_part_done(s->conn,
-		    (size_t)(put_chunk(at, c, c == x->first) - at));
-	}
-	return s->conn == NULL ? -1 : 0;
-}
-
-static int
-send_text(struct session *s, const void *text, size_t len)
-{
-	char	*at;
-
-	if ((at = conn_part(s->conn, len)) == NULL)
-		return -1;
-	memcpy(at, text, len);
-	conn_part_done(s->conn, len);
-	return s->conn == NULL ? -1 : 0;
-}
-
-/*
- * Send text with the chunks put in at byte "split".  In parts, so that they
- * never stand whole in memory, unless it takes several frames.
- */
-static void
-send_read(struct session *s, const struct extract *x, const char *text,
-    size_t split, size_t len)
-{
-	struct chunk	*c;
-	char		*whole, *at;
-
-	if (len + x->len <= LIMIT_FRAME) {
-		if (conn_start(s->conn, len + x->len) == 0 &&
-		    send_text(s, text, split) == 0 &&
-		    send_chunks(s, x) == 0 &&
-		    send_text(s, text + split, len - split) == 0)
-			conn_finish(s->conn);
-		return;
-	}
-	if (len + x->len > LIMIT_MESSAGE ||
-	    (whole = malloc(len + x->len + CHUNK_HEAD_MAX)) == NULL) {
-		conn_close(s->conn, 1011, "an answer was too long");
-		return;
-	}
-	at = mempcpy(whole, text, split);
-	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, ring_entry))
-		at = put_chunk(at, c, c == x->first);
-	memcpy(at, text + split, len - split);
-	conn_send(s->conn, whole, len + x->len);
-	free(whole);
-}
-
-void
-proc_put_state(const struct proc *p, struct json_out *o)
-{
-	json_out_key(o, "exited");
-	json_out_bool(o, p->state != PROC_RUNNING);
-	json_out_key(o, "exitCode");
-	if (p->state == PROC_RUNNING)
-		json_out_null(o);
-	else
-		json_out_i64(o, p->exit_code);
-	json_out_key(o, "closed");
-	json_out_bool(o, p->state == PROC_CLOSED);
-}
-
-static void
-answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
-{
-	struct session	*s = p->session;
-	struct extract	 x;
-	struct chunk	*c;
-	struct json_out	 o;
-	size_t		 split;
-
-	extract(p, r, &x);
-	rpc_begin(req, &o);
-	json_out_key(&o, "chunks");
-	json_out_open(&o, '[');
-	split = s->scratch.len;
-	json_out_close(&o, ']');
-	json_out_key(&o, "nextSeq");
-	json_out_u64(&o, x.next_seq);
-	proc_put_state(p, &o);
-	json_out_key(&o, "failure");
-	json_out_null(&o);
-	json_out_key(&o, "sandboxDenied");
-	json_out_bool(&o, false);
-	json_out_close(&o, '}');
-	json_out_close(&o, '}');
-	if (json_out_fini(&o) == -1)
-		conn_close(s->conn, 1011, "out of memory for an answer");
-	else
-		send_read(s, &x, (char *)buf_data(&s->scratch), split,
-		    s->scratch.len);
-	rpc_done(req);
-	p->ring.catching_up = false;
-	if (s->conn == NULL)
-		return;
-	for (c = x.first; c != x.end; c = TAILQ_NEXT(c, ring_entry))
-		window_sent(&s->window, c, conn_pos(s->conn));
-}
-
-static void
-waiter_answer(struct waiter *w)
-{
-	struct proc		*p = w->proc;
-	struct rpc_req		*req = w->req;
-	struct proc_read	 r = w->read;
-
-	waiter_free(w);
-	answer_read(p, req, &r);
-}
-
-static void
-waiter_on_timeout(int fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	waiter_answer(arg);
-}
-
-static void
-wake_waiters(struct proc *p)
-{
-	struct waiter	*w, *next;
-
-	for (w = TAILQ_FIRST(&p->waiters); w != NULL; w = next) {
-		next = TAILQ_NEXT(w, entry);
-		if (!read_is_ready(p, &w->read))
-			continue;
-		waiter_answer(w);
-		if (p->session->conn == NULL)
-			return;		/* it broke: nobody waits any more */
-	}
-}
-
-void
-proc_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
-{
-	struct timeval	 tv = clock_timeval(r->wait_ms);
-	struct waiter	*w;
-
-	ring_ack(&p->ring, r->after_seq);
-	if (r->wait_ms == 0 || read_is_ready(p, r)) {
-		answer_read(p, req, r);
-		return;
-	}
-	if ((w = calloc(1, sizeof(*w))) == NULL) {
-		rpc_error(req, ERR_FAILED, "out of memory");
-		return;
-	}
-	w->proc = p;
-	w->read = *r;
-	TAILQ_INSERT_TAIL(&p->waiters, w, entry);
-	if ((w->timer_ev = event_new(p->session->base, -1, 0,
-	    waiter_on_timeout, w)) == NULL ||
-	    event_add(w->timer_ev, &tv) == -1) {
-		waiter_free(w);
-		rpc_error(req, ERR_FAILED, "out of memory");
-		return;
-	}
-	if ((w->req = rpc_keep(req, waiter_cancel, w)) == NULL)
-		waiter_free(w);
 }
 
 /* --- output --- */
@@ -442,7 +184,7 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 	ring_add(&p->ring, c, st->stream);
 	if (s->conn != NULL)
 		emit_chunk(p, c);
-	wake_waiters(p);
+	waiter_wake_all(p);
 	ring_evict(&p->ring);
 }
 
@@ -689,18 +431,12 @@ proc_free(struct proc **pp)
 {
 	struct proc	*p = *pp;
 	struct session	*s;
-	struct waiter	*w;
-	struct rpc_req	*req;
 
 	*pp = NULL;
 	if (p == NULL)
 		return;
 	s = p->session;
-	while ((w = TAILQ_FIRST(&p->waiters)) != NULL) {
-		req = w->req;
-		waiter_free(w);
-		rpc_error(req, ERR_UNKNOWN_PROCESS, NULL);
-	}
+	waiter_fail_all(p);
 	input_fini(&p->input);
 	stream_end(&p->streams[0]);
 	stream_end(&p->streams[1]);
@@ -748,7 +484,7 @@ proc_close(struct proc *p)
 	ring_count(&p->ring, &s->closed_bytes);
 	add_event(p);
 	emit_event(p, note_CLOSED, "");
-	wake_waiters(p);
+	waiter_wake_all(p);
 	if (!p->terminated)
 		event_add(p->timer_ev, &tv);
 	bound_closed(s, p);
@@ -795,7 +531,7 @@ proc_on_exit(struct proc *p, int status)
 	snprintf(more, sizeof(more), ",\"exitCode\":%d,"
 	    "\"sandboxDenied\":false", p->exit_code);
 	emit_event(p, note_EXITED, more);
-	wake_waiters(p);
+	waiter_wake_all(p);
 	proc_maybe_close(p);
 }
 

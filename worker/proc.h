@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/json_out.h"
 #include "common/map.h"
 #include "worker/input.h"
 #include "worker/ring.h"
@@ -107,20 +106,7 @@ void	 proc_on_input(struct proc *p);
 /* Set the size of its terminal.  0, or -1 with errno. */
 int	 proc_resize(struct proc *p, uint16_t rows, uint16_t cols);
 
-/* Read: answer req now, or when there is something to tell. */
-struct proc_read {
-	uint64_t	 after_seq;
-	bool		 has_max;
-	uint64_t	 max_bytes;
-	uint64_t	 wait_ms;
-};
-
-void	 proc_read(struct proc *p, struct rpc_req *req,
-	    const struct proc_read *r);
-
-/* The members exited, exitCode and closed. */
-void	 proc_put_state(const struct proc *p, struct json_out *o);
-
 const char	*proc_state_name(const struct proc *p);
+const char	*proc_stream_name(uint8_t stream);
 
 #endif

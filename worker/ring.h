@@ -53,7 +53,7 @@ struct ring {
 	size_t			 count;		/* of chunks held */
 	size_t			 unread_cost;	/* of chunks not ACKED */
 	bool			 catching_up;	/* a reader is about to */
-	size_t			*total;		/* that bytes count in, or NULL */
+	size_t			*total;		/* bytes count in, or NULL */
 };
 
 void	 window_init(struct window *w);

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "worker/envp.h"
 #include "worker/proc.h"
+#include "worker/waiter.h"
 
 #define DEFAULT_PATH	"/bin:/usr/bin"	/* as execvp(3) without PATH */
 #define DEFAULT_ROWS	24

@@ -16,7 +16,8 @@ static char			 path[] = "/tmp/check_conf.XXXXXX";
 static const struct {
 	const char	*keyword, *type, *value;
 } rows[] = {
-#define CONF(keyword, type, member, value, help)	{ #keyword, #type, value },
+#define CONF(keyword, type, member, value, help)			\
+	{ #keyword, #type, value },
 #include "proto/conf.def"
 #undef CONF
 };

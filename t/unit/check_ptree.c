@@ -300,7 +300,8 @@ main(void)
 
 	tcase_set_timeout(t, 30);
 	tcase_add_checked_fixture(t, setup, NULL);
-	tcase_add_loop_test(t, test_ways, 0, (int)(sizeof(ways) / sizeof(ways[0])));
+	tcase_add_loop_test(t, test_ways, 0,
+	    (int)(sizeof(ways) / sizeof(ways[0])));
 	tcase_add_test(t, test_nobody);
 	tcase_add_test(t, test_skip);
 	tcase_add_test(t, test_marks);
