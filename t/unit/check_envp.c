@@ -59,8 +59,10 @@ made(const char *env, const char *policy)
 }
 
 #define POLICY(inherit, ignore, exclude, set, only)			\
-	"{\"inherit\":\"" inherit "\",\"ignoreDefaultExcludes\":" ignore	\
-	",\"exclude\":[" exclude "],\"set\":{" set "},\"includeOnly\":["	\
+	"{\"inherit\":\"" inherit "\","					\
+	"\"ignoreDefaultExcludes\":" ignore				\
+	",\"exclude\":[" exclude "],\"set\":{" set "},"		\
+	"\"includeOnly\":["						\
 	only "]}"
 
 START_TEST(test_exact)
@@ -128,7 +130,8 @@ START_TEST(test_refused)
 	};
 	static const char *const policies[] = {
 		"{}", POLICY("some", "true", "", "", ""),
-		POLICY("all", "1", "", "", ""), POLICY("all", "true", "1", "", ""),
+		POLICY("all", "1", "", "", ""),
+		POLICY("all", "true", "1", "", ""),
 		POLICY("all", "true", "", "\"A\":1", ""),
 		POLICY("all", "true", "", "", "null"),
 		POLICY("all", "true", "", "\"=\":\"\"", ""),

@@ -107,7 +107,8 @@ START_TEST(test_base64)
 END_TEST
 
 #define START(more)							\
-	"{\"processId\":\"p\",\"argv\":[\"a\"],\"cwd\":\"file:///tmp\","	\
+	"{\"processId\":\"p\",\"argv\":[\"a\"],"			\
+	"\"cwd\":\"file:///tmp\","					\
 	"\"env\":{},\"tty\":false" more "}"
 
 START_TEST(test_start)
