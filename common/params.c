@@ -184,6 +184,13 @@ decode_field(struct decoding *d, uint32_t obj, const struct field *f,
 	return -1;
 }
 
+bool
+param_is(const struct param_text *t, const char *word)
+{
+	return t->s != NULL && t->len == strlen(word) &&
+	    memcmp(t->s, word, t->len) == 0;
+}
+
 int
 params_decode(struct json *j, uint32_t tok, const struct field *fields,
     void *out, size_t size, bool native_paths, struct param_error *e)

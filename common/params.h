@@ -73,6 +73,9 @@ struct param_error {
 	char	 text[160];	/* for the client */
 };
 
+/* Whether a text was given and is that word. */
+bool	 param_is(const struct param_text *t, const char *word);
+
 /*
  * Decode the object at token tok (0: no params at all) into out, a struct of
  * the group with these fields, zeroed first. native_paths accepts absolute

@@ -177,7 +177,7 @@ find_worker(struct master *m)
 static int
 daemonize(void)
 {
-	int	 ready[2], status;
+	int	 ready[2];
 	char	 byte;
 	pid_t	 pid;
 
@@ -185,10 +185,7 @@ daemonize(void)
 		fatal("daemon");
 	if (pid != 0) {
 		close(ready[1]);
-		if (read(ready[0], &byte, 1) == 1)
-			_exit(0);
-		status = 1;
-		_exit(status);
+		_exit(read(ready[0], &byte, 1) == 1 ? 0 : 1);
 	}
 	close(ready[0]);
 	if (setsid() == -1 || chdir("/") == -1)

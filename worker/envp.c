@@ -292,12 +292,6 @@ keep_only(struct env *e, const struct json *j, uint32_t list)
 	e->n = n;
 }
 
-static bool
-is_word(const struct param_text *t, const char *word)
-{
-	return t->len == strlen(word) && memcmp(t->s, word, t->len) == 0;
-}
-
 static const char *
 read_policy(struct json *j, uint32_t tok, struct env_policy_params *p)
 {
@@ -308,8 +302,8 @@ read_policy(struct json *j, uint32_t tok, struct env_policy_params *p)
 	    &e) == -1)
 		return "envPolicy needs inherit, ignoreDefaultExcludes, "
 		    "exclude, set and includeOnly";
-	if (!is_word(&p->inherit, "all") && !is_word(&p->inherit, "core") &&
-	    !is_word(&p->inherit, "none"))
+	if (!param_is(&p->inherit, "all") && !param_is(&p->inherit, "core") &&
+	    !param_is(&p->inherit, "none"))
 		return "envPolicy.inherit is none of all, core, none";
 	if ((why = check_list(j, p->exclude)) != NULL ||
 	    (why = check_list(j, p->include_only)) != NULL)
@@ -330,8 +324,8 @@ envp_make(struct json *j, uint32_t env, uint32_t policy, char *const *server,
 		return NULL;
 	env_init(&e);
 	if (policy != 0) {
-		if (!is_word(&p.inherit, "none") && add_server(&e, j, &p,
-		    is_word(&p.inherit, "core"), server) == -1)
+		if (!param_is(&p.inherit, "none") && add_server(&e, j, &p,
+		    param_is(&p.inherit, "core"), server) == -1)
 			goto out;
 		if (add_object(&e, j, p.set) == -1)
 			goto out;

@@ -25,20 +25,7 @@ find_proc(struct session *s, const struct param_text *id)
 	return map_find(&s->procs, id->s, id->len);
 }
 
-static bool
-is_word(const struct param_text *t, const char *word)
-{
-	return t->s != NULL && t->len == strlen(word) &&
-	    memcmp(t->s, word, t->len) == 0;
-}
-
 /* --- process/start --- */
-
-static void
-free_list(char ***list)
-{
-	envp_free(list);
-}
 
 /* The strings of a JSON list; NULL with a text why not (NULL: memory). */
 static char **
@@ -76,7 +63,7 @@ make_argv(const struct json *j, uint32_t list, const char *arg0,
 		argv[n] = n == 0 && arg0 != NULL ? strndup(arg0, arg0_len) :
 		    strndup(json_text(j, i), json_tok(j, i)->len);
 		if (argv[n] == NULL) {
-			free_list(&argv);
+			envp_free(&argv);
 			return NULL;
 		}
 	}
@@ -116,7 +103,7 @@ make_programs(const char *name, size_t len, char *const *envp)
 			return list;
 	}
  fail:
-	free_list(&list);
+	envp_free(&list);
 	return NULL;
 }
 
@@ -142,8 +129,8 @@ is_uuid(const struct param_text *t)
 static bool
 is_windows_level(const struct param_text *t)
 {
-	return is_word(t, "disabled") || is_word(t, "restricted-token") ||
-	    is_word(t, "elevated") || is_word(t, "mxc");
+	return param_is(t, "disabled") || param_is(t, "restricted-token") ||
+	    param_is(t, "elevated") || param_is(t, "mxc");
 }
 
 /*
@@ -165,17 +152,17 @@ check_sandbox(struct json *j, uint32_t tok)
 	    &pe, sizeof(pe), false, &e) == -1 ||
 	    !is_windows_level(&sb.windows_level))
 		return "the sandbox is malformed";
-	if (is_word(&pe.type, "disabled"))
+	if (param_is(&pe.type, "disabled"))
 		return NULL;
-	if (pe.network.s == NULL || !is_word(&pe.network, "enabled"))
+	if (pe.network.s == NULL || !param_is(&pe.network, "enabled"))
 		return cannot;
-	if (is_word(&pe.type, "external"))
+	if (param_is(&pe.type, "external"))
 		return NULL;
-	if (!is_word(&pe.type, "managed") || pe.file_system == 0 ||
+	if (!param_is(&pe.type, "managed") || pe.file_system == 0 ||
 	    params_decode(j, pe.file_system, fields_file_system, &fs,
 	    sizeof(fs), false, &e) == -1)
 		return "the sandbox is malformed";
-	return is_word(&fs.type, "unrestricted") ? NULL : cannot;
+	return param_is(&fs.type, "unrestricted") ? NULL : cannot;
 }
 
 /* Members that are objects of their own; NULL, or what is wrong. */
@@ -280,8 +267,8 @@ rpc_process_start(struct session *s, struct rpc_req *req, void *params,
  out:
 	if (req != NULL)
 		rpc_error(req, err, why);
-	free_list(&argv);
-	free_list(&programs);
+	envp_free(&argv);
+	envp_free(&programs);
 	envp_free(&envp);
 }
 
@@ -415,13 +402,13 @@ signal_number(const struct param_text *name)
 	char	 text[16];
 
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		if (is_word(name, signals[i].name))
+		if (param_is(name, signals[i].name))
 			return signals[i].number;
 	if (name->len >= sizeof(text))
 		return 0;
 	memcpy(text, name->s, name->len);
 	text[name->len] = '\0';
-	if (is_word(name, "SIGRTMIN"))
+	if (param_is(name, "SIGRTMIN"))
 		return SIGRTMIN;
 	if (sscanf(text, "SIGRTMIN+%2d%n", &n, &used) == 1 &&
 	    (size_t)used == name->len && n >= 0 && SIGRTMIN + n <= SIGRTMAX)
