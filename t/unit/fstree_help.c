@@ -1,0 +1,269 @@
+#include "t/unit/fstree_help.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <check.h>
+
+#define NOBODY	65534
+
+char	 base[PATH_MAX / 4];
+
+void
+tree_setup(void)
+{
+	const char	*tmp = getenv("TMPDIR");
+
+	snprintf(base, sizeof(base), "%s/fstree.XXXXXX",
+	    tmp != NULL ? tmp : "/tmp");
+	ck_assert_ptr_nonnull(mkdtemp(base));
+	ck_assert_int_eq(chmod(base, 0777), 0);
+	umask(022);
+}
+
+void
+tree_teardown(void)
+{
+	sh("chmod -R u+rwX . && find . -mindepth 1 -delete");
+	ck_assert_int_eq(rmdir(base), 0);
+}
+
+static char *
+command(const char *format, va_list ap)
+{
+	char	*text, *all;
+
+	ck_assert_int_ne(vasprintf(&text, format, ap), -1);
+	ck_assert_int_ne(asprintf(&all, "set -e; cd '%s'; %s", base, text),
+	    -1);
+	free(text);
+	return all;
+}
+
+void
+sh(const char *format, ...)
+{
+	va_list	 ap;
+	char	*line;
+
+	va_start(ap, format);
+	line = command(format, ap);
+	va_end(ap);
+	ck_assert_msg(system(line) == 0, "failed: %s", line);
+	free(line);
+}
+
+char *
+sh_out(const char *format, ...)
+{
+	va_list	 ap;
+	char	*line, *text;
+	FILE	*f;
+	size_t	 n;
+
+	va_start(ap, format);
+	line = command(format, ap);
+	va_end(ap);
+	ck_assert_ptr_nonnull(text = calloc(1, 65536));
+	ck_assert_ptr_nonnull(f = popen(line, "r"));
+	n = fread(text, 1, 65535, f);
+	text[n] = '\0';
+	ck_assert_msg(pclose(f) == 0, "failed: %s", line);
+	free(line);
+	return text;
+}
+
+static void
+set_path(char to[PATH_MAX], const char *path)
+{
+	/* lint: base is a quarter of it, and so are the tests' names. */
+	if (path[0] == '/')
+		ck_assert_int_lt(snprintf(to, PATH_MAX, "%s", path), PATH_MAX);
+	else
+		ck_assert_int_lt(snprintf(to, PATH_MAX, "%s/%s", base, path),
+		    PATH_MAX);
+}
+
+void
+op_init(struct fsop *op, enum fsop_kind kind, const char *path,
+    const char *to)
+{
+	memset(op, 0, sizeof(*op));
+	op->kind = kind;
+	op->recursive = true;
+	op->force = true;
+	op->max_depth = 64;
+	op->max_dirs = 10000;
+	op->max_entries = 50000;
+	op->fd = -1;
+	set_path(op->path, path);
+	if (to != NULL)
+		set_path(op->to, to);
+}
+
+static int
+outcome(const struct fsop_result *r)
+{
+	if (r->why != FSWHY_NONE)
+		return 1000 + (int)r->why;
+	return r->error;
+}
+
+int
+op_run(const struct fsop *op, bool bounded)
+{
+	struct fsop_how		 how = { bounded, 1024 * 1024, -1 };
+	struct fsop_result	 r;
+	int			 rv;
+
+	fsop_result_init(&r);
+	fsop_run(op, &how, &r);
+	rv = outcome(&r);
+	fsop_result_fini(&r);
+	return rv;
+}
+
+int
+do_remove(const char *path)
+{
+	struct fsop	 op;
+
+	op_init(&op, FSOP_REMOVE, path, NULL);
+	return op_run(&op, false);
+}
+
+int
+do_copy(const char *from, const char *to)
+{
+	struct fsop	 op;
+
+	op_init(&op, FSOP_COPY, from, to);
+	return op_run(&op, false);
+}
+
+/* --- walking --- */
+
+static void
+print_record(FILE *f, const struct fsop_record *rec, const char *name,
+    const char *text)
+{
+	size_t	 skip = strlen(base) + 1;
+
+	if (rec->name_len < skip || memcmp(name, base, skip - 1) != 0)
+		skip = 0;
+	fputc(rec->type == FSOP_REC_DIR ? 'd' : rec->type == FSOP_REC_FILE ?
+	    'f' : rec->type == FSOP_REC_ERROR ? '!' : '?', f);
+	fprintf(f, " %.*s", (int)(rec->name_len - skip), name + skip);
+	if (text != NULL)
+		fprintf(f, ": %.*s", (int)rec->text_len, text);
+	fputc('\n', f);
+}
+
+char *
+op_walk(const struct fsop *op, bool bounded)
+{
+	struct fsop_how		 how = { bounded, 1024 * 1024, -1 };
+	struct fsop_record	 rec;
+	struct fsop_result	 r;
+	const char		*name, *text;
+	size_t			 size, off = 0;
+	char			*all = NULL;
+	FILE			*f;
+
+	fsop_result_init(&r);
+	fsop_run(op, &how, &r);
+	ck_assert_ptr_nonnull(f = open_memstream(&all, &size));
+	while (fsop_next_record(&r.payload, &off, &rec, &name, &text))
+		print_record(f, &rec, name, text);
+	ck_assert_uint_eq(off, r.payload.len);
+	if (r.truncated)
+		fprintf(f, "truncated\n");
+	if (outcome(&r) != 0)
+		fprintf(f, "error %d\n", outcome(&r));
+	ck_assert_int_eq(fclose(f), 0);
+	fsop_result_fini(&r);
+	return all;
+}
+
+/* --- other processes --- */
+
+static int
+elsewhere(int (*fn)(void), bool drop)
+{
+	int	 line, status, fds[2];
+	pid_t	 pid;
+
+	ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
+	ck_assert_int_ne(pid = fork(), -1);
+	if (pid == 0) {
+		line = __LINE__;
+		if (!drop || geteuid() != 0 || (setgroups(0, NULL) == 0 &&
+		    setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+		    setresuid(NOBODY, NOBODY, NOBODY) == 0))
+			line = fn();
+		if (write(fds[1], &line, sizeof(line)) != sizeof(line))
+			_exit(1);
+		_exit(0);
+	}
+	close(fds[1]);
+	ck_assert_int_eq(read(fds[0], &line, sizeof(line)), sizeof(line));
+	close(fds[0]);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	return line;
+}
+
+int
+as_user(int (*fn)(void))
+{
+	return elsewhere(fn, true);
+}
+
+int
+as_self(int (*fn)(void))
+{
+	return elsewhere(fn, false);
+}
+
+int
+again_and_again(void (*fn)(void), int *fd_out)
+{
+	struct pollfd	 p;
+	int		 fds[2];
+	pid_t		 pid;
+
+	ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
+	ck_assert_int_ne(pid = fork(), -1);
+	if (pid == 0) {
+		close(fds[1]);
+		p.fd = fds[0];
+		p.events = POLLIN;
+		while (poll(&p, 1, 0) == 0)
+			fn();
+		_exit(0);
+	}
+	close(fds[0]);
+	*fd_out = fds[1];
+	return pid;
+}
+
+void
+enough(int pid, int fd)
+{
+	int	 status;
+
+	close(fd);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}

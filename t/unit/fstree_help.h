@@ -1,0 +1,57 @@
+/* Real folders below TMPDIR for the tests of file operations on trees. */
+#ifndef T_UNIT_FSTREE_HELP_H
+#define T_UNIT_FSTREE_HELP_H
+
+#include <stdbool.h>
+
+#include "worker/fsop.h"
+
+/* What came of it, so that one number can be compared. */
+#define REFUSED(why)	(1000 + FSWHY_##why)
+
+/* The folder of this test, made by tree_setup(). */
+extern char	 base[];
+
+void	 tree_setup(void);
+void	 tree_teardown(void);
+
+/* Run shell commands there; they must succeed. */
+void	 sh(const char *format, ...)
+	    __attribute__((format(printf, 1, 2)));
+
+/* What such a command prints.  The caller's. */
+char	*sh_out(const char *format, ...)
+	    __attribute__((format(printf, 1, 2)));
+
+/* An operation on paths below base; the rest is set by the caller. */
+void	 op_init(struct fsop *op, enum fsop_kind kind, const char *path,
+	    const char *to);
+
+/* Do it, bounded or not.  0, an errno or REFUSED(). */
+int	 op_run(const struct fsop *op, bool bounded);
+
+/* The usual ones, not bounded. */
+int	 do_remove(const char *path);
+int	 do_copy(const char *from, const char *to);
+
+/*
+ * The same with the answer: a line for each record, "d", "f" or "!" and the
+ * path below base and the error; "truncated"; "error N".  The caller's.
+ */
+char	*op_walk(const struct fsop *op, bool bounded);
+
+/*
+ * Call it in another process, as another user if this is root's.  It returns
+ * 0 if all is well, __LINE__ otherwise; which is what comes back.
+ */
+int	 as_user(int (*fn)(void));
+int	 as_self(int (*fn)(void));
+
+/* In such a function. */
+#define NEED(x)	do { if (!(x)) return __LINE__; } while (0)
+
+/* A process that calls fn again and again until its pipe ends.  Its pid. */
+int	 again_and_again(void (*fn)(void), int *fd_out);
+void	 enough(int pid, int fd);
+
+#endif

@@ -1,0 +1,448 @@
+#include "worker/agent.h"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/limit.h"
+#include "worker/fsop_priv.h"
+
+#define FIXED		offsetof(struct fsop, path)	/* sent as it is */
+#define QUICK_PAYLOAD	(32 * 1024)	/* surely fits a socket's buffer */
+#define FDS		3		/* answer; data, open file, if any */
+
+/* What is sent before the payload: a result without its pointers. */
+struct head {
+	int		 error;
+	enum fsop_why	 why;
+	bool		 is_dir, is_file, is_symlink, truncated, is_local;
+	uint64_t	 size;
+	int64_t		 created_ms, modified_ms;
+	uint64_t	 payload_len;
+};
+
+static_assert(sizeof(struct head) <=
+    sizeof(((struct agent_answer *)NULL)->head), "room for a head");
+
+struct request {
+	struct fsop	 op;
+	int		 fds[FDS];
+};
+
+/* --- descriptors in messages (unix(7)) --- */
+
+union ctl_room {
+	struct cmsghdr	 align;
+	char		 room[CMSG_SPACE(sizeof(int) * FDS)];
+};
+
+/* Attach descriptors to a message. */
+static void
+put_fd(struct msghdr *m, union ctl_room *room, const int *fds, size_t n)
+{
+	struct cmsghdr	*c;
+
+	memset(room, 0, sizeof(*room));
+	m->msg_control = room->room;
+	m->msg_controllen = CMSG_SPACE(sizeof(int) * n);
+	c = CMSG_FIRSTHDR(m);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int) * n);
+	memcpy(CMSG_DATA(c), fds, sizeof(int) * n);
+}
+
+/* Those that came with it; what is too many is closed by the kernel. */
+static size_t
+take_fds(struct msghdr *m, int *fds, size_t max)
+{
+	struct cmsghdr	*c;
+	size_t		 n = 0, got;
+
+	for (c = CMSG_FIRSTHDR(m); c != NULL; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		got = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		if (got > max - n)
+			got = max - n;
+		memcpy(fds + n, CMSG_DATA(c), got * sizeof(int));
+		n += got;
+	}
+	return n;
+}
+
+static void
+close_fds(int fds[FDS])
+{
+	size_t	 i;
+
+	for (i = 0; i < FDS; i++)
+		fd_close(&fds[i]);
+}
+
+/* --- the agent --- */
+
+static bool
+send_all(int fd, const void *data, size_t len)
+{
+	const char	*p = data;
+	ssize_t		 n;
+
+	while (len > 0) {
+		n = send(fd, p, len, MSG_NOSIGNAL);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1)
+			return false;
+		p += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+static void
+answer(int fd, const struct fsop_result *r)
+{
+	struct head	 h;
+	struct iovec	 iov = { &h, sizeof(h) };
+	struct msghdr	 m;
+	union ctl_room	 room;
+
+	memset(&h, 0, sizeof(h));
+	h.error = r->error;
+	h.why = r->why;
+	h.is_dir = r->is_dir;
+	h.is_file = r->is_file;
+	h.is_symlink = r->is_symlink;
+	h.truncated = r->truncated;
+	h.is_local = r->is_local;
+	h.size = r->size;
+	h.created_ms = r->created_ms;
+	h.modified_ms = r->modified_ms;
+	h.payload_len = r->payload.len;
+	memset(&m, 0, sizeof(m));
+	m.msg_iov = &iov;
+	m.msg_iovlen = 1;
+	if (r->fd != -1)
+		put_fd(&m, &room, &r->fd, 1);
+	/* Nobody listening any more is no error. */
+	if (sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h))
+		(void)send_all(fd, buf_data(&r->payload), r->payload.len);
+}
+
+/* The operation in a packet; false: it is none. */
+static bool
+decode(const char *packet, size_t len, struct fsop *op)
+{
+	const char	*path = packet + FIXED, *to, *end = packet + len;
+	bool		 has_to;
+
+	memset(op, 0, sizeof(*op));
+	if (len < FIXED + 2 || end[-1] != '\0')
+		return false;
+	memcpy(op, packet, FIXED);
+	to = path + strlen(path) + 1;
+	has_to = to < end;
+	if ((unsigned)op->kind >= FSOP_KINDS ||
+	    (size_t)(to - path) > sizeof(op->path) || (has_to &&
+	    (size_t)(end - to) > sizeof(op->to)))
+		return false;
+	memcpy(op->path, path, (size_t)(to - path));
+	if (has_to)
+		memcpy(op->to, to, (size_t)(end - to));
+	op->fd = -1;
+	return true;
+}
+
+/* 1, or 0 at the end; a packet that is no request is left out. */
+static int
+receive(int sock, struct request *req)
+{
+	static char	 packet[FIXED + 2 * PATH_MAX];
+	struct iovec	 iov = { packet, sizeof(packet) };
+	struct msghdr	 m;
+	union ctl_room	 room;
+	ssize_t		 n;
+	size_t		 i;
+
+	for (;;) {
+		memset(&m, 0, sizeof(m));
+		m.msg_iov = &iov;
+		m.msg_iovlen = 1;
+		m.msg_control = room.room;
+		m.msg_controllen = sizeof(room.room);
+		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return 0;
+		for (i = 0; i < FDS; i++)
+			req->fds[i] = -1;
+		take_fds(&m, req->fds, FDS);
+		if (req->fds[0] != -1 && decode(packet, (size_t)n, &req->op))
+			return 1;
+		close_fds(req->fds);
+	}
+}
+
+/* What it is about besides paths.  Whether that is there. */
+static bool
+attach_data(struct request *req, struct fsop_result *r)
+{
+	struct fsop	*op = &req->op;
+	void		*map;
+
+	if (op->kind != FSOP_WRITE && op->kind != FSOP_PWRITE) {
+		op->fd = req->fds[1];
+		return true;
+	}
+	op->fd = req->fds[2];
+	op->data = "";
+	if (op->len == 0)
+		return true;
+	map = mmap(NULL, op->len, PROT_READ, MAP_PRIVATE, req->fds[1], 0);
+	if (map == MAP_FAILED) {
+		r->error = errno;
+		return false;
+	}
+	op->data = map;
+	return true;
+}
+
+static void
+detach_data(struct request *req)
+{
+	if (req->op.data != NULL && req->op.len > 0)
+		munmap((void *)(uintptr_t)req->op.data, req->op.len);
+}
+
+/* Whether the answer is given. */
+static bool
+run(struct request *req, bool bounded)
+{
+	struct fsop_how		 how;
+	struct fsop_result	 r;
+	bool			 is_done;
+
+	how.bounded = bounded;
+	how.max_out = QUICK_PAYLOAD;
+	how.hup = bounded ? -1 : req->fds[0];
+	fsop_result_init(&r);
+	if (attach_data(req, &r)) {
+		fsop_run(&req->op, &how, &r);
+		detach_data(req);
+	}
+	is_done = !bounded || r.error != EAGAIN;
+	if (is_done)
+		answer(req->fds[0], &r);
+	fsop_result_fini(&r);
+	return is_done;
+}
+
+static void
+run_in_child(int sock, struct request *req)
+{
+	struct fsop_result	 r;
+
+	switch (fork()) {
+	case -1:
+		fsop_result_init(&r);
+		r.error = errno;
+		answer(req->fds[0], &r);
+		fsop_result_fini(&r);
+		return;
+	case 0:
+		close(sock);
+		run(req, false);
+		_exit(0);
+	}
+}
+
+void
+agent_serve(int sock, bool quick)
+{
+	struct request	 req;
+
+	/* Nobody asks how they ended. */
+	signal(SIGCHLD, SIG_IGN);
+	while (receive(sock, &req) == 1) {
+		if (!quick || !run(&req, true))
+			run_in_child(sock, &req);
+		close_fds(req.fds);
+	}
+	_exit(0);
+}
+
+/* --- who asks --- */
+
+int
+agent_data(const struct fsop *op)
+{
+	int	 fd;
+
+	if ((fd = memfd_create("data", MFD_CLOEXEC)) != -1 &&
+	    fsop_write_all(fd, op->data, op->len, 0) == -1)
+		fd_close(&fd);
+	return fd;
+}
+
+static int
+send_request(int sock, const struct fsop *op, const int *fds, size_t n)
+{
+	struct iovec	 iov[3];
+	struct msghdr	 m;
+	union ctl_room	 room;
+
+	iov[0].iov_base = (void *)(uintptr_t)op;
+	iov[0].iov_len = FIXED;
+	iov[1].iov_base = (void *)(uintptr_t)op->path;
+	iov[1].iov_len = strlen(op->path) + 1;
+	iov[2].iov_base = (void *)(uintptr_t)op->to;
+	iov[2].iov_len = strlen(op->to) + 1;
+	memset(&m, 0, sizeof(m));
+	m.msg_iov = iov;
+	m.msg_iovlen = 3;
+	put_fd(&m, &room, fds, n);
+	return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == -1 ? -1 : 0;
+}
+
+int
+agent_ask(int sock, const struct fsop *op, int data)
+{
+	int	 fds[FDS] = { -1, -1, -1 }, pair[2], rv = -1, saved;
+	size_t	 n = 1;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		return -1;
+	fds[0] = pair[1];
+	if (data != -1)
+		fds[n++] = data;
+	if (op->kind == FSOP_PREAD || op->kind == FSOP_PWRITE)
+		fds[n++] = op->fd;
+	if (fd_nonblock(pair[0], 1) == 0)
+		rv = send_request(sock, op, fds, n);
+	saved = errno;
+	fd_close(&pair[1]);
+	if (rv == -1)
+		fd_close(&pair[0]);
+	errno = saved;
+	return pair[0];
+}
+
+void
+agent_answer_init(struct agent_answer *a)
+{
+	memset(a, 0, sizeof(*a));
+	fsop_result_init(&a->r);
+}
+
+void
+agent_answer_fini(struct agent_answer *a)
+{
+	fsop_result_fini(&a->r);
+}
+
+static int
+broken(struct agent_answer *a)
+{
+	fsop_result_fini(&a->r);
+	fsop_result_init(&a->r);
+	a->r.why = FSWHY_DIED;
+	return -1;
+}
+
+/* The head is there: what it says.  Whether it can be. */
+static bool
+read_head(struct agent_answer *a)
+{
+	struct head	 h;
+
+	memcpy(&h, a->head, sizeof(h));
+	if (h.payload_len > LIMIT_MESSAGE || (unsigned)h.why >= FSWHYS)
+		return false;
+	a->r.error = h.error;
+	a->r.why = h.why;
+	a->r.is_dir = h.is_dir;
+	a->r.is_file = h.is_file;
+	a->r.is_symlink = h.is_symlink;
+	a->r.truncated = h.truncated;
+	a->r.is_local = h.is_local;
+	a->r.size = h.size;
+	a->r.created_ms = h.created_ms;
+	a->r.modified_ms = h.modified_ms;
+	a->payload_len = (size_t)h.payload_len;
+	return true;
+}
+
+/* recvmsg(2) of a part of the answer; the opened file comes with the head. */
+static ssize_t
+receive_part(struct agent_answer *a, int fd, void *to, size_t len)
+{
+	struct iovec	 iov = { to, len };
+	struct msghdr	 m;
+	union ctl_room	 room;
+	ssize_t		 n;
+	int		 got;
+
+	memset(&m, 0, sizeof(m));
+	m.msg_iov = &iov;
+	m.msg_iovlen = 1;
+	m.msg_control = room.room;
+	m.msg_controllen = sizeof(room.room);
+	do
+		n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	while (n == -1 && errno == EINTR);
+	if (n > 0 && take_fds(&m, &got, 1) == 1) {
+		fd_close(&a->r.fd);
+		a->r.fd = got;
+	}
+	return n;
+}
+
+static bool
+is_complete(const struct agent_answer *a)
+{
+	return a->head_len == sizeof(struct head) &&
+	    a->r.payload.len == a->payload_len;
+}
+
+int
+agent_answer_read(struct agent_answer *a, int fd)
+{
+	ssize_t	 n;
+	size_t	 want;
+	void	*to;
+
+	while (!is_complete(a)) {
+		if (a->head_len < sizeof(struct head)) {
+			to = a->head + a->head_len;
+			want = sizeof(struct head) - a->head_len;
+		} else {
+			want = a->payload_len - a->r.payload.len;
+			if ((to = buf_reserve(&a->r.payload, want)) == NULL)
+				return broken(a);
+		}
+		if ((n = receive_part(a, fd, to, want)) == -1)
+			return errno == EAGAIN ? 0 : broken(a);
+		if (n == 0)
+			return broken(a);
+		if (a->head_len == sizeof(struct head)) {
+			buf_commit(&a->r.payload, (size_t)n);
+			continue;
+		}
+		a->head_len += (size_t)n;
+		if (a->head_len == sizeof(struct head) && !read_head(a))
+			return broken(a);
+	}
+	return 1;
+}

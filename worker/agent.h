@@ -1,0 +1,57 @@
+/*
+ * File operations in a process of their own: an agent, which serves a session
+ * under one view of the file system (worker/holder.h makes that view).  What
+ * may take long it leaves to a child made for that one operation, so that
+ * no operation waits for another.
+ *
+ * A request is one packet: the operation, a socket for its answer, and the
+ * data or the open file it is about.  The answer is a head and the payload,
+ * on that socket; whoever closes his end of it cancels the operation.
+ */
+#ifndef WORKER_AGENT_H
+#define WORKER_AGENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "worker/fsop.h"
+
+/*
+ * Serve requests that come on sock until it ends, then exit.  quick: try
+ * bounded first (nobody did before).
+ */
+void	 agent_serve(int sock, bool quick) __attribute__((noreturn));
+
+/*
+ * The data of WRITE and PWRITE as a file in memory, the caller's; -1 with
+ * errno.
+ */
+int	 agent_data(const struct fsop *op) __attribute__((warn_unused_result));
+
+/*
+ * Send a request, with its data (-1: none).  The descriptor on which the answer
+ * comes (non-blocking, the caller's), or -1 with errno; EAGAIN: the agent
+ * has not yet taken what was sent before.
+ */
+int	 agent_ask(int sock, const struct fsop *op, int data)
+	    __attribute__((warn_unused_result));
+
+/* An answer that is being read; r is what came so far. */
+struct agent_answer {
+	struct fsop_result	 r;
+	size_t			 head_len;	/* bytes of the head that came */
+	size_t			 payload_len;	/* bytes that are to come */
+	unsigned char		 head[128];
+};
+
+void	 agent_answer_init(struct agent_answer *a);
+void	 agent_answer_fini(struct agent_answer *a);
+
+/*
+ * Read on.  1: it is complete.  0: more will come.  -1: no more will, the
+ * operation was ended from outside (r says so).
+ */
+int	 agent_answer_read(struct agent_answer *a, int fd)
+	    __attribute__((warn_unused_result));
+
+#endif
