@@ -17,6 +17,13 @@
 #include "worker/envp.h"
 
 #define NOBODY		65534		/* where the user data base has none */
+
+/*
+ * Real uids of users' workers: this and the process id, which is below 2^22.
+ * Nobody else has them: systemd gives out up to 1879048191, and nothing is
+ * used just below 2^31 (systemd, docs/UIDS-GIDS.md).
+ */
+#define REAL_UIDS	((uid_t)0x7fc00000)
 #define DEFAULT_PATH	"/usr/local/bin:/usr/bin:/bin"
 
 extern char **environ;
@@ -91,17 +98,25 @@ set_environment(const char *name, const char *home, const char *shell)
 	must(setenv("PATH", DEFAULT_PATH, 1), "setenv");
 }
 
+/*
+ * uid: who files belong to; real: who may signal us.  The kernel lets a
+ * process signal those whose real or saved uid is its own.
+ */
 static void
-drop_to(uid_t uid, gid_t gid)
+drop_to(uid_t uid, uid_t real, gid_t gid)
 {
 	uid_t	 r, e, s;
 	gid_t	 gr, ge, gs;
 
 	must(setresgid(gid, gid, gid), "setresgid");
-	must(setresuid(uid, uid, uid), "setresuid");
+	/* A container has not every number. */
+	if (setresuid(real, uid, real) == -1) {
+		real = uid;
+		must(setresuid(uid, uid, uid), "setresuid");
+	}
 	must(getresuid(&r, &e, &s), "getresuid");
 	must(getresgid(&gr, &ge, &gs), "getresgid");
-	if (r != uid || e != uid || s != uid || gr != gid || ge != gid ||
+	if (r != real || e != uid || s != real || gr != gid || ge != gid ||
 	    gs != gid || (uid != 0 && setresuid(0, 0, 0) != -1))
 		fatalx("still somebody else after the drop");
 }
@@ -128,7 +143,7 @@ become_other(const Ipc__Assign *a)
 	} else {
 		fatalx("uid %u is not in the user data base", a->uid);
 	}
-	drop_to((uid_t)a->uid, gid);
+	drop_to((uid_t)a->uid, REAL_UIDS + (uid_t)getpid(), gid);
 	if (chdir(getenv("HOME")) == -1)
 		must(chdir("/"), "chdir");
 }
@@ -152,7 +167,7 @@ become_nobody(void)
 {
 	if (geteuid() == 0) {
 		must(setgroups(0, NULL), "setgroups");
-		drop_to(NOBODY, NOBODY);
+		drop_to(NOBODY, NOBODY, NOBODY);
 	}
 	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS");

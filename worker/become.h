@@ -16,6 +16,11 @@ void	 become_worker(void);
 /*
  * Become the user of an assignment: groups, ids, environment, folder; not
  * dumpable, a subreaper.  Exits when any of it fails.
+ *
+ * Under a root master only the effective uid (and with it files and peer credentials)
+ * becomes the user's; the real and the saved one are numbers that nobody else
+ * has.  So the session's commands, which are the user in every respect,
+ * cannot signal, stop or trace their worker.
  */
 void	 become_user(const Ipc__Assign *a);
 

@@ -2,6 +2,7 @@
 
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,8 +22,9 @@
 
 #include "common/fd.h"
 #include "common/signals.h"
+#include "worker/enforce.h"
 
-#define STACK_SIZE	(64 * 1024)
+#define STACK_SIZE	(64 * 1024)	/* of a child; a second one follows it */
 #define CHILD_UMASK	022
 
 /* The child's ends, and what it tells us through the memory we share. */
@@ -31,7 +33,11 @@ struct birth {
 	int			 std[3];
 	int			 error;
 	const char		*what;
+	pid_t			 inner;		/* in the sandbox's PID namespace */
 };
+
+/* Of a child and, above it, of the child that that one has in a sandbox. */
+static char	*stacks;
 
 /* --- in the child: only system calls from here on --- */
 
@@ -70,8 +76,36 @@ child_limits(const struct spawn *s)
 	umask(CHILD_UMASK);
 }
 
+/*
+ * Of a user's worker only the effective uid is the user's (worker/become.h);
+ * a command is the user in every respect.
+ */
 static int
-child_main(void *arg)
+child_user(void)
+{
+	uid_t	 uid = geteuid();
+
+	/* Not setresuid(3), which would look for other threads. */
+	return getuid() == uid ? 0 :
+	    (int)syscall(SYS_setresuid, uid, uid, uid);
+}
+
+/* For good: nothing it executes has rights that the user does not have. */
+static int
+child_confine(const struct view *v)
+{
+	if (enforce_drop() == -1 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		return -1;
+	if (v->fds[VIEW_RULESET] != -1 &&
+	    enforce_ruleset(v->fds[VIEW_RULESET]) == -1)
+		return -1;
+	return enforce_seccomp(v->net_off);
+}
+
+/* The command's own process, in the sandbox if there is one. */
+static int
+child_run(void *arg)
 {
 	struct birth	*b = arg;
 	char		*const *p;
@@ -87,6 +121,8 @@ child_main(void *arg)
 	/* All of ours are close-on-exec already: for what a library forgot. */
 	syscall(SYS_close_range, 3, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */);
 	child_limits(b->s);
+	if (b->s->view != NULL && child_confine(b->s->view) == -1)
+		return child_fail(b, "sandbox");
 	if (chdir(b->s->cwd) == -1)
 		return child_fail(b, "working directory");
 	for (p = b->s->programs; *p != NULL; p++) {
@@ -101,6 +137,39 @@ child_main(void *arg)
 	return child_fail(b, "program");
 }
 
+/*
+ * In the sandbox's namespaces.  Of that for processes only children are
+ * members: the command becomes one, and a child of our parent as if it were
+ * this one, which ends when the command has been executed.
+ */
+static int
+child_join(struct birth *b, const struct view *v)
+{
+	int	 i;
+
+	for (i = 0; i < VIEW_NSES; i++)
+		if (v->fds[i] != -1 && setns(v->fds[i], 0) == -1)
+			return child_fail(b, "sandbox");
+	if (v->fds[VIEW_PID] == -1)
+		return child_run(b);
+	b->inner = clone(child_run, stacks + 2 * STACK_SIZE,
+	    CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD, b);
+	if (b->inner == -1)
+		return child_fail(b, "sandbox");
+	syscall(SYS_exit_group, 0);
+	return 0;
+}
+
+static int
+child_main(void *arg)
+{
+	struct birth	*b = arg;
+
+	if (child_user() == -1)
+		return child_fail(b, "user");
+	return b->s->view != NULL ? child_join(b, b->s->view) : child_run(b);
+}
+
 /* --- in the parent --- */
 
 /* A terminal: our side to *master_out, the child's to *slave_out. */
@@ -108,12 +177,17 @@ static int
 open_terminal(const struct spawn *s, int *master_out, int *slave_out)
 {
 	struct winsize	 size;
-	int		 unlock = 0;
+	const char	*name = "/dev/ptmx";
+	int		 unlock = 0, dir = AT_FDCWD;
 
 	memset(&size, 0, sizeof(size));
 	size.ws_row = s->rows;
 	size.ws_col = s->cols;
-	if ((*master_out = open("/dev/ptmx",
+	if (s->view != NULL && s->view->fds[VIEW_PTS] != -1) {
+		dir = s->view->fds[VIEW_PTS];
+		name = "ptmx";
+	}
+	if ((*master_out = openat(dir, name,
 	    O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)) == -1 ||
 	    ioctl(*master_out, TIOCSPTLCK, &unlock) == -1 ||
 	    (*slave_out = ioctl(*master_out, TIOCGPTPEER,
@@ -178,30 +252,35 @@ close_std(const struct spawn *s, int std[3])
 	}
 }
 
-/* The kernel runs the child on a stack of its own while we sleep. */
-static pid_t
-give_birth(struct birth *b)
+pid_t
+spawn_clone(int (*child)(void *), void *arg)
 {
-	static char	*stack;
 	sigset_t	 all, old;
 	pid_t		 pid;
 
-	if (stack == NULL && (stack = mmap(NULL, STACK_SIZE,
+	if (stacks == NULL && (stacks = mmap(NULL, 2 * STACK_SIZE,
 	    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK,
 	    -1, 0)) == MAP_FAILED) {
-		stack = NULL;
+		stacks = NULL;
 		return -1;
 	}
 #ifdef __SANITIZE_ADDRESS__
 	/* The child before never returned from its frames on this stack. */
-	__asan_unpoison_memory_region(stack, STACK_SIZE);
+	__asan_unpoison_memory_region(stacks, 2 * STACK_SIZE);
 #endif
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
-	pid = clone(child_main, stack + STACK_SIZE,
-	    CLONE_VM | CLONE_VFORK | SIGCHLD, b);
+	pid = clone(child, stacks + STACK_SIZE,
+	    CLONE_VM | CLONE_VFORK | SIGCHLD, arg);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return pid;
+}
+
+static void
+reap(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+		continue;
 }
 
 int
@@ -219,14 +298,19 @@ spawn(const struct spawn *s, struct spawned *out, const char **what_out)
 	if (open_streams(s, out, b.std) == -1)
 		goto fail;
 	*what_out = "fork";
-	if ((out->pid = give_birth(&b)) == -1)
+	if ((out->pid = spawn_clone(child_main, &b)) == -1)
 		goto fail;
 	close_std(s, b.std);
+	/* Rights come and go in a child that shares our memory. */
+	prctl(PR_SET_DUMPABLE, 0);
+	if (b.inner > 0) {
+		reap(out->pid);
+		out->pid = b.inner;
+	}
 	if (b.error == 0)
 		return 0;
 	/* It is a zombie of ours by now; the reaper must not meet it. */
-	while (waitpid(out->pid, NULL, 0) == -1 && errno == EINTR)
-		continue;
+	reap(out->pid);
 	errno = b.error;
 	*what_out = b.what;
  fail:

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "worker/view.h"
+
 struct spawn {
 	char		*const *programs;	/* tried in turn */
 	char		*const *argv;
@@ -22,6 +24,7 @@ struct spawn {
 	uint16_t	 rows, cols;		/* of the terminal */
 	uint64_t	 mark;			/* see common/ptree.h */
 	struct rlimit	 nofile;		/* the child's, not ours */
+	const struct view *view;		/* sandbox, or NULL */
 };
 
 /* Descriptors of ours, non-blocking, close-on-exec; -1 where there is none. */
@@ -37,5 +40,14 @@ struct spawned {
  */
 int	 spawn(const struct spawn *s, struct spawned *out,
 	    const char **what_out) __attribute__((warn_unused_result));
+
+/*
+ * A child that runs the function on a stack of its own, in our memory, while we
+ * sleep until it executes a program or exits.  It makes system calls only,
+ * begins with all signals blocked, and does not return.  Its number, or -1 with
+ * errno.
+ */
+pid_t	 spawn_clone(int (*child)(void *), void *arg)
+	    __attribute__((warn_unused_result));
 
 #endif

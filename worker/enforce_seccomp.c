@@ -1,0 +1,106 @@
+#include "worker/enforce.h"
+
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define ARCH	AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCH	AUDIT_ARCH_AARCH64
+#else
+#error "which audit architecture is this?"
+#endif
+
+/* Newer than the headers of Debian 12; the same number everywhere. */
+#ifndef SYS_open_tree_attr
+#define SYS_open_tree_attr	467
+#endif
+
+#define NAMESPACES	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |	\
+	CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |	\
+	0x80 /* CLONE_NEWTIME */)
+
+#define FIELD(f)	((unsigned)offsetof(struct seccomp_data, f))
+#define LOAD(f)		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIELD(f))
+/* Arguments are 64 bits; what matters is in the lower half here. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LOAD_ARG(n)	LOAD(args[n])
+#else
+#error "the lower half of an argument comes second here"
+#endif
+#define RETURN(v)	BPF_STMT(BPF_RET | BPF_K, (v))
+#define REFUSE(e)	RETURN(SECCOMP_RET_ERRNO | (e))
+#define ALLOW		RETURN(SECCOMP_RET_ALLOW)
+#define IF_EQ(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (v), (t), (f))
+#define IF_ANY(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (v), (t), (f))
+#define IF_GE(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (v), (t), (f))
+
+/* A call that is always refused: "not permitted". */
+#define NEVER(name)	IF_EQ(SYS_##name, 0, 1), REFUSE(EPERM)
+
+/*
+ * What reaches into other processes, into the kernel or out of the
+ * namespaces.  Ordinary programs need none of it; what they probe for
+ * answers as on a kernel or for a user that lacks it.
+ */
+#define FOREVER								\
+	NEVER(ptrace), NEVER(process_vm_readv), NEVER(process_vm_writev),	\
+	NEVER(kcmp), NEVER(pidfd_getfd), NEVER(process_madvise),		\
+	NEVER(io_uring_setup), NEVER(io_uring_enter),			\
+	NEVER(io_uring_register),						\
+	NEVER(keyctl), NEVER(add_key), NEVER(request_key),			\
+	NEVER(bpf), NEVER(perf_event_open), NEVER(userfaultfd),		\
+	NEVER(mount), NEVER(umount2), NEVER(pivot_root), NEVER(chroot),	\
+	NEVER(move_mount), NEVER(open_tree), NEVER(open_tree_attr),		\
+	NEVER(fsopen), NEVER(fsconfig), NEVER(fsmount), NEVER(fspick),	\
+	NEVER(mount_setattr), NEVER(setns), NEVER(open_by_handle_at),	\
+	NEVER(swapon), NEVER(swapoff), NEVER(reboot), NEVER(acct),		\
+	NEVER(quotactl), NEVER(kexec_load), NEVER(init_module),		\
+	NEVER(finit_module), NEVER(delete_module)
+
+/* ptrace(2)-like calls are in; namespaces, terminals, other ABIs follow. */
+#define COMMON								\
+	LOAD(arch), IF_EQ(ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS),	\
+	LOAD(nr),								\
+	IF_GE(0x40000000U, 0, 1), REFUSE(ENOSYS),	/* the x32 ABI */	\
+	FOREVER,								\
+	/* Its flags are in memory, where no filter sees them. */		\
+	IF_EQ(SYS_clone3, 0, 1), REFUSE(ENOSYS),				\
+	IF_EQ(SYS_unshare, 1, 0), IF_EQ(SYS_clone, 0, 4),			\
+	LOAD_ARG(0), IF_ANY(NAMESPACES, 0, 1), REFUSE(EPERM), ALLOW,	\
+	IF_EQ(SYS_ioctl, 0, 5),						\
+	LOAD_ARG(1), IF_EQ(TIOCSTI, 1, 0), IF_EQ(TIOCLINUX, 0, 1),		\
+	REFUSE(EPERM), ALLOW
+
+static const struct sock_filter filter_net_on[] = { COMMON, ALLOW };
+
+static const struct sock_filter filter_net_off[] = {
+	COMMON,
+	IF_EQ(SYS_socket, 1, 0), IF_EQ(SYS_socketpair, 0, 3),
+	LOAD_ARG(0), IF_EQ(AF_UNIX, 1, 0), REFUSE(EPERM),
+	ALLOW
+};
+
+int
+enforce_seccomp(bool net_off)
+{
+	struct sock_fprog	 prog;
+
+	prog.filter = (struct sock_filter *)(uintptr_t)(net_off ?
+	    filter_net_off : filter_net_on);
+	prog.len = (unsigned short)(net_off ?
+	    sizeof(filter_net_off) / sizeof(filter_net_off[0]) :
+	    sizeof(filter_net_on) / sizeof(filter_net_on[0]));
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+}

@@ -1,0 +1,502 @@
+#include "worker/holder.h"
+
+#include <sys/prctl.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "common/signals.h"
+#include "worker/agent.h"
+#include "worker/enforce.h"
+#include "worker/fsop_priv.h"
+
+#define HOLDER_SOCK	3	/* in the holder; everything else is closed */
+#define RETRY_MS	1000	/* before what failed is tried again */
+
+struct holder {
+	TAILQ_ENTRY(holder)	 entry;
+	struct session		*session;
+	struct buf		 key;	/* its plan as text; empty: none */
+	enum holder_state	 state;
+	pid_t			 pid;	/* 0: not known yet */
+	bool			 greeted;
+	bool			 confined;	/* it has a plan */
+	unsigned		 users;
+	bool			 joined;	/* commands may live in it */
+	uint64_t		 since;	/* clock_ms(), of the state */
+	int			 sock;
+	struct event		*ev;
+	struct view		 view;
+	char			 why[ENFORCE_WHY];
+	char			 made[MOUNTED_MADE];	/* see struct mounted */
+	size_t			 made_len;
+	bool			 single;	/* for one command */
+};
+
+struct holders {
+	TAILQ_HEAD(, holder)	 list;
+	unsigned		 n;
+	unsigned long		 singles;	/* made so far */
+};
+
+/*
+ * What a new holder says: HELLO, with the descriptors of its view, comes from
+ * the holder; PID from the process that made it, where the holder itself
+ * cannot know its number out here.
+ */
+enum word { WORD_HELLO, WORD_PID, WORD_FAILED };
+
+struct hello {
+	enum word	 word;
+	pid_t		 pid;		/* 0 in a HELLO: PID will follow */
+	bool		 net_off;
+	bool		 has[VIEW_FDS];
+	char		 why[ENFORCE_WHY];
+	char		 made[MOUNTED_MADE];
+	size_t		 made_len;
+};
+
+union ctl_room {
+	struct cmsghdr	 align;
+	char		 room[CMSG_SPACE(sizeof(int) * VIEW_FDS)];
+};
+
+/* --- the holder's side --- */
+
+static void
+say(enum word word, const struct enforced *e)
+{
+	struct hello	 h;
+	struct iovec	 iov = { &h, sizeof(h) };
+	struct msghdr	 m;
+	struct cmsghdr	*c;
+	union ctl_room	 room;
+	int		 fds[VIEW_FDS], i, n = 0;
+
+	memset(&h, 0, sizeof(h));
+	memset(&m, 0, sizeof(m));
+	memset(&room, 0, sizeof(room));
+	h.word = word;
+	h.pid = word == WORD_PID ? e->outer_pid :
+	    e->view.fds[VIEW_PID] == -1 ? getpid() : 0;
+	h.net_off = e->view.net_off;
+	memcpy(h.why, e->why, sizeof(h.why));
+	memcpy(h.made, e->made, sizeof(h.made));
+	h.made_len = e->made_len;
+	for (i = 0; word == WORD_HELLO && i < VIEW_FDS; i++)
+		if ((h.has[i] = e->view.fds[i] != -1))
+			fds[n++] = e->view.fds[i];
+	m.msg_iov = &iov;
+	m.msg_iovlen = 1;
+	if (n > 0) {
+		m.msg_control = room.room;
+		m.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)n);
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)n);
+		memcpy(CMSG_DATA(c), fds, sizeof(int) * (size_t)n);
+	}
+	if (sendmsg(HOLDER_SOCK, &m, MSG_NOSIGNAL) == -1)
+		_exit(1);		/* nobody waits for us any more */
+}
+
+/* In the new process, which has everything of the worker yet. */
+static void __attribute__((noreturn))
+be_holder(int sock, const struct plan *plan, const char *hide)
+{
+	struct enforced	 e;
+	sigset_t	 none;
+
+	signals_default();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	log_set_role("holder");
+	if (dup2(sock, HOLDER_SOCK) == -1 ||
+	    syscall(SYS_close_range, HOLDER_SOCK + 1, ~0U, 0) == -1 ||
+	    fd_cloexec(HOLDER_SOCK, 1) == -1 || chdir("/") == -1)
+		_exit(1);
+	memset(&e, 0, sizeof(e));
+	view_init(&e.view);
+	if (plan != NULL) {
+		switch (enforce(plan, hide, &e)) {
+		case 0:
+			say(WORD_PID, &e);
+			_exit(0);
+		case -1:
+			say(WORD_FAILED, &e);
+			_exit(1);
+		}
+	}
+	say(WORD_HELLO, &e);
+	view_fini(&e.view);
+	agent_serve(HOLDER_SOCK, plan != NULL);
+}
+
+/* --- the worker's side --- */
+
+static void
+set_state(struct holder *h, enum holder_state state, const char *why)
+{
+	static const char *const names[] = { "starting", "ready", "failed" };
+
+	log_debug("holder %ld: %s %s", (long)h->pid, names[state], why);
+	h->state = state;
+	h->since = clock_ms();
+	memset(h->why, 0, sizeof(h->why));
+	memcpy(h->why, why, strnlen(why, sizeof(h->why) - 1));
+}
+
+/*
+ * Remove the empty folders that it made.  Without a link on the way: who
+ * lives in the sandbox could have put one there.
+ */
+static void
+undo(struct holder *h)
+{
+	struct fsop_how	 how = { .hup = -1 };
+	const char	*path, *name;
+	int		 dir;
+
+	for (path = h->made; path < h->made + h->made_len;
+	    path += strlen(path) + 1) {
+		dir = fsop_look_parent(path, true, &how, &name);
+		if (dir != -1)
+			unlinkat(dir, name, AT_REMOVEDIR);
+		fd_close(&dir);
+	}
+	h->made_len = 0;
+}
+
+static void
+stop(struct holder *h)
+{
+	undo(h);
+	if (h->ev != NULL)
+		event_free(h->ev);
+	h->ev = NULL;
+	fd_close(&h->sock);
+	view_fini(&h->view);
+	h->pid = 0;
+	h->greeted = false;
+}
+
+static void
+fail(struct holder *h, const char *why)
+{
+	stop(h);
+	set_state(h, HOLDER_FAILED, why);
+	if (h->confined)
+		log_info("sandbox: %s", why);
+}
+
+static void
+take_view(struct holder *h, const struct hello *hello, struct msghdr *m)
+{
+	struct cmsghdr	*c = CMSG_FIRSTHDR(m);
+	int		 fds[VIEW_FDS], i, n = 0, got = 0;
+
+	if (c != NULL && c->cmsg_level == SOL_SOCKET &&
+	    c->cmsg_type == SCM_RIGHTS) {
+		got = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(fds, CMSG_DATA(c), sizeof(int) * (size_t)got);
+	}
+	h->view.net_off = hello->net_off;
+	for (i = 0; i < VIEW_FDS; i++)
+		if (hello->has[i] && n < got)
+			h->view.fds[i] = fds[n++];
+}
+
+/* One message; false: it is over. */
+static bool
+hear(struct holder *h)
+{
+	struct hello	 hello;
+	struct iovec	 iov = { &hello, sizeof(hello) };
+	struct msghdr	 m;
+	union ctl_room	 room;
+	ssize_t		 n;
+
+	memset(&m, 0, sizeof(m));
+	m.msg_iov = &iov;
+	m.msg_iovlen = 1;
+	m.msg_control = room.room;
+	m.msg_controllen = sizeof(room.room);
+	n = recvmsg(h->sock, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (n != (ssize_t)sizeof(hello))
+		return false;
+	hello.why[sizeof(hello.why) - 1] = '\0';
+	if (hello.made_len > 0 && hello.made_len <= sizeof(h->made)) {
+		memcpy(h->made, hello.made, sizeof(h->made));
+		h->made[sizeof(h->made) - 1] = '\0';
+		h->made_len = hello.made_len;
+	}
+	if (hello.word == WORD_FAILED) {
+		fail(h, hello.why);
+		return true;
+	}
+	if (hello.pid != 0)
+		h->pid = hello.pid;
+	if (hello.word == WORD_HELLO) {
+		take_view(h, &hello, &m);
+		h->greeted = true;
+	}
+	if (h->greeted && h->pid != 0)
+		set_state(h, HOLDER_READY, hello.why);
+	return true;
+}
+
+static void
+on_sock(int fd, short what, void *arg)
+{
+	struct holder	*h = arg;
+	struct session	*s = h->session;
+
+	(void)fd;
+	(void)what;
+	if (!hear(h))
+		fail(h, "it was ended from outside");
+	if (h->state != HOLDER_STARTING)
+		holder_changed(s);
+}
+
+/* Fork it.  0, or -1 with errno. */
+static int
+start(struct holder *h, const struct plan *plan)
+{
+	int	 pair[2];
+	pid_t	 pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1)
+		return -1;
+	h->sock = pair[0];
+	h->greeted = false;
+	if ((h->ev = event_new(h->session->base, h->sock,
+	    EV_READ | EV_PERSIST, on_sock, h)) == NULL ||
+	    event_add(h->ev, NULL) == -1) {
+		errno = ENOMEM;
+		goto fail;
+	}
+	if ((pid = fork()) == 0)
+		be_holder(pair[1], plan, h->session->set.run_dir);
+	if (pid == -1)
+		goto fail;
+	fd_close(&pair[1]);
+	set_state(h, HOLDER_STARTING, "");
+	if (plan == NULL) {
+		/* Nothing can go wrong: it may be asked at once. */
+		h->pid = pid;
+		set_state(h, HOLDER_READY, "");
+	}
+	return 0;
+ fail:
+	fd_close(&pair[1]);
+	stop(h);
+	return -1;
+}
+
+static struct holders *
+get_holders(struct session *s)
+{
+	if (s->holders == NULL &&
+	    (s->holders = calloc(1, sizeof(*s->holders))) != NULL)
+		TAILQ_INIT(&s->holders->list);
+	return s->holders;
+}
+
+static void
+holder_free(struct holder *h)
+{
+	struct holders	*hs = h->session->holders;
+
+	TAILQ_REMOVE(&hs->list, h, entry);
+	hs->n--;
+	stop(h);
+	buf_fini(&h->key);
+	free(h);
+}
+
+/* Room for one more: the one longest unused goes. */
+static bool
+make_room(struct holders *hs)
+{
+	struct holder	*h;
+
+	if (hs->n < LIMIT_POLICIES)
+		return true;
+	TAILQ_FOREACH(h, &hs->list, entry)
+		if (h->users == 0 && !h->joined) {
+			holder_free(h);
+			return true;
+		}
+	errno = EUSERS;
+	return false;
+}
+
+static struct holder *
+find(struct holders *hs, const struct buf *key)
+{
+	struct holder	*h;
+
+	TAILQ_FOREACH(h, &hs->list, entry)
+		if (h->key.len == key->len && (key->len == 0 ||
+		    memcmp(buf_data(&h->key), buf_data(key), key->len) == 0))
+			return h;
+	return NULL;
+}
+
+static struct holder *
+holder_new(struct session *s, struct buf *key, bool confined)
+{
+	struct holders	*hs = s->holders;
+	struct holder	*h;
+
+	if (!make_room(hs) || (h = calloc(1, sizeof(*h))) == NULL)
+		return NULL;
+	h->session = s;
+	h->key = *key;
+	buf_init(key, 0);
+	h->confined = confined;
+	h->sock = -1;
+	view_init(&h->view);
+	TAILQ_INSERT_TAIL(&hs->list, h, entry);
+	hs->n++;
+	return h;
+}
+
+/* Patterns are about the names there are when the command starts. */
+static bool
+has_patterns(const struct plan *plan)
+{
+	size_t	 i;
+
+	for (i = 0; plan != NULL && i < plan->n; i++)
+		if (plan->rules[i].kind == PLAN_HIDE)
+			return true;
+	return false;
+}
+
+struct holder *
+holder_for_command(struct session *s, const struct plan *plan)
+{
+	struct holder	*h;
+	struct buf	 key;
+	char		 number[32];
+
+	if (!has_patterns(plan))
+		return holder_get(s, plan);
+	if (get_holders(s) == NULL)
+		return NULL;
+	buf_init(&key, sizeof(number));
+	snprintf(number, sizeof(number), "single %lu", s->holders->singles++);
+	if (buf_put(&key, number, strlen(number)) == -1 ||
+	    (h = holder_new(s, &key, true)) == NULL) {
+		buf_fini(&key);
+		return NULL;
+	}
+	if (start(h, plan) == -1) {
+		holder_free(h);
+		return NULL;
+	}
+	h->single = true;
+	return h;
+}
+
+struct holder *
+holder_get(struct session *s, const struct plan *plan)
+{
+	struct holder	*h = NULL;
+	struct buf	 key;
+
+	buf_init(&key, LIMIT_FRAME);
+	if (get_holders(s) == NULL ||
+	    (plan != NULL && plan_print(plan, &key) == -1))
+		goto out;
+	if ((h = find(s->holders, &key)) == NULL) {
+		if ((h = holder_new(s, &key, plan != NULL)) == NULL)
+			goto out;
+	} else if (h->state != HOLDER_FAILED || (h->confined && h->users > 0)
+	    || (h->confined && clock_ms() - h->since < RETRY_MS)) {
+		goto out;
+	}
+	if (start(h, plan) == -1) {
+		holder_free(h);
+		h = NULL;
+	}
+ out:
+	buf_fini(&key);
+	return h;
+}
+
+enum holder_state
+holder_state(const struct holder *h)
+{
+	return h->state;
+}
+
+const char *
+holder_why(const struct holder *h)
+{
+	return h->why;
+}
+
+int
+holder_sock(const struct holder *h)
+{
+	return h->sock;
+}
+
+const struct view *
+holder_view(struct holder *h)
+{
+	h->joined = true;
+	return &h->view;
+}
+
+void
+holder_use(struct holder *h, bool more)
+{
+	h->users += more ? 1U : -1U;
+	if (h->users == 0 && h->single)
+		holder_free(h);
+}
+
+bool
+holders_have(const struct session *s, pid_t pid)
+{
+	const struct holder	*h;
+
+	if (s->holders != NULL)
+		TAILQ_FOREACH(h, &s->holders->list, entry)
+			if (h->pid == pid)
+				return true;
+	return false;
+}
+
+void
+holders_free(struct session *s)
+{
+	struct holder	*h;
+
+	if (s->holders == NULL)
+		return;
+	while ((h = TAILQ_FIRST(&s->holders->list)) != NULL)
+		holder_free(h);
+	free(s->holders);
+	s->holders = NULL;
+}

@@ -1,0 +1,63 @@
+/*
+ * A holder: a process that has one view of the file system, and lends it.  It
+ * serves file operations under that view (worker/agent.h), and commands join its
+ * namespaces.  One for each sandbox policy of a session, and one without
+ * a sandbox, which is there for operations that may take time.
+ */
+#ifndef WORKER_HOLDER_H
+#define WORKER_HOLDER_H
+
+#include <sys/types.h>
+
+#include <stdbool.h>
+
+#include "common/plan.h"
+#include "worker/session.h"
+#include "worker/view.h"
+
+enum holder_state { HOLDER_STARTING, HOLDER_READY, HOLDER_FAILED };
+
+struct holder;
+
+/*
+ * The holder of a plan (NULL: no sandbox), started if there is none; what
+ * failed a moment ago stays failed. NULL with errno. The plan is not kept.
+ * It lives until the session ends, unless it is not used and room is needed.
+ */
+struct holder	*holder_get(struct session *s, const struct plan *plan)
+		    __attribute__((warn_unused_result));
+
+/*
+ * The same for a command, which holder_use() then keeps; one of its own when the
+ * plan hides what matches patterns, because what matches changes.
+ */
+struct holder	*holder_for_command(struct session *s,
+		    const struct plan *plan)
+		    __attribute__((warn_unused_result));
+
+enum holder_state holder_state(const struct holder *h);
+
+/* Why it failed, for the client. */
+const char	*holder_why(const struct holder *h);
+
+/* Where its agent takes requests; after HOLDER_READY only. */
+int	 holder_sock(const struct holder *h);
+
+/* What a command joins; after HOLDER_READY only. */
+const struct view *holder_view(struct holder *h);
+
+/*
+ * Somebody needs it from now on, or no more: it stays meanwhile, and one of a
+ * single command no longer.
+ */
+void	 holder_use(struct holder *h, bool more);
+
+/* Whether that process is one of them. */
+bool	 holders_have(const struct session *s, pid_t pid);
+
+void	 holders_free(struct session *s);
+
+/* One became ready or failed: what waits for it goes on (sandbox.c). */
+void	 holder_changed(struct session *s);
+
+#endif

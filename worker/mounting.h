@@ -1,0 +1,107 @@
+/*
+ * The mounts of a sandbox: a plan's rules made true in the mount namespace of the
+ * calling process, which is all its own and in which it may mount.
+ *
+ * Everything is opened first and mounted by descriptor; what the plan protects in
+ * a writable folder is looked up again where it will be, without links, and has
+ * to be the same.  So a name that somebody swaps meanwhile makes this fail,
+ * and never lead elsewhere.
+ */
+#ifndef WORKER_MOUNTING_H
+#define WORKER_MOUNTING_H
+
+#include <sys/stat.h>
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/plan.h"
+
+#define MOUNTING_NODES	8	/* at most, of /dev */
+
+/* What a rule is about, as it was when it was looked at. */
+struct place {
+	const struct plan_rule	*rule;
+	int			 fd;		/* O_PATH; -1: not there */
+	int			 tree;		/* a copy to be mounted; -1 */
+	struct stat		 st;
+	char			*real;		/* its path without links */
+	char			*link;		/* if it is one: where to */
+};
+
+/* A folder of ours over one of theirs: nothing, but for what is put into it. */
+struct mask {
+	int	 fd;
+	char	*path;
+};
+
+#define MOUNTED_WHY	200	/* bytes of a reason */
+#define MOUNTED_MADE	1024	/* bytes of paths */
+
+/* What comes of it. */
+struct mounted {
+	char	 why[MOUNTED_WHY];	/* it failed */
+	char	 made[MOUNTED_MADE];	/* folders that did not exist before, */
+	size_t	 made_len;		/* each with its NUL: for who undoes it */
+};
+
+struct mounting {
+	const struct plan	*plan;
+	const char		*hide;		/* a folder of ours, or NULL */
+	struct place		*places;
+	struct mask		*masks;
+	size_t			 nmasks;
+	int			 nodes[MOUNTING_NODES];	/* copies; -1 */
+	int			 null_tree_of;	/* O_PATH of /dev/null */
+	int			 old_root;	/* to be unmounted, or -1 */
+	struct mounted		*out;
+};
+
+/*
+ * Make them.  hide: nothing of that folder is to be seen whatever the plan says,
+ * NULL: there is none.  0, or -1 with the reason in out: then the namespace is
+ * good for nothing.
+ */
+int	 mounting_make(const struct plan *plan, const char *hide,
+	    struct mounted *out) __attribute__((warn_unused_result));
+
+/* --- the parts, for mounting*.c --- */
+
+/* Say why, with errno's text; -1 to return. */
+int	 mounting_failed(struct mounting *m, const char *what,
+	    const char *path);
+
+/* An empty folder over what fd (O_PATH) holds, which path names. */
+int	 mounting_mask(struct mounting *m, int fd, const char *path,
+	    unsigned mode) __attribute__((warn_unused_result));
+
+/* A mount on top of what fd holds; takes tree. */
+int	 mounting_put(struct mounting *m, int tree, int fd, const char *path)
+	    __attribute__((warn_unused_result));
+
+/* What a file is that nobody can open, over what fd holds. */
+int	 mounting_void(struct mounting *m, int fd, const char *path)
+	    __attribute__((warn_unused_result));
+
+/* No link on the way; -1 with errno. */
+int	 mounting_open(const char *path);
+
+/* Of one mount, or of all below too; fd of it (O_PATH). */
+int	 mounting_read_only(int fd, bool deep);
+
+/* Own /dev and /proc; copies of the devices are taken before anything changes. */
+int	 mounting_copy_nodes(struct mounting *m)
+	    __attribute__((warn_unused_result));
+int	 mounting_system(struct mounting *m)
+	    __attribute__((warn_unused_result));
+
+/* What the patterns of the plan match now. */
+int	 mounting_patterns(struct mounting *m)
+	    __attribute__((warn_unused_result));
+
+/* A folder or file in a mask to mount on. */
+int	 mounting_point(struct mounting *m, const char *path, bool is_dir)
+	    __attribute__((warn_unused_result));
+
+#endif
