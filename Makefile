@@ -77,6 +77,8 @@ COMMON_O	:= $(call objs,$(wildcard common/*.c)) $(GEN_O)
 CLIENT_O	:= $(call objs,$(wildcard common/client/*.c))
 MASTER_O	:= $(call objs,$(wildcard master/*.c))
 WORKER_O	:= $(call objs,$(wildcard worker/*.c))
+HTTP_O		:= $(call objs,$(wildcard worker/http/*.c) \
+		   worker/enforce_seccomp.c)
 CTL_O		:= $(call objs,$(wildcard master/execsrvctl/*.c))
 
 # The archives, and what is in them.  A program takes its own objects and the
@@ -85,13 +87,15 @@ LIB_common	:= $(COMMON_O)
 LIB_client	:= $(CLIENT_O)
 LIB_master	:= $(call not_main,$(MASTER_O))
 LIB_worker	:= $(call not_main,$(WORKER_O))
+LIB_http	:= $(filter-out %/main.o %/enforce_seccomp.o,$(HTTP_O))
 LIB_ctl		:= $(call not_main,$(CTL_O))
 LIB_unit	:= $(call objs,$(filter-out t/unit/check_%,\
 		   $(wildcard t/unit/*.c)))
 lib		= $(patsubst %,$(BUILD)/lib%.a,$(1))
-TEST_LIBS	:= $(call lib,worker master ctl client common)
+TEST_LIBS	:= $(call lib,unit worker http master ctl client common)
 
-PROGRAMS	:= $(addprefix $(BUILD)/,execsrvd execsrv-worker execsrvctl)
+PROGRAMS	:= $(addprefix $(BUILD)/,execsrvd execsrv-worker execsrv-http \
+		   execsrvctl)
 UNIT		:= $(patsubst t/unit/%.c,$(BUILD)/t/%,\
 		   $(sort $(wildcard t/unit/check_*.c)))
 # A fuzz target is also a test: its seeds once through, with any compiler.
@@ -105,6 +109,8 @@ MAN		:= $(patsubst %.in,%,$(wildcard $(patsubst %,man/*.%,\
 SAMPLE		:= $(patsubst %,$(BUILD)/%,$(wildcard contrib/execsrvd.conf))
 
 NET_LIBS	= $(EVENT_LIBS) $(SODIUM_LIBS) $(PROTOBUF_C_LIBS)
+# Tests are linked with every archive.
+TEST_NET_LIBS	= $(NET_LIBS) $(CURL_LIBS)
 
 COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
 LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
@@ -112,7 +118,7 @@ LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
 all: $(PROGRAMS) $(MAN:%=$(BUILD)/%) $(SAMPLE)
 
 # Only what is written so far: handy while a program does not link yet.
-lib: $(call lib,common client master worker ctl)
+lib: $(call lib,common client master worker http ctl)
 
 $(BUILD)/execsrvd: $(MASTER_O) $(call lib,common)
 	$(call say,LINK,$@)
@@ -121,6 +127,11 @@ $(BUILD)/execsrvd: $(MASTER_O) $(call lib,common)
 $(BUILD)/execsrv-worker: $(WORKER_O) $(call lib,common)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(LIBS)
+
+$(BUILD)/execsrv-http: $(HTTP_O) $(call lib,common)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(CURL_LIBS) \
+	    $(LIBS)
 
 $(BUILD)/execsrvctl: $(CTL_O) $(call lib,client common)
 	$(call say,LINK,$@)
@@ -135,7 +146,7 @@ $(BUILD)/lib%.list: FORCE
 	$(Q)printf '%s\n' $(LIB_$*) | cmp -s - $@ || \
 	    printf '%s\n' $(LIB_$*) >$@
 
-$(foreach l,common client master worker ctl unit,\
+$(foreach l,common client master worker http ctl unit,\
     $(eval $(BUILD)/lib$(l).a: $(LIB_$(l))))
 
 $(BUILD)/%.o: %.c $(BUILD)/config.mk | $(GEN_H)
@@ -186,12 +197,12 @@ test_libs = $$(grep -q '"master/' $(1) && echo $(call lib,master)) \
 	    -Wl,--start-group $(TEST_LIBS) -Wl,--end-group
 
 $(UNIT): $(BUILD)/t/%: $(BUILD)/t/unit/%.o
-$(UNIT): $(BUILD)/t/%: t/unit/%.c $(call lib,unit) $(TEST_LIBS)
+$(UNIT): $(BUILD)/t/%: t/unit/%.c $(TEST_LIBS)
 	$(call say,LINK,$@)
 	$(if $(CHECK_LIBS),,$(error unit tests want the library "check" \
 	    (apt-get install check)))
-	$(Q)$(LINK) -o $@ $(BUILD)/t/unit/$*.o $(call lib,unit) \
-	    $(call test_libs,t/unit/$*.c) $(CHECK_LIBS) $(NET_LIBS) $(LIBS)
+	$(Q)$(LINK) -o $@ $(BUILD)/t/unit/$*.o \
+	    $(call test_libs,t/unit/$*.c) $(CHECK_LIBS) $(TEST_NET_LIBS) $(LIBS)
 
 $(SEEDS): $(BUILD)/t/seeds_%: $(BUILD)/t/fuzz/%.o
 $(SEEDS): $(BUILD)/t/seeds_%: t/fuzz/%.c $(BUILD)/contrib/build/seeds.o \
@@ -199,14 +210,14 @@ $(SEEDS): $(BUILD)/t/seeds_%: t/fuzz/%.c $(BUILD)/contrib/build/seeds.o \
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(BUILD)/t/fuzz/$*.o \
 	    $(BUILD)/contrib/build/seeds.o $(call test_libs,t/fuzz/$*.c) \
-	    $(NET_LIBS) $(LIBS)
+	    $(TEST_NET_LIBS) $(LIBS)
 
 # These need the entry point that libFuzzer brings: clang only, see "fuzz".
 $(FUZZERS): $(BUILD)/t/%: $(BUILD)/t/fuzz/%.o
 $(FUZZERS): $(BUILD)/t/%: t/fuzz/%.c $(TEST_LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(BUILD)/t/fuzz/$*.o \
-	    $(call test_libs,t/fuzz/$*.c) $(NET_LIBS) $(LIBS)
+	    $(call test_libs,t/fuzz/$*.c) $(TEST_NET_LIBS) $(LIBS)
 
 $(TOOLS): $(BUILD)/t/%: $(BUILD)/t/sys/%.o $(call lib,client common)
 	$(call say,LINK,$@)
@@ -218,9 +229,14 @@ RUN_TESTS	= $(PYTHON) contrib/build/run-tests --build $(BUILD) \
 		  --sanitizers '$(SANITIZERS)'
 UNIT_TESTS	= $(if $(T),,$(UNIT:%=unit:%) $(SEEDS:%=seeds:%))
 OTHER_TESTS	= $(patsubst %,wire:%,$(wildcard t/wire/run.py)) \
-		  $(patsubst %,sys:%,$(sort $(wildcard t/sys/[0-9]*.sh)))
+		  $(patsubst %,sys:%,$(sort $(wildcard t/sys/[0-9]*.sh))) \
+		  $(patsubst %,stock:%,$(sort $(wildcard t/stock/[0-9]*.py)))
+# Where the stock client is kept, for the builds below this one too.
+STOCK_DIR	?= $(BUILD)/stock
+export STOCK_DIR
 
 check: all $(if $(T),,$(UNIT) $(SEEDS)) $(TOOLS)
+	$(if $(filter 8%,$(or $(T),8)),$(Q)sh t/stock/get-client $(STOCK_DIR))
 	$(Q)$(RUN_TESTS) $(UNIT_TESTS) $(OTHER_TESTS)
 
 unit: $(UNIT) $(SEEDS)
@@ -270,6 +286,8 @@ install: all
 	    $(DEST)$(bindir)/execsrvctl
 	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrv-worker \
 	    $(DEST)$(libexecdir)/execsrv/execsrv-worker
+	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrv-http \
+	    $(DEST)$(libexecdir)/execsrv/execsrv-http
 	$(foreach m,$(MAN),$(INSTALL) -d $(call man_dir,$(m)) && \
 	    $(INSTALL) -m 644 $(BUILD)/$(m) $(call man_dir,$(m)) &&) :
 ifneq ($(CONF),)
@@ -284,7 +302,8 @@ install-strip:
 # Settings that somebody changed stay.
 uninstall:
 	rm -f $(DEST)$(sbindir)/execsrvd $(DEST)$(bindir)/execsrvctl \
-	    $(DEST)$(libexecdir)/execsrv/execsrv-worker
+	    $(DEST)$(libexecdir)/execsrv/execsrv-worker \
+	    $(DEST)$(libexecdir)/execsrv/execsrv-http
 	$(foreach m,$(MAN),rm -f $(call man_dir,$(m))/$(notdir $(m)) &&) :
 ifneq ($(CONF),)
 	! cmp -s $(CONF) $(conf_dir)/execsrvd.conf || \
@@ -303,14 +322,14 @@ distcheck: dist
 # clean leaves the configuration alone, distclean leaves nothing.
 MADE		= $(addprefix $(BUILD)/,bench common contrib cppcheck man \
 		  master proto t worker san cover fuzz distcheck pycache execsrvd \
-		  execsrv-worker execsrvctl lib*.a lib*.list *.tar.gz)
+		  execsrv-worker execsrv-http execsrvctl lib*.a lib*.list *.tar.gz)
 clean:
 	rm -rf $(MADE)
 
 distclean: clean
 	cd $(BUILD) 2>/dev/null && rm -rf autom4te.cache configure \
 	    configure.args config.h config.log config.mk \
-	    config.status stamp-h1 || :
+	    config.status stamp-h1 stock || :
 	-test ! -d $(BUILD) || rmdir $(BUILD)
 
 # -----------------------------------------------------------------------------
@@ -322,4 +341,5 @@ FORCE:
 
 -include $(shell test ! -d $(BUILD) || find $(BUILD) \
     \( -path $(BUILD)/san -o -path $(BUILD)/cover -o -path $(BUILD)/fuzz \
-    -o -path $(BUILD)/distcheck \) -prune -o -name '*.d' -type f -print)
+    -o -path $(BUILD)/distcheck -o -path $(BUILD)/stock \) -prune \
+    -o -name '*.d' -type f -print)

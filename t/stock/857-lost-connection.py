@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""The connection is lost in the middle of a command: nothing of it is."""
+import base64
+
+from model import command, stdin, until
+from proxy import AFTER, CUT, HALF
+from rig import check, main, same
+
+TEXT = ''.join('line %d\n' % i for i in range(1, 151))
+# Some three seconds; both streams, which keep their own order only.
+COUNT = 'i=0; while [ $i -lt 150 ]; do i=$((i + 1)); echo line $i; ' \
+        'sleep 0.02; done; exit 9'
+
+
+class Cutter:
+    """Cuts each connection at its nth message that fits, once."""
+
+    def __init__(self, *cuts):
+        """Of each connection: (direction, method, n, how)."""
+        self.cuts, self.seen = cuts, {}
+
+    def __call__(self, proxy, number, way, message):
+        if number > len(self.cuts):
+            return None
+        wanted, method, n, how = self.cuts[number - 1]
+        if way != wanted or message.get('method') != method:
+            return None
+        self.seen[number] = self.seen.get(number, 0) + 1
+        return how if self.seen[number] == n else None
+
+
+def complete(model):
+    out = yield command(COUNT)
+    same((out.code, out.text), (9, TEXT), 'the command')
+
+
+def watch(rig, script, *cuts):
+    run = rig.run(script, hook=Cutter(*cuts))
+    same(run.proxy.count, len(cuts) + 1, 'connections')
+    hello = run.proxy.sent('initialize')
+    same(hello[0]['resumeSessionId'], None, 'first session')
+    check(all(h['resumeSessionId'] for h in hello[1:]), hello)
+    return run
+
+
+def output(rig):
+    """In every way, in the middle of output."""
+    watch(rig, complete, *(('<', 'process/output', n, how) for n, how in (
+        (1, CUT), (10, HALF), (3, AFTER), (20, CUT), (5, HALF))))
+
+
+def the_end(rig):
+    """The news of the end is what is lost."""
+    watch(rig, complete, ('<', 'process/exited', 1, CUT))
+    watch(rig, complete, ('<', 'process/closed', 1, HALF))
+
+
+def flood(rig, size):
+    """Much output on its way while nobody is there, twice."""
+    outs = []
+
+    def script(model):
+        outs.append((yield command(
+            'for i in 1 2; do head -c %d /dev/zero | tr "\\0" y; echo; '
+            'sleep 1; done' % size)))
+    run = watch(rig, script, ('<', 'process/output', 3, CUT),
+                ('<', 'process/output', 2, CUT))
+    same(outs[0].code, 0, 'exit code')
+    return run, outs[0]
+
+
+def burst(rig):
+    """No more than the client itself keeps, and the reference."""
+    size = 450000
+    _, out = flood(rig, size)
+    same(out.size, -(-(2 * size + 2) // 4), 'size in tokens')
+
+
+def large_burst(rig):
+    """Much more than that: all of it was sent.  (The client keeps 1 MiB of
+    what it reads after a resume and asks for the rest once more.)"""
+    if rig.options.reference is not None:
+        return
+    size = 10000000
+    run, _ = flood(rig, size)
+    chunks = {note['seq']: note['chunk']
+              for note in run.proxy.sent('process/output')}
+    for _, _, message in run.proxy.log:
+        for chunk in message.get('result', {}).get('chunks', ()):
+            chunks[chunk['seq']] = chunk['chunk']
+    same(sorted(chunks), list(range(1, len(chunks) + 1)), 'numbers')
+    same(sum(len(base64.b64decode(chunk)) for chunk in chunks.values()),
+         2 * size + 2, 'bytes')
+
+
+def dialogue(rig):
+    """A terminal's command goes on where it was."""
+    def script(model):
+        out = yield command('while read -r x; do echo "got $x"; done',
+                            tty=True, yield_time_ms=500)
+        session = out.session
+        for name in ('a', 'b', 'c'):
+            out = yield stdin(session, name + '\n', yield_time_ms=500)
+            text = yield from until(out, 'got %s\r\n' % name)
+            same(text, '%s\r\ngot %s\r\n' % (name, name), 'answer')
+        out = yield stdin(session, '\x04', yield_time_ms=30000)
+        same(out.code, 0, 'exit code')
+    watch(rig, script, ('<', 'process/output', 1, AFTER),
+          ('<', 'process/output', 1, CUT), ('<', 'process/output', 1, HALF))
+
+
+def start(rig):
+    """A start whose answer is lost is reported, and what it started is
+    ended; the session goes on."""
+    def script(model):
+        out = yield command('echo $$ >>pids; sleep 1000')
+        check(out.code is None and out.session is None, out)
+        out = yield command('for p in $(cat pids 2>/dev/null); do '
+                            'while kill -0 $p 2>/dev/null; do sleep 0.02; '
+                            'done; done; echo over')
+        same((out.code, out.text), (0, 'over\n'), 'the next command')
+    asked = []
+
+    def hook(proxy, number, way, message):
+        """The answer to the first process/start is lost."""
+        if message.get('method') == 'process/start':
+            asked.append(message['id'])
+        elif way == '<' and number == 1 and message.get('id') in asked:
+            return CUT
+        return None
+    run = rig.run(script, hook=hook)
+    same(run.proxy.count, 2, 'connections')
+
+
+def run(rig):
+    for part in (output, the_end, burst, large_burst, dialogue, start):
+        print(part.__name__, flush=True)
+        part(rig)
+
+
+main(run)
