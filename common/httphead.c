@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdint.h>
 #include <string.h>
-#include <strings.h>
 
 #include "common/b64.h"
 #include "common/sha1.h"
+#include "common/span.h"
 
 #define KEY_LEN		24	/* the encoding of KEY_BYTES */
 #define KEY_BYTES	16
@@ -80,11 +80,6 @@ static const struct answer {
 
 #define NROWS(a)	(sizeof(a) / sizeof((a)[0]))
 
-struct span {
-	const char	*at;		/* NULL: there is none */
-	size_t		 len;
-};
-
 /* A head while it is judged. */
 struct head {
 	struct span		 rest;	/* not read yet */
@@ -93,77 +88,6 @@ struct head {
 	struct span		 value[FIELD_COUNT];
 	const struct route	*route;
 };
-
-static bool
-span_is(struct span s, const char *text)
-{
-	return s.len == strlen(text) && memcmp(s.at, text, s.len) == 0;
-}
-
-static bool
-span_is_nocase(struct span s, const char *text)
-{
-	return s.len == strlen(text) && strncasecmp(s.at, text, s.len) == 0;
-}
-
-/*
- * Cut what comes before the first c off the front of s; c itself is dropped.
- * False, and nothing is changed, when there is no c.
- */
-static bool
-span_cut(struct span *s, char c, struct span *front_out)
-{
-	const char	*p;
-
-	if (s->len == 0 || (p = memchr(s->at, c, s->len)) == NULL)
-		return false;
-	front_out->at = s->at;
-	front_out->len = (size_t)(p - s->at);
-	s->at = p + 1;
-	s->len -= front_out->len + 1;
-	return true;
-}
-
-static struct span
-span_trim(struct span s)
-{
-	while (s.len > 0 && (s.at[0] == ' ' || s.at[0] == '\t')) {
-		s.at++;
-		s.len--;
-	}
-	while (s.len > 0 && (s.at[s.len - 1] == ' ' ||
-	    s.at[s.len - 1] == '\t'))
-		s.len--;
-	return s;
-}
-
-/* RFC 9110 section 5.6.2: visible, and no delimiter. */
-static bool
-is_token(struct span s)
-{
-	size_t	 i;
-
-	for (i = 0; i < s.len; i++)
-		if (s.at[i] <= ' ' || s.at[i] > '~' ||
-		    strchr("\"(),/:;<=>?@[\\]{}", s.at[i]) != NULL)
-			return false;
-	return s.len > 0;
-}
-
-/* What may be in a header value: RFC 9110 section 5.5. */
-static bool
-is_text(struct span s)
-{
-	unsigned char	 c;
-	size_t		 i;
-
-	for (i = 0; i < s.len; i++) {
-		c = (unsigned char)s.at[i];
-		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return false;
-	}
-	return true;
-}
 
 static bool
 is_visible(struct span s)
@@ -187,24 +111,6 @@ is_digits(struct span s, const char *from)
 	return s.len > 0;
 }
 
-/*
- * Take the next line, which ends with CR LF.  False, and nothing is changed,
- * when there is none or a bare LF ends it.
- */
-static bool
-take_line(struct span *rest, struct span *line_out)
-{
-	struct span	 after = *rest, line;
-
-	if (!span_cut(&after, '\n', &line) || line.len == 0 ||
-	    line.at[line.len - 1] != '\r')
-		return false;
-	line.len--;
-	*line_out = line;
-	*rest = after;
-	return true;
-}
-
 /* "GET /path HTTP/1.1" */
 static int
 judge_request(struct head *hd)
@@ -212,12 +118,12 @@ judge_request(struct head *hd)
 	struct span	 line, version;
 	bool		 is_connect;
 
-	if (!take_line(&hd->rest, &line) ||
+	if (!span_line(&hd->rest, &line) ||
 	    !span_cut(&line, ' ', &hd->method) ||
 	    !span_cut(&line, ' ', &hd->target))
 		return 400;
 	version = line;
-	if (!is_token(hd->method) || !is_visible(hd->target))
+	if (!span_is_token(hd->method) || !is_visible(hd->target))
 		return 400;
 	/* Only CONNECT names no path; it gets its 405 later. */
 	is_connect = span_is(hd->method, "CONNECT");
@@ -232,17 +138,6 @@ judge_request(struct head *hd)
 	return span_is(version, "HTTP/1.1") ? 0 : 505;
 }
 
-static bool
-list_has(struct span list, const char *token)
-{
-	struct span	 item;
-
-	while (span_cut(&list, ',', &item))
-		if (span_is_nocase(span_trim(item), token))
-			return true;
-	return span_is_nocase(span_trim(list), token);
-}
-
 /* Note the value of one header line. */
 static int
 judge_line(struct head *hd, struct span line)
@@ -252,7 +147,8 @@ judge_line(struct head *hd, struct span line)
 	size_t			 i;
 
 	/* A fold or a blank before the colon leaves a name that is no token. */
-	if (!span_cut(&line, ':', &name) || !is_token(name) || !is_text(line))
+	if (!span_cut(&line, ':', &name) || !span_is_token(name) ||
+	    !span_is_text(line))
 		return 400;
 	line = span_trim(line);
 	for (i = 0; i < FIELD_COUNT; i++) {
@@ -261,7 +157,7 @@ judge_line(struct head *hd, struct span line)
 			continue;
 		if (row->flags & ONCE && hd->value[i].at != NULL)
 			return 400;
-		if (!(row->flags & LIST) || list_has(line, row->token))
+		if (!(row->flags & LIST) || span_list_has(line, row->token))
 			hd->value[i] = line;
 	}
 	return 0;
@@ -273,7 +169,7 @@ judge_lines(struct head *hd)
 	struct span	 line;
 	int		 n, status;
 
-	for (n = 0; take_line(&hd->rest, &line); n++) {
+	for (n = 0; span_line(&hd->rest, &line); n++) {
 		if (line.len == 0)
 			return hd->rest.len == 0 &&
 			    hd->value[FIELD_HOST].at != NULL ? 0 : 400;
@@ -434,13 +330,13 @@ is_hopeless(const char *text, size_t len)
 
 	if (memchr(text, '\n', len) != NULL && judge_request(&hd) != 0)
 		return true;
-	while (take_line(&rest, &line))
-		if (!is_text(line))
+	while (span_line(&rest, &line))
+		if (!span_is_text(line))
 			return true;
 	/* What is left is the beginning of a line, perhaps with its CR. */
 	if (rest.len > 0 && rest.at[rest.len - 1] == '\r')
 		rest.len--;
-	return !is_text(rest);
+	return !span_is_text(rest);
 }
 
 size_t

@@ -197,9 +197,17 @@ make_pair(const struct json *j, uint32_t key)
 	return pair;
 }
 
-/* Names and values that can be: what is wrong with the object, or NULL. */
-static const char *
-check_object(const struct json *j, uint32_t obj)
+static int
+malformed(struct envp_error *e, const char *text)
+{
+	e->is_malformed = true;
+	e->text = text;
+	return -1;
+}
+
+/* Whether names and values can be.  0, or -1. */
+static int
+check_object(const struct json *j, uint32_t obj, struct envp_error *e)
 {
 	const char	*name;
 	uint32_t	 key;
@@ -210,19 +218,23 @@ check_object(const struct json *j, uint32_t obj)
 		name = json_text(j, key);
 		len = json_tok(j, key)->len;
 		if (json_tok(j, key + 1)->type != JSON_STRING)
-			return "a value of the environment is no string";
+			return malformed(e,
+			    "a value of the environment is no string");
 		if (len == 0 || memchr(name, '=', len) != NULL)
-			return "a name of the environment is empty or has =";
+			return malformed(e,
+			    "a name of the environment is empty or has =");
 		if (memchr(name, '\0', len) != NULL ||
 		    memchr(json_text(j, key + 1), '\0',
-		    json_tok(j, key + 1)->len) != NULL)
-			return "nul byte found in the environment";
+		    json_tok(j, key + 1)->len) != NULL) {
+			e->text = "nul byte found in the environment";
+			return -1;
+		}
 	}
-	return NULL;
+	return 0;
 }
 
-static const char *
-check_list(const struct json *j, uint32_t list)
+static int
+check_list(const struct json *j, uint32_t list, struct envp_error *e)
 {
 	uint32_t	 i;
 
@@ -230,8 +242,9 @@ check_list(const struct json *j, uint32_t list)
 	    i = json_after_elem(j, i))
 		if (json_tok(j, i)->type != JSON_STRING ||
 		    json_tok(j, i)->len > PATTERN_MAX)
-			return "a pattern of envPolicy is no string, or long";
-	return NULL;
+			return malformed(e,
+			    "a pattern of envPolicy is no string, or long");
+	return 0;
 }
 
 static int
@@ -292,35 +305,37 @@ keep_only(struct env *e, const struct json *j, uint32_t list)
 	e->n = n;
 }
 
-static const char *
-read_policy(struct json *j, uint32_t tok, struct env_policy_params *p)
+static int
+read_policy(struct json *j, uint32_t tok, struct env_policy_params *p,
+    struct envp_error *e)
 {
-	struct param_error	 e;
-	const char		*why;
+	struct param_error	 bad;
 
 	if (params_decode(j, tok, fields_env_policy, p, sizeof(*p), false,
-	    &e) == -1)
-		return "envPolicy needs inherit, ignoreDefaultExcludes, "
-		    "exclude, set and includeOnly";
+	    &bad) == -1)
+		return malformed(e, "envPolicy needs inherit, "
+		    "ignoreDefaultExcludes, exclude, set and includeOnly");
 	if (!param_is(&p->inherit, "all") && !param_is(&p->inherit, "core") &&
 	    !param_is(&p->inherit, "none"))
-		return "envPolicy.inherit is none of all, core, none";
-	if ((why = check_list(j, p->exclude)) != NULL ||
-	    (why = check_list(j, p->include_only)) != NULL)
-		return why;
-	return check_object(j, p->set);
+		return malformed(e,
+		    "envPolicy.inherit is none of all, core, none");
+	if (check_list(j, p->exclude, e) == -1 ||
+	    check_list(j, p->include_only, e) == -1)
+		return -1;
+	return check_object(j, p->set, e);
 }
 
 char **
 envp_make(struct json *j, uint32_t env, uint32_t policy, char *const *server,
-    const char **why_out)
+    struct envp_error *error)
 {
 	struct env_policy_params	 p;
 	struct env			 e;
 	char				**envp = NULL;
 
-	if ((*why_out = check_object(j, env)) != NULL ||
-	    (policy != 0 && (*why_out = read_policy(j, policy, &p)) != NULL))
+	memset(error, 0, sizeof(*error));
+	if (check_object(j, env, error) == -1 ||
+	    (policy != 0 && read_policy(j, policy, &p, error) == -1))
 		return NULL;
 	env_init(&e);
 	if (policy != 0) {

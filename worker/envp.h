@@ -12,14 +12,20 @@
 /* Variables that never reach a command. */
 bool	 envp_is_secret(const char *name);
 
+/* Why an environment cannot be made. */
+struct envp_error {
+	bool		 is_malformed;	/* not what the protocol says; else it
+					   is, but no process can have it */
+	const char	*text;		/* for the client; NULL: no memory */
+};
+
 /*
  * The environment for the object at token env and the policy at token policy
  * (0: none), from server (as environ(7)): an array to be freed with
- * envp_free(). NULL, with *why_out a text for the client, or NULL when memory
- * is short.
+ * envp_free().  NULL, with the reason in e.
  */
 char	**envp_make(struct json *j, uint32_t env, uint32_t policy,
-	    char *const *server, const char **why_out);
+	    char *const *server, struct envp_error *e);
 void	 envp_free(char ***envp);
 
 /* The value of a variable in an environment, or NULL. */

@@ -1,10 +1,10 @@
 /* The HTTP request that becomes a WebSocket (RFC 6455 section 4.1). */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "common/client/client_priv.h"
 #include "common/httphead.h"
+#include "common/span.h"
 
 #define LINES_MAX	100
 
@@ -14,11 +14,6 @@ enum field { UPGRADE, CONNECTION, ACCEPT, EXTENSIONS, PROTOCOL, FIELDS };
 static const char *const	 names[FIELDS] = {
 	"Upgrade", "Connection", "Sec-WebSocket-Accept",
 	"Sec-WebSocket-Extensions", "Sec-WebSocket-Protocol"
-};
-
-struct span {
-	const char	*at;
-	size_t		 len;
 };
 
 size_t
@@ -36,88 +31,29 @@ execsrv_upgrade_request(const struct execsrv_url *u, const char *key,
 	return n < 0 || (size_t)n >= size ? 0 : (size_t)n;
 }
 
-static bool
-is_text(const struct span *s, const char *text)
-{
-	return s->len == strlen(text) &&
-	    strncasecmp(s->at, text, s->len) == 0;
-}
-
-static struct span
-trim(struct span s)
-{
-	while (s.len > 0 && (s.at[0] == ' ' || s.at[0] == '\t')) {
-		s.at++;
-		s.len--;
-	}
-	while (s.len > 0 && (s.at[s.len - 1] == ' ' ||
-	    s.at[s.len - 1] == '\t'))
-		s.len--;
-	return s;
-}
-
-/* Whether a list separated by commas has that member. */
-static bool
-has_token(struct span s, const char *token)
-{
-	struct span	 one;
-	const char	*comma;
-
-	for (;;) {
-		comma = s.len == 0 ? NULL : memchr(s.at, ',', s.len);
-		one = s;
-		if (comma != NULL)
-			one.len = (size_t)(comma - s.at);
-		one = trim(one);
-		if (is_text(&one, token))
-			return true;
-		if (comma == NULL)
-			return false;
-		s.len -= (size_t)(comma + 1 - s.at);
-		s.at = comma + 1;
-	}
-}
-
-/* The next line, without its CR LF; false: there is none, or a bad one. */
-static bool
-next_line(struct span *rest, struct span *line)
-{
-	size_t	 i;
-
-	for (i = 0; i < rest->len && rest->at[i] != '\r'; i++)
-		if ((unsigned char)rest->at[i] < ' ' && rest->at[i] != '\t')
-			return false;
-	if (rest->len - i < 2 || rest->at[i + 1] != '\n')
-		return false;
-	line->at = rest->at;
-	line->len = i;
-	rest->at += i + 2;
-	rest->len -= i + 2;
-	return true;
-}
-
 /* Note a line if it is one of ours.  -1: malformed, or twice. */
 static int
 take_line(struct span line, struct span found[FIELDS])
 {
-	const char	*colon = memchr(line.at, ':', line.len);
-	struct span	 name, value;
+	struct span	 name;
 	size_t		 i;
 
-	if (colon == NULL || colon == line.at || line.at[0] == ' ' ||
-	    line.at[0] == '\t' || colon[-1] == ' ' || colon[-1] == '\t')
+	if (!span_cut(&line, ':', &name) || !span_is_token(name))
 		return -1;
-	name.at = line.at;
-	name.len = (size_t)(colon - line.at);
-	value.at = colon + 1;
-	value.len = line.len - name.len - 1;
 	for (i = 0; i < FIELDS; i++)
-		if (is_text(&name, names[i])) {
+		if (span_is_nocase(name, names[i])) {
 			if (found[i].at != NULL)
 				return -1;
-			found[i] = trim(value);
+			found[i] = span_trim(line);
 		}
 	return 0;
+}
+
+/* The next line; false: there is none, or a bad one. */
+static bool
+next_line(struct span *rest, struct span *line)
+{
+	return span_line(rest, line) && span_is_text(*line);
 }
 
 static int
@@ -143,7 +79,7 @@ take_status(const struct span *line)
 {
 	int	 i, status = 0;
 
-	if (line->len < 12 || memcmp(line->at, "HTTP/1.1 ", 9) != 0 ||
+	if (line->len < 12 || !span_begins(*line, "HTTP/1.1 ") ||
 	    (line->len > 12 && line->at[12] != ' '))
 		return -1;
 	for (i = 9; i < 12; i++) {
@@ -160,13 +96,10 @@ is_accepted(const struct span found[FIELDS], const char *key)
 	char	 accept[HTTPHEAD_ACCEPT_LEN];
 
 	httphead_accept(key, strlen(key), accept);
-	return found[UPGRADE].at != NULL && found[CONNECTION].at != NULL &&
-	    found[ACCEPT].at != NULL && found[EXTENSIONS].at == NULL &&
-	    found[PROTOCOL].at == NULL &&
-	    is_text(&found[UPGRADE], "websocket") &&
-	    has_token(found[CONNECTION], "upgrade") &&
-	    found[ACCEPT].len == strlen(accept) &&
-	    memcmp(found[ACCEPT].at, accept, strlen(accept)) == 0;
+	return found[EXTENSIONS].at == NULL && found[PROTOCOL].at == NULL &&
+	    span_is_nocase(found[UPGRADE], "websocket") &&
+	    span_list_has(found[CONNECTION], "upgrade") &&
+	    span_is(found[ACCEPT], accept);
 }
 
 int

@@ -10,6 +10,7 @@
 #include "common/json.h"
 #include "common/json_out.h"
 #include "common/utf8.h"
+#include "t/unit/json_help.h"
 
 #define MUST(claim)	do { if (!(claim)) abort(); } while (0)
 
@@ -41,36 +42,6 @@ check_tok(const struct json *j, uint32_t i, size_t len, unsigned int depth)
 	}
 	MUST(t->next == k);
 	return k;
-}
-
-static void
-write_tok(struct json_out *o, const struct json *j, uint32_t i)
-{
-	const struct json_tok	*t = json_tok(j, i);
-	uint32_t		 k = json_first(i);
-
-	switch (t->type) {
-	case JSON_STRING:
-		json_out_text(o, json_text(j, i), t->len);
-		return;
-	case JSON_ARRAY:
-		json_out_open(o, '[');
-		for (; json_more(j, i, k); k = json_after_elem(j, k))
-			write_tok(o, j, k);
-		json_out_close(o, ']');
-		return;
-	case JSON_OBJECT:
-		json_out_open(o, '{');
-		for (; json_more(j, i, k); k = json_after_member(j, k)) {
-			json_out_key_text(o, json_text(j, k),
-			    json_tok(j, k)->len);
-			write_tok(o, j, k + 1);
-		}
-		json_out_close(o, '}');
-		return;
-	default:
-		json_out_raw(o, json_text(j, i), t->len);
-	}
 }
 
 /* Two tapes of the same values (the texts differ in blanks and escapes). */
@@ -143,7 +114,7 @@ check_round_trip(const struct json *j)
 
 	buf_init(&b, 1 << 26);
 	json_out_init(&o, &b);
-	write_tok(&o, j, 0);
+	json_write(&o, j, 0);
 	MUST(json_out_fini(&o) == 0);
 	json_init(&again);
 	MUST(json_parse(&again, (char *)buf_data(&b), b.len) == 0);

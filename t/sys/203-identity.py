@@ -75,7 +75,11 @@ def check_session(url, uid, what, want_env):
                   "%s: the process belongs to somebody else" % what)
         status = lib.read_proc(worker, "status").decode()
         row = [l for l in status.splitlines() if l.startswith("Uid:")][0]
-        lib.check(row.split()[1:] == [str(uid)] * 4,
+        real, effective, saved, files = [int(n) for n in row.split()[1:]]
+        lib.check(effective == files == uid and real == saved,
+                  "%s: the worker: %s" % (what, row))
+        # A user's commands must not be able to signal it.
+        lib.check(real == uid if uid == 0 else 0x7fc00000 < real < 2 ** 31,
                   "%s: the worker: %s" % (what, row))
         if uid != 0:
             for key in ("CapEff", "CapPrm", "CapInh", "CapAmb"):

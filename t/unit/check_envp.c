@@ -22,13 +22,16 @@ by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The environment as one line, sorted; or the text of the refusal. */
+/*
+ * The environment as one line, sorted; or the text of the refusal, behind !
+ * what is malformed, behind ? what cannot be.
+ */
 static const char *
 made(const char *env, const char *policy)
 {
 	static char	 line[4096];
 	struct json	 j;
-	const char	*why;
+	struct envp_error why;
 	char		 text[4096], **e;
 	uint32_t	 envtok, poltok = 0;
 	size_t		 n;
@@ -42,7 +45,9 @@ made(const char *env, const char *policy)
 		poltok = json_find(&j, 0, "policy");
 	line[0] = '\0';
 	if ((e = envp_make(&j, envtok, poltok, server, &why)) == NULL) {
-		snprintf(line, sizeof(line), "!%s", why);
+		ck_assert_ptr_nonnull(why.text);
+		snprintf(line, sizeof(line), "%c%s",
+		    why.is_malformed ? '!' : '?', why.text);
 	} else {
 		for (n = 0; e[n] != NULL; n++)
 			continue;
@@ -126,7 +131,12 @@ START_TEST(test_refused)
 {
 	static const char *const bad[] = {
 		"{\"A\":1}", "{\"\":\"x\"}", "{\"A=B\":\"x\"}",
-		"{\"A\":null}", "{\"A\\u0000\":\"x\"}", "{\"A\":\"\\u0000\"}",
+		"{\"A\":null}", "{\"A\":\"\",\"=\":\"\\u0000\"}",
+	};
+	/* JSON that the protocol allows and no process can have. */
+	static const char *const impossible[] = {
+		"{\"A\\u0000\":\"x\"}", "{\"A\":\"\\u0000\"}",
+		"{\"OK\":\"\",\"A\":\"x\\u0000y\"}",
 	};
 	static const char *const policies[] = {
 		"{}", POLICY("some", "true", "", "", ""),
@@ -140,6 +150,11 @@ START_TEST(test_refused)
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		ck_assert_msg(made(bad[i], NULL)[0] == '!', "%s", bad[i]);
+	for (i = 0; i < sizeof(impossible) / sizeof(impossible[0]); i++)
+		ck_assert_msg(made(impossible[i], NULL)[0] == '?', "%s",
+		    impossible[i]);
+	ck_assert_int_eq(made("{}", POLICY("all", "true", "",
+	    "\"A\":\"\\u0000\"", ""))[0], '?');
 	for (i = 0; i < sizeof(policies) / sizeof(policies[0]); i++)
 		ck_assert_msg(made("{}", policies[i])[0] == '!', "%s",
 		    policies[i]);
@@ -169,7 +184,7 @@ START_TEST(test_many)
 {
 	struct json	 j;
 	clock_t		 began = clock();
-	const char	*why;
+	struct envp_error why;
 	char		*text = malloc(100000 * 16), **e;
 	size_t		 n, len = 0;
 

@@ -9,32 +9,17 @@
 
 #include <check.h>
 
+#include "t/unit/json_help.h"
+
 #define DUMP_MAX	1024
 #define TIMEOUT		60	/* seconds; what is not linear takes longer */
-
-/* A literal with its length: it may hold NUL. */
-#define T(text)		text, sizeof(text) - 1
-
-/*
- * A copy with no byte behind it: a read too far is seen by the sanitizer.
- */
-static char *
-copy_of(const char *text, size_t len)
-{
-	char	*copy;
-
-	copy = malloc(len == 0 ? 1 : len);
-	ck_assert_ptr_nonnull(copy);
-	memcpy(copy, text, len);
-	return copy;
-}
 
 /* 0 or the errno; the tape is checked and dropped. */
 static int
 try(const char *text, size_t len)
 {
 	struct json	 j;
-	char		*copy = copy_of(text, len);
+	char		*copy = json_copy(text, len);
 	int		 error;
 
 	json_init(&j);
@@ -163,7 +148,7 @@ START_TEST(test_good)
 {
 	struct json	 j;
 	char		 out[DUMP_MAX] = "";
-	char		*copy = copy_of(good[_i].text, good[_i].len);
+	char		*copy = json_copy(good[_i].text, good[_i].len);
 
 	json_init(&j);
 	ck_assert_int_eq(json_parse(&j, copy, good[_i].len), 0);
@@ -710,7 +695,7 @@ START_TEST(test_integers)
 	json_init(&j);
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		len = strlen(rows[i].text);
-		copy = copy_of(rows[i].text, len);
+		copy = json_copy(rows[i].text, len);
 		ck_assert_int_eq(json_parse(&j, copy, len), 0);
 		n = 4711;
 		u = 4711;
