@@ -122,25 +122,25 @@ add_process(struct pids *p, pid_t pid)
 	closedir(d);
 }
 
-/*
- * Parent of a process by its stat file (proc(5)), and whether it is alive:
- * a zombie is, as long as it has threads besides the first.  -1 when it is
- * gone.
- */
-static int
-read_stat(pid_t pid, bool *is_alive_out, pid_t *ppid_out)
+int
+ptree_stat(pid_t pid, struct ptree_stat *out)
 {
-	char	 path[64], text[512], *p, state;
-	long	 ppid, threads;
+	char			 path[64], text[512], *p, state;
+	long			 parent, group, session, threads;
+	unsigned long long	 start;
 
 	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
 	if (slurp(path, text, sizeof(text)) <= 0 ||
 	    (p = strrchr(text, ')')) == NULL ||
-	    sscanf(p + 1, " %c %ld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-	    "%*s %*s %*s %*s %*s %ld", &state, &ppid, &threads) != 3)
+	    sscanf(p + 1, " %c %ld %ld %ld %*s %*s %*s %*s %*s %*s %*s %*s "
+	    "%*s %*s %*s %*s %*s %ld %*s %llu", &state, &parent, &group,
+	    &session, &threads, &start) != 6)
 		return -1;
-	*ppid_out = (pid_t)ppid;
-	*is_alive_out = (state != 'Z' && state != 'X') || threads > 1;
+	out->parent = (pid_t)parent;
+	out->group = (pid_t)group;
+	out->session = (pid_t)session;
+	out->start = start;
+	out->is_alive = (state != 'Z' && state != 'X') || threads > 1;
 	return 0;
 }
 
@@ -148,20 +148,19 @@ read_stat(pid_t pid, bool *is_alive_out, pid_t *ppid_out)
 static void
 add_children_by_scan(struct pids *p, pid_t parent)
 {
-	struct dirent	*e;
-	DIR		*d;
-	pid_t		 ppid;
-	bool		 is_alive;
-	char		*end;
-	long		 pid;
+	struct ptree_stat	 st;
+	struct dirent		*e;
+	DIR			*d;
+	char			*end;
+	long			 pid;
 
 	if ((d = opendir("/proc")) == NULL)
 		return;
 	while ((e = readdir(d)) != NULL) {
 		pid = strtol(e->d_name, &end, 10);
 		if (*end == '\0' && pid > 0 &&
-		    read_stat((pid_t)pid, &is_alive, &ppid) == 0 &&
-		    ppid == parent)
+		    ptree_stat((pid_t)pid, &st) == 0 &&
+		    st.parent == parent)
 			pids_add(p, (pid_t)pid);
 	}
 	closedir(d);
@@ -243,16 +242,16 @@ static bool
 kill_one(struct pids *p, pid_t pid, int sig, ptree_match_fn *match,
     void *arg)
 {
-	bool	 found = false, is_alive;
-	pid_t	 ppid;
-	int	 fd;
+	struct ptree_stat	 st;
+	bool			 found = false;
+	int			 fd;
 
 	if ((fd = (int)syscall(SYS_pidfd_open, pid, 0)) == -1) {
 		look_failed(p);
 		return false;
 	}
-	if (read_stat(pid, &is_alive, &ppid) == 0 && is_alive &&
-	    is_known(p, ppid) &&
+	if (ptree_stat(pid, &st) == 0 && st.is_alive &&
+	    is_known(p, st.parent) &&
 	    (match == NULL || match(pid, arg))) {
 		found = true;
 		if (sig != 0)
@@ -326,5 +325,7 @@ ptree_new_mark(void)
 bool
 ptree_is_marked(pid_t pid)
 {
-	return ptree_mark_of(pid) != RLIM_INFINITY;
+	uint64_t	 mark = ptree_mark_of(pid);
+
+	return mark != RLIM_INFINITY && mark != ptree_mark_of(getpid());
 }

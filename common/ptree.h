@@ -12,6 +12,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What /proc/PID/stat says of a process (proc(5)). */
+struct ptree_stat {
+	bool		 is_alive;	/* also a zombie with other threads */
+	pid_t		 parent;
+	pid_t		 group, session;	/* the pid of who leads it */
+	uint64_t	 start;		/* with its pid, what it is known by */
+};
+
+/* 0, or -1 when it is gone. */
+int	 ptree_stat(pid_t pid, struct ptree_stat *out)
+	    __attribute__((warn_unused_result));
+
 /* Whether a descendant is meant. */
 typedef bool	 ptree_match_fn(pid_t pid, void *arg);
 
@@ -19,9 +31,10 @@ typedef bool	 ptree_match_fn(pid_t pid, void *arg);
  * Send a signal to every living descendant of the calling process that match
  * accepts (NULL: all); sig 0 only counts.  Children that skip accepts (NULL:
  * none) are left out with all of theirs.  Returns how many there were; 1
- * when that could not be found out (no descriptors, no memory).  One
- * pass: what is forked meanwhile may be missed, so repeat until two passes
- * find none and nobody of them was reaped in between.
+ * when that could not be found out (no descriptors, no memory).  One pass, in
+ * which a parent comes before its children: what is forked meanwhile may be
+ * missed, so repeat until two passes find none and nobody of them was reaped
+ * in between.
  */
 size_t	 ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match,
 	    void *arg);
@@ -48,6 +61,8 @@ uint64_t ptree_new_mark(void);
 
 /* The mark of a process, also of a zombie; RLIM_INFINITY: it has none. */
 uint64_t ptree_mark_of(pid_t pid);
+
+/* Whether it has one, and not the one that we were started with ourselves. */
 bool	 ptree_is_marked(pid_t pid);
 
 #endif

@@ -19,7 +19,10 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/ptree.h"
+#include "worker/cgroup.h"
 #include "worker/conn.h"
+#include "worker/denied.h"
+#include "worker/holder.h"
 #include "worker/rpc.h"
 #include "worker/waiter.h"
 
@@ -40,10 +43,6 @@
 #define KILL_MS		5		/* a pass takes at most */
 
 static const char *const state_names[] = { "running", "exited", "closed" };
-
-#define NOTE(name, wire, when)	static const char note_##name[] = wire;
-#include "proto/note.def"
-#undef NOTE
 
 static void	 stream_on_read(int, short, void *);
 static void	 proc_on_timer(int, short, void *);
@@ -160,6 +159,13 @@ proc_has_room(const struct proc *p)
 	    session_has_room(p->session);
 }
 
+void
+proc_catch_up(struct proc *p)
+{
+	p->ring.catching_up = true;
+	p->caught_up = 0;
+}
+
 /* A chunk of n bytes that were read to data, or there already. */
 static void
 add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
@@ -185,6 +191,8 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 	if (s->conn != NULL)
 		emit_chunk(p, c);
 	waiter_wake_all(p);
+	if (p->caught_up != 0 && clock_ms() - p->caught_up > LIMIT_CAUGHT_UP)
+		p->ring.catching_up = false;
 	ring_evict(&p->ring);
 }
 
@@ -398,6 +406,7 @@ proc_new(struct session *s, const char *id, size_t id_len, struct spawn *sp,
 {
 	struct spawned	 child;
 	struct proc	*p;
+	int		 r;
 
 	*what_out = "memory";
 	if ((p = proc_alloc(s, id, id_len)) == NULL)
@@ -408,7 +417,10 @@ proc_new(struct session *s, const char *id, size_t id_len, struct spawn *sp,
 	p->born = clock_ms();
 	p->state = PROC_CLOSED;		/* until there is a child */
 	set_command(p, sp->argv[0] != NULL ? sp->argv[0] : "");
-	if (spawn(sp, &child, what_out) == -1) {
+	p->cgroup = cgroups_take(s->cgroups, &sp->cgroup);
+	r = spawn(sp, &child, what_out);
+	fd_close(&sp->cgroup);
+	if (r == -1) {
 		proc_free(&p);
 		return NULL;
 	}
@@ -436,6 +448,8 @@ proc_free(struct proc **pp)
 	if (p == NULL)
 		return;
 	s = p->session;
+	if (p->holder != NULL)
+		holder_use(p->holder, false);
 	waiter_fail_all(p);
 	input_fini(&p->input);
 	stream_end(&p->streams[0]);
@@ -445,12 +459,25 @@ proc_free(struct proc **pp)
 	map_del(&s->procs, &p->node);
 	TAILQ_REMOVE(&s->all, p, entry);
 	s->known--;
+	cgroups_give_back(s->cgroups, &p->cgroup);
+	kin_fini(&p->kin);
 	free(p->id);
 	free(p->json_id);
 	free(p);
 }
 
 /* --- death --- */
+
+/* It needs its sandbox no more: what it left behind may. */
+static void
+leave_holder(struct proc *p)
+{
+	struct holder	*h = p->holder;
+
+	p->holder = NULL;
+	if (h != NULL)
+		holder_use(h, false);
+}
 
 /* Old closed processes make room for new ones. */
 static void
@@ -481,12 +508,15 @@ proc_close(struct proc *p)
 	stream_end(&p->streams[1]);
 	input_lose(&p->input);
 	p->state = PROC_CLOSED;
+	leave_holder(p);
 	ring_count(&p->ring, &s->closed_bytes);
 	add_event(p);
 	emit_event(p, note_CLOSED, "");
 	waiter_wake_all(p);
-	if (!p->terminated)
+	if (!p->terminated) {
+		cgroups_give_back(s->cgroups, &p->cgroup);
 		event_add(p->timer_ev, &tv);
+	}
 	bound_closed(s, p);
 }
 
@@ -521,24 +551,20 @@ proc_on_exit(struct proc *p, int status)
 	assert(p->state == PROC_RUNNING);
 	p->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) :
 	    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : -1;
-	if (p->terminated)
+	if (p->terminated || (p->sandboxed && p->exit_code != 0))
 		drain(p);
+	p->denied = p->sandboxed && denied(&p->ring, p->exit_code);
 	p->state = PROC_EXITED;
 	s->running--;
 	if (!p->has_input)
 		input_lose(&p->input);
 	add_event(p);
 	snprintf(more, sizeof(more), ",\"exitCode\":%d,"
-	    "\"sandboxDenied\":false", p->exit_code);
+	    "\"sandboxDenied\":%s", p->exit_code,
+	    p->denied ? "true" : "false");
 	emit_event(p, note_EXITED, more);
 	waiter_wake_all(p);
 	proc_maybe_close(p);
-}
-
-static bool
-has_mark(pid_t pid, void *arg)
-{
-	return ptree_mark_of(pid) == ((struct proc *)arg)->mark;
 }
 
 /*
@@ -552,7 +578,8 @@ kill_pass(struct proc *p)
 	unsigned	 orphans = p->orphans;
 
 	p->orphans = 0;
-	p->empty_passes = ptree_purge(NULL, has_mark, p, orphans > 0,
+	cgroups_kill(p->session->cgroups, p->cgroup);
+	p->empty_passes = ptree_purge(NULL, kin_has, p, orphans > 0,
 	    KILL_MS, session_reap, p->session) ? 0 : p->empty_passes + 1;
 	if (p->kill_until == 0)
 		p->kill_until = clock_ms() + LIMIT_KILL;
@@ -563,8 +590,10 @@ kill_pass(struct proc *p)
 		    p->pid);
 		p->empty_passes = KILL_PASSES;
 	}
-	if (p->empty_passes >= KILL_PASSES && p->state == PROC_CLOSED)
+	if (p->empty_passes >= KILL_PASSES && p->state == PROC_CLOSED) {
+		cgroups_give_back(p->session->cgroups, &p->cgroup);
 		tv = clock_timeval(p->session->set.closed_ttl_ms);
+	}
 	event_add(p->timer_ev, &tv);
 }
 
@@ -590,8 +619,10 @@ proc_on_timer(int fd, short what, void *arg)
 	(void)what;
 	if (p->terminated && (p->empty_passes < KILL_PASSES ||
 	    p->state != PROC_CLOSED)) {
-		if (p->state == PROC_RUNNING)
+		if (p->state == PROC_RUNNING) {
+			kin_look(p);
 			kill(p->pid, SIGKILL);
+		}
 		kill_pass(p);
 		return;
 	}
@@ -623,6 +654,7 @@ proc_terminate(struct proc *p, uint64_t grace)
 		event_add(p->timer_ev, &tv);
 		return true;
 	}
+	kin_look(p);
 	kill(p->pid, SIGKILL);
 	kill_pass(p);
 	return true;

@@ -19,6 +19,7 @@
 
 #include "common/map.h"
 #include "worker/input.h"
+#include "worker/kin.h"
 #include "worker/ring.h"
 #include "worker/session.h"
 #include "worker/spawn.h"
@@ -29,6 +30,7 @@ enum proc_stream { STREAM_STDOUT, STREAM_STDERR, STREAM_PTY };
 
 #define PROC_COMMAND_MAX	48	/* of argv[0], shown to operators */
 
+struct holder;
 struct waiter;
 
 /* One source of output. */
@@ -55,10 +57,14 @@ struct proc {
 	enum proc_state		 state;
 	pid_t			 pid;
 	uint64_t		 mark;
+	unsigned		 cgroup;	/* its number, or 0 */
+	struct kin		 kin;		/* who lost the mark */
 	bool			 tty;
 	bool			 has_input;	/* tty or pipeStdin */
 	bool			 terminated;
 	bool			 sandboxed;
+	struct holder		*holder;	/* until closed */
+	bool			 denied;	/* by its sandbox */
 	int			 exit_code;
 	struct input		 input;
 	struct stream		 streams[2];
@@ -68,6 +74,7 @@ struct proc {
 	unsigned		 empty_passes;
 	unsigned		 orphans;	/* of its kin, reaped by us */
 	uint64_t		 kill_until;	/* ms: then others must */
+	uint64_t		 caught_up;	/* ms: read after a resume; 0 */
 	uint64_t		 born;		/* ms */
 	uint64_t		 bytes_out;
 	char			 command[PROC_COMMAND_MAX];
@@ -86,6 +93,13 @@ void	 proc_on_exit(struct proc *p, int status);
 
 /* A descendant with that mark was left to us and is reaped now. */
 void	 proc_on_orphan(struct session *s, uint64_t mark);
+
+/*
+ * Its client came back and will ask for what it missed: keep that, and for a
+ * while what it was told as well.  The stock client asks again, from the same
+ * place, when its own queue overflowed.
+ */
+void		 proc_catch_up(struct proc *p);
 
 /* Read what was held back. */
 void	 proc_unhold(struct proc *p);

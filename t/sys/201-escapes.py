@@ -44,6 +44,11 @@ def ready_and_stay():
     stay()
 
 
+def lower_mark():
+    """As far as an ordinary process can: RLIMIT_LOCKS has no name here."""
+    resource.setrlimit(10, (5, 5))
+
+
 def way_plain():
     in_child(ready_and_stay)
 
@@ -193,13 +198,82 @@ def way_headless():
 
 
 def way_mark():
-    """As far as an ordinary process can change its limits."""
+    """A child changes the mark."""
     def child():
         os.setsid()
-        for name in (10,):              # RLIMIT_LOCKS
-            resource.setrlimit(name, (5, 5))
+        lower_mark()
         ready_and_stay()
     in_child(child)
+
+
+def way_late_mark():
+    """Lowered by a daemon whose parents are gone."""
+    def child():
+        os.setsid()
+
+        def daemon():
+            lower_mark()
+            ready_and_stay()
+        in_child(daemon)
+        os._exit(0)
+    in_child(child)
+    os.wait()
+
+
+def way_mark_family():
+    """Who has lowered it has children, in sessions of their own."""
+    def child():
+        os.setsid()
+        lower_mark()
+
+        def grandchild():
+            os.setsid()
+            ready_and_stay()
+        in_child(grandchild)
+        stay()
+    in_child(child)
+
+
+def way_mark_group():
+    """A daemon without the mark that is still in the first session."""
+    def child():
+        def daemon():
+            lower_mark()
+            ready_and_stay()
+        in_child(daemon)
+        os._exit(0)
+    in_child(child)
+    os.wait()
+
+
+def way_moved():
+    """As late_mark, and away from its control group if it has one and may."""
+    def child():
+        os.setsid()
+
+        def daemon():
+            lower_mark()
+            with open("/proc/self/cgroup", encoding="ascii") as file:
+                group = file.read().rsplit("0::", 1)[-1].strip()
+            if "/execsrv-" in group:
+                move_up(group)
+            ready_and_stay()
+        in_child(daemon)
+        os._exit(0)
+    in_child(child)
+    os.wait()
+
+
+def move_up(group):
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        point = [line.split()[4] for line in file
+                 if " - cgroup2 " in line][0]
+    try:
+        with open(os.path.dirname(point + group) + "/cgroup.procs", "w",
+                  encoding="ascii") as file:
+            file.write("0")
+    except PermissionError:
+        pass
 
 
 if __name__ == "__main__":

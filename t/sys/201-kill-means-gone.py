@@ -1,6 +1,7 @@
 """201: what ends a process or a session leaves none of its descendants."""
 import importlib
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -14,11 +15,14 @@ LIMIT = 2               # seconds until all are gone
 
 WAYS = ["plain", "setsid", "doublefork", "nohup", "group", "ignore",
         "stopped", "renamed", "closed", "execs", "forker", "subreaper",
-        "namespace", "grandchildren", "threads", "headless"]
+        "namespace", "grandchildren", "threads", "headless", "mark",
+        "mark_family", "mark_group"]
 # In rounds of its own: it takes a whole processor.
 FAST_WAYS = ["hopper"]
-# A process that changes the mark on purpose is reached by the session's end.
-LATE_WAYS = ["mark"]
+# Reached by terminate where there are control groups ...
+GROUP_WAYS = ["late_mark"]
+# ... and not even there, but by the session's end.
+LATE_WAYS = ["moved"]
 
 
 def namespaces_allowed(uid):
@@ -77,10 +81,10 @@ class Round:
             lib.kill_all(self.marks[way])
 
 
-def start_sleeper(client, name):
+def start_sleeper(server, client, name):
     """An innocent one: (pid, start time)."""
     client.start(name, "sleep", "100000", env={"PATH": os.environ["PATH"]})
-    pid = client.pid_of(name)
+    pid = server.pid_of(client, name)
     return pid, lib.stat_of(pid)[2]
 
 
@@ -94,8 +98,8 @@ def check_sleepers(what, sleepers):
 def test_terminate(server, uid, ways):
     r = Round(server, uid, ways)
     other = lib.Client(server.url, uid=uid)
-    sleepers = [start_sleeper(r.client, "innocent"),
-                start_sleeper(other, "innocent")]
+    sleepers = [start_sleeper(server, r.client, "innocent"),
+                start_sleeper(server, other, "innocent")]
     for way in ways:
         answer = r.client.call("process/terminate", processId=way)
         lib.check(answer["running"] is True, "%s did not run" % way)
@@ -150,9 +154,9 @@ def test_expiry(server, uid, ways):
 
 def test_worker_death(server, uid, ways):
     other = lib.Client(server.url, uid=uid)
-    sleeper = start_sleeper(other, "innocent")
+    sleeper = start_sleeper(server, other, "innocent")
     r = Round(server, uid, ways)
-    worker = server.worker_of(r.client.pid_of(ways[0]))
+    worker = server.worker_of(server.pid_of(r.client, ways[0]))
     os.kill(worker, signal.SIGKILL)
     r.expect_gone("worker death")
     check_sleepers("worker death", [sleeper])
@@ -178,34 +182,148 @@ def test_death_at_stop(uid, ways, **how):
     r.clean()
 
 
-def run(uid, **how):
+def run(uid, *options, groups=None, **how):
+    """groups: whether there must be control groups; None: as it is."""
     ways = [w for w in WAYS if w != "namespace" or namespaces_allowed(uid)]
     if "namespace" not in ways:
         print("no user namespaces here")
-    with lib.Server("-o", "DetachedTtl=1", **how) as server:
-        for some in (ways, FAST_WAYS):
+    options = ("-o", "DetachedTtl=1") + options
+    with lib.Server(*options, **how) as server:
+        has_groups = lib.has_groups(server, uid)
+        lib.check(groups in (None, has_groups), "control groups: %s" %
+                  has_groups)
+        late = LATE_WAYS if has_groups else LATE_WAYS + GROUP_WAYS
+        for some in (ways + (GROUP_WAYS if has_groups else []), FAST_WAYS):
             test_terminate(server, uid, some)
         test_grace(server, uid)
         test_finished(server, uid)
-        for some in (ways + LATE_WAYS, FAST_WAYS):
+        for some in (ways + late, FAST_WAYS):
             test_expiry(server, uid, some)
             test_worker_death(server, uid, some)
-    for some in (ways + LATE_WAYS, FAST_WAYS):
+    for some in (ways + late, FAST_WAYS):
         test_stop(uid, some, **how)
         test_death_at_stop(uid, some, **how)
+
+
+def test_unkillable(uid, **how):
+    """Who has become root is looked for so long, and no longer."""
+    directory = lib.temp_dir(0o1777)
+    if os.statvfs(directory).f_flag & os.ST_NOSUID:
+        print("no set-user-ID programs here")
+        return
+    program = os.path.join(directory, "python")
+    shutil.copy(os.path.realpath("/usr/bin/python3"), program)
+    os.chmod(program, 0o4755)
+    server = lib.Server("-o", "DetachedTtl=60", **how)
+    client = lib.Client(server.url, uid=uid)
+    client.start("p", program, "-I", "-c", "import os, time\n"
+                 "os.setresuid(0, 0, 0)\n"
+                 "open('%s/ready', 'w').close()\n"
+                 "time.sleep(100000)" % directory)
+    lib.check(lib.wait_until(
+        lambda: os.path.exists(directory + "/ready"), 10), "it is not root")
+    pid = client.pid_of("p")
+    os.kill(server.worker_of(pid), signal.SIGKILL)
+    said = "what a worker left behind cannot be killed"
+    lib.check(lib.wait_until(lambda: said in server.text(), 15),
+              "the master looks for ever")
+    before = time_of(server.pid)
+    time.sleep(0.5)
+    lib.check(time_of(server.pid) - before < 0.1, "the master is busy")
+    lib.check(server.text().count(said) == 1, "said more than once")
+    lib.check(lib.lives(pid), "it is gone all the same")
+    os.kill(pid, signal.SIGKILL)
+    client.drop()
+    server.stop()
+
+
+def stranger_of(server):
+    """Somebody else's orphan, which a master that is PID 1 has inherited."""
+    for pid in lib.children(server.pid):
+        if b"sleep" in lib.read_proc(pid, "comm"):
+            return pid, lib.stat_of(pid)[2]
+    return None
+
+
+def run_container():
+    """The master is PID 1: every orphan there is comes to it."""
+    with lib.Server("-o", "DetachedTtl=60", prefix=(
+            "unshare", "--pid", "--fork", "--mount-proc", "--kill-child",
+            "sh", "-c", 'sh -c "sleep 100000 & exit"; exec "$0" "$@"'),
+            preexec=lambda: resource.setrlimit(
+                resource.RLIMIT_NPROC, (2000, 2000))) as server:
+        lib.check(lib.ns_pid(server.pid) == 1, "the master is not PID 1")
+        lib.check(lib.wait_until(lambda: stranger_of(server), 5),
+                  "no orphan of somebody else")
+        stranger = stranger_of(server)
+        for some in (WAYS + GROUP_WAYS + LATE_WAYS, FAST_WAYS, FAST_WAYS):
+            test_worker_death(server, None, some)
+        lib.check(stranger, "no stranger") and \
+            check_sleepers("PID 1", [stranger])
+        # Nobody is looked for any more: the master is at rest.
+        before = time_of(server.pid)
+        time.sleep(0.5)
+        lib.check(time_of(server.pid) - before < 0.1, "the master is busy")
+
+
+def time_of(pid):
+    """Seconds of processor that it has used."""
+    rest = lib.read_proc(pid, "stat").rsplit(b")", 1)[1].split()
+    return (int(rest[11]) + int(rest[12])) / os.sysconf("SC_CLK_TCK")
+
+
+AS_NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534",
+             "--clear-groups")
+
+
+def run_delegated():
+    group = lib.own_group()
+    if group is None or not os.access(group, os.W_OK):
+        print("no control groups of version 2 here")
+        return
+    group = os.path.join(group, "test-" + uuid.uuid4().hex)
+    os.mkdir(group)
+    for name in ("", "cgroup.procs", "cgroup.subtree_control",
+                 "cgroup.threads"):
+        os.chown(os.path.join(group, name), lib.NOBODY, lib.NOBODY)
+    try:
+        run(lib.NOBODY, groups=True, owner=lib.NOBODY, prefix=(
+            "sh", "-c", 'echo 0 >"$0/cgroup.procs" && exec "$@"', group,
+            *AS_NOBODY))
+    finally:
+        lib.check(lib.wait_until(lambda: removed(group), 5),
+                  "left: %s" % os.listdir(group)
+                  if os.path.exists(group) else "")
+
+
+def removed(group):
+    try:
+        os.rmdir(group)
+    except OSError:
+        pass
+    return not os.path.exists(group)
 
 
 def main():
     if not shutil.which("unshare"):
         lib.skip("no unshare(1)")
-    if len(sys.argv) > 1 and sys.argv[1] == "nobody":
+    if len(sys.argv) > 1 and sys.argv[1] == "container":
+        print("a server that is PID 1")
+        run_container()
+    elif len(sys.argv) > 1 and sys.argv[1] == "nobody":
         print("a root server, a client without rights")
         run(lib.NOBODY)
     elif len(sys.argv) > 1 and sys.argv[1] == "unprivileged":
         print("a server without rights")
-        run(lib.NOBODY, owner=lib.NOBODY, prefix=(
-            "setpriv", "--reuid", "65534", "--regid", "65534",
-            "--clear-groups"))
+        how = {"owner": lib.NOBODY, "prefix": AS_NOBODY}
+        run(lib.NOBODY, groups=False, **how)
+        test_unkillable(lib.NOBODY, **how)
+    elif len(sys.argv) > 1 and sys.argv[1] == "delegated":
+        print("a server without rights that may make control groups")
+        run_delegated()
+    elif len(sys.argv) > 1 and sys.argv[1] == "groupless":
+        print("a server that makes no control groups")
+        run(None, "-o", "ProcessCgroup=no", groups=False)
     else:
         run(None)
     lib.finish()

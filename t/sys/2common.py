@@ -125,6 +125,12 @@ def read_file(path):
         return b""
 
 
+def ns_pid(pid):
+    """Its number where it lives, in the innermost PID namespace."""
+    match = re.search(rb"^NSpid:.*\s(\d+)$", read_proc(pid, "status"), re.M)
+    return int(match[1]) if match else None
+
+
 def lives(pid):
     """Whether any thread of a process still runs."""
     for task in tasks(pid):
@@ -182,6 +188,38 @@ def kill_all(mark):
                 os.kill(pid, signal.SIGKILL)
 
 
+# --- control groups ----------------------------------------------------------
+
+def group_path(line):
+    """The directory of a line of /proc/PID/cgroup, or None."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        for mount in file:
+            fields = mount.split()
+            if " - cgroup2 " in mount and fields[3] == "/":
+                return fields[4].rstrip("/") + line[3:].rstrip("/")
+    return None
+
+
+def group_of(pid):
+    """The directory of its group of version 2, or None."""
+    for line in read_proc(pid, "cgroup").decode().splitlines():
+        if line.startswith("0::/"):
+            return group_path(line)
+    return None
+
+
+def own_group():
+    return group_of(os.getpid())
+
+
+def has_groups(server, uid):
+    """Whether a server gives each process a group."""
+    with Client(server.url, uid=uid) as client:
+        client.start("group", "cat", "/proc/self/cgroup",
+                     env={"PATH": os.environ["PATH"]})
+        return b"/execsrv-" in client.output("group")[0]
+
+
 # --- a server ----------------------------------------------------------------
 
 class Server:
@@ -227,6 +265,16 @@ class Server:
     def workers(self):
         return [p for p in children(self.pid)
                 if b"execsrv-worker" in read_proc(p, "comm")]
+
+    def pid_of(self, client, name):
+        """A client's process by our own numbers, not those of a container."""
+        pid = client.pid_of(name)
+        if ns_pid(self.pid) == self.pid:
+            return pid
+        for other in all_pids():
+            if ns_pid(other) == pid and self.worker_of(other):
+                return other
+        return None
 
     def worker_of(self, pid):
         """The worker that has a process among its descendants."""

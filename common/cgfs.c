@@ -1,0 +1,242 @@
+#include "common/cgfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEPTH_MAX	32	/* groups below one another */
+#define PROC_MAX	((size_t)1 << 20)	/* bytes of a file of /proc */
+
+/* --- where it is --- */
+
+/* The path behind "0::", malloc'd, or NULL. */
+static char *
+own_path(const char *cgroup)
+{
+	const char	*line = cgroup;
+
+	while (strncmp(line, "0::/", 4) != 0) {
+		if ((line = strchr(line, '\n')) == NULL)
+			return NULL;
+		line++;
+	}
+	return strndup(line + 3, strcspn(line + 3, "\n"));
+}
+
+/* Undo the octal escapes of mountinfo (proc(5)), in place. */
+static void
+unescape(char *s)
+{
+	char	*to = s;
+
+	for (; *s != '\0'; s++)
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' &&
+		    s[2] >= '0' && s[2] <= '7' && s[3] >= '0' &&
+		    s[3] <= '7') {
+			*to++ = (char)((s[1] - '0') * 64 +
+			    (s[2] - '0') * 8 + s[3] - '0');
+			s += 3;
+		} else {
+			*to++ = *s;
+		}
+	*to = '\0';
+}
+
+/*
+ * What of the path is below the root of a mount: it begins with a slash or is
+ * empty; NULL if the mount does not show it.
+ */
+static const char *
+below(const char *path, const char *root)
+{
+	size_t	 n = strcmp(root, "/") == 0 ? 0 : strlen(root);
+
+	if (strncmp(path, root, n) != 0 || (path[n] != '/' && path[n] != '\0'))
+		return NULL;
+	return strcmp(path + n, "/") == 0 ? path + n + 1 : path + n;
+}
+
+/* "36 35 98:0 ROOT POINT options ... - cgroup2 ..."; the line is torn. */
+static int
+try_mount(char *line, const char *path, char *out, size_t size)
+{
+	char		*field[5], *type, *save;
+	const char	*rest;
+	size_t		 i;
+	int		 n;
+
+	if ((type = strstr(line, " - ")) == NULL ||
+	    strncmp(type + 3, "cgroup2 ", 8) != 0)
+		return -1;
+	for (i = 0; i < 5; i++)
+		if ((field[i] = strtok_r(i == 0 ? line : NULL, " ",
+		    &save)) == NULL)
+			return -1;
+	unescape(field[3]);
+	unescape(field[4]);
+	if ((rest = below(path, field[3])) == NULL)
+		return -1;
+	n = snprintf(out, size, "%s%s", field[4], rest);
+	if (n < 0 || (size_t)n >= size) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return 0;
+}
+
+int
+cgfs_parse(const char *cgroup, const char *mountinfo, char *out, size_t size)
+{
+	char	*path, *copy = NULL, *line, *next;
+	int	 r = -1;
+
+	errno = ENOENT;
+	if ((path = own_path(cgroup)) == NULL)
+		return -1;
+	/* Outside of what our namespace shows (cgroup_namespaces(7)). */
+	if (strncmp(path, "/..", 3) == 0)
+		goto out;
+	if ((copy = strdup(mountinfo)) == NULL)
+		goto out;
+	for (line = copy; r == -1 && line != NULL; line = next) {
+		if ((next = strchr(line, '\n')) != NULL)
+			*next++ = '\0';
+		r = try_mount(line, path, out, size);
+	}
+ out:
+	free(path);
+	free(copy);
+	return r;
+}
+
+/* A file of /proc, however long: malloc'd, or NULL with errno. */
+static char *
+slurp(const char *path)
+{
+	FILE	*f;
+	char	*text = NULL;
+	size_t	 cap = 0;
+	ssize_t	 n;
+
+	if ((f = fopen(path, "re")) == NULL)
+		return NULL;
+	/* No NUL is in it: this is all of it. */
+	n = getdelim(&text, &cap, '\0', f);
+	fclose(f);
+	if (n <= 0 || (size_t)n > PROC_MAX) {
+		free(text);
+		errno = ENOENT;
+		return NULL;
+	}
+	return text;
+}
+
+int
+cgfs_own(char *out, size_t size)
+{
+	char	*cgroup, *mounts = NULL;
+	int	 r = -1;
+
+	if ((cgroup = slurp("/proc/self/cgroup")) != NULL &&
+	    (mounts = slurp("/proc/self/mountinfo")) != NULL)
+		r = cgfs_parse(cgroup, mounts, out, size);
+	free(cgroup);
+	free(mounts);
+	return r;
+}
+
+/* --- what is done there --- */
+
+int
+cgfs_write(int dir, const char *file, const char *text)
+{
+	ssize_t	 n;
+	int	 fd, error;
+
+	if ((fd = openat(dir, file, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)) == -1)
+		return -1;
+	n = write(fd, text, strlen(text));
+	error = errno;
+	close(fd);
+	errno = error;
+	return n == -1 ? -1 : 0;
+}
+
+int
+cgfs_kill(int dir, const char *name)
+{
+	char	 file[NAME_MAX + 32];
+
+	snprintf(file, sizeof(file), "%s/cgroup.kill", name);
+	return cgfs_write(dir, file, "1");
+}
+
+static int	 remove_at(int, const char *, unsigned *, unsigned);
+
+/* All groups below the one at dir (taken). */
+static int
+remove_below(int dir, unsigned *budget, unsigned depth)
+{
+	struct dirent	*e;
+	DIR		*d;
+	int		 error = 0;
+
+	if ((d = fdopendir(dir)) == NULL) {
+		close(dir);
+		return -1;
+	}
+	while ((e = readdir(d)) != NULL)
+		if (e->d_type == DT_DIR && strcmp(e->d_name, ".") != 0 &&
+		    strcmp(e->d_name, "..") != 0 &&
+		    remove_at(dirfd(d), e->d_name, budget, depth + 1) == -1)
+			error = errno;
+	closedir(d);
+	errno = error;
+	return error == 0 ? 0 : -1;
+}
+
+/* One that has none below it. */
+static int
+remove_leaf(int dir, const char *name, unsigned *budget)
+{
+	if (*budget == 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	if (unlinkat(dir, name, AT_REMOVEDIR) == -1)
+		return errno == ENOENT ? 0 : -1;
+	--*budget;
+	return 0;
+}
+
+static int
+remove_at(int dir, const char *name, unsigned *budget, unsigned depth)
+{
+	int	 fd;
+
+	if (remove_leaf(dir, name, budget) == 0)
+		return 0;
+	/* It has processes, or others below it. */
+	if (errno != EBUSY)
+		return -1;
+	if (depth > DEPTH_MAX) {
+		errno = ELOOP;
+		return -1;
+	}
+	if ((fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+	    O_NOFOLLOW)) == -1 || remove_below(fd, budget, depth) == -1)
+		return -1;
+	return remove_leaf(dir, name, budget);
+}
+
+int
+cgfs_remove(int dir, const char *name, unsigned *budget)
+{
+	return remove_at(dir, name, budget, 0);
+}

@@ -1,0 +1,39 @@
+/*
+ * Control groups of version 2 (cgroups(7), the kernel's cgroup-v2.rst) as far
+ * as processes are put into them to be found and killed: no controller is
+ * used.  A group is a directory; whoever may write it, the file cgroup.procs
+ * in it and that of the group above may put his processes there.
+ */
+#ifndef COMMON_CGFS_H
+#define COMMON_CGFS_H
+
+#include <stddef.h>
+
+/*
+ * The directory of a process's group: from what /proc/PID/cgroup and
+ * /proc/PID/mountinfo say.  Pure.  0, or -1 with errno: ENOENT (there is no
+ * such group, or it cannot be reached from here), ENAMETOOLONG.
+ */
+int	 cgfs_parse(const char *cgroup, const char *mountinfo, char *out,
+	    size_t size) __attribute__((warn_unused_result));
+
+/* The same of the calling process. */
+int	 cgfs_own(char *out, size_t size) __attribute__((warn_unused_result));
+
+/* Write a text into a file of the group at dir.  0, or -1 with errno. */
+int	 cgfs_write(int dir, const char *file, const char *text);
+
+/*
+ * Kill all processes of the group name in dir, and of those below it, at once
+ * (Linux 5.14).  0, or -1 with errno.
+ */
+int	 cgfs_kill(int dir, const char *name);
+
+/*
+ * Remove the group name in dir and all below it; *budget counts down, one for
+ * each that goes.  0: it is gone.  -1 with errno: EBUSY (processes live
+ * there), EAGAIN (the budget is used up), or what the system said.
+ */
+int	 cgfs_remove(int dir, const char *name, unsigned *budget);
+
+#endif

@@ -1,0 +1,332 @@
+#include "master/groups.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cgfs.h"
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+
+#define PREFIX		"execsrv-"
+#define AGAIN_MS	5	/* between two tries to remove */
+#define TURN_MAX	32	/* removed in one turn of the loop */
+#define ALL_MAX		(1u << 20)
+#define LAST_MS		200	/* for the killed to vanish at our end */
+#define FREE_MAX	64	/* kept for the next workers */
+
+/* The group of a worker that is gone. */
+struct left {
+	TAILQ_ENTRY(left)	 entry;
+	unsigned		 number;
+	uint64_t		 until;		/* ms */
+};
+
+struct groups {
+	char			 path[PATH_MAX];
+	int			 parent, dir;	/* dir is locked */
+	const char		*name;		/* in the parent */
+	unsigned		 last;		/* number given */
+	unsigned		 free[FREE_MAX];
+	size_t			 nfree;
+	TAILQ_HEAD(, left)	 left;
+	struct event		*ev;
+};
+
+static int
+open_dir(int at, const char *path)
+{
+	return openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+	    O_NOFOLLOW);
+}
+
+/* --- what others left --- */
+
+/* Nothing is killed: an execsrvd that lives has its directory locked. */
+static void
+remove_stale(int parent, const char *name)
+{
+	unsigned	 budget = ALL_MAX;
+	int		 fd;
+
+	if ((fd = open_dir(parent, name)) == -1)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		if (cgfs_remove(parent, name, &budget) == 0)
+			log_debug("removed the stale control group %s", name);
+		else
+			log_debug("control group %s: %s", name,
+			    strerror(errno));
+	}
+	close(fd);
+}
+
+static void
+remove_all_stale(int parent)
+{
+	struct dirent	*e;
+	DIR		*d;
+	int		 fd;
+
+	if ((fd = open_dir(parent, ".")) == -1)
+		return;
+	if ((d = fdopendir(fd)) == NULL) {
+		close(fd);
+		return;
+	}
+	while ((e = readdir(d)) != NULL)
+		if (e->d_type == DT_DIR &&
+		    strncmp(e->d_name, PREFIX, strlen(PREFIX)) == 0)
+			remove_stale(parent, e->d_name);
+	closedir(d);
+}
+
+/* --- ours --- */
+
+/*
+ * A new directory, locked.  A number is given again: what its owner of before
+ * left and what still lives there keeps its name.
+ */
+static int
+make_dir(struct groups *g)
+{
+	char	*end = g->path + strlen(g->path);
+	size_t	 room = sizeof(g->path) - strlen(g->path);
+	int	 i, n;
+
+	for (i = 0; i < 10; i++) {
+		n = snprintf(end, room, i == 0 ? "/" PREFIX "%ld" :
+		    "/" PREFIX "%ld-%d", (long)getpid(), i);
+		if (n < 0 || (size_t)n >= room) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		g->name = end + 1;
+		if (mkdirat(g->parent, g->name, 0755) == 0)
+			break;
+		if (errno != EEXIST)
+			return -1;
+	}
+	if (i == 10 || (g->dir = open_dir(g->parent, g->name)) == -1)
+		return -1;
+	if (flock(g->dir, LOCK_EX | LOCK_NB) == -1 ||
+	    faccessat(g->dir, "cgroup.kill", W_OK, AT_EACCESS) == -1) {
+		fd_close(&g->dir);
+		unlinkat(g->parent, g->name, AT_REMOVEDIR);
+		return -1;
+	}
+	return 0;
+}
+
+static void	 on_timer(int, short, void *);
+
+static int
+start(struct groups *g, struct master *m)
+{
+	if (cgfs_own(g->path, sizeof(g->path)) == -1 ||
+	    (g->parent = open(g->path, O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC)) == -1)
+		return -1;
+	remove_all_stale(g->parent);
+	/* Also in a group that is ours nobody may be put without this. */
+	if (faccessat(g->parent, "cgroup.procs", W_OK, AT_EACCESS) == -1 ||
+	    (g->ev = event_new(m->base, -1, 0, on_timer, g)) == NULL)
+		return -1;
+	return make_dir(g);
+}
+
+struct groups *
+groups_new(struct master *m)
+{
+	struct groups	*g;
+
+	if (m->conf.process_cgroup == CONF_CGROUP_NO ||
+	    (g = calloc(1, sizeof(*g))) == NULL)
+		return NULL;
+	g->parent = g->dir = -1;
+	TAILQ_INIT(&g->left);
+	if (start(g, m) == -1) {
+		log_debug("no control groups: %s", strerror(errno));
+		groups_free(&g);
+		return NULL;
+	}
+	log_debug("control groups: %s", g->path);
+	return g;
+}
+
+static void
+remove_ours(struct groups *g)
+{
+	uint64_t	 until = clock_ms() + LAST_MS;
+	unsigned	 budget;
+
+	for (;;) {
+		budget = ALL_MAX;
+		if (cgfs_remove(g->parent, g->name, &budget) == 0)
+			return;
+		if (errno != EBUSY || clock_ms() >= until)
+			break;
+		/* No worker is left: whoever is in there was theirs. */
+		cgfs_kill(g->parent, g->name);
+		usleep(AGAIN_MS * 1000);
+	}
+	log_debug("control group %s: %s", g->name, strerror(errno));
+}
+
+void
+groups_free(struct groups **gp)
+{
+	struct groups	*g = *gp;
+	struct left	*l;
+
+	*gp = NULL;
+	if (g == NULL)
+		return;
+	if (g->dir != -1)
+		remove_ours(g);
+	while ((l = TAILQ_FIRST(&g->left)) != NULL) {
+		TAILQ_REMOVE(&g->left, l, entry);
+		free(l);
+	}
+	if (g->ev != NULL)
+		event_free(g->ev);
+	fd_close(&g->dir);
+	fd_close(&g->parent);
+	free(g);
+}
+
+const char *
+groups_path(const struct groups *g)
+{
+	return g == NULL ? "" : g->path;
+}
+
+/* --- workers --- */
+
+unsigned
+groups_take(struct groups *g)
+{
+	if (g == NULL)
+		return 0;
+	return g->nfree > 0 ? g->free[--g->nfree] : ++g->last;
+}
+
+static void
+name_of(unsigned number, char name[16])
+{
+	snprintf(name, 16, "w%u", number);
+}
+
+/* Whether "populated 0" is in its cgroup.events. */
+static bool
+is_empty(int dir)
+{
+	char	 text[128], *at;
+	ssize_t	 n;
+	int	 fd;
+
+	if ((fd = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC)) == -1)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return (at = strstr(text, "populated ")) != NULL && at[10] == '0';
+}
+
+/*
+ * Whether it can be another worker's: nobody is in it, nothing below it, and
+ * it is ours again.  To make and remove one for each session halves the number
+ * of sessions in a second.
+ */
+static bool
+reclaim(const struct groups *g, const char *name)
+{
+	struct stat	 st;
+	bool		 ok;
+	int		 dir;
+
+	if ((dir = openat(g->dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC |
+	    O_NOFOLLOW)) == -1)
+		return false;
+	ok = fstat(dir, &st) == 0 && is_empty(dir);
+	if (ok && st.st_uid != geteuid())
+		ok = fchownat(dir, "", geteuid(), (gid_t)-1,
+		    AT_EMPTY_PATH) == 0 && fchownat(dir, "cgroup.procs",
+		    geteuid(), (gid_t)-1, AT_SYMLINK_NOFOLLOW) == 0;
+	/* Now that nobody else can: two links, of its name and its dot. */
+	ok = ok && fstat(dir, &st) == 0 && st.st_nlink == 2;
+	close(dir);
+	return ok;
+}
+
+/* Whether it is settled: gone, or nothing can be done. */
+static bool
+settle(struct groups *g, const struct left *l, unsigned *budget)
+{
+	char	 name[16];
+
+	name_of(l->number, name);
+	if (cgfs_remove(g->dir, name, budget) == 0)
+		return true;
+	if (errno == EAGAIN)
+		return false;
+	if (errno != EBUSY || clock_ms() > l->until) {
+		log_warn("control group %s/%s", g->path, name);
+		return true;
+	}
+	cgfs_kill(g->dir, name);
+	return false;
+}
+
+static void
+on_timer(int fd, short what, void *arg)
+{
+	struct groups	*g = arg;
+	struct timeval	 tv = clock_timeval(AGAIN_MS);
+	struct left	*l, *next;
+	unsigned	 budget = TURN_MAX;
+
+	(void)fd;
+	(void)what;
+	for (l = TAILQ_FIRST(&g->left); l != NULL && budget > 0; l = next) {
+		next = TAILQ_NEXT(l, entry);
+		if (settle(g, l, &budget)) {
+			TAILQ_REMOVE(&g->left, l, entry);
+			free(l);
+		}
+	}
+	if (!TAILQ_EMPTY(&g->left))
+		event_add(g->ev, &tv);
+}
+
+void
+groups_give_back(struct groups *g, unsigned number)
+{
+	struct left	*l;
+	char		 name[16];
+
+	if (g == NULL || number == 0)
+		return;
+	name_of(number, name);
+	if (g->nfree < FREE_MAX && reclaim(g, name)) {
+		g->free[g->nfree++] = number;
+		return;
+	}
+	/* Without memory it is removed at our end. */
+	if ((l = calloc(1, sizeof(*l))) == NULL)
+		return;
+	l->number = number;
+	l->until = clock_ms() + LIMIT_ORPHANS;
+	TAILQ_INSERT_TAIL(&g->left, l, entry);
+	on_timer(-1, 0, g);
+}

@@ -1,0 +1,15 @@
+#!/bin/sh
+# 207: a control group for each process, where the system lets us, and nothing of
+# them left; and what is killed without them.
+set -u
+here=$SRCDIR/t/sys
+status=0
+python3 "$here/201-kill-means-gone.py" groupless || status=1
+[ "$(id -u)" -eq 0 ] || exit $status
+command -v setpriv >/dev/null || exit $status
+setpriv --reuid 65534 --regid 65534 --clear-groups \
+    test -x "$BUILD/execsrvd" -a -r "$here/207-control-groups.py" ||
+    exit $status
+python3 "$here/201-kill-means-gone.py" delegated || status=1
+python3 "$here/207-control-groups.py" || status=1
+exit $status

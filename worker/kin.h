@@ -1,0 +1,40 @@
+/*
+ * Who belongs to a process.  Its descendants have its mark (common/ptree.h),
+ * but whoever lowers his RLIMIT_LOCKS loses it.  Such a one still belongs to it
+ * when he is in the session or the process group that it leads, or when his
+ * parent belongs to it; and he is remembered, because parents die first.  Who
+ * has done all that away before anybody looked is found by his control group
+ * (worker/cgroup.h) or, at the end of the session, because he is a descendant
+ * of the worker.
+ */
+#ifndef WORKER_KIN_H
+#define WORKER_KIN_H
+
+#include <sys/types.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct proc;
+
+struct kin_one {
+	pid_t		 pid;
+	uint64_t	 start;		/* as in struct ptree_stat */
+};
+
+/* Those without the mark.  Embedded; begins as zeroes. */
+struct kin {
+	struct kin_one	*list;
+	size_t		 n, cap;
+};
+
+/* Look who belongs to it now, before it is killed. */
+void	 kin_look(struct proc *p);
+
+/* Whether a descendant of ours belongs to the process arg: a ptree_match_fn. */
+bool	 kin_has(pid_t pid, void *arg);
+
+void	 kin_fini(struct kin *k);
+
+#endif
