@@ -1,0 +1,141 @@
+/* What execsrv-http can still do, and what not any more. */
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "worker/http/confine.h"
+
+extern void	 __gcov_exit(void) __attribute__((weak));
+
+static char	 allowed[] = "/tmp/check_confine.XXXXXX";
+static char	 other[] = "/tmp/check_confine.XXXXXX";
+
+static bool
+is_measured(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return true;
+#else
+	return __gcov_exit != NULL;
+#endif
+}
+
+static bool
+has_landlock(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, 1) >= 1;
+}
+
+/* What a claim's number tells about a child that found it wrong. */
+#define CLAIM(n, claim)	do { if (!(claim)) _exit(n); } while (0)
+
+static void *
+thread(void *arg)
+{
+	*(int *)arg = 1;
+	return NULL;
+}
+
+/* As libcurl does it: name service, in a thread, and TLS's random bytes. */
+static void
+what_it_needs(void)
+{
+	struct addrinfo	*ai = NULL;
+	pthread_t	 t;
+	int		 done = 0, fd;
+	char		 byte;
+
+	CLAIM(10, pthread_create(&t, NULL, thread, &done) == 0);
+	CLAIM(11, pthread_join(t, NULL) == 0 && done == 1);
+	CLAIM(12, getaddrinfo("localhost", "80", NULL, &ai) == 0);
+	freeaddrinfo(ai);
+	CLAIM(13, (fd = socket(AF_INET, SOCK_STREAM, 0)) != -1);
+	close(fd);
+	CLAIM(14, (fd = open("/etc/passwd", O_RDONLY)) != -1);
+	close(fd);
+	CLAIM(15, (fd = open("/dev/urandom", O_RDONLY)) != -1 &&
+	    read(fd, &byte, 1) == 1);
+	close(fd);
+	CLAIM(16, (fd = open(allowed, O_RDONLY)) != -1);
+	close(fd);
+}
+
+static void
+what_it_must_not(void)
+{
+	char *const	 argv[] = { NULL };
+
+	CLAIM(20, execve("/bin/true", argv, argv) == -1 && errno == EPERM);
+	CLAIM(21, syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == -1);
+	CLAIM(22, kill(getppid(), 0) == -1 && errno == EPERM);
+	CLAIM(23, syscall(SYS_tgkill, getppid(), getppid(), 0) == -1 &&
+	    errno == EPERM);
+	CLAIM(24, syscall(SYS_ptrace, 16, getppid(), 0, 0) == -1 &&
+	    errno == EPERM);
+	CLAIM(25, prlimit(getppid(), RLIMIT_LOCKS, NULL, NULL) == -1);
+	CLAIM(26, prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
+	CLAIM(27, prctl(PR_GET_DUMPABLE) == 0);
+	if (!has_landlock())
+		return;
+	CLAIM(30, open(other, O_RDONLY) == -1 && errno == EACCES);
+	CLAIM(31, open(allowed, O_WRONLY) == -1 && errno == EACCES);
+	CLAIM(32, open("/tmp/x", O_WRONLY | O_CREAT, 0600) == -1);
+	CLAIM(33, unlink(other) == -1 && errno == EACCES);
+}
+
+START_TEST(confined)
+{
+	const char	*files[] = { allowed, "/nowhere/at/all", NULL };
+	int		 status, fd;
+	pid_t		 pid;
+
+	if (is_measured())
+		return;
+	ck_assert_int_ne(fd = mkstemp(allowed), -1);
+	close(fd);
+	ck_assert_int_ne(fd = mkstemp(other), -1);
+	close(fd);
+	if ((pid = fork()) == 0) {
+		CLAIM(1, confine_early() == 0);
+		CLAIM(2, confine(files) == 0);
+		what_it_needs();
+		what_it_must_not();
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	unlink(allowed);
+	unlink(other);
+	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+	    "claim %d is wrong", WEXITSTATUS(status));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("http_confine");
+	TCase	*t = tcase_create("http_confine");
+	SRunner	*r;
+	int	 failed;
+
+	tcase_add_test(t, confined);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
