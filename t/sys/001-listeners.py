@@ -115,7 +115,7 @@ def bad_addresses():
                 "http://127.0.0.1:0", "127.0.0.1:0", "", "ws://",
                 "unix:", "unix:relative", "unix:/" + "x" * 120,
                 "unix:/nowhere/to/be/found", "tcp:127.0.0.1:0",
-                "ws://" + "1" * 5000):
+                "ws://" + "1" * 5000, "unix:" + path("two\nlines")):
         refused("--listen", url)
     for url in ("ws://0.0.0.0:0", "ws://[::]:0", "ws://192.0.2.1:0",
                 "ws://[::ffff:0.0.0.0]:0"):

@@ -34,6 +34,8 @@ same "JSON types" "$(json "$DIR/out" \
 "$CTL" --version | grep -q "$(json "$DIR/out" "d['version']")" ||
     fail "another version"
 
+same "a list of addresses" "$(json "$DIR/out" "d['listen']")" "['$URL']"
+
 # Wherever options stand, and whatever names the folder.
 expect 0 "$CTL" status --json
 same "the same" "$(json "$DIR/out" "d['pid']")" "$SERVER"
@@ -63,3 +65,18 @@ fi
 
 stop_server
 expect 3 "$CTL" status
+
+# Several addresses, with blanks and commas in them.
+start_server --listen ws://127.0.0.1:0 --listen "unix:$DIR/a b, c" \
+    --listen "unix:$DIR/d"
+expect 0 "$CTL" status
+same "the first address" "$(status_of listen)" "$URL"
+same "the lines of the others" \
+    "$(grep -c "^           *unix:$DIR/\(a b, c\|d\)\$" "$DIR/out")" 2
+expect 0 "$CTL" --json status
+same "all addresses" "$(json "$DIR/out" "d['listen']")" \
+    "['$URL', 'unix:$DIR/a b, c', 'unix:$DIR/d']"
+stop_server
+start_server --listen "unix:$DIR/a b, c"
+same "a run without --url" "$("$CTL" run echo "done")" "done"
+stop_server

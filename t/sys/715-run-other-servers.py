@@ -353,6 +353,37 @@ check('it never starts', 125, no_start, b'does not answer',
       during=kill_early(signal.SIGINT, signal.SIGINT))
 
 
+# --- the end of the session ---
+
+def closes_session(answer):
+    def serve(s):
+        s.start(caps=CAPS + ['execsrvSessionClose'])
+        s.event('exited', 1, exitCode=4)
+        s.event('closed', 2)
+        m = s.expect('session/close')
+        answer(s, m)
+        s.wait()
+    return serve
+
+
+def no_answer(s, m):
+    pass
+
+
+def closes_properly(s, m):
+    s.answer(m)
+    s.put_raw(b'\x03\xe8', 0x88)
+
+
+check('its session is closed', 4, closes_session(closes_properly))
+check('closed without goodbye', 4, closes_session(lambda s, m: s.answer(m)))
+check('closing is refused', 4, closes_session(
+    lambda s, m: s.refuse(m, -32603, 'no')))
+check('closing is not answered', 4, closes_session(no_answer))
+check('it hangs up instead', 4, closes_session(
+    lambda s, m: s.sock.shutdown(socket.SHUT_RDWR)))
+
+
 # --- bad servers ---
 
 def refused(s):

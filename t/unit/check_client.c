@@ -808,6 +808,37 @@ START_TEST(test_ask)
 }
 END_TEST
 
+START_TEST(test_close_session)
+{
+	struct execsrv_error	 e = { 0, "" };
+
+	start();
+	say("{\"id\":1,\"result\":{}}");
+	frame(0x88, "\x03\xe8", 2);
+	ck_assert_int_eq(execsrv_close_session(x, 1000, &e), 0);
+	ck_heard("{\"id\":1,\"method\":\"session/close\",\"params\":null}");
+	ck_assert_int_eq(heard().type, WS_EV_CLOSE);
+	ck_assert_int_eq(execsrv_call(x, "m", NULL, 0, NULL, NULL), -1);
+	ck_assert_int_eq(execsrv_close_session(x, 1000, &e), -1);
+	ck_assert_str_ne(e.text, "");
+	stop();
+	/* A server that does not know it, one that says nothing. */
+	start();
+	say("{\"id\":1,\"error\":{\"code\":-32601,\"message\":\"what?\"}}");
+	ck_assert_int_eq(execsrv_close_session(x, 1000, &e), -1);
+	ck_assert_int_eq(e.code, -32601);
+	ck_assert_str_eq(execsrv_why(x)->text, "");
+	ck_assert_int_eq(execsrv_close_session(x, 30, &e), -1);
+	ck_assert_str_eq(e.text, "the server does not answer session/close");
+	/* Held back, it is read all the same; nor need it say goodbye. */
+	execsrv_hold(x, true);
+	say("{\"id\":3,\"result\":{}}");
+	ck_assert_int_eq(execsrv_close_session(x, 30, &e), 0);
+	ck_assert_str_eq(execsrv_why(x)->text, "");
+	stop();
+}
+END_TEST
+
 /* --- processes --- */
 
 static void
@@ -1419,6 +1450,7 @@ client_suite(void)
 	tcase_add_test(t, test_too_long_message);
 	tcase_add_test(t, test_calls);
 	tcase_add_test(t, test_ask);
+	tcase_add_test(t, test_close_session);
 	tcase_add_test(t, test_start);
 	tcase_add_test(t, test_start_refused);
 	tcase_add_test(t, test_process_requests);

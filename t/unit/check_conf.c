@@ -78,7 +78,8 @@ good(const char *type)
 		return "DEBUG";
 	if (strcmp(type, "CHOICE_paths") == 0)
 		return "accept";
-	if (strcmp(type, "CHOICE_root") == 0)
+	if (strcmp(type, "CHOICE_root") == 0 ||
+	    strcmp(type, "CHOICE_cgroup") == 0)
 		return "no";
 	return "/some text";
 }

@@ -22,7 +22,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -428,7 +427,8 @@ START_TEST(test_cancelled)
 {
 	static const char *const	 from[] = { "s", "big" };
 	struct fsop_result		 r;
-	struct fsop_how			 how = { false, 0, -1 };
+	struct fsop_how			 how = { .bounded = false,
+		.max_out = 0, .hup = -1 };
 	struct fsop			 op;
 	int				 i, fds[2];
 
@@ -456,10 +456,7 @@ bound(void)
 {
 	char	 a[2048], b[2048];
 
-	if (unshare(CLONE_NEWNS) == -1 &&
-	    unshare(CLONE_NEWUSER | CLONE_NEWNS) == -1)
-		return -1;
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1)
+	if (own_mounts() == -1)
 		return -1;
 	sh("mkdir -p s/x other; echo > s/f");
 	snprintf(a, sizeof(a), "%s/s/x", base);
@@ -518,6 +515,16 @@ exists(const char *path)
 	return lstat(full, &st) == 0;
 }
 
+static bool
+is_link(const char *path)
+{
+	char		 full[2048];
+	struct stat	 st;
+
+	snprintf(full, sizeof(full), "%s/%s", base, path);
+	return lstat(full, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 #define RACE	"mkdir -p s/a/x canary; echo 1 > s/a/x/f; echo 2 > s/a/g;" \
 		"echo secret > canary/f; echo secret > canary/secret; "
 
@@ -529,13 +536,12 @@ START_TEST(test_source_swapped)
 	sh(RACE "ln -s '%s/canary' spare", base);
 	set_swapped("s/a/x", "spare");
 	pid = again_and_again(swap, &fd);
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < 1200; i++) {
 		rv = do_copy("s", "t");
 		ck_assert_msg(rv == 0 || rv == EEXIST || rv == ENOTDIR ||
 		    rv == ELOOP || rv == EXDEV, "%d", rv);
 		entered += exists("t/a/x/f");
-		ck_assert(!exists("t/a/x/secret") ||
-		    !is("directory\n", "stat -c %F t/a/x"));
+		ck_assert(is_link("t/a/x") || !exists("t/a/x/secret"));
 		ck_assert_int_eq(do_remove("t"), 0);
 	}
 	enough(pid, fd);
@@ -554,7 +560,7 @@ START_TEST(test_file_swapped)
 	sh(RACE "%s", with[_i]);
 	set_swapped("s/a/g", "spare");
 	pid = again_and_again(swap, &fd);
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < 1200; i++) {
 		rv = do_copy("s/a", "t");
 		ck_assert_msg(rv == 0, "%d", rv);
 		if (i % 100 == 0)

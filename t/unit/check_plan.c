@@ -286,6 +286,10 @@ static const struct shape {
 	    "write /\nread /w if-exists\nread /w/a\n" ON },
 	{ MANAGED(SPECIAL("root", "write") "," SKIP("") "," SKIP("a")) IN_W,
 	    "write /\nread /w if-exists\n" ON },
+	/* nothing is between a folder and what is in it */
+	{ MANAGED(ROOT "," AT("/a", "deny") "," AT("/a-b", "deny") ","
+	    AT("/a/c", "read") "," AT("/a%01", "deny")) IN_W,
+	    "read /\ndeny /a\nread /a/c\ndeny /a\\001\ndeny /a-b\n" ON },
 	/* --- patterns --- */
 	{ MANAGED(ROOT "," GLOB("**/*.env")) IN_W,
 	    "read /\nhide /w/**/*.env\n" ON },

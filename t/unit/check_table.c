@@ -85,18 +85,20 @@ static void
 make(size_t rows)
 {
 	static char	 names[][8] = { "name", "n", "out", "odd\033" };
+	static const enum table_kind kinds[] = {
+		TABLE_TEXT, TABLE_NUMBER, TABLE_NUMBER, TABLE_TEXT
+	};
 	static char	 cells[][4][32] = {
 		{ "a", "1", "2048", "x" },
 		{ "b\xc3\xa9", "200", "7", "\"\\" },
 		{ "\033[2J", "", "", "\xff" },
 	};
 	char		*name[4], *cell[4];
-	const bool	 are_numbers[4] = { false, true, true, false };
 	size_t		 i, r;
 
 	for (i = 0; i < 4; i++)
 		name[i] = names[i];
-	ck_assert_ptr_nonnull(t = table_new(4, name, are_numbers));
+	ck_assert_ptr_nonnull(t = table_new(4, name, kinds));
 	for (r = 0; r < rows; r++) {
 		for (i = 0; i < 4; i++)
 			cell[i] = cells[r][i];
@@ -202,12 +204,12 @@ START_TEST(test_json_numbers)
 	char				 name[] = "n", cell[32], want[64];
 	char				*names[1] = { name };
 	char				*cells[1] = { cell };
-	const bool			 is_number = true;
+	const enum table_kind kind = TABLE_NUMBER;
 	size_t				 i;
 
 	for (i = 0; i < COUNT(rows); i++) {
 		strcpy(cell, rows[i].cell);
-		ck_assert_ptr_nonnull(t = table_new(1, names, &is_number));
+		ck_assert_ptr_nonnull(t = table_new(1, names, &kind));
 		ck_assert_int_eq(table_add(t, 1, cells), 0);
 		snprintf(want, sizeof(want), "{\"n\":%s}\n", rows[i].shown);
 		ck_print(JSON_ONE, want);
@@ -222,13 +224,59 @@ START_TEST(test_user_column)
 	char		 name[] = "user", cell[] = "4294967294";
 	char		*names[1] = { name };
 	char		*cells[1] = { cell };
-	const bool	 is_number = false;
+	const enum table_kind kind = TABLE_TEXT;
 
-	ck_assert_ptr_nonnull(t = table_new(1, names, &is_number));
+	ck_assert_ptr_nonnull(t = table_new(1, names, &kind));
 	ck_assert_int_eq(table_add(t, 1, cells), 0);
 	ck_print(JSON_ONE, "{\"user\":4294967294}\n");
 	ck_print(COLUMNS, "USER\n4294967294\n");
 	table_free(&t);
+}
+END_TEST
+
+/* A list is a list in JSON, whatever is in its members. */
+START_TEST(test_list)
+{
+	static const struct {
+		const char	*cell, *columns, *upright, *json;
+	} rows[] = {
+		{ "", "LISTEN  N\n        7\n", "listen  \nn       7\n",
+		    "[]" },
+		{ "ws://h:1", "LISTEN    N\nws://h:1  7\n",
+		    "listen  ws://h:1\nn       7\n", "[\"ws://h:1\"]" },
+		{ "a b\nc,\"d\033\xff\n7",
+		    "LISTEN          N\na b, c,\"d??, 7  7\n",
+		    "listen  a b\n        c,\"d??\n        7\nn       7\n",
+		    "[\"a b\",\"c,\\\"d\\u001b\xef\xbf\xbd\",\"7\"]" },
+	};
+	static char		 names[][8] = { "listen", "n" };
+	static const enum table_kind kinds[] = { TABLE_LIST, TABLE_NUMBER };
+	char			*name[2] = { names[0], names[1] }, want[128];
+	char			 first[32], number[] = "7";
+	char			*cell[2] = { first, number }, *member;
+	size_t			 i;
+
+	for (i = 0; i < COUNT(rows); i++) {
+		strcpy(first, rows[i].cell);
+		ck_assert_ptr_nonnull(t = table_new(2, name, kinds));
+		ck_assert_int_eq(table_add(t, 2, cell), 0);
+		ck_print(COLUMNS, rows[i].columns);
+		ck_print(UPRIGHT, rows[i].upright);
+		snprintf(want, sizeof(want), "{\"listen\":%s,\"n\":7}\n",
+		    rows[i].json);
+		ck_print(JSON_ONE, want);
+		ck_assert_ptr_null(table_member(t, "nowhere", 0));
+		ck_assert_ptr_null(table_member(t, "listen", i == 2 ? 3 : i));
+		if (i == 2) {
+			member = table_member(t, "listen", 0);
+			ck_assert_str_eq(member, "a b");
+			free(member);
+			member = table_member(t, "listen", 2);
+			ck_assert_str_eq(member, "7");
+			free(member);
+		}
+		table_free(&t);
+	}
 }
 END_TEST
 
@@ -249,10 +297,10 @@ START_TEST(test_many)
 	char		 name[] = "n", cell[32];
 	char		*names[1] = { name };
 	char		*cells[1] = { cell };
-	const bool	 is_number = true;
+	const enum table_kind kind = TABLE_NUMBER;
 	int		 i;
 
-	ck_assert_ptr_nonnull(t = table_new(1, names, &is_number));
+	ck_assert_ptr_nonnull(t = table_new(1, names, &kind));
 	for (i = 0; i < 1000; i++) {
 		snprintf(cell, sizeof(cell), "%d", i);
 		ck_assert_int_eq(table_add(t, 1, cells), 0);
@@ -282,6 +330,7 @@ table_suite(void)
 	tcase_add_test(tc, test_json);
 	tcase_add_test(tc, test_json_numbers);
 	tcase_add_test(tc, test_user_column);
+	tcase_add_test(tc, test_list);
 	tcase_add_test(tc, test_cell);
 	tcase_add_test(tc, test_many);
 	suite_add_tcase(s, tc);

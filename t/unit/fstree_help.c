@@ -1,5 +1,6 @@
 #include "t/unit/fstree_help.h"
 
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -8,6 +9,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +125,8 @@ outcome(const struct fsop_result *r)
 int
 op_run(const struct fsop *op, bool bounded)
 {
-	struct fsop_how		 how = { bounded, 1024 * 1024, -1 };
+	struct fsop_how		 how = { .bounded = bounded,
+		.max_out = 1024 * 1024, .hup = -1 };
 	struct fsop_result	 r;
 	int			 rv;
 
@@ -173,7 +176,8 @@ print_record(FILE *f, const struct fsop_record *rec, const char *name,
 char *
 op_walk(const struct fsop *op, bool bounded)
 {
-	struct fsop_how		 how = { bounded, 1024 * 1024, -1 };
+	struct fsop_how		 how = { .bounded = bounded,
+		.max_out = 1024 * 1024, .hup = -1 };
 	struct fsop_record	 rec;
 	struct fsop_result	 r;
 	const char		*name, *text;
@@ -234,6 +238,35 @@ int
 as_self(int (*fn)(void))
 {
 	return elsewhere(fn, false);
+}
+
+static int
+write_to(const char *path, const char *text)
+{
+	int	 fd, n = (int)strlen(text);
+
+	if ((fd = open(path, O_WRONLY | O_CLOEXEC)) == -1)
+		return -1;
+	if (write(fd, text, strlen(text)) != n)
+		n = -1;
+	close(fd);
+	return n == -1 ? -1 : 0;
+}
+
+int
+own_mounts(void)
+{
+	char	 uid[32], gid[32];
+
+	snprintf(uid, sizeof(uid), "0 %u 1", geteuid());
+	snprintf(gid, sizeof(gid), "0 %u 1", getegid());
+	if (unshare(CLONE_NEWNS) == -1 &&
+	    (unshare(CLONE_NEWUSER | CLONE_NEWNS) == -1 ||
+	    write_to("/proc/self/setgroups", "deny") == -1 ||
+	    write_to("/proc/self/uid_map", uid) == -1 ||
+	    write_to("/proc/self/gid_map", gid) == -1))
+		return -1;
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 }
 
 int

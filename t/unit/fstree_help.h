@@ -47,6 +47,12 @@ char	*op_walk(const struct fsop *op, bool bounded);
 int	 as_user(int (*fn)(void));
 int	 as_self(int (*fn)(void));
 
+/*
+ * In such a function: mounts of its own, that go with it.  -1: this may not
+ * be done here.
+ */
+int	 own_mounts(void);
+
 /* In such a function. */
 #define NEED(x)	do { if (!(x)) return __LINE__; } while (0)
 

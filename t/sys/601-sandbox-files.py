@@ -1,0 +1,233 @@
+"""601: attacks of sandboxed commands on files outside, and on what is
+protected inside."""
+import importlib
+import os
+import shutil
+import sys
+
+sys.dont_write_bytecode = True
+box = importlib.import_module("6common")
+lib = box.lib
+
+# Landlock alone has no say in what belongs to a file besides its content, nor
+# in devices that somebody else made (landlock(7)).
+BEYOND_LANDLOCK = {"chmod", "fchmod", "fchmodat2", "chown", "utimes",
+                   "setxattr", "chattr", "node"}
+
+
+def plant(place):
+    """What only root can put into a workspace: a device, a setuid shell."""
+    if os.geteuid() != 0:
+        return []
+    node, suid = place.top + "/node", place.top + "/suid"
+    try:
+        os.mknod(node, 0o20666, os.makedev(1, 5))
+        os.chmod(node, 0o666)
+    except OSError:
+        node = None
+    shutil.copy("/bin/sh", suid)
+    os.chmod(suid, 0o4755)
+    return (["node=" + node] if node else []) + [
+        "setuid=" + suid, "uid=%d" % place.uid]
+
+
+def attack(what, run, place, policy, *keys, allowed=(), names=(),
+           program=None, content_only=False):
+    out, code, _ = run(program or box.FILES, *keys, *names, box=policy,
+                       cwd=place.ws, limit=120)
+    found = box.verdicts(out)
+    lib.check(code in (0, 1) and found, "%s: %s %s" % (what, code, out))
+    escaped = sorted(n for n in found if found[n][0] == "ESCAPED")
+    bad = [n for n in escaped if n not in allowed]
+    lib.check(not bad, "%s: %s" % (what, {n: found[n][1] for n in bad}))
+    changes = place.changes(content_only)
+    lib.check(not changes, "%s: %s" % (what, changes))
+    skipped = {n: found[n][1] for n in found if found[n][0] == "skipped" and
+               "given" not in found[n][1]}
+    refused = [n for n in found if found[n][0] == "refused"]
+    print("%-40s %3d refused, skipped %s%s" % (
+        what, len(refused), skipped or 0,
+        ", beyond Landlock " + " ".join(escaped) if escaped else ""),
+        flush=True)
+    return len(refused)
+
+
+def keys_of(place, git=None, **more):
+    out = ["ws=" + place.ws, "out=" + place.out, "self=" + box.FILES]
+    if git:
+        out.append("git=" + git)
+    return out + ["%s=%s" % k for k in more.items()]
+
+
+def outside(kind, run):
+    """A workspace with its .git, which is protected by itself."""
+    with box.Place(kind.uid, git=not kind.alone) as place:
+        git = None if kind.alone else place.ws + "/.git"
+        return attack(kind.name + ": workspace-write", run, place,
+                      box.workspace(place.ws), *keys_of(place, git),
+                      *plant(place),
+                      allowed=BEYOND_LANDLOCK if kind.alone else (),
+                      content_only=kind.alone)
+
+
+def nothing_writable(kind, run):
+    with box.Place(kind.uid) as place:
+        names = ("write", "truncate", "create", "by_symlink", "rename_over",
+                 "git_write", "git_create", "self_root", "reopen", "link_in")
+        attack(kind.name + ": read-only", run, place,
+               box.read_only(place.ws),
+               *keys_of(place, place.ws + "/.git"), names=names)
+        out, code, denied = run("sh", "-c", ": >x", cwd=place.ws,
+                                box=box.read_only(place.ws))
+        lib.check(code != 0 and denied and not
+                  os.path.exists(place.ws + "/x"),
+                  "%s: read-only: %s %s" % (kind.name, code, out))
+
+
+def deep(kind, run):
+    """Protected deeper in, so that somebody could move what is around it."""
+    with box.Place(kind.uid) as place:
+        mid = place.ws + "/mid"
+        os.makedirs(mid + "/sub/.git/hooks")
+        place.put(mid + "/sub/.git/config")
+        place.own()
+        names = [n for n in box.names_of(box.FILES) if n.startswith(
+            ("git_", "mid_", "root_"))]
+        policy = box.workspace(place.ws, box.at(mid + "/sub/.git", "read"))
+        attack(kind.name + ": protected deep inside", run, place, policy,
+               *keys_of(place, mid + "/sub/.git", mid=mid), names=names)
+        attack(kind.name + ": and the folder around it", run, place, policy,
+               *keys_of(place, mid + "/sub/.git", mid=mid + "/sub"),
+               names=["mid_rename", "mid_exchange"])
+
+
+def missing(kind, run):
+    """What is protected, and is not there."""
+    with box.Place(kind.uid, git=False) as place:
+        want = sorted(os.listdir(place.ws))
+        policy = box.workspace(place.ws, box.at(place.ws + "/a/b", "read"),
+                               box.at(place.ws + "/c", "deny"))
+        for script in ("mkdir -p .git/hooks && : >.git/hooks/pre-commit",
+                       "mkdir t; mv t .git", "ln -s /tmp .git",
+                       "echo x >.git", "mkdir -p .codex && : >.codex/x",
+                       "mkdir -p a && echo x >a/b", "ln -s dir a",
+                       "mkdir t2 && : >t2/b && mv t2 a", "echo x >c",
+                       "mkdir -p c && echo x >c/d"):
+            out, code, _ = run("sh", "-c", script, box=policy, cwd=place.ws)
+            lib.check(code != 0, "%s: missing: %s: %s" % (
+                kind.name, script, out))
+        # Outside nothing of it is left, or was ever written.
+        lib.wait_until(lambda: not [n for n in os.listdir(place.ws) if n in (
+            ".git", ".codex", "a", "c")], 5)
+        left = [n for n in os.listdir(place.ws)
+                if n not in want and n not in ("t", "t2")]
+        lib.check(not [n for n in left if os.path.isfile(
+            os.path.join(place.ws, n)) or os.listdir(
+            os.path.join(place.ws, n))], "%s: made: %s" % (kind.name, left))
+        print("%-40s left outside: %s" % (kind.name + ": missing", left),
+              flush=True)
+
+
+def denied(kind, run):
+    """What must not be read: a file, one in a folder, matches of a pattern."""
+    names = [n for n in box.names_of(box.FILES) if n.startswith("deny_")]
+    with box.Place(kind.uid) as place:
+        os.makedirs(place.ws + "/keys/sub")
+        for name in ("one", "keys/two", "keys/sub/three", "dir/x.pem"):
+            place.put(place.ws + "/" + name)
+        os.symlink(place.ws + "/one", place.ws + "/link")
+        place.own()
+        policy = box.workspace(
+            place.ws, box.at(place.ws + "/one", "deny"),
+            box.at(place.out + "/secret", "deny"),
+            box.at(place.ws + "/keys", "deny"),
+            box.glob(place.ws + "/**/*.pem"))
+        for path in (place.ws + "/one", place.ws + "/keys/two",
+                     place.ws + "/keys/sub/three", place.ws + "/dir/x.pem",
+                     place.ws + "/link", place.out + "/secret"):
+            attack("%s: denied %s" % (kind.name, os.path.relpath(
+                path, place.top)), run, place, policy,
+                *keys_of(place, deny=path),
+                names=[n for n in names if path != place.ws + "/link" or
+                       n in ("deny_read", "deny_write", "deny_by_root")])
+            data = open(path, "rb").read()
+            lib.check(data == box.CANARY, "%s: %s: %r" % (
+                kind.name, path, data))
+        out, _, _ = run("sh", "-c", "ls keys; cat keys/two one dir/x.pem; "
+                        "cat link; grep -r canary keys one dir; cp -r . /dev/shm/c; "
+                        "cat /dev/shm/c/one /dev/shm/c/keys/two",
+                        box=policy, cwd=place.ws)
+        lib.check("a canary" not in out, "%s: denied, but: %s" % (
+            kind.name, out))
+
+
+def little_readable(kind, run):
+    """Only some folders can be read."""
+    with box.Place(kind.uid, git=not kind.alone) as place:
+        reads = [box.at(p, "read") for p in (
+            "/usr", "/bin", "/lib", "/lib64", "/etc", lib.BUILD)
+            if os.path.exists(p)]
+        policy = box.sandbox(*reads, box.special("project_roots", "write"),
+                             cwd=place.ws)
+        names = [n for n in box.names_of(box.FILES) if n in (
+            "deny_read", "deny_by_root", "deny_by_link", "deny_path",
+            "deny_link", "deny_rename", "deny_write", "deny_unlink")]
+        attack(kind.name + ": little is readable", run, place, policy,
+               *keys_of(place, deny=place.out + "/secret"), names=names)
+        out, code, _ = run("sh", "-c", "cat file; cat ../out/file; ls ..; "
+                           "cat /proc/1/environ; ls /root /home /var/lib",
+                           box=policy, cwd=place.ws)
+        lib.check("mine" in out and "canary" not in out and "out" not in
+                  out.split(), "%s: little: %s" % (kind.name, out))
+        # The client's rules about /proc and /dev are about the sandbox's.
+        policy = box.sandbox(*reads, box.at("/proc", "read"),
+                             box.at("/dev", "write"), box.at("/sys", "read"),
+                             box.special("project_roots", "write"),
+                             cwd=place.ws)
+        out, code, _ = run("sh", "-c", "echo x >/dev/null && ls /proc",
+                           box=policy, cwd=place.ws)
+        lib.check(code == 0, "%s: /dev and /proc: %s" % (kind.name, out))
+        if not kind.alone:
+            pids = [p for p in out.split() if p.isdigit()]
+            lib.check(len(pids) < 8, "%s: a rule shows the host's /proc: %s"
+                      % (kind.name, pids))
+
+
+def fails_closed(kind, run):
+    """What Landlock cannot say is refused, with a reason, and not run."""
+    with box.Place(kind.uid) as place:
+        marker = place.ws + "/ran"
+        for policy in (
+                box.workspace(place.ws),        # it has a .git
+                box.workspace(place.ws, box.at(place.ws + "/file", "deny")),
+                box.workspace(place.ws, box.at(place.out, "deny")),
+                box.sandbox(box.special("root", "read"),
+                            box.glob("/**/*.pem"), cwd=place.ws)):
+            error = box.refused(run, *("touch", marker), box=policy)
+            lib.check(error and error[0] == box.FAILED and
+                      "sandbox cannot be made" in error[1] and
+                      len(error[1]) > 40, "%s: %s" % (kind.name, error))
+        lib.check(not os.path.exists(marker), "%s: it ran" % kind.name)
+        print("%-40s %s" % (kind.name + ": refused", error[1]), flush=True)
+
+
+total = 0
+wanted = sys.argv[1:]
+for kind in box.kinds():
+    if wanted and kind.name not in wanted:
+        continue
+    with box.session(kind) as (server, client):
+        run = box.Runs(client)
+        box.need_sandbox(kind, run)
+        total += outside(kind, run)
+        if kind.alone:
+            little_readable(kind, run)
+            fails_closed(kind, run)
+            continue
+        nothing_writable(kind, run)
+        deep(kind, run)
+        missing(kind, run)
+        denied(kind, run)
+        little_readable(kind, run)
+print("%d attacks were refused" % total)
+lib.finish()

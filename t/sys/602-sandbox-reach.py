@@ -1,0 +1,222 @@
+"""602: attacks of commands on processes, the network, the kernel and
+terminals."""
+import contextlib
+import ctypes
+import importlib
+import os
+import socket
+import sys
+import time
+
+sys.dont_write_bytecode = True
+box = importlib.import_module("6common")
+lib = box.lib
+
+# The kernel lets a process slow down others of its user, and without a PID
+# namespace ours are in sight (sched(7), setpriority(2)).
+SLOWING = {"priority", "idle", "affinity", "ionice"}
+# Root's files in /proc are root's, where it is not a /proc of its own and where
+# files are free. It can look up numbers and do no harm.
+OF_ROOT = {"fds"}
+FREE_TO_ROOT = {"fds", "oom", "refs", "core_filter"}
+# What an ordinary command may not do to its worker (threats, 5.3).
+ON_WORKER = ("kill_0 stop stop_thread queue stop_group stop_by_fd attach "
+             "seize read_memory write_memory mem environ maps auxv stack fds "
+             "fd_1 exe cwd root ns_mnt get_fd enter advise kcmp limit oom "
+             "refs core_filter control").split()
+TERMINAL = ["tiocsti", "tiocsti_high", "tioclinux", "other_terminals"]
+ALL = ["stop_all", "kill_all"]
+
+
+def abi():
+    """The version of Landlock; 0 without it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return max(0, libc.syscall(444, None, 0, 1))
+
+
+@contextlib.contextmanager
+def host_things():
+    """A socket, a segment and a file of this machine: (keys)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    key = 0x65780000 + os.getpid() % 0xffff
+    segment = libc.shmget(key, 4096, 0o1666)
+    name = "execsrv-602-%d" % os.getpid()
+    shm = "/dev/shm/" + name
+    with open(shm, "w", encoding="ascii") as f:
+        f.write("host\n")
+    os.chmod(shm, 0o666)
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind("\0" + name)
+        s.listen()
+        try:
+            yield ["abstract=" + name, "devshm=" + shm] + (
+                ["shm=%d" % key] if segment != -1 else [])
+        finally:
+            os.unlink(shm)
+            if segment != -1:
+                libc.shmctl(segment, 0, None)
+
+
+def attack(what, kind, run, policy, *keys, names=(), but=(), allowed=(),
+           **more):
+    options = ["-x", ",".join(but)] if but else []
+    out, code, _ = run(box.REACH, *options, *keys, *names, box=policy,
+                       limit=120, **more)
+    found = box.verdicts(out)
+    lib.check(code in (0, 1) and found, "%s %s: %s %s" % (
+        kind.name, what, code, out))
+    escaped = [n for n in found if found[n][0] == "ESCAPED"]
+    bad = {n: found[n][1] for n in escaped if n not in allowed}
+    lib.check(not bad, "%s: %s: %s" % (kind.name, what, bad))
+    skipped = {n: found[n][1] for n in found if found[n][0] == "skipped" and
+               "given" not in found[n][1]}
+    refused = [n for n in found if found[n][0] == "refused"]
+    print("%-36s %3d refused, skipped %s%s" % (
+        kind.name + ": " + what, len(refused), skipped or 0,
+        ", known " + " ".join(escaped) if escaped else ""), flush=True)
+    return len(refused)
+
+
+def keys_of(server, net, *pids):
+    out = ["net=" + net, "pid=" + ",".join(map(str, pids)),
+           "port=" + server.url.rsplit(":", 1)[1].strip("/"),
+           "listener=" + server.unix[5:]]
+    for name in os.listdir(server.rundir):
+        if name.endswith(".sock"):
+            out.append("control=" + os.path.join(server.rundir, name))
+    return out
+
+
+def worker_of(server, client):
+    client.start("sleeper", "sleep", "1000", env={"PATH": box.PATH})
+    pid = server.pid_of(client, "sleeper")
+    return server.worker_of(pid)
+
+
+def everything(kind, server, run, worker):
+    """What a sandboxed command can try, with the network off and on."""
+    pids = (worker, server.pid) if kind.alone else (1,)
+    allowed = set(SLOWING) if kind.alone else set()
+    if kind.alone and kind.uid == 0:
+        allowed |= OF_ROOT
+    with host_things() as things, box.Place(kind.uid, git=False) as place:
+        # Without namespaces they are those of the machine.
+        if kind.alone:
+            things = things[:1]
+        count = attack("network off", kind, run, box.workspace(place.ws),
+                       *keys_of(server, "off", *pids), *things,
+                       but=TERMINAL + ALL, allowed=allowed)
+        but = TERMINAL + ALL + ["listener"]
+        if kind.alone:
+            but.append("control")
+        if abi() < 6:
+            but.append("abstract")
+        attack("network on", kind, run, box.workspace(place.ws, net=True),
+               *keys_of(server, "on", *pids), *things, but=but,
+               allowed=allowed)
+        attack("files free, network off", kind, run,
+               box.sandbox(cwd=place.ws),
+               *keys_of(server, "off", worker, server.pid), *things[:1],
+               names=ON_WORKER + ["tcp_connect", "tcp_bind", "udp_send",
+                                  "listener", "control", "netlink",
+                                  "unshare_user", "uring"],
+               allowed=FREE_TO_ROOT if kind.uid == 0 else ())
+        terminal(kind, run, place)
+    return count
+
+
+def terminal(kind, run, place):
+    with contextlib.ExitStack() as stack:
+        ours = []
+        for _ in range(3):
+            for fd in os.openpty():
+                stack.callback(os.close, fd)
+                ours.append(fd)
+        attack("terminal", kind, run, box.workspace(place.ws), "net=off",
+               names=TERMINAL, tty=True)
+        if kind.alone:
+            return
+        out, code, _ = run("sh", "-c", "tty; ls /dev/pts; ls /dev", tty=True,
+                           box=box.workspace(place.ws))
+        names = out.split()
+        lib.check(code == 0 and names[0] == "/dev/pts/0",
+                  "%s: tty: %s" % (kind.name, out))
+        lib.check(names[1:3] == ["0", "ptmx"], "%s: /dev/pts: %s" % (
+            kind.name, out))
+        lib.check(set(names[3:]) == {
+            "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr",
+            "stdin", "stdout", "tty", "urandom", "zero"}, "%s: /dev: %s" % (
+                kind.name, names[3:]))
+
+
+def own_proc(kind, run, worker):
+    """Only what is of the sandbox is in /proc."""
+    with box.Place(kind.uid, git=False) as place:
+        script = "cat /proc/[0-9]*/cmdline /proc/[0-9]*/comm | tr '\\0' ' '"
+        out, _, _ = run("sh", "-c", script, box=box.workspace(place.ws))
+        lib.check("execsrv" not in out and "1000" not in out,
+                  "%s: /proc shows %s" % (kind.name, out))
+
+
+def stop_all(kind, server, client, run):
+    """One stops all that he can, all the time, while others are started."""
+    with box.Place(kind.uid, git=False) as place:
+        policy = box.workspace(place.ws)
+        client.start("stopper", "sh", "-c",
+                     "echo on; while :; do kill -STOP -1; done", cwd="/",
+                     sandbox=policy, env={"PATH": box.PATH})
+        lib.check(client.note("stopper", "process/output"), "no stopper")
+        # The last cannot be ended by itself if it was stopped.
+        began = time.monotonic()
+        for n in range(50):
+            client.start("s%d" % n, "true", cwd="/", sandbox=policy,
+                         env={"PATH": box.PATH})
+        took = time.monotonic() - began
+        for n in range(50):
+            if abi() >= 6:
+                lib.check(client.note("s%d" % n, "process/closed", 10),
+                          "%s: a command was stopped by another" % kind.name)
+            else:
+                client.call("process/terminate", processId="s%d" % n)
+        client.call("process/terminate", processId="stopper")
+        lib.check(client.note("stopper", "process/closed", 10),
+                  "%s: the stopper lives" % kind.name)
+        status = lib.stat_of(worker_pid(server, client))
+        lib.check(status and status[0] not in "Tt", "the worker was stopped")
+        print("%-36s 50 starts took %.2f s" % (kind.name + ": stopper", took),
+              flush=True)
+
+
+def worker_pid(server, client):
+    pid = server.pid_of(client, "sleeper")
+    return server.worker_of(pid)
+
+
+def ordinary(kind, server, run, worker):
+    """
+    A command without a sandbox, of another user than the master: it is that
+    user, but its worker is more.
+    """
+    attack("no sandbox", kind, run, None,
+           *keys_of(server, "off", worker, server.pid), names=ON_WORKER)
+
+
+total = 0
+wanted = sys.argv[1:]
+for kind in box.kinds():
+    if wanted and kind.name not in wanted:
+        continue
+    with box.session(kind) as (server, client):
+        run = box.Runs(client)
+        box.need_sandbox(kind, run)
+        worker = worker_of(server, client)
+        total += everything(kind, server, run, worker)
+        if not kind.alone:
+            own_proc(kind, run, worker)
+        stop_all(kind, server, client, run)
+        if kind.uid != 0 and kind.owner is None and os.geteuid() == 0:
+            ordinary(kind, server, run, worker)
+        lib.check(lib.lives(worker) and lib.lives(server.pid),
+                  "%s: something died" % kind.name)
+print("%d attacks were refused" % total)
+lib.finish()

@@ -1,0 +1,222 @@
+/* What is found without waiting, and what is not waited for. */
+#include "t/unit/fstree_help.h"
+
+#include <sys/mount.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <check.h>
+
+#include "common/fd.h"
+#include "worker/lookup.h"
+#include "worker/mounts.h"
+
+#define NROWS(a)	(sizeof(a) / sizeof((a)[0]))
+
+enum { NOFOLLOW = 1, NOLAST = 2 };
+
+static const struct {
+	const char	*path;
+	int		 flags;
+	int		 result;
+	mode_t		 type;
+} rows[] = {
+	{ "f", 0, 0, S_IFREG },
+	{ "f", NOFOLLOW, 0, S_IFREG },
+	{ "fl", 0, 0, S_IFREG },
+	{ "fl", NOLAST, 0, S_IFLNK },
+	{ "fl", NOFOLLOW, ELOOP, 0 },
+	{ "dl/f", 0, 0, S_IFREG },
+	{ "dl/f", NOLAST, 0, S_IFREG },
+	{ "dl/f", NOFOLLOW, ELOOP, 0 },
+	{ "abs/f", 0, 0, S_IFREG },
+	{ "nope", 0, ENOENT, 0 },
+	{ "nope/nope/nope", 0, ENOENT, 0 },
+	{ "dangling", 0, ENOENT, 0 },
+	{ "dangling", NOLAST, 0, S_IFLNK },
+	{ "loop", 0, ELOOP, 0 },
+	{ "loop", NOLAST, 0, S_IFLNK },
+	{ "f/x", 0, ENOTDIR, 0 },
+	{ "fifo", 0, 0, S_IFIFO },
+	{ "/", 0, 0, S_IFDIR },
+	{ "/proc/self/status", 0, 0, S_IFREG },
+	{ "/proc/self/fd/0", 0, ELOOP, 0 },
+	{ "/proc/self/exe", NOLAST, 0, S_IFLNK },
+	{ "/proc/self/root/etc", 0, ELOOP, 0 },
+	{ "/dev/null", 0, 0, S_IFCHR },
+};
+
+static int
+find(const char *path, const struct lookup *how, struct statx *x)
+{
+	char	 full[4096];
+	int	 fd;
+
+	snprintf(full, sizeof(full), "%s%s%s", path[0] == '/' ? "" : base,
+	    path[0] == '/' ? "" : "/", path);
+	if ((fd = lookup(full, how, x)) == -1)
+		return errno;
+	ck_assert_int_eq(fcntl(fd, F_GETFL) & O_PATH, O_PATH);
+	ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	fd_close(&fd);
+	return 0;
+}
+
+START_TEST(test_rows)
+{
+	struct lookup	 how = { 0 };
+	struct statx	 x;
+	int		 i = _i % (int)NROWS(rows), rv;
+
+	how.quick = _i >= (int)NROWS(rows);
+	how.nofollow = (rows[i].flags & NOFOLLOW) != 0;
+	how.nolast = (rows[i].flags & NOLAST) != 0;
+	sh("printf x > f; ln -s f fl; mkdir d; touch d/f; ln -s d dl;"
+	    "ln -s \"$PWD/d\" abs; ln -s nowhere dangling; ln -s loop loop;"
+	    "mkfifo fifo");
+	rv = find(rows[i].path, &how, &x);
+	ck_assert_msg(rv == rows[i].result, "row %d (%s): %d", i,
+	    rows[i].path, rv);
+	if (rv == 0)
+		ck_assert_uint_eq(x.stx_mode & S_IFMT, rows[i].type);
+}
+END_TEST
+
+/* Long and deep paths, of which nothing is in the caches. */
+START_TEST(test_long_paths)
+{
+	struct lookup	 how = { .quick = true };
+	struct statx	 x;
+	char		 path[5000];
+	size_t		 i;
+
+	for (i = 0; i + 2 < 4096; i += 2)
+		memcpy(path + i, "/n", 2);
+	path[i] = '\0';
+	ck_assert_int_eq(find(path, &how, &x), ENOENT);
+	how.nofollow = true;
+	ck_assert_int_eq(find(path, &how, &x), ENOENT);
+}
+END_TEST
+
+START_TEST(test_at)
+{
+	struct lookup	 how = { .quick = _i != 0 };
+	struct statx	 x;
+	int		 dir, fd;
+
+	sh("printf x > f; ln -s f fl; ln -s /proc/version away");
+	ck_assert_int_ne(dir = open(base, O_PATH | O_CLOEXEC), -1);
+	ck_assert_int_ne(fd = lookup_at(dir, "fl", &how, &x), -1);
+	ck_assert_uint_eq(x.stx_size, 1);
+	ck_assert(lookup_is_local(fd));
+	fd_close(&fd);
+	ck_assert_int_ne(fd = lookup_at(dir, "away", &how, &x), -1);
+	fd_close(&fd);
+	ck_assert_int_eq(lookup_at(dir, "nope", &how, &x), -1);
+	ck_assert_int_eq(errno, ENOENT);
+	how.nofollow = true;
+	ck_assert_int_eq(lookup_at(dir, "fl", &how, &x), -1);
+	ck_assert_int_eq(errno, ELOOP);
+	fd_close(&dir);
+}
+END_TEST
+
+START_TEST(test_unknown_mount)
+{
+	int	 fds[2];
+
+	ck_assert(!mount_is_local(UINT64_MAX));
+	ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
+	ck_assert(!lookup_is_local(fds[0]));
+	ck_assert(!lookup_is_local(-1));
+	close(fds[0]);
+	close(fds[1]);
+}
+END_TEST
+
+/* --- mounts that come and go; one whose server never answers --- */
+
+static double
+now(void)
+{
+	struct timespec	 t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int
+mounts_come_and_go(void)
+{
+	struct lookup	 how = { .quick = true };
+	struct statx	 x;
+	char		 point[4096], data[64];
+	double		 began;
+	int		 fuse;
+
+	NEED(unshare(CLONE_NEWNS) == 0);
+	NEED(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	snprintf(point, sizeof(point), "%s/m", base);
+	NEED(find("m", &how, &x) == 0);
+	NEED(mount("t", point, "tmpfs", 0, NULL) == 0);
+	NEED(find("m", &how, &x) == 0);
+	NEED(find("m/nope", &how, &x) == ENOENT);
+	NEED(find("l/nope", &how, &x) == ENOENT);
+	NEED(umount(point) == 0);
+	NEED((fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC)) != -1);
+	snprintf(data, sizeof(data), "fd=%d,rootmode=40000,user_id=0,"
+	    "group_id=0,allow_other", fuse);
+	NEED(mount("dead", point, "fuse.dead", 0, data) == 0);
+	began = now();
+	NEED(find("m", &how, &x) == EAGAIN);
+	NEED(find("m/nope", &how, &x) == EAGAIN);
+	NEED(find("m/a/b/c", &how, &x) == EAGAIN);
+	NEED(find("l", &how, &x) == EAGAIN);
+	NEED(find("l/x", &how, &x) == EAGAIN);
+	NEED(find("f", &how, &x) == 0);
+	NEED(now() - began < 1);
+	NEED(umount2(point, MNT_DETACH) == 0);
+	NEED(find("m", &how, &x) == 0);
+	close(fuse);
+	return 0;
+}
+
+START_TEST(test_dead_mount)
+{
+	if (geteuid() != 0 || access("/dev/fuse", R_OK | W_OK) == -1)
+		return;
+	sh("mkdir m; ln -s m l; touch f");
+	ck_assert_int_eq(as_self(mounts_come_and_go), 0);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("lookup");
+	TCase	*t = tcase_create("all");
+	SRunner	*sr;
+	int	 failed;
+
+	tcase_add_checked_fixture(t, tree_setup, tree_teardown);
+	tcase_add_loop_test(t, test_rows, 0, 2 * (int)NROWS(rows));
+	tcase_add_test(t, test_long_paths);
+	tcase_add_loop_test(t, test_at, 0, 2);
+	tcase_add_test(t, test_unknown_mount);
+	tcase_add_test(t, test_dead_mount);
+	tcase_set_timeout(t, 30);
+	suite_add_tcase(s, t);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed == 0 ? 0 : 1;
+}
