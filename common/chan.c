@@ -169,6 +169,9 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	if (TAILQ_EMPTY(&c->queue)) {
 		if (ipc_send(c->sock, kind, body, fd) == 0)
 			return;
+		/* It left: its last words are still to be read, then that. */
+		if (errno == EPIPE)
+			return;
 		if (errno != EAGAIN) {
 			chan_fail(c, errno);
 			return;
@@ -189,7 +192,7 @@ chan_on_write(int fd, short what, void *arg)
 		if (ipc_send_packed(c->sock, p->data, p->len, p->fd) == -1) {
 			if (errno == EAGAIN)
 				event_add(c->write_ev, NULL);
-			else
+			else if (errno != EPIPE)
 				chan_fail(c, errno);
 			return;
 		}

@@ -232,9 +232,11 @@ print_choice(const struct conf_row *row, const void *member, FILE *out)
 			    choices[i].word);
 }
 
+#define set_CHOICE_cgroup	set_choice
 #define set_CHOICE_level	set_choice
 #define set_CHOICE_paths	set_choice
 #define set_CHOICE_root		set_choice
+#define print_CHOICE_cgroup	print_choice
 #define print_CHOICE_level	print_choice
 #define print_CHOICE_paths	print_choice
 #define print_CHOICE_root	print_choice

@@ -19,8 +19,9 @@ typedef char			*CONF_TEXT;
 typedef struct conf_list	 CONF_LIST;
 typedef uint64_t		 CONF_COUNT, CONF_SIZE, CONF_SECONDS; /* ms */
 typedef int			 CONF_CHOICE_level, CONF_CHOICE_paths,
-				 CONF_CHOICE_root;
+				 CONF_CHOICE_root, CONF_CHOICE_cgroup;
 
+enum { CONF_CGROUP_AUTO, CONF_CGROUP_NO };
 enum { CONF_ROOT_NO, CONF_ROOT_LOCAL, CONF_ROOT_YES };
 
 struct conf {

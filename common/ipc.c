@@ -161,15 +161,23 @@ receive(int sock, uint8_t *packet, size_t size, size_t *len_out, int *fd_out,
 	return n == 0 ? 0 : 1;
 }
 
-/* How long the next packet is, without taking it; 0: unknown, ask later. */
-static size_t
+/*
+ * How long the next packet is, without taking it; -1 with errno.  Only then is
+ * there room for it: one that came after a look that found nothing would be
+ * cut.
+ */
+static ssize_t
 next_len(int sock)
 {
 	ssize_t	 n;
 	uint8_t	 byte;
+	int	 was_reset = 0;
 
-	n = recv(sock, &byte, 1, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
-	return n < 1 ? 0 : (size_t)n;
+	do
+		n = recv(sock, &byte, 1, MSG_PEEK | MSG_TRUNC);
+	while (n == -1 && (errno == EINTR || (errno == ECONNRESET &&
+	    !was_reset++)));
+	return n;
 }
 
 int
@@ -177,15 +185,18 @@ ipc_recv(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
 {
 	uint8_t			 small[SMALL], *packet = small;
 	const struct ipc_row	*row;
-	size_t			 len, size = sizeof(small), want;
+	size_t			 len, size = sizeof(small);
+	ssize_t			 want;
 	bool			 was_lost;
 	int			 r;
 
 	m->body = NULL;
 	m->fd = -1;
-	if ((want = next_len(sock)) > sizeof(small)) {
+	if ((want = next_len(sock)) == -1)
+		return errno == ECONNRESET ? 0 : -1;
+	if (want > (ssize_t)sizeof(small)) {
 		size = want > LIMIT_CONTROL_MESSAGE ? LIMIT_CONTROL_MESSAGE :
-		    want;
+		    (size_t)want;
 		if ((packet = malloc(size)) == NULL)
 			return -1;
 	}

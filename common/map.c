@@ -109,3 +109,14 @@ map_del(struct map *m, struct map_node *n)
 	*p = n->next;
 	m->count--;
 }
+
+void *
+map_any(const struct map *m)
+{
+	size_t	 i;
+
+	for (i = 0; m->count > 0 && i < m->nslots; i++)
+		if (m->slots[i] != NULL)
+			return m->slots[i]->owner;
+	return NULL;
+}

@@ -31,6 +31,9 @@ void	 map_fini(struct map *m);	/* the table, not the nodes */
 /* The owner under that key, or NULL. */
 void	*map_find(const struct map *m, const void *key, size_t len);
 
+/* Any owner, or NULL when the map is empty. */
+void	*map_any(const struct map *m);
+
 /*
  * Add a node that is not in any map; the key is not looked up first.  0, or
  * -1 with errno ENOMEM.

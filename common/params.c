@@ -57,22 +57,33 @@ decode_name(struct decoding *d, uint32_t tok, void *member)
 	return 0;
 }
 
+int
+param_path(const struct json *j, uint32_t tok, bool native_paths,
+    struct param_path *out)
+{
+	const char	*s = json_text(j, tok);
+	size_t		 len = json_tok(j, tok)->len;
+
+	out->given = true;
+	if (json_tok(j, tok)->type != JSON_STRING) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (native_paths && len > 0 && s[0] == '/' &&
+	    len < sizeof(out->path) && memchr(s, '\0', len) == NULL) {
+		memcpy(out->path, s, len);
+		out->path[len] = '\0';
+		return 0;
+	}
+	return uri_to_path(s, len, out->path, sizeof(out->path)) == -1 ? -1 : 0;
+}
+
 static int
 decode_uri(struct decoding *d, uint32_t tok, void *member)
 {
-	struct param_path	*p = member;
-	struct param_text	 t;
-
-	if (decode_text(d, tok, &t) == -1)
-		return -1;
-	p->given = true;
-	if (d->native_paths && t.len > 0 && t.s[0] == '/' &&
-	    t.len < sizeof(p->path) && memchr(t.s, '\0', t.len) == NULL) {
-		memcpy(p->path, t.s, t.len);
-		p->path[t.len] = '\0';
-		return 0;
-	}
-	if (uri_to_path(t.s, t.len, p->path, sizeof(p->path)) != -1)
+	if (json_tok(d->j, tok)->type != JSON_STRING)
+		return expected(d, "a string");
+	if (param_path(d->j, tok, d->native_paths, member) == 0)
 		return 0;
 	d->e->is_path = errno != EINVAL;
 	return expected(d, "a file: URI");
@@ -100,6 +111,17 @@ decode_bool(struct decoding *d, uint32_t tok, void *member)
 	if (type != JSON_TRUE && type != JSON_FALSE)
 		return expected(d, "a boolean");
 	*(bool *)member = type == JSON_TRUE;
+	return 0;
+}
+
+static int
+decode_off(struct decoding *d, uint32_t tok, void *member)
+{
+	bool	 b;
+
+	if (decode_bool(d, tok, &b) == -1)
+		return -1;
+	*(bool *)member = !b;
 	return 0;
 }
 
@@ -158,6 +180,7 @@ static decode_fn *const decoders[] = {
 	[FIELD_BOOL] = decode_bool,	[FIELD_U64] = decode_u64,
 	[FIELD_U16] = decode_u16,	[FIELD_LIST] = decode_list,
 	[FIELD_OBJECT] = decode_object,	[FIELD_NONE] = decode_none,
+	[FIELD_OFF] = decode_off,
 };
 
 static int

@@ -32,7 +32,7 @@ struct param_u64 {
 typedef struct param_text	PARAM_TEXT, PARAM_NAME, PARAM_B64;
 typedef struct param_path	PARAM_URI;
 typedef struct param_u64	PARAM_U64;
-typedef bool			PARAM_BOOL;
+typedef bool			PARAM_BOOL, PARAM_OFF;
 typedef uint16_t		PARAM_U16;
 typedef uint32_t		PARAM_LIST, PARAM_OBJECT; /* token, or 0 */
 typedef char			PARAM_NONE;
@@ -47,7 +47,7 @@ typedef char			PARAM_NONE;
 
 enum field_type {
 	FIELD_TEXT, FIELD_NAME, FIELD_URI, FIELD_B64, FIELD_BOOL, FIELD_U64,
-	FIELD_U16, FIELD_LIST, FIELD_OBJECT, FIELD_NONE
+	FIELD_U16, FIELD_LIST, FIELD_OBJECT, FIELD_NONE, FIELD_OFF
 };
 
 enum field_presence { FIELD_NEEDED, FIELD_OPTIONAL, FIELD_NOTNULL };
@@ -75,6 +75,13 @@ struct param_error {
 
 /* Whether a text was given and is that word. */
 bool	 param_is(const struct param_text *t, const char *word);
+
+/*
+ * The path that token tok names, an element of a LIST, say.  0, or -1 with
+ * errno: EINVAL it is no string or no file URI, or as uri_to_path().
+ */
+int	 param_path(const struct json *j, uint32_t tok, bool native_paths,
+	    struct param_path *out) __attribute__((warn_unused_result));
 
 /*
  * Decode the object at token tok (0: no params at all) into out, a struct of

@@ -21,7 +21,7 @@ typedef int	 special_fn(struct plan_maker *, const struct entry *);
 static int
 refuse_entry(struct plan_maker *m, const char *why)
 {
-	return plan_refuse(m, "sandbox: entries[%zu]: %s", m->entry, why);
+	return plan_refuse(m, "entries[%zu]: %s", m->entry, why);
 }
 
 /* --- special places --- */
@@ -222,7 +222,7 @@ expand(struct plan_maker *m, char *pattern, unsigned deep, unsigned *room)
 		end = alternative_end(s, close);
 		if (asprintf(&one, "%.*s%.*s%s", (int)(open - pattern),
 		    pattern, (int)(end - s), s, close + 1) == -1)
-			return plan_refuse(m, "sandbox: %s", strerror(errno));
+			return plan_refuse(m, "%s", strerror(errno));
 		r = expand(m, one, deep + 1, room);
 		free(one);
 		if (r == -1)
@@ -245,7 +245,7 @@ put_pattern_text(struct plan_maker *m, const char *pattern, size_t len)
 	if (len >= 5 && memcmp(pattern, "file:", 5) == 0)
 		return refuse_entry(m, "a pattern is a path, not a URI");
 	if ((copy = strndup(pattern, len)) == NULL)
-		return plan_refuse(m, "sandbox: %s", strerror(errno));
+		return plan_refuse(m, "%s", strerror(errno));
 	r = expand(m, copy, 0, &room);
 	free(copy);
 	return r;

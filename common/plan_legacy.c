@@ -34,7 +34,7 @@ policy_external(struct plan_maker *m, uint32_t tok)
 	word = p.network.s != NULL ? &p.network : &p.network_v2;
 	if (word->s != NULL && !param_is(word, "restricted") &&
 	    !param_is(word, "enabled"))
-		return plan_refuse(m, "sandbox: unknown network_access");
+		return plan_refuse(m, "unknown network_access");
 	m->p->net_off = !param_is(word, "enabled");
 	return plan_put(m, PLAN_WRITE, false, "/");
 }
@@ -97,7 +97,7 @@ put_policy(struct plan_maker *m, uint32_t tok)
 		for (k = 0; k < 3; k++)
 			if (param_is(&p.type, policies[i].names[k]))
 				return policies[i].fn(m, tok);
-	return plan_refuse(m, "sandbox: unknown type of policy");
+	return plan_refuse(m, "unknown type of policy");
 }
 
 int

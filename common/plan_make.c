@@ -22,7 +22,7 @@ plan_refuse(struct plan_maker *m, const char *fmt, ...)
 static int
 refuse_errno(struct plan_maker *m)
 {
-	return plan_refuse(m, "sandbox: %s", errno == E2BIG ?
+	return plan_refuse(m, "%s", errno == E2BIG ?
 	    "too many rules" : strerror(errno));
 }
 
@@ -43,7 +43,7 @@ plan_decode(struct plan_maker *m, uint32_t tok, const struct field *fields,
 	if (params_decode(m->j, tok, fields, out, size, m->ctx->native_paths,
 	    &e) == 0)
 		return 0;
-	return plan_refuse(m, "sandbox: %s", e.text);
+	return plan_refuse(m, "%s", e.text);
 }
 
 /* --- paths --- */
@@ -136,7 +136,7 @@ plan_put_list(struct plan_maker *m, uint32_t list, const char *what,
 	    i = json_after_elem(m->j, i)) {
 		if (param_path(m->j, i, m->ctx->native_paths, &p) == -1 ||
 		    !tidy(path, p.path))
-			return plan_refuse(m, "sandbox: %s must be a list of "
+			return plan_refuse(m, "%s must be a list of "
 			    "file: URIs", what);
 		if (is_writable && plan_put(m, PLAN_WRITE, false, path) == -1)
 			return -1;
@@ -155,7 +155,7 @@ put_below(struct plan_maker *m, enum plan_kind kind, bool if_exists,
 	if (!tidy(path, root) ||
 	    (len > 0 && sub[0] == '/') ||
 	    plan_join(path, sub, len, DOTS_REFUSED) == -1)
-		return plan_refuse(m, "sandbox: entries[%zu]: a subpath leads "
+		return plan_refuse(m, "entries[%zu]: a subpath leads "
 		    "down, without dots", m->entry);
 	return plan_put(m, kind, if_exists, path);
 }
@@ -169,7 +169,7 @@ plan_put_roots(struct plan_maker *m, enum plan_kind kind, bool if_exists,
 
 	if (m->cwd_is_root) {
 		if (!m->has_cwd)
-			return plan_refuse(m, "sandbox: permissions that "
+			return plan_refuse(m, "permissions that "
 			    "depend on a folder need cwd or workspaceRoots");
 		return put_below(m, kind, if_exists, m->cwd, sub, len);
 	}
@@ -178,7 +178,7 @@ plan_put_roots(struct plan_maker *m, enum plan_kind kind, bool if_exists,
 	for (i = json_first(m->roots); json_more(m->j, m->roots, i);
 	    i = json_after_elem(m->j, i))
 		if (param_path(m->j, i, m->ctx->native_paths, &p) == -1)
-			return plan_refuse(m, "sandbox: a workspace root that "
+			return plan_refuse(m, "a workspace root that "
 			    "is none");
 		else if (put_below(m, kind, if_exists, p.path, sub, len) == -1)
 			return -1;
@@ -235,7 +235,7 @@ static int
 set_network(struct plan_maker *m, const struct param_text *word)
 {
 	if (!param_is(word, "restricted") && !param_is(word, "enabled"))
-		return plan_refuse(m, "sandbox: network must be restricted or "
+		return plan_refuse(m, "network must be restricted or "
 		    "enabled");
 	m->p->net_off = param_is(word, "restricted");
 	return 0;
@@ -248,16 +248,16 @@ put_file_system(struct plan_maker *m, const struct file_system_params *f)
 
 	if (f->glob_depth.given &&
 	    (f->glob_depth.n == 0 || f->glob_depth.n > UINT32_MAX))
-		return plan_refuse(m, "sandbox: glob_scan_max_depth is out of "
+		return plan_refuse(m, "glob_scan_max_depth is out of "
 		    "range");
 	m->p->glob_depth = (unsigned)f->glob_depth.n;
 	if (param_is(&f->type, "unrestricted"))
 		return plan_put(m, PLAN_WRITE, false, "/");
 	if (!param_is(&f->type, "restricted"))
-		return plan_refuse(m, "sandbox: file_system.type must be "
+		return plan_refuse(m, "file_system.type must be "
 		    "restricted or unrestricted");
 	if (f->entries == 0)
-		return plan_refuse(m, "sandbox: missing \"entries\"");
+		return plan_refuse(m, "missing \"entries\"");
 	for (i = json_first(f->entries); json_more(m->j, f->entries, i);
 	    i = json_after_elem(m->j, i), m->entry++)
 		if (plan_entry(m, i) == -1)
@@ -276,14 +276,14 @@ put_permissions(struct plan_maker *m, uint32_t tok)
 	if (param_is(&pe.type, "disabled"))
 		return plan_put(m, PLAN_WRITE, false, "/");
 	if (!param_is(&pe.type, "external") && !param_is(&pe.type, "managed"))
-		return plan_refuse(m, "sandbox: permissions.type must be "
+		return plan_refuse(m, "permissions.type must be "
 		    "disabled, external or managed");
 	if (set_network(m, &pe.network) == -1)
 		return -1;
 	if (param_is(&pe.type, "external"))
 		return plan_put(m, PLAN_WRITE, false, "/");
 	if (pe.file_system == 0)
-		return plan_refuse(m, "sandbox: missing \"file_system\"");
+		return plan_refuse(m, "missing \"file_system\"");
 	if (PLAN_DECODE(m, pe.file_system, file_system, &fs) == -1)
 		return -1;
 	return put_file_system(m, &fs);
@@ -300,11 +300,11 @@ check_windows(struct plan_maker *m, const struct sandbox_params *s)
 	for (i = 0; i < 4 && !param_is(&s->windows_level, levels[i]); i++)
 		;
 	if (i == 4)
-		return plan_refuse(m, "sandbox: unknown windowsSandboxLevel");
+		return plan_refuse(m, "unknown windowsSandboxLevel");
 	if (s->windows_proxy.s != NULL &&
 	    !param_is(&s->windows_proxy, "reconcile") &&
 	    !param_is(&s->windows_proxy, "preserve"))
-		return plan_refuse(m, "sandbox: unknown "
+		return plan_refuse(m, "unknown "
 		    "windowsSandboxProxySettingsMode");
 	return 0;
 }

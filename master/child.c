@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "master/ctl.h"
 #include "master/gatekeep.h"
+#include "master/groups.h"
 #include "master/pool.h"
 #include "master/route.h"
 
@@ -113,6 +114,7 @@ child_free(struct child *c)
 	TAILQ_REMOVE(&m->children, c, entry);
 	chan_free(&c->chan);
 	event_free(c->kill_ev);
+	groups_give_back(m->groups, c->group);
 	free(c);
 	master_on_child_gone(m);
 }
@@ -143,11 +145,34 @@ child_violates(struct child *c, const char *what)
 	child_kill(c);
 }
 
+/* Whether it should have ended, and like this. */
+static void
+judge_exit(struct child *c, int status)
+{
+	bool	 unasked = c->state == CHILD_SERVING || WIFSIGNALED(status);
+
+	if (!unasked || c->asked_to_leave)
+		return;
+	STAT_INC(c->master, deaths);
+	if (WIFSIGNALED(status))
+		log_warnx("worker %d%s died of signal %d", c->pid,
+		    c->route != NULL ? " of a session" : "",
+		    WTERMSIG(status));
+	else
+		log_warnx("worker %d died with status %d", c->pid,
+		    WEXITSTATUS(status));
+	/* Its user may kill his own: only what nobody had counts. */
+	if (c->since == 0)
+		pool_on_death(c->master->pool);
+}
+
 static void
 on_chan_end(void *arg, int error)
 {
 	struct child	*c = arg;
 
+	if (c->has_left)
+		judge_exit(c, c->status);
 	if (error == EPROTO) {
 		child_violates(c, "malformed message");
 	} else if (error != 0) {
@@ -174,26 +199,19 @@ on_burial(int fd, short what, void *arg)
 void
 child_on_exit(struct child *c, int status)
 {
-	bool	 unasked = c->state == CHILD_SERVING || WIFSIGNALED(status);
-
 	c->reaped = true;
-	if (unasked && !c->asked_to_leave) {
-		STAT_INC(c->master, deaths);
-		if (WIFSIGNALED(status))
-			log_warnx("worker %d%s died of signal %d", c->pid,
-			    c->route != NULL ? " of a session" : "",
-			    WTERMSIG(status));
-		else
-			log_warnx("worker %d died with status %d", c->pid,
-			    WEXITSTATUS(status));
-		/* Its user may kill his own: only what nobody had counts. */
-		if (c->since == 0)
-			pool_on_death(c->master->pool);
-	}
+	groups_give_back(c->master->groups, c->group);
+	c->group = 0;
 	/* What it could not kill, or did not live to. */
 	if (c->since != 0 || WIFSIGNALED(status))
 		master_kill_orphans(c->master);
 	/* Its last words may still be in the channel: they end it. */
+	if (c->chan != NULL && !WIFSIGNALED(status)) {
+		c->has_left = true;
+		c->status = status;
+		return;
+	}
+	judge_exit(c, status);
 	if (c->chan == NULL)
 		child_free(c);
 }
@@ -340,11 +358,7 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 	if (v == IPC__VERDICT__YOURS) {
 		STAT_INC(m, resumed);
 		route_free(&c->route);	/* the id made for it, never told */
-		event_del(r->expire_ev);
-		if (r->owner != NULL)
-			r->owner->route = NULL;
-		c->route = r;
-		r->owner = c;
+		route_revive(r, c);
 		memcpy(r->peer, c->peer.text, sizeof(r->peer));
 		out.session_id = r->id;
 		out.number = r->number;
@@ -446,15 +460,12 @@ on_detached(struct child *c, const void *body, struct ipc_msg *m)
 static void
 on_released(struct child *c, const void *body, struct ipc_msg *m)
 {
-	Ipc__Bye	 out = IPC__BYE__INIT;
-
 	(void)body;
 	(void)m;
-	if (c->route != NULL)
-		route_release(c->route);
 	c->asked_to_leave = true;
 	child_set_state(c, CHILD_LEAVING);
-	chan_send(c->chan, IPC_bye, &out, -1);
+	if (c->route != NULL)
+		route_release(c->route);
 }
 
 static void
@@ -505,7 +516,8 @@ child_new(struct master *m)
 	}
 	TAILQ_INSERT_TAIL(&m->children, c, entry);
 	STAT_INC(m, workers);
-	pool_ask_fork(m->pool, c->id, pair[1]);
+	c->group = groups_take(m->groups);
+	pool_ask_fork(m->pool, c->id, c->group, pair[1]);
 	fd_close(&pair[1]);
 	return c;
 }

@@ -37,10 +37,13 @@ struct child {
 	struct master		*master;
 	enum child_state	 state;
 	unsigned		 id;
+	unsigned		 group;		/* see master/groups.h; or 0 */
 	pid_t			 pid;		/* 0: not known yet */
 	struct map_node		 by_pid;
 	struct chan		*chan;		/* NULL: it is gone */
 	bool			 reaped;
+	bool			 has_left;	/* but is still heard */
+	int			 status;	/* then, as of waitpid(2) */
 	bool			 asked_to_leave;
 	bool			 in_gate;
 	struct route		*route;		/* the session it serves */

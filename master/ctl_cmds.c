@@ -3,7 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/buf.h"
 #include "common/clock.h"
+#include "common/limit.h"
 #include "config.h"
 #include "master/ctl_priv.h"
 #include "master/gatekeep.h"
@@ -12,6 +14,7 @@
 
 #define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
 #define NUMBER(name)	{ name, IPC__CELL_KIND__NUMBER }
+#define LIST(name)	{ name, IPC__CELL_KIND__LIST }
 #define END		{ NULL, IPC__CELL_KIND__TEXT }
 
 /*
@@ -27,20 +30,28 @@ put_user(struct ctl_row *row, uid_t uid)
 	ctl_row_text(row, text);
 }
 
+/* Where we listen: as many as were given, so no buffer of ours is enough. */
 static void
 put_listeners(struct ctl_row *row, const struct master *m)
 {
 	const struct listener	*l;
-	char			 text[512] = "";
-	size_t			 n = 0;
+	struct buf		 b;
+	const char		*text = "";
+	int			 r = 0;
 
+	buf_init(&b, (size_t)LIMIT_CONTROL_MESSAGE);
 	if (m->is_stdio)
-		n += (size_t)snprintf(text, sizeof(text), "stdio");
+		r = buf_put(&b, "stdio\n", 6);
 	TAILQ_FOREACH(l, &m->listeners, entry)
-		if (n < sizeof(text))
-			n += (size_t)snprintf(text + n, sizeof(text) - n,
-			    "%s%s", n > 0 ? " " : "", l->url);
+		if (r == 0 && (r = buf_put(&b, l->url, strlen(l->url))) == 0)
+			r = buf_put(&b, "\n", 1);
+	/* The last line end becomes the NUL. */
+	if (r == 0 && b.len > 0) {
+		buf_data(&b)[b.len - 1] = '\0';
+		text = (const char *)buf_data(&b);
+	}
 	ctl_row_text(row, text);
+	buf_fini(&b);
 }
 
 /* Sessions by how they are: attached, detached, kept without a worker. */
@@ -60,10 +71,10 @@ ctl_status(struct ctl_client *c)
 {
 	static const struct ctl_column	 columns[] = {
 		TEXT("version"), NUMBER("pid"), TEXT("state"),
-		NUMBER("uptime"), TEXT("user"), TEXT("listen"),
+		NUMBER("uptime"), TEXT("user"), LIST("listen"),
 		TEXT("directory"), NUMBER("attached"), NUMBER("detached"),
 		NUMBER("kept"), NUMBER("spare"), NUMBER("greeting"),
-		NUMBER("waiting"),
+		NUMBER("waiting"), TEXT("sandbox"),
 #define STAT(name, meaning)	NUMBER(#name),
 #include "proto/stat.def"
 #undef STAT
@@ -88,6 +99,7 @@ ctl_status(struct ctl_client *c)
 	ctl_row_number(&row, pool_spare(m));
 	ctl_row_number(&row, gate_greeting(m->gate));
 	ctl_row_number(&row, gate_waiting(m->gate));
+	ctl_row_text(&row, pool_sandbox(m->pool));
 	for (i = 0; i < STATS; i++)
 		ctl_row_number(&row, m->stats[i]);
 	ctl_put_row(c, &row);

@@ -202,12 +202,26 @@ listener_free(struct listener *l)
 	free(l);
 }
 
+/* It is shown in lines, and lines are what starters and operators read. */
+static bool
+is_one_line(const char *url)
+{
+	for (; *url != '\0'; url++)
+		if ((unsigned char)*url < ' ' || *url == 0x7f)
+			return false;
+	return true;
+}
+
 int
 listen_open(struct master *m, const char *url)
 {
 	struct listener	*l;
 	int		 r;
 
+	if (!is_one_line(url)) {
+		log_warnx("a control character in the address of a listener");
+		return -1;
+	}
 	if ((l = calloc(1, sizeof(*l))) == NULL) {
 		log_warn("%s", url);
 		return -1;

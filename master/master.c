@@ -19,6 +19,7 @@
 #include "master/child.h"
 #include "master/ctl.h"
 #include "master/gatekeep.h"
+#include "master/groups.h"
 #include "master/listen.h"
 #include "master/pool.h"
 #include "master/route.h"
@@ -149,10 +150,12 @@ master_init(struct master *m)
 	}
 	if ((m->dir_lock = rundir_open(m->conf.runtime_dir, &m->dir)) == -1)
 		return -1;
+	m->settings.run_dir = m->dir;
 	if ((m->gate = gate_new(m)) == NULL) {
 		log_warn("gate");
 		return -1;
 	}
+	m->groups = groups_new(m);
 	if (open_listeners(m) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
 		return -1;
@@ -179,6 +182,7 @@ master_fini(struct master *m)
 	gate_free(&m->gate);
 	child_forget_all(m);
 	pool_free(&m->pool);
+	groups_free(&m->groups);
 	rundir_close(&m->dir, &m->dir_lock);
 	map_fini(&m->by_pid);
 	map_fini(&m->routes);
@@ -197,18 +201,38 @@ master_fini(struct master *m)
 
 /* --- children --- */
 
+/* As PID 1 we inherit everybody's orphans: only marked ones are ours. */
+static bool
+is_orphan(pid_t pid, void *arg)
+{
+	(void)arg;
+	return getpid() != 1 || ptree_is_marked(pid);
+}
+
 /*
- * A child that is none of ours ended: what a dead worker left behind, as a
- * rule, and a sign that there may be more of it.
+ * What a dead worker left behind has ended, as a rule: a sign that there may
+ * be more of it, somebody who forks faster than we look.
  */
 static void
 on_stranger(struct master *m)
 {
-	if (getpid() == 1)
-		return;			/* as PID 1 we have all orphans */
 	STAT_INC(m, orphans);
 	m->strangers++;
 	master_kill_orphans(m);
+}
+
+static void
+on_exit_of(struct master *m, pid_t pid, int status, bool is_left_behind)
+{
+	struct child	*c;
+
+	if ((c = child_by_pid(m, pid)) != NULL)
+		child_on_exit(c, status);
+	else if (pool_on_exit(m->pool, pid, status)) {
+		if (m->stopping)
+			master_on_child_gone(m);
+	} else if (is_left_behind)
+		on_stranger(m);
 }
 
 /* Every status there is: of workers, the template, orphans and strangers. */
@@ -216,17 +240,19 @@ static void
 reap(void *arg)
 {
 	struct master	*m = arg;
-	struct child	*c;
-	pid_t		 pid;
+	siginfo_t	 info;
 	int		 status;
+	bool		 is_left;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if ((c = child_by_pid(m, pid)) != NULL)
-			child_on_exit(c, status);
-		else if (!pool_on_exit(m->pool, pid, status))
-			on_stranger(m);
-		else if (m->stopping)
-			master_on_child_gone(m);
+	for (;;) {
+		/* Look before it is gone: the mark tells whose it was. */
+		info.si_pid = 0;
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) ==
+		    -1 || info.si_pid == 0)
+			return;
+		is_left = is_orphan(info.si_pid, m);
+		if (waitpid(info.si_pid, &status, WNOHANG) == info.si_pid)
+			on_exit_of(m, info.si_pid, status, is_left);
 	}
 }
 
@@ -250,14 +276,6 @@ is_ours(pid_t pid, void *arg)
 	return pid == pool_template(m->pool) || child_by_pid(m, pid) != NULL;
 }
 
-/* As PID 1 we inherit everybody's orphans: only marked ones are ours. */
-static bool
-is_orphan(pid_t pid, void *arg)
-{
-	(void)arg;
-	return getpid() != 1 || ptree_is_marked(pid);
-}
-
 static bool
 knows_all_workers(const struct master *m)
 {
@@ -269,27 +287,40 @@ knows_all_workers(const struct master *m)
 	return true;
 }
 
+/* Look once more.  Whether nobody is left, or our time is over. */
+static bool
+hunt(struct master *m)
+{
+	unsigned	 strangers = m->strangers;
+
+	m->strangers = 0;
+	m->orphan_passes = ptree_purge(is_ours, is_orphan, m, strangers > 0,
+	    ORPHAN_MS, reap, m) ? 0 : m->orphan_passes + 1;
+	if (m->orphan_passes < ORPHAN_PASSES) {
+		if (clock_ms() < m->orphan_until)
+			return false;
+		/* Not ours to kill: a set-user-ID program, say. */
+		log_warnx("what a worker left behind cannot be killed");
+		m->orphan_passes = ORPHAN_PASSES;
+	}
+	m->orphan_until = 0;
+	event_del(m->orphan_ev);
+	return true;
+}
+
 static void
 on_orphan_timer(int fd, short what, void *arg)
 {
 	struct master	*m = arg;
 	struct timeval	 tv = clock_timeval(ORPHAN_PASS_MS);
-	unsigned	 strangers;
 
 	(void)fd;
 	(void)what;
 	/* A worker whose number we do not know yet is no orphan. */
-	if (knows_all_workers(m)) {
-		strangers = m->strangers;
-		m->strangers = 0;
-		m->orphan_passes = ptree_purge(is_ours, is_orphan, m,
-		    strangers > 0, ORPHAN_MS, reap, m) ? 0 :
-		    m->orphan_passes + 1;
-	}
-	if (m->orphan_passes < ORPHAN_PASSES)
-		event_add(m->orphan_ev, &tv);
-	else
+	if (knows_all_workers(m) && hunt(m))
 		master_on_child_gone(m);
+	else
+		event_add(m->orphan_ev, &tv);
 }
 
 void
@@ -298,6 +329,8 @@ master_kill_orphans(struct master *m)
 	struct timeval	 tv = { 0, 0 };
 
 	m->orphan_passes = 0;
+	if (m->orphan_until == 0)
+		m->orphan_until = clock_ms() + LIMIT_ORPHANS;
 	if (!event_pending(m->orphan_ev, EV_TIMEOUT, NULL))
 		event_add(m->orphan_ev, &tv);
 }

@@ -21,6 +21,7 @@
 struct child;
 struct ctl;
 struct gate;
+struct groups;
 struct listener;
 struct pool;
 struct route;
@@ -53,6 +54,7 @@ struct master {
 	uint64_t		 born;		/* clock_ms() */
 	struct listener_list	 listeners;
 	struct gate		*gate;
+	struct groups		*groups;	/* NULL: there are none */
 	struct pool		*pool;
 	struct child_list	 children;
 	struct map		 by_pid;
@@ -67,6 +69,7 @@ struct master {
 	struct event		*child_ev, *term_ev, *int_ev, *quit_ev,
 				*hup_ev, *stop_ev, *orphan_ev;
 	unsigned		 orphan_passes;	/* that found nobody */
+	uint64_t		 orphan_until;	/* ms; 0: no search */
 	unsigned		 strangers;	/* reaped since the last look */
 	unsigned		 stop_rounds;	/* of killing */
 	uint64_t		 stats[STATS];
@@ -90,7 +93,10 @@ void	 master_stop(struct master *m, const char *why);
 /* A worker is gone: look for what it left behind, and whether we are done. */
 void	 master_on_child_gone(struct master *m);
 
-/* What a worker left alive is killed, again and again until none is left. */
+/*
+ * What a worker left alive is killed, again and again until none is left; after
+ * LIMIT_ORPHANS the log says that some cannot be.
+ */
 void	 master_kill_orphans(struct master *m);
 
 #endif

@@ -16,6 +16,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/gatekeep.h"
+#include "master/groups.h"
 #include "master/listen.h"
 
 #define DEATHS_MAX	5	/* in DEATHS_MS before we pause */
@@ -41,6 +42,7 @@ struct pool {
 		int	 status;
 	}		 early[EARLY_MAX];
 	unsigned	 nearly;
+	char		 sandbox[256];	/* what one is made of here */
 };
 
 static void	 on_msg(void *, struct ipc_msg *);
@@ -70,7 +72,8 @@ exec_template(struct pool *p, int sock)
 	 */
 	setenv("LD_BIND_NOW", "1", 1);
 	execl(m->worker, "execsrv-worker", nofile,
-	    m->is_daemon ? "syslog" : "stderr", (char *)NULL);
+	    m->is_daemon ? "syslog" : "stderr", groups_path(m->groups),
+	    (char *)NULL);
 	log_warn("%s", m->worker);
 	_exit(126);
 }
@@ -78,7 +81,8 @@ exec_template(struct pool *p, int sock)
 static int
 start_template(struct pool *p)
 {
-	int	 pair[2];
+	Ipc__Probe	 probe = IPC__PROBE__INIT;
+	int		 pair[2];
 
 	if (fd_packet_pair(pair) == -1) {
 		log_warn("template: channel");
@@ -101,6 +105,7 @@ start_template(struct pool *p)
 		fd_close(&pair[0]);
 		return -1;
 	}
+	chan_send(p->chan, IPC_probe, &probe, -1);
 	return 0;
 }
 
@@ -114,13 +119,11 @@ refill_in(struct pool *p, uint64_t ms)
 }
 
 static void
-on_msg(void *arg, struct ipc_msg *m)
+on_forked(struct pool *p, const Ipc__Forked *in)
 {
-	struct pool		*p = arg;
-	const Ipc__Forked	*in = (const Ipc__Forked *)m->body;
-	struct child		*c;
-	unsigned		 i;
-	int			 status;
+	struct child	*c;
+	unsigned	 i;
+	int		 status;
 
 	if ((c = child_by_id(p->master, in->id)) == NULL)
 		return;
@@ -133,6 +136,18 @@ on_msg(void *arg, struct ipc_msg *m)
 			child_on_exit(c, status);
 			break;
 		}
+}
+
+static void
+on_msg(void *arg, struct ipc_msg *m)
+{
+	struct pool	*p = arg;
+
+	if (m->kind == IPC_forked)
+		on_forked(p, (const Ipc__Forked *)m->body);
+	else
+		snprintf(p->sandbox, sizeof(p->sandbox), "%s",
+		    ((const Ipc__Ability *)m->body)->sandbox);
 }
 
 static void
@@ -191,11 +206,12 @@ pool_free(struct pool **pp)
 /* --- the workers --- */
 
 void
-pool_ask_fork(struct pool *p, unsigned id, int fd)
+pool_ask_fork(struct pool *p, unsigned id, unsigned group, int fd)
 {
 	Ipc__Fork	 out = IPC__FORK__INIT;
 
 	out.id = id;
+	out.group = group;
 	if (p->chan != NULL)
 		chan_send(p->chan, IPC_fork, &out, fd);
 }
@@ -391,4 +407,10 @@ pid_t
 pool_template(const struct pool *p)
 {
 	return p->pid;
+}
+
+const char *
+pool_sandbox(const struct pool *p)
+{
+	return p->sandbox[0] != '\0' ? p->sandbox : "not known yet";
 }

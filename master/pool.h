@@ -20,8 +20,9 @@ void		 pool_free(struct pool **pp);
  */
 struct child	*pool_take(struct pool *p);
 
-/* Ask the template for a process with that end of a channel. */
-void		 pool_ask_fork(struct pool *p, unsigned id, int fd);
+/* Ask the template for a process in that group, with that end of a channel. */
+void		 pool_ask_fork(struct pool *p, unsigned id, unsigned group,
+		    int fd);
 
 /* A worker died unasked; a worker is settled. */
 void		 pool_on_death(struct pool *p);
@@ -34,6 +35,9 @@ bool		 pool_on_exit(struct pool *p, pid_t pid, int status);
 void		 pool_stop(struct pool *p);
 
 pid_t		 pool_template(const struct pool *p);
+/* What the host lets sandboxes of ordinary users be made of, for people. */
+const char	*pool_sandbox(const struct pool *p);
+
 size_t		 pool_spare(const struct master *m);
 
 #endif

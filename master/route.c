@@ -10,6 +10,15 @@
 #include "common/limit.h"
 #include "common/log.h"
 
+/*
+ * Tombstones come first in the list, oldest first: there may be thousands,
+ * and who counts sessions looks at those behind them only.
+ */
+#define LIVE_FOREACH(r, m)						\
+	for ((r) = TAILQ_LAST(&(m)->all_routes, route_list);		\
+	    (r) != NULL && (r)->owner != NULL;				\
+	    (r) = TAILQ_PREV(r, route_list, entry))
+
 static void	 route_on_expire(int, short, void *);
 
 struct route *
@@ -82,9 +91,8 @@ route_count(const struct master *m)
 	const struct route	*r;
 	size_t			 n = 0;
 
-	TAILQ_FOREACH(r, &m->all_routes, entry)
-		if (r->opened && r->owner != NULL)
-			n++;
+	LIVE_FOREACH(r, m)
+		n += r->opened;
 	return n;
 }
 
@@ -94,9 +102,8 @@ route_count_of(const struct master *m, uid_t uid)
 	const struct route	*r;
 	size_t			 n = 0;
 
-	TAILQ_FOREACH(r, &m->all_routes, entry)
-		if (r->opened && r->owner != NULL && r->uid == uid)
-			n++;
+	LIVE_FOREACH(r, m)
+		n += r->opened && r->uid == uid;
 	return n;
 }
 
@@ -185,18 +192,66 @@ bound_kept(struct master *m, uid_t uid)
 	}
 }
 
+/* From the live ones to the tombstones, as their newest. */
+static void
+bury(struct route *r)
+{
+	struct master	*m = r->master;
+	struct route	*at;
+
+	LIVE_FOREACH(at, m)
+		continue;
+	TAILQ_REMOVE(&m->all_routes, r, entry);
+	r->owner = NULL;
+	if (at != NULL)
+		TAILQ_INSERT_AFTER(&m->all_routes, at, r, entry);
+	else
+		TAILQ_INSERT_HEAD(&m->all_routes, r, entry);
+}
+
+void
+route_revive(struct route *r, struct child *owner)
+{
+	struct master	*m = r->master;
+
+	event_del(r->expire_ev);
+	if (r->owner != NULL)
+		r->owner->route = NULL;
+	r->owner = owner;
+	owner->route = r;
+	TAILQ_REMOVE(&m->all_routes, r, entry);
+	TAILQ_INSERT_TAIL(&m->all_routes, r, entry);
+}
+
+/*
+ * Who asked the owner for it a moment too late gets no answer from there:
+ * the first has it, the others may ask again.
+ */
+static void
+settle_waiting(struct route *r, const struct child *owner)
+{
+	struct child	*c;
+
+	TAILQ_FOREACH(c, &r->master->children, entry)
+		if (c->wanted == r && c->asked_id == owner->id)
+			child_decide(c, r->owner == NULL ?
+			    IPC__VERDICT__YOURS : IPC__VERDICT__ATTACHED, r);
+}
+
 void
 route_release(struct route *r)
 {
 	struct master	*m = r->master;
+	struct child	*owner = r->owner;
 	uid_t		 uid = r->uid;
 	struct timeval	 tv;
 
 	tv = clock_timeval(r->master->settings.detached_ttl_ms);
 	r->attached = false;
 	r->owner->route = NULL;
-	r->owner = NULL;
+	bury(r);
 	event_add(r->expire_ev, &tv);
+	settle_waiting(r, owner);
 	/* Now and then is enough. */
 	if (++m->released % (LIMIT_KEPT / 8) == 0)
 		bound_kept(m, uid);

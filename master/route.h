@@ -42,6 +42,9 @@ void	 route_handover(struct child *greeter, const char *id,
 /* The owner's answer to a resume. */
 void	 route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v);
 
+/* A tombstone gets an owner. */
+void	 route_revive(struct route *r, struct child *owner);
+
 /* The owner gives its place back; the owner is gone. */
 void	 route_release(struct route *r);
 void	 route_on_owner_gone(struct route *r);

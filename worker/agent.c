@@ -20,6 +20,7 @@
 #define FIXED		offsetof(struct fsop, path)	/* sent as it is */
 #define QUICK_PAYLOAD	(32 * 1024)	/* surely fits a socket's buffer */
 #define FDS		3		/* answer; data, open file, if any */
+#define TURN		(4 * 1024 * 1024)	/* bytes read in one go */
 
 /* What is sent before the payload: a result without its pointers. */
 struct head {
@@ -236,6 +237,7 @@ run(struct request *req, bool bounded)
 
 	how.bounded = bounded;
 	how.max_out = QUICK_PAYLOAD;
+	how.gives_file = bounded;
 	how.hup = bounded ? -1 : req->fds[0];
 	fsop_result_init(&r);
 	if (attach_data(req, &r)) {
@@ -271,12 +273,15 @@ run_in_child(int sock, struct request *req)
 void
 agent_serve(int sock, bool quick)
 {
+	struct fsop_how	 wanted = { .hup = -1 };
 	struct request	 req;
 
 	/* Nobody asks how they ended. */
 	signal(SIGCHLD, SIG_IGN);
 	while (receive(sock, &req) == 1) {
-		if (!quick || !run(&req, true))
+		wanted.hup = req.fds[0];
+		if (fsop_cancelled(&wanted) == 0 &&
+		    (!quick || !run(&req, true)))
 			run_in_child(sock, &req);
 		close_fds(req.fds);
 	}
@@ -420,10 +425,12 @@ int
 agent_answer_read(struct agent_answer *a, int fd)
 {
 	ssize_t	 n;
-	size_t	 want;
+	size_t	 want, taken = 0;
 	void	*to;
 
 	while (!is_complete(a)) {
+		if (taken >= TURN)
+			return 0;
 		if (a->head_len < sizeof(struct head)) {
 			to = a->head + a->head_len;
 			want = sizeof(struct head) - a->head_len;
@@ -438,11 +445,16 @@ agent_answer_read(struct agent_answer *a, int fd)
 			return broken(a);
 		if (a->head_len == sizeof(struct head)) {
 			buf_commit(&a->r.payload, (size_t)n);
+			taken += (size_t)n;
 			continue;
 		}
 		a->head_len += (size_t)n;
-		if (a->head_len == sizeof(struct head) && !read_head(a))
+		if (a->head_len < sizeof(struct head))
+			continue;
+		if (!read_head(a))
 			return broken(a);
+		if (a->payload_len > LIMIT_FILE_QUICK)
+			return 0;
 	}
 	return 1;
 }

@@ -39,8 +39,8 @@ int	 agent_ask(int sock, const struct fsop *op, int data)
 /* An answer that is being read; r is what came so far. */
 struct agent_answer {
 	struct fsop_result	 r;
-	size_t			 head_len;	/* bytes of the head that came */
-	size_t			 payload_len;	/* bytes that are to come */
+	size_t			 head_len;	/* of the head, so far */
+	size_t			 payload_len;	/* bytes in all; 0: not known */
 	unsigned char		 head[128];
 };
 
@@ -48,8 +48,9 @@ void	 agent_answer_init(struct agent_answer *a);
 void	 agent_answer_fini(struct agent_answer *a);
 
 /*
- * Read on.  1: it is complete.  0: more will come.  -1: no more will, the
- * operation was ended from outside (r says so).
+ * Read on, not much at a time.  1: it is complete.  0: more will come, also
+ * as soon as a payload longer than LIMIT_FILE_QUICK is announced.  -1: no more
+ * will, the operation was ended from outside (r says so).
  */
 int	 agent_answer_read(struct agent_answer *a, int fd)
 	    __attribute__((warn_unused_result));

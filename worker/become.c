@@ -121,6 +121,12 @@ drop_to(uid_t uid, uid_t real, gid_t gid)
 		fatalx("still somebody else after the drop");
 }
 
+uid_t
+become_real(void)
+{
+	return REAL_UIDS + (uid_t)getpid();
+}
+
 /* As root: become any user. */
 static void
 become_other(const Ipc__Assign *a)
@@ -143,7 +149,7 @@ become_other(const Ipc__Assign *a)
 	} else {
 		fatalx("uid %u is not in the user data base", a->uid);
 	}
-	drop_to((uid_t)a->uid, REAL_UIDS + (uid_t)getpid(), gid);
+	drop_to((uid_t)a->uid, become_real(), gid);
 	if (chdir(getenv("HOME")) == -1)
 		must(chdir("/"), "chdir");
 }
@@ -163,12 +169,18 @@ become_user(const Ipc__Assign *a)
 }
 
 void
-become_nobody(void)
+become_anybody(void)
 {
 	if (geteuid() == 0) {
 		must(setgroups(0, NULL), "setgroups");
 		drop_to(NOBODY, NOBODY, NOBODY);
 	}
 	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
+}
+
+void
+become_nobody(void)
+{
+	become_anybody();
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS");
 }

@@ -17,12 +17,18 @@ void	 become_worker(void);
  * Become the user of an assignment: groups, ids, environment, folder; not
  * dumpable, a subreaper.  Exits when any of it fails.
  *
- * Under a root master only the effective uid (and with it files and peer credentials)
- * becomes the user's; the real and the saved one are numbers that nobody else
- * has.  So the session's commands, which are the user in every respect,
- * cannot signal, stop or trace their worker.
+ * Under a root master only the effective uid (and with it files and peer
+ * credentials) becomes the user's; the real and the saved one are numbers
+ * that nobody else has.  So the session's commands, which are the user in
+ * every respect, cannot signal, stop or trace their worker.
  */
 void	 become_user(const Ipc__Assign *a);
+
+/* That real uid, before; it need not be possible. */
+uid_t	 become_real(void);
+
+/* Become an ordinary user, whoever that is. */
+void	 become_anybody(void);
 
 /* Become nobody, to answer somebody who has no business here. */
 void	 become_nobody(void);

@@ -22,14 +22,13 @@ struct enforced {
 	struct view	 view;		/* for commands */
 	pid_t		 outer_pid;	/* in the first process: the holder's */
 	char		 why[ENFORCE_WHY];	/* it failed, or was degraded */
-	char		 made[MOUNTED_MADE];	/* folders to be removed, each */
-	size_t		 made_len;		/* with its NUL */
+	struct mounted	 mounted;	/* what has to be undone */
 };
 
 /*
- * Confine this process for good.  hide: a folder of ours of which nothing may be
- * seen, or NULL.  With namespaces a new process, child of
- * our parent, goes on and this one is done:
+ * Confine this process for good.  hide: a folder of ours of which nothing may
+ * be seen, or NULL.  With namespaces a new process, child of our parent, goes
+ * on and this one is done:
  *	1	we are the holder, confined
  *	0	we made it, see outer_pid: exit
  *	-1	it cannot be done, e->why says why: the process is of no use
@@ -62,7 +61,8 @@ int	 enforce_ruleset(int fd);
 
 /*
  * What no sandboxed command may do, whatever the plan: a filter of system
- * calls (seccomp(2)); net_off: no sockets but AF_UNIX.  After no_new_privs. 0,
+ * calls (seccomp(2)); net_off: no sockets but AF_UNIX, which connect to nothing
+ * and are bound to nothing.  After no_new_privs. 0,
  * or -1 with errno.  System calls only.
  */
 int	 enforce_seccomp(bool net_off);

@@ -49,7 +49,7 @@ struct beneath {
 /* What commands need to write to besides what the plan says. */
 static const char *const devices[] = {
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
-	"/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm", "/proc", NULL
+	"/dev/tty", "/dev/ptmx", "/dev/shm", NULL
 };
 
 static int
@@ -139,7 +139,8 @@ cannot_say(const struct plan *plan, struct enforced *e)
 }
 
 static int
-add_rules(int ruleset, const struct plan *plan, uint64_t handled, int version)
+add_rules(int ruleset, const struct plan *plan, uint64_t handled, int version,
+    bool alone)
 {
 	const struct plan_rule	*r;
 	uint64_t		 access;
@@ -153,10 +154,17 @@ add_rules(int ruleset, const struct plan *plan, uint64_t handled, int version)
 		    allow(ruleset, r->path, access) == -1)
 			return -1;
 	}
-	for (i = 0; devices[i] != NULL && (handled & FS_WRITE_FILE) != 0; i++)
+	if ((handled & FS_WRITE_FILE) == 0)
+		return 0;
+	for (i = 0; devices[i] != NULL; i++)
 		if (allow(ruleset, devices[i], handled) == -1)
 			return -1;
-	return 0;
+	/* Alone: they are those of all of the user's terminals. */
+	if (!alone && allow(ruleset, "/dev/pts", handled) == -1)
+		return -1;
+	/* Root, with no rights left, could write what the kernel gives root. */
+	return allow(ruleset, "/proc", geteuid() == 0 ? handled & READS :
+	    handled);
 }
 
 int
@@ -194,7 +202,7 @@ enforce_landlock(const struct plan *plan, bool alone, struct enforced *e,
 	if ((a.fs | a.net | a.scoped) == 0)
 		return 0;
 	if ((*out = create(&a, version)) == -1 ||
-	    add_rules(*out, plan, a.fs, version) == -1) {
+	    add_rules(*out, plan, a.fs, version, alone) == -1) {
 		snprintf(e->why, sizeof(e->why), "Landlock: %s",
 		    strerror(errno));
 		fd_close(out);

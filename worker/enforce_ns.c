@@ -29,8 +29,8 @@
 	CLONE_NEWIPC)
 
 #define SECBITS	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |			\
-	SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |		\
-	SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |			\
+	SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |	\
+	SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |		\
 	SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
 static int
@@ -55,8 +55,8 @@ write_file(const char *path, const char *text)
 
 /*
  * We are who we were, and nobody else exists.  These files are root's for as
- * long as we are not dumpable; a process of the same user that wants to trace us
- * in that moment can do what the user can, and does not have the sandbox.
+ * long as we are not dumpable; a process of the same user that wants to trace
+ * us in that moment can do what the user can, and does not have the sandbox.
  */
 static int
 map_ids(uid_t uid, gid_t gid, struct enforced *e)
@@ -125,21 +125,22 @@ static int
 settle(const struct plan *plan, const char *hide, uid_t uid, gid_t gid,
     struct enforced *e)
 {
-	struct mounted	 m;
-	int		 ruleset, rv;
+	int	 ruleset;
 
 	if (map_ids(uid, gid, e) == -1)
 		return -1;
-	memset(&m, 0, sizeof(m));
-	rv = mounting_make(plan, hide, &m);
-	memcpy(e->why, m.why, sizeof(e->why));
-	memcpy(e->made, m.made, sizeof(e->made));
-	e->made_len = m.made_len;
-	if (rv == -1)
-		return -1;
-	/* No namespaces in it: they would bring such rights to a command. */
-	if (write_file("/proc/sys/user/max_user_namespaces", "0") == -1)
+	/*
+	 * No namespaces in it: they would bring such rights to a command.  Now,
+	 * as root finds these files read-only later.  Where they are that now
+	 * (containers), the filter of system calls has to do.
+	 */
+	if (write_file("/proc/sys/user/max_user_namespaces", "0") == -1 &&
+	    errno != EROFS)
 		return failed(e, "max_user_namespaces");
+	if (mounting_make(plan, hide, &e->mounted) == -1) {
+		memcpy(e->why, e->mounted.why, sizeof(e->why));
+		return -1;
+	}
 	if (open_namespaces(plan->net_off, e) == -1 ||
 	    enforce_landlock(plan, false, e, &ruleset) == -1)
 		return -1;

@@ -1,6 +1,7 @@
 #include "worker/enforce.h"
 
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -36,6 +37,8 @@
 /* Arguments are 64 bits; what matters is in the lower half here. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define LOAD_ARG(n)	LOAD(args[n])
+#define LOAD_HIGH(n)	BPF_STMT(BPF_LD | BPF_W | BPF_ABS,		\
+	FIELD(args[n]) + 4)
 #else
 #error "the lower half of an argument comes second here"
 #endif
@@ -55,38 +58,74 @@
  * answers as on a kernel or for a user that lacks it.
  */
 #define FOREVER								\
-	NEVER(ptrace), NEVER(process_vm_readv), NEVER(process_vm_writev),	\
-	NEVER(kcmp), NEVER(pidfd_getfd), NEVER(process_madvise),		\
+	NEVER(ptrace), NEVER(process_vm_readv), NEVER(process_vm_writev), \
+	NEVER(kcmp), NEVER(pidfd_getfd), NEVER(process_madvise),	 \
 	NEVER(io_uring_setup), NEVER(io_uring_enter),			\
-	NEVER(io_uring_register),						\
-	NEVER(keyctl), NEVER(add_key), NEVER(request_key),			\
+	NEVER(io_uring_register),					 \
+	NEVER(keyctl), NEVER(add_key), NEVER(request_key),		 \
 	NEVER(bpf), NEVER(perf_event_open), NEVER(userfaultfd),		\
 	NEVER(mount), NEVER(umount2), NEVER(pivot_root), NEVER(chroot),	\
-	NEVER(move_mount), NEVER(open_tree), NEVER(open_tree_attr),		\
+	NEVER(move_mount), NEVER(open_tree), NEVER(open_tree_attr),	 \
 	NEVER(fsopen), NEVER(fsconfig), NEVER(fsmount), NEVER(fspick),	\
 	NEVER(mount_setattr), NEVER(setns), NEVER(open_by_handle_at),	\
-	NEVER(swapon), NEVER(swapoff), NEVER(reboot), NEVER(acct),		\
+	NEVER(swapon), NEVER(swapoff), NEVER(reboot), NEVER(acct),	 \
 	NEVER(quotactl), NEVER(kexec_load), NEVER(init_module),		\
 	NEVER(finit_module), NEVER(delete_module)
 
+/*
+ * A call whose first argument is the process that it changes: not the first
+ * one, which is the holder, or who started the container.
+ */
+#define NOT_THE_FIRST(name)						\
+	IF_EQ(SYS_##name, 0, 4), LOAD_ARG(0), IF_EQ(1, 0, 1),		\
+	REFUSE(EPERM), ALLOW
+
+/* The same where it is the second one; and all processes of the user. */
+#define NOT_THE_FIRST_BY(name, user)					\
+	IF_EQ(SYS_##name, 0, 6), LOAD_ARG(0), IF_EQ((user), 2, 0),	 \
+	LOAD_ARG(1), IF_EQ(1, 0, 1), REFUSE(EPERM), ALLOW
+
+/*
+ * Limits of other processes: one of processor time kills.  Programs that set
+ * their own name no process.
+ */
+#define OF_OTHERS							\
+	IF_EQ(SYS_prlimit64, 0, 4), LOAD_ARG(0), IF_EQ(0, 1, 0),	 \
+	REFUSE(EPERM), ALLOW,						\
+	NOT_THE_FIRST(sched_setscheduler), NOT_THE_FIRST(sched_setparam), \
+	NOT_THE_FIRST(sched_setattr), NOT_THE_FIRST(sched_setaffinity),	\
+	NOT_THE_FIRST_BY(setpriority, PRIO_USER),			 \
+	NOT_THE_FIRST_BY(ioprio_set, 3 /* IOPRIO_WHO_USER */)
+
 /* ptrace(2)-like calls are in; namespaces, terminals, other ABIs follow. */
 #define COMMON								\
-	LOAD(arch), IF_EQ(ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS),	\
-	LOAD(nr),								\
-	IF_GE(0x40000000U, 0, 1), REFUSE(ENOSYS),	/* the x32 ABI */	\
-	FOREVER,								\
-	/* Its flags are in memory, where no filter sees them. */		\
-	IF_EQ(SYS_clone3, 0, 1), REFUSE(ENOSYS),				\
-	IF_EQ(SYS_unshare, 1, 0), IF_EQ(SYS_clone, 0, 4),			\
+	LOAD(arch), IF_EQ(ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), \
+	LOAD(nr),							 \
+	IF_GE(0x40000000U, 0, 1), REFUSE(ENOSYS),	/* the x32 ABI */ \
+	FOREVER,							 \
+	OF_OTHERS,							\
+	/* Its flags are in memory, where no filter sees them. */	 \
+	IF_EQ(SYS_clone3, 0, 1), REFUSE(ENOSYS),			 \
+	IF_EQ(SYS_unshare, 1, 0), IF_EQ(SYS_clone, 0, 4),		 \
 	LOAD_ARG(0), IF_ANY(NAMESPACES, 0, 1), REFUSE(EPERM), ALLOW,	\
 	IF_EQ(SYS_ioctl, 0, 5),						\
-	LOAD_ARG(1), IF_EQ(TIOCSTI, 1, 0), IF_EQ(TIOCLINUX, 0, 1),		\
+	LOAD_ARG(1), IF_EQ(TIOCSTI, 1, 0), IF_EQ(TIOCLINUX, 0, 1),	 \
 	REFUSE(EPERM), ALLOW
 
 static const struct sock_filter filter_net_on[] = { COMMON, ALLOW };
 
+/*
+ * No sockets but pairs of AF_UNIX, as the reference: whoever could connect to
+ * one in the file system would have what listens there run his commands, and
+ * that may be we.
+ */
 static const struct sock_filter filter_net_off[] = {
 	COMMON,
+	NEVER(connect), NEVER(bind), NEVER(listen), NEVER(accept),
+	NEVER(accept4), NEVER(sendmmsg),
+	IF_EQ(SYS_sendto, 0, 6),		/* with an address */
+	LOAD_ARG(4), IF_EQ(0, 0, 2), LOAD_HIGH(4), IF_EQ(0, 1, 0),
+	REFUSE(EPERM), ALLOW,
 	IF_EQ(SYS_socket, 1, 0), IF_EQ(SYS_socketpair, 0, 3),
 	LOAD_ARG(0), IF_EQ(AF_UNIX, 1, 0), REFUSE(EPERM),
 	ALLOW

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "worker/agent.h"
+#include "worker/conn.h"
 #include "worker/holder.h"
 
 /* An operation that is done by an agent. */
@@ -23,17 +25,23 @@ struct job {
 	int			 data;		/* file in memory, or -1 */
 	int			 fd;		/* of the answer; -1: waits */
 	struct event		*ev;
+	bool			 held;		/* not listened to, see below */
+	uint64_t		 begun;		/* ms */
 	struct agent_answer	 answer;
 };
 
 struct files {
 	struct map		 handles;
 	TAILQ_HEAD(, job)	 jobs;		/* oldest first */
-	unsigned		 running;
+	unsigned		 njobs, running;
+	size_t			 data;		/* bytes that wait with them */
+	unsigned		 held;
+	struct job		*taking;	/* a long answer */
 	struct event		*retry_ev;	/* an agent's queue was full */
 };
 
 #define RETRY_MS	2
+#define SLOW_MS		1000	/* who takes longer may take for ever */
 
 static void	 start_jobs(struct session *s);
 
@@ -76,12 +84,57 @@ handle_release(struct handle *h)
 	free(h);
 }
 
+/*
+ * Whether more of its answer may be read.  Answers wait in the agent's child
+ * while the client does not read those before, and long ones come one after
+ * another: two of the longest would not fit what may wait for it.
+ */
+static bool
+may_take(const struct job *j)
+{
+	const struct files	*f = j->session->files;
+	const struct conn	*c = j->session->conn;
+
+	return (c == NULL || conn_queued(c) < LIMIT_OUT_CHILDREN) &&
+	    (f->taking == NULL || f->taking == j ||
+	    j->answer.payload_len <= LIMIT_FILE_QUICK);
+}
+
+static void
+listen_again(struct files *f)
+{
+	struct job	*j;
+
+	if (f->held == 0)
+		return;
+	TAILQ_FOREACH(j, &f->jobs, entry)
+		if (j->held && may_take(j) &&
+		    event_add(j->ev, NULL) == 0) {
+			j->held = false;
+			f->held--;
+		}
+}
+
+void
+files_unhold(struct session *s)
+{
+	if (s->files != NULL)
+		listen_again(s->files);
+}
+
 static void
 job_free(struct job *j)
 {
 	struct files	*f = j->session->files;
 
 	TAILQ_REMOVE(&f->jobs, j, entry);
+	f->njobs--;
+	f->data -= j->data != -1 ? j->op.len : 0;
+	f->held -= j->held ? 1 : 0;
+	if (f->taking == j) {
+		f->taking = NULL;
+		listen_again(f);
+	}
 	if (j->fd != -1)
 		f->running--;
 	if (j->handle != NULL)
@@ -96,20 +149,8 @@ job_free(struct job *j)
 }
 
 static void
-cancel_job(struct rpc_req *req)
+answer(struct job *j)
 {
-	struct job	*j = req->waiter;
-	struct session	*s = j->session;
-
-	job_free(j);
-	start_jobs(s);
-}
-
-/* Answer, and make room for others. */
-static void
-finish(struct job *j)
-{
-	struct session		*s = j->session;
 	struct rpc_req		*req = j->req;
 	struct fsop_result	 r = j->answer.r;
 	struct fsop		 op = j->op;
@@ -121,21 +162,54 @@ finish(struct job *j)
 	fsop_result_init(&j->answer.r);
 	j->handle = NULL;
 	job_free(j);
+	if (op.kind == FSOP_READ && r.fd != -1)
+		fsop_read_opened(&r);
 	done(req, &op, &r, arg);
 	fsop_result_fini(&r);
 	if (h != NULL)
 		handle_release(h);
+}
+
+/* Answer, and make room for others. */
+static void
+finish(struct job *j)
+{
+	struct session	*s = j->session;
+
+	answer(j);
 	start_jobs(s);
+}
+
+/*
+ * Its connection is over: who waits hears that there is no answer.  Others
+ * are not begun, since all of them end like this now.
+ */
+static void
+cancel_job(struct rpc_req *req)
+{
+	struct job	*j = req->waiter;
+
+	j->req = NULL;
+	j->answer.r.why = FSWHY_DIED;
+	answer(j);
 }
 
 static void
 on_answer(int fd, short what, void *arg)
 {
 	struct job	*j = arg;
+	struct files	*f = j->session->files;
 
 	(void)what;
-	if (agent_answer_read(&j->answer, fd) != 0)
+	if (!may_take(j)) {
+		event_del(j->ev);
+		j->held = true;
+		f->held++;
+	} else if (agent_answer_read(&j->answer, fd) != 0) {
 		finish(j);
+	} else if (j->answer.payload_len > LIMIT_FILE_QUICK) {
+		f->taking = j;
+	}
 }
 
 static void
@@ -170,6 +244,35 @@ has_to_wait(const struct files *f, const struct job *j)
 	return false;
 }
 
+static void
+retry_in(struct files *f, uint64_t ms)
+{
+	struct timeval	 tv = clock_timeval(ms);
+
+	event_add(f->retry_ev, &tv);
+}
+
+/*
+ * Whether one more may be under way.  Those that hang, on a server that does
+ * not answer, say, do not count among the others, or soon nothing would go on.
+ */
+static bool
+may_start(struct files *f)
+{
+	const struct job	*j;
+	uint64_t		 now = clock_ms();
+	unsigned		 quick = 0;
+
+	if (f->running < LIMIT_FILE_JOBS)
+		return true;
+	TAILQ_FOREACH(j, &f->jobs, entry)
+		quick += j->fd != -1 && now - j->begun < SLOW_MS;
+	if (quick < LIMIT_FILE_JOBS && f->running < LIMIT_FILE_STUCK)
+		return true;
+	retry_in(f, SLOW_MS / 10);
+	return false;
+}
+
 /* 1: under way; 0: not yet; -1: finished with an error. */
 static int
 start_job(struct job *j)
@@ -182,20 +285,25 @@ start_job(struct job *j)
 	}
 	if (holder_state(j->holder) == HOLDER_STARTING || has_to_wait(f, j))
 		return 0;
-	if (j->handle != NULL)
-		j->op.fd = j->handle->fd;	/* opened meanwhile, or not */
+	if (j->handle != NULL && j->op.kind != FSOP_OPEN) {
+		/* Opened meanwhile, or not. */
+		if ((j->op.fd = j->handle->fd) == -1) {
+			fail(j, ENOENT, FSWHY_NONE);
+			return -1;
+		}
+	}
 	j->fd = agent_ask(holder_sock(j->holder), &j->op, j->data);
 	if (j->fd == -1) {
 		if (errno == EAGAIN) {
-			struct timeval	 tv = { 0, RETRY_MS * 1000 };
-
-			event_add(f->retry_ev, &tv);
+			retry_in(f, RETRY_MS);
 			return 0;
 		}
 		fail(j, errno, FSWHY_NONE);
 		return -1;
 	}
 	f->running++;
+	j->begun = clock_ms();
+	f->data -= j->data != -1 ? j->op.len : 0;
 	fd_close(&j->data);
 	if ((j->ev = event_new(j->session->base, j->fd, EV_READ | EV_PERSIST,
 	    on_answer, j)) == NULL || event_add(j->ev, NULL) == -1) {
@@ -213,11 +321,14 @@ start_jobs(struct session *s)
 	struct job	*j;
 
  again:
-	if (f->running >= LIMIT_FILE_JOBS)
-		return;
-	TAILQ_FOREACH(j, &f->jobs, entry)
-		if (j->fd == -1 && start_job(j) == -1)
+	TAILQ_FOREACH(j, &f->jobs, entry) {
+		if (j->fd != -1)
+			continue;
+		if (!may_start(f))
+			return;
+		if (start_job(j) == -1)
 			goto again;
+	}
 }
 
 void
@@ -254,9 +365,15 @@ run_elsewhere(struct session *s, struct rpc_req *req, const struct fsop *op,
 	struct fsop_result	 r;
 	struct job		*j = NULL;
 
+	fsop_result_init(&r);
+	if (s->files->njobs >= LIMIT_FILE_WAITING || (op->data != NULL &&
+	    s->files->data + op->len > LIMIT_FILE_DATA)) {
+		r.why = FSWHY_BUSY;
+		done(req, op, &r, arg);
+		return;
+	}
 	if ((view == NULL && (view = holder_get(s, NULL)) == NULL) ||
 	    (j = job_new(s, op)) == NULL) {
-		fsop_result_init(&r);
 		r.error = errno;
 		done(req, op, &r, arg);
 		return;
@@ -267,6 +384,8 @@ run_elsewhere(struct session *s, struct rpc_req *req, const struct fsop *op,
 	j->done = done;
 	j->arg = arg;
 	TAILQ_INSERT_TAIL(&s->files->jobs, j, entry);
+	s->files->njobs++;
+	s->files->data += j->data != -1 ? op->len : 0;
 	if (h != NULL)
 		h->jobs++;
 	if ((j->req = rpc_keep(req, cancel_job, j)) == NULL) {
@@ -281,8 +400,8 @@ void
 files_run(struct session *s, struct rpc_req *req, const struct fsop *op,
     struct holder *view, struct handle *h, files_done_fn *done, void *arg)
 {
-	static const struct fsop_how	 quick = { true, LIMIT_FILE_QUICK,
-					    -1 };
+	static const struct fsop_how	 quick = { .bounded = true,
+		.max_out = LIMIT_FILE_QUICK, .hup = -1 };
 	struct fsop_result		 r;
 
 	if (get(s) == NULL) {

@@ -41,9 +41,8 @@ typedef void	 files_done_fn(struct rpc_req *req, const struct fsop *op,
  * Do it, under the view of a holder (NULL: everything), and call done: at
  * once, or later when it may take time. op may be on the stack; its data are
  * copied when they are needed longer.  h: the handle it is for, or NULL;
- * operations of one handle keep their order.  done is always called, with
- * req NULL when the request is answered already, unless the connection ends
- * first.
+ * operations of one handle keep their order.  done is always called: with
+ * req NULL when there is nobody to answer any more.
  */
 void	 files_run(struct session *s, struct rpc_req *req,
 	    const struct fsop *op, struct holder *view, struct handle *h,
@@ -52,9 +51,12 @@ void	 files_run(struct session *s, struct rpc_req *req,
 /* A holder became ready or failed: go on with what waits for it. */
 void	 files_holder_changed(struct session *s);
 
+/* There may be room for answers again. */
+void	 files_unhold(struct session *s);
+
 /*
- * Handles: of the connection, under ids of at most HANDLE_ID_MAX bytes.  NULL: there
- * is none; or it cannot be, with errno EEXIST, EMFILE or ENOMEM.
+ * Handles: of the connection, under ids of at most HANDLE_ID_MAX bytes.
+ * NULL: there is none; or it cannot be, with errno EEXIST, EMFILE or ENOMEM.
  */
 struct handle	*handle_find(struct session *s, const char *id, size_t len);
 struct handle	*handle_add(struct session *s, const char *id, size_t len);

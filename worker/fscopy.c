@@ -29,7 +29,6 @@
 
 #define MODE	0777			/* what is copied of it */
 #define QUICK	(LIMIT_FILE_QUICK / 2)	/* bytes; each is read and written */
-#define EMPTIED	((uint64_t)1 << 30)	/* bytes that are quickly freed */
 #define NAMES	(512 * 1024 * 1024)	/* bytes of a folder's names */
 #define TRIES	3	/* with a destination that others make and remove */
 
@@ -129,7 +128,7 @@ copy_over(const struct copying *c, int in, const struct stat *st, int held,
 		return fsop_refuse(c->r, FSWHY_NOT_REGULAR);
 	if (is_same_file(st, old))
 		return fsop_refuse(c->r, FSWHY_ONTO_ITSELF);
-	if (c->how->bounded && (uint64_t)old->st_blocks > EMPTIED / 512) {
+	if (c->how->bounded && old->st_blocks > LIMIT_FILE_FREED / 512) {
 		errno = EAGAIN;
 		return -1;
 	}

@@ -147,6 +147,7 @@ fsop_look(const char *path, bool nofollow, const struct fsop_how *how,
 	st->st_uid = x.stx_uid;
 	st->st_gid = x.stx_gid;
 	st->st_size = (off_t)x.stx_size;
+	st->st_blocks = (blkcnt_t)x.stx_blocks;
 	return fd;
 }
 

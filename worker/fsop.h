@@ -57,7 +57,8 @@ struct fsop {
 struct fsop_how {
 	bool	 bounded;
 	size_t	 max_out;	/* bytes of payload that bounded ones give */
-	int	 hup;		/* unbounded: give up when its peer is gone; -1 */
+	int	 hup;		/* -1, or: give up when its peer is gone */
+	bool	 gives_file;	/* bounded READ: r->fd may be all of it */
 };
 
 /*
@@ -98,6 +99,12 @@ void	 fsop_result_fini(struct fsop_result *r);
  */
 void	 fsop_run(const struct fsop *op, const struct fsop_how *how,
 	    struct fsop_result *r);
+
+/*
+ * What READ gave as an open file is read after all: of a size that does not
+ * take long, and local.  As fsop_run().
+ */
+void	 fsop_read_opened(struct fsop_result *r);
 
 /* Append a record.  0, or -1 with errno (EFBIG past the buffer's ceiling). */
 int	 fsop_put_record(struct buf *b, enum fsop_record_type type,

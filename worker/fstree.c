@@ -74,7 +74,7 @@ names_read(struct names *ns, int fd, size_t max, const struct fsop_how *how)
 		if (fsop_cancelled(how) == -1 || names_grow(ns) == -1)
 			return -1;
 		if ((n = getdents64(fd, ns->base + ns->len,
-		    ns->cap - ns->len)) == -1)
+		    NAMES_STEP)) == -1)
 			return -1;
 		if (n == 0)
 			break;

@@ -81,10 +81,11 @@ int	 chain_pop(struct chain *c) __attribute__((warn_unused_result));
 
 /*
  * Open a folder below dir, for reading or as flags say.  path is made of names
- * alone and shorter than PATH_MAX.  No link on the way is followed and
- * nothing but a folder opened: ELOOP, ENOTDIR.  resolve is added to what
- * openat2(2) forbids: RESOLVE_NO_XDEV, so that EXDEV is a mount;
- * RESOLVE_BENEATH, so that a folder moved out of dir meanwhile is EXDEV.
+ * alone and shorter than PATH_MAX.  No link is followed (ELOOP on the way,
+ * ENOTDIR at its end) and nothing but a folder opened (ENOTDIR).  resolve is
+ * added to what openat2(2) forbids: RESOLVE_NO_XDEV, so that EXDEV is a
+ * mount; RESOLVE_BENEATH, so that a folder moved out of dir meanwhile is
+ * EXDEV.
  */
 int	 tree_open(int dir, const char *path, int flags, uint64_t resolve)
 	    __attribute__((warn_unused_result));

@@ -1,9 +1,9 @@
 /*
  * fs/writeFile.  A regular file is replaced by a new one in one step where
  * nobody can tell the difference: it has one name, is ours, carries nothing
- * that a new one would lack (hard links, extended attributes, set-ID bits,
- * a foreign group), and its folder may be written.  Whoever dies in the
- * middle leaves the old content then; and so does a full disk.  Anything else is
+ * that a new one would lack (hard links, extended attributes, set-ID bits, a
+ * foreign group), and its folder may be written.  Whoever dies in the middle
+ * leaves the old content then; and so does a full disk.  Anything else is
  * written in place, as editors do.
  *
  * Nothing is synced: it is the writer's crash that is meant, not the
@@ -59,15 +59,34 @@ is_hindrance(int error)
 	    error == EMLINK;
 }
 
+/* Extended attributes, an access control list among them. */
 static bool
-is_ordinary(int fd, const struct stat *st)
+has_xattrs(int fd)
 {
 	char	 self[32];
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return listxattr(self, NULL, 0) > 0;
+}
+
+static bool
+is_ordinary(int fd, const struct stat *st)
+{
 	return st->st_nlink == 1 && st->st_uid == geteuid() &&
 	    (st->st_mode & (S_ISUID | S_ISGID | S_ISVTX)) == 0 &&
-	    listxattr(self, NULL, 0) <= 0;
+	    !has_xattrs(fd);
+}
+
+/* 0, or -1: it could not be written in place either (mode, busy text). */
+static int
+may_write(int fd)
+{
+	int	 w;
+
+	if ((w = fsop_reopen(fd, O_WRONLY | O_NONBLOCK)) == -1)
+		return -1;
+	fd_close(&w);
+	return 0;
 }
 
 /* The folder of an open file and its name there, if it has one. */
@@ -133,7 +152,10 @@ replace_whole(int fd, const struct stat *st, const struct fsop *op,
 	    (dir = folder_of(fd, st, how, path, &name)) == -1)
 		return 1;
 	rv = new_fd = make_nameless(dir, op, 0600);
-	if (new_fd != -1)
+	/* The folder may give new ones a list that the old one lacks. */
+	if (new_fd != -1 && has_xattrs(new_fd))
+		rv = 1;
+	else if (new_fd != -1)
 		rv = take_place(new_fd, dir, name, st);
 	saved = errno;
 	fd_close(&new_fd);
@@ -141,7 +163,7 @@ replace_whole(int fd, const struct stat *st, const struct fsop *op,
 	if (rv == -1 && is_hindrance(saved))
 		return 1;
 	errno = saved;
-	return rv == -1 ? -1 : 0;
+	return rv;
 }
 
 static int
@@ -173,7 +195,11 @@ write_existing(const struct fsop *op, const struct fsop_how *how,
 		rv = -1;
 	} else if (!S_ISREG(st.st_mode)) {
 		rv = fsop_refuse(r, FSWHY_NOT_REGULAR);
-	} else if ((rv = replace_whole(fd, &st, op, how)) == 1) {
+	} else if (how->bounded && st.st_blocks > LIMIT_FILE_FREED / 512) {
+		errno = EAGAIN;
+		rv = -1;
+	} else if ((rv = may_write(fd)) == 0 &&
+	    (rv = replace_whole(fd, &st, op, how)) == 1) {
 		rv = write_in_place(fd, op);
 	}
 	saved = errno;

@@ -1,12 +1,13 @@
 #include "worker/holder.h"
 
-#include <sys/prctl.h>
+#include <sys/file.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,8 @@
 
 #define HOLDER_SOCK	3	/* in the holder; everything else is closed */
 #define RETRY_MS	1000	/* before what failed is tried again */
+#define TRIM_MS		2000	/* an unused one stays that has to be undone */
+#define UNDO_MS		100	/* who lives in it has to end */
 
 struct holder {
 	TAILQ_ENTRY(holder)	 entry;
@@ -41,8 +44,10 @@ struct holder {
 	struct event		*ev;
 	struct view		 view;
 	char			 why[ENFORCE_WHY];
-	char			 made[MOUNTED_MADE];	/* see struct mounted */
+	char			*made;		/* see struct mounted */
 	size_t			 made_len;
+	int			*locks;
+	size_t			 nlocks;
 	bool			 single;	/* for one command */
 };
 
@@ -50,6 +55,7 @@ struct holders {
 	TAILQ_HEAD(, holder)	 list;
 	unsigned		 n;
 	unsigned long		 singles;	/* made so far */
+	struct event		*trim_ev;
 };
 
 /*
@@ -65,13 +71,15 @@ struct hello {
 	bool		 net_off;
 	bool		 has[VIEW_FDS];
 	char		 why[ENFORCE_WHY];
-	char		 made[MOUNTED_MADE];
-	size_t		 made_len;
+	size_t		 made_len;	/* of the paths that follow */
+	size_t		 nlocks;
 };
+
+#define FDS_MAX	(VIEW_FDS + MOUNTED_LOCKS)
 
 union ctl_room {
 	struct cmsghdr	 align;
-	char		 room[CMSG_SPACE(sizeof(int) * VIEW_FDS)];
+	char		 room[CMSG_SPACE(sizeof(int) * FDS_MAX)];
 };
 
 /* --- the holder's side --- */
@@ -80,11 +88,11 @@ static void
 say(enum word word, const struct enforced *e)
 {
 	struct hello	 h;
-	struct iovec	 iov = { &h, sizeof(h) };
+	struct iovec	 iov[2];
 	struct msghdr	 m;
 	struct cmsghdr	*c;
 	union ctl_room	 room;
-	int		 fds[VIEW_FDS], i, n = 0;
+	int		 fds[FDS_MAX], i, n = 0;
 
 	memset(&h, 0, sizeof(h));
 	memset(&m, 0, sizeof(m));
@@ -94,13 +102,21 @@ say(enum word word, const struct enforced *e)
 	    e->view.fds[VIEW_PID] == -1 ? getpid() : 0;
 	h.net_off = e->view.net_off;
 	memcpy(h.why, e->why, sizeof(h.why));
-	memcpy(h.made, e->made, sizeof(h.made));
-	h.made_len = e->made_len;
 	for (i = 0; word == WORD_HELLO && i < VIEW_FDS; i++)
 		if ((h.has[i] = e->view.fds[i] != -1))
 			fds[n++] = e->view.fds[i];
-	m.msg_iov = &iov;
-	m.msg_iovlen = 1;
+	if (word == WORD_HELLO) {
+		h.made_len = e->mounted.made_len;
+		h.nlocks = e->mounted.nlocks;
+		memcpy(fds + n, e->mounted.locks, h.nlocks * sizeof(int));
+		n += (int)h.nlocks;
+	}
+	iov[0].iov_base = &h;
+	iov[0].iov_len = sizeof(h);
+	iov[1].iov_base = (void *)(uintptr_t)e->mounted.made;
+	iov[1].iov_len = h.made_len;
+	m.msg_iov = iov;
+	m.msg_iovlen = 2;
 	if (n > 0) {
 		m.msg_control = room.room;
 		m.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)n);
@@ -160,31 +176,58 @@ set_state(struct holder *h, enum holder_state state, const char *why)
 	memcpy(h->why, why, strnlen(why, sizeof(h->why) - 1));
 }
 
+/* Whether all that live in it are gone, soon. */
+static bool
+is_dead(pid_t pid)
+{
+	struct pollfd	 p = { -1, POLLIN, 0 };
+	bool		 dead;
+
+	/* The first process of a PID namespace is the last to end. */
+	if (pid == 0 || kill(pid, SIGKILL) == -1 ||
+	    (p.fd = (int)syscall(SYS_pidfd_open, pid, 0)) == -1)
+		return errno == ESRCH;
+	dead = poll(&p, 1, UNDO_MS) == 1;
+	fd_close(&p.fd);
+	return dead;
+}
+
 /*
- * Remove the empty folders that it made.  Without a link on the way: who
- * lives in the sandbox could have put one there.
+ * Remove the folders that stand for what does not exist, as far as nobody else
+ * needs them.  Without a link on the way: who lived in the sandbox could have
+ * put one there.
  */
 static void
 undo(struct holder *h)
 {
 	struct fsop_how	 how = { .hup = -1 };
-	const char	*path, *name;
+	const char	*path = h->made, *name;
+	bool		 dead = h->made_len > 0 && is_dead(h->pid);
+	size_t		 i;
 	int		 dir;
 
-	for (path = h->made; path < h->made + h->made_len;
-	    path += strlen(path) + 1) {
-		dir = fsop_look_parent(path, true, &how, &name);
-		if (dir != -1)
+	for (i = 0; i < h->nlocks; i++) {
+		if (dead && path < h->made + h->made_len &&
+		    flock(h->locks[i], LOCK_EX | LOCK_NB) == 0 &&
+		    (dir = fsop_look_parent(path, true, &how, &name)) != -1) {
 			unlinkat(dir, name, AT_REMOVEDIR);
-		fd_close(&dir);
+			fd_close(&dir);
+		}
+		fd_close(&h->locks[i]);
+		path += strlen(path) + 1;
 	}
-	h->made_len = 0;
+	h->made_len = h->nlocks = 0;
 }
 
 static void
 stop(struct holder *h)
 {
-	undo(h);
+	if (h->made_len > 0)
+		undo(h);
+	free(h->made);
+	free(h->locks);
+	h->made = NULL;
+	h->locks = NULL;
 	if (h->ev != NULL)
 		event_free(h->ev);
 	h->ev = NULL;
@@ -207,7 +250,7 @@ static void
 take_view(struct holder *h, const struct hello *hello, struct msghdr *m)
 {
 	struct cmsghdr	*c = CMSG_FIRSTHDR(m);
-	int		 fds[VIEW_FDS], i, n = 0, got = 0;
+	int		 fds[FDS_MAX], i, n = 0, got = 0;
 
 	if (c != NULL && c->cmsg_level == SOL_SOCKET &&
 	    c->cmsg_type == SCM_RIGHTS) {
@@ -218,34 +261,48 @@ take_view(struct holder *h, const struct hello *hello, struct msghdr *m)
 	for (i = 0; i < VIEW_FDS; i++)
 		if (hello->has[i] && n < got)
 			h->view.fds[i] = fds[n++];
+	if ((h->locks = calloc((size_t)(got - n) + 1,
+	    sizeof(*h->locks))) == NULL)
+		fatal("no memory for what has to be undone");
+	for (; n < got; n++)
+		h->locks[h->nlocks++] = fds[n];
+}
+
+/* The paths behind a hello: as many as there are locks. */
+static void
+take_made(struct holder *h, const char *made, size_t len)
+{
+	if ((h->made = malloc(len + 1)) == NULL)
+		fatal("no memory for what has to be undone");
+	memcpy(h->made, made, len);
+	h->made[len] = '\0';
+	h->made_len = len;
 }
 
 /* One message; false: it is over. */
 static bool
 hear(struct holder *h)
 {
+	static char	 made[MOUNTED_MADE];
 	struct hello	 hello;
-	struct iovec	 iov = { &hello, sizeof(hello) };
+	struct iovec	 iov[2] = { { &hello, sizeof(hello) },
+			    { made, sizeof(made) } };
 	struct msghdr	 m;
 	union ctl_room	 room;
 	ssize_t		 n;
 
 	memset(&m, 0, sizeof(m));
-	m.msg_iov = &iov;
-	m.msg_iovlen = 1;
+	m.msg_iov = iov;
+	m.msg_iovlen = 2;
 	m.msg_control = room.room;
 	m.msg_controllen = sizeof(room.room);
 	n = recvmsg(h->sock, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return true;
-	if (n != (ssize_t)sizeof(hello))
+	if (n < (ssize_t)sizeof(hello) ||
+	    (size_t)n - sizeof(hello) != hello.made_len)
 		return false;
 	hello.why[sizeof(hello.why) - 1] = '\0';
-	if (hello.made_len > 0 && hello.made_len <= sizeof(h->made)) {
-		memcpy(h->made, hello.made, sizeof(h->made));
-		h->made[sizeof(h->made) - 1] = '\0';
-		h->made_len = hello.made_len;
-	}
 	if (hello.word == WORD_FAILED) {
 		fail(h, hello.why);
 		return true;
@@ -254,6 +311,7 @@ hear(struct holder *h)
 		h->pid = hello.pid;
 	if (hello.word == WORD_HELLO) {
 		take_view(h, &hello, &m);
+		take_made(h, made, hello.made_len);
 		h->greeted = true;
 	}
 	if (h->greeted && h->pid != 0)
@@ -266,11 +324,16 @@ on_sock(int fd, short what, void *arg)
 {
 	struct holder	*h = arg;
 	struct session	*s = h->session;
+	bool		 was_ready = h->state == HOLDER_READY;
 
 	(void)fd;
 	(void)what;
-	if (!hear(h))
+	if (!hear(h)) {
 		fail(h, "it was ended from outside");
+		/* It was good: nothing says that the next one will not be. */
+		if (was_ready)
+			h->since = 0;
+	}
 	if (h->state != HOLDER_STARTING)
 		holder_changed(s);
 }
@@ -310,13 +373,24 @@ start(struct holder *h, const struct plan *plan)
 	return -1;
 }
 
+static void	 on_trim(int, short, void *);
+
 static struct holders *
 get_holders(struct session *s)
 {
-	if (s->holders == NULL &&
-	    (s->holders = calloc(1, sizeof(*s->holders))) != NULL)
-		TAILQ_INIT(&s->holders->list);
-	return s->holders;
+	struct holders	*hs;
+
+	if (s->holders != NULL)
+		return s->holders;
+	if ((hs = calloc(1, sizeof(*hs))) == NULL)
+		return NULL;
+	if ((hs->trim_ev = event_new(s->base, -1, 0, on_trim, s)) == NULL) {
+		free(hs);
+		errno = ENOMEM;
+		return NULL;
+	}
+	TAILQ_INIT(&hs->list);
+	return s->holders = hs;
 }
 
 static void
@@ -331,6 +405,54 @@ holder_free(struct holder *h)
 	free(h);
 }
 
+static void
+trim_later(struct session *s)
+{
+	struct timeval	 tv = clock_timeval(TRIM_MS);
+
+	event_add(s->holders->trim_ev, &tv);
+}
+
+/* Whether a command left somebody behind who lives in it. */
+static bool
+is_inhabited(const struct holder *h)
+{
+	char	 path[64], c;
+	bool	 found;
+	int	 fd;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children",
+	    (long)h->pid, (long)h->pid);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
+		return errno != ENOENT;
+	found = read(fd, &c, 1) != 0;
+	fd_close(&fd);
+	return found;
+}
+
+/*
+ * Empty folders that stand for what does not exist should not be seen longer
+ * than they are needed.
+ */
+static void
+on_trim(int fd, short what, void *arg)
+{
+	struct session	*s = arg;
+	struct holder	*h, *next;
+
+	(void)fd;
+	(void)what;
+	for (h = TAILQ_FIRST(&s->holders->list); h != NULL; h = next) {
+		next = TAILQ_NEXT(h, entry);
+		if (h->users > 0 || h->made_len == 0)
+			continue;
+		if (is_inhabited(h))
+			trim_later(s);
+		else
+			holder_free(h);
+	}
+}
+
 /* Room for one more: the one longest unused goes. */
 static bool
 make_room(struct holders *hs)
@@ -340,7 +462,7 @@ make_room(struct holders *hs)
 	if (hs->n < LIMIT_POLICIES)
 		return true;
 	TAILQ_FOREACH(h, &hs->list, entry)
-		if (h->users == 0 && !h->joined) {
+		if (h->users == 0 && (!h->joined || !is_inhabited(h))) {
 			holder_free(h);
 			return true;
 		}
@@ -430,8 +552,9 @@ holder_get(struct session *s, const struct plan *plan)
 	if ((h = find(s->holders, &key)) == NULL) {
 		if ((h = holder_new(s, &key, plan != NULL)) == NULL)
 			goto out;
-	} else if (h->state != HOLDER_FAILED || (h->confined && h->users > 0)
-	    || (h->confined && clock_ms() - h->since < RETRY_MS)) {
+	} else if (h->state != HOLDER_FAILED || (h->confined &&
+	    h->since != 0 && (h->users > 0 ||
+	    clock_ms() - h->since < RETRY_MS))) {
 		goto out;
 	}
 	if (start(h, plan) == -1) {
@@ -474,6 +597,27 @@ holder_use(struct holder *h, bool more)
 	h->users += more ? 1U : -1U;
 	if (h->users == 0 && h->single)
 		holder_free(h);
+	else if (h->users == 0 && h->made_len > 0)
+		trim_later(h->session);
+}
+
+bool
+holders_made(const struct session *s, const char *path, size_t len)
+{
+	const struct holder	*h;
+	const char		*p;
+	size_t			 n;
+
+	if (s->holders == NULL)
+		return false;
+	TAILQ_FOREACH(h, &s->holders->list, entry)
+		for (p = h->made; p < h->made + h->made_len; p += n + 1) {
+			n = strlen(p);
+			if (len >= n && memcmp(p, path, n) == 0 &&
+			    (len == n || path[n] == '/'))
+				return true;
+		}
+	return false;
 }
 
 bool
@@ -497,6 +641,7 @@ holders_free(struct session *s)
 		return;
 	while ((h = TAILQ_FIRST(&s->holders->list)) != NULL)
 		holder_free(h);
+	event_free(s->holders->trim_ev);
 	free(s->holders);
 	s->holders = NULL;
 }

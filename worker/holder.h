@@ -1,7 +1,7 @@
 /*
  * A holder: a process that has one view of the file system, and lends it.  It
- * serves file operations under that view (worker/agent.h), and commands join its
- * namespaces.  One for each sandbox policy of a session, and one without
+ * serves file operations under that view (worker/agent.h), and commands join
+ * its namespaces.  One for each sandbox policy of a session, and one without
  * a sandbox, which is there for operations that may take time.
  */
 #ifndef WORKER_HOLDER_H
@@ -28,8 +28,8 @@ struct holder	*holder_get(struct session *s, const struct plan *plan)
 		    __attribute__((warn_unused_result));
 
 /*
- * The same for a command, which holder_use() then keeps; one of its own when the
- * plan hides what matches patterns, because what matches changes.
+ * The same for a command, which holder_use() then keeps; one of its own when
+ * the plan hides what matches patterns, because what matches changes.
  */
 struct holder	*holder_for_command(struct session *s,
 		    const struct plan *plan)
@@ -51,6 +51,12 @@ const struct view *holder_view(struct holder *h);
  * single command no longer.
  */
 void	 holder_use(struct holder *h, bool more);
+
+/*
+ * Whether a path is, or is in, a folder that one of them made to stand for what
+ * does not exist: whoever asks outside of the sandbox should not find it.
+ */
+bool	 holders_made(const struct session *s, const char *path, size_t len);
 
 /* Whether that process is one of them. */
 bool	 holders_have(const struct session *s, pid_t pid);

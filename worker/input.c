@@ -1,6 +1,7 @@
 #include "worker/input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 
+#define PIPE_SIZE	(256 * 1024)	/* bytes, for much input */
 #define QUEUE_KEEP	4096		/* memory kept while nothing waits */
 
 struct write_id {
@@ -117,6 +119,19 @@ push_queue(struct input *in)
 		buf_drain(&in->queue, (size_t)n);
 }
 
+/*
+ * Room in the pipe for several writes, once it was found full: fewer wake-ups
+ * of both sides.  Only then: of such memory a user has a share (pipe(7)).
+ */
+static void
+widen(struct input *in)
+{
+	if (in->is_wide || in->is_tty)
+		return;
+	in->is_wide = true;
+	(void)fcntl(in->fd, F_SETPIPE_SZ, PIPE_SIZE);
+}
+
 /* Queue what the reader does not take now; -1 when it does not fit. */
 static int
 take(struct input *in, const char *data, size_t len)
@@ -137,6 +152,7 @@ take(struct input *in, const char *data, size_t len)
 	}
 	if ((size_t)n == len)
 		return 0;
+	widen(in);
 	/* One write larger than the queue may be is taken by an empty one. */
 	in->queue.max = LIMIT_STDIN_QUEUE > len ? LIMIT_STDIN_QUEUE : len;
 	if (buf_put(&in->queue, data + n, len - (size_t)n) == -1)

@@ -36,6 +36,7 @@ struct input {
 	TAILQ_HEAD(, parked)	 parked;
 	size_t			*parked_total;	/* of the session */
 	bool			 is_tty;
+	bool			 is_wide;	/* the pipe */
 	bool			 closing;	/* when the queue is empty */
 	uint64_t		 written;	/* bytes */
 	struct map		 ids;		/* write ids remembered */

@@ -19,12 +19,11 @@ struct link {
 
 typedef void	 on_fn(struct link *l, const void *body, struct ipc_msg *m);
 
-static on_fn	 on_resume, on_decided, on_bye, on_stop, on_query;
+static on_fn	 on_resume, on_decided, on_stop, on_query;
 
 static on_fn *const handlers[IPC_KINDS] = {
 	[IPC_resume] = on_resume,
 	[IPC_decided] = on_decided,
-	[IPC_bye] = on_bye,
 	[IPC_stop] = on_stop,
 	[IPC_query] = on_query,
 };
@@ -113,15 +112,6 @@ on_decided(struct link *l, const void *body, struct ipc_msg *m)
 
 	(void)m;
 	session_decided(l->session, in->verdict, in->session_id, in->number);
-}
-
-static void
-on_bye(struct link *l, const void *body, struct ipc_msg *m)
-{
-	(void)body;
-	(void)m;
-	if (l->session->state == SESSION_RELEASED)
-		l->session->done = true;
 }
 
 static void
@@ -233,6 +223,15 @@ link_detached(struct link *l)
 		chan_send(l->chan, IPC_detached, &out, -1);
 }
 
+/* Released, and the master knows or never will. */
+void
+link_leave(struct link *l)
+{
+	if (l->session->state == SESSION_RELEASED &&
+	    (l->chan == NULL || chan_is_idle(l->chan)))
+		l->session->done = true;
+}
+
 void
 link_released(struct link *l)
 {
@@ -240,8 +239,7 @@ link_released(struct link *l)
 
 	if (l->chan != NULL)
 		chan_send(l->chan, IPC_released, &out, -1);
-	else
-		l->session->done = true;
+	link_leave(l);
 }
 
 void

@@ -28,8 +28,12 @@ void	 link_opened(struct link *l);
 void	 link_attached(struct link *l);
 void	 link_detached(struct link *l);
 
-/* The session owns nothing: the master keeps its id from here on. */
+/*
+ * The session owns nothing: the master keeps its id from here on.  The worker
+ * leaves as soon as that is said; link_leave() looks, once in each turn.
+ */
 void	 link_released(struct link *l);
+void	 link_leave(struct link *l);
 
 /* It is over; the worker leaves. */
 void	 link_ended(struct link *l, const char *why);

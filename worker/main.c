@@ -59,5 +59,5 @@ main(int argc, char **argv)
 	/* Ctrl-C in the terminal of a foreground master is not for us. */
 	if (setsid() == -1)
 		log_debug("already a session leader");
-	return template_run(sock, &nofile);
+	return template_run(sock, &nofile, argc > 3 ? argv[3] : "");
 }

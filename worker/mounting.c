@@ -1,5 +1,6 @@
 #include "worker/mounting.h"
 
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -235,6 +237,23 @@ read_link(int fd, const char *path, char **out)
 	return (*out = strdup(text)) == NULL ? -1 : 0;
 }
 
+/* Whether an open folder stands in for nothing. */
+static bool
+is_stand_in(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) && (st->st_mode & 07777) == STAND_IN &&
+	    st->st_uid == geteuid() && st->st_nlink <= 2;
+}
+
+/* Of these a sandbox has its own, and rules are about what is in those. */
+static bool
+is_system(const char *path)
+{
+	return (strncmp(path, "/dev", 4) == 0 && (path[4] == '\0' ||
+	    path[4] == '/')) || (strncmp(path, "/proc", 5) == 0 &&
+	    (path[5] == '\0' || path[5] == '/'));
+}
+
 static int
 look_at(struct mounting *m, struct place *p)
 {
@@ -248,8 +267,13 @@ look_at(struct mounting *m, struct place *p)
 		return mounting_failed(m, "looking at", path);
 	}
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", p->fd);
-	if (fstat(p->fd, &p->st) == -1 ||
-	    read_link(AT_FDCWD, self, &p->real) == -1)
+	if (fstat(p->fd, &p->st) == -1)
+		return mounting_failed(m, "looking at", path);
+	if (p->rule->kind != PLAN_WRITE && is_stand_in(&p->st)) {
+		fd_close(&p->fd);
+		return 0;
+	}
+	if (read_link(AT_FDCWD, self, &p->real) == -1)
 		return mounting_failed(m, "looking at", path);
 	if (read_link(AT_FDCWD, path, &p->link) == -1 && errno != EINVAL)
 		return mounting_failed(m, "looking at", path);
@@ -278,19 +302,6 @@ find_again(struct mounting *m, const struct place *p)
 	return fd;
 }
 
-/* Whether a command may change the folder that a path is in. */
-static bool
-is_in_writable(const struct mounting *m, const char *path)
-{
-	char	 parent[PATH_MAX], *slash;
-
-	snprintf(parent, sizeof(parent), "%s", path);
-	if ((slash = strrchr(parent, '/')) == NULL)
-		return false;
-	slash[slash == parent] = '\0';
-	return plan_decide(m->plan, parent) == PLAN_WRITE;
-}
-
 /*
  * A protected name that is, or goes through, a link in a writable folder: the
  * link could be replaced by what is not protected, so nobody can open it
@@ -308,7 +319,7 @@ shut_links(struct mounting *m, const char *path)
 		end = strchrnul(end + 1, '/');
 		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
 		if (lstat(part, &st) == -1 || !S_ISLNK(st.st_mode) ||
-		    !is_in_writable(m, part))
+		    !mounting_is_in_writable(m, part))
 			continue;
 		if ((fd = open(part, O_PATH | O_NOFOLLOW | O_CLOEXEC)) == -1)
 			return mounting_failed(m, "protecting", part);
@@ -319,26 +330,71 @@ shut_links(struct mounting *m, const char *path)
 	return 0;
 }
 
-/* 0, or -1 with errno: then it is gone again. */
 static int
-remember_made(struct mounted *out, const char *path)
+remember(struct mounted *out, const char *path, int fd)
 {
 	size_t	 len = strlen(path) + 1;
 
-	if (len > sizeof(out->made) - out->made_len) {
-		rmdir(path);
+	if (len > sizeof(out->made) - out->made_len ||
+	    out->nlocks >= MOUNTED_LOCKS) {
 		errno = E2BIG;
 		return -1;
 	}
 	memcpy(out->made + out->made_len, path, len);
 	out->made_len += len;
+	out->locks[out->nlocks++] = fd;
+	return 0;
+}
+
+/*
+ * Make or take over the folder that stands in at that path: locked, and still
+ * there then.  Its descriptor, or -1 with errno; EAGAIN: try again.
+ */
+static int
+claim(const char *path)
+{
+	struct stat	 st, now;
+	int		 fd;
+
+	if (mkdir(path, STAND_IN) == -1 && errno != EEXIST)
+		return -1;
+	if ((fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC)) == -1) {
+		if (errno == ENOENT)
+			errno = EAGAIN;
+		return -1;
+	}
+	if (fstat(fd, &st) == 0 && !is_stand_in(&st)) {
+		fd_close(&fd);
+		errno = ESTALE;		/* somebody made a real one */
+		return -1;
+	}
+	if (flock(fd, LOCK_SH | LOCK_NB) == 0 && lstat(path, &now) == 0 &&
+	    now.st_ino == st.st_ino && now.st_dev == st.st_dev)
+		return fd;
+	fd_close(&fd);
+	errno = EAGAIN;
+	return -1;
+}
+
+static int
+stand_in(struct mounting *m, const char *path)
+{
+	struct timespec	 ms = { 0, 1000000 };
+	int		 fd, tries = 0;
+
+	while ((fd = claim(path)) == -1 && errno == EAGAIN && tries++ < 100)
+		nanosleep(&ms, NULL);
+	if (fd == -1 || remember(m->out, path, fd) == -1) {
+		fd_close(&fd);
+		return mounting_failed(m, "covering", path);
+	}
 	return 0;
 }
 
 /*
  * A protected name that does not exist, in a folder where a command could make
- * it: its first missing part is made and covered.  The empty folder is
- * seen outside too, until the holder's owner removes it.
+ * it: its first missing part is made and covered.
  */
 static int
 cover_missing(struct mounting *m, const struct place *p)
@@ -348,20 +404,21 @@ cover_missing(struct mounting *m, const struct place *p)
 	struct stat	 st;
 	int		 fd, rv;
 
-	if (p->rule->if_exists || p->rule->kind == PLAN_WRITE)
+	/* What only adds rights, or is not to be protected when it is new. */
+	if (p->rule->kind == PLAN_WRITE ||
+	    (p->rule->if_exists && p->rule->kind == PLAN_DENY))
 		return 0;
 	do {
 		end = strchrnul(end + 1, '/');
 		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
 	} while (lstat(part, &st) == 0 && !S_ISLNK(st.st_mode) &&
-	    *end != '\0');
-	if (!is_in_writable(m, part))
+	    !is_stand_in(&st) && *end != '\0');
+	if (!mounting_is_in_writable(m, part))
 		return 0;
 	if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode))
 		return shut_links(m, part);
-	if (mkdir(part, 0755) == 0 ? remember_made(m->out, part) == -1 :
-	    errno != EEXIST)
-		return mounting_failed(m, "covering", part);
+	if (stand_in(m, part) == -1)
+		return -1;
 	if ((fd = mounting_open(part)) == -1)
 		return mounting_failed(m, "covering", part);
 	rv = mounting_mask(m, fd, part, p->rule->kind == PLAN_READ ?
@@ -405,14 +462,33 @@ deny(struct mounting *m, struct place *p)
 	return rv;
 }
 
+/*
+ * Devices are in our /dev and nowhere else: they would open for a root without
+ * rights as for any, also where mounts are read-only.
+ */
+static int
+restrict_tree(const struct place *p)
+{
+	struct mount_attr	 a;
+
+	memset(&a, 0, sizeof(a));
+	if (p->rule->kind == PLAN_READ)
+		a.attr_set |= MOUNT_ATTR_RDONLY;
+	if (!is_system(p->rule->path))
+		a.attr_set |= MOUNT_ATTR_NODEV;
+	if (a.attr_set == 0)
+		return 0;
+	return mount_setattr(p->tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &a,
+	    sizeof(a));
+}
+
 static int
 allow(struct mounting *m, struct place *p)
 {
 	int	 fd, rv, tree;
 
-	if (p->rule->kind == PLAN_READ && mounting_read_only(p->tree,
-	    true) == -1)
-		return mounting_failed(m, "making read-only", p->real);
+	if (restrict_tree(p) == -1)
+		return mounting_failed(m, "restricting", p->real);
 	if (p->link != NULL && put_link(m, p) == -1)
 		return -1;
 	if (mounting_point(m, p->real, S_ISDIR(p->st.st_mode)) == -1 ||
@@ -432,8 +508,13 @@ apply(struct mounting *m, struct place *p)
 
 	if (strcmp(p->rule->path, "/") == 0)
 		return 0;
+	if (is_system(p->rule->path) && look_at(m, p) == -1)
+		return -1;
+	if (p->rule->kind != PLAN_WRITE &&
+	    mounting_pin_way(m, p->rule->path) == -1)
+		return -1;
 	if (p->fd == -1)
-		return cover_missing(m, p);
+		return is_system(p->rule->path) ? 0 : cover_missing(m, p);
 	rv = p->rule->kind == PLAN_DENY ? deny(m, p) : allow(m, p);
 	if (rv == 0 && p->rule->kind != PLAN_WRITE)
 		rv = shut_links(m, p->rule->path);
@@ -471,8 +552,9 @@ prepare_root(struct mounting *m)
 
 	memset(&a, 0, sizeof(a));
 	a.propagation = MS_PRIVATE;
+	a.attr_set = MOUNT_ATTR_NODEV;
 	if (kind == PLAN_READ)
-		a.attr_set = MOUNT_ATTR_RDONLY;
+		a.attr_set |= MOUNT_ATTR_RDONLY;
 	if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &a, sizeof(a)) == -1)
 		return mounting_failed(m, "making read-only", "/");
 	return kind == PLAN_DENY ? new_root(m) : 0;
@@ -517,6 +599,7 @@ make_all(struct mounting *m)
 
 	for (i = 0; i < n; i++)
 		if (m->plan->rules[i].kind != PLAN_HIDE &&
+		    !is_system(m->plan->rules[i].path) &&
 		    look_at(m, &m->places[i]) == -1)
 			return -1;
 	if (mounting_copy_nodes(m) == -1 || prepare_root(m) == -1)

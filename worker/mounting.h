@@ -1,11 +1,11 @@
 /*
- * The mounts of a sandbox: a plan's rules made true in the mount namespace of the
- * calling process, which is all its own and in which it may mount.
+ * The mounts of a sandbox: a plan's rules made true in the mount namespace of
+ * the calling process, which is all its own and in which it may mount.
  *
- * Everything is opened first and mounted by descriptor; what the plan protects in
- * a writable folder is looked up again where it will be, without links, and has
- * to be the same.  So a name that somebody swaps meanwhile makes this fail,
- * and never lead elsewhere.
+ * Everything is opened first and mounted by descriptor; what the plan
+ * protects in a writable folder is looked up again where it will be, without
+ * links, and has to be the same.  So a name that somebody swaps meanwhile
+ * makes this fail, and never lead elsewhere.
  */
 #ifndef WORKER_MOUNTING_H
 #define WORKER_MOUNTING_H
@@ -37,13 +37,26 @@ struct mask {
 };
 
 #define MOUNTED_WHY	200	/* bytes of a reason */
-#define MOUNTED_MADE	1024	/* bytes of paths */
+#define MOUNTED_MADE	16384	/* bytes of paths */
+#define MOUNTED_LOCKS	128	/* folders */
 
-/* What comes of it. */
+/*
+ * What comes of it.
+ *
+ * Where a protected name does not exist there has to be something to mount
+ * on: an empty folder of mode STAND_IN, which whoever undoes this removes.
+ * Others may use the same one; each holds a shared lock on it (flock(2)), and
+ * only who can make his an exclusive one removes it.  One that a crash left
+ * behind is taken over in the same way.
+ */
+#define STAND_IN	(S_ISVTX | 0555)
+
 struct mounted {
 	char	 why[MOUNTED_WHY];	/* it failed */
-	char	 made[MOUNTED_MADE];	/* folders that did not exist before, */
-	size_t	 made_len;		/* each with its NUL: for who undoes it */
+	char	 made[MOUNTED_MADE];	/* those folders, each with its NUL */
+	size_t	 made_len;
+	int	 locks[MOUNTED_LOCKS];	/* their open, locked descriptors */
+	size_t	 nlocks;
 };
 
 struct mounting {
@@ -59,9 +72,9 @@ struct mounting {
 };
 
 /*
- * Make them.  hide: nothing of that folder is to be seen whatever the plan says,
- * NULL: there is none.  0, or -1 with the reason in out: then the namespace is
- * good for nothing.
+ * Make them.  hide: nothing of that folder is to be seen whatever the plan
+ * says, NULL: there is none.  0, or -1 with the reason in out: then the
+ * namespace is good for nothing.
  */
 int	 mounting_make(const struct plan *plan, const char *hide,
 	    struct mounted *out) __attribute__((warn_unused_result));
@@ -90,7 +103,9 @@ int	 mounting_open(const char *path);
 /* Of one mount, or of all below too; fd of it (O_PATH). */
 int	 mounting_read_only(int fd, bool deep);
 
-/* Own /dev and /proc; copies of the devices are taken before anything changes. */
+/*
+ * Own /dev and /proc; copies of the devices are taken before anything changes.
+ */
 int	 mounting_copy_nodes(struct mounting *m)
 	    __attribute__((warn_unused_result));
 int	 mounting_system(struct mounting *m)
@@ -98,6 +113,16 @@ int	 mounting_system(struct mounting *m)
 
 /* What the patterns of the plan match now. */
 int	 mounting_patterns(struct mounting *m)
+	    __attribute__((warn_unused_result));
+
+/* Whether a command may change the folder that a path is in. */
+bool	 mounting_is_in_writable(const struct mounting *m, const char *path);
+
+/*
+ * The folders on the way to a path, as far as a command could rename them, stay
+ * where they are: else it could make another path of that name.
+ */
+int	 mounting_pin_way(struct mounting *m, const char *path)
 	    __attribute__((warn_unused_result));
 
 /* A folder or file in a mask to mount on. */

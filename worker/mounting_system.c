@@ -163,7 +163,14 @@ make_proc(struct mounting *m)
 {
 	if (mounting_point(m, "/proc", true) == -1)
 		return -1;
-	if (mount("proc", "/proc", "proc", PLAIN | MS_NODEV, NULL) == -1)
+	/*
+	 * Who may not trace a process does not see it (proc(5)): not the
+	 * holder, nor, with Landlock, other commands.  What is before Linux
+	 * 5.8 has only the second word for it, which means less for root.
+	 */
+	if (mount("proc", "/proc", "proc", PLAIN | MS_NODEV,
+	    "hidepid=ptraceable") == -1 && (errno != EINVAL || mount("proc",
+	    "/proc", "proc", PLAIN | MS_NODEV, "hidepid=2") == -1))
 		return mounting_failed(m, "mounting", "/proc");
 	return geteuid() == 0 ? protect_kernel(m) : 0;
 }
@@ -178,16 +185,16 @@ mounting_system(struct mounting *m)
 
 /* --- patterns --- */
 
+/* Files, as the reference; what is in a folder matches by itself or not. */
 static int
-hide_match(struct mounting *m, const char *path, bool is_dir)
+hide_match(struct mounting *m, const char *path)
 {
 	int	 fd, rv;
 
 	if ((fd = mounting_open(path)) == -1)
 		return errno == ENOENT ? 0 :
 		    mounting_failed(m, "hiding", path);
-	rv = is_dir ? mounting_mask(m, fd, path, 0) :
-	    mounting_void(m, fd, path);
+	rv = mounting_void(m, fd, path);
 	fd_close(&fd);
 	return rv;
 }
@@ -211,10 +218,10 @@ hide_matches(struct mounting *m, const char *pattern, unsigned *budget)
 		if ((*budget)-- == 0) {
 			errno = E2BIG;
 			rv = mounting_failed(m, "hiding", pattern);
-		} else if (pathglob_match(pattern, e->fts_path)) {
-			rv = hide_match(m, e->fts_path,
-			    e->fts_info == FTS_D);
-			fts_set(fts, e, FTS_SKIP);
+		} else if ((e->fts_info == FTS_F ||
+		    e->fts_info == FTS_DEFAULT) &&
+		    pathglob_match(pattern, e->fts_path)) {
+			rv = hide_match(m, e->fts_path);
 		} else if (m->plan->glob_depth != 0 &&
 		    e->fts_level >= (int)m->plan->glob_depth) {
 			fts_set(fts, e, FTS_SKIP);

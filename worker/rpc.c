@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/b64.h"
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/utf8.h"
@@ -46,6 +47,12 @@ static const struct {
 #include "proto/err.def"
 #undef ERR
 };
+
+#define NOTE(name, wire, when)	const char note_##name[] = wire;
+#include "proto/note.def"
+#undef NOTE
+
+#define B64_PART	(48 * 1024)	/* bytes encoded in one go */
 
 /* What a message is made of: tokens, 0 where there is none. */
 struct envelope {
@@ -143,6 +150,75 @@ rpc_end(struct rpc_req *req, struct json_out *o)
 {
 	json_out_close(o, '}');
 	finish(req, o);
+}
+
+static int
+send_part(struct session *s, const void *text, size_t len)
+{
+	char	*at;
+
+	if (s->conn == NULL || (at = conn_part(s->conn, len)) == NULL)
+		return -1;
+	memcpy(at, text, len);
+	conn_part_done(s->conn, len);
+	return 0;
+}
+
+static int
+send_b64(struct session *s, const char *data, size_t len)
+{
+	char	*at;
+	size_t	 n;
+
+	for (; len > 0; data += n, len -= n) {
+		n = len < B64_PART ? len : B64_PART;
+		if (s->conn == NULL || (at = conn_part(s->conn,
+		    B64_ENCODED_LEN(n))) == NULL)
+			return -1;
+		conn_part_done(s->conn, b64_encode(at, data, n));
+	}
+	return 0;
+}
+
+/* Members that are written already, with their commas. */
+static void
+put_rest(struct json_out *o, const char *rest)
+{
+	if (o->error == 0 && buf_put(o->b, rest, strlen(rest)) == -1)
+		o->error = errno;
+}
+
+void
+rpc_end_b64(struct rpc_req *req, struct json_out *o, const char *key,
+    const void *data, size_t len, const char *rest)
+{
+	struct session	*s = req->session;
+	const char	*text;
+	size_t		 split, total;
+
+	json_out_key(o, key);
+	if (B64_ENCODED_LEN(len) + LIMIT_FIRST_MESSAGE > LIMIT_FRAME) {
+		json_out_b64(o, data, len);
+		put_rest(o, rest);
+		rpc_end(req, o);
+		return;
+	}
+	json_out_str(o, "");
+	split = s->scratch.len - 1;
+	put_rest(o, rest);
+	json_out_close(o, '}');
+	json_out_close(o, '}');
+	if (json_out_fini(o) == 0 && s->conn != NULL) {
+		text = (const char *)buf_data(&s->scratch);
+		total = s->scratch.len + B64_ENCODED_LEN(len);
+		if (conn_start(s->conn, total) == 0 &&
+		    send_part(s, text, split) == 0 &&
+		    send_b64(s, data, len) == 0 &&
+		    send_part(s, text + split, s->scratch.len - split) == 0 &&
+		    s->conn != NULL)
+			conn_finish(s->conn);
+	}
+	rpc_done(req);
 }
 
 void
@@ -328,7 +404,8 @@ dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
 	if (params_decode(&s->json, e->params, m->fields, &params, m->size,
 	    s->set.native_paths, &why) == -1) {
 		if (why.is_path)
-			rpc_errorf(req, ERR_FAILED, "%s", strerror(errno));
+			rpc_errorf(req, errno == ENOENT ? ERR_NOT_FOUND :
+			    ERR_FAILED, "%s", strerror(errno));
 		else
 			rpc_errorf(req, ERR_PARAMS, "invalid params: %s",
 			    why.text);

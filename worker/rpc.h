@@ -23,6 +23,11 @@ enum rpc_err {
 	RPC_ERRORS
 };
 
+/* Wire names of notifications, the rows of proto/note.def. */
+#define NOTE(name, wire, when)	extern const char note_##name[];
+#include "proto/note.def"
+#undef NOTE
+
 /*
  * A request being worked on.  It lives on the stack of the dispatcher; a
  * handler that answers later keeps it (rpc_keep()).
@@ -59,6 +64,15 @@ void	 rpc_end(struct rpc_req *req, struct json_out *o);
 /* The same for a result that is no object written member by member. */
 void	 rpc_begin_value(struct rpc_req *req, struct json_out *o);
 void	 rpc_end_value(struct rpc_req *req, struct json_out *o);
+
+/*
+ * The rest of an answer between begin and end, and its end: a member whose
+ * value is the base64 of len bytes, sent without standing whole in memory
+ * unless it takes several frames; rest is what follows it in the object, JSON
+ * or empty.
+ */
+void	 rpc_end_b64(struct rpc_req *req, struct json_out *o, const char *key,
+	    const void *data, size_t len, const char *rest);
 
 /* An error answer; text NULL: the row's. */
 void	 rpc_error(struct rpc_req *req, enum rpc_err err, const char *text);

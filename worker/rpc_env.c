@@ -9,9 +9,8 @@
 #include "common/uri.h"
 #include "config.h"
 
-/* A member that is a path, as a URI; left out when it is none. */
-static void
-put_uri(struct json_out *o, const char *key, const char *path)
+void
+rpc_put_uri(struct json_out *o, const char *key, const char *path)
 {
 	char	 small[512], *uri = small;
 	size_t	 size = sizeof(small);
@@ -61,22 +60,28 @@ rpc_put_environment(struct session *s, struct json_out *o)
 	json_out_str(o, PACKAGE_VERSION);
 	json_out_key(o, "providerId");
 	json_out_str(o, "execsrv " PACKAGE_VERSION);
-	put_uri(o, "cwd", getcwd(cwd, sizeof(cwd)));
-	put_uri(o, "userHomeDir", getenv("HOME"));
+	rpc_put_uri(o, "cwd", getcwd(cwd, sizeof(cwd)));
+	rpc_put_uri(o, "userHomeDir", getenv("HOME"));
 	json_out_key(o, "platformOs");
 	json_out_str(o, "linux");
 	json_out_key(o, "temporaryDirectories");
 	json_out_open(o, '[');
-	put_uri(o, NULL, tmp);
+	rpc_put_uri(o, NULL, tmp);
 	json_out_close(o, ']');
-	put_uri(o, "tempDir", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
+	rpc_put_uri(o, "tempDir", tmp != NULL && tmp[0] == '/' ? tmp :
+	    "/tmp");
 	json_out_key(o, "capabilities");
 	json_out_open(o, '{');
 #define CAP(name, meaning)						\
 	json_out_key(o, name);						\
 	json_out_bool(o, true);
+#define CAP_IF(name, meaning, when)					\
+	if (when()) {							\
+		CAP(name, meaning)					\
+	}
 #include "proto/cap.def"
 #undef CAP
+#undef CAP_IF
 	json_out_close(o, '}');
 	json_out_close(o, '}');
 }

@@ -171,6 +171,20 @@ done_canon(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	rpc_end(req, &o);
 }
 
+/* Whether a name in a folder stands for what does not exist. */
+static bool
+is_made(const struct rpc_req *req, const char *folder, const char *name,
+    size_t len)
+{
+	char	 path[PATH_MAX + NAME_MAX + 2];
+	int	 n;
+
+	if (req->session->holders == NULL)
+		return false;
+	n = snprintf(path, sizeof(path), "%s/%.*s", folder, (int)len, name);
+	return holders_made(req->session, path, (size_t)n);
+}
+
 static void
 done_list(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
     void *arg)
@@ -180,7 +194,6 @@ done_list(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	const char		*name, *text;
 	size_t			 off = 0;
 
-	(void)op;
 	(void)arg;
 	if (failed(req, r))
 		return;
@@ -188,6 +201,8 @@ done_list(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	json_out_key(&o, "entries");
 	json_out_open(&o, '[');
 	while (fsop_next_record(&r->payload, &off, &rec, &name, &text)) {
+		if (is_made(req, op->path, name, rec.name_len))
+			continue;
 		json_out_open(&o, '{');
 		json_out_key(&o, "fileName");
 		json_out_text(&o, name, rec.name_len);
@@ -198,12 +213,19 @@ done_list(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 		json_out_close(&o, '}');
 	}
 	json_out_close(&o, ']');
+	if (o.error != 0) {
+		buf_drain(&req->session->scratch, req->session->scratch.len);
+		rpc_error(req, ERR_FAILED, "the names are too long for one "
+		    "answer");
+		return;
+	}
 	rpc_end(req, &o);
 }
 
 /* The entries of a walk, or its errors. */
 static void
-put_walked(struct json_out *o, const struct fsop_result *r, bool errors)
+put_walked(const struct session *s, struct json_out *o,
+    const struct fsop_result *r, bool errors)
 {
 	struct fsop_record	 rec;
 	const char		*path, *text;
@@ -212,7 +234,8 @@ put_walked(struct json_out *o, const struct fsop_result *r, bool errors)
 	json_out_key(o, errors ? "errors" : "entries");
 	json_out_open(o, '[');
 	while (fsop_next_record(&r->payload, &off, &rec, &path, &text)) {
-		if ((rec.type == FSOP_REC_ERROR) != errors)
+		if ((rec.type == FSOP_REC_ERROR) != errors ||
+		    holders_made(s, path, rec.name_len))
 			continue;
 		json_out_open(o, '{');
 		put_uri(o, "path", path, rec.name_len);
@@ -239,8 +262,8 @@ done_walk(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	if (failed(req, r))
 		return;
 	rpc_begin(req, &o);
-	put_walked(&o, r, false);
-	put_walked(&o, r, true);
+	put_walked(req->session, &o, r, false);
+	put_walked(req->session, &o, r, true);
 	json_out_key(&o, "truncated");
 	json_out_bool(&o, r->truncated);
 	rpc_end(req, &o);
@@ -270,7 +293,11 @@ run(struct session *s, struct rpc_req *req, const struct fsop *op,
 {
 	struct holder	*view = NULL;
 
-	if (sandbox == 0 || sandbox_view(s, req, sandbox, writes, &view) == 0)
+	if (sandbox != 0 && sandbox_view(s, req, sandbox, writes, &view) == -1)
+		return;
+	if (!writes && holders_made(s, op->path, strlen(op->path)))
+		rpc_error(req, ERR_NOT_FOUND, strerror(ENOENT));
+	else
 		files_run(s, req, op, view, NULL, done, NULL);
 }
 

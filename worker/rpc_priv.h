@@ -13,6 +13,15 @@ typedef void	 rpc_fn(struct session *s, struct rpc_req *req, void *params,
 #include "proto/rpc.def"
 #undef RPC
 
+/* Whether there is no configuration that environmentConfig/read would tell. */
+bool	 rpc_config_is_none(void);
+
+/*
+ * Write a path as a URI, as the member key or (NULL) as an element; nothing
+ * when path is NULL or not absolute.
+ */
+void	 rpc_put_uri(struct json_out *o, const char *key, const char *path);
+
 /* Write the object environmentInfo. */
 void	 rpc_put_environment(struct session *s, struct json_out *o);
 

@@ -1,4 +1,6 @@
-/* initialize (spec/protocol.md section 4.1, design section 4). */
+/*
+ * initialize (spec/protocol.md section 4.1, design section 4), session/close.
+ */
 #include "worker/rpc_priv.h"
 
 #include <stdlib.h>
@@ -74,4 +76,15 @@ rpc_session_initialize(struct session *s, struct rpc_req *req, void *params,
 	conn_pause(s->conn, true);
 	link_handover(s->link, p->resume.s, p->resume.len, msg->raw, msg->len,
 	    conn_fd(s->conn));
+}
+
+void
+rpc_session_close(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	(void)params;
+	(void)msg;
+	rpc_ok(req);
+	/* Even if that was the end of the connection: it is not resumed. */
+	session_close(s);
 }

@@ -1,4 +1,6 @@
-/* process/start (spec/protocol.md section 5.1), and what waits for a sandbox. */
+/*
+ * process/start (spec/protocol.md section 5.1), and what waits for a sandbox.
+ */
 #include "worker/rpc_priv.h"
 
 #include <errno.h>
@@ -10,7 +12,9 @@
 #include "common/fd.h"
 #include "worker/enforce.h"
 #include "worker/envp.h"
+#include "worker/files.h"
 #include "worker/holder.h"
+#include "worker/lookup.h"
 #include "worker/proc.h"
 #include "worker/sandbox.h"
 #include "worker/start.h"
@@ -24,6 +28,7 @@ extern char **environ;
 /* A process that is to be started, and all it needs. */
 struct start {
 	TAILQ_ENTRY(start)	 entry;		/* of those that wait */
+	struct session		*session;
 	struct rpc_req		*req;		/* kept, while it waits */
 	char			*id;
 	size_t			 id_len;
@@ -31,6 +36,8 @@ struct start {
 	char			 cwd[PATH_MAX];
 	struct spawn		 sp;
 	bool			 sandboxed;	/* by any sandbox object */
+	bool			 looked;	/* its paths answered */
+	bool			 looking, cancelled;
 	struct holder		*holder;	/* or NULL */
 	struct view		 own;		/* where no holder is needed */
 };
@@ -216,6 +223,97 @@ cancel_start(struct rpc_req *req)
 	start_free(st);
 }
 
+static const char	 cancelled_text[] = "terminated before it was started";
+
+static void	 go(struct session *s, struct rpc_req *req, struct start *st);
+
+/*
+ * What it will use that is neither in the kernel's caches nor on a local file
+ * system: we would sleep until that answers, or for ever.  NULL: nothing.
+ */
+static const char *
+find_unsure(const struct start *st)
+{
+	static const struct lookup	 quick = { .quick = true };
+	struct statx			 x;
+	char				*const *p;
+	int				 fd;
+
+	fd = lookup(st->cwd, &quick, &x);
+	if (fd == -1)
+		return errno == EAGAIN ? st->cwd : NULL;
+	fd_close(&fd);
+	for (p = st->programs; *p != NULL; p++) {
+		/* Relative ones are below the folder, or lead to such. */
+		if (**p != '/')
+			continue;
+		fd = lookup(*p, &quick, &x);
+		if (fd == -1 && errno == EAGAIN)
+			return *p;
+		if (fd != -1 && S_ISREG(x.stx_mode)) {
+			fd_close(&fd);
+			break;
+		}
+		fd_close(&fd);
+	}
+	return NULL;
+}
+
+/* It answered, whatever that was: what is wrong with it, starting will tell. */
+static void
+on_looked(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
+    void *arg)
+{
+	struct start	*st = arg;
+
+	(void)op;
+	(void)r;
+	TAILQ_REMOVE(&st->session->starts, st, entry);
+	st->looking = false;
+	if (req != NULL && !st->cancelled) {
+		go(st->session, req, st);
+		return;
+	}
+	if (req != NULL)
+		rpc_error(req, ERR_FAILED, cancelled_text);
+	start_free(st);
+}
+
+/* Have an agent look at it; the request waits with it. */
+static void
+look(struct session *s, struct rpc_req *req, struct start *st,
+    const char *path)
+{
+	struct fsop	 op;
+
+	memset(&op, 0, sizeof(op));
+	op.kind = FSOP_STAT;
+	op.fd = -1;
+	snprintf(op.path, sizeof(op.path), "%s", path);
+	st->looked = st->looking = true;
+	TAILQ_INSERT_TAIL(&s->starts, st, entry);
+	files_run(s, req, &op, NULL, NULL, on_looked, st);
+}
+
+/* Everything is said: wait for what it needs, or start it. Takes st. */
+static void
+go(struct session *s, struct rpc_req *req, struct start *st)
+{
+	const char	*path;
+
+	if (!st->looked && (path = find_unsure(st)) != NULL) {
+		look(s, req, st, path);
+	} else if (st->holder == NULL ||
+	    holder_state(st->holder) == HOLDER_READY) {
+		start_now(s, req, st);
+	} else if ((st->req = rpc_keep(req, cancel_start, st)) == NULL) {
+		start_free(st);
+	} else {
+		TAILQ_INSERT_TAIL(&s->starts, st, entry);
+		start_go_on(s);		/* it may have failed */
+	}
+}
+
 void
 start_go_on(struct session *s)
 {
@@ -225,7 +323,8 @@ start_go_on(struct session *s)
 	/* An answer may end the connection and with it all that wait. */
  again:
 	TAILQ_FOREACH(st, &s->starts, entry) {
-		if (holder_state(st->holder) == HOLDER_STARTING)
+		if (st->looking ||
+		    holder_state(st->holder) == HOLDER_STARTING)
 			continue;
 		TAILQ_REMOVE(&s->starts, st, entry);
 		req = st->req;
@@ -252,10 +351,14 @@ start_cancel(struct session *s, const char *id, size_t len)
 			break;
 	if (st == NULL)
 		return false;
+	if (st->looking) {
+		st->cancelled = true;
+		return true;
+	}
 	TAILQ_REMOVE(&s->starts, st, entry);
 	req = st->req;
 	start_free(st);
-	rpc_error(req, ERR_FAILED, "terminated before it was started");
+	rpc_error(req, ERR_FAILED, cancelled_text);
 	return true;
 }
 
@@ -282,7 +385,8 @@ find_view(struct session *s, struct rpc_req *req, uint32_t sandbox,
 	struct plan	 plan;
 	int		 rv = 0;
 
-	if (sandbox_plan(s, req, sandbox, st->cwd, &plan) == -1)
+	if (sandbox_plan(s, req, sandbox, st->cwd,
+	    envp_get(st->envp, "TMPDIR"), &plan) == -1)
 		return -1;
 	st->sandboxed = true;
 	if (!plan.reads_all || !plan.writes_all) {
@@ -357,6 +461,7 @@ rpc_process_start(struct session *s, struct rpc_req *req, void *params,
 		rpc_error(req, ERR_FAILED, "out of memory");
 		return;
 	}
+	st->session = s;
 	view_init(&st->own);
 	if ((why = fill(s, p, st, &err)) == NULL) {
 		if (map_find(&s->procs, st->id, st->id_len) != NULL ||
@@ -368,20 +473,12 @@ rpc_process_start(struct session *s, struct rpc_req *req, void *params,
 			why = "too many processes run in this session";
 		}
 	}
-	if (why != NULL) {
-		rpc_error(req, err, why);
-	} else if (p->sandbox == 0 ||
-	    find_view(s, req, p->sandbox, st) == 0) {
-		if (st->holder == NULL ||
-		    holder_state(st->holder) == HOLDER_READY) {
-			start_now(s, req, st);
-			return;
-		}
-		if ((st->req = rpc_keep(req, cancel_start, st)) != NULL) {
-			TAILQ_INSERT_TAIL(&s->starts, st, entry);
-			start_go_on(s);		/* it may have failed */
-			return;
-		}
+	if (why == NULL && (p->sandbox == 0 ||
+	    find_view(s, req, p->sandbox, st) == 0)) {
+		go(s, req, st);
+		return;
 	}
+	if (why != NULL)
+		rpc_error(req, err, why);
 	start_free(st);
 }

@@ -10,13 +10,13 @@
 
 int
 sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
-    const char *cwd, struct plan *plan)
+    const char *cwd, const char *tmpdir, struct plan *plan)
 {
 	struct plan_context	 ctx;
 	char			 why[160];
 
 	ctx.cwd = cwd;
-	ctx.tmpdir = getenv("TMPDIR");
+	ctx.tmpdir = tmpdir;
 	ctx.native_paths = s->set.native_paths;
 	if (plan_make(plan, &s->json, tok, &ctx, why, sizeof(why)) == 0)
 		return 0;
@@ -33,7 +33,8 @@ sandbox_view(struct session *s, struct rpc_req *req, uint32_t tok,
 	int		 rv = 0;
 
 	*view_out = NULL;
-	if (sandbox_plan(s, req, tok, NULL, &plan) == -1)
+	if (sandbox_plan(s, req, tok, NULL, getenv("TMPDIR"),
+	    &plan) == -1)
 		return -1;
 	if (!plan.reads_all || (writes && !plan.writes_all)) {
 		if ((*view_out = holder_get(s, &plan)) == NULL) {

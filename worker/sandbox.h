@@ -13,12 +13,12 @@
 struct holder;
 
 /*
- * The plan of the object at token tok of the message being handled; cwd: a
- * process's, or NULL.  0, or -1: the request is answered.  plan_free() after
- * 0.
+ * The plan of the object at token tok of the message being handled; cwd and
+ * tmpdir (the value of TMPDIR): a process's, or NULL.  0, or -1: the request
+ * is answered.  plan_free() after 0.
  */
 int	 sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
-	    const char *cwd, struct plan *plan)
+	    const char *cwd, const char *tmpdir, struct plan *plan)
 	    __attribute__((warn_unused_result));
 
 /*

@@ -17,10 +17,15 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/ptree.h"
+#include "worker/cgroup.h"
 #include "worker/conn.h"
+#include "worker/files.h"
+#include "worker/holder.h"
+#include "worker/http.h"
 #include "worker/link.h"
 #include "worker/proc.h"
 #include "worker/rpc.h"
+#include "worker/watch.h"
 
 /*
  * A receipt is asked for whenever this part of the window was sent since the
@@ -84,6 +89,8 @@ session_unhold(struct session *s)
 {
 	struct proc	*p;
 
+	http_unhold(s);
+	files_unhold(s);
 	if (!s->held || !session_has_room(s))
 		return;
 	s->held = false;
@@ -199,6 +206,9 @@ on_conn_end(void *arg, const char *why)
 	s->lingering++;
 	s->phase = PHASE_NEW;
 	rpc_cancel_all(s);
+	files_on_conn_end(s);
+	watcher_clear(s->watcher);
+	http_on_conn_end(s);
 	if (s->is_stdio && s->state != SESSION_CLOSING)
 		session_end(s, why, 0);
 	else if (s->state == SESSION_ATTACHED)
@@ -240,7 +250,7 @@ session_attach(struct session *s)
 	 */
 	s->held = true;
 	TAILQ_FOREACH(p, &s->all, entry)
-		p->ring.catching_up = true;
+		proc_catch_up(p);
 }
 
 Ipc__Verdict
@@ -334,12 +344,16 @@ session_reap(void *arg)
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) ==
 		    -1 || (pid = info.si_pid) == 0)
 			return;
-		if ((p = find_pid(s, pid)) == NULL) {
+		if ((p = find_pid(s, pid)) == NULL && !http_has(s, pid)) {
 			s->orphans++;
 			proc_on_orphan(s, ptree_mark_of(pid));
 		}
-		if (waitpid(pid, &status, WNOHANG) == pid && p != NULL)
+		if (waitpid(pid, &status, WNOHANG) != pid)
+			continue;
+		if (p != NULL)
 			proc_on_exit(p, status);
+		else
+			http_reaped(s, pid, status);
 	}
 }
 
@@ -365,11 +379,19 @@ on_child(int sig, short what, void *arg)
 	session_reap(arg);
 }
 
+/* Of a command: what serves the session itself ends with it. */
+static bool
+is_command(pid_t pid, void *arg)
+{
+	(void)arg;
+	return ptree_is_marked(pid);
+}
+
 void
 session_maybe_release(struct session *s)
 {
 	if (s->state != SESSION_DETACHED || s->known > 0 ||
-	    (s->started > 0 && ptree_kill(0, NULL, NULL, NULL) > 0))
+	    (s->started > 0 && ptree_kill(0, NULL, is_command, NULL) > 0))
 		return;
 	session_set_state(s, SESSION_RELEASED);
 	event_del(s->ttl_ev);
@@ -389,10 +411,12 @@ on_kill(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (s->deadline > clock_ms() && ptree_kill(0, NULL, NULL, NULL) > 0) {
+	if (s->deadline > clock_ms() &&
+	    ptree_kill(0, NULL, is_command, NULL) > 0) {
 		set_timer(s->kill_ev, 20);
 		return;
 	}
+	cgroups_kill_all(s->cgroups);
 	orphans = s->orphans;
 	s->orphans = 0;
 	s->empty_passes = ptree_purge(NULL, NULL, NULL, orphans > 0,
@@ -408,8 +432,9 @@ on_kill(int fd, short what, void *arg)
 	set_timer(s->kill_ev, KILL_PASS_MS);
 }
 
-void
-session_end(struct session *s, const char *why, uint64_t grace)
+/* code: what the client is told (RFC 6455 section 7.4). */
+static void
+end(struct session *s, const char *why, uint64_t grace, uint16_t code)
 {
 	struct proc	*p;
 
@@ -430,8 +455,20 @@ session_end(struct session *s, const char *why, uint64_t grace)
 		proc_signal(p, SIGCONT);
 	}
 	if (s->conn != NULL)
-		conn_close(s->conn, 1001, why);
+		conn_close(s->conn, code, why);
 	on_kill(-1, 0, s);
+}
+
+void
+session_end(struct session *s, const char *why, uint64_t grace)
+{
+	end(s, why, grace, 1001);
+}
+
+void
+session_close(struct session *s)
+{
+	end(s, "closed by its client", s->set.grace_ms, 1000);
 }
 
 static void
@@ -470,7 +507,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	s->set = *a->settings;
 	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;
 	s->is_full = a->full;
-	s->pace_fd = -1;
+	s->pace_fd = s->http_exe = -1;
 	s->born = clock_ms();
 	s->why = "";
 	snprintf(s->id, sizeof(s->id), "%s", a->session_id);
@@ -478,6 +515,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	map_init(&s->procs);
 	TAILQ_INIT(&s->all);
 	TAILQ_INIT(&s->waiting);
+	TAILQ_INIT(&s->starts);
 	window_init(&s->window);
 	json_init(&s->json);
 	buf_init(&s->scratch, (size_t)LIMIT_MESSAGE);
@@ -506,6 +544,10 @@ session_fini(struct session *s)
 		conn_free(&s->conn);
 	while ((p = TAILQ_FIRST(&s->all)) != NULL)
 		proc_free(&p);
+	watcher_free(&s->watcher);
+	http_free(s);
+	files_free(s);
+	holders_free(s);
 	map_fini(&s->procs);
 	json_fini(&s->json);
 	buf_fini(&s->scratch);
@@ -539,5 +581,8 @@ session_run(struct session *s)
 			conn_flush(s->conn);
 		session_unhold(s);
 		session_tell_master(s);
+		link_leave(s->link);
 	}
+	/* They may have something to undo outside of this process. */
+	holders_free(s);
 }

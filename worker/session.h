@@ -42,13 +42,19 @@ enum session_state {
 /* How far the handshake of the present connection is. */
 enum session_phase { PHASE_NEW, PHASE_ATTACHED, PHASE_READY };
 
+struct cgroups;
 struct conn;
+struct files;
+struct holders;
+struct http;
 struct link;
 struct proc;
 struct rpc_req;
+struct watcher;
 
 TAILQ_HEAD(proc_list, proc);
 TAILQ_HEAD(rpc_req_list, rpc_req);
+TAILQ_HEAD(start_list, start);
 
 struct session {
 	struct event_base	*base;
@@ -64,6 +70,7 @@ struct session {
 	bool			 is_stdio;
 	bool			 is_full;	/* no new sessions */
 	struct rlimit		 nofile;	/* of commands */
+	struct cgroups		*cgroups;	/* or NULL */
 
 	struct conn		*conn;		/* or NULL */
 	unsigned		 lingering;	/* that say goodbye */
@@ -83,7 +90,13 @@ struct session {
 	struct rpc_req_list	 waiting;	/* answered later */
 	unsigned		 nwaiting;
 	bool			 held;		/* some output is not read */
+	struct start_list	 starts;	/* wait for their sandbox */
+	struct files		*files;		/* made when needed, both */
+	struct holders		*holders;
 
+	struct http		*http;		/* made when needed */
+	int			 http_exe;	/* its program, or -1 */
+	struct watcher		*watcher;	/* fs/watchMissing, or NULL */
 	struct json		 json;
 	struct buf		 scratch;	/* one answer being written */
 	struct event		*ttl_ev, *kill_ev, *child_ev, *pace_ev;
@@ -129,6 +142,9 @@ void	 session_decided(struct session *s, Ipc__Verdict v, const char *id,
 
 /* End it and all its processes, after the grace time (ms) at most. */
 void	 session_end(struct session *s, const char *why, uint64_t grace);
+
+/* The same as its client asked for it, with the grace time of the settings. */
+void	 session_close(struct session *s);
 
 /* Whether output may be read: the client, or the spool, can take it. */
 bool	 session_has_room(const struct session *s);

@@ -22,9 +22,10 @@
 
 #include "common/fd.h"
 #include "common/signals.h"
+#include "worker/cgroup.h"
 #include "worker/enforce.h"
 
-#define STACK_SIZE	(64 * 1024)	/* of a child; a second one follows it */
+#define STACK_SIZE	(64 * 1024)	/* of a child */
 #define CHILD_UMASK	022
 
 /* The child's ends, and what it tells us through the memory we share. */
@@ -33,7 +34,7 @@ struct birth {
 	int			 std[3];
 	int			 error;
 	const char		*what;
-	pid_t			 inner;		/* in the sandbox's PID namespace */
+	pid_t			 inner;		/* in the PID namespace */
 };
 
 /* Of a child and, above it, of the child that that one has in a sandbox. */
@@ -76,12 +77,8 @@ child_limits(const struct spawn *s)
 	umask(CHILD_UMASK);
 }
 
-/*
- * Of a user's worker only the effective uid is the user's (worker/become.h);
- * a command is the user in every respect.
- */
-static int
-child_user(void)
+int
+spawn_become_user(void)
 {
 	uid_t	 uid = geteuid();
 
@@ -165,7 +162,7 @@ child_main(void *arg)
 {
 	struct birth	*b = arg;
 
-	if (child_user() == -1)
+	if (spawn_become_user() == -1)
 		return child_fail(b, "user");
 	return b->s->view != NULL ? child_join(b, b->s->view) : child_run(b);
 }
@@ -253,7 +250,7 @@ close_std(const struct spawn *s, int std[3])
 }
 
 pid_t
-spawn_clone(int (*child)(void *), void *arg)
+spawn_clone(int group, int (*child)(void *), void *arg)
 {
 	sigset_t	 all, old;
 	pid_t		 pid;
@@ -270,8 +267,7 @@ spawn_clone(int (*child)(void *), void *arg)
 #endif
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
-	pid = clone(child, stacks + STACK_SIZE,
-	    CLONE_VM | CLONE_VFORK | SIGCHLD, arg);
+	pid = cgroup_clone(group, child, stacks, STACK_SIZE, arg);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return pid;
 }
@@ -298,7 +294,7 @@ spawn(const struct spawn *s, struct spawned *out, const char **what_out)
 	if (open_streams(s, out, b.std) == -1)
 		goto fail;
 	*what_out = "fork";
-	if ((out->pid = spawn_clone(child_main, &b)) == -1)
+	if ((out->pid = spawn_clone(s->cgroup, child_main, &b)) == -1)
 		goto fail;
 	close_std(s, b.std);
 	/* Rights come and go in a child that shares our memory. */

@@ -25,6 +25,7 @@ struct spawn {
 	uint64_t	 mark;			/* see common/ptree.h */
 	struct rlimit	 nofile;		/* the child's, not ours */
 	const struct view *view;		/* sandbox, or NULL */
+	int		 cgroup;		/* worker/cgroup.h; or -1 */
 };
 
 /* Descriptors of ours, non-blocking, close-on-exec; -1 where there is none. */
@@ -43,11 +44,19 @@ int	 spawn(const struct spawn *s, struct spawned *out,
 
 /*
  * A child that runs the function on a stack of its own, in our memory, while we
- * sleep until it executes a program or exits.  It makes system calls only,
+ * sleep until it executes a program or exits; born in a control group
+ * (worker/cgroup.h) or, with -1, in ours.  It makes system calls only,
  * begins with all signals blocked, and does not return.  Its number, or -1 with
  * errno.
  */
-pid_t	 spawn_clone(int (*child)(void *), void *arg)
+pid_t	 spawn_clone(int group, int (*child)(void *), void *arg)
 	    __attribute__((warn_unused_result));
+
+/*
+ * In such a child: of a user's worker only the effective uid is the user's
+ * (worker/become.h), what it starts is the user in every respect.  0, or -1
+ * with errno.
+ */
+int	 spawn_become_user(void) __attribute__((warn_unused_result));
 
 #endif

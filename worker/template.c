@@ -1,11 +1,8 @@
 #include "worker/template.h"
 
-#include <sys/syscall.h>
-
 #include <errno.h>
 #include <poll.h>
 #include <pwd.h>
-#include <sched.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -16,9 +13,14 @@
 #include "common/ipc.h"
 #include "common/log.h"
 #include "worker/become.h"
+#include "worker/cgroup.h"
 #include "worker/greet.h"
+#include "worker/http_link.h"
 #include "worker/link.h"
+#include "worker/probe.h"
 #include "worker/session.h"
+
+extern void	 __gcov_exit(void) __attribute__((weak));
 
 /* The next message on a blocking wait.  As ipc_recv(), but never EAGAIN. */
 static int
@@ -62,9 +64,18 @@ new_base_for_files(struct event_base *base)
 	return new_base("epoll");
 }
 
+/* For a session of another user; for nobody's answers none is needed. */
+static void
+give_group(int *group, const Ipc__Assign *a)
+{
+	if (a->refuse != 0 || (geteuid() == 0 && a->uid != 0 &&
+	    *group != -1 && cgroup_give_to(*group, become_real()) == -1))
+		fd_close(group);
+}
+
 static int
 serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
-    const struct rlimit *nofile)
+    const struct rlimit *nofile, int http_exe, int group)
 {
 	const Ipc__Assign	*a = (const Ipc__Assign *)m->body;
 	struct session		 s;
@@ -73,6 +84,7 @@ serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
 		return 1;
 	log_set_level((enum log_level)a->settings->log_level);
 	log_set_session(a->number);
+	give_group(&group, a);
 	if (a->refuse != 0)
 		become_nobody();
 	else
@@ -86,9 +98,12 @@ serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
 	session_init(&s, *base, m->fd, out, a);
 	m->fd = -1;
 	s.nofile = *nofile;
+	s.http_exe = http_exe;
+	s.cgroups = cgroups_new(*base, group);
 	if ((s.link = link_new(*base, sock, &s)) == NULL)
 		fatal("link");
 	session_run(&s);
+	cgroups_free(&s.cgroups);
 #ifdef __SANITIZE_ADDRESS__		/* the kernel is faster at it */
 	link_free(&s.link);
 	session_fini(&s);
@@ -99,7 +114,7 @@ serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
 /* Wait for an assignment, which comes once, and serve it. */
 static int
 wait_and_serve(struct event_base **base, int sock,
-    const struct rlimit *nofile)
+    const struct rlimit *nofile, int http_exe, int group)
 {
 	struct ipc_msg	 m;
 	int		 out = -1, r;
@@ -113,7 +128,7 @@ wait_and_serve(struct event_base **base, int sock,
 			continue;
 		}
 		r = m.kind != IPC_assign ? 0 :	/* told to stop already */
-		    serve(base, sock, out, &m, nofile);
+		    serve(base, sock, out, &m, nofile, http_exe, group);
 		ipc_msg_fini(&m);
 		return r;
 	}
@@ -121,7 +136,7 @@ wait_and_serve(struct event_base **base, int sock,
 }
 
 int
-worker_run(int sock, const struct rlimit *nofile)
+worker_run(int sock, const struct rlimit *nofile, int http_exe, int group)
 {
 	struct event_base	*base;
 	int			 r;
@@ -132,24 +147,25 @@ worker_run(int sock, const struct rlimit *nofile)
 	 * nothing that could be measured.
 	 */
 	base = new_base(NULL);
-	r = wait_and_serve(&base, sock, nofile);
+	r = wait_and_serve(&base, sock, nofile, http_exe, group);
 #ifdef __SANITIZE_ADDRESS__
 	event_base_free(base);
 #endif
 	return r;
 }
 
-/* --- the template --- */
-
-/*
- * As fork(2), but the child is the master's.  The kernel returns twice; no
- * handler of a library runs (there is none: one thread, no pthread_atfork).
- */
-static pid_t
-fork_for_parent(void)
+/* The kernel is faster at cleaning up; what is measured has to be written. */
+static void __attribute__((noreturn))
+leave(int status)
 {
-	return (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+#ifndef __SANITIZE_ADDRESS__
+	if (__gcov_exit == NULL)
+		_exit(status);
+#endif
+	exit(status);
 }
+
+/* --- the template --- */
 
 /* What every worker would otherwise do for itself, in pages of its own. */
 static void
@@ -178,26 +194,38 @@ answer(int sock, uint32_t id, pid_t pid)
 }
 
 int
-template_run(int sock, const struct rlimit *nofile)
+template_run(int sock, const struct rlimit *nofile, const char *groups)
 {
+	const Ipc__Fork	*in;
 	struct ipc_msg	 m;
 	pid_t		 pid;
-	int		 r, fd;
+	int		 r, fd, http_exe, top, group;
 
+	top = cgroup_open_top(groups);
 	become_worker();
+	/* While we may: a session's user may not reach its folder. */
+	http_exe = http_link_program();
 	warm_up();
 	while ((r = next(sock, IPC_ROLE_TEMPLATE, &m)) == 1) {
+		probe_reap();
+		if (m.kind == IPC_probe) {
+			probe_start(sock);
+			ipc_msg_fini(&m);
+			continue;
+		}
+		in = (const Ipc__Fork *)m.body;
 		fd = m.fd;
 		m.fd = -1;
 		errno = EMFILE;
-		pid = fd == -1 ? -1 : fork_for_parent();
+		pid = fd == -1 ? -1 : cgroup_fork(top, in->group, &group);
 		if (pid == 0) {
 			close(sock);
+			fd_close(&top);
 			ipc_msg_fini(&m);
 			log_set_role("worker");
-			return worker_run(fd, nofile);
+			leave(worker_run(fd, nofile, http_exe, group));
 		}
-		answer(sock, ((const Ipc__Fork *)m.body)->id, pid);
+		answer(sock, in->id, pid);
 		fd_close(&fd);
 		ipc_msg_fini(&m);
 	}

@@ -10,11 +10,17 @@
 
 /*
  * Serve the master on sock until it closes; in a worker this returns as
- * well, with its status: exit with it.  nofile: what commands shall have.
+ * well, with its status: exit with it.  nofile: what commands shall have;
+ * groups: the directory of control groups (worker/cgroup.h), or "".
  */
-int	 template_run(int sock, const struct rlimit *nofile);
+int	 template_run(int sock, const struct rlimit *nofile,
+	    const char *groups);
 
-/* A worker's life, from waiting on sock to the end of its session. */
-int	 worker_run(int sock, const struct rlimit *nofile);
+/*
+ * A worker's life, from waiting on sock to the end of its session.  http_exe
+ * is open on execsrv-http, or -1; group is its control group, taken, or -1.
+ */
+int	 worker_run(int sock, const struct rlimit *nofile, int http_exe,
+	    int group);
 
 #endif

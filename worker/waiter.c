@@ -198,7 +198,7 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	json_out_key(&o, "failure");
 	json_out_null(&o);
 	json_out_key(&o, "sandboxDenied");
-	json_out_bool(&o, false);
+	json_out_bool(&o, p->denied);
 	json_out_close(&o, '}');
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == -1)
@@ -207,7 +207,8 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 		send_read(s, &x, (char *)buf_data(&s->scratch), split,
 		    s->scratch.len);
 	rpc_done(req);
-	p->ring.catching_up = false;
+	if (p->ring.catching_up && p->caught_up == 0)
+		p->caught_up = clock_ms();
 	if (s->conn == NULL)
 		return;
 	for (c = x.first; c != x.end; c = TAILQ_NEXT(c, ring_entry))

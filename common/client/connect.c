@@ -156,9 +156,11 @@ take_cwd(struct execsrv *x, const struct json *j, uint32_t tok)
 }
 
 static const char *const	 caps[] = {
-#define CAP(name, meaning)	name,
+#define CAP(name, meaning)		name,
+#define CAP_IF(name, meaning, when)	name,
 #include "proto/cap.def"
 #undef CAP
+#undef CAP_IF
 };
 
 #define CAPS	(sizeof(caps) / sizeof(caps[0]))
@@ -279,6 +281,31 @@ execsrv_open(const char *url, const char *name, struct execsrv_error *e)
 		execsrv_free(&x);
 	}
 	return x;
+}
+
+static void
+on_session_closed(void *arg, const struct execsrv_answer *a)
+{
+	(void)a;
+	*(bool *)arg = true;
+}
+
+int
+execsrv_close_session(struct execsrv *x, int timeout_ms,
+    struct execsrv_error *e)
+{
+	uint64_t	 deadline = clock_ms() + (uint64_t)timeout_ms;
+	bool		 is_closed = false;
+
+	execsrv_hold(x, false);
+	/* The goodbye right behind the answer is a failure to others. */
+	if (execsrv_ask(x, "session/close", NULL, 0, timeout_ms,
+	    on_session_closed, &is_closed, e) == -1 && !is_closed)
+		return -1;
+	while (ms_left(deadline) > 0 && execsrv_poll(x, ms_left(deadline)) ==
+	    0)
+		;
+	return 0;
 }
 
 void

@@ -4,8 +4,9 @@
  *
  * Everything happens inside the calls: no threads, no globals, no signals,
  * nothing is printed.  What the server sends arrives as hooks, called from
- * execsrv_poll(), execsrv_handle() and execsrv_ask().  Inside a hook all calls
- * are allowed but these three, execsrv_close() and execsrv_process_free().
+ * execsrv_poll(), execsrv_handle(), execsrv_ask() and execsrv_close_session().
+ * Inside a hook all calls are allowed but these four, execsrv_close() and
+ * execsrv_process_free().
  *
  * A connection that failed stays failed: every call then returns -1, and
  * execsrv_why() says what happened.  Nothing a server sends does worse.
@@ -48,6 +49,19 @@ size_t		 execsrv_printable(char *text);
  * Takes at most 10 s.  NULL with the reason in e.
  */
 struct execsrv	*execsrv_open(const char *url, const char *name,
+		    struct execsrv_error *e);
+
+/*
+ * Ask the server to end the session: what still runs in it is told to end and
+ * then killed, and nobody can resume it.  Only for servers that announce the
+ * capability execsrvSessionClose; sessions of others, and those just left with
+ * execsrv_close(), end when the server gives up waiting for a resume.  Waits
+ * for the answer and the server's goodbye, at most timeout_ms, held or not;
+ * events may come meanwhile.  execsrv_close() should follow: nothing else can
+ * be asked any more.  0: it was answered; -1 with the reason in e: the server's
+ * error, its silence, a failed connection.
+ */
+int		 execsrv_close_session(struct execsrv *x, int timeout_ms,
 		    struct execsrv_error *e);
 
 /*

@@ -163,8 +163,8 @@ open_any(const char *dir, int *fd_out, struct control_error *e)
 static int
 on_head(const Ipc__CtlHead *head, struct table **t_out)
 {
-	bool	 are_numbers[COLUMNS_MAX];
-	size_t	 i;
+	enum table_kind	 kinds[COLUMNS_MAX];
+	size_t		 i;
 
 	if (*t_out != NULL || head->n_column != head->n_kind ||
 	    head->n_column > COLUMNS_MAX) {
@@ -172,8 +172,18 @@ on_head(const Ipc__CtlHead *head, struct table **t_out)
 		return -1;
 	}
 	for (i = 0; i < head->n_kind; i++)
-		are_numbers[i] = head->kind[i] == IPC__CELL_KIND__NUMBER;
-	*t_out = table_new(head->n_column, head->column, are_numbers);
+		switch (head->kind[i]) {
+		case IPC__CELL_KIND__NUMBER:
+			kinds[i] = TABLE_NUMBER;
+			break;
+		case IPC__CELL_KIND__LIST:
+			kinds[i] = TABLE_LIST;
+			break;
+		default:
+			kinds[i] = TABLE_TEXT;
+			break;
+		}
+	*t_out = table_new(head->n_column, head->column, kinds);
 	return *t_out == NULL ? -1 : 0;
 }
 

@@ -9,6 +9,7 @@
 #include "config.h"
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/run.h"
+#include "master/execsrvctl/sandbox.h"
 
 #define URL_VARIABLE	"CODEX_EXEC_SERVER_URL"
 
@@ -33,6 +34,8 @@ static int	 cmd_help(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_run(const struct command *, struct options *, int,
 		    char **);
+static int	 cmd_sandbox(const struct command *, struct options *, int,
+		    char **);
 static int	 cmd_version(const struct command *, struct options *, int,
 		    char **);
 
@@ -42,6 +45,8 @@ static const struct command	 commands[] = {
 #undef CTL
 	{ "help",	cmd_help,	ONE,	"this text" },
 	{ "run",	cmd_run,	ONE,	"run a command on a server" },
+	{ "sandbox",	cmd_sandbox,	ONE,
+	    "explain what a sandbox object allows" },
 	{ "version",	cmd_version,	ONE,	"the version of execsrvctl" },
 };
 
@@ -55,7 +60,10 @@ usage(FILE *out)
 	fputs("usage: execsrvctl [-R DIR] [--json] COMMAND\n"
 	    "       execsrvctl [-R DIR] run [--url URL] [-t] "
 	    "[-e NAME=VALUE]...\n"
-	    "                  [--cwd DIR] [--] COMMAND [ARG...]\n\n"
+	    "                  [--cwd DIR] [--] COMMAND [ARG...]\n"
+	    "       execsrvctl [--json] sandbox explain [--cwd DIR] "
+	    "[--tmpdir DIR]\n"
+	    "                  [--native-paths] FILE\n\n"
 	    "  -R, --runtime-dir DIR  the daemon's folder\n"
 	    "      --json             answer in JSON\n"
 	    "      --url URL          ws://IP:PORT or unix:PATH\n"
@@ -141,6 +149,15 @@ cmd_version(const struct command *c, struct options *o, int argc, char **argv)
 	(void)argv;
 	puts("execsrvctl " PACKAGE_VERSION);
 	return finish(EXIT_OK);
+}
+
+static int
+cmd_sandbox(const struct command *c, struct options *o, int argc, char **argv)
+{
+	int	 status = sandbox_command(argc, argv, o->json);
+
+	(void)c;
+	return status == EXIT_USAGE ? usage(stderr) : status;
 }
 
 static int
@@ -235,20 +252,20 @@ env_add(char **env, const char *text)
 	return r == -1 ? -1 : 0;
 }
 
-/* The first URL in a list separated by blanks that we can use; malloc'd. */
+/* The first address in the answer that we can use; malloc'd, or NULL. */
 static char *
-first_url(const char *list)
+first_url(const struct table *t)
 {
-	size_t	 n;
+	char	*url;
+	size_t	 i;
 
-	for (; *list != '\0'; list += n) {
-		list += strspn(list, " ");
-		n = strcspn(list, " ");
-		if (strncmp(list, "ws://", 5) == 0 ||
-		    strncmp(list, "unix:", 5) == 0)
-			return strndup(list, n);
+	for (i = 0; (url = table_member(t, "listen", i)) != NULL; i++) {
+		if (strncmp(url, "ws://", 5) == 0 ||
+		    strncmp(url, "unix:", 5) == 0)
+			break;
+		free(url);
 	}
-	return NULL;
+	return url;
 }
 
 /* Where the daemon listens: malloc'd; NULL, having said why. */
@@ -257,13 +274,11 @@ ask_url(const char *dir)
 {
 	struct control_error	 e;
 	struct table		*t;
-	const char		*list;
 	char			*url = NULL;
 
 	if (control_ask(dir, "status", &t, &e) != EXIT_OK)
 		fprintf(stderr, "execsrvctl: %s\n", e.text);
-	else if ((list = table_cell(t, "listen")) == NULL ||
-	    (url = first_url(list)) == NULL)
+	else if ((url = first_url(t)) == NULL)
 		fputs("execsrvctl: the daemon listens nowhere\n", stderr);
 	table_free(&t);
 	return url;

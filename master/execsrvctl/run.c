@@ -34,7 +34,7 @@
 #define HOLD_BELOW	(256 * 1024)
 #define HOLD_SIGNALLED	(32 * 1024 * 1024)	/* the same after a signal */
 #define STUCK_MS	1000	/* and its reader's time, when all has ended */
-#define LEAVE_MS	1000	/* for a terminate to arrive */
+#define LEAVE_MS	1000	/* for a terminate, or a close, to arrive */
 #define END_OF_INPUT	"\004"	/* what a terminal's user types */
 
 enum phase {
@@ -530,6 +530,17 @@ leave(struct run *r)
 	execsrv_process_free(&r->p);
 }
 
+/* Nobody will resume it: what the command left behind ends now. */
+static void
+end_session(struct run *r)
+{
+	struct execsrv_error	 e;
+
+	/* If that fails the server ends it later, of itself. */
+	if (execsrv_can(r->x, "execsrvSessionClose"))
+		execsrv_close_session(r->x, LEAVE_MS, &e);
+}
+
 /* --- the beginning --- */
 
 /* Empty for good: a server that cannot close input need not pretend. */
@@ -606,6 +617,7 @@ run_command(const struct run_options *o)
 			turn(&r);
 		leave(&r);
 	}
+	end_session(&r);
 	execsrv_close(&r.x);
 	term_restore();
 	sink_fini(&r.sinks[0]);

@@ -171,8 +171,9 @@ print(const struct explain *x, bool has_sandbox)
 			write_json(&x->plan, &o);
 		else
 			json_out_null(&o);
-		json_out_raw(&o, "\n", 1);
 		r = json_out_fini(&o);
+		if (r == 0)
+			r = buf_put(&b, "\n", 1);
 	}
 	if (r == -1)
 		complain(x, strerror(errno));

@@ -18,7 +18,7 @@
 struct table {
 	size_t	  ncolumns;
 	char	**names;
-	bool	 *are_numbers;
+	enum table_kind	*kinds;
 	size_t	  nrows, cap;
 	char	***rows;
 };
@@ -78,7 +78,7 @@ copy_cells(size_t n, char *const *cells)
 }
 
 struct table *
-table_new(size_t n, char *const *names, const bool *are_numbers)
+table_new(size_t n, char *const *names, const enum table_kind *kinds)
 {
 	struct table	*t;
 
@@ -86,12 +86,12 @@ table_new(size_t n, char *const *names, const bool *are_numbers)
 		return NULL;
 	t->ncolumns = n;
 	if ((t->names = copy_cells(n, names)) == NULL ||
-	    (t->are_numbers = calloc(n + 1, sizeof(bool))) == NULL) {
+	    (t->kinds = calloc(n + 1, sizeof(*kinds))) == NULL) {
 		table_free(&t);
 		return NULL;
 	}
 	if (n > 0)
-		memcpy(t->are_numbers, are_numbers, n * sizeof(bool));
+		memcpy(t->kinds, kinds, n * sizeof(*kinds));
 	return t;
 }
 
@@ -108,7 +108,7 @@ table_free(struct table **tp)
 		free_cells(t->ncolumns, t->rows[i]);
 	free(t->rows);
 	free_cells(t->ncolumns, t->names);
-	free(t->are_numbers);
+	free(t->kinds);
 	free(t);
 }
 
@@ -145,6 +145,34 @@ table_cell(const struct table *t, const char *name)
 		if (strcmp(t->names[i], name) == 0)
 			return t->rows[0][i];
 	return NULL;
+}
+
+/* Take the first member off a list: malloc'd; NULL: none left, no memory. */
+static char *
+take_member(const char **list)
+{
+	size_t	 n = strcspn(*list, "\n");
+	char	*member;
+
+	if (**list == '\0' || (member = strndup(*list, n)) == NULL)
+		return NULL;
+	*list += n + ((*list)[n] == '\n');
+	return member;
+}
+
+char *
+table_member(const struct table *t, const char *name, size_t i)
+{
+	const char	*list = table_cell(t, name);
+	char		*member = NULL;
+	size_t		 n;
+
+	for (n = 0; list != NULL && n <= i; n++) {
+		free(member);
+		if ((member = take_member(&list)) == NULL)
+			break;
+	}
+	return member;
 }
 
 /* --- how cells are shown --- */
@@ -231,6 +259,23 @@ table_show_user(const char *cell)
 	return strdup(pw->pw_name);
 }
 
+/* The members of a list in one line: malloc'd, or NULL. */
+static char *
+join(const char *list)
+{
+	char	*text, *to;
+
+	if ((text = to = malloc(2 * strlen(list) + 1)) == NULL)
+		return NULL;
+	for (; *list != '\0'; list++)
+		if (*list != '\n')
+			*to++ = *list;
+		else
+			to = stpcpy(to, ", ");
+	*to = '\0';
+	return text;
+}
+
 /* A cell as people see it (malloc'd, or NULL), and its width. */
 static char *
 show(const struct table *t, size_t row, size_t column, size_t *width_out)
@@ -239,7 +284,10 @@ show(const struct table *t, size_t row, size_t column, size_t *width_out)
 	const char		*cell = t->rows[row][column];
 	char			*text;
 
-	text = form != NULL ? form->show(cell) : strdup(cell);
+	if (t->kinds[column] == TABLE_LIST)
+		text = join(cell);
+	else
+		text = form != NULL ? form->show(cell) : strdup(cell);
 	*width_out = text == NULL ? 0 : execsrv_printable(text);
 	return text;
 }
@@ -260,10 +308,10 @@ put_cell(const struct table *t, size_t column, const char *text, size_t width,
 	bool	 is_last = column + 1 == t->ncolumns;
 	size_t	 n = room > width ? room - width : 0;
 
-	if (t->are_numbers[column])
+	if (t->kinds[column] == TABLE_NUMBER)
 		pad(out, n);
 	fputs(text, out);
-	if (!t->are_numbers[column] && !is_last)
+	if (t->kinds[column] != TABLE_NUMBER && !is_last)
 		pad(out, n);
 	if (is_last)
 		putc('\n', out);
@@ -332,6 +380,33 @@ table_print(const struct table *t, FILE *out)
 	free(room);
 }
 
+/* The value of a column; further members of a list are indented. */
+static void
+print_value(const struct table *t, size_t row, size_t column, size_t indent,
+    FILE *out)
+{
+	const char	*list = t->rows[row][column];
+	size_t		 width, n;
+	char		*text;
+
+	if (t->kinds[column] != TABLE_LIST) {
+		if ((text = show(t, row, column, &width)) != NULL)
+			fputs(text, out);
+		free(text);
+		putc('\n', out);
+		return;
+	}
+	for (n = 0; (text = take_member(&list)) != NULL; n++) {
+		execsrv_printable(text);
+		pad(out, n > 0 ? indent : 0);
+		fputs(text, out);
+		putc('\n', out);
+		free(text);
+	}
+	if (n == 0)
+		putc('\n', out);
+}
+
 void
 table_print_upright(const struct table *t, FILE *out)
 {
@@ -351,10 +426,7 @@ table_print_upright(const struct table *t, FILE *out)
 				pad(out, room - width + GAP);
 			}
 			free(text);
-			if ((text = show(t, row, i, &width)) != NULL)
-				fputs(text, out);
-			free(text);
-			putc('\n', out);
+			print_value(t, row, i, room + GAP, out);
 		}
 	}
 }
@@ -374,6 +446,17 @@ is_number(const char *cell)
 }
 
 static void
+put_list(struct json_out *o, const char *list)
+{
+	char	*member;
+
+	json_out_open(o, '[');
+	for (; (member = take_member(&list)) != NULL; free(member))
+		json_out_str(o, member);
+	json_out_close(o, ']');
+}
+
+static void
 put_object(struct json_out *o, const struct table *t, char *const *cells)
 {
 	const struct form	*form;
@@ -383,7 +466,10 @@ put_object(struct json_out *o, const struct table *t, char *const *cells)
 	for (i = 0; i < t->ncolumns; i++) {
 		form = find_form(t->names[i]);
 		json_out_key_text(o, t->names[i], strlen(t->names[i]));
-		if (!t->are_numbers[i] && (form == NULL || !form->is_number))
+		if (t->kinds[i] == TABLE_LIST)
+			put_list(o, cells[i]);
+		else if (t->kinds[i] == TABLE_TEXT &&
+		    (form == NULL || !form->is_number))
 			json_out_str(o, cells[i]);
 		else if (is_number(cells[i]))
 			json_out_raw(o, cells[i], strlen(cells[i]));

@@ -11,9 +11,15 @@
 
 struct table;
 
-/* A table of n columns (name, is it a number).  NULL with errno ENOMEM. */
+enum table_kind {
+	TABLE_TEXT,
+	TABLE_NUMBER,
+	TABLE_LIST		/* members, one a line; none: an empty cell */
+};
+
+/* A table of n columns.  NULL with errno ENOMEM. */
 struct table	*table_new(size_t n, char *const *names,
-		    const bool *are_numbers);
+		    const enum table_kind *kinds);
 void		 table_free(struct table **tp);
 
 /*
@@ -23,22 +29,30 @@ void		 table_free(struct table **tp);
 int		 table_add(struct table *t, size_t n, char *const *cells)
 		    __attribute__((warn_unused_result));
 
-/* The first row's cell of that column, or NULL. */
+/*
+ * The first row's cell of that column, or NULL; member i (from 0) of the list
+ * that it is: malloc'd, or NULL when there is none.
+ */
 const char	*table_cell(const struct table *t, const char *name);
+char		*table_member(const struct table *t, const char *name,
+		    size_t i);
 
 /*
  * For people.  Users are shown by name, times as 3m12s, bytes as 1.5M (the
  * rows of table.c say which columns); what is not printable becomes '?', so no
- * cell can do anything to a terminal.
+ * cell can do anything to a terminal.  Commas are between members of a list.
  */
 void		 table_print(const struct table *t, FILE *out);
 
-/* The same, a line for each column and an empty line between rows. */
+/*
+ * The same, a line for each column, or for each member of a list, and an empty
+ * line between rows.
+ */
 void		 table_print_upright(const struct table *t, FILE *out);
 
 /*
  * JSON: a list of objects, or the first row alone (null without any).  Numbers
- * are numbers, an empty one is null.  0, or -1 with errno.
+ * are numbers, an empty one is null, lists are lists.  0, or -1 with errno.
  */
 int		 table_print_json(const struct table *t, bool is_one,
 		    FILE *out) __attribute__((warn_unused_result));

@@ -1,10 +1,13 @@
 /*
  * bench list
  * bench GROUP ws://127.0.0.1:PORT PID	(a running server)
+ * bench GROUP ws://127.0.0.1:PORT PID FOLDER	(of whose owner it runs)
  * bench GROUP PROGRAM ARGUMENT...	(startup)
  *
  * Measures one group of metric.def and prints "key value" lines.
  */
+#include <sys/stat.h>
+
 #include <arpa/inet.h>
 
 #include <assert.h>
@@ -21,7 +24,7 @@
 /* Longer than any group needs: a hang becomes a failure. */
 #define BENCH_TIMEOUT	90
 
-enum kind { KIND_SERVER, KIND_PROGRAM, KIND_DRIVER };
+enum kind { KIND_SERVER, KIND_USER, KIND_PROGRAM, KIND_DRIVER };
 
 static const struct group {
 	const char	*name;
@@ -29,6 +32,7 @@ static const struct group {
 	bench_fn	*fn;
 } groups[] = {
 #define FN_SERVER(name)		bench_##name
+#define FN_USER(name)		bench_##name
 #define FN_PROGRAM(name)	bench_##name
 #define FN_DRIVER(name)		NULL
 #define GROUP(name, kind, extra)	{ #name, KIND_##kind, FN_##kind(name) },
@@ -154,6 +158,19 @@ find_command(struct bench *b)
 	strcpy(slash + 1, "command");
 }
 
+/* Act for the owner of the folder: execsrvd serves its own user only. */
+static void
+take_folder(struct bench *b, const char *folder)
+{
+	struct stat	st;
+
+	b->folder = folder;
+	if (stat(folder, &st) == -1)
+		err(1, "%s", folder);
+	if (st.st_uid != geteuid() && seteuid(st.st_uid) == -1)
+		err(1, "user %u", (unsigned)st.st_uid);
+}
+
 static const struct group *
 find_group(const char *name)
 {
@@ -172,16 +189,21 @@ main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "list") == 0)
 		return list();
 	if (argc < 3)
-		errx(2, "usage: bench list | GROUP URL PID | GROUP PROGRAM...");
+		errx(2, "usage: bench list | GROUP URL PID [FOLDER] | "
+		    "GROUP PROGRAM...");
 	g = find_group(argv[1]);
-	if (g->fn == NULL || (g->kind == KIND_SERVER && argc != 4))
+	if (g->fn == NULL || (g->kind == KIND_SERVER && argc != 4) ||
+	    (g->kind == KIND_USER && argc != 5))
 		errx(2, "%s: not measured like this", g->name);
-	if (g->kind == KIND_SERVER) {
+	if (g->kind == KIND_PROGRAM)
+		b.argv = argv + 2;
+	else {
 		parse_url(&b, argv[2]);
 		b.pid = atoi(argv[3]);
-	} else
-		b.argv = argv + 2;
+	}
 	find_command(&b);
+	if (g->kind == KIND_USER)
+		take_folder(&b, argv[4]);
 	signal(SIGPIPE, SIG_IGN);
 	alarm(BENCH_TIMEOUT);
 	g->fn(&b);

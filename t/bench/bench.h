@@ -15,6 +15,7 @@
 struct bench {
 	struct sockaddr_in	 sin;		/* SERVER groups */
 	pid_t			 pid;
+	const char		*folder;	/* USER groups */
 	char			**argv;		/* PROGRAM groups */
 	char			 command[4096];	/* path of command.c */
 };
@@ -23,6 +24,7 @@ typedef void	 bench_fn(const struct bench *);
 
 /* bench_<group>() for every row that C code measures. */
 #define BENCH_SERVER(name)	bench_fn bench_##name;
+#define BENCH_USER(name)	bench_fn bench_##name;
 #define BENCH_PROGRAM(name)	bench_fn bench_##name;
 #define BENCH_DRIVER(name)
 #define GROUP(name, kind, extra)	BENCH_##kind(name)
@@ -31,6 +33,7 @@ typedef void	 bench_fn(const struct bench *);
 #undef GROUP
 #undef VALUE
 #undef BENCH_SERVER
+#undef BENCH_USER
 #undef BENCH_PROGRAM
 #undef BENCH_DRIVER
 

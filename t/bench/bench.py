@@ -329,6 +329,20 @@ def about(servers):
     ))
 
 
+def write_results(head, text):
+    """The file anew, but for the sections that people wrote below the table."""
+    path = os.path.join(ROOT, 't/bench/RESULTS.md')
+    try:
+        with open(path) as f:
+            _, mark, rest = f.read().partition('\n## ')
+    except FileNotFoundError:
+        mark = rest = ''
+    with open(path, 'w') as f:
+        f.write('# Speed and memory, against the reference\n\n' + head +
+                '\nMedians of the rounds; the ratio is execsrvd / '
+                'reference.\n\n' + text + mark + rest)
+
+
 def main():
     build = os.path.abspath(sys.argv[1])
     bench = os.path.join(build, 'bench', 'bench')
@@ -348,10 +362,7 @@ def main():
         text = table(values, results)
         print(text, end='')
         if os.environ.get('RESULTS') == '1':
-            with open(os.path.join(ROOT, 't/bench/RESULTS.md'), 'w') as f:
-                f.write('# Speed and memory, against the reference\n\n' +
-                        about(servers) + '\nMedians of the rounds; the ratio '
-                        'is execsrvd / reference.\n\n' + text)
+            write_results(about(servers), text)
     sys.exit(1 if any(None in v for v in results.values()) else 0)
 
 

@@ -221,6 +221,22 @@ client_call(struct client *c, const char *method, const char *params, ...)
 	return c->last_id;
 }
 
+long
+client_call_text(struct client *c, const char *method, const char *params,
+    size_t len)
+{
+	char	*text = client_room(c, len + 256);
+	size_t	 n;
+
+	n = (size_t)snprintf(text, 256, "{\"id\":%ld,\"method\":\"%s\","
+	    "\"params\":", ++c->last_id, method);
+	assert(n < 255);
+	memcpy(text + n, params, len);
+	text[n + len] = '}';
+	client_send(c, n + len + 1);
+	return c->last_id;
+}
+
 void
 client_initialized(struct client *c)
 {

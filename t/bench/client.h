@@ -53,6 +53,10 @@ long		 client_call(struct client *, const char *method,
 		    const char *params, ...)
 		    __attribute__((format(printf, 3, 4)));
 
+/* The same; the parameters are so many bytes, prepared before. */
+long		 client_call_text(struct client *, const char *method,
+		    const char *params, size_t);
+
 void		 client_initialized(struct client *);
 
 /* Send a text message of so many bytes, room for which lies at

@@ -108,6 +108,17 @@ read_tree(pid_t root, struct procs *all)
 	mark_children(all, root);
 }
 
+/* Act for another user; whom it was for so far. */
+static uid_t
+become(uid_t uid)
+{
+	uid_t	was = geteuid();
+
+	if (was != uid && seteuid(uid) == -1)
+		err(1, "user %u", (unsigned)uid);
+	return was;
+}
+
 static struct procs *
 tree(pid_t root)
 {
@@ -122,6 +133,7 @@ tree(pid_t root)
 double
 usage_cpu(pid_t root)
 {
+	uid_t		 was = become(getuid());
 	struct procs	*all = tree(root);
 	unsigned long	 ticks = 0;
 
@@ -129,6 +141,7 @@ usage_cpu(pid_t root)
 		if (all->v[i].counts)
 			ticks += all->v[i].ticks;
 	free(all);
+	become(was);
 	return (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
@@ -156,6 +169,7 @@ read_rollup(pid_t pid, const char *key)
 static double
 sum_rollup(pid_t root, const char *key)
 {
+	uid_t		 was = become(getuid());
 	struct procs	*all = tree(root);
 	double		 kib = 0;
 
@@ -163,6 +177,7 @@ sum_rollup(pid_t root, const char *key)
 		if (all->v[i].counts)
 			kib += read_rollup(all->v[i].pid, key);
 	free(all);
+	become(was);
 	return kib;
 }
 

@@ -1,7 +1,8 @@
 /*
  * What a server costs: sums over the process whose id is given and those of
  * its descendants that are server programs too (workers, not commands).
- * Workers are not dumpable: only root can measure them, others end here.
+ * Workers are not dumpable: only root can measure them (also while acting for
+ * another, seteuid(2)); others end here.
  */
 #ifndef T_BENCH_USAGE_H
 #define T_BENCH_USAGE_H

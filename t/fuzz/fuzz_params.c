@@ -77,6 +77,7 @@ check_field(const struct json *j, const struct field *f, const uint8_t *out,
 			    JSON_OBJECT));
 		break;
 	case FIELD_BOOL:
+	case FIELD_OFF:
 	case FIELD_U64:
 	case FIELD_NONE:
 		break;

@@ -1,0 +1,74 @@
+#include "worker/probe.h"
+
+#include <sys/wait.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/ipc.h"
+#include "common/log.h"
+#include "worker/become.h"
+#include "worker/enforce.h"
+
+static void
+tell(int sock, const char *text)
+{
+	Ipc__Ability	 out = IPC__ABILITY__INIT;
+
+	out.sandbox = (char *)(uintptr_t)text;
+	if (ipc_send(sock, IPC_ability, &out, -1) == -1)
+		log_warn("probe");
+}
+
+/* Read everything but what one carve-out hides, write nothing, no network. */
+static void
+probe(int sock)
+{
+	static char		 root[] = "/", hidden[] = "/dev/null/x";
+	struct plan_rule	 rules[] = {
+		{ PLAN_READ, false, root }, { PLAN_DENY, true, hidden }
+	};
+	struct plan		 plan;
+	struct enforced		 e;
+
+	memset(&plan, 0, sizeof(plan));
+	memset(&e, 0, sizeof(e));
+	plan.net_off = true;
+	plan.rules = rules;
+	plan.n = sizeof(rules) / sizeof(rules[0]);
+	view_init(&e.view);
+	switch (enforce(&plan, NULL, &e)) {
+	case 0:
+		break;			/* the holder says it */
+	case 1:
+		tell(sock, e.view.fds[VIEW_USER] == -1 ? e.why :
+		    e.view.fds[VIEW_RULESET] == -1 ? "namespaces" :
+		    "namespaces and Landlock");
+		break;
+	default:
+		tell(sock, e.why);
+	}
+}
+
+void
+probe_start(int sock)
+{
+	pid_t	 pid;
+
+	if ((pid = fork()) == -1)
+		log_warn("probe");
+	if (pid != 0)
+		return;
+	log_set_role("probe");
+	become_anybody();
+	probe(sock);
+	_exit(0);
+}
+
+void
+probe_reap(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		continue;
+}
