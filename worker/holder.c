@@ -39,7 +39,8 @@ struct holder {
 	bool			 confined;	/* it has a plan */
 	unsigned		 users;
 	bool			 joined;	/* commands may live in it */
-	uint64_t		 since;	/* clock_ms(), of the state */
+	uint64_t		 since;	/* clock_ms(), of the state; 0: a good
+					   one was ended from outside */
 	int			 sock;
 	struct event		*ev;
 	struct view		 view;

@@ -58,8 +58,8 @@ enum { FOLLOW = 1, PRUNE = 2 };
 #define K	"mkdir k k/a k/b k/a/x; touch k/f; mkfifo k/p; ln -s a k/la;" \
 		"ln -s .. k/a/up; ln -s ../a k/b/toa; ln -s f k/lf;"
 #define W	"mkdir w w/a w/a/b w/.h; touch w/f w/a/x w/.h/y;" \
-		"ln -s a w/la; ln -s a w/.la; ln -s .h w/lh; ln -s no w/dl; ln -s w lw;" \
-		"ln -s w/f lf; mkfifo w/p; "
+		"ln -s a w/la; ln -s a w/.la; ln -s .h w/lh;" \
+		"ln -s no w/dl; ln -s w lw; ln -s w/f lf; mkfifo w/p; "
 #define ROOT_K	"d k/a\nd k/b\nf k/f\n"
 #define ROOT_KL	"d k/a\nd k/b\nf k/f\nd k/la\n"
 

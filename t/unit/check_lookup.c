@@ -82,6 +82,13 @@ START_TEST(test_rows)
 	    "ln -s \"$PWD/d\" abs; ln -s nowhere dangling; ln -s loop loop;"
 	    "mkfifo fifo");
 	rv = find(rows[i].path, &how, &x);
+	if (how.quick && rv == EAGAIN) {
+		/* An absolute link that is not in the caches: then it is. */
+		how.quick = false;
+		ck_assert_int_eq(find(rows[i].path, &how, &x), 0);
+		how.quick = true;
+		rv = find(rows[i].path, &how, &x);
+	}
 	ck_assert_msg(rv == rows[i].result, "row %d (%s): %d", i,
 	    rows[i].path, rv);
 	if (rv == 0)
@@ -118,7 +125,9 @@ START_TEST(test_at)
 	ck_assert_uint_eq(x.stx_size, 1);
 	ck_assert(lookup_is_local(fd));
 	fd_close(&fd);
-	ck_assert_int_ne(fd = lookup_at(dir, "away", &how, &x), -1);
+	/* On another mount: only when that is in the caches. */
+	if ((fd = lookup_at(dir, "away", &how, &x)) == -1)
+		ck_assert(how.quick && errno == EAGAIN);
 	fd_close(&fd);
 	ck_assert_int_eq(lookup_at(dir, "nope", &how, &x), -1);
 	ck_assert_int_eq(errno, ENOENT);
@@ -169,7 +178,6 @@ mounts_come_and_go(void)
 	NEED(mount("t", point, "tmpfs", 0, NULL) == 0);
 	NEED(find("m", &how, &x) == 0);
 	NEED(find("m/nope", &how, &x) == ENOENT);
-	NEED(find("l/nope", &how, &x) == ENOENT);
 	NEED(umount(point) == 0);
 	NEED((fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC)) != -1);
 	snprintf(data, sizeof(data), "fd=%d,rootmode=40000,user_id=0,"

@@ -1,0 +1,603 @@
+/* A real agent: what it answers, what it leaves out, and that it ends. */
+#include "t/unit/fstree_help.h"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <check.h>
+
+#include "common/fd.h"
+#include "common/limit.h"
+#include "worker/agent.h"
+
+#define FIXED	offsetof(struct fsop, path)
+#define PATIENCE	20000		/* ms, for what should be quick */
+
+static int	 sock = -1, theirs = -1;
+static pid_t	 agent;
+
+static void
+start_agent(bool quick)
+{
+	ck_assert_int_ne(agent = fork(), -1);
+	if (agent == 0) {
+		close(sock);
+		agent_serve(theirs, quick);
+	}
+	fd_close(&theirs);
+}
+
+static void
+setup(void)
+{
+	int	 pair[2];
+
+	tree_setup();
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
+	    pair), 0);
+	sock = pair[0];
+	theirs = pair[1];
+	agent = 0;
+}
+
+/* It ends in order when nobody will ask any more. */
+static void
+teardown(void)
+{
+	int	 status;
+
+	fd_close(&sock);
+	fd_close(&theirs);
+	if (agent != 0) {
+		ck_assert_int_eq(waitpid(agent, &status, 0), agent);
+		ck_assert_int_eq(status, 0);
+	}
+	tree_teardown();
+}
+
+static int
+ask(const struct fsop *op)
+{
+	int	 data = -1, fd;
+
+	if (op->data != NULL)
+		ck_assert_int_ne(data = agent_data(op), -1);
+	ck_assert_int_ne(fd = agent_ask(sock, op, data), -1);
+	fd_close(&data);
+	return fd;
+}
+
+/* Read an answer to its end: what agent_answer_read() said last. */
+static int
+hear(struct agent_answer *a, int *fd)
+{
+	struct pollfd	 p = { *fd, POLLIN, 0 };
+	int		 rv;
+
+	agent_answer_init(a);
+	while ((rv = agent_answer_read(a, *fd)) == 0)
+		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
+	fd_close(fd);
+	return rv;
+}
+
+static int
+outcome(const struct agent_answer *a)
+{
+	return a->r.why != FSWHY_NONE ? 1000 + (int)a->r.why : a->r.error;
+}
+
+/* Ask and hear: the result of the operation; a is the caller's to end. */
+static int
+do_it(const struct fsop *op, struct agent_answer *a)
+{
+	int	 fd = ask(op);
+
+	ck_assert_int_eq(hear(a, &fd), 1);
+	return outcome(a);
+}
+
+static size_t
+count_fds(pid_t pid)
+{
+	char	 path[64];
+	size_t	 n = 0;
+	DIR	*d;
+
+	snprintf(path, sizeof(path), "/proc/%ld/fd", (long)pid);
+	ck_assert_ptr_nonnull(d = opendir(path));
+	while (readdir(d) != NULL)
+		n++;
+	closedir(d);
+	return n;
+}
+
+static bool
+has_children(void)
+{
+	char	 path[64], line[16];
+	FILE	*f;
+	bool	 any;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children",
+	    (long)agent, (long)agent);
+	ck_assert_ptr_nonnull(f = fopen(path, "re"));
+	any = fgets(line, sizeof(line), f) != NULL;
+	fclose(f);
+	return any;
+}
+
+/* Wait up to ms until it has children, or none any more. */
+static bool
+children_within(bool some, int ms)
+{
+	struct timespec	 t = { 0, 5000000 };
+
+	for (; ms > 0; ms -= 5) {
+		if (has_children() == some)
+			return true;
+		nanosleep(&t, NULL);
+	}
+	return false;
+}
+
+/* --- answers; loop index: quick or not --- */
+
+START_TEST(test_answers)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+
+	sh("printf hello > f; mkdir d; touch d/x; ln -s f fl");
+	start_agent(_i != 0);
+	op_init(&op, FSOP_STAT, "fl", NULL);
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	ck_assert(a.r.is_file && a.r.is_symlink && !a.r.is_dir);
+	ck_assert_uint_eq(a.r.size, 5);
+	ck_assert_int_gt(a.r.modified_ms, 1600000000000);
+	agent_answer_fini(&a);
+	op_init(&op, FSOP_READ, "f", NULL);
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	ck_assert_uint_eq(a.r.payload.len, 5);
+	ck_assert_mem_eq(buf_data(&a.r.payload), "hello", 5);
+	agent_answer_fini(&a);
+	op_init(&op, FSOP_READ, "nope", NULL);
+	ck_assert_int_eq(do_it(&op, &a), ENOENT);
+	agent_answer_fini(&a);
+	op_init(&op, FSOP_READ, "d", NULL);
+	ck_assert_int_eq(do_it(&op, &a), REFUSED(NOT_REGULAR));
+	agent_answer_fini(&a);
+	op_init(&op, FSOP_LIST, "d", NULL);
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	ck_assert_uint_gt(a.r.payload.len, 0);
+	agent_answer_fini(&a);
+	op_init(&op, FSOP_COPY, "d", "e/e");
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	agent_answer_fini(&a);
+	sh("test -f e/e/x");
+}
+END_TEST
+
+START_TEST(test_writes)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+	char			*big;
+
+	ck_assert_ptr_nonnull(big = malloc(LIMIT_FILE_QUICK + 1));
+	memset(big, 'b', LIMIT_FILE_QUICK + 1);
+	start_agent(_i != 0);
+	op_init(&op, FSOP_WRITE, "f", NULL);
+	op.data = "text";
+	op.len = 4;
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	agent_answer_fini(&a);
+	op_init(&op, FSOP_WRITE, "empty", NULL);
+	op.data = "";
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	agent_answer_fini(&a);
+	op_init(&op, FSOP_WRITE, "big", NULL);
+	op.data = big;
+	op.len = LIMIT_FILE_QUICK + 1;
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	agent_answer_fini(&a);
+	sh("test \"$(cat f)\" = text; test -f empty; ! test -s empty;"
+	    "test $(tr -d b < big | wc -c) = 0; test $(stat -c %%s big) ="
+	    " 2097153");
+	free(big);
+}
+END_TEST
+
+START_TEST(test_blocks)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+	int			 fd;
+
+	start_agent(_i != 0);
+	op_init(&op, FSOP_OPEN, "f", NULL);
+	op.replace = true;
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	ck_assert_int_ne(fd = a.r.fd, -1);
+	a.r.fd = -1;
+	ck_assert(a.r.is_local);
+	agent_answer_fini(&a);
+	op_init(&op, FSOP_PWRITE, "", NULL);
+	op.fd = fd;
+	op.data = "block";
+	op.len = 5;
+	op.offset = 3;
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	agent_answer_fini(&a);
+	fd_close(&fd);
+	op_init(&op, FSOP_OPEN, "f", NULL);
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	op_init(&op, FSOP_PREAD, "", NULL);
+	op.fd = a.r.fd;
+	op.offset = 2;
+	op.len = LIMIT_FILE_BLOCK;
+	fd = ask(&op);
+	agent_answer_fini(&a);
+	ck_assert_int_eq(hear(&a, &fd), 1);
+	ck_assert_uint_eq(a.r.payload.len, 6);
+	ck_assert_mem_eq(buf_data(&a.r.payload), "\0block", 6);
+	agent_answer_fini(&a);
+}
+END_TEST
+
+/* A long one is announced before it is read. */
+START_TEST(test_long_answer)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+	struct pollfd		 p = { -1, POLLIN, 0 };
+	int			 fd;
+
+	sh("head -c 10000000 /dev/urandom > f");
+	start_agent(_i != 0);
+	op_init(&op, FSOP_READ, "f", NULL);
+	p.fd = fd = ask(&op);
+	agent_answer_init(&a);
+	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
+	ck_assert_int_eq(agent_answer_read(&a, fd), 0);
+	ck_assert_uint_eq(a.payload_len, 10000000);
+	ck_assert_uint_eq(a.r.payload.len, 0);
+	ck_assert(has_children());
+	while (agent_answer_read(&a, fd) == 0)
+		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
+	ck_assert_uint_eq(a.r.payload.len, 10000000);
+	ck_assert_int_eq(a.r.error, 0);
+	fd_close(&fd);
+	agent_answer_fini(&a);
+	ck_assert(children_within(false, PATIENCE));
+}
+END_TEST
+
+/* Hundreds at once, each with an answer of its own. */
+START_TEST(test_many)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+	int			 fds[300], i, got = 0;
+	char			 name[32];
+
+	sh("for i in $(seq 0 299); do echo $i > f$i; done");
+	start_agent(_i != 0);
+	for (i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		op_init(&op, FSOP_READ, name, NULL);
+		while ((fds[i] = agent_ask(sock, &op, -1)) == -1) {
+			ck_assert_int_eq(errno, EAGAIN);
+			ck_assert_int_lt(got, i);
+			ck_assert_int_eq(hear(&a, &fds[got++]), 1);
+			agent_answer_fini(&a);
+		}
+	}
+	for (; got < 300; got++) {
+		ck_assert_int_eq(hear(&a, &fds[got]), 1);
+		ck_assert_int_eq(outcome(&a), 0);
+		ck_assert_int_eq(atoi((char *)buf_data(&a.r.payload)), got);
+		agent_answer_fini(&a);
+	}
+}
+END_TEST
+
+/* --- cancelled --- */
+
+/* Before it was even looked at: nothing is done. */
+START_TEST(test_cancelled_before)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+	int			 fd;
+
+	op_init(&op, FSOP_WRITE, "f", NULL);
+	op.data = "text";
+	op.len = 4;
+	fd = ask(&op);
+	fd_close(&fd);
+	op_init(&op, FSOP_STAT, "f", NULL);
+	fd = ask(&op);
+	start_agent(_i != 0);
+	ck_assert_int_eq(hear(&a, &fd), 1);
+	ck_assert_int_eq(outcome(&a), ENOENT);
+	agent_answer_fini(&a);
+}
+END_TEST
+
+/* In the middle of its work, or of its answer. */
+START_TEST(test_cancelled_during)
+{
+	struct fsop	 op;
+	int		 fd;
+
+	sh("head -c 30000000 /dev/zero > f; mkdir t; cd t;"
+	    "seq 30000 | xargs touch");
+	start_agent(_i != 0);
+	op_init(&op, FSOP_READ, "f", NULL);
+	fd = ask(&op);
+	ck_assert(children_within(true, PATIENCE));
+	fd_close(&fd);
+	ck_assert(children_within(false, 2000));
+	op_init(&op, FSOP_COPY, "t", "copy");
+	fd = ask(&op);
+	ck_assert(children_within(true, PATIENCE));
+	fd_close(&fd);
+	ck_assert(children_within(false, 2000));
+	sh("test $(ls copy | wc -l) -lt 30000");
+}
+END_TEST
+
+/* --- what is no request --- */
+
+/* Send bytes with n descriptors of our own side of a socket. */
+static int
+send_raw(const void *data, size_t len, size_t n)
+{
+	union {
+		struct cmsghdr	 align;
+		char		 room[CMSG_SPACE(8 * sizeof(int))];
+	} u;
+	struct iovec	 iov = { (void *)(uintptr_t)data, len };
+	struct msghdr	 m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr	*c;
+	int		 pair[2], fds[8];
+	size_t		 i;
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+	    pair), 0);
+	memset(&u, 0, sizeof(u));
+	for (i = 0; i < n; i++)
+		fds[i] = pair[1];
+	if (n > 0) {
+		m.msg_control = u.room;
+		m.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(n * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, n * sizeof(int));
+	}
+	ck_assert_int_eq(sendmsg(sock, &m, MSG_NOSIGNAL), (ssize_t)len);
+	close(pair[1]);
+	return pair[0];
+}
+
+/* It is left out: its descriptors are closed without a word. */
+static void
+is_left_out(const void *data, size_t len, size_t n)
+{
+	char	 byte;
+	int	 fd = send_raw(data, len, n);
+	struct pollfd	 p = { fd, POLLIN, 0 };
+
+	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
+	ck_assert_int_eq(read(fd, &byte, 1), 0);
+	close(fd);
+}
+
+START_TEST(test_garbage)
+{
+	static char		 packet[FIXED + 3 * PATH_MAX];
+	struct agent_answer	 a;
+	struct fsop		 op;
+	size_t			 len, before;
+	int			 kind;
+
+	sh("touch f");
+	start_agent(_i != 0);
+	op_init(&op, FSOP_STAT, "f", NULL);
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	agent_answer_fini(&a);
+	ck_assert(children_within(false, PATIENCE));
+	before = count_fds(agent);
+	memcpy(packet, &op, FIXED);
+	strcpy(packet + FIXED, op.path);
+	len = FIXED + strlen(op.path) + 1;
+	/* Cut off: not even a path, or one without its end. */
+	is_left_out(packet, 1, 1);
+	is_left_out(packet, FIXED, 1);
+	is_left_out(packet, FIXED + 1, 1);
+	is_left_out(packet, len - 1, 1);
+	/* No kind there is. */
+	kind = FSOP_KINDS;
+	memcpy(packet + offsetof(struct fsop, kind), &kind, sizeof(kind));
+	is_left_out(packet, len, 1);
+	is_left_out(packet, len, 3);
+	is_left_out(packet, len, 8);
+	kind = -1;
+	memcpy(packet + offsetof(struct fsop, kind), &kind, sizeof(kind));
+	is_left_out(packet, len, 1);
+	/* Paths longer than any is. */
+	memcpy(packet, &op, FIXED);
+	memset(packet + FIXED, '/', sizeof(packet) - FIXED);
+	packet[FIXED + PATH_MAX] = '\0';
+	is_left_out(packet, FIXED + PATH_MAX + 1, 1);
+	packet[FIXED + 1] = '\0';
+	packet[FIXED + 2 + PATH_MAX] = '\0';
+	is_left_out(packet, FIXED + 3 + PATH_MAX, 1);
+	packet[FIXED + PATH_MAX] = '/';
+	packet[sizeof(packet) - 1] = '\0';
+	is_left_out(packet, sizeof(packet), 1);
+	/* Nobody to answer. */
+	close(send_raw(packet, len, 0));
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	agent_answer_fini(&a);
+	ck_assert(children_within(false, PATIENCE));
+	ck_assert_uint_eq(count_fds(agent), before);
+}
+END_TEST
+
+/* A block of a file that is not there, or not sent along. */
+START_TEST(test_without_file)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+	char			 packet[FIXED + 2] = { 0 };
+	int			 fd;
+
+	start_agent(_i != 0);
+	op_init(&op, FSOP_PREAD, "/", NULL);
+	op.len = 10;
+	memcpy(packet, &op, FIXED);
+	packet[FIXED] = '/';
+	fd = send_raw(packet, sizeof(packet), 1);
+	ck_assert_int_eq(hear(&a, &fd), 1);
+	ck_assert_int_eq(outcome(&a), EBADF);
+	agent_answer_fini(&a);
+	op.kind = FSOP_WRITE;
+	memcpy(packet, &op, FIXED);
+	fd = send_raw(packet, sizeof(packet), 1);
+	ck_assert_int_eq(hear(&a, &fd), 1);
+	ck_assert_int_eq(outcome(&a), EBADF);
+	agent_answer_fini(&a);
+}
+END_TEST
+
+START_TEST(test_no_leaks)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+	size_t			 mine, its;
+	int			 i;
+
+	sh("printf hello > f");
+	start_agent(_i != 0);
+	op_init(&op, FSOP_OPEN, "f", NULL);
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	agent_answer_fini(&a);
+	ck_assert(children_within(false, PATIENCE));
+	mine = count_fds(getpid());
+	its = count_fds(agent);
+	for (i = 0; i < 200; i++) {
+		op_init(&op, i % 2 != 0 ? FSOP_OPEN : FSOP_READ,
+		    i % 3 != 0 ? "f" : "nope", NULL);
+		(void)do_it(&op, &a);
+		agent_answer_fini(&a);
+		op_init(&op, FSOP_WRITE, "new", NULL);
+		op.data = "x";
+		op.len = 1;
+		ck_assert_int_eq(do_it(&op, &a), 0);
+		agent_answer_fini(&a);
+	}
+	ck_assert(children_within(false, PATIENCE));
+	ck_assert_uint_eq(count_fds(getpid()), mine);
+	ck_assert_uint_eq(count_fds(agent), its);
+}
+END_TEST
+
+/* --- answers that are none --- */
+
+START_TEST(test_broken_answers)
+{
+	static const size_t	 lens[] = { 0, 1, 20, 128 };
+	struct agent_answer	 a;
+	unsigned char		 junk[128];
+	int			 pair[2];
+
+	memset(junk, 0xff, sizeof(junk));
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+	    pair), 0);
+	ck_assert_int_eq(write(pair[1], junk, lens[_i]), (ssize_t)lens[_i]);
+	close(pair[1]);
+	ck_assert_int_eq(hear(&a, &pair[0]), -1);
+	ck_assert_int_eq(outcome(&a), REFUSED(DIED));
+	ck_assert_uint_eq(a.r.payload.len, 0);
+	agent_answer_fini(&a);
+}
+END_TEST
+
+/* The child dies with half of its answer sent. */
+START_TEST(test_killed)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+	struct pollfd		 p = { -1, POLLIN, 0 };
+	char			 path[64];
+	long			 child = 0;
+	FILE			*f;
+	int			 fd;
+
+	sh("head -c 30000000 /dev/zero > f");
+	start_agent(_i != 0);
+	op_init(&op, FSOP_READ, "f", NULL);
+	p.fd = fd = ask(&op);
+	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
+	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children",
+	    (long)agent, (long)agent);
+	ck_assert_ptr_nonnull(f = fopen(path, "re"));
+	ck_assert_int_eq(fscanf(f, "%ld", &child), 1);
+	fclose(f);
+	ck_assert_int_gt(child, 1);
+	ck_assert_int_eq(kill((pid_t)child, SIGKILL), 0);
+	ck_assert_int_eq(hear(&a, &fd), -1);
+	ck_assert_int_eq(outcome(&a), REFUSED(DIED));
+	ck_assert_uint_eq(a.r.payload.len, 0);
+	agent_answer_fini(&a);
+	op_init(&op, FSOP_STAT, "f", NULL);
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	agent_answer_fini(&a);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("agent");
+	TCase	*t = tcase_create("all");
+	SRunner	*sr;
+	int	 failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_loop_test(t, test_answers, 0, 2);
+	tcase_add_loop_test(t, test_writes, 0, 2);
+	tcase_add_loop_test(t, test_blocks, 0, 2);
+	tcase_add_loop_test(t, test_long_answer, 0, 2);
+	tcase_add_loop_test(t, test_many, 0, 2);
+	tcase_add_loop_test(t, test_cancelled_before, 0, 2);
+	tcase_add_loop_test(t, test_cancelled_during, 0, 2);
+	tcase_add_loop_test(t, test_garbage, 0, 2);
+	tcase_add_loop_test(t, test_without_file, 0, 2);
+	tcase_add_loop_test(t, test_no_leaks, 0, 2);
+	tcase_add_loop_test(t, test_broken_answers, 0, 4);
+	tcase_add_loop_test(t, test_killed, 0, 2);
+	tcase_set_timeout(t, 90);
+	suite_add_tcase(s, t);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed == 0 ? 0 : 1;
+}
