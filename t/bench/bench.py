@@ -5,14 +5,21 @@ usage: bench.py BUILD        (see run.sh for the variables)
 Every group of measurements gets a fresh server, alone at that time.  Rounds
 are interleaved (reference, execsrvd; the next round the other way round) and
 a value is the median of its rounds.
+
+Groups of files and sandboxes run server and client as an ordinary user: if we
+are root, as nobody.  All files are in a folder of our own in /var/tmp, since
+the reference makes no sandbox with its home in /tmp.
 """
 
 import ctypes
 import datetime
 import glob
+import importlib.util
 import os
+import pathlib
 import platform
 import select
+import shutil
 import signal
 import statistics
 import subprocess
@@ -28,6 +35,8 @@ OURS = ('execsrvd', 'execsrv-worker', 'execsrv-http', 'execsrv-uplink',
         'execsrvctl')
 START_SECONDS = 15      # until the address is printed
 STOP_SECONDS = 6        # issue: SIGTERM stops in order within 5 s
+NOBODY = 65534
+WORK = '/var/tmp'
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -51,10 +60,17 @@ class Server:
         self.env = dict(os.environ, **env)
         self.child = None
 
-    def start(self, errors):
+    def start(self, errors, folder=None):
+        """Its address and pid; as the owner of the folder, at home there."""
+        more, env = {}, self.env
+        if folder:
+            env = dict(env, HOME=folder.home, CODEX_HOME=folder.home,
+                       TMPDIR=folder.home, EXECSRV_RUNTIME_DIR=folder.home)
+            if os.getuid() == 0:
+                more = {'user': NOBODY, 'group': NOBODY, 'extra_groups': []}
         self.child = subprocess.Popen(
-            self.argv, env=self.env, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=errors, cwd='/tmp')
+            self.argv, env=env, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=errors, cwd='/tmp', **more)
         ready, _, _ = select.select([self.child.stdout], [], [], START_SECONDS)
         line = self.child.stdout.readline().decode() if ready else ''
         if not line.startswith('ws://'):
@@ -76,10 +92,55 @@ class Server:
         child.stdout.close()
 
 
+class Folder:
+    """What the USER groups work on, and the home of their servers."""
+
+    def __init__(self, work):
+        self.path = os.path.join(work, 'files')
+        self.home = os.path.join(work, 'nobody')
+        os.mkdir(self.home)
+        os.mkdir(self.path)
+        kind = output_of('stat', '-f', '-c', '%T', self.path)
+        if kind in ('tmpfs', 'ramfs'):
+            sys.exit('%s is not on a disk: %s' % (self.path, kind))
+        for name, kib in (('small', 4), ('large', 1024), ('huge', 256 << 10)):
+            with open(os.path.join(self.path, name), 'wb') as f:
+                f.write(os.urandom(kib * 1024))
+        many = os.path.join(self.path, 'thousand')
+        os.mkdir(many)
+        for number in range(1000):
+            with open(os.path.join(many, 'file%03d' % number), 'w'):
+                pass
+        documents().make(pathlib.Path(self.path))
+        if os.getuid() == 0:
+            subprocess.run(['chown', '-R', '%d:%d' % (NOBODY, NOBODY),
+                            self.path, self.home], check=True)
+        os.sync()               # not while we measure
+
+
+def documents():
+    """The module that knows what the stock client's start-up is about."""
+    spec = importlib.util.spec_from_file_location(
+        'startup', os.path.join(ROOT, 't/stock/startup.py'))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def copy_ours(build, work):
+    """Our programs, where an ordinary user may execute them."""
+    folder = os.path.join(work, 'bin')
+    os.mkdir(folder)
+    for name in OURS:
+        if os.path.exists(os.path.join(build, name)):
+            shutil.copy(os.path.join(build, name), folder)
+    return folder
+
+
 def find_servers(build, work):
     """The servers that exist and are wanted, the reference first."""
     reference = os.environ.get('REFERENCE') or REFERENCE
-    ours = os.path.join(build, 'execsrvd')
+    ours = os.path.join(copy_ours(build, work), 'execsrvd')
     home = os.path.join(work, 'home')
     os.mkdir(home)
     known = [
@@ -169,7 +230,7 @@ def installed_size(server, work):
     return {'size': total / 1024}
 
 
-def measure(server, group, bench, work):
+def measure(server, group, bench, work, folder):
     """One group on one server, started for it."""
     if group['kind'] == 'DRIVER':
         return installed_size(server, work)
@@ -179,10 +240,13 @@ def measure(server, group, bench, work):
     if group['name'] == 'memory' and copies(server):
         say('%s: other copies of it run: its PSS will look too small' %
             server.name)
+    if group['kind'] != 'USER':
+        folder = None
     with open(os.path.join(work, 'stderr'), 'w+') as errors:
         try:
-            url, pid = server.start(errors)
-            return run_bench(bench, [group['name'], url, pid])
+            url, pid = server.start(errors, folder)
+            return run_bench(bench, [group['name'], url, pid] +
+                             ([folder.path] if folder else []))
         except Failed:
             errors.seek(0)
             say(''.join(errors.readlines()[-10:]).rstrip())
@@ -230,11 +294,13 @@ def plan(groups, rounds):
 def run_all(servers, groups, values, bench, work):
     """{(server, key): [value per round]}; a failure is a None."""
     results = {}
+    wanted = any(g['kind'] == 'USER' for g in groups)
+    folder = Folder(work) if wanted else None
     units = {v['key']: v['unit'] for v in values}
     for number, group in plan(groups, int(os.environ.get('ROUNDS') or 3)):
         for server in servers if number % 2 == 0 else servers[::-1]:
             try:
-                got = measure(server, group, bench, work)
+                got = measure(server, group, bench, work, folder)
             except Failed as failure:
                 say('%s, %s: %s' % (server.name, group['name'], failure))
                 got = {v['key']: None for v in values
@@ -323,6 +389,7 @@ def about(servers):
             '` ', '`')),
         ('kernel', platform.release()),
         ('cores', '%d, %s' % (os.cpu_count(), cpu[0] if cpu else 'unknown')),
+        ('files on', output_of('stat', '-f', '-c', '%T', WORK)),
         ('load before', '%.2f' % about.load),
         ('commit', output_of('git', 'describe', '--always', '--dirty')),
         ('reference', ''.join(versions) + ', default options'),
@@ -351,7 +418,8 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     about.load = os.getloadavg()[0]
     groups, values = rows(bench)
-    with tempfile.TemporaryDirectory(prefix='bench.') as work:
+    with tempfile.TemporaryDirectory(prefix='bench.', dir=WORK) as work:
+        os.chmod(work, 0o755)
         servers = find_servers(build, work)
         if os.environ.get('RESULTS') == '1' and len(servers) < 2:
             sys.exit('RESULTS=1 wants both servers')

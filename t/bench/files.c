@@ -1,0 +1,128 @@
+/* Files without a sandbox: single calls, and how much passes. */
+#include <err.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "t/bench/fscall.h"
+#include "t/bench/usage.h"
+
+#define SECONDS		0.4
+#define US		1e6
+#define FLYING		8
+#define STREAM_BLOCKS	256	/* of 1 MiB; bench.py made the file */
+#define ENTRY		12	/* bytes of a listed file, at least */
+
+/* For the largest answer, so that the buffer need not grow meanwhile. */
+static struct client *
+open_large(const struct bench *b)
+{
+	struct client	*c = client_open(b, 0);
+
+	client_reserve(c, base64_len(MIB) + 64 * KIB);
+	return c;
+}
+
+/* One at a time, and 8 at a time. */
+static void
+measure_small(const struct bench *b, struct client *c, const struct fscall *f,
+    const enum value values[static 3])
+{
+	struct fscost	cost = fscall_measure(b, c, f, 1, SECONDS);
+
+	report(values[0], cost.p50 * US);
+	cost = fscall_measure(b, c, f, FLYING, SECONDS);
+	report(values[1], cost.p50 * US);
+	report(values[2], cost.cpu * US);
+}
+
+void
+bench_files(const struct bench *b)
+{
+	struct client	*c = client_open(b, 0);
+	struct fscall	 f;
+
+	client_reserve(c, 256 * KIB);
+	fscall_init(&f, b, "fs/getMetadata", "small", NULL, 0);
+	measure_small(b, c, &f, (const enum value[]){
+	    VALUE_meta, VALUE_meta8, VALUE_meta8_cpu });
+	fscall_fini(&f);
+	fscall_init(&f, b, "fs/readFile", "small", NULL, 0);
+	f.least = base64_len(4 * KIB);
+	measure_small(b, c, &f, (const enum value[]){
+	    VALUE_read, VALUE_read8, VALUE_read8_cpu });
+	fscall_fini(&f);
+	client_close(&c);
+}
+
+static void
+report_bulk(const struct fscost *cost, enum value rate, enum value cpu)
+{
+	report(rate, (double)MIB / 1e6 / cost->each);
+	report(cpu, cost->cpu / ((double)MIB / GIB));
+}
+
+/* The whole file, a block after the other. */
+static void
+measure_stream(const struct bench *b, struct client *c)
+{
+	struct fscost	cost;
+	struct msg	 m;
+	double		 begin, before = usage_cpu(b->pid);
+
+	begin = now();
+	client_wait_reply(c, client_call(c, "fs/open", "{\"handleId\":\"h\","
+	    "\"path\":\"file://%s/huge\",\"mode\":\"read\"}", b->folder), &m);
+	for (unsigned long i = 0; i < STREAM_BLOCKS; i++) {
+		client_wait_reply(c, client_call(c, "fs/readBlock",
+		    "{\"handleId\":\"h\",\"offset\":%lu,\"len\":%lu}",
+		    i * MIB, MIB), &m);
+		if (m.len < base64_len(MIB))
+			errx(1, "block %lu: %.*s", i, (int)m.len, m.text);
+	}
+	cost.each = (now() - begin) / STREAM_BLOCKS;
+	cost.cpu = (usage_cpu(b->pid) - before) / STREAM_BLOCKS;
+	report_bulk(&cost, VALUE_stream, VALUE_stream_cpu);
+	client_wait_reply(c, client_call(c, "fs/close",
+	    "{\"handleId\":\"h\"}"), &m);
+}
+
+void
+bench_filebulk(const struct bench *b)
+{
+	struct client	*c = open_large(b);
+	struct fscost	 cost;
+	struct fscall	 f;
+
+	fscall_init(&f, b, "fs/readFile", "large", NULL, 0);
+	f.least = base64_len(MIB);
+	cost = fscall_measure(b, c, &f, 1, SECONDS);
+	report_bulk(&cost, VALUE_read1m, VALUE_read1m_cpu);
+	fscall_fini(&f);
+	measure_stream(b, c);
+	client_close(&c);
+}
+
+void
+bench_filewrite(const struct bench *b)
+{
+	struct client	*c = open_large(b);
+	struct fscost	 cost;
+	struct fscall	 f;
+
+	fscall_init(&f, b, "fs/writeFile", "written", NULL, 4 * KIB);
+	cost = fscall_measure(b, c, &f, 1, SECONDS);
+	report(VALUE_write, cost.p50 * US);
+	report(VALUE_write_cpu, cost.cpu * US);
+	fscall_fini(&f);
+	fscall_init(&f, b, "fs/writeFile", "written", NULL, MIB);
+	cost = fscall_measure(b, c, &f, 1, SECONDS);
+	report_bulk(&cost, VALUE_write1m, VALUE_write1m_cpu);
+	fscall_fini(&f);
+	fscall_init(&f, b, "fs/readDirectory", "thousand", NULL, 0);
+	f.least = 1000 * ENTRY;
+	cost = fscall_measure(b, c, &f, 1, SECONDS);
+	report(VALUE_list, cost.p50 * US);
+	report(VALUE_list_cpu, cost.cpu * US);
+	fscall_fini(&f);
+	client_close(&c);
+}

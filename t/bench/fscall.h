@@ -1,0 +1,53 @@
+/*
+ * One request of files, prepared once and sent often.  The owner frees it with
+ * fscall_fini().  As elsewhere here, failures end the program.
+ */
+#ifndef T_BENCH_FSCALL_H
+#define T_BENCH_FSCALL_H
+
+#include "t/bench/client.h"
+
+#define KIB		1024UL
+#define MIB		(1024 * KIB)
+#define GIB		(1024.0 * (double)MIB)
+
+struct fscall {
+	const char	*method;
+	char		*params;
+	size_t		 len;
+	size_t		 least;		/* bytes of an answer: 0, or set it */
+};
+
+/*
+ * A call of a method for a name in the folder, with a "sandbox" (JSON, or NULL)
+ * and so many bytes as "dataBase64" (0: without).
+ */
+void	 fscall_init(struct fscall *, const struct bench *, const char *method,
+	    const char *name, const char *sandbox, size_t data);
+
+void	 fscall_fini(struct fscall *);
+
+/* Send one. Returns its id. */
+long	 fscall_send(struct client *, const struct fscall *);
+
+/* End the program unless this is the answer of such a call. */
+void	 fscall_check(const struct fscall *, const struct msg *);
+
+/* Seconds until the answer. */
+double	 fscall_once(struct client *, const struct fscall *);
+
+/* What a run of them cost. */
+struct fscost {
+	double	 p50;		/* seconds until the answer */
+	double	 each;		/* seconds of the run, per call */
+	double	 cpu;		/* seconds of the server, per call */
+};
+
+/* Measure with so many at a time in flight, after as many to warm up. */
+struct fscost	 fscall_measure(const struct bench *, struct client *,
+		    const struct fscall *, int flying, double seconds);
+
+/* Bytes of text that so many bytes are in base64. */
+size_t	 base64_len(size_t);
+
+#endif
