@@ -1,12 +1,15 @@
 #include "worker/agent.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +23,8 @@
 #define FIXED		offsetof(struct fsop, path)	/* sent as it is */
 #define QUICK_PAYLOAD	(32 * 1024)	/* surely fits a socket's buffer */
 #define FDS		3		/* answer; data, open file, if any */
+#define GRACE_MS	1000		/* for a child that nobody waits for */
+#define NICENESS	10
 #define TURN		(4 * 1024 * 1024)	/* bytes read in one go */
 
 /* What is sent before the payload: a result without its pointers. */
@@ -63,21 +68,29 @@ put_fd(struct msghdr *m, union ctl_room *room, const int *fds, size_t n)
 	memcpy(CMSG_DATA(c), fds, sizeof(int) * n);
 }
 
-/* Those that came with it; what is too many is closed by the kernel. */
+/*
+ * Those that came with it.  What is too many is closed by the kernel, or here:
+ * there is room for more than max because of its alignment.
+ */
 static size_t
 take_fds(struct msghdr *m, int *fds, size_t max)
 {
 	struct cmsghdr	*c;
-	size_t		 n = 0, got;
+	size_t		 n = 0, got, i;
+	int		 fd;
 
 	for (c = CMSG_FIRSTHDR(m); c != NULL; c = CMSG_NXTHDR(m, c)) {
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
 		got = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		if (got > max - n)
-			got = max - n;
-		memcpy(fds + n, CMSG_DATA(c), got * sizeof(int));
-		n += got;
+		for (i = 0; i < got; i++) {
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd),
+			    sizeof(fd));
+			if (n < max)
+				fds[n++] = fd;
+			else
+				fd_close(&fd);
+		}
 	}
 	return n;
 }
@@ -251,10 +264,27 @@ run(struct request *req, bool bounded)
 	return is_done;
 }
 
+/*
+ * The operation looks now and then whether anybody waits for it.  One that
+ * never comes to that, because its file system does not answer, is ended here:
+ * only a fatal signal, or exit, gets out of there.
+ */
+static void *
+watch_peer(void *arg)
+{
+	struct pollfd	 p = { *(int *)arg, 0, 0 };
+
+	while (poll(&p, 1, -1) == -1 && errno == EINTR)
+		;
+	poll(NULL, 0, GRACE_MS);
+	_exit(0);
+}
+
 static void
 run_in_child(int sock, struct request *req)
 {
 	struct fsop_result	 r;
+	pthread_t		 watcher;
 
 	switch (fork()) {
 	case -1:
@@ -265,6 +295,11 @@ run_in_child(int sock, struct request *req)
 		return;
 	case 0:
 		close(sock);
+		/* Many of them must not keep the worker from its turn. */
+		(void)setpriority(PRIO_PROCESS, 0, NICENESS);
+		/* Without it a peer that goes may have to wait: no more. */
+		(void)pthread_create(&watcher, NULL, watch_peer,
+		    &req->fds[0]);
 		run(req, false);
 		_exit(0);
 	}

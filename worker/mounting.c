@@ -1,6 +1,5 @@
 #include "worker/mounting.h"
 
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 
@@ -11,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -237,14 +235,6 @@ read_link(int fd, const char *path, char **out)
 	return (*out = strdup(text)) == NULL ? -1 : 0;
 }
 
-/* Whether an open folder stands in for nothing. */
-static bool
-is_stand_in(const struct stat *st)
-{
-	return S_ISDIR(st->st_mode) && (st->st_mode & 07777) == STAND_IN &&
-	    st->st_uid == geteuid() && st->st_nlink <= 2;
-}
-
 /* Of these a sandbox has its own, and rules are about what is in those. */
 static bool
 is_system(const char *path)
@@ -269,7 +259,7 @@ look_at(struct mounting *m, struct place *p)
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", p->fd);
 	if (fstat(p->fd, &p->st) == -1)
 		return mounting_failed(m, "looking at", path);
-	if (p->rule->kind != PLAN_WRITE && is_stand_in(&p->st)) {
+	if (p->rule->kind != PLAN_WRITE && mounting_is_stand_in(&p->st)) {
 		fd_close(&p->fd);
 		return 0;
 	}
@@ -330,68 +320,6 @@ shut_links(struct mounting *m, const char *path)
 	return 0;
 }
 
-static int
-remember(struct mounted *out, const char *path, int fd)
-{
-	size_t	 len = strlen(path) + 1;
-
-	if (len > sizeof(out->made) - out->made_len ||
-	    out->nlocks >= MOUNTED_LOCKS) {
-		errno = E2BIG;
-		return -1;
-	}
-	memcpy(out->made + out->made_len, path, len);
-	out->made_len += len;
-	out->locks[out->nlocks++] = fd;
-	return 0;
-}
-
-/*
- * Make or take over the folder that stands in at that path: locked, and still
- * there then.  Its descriptor, or -1 with errno; EAGAIN: try again.
- */
-static int
-claim(const char *path)
-{
-	struct stat	 st, now;
-	int		 fd;
-
-	if (mkdir(path, STAND_IN) == -1 && errno != EEXIST)
-		return -1;
-	if ((fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-	    O_CLOEXEC)) == -1) {
-		if (errno == ENOENT)
-			errno = EAGAIN;
-		return -1;
-	}
-	if (fstat(fd, &st) == 0 && !is_stand_in(&st)) {
-		fd_close(&fd);
-		errno = ESTALE;		/* somebody made a real one */
-		return -1;
-	}
-	if (flock(fd, LOCK_SH | LOCK_NB) == 0 && lstat(path, &now) == 0 &&
-	    now.st_ino == st.st_ino && now.st_dev == st.st_dev)
-		return fd;
-	fd_close(&fd);
-	errno = EAGAIN;
-	return -1;
-}
-
-static int
-stand_in(struct mounting *m, const char *path)
-{
-	struct timespec	 ms = { 0, 1000000 };
-	int		 fd, tries = 0;
-
-	while ((fd = claim(path)) == -1 && errno == EAGAIN && tries++ < 100)
-		nanosleep(&ms, NULL);
-	if (fd == -1 || remember(m->out, path, fd) == -1) {
-		fd_close(&fd);
-		return mounting_failed(m, "covering", path);
-	}
-	return 0;
-}
-
 /*
  * A protected name that does not exist, in a folder where a command could make
  * it: its first missing part is made and covered.
@@ -399,8 +327,8 @@ stand_in(struct mounting *m, const char *path)
 static int
 cover_missing(struct mounting *m, const struct place *p)
 {
-	char		 part[PATH_MAX];
-	const char	*path = p->rule->path, *end = path;
+	char		 part[PATH_MAX], buf[PATH_MAX];
+	const char	*path = p->rule->path, *end = path, *real;
 	struct stat	 st;
 	int		 fd, rv;
 
@@ -411,17 +339,19 @@ cover_missing(struct mounting *m, const struct place *p)
 	do {
 		end = strchrnul(end + 1, '/');
 		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-	} while (lstat(part, &st) == 0 && !S_ISLNK(st.st_mode) &&
-	    !is_stand_in(&st) && *end != '\0');
+		real = mounting_where(m, part, buf);
+	} while (lstat(real, &st) == 0 && *end != '\0' &&
+	    (real == part || (!S_ISLNK(st.st_mode) &&
+	    !mounting_is_stand_in(&st))));
 	if (!mounting_is_in_writable(m, part))
 		return 0;
-	if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode))
+	if (lstat(real, &st) == 0 && S_ISLNK(st.st_mode))
 		return shut_links(m, part);
-	if (stand_in(m, part) == -1)
+	if (mounting_stand_in(m, real) == -1)
 		return -1;
-	if ((fd = mounting_open(part)) == -1)
-		return mounting_failed(m, "covering", part);
-	rv = mounting_mask(m, fd, part, p->rule->kind == PLAN_READ ?
+	if ((fd = mounting_open(real)) == -1)
+		return mounting_failed(m, "covering", real);
+	rv = mounting_mask(m, fd, real, p->rule->kind == PLAN_READ ?
 	    MASK_MODE_WAY : MASK_MODE_SHUT);
 	fd_close(&fd);
 	return rv;
@@ -521,6 +451,51 @@ apply(struct mounting *m, struct place *p)
 	return rv;
 }
 
+/* What allows less comes later, on top. */
+static int
+strictness(const struct place *p)
+{
+	return p->rule->kind == PLAN_WRITE ? 0 :
+	    p->rule->kind == PLAN_READ ? 1 : 2;
+}
+
+static int
+compare_places(const void *va, const void *vb)
+{
+	const struct place	*a = *(struct place *const *)va;
+	const struct place	*b = *(struct place *const *)vb;
+	int			 c;
+
+	if (a->real == NULL || b->real == NULL)
+		c = (a->real == NULL) - (b->real == NULL);
+	else if ((c = strcmp(a->real, b->real)) == 0)
+		c = strictness(a) - strictness(b);
+	return c != 0 ? c : a < b ? -1 : a > b;
+}
+
+/*
+ * In the order of where they really are: a folder that the plan names by a link
+ * must not be mounted over what is protected in it.
+ */
+static int
+apply_all(struct mounting *m)
+{
+	struct place	**order;
+	size_t		  i, n = 0;
+	int		  rv = 0;
+
+	if ((order = calloc(m->plan->n + 1, sizeof(struct place *))) == NULL)
+		return mounting_failed(m, "listing", "the rules");
+	for (i = 0; i < m->plan->n; i++)
+		if (m->plan->rules[i].kind != PLAN_HIDE)
+			order[n++] = &m->places[i];
+	qsort(order, n, sizeof(struct place *), compare_places);
+	for (i = 0; i < n && rv == 0; i++)
+		rv = apply(m, order[i]);
+	free(order);
+	return rv;
+}
+
 /* --- the root --- */
 
 /* Nothing, instead of everything: what is allowed is put into it. */
@@ -607,11 +582,8 @@ make_all(struct mounting *m)
 	/* Before the rules: they may be about what is in it. */
 	if (mounting_system(m) == -1)
 		return -1;
-	for (i = 0; i < n; i++)
-		if (m->plan->rules[i].kind != PLAN_HIDE &&
-		    apply(m, &m->places[i]) == -1)
-			return -1;
-	if (mounting_patterns(m) == -1 || hide_ours(m) == -1)
+	if (apply_all(m) == -1 || mounting_patterns(m) == -1 ||
+	    hide_ours(m) == -1)
 		return -1;
 	return seal(m);
 }

@@ -119,10 +119,28 @@ int	 mounting_patterns(struct mounting *m)
 bool	 mounting_is_in_writable(const struct mounting *m, const char *path);
 
 /*
+ * Where a path of the plan really is: no link is followed in the writable
+ * folder that it is in, those on the way to that folder are.  out has PATH_MAX
+ * bytes; returned is it, or path itself, if it is in none.
+ */
+const char *mounting_where(const struct mounting *m, const char *path,
+	    char *out);
+
+/*
  * The folders on the way to a path, as far as a command could rename them, stay
  * where they are: else it could make another path of that name.
  */
 int	 mounting_pin_way(struct mounting *m, const char *path)
+	    __attribute__((warn_unused_result));
+
+/* Whether a folder is one that stands in for nothing. */
+bool	 mounting_is_stand_in(const struct stat *st);
+
+/*
+ * Make it, or take over the one that is there; m->out knows it then.  No link
+ * on the way is followed.
+ */
+int	 mounting_stand_in(struct mounting *m, const char *path)
 	    __attribute__((warn_unused_result));
 
 /* A folder or file in a mask to mount on. */

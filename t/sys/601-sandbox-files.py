@@ -15,7 +15,7 @@ BEYOND_LANDLOCK = {"chmod", "fchmod", "fchmodat2", "chown", "utimes",
                    "setxattr", "chattr", "node"}
 
 
-def plant(place):
+def plant(kind, place):
     """What only root can put into a workspace: a device, a setuid shell."""
     if os.geteuid() != 0:
         return []
@@ -28,7 +28,7 @@ def plant(place):
     shutil.copy("/bin/sh", suid)
     os.chmod(suid, 0o4755)
     return (["node=" + node] if node else []) + [
-        "setuid=" + suid, "uid=%d" % place.uid]
+        "setuid=" + suid, "uid=%d" % kind.inside]
 
 
 def attack(what, run, place, policy, *keys, allowed=(), names=(),
@@ -65,7 +65,7 @@ def outside(kind, run):
         git = None if kind.alone else place.ws + "/.git"
         return attack(kind.name + ": workspace-write", run, place,
                       box.workspace(place.ws), *keys_of(place, git),
-                      *plant(place),
+                      *plant(kind, place),
                       allowed=BEYOND_LANDLOCK if kind.alone else (),
                       content_only=kind.alone)
 
@@ -84,16 +84,20 @@ def nothing_writable(kind, run):
                   "%s: read-only: %s %s" % (kind.name, code, out))
 
 
-def deep(kind, run):
+def deep(kind, run, by_link=False):
     """Protected deeper in, so that somebody could move what is around it."""
     with box.Place(kind.uid) as place:
-        mid = place.ws + "/mid"
+        mid, policy_ws = place.ws + "/mid", place.ws
+        if by_link:
+            os.symlink(place.top, place.top + "/link")
+            policy_ws = place.top + "/link/ws"
         os.makedirs(mid + "/sub/.git/hooks")
         place.put(mid + "/sub/.git/config")
         place.own()
         names = [n for n in box.names_of(box.FILES) if n.startswith(
             ("git_", "mid_", "root_"))]
-        policy = box.workspace(place.ws, box.at(mid + "/sub/.git", "read"))
+        policy = box.workspace(policy_ws, box.at(policy_ws + "/mid/sub/.git",
+                                                 "read"))
         attack(kind.name + ": protected deep inside", run, place, policy,
                *keys_of(place, mid + "/sub/.git", mid=mid), names=names)
         attack(kind.name + ": and the folder around it", run, place, policy,
@@ -101,21 +105,25 @@ def deep(kind, run):
                names=["mid_rename", "mid_exchange"])
 
 
-def missing(kind, run):
+def missing(kind, run, by_link=False):
     """What is protected, and is not there."""
     with box.Place(kind.uid, git=False) as place:
         want = sorted(os.listdir(place.ws))
-        policy = box.workspace(place.ws, box.at(place.ws + "/a/b", "read"),
-                               box.at(place.ws + "/c", "deny"))
+        ws = place.ws
+        if by_link:             # as /home is on some machines
+            os.symlink(place.top, place.top + "/link")
+            ws = place.top + "/link/ws"
+        policy = box.workspace(ws, box.at(ws + "/a/b", "read"),
+                               box.at(ws + "/c", "deny"))
         for script in ("mkdir -p .git/hooks && : >.git/hooks/pre-commit",
                        "mkdir t; mv t .git", "ln -s /tmp .git",
                        "echo x >.git", "mkdir -p .codex && : >.codex/x",
                        "mkdir -p a && echo x >a/b", "ln -s dir a",
                        "mkdir t2 && : >t2/b && mv t2 a", "echo x >c",
                        "mkdir -p c && echo x >c/d"):
-            out, code, _ = run("sh", "-c", script, box=policy, cwd=place.ws)
-            lib.check(code != 0, "%s: missing: %s: %s" % (
-                kind.name, script, out))
+            out, code, _ = run("sh", "-c", script, box=policy, cwd=ws)
+            lib.check(code != 0, "%s: missing%s: %s: %s" % (
+                kind.name, " by a link" if by_link else "", script, out))
         # Outside nothing of it is left, or was ever written.
         lib.wait_until(lambda: not [n for n in os.listdir(place.ws) if n in (
             ".git", ".codex", "a", "c")], 5)
@@ -159,6 +167,30 @@ def denied(kind, run):
                         box=policy, cwd=place.ws)
         lib.check("a canary" not in out, "%s: denied, but: %s" % (
             kind.name, out))
+
+
+def aliases(kind, run):
+    """Folders that a policy names by links, whatever comes first."""
+    for name in ("alink", "zlink"):
+        with box.Place(kind.uid) as place:
+            link = place.top + "/" + name
+            os.symlink(place.ws, link)
+            place.put(place.ws + "/one")
+            place.own()
+            for root, secret in ((link, place.ws + "/one"),
+                                 (place.ws, link + "/one"),
+                                 (link, link + "/one")):
+                policy = box.sandbox(
+                    box.special("root", "read"), box.at(root, "write"),
+                    box.at(secret, "deny"), cwd=root)
+                attack("%s: %s, denied %s" % (kind.name, os.path.relpath(
+                    root, place.top), os.path.relpath(secret, place.top)),
+                    run, place, policy,
+                    *keys_of(place, place.ws + "/.git",
+                             deny=place.ws + "/one"),
+                    names=["deny_read", "deny_write", "deny_link",
+                           "deny_unlink", "git_write", "git_create",
+                           "git_rename", "write", "by_symlink"])
 
 
 def little_readable(kind, run):
@@ -212,13 +244,11 @@ def fails_closed(kind, run):
 
 
 total = 0
-wanted = sys.argv[1:]
-for kind in box.kinds():
-    if wanted and kind.name not in wanted:
-        continue
+for kind in box.chosen():
     with box.session(kind) as (server, client):
         run = box.Runs(client)
-        box.need_sandbox(kind, run)
+        if not box.can(kind, client):
+            continue
         total += outside(kind, run)
         if kind.alone:
             little_readable(kind, run)
@@ -226,8 +256,11 @@ for kind in box.kinds():
             continue
         nothing_writable(kind, run)
         deep(kind, run)
+        deep(kind, run, by_link=True)
         missing(kind, run)
+        missing(kind, run, by_link=True)
         denied(kind, run)
+        aliases(kind, run)
         little_readable(kind, run)
 print("%d attacks were refused" % total)
-lib.finish()
+box.finish()

@@ -97,7 +97,7 @@ def everything(kind, server, run, worker):
     """What a sandboxed command can try, with the network off and on."""
     pids = (worker, server.pid) if kind.alone else (1,)
     allowed = set(SLOWING) if kind.alone else set()
-    if kind.alone and kind.uid == 0:
+    if kind.alone and kind.inside == 0:
         allowed |= OF_ROOT
     with host_things() as things, box.Place(kind.uid, git=False) as place:
         # Without namespaces they are those of the machine.
@@ -120,7 +120,7 @@ def everything(kind, server, run, worker):
                names=ON_WORKER + ["tcp_connect", "tcp_bind", "udp_send",
                                   "listener", "control", "netlink",
                                   "unshare_user", "uring"],
-               allowed=FREE_TO_ROOT if kind.uid == 0 else ())
+               allowed=FREE_TO_ROOT if kind.inside == 0 else ())
         terminal(kind, run, place)
     return count
 
@@ -202,21 +202,19 @@ def ordinary(kind, server, run, worker):
 
 
 total = 0
-wanted = sys.argv[1:]
-for kind in box.kinds():
-    if wanted and kind.name not in wanted:
-        continue
+for kind in box.chosen():
     with box.session(kind) as (server, client):
         run = box.Runs(client)
-        box.need_sandbox(kind, run)
+        if not box.can(kind, client):
+            continue
         worker = worker_of(server, client)
         total += everything(kind, server, run, worker)
         if not kind.alone:
             own_proc(kind, run, worker)
         stop_all(kind, server, client, run)
-        if kind.uid != 0 and kind.owner is None and os.geteuid() == 0:
+        if kind.inside != 0 and kind.owner is None and os.geteuid() == 0:
             ordinary(kind, server, run, worker)
         lib.check(lib.lives(worker) and lib.lives(server.pid),
                   "%s: something died" % kind.name)
 print("%d attacks were refused" % total)
-lib.finish()
+box.finish()

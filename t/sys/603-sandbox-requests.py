@@ -186,7 +186,7 @@ def reads(kind, client):
                 lib.check(not found or not found.get("entries"),
                           "%s: walk %s: %s" % (kind.name, path, found))
         # Of who does the work; root may see its own.
-        for name in ("environ", "mem") if kind.uid != 0 else ():
+        for name in ("environ", "mem") if kind.inside != 0 else ():
             judge(HIDDEN_OR_LOOP, fs.read, "/proc/1/" + name)
             judge(HIDDEN_OR_LOOP, fs.read, "/proc/self/" + name)
         lib.check(fs.read(place.ws + "/file") == b"mine\n", "what may be read")
@@ -305,16 +305,14 @@ def burst(client, ws, both, inside, n, seen):
 
 
 total = 0
-wanted = sys.argv[1:]
-for kind in box.kinds():
-    if wanted and kind.name not in wanted:
-        continue
+for kind in box.chosen():
     with box.session(kind) as (server, client):
-        box.need_sandbox(kind, box.Runs(client))
+        if not box.can(kind, client):
+            continue
         total += writes(kind, client)
         total += reads(kind, client)
         if not kind.alone:
             total += denies(kind, client)
         swaps(kind, client)
 print("%d requests were refused" % total)
-lib.finish()
+box.finish()

@@ -45,7 +45,7 @@ def need(name):
 def tool(run, what, script, want, policy, place, code=0, limit=60, **env):
     out, status, denied = run(
         "sh", "-c", script, box=policy, cwd=place.ws, limit=limit,
-        env={"HOME": place.ws + "/home", **env})
+        env={"HOME": place.ws + "/home", "TMPDIR": place.ws + "/home", **env})
     lib.check(status == code and want in out, "%s: %s %s" % (
         what, status, out))
     lib.check(code or not denied, "%s is denied" % what)
@@ -85,6 +85,7 @@ def build(run, place, policy):
     for name, text in (("Makefile", MAKEFILE), ("prog.c", PROG)):
         with open(place.ws + "/" + name, "w", encoding="ascii") as f:
             f.write(text)
+    place.own()
     tool(run, "make and cc", "make -j2 && ./prog", "built", policy, place)
     tool(run, "tar", "tar cf x.tar prog.c && mkdir x && tar xf x.tar -C x && "
          "cp -a x y && chmod 600 y/prog.c && touch -d yesterday y && mv y z "
@@ -138,11 +139,14 @@ def terminal(client, run, place, policy, kind):
     if not kind.alone:
         type_in("tty\n")
         said(b"/dev/pts/0")
-    type_in("sleep 1000; echo got$?\n")
+    # It has the terminal when it says something.
+    type_in("sh -c 'echo go$((4)); exec sleep 1000'; echo got$?\n")
+    said(b"go4")
     type_in("\x03")
     type_in("echo alive$((2))\n")
     said(b"alive2")
-    type_in("sleep 1000\n")
+    type_in("sh -c 'echo go$((5)); exec sleep 1000'\n")
+    said(b"go5")
     type_in("\x1a")
     type_in("jobs; kill -KILL %1; wait; echo done$((3))\n")
     said(b"done3")
@@ -199,12 +203,10 @@ def all_of_it(kind, client, run):
         print("%s: all tools work" % kind.name, flush=True)
 
 
-wanted = sys.argv[1:]
-for kind in box.kinds():
-    if wanted and kind.name not in wanted:
-        continue
+for kind in box.chosen():
     with box.session(kind) as (server, client):
         run = box.Runs(client)
-        box.need_sandbox(kind, run)
+        if not box.can(kind, client):
+            continue
         all_of_it(kind, client, run)
-lib.finish()
+box.finish()

@@ -150,15 +150,13 @@ def server_ends(kind, place):
         client.drop()
 
 
-wanted = sys.argv[1:]
 before = mounts()
-for kind in box.kinds():
-    if wanted and kind.name not in wanted:
-        continue
+for kind in box.chosen():
     with box.Place(kind.uid, git=False) as place:
         with kind.server() as server:
             with kind.client(server) as client:
-                box.need_sandbox(kind, box.Runs(client))
+                if not box.can(kind, client):
+                    continue
                 holder_dies(kind, server, client, place)
                 client.call("session/close")
             session_ends(kind, server, place)
@@ -170,4 +168,4 @@ for kind in box.kinds():
         lib.check(not changes, "%s: %s" % (kind.name, changes))
     print("%s: nothing is left" % kind.name, flush=True)
 lib.check(mounts() == before, "mounts were left on this machine")
-lib.finish()
+box.finish()

@@ -167,17 +167,15 @@ def two_sessions(kind, server, client, run):
         client.notes.clear()
 
 
-wanted = sys.argv[1:]
-for kind in box.kinds():
-    if wanted and kind.name not in wanted:
-        continue
+for kind in box.chosen():
     with box.session(kind) as (server, client):
         run = box.Runs(client)
-        box.need_sandbox(kind, run)
+        if not box.can(kind, client):
+            continue
         apart(kind, client, run)
         many(kind, client, run)
         told(kind, client, run)
         if not kind.alone:
             later(kind, client, run)
             two_sessions(kind, server, client, run)
-lib.finish()
+box.finish()

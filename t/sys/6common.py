@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 lib = importlib.import_module("2common")
 
@@ -84,10 +85,10 @@ class Kind:
     """A way to run a server, and whose session is looked at."""
 
     def __init__(self, name, uid, owner=None, prefix=(), alone=False,
-                 scratch=None):
+                 inside=None):
         self.name, self.uid, self.owner = name, uid, owner
         self.prefix, self.alone = prefix, alone
-        self.scratch = scratch
+        self.inside = uid if inside is None else inside  # what it is called
 
     def server(self, *options):
         return lib.Server(*options, unix=True, owner=self.owner,
@@ -104,9 +105,21 @@ def kinds():
     """
     me, nobody = os.geteuid(), lib.NOBODY
     no_userns = (REACH, "no-userns")
+    # A container of one user, who is root there (user_namespaces(7)).
+    one = ("unshare", "--user", "--map-root-user", "sh", "-c",
+           "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\"", "sh")
+    may = as_user(nobody) if me == 0 else ()
+    container = [Kind("container", nobody if me == 0 else me,
+                      nobody if me == 0 else None, may + one, alone=True,
+                      inside=0)]
+    if subprocess.run([*may, *one, "true"], check=False,
+                      stderr=subprocess.DEVNULL).returncode != 0:
+        print("container is left out: there are no user namespaces")
+        container = []
     if me != 0:
-        return [Kind("own", me), Kind("own-alone", me, prefix=no_userns,
-                                      alone=True)]
+        return [Kind("own", me),
+                Kind("own-alone", me, prefix=no_userns,
+                     alone=True)] + container
     return [
         Kind("user", nobody),
         Kind("root", 0),
@@ -115,7 +128,7 @@ def kinds():
         Kind("root-alone", 0, None, no_userns, alone=True),
         Kind("unprivileged-alone", nobody, nobody,
              as_user(nobody) + no_userns, alone=True),
-    ]
+    ] + container
 
 
 # --- a place -----------------------------------------------------------------
@@ -212,11 +225,30 @@ def verdicts(out):
     return found
 
 
-def need_sandbox(kind, run):
-    """Skip where this kernel lacks what a kind of server needs."""
-    error = refused(run, *("true",), box=read_only("/"))
+ran = []
+
+
+def can(kind, client):
+    """Whether this kernel has what a kind of server needs."""
+    error = refused(Runs(client), *("true",), box=read_only("/"))
     if error is not None:
-        lib.skip("%s: %s" % (kind.name, error[1]))
+        print("%s is left out: %s" % (kind.name, error[1]), flush=True)
+        return False
+    ran.append(kind.name)
+    return True
+
+
+def chosen():
+    """The kinds to be tried, or those named on the command line."""
+    for kind in kinds():
+        if len(sys.argv) == 1 or kind.name in sys.argv[1:]:
+            yield kind
+
+
+def finish():
+    if not ran and not lib.failures:
+        lib.skip("no sandbox can be made here")
+    lib.finish()
 
 
 class Runs:
@@ -237,6 +269,8 @@ class Runs:
         name = self.name()
         self.client.start(name, *argv, cwd=cwd, sandbox=box,
                           env={"PATH": PATH, "HOME": "/", "LC_ALL": "C",
+                               # It would trace, which no sandbox allows.
+                               "ASAN_OPTIONS": "detect_leaks=0",
                                **(env or {})}, **more)
         out, code = self.client.output(name, limit=limit)
         note = self.client.note(name, "process/exited")
