@@ -11,6 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool
+writes_nothing(const struct plan *plan)
+{
+	size_t	 i;
+
+	for (i = 0; i < plan->n; i++)
+		if (plan->rules[i].kind == PLAN_WRITE)
+			return false;
+	return true;
+}
+
 int
 enforce(const struct plan *plan, const char *hide, struct enforced *e)
 {
@@ -34,6 +45,8 @@ enforce(const struct plan *plan, const char *hide, struct enforced *e)
 		    strerror(errno));
 		return -1;
 	}
+	/* Landlock leaves modes and the like alone; some tools need them. */
+	e->view.no_changes = writes_nothing(plan);
 	snprintf(e->why, sizeof(e->why), "by Landlock alone: %.170s", first);
 	return 1;
 }

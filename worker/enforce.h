@@ -67,4 +67,10 @@ int	 enforce_ruleset(int fd);
  */
 int	 enforce_seccomp(bool net_off);
 
+/*
+ * Besides: no change of a file's mode, owner, times or attributes.  0, or -1
+ * with errno.  System calls only.
+ */
+int	 enforce_no_changes(void);
+
 #endif

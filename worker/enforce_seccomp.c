@@ -27,6 +27,13 @@
 #ifndef SYS_open_tree_attr
 #define SYS_open_tree_attr	467
 #endif
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2		452
+#endif
+#ifndef SYS_setxattrat
+#define SYS_setxattrat		463
+#define SYS_removexattrat	466
+#endif
 
 #define NAMESPACES	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |	\
 	CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |	\
@@ -130,6 +137,47 @@ static const struct sock_filter filter_net_off[] = {
 	LOAD_ARG(0), IF_EQ(AF_UNIX, 1, 0), REFUSE(EPERM),
 	ALLOW
 };
+
+/* Older ABIs have these beside what ends in "at". */
+#ifdef SYS_chmod
+#define OLD_CHANGES							\
+	NEVER(chmod), NEVER(chown), NEVER(lchown), NEVER(utime),	\
+	NEVER(utimes), NEVER(futimesat)
+#else
+#define OLD_CHANGES	LOAD(nr)
+#endif
+
+/* chattr(1) */
+#define SET_FLAGS	0x40086602U	/* FS_IOC_SETFLAGS */
+#define SET_XATTR	0x401c5820U	/* FS_IOC_FSSETXATTR */
+
+/*
+ * What of a file Landlock does not know: its mode, owner, times, attributes.
+ * Where nothing may be written and no mount is read-only.
+ */
+static const struct sock_filter filter_changes[] = {
+	LOAD(nr),
+	OLD_CHANGES,
+	NEVER(fchmod), NEVER(fchmodat), NEVER(fchmodat2),
+	NEVER(fchown), NEVER(fchownat), NEVER(utimensat),
+	NEVER(setxattr), NEVER(lsetxattr), NEVER(fsetxattr),
+	NEVER(setxattrat), NEVER(removexattr), NEVER(lremovexattr),
+	NEVER(fremovexattr), NEVER(removexattrat),
+	IF_EQ(SYS_ioctl, 0, 4), LOAD_ARG(1),
+	IF_EQ(SET_FLAGS, 1, 0), IF_EQ(SET_XATTR, 0, 1), REFUSE(EPERM),
+	ALLOW
+};
+
+int
+enforce_no_changes(void)
+{
+	struct sock_fprog	 prog;
+
+	prog.filter = (struct sock_filter *)(uintptr_t)filter_changes;
+	prog.len = (unsigned short)(sizeof(filter_changes) /
+	    sizeof(filter_changes[0]));
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+}
 
 int
 enforce_seccomp(bool net_off)

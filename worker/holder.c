@@ -27,6 +27,7 @@
 #define HOLDER_SOCK	3	/* in the holder; everything else is closed */
 #define RETRY_MS	1000	/* before what failed is tried again */
 #define TRIM_MS		2000	/* an unused one stays that has to be undone */
+#define PATTERNS_MS	100	/* what patterns matched is believed */
 #define UNDO_MS		100	/* who lives in it has to end */
 
 struct holder {
@@ -69,7 +70,7 @@ enum word { WORD_HELLO, WORD_PID, WORD_FAILED };
 struct hello {
 	enum word	 word;
 	pid_t		 pid;		/* 0 in a HELLO: PID will follow */
-	bool		 net_off;
+	bool		 net_off, no_changes;
 	bool		 has[VIEW_FDS];
 	char		 why[ENFORCE_WHY];
 	size_t		 made_len;	/* of the paths that follow */
@@ -102,6 +103,7 @@ say(enum word word, const struct enforced *e)
 	h.pid = word == WORD_PID ? e->outer_pid :
 	    e->view.fds[VIEW_PID] == -1 ? getpid() : 0;
 	h.net_off = e->view.net_off;
+	h.no_changes = e->view.no_changes;
 	memcpy(h.why, e->why, sizeof(h.why));
 	for (i = 0; word == WORD_HELLO && i < VIEW_FDS; i++)
 		if ((h.has[i] = e->view.fds[i] != -1))
@@ -259,6 +261,7 @@ take_view(struct holder *h, const struct hello *hello, struct msghdr *m)
 		memcpy(fds, CMSG_DATA(c), sizeof(int) * (size_t)got);
 	}
 	h->view.net_off = hello->net_off;
+	h->view.no_changes = hello->no_changes;
 	for (i = 0; i < VIEW_FDS; i++)
 		if (hello->has[i] && n < got)
 			h->view.fds[i] = fds[n++];
@@ -553,6 +556,9 @@ holder_get(struct session *s, const struct plan *plan)
 	if ((h = find(s->holders, &key)) == NULL) {
 		if ((h = holder_new(s, &key, plan != NULL)) == NULL)
 			goto out;
+	} else if (h->state == HOLDER_READY && h->users == 0 &&
+	    has_patterns(plan) && clock_ms() - h->since > PATTERNS_MS) {
+		stop(h);		/* look again what matches */
 	} else if (h->state != HOLDER_FAILED || (h->confined &&
 	    h->since != 0 && (h->users > 0 ||
 	    clock_ms() - h->since < RETRY_MS))) {

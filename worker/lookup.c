@@ -30,11 +30,11 @@ open_how(int dir, const char *path, const struct lookup *how,
 	return (int)syscall(SYS_openat2, dir, path, &oh, sizeof(oh));
 }
 
-/* What the kernel knows without asking a server. */
+/* quick: what the kernel knows without asking a server. */
 static int
-status(int fd, struct statx *x)
+status(int fd, bool quick, struct statx *x)
 {
-	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+	return statx(fd, "", AT_EMPTY_PATH | (quick ? AT_STATX_DONT_SYNC : 0),
 	    STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, x);
 }
 
@@ -50,7 +50,7 @@ lookup_is_local(int fd)
 {
 	struct statx	 x;
 
-	return status(fd, &x) == 0 && is_local(&x);
+	return status(fd, true, &x) == 0 && is_local(&x);
 }
 
 /*
@@ -62,7 +62,7 @@ below(int dir, const char *rest, const struct lookup *how)
 {
 	struct statx	 x;
 
-	if (status(dir, &x) == -1)
+	if (status(dir, true, &x) == -1)
 		return -1;
 	if (!is_local(&x)) {
 		errno = EXDEV;
@@ -110,7 +110,7 @@ known(int fd, bool quick, struct statx *x)
 {
 	if (fd == -1)
 		return -1;
-	if (status(fd, x) == -1)
+	if (status(fd, quick, x) == -1)
 		goto fail;
 	if (!quick || is_local(x))
 		return fd;

@@ -321,6 +321,23 @@ shut_links(struct mounting *m, const char *path)
 }
 
 /*
+ * Whether it would be made in a folder like /tmp, where any user can make it:
+ * nothing is gained by covering it, and others would see it and could lock it.
+ */
+static bool
+is_in_shared(const char *path)
+{
+	const char	*slash = strrchr(path, '/');
+	char		 parent[PATH_MAX];
+	struct stat	 st;
+
+	snprintf(parent, sizeof(parent), "%.*s",
+	    slash == path ? 1 : (int)(slash - path), path);
+	return lstat(parent, &st) == 0 && (st.st_mode & S_ISVTX) != 0 &&
+	    (st.st_mode & S_IWOTH) != 0;
+}
+
+/*
  * A protected name that does not exist, in a folder where a command could make
  * it: its first missing part is made and covered.
  */
@@ -343,7 +360,8 @@ cover_missing(struct mounting *m, const struct place *p)
 	} while (lstat(real, &st) == 0 && *end != '\0' &&
 	    (real == part || (!S_ISLNK(st.st_mode) &&
 	    !mounting_is_stand_in(&st))));
-	if (!mounting_is_in_writable(m, part))
+	if (!mounting_is_in_writable(m, part) ||
+	    (p->rule->if_exists && is_in_shared(real)))
 		return 0;
 	if (lstat(real, &st) == 0 && S_ISLNK(st.st_mode))
 		return shut_links(m, part);

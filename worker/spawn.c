@@ -97,6 +97,8 @@ child_confine(const struct view *v)
 	if (v->fds[VIEW_RULESET] != -1 &&
 	    enforce_ruleset(v->fds[VIEW_RULESET]) == -1)
 		return -1;
+	if (v->no_changes && enforce_no_changes() == -1)
+		return -1;
 	return enforce_seccomp(v->net_off);
 }
 

@@ -9,7 +9,7 @@ view_init(struct view *v)
 
 	for (i = 0; i < VIEW_FDS; i++)
 		v->fds[i] = -1;
-	v->net_off = false;
+	v->net_off = v->no_changes = false;
 }
 
 void

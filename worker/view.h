@@ -22,6 +22,7 @@ enum view_fd {
 struct view {
 	int	 fds[VIEW_FDS];		/* -1: none */
 	bool	 net_off;		/* by seccomp(2), whatever else */
+	bool	 no_changes;		/* the same: of modes, owners, times */
 };
 
 void	 view_init(struct view *v);

@@ -633,7 +633,7 @@ class Run:
             m.group(1), m.group(0)), arg)
         return subprocess.run(["/bin/sh", "-c", text],
                               stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=60)
+                              stderr=subprocess.STDOUT, timeout=60 * self.scale)
 
     def do_here(self, arg):
         """@here COMMAND: run it on this side; it must succeed."""

@@ -1,0 +1,149 @@
+"""A FUSE file system that nobody serves: whoever asks it waits for ever."""
+import os
+import time
+
+from client import (Server, check, descendants, is_alive, main, resume_in,
+                    say, skip, wait_for, worker_of, LIMIT, SCALE)
+from fscommon import (apart, fill, folder, light, mount, paths, uri,
+                      workers_children, MIB)
+
+OPTIONS = {"maxDepth": 9, "maxDirectories": 9, "maxEntries": 9,
+           "followDirectorySymlinks": True}
+
+
+def hang(top):
+    """A mount at top/mount; the descriptor that keeps it."""
+    os.mkdir(top + "/mount")
+    try:
+        fuse = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return None
+    if not mount("dead", top + "/mount", "fuse", "fd=%d,rootmode=40000,"
+                 "user_id=0,group_id=0,allow_other" % fuse):
+        return None
+    os.symlink("mount/deep/er", top + "/link")
+    return fuse
+
+
+def requests(top):
+    dead, link, good = top + "/mount", top + "/link", top + "/file"
+    for path in (dead + "/x", dead, link):
+        yield "fs/readFile", paths(path)
+        yield "fs/writeFile", paths(path, dataBase64="eA==")
+        yield "fs/createDirectory", paths(path + "/y")
+        yield "fs/getMetadata", paths(path)
+        yield "fs/canonicalize", paths(path)
+        yield "fs/readDirectory", paths(path)
+        yield "fs/walk", paths(path, options=OPTIONS)
+        yield "fs/remove", paths(path + "/z")
+        yield "fs/copy", {"sourcePath": uri(path), "recursive": True,
+                          "destinationPath": uri(top + "/copy")}
+        yield "fs/copy", {"sourcePath": uri(good), "recursive": True,
+                          "destinationPath": uri(path)}
+        yield "fs/open", paths(path, handleId="r" + path[-9:])
+        yield "fs/open", paths(path, handleId="w" + path[-9:], mode="replace")
+    yield "fs/walk", paths(top, options=OPTIONS)
+    yield "fs/readDirectory", paths(top)
+
+
+def quick(c, top, what):
+    began = time.monotonic()
+    c.call("environment/status")
+    check(c.call("fs/getMetadata", paths(top + "/file"))["size"] == 3 * MIB,
+          "another file")
+    took = time.monotonic() - began
+    check(took < 0.2 * SCALE, "behind %s: %.3f s" % (what, took))
+
+
+def each_method():
+    top = folder("each")
+    fuse = hang(top)
+    if fuse is None:
+        say("  left out: no FUSE")
+        return
+    fill(top + "/file", bytes(3 * MIB))
+    server = Server()
+    c = light(server.url)
+    worker = worker_of(server, c)
+    quick(c, top, "nothing")
+    number = 0
+    for method, params in requests(top):
+        c.request(method, params)
+        number += 1
+        quick(c, top, method)
+    # What is done elsewhere, off the worker, goes on as well.
+    check(c.call("fs/readFile", paths(top + "/file"))["dataBase64"],
+          "nothing read")
+    say("  %d of %d answered" % (len(c.answers), number))
+    hung = workers_children(worker)
+    check(len(hung) > 20, "%d hang" % len(hung))
+    all_of_it = descendants(server.pid)
+    # A resumed session is as quick, with all of those behind it.
+    c.reset()
+    began = time.monotonic()
+    c = resume_in(server.url, c.session, LIMIT)
+    check(time.monotonic() - began < 1 * SCALE, "resuming took long")
+    quick(c, top, "what hangs")
+    wait_for(lambda: not workers_children(worker), 5 * SCALE,
+             "those that nobody waits for any more are gone")
+    # Nor does the end wait.
+    c.request("fs/readFile", paths(top + "/mount/x"))
+    quick(c, top, "one more")
+    took = server.stop()
+    say("  stopped after %.2f s" % took)
+    wait_for(lambda: not any(map(is_alive, all_of_it)), 2 * SCALE,
+             "nothing is left")
+    os.close(fuse)
+
+
+def more_than_may_run():
+    """So many hang that no more may begin: quick ones are still served."""
+    top = folder("many")
+    fuse = hang(top)
+    if fuse is None:
+        return
+    fill(top + "/file", bytes(3 * MIB))
+    server = Server()
+    c = light(server.url)
+    worker = worker_of(server, c)
+    for _ in range(300):
+        c.request("fs/getMetadata", paths(top + "/mount/x"))
+    quick(c, top, "300")
+    wait_for(lambda: len(workers_children(worker)) == 64, LIMIT,
+             "64 are under way")
+    quick(c, top, "300")
+    check(len(workers_children(worker)) == 64, "more than may be")
+    c.reset()
+    wait_for(lambda: not workers_children(worker), 5 * SCALE, "all are gone")
+    server.stop()
+    os.close(fuse)
+
+
+def start_there():
+    """A command whose folder does not answer."""
+    top = folder("start")
+    fuse = hang(top)
+    if fuse is None:
+        return
+    fill(top + "/file", bytes(3 * MIB))
+    server = Server()
+    c = light(server.url)
+    quick(c, top, "nothing")
+    c.start("p", "true", wait=False, cwd=uri(top + "/mount"))
+    quick(c, top, "a start there")
+    c.start("q", "true", wait=False, cwd=uri(top + "/link"))
+    quick(c, top, "a start behind a link there")
+    server.stop()
+    os.close(fuse)
+
+
+def alone(test):
+    def run():
+        if os.getuid() != 0:
+            skip("only root can mount")
+        apart(test)
+    run.__name__ = test.__name__
+    return run
+
+
+main(alone(each_method), alone(more_than_may_run), alone(start_there))
