@@ -80,6 +80,7 @@ WORKER_O	:= $(call objs,$(wildcard worker/*.c))
 HTTP_O		:= $(call objs,$(wildcard worker/http/*.c) \
 		   worker/enforce_seccomp.c)
 CTL_O		:= $(call objs,$(wildcard master/execsrvctl/*.c))
+UPLINK_O	:= $(call objs,$(wildcard master/uplink/*.c))
 
 # The archives, and what is in them.  A program takes its own objects and the
 # archives below it; tests take the archives only.
@@ -89,10 +90,11 @@ LIB_master	:= $(call not_main,$(MASTER_O))
 LIB_worker	:= $(call not_main,$(WORKER_O))
 LIB_http	:= $(filter-out %/main.o %/enforce_seccomp.o,$(HTTP_O))
 LIB_ctl		:= $(call not_main,$(CTL_O))
+LIB_uplink	:= $(call not_main,$(UPLINK_O))
 LIB_unit	:= $(call objs,$(filter-out t/unit/check_%,\
 		   $(wildcard t/unit/*.c)))
 lib		= $(patsubst %,$(BUILD)/lib%.a,$(1))
-TEST_LIBS	:= $(call lib,unit worker http master ctl client common)
+TEST_LIBS	:= $(call lib,unit worker http master uplink ctl client common)
 
 PROGRAMS	:= $(addprefix $(BUILD)/,execsrvd execsrv-worker execsrv-http \
 		   execsrvctl)
@@ -108,9 +110,13 @@ MAN		:= $(patsubst %.in,%,$(wildcard $(patsubst %,man/*.%,\
 		   1 5 7 8 1.in 5.in 7.in 8.in)))
 SAMPLE		:= $(patsubst %,$(BUILD)/%,$(wildcard contrib/execsrvd.conf))
 
+# Of measured programs only: lets LeakSanitizer see what they hide from others.
+LEAKS_O		:= $(if $(findstring address,$(SANITIZERS)),\
+		   $(call objs,contrib/build/leaks.c))
+
 NET_LIBS	= $(EVENT_LIBS) $(SODIUM_LIBS) $(PROTOBUF_C_LIBS)
 # Tests are linked with every archive.
-TEST_NET_LIBS	= $(NET_LIBS) $(CURL_LIBS)
+TEST_NET_LIBS	= $(NET_LIBS) $(CURL_LIBS) $(CRYPTO_LIBS)
 
 COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
 LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
@@ -118,17 +124,17 @@ LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
 all: $(PROGRAMS) $(MAN:%=$(BUILD)/%) $(SAMPLE)
 
 # Only what is written so far: handy while a program does not link yet.
-lib: $(call lib,common client master worker http ctl)
+lib: $(call lib,common client master worker http ctl uplink)
 
-$(BUILD)/execsrvd: $(MASTER_O) $(call lib,common)
+$(BUILD)/execsrvd: $(MASTER_O) $(LEAKS_O) $(call lib,common)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(LIBS)
 
-$(BUILD)/execsrv-worker: $(WORKER_O) $(call lib,common)
+$(BUILD)/execsrv-worker: $(WORKER_O) $(LEAKS_O) $(call lib,common)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(LIBS)
 
-$(BUILD)/execsrv-http: $(HTTP_O) $(call lib,common)
+$(BUILD)/execsrv-http: $(HTTP_O) $(LEAKS_O) $(call lib,common)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(CURL_LIBS) \
 	    $(LIBS)
@@ -146,7 +152,7 @@ $(BUILD)/lib%.list: FORCE
 	$(Q)printf '%s\n' $(LIB_$*) | cmp -s - $@ || \
 	    printf '%s\n' $(LIB_$*) >$@
 
-$(foreach l,common client master worker http ctl unit,\
+$(foreach l,common client master worker http ctl uplink unit,\
     $(eval $(BUILD)/lib$(l).a: $(LIB_$(l))))
 
 $(BUILD)/%.o: %.c $(BUILD)/config.mk | $(GEN_H)

@@ -89,7 +89,7 @@ START_TEST(test_row)
 	static const char *const bad[] = { "", "x", "-1", "1x", " 1", "1 2",
 		"0x10", "1.5", "99999999999999999999", "9999999999999999G" };
 	bool	 is_text;
-	char	 line[128], *text;
+	char	 line[128], *text, *again;
 	size_t	 i;
 
 	is_text = strcmp(rows[_i].type, "TEXT") == 0 ||
@@ -110,7 +110,9 @@ START_TEST(test_row)
 	conf_fini(&c);
 	ck_assert_int_eq(conf_init(&c), 0);
 	ck_assert_int_eq(load(text), 0);
-	ck_assert_str_eq(printed(), text);
+	again = printed();
+	ck_assert_str_eq(again, text);
+	free(again);
 	free(text);
 }
 END_TEST

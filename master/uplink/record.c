@@ -1,0 +1,258 @@
+#include "master/uplink/record.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX		4	/* bytes of a length */
+#define KEEP		4096	/* bytes kept for the next small messages */
+
+static const struct gcm_ad	 no_ad;
+
+/* --- sending ---------------------------------------------------------------*/
+
+int
+record_writer_init(struct record_writer *w, const uint8_t key[GCM_KEY])
+{
+	w->seq = 0;
+	return gcm_init(&w->gcm, key, true);
+}
+
+void
+record_writer_fini(struct record_writer *w)
+{
+	gcm_fini(&w->gcm);
+}
+
+int
+record_cut(struct record_cutter *c, const void *data, size_t len)
+{
+	if (len == 0 || len > LIMIT_MESSAGE) {
+		errno = EMSGSIZE;
+		return -1;
+	}
+	c->data = data;
+	c->len = len;
+	c->at = 0;
+	return 0;
+}
+
+/* The first piece of c, its length in front, to out.  Returns its length. */
+static size_t
+first_piece(const struct record_cutter *c, uint8_t *out)
+{
+	size_t	 n = LIMIT_RECORD - PREFIX;
+	int	 i;
+
+	if (n > c->len)
+		n = c->len;
+	for (i = 0; i < PREFIX; i++)
+		out[i] = (uint8_t)(c->len >> (24 - 8 * i));
+	memcpy(out + PREFIX, c->data, n);
+	return PREFIX + n;
+}
+
+int
+record_seal(struct record_writer *w, struct record_cutter *c, uint8_t *out,
+    uint32_t *seq_out)
+{
+	const uint8_t	*from = out;
+	size_t		 n;
+
+	if (c->at == PREFIX + c->len)
+		return 0;
+	if (w->seq == RECORD_SEQ_END) {
+		errno = EOVERFLOW;
+		return -1;
+	}
+	if (c->at == 0) {
+		n = first_piece(c, out);
+	} else {
+		from = c->data + (c->at - PREFIX);
+		n = PREFIX + c->len - c->at;
+		if (n > LIMIT_RECORD)
+			n = LIMIT_RECORD;
+	}
+	if (gcm_seal(&w->gcm, w->seq, no_ad, from, n, out) == -1)
+		return -1;
+	c->at += n;
+	*seq_out = w->seq++;
+	return (int)(n + GCM_TAG);
+}
+
+/* --- receiving -------------------------------------------------------------*/
+
+int
+record_reader_init(struct record_reader *r, const uint8_t key[GCM_KEY])
+{
+	memset(r, 0, sizeof(*r));
+	buf_init(&r->plain, LIMIT_STREAM_HELD);
+	return gcm_init(&r->gcm, key, false);
+}
+
+static struct record_waiting *
+waiting_of(struct record_reader *r, uint32_t seq)
+{
+	return &r->waiting[seq % LIMIT_RECORD_GAP];
+}
+
+static void
+forget(struct record_reader *r, struct record_waiting *w)
+{
+	r->waiting_len -= w->len;
+	free(w->data);
+	w->data = NULL;
+	w->len = 0;
+}
+
+void
+record_reader_fini(struct record_reader *r)
+{
+	size_t	 i;
+
+	for (i = 0; i < LIMIT_RECORD_GAP; i++)
+		forget(r, &r->waiting[i]);
+	buf_fini(&r->plain);
+	gcm_fini(&r->gcm);
+	r->scanned = r->messages = 0;
+	r->is_broken = true;
+}
+
+/* The length in front of the message at p. */
+static size_t
+length_at(const uint8_t *p)
+{
+	assert(p != NULL);
+	return (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 |
+	    p[3];
+}
+
+/* Find the messages that are whole now.  -1 with errno. */
+static int
+scan(struct record_reader *r, bool is_full)
+{
+	const struct buf	*b = &r->plain;
+	size_t			 len;
+
+	while (b->len - r->scanned >= PREFIX) {
+		len = length_at(buf_data(b) + r->scanned);
+		if (len == 0 || len > LIMIT_MESSAGE) {
+			errno = EPROTO;
+			return -1;
+		}
+		if (b->len - r->scanned - PREFIX < len)
+			break;
+		if (is_full) {
+			errno = EFBIG;
+			return -1;
+		}
+		r->scanned += PREFIX + len;
+		r->messages++;
+	}
+	return 0;
+}
+
+/* The record expected, of a length that is allowed.  -1 with errno. */
+static int
+take(struct record_reader *r, const uint8_t *data, size_t len)
+{
+	uint8_t	*room;
+
+	/* With the tag: so there is room to open even nothing. */
+	if ((room = buf_reserve(&r->plain, len)) == NULL ||
+	    gcm_open(&r->gcm, r->next, no_ad, data, len, room) == -1)
+		return -1;
+	buf_commit(&r->plain, len - GCM_TAG);
+	r->next++;
+	return 0;
+}
+
+/* Keep one that came too early.  -1 with errno. */
+static int
+keep(struct record_reader *r, uint32_t seq, const uint8_t *data, size_t len)
+{
+	struct record_waiting	*w = waiting_of(r, seq);
+
+	if (len > LIMIT_RECORD_WAITING - r->waiting_len) {
+		errno = EPROTO;
+		return -1;
+	}
+	if ((w->data = malloc(len)) == NULL)
+		return -1;
+	memcpy(w->data, data, len);
+	w->len = len;
+	r->waiting_len += len;
+	return 0;
+}
+
+/*
+ * One that is neither old nor waiting.  Messages are counted before, so that
+ * one record may hold more of them than may wait.
+ */
+static int
+put(struct record_reader *r, uint32_t seq, const uint8_t *data, size_t len)
+{
+	struct record_waiting	*w;
+	bool			 is_full = r->messages >= LIMIT_STREAM_MESSAGES;
+
+	if (seq == RECORD_SEQ_END || seq - r->next > LIMIT_RECORD_GAP ||
+	    len < GCM_TAG || len > RECORD_SEALED_MAX) {
+		errno = EPROTO;
+		return -1;
+	}
+	if (seq != r->next)
+		return keep(r, seq, data, len);
+	if (take(r, data, len) == -1 || scan(r, is_full) == -1)
+		return -1;
+	while ((w = waiting_of(r, r->next))->data != NULL) {
+		if (take(r, w->data, w->len) == -1 || scan(r, is_full) == -1)
+			return -1;
+		/* take() went on to the next number. */
+		forget(r, w);
+	}
+	return 0;
+}
+
+int
+record_put(struct record_reader *r, uint32_t seq, const uint8_t *data,
+    size_t len)
+{
+	if (r->is_broken) {
+		errno = EPROTO;
+		return -1;
+	}
+	if (seq < r->next || (seq != r->next &&
+	    seq - r->next <= LIMIT_RECORD_GAP &&
+	    waiting_of(r, seq)->data != NULL))
+		return 0;
+	if (put(r, seq, data, len) == 0)
+		return 0;
+	r->is_broken = true;
+	return -1;
+}
+
+bool
+record_first(const struct record_reader *r, uint8_t **data_out,
+    size_t *len_out)
+{
+	if (r->messages == 0)
+		return false;
+	*data_out = buf_data(&r->plain) + PREFIX;
+	*len_out = length_at(buf_data(&r->plain));
+	return true;
+}
+
+void
+record_drop(struct record_reader *r)
+{
+	size_t	 n;
+
+	assert(r->messages > 0);
+	n = PREFIX + length_at(buf_data(&r->plain));
+	buf_drain(&r->plain, n);
+	r->scanned -= n;
+	r->messages--;
+	buf_trim(&r->plain, KEEP);
+}
