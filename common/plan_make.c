@@ -64,6 +64,21 @@ go_up(char *path, enum plan_dots dots)
 	return 0;
 }
 
+/* Dots behind a backslash: without it a path would have them, unresolved. */
+static bool
+is_escaped_dots(const char *name, size_t len)
+{
+	size_t	 i, n = 0;
+
+	for (i = 0; i < len; i++, n++) {
+		if (name[i] == '\\' && i + 1 < len)
+			i++;
+		if (name[i] != '.')
+			return false;
+	}
+	return n <= 2 && n < len;
+}
+
 static int
 join_name(char *path, const char *name, size_t len, enum plan_dots dots)
 {
@@ -75,7 +90,8 @@ join_name(char *path, const char *name, size_t len, enum plan_dots dots)
 	is_here = len == 1 && name[0] == '.';
 	is_up = len == 2 && name[0] == '.' && name[1] == '.';
 	if (memchr(name, '\0', len) != NULL ||
-	    (dots == DOTS_REFUSED && (is_here || is_up))) {
+	    (dots == DOTS_REFUSED && (is_here || is_up)) ||
+	    (dots == DOTS_IN_PATTERN && is_escaped_dots(name, len))) {
 		errno = EINVAL;
 		return -1;
 	}

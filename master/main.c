@@ -247,6 +247,21 @@ write_pid(const char *path)
 	return fclose(f);
 }
 
+/* What needs no server: the exit status, or -1 when one is wanted. */
+static int
+without_server(const struct conf *c, const struct options *o)
+{
+	if (o->print)
+		conf_print(c, stdout);
+	if (o->test || o->print)
+		return 0;
+	if (c->listen.n != 0)
+		return -1;
+	fputs("execsrvd: nothing to listen on: give --listen, or "
+	    "Listen in " CONF_FILE "\n", stderr);
+	return EXIT_USAGE;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -262,14 +277,9 @@ main(int argc, char **argv)
 	read_options(argc, argv, &o, &m.conf);
 	if (o.has_listen)
 		read_listen(argc, argv, &m.conf);
-	if (o.print)
-		conf_print(&m.conf, stdout);
-	if (o.test || o.print)
-		return 0;
-	if (m.conf.listen.n == 0) {
-		fputs("execsrvd: nothing to listen on: give --listen, or "
-		    "Listen in " CONF_FILE "\n", stderr);
-		return EXIT_USAGE;
+	if ((status = without_server(&m.conf, &o)) != -1) {
+		conf_fini(&m.conf);
+		return status;
 	}
 	log_set_level((enum log_level)m.conf.log_level);
 	umask(022);

@@ -269,8 +269,6 @@ class Runs:
         name = self.name()
         self.client.start(name, *argv, cwd=cwd, sandbox=box,
                           env={"PATH": PATH, "HOME": "/", "LC_ALL": "C",
-                               # It would trace, which no sandbox allows.
-                               "ASAN_OPTIONS": "detect_leaks=0",
                                **(env or {})}, **more)
         out, code = self.client.output(name, limit=limit)
         note = self.client.note(name, "process/exited")

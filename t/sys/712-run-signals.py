@@ -70,8 +70,9 @@ child = run('sh', '-c', 'echo ready; exec sleep 1000')
 sessions = subprocess.run([ctl, '--json', 'sessions'], check=True,
                           stdout=subprocess.PIPE).stdout
 import json  # noqa: E402
-worker = [s['worker'] for s in json.loads(sessions)
-          if s['state'] == 'attached'][0]
+# The newest: that of a run before may not have seen yet that it is alone.
+worker = max((s['session'], s['worker']) for s in json.loads(sessions)
+             if s['state'] == 'attached')[1]
 os.kill(worker, signal.SIGSTOP)
 try:
     for i in range(10):
