@@ -116,6 +116,12 @@ class Server:
             pass
 
 
+def told_nothing():
+    """Whoever called us may ignore some: a shell's background, nohup."""
+    for sig in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(sig, signal.SIG_DFL)
+
+
 def check(what, code, serve, err=b'', out=b'', stdin=subprocess.DEVNULL,
           during=None, options=()):
     """Run a command; serve(server) is the server's side."""
@@ -137,7 +143,8 @@ def check(what, code, serve, err=b'', out=b'', stdin=subprocess.DEVNULL,
     child = subprocess.Popen(
         [ctl, 'run', '--url', 'ws://127.0.0.1:%d' %
          listener.getsockname()[1], *options, '--', 'command'],
-        stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=told_nothing)
     if during:
         during(child)
     got_out, got_err = child.communicate(timeout=LIMIT)
