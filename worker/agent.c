@@ -359,7 +359,7 @@ send_request(int sock, const struct fsop *op, const int *fds, size_t n)
 int
 agent_ask(int sock, const struct fsop *op, int data)
 {
-	int	 fds[FDS] = { -1, -1, -1 }, pair[2], rv = -1, saved;
+	int	 fds[FDS] = { -1, -1, -1 }, pair[2], rv = -1;
 	size_t	 n = 1;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
@@ -371,11 +371,9 @@ agent_ask(int sock, const struct fsop *op, int data)
 		fds[n++] = op->fd;
 	if (fd_nonblock(pair[0], 1) == 0)
 		rv = send_request(sock, op, fds, n);
-	saved = errno;
 	fd_close(&pair[1]);
 	if (rv == -1)
 		fd_close(&pair[0]);
-	errno = saved;
 	return pair[0];
 }
 

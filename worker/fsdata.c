@@ -93,7 +93,7 @@ fsop_read(const struct fsop *op, const struct fsop_how *how,
 {
 	struct stat	 st;
 	size_t		 guess;
-	int		 fd, rv, saved;
+	int		 fd, rv;
 
 	if ((fd = open_regular(op, how, r, O_RDONLY, &st)) == -1)
 		return -1;
@@ -115,9 +115,7 @@ fsop_read(const struct fsop *op, const struct fsop_how *how,
 		guess = st.st_size > 0 ? (size_t)st.st_size + 1 : GUESS;
 		rv = read_all(fd, guess, how, r);
 	}
-	saved = errno;
 	fd_close(&fd);
-	errno = saved;
 	return rv;
 }
 

@@ -38,14 +38,11 @@ link_at(int fd, int dir, const char *name)
 static int
 make_nameless(int dir, const struct fsop *op, mode_t mode)
 {
-	int	 fd, saved;
+	int	 fd;
 
 	fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
-	if (fd != -1 && fsop_write_all(fd, op->data, op->len, 0) == -1) {
-		saved = errno;
+	if (fd != -1 && fsop_write_all(fd, op->data, op->len, 0) == -1)
 		fd_close(&fd);
-		errno = saved;
-	}
 	return fd;
 }
 
@@ -146,7 +143,7 @@ replace_whole(int fd, const struct stat *st, const struct fsop *op,
 {
 	char		 path[PATH_MAX];
 	const char	*name;
-	int		 dir, new_fd, rv, saved;
+	int		 dir, new_fd, rv;
 
 	if (!is_ordinary(fd, st) ||
 	    (dir = folder_of(fd, st, how, path, &name)) == -1)
@@ -157,26 +154,20 @@ replace_whole(int fd, const struct stat *st, const struct fsop *op,
 		rv = 1;
 	else if (new_fd != -1)
 		rv = take_place(new_fd, dir, name, st);
-	saved = errno;
 	fd_close(&new_fd);
 	fd_close(&dir);
-	if (rv == -1 && is_hindrance(saved))
-		return 1;
-	errno = saved;
-	return rv;
+	return rv == -1 && is_hindrance(errno) ? 1 : rv;
 }
 
 static int
 write_in_place(int fd, const struct fsop *op)
 {
-	int	 w, rv, saved;
+	int	 w, rv;
 
 	if ((w = fsop_reopen(fd, O_WRONLY | O_TRUNC | O_NONBLOCK)) == -1)
 		return -1;
 	rv = fsop_write_all(w, op->data, op->len, 0);
-	saved = errno;
 	fd_close(&w);
-	errno = saved;
 	return rv;
 }
 
@@ -186,7 +177,7 @@ write_existing(const struct fsop *op, const struct fsop_how *how,
     struct fsop_result *r)
 {
 	struct stat	 st;
-	int		 fd, rv, saved;
+	int		 fd, rv;
 
 	if ((fd = fsop_look(op->path, op->nofollow, how, &st)) == -1)
 		return -1;
@@ -202,9 +193,7 @@ write_existing(const struct fsop *op, const struct fsop_how *how,
 	    (rv = replace_whole(fd, &st, op, how)) == 1) {
 		rv = write_in_place(fd, op);
 	}
-	saved = errno;
 	fd_close(&fd);
-	errno = saved;
 	return rv;
 }
 
@@ -228,10 +217,8 @@ write_new(const struct fsop *op, const struct fsop_how *how)
 			unlinkat(dir, name, 0);
 		errno = saved;
 	}
-	saved = errno;
 	fd_close(&fd);
 	fd_close(&dir);
-	errno = saved;
 	return rv;
 }
 
@@ -241,7 +228,7 @@ write_through_link(const struct fsop *op, const struct fsop_how *how,
     struct fsop_result *r)
 {
 	struct stat	 st;
-	int		 fd, rv, saved;
+	int		 fd, rv;
 
 	if (how->bounded || op->nofollow) {
 		errno = how->bounded ? EAGAIN : ELOOP;
@@ -256,9 +243,7 @@ write_through_link(const struct fsop *op, const struct fsop_how *how,
 		rv = fsop_refuse(r, FSWHY_NOT_REGULAR);
 	else if ((rv = ftruncate(fd, 0)) == 0)
 		rv = fsop_write_all(fd, op->data, op->len, 0);
-	saved = errno;
 	fd_close(&fd);
-	errno = saved;
 	return rv;
 }
 

@@ -150,16 +150,14 @@ claim(const char *path)
 {
 	const char	*slash = strrchr(path, '/');
 	char		 parent[PATH_MAX];
-	int		 dir, fd, saved;
+	int		 dir, fd;
 
 	snprintf(parent, sizeof(parent), "%.*s",
 	    slash == path ? 1 : (int)(slash - path), path);
 	if ((dir = mounting_open(parent)) == -1)
 		return -1;
 	fd = claim_in(dir, slash + 1);
-	saved = errno;
 	fd_close(&dir);
-	errno = saved;
 	return fd;
 }
 
