@@ -1,9 +1,14 @@
 #include "common/fd.h"
 
 #include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <linux/openat2.h>
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 void
@@ -59,4 +64,61 @@ fd_packet_pair(int pair[2])
 {
 	return socketpair(AF_UNIX,
 	    SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair);
+}
+
+int
+fd_openat2(int dir, const char *path, int flags, uint64_t resolve)
+{
+	struct open_how	 how;
+
+	memset(&how, 0, sizeof(how));
+	how.flags = (uint64_t)flags | O_CLOEXEC;
+	how.resolve = resolve;
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
+const char *
+fd_self(int fd, char buf[FD_SELF_MAX])
+{
+	snprintf(buf, FD_SELF_MAX, "/proc/self/fd/%d", fd);
+	return buf;
+}
+
+void
+fd_put_rights(struct msghdr *m, void *room, const int *fds, size_t n)
+{
+	struct cmsghdr	*c = room;
+
+	if (n == 0)
+		return;
+	memset(room, 0, CMSG_SPACE(sizeof(int) * n));
+	m->msg_control = room;
+	m->msg_controllen = CMSG_SPACE(sizeof(int) * n);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int) * n);
+	memcpy(CMSG_DATA(c), fds, sizeof(int) * n);
+}
+
+size_t
+fd_take_rights(struct msghdr *m, int *fds, size_t max)
+{
+	struct cmsghdr	*c;
+	size_t		 i, here, n = 0;
+	int		 fd;
+
+	for (c = CMSG_FIRSTHDR(m); c != NULL; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		here = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (i = 0; i < here; i++, n++) {
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd),
+			    sizeof(fd));
+			if (n < max)
+				fds[n] = fd;
+			else
+				fd_close(&fd);
+		}
+	}
+	return n;
 }

@@ -2,6 +2,11 @@
 #ifndef COMMON_FD_H
 #define COMMON_FD_H
 
+#include <sys/socket.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
 /* Close *fd unless it is -1, and forget it.  errno stays. */
 void	 fd_close(int *fd);
 
@@ -16,6 +21,30 @@ int	 fd_cloexec(int fd, int on) __attribute__((warn_unused_result));
  * of ours ever gets one of these numbers.  0, or -1 with errno.
  */
 int	 fd_reserve_std(void) __attribute__((warn_unused_result));
+
+/* openat2(2), close-on-exec.  The descriptor, or -1 with errno. */
+int	 fd_openat2(int dir, const char *path, int flags, uint64_t resolve)
+	    __attribute__((warn_unused_result));
+
+/*
+ * The path in /proc of an open file of ours, O_PATH or not, into buf: for calls
+ * that take no descriptor.  Returns buf.
+ */
+#define FD_SELF_MAX	32
+const char	*fd_self(int fd, char buf[FD_SELF_MAX]);
+
+/*
+ * Descriptors in messages (SCM_RIGHTS, unix(7)).  Attach n of them, 0 is fine;
+ * room, aligned as a struct cmsghdr, has CMSG_SPACE(n * sizeof(int)) bytes and
+ * is needed until the message is sent.
+ */
+void	 fd_put_rights(struct msghdr *m, void *room, const int *fds, size_t n);
+
+/*
+ * Take those that came with a message: the first max of them; the rest is
+ * closed.  How many came.
+ */
+size_t	 fd_take_rights(struct msghdr *m, int *fds, size_t max);
 
 /* A close-on-exec, non-blocking SOCK_SEQPACKET pair.  0, or -1 with errno. */
 int	 fd_packet_pair(int pair[2]) __attribute__((warn_unused_result));

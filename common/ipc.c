@@ -50,24 +50,14 @@ ipc_send_packed(int sock, const void *packet, size_t len, int fd)
 	} ctl;
 	struct iovec	 iov;
 	struct msghdr	 msg;
-	struct cmsghdr	*c;
 	ssize_t		 n;
 
 	memset(&msg, 0, sizeof(msg));
-	memset(&ctl, 0, sizeof(ctl));
 	iov.iov_base = (void *)(uintptr_t)packet;
 	iov.iov_len = len;
 	msg.msg_iov = &iov;
 	msg.msg_iovlen = 1;
-	if (fd != -1) {
-		msg.msg_control = ctl.room;
-		msg.msg_controllen = sizeof(ctl.room);
-		c = CMSG_FIRSTHDR(&msg);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	}
+	fd_put_rights(&msg, &ctl, &fd, fd != -1);
 	do
 		n = sendmsg(sock, &msg, MSG_NOSIGNAL);
 	while (n == -1 && errno == EINTR);
@@ -98,26 +88,9 @@ ipc_send(int sock, enum ipc_kind kind, const void *body, int fd)
 static int
 take_fd(struct msghdr *msg, int *fd_out)
 {
-	struct cmsghdr	*c;
-	size_t		 i, n;
-	int		 fd, r = 0;
-
 	*fd_out = -1;
-	for (c = CMSG_FIRSTHDR(msg); c != NULL; c = CMSG_NXTHDR(msg, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (i = 0; i < n; i++) {
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
-			if (*fd_out == -1) {
-				*fd_out = fd;
-			} else {
-				close(fd);
-				r = -1;
-			}
-		}
-	}
-	return (msg->msg_flags & MSG_TRUNC) != 0 ? -1 : r;
+	return fd_take_rights(msg, fd_out, 1) > 1 ||
+	    (msg->msg_flags & MSG_TRUNC) != 0 ? -1 : 0;
 }
 
 /* was_lost_out: one came that we had no number for. */

@@ -45,55 +45,10 @@ struct request {
 	int		 fds[FDS];
 };
 
-/* --- descriptors in messages (unix(7)) --- */
-
 union ctl_room {
 	struct cmsghdr	 align;
 	char		 room[CMSG_SPACE(sizeof(int) * FDS)];
 };
-
-/* Attach descriptors to a message. */
-static void
-put_fd(struct msghdr *m, union ctl_room *room, const int *fds, size_t n)
-{
-	struct cmsghdr	*c;
-
-	memset(room, 0, sizeof(*room));
-	m->msg_control = room->room;
-	m->msg_controllen = CMSG_SPACE(sizeof(int) * n);
-	c = CMSG_FIRSTHDR(m);
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int) * n);
-	memcpy(CMSG_DATA(c), fds, sizeof(int) * n);
-}
-
-/*
- * Those that came with it.  What is too many is closed by the kernel, or here:
- * there is room for more than max because of its alignment.
- */
-static size_t
-take_fds(struct msghdr *m, int *fds, size_t max)
-{
-	struct cmsghdr	*c;
-	size_t		 n = 0, got, i;
-	int		 fd;
-
-	for (c = CMSG_FIRSTHDR(m); c != NULL; c = CMSG_NXTHDR(m, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		got = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (i = 0; i < got; i++) {
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd),
-			    sizeof(fd));
-			if (n < max)
-				fds[n++] = fd;
-			else
-				fd_close(&fd);
-		}
-	}
-	return n;
-}
 
 static void
 close_fds(int fds[FDS])
@@ -147,8 +102,7 @@ answer(int fd, const struct fsop_result *r)
 	memset(&m, 0, sizeof(m));
 	m.msg_iov = &iov;
 	m.msg_iovlen = 1;
-	if (r->fd != -1)
-		put_fd(&m, &room, &r->fd, 1);
+	fd_put_rights(&m, &room, &r->fd, r->fd != -1);
 	/* Nobody listening any more is no error. */
 	if (sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h))
 		(void)send_all(fd, buf_data(&r->payload), r->payload.len);
@@ -202,7 +156,7 @@ receive(int sock, struct request *req)
 			return 0;
 		for (i = 0; i < FDS; i++)
 			req->fds[i] = -1;
-		take_fds(&m, req->fds, FDS);
+		fd_take_rights(&m, req->fds, FDS);
 		if (req->fds[0] != -1 && decode(packet, (size_t)n, &req->op))
 			return 1;
 		close_fds(req->fds);
@@ -352,7 +306,7 @@ send_request(int sock, const struct fsop *op, const int *fds, size_t n)
 	memset(&m, 0, sizeof(m));
 	m.msg_iov = iov;
 	m.msg_iovlen = 3;
-	put_fd(&m, &room, fds, n);
+	fd_put_rights(&m, &room, fds, n);
 	return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == -1 ? -1 : 0;
 }
 
@@ -440,7 +394,7 @@ receive_part(struct agent_answer *a, int fd, void *to, size_t len)
 	do
 		n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	while (n == -1 && errno == EINTR);
-	if (n > 0 && take_fds(&m, &got, 1) == 1) {
+	if (n > 0 && fd_take_rights(&m, &got, 1) == 1) {
 		fd_close(&a->r.fd);
 		a->r.fd = got;
 	}

@@ -179,10 +179,9 @@ fsop_look_parent(const char *path, bool nofollow, const struct fsop_how *how,
 int
 fsop_reopen(int fd, int flags)
 {
-	char	 link[32];
+	char	 self[FD_SELF_MAX];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	return open(link, flags | O_CLOEXEC | O_NOCTTY);
+	return open(fd_self(fd, self), flags | O_CLOEXEC | O_NOCTTY);
 }
 
 int
@@ -243,14 +242,13 @@ fsop_canon(const struct fsop *op, const struct fsop_how *how,
     struct fsop_result *r)
 {
 	struct statx	 x;
-	char		 link[32], path[PATH_MAX];
+	char		 self[FD_SELF_MAX], path[PATH_MAX];
 	ssize_t		 len;
 	int		 fd;
 
 	if ((fd = look(op->path, op->nofollow, false, how, &x)) == -1)
 		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, path, sizeof(path));
+	len = readlink(fd_self(fd, self), path, sizeof(path));
 	fd_close(&fd);
 	if (len == -1)
 		return -1;

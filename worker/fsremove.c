@@ -81,14 +81,14 @@ is_mount_below(char *line, const char *folder)
 static bool
 has_mounts(int fd)
 {
-	char	 self[32], folder[PATH_MAX], *line = NULL;
+	char	 self[FD_SELF_MAX], folder[PATH_MAX], *line = NULL;
 	size_t	 cap = 0;
 	ssize_t	 len;
 	bool	 found = false;
 	FILE	*f;
 
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if ((len = readlink(self, folder, sizeof(folder) - 1)) == -1 ||
+	if ((len = readlink(fd_self(fd, self), folder,
+	    sizeof(folder) - 1)) == -1 ||
 	    (f = fopen("/proc/self/mountinfo", "re")) == NULL)
 		return false;
 	folder[len] = '\0';

@@ -1,7 +1,5 @@
 #include "worker/fstree.h"
 
-#include <sys/syscall.h>
-
 #include <linux/openat2.h>
 
 #include <assert.h>
@@ -227,12 +225,8 @@ chain_pop(struct chain *c)
 int
 tree_open(int dir, const char *path, int flags, uint64_t resolve)
 {
-	struct open_how	 oh;
-
-	memset(&oh, 0, sizeof(oh));
-	oh.flags = (uint64_t)flags | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
-	oh.resolve = resolve | RESOLVE_NO_SYMLINKS;
-	return (int)syscall(SYS_openat2, dir, path, &oh, sizeof(oh));
+	return fd_openat2(dir, path, flags | O_DIRECTORY | O_NOFOLLOW,
+	    resolve | RESOLVE_NO_SYMLINKS);
 }
 
 int

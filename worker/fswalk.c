@@ -12,8 +12,6 @@
  */
 #include "worker/fsop_priv.h"
 
-#include <sys/syscall.h>
-
 #include <linux/openat2.h>
 
 #include <errno.h>
@@ -154,18 +152,14 @@ add_folder(struct walk *w, const struct id *id, size_t off, size_t len,
 static int
 open_how(const struct walk *w, int dir, const char *path, int flags)
 {
-	struct open_how	 oh;
 	uint64_t	 xdev = w->how->bounded ? RESOLVE_NO_XDEV : 0;
 	int		 fd;
 
-	if (!w->op->follow_dirs) {
+	if (!w->op->follow_dirs)
 		fd = tree_open(dir, path, flags, RESOLVE_BENEATH | xdev);
-	} else {
-		memset(&oh, 0, sizeof(oh));
-		oh.flags = (uint64_t)flags | O_DIRECTORY | O_CLOEXEC;
-		oh.resolve = RESOLVE_NO_MAGICLINKS | xdev;
-		fd = (int)syscall(SYS_openat2, dir, path, &oh, sizeof(oh));
-	}
+	else
+		fd = fd_openat2(dir, path, flags | O_DIRECTORY,
+		    RESOLVE_NO_MAGICLINKS | xdev);
 	if (fd == -1 && errno == EXDEV)
 		errno = w->how->bounded ? EAGAIN : ENOENT;
 	return fd;

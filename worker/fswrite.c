@@ -28,10 +28,9 @@
 static int
 link_at(int fd, int dir, const char *name)
 {
-	char	 self[32];
+	char	 self[FD_SELF_MAX];
 
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	return linkat(AT_FDCWD, self, dir, name, AT_SYMLINK_FOLLOW);
+	return linkat(AT_FDCWD, fd_self(fd, self), dir, name, AT_SYMLINK_FOLLOW);
 }
 
 /* A file in dir that has no name yet, with the content.  -1: errno. */
@@ -60,10 +59,9 @@ is_hindrance(int error)
 static bool
 has_xattrs(int fd)
 {
-	char	 self[32];
+	char	 self[FD_SELF_MAX];
 
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	return listxattr(self, NULL, 0) > 0;
+	return listxattr(fd_self(fd, self), NULL, 0) > 0;
 }
 
 static bool
@@ -92,12 +90,11 @@ folder_of(int fd, const struct stat *st, const struct fsop_how *how,
     char path[PATH_MAX], const char **name_out)
 {
 	struct stat	 now;
-	char		 self[32];
+	char		 self[FD_SELF_MAX];
 	ssize_t		 len;
 	int		 dir;
 
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if ((len = readlink(self, path, PATH_MAX - 1)) == -1)
+	if ((len = readlink(fd_self(fd, self), path, PATH_MAX - 1)) == -1)
 		return -1;
 	path[len] = '\0';
 	if ((dir = fsop_look_parent(path, true, how, name_out)) == -1)

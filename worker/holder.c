@@ -92,13 +92,11 @@ say(enum word word, const struct enforced *e)
 	struct hello	 h;
 	struct iovec	 iov[2];
 	struct msghdr	 m;
-	struct cmsghdr	*c;
 	union ctl_room	 room;
 	int		 fds[FDS_MAX], i, n = 0;
 
 	memset(&h, 0, sizeof(h));
 	memset(&m, 0, sizeof(m));
-	memset(&room, 0, sizeof(room));
 	h.word = word;
 	h.pid = word == WORD_PID ? e->outer_pid :
 	    e->view.fds[VIEW_PID] == -1 ? getpid() : 0;
@@ -120,15 +118,7 @@ say(enum word word, const struct enforced *e)
 	iov[1].iov_len = h.made_len;
 	m.msg_iov = iov;
 	m.msg_iovlen = 2;
-	if (n > 0) {
-		m.msg_control = room.room;
-		m.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)n);
-		c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)n);
-		memcpy(CMSG_DATA(c), fds, sizeof(int) * (size_t)n);
-	}
+	fd_put_rights(&m, &room, fds, (size_t)n);
 	if (sendmsg(HOLDER_SOCK, &m, MSG_NOSIGNAL) == -1)
 		_exit(1);		/* nobody waits for us any more */
 }
@@ -205,7 +195,7 @@ undo(struct holder *h)
 {
 	struct fsop_how	 how = { .hup = -1 };
 	const char	*path = h->made, *name;
-	bool		 dead = h->made_len > 0 && is_dead(h->pid);
+	bool		 dead = is_dead(h->pid);
 	size_t		 i;
 	int		 dir;
 
@@ -252,14 +242,10 @@ fail(struct holder *h, const char *why)
 static void
 take_view(struct holder *h, const struct hello *hello, struct msghdr *m)
 {
-	struct cmsghdr	*c = CMSG_FIRSTHDR(m);
-	int		 fds[FDS_MAX], i, n = 0, got = 0;
+	int	 fds[FDS_MAX], i, n = 0, got;
 
-	if (c != NULL && c->cmsg_level == SOL_SOCKET &&
-	    c->cmsg_type == SCM_RIGHTS) {
-		got = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(fds, CMSG_DATA(c), sizeof(int) * (size_t)got);
-	}
+	if ((got = (int)fd_take_rights(m, fds, FDS_MAX)) > FDS_MAX)
+		got = FDS_MAX;
 	h->view.net_off = hello->net_off;
 	h->view.no_changes = hello->no_changes;
 	for (i = 0; i < VIEW_FDS; i++)

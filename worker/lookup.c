@@ -1,7 +1,5 @@
 #include "worker/lookup.h"
 
-#include <sys/syscall.h>
-
 #include <linux/openat2.h>
 
 #include <errno.h>
@@ -21,13 +19,9 @@ static int
 open_how(int dir, const char *path, const struct lookup *how,
     uint64_t resolve)
 {
-	struct open_how	 oh;
-
-	memset(&oh, 0, sizeof(oh));
-	oh.flags = O_PATH | O_CLOEXEC | (how->nolast ? O_NOFOLLOW : 0);
-	oh.resolve = resolve | RESOLVE_NO_MAGICLINKS |
-	    (how->nofollow ? RESOLVE_NO_SYMLINKS : 0);
-	return (int)syscall(SYS_openat2, dir, path, &oh, sizeof(oh));
+	return fd_openat2(dir, path, O_PATH | (how->nolast ? O_NOFOLLOW : 0),
+	    resolve | RESOLVE_NO_MAGICLINKS |
+	    (how->nofollow ? RESOLVE_NO_SYMLINKS : 0));
 }
 
 /* quick: what the kernel knows without asking a server. */

@@ -28,12 +28,8 @@ mounting_failed(struct mounting *m, const char *what, const char *path)
 int
 mounting_open(const char *path)
 {
-	struct open_how	 oh;
-
-	memset(&oh, 0, sizeof(oh));
-	oh.flags = O_PATH | O_CLOEXEC;
-	oh.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-	return (int)syscall(SYS_openat2, AT_FDCWD, path, &oh, sizeof(oh));
+	return fd_openat2(AT_FDCWD, path, O_PATH,
+	    RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
 int
@@ -248,7 +244,7 @@ static int
 look_at(struct mounting *m, struct place *p)
 {
 	const char	*path = p->rule->path;
-	char		 self[32];
+	char		 self[FD_SELF_MAX];
 
 	if ((p->fd = open(path, O_PATH | O_CLOEXEC)) == -1) {
 		/* What cannot be reached at all needs no protection. */
@@ -256,14 +252,13 @@ look_at(struct mounting *m, struct place *p)
 			return 0;
 		return mounting_failed(m, "looking at", path);
 	}
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", p->fd);
 	if (fstat(p->fd, &p->st) == -1)
 		return mounting_failed(m, "looking at", path);
 	if (p->rule->kind != PLAN_WRITE && mounting_is_stand_in(&p->st)) {
 		fd_close(&p->fd);
 		return 0;
 	}
-	if (read_link(AT_FDCWD, self, &p->real) == -1)
+	if (read_link(AT_FDCWD, fd_self(p->fd, self), &p->real) == -1)
 		return mounting_failed(m, "looking at", path);
 	if (read_link(AT_FDCWD, path, &p->link) == -1 && errno != EINVAL)
 		return mounting_failed(m, "looking at", path);

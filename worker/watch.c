@@ -162,15 +162,14 @@ static struct place *
 place_of(struct watcher *r, int fd, bool is_folder)
 {
 	struct place	*p;
-	char		 link[sizeof("/proc/self/fd/") + 3 * sizeof(fd)];
+	char		 self[FD_SELF_MAX];
 	int		 wd;
 
 	if (is_silent(fd)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if ((wd = inotify_add_watch(r->fd, link,
+	if ((wd = inotify_add_watch(r->fd, fd_self(fd, self),
 	    is_folder ? FOLDER_MASK : FILE_MASK)) == -1)
 		return NULL;
 	if ((p = map_find(&r->places, &wd, sizeof(wd))) != NULL)
