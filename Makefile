@@ -77,8 +77,9 @@ COMMON_O	:= $(call objs,$(wildcard common/*.c)) $(GEN_O)
 CLIENT_O	:= $(call objs,$(wildcard common/client/*.c))
 MASTER_O	:= $(call objs,$(wildcard master/*.c))
 WORKER_O	:= $(call objs,$(wildcard worker/*.c))
-HTTP_O		:= $(call objs,$(wildcard worker/http/*.c) \
-		   worker/enforce_seccomp.c)
+HTTP_SHARED	:= $(call objs,worker/bpf.c worker/enforce_seccomp.c \
+		   worker/landlock.c)
+HTTP_O		:= $(call objs,$(wildcard worker/http/*.c)) $(HTTP_SHARED)
 CTL_O		:= $(call objs,$(wildcard master/execsrvctl/*.c))
 UPLINK_O	:= $(call objs,$(wildcard master/uplink/*.c))
 
@@ -88,7 +89,7 @@ LIB_common	:= $(COMMON_O)
 LIB_client	:= $(CLIENT_O)
 LIB_master	:= $(call not_main,$(MASTER_O))
 LIB_worker	:= $(call not_main,$(WORKER_O))
-LIB_http	:= $(filter-out %/main.o %/enforce_seccomp.o,$(HTTP_O))
+LIB_http	:= $(filter-out %/main.o $(HTTP_SHARED),$(HTTP_O))
 LIB_ctl		:= $(call not_main,$(CTL_O))
 LIB_uplink	:= $(call not_main,$(UPLINK_O))
 LIB_unit	:= $(call objs,$(filter-out t/unit/check_%,\

@@ -1,6 +1,7 @@
 #include "common/plan_priv.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +301,18 @@ plan_decide(const struct plan *p, const char *path)
 			return PLAN_HIDE;
 	r = deepest(p, p->n, path);
 	return r == NULL ? PLAN_DENY : r->kind;
+}
+
+enum plan_kind
+plan_decide_around(const struct plan *p, const char *path)
+{
+	const char	*slash = strrchr(path, '/');
+	char		 parent[PATH_MAX];
+
+	if (slash == NULL || slash == path)
+		return plan_decide(p, "/");
+	snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+	return plan_decide(p, parent);
 }
 
 const char *

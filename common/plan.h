@@ -86,6 +86,9 @@ enum plan_kind plan_decide(const struct plan *p, const char *path);
 const char *plan_word(enum plan_kind kind);
 bool	 plan_rule_may_miss(const struct plan *p, size_t i);
 
+/* And about the folder that a path is in; of the root, itself. */
+enum plan_kind plan_decide_around(const struct plan *p, const char *path);
+
 /*
  * The plan as lines of text, the same for plans that mean the same: what is
  * shown, and what tells whether two requests can share a holder.  Blanks,

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "worker/landlock.h"
+
 static bool
 writes_nothing(const struct plan *plan)
 {
@@ -40,7 +42,7 @@ enforce(const struct plan *plan, const char *hide, struct enforced *e)
 	}
 	e->view.fds[VIEW_RULESET] = ruleset;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
-	    (ruleset != -1 && enforce_ruleset(ruleset) == -1)) {
+	    (ruleset != -1 && landlock_join(ruleset) == -1)) {
 		snprintf(e->why, sizeof(e->why), "Landlock: %s",
 		    strerror(errno));
 		return -1;

@@ -56,9 +56,6 @@ int	 enforce_landlock(const struct plan *plan, bool alone,
  */
 int	 enforce_drop(void);
 
-/* Join a ruleset.  0, or -1 with errno. System calls only. */
-int	 enforce_ruleset(int fd);
-
 /*
  * What no sandboxed command may do, whatever the plan: a filter of system
  * calls (seccomp(2)); net_off: no sockets but AF_UNIX, which connect to nothing

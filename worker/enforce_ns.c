@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "worker/landlock.h"
 #include "worker/mounting.h"
 
 #define NAMESPACES	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |	\
@@ -146,7 +147,7 @@ settle(const struct plan *plan, const char *hide, uid_t uid, gid_t gid,
 		return -1;
 	e->view.fds[VIEW_RULESET] = ruleset;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
-	    (ruleset != -1 && enforce_ruleset(ruleset) == -1) ||
+	    (ruleset != -1 && landlock_join(ruleset) == -1) ||
 	    enforce_drop() == -1 || prctl(PR_SET_DUMPABLE, 0) == -1)
 		return failed(e, "dropping rights");
 	return 0;

@@ -3,17 +3,12 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 
-#include <errno.h>
 #include <sched.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <unistd.h>
+
+#include "worker/bpf.h"
 
 #if defined(__x86_64__)
 #define ARCH	AUDIT_ARCH_X86_64
@@ -38,26 +33,6 @@
 #define NAMESPACES	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |	\
 	CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |	\
 	0x80 /* CLONE_NEWTIME */)
-
-#define FIELD(f)	((unsigned)offsetof(struct seccomp_data, f))
-#define LOAD(f)		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIELD(f))
-/* Arguments are 64 bits; what matters is in the lower half here. */
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define LOAD_ARG(n)	LOAD(args[n])
-#define LOAD_HIGH(n)	BPF_STMT(BPF_LD | BPF_W | BPF_ABS,		\
-	FIELD(args[n]) + 4)
-#else
-#error "the lower half of an argument comes second here"
-#endif
-#define RETURN(v)	BPF_STMT(BPF_RET | BPF_K, (v))
-#define REFUSE(e)	RETURN(SECCOMP_RET_ERRNO | (e))
-#define ALLOW		RETURN(SECCOMP_RET_ALLOW)
-#define IF_EQ(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (v), (t), (f))
-#define IF_ANY(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (v), (t), (f))
-#define IF_GE(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (v), (t), (f))
-
-/* A call that is always refused: "not permitted". */
-#define NEVER(name)	IF_EQ(SYS_##name, 0, 1), REFUSE(EPERM)
 
 /*
  * What reaches into other processes, into the kernel or out of the
@@ -171,23 +146,12 @@ static const struct sock_filter filter_changes[] = {
 int
 enforce_no_changes(void)
 {
-	struct sock_fprog	 prog;
-
-	prog.filter = (struct sock_filter *)(uintptr_t)filter_changes;
-	prog.len = (unsigned short)(sizeof(filter_changes) /
-	    sizeof(filter_changes[0]));
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+	return BPF_INSTALL(filter_changes);
 }
 
 int
 enforce_seccomp(bool net_off)
 {
-	struct sock_fprog	 prog;
-
-	prog.filter = (struct sock_filter *)(uintptr_t)(net_off ?
-	    filter_net_off : filter_net_on);
-	prog.len = (unsigned short)(net_off ?
-	    sizeof(filter_net_off) / sizeof(filter_net_off[0]) :
-	    sizeof(filter_net_on) / sizeof(filter_net_on[0]));
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+	return net_off ? BPF_INSTALL(filter_net_off) :
+	    BPF_INSTALL(filter_net_on);
 }

@@ -16,13 +16,7 @@
 bool
 mounting_is_in_writable(const struct mounting *m, const char *path)
 {
-	char	 parent[PATH_MAX], *slash;
-
-	snprintf(parent, sizeof(parent), "%s", path);
-	if ((slash = strrchr(parent, '/')) == NULL)
-		return false;
-	slash[slash == parent] = '\0';
-	return plan_decide(m->plan, parent) == PLAN_WRITE;
+	return plan_decide_around(m->plan, path) == PLAN_WRITE;
 }
 
 const char *

@@ -24,6 +24,7 @@
 #include "common/signals.h"
 #include "worker/cgroup.h"
 #include "worker/enforce.h"
+#include "worker/landlock.h"
 
 #define STACK_SIZE	(64 * 1024)	/* of a child */
 #define CHILD_UMASK	022
@@ -95,7 +96,7 @@ child_confine(const struct view *v)
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		return -1;
 	if (v->fds[VIEW_RULESET] != -1 &&
-	    enforce_ruleset(v->fds[VIEW_RULESET]) == -1)
+	    landlock_join(v->fds[VIEW_RULESET]) == -1)
 		return -1;
 	if (v->no_changes && enforce_no_changes() == -1)
 		return -1;

@@ -2,46 +2,23 @@
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "worker/bpf.h"
 #include "worker/enforce.h"
+#include "worker/landlock.h"
 
 /* Only in a build that counts what is executed. */
 extern void	 __gcov_exit(void) __attribute__((weak));
 
-/* --- files: Landlock (landlock(7)) --- */
-
-#define FS_READ		((1ULL << 2) | (1ULL << 3))	/* files, folders */
-#define FS_READ_FILE	(1ULL << 2)
-#define FS_ABI_1	((1ULL << 13) - 1)
-#define FS_REFER	(1ULL << 13)			/* ABI 2 */
-#define FS_TRUNCATE	(1ULL << 14)			/* ABI 3 */
-#define SCOPES		(3ULL << 0)	/* ABI 6: abstract, signals */
-
-struct attributes {
-	uint64_t	 fs, net, scoped;
-};
-
-struct beneath {
-	uint64_t	 access;
-	int32_t		 fd;
-} __attribute__((packed));
+/* --- files: Landlock --- */
 
 /*
  * Where libraries, their configuration and certificates are.  Some files are
@@ -60,18 +37,13 @@ static const char *const readable[] = {
 static int
 allow_reading(int ruleset, const char *path)
 {
-	struct beneath	 rule;
-	struct stat	 st;
-	int		 r = -1;
+	int	 fd, r;
 
-	if ((rule.fd = open(path, O_PATH | O_CLOEXEC)) == -1)
+	if ((fd = open(path, O_PATH | O_CLOEXEC)) == -1)
 		return 0;
-	if (fstat(rule.fd, &st) == 0) {
-		rule.access = S_ISDIR(st.st_mode) ? FS_READ : FS_READ_FILE;
-		r = (int)syscall(SYS_landlock_add_rule, ruleset,
-		    1 /* LANDLOCK_RULE_PATH_BENEATH */, &rule, 0);
-	}
-	close(rule.fd);
+	r = landlock_allow(ruleset, fd,
+	    LANDLOCK_READ_FILE | LANDLOCK_READ_DIR);
+	fd_close(&fd);
 	return r;
 }
 
@@ -79,21 +51,14 @@ allow_reading(int ruleset, const char *path)
 static int
 landlock(const char *const *env_files)
 {
-	struct attributes	 a;
-	int			 abi, ruleset, r = -1;
-	size_t			 i;
+	int	 abi = landlock_abi(), ruleset, r = -1;
+	size_t	 i;
 
-	abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0,
-	    1 /* LANDLOCK_CREATE_RULESET_VERSION */);
 	if (abi < 1)
 		return 0;
-	memset(&a, 0, sizeof(a));
-	a.fs = FS_ABI_1 | (abi >= 2 ? FS_REFER : 0) |
-	    (abi >= 3 ? FS_TRUNCATE : 0);
-	a.scoped = abi >= 6 ? SCOPES : 0;
-	/* Kernels refuse a longer structure than theirs unless it is zero. */
-	if ((ruleset = (int)syscall(SYS_landlock_create_ruleset, &a,
-	    sizeof(a), 0)) == -1)
+	if ((ruleset = landlock_new(abi,
+	    LANDLOCK_READS | landlock_writes(abi), 0,
+	    abi >= LANDLOCK_ABI_SCOPE ? LANDLOCK_SCOPES : 0)) == -1)
 		return -1;
 	for (i = 0; readable[i] != NULL; i++)
 		if (allow_reading(ruleset, readable[i]) == -1)
@@ -101,22 +66,13 @@ landlock(const char *const *env_files)
 	for (i = 0; env_files[i] != NULL; i++)
 		if (allow_reading(ruleset, env_files[i]) == -1)
 			goto out;
-	r = (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
+	r = landlock_join(ruleset);
  out:
 	fd_close(&ruleset);
 	return r;
 }
 
 /* --- system calls: seccomp(2), behind the filter of enforce_seccomp.c --- */
-
-#define FIELD(f)	((unsigned)offsetof(struct seccomp_data, f))
-#define LOAD(f)		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIELD(f))
-#define RETURN(v)	BPF_STMT(BPF_RET | BPF_K, (v))
-#define REFUSE(e)	RETURN(SECCOMP_RET_ERRNO | (e))
-#define ALLOW		RETURN(SECCOMP_RET_ALLOW)
-#define IF_EQ(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (v), (t), (f))
-#define IF_ANY(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (v), (t), (f))
-#define NEVER(name)	IF_EQ(SYS_##name, 0, 1), REFUSE(EPERM)
 
 /* Architecture, x32 and clone3(2) are dealt with by the first filter. */
 static const struct sock_filter no_processes[] = {
@@ -140,16 +96,12 @@ static const struct sock_filter no_processes[] = {
 static int
 filter(void)
 {
-	struct sock_fprog	 prog;
-
 	if (enforce_seccomp(false) == -1) {
 		if (errno == ENOSYS || errno == EINVAL)
 			return 0;
 		return -1;
 	}
-	prog.filter = (struct sock_filter *)(uintptr_t)no_processes;
-	prog.len = sizeof(no_processes) / sizeof(no_processes[0]);
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+	return BPF_INSTALL(no_processes);
 }
 
 /* --- */
