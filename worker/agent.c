@@ -20,20 +20,18 @@
 #include "common/limit.h"
 #include "worker/fsop_priv.h"
 
-#define FIXED		offsetof(struct fsop, path)	/* sent as it is */
+/* Of a request and of a result, what is sent as it is. */
+#define FIXED		offsetof(struct fsop, path)
+#define FIXED_RESULT	offsetof(struct fsop_result, fd)
 #define QUICK_PAYLOAD	(32 * 1024)	/* surely fits a socket's buffer */
 #define FDS		3		/* answer; data, open file, if any */
 #define GRACE_MS	1000		/* for a child that nobody waits for */
 #define NICENESS	10
 #define TURN		(4 * 1024 * 1024)	/* bytes read in one go */
 
-/* What is sent before the payload: a result without its pointers. */
+/* What is sent before the payload. */
 struct head {
-	int		 error;
-	enum fsop_why	 why;
-	bool		 is_dir, is_file, is_symlink, truncated, is_local;
-	uint64_t	 size;
-	int64_t		 created_ms, modified_ms;
+	unsigned char	 result[FIXED_RESULT];
 	uint64_t	 payload_len;
 };
 
@@ -88,16 +86,7 @@ answer(int fd, const struct fsop_result *r)
 	union ctl_room	 room;
 
 	memset(&h, 0, sizeof(h));
-	h.error = r->error;
-	h.why = r->why;
-	h.is_dir = r->is_dir;
-	h.is_file = r->is_file;
-	h.is_symlink = r->is_symlink;
-	h.truncated = r->truncated;
-	h.is_local = r->is_local;
-	h.size = r->size;
-	h.created_ms = r->created_ms;
-	h.modified_ms = r->modified_ms;
+	memcpy(h.result, r, sizeof(h.result));
 	h.payload_len = r->payload.len;
 	memset(&m, 0, sizeof(m));
 	m.msg_iov = &iov;
@@ -360,20 +349,10 @@ read_head(struct agent_answer *a)
 	struct head	 h;
 
 	memcpy(&h, a->head, sizeof(h));
-	if (h.payload_len > LIMIT_MESSAGE || (unsigned)h.why >= FSWHYS)
-		return false;
-	a->r.error = h.error;
-	a->r.why = h.why;
-	a->r.is_dir = h.is_dir;
-	a->r.is_file = h.is_file;
-	a->r.is_symlink = h.is_symlink;
-	a->r.truncated = h.truncated;
-	a->r.is_local = h.is_local;
-	a->r.size = h.size;
-	a->r.created_ms = h.created_ms;
-	a->r.modified_ms = h.modified_ms;
+	memcpy(&a->r, h.result, sizeof(h.result));
 	a->payload_len = (size_t)h.payload_len;
-	return true;
+	return h.payload_len <= LIMIT_MESSAGE &&
+	    (unsigned)a->r.why < FSWHYS;
 }
 
 /* recvmsg(2) of a part of the answer; the opened file comes with the head. */

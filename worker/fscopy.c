@@ -128,7 +128,7 @@ copy_over(const struct copying *c, int in, const struct stat *st, int held,
 		return fsop_refuse(c->r, FSWHY_NOT_REGULAR);
 	if (is_same_file(st, old))
 		return fsop_refuse(c->r, FSWHY_ONTO_ITSELF);
-	if (c->how->bounded && old->st_blocks > LIMIT_FILE_FREED / 512) {
+	if (fsop_frees_much(old, c->how)) {
 		errno = EAGAIN;
 		return -1;
 	}

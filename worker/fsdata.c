@@ -46,8 +46,7 @@ open_regular(const struct fsop *op, const struct fsop_how *how,
 		fd_close(&path_fd);
 		return fsop_refuse(r, FSWHY_NOT_REGULAR);
 	}
-	if (how->bounded && (flags & O_TRUNC) != 0 &&
-	    st->st_blocks > LIMIT_FILE_FREED / 512) {
+	if ((flags & O_TRUNC) != 0 && fsop_frees_much(st, how)) {
 		fd_close(&path_fd);
 		errno = EAGAIN;
 		return -1;

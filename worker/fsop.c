@@ -176,6 +176,12 @@ fsop_look_parent(const char *path, bool nofollow, const struct fsop_how *how,
 	return fd;
 }
 
+bool
+fsop_frees_much(const struct stat *st, const struct fsop_how *how)
+{
+	return how->bounded && st->st_blocks > LIMIT_FILE_FREED / 512;
+}
+
 int
 fsop_reopen(int fd, int flags)
 {

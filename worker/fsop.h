@@ -75,6 +75,7 @@ struct fsop_result {
 	bool		 is_local;	/* OPEN: reads and writes do not hang */
 	uint64_t	 size;		/* STAT, PWRITE: bytes */
 	int64_t		 created_ms, modified_ms;	/* STAT, since 1970 */
+	/* What is above travels as it is (agent.c). */
 	int		 fd;		/* OPEN: the caller's; else -1 */
 	struct buf	 payload;
 };

@@ -38,6 +38,9 @@ int	 fsop_look_parent(const char *path, bool nofollow,
 /* Open what an O_PATH descriptor holds, really; keeps fd.  -1 with errno. */
 int	 fsop_reopen(int fd, int flags);
 
+/* Whether a bounded one may not empty or replace it: that takes too long. */
+bool	 fsop_frees_much(const struct stat *st, const struct fsop_how *how);
+
 /* Write all of it.  0, or -1 with errno. */
 int	 fsop_write_all(int fd, const void *data, size_t len, uint64_t offset);
 

@@ -30,7 +30,8 @@ link_at(int fd, int dir, const char *name)
 {
 	char	 self[FD_SELF_MAX];
 
-	return linkat(AT_FDCWD, fd_self(fd, self), dir, name, AT_SYMLINK_FOLLOW);
+	return linkat(AT_FDCWD, fd_self(fd, self), dir, name,
+	    AT_SYMLINK_FOLLOW);
 }
 
 /* A file in dir that has no name yet, with the content.  -1: errno. */
@@ -183,7 +184,7 @@ write_existing(const struct fsop *op, const struct fsop_how *how,
 		rv = -1;
 	} else if (!S_ISREG(st.st_mode)) {
 		rv = fsop_refuse(r, FSWHY_NOT_REGULAR);
-	} else if (how->bounded && st.st_blocks > LIMIT_FILE_FREED / 512) {
+	} else if (fsop_frees_much(&st, how)) {
 		errno = EAGAIN;
 		rv = -1;
 	} else if ((rv = may_write(fd)) == 0 &&
