@@ -261,18 +261,13 @@ END_TEST
 START_TEST(test_deep)
 {
 	char	 name[256];
-	int	 i, dir, next;
+	int	 i, dir;
 
 	memset(name, 'n', 255);
 	name[255] = '\0';
 	dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (i = 0; i < 2200; i++) {
-		ck_assert_int_ne(dir, -1);
-		ck_assert_int_eq(mkdirat(dir, i == 0 ? "s" : name, 0777), 0);
-		next = openat(dir, i == 0 ? "s" : name,
-		    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		close(dir);
-		dir = next;
+		dir = make_and_enter(dir, i == 0 ? "s" : name);
 		ck_assert_int_eq(mkdirat(dir, "a", 0777), 0);
 		ck_assert_int_eq(symlinkat("..", dir, "z"), 0);
 	}
@@ -426,24 +421,14 @@ END_TEST
 START_TEST(test_cancelled)
 {
 	static const char *const	 from[] = { "s", "big" };
-	struct fsop_result		 r;
-	struct fsop_how			 how = { .bounded = false,
-		.max_out = 0, .hup = -1 };
 	struct fsop			 op;
-	int				 i, fds[2];
+	int				 i;
 
 	sh("mkdir s; head -c 5M /dev/zero > big; echo > s/f");
-	ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
-	close(fds[1]);
-	how.hup = fds[0];
 	for (i = 0; i < 2; i++) {
 		op_init(&op, FSOP_COPY, from[i], i == 0 ? "t" : "n");
-		fsop_result_init(&r);
-		fsop_run(&op, &how, &r);
-		ck_assert_int_eq(r.error, ECANCELED);
-		fsop_result_fini(&r);
+		ck_assert_int_eq(op_run_unwaited(&op), ECANCELED);
 	}
-	close(fds[0]);
 	/* No half of a file. */
 	ck_assert(is("big\ns\nt\n", "ls; ls t"));
 }
@@ -478,32 +463,11 @@ bound(void)
 
 START_TEST(test_bound)
 {
-	int	 rv = as_self(bound);
-
-	if (rv == -1)
-		printf("no mount namespaces here: not tested\n");
-	else
-		ck_assert_int_eq(rv, 0);
+	with_own_mounts(bound);
 }
 END_TEST
 
 /* --- others at work --- */
-
-static char	 inside[2048], outside[2048];
-
-static void
-swap(void)
-{
-	(void)!renameat2(AT_FDCWD, inside, AT_FDCWD, outside,
-	    RENAME_EXCHANGE);
-}
-
-static void
-set_swapped(const char *one, const char *other)
-{
-	snprintf(inside, sizeof(inside), "%s/%s", base, one);
-	snprintf(outside, sizeof(outside), "%s/%s", base, other);
-}
 
 static bool
 exists(const char *path)

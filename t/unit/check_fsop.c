@@ -415,15 +415,6 @@ START_TEST(test_long)
 }
 END_TEST
 
-static char	 race_a[2048], race_b[2048];
-
-static void
-swap(void)
-{
-	/* RENAME_EXCHANGE: a name is a file, a link to the canary, a file. */
-	(void)renameat2(AT_FDCWD, race_a, AT_FDCWD, race_b, 2);
-}
-
 /* With nofollow a link that comes and goes leads nowhere. */
 START_TEST(test_swapped_link)
 {
@@ -433,8 +424,7 @@ START_TEST(test_swapped_link)
 
 	sh("mkdir in out; printf canary > out/f; printf old > in/f;"
 	    "ln -s ../out/f link");
-	snprintf(race_a, sizeof(race_a), "%s/in/f", base);
-	snprintf(race_b, sizeof(race_b), "%s/link", base);
+	set_swapped("in/f", "link");
 	sh("ln -sf %s/out/f link", base);
 	pid = again_and_again(swap, &fd);
 	op_init(&op, FSOP_WRITE, "in/f", NULL);

@@ -123,18 +123,13 @@ END_TEST
 START_TEST(test_deep)
 {
 	char	 name[256];
-	int	 i, dir, next;
+	int	 i, dir;
 
 	memset(name, 'n', 255);
 	name[255] = '\0';
 	dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (i = 0; i < 2500; i++) {
-		ck_assert_int_ne(dir, -1);
-		ck_assert_int_eq(mkdirat(dir, i == 0 ? "t" : name, 0777), 0);
-		next = openat(dir, i == 0 ? "t" : name,
-		    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		close(dir);
-		dir = next;
+		dir = make_and_enter(dir, i == 0 ? "t" : name);
 		ck_assert_int_eq(mkdirat(dir, "a", 0777), 0);
 		ck_assert_int_eq(mkdirat(dir, "z", 0777), 0);
 		ck_assert_int_eq(symlinkat("..", dir, "l"), 0);
@@ -173,22 +168,11 @@ END_TEST
 /* Nobody waits any more. */
 START_TEST(test_cancelled)
 {
-	struct fsop_result	 r;
-	struct fsop_how		 how = { .bounded = false,
-		.max_out = 0, .hup = -1 };
-	struct fsop		 op;
-	int			 fds[2];
+	struct fsop	 op;
 
 	sh("mkdir -p t/a; touch t/a/f");
-	ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
-	close(fds[1]);
-	how.hup = fds[0];
 	op_init(&op, FSOP_REMOVE, "t", NULL);
-	fsop_result_init(&r);
-	fsop_run(&op, &how, &r);
-	ck_assert_int_eq(r.error, ECANCELED);
-	fsop_result_fini(&r);
-	close(fds[0]);
+	ck_assert_int_eq(op_run_unwaited(&op), ECANCELED);
 	ck_assert(is_there("t/a/f"));
 }
 END_TEST
@@ -317,14 +301,8 @@ mount_test(void)
 
 START_TEST(test_mounts)
 {
-	int	 rv;
-
 	chosen = _i;
-	rv = as_self(mount_test);
-	if (rv == -1)
-		printf("no mount namespaces here: not tested\n");
-	else
-		ck_assert_int_eq(rv, 0);
+	with_own_mounts(mount_test);
 }
 END_TEST
 
@@ -357,15 +335,6 @@ START_TEST(test_filled)
 	ck_assert_int_eq(do_remove("t"), 0);
 }
 END_TEST
-
-static char	 inside[2048], outside[2048];
-
-static void
-swap(void)
-{
-	(void)!renameat2(AT_FDCWD, inside, AT_FDCWD, outside,
-	    RENAME_EXCHANGE);
-}
 
 static bool
 is_link(const char *path)
@@ -403,8 +372,7 @@ START_TEST(test_swapped)
 {
 	int	 i, fd, pid, rv, ok = 0, linked = 0;
 
-	snprintf(inside, sizeof(inside), "%s/t/a/x", base);
-	snprintf(outside, sizeof(outside), "%s/spare", base);
+	set_swapped("t/a/x", "spare");
 	sh("mkdir -p canary/x; echo keep > canary/keep;"
 	    "echo keep > canary/x/keep");
 	pid = again_and_again(swap, &fd);

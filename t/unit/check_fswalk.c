@@ -295,7 +295,7 @@ START_TEST(test_deep)
 	struct fsop_result	 r;
 	struct fsop		 op;
 	char			 name[256];
-	int			 i, dir, next;
+	int			 i, dir;
 
 	memset(name, 'n', 255);
 	name[255] = '\0';
@@ -303,11 +303,7 @@ START_TEST(test_deep)
 	op_init(&op, FSOP_WALK, "t", NULL);
 	dir = open(op.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (i = 0; i < 70; i++) {
-		ck_assert_int_ne(dir, -1);
-		ck_assert_int_eq(mkdirat(dir, name, 0777), 0);
-		next = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		close(dir);
-		dir = next;
+		dir = make_and_enter(dir, name);
 	}
 	close(dir);
 	for (i = 0; i < 2; i++) {
@@ -323,22 +319,11 @@ END_TEST
 
 START_TEST(test_cancelled)
 {
-	struct fsop_result	 r;
-	struct fsop_how		 how = { .bounded = false,
-		.max_out = 0, .hup = -1 };
-	struct fsop		 op;
-	int			 fds[2];
+	struct fsop	 op;
 
 	sh("mkdir t");
-	ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
-	close(fds[1]);
-	how.hup = fds[0];
 	op_init(&op, FSOP_WALK, "t", NULL);
-	fsop_result_init(&r);
-	fsop_run(&op, &how, &r);
-	ck_assert_int_eq(r.error, ECANCELED);
-	fsop_result_fini(&r);
-	close(fds[0]);
+	ck_assert_int_eq(op_run_unwaited(&op), ECANCELED);
 }
 END_TEST
 
@@ -375,25 +360,11 @@ mounted(void)
 
 START_TEST(test_mounted)
 {
-	int	 rv = as_self(mounted);
-
-	if (rv == -1)
-		printf("no mount namespaces here: not tested\n");
-	else
-		ck_assert_int_eq(rv, 0);
+	with_own_mounts(mounted);
 }
 END_TEST
 
 /* --- others at work --- */
-
-static char	 inside[2048], outside[2048];
-
-static void
-swap(void)
-{
-	(void)!renameat2(AT_FDCWD, inside, AT_FDCWD, outside,
-	    RENAME_EXCHANGE);
-}
 
 /* F1: a folder is now and then a link to one with a secret. */
 START_TEST(test_swapped)
@@ -402,8 +373,7 @@ START_TEST(test_swapped)
 	char		*got;
 	int		 i, fd, pid, entered = 0;
 
-	snprintf(inside, sizeof(inside), "%s/t/a/x", base);
-	snprintf(outside, sizeof(outside), "%s/spare", base);
+	set_swapped("t/a/x", "spare");
 	sh("mkdir -p t/a/x/y canary/y; touch t/a/x/y/f canary/secret"
 	    " canary/y/secret; ln -s '%s/canary' spare", base);
 	op_init(&op, FSOP_WALK, "t", NULL);

@@ -173,6 +173,24 @@ print_record(FILE *f, const struct fsop_record *rec, const char *name,
 	fputc('\n', f);
 }
 
+int
+op_run_unwaited(const struct fsop *op)
+{
+	struct fsop_how		 how = { .bounded = false };
+	struct fsop_result	 r;
+	int			 fds[2], rv;
+
+	ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
+	close(fds[1]);
+	how.hup = fds[0];
+	fsop_result_init(&r);
+	fsop_run(op, &how, &r);
+	rv = outcome(&r);
+	fsop_result_fini(&r);
+	close(fds[0]);
+	return rv;
+}
+
 char *
 op_walk(const struct fsop *op, bool bounded)
 {
@@ -299,4 +317,43 @@ enough(int pid, int fd)
 	close(fd);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
+}
+
+void
+with_own_mounts(int (*fn)(void))
+{
+	int	 rv = as_self(fn);
+
+	if (rv == -1)
+		printf("no mount namespaces here: not tested\n");
+	else
+		ck_assert_int_eq(rv, 0);
+}
+
+char	 inside[2048], outside[2048];
+
+void
+set_swapped(const char *one, const char *other)
+{
+	snprintf(inside, sizeof(inside), "%s/%s", base, one);
+	snprintf(outside, sizeof(outside), "%s/%s", base, other);
+}
+
+void
+swap(void)
+{
+	(void)!renameat2(AT_FDCWD, inside, AT_FDCWD, outside,
+	    RENAME_EXCHANGE);
+}
+
+int
+make_and_enter(int dir, const char *name)
+{
+	int	 next;
+
+	ck_assert_int_ne(dir, -1);
+	ck_assert_int_eq(mkdirat(dir, name, 0777), 0);
+	next = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	close(dir);
+	return next;
 }

@@ -30,6 +30,9 @@ void	 op_init(struct fsop *op, enum fsop_kind kind, const char *path,
 /* Do it, bounded or not.  0, an errno or REFUSED(). */
 int	 op_run(const struct fsop *op, bool bounded);
 
+/* The same, not bounded, for somebody who does not wait any more. */
+int	 op_run_unwaited(const struct fsop *op);
+
 /* The usual ones, not bounded. */
 int	 do_remove(const char *path);
 int	 do_copy(const char *from, const char *to);
@@ -53,11 +56,22 @@ int	 as_self(int (*fn)(void));
  */
 int	 own_mounts(void);
 
+/* as_self() of one that wants them: well, or said that it was not tested. */
+void	 with_own_mounts(int (*fn)(void));
+
 /* In such a function. */
 #define NEED(x)	do { if (!(x)) return __LINE__; } while (0)
 
 /* A process that calls fn again and again until its pipe ends.  Its pid. */
 int	 again_and_again(void (*fn)(void), int *fd_out);
 void	 enough(int pid, int fd);
+
+/* Two names below base, and for again_and_again(): exchange them. */
+extern char	 inside[2048], outside[2048];
+void	 set_swapped(const char *one, const char *other);
+void	 swap(void);
+
+/* Make a folder in dir and go there; dir is closed.  The new one. */
+int	 make_and_enter(int dir, const char *name);
 
 #endif
