@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "worker/landlock.h"
+#include "common/landlock.h"
 
 static bool
 writes_nothing(const struct plan *plan)

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "worker/landlock.h"
+#include "common/landlock.h"
 #include "worker/mounting.h"
 
 #define NAMESPACES	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |	\

@@ -8,7 +8,7 @@
 
 #include <sched.h>
 
-#include "worker/bpf.h"
+#include "common/bpf.h"
 
 #if defined(__x86_64__)
 #define ARCH	AUDIT_ARCH_X86_64

@@ -21,10 +21,10 @@
 #endif
 
 #include "common/fd.h"
+#include "common/landlock.h"
 #include "common/signals.h"
 #include "worker/cgroup.h"
 #include "worker/enforce.h"
-#include "worker/landlock.h"
 
 #define STACK_SIZE	(64 * 1024)	/* of a child */
 #define CHILD_UMASK	022

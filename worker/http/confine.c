@@ -9,11 +9,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "common/bpf.h"
 #include "common/fd.h"
+#include "common/landlock.h"
 #include "common/log.h"
-#include "worker/bpf.h"
 #include "worker/enforce.h"
-#include "worker/landlock.h"
 
 /* Only in a build that counts what is executed. */
 extern void	 __gcov_exit(void) __attribute__((weak));

@@ -2,8 +2,8 @@
  * Filters of system calls (seccomp(2)), written as tables: an instruction a
  * macro.  A test goes on behind the next t or f instructions.
  */
-#ifndef WORKER_BPF_H
-#define WORKER_BPF_H
+#ifndef COMMON_BPF_H
+#define COMMON_BPF_H
 
 #include <sys/syscall.h>
 

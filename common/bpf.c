@@ -1,4 +1,4 @@
-#include "worker/bpf.h"
+#include "common/bpf.h"
 
 #include <stdint.h>
 #include <unistd.h>

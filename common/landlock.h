@@ -2,8 +2,8 @@
  * Landlock (landlock(7)): what of it we use.  Debian 12's headers know the
  * first version only, so the numbers of later ones are here.
  */
-#ifndef WORKER_LANDLOCK_H
-#define WORKER_LANDLOCK_H
+#ifndef COMMON_LANDLOCK_H
+#define COMMON_LANDLOCK_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "worker/landlock.h"
+#include "common/landlock.h"
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
