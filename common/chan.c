@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/fd.h"
 
@@ -72,6 +73,8 @@ packet_free(struct chan *c, struct packet *p)
 {
 	TAILQ_REMOVE(&c->queue, p, entry);
 	c->queued -= sizeof(*p) + p->len;
+	if (p->data != NULL)
+		explicit_bzero(p->data, p->len);	/* as ipc_send() */
 	free(p->data);
 	fd_close(&p->fd);
 	free(p);

@@ -75,11 +75,14 @@ ipc_send(int sock, enum ipc_kind kind, const void *body, int fd)
 	if (n < sizeof(small)) {
 		small[0] = (uint8_t)kind;
 		protobuf_c_message_pack(body, small + 1);
-		return ipc_send_packed(sock, small, n + 1, fd);
+		r = ipc_send_packed(sock, small, n + 1, fd);
+		explicit_bzero(small, n + 1);
+		return r;
 	}
 	if ((packet = ipc_pack(kind, body, &n)) == NULL)
 		return -1;
 	r = ipc_send_packed(sock, packet, n, fd);
+	explicit_bzero(packet, n);
 	free(packet);
 	return r;
 }
@@ -191,6 +194,7 @@ ipc_recv(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
 	}
 	r = 1;
  out:
+	explicit_bzero(packet, size);
 	if (packet != small)
 		free(packet);
 	if (r != 1)
