@@ -236,10 +236,12 @@ print_choice(const struct conf_row *row, const void *member, FILE *out)
 #define set_CHOICE_level	set_choice
 #define set_CHOICE_paths	set_choice
 #define set_CHOICE_root		set_choice
+#define set_CHOICE_transport	set_choice
 #define print_CHOICE_cgroup	print_choice
 #define print_CHOICE_level	print_choice
 #define print_CHOICE_paths	print_choice
 #define print_CHOICE_root	print_choice
+#define print_CHOICE_transport	print_choice
 
 static const struct conf_row rows[] = {
 #define CONF(keyword, type, member, value, help)			\
@@ -249,36 +251,42 @@ static const struct conf_row rows[] = {
 #undef CONF
 };
 
-#define NROWS	(sizeof(rows) / sizeof(rows[0]))
+static const struct conf_row uplink_rows[] = {
+#define UPLINK(keyword, type, member, value, help)			\
+	{ #keyword, #type, set_##type, print_##type,			\
+	  offsetof(struct conf_uplink, member), value },
+#include "proto/uplink.def"
+#undef UPLINK
+};
 
-/* --- the whole --- */
+#define NROWS		(sizeof(rows) / sizeof(rows[0]))
+#define NUPLINK_ROWS	(sizeof(uplink_rows) / sizeof(uplink_rows[0]))
 
-int
-conf_init(struct conf *c)
+/* --- rows of one struct --- */
+
+static int
+rows_init(const struct conf_row *r, size_t n, void *base)
 {
 	size_t	 i;
 
-	memset(c, 0, sizeof(*c));
-	for (i = 0; i < NROWS; i++)
-		if (rows[i].set(&rows[i], (char *)c + rows[i].offset,
-		    rows[i].value) == -1) {
-			conf_fini(c);
+	for (i = 0; i < n; i++)
+		if (r[i].set(&r[i], (char *)base + r[i].offset,
+		    r[i].value) == -1)
 			return -1;
-		}
 	return 0;
 }
 
-void
-conf_fini(struct conf *c)
+static void
+rows_fini(const struct conf_row *r, size_t n, void *base)
 {
 	size_t	 i, k;
 
-	for (i = 0; i < NROWS; i++) {
-		void	*member = (char *)c + rows[i].offset;
+	for (i = 0; i < n; i++) {
+		void	*member = (char *)base + r[i].offset;
 
-		if (rows[i].set == set_TEXT) {
+		if (r[i].set == set_TEXT) {
 			free(*(char **)member);
-		} else if (rows[i].set == set_LIST) {
+		} else if (r[i].set == set_LIST) {
 			struct conf_list	*l = member;
 
 			for (k = 0; k < l->n; k++)
@@ -286,26 +294,113 @@ conf_fini(struct conf *c)
 			free(l->item);
 		}
 	}
+}
+
+static const struct conf_row *
+rows_find(const struct conf_row *r, size_t n, const char *keyword)
+{
+	size_t	 i;
+
+	for (i = 0; i < n; i++)
+		if (strcasecmp(r[i].keyword, keyword) == 0)
+			return &r[i];
+	return NULL;
+}
+
+static void
+rows_print(const struct conf_row *r, size_t n, const void *base, FILE *out)
+{
+	size_t	 i;
+
+	for (i = 0; i < n; i++)
+		r[i].print(&r[i], (const char *)base + r[i].offset, out);
+}
+
+/* --- the whole --- */
+
+int
+conf_init(struct conf *c)
+{
 	memset(c, 0, sizeof(*c));
+	if (rows_init(rows, NROWS, c) == 0)
+		return 0;
+	conf_fini(c);
+	return -1;
+}
+
+void
+conf_fini(struct conf *c)
+{
+	size_t	 i;
+
+	rows_fini(rows, NROWS, c);
+	for (i = 0; i < c->nuplink; i++) {
+		rows_fini(uplink_rows, NUPLINK_ROWS, &c->uplink[i]);
+		free(c->uplink[i].label);
+	}
+	free(c->uplink);
+	memset(c, 0, sizeof(*c));
+}
+
+static int
+begin_uplink(struct conf *c, const char *label, struct conf_error *e)
+{
+	struct conf_uplink	*u;
+
+	if (*label == '\0') {
+		snprintf(e->text, sizeof(e->text), "Uplink: it needs a name");
+		return -1;
+	}
+	if ((u = reallocarray(c->uplink, c->nuplink + 1, sizeof(*u))) ==
+	    NULL)
+		goto fail;
+	c->uplink = u;
+	u += c->nuplink;
+	memset(u, 0, sizeof(*u));
+	if ((u->label = strdup(label)) == NULL ||
+	    rows_init(uplink_rows, NUPLINK_ROWS, u) == -1) {
+		rows_fini(uplink_rows, NUPLINK_ROWS, u);
+		free(u->label);
+		goto fail;
+	}
+	c->nuplink++;
+	c->in_uplink = true;
+	return 0;
+ fail:
+	snprintf(e->text, sizeof(e->text), "Uplink: %s", strerror(errno));
+	return -1;
+}
+
+void
+conf_end_block(struct conf *c)
+{
+	c->in_uplink = false;
 }
 
 int
 conf_set(struct conf *c, const char *keyword, const char *value,
     struct conf_error *e)
 {
-	size_t	 i;
+	const struct conf_row	*outer, *inner, *row;
+	void			*base;
 
-	for (i = 0; i < NROWS; i++) {
-		if (strcasecmp(rows[i].keyword, keyword) != 0)
-			continue;
-		if (rows[i].set(&rows[i], (char *)c + rows[i].offset,
-		    value) == 0)
-			return 0;
-		snprintf(e->text, sizeof(e->text), "%s: bad value \"%s\"",
-		    rows[i].keyword, value);
+	if (strcasecmp(keyword, "Uplink") == 0)
+		return begin_uplink(c, value, e);
+	outer = rows_find(rows, NROWS, keyword);
+	inner = rows_find(uplink_rows, NUPLINK_ROWS, keyword);
+	row = c->in_uplink ? inner : outer;
+	base = c->in_uplink ? (void *)&c->uplink[c->nuplink - 1] : c;
+	if (row == NULL) {
+		snprintf(e->text, sizeof(e->text), outer != NULL ?
+		    "\"%s\" belongs before the first Uplink" :
+		    inner != NULL ? "\"%s\" belongs into an Uplink block" :
+		    "unknown keyword \"%s\"", keyword);
 		return -1;
 	}
-	snprintf(e->text, sizeof(e->text), "unknown keyword \"%s\"", keyword);
+	if (row->set(row, (char *)base + row->offset, value) == 0)
+		return 0;
+	snprintf(e->text, sizeof(e->text), "%s: bad value \"%s\"",
+	    row->keyword, value);
 	return -1;
 }
 
@@ -383,6 +478,7 @@ conf_load(struct conf *c, const char *path, struct conf_error *e)
 	else
 		r = 0;
  out:
+	conf_end_block(c);
 	fclose(f);
 	return r;
 }
@@ -392,7 +488,9 @@ conf_print(const struct conf *c, FILE *out)
 {
 	size_t	 i;
 
-	for (i = 0; i < NROWS; i++)
-		rows[i].print(&rows[i], (const char *)c + rows[i].offset,
-		    out);
+	rows_print(rows, NROWS, c, out);
+	for (i = 0; i < c->nuplink; i++) {
+		fprintf(out, "Uplink %s\n", c->uplink[i].label);
+		rows_print(uplink_rows, NUPLINK_ROWS, &c->uplink[i], out);
+	}
 }
