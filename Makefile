@@ -97,7 +97,7 @@ lib		= $(patsubst %,$(BUILD)/lib%.a,$(1))
 TEST_LIBS	:= $(call lib,unit worker http master uplink ctl client common)
 
 PROGRAMS	:= $(addprefix $(BUILD)/,execsrvd execsrv-worker execsrv-http \
-		   execsrvctl)
+		   execsrv-uplink execsrvctl)
 UNIT		:= $(patsubst t/unit/%.c,$(BUILD)/t/%,\
 		   $(sort $(wildcard t/unit/check_*.c)))
 # A fuzz target is also a test: its seeds once through, with any compiler.
@@ -116,7 +116,7 @@ LEAKS_O		:= $(if $(findstring address,$(SANITIZERS)),\
 
 NET_LIBS	= $(EVENT_LIBS) $(SODIUM_LIBS) $(PROTOBUF_C_LIBS)
 # Tests are linked with every archive.
-TEST_NET_LIBS	= $(NET_LIBS) $(CURL_LIBS) $(CRYPTO_LIBS)
+TEST_NET_LIBS	= $(NET_LIBS) $(CURL_LIBS) $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
 
 COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
 LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
@@ -138,6 +138,11 @@ $(BUILD)/execsrv-http: $(HTTP_O) $(LEAKS_O) $(call lib,common)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(CURL_LIBS) \
 	    $(LIBS)
+
+$(BUILD)/execsrv-uplink: $(UPLINK_O) $(LEAKS_O) $(call lib,common)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) \
+	    $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS) $(LIBS)
 
 $(BUILD)/execsrvctl: $(CTL_O) $(call lib,client common)
 	$(call say,LINK,$@)
@@ -294,6 +299,8 @@ install: all
 	    $(DEST)$(libexecdir)/execsrv/execsrv-worker
 	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrv-http \
 	    $(DEST)$(libexecdir)/execsrv/execsrv-http
+	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrv-uplink \
+	    $(DEST)$(libexecdir)/execsrv/execsrv-uplink
 	$(foreach m,$(MAN),$(INSTALL) -d $(call man_dir,$(m)) && \
 	    $(INSTALL) -m 644 $(BUILD)/$(m) $(call man_dir,$(m)) &&) :
 ifneq ($(CONF),)
@@ -309,7 +316,8 @@ install-strip:
 uninstall:
 	rm -f $(DEST)$(sbindir)/execsrvd $(DEST)$(bindir)/execsrvctl \
 	    $(DEST)$(libexecdir)/execsrv/execsrv-worker \
-	    $(DEST)$(libexecdir)/execsrv/execsrv-http
+	    $(DEST)$(libexecdir)/execsrv/execsrv-http \
+	    $(DEST)$(libexecdir)/execsrv/execsrv-uplink
 	$(foreach m,$(MAN),rm -f $(call man_dir,$(m))/$(notdir $(m)) &&) :
 ifneq ($(CONF),)
 	! cmp -s $(CONF) $(conf_dir)/execsrvd.conf || \
@@ -328,7 +336,8 @@ distcheck: dist
 # clean leaves the configuration alone, distclean leaves nothing.
 MADE		= $(addprefix $(BUILD)/,bench common contrib cppcheck man \
 		  master proto t worker san cover fuzz distcheck pycache execsrvd \
-		  execsrv-worker execsrv-http execsrvctl lib*.a lib*.list *.tar.gz)
+		  execsrv-worker execsrv-http execsrv-uplink execsrvctl \
+		  lib*.a lib*.list *.tar.gz)
 clean:
 	rm -rf $(MADE)
 
@@ -340,8 +349,8 @@ distclean: clean
 
 # -----------------------------------------------------------------------------
 
-.PHONY: all lib check unit san cover fuzz fuzz-run bench lint install \
-    install-strip uninstall dist distcheck clean distclean FORCE
+.PHONY: all lib check unit san cover fuzz fuzz-run bench bench-tools lint \
+    install install-strip uninstall dist distcheck clean distclean FORCE
 .SECONDARY:
 FORCE:
 

@@ -19,7 +19,8 @@ enum ipc_role {
 	IPC_ROLE_TEMPLATE,
 	IPC_ROLE_WORKER,
 	IPC_ROLE_OPERATOR,
-	IPC_ROLE_HTTP
+	IPC_ROLE_HTTP,
+	IPC_ROLE_UPLINK
 };
 
 enum ipc_kind {
@@ -45,6 +46,10 @@ struct ipc_msg {
 	ProtobufCMessage	*body;
 	int			 fd;		/* or -1: also if it was lost */
 };
+
+/*
+ * Packets may hold credentials: what they were built in or read to is wiped.
+ */
 
 /*
  * Send a message of a kind, with a descriptor (kept by the caller) or -1.

@@ -320,7 +320,9 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 	c->peer = *p;
 	out.refuse = (uint32_t)refuse;
 	out.full = full;
-	out.transport = IPC__TRANSPORT__WEBSOCKET;
+	out.transport = p->uplink == 0 ? IPC__TRANSPORT__WEBSOCKET :
+	    IPC__TRANSPORT__STREAM;
+	out.strict = p->is_strict;
 	return assign(c, fd, &out);
 }
 

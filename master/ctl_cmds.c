@@ -11,6 +11,7 @@
 #include "master/gatekeep.h"
 #include "master/listen.h"
 #include "master/pool.h"
+#include "master/remote.h"
 
 #define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
 #define NUMBER(name)	{ name, IPC__CELL_KIND__NUMBER }
@@ -70,7 +71,7 @@ void
 ctl_status(struct ctl_client *c)
 {
 	static const struct ctl_column	 columns[] = {
-		TEXT("version"), NUMBER("pid"), TEXT("state"),
+		TEXT("version"), NUMBER("pid"), TEXT("state"), TEXT("ready"),
 		NUMBER("uptime"), TEXT("user"), LIST("listen"),
 		TEXT("directory"), NUMBER("attached"), NUMBER("detached"),
 		NUMBER("kept"), NUMBER("spare"), NUMBER("greeting"),
@@ -90,6 +91,8 @@ ctl_status(struct ctl_client *c)
 	ctl_row_text(&row, PACKAGE_VERSION);
 	ctl_row_number(&row, (uint64_t)getpid());
 	ctl_row_text(&row, m->stopping ? "stopping" : "running");
+	ctl_row_text(&row, remote_is_ready(m) && !m->stopping ? "yes" :
+	    "no");
 	ctl_row_number(&row, (clock_ms() - m->born) / 1000);
 	put_user(&row, geteuid());
 	put_listeners(&row, m);
@@ -183,4 +186,51 @@ ctl_ps(struct ctl_client *c)
 
 	ctl_put_head(c, columns);
 	ctl_ask(c, true, put_processes);
+}
+
+static void
+put_uplink(struct ctl_client *c, const struct remote *r)
+{
+	static const char *const	 transports[] = {
+		[CONF_TRANSPORT_NOISE] = "noise",
+		[CONF_TRANSPORT_RELAY] = "relay",
+		[CONF_TRANSPORT_PLAIN] = "plain",
+	};
+	struct ctl_row			 row = { .n = 0 };
+
+	ctl_row_number(&row, r->number);
+	ctl_row_text(&row, r->conf->label);
+	ctl_row_text(&row, r->conf->environment);
+	put_user(&row, r->uid);
+	ctl_row_text(&row, remote_state_name(r));
+	ctl_row_text(&row, transports[r->conf->transport]);
+	ctl_row_number(&row, (clock_ms() - r->since) / 1000);
+	ctl_row_number(&row, r->attempts);
+	ctl_row_number(&row, r->restarts);
+	ctl_row_number(&row, (uint64_t)r->pid);
+	ctl_row_number(&row, r->streams);
+	ctl_row_number(&row, r->bytes_in);
+	ctl_row_number(&row, r->bytes_out);
+	ctl_row_text(&row, remote_trouble(r));
+	ctl_put_row(c, &row);
+}
+
+/* Who may see all sessions may see these; nobody else's business. */
+void
+ctl_uplinks(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		NUMBER("uplink"), TEXT("name"), TEXT("environment"),
+		TEXT("user"), TEXT("state"), TEXT("transport"),
+		NUMBER("since"), NUMBER("attempts"), NUMBER("restarts"),
+		NUMBER("pid"), NUMBER("streams"), NUMBER("in"),
+		NUMBER("out"), TEXT("trouble"), END
+	};
+	const struct remote		*r;
+
+	ctl_put_head(c, columns);
+	if (c->sees_all)
+		TAILQ_FOREACH(r, &ctl_master(c->ctl)->remotes, entry)
+			put_uplink(c, r);
+	ctl_put_end(c, 0, NULL);
 }

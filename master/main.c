@@ -17,8 +17,11 @@
 #include "config.h"
 #include "master/listen.h"
 #include "master/master.h"
+#include "master/remote.h"
+#include "master/remote_options.h"
 
 #define WORKER		"execsrv-worker"
+#define UPLINK_PROGRAM	"execsrv-uplink"
 #define CONF_FILE	EXECSRV_SYSCONFDIR "/execsrvd.conf"
 
 #define EXIT_USAGE	2
@@ -30,6 +33,7 @@ struct options {
 	bool		 has_listen;	/* on the command line */
 	bool		 test;
 	bool		 print;
+	struct remote_options remote;
 };
 
 enum { OPT_LISTEN = 256, OPT_VERSION, OPT_HELP };
@@ -38,6 +42,7 @@ static const struct option long_options[] = {
 	{ "listen", required_argument, NULL, OPT_LISTEN },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, OPT_HELP },
+	REMOTE_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 }
 };
 
@@ -46,6 +51,9 @@ usage(FILE *out)
 {
 	fputs("usage: execsrvd [-DtT] [-f file] [-o Keyword=value]\n"
 	    "                [--listen ws://IP:PORT | unix:PATH | stdio]...\n"
+	    "                [--remote URL --environment-id ID]\n"
+	    "       execsrvd forward --remote URL --environment-id ID\n"
+	    "                --connect ws://HOST:PORT\n"
 	    "See execsrvd(8).\n", out);
 }
 
@@ -110,6 +118,9 @@ read_options(int argc, char **argv, struct options *o, struct conf *c)
 				usage(stdout);
 				exit(0);
 			default:
+				if (remote_options_take(&o->remote, opt,
+				    optarg))
+					break;
 				usage(stderr);
 				exit(EXIT_USAGE);
 			}
@@ -148,9 +159,29 @@ read_listen(int argc, char **argv, struct conf *c)
 			config_error(&e);
 }
 
-/* The worker beside us (a build folder), else where it is installed. */
+/* What --remote and its companions say, and the credential that they want. */
 static void
-find_worker(struct master *m)
+add_remote(struct master *m, struct options *o)
+{
+	struct conf_error	 e;
+
+	if (getenv("CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE") != NULL)
+		o->remote.exit_on_stdin = true;
+	if (remote_options_apply(&o->remote, &m->conf, &e) == -1) {
+		fprintf(stderr, "execsrvd: %s\n", e.text);
+		exit(EXIT_USAGE);
+	}
+	/* A credential that nobody takes would be a test's only. */
+	if (!o->test && !o->print && remote_options_read_stdin(&o->remote,
+	    &m->conf, &m->stdin_cred, &e) == -1) {
+		fprintf(stderr, "execsrvd: %s\n", e.text);
+		exit(1);
+	}
+}
+
+/* A program beside us (a build folder), else where it is installed. */
+static void
+find_program(const char *name, char *path, size_t size)
 {
 	char	 self[3072];
 	ssize_t	 n;
@@ -160,14 +191,12 @@ find_worker(struct master *m)
 		self[n] = '\0';
 		if ((slash = strrchr(self, '/')) != NULL) {
 			*slash = '\0';
-			snprintf(m->worker, sizeof(m->worker), "%s/%s", self,
-			    WORKER);
-			if (access(m->worker, X_OK) == 0)
+			snprintf(path, size, "%s/%s", self, name);
+			if (access(path, X_OK) == 0)
 				return;
 		}
 	}
-	snprintf(m->worker, sizeof(m->worker), "%s/%s", EXECSRV_LIBEXECDIR,
-	    WORKER);
+	snprintf(path, size, "%s/%s", EXECSRV_LIBEXECDIR, name);
 }
 
 /*
@@ -255,51 +284,66 @@ without_server(const struct conf *c, const struct options *o)
 		conf_print(c, stdout);
 	if (o->test || o->print)
 		return 0;
-	if (c->listen.n != 0)
+	if (c->listen.n != 0 || c->nuplink != 0)
 		return -1;
-	fputs("execsrvd: nothing to listen on: give --listen, or "
-	    "Listen in " CONF_FILE "\n", stderr);
+	fputs("execsrvd: nothing to listen on: give --listen or --remote, "
+	    "or Listen or Uplink in " CONF_FILE "\n", stderr);
 	return EXIT_USAGE;
 }
 
 int
 main(int argc, char **argv)
 {
-	struct options	 o = { NULL, false, false, false, false };
+	struct options	 o;
 	struct master	 m;
+	struct cred	 env;
 	int		 ready = -1, status;
 
 	log_init("execsrvd", LOG_LEVEL_INFO, false);
 	memset(&m, 0, sizeof(m));
+	memset(&o, 0, sizeof(o));
 	if (fd_reserve_std() == -1 || sodium_init() == -1 ||
 	    conf_init(&m.conf) == -1)
 		fatal("start");
+	if (cred_take_env(&env) == -1)
+		fatal("the credential in the environment");
+	if (argc > 1 && strcmp(argv[1], "forward") == 0) {
+		o.remote.is_forward = true;
+		argc--;
+		argv++;
+	}
 	read_options(argc, argv, &o, &m.conf);
 	if (o.has_listen)
 		read_listen(argc, argv, &m.conf);
+	add_remote(&m, &o);
 	if ((status = without_server(&m.conf, &o)) != -1) {
 		conf_fini(&m.conf);
+		cred_fini(&env);
 		return status;
 	}
 	log_set_level((enum log_level)m.conf.log_level);
 	umask(022);
 	signal(SIGPIPE, SIG_IGN);
-	find_worker(&m);
+	find_program(WORKER, m.worker, sizeof(m.worker));
+	find_program(UPLINK_PROGRAM, m.uplink, sizeof(m.uplink));
 	/*
 	 * As sshd(8) the daemon goes to the background unless -D is given.
 	 * But who names a listener on the command line starts it as the
 	 * reference is started: waits for its address and ends it by its pid.
 	 */
-	if (!o.foreground && !o.has_listen && !has_stdio(&m.conf)) {
+	if (!o.foreground && !o.has_listen && o.remote.url == NULL &&
+	    !has_stdio(&m.conf)) {
 		ready = daemonize();
 		m.is_daemon = true;
 	}
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGUSR2, SIG_IGN);
-	if (master_init(&m) == -1) {
+	if (master_init(&m, &env) == -1 ||
+	    remote_watch_stdin(&m, o.remote.exit_on_stdin) == -1) {
 		master_fini(&m);
 		return 1;
 	}
+	cred_fini(&env);
 	if (write_pid(m.conf.pid_file) == -1)
 		log_warn("%s", m.conf.pid_file);
 	if (ready != -1)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,8 @@
 #include "master/groups.h"
 #include "master/listen.h"
 #include "master/pool.h"
+#include "master/remote.h"
+#include "master/remote_exec.h"
 #include "master/route.h"
 #include "master/rundir.h"
 
@@ -123,13 +126,20 @@ open_listeners(struct master *m)
 	return 0;
 }
 
+bool
+master_has_doors(const struct master *m)
+{
+	return !TAILQ_EMPTY(&m->listeners) || !TAILQ_EMPTY(&m->remotes);
+}
+
 int
-master_init(struct master *m)
+master_init(struct master *m, const struct cred *env)
 {
 	m->born = clock_ms();
 	m->is_root = geteuid() == 0;
 	m->dir_lock = -1;
 	TAILQ_INIT(&m->listeners);
+	TAILQ_INIT(&m->remotes);
 	TAILQ_INIT(&m->children);
 	TAILQ_INIT(&m->all_routes);
 	map_init(&m->by_pid);
@@ -156,9 +166,11 @@ master_init(struct master *m)
 		return -1;
 	}
 	m->groups = groups_new(m);
-	if (open_listeners(m) == -1 || (m->ctl = ctl_new(m)) == NULL ||
+	if (open_listeners(m) == -1 || remote_exec_init(m) == -1 ||
+	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
 		return -1;
+	remote_start_all(m);
 	return 0;
 }
 
@@ -176,6 +188,7 @@ master_fini(struct master *m)
 	struct route	*r;
 
 	listen_close_all(m);
+	remote_free_all(m);
 	while ((r = TAILQ_FIRST(&m->all_routes)) != NULL)
 		route_free(&r);
 	ctl_free(&m->ctl);
@@ -194,6 +207,10 @@ master_fini(struct master *m)
 	drop_event(&m->hup_ev);
 	drop_event(&m->stop_ev);
 	drop_event(&m->orphan_ev);
+	drop_event(&m->stdin_ev);
+	if (m->stdin_line != NULL)
+		sodium_free(m->stdin_line);
+	cred_fini(&m->stdin_cred);
 	if (m->base != NULL)
 		event_base_free(m->base);
 	conf_fini(&m->conf);
@@ -229,6 +246,9 @@ on_exit_of(struct master *m, pid_t pid, int status, bool is_left_behind)
 	if ((c = child_by_pid(m, pid)) != NULL)
 		child_on_exit(c, status);
 	else if (pool_on_exit(m->pool, pid, status)) {
+		if (m->stopping)
+			master_on_child_gone(m);
+	} else if (remote_on_exit(m, pid, status)) {
 		if (m->stopping)
 			master_on_child_gone(m);
 	} else if (is_left_behind)
@@ -273,7 +293,8 @@ is_ours(pid_t pid, void *arg)
 	for (i = 0; i < m->nforeign; i++)
 		if (m->foreign[i] == pid)
 			return true;
-	return pid == pool_template(m->pool) || child_by_pid(m, pid) != NULL;
+	return pid == pool_template(m->pool) || remote_has(m, pid) ||
+	    child_by_pid(m, pid) != NULL;
 }
 
 static bool
@@ -340,7 +361,7 @@ master_kill_orphans(struct master *m)
 void
 master_on_child_gone(struct master *m)
 {
-	if (m->is_stdio && TAILQ_EMPTY(&m->listeners) && !m->stopping) {
+	if (m->is_stdio && !master_has_doors(m) && !m->stopping) {
 		const struct child	*c;
 
 		TAILQ_FOREACH(c, &m->children, entry)
@@ -348,8 +369,12 @@ master_on_child_gone(struct master *m)
 				return;
 		master_stop(m, "end of input");
 	}
-	if (m->stopping && TAILQ_EMPTY(&m->children) &&
-	    pool_template(m->pool) == 0 && m->orphan_passes >= ORPHAN_PASSES)
+	if (!m->stopping || !TAILQ_EMPTY(&m->children))
+		return;
+	/* What the sessions said last is on its way. */
+	remote_stop_all(m);
+	if (remote_is_gone(m) && pool_template(m->pool) == 0 &&
+	    m->orphan_passes >= ORPHAN_PASSES)
 		event_base_loopbreak(m->base);
 }
 
@@ -392,6 +417,10 @@ on_stop_timer(int fd, short what, void *arg)
 			kill(c->pid, SIGKILL);
 			killed = true;
 		}
+	if (!remote_is_gone(m)) {
+		remote_kill_all(m);
+		killed = true;
+	}
 	if (pool_template(m->pool) != 0) {
 		kill(pool_template(m->pool), SIGKILL);
 		killed = true;

@@ -17,6 +17,7 @@
 #include "common/conf.h"
 #include "common/ipc.h"
 #include "common/map.h"
+#include "master/cred.h"
 
 struct child;
 struct ctl;
@@ -24,10 +25,12 @@ struct gate;
 struct groups;
 struct listener;
 struct pool;
+struct remote;
 struct route;
 
 TAILQ_HEAD(listener_list, listener);
 TAILQ_HEAD(child_list, child);
+TAILQ_HEAD(remote_list, remote);
 TAILQ_HEAD(route_list, route);
 
 /* Counters: the rows of proto/stat.def. */
@@ -45,6 +48,7 @@ struct master {
 	char			*dir;		/* run directory */
 	int			 dir_lock;
 	char			 worker[4096];	/* path of execsrv-worker */
+	char			 uplink[4096];	/* and of execsrv-uplink */
 	struct rlimit		 nofile;	/* as we were started with */
 	bool			 is_root;
 	bool			 is_stdio;
@@ -53,6 +57,14 @@ struct master {
 	int			 status;	/* to exit with */
 	uint64_t		 born;		/* clock_ms() */
 	struct listener_list	 listeners;
+	struct remote_list	 remotes;
+	uid_t			 uplink_uid;
+	gid_t			 uplink_gid;
+	struct cred		 stdin_cred;	/* for the last of them */
+	struct event		*stdin_ev;
+	char			*stdin_line;	/* locked */
+	size_t			 stdin_len;
+	bool			 stdin_ends_us;
 	struct gate		*gate;
 	struct groups		*groups;	/* NULL: there are none */
 	struct pool		*pool;
@@ -79,9 +91,13 @@ struct master {
 
 /*
  * Make the master ready for what its configuration says: run directory,
- * listeners, template.  0, or -1 after a line in the log.
+ * listeners, uplinks (env: see master/remote.h), template.  0, or -1 after a
+ * line in the log.
  */
-int	 master_init(struct master *m);
+int	 master_init(struct master *m, const struct cred *env);
+
+/* Whether connections may come: more than one on standard input. */
+bool	 master_has_doors(const struct master *m);
 void	 master_fini(struct master *m);
 
 /* Serve until told to stop; the status to exit with. */

@@ -16,6 +16,8 @@ struct peer {
 	uid_t	 uid;
 	bool	 has_gid;
 	gid_t	 gid;
+	unsigned uplink;		/* it came through; 0: none */
+	bool	 is_strict;		/* what is no JSON-RPC ends it */
 	char	 text[PEER_TEXT_MAX];	/* for people: "127.0.0.1:40123" */
 	char	 user[PEER_TEXT_MAX];	/* what shares are counted by: */
 	char	 source[PEER_TEXT_MAX];	/* the user, and his address */

@@ -176,7 +176,7 @@ pool_new(struct master *m)
 		return NULL;
 	p->master = m;
 	/* One session on our own streams needs one worker. */
-	if (!TAILQ_EMPTY(&m->listeners))
+	if (master_has_doors(m))
 		p->want = m->conf.min_spare;
 	if ((p->refill_ev = event_new(m->base, -1, 0, on_refill, p)) ==
 	    NULL || (p->decay_ev = event_new(m->base, -1, 0, on_decay, p)) ==
@@ -330,7 +330,7 @@ on_decay(int fd, short what, void *arg)
 	struct pool	*p = arg;
 	struct timeval	 tv = clock_timeval(DECAY_MS);
 	struct child	*c, *next;
-	size_t		 n, least = TAILQ_EMPTY(&p->master->listeners) ? 0 :
+	size_t		 n, least = !master_has_doors(p->master) ? 0 :
 			    p->master->conf.min_spare;
 
 	(void)fd;

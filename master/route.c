@@ -21,19 +21,30 @@
 
 static void	 route_on_expire(int, short, void *);
 
+static void
+make_id(char id[ROUTE_ID_LEN + 1])
+{
+	unsigned char	 bits[16];
+	char		 hex[2 * sizeof(bits) + 1];
+
+	randombytes_buf(bits, sizeof(bits));
+	sodium_bin2hex(hex, sizeof(hex), bits, sizeof(bits));
+	snprintf(id, ROUTE_ID_LEN + 1, "%.8s-%.4s-%.4s-%.4s-%.12s", hex,
+	    hex + 8, hex + 12, hex + 16, hex + 20);
+	sodium_memzero(bits, sizeof(bits));
+	sodium_memzero(hex, sizeof(hex));
+}
+
 struct route *
 route_new(struct child *owner)
 {
 	struct master	*m = owner->master;
-	unsigned char	 bits[ROUTE_ID_LEN / 2];
 	struct route	*r;
 
 	if ((r = calloc(1, sizeof(*r))) == NULL)
 		return NULL;
 	r->master = m;
-	randombytes_buf(bits, sizeof(bits));
-	sodium_bin2hex(r->id, sizeof(r->id), bits, sizeof(bits));
-	sodium_memzero(bits, sizeof(bits));
+	make_id(r->id);
 	if ((r->expire_ev = event_new(m->base, -1, 0, route_on_expire,
 	    r)) == NULL || map_add(&m->routes, &r->node, r->id, ROUTE_ID_LEN,
 	    r) == -1) {
@@ -45,6 +56,7 @@ route_new(struct child *owner)
 	}
 	r->number = ++m->next_number;
 	r->uid = owner->peer.uid;
+	r->uplink = owner->peer.uplink;
 	r->owner = owner;
 	r->born = clock_ms();
 	snprintf(r->peer, sizeof(r->peer), "%s", owner->peer.text);
@@ -120,7 +132,7 @@ route_handover(struct child *greeter, const char *id, const void *message,
 	 * is not "opened" may be known to its client already: its owner says.
 	 */
 	if (r == NULL || r->uid != greeter->peer.uid ||
-	    r->owner == greeter) {
+	    r->uplink != greeter->peer.uplink || r->owner == greeter) {
 		child_decide(greeter, IPC__VERDICT__UNKNOWN, NULL);
 		return;
 	}

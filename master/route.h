@@ -14,7 +14,8 @@
 #include "master/child.h"
 #include "master/master.h"
 
-#define ROUTE_ID_LEN	32	/* hexadecimal digits: 128 random bits */
+/* 128 random bits, written as clients expect: in the groups of a UUID. */
+#define ROUTE_ID_LEN	36
 
 struct route {
 	TAILQ_ENTRY(route)	 entry;
@@ -22,7 +23,8 @@ struct route {
 	struct master		*master;
 	char			 id[ROUTE_ID_LEN + 1];
 	unsigned		 number;	/* for people */
-	uid_t			 uid;		/* whose it is */
+	uid_t			 uid;		/* whose it is ... */
+	unsigned		 uplink;	/* ... and by which way; or 0 */
 	struct child		*owner;		/* NULL: a tombstone */
 	bool			 opened;	/* its client knows the id */
 	bool			 attached;

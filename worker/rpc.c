@@ -326,6 +326,11 @@ complain(struct session *s, enum rpc_err err)
 {
 	struct rpc_req	 req;
 
+	if (s->is_strict && err == ERR_MALFORMED) {
+		if (s->conn != NULL)
+			conn_close(s->conn, 1007, "not JSON-RPC");
+		return;
+	}
 	memset(&req, 0, sizeof(req));
 	req.session = s;
 	req.id_number = -1;

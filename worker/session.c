@@ -507,6 +507,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	s->set = *a->settings;
 	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;
 	s->is_full = a->full;
+	s->is_strict = a->strict;
 	s->pace_fd = s->http_exe = -1;
 	s->born = clock_ms();
 	s->why = "";

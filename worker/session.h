@@ -68,6 +68,8 @@ struct session {
 	char			 peer[80];	/* where it is, for people */
 	Ipc__Settings		 set;
 	bool			 is_stdio;
+	bool			 is_strict;	/* what is no JSON-RPC ends
+						   the connection */
 	bool			 is_full;	/* no new sessions */
 	struct rlimit		 nofile;	/* of commands */
 	struct cgroups		*cgroups;	/* or NULL */

@@ -1,0 +1,667 @@
+#include "master/remote.h"
+
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <event2/event.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/gatekeep.h"
+#include "master/listen.h"
+#include "master/remote_exec.h"
+#include "master/route.h"
+
+/* Bytes of a run's secrets: X25519, ML-KEM (d || z), and a nonce. */
+#define DH_LEN		32
+#define SEED_LEN	64
+#define NONCE_LEN	16
+#define SECRET_LEN	(DH_LEN + SEED_LEN + NONCE_LEN)
+
+#define DENIALS_MAX	3	/* 401 or 403 in a row are for good */
+#define SPACING_MS	1000	/* between two registrations that succeed */
+
+static const struct {
+	const char	*name;
+	unsigned	 next;		/* bits of the states that may follow */
+} states[] = {
+#define TO(state)	(1u << REMOTE_##state)
+	[REMOTE_STOPPED] = { "stopped", TO(STARTING) },
+	[REMOTE_STARTING] = { "starting", TO(REGISTERING) | TO(STOPPED) },
+	[REMOTE_REGISTERING] = { "registering", TO(WAITING) |
+	    TO(REGISTERED) | TO(REFUSED) | TO(STOPPED) },
+	[REMOTE_WAITING] = { "waiting", TO(REGISTERING) | TO(STOPPED) },
+	[REMOTE_REGISTERED] = { "registered", TO(WAITING) | TO(STOPPED) },
+	[REMOTE_REFUSED] = { "refused", TO(REGISTERING) | TO(STOPPED) },
+#undef TO
+};
+
+static void	 on_timer(int, short, void *);
+
+static void
+set_state(struct remote *r, enum remote_state to)
+{
+	if (r->state == to)
+		return;
+	if ((states[r->state].next & (1u << to)) == 0)
+		fatalx("uplink %u: %s -> %s", r->number,
+		    states[r->state].name, states[to].name);
+	log_debug("uplink %u: %s -> %s", r->number, states[r->state].name,
+	    states[to].name);
+	r->state = to;
+	r->since = clock_ms();
+}
+
+static void
+timer_in(struct remote *r, uint64_t ms)
+{
+	struct timeval	 tv = clock_timeval(ms);
+
+	event_add(r->timer_ev, &tv);
+}
+
+/* --- credentials --- */
+
+void
+remote_send_bearer(struct remote *r)
+{
+	Ipc__UplinkBearer	 out = IPC__UPLINK_BEARER__INIT;
+	struct timeval		 tv;
+	time_t			 now = time(NULL);
+
+	event_del(r->expire_ev);
+	if (cred_is_good(&r->cred)) {
+		out.token = r->cred.token;
+		if (r->cred.expires != 0) {
+			tv.tv_sec = (time_t)r->cred.expires - now;
+			tv.tv_usec = 0;
+			event_add(r->expire_ev, &tv);
+		}
+	}
+	if (r->chan != NULL)
+		chan_send(r->chan, IPC_uplink_bearer, &out, -1);
+}
+
+static void
+on_expiry(int fd, short what, void *arg)
+{
+	struct remote	*r = arg;
+
+	(void)fd;
+	(void)what;
+	log_warnx("uplink %u: its credential has expired", r->number);
+	remote_send_bearer(r);
+}
+
+/* The file may have a new one. */
+static void
+refresh(struct remote *r)
+{
+	char	 why[128];
+
+	if (r->cred.source != CRED_FILE)
+		return;
+	if (cred_read_file(&r->cred, r->conf->credential_file, why,
+	    sizeof(why)) == -1)
+		log_warnx("uplink %u: %s: %s", r->number,
+		    r->conf->credential_file, why);
+	else
+		remote_send_bearer(r);
+}
+
+/* --- registration --- */
+
+static void
+do_register(struct remote *r)
+{
+	Ipc__UplinkRegister	 out = IPC__UPLINK_REGISTER__INIT;
+
+	r->asked = clock_ms();
+	r->attempts++;
+	set_state(r, REMOTE_REGISTERING);
+	chan_send(r->chan, IPC_uplink_register, &out, -1);
+}
+
+/* For good; or, if so configured, for long. */
+static void
+give_up(struct remote *r)
+{
+	struct master	*m = r->master;
+	struct remote	*other;
+
+	set_state(r, REMOTE_REFUSED);
+	log_warnx("uplink %u: registration refused (%s)", r->number,
+	    remote_trouble(r));
+	if (m->conf.uplink_retry > 0) {
+		timer_in(r, m->conf.uplink_retry);
+		return;
+	}
+	/* With nothing left to wait for, whoever started us shall know. */
+	TAILQ_FOREACH(other, &m->remotes, entry)
+		if (other->state != REMOTE_REFUSED)
+			return;
+	if (TAILQ_EMPTY(&m->listeners) && !m->is_stdio) {
+		m->status = 1;
+		master_stop(m, "every registration is refused");
+	}
+}
+
+/* remote.md 3.4: 0.5, 1, 2, 4, 5, 5 ... s and at random up to half more. */
+static void
+wait_and_register(struct remote *r, uint64_t at_least)
+{
+	uint64_t	 ms = r->window +
+			    randombytes_uniform((uint32_t)r->window / 2 + 1);
+
+	r->window = r->window * 2 < LIMIT_UPLINK_RETRY_MAX ? r->window * 2 :
+	    LIMIT_UPLINK_RETRY_MAX;
+	if (ms < at_least)
+		ms = at_least;
+	log_info("uplink %u: registration: %s; again in %llu ms", r->number,
+	    remote_trouble(r), (unsigned long long)ms);
+	set_state(r, REMOTE_WAITING);
+	timer_in(r, ms);
+}
+
+static bool
+is_passing(unsigned status)
+{
+	return status == 408 || status == 429 || status >= 500;
+}
+
+static void
+on_refusal(struct remote *r, const Ipc__UplinkAnswer *in)
+{
+	if (in->status == 401 || in->status == 403) {
+		if (++r->denials >= DENIALS_MAX) {
+			give_up(r);
+			return;
+		}
+		refresh(r);
+		wait_and_register(r, in->retry_after_ms);
+	} else if (is_passing(in->status)) {
+		wait_and_register(r, in->retry_after_ms);
+	} else {
+		give_up(r);
+	}
+}
+
+static void
+on_answer(struct remote *r, const Ipc__UplinkAnswer *in)
+{
+	if (r->state != REMOTE_REGISTERING ||
+	    in->retry_after_ms > LIMIT_UPLINK_RETRY_AFTER)
+		return;
+	r->result = in->result;
+	r->status = in->status;
+	switch (in->result) {
+	case IPC__REGISTRATION__REGISTERED:
+		r->window = LIMIT_UPLINK_RETRY;
+		r->attempts = r->denials = 0;
+		set_state(r, REMOTE_REGISTERED);
+		log_info("uplink %u: %s is registered", r->number,
+		    r->conf->label);
+		break;
+	case IPC__REGISTRATION__REFUSED:
+		on_refusal(r, in);
+		break;
+	case IPC__REGISTRATION__NONSENSE:
+		give_up(r);
+		break;
+	default:
+		wait_and_register(r, in->retry_after_ms);
+		break;
+	}
+}
+
+/* Its registration is worth nothing any more: at once, but not too often. */
+static void
+on_stale(struct remote *r)
+{
+	uint64_t	 age = clock_ms() - r->asked;
+
+	if (r->state != REMOTE_REGISTERED)
+		return;
+	set_state(r, REMOTE_WAITING);
+	timer_in(r, age < SPACING_MS ? SPACING_MS - age : 0);
+}
+
+static void
+on_status(struct remote *r, const Ipc__UplinkStatus *in)
+{
+	r->phase = in->phase;
+	r->streams = in->streams;
+	r->bytes_in = in->bytes_in;
+	r->bytes_out = in->bytes_out;
+	if (in->phase == IPC__UPLINK_PHASE__STALE)
+		on_stale(r);
+}
+
+/* --- streams --- */
+
+static bool
+is_full(const struct remote *r)
+{
+	const struct master	*m = r->master;
+
+	return route_count(m) >= m->conf.max_sessions ||
+	    route_count_of(m, r->uid) >= m->conf.max_per_user;
+}
+
+/* It is a connection as any other, of whom the registry let in. */
+static void
+on_stream(struct remote *r, struct ipc_msg *msg)
+{
+	struct master	*m = r->master;
+	struct peer	 p;
+
+	STAT_INC(m, accepted);
+	if (msg->fd == -1 || m->stopping)
+		return;
+	memset(&p, 0, sizeof(p));
+	p.known = true;
+	p.uid = r->uid;
+	p.has_gid = r->has_gid;
+	p.gid = r->gid;
+	p.uplink = r->number;
+	p.is_strict = r->conf->transport == CONF_TRANSPORT_NOISE;
+	snprintf(p.text, sizeof(p.text), "remote %.70s", r->conf->label);
+	snprintf(p.user, sizeof(p.user), "remote %u", r->number);
+	snprintf(p.source, sizeof(p.source), "%s", p.user);
+	gate_knock(m->gate, msg->fd, &p, 0, is_full(r));
+	msg->fd = -1;
+}
+
+/* --- the process --- */
+
+static void
+on_msg(void *arg, struct ipc_msg *msg)
+{
+	struct remote	*r = arg;
+
+	switch (msg->kind) {
+	case IPC_uplink_answer:
+		on_answer(r, (const Ipc__UplinkAnswer *)msg->body);
+		break;
+	case IPC_uplink_status:
+		on_status(r, (const Ipc__UplinkStatus *)msg->body);
+		break;
+	default:
+		on_stream(r, msg);
+		break;
+	}
+}
+
+/* Again, after a while when it ended soon. */
+static void
+restart(struct remote *r)
+{
+	uint64_t	 age = clock_ms() - r->started;
+
+	chan_free(&r->chan);
+	set_state(r, REMOTE_STOPPED);
+	r->phase = IPC__UPLINK_PHASE__IDLE;
+	r->streams = 0;
+	if (r->master->stopping)
+		return;
+	if (age >= LIMIT_UPLINK_STABLE)
+		r->window = LIMIT_UPLINK_RETRY;
+	r->restarts++;
+	log_warnx("uplink %u: its process is gone", r->number);
+	timer_in(r, r->window);
+	r->window = r->window * 2 < LIMIT_UPLINK_RETRY_MAX ? r->window * 2 :
+	    LIMIT_UPLINK_RETRY_MAX;
+}
+
+static void
+on_chan_end(void *arg, int error)
+{
+	struct remote	*r = arg;
+
+	if (error == EPROTO) {
+		STAT_INC(r->master, violations);
+		log_warnx("uplink %u: malformed message: killed", r->number);
+	}
+	if (r->pid != 0)
+		kill(r->pid, SIGKILL);
+	restart(r);
+}
+
+static void
+brief(struct remote *r)
+{
+	const struct conf	*c = &r->master->conf;
+	Ipc__UplinkStart	 start = IPC__UPLINK_START__INIT;
+	Ipc__UplinkSecret	 secret = IPC__UPLINK_SECRET__INIT;
+
+	start.url = r->conf->url;
+	start.environment = r->conf->environment;
+	start.name = r->conf->name;
+	start.kind = (Ipc__RelayKind)r->conf->transport;
+	start.ca_file = r->conf->ca_file[0] != '\0' ? r->conf->ca_file :
+	    c->uplink_ca_file;
+	start.forward = r->conf->forward;
+	start.log_level = (uint32_t)c->log_level;
+	start.number = r->number;
+	chan_send(r->chan, IPC_uplink_start, &start, -1);
+	secret.dh.data = r->secret;
+	secret.dh.len = DH_LEN;
+	secret.seed.data = r->secret + DH_LEN;
+	secret.seed.len = SEED_LEN;
+	secret.nonce.data = r->secret + DH_LEN + SEED_LEN;
+	secret.nonce.len = NONCE_LEN;
+	chan_send(r->chan, IPC_uplink_secret, &secret, -1);
+	remote_send_bearer(r);
+}
+
+static void
+start(struct remote *r)
+{
+	struct master	*m = r->master;
+	int		 sock;
+
+	r->started = clock_ms();
+	set_state(r, REMOTE_STARTING);
+	if ((r->pid = remote_exec(m, &sock)) == 0 ||
+	    (r->chan = chan_new(m->base, sock, IPC_ROLE_MASTER,
+	    IPC_ROLE_UPLINK, on_msg, on_chan_end, r)) == NULL) {
+		log_warn("uplink %u", r->number);
+		if (r->pid != 0)
+			fd_close(&sock);
+		restart(r);
+		return;
+	}
+	brief(r);
+	do_register(r);
+}
+
+static void
+on_timer(int fd, short what, void *arg)
+{
+	struct remote	*r = arg;
+
+	(void)fd;
+	(void)what;
+	if (r->master->stopping)
+		return;
+	if (r->state == REMOTE_STOPPED)
+		start(r);
+	else if (r->state == REMOTE_WAITING || r->state == REMOTE_REFUSED)
+		do_register(r);
+}
+
+bool
+remote_on_exit(struct master *m, pid_t pid, int status)
+{
+	struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry) {
+		if (r->pid != pid)
+			continue;
+		r->pid = 0;
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
+			log_warnx("cannot execute %s", m->uplink);
+		if (r->chan != NULL && !m->stopping)
+			restart(r);
+		return true;
+	}
+	return false;
+}
+
+bool
+remote_has(const struct master *m, pid_t pid)
+{
+	const struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		if (r->pid == pid)
+			return true;
+	return false;
+}
+
+/* --- all of them --- */
+
+static int
+find_user(struct remote *r)
+{
+	struct master		*m = r->master;
+	const char		*name = r->conf->user[0] != '\0' ?
+				    r->conf->user : m->conf.remote_user;
+	const struct passwd	*pw;
+
+	r->uid = geteuid();
+	if (name[0] == '\0') {
+		if (!m->is_root)
+			return 0;
+		log_warnx("Uplink %s: a server that runs as root needs "
+		    "RemoteUser: who its sessions run as", r->conf->label);
+		return -1;
+	}
+	if ((pw = getpwnam(name)) == NULL) {
+		log_warnx("RemoteUser %s: no such user", name);
+		return -1;
+	}
+	if (!m->is_root && pw->pw_uid != geteuid()) {
+		log_warnx("RemoteUser %s: only root can run sessions of "
+		    "another user", name);
+		return -1;
+	}
+	if (pw->pw_uid == 0 && m->conf.permit_root != CONF_ROOT_YES) {
+		log_warnx("RemoteUser root needs PermitRootSession yes");
+		return -1;
+	}
+	r->uid = pw->pw_uid;
+	r->gid = pw->pw_gid;
+	r->has_gid = true;
+	return 0;
+}
+
+static int
+find_cred(struct remote *r, const struct cred *env)
+{
+	char	 why[128];
+
+	if (r->cred.source != CRED_NONE)
+		return 0;		/* from standard input */
+	if (r->conf->credential_file[0] != '\0') {
+		if (cred_read_file(&r->cred, r->conf->credential_file, why,
+		    sizeof(why)) == 0)
+			return 0;
+		log_warnx("CredentialFile %s: %s", r->conf->credential_file,
+		    why);
+		return -1;
+	}
+	if (env->source == CRED_NONE) {
+		log_warnx("Uplink %s: no credential for the registry (see "
+		    "CredentialFile)", r->conf->label);
+		return -1;
+	}
+	if (env->source == CRED_API_KEY && !cred_is_safe(r->conf->url)) {
+		log_warnx("CODEX_API_KEY is shown to https:// and to this "
+		    "machine only, not to %s", r->conf->url);
+		return -1;
+	}
+	return cred_copy(&r->cred, env);
+}
+
+static int
+check(const struct remote *r)
+{
+	const struct conf_uplink	*c = r->conf;
+
+	if (c->url[0] == '\0' || c->environment[0] == '\0') {
+		log_warnx("Uplink %s: RegistryUrl and EnvironmentId are "
+		    "needed", c->label);
+		return -1;
+	}
+	if (strcmp(c->environment, ".") == 0 ||
+	    strcmp(c->environment, "..") == 0) {
+		log_warnx("EnvironmentId %s: not a name", c->environment);
+		return -1;
+	}
+	return 0;
+}
+
+static int
+add(struct master *m, struct remote *r, const struct cred *env)
+{
+	TAILQ_INSERT_TAIL(&m->remotes, r, entry);
+	r->window = LIMIT_UPLINK_RETRY;
+	r->since = clock_ms();
+	if ((r->timer_ev = event_new(m->base, -1, 0, on_timer, r)) == NULL ||
+	    (r->expire_ev = event_new(m->base, -1, 0, on_expiry, r)) ==
+	    NULL || (r->secret = sodium_malloc(SECRET_LEN)) == NULL) {
+		log_warn("uplink");
+		return -1;
+	}
+	randombytes_buf(r->secret, SECRET_LEN);
+	return check(r) == -1 || find_user(r) == -1 ||
+	    find_cred(r, env) == -1 ? -1 : 0;
+}
+
+int
+remote_init(struct master *m, const struct cred *env)
+{
+	struct remote	*r;
+	size_t		 i;
+
+	for (i = 0; i < m->conf.nuplink; i++) {
+		if ((r = calloc(1, sizeof(*r))) == NULL) {
+			log_warn("uplink");
+			return -1;
+		}
+		r->master = m;
+		r->conf = &m->conf.uplink[i];
+		r->number = (unsigned)i + 1;
+		if (m->stdin_cred.source != CRED_NONE && r->conf ==
+		    &m->conf.uplink[m->conf.nuplink - 1]) {
+			r->cred = m->stdin_cred;
+			memset(&m->stdin_cred, 0, sizeof(m->stdin_cred));
+		}
+		if (add(m, r, env) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+void
+remote_start_all(struct master *m)
+{
+	struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		start(r);
+}
+
+void
+remote_stop_all(struct master *m)
+{
+	struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry) {
+		event_del(r->timer_ev);
+		event_del(r->expire_ev);
+		chan_free(&r->chan);
+	}
+}
+
+void
+remote_free_all(struct master *m)
+{
+	struct remote	*r;
+
+	while ((r = TAILQ_FIRST(&m->remotes)) != NULL) {
+		TAILQ_REMOVE(&m->remotes, r, entry);
+		chan_free(&r->chan);
+		if (r->timer_ev != NULL)
+			event_free(r->timer_ev);
+		if (r->expire_ev != NULL)
+			event_free(r->expire_ev);
+		if (r->secret != NULL)
+			sodium_free(r->secret);
+		cred_fini(&r->cred);
+		free(r);
+	}
+}
+
+bool
+remote_is_gone(const struct master *m)
+{
+	const struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		if (r->pid != 0)
+			return false;
+	return true;
+}
+
+void
+remote_kill_all(struct master *m)
+{
+	const struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		if (r->pid != 0)
+			kill(r->pid, SIGKILL);
+}
+
+bool
+remote_is_ready(const struct master *m)
+{
+	const struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		if (r->state != REMOTE_REGISTERED)
+			return false;
+	return true;
+}
+
+const char *
+remote_state_name(const struct remote *r)
+{
+	static const char *const	 phases[] = {
+		[IPC__UPLINK_PHASE__IDLE] = "registered",
+		[IPC__UPLINK_PHASE__STALE] = "registered",
+		[IPC__UPLINK_PHASE__CONNECTING] = "connecting",
+		[IPC__UPLINK_PHASE__CONNECTED] = "connected",
+		[IPC__UPLINK_PHASE__PAUSING] = "pausing",
+	};
+
+	if (r->state == REMOTE_REGISTERED && (unsigned)r->phase <
+	    sizeof(phases) / sizeof(phases[0]))
+		return phases[r->phase];
+	return states[r->state].name;
+}
+
+const char *
+remote_trouble(const struct remote *r)
+{
+	static char	 text[64];
+
+	switch (r->result) {
+	case IPC__REGISTRATION__REGISTERED:
+		return "";
+	case IPC__REGISTRATION__UNREACHED:
+		return "no answer from the registry";
+	case IPC__REGISTRATION__CONTENDED:
+		snprintf(text, sizeof(text), "busy, status %u", r->status);
+		return text;
+	case IPC__REGISTRATION__NONSENSE:
+		return "an answer that is not for us";
+	default:
+		break;
+	}
+	snprintf(text, sizeof(text), r->status == 401 || r->status == 403 ?
+	    "authentication failed, status %u" : "status %u", r->status);
+	return text;
+}

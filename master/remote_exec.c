@@ -1,0 +1,116 @@
+#include "master/remote_exec.h"
+
+#include <sys/resource.h>
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "common/signals.h"
+
+/* Without a user of their own; nobody else has this one. */
+#define UPLINK_UID	0x7fb00000
+
+/* What it may know of our environment. */
+static const char *const	 kept[] = {
+	"https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY",
+	"no_proxy", "NO_PROXY", "SSL_CERT_FILE", "TZ", "ASAN_OPTIONS",
+	"UBSAN_OPTIONS", "LSAN_OPTIONS", NULL
+};
+
+int
+remote_exec_init(struct master *m)
+{
+	const struct passwd	*pw;
+
+	m->uplink_uid = m->uplink_gid = UPLINK_UID;
+	if (!m->is_root)
+		return 0;
+	if ((pw = getpwnam(m->conf.uplink_user)) != NULL) {
+		m->uplink_uid = pw->pw_uid;
+		m->uplink_gid = pw->pw_gid;
+	}
+	if (m->uplink_uid == 0) {
+		log_warnx("UplinkUser %s: not as root", m->conf.uplink_user);
+		return -1;
+	}
+	return 0;
+}
+
+/* The names and values that are kept, ended by NULL; freed by exec. */
+static char **
+make_env(void)
+{
+	char	**env;
+	size_t	  i, n = 0;
+
+	if ((env = calloc(sizeof(kept) / sizeof(kept[0]),
+	    sizeof(*env))) == NULL)
+		return NULL;
+	for (i = 0; kept[i] != NULL; i++) {
+		const char	*value = getenv(kept[i]);
+
+		if (value != NULL &&
+		    asprintf(&env[n++], "%s=%s", kept[i], value) == -1)
+			return NULL;
+	}
+	return env;
+}
+
+static void __attribute__((noreturn))
+run(const struct master *m, int sock)
+{
+	static const struct rlimit	 all = { RLIM_INFINITY,
+					    RLIM_INFINITY };
+	char		*argv[] = { NULL, NULL, NULL };
+	char		**env;
+	sigset_t	 none;
+
+	argv[0] = strdup("execsrv-uplink");
+	argv[1] = strdup(m->is_daemon ? "syslog" : "stderr");
+	if ((env = make_env()) == NULL || argv[0] == NULL || argv[1] == NULL)
+		_exit(126);
+	signals_default();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (dup2(sock, STDIN_FILENO) == -1 || chdir("/") == -1)
+		_exit(126);
+	/* Its keys shall not be swapped: it may lock its memory. */
+	if (m->is_root && setrlimit(RLIMIT_MEMLOCK, &all) == -1)
+		log_debug("RLIMIT_MEMLOCK");
+	if (m->is_root && (setgroups(0, NULL) == -1 ||
+	    setresgid(m->uplink_gid, m->uplink_gid, m->uplink_gid) == -1 ||
+	    setresuid(m->uplink_uid, m->uplink_uid, m->uplink_uid) == -1)) {
+		log_warn("uplink: its user");
+		_exit(126);
+	}
+	execve(m->uplink, argv, env);
+	log_warn("%s", m->uplink);
+	_exit(126);
+}
+
+pid_t
+remote_exec(struct master *m, int *sock_out)
+{
+	int	 pair[2];
+	pid_t	 pid;
+
+	if (fd_packet_pair(pair) == -1)
+		return 0;
+	/* A fork of us lives until its exec only: nothing of ours is kept. */
+	if ((pid = fork()) == 0)
+		run(m, pair[1]);
+	fd_close(&pair[1]);
+	if (pid == -1) {
+		fd_close(&pair[0]);
+		return 0;
+	}
+	*sock_out = pair[0];
+	return pid;
+}

@@ -1,0 +1,90 @@
+/* Standard input of a server in remote mode: credentials, and its end. */
+#include "master/remote.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <sodium.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+
+/* Who was started with the options of standard input: the last one. */
+static struct remote *
+owner(struct master *m)
+{
+	return TAILQ_LAST(&m->remotes, remote_list);
+}
+
+static void
+take_line(struct master *m, size_t len)
+{
+	struct remote	*r = owner(m);
+	char		 why[128];
+
+	if (r == NULL || r->cred.source != CRED_FRAMES)
+		return;
+	if (cred_take_frame(&r->cred, m->stdin_line, len,
+	    r->conf->environment, why, sizeof(why)) == -1)
+		log_warnx("uplink %u: a credential is not taken: %s",
+		    r->number, why);
+	else
+		remote_send_bearer(r);
+}
+
+/* What came; a line that is too long is thrown away. */
+static void
+take(struct master *m, const char *data, size_t n)
+{
+	size_t	 i;
+
+	for (i = 0; i < n; i++) {
+		if (data[i] == '\n') {
+			if (m->stdin_len <= CRED_MAX)
+				take_line(m, m->stdin_len);
+			m->stdin_len = 0;
+		} else if (m->stdin_len <= CRED_MAX) {
+			m->stdin_line[m->stdin_len++] = data[i];
+		}
+	}
+}
+
+static void
+on_stdin(int fd, short what, void *arg)
+{
+	struct master	*m = arg;
+	char		 room[4096];
+	ssize_t		 n;
+
+	(void)what;
+	n = read(fd, room, sizeof(room));
+	if (n > 0) {
+		take(m, room, (size_t)n);
+		sodium_memzero(room, (size_t)n);
+	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		event_del(m->stdin_ev);
+		if (m->stdin_ends_us)
+			master_stop(m, "standard input was closed");
+	}
+}
+
+int
+remote_watch_stdin(struct master *m, bool ends_us)
+{
+	struct remote	*r = owner(m);
+
+	m->stdin_ends_us = ends_us ||
+	    (r != NULL && r->cred.source == CRED_FRAMES);
+	if (!m->stdin_ends_us)
+		return 0;
+	if ((m->stdin_line = sodium_malloc(CRED_MAX + 1)) == NULL ||
+	    fd_nonblock(STDIN_FILENO, 1) == -1 ||
+	    (m->stdin_ev = event_new(m->base, STDIN_FILENO,
+	    EV_READ | EV_PERSIST, on_stdin, m)) == NULL ||
+	    event_add(m->stdin_ev, NULL) == -1) {
+		log_warn("standard input");
+		return -1;
+	}
+	return 0;
+}

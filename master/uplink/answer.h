@@ -1,0 +1,44 @@
+/*
+ * Answers of the registry (remote.md section 3).  Pure.  Members that we do
+ * not know are ignored, missing ones are errors.
+ */
+#ifndef MASTER_UPLINK_ANSWER_H
+#define MASTER_UPLINK_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/span.h"
+#include "master/uplink/target.h"
+
+#define ANSWER_PROFILE	"noise_hybrid_ik_v1"
+#define ANSWER_ID_MAX	256	/* bytes of a registration's id */
+
+/* What a registration was answered by must say. */
+enum answer_kind { ANSWER_NOISE, ANSWER_CLEAR, ANSWER_PLAIN };
+
+struct answer_registration {
+	char	 id[ANSWER_ID_MAX + 1];		/* of ANSWER_NOISE only */
+	char	 url[TARGET_PATH];
+};
+
+/*
+ * Read the answer to a registration for that environment.  The text is written
+ * to.  0, or -1 with errno: EINVAL (not JSON, or something is missing or too
+ * long), EBADMSG (another environment, or another security profile: not for
+ * us), ENOMEM.
+ */
+int	 answer_registration(struct answer_registration *a, char *text,
+	    size_t len, enum answer_kind kind, const char *environment)
+	    __attribute__((warn_unused_result));
+
+/* Whether a status 200 to a validation says yes. */
+bool	 answer_is_valid(char *text, size_t len);
+
+/*
+ * Copy the code of an error body, what there is of it, to size bytes at out:
+ * letters, digits, "_" and "-" only.  False: there is none.
+ */
+bool	 answer_error_code(char *text, size_t len, char *out, size_t size);
+
+#endif

@@ -1,0 +1,281 @@
+#include "master/uplink/carrier_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/uplink/uplink.h"
+
+/* --- flows --- */
+
+static bool
+on_first(void *arg, uint8_t **data_out, size_t *len_out)
+{
+	struct flow	*f = arg;
+
+	return f->carrier->ops->first(f, data_out, len_out);
+}
+
+static void
+on_drop(void *arg)
+{
+	struct flow	*f = arg;
+
+	f->carrier->ops->drop(f);
+}
+
+static void
+on_output(void *arg)
+{
+	flow_ready(arg);
+}
+
+/* All that it sent before is on the websocket already. */
+static void
+on_ping(void *arg)
+{
+	struct flow		*f = arg;
+	struct rendezvous	*r = &f->carrier->uplink->rendezvous;
+
+	f->ping_pos = r->bytes_out;
+	f->has_ping = !rendezvous_has_read(r, f->ping_pos);
+	if (!f->has_ping)
+		leg_pong(f->leg);
+}
+
+static const struct leg_events leg_events = {
+	on_first, on_drop, on_output, on_ping
+};
+
+struct flow *
+flow_new(struct carrier *c)
+{
+	struct flow	*f;
+
+	if ((f = calloc(1, sizeof(*f))) == NULL ||
+	    (f->leg = uplink_new_leg(c->uplink, &leg_events, f)) == NULL) {
+		log_warn("a stream");
+		free(f);
+		return NULL;
+	}
+	f->carrier = c;
+	STAILQ_INIT(&f->notes);
+	TAILQ_INSERT_TAIL(&c->flows, f, entry);
+	c->nflows++;
+	uplink_tell(c->uplink);
+	return f;
+}
+
+void
+flow_free(struct flow **fp)
+{
+	struct flow	*f = *fp;
+	struct carrier	*c;
+
+	*fp = NULL;
+	if (f == NULL)
+		return;
+	c = f->carrier;
+	while (f->nnotes > 0)
+		flow_drop(f);
+	if (f->is_ready)
+		TAILQ_REMOVE(&c->ready, f, ready_entry);
+	TAILQ_REMOVE(&c->flows, f, entry);
+	c->nflows--;
+	leg_free(&f->leg);
+	free(f);
+	uplink_tell(c->uplink);
+}
+
+void
+flow_ready(struct flow *f)
+{
+	if (f->is_ready)
+		return;
+	f->is_ready = true;
+	TAILQ_INSERT_TAIL(&f->carrier->ready, f, ready_entry);
+	rendezvous_want(&f->carrier->uplink->rendezvous);
+}
+
+static struct note *
+note_new(const uint8_t *data, size_t room, size_t len)
+{
+	struct note	*n;
+
+	if ((n = malloc(sizeof(*n) + room + len)) == NULL)
+		return NULL;
+	n->len = room + len;
+	memcpy(n->data + room, data, len);
+	return n;
+}
+
+int
+flow_put(struct flow *f, const uint8_t *data, size_t len)
+{
+	struct note	*n;
+
+	if (f->nnotes >= LIMIT_STREAM_MESSAGES ||
+	    f->held + len > LIMIT_STREAM_HELD ||
+	    (n = note_new(data, 0, len)) == NULL)
+		return -1;
+	STAILQ_INSERT_TAIL(&f->notes, n, entry);
+	f->nnotes++;
+	f->held += len;
+	leg_push(f->leg);
+	return 0;
+}
+
+bool
+flow_first(struct flow *f, uint8_t **data_out, size_t *len_out)
+{
+	struct note	*n = STAILQ_FIRST(&f->notes);
+
+	if (n == NULL)
+		return false;
+	*data_out = n->data;
+	*len_out = n->len;
+	return true;
+}
+
+void
+flow_drop(struct flow *f)
+{
+	struct note	*n = STAILQ_FIRST(&f->notes);
+
+	STAILQ_REMOVE_HEAD(&f->notes, entry);
+	f->nnotes--;
+	f->held -= n->len;
+	free(n);
+}
+
+/* --- the carrier --- */
+
+struct carrier *
+carrier_new(struct uplink *u)
+{
+	static const struct carrier_ops *const	 kinds[] = {
+		[ANSWER_NOISE] = &carry_noise,
+		[ANSWER_CLEAR] = &carry_clear,
+		[ANSWER_PLAIN] = &carry_plain,
+	};
+	const struct carrier_ops	*ops = kinds[u->registry.kind];
+	struct carrier			*c;
+
+	if ((c = calloc(1, ops->size)) == NULL)
+		return NULL;
+	c->ops = ops;
+	c->uplink = u;
+	TAILQ_INIT(&c->flows);
+	TAILQ_INIT(&c->ready);
+	STAILQ_INIT(&c->control);
+	if (ops->init(c) == -1) {
+		free(c);
+		return NULL;
+	}
+	return c;
+}
+
+void
+carrier_free(struct carrier **cp)
+{
+	struct carrier	*c = *cp;
+	struct note	*n;
+
+	*cp = NULL;
+	if (c == NULL)
+		return;
+	c->ops->fini(c);
+	while ((n = STAILQ_FIRST(&c->control)) != NULL) {
+		STAILQ_REMOVE_HEAD(&c->control, entry);
+		free(n);
+	}
+	free(c->current);
+	free(c);
+}
+
+void
+carrier_on_message(struct carrier *c, uint8_t *data, size_t len,
+    bool is_binary)
+{
+	c->ops->on_message(c, data, len, is_binary);
+}
+
+void
+carrier_put(struct carrier *c, const uint8_t *frame, size_t len,
+    bool may_be_lost)
+{
+	struct note	*n;
+
+	if ((may_be_lost && c->ncontrol >= LIMIT_RESETS) ||
+	    (n = note_new(frame, LWS_PRE, len)) == NULL)
+		return;
+	STAILQ_INSERT_TAIL(&c->control, n, entry);
+	c->ncontrol++;
+	rendezvous_want(&c->uplink->rendezvous);
+}
+
+/* A frame of the flow whose turn it is, or 0. */
+static size_t
+next_of(struct flow *f, uint8_t **frame_out)
+{
+	const struct carrier_ops	*ops = f->carrier->ops;
+	const uint8_t			*data;
+	size_t				 len;
+	ssize_t				 n;
+
+	if (!leg_output(f->leg, &data, &len)) {
+		if (leg_is_over(f->leg))
+			ops->end(f);
+		return 0;
+	}
+	if ((n = ops->seal(f, data, len, frame_out)) > 0)
+		flow_ready(f);
+	else if (n == 0)
+		leg_take(f->leg);
+	else
+		ops->end(f);
+	return n > 0 ? (size_t)n : 0;
+}
+
+size_t
+carrier_next(struct carrier *c, uint8_t **frame_out, bool *is_binary_out)
+{
+	struct flow	*f;
+	size_t		 n;
+
+	*is_binary_out = c->ops->is_binary;
+	free(c->current);
+	if ((c->current = STAILQ_FIRST(&c->control)) != NULL) {
+		STAILQ_REMOVE_HEAD(&c->control, entry);
+		c->ncontrol--;
+		*frame_out = c->current->data + LWS_PRE;
+		return c->current->len - LWS_PRE;
+	}
+	while ((f = TAILQ_FIRST(&c->ready)) != NULL) {
+		TAILQ_REMOVE(&c->ready, f, ready_entry);
+		f->is_ready = false;
+		if ((n = next_of(f, frame_out)) > 0)
+			return n;
+	}
+	return 0;
+}
+
+void
+carrier_on_proof(struct carrier *c)
+{
+	struct rendezvous	*r = &c->uplink->rendezvous;
+	struct flow		*f;
+
+	TAILQ_FOREACH(f, &c->flows, entry)
+		if (f->has_ping && rendezvous_has_read(r, f->ping_pos)) {
+			f->has_ping = false;
+			leg_pong(f->leg);
+		}
+}
+
+unsigned
+carrier_streams(const struct carrier *c)
+{
+	return c == NULL ? 0 : c->nflows;
+}

@@ -1,0 +1,95 @@
+/* What the kinds of carriers share; for carr*.c only. */
+#ifndef MASTER_UPLINK_CARRIER_PRIV_H
+#define MASTER_UPLINK_CARRIER_PRIV_H
+
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "common/buf.h"
+#include "master/uplink/carrier.h"
+#include "master/uplink/leg.h"
+#include "master/uplink/stream.h"
+
+/* A stream and its way on this machine. */
+struct flow {
+	TAILQ_ENTRY(flow)	 entry, ready_entry;
+	struct carrier		*carrier;
+	struct leg		*leg;
+	bool			 is_ready;	/* has something to send */
+	bool			 has_ping;	/* to be answered ... */
+	uint64_t		 ping_pos;	/* ... when that was read */
+	struct stream		*stream;	/* sealed ones */
+	struct record_cutter	 cutter;
+	bool			 is_cutting;
+	struct stream_id	 id;		/* clear ones */
+	uint32_t		 seq;
+	bool			 is_sent;	/* the message in hand */
+	STAILQ_HEAD(, note)	 notes;		/* for the server */
+	size_t			 nnotes, held;	/* their number and bytes */
+};
+
+/* A message, or a frame. */
+struct note {
+	STAILQ_ENTRY(note)	 entry;
+	size_t			 len;
+	uint8_t			 data[];
+};
+
+struct carrier_ops {
+	size_t	 size;			/* of what begins with a carrier */
+	bool	 is_binary;
+	int	(*init)(struct carrier *c);
+	/* All streams are ended: flow_free() for each. */
+	void	(*fini)(struct carrier *c);
+	void	(*on_message)(struct carrier *c, uint8_t *data, size_t len,
+		    bool is_binary);
+	bool	(*first)(struct flow *f, uint8_t **data_out,
+		    size_t *len_out);
+	void	(*drop)(struct flow *f);
+	/*
+	 * The next frame of a message of the server: its length, 0 when there
+	 * is no more of it, -1: the stream must end.
+	 */
+	ssize_t	(*seal)(struct flow *f, const uint8_t *data, size_t len,
+		    uint8_t **frame_out);
+	/* End the stream for a reason of ours: the flow is freed. */
+	void	(*end)(struct flow *f);
+};
+
+struct carrier {
+	const struct carrier_ops	*ops;
+	struct uplink			*uplink;
+	TAILQ_HEAD(flow_list, flow)	 flows, ready;
+	unsigned			 nflows;
+	STAILQ_HEAD(, note)		 control;	/* frames, LWS_PRE too */
+	unsigned			 ncontrol;
+	struct note			*current;	/* being sent */
+};
+
+extern const struct carrier_ops	carry_noise, carry_clear, carry_plain;
+
+/* A flow with its leg; NULL after a line in the log. */
+struct flow	*flow_new(struct carrier *c);
+void		 flow_free(struct flow **fp);
+
+/* It may have something to send. */
+void		 flow_ready(struct flow *f);
+
+/*
+ * Keep a message for the server until it takes it.  0, or -1: more than may
+ * wait, and the stream must end.
+ */
+int		 flow_put(struct flow *f, const uint8_t *data, size_t len)
+		    __attribute__((warn_unused_result));
+bool		 flow_first(struct flow *f, uint8_t **data_out,
+		    size_t *len_out);
+void		 flow_drop(struct flow *f);
+
+/*
+ * Send a frame ahead of all others.  One that may be lost is, when there are
+ * too many of them already.
+ */
+void		 carrier_put(struct carrier *c, const uint8_t *frame,
+		    size_t len, bool may_be_lost);
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * Streams as relay frames in the clear (remote.md section 12, "relay mode"):
+ * a frame is a message, a stream begins with its first one.
+ */
+#include "master/uplink/carrier_priv.h"
+
+#include <libwebsockets.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/limit.h"
+#include "common/log.h"
+
+struct carrier_clear {
+	struct carrier	 c;
+	uint8_t		*frame;		/* being sent */
+};
+
+static struct flow *
+find(struct carrier *c, struct span id)
+{
+	struct flow	*f;
+
+	TAILQ_FOREACH(f, &c->flows, entry)
+		if (f->id.len == id.len &&
+		    memcmp(f->id.text, id.at, id.len) == 0)
+			return f;
+	return NULL;
+}
+
+static void
+reset(struct carrier *c, struct span id)
+{
+	uint8_t			 frame[RELAY_ROOM + sizeof(RELAY_REASON)];
+	struct relay_frame	 f;
+	ssize_t			 n;
+
+	memset(&f, 0, sizeof(f));
+	f.kind = RELAY_RESET;
+	f.id = id;
+	if ((n = relay_encode(&f, frame, sizeof(frame))) > 0)
+		carrier_put(c, frame, (size_t)n, true);
+}
+
+static void
+end(struct flow *f)
+{
+	struct carrier	*c = f->carrier;
+	struct stream_id id = f->id;
+	struct span	 span = { id.text, id.len };
+
+	flow_free(&f);
+	reset(c, span);
+}
+
+static struct flow *
+begin(struct carrier *c, struct span id)
+{
+	struct flow	*f;
+
+	if (c->nflows >= LIMIT_STREAMS || (f = flow_new(c)) == NULL) {
+		reset(c, id);
+		return NULL;
+	}
+	f->id.len = id.len;		/* as far as relay_decode() lets it */
+	memcpy(f->id.text, id.at, id.len);
+	return f;
+}
+
+static void
+on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
+{
+	struct relay_frame	 in;
+	struct flow		*f;
+
+	if (!is_binary || relay_decode(&in, data, len) == -1) {
+		log_debug("rendezvous: a message dropped");
+		return;
+	}
+	f = find(c, in.id);
+	if (in.kind == RELAY_DATA) {
+		if (f == NULL)
+			f = begin(c, in.id);
+		if (f != NULL && flow_put(f, in.payload, in.len) == -1)
+			end(f);
+	} else if (in.kind == RELAY_RESET) {
+		flow_free(&f);
+	}
+	relay_free(&in);
+}
+
+static ssize_t
+seal(struct flow *f, const uint8_t *data, size_t len, uint8_t **frame_out)
+{
+	struct carrier_clear	*c = (struct carrier_clear *)f->carrier;
+	struct relay_frame	 out;
+
+	f->is_sent = !f->is_sent;
+	if (!f->is_sent)
+		return 0;
+	free(c->frame);
+	if ((c->frame = malloc(LWS_PRE + len + RELAY_ROOM)) == NULL)
+		return -1;
+	memset(&out, 0, sizeof(out));
+	out.kind = RELAY_DATA;
+	out.id.at = f->id.text;
+	out.id.len = f->id.len;
+	out.seq = f->seq++;		/* wraps */
+	out.payload = data;
+	out.len = len;
+	*frame_out = c->frame + LWS_PRE;
+	return relay_encode(&out, *frame_out, len + RELAY_ROOM);
+}
+
+static int
+init(struct carrier *c)
+{
+	(void)c;
+	return 0;
+}
+
+static void
+fini(struct carrier *c)
+{
+	struct flow	*f;
+
+	while ((f = TAILQ_FIRST(&c->flows)) != NULL)
+		flow_free(&f);
+	free(((struct carrier_clear *)c)->frame);
+}
+
+const struct carrier_ops carry_clear = {
+	sizeof(struct carrier_clear), true, init, fini, on_message,
+	flow_first, flow_drop, seal, end
+};

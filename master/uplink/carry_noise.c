@@ -1,0 +1,211 @@
+/* Streams sealed end to end: Noise in relay frames (remote.md 5 to 8). */
+#include "master/uplink/carrier_priv.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "master/uplink/uplink.h"
+
+struct carrier_noise {
+	struct carrier		 c;
+	struct stream_table	*table;		/* locked memory */
+	struct stream_act	 act;
+	struct loop_timer	 deadline;
+	uint8_t			 frame[LWS_PRE + STREAM_FRAME_MAX];
+};
+
+static void	 on_deadline(void *arg);
+
+static void	 act(struct carrier_noise *n);
+
+static void
+on_validated(void *arg, uint64_t number, enum registry_verdict verdict)
+{
+	static const enum stream_verdict	 verdicts[] = {
+		[REGISTRY_YES] = STREAM_YES,
+		[REGISTRY_NO] = STREAM_NO,
+		[REGISTRY_UNKNOWN_US] = STREAM_UNKNOWN_US,
+	};
+	struct carrier_noise	*n = arg;
+
+	stream_validated(n->table, number, verdicts[verdict], NULL,
+	    clock_ms(), &n->act);
+	act(n);
+}
+
+static void
+validate(struct carrier_noise *n)
+{
+	struct uplink			*u = n->c.uplink;
+	struct registry_question	 q;
+
+	q.registration = u->registered.id;
+	q.harness = n->act.harness;
+	q.authorization = n->act.authorization;
+	q.stream = n->act.id;
+	q.number = n->act.number;
+	registry_validate(&u->registry, &q, on_validated, n);
+}
+
+static void
+end_stream(struct carrier_noise *n, struct stream *s)
+{
+	struct flow	*f = s->owner;
+
+	(void)n;
+	flow_free(&f);
+	stream_free(&s);
+}
+
+static void
+open_stream(struct carrier_noise *n, struct stream *s)
+{
+	struct flow	*f;
+
+	if ((f = flow_new(&n->c)) == NULL) {
+		stream_end(n->table, s, &n->act);
+		act(n);
+		return;
+	}
+	f->stream = s;
+	s->owner = f;
+}
+
+/* Do what the table says. */
+static void
+act(struct carrier_noise *n)
+{
+	struct stream_act	*a = &n->act;
+	struct loop		*l = &n->c.uplink->loop;
+	uint64_t		 deadline, now;
+
+	if (a->len > 0)
+		carrier_put(&n->c, a->frame, a->len, a->is_reset);
+	switch (a->event) {
+	case STREAM_NOTHING:
+		break;
+	case STREAM_VALIDATE:
+		validate(n);
+		break;
+	case STREAM_FORGET:
+		registry_forget(&n->c.uplink->registry, a->number);
+		break;
+	case STREAM_OPENED:
+		open_stream(n, a->stream);
+		break;
+	case STREAM_ARRIVED:
+		leg_push(((struct flow *)a->stream->owner)->leg);
+		break;
+	case STREAM_ENDED:
+		end_stream(n, a->stream);
+		break;
+	}
+	if ((deadline = stream_deadline(n->table)) == UINT64_MAX) {
+		loop_timer_clear(l, &n->deadline);
+		return;
+	}
+	now = clock_ms();
+	loop_timer_set(l, &n->deadline, deadline > now ? deadline - now : 0,
+	    on_deadline, n);
+}
+
+static void
+on_deadline(void *arg)
+{
+	struct carrier_noise	*n = arg;
+
+	while (stream_on_time(n->table, clock_ms(), &n->act))
+		act(n);
+}
+
+static void
+on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
+{
+	struct carrier_noise	*n = (struct carrier_noise *)c;
+	struct relay_frame	 f;
+
+	if (!is_binary || relay_decode(&f, data, len) == -1) {
+		log_debug("rendezvous: %s dropped", is_binary ?
+		    "a bad frame" : "a text message");
+		return;
+	}
+	stream_on_frame(n->table, &f, clock_ms(), &n->act);
+	relay_free(&f);
+	act(n);
+}
+
+static bool
+first(struct flow *f, uint8_t **data_out, size_t *len_out)
+{
+	return record_first(&f->stream->in, data_out, len_out);
+}
+
+static void
+drop(struct flow *f)
+{
+	record_drop(&f->stream->in);
+}
+
+static ssize_t
+seal(struct flow *f, const uint8_t *data, size_t len, uint8_t **frame_out)
+{
+	struct carrier_noise	*n = (struct carrier_noise *)f->carrier;
+	ssize_t			 r;
+
+	if (!f->is_cutting && record_cut(&f->cutter, data, len) == -1)
+		return -1;
+	f->is_cutting = true;
+	*frame_out = n->frame + LWS_PRE;
+	if ((r = stream_seal(f->stream, &f->cutter, *frame_out)) <= 0)
+		f->is_cutting = false;
+	return r;
+}
+
+static void
+end(struct flow *f)
+{
+	struct carrier_noise	*n = (struct carrier_noise *)f->carrier;
+
+	stream_end(n->table, f->stream, &n->act);
+	act(n);
+}
+
+static int
+init(struct carrier *c)
+{
+	struct carrier_noise	*n = (struct carrier_noise *)c;
+	struct uplink		*u = c->uplink;
+	struct span		 environment, registration;
+
+	/* Handshakes under way are secrets. */
+	if ((n->table = sodium_malloc(sizeof(*n->table))) == NULL)
+		return -1;
+	environment.at = u->start->environment;
+	environment.len = strlen(environment.at);
+	registration.at = u->registered.id;
+	registration.len = strlen(registration.at);
+	stream_table_init(n->table, u->identity, environment, registration);
+	return 0;
+}
+
+static void
+fini(struct carrier *c)
+{
+	struct carrier_noise	*n = (struct carrier_noise *)c;
+	struct stream		*s;
+
+	registry_forget(&c->uplink->registry, 0);
+	loop_timer_clear(&c->uplink->loop, &n->deadline);
+	while ((s = stream_take(n->table)) != NULL)
+		end_stream(n, s);
+	stream_table_fini(n->table);
+	sodium_free(n->table);
+}
+
+const struct carrier_ops carry_noise = {
+	sizeof(struct carrier_noise), true, init, fini, on_message, first,
+	drop, seal, end
+};

@@ -1,0 +1,214 @@
+#include "master/uplink/confine.h"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <linux/audit.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "common/bpf.h"
+#include "common/fd.h"
+#include "common/landlock.h"
+#include "common/log.h"
+
+#if defined(__x86_64__)
+#define ARCH	AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCH	AUDIT_ARCH_AARCH64
+#else
+#error "which audit architecture is this?"
+#endif
+
+/* Only in a build that counts what is executed. */
+extern void	 __gcov_exit(void) __attribute__((weak));
+
+/* --- files: Landlock --- */
+
+/* For names of hosts: settings, and modules of nsswitch.conf(5). */
+static const char *const readable[] = {
+	"/etc", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/lib",
+	"/lib64", "/nix/store", "/gnu/store", "/run/systemd/resolve",
+	"/run/resolvconf", "/run/NetworkManager", "/run/connman",
+	"/var/lib/sss", "/etc/resolv.conf", "/etc/hosts",
+	"/etc/nsswitch.conf", "/dev/null", "/dev/urandom", NULL
+};
+
+/* A path that is not there needs no rule. */
+static int
+allow_reading(int ruleset, const char *path)
+{
+	int	 fd, r;
+
+	if ((fd = open(path, O_PATH | O_CLOEXEC)) == -1)
+		return 0;
+	r = landlock_allow(ruleset, fd,
+	    LANDLOCK_READ_FILE | LANDLOCK_READ_DIR);
+	fd_close(&fd);
+	return r;
+}
+
+/* A kernel that has none is no error. */
+static int
+landlock(const char *const *paths, unsigned scopes)
+{
+	int	 abi = landlock_abi(), ruleset, r = -1;
+	size_t	 i;
+
+	if (abi < 1)
+		return 0;
+	if ((ruleset = landlock_new(abi,
+	    LANDLOCK_READS | landlock_writes(abi), 0,
+	    abi >= LANDLOCK_ABI_SCOPE ? scopes : 0)) == -1)
+		return -1;
+	for (i = 0; paths[i] != NULL; i++)
+		if (allow_reading(ruleset, paths[i]) == -1)
+			goto out;
+	r = landlock_join(ruleset);
+ out:
+	fd_close(&ruleset);
+	return r;
+}
+
+/* --- system calls: seccomp(2) --- */
+
+#define MAY(name)	IF_EQ(SYS_##name, 0, 1), ALLOW
+
+/* Memory, time, the descriptors that are there, and the end. */
+#define BASICS								\
+	MAY(read), MAY(write), MAY(readv), MAY(writev), MAY(close),	\
+	MAY(recvfrom), MAY(recvmsg), MAY(sendto), MAY(sendmsg),		\
+	MAY(ppoll), MAY(mmap), MAY(munmap), MAY(mremap), MAY(mprotect),	\
+	MAY(madvise), MAY(brk), MAY(mlock), MAY(munlock), MAY(futex),	\
+	MAY(clock_gettime), MAY(clock_nanosleep), MAY(gettimeofday),	\
+	MAY(getrandom), MAY(getpid), MAY(gettid), MAY(getuid),		\
+	MAY(geteuid), MAY(fcntl), MAY(dup), MAY(fstat), MAY(newfstatat),\
+	MAY(lseek), MAY(ioctl), MAY(exit), MAY(exit_group),		\
+	MAY(rt_sigreturn), MAY(rt_sigprocmask), MAY(rt_sigaction),	\
+	MAY(restart_syscall), MAY(tgkill), MAY(uname), MAY(sysinfo),	\
+	MAY(rseq), MAY(pipe2)
+
+/* Connections: of any kind but ones that are waited for. */
+#define NETWORK								\
+	MAY(socket), MAY(connect), MAY(setsockopt), MAY(getsockopt),	\
+	MAY(getsockname), MAY(getpeername), MAY(shutdown), MAY(bind),	\
+	MAY(sendmmsg), MAY(socketpair)
+
+#ifdef SYS_poll
+#define OLD_CALLS	MAY(poll), MAY(stat), MAY(time),
+#define OLD_FILES	MAY(open), MAY(access), MAY(readlink), MAY(getdents64),
+#else
+#define OLD_CALLS
+#define OLD_FILES	MAY(getdents64),
+#endif
+
+#define HEAD								\
+	LOAD(arch), IF_EQ(ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), \
+	LOAD(nr)
+
+static const struct sock_filter uplink_calls[] = {
+	HEAD, OLD_CALLS BASICS, NETWORK,
+	/* As on a kernel that lacks it: libraries have another way. */
+	REFUSE(ENOSYS)
+};
+
+/* It opens files as well; which ones is Landlock's business. */
+static const struct sock_filter resolver_calls[] = {
+	HEAD, OLD_CALLS BASICS, NETWORK, OLD_FILES
+	MAY(openat), MAY(faccessat), MAY(readlinkat), MAY(pread64),
+	MAY(statx), MAY(statfs),
+	REFUSE(ENOSYS)
+};
+
+/* A kernel without filters is no error. */
+static int
+filter(const struct sock_filter *calls, size_t n)
+{
+	if (bpf_install(calls, n) == -1 && errno != ENOSYS &&
+	    errno != EINVAL)
+		return -1;
+	return 0;
+}
+
+#define FILTER(table)	filter(table, sizeof(table) / sizeof((table)[0]))
+
+/* --- */
+
+static bool
+is_measured(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return true;
+#else
+	/* Figures are written to files at the end. */
+	return __gcov_exit != NULL;
+#endif
+}
+
+static int
+limit(int what, rlim_t n)
+{
+	struct rlimit	 rl = { n, n };
+
+	return setrlimit(what, &rl);
+}
+
+/*
+ * libcrypto keeps the keys of streams on the heap: where we may, nothing of
+ * this process is ever written to a swap.
+ */
+static void
+lock_memory(void)
+{
+	struct rlimit	 rl;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &rl) == 0 &&
+	    rl.rlim_cur == RLIM_INFINITY &&
+	    mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == -1)
+		log_debug("mlockall");
+}
+
+int
+confine_early(void)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 ||
+	    prctl(PR_SET_DUMPABLE, 0) == -1 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
+	    limit(RLIMIT_CORE, 0) == -1)
+		return -1;
+	lock_memory();
+	return 0;
+}
+
+int
+confine_uplink(void)
+{
+	static const char *const	 nothing[] = { NULL };
+
+	if (is_measured()) {
+		log_info("not confined: this program is measured");
+		return 0;
+	}
+	if (limit(RLIMIT_FSIZE, 0) == -1 || limit(RLIMIT_NPROC, 0) == -1)
+		return -1;
+	return landlock(nothing, LANDLOCK_SCOPES) == -1 ? -1 :
+	    FILTER(uplink_calls);
+}
+
+void
+confine_resolver(void)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1)
+		fatal("confinement");
+	if (is_measured())
+		return;
+	if (limit(RLIMIT_FSIZE, 0) == -1 || limit(RLIMIT_NPROC, 0) == -1 ||
+	    landlock(readable, 0) == -1 || FILTER(resolver_calls) == -1)
+		fatal("confinement");
+}

@@ -1,0 +1,354 @@
+#include "master/uplink/dial.h"
+
+#include <openssl/ssl.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+
+#define WHY_MAX		160	/* bytes of a reason that are kept */
+
+struct dial {
+	struct dialer			*dialer;
+	const struct dial_events	*events;
+	void				*arg;
+	const char			*method;
+	struct target			 target;
+	struct proxy			 proxy;
+	bool				 has_proxy;
+	struct resolve_wish		*wish;
+	struct resolve_answer		 addresses;
+	size_t				 next;		/* to be tried */
+	struct lws			*wsi;
+	bool				 is_up;
+	struct loop_timer		 late, again;
+	unsigned			 status;
+	char				 why[WHY_MAX];
+};
+
+static int	 on_client(struct lws *, enum lws_callback_reasons, void *,
+		    void *, size_t);
+static void	 try_next(void *arg);
+
+static const struct lws_protocols protocols[] = {
+	{ .name = "client", .callback = on_client,
+	    .rx_buffer_size = 64 * 1024 },
+	{ .name = NULL }
+};
+
+/* --- the dialer --- */
+
+static int
+take(const char *name, const char *other, char **out)
+{
+	const char	*value = getenv(name);
+
+	if (value == NULL && other != NULL)
+		value = getenv(other);
+	if (value != NULL && (*out = strdup(value)) == NULL)
+		return -1;
+	return 0;
+}
+
+int
+dialer_take_env(struct dialer *d)
+{
+	static const char *const	 names[] = {
+		"https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY",
+		"all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+		"socks_proxy"
+	};
+	size_t				 i;
+
+	memset(d, 0, sizeof(*d));
+	if (take("https_proxy", "HTTPS_PROXY", &d->env.https) == -1 ||
+	    take("http_proxy", NULL, &d->env.http) == -1 ||
+	    take("all_proxy", "ALL_PROXY", &d->env.all) == -1 ||
+	    take("no_proxy", "NO_PROXY", &d->env.none) == -1)
+		return -1;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unsetenv(names[i]);
+	return 0;
+}
+
+/* The system's certificates as one file: where distributions have it. */
+static const char *
+system_ca(void)
+{
+	static const char *const	 files[] = {
+		"/etc/ssl/certs/ca-certificates.crt",
+		"/etc/pki/tls/certs/ca-bundle.crt",
+		"/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+		"/var/lib/ca-certificates/ca-bundle.pem"
+	};
+	const char	*given = getenv("SSL_CERT_FILE");
+	size_t		 i;
+
+	if (given != NULL && given[0] == '/')
+		return given;
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (access(files[i], R_OK) == 0)
+			return files[i];
+	return NULL;
+}
+
+static struct lws_vhost *
+new_vhost(struct loop *l, const char *name, const char *ca)
+{
+	struct lws_context_creation_info	 info;
+
+	memset(&info, 0, sizeof(info));
+	info.port = CONTEXT_PORT_NO_LISTEN;
+	info.protocols = protocols;
+	info.vhost_name = name;
+	info.client_ssl_ca_filepath = ca;
+	info.ssl_client_options_set = SSL_OP_NO_SSLv3 | SSL_OP_NO_TLSv1 |
+	    SSL_OP_NO_TLSv1_1;
+	/* The 32 validations and the rest end by limits of their own. */
+	info.timeout_secs = 30;
+	info.connect_timeout_secs = 30;
+	return lws_create_vhost(l->lws, &info);
+}
+
+int
+dialer_init(struct dialer *d, struct loop *l, struct resolver *r,
+    const char *ca_file)
+{
+	const char	*ca = ca_file[0] != '\0' ? ca_file : system_ca();
+
+	d->loop = l;
+	d->resolver = r;
+	if (ca_file[0] != '\0' && access(ca_file, R_OK) == -1) {
+		log_warn("%s", ca_file);
+		return -1;
+	}
+	if ((d->direct = new_vhost(l, "direct", ca)) == NULL ||
+	    (d->proxied = new_vhost(l, "proxied", ca)) == NULL) {
+		log_warnx("%s: no certificates that can be used",
+		    ca == NULL ? "TLS" : ca);
+		return -1;
+	}
+	return 0;
+}
+
+void
+dialer_fini(struct dialer *d)
+{
+	free(d->env.https);
+	free(d->env.http);
+	free(d->env.all);
+	free(d->env.none);
+	memset(&d->env, 0, sizeof(d->env));
+}
+
+/* --- one connection --- */
+
+void
+dial_printable(char *text)
+{
+	for (; *text != '\0'; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}
+
+static void
+end(struct dial *c)
+{
+	c->events->on_end(c->arg, c->status, c->why);
+}
+
+static void
+note(struct dial *c, const char *why, size_t len)
+{
+	snprintf(c->why, sizeof(c->why), "%.*s", (int)(len < WHY_MAX ? len :
+	    WHY_MAX - 1), why);
+	dial_printable(c->why);
+}
+
+/*
+ * Of a connection that never came up.  Another address may be better, unless
+ * somebody answered; from the loop, since libwebsockets is in the middle of
+ * closing this one.
+ */
+static void
+on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
+{
+	c->status = wsi == NULL ? 0 : lws_http_client_http_response(wsi);
+	if (why != NULL && len > 0)
+		note(c, why, len);
+	loop_timer_set(c->dialer->loop, &c->again, 0, try_next, c);
+}
+
+static int
+on_client(struct lws *wsi, enum lws_callback_reasons reason, void *user,
+    void *in, size_t len)
+{
+	struct dial	*c = user;
+
+	if (c == NULL)
+		/* Not ours any more: end it, whatever it says. */
+		return reason == LWS_CALLBACK_CLIENT_RECEIVE ||
+		    reason == LWS_CALLBACK_CLIENT_WRITEABLE ||
+		    reason == LWS_CALLBACK_RECEIVE_CLIENT_HTTP ||
+		    reason == LWS_CALLBACK_CLIENT_ESTABLISHED ||
+		    reason == LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP ? -1 : 0;
+	switch (reason) {
+	case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
+		/* More callbacks follow, which may come too late for us. */
+		lws_set_wsi_user(wsi, NULL);
+		c->wsi = NULL;
+		on_failure(c, wsi, in, in == NULL ? 0 : len);
+		return 0;
+	case LWS_CALLBACK_CLOSED_CLIENT_HTTP:
+	case LWS_CALLBACK_CLIENT_CLOSED:
+		lws_set_wsi_user(wsi, NULL);
+		c->wsi = NULL;
+		if (c->why[0] == '\0')
+			note(c, "connection closed", 17);
+		end(c);
+		return 0;
+	case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
+	case LWS_CALLBACK_CLIENT_ESTABLISHED:
+		c->is_up = true;
+		c->status = lws_http_client_http_response(wsi);
+		break;
+	default:
+		break;
+	}
+	return c->events->on_event(c->arg, wsi, reason, in, len);
+}
+
+static struct lws *
+connect_to(struct dial *c, const char *address)
+{
+	struct lws_client_connect_info	 i;
+	const struct target		*t = &c->target;
+	struct lws			*wsi;
+	char				 proxy[TARGET_HOST + 128];
+
+	memset(&i, 0, sizeof(i));
+	i.context = c->dialer->loop->lws;
+	i.vhost = c->dialer->direct;
+	i.address = address;
+	if (c->has_proxy) {
+		/* The proxy finds the host; we have found the proxy. */
+		snprintf(proxy, sizeof(proxy), strchr(address, ':') != NULL ?
+		    "%s%s[%s]:%u" : "%s%s%s:%u", c->proxy.secret,
+		    c->proxy.secret[0] != '\0' ? "@" : "", address,
+		    c->proxy.port);
+		if (lws_set_proxy(c->dialer->proxied, proxy) != 0)
+			return NULL;
+		i.vhost = c->dialer->proxied;
+		i.address = t->host;
+	}
+	i.port = t->port;
+	i.host = t->authority;
+	i.path = t->path;
+	i.method = c->method;
+	i.ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT |
+	    (t->is_tls ? LCCSCF_USE_SSL : 0);
+	i.alpn = "http/1.1";
+	i.local_protocol_name = protocols[0].name;
+	i.userdata = c;
+	wsi = lws_client_connect_via_info(&i);
+	return wsi;
+}
+
+static void
+try_next(void *arg)
+{
+	struct dial	*c = arg;
+
+	while (c->status == 0 && c->next < c->addresses.n) {
+		c->wsi = connect_to(c, c->addresses.address[c->next++]);
+		if (c->wsi != NULL)
+			return;
+	}
+	if (c->why[0] == '\0')
+		note(c, "no connection", 13);
+	end(c);
+}
+
+static void
+on_addresses(void *arg, const struct resolve_answer *a)
+{
+	struct dial	*c = arg;
+
+	c->wish = NULL;
+	c->addresses = *a;
+	if (a->n == 0)
+		note(c, "host not found", 14);
+	try_next(c);
+}
+
+static void
+on_late(void *arg)
+{
+	struct dial	*c = arg;
+
+	c->status = 0;
+	note(c, "no answer in time", 17);
+	end(c);
+}
+
+struct dial *
+dial_new(struct dialer *d, const struct target *t, const char *method,
+    uint64_t ms, const struct dial_events *events, void *arg)
+{
+	const char	*proxy = proxy_choose(&d->env, t);
+	struct dial	*c;
+
+	if ((c = calloc(1, sizeof(*c))) == NULL)
+		return NULL;
+	c->dialer = d;
+	c->events = events;
+	c->arg = arg;
+	c->method = method;
+	c->target = *t;
+	if (proxy != NULL) {
+		c->has_proxy = true;
+		if (proxy_parse(&c->proxy, proxy) == -1) {
+			log_warnx("a proxy that is no http://HOST:PORT");
+			goto fail;
+		}
+	}
+	if ((c->wish = resolve(d->resolver, c->has_proxy ? c->proxy.host :
+	    t->host, on_addresses, c)) == NULL)
+		goto fail;
+	loop_timer_set(d->loop, &c->late, ms, on_late, c);
+	return c;
+ fail:
+	free(c);
+	errno = EINVAL;
+	return NULL;
+}
+
+void
+dial_done(struct dial *c)
+{
+	loop_timer_clear(c->dialer->loop, &c->late);
+}
+
+void
+dial_free(struct dial **cp)
+{
+	struct dial	*c = *cp;
+
+	*cp = NULL;
+	if (c == NULL)
+		return;
+	resolve_cancel(&c->wish);
+	loop_timer_clear(c->dialer->loop, &c->late);
+	loop_timer_clear(c->dialer->loop, &c->again);
+	if (c->wsi != NULL) {
+		lws_set_wsi_user(c->wsi, NULL);
+		lws_set_timeout(c->wsi, PENDING_TIMEOUT_USER_OK,
+		    LWS_TO_KILL_ASYNC);
+	}
+	memset(&c->proxy, 0, sizeof(c->proxy));
+	free(c);
+}

@@ -1,0 +1,287 @@
+/* A leg to a worker: WebSocket frames on a socket pair. */
+#include "master/uplink/leg_priv.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/ws.h"
+
+#define READ_MIN	(128 * 1024)	/* bytes of room for one read */
+#define CONTROL_MAX	4096		/* bytes of pongs that wait */
+
+struct leg_worker {
+	struct leg		 l;
+	int			 fd;
+	struct watch		*watch;
+	struct ws_reader	 reader;
+	uint8_t			 ping[WS_CONTROL_MAX];
+	size_t			 ping_len;
+	bool			 is_writing;	/* hears when it may go on */
+	struct buf		 control;	/* frames between messages */
+	/* The frame under way: of the first message, from msg_at on. */
+	uint8_t			 head[WS_HEADER_MAX];
+	size_t			 head_len, head_at;
+	size_t			 frame_len, frame_at;
+	size_t			 msg_at;
+	bool			 in_frame;
+};
+
+/* --- from the worker --- */
+
+/* Read more.  False: nothing there, or nothing more ever. */
+static bool
+fill(struct leg_worker *w)
+{
+	uint8_t	*room;
+	size_t	 size;
+	ssize_t	 n;
+
+	if ((room = ws_reader_room(&w->reader, READ_MIN, &size)) == NULL) {
+		w->l.is_over = true;
+		return false;
+	}
+	do
+		n = recv(w->fd, room, size, MSG_DONTWAIT);
+	while (n == -1 && errno == EINTR);
+	if (n > 0)
+		ws_reader_fed(&w->reader, (size_t)n);
+	else if (n == 0 || errno != EAGAIN)
+		w->l.is_over = true;
+	return n > 0;
+}
+
+static void
+on_ping(struct leg_worker *w, const struct ws_event *ev)
+{
+	memcpy(w->ping, ev->data, ev->len);
+	w->ping_len = ev->len;
+	w->l.events->on_ping(w->l.arg);
+}
+
+/* To the next message, if there is one. */
+static void
+advance(struct leg_worker *w)
+{
+	struct ws_event	 ev;
+
+	while (w->l.output == NULL && !w->l.is_over) {
+		ws_reader_next(&w->reader, &ev);
+		switch (ev.type) {
+		case WS_EV_NONE:
+			if (!fill(w) && !w->l.is_over) {
+				ws_reader_trim(&w->reader);
+				watch_read(w->watch, true);
+				return;
+			}
+			break;
+		case WS_EV_MESSAGE:
+			w->l.output = ev.data;
+			w->l.output_len = ev.len;
+			break;
+		case WS_EV_PING:
+			on_ping(w, &ev);
+			break;
+		case WS_EV_PONG:
+			break;
+		case WS_EV_CLOSE:
+		case WS_EV_ERROR:
+			w->l.is_over = true;
+			break;
+		}
+	}
+	watch_read(w->watch, false);
+	w->l.events->on_output(w->l.arg);
+}
+
+static void
+on_readable(void *arg)
+{
+	struct leg_worker	*w = arg;
+
+	if (w->l.output == NULL && !w->l.is_over)
+		advance(w);
+}
+
+/* What it said before is still in the socket. */
+static void
+on_hangup(void *arg)
+{
+	on_readable(arg);
+}
+
+/* --- to the worker --- */
+
+/* Bytes written; 0: it takes no more now, or ever. */
+static size_t
+put(struct leg_worker *w, const struct iovec *v, size_t n)
+{
+	struct msghdr	 m;
+	ssize_t		 r;
+
+	memset(&m, 0, sizeof(m));
+	m.msg_iov = (struct iovec *)(uintptr_t)v;
+	m.msg_iovlen = n;
+	do
+		r = sendmsg(w->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (r == -1 && errno == EINTR);
+	/* One that is gone is heard of when it is read from. */
+	return r == -1 ? 0 : (size_t)r;
+}
+
+static bool
+put_control(struct leg_worker *w)
+{
+	struct iovec	 v = { buf_data(&w->control), w->control.len };
+
+	if (w->control.len > 0)
+		buf_drain(&w->control, put(w, &v, 1));
+	return w->control.len == 0;
+}
+
+/* The worker wants frames masked; a mask of nothing leaves them as they are. */
+static void
+begin_frame(struct leg_worker *w, size_t len)
+{
+	static const uint8_t	 mask[4];
+	size_t			 rest = len - w->msg_at;
+
+	w->frame_len = rest < LIMIT_FRAGMENT ? rest : LIMIT_FRAGMENT;
+	w->frame_at = w->head_at = 0;
+	w->head_len = ws_header(w->head, w->frame_len == rest,
+	    w->msg_at == 0 ? WS_TEXT : WS_CONTINUATION, w->frame_len, mask);
+	w->in_frame = true;
+}
+
+/* Go on with the frame; false: no room. */
+static bool
+put_frame(struct leg_worker *w, uint8_t *data)
+{
+	struct iovec	 v[2];
+	size_t		 n, head = w->head_len - w->head_at;
+
+	v[0].iov_base = w->head + w->head_at;
+	v[0].iov_len = head;
+	v[1].iov_base = data + w->msg_at + w->frame_at;
+	v[1].iov_len = w->frame_len - w->frame_at;
+	if ((n = put(w, v, 2)) == 0)
+		return false;
+	w->head_at += n < head ? n : head;
+	w->frame_at += n < head ? 0 : n - head;
+	if (w->head_at == w->head_len && w->frame_at == w->frame_len) {
+		w->msg_at += w->frame_len;
+		w->in_frame = false;
+	}
+	return true;
+}
+
+static void
+push(struct leg *l)
+{
+	struct leg_worker	*w = (struct leg_worker *)l;
+	uint8_t			*data;
+	size_t			 len;
+
+	if (w->is_writing)
+		return;
+	for (;;) {
+		if (!w->in_frame && !put_control(w))
+			break;
+		if (!l->events->first(l->arg, &data, &len))
+			return;
+		if (!w->in_frame)
+			begin_frame(w, len);
+		if (!put_frame(w, data))
+			break;
+		if (!w->in_frame && w->msg_at == len) {
+			w->msg_at = 0;
+			l->events->drop(l->arg);
+		}
+	}
+	w->is_writing = true;
+	watch_write(w->watch);
+}
+
+static void
+on_writable(void *arg)
+{
+	struct leg_worker	*w = arg;
+
+	w->is_writing = false;
+	leg_push(&w->l);
+}
+
+static void
+take(struct leg *l)
+{
+	if (!l->is_over)
+		advance((struct leg_worker *)l);
+}
+
+static void
+pong(struct leg *l)
+{
+	struct leg_worker	*w = (struct leg_worker *)l;
+	static const uint8_t	 mask[4];
+	uint8_t			 frame[WS_HEADER_MAX + WS_CONTROL_MAX];
+	size_t			 n;
+
+	n = ws_header(frame, true, WS_PONG, w->ping_len, mask);
+	memcpy(frame + n, w->ping, w->ping_len);
+	/* With too many of them the worker has not read the last ones. */
+	if (buf_put(&w->control, frame, n + w->ping_len) == 0)
+		push(l);
+}
+
+static void
+fini(struct leg *l)
+{
+	struct leg_worker	*w = (struct leg_worker *)l;
+
+	watch_free(&w->watch);
+	fd_close(&w->fd);
+	ws_reader_fini(&w->reader);
+	buf_fini(&w->control);
+}
+
+static const struct watch_events watch_events = {
+	on_readable, on_writable, on_hangup
+};
+
+static const struct leg_ops ops = { push, take, pong, fini };
+
+struct leg *
+leg_to_worker(struct loop *loop, const struct leg_events *events, void *arg,
+    int *fd_out)
+{
+	struct leg_worker	*w;
+	struct leg		*l;
+	int			 pair[2];
+
+	if ((w = calloc(1, sizeof(*w))) == NULL)
+		return NULL;
+	l = &w->l;
+	l->ops = &ops;
+	l->events = events;
+	l->arg = arg;
+	w->fd = -1;
+	ws_reader_init(&w->reader, false, LIMIT_MESSAGE, LIMIT_MESSAGE);
+	buf_init(&w->control, CONTROL_MAX);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1) {
+		leg_free(&l);
+		return NULL;
+	}
+	w->fd = pair[0];
+	*fd_out = pair[1];
+	if ((w->watch = watch_new(loop, w->fd, &watch_events, w)) == NULL) {
+		fd_close(fd_out);
+		leg_free(&l);
+	}
+	return l;
+}

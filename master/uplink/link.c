@@ -1,0 +1,167 @@
+#include "master/uplink/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ipc.h"
+#include "common/limit.h"
+#include "common/log.h"
+
+struct link {
+	struct uplink	*uplink;
+	int		 sock;
+	struct watch	*watch;
+};
+
+/* --- the beginning --- */
+
+/* One message, which must be of that kind. */
+static void *
+wait_for(int sock, enum ipc_kind kind)
+{
+	struct pollfd	 p = { sock, POLLIN, 0 };
+	struct ipc_msg	 m;
+	int		 r;
+
+	do {
+		if (poll(&p, 1, -1) == -1 && errno != EINTR)
+			return NULL;
+		r = ipc_recv(sock, IPC_ROLE_MASTER, IPC_ROLE_UPLINK, &m);
+	} while (r == -1 && errno == EAGAIN);
+	if (r != 1)
+		return NULL;
+	if (m.kind != kind) {
+		ipc_msg_fini(&m);
+		return NULL;
+	}
+	return m.body;
+}
+
+int
+link_wait(int sock, Ipc__UplinkStart **start_out,
+    Ipc__UplinkSecret **secret_out)
+{
+	if ((*start_out = wait_for(sock, IPC_uplink_start)) == NULL ||
+	    (*secret_out = wait_for(sock, IPC_uplink_secret)) == NULL) {
+		log_debug("the master is gone");
+		return -1;
+	}
+	return 0;
+}
+
+/* --- what comes --- */
+
+static void
+on_bearer(struct link *l, Ipc__UplinkBearer *in)
+{
+	if (registry_set_bearer(&l->uplink->registry, in->token) == -1)
+		log_warn("credential");
+	sodium_memzero(in->token, strlen(in->token));
+}
+
+static void
+on_readable(void *arg)
+{
+	struct link	*l = arg;
+	struct ipc_msg	 m;
+	int		 r;
+
+	/* One at a time: the socket would wait for the next. */
+	r = ipc_recv(l->sock, IPC_ROLE_MASTER, IPC_ROLE_UPLINK, &m);
+	if (r != 1) {
+		if (r == 0 || errno != EAGAIN)
+			loop_stop(&l->uplink->loop);
+		return;
+	}
+	if (m.kind == IPC_uplink_bearer)
+		on_bearer(l, (Ipc__UplinkBearer *)m.body);
+	else if (m.kind == IPC_uplink_register)
+		uplink_register(l->uplink);
+	else
+		log_warnx("the master: an unexpected message");
+	ipc_msg_fini(&m);
+}
+
+static void
+on_writable(void *arg)
+{
+	(void)arg;
+}
+
+static void
+on_hangup(void *arg)
+{
+	struct link	*l = arg;
+
+	loop_stop(&l->uplink->loop);
+}
+
+static const struct watch_events events = {
+	on_readable, on_writable, on_hangup
+};
+
+struct link *
+link_new(struct uplink *u, int sock)
+{
+	struct link	*l;
+
+	if ((l = calloc(1, sizeof(*l))) == NULL)
+		return NULL;
+	l->uplink = u;
+	l->sock = sock;
+	if ((l->watch = watch_new(&u->loop, sock, &events, l)) == NULL)
+		link_free(&l);
+	return l;
+}
+
+void
+link_free(struct link **lp)
+{
+	struct link	*l = *lp;
+
+	*lp = NULL;
+	if (l == NULL)
+		return;
+	watch_free(&l->watch);
+	free(l);
+}
+
+/* --- what goes --- */
+
+/* The socket waits for room: the master reads all the time. */
+static void
+send_to_master(struct link *l, enum ipc_kind kind, const void *body, int fd)
+{
+	if (l != NULL && ipc_send(l->sock, kind, body, fd) == -1 &&
+	    errno != EPIPE && errno != ECONNRESET)
+		log_warn("the master");
+}
+
+void
+link_answer(struct link *l, const struct registry_result *res)
+{
+	Ipc__UplinkAnswer	 out = IPC__UPLINK_ANSWER__INIT;
+
+	out.result = res->result;
+	out.status = res->status;
+	out.retry_after_ms = res->retry_after < LIMIT_UPLINK_RETRY_AFTER ?
+	    res->retry_after : LIMIT_UPLINK_RETRY_AFTER;
+	send_to_master(l, IPC_uplink_answer, &out, -1);
+}
+
+void
+link_status(struct link *l, const Ipc__UplinkStatus *s)
+{
+	send_to_master(l, IPC_uplink_status, s, -1);
+}
+
+void
+link_stream(struct link *l, int fd)
+{
+	Ipc__UplinkStream	 out = IPC__UPLINK_STREAM__INIT;
+
+	send_to_master(l, IPC_uplink_stream, &out, fd);
+}

@@ -1,0 +1,33 @@
+/*
+ * The master's end of an uplink: one wrapper for each message.
+ */
+#ifndef MASTER_UPLINK_LINK_H
+#define MASTER_UPLINK_LINK_H
+
+#include "master/uplink/uplink.h"
+
+struct link;
+
+/*
+ * Read the first two messages, waiting for them: what the uplink is about
+ * (the caller's, see protobuf-c) and its key.  0, or -1 after a line in the
+ * log.
+ */
+int	 link_wait(int sock, Ipc__UplinkStart **start_out,
+	    Ipc__UplinkSecret **secret_out)
+	    __attribute__((warn_unused_result));
+
+/*
+ * Hear the master on sock, which stays the caller's; when it is gone the loop
+ * ends.  NULL with errno.
+ */
+struct link	*link_new(struct uplink *u, int sock);
+void		 link_free(struct link **lp);
+
+void	 link_answer(struct link *l, const struct registry_result *res);
+void	 link_status(struct link *l, const Ipc__UplinkStatus *s);
+
+/* Give the master a connection; fd stays the caller's. */
+void	 link_stream(struct link *l, int fd);
+
+#endif

@@ -1,0 +1,245 @@
+#include "master/uplink/loop.h"
+
+#include <sys/socket.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+
+#define FILES_MAX	1024	/* watched at a time; libwebsockets' tables */
+
+struct watch {
+	struct loop			*loop;
+	struct lws			*wsi;	/* NULL: hung up */
+	struct loop_timer		 again;
+	bool				 in_write;
+	const struct watch_events	*events;
+	void				*arg;
+};
+
+/* --- the loop --- */
+
+static void
+want_write(void *arg)
+{
+	struct watch	*w = arg;
+
+	if (w->wsi != NULL)
+		(void)lws_callback_on_writable(w->wsi);
+}
+
+/*
+ * Behind this callback libwebsockets takes away whatever was wished for in
+ * it: such a wish has to wait for the next turn.
+ */
+static int
+on_writable(struct lws *wsi, struct watch *w)
+{
+	w->in_write = true;
+	w->events->on_writable(w->arg);
+	if (lws_get_opaque_user_data(wsi) == NULL)
+		return -1;
+	w->in_write = false;
+	return 0;
+}
+
+static int
+on_file(struct lws *wsi, enum lws_callback_reasons reason, void *user,
+    void *in, size_t len)
+{
+	struct watch	*w = lws_get_opaque_user_data(wsi);
+
+	(void)user;
+	(void)in;
+	(void)len;
+	switch (reason) {
+	case LWS_CALLBACK_RAW_RX_FILE:
+		if (w == NULL)
+			return -1;
+		w->events->on_readable(w->arg);
+		break;
+	case LWS_CALLBACK_RAW_WRITEABLE_FILE:
+		return w == NULL ? -1 : on_writable(wsi, w);
+	case LWS_CALLBACK_RAW_CLOSE_FILE:
+		if (w == NULL)
+			break;
+		w->wsi = NULL;
+		w->events->on_hangup(w->arg);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static const struct lws_protocols protocols[] = {
+	{ .name = "file", .callback = on_file },
+	{ .name = NULL }
+};
+
+static void
+on_notice(int level, const char *line)
+{
+	(void)level;
+	log_debug("libwebsockets: %.*s", (int)strcspn(line, "\n"), line);
+}
+
+int
+loop_init(struct loop *l)
+{
+	struct lws_context_creation_info	 info;
+
+	memset(l, 0, sizeof(*l));
+	lws_set_log_level(LLL_ERR | LLL_WARN, on_notice);
+	memset(&info, 0, sizeof(info));
+	info.port = CONTEXT_PORT_NO_LISTEN;
+	info.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
+	    LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+	info.fd_limit_per_thread = FILES_MAX;
+	/* A head with a credential in it must fit, and a relay message. */
+	info.pt_serv_buf_size = 64 * 1024;
+	info.max_http_header_data = 8 * 1024;
+	/* Requests have time limits of their own; ours is the shorter one. */
+	info.timeout_secs = 30;
+	info.connect_timeout_secs = 30;
+	info.gid = (gid_t)-1;
+	info.uid = (uid_t)-1;
+	if ((l->lws = lws_create_context(&info)) == NULL) {
+		log_warnx("libwebsockets does not start");
+		return -1;
+	}
+	memset(&info, 0, sizeof(info));
+	info.port = CONTEXT_PORT_NO_LISTEN;
+	info.protocols = protocols;
+	info.vhost_name = "files";
+	if ((l->vhost = lws_create_vhost(l->lws, &info)) == NULL) {
+		log_warnx("libwebsockets: no place for files");
+		loop_fini(l);
+		return -1;
+	}
+	return 0;
+}
+
+void
+loop_fini(struct loop *l)
+{
+	if (l->lws != NULL)
+		lws_context_destroy(l->lws);
+	l->lws = NULL;
+}
+
+void
+loop_run(struct loop *l)
+{
+	while (!l->is_over)
+		if (lws_service(l->lws, 0) < 0)
+			break;
+}
+
+void
+loop_stop(struct loop *l)
+{
+	l->is_over = true;
+	lws_cancel_service(l->lws);
+}
+
+/* --- timers --- */
+
+static void
+on_timer(lws_sorted_usec_list_t *sul)
+{
+	struct loop_timer	*t = (struct loop_timer *)sul;
+
+	t->fn(t->arg);
+}
+
+void
+loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t ms,
+    void (*fn)(void *arg), void *arg)
+{
+	t->fn = fn;
+	t->arg = arg;
+	lws_sul_schedule(l->lws, 0, &t->sul, on_timer,
+	    (lws_usec_t)(ms * 1000));
+}
+
+void
+loop_timer_clear(struct loop *l, struct loop_timer *t)
+{
+	lws_sul_schedule(l->lws, 0, &t->sul, on_timer,
+	    LWS_SET_TIMER_USEC_CANCEL);
+}
+
+/* --- descriptors --- */
+
+/*
+ * libwebsockets closes a descriptor of its own accord as soon as the other end
+ * hangs up, whatever is unread in it: so it gets one that is only waited on.
+ */
+struct watch *
+watch_new(struct loop *l, int fd, const struct watch_events *events,
+    void *arg)
+{
+	lws_adopt_desc_t	 desc;
+	struct watch		*w;
+
+	if ((w = calloc(1, sizeof(*w))) == NULL)
+		return NULL;
+	w->loop = l;
+	w->events = events;
+	w->arg = arg;
+	memset(&desc, 0, sizeof(desc));
+	if ((desc.fd.filefd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) == -1) {
+		free(w);
+		return NULL;
+	}
+	desc.vh = l->vhost;
+	desc.type = LWS_ADOPT_RAW_FILE_DESC;
+	desc.vh_prot_name = protocols[0].name;
+	desc.opaque = w;
+	if ((w->wsi = lws_adopt_descriptor_vhost_via_info(&desc)) == NULL) {
+		free(w);		/* it closed the descriptor */
+		errno = ENOMEM;
+		return NULL;
+	}
+	return w;
+}
+
+void
+watch_free(struct watch **wp)
+{
+	struct watch	*w = *wp;
+
+	*wp = NULL;
+	if (w == NULL)
+		return;
+	loop_timer_clear(w->loop, &w->again);
+	if (w->wsi != NULL) {
+		/* It may be in the middle of a callback for it. */
+		lws_set_opaque_user_data(w->wsi, NULL);
+		lws_set_timeout(w->wsi, PENDING_TIMEOUT_USER_OK,
+		    LWS_TO_KILL_ASYNC);
+	}
+	free(w);
+}
+
+void
+watch_read(struct watch *w, bool wanted)
+{
+	if (w->wsi != NULL)
+		(void)lws_rx_flow_control(w->wsi, wanted);
+}
+
+void
+watch_write(struct watch *w)
+{
+	if (w->in_write)
+		loop_timer_set(w->loop, &w->again, 0, want_write, w);
+	else
+		want_write(w);
+}

@@ -1,0 +1,472 @@
+#include "master/uplink/registry.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/json_out.h"
+#include "common/limit.h"
+#include "common/log.h"
+
+#define ANSWER_MAX	(64 * 1024)	/* bytes of an answer */
+#define BODY_MAX	(64 * 1024)	/* bytes of a question */
+#define SCHEME		"Bearer "
+#define VERSION		"codex-exec-server-v1"	/* hashed, remote.md 12 */
+
+struct request {
+	TAILQ_ENTRY(request)	 entry;
+	struct registry		*registry;
+	struct dial		*dial;
+	struct loop_timer	 soon;
+	struct buf		 body, answer;
+	bool			 has_body;
+	bool			 is_whole;
+	unsigned		 status;
+	uint64_t		 retry_after;
+	char			 stream[LIMIT_RELAY_STREAM_ID + 1];
+	uint64_t		 number;	/* of a validation */
+	void			(*on_registered)(void *,
+				    const struct registry_result *);
+	void			(*on_validated)(void *, uint64_t,
+				    enum registry_verdict);
+	void			*arg;
+};
+
+/* --- */
+
+int
+registry_init(struct registry *r, struct dialer *d, const char *url,
+    enum answer_kind kind, const char *environment, const char *name,
+    const uint8_t nonce[REGISTRY_NONCE])
+{
+	struct target	 t;
+
+	memset(r, 0, sizeof(*r));
+	TAILQ_INIT(&r->requests);
+	r->dialer = d;
+	r->kind = kind;
+	r->environment = environment;
+	r->name = name;
+	r->nonce = nonce;
+	if (target_parse(&r->base, url, "http", "https") == -1 ||
+	    strchr(r->base.path, '?') != NULL) {
+		errno = EINVAL;
+		return -1;
+	}
+	t = r->base;
+	return target_append(&t, "/cloud/environment/", environment,
+	    "/register");
+}
+
+static void
+request_free(struct request *q)
+{
+	TAILQ_REMOVE(&q->registry->requests, q, entry);
+	loop_timer_clear(q->registry->dialer->loop, &q->soon);
+	dial_free(&q->dial);
+	buf_fini(&q->body);
+	buf_fini(&q->answer);
+	free(q);
+}
+
+static void
+forget_bearer(struct registry *r)
+{
+	if (r->bearer != NULL)
+		sodium_free(r->bearer);
+	r->bearer = NULL;
+}
+
+void
+registry_fini(struct registry *r)
+{
+	while (!TAILQ_EMPTY(&r->requests))
+		request_free(TAILQ_FIRST(&r->requests));
+	forget_bearer(r);
+}
+
+int
+registry_set_bearer(struct registry *r, const char *token)
+{
+	size_t	 len = strlen(token);
+
+	forget_bearer(r);
+	if (len == 0)
+		return 0;
+	if ((r->bearer = sodium_malloc(sizeof(SCHEME) + len)) == NULL)
+		return -1;
+	memcpy(r->bearer, SCHEME, sizeof(SCHEME) - 1);
+	memcpy(r->bearer + sizeof(SCHEME) - 1, token, len + 1);
+	return 0;
+}
+
+/* --- the end of a request --- */
+
+static void
+tell_registered(struct request *q)
+{
+	struct registry_result	 res;
+	char			 code[64];
+	char			*text = (char *)buf_data(&q->answer);
+	size_t			 len = q->answer.len;
+
+	memset(&res, 0, sizeof(res));
+	res.status = q->is_whole ? q->status : 0;
+	res.retry_after = q->retry_after;
+	if (!q->is_whole) {
+		res.result = IPC__REGISTRATION__UNREACHED;
+	} else if (q->status == 200) {
+		res.result = answer_registration(&res.answer, text, len,
+		    q->registry->kind, q->registry->environment) == 0 ?
+		    IPC__REGISTRATION__REGISTERED :
+		    IPC__REGISTRATION__NONSENSE;
+	} else {
+		res.result = IPC__REGISTRATION__REFUSED;
+		if (answer_error_code(text, len, code, sizeof(code)) &&
+		    ((q->status == 503 && strcmp(code,
+		    "registration_conflict") == 0) || (q->status == 502 &&
+		    strcmp(code, "authentication_service_unavailable") == 0)))
+			res.result = IPC__REGISTRATION__CONTENDED;
+		log_warnx("registration refused: %u %s", q->status, code);
+	}
+	if (res.result == IPC__REGISTRATION__NONSENSE)
+		log_warnx("registration: an answer that is not for us");
+	q->on_registered(q->arg, &res);
+}
+
+/* What a validation is answered by may repeat the authorization: no log. */
+static void
+tell_validated(struct request *q)
+{
+	enum registry_verdict	 v = REGISTRY_NO;
+
+	if (q->is_whole && q->status == 401)
+		v = REGISTRY_UNKNOWN_US;
+	else if (q->is_whole && q->status == 200 && answer_is_valid(
+	    (char *)buf_data(&q->answer), q->answer.len))
+		v = REGISTRY_YES;
+	q->on_validated(q->arg, q->number, v);
+}
+
+static void
+finish(void *arg)
+{
+	struct request	*q = arg;
+
+	if (q->on_registered != NULL)
+		tell_registered(q);
+	else
+		tell_validated(q);
+	request_free(q);
+}
+
+/* From the loop: libwebsockets may be at work on this connection. */
+static void
+finish_soon(struct request *q)
+{
+	loop_timer_set(q->registry->dialer->loop, &q->soon, 0, finish, q);
+}
+
+static void
+on_end(void *arg, unsigned status, const char *why)
+{
+	struct request	*q = arg;
+
+	if (q->is_whole)
+		return;
+	if (q->on_registered != NULL)
+		log_warnx("registry: %s%s", why, status != 0 ?
+		    " in the middle of an answer" : "");
+	else
+		log_info("registry: a harness cannot be validated: %s", why);
+	finish_soon(q);
+}
+
+/* --- its course --- */
+
+static int
+add_header(struct lws *wsi, const char *name, const void *value, size_t len,
+    uint8_t **p, uint8_t *end)
+{
+	return lws_add_http_header_by_name(wsi, (const uint8_t *)name, value,
+	    (int)len, p, end);
+}
+
+/* LWS_PRE bytes in front of it are libwebsockets' to write to. */
+static size_t
+body_len(const struct request *q)
+{
+	return q->has_body ? q->body.len - LWS_PRE : 0;
+}
+
+static int
+add_headers(struct request *q, struct lws *wsi, uint8_t **p, uint8_t *end)
+{
+	const char	*bearer = q->registry->bearer;
+	char		 length[24];
+	int		 n, r;
+
+	n = snprintf(length, sizeof(length), "%zu", body_len(q));
+	r = add_header(wsi, "accept:", "*/*", 3, p, end);
+	if (r == 0 && q->has_body)
+		r = add_header(wsi, "content-type:", "application/json", 16,
+		    p, end);
+	if (r == 0)
+		r = add_header(wsi, "content-length:", length, (size_t)n, p,
+		    end);
+	if (r == 0 && bearer != NULL)
+		r = add_header(wsi, "authorization:", bearer,
+		    strlen(bearer), p, end);
+	if (r == 0 && q->stream[0] != '\0')
+		r = add_header(wsi, "x-codex-noise-stream-id:", q->stream,
+		    strlen(q->stream), p, end);
+	if (r == 0 && q->has_body)
+		lws_client_http_body_pending(wsi, 1);
+	return r;
+}
+
+static int
+send_body(struct request *q, struct lws *wsi)
+{
+	lws_client_http_body_pending(wsi, 0);
+	return lws_write(wsi, buf_data(&q->body) + LWS_PRE, body_len(q),
+	    LWS_WRITE_HTTP_FINAL) < 0 ? -1 : 0;
+}
+
+/* "Retry-After: 120" (RFC 9110 section 10.2.3); a date says nothing to us. */
+static uint64_t
+read_retry_after(struct lws *wsi)
+{
+	char	 text[16];
+	int	 n, i;
+
+	n = lws_hdr_copy(wsi, text, sizeof(text), WSI_TOKEN_HTTP_RETRY_AFTER);
+	if (n <= 0 || n > 6)
+		return 0;
+	for (i = 0; i < n; i++)
+		if (!isdigit((unsigned char)text[i]))
+			return 0;
+	return (uint64_t)strtoul(text, NULL, 10) * 1000;
+}
+
+static int
+take_answer(struct request *q, const void *data, size_t len)
+{
+	if (buf_put(&q->answer, data, len) == 0)
+		return 0;
+	log_warnx("registry: an answer of more than %d bytes", ANSWER_MAX);
+	return -1;
+}
+
+static int
+pull_answer(struct lws *wsi)
+{
+	char	 room[LWS_PRE + 4096], *p = room + LWS_PRE;
+	int	 n = sizeof(room) - LWS_PRE;
+
+	return lws_http_client_read(wsi, &p, &n) < 0 ? -1 : 0;
+}
+
+static int
+on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
+    void *in, size_t len)
+{
+	struct request	*q = arg;
+
+	switch (reason) {
+	case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
+		return add_headers(q, wsi, in, *(uint8_t **)in + len);
+	case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
+		return q->has_body ? send_body(q, wsi) : 0;
+	case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
+		q->status = lws_http_client_http_response(wsi);
+		q->retry_after = read_retry_after(wsi);
+		return 0;
+	case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
+		return pull_answer(wsi);
+	case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
+		return take_answer(q, in, len);
+	case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
+		q->is_whole = true;
+		finish_soon(q);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static const struct dial_events dial_events = { on_event, on_end };
+
+static struct request *
+request_new(struct registry *r, void *arg)
+{
+	struct request	*q;
+
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		return NULL;
+	q->registry = r;
+	q->arg = arg;
+	buf_init(&q->body, BODY_MAX);
+	buf_init(&q->answer, ANSWER_MAX);
+	TAILQ_INSERT_TAIL(&r->requests, q, entry);
+	return q;
+}
+
+/* Without a credential nothing is sent. */
+static void
+request_send(struct request *q, const char *action)
+{
+	struct registry	*r = q->registry;
+	struct target	 t = r->base;
+	const char	*kind = r->kind == ANSWER_PLAIN ? "/cloud/executor/" :
+			    "/cloud/environment/";
+
+	if (r->bearer == NULL) {
+		log_warnx("registry: no credential, or an expired one");
+		finish_soon(q);
+		return;
+	}
+	if (target_append(&t, kind, r->environment, action) == -1 ||
+	    (q->dial = dial_new(r->dialer, &t, "POST", LIMIT_REGISTRY,
+	    &dial_events, q)) == NULL) {
+		log_warn("registry");
+		finish_soon(q);
+	}
+}
+
+/* --- questions --- */
+
+static void
+put_noise(struct json_out *o, const struct noise_public *key)
+{
+	json_out_key(o, "security_profile");
+	json_out_str(o, ANSWER_PROFILE);
+	json_out_key(o, "executor_public_key");
+	noise_public_write(o, key);
+}
+
+/* The hash names this run of this daemon, so that a repetition is seen. */
+static void
+put_plain(struct json_out *o, const struct registry *r)
+{
+	crypto_hash_sha256_state	 s;
+	unsigned char			 hash[crypto_hash_sha256_BYTES];
+	char				 hex[2 * sizeof(hash) + 1];
+	char				 id[sizeof(hex) + 20];
+
+	crypto_hash_sha256_init(&s);
+	crypto_hash_sha256_update(&s, (const void *)r->environment,
+	    strlen(r->environment) + 1);
+	crypto_hash_sha256_update(&s, (const void *)r->name,
+	    strlen(r->name) + 1);
+	crypto_hash_sha256_update(&s, (const void *)VERSION, sizeof(VERSION));
+	crypto_hash_sha256_update(&s, r->nonce, REGISTRY_NONCE);
+	crypto_hash_sha256_final(&s, hash);
+	sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
+	snprintf(id, sizeof(id), "codex-exec-server-%s", hex);
+	json_out_key(o, "idempotency_id");
+	json_out_str(o, id);
+	json_out_key(o, "executor_id");
+	json_out_str(o, r->environment);
+	json_out_key(o, "name");
+	json_out_str(o, r->name);
+	json_out_key(o, "labels");
+	json_out_raw(o, "{}", 2);
+	json_out_key(o, "metadata");
+	json_out_raw(o, "{}", 2);
+}
+
+static const uint8_t pre[LWS_PRE];
+
+/* Begin a body: room for libwebsockets, then an object. */
+static void
+begin_body(struct request *q, struct json_out *o)
+{
+	q->has_body = true;
+	json_out_init(o, &q->body);
+	if (buf_put(&q->body, pre, sizeof(pre)) == -1)
+		o->error = errno;
+	json_out_open(o, '{');
+}
+
+static int
+end_body(struct json_out *o)
+{
+	json_out_close(o, '}');
+	return json_out_fini(o);
+}
+
+void
+registry_register(struct registry *r, const struct noise_public *key,
+    void (*on_done)(void *arg, const struct registry_result *res), void *arg)
+{
+	struct registry_result	 failure;
+	struct request		*q;
+	struct json_out		 o;
+
+	if ((q = request_new(r, arg)) == NULL) {
+		memset(&failure, 0, sizeof(failure));
+		failure.result = IPC__REGISTRATION__UNREACHED;
+		on_done(arg, &failure);
+		return;
+	}
+	q->on_registered = on_done;
+	if (r->kind != ANSWER_CLEAR) {
+		begin_body(q, &o);
+		if (r->kind == ANSWER_NOISE)
+			put_noise(&o, key);
+		else
+			put_plain(&o, r);
+		if (end_body(&o) == -1) {
+			finish_soon(q);
+			return;
+		}
+	}
+	request_send(q, "/register");
+}
+
+void
+registry_validate(struct registry *r, const struct registry_question *in,
+    void (*on_done)(void *arg, uint64_t number,
+    enum registry_verdict verdict), void *arg)
+{
+	struct request	*q;
+	struct json_out	 o;
+
+	if ((q = request_new(r, arg)) == NULL) {
+		on_done(arg, in->number, REGISTRY_NO);
+		return;
+	}
+	q->on_validated = on_done;
+	q->number = in->number;
+	snprintf(q->stream, sizeof(q->stream), "%.*s",
+	    (int)in->stream.len, in->stream.at);
+	begin_body(q, &o);
+	json_out_key(&o, "executor_registration_id");
+	json_out_str(&o, in->registration);
+	json_out_key(&o, "harness_public_key");
+	noise_public_write(&o, in->harness);
+	json_out_key(&o, "harness_key_authorization");
+	json_out_text(&o, in->authorization.at, in->authorization.len);
+	if (end_body(&o) == -1) {
+		finish_soon(q);
+		return;
+	}
+	request_send(q, "/validate");
+}
+
+void
+registry_forget(struct registry *r, uint64_t number)
+{
+	struct request	*q, *next;
+
+	for (q = TAILQ_FIRST(&r->requests); q != NULL; q = next) {
+		next = TAILQ_NEXT(q, entry);
+		if (q->on_validated != NULL &&
+		    (number == 0 || q->number == number))
+			request_free(q);
+	}
+}

@@ -1,0 +1,288 @@
+#include "master/uplink/rendezvous.h"
+
+#include <sys/socket.h>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include <sodium.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/uplink/carrier.h"
+#include "master/uplink/uplink.h"
+
+static void	 connect_now(void *arg);
+
+static void
+set_phase(struct rendezvous *r, Ipc__UplinkPhase phase)
+{
+	r->phase = phase;
+	uplink_tell(r->uplink);
+}
+
+/* --- between connections --- */
+
+/* remote.md 4.2: at random between half the window and all of it. */
+static void
+pause_and_connect(struct rendezvous *r)
+{
+	uint64_t	 ms = r->window / 2 +
+			    randombytes_uniform((uint32_t)r->window / 2 + 1);
+
+	r->window = r->window * 2 < LIMIT_RENDEZVOUS_PAUSE ? r->window * 2 :
+	    LIMIT_RENDEZVOUS_PAUSE;
+	r->must_pause = false;
+	loop_timer_set(&r->uplink->loop, &r->pause, ms, connect_now, r);
+	set_phase(r, IPC__UPLINK_PHASE__PAUSING);
+}
+
+/* Without Noise every connection has a registration of its own. */
+static bool
+is_stale(const struct rendezvous *r, bool was_open)
+{
+	if (r->uplink->registry.kind != ANSWER_NOISE)
+		return true;
+	return !was_open && r->status >= 400 && r->status <= 499;
+}
+
+static void
+stop_timers(struct rendezvous *r)
+{
+	struct loop	*l = &r->uplink->loop;
+
+	loop_timer_clear(l, &r->pause);
+	loop_timer_clear(l, &r->ping);
+	loop_timer_clear(l, &r->pong);
+	loop_timer_clear(l, &r->stuck);
+	r->is_asked = r->must_ask = r->is_writing = false;
+}
+
+/* It ended, or never came up. */
+static void
+on_end(void *arg, unsigned status, const char *why)
+{
+	struct rendezvous	*r = arg;
+	bool			 was_open = r->opened != 0;
+
+	stop_timers(r);
+	carrier_free(&r->carrier);
+	wsock_free(&r->sock);
+	r->status = was_open ? 0 : status;
+	if (r->status != 0)
+		log_warnx("rendezvous: refused with %u", r->status);
+	else
+		log_warnx("rendezvous: %s", why);
+	if (was_open && (clock_ms() - r->opened >= LIMIT_RENDEZVOUS_STABLE ||
+	    r->uplink->registry.kind != ANSWER_NOISE))
+		r->window = LIMIT_RENDEZVOUS_WINDOW;
+	r->opened = 0;
+	if (is_stale(r, was_open)) {
+		r->must_pause = true;
+		set_phase(r, IPC__UPLINK_PHASE__STALE);
+	} else {
+		pause_and_connect(r);
+	}
+}
+
+/* --- connected --- */
+
+static void
+on_no_pong(void *arg)
+{
+	struct rendezvous	*r = arg;
+
+	log_warnx("rendezvous: no answer to a ping");
+	rendezvous_fail(r);
+}
+
+static void
+on_stuck(void *arg)
+{
+	struct rendezvous	*r = arg;
+
+	log_warnx("rendezvous: takes nothing any more");
+	rendezvous_fail(r);
+}
+
+static void
+on_ping_timer(void *arg)
+{
+	struct rendezvous	*r = arg;
+
+	r->must_ask = !r->is_asked;
+	rendezvous_want(r);
+}
+
+static void
+ask(struct rendezvous *r)
+{
+	struct loop	*l = &r->uplink->loop;
+
+	r->must_ask = false;
+	r->is_asked = true;
+	r->ping_at = r->bytes_out;
+	wsock_ping(r->sock);
+	loop_timer_set(l, &r->ping, LIMIT_RENDEZVOUS_PING, on_ping_timer, r);
+	loop_timer_set(l, &r->pong, LIMIT_RENDEZVOUS_PONG, on_no_pong, r);
+}
+
+static void
+on_pong(void *arg)
+{
+	struct rendezvous	*r = arg;
+
+	if (!r->is_asked)
+		return;
+	loop_timer_clear(&r->uplink->loop, &r->pong);
+	r->is_asked = false;
+	r->proven = r->ping_at;
+	carrier_on_proof(r->carrier);
+}
+
+static void
+on_open(void *arg)
+{
+	struct rendezvous	*r = arg;
+	int			 low = LIMIT_RENDEZVOUS_UNSENT;
+
+	/*
+	 * What the kernel holds cannot be overtaken by another stream: it
+	 * gets only as much as keeps the line busy.
+	 */
+	if (setsockopt(wsock_fd(r->sock), IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+	    &low, sizeof(low)) == -1)
+		log_debug("TCP_NOTSENT_LOWAT");
+	r->opened = clock_ms();
+	r->status = 0;
+	r->proven = r->bytes_out;
+	loop_timer_set(&r->uplink->loop, &r->ping, LIMIT_RENDEZVOUS_PING,
+	    on_ping_timer, r);
+	if ((r->carrier = carrier_new(r->uplink)) == NULL) {
+		log_warn("rendezvous");
+		rendezvous_fail(r);
+		return;
+	}
+	log_info("connected to the rendezvous");
+	set_phase(r, IPC__UPLINK_PHASE__CONNECTED);
+}
+
+static void
+on_message(void *arg, uint8_t *data, size_t len, bool is_binary)
+{
+	struct rendezvous	*r = arg;
+
+	r->bytes_in += len;
+	if (r->carrier != NULL)
+		carrier_on_message(r->carrier, data, len, is_binary);
+}
+
+static void
+on_writable(void *arg)
+{
+	struct rendezvous	*r = arg;
+	uint8_t			*frame;
+	bool			 is_binary;
+	size_t			 n;
+
+	loop_timer_clear(&r->uplink->loop, &r->stuck);
+	r->is_writing = false;
+	while (r->carrier != NULL && !wsock_is_full(r->sock)) {
+		if (r->must_ask && !r->is_asked) {
+			ask(r);
+			continue;
+		}
+		if ((n = carrier_next(r->carrier, &frame, &is_binary)) == 0)
+			return;
+		wsock_send(r->sock, frame, n, is_binary ? WSOCK_BINARY : 0);
+		r->bytes_out += n;
+	}
+	rendezvous_want(r);
+}
+
+static const struct wsock_events wsock_events = {
+	on_open, on_message, on_writable, on_pong, on_end
+};
+
+static void
+connect_now(void *arg)
+{
+	struct rendezvous	*r = arg;
+	struct uplink		*u = r->uplink;
+	struct target		 t;
+	size_t			 max = u->registry.kind == ANSWER_PLAIN ?
+				    (size_t)LIMIT_MESSAGE :
+				    (size_t)LIMIT_RELAY_MESSAGE;
+
+	if (target_parse(&t, u->registered.url, "ws", "wss") == -1 ||
+	    (r->sock = wsock_new(&u->dialer, &t, LIMIT_RENDEZVOUS, max,
+	    &wsock_events, r)) == NULL) {
+		log_warnx("rendezvous: an address that cannot be used");
+		on_end(r, 0, "not connected");
+		return;
+	}
+	set_phase(r, IPC__UPLINK_PHASE__CONNECTING);
+}
+
+/* --- */
+
+void
+rendezvous_init(struct rendezvous *r, struct uplink *u)
+{
+	memset(r, 0, sizeof(*r));
+	r->uplink = u;
+	r->window = LIMIT_RENDEZVOUS_WINDOW;
+	r->phase = IPC__UPLINK_PHASE__IDLE;
+}
+
+void
+rendezvous_fini(struct rendezvous *r)
+{
+	if (r->uplink == NULL)
+		return;
+	stop_timers(r);
+	carrier_free(&r->carrier);
+	wsock_free(&r->sock);
+}
+
+void
+rendezvous_start(struct rendezvous *r)
+{
+	if (r->sock != NULL || r->phase == IPC__UPLINK_PHASE__PAUSING)
+		return;			/* the next attempt goes there */
+	if (r->must_pause)
+		pause_and_connect(r);
+	else
+		connect_now(r);
+}
+
+void
+rendezvous_want(struct rendezvous *r)
+{
+	if (r->sock == NULL || r->is_writing)
+		return;
+	r->is_writing = true;
+	wsock_want(r->sock);
+	loop_timer_set(&r->uplink->loop, &r->stuck, LIMIT_RENDEZVOUS_PONG,
+	    on_stuck, r);
+}
+
+bool
+rendezvous_has_read(struct rendezvous *r, uint64_t pos)
+{
+	if (pos <= r->proven || r->bytes_out - r->proven <= LIMIT_UNPROVEN)
+		return true;
+	r->must_ask = true;
+	if (!r->is_asked)
+		rendezvous_want(r);
+	return false;
+}
+
+void
+rendezvous_fail(struct rendezvous *r)
+{
+	if (r->sock != NULL)
+		wsock_fail(r->sock);
+}

@@ -1,0 +1,52 @@
+/*
+ * The one websocket to the rendezvous (remote.md section 4): connected again
+ * and again, kept alive, and known how far it was read at the other end.
+ */
+#ifndef MASTER_UPLINK_RENDEZVOUS_H
+#define MASTER_UPLINK_RENDEZVOUS_H
+
+#include "master/uplink/wsock.h"
+#include "proto/ipc.pb-c.h"
+
+struct carrier;
+struct uplink;
+
+/* Embedded; members are private but for those that are shown. */
+struct rendezvous {
+	struct uplink		*uplink;
+	struct wsock		*sock;
+	struct carrier		*carrier;	/* while connected */
+	Ipc__UplinkPhase	 phase;		/* shown, as the next three */
+	unsigned		 status;	/* of the last refusal */
+	uint64_t		 bytes_in, bytes_out;
+	bool			 must_pause;	/* before the next attempt */
+	uint64_t		 window;	/* ms */
+	uint64_t		 opened;	/* ms; 0: not connected */
+	uint64_t		 proven;	/* bytes out that were read */
+	uint64_t		 ping_at;	/* bytes out before the ping */
+	bool			 is_asked;	/* a ping is not answered yet */
+	bool			 must_ask;
+	bool			 is_writing;
+	struct loop_timer	 pause, ping, pong, stuck;
+};
+
+void	 rendezvous_init(struct rendezvous *r, struct uplink *u);
+void	 rendezvous_fini(struct rendezvous *r);
+
+/* There is a new registration: go where it says. */
+void	 rendezvous_start(struct rendezvous *r);
+
+/* There are frames: carrier_next() will be asked. */
+void	 rendezvous_want(struct rendezvous *r);
+
+/*
+ * Whether what was sent until there were that many bytes_out is safe to call
+ * arrived: the rendezvous read it, or it is so little that it can still be
+ * read again (LIMIT_UNPROVEN).  If not, carrier_on_proof() follows.
+ */
+bool	 rendezvous_has_read(struct rendezvous *r, uint64_t pos);
+
+/* The connection is of no use any more. */
+void	 rendezvous_fail(struct rendezvous *r);
+
+#endif

@@ -1,0 +1,304 @@
+#include "master/uplink/resolve.h"
+
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/log.h"
+
+#define HOST_MAX	255	/* bytes of a name (RFC 1035) */
+#define FRESH_MS	10000	/* an answer is used again for so long */
+#define KNOWN_MAX	4	/* names whose answers are kept */
+
+/* A question and its answer on the socket. */
+struct question {
+	uint32_t	 number;
+	char		 host[HOST_MAX + 1];
+};
+struct reply {
+	uint32_t		 number;
+	struct resolve_answer	 answer;
+};
+
+struct resolve_wish {
+	TAILQ_ENTRY(resolve_wish)	 entry;
+	struct resolver			*resolver;
+	uint32_t			 number;
+	char				 host[HOST_MAX + 1];
+	struct resolve_answer		 copy;
+	void				(*on_answer)(void *,
+					    const struct resolve_answer *);
+	void				*arg;
+	struct loop_timer		 soon;
+};
+
+struct known {
+	char			 host[HOST_MAX + 1];
+	uint64_t		 until;
+	struct resolve_answer	 answer;
+};
+
+struct resolver {
+	struct loop			*loop;
+	int				 sock;
+	struct watch			*watch;
+	uint32_t			 last;
+	TAILQ_HEAD(, resolve_wish)	 wishes;
+	struct known			 known[KNOWN_MAX];
+	unsigned			 next_known;
+};
+
+/* --- the process --- */
+
+static void
+look_up(const char *host, struct resolve_answer *a)
+{
+	struct addrinfo	 hints, *list, *ai;
+
+	memset(a, 0, sizeof(*a));
+	memset(&hints, 0, sizeof(hints));
+	hints.ai_socktype = SOCK_STREAM;
+	if (getaddrinfo(host, NULL, &hints, &list) != 0)
+		return;
+	for (ai = list; ai != NULL && a->n < RESOLVE_MAX; ai = ai->ai_next)
+		if (getnameinfo(ai->ai_addr, ai->ai_addrlen,
+		    a->address[a->n], RESOLVE_TEXT, NULL, 0,
+		    NI_NUMERICHOST) == 0)
+			a->n++;
+	freeaddrinfo(list);
+}
+
+static void __attribute__((noreturn))
+serve(int sock)
+{
+	struct question	 q;
+	struct reply	 r;
+	ssize_t		 n;
+
+	for (;;) {
+		n = recv(sock, &q, sizeof(q), 0);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n != (ssize_t)sizeof(q))
+			_exit(n == 0 ? 0 : 1);
+		q.host[HOST_MAX] = '\0';
+		memset(&r, 0, sizeof(r));
+		r.number = q.number;
+		look_up(q.host, &r.answer);
+		if (send(sock, &r, sizeof(r), MSG_NOSIGNAL) !=
+		    (ssize_t)sizeof(r))
+			_exit(0);
+	}
+}
+
+struct resolver *
+resolver_start(void (*confine_self)(void))
+{
+	struct resolver	*r;
+	int		 pair[2];
+	pid_t		 pid;
+
+	if ((r = calloc(1, sizeof(*r))) == NULL ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ==
+	    -1) {
+		log_warn("resolver");
+		free(r);
+		return NULL;
+	}
+	TAILQ_INIT(&r->wishes);
+	if ((pid = fork()) == 0) {
+		/* Only the channel: when the uplink ends, so do we. */
+		close(pair[0]);
+		log_set_role("resolver");
+		confine_self();
+		serve(pair[1]);
+	}
+	fd_close(&pair[1]);
+	r->sock = pair[0];
+	if (pid == -1 || fd_nonblock(r->sock, 1) == -1) {
+		log_warn("resolver");
+		resolver_free(&r);
+	}
+	return r;
+}
+
+/* --- its client --- */
+
+static void
+wish_free(struct resolve_wish *w)
+{
+	TAILQ_REMOVE(&w->resolver->wishes, w, entry);
+	loop_timer_clear(w->resolver->loop, &w->soon);
+	free(w);
+}
+
+void
+resolve_cancel(struct resolve_wish **wp)
+{
+	if (*wp != NULL)
+		wish_free(*wp);
+	*wp = NULL;
+}
+
+static void
+grant(struct resolve_wish *w, const struct resolve_answer *a)
+{
+	void	(*fn)(void *, const struct resolve_answer *) = w->on_answer;
+	void	*arg = w->arg;
+
+	wish_free(w);
+	fn(arg, a);
+}
+
+static void
+remember(struct resolver *r, const char *host,
+    const struct resolve_answer *a)
+{
+	struct known	*k = &r->known[r->next_known++ % KNOWN_MAX];
+
+	if (a->n == 0)
+		return;
+	strcpy(k->host, host);		/* of the same size */
+	k->until = clock_ms() + FRESH_MS;
+	k->answer = *a;
+}
+
+static void
+on_reply(struct resolver *r, const struct reply *reply)
+{
+	struct resolve_wish	*w;
+
+	TAILQ_FOREACH(w, &r->wishes, entry)
+		if (w->number == reply->number) {
+			remember(r, w->host, &reply->answer);
+			grant(w, &reply->answer);
+			return;
+		}
+}
+
+static void
+on_readable(void *arg)
+{
+	struct resolver	*r = arg;
+	struct reply	 reply;
+
+	if (recv(r->sock, &reply, sizeof(reply), MSG_DONTWAIT) ==
+	    (ssize_t)sizeof(reply) && reply.answer.n <= RESOLVE_MAX)
+		on_reply(r, &reply);
+}
+
+static void
+on_writable(void *arg)
+{
+	(void)arg;
+}
+
+/* Without it no host can be found: a new uplink brings a new one. */
+static void
+on_hangup(void *arg)
+{
+	struct resolver	*r = arg;
+
+	log_warnx("the resolver is gone");
+	loop_stop(r->loop);
+}
+
+static const struct watch_events events = {
+	on_readable, on_writable, on_hangup
+};
+
+int
+resolver_attach(struct resolver *r, struct loop *l)
+{
+	r->loop = l;
+	r->watch = watch_new(l, r->sock, &events, r);
+	return r->watch == NULL ? -1 : 0;
+}
+
+void
+resolver_free(struct resolver **rp)
+{
+	struct resolver	*r = *rp;
+
+	*rp = NULL;
+	if (r == NULL)
+		return;
+	while (!TAILQ_EMPTY(&r->wishes))
+		wish_free(TAILQ_FIRST(&r->wishes));
+	watch_free(&r->watch);
+	fd_close(&r->sock);
+	free(r);
+}
+
+static void
+on_soon(void *arg)
+{
+	struct resolve_wish	*w = arg;
+	struct resolve_answer	 a = w->copy;
+
+	grant(w, &a);
+}
+
+/* What is known already, or a number; false: it must be asked for. */
+static bool
+know(struct resolver *r, const char *host, struct resolve_answer *a)
+{
+	struct in6_addr	 address;
+	unsigned	 i;
+
+	memset(a, 0, sizeof(*a));
+	if (inet_pton(AF_INET, host, &address) == 1 ||
+	    inet_pton(AF_INET6, host, &address) == 1) {
+		a->n = 1;
+		strncpy(a->address[0], host, RESOLVE_TEXT - 1);
+		return true;
+	}
+	for (i = 0; i < KNOWN_MAX; i++)
+		if (strcmp(r->known[i].host, host) == 0 &&
+		    clock_ms() < r->known[i].until) {
+			*a = r->known[i].answer;
+			return true;
+		}
+	return false;
+}
+
+struct resolve_wish *
+resolve(struct resolver *r, const char *host,
+    void (*on_answer)(void *arg, const struct resolve_answer *a), void *arg)
+{
+	struct resolve_wish	*w;
+	struct question		 q;
+
+	memset(&q, 0, sizeof(q));
+	if (strlen(host) > HOST_MAX) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	if ((w = calloc(1, sizeof(*w))) == NULL)
+		return NULL;
+	w->resolver = r;
+	w->on_answer = on_answer;
+	w->arg = arg;
+	strcpy(w->host, host);
+	TAILQ_INSERT_TAIL(&r->wishes, w, entry);
+	if (know(r, host, &w->copy)) {
+		loop_timer_set(r->loop, &w->soon, 0, on_soon, w);
+		return w;
+	}
+	q.number = w->number = ++r->last;
+	strcpy(q.host, host);
+	if (send(r->sock, &q, sizeof(q), MSG_NOSIGNAL) !=
+	    (ssize_t)sizeof(q))
+		resolve_cancel(&w);
+	return w;
+}

@@ -1,0 +1,263 @@
+#include "master/uplink/target.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define PROXY_PORT	3128
+
+static int
+invalid(void)
+{
+	errno = EINVAL;
+	return -1;
+}
+
+static bool
+is_printable(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if (*s <= ' ' || *s > '~')
+			return false;
+	return true;
+}
+
+/* ":PORT" or nothing, len characters. */
+static int
+read_port(const char *s, size_t len, uint16_t *port)
+{
+	unsigned long	 n = 0;
+	size_t		 i;
+
+	if (len == 0)
+		return 0;
+	if (s[0] != ':' || len < 2 || len > 6)
+		return invalid();
+	for (i = 1; i < len; i++) {
+		if (!isdigit((unsigned char)s[i]))
+			return invalid();
+		n = n * 10 + (unsigned long)(s[i] - '0');
+	}
+	if (n == 0 || n > 65535)
+		return invalid();
+	*port = (uint16_t)n;
+	return 0;
+}
+
+static bool
+is_host_char(char c, bool is_numeric)
+{
+	if (is_numeric)
+		return isxdigit((unsigned char)c) || c == ':' || c == '.';
+	return isalnum((unsigned char)c) || c == '-' || c == '.' || c == '_';
+}
+
+/* "HOST[:PORT]" or "[ADDRESS][:PORT]" of len characters. */
+static int
+read_authority(const char *s, size_t len, char host[TARGET_HOST],
+    uint16_t *port)
+{
+	const char	*end = s + len, *stop;
+	bool		 is_numeric = len > 0 && s[0] == '[';
+	size_t		 i, n;
+
+	if (is_numeric) {
+		s++;
+		if ((stop = memchr(s, ']', (size_t)(end - s))) == NULL)
+			return invalid();
+		n = (size_t)(stop - s);
+		stop++;
+	} else {
+		if ((stop = memchr(s, ':', len)) == NULL)
+			stop = end;
+		n = (size_t)(stop - s);
+	}
+	if (n == 0 || n >= TARGET_HOST)
+		return invalid();
+	for (i = 0; i < n; i++)
+		if (!is_host_char(s[i], is_numeric))
+			return invalid();
+	memcpy(host, s, n);
+	host[n] = '\0';
+	return read_port(stop, (size_t)(end - stop), port);
+}
+
+static const char *
+after_scheme(const char *url, const char *scheme)
+{
+	size_t	 n = strlen(scheme);
+
+	return strncasecmp(url, scheme, n) == 0 &&
+	    strncmp(url + n, "://", 3) == 0 ? url + n + 3 : NULL;
+}
+
+int
+target_parse(struct target *t, const char *url, const char *scheme,
+    const char *tls_scheme)
+{
+	const char	*s;
+	size_t		 len;
+
+	memset(t, 0, sizeof(*t));
+	if (!is_printable(url) || strchr(url, '#') != NULL)
+		return invalid();
+	if ((s = after_scheme(url, tls_scheme)) != NULL)
+		t->is_tls = true;
+	else if ((s = after_scheme(url, scheme)) == NULL)
+		return invalid();
+	t->port = t->is_tls ? 443 : 80;
+	len = strcspn(s, "/?");
+	if (read_authority(s, len, t->host, &t->port) == -1)
+		return -1;
+	snprintf(t->authority, sizeof(t->authority),
+	    strchr(t->host, ':') != NULL ? "[%s]:%u" : "%s:%u", t->host,
+	    t->port);
+	s += len;
+	if ((size_t)snprintf(t->path, sizeof(t->path), "%s%s",
+	    *s == '/' ? "" : "/", s) >= sizeof(t->path))
+		return invalid();
+	return 0;
+}
+
+int
+target_append(struct target *t, const char *text, const char *segment,
+    const char *tail)
+{
+	static const char	 plain[] = "-._~";
+	char			 coded[TARGET_PATH], *out = coded;
+	const char		*s;
+	int			 n;
+	size_t			 len = strlen(t->path);
+
+	if (segment[0] == '\0' || strcmp(segment, ".") == 0 ||
+	    strcmp(segment, "..") == 0)
+		return invalid();
+	errno = EMSGSIZE;
+	for (s = segment; *s != '\0'; s++) {
+		if (out - coded > (ptrdiff_t)sizeof(coded) - 4)
+			return -1;
+		if (isalnum((unsigned char)*s) || strchr(plain, *s) != NULL)
+			*out++ = *s;
+		else
+			out += sprintf(out, "%%%02X", (unsigned char)*s);
+	}
+	*out = '\0';
+	/* A prefix keeps its path, but "/" in front is enough of them. */
+	while (len > 0 && t->path[len - 1] == '/')
+		t->path[--len] = '\0';
+	n = snprintf(t->path + len, sizeof(t->path) - len, "%s%s%s", text,
+	    coded, tail);
+	errno = EMSGSIZE;
+	return n < 0 || (size_t)n >= sizeof(t->path) - len ? -1 : 0;
+}
+
+/* Whether an entry of no_proxy, len characters, is about the target. */
+static bool
+is_exempt(const char *entry, size_t len, const struct target *t)
+{
+	size_t		 host = strlen(t->host);
+	const char	*colon = memchr(entry, ':', len);
+	uint16_t	 port = t->port;
+
+	if (len == 1 && entry[0] == '*')
+		return true;
+	if (colon != NULL && strchr(t->host, ':') == NULL) {
+		if (read_port(colon, len - (size_t)(colon - entry), &port) ==
+		    -1 || port != t->port)
+			return false;
+		len = (size_t)(colon - entry);
+	}
+	if (len > 0 && entry[0] == '.') {
+		entry++;
+		len--;
+	}
+	if (len == 0 || len > host ||
+	    strncasecmp(t->host + host - len, entry, len) != 0)
+		return false;
+	return len == host || t->host[host - len - 1] == '.';
+}
+
+const char *
+proxy_choose(const struct proxy_env *env, const struct target *t)
+{
+	const char	*s = env->none, *found;
+	size_t		 n;
+
+	while (s != NULL && *s != '\0') {
+		s += strspn(s, ", ");
+		n = strcspn(s, ", ");
+		if (n > 0 && is_exempt(s, n, t))
+			return NULL;
+		s += n;
+	}
+	found = t->is_tls ? env->https : env->http;
+	if (found == NULL || *found == '\0')
+		found = env->all;
+	return found == NULL || *found == '\0' ? NULL : found;
+}
+
+static int
+from_hex(char c)
+{
+	if (isdigit((unsigned char)c))
+		return c - '0';
+	return isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' +
+	    10 : -1;
+}
+
+/* The user and his password, percent-decoded. */
+static int
+read_secret(const char *s, size_t len, char *out, size_t size)
+{
+	size_t	 i, n = 0;
+
+	for (i = 0; i < len; i++) {
+		char	 c = s[i];
+
+		if (n + 1 >= size)
+			return invalid();
+		if (c == '%') {
+			if (len - i < 3 || from_hex(s[i + 1]) == -1 ||
+			    from_hex(s[i + 2]) == -1)
+				return invalid();
+			c = (char)(from_hex(s[i + 1]) << 4 |
+			    from_hex(s[i + 2]));
+			i += 2;
+		}
+		/* It goes into a header, behind a base64. */
+		if (c == '\0' || c == '@')
+			return invalid();
+		out[n++] = c;
+	}
+	out[n] = '\0';
+	return 0;
+}
+
+int
+proxy_parse(struct proxy *p, const char *text)
+{
+	const char	*at, *s = text;
+	size_t		 len;
+
+	memset(p, 0, sizeof(*p));
+	if (!is_printable(text))
+		return invalid();
+	if ((s = after_scheme(text, "http")) == NULL) {
+		if (strstr(text, "://") != NULL)
+			return invalid();
+		s = text;
+	}
+	len = strcspn(s, "/");
+	if (s[len] == '/' && s[len + 1] != '\0')
+		return invalid();
+	for (at = s + len; at > s && at[-1] != '@'; at--)
+		continue;
+	if (at > s && read_secret(s, (size_t)(at - s) - 1, p->secret,
+	    sizeof(p->secret)) == -1)
+		return -1;
+	p->port = PROXY_PORT;
+	return read_authority(at, len - (size_t)(at - s), p->host, &p->port);
+}

@@ -1,0 +1,128 @@
+#include "master/uplink/uplink.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "master/uplink/carrier.h"
+#include "master/uplink/leg.h"
+#include "master/uplink/link.h"
+
+static enum answer_kind
+kind_of(Ipc__RelayKind kind)
+{
+	switch (kind) {
+	case IPC__RELAY_KIND__CLEAR:
+		return ANSWER_CLEAR;
+	case IPC__RELAY_KIND__PLAIN:
+		return ANSWER_PLAIN;
+	default:
+		return ANSWER_NOISE;
+	}
+}
+
+static int
+take_secret(struct uplink *u, const Ipc__UplinkSecret *in)
+{
+	if (in->dh.len != NOISE_DH || in->seed.len != MLKEM_SEED_LEN ||
+	    in->nonce.len != REGISTRY_NONCE) {
+		errno = EINVAL;
+		return -1;
+	}
+	memcpy(u->nonce, in->nonce.data, REGISTRY_NONCE);
+	if ((u->identity = sodium_malloc(sizeof(*u->identity))) == NULL)
+		return -1;
+	return noise_identity_make(u->identity, in->dh.data, in->seed.data);
+}
+
+int
+uplink_init(struct uplink *u, Ipc__UplinkStart *start,
+    const Ipc__UplinkSecret *secret)
+{
+	u->start = start;
+	rendezvous_init(&u->rendezvous, u);
+	if (registry_init(&u->registry, &u->dialer, start->url,
+	    kind_of(start->kind), start->environment, start->name,
+	    u->nonce) == -1) {
+		log_warnx("%s: no URL of a registry, or no name of an "
+		    "environment", start->url);
+		return -1;
+	}
+	u->is_forward = start->forward[0] != '\0';
+	if (u->is_forward &&
+	    target_parse(&u->forward, start->forward, "ws", "wss") == -1) {
+		log_warnx("%s: no WebSocket URL", start->forward);
+		return -1;
+	}
+	if (take_secret(u, secret) == -1) {
+		log_warn("key");
+		return -1;
+	}
+	return 0;
+}
+
+void
+uplink_fini(struct uplink *u)
+{
+	rendezvous_fini(&u->rendezvous);
+	registry_fini(&u->registry);
+	link_free(&u->link);
+	resolver_free(&u->resolver);
+	dialer_fini(&u->dialer);
+	loop_fini(&u->loop);
+	if (u->identity != NULL)
+		sodium_free(u->identity);
+	ipc__uplink_start__free_unpacked(u->start, NULL);
+}
+
+static void
+on_registered(void *arg, const struct registry_result *res)
+{
+	struct uplink	*u = arg;
+
+	if (res->result == IPC__REGISTRATION__REGISTERED) {
+		log_info("registered");
+		u->registered = res->answer;
+	}
+	link_answer(u->link, res);
+	if (res->result == IPC__REGISTRATION__REGISTERED)
+		rendezvous_start(&u->rendezvous);
+}
+
+void
+uplink_register(struct uplink *u)
+{
+	registry_register(&u->registry, &u->identity->pub, on_registered, u);
+}
+
+struct leg *
+uplink_new_leg(struct uplink *u, const struct leg_events *events, void *arg)
+{
+	struct leg	*l;
+	int		 fd;
+
+	if (u->is_forward)
+		return leg_to_server(&u->dialer, &u->forward, events, arg);
+	if ((l = leg_to_worker(&u->loop, events, arg, &fd)) == NULL)
+		return NULL;
+	link_stream(u->link, fd);
+	fd_close(&fd);
+	return l;
+}
+
+void
+uplink_tell(struct uplink *u)
+{
+	const struct rendezvous	*r = &u->rendezvous;
+	Ipc__UplinkStatus	 out = IPC__UPLINK_STATUS__INIT;
+
+	out.phase = r->phase;
+	out.status = r->status;
+	out.streams = carrier_streams(r->carrier);
+	out.bytes_in = r->bytes_in;
+	out.bytes_out = r->bytes_out;
+	link_status(u->link, &out);
+}
