@@ -197,7 +197,9 @@ put_uplink(struct ctl_client *c, const struct remote *r)
 		[CONF_TRANSPORT_PLAIN] = "plain",
 	};
 	struct ctl_row			 row = { .n = 0 };
+	char				 trouble[REMOTE_TROUBLE];
 
+	remote_trouble(r, trouble, sizeof(trouble));
 	ctl_row_number(&row, r->number);
 	ctl_row_text(&row, r->conf->label);
 	ctl_row_text(&row, r->conf->environment);
@@ -211,7 +213,7 @@ put_uplink(struct ctl_client *c, const struct remote *r)
 	ctl_row_number(&row, r->streams);
 	ctl_row_number(&row, r->bytes_in);
 	ctl_row_number(&row, r->bytes_out);
-	ctl_row_text(&row, remote_trouble(r));
+	ctl_row_text(&row, trouble);
 	ctl_put_row(c, &row);
 }
 

@@ -138,10 +138,11 @@ give_up(struct remote *r)
 {
 	struct master	*m = r->master;
 	struct remote	*other;
+	char		 why[REMOTE_TROUBLE];
 
 	set_state(r, REMOTE_REFUSED);
-	log_warnx("uplink %u: registration refused (%s)", r->number,
-	    remote_trouble(r));
+	remote_trouble(r, why, sizeof(why));
+	log_warnx("uplink %u: registration refused (%s)", r->number, why);
 	if (m->conf.uplink_retry > 0) {
 		timer_in(r, m->conf.uplink_retry);
 		return;
@@ -156,19 +157,27 @@ give_up(struct remote *r)
 	}
 }
 
+static void
+next_window(struct remote *r)
+{
+	r->window = r->window * 2 < LIMIT_UPLINK_RETRY_MAX ? r->window * 2 :
+	    LIMIT_UPLINK_RETRY_MAX;
+}
+
 /* remote.md 3.4: 0.5, 1, 2, 4, 5, 5 ... s and at random up to half more. */
 static void
 wait_and_register(struct remote *r, uint64_t at_least)
 {
 	uint64_t	 ms = r->window +
 			    randombytes_uniform((uint32_t)r->window / 2 + 1);
+	char		 why[REMOTE_TROUBLE];
 
-	r->window = r->window * 2 < LIMIT_UPLINK_RETRY_MAX ? r->window * 2 :
-	    LIMIT_UPLINK_RETRY_MAX;
+	next_window(r);
 	if (ms < at_least)
 		ms = at_least;
+	remote_trouble(r, why, sizeof(why));
 	log_info("uplink %u: registration: %s; again in %llu ms", r->number,
-	    remote_trouble(r), (unsigned long long)ms);
+	    why, (unsigned long long)ms);
 	set_state(r, REMOTE_WAITING);
 	timer_in(r, ms);
 }
@@ -319,8 +328,7 @@ restart(struct remote *r)
 	r->restarts++;
 	log_warnx("uplink %u: its process is gone", r->number);
 	timer_in(r, r->window);
-	r->window = r->window * 2 < LIMIT_UPLINK_RETRY_MAX ? r->window * 2 :
-	    LIMIT_UPLINK_RETRY_MAX;
+	next_window(r);
 }
 
 static void
@@ -643,25 +651,27 @@ remote_state_name(const struct remote *r)
 	return states[r->state].name;
 }
 
-const char *
-remote_trouble(const struct remote *r)
+void
+remote_trouble(const struct remote *r, char *out, size_t size)
 {
-	static char	 text[64];
+	const char	*auth = r->status == 401 || r->status == 403 ?
+			    "authentication failed, " : "";
 
 	switch (r->result) {
 	case IPC__REGISTRATION__REGISTERED:
-		return "";
-	case IPC__REGISTRATION__UNREACHED:
-		return "no answer from the registry";
+		out[0] = '\0';
+		break;
 	case IPC__REGISTRATION__CONTENDED:
-		snprintf(text, sizeof(text), "busy, status %u", r->status);
-		return text;
+		snprintf(out, size, "busy, status %u", r->status);
+		break;
 	case IPC__REGISTRATION__NONSENSE:
-		return "an answer that is not for us";
+		snprintf(out, size, "an answer that is not for us");
+		break;
+	case IPC__REGISTRATION__REFUSED:
+		snprintf(out, size, "%sstatus %u", auth, r->status);
+		break;
 	default:
+		snprintf(out, size, "no answer from the registry");
 		break;
 	}
-	snprintf(text, sizeof(text), r->status == 401 || r->status == 403 ?
-	    "authentication failed, status %u" : "status %u", r->status);
-	return text;
 }

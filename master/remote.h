@@ -93,7 +93,10 @@ bool	 remote_is_ready(const struct master *m);
 
 /* For people: "connected", "waiting", ... */
 const char	*remote_state_name(const struct remote *r);
-const char	*remote_trouble(const struct remote *r);
+
+/* What is the matter with its registration; empty: nothing. */
+#define REMOTE_TROUBLE	64	/* bytes */
+void	 remote_trouble(const struct remote *r, char *out, size_t size);
 
 /* Standard input is where credentials come from, or whose end is ours. */
 int	 remote_watch_stdin(struct master *m, bool ends_us);

@@ -40,13 +40,15 @@ take_channel(bool is_daemon)
 static void
 start(struct uplink *u, int sock)
 {
+	char			 role[24];
 	Ipc__UplinkStart	*about;
 	Ipc__UplinkSecret	*secret;
 
 	if (link_wait(sock, &about, &secret) == -1)
 		exit(1);
 	log_set_level((enum log_level)about->log_level);
-	log_set_session(about->number);
+	snprintf(role, sizeof(role), "uplink %u", about->number);
+	log_set_role(role);
 	if (uplink_init(u, about, secret) == -1)
 		exit(2);
 	sodium_memzero(secret->dh.data, secret->dh.len);

@@ -67,14 +67,14 @@ on_end(void *arg, unsigned status, const char *why)
 	struct rendezvous	*r = arg;
 	bool			 was_open = r->opened != 0;
 
-	stop_timers(r);
-	carrier_free(&r->carrier);
-	wsock_free(&r->sock);
 	r->status = was_open ? 0 : status;
 	if (r->status != 0)
 		log_warnx("rendezvous: refused with %u", r->status);
 	else
 		log_warnx("rendezvous: %s", why);
+	stop_timers(r);
+	carrier_free(&r->carrier);
+	wsock_free(&r->sock);		/* and why is gone */
 	if (was_open && (clock_ms() - r->opened >= LIMIT_RENDEZVOUS_STABLE ||
 	    r->uplink->registry.kind != ANSWER_NOISE))
 		r->window = LIMIT_RENDEZVOUS_WINDOW;
