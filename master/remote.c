@@ -103,14 +103,17 @@ on_expiry(int fd, short what, void *arg)
 	remote_send_bearer(r);
 }
 
-/* The file may have a new one. */
+/* The file may have a new one.  Whoever asks us for it may be broken. */
 static void
 refresh(struct remote *r)
 {
-	char	 why[128];
+	uint64_t	 now = clock_ms();
+	char		 why[128];
 
-	if (r->cred.source != CRED_FILE)
+	if (r->cred.source != CRED_FILE ||
+	    (r->refreshed != 0 && now - r->refreshed < LIMIT_UPLINK_REFRESH))
 		return;
+	r->refreshed = now;
 	if (cred_read_file(&r->cred, r->conf->credential_file, why,
 	    sizeof(why)) == -1)
 		log_warnx("uplink %u: %s: %s", r->number,
@@ -304,6 +307,9 @@ on_msg(void *arg, struct ipc_msg *msg)
 		break;
 	case IPC_uplink_status:
 		on_status(r, (const Ipc__UplinkStatus *)msg->body);
+		break;
+	case IPC_uplink_denied:
+		refresh(r);
 		break;
 	default:
 		on_stream(r, msg);

@@ -52,6 +52,7 @@ struct remote {
 	uint64_t		 since;		/* ms: of the state */
 	uint64_t		 started;	/* ms: its process */
 	uint64_t		 asked;		/* ms: the last registration */
+	uint64_t		 refreshed;	/* ms: its credential */
 	uint64_t		 window;	/* ms: the next pause */
 	unsigned		 attempts;	/* since it was registered */
 	unsigned		 denials;	/* 401 and 403 of these */

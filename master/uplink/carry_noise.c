@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "master/uplink/link.h"
 #include "master/uplink/uplink.h"
 
 struct carrier_noise {
@@ -31,6 +32,8 @@ on_validated(void *arg, uint64_t number, enum registry_verdict verdict)
 	};
 	struct carrier_noise	*n = arg;
 
+	if (verdict == REGISTRY_UNKNOWN_US)
+		link_denied(n->c.uplink->link);
 	stream_validated(n->table, number, verdicts[verdict], NULL,
 	    clock_ms(), &n->act);
 	act(n);

@@ -165,3 +165,11 @@ link_stream(struct link *l, int fd)
 
 	send_to_master(l, IPC_uplink_stream, &out, fd);
 }
+
+void
+link_denied(struct link *l)
+{
+	Ipc__UplinkDenied	 out = IPC__UPLINK_DENIED__INIT;
+
+	send_to_master(l, IPC_uplink_denied, &out, -1);
+}

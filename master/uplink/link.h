@@ -27,6 +27,9 @@ void		 link_free(struct link **lp);
 void	 link_answer(struct link *l, const struct registry_result *res);
 void	 link_status(struct link *l, const Ipc__UplinkStatus *s);
 
+/* The credential is not taken any more. */
+void	 link_denied(struct link *l);
+
 /* Give the master a connection; fd stays the caller's. */
 void	 link_stream(struct link *l, int fd);
 

@@ -54,8 +54,7 @@ start(struct uplink *u, int sock)
 	sodium_memzero(secret->dh.data, secret->dh.len);
 	sodium_memzero(secret->seed.data, secret->seed.len);
 	ipc__uplink_secret__free_unpacked(secret, NULL);
-	if ((u->resolver = resolver_start(confine_resolver)) == NULL ||
-	    loop_init(&u->loop) == -1 ||
+	if (loop_init(&u->loop) == -1 ||
 	    dialer_init(&u->dialer, &u->loop, u->resolver,
 	    about->ca_file) == -1)
 		exit(2);
@@ -90,6 +89,8 @@ main(int argc, char **argv)
 		fatalx("sodium_init");
 	if (dialer_take_env(&u.dialer) == -1)
 		fatal("environment");
+	if ((u.resolver = resolver_start(confine_resolver)) == NULL)
+		return 2;
 	start(&u, sock);
 	loop_run(&u.loop);
 	uplink_fini(&u);

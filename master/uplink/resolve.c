@@ -2,6 +2,7 @@
 
 #include <sys/queue.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -78,6 +79,15 @@ look_up(const char *host, struct resolve_answer *a)
 	freeaddrinfo(list);
 }
 
+/* Only the channel: when the uplink ends, so do we. */
+static void
+keep_only(int sock)
+{
+	if (dup2(sock, STDIN_FILENO) == -1 ||
+	    syscall(SYS_close_range, 3, ~0U, 0) == -1)
+		fatal("resolver");
+}
+
 static void __attribute__((noreturn))
 serve(int sock)
 {
@@ -117,11 +127,10 @@ resolver_start(void (*confine_self)(void))
 	}
 	TAILQ_INIT(&r->wishes);
 	if ((pid = fork()) == 0) {
-		/* Only the channel: when the uplink ends, so do we. */
-		close(pair[0]);
 		log_set_role("resolver");
+		keep_only(pair[1]);
 		confine_self();
-		serve(pair[1]);
+		serve(STDIN_FILENO);
 	}
 	fd_close(&pair[1]);
 	r->sock = pair[0];

@@ -23,7 +23,8 @@ struct resolver;
 
 /*
  * Fork the process, which calls confine_self() to shed what it does not need
- * and ends with us.  NULL after a line in the log.
+ * and ends with us; before there is a secret in memory.  NULL after a line in
+ * the log.
  */
 struct resolver	*resolver_start(void (*confine_self)(void));
 
