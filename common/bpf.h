@@ -7,11 +7,20 @@
 
 #include <sys/syscall.h>
 
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
 #include <errno.h>
 #include <stddef.h>
+
+#if defined(__x86_64__)
+#define BPF_ARCH	AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define BPF_ARCH	AUDIT_ARCH_AARCH64
+#else
+#error "which audit architecture is this?"
+#endif
 
 #define BPF_FIELD(f)	((unsigned)offsetof(struct seccomp_data, f))
 #define LOAD(f)		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, BPF_FIELD(f))

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -68,4 +69,40 @@ int
 landlock_join(int ruleset)
 {
 	return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
+}
+
+/* --- */
+
+static int
+allow_reading(int ruleset, const char *const *paths)
+{
+	int	 fd, r = 0;
+
+	for (; *paths != NULL && r == 0; paths++) {
+		if ((fd = open(*paths, O_PATH | O_CLOEXEC)) == -1)
+			continue;
+		r = landlock_allow(ruleset, fd,
+		    LANDLOCK_READ_FILE | LANDLOCK_READ_DIR);
+		fd_close(&fd);
+	}
+	return r;
+}
+
+int
+landlock_only_read(const char *const *paths, const char *const *more,
+    bool scopes)
+{
+	int	 abi = landlock_abi(), ruleset, r = -1;
+
+	if (abi < 1)
+		return 0;
+	if ((ruleset = landlock_new(abi,
+	    LANDLOCK_READS | landlock_writes(abi), 0,
+	    scopes && abi >= LANDLOCK_ABI_SCOPE ? LANDLOCK_SCOPES : 0)) == -1)
+		return -1;
+	if (allow_reading(ruleset, paths) == 0 &&
+	    allow_reading(ruleset, more) == 0)
+		r = landlock_join(ruleset);
+	fd_close(&ruleset);
+	return r;
 }

@@ -5,6 +5,7 @@
 #ifndef COMMON_LANDLOCK_H
 #define COMMON_LANDLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Rights on files. */
@@ -47,6 +48,15 @@ int	 landlock_new(int abi, uint64_t fs, uint64_t net, uint64_t scoped)
  * files have.  0, or -1 with errno.
  */
 int	 landlock_allow(int ruleset, int fd, uint64_t access)
+	    __attribute__((warn_unused_result));
+
+/*
+ * From now on nothing of the file system but reading below those paths; paths
+ * that are not there need no rule.  Both lists end with NULL.  0, also when
+ * the kernel has no Landlock, or -1 with errno.
+ */
+int	 landlock_only_read(const char *const *paths,
+	    const char *const *more, bool scopes)
 	    __attribute__((warn_unused_result));
 
 /* Join a ruleset for good.  0, or -1 with errno.  A system call only. */

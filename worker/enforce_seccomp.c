@@ -4,19 +4,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include <linux/audit.h>
-
 #include <sched.h>
 
 #include "common/bpf.h"
-
-#if defined(__x86_64__)
-#define ARCH	AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH	AUDIT_ARCH_AARCH64
-#else
-#error "which audit architecture is this?"
-#endif
 
 /* Newer than the headers of Debian 12; the same number everywhere. */
 #ifndef SYS_open_tree_attr
@@ -81,7 +71,7 @@
 
 /* ptrace(2)-like calls are in; namespaces, terminals, other ABIs follow. */
 #define COMMON								\
-	LOAD(arch), IF_EQ(ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), \
+	LOAD(arch), IF_EQ(BPF_ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), \
 	LOAD(nr),							 \
 	IF_GE(0x40000000U, 0, 1), REFUSE(ENOSYS),	/* the x32 ABI */ \
 	FOREVER,							 \

@@ -149,7 +149,37 @@ flow_drop(struct flow *f)
 	free(n);
 }
 
+bool
+flow_begins(struct flow *f, size_t len, uint8_t **room_out)
+{
+	struct carrier	*c = f->carrier;
+
+	if ((f->is_sent = !f->is_sent) == false)
+		return false;
+	free(c->frame);
+	c->frame = malloc(LWS_PRE + len);
+	*room_out = c->frame == NULL ? NULL : c->frame + LWS_PRE;
+	return true;
+}
+
 /* --- the carrier --- */
+
+int
+carrier_init(struct carrier *c)
+{
+	(void)c;
+	return 0;
+}
+
+void
+carrier_fini(struct carrier *c)
+{
+	struct flow	*f;
+
+	while ((f = TAILQ_FIRST(&c->flows)) != NULL)
+		flow_free(&f);
+	free(c->frame);
+}
 
 struct carrier *
 carrier_new(struct uplink *u)

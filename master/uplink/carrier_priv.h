@@ -61,9 +61,10 @@ struct carrier {
 	struct uplink			*uplink;
 	TAILQ_HEAD(flow_list, flow)	 flows, ready;
 	unsigned			 nflows;
-	STAILQ_HEAD(, note)		 control;	/* frames, LWS_PRE too */
+	STAILQ_HEAD(, note)		 control;	/* LWS_PRE, frame */
 	unsigned			 ncontrol;
 	struct note			*current;	/* being sent */
+	uint8_t				*frame;		/* of clear kinds */
 };
 
 extern const struct carrier_ops	carry_noise, carry_clear, carry_plain;
@@ -84,6 +85,17 @@ int		 flow_put(struct flow *f, const uint8_t *data, size_t len)
 bool		 flow_first(struct flow *f, uint8_t **data_out,
 		    size_t *len_out);
 void		 flow_drop(struct flow *f);
+
+/* Of clear kinds: nothing to begin with, and what is left at the end. */
+int		 carrier_init(struct carrier *c);
+void		 carrier_fini(struct carrier *c);
+
+/*
+ * Of clear kinds, for carrier_ops.seal: a message is one frame.  Whether it is
+ * still to be made, with room for len bytes at *room_out; NULL there: no
+ * memory.
+ */
+bool		 flow_begins(struct flow *f, size_t len, uint8_t **room_out);
 
 /*
  * Send a frame ahead of all others.  One that may be lost is, when there are

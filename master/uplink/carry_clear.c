@@ -4,18 +4,10 @@
  */
 #include "master/uplink/carrier_priv.h"
 
-#include <libwebsockets.h>
-
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/limit.h"
 #include "common/log.h"
-
-struct carrier_clear {
-	struct carrier	 c;
-	uint8_t		*frame;		/* being sent */
-};
 
 static struct flow *
 find(struct carrier *c, struct span id)
@@ -93,14 +85,11 @@ on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
 static ssize_t
 seal(struct flow *f, const uint8_t *data, size_t len, uint8_t **frame_out)
 {
-	struct carrier_clear	*c = (struct carrier_clear *)f->carrier;
 	struct relay_frame	 out;
 
-	f->is_sent = !f->is_sent;
-	if (!f->is_sent)
+	if (!flow_begins(f, len + RELAY_ROOM, frame_out))
 		return 0;
-	free(c->frame);
-	if ((c->frame = malloc(LWS_PRE + len + RELAY_ROOM)) == NULL)
+	if (*frame_out == NULL)
 		return -1;
 	memset(&out, 0, sizeof(out));
 	out.kind = RELAY_DATA;
@@ -109,28 +98,10 @@ seal(struct flow *f, const uint8_t *data, size_t len, uint8_t **frame_out)
 	out.seq = f->seq++;		/* wraps */
 	out.payload = data;
 	out.len = len;
-	*frame_out = c->frame + LWS_PRE;
 	return relay_encode(&out, *frame_out, len + RELAY_ROOM);
 }
 
-static int
-init(struct carrier *c)
-{
-	(void)c;
-	return 0;
-}
-
-static void
-fini(struct carrier *c)
-{
-	struct flow	*f;
-
-	while ((f = TAILQ_FIRST(&c->flows)) != NULL)
-		flow_free(&f);
-	free(((struct carrier_clear *)c)->frame);
-}
-
 const struct carrier_ops carry_clear = {
-	sizeof(struct carrier_clear), true, init, fini, on_message,
+	sizeof(struct carrier), true, carrier_init, carrier_fini, on_message,
 	flow_first, flow_drop, seal, end
 };

@@ -4,27 +4,14 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include <linux/audit.h>
-
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <unistd.h>
 
 #include "common/bpf.h"
-#include "common/fd.h"
 #include "common/landlock.h"
 #include "common/log.h"
-
-#if defined(__x86_64__)
-#define ARCH	AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH	AUDIT_ARCH_AARCH64
-#else
-#error "which audit architecture is this?"
-#endif
 
 /* Only in a build that counts what is executed. */
 extern void	 __gcov_exit(void) __attribute__((weak));
@@ -40,41 +27,7 @@ static const char *const readable[] = {
 	"/etc/nsswitch.conf", "/dev/null", "/dev/urandom", NULL
 };
 
-/* A path that is not there needs no rule. */
-static int
-allow_reading(int ruleset, const char *path)
-{
-	int	 fd, r;
-
-	if ((fd = open(path, O_PATH | O_CLOEXEC)) == -1)
-		return 0;
-	r = landlock_allow(ruleset, fd,
-	    LANDLOCK_READ_FILE | LANDLOCK_READ_DIR);
-	fd_close(&fd);
-	return r;
-}
-
-/* A kernel that has none is no error. */
-static int
-landlock(const char *const *paths, unsigned scopes)
-{
-	int	 abi = landlock_abi(), ruleset, r = -1;
-	size_t	 i;
-
-	if (abi < 1)
-		return 0;
-	if ((ruleset = landlock_new(abi,
-	    LANDLOCK_READS | landlock_writes(abi), 0,
-	    abi >= LANDLOCK_ABI_SCOPE ? scopes : 0)) == -1)
-		return -1;
-	for (i = 0; paths[i] != NULL; i++)
-		if (allow_reading(ruleset, paths[i]) == -1)
-			goto out;
-	r = landlock_join(ruleset);
- out:
-	fd_close(&ruleset);
-	return r;
-}
+static const char *const nothing[] = { NULL };
 
 /* --- system calls: seccomp(2) --- */
 
@@ -109,7 +62,7 @@ landlock(const char *const *paths, unsigned scopes)
 #endif
 
 #define HEAD								\
-	LOAD(arch), IF_EQ(ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), \
+	LOAD(arch), IF_EQ(BPF_ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), \
 	LOAD(nr)
 
 static const struct sock_filter uplink_calls[] = {
@@ -189,15 +142,13 @@ confine_early(void)
 int
 confine_uplink(void)
 {
-	static const char *const	 nothing[] = { NULL };
-
 	if (is_measured()) {
 		log_info("not confined: this program is measured");
 		return 0;
 	}
 	if (limit(RLIMIT_FSIZE, 0) == -1 || limit(RLIMIT_NPROC, 0) == -1)
 		return -1;
-	return landlock(nothing, LANDLOCK_SCOPES) == -1 ? -1 :
+	return landlock_only_read(nothing, nothing, true) == -1 ? -1 :
 	    FILTER(uplink_calls);
 }
 
@@ -209,6 +160,6 @@ confine_resolver(void)
 	if (is_measured())
 		return;
 	if (limit(RLIMIT_FSIZE, 0) == -1 || limit(RLIMIT_NPROC, 0) == -1 ||
-	    landlock(readable, 0) == -1 || FILTER(resolver_calls) == -1)
+	    landlock_only_read(readable, nothing, false) == -1 || FILTER(resolver_calls) == -1)
 		fatal("confinement");
 }

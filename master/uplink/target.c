@@ -1,5 +1,7 @@
 #include "master/uplink/target.h"
 
+#include <arpa/inet.h>
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -48,11 +50,29 @@ read_port(const char *s, size_t len, uint16_t *port)
 }
 
 static bool
-is_host_char(char c, bool is_numeric)
+is_ipv6(const char *host)
 {
-	if (is_numeric)
-		return isxdigit((unsigned char)c) || c == ':' || c == '.';
-	return isalnum((unsigned char)c) || c == '-' || c == '.' || c == '_';
+	struct in6_addr	 address;
+
+	return inet_pton(AF_INET6, host, &address) == 1;
+}
+
+static bool
+is_numeric(const char *host)
+{
+	struct in_addr	 address;
+
+	return inet_pton(AF_INET, host, &address) == 1 || is_ipv6(host);
+}
+
+static bool
+is_name(const char *host)
+{
+	for (; *host != '\0'; host++)
+		if (!isalnum((unsigned char)*host) &&
+		    strchr("-._", *host) == NULL)
+			return false;
+	return true;
 }
 
 /* "HOST[:PORT]" or "[ADDRESS][:PORT]" of len characters. */
@@ -61,10 +81,10 @@ read_authority(const char *s, size_t len, char host[TARGET_HOST],
     uint16_t *port)
 {
 	const char	*end = s + len, *stop;
-	bool		 is_numeric = len > 0 && s[0] == '[';
-	size_t		 i, n;
+	bool		 has_brackets = len > 0 && s[0] == '[';
+	size_t		 n;
 
-	if (is_numeric) {
+	if (has_brackets) {
 		s++;
 		if ((stop = memchr(s, ']', (size_t)(end - s))) == NULL)
 			return invalid();
@@ -77,11 +97,10 @@ read_authority(const char *s, size_t len, char host[TARGET_HOST],
 	}
 	if (n == 0 || n >= TARGET_HOST)
 		return invalid();
-	for (i = 0; i < n; i++)
-		if (!is_host_char(s[i], is_numeric))
-			return invalid();
 	memcpy(host, s, n);
 	host[n] = '\0';
+	if (has_brackets ? !is_ipv6(host) : !is_name(host))
+		return invalid();
 	return read_port(stop, (size_t)(end - stop), port);
 }
 
@@ -158,26 +177,24 @@ target_append(struct target *t, const char *text, const char *segment,
 static bool
 is_exempt(const char *entry, size_t len, const struct target *t)
 {
-	size_t		 host = strlen(t->host);
-	const char	*colon = memchr(entry, ':', len);
+	char		 room[TARGET_HOST], *name = room;
 	uint16_t	 port = t->port;
+	size_t		 n, host = strlen(t->host);
 
-	if (len == 1 && entry[0] == '*')
+	/* An address of IPv6 needs brackets for its port only. */
+	if ((len == 1 && entry[0] == '*') ||
+	    (len == host && strncasecmp(t->host, entry, len) == 0))
 		return true;
-	if (colon != NULL && strchr(t->host, ':') == NULL) {
-		if (read_port(colon, len - (size_t)(colon - entry), &port) ==
-		    -1 || port != t->port)
-			return false;
-		len = (size_t)(colon - entry);
-	}
-	if (len > 0 && entry[0] == '.') {
-		entry++;
-		len--;
-	}
-	if (len == 0 || len > host ||
-	    strncasecmp(t->host + host - len, entry, len) != 0)
+	if (read_authority(entry, len, name, &port) == -1 || port != t->port)
 		return false;
-	return len == host || t->host[host - len - 1] == '.';
+	if (name[0] == '.')
+		name++;
+	n = strlen(name);
+	if (n == 0 || n > host || strcasecmp(t->host + host - n, name) != 0)
+		return false;
+	/* Part of an address is no domain. */
+	return n == host ||
+	    (t->host[host - n - 1] == '.' && !is_numeric(t->host));
 }
 
 const char *
@@ -214,6 +231,8 @@ read_secret(const char *s, size_t len, char *out, size_t size)
 {
 	size_t	 i, n = 0;
 
+	if (len == 0)
+		return 0;
 	for (i = 0; i < len; i++) {
 		char	 c = s[i];
 
@@ -231,6 +250,12 @@ read_secret(const char *s, size_t len, char *out, size_t size)
 		if (c == '\0' || c == '@')
 			return invalid();
 		out[n++] = c;
+	}
+	/* RFC 7617 wants it, whether there is a password or not. */
+	if (memchr(out, ':', n) == NULL) {
+		if (n + 1 >= size)
+			return invalid();
+		out[n++] = ':';
 	}
 	out[n] = '\0';
 	return 0;

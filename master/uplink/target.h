@@ -49,7 +49,8 @@ struct proxy_env {
 struct proxy {
 	char		 host[TARGET_HOST];
 	uint16_t	 port;
-	char		 secret[96];	/* "user:password" or empty */
+	char		 secret[94];	/* "user:password" or empty; that is
+					   all libwebsockets has room for */
 };
 
 /* The proxy for t, or NULL: none. */

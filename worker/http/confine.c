@@ -4,13 +4,11 @@
 #include <sys/resource.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "common/bpf.h"
-#include "common/fd.h"
 #include "common/landlock.h"
 #include "common/log.h"
 #include "worker/enforce.h"
@@ -32,45 +30,6 @@ static const char *const readable[] = {
 	"/etc/ssl/certs/ca-certificates.crt", "/dev/null", "/dev/random",
 	"/dev/urandom", "/sys/devices/system/cpu", "/proc/sys", NULL
 };
-
-/* Paths that are not there need no rule. */
-static int
-allow_reading(int ruleset, const char *path)
-{
-	int	 fd, r;
-
-	if ((fd = open(path, O_PATH | O_CLOEXEC)) == -1)
-		return 0;
-	r = landlock_allow(ruleset, fd,
-	    LANDLOCK_READ_FILE | LANDLOCK_READ_DIR);
-	fd_close(&fd);
-	return r;
-}
-
-/* A kernel that has none is no error. */
-static int
-landlock(const char *const *env_files)
-{
-	int	 abi = landlock_abi(), ruleset, r = -1;
-	size_t	 i;
-
-	if (abi < 1)
-		return 0;
-	if ((ruleset = landlock_new(abi,
-	    LANDLOCK_READS | landlock_writes(abi), 0,
-	    abi >= LANDLOCK_ABI_SCOPE ? LANDLOCK_SCOPES : 0)) == -1)
-		return -1;
-	for (i = 0; readable[i] != NULL; i++)
-		if (allow_reading(ruleset, readable[i]) == -1)
-			goto out;
-	for (i = 0; env_files[i] != NULL; i++)
-		if (allow_reading(ruleset, env_files[i]) == -1)
-			goto out;
-	r = landlock_join(ruleset);
- out:
-	fd_close(&ruleset);
-	return r;
-}
 
 /* --- system calls: seccomp(2), behind the filter of enforce_seccomp.c --- */
 
@@ -132,5 +91,5 @@ confine(const char *const *env_files)
 		log_info("not confined: this program is measured");
 		return 0;
 	}
-	return landlock(env_files) == -1 || filter() == -1 ? -1 : 0;
+	return landlock_only_read(readable, env_files, true) == -1 || filter() == -1 ? -1 : 0;
 }
