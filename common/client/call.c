@@ -7,6 +7,7 @@
 #include "common/clock.h"
 
 #define TEXT_KEEP	(256 * 1024)
+#define KEPT_MAX	((size_t)128 * 1024 * 1024)	/* bytes of requests */
 #define UNKNOWN_METHOD	(-32601)
 
 /* --- out --- */
@@ -16,8 +17,8 @@ execsrv_begin(struct execsrv *x, const char *method, struct json_out *o)
 {
 	struct execsrv_call	*c;
 
-	if (x->state != EXECSRV_OPEN) {
-		execsrv_fail(x, "the connection is not open");
+	if (x->state == EXECSRV_FAILED) {
+		errno = EPIPE;
 		return NULL;
 	}
 	if ((c = calloc(1, sizeof(*c))) == NULL) {
@@ -47,18 +48,51 @@ send_text(struct execsrv *x)
 	return r;
 }
 
+/* Until there is a connection, or until it is answered. */
+static int
+keep_text(struct execsrv *x, struct execsrv_call *c)
+{
+	if (x->kept + x->text.len > KEPT_MAX)
+		return execsrv_fail(x, "too much waits for the server");
+	if ((c->text = malloc(x->text.len)) == NULL)
+		return execsrv_fail(x, "out of memory");
+	memcpy(c->text, buf_data(&x->text), x->text.len);
+	c->len = x->text.len;
+	x->kept += c->len;
+	return 0;
+}
+
+static void
+call_free(struct execsrv *x, struct execsrv_call *c)
+{
+	TAILQ_REMOVE(&x->calls, c, entry);
+	x->kept -= c->len;
+	free(c->text);
+	free(c);
+}
+
 int
 execsrv_end(struct execsrv *x, struct execsrv_call *c, struct json_out *o)
 {
+	int	 r = 0;
+
 	json_out_close(o, '}');
-	if (json_out_fini(o) == 0)
-		return send_text(x);
+	if (json_out_fini(o) == 0) {
+		c->is_sent = c->is_ours || execsrv_is_open(x);
+		/* Only who may hope for another connection keeps anything. */
+		if (!c->is_sent || (c->is_safe && x->patience > 0 &&
+		    x->session[0] != '\0'))
+			r = keep_text(x, c);
+		if (r == 0 && c->is_sent)
+			return send_text(x);
+		buf_drain(&x->text, x->text.len);
+		return r;
+	}
 	/* Too long is the caller's fault; what is lost for lack of memory
 	   would be missed by nobody: a hole in the input of a process. */
 	if (errno != EFBIG)
 		execsrv_fail(x, "out of memory");
-	TAILQ_REMOVE(&x->calls, c, entry);
-	free(c);
+	call_free(x, c);
 	buf_fini(&x->text);
 	errno = x->state == EXECSRV_FAILED ? EPIPE : EFBIG;
 	return -1;
@@ -200,6 +234,24 @@ find_call(struct execsrv *x, uint32_t id)
 	return NULL;
 }
 
+/* Tell who asked, and forget the call: it may ask something else. */
+static void
+answer(struct execsrv *x, struct execsrv_call *c,
+    const struct execsrv_answer *a)
+{
+	struct execsrv_process	*p = c->process;
+	enum execsrv_request	 what = c->what;
+	execsrv_answer_fn	*fn = c->fn;
+	void			*arg = c->arg;
+
+	x->has_moved |= a->error == NULL && !c->is_ours;
+	call_free(x, c);
+	if (p != NULL)
+		execsrv_process_answer(p, what, a);
+	else if (fn != NULL)
+		fn(arg, a);
+}
+
 static void
 on_answer(struct execsrv *x, uint32_t id, uint32_t result, uint32_t error)
 {
@@ -212,17 +264,12 @@ on_answer(struct execsrv *x, uint32_t id, uint32_t result, uint32_t error)
 	a.result = result;
 	a.error = result == 0 ? &e : NULL;
 	if ((c = find_call(x, id)) == NULL) {
-		execsrv_fail(x, "the server answers what was not asked%s%s",
+		execsrv_lose(x, "the server answers what was not asked%s%s",
 		    a.error != NULL ? ": " : "",
 		    a.error != NULL ? a.error->text : "");
 		return;
 	}
-	TAILQ_REMOVE(&x->calls, c, entry);
-	if (c->process != NULL)
-		execsrv_process_answer(c->process, c->what, &a);
-	else if (c->fn != NULL)
-		c->fn(c->arg, &a);
-	free(c);
+	answer(x, c, &a);
 }
 
 /* Servers may ask; this client knows nothing. */
@@ -303,7 +350,7 @@ execsrv_on_message(struct execsrv *x, char *text, size_t len)
 
 	if (json_parse(j, text, len) == -1 ||
 	    json_tok(j, 0)->type != JSON_OBJECT) {
-		execsrv_fail(x, "the server sent something else than "
+		execsrv_lose(x, "the server sent something else than "
 		    "JSON-RPC");
 		return;
 	}
@@ -312,7 +359,7 @@ execsrv_on_message(struct execsrv *x, char *text, size_t len)
 	result = json_find(j, 0, "result");
 	error = json_find(j, 0, "error");
 	if (!is_message(j, id, method, result, error))
-		execsrv_fail(x, "the server sent something else than "
+		execsrv_lose(x, "the server sent something else than "
 		    "JSON-RPC");
 	else if (method != 0 && id != 0)
 		on_request(x, id);
@@ -320,4 +367,54 @@ execsrv_on_message(struct execsrv *x, char *text, size_t len)
 		on_note(x, method);
 	else
 		on_answer(x, id, result, error);
+}
+
+/* --- between two connections --- */
+
+void
+execsrv_send_kept(struct execsrv *x)
+{
+	struct execsrv_call	*c;
+
+	TAILQ_FOREACH(c, &x->calls, entry) {
+		if (c->is_sent || !execsrv_is_open(x))
+			continue;
+		c->is_sent = true;
+		execsrv_send(x, WS_TEXT, c->text, c->len);
+		if (c->is_safe)
+			continue;
+		x->kept -= c->len;
+		free(c->text);
+		c->text = NULL;
+		c->len = 0;
+	}
+}
+
+/*
+ * What was not sent yet, and what may be sent twice, goes to the next
+ * connection.  Of the rest nobody knows whether it was done.
+ */
+void
+execsrv_settle(struct execsrv *x)
+{
+	struct execsrv_answer	 a = { .json = NULL };
+	struct execsrv_error	 e;
+	struct execsrv_call	*c;
+	uint64_t		 last = x->last_id;
+
+	execsrv_error_set(&e, 0, "the connection was lost before the answer");
+	a.error = &e;
+	for (;;) {
+		TAILQ_FOREACH(c, &x->calls, entry)
+			if (c->id <= last && c->is_sent && !c->is_safe)
+				break;
+		if (c == NULL)
+			break;
+		if (c->process != NULL && c->what == EXECSRV_START)
+			execsrv_process_orphan(c->process);
+		answer(x, c, &a);
+	}
+	TAILQ_FOREACH(c, &x->calls, entry)
+		if (c->id <= last)
+			c->is_sent = false;
 }

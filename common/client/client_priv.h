@@ -57,15 +57,43 @@ void	 execsrv_error_set(struct execsrv_error *e, int64_t code,
 
 /* --- conn.c: bytes and frames --- */
 
-enum execsrv_state { EXECSRV_UPGRADING, EXECSRV_OPEN, EXECSRV_FAILED };
+/*
+ * UPGRADING, then OPEN; a connection that is lost goes through all of
+ *	WAITING		for the time of the next attempt
+ *	CONNECTING	connect(2) is under way
+ *	UPGRADING	as at first
+ *	RESUMING	the session was asked for
+ *	CATCHING_UP	what processes said meanwhile is asked for
+ * back to OPEN, again and again until its time is up: FAILED.
+ */
+enum execsrv_state {
+	EXECSRV_UPGRADING,
+	EXECSRV_OPEN,
+	EXECSRV_WAITING,
+	EXECSRV_CONNECTING,
+	EXECSRV_RESUMING,
+	EXECSRV_CATCHING_UP,
+	EXECSRV_FAILED
+};
 
 struct execsrv_call {
 	TAILQ_ENTRY(execsrv_call)	 entry;
 	uint64_t			 id;
+	char				*text;		/* or NULL: not kept */
+	size_t				 len;
+	bool				 is_sent;
+	bool				 is_safe;	/* to be sent twice */
+	bool				 is_ours;	/* of the recovery */
 	execsrv_answer_fn		*fn;		/* or NULL */
 	void				*arg;
 	struct execsrv_process		*process;	/* or NULL: fn */
 	enum execsrv_request		 what;
+};
+
+/* A process that may have been started, and nobody was told. */
+struct execsrv_orphan {
+	TAILQ_ENTRY(execsrv_orphan)	 entry;
+	char				 id[24];
 };
 
 struct execsrv {
@@ -92,6 +120,24 @@ struct execsrv {
 	void				*note_arg;
 	TAILQ_HEAD(, execsrv_process)	 processes;
 	uint64_t			 last_process;
+	/* Recovery. */
+	struct execsrv_url		 url;
+	char				*name;		/* of the client */
+	char				 session[128];	/* empty: none */
+	unsigned			 generation;	/* connections made */
+	bool				 is_lost;	/* and nobody acted yet */
+	bool				 is_asked;	/* for the session */
+	struct execsrv_error		 lost;		/* why */
+	int				 patience;	/* ms; 0: no recovery */
+	bool				 has_moved;	/* since it was made */
+	uint64_t			 deadline;	/* ms: of this recovery */
+	uint64_t			 attempt_at;	/* ms: WAITING ends, or an
+							   attempt does */
+	unsigned			 pause;		/* ms */
+	unsigned			 read_max;	/* bytes of one answer */
+	unsigned			 behind;	/* processes to catch up */
+	TAILQ_HEAD(, execsrv_orphan)	 orphans;
+	size_t				 kept;		/* bytes of texts */
 	/* What initialize told. */
 	char				*cwd;
 	uint32_t			 caps;		/* rows of cap.def */
@@ -106,6 +152,19 @@ void		 execsrv_free(struct execsrv **xp);
 /* It failed: the first reason stays.  Always -1, with errno EPIPE. */
 int		 execsrv_fail(struct execsrv *x, const char *fmt, ...)
 		    __attribute__((format(printf, 2, 3)));
+
+/*
+ * The connection did: what was on its way is settled, and another one is tried,
+ * if there is a session to resume; from the loop.  Always -1, with errno EPIPE.
+ */
+int		 execsrv_lose(struct execsrv *x, const char *fmt, ...)
+		    __attribute__((format(printf, 2, 3)));
+
+void		 execsrv_set_state(struct execsrv *x, enum execsrv_state to);
+
+/* Whether messages go both ways, and whether they are the caller's. */
+bool		 execsrv_has_frames(const struct execsrv *x);
+bool		 execsrv_is_open(const struct execsrv *x);
 
 /* len bytes came from the server.  0, or -1: it failed. */
 int		 execsrv_feed(struct execsrv *x, const void *data, size_t len)
@@ -129,6 +188,12 @@ struct execsrv_call *execsrv_begin(struct execsrv *x, const char *method,
 int		 execsrv_end(struct execsrv *x, struct execsrv_call *c,
 		    struct json_out *o);
 
+/* Send what waited for a connection. */
+void		 execsrv_send_kept(struct execsrv *x);
+
+/* What was on its way when the connection was lost. */
+void		 execsrv_settle(struct execsrv *x);
+
 /* A message came. */
 void		 execsrv_on_message(struct execsrv *x, char *text, size_t len);
 
@@ -142,6 +207,9 @@ void		 execsrv_copy_text(const struct json *j, uint32_t tok,
 bool		 execsrv_process_note(struct execsrv *x, const char *method,
 		    uint32_t params);
 
+/* Its start was sent, and the answer never came. */
+void		 execsrv_process_orphan(struct execsrv_process *p);
+
 /* The answer to a request. */
 void		 execsrv_process_answer(struct execsrv_process *p,
 		    enum execsrv_request what, const struct execsrv_answer *a);
@@ -149,10 +217,46 @@ void		 execsrv_process_answer(struct execsrv_process *p,
 /* ms until somebody waited too long for a missing event, or -1. */
 int		 execsrv_process_wait_ms(const struct execsrv *x);
 
+/*
+ * Ask what a process, or each, said meanwhile, and end those whose start was
+ * never answered; x->behind counts the answers that are due.
+ */
+void		 execsrv_process_catch_up(struct execsrv *x);
+
 /* Nobody read for a while: waiting starts anew. */
 void		 execsrv_process_restart_wait(struct execsrv *x);
 
 /* Fail when somebody did. */
 void		 execsrv_process_check(struct execsrv *x);
+
+/* --- connect.c --- */
+
+/* A socket that connects, or has; -1 with errno. */
+int		 execsrv_socket(const struct execsrv_url *u);
+
+/* The same for the IPv6 address of this machine. */
+void		 execsrv_url_v6(struct execsrv_url *u);
+
+/* Send the request to upgrade.  0, or -1: it failed. */
+int		 execsrv_start_upgrade(struct execsrv *x);
+
+/* And what follows its answer.  As execsrv_send(). */
+int		 execsrv_send_initialized(struct execsrv *x);
+
+/* What initialize is asked with, in b, which the caller ends; -1: errno. */
+int		 execsrv_put_initialize(const struct execsrv *x,
+		    struct buf *b);
+
+/* --- recover.c --- */
+
+/* A lost connection: settle, and begin again or fail. */
+void		 execsrv_recover(struct execsrv *x);
+
+/* Go on with it, as poll(2) or the time says. */
+void		 execsrv_recover_step(struct execsrv *x, short revents);
+/* After what came was handled: whether it goes on by itself. */
+void		 execsrv_recover_check(struct execsrv *x);
+short		 execsrv_recover_events(const struct execsrv *x);
+int		 execsrv_recover_wait_ms(const struct execsrv *x);
 
 #endif

@@ -1,6 +1,7 @@
 /* Bytes and frames of one connection. */
 #include <sys/random.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@
 #define TURN_MAX	(256 * 1024)	/* bytes read before others are asked */
 #define OUT_KEEP	(256 * 1024)	/* bytes of memory kept for the next */
 #define HEARTBEAT_MS	5000		/* while nothing is read */
+#define RECOVERY_MS	25000		/* as the stock client's */
 
 /* A message may wait while another of that size is being written. */
 #define OUT_MAX		((size_t)2 * LIMIT_MESSAGE + LIMIT_FRAGMENT)
@@ -31,6 +33,7 @@ execsrv_new(void)
 		return NULL;
 	x->fd = -1;
 	x->state = EXECSRV_UPGRADING;
+	x->patience = RECOVERY_MS;
 	buf_init(&x->head, EXECSRV_HEAD_MAX);
 	buf_init(&x->out, OUT_MAX);
 	buf_init(&x->text, LIMIT_MESSAGE);
@@ -39,6 +42,7 @@ execsrv_new(void)
 	json_init(&x->json);
 	TAILQ_INIT(&x->calls);
 	TAILQ_INIT(&x->processes);
+	TAILQ_INIT(&x->orphans);
 	return x;
 }
 
@@ -47,6 +51,7 @@ execsrv_free(struct execsrv **xp)
 {
 	struct execsrv		*x = *xp;
 	struct execsrv_process	*p;
+	struct execsrv_orphan	*o;
 	struct execsrv_call	*c;
 
 	*xp = NULL;
@@ -56,7 +61,12 @@ execsrv_free(struct execsrv **xp)
 		execsrv_process_free(&p);
 	while ((c = TAILQ_FIRST(&x->calls)) != NULL) {
 		TAILQ_REMOVE(&x->calls, c, entry);
+		free(c->text);
 		free(c);
+	}
+	while ((o = TAILQ_FIRST(&x->orphans)) != NULL) {
+		TAILQ_REMOVE(&x->orphans, o, entry);
+		free(o);
 	}
 	fd_close(&x->fd);
 	buf_fini(&x->head);
@@ -65,7 +75,78 @@ execsrv_free(struct execsrv **xp)
 	ws_reader_fini(&x->reader);
 	json_fini(&x->json);
 	free(x->cwd);
+	free(x->name);
 	free(x);
+}
+
+static const struct {
+	const char	*name;
+	unsigned	 next;		/* bits of the states that may follow */
+} states[] = {
+#define TO(state)	(1u << EXECSRV_##state)
+	[EXECSRV_UPGRADING] = { "upgrading", TO(OPEN) | TO(RESUMING) |
+	    TO(WAITING) | TO(FAILED) },
+	[EXECSRV_OPEN] = { "open", TO(WAITING) | TO(FAILED) },
+	[EXECSRV_WAITING] = { "waiting", TO(CONNECTING) | TO(FAILED) },
+	[EXECSRV_CONNECTING] = { "connecting", TO(UPGRADING) | TO(WAITING) |
+	    TO(FAILED) },
+	[EXECSRV_RESUMING] = { "resuming", TO(CATCHING_UP) | TO(WAITING) |
+	    TO(FAILED) },
+	[EXECSRV_CATCHING_UP] = { "catching up", TO(OPEN) | TO(WAITING) |
+	    TO(FAILED) },
+	[EXECSRV_FAILED] = { "failed", 0 },
+#undef TO
+};
+
+void
+execsrv_set_state(struct execsrv *x, enum execsrv_state to)
+{
+	assert((states[x->state].next & (1u << to)) != 0);
+	x->state = to;
+}
+
+bool
+execsrv_has_frames(const struct execsrv *x)
+{
+	return !x->is_lost && (x->state == EXECSRV_OPEN ||
+	    x->state == EXECSRV_RESUMING || x->state == EXECSRV_CATCHING_UP);
+}
+
+bool
+execsrv_is_open(const struct execsrv *x)
+{
+	return x->state == EXECSRV_OPEN && !x->is_lost;
+}
+
+bool
+execsrv_is_recovering(const struct execsrv *x)
+{
+	return x->state != EXECSRV_FAILED && !execsrv_is_open(x);
+}
+
+void
+execsrv_set_patience(struct execsrv *x, int ms)
+{
+	x->patience = ms;
+}
+
+int
+execsrv_lose(struct execsrv *x, const char *fmt, ...)
+{
+	char	 text[sizeof(x->why.text)];
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (x->session[0] == '\0' || x->patience == 0)
+		return execsrv_fail(x, "%s", text);
+	if (!x->is_lost && x->state != EXECSRV_FAILED) {
+		execsrv_error_set(&x->lost, 0, "%s", text);
+		x->is_lost = true;
+	}
+	errno = EPIPE;
+	return -1;
 }
 
 int
@@ -79,7 +160,7 @@ execsrv_fail(struct execsrv *x, const char *fmt, ...)
 		vsnprintf(text, sizeof(text), fmt, ap);
 		va_end(ap);
 		execsrv_error_set(&x->why, 0, "%s", text);
-		x->state = EXECSRV_FAILED;
+		execsrv_set_state(x, EXECSRV_FAILED);
 	}
 	errno = EPIPE;
 	return -1;
@@ -137,8 +218,10 @@ execsrv_send(struct execsrv *x, enum ws_opcode opcode, const void *data,
 	size_t		 n, at = 0;
 	bool		 fin;
 
-	if (x->state != EXECSRV_OPEN)
-		return execsrv_fail(x, "the connection is not open");
+	if (!execsrv_has_frames(x)) {
+		errno = EPIPE;
+		return -1;
+	}
 	do {
 		n = len - at;
 		fin = n <= LIMIT_FRAME;
@@ -158,7 +241,7 @@ execsrv_flush(struct execsrv *x)
 {
 	ssize_t	 n;
 
-	if (x->state != EXECSRV_OPEN)
+	if (!execsrv_has_frames(x))
 		return -1;
 	while (x->out.len > 0 && x->fd != -1 && !x->out_broken) {
 		n = send(x->fd, buf_data(&x->out), x->out.len, MSG_NOSIGNAL);
@@ -198,10 +281,10 @@ on_close(struct execsrv *x, const struct ws_event *ev)
 
 	execsrv_send(x, WS_CLOSE, code, ev->code == 1005 ? 0 : sizeof(code));
 	if (ev->type == WS_EV_ERROR)
-		execsrv_fail(x, "the server breaks the rules of WebSocket "
+		execsrv_lose(x, "the server breaks the rules of WebSocket "
 		    "(%u)", (unsigned)ev->code);
 	else
-		execsrv_fail(x, "the server closed the connection (%u%s%.*s)",
+		execsrv_lose(x, "the server closed the connection (%u%s%.*s)",
 		    (unsigned)ev->code, ev->len > 0 ? ": " : "",
 		    (int)ev->len, ev->len > 0 ? (char *)ev->data : "");
 }
@@ -214,7 +297,7 @@ on_event(struct execsrv *x, const struct ws_event *ev)
 		if (ev->is_utf8)
 			execsrv_on_message(x, (char *)ev->data, ev->len);
 		else
-			execsrv_fail(x, "the server sent a message that is "
+			execsrv_lose(x, "the server sent a message that is "
 			    "not UTF-8");
 		break;
 	case WS_EV_PING:
@@ -240,7 +323,7 @@ drain_events(struct execsrv *x)
 {
 	struct ws_event	 ev;
 
-	while (x->state == EXECSRV_OPEN) {
+	while (execsrv_has_frames(x)) {
 		ws_reader_next(&x->reader, &ev);
 		if (ev.type == WS_EV_NONE) {
 			json_trim(&x->json);
@@ -270,6 +353,7 @@ feed_frames(struct execsrv *x, const void *data, size_t len)
 static int
 feed_head(struct execsrv *x, const void *data, size_t len)
 {
+	const uint8_t	*head;
 	const char	*end;
 	size_t		 old = x->head.len, n, room = EXECSRV_HEAD_MAX - old;
 	size_t		 take = len < room ? len : room;
@@ -280,31 +364,31 @@ feed_head(struct execsrv *x, const void *data, size_t len)
 	    x->head.len, "\r\n\r\n", 4)) == NULL) {
 		if (x->head.len < EXECSRV_HEAD_MAX)
 			return 0;
-		return execsrv_fail(x, "the server answers at too much "
+		return execsrv_lose(x, "the server answers at too much "
 		    "length");
 	}
 	n = (size_t)(end + 4 - (char *)buf_data(&x->head));
-	if (execsrv_upgrade_judge((char *)buf_data(&x->head), n, x->key,
-	    &x->why) == -1) {
-		x->state = EXECSRV_FAILED;
+	head = buf_data(&x->head);
+	if (execsrv_upgrade_judge((const char *)head, n, x->key, &x->why) ==
+	    -1) {
+		/* One that is being started again, say, will know better. */
+		if (x->session[0] != '\0' && n > 9 && head[9] == '5')
+			return execsrv_lose(x, "%s", x->why.text);
+		execsrv_set_state(x, EXECSRV_FAILED);
 		return -1;
 	}
 	buf_fini(&x->head);
-	x->state = EXECSRV_OPEN;
+	execsrv_set_state(x, x->session[0] == '\0' ? EXECSRV_OPEN :
+	    EXECSRV_RESUMING);
 	return feed_frames(x, (const char *)data + (n - old), len - (n - old));
 }
 
 int
 execsrv_feed(struct execsrv *x, const void *data, size_t len)
 {
-	switch (x->state) {
-	case EXECSRV_UPGRADING:
+	if (x->state == EXECSRV_UPGRADING && !x->is_lost)
 		return feed_head(x, data, len);
-	case EXECSRV_OPEN:
-		return feed_frames(x, data, len);
-	default:
-		return -1;
-	}
+	return execsrv_has_frames(x) ? feed_frames(x, data, len) : -1;
 }
 
 /* One read into the reader.  1: go on; 0: nothing there; -1: failed. */
@@ -322,11 +406,11 @@ read_some(struct execsrv *x, size_t *n_out)
 	if ((n = recv(x->fd, room, size, 0)) == -1) {
 		if (errno == EAGAIN || errno == EINTR)
 			return 0;
-		return execsrv_fail(x, "the connection is lost: %s",
+		return execsrv_lose(x, "the connection is lost: %s",
 		    strerror(errno));
 	}
 	if (n == 0)
-		return execsrv_fail(x, "the server closed the connection");
+		return execsrv_lose(x, "the server closed the connection");
 	*n_out += (size_t)n;
 	if (room == head)
 		return execsrv_feed(x, head, (size_t)n) == -1 ? -1 : 1;
@@ -356,7 +440,9 @@ execsrv_events(const struct execsrv *x)
 
 	if (x->state == EXECSRV_FAILED)
 		return 0;
-	if (!x->held)
+	if (x->is_lost || !execsrv_has_frames(x))
+		return execsrv_recover_events(x);
+	if (!x->held || x->state != EXECSRV_OPEN)
 		events |= POLLIN;
 	if (x->out.len > 0)
 		events |= POLLOUT;
@@ -370,6 +456,8 @@ execsrv_wait_ms(const struct execsrv *x)
 
 	if (x->state == EXECSRV_FAILED)
 		return 0;
+	if (!execsrv_is_open(x))
+		return execsrv_recover_wait_ms(x);
 	if (!x->held)
 		return execsrv_process_wait_ms(x);
 	silent = clock_ms() - x->last_sent;
@@ -377,26 +465,41 @@ execsrv_wait_ms(const struct execsrv *x)
 	    x->out.len > 0 ? HEARTBEAT_MS : 0;
 }
 
-int
-execsrv_handle(struct execsrv *x, short revents)
+/* Pings lie unread while held: a pong nobody asked for is a sign of life too
+   (RFC 6455 section 5.5.3). */
+static void
+give_sign(struct execsrv *x)
 {
-	if (x->state == EXECSRV_FAILED)
-		return -1;
-	if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !x->held &&
-	    read_in(x) == -1)
-		return -1;
-	/* Pings lie unread meanwhile: a pong nobody asked for is a sign of
-	   life too (RFC 6455 section 5.5.3). */
 	if (x->held && x->out.len == 0 &&
 	    clock_ms() - x->last_sent >= HEARTBEAT_MS) {
 		execsrv_send(x, WS_PONG, NULL, 0);
 		x->last_sent = clock_ms();	/* tried, if nobody reads it */
 	}
-	send_pong(x);
-	if (!x->held)
-		execsrv_process_check(x);
-	if (x->state == EXECSRV_OPEN)
-		execsrv_flush(x);
+}
+
+int
+execsrv_handle(struct execsrv *x, short revents)
+{
+	if (x->state == EXECSRV_FAILED)
+		return -1;
+	if (!execsrv_is_open(x))
+		execsrv_recover_step(x, revents);
+	if (execsrv_has_frames(x) || (x->state == EXECSRV_UPGRADING &&
+	    !x->is_lost)) {
+		if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0 &&
+		    (!x->held || x->state != EXECSRV_OPEN))
+			(void)read_in(x);
+		give_sign(x);
+		send_pong(x);
+		if (!x->held && execsrv_is_open(x))
+			execsrv_process_check(x);
+		if (execsrv_has_frames(x))
+			execsrv_flush(x);
+	}
+	if (x->state != EXECSRV_FAILED && !execsrv_is_open(x))
+		execsrv_recover_check(x);
+	if (x->is_lost && x->state != EXECSRV_FAILED)
+		execsrv_recover(x);
 	return x->state == EXECSRV_FAILED ? -1 : 0;
 }
 

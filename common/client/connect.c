@@ -49,24 +49,6 @@ finish_connect(int fd, uint64_t deadline)
 	return error == 0 ? 0 : -1;
 }
 
-static int
-connect_to(int fd, const struct execsrv_url *u, uint64_t deadline)
-{
-	while (connect(fd, &u->addr.any, u->len) == -1) {
-		if (errno == EINPROGRESS || errno == EINTR)
-			return finish_connect(fd, deadline);
-		/* Unix sockets never are in progress: come again. */
-		if (errno != EAGAIN)
-			return -1;
-		if (ms_left(deadline) == 0) {
-			errno = ETIMEDOUT;
-			return -1;
-		}
-		poll(NULL, 0, RETRY_MS);
-	}
-	return 0;
-}
-
 /* A server that vanished must not be waited for until doomsday. */
 static void
 set_options(int fd)
@@ -81,8 +63,8 @@ set_options(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
-static int
-open_socket(const struct execsrv_url *u, uint64_t deadline)
+int
+execsrv_socket(const struct execsrv_url *u)
 {
 	int	 fd;
 
@@ -91,29 +73,46 @@ open_socket(const struct execsrv_url *u, uint64_t deadline)
 		return -1;
 	if (u->addr.any.sa_family != AF_UNIX)
 		set_options(fd);
-	if (connect_to(fd, u, deadline) == -1)
+	if (connect(fd, &u->addr.any, u->len) == -1 &&
+	    errno != EINPROGRESS && errno != EINTR)
 		fd_close(&fd);
 	return fd;
 }
 
-/* "localhost" may be served on its IPv6 address only. */
 static int
-open_socket_v6(const struct execsrv_url *u, uint64_t deadline)
+open_socket(const struct execsrv_url *u, uint64_t deadline)
 {
-	struct execsrv_url	 v6 = *u;
+	int	 fd;
 
-	memset(&v6.addr, 0, sizeof(v6.addr));
-	v6.addr.in6.sin6_family = AF_INET6;
-	v6.addr.in6.sin6_port = u->addr.in.sin_port;
-	v6.addr.in6.sin6_addr = in6addr_loopback;
-	v6.len = sizeof(v6.addr.in6);
-	return open_socket(&v6, deadline);
+	/* Unix sockets never are in progress, but may be full: come again. */
+	while ((fd = execsrv_socket(u)) == -1 && errno == EAGAIN) {
+		if (ms_left(deadline) == 0) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+		poll(NULL, 0, RETRY_MS);
+	}
+	if (fd != -1 && finish_connect(fd, deadline) == -1)
+		fd_close(&fd);
+	return fd;
+}
+
+void
+execsrv_url_v6(struct execsrv_url *u)
+{
+	in_port_t	 port = u->addr.in.sin_port;
+
+	memset(&u->addr, 0, sizeof(u->addr));
+	u->addr.in6.sin6_family = AF_INET6;
+	u->addr.in6.sin6_port = port;
+	u->addr.in6.sin6_addr = in6addr_loopback;
+	u->len = sizeof(u->addr.in6);
 }
 
 /* --- the upgrade --- */
 
-static int
-start_upgrade(struct execsrv *x, const struct execsrv_url *u)
+int
+execsrv_start_upgrade(struct execsrv *x)
 {
 	uint8_t	 nonce[16];
 	char	 request[1024];
@@ -123,10 +122,10 @@ start_upgrade(struct execsrv *x, const struct execsrv_url *u)
 		return execsrv_fail(x, "no random numbers");
 	b64_encode(x->key, nonce, sizeof(nonce));
 	/* A new socket has room for so little. */
-	if ((n = execsrv_upgrade_request(u, x->key, request,
+	if ((n = execsrv_upgrade_request(&x->url, x->key, request,
 	    sizeof(request))) == 0 ||
 	    send(x->fd, request, n, MSG_NOSIGNAL) != (ssize_t)n)
-		return execsrv_fail(x, "cannot send: %s", strerror(errno));
+		return execsrv_lose(x, "cannot send: %s", strerror(errno));
 	return 0;
 }
 
@@ -183,6 +182,9 @@ on_initialize(void *arg, const struct execsrv_answer *a)
 		execsrv_fail(x, "the server opened no session");
 		return;
 	}
+	/* One that is too long for us cannot be resumed, that is all. */
+	if (json_tok(j, tok)->len < sizeof(x->session))
+		execsrv_copy_text(j, tok, x->session, sizeof(x->session));
 	if ((info = json_find(j, a->result, "environmentInfo")) == 0)
 		return;
 	take_cwd(x, j, json_find(j, info, "cwd"));
@@ -218,40 +220,56 @@ execsrv_cwd(const struct execsrv *x)
 	return x->cwd;
 }
 
-static int
-initialize(struct execsrv *x, const char *name, uint64_t deadline,
-    struct execsrv_error *e)
+int
+execsrv_put_initialize(const struct execsrv *x, struct buf *b)
 {
-	static const char	 done[] = "{\"method\":\"initialized\"}";
-	struct buf		 b;
-	struct json_out		 o;
-	int			 r = -1;
+	struct json_out	 o;
 
-	buf_init(&b, 64 * 1024);
-	json_out_init(&o, &b);
+	buf_init(b, 64 * 1024);
+	json_out_init(&o, b);
 	json_out_open(&o, '{');
 	json_out_key(&o, "clientName");
-	json_out_str(&o, name);
+	json_out_str(&o, x->name);
+	if (x->session[0] != '\0') {
+		json_out_key(&o, "resumeSessionId");
+		json_out_str(&o, x->session);
+	}
 	json_out_close(&o, '}');
-	if (json_out_fini(&o) == -1)
+	return json_out_fini(&o);
+}
+
+int
+execsrv_send_initialized(struct execsrv *x)
+{
+	static const char	 done[] = "{\"method\":\"initialized\"}";
+
+	return execsrv_send(x, WS_TEXT, done, strlen(done));
+}
+
+static int
+initialize(struct execsrv *x, uint64_t deadline, struct execsrv_error *e)
+{
+	struct buf	 b;
+	int		 r = -1;
+
+	if (execsrv_put_initialize(x, &b) == -1)
 		execsrv_error_set(e, 0, "%s", strerror(errno));
 	else if (execsrv_ask(x, "initialize", (char *)buf_data(&b), b.len,
 	    ms_left(deadline), on_initialize, x, e) == 0)
-		r = execsrv_send(x, WS_TEXT, done, strlen(done));
+		r = execsrv_send_initialized(x);
 	buf_fini(&b);
 	return r;
 }
 
 /* Upgrade and initialize on a connected socket. */
 static int
-greet(struct execsrv *x, const struct execsrv_url *u, const char *name,
-    uint64_t deadline, struct execsrv_error *e)
+greet(struct execsrv *x, uint64_t deadline, struct execsrv_error *e)
 {
 	int	 r = -1;
 
 	e->text[0] = '\0';
-	if (start_upgrade(x, u) == 0 && wait_upgrade(x, deadline) == 0)
-		r = initialize(x, name, deadline, e);
+	if (execsrv_start_upgrade(x) == 0 && wait_upgrade(x, deadline) == 0)
+		r = initialize(x, deadline, e);
 	if (r == -1 && e->text[0] == '\0')
 		*e = x->why;
 	return r;
@@ -266,18 +284,23 @@ execsrv_open(const char *url, const char *name, struct execsrv_error *e)
 
 	if (execsrv_url_parse(url, &u, e) == -1)
 		return NULL;
-	if ((x = execsrv_new()) == NULL) {
+	if ((x = execsrv_new()) == NULL || (x->name = strdup(name)) == NULL) {
 		execsrv_error_set(e, 0, "%s: %s", url, strerror(errno));
+		execsrv_free(&x);
 		return NULL;
 	}
 	x->is_local = u.is_local;
-	if ((x->fd = open_socket(&u, deadline)) == -1 && u.is_name &&
-	    errno == ECONNREFUSED)
-		x->fd = open_socket_v6(&u, deadline);
+	x->url = u;
+	if ((x->fd = open_socket(&x->url, deadline)) == -1 && u.is_name &&
+	    errno == ECONNREFUSED) {
+		/* It may be served on its IPv6 address only. */
+		execsrv_url_v6(&x->url);
+		x->fd = open_socket(&x->url, deadline);
+	}
 	if (x->fd == -1) {
 		execsrv_error_set(e, 0, "%s: %s", url, strerror(errno));
 		execsrv_free(&x);
-	} else if (greet(x, &u, name, deadline, e) == -1) {
+	} else if (greet(x, deadline, e) == -1) {
 		execsrv_free(&x);
 	}
 	return x;
@@ -298,6 +321,7 @@ execsrv_close_session(struct execsrv *x, int timeout_ms,
 	bool		 is_closed = false;
 
 	execsrv_hold(x, false);
+	x->patience = 0;		/* what is over is not resumed */
 	/* The goodbye right behind the answer is a failure to others. */
 	if (execsrv_ask(x, "session/close", NULL, 0, timeout_ms,
 	    on_session_closed, &is_closed, e) == -1 && !is_closed)
@@ -315,7 +339,7 @@ execsrv_close(struct execsrv **xp)
 	struct execsrv		*x = *xp;
 	uint64_t		 deadline = clock_ms() + CLOSE_MS;
 
-	if (x != NULL && x->state == EXECSRV_OPEN &&
+	if (x != NULL && execsrv_is_open(x) &&
 	    execsrv_send(x, WS_CLOSE, normal, sizeof(normal)) == 0) {
 		/* Nobody listens any more, but all that was said is sent. */
 		x->held = true;

@@ -8,8 +8,15 @@
  * Inside a hook all calls are allowed but these four, execsrv_close() and
  * execsrv_process_free().
  *
- * A connection that failed stays failed: every call then returns -1, and
- * execsrv_why() says what happened.  Nothing a server sends does worse.
+ * A connection that is lost is made anew, and its session resumed
+ * (execsrv_set_patience()): meanwhile calls wait, afterwards processes go on
+ * without a byte lost or twice.  What was on its way and not answered: input
+ * is sent again, which the server knows by its number; other requests end with
+ * an error, since nobody knows whether they were done; a process whose start
+ * was not answered is ended.
+ *
+ * What failed stays failed: every call then returns -1, and execsrv_why() says
+ * what happened.  Nothing a server sends does worse.
  *
  * In a loop of one's own:
  *	pfd.events = execsrv_events(x);
@@ -70,10 +77,23 @@ int		 execsrv_close_session(struct execsrv *x, int timeout_ms,
  */
 void		 execsrv_close(struct execsrv **xp);
 
+/*
+ * How long to try for another connection, ms (25 s unless said); 0: not at all.
+ * A server that answers, but does not let us in or knows no such session, is
+ * not asked again.
+ */
+void		 execsrv_set_patience(struct execsrv *x, int ms);
+
+/* Whether there is no connection at the moment. */
+bool		 execsrv_is_recovering(const struct execsrv *x);
+
 /* Why it failed; an empty text when it has not. */
 const struct execsrv_error *execsrv_why(const struct execsrv *x);
 
-/* The socket, non-blocking; for poll(2) only. */
+/*
+ * The socket, non-blocking; for poll(2) only.  Another one after a recovery, -1
+ * between two.
+ */
 int		 execsrv_fd(const struct execsrv *x);
 
 /* What to poll(2) for now; 0: the socket is best left out. */
@@ -176,6 +196,9 @@ struct execsrv_hooks {
 		    const void *data, size_t len);
 	void	(*on_exited)(void *arg, int exit_code);
 	void	(*on_closed)(void *arg);
+	/* After a recovery: what it said meanwhile is not to be had any more.
+	   The last, too. */
+	void	(*on_lost)(void *arg, const struct execsrv_error *e);
 };
 
 struct execsrv_start {

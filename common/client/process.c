@@ -18,7 +18,10 @@
 #define EARLY_BYTES_MAX	((size_t)16 * 1024 * 1024)
 #define EARLY_MS	10000
 
-#define REQUESTS	(EXECSRV_RESIZE + 1)
+/* Of ours: what a process said while nobody heard it. */
+#define REQUEST_READ	((enum execsrv_request)(EXECSRV_RESIZE + 1))
+
+#define REQUESTS	(REQUEST_READ + 1)
 
 enum event_kind { EV_OUTPUT, EV_EXITED, EV_CLOSED };
 
@@ -88,26 +91,30 @@ execsrv_process_awaits(const struct execsrv_process *p,
 
 static int
 simple_request(struct execsrv_process *p, const char *method,
-    enum execsrv_request what)
+    enum execsrv_request what, bool is_safe)
 {
 	struct execsrv_call	*c;
 	struct json_out		 o;
 
 	if ((c = begin(p, method, what, &o)) == NULL)
 		return -1;
+	c->is_safe = is_safe;
 	return end(p, c, &o);
 }
 
 int
 execsrv_process_close_stdin(struct execsrv_process *p)
 {
-	return simple_request(p, "process/closeStdin", EXECSRV_CLOSE_STDIN);
+	/* Closed twice is closed; never told it would wait for ever. */
+	return simple_request(p, "process/closeStdin", EXECSRV_CLOSE_STDIN,
+	    true);
 }
 
 int
 execsrv_process_terminate(struct execsrv_process *p)
 {
-	return simple_request(p, "process/terminate", EXECSRV_TERMINATE);
+	return simple_request(p, "process/terminate", EXECSRV_TERMINATE,
+	    false);
 }
 
 int
@@ -148,6 +155,7 @@ write_chunk(struct execsrv_process *p, const void *data, size_t len)
 
 	if ((c = begin(p, "process/write", EXECSRV_WRITE, &o)) == NULL)
 		return -1;
+	c->is_safe = true;		/* the server knows them by their ids */
 	snprintf(id, sizeof(id), "w%llu", (unsigned long long)++p->writes);
 	json_out_key(&o, "writeId");
 	json_out_str(&o, id);
@@ -341,6 +349,15 @@ drop_early(struct execsrv_process *p)
 		event_free(p, TAILQ_FIRST(&p->early));
 }
 
+static void
+on_nobodys_read(void *arg, const struct execsrv_answer *a)
+{
+	struct execsrv	*x = arg;
+
+	(void)a;
+	x->behind--;
+}
+
 void
 execsrv_process_free(struct execsrv_process **pp)
 {
@@ -351,14 +368,22 @@ execsrv_process_free(struct execsrv_process **pp)
 	if (p == NULL)
 		return;
 	TAILQ_FOREACH(c, &p->x->calls, entry)
-		if (c->process == p)
+		if (c->process == p) {
 			c->process = NULL;
+			if (c->what == REQUEST_READ) {
+				c->fn = on_nobodys_read;
+				c->arg = p->x;
+			}
+		}
 	drop_early(p);
 	TAILQ_REMOVE(&p->x->processes, p, entry);
 	free(p);
 }
 
 /* --- answers --- */
+
+static void	 on_read(struct execsrv_process *p,
+		    const struct execsrv_answer *a);
 
 void
 execsrv_process_answer(struct execsrv_process *p, enum execsrv_request what,
@@ -370,6 +395,10 @@ execsrv_process_answer(struct execsrv_process *p, enum execsrv_request what,
 	char				 status[32];
 
 	p->awaited[what]--;
+	if (what == REQUEST_READ) {
+		on_read(p, a);
+		return;
+	}
 	if (e == NULL && (what == EXECSRV_WRITE ||
 	    what == EXECSRV_CLOSE_STDIN)) {
 		tok = json_find(a->json, a->result, "status");
@@ -389,6 +418,7 @@ static void
 deliver(struct execsrv_process *p, const struct event *ev)
 {
 	p->next_seq = ev->seq + 1;
+	p->x->has_moved = true;
 	p->early_since = clock_ms();
 	switch (ev->kind) {
 	case EV_OUTPUT:
@@ -440,7 +470,7 @@ keep(struct execsrv_process *p, const struct event *ev)
 		return;
 	if (p->nearly >= EARLY_MAX ||
 	    p->early_bytes + ev->len > EARLY_BYTES_MAX) {
-		execsrv_fail(p->x, "the server left out an event");
+		execsrv_lose(p->x, "the server left out an event");
 		return;
 	}
 	if ((copy = event_copy(ev)) == NULL) {
@@ -572,10 +602,205 @@ execsrv_process_note(struct execsrv *x, const char *method, uint32_t params)
 	if ((seq = json_find(&x->json, params, "seq")) == 0 ||
 	    json_u64(&x->json, seq, &ev.seq) == -1 || ev.seq == UINT64_MAX ||
 	    !notes[i].read(&x->json, params, &ev))
-		execsrv_fail(x, "the server sent a malformed %s", method);
+		execsrv_lose(x, "the server sent a malformed %s", method);
 	else
 		on_event(p, &ev);
 	return true;
+}
+
+/* --- after another connection was made --- */
+
+void
+execsrv_process_orphan(struct execsrv_process *p)
+{
+	struct execsrv_orphan	*o;
+
+	if ((o = calloc(1, sizeof(*o))) == NULL)
+		return;			/* it ends with its session */
+	memcpy(o->id, p->id, sizeof(o->id));
+	TAILQ_INSERT_TAIL(&p->x->orphans, o, entry);
+	p->closed = true;
+}
+
+/* It cannot be known any more what it said. */
+static void
+lose_process(struct execsrv_process *p, const char *why)
+{
+	struct execsrv_error	 e;
+
+	if (p->closed)
+		return;
+	p->closed = true;
+	drop_early(p);
+	execsrv_error_set(&e, 0, "%s", why);
+	if (p->hooks.on_lost != NULL)
+		p->hooks.on_lost(p->arg, &e);
+}
+
+static bool
+read_chunk(const struct json *j, uint32_t chunk, struct event *ev)
+{
+	uint32_t	 seq = json_find(j, chunk, "seq");
+
+	ev->kind = EV_OUTPUT;
+	return seq != 0 && json_u64(j, seq, &ev->seq) == 0 &&
+	    read_output(j, chunk, ev);
+}
+
+/* Deliver the chunks.  How many; -1: they are no such thing. */
+static int
+take_chunks(struct execsrv_process *p, const struct json *j, uint32_t list)
+{
+	struct event	 ev;
+	uint32_t	 i;
+	int		 n = 0;
+
+	if (list == 0 || json_tok(j, list)->type != JSON_ARRAY)
+		return -1;
+	for (i = json_first(list); json_more(j, list, i);
+	    i = json_after_elem(j, i)) {
+		memset(&ev, 0, sizeof(ev));
+		if (!read_chunk(j, i, &ev))
+			return -1;
+		on_event(p, &ev);
+		n++;
+	}
+	return n;
+}
+
+static bool
+is_true(const struct json *j, uint32_t result, const char *key)
+{
+	uint32_t	 i = json_find(j, result, key);
+
+	return i != 0 && json_tok(j, i)->type == JSON_TRUE;
+}
+
+static bool
+is_early(const struct execsrv_process *p, uint64_t seq)
+{
+	const struct event	*ev;
+
+	TAILQ_FOREACH(ev, &p->early, entry)
+		if (ev->seq == seq)
+			return true;
+	return false;
+}
+
+/*
+ * Numbers that no chunk has are those of the exit and of the end, which the
+ * answer tells without them: the end is the last, the exit the other one.
+ */
+static void
+take_ends(struct execsrv_process *p, const struct json *j, uint32_t result,
+    uint64_t next)
+{
+	struct event	 ev;
+	bool		 is_closed = is_true(j, result, "closed");
+	uint64_t	 last = is_closed ? next - 1 : next, seq;
+
+	memset(&ev, 0, sizeof(ev));
+	if (is_true(j, result, "exited") && read_exited(j, result, &ev)) {
+		for (seq = p->next_seq; seq < last && is_early(p, seq); seq++)
+			continue;
+		if (seq < last) {
+			ev.seq = seq;
+			ev.kind = EV_EXITED;
+			on_event(p, &ev);
+		}
+	}
+	if (is_closed && p->next_seq <= next - 1) {
+		memset(&ev, 0, sizeof(ev));
+		ev.seq = next - 1;
+		ev.kind = EV_CLOSED;
+		on_event(p, &ev);
+	}
+}
+
+static void	 ask_read(struct execsrv_process *p);
+
+static void
+on_read(struct execsrv_process *p, const struct execsrv_answer *a)
+{
+	const struct json	*j = a->json;
+	uint32_t		 tok;
+	uint64_t		 next;
+	int			 n;
+
+	p->x->behind--;
+	/* Lost again: it is asked anew. */
+	if (p->closed || (a->error != NULL && a->error->code == 0))
+		return;
+	if (a->error != NULL) {
+		lose_process(p, a->error->text);
+		return;
+	}
+	tok = json_find(j, a->result, "nextSeq");
+	if (tok == 0 || json_u64(j, tok, &next) == -1 || next == 0 ||
+	    (n = take_chunks(p, j, json_find(j, a->result, "chunks"))) ==
+	    -1) {
+		execsrv_lose(p->x, "the server sent a malformed answer to "
+		    "process/read");
+		return;
+	}
+	if (!p->closed && p->next_seq < next && n == 0)
+		take_ends(p, j, a->result, next);
+	if (!p->closed && p->next_seq < next)
+		lose_process(p, "output was lost: the server kept too "
+		    "little of it");
+	else if (!p->closed && n > 0)
+		ask_read(p);		/* there may be more */
+}
+
+static void
+ask_read(struct execsrv_process *p)
+{
+	struct execsrv_call	*c;
+	struct json_out		 o;
+
+	if ((c = begin(p, "process/read", REQUEST_READ, &o)) == NULL)
+		return;
+	c->is_ours = true;
+	json_out_key(&o, "afterSeq");
+	json_out_u64(&o, p->next_seq - 1);
+	json_out_key(&o, "waitMs");
+	json_out_u64(&o, 0);
+	json_out_key(&o, "maxBytes");
+	json_out_u64(&o, p->x->read_max);
+	if (end(p, c, &o) == 0)
+		p->x->behind++;
+}
+
+static void
+end_orphan(struct execsrv *x, struct execsrv_orphan *orphan)
+{
+	struct execsrv_call	*c;
+	struct json_out		 o;
+
+	if ((c = execsrv_begin(x, "process/terminate", &o)) != NULL) {
+		c->is_ours = true;
+		json_out_open(&o, '{');
+		json_out_key(&o, "processId");
+		json_out_str(&o, orphan->id);
+		json_out_close(&o, '}');
+		(void)execsrv_end(x, c, &o);
+	}
+	TAILQ_REMOVE(&x->orphans, orphan, entry);
+	free(orphan);
+}
+
+void
+execsrv_process_catch_up(struct execsrv *x)
+{
+	struct execsrv_process	*p;
+
+	x->behind = 0;
+	while (!TAILQ_EMPTY(&x->orphans) && execsrv_has_frames(x))
+		end_orphan(x, TAILQ_FIRST(&x->orphans));
+	TAILQ_FOREACH(p, &x->processes, entry)
+		/* One whose start still waits has said nothing. */
+		if (!p->closed && p->awaited[EXECSRV_START] == 0)
+			ask_read(p);
 }
 
 /* --- missing events --- */
@@ -612,5 +837,5 @@ execsrv_process_check(struct execsrv *x)
 {
 	/* A number that never comes would be waited for for ever. */
 	if (execsrv_process_wait_ms(x) == 0)
-		execsrv_fail(x, "the server left out an event");
+		execsrv_lose(x, "the server left out an event");
 }

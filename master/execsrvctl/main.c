@@ -11,6 +11,7 @@
 #include "master/execsrvctl/run.h"
 #include "master/execsrvctl/sandbox.h"
 
+#define PATIENCE_MAX	86400	/* seconds */
 #define URL_VARIABLE	"CODEX_EXEC_SERVER_URL"
 
 struct options {
@@ -60,7 +61,8 @@ usage(FILE *out)
 	fputs("usage: execsrvctl [-R DIR] [--json] COMMAND\n"
 	    "       execsrvctl [-R DIR] run [--url URL] [-t] "
 	    "[-e NAME=VALUE]...\n"
-	    "                  [--cwd DIR] [--] COMMAND [ARG...]\n"
+	    "                  [--cwd DIR] [--patience SECONDS] [--] "
+	    "COMMAND [ARG...]\n"
 	    "       execsrvctl [--json] sandbox explain [--cwd DIR] "
 	    "[--tmpdir DIR]\n"
 	    "                  [--native-paths] FILE\n\n"
@@ -69,7 +71,9 @@ usage(FILE *out)
 	    "      --url URL          ws://IP:PORT or unix:PATH\n"
 	    "  -t, --tty              give the command a terminal\n"
 	    "  -e, --env NAME[=VALUE] a variable of its environment\n"
-	    "      --cwd DIR          where it runs\n\n", out);
+	    "      --cwd DIR          where it runs\n"
+	    "      --patience SECONDS for a connection that is lost (25)\n\n",
+	    out);
 	for (i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name,
 		    commands[i].help);
@@ -88,7 +92,7 @@ finish(int status)
 
 /* --- options --- */
 
-enum { OPT_JSON = 256, OPT_URL, OPT_CWD };
+enum { OPT_JSON = 256, OPT_URL, OPT_CWD, OPT_PATIENCE };
 
 static const struct option	 global_options[] = {
 	{ "help", no_argument, NULL, 'h' },
@@ -203,6 +207,7 @@ static const struct option	 run_options[] = {
 	{ "cwd", required_argument, NULL, OPT_CWD },
 	{ "env", required_argument, NULL, 'e' },
 	{ "help", no_argument, NULL, 'h' },
+	{ "patience", required_argument, NULL, OPT_PATIENCE },
 	{ "runtime-dir", required_argument, NULL, 'R' },
 	{ "tty", no_argument, NULL, 't' },
 	{ "url", required_argument, NULL, OPT_URL },
@@ -300,6 +305,24 @@ run_at(struct run_options *r, const char *dir)
 	return status;
 }
 
+static int
+read_patience(const char *text, int *ms_out)
+{
+	char	*end;
+	long	 n;
+
+	errno = 0;
+	n = strtol(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || n < 0 ||
+	    n > PATIENCE_MAX) {
+		fprintf(stderr, "execsrvctl: --patience %s: not a number of "
+		    "seconds up to %d\n", text, PATIENCE_MAX);
+		return -1;
+	}
+	*ms_out = (int)n * 1000;
+	return 0;
+}
+
 /* 0; 1: help was asked for; -1, having said why. */
 static int
 read_run(int argc, char **argv, struct options *o, struct run_options *r,
@@ -331,6 +354,10 @@ read_run(int argc, char **argv, struct options *o, struct run_options *r,
 		case OPT_URL:
 			r->url = optarg;
 			break;
+		case OPT_PATIENCE:
+			if (read_patience(optarg, &r->patience) == -1)
+				return -1;
+			break;
 		default:
 			usage(stderr);
 			return -1;
@@ -345,7 +372,7 @@ read_run(int argc, char **argv, struct options *o, struct run_options *r,
 static int
 cmd_run(const struct command *c, struct options *o, int argc, char **argv)
 {
-	struct run_options	 r = { .tty = false };
+	struct run_options	 r = { .patience = -1 };
 	char			**env;
 	int			 status = EXIT_RUN;
 	bool			 has_term = getenv("TERM") != NULL;

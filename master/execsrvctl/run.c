@@ -204,6 +204,12 @@ on_closed(void *arg)
 		r->phase = CLOSED;
 }
 
+static void
+on_lost(void *arg, const struct execsrv_error *e)
+{
+	fail(arg, "%s", e->text);
+}
+
 /* --- input --- */
 
 /* A line that was not ended needs one ^D to be read, and one to end. */
@@ -570,6 +576,7 @@ start(struct run *r)
 	static const struct execsrv_hooks	 hooks = {
 		.on_answer = on_answer, .on_output = on_output,
 		.on_exited = on_exited, .on_closed = on_closed,
+		.on_lost = on_lost,
 	};
 	struct execsrv_start	 s = { .inherit = true };
 	char			 here[PATH_MAX];
@@ -608,6 +615,8 @@ run_command(const struct run_options *o)
 		say(e.text);
 		return EXIT_RUN;
 	}
+	if (o->patience != -1)
+		execsrv_set_patience(r.x, o->patience);
 	sink_init(&r.sinks[0], STDOUT_FILENO);
 	sink_init(&r.sinks[1], STDERR_FILENO);
 	if (take_signals(&r) == 0 && start(&r) == 0) {

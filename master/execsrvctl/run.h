@@ -17,6 +17,8 @@ struct run_options {
 	const char *const	*env;	/* NAME=VALUE, ended by NULL */
 	const char		*cwd;	/* NULL: see run.c */
 	bool			 tty;
+	int			 patience; /* ms, with a lost connection; -1:
+					      as the library's */
 };
 
 /*

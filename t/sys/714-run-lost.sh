@@ -4,7 +4,7 @@
 
 start_run() {
 	rm -f "$DIR/run.out" "$DIR/run.err"
-	"$CTL" run -- sh -c 'seq 100000; exec sleep 1000' >"$DIR/run.out" \
+	"$CTL" run --patience 2 -- sh -c 'seq 100000; exec sleep 1000' >"$DIR/run.out" \
 	    2>"$DIR/run.err" </dev/null &
 	run=$!
 	at_exit "kill -KILL $run 2>/dev/null"

@@ -141,7 +141,7 @@ def check(what, code, serve, err=b'', out=b'', stdin=subprocess.DEVNULL,
     thread = threading.Thread(target=side)
     thread.start()
     child = subprocess.Popen(
-        [ctl, 'run', '--url', 'ws://127.0.0.1:%d' %
+        [ctl, 'run', '--patience', '0', '--url', 'ws://127.0.0.1:%d' %
          listener.getsockname()[1], *options, '--', 'command'],
         stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=told_nothing)

@@ -878,8 +878,15 @@ hook_closed(void *arg)
 	note("closed;");
 }
 
+static void
+hook_lost(void *arg, const struct execsrv_error *e)
+{
+	(void)arg;
+	note("lost %s;", e->text);
+}
+
 static const struct execsrv_hooks	 hooks = {
-	hook_answer, hook_output, hook_exited, hook_closed
+	hook_answer, hook_output, hook_exited, hook_closed, hook_lost
 };
 
 static const char *const	 no_env[] = { NULL };

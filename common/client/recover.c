@@ -1,0 +1,210 @@
+/* Another connection to the same session. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/client/client_priv.h"
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+
+#define ATTEMPT_MS	10000	/* to connect, upgrade and resume */
+#define CATCH_UP_MS	60000	/* for what processes said meanwhile */
+#define PAUSE_MIN	100
+#define PAUSE_MAX	1000
+#define READ_MAX	(1024 * 1024)	/* bytes of an answer */
+#define READ_MIN	(16 * 1024)
+#define ATTACHED	(-32010) /* the server has not missed the old one yet */
+
+static void
+drop_connection(struct execsrv *x)
+{
+	fd_close(&x->fd);
+	buf_fini(&x->head);
+	buf_drain(&x->out, x->out.len);
+	ws_reader_fini(&x->reader);
+	ws_reader_init(&x->reader, false, LIMIT_MESSAGE, LIMIT_MESSAGE);
+	x->out_broken = x->has_pong = x->is_asked = false;
+	x->behind = 0;
+}
+
+/* The pause before the next attempt, at random a little shorter. */
+static void
+wait_a_moment(struct execsrv *x, uint64_t now)
+{
+	x->attempt_at = now + x->pause - x->pause * (now % 8) / 32;
+	x->pause = x->pause * 2 < PAUSE_MAX ? x->pause * 2 : PAUSE_MAX;
+}
+
+void
+execsrv_recover(struct execsrv *x)
+{
+	uint64_t	 now = clock_ms();
+	bool		 was_good = x->deadline == 0 || x->has_moved;
+
+	drop_connection(x);
+	/* One that is lost again before anything came is none. */
+	if (was_good) {
+		x->deadline = now + (uint64_t)x->patience;
+		x->pause = PAUSE_MIN;
+		x->attempt_at = now;
+		x->read_max = READ_MAX;
+	} else {
+		/* Perhaps the line holds for so long only. */
+		if (x->state == EXECSRV_CATCHING_UP && x->read_max > READ_MIN)
+			x->read_max /= 4;
+		wait_a_moment(x, now);
+	}
+	execsrv_set_state(x, EXECSRV_WAITING);
+	x->is_lost = x->has_moved = false;
+	execsrv_settle(x);
+}
+
+static void
+give_up(struct execsrv *x)
+{
+	execsrv_fail(x, "the connection was lost; %s", x->lost.text);
+}
+
+static void
+attempt(struct execsrv *x)
+{
+	uint64_t	 now = clock_ms();
+
+	if ((x->fd = execsrv_socket(&x->url)) == -1) {
+		execsrv_error_set(&x->lost, 0, "no connection: %s",
+		    strerror(errno));
+		wait_a_moment(x, now);
+		return;
+	}
+	x->attempt_at = now + ATTEMPT_MS;
+	execsrv_set_state(x, EXECSRV_CONNECTING);
+}
+
+static void
+on_connected(struct execsrv *x)
+{
+	socklen_t	 len = sizeof(int);
+	int		 error = 0;
+
+	if (getsockopt(x->fd, SOL_SOCKET, SO_ERROR, &error, &len) == -1)
+		error = errno;
+	if (error != 0) {
+		execsrv_lose(x, "no connection: %s", strerror(error));
+		return;
+	}
+	buf_init(&x->head, EXECSRV_HEAD_MAX);
+	execsrv_set_state(x, EXECSRV_UPGRADING);
+	(void)execsrv_start_upgrade(x);
+}
+
+static void
+finish(struct execsrv *x)
+{
+	execsrv_set_state(x, EXECSRV_OPEN);
+	x->generation++;
+	execsrv_process_restart_wait(x);
+	execsrv_send_kept(x);
+}
+
+static void
+on_resumed(void *arg, const struct execsrv_answer *a)
+{
+	struct execsrv	*x = arg;
+
+	if (a->error != NULL && a->error->code == 0)
+		return;			/* lost again: settled */
+	if (a->error != NULL && a->error->code == ATTACHED) {
+		x->pause = PAUSE_MIN;
+		execsrv_lose(x, "%s", a->error->text);
+		return;
+	}
+	if (a->error != NULL) {
+		execsrv_fail(x, "the connection was lost, and the session "
+		    "cannot be resumed: %s", a->error->text);
+		return;
+	}
+	x->attempt_at = clock_ms() + CATCH_UP_MS;
+	execsrv_set_state(x, EXECSRV_CATCHING_UP);
+	if (execsrv_send_initialized(x) == 0)
+		execsrv_process_catch_up(x);
+}
+
+/* Ask for the session, as soon as there are frames. */
+static void
+resume(struct execsrv *x)
+{
+	struct execsrv_call	*c;
+	struct json_out		 o;
+	struct buf		 b;
+
+	if (execsrv_put_initialize(x, &b) == 0 &&
+	    (c = execsrv_begin(x, "initialize", &o)) != NULL) {
+		c->is_ours = true;
+		c->fn = on_resumed;
+		c->arg = x;
+		json_out_raw(&o, (char *)buf_data(&b), b.len);
+		(void)execsrv_end(x, c, &o);
+	} else if (x->state != EXECSRV_FAILED) {
+		execsrv_fail(x, "out of memory");
+	}
+	buf_fini(&b);
+}
+
+void
+execsrv_recover_step(struct execsrv *x, short revents)
+{
+	uint64_t	 now = clock_ms();
+
+	if (x->session[0] == '\0' || x->is_lost)
+		return;
+	if (now >= x->deadline && x->state != EXECSRV_CATCHING_UP) {
+		give_up(x);
+		return;
+	}
+	if (x->state == EXECSRV_WAITING) {
+		if (now >= x->attempt_at)
+			attempt(x);
+	} else if (now >= x->attempt_at) {
+		execsrv_lose(x, "the server does not answer");
+	} else if (x->state == EXECSRV_CONNECTING && revents != 0) {
+		on_connected(x);
+	}
+}
+
+void
+execsrv_recover_check(struct execsrv *x)
+{
+	if (x->is_lost)
+		return;
+	if (x->state == EXECSRV_RESUMING && !x->is_asked) {
+		x->is_asked = true;
+		resume(x);
+	}
+	if (x->state == EXECSRV_CATCHING_UP && x->behind == 0 && !x->is_lost)
+		finish(x);
+}
+
+short
+execsrv_recover_events(const struct execsrv *x)
+{
+	if (x->is_lost || x->state == EXECSRV_WAITING)
+		return 0;
+	return x->state == EXECSRV_CONNECTING ? POLLOUT : POLLIN;
+}
+
+int
+execsrv_recover_wait_ms(const struct execsrv *x)
+{
+	uint64_t	 now = clock_ms(), until = x->attempt_at;
+
+	if (x->session[0] == '\0')
+		return -1;		/* the first one: who opens it waits */
+	if (x->is_lost)
+		return 0;
+	if (x->deadline < until && x->state != EXECSRV_CATCHING_UP)
+		until = x->deadline;
+	return until <= now ? 0 : until - now > 60000 ? 60000 :
+	    (int)(until - now);
+}
