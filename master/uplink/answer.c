@@ -7,16 +7,22 @@
 #include "common/json.h"
 #include "common/utf8.h"
 
-/* The text of a member, copied; false: missing, no text, or too long. */
-static bool
-take_text(const struct json *j, const char *key, char *out, size_t size)
+/* The text of a member, or 0. */
+static uint32_t
+find_text(const struct json *j, const char *key)
 {
 	uint32_t	 i = json_find(j, 0, key);
-	size_t		 len;
 
-	if (i == 0 || json_tok(j, i)->type != JSON_STRING ||
-	    (len = json_tok(j, i)->len) >= size ||
-	    memchr(json_text(j, i), '\0', len) != NULL)
+	return i != 0 && json_tok(j, i)->type == JSON_STRING ? i : 0;
+}
+
+/* Copy the text at token i; false: too long, or with a NUL in it. */
+static bool
+take_text(const struct json *j, uint32_t i, char *out, size_t size)
+{
+	size_t	 len = json_tok(j, i)->len;
+
+	if (len >= size || memchr(json_text(j, i), '\0', len) != NULL)
 		return false;
 	memcpy(out, json_text(j, i), len);
 	out[len] = '\0';
@@ -43,26 +49,25 @@ static int
 check(struct answer_registration *a, const struct json *j,
     enum answer_kind kind, const char *environment)
 {
-	const char	*name = kind == ANSWER_PLAIN ? "executor_id" :
-			    "environment_id";
-	uint32_t	 i;
+	uint32_t	 name, url, profile, id;
 
+	name = find_text(j, kind == ANSWER_PLAIN ? "executor_id" :
+	    "environment_id");
+	url = find_text(j, "url");
+	profile = find_text(j, "security_profile");
+	id = find_text(j, "executor_registration_id");
 	errno = EINVAL;
-	if ((i = json_find(j, 0, name)) == 0 ||
-	    json_tok(j, i)->type != JSON_STRING ||
-	    !take_text(j, "url", a->url, sizeof(a->url)))
+	if (name == 0 || url == 0)
 		return -1;
+	if (kind == ANSWER_NOISE && (profile == 0 || id == 0 ||
+	    !take_text(j, id, a->id, sizeof(a->id))))
+		return -1;
+	/* Left empty it cannot be used either. */
+	(void)take_text(j, url, a->url, sizeof(a->url));
 	errno = EBADMSG;
-	if (!json_is_text(j, i, environment))
-		return -1;
-	if (kind != ANSWER_NOISE)
-		return 0;
-	if ((i = json_find(j, 0, "security_profile")) == 0 ||
-	    !json_is_text(j, i, ANSWER_PROFILE))
-		return -1;
-	errno = EINVAL;
-	return take_text(j, "executor_registration_id", a->id,
-	    sizeof(a->id)) ? 0 : -1;
+	return json_is_text(j, name, environment) &&
+	    (kind != ANSWER_NOISE ||
+	    json_is_text(j, profile, ANSWER_PROFILE)) ? 0 : -1;
 }
 
 int

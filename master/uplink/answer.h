@@ -19,14 +19,14 @@ enum answer_kind { ANSWER_NOISE, ANSWER_CLEAR, ANSWER_PLAIN };
 
 struct answer_registration {
 	char	 id[ANSWER_ID_MAX + 1];		/* of ANSWER_NOISE only */
-	char	 url[TARGET_PATH];
+	char	 url[TARGET_PATH];	/* any text; empty if too long */
 };
 
 /*
  * Read the answer to a registration for that environment.  The text is written
- * to.  0, or -1 with errno: EINVAL (not JSON, or something is missing or too
- * long), EBADMSG (another environment, or another security profile: not for
- * us), ENOMEM.
+ * to.  A URL that cannot be used is no error here.  0, or -1 with errno:
+ * EINVAL (not JSON, or something is missing, or the id is too long), EBADMSG
+ * (another environment, or another security profile: not for us), ENOMEM.
  */
 int	 answer_registration(struct answer_registration *a, char *text,
 	    size_t len, enum answer_kind kind, const char *environment)

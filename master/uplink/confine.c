@@ -146,7 +146,8 @@ confine_uplink(void)
 		log_info("not confined: this program is measured");
 		return 0;
 	}
-	if (limit(RLIMIT_FSIZE, 0) == -1 || limit(RLIMIT_NPROC, 0) == -1)
+	/* Not RLIMIT_FSIZE: the log may be a file. */
+	if (limit(RLIMIT_NPROC, 0) == -1)
 		return -1;
 	return landlock_only_read(nothing, nothing, true) == -1 ? -1 :
 	    FILTER(uplink_calls);
@@ -159,7 +160,7 @@ confine_resolver(void)
 		fatal("confinement");
 	if (is_measured())
 		return;
-	if (limit(RLIMIT_FSIZE, 0) == -1 || limit(RLIMIT_NPROC, 0) == -1 ||
+	if (limit(RLIMIT_NPROC, 0) == -1 ||
 	    landlock_only_read(readable, nothing, false) == -1 || FILTER(resolver_calls) == -1)
 		fatal("confinement");
 }
