@@ -230,9 +230,12 @@ $(FUZZERS): $(BUILD)/t/%: t/fuzz/%.c $(TEST_LIBS)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(BUILD)/t/fuzz/$*.o \
 	    $(call test_libs,t/fuzz/$*.c) $(TEST_NET_LIBS) $(LIBS)
 
-$(TOOLS): $(BUILD)/t/%: $(BUILD)/t/sys/%.o $(call lib,client common)
+$(TOOLS): $(BUILD)/t/%: $(BUILD)/t/sys/%.o $(call lib,uplink client common)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(LIBS)
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(TOOL_LIBS) $(LIBS)
+
+# The other end of the uplink's streams.
+$(BUILD)/t/8noise: TOOL_LIBS = $(CRYPTO_LIBS)
 
 # Tests are programs: 0 is pass, 77 skip, the rest fail.
 RUN_TESTS	= $(PYTHON) contrib/build/run-tests --build $(BUILD) \
@@ -274,8 +277,23 @@ FUZZ_CHOSEN	= $(if $(F),$(filter %/fuzz_$(F) %/$(F),$(FUZZERS)),$(FUZZERS))
 fuzz-run: $(FUZZ_CHOSEN)
 	$(Q)sh contrib/build/run-fuzz $(BUILD) $(N) $(FUZZ_CHOSEN)
 
-bench: all
-	$(Q)sh t/bench/run.sh $(BUILD)
+$(BUILD)/bench/bench: $(call objs,$(filter-out %/command.c,\
+    $(wildcard t/bench/*.c))) $(call lib,uplink common)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(CRYPTO_LIBS) \
+	    $(LIBS)
+
+$(BUILD)/bench/command: $(call objs,t/bench/command.c)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $^ $(LIBS)
+
+# Wanted by run.sh, which is also started without us.
+bench-tools: $(BUILD)/bench/bench $(BUILD)/bench/command
+
+bench: all bench-tools
+	+$(Q)sh t/bench/run.sh $(BUILD)
 
 lint: all
 	$(Q)sh contrib/build/run-lint $(BUILD)

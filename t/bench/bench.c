@@ -2,7 +2,7 @@
  * bench list
  * bench GROUP ws://127.0.0.1:PORT PID	(a running server)
  * bench GROUP ws://127.0.0.1:PORT PID FOLDER	(of whose owner it runs)
- * bench GROUP PROGRAM ARGUMENT...	(startup)
+ * bench GROUP PROGRAM ARGUMENT...	(startup, and remote mode)
  *
  * Measures one group of metric.def and prints "key value" lines.
  */
@@ -24,7 +24,8 @@
 /* Longer than any group needs: a hang becomes a failure. */
 #define BENCH_TIMEOUT	90
 
-enum kind { KIND_SERVER, KIND_USER, KIND_PROGRAM, KIND_DRIVER };
+enum kind { KIND_SERVER, KIND_USER, KIND_PROGRAM, KIND_REMOTE,
+	    KIND_DRIVER };
 
 static const struct group {
 	const char	*name;
@@ -34,6 +35,7 @@ static const struct group {
 #define FN_SERVER(name)		bench_##name
 #define FN_USER(name)		bench_##name
 #define FN_PROGRAM(name)	bench_##name
+#define FN_REMOTE(name)		bench_##name
 #define FN_DRIVER(name)		NULL
 #define GROUP(name, kind, extra)	{ #name, KIND_##kind, FN_##kind(name) },
 #define VALUE(key, unit, goal, limit, label)
@@ -195,7 +197,7 @@ main(int argc, char **argv)
 	if (g->fn == NULL || (g->kind == KIND_SERVER && argc != 4) ||
 	    (g->kind == KIND_USER && argc != 5))
 		errx(2, "%s: not measured like this", g->name);
-	if (g->kind == KIND_PROGRAM)
+	if (g->kind == KIND_PROGRAM || g->kind == KIND_REMOTE)
 		b.argv = argv + 2;
 	else {
 		parse_url(&b, argv[2]);

@@ -16,7 +16,7 @@ struct bench {
 	struct sockaddr_in	 sin;		/* SERVER groups */
 	pid_t			 pid;
 	const char		*folder;	/* USER groups */
-	char			**argv;		/* PROGRAM groups */
+	char			**argv;		/* PROGRAM, REMOTE groups */
 	char			 command[4096];	/* path of command.c */
 };
 
@@ -26,6 +26,7 @@ typedef void	 bench_fn(const struct bench *);
 #define BENCH_SERVER(name)	bench_fn bench_##name;
 #define BENCH_USER(name)	bench_fn bench_##name;
 #define BENCH_PROGRAM(name)	bench_fn bench_##name;
+#define BENCH_REMOTE(name)	bench_fn bench_##name;
 #define BENCH_DRIVER(name)
 #define GROUP(name, kind, extra)	BENCH_##kind(name)
 #define VALUE(key, unit, goal, limit, label)
@@ -35,6 +36,7 @@ typedef void	 bench_fn(const struct bench *);
 #undef BENCH_SERVER
 #undef BENCH_USER
 #undef BENCH_PROGRAM
+#undef BENCH_REMOTE
 #undef BENCH_DRIVER
 
 enum value {

@@ -53,9 +53,10 @@ def say(text):
 class Server:
     """A program to measure: how to start it, and what it consists of."""
 
-    def __init__(self, name, argv, files, env):
+    def __init__(self, name, argv, files, env, remote=()):
         self.name = name
         self.argv = argv + ['--listen', 'ws://127.0.0.1:0']
+        self.remote = argv + list(remote)
         self.files = files
         self.env = dict(os.environ, **env)
         self.child = None
@@ -148,7 +149,9 @@ def find_servers(build, work):
                {'HOME': home, 'CODEX_HOME': home}),
         Server('execsrvd', [ours, '-D'],
                [os.path.join(build, name) for name in OURS],
-               {'EXECSRV_RUNTIME_DIR': work}),
+               {'EXECSRV_RUNTIME_DIR': work},
+               ['-o', 'RemoteUser=root', '-o', 'PermitRootSession=yes']
+               if os.getuid() == 0 else []),
     ]
     wanted = os.environ.get('SERVERS', '').split()
     found = []
@@ -206,12 +209,15 @@ def copies(server):
 
 def run_bench(bench, arguments):
     """Run bench; its "key value" lines as a dictionary."""
-    done = subprocess.run([bench] + arguments, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, env=run_bench.env)
+    with tempfile.TemporaryFile('w+') as errors:    # read when it is over
+        done = subprocess.run([bench] + arguments, stdout=subprocess.PIPE,
+                              stderr=errors, env=run_bench.env)
+        errors.seek(0)
+        lines = errors.read().splitlines()
     if done.returncode != 0:
-        raise Failed(done.stderr.decode().strip() or
+        raise Failed('\n'.join(lines[-10:]) or
                      'bench ended with %d' % done.returncode)
-    for line in done.stderr.decode().splitlines():
+    for line in lines:
         if line.startswith('bench: '):      # not what the server says
             say(line)
     pairs = [line.split() for line in done.stdout.decode().splitlines()]
@@ -237,6 +243,8 @@ def measure(server, group, bench, work, folder):
     run_bench.env = server.env
     if group['kind'] == 'PROGRAM':
         return run_bench(bench, [group['name']] + server.argv)
+    if group['kind'] == 'REMOTE':
+        return run_bench(bench, [group['name']] + server.remote)
     if group['name'] == 'memory' and copies(server):
         say('%s: other copies of it run: its PSS will look too small' %
             server.name)

@@ -338,9 +338,9 @@ find_in(const char *text, size_t len, const char *what)
 	return memmem(text, len, what, strlen(what));
 }
 
-/* What kind of message a text is, from its first or last bytes. */
-static void
-classify(struct msg *m)
+/* From its first or last bytes. */
+void
+msg_classify(struct msg *m)
 {
 	static const struct {
 		const char	*name;
@@ -403,7 +403,7 @@ client_take(struct client *c, struct msg *m)
 			errx(1, "close frame %.*s", (int)m->len, m->text);
 		else if (f.op <= OP_TEXT &&
 		    ((f.op == OP_TEXT && f.fin) || add_part(c, &f, m))) {
-			classify(m);
+			msg_classify(m);
 			return true;
 		}
 	}

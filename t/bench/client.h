@@ -86,6 +86,9 @@ long		 client_start(struct client *, const char *id, bool pipe_stdin,
 /* Kill a process and await its end. */
 void		 client_terminate(struct client *, const char *id);
 
+/* Find out kind and id of a message that came in another way. */
+void		 msg_classify(struct msg *);
+
 /* Bytes of output in a message, however many chunks it has. */
 size_t		 msg_bytes(const struct msg *);
 

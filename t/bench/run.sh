@@ -12,15 +12,9 @@ set -eu
 
 build=${1:?usage: run.sh BUILD}
 root=$(cd "$(dirname "$0")/../.." && pwd)
-mkdir -p "$build/bench"
+mkdir -p "$build"
 build=$(cd "$build" && pwd)
-out=$build/bench
-: "${CC:=cc}"
 
 cd "$root"
-set -- -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -I.
-$CC "$@" -o "$out/bench" t/bench/bench.c t/bench/client.c t/bench/usage.c \
-	t/bench/latency.c t/bench/bulk.c t/bench/many.c t/bench/startup.c \
-	t/bench/fscall.c t/bench/files.c t/bench/sandbox.c t/bench/stock.c
-$CC "$@" -o "$out/command" t/bench/command.c
+make -s BUILD="$build" bench-tools
 exec python3 t/bench/bench.py "$build"
