@@ -15,6 +15,7 @@
 #include "master/gatekeep.h"
 #include "master/groups.h"
 #include "master/pool.h"
+#include "master/remote.h"
 #include "master/route.h"
 
 #define BURIAL_MS	3000	/* between LEAVING and SIGKILL */
@@ -305,6 +306,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	out->has_gid = c->peer.has_gid;
 	out->gid = c->peer.gid;
 	out->settings = &m->settings;
+	out->unready = !remote_is_ready(m);
 	c->since = clock_ms();
 	child_set_state(c, CHILD_GREETING);
 	chan_send(c->chan, IPC_assign, out, fd);

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,6 +17,8 @@
 #include "common/fd.h"
 #include "common/json.h"
 #include "common/utf8.h"
+
+#define FILE_MAX	(CRED_MAX + 2)	/* bytes of a file: a token, CRLF */
 
 static int
 set_token(struct cred *c, const char *token, size_t len)
@@ -53,6 +56,19 @@ refuse(char *why, size_t size, const char *text)
 
 /* --- the environment --- */
 
+/* /proc/PID/environ shows that very memory, of a second one as well. */
+static void
+wipe_variable(const char *name)
+{
+	size_t	 n = strlen(name);
+	char	**v;
+
+	for (v = environ; *v != NULL; v++)
+		if (strncmp(*v, name, n) == 0 && (*v)[n] == '=')
+			sodium_memzero(*v + n + 1, strlen(*v + n + 1));
+	unsetenv(name);
+}
+
 static int
 take_variable(struct cred *c, const char *name, enum cred_source source)
 {
@@ -65,12 +81,11 @@ take_variable(struct cred *c, const char *name, enum cred_source source)
 	len = strlen(value);
 	if (c->source == CRED_NONE && len > 0) {
 		c->source = source;
-		errno = EINVAL;
-		r = is_token(value, len) ? set_token(c, value, len) : -1;
+		/* One with blanks is of no use, if it is wanted at all. */
+		if (is_token(value, len))
+			r = set_token(c, value, len);
 	}
-	/* /proc/PID/environ shows that very memory. */
-	sodium_memzero(value, len);
-	unsetenv(name);
+	wipe_variable(name);
 	return r;
 }
 
@@ -124,6 +139,7 @@ int
 cred_read_file(struct cred *c, const char *path, char *why, size_t size)
 {
 	char	*room = NULL;
+	bool	 is_whole;
 	ssize_t	 n;
 	int	 fd, r = -1;
 
@@ -132,18 +148,20 @@ cred_read_file(struct cred *c, const char *path, char *why, size_t size)
 		return refuse(why, size, strerror(errno));
 	if (check_file(fd, why, size) == -1)
 		goto out;
-	if ((room = sodium_malloc(CRED_MAX + 2)) == NULL ||
-	    (n = read(fd, room, CRED_MAX + 2)) == -1) {
+	if ((room = sodium_malloc(FILE_MAX + 1)) == NULL ||
+	    (n = read(fd, room, FILE_MAX + 1)) == -1) {
 		refuse(why, size, strerror(errno));
 		goto out;
 	}
+	is_whole = n <= FILE_MAX;
 	while (n > 0 && (room[n - 1] == '\n' || room[n - 1] == '\r'))
 		n--;
-	if (!is_token(room, (size_t)n))
+	if (!is_whole || !is_token(room, (size_t)n))
 		refuse(why, size, "not one line with a token");
 	else if ((r = set_token(c, room, (size_t)n)) == -1)
 		refuse(why, size, strerror(errno));
-	c->source = CRED_FILE;
+	else
+		c->source = CRED_FILE;
  out:
 	if (room != NULL)
 		sodium_free(room);
@@ -184,7 +202,7 @@ check_frame(const struct json *j, const char *environment, uint32_t *token,
 	    json_tok(j, *token)->type != JSON_STRING ||
 	    !is_token(json_text(j, *token), json_tok(j, *token)->len) ||
 	    (i = json_find(j, 0, "expires_at")) == 0 ||
-	    json_u64(j, i, expires) == -1)
+	    json_u64(j, i, expires) == -1 || *expires > INT64_MAX)
 		return "invalid frame";
 	if (!json_is_text(j, id, environment))
 		return "a credential for another environment";
@@ -231,7 +249,8 @@ read_line(char *line, size_t size)
 		r = read(STDIN_FILENO, line + n, 1);
 		if (r == -1 && errno == EINTR)
 			continue;
-		if (r == -1 && errno == EAGAIN && poll(&p, 1, -1) != -1)
+		if (r == -1 && errno == EAGAIN &&
+		    (poll(&p, 1, -1) != -1 || errno == EINTR))
 			continue;
 		if (r <= 0)
 			return -1;
@@ -265,7 +284,8 @@ cred_read_stdin(struct cred *c, bool frames, const char *environment,
 			refuse(why, size, "a token has no blanks");
 		else if ((r = set_token(c, line, (size_t)n)) == -1)
 			refuse(why, size, strerror(errno));
-		c->source = CRED_LINE;
+		else
+			c->source = CRED_LINE;
 	}
 	sodium_free(line);
 	return r;
@@ -276,6 +296,16 @@ cred_is_good(const struct cred *c)
 {
 	return c->token != NULL &&
 	    (c->expires == 0 || c->expires > (uint64_t)time(NULL));
+}
+
+/* Behind the host: a port, which is none if it is a password, or nothing. */
+static bool
+is_host_end(const char *s)
+{
+	if (*s == ':')
+		while (isdigit((unsigned char)*++s))
+			continue;
+	return *s == '\0' || *s == '/' || *s == '?';
 }
 
 bool
@@ -294,7 +324,7 @@ cred_is_safe(const char *url)
 	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
 		n = strlen(hosts[i]);
 		if (strncasecmp(url, hosts[i], n) == 0 &&
-		    strchr(":/?", url[n]) != NULL)
+		    is_host_end(url + n))
 			return true;
 	}
 	return false;

@@ -29,7 +29,8 @@ struct cred {
 
 /*
  * Take the tokens out of the environment and wipe them there.  The first that
- * is set of the two becomes c (CRED_NONE if neither is).  0, or -1 with errno.
+ * is set of the two becomes c (CRED_NONE if neither is; without a token if it
+ * is none).  0, or -1 with errno.
  */
 int	 cred_take_env(struct cred *c) __attribute__((warn_unused_result));
 

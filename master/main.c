@@ -151,6 +151,7 @@ read_listen(int argc, char **argv, struct conf *c)
 	for (i = 0; i < c->listen.n; i++)
 		free(c->listen.item[i]);
 	c->listen.n = 0;
+	conf_end_block(c);		/* which -o may have begun */
 	optind = 1;
 	while ((opt = getopt_long(argc, argv, "Df:o:tT", long_options,
 	    NULL)) != -1)
@@ -159,14 +160,35 @@ read_listen(int argc, char **argv, struct conf *c)
 			config_error(&e);
 }
 
+static bool
+has_stdio(const struct conf *c)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->listen.n; i++)
+		if (strncmp(c->listen.item[i], "stdio", 5) == 0)
+			return true;
+	return false;
+}
+
 /* What --remote and its companions say, and the credential that they want. */
 static void
 add_remote(struct master *m, struct options *o)
 {
 	struct conf_error	 e;
 
-	if (getenv("CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE") != NULL)
+	const char		*exits;
+
+	exits = getenv("CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE");
+	if (exits != NULL && exits[0] != '\0' && strcmp(exits, "0") != 0 &&
+	    strcmp(exits, "false") != 0)
 		o->remote.exit_on_stdin = true;
+	if (has_stdio(&m->conf) && (o->remote.exit_on_stdin ||
+	    o->remote.bearer_stdin || o->remote.frames_stdin)) {
+		fputs("execsrvd: standard input cannot be a session as "
+		    "well\n", stderr);
+		exit(EXIT_USAGE);
+	}
 	if (remote_options_apply(&o->remote, &m->conf, &e) == -1) {
 		fprintf(stderr, "execsrvd: %s\n", e.text);
 		exit(EXIT_USAGE);
@@ -252,17 +274,6 @@ tell_ready(const struct master *m, int ready)
 	close(ready);
 }
 
-static bool
-has_stdio(const struct conf *c)
-{
-	size_t	 i;
-
-	for (i = 0; i < c->listen.n; i++)
-		if (strncmp(c->listen.item[i], "stdio", 5) == 0)
-			return true;
-	return false;
-}
-
 static int
 write_pid(const char *path)
 {
@@ -283,7 +294,7 @@ without_server(const struct conf *c, const struct options *o)
 	if (o->print)
 		conf_print(c, stdout);
 	if (o->test || o->print)
-		return 0;
+		return remote_check(c) == -1 ? EXIT_CONFIG : 0;
 	if (c->listen.n != 0 || c->nuplink != 0)
 		return -1;
 	fputs("execsrvd: nothing to listen on: give --listen or --remote, "

@@ -65,6 +65,7 @@ struct master {
 	char			*stdin_line;	/* locked */
 	size_t			 stdin_len;
 	bool			 stdin_ends_us;
+	bool			 stdin_is_file;
 	struct gate		*gate;
 	struct groups		*groups;	/* NULL: there are none */
 	struct pool		*pool;

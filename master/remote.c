@@ -29,6 +29,7 @@
 #define SECRET_LEN	(DH_LEN + SEED_LEN + NONCE_LEN)
 
 #define DENIALS_MAX	3	/* 401 or 403 in a row are for good */
+#define EXIT_SETTINGS	2	/* of a process that cannot work with them */
 #define SPACING_MS	1000	/* between two registrations that succeed */
 
 static const struct {
@@ -36,7 +37,7 @@ static const struct {
 	unsigned	 next;		/* bits of the states that may follow */
 } states[] = {
 #define TO(state)	(1u << REMOTE_##state)
-	[REMOTE_STOPPED] = { "stopped", TO(STARTING) },
+	[REMOTE_STOPPED] = { "stopped", TO(STARTING) | TO(REFUSED) },
 	[REMOTE_STARTING] = { "starting", TO(REGISTERING) | TO(STOPPED) },
 	[REMOTE_REGISTERING] = { "registering", TO(WAITING) |
 	    TO(REGISTERED) | TO(REFUSED) | TO(STOPPED) },
@@ -146,7 +147,7 @@ give_up(struct remote *r)
 	set_state(r, REMOTE_REFUSED);
 	remote_trouble(r, why, sizeof(why));
 	log_warnx("uplink %u: registration refused (%s)", r->number, why);
-	if (m->conf.uplink_retry > 0) {
+	if (m->conf.uplink_retry > 0 && !r->has_bad_settings) {
 		timer_in(r, m->conf.uplink_retry);
 		return;
 	}
@@ -252,6 +253,7 @@ static void
 on_status(struct remote *r, const Ipc__UplinkStatus *in)
 {
 	r->phase = in->phase;
+	r->refusal = in->status;
 	r->streams = in->streams;
 	r->bytes_in = in->bytes_in;
 	r->bytes_out = in->bytes_out;
@@ -414,6 +416,17 @@ on_timer(int fd, short what, void *arg)
 		do_register(r);
 }
 
+/* They would be the same the next time. */
+static void
+refuse_settings(struct remote *r)
+{
+	if (r->state != REMOTE_STOPPED)
+		return;
+	event_del(r->timer_ev);
+	r->has_bad_settings = true;
+	give_up(r);
+}
+
 bool
 remote_on_exit(struct master *m, pid_t pid, int status)
 {
@@ -425,8 +438,14 @@ remote_on_exit(struct master *m, pid_t pid, int status)
 		r->pid = 0;
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
 			log_warnx("cannot execute %s", m->uplink);
+		else if (WIFSIGNALED(status) && !m->stopping)
+			log_warnx("uplink %u: died of signal %d", r->number,
+			    WTERMSIG(status));
 		if (r->chan != NULL && !m->stopping)
 			restart(r);
+		if (WIFEXITED(status) && !m->stopping &&
+		    WEXITSTATUS(status) == EXIT_SETTINGS)
+			refuse_settings(r);
 		return true;
 	}
 	return false;
@@ -454,6 +473,9 @@ find_user(struct remote *r)
 	const struct passwd	*pw;
 
 	r->uid = geteuid();
+	/* Sessions are another server's business there. */
+	if (r->conf->forward[0] != '\0')
+		return 0;
 	if (name[0] == '\0') {
 		if (!m->is_root)
 			return 0;
@@ -500,6 +522,11 @@ find_cred(struct remote *r, const struct cred *env)
 		    "CredentialFile)", r->conf->label);
 		return -1;
 	}
+	if (env->token == NULL) {
+		log_warnx("the credential in the environment is none: a "
+		    "token has no blanks");
+		return -1;
+	}
 	if (env->source == CRED_API_KEY && !cred_is_safe(r->conf->url)) {
 		log_warnx("CODEX_API_KEY is shown to https:// and to this "
 		    "machine only, not to %s", r->conf->url);
@@ -508,20 +535,25 @@ find_cred(struct remote *r, const struct cred *env)
 	return cred_copy(&r->cred, env);
 }
 
-static int
-check(const struct remote *r)
+int
+remote_check(const struct conf *c)
 {
-	const struct conf_uplink	*c = r->conf;
+	const struct conf_uplink	*u;
+	size_t				 i;
 
-	if (c->url[0] == '\0' || c->environment[0] == '\0') {
-		log_warnx("Uplink %s: RegistryUrl and EnvironmentId are "
-		    "needed", c->label);
-		return -1;
-	}
-	if (strcmp(c->environment, ".") == 0 ||
-	    strcmp(c->environment, "..") == 0) {
-		log_warnx("EnvironmentId %s: not a name", c->environment);
-		return -1;
+	for (i = 0; i < c->nuplink; i++) {
+		u = &c->uplink[i];
+		if (u->url[0] == '\0' || u->environment[0] == '\0') {
+			log_warnx("Uplink %s: RegistryUrl and EnvironmentId "
+			    "are needed", u->label);
+			return -1;
+		}
+		if (strcmp(u->environment, ".") == 0 ||
+		    strcmp(u->environment, "..") == 0) {
+			log_warnx("EnvironmentId %s: not a name",
+			    u->environment);
+			return -1;
+		}
 	}
 	return 0;
 }
@@ -539,8 +571,7 @@ add(struct master *m, struct remote *r, const struct cred *env)
 		return -1;
 	}
 	randombytes_buf(r->secret, SECRET_LEN);
-	return check(r) == -1 || find_user(r) == -1 ||
-	    find_cred(r, env) == -1 ? -1 : 0;
+	return find_user(r) == -1 || find_cred(r, env) == -1 ? -1 : 0;
 }
 
 int
@@ -549,6 +580,8 @@ remote_init(struct master *m, const struct cred *env)
 	struct remote	*r;
 	size_t		 i;
 
+	if (remote_check(&m->conf) == -1)
+		return -1;
 	for (i = 0; i < m->conf.nuplink; i++) {
 		if ((r = calloc(1, sizeof(*r))) == NULL) {
 			log_warn("uplink");
@@ -663,9 +696,16 @@ remote_trouble(const struct remote *r, char *out, size_t size)
 	const char	*auth = r->status == 401 || r->status == 403 ?
 			    "authentication failed, " : "";
 
+	if (r->has_bad_settings) {
+		snprintf(out, size, "settings that cannot be used");
+		return;
+	}
 	switch (r->result) {
 	case IPC__REGISTRATION__REGISTERED:
 		out[0] = '\0';
+		if (r->refusal != 0)
+			snprintf(out, size, "rendezvous: status %u",
+			    r->refusal);
 		break;
 	case IPC__REGISTRATION__CONTENDED:
 		snprintf(out, size, "busy, status %u", r->status);

@@ -61,9 +61,14 @@ struct remote {
 	Ipc__Registration	 result;
 	unsigned		 status;
 	Ipc__UplinkPhase	 phase;
+	unsigned		 refusal;	/* status, by the rendezvous */
+	bool			 has_bad_settings;
 	unsigned		 streams;
 	uint64_t		 bytes_in, bytes_out;
 };
+
+/* Whether the blocks are complete.  0, or -1 after a line in the log. */
+int	 remote_check(const struct conf *c);
 
 /*
  * Make the uplinks of the configuration ready; env has the token of the

@@ -101,6 +101,7 @@ remote_options_apply(const struct remote_options *o, struct conf *c,
 	int		 r = 0;
 
 	if (o->url == NULL && o->environment == NULL && o->executor == NULL &&
+	    o->name == NULL && o->transport == NULL && o->connect == NULL &&
 	    !o->is_forward && !o->bearer_stdin && !o->frames_stdin)
 		return 0;
 	if (check(o, e) == -1)

@@ -1,6 +1,8 @@
 /* Standard input of a server in remote mode: credentials, and its end. */
 #include "master/remote.h"
 
+#include <sys/stat.h>
+
 #include <errno.h>
 #include <event2/event.h>
 #include <sodium.h>
@@ -54,11 +56,15 @@ static void
 on_stdin(int fd, short what, void *arg)
 {
 	struct master	*m = arg;
+	struct timeval	 now = { 0, 0 };
 	char		 room[4096];
 	ssize_t		 n;
 
+	(void)fd;
 	(void)what;
-	n = read(fd, room, sizeof(room));
+	n = read(STDIN_FILENO, room, sizeof(room));
+	if (n > 0 && m->stdin_is_file)
+		event_add(m->stdin_ev, &now);
 	if (n > 0) {
 		take(m, room, (size_t)n);
 		sodium_memzero(room, (size_t)n);
@@ -67,6 +73,24 @@ on_stdin(int fd, short what, void *arg)
 		if (m->stdin_ends_us)
 			master_stop(m, "standard input was closed");
 	}
+}
+
+/* epoll(7) refuses files and some devices: they have all that they will. */
+static int
+watch(struct master *m)
+{
+	struct timeval	 now = { 0, 0 };
+	struct stat	 st;
+
+	if (fstat(STDIN_FILENO, &st) == -1)
+		return -1;
+	m->stdin_is_file = S_ISREG(st.st_mode) ||
+	    (S_ISCHR(st.st_mode) && !isatty(STDIN_FILENO));
+	m->stdin_ev = event_new(m->base, m->stdin_is_file ? -1 :
+	    STDIN_FILENO, m->stdin_is_file ? 0 : EV_READ | EV_PERSIST,
+	    on_stdin, m);
+	return m->stdin_ev == NULL ? -1 :
+	    event_add(m->stdin_ev, m->stdin_is_file ? &now : NULL);
 }
 
 int
@@ -79,10 +103,7 @@ remote_watch_stdin(struct master *m, bool ends_us)
 	if (!m->stdin_ends_us)
 		return 0;
 	if ((m->stdin_line = sodium_malloc(CRED_MAX + 1)) == NULL ||
-	    fd_nonblock(STDIN_FILENO, 1) == -1 ||
-	    (m->stdin_ev = event_new(m->base, STDIN_FILENO,
-	    EV_READ | EV_PERSIST, on_stdin, m)) == NULL ||
-	    event_add(m->stdin_ev, NULL) == -1) {
+	    fd_nonblock(STDIN_FILENO, 1) == -1 || watch(m) == -1) {
 		log_warn("standard input");
 		return -1;
 	}

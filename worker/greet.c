@@ -98,7 +98,7 @@ linger(int fd)
 }
 
 enum greeting
-greet(int fd, uint64_t ms, int refuse)
+greet(int fd, uint64_t ms, int refuse, bool is_ready)
 {
 	char		 head[HTTPHEAD_MAX + 1], answer[ANSWER_MAX];
 	uint64_t	 deadline = clock_ms() + ms;
@@ -111,6 +111,10 @@ greet(int fd, uint64_t ms, int refuse)
 	if (refuse != 0) {
 		h.kind = HTTPHEAD_ERROR;
 		h.status = refuse;
+	}
+	if (h.kind == HTTPHEAD_READY && !is_ready) {
+		h.kind = HTTPHEAD_ERROR;
+		h.status = 503;
 	}
 	if (h.kind == HTTPHEAD_UPGRADE) {
 		n = httphead_switch(&h, answer, sizeof(answer));

@@ -6,6 +6,7 @@
 #ifndef WORKER_GREET_H
 #define WORKER_GREET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum greeting {
@@ -15,8 +16,8 @@ enum greeting {
 
 /*
  * Greet the peer on fd (kept open) within ms milliseconds.  refuse is the HTTP
- * status that answers whatever it asks, or 0.
+ * status that answers whatever it asks, or 0; is_ready is what /readyz tells.
  */
-enum greeting	 greet(int fd, uint64_t ms, int refuse);
+enum greeting	 greet(int fd, uint64_t ms, int refuse, bool is_ready);
 
 #endif

@@ -90,8 +90,8 @@ serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
 	else
 		become_user(a);
 	if (a->transport == IPC__TRANSPORT__WEBSOCKET &&
-	    greet(m->fd, a->settings->handshake_ms, (int)a->refuse) !=
-	    GREETING_UPGRADED)
+	    greet(m->fd, a->settings->handshake_ms, (int)a->refuse,
+	    !a->unready) != GREETING_UPGRADED)
 		return 0;
 	if (a->transport == IPC__TRANSPORT__STDIO)
 		*base = new_base_for_files(*base);

@@ -34,6 +34,7 @@ static const struct form {
 	{ "in",		table_show_bytes,	true },
 	{ "out",	table_show_bytes,	true },
 	{ "unacked",	table_show_bytes,	true },
+	{ "since",	table_show_seconds,	true },
 	{ "uptime",	table_show_seconds,	true },
 	{ "user",	table_show_user,	true },
 };

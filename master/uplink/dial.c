@@ -105,13 +105,30 @@ new_vhost(struct loop *l, const char *name, const char *ca)
 	info.port = CONTEXT_PORT_NO_LISTEN;
 	info.protocols = protocols;
 	info.vhost_name = name;
+	info.options = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
 	info.client_ssl_ca_filepath = ca;
+	/* Those of the file, and no others. */
+	if (ca != NULL)
+		info.options |= LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS;
 	info.ssl_client_options_set = SSL_OP_NO_SSLv3 | SSL_OP_NO_TLSv1 |
 	    SSL_OP_NO_TLSv1_1;
 	/* The 32 validations and the rest end by limits of their own. */
 	info.timeout_secs = 30;
 	info.connect_timeout_secs = 30;
 	return lws_create_vhost(l->lws, &info);
+}
+
+/* libwebsockets would go on without them. */
+static bool
+has_certificates(const char *file)
+{
+	X509_STORE	*store = X509_STORE_new();
+	bool		 has;
+
+	has = store != NULL &&
+	    X509_STORE_load_locations(store, file, NULL) == 1;
+	X509_STORE_free(store);
+	return has;
 }
 
 int
@@ -122,8 +139,8 @@ dialer_init(struct dialer *d, struct loop *l, struct resolver *r,
 
 	d->loop = l;
 	d->resolver = r;
-	if (ca_file[0] != '\0' && access(ca_file, R_OK) == -1) {
-		log_warn("%s", ca_file);
+	if (ca != NULL && !has_certificates(ca)) {
+		log_warnx("%s: no certificates", ca);
 		return -1;
 	}
 	if ((d->direct = new_vhost(l, "direct", ca)) == NULL ||
@@ -169,6 +186,16 @@ note(struct dial *c, const char *why, size_t len)
 	dial_printable(c->why);
 }
 
+/* A certificate that was refused: why, which libwebsockets keeps to itself. */
+static const char *
+certificate_trouble(struct lws *wsi)
+{
+	SSL	*ssl = wsi == NULL ? NULL : lws_get_ssl(wsi);
+	long	 r = ssl == NULL ? X509_V_OK : SSL_get_verify_result(ssl);
+
+	return r == X509_V_OK ? NULL : X509_verify_cert_error_string(r);
+}
+
 /*
  * Of a connection that never came up.  Another address may be better, unless
  * somebody answered; from the loop, since libwebsockets is in the middle of
@@ -177,10 +204,42 @@ note(struct dial *c, const char *why, size_t len)
 static void
 on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
 {
+	const char	*refused = certificate_trouble(wsi);
+	char		 text[WHY_MAX];
+
 	c->status = wsi == NULL ? 0 : lws_http_client_http_response(wsi);
-	if (why != NULL && len > 0)
+	if (refused != NULL) {
+		snprintf(text, sizeof(text), "certificate of %.60s: %.60s",
+		    c->target.host, refused);
+		note(c, text, strlen(text));
+	} else if (why != NULL && len > 0) {
 		note(c, why, len);
+	}
 	loop_timer_set(c->dialer->loop, &c->again, 0, try_next, c);
+}
+
+/* Of all that libwebsockets tells: in other cases user is something else. */
+static bool
+is_about_dial(enum lws_callback_reasons reason)
+{
+	switch (reason) {
+	case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
+	case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
+	case LWS_CALLBACK_CLIENT_ESTABLISHED:
+	case LWS_CALLBACK_CLIENT_RECEIVE:
+	case LWS_CALLBACK_CLIENT_RECEIVE_PONG:
+	case LWS_CALLBACK_CLIENT_WRITEABLE:
+	case LWS_CALLBACK_CLIENT_CLOSED:
+	case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
+	case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
+	case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
+	case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
+	case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
+	case LWS_CALLBACK_CLOSED_CLIENT_HTTP:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static int
@@ -189,13 +248,11 @@ on_client(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 {
 	struct dial	*c = user;
 
+	if (!is_about_dial(reason))
+		return 0;
+	/* Not wanted any more: end it, whatever it says. */
 	if (c == NULL)
-		/* Not ours any more: end it, whatever it says. */
-		return reason == LWS_CALLBACK_CLIENT_RECEIVE ||
-		    reason == LWS_CALLBACK_CLIENT_WRITEABLE ||
-		    reason == LWS_CALLBACK_RECEIVE_CLIENT_HTTP ||
-		    reason == LWS_CALLBACK_CLIENT_ESTABLISHED ||
-		    reason == LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP ? -1 : 0;
+		return -1;
 	switch (reason) {
 	case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
 		/* More callbacks follow, which may come too late for us. */

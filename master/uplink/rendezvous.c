@@ -140,6 +140,7 @@ on_pong(void *arg)
 	r->is_asked = false;
 	r->proven = r->ping_at;
 	carrier_on_proof(r->carrier);
+	uplink_tell(r->uplink);		/* of the bytes, now and then */
 }
 
 static void

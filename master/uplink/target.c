@@ -197,12 +197,22 @@ is_exempt(const char *entry, size_t len, const struct target *t)
 	    (t->host[host - n - 1] == '.' && !is_numeric(t->host));
 }
 
+static bool
+is_loopback(const char *host)
+{
+	return strcasecmp(host, "localhost") == 0 ||
+	    strcmp(host, "::1") == 0 || strncmp(host, "127.", 4) == 0;
+}
+
 const char *
 proxy_choose(const struct proxy_env *env, const struct target *t)
 {
 	const char	*s = env->none, *found;
 	size_t		 n;
 
+	/* What is in the clear and for this machine stays on it. */
+	if (!t->is_tls && is_loopback(t->host))
+		return NULL;
 	while (s != NULL && *s != '\0') {
 		s += strspn(s, ", ");
 		n = strcspn(s, ", ");

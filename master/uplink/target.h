@@ -53,7 +53,7 @@ struct proxy {
 					   all libwebsockets has room for */
 };
 
-/* The proxy for t, or NULL: none. */
+/* The proxy for t, or NULL: none; never for loopback without TLS. */
 const char	*proxy_choose(const struct proxy_env *env,
 		    const struct target *t);
 
