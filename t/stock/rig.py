@@ -12,6 +12,7 @@ Run as root, everything, this program too, becomes the user NOBODY first: a
 root client would get a root session, in which a sandbox proves little.
 """
 import argparse
+import encodings.ascii  # noqa: F401
 import encodings.idna   # noqa: F401  (wanted late, when it cannot be read)
 import os
 import pathlib
@@ -119,11 +120,13 @@ def put(source, sink):
 # --- the rig -----------------------------------------------------------------
 
 class Server(client.Server):
-    def __init__(self, rig):
+    """Listens, unless arguments say what else it does."""
+
+    def __init__(self, rig, *arguments, **variables):
         self.reference = rig.options.reference is not None
         home = rig.folder('server')
         env = dict(rig.env, HOME=str(home), EXECSRV_RUNTIME_DIR=str(
-            rig.folder('run', 0o700)))
+            rig.folder('run', 0o700)), **variables)
         env.update((name, value) for name, value in os.environ.items()
                    if name.endswith('SAN_OPTIONS'))
         argv = [rig.program, '-D']
@@ -133,12 +136,12 @@ class Server(client.Server):
         self.log_path = str(rig.work / 'server.log')
         with open(self.log_path, 'ab') as log:
             self.process = subprocess.Popen(
-                [*argv, '--listen', 'ws://127.0.0.1:0'], env=env,
-                cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=log)
+                [*argv, *(arguments or ['--listen', 'ws://127.0.0.1:0'])],
+                env=env, cwd=home, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=log)
         self.pid = self.process.pid
         try:
-            self.url = self.line(LIMIT)
+            self.url = None if arguments else self.line(LIMIT)
         except BaseException:
             self.kill()
             raise
