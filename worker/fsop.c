@@ -26,13 +26,17 @@ void
 fsop_result_init(struct fsop_result *r)
 {
 	memset(r, 0, sizeof(*r));
-	r->fd = -1;
+	r->fd = r->behind = -1;
 	buf_init(&r->payload, LIMIT_MESSAGE);
 }
 
 void
 fsop_result_fini(struct fsop_result *r)
 {
+	/* Best effort: not every file system has it, and nobody waits. */
+	if (r->behind != -1)
+		(void)sync_file_range(r->behind, 0, 0, SYNC_FILE_RANGE_WRITE);
+	fd_close(&r->behind);
 	fd_close(&r->fd);
 	buf_fini(&r->payload);
 }
