@@ -106,7 +106,7 @@ static struct execsrv *
 begin(uint8_t flags, struct trace *t)
 {
 	static const struct execsrv_hooks	 hooks = {
-		on_answer, on_output, on_exited, on_closed
+		on_answer, on_output, on_exited, on_closed, NULL
 	};
 	static const char *const	 argv[] = { "a", NULL };
 	static const char *const	 env[] = { NULL };
