@@ -8,6 +8,7 @@
 
 #include "common/limit.h"
 #include "common/log.h"
+#include "common/utf8.h"
 
 static struct flow *
 find(struct carrier *c, struct span id)
@@ -31,6 +32,8 @@ reset(struct carrier *c, struct span id)
 	memset(&f, 0, sizeof(f));
 	f.kind = RELAY_RESET;
 	f.id = id;
+	f.payload = (const uint8_t *)RELAY_REASON;
+	f.len = sizeof(RELAY_REASON) - 1;
 	if ((n = relay_encode(&f, frame, sizeof(frame))) > 0)
 		carrier_put(c, frame, (size_t)n, true);
 }
@@ -71,7 +74,9 @@ on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
 		return;
 	}
 	f = find(c, in.id);
-	if (in.kind == RELAY_DATA) {
+	if (in.kind == RELAY_DATA && !utf8_is_valid(in.payload, in.len)) {
+		log_debug("rendezvous: a message that is no text dropped");
+	} else if (in.kind == RELAY_DATA) {
 		if (f == NULL)
 			f = begin(c, in.id);
 		if (f != NULL && flow_put(f, in.payload, in.len) == -1)

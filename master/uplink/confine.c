@@ -11,6 +11,7 @@
 
 #include "common/bpf.h"
 #include "common/landlock.h"
+#include "common/limit.h"
 #include "common/log.h"
 
 /* Only in a build that counts what is executed. */
@@ -146,8 +147,12 @@ confine_uplink(void)
 		log_info("not confined: this program is measured");
 		return 0;
 	}
-	/* Not RLIMIT_FSIZE: the log may be a file. */
-	if (limit(RLIMIT_NPROC, 0) == -1)
+	/*
+	 * Not RLIMIT_FSIZE: the log may be a file.  128 streams could leave 8
+	 * GiB of messages unfinished; who needs that much loses his stream.
+	 */
+	if (limit(RLIMIT_NPROC, 0) == -1 ||
+	    limit(RLIMIT_DATA, (rlim_t)LIMIT_UPLINK_MEMORY) == -1)
 		return -1;
 	return landlock_only_read(nothing, nothing, true) == -1 ? -1 :
 	    FILTER(uplink_calls);

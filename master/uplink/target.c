@@ -200,8 +200,14 @@ is_exempt(const char *entry, size_t len, const struct target *t)
 static bool
 is_loopback(const char *host)
 {
+	struct in6_addr	 a6;
+	struct in_addr	 a;
+
+	if (inet_pton(AF_INET6, host, &a6) == 1)
+		return IN6_IS_ADDR_LOOPBACK(&a6);
+	/* As getaddrinfo(3) reads it: "127.1" is one, "127.example" not. */
 	return strcasecmp(host, "localhost") == 0 ||
-	    strcmp(host, "::1") == 0 || strncmp(host, "127.", 4) == 0;
+	    (inet_aton(host, &a) != 0 && ntohl(a.s_addr) >> 24 == 127);
 }
 
 const char *
