@@ -1,0 +1,107 @@
+"""825: what execsrvctl tells of remote mode: "uplinks" and "status"."""
+import asyncio
+import importlib
+import json
+import time
+
+lib = importlib.import_module("8common")
+from client import check, LIMIT, SCALE  # noqa: E402
+
+Fault, FOREVER = lib.Fault, lib.FOREVER
+
+
+async def is_ready(program):
+    status, text = await program.ctl("status", "--json")
+    check(status == 0, text)
+    rows = json.loads(text)
+    row = rows[0] if isinstance(rows, list) else rows
+    return row["ready"]
+
+
+async def before_it_is_connected(rig):
+    """The registry lets wait, then fails, then the rendezvous does."""
+    await rig.new_registry()
+    r = rig.registry
+    r.faults["register"] = [
+        Fault(500, delay=1.5 * SCALE,
+              fields=["Retry-After: %d" % (3 * SCALE)]), Fault(cut=True)]
+    r.faults["upgrade"] = [Fault(500, delay=1.5 * SCALE), Fault(500)]
+    program = rig.program(listen=["unix:%s/socket" % rig.dir])
+    row = await program.state("registering")
+    check(row["attempts"] == 1 and not row["trouble"], "%s" % row)
+    check(await is_ready(program) == "no", "ready")
+    row = await program.state("waiting")
+    check("500" in row["trouble"] and row["attempts"] == 1, "%s" % row)
+    row = await program.state("connecting")
+    check(await is_ready(program) == "yes", "not ready")
+    check(not row["trouble"] or "500" not in row["trouble"], "%s" % row)
+    row = await program.state("connected")
+    check(not row["trouble"] and row["restarts"] == 0, "%s" % row)
+
+
+async def streams_and_bytes(rig):
+    """They are counted, and there is no secret in any of it."""
+    program = await rig.start()
+    row = await program.state("connected")
+    check((row["streams"], row["environment"], row["transport"]) ==
+          (0, rig.environment, "noise"), "%s" % row)
+    check(row["pid"] == program.uplink_pids()[0], "%s" % row)
+    some = [await rig.session() for _ in range(5)]
+    await some[0].run("head", "-c", "1000000", "/dev/zero")
+
+    async def counts(n, out=-1):
+        deadline = time.monotonic() + LIMIT
+        while True:
+            row = await program.uplink()
+            if row["streams"] == n and row["out"] > out:
+                return row
+            check(time.monotonic() < deadline, "%s" % row)
+            await asyncio.sleep(0.05)
+    row = await counts(5, out=1300000)
+    check(1000 < row["in"] < row["out"], "%s" % row)
+    for s in some[:3]:
+        s.leave()
+    await counts(2)
+    rig.link.cut()
+    await counts(0)
+    await rig.linked(after=1)
+    status, text = await program.ctl("uplinks")
+    check(status == 0 and rig.environment in text, text)
+    _, more = await program.ctl("status", "--json")
+    _, sessions = await program.ctl("sessions", "--json")
+    check(rig.environment in sessions or "remote" in sessions, sessions)
+    for secret in (rig.token, some[0].bundle["harness_key_authorization"]):
+        check(secret not in text + more + sessions, "a secret")
+
+
+async def several(rig):
+    """A row for each block of the configuration, in its order."""
+    await rig.new_registry()
+    program = rig.program(options=[
+        word for n in range(3) for word in (
+            "Uplink=label-%d" % n, "RegistryUrl=" + rig.registry.url,
+            "EnvironmentId=env-%d" % n)])
+    await rig.linked(program=program)
+    rows = await program.uplinks()
+    check([r["environment"] for r in rows] ==
+          ["env-0", "env-1", "env-2", rig.environment], "%s" % rows)
+    check([r["name"] for r in rows][:3] ==
+          ["label-0", "label-1", "label-2"], "%s" % rows)
+    check(len({r["pid"] for r in rows}) == 4, "%s" % rows)
+
+
+async def none(rig):
+    """A daemon without any has an empty table, and is ready."""
+    program = lib.Program(rig, None, listen=["unix:%s/socket" % rig.dir])
+    rig.programs.append(program)
+
+    async def answers():
+        return (await program.ctl("status"))[0] == 0
+    while not await answers():
+        check(program.status() is None, "it ended")
+    check(await program.uplinks() == [], "rows")
+    check(await is_ready(program) == "yes", "not ready")
+
+
+lib.main(*map(lib.ours, (before_it_is_connected, streams_and_bytes, several,
+                         none)), at_once=2)
