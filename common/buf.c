@@ -91,6 +91,17 @@ buf_drain(struct buf *b, size_t n)
 }
 
 void
+buf_move(struct buf *to, struct buf *from)
+{
+	size_t	 max = to->max;
+
+	free(to->base);
+	*to = *from;
+	to->max = max;
+	buf_init(from, from->max);
+}
+
+void
 buf_trim(struct buf *b, size_t keep)
 {
 	if (b->len == 0 && b->cap > keep)

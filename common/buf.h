@@ -47,6 +47,9 @@ buf_data(const struct buf *b)
 /* Drop n bytes from the front (n <= len). */
 void	 buf_drain(struct buf *b, size_t n);
 
+/* What from holds becomes to's, whatever their ceilings; from is empty then. */
+void	 buf_move(struct buf *to, struct buf *from);
+
 /* Give memory back when empty, if more than keep bytes are allocated. */
 void	 buf_trim(struct buf *b, size_t keep);
 

@@ -40,6 +40,7 @@ conn_new(size_t size, struct event_base *base, int in, int out,
 	c->is_socket = in == out;
 	c->last_life = clock_ms();
 	buf_init(&c->queue, QUEUE_MAX);
+	TAILQ_INIT(&c->sources);
 	c->read_ev = event_new(base, in, EV_READ | EV_PERSIST, conn_on_read,
 	    c);
 	c->write_ev = event_new(base, out, EV_WRITE, conn_on_write, c);
@@ -83,6 +84,17 @@ conn_drop_fds(struct conn *c)
 	c->out = -1;
 }
 
+/* The first long message is over; in the queue goes what is behind it. */
+static void
+drop_source(struct conn *c)
+{
+	struct conn_source	*src = TAILQ_FIRST(&c->sources);
+
+	TAILQ_REMOVE(&c->sources, src, entry);
+	buf_move(&c->queue, &src->behind);
+	src->free(src);
+}
+
 void
 conn_free(struct conn **cp)
 {
@@ -96,6 +108,8 @@ conn_free(struct conn **cp)
 	conn_drop_fds(c);
 	event_drop(&c->timer_ev);
 	event_drop(&c->gone_ev);
+	while (!TAILQ_EMPTY(&c->sources))
+		drop_source(c);
 	buf_fini(&c->queue);
 	free(c);
 }
@@ -145,7 +159,7 @@ conn_end(struct conn *c, const char *why)
 void
 conn_end_of_input(struct conn *c, const char *why)
 {
-	if (c->queue.len == 0) {
+	if (conn_queued(c) == 0) {
 		conn_end(c, why);
 		return;
 	}
@@ -253,14 +267,16 @@ seen_by_peer(const struct conn *c)
 void
 conn_probe(struct conn *c, uint64_t ms)
 {
-	struct timeval	 tv = clock_timeval(ms);
+	struct timeval		 tv = clock_timeval(ms);
+	struct conn_source	*src;
 
 	if (c->state != CONN_OPEN || c->ops->ask_receipt == NULL ||
 	    (c->asked != 0 && c->patience <= ms))
 		return;
 	c->asked = clock_ms();
 	c->patience = ms;
-	c->ops->ask_receipt(c);
+	src = TAILQ_FIRST(&c->sources);
+	c->ops->ask_receipt(c, src != NULL ? src->pos : c->pos, CONN_SOON);
 	c->asked_end = c->flushed + c->queue.len;
 	c->seen = seen_by_peer(c);
 	event_add(c->timer_ev, &tv);
@@ -324,15 +340,43 @@ conn_on_read(int fd, short what, void *arg)
 	c->ops->on_input(c);
 }
 
-int
-conn_put(struct conn *c, const void *data, size_t len)
+/* --- messages that are put on it --- */
+
+/* Where a message goes that is sent now. */
+static struct buf *
+last_queue(struct conn *c)
 {
+	struct conn_source	*last;
+
+	last = TAILQ_LAST(&c->sources, conn_sources);
+	return last != NULL ? &last->behind : &c->queue;
+}
+
+/* Room for n bytes more; NULL: the connection is over for want of it. */
+static void *
+room_in(struct conn *c, struct buf *b, size_t n)
+{
+	void	*p = NULL;
+
+	if (conn_queued(c) + n > QUEUE_MAX ||
+	    (p = buf_reserve(b, n)) == NULL)
+		conn_end(c, "out of memory for the connection");
+	return p;
+}
+
+int
+conn_put(struct conn *c, enum conn_place place, const void *data, size_t len)
+{
+	struct buf	*b = place == CONN_SOON ? &c->queue : last_queue(c);
+	void		*p;
+
 	if (c->state > CONN_ENDING)
 		return -1;
-	if (buf_put(&c->queue, data, len) == -1) {
-		conn_end(c, "out of memory for the connection");
+	assert(!c->in_frame);
+	if ((p = room_in(c, b, len)) == NULL)
 		return -1;
-	}
+	memcpy(p, data, len);
+	buf_commit(b, len);
 	return 0;
 }
 
@@ -340,7 +384,7 @@ conn_put(struct conn *c, const void *data, size_t len)
 static void
 conn_maybe_stall(struct conn *c)
 {
-	if (c->queue.len <= LIMIT_OUT_READING || c->stalled)
+	if (conn_behind(c) <= LIMIT_OUT_READING || c->stalled)
 		return;
 	c->stalled = true;
 	conn_want_input(c, false);
@@ -354,11 +398,9 @@ conn_begin(struct conn *c, size_t len)
 
 	if (c->state != CONN_OPEN)
 		return NULL;
-	if ((p = buf_reserve(&c->queue, head + len +
-	    c->ops->tail_len(len))) == NULL) {
-		conn_end(c, "out of memory for the connection");
+	if ((p = room_in(c, last_queue(c), head + len +
+	    c->ops->tail_len(len))) == NULL)
 		return NULL;
-	}
 	c->begun = len;
 	return p + head;
 }
@@ -366,13 +408,14 @@ conn_begin(struct conn *c, size_t len)
 void
 conn_commit(struct conn *c)
 {
-	size_t	 head = c->ops->head_len(c->begun);
-	char	*end;
+	struct buf	*b = last_queue(c);
+	size_t		 head = c->ops->head_len(c->begun);
+	char		*end;
 
-	end = (char *)buf_data(&c->queue) + c->queue.len;
-	c->ops->put_head(end, c->begun);
+	end = (char *)buf_data(b) + b->len;
+	c->ops->put_head(end, c->begun, true, true);
 	c->ops->put_tail(end + head + c->begun);
-	buf_commit(&c->queue, head + c->begun + c->ops->tail_len(c->begun));
+	buf_commit(b, head + c->begun + c->ops->tail_len(c->begun));
 	c->pos += c->begun;
 	conn_maybe_stall(c);
 }
@@ -385,29 +428,24 @@ conn_start(struct conn *c, size_t len)
 
 	if ((p = conn_part(c, head)) == NULL)
 		return -1;
-	c->ops->put_head(p, len);
-	buf_commit(&c->queue, head);
+	c->ops->put_head(p, len, true, true);
+	buf_commit(last_queue(c), head);
 	c->begun = len;
+	c->in_frame = true;
 	return 0;
 }
 
 char *
 conn_part(struct conn *c, size_t n)
 {
-	char	*p;
-
-	if (c->state != CONN_OPEN)
-		return NULL;
-	if ((p = buf_reserve(&c->queue, n)) == NULL)
-		conn_end(c, "out of memory for the connection");
-	return p;
+	return c->state != CONN_OPEN ? NULL : room_in(c, last_queue(c), n);
 }
 
 void
 conn_part_done(struct conn *c, size_t n)
 {
-	buf_commit(&c->queue, n);
-	if (c->queue.len >= PART_FLUSH)
+	buf_commit(last_queue(c), n);
+	if (TAILQ_EMPTY(&c->sources) && c->queue.len >= PART_FLUSH)
 		conn_flush(c);
 }
 
@@ -419,22 +457,90 @@ conn_finish(struct conn *c)
 	if ((p = conn_part(c, c->ops->tail_len(c->begun))) == NULL)
 		return;
 	c->ops->put_tail(p);
-	buf_commit(&c->queue, c->ops->tail_len(c->begun));
+	buf_commit(last_queue(c), c->ops->tail_len(c->begun));
+	c->in_frame = false;
 	c->pos += c->begun;
 	conn_maybe_stall(c);
 }
 
 int
+conn_send_source(struct conn *c, struct conn_source *src, size_t len)
+{
+	assert(len > 0 && !c->in_frame);
+	if (c->state == CONN_OPEN && conn_queued(c) + len > QUEUE_MAX)
+		conn_end(c, "out of memory for the connection");
+	if (c->state != CONN_OPEN) {
+		src->free(src);
+		return -1;
+	}
+	src->len = src->left = len;
+	src->pos = c->pos;
+	buf_init(&src->behind, QUEUE_MAX);
+	TAILQ_INSERT_TAIL(&c->sources, src, entry);
+	c->pos += len;
+	conn_maybe_stall(c);
+	return 0;
+}
+
+/* A long message that is all there. */
+struct text {
+	struct conn_source	 src;
+	struct buf		 b;
+};
+
+static void
+text_write(struct conn_source *src, char *at, size_t n)
+{
+	struct text	*t = (struct text *)src;
+
+	memcpy(at, buf_data(&t->b), n);
+	buf_drain(&t->b, n);
+}
+
+static void
+text_free(struct conn_source *src)
+{
+	struct text	*t = (struct text *)src;
+
+	buf_fini(&t->b);
+	free(t);
+}
+
+int
+conn_send_buf(struct conn *c, struct buf *b)
+{
+	struct text	*t;
+	size_t		 len = b->len;
+	int		 rv;
+
+	if (len <= LIMIT_OUT_READING) {
+		rv = conn_send(c, (char *)buf_data(b), len);
+		buf_drain(b, len);
+		return rv;
+	}
+	if ((t = calloc(1, sizeof(*t))) == NULL) {
+		buf_fini(b);
+		conn_end(c, "out of memory for the connection");
+		return -1;
+	}
+	t->src.write = text_write;
+	t->src.free = text_free;
+	buf_move(&t->b, b);
+	return conn_send_source(c, &t->src, len);
+}
+
+int
 conn_send(struct conn *c, const char *text, size_t len)
 {
-	char	*p;
+	struct buf	 b;
+	char		*p;
 
-	if (len > LIMIT_FRAME && c->ops->send_long != NULL) {
-		if (c->ops->send_long(c, text, len) == -1)
-			return -1;
-		c->pos += len;
-		conn_maybe_stall(c);
-		return 0;
+	if (len > LIMIT_OUT_READING) {
+		buf_init(&b, len);
+		if (buf_put(&b, text, len) == 0)
+			return conn_send_buf(c, &b);
+		conn_end(c, "out of memory for the connection");
+		return -1;
 	}
 	if ((p = conn_begin(c, len)) == NULL)
 		return -1;
@@ -446,7 +552,21 @@ conn_send(struct conn *c, const char *text, size_t len)
 size_t
 conn_queued(const struct conn *c)
 {
-	return c->queue.len;
+	const struct conn_source	*src;
+	size_t				 n = c->queue.len;
+
+	TAILQ_FOREACH(src, &c->sources, entry)
+		n += src->left + src->behind.len;
+	return n;
+}
+
+size_t
+conn_behind(const struct conn *c)
+{
+	const struct conn_source	*src = TAILQ_FIRST(&c->sources);
+
+	return src == NULL ? c->queue.len :
+	    conn_queued(c) - c->queue.len - src->left;
 }
 
 uint64_t
@@ -459,7 +579,69 @@ void
 conn_ask_receipt(struct conn *c)
 {
 	if (c->state == CONN_OPEN && c->ops->ask_receipt != NULL)
-		c->ops->ask_receipt(c);
+		c->ops->ask_receipt(c, c->pos, CONN_IN_TURN);
+}
+
+/* --- what is given to the kernel --- */
+
+/*
+ * The next part of the long message, one in a turn of the loop, when little is
+ * left in front of it.  It is a frame, so that control frames find their place
+ * between two parts.  -1: the connection is over.
+ */
+static int
+fill_queue(struct conn *c)
+{
+	struct conn_source	*src = TAILQ_FIRST(&c->sources);
+	size_t			 n, head, tail;
+	bool			 is_last;
+	char			*p;
+
+	if (src == NULL || src->left == 0 || c->queue.len >= LIMIT_FRAGMENT)
+		return 0;
+	n = src->left < LIMIT_FRAGMENT ? src->left : LIMIT_FRAGMENT;
+	is_last = n == src->left;
+	head = c->ops->head_len(n);
+	tail = is_last ? c->ops->tail_len(src->len) : 0;
+	if ((p = buf_reserve(&c->queue, head + n + tail)) == NULL) {
+		conn_end(c, "out of memory for the connection");
+		return -1;
+	}
+	c->ops->put_head(p, n, src->left == src->len, is_last);
+	src->write(src, p + head, n);
+	if (is_last)
+		c->ops->put_tail(p + head + n);
+	buf_commit(&c->queue, head + n + tail);
+	src->left -= n;
+	return 0;
+}
+
+/* Send what the kernel takes.  What it took, or -1: the connection is over. */
+static ssize_t
+send_queue(struct conn *c)
+{
+	struct conn_source	*src;
+	ssize_t			 n;
+
+	do {
+		n = c->is_socket ?
+		    send(c->out, buf_data(&c->queue), c->queue.len,
+		    MSG_NOSIGNAL) :
+		    write(c->out, buf_data(&c->queue), c->queue.len);
+	} while (n == -1 && errno == EINTR);
+	if (n == -1 && errno == EAGAIN)
+		return 0;
+	if (n == -1) {
+		conn_end(c, errno == EPIPE || errno == ECONNRESET ?
+		    "the client is gone" : strerror(errno));
+		return -1;
+	}
+	buf_drain(&c->queue, (size_t)n);
+	c->flushed += (uint64_t)n;
+	while (c->queue.len == 0 &&
+	    (src = TAILQ_FIRST(&c->sources)) != NULL && src->left == 0)
+		drop_source(c);
+	return n;
 }
 
 /* Everything is sent: what an open or an ending connection makes of it. */
@@ -482,42 +664,31 @@ conn_flush(struct conn *c)
 {
 	ssize_t	 n;
 
-	if (c->writing || c->state > CONN_ENDING)
+	if (c->writing || c->state > CONN_ENDING || fill_queue(c) == -1)
 		return;
 	if (c->queue.len == 0) {
 		if (c->state == CONN_ENDING)
 			conn_on_drained(c);
 		return;
 	}
-	do {
-		n = c->is_socket ?
-		    send(c->out, buf_data(&c->queue), c->queue.len,
-		    MSG_NOSIGNAL) :
-		    write(c->out, buf_data(&c->queue), c->queue.len);
-	} while (n == -1 && errno == EINTR);
-	if (n == -1 && errno != EAGAIN) {
-		conn_end(c, errno == EPIPE || errno == ECONNRESET ?
-		    "the client is gone" : strerror(errno));
+	if ((n = send_queue(c)) == -1)
 		return;
-	}
-	if (n > 0) {
-		buf_drain(&c->queue, (size_t)n);
-		c->flushed += (uint64_t)n;
-	}
-	if (c->queue.len > 0) {
+	if (conn_queued(c) > 0) {
 		c->writing = true;
 		event_add(c->write_ev, NULL);
 	} else {
 		conn_on_drained(c);
-		if (c->ops->ask_receipt == NULL && c->state == CONN_OPEN)
+		if (c->ops->ask_receipt == NULL && c->state == CONN_OPEN &&
+		    !c->in_frame)
 			c->events->on_receipt(c->arg, c->pos);
 	}
-	if (c->stalled && c->queue.len < LIMIT_OUT_READING / 2) {
+	if (c->stalled && conn_behind(c) < LIMIT_OUT_READING / 2) {
 		c->stalled = false;
 		conn_want_input(c, conn_may_read(c));
 		conn_go_on(c);
 	}
-	if (n > 0 && c->state == CONN_OPEN && c->ops->on_flushed != NULL)
+	if (n > 0 && c->state == CONN_OPEN && !c->in_frame &&
+	    c->ops->on_flushed != NULL)
 		c->ops->on_flushed(c);
 }
 

@@ -9,11 +9,15 @@
 #ifndef WORKER_CONN_H
 #define WORKER_CONN_H
 
+#include <sys/queue.h>
+
 #include <event2/event.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "common/buf.h"
 
 struct conn;
 
@@ -69,10 +73,10 @@ char	*conn_begin(struct conn *c, size_t len)
 void	 conn_commit(struct conn *c);
 
 /*
- * The same for a long message that is written part by part, len bytes in all:
- * what is written is sent on the way, so that it never stands whole in
- * memory. conn_part() gives room for n bytes more, or NULL as above: then the
- * rest need not be written. The last part is followed by conn_finish().
+ * The same for a message that is written part by part, len bytes in all: what
+ * is written is sent on the way, if it can be, so that it need not stand whole
+ * in memory. conn_part() gives room for n bytes more, or NULL as above: then
+ * the rest need not be written. The last part is followed by conn_finish().
  */
 int	 conn_start(struct conn *c, size_t len)
 	    __attribute__((warn_unused_result));
@@ -82,13 +86,43 @@ void	 conn_part_done(struct conn *c, size_t n);
 void	 conn_finish(struct conn *c);
 
 /*
- * Send a message of up to LIMIT_MESSAGE bytes, in fragments if it must be.
- * 0, or -1: the connection is over.
+ * Send a message of up to LIMIT_MESSAGE bytes; those of b are taken, b is empty
+ * then. 0, or -1: the connection is over.
  */
 int	 conn_send(struct conn *c, const char *text, size_t len);
+int	 conn_send_buf(struct conn *c, struct buf *b);
+
+/*
+ * A long message, which is written part by part while the client reads it.
+ * Messages that are sent later wait behind it (RFC 6455 does not let them in
+ * between), but the loop goes on, and requests are still read and done.  Meant
+ * for what is above LIMIT_OUT_READING; conn_send() does it by itself.
+ * Embedded by who sends it.
+ */
+struct conn_source {
+	/* Write the next n bytes of the message. */
+	void	(*write)(struct conn_source *src, char *at, size_t n);
+	/* All is written, or no more will be.  Called inside any send. */
+	void	(*free)(struct conn_source *src);
+
+	/* The connection's: */
+	TAILQ_ENTRY(conn_source) entry;
+	size_t	 len, left;	/* of it; to be written */
+	uint64_t pos;		/* before it */
+	struct buf behind;	/* what waits until it is sent */
+};
+
+/*
+ * Send the len bytes (above 0, up to LIMIT_MESSAGE) of a source with write and
+ * free set; it becomes the connection's. 0, or -1: the connection is over.
+ */
+int	 conn_send_source(struct conn *c, struct conn_source *src, size_t len);
 
 /* Bytes waiting to be given to the kernel. */
 size_t	 conn_queued(const struct conn *c);
+
+/* Those of them that are not of the long message being sent, if one is. */
+size_t	 conn_behind(const struct conn *c);
 
 /* The position now. */
 uint64_t conn_pos(const struct conn *c);

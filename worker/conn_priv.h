@@ -2,22 +2,28 @@
 #ifndef WORKER_CONN_PRIV_H
 #define WORKER_CONN_PRIV_H
 
-#include "common/buf.h"
 #include "worker/conn.h"
+
+/*
+ * Where a control frame goes: behind all messages, or in front of what is not
+ * yet written of the long one and of all behind that.
+ */
+enum conn_place { CONN_IN_TURN, CONN_SOON };
 
 struct conn_ops {
 	/* Length of the frame around len bytes, in front of and behind them. */
 	size_t	(*head_len)(size_t len);
 	size_t	(*tail_len)(size_t len);
-	/* Write what stands before a payload of len bytes, and behind it. */
-	void	(*put_head)(char *at, size_t len);
+	/*
+	 * Write what stands before len bytes of payload, the first of a
+	 * message or the last or both; and what stands behind the last.
+	 */
+	void	(*put_head)(char *at, size_t len, bool first, bool last);
 	void	(*put_tail)(char *at);
-	/* Send a message that must go in pieces, or NULL: whole always. */
-	int	(*send_long)(struct conn *, const char *, size_t);
 	/* Input is there, or may be handed out again. */
 	void	(*on_input)(struct conn *);
-	/* Ask for a receipt; NULL: writing is the receipt. */
-	void	(*ask_receipt)(struct conn *);
+	/* Ask for a receipt for pos; NULL: writing is the receipt. */
+	void	(*ask_receipt)(struct conn *, uint64_t pos, enum conn_place);
 	/* The last words. */
 	void	(*put_close)(struct conn *, uint16_t code);
 	/* Other limits while greeting; NULL: the same. */
@@ -43,8 +49,10 @@ struct conn {
 	bool				 is_socket;
 	struct event			*read_ev, *write_ev;
 	struct event			*timer_ev, *gone_ev;
-	struct buf			 queue;
+	struct buf			 queue;		/* whole frames, but: */
+	bool				 in_frame;	/* one is begun */
 	size_t				 begun;		/* payload */
+	TAILQ_HEAD(conn_sources, conn_source) sources;	/* behind queue */
 	uint64_t			 pos;
 	uint64_t			 flushed;	/* bytes sent */
 	uint64_t			 last_life;	/* ms */
@@ -61,7 +69,8 @@ struct conn {
 struct conn	*conn_new(size_t size, struct event_base *base, int in, int out,
 		    const struct conn_ops *ops,
 		    const struct conn_events *events, void *arg);
-int		 conn_put(struct conn *c, const void *data, size_t len);
+int		 conn_put(struct conn *c, enum conn_place place,
+		    const void *data, size_t len);
 
 /* The other end is gone or broke the rules: no goodbye. */
 void		 conn_end(struct conn *c, const char *why);

@@ -33,10 +33,12 @@ stdio_tail_len(size_t len)
 }
 
 static void
-stdio_put_head(char *at, size_t len)
+stdio_put_head(char *at, size_t len, bool first, bool last)
 {
 	(void)at;
 	(void)len;
+	(void)first;
+	(void)last;
 }
 
 static void

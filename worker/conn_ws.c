@@ -23,8 +23,8 @@ struct conn_ws {
 };
 
 static void
-put_control(struct conn *c, enum ws_opcode opcode, const void *data,
-    size_t len)
+put_control(struct conn *c, enum conn_place place, enum ws_opcode opcode,
+    const void *data, size_t len)
 {
 	uint8_t	 frame[WS_HEADER_MAX + WS_CONTROL_MAX];
 	size_t	 n;
@@ -32,7 +32,7 @@ put_control(struct conn *c, enum ws_opcode opcode, const void *data,
 	n = ws_header(frame, true, opcode, len, NULL);
 	if (len > 0)
 		memcpy(frame + n, data, len);
-	conn_put(c, frame, n + len);
+	conn_put(c, place, frame, n + len);
 }
 
 static size_t
@@ -49,12 +49,13 @@ ws_tail_len(size_t len)
 }
 
 static void
-ws_put_head(char *at, size_t len)
+ws_put_head(char *at, size_t len, bool first, bool last)
 {
 	uint8_t	 head[WS_HEADER_MAX];
 	size_t	 n;
 
-	n = ws_header(head, true, WS_TEXT, len, NULL);
+	n = ws_header(head, last, first ? WS_TEXT : WS_CONTINUATION, len,
+	    NULL);
 	memcpy(at, head, n);
 }
 
@@ -64,33 +65,15 @@ ws_put_tail(char *at)
 	(void)at;
 }
 
-/* A client takes frames of 16 MiB and messages of 64 (spec section 12). */
-static int
-ws_send_long(struct conn *c, const char *text, size_t len)
-{
-	uint8_t	 head[WS_HEADER_MAX];
-	size_t	 at, n, h;
-
-	for (at = 0; at < len; at += n) {
-		n = len - at < LIMIT_FRAGMENT ? len - at : LIMIT_FRAGMENT;
-		h = ws_header(head, at + n == len,
-		    at == 0 ? WS_TEXT : WS_CONTINUATION, n, NULL);
-		if (conn_put(c, head, h) == -1 ||
-		    conn_put(c, text + at, n) == -1)
-			return -1;
-	}
-	return 0;
-}
-
 static void
-ws_ask_receipt(struct conn *c)
+ws_ask_receipt(struct conn *c, uint64_t pos, enum conn_place place)
 {
 	uint8_t	 payload[RECEIPT_LEN];
 	int	 i;
 
 	for (i = 0; i < RECEIPT_LEN; i++)
-		payload[i] = (uint8_t)(c->pos >> (56 - 8 * i));
-	put_control(c, WS_PING, payload, sizeof(payload));
+		payload[i] = (uint8_t)(pos >> (56 - 8 * i));
+	put_control(c, place, WS_PING, payload, sizeof(payload));
 }
 
 static void
@@ -114,7 +97,7 @@ ws_on_ping(struct conn *c, const struct ws_event *ev)
 	struct conn_ws	*w = (struct conn_ws *)c;
 
 	if (c->queue.len < LIMIT_OUT_PONGS || c->flushed >= w->pong_end) {
-		put_control(c, WS_PONG, ev->data, ev->len);
+		put_control(c, CONN_SOON, WS_PONG, ev->data, ev->len);
 		w->pong_end = c->flushed + c->queue.len;
 		return;
 	}
@@ -130,7 +113,8 @@ ws_put_close(struct conn *c, uint16_t code)
 	uint8_t	 payload[2] = { (uint8_t)(code >> 8), (uint8_t)code };
 
 	/* 1005: the client gave no code, so none goes back. */
-	put_control(c, WS_CLOSE, payload, code == 1005 ? 0 : sizeof(payload));
+	put_control(c, CONN_IN_TURN, WS_CLOSE, payload,
+	    code == 1005 ? 0 : sizeof(payload));
 }
 
 static void
@@ -188,6 +172,11 @@ ws_discard(struct conn *c)
 
 	for (i = 0; i < 64; i++) {
 		n = recv(c->in, sink, sizeof(sink), 0);
+		if (n == 0 && c->state == CONN_ENDING) {
+			/* It may still listen to what is on its way. */
+			event_del(c->read_ev);
+			return;
+		}
 		if (n == 0 || (n == -1 && errno != EAGAIN && errno != EINTR)) {
 			conn_end(c, "closed");
 			return;
@@ -256,7 +245,7 @@ ws_on_flushed(struct conn *c)
 	if (!w->has_pong || c->flushed < w->pong_end)
 		return;
 	w->has_pong = false;
-	put_control(c, WS_PONG, w->pong, w->pong_len);
+	put_control(c, CONN_SOON, WS_PONG, w->pong, w->pong_len);
 	w->pong_end = c->flushed + c->queue.len;
 	conn_flush(c);
 }
@@ -287,7 +276,6 @@ static const struct conn_ops ws_ops = {
 	.tail_len = ws_tail_len,
 	.put_head = ws_put_head,
 	.put_tail = ws_put_tail,
-	.send_long = ws_send_long,
 	.on_input = ws_on_input,
 	.ask_receipt = ws_ask_receipt,
 	.put_close = ws_put_close,

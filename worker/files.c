@@ -95,9 +95,12 @@ may_take(const struct job *j)
 	const struct files	*f = j->session->files;
 	const struct conn	*c = j->session->conn;
 
-	return (c == NULL || conn_queued(c) < LIMIT_OUT_CHILDREN) &&
-	    (f->taking == NULL || f->taking == j ||
-	    j->answer.payload_len <= LIMIT_FILE_QUICK);
+	if (c == NULL)
+		return true;
+	if (j->answer.payload_len <= LIMIT_FILE_QUICK)
+		return conn_behind(c) < LIMIT_OUT_CHILDREN;
+	return conn_queued(c) < LIMIT_OUT_CHILDREN &&
+	    (f->taking == NULL || f->taking == j);
 }
 
 static void
@@ -207,7 +210,8 @@ on_answer(int fd, short what, void *arg)
 		f->held++;
 	} else if (agent_answer_read(&j->answer, fd) != 0) {
 		finish(j);
-	} else if (j->answer.payload_len > LIMIT_FILE_QUICK) {
+	} else if (j->answer.payload_len > LIMIT_FILE_QUICK &&
+	    f->taking == NULL) {
 		f->taking = j;
 	}
 }
@@ -419,6 +423,8 @@ files_run(struct session *s, struct rpc_req *req, const struct fsop *op,
 		run_elsewhere(s, req, op, NULL, h, done, arg);
 	else
 		done(req, op, &r, arg);
+	if (r.behind != -1 && s->conn != NULL)
+		conn_flush(s->conn);
 	fsop_result_fini(&r);
 }
 

@@ -117,15 +117,17 @@ send_delta(struct exchange *x, const void *data, size_t len, bool done,
 }
 
 /*
- * Answer with what there is.  The body goes before the answer is sent, which
- * needs the memory; and sending may end the connection, so that x is gone.
+ * Answer with what there is.  The body goes before the answer is sent: sending
+ * may end the connection, so that x is gone.
  */
 static void
 answer(struct exchange *x)
 {
 	struct rpc_req	*req = x->req;
 	struct json_out	 o;
+	struct buf	 body;
 
+	buf_init(&body, LIMIT_HTTP_BODY);
 	x->req = NULL;
 	if (x->body.len > 0 && B64_ENCODED_LEN(x->body.len) + x->fields.len +
 	    6 * req->id_len + ENVELOPE > LIMIT_MESSAGE) {
@@ -138,11 +140,9 @@ answer(struct exchange *x)
 	json_out_u64(&o, x->status);
 	json_out_key(&o, "headers");
 	json_out_raw(&o, (char *)buf_data(&x->fields), x->fields.len);
-	json_out_key(&o, "bodyBase64");
-	json_out_b64(&o, buf_data(&x->body), x->body.len);
 	x->session->http->held_bytes -= x->body.len;
-	buf_fini(&x->body);
-	rpc_end(req, &o);
+	buf_move(&body, &x->body);
+	rpc_end_b64(req, &o, "bodyBase64", &body, "");
 }
 
 /*
@@ -396,7 +396,7 @@ http_unhold(struct session *s)
 	size_t		 n;
 
 	if (h == NULL || s->conn == NULL ||
-	    conn_queued(s->conn) >= LIMIT_OUT_CHILDREN)
+	    conn_behind(s->conn) >= LIMIT_OUT_CHILDREN)
 		return;
 	if (h->held) {
 		h->held = false;

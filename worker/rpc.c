@@ -89,6 +89,15 @@ rpc_done(struct rpc_req *req)
 		req_free(req);
 }
 
+/* An answer could not be written. */
+static void
+give_up(struct session *s)
+{
+	log_warn("an answer was not written");
+	if (s->conn != NULL)
+		conn_close(s->conn, 1011, "an answer was too long");
+}
+
 /* Send what was written, or say that it could not be. */
 static void
 finish(struct rpc_req *req, struct json_out *o)
@@ -96,14 +105,10 @@ finish(struct rpc_req *req, struct json_out *o)
 	struct session	*s = req->session;
 
 	json_out_close(o, '}');
-	if (json_out_fini(o) == -1) {
-		log_warn("an answer was not written");
-		if (s->conn != NULL)
-			conn_close(s->conn, 1011, "an answer was too long");
-	} else if (s->conn != NULL) {
-		conn_send(s->conn, (char *)buf_data(&s->scratch),
-		    s->scratch.len);
-	}
+	if (json_out_fini(o) == -1)
+		give_up(s);
+	else if (s->conn != NULL)
+		conn_send_buf(s->conn, &s->scratch);
 	rpc_done(req);
 }
 
@@ -152,6 +157,8 @@ rpc_end(struct rpc_req *req, struct json_out *o)
 	finish(req, o);
 }
 
+/* --- answers with base64 in them --- */
+
 static int
 send_part(struct session *s, const void *text, size_t len)
 {
@@ -180,6 +187,100 @@ send_b64(struct session *s, const char *data, size_t len)
 	return 0;
 }
 
+/* Send the scratch with the base64 of data put in at byte split. */
+static void
+send_now(struct session *s, size_t split, const struct buf *data)
+{
+	const char	*text = (const char *)buf_data(&s->scratch);
+	size_t		 len = s->scratch.len;
+
+	if (conn_start(s->conn, len + B64_ENCODED_LEN(data->len)) == 0 &&
+	    send_part(s, text, split) == 0 &&
+	    send_b64(s, (const char *)buf_data(data), data->len) == 0 &&
+	    send_part(s, text + split, len - split) == 0 && s->conn != NULL)
+		conn_finish(s->conn);
+}
+
+/* The same of a long answer: what it is made of. */
+struct long_answer {
+	struct conn_source	 src;
+	struct buf		 text, data;
+	size_t			 split;
+	size_t			 off;		/* bytes written */
+};
+
+/* n characters of the base64 of data, from off on. */
+static void
+put_b64(char *at, const struct buf *data, size_t off, size_t n)
+{
+	const uint8_t	*from;
+	size_t		 left, len, skip;
+	char		 four[4];
+
+	for (; n > 0; at += len, off += len, n -= len) {
+		from = buf_data(data) + off / 4 * 3;
+		left = data->len - off / 4 * 3;
+		if ((skip = off % 4) == 0 && n >= 4) {
+			len = n / 4 * 4;
+			b64_encode(at, from,
+			    left < len / 4 * 3 ? left : len / 4 * 3);
+			continue;
+		}
+		b64_encode(four, from, left < 3 ? left : 3);
+		len = n < 4 - skip ? n : 4 - skip;
+		memcpy(at, four + skip, len);
+	}
+}
+
+static void
+long_write(struct conn_source *src, char *at, size_t n)
+{
+	struct long_answer	*a = (struct long_answer *)src;
+	const char		*text = (const char *)buf_data(&a->text);
+	size_t			 end, len;
+
+	end = a->split + B64_ENCODED_LEN(a->data.len);
+	for (; n > 0; at += len, a->off += len, n -= len) {
+		len = a->off < a->split ? a->split - a->off :
+		    a->off < end ? end - a->off : n;
+		len = len < n ? len : n;
+		if (a->off < a->split)
+			memcpy(at, text + a->off, len);
+		else if (a->off < end)
+			put_b64(at, &a->data, a->off - a->split, len);
+		else
+			memcpy(at, text + a->split + (a->off - end), len);
+	}
+}
+
+static void
+long_free(struct conn_source *src)
+{
+	struct long_answer	*a = (struct long_answer *)src;
+
+	buf_fini(&a->text);
+	buf_fini(&a->data);
+	free(a);
+}
+
+static void
+send_long(struct session *s, size_t split, struct buf *data)
+{
+	struct long_answer	*a;
+
+	if ((a = calloc(1, sizeof(*a))) == NULL) {
+		give_up(s);
+		return;
+	}
+	a->src.write = long_write;
+	a->src.free = long_free;
+	a->split = split;
+	buf_move(&a->text, &s->scratch);
+	buf_move(&a->data, data);
+	conn_send_source(s->conn, &a->src,
+	    a->text.len + B64_ENCODED_LEN(a->data.len));
+}
+
 /* Members that are written already, with their commas. */
 static void
 put_rest(struct json_out *o, const char *rest)
@@ -190,34 +291,25 @@ put_rest(struct json_out *o, const char *rest)
 
 void
 rpc_end_b64(struct rpc_req *req, struct json_out *o, const char *key,
-    const void *data, size_t len, const char *rest)
+    struct buf *data, const char *rest)
 {
 	struct session	*s = req->session;
-	const char	*text;
-	size_t		 split, total;
+	size_t		 split, len;
 
 	json_out_key(o, key);
-	if (B64_ENCODED_LEN(len) + LIMIT_FIRST_MESSAGE > LIMIT_FRAME) {
-		json_out_b64(o, data, len);
-		put_rest(o, rest);
-		rpc_end(req, o);
-		return;
-	}
 	json_out_str(o, "");
 	split = s->scratch.len - 1;
 	put_rest(o, rest);
 	json_out_close(o, '}');
 	json_out_close(o, '}');
-	if (json_out_fini(o) == 0 && s->conn != NULL) {
-		text = (const char *)buf_data(&s->scratch);
-		total = s->scratch.len + B64_ENCODED_LEN(len);
-		if (conn_start(s->conn, total) == 0 &&
-		    send_part(s, text, split) == 0 &&
-		    send_b64(s, data, len) == 0 &&
-		    send_part(s, text + split, s->scratch.len - split) == 0 &&
-		    s->conn != NULL)
-			conn_finish(s->conn);
-	}
+	len = s->scratch.len + B64_ENCODED_LEN(data->len);
+	if (json_out_fini(o) == -1 || len > LIMIT_MESSAGE)
+		give_up(s);
+	else if (s->conn != NULL && len <= LIMIT_OUT_READING)
+		send_now(s, split, data);
+	else if (s->conn != NULL)
+		send_long(s, split, data);
+	buf_fini(data);
 	rpc_done(req);
 }
 

@@ -67,12 +67,12 @@ void	 rpc_end_value(struct rpc_req *req, struct json_out *o);
 
 /*
  * The rest of an answer between begin and end, and its end: a member whose
- * value is the base64 of len bytes, sent without standing whole in memory
- * unless it takes several frames; rest is what follows it in the object, JSON
- * or empty.
+ * value is the base64 of data, which never stands whole in memory; rest is
+ * what follows it in the object, JSON or empty.  The bytes are taken: data is
+ * empty afterwards.
  */
 void	 rpc_end_b64(struct rpc_req *req, struct json_out *o, const char *key,
-	    const void *data, size_t len, const char *rest);
+	    struct buf *data, const char *rest);
 
 /* An error answer; text NULL: the row's. */
 void	 rpc_error(struct rpc_req *req, enum rpc_err err, const char *text);

@@ -84,8 +84,7 @@ done_read(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	if (failed(req, r))
 		return;
 	rpc_begin(req, &o);
-	rpc_end_b64(req, &o, "dataBase64", buf_data(&r->payload),
-	    r->payload.len, "");
+	rpc_end_b64(req, &o, "dataBase64", &r->payload, "");
 }
 
 static void
@@ -98,7 +97,7 @@ done_block(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	if (failed(req, r))
 		return;
 	rpc_begin(req, &o);
-	rpc_end_b64(req, &o, "chunk", buf_data(&r->payload), r->payload.len,
+	rpc_end_b64(req, &o, "chunk", &r->payload,
 	    r->payload.len < op->len ? ",\"eof\":true" : ",\"eof\":false");
 }
 

@@ -17,6 +17,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/ptree.h"
+#include "worker/brand.h"
 #include "worker/cgroup.h"
 #include "worker/conn.h"
 #include "worker/files.h"
@@ -81,7 +82,7 @@ session_has_room(const struct session *s)
 	if (s->conn == NULL)
 		return s->window.spooled_cost < s->set.spool;
 	return s->window.sent_cost < s->set.window &&
-	    conn_queued(s->conn) < LIMIT_OUT_CHILDREN;
+	    conn_behind(s->conn) < LIMIT_OUT_CHILDREN;
 }
 
 void
@@ -549,6 +550,7 @@ session_fini(struct session *s)
 	http_free(s);
 	files_free(s);
 	holders_free(s);
+	brand_free(s);
 	map_fini(&s->procs);
 	json_fini(&s->json);
 	buf_fini(&s->scratch);

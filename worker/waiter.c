@@ -110,13 +110,14 @@ send_chunks(struct session *s, const struct extract *x)
 	char		*at;
 
 	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, ring_entry)) {
-		if (s->conn == NULL ||
-		    (at = conn_part(s->conn, chunk_room(c))) == NULL)
+		if ((at = conn_part(s->conn, chunk_room(c))) == NULL)
 			return -1;
 		conn_part_done(s->conn,
 		    (size_t)(put_chunk(at, c, c == x->first) - at));
+		if (s->conn == NULL)
+			return -1;	/* and c may be gone with it */
 	}
-	return s->conn == NULL ? -1 : 0;
+	return 0;
 }
 
 static int
@@ -140,9 +141,10 @@ send_read(struct session *s, const struct extract *x, const char *text,
     size_t split, size_t len)
 {
 	struct chunk	*c;
-	char		*whole, *at;
+	struct buf	 whole;
+	char		*begin, *at;
 
-	if (len + x->len <= LIMIT_FRAME) {
+	if (len + x->len <= LIMIT_OUT_READING) {
 		if (conn_start(s->conn, len + x->len) == 0 &&
 		    send_text(s, text, split) == 0 &&
 		    send_chunks(s, x) == 0 &&
@@ -150,17 +152,18 @@ send_read(struct session *s, const struct extract *x, const char *text,
 			conn_finish(s->conn);
 		return;
 	}
-	if (len + x->len > LIMIT_MESSAGE ||
-	    (whole = malloc(len + x->len + CHUNK_HEAD_MAX)) == NULL) {
+	buf_init(&whole, LIMIT_MESSAGE + CHUNK_HEAD_MAX);
+	if (len + x->len > LIMIT_MESSAGE || (begin = buf_reserve(&whole,
+	    len + x->len + CHUNK_HEAD_MAX)) == NULL) {
 		conn_close(s->conn, 1011, "an answer was too long");
 		return;
 	}
-	at = mempcpy(whole, text, split);
+	at = mempcpy(begin, text, split);
 	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, ring_entry))
 		at = put_chunk(at, c, c == x->first);
 	memcpy(at, text + split, len - split);
-	conn_send(s->conn, whole, len + x->len);
-	free(whole);
+	buf_commit(&whole, len + x->len);
+	conn_send_buf(s->conn, &whole);
 }
 
 void

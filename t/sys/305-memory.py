@@ -31,8 +31,8 @@ def one_after_another():
     for _ in range(100):
         check(c.call("fs/readFile", paths(top + "/f"))["size"] > 53 * MIB,
               "too short")
-    # What came, its text, and what waits for the client.
-    bounded("100 files of 40 MiB", highest(worker), 250 * MIB)
+    # What came, and the part of its text that is on its way.
+    bounded("100 files of 40 MiB", highest(worker), 60 * MIB)
     wait_for(lambda: rss(worker) < 16 * MIB or SANITIZED, LIMIT,
              "it is given back")
     c.close()
@@ -52,7 +52,7 @@ def at_once():
     time.sleep(0.5)
     c.until(lambda: set(c.answers) == numbers, 3 * LIMIT)
     check(all("result" in m for m in c.answers.values()), "an error")
-    bounded("12 of 40 MiB at once", highest(worker), 300 * MIB)
+    bounded("12 of 40 MiB at once", highest(worker), 60 * MIB)
     c.close()
     server.stop()
 

@@ -50,6 +50,30 @@ START_TEST(test_put_and_drain)
 }
 END_TEST
 
+START_TEST(test_move)
+{
+	struct buf	 from;
+	uint8_t		*base;
+
+	buf_init(&from, 100);
+	ck_assert_int_eq(buf_put(&from, "xhello", 6), 0);
+	buf_drain(&from, 1);
+	base = from.base;
+	ck_assert_int_eq(buf_put(&b, "old", 3), 0);
+	buf_move(&b, &from);
+	ck_assert_ptr_eq(b.base, base);
+	ck_assert_uint_eq(b.len, 5);
+	ck_assert_mem_eq(buf_data(&b), "hello", 5);
+	ck_assert_uint_eq(b.max, 4096);
+	ck_assert_ptr_null(from.base);
+	ck_assert_uint_eq(from.len, 0);
+	ck_assert_uint_eq(from.max, 100);
+	buf_move(&b, &from);
+	ck_assert_uint_eq(b.len, 0);
+	ck_assert_ptr_null(b.base);
+}
+END_TEST
+
 START_TEST(test_reserve)
 {
 	char	*room;
@@ -213,6 +237,7 @@ main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, test_empty);
 	tcase_add_test(tc, test_put_and_drain);
+	tcase_add_test(tc, test_move);
 	tcase_add_test(tc, test_reserve);
 	tcase_add_test(tc, test_ceiling);
 	tcase_add_test(tc, test_ceiling_zero);

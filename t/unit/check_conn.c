@@ -1,0 +1,642 @@
+/* worker/conn.c: long messages, and what goes before, between and behind. */
+#include <sys/socket.h>
+
+#include <check.h>
+#include <event2/event.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/ws.h"
+#include "worker/conn.h"
+
+#define PART	((size_t)LIMIT_FRAGMENT)
+#define FRAMES	256
+
+/* A frame that came; one that did not come whole is not among them. */
+struct frame {
+	int		 op;
+	bool		 fin;
+	const uint8_t	*data;
+	size_t		 len;
+};
+
+static struct event_base	*base;
+static struct conn		*conn;
+static int			 peer;		/* its other end */
+static struct buf		 got;		/* what came there */
+static struct frame		 frames[FRAMES];
+static size_t			 nframes;
+static unsigned			 nmessages, nreceipts, nended, nsources;
+static uint64_t			 receipt;
+
+/* --- the owner --- */
+
+static void
+on_message(void *arg, char *text, size_t len, bool is_utf8)
+{
+	(void)arg;
+	ck_assert(is_utf8 && len == 2 && memcmp(text, "{}", 2) == 0);
+	nmessages++;
+}
+
+static void
+on_receipt(void *arg, uint64_t pos)
+{
+	(void)arg;
+	nreceipts++;
+	receipt = pos;
+}
+
+static void
+on_end(void *arg, const char *why)
+{
+	(void)arg;
+	ck_assert_ptr_nonnull(why);
+	nended++;
+}
+
+static void
+on_gone(void *arg, struct conn *c)
+{
+	(void)arg;
+	ck_assert_ptr_eq(c, conn);
+	conn_free(&conn);
+}
+
+static const struct conn_events	 events = {
+	on_message, on_receipt, on_end, on_gone
+};
+
+/* --- a source: letters in turn --- */
+
+struct letters {
+	struct conn_source	 src;
+	size_t			 off;
+};
+
+static char
+letter(size_t off)
+{
+	return (char)('a' + off % 26);
+}
+
+static void
+letters_write(struct conn_source *src, char *at, size_t n)
+{
+	struct letters	*l = (struct letters *)src;
+
+	for (; n > 0; n--)
+		*at++ = letter(l->off++);
+}
+
+static void
+letters_free(struct conn_source *src)
+{
+	nsources--;
+	free(src);
+}
+
+static int
+send_letters(size_t len)
+{
+	struct letters	*l = calloc(1, sizeof(*l));
+
+	l->src.write = letters_write;
+	l->src.free = letters_free;
+	nsources++;
+	return conn_send_source(conn, &l->src, len);
+}
+
+/* --- both ends --- */
+
+static void
+setup(void)
+{
+	int	 pair[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	ck_assert_int_eq(fd_nonblock(pair[1], 1), 0);
+	ck_assert_ptr_nonnull(base = event_base_new());
+	peer = pair[1];
+	buf_init(&got, SIZE_MAX);
+	nframes = 0;
+	nmessages = nreceipts = nended = nsources = 0;
+	receipt = 0;
+	ck_assert_ptr_nonnull(conn = conn_ws_new(base, pair[0], &events,
+	    NULL));
+}
+
+static void
+teardown(void)
+{
+	conn_free(&conn);
+	ck_assert_uint_eq(nsources, 0);
+	event_base_free(base);
+	fd_close(&peer);
+	buf_fini(&got);
+}
+
+/* A turn of the loop, as the session's. */
+static void
+turn(void)
+{
+	ck_assert_int_ne(event_base_loop(base, EVLOOP_NONBLOCK), -1);
+	if (conn != NULL)
+		conn_flush(conn);
+}
+
+/* Take what the peer can read now.  False: that was the end. */
+static bool
+take(void)
+{
+	void	*p = buf_reserve(&got, 65536);
+	ssize_t	 n = read(peer, p, 65536);
+
+	if (n > 0)
+		buf_commit(&got, (size_t)n);
+	return n != 0;
+}
+
+/* Turns in which nobody reads: as much is on its way as may be. */
+static void
+fill(void)
+{
+	int	 i;
+
+	for (i = 0; i < 50; i++)
+		turn();
+}
+
+/* Split what came. */
+static void
+split(void)
+{
+	const uint8_t	*p = buf_data(&got);
+	size_t		 at = 0, n, i, k;
+
+	for (nframes = 0; got.len - at >= 2; nframes++, at += n) {
+		ck_assert_uint_lt(nframes, FRAMES);
+		ck_assert_uint_eq(p[at] & 0x70, 0);
+		ck_assert_uint_eq(p[at + 1] & 0x80, 0);
+		n = p[at + 1];
+		k = n == 127 ? 8 : n == 126 ? 2 : 0;
+		if (got.len - at < 2 + k)
+			break;
+		for (i = 0, n = k > 0 ? 0 : n; i < k; i++)
+			n = n << 8 | p[at + 2 + i];
+		if (got.len - at - 2 - k < n)
+			break;
+		frames[nframes].op = p[at] & 15;
+		frames[nframes].fin = (p[at] & 0x80) != 0;
+		frames[nframes].len = n;
+		at += 2 + k;
+		frames[nframes].data = p + at;
+	}
+}
+
+/* Go on until nothing is left to be sent and all of it was read. */
+static void
+read_all(void)
+{
+	struct pollfd	 p = { peer, POLLIN, 0 };
+
+	while (conn != NULL && nended == 0 && conn_queued(conn) > 0) {
+		take();
+		turn();
+	}
+	while (poll(&p, 1, 0) == 1 && take())
+		turn();
+	split();
+}
+
+/* A frame of the client's; its mask is 0. */
+static void
+say(enum ws_opcode op, const void *data, size_t len)
+{
+	static const uint8_t	 mask[4];
+	uint8_t			 frame[WS_HEADER_MAX + WS_CONTROL_MAX];
+	size_t			 n;
+
+	n = ws_header(frame, true, op, len, mask);
+	memcpy(frame + n, data, len);
+	ck_assert_int_eq(write(peer, frame, n + len), (ssize_t)(n + len));
+}
+
+static void
+ask(void)
+{
+	say(WS_TEXT, "{}", 2);
+}
+
+static uint64_t
+ping_pos(const struct frame *f)
+{
+	uint64_t	 pos = 0;
+	int		 i;
+
+	ck_assert_int_eq(f->op, WS_PING);
+	ck_assert_uint_eq(f->len, 8);
+	for (i = 0; i < 8; i++)
+		pos = pos << 8 | f->data[i];
+	return pos;
+}
+
+/* The message of letters that begins with frame i; the frame behind it. */
+static size_t
+check_letters(size_t i, size_t len)
+{
+	size_t	 off = 0, k;
+
+	for (;; i++) {
+		ck_assert_uint_lt(i, nframes);
+		if (frames[i].op >= 8)
+			continue;
+		ck_assert_int_eq(frames[i].op,
+		    off == 0 ? WS_TEXT : WS_CONTINUATION);
+		for (k = 0; k < frames[i].len; k++)
+			if (frames[i].data[k] != letter(off + k))
+				ck_abort_msg("letter %zu", off + k);
+		off += k;
+		if (frames[i].fin)
+			break;
+	}
+	ck_assert_uint_eq(off, len);
+	return i + 1;
+}
+
+static void
+check_text(const struct frame *f, const char *text)
+{
+	ck_assert_int_eq(f->op, WS_TEXT);
+	ck_assert(f->fin);
+	ck_assert_uint_eq(f->len, strlen(text));
+	ck_assert_mem_eq(f->data, text, f->len);
+}
+
+/* --- tests --- */
+
+START_TEST(test_parts)
+{
+	static const size_t	 lens[] = { 1, PART - 1, PART, PART + 1,
+				     5 * PART + 7 };
+	size_t			 len = lens[_i];
+
+	ck_assert_int_eq(send_letters(len), 0);
+	ck_assert_uint_eq(conn_queued(conn), len);
+	ck_assert_uint_eq(conn_behind(conn), 0);
+	ck_assert_uint_eq(conn_pos(conn), len);
+	read_all();
+	ck_assert_uint_eq(check_letters(0, len), nframes);
+	ck_assert_uint_eq(nframes, (len + PART - 1) / PART);
+	ck_assert_uint_eq(nsources, 0);
+	ck_assert_uint_eq(nended, 0);
+}
+END_TEST
+
+/* Little of it is in memory, and none of it is written in vain. */
+START_TEST(test_unread)
+{
+	struct letters	*l = calloc(1, sizeof(*l));
+
+	l->src.write = letters_write;
+	l->src.free = letters_free;
+	nsources++;
+	ck_assert_int_eq(conn_send_source(conn, &l->src, 40 * PART), 0);
+	turn();
+	ck_assert_uint_eq(l->off, PART);
+	fill();
+	ck_assert_uint_le(l->off, 3 * PART);
+	read_all();
+	ck_assert_uint_eq(check_letters(0, 40 * PART), nframes);
+}
+END_TEST
+
+/* Messages wait behind it in their order, control frames do not. */
+START_TEST(test_between)
+{
+	size_t	 i, last, pong = 0, ping = 0;
+
+	ck_assert_int_eq(conn_send(conn, "before", 6), 0);
+	ck_assert_int_eq(send_letters(10 * PART), 0);
+	ck_assert_int_eq(conn_send(conn, "behind", 6), 0);
+	fill();
+	ck_assert_uint_eq(conn_behind(conn), 2 + 6);
+	conn_ask_receipt(conn);
+	say(WS_PING, "hello", 5);
+	turn();
+	conn_probe(conn, 60000);
+	ck_assert_int_eq(conn_send(conn, "last", 4), 0);
+	read_all();
+
+	check_text(&frames[0], "before");
+	last = check_letters(1, 10 * PART);
+	for (i = 1; i < last; i++) {
+		pong = frames[i].op == WS_PONG ? i : pong;
+		ping = frames[i].op == WS_PING ? i : ping;
+	}
+	ck_assert(pong > 0 && ping > 0);
+	ck_assert_mem_eq(frames[pong].data, "hello", 5);
+	/* What is behind it may not be taken for read by an early answer. */
+	ck_assert_uint_eq(ping_pos(&frames[ping]), 6);
+	check_text(&frames[last], "behind");
+	ck_assert_uint_eq(ping_pos(&frames[last + 1]), 10 * PART + 12);
+	check_text(&frames[last + 2], "last");
+	ck_assert_uint_eq(nframes, last + 3);
+
+	say(WS_PONG, frames[ping].data, 8);
+	turn();
+	ck_assert_uint_eq(receipt, 6);
+	say(WS_PONG, frames[last + 1].data, 8);
+	turn();
+	ck_assert_uint_eq(receipt, 10 * PART + 12);
+	ck_assert_uint_eq(nreceipts, 2);
+}
+END_TEST
+
+/* Requests are read while it is not, until too many answers wait behind it. */
+START_TEST(test_requests)
+{
+	char	*at;
+
+	ck_assert_int_eq(send_letters(20 * PART), 0);
+	fill();
+	ask();
+	turn();
+	ck_assert_uint_eq(nmessages, 1);
+	ck_assert_ptr_nonnull(at = conn_begin(conn, LIMIT_OUT_READING));
+	memset(at, ' ', LIMIT_OUT_READING);
+	conn_commit(conn);
+	ask();
+	fill();
+	ck_assert_uint_eq(nmessages, 1);
+	read_all();
+	ck_assert_uint_eq(nmessages, 2);
+	ck_assert_uint_eq(check_letters(0, 20 * PART), nframes - 1);
+}
+END_TEST
+
+/* One more is an answer that waits. */
+START_TEST(test_two)
+{
+	size_t	 i;
+
+	ck_assert_int_eq(send_letters(5 * PART), 0);
+	ck_assert_int_eq(conn_send(conn, "between", 7), 0);
+	ck_assert_int_eq(send_letters(6 * PART), 0);
+	ck_assert_int_eq(conn_send(conn, "behind", 6), 0);
+	ask();
+	fill();
+	ck_assert_uint_eq(nmessages, 0);
+	ck_assert_uint_ge(conn_behind(conn), 6 * PART);
+	read_all();
+	i = check_letters(0, 5 * PART);
+	check_text(&frames[i], "between");
+	i = check_letters(i + 1, 6 * PART);
+	check_text(&frames[i], "behind");
+	ck_assert_uint_eq(nframes, i + 1);
+	ck_assert_uint_eq(nmessages, 1);
+	ck_assert_uint_eq(conn_pos(conn), 11 * PART + 13);
+}
+END_TEST
+
+/* In parts of its own, and no more is sent on the way then. */
+START_TEST(test_parts_behind)
+{
+	char	*at;
+	size_t	 i;
+
+	ck_assert_int_eq(send_letters(3 * PART), 0);
+	ck_assert_int_eq(conn_start(conn, 300000), 0);
+	for (i = 0; i < 3; i++) {
+		ck_assert_ptr_nonnull(at = conn_part(conn, 100000));
+		memset(at, '0' + (int)i, 100000);
+		conn_part_done(conn, 100000);
+	}
+	conn_finish(conn);
+	read_all();
+	i = check_letters(0, 3 * PART);
+	ck_assert_uint_eq(nframes, i + 1);
+	ck_assert_uint_eq(frames[i].len, 300000);
+	ck_assert_int_eq(frames[i].data[0], '0');
+	ck_assert_int_eq(frames[i].data[299999], '2');
+}
+END_TEST
+
+/* It was put inside of a frame when that was sent on the way. */
+START_TEST(test_pong_in_frame)
+{
+	static char	 text[100000];
+	char		*at;
+	size_t		 i;
+
+	memset(text, 'x', sizeof(text));
+	ck_assert_int_eq(conn_send(conn, text, sizeof(text)), 0);
+	say(WS_PING, "one", 3);
+	say(WS_PING, "two", 3);
+	ck_assert_int_ne(event_base_loop(base, EVLOOP_NONBLOCK), -1);
+	ck_assert_int_eq(conn_start(conn, 160000), 0);
+	for (i = 0; i < 4; i++) {
+		ck_assert_ptr_nonnull(at = conn_part(conn, 40000));
+		memset(at, 'y', 40000);
+		conn_part_done(conn, 40000);
+		while (recv(peer, text, sizeof(text), MSG_PEEK) > 0)
+			take();
+	}
+	conn_finish(conn);
+	turn();
+	read_all();
+	ck_assert_uint_eq(nframes, 4);
+	ck_assert_int_eq(frames[1].op, WS_PONG);
+	ck_assert_uint_eq(frames[2].len, 160000);
+	ck_assert_int_eq(frames[3].op, WS_PONG);
+	ck_assert_mem_eq(frames[3].data, "two", 3);
+}
+END_TEST
+
+/* All that was sent before the last word comes before it. */
+START_TEST(test_close)
+{
+	size_t	 i;
+
+	ck_assert_int_eq(send_letters(8 * PART), 0);
+	ck_assert_int_eq(conn_send(conn, "behind", 6), 0);
+	fill();
+	conn_close(conn, 1000, "a test");
+	ck_assert_uint_eq(nended, 1);
+	ck_assert_int_eq(conn_send(conn, "more", 4), -1);
+	ck_assert_int_eq(send_letters(8), -1);
+	ck_assert_uint_eq(nsources, 1);
+	while (take())
+		turn();
+	split();
+	i = check_letters(0, 8 * PART);
+	check_text(&frames[i], "behind");
+	ck_assert_int_eq(frames[i + 1].op, WS_CLOSE);
+	ck_assert_uint_eq(nframes, i + 2);
+	say(WS_CLOSE, frames[i + 1].data, frames[i + 1].len);
+	fd_close(&peer);
+	while (conn != NULL)
+		turn();
+	ck_assert_uint_eq(nended, 1);
+}
+END_TEST
+
+/* The client said its last word, but listens. */
+START_TEST(test_half_close)
+{
+	ck_assert_int_eq(send_letters(8 * PART), 0);
+	fill();
+	ck_assert_int_eq(shutdown(peer, SHUT_WR), 0);
+	turn();
+	ck_assert_uint_eq(nended, 1);
+	while (take())
+		turn();
+	split();
+	ck_assert_uint_eq(check_letters(0, 8 * PART), nframes);
+}
+END_TEST
+
+START_TEST(test_vanishes)
+{
+	ck_assert_int_eq(send_letters(8 * PART), 0);
+	ck_assert_int_eq(send_letters(8 * PART), 0);
+	ck_assert_int_eq(conn_send(conn, "behind", 6), 0);
+	if (_i > 0)
+		fill();
+	fd_close(&peer);
+	while (conn != NULL)
+		turn();
+	ck_assert_uint_eq(nended, 1);
+	ck_assert_uint_eq(nsources, 0);
+}
+END_TEST
+
+START_TEST(test_freed)
+{
+	ck_assert_int_eq(send_letters(8 * PART), 0);
+	ck_assert_int_eq(send_letters(8 * PART), 0);
+	fill();
+	conn_free(&conn);
+	ck_assert_uint_eq(nsources, 0);
+}
+END_TEST
+
+/* There is an end to what may wait. */
+START_TEST(test_too_much)
+{
+	ck_assert_int_eq(send_letters(LIMIT_MESSAGE), 0);
+	ck_assert_int_eq(send_letters(LIMIT_MESSAGE), 0);
+	ck_assert_uint_eq(nended, 0);
+	if (_i == 0)
+		ck_assert_int_eq(send_letters(1), -1);
+	else
+		ck_assert_int_eq(conn_send(conn, "more", 4), -1);
+	ck_assert_uint_eq(nended, 1);
+	while (conn != NULL)
+		turn();
+	ck_assert_uint_eq(nsources, 0);
+}
+END_TEST
+
+/* Messages that are there already, short and long. */
+START_TEST(test_texts)
+{
+	static const size_t	 lens[] = { 5, LIMIT_OUT_READING,
+				     LIMIT_OUT_READING + 1 };
+	size_t			 i, len = lens[_i];
+	struct buf		 b;
+	char			*p;
+
+	buf_init(&b, len);
+	ck_assert_ptr_nonnull(p = buf_reserve(&b, len));
+	for (i = 0; i < len; i++)
+		p[i] = letter(i);
+	buf_commit(&b, len);
+	ck_assert_int_eq(conn_send(conn, p, len), 0);
+	ck_assert_int_eq(conn_send_buf(conn, &b), 0);
+	ck_assert_uint_eq(b.len, 0);
+	read_all();
+	ck_assert_uint_eq(check_letters(check_letters(0, len), len), nframes);
+	ck_assert_uint_eq(conn_pos(conn), 2 * len);
+	buf_fini(&b);
+}
+END_TEST
+
+/* Lines: nothing stands between the parts. */
+START_TEST(test_stdio)
+{
+	const char	*p;
+	size_t		 i, len = 3 * PART + 5;
+	int		 in[2], out[2];
+
+	conn_free(&conn);
+	ck_assert_int_eq(pipe(in), 0);
+	ck_assert_int_eq(pipe(out), 0);
+	fd_close(&peer);
+	peer = out[0];
+	ck_assert_int_eq(fd_nonblock(peer, 1), 0);
+	ck_assert_ptr_nonnull(conn = conn_stdio_new(base, in[0], out[1],
+	    &events, NULL));
+	ck_assert_int_eq(send_letters(len), 0);
+	ck_assert_int_eq(conn_send(conn, "{}", 2), 0);
+	conn_ask_receipt(conn);
+	fill();
+	ck_assert_int_eq(write(in[1], "{}\n", 3), 3);
+	turn();
+	ck_assert_uint_eq(nmessages, 1);
+	ck_assert_uint_eq(nreceipts, 0);
+	while (got.len < len + 4) {
+		take();
+		turn();
+	}
+	p = (const char *)buf_data(&got);
+	for (i = 0; i < len; i++)
+		if (p[i] != letter(i))
+			ck_abort_msg("letter %zu", i);
+	ck_assert_uint_eq(got.len, len + 4);
+	ck_assert_mem_eq(p + len, "\n{}\n", 4);
+	ck_assert_uint_eq(nreceipts, 1);
+	ck_assert_uint_eq(receipt, len + 2);
+	fd_close(&in[1]);
+	while (conn != NULL)
+		turn();
+	ck_assert_uint_eq(nended, 1);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("conn");
+	TCase	*t = tcase_create("long");
+	SRunner	*r;
+	int	 failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, test_parts, 0, 5);
+	tcase_add_test(t, test_unread);
+	tcase_add_test(t, test_between);
+	tcase_add_test(t, test_requests);
+	tcase_add_test(t, test_two);
+	tcase_add_test(t, test_parts_behind);
+	tcase_add_test(t, test_pong_in_frame);
+	tcase_add_test(t, test_close);
+	tcase_add_test(t, test_half_close);
+	tcase_add_loop_test(t, test_vanishes, 0, 2);
+	tcase_add_test(t, test_freed);
+	tcase_add_loop_test(t, test_too_much, 0, 2);
+	tcase_add_loop_test(t, test_texts, 0, 3);
+	tcase_add_test(t, test_stdio);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed > 0;
+}
