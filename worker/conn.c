@@ -251,6 +251,26 @@ conn_alive(struct conn *c)
 	}
 }
 
+void
+conn_set_relayed(struct conn *c)
+{
+	c->relayed = true;
+}
+
+/* Whether somebody else wants its session, and only its own word counts. */
+static bool
+is_contested(const struct conn *c)
+{
+	return c->relayed && c->asked != 0 && c->patience <= LIMIT_TAKEOVER;
+}
+
+void
+conn_on_bytes(struct conn *c)
+{
+	if (!is_contested(c))
+		conn_alive(c);
+}
+
 /* How much of what was sent the other side's kernel has, at most asked_end. */
 static uint64_t
 seen_by_peer(const struct conn *c)
@@ -315,7 +335,7 @@ conn_on_timer(int fd, short what, void *arg)
 		return;
 	}
 	if (c->asked != 0) {
-		if (!is_reading(c))
+		if (is_contested(c) || !is_reading(c))
 			conn_close(c, 1001,
 			    "the client gives no sign of life");
 		return;

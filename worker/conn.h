@@ -136,6 +136,13 @@ void	 conn_ask_receipt(struct conn *c);
  */
 void	 conn_probe(struct conn *c, uint64_t ms);
 
+/*
+ * An uplink carries it, and answers pings in its client's place: when somebody
+ * wants to resume its session (conn_probe() for LIMIT_TAKEOVER) only a message
+ * is a sign of life.  The rendezvous may not tell that a harness is gone.
+ */
+void	 conn_set_relayed(struct conn *c);
+
 /* Send what is waiting.  Call once in each turn of the loop. */
 void	 conn_flush(struct conn *c);
 

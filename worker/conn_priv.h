@@ -61,6 +61,7 @@ struct conn {
 	uint64_t			 asked;		/* ms; 0: not */
 	uint64_t			 patience;	/* ms */
 	bool				 exact;
+	bool				 relayed;
 	bool				 paused;	/* by the owner */
 	bool				 stalled;	/* answers unread */
 	bool				 writing;	/* write_ev is on */
@@ -81,7 +82,8 @@ void		 conn_end_of_input(struct conn *c, const char *why);
 /* Whether messages may be handed out now. */
 bool		 conn_may_read(const struct conn *c);
 
-/* The client gave a sign of life. */
+/* The client gave a sign of life: bytes came, or a whole message. */
 void		 conn_alive(struct conn *c);
+void		 conn_on_bytes(struct conn *c);
 
 #endif

@@ -122,6 +122,7 @@ ws_on_event(struct conn *c, struct ws_event *ev)
 {
 	switch (ev->type) {
 	case WS_EV_MESSAGE:
+		conn_alive(c);
 		c->events->on_message(c->arg, (char *)ev->data, ev->len,
 		    ev->is_utf8);
 		break;
@@ -211,7 +212,7 @@ ws_read(struct conn *c)
 	if (n <= 0)
 		return 0;
 	ws_reader_fed(&w->reader, (size_t)n);
-	conn_alive(c);
+	conn_on_bytes(c);
 	/* A short read emptied the socket; an exact one says nothing. */
 	return (size_t)n < size && !c->exact ? 0 : (size_t)n;
 }

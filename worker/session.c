@@ -270,6 +270,8 @@ session_resume(struct session *s, int fd, const char *peer, char *message,
 	if (fd == -1 || (s->conn = conn_ws_new(s->base, fd, &conn_events,
 	    s)) == NULL)
 		return IPC__VERDICT__ATTACHED;
+	if (s->is_relayed)
+		conn_set_relayed(s->conn);
 	snprintf(s->peer, sizeof(s->peer), "%s", peer);
 	s->resuming = true;
 	rpc_input(s, message, len, true);
@@ -509,6 +511,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;
 	s->is_full = a->full;
 	s->is_strict = a->strict;
+	s->is_relayed = a->transport == IPC__TRANSPORT__STREAM;
 	s->pace_fd = s->http_exe = -1;
 	s->born = clock_ms();
 	s->why = "";
@@ -531,6 +534,8 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	} else if ((s->conn = conn_ws_new(base, fd, &conn_events,
 	    s)) != NULL) {
 		conn_set_exact(s->conn, true);
+		if (s->is_relayed)
+			conn_set_relayed(s->conn);
 		set_timer(s->ttl_ev, s->set.handshake_ms);
 	}
 	if (s->conn == NULL)

@@ -42,6 +42,7 @@ enum session_state {
 /* How far the handshake of the present connection is. */
 enum session_phase { PHASE_NEW, PHASE_ATTACHED, PHASE_READY };
 
+struct brand;
 struct cgroups;
 struct conn;
 struct files;
@@ -68,6 +69,7 @@ struct session {
 	char			 peer[80];	/* where it is, for people */
 	Ipc__Settings		 set;
 	bool			 is_stdio;
+	bool			 is_relayed;	/* by an uplink */
 	bool			 is_strict;	/* what is no JSON-RPC ends
 						   the connection */
 	bool			 is_full;	/* no new sessions */
@@ -95,6 +97,7 @@ struct session {
 	struct start_list	 starts;	/* wait for their sandbox */
 	struct files		*files;		/* made when needed, both */
 	struct holders		*holders;
+	struct brand		*brand;		/* made when needed */
 
 	struct http		*http;		/* made when needed */
 	int			 http_exe;	/* its program, or -1 */
