@@ -21,5 +21,7 @@ signals_default(void)
 	int					 sig;
 
 	for (sig = 1; sig < NSIG; sig++)
-		syscall(SYS_rt_sigaction, sig, &sa, NULL, sizeof(sa.mask));
+		if (sig != SIGKILL && sig != SIGSTOP)
+			syscall(SYS_rt_sigaction, sig, &sa, NULL,
+			    sizeof(sa.mask));
 }

@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
+#include "master/inside.h"
 
 #define CLIENTS_MAX	64	/* operators at a time */
 #define TABLE_MAX	(16 * 1024 * 1024) /* bytes one may leave unread */
@@ -207,6 +208,17 @@ on_pause(int fd, short what, void *arg)
 	event_add(c->accept_ev, NULL);
 }
 
+/* Who is in a sandbox that does not hide our folder has no business here. */
+static bool
+is_inside(int fd, pid_t pid)
+{
+	const char	*why = inside_why(fd, pid);
+
+	if (why != NULL)
+		log_info("control: pid %ld: refused: %s", (long)pid, why);
+	return why != NULL;
+}
+
 static void
 on_accept(int lfd, short what, void *arg)
 {
@@ -227,7 +239,7 @@ on_accept(int lfd, short what, void *arg)
 		return;
 	}
 	if (c->nclients >= CLIENTS_MAX || getsockopt(fd, SOL_SOCKET,
-	    SO_PEERCRED, &cred, &len) == -1 ||
+	    SO_PEERCRED, &cred, &len) == -1 || is_inside(fd, cred.pid) ||
 	    (cl = calloc(1, sizeof(*cl))) == NULL) {
 		fd_close(&fd);
 		return;

@@ -17,6 +17,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "master/gatekeep.h"
+#include "master/inside.h"
 #include "master/peer.h"
 #include "master/route.h"
 
@@ -89,6 +90,7 @@ parse_address(const char *text, union address *a, socklen_t *len_out)
 static int
 open_tcp(struct listener *l, const char *url, const char *rest)
 {
+	struct master	*m = l->master;
 	union address	 a;
 	socklen_t	 len;
 	char		 host[INET6_ADDRSTRLEN] = "";
@@ -115,6 +117,7 @@ open_tcp(struct listener *l, const char *url, const char *rest)
 		log_warn("%s", url);
 		return -1;
 	}
+	m->settings.brand = inside_brand(m->dir);
 	if (a.any.sa_family == AF_INET) {
 		inet_ntop(AF_INET, &a.in.sin_addr, host, sizeof(host));
 		snprintf(l->url, sizeof(l->url), "ws://%s:%u", host,
@@ -269,7 +272,7 @@ listen_close_all(struct master *m)
 static int
 judge(const struct master *m, const struct peer *p)
 {
-	if (!p->known)
+	if (!p->known || p->unfit != NULL)
 		return 403;
 	if (!m->is_root && p->uid != geteuid())
 		return 403;
@@ -325,15 +328,16 @@ on_accept(int lfd, short what, void *arg)
 			return;
 		}
 		STAT_INC(m, accepted);
-		if (peer_identify(fd, &p) == -1) {
+		if (peer_identify(fd, m->settings.brand, &p) == -1) {
 			log_warn("peer");
 			fd_close(&fd);
 			continue;
 		}
 		if ((refuse = judge(m, &p)) != 0) {
 			STAT_INC(m, refused);
-			log_info("%s: refused: %s", p.text, p.known ?
-			    "not a user of this server" : "unknown user");
+			log_info("%s: refused: %s", p.text, p.unfit != NULL ?
+			    p.unfit : p.known ? "not a user of this server" :
+			    "unknown user");
 		}
 		gate_knock(m->gate, fd, &p, refuse, is_full(m, &p));
 	}

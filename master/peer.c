@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "master/inside.h"
 
 #define ANSWER_MAX	8192	/* bytes of a sock_diag answer */
 #define ANSWER_WAIT	1	/* seconds; the kernel answers at once */
@@ -39,6 +41,7 @@ identify_unix(int fd, struct peer *p)
 	p->uid = c.uid;
 	p->has_gid = true;
 	p->gid = c.gid;
+	p->unfit = inside_why(fd, c.pid);
 	snprintf(p->text, sizeof(p->text), "unix pid %ld", (long)c.pid);
 	snprintf(p->user, sizeof(p->user), "uid %lu", (unsigned long)c.uid);
 	snprintf(p->source, sizeof(p->source), "%.30s unix", p->user);
@@ -62,6 +65,7 @@ ask(int sock, const union address *ours, const union address *theirs)
 	req.body.sdiag_family = (uint8_t)theirs->any.sa_family;
 	req.body.sdiag_protocol = IPPROTO_TCP;
 	req.body.idiag_states = ~0U;
+	req.body.idiag_ext = 1 << (INET_DIAG_INFO - 1);
 	id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
 	if (theirs->any.sa_family == AF_INET) {
 		id->idiag_sport = theirs->in.sin_port;
@@ -82,6 +86,25 @@ ask(int sock, const union address *ours, const union address *theirs)
 	    0 : -1;
 }
 
+/* What an answer says besides, and of how many bytes; or NULL. */
+static const void *
+find(const struct nlmsghdr *head, unsigned short type, size_t *len_out)
+{
+	const struct rtattr	*a;
+	size_t			 left;
+
+	left = head->nlmsg_len - NLMSG_SPACE(sizeof(struct inet_diag_msg));
+	a = (const struct rtattr *)(const void *)((const char *)head +
+	    NLMSG_SPACE(sizeof(struct inet_diag_msg)));
+	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
+		if (a->rta_type == type) {
+			*len_out = RTA_PAYLOAD(a);
+			return RTA_DATA(a);
+		}
+	*len_out = 0;
+	return NULL;
+}
+
 /*
  * The uid in the answer.  A socket that its process has closed already
  * (TIME-WAIT, or an orphan in FIN-WAIT) is shown with uid 0 and no inode:
@@ -89,11 +112,13 @@ ask(int sock, const union address *ours, const union address *theirs)
  */
 static void
 read_answer(struct peer *p, const struct nlmsghdr *head, size_t len,
-    const union address *ours, const union address *theirs)
+    const union address *ours, const union address *theirs, uint64_t brand)
 {
 	const struct inet_diag_msg	*m;
 	bool				 is_in = theirs->any.sa_family ==
 					    AF_INET;
+	const void			*info;
+	size_t				 size;
 
 	if (!NLMSG_OK(head, len) || head->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
 	    head->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
@@ -109,11 +134,13 @@ read_answer(struct peer *p, const struct nlmsghdr *head, size_t len,
 		return;
 	p->known = true;
 	p->uid = (uid_t)m->idiag_uid;
+	info = find(head, INET_DIAG_INFO, &size);
+	p->unfit = inside_why_tcp(info, size, brand);
 }
 
 static int
 identify_tcp(struct peer *p, const union address *ours,
-    const union address *theirs)
+    const union address *theirs, uint64_t brand)
 {
 	union {
 		struct nlmsghdr	 head;
@@ -130,7 +157,7 @@ identify_tcp(struct peer *p, const union address *ours,
 	    sizeof(wait)) == -1 || ask(sock, ours, theirs) == -1 ||
 	    (n = recv(sock, &answer, sizeof(answer), 0)) == -1)
 		goto out;
-	read_answer(p, &answer.head, (size_t)n, ours, theirs);
+	read_answer(p, &answer.head, (size_t)n, ours, theirs, brand);
 	r = 0;
  out:
 	fd_close(&sock);
@@ -169,7 +196,7 @@ describe(struct peer *p, const union address *a)
 }
 
 int
-peer_identify(int fd, struct peer *p)
+peer_identify(int fd, uint64_t brand, struct peer *p)
 {
 	union address	 ours, theirs;
 	socklen_t	 len = sizeof(ours);
@@ -183,7 +210,7 @@ peer_identify(int fd, struct peer *p)
 	if (getpeername(fd, &theirs.any, &len) == -1)
 		return -1;
 	if (is_loopback(&ours) && is_loopback(&theirs) &&
-	    identify_tcp(p, &ours, &theirs) == -1)
+	    identify_tcp(p, &ours, &theirs, brand) == -1)
 		return -1;
 	describe(p, &theirs);
 	return 0;

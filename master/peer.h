@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define PEER_TEXT_MAX	80
 
@@ -18,6 +19,7 @@ struct peer {
 	gid_t	 gid;
 	unsigned uplink;		/* it came through; 0: none */
 	bool	 is_strict;		/* what is no JSON-RPC ends it */
+	const char *unfit;		/* why it is not served, or NULL */
 	char	 text[PEER_TEXT_MAX];	/* for people: "127.0.0.1:40123" */
 	char	 user[PEER_TEXT_MAX];	/* what shares are counted by: */
 	char	 source[PEER_TEXT_MAX];	/* the user, and his address */
@@ -26,9 +28,10 @@ struct peer {
 /*
  * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or loopback
  * TCP socket (sock_diag(7), the exact pair of addresses).  A peer that is
- * not local, or gone already, is not known.  0, or -1 with errno.
+ * not local, or gone already, is not known; one in a sandbox of ours is unfit
+ * (master/inside.h; brand is ours).  0, or -1 with errno.
  */
-int	 peer_identify(int fd, struct peer *p)
+int	 peer_identify(int fd, uint64_t brand, struct peer *p)
 	    __attribute__((warn_unused_result));
 
 #endif

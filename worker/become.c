@@ -171,7 +171,9 @@ become_user(const Ipc__Assign *a)
 void
 become_anybody(void)
 {
-	if (geteuid() == 0) {
+	/* EINVAL: a container of one user, who is all that we can be. */
+	if (geteuid() == 0 && (setresgid((gid_t)-1, NOBODY, (gid_t)-1) == 0 ||
+	    errno != EINVAL)) {
 		must(setgroups(0, NULL), "setgroups");
 		drop_to(NOBODY, NOBODY, NOBODY);
 	}

@@ -27,10 +27,10 @@ void	 become_user(const Ipc__Assign *a);
 /* That real uid, before; it need not be possible. */
 uid_t	 become_real(void);
 
-/* Become an ordinary user, whoever that is. */
+/* Become an ordinary user, whoever that is; if there is none stay as we are. */
 void	 become_anybody(void);
 
-/* Become nobody, to answer somebody who has no business here. */
+/* The same for good, to answer somebody who has no business here. */
 void	 become_nobody(void);
 
 #endif

@@ -21,6 +21,7 @@
 #include "common/log.h"
 
 #define INTO_CGROUP	0x200000000ULL	/* CLONE_INTO_CGROUP, Linux 5.7 */
+#define CLEAR_SIGHAND	0x100000000ULL	/* CLONE_CLEAR_SIGHAND, Linux 5.5 */
 #define FIRST		16		/* groups; grows */
 #define LOOKS		4		/* for one that became empty */
 #define ADVANCE_MS	20		/* from a start to the next group */
@@ -422,18 +423,24 @@ cgroups_kill_all(struct cgroups *c)
 #ifdef __x86_64__
 /* The kernel returns twice; in the child only registers are what they were. */
 static pid_t
-clone_into(int dir, int (*fn)(void *), void *stack, size_t size, void *arg)
+clone_into(int dir, int (*fn)(void *), void *stack, size_t size, void *arg,
+    uint32_t *clear)
 {
 	struct clone3_args	 a;
 	register void		*r12 __asm__("r12") = arg;
 	long			 r = SYS_clone3;
 
 	memset(&a, 0, sizeof(a));
-	a.flags = CLONE_VM | CLONE_VFORK | INTO_CGROUP;
+	a.flags = CLONE_VM | CLEAR_SIGHAND |
+	    (clear != NULL ? CLONE_CHILD_CLEARTID : 0);
+	a.child_tid = (uint64_t)(uintptr_t)clear;
 	a.exit_signal = SIGCHLD;
 	a.stack = (uint64_t)(uintptr_t)stack;
 	a.stack_size = size;
-	a.cgroup = (uint64_t)dir;
+	if (dir != -1) {
+		a.flags |= INTO_CGROUP;
+		a.cgroup = (uint64_t)dir;
+	}
 	__asm__ volatile(
 	    "syscall\n\t"
 	    "test %%rax, %%rax\n\t"
@@ -458,28 +465,35 @@ clone_into(int dir, int (*fn)(void *), void *stack, size_t size, void *arg)
 }
 #else
 static pid_t
-clone_into(int dir, int (*fn)(void *), void *stack, size_t size, void *arg)
+clone_into(int dir, int (*fn)(void *), void *stack, size_t size, void *arg,
+    uint32_t *clear)
 {
 	(void)dir;
 	(void)fn;
 	(void)stack;
 	(void)size;
 	(void)arg;
+	(void)clear;
 	errno = ENOSYS;
 	return -1;
 }
 #endif
 
 pid_t
-cgroup_clone(int dir, int (*fn)(void *), void *stack, size_t size, void *arg)
+cgroup_clone(int dir, int (*fn)(void *), void *stack, size_t size, void *arg,
+    uint32_t *clear, bool *clean)
 {
-	pid_t	 pid = -1;
+	pid_t	 pid;
 
-	if (dir != -1) {
+	*clean = true;
+	if (dir != -1)
 		as_owner();
-		pid = clone_into(dir, fn, stack, size, arg);
+	pid = clone_into(dir, fn, stack, size, arg, clear);
+	if (dir != -1)
 		as_user();
-	}
-	return pid != -1 ? pid : clone(fn, (char *)stack + size,
-	    CLONE_VM | CLONE_VFORK | SIGCHLD, arg);
+	if (pid == -1)
+		*clean = false;
+	return pid != -1 ? pid : clone(fn, (char *)stack + size, CLONE_VM |
+	    (clear != NULL ? CLONE_CHILD_CLEARTID : 0) | SIGCHLD, arg, NULL,
+	    NULL, clear);
 }

@@ -79,11 +79,14 @@ void		 cgroups_kill(struct cgroups *c, unsigned number);
 void		 cgroups_kill_all(struct cgroups *c);
 
 /*
- * As clone(2) with CLONE_VM and CLONE_VFORK: fn(arg) on a stack of so many
- * bytes at stack.  The child is born in the group at dir, or, if that is -1 or
- * cannot be, in ours.  It has still our ids.
+ * As clone(2) with CLONE_VM: fn(arg) on a stack of so many bytes at stack.  The
+ * child is born in the group at dir, or, if that is -1 or cannot be, in ours.
+ * It has still our ids, but fsuid may be that of who owns the group.  *clear
+ * (or NULL) becomes 0 when our memory is no longer its own, and who waits for
+ * that is woken (CLONE_CHILD_CLEARTID).  *clean, which is true or false before
+ * fn is called: it has none of our signal handlers.
  */
 pid_t		 cgroup_clone(int dir, int (*fn)(void *), void *stack,
-		    size_t size, void *arg);
+		    size_t size, void *arg, uint32_t *clear, bool *clean);
 
 #endif

@@ -25,6 +25,7 @@
 #include "common/fd.h"
 #include "common/landlock.h"
 #include "worker/mounting.h"
+#include "worker/rawcall.h"
 
 #define NAMESPACES	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |	\
 	CLONE_NEWIPC)
@@ -88,10 +89,17 @@ enforce_drop(void)
 {
 	struct __user_cap_header_struct	 head;
 	struct __user_cap_data_struct	 none[2];
+	long				 r;
 
-	/* Without the right to lock them there are none to get back. */
-	if (prctl(PR_SET_SECUREBITS, SECBITS) == -1 && errno != EPERM)
+	/*
+	 * Without the right to lock them there are none to get back: that is
+	 * nothing to put into errno, see worker/birth.h.
+	 */
+	r = rawcall(SYS_prctl, PR_SET_SECUREBITS, SECBITS, 0, 0, 0);
+	if (r < 0 && r != -EPERM) {
+		errno = (int)-r;
 		return -1;
+	}
 	memset(&head, 0, sizeof(head));
 	memset(none, 0, sizeof(none));
 	head.version = _LINUX_CAPABILITY_VERSION_3;

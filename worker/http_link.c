@@ -18,9 +18,9 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "common/signals.h"
 #include "config.h"
-#include "worker/spawn.h"
+#include "worker/birth.h"
+#include "worker/rawcall.h"
 
 #define PROGRAM	"execsrv-http"
 
@@ -152,32 +152,30 @@ find(struct http_link *l, uint64_t id)
 /* --- the process --- */
 
 struct child {
-	int	 exe, sock, null;
-	char	*argv[3];
-	char	*envp[KEPT + 1];
-	int	 error;
+	struct birth	 birth;		/* the first member */
+	int		 exe, sock, null;
+	char		 name[sizeof(PROGRAM)], number[16];
+	char		*argv[3];
+	char		*envp[KEPT + 1];	/* of ours, which stays */
 };
 
-/* System calls only, in our memory (see spawn.h). */
+/* System calls only, in our memory (worker/birth.h). */
 static int
 child_main(void *arg)
 {
 	struct child	*k = arg;
-	sigset_t	 none;
+	int		 error;
 
-	signals_default();
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
-	if (spawn_become_user() != -1 &&
-	    dup2(k->sock, STDIN_FILENO) != -1 &&
-	    dup2(k->null, STDOUT_FILENO) != -1)
+	if (dup2(k->sock, STDIN_FILENO) == -1 ||
+	    dup2(k->null, STDOUT_FILENO) == -1)
+		return birth_fail(&k->birth, errno, PROGRAM);
+	birth_close(k->exe, -1);
+	if ((error = birth_become_user()) == 0)
 		/* By descriptor: its folder may be closed to this user. */
-		syscall(SYS_execveat, k->exe, "", k->argv, k->envp,
-		    AT_EMPTY_PATH);
-	k->error = errno;
-	syscall(SYS_exit_group, 127);
-	return -1;
+		error = (int)-rawcall(SYS_execveat, k->exe, (long)"",
+		    (long)k->argv, (long)k->envp, AT_EMPTY_PATH);
+	return birth_fail(&k->birth, error, PROGRAM);
 }
 
 static void
@@ -200,31 +198,31 @@ fill_environment(struct child *k)
 
 /* Its number, or -1 with errno. */
 static pid_t
-give_birth(struct http_link *l, int sock)
+start_program(struct http_link *l, int sock)
 {
-	static char	 name[] = PROGRAM;
-	char		 number[16];
-	struct child	 k;
-	pid_t		 pid;
+	struct child	*k;
+	pid_t		 pid = -1;
+	int		 null, error;
 
-	memset(&k, 0, sizeof(k));
-	snprintf(number, sizeof(number), "%u", l->session);
-	k.argv[0] = name;
-	k.argv[1] = number;
-	k.exe = l->exe;
-	k.sock = sock;
-	fill_environment(&k);
-	if ((k.null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1)
-		return -1;
-	pid = spawn_clone(-1, child_main, &k);
-	fd_close(&k.null);
-	if (pid == -1 || k.error == 0)
-		return pid;
-	/* It is a zombie of ours by now; the reaper must not meet it. */
-	while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
-		continue;
-	errno = k.error;
-	return -1;
+	if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
+	    (k = calloc(1, sizeof(*k))) == NULL)
+		goto out;
+	strcpy(k->name, PROGRAM);
+	snprintf(k->number, sizeof(k->number), "%u", l->session);
+	k->argv[0] = k->name;
+	k->argv[1] = k->number;
+	k->exe = l->exe;
+	k->sock = sock;
+	k->null = null;
+	fill_environment(k);
+	if ((pid = birth_give(&k->birth, -1, child_main)) == -1) {
+		error = errno;
+		free(k);
+		errno = error;
+	}
+ out:
+	fd_close(&null);
+	return pid;
 }
 
 static void	 on_msg(void *, struct ipc_msg *);
@@ -245,7 +243,7 @@ start(struct http_link *l)
 	/* One that was told to go and has not gone yet. */
 	if (l->pid != 0)
 		kill(l->pid, SIGKILL);
-	l->pid = give_birth(l, pair[1]);
+	l->pid = start_program(l, pair[1]);
 	fd_close(&pair[1]);
 	if (l->pid == -1) {
 		l->pid = 0;

@@ -9,6 +9,7 @@
 #include "common/ipc.h"
 #include "common/log.h"
 #include "worker/become.h"
+#include "worker/brand.h"
 #include "worker/enforce.h"
 
 static void
@@ -19,6 +20,24 @@ tell(int sock, const char *text)
 	out.sandbox = (char *)(uintptr_t)text;
 	if (ipc_send(sock, IPC_ability, &out, -1) == -1)
 		log_warn("probe");
+}
+
+/* Confined as a holder is: what commands add to that. */
+static void
+tell_all(int sock, const struct enforced *e)
+{
+	char		 text[ENFORCE_WHY + 100];
+	const char	*how = e->view.fds[VIEW_USER] == -1 ? e->why :
+			    e->view.fds[VIEW_RULESET] == -1 ? "namespaces" :
+			    "namespaces and Landlock";
+	int		 error = brand_try();
+
+	if (error != 0)
+		snprintf(text, sizeof(text), "%s; no network in it while we "
+		    "listen on ws: %s", how, strerror(error));
+	else
+		snprintf(text, sizeof(text), "%s", how);
+	tell(sock, text);
 }
 
 /* Read everything but what one carve-out hides, write nothing, no network. */
@@ -42,9 +61,7 @@ probe(int sock)
 	case 0:
 		break;			/* the holder says it */
 	case 1:
-		tell(sock, e.view.fds[VIEW_USER] == -1 ? e.why :
-		    e.view.fds[VIEW_RULESET] == -1 ? "namespaces" :
-		    "namespaces and Landlock");
+		tell_all(sock, &e);
 		break;
 	default:
 		tell(sock, e.why);

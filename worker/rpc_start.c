@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "worker/brand.h"
 #include "worker/enforce.h"
 #include "worker/envp.h"
 #include "worker/files.h"
@@ -202,7 +203,9 @@ start_now(struct session *s, struct rpc_req *req, struct start *st)
 
 	if (st->holder != NULL)
 		st->sp.view = holder_view(st->holder);
-	if ((pr = proc_new(s, st->id, st->id_len, &st->sp, &what)) == NULL) {
+	what = "sandbox";
+	if (brand_for(s, st->sp.view, &st->sp.brand) == -1 || (pr =
+	    proc_new(s, st->id, st->id_len, &st->sp, &what)) == NULL) {
 		rpc_errorf(req, ERR_FAILED, "failed to start process: %s: %s "
 		    "(os error %d)", what, strerror(errno), errno);
 	} else {

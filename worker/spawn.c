@@ -1,173 +1,159 @@
 #include "worker/spawn.h"
 
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#endif
-
 #include "common/fd.h"
 #include "common/landlock.h"
-#include "common/signals.h"
-#include "worker/cgroup.h"
+#include "worker/birth.h"
+#include "worker/brand.h"
 #include "worker/enforce.h"
+#include "worker/rawcall.h"
 
-#define STACK_SIZE	(64 * 1024)	/* of a child */
 #define CHILD_UMASK	022
 
-/* The child's ends, and what it tells us through the memory we share. */
-struct birth {
-	const struct spawn	*s;
-	int			 std[3];
-	int			 error;
-	const char		*what;
-	pid_t			 inner;		/* in the PID namespace */
+/*
+ * What the child needs, in one piece of memory: it may outlive the request
+ * (worker/birth.h).  What is pointed to stands behind it, but for literals.
+ */
+struct command {
+	struct birth	 birth;		/* the first member */
+	char		**programs, **argv, **envp;
+	char		*cwd;
+	bool		 tty, confined;
+	struct view	 view;		/* if it is confined */
+	int		 brand;		/* worker/brand.h, or -1 */
+	uint64_t	 mark;
+	struct rlimit	 nofile;
+	int		 std[3];	/* the child's ends */
+	const char	*what;		/* failed */
 };
-
-/* Of a child and, above it, of the child that that one has in a sandbox. */
-static char	*stacks;
 
 /* --- in the child: only system calls from here on --- */
 
 static int
-child_fail(struct birth *b, const char *what)
+child_fail(struct command *c, const char *what, int error)
 {
-	b->error = errno;
-	b->what = what;
-	/* Not _exit(3): a sanitizer would run its own end on this stack. */
-	syscall(SYS_exit_group, 127);
-	return -1;
-}
-
-/*
- * Our handlers must not run in the memory we share, and ignored signals
- * must not reach the command: all are at their default before any is let in.
- */
-static void
-child_signals(void)
-{
-	sigset_t		 none;
-
-	signals_default();
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	c->what = what;
+	return birth_fail(&c->birth, error, what);
 }
 
 static void
-child_limits(const struct spawn *s)
+child_limits(const struct command *c)
 {
 	struct rlimit	 rl;
 
-	rl.rlim_cur = rl.rlim_max = (rlim_t)s->mark;
+	rl.rlim_cur = rl.rlim_max = (rlim_t)c->mark;
 	setrlimit(RLIMIT_LOCKS, &rl);
-	setrlimit(RLIMIT_NOFILE, &s->nofile);
+	setrlimit(RLIMIT_NOFILE, &c->nofile);
 	umask(CHILD_UMASK);
 }
 
-int
-spawn_become_user(void)
-{
-	uid_t	 uid = geteuid();
-
-	/* Not setresuid(3), which would look for other threads. */
-	return getuid() == uid ? 0 :
-	    (int)syscall(SYS_setresuid, uid, uid, uid);
-}
-
-/* For good: nothing it executes has rights that the user does not have. */
+/*
+ * For good: nothing it executes has rights that the user does not have.  0, or
+ * the errno.
+ */
 static int
-child_confine(const struct view *v)
+child_confine(const struct command *c)
 {
+	const struct view	*v = &c->view;
+
 	if (enforce_drop() == -1 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
-		return -1;
+		return errno;
 	if (v->fds[VIEW_RULESET] != -1 &&
 	    landlock_join(v->fds[VIEW_RULESET]) == -1)
-		return -1;
+		return errno;
 	if (v->no_changes && enforce_no_changes() == -1)
-		return -1;
-	return enforce_seccomp(v->net_off);
+		return errno;
+	if (enforce_seccomp(v->net_off) == -1)
+		return errno;
+	return c->brand != -1 ? brand_join(c->brand) : 0;
+}
+
+/*
+ * From here on anybody of the user may hold us up, and what we look for may be
+ * where nobody answers: so we may be late.
+ */
+static int
+child_execute(struct command *c)
+{
+	char	**p;
+	int	 error, best = ENOENT;
+
+	if ((error = (int)-rawcall(SYS_chdir, (long)c->cwd, 0, 0, 0, 0)) != 0)
+		return child_fail(c, "working directory", error);
+	if ((error = birth_become_user()) != 0)
+		return child_fail(c, "user", error);
+	for (p = c->programs; *p != NULL; p++) {
+		error = (int)-rawcall(SYS_execve, (long)*p, (long)c->argv,
+		    (long)c->envp, 0, 0);
+		/* As execvp(3): a refusal is told if nothing better comes. */
+		if (error == EACCES)
+			best = EACCES;
+		else if (error != ENOENT && error != ENOTDIR)
+			return child_fail(c, "program", error);
+	}
+	return child_fail(c, "program", best);
 }
 
 /* The command's own process, in the sandbox if there is one. */
 static int
 child_run(void *arg)
 {
-	struct birth	*b = arg;
-	char		*const *p;
-	int		 i, error = ENOENT;
+	struct command	*c = arg;
+	int		 i, error;
 
-	child_signals();
 	setsid();
-	if (b->s->tty && ioctl(b->std[0], TIOCSCTTY, 0) == -1)
-		return child_fail(b, "controlling terminal");
+	if (c->tty && ioctl(c->std[0], TIOCSCTTY, 0) == -1)
+		return child_fail(c, "controlling terminal", errno);
 	for (i = 0; i < 3; i++)
-		if (dup2(b->std[i], i) == -1)
-			return child_fail(b, "standard streams");
-	/* All of ours are close-on-exec already: for what a library forgot. */
-	syscall(SYS_close_range, 3, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */);
-	child_limits(b->s);
-	if (b->s->view != NULL && child_confine(b->s->view) == -1)
-		return child_fail(b, "sandbox");
-	if (chdir(b->s->cwd) == -1)
-		return child_fail(b, "working directory");
-	for (p = b->s->programs; *p != NULL; p++) {
-		execve(*p, b->s->argv, b->s->envp);
-		/* As execvp(3): a refusal is told if nothing better comes. */
-		if (errno == EACCES)
-			error = EACCES;
-		else if (errno != ENOENT && errno != ENOTDIR)
-			return child_fail(b, "program");
-	}
-	errno = error;
-	return child_fail(b, "program");
+		if (dup2(c->std[i], i) == -1)
+			return child_fail(c, "standard streams", errno);
+	birth_close(c->view.fds[VIEW_RULESET], c->brand);
+	child_limits(c);
+	if (c->confined && (error = child_confine(c)) != 0)
+		return child_fail(c, "sandbox", error);
+	birth_close(-1, -1);
+	return child_execute(c);
 }
 
 /*
  * In the sandbox's namespaces.  Of that for processes only children are
  * members: the command becomes one, and a child of our parent as if it were
- * this one, which ends when the command has been executed.
+ * this one, which ends then.
  */
 static int
-child_join(struct birth *b, const struct view *v)
+child_join(struct command *c)
 {
-	int	 i;
+	const struct view	*v = &c->view;
+	int			 i;
 
 	for (i = 0; i < VIEW_NSES; i++)
 		if (v->fds[i] != -1 && setns(v->fds[i], 0) == -1)
-			return child_fail(b, "sandbox");
-	if (v->fds[VIEW_PID] == -1)
-		return child_run(b);
-	b->inner = clone(child_run, stacks + 2 * STACK_SIZE,
-	    CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD, b);
-	if (b->inner == -1)
-		return child_fail(b, "sandbox");
-	syscall(SYS_exit_group, 0);
-	return 0;
+			return child_fail(c, "sandbox", errno);
+	/* It came with the rights: what we share is the worker's memory. */
+	prctl(PR_SET_DUMPABLE, 0);
+	return c->birth.twice ? birth_give_inner(&c->birth, child_run) :
+	    child_run(c);
 }
 
 static int
 child_main(void *arg)
 {
-	struct birth	*b = arg;
+	struct command	*c = arg;
 
-	if (spawn_become_user() == -1)
-		return child_fail(b, "user");
-	return b->s->view != NULL ? child_join(b, b->s->view) : child_run(b);
+	return c->confined ? child_join(c) : child_run(c);
 }
 
 /* --- in the parent --- */
@@ -252,69 +238,105 @@ close_std(const struct spawn *s, int std[3])
 	}
 }
 
-pid_t
-spawn_clone(int group, int (*child)(void *), void *arg)
+/* Bytes of a list of strings and of the strings; *n_out: how many. */
+static size_t
+size_of(char *const *list, size_t *n_out)
 {
-	sigset_t	 all, old;
-	pid_t		 pid;
+	size_t	 i, size = sizeof(*list);
 
-	if (stacks == NULL && (stacks = mmap(NULL, 2 * STACK_SIZE,
-	    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK,
-	    -1, 0)) == MAP_FAILED) {
-		stacks = NULL;
-		return -1;
-	}
-#ifdef __SANITIZE_ADDRESS__
-	/* The child before never returned from its frames on this stack. */
-	__asan_unpoison_memory_region(stacks, 2 * STACK_SIZE);
-#endif
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &old);
-	pid = cgroup_clone(group, child, stacks, STACK_SIZE, arg);
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	return pid;
+	for (i = 0; list[i] != NULL; i++)
+		size += sizeof(*list) + strlen(list[i]) + 1;
+	*n_out = i;
+	return size;
 }
 
-static void
-reap(pid_t pid)
+/* A copy of n strings at *at, which moves behind them: pointers, then text. */
+static char **
+put_list(char **at, char *const *list, size_t n)
 {
-	while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
-		continue;
+	char	**copy = (char **)(void *)*at, *text;
+	size_t	  i, len;
+
+	text = *at + (n + 1) * sizeof(*copy);
+	for (i = 0; i < n; i++) {
+		len = strlen(list[i]) + 1;
+		copy[i] = memcpy(text, list[i], len);
+		text += len;
+	}
+	copy[n] = NULL;
+	*at = text;
+	return copy;
+}
+
+/* The next place for a pointer. */
+static size_t
+aligned(size_t size)
+{
+	return (size + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
+}
+
+static struct command *
+command_new(const struct spawn *s)
+{
+	char *const	*const lists[3] = { s->programs, s->argv, s->envp };
+	struct command	*c;
+	char		*at, **copies[3];
+	size_t		 n[3], size = aligned(sizeof(*c)), sizes[3], i;
+
+	for (i = 0; i < 3; i++)
+		size += sizes[i] = aligned(size_of(lists[i], &n[i]));
+	if ((c = malloc(size + strlen(s->cwd) + 1)) == NULL)
+		return NULL;
+	memset(c, 0, sizeof(*c));
+	at = (char *)c + aligned(sizeof(*c));
+	for (i = 0; i < 3; i++) {
+		copies[i] = put_list(&at, lists[i], n[i]);
+		at = (char *)copies[i] + sizes[i];
+	}
+	c->programs = copies[0];
+	c->argv = copies[1];
+	c->envp = copies[2];
+	c->cwd = strcpy(at, s->cwd);
+	c->tty = s->tty;
+	c->mark = s->mark;
+	c->nofile = s->nofile;
+	c->std[0] = c->std[1] = c->std[2] = -1;
+	c->brand = s->brand;
+	view_init(&c->view);
+	if ((c->confined = s->view != NULL))
+		c->view = *s->view;
+	c->birth.twice = c->view.fds[VIEW_PID] != -1;
+	return c;
 }
 
 int
 spawn(const struct spawn *s, struct spawned *out, const char **what_out)
 {
-	struct birth	 b;
-	int		 saved;
+	struct command	*c;
+	int		 std[3] = { -1, -1, -1 }, saved;
 
-	memset(&b, 0, sizeof(b));
-	b.s = s;
-	b.std[0] = b.std[1] = b.std[2] = -1;
 	out->pid = -1;
 	out->input = out->output[0] = out->output[1] = -1;
+	*what_out = "memory";
+	if ((c = command_new(s)) == NULL)
+		goto fail;
 	*what_out = "streams";
-	if (open_streams(s, out, b.std) == -1)
+	if (open_streams(s, out, std) == -1)
 		goto fail;
-	*what_out = "fork";
-	if ((out->pid = spawn_clone(s->cgroup, child_main, &b)) == -1)
-		goto fail;
-	close_std(s, b.std);
+	memcpy(c->std, std, sizeof(std));
+	c->what = "fork";
+	out->pid = birth_give(&c->birth, s->cgroup, child_main);
 	/* Rights come and go in a child that shares our memory. */
 	prctl(PR_SET_DUMPABLE, 0);
-	if (b.inner > 0) {
-		reap(out->pid);
-		out->pid = b.inner;
-	}
-	if (b.error == 0)
+	if (out->pid != -1) {
+		close_std(s, std);
 		return 0;
-	/* It is a zombie of ours by now; the reaper must not meet it. */
-	reap(out->pid);
-	errno = b.error;
-	*what_out = b.what;
+	}
+	*what_out = c->what;
  fail:
 	saved = errno;
-	close_std(s, b.std);
+	free(c);
+	close_std(s, std);
 	fd_close(&out->input);
 	fd_close(&out->output[0]);
 	fd_close(&out->output[1]);

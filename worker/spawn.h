@@ -1,7 +1,7 @@
 /*
- * From a command to a running child: clone(2) with VM and VFORK on a stack of
- * its own, only system calls in between, then execve(2).  The caller waits
- * for the exec and learns why it failed.
+ * From a command to a running child: born in our memory (worker/birth.h), only
+ * system calls in between, then execve(2).  The caller waits for the exec and
+ * learns why it failed; unless that takes too long, see there.
  */
 #ifndef WORKER_SPAWN_H
 #define WORKER_SPAWN_H
@@ -25,6 +25,7 @@ struct spawn {
 	uint64_t	 mark;			/* see common/ptree.h */
 	struct rlimit	 nofile;		/* the child's, not ours */
 	const struct view *view;		/* sandbox, or NULL */
+	int		 brand;			/* worker/brand.h; or -1 */
 	int		 cgroup;		/* worker/cgroup.h; or -1 */
 };
 
@@ -41,22 +42,5 @@ struct spawned {
  */
 int	 spawn(const struct spawn *s, struct spawned *out,
 	    const char **what_out) __attribute__((warn_unused_result));
-
-/*
- * A child that runs the function on a stack of its own, in our memory, while we
- * sleep until it executes a program or exits; born in a control group
- * (worker/cgroup.h) or, with -1, in ours.  It makes system calls only,
- * begins with all signals blocked, and does not return.  Its number, or -1 with
- * errno.
- */
-pid_t	 spawn_clone(int group, int (*child)(void *), void *arg)
-	    __attribute__((warn_unused_result));
-
-/*
- * In such a child: of a user's worker only the effective uid is the user's
- * (worker/become.h), what it starts is the user in every respect.  0, or -1
- * with errno.
- */
-int	 spawn_become_user(void) __attribute__((warn_unused_result));
 
 #endif

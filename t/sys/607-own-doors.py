@@ -1,0 +1,195 @@
+"""607: sandboxed commands and the listeners of their server."""
+import importlib
+import os
+import re
+import socket
+import subprocess
+import threading
+
+lib = importlib.import_module("2common")
+box = importlib.import_module("6common")
+
+DOORS = os.path.join(lib.BUILD, "t", "6doors")
+# What works without a sandbox, which shows that the probe would find it.
+OPEN = ("tcp", "tcp-any", "tcp-mapped", "tcp6", "tcp6-any", "tcp-dissolved",
+        "tcp-passed", "fast-open", "wash", "wide", "local", "local-link",
+        "local-passed")
+
+# Run in the sandbox: what still has to work.
+SPEAK = r"""
+import socket, sys
+REQUEST = (b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n"
+           b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+           b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+for what in sys.argv[1:]:
+    if what.startswith("/"):
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(what)
+    else:
+        s = socket.create_connection(("127.0.0.1", int(what)))
+    s.sendall(REQUEST)
+    print(s.recv(12).decode())
+listener = socket.create_server(("127.0.0.1", 0))
+one = socket.create_connection(listener.getsockname())
+two = listener.accept()[0]
+one.sendall(b"to ourselves")
+print(two.recv(12).decode())
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+udp.bind(("127.0.0.1", 0))
+udp.connect(udp.getsockname())
+udp.send(b"by datagram")
+print(udp.recv(12).decode())
+s = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+print(s.get_inheritable(), s.getblocking())
+s = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+print(s.getblocking())
+"""
+SPOKEN = ["to ourselves", "by datagram", "False True", "False"]
+UPGRADED = "HTTP/1.1 101"
+
+
+def port_of(url):
+    return url.rsplit(":", 1)[1]
+
+
+def keys_of(server):
+    path = server.unix[5:]
+    link = path + ".link"
+    if not os.path.exists(link):
+        os.link(path, link)
+    return ["port=" + port_of(server.url), "path=" + path, "link=" + link,
+            *server.six]
+
+
+def attack(kind, server, run, policy):
+    """All of them, from a sandbox."""
+    out = run(DOORS, *keys_of(server), box=policy, limit=60)[0]
+    found = box.verdicts(out)
+    lib.check(sorted(found) == sorted(box.names_of(DOORS)),
+              "%s: not all was tried: %s" % (kind.name, out))
+    for name, (verdict, why) in found.items():
+        lib.check(verdict == "refused" or name == "tcp-dissolved" or
+                  (name.startswith("tcp6") and not server.six),
+                  "%s: %s: %s: %s" % (kind.name, name, verdict, why))
+        # Told in so many words, not cut off.
+        lib.check(not name.startswith("tcp") or verdict == "skipped" or
+                  why == "status 403", "%s: %s: %s" % (kind.name, name, why))
+    print("%-20s %s" % (kind.name, ", ".join(
+        "%s: %s" % (name, why) for name, (_, why) in found.items())),
+          flush=True)
+    text = server.text()
+    lib.check(re.search(r"127\.0\.0\.1:\d+: refused: it is in a sandbox", text)
+              and re.search("unix pid .*: refused: it is in a sandbox", text),
+              "%s: the log does not tell: %s" % (kind.name, text[-2000:]))
+
+
+def others_work(kind, server, run, policy, python):
+    """Other servers, of whomever; listeners and datagrams of one's own."""
+    with lib.Server(unix=True, owner=kind.owner, prefix=kind.prefix) as other:
+        plain = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=serve, args=(plain,), daemon=True).start()
+        out, code, _ = run(python, "-I", "-c", SPEAK, port_of(other.url),
+                           str(plain.getsockname()[1]), other.unix[5:],
+                           box=policy)
+        lib.check(code == 0 and out.split("\n")[:-1] ==
+                  [UPGRADED, "it is plain ", UPGRADED] + SPOKEN,
+                  "%s: others: %s %s" % (kind.name, code, out))
+        plain.close()
+
+
+def serve(listener):
+    try:
+        s = listener.accept()[0]
+        s.recv(4096)
+        s.sendall(b"it is plain ")
+        s.close()
+    except OSError:
+        pass
+
+
+def unconfined(kind, server, run):
+    """A command without a sandbox is its user, who may connect."""
+    out = run(DOORS, *keys_of(server), *OPEN)[0]
+    for name, (verdict, why) in box.verdicts(out).items():
+        lib.check(verdict == "ESCAPED" or (name == "local-passed" and
+                                           "403" in why),
+                  "%s: without a sandbox: %s: %s" % (kind.name, name, why))
+
+
+def control(kind, server, run, policy):
+    """The control socket answers its user, but not out of a sandbox."""
+    argv = [os.path.join(lib.BUILD, "execsrvctl"), "status"]
+    env = {"EXECSRV_RUNTIME_DIR": server.rundir}
+    open_to = run(*argv, env=env)[1] == 0
+    out, code, _ = run(*argv, env=env, box=policy)
+    lib.check(code != 0, "%s: the control socket: %s" % (kind.name, out))
+    if open_to and kind.alone:
+        lib.check("control: pid" in server.text(),
+                  "%s: the log does not tell of it" % kind.name)
+
+
+def leaves_nothing(kind, server, client, run, policy):
+    """What a command needs of its worker goes with it."""
+    if os.geteuid() != 0:
+        return                  # nobody else sees the descriptors of a worker
+    client.start("stay", "sleep", "1000", cwd="/", env={"PATH": box.PATH})
+    worker = server.worker_of(server.pid_of(client, "stay"))
+
+    def count():
+        return len(os.listdir("/proc/%d/fd" % worker))
+    before = count()
+    for _ in range(20):
+        run("true", box=policy)
+    lib.check(lib.wait_until(lambda: count() <= before + 1, 5),
+              "%s: %d descriptors, before %d" % (kind.name, count(), before))
+    client.call("process/terminate", processId="stay")
+
+
+def supervised():
+    """Where it cannot be done, it is not done without."""
+    kind = next(box.chosen())
+    supervised = (DOORS, "supervised", *kind.prefix)
+    with lib.Server(owner=kind.owner, prefix=supervised) as server:
+        with kind.client(server) as client:
+            run = box.Runs(client)
+            error = box.refused(run, "true", box=box.read_only("/", net=True))
+            lib.check(error and "Device or resource busy" in error[1],
+                      "under supervision: %s" % (error,))
+            lib.check(run("true", box=box.read_only("/"))[1] == 0,
+                      "under supervision: no sandbox without a network")
+        status = subprocess.run(
+            [os.path.join(lib.BUILD, "execsrvctl"), "status"], check=False,
+            env=dict(os.environ, EXECSRV_RUNTIME_DIR=server.rundir),
+            capture_output=True, text=True).stdout
+        lib.check("no network in it while we listen on ws: "
+                  "Device or resource busy" in status, "status: " + status)
+
+
+def has_six():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        return ("--listen", "ws://[::1]:0")
+    except OSError:
+        return ()
+
+
+SIX = has_six()
+for kind in box.chosen():
+    with box.session(kind, *SIX) as (server, client):
+        server.six = ["port6=" + port_of(
+            server.child.stdout.readline().decode().strip())] if SIX else []
+        run = box.Runs(client)
+        if not box.can(kind, client):
+            continue
+        with box.Place(kind.uid) as place:
+            policy = box.read_only("/", net=True)
+            attack(kind, server, run, policy)
+            others_work(kind, server, run, policy,
+                        lib.python_for(None if os.geteuid() != 0 else
+                                       kind.uid))
+            unconfined(kind, server, run)
+            control(kind, server, run, policy)
+            leaves_nothing(kind, server, client, run, policy)
+if box.ran:
+    supervised()
+box.finish()
