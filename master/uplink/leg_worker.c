@@ -14,10 +14,14 @@
 #include "common/ws.h"
 
 #define READ_MIN	(128 * 1024)	/* bytes of room for one read */
+#define TURN_MAX	256		/* frames and reads of one turn */
 #define CONTROL_MAX	4096		/* bytes of pongs that wait */
 
 struct leg_worker {
 	struct leg		 l;
+	struct loop		*loop;
+	struct loop_timer	 later;
+	bool			 is_deaf;	/* it takes nothing any more */
 	int			 fd;
 	struct watch		*watch;
 	struct ws_reader	 reader;
@@ -32,6 +36,8 @@ struct leg_worker {
 	size_t			 msg_at;
 	bool			 in_frame;
 };
+
+static void	 on_later(void *arg);
 
 /* --- from the worker --- */
 
@@ -65,13 +71,22 @@ on_ping(struct leg_worker *w, const struct ws_event *ev)
 	w->l.events->on_ping(w->l.arg);
 }
 
-/* To the next message, if there is one. */
+/*
+ * To the next message, if there is one.  A worker that says much and nothing
+ * that matters is left for others' turns: what it says waits in the socket.
+ */
 static void
 advance(struct leg_worker *w)
 {
 	struct ws_event	 ev;
+	int		 turns = 0;
 
 	while (w->l.output == NULL && !w->l.is_over) {
+		if (turns++ == TURN_MAX) {
+			loop_timer_set(w->loop, &w->later, 0, on_later, w);
+			watch_read(w->watch, false);
+			return;
+		}
 		ws_reader_next(&w->reader, &ev);
 		switch (ev.type) {
 		case WS_EV_NONE:
@@ -98,6 +113,15 @@ advance(struct leg_worker *w)
 	}
 	watch_read(w->watch, false);
 	w->l.events->on_output(w->l.arg);
+}
+
+static void
+on_later(void *arg)
+{
+	struct leg_worker	*w = arg;
+
+	if (w->l.output == NULL && !w->l.is_over)
+		advance(w);
 }
 
 static void
@@ -131,7 +155,8 @@ put(struct leg_worker *w, const struct iovec *v, size_t n)
 	do
 		r = sendmsg(w->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (r == -1 && errno == EINTR);
-	/* One that is gone is heard of when it is read from. */
+	/* Whether it is gone as well is heard of when it is read from. */
+	w->is_deaf |= r == -1 && errno != EAGAIN;
 	return r == -1 ? 0 : (size_t)r;
 }
 
@@ -188,7 +213,7 @@ push(struct leg *l)
 	uint8_t			*data;
 	size_t			 len;
 
-	if (w->is_writing)
+	if (w->is_writing || w->is_deaf)
 		return;
 	for (;;) {
 		if (!w->in_frame && !put_control(w))
@@ -204,6 +229,8 @@ push(struct leg *l)
 			l->events->drop(l->arg);
 		}
 	}
+	if (w->is_deaf)
+		return;
 	w->is_writing = true;
 	watch_write(w->watch);
 }
@@ -244,6 +271,7 @@ fini(struct leg *l)
 {
 	struct leg_worker	*w = (struct leg_worker *)l;
 
+	loop_timer_clear(w->loop, &w->later);
 	watch_free(&w->watch);
 	fd_close(&w->fd);
 	ws_reader_fini(&w->reader);
@@ -270,6 +298,7 @@ leg_to_worker(struct loop *loop, const struct leg_events *events, void *arg,
 	l->ops = &ops;
 	l->events = events;
 	l->arg = arg;
+	w->loop = loop;
 	w->fd = -1;
 	ws_reader_init(&w->reader, false, LIMIT_MESSAGE, LIMIT_MESSAGE);
 	buf_init(&w->control, CONTROL_MAX);

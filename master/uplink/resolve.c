@@ -195,23 +195,6 @@ on_reply(struct resolver *r, const struct reply *reply)
 		}
 }
 
-static void
-on_readable(void *arg)
-{
-	struct resolver	*r = arg;
-	struct reply	 reply;
-
-	if (recv(r->sock, &reply, sizeof(reply), MSG_DONTWAIT) ==
-	    (ssize_t)sizeof(reply) && reply.answer.n <= RESOLVE_MAX)
-		on_reply(r, &reply);
-}
-
-static void
-on_writable(void *arg)
-{
-	(void)arg;
-}
-
 /* Without it no host can be found: a new uplink brings a new one. */
 static void
 on_hangup(void *arg)
@@ -219,7 +202,35 @@ on_hangup(void *arg)
 	struct resolver	*r = arg;
 
 	log_warnx("the resolver is gone");
+	watch_read(r->watch, false);
 	loop_stop(r->loop);
+}
+
+/* libwebsockets tells of no hang-up as long as there is something to read. */
+static void
+on_readable(void *arg)
+{
+	struct resolver	*r = arg;
+	struct reply	 reply;
+	ssize_t		 n;
+	size_t		 i;
+
+	n = recv(r->sock, &reply, sizeof(reply), MSG_DONTWAIT);
+	if (n == 0 || (n == -1 && errno != EAGAIN && errno != EINTR)) {
+		on_hangup(r);
+		return;
+	}
+	if (n != (ssize_t)sizeof(reply) || reply.answer.n > RESOLVE_MAX)
+		return;
+	for (i = 0; i < RESOLVE_MAX; i++)
+		reply.answer.address[i][RESOLVE_TEXT - 1] = '\0';
+	on_reply(r, &reply);
+}
+
+static void
+on_writable(void *arg)
+{
+	(void)arg;
 }
 
 static const struct watch_events events = {

@@ -1,4 +1,7 @@
-/* common/conf.c: every row of proto/conf.def, and files good and bad. */
+/*
+ * common/conf.c: every row of proto/conf.def and uplink.def, and files good
+ * and bad.
+ */
 #include <sys/stat.h>
 
 #include <check.h>
@@ -13,16 +16,26 @@ static struct conf		 c;
 static struct conf_error	 e;
 static char			 path[] = "/tmp/check_conf.XXXXXX";
 
-static const struct {
+struct row {
 	const char	*keyword, *type, *value;
-} rows[] = {
+};
+
+static const struct row	 rows[] = {
 #define CONF(keyword, type, member, value, help)			\
 	{ #keyword, #type, value },
 #include "proto/conf.def"
 #undef CONF
 };
 
-#define NROWS	(sizeof(rows) / sizeof(rows[0]))
+static const struct row	 uplink_rows[] = {
+#define UPLINK(keyword, type, member, value, help)			\
+	{ #keyword, #type, value },
+#include "proto/uplink.def"
+#undef UPLINK
+};
+
+#define NROWS		(sizeof(rows) / sizeof(rows[0]))
+#define NUPLINK_ROWS	(sizeof(uplink_rows) / sizeof(uplink_rows[0]))
 
 static void
 setup(void)
@@ -81,10 +94,13 @@ good(const char *type)
 	if (strcmp(type, "CHOICE_root") == 0 ||
 	    strcmp(type, "CHOICE_cgroup") == 0)
 		return "no";
+	if (strcmp(type, "CHOICE_transport") == 0)
+		return "Plain";
 	return "/some text";
 }
 
-START_TEST(test_row)
+static void
+ck_row(const struct row *row)
 {
 	static const char *const bad[] = { "", "x", "-1", "1x", " 1", "1 2",
 		"0x10", "1.5", "99999999999999999999", "9999999999999999G" };
@@ -92,20 +108,19 @@ START_TEST(test_row)
 	char	 line[128], *text, *again;
 	size_t	 i;
 
-	is_text = strcmp(rows[_i].type, "TEXT") == 0 ||
-	    strcmp(rows[_i].type, "LIST") == 0;
-	ck_assert_int_eq(conf_set(&c, rows[_i].keyword, rows[_i].value, &e),
-	    0);
+	is_text = strcmp(row->type, "TEXT") == 0 ||
+	    strcmp(row->type, "LIST") == 0;
+	ck_assert_int_eq(conf_set(&c, row->keyword, row->value, &e), 0);
 	for (i = 0; !is_text && i < sizeof(bad) / sizeof(bad[0]); i++) {
-		ck_assert_msg(conf_set(&c, rows[_i].keyword, bad[i], &e) ==
-		    -1, "%s takes \"%s\"", rows[_i].keyword, bad[i]);
-		ck_assert_ptr_nonnull(strstr(e.text, rows[_i].keyword));
+		ck_assert_msg(conf_set(&c, row->keyword, bad[i], &e) ==
+		    -1, "%s takes \"%s\"", row->keyword, bad[i]);
+		ck_assert_ptr_nonnull(strstr(e.text, row->keyword));
 	}
-	ck_assert_int_eq(conf_set(&c, rows[_i].keyword, good(rows[_i].type),
-	    &e), 0);
+	ck_assert_int_eq(conf_set(&c, row->keyword, good(row->type), &e), 0);
 	text = printed();
-	snprintf(line, sizeof(line), "%s ", rows[_i].keyword);
-	ck_assert_ptr_nonnull(strstr(text, line));
+	snprintf(line, sizeof(line), "\n%s ", row->keyword);
+	ck_assert(strstr(text, line) != NULL ||
+	    strncmp(text, line + 1, strlen(line + 1)) == 0);
 	/* What is printed sets the same. */
 	conf_fini(&c);
 	ck_assert_int_eq(conf_init(&c), 0);
@@ -114,6 +129,26 @@ START_TEST(test_row)
 	ck_assert_str_eq(again, text);
 	free(again);
 	free(text);
+}
+
+START_TEST(test_row)
+{
+	ck_row(&rows[_i]);
+}
+END_TEST
+
+START_TEST(test_uplink_row)
+{
+	ck_assert_int_eq(conf_set(&c, "Uplink", "first", &e), 0);
+	ck_assert_int_eq(conf_set(&c, "uplink", "x", &e), 0);
+	ck_row(&uplink_rows[_i]);
+	/* The one that was not meant has its defaults. */
+	ck_assert_uint_eq(c.nuplink, 2);
+	ck_assert_str_eq(c.uplink[0].label, "first");
+	ck_assert_str_eq(c.uplink[1].label, "x");
+	ck_assert_str_eq(c.uplink[0].name, "codex-exec-server");
+	ck_assert_str_eq(c.uplink[0].url, "");
+	ck_assert_int_eq(c.uplink[0].transport, CONF_TRANSPORT_NOISE);
 }
 END_TEST
 
@@ -126,6 +161,8 @@ START_TEST(test_defaults)
 	ck_assert_uint_eq(c.listen.n, 0);
 	ck_assert_str_eq(c.pid_file, "");
 	ck_assert_int_eq(c.log_level, 2);
+	ck_assert_uint_eq(c.nuplink, 0);
+	ck_assert(c.uplink == NULL && !c.in_uplink);
 }
 END_TEST
 
@@ -189,6 +226,134 @@ START_TEST(test_bad_files)
 }
 END_TEST
 
+/* --- Uplink blocks ---------------------------------------------------------*/
+
+START_TEST(test_uplinks)
+{
+	ck_assert_int_eq(load("RemoteUser all\nUplinkCaFile /all\n"
+	    "Uplink one\n\tRegistryUrl https://a/\n\tEnvironmentId  e 1 \n"
+	    "# still in it\n\n\tRemoteTransport RELAY\n"
+	    "UPLINK =\ttwo words\nregistryurl=https://b/\n"
+	    "RemoteUser own\nUplinkCaFile /own\nForward ws://h\n"), 0);
+	ck_assert_uint_eq(c.nuplink, 2);
+	ck_assert_str_eq(c.uplink[0].label, "one");
+	ck_assert_str_eq(c.uplink[0].url, "https://a/");
+	ck_assert_str_eq(c.uplink[0].environment, "e 1");
+	ck_assert_int_eq(c.uplink[0].transport, CONF_TRANSPORT_RELAY);
+	ck_assert_str_eq(c.uplink[0].user, "");
+	ck_assert_str_eq(c.uplink[1].label, "two words");
+	ck_assert_str_eq(c.uplink[1].url, "https://b/");
+	ck_assert_str_eq(c.uplink[1].environment, "");
+	ck_assert_int_eq(c.uplink[1].transport, CONF_TRANSPORT_NOISE);
+	ck_assert_str_eq(c.uplink[1].user, "own");
+	ck_assert_str_eq(c.uplink[1].ca_file, "/own");
+	ck_assert_str_eq(c.uplink[1].forward, "ws://h");
+	/* The same words outside are another thing. */
+	ck_assert_str_eq(c.remote_user, "all");
+	ck_assert_str_eq(c.uplink_ca_file, "/all");
+}
+END_TEST
+
+/* What is printed makes the same blocks, in the same order. */
+START_TEST(test_uplinks_printed)
+{
+	char	*text, *again;
+
+	ck_assert_int_eq(load("Uplink #1\nEnvironmentId =x=\nUplink a\n"
+	    "RemoteTransport plain\nUplink a\nCredentialFile /c\n"), 0);
+	text = printed();
+	ck_assert_ptr_nonnull(strstr(text, "\nUplink #1\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nEnvironmentId x=\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nRemoteTransport plain\n"));
+	conf_fini(&c);
+	ck_assert_int_eq(conf_init(&c), 0);
+	ck_assert_int_eq(load(text), 0);
+	ck_assert_uint_eq(c.nuplink, 3);
+	ck_assert_str_eq(c.uplink[0].label, "#1");
+	ck_assert_str_eq(c.uplink[2].credential_file, "/c");
+	again = printed();
+	ck_assert_str_eq(again, text);
+	free(again);
+	free(text);
+}
+END_TEST
+
+/* Who belongs where. */
+START_TEST(test_places)
+{
+	ck_assert_int_eq(load("RegistryUrl https://a\nUplink x\n"), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "line 1"));
+	ck_assert_ptr_nonnull(strstr(e.text,
+	    "\"RegistryUrl\" belongs into an Uplink block"));
+	ck_assert_uint_eq(c.nuplink, 0);
+	ck_assert_int_eq(load("Uplink x\nListen unix:/x\n"), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "line 2"));
+	ck_assert_ptr_nonnull(strstr(e.text,
+	    "\"Listen\" belongs before the first Uplink"));
+	ck_assert_uint_eq(c.listen.n, 0);
+	ck_assert_int_eq(load("Uplink y\nNonsense 1\n"), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "unknown keyword \"Nonsense\""));
+	ck_assert_int_eq(load("Uplink\n"), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "needs a name"));
+	ck_assert_int_eq(load("Uplink  = \t\n"), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "needs a name"));
+	ck_assert_int_eq(load("Uplink z\nRemoteTransport tcp\n"), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "bad value \"tcp\""));
+	ck_assert_int_eq(c.uplink[2].transport, CONF_TRANSPORT_NOISE);
+}
+END_TEST
+
+/* A file ends its last block, also one that is not read to its end. */
+START_TEST(test_block_ends)
+{
+	ck_assert_int_eq(load("Uplink x\n"), 0);
+	ck_assert_int_eq(conf_set(&c, "Listen", "unix:/x", &e), 0);
+	ck_assert_int_eq(conf_set(&c, "RegistryUrl", "https://a", &e), -1);
+	ck_assert_int_eq(load("Uplink y\nRemoteTransport x\n"), -1);
+	ck_assert_int_eq(conf_set(&c, "RegistryUrl", "https://a", &e), -1);
+	ck_assert_str_eq(c.uplink[0].url, "");
+	ck_assert_str_eq(c.uplink[1].url, "");
+	ck_assert_int_eq(conf_set(&c, "Uplink", "z", &e), 0);
+	ck_assert_int_eq(conf_set(&c, "RegistryUrl", "https://a", &e), 0);
+	conf_end_block(&c);
+	conf_end_block(&c);
+	ck_assert_int_eq(conf_set(&c, "RegistryUrl", "https://b", &e), -1);
+	ck_assert_str_eq(c.uplink[2].url, "https://a");
+	ck_assert_int_eq(conf_set(&c, "RemoteUser", "all", &e), 0);
+	ck_assert_str_eq(c.uplink[2].user, "");
+	/* Something bad to begin with ends nothing. */
+	ck_assert_int_eq(conf_set(&c, "Uplink", "w", &e), 0);
+	ck_assert_int_eq(conf_set(&c, "Uplink", "", &e), -1);
+	ck_assert_int_eq(conf_set(&c, "RegistryUrl", "https://c", &e), 0);
+	ck_assert_str_eq(c.uplink[3].url, "https://c");
+}
+END_TEST
+
+/* Blocks move when there are more of them; what is in them stays. */
+START_TEST(test_many_uplinks)
+{
+	char	 name[16];
+	size_t	 i;
+
+	for (i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "u%zu", i);
+		ck_assert_int_eq(conf_set(&c, "Uplink", name, &e), 0);
+		ck_assert_int_eq(conf_set(&c, "EnvironmentId", name, &e), 0);
+		ck_assert_int_eq(conf_set(&c, "EnvironmentId", name + 1, &e),
+		    0);
+	}
+	ck_assert_uint_eq(c.nuplink, 1000);
+	for (i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "u%zu", i);
+		ck_assert_str_eq(c.uplink[i].label, name);
+		ck_assert_str_eq(c.uplink[i].environment, name + 1);
+	}
+	conf_fini(&c);
+	ck_assert(c.uplink == NULL && c.nuplink == 0);
+	ck_assert_int_eq(conf_init(&c), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -204,6 +369,12 @@ main(void)
 	tcase_add_test(t, test_units);
 	tcase_add_test(t, test_file);
 	tcase_add_test(t, test_bad_files);
+	tcase_add_loop_test(t, test_uplink_row, 0, (int)NUPLINK_ROWS);
+	tcase_add_test(t, test_uplinks);
+	tcase_add_test(t, test_uplinks_printed);
+	tcase_add_test(t, test_places);
+	tcase_add_test(t, test_block_ends);
+	tcase_add_test(t, test_many_uplinks);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -1,0 +1,375 @@
+/* master/uplink/answer.c: what a registry may answer, and what it may not. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "master/uplink/answer.h"
+#include "t/unit/json_help.h"
+
+#define N(rows)	(int)(sizeof(rows) / sizeof((rows)[0]))
+
+#define ENV	"\"environment_id\":\"env\""
+#define URL	"\"url\":\"ws://h/x\""
+#define PROFILE	"\"security_profile\":\"noise_hybrid_ik_v1\""
+#define ID	"\"executor_registration_id\":\"reg\""
+#define MORE	"\"transport_policy\":{\"url\":[1,{}]},\"id\":null"
+
+static struct answer_registration	 a;
+
+static int
+registration(const char *text, size_t len, enum answer_kind kind,
+    const char *environment)
+{
+	char	*copy = json_copy(text, len);
+	int	 r;
+
+	memset(&a, 0xa5, sizeof(a));
+	errno = 0;
+	r = answer_registration(&a, copy, len, kind, environment);
+	free(copy);
+	return r;
+}
+
+/* --- registrations ---------------------------------------------------------*/
+
+static const struct {
+	const char		*text;
+	enum answer_kind	 kind;
+	int			 error;
+} answers[] = {
+	{ "{" ENV "," URL "," PROFILE "," ID "}", ANSWER_NOISE, 0 },
+	{ " {" ID "," PROFILE "," MORE "," URL "," ENV "}\r\n ",
+	    ANSWER_NOISE, 0 },
+	{ "{" ENV "," URL "}", ANSWER_CLEAR, 0 },
+	{ "{" ENV "," URL "," PROFILE "," ID "," MORE "}", ANSWER_CLEAR, 0 },
+	{ "{\"id\":\"i\",\"executor_id\":\"env\"," URL "}", ANSWER_PLAIN, 0 },
+	{ "{\"executor_id\":\"env\"," URL "}", ANSWER_PLAIN, 0 },
+
+	/* something is missing, or no text */
+	{ "{" URL "," PROFILE "," ID "}", ANSWER_NOISE, EINVAL },
+	{ "{" ENV "," PROFILE "," ID "}", ANSWER_NOISE, EINVAL },
+	{ "{" ENV "," URL "," ID "}", ANSWER_NOISE, EINVAL },
+	{ "{" ENV "," URL "," PROFILE "}", ANSWER_NOISE, EINVAL },
+	{ "{" URL "}", ANSWER_CLEAR, EINVAL },
+	{ "{" ENV "}", ANSWER_CLEAR, EINVAL },
+	{ "{" ENV "," URL "}", ANSWER_PLAIN, EINVAL },
+	{ "{\"executor_id\":\"env\"," URL "}", ANSWER_CLEAR, EINVAL },
+	{ "{\"executor_id\":\"env\"}", ANSWER_PLAIN, EINVAL },
+	{ "{\"environment_id\":1," URL "}", ANSWER_CLEAR, EINVAL },
+	{ "{\"environment_id\":null," URL "}", ANSWER_CLEAR, EINVAL },
+	{ "{\"environment_id\":[\"env\"]," URL "}", ANSWER_CLEAR, EINVAL },
+	{ "{" ENV ",\"url\":null}", ANSWER_CLEAR, EINVAL },
+	{ "{" ENV ",\"url\":{}}", ANSWER_CLEAR, EINVAL },
+	{ "{" ENV "," URL ",\"security_profile\":true," ID "}", ANSWER_NOISE,
+	    EINVAL },
+	{ "{" ENV "," URL "," PROFILE ",\"executor_registration_id\":7}",
+	    ANSWER_NOISE, EINVAL },
+	{ "{" ENV "," URL "," PROFILE ",\"executor_registration_id\":null}",
+	    ANSWER_NOISE, EINVAL },
+	/* it would be cut off in the prologue */
+	{ "{" ENV "," URL "," PROFILE ",\"executor_registration_id\":"
+	    "\"a\\u0000b\"}", ANSWER_NOISE, EINVAL },
+	{ "{\"Environment_Id\":\"env\"," URL "}", ANSWER_CLEAR, EINVAL },
+	{ "{\"x\":{" ENV "," URL "}}", ANSWER_CLEAR, EINVAL },
+	{ "[{" ENV "," URL "}]", ANSWER_CLEAR, EINVAL },
+
+	/* for somebody else, or in another way */
+	{ "{\"environment_id\":\"Env\"," URL "}", ANSWER_CLEAR, EBADMSG },
+	{ "{\"environment_id\":\"\"," URL "}", ANSWER_CLEAR, EBADMSG },
+	{ "{\"environment_id\":\"env \"," URL "}", ANSWER_CLEAR, EBADMSG },
+	{ "{\"environment_id\":\"en\"," URL "}", ANSWER_CLEAR, EBADMSG },
+	{ "{\"environment_id\":\"env\\u0000\"," URL "}", ANSWER_CLEAR,
+	    EBADMSG },
+	{ "{\"executor_id\":\"other\"," URL "}", ANSWER_PLAIN, EBADMSG },
+	{ "{" ENV "," URL "," ID ",\"security_profile\":\"none\"}",
+	    ANSWER_NOISE, EBADMSG },
+	{ "{" ENV "," URL "," ID ",\"security_profile\":"
+	    "\"noise_hybrid_ik_v1\\u0000\"}", ANSWER_NOISE, EBADMSG },
+	{ "{" ENV "," URL "," ID ",\"security_profile\":\"\"}", ANSWER_NOISE,
+	    EBADMSG },
+
+	/* no JSON, or none of ours */
+	{ "", ANSWER_CLEAR, EINVAL },
+	{ " ", ANSWER_CLEAR, EINVAL },
+	{ "null", ANSWER_CLEAR, EINVAL },
+	{ "\"environment_id\"", ANSWER_CLEAR, EINVAL },
+	{ "<html>", ANSWER_CLEAR, EINVAL },
+	{ "{" ENV "," URL "", ANSWER_CLEAR, EINVAL },
+	{ "{" ENV "," URL "}}", ANSWER_CLEAR, EINVAL },
+	{ "{" ENV "," URL "}{}", ANSWER_CLEAR, EINVAL },
+	{ "{" ENV "," URL ",}", ANSWER_CLEAR, EINVAL },
+	{ "{" ENV "," URL "," URL "}", ANSWER_CLEAR, EINVAL },
+	{ "{" ENV "," URL ",\"u\\u0072l\":\"ws://evil\"}", ANSWER_CLEAR,
+	    EINVAL },
+	{ "{" ENV "," URL ",\"x\":\"\xff\"}", ANSWER_CLEAR, EINVAL },
+	{ "{" ENV "," URL ",\"x\":\"\xed\xa0\x80\"}", ANSWER_CLEAR, EINVAL },
+	{ "\xef\xbb\xbf{" ENV "," URL "}", ANSWER_CLEAR, EINVAL },
+};
+
+START_TEST(test_answer)
+{
+	int	 r = registration(answers[_i].text, strlen(answers[_i].text),
+		    answers[_i].kind, "env");
+
+	if (answers[_i].error != 0) {
+		ck_assert_msg(r == -1, "%s", answers[_i].text);
+		ck_assert_msg(errno == answers[_i].error, "%s: %s",
+		    answers[_i].text, strerror(errno));
+		return;
+	}
+	ck_assert_msg(r == 0, "%s", answers[_i].text);
+	ck_assert_str_eq(a.url, "ws://h/x");
+	ck_assert_str_eq(a.id, answers[_i].kind == ANSWER_NOISE ? "reg" : "");
+}
+END_TEST
+
+/* Cut off anywhere; and a NUL behind it is not the end. */
+START_TEST(test_cut)
+{
+	static const char	 text[] = "{" ENV "," URL "," PROFILE "," ID
+				    "}";
+	size_t			 i;
+
+	for (i = 0; i < sizeof(text) - 1; i++)
+		ck_assert_int_eq(registration(text, i, ANSWER_NOISE, "env"),
+		    -1);
+	ck_assert_int_eq(registration(text, i, ANSWER_NOISE, "env"), 0);
+	ck_assert_int_eq(registration(text, i + 1, ANSWER_NOISE, "env"), -1);
+}
+END_TEST
+
+/* Ids are compared as they are, however they are written. */
+START_TEST(test_environments)
+{
+	ck_assert_int_eq(registration(T("{\"environment_id\":"
+	    "\"\\u00e4 \\/..\\\"\"," URL "}"), ANSWER_CLEAR,
+	    "\xc3\xa4 /..\""), 0);
+	ck_assert_int_eq(registration(T("{\"environment_id\":"
+	    "\"a\xcc\x88\"," URL "}"), ANSWER_CLEAR, "\xc3\xa4"), -1);
+	ck_assert_int_eq(errno, EBADMSG);
+	ck_assert_int_eq(registration(T("{\"environment_id\":\"%2e\"," URL
+	    "}"), ANSWER_CLEAR, "."), -1);
+}
+END_TEST
+
+/* With texts of so many bytes. */
+static int
+long_ones(size_t url, size_t id)
+{
+	char	*text = malloc(url + id + 256), *s;
+	int	 r;
+
+	ck_assert_ptr_nonnull(text);
+	s = text + sprintf(text, "{" ENV "," PROFILE ",\"url\":\"");
+	memset(s, 'u', url);
+	s += url;
+	s += sprintf(s, "\",\"executor_registration_id\":\"");
+	memset(s, 'i', id);
+	s += id;
+	s += sprintf(s, "\"}");
+	r = registration(text, (size_t)(s - text), ANSWER_NOISE, "env");
+	free(text);
+	return r;
+}
+
+START_TEST(test_lengths)
+{
+	ck_assert_int_eq(long_ones(TARGET_PATH - 1, ANSWER_ID_MAX), 0);
+	ck_assert_uint_eq(strlen(a.url), TARGET_PATH - 1);
+	ck_assert_uint_eq(strlen(a.id), ANSWER_ID_MAX);
+	ck_assert_int_eq(long_ones(1, ANSWER_ID_MAX + 1), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_int_eq(long_ones(1, 60000), -1);
+	/* The reference takes an empty one. */
+	ck_assert_int_eq(long_ones(1, 0), 0);
+	ck_assert_str_eq(a.id, "");
+}
+END_TEST
+
+/*
+ * remote.md 3.1: an address that cannot be used is not the end, it counts as a
+ * connection that fails.
+ */
+START_TEST(test_unusable_urls)
+{
+	ck_assert_int_eq(long_ones(TARGET_PATH, 3), 0);
+	ck_assert_str_eq(a.url, "");
+	ck_assert_str_eq(a.id, "iii");
+	ck_assert_int_eq(long_ones(60000, 3), 0);
+	ck_assert_str_eq(a.url, "");
+	ck_assert_int_eq(long_ones(0, 3), 0);
+	ck_assert_str_eq(a.url, "");
+	ck_assert_int_eq(registration(T("{" ENV
+	    ",\"url\":\"ws://h\\u0000.evil\"}"), ANSWER_CLEAR, "env"), 0);
+	ck_assert_str_eq(a.url, "");
+	ck_assert_int_eq(registration(T("{" ENV
+	    ",\"url\":\"no \\r\\n \\u00e4\"}"), ANSWER_CLEAR, "env"), 0);
+	ck_assert_str_eq(a.url, "no \r\n \xc3\xa4");
+}
+END_TEST
+
+/* As deep as 64 KiB allow, and as many values. */
+START_TEST(test_deep)
+{
+	char	*text = malloc(65536);
+
+	ck_assert_ptr_nonnull(text);
+	memset(text, '[', 65536);
+	ck_assert_int_eq(registration(text, 65536, ANSWER_NOISE, "env"), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	memset(text, ',', 65536);
+	ck_assert_int_eq(registration(text, 65536, ANSWER_NOISE, "env"), -1);
+	ck_assert(!answer_is_valid(text, 65536));
+	free(text);
+}
+END_TEST
+
+/* --- validations -----------------------------------------------------------*/
+
+static const struct {
+	const char	*text;
+	bool		 yes;
+} verdicts[] = {
+	{ "{\"valid\":true}", true },
+	{ " {\"x\":[],\"valid\" : true , \"y\":false}\n", true },
+	{ "{\"v\\u0061lid\":true}", true },
+	{ "{\"valid\":false}", false },
+	{ "{\"valid\":\"true\"}", false },
+	{ "{\"valid\":1}", false },
+	{ "{\"valid\":null}", false },
+	{ "{\"valid\":[true]}", false },
+	{ "{\"valid\":{\"valid\":true}}", false },
+	{ "{\"x\":{\"valid\":true}}", false },
+	{ "{\"Valid\":true}", false },
+	{ "{\"valid\\u0000\":true}", false },
+	{ "{\"valid\":false,\"valid\":true}", false },
+	{ "{\"valid\":true,\"valid\":false}", false },
+	{ "{\"valid\":true", false },
+	{ "{\"valid\":true}x", false },
+	{ "{\"valid\":true}{\"valid\":true}", false },
+	{ "{\"valid\":True}", false },
+	{ "[\"valid\",true]", false },
+	{ "[{\"valid\":true}]", false },
+	{ "true", false },
+	{ "\"valid\"", false },
+	{ "{}", false },
+	{ "", false },
+	{ "{\"valid\":true,\"x\":\"\xc0\x80\"}", false },
+};
+
+START_TEST(test_valid)
+{
+	size_t	 len = strlen(verdicts[_i].text);
+	char	*copy = json_copy(verdicts[_i].text, len);
+
+	ck_assert_msg(answer_is_valid(copy, len) == verdicts[_i].yes, "%s",
+	    verdicts[_i].text);
+	free(copy);
+}
+END_TEST
+
+/* What an empty body looks like. */
+START_TEST(test_nothing)
+{
+	char	 code[8];
+
+	ck_assert(!answer_is_valid(NULL, 0));
+	ck_assert(!answer_error_code(NULL, 0, code, sizeof(code)));
+	ck_assert_str_eq(code, "");
+	ck_assert_int_eq(answer_registration(&a, NULL, 0, ANSWER_NOISE, ""),
+	    -1);
+	ck_assert_int_eq(errno, EINVAL);
+}
+END_TEST
+
+/* --- errors ----------------------------------------------------------------*/
+
+static const struct {
+	const char	*text, *code;
+} codes[] = {
+	{ "{\"error\":{\"code\":\"registration_conflict\"}}",
+	    "registration_conflict" },
+	{ "{\"error\":{\"message\":\"m\",\"code\":\"A-z_09\"},\"x\":1}",
+	    "A-z_09" },
+	{ "{\"error\":{\"code\":\"a b\\n\\u0000\\u001b[31mc\\u00e4%s\"}}",
+	    "ab31mcs" },
+	{ "{\"error\":{\"code\":\"\"}}", "" },
+	{ "{\"error\":{\"code\":\"\\u00e4 \"}}", "" },
+	{ "{\"error\":{\"code\":401}}", "" },
+	{ "{\"error\":{\"code\":null}}", "" },
+	{ "{\"error\":{\"code\":[\"x\"]}}", "" },
+	{ "{\"error\":{\"message\":\"m\"}}", "" },
+	{ "{\"error\":\"code\"}", "" },
+	{ "{\"error\":[\"code\",\"x\"]}", "" },
+	{ "{\"code\":\"x\"}", "" },
+	{ "[{\"error\":{\"code\":\"x\"}}]", "" },
+	{ "{\"error\":{\"code\":\"x\"}", "" },
+	{ "{\"error\":{\"code\":\"x\xff\"}}", "" },
+	{ "Bad Gateway", "" },
+	{ "", "" },
+};
+
+START_TEST(test_code)
+{
+	size_t	 len = strlen(codes[_i].text);
+	char	*copy = json_copy(codes[_i].text, len), out[64];
+
+	memset(out, 0xa5, sizeof(out));
+	ck_assert_int_eq(answer_error_code(copy, len, out, sizeof(out)),
+	    codes[_i].code[0] != '\0');
+	ck_assert_str_eq(out, codes[_i].code);
+	free(copy);
+}
+END_TEST
+
+/* What there is room for. */
+START_TEST(test_code_room)
+{
+	static const char	 text[] =
+	    "{\"error\":{\"code\":\"a b-c_d.efgh\"}}";
+	static const char *const want[] = {
+		"", "a", "ab", "ab-", "ab-c", "ab-c_", "ab-c_d", "ab-c_de"
+	};
+	char			*copy, *out;
+	size_t			 n;
+
+	for (n = 1; n <= 8; n++) {
+		copy = json_copy(text, sizeof(text) - 1);
+		ck_assert_ptr_nonnull(out = malloc(n));
+		ck_assert_int_eq(answer_error_code(copy, sizeof(text) - 1,
+		    out, n), n > 1);
+		ck_assert_str_eq(out, want[n - 1]);
+		free(out);
+		free(copy);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("answer");
+	TCase	*tc = tcase_create("all");
+	SRunner	*sr;
+	int	 failed;
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, test_answer, 0, N(answers));
+	tcase_add_test(tc, test_cut);
+	tcase_add_test(tc, test_environments);
+	tcase_add_test(tc, test_lengths);
+	tcase_add_test(tc, test_unusable_urls);
+	tcase_add_test(tc, test_deep);
+	tcase_add_loop_test(tc, test_valid, 0, N(verdicts));
+	tcase_add_test(tc, test_nothing);
+	tcase_add_loop_test(tc, test_code, 0, N(codes));
+	tcase_add_test(tc, test_code_room);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed == 0 ? 0 : 1;
+}
