@@ -125,17 +125,17 @@ struct execsrv {
 	char				*name;		/* of the client */
 	char				 session[128];	/* empty: none */
 	unsigned			 generation;	/* connections made */
-	bool				 is_lost;	/* and nobody acted yet */
+	bool				 is_lost;	/* nobody acted yet */
 	bool				 is_asked;	/* for the session */
 	struct execsrv_error		 lost;		/* why */
 	int				 patience;	/* ms; 0: no recovery */
-	bool				 has_moved;	/* since it was made */
-	uint64_t			 deadline;	/* ms: of this recovery */
-	uint64_t			 attempt_at;	/* ms: WAITING ends, or an
-							   attempt does */
+	bool				 has_moved;	/* since it is there */
+	uint64_t			 deadline;	/* ms: of recovery */
+	uint64_t			 attempt_at;	/* ms: it begins, or is
+							   given up */
 	unsigned			 pause;		/* ms */
-	unsigned			 read_max;	/* bytes of one answer */
-	unsigned			 behind;	/* processes to catch up */
+	unsigned			 read_max;	/* bytes of an answer */
+	unsigned			 behind;	/* answers missing */
 	TAILQ_HEAD(, execsrv_orphan)	 orphans;
 	size_t				 kept;		/* bytes of texts */
 	/* What initialize told. */

@@ -166,6 +166,7 @@ confine_resolver(void)
 	if (is_measured())
 		return;
 	if (limit(RLIMIT_NPROC, 0) == -1 ||
-	    landlock_only_read(readable, nothing, false) == -1 || FILTER(resolver_calls) == -1)
+	    landlock_only_read(readable, nothing, false) == -1 ||
+	    FILTER(resolver_calls) == -1)
 		fatal("confinement");
 }

@@ -91,5 +91,6 @@ confine(const char *const *env_files)
 		log_info("not confined: this program is measured");
 		return 0;
 	}
-	return landlock_only_read(readable, env_files, true) == -1 || filter() == -1 ? -1 : 0;
+	return landlock_only_read(readable, env_files, true) == -1 ||
+	    filter() == -1 ? -1 : 0;
 }
