@@ -31,28 +31,56 @@ put_user(struct ctl_row *row, uid_t uid)
 	ctl_row_text(row, text);
 }
 
+/* A line of a list; one that has no place any more is left out. */
+static void
+put_line(struct buf *b, const char *name, const char *state)
+{
+	size_t	 old = b->len;
+
+	if (buf_put(b, name, strlen(name)) == -1 ||
+	    buf_put(b, state, strlen(state)) == -1 ||
+	    buf_put(b, "\n", 1) == -1)
+		b->len = old;
+}
+
+/* The last line end becomes the NUL. */
+static void
+put_list(struct ctl_row *row, struct buf *b)
+{
+	if (b->len > 0)
+		buf_data(b)[b->len - 1] = '\0';
+	ctl_row_text(row, b->len > 0 ? (const char *)buf_data(b) : "");
+	buf_fini(b);
+}
+
 /* Where we listen: as many as were given, so no buffer of ours is enough. */
 static void
 put_listeners(struct ctl_row *row, const struct master *m)
 {
 	const struct listener	*l;
 	struct buf		 b;
-	const char		*text = "";
-	int			 r = 0;
 
 	buf_init(&b, (size_t)LIMIT_CONTROL_MESSAGE);
 	if (m->is_stdio)
-		r = buf_put(&b, "stdio\n", 6);
+		put_line(&b, "stdio", "");
 	TAILQ_FOREACH(l, &m->listeners, entry)
-		if (r == 0 && (r = buf_put(&b, l->url, strlen(l->url))) == 0)
-			r = buf_put(&b, "\n", 1);
-	/* The last line end becomes the NUL. */
-	if (r == 0 && b.len > 0) {
-		buf_data(&b)[b.len - 1] = '\0';
-		text = (const char *)buf_data(&b);
+		put_line(&b, l->url, "");
+	put_list(row, &b);
+}
+
+static void
+put_uplinks(struct ctl_row *row, const struct master *m)
+{
+	const struct remote	*r;
+	struct buf		 b;
+	char			 state[24];
+
+	buf_init(&b, (size_t)LIMIT_CONTROL_MESSAGE / 2);
+	TAILQ_FOREACH(r, &m->remotes, entry) {
+		snprintf(state, sizeof(state), " %s", remote_state_name(r));
+		put_line(&b, r->conf->label, state);
 	}
-	ctl_row_text(row, text);
-	buf_fini(&b);
+	put_list(row, &b);
 }
 
 /* Sessions by how they are: attached, detached, kept without a worker. */
@@ -73,6 +101,7 @@ ctl_status(struct ctl_client *c)
 	static const struct ctl_column	 columns[] = {
 		TEXT("version"), NUMBER("pid"), TEXT("state"), TEXT("ready"),
 		NUMBER("uptime"), TEXT("user"), LIST("listen"),
+		LIST("uplinks"),
 		TEXT("directory"), NUMBER("attached"), NUMBER("detached"),
 		NUMBER("kept"), NUMBER("spare"), NUMBER("greeting"),
 		NUMBER("waiting"), TEXT("sandbox"),
@@ -96,6 +125,7 @@ ctl_status(struct ctl_client *c)
 	ctl_row_number(&row, (clock_ms() - m->born) / 1000);
 	put_user(&row, geteuid());
 	put_listeners(&row, m);
+	put_uplinks(&row, m);
 	ctl_row_text(&row, m->dir);
 	for (i = 0; i < 3; i++)
 		ctl_row_number(&row, n[i]);

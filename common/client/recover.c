@@ -11,6 +11,7 @@
 
 #define ATTEMPT_MS	10000	/* to connect, upgrade and resume */
 #define CATCH_UP_MS	60000	/* for what processes said meanwhile */
+#define LEFT_MS		2000	/* for a server that said goodbye */
 #define PAUSE_MIN	100
 #define PAUSE_MAX	1000
 #define READ_MAX	(1024 * 1024)	/* bytes of an answer */
@@ -46,7 +47,9 @@ execsrv_recover(struct execsrv *x)
 	drop_connection(x);
 	/* One that is lost again before anything came is none. */
 	if (was_good) {
-		x->deadline = now + (uint64_t)x->patience;
+		x->deadline = now + (uint64_t)(x->is_left &&
+		    x->patience > LEFT_MS ? LEFT_MS : x->patience);
+		x->is_left = false;
 		x->pause = PAUSE_MIN;
 		x->attempt_at = now;
 		x->read_max = READ_MAX;

@@ -311,8 +311,9 @@ pass_signal(struct run *r, int sig)
 		r->early_signal = sig;
 		break;
 	case RUNNING:
+		/* The first one waits for a connection, nobody for the next. */
 		if (execsrv_process_awaits(r->p, EXECSRV_SIGNAL) >=
-		    SIGNALS_MAX) {
+		    (execsrv_is_recovering(r->x) ? 1 : SIGNALS_MAX)) {
 			fail(r, "the server does not answer");
 			break;
 		}

@@ -33,7 +33,7 @@ pids=
 for uid in 0 1 65534; do
 	mkfifo -m 666 "$DIR/in.$uid"
 	exec 9<>"$DIR/in.$uid"
-	ctl_as "$uid" run --url "$URL" -- sh -c 'id -u; exec cat' \
+	ctl_as "$uid" run --patience 0 --url "$URL" -- sh -c 'id -u; exec cat' \
 	    <"$DIR/in.$uid" >"$DIR/out.$uid" 2>&1 &
 	pids="$pids $!"
 	at_exit "kill -TERM $! 2>/dev/null"
