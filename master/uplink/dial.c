@@ -144,7 +144,8 @@ dialer_init(struct dialer *d, struct loop *l, struct resolver *r,
 		return -1;
 	}
 	if ((d->direct = new_vhost(l, "direct", ca)) == NULL ||
-	    (d->proxied = new_vhost(l, "proxied", ca)) == NULL) {
+	    (d->proxied[0] = new_vhost(l, "proxied", ca)) == NULL ||
+	    (d->proxied[1] = new_vhost(l, "proxied-tls", ca)) == NULL) {
 		log_warnx("%s: no certificates that can be used",
 		    ca == NULL ? "TLS" : ca);
 		return -1;
@@ -297,9 +298,9 @@ connect_to(struct dial *c, const char *address)
 		    "%s%s[%s]:%u" : "%s%s%s:%u", c->proxy.secret,
 		    c->proxy.secret[0] != '\0' ? "@" : "", address,
 		    c->proxy.port);
-		if (lws_set_proxy(c->dialer->proxied, proxy) != 0)
+		if (lws_set_proxy(c->dialer->proxied[t->is_tls], proxy) != 0)
 			return NULL;
-		i.vhost = c->dialer->proxied;
+		i.vhost = c->dialer->proxied[t->is_tls];
 		i.address = t->host;
 	}
 	i.port = t->port;

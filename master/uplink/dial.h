@@ -14,7 +14,8 @@
 struct dialer {
 	struct loop		*loop;
 	struct resolver		*resolver;
-	struct lws_vhost	*direct, *proxied;
+	/* A proxy is its vhost's: one in the clear, one for TLS. */
+	struct lws_vhost	*direct, *proxied[2];
 	struct proxy_env	 env;		/* owned */
 };
 
