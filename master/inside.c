@@ -48,8 +48,13 @@ static bool
 is_alive(int pidfd)
 {
 	struct pollfd	 p = { pidfd, POLLIN, 0 };
+	int		 r;
 
-	return poll(&p, 1, 0) == 0;
+	/* A signal (a child of ours ended) breaks off even this. */
+	do
+		r = poll(&p, 1, 0);
+	while (r == -1 && errno == EINTR);
+	return r == 0;
 }
 
 /* The number behind a name at the beginning of a line; -1: there is none. */
