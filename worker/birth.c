@@ -271,12 +271,15 @@ static void
 end(pid_t pid)
 {
 	struct pollfd	 p = { -1, POLLIN, 0 };
+	uint64_t	 now = clock_ms(), until = now + END_MS;
 
 	if (waitpid(pid, NULL, WNOHANG) == pid)
 		return;
 	kill(pid, SIGKILL);
+	/* Signals break it off, as those of other children that end. */
 	if ((p.fd = (int)syscall(SYS_pidfd_open, pid, 0)) != -1)
-		poll(&p, 1, END_MS);
+		while (now < until && poll(&p, 1, (int)(until - now)) == -1)
+			now = clock_ms();
 	fd_close(&p.fd);
 	waitpid(pid, NULL, WNOHANG);
 }

@@ -84,8 +84,9 @@ def attack(server, uid, mode, sig, can_box):
               "%.0f ms" % (what, count, started, refused, slowest * 1000),
               flush=True)
         lib.check(count > 10, "%s: %d rounds" % (what, count))
-        lib.check(lost <= count // 20, "%s: %d sandboxes were not started" %
-                  (what, lost))
+        # Who is aimed at all the time may not get there: that is told in time.
+        lib.check(lost <= count // (20 if mode == "all" else 2),
+                  "%s: %d sandboxes were not started" % (what, lost))
         lib.check(slowest < ANSWER * lib.SCALE, "%s: an answer took %.1f s" %
                   (what, slowest))
         afterwards(server, what, one, two)
