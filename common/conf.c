@@ -221,17 +221,23 @@ print_SECONDS(const struct conf_row *row, const void *member, FILE *out)
 	print_number(row, member, out, time_units);
 }
 
+const char *
+conf_word(const char *choice, int value)
+{
+	size_t	 i;
+
+	for (i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+		if (strcmp(choices[i].group, choice) == 0 &&
+		    choices[i].value == value)
+			return choices[i].word;
+	return "?";
+}
+
 static void
 print_choice(const struct conf_row *row, const void *member, FILE *out)
 {
-	const char	*group = row->type + sizeof("CHOICE_") - 1;
-	size_t		 i;
-
-	for (i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
-		if (strcmp(choices[i].group, group) == 0 &&
-		    choices[i].value == *(const int *)member)
-			fprintf(out, "%s %s\n", row->keyword,
-			    choices[i].word);
+	fprintf(out, "%s %s\n", row->keyword, conf_word(row->type +
+	    sizeof("CHOICE_") - 1, *(const int *)member));
 }
 
 #define set_CHOICE_cgroup	set_choice

@@ -69,6 +69,9 @@ void	 conf_end_block(struct conf *c);
 int	 conf_load(struct conf *c, const char *path, struct conf_error *e)
 	    __attribute__((warn_unused_result));
 
+/* The word for a value of a choice (confchoice.def); "?": there is none. */
+const char	*conf_word(const char *choice, int value);
+
 /* Print all settings as they are, as a file that sets them. */
 void	 conf_print(const struct conf *c, FILE *out);
 

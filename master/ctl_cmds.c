@@ -221,13 +221,8 @@ ctl_ps(struct ctl_client *c)
 static void
 put_uplink(struct ctl_client *c, const struct remote *r)
 {
-	static const char *const	 transports[] = {
-		[CONF_TRANSPORT_NOISE] = "noise",
-		[CONF_TRANSPORT_RELAY] = "relay",
-		[CONF_TRANSPORT_PLAIN] = "plain",
-	};
-	struct ctl_row			 row = { .n = 0 };
-	char				 trouble[REMOTE_TROUBLE];
+	struct ctl_row	 row = { .n = 0 };
+	char		 trouble[REMOTE_TROUBLE];
 
 	remote_trouble(r, trouble, sizeof(trouble));
 	ctl_row_number(&row, r->number);
@@ -235,7 +230,7 @@ put_uplink(struct ctl_client *c, const struct remote *r)
 	ctl_row_text(&row, r->conf->environment);
 	put_user(&row, r->uid);
 	ctl_row_text(&row, remote_state_name(r));
-	ctl_row_text(&row, transports[r->conf->transport]);
+	ctl_row_text(&row, conf_word("transport", r->conf->transport));
 	ctl_row_number(&row, (clock_ms() - r->since) / 1000);
 	ctl_row_number(&row, r->attempts);
 	ctl_row_number(&row, r->restarts);
