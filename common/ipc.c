@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -199,6 +200,20 @@ ipc_recv(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
 		free(packet);
 	if (r != 1)
 		fd_close(&m->fd);
+	return r;
+}
+
+int
+ipc_wait(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
+{
+	struct pollfd	 p = { sock, POLLIN, 0 };
+	int		 r;
+
+	do {
+		if (poll(&p, 1, -1) == -1 && errno != EINTR)
+			return -1;
+		r = ipc_recv(sock, from, to, m);
+	} while (r == -1 && errno == EAGAIN);
 	return r;
 }
 

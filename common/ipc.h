@@ -68,6 +68,10 @@ int	 ipc_send(int sock, enum ipc_kind kind, const void *body, int fd)
 int	 ipc_recv(int sock, enum ipc_role from, enum ipc_role to,
 	    struct ipc_msg *m) __attribute__((warn_unused_result));
 
+/* The same, waiting for one: never EAGAIN. */
+int	 ipc_wait(int sock, enum ipc_role from, enum ipc_role to,
+	    struct ipc_msg *m) __attribute__((warn_unused_result));
+
 /* Free the body; close the descriptor unless taken (set to -1). */
 void	 ipc_msg_fini(struct ipc_msg *m);
 

@@ -1,7 +1,6 @@
 #include "worker/template.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <sodium.h>
@@ -21,21 +20,6 @@
 #include "worker/session.h"
 
 extern void	 __gcov_exit(void) __attribute__((weak));
-
-/* The next message on a blocking wait.  As ipc_recv(), but never EAGAIN. */
-static int
-next(int sock, enum ipc_role self, struct ipc_msg *m)
-{
-	struct pollfd	 p = { sock, POLLIN, 0 };
-	int		 r;
-
-	do {
-		if (poll(&p, 1, -1) == -1 && errno != EINTR)
-			return -1;
-		r = ipc_recv(sock, IPC_ROLE_MASTER, self, m);
-	} while (r == -1 && errno == EAGAIN);
-	return r;
-}
 
 /* --- a worker --- */
 
@@ -119,7 +103,8 @@ wait_and_serve(struct event_base **base, int sock,
 	struct ipc_msg	 m;
 	int		 out = -1, r;
 
-	while ((r = next(sock, IPC_ROLE_WORKER, &m)) == 1) {
+	while ((r = ipc_wait(sock, IPC_ROLE_MASTER, IPC_ROLE_WORKER,
+	    &m)) == 1) {
 		if (m.kind == IPC_stdio_out) {
 			fd_close(&out);
 			out = m.fd;
@@ -206,7 +191,8 @@ template_run(int sock, const struct rlimit *nofile, const char *groups)
 	/* While we may: a session's user may not reach its folder. */
 	http_exe = http_link_program();
 	warm_up();
-	while ((r = next(sock, IPC_ROLE_TEMPLATE, &m)) == 1) {
+	while ((r = ipc_wait(sock, IPC_ROLE_MASTER, IPC_ROLE_TEMPLATE,
+	    &m)) == 1) {
 		probe_reap();
 		if (m.kind == IPC_probe) {
 			probe_start(sock);

@@ -1,7 +1,6 @@
 #include "master/uplink/link.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +21,9 @@ struct link {
 static void *
 wait_for(int sock, enum ipc_kind kind)
 {
-	struct pollfd	 p = { sock, POLLIN, 0 };
 	struct ipc_msg	 m;
-	int		 r;
 
-	do {
-		if (poll(&p, 1, -1) == -1 && errno != EINTR)
-			return NULL;
-		r = ipc_recv(sock, IPC_ROLE_MASTER, IPC_ROLE_UPLINK, &m);
-	} while (r == -1 && errno == EAGAIN);
-	if (r != 1)
+	if (ipc_wait(sock, IPC_ROLE_MASTER, IPC_ROLE_UPLINK, &m) != 1)
 		return NULL;
 	if (m.kind != kind) {
 		ipc_msg_fini(&m);
