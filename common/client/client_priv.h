@@ -124,7 +124,6 @@ struct execsrv {
 	struct execsrv_url		 url;
 	char				*name;		/* of the client */
 	char				 session[128];	/* empty: none */
-	unsigned			 generation;	/* connections made */
 	bool				 is_lost;	/* nobody acted yet */
 	bool				 is_left;	/* the server went */
 	bool				 is_asked;	/* for the session */
@@ -136,7 +135,7 @@ struct execsrv {
 							   given up */
 	unsigned			 pause;		/* ms */
 	unsigned			 read_max;	/* bytes of an answer */
-	unsigned			 behind;	/* answers missing */
+	unsigned			 behind;	/* reads not answered */
 	TAILQ_HEAD(, execsrv_orphan)	 orphans;
 	size_t				 kept;		/* bytes of texts */
 	/* What initialize told. */

@@ -79,29 +79,24 @@ execsrv_free(struct execsrv **xp)
 	free(x);
 }
 
-static const struct {
-	const char	*name;
-	unsigned	 next;		/* bits of the states that may follow */
-} states[] = {
+/* Which states may follow which: bits. */
+static const unsigned	 next_states[] = {
 #define TO(state)	(1u << EXECSRV_##state)
-	[EXECSRV_UPGRADING] = { "upgrading", TO(OPEN) | TO(RESUMING) |
-	    TO(WAITING) | TO(FAILED) },
-	[EXECSRV_OPEN] = { "open", TO(WAITING) | TO(FAILED) },
-	[EXECSRV_WAITING] = { "waiting", TO(CONNECTING) | TO(FAILED) },
-	[EXECSRV_CONNECTING] = { "connecting", TO(UPGRADING) | TO(WAITING) |
-	    TO(FAILED) },
-	[EXECSRV_RESUMING] = { "resuming", TO(CATCHING_UP) | TO(WAITING) |
-	    TO(FAILED) },
-	[EXECSRV_CATCHING_UP] = { "catching up", TO(OPEN) | TO(WAITING) |
-	    TO(FAILED) },
-	[EXECSRV_FAILED] = { "failed", 0 },
+	[EXECSRV_UPGRADING] = TO(OPEN) | TO(RESUMING) | TO(WAITING) |
+	    TO(FAILED),
+	[EXECSRV_OPEN] = TO(WAITING) | TO(FAILED),
+	[EXECSRV_WAITING] = TO(CONNECTING) | TO(FAILED),
+	[EXECSRV_CONNECTING] = TO(UPGRADING) | TO(WAITING) | TO(FAILED),
+	[EXECSRV_RESUMING] = TO(CATCHING_UP) | TO(WAITING) | TO(FAILED),
+	[EXECSRV_CATCHING_UP] = TO(OPEN) | TO(WAITING) | TO(FAILED),
+	[EXECSRV_FAILED] = 0,
 #undef TO
 };
 
 void
 execsrv_set_state(struct execsrv *x, enum execsrv_state to)
 {
-	assert((states[x->state].next & (1u << to)) != 0);
+	assert((next_states[x->state] & (1u << to)) != 0);
 	x->state = to;
 }
 

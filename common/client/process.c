@@ -794,7 +794,6 @@ execsrv_process_catch_up(struct execsrv *x)
 {
 	struct execsrv_process	*p;
 
-	x->behind = 0;
 	while (!TAILQ_EMPTY(&x->orphans) && execsrv_has_frames(x))
 		end_orphan(x, TAILQ_FIRST(&x->orphans));
 	TAILQ_FOREACH(p, &x->processes, entry)

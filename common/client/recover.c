@@ -27,7 +27,6 @@ drop_connection(struct execsrv *x)
 	ws_reader_fini(&x->reader);
 	ws_reader_init(&x->reader, false, LIMIT_MESSAGE, LIMIT_MESSAGE);
 	x->out_broken = x->has_pong = x->is_asked = false;
-	x->behind = 0;
 }
 
 /* The pause before the next attempt, at random a little shorter. */
@@ -106,7 +105,6 @@ static void
 finish(struct execsrv *x)
 {
 	execsrv_set_state(x, EXECSRV_OPEN);
-	x->generation++;
 	execsrv_process_restart_wait(x);
 	execsrv_send_kept(x);
 }
