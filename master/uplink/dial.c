@@ -165,8 +165,9 @@ dialer_fini(struct dialer *d)
 
 /* --- one connection --- */
 
-void
-dial_printable(char *text)
+/* Control characters and bytes beyond ASCII become "?": it is for the log. */
+static void
+printable(char *text)
 {
 	for (; *text != '\0'; text++)
 		if (*text < ' ' || *text > '~')
@@ -184,7 +185,7 @@ note(struct dial *c, const char *why, size_t len)
 {
 	snprintf(c->why, sizeof(c->why), "%.*s", (int)(len < WHY_MAX ? len :
 	    WHY_MAX - 1), why);
-	dial_printable(c->why);
+	printable(c->why);
 }
 
 /* A certificate that was refused: why, which libwebsockets keeps to itself. */
@@ -285,7 +286,6 @@ connect_to(struct dial *c, const char *address)
 {
 	struct lws_client_connect_info	 i;
 	const struct target		*t = &c->target;
-	struct lws			*wsi;
 	char				 proxy[TARGET_HOST + 128];
 
 	memset(&i, 0, sizeof(i));
@@ -312,8 +312,7 @@ connect_to(struct dial *c, const char *address)
 	i.alpn = "http/1.1";
 	i.local_protocol_name = protocols[0].name;
 	i.userdata = c;
-	wsi = lws_client_connect_via_info(&i);
-	return wsi;
+	return lws_client_connect_via_info(&i);
 }
 
 static void

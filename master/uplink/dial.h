@@ -65,7 +65,4 @@ void		 dial_done(struct dial *c);
 /* End it and forget the pointer; nothing will be called any more. */
 void		 dial_free(struct dial **cp);
 
-/* Printable: control characters and bytes beyond ASCII become "?". */
-void		 dial_printable(char *text);
-
 #endif

@@ -1,14 +1,10 @@
 #include "master/uplink/loop.h"
 
-#include <sys/socket.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/clock.h"
 #include "common/log.h"
 
 #define FILES_MAX	1024	/* watched at a time; libwebsockets' tables */
