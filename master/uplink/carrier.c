@@ -64,7 +64,7 @@ flow_new(struct carrier *c)
 	STAILQ_INIT(&f->notes);
 	TAILQ_INSERT_TAIL(&c->flows, f, entry);
 	c->nflows++;
-	uplink_tell(c->uplink);
+	uplink_tell_soon(c->uplink);
 	return f;
 }
 
@@ -86,7 +86,7 @@ flow_free(struct flow **fp)
 	c->nflows--;
 	leg_free(&f->leg);
 	free(f);
-	uplink_tell(c->uplink);
+	uplink_tell_soon(c->uplink);
 }
 
 void
