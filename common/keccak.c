@@ -24,6 +24,13 @@ rol(uint64_t v, unsigned int n)
 	return n == 0 ? v : v << n | v >> (64 - n);
 }
 
+/* What permute() needs, in one place to wipe. */
+struct work {
+	uint64_t	 b[25];
+	uint64_t	 c[5];
+	uint64_t	 d[5];
+};
+
 /* Section 3.2.4, a plane: the only step that is not linear. */
 #define CHI(to, y, b0, b1, b2, b3, b4)					\
 	(to)[(y) + 0] = (b0) ^ (~(b1) & (b2));				\
@@ -39,10 +46,10 @@ rol(uint64_t v, unsigned int n)
  * of a plane stay in registers.
  */
 static inline void
-one_round(uint64_t to[25], const uint64_t a[25], uint64_t constant)
+one_round(uint64_t to[25], const uint64_t a[25], uint64_t c[5],
+    uint64_t d[5], uint64_t constant)
 {
-	uint64_t	 c[5], d[5];
-	int		 x;
+	int	 x;
 
 	for (x = 0; x < 5; x++)
 		c[x] = a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20];
@@ -70,14 +77,14 @@ one_round(uint64_t to[25], const uint64_t a[25], uint64_t constant)
 static void
 permute(uint64_t a[25])
 {
-	uint64_t	 b[25];
+	struct work	 w;
 	int		 i;
 
 	for (i = 0; i < 24; i += 2) {
-		one_round(b, a, iota[i]);
-		one_round(a, b, iota[i + 1]);
+		one_round(w.b, a, w.c, w.d, iota[i]);
+		one_round(a, w.b, w.c, w.d, iota[i + 1]);
 	}
-	sodium_memzero(b, sizeof(b));
+	sodium_memzero(&w, sizeof(w));
 }
 
 /* Bytes fill a lane from its low end (section 3.1.2), on any host. */

@@ -21,8 +21,8 @@ kem_start(void)
 {
 	OSSL_PROVIDER	*p = OSSL_PROVIDER_load(NULL, "default");
 
-	/* Stays loaded. */
-	if (p != NULL && OSSL_PROVIDER_add_conf_parameter(p,
+	/* It stays loaded.  SSL_get_error(3) would find what is left here. */
+	if (p == NULL || OSSL_PROVIDER_add_conf_parameter(p,
 	    OSSL_PKEY_PARAM_ML_KEM_IMPORT_PCT_TYPE, "none") != 1)
 		ERR_clear_error();
 }
