@@ -60,10 +60,11 @@ flow_new(struct carrier *c)
 		return NULL;
 	}
 	f->carrier = c;
+	f->share.quota = &c->quota;
 	STAILQ_INIT(&f->notes);
 	TAILQ_INSERT_TAIL(&c->flows, f, entry);
 	c->nflows++;
-	uplink_tell(c->uplink);
+	uplink_tell_soon(c->uplink);
 	return f;
 }
 
@@ -85,7 +86,7 @@ flow_free(struct flow **fp)
 	c->nflows--;
 	leg_free(&f->leg);
 	free(f);
-	uplink_tell(c->uplink);
+	uplink_tell_soon(c->uplink);
 }
 
 void
@@ -119,6 +120,10 @@ flow_put(struct flow *f, const uint8_t *data, size_t len)
 	    f->held + len > LIMIT_STREAM_HELD ||
 	    (n = note_new(data, 0, len)) == NULL)
 		return -1;
+	if (quota_set(&f->share, f->held + len) == -1) {
+		free(n);
+		return -1;
+	}
 	STAILQ_INSERT_TAIL(&f->notes, n, entry);
 	f->nnotes++;
 	f->held += len;
@@ -146,6 +151,7 @@ flow_drop(struct flow *f)
 	STAILQ_REMOVE_HEAD(&f->notes, entry);
 	f->nnotes--;
 	f->held -= n->len;
+	quota_lower(&f->share, f->held);
 	free(n);
 }
 
@@ -199,6 +205,7 @@ carrier_new(struct uplink *u)
 	TAILQ_INIT(&c->flows);
 	TAILQ_INIT(&c->ready);
 	STAILQ_INIT(&c->control);
+	quota_init(&c->quota);
 	if (ops->init(c) == -1) {
 		free(c);
 		return NULL;
