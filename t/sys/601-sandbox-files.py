@@ -3,6 +3,7 @@ protected inside."""
 import importlib
 import os
 import shutil
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -248,6 +249,11 @@ def fails_closed(kind, run):
                 box.workspace(place.ws),        # it has a .git
                 box.workspace(place.ws, box.at(place.ws + "/file", "deny")),
                 box.workspace(place.ws, box.at(place.out, "deny")),
+                # asked for, and not only if it is there
+                box.sandbox(box.special("root", "read"),
+                            box.at(place.ws + "/dir", "write"),
+                            box.at(place.ws + "/dir/.git", "read"),
+                            cwd=place.ws),
                 box.sandbox(box.special("root", "read"),
                             box.at(place.ws + "/dir", "write"),
                             box.at(place.top + "/link/ws/dir/x", "read"),
@@ -266,6 +272,20 @@ def fails_closed(kind, run):
         print("%-40s %s" % (kind.name + ": refused", error[1]), flush=True)
 
 
+def status_says(kind, server):
+    """What is not protected on such a host is no secret to its operator."""
+    env = {**os.environ, "EXECSRV_RUNTIME_DIR": server.rundir}
+    as_owner = box.as_user(kind.owner) if kind.owner is not None else ()
+
+    def status():
+        return subprocess.run(
+            [*as_owner, os.path.join(lib.BUILD, "execsrvctl"), "status"],
+            check=False, env=env, capture_output=True, text=True).stdout
+
+    lib.check(lib.wait_until(lambda: "not protected: modes" in status(), 10),
+              "%s: status: %s" % (kind.name, status()))
+
+
 total = 0
 for kind in box.chosen():
     with box.session(kind) as (server, client):
@@ -276,6 +296,7 @@ for kind in box.chosen():
         if kind.alone:
             little_readable(kind, run)
             fails_closed(kind, run)
+            status_says(kind, server)
             continue
         nothing_writable(kind, run)
         for called in NAMES:
