@@ -33,7 +33,7 @@
 struct head {
 	unsigned char	 result[FIXED_RESULT];
 	uint64_t	 payload_len;
-	uint64_t	 wants;		/* no answer yet: may we hold as much? */
+	uint64_t	 wants;		/* no answer yet: to hold as much */
 };
 
 static_assert(sizeof(struct head) <=

@@ -6,8 +6,8 @@
  *
  * A request is one packet: the operation, a socket for its answer, and the
  * data or the open file it is about.  The answer is a head and the payload,
- * on that socket; whoever closes his end of it cancels the operation.  Before an
- * operation holds much it asks whether it may, and waits.
+ * on that socket; whoever closes his end of it cancels the operation.  Before
+ * an operation holds much it asks whether it may, and waits.
  */
 #ifndef WORKER_AGENT_H
 #define WORKER_AGENT_H

@@ -30,7 +30,7 @@ struct job {
 	bool			 held;		/* not listened to, see below */
 	bool			 asks;		/* whether it may hold more */
 	uint64_t		 holds;		/* bytes, at most */
-	uint64_t		 begun;		/* ms; or: was allowed to go on */
+	uint64_t		 begun;		/* ms; or allowed to go on */
 	struct agent_answer	 answer;
 };
 

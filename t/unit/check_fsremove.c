@@ -303,7 +303,8 @@ read_only(void)
 }
 
 static int	 (*const mount_tests[])(void) = {
-	read_only, tmpfs_below, bind_below, on_a_file, unseen_folder, unseen_file
+	read_only, tmpfs_below, bind_below, on_a_file, unseen_folder,
+	unseen_file
 };
 
 /* In a child: the mounts go with it. */
