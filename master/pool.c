@@ -42,7 +42,7 @@ struct pool {
 		int	 status;
 	}		 early[EARLY_MAX];
 	unsigned	 nearly;
-	char		 sandbox[256];	/* what one is made of here */
+	char		 sandbox[512];	/* what one is made of here */
 };
 
 static void	 on_msg(void *, struct ipc_msg *);
