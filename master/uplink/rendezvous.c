@@ -186,11 +186,13 @@ on_writable(void *arg)
 	struct rendezvous	*r = arg;
 	uint8_t			*frame;
 	bool			 is_binary;
-	size_t			 n;
+	size_t			 n, sent = 0;
 
 	loop_timer_clear(&r->uplink->loop, &r->stuck);
 	r->is_writing = false;
-	while (r->carrier != NULL && !wsock_is_full(r->sock)) {
+	/* Who reads as fast as we write must not keep us from hearing others. */
+	while (r->carrier != NULL && sent < LIMIT_RENDEZVOUS_TURN &&
+	    !wsock_is_full(r->sock)) {
 		if (r->must_ask && !r->is_asked) {
 			ask(r);
 			continue;
@@ -199,6 +201,7 @@ on_writable(void *arg)
 			return;
 		wsock_send(r->sock, frame, n, is_binary ? WSOCK_BINARY : 0);
 		r->bytes_out += n;
+		sent += n;
 	}
 	rendezvous_want(r);
 }
