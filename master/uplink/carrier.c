@@ -31,17 +31,29 @@ on_output(void *arg)
 	flow_ready(arg);
 }
 
+static void
+answer_pings(struct flow *f)
+{
+	struct rendezvous	*r = &f->carrier->uplink->rendezvous;
+
+	while (f->npings > 0 && rendezvous_has_read(r, f->pings[0])) {
+		f->npings--;
+		memmove(f->pings, f->pings + 1,
+		    f->npings * sizeof(f->pings[0]));
+		leg_pong(f->leg);
+	}
+}
+
 /* All that it sent before is on the websocket already. */
 static void
 on_ping(void *arg)
 {
-	struct flow		*f = arg;
-	struct rendezvous	*r = &f->carrier->uplink->rendezvous;
+	struct flow	*f = arg;
+	unsigned	 i = f->npings < LEG_PINGS ? f->npings++ :
+			    LEG_PINGS - 1;
 
-	f->ping_pos = r->bytes_out;
-	f->has_ping = !rendezvous_has_read(r, f->ping_pos);
-	if (!f->has_ping)
-		leg_pong(f->leg);
+	f->pings[i] = f->carrier->uplink->rendezvous.bytes_out;
+	answer_pings(f);
 }
 
 static const struct leg_events leg_events = {
@@ -301,14 +313,10 @@ carrier_next(struct carrier *c, uint8_t **frame_out, bool *is_binary_out)
 void
 carrier_on_proof(struct carrier *c)
 {
-	struct rendezvous	*r = &c->uplink->rendezvous;
-	struct flow		*f;
+	struct flow	*f;
 
 	TAILQ_FOREACH(f, &c->flows, entry)
-		if (f->has_ping && rendezvous_has_read(r, f->ping_pos)) {
-			f->has_ping = false;
-			leg_pong(f->leg);
-		}
+		answer_pings(f);
 }
 
 unsigned

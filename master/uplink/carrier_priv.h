@@ -17,8 +17,8 @@ struct flow {
 	struct carrier		*carrier;
 	struct leg		*leg;
 	bool			 is_ready;	/* has something to send */
-	bool			 has_ping;	/* to be answered ... */
-	uint64_t		 ping_pos;	/* ... when that was read */
+	uint64_t		 pings[LEG_PINGS];	/* to be answered */
+	unsigned		 npings;	/* when that much was read */
 	struct stream		*stream;	/* sealed ones */
 	struct record_cutter	 cutter;
 	bool			 is_cutting;
