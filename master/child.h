@@ -50,6 +50,7 @@ struct child {
 	struct route		*wanted;	/* HANDING: it asked for */
 	unsigned		 asked_id;	/* of the child that decides */
 	struct peer		 peer;
+	uint64_t		 detached_ttl, grace;	/* ms, for its client */
 	uint64_t		 since;		/* ms: assigned */
 	struct event		*kill_ev;
 };

@@ -6,11 +6,13 @@
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/limit.h"
+#include "common/log.h"
 #include "config.h"
 #include "master/ctl_priv.h"
 #include "master/gatekeep.h"
 #include "master/listen.h"
 #include "master/pool.h"
+#include "master/reload.h"
 #include "master/remote.h"
 
 #define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
@@ -135,6 +137,39 @@ ctl_status(struct ctl_client *c)
 	ctl_row_text(&row, pool_sandbox(m->pool));
 	for (i = 0; i < STATS; i++)
 		ctl_row_number(&row, m->stats[i]);
+	ctl_put_row(c, &row);
+	ctl_put_end(c, 0, NULL);
+}
+
+void
+ctl_reload(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		NUMBER("added"), NUMBER("removed"), LIST("restart"), END
+	};
+	struct master		*m = ctl_master(c->ctl);
+	struct ctl_row		 row = { .n = 0 };
+	struct conf_error	 e;
+	struct reloaded		 done;
+
+	if (!c->sees_all) {
+		ctl_put_end(c, CTL_DENIED, "only root and the user who runs "
+		    "the daemon may do that");
+		return;
+	}
+	log_info("control: uid %lu: reload", (unsigned long)c->uid);
+	if (m->stopping) {
+		ctl_put_end(c, 1, "the server stops");
+		return;
+	}
+	if (reload(m, &done, &e) == -1) {
+		ctl_put_end(c, 1, e.text);
+		return;
+	}
+	ctl_put_head(c, columns);
+	ctl_row_number(&row, done.added);
+	ctl_row_number(&row, done.removed);
+	put_list(&row, &done.kept);
 	ctl_put_row(c, &row);
 	ctl_put_end(c, 0, NULL);
 }

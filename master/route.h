@@ -25,6 +25,7 @@ struct route {
 	unsigned		 number;	/* for people */
 	uid_t			 uid;		/* whose it is ... */
 	unsigned		 uplink;	/* ... and by which way; or 0 */
+	char			 identity[PEER_TEXT_MAX]; /* of its client */
 	struct child		*owner;		/* NULL: a tombstone */
 	bool			 opened;	/* its client knows the id */
 	bool			 attached;
