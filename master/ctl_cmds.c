@@ -197,6 +197,15 @@ put_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 	ctl_row_number(&row, rep->unacked);
 	ctl_row_number(&row, rep->backlog);
 	ctl_row_number(&row, rep->peak_kib);
+	ctl_row_number(&row, rep->command_kib);
+	ctl_row_number(&row, rep->cpu_ms);
+	ctl_row_number(&row, rep->read);
+	ctl_row_number(&row, rep->written);
+	ctl_row_number(&row, rep->started);
+	if (rep->has_oom)
+		ctl_row_number(&row, rep->oom);
+	else
+		ctl_row_text(&row, "");
 	ctl_put_row(c, &row);
 }
 
@@ -208,7 +217,9 @@ ctl_sessions(struct ctl_client *c)
 		TEXT("client"), NUMBER("age"), NUMBER("worker"),
 		NUMBER("running"), NUMBER("known"), NUMBER("in"),
 		NUMBER("out"), NUMBER("unacked"), NUMBER("backlog"),
-		NUMBER("peak_kib"), END
+		NUMBER("peak_kib"), NUMBER("command_kib"), NUMBER("cpu_ms"),
+		NUMBER("read"), NUMBER("written"), NUMBER("started"),
+		NUMBER("oom"), END
 	};
 
 	ctl_put_head(c, columns);

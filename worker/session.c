@@ -17,6 +17,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/ptree.h"
+#include "worker/account.h"
 #include "worker/brand.h"
 #include "worker/cgroup.h"
 #include "worker/conn.h"
@@ -363,15 +364,22 @@ session_reap(void *arg)
 static void
 log_end(struct session *s)
 {
-	struct rusage	 self, children;
+	struct account	 a;
+	char		 oom[40] = "";
 
-	getrusage(RUSAGE_SELF, &self);
-	getrusage(RUSAGE_CHILDREN, &children);
+	account_take(s, false, &a);
+	if (a.has_oom)
+		snprintf(oom, sizeof(oom), ", %llu out of memory",
+		    (unsigned long long)a.oom);
 	log_info("ended: %s; %llu bytes out, %llu bytes in, %u processes, "
-	    "peak %ld KiB, commands %ld KiB", s->why,
-	    (unsigned long long)s->bytes_out,
-	    (unsigned long long)s->bytes_in, s->started, self.ru_maxrss,
-	    children.ru_maxrss);
+	    "cpu %llu ms, read %llu KiB, written %llu KiB, peak %llu KiB, "
+	    "commands %llu KiB%s", s->why, (unsigned long long)s->bytes_out,
+	    (unsigned long long)s->bytes_in, s->started,
+	    (unsigned long long)a.used.cpu_ms,
+	    (unsigned long long)a.used.read / 1024,
+	    (unsigned long long)a.used.written / 1024,
+	    (unsigned long long)a.worker_kib,
+	    (unsigned long long)a.used.peak_kib, oom);
 }
 
 static void
