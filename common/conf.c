@@ -14,6 +14,7 @@
 #define set_CHOICE_level	set_choice
 #define set_CHOICE_paths	set_choice
 #define set_CHOICE_root		set_choice
+#define set_CHOICE_sandbox	set_choice
 #define set_CHOICE_stdin	set_choice
 #define set_CHOICE_transport	set_choice
 #define set_CHOICE_yesno	set_choice
@@ -21,6 +22,7 @@
 #define print_CHOICE_level	print_choice
 #define print_CHOICE_paths	print_choice
 #define print_CHOICE_root	print_choice
+#define print_CHOICE_sandbox	print_choice
 #define print_CHOICE_stdin	print_choice
 #define print_CHOICE_transport	print_choice
 #define print_CHOICE_yesno	print_choice

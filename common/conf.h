@@ -16,17 +16,25 @@ struct conf_list {
 	size_t	 n;
 };
 
+struct conf_rlimit {
+	bool		 is_set;
+	uint64_t	 soft, hard;	/* UINT64_MAX: unlimited */
+};
+
 typedef char			*CONF_TEXT;
 typedef struct conf_list	 CONF_LIST;
 typedef uint64_t		 CONF_COUNT, CONF_SIZE, CONF_SECONDS; /* ms */
+typedef uint32_t		 CONF_MODE, CONF_NICE;
+typedef struct conf_rlimit	 CONF_RLIMIT;
 typedef int			 CONF_CHOICE_level, CONF_CHOICE_paths,
 				 CONF_CHOICE_root, CONF_CHOICE_cgroup,
 				 CONF_CHOICE_transport, CONF_CHOICE_yesno,
-				 CONF_CHOICE_stdin;
+				 CONF_CHOICE_stdin, CONF_CHOICE_sandbox;
 
 enum { CONF_CGROUP_AUTO, CONF_CGROUP_NO };
 enum { CONF_TRANSPORT_NOISE, CONF_TRANSPORT_RELAY, CONF_TRANSPORT_PLAIN };
 enum { CONF_ROOT_NO, CONF_ROOT_LOCAL, CONF_ROOT_YES };
+enum { CONF_SANDBOX_NONE, CONF_SANDBOX_READ, CONF_SANDBOX_WRITE };
 enum { CONF_STDIN_NO, CONF_STDIN_BEARER, CONF_STDIN_FRAMES };
 
 /* The rows, by number. */

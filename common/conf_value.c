@@ -125,6 +125,73 @@ set_SECONDS(const struct conf_row *row, void *member, const char *value)
 	return set_number(member, value, time_units);
 }
 
+/* Up to 0777. */
+int
+set_MODE(const struct conf_row *row, void *member, const char *value)
+{
+	size_t	 n = strlen(value);
+
+	(void)row;
+	if (n == 0 || n > 4 || strspn(value, "01234567") != n ||
+	    strtoul(value, NULL, 8) > 0777) {
+		errno = EINVAL;
+		return -1;
+	}
+	*(uint32_t *)member = (uint32_t)strtoul(value, NULL, 8);
+	return 0;
+}
+
+int
+set_NICE(const struct conf_row *row, void *member, const char *value)
+{
+	uint64_t	 n;
+
+	(void)row;
+	if (set_number(&n, value, count_units) == -1)
+		return -1;
+	if (n > 19) {
+		errno = ERANGE;
+		return -1;
+	}
+	*(uint32_t *)member = (uint32_t)n;
+	return 0;
+}
+
+static int
+set_bound(uint64_t *n, const char *value)
+{
+	if (strcasecmp(value, "unlimited") != 0)
+		return set_number(n, value, size_units);
+	*n = UINT64_MAX;
+	return 0;
+}
+
+/* "SOFT[:HARD]", or nothing: then it is not set. */
+int
+set_RLIMIT(const struct conf_row *row, void *member, const char *value)
+{
+	struct conf_rlimit	 rl = { .is_set = *value != '\0' };
+	char			*copy, *hard;
+	int			 r = 0;
+
+	(void)row;
+	if ((copy = strdup(value)) == NULL)
+		return -1;
+	if ((hard = strchr(copy, ':')) != NULL)
+		*hard++ = '\0';
+	if (rl.is_set && (set_bound(&rl.soft, copy) == -1 ||
+	    set_bound(&rl.hard, hard != NULL ? hard : copy) == -1)) {
+		r = -1;
+	} else if (rl.soft > rl.hard) {
+		errno = EINVAL;
+		r = -1;
+	}
+	if (r == 0)
+		*(struct conf_rlimit *)member = rl;
+	free(copy);
+	return r;
+}
+
 int
 set_choice(const struct conf_row *row, void *member, const char *value)
 {
@@ -233,6 +300,42 @@ void
 print_SECONDS(const struct conf_row *row, const void *member, FILE *out)
 {
 	print_number(row, member, out, time_units);
+}
+
+void
+print_MODE(const struct conf_row *row, const void *member, FILE *out)
+{
+	fprintf(out, "%s %03o\n", row->keyword, *(const uint32_t *)member);
+}
+
+void
+print_NICE(const struct conf_row *row, const void *member, FILE *out)
+{
+	fprintf(out, "%s %u\n", row->keyword, *(const uint32_t *)member);
+}
+
+static void
+print_bound(uint64_t n, char end, FILE *out)
+{
+	if (n == UINT64_MAX)
+		fputs("unlimited", out);
+	else
+		fprintf(out, "%llu", (unsigned long long)n);
+	fputc(end, out);
+}
+
+void
+print_RLIMIT(const struct conf_row *row, const void *member, FILE *out)
+{
+	const struct conf_rlimit	*rl = member;
+
+	if (!rl->is_set) {
+		fprintf(out, "# %s\n", row->keyword);
+		return;
+	}
+	fprintf(out, "%s ", row->keyword);
+	print_bound(rl->soft, ':', out);
+	print_bound(rl->hard, '\n', out);
 }
 
 const char *

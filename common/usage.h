@@ -35,7 +35,7 @@ void	 usage_parse_stat(const char *text, long ticks, struct usage *u);
 void	 usage_parse_io(const char *text, struct usage *u);
 void	 usage_parse_status(const char *text, struct usage *u);
 
-/* The number behind a key in lines of such pairs.  0, or -1: it is not there. */
+/* The number behind a key in lines of such pairs.  0, or -1: there is none. */
 int	 usage_number(const char *text, const char *key, uint64_t *out)
 	    __attribute__((warn_unused_result));
 

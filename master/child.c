@@ -293,7 +293,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	struct master		*m = c->master;
 	const struct conf	*conf;
 	struct conf		 room;
-	Ipc__Settings		 settings;
+	struct policy_settings	 settings;
 
 	if (c->chan == NULL)
 		return -1;
@@ -313,9 +313,9 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	if ((conf = policy_get(m, &c->peer, &room)) == NULL)
 		return -1;
 	policy_settings(m, conf, &settings);
-	out->settings = &settings;
-	c->detached_ttl = settings.detached_ttl_ms;
-	c->grace = settings.grace_ms;
+	out->settings = &settings.s;
+	c->detached_ttl = settings.s.detached_ttl_ms;
+	c->grace = settings.s.grace_ms;
 	c->since = clock_ms();
 	child_set_state(c, CHILD_GREETING);
 	chan_send(c->chan, IPC_assign, out, fd);

@@ -1,5 +1,7 @@
 #include "master/policy.h"
 
+#include <sys/resource.h>
+
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -12,6 +14,14 @@
 #include "master/route.h"
 
 #define NAME_MAX_	256	/* bytes of a user or group */
+
+enum {
+#define RLIMIT_ROW(name, member)	ROW_##name,
+#include "proto/rlimit.def"
+#undef RLIMIT_ROW
+	ROWS
+};
+_Static_assert(ROWS == POLICY_RLIMITS, "room for all of them");
 
 struct user {
 	char	*name;
@@ -343,11 +353,37 @@ policy_put(const struct conf *c, struct conf *room)
 		conf_fini(room);
 }
 
+static void
+add_rlimit(struct policy_settings *ps, int resource,
+    const struct conf_rlimit *rl)
+{
+	Ipc__Rlimit	*out = &ps->rlimit[ps->s.n_rlimit];
+
+	if (!rl->is_set)
+		return;
+	ipc__rlimit__init(out);
+	out->resource = (uint32_t)resource;
+	out->soft = rl->soft;
+	out->hard = rl->hard;
+	ps->list[ps->s.n_rlimit++] = out;
+}
+
 void
 policy_settings(const struct master *m, const struct conf *c,
-    Ipc__Settings *out)
+    struct policy_settings *ps)
 {
+	Ipc__Settings	*out = &ps->s;
+
 	ipc__settings__init(out);
+	out->rlimit = ps->list;
+#define RLIMIT_ROW(name, member)					\
+	add_rlimit(ps, RLIMIT_##name, &c->member);
+#include "proto/rlimit.def"
+#undef RLIMIT_ROW
+	out->nice = c->nice;
+	out->umask = c->umask;
+	out->message_rate = (uint32_t)c->message_rate;
+	out->sandbox = (uint32_t)c->sandbox;
 	out->detached_ttl_ms = c->detached_ttl;
 	out->closed_ttl_ms = c->closed_ttl;
 	out->handshake_ms = c->handshake;

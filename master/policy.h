@@ -29,9 +29,16 @@ const struct conf *policy_get(const struct master *m, const struct peer *p,
 		    struct conf *room);
 void		 policy_put(const struct conf *c, struct conf *room);
 
+#define POLICY_RLIMITS	6	/* rows of rlimit.def */
+
 /* The part that a worker lives by; texts are c's and m's. */
+struct policy_settings {
+	Ipc__Settings	 s;
+	Ipc__Rlimit	 rlimit[POLICY_RLIMITS];
+	Ipc__Rlimit	*list[POLICY_RLIMITS];
+};
 void		 policy_settings(const struct master *m, const struct conf *c,
-		    Ipc__Settings *out);
+		    struct policy_settings *out);
 
 /*
  * Whether a peer may come: 0, or the HTTP status to refuse it with, after a

@@ -162,7 +162,13 @@ session_pace(struct session *s)
 static void
 on_message(void *arg, char *text, size_t len, bool is_utf8)
 {
-	rpc_input(arg, text, len, is_utf8);
+	struct session	*s = arg;
+	unsigned	 ms = bucket_take(&s->bucket, clock_ms());
+
+	/* Too fast: this one is the last for a while. */
+	if (ms > 0 && s->conn != NULL)
+		conn_slow(s->conn, ms);
+	rpc_input(s, text, len, is_utf8);
 }
 
 static void
@@ -516,6 +522,8 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	s->base = base;
 	s->number = a->number;
 	s->set = *a->settings;
+	limits_init(&s->limits, a->settings);
+	bucket_init(&s->bucket, a->settings->message_rate, clock_ms());
 	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;
 	s->is_full = a->full;
 	s->is_strict = a->strict;

@@ -11,14 +11,14 @@ with open(sys.argv[1], "wb") as f:
     os.fsync(f.fileno())
 while time.process_time() < 0.5:
     pass
-print("done", flush=True)
+print("ready", flush=True)
 signal.pause()'
 # A child of the command: it counts before and after it is gone.
 "$CTL" run -- sh -c 'python3 -c "$0" "$1"; :' "$WORK" "$DIR/file" \
     >"$DIR/run.out" 2>&1 &
 run=$!
 at_exit "kill -KILL $run 2>/dev/null"
-wait_for 30 has_line "$DIR/run.out" done || fail "$(cat "$DIR/run.out")"
+wait_for 30 has_line "$DIR/run.out" ready || fail "$(cat "$DIR/run.out")"
 
 expect 0 "$CTL" --json sessions
 same "processor time" "$(json "$DIR/out" "500 <= d[0]['cpu_ms'] < 60000")" \

@@ -1,6 +1,6 @@
 /*
- * common/conf*.c: every row of proto/conf.def and uplink.def, files good and
- * bad, and what is in force for a client.
+ * common/conf.c, conf_value.c, conf_file.c: every row of proto/conf.def and
+ * uplink.def, files good and bad.
  */
 #include <sys/stat.h>
 
@@ -10,101 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/conf.h"
-
-static struct conf		 c;
-static struct conf_error	 e;
-static char			 path[] = "/tmp/check_conf.XXXXXX";
-
-enum when { WHEN_START, WHEN_LIVE, WHEN_MATCH };
-
-struct row {
-	const char	*keyword, *type, *value;
-	enum when	 when;
-};
-
-static const struct row	 rows[] = {
-#define CONF(keyword, type, member, value, when, help)			\
-	{ #keyword, #type, value, WHEN_##when },
-#include "proto/conf.def"
-#undef CONF
-};
-
-static const struct row	 uplink_rows[] = {
-#define UPLINK(keyword, type, member, value, help)			\
-	{ #keyword, #type, value, WHEN_START },
-#include "proto/uplink.def"
-#undef UPLINK
-};
-
-#define NROWS		(sizeof(rows) / sizeof(rows[0]))
-#define NUPLINK_ROWS	(sizeof(uplink_rows) / sizeof(uplink_rows[0]))
-
-static void
-setup(void)
-{
-	int	 fd = mkstemp(path);
-
-	ck_assert_int_ne(fd, -1);
-	close(fd);
-	ck_assert_int_eq(conf_init(&c), 0);
-}
-
-static void
-teardown(void)
-{
-	unlink(path);
-	conf_fini(&c);
-}
-
-static char *
-printed(void)
-{
-	char	*text;
-	size_t	 len;
-	FILE	*f = open_memstream(&text, &len);
-
-	conf_print(&c, f);
-	fclose(f);
-	return text;
-}
-
-static int
-load(const char *text)
-{
-	FILE	*f = fopen(path, "w");
-
-	fputs(text, f);
-	fclose(f);
-	memset(&e, 0, sizeof(e));
-	return conf_load(&c, path, &e);
-}
-
-/* A good value that is not the default, by type. */
-static const char *
-good(const char *type)
-{
-	if (strcmp(type, "SECONDS") == 0)
-		return "7ms";
-	if (strcmp(type, "SIZE") == 0)
-		return "3k";
-	if (strcmp(type, "COUNT") == 0)
-		return "5";
-	if (strcmp(type, "CHOICE_level") == 0)
-		return "DEBUG";
-	if (strcmp(type, "CHOICE_paths") == 0)
-		return "accept";
-	if (strcmp(type, "CHOICE_root") == 0 ||
-	    strcmp(type, "CHOICE_cgroup") == 0)
-		return "no";
-	if (strcmp(type, "CHOICE_transport") == 0)
-		return "Plain";
-	if (strcmp(type, "CHOICE_stdin") == 0)
-		return "frames";
-	if (strcmp(type, "CHOICE_yesno") == 0)
-		return "yes";
-	return "/some text";
-}
+#include "t/unit/conf_help.h"
 
 static void
 ck_row(const struct row *row)
@@ -118,7 +24,9 @@ ck_row(const struct row *row)
 	is_text = strcmp(row->type, "TEXT") == 0 ||
 	    strcmp(row->type, "LIST") == 0;
 	ck_assert_int_eq(conf_set(&c, row->keyword, row->value, &e), 0);
-	for (i = 0; !is_text && i < sizeof(bad) / sizeof(bad[0]); i++) {
+	/* Nothing is a value of limits: none. */
+	i = strcmp(row->type, "RLIMIT") == 0;
+	for (; !is_text && i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ck_assert_msg(conf_set(&c, row->keyword, bad[i], &e) ==
 		    -1, "%s takes \"%s\"", row->keyword, bad[i]);
 		ck_assert_ptr_nonnull(strstr(e.text, row->keyword));
@@ -214,7 +122,7 @@ START_TEST(test_bad_files)
 
 	ck_assert_int_eq(load("LogLevel info\nDetachedTtl never\n"), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, ":2: "));
-	ck_assert_ptr_nonnull(strstr(e.text, path));
+	ck_assert_ptr_nonnull(strstr(e.text, conf_path));
 	ck_assert_ptr_nonnull(strstr(e.text, "never"));
 	ck_assert_int_eq(load("Unheard of\n"), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, ":1: unknown keyword"));
@@ -224,8 +132,8 @@ START_TEST(test_bad_files)
 	ck_assert_int_eq(load(line), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "too long"));
 	ck_assert_int_eq(load("LogLevel info\n"), 0);
-	ck_assert_int_eq(chmod(path, 0620), 0);
-	ck_assert_int_eq(conf_load(&c, path, &e), -1);
+	ck_assert_int_eq(chmod(conf_path, 0620), 0);
+	ck_assert_int_eq(conf_load(&c, conf_path, &e), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "not be writable"));
 	ck_assert_int_eq(conf_load(&c, "/nonexistent/x", &e), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "No such file"));
@@ -364,16 +272,6 @@ END_TEST
 
 /* --- lines -----------------------------------------------------------------*/
 
-static void
-ck_fails(const char *text, const char *words)
-{
-	conf_fini(&c);
-	ck_assert_int_eq(conf_init(&c), 0);
-	ck_assert_msg(load(text) == -1, "taken: %s", text);
-	ck_assert_msg(strstr(e.text, words) != NULL, "%s: \"%s\", not \"%s\"",
-	    text, e.text, words);
-}
-
 START_TEST(test_quotes)
 {
 	char	*text, *again;
@@ -441,6 +339,37 @@ START_TEST(test_nul)
 	ck_assert_int_eq(conf_parse(&c, "name", text, sizeof(text) - 1, NULL,
 	    NULL, &e), -1);
 	ck_assert_str_eq(e.text, "name:1: a NUL byte");
+}
+END_TEST
+
+START_TEST(test_limits)
+{
+	static const char *const bad[] = { "2:1", "unlimited:1", "1:", ":1",
+		"1:2:3", "1 : 2", "unlimite", "1T" };
+	static const char *const modes[] = { "8", "1000", "00777", "0o22",
+		"-1", "07 7" };
+	size_t	 i;
+
+	ck_assert(!c.rlimit_as.is_set);
+	ck_assert_int_eq(load("RLimitAS 1G:unlimited\nRLimitCPU 60\n"
+	    "RLimitCore 0\nRLimitNoFile UNLIMITED\nUmask 7\nNice 0\n"
+	    "RLimitNProc\n"), 0);
+	ck_assert_uint_eq(c.rlimit_as.soft, 1 << 30);
+	ck_assert_uint_eq(c.rlimit_as.hard, UINT64_MAX);
+	ck_assert_uint_eq(c.rlimit_cpu.soft, 60);
+	ck_assert_uint_eq(c.rlimit_cpu.hard, 60);
+	ck_assert(c.rlimit_core.is_set && c.rlimit_core.hard == 0);
+	ck_assert_uint_eq(c.rlimit_nofile.soft, UINT64_MAX);
+	ck_assert(!c.rlimit_nproc.is_set);
+	ck_assert_uint_eq(c.umask, 7);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ck_assert_msg(conf_set(&c, "RLimitAS", bad[i], &e) == -1,
+		    "%s", bad[i]);
+	ck_assert_uint_eq(c.rlimit_as.soft, 1 << 30);
+	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+		ck_assert_msg(conf_set(&c, "Umask", modes[i], &e) == -1,
+		    "%s", modes[i]);
+	ck_assert_int_eq(conf_set(&c, "Nice", "20", &e), -1);
 }
 END_TEST
 
@@ -600,246 +529,15 @@ START_TEST(test_include_depth)
 }
 END_TEST
 
-/* --- for some clients ------------------------------------------------------*/
-
-START_TEST(test_patterns)
-{
-	static const struct {
-		const char	*list, *text;
-		int		 result;
-	} cases[] = {
-		{ "a", "a", 1 }, { "a", "A", 0 }, { "a", "ab", 0 },
-		{ "*", "", 1 }, { "?", "", 0 }, { "a*b*c", "aXbYc", 1 },
-		{ "a*b*c", "aXbY", 0 }, { "*a", "bab", 0 },
-		{ "**a**", "bab", 1 }, { "?b", "ab", 1 }, { "a,b", "b", 1 },
-		{ "!a", "b", 0 }, { "!a,*", "b", 1 }, { "!a,*", "a", -1 },
-		{ "*,!a", "a", -1 }, { "", "", -2 }, { "a,", "a", -2 },
-		{ ",a", "a", -2 }, { "!", "a", -2 },
-		{ "*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0 },
-	};
-	size_t	 i;
-
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		ck_assert_msg(conf_pattern_list(cases[i].list, cases[i].text)
-		    == cases[i].result, "%s: %s", cases[i].list,
-		    cases[i].text);
-}
-END_TEST
-
-START_TEST(test_addresses)
-{
-	static const struct {
-		const char	*list, *text;
-		int		 result;
-	} cases[] = {
-		{ "10.0.0.0/8", "10.1.2.3", 1 },
-		{ "10.0.0.0/8", "11.0.0.1", 0 },
-		{ "10.0.0.0/8", "::1", 0 }, { "0.0.0.0/0", "1.2.3.4", 1 },
-		{ "0.0.0.0/0", "::1", 0 }, { "10.0.0.128/25", "10.0.0.127", 0 },
-		{ "10.0.0.128/25", "10.0.0.129", 1 },
-		{ "10.0.0.1/32", "10.0.0.1", 1 }, { "10.0.0.1", "10.0.0.1", 1 },
-		{ "10.0.0.*", "10.0.0.7", 1 }, { "::/0", "1.2.3.4", 0 },
-		{ "fe80::/10", "febf::1", 1 }, { "fe80::/10", "fec0::1", 0 },
-		{ "::1", "0:0:0:0:0:0:0:1", 1 },
-		{ "10.0.0.0/8", "::ffff:10.1.1.1", 1 },
-		{ "!10.0.0.1,10.0.0.0/8", "10.0.0.1", -1 },
-		{ "!10.0.0.1,10.0.0.0/8", "10.0.0.2", 1 },
-		{ "10.0.0.0/8", "unix", 0 }, { "unix,127.0.0.0/8", "unix", 1 },
-		{ "10.0.0.1/8", "10.0.0.1", -2 }, { "10.0.0.0/33", "x", -2 },
-		{ "10.0.0.0/", "x", -2 }, { "10.0.0.0/-1", "x", -2 },
-		{ "10.0.0.0/8x", "x", -2 }, { "x/8", "x", -2 },
-		{ "::/129", "x", -2 }, { "10.0.0/8", "x", -2 },
-	};
-	size_t	 i;
-
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		ck_assert_msg(conf_address_list(cases[i].list, cases[i].text)
-		    == cases[i].result, "%s: %s", cases[i].list,
-		    cases[i].text);
-}
-END_TEST
-
-/* What MaxProcesses is for a client. */
-static uint64_t
-limit_for(const char *spec)
-{
-	struct conf_spec	 s;
-	struct conf		 one;
-	uint64_t		 n;
-
-	ck_assert_msg(conf_spec_parse(&s, spec, &e) == 0, "%s", e.text);
-	ck_assert_int_eq(conf_resolve(&c, &s.client, &one), 0);
-	ck_assert_uint_eq(one.nmatch, 0);
-	ck_assert_str_eq(one.pid_file, "/pid");
-	ck_assert_uint_eq(one.listen.n, 1);
-	n = one.max_processes;
-	conf_fini(&one);
-	conf_spec_fini(&s);
-	return n;
-}
-
-START_TEST(test_match)
-{
-	ck_assert_msg(load("MaxProcesses 1\nPidFile /pid\nListen unix:/x\n"
-	    "Match User a,b* Group !no,g Address 10.0.0.0/8\n"
-	    "\tMaxProcesses 2\n\tMaxProcesses 3\n"
-	    "match identity remote:*\nmaxprocesses 4\n"
-	    "Match Listener \"unix:/a b\"\nMaxProcesses 5\n"
-	    "Match User a\nMaxProcesses 6\nDetachedTtl 1\n"
-	    "Match all\nMaxProcesses 7\n") == 0, "%s", e.text);
-	ck_assert_uint_eq(c.nmatch, 5);
-	ck_assert_uint_eq(limit_for("user=a,group=g,addr=10.0.0.1"), 2);
-	ck_assert_uint_eq(limit_for("user=bx,group=x,group=g,addr=10.9.9.9"),
-	    2);
-	ck_assert_uint_eq(limit_for("user=bx,group=g,group=no,addr=10.0.0.1"),
-	    7);
-	ck_assert_uint_eq(limit_for("user=a,group=g,address=11.0.0.1"), 6);
-	ck_assert_uint_eq(limit_for("user=a,addr=10.0.0.1"), 6);
-	ck_assert_uint_eq(limit_for("identity=remote:x,user=a"), 4);
-	ck_assert_uint_eq(limit_for("listener=unix:/a b"), 5);
-	ck_assert_uint_eq(limit_for(""), 7);
-	ck_assert(conf_asks(&c, CONF_MATCH_user));
-	conf_fini(&c);
-	ck_assert_int_eq(conf_init(&c), 0);
-	ck_assert(!conf_asks(&c, CONF_MATCH_user));
-}
-END_TEST
-
-START_TEST(test_match_printed)
-{
-	char	*text, *again;
-
-	ck_assert_int_eq(load("Match User a Listener \"b c\\\"\"\n"
-	    "SessionUser \" x\"\nMatch all\nUplink u\nRemoteUser v\n"), 0);
-	text = printed();
-	ck_assert_ptr_nonnull(strstr(text, "\nMatch all\n"));
-	conf_fini(&c);
-	ck_assert_int_eq(conf_init(&c), 0);
-	ck_assert_msg(load(text) == 0, "%s", e.text);
-	ck_assert_uint_eq(c.nmatch, 2);
-	ck_assert_str_eq(c.match[0].pattern[CONF_MATCH_listener], "b c\"");
-	ck_assert_str_eq(c.match[0].value[0].text, " x");
-	again = printed();
-	ck_assert_str_eq(again, text);
-	free(again);
-	free(text);
-}
-END_TEST
-
-START_TEST(test_match_bad)
-{
-	ck_fails("Match\n", "for whom");
-	ck_fails("Match Usr a\n", "\"Usr\" is none of");
-	ck_fails("Match User\n", "User without a pattern");
-	ck_fails("Match User a,\n", "bad pattern");
-	ck_fails("Match User a User b\n", "User twice");
-	ck_fails("Match Address 10.0.0.1/8\n", "bad pattern \"10.0.0.1/8\"");
-	ck_fails("Match all User a\n", "stands alone");
-	ck_fails("Match User a all\n", "stands alone");
-	ck_fails("Match User \"a\n", "quote");
-	ck_fails("Match User a\nMaxProcesses x\n", ":2: MaxProcesses: bad");
-	ck_fails("Match User a\nMaxProceses 1\n", "mean \"MaxProcesses\"?");
-	ck_fails("Match User a\nRegistryUrl x\n", "Uplink block");
-}
-END_TEST
-
-/* Whether a keyword can be in a block is in its row. */
-START_TEST(test_match_row)
-{
-	char	 text[128];
-
-	snprintf(text, sizeof(text), "Match all\n%s %s\n", rows[_i].keyword,
-	    good(rows[_i].type));
-	if (rows[_i].when == WHEN_MATCH)
-		ck_assert_msg(load(text) == 0, "%s", e.text);
-	else
-		ck_fails(text, "cannot be in a Match block");
-}
-END_TEST
-
-START_TEST(test_spec_bad)
-{
-	struct conf_spec	 s;
-
-	ck_assert_int_eq(conf_spec_parse(&s, "user", &e), -1);
-	ck_assert_int_eq(conf_spec_parse(&s, "host=x", &e), -1);
-	ck_assert_ptr_nonnull(strstr(e.text, "host"));
-	ck_assert_int_eq(conf_spec_parse(&s, ",,user=,", &e), 0);
-	conf_spec_fini(&s);
-}
-END_TEST
-
-/* --- another one -----------------------------------------------------------*/
-
-static unsigned	 nkept;
-static char	 kept[64];
-
-static void
-on_kept(void *arg, const char *keyword)
-{
-	ck_assert_ptr_eq(arg, &nkept);
-	nkept++;
-	snprintf(kept, sizeof(kept), "%s", keyword);
-}
-
-/* By its row a change is taken over, or what was before stays. */
-START_TEST(test_keep_row)
-{
-	struct conf	 old;
-	char		*before, *after;
-	bool		 is_kept = rows[_i].when == WHEN_START;
-
-	ck_assert_int_eq(conf_init(&old), 0);
-	before = printed();
-	ck_assert_int_eq(conf_set(&c, rows[_i].keyword, good(rows[_i].type),
-	    &e), 0);
-	nkept = 0;
-	ck_assert_int_eq(conf_keep(&c, &old, on_kept, &nkept), 0);
-	ck_assert_uint_eq(nkept, is_kept);
-	if (is_kept)
-		ck_assert_str_eq(kept, rows[_i].keyword);
-	after = printed();
-	ck_assert_int_eq(strcmp(before, after) == 0, is_kept);
-	free(before);
-	free(after);
-	conf_fini(&old);
-}
-END_TEST
-
-START_TEST(test_keep_uplinks)
-{
-	struct conf_uplink	*at;
-	struct conf		 old;
-
-	ck_assert_int_eq(conf_init(&old), 0);
-	ck_assert_int_eq(conf_set(&old, "Uplink", "a", &e), 0);
-	ck_assert_int_eq(load("Uplink a\n"), 0);
-	at = old.uplink;
-	nkept = 0;
-	ck_assert_int_eq(conf_keep(&c, &old, on_kept, &nkept), 0);
-	ck_assert_uint_eq(nkept, 0);
-	ck_assert_ptr_eq(c.uplink, at);
-	conf_fini(&old);
-	old = c;
-	ck_assert_int_eq(conf_init(&c), 0);
-	ck_assert_int_eq(conf_keep(&c, &old, on_kept, &nkept), 0);
-	ck_assert_uint_eq(nkept, 1);
-	ck_assert_str_eq(kept, "Uplink");
-	ck_assert_ptr_eq(c.uplink, at);
-	ck_assert_uint_eq(old.nuplink, 0);
-	conf_fini(&old);
-}
-END_TEST
-
 static void
 add_tests(TCase *t)
 {
-	tcase_add_loop_test(t, test_row, 0, (int)NROWS);
+	tcase_add_loop_test(t, test_row, 0, CONF_ROWS);
 	tcase_add_test(t, test_defaults);
 	tcase_add_test(t, test_units);
 	tcase_add_test(t, test_file);
 	tcase_add_test(t, test_bad_files);
-	tcase_add_loop_test(t, test_uplink_row, 0, (int)NUPLINK_ROWS);
+	tcase_add_loop_test(t, test_uplink_row, 0, CONF_UPLINK_ROWS);
 	tcase_add_test(t, test_uplinks);
 	tcase_add_test(t, test_uplinks_printed);
 	tcase_add_test(t, test_places);
@@ -849,18 +547,10 @@ add_tests(TCase *t)
 	tcase_add_test(t, test_first_counts);
 	tcase_add_test(t, test_did_you_mean);
 	tcase_add_test(t, test_nul);
+	tcase_add_test(t, test_limits);
 	tcase_add_test(t, test_include);
 	tcase_add_test(t, test_include_bad);
 	tcase_add_test(t, test_include_depth);
-	tcase_add_test(t, test_patterns);
-	tcase_add_test(t, test_addresses);
-	tcase_add_test(t, test_match);
-	tcase_add_test(t, test_match_printed);
-	tcase_add_test(t, test_match_bad);
-	tcase_add_loop_test(t, test_match_row, 0, (int)NROWS);
-	tcase_add_test(t, test_spec_bad);
-	tcase_add_loop_test(t, test_keep_row, 0, (int)NROWS);
-	tcase_add_test(t, test_keep_uplinks);
 }
 
 int
