@@ -269,7 +269,6 @@ on_stream(struct remote *r, struct ipc_msg *msg)
 {
 	struct master	*m = r->master;
 	struct peer	 p;
-	int		 refuse;
 	bool		 full;
 
 	STAT_INC(m, accepted);
@@ -291,8 +290,10 @@ on_stream(struct remote *r, struct ipc_msg *msg)
 	strcpy(p.address, "remote");
 	snprintf(p.listener, sizeof(p.listener), "uplink:%.150s",
 	    r->conf->label);
-	refuse = policy_admit(m, &p, &full);
-	gate_knock(m->gate, msg->fd, &p, refuse, full);
+	/* There is no HTTP to refuse it with: it is reset. */
+	if (policy_admit(m, &p, &full) != 0)
+		return;
+	gate_knock(m->gate, msg->fd, &p, 0, full);
 	msg->fd = -1;
 }
 

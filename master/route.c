@@ -55,6 +55,7 @@ route_new(struct child *owner)
 		return NULL;
 	}
 	r->number = ++m->next_number;
+	r->client_uid = owner->peer.client_uid;
 	r->uid = owner->peer.uid;
 	r->uplink = owner->peer.uplink;
 	memcpy(r->identity, owner->peer.identity, sizeof(r->identity));
