@@ -8,6 +8,8 @@
 #include <strings.h>
 
 #define COUNT_MAX	1000000	/* of anything that is counted */
+#define NICE_MAX	19	/* setpriority(2) */
+#define WEIGHT_MAX	10000	/* cpu.weight of control groups */
 
 struct choice {
 	const char	*group;
@@ -95,20 +97,34 @@ set_number(void *member, const char *value, const struct unit *u)
 	return 0;
 }
 
-int
-set_COUNT(const struct conf_row *row, void *member, const char *value)
+/* A number without a unit. */
+static int
+set_up_to(uint64_t most, uint64_t *member, const char *value)
 {
 	uint64_t	 n;
 
-	(void)row;
 	if (set_number(&n, value, count_units) == -1)
 		return -1;
-	if (n > COUNT_MAX) {
+	if (n > most) {
 		errno = ERANGE;
 		return -1;
 	}
-	*(uint64_t *)member = n;
+	*member = n;
 	return 0;
+}
+
+int
+set_COUNT(const struct conf_row *row, void *member, const char *value)
+{
+	(void)row;
+	return set_up_to(COUNT_MAX, member, value);
+}
+
+int
+set_WEIGHT(const struct conf_row *row, void *member, const char *value)
+{
+	(void)row;
+	return set_up_to(WEIGHT_MAX, member, value);
 }
 
 int
@@ -147,12 +163,8 @@ set_NICE(const struct conf_row *row, void *member, const char *value)
 	uint64_t	 n;
 
 	(void)row;
-	if (set_number(&n, value, count_units) == -1)
+	if (set_up_to(NICE_MAX, &n, value) == -1)
 		return -1;
-	if (n > 19) {
-		errno = ERANGE;
-		return -1;
-	}
 	*(uint32_t *)member = (uint32_t)n;
 	return 0;
 }
@@ -286,6 +298,12 @@ print_number(const struct conf_row *row, const void *member, FILE *out,
 
 void
 print_COUNT(const struct conf_row *row, const void *member, FILE *out)
+{
+	print_number(row, member, out, count_units);
+}
+
+void
+print_WEIGHT(const struct conf_row *row, const void *member, FILE *out)
 {
 	print_number(row, member, out, count_units);
 }

@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "master/ctl.h"
 #include "master/gatekeep.h"
+#include "master/fence.h"
 #include "master/groups.h"
 #include "master/policy.h"
 #include "master/pool.h"
@@ -204,6 +205,8 @@ child_on_exit(struct child *c, int status)
 	c->reaped = true;
 	groups_give_back(c->master->groups, c->group);
 	c->group = 0;
+	if (c->is_fenced)
+		fence_give_back(c->master->fence, c->id);
 	/* What it could not kill, or did not live to. */
 	if (c->since != 0 || WIFSIGNALED(status))
 		master_kill_orphans(c->master);
@@ -312,7 +315,8 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	out->unready = !remote_is_ready(m);
 	if ((conf = policy_get(m, &c->peer, &room)) == NULL)
 		return -1;
-	policy_settings(m, conf, &settings);
+	policy_settings(m, conf, c->id, &settings);
+	c->is_fenced = settings.way.has_v1;
 	out->settings = &settings.s;
 	c->detached_ttl = settings.s.detached_ttl_ms;
 	c->grace = settings.s.grace_ms;

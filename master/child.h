@@ -46,6 +46,7 @@ struct child {
 	int			 status;	/* then, as of waitpid(2) */
 	bool			 asked_to_leave;
 	bool			 in_gate;
+	bool			 is_fenced;	/* see master/fence.h */
 	struct route		*route;		/* the session it serves */
 	struct route		*wanted;	/* HANDING: it asked for */
 	unsigned		 asked_id;	/* of the child that decides */

@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "config.h"
 #include "master/ctl_priv.h"
+#include "master/fence.h"
 #include "master/gatekeep.h"
 #include "master/listen.h"
 #include "master/pool.h"
@@ -106,7 +107,7 @@ ctl_status(struct ctl_client *c)
 		LIST("uplinks"),
 		TEXT("directory"), NUMBER("attached"), NUMBER("detached"),
 		NUMBER("kept"), NUMBER("spare"), NUMBER("greeting"),
-		NUMBER("waiting"), TEXT("sandbox"),
+		NUMBER("waiting"), TEXT("sandbox"), TEXT("limits"),
 #define STAT(name, meaning)	NUMBER(#name),
 #include "proto/stat.def"
 #undef STAT
@@ -114,6 +115,7 @@ ctl_status(struct ctl_client *c)
 	};
 	struct master	*m = ctl_master(c->ctl);
 	struct ctl_row	 row = { .n = 0 };
+	char		 limits[128];
 	uint64_t	 n[3];
 	size_t		 i;
 
@@ -135,6 +137,8 @@ ctl_status(struct ctl_client *c)
 	ctl_row_number(&row, gate_greeting(m->gate));
 	ctl_row_number(&row, gate_waiting(m->gate));
 	ctl_row_text(&row, pool_sandbox(m->pool));
+	fence_print(m->fence, limits, sizeof(limits));
+	ctl_row_text(&row, limits);
 	for (i = 0; i < STATS; i++)
 		ctl_row_number(&row, m->stats[i]);
 	ctl_put_row(c, &row);

@@ -19,6 +19,7 @@
 #include "common/ptree.h"
 #include "master/child.h"
 #include "master/ctl.h"
+#include "master/fence.h"
 #include "master/gatekeep.h"
 #include "master/groups.h"
 #include "master/listen.h"
@@ -162,6 +163,11 @@ master_init(struct master *m, const struct cred *env)
 		return -1;
 	}
 	m->groups = groups_new(m);
+	if ((m->fence = fence_new(m)) == NULL) {
+		log_warn("fence");
+		return -1;
+	}
+	fence_warn(m->fence, &m->conf);
 	if (open_doors(m) == -1 || remote_exec_init(m) == -1 ||
 	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
@@ -191,6 +197,7 @@ master_fini(struct master *m)
 	gate_free(&m->gate);
 	child_forget_all(m);
 	pool_free(&m->pool);
+	fence_free(&m->fence);
 	groups_free(&m->groups);
 	policy_free(&m->policy);
 	rundir_close(&m->dir, &m->dir_lock);

@@ -21,6 +21,7 @@
 
 struct child;
 struct ctl;
+struct fence;
 struct gate;
 struct groups;
 struct listener;
@@ -73,6 +74,7 @@ struct master {
 	bool			 stdin_is_file;
 	struct gate		*gate;
 	struct groups		*groups;	/* NULL: there are none */
+	struct fence		*fence;
 	struct pool		*pool;
 	struct child_list	 children;
 	struct map		 by_pid;

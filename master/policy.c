@@ -370,7 +370,7 @@ add_rlimit(struct policy_settings *ps, int resource,
 
 void
 policy_settings(const struct master *m, const struct conf *c,
-    struct policy_settings *ps)
+    unsigned number, struct policy_settings *ps)
 {
 	Ipc__Settings	*out = &ps->s;
 
@@ -380,6 +380,9 @@ policy_settings(const struct master *m, const struct conf *c,
 	add_rlimit(ps, RLIMIT_##name, &c->member);
 #include "proto/rlimit.def"
 #undef RLIMIT_ROW
+	fence_way(m->fence, c, number, &ps->way);
+	out->fence = ps->way.list;
+	out->n_fence = ps->way.n;
 	out->nice = c->nice;
 	out->umask = c->umask;
 	out->message_rate = (uint32_t)c->message_rate;

@@ -9,6 +9,7 @@
 
 #include "common/conf.h"
 #include "common/ipc.h"
+#include "master/fence.h"
 #include "master/master.h"
 #include "master/peer.h"
 
@@ -36,9 +37,12 @@ struct policy_settings {
 	Ipc__Settings	 s;
 	Ipc__Rlimit	 rlimit[POLICY_RLIMITS];
 	Ipc__Rlimit	*list[POLICY_RLIMITS];
+	struct fence_way way;
 };
+
+/* number: of the worker, see master/fence.h. */
 void		 policy_settings(const struct master *m, const struct conf *c,
-		    struct policy_settings *out);
+		    unsigned number, struct policy_settings *out);
 
 /*
  * Whether a peer may come: 0, or the HTTP status to refuse it with, after a

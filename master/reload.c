@@ -4,6 +4,7 @@
 
 #include "common/limit.h"
 #include "common/log.h"
+#include "master/fence.h"
 #include "master/listen.h"
 #include "master/policy.h"
 #include "master/pool.h"
@@ -45,6 +46,7 @@ commit(struct master *m, struct conf *now, struct policy *names,
 	m->conf = *now;
 	policy_free(&m->policy);
 	m->policy = names;
+	fence_warn(m->fence, &m->conf);
 	log_set_level((enum log_level)m->conf.log_level);
 	pool_reload(m->pool);
 	log_info("the configuration was read again; %u listeners added, %u "

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "worker/cgroup.h"
+#include "worker/fence.h"
 #include "worker/session.h"
 
 void
@@ -17,5 +18,6 @@ account_take(const struct session *s, bool living, struct account *out)
 	usage_add(&out->used, &own);
 	if (living)
 		usage_add_living(&out->used);
-	out->has_oom = cgroups_oom(s->cgroups, &out->oom) == 0;
+	out->has_oom = cgroups_oom(s->cgroups, &out->oom) == 0 ||
+	    fence_oom(&s->set, &out->oom) == 0;
 }

@@ -370,6 +370,8 @@ START_TEST(test_limits)
 		ck_assert_msg(conf_set(&c, "Umask", modes[i], &e) == -1,
 		    "%s", modes[i]);
 	ck_assert_int_eq(conf_set(&c, "Nice", "20", &e), -1);
+	ck_assert_int_eq(conf_set(&c, "CPUWeight", "10000", &e), 0);
+	ck_assert_int_eq(conf_set(&c, "CPUWeight", "10001", &e), -1);
 }
 END_TEST
 
