@@ -278,6 +278,8 @@ misplaced(const struct conf *c, const char *keyword, struct conf_error *e)
 	const struct conf_row	*outer, *inner;
 	const char		*meant;
 
+	if (strcasecmp(keyword, "Include") == 0)
+		return conf_fail(e, "Include: in files only");
 	outer = rows_find(rows, CONF_ROWS, keyword);
 	inner = rows_find(uplink_rows, CONF_UPLINK_ROWS, keyword);
 	if (outer != NULL && c->block == CONF_IN_MATCH)

@@ -44,6 +44,7 @@ static const char *const	 controllers[] = {
 
 struct groups {
 	bool			 is_on[CONTROLLERS];
+	bool			 was_on[CONTROLLERS];	/* not by us */
 	bool			 has_moved;	/* we live in MAIN */
 	char			 path[PATH_MAX];
 	int			 parent, dir;	/* dir is locked */
@@ -140,16 +141,15 @@ make_dir(struct groups *g)
 	return 0;
 }
 
-/* Whether a controller can be given to groups below that of dir. */
+/* Whether a controller is in a list of the group at dir. */
 static bool
-is_offered(int dir, const char *controller)
+is_listed(int dir, const char *file, const char *controller)
 {
 	char	 text[512], *word, *save;
 	ssize_t	 n = -1;
 	int	 fd;
 
-	if ((fd = openat(dir, "cgroup.controllers", O_RDONLY |
-	    O_CLOEXEC)) != -1) {
+	if ((fd = openat(dir, file, O_RDONLY | O_CLOEXEC)) != -1) {
 		n = read(fd, text, sizeof(text) - 1);
 		close(fd);
 	}
@@ -161,6 +161,13 @@ is_offered(int dir, const char *controller)
 	return false;
 }
 
+/* Whether it can be given to groups below that of dir. */
+static bool
+is_offered(int dir, const char *controller)
+{
+	return is_listed(dir, "cgroup.controllers", controller);
+}
+
 static int
 turn(int dir, char sign, const char *controller)
 {
@@ -170,6 +177,7 @@ turn(int dir, char sign, const char *controller)
 	return cgfs_write(dir, "cgroup.subtree_control", text);
 }
 
+/* What others have turned on is theirs. */
 static void
 turn_off(struct groups *g)
 {
@@ -177,7 +185,8 @@ turn_off(struct groups *g)
 
 	for (i = 0; i < CONTROLLERS; i++)
 		if (g->is_on[i] && (turn(g->dir, '-', controllers[i]) == -1 ||
-		    turn(g->parent, '-', controllers[i]) == -1))
+		    (!g->was_on[i] &&
+		    turn(g->parent, '-', controllers[i]) == -1)))
 			log_debug("controller %s: %s", controllers[i],
 			    strerror(errno));
 	memset(g->is_on, 0, sizeof(g->is_on));
@@ -209,11 +218,15 @@ turn_on(struct groups *g)
 	g->has_moved = true;
 	is_any = false;
 	for (i = 0; i < CONTROLLERS; i++) {
+		g->was_on[i] = is_listed(g->parent, "cgroup.subtree_control",
+		    controllers[i]);
 		if (!is_offered(g->parent, controllers[i]) ||
 		    turn(g->parent, '+', controllers[i]) == -1)
 			continue;
-		is_any |= g->is_on[i] = turn(g->dir, '+', controllers[i]) ==
-		    0;
+		g->is_on[i] = turn(g->dir, '+', controllers[i]) == 0;
+		if (!g->is_on[i] && !g->was_on[i])
+			turn(g->parent, '-', controllers[i]);
+		is_any |= g->is_on[i];
 	}
 	if (!is_any)
 		turn_off(g);

@@ -327,6 +327,8 @@ START_TEST(test_did_you_mean)
 	ck_fails("Uplink x\nRegistryUri y\n", "mean \"RegistryUrl\"?");
 	ck_fails("Nonsense x\n", "unknown keyword \"Nonsense\"");
 	ck_assert_ptr_null(strstr(e.text, "mean"));
+	ck_assert_int_eq(conf_set(&c, "Include", "x", &e), -1);
+	ck_assert_str_eq(e.text, "Include: in files only");
 	ck_fails("x y\n", "unknown keyword \"x\"");
 	ck_assert_ptr_null(strstr(e.text, "mean"));
 }
