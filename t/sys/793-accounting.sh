@@ -9,11 +9,12 @@ room = bytearray(64 << 20)
 with open(sys.argv[1], "wb") as f:
     f.write(b"x" * (4 << 20))
     os.fsync(f.fileno())
-while time.process_time() < 0.5:
+while time.process_time() < 0.7:
     pass
 print("ready", flush=True)
 signal.pause()'
-# A child of the command: it counts before and after it is gone.
+# A child of the command: it counts before and after it is gone.  The kernel
+# counts in ticks: some are lost.
 "$CTL" run -- sh -c 'python3 -c "$0" "$1"; :' "$WORK" "$DIR/file" \
     >"$DIR/run.out" 2>&1 &
 run=$!
