@@ -21,12 +21,15 @@
 
 struct child;
 struct ctl;
+struct fence;
 struct gate;
 struct groups;
 struct listener;
+struct policy;
 struct pool;
 struct remote;
 struct route;
+struct setup;
 
 TAILQ_HEAD(listener_list, listener);
 TAILQ_HEAD(child_list, child);
@@ -44,7 +47,9 @@ enum master_stat {
 struct master {
 	struct event_base	*base;
 	struct conf		 conf;
-	Ipc__Settings		 settings;	/* of conf, for workers */
+	const struct setup	*setup;		/* where that comes from */
+	struct policy		*policy;	/* the names in conf */
+	uint64_t		 brand;		/* master/inside.h; or 0 */
 	char			*dir;		/* run directory */
 	int			 dir_lock;
 	char			 worker[4096];	/* path of execsrv-worker */
@@ -53,6 +58,7 @@ struct master {
 	bool			 is_root;
 	bool			 is_stdio;
 	bool			 is_daemon;	/* in the background */
+	bool			 has_terminal;	/* that may hang up */
 	bool			 stopping;
 	int			 status;	/* to exit with */
 	uint64_t		 born;		/* clock_ms() */
@@ -60,7 +66,7 @@ struct master {
 	struct remote_list	 remotes;
 	uid_t			 uplink_uid;
 	gid_t			 uplink_gid;
-	struct cred		 stdin_cred;	/* for the last of them */
+	struct cred		 stdin_cred;	/* for one of them */
 	struct event		*stdin_ev;
 	char			*stdin_line;	/* locked */
 	size_t			 stdin_len;
@@ -68,6 +74,7 @@ struct master {
 	bool			 stdin_is_file;
 	struct gate		*gate;
 	struct groups		*groups;	/* NULL: there are none */
+	struct fence		*fence;
 	struct pool		*pool;
 	struct child_list	 children;
 	struct map		 by_pid;

@@ -11,10 +11,12 @@
 #include <stdint.h>
 
 #define PEER_TEXT_MAX	80
+#define PEER_LISTENER_MAX 160
 
 struct peer {
 	bool	 known;			/* uid is what the kernel says */
-	uid_t	 uid;
+	uid_t	 uid;			/* that its sessions run as */
+	uid_t	 client_uid;		/* who it is itself */
 	bool	 has_gid;
 	gid_t	 gid;
 	unsigned uplink;		/* it came through; 0: none */
@@ -23,6 +25,9 @@ struct peer {
 	char	 text[PEER_TEXT_MAX];	/* for people: "127.0.0.1:40123" */
 	char	 user[PEER_TEXT_MAX];	/* what shares are counted by: */
 	char	 source[PEER_TEXT_MAX];	/* the user, and his address */
+	char	 identity[PEER_TEXT_MAX];	/* what sessions belong to */
+	char	 address[PEER_TEXT_MAX];	/* IP, "unix", ... */
+	char	 listener[PEER_LISTENER_MAX];	/* where it came in */
 };
 
 /*
@@ -33,5 +38,8 @@ struct peer {
  */
 int	 peer_identify(int fd, uint64_t brand, struct peer *p)
 	    __attribute__((warn_unused_result));
+
+/* Its identity is the user whom the kernel names. */
+void	 peer_is_user(struct peer *p);
 
 #endif

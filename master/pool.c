@@ -395,6 +395,17 @@ pool_on_exit(struct pool *p, pid_t pid, int status)
 }
 
 void
+pool_reload(struct pool *p)
+{
+	struct timeval	 now = { 0, 0 };
+
+	p->want = !master_has_doors(p->master) ? 0 :
+	    p->master->conf.min_spare;
+	refill_in(p, 0);
+	event_add(p->decay_ev, &now);
+}
+
+void
 pool_stop(struct pool *p)
 {
 	p->stopping = true;

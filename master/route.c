@@ -55,8 +55,10 @@ route_new(struct child *owner)
 		return NULL;
 	}
 	r->number = ++m->next_number;
+	r->client_uid = owner->peer.client_uid;
 	r->uid = owner->peer.uid;
 	r->uplink = owner->peer.uplink;
+	memcpy(r->identity, owner->peer.identity, sizeof(r->identity));
 	r->owner = owner;
 	r->born = clock_ms();
 	snprintf(r->peer, sizeof(r->peer), "%s", owner->peer.text);
@@ -132,7 +134,8 @@ route_handover(struct child *greeter, const char *id, const void *message,
 	 * is not "opened" may be known to its client already: its owner says.
 	 */
 	if (r == NULL || r->uid != greeter->peer.uid ||
-	    r->uplink != greeter->peer.uplink || r->owner == greeter) {
+	    r->uplink != greeter->peer.uplink || strcmp(r->identity,
+	    greeter->peer.identity) != 0 || r->owner == greeter) {
 		child_decide(greeter, IPC__VERDICT__UNKNOWN, NULL);
 		return;
 	}
@@ -258,7 +261,7 @@ route_release(struct route *r)
 	uid_t		 uid = r->uid;
 	struct timeval	 tv;
 
-	tv = clock_timeval(r->master->settings.detached_ttl_ms);
+	tv = clock_timeval(owner->detached_ttl);
 	r->attached = false;
 	r->owner->route = NULL;
 	bury(r);

@@ -23,8 +23,10 @@ struct route {
 	struct master		*master;
 	char			 id[ROUTE_ID_LEN + 1];
 	unsigned		 number;	/* for people */
+	uid_t			 client_uid;	/* who opened it */
 	uid_t			 uid;		/* whose it is ... */
 	unsigned		 uplink;	/* ... and by which way; or 0 */
+	char			 identity[PEER_TEXT_MAX]; /* of its client */
 	struct child		*owner;		/* NULL: a tombstone */
 	bool			 opened;	/* its client knows the id */
 	bool			 attached;

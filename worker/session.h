@@ -26,6 +26,8 @@
 #include "common/ipc.h"
 #include "common/json.h"
 #include "common/map.h"
+#include "worker/bucket.h"
+#include "worker/limits.h"
 #include "worker/ring.h"
 
 #define SESSION_ID_MAX	64		/* bytes of a session id */
@@ -75,6 +77,8 @@ struct session {
 						   the connection */
 	bool			 is_full;	/* no new sessions */
 	struct rlimit		 nofile;	/* of commands */
+	struct limits		 limits;	/* of them as well */
+	struct bucket		 bucket;	/* messages that may come */
 	struct cgroups		*cgroups;	/* or NULL */
 
 	struct conn		*conn;		/* or NULL */

@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "worker/become.h"
 #include "worker/cgroup.h"
+#include "worker/fence.h"
 #include "worker/greet.h"
 #include "worker/http_link.h"
 #include "worker/link.h"
@@ -68,6 +69,8 @@ serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
 		return 1;
 	log_set_level((enum log_level)a->settings->log_level);
 	log_set_session(a->number);
+	if (a->refuse == 0)
+		fence_enter(a->settings, group);
 	give_group(&group, a);
 	if (a->refuse != 0)
 		become_nobody();
