@@ -12,6 +12,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/ctl.h"
+#include "master/figures.h"
 #include "master/gatekeep.h"
 #include "master/groups.h"
 #include "master/pool.h"
@@ -40,7 +41,7 @@ static const struct {
 typedef void	 on_fn(struct child *c, const void *body, struct ipc_msg *m);
 
 static on_fn	 on_handover, on_resumed, on_opened, on_attached, on_detached,
-		 on_released, on_ended, on_report;
+		 on_released, on_ended, on_report, on_acted, on_load;
 
 /* What a worker may say, and in which states. */
 static const struct {
@@ -56,6 +57,8 @@ static const struct {
 	[IPC_released] = { on_released, IN(SERVING) },
 	[IPC_ended] = { on_ended, IN(SERVING) },
 	[IPC_report] = { on_report, IN(SERVING) | IN(LEAVING) },
+	[IPC_acted] = { on_acted, IN(SERVING) | IN(LEAVING) },
+	[IPC_load] = { on_load, IN(SERVING) },
 #undef IN
 };
 
@@ -293,7 +296,8 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 
 	if (c->chan == NULL)
 		return -1;
-	if (out->refuse == 0 && (c->route = route_new(c)) == NULL) {
+	if (out->refuse == 0 && out->figures == NULL &&
+	    (c->route = route_new(c)) == NULL) {
 		log_warn("session");
 		return -1;
 	}
@@ -306,7 +310,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	out->has_gid = c->peer.has_gid;
 	out->gid = c->peer.gid;
 	out->settings = &m->settings;
-	out->unready = !remote_is_ready(m);
+	out->unready = !master_is_ready(m);
 	c->since = clock_ms();
 	child_set_state(c, CHILD_GREETING);
 	chan_send(c->chan, IPC_assign, out, fd);
@@ -318,9 +322,21 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
     bool full)
 {
 	Ipc__Assign	 out = IPC__ASSIGN__INIT;
+	Ipc__Figures	 figures = IPC__FIGURES__INIT;
+	uint64_t	 gauges[GAUGES];
 
 	c->peer = *p;
 	out.refuse = (uint32_t)refuse;
+	if (p->is_metrics) {
+		figures_take(c->master, gauges);
+		if (gauges[GAUGE_waiting] > 0)
+			gauges[GAUGE_waiting]--;	/* who asks */
+		figures.stat = c->master->stats;
+		figures.n_stat = STATS;
+		figures.gauge = gauges;
+		figures.n_gauge = GAUGES;
+		out.figures = &figures;
+	}
 	out.full = full;
 	out.transport = p->uplink == 0 ? IPC__TRANSPORT__WEBSOCKET :
 	    IPC__TRANSPORT__STREAM;
@@ -379,6 +395,20 @@ child_query(struct child *c, uint32_t ticket, bool processes)
 	out.processes = processes;
 	if (c->chan != NULL)
 		chan_send(c->chan, IPC_query, &out, -1);
+}
+
+void
+child_act(struct child *c, const Ipc__Act *out)
+{
+	if (c->chan != NULL)
+		chan_send(c->chan, IPC_act, out, -1);
+}
+
+void
+child_tail(struct child *c, const Ipc__Tail *out, int fd)
+{
+	if (c->chan != NULL)
+		chan_send(c->chan, IPC_tail, out, fd);
 }
 
 /* --- what comes --- */
@@ -492,6 +522,22 @@ on_report(struct child *c, const void *body, struct ipc_msg *m)
 {
 	(void)m;
 	ctl_on_report(c->master->ctl, c, body);
+}
+
+static void
+on_acted(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)m;
+	ctl_on_acted(c->master->ctl, c, body);
+}
+
+static void
+on_load(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Load	*in = body;
+
+	(void)m;
+	c->running = in->running;
 }
 
 struct child *

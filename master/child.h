@@ -50,6 +50,7 @@ struct child {
 	struct route		*wanted;	/* HANDING: it asked for */
 	unsigned		 asked_id;	/* of the child that decides */
 	struct peer		 peer;
+	unsigned		 running;	/* processes, as it said last */
 	uint64_t		 since;		/* ms: assigned */
 	struct event		*kill_ev;
 };
@@ -91,6 +92,10 @@ void	 child_decide(struct child *c, Ipc__Verdict v, struct route *r);
 
 /* Ask it how it is; the answer goes to ctl. */
 void	 child_query(struct child *c, uint32_t ticket, bool processes);
+
+/* Have something done in its session (fd stays the caller's). */
+void	 child_act(struct child *c, const Ipc__Act *out);
+void	 child_tail(struct child *c, const Ipc__Tail *out, int fd);
 
 struct child	*child_by_id(struct master *m, unsigned id);
 struct child	*child_by_pid(struct master *m, pid_t pid);

@@ -271,7 +271,10 @@ gate_knock(struct gate *g, int fd, const struct peer *p, int refuse,
 	struct source	*s = NULL;
 	struct knock	*k = NULL;
 
-	if ((refuse != 0 && gate_drops((unsigned)g->ngreeted,
+	bool		 is_stranger = refuse != 0 || (p->is_metrics &&
+			    !p->known);
+
+	if ((is_stranger && gate_drops((unsigned)g->ngreeted,
 	    randombytes_uniform(100))) ||
 	    (s = source_get(g, p)) == NULL ||
 	    (s->user != NULL ? s->user : s)->waiting >=

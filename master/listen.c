@@ -94,13 +94,15 @@ open_tcp(struct listener *l, const char *url, const char *rest)
 	union address	 a;
 	socklen_t	 len;
 	char		 host[INET6_ADDRSTRLEN] = "";
+	const char	*scheme = l->is_metrics ? "http" : "ws";
 	int		 on = 1;
 
 	if (parse_address(rest, &a, &len) == -1) {
-		log_warnx("%s: expected ws://IP:PORT with a numeric IP", url);
+		log_warnx("%s: expected %sIP:PORT with a numeric IP", url,
+		    l->is_metrics ? "" : "ws://");
 		return -1;
 	}
-	if (!is_loopback(&a)) {
+	if (!l->is_metrics && !is_loopback(&a)) {
 		log_warnx("%s: not a loopback address, and no clients are "
 		    "served there without authentication", url);
 		return -1;
@@ -117,14 +119,15 @@ open_tcp(struct listener *l, const char *url, const char *rest)
 		log_warn("%s", url);
 		return -1;
 	}
-	m->settings.brand = inside_brand(m->dir);
+	if (!l->is_metrics)
+		m->settings.brand = inside_brand(m->dir);
 	if (a.any.sa_family == AF_INET) {
 		inet_ntop(AF_INET, &a.in.sin_addr, host, sizeof(host));
-		snprintf(l->url, sizeof(l->url), "ws://%s:%u", host,
+		snprintf(l->url, sizeof(l->url), "%s://%s:%u", scheme, host,
 		    ntohs(a.in.sin_port));
 	} else {
 		inet_ntop(AF_INET6, &a.in6.sin6_addr, host, sizeof(host));
-		snprintf(l->url, sizeof(l->url), "ws://[%s]:%u", host,
+		snprintf(l->url, sizeof(l->url), "%s://[%s]:%u", scheme, host,
 		    ntohs(a.in6.sin6_port));
 	}
 	return 0;
@@ -215,22 +218,66 @@ is_one_line(const char *url)
 	return true;
 }
 
+static struct listener *
+listener_new(struct master *m, const char *url)
+{
+	struct listener	*l;
+
+	if (!is_one_line(url)) {
+		log_warnx("a control character in the address of a listener");
+		return NULL;
+	}
+	if ((l = calloc(1, sizeof(*l))) == NULL) {
+		log_warn("%s", url);
+		return NULL;
+	}
+	l->master = m;
+	l->fd = -1;
+	return l;
+}
+
+/* Its socket is open (r is 0), or is not. */
+static int
+listener_begin(struct listener *l, struct listener_list *list,
+    const char *url, int r)
+{
+	struct event_base	*base = l->master->base;
+
+	if (r == 0 && ((l->accept_ev = event_new(base, l->fd,
+	    EV_READ | EV_PERSIST, on_accept, l)) == NULL ||
+	    (l->pause_ev = event_new(base, -1, 0, on_pause, l)) == NULL ||
+	    event_add(l->accept_ev, NULL) == -1)) {
+		log_warn("%s", url);
+		r = -1;
+	}
+	if (r == -1)
+		listener_free(l);
+	else
+		TAILQ_INSERT_TAIL(list, l, entry);
+	return r;
+}
+
+int
+listen_open_metrics(struct master *m, const char *text)
+{
+	struct listener	*l;
+
+	if ((l = listener_new(m, text)) == NULL)
+		return -1;
+	l->is_metrics = true;
+	return listener_begin(l, &m->metrics, text,
+	    strncmp(text, "unix:", 5) == 0 ? open_unix(l, text, text + 5) :
+	    open_tcp(l, text, text));
+}
+
 int
 listen_open(struct master *m, const char *url)
 {
 	struct listener	*l;
 	int		 r;
 
-	if (!is_one_line(url)) {
-		log_warnx("a control character in the address of a listener");
+	if ((l = listener_new(m, url)) == NULL)
 		return -1;
-	}
-	if ((l = calloc(1, sizeof(*l))) == NULL) {
-		log_warn("%s", url);
-		return -1;
-	}
-	l->master = m;
-	l->fd = -1;
 	if (strncmp(url, "ws://", 5) == 0) {
 		r = open_tcp(l, url, url + 5);
 	} else if (strncmp(url, "unix:", 5) == 0) {
@@ -240,30 +287,25 @@ listen_open(struct master *m, const char *url)
 		    url);
 		r = -1;
 	}
-	if (r == 0 && ((l->accept_ev = event_new(m->base, l->fd,
-	    EV_READ | EV_PERSIST, on_accept, l)) == NULL ||
-	    (l->pause_ev = event_new(m->base, -1, 0, on_pause, l)) == NULL ||
-	    event_add(l->accept_ev, NULL) == -1)) {
-		log_warn("%s", url);
-		r = -1;
-	}
-	if (r == -1) {
+	return listener_begin(l, &m->listeners, url, r);
+}
+
+static void
+close_list(struct listener_list *list)
+{
+	struct listener	*l;
+
+	while ((l = TAILQ_FIRST(list)) != NULL) {
+		TAILQ_REMOVE(list, l, entry);
 		listener_free(l);
-		return -1;
 	}
-	TAILQ_INSERT_TAIL(&m->listeners, l, entry);
-	return 0;
 }
 
 void
 listen_close_all(struct master *m)
 {
-	struct listener	*l;
-
-	while ((l = TAILQ_FIRST(&m->listeners)) != NULL) {
-		TAILQ_REMOVE(&m->listeners, l, entry);
-		listener_free(l);
-	}
+	close_list(&m->listeners);
+	close_list(&m->metrics);
 }
 
 /* --- accepting --- */
@@ -272,6 +314,9 @@ listen_close_all(struct master *m)
 static int
 judge(const struct master *m, const struct peer *p)
 {
+	/* Figures are for everybody who can get here, but for a sandbox. */
+	if (p->is_metrics)
+		return p->unfit != NULL ? 403 : 0;
 	if (!p->known || p->unfit != NULL)
 		return 403;
 	if (!m->is_root && p->uid != geteuid())
@@ -285,7 +330,7 @@ judge(const struct master *m, const struct peer *p)
 static bool
 is_full(const struct master *m, const struct peer *p)
 {
-	return route_count(m) >= m->conf.max_sessions ||
+	return m->draining || route_count(m) >= m->conf.max_sessions ||
 	    route_count_of(m, p->uid) >= m->conf.max_per_user;
 }
 
@@ -333,6 +378,7 @@ on_accept(int lfd, short what, void *arg)
 			fd_close(&fd);
 			continue;
 		}
+		p.is_metrics = l->is_metrics;
 		if ((refuse = judge(m, &p)) != 0) {
 			STAT_INC(m, refused);
 			log_info("%s: refused: %s", p.text, p.unfit != NULL ?

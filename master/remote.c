@@ -268,7 +268,7 @@ is_full(const struct remote *r)
 {
 	const struct master	*m = r->master;
 
-	return route_count(m) >= m->conf.max_sessions ||
+	return m->draining || route_count(m) >= m->conf.max_sessions ||
 	    route_count_of(m, r->uid) >= m->conf.max_per_user;
 }
 
