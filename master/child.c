@@ -537,7 +537,9 @@ on_load(struct child *c, const void *body, struct ipc_msg *m)
 	const Ipc__Load	*in = body;
 
 	(void)m;
-	c->running = in->running;
+	/* It is told in figures: of a worker that lies, too. */
+	c->running = in->running < c->master->settings.max_processes ?
+	    in->running : c->master->settings.max_processes;
 }
 
 struct child *

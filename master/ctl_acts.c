@@ -13,6 +13,8 @@
 #include "master/ctl_priv.h"
 #include "master/drain.h"
 
+#define NAME_MAX_	64	/* bytes of the name of a process in the log */
+
 #define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
 #define NUMBER(name)	{ name, IPC__CELL_KIND__NUMBER }
 #define END		{ NULL, IPC__CELL_KIND__TEXT }
@@ -64,6 +66,17 @@ find_worker(struct ctl_client *c, const struct route *r)
 	return r->owner;
 }
 
+/* One word, so that nobody can add to the sentence. */
+static void
+audit_name(const char *text, char name[NAME_MAX_])
+{
+	size_t	 i;
+
+	for (i = 0; i < NAME_MAX_ - 1 && text[i] != '\0'; i++)
+		name[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] : '?';
+	name[i] = '\0';
+}
+
 static int
 read_signal(const char *text)
 {
@@ -107,6 +120,7 @@ ctl_signal(struct ctl_client *c)
 	Ipc__Act	 out = IPC__ACT__INIT;
 	struct route	*r;
 	struct child	*child;
+	char		 name[NAME_MAX_];
 
 	if ((out.signal = read_signal(c->in->arg[2])) == 0) {
 		ctl_put_end(c, 2, "no such signal");
@@ -120,9 +134,9 @@ ctl_signal(struct ctl_client *c)
 	if ((r = ctl_find(c, c->in->arg[0])) == NULL ||
 	    (child = find_worker(c, r)) == NULL)
 		return;
-	ctl_audit(c, "sends signal %d to process %.64s of session %u of "
-	    "uid %lu", out.signal, c->in->arg[1], r->number,
-	    (unsigned long)r->uid);
+	audit_name(c->in->arg[1], name);
+	ctl_audit(c, "sends signal %d to process %s of session %u of "
+	    "uid %lu", out.signal, name, r->number, (unsigned long)r->uid);
 	c->session = r->number;
 	out.process = c->in->arg[1];
 	ctl_put_head(c, columns);
@@ -208,6 +222,7 @@ ctl_kill(struct ctl_client *c)
 	bool		 is_process = c->in->n_arg > 1;
 	struct child	*child = NULL;
 	struct route	*r;
+	char		 name[NAME_MAX_];
 
 	if (is_process && c->in->arg[1][0] == '\0') {
 		ctl_put_end(c, 1, "no such process");
@@ -216,9 +231,10 @@ ctl_kill(struct ctl_client *c)
 	if ((r = ctl_find(c, c->in->arg[0])) == NULL ||
 	    (is_process && (child = find_worker(c, r)) == NULL))
 		return;
-	ctl_audit(c, "ends %s%.64s%ssession %u of uid %lu", is_process ?
-	    "process " : "", is_process ? c->in->arg[1] : "", is_process ?
-	    " of " : "", r->number, (unsigned long)r->uid);
+	audit_name(is_process ? c->in->arg[1] : "", name);
+	ctl_audit(c, "ends %s%s%ssession %u of uid %lu", is_process ?
+	    "process " : "", name, is_process ? " of " : "", r->number,
+	    (unsigned long)r->uid);
 	c->session = r->number;
 	/* The client waits from here on, however long it takes. */
 	ctl_put_head(c, columns);
@@ -255,13 +271,15 @@ ctl_tail(struct ctl_client *c)
 	Ipc__Tail	 out = IPC__TAIL__INIT;
 	struct route	*r;
 	struct child	*child;
+	char		 name[NAME_MAX_];
 	int		 pair[2];
 
 	if ((r = ctl_find(c, c->in->arg[0])) == NULL ||
 	    (child = find_worker(c, r)) == NULL)
 		return;
-	ctl_audit(c, "looks at the output of process %.64s of session %u of "
-	    "uid %lu", c->in->arg[1], r->number, (unsigned long)r->uid);
+	audit_name(c->in->arg[1], name);
+	ctl_audit(c, "looks at the output of process %s of session %u of "
+	    "uid %lu", name, r->number, (unsigned long)r->uid);
 	if (fd_packet_pair(pair) == -1) {
 		ctl_put_end(c, 1, strerror(errno));
 		return;

@@ -7,6 +7,11 @@
 #include "master/remote.h"
 #include "master/route.h"
 
+/* There may be thousands of them: their rows are in the order of states. */
+_Static_assert(GAUGE_workers_greeting - GAUGE_workers_starting ==
+    CHILD_GREETING && GAUGE_workers_leaving - GAUGE_workers_starting ==
+    CHILD_LEAVING, "workers in gauge.def");
+
 static const struct {
 	const char	*family, *state;
 } rows[GAUGES] = {
@@ -55,7 +60,7 @@ figures_take(const struct master *m, uint64_t gauges[GAUGES])
 	gauges[GAUGE_ready] = master_is_ready(m);
 	gauges[GAUGE_waiting] = gate_waiting(m->gate);
 	TAILQ_FOREACH(c, &m->children, entry) {
-		count(gauges, "workers", child_state_name(c));
+		gauges[GAUGE_workers_starting + (int)c->state]++;
 		if (c->route != NULL)
 			gauges[GAUGE_processes] += c->running;
 	}

@@ -181,7 +181,8 @@ let_in(struct gate *g, struct knock *k)
 	g->ngreeted++;
 	c->in_gate = true;
 	TAILQ_INSERT_TAIL(&g->greeted, c, gate_entry);
-	if (child_assign(c, k->fd, &k->peer, k->refuse, k->full) == -1)
+	if (child_assign(c, k->fd, &k->peer, k->refuse, k->full ||
+	    g->master->draining) == -1)
 		gate_leave(g, c);
 	knock_free(g, k);
 	return true;

@@ -126,8 +126,8 @@ operate(struct session *s, const Ipc__Act *in)
 	} else if (p->state != PROC_RUNNING) {
 		answer(s, in->ticket, IPC__ACT_RESULT__NOT_RUNNING, p);
 	} else {
-		proc_signal(p, in->signal);
-		answer(s, in->ticket, IPC__ACT_RESULT__DONE, p);
+		answer(s, in->ticket, kill(-p->pid, in->signal) == 0 ?
+		    IPC__ACT_RESULT__DONE : IPC__ACT_RESULT__UNABLE, p);
 	}
 }
 

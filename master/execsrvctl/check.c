@@ -138,7 +138,7 @@ config_check(const char *file, bool is_json)
 	if (is_json)
 		r = print_json(is_right, (const char *)buf_data(&words),
 		    words.len);
-	else
+	else if (words.len > 0)
 		fwrite(buf_data(&words), 1, words.len, stderr);
 	if (r == -1)
 		perror("execsrvctl");
