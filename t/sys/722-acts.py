@@ -1,9 +1,12 @@
 """What operators do to sessions and their processes."""
+import base64
 import importlib
 import os
 import re
 import signal
+import subprocess
 import sys
+import threading
 
 from client import (Client, RpcError, Server, a_word, check, connect, is_alive,
                     main, stat_of, wait_for, with_word, worker_of, LIMIT)
@@ -11,16 +14,15 @@ from client import (Client, RpcError, Server, a_word, check, connect, is_alive,
 lib = importlib.import_module("7common")
 ctl, ask = lib.ctl, lib.ask
 
-TRAP = ("import signal, sys, time\n"
-        "def on(n, f): print(n, flush=True)\n"
+TRAP = ("import os, signal, time\n"
+        "def on(n, f): os.write(1, b'%d\\n' % n)\n"
         "for n in range(1, signal.SIGRTMAX + 1):\n"
         "    if n not in (9, 17, 19, 32, 33): signal.signal(n, on)\n"
-        "print('ready', flush=True)\n"
+        "os.write(1, b'ready\\n')\n"
         "while True: time.sleep(1000)\n")
 
 
 def output(client, process):
-    import base64
     return base64.b64decode(
         client.note("process/output", process)["chunk"]).decode()
 
@@ -168,7 +170,6 @@ def deaf_worker():
 
 def many_at_once():
     """Several operators and the client want the same end."""
-    import threading
     server = Server()
     c = connect(server.url)
     session, word = lib.session_of(server, c), a_word("many")
@@ -178,7 +179,6 @@ def many_at_once():
     ends = []
 
     def end(*args):
-        import subprocess
         ends.append(subprocess.run(
             [lib.CTL, "-R", server.run, "kill", session, *args],
             capture_output=True, timeout=3 * LIMIT, check=False).returncode)
