@@ -48,6 +48,10 @@ def signals():
     for process in "q", "", "0", "1", str(server.pid), str(os.getpid()):
         ctl(server, "signal", session, process, "TERM", status=1)
         check("no such process" in ctl.err, "why: " + ctl.err)
+    # Nobody adds to a line of the log.
+    ctl(server, "signal", session, "p of session 9\nx: y", "TERM", status=1)
+    check(server.has_logged("to process p?of?session?9?x:?y of session " +
+                            session), "log: " + server.log())
     ctl(server, "signal", "99", "p", "TERM", status=1)
     check("no such session" in ctl.err, "why: " + ctl.err)
     ask(server, "signal", session, "p", "KILL")
