@@ -46,14 +46,19 @@ static const struct field_row {
 	FIELDS(FIELD_ROW)
 };
 
+#define SESSIONS	1	/* where sessions are served */
+#define METRICS		2	/* where figures are told */
+
 static const struct route {
 	const char		*path;
 	enum httphead_kind	 kind;
 	bool			 takes_head;
+	int			 sites;
 } routes[] = {
-	{ "/",		HTTPHEAD_UPGRADE,	false },
-	{ "/livez",	HTTPHEAD_LIVE,		true },
-	{ "/readyz",	HTTPHEAD_READY,		true },
+	{ "/",		HTTPHEAD_UPGRADE,	false,	SESSIONS },
+	{ "/livez",	HTTPHEAD_LIVE,		true,	SESSIONS | METRICS },
+	{ "/metrics",	HTTPHEAD_METRICS,	true,	METRICS },
+	{ "/readyz",	HTTPHEAD_READY,		true,	SESSIONS | METRICS },
 };
 
 static const struct answer {
@@ -82,6 +87,7 @@ static const struct answer {
 
 /* A head while it is judged. */
 struct head {
+	int			 site;
 	struct span		 rest;	/* not read yet */
 	struct span		 method;
 	struct span		 target;
@@ -247,7 +253,8 @@ judge_path(struct head *hd)
 	if (!span_cut(&query, '?', &path))
 		path = hd->target;
 	for (i = 0; i < NROWS(routes); i++)
-		if (span_is(path, routes[i].path))
+		if ((routes[i].sites & hd->site) != 0 &&
+		    span_is(path, routes[i].path))
 			hd->route = &routes[i];
 	return hd->route != NULL ? 0 : 404;
 }
@@ -296,10 +303,10 @@ static int	(*const judges[])(struct head *) = {
 	judge_upgrade,
 };
 
-void
-httphead_judge(const char *text, size_t len, struct httphead *h)
+static void
+judge(int site, const char *text, size_t len, struct httphead *h)
 {
-	struct head	 hd = { .rest = { text, len } };
+	struct head	 hd = { .site = site, .rest = { text, len } };
 	size_t		 i;
 
 	memset(h, 0, sizeof(*h));
@@ -316,6 +323,18 @@ httphead_judge(const char *text, size_t len, struct httphead *h)
 	h->key_len = hd.value[FIELD_KEY].len;
 	h->auth = hd.value[FIELD_AUTH].at;
 	h->auth_len = hd.value[FIELD_AUTH].len;
+}
+
+void
+httphead_judge(const char *text, size_t len, struct httphead *h)
+{
+	judge(SESSIONS, text, len, h);
+}
+
+void
+httphead_judge_metrics(const char *text, size_t len, struct httphead *h)
+{
+	judge(METRICS, text, len, h);
 }
 
 /*
@@ -392,6 +411,14 @@ httphead_answer(int status, bool is_head, char *out, size_t size)
 	    type, strlen(body) + strlen(end), is_head ? "" : body,
 	    is_head ? "" : end);
 	return written(n, size);
+}
+
+size_t
+httphead_page(const char *type, size_t len, char *out, size_t size)
+{
+	return written(snprintf(out, size, "HTTP/1.1 200 OK\r\n"
+	    "Content-Type: %s\r\nContent-Length: %zu\r\n"
+	    "Connection: close\r\n\r\n", type, len), size);
 }
 
 size_t

@@ -22,6 +22,7 @@ enum httphead_kind {
 	HTTPHEAD_ERROR,		/* answer with status, then close */
 	HTTPHEAD_LIVE,		/* GET or HEAD /livez */
 	HTTPHEAD_READY,		/* GET or HEAD /readyz */
+	HTTPHEAD_METRICS,	/* GET or HEAD /metrics, where it is told */
 	HTTPHEAD_UPGRADE	/* a correct WebSocket upgrade of "/" */
 };
 
@@ -68,6 +69,13 @@ size_t	 httphead_end(const char *text, size_t len);
  */
 void	 httphead_judge(const char *text, size_t len, struct httphead *h);
 
+/*
+ * The same where figures are told (MetricsListen): there is no "/", but
+ * /metrics.
+ */
+void	 httphead_judge_metrics(const char *text, size_t len,
+	    struct httphead *h);
+
 /* The Sec-WebSocket-Accept of a key (RFC 6455 section 4.2.2), with a NUL. */
 void	 httphead_accept(const char *key, size_t len,
 	    char out[HTTPHEAD_ACCEPT_LEN]);
@@ -79,6 +87,9 @@ void	 httphead_accept(const char *key, size_t len,
  * the body out. Returns its length, at most size; the text is NUL-terminated.
  */
 size_t	 httphead_answer(int status, bool is_head, char *out, size_t size);
+
+/* The head of an answer 200 with len bytes of that type.  As above. */
+size_t	 httphead_page(const char *type, size_t len, char *out, size_t size);
 
 /* The answer 101 to an HTTPHEAD_UPGRADE.  As httphead_answer(). */
 size_t	 httphead_switch(const struct httphead *h, char *out, size_t size);

@@ -101,6 +101,13 @@ log_set_syslog(bool to_syslog)
 }
 
 void
+log_reopen(void)
+{
+	if (sink.to_syslog)
+		open_syslog();
+}
+
+void
 log_set_session(unsigned number)
 {
 	sink.session = number;

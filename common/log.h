@@ -28,6 +28,9 @@ void	 log_set_level(enum log_level level);
 void	 log_set_role(const char *role);
 void	 log_set_syslog(bool to_syslog);
 
+/* Open the destination anew: its file was moved away, its daemon restarted. */
+void	 log_reopen(void);
+
 /* The session that further lines are about; 0: none. */
 void	 log_set_session(unsigned number);
 

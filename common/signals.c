@@ -4,6 +4,8 @@
 
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* As the kernel wants it; all zero is SIG_DFL without flags. */
@@ -24,4 +26,29 @@ signals_default(void)
 		if (sig != SIGKILL && sig != SIGSTOP)
 			syscall(SYS_rt_sigaction, sig, &sa, NULL,
 			    sizeof(sa.mask));
+}
+
+int
+signals_number(const char *name)
+{
+	static const struct {
+		const char	*name;
+		int		 number;
+	} signals[] = {
+#define SIGNAL_NAME(n)	{ "SIG" #n, SIG##n },
+#include "proto/signal.def"
+#undef SIGNAL_NAME
+	};
+	size_t	 i;
+	int	 n, used = 0;
+
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (strcmp(name, signals[i].name) == 0)
+			return signals[i].number;
+	if (strcmp(name, "SIGRTMIN") == 0)
+		return SIGRTMIN;
+	if (sscanf(name, "SIGRTMIN+%2d%n", &n, &used) == 1 &&
+	    name[used] == '\0' && n >= 0 && SIGRTMIN + n <= SIGRTMAX)
+		return SIGRTMIN + n;
+	return 0;
 }

@@ -1,4 +1,4 @@
-/* Signal dispositions. */
+/* Signal dispositions and names. */
 #ifndef COMMON_SIGNALS_H
 #define COMMON_SIGNALS_H
 
@@ -8,5 +8,11 @@
  * system calls: may be used between clone and exec.
  */
 void	 signals_default(void);
+
+/*
+ * The number of a signal: SIGTERM, SIGRTMIN, SIGRTMIN+3 ... (proto/signal.def);
+ * 0: there is none of that name.
+ */
+int	 signals_number(const char *name);
 
 #endif

@@ -12,6 +12,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/ctl.h"
+#include "master/figures.h"
 #include "master/gatekeep.h"
 #include "master/fence.h"
 #include "master/groups.h"
@@ -42,7 +43,7 @@ static const struct {
 typedef void	 on_fn(struct child *c, const void *body, struct ipc_msg *m);
 
 static on_fn	 on_handover, on_resumed, on_opened, on_attached, on_detached,
-		 on_released, on_ended, on_report;
+		 on_released, on_ended, on_report, on_acted, on_load;
 
 /* What a worker may say, and in which states. */
 static const struct {
@@ -58,6 +59,8 @@ static const struct {
 	[IPC_released] = { on_released, IN(SERVING) },
 	[IPC_ended] = { on_ended, IN(SERVING) },
 	[IPC_report] = { on_report, IN(SERVING) | IN(LEAVING) },
+	[IPC_acted] = { on_acted, IN(SERVING) | IN(LEAVING) },
+	[IPC_load] = { on_load, IN(SERVING) },
 #undef IN
 };
 
@@ -300,7 +303,8 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 
 	if (c->chan == NULL)
 		return -1;
-	if (out->refuse == 0 && (c->route = route_new(c)) == NULL) {
+	if (out->refuse == 0 && out->figures == NULL &&
+	    (c->route = route_new(c)) == NULL) {
 		log_warn("session");
 		return -1;
 	}
@@ -312,7 +316,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	out->uid = c->peer.uid;
 	out->has_gid = c->peer.has_gid;
 	out->gid = c->peer.gid;
-	out->unready = !remote_is_ready(m);
+	out->unready = !master_is_ready(m);
 	if ((conf = policy_get(m, &c->peer, &room)) == NULL)
 		return -1;
 	policy_settings(m, conf, c->id, &settings);
@@ -320,6 +324,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	out->settings = &settings.s;
 	c->detached_ttl = settings.s.detached_ttl_ms;
 	c->grace = settings.s.grace_ms;
+	c->max_running = settings.s.max_processes;
 	c->since = clock_ms();
 	child_set_state(c, CHILD_GREETING);
 	chan_send(c->chan, IPC_assign, out, fd);
@@ -332,9 +337,21 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
     bool full)
 {
 	Ipc__Assign	 out = IPC__ASSIGN__INIT;
+	Ipc__Figures	 figures = IPC__FIGURES__INIT;
+	uint64_t	 gauges[GAUGES];
 
 	c->peer = *p;
 	out.refuse = (uint32_t)refuse;
+	if (p->is_metrics) {
+		figures_take(c->master, gauges);
+		if (gauges[GAUGE_waiting] > 0)
+			gauges[GAUGE_waiting]--;	/* who asks */
+		figures.stat = c->master->stats;
+		figures.n_stat = STATS;
+		figures.gauge = gauges;
+		figures.n_gauge = GAUGES;
+		out.figures = &figures;
+	}
 	out.full = full;
 	out.transport = p->uplink == 0 ? IPC__TRANSPORT__WEBSOCKET :
 	    IPC__TRANSPORT__STREAM;
@@ -396,6 +413,20 @@ child_query(struct child *c, uint32_t ticket, bool processes)
 	out.processes = processes;
 	if (c->chan != NULL)
 		chan_send(c->chan, IPC_query, &out, -1);
+}
+
+void
+child_act(struct child *c, const Ipc__Act *out)
+{
+	if (c->chan != NULL)
+		chan_send(c->chan, IPC_act, out, -1);
+}
+
+void
+child_tail(struct child *c, const Ipc__Tail *out, int fd)
+{
+	if (c->chan != NULL)
+		chan_send(c->chan, IPC_tail, out, fd);
 }
 
 /* --- what comes --- */
@@ -509,6 +540,24 @@ on_report(struct child *c, const void *body, struct ipc_msg *m)
 {
 	(void)m;
 	ctl_on_report(c->master->ctl, c, body);
+}
+
+static void
+on_acted(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)m;
+	ctl_on_acted(c->master->ctl, c, body);
+}
+
+static void
+on_load(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Load	*in = body;
+
+	(void)m;
+	/* It is told in figures: of a worker that lies, too. */
+	c->running = in->running < c->max_running ? in->running :
+	    c->max_running;
 }
 
 struct child *

@@ -52,6 +52,8 @@ struct child {
 	unsigned		 asked_id;	/* of the child that decides */
 	struct peer		 peer;
 	uint64_t		 detached_ttl, grace;	/* ms, for its client */
+	unsigned		 running;	/* processes, as it said last */
+	unsigned		 max_running;	/* MaxProcesses */
 	uint64_t		 since;		/* ms: assigned */
 	struct event		*kill_ev;
 };
@@ -93,6 +95,10 @@ void	 child_decide(struct child *c, Ipc__Verdict v, struct route *r);
 
 /* Ask it how it is; the answer goes to ctl. */
 void	 child_query(struct child *c, uint32_t ticket, bool processes);
+
+/* Have something done in its session (fd stays the caller's). */
+void	 child_act(struct child *c, const Ipc__Act *out);
+void	 child_tail(struct child *c, const Ipc__Tail *out, int fd);
 
 struct child	*child_by_id(struct master *m, unsigned id);
 struct child	*child_by_pid(struct master *m, pid_t pid);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #define CLIENTS_MAX	64	/* operators at a time */
 #define TABLE_MAX	(16 * 1024 * 1024) /* bytes one may leave unread */
 #define PAUSE_MS	100	/* when descriptors run out */
+#define PREFIX_MIN	4	/* characters of an id that name a session */
 
 struct ctl {
 	struct master			*master;
@@ -31,13 +33,20 @@ struct ctl {
 	uint32_t			 next_ticket;
 };
 
+enum who { ANY, OWNER };
+
 static const struct {
 	const char	*name;
 	ctl_fn		*fn;
+	enum who	 who;
+	size_t		 min, max;	/* arguments */
 } commands[] = {
-#define CTL(name, fn, form, help)	{ name, ctl_##fn },
+#define CTL(name, fn, form, who, option, min, max, arguments, help)	\
+	{ name, ctl_##fn, who, min, max },
+#define LOCAL(name, fn, arguments, help)
 #include "proto/ctl.def"
 #undef CTL
+#undef LOCAL
 };
 
 static void	 on_accept(int, short, void *);
@@ -127,19 +136,25 @@ client_free(struct ctl_client *cl)
 	if (cl->late_ev != NULL)
 		event_free(cl->late_ev);
 	free(cl->awaited);
+	fd_close(&cl->stream);
+	buf_fini(&cl->text);
 	free(cl);
 }
 
 void
 ctl_free(struct ctl **cp)
 {
-	struct ctl	*c = *cp;
+	struct ctl		*c = *cp;
+	struct ctl_client	*cl;
 
 	*cp = NULL;
 	if (c == NULL)
 		return;
-	while (!TAILQ_EMPTY(&c->clients))
-		client_free(TAILQ_FIRST(&c->clients));
+	while ((cl = TAILQ_FIRST(&c->clients)) != NULL) {
+		if (cl->waits)
+			ctl_on_end(cl);
+		client_free(cl);
+	}
 	if (c->accept_ev != NULL)
 		event_free(c->accept_ev);
 	if (c->pause_ev != NULL)
@@ -166,16 +181,26 @@ on_request(void *arg, struct ipc_msg *m)
 	const Ipc__CtlRequest	*in = (const Ipc__CtlRequest *)m->body;
 	size_t			 i;
 
-	if (cl->ticket != 0) {
+	if (cl->ticket != 0 || cl->waits) {
 		ctl_put_end(cl, 1, "one command at a time");
 		return;
 	}
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (strcmp(commands[i].name, in->command) == 0) {
-			commands[i].fn(cl);
-			return;
-		}
-	ctl_put_end(cl, 2, "unknown command");
+		if (strcmp(commands[i].name, in->command) == 0)
+			break;
+	if (i == sizeof(commands) / sizeof(commands[0])) {
+		ctl_put_end(cl, 2, "unknown command");
+	} else if (in->n_arg < commands[i].min ||
+	    in->n_arg > commands[i].max) {
+		ctl_put_end(cl, 2, "wrong number of arguments");
+	} else if (commands[i].who == OWNER && !cl->sees_all) {
+		ctl_audit(cl, "may not %s", in->command);
+		ctl_put_end(cl, 4, "only for root and the daemon's user");
+	} else {
+		cl->in = in;
+		commands[i].fn(cl);
+		cl->in = NULL;
+	}
 }
 
 static void
@@ -183,6 +208,21 @@ on_client_end(void *arg, int error)
 {
 	(void)error;
 	client_free(arg);
+}
+
+/* What an act was about is known; the answer ends. */
+static void
+conclude(struct ctl_client *cl, struct child *child, enum ctl_outcome outcome,
+    const Ipc__Acted *in)
+{
+	ctl_acted_fn	*fn = cl->on_acted;
+
+	event_del(cl->late_ev);
+	cl->ticket = 0;
+	cl->nawaited = 0;
+	cl->on_acted = NULL;
+	fn(cl, child, outcome, in);
+	fd_close(&cl->stream);
 }
 
 /* The workers had their time. */
@@ -193,6 +233,11 @@ on_late(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (cl->on_acted != NULL) {
+		conclude(cl, child_by_id(cl->ctl->master, cl->awaited[0]),
+		    CTL_LATE, NULL);
+		return;
+	}
 	cl->ticket = 0;
 	cl->nawaited = 0;
 	ctl_put_end(cl, 1, "some sessions do not answer");
@@ -245,7 +290,9 @@ on_accept(int lfd, short what, void *arg)
 		return;
 	}
 	cl->ctl = c;
+	cl->stream = -1;
 	cl->uid = cred.uid;
+	cl->pid = cred.pid;
 	cl->sees_all = cred.uid == 0 || cred.uid == geteuid();
 	TAILQ_INSERT_TAIL(&c->clients, cl, entry);
 	c->nclients++;
@@ -264,6 +311,50 @@ bool
 ctl_may_see(const struct ctl_client *c, const struct route *r)
 {
 	return r->opened && (c->sees_all || c->uid == r->client_uid);
+}
+
+void
+ctl_audit(const struct ctl_client *c, const char *fmt, ...)
+{
+	char	 text[256];
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_info("control: uid %lu, pid %ld: %s", (unsigned long)c->uid,
+	    (long)c->pid, text);
+}
+
+/* Whether that is its number, or how its id begins. */
+static bool
+is_named(const struct route *r, const char *name)
+{
+	char	 number[16];
+	size_t	 len = strlen(name);
+
+	snprintf(number, sizeof(number), "%u", r->number);
+	return strcmp(number, name) == 0 || (len >= PREFIX_MIN &&
+	    len <= ROUTE_ID_LEN && strncmp(r->id, name, len) == 0);
+}
+
+struct route *
+ctl_find(struct ctl_client *c, const char *name)
+{
+	struct route	*r, *found = NULL;
+
+	TAILQ_FOREACH(r, &c->ctl->master->all_routes, entry) {
+		if (!ctl_may_see(c, r) || !is_named(r, name))
+			continue;
+		if (found != NULL) {
+			ctl_put_end(c, 1, "more than one session begins so");
+			return NULL;
+		}
+		found = r;
+	}
+	if (found == NULL)
+		ctl_put_end(c, 1, "no such session");
+	return found;
 }
 
 /* --- tables --- */
@@ -348,20 +439,46 @@ await(struct ctl_client *c, const struct child *child)
 	return 0;
 }
 
+/*
+ * All have answered, or never will.  The one that was meant may have given its
+ * place back just now, or have ended.
+ */
+static void
+end_table(struct ctl_client *c)
+{
+	struct route	*r;
+
+	if (c->only == 0 || c->is_told) {
+		ctl_put_end(c, 0, NULL);
+		return;
+	}
+	TAILQ_FOREACH(r, &c->ctl->master->all_routes, entry)
+		if (r->number == c->only && r->owner == NULL) {
+			c->on_report(c, r, NULL);
+			ctl_put_end(c, 0, NULL);
+			return;
+		}
+	ctl_put_end(c, 1, "the session has ended");
+}
+
 /* That child has answered, or never will. */
 static void
-answered(struct ctl_client *c, const struct child *child)
+answered(struct ctl_client *c, struct child *child)
 {
 	size_t	 i;
 
 	for (i = 0; i < c->nawaited; i++)
 		if (c->awaited[i] == child->id) {
+			if (c->on_acted != NULL) {
+				conclude(c, child, CTL_GONE, NULL);
+				return;
+			}
 			c->awaited[i] = c->awaited[--c->nawaited];
 			if (c->nawaited > 0)
 				return;
 			event_del(c->late_ev);
 			c->ticket = 0;
-			ctl_put_end(c, 0, NULL);
+			end_table(c);
 			return;
 		}
 }
@@ -377,29 +494,38 @@ is_awaited(const struct ctl_client *c, const struct child *child)
 	return false;
 }
 
+static void
+begin(struct ctl_client *c)
+{
+	if ((c->ticket = ++c->ctl->next_ticket) == 0)
+		c->ticket = ++c->ctl->next_ticket;
+	c->nawaited = 0;
+}
+
 void
-ctl_ask(struct ctl_client *c, bool processes,
+ctl_ask(struct ctl_client *c, struct route *only, bool processes,
     void (*on_report)(struct ctl_client *, struct route *,
     const Ipc__Report *))
 {
 	struct timeval	 tv = clock_timeval(LIMIT_QUERY);
 	struct route	*r;
 
-	if ((c->ticket = ++c->ctl->next_ticket) == 0)
-		c->ticket = ++c->ctl->next_ticket;
-	c->nawaited = 0;
+	begin(c);
+	c->only = only != NULL ? only->number : 0;
+	c->is_told = false;
 	c->on_report = on_report;
 	TAILQ_FOREACH(r, &c->ctl->master->all_routes, entry) {
-		if (!ctl_may_see(c, r))
+		if (!ctl_may_see(c, r) || (only != NULL && r != only))
 			continue;
-		if (r->owner == NULL)
+		if (r->owner == NULL) {
 			on_report(c, r, NULL);
-		else if (await(c, r->owner) == 0)
+			c->is_told = true;
+		} else if (await(c, r->owner) == 0)
 			child_query(r->owner, c->ticket, processes);
 	}
 	if (c->nawaited == 0) {
 		c->ticket = 0;
-		ctl_put_end(c, 0, NULL);
+		end_table(c);
 	} else {
 		event_add(c->late_ev, &tv);
 	}
@@ -418,12 +544,44 @@ ctl_on_report(struct ctl *c, struct child *from, const Ipc__Report *r)
 		if (cl->ticket == 0 || cl->ticket != r->ticket ||
 		    !is_awaited(cl, from))
 			continue;
-		if (from->route != NULL && ctl_may_see(cl, from->route))
+		if (from->route != NULL && ctl_may_see(cl, from->route)) {
 			cl->on_report(cl, from->route, r);
+			cl->is_told = true;
+		}
 		if (!r->more)
 			answered(cl, from);
 		return;
 	}
+}
+
+uint32_t
+ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
+    ctl_acted_fn *on_acted)
+{
+	struct timeval	 tv = clock_timeval(ms);
+
+	begin(c);
+	if (await(c, child) == -1) {
+		c->ticket = 0;
+		ctl_put_end(c, 1, "the daemon is out of memory");
+		return 0;
+	}
+	c->on_acted = on_acted;
+	event_add(c->late_ev, &tv);
+	return c->ticket;
+}
+
+void
+ctl_on_acted(struct ctl *c, struct child *from, const Ipc__Acted *in)
+{
+	struct ctl_client	*cl;
+
+	TAILQ_FOREACH(cl, &c->clients, entry)
+		if (cl->ticket != 0 && cl->ticket == in->ticket &&
+		    cl->on_acted != NULL && is_awaited(cl, from)) {
+			conclude(cl, from, CTL_ANSWERED, in);
+			return;
+		}
 }
 
 void

@@ -24,4 +24,8 @@ void		 ctl_on_child_gone(struct ctl *c, struct child *child);
 void		 ctl_on_report(struct ctl *c, struct child *from,
 		    const Ipc__Report *r);
 
+/* And to what one wanted done. */
+void		 ctl_on_acted(struct ctl *c, struct child *from,
+		    const Ipc__Acted *in);
+
 #endif

@@ -10,6 +10,7 @@
 #include "config.h"
 #include "master/ctl_priv.h"
 #include "master/fence.h"
+#include "master/figures.h"
 #include "master/gatekeep.h"
 #include "master/listen.h"
 #include "master/pool.h"
@@ -58,15 +59,16 @@ put_list(struct ctl_row *row, struct buf *b)
 
 /* Where we listen: as many as were given, so no buffer of ours is enough. */
 static void
-put_listeners(struct ctl_row *row, const struct master *m)
+put_listeners(struct ctl_row *row, const struct listener_list *list,
+    bool is_stdio, size_t max)
 {
 	const struct listener	*l;
 	struct buf		 b;
 
-	buf_init(&b, (size_t)LIMIT_CONTROL_MESSAGE);
-	if (m->is_stdio)
+	buf_init(&b, max);
+	if (is_stdio)
 		put_line(&b, "stdio", "");
-	TAILQ_FOREACH(l, &m->listeners, entry)
+	TAILQ_FOREACH(l, list, entry)
 		put_line(&b, l->url, "");
 	put_list(row, &b);
 }
@@ -78,24 +80,12 @@ put_uplinks(struct ctl_row *row, const struct master *m)
 	struct buf		 b;
 	char			 state[24];
 
-	buf_init(&b, (size_t)LIMIT_CONTROL_MESSAGE / 2);
+	buf_init(&b, (size_t)LIMIT_CONTROL_MESSAGE / 4);
 	TAILQ_FOREACH(r, &m->remotes, entry) {
 		snprintf(state, sizeof(state), " %s", remote_state_name(r));
 		put_line(&b, r->conf->label, state);
 	}
 	put_list(row, &b);
-}
-
-/* Sessions by how they are: attached, detached, kept without a worker. */
-static void
-count_routes(const struct master *m, uint64_t n[3])
-{
-	const struct route	*r;
-
-	n[0] = n[1] = n[2] = 0;
-	TAILQ_FOREACH(r, &m->all_routes, entry)
-		if (r->opened)
-			n[r->owner == NULL ? 2 : r->attached ? 0 : 1]++;
 }
 
 void
@@ -104,11 +94,11 @@ ctl_status(struct ctl_client *c)
 	static const struct ctl_column	 columns[] = {
 		TEXT("version"), NUMBER("pid"), TEXT("state"), TEXT("ready"),
 		NUMBER("uptime"), TEXT("user"), LIST("listen"),
-		LIST("uplinks"),
+		LIST("metrics"), LIST("uplinks"),
 		TEXT("directory"), NUMBER("attached"), NUMBER("detached"),
 		NUMBER("kept"), NUMBER("spare"), NUMBER("greeting"),
 		NUMBER("waiting"), TEXT("sandbox"), TEXT("limits"),
-#define STAT(name, meaning)	NUMBER(#name),
+#define STAT(name, metric, meaning)	NUMBER(#name),
 #include "proto/stat.def"
 #undef STAT
 		END
@@ -119,16 +109,20 @@ ctl_status(struct ctl_client *c)
 	uint64_t	 n[3];
 	size_t		 i;
 
-	count_routes(m, n);
+	figures_sessions(m, n);
 	ctl_put_head(c, columns);
 	ctl_row_text(&row, PACKAGE_VERSION);
 	ctl_row_number(&row, (uint64_t)getpid());
-	ctl_row_text(&row, m->stopping ? "stopping" : "running");
-	ctl_row_text(&row, remote_is_ready(m) && !m->stopping ? "yes" :
-	    "no");
+	ctl_row_text(&row, m->stopping ? "stopping" : m->draining ?
+	    "draining" : "running");
+	ctl_row_text(&row, master_is_ready(m) ? "yes" : "no");
 	ctl_row_number(&row, (clock_ms() - m->born) / 1000);
 	put_user(&row, geteuid());
-	put_listeners(&row, m);
+	/* In all they have to fit a message. */
+	put_listeners(&row, &m->listeners, m->is_stdio,
+	    (size_t)LIMIT_CONTROL_MESSAGE / 2);
+	put_listeners(&row, &m->metrics, false,
+	    (size_t)LIMIT_CONTROL_MESSAGE / 8);
 	put_uplinks(&row, m);
 	ctl_row_text(&row, m->dir);
 	for (i = 0; i < 3; i++)
@@ -178,38 +172,55 @@ ctl_reload(struct ctl_client *c)
 	ctl_put_end(c, 0, NULL);
 }
 
+#define SESSION_COLUMNS							\
+	NUMBER("session"), TEXT("user"), TEXT("state"), TEXT("peer"),	\
+	TEXT("client"), NUMBER("age"), NUMBER("worker"),		\
+	NUMBER("running"), NUMBER("known"), NUMBER("in"), NUMBER("out"), \
+	NUMBER("unacked"), NUMBER("backlog"), NUMBER("peak_kib"),	\
+	NUMBER("command_kib"), NUMBER("cpu_ms"), NUMBER("read"),	\
+	NUMBER("written"), NUMBER("started"), NUMBER("oom"), TEXT("id")
+
 static void
-put_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
+fill_session(struct ctl_row *row, const struct route *r,
+    const Ipc__Report *rep)
 {
 	static const Ipc__Report	 none = IPC__REPORT__INIT;
-	struct ctl_row			 row = { .n = 0 };
 
 	if (rep == NULL)
 		rep = &none;
-	ctl_row_number(&row, r->number);
-	put_user(&row, r->uid);
-	ctl_row_text(&row, r->owner == NULL ? "kept" :
+	ctl_row_number(row, r->number);
+	put_user(row, r->uid);
+	ctl_row_text(row, r->owner == NULL ? "kept" :
 	    r->attached ? "attached" : "detached");
-	ctl_row_text(&row, r->peer);
-	ctl_row_text(&row, rep->client);
-	ctl_row_number(&row, (clock_ms() - r->born) / 1000);
-	ctl_row_number(&row, r->owner != NULL ? (uint64_t)r->owner->pid : 0);
-	ctl_row_number(&row, rep->running);
-	ctl_row_number(&row, rep->known);
-	ctl_row_number(&row, rep->bytes_in);
-	ctl_row_number(&row, rep->bytes_out);
-	ctl_row_number(&row, rep->unacked);
-	ctl_row_number(&row, rep->backlog);
-	ctl_row_number(&row, rep->peak_kib);
-	ctl_row_number(&row, rep->command_kib);
-	ctl_row_number(&row, rep->cpu_ms);
-	ctl_row_number(&row, rep->read);
-	ctl_row_number(&row, rep->written);
-	ctl_row_number(&row, rep->started);
+	ctl_row_text(row, r->peer);
+	ctl_row_text(row, rep->client);
+	ctl_row_number(row, (clock_ms() - r->born) / 1000);
+	ctl_row_number(row, r->owner != NULL ? (uint64_t)r->owner->pid : 0);
+	ctl_row_number(row, rep->running);
+	ctl_row_number(row, rep->known);
+	ctl_row_number(row, rep->bytes_in);
+	ctl_row_number(row, rep->bytes_out);
+	ctl_row_number(row, rep->unacked);
+	ctl_row_number(row, rep->backlog);
+	ctl_row_number(row, rep->peak_kib);
+	ctl_row_number(row, rep->command_kib);
+	ctl_row_number(row, rep->cpu_ms);
+	ctl_row_number(row, rep->read);
+	ctl_row_number(row, rep->written);
+	ctl_row_number(row, rep->started);
 	if (rep->has_oom)
-		ctl_row_number(&row, rep->oom);
+		ctl_row_number(row, rep->oom);
 	else
-		ctl_row_text(&row, "");
+		ctl_row_text(row, "");
+	ctl_row_text(row, r->id);
+}
+
+static void
+put_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
+{
+	struct ctl_row	 row = { .n = 0 };
+
+	fill_session(&row, r, rep);
 	ctl_put_row(c, &row);
 }
 
@@ -217,17 +228,54 @@ void
 ctl_sessions(struct ctl_client *c)
 {
 	static const struct ctl_column	 columns[] = {
-		NUMBER("session"), TEXT("user"), TEXT("state"), TEXT("peer"),
-		TEXT("client"), NUMBER("age"), NUMBER("worker"),
-		NUMBER("running"), NUMBER("known"), NUMBER("in"),
-		NUMBER("out"), NUMBER("unacked"), NUMBER("backlog"),
-		NUMBER("peak_kib"), NUMBER("command_kib"), NUMBER("cpu_ms"),
-		NUMBER("read"), NUMBER("written"), NUMBER("started"),
-		NUMBER("oom"), END
+		SESSION_COLUMNS, END
 	};
 
 	ctl_put_head(c, columns);
-	ctl_ask(c, false, put_session);
+	ctl_ask(c, NULL, false, put_session);
+}
+
+/*
+ * One of the packets with the processes, of which the first has the row's
+ * beginning; the row is complete, and goes, with the last.
+ */
+static void
+collect_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
+{
+	struct ctl_row	 row = { .n = 0 };
+	size_t		 i;
+	char		 text[128];
+
+	for (i = 0; rep != NULL && i < rep->n_process; i++) {
+		const Ipc__Process	*p = rep->process[i];
+
+		snprintf(text, sizeof(text), "%d %.12s %.56s", p->pid,
+		    p->state, p->command);
+		put_line(&c->text, text, "");
+	}
+	if (rep != NULL && rep->more)
+		return;
+	fill_session(&row, r, rep);
+	ctl_row_number(&row, r->uplink);
+	put_list(&row, &c->text);
+	ctl_put_row(c, &row);
+}
+
+void
+ctl_show(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		SESSION_COLUMNS, NUMBER("uplink"), LIST("processes"), END
+	};
+	struct route			*r;
+
+	if ((r = ctl_find(c, c->in->arg[0])) == NULL)
+		return;
+	/* A line's room beside it: what has no place is left out. */
+	buf_fini(&c->text);
+	buf_init(&c->text, (size_t)LIMIT_CONTROL_MESSAGE / 2);
+	ctl_put_head(c, columns);
+	ctl_ask(c, r, true, collect_session);
 }
 
 static void
@@ -251,6 +299,7 @@ put_processes(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 		ctl_row_number(&row, p->age_ms / 1000);
 		ctl_row_number(&row, p->bytes_out);
 		ctl_row_text(&row, p->command);
+		ctl_row_text(&row, p->id);
 		ctl_put_row(c, &row);
 	}
 }
@@ -261,11 +310,14 @@ ctl_ps(struct ctl_client *c)
 	static const struct ctl_column	 columns[] = {
 		NUMBER("session"), TEXT("user"), NUMBER("pid"),
 		TEXT("state"), NUMBER("exit"), TEXT("tty"), NUMBER("age"),
-		NUMBER("out"), TEXT("command"), END
+		NUMBER("out"), TEXT("command"), TEXT("process"), END
 	};
+	struct route			*only = NULL;
 
+	if (c->in->n_arg > 0 && (only = ctl_find(c, c->in->arg[0])) == NULL)
+		return;
 	ctl_put_head(c, columns);
-	ctl_ask(c, true, put_processes);
+	ctl_ask(c, only, true, put_processes);
 }
 
 static void

@@ -181,7 +181,8 @@ let_in(struct gate *g, struct knock *k)
 	g->ngreeted++;
 	c->in_gate = true;
 	TAILQ_INSERT_TAIL(&g->greeted, c, gate_entry);
-	if (child_assign(c, k->fd, &k->peer, k->refuse, k->full) == -1)
+	if (child_assign(c, k->fd, &k->peer, k->refuse, k->full ||
+	    g->master->draining) == -1)
 		gate_leave(g, c);
 	knock_free(g, k);
 	return true;
@@ -271,7 +272,10 @@ gate_knock(struct gate *g, int fd, const struct peer *p, int refuse,
 	struct source	*s = NULL;
 	struct knock	*k = NULL;
 
-	if ((refuse != 0 && gate_drops((unsigned)g->ngreeted,
+	bool		 is_stranger = refuse != 0 || (p->is_metrics &&
+			    !p->known);
+
+	if ((is_stranger && gate_drops((unsigned)g->ngreeted,
 	    randombytes_uniform(100))) ||
 	    (s = source_get(g, p)) == NULL ||
 	    (s->user != NULL ? s->user : s)->waiting >=

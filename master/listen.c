@@ -103,12 +103,13 @@ open_tcp(struct listener *l, const char *url, const char *rest,
 	union address	 a;
 	socklen_t	 len;
 	char		 host[INET6_ADDRSTRLEN] = "";
+	const char	*scheme = l->is_metrics ? "http" : "ws";
 	int		 on = 1;
 
 	if (parse_address(rest, &a, &len) == -1)
-		return conf_fail(e, "%.300s: expected ws://IP:PORT with a "
-		    "numeric IP", url);
-	if (!is_loopback(&a))
+		return conf_fail(e, "%.300s: expected %sIP:PORT with a "
+		    "numeric IP", url, l->is_metrics ? "" : "ws://");
+	if (!l->is_metrics && !is_loopback(&a))
 		return conf_fail(e, "%.300s: not a loopback address, and no "
 		    "clients are served there without authentication", url);
 	if ((l->fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
@@ -121,14 +122,15 @@ open_tcp(struct listener *l, const char *url, const char *rest,
 	    bind(l->fd, &a.any, len) == -1 || listen(l->fd, BACKLOG) == -1 ||
 	    getsockname(l->fd, &a.any, &len) == -1)
 		return fail_errno(e, url);
-	m->brand = inside_brand(m->dir);
+	if (!l->is_metrics)
+		m->brand = inside_brand(m->dir);
 	if (a.any.sa_family == AF_INET) {
 		inet_ntop(AF_INET, &a.in.sin_addr, host, sizeof(host));
-		snprintf(l->url, sizeof(l->url), "ws://%s:%u", host,
+		snprintf(l->url, sizeof(l->url), "%s://%s:%u", scheme, host,
 		    ntohs(a.in.sin_port));
 	} else {
 		inet_ntop(AF_INET6, &a.in6.sin6_addr, host, sizeof(host));
-		snprintf(l->url, sizeof(l->url), "ws://[%s]:%u", host,
+		snprintf(l->url, sizeof(l->url), "%s://[%s]:%u", scheme, host,
 		    ntohs(a.in6.sin6_port));
 	}
 	return 0;
@@ -218,16 +220,19 @@ is_one_line(const char *url)
 static int
 open_by_kind(struct listener *l, const char *url, struct conf_error *e)
 {
-	if (strncmp(url, "ws://", 5) == 0)
-		return open_tcp(l, url, url + 5, e);
 	if (strncmp(url, "unix:", 5) == 0)
 		return open_unix(l, url, url + 5, e);
+	if (l->is_metrics)
+		return open_tcp(l, url, url, e);
+	if (strncmp(url, "ws://", 5) == 0)
+		return open_tcp(l, url, url + 5, e);
 	return conf_fail(e, "%.300s: expected ws://IP:PORT, unix:PATH or "
 	    "stdio", url);
 }
 
-int
-listen_open(struct master *m, const char *url, struct conf_error *e)
+static int
+open_one(struct master *m, struct listener_list *list, const char *url,
+    struct conf_error *e)
 {
 	struct listener	*l;
 
@@ -239,6 +244,7 @@ listen_open(struct master *m, const char *url, struct conf_error *e)
 	l->master = m;
 	l->fd = -1;
 	l->is_wanted = true;
+	l->is_metrics = list == &m->metrics;
 	if (open_by_kind(l, url, e) == -1)
 		goto fail;
 	if ((l->spec = strdup(url)) == NULL ||
@@ -249,7 +255,7 @@ listen_open(struct master *m, const char *url, struct conf_error *e)
 		fail_errno(e, url);
 		goto fail;
 	}
-	TAILQ_INSERT_TAIL(&m->listeners, l, entry);
+	TAILQ_INSERT_TAIL(list, l, entry);
 	return 0;
  fail:
 	listener_free(l);
@@ -259,24 +265,24 @@ listen_open(struct master *m, const char *url, struct conf_error *e)
 /* --- another configuration --- */
 
 static struct listener *
-find_unclaimed(struct master *m, const char *spec)
+find_unclaimed(struct listener_list *list, const char *spec)
 {
 	struct listener	*l;
 
-	TAILQ_FOREACH(l, &m->listeners, entry)
+	TAILQ_FOREACH(l, list, entry)
 		if (!l->is_wanted && strcmp(l->spec, spec) == 0)
 			return l;
 	return NULL;
 }
 
 static void
-close_from(struct master *m, struct listener *l)
+close_from(struct listener_list *list, struct listener *l)
 {
 	struct listener	*next;
 
 	for (; l != NULL; l = next) {
 		next = TAILQ_NEXT(l, entry);
-		TAILQ_REMOVE(&m->listeners, l, entry);
+		TAILQ_REMOVE(list, l, entry);
 		listener_free(l);
 	}
 }
@@ -299,71 +305,90 @@ comes_too_late(const struct master *m, const char *spec)
 }
 
 static int
-open_another(struct master *m, const char *spec, struct conf_error *e)
+open_another(struct master *m, struct listener_list *list, const char *spec,
+    struct conf_error *e)
 {
-	if (comes_too_late(m, spec))
+	if (list == &m->listeners && comes_too_late(m, spec))
 		return conf_fail(e, "%.300s: the first address for TCP needs "
 		    "a restart when there are sessions", spec);
-	return listen_open(m, spec, e);
+	return open_one(m, list, spec, e);
+}
+
+/* Those of one kind that are new; none when that fails. */
+static int
+extend(struct master *m, struct listener_list *list,
+    const struct conf_list *specs, unsigned *added, struct conf_error *e)
+{
+	struct listener	*l, *last;
+	const char	*spec;
+	size_t		 i;
+
+	last = TAILQ_LAST(list, listener_list);
+	TAILQ_FOREACH(l, list, entry)
+		l->is_wanted = false;
+	for (i = 0; i < specs->n; i++) {
+		spec = specs->item[i];
+		if (list == &m->listeners && setup_is_stdio(spec))
+			continue;
+		if ((l = find_unclaimed(list, spec)) != NULL) {
+			l->is_wanted = true;
+			continue;
+		}
+		if (open_another(m, list, spec, e) == -1) {
+			close_from(list, last != NULL ?
+			    TAILQ_NEXT(last, entry) : TAILQ_FIRST(list));
+			return -1;
+		}
+		++*added;
+	}
+	return 0;
 }
 
 int
 listen_extend(struct master *m, const struct conf *c, unsigned *added_out,
     struct conf_error *e)
 {
-	struct listener	*l, *last;
-	const char	*spec;
-	size_t		 i;
+	struct listener	*last = TAILQ_LAST(&m->listeners, listener_list);
 
 	*added_out = 0;
-	last = TAILQ_LAST(&m->listeners, listener_list);
-	TAILQ_FOREACH(l, &m->listeners, entry)
-		l->is_wanted = false;
-	for (i = 0; i < c->listen.n; i++) {
-		spec = c->listen.item[i];
-		if (setup_is_stdio(spec))
-			continue;
-		if ((l = find_unclaimed(m, spec)) != NULL) {
-			l->is_wanted = true;
-			continue;
-		}
-		if (open_another(m, spec, e) == -1) {
-			close_from(m, last != NULL ? TAILQ_NEXT(last, entry) :
-			    TAILQ_FIRST(&m->listeners));
-			return -1;
-		}
-		++*added_out;
-	}
-	return 0;
+	if (extend(m, &m->listeners, &c->listen, added_out, e) == -1)
+		return -1;
+	if (extend(m, &m->metrics, &c->metrics_listen, added_out, e) == 0)
+		return 0;
+	close_from(&m->listeners, last != NULL ? TAILQ_NEXT(last, entry) :
+	    TAILQ_FIRST(&m->listeners));
+	return -1;
 }
 
-unsigned
-listen_reduce(struct master *m)
+static unsigned
+reduce(struct listener_list *list)
 {
 	struct listener	*l, *next;
 	unsigned	 n = 0;
 
-	for (l = TAILQ_FIRST(&m->listeners); l != NULL; l = next) {
+	for (l = TAILQ_FIRST(list); l != NULL; l = next) {
 		next = TAILQ_NEXT(l, entry);
 		if (l->is_wanted)
 			continue;
 		log_info("no longer listening on %s", l->url);
-		TAILQ_REMOVE(&m->listeners, l, entry);
+		TAILQ_REMOVE(list, l, entry);
 		listener_free(l);
 		n++;
 	}
 	return n;
 }
 
+unsigned
+listen_reduce(struct master *m)
+{
+	return reduce(&m->listeners) + reduce(&m->metrics);
+}
+
 void
 listen_close_all(struct master *m)
 {
-	struct listener	*l;
-
-	while ((l = TAILQ_FIRST(&m->listeners)) != NULL) {
-		TAILQ_REMOVE(&m->listeners, l, entry);
-		listener_free(l);
-	}
+	close_from(&m->listeners, TAILQ_FIRST(&m->listeners));
+	close_from(&m->metrics, TAILQ_FIRST(&m->metrics));
 }
 
 /* --- accepting --- */
@@ -414,6 +439,7 @@ on_accept(int lfd, short what, void *arg)
 			continue;
 		}
 		strcpy(p.listener, l->url);	/* of the same size */
+		p.is_metrics = l->is_metrics;
 		refuse = policy_admit(m, &p, &full);
 		gate_knock(m->gate, fd, &p, refuse, full);
 	}

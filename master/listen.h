@@ -1,6 +1,7 @@
 /*
- * Listening sockets: ws://IP:PORT on a loopback address, unix:PATH.  They are
- * accepted from and nothing else; who is at the door goes to the gate.
+ * Listening sockets: ws://IP:PORT on a loopback address, unix:PATH; and those
+ * for figures, on any address.  They are accepted from and nothing else; who
+ * is at the door goes to the gate.
  */
 #ifndef MASTER_LISTEN_H
 #define MASTER_LISTEN_H
@@ -20,13 +21,10 @@ struct listener {
 	char			 url[LISTEN_URL_MAX];	/* as it became */
 	bool			 is_wanted;		/* by a reload */
 	char			*path;		/* of a Unix socket, or NULL */
+	bool			 is_metrics;	/* MetricsListen */
 	struct event		*accept_ev;
 	struct event		*pause_ev;
 };
-
-/* Open what a URL says.  0, or -1 with the reason in e. */
-int	 listen_open(struct master *m, const char *url, struct conf_error *e)
-	    __attribute__((warn_unused_result));
 
 /*
  * Open what a configuration asks for and is not open yet; nothing is closed.

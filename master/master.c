@@ -39,6 +39,7 @@
 
 static void	 on_child(int, short, void *);
 static void	 on_signal(int, short, void *);
+static void	 on_usr1(int, short, void *);
 static void	 on_stop_timer(int, short, void *);
 static void	 on_orphan_timer(int, short, void *);
 
@@ -102,6 +103,7 @@ init_events(struct master *m)
 	    add_signal(m, SIGINT, &m->int_ev, on_signal) == -1 ||
 	    add_signal(m, SIGQUIT, &m->quit_ev, on_signal) == -1 ||
 	    add_signal(m, SIGHUP, &m->hup_ev, on_signal) == -1 ||
+	    add_signal(m, SIGUSR1, &m->usr1_ev, on_usr1) == -1 ||
 	    (m->stop_ev = event_new(m->base, -1, 0, on_stop_timer, m)) ==
 	    NULL ||
 	    (m->orphan_ev = event_new(m->base, -1, 0, on_orphan_timer,
@@ -130,14 +132,22 @@ master_has_doors(const struct master *m)
 	return !TAILQ_EMPTY(&m->listeners) || !TAILQ_EMPTY(&m->remotes);
 }
 
+bool
+master_is_ready(const struct master *m)
+{
+	return remote_is_ready(m) && !m->draining && !m->stopping;
+}
+
 int
 master_init(struct master *m, const struct cred *env)
 {
 	m->born = clock_ms();
+	m->began = time(NULL);
 	m->is_root = geteuid() == 0;
 	m->has_terminal = has_terminal();
 	m->dir_lock = -1;
 	TAILQ_INIT(&m->listeners);
+	TAILQ_INIT(&m->metrics);
 	TAILQ_INIT(&m->remotes);
 	TAILQ_INIT(&m->children);
 	TAILQ_INIT(&m->all_routes);
@@ -209,6 +219,8 @@ master_fini(struct master *m)
 	drop_event(&m->int_ev);
 	drop_event(&m->quit_ev);
 	drop_event(&m->hup_ev);
+	drop_event(&m->usr1_ev);
+	drop_event(&m->drain_ev);
 	drop_event(&m->stop_ev);
 	drop_event(&m->orphan_ev);
 	drop_event(&m->stdin_ev);
@@ -455,6 +467,16 @@ on_signal(int sig, short what, void *arg)
 		reload_on_signal(m);
 	else
 		master_stop(m, strsignal(sig));
+}
+
+static void
+on_usr1(int sig, short what, void *arg)
+{
+	(void)sig;
+	(void)what;
+	(void)arg;
+	log_info("SIGUSR1: the log is opened anew");
+	log_reopen();
 }
 
 /* One session on our own standard streams. */

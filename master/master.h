@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "common/conf.h"
 #include "common/ipc.h"
@@ -38,7 +39,7 @@ TAILQ_HEAD(route_list, route);
 
 /* Counters: the rows of proto/stat.def. */
 enum master_stat {
-#define STAT(name, meaning)	STAT_##name,
+#define STAT(name, metric, meaning)	STAT_##name,
 #include "proto/stat.def"
 #undef STAT
 	STATS
@@ -60,9 +61,15 @@ struct master {
 	bool			 is_daemon;	/* in the background */
 	bool			 has_terminal;	/* that may hang up */
 	bool			 stopping;
+	bool			 draining;	/* see master/drain.h */
+	struct event		*drain_ev;
+	uint64_t		 drain_until;	/* ms; 0: no limit */
+	size_t			 drain_left;	/* sessions cut off */
 	int			 status;	/* to exit with */
 	uint64_t		 born;		/* clock_ms() */
+	time_t			 began;		/* the same, for others */
 	struct listener_list	 listeners;
+	struct listener_list	 metrics;	/* of MetricsListen */
 	struct remote_list	 remotes;
 	uid_t			 uplink_uid;
 	gid_t			 uplink_gid;
@@ -87,7 +94,8 @@ struct master {
 	pid_t			*foreign;	/* children we were born with */
 	size_t			 nforeign;
 	struct event		*child_ev, *term_ev, *int_ev, *quit_ev,
-				*hup_ev, *stop_ev, *orphan_ev;
+				*hup_ev, *usr1_ev, *stop_ev,
+				*orphan_ev;
 	unsigned		 orphan_passes;	/* that found nobody */
 	uint64_t		 orphan_until;	/* ms; 0: no search */
 	unsigned		 strangers;	/* reaped since the last look */
@@ -106,6 +114,9 @@ int	 master_init(struct master *m, const struct cred *env);
 
 /* Whether connections may come: more than one on standard input. */
 bool	 master_has_doors(const struct master *m);
+
+/* What /readyz says: every uplink is registered, and new sessions may come. */
+bool	 master_is_ready(const struct master *m);
 void	 master_fini(struct master *m);
 
 /* Serve until told to stop; the status to exit with. */

@@ -21,6 +21,7 @@ struct peer {
 	gid_t	 gid;
 	unsigned uplink;		/* it came through; 0: none */
 	bool	 is_strict;		/* what is no JSON-RPC ends it */
+	bool	 is_metrics;		/* came for figures: no session */
 	const char *unfit;		/* why it is not served, or NULL */
 	char	 text[PEER_TEXT_MAX];	/* for people: "127.0.0.1:40123" */
 	char	 user[PEER_TEXT_MAX];	/* what shares are counted by: */

@@ -423,6 +423,9 @@ judge(const struct master *m, const struct conf *c, struct peer *p)
 {
 	if (p->unfit != NULL)
 		return p->unfit;
+	/* Figures are for everybody who can get here, but for a sandbox. */
+	if (p->is_metrics)
+		return NULL;
 	if (!p->known)
 		return "unknown user";
 	if ((!m->is_root && p->uid != geteuid()) || !map_user(m, c, p))
@@ -444,7 +447,8 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 	*full_out = false;
 	if ((c = policy_get(m, p, &room)) != NULL) {
 		why = judge(m, c, p);
-		*full_out = route_count(m) >= m->conf.max_sessions ||
+		*full_out = m->draining ||
+		    route_count(m) >= m->conf.max_sessions ||
 		    route_count_of(m, p->uid) >= c->max_per_user;
 		policy_put(c, &room);
 	}

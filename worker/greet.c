@@ -9,9 +9,12 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/buf.h"
 #include "common/httphead.h"
+#include "worker/metrics.h"
 
 #define ANSWER_MAX	1024	/* bytes */
+#define METRICS_MAX	(64 * 1024)
 #define LINGER_MS	500	/* for the peer to read the answer */
 
 /* Wait until fd is ready for events; false: the deadline came first. */
@@ -97,10 +100,81 @@ linger(int fd)
 			return;
 }
 
+/* Judge what it asks, given how we are. */
+static void
+judge(struct httphead *h, int refuse, bool is_ready)
+{
+	if (refuse != 0) {
+		h->kind = HTTPHEAD_ERROR;
+		h->status = refuse;
+	}
+	if (h->kind == HTTPHEAD_READY && !is_ready) {
+		h->kind = HTTPHEAD_ERROR;
+		h->status = 503;
+	}
+}
+
+/* All that is no upgrade. */
+static void
+answer(int fd, const struct httphead *h, uint64_t deadline)
+{
+	char	 text[ANSWER_MAX];
+	size_t	 n;
+
+	n = httphead_answer(h->kind == HTTPHEAD_ERROR ? h->status : 200,
+	    h->is_head, text, sizeof(text));
+	if (send_all(fd, text, n, deadline) == 0)
+		linger(fd);
+}
+
+/* 0, or -1: there is nothing to tell. */
+static int
+answer_metrics(int fd, const struct httphead *h, uint64_t deadline,
+    const Ipc__Figures *f)
+{
+	char		 head[ANSWER_MAX];
+	struct buf	 b;
+	size_t		 n;
+	int		 r;
+
+	buf_init(&b, METRICS_MAX);
+	if ((r = metrics_put(&b, f)) == 0) {
+		n = httphead_page(METRICS_TYPE, b.len, head, sizeof(head));
+		if (send_all(fd, head, n, deadline) == 0 && (h->is_head ||
+		    send_all(fd, (const char *)buf_data(&b), b.len,
+		    deadline) == 0))
+			linger(fd);
+	}
+	buf_fini(&b);
+	return r;
+}
+
+void
+greet_metrics(int fd, uint64_t ms, int refuse, bool is_ready,
+    const Ipc__Figures *f)
+{
+	char		 head[HTTPHEAD_MAX + 1];
+	uint64_t	 deadline = clock_ms() + ms;
+	struct httphead	 h;
+	size_t		 len;
+
+	if ((len = read_head(fd, head, deadline)) == 0)
+		return;
+	httphead_judge_metrics(head, len, &h);
+	judge(&h, refuse, is_ready);
+	if (h.kind == HTTPHEAD_METRICS) {
+		if (answer_metrics(fd, &h, deadline, f) == 0)
+			return;
+		h.kind = HTTPHEAD_ERROR;
+		h.status = 500;
+	}
+	answer(fd, &h, deadline);
+}
+
 enum greeting
 greet(int fd, uint64_t ms, int refuse, bool is_ready)
 {
-	char		 head[HTTPHEAD_MAX + 1], answer[ANSWER_MAX];
+	char		 head[HTTPHEAD_MAX + 1], text[ANSWER_MAX];
 	uint64_t	 deadline = clock_ms() + ms;
 	struct httphead	 h;
 	size_t		 len, n;
@@ -108,22 +182,12 @@ greet(int fd, uint64_t ms, int refuse, bool is_ready)
 	if ((len = read_head(fd, head, deadline)) == 0)
 		return GREETING_ANSWERED;
 	httphead_judge(head, len, &h);
-	if (refuse != 0) {
-		h.kind = HTTPHEAD_ERROR;
-		h.status = refuse;
-	}
-	if (h.kind == HTTPHEAD_READY && !is_ready) {
-		h.kind = HTTPHEAD_ERROR;
-		h.status = 503;
-	}
+	judge(&h, refuse, is_ready);
 	if (h.kind == HTTPHEAD_UPGRADE) {
-		n = httphead_switch(&h, answer, sizeof(answer));
-		return send_all(fd, answer, n, deadline) == 0 ?
+		n = httphead_switch(&h, text, sizeof(text));
+		return send_all(fd, text, n, deadline) == 0 ?
 		    GREETING_UPGRADED : GREETING_ANSWERED;
 	}
-	n = httphead_answer(h.kind == HTTPHEAD_ERROR ? h.status : 200,
-	    h.is_head, answer, sizeof(answer));
-	if (send_all(fd, answer, n, deadline) == 0)
-		linger(fd);
+	answer(fd, &h, deadline);
 	return GREETING_ANSWERED;
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/ipc.h"
+
 enum greeting {
 	GREETING_UPGRADED,	/* the next byte is the first of a frame */
 	GREETING_ANSWERED,	/* over: answered, left by the peer, or late */
@@ -19,5 +21,9 @@ enum greeting {
  * status that answers whatever it asks, or 0; is_ready is what /readyz tells.
  */
 enum greeting	 greet(int fd, uint64_t ms, int refuse, bool is_ready);
+
+/* The same where there is no WebSocket, but /metrics. */
+void		 greet_metrics(int fd, uint64_t ms, int refuse, bool is_ready,
+		    const Ipc__Figures *f);
 
 #endif

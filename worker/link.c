@@ -8,6 +8,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "worker/account.h"
+#include "worker/operate.h"
 #include "worker/proc.h"
 #include "worker/session.h"
 
@@ -18,13 +19,15 @@ struct link {
 
 typedef void	 on_fn(struct link *l, const void *body, struct ipc_msg *m);
 
-static on_fn	 on_resume, on_decided, on_stop, on_query;
+static on_fn	 on_resume, on_decided, on_stop, on_query, on_act, on_tail;
 
 static on_fn *const handlers[IPC_KINDS] = {
 	[IPC_resume] = on_resume,
 	[IPC_decided] = on_decided,
 	[IPC_stop] = on_stop,
 	[IPC_query] = on_query,
+	[IPC_act] = on_act,
+	[IPC_tail] = on_tail,
 };
 
 static void
@@ -133,6 +136,7 @@ fill_process(Ipc__Process *out, struct proc *p, uint64_t now)
 	out->age_ms = now - p->born;
 	out->command = p->command;
 	out->bytes_out = p->bytes_out;
+	out->id = p->name;
 }
 
 static void
@@ -181,6 +185,21 @@ on_query(struct link *l, const void *body, struct ipc_msg *m)
 		if (l->chan != NULL)
 			chan_send(l->chan, IPC_report, &out, -1);
 	} while (out.more);
+}
+
+static void
+on_act(struct link *l, const void *body, struct ipc_msg *m)
+{
+	(void)m;
+	session_tell_master(l->session);
+	operate(l->session, body);
+}
+
+static void
+on_tail(struct link *l, const void *body, struct ipc_msg *m)
+{
+	session_tell_master(l->session);
+	operate_tail(l->session, body, &m->fd);
 }
 
 /* --- what goes --- */
@@ -246,6 +265,23 @@ link_released(struct link *l)
 	if (l->chan != NULL)
 		chan_send(l->chan, IPC_released, &out, -1);
 	link_leave(l);
+}
+
+void
+link_acted(struct link *l, const Ipc__Acted *out)
+{
+	if (l->chan != NULL)
+		chan_send(l->chan, IPC_acted, out, -1);
+}
+
+void
+link_load(struct link *l, unsigned running)
+{
+	Ipc__Load	 out = IPC__LOAD__INIT;
+
+	out.running = running;
+	if (l->chan != NULL)
+		chan_send(l->chan, IPC_load, &out, -1);
 }
 
 void

@@ -35,6 +35,12 @@ void	 link_detached(struct link *l);
 void	 link_released(struct link *l);
 void	 link_leave(struct link *l);
 
+/* What came of what an operator wanted. */
+void	 link_acted(struct link *l, const Ipc__Acted *out);
+
+/* How many processes run. */
+void	 link_load(struct link *l, unsigned running);
+
 /* It is over; the worker leaves. */
 void	 link_ended(struct link *l, const char *why);
 

@@ -23,7 +23,9 @@
 #include "worker/conn.h"
 #include "worker/denied.h"
 #include "worker/holder.h"
+#include "worker/operate.h"
 #include "worker/rpc.h"
+#include "worker/tail.h"
 #include "worker/waiter.h"
 
 /*
@@ -177,8 +179,10 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 	s->bytes_out += n;
 	if (c == NULL) {
 		if (s->conn == NULL &&
-		    ring_append(&p->ring, st->stream, data, n))
+		    ring_append(&p->ring, st->stream, data, n)) {
+			tail_wake_all(p);
 			return;
+		}
 		if ((c = chunk_new(s->conn == NULL && n < SPOOL_CHUNK ?
 		    SPOOL_CHUNK : n)) == NULL) {
 			/* A hole would be worse: the client waits for it. */
@@ -191,6 +195,7 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 	if (s->conn != NULL)
 		emit_chunk(p, c);
 	waiter_wake_all(p);
+	tail_wake_all(p);
 	if (p->caught_up != 0 && clock_ms() - p->caught_up > LIMIT_CAUGHT_UP)
 		p->ring.catching_up = false;
 	ring_evict(&p->ring);
@@ -356,13 +361,12 @@ on_room(struct rpc_req *req)
 }
 
 static void
-set_command(struct proc *p, const char *argv0)
+set_name(char name[PROC_NAME_MAX], const char *text, size_t len)
 {
 	size_t	 i;
 
-	for (i = 0; i < sizeof(p->command) - 1 && argv0[i] != '\0'; i++)
-		p->command[i] = argv0[i] > ' ' && argv0[i] < 0x7f ?
-		    argv0[i] : '?';
+	for (i = 0; i < PROC_NAME_MAX - 1 && i < len; i++)
+		name[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] : '?';
 }
 
 /* Everything that may fail for want of memory, before there is a child. */
@@ -376,6 +380,7 @@ proc_alloc(struct session *s, const char *id, size_t id_len)
 	p->session = s;
 	p->streams[0].fd = p->streams[1].fd = -1;
 	TAILQ_INIT(&p->waiters);
+	TAILQ_INIT(&p->tails);
 	ring_init(&p->ring, &s->window);
 	if (input_init(&p->input, s->base, -1, false, &s->parked,
 	    on_room) == -1 ||
@@ -416,7 +421,9 @@ proc_new(struct session *s, const char *id, size_t id_len, struct spawn *sp,
 	p->mark = sp->mark = ptree_new_mark();
 	p->born = clock_ms();
 	p->state = PROC_CLOSED;		/* until there is a child */
-	set_command(p, sp->argv[0] != NULL ? sp->argv[0] : "");
+	set_name(p->name, id, id_len);
+	if (sp->argv[0] != NULL)
+		set_name(p->command, sp->argv[0], strlen(sp->argv[0]));
 	p->cgroup = cgroups_take(s->cgroups, &sp->cgroup);
 	r = spawn(sp, &child, what_out);
 	fd_close(&sp->cgroup);
@@ -451,6 +458,7 @@ proc_free(struct proc **pp)
 	if (p->holder != NULL)
 		holder_use(p->holder, false);
 	waiter_fail_all(p);
+	tail_free_all(p);
 	input_fini(&p->input);
 	stream_end(&p->streams[0]);
 	stream_end(&p->streams[1]);
@@ -513,6 +521,7 @@ proc_close(struct proc *p)
 	add_event(p);
 	emit_event(p, note_CLOSED, "");
 	waiter_wake_all(p);
+	tail_wake_all(p);
 	if (!p->terminated) {
 		cgroups_give_back(s->cgroups, &p->cgroup);
 		event_add(p->timer_ev, &tv);
@@ -593,6 +602,7 @@ kill_pass(struct proc *p)
 	if (p->empty_passes >= KILL_PASSES && p->state == PROC_CLOSED) {
 		cgroups_give_back(p->session->cgroups, &p->cgroup);
 		tv = clock_timeval(p->session->set.closed_ttl_ms);
+		operate_on_end(p);
 	}
 	event_add(p->timer_ev, &tv);
 }

@@ -28,9 +28,10 @@ enum proc_state { PROC_RUNNING, PROC_EXITED, PROC_CLOSED };
 
 enum proc_stream { STREAM_STDOUT, STREAM_STDERR, STREAM_PTY };
 
-#define PROC_COMMAND_MAX	48	/* of argv[0], shown to operators */
+#define PROC_NAME_MAX	48	/* of argv[0] and the id, for operators */
 
 struct holder;
+struct tail;
 struct waiter;
 
 /* One source of output. */
@@ -70,6 +71,8 @@ struct proc {
 	struct stream		 streams[2];
 	struct ring		 ring;
 	TAILQ_HEAD(, waiter)	 waiters;
+	TAILQ_HEAD(, tail)	 tails;
+	struct acting		 ending;
 	struct event		*timer_ev;	/* kill passes; retention */
 	unsigned		 empty_passes;
 	unsigned		 orphans;	/* of its kin, reaped by us */
@@ -77,7 +80,8 @@ struct proc {
 	uint64_t		 caught_up;	/* ms: read after a resume; 0 */
 	uint64_t		 born;		/* ms */
 	uint64_t		 bytes_out;
-	char			 command[PROC_COMMAND_MAX];
+	char			 command[PROC_NAME_MAX];
+	char			 name[PROC_NAME_MAX];
 };
 
 /*

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/signals.h"
 #include "worker/envp.h"
 #include "worker/proc.h"
 #include "worker/start.h"
@@ -135,32 +136,16 @@ rpc_process_closestdin(struct session *s, struct rpc_req *req, void *params,
 static int
 signal_number(const struct param_text *name)
 {
-	static const struct {
-		const char	*name;
-		int		 number;
-	} signals[] = {
-#define SIGNAL_NAME(n)	{ "SIG" #n, SIG##n },
-#include "proto/signal.def"
-#undef SIGNAL_NAME
-		{ "interrupt", SIGINT },
-	};
-	size_t	 i;
-	int	 n, used;
 	char	 text[16];
 
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		if (param_is(name, signals[i].name))
-			return signals[i].number;
-	if (name->len >= sizeof(text))
+	if (param_is(name, "interrupt"))
+		return SIGINT;
+	if (name->len >= sizeof(text) ||
+	    memchr(name->s, '\0', name->len) != NULL)
 		return 0;
 	memcpy(text, name->s, name->len);
 	text[name->len] = '\0';
-	if (param_is(name, "SIGRTMIN"))
-		return SIGRTMIN;
-	if (sscanf(text, "SIGRTMIN+%2d%n", &n, &used) == 1 &&
-	    (size_t)used == name->len && n >= 0 && SIGRTMIN + n <= SIGRTMAX)
-		return SIGRTMIN + n;
-	return 0;
+	return signals_number(text);
 }
 
 void

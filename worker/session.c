@@ -25,6 +25,7 @@
 #include "worker/holder.h"
 #include "worker/http.h"
 #include "worker/link.h"
+#include "worker/operate.h"
 #include "worker/proc.h"
 #include "worker/rpc.h"
 #include "worker/watch.h"
@@ -443,6 +444,7 @@ on_kill(int fd, short what, void *arg)
 	if (s->empty_passes >= KILL_PASSES ||
 	    clock_ms() > s->deadline + LIMIT_KILL) {
 		log_end(s);
+		operate_on_session_end(s);
 		link_ended(s->link, s->why);
 		s->done = true;
 		return;
@@ -515,6 +517,30 @@ on_ttl(int fd, short what, void *arg)
 		conn_close(s->conn, 1008, "no initialize in time");
 }
 
+/* The next one may be told; session_run() looks whether there is one. */
+static void
+on_load(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)arg;
+}
+
+/*
+ * What runs, for metrics.  Not with each of many short commands: they would
+ * wake the master twice each.
+ */
+static void
+tell_load(struct session *s)
+{
+	if (s->running == s->told_running ||
+	    event_pending(s->load_ev, EV_TIMEOUT, NULL))
+		return;
+	s->told_running = s->running;
+	link_load(s->link, s->running);
+	set_timer(s->load_ev, LIMIT_LOAD_PAUSE);
+}
+
 static struct event *
 new_event(struct session *s, int fd, short what,
     void (*fn)(int, short, void *))
@@ -554,6 +580,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	buf_init(&s->scratch, (size_t)LIMIT_MESSAGE);
 	s->ttl_ev = new_event(s, -1, 0, on_ttl);
 	s->kill_ev = new_event(s, -1, 0, on_kill);
+	s->load_ev = new_event(s, -1, 0, on_load);
 	s->child_ev = new_event(s, SIGCHLD, EV_SIGNAL | EV_PERSIST, on_child);
 	if (event_add(s->child_ev, NULL) == -1)
 		fatal("SIGCHLD");
@@ -590,6 +617,7 @@ session_fini(struct session *s)
 	free(s->client);
 	event_free(s->ttl_ev);
 	event_free(s->kill_ev);
+	event_free(s->load_ev);
 	event_free(s->child_ev);
 	if (s->pace_ev != NULL)
 		event_free(s->pace_ev);
@@ -617,6 +645,7 @@ session_run(struct session *s)
 			conn_flush(s->conn);
 		session_unhold(s);
 		session_tell_master(s);
+		tell_load(s);
 		link_leave(s->link);
 	}
 	/* They may have something to undo outside of this process. */

@@ -59,6 +59,12 @@ TAILQ_HEAD(proc_list, proc);
 TAILQ_HEAD(rpc_req_list, rpc_req);
 TAILQ_HEAD(start_list, start);
 
+/* An operator wants an end, and hears when it has come; ticket 0: nobody. */
+struct acting {
+	uint32_t		 ticket;
+	size_t			 count;		/* processes it is about */
+};
+
 struct session {
 	struct event_base	*base;
 	struct link		*link;
@@ -107,9 +113,13 @@ struct session {
 	struct http		*http;		/* made when needed */
 	int			 http_exe;	/* its program, or -1 */
 	struct watcher		*watcher;	/* fs/watchMissing, or NULL */
+	struct acting		 ending;
+	unsigned		 tails;		/* operators who look */
+	unsigned		 told_running;	/* the master, with load_ev */
 	struct json		 json;
 	struct buf		 scratch;	/* one answer being written */
-	struct event		*ttl_ev, *kill_ev, *child_ev, *pace_ev;
+	struct event		*ttl_ev, *kill_ev, *child_ev, *pace_ev,
+				*load_ev;
 	int			 pace_fd;	/* timerfd of paced output */
 	unsigned		 empty_passes;	/* found nobody to kill */
 	unsigned		 orphans;	/* reaped since the last one */

@@ -49,11 +49,18 @@ new_base_for_files(struct event_base *base)
 	return new_base("epoll");
 }
 
+/* No session can come of it. */
+static bool
+is_answer_only(const Ipc__Assign *a)
+{
+	return a->refuse != 0 || a->figures != NULL;
+}
+
 /* For a session of another user; for nobody's answers none is needed. */
 static void
 give_group(int *group, const Ipc__Assign *a)
 {
-	if (a->refuse != 0 || (geteuid() == 0 && a->uid != 0 &&
+	if (is_answer_only(a) || (geteuid() == 0 && a->uid != 0 &&
 	    *group != -1 && cgroup_give_to(*group, become_real()) == -1))
 		fd_close(group);
 }
@@ -72,10 +79,15 @@ serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
 	if (a->refuse == 0)
 		fence_enter(a->settings, group);
 	give_group(&group, a);
-	if (a->refuse != 0)
+	if (is_answer_only(a))
 		become_nobody();
 	else
 		become_user(a);
+	if (a->figures != NULL) {
+		greet_metrics(m->fd, a->settings->handshake_ms,
+		    (int)a->refuse, !a->unready, a->figures);
+		return 0;
+	}
 	if (a->transport == IPC__TRANSPORT__WEBSOCKET &&
 	    greet(m->fd, a->settings->handshake_ms, (int)a->refuse,
 	    !a->unready) != GREETING_UPGRADED)

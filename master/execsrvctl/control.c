@@ -197,10 +197,22 @@ on_row(const Ipc__CtlRow *row, struct table *t)
 	return table_add(t, row->n_cell, row->cell);
 }
 
+static int
+on_stream(struct ipc_msg *m, int *stream_out)
+{
+	if (stream_out == NULL || *stream_out != -1 || m->fd == -1) {
+		errno = m->fd == -1 ? EMFILE : EPROTO;
+		return -1;
+	}
+	*stream_out = m->fd;
+	m->fd = -1;
+	return 0;
+}
+
 /* Take one message.  1: more follow; 0: the end, with its status; -1. */
 static int
-on_message(const struct ipc_msg *m, struct table **t_out, int *status_out,
-    struct control_error *e)
+on_message(struct ipc_msg *m, struct table **t_out, int *stream_out,
+    int *status_out, struct control_error *e)
 {
 	const Ipc__CtlEnd	*end;
 
@@ -211,6 +223,8 @@ on_message(const struct ipc_msg *m, struct table **t_out, int *status_out,
 	case IPC_ctl_row:
 		return on_row((const Ipc__CtlRow *)m->body, *t_out) == -1 ?
 		    -1 : 1;
+	case IPC_ctl_stream:
+		return on_stream(m, stream_out) == -1 ? -1 : 1;
 	default:
 		end = (const Ipc__CtlEnd *)m->body;
 		*status_out = end->exit_code < 256 ? (int)end->exit_code :
@@ -223,12 +237,14 @@ on_message(const struct ipc_msg *m, struct table **t_out, int *status_out,
 }
 
 static int
-read_answer(int fd, struct table **t_out, struct control_error *e)
+read_answer(int fd, bool is_patient, struct table **t_out, int *stream_out,
+    struct control_error *e)
 {
 	struct pollfd	 pfd = { .fd = fd, .events = POLLIN };
 	struct ipc_msg	 m;
 	uint64_t	 deadline = clock_ms() + ANSWER_MS;
 	int		 r, status = EXIT_OTHER;
+	bool		 waits = false;
 
 	for (;;) {
 		r = ipc_recv(fd, IPC_ROLE_MASTER, IPC_ROLE_OPERATOR, &m);
@@ -236,7 +252,8 @@ read_answer(int fd, struct table **t_out, struct control_error *e)
 			return say(e, EXIT_OTHER, "the daemon hung up");
 		if (r == 1) {
 			deadline = clock_ms() + ANSWER_MS;
-			r = on_message(&m, t_out, &status, e);
+			waits = is_patient;
+			r = on_message(&m, t_out, stream_out, &status, e);
 			ipc_msg_fini(&m);
 			if (r == 0)
 				return status;
@@ -246,33 +263,49 @@ read_answer(int fd, struct table **t_out, struct control_error *e)
 		if (errno != EAGAIN)
 			return say(e, EXIT_OTHER, "the daemon's answer: %s",
 			    strerror(errno));
-		if (ms_left(deadline) == 0)
+		if (!waits && ms_left(deadline) == 0)
 			return say(e, EXIT_UNKNOWN,
 			    "the daemon does not answer");
-		poll(&pfd, 1, ms_left(deadline));
+		poll(&pfd, 1, waits ? -1 : ms_left(deadline));
 	}
 }
 
 int
-control_ask(const char *dir, const char *command, struct table **t_out,
-    struct control_error *e)
+control_ask(const struct control_request *q, struct table **t_out,
+    int *stream_out, struct control_error *e)
 {
 	Ipc__CtlRequest	 request = IPC__CTL_REQUEST__INIT;
 	int		 fd, status;
 
 	*t_out = NULL;
+	if (stream_out != NULL)
+		*stream_out = -1;
 	e->text[0] = '\0';
-	if ((status = open_any(dir, &fd, e)) != EXIT_OK)
+	if ((status = open_any(q->dir, &fd, e)) != EXIT_OK)
 		return status;
-	request.command = (char *)(uintptr_t)command;
+	request.command = (char *)(uintptr_t)q->command;
+	request.arg = q->arg;
+	request.n_arg = q->narg;
+	request.option = q->option;
 	/* The first packet always fits. */
 	if (ipc_send(fd, IPC_ctl_request, &request, -1) == -1)
 		status = say(e, EXIT_OTHER, "cannot ask the daemon: %s",
 		    strerror(errno));
 	else
-		status = read_answer(fd, t_out, e);
-	if (status == EXIT_OK && *t_out == NULL)
+		status = read_answer(fd, q->is_patient, t_out, stream_out,
+		    e);
+	if (status == EXIT_OK && *t_out == NULL &&
+	    (stream_out == NULL || *stream_out == -1))
 		status = say(e, EXIT_OTHER, "the daemon's answer is empty");
 	fd_close(&fd);
 	return status;
+}
+
+int
+control_ask_simply(const char *dir, const char *command,
+    struct table **t_out, struct control_error *e)
+{
+	struct control_request	 q = { .dir = dir, .command = command };
+
+	return control_ask(&q, t_out, NULL, e);
 }

@@ -1,15 +1,21 @@
 /* execsrvctl: questions to the daemon, and commands on an exec server. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/fd.h"
 #include "config.h"
+#include "master/execsrvctl/check.h"
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/run.h"
 #include "master/execsrvctl/sandbox.h"
+#include "master/execsrvctl/tail.h"
+#include "master/execsrvctl/term.h"
+#include "master/execsrvctl/top.h"
 
 #define PATIENCE_MAX	86400	/* seconds */
 #define URL_VARIABLE	"CODEX_EXEC_SERVER_URL"
@@ -17,18 +23,25 @@
 struct options {
 	const char	*dir;
 	bool		 json;
+	bool		 quiet;
+	bool		 follow, wait;	/* for those that have the option */
 };
 
-enum form { ONE, TABLE };
+enum form { ONE, ACT, TABLE, STREAM };
+enum option_of { NONE, FOLLOW, WAIT };
 
 struct command {
 	const char	*name;
 	int		(*fn)(const struct command *, struct options *, int,
 			    char **);
 	enum form	 form;
+	enum option_of	 option;
+	const char	*arguments;
 	const char	*help;
 };
 
+static int	 cmd_config(const struct command *, struct options *, int,
+		    char **);
 static int	 cmd_control(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_help(const struct command *, struct options *, int,
@@ -37,18 +50,19 @@ static int	 cmd_run(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_sandbox(const struct command *, struct options *, int,
 		    char **);
+static int	 cmd_top(const struct command *, struct options *, int,
+		    char **);
 static int	 cmd_version(const struct command *, struct options *, int,
 		    char **);
 
 static const struct command	 commands[] = {
-#define CTL(name, fn, form, help)	{ name, cmd_control, form, help },
+#define CTL(name, fn, form, who, option, min, max, arguments, help)	\
+	{ name, cmd_control, form, option, arguments, help },
+#define LOCAL(name, fn, arguments, help)				\
+	{ name, cmd_##fn, ONE, NONE, arguments, help },
 #include "proto/ctl.def"
 #undef CTL
-	{ "help",	cmd_help,	ONE,	"this text" },
-	{ "run",	cmd_run,	ONE,	"run a command on a server" },
-	{ "sandbox",	cmd_sandbox,	ONE,
-	    "explain what a sandbox object allows" },
-	{ "version",	cmd_version,	ONE,	"the version of execsrvctl" },
+#undef LOCAL
 };
 
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
@@ -56,9 +70,10 @@ static const struct command	 commands[] = {
 static int
 usage(FILE *out)
 {
+	char	 words[64];
 	size_t	 i;
 
-	fputs("usage: execsrvctl [-R DIR] [--json] COMMAND\n"
+	fputs("usage: execsrvctl [-R DIR] [--json] [-q] COMMAND [ARG...]\n"
 	    "       execsrvctl [-R DIR] run [--url URL] [-t] "
 	    "[-e NAME=VALUE]...\n"
 	    "                  [--cwd DIR] [--patience SECONDS] [--] "
@@ -68,15 +83,18 @@ usage(FILE *out)
 	    "                  [--native-paths] FILE\n\n"
 	    "  -R, --runtime-dir DIR  the daemon's folder\n"
 	    "      --json             answer in JSON\n"
+	    "  -q, --quiet            say nothing: the exit status does\n"
 	    "      --url URL          ws://IP:PORT or unix:PATH\n"
 	    "  -t, --tty              give the command a terminal\n"
 	    "  -e, --env NAME[=VALUE] a variable of its environment\n"
 	    "      --cwd DIR          where it runs\n"
 	    "      --patience SECONDS for a connection that is lost (25)\n\n",
 	    out);
-	for (i = 0; i < COMMANDS; i++)
-		fprintf(out, "  %-10s %s\n", commands[i].name,
-		    commands[i].help);
+	for (i = 0; i < COMMANDS; i++) {
+		snprintf(words, sizeof(words), "%s %s", commands[i].name,
+		    commands[i].arguments);
+		fprintf(out, "  %-30s %s\n", words, commands[i].help);
+	}
 	return EXIT_USAGE;
 }
 
@@ -92,29 +110,43 @@ finish(int status)
 
 /* --- options --- */
 
-enum { OPT_JSON = 256, OPT_URL, OPT_CWD, OPT_PATIENCE };
+enum { OPT_JSON = 256, OPT_URL, OPT_CWD, OPT_PATIENCE, OPT_WAIT };
+
+#define GLOBALS		"fhqR:V"
 
 static const struct option	 global_options[] = {
+	{ "follow", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "json", no_argument, NULL, OPT_JSON },
+	{ "quiet", no_argument, NULL, 'q' },
 	{ "runtime-dir", required_argument, NULL, 'R' },
 	{ "version", no_argument, NULL, 'V' },
+	{ "wait", no_argument, NULL, OPT_WAIT },
 	{ NULL, 0, NULL, 0 }
 };
 
 /*
- * Options of every command, before and behind its name.  The arguments left
- * begin at optind.
+ * Options of every command, before and behind its name; form is how getopt(3)
+ * begins.  The arguments left begin at optind.
  */
 static void
-read_globals(int argc, char **argv, struct options *o)
+read_globals(int argc, char **argv, const char *form, struct options *o)
 {
 	int	 opt;
 
 	optind = 0;			/* glibc: begin anew */
-	while ((opt = getopt_long(argc, argv, "+hR:V", global_options,
+	while ((opt = getopt_long(argc, argv, form, global_options,
 	    NULL)) != -1)
 		switch (opt) {
+		case 'f':
+			o->follow = true;
+			break;
+		case 'q':
+			o->quiet = true;
+			break;
+		case OPT_WAIT:
+			o->wait = true;
+			break;
 		case 'R':
 			o->dir = optarg;
 			break;
@@ -131,7 +163,53 @@ read_globals(int argc, char **argv, struct options *o)
 		}
 }
 
+/* Behind it nothing is said any more.  0, or -1, having said why. */
+static int
+hush(const struct options *o)
+{
+	int	 fd, r;
+
+	if (!o->quiet)
+		return 0;
+	if ((fd = open("/dev/null", O_WRONLY | O_CLOEXEC)) == -1) {
+		perror("execsrvctl: /dev/null");
+		return -1;
+	}
+	r = dup2(fd, STDOUT_FILENO) == -1 || dup2(fd, STDERR_FILENO) == -1 ?
+	    -1 : 0;
+	fd_close(&fd);
+	return r;
+}
+
 /* --- commands --- */
+
+static int
+cmd_config(const struct command *c, struct options *o, int argc, char **argv)
+{
+	(void)c;
+	read_globals(argc, argv, GLOBALS, o);
+	if (argc - optind < 1 || argc - optind > 2 ||
+	    strcmp(argv[optind], "check") != 0)
+		return usage(stderr);
+	if (hush(o) == -1)
+		return EXIT_OTHER;
+	return finish(config_check(argv[optind + 1], o->json));
+}
+
+static int
+cmd_top(const struct command *c, struct options *o, int argc, char **argv)
+{
+	struct top_options	 t = { .interval = 1000 };
+
+	(void)c;
+	t.dir = o->dir;
+	t.json = o->json;
+	if (top_read(argc, argv, &t) == -1)
+		return usage(stderr);
+	if (hush(o) == -1)
+		return EXIT_OTHER;
+	return finish(top(&t));
+}
 
 static int
 cmd_help(const struct command *c, struct options *o, int argc, char **argv)
@@ -147,11 +225,18 @@ cmd_help(const struct command *c, struct options *o, int argc, char **argv)
 static int
 cmd_version(const struct command *c, struct options *o, int argc, char **argv)
 {
-	(void)c;
-	(void)o;
-	(void)argc;
-	(void)argv;
-	puts("execsrvctl " PACKAGE_VERSION);
+	/* Behind the name; c is NULL when it is the option. */
+	if (c != NULL) {
+		read_globals(argc, argv, GLOBALS, o);
+		if (optind != argc)
+			return usage(stderr);
+	}
+	if (hush(o) == -1)
+		return EXIT_OTHER;
+	if (o->json)
+		puts("{\"version\":\"" PACKAGE_VERSION "\"}");
+	else
+		puts("execsrvctl " PACKAGE_VERSION);
 	return finish(EXIT_OK);
 }
 
@@ -167,34 +252,53 @@ cmd_sandbox(const struct command *c, struct options *o, int argc, char **argv)
 static int
 print(const struct command *c, const struct options *o, const struct table *t)
 {
+	struct table_look	 look;
+
 	if (o->json) {
-		if (table_print_json(t, c->form == ONE, stdout) == -1) {
+		if (table_print_json(t, c->form != TABLE, stdout) == -1) {
 			perror("execsrvctl");
 			return EXIT_OTHER;
 		}
-	} else if (c->form == ONE) {
-		table_print_upright(t, stdout);
-	} else {
-		table_print(t, stdout);
+		return EXIT_OK;
 	}
+	term_look(STDOUT_FILENO, &look);
+	if (c->form != TABLE)
+		table_print_upright(t, &look, stdout);
+	else
+		table_print(t, &look, stdout);
 	return EXIT_OK;
 }
 
 static int
 cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 {
+	struct control_request	 q = { .command = c->name };
 	struct control_error	 e;
 	struct table		*t;
-	int			 status;
+	int			 status, stream;
 
-	read_globals(argc, argv, o);
-	if (optind != argc)
+	read_globals(argc, argv, GLOBALS, o);
+	if ((o->follow && c->option != FOLLOW) ||
+	    (o->wait && c->option != WAIT))
 		return usage(stderr);
-	status = control_ask(o->dir, c->name, &t, &e);
+	if (hush(o) == -1)
+		return EXIT_OTHER;
+	q.dir = o->dir;
+	q.arg = argv + optind;
+	q.narg = (size_t)(argc - optind);
+	q.option = o->follow || o->wait;
+	q.is_patient = c->form == ACT;
+	status = control_ask(&q, &t, c->form == STREAM ? &stream : NULL, &e);
+	if (status == EXIT_OK && c->form == STREAM)
+		status = tail_show(stream, o->json);
 	if (e.text[0] != '\0')
 		fprintf(stderr, "execsrvctl: %s\n", e.text);
-	/* A table cut off is better than none, but not for programs. */
-	if (t != NULL && (status == EXIT_OK || !o->json) &&
+	/*
+	 * A table cut off is better than none, but not for programs; one row
+	 * that says how it failed is whole.
+	 */
+	if (t != NULL && (status == EXIT_OK || !o->json ||
+	    (c->form == ACT && table_rows(t) > 0)) &&
 	    print(c, o, t) != EXIT_OK && status == EXIT_OK)
 		status = EXIT_OTHER;
 	table_free(&t);
@@ -281,7 +385,7 @@ ask_url(const char *dir)
 	struct table		*t;
 	char			*url = NULL;
 
-	if (control_ask(dir, "status", &t, &e) != EXIT_OK)
+	if (control_ask_simply(dir, "status", &t, &e) != EXIT_OK)
 		fprintf(stderr, "execsrvctl: %s\n", e.text);
 	else if ((url = first_url(t)) == NULL)
 		fputs("execsrvctl: the daemon listens nowhere\n", stderr);
@@ -406,7 +510,7 @@ main(int argc, char **argv)
 
 	if (fd_reserve_std() == -1)
 		return EXIT_OTHER;
-	read_globals(argc, argv, &o);
+	read_globals(argc, argv, "+" GLOBALS, &o);
 	if (optind == argc)
 		return usage(stderr);
 	argc -= optind;

@@ -14,6 +14,8 @@
 
 #define JSON_MAX	((size_t)256 * 1024 * 1024)
 #define GAP		2	/* blanks between columns */
+#define BOLD		"\033[1m"
+#define PLAIN		"\033[m"
 
 struct table {
 	size_t	  ncolumns;
@@ -137,6 +139,12 @@ table_add(struct table *t, size_t n, char *const *cells)
 		return -1;
 	t->nrows++;
 	return 0;
+}
+
+size_t
+table_rows(const struct table *t)
+{
+	return t->nrows;
 }
 
 const char *
@@ -368,18 +376,55 @@ print_row(const struct table *t, size_t row, bool is_header,
 	}
 }
 
+/* Cut a line of UTF-8 to so many characters. */
+static void
+cut(char *line, size_t width)
+{
+	for (; *line != '\0'; line++)
+		if (((unsigned char)*line & 0xc0) != 0x80 && width-- == 0) {
+			*line = '\0';
+			return;
+		}
+}
+
+/* A row, or the header, with its looks. */
+static void
+print_line(const struct table *t, size_t row, bool is_header,
+    const size_t *room, const struct table_look *look, FILE *out)
+{
+	char	*line = NULL;
+	size_t	 len;
+	FILE	*f;
+
+	if ((f = open_memstream(&line, &len)) == NULL)
+		return;
+	print_row(t, row, is_header, room, f);
+	if (fclose(f) == 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (look->width > 0)
+			cut(line, look->width);
+		if (is_header && look->has_colour)
+			fprintf(out, BOLD "%s" PLAIN "\n", line);
+		else
+			fprintf(out, "%s\n", line);
+	}
+	free(line);
+}
+
 void
-table_print(const struct table *t, FILE *out)
+table_print(const struct table *t, const struct table_look *look, FILE *out)
 {
 	size_t	*room, i;
 
+	if (t->ncolumns == 0)
+		return;
 	if ((room = calloc(t->ncolumns + 1, sizeof(*room))) == NULL)
 		return;
 	for (i = 0; i < t->ncolumns; i++)
 		room[i] = column_width(t, i);
-	print_row(t, 0, true, room, out);
+	print_line(t, 0, true, room, look, out);
 	for (i = 0; i < t->nrows; i++)
-		print_row(t, i, false, room, out);
+		print_line(t, i, false, room, look, out);
 	free(room);
 }
 
@@ -411,7 +456,8 @@ print_value(const struct table *t, size_t row, size_t column, size_t indent,
 }
 
 void
-table_print_upright(const struct table *t, FILE *out)
+table_print_upright(const struct table *t, const struct table_look *look,
+    FILE *out)
 {
 	size_t	 i, row, width, room = 0;
 	char	*text;
@@ -425,7 +471,8 @@ table_print_upright(const struct table *t, FILE *out)
 		for (i = 0; i < t->ncolumns; i++) {
 			if ((text = strdup(t->names[i])) != NULL) {
 				width = execsrv_printable(text);
-				fputs(text, out);
+				fprintf(out, look->has_colour ?
+				    BOLD "%s" PLAIN : "%s", text);
 				pad(out, room - width + GAP);
 			}
 			free(text);

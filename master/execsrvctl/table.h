@@ -29,6 +29,9 @@ void		 table_free(struct table **tp);
 int		 table_add(struct table *t, size_t n, char *const *cells)
 		    __attribute__((warn_unused_result));
 
+/* How many rows it has. */
+size_t		 table_rows(const struct table *t);
+
 /*
  * The first row's cell of that column, or NULL; member i (from 0) of the list
  * that it is: malloc'd, or NULL when there is none.
@@ -37,18 +40,26 @@ const char	*table_cell(const struct table *t, const char *name);
 char		*table_member(const struct table *t, const char *name,
 		    size_t i);
 
+/* How it is shown. */
+struct table_look {
+	size_t	 width;		/* in characters; longer lines are cut; 0: no */
+	bool	 has_colour;
+};
+
 /*
  * For people.  Users are shown by name, times as 3m12s, bytes as 1.5M (the
  * rows of table.c say which columns); what is not printable becomes '?', so no
  * cell can do anything to a terminal.  Commas are between members of a list.
  */
-void		 table_print(const struct table *t, FILE *out);
+void		 table_print(const struct table *t,
+		    const struct table_look *look, FILE *out);
 
 /*
  * The same, a line for each column, or for each member of a list, and an empty
- * line between rows.
+ * line between rows.  Nothing is cut.
  */
-void		 table_print_upright(const struct table *t, FILE *out);
+void		 table_print_upright(const struct table *t,
+		    const struct table_look *look, FILE *out);
 
 /*
  * JSON: a list of objects, or the first row alone (null without any).  Numbers

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -85,4 +86,19 @@ term_size(uint16_t *rows_out, uint16_t *cols_out)
 			return 0;
 		}
 	return -1;
+}
+
+void
+term_look(int fd, struct table_look *look_out)
+{
+	const char	*none = getenv("NO_COLOR"), *term = getenv("TERM");
+	struct winsize	 ws;
+
+	memset(look_out, 0, sizeof(*look_out));
+	if (!isatty(fd))
+		return;
+	if (ioctl(fd, TIOCGWINSZ, &ws) == 0)
+		look_out->width = ws.ws_col;
+	look_out->has_colour = (none == NULL || none[0] == '\0') &&
+	    term != NULL && strcmp(term, "dumb") != 0;
 }

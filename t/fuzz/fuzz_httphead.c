@@ -159,11 +159,12 @@ is_upgrade(const struct lines *l)
 
 /* What httphead_judge() must say: a status, SYNTAX, or minus a kind. */
 static int
-naive(const char *text, size_t len)
+naive(const char *text, size_t len, bool is_metrics_site)
 {
 	static struct lines	 l;
 	const char		*value;
 	bool			 is_get, is_head, is_root, is_live, is_ready;
+	bool			 is_metrics;
 	int			 i;
 
 	if (!split(&l, text, len) || l.count == 0)
@@ -179,14 +180,17 @@ naive(const char *text, size_t len)
 	count(&l, "host", &value);
 	if (!is_local(value) || count(&l, "origin", &value) > 0)
 		return 403;
-	is_root = matches(l.line[0], "^[^ ]+ /([?][^ ]*)? ", 0);
+	is_root = !is_metrics_site &&
+	    matches(l.line[0], "^[^ ]+ /([?][^ ]*)? ", 0);
+	is_metrics = is_metrics_site &&
+	    matches(l.line[0], "^[^ ]+ /metrics([?][^ ]*)? ", 0);
 	is_live = matches(l.line[0], "^[^ ]+ /livez([?][^ ]*)? ", 0);
 	is_ready = matches(l.line[0], "^[^ ]+ /readyz([?][^ ]*)? ", 0);
 	is_get = matches(l.line[0], "^GET ", 0);
 	is_head = matches(l.line[0], "^HEAD ", 0);
 	if (matches(l.line[0], "^CONNECT ", 0))
 		return 405;
-	if (!is_root && !is_live && !is_ready)
+	if (!is_root && !is_live && !is_ready && !is_metrics)
 		return 404;
 	if (!is_get && (is_root || !is_head))
 		return 405;
@@ -194,6 +198,8 @@ naive(const char *text, size_t len)
 	    (count(&l, "content-length", &value) > 0 &&
 	    !matches(value, "^[\t ]*0+[\t ]*$", 0)))
 		return 400;
+	if (is_metrics)
+		return -HTTPHEAD_METRICS;
 	if (!is_root)
 		return is_live ? -HTTPHEAD_LIVE : -HTTPHEAD_READY;
 	return is_upgrade(&l) ? -HTTPHEAD_UPGRADE : 400;
@@ -206,17 +212,20 @@ is_inside(const char *p, size_t n, const char *text, size_t len)
 }
 
 static void
-check_judge(const char *data, size_t len)
+check_judge_at(const char *data, size_t len, bool is_metrics_site)
 {
 	struct httphead	 h;
 	char		*text = malloc(len), out[512];
-	int		 want = naive(data, len);
+	int		 want = naive(data, len, is_metrics_site);
 	size_t		 n;
 
 	CHECK(text != NULL || len == 0);
 	if (len > 0)
 		memcpy(text, data, len);
-	httphead_judge(text, len, &h);
+	if (is_metrics_site)
+		httphead_judge_metrics(text, len, &h);
+	else
+		httphead_judge(text, len, &h);
 	if (want == SYNTAX)
 		CHECK(h.kind == HTTPHEAD_ERROR && (h.status == 400 ||
 		    h.status == 431 || h.status == 505));
@@ -237,6 +246,13 @@ check_judge(const char *data, size_t len)
 		CHECK(strncmp(out, "HTTP/1.1 500", 12) != 0);
 	}
 	free(text);
+}
+
+static void
+check_judge(const char *data, size_t len)
+{
+	check_judge_at(data, len, false);
+	check_judge_at(data, len, true);
 }
 
 /* What a prefix says must hold for the whole. */
@@ -268,7 +284,7 @@ check_end(const char *data, size_t size)
 		CHECK(h.kind == HTTPHEAD_ERROR);
 		CHECK(h.status == 400 || h.status == 431 || h.status == 505);
 		if (whole > 0)
-			CHECK(naive(data, whole) == SYNTAX);
+			CHECK(naive(data, whole, false) == SYNTAX);
 	}
 }
 

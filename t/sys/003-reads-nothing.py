@@ -4,6 +4,7 @@ such calls is shown by the same look at a worker.
 """
 import collections
 import contextlib
+import importlib
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from client import (Client, Closed, RpcError, Server, TMP, check, connect,
                     dial, main, reset, say, skip, stat_of, upgrade_request,
                     wait_for, worker_of, LIMIT)
 
+lib = importlib.import_module("7common")
 CALLS = ("read,readv,pread64,preadv,preadv2,recvfrom,recvmsg,recvmmsg,"
          "splice,tee,sendfile,io_uring_setup,io_uring_enter")
 CONNECTIONS = 1000
@@ -123,16 +125,24 @@ def unknown(url):
             check(False, "an unknown session is resumed")
 
 
+def figures(_):
+    status, _, body = lib.http(DOOR[0], "/metrics")
+    check(status == 200 and body.endswith(b"# EOF\n"), "/metrics")
+
+
+DOOR = []                       # where figures are told
 KINDS = (ordinary, plain, garbage, broken_frames, early_reset, empty_resume,
-         full_resume, unknown)
+         full_resume, unknown, figures)
 
 
 def nothing():
     if shutil.which("strace") is None:
         skip("no strace")
     path = TMP + "/clients.sock"
-    server = Server(listen=("ws://127.0.0.1:0", "ws://[::1]:0",
+    server = Server("MetricsListen=127.0.0.1:0",
+                    listen=("ws://127.0.0.1:0", "ws://[::1]:0",
                             "unix:" + path))
+    DOOR.append(lib.ask(server, "status")["metrics"][0])
     with connect(server.url) as c, \
             traced(worker_of(server, c), TMP + "/worker"):
         c.run("q", "true")

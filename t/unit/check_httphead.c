@@ -496,6 +496,60 @@ START_TEST(test_switch)
 }
 END_TEST
 
+/* Where figures are told there is /metrics, and no WebSocket. */
+START_TEST(test_metrics)
+{
+	static const struct {
+		const char	*text;
+		int		 there, elsewhere;
+	} rows[] = {
+		{ "GET /metrics HTTP/1.1\r\n" HOST END,
+		    -(int)HTTPHEAD_METRICS, 404 },
+		{ "HEAD /metrics?a HTTP/1.1\r\n" HOST WS END,
+		    -(int)HTTPHEAD_METRICS, 404 },
+		{ "POST /metrics HTTP/1.1\r\n" HOST END, 405, 404 },
+		{ "GET /metrics HTTP/1.1\r\n" HOST "Content-Length: 1\r\n"
+		    END, 400, 404 },
+		{ "GET /metrics/ HTTP/1.1\r\n" HOST END, 404, 404 },
+		{ "GET /metrics HTTP/1.1\r\nHost: evil\r\n" END, 403, 403 },
+		{ "GET /metrics HTTP/1.1\r\n" HOST "Origin: x\r\n" END, 403,
+		    403 },
+		{ GET HOST WS END, 404, UPGRADE },
+		{ GET HOST END, 404, 400 },
+		{ LIVEZ HOST END, LIVE, LIVE },
+		{ READYZ HOST END, READY, READY },
+	};
+	struct httphead	 h;
+	size_t		 i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		httphead_judge_metrics(rows[i].text, strlen(rows[i].text),
+		    &h);
+		ck_assert_int_eq(h.kind == HTTPHEAD_ERROR ? h.status :
+		    -(int)h.kind, rows[i].there);
+		httphead_judge(rows[i].text, strlen(rows[i].text), &h);
+		ck_assert_int_eq(h.kind == HTTPHEAD_ERROR ? h.status :
+		    -(int)h.kind, rows[i].elsewhere);
+	}
+}
+END_TEST
+
+START_TEST(test_page)
+{
+	static const char	 want[] = "HTTP/1.1 200 OK\r\n"
+				    "Content-Type: a/b\r\n"
+				    "Content-Length: 17\r\n"
+				    "Connection: close\r\n\r\n";
+	char			 out[256];
+
+	ck_assert_uint_eq(httphead_page("a/b", 17, out, sizeof(out)),
+	    sizeof(want) - 1);
+	ck_assert_str_eq(out, want);
+	ck_assert_uint_eq(httphead_page("a/b", 17, out, 9), 8);
+	ck_assert_str_eq(out, "HTTP/1.1");
+}
+END_TEST
+
 START_TEST(test_answers)
 {
 	static const int	 statuses[] = { 200, 400, 401, 403, 404, 405,
@@ -554,6 +608,8 @@ main(void)
 	tcase_add_loop_test(t, test_samples, 0,
 	    (int)(sizeof(samples) / sizeof(samples[0])));
 	tcase_add_test(t, test_controls);
+	tcase_add_test(t, test_metrics);
+	tcase_add_test(t, test_page);
 	tcase_add_test(t, test_auth);
 	tcase_add_test(t, test_limits);
 	tcase_add_test(t, test_end);

@@ -110,6 +110,8 @@ make(size_t rows)
 
 enum how { COLUMNS, UPRIGHT, JSON, JSON_ONE };
 
+static struct table_look	 look;
+
 static void
 ck_print(enum how how, const char *want)
 {
@@ -119,10 +121,10 @@ ck_print(enum how how, const char *want)
 	ck_assert_ptr_nonnull(out);
 	switch (how) {
 	case COLUMNS:
-		table_print(t, out);
+		table_print(t, &look, out);
 		break;
 	case UPRIGHT:
-		table_print_upright(t, out);
+		table_print_upright(t, &look, out);
 		break;
 	case JSON:
 	case JSON_ONE:
@@ -215,6 +217,39 @@ START_TEST(test_json_numbers)
 		ck_print(JSON_ONE, want);
 		table_free(&t);
 	}
+}
+END_TEST
+
+/* On a terminal: as wide as that, characters are counted, not bytes. */
+START_TEST(test_looks)
+{
+	make(3);
+	look.width = 9;
+	ck_print(COLUMNS,
+	    "NAME    N\n"
+	    "a       1\n"
+	    "b\xc3\xa9    200\n"
+	    "?[2J     \n");
+	look.width = 2;
+	ck_print(COLUMNS, "NA\na \nb\xc3\xa9\n?[\n");
+	look.width = 1000;
+	look.has_colour = true;
+	ck_print(COLUMNS,
+	    "\033[1mNAME    N   OUT  ODD?\033[m\n"
+	    "a       1  2.0K  x\n"
+	    "b\xc3\xa9    200     7  \"\\\n"
+	    "?[2J             ?\n");
+	table_free(&t);
+	make(1);
+	look.width = 3;
+	ck_print(UPRIGHT,
+	    "\033[1mname\033[m  a\n"
+	    "\033[1mn\033[m     1\n"
+	    "\033[1mout\033[m   2.0K\n"
+	    "\033[1modd?\033[m  x\n");
+	table_free(&t);
+	look.width = 0;
+	look.has_colour = false;
 }
 END_TEST
 
@@ -326,6 +361,7 @@ table_suite(void)
 	tcase_add_test(tc, test_bytes);
 	tcase_add_test(tc, test_user);
 	tcase_add_test(tc, test_columns);
+	tcase_add_test(tc, test_looks);
 	tcase_add_test(tc, test_upright);
 	tcase_add_test(tc, test_json);
 	tcase_add_test(tc, test_json_numbers);

@@ -1,0 +1,56 @@
+#include "master/drain.h"
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "master/route.h"
+
+/*
+ * Looking is cheaper than a hook wherever a session may end, and nobody's
+ * list is taken apart under its feet.
+ */
+#define LOOK_MS		100
+
+static void
+look_in(struct master *m, uint64_t ms)
+{
+	struct timeval	 tv = clock_timeval(ms);
+
+	event_add(m->drain_ev, &tv);
+}
+
+static void
+on_look(int fd, short what, void *arg)
+{
+	struct master	*m = arg;
+	size_t		 n = route_count(m);
+
+	(void)fd;
+	(void)what;
+	if (m->stopping)
+		return;
+	if (n > 0 && (m->drain_until == 0 || clock_ms() < m->drain_until)) {
+		look_in(m, LOOK_MS);
+		return;
+	}
+	m->drain_left = n;
+	if (n > 0)
+		log_warnx("%zu sessions did not end in time", n);
+	master_stop(m, n > 0 ? "DrainTimeout" : "drained");
+}
+
+void
+drain_start(struct master *m)
+{
+	if (m->draining || m->stopping)
+		return;
+	if (m->drain_ev == NULL && (m->drain_ev = event_new(m->base, -1, 0,
+	    on_look, m)) == NULL) {
+		log_warn("drain");
+		return;
+	}
+	m->draining = true;
+	log_info("draining: %zu sessions", route_count(m));
+	if (m->conf.drain_timeout > 0)
+		m->drain_until = clock_ms() + m->conf.drain_timeout;
+	look_in(m, LOOK_MS);
+}

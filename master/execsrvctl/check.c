@@ -1,0 +1,147 @@
+#include "master/execsrvctl/check.h"
+
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/fd.h"
+#include "common/json_out.h"
+#include "master/execsrvctl/control.h"
+
+#define SERVER		"execsrvd"
+#define WORDS_MAX	(64 * 1024)	/* of what it says */
+
+/* The one beside us: in the build folder, or where both are installed. */
+static int
+find_server(char *path, size_t size)
+{
+	ssize_t	 n;
+	char	*slash;
+
+	if ((n = readlink("/proc/self/exe", path, size - sizeof(SERVER))) ==
+	    -1)
+		return -1;
+	path[n] = '\0';
+	if ((slash = strrchr(path, '/')) == NULL) {
+		errno = ENOENT;
+		return -1;
+	}
+	strcpy(slash + 1, SERVER);
+	return access(path, X_OK);
+}
+
+static void
+run_server(const char *path, const char *file, int words)
+{
+	if (dup2(words, STDOUT_FILENO) != -1 &&
+	    dup2(words, STDERR_FILENO) != -1)
+		execl(path, SERVER, "-t", file != NULL ? "-f" : (char *)NULL,
+		    file, (char *)NULL);
+	dprintf(words, "%s: %s\n", path, strerror(errno));
+	_exit(126);
+}
+
+/* Everything that it says; what is too much is read, but not kept. */
+static void
+read_words(int fd, struct buf *b)
+{
+	char	 part[4096];
+	ssize_t	 n;
+
+	while ((n = read(fd, part, sizeof(part))) != 0) {
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1)
+			break;
+		(void)!buf_put(b, part, (size_t)n);
+	}
+}
+
+static int
+print_json(bool is_right, const char *words, size_t len)
+{
+	struct json_out	 o;
+	struct buf	 b;
+	size_t		 n;
+	int		 r;
+
+	buf_init(&b, 8 * WORDS_MAX);
+	json_out_init(&o, &b);
+	json_out_open(&o, '{');
+	json_out_key(&o, "right");
+	json_out_bool(&o, is_right);
+	json_out_key(&o, "words");
+	json_out_open(&o, '[');
+	for (; len > 0; words += n, len -= n) {
+		const char	*end = memchr(words, '\n', len);
+
+		n = end != NULL ? (size_t)(end - words) : len;
+		json_out_text(&o, words, n);
+		n += end != NULL;
+	}
+	json_out_close(&o, ']');
+	json_out_close(&o, '}');
+	if ((r = json_out_fini(&o)) == 0) {
+		fwrite(buf_data(&b), 1, b.len, stdout);
+		putchar('\n');
+	}
+	buf_fini(&b);
+	return r;
+}
+
+/* Run it: its status, or -1 with errno. */
+static int
+ask_server(const char *file, struct buf *words)
+{
+	char	 path[4096];
+	int	 pipe_fds[2], status;
+	pid_t	 pid;
+
+	if (find_server(path, sizeof(path)) == -1 ||
+	    pipe2(pipe_fds, O_CLOEXEC) == -1)
+		return -1;
+	if ((pid = fork()) == 0)
+		run_server(path, file, pipe_fds[1]);
+	fd_close(&pipe_fds[1]);
+	if (pid != -1)
+		read_words(pipe_fds[0], words);
+	fd_close(&pipe_fds[0]);
+	if (pid == -1)
+		return -1;
+	while (waitpid(pid, &status, 0) == -1)
+		if (errno != EINTR)
+			return -1;
+	return status;
+}
+
+int
+config_check(const char *file, bool is_json)
+{
+	struct buf	 words;
+	bool		 is_right;
+	int		 status, r = 0;
+
+	buf_init(&words, WORDS_MAX);
+	if ((status = ask_server(file, &words)) == -1) {
+		fprintf(stderr, "execsrvctl: %s: %s\n", SERVER,
+		    strerror(errno));
+		buf_fini(&words);
+		return EXIT_OTHER;
+	}
+	is_right = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	if (is_json)
+		r = print_json(is_right, (const char *)buf_data(&words),
+		    words.len);
+	else if (words.len > 0)
+		fwrite(buf_data(&words), 1, words.len, stderr);
+	if (r == -1)
+		perror("execsrvctl");
+	buf_fini(&words);
+	return is_right && r == 0 ? EXIT_OK : EXIT_OTHER;
+}

@@ -1,0 +1,136 @@
+#include "master/execsrvctl/tail.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/client/execsrv.h"
+#include "common/fd.h"
+#include "common/ipc.h"
+#include "common/json_out.h"
+#include "common/limit.h"
+#include "master/execsrvctl/control.h"
+
+struct show {
+	bool		 is_json;
+	uint64_t	 seq;		/* of the last piece; 0: none yet */
+};
+
+/* Lines, of which nothing but their ends and tabs is left to a terminal. */
+static void
+put_safely(FILE *out, char *text, size_t len)
+{
+	size_t	 i, n;
+	char	 end;
+
+	for (i = 0; i < len; i++)
+		if (text[i] == '\0')
+			text[i] = '?';
+	for (; len > 0; text += n, len -= n) {
+		for (n = 0; n < len && text[n] != '\n' && text[n] != '\t';)
+			n++;
+		end = n < len ? text[n] : '\0';
+		text[n] = '\0';		/* there is room behind the last */
+		/* A terminal's line ends with both. */
+		if (end == '\n' && n > 0 && text[n - 1] == '\r')
+			text[n - 1] = '\0';
+		execsrv_printable(text);
+		fputs(text, out);
+		if (end != '\0') {
+			putc(end, out);
+			n++;
+		}
+	}
+}
+
+static int
+put_bytes(const Ipc__TailPiece *p)
+{
+	FILE	*out = strcmp(p->stream, "stderr") == 0 ? stderr : stdout;
+	char	*copy;
+
+	if (!isatty(fileno(out))) {
+		fwrite(p->data.data, 1, p->data.len, out);
+	} else {
+		if ((copy = malloc(p->data.len + 1)) == NULL)
+			return -1;
+		memcpy(copy, p->data.data, p->data.len);
+		put_safely(out, copy, p->data.len);
+		free(copy);
+	}
+	return fflush(out) == 0 && !ferror(out) ? 0 : -1;
+}
+
+static int
+put_json(const Ipc__TailPiece *p)
+{
+	struct json_out	 o;
+	struct buf	 b;
+	int		 r = -1;
+
+	buf_init(&b, 2 * (size_t)LIMIT_CONTROL_MESSAGE);
+	json_out_init(&o, &b);
+	json_out_open(&o, '{');
+	json_out_key(&o, "seq");
+	json_out_u64(&o, p->seq);
+	json_out_key(&o, "stream");
+	json_out_str(&o, p->stream);
+	json_out_key(&o, "chunk");
+	json_out_b64(&o, p->data.data, p->data.len);
+	json_out_close(&o, '}');
+	if (json_out_fini(&o) == 0 && fwrite(buf_data(&b), 1, b.len,
+	    stdout) == b.len && putchar('\n') != EOF)
+		r = fflush(stdout);
+	buf_fini(&b);
+	return r;
+}
+
+static int
+on_piece(struct show *s, const Ipc__TailPiece *p)
+{
+	/* Events have numbers as well, but come last. */
+	if (s->seq != 0 && p->seq > s->seq + 1 && !s->is_json)
+		fputs("execsrvctl: output was dropped before it was read\n",
+		    stderr);
+	s->seq = p->seq;
+	return s->is_json ? put_json(p) : put_bytes(p);
+}
+
+/* 1: go on; 0: the end; -1 with errno. */
+static int
+receive(struct show *s, int fd)
+{
+	struct pollfd	 pfd = { .fd = fd, .events = POLLIN };
+	struct ipc_msg	 m;
+	int		 r;
+
+	r = ipc_recv(fd, IPC_ROLE_WORKER, IPC_ROLE_OPERATOR, &m);
+	if (r == 1) {
+		r = on_piece(s, (const Ipc__TailPiece *)m.body) == 0 ? 1 :
+		    -1;
+		ipc_msg_fini(&m);
+		return r;
+	}
+	if (r == 0 || errno != EAGAIN)
+		return r;
+	return poll(&pfd, 1, -1) == -1 && errno != EINTR ? -1 : 1;
+}
+
+int
+tail_show(int fd, bool is_json)
+{
+	struct show	 s = { .is_json = is_json };
+	int		 r;
+
+	while ((r = receive(&s, fd)) == 1)
+		continue;
+	if (r == -1)
+		perror("execsrvctl: tail");
+	fd_close(&fd);
+	return r == 0 ? EXIT_OK : EXIT_OTHER;
+}

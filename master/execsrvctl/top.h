@@ -1,0 +1,27 @@
+/*
+ * "execsrvctl top": the server and its sessions, again and again.  On a
+ * terminal until q is pressed; in batches one after another.
+ */
+#ifndef MASTER_EXECSRVCTL_TOP_H
+#define MASTER_EXECSRVCTL_TOP_H
+
+#include <stdbool.h>
+
+struct top_options {
+	const char	*dir;
+	bool		 json;
+	bool		 batch;
+	int		 interval;	/* ms */
+	unsigned long	 times;		/* 0: for ever */
+};
+
+/*
+ * Read options behind the command, argv[0] is "top", into t, which has its
+ * defaults.  0, or -1: they are wrong.
+ */
+int	 top_read(int argc, char **argv, struct top_options *t);
+
+/* Show it.  The exit status. */
+int	 top(const struct top_options *t);
+
+#endif

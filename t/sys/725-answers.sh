@@ -1,0 +1,90 @@
+#!/bin/sh
+# How execsrvctl answers: quietly, in colour, cut to the terminal; config
+# check, version, reopen-logs.
+. "${0%/*}/lib.sh"
+
+# The exit status alone.
+expect 3 "$CTL" -q status
+same "all it says" "$(cat "$DIR/out" "$DIR/err")" ""
+start_server
+for args in "status -q" "-q status" "--quiet sessions" "ps -q" \
+    "version -q" "config check -q"; do
+	# shellcheck disable=SC2086 # words
+	expect 0 "$CTL" $args
+	same "all that $args says" "$(cat "$DIR/out" "$DIR/err")" ""
+done
+expect 1 "$CTL" -q show 7
+same "all it says" "$(cat "$DIR/out" "$DIR/err")" ""
+
+# Options that a command has not.
+for args in "status -f" "ps --wait" "drain -f" "tail --wait 1 2"; do
+	# shellcheck disable=SC2086 # words
+	expect 2 "$CTL" $args
+done
+
+# Versions.
+expect 0 "$CTL" version
+version=$(sed 's/^execsrvctl //' "$DIR/out")
+expect 0 "$CTL" --json version
+same "the version" "$(json "$DIR/out" "d['version']")" "$version"
+expect 2 "$CTL" version 1
+
+# The log, by command and by signal.
+expect 0 "$CTL" reopen-logs
+has_line "$DIR/out" '^logs +reopened$' || fail "no answer"
+expect 0 "$CTL" --json reopen-logs
+same "the answer" "$(json "$DIR/out" "d")" "{'logs': 'reopened'}"
+has_line "$SERVER_LOG" \
+    "control: uid $(id -u), pid [0-9]+: has the log opened anew" ||
+    fail "no audit"
+kill -USR1 "$SERVER"
+wait_for 10 has_line "$SERVER_LOG" 'SIGUSR1: the log is opened anew' ||
+    fail "SIGUSR1 was not heard"
+expect 0 "$CTL" status
+
+# A configuration: as execsrvd -t says it.
+echo "DetachedTtl 30" >"$DIR/good"
+printf 'DetachedTtl 30\nNoSuchKeyword 1\n' >"$DIR/bad"
+expect 0 "$CTL" config check "$DIR/good"
+same "its words" "$(cat "$DIR/out" "$DIR/err")" ""
+expect 1 "$CTL" config check "$DIR/bad"
+has_line "$DIR/err" 'line 2: unknown keyword "NoSuchKeyword"' ||
+    fail "no reason"
+cp "$DIR/err" "$DIR/said"
+"$EXECSRVD" -t -f "$DIR/bad" 2>"$DIR/server.said"
+same "the server's words" "$(cat "$DIR/said")" "$(cat "$DIR/server.said")"
+expect 1 "$CTL" --json config check "$DIR/bad"
+same "as JSON" "$(json "$DIR/out" "(d['right'], len(d['words']),
+    'NoSuchKeyword' in d['words'][0])")" "(False, 1, True)"
+expect 0 "$CTL" config check --json "$DIR/good"
+same "as JSON" "$(json "$DIR/out" "d")" "{'right': True, 'words': []}"
+expect 1 "$CTL" config check "$DIR/nowhere"
+expect 2 "$CTL" config
+expect 2 "$CTL" config prove
+expect 2 "$CTL" config check a b
+
+# On a terminal, and not elsewhere.
+python3 - "$SRCDIR/t/sys" "$CTL" <<'END' || fail "looks"
+import importlib, re, sys
+sys.path.insert(0, sys.argv[1])
+lib = importlib.import_module("7common")
+
+def shown(*args, size=(24, 60), **env):
+    status, text = lib.Terminal(sys.argv[2], *args, size=size, env=env).end()
+    assert status == 0, (status, text)
+    return text
+
+text = shown("sessions")
+assert re.fullmatch(rb"\033\[1mSESSION [^\033]{52}\033\[m\r\n", text), text
+assert shown("sessions", NO_COLOR="yes") == \
+    re.sub(rb"\033\[1?m", b"", text), "NO_COLOR"
+assert shown("sessions", NO_COLOR="") == text, "an empty NO_COLOR"
+assert b"\033" not in shown("sessions", TERM="dumb"), "a dumb terminal"
+assert len(shown("sessions", size=(24, 20), TERM="dumb")) == 22, "20 columns"
+assert shown("status").startswith(b"\033[1mversion\033[m  "), "status"
+assert b"\033" not in shown("--json", "status"), "JSON"
+END
+expect 0 "$CTL" sessions
+grep -q "$(printf '\033')" "$DIR/out" && fail "colour in a file"
+[ "$(head -n 1 "$DIR/out" | wc -c)" -gt 100 ] || fail "cut in a file"
+stop_server

@@ -1,0 +1,27 @@
+/*
+ * What operators do in a session, by the control socket and the master: end
+ * it or a process, signal one, look at its output.  A process is named by its
+ * number, as "execsrvctl ps" shows it, or as its client calls it.
+ */
+#ifndef WORKER_OPERATE_H
+#define WORKER_OPERATE_H
+
+#include "common/ipc.h"
+#include "worker/session.h"
+
+struct proc;
+
+/*
+ * Do it; the answer (link_acted()) comes now, or, when something is to end,
+ * when it has.
+ */
+void	 operate(struct session *s, const Ipc__Act *in);
+
+/* Show the output of a process at *fdp, which is taken (-1) or left. */
+void	 operate_tail(struct session *s, const Ipc__Tail *in, int *fdp);
+
+/* A process that somebody wanted to end has ended, or the session has. */
+void	 operate_on_end(struct proc *p);
+void	 operate_on_session_end(struct session *s);
+
+#endif

@@ -1,0 +1,155 @@
+#include "worker/tail.h"
+
+#include <sys/queue.h>
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/fd.h"
+#include "common/ipc.h"
+#include "common/limit.h"
+#include "worker/proc.h"
+
+#define TURN_PIECES	4	/* sent in one turn of the loop */
+
+struct tail {
+	TAILQ_ENTRY(tail)	 entry;
+	struct proc		*proc;
+	int			 fd;
+	struct event		*read_ev;	/* the operator left */
+	struct event		*write_ev;
+	uint64_t		 seq;		/* of the chunk it is in */
+	uint32_t		 at;		/* bytes of that it has */
+	uint64_t		 until;		/* the first not shown */
+};
+
+static void
+tail_free(struct tail *t)
+{
+	TAILQ_REMOVE(&t->proc->tails, t, entry);
+	t->proc->session->tails--;
+	if (t->read_ev != NULL)
+		event_free(t->read_ev);
+	if (t->write_ev != NULL)
+		event_free(t->write_ev);
+	fd_close(&t->fd);
+	free(t);
+}
+
+/* An operator says nothing: this is the end of it. */
+static void
+on_read(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	tail_free(arg);
+}
+
+/* Where to go on; the chunk that it is in may have grown (ring_append()). */
+static const struct chunk *
+next_chunk(struct tail *t)
+{
+	struct ring		*r = &t->proc->ring;
+	const struct chunk	*c = ring_after(r, t->seq > 0 ? t->seq - 1 :
+				    0);
+
+	if (c != NULL && c->seq == t->seq && t->at >= c->len)
+		c = ring_after(r, t->seq);
+	if (c == NULL || c->seq >= t->until)
+		return NULL;
+	if (c->seq != t->seq) {
+		t->seq = c->seq;
+		t->at = 0;
+	}
+	return c;
+}
+
+static int
+put_piece(struct tail *t, const struct chunk *c)
+{
+	Ipc__TailPiece	 out = IPC__TAIL_PIECE__INIT;
+
+	out.seq = c->seq;
+	out.stream = (char *)(uintptr_t)proc_stream_name(c->stream);
+	out.data.data = (uint8_t *)(uintptr_t)c->data + t->at;
+	out.data.len = c->len - t->at;
+	if (ipc_send(t->fd, IPC_tail_piece, &out, -1) == -1)
+		return -1;
+	t->at = c->len;
+	return 0;
+}
+
+static void
+on_write(int fd, short what, void *arg)
+{
+	struct tail		*t = arg;
+	const struct chunk	*c;
+	int			 i;
+
+	(void)fd;
+	(void)what;
+	for (i = 0; i < TURN_PIECES; i++) {
+		if ((c = next_chunk(t)) == NULL) {
+			if (t->until != UINT64_MAX ||
+			    t->proc->state == PROC_CLOSED)
+				tail_free(t);
+			return;
+		}
+		if (put_piece(t, c) == 0)
+			continue;
+		if (errno == EAGAIN)
+			break;
+		tail_free(t);
+		return;
+	}
+	event_add(t->write_ev, NULL);
+}
+
+int
+tail_new(struct proc *p, int fd, bool follow)
+{
+	struct session	*s = p->session;
+	struct tail	*t;
+
+	if (s->tails >= LIMIT_TAILS) {
+		errno = EMFILE;
+		return -1;
+	}
+	if ((t = calloc(1, sizeof(*t))) == NULL)
+		return -1;
+	t->proc = p;
+	t->fd = -1;
+	t->until = follow ? UINT64_MAX : p->ring.next_seq;
+	TAILQ_INSERT_TAIL(&p->tails, t, entry);
+	s->tails++;
+	if (fd_nonblock(fd, 1) == -1 ||
+	    (t->read_ev = event_new(s->base, fd, EV_READ, on_read, t)) ==
+	    NULL || event_add(t->read_ev, NULL) == -1 ||
+	    (t->write_ev = event_new(s->base, fd, EV_WRITE, on_write, t)) ==
+	    NULL || event_add(t->write_ev, NULL) == -1) {
+		tail_free(t);
+		errno = ENOMEM;
+		return -1;
+	}
+	t->fd = fd;
+	return 0;
+}
+
+void
+tail_wake_all(struct proc *p)
+{
+	struct tail	*t;
+
+	TAILQ_FOREACH(t, &p->tails, entry)
+		event_add(t->write_ev, NULL);
+}
+
+void
+tail_free_all(struct proc *p)
+{
+	struct tail	*t;
+
+	while ((t = TAILQ_FIRST(&p->tails)) != NULL)
+		tail_free(t);
+}
