@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,24 +88,48 @@ parse_address(const char *text, union address *a, socklen_t *len_out)
 	return inet_pton(AF_INET6, host, &a->in6.sin6_addr) == 1 ? 0 : -1;
 }
 
+/* An address of TCP as a URL. */
+static void
+show_tcp(struct listener *l, const union address *a)
+{
+	char	 host[INET6_ADDRSTRLEN] = "";
+
+	if (a->any.sa_family == AF_INET) {
+		inet_ntop(AF_INET, &a->in.sin_addr, host, sizeof(host));
+		snprintf(l->url, sizeof(l->url), "ws://%s:%u", host,
+		    ntohs(a->in.sin_port));
+	} else {
+		inet_ntop(AF_INET6, &a->in6.sin6_addr, host, sizeof(host));
+		snprintf(l->url, sizeof(l->url), "ws://[%s]:%u", host,
+		    ntohs(a->in6.sin6_port));
+	}
+}
+
+/* Whether clients of that address can be told apart. */
+static int
+may_listen(const char *url, const union address *a)
+{
+	if (is_loopback(a))
+		return 0;
+	log_warnx("%s: not a loopback address, and no clients are "
+	    "served there without authentication", url);
+	return -1;
+}
+
 static int
 open_tcp(struct listener *l, const char *url, const char *rest)
 {
 	struct master	*m = l->master;
 	union address	 a;
 	socklen_t	 len;
-	char		 host[INET6_ADDRSTRLEN] = "";
 	int		 on = 1;
 
 	if (parse_address(rest, &a, &len) == -1) {
 		log_warnx("%s: expected ws://IP:PORT with a numeric IP", url);
 		return -1;
 	}
-	if (!is_loopback(&a)) {
-		log_warnx("%s: not a loopback address, and no clients are "
-		    "served there without authentication", url);
+	if (may_listen(url, &a) == -1)
 		return -1;
-	}
 	if ((l->fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1 ||
 	    setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on,
@@ -118,15 +143,7 @@ open_tcp(struct listener *l, const char *url, const char *rest)
 		return -1;
 	}
 	m->settings.brand = inside_brand(m->dir);
-	if (a.any.sa_family == AF_INET) {
-		inet_ntop(AF_INET, &a.in.sin_addr, host, sizeof(host));
-		snprintf(l->url, sizeof(l->url), "ws://%s:%u", host,
-		    ntohs(a.in.sin_port));
-	} else {
-		inet_ntop(AF_INET6, &a.in6.sin6_addr, host, sizeof(host));
-		snprintf(l->url, sizeof(l->url), "ws://[%s]:%u", host,
-		    ntohs(a.in6.sin6_port));
-	}
+	show_tcp(l, &a);
 	return 0;
 }
 
@@ -215,6 +232,61 @@ is_one_line(const char *url)
 	return true;
 }
 
+static struct listener *
+listener_new(struct master *m, const char *what)
+{
+	struct listener	*l;
+
+	if ((l = calloc(1, sizeof(*l))) == NULL) {
+		log_warn("%s", what);
+		return NULL;
+	}
+	l->master = m;
+	l->fd = -1;
+	return l;
+}
+
+/* Accept from it, or free it: the end of opening, which went as r says. */
+static int
+listener_start(struct listener *l, const char *what, int r)
+{
+	struct master	*m = l->master;
+
+	if (r == 0 && ((l->accept_ev = event_new(m->base, l->fd,
+	    EV_READ | EV_PERSIST, on_accept, l)) == NULL ||
+	    (l->pause_ev = event_new(m->base, -1, 0, on_pause, l)) == NULL ||
+	    event_add(l->accept_ev, NULL) == -1)) {
+		log_warn("%s", what);
+		r = -1;
+	}
+	if (r == -1) {
+		listener_free(l);
+		return -1;
+	}
+	TAILQ_INSERT_TAIL(&m->listeners, l, entry);
+	return 0;
+}
+
+/* Whether a URL is the address of a socket that was passed in. */
+static bool
+is_passed(const struct master *m, const char *url)
+{
+	const struct listener	*l;
+	struct listener		 wanted;
+	union address		 a;
+	socklen_t		 len;
+
+	if (strncmp(url, "ws://", 5) == 0 &&
+	    parse_address(url + 5, &a, &len) == 0)
+		show_tcp(&wanted, &a);
+	else
+		snprintf(wanted.url, sizeof(wanted.url), "%s", url);
+	TAILQ_FOREACH(l, &m->listeners, entry)
+		if (l->is_passed && strcmp(l->url, wanted.url) == 0)
+			return true;
+	return false;
+}
+
 int
 listen_open(struct master *m, const char *url)
 {
@@ -225,12 +297,10 @@ listen_open(struct master *m, const char *url)
 		log_warnx("a control character in the address of a listener");
 		return -1;
 	}
-	if ((l = calloc(1, sizeof(*l))) == NULL) {
-		log_warn("%s", url);
+	if (is_passed(m, url))
+		return 0;
+	if ((l = listener_new(m, url)) == NULL)
 		return -1;
-	}
-	l->master = m;
-	l->fd = -1;
 	if (strncmp(url, "ws://", 5) == 0) {
 		r = open_tcp(l, url, url + 5);
 	} else if (strncmp(url, "unix:", 5) == 0) {
@@ -240,18 +310,102 @@ listen_open(struct master *m, const char *url)
 		    url);
 		r = -1;
 	}
-	if (r == 0 && ((l->accept_ev = event_new(m->base, l->fd,
-	    EV_READ | EV_PERSIST, on_accept, l)) == NULL ||
-	    (l->pause_ev = event_new(m->base, -1, 0, on_pause, l)) == NULL ||
-	    event_add(l->accept_ev, NULL) == -1)) {
-		log_warn("%s", url);
-		r = -1;
-	}
-	if (r == -1) {
-		listener_free(l);
+	return listener_start(l, url, r);
+}
+
+/* --- adopting --- */
+
+static int
+adopt_tcp(struct listener *l, const union address *a)
+{
+	int	 on = 1;
+
+	show_tcp(l, a);
+	if (may_listen(l->url, a) == -1)
+		return -1;
+	if (setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on,
+	    sizeof(on)) == -1) {
+		log_warn("%s", l->url);
 		return -1;
 	}
-	TAILQ_INSERT_TAIL(&m->listeners, l, entry);
+	l->master->settings.brand = inside_brand(l->master->dir);
+	return 0;
+}
+
+/* The file is its maker's: no path, so that we leave it. */
+static int
+adopt_unix(struct listener *l, const union address *a, socklen_t len)
+{
+	const char	*path = a->un.sun_path;
+	size_t		 n = len <= offsetof(struct sockaddr_un, sun_path) ?
+			    0 : len - offsetof(struct sockaddr_un, sun_path);
+
+	if (n > 0 && path[0] != '\0')
+		snprintf(l->url, sizeof(l->url), "unix:%.*s",
+		    (int)strnlen(path, n), path);
+	else if (n > 1 && memchr(path + 1, '\0', n - 1) == NULL)
+		snprintf(l->url, sizeof(l->url), "unix:@%.*s", (int)n - 1,
+		    path + 1);
+	else
+		snprintf(l->url, sizeof(l->url), "unix:@");
+	if (is_one_line(l->url))
+		return 0;
+	log_warnx("a control character in the address of a listener");
+	return -1;
+}
+
+/* Whether that descriptor is a socket that streams come from. */
+static bool
+is_listening(int fd)
+{
+	int		 type, listens;
+	socklen_t	 len = sizeof(type), len2 = sizeof(listens);
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	    type == SOCK_STREAM && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN,
+	    &listens, &len2) == 0 && listens != 0;
+}
+
+static int
+adopt(struct listener *l, const char *what)
+{
+	union address	 a;
+	socklen_t	 len = sizeof(a);
+
+	memset(&a, 0, sizeof(a));
+	if (!is_listening(l->fd)) {
+		log_warnx("%s: not a listening stream socket", what);
+		return -1;
+	}
+	if (getsockname(l->fd, &a.any, &len) == -1 ||
+	    fd_nonblock(l->fd, 1) == -1) {
+		log_warn("%s", what);
+		return -1;
+	}
+	if (a.any.sa_family == AF_UNIX)
+		return adopt_unix(l, &a, len);
+	if (a.any.sa_family == AF_INET || a.any.sa_family == AF_INET6)
+		return adopt_tcp(l, &a);
+	log_warnx("%s: neither TCP nor a Unix socket", what);
+	return -1;
+}
+
+int
+listen_adopt(struct master *m, int *fd, const char *name)
+{
+	struct listener	*l;
+	char		 what[64];
+
+	snprintf(what, sizeof(what), "descriptor %d (%.40s)", *fd,
+	    name != NULL && name[0] != '\0' ? name : "without a name");
+	if ((l = listener_new(m, what)) == NULL)
+		return -1;
+	l->fd = *fd;
+	*fd = -1;
+	l->is_passed = true;
+	if (listener_start(l, what, adopt(l, what)) == -1)
+		return -1;
+	log_info("%s: %s", what, l->url);
 	return 0;
 }
 

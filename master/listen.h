@@ -16,15 +16,26 @@ struct listener {
 	struct master		*master;
 	int			 fd;
 	char			 url[LISTEN_URL_MAX];	/* as it became */
-	char			*path;		/* of a Unix socket, or NULL */
+	char			*path;		/* of our Unix socket, or NULL */
+	bool			 is_passed;	/* in; not made by us */
 	struct event		*accept_ev;
 	struct event		*pause_ev;
 };
 
-/* Open what a URL says.  0, or -1 after a line in the log. */
+/*
+ * Open what a URL says, unless it was passed in (so adopt first).  0,
+ * or -1 after a line in the log.
+ */
 int	 listen_open(struct master *m, const char *url);
 
-/* Close all; the files of Unix sockets go as well. */
+/*
+ * Accept from a socket that was passed in (*fd, which is taken), under the same
+ * rules.  A Listen of the same address is that one.  0, or -1 after a line in the
+ * log.
+ */
+int	 listen_adopt(struct master *m, int *fd, const char *name);
+
+/* Close all; the files of our Unix sockets go as well. */
 void	 listen_close_all(struct master *m);
 
 #endif

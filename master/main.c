@@ -17,6 +17,8 @@
 #include "config.h"
 #include "master/listen.h"
 #include "master/master.h"
+#include "master/notify.h"
+#include "master/passed.h"
 #include "master/remote.h"
 #include "master/remote_options.h"
 
@@ -258,7 +260,7 @@ tell_ready(const struct master *m, int ready)
 		TAILQ_FOREACH(l, &m->listeners, entry)
 			if (m->is_stdio)
 				log_info("listening on %s", l->url);
-			else if (l->path == NULL)
+			else if (strncmp(l->url, "ws://", 5) == 0)
 				printf("%s\n", l->url);
 		fflush(stdout);
 		return;
@@ -289,13 +291,13 @@ write_pid(const char *path)
 
 /* What needs no server: the exit status, or -1 when one is wanted. */
 static int
-without_server(const struct conf *c, const struct options *o)
+without_server(const struct conf *c, const struct options *o, size_t npassed)
 {
 	if (o->print)
 		conf_print(c, stdout);
 	if (o->test || o->print)
 		return remote_check(c) == -1 ? EXIT_CONFIG : 0;
-	if (c->listen.n != 0 || c->nuplink != 0)
+	if (c->listen.n != 0 || c->nuplink != 0 || npassed != 0)
 		return -1;
 	fputs("execsrvd: nothing to listen on: give --listen or --remote, "
 	    "or Listen or Uplink in " CONF_FILE "\n", stderr);
@@ -313,8 +315,12 @@ main(int argc, char **argv)
 	log_init("execsrvd", LOG_LEVEL_INFO, false);
 	memset(&m, 0, sizeof(m));
 	memset(&o, 0, sizeof(o));
-	if (fd_reserve_std() == -1 || sodium_init() == -1 ||
-	    conf_init(&m.conf) == -1)
+	if (fd_reserve_std() == -1)
+		fatal("start");
+	if (passed_take_env(&m.passed) == -1 ||
+	    notify_take_env(&m.notify) == -1)
+		return 1;
+	if (sodium_init() == -1 || conf_init(&m.conf) == -1)
 		fatal("start");
 	if (cred_take_env(&env) == -1)
 		fatal("the credential in the environment");
@@ -327,7 +333,7 @@ main(int argc, char **argv)
 	if (o.has_listen)
 		read_listen(argc, argv, &m.conf);
 	add_remote(&m, &o);
-	if ((status = without_server(&m.conf, &o)) != -1) {
+	if ((status = without_server(&m.conf, &o, m.passed.n)) != -1) {
 		conf_fini(&m.conf);
 		cred_fini(&env);
 		return status;
@@ -360,6 +366,8 @@ main(int argc, char **argv)
 	if (ready != -1)
 		log_set_syslog(true);
 	tell_ready(&m, ready);
+	notify_status(m.notify, "Serving");
+	notify_ready(m.notify);
 	status = master_run(&m);
 	if (m.conf.pid_file[0] != '\0')
 		unlink(m.conf.pid_file);

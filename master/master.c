@@ -22,6 +22,7 @@
 #include "master/gatekeep.h"
 #include "master/groups.h"
 #include "master/listen.h"
+#include "master/notify.h"
 #include "master/pool.h"
 #include "master/remote.h"
 #include "master/remote_exec.h"
@@ -116,6 +117,10 @@ open_listeners(struct master *m)
 {
 	size_t	 i;
 
+	for (i = 0; i < m->passed.n; i++)
+		if (listen_adopt(m, &m->passed.fd[i],
+		    m->passed.name[i]) == -1)
+			return -1;
 	for (i = 0; i < m->conf.listen.n; i++) {
 		if (strcmp(m->conf.listen.item[i], "stdio") == 0 ||
 		    strcmp(m->conf.listen.item[i], "stdio://") == 0)
@@ -170,6 +175,10 @@ master_init(struct master *m, const struct cred *env)
 	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
 		return -1;
+	if (notify_start(m->notify, m->base) == -1) {
+		log_warn("watchdog");
+		return -1;
+	}
 	remote_start_all(m);
 	return 0;
 }
@@ -187,7 +196,9 @@ master_fini(struct master *m)
 {
 	struct route	*r;
 
+	notify_free(&m->notify);
 	listen_close_all(m);
+	passed_fini(&m->passed);
 	remote_free_all(m);
 	while ((r = TAILQ_FIRST(&m->all_routes)) != NULL)
 		route_free(&r);
@@ -390,6 +401,8 @@ master_stop(struct master *m, const char *why)
 	}
 	m->stopping = true;
 	log_info("stopping: %s", why);
+	notify_stopping(m->notify);
+	notify_status(m->notify, "Stopping: %s", why);
 	listen_close_all(m);
 	pool_stop(m->pool);
 	for (c = TAILQ_FIRST(&m->children); c != NULL; c = next) {
@@ -432,6 +445,15 @@ on_stop_timer(int fd, short what, void *arg)
 		event_add(m->stop_ev, &tv);
 }
 
+/* The service manager waits for the end of it, whatever becomes of it. */
+static void
+reload(struct master *m)
+{
+	notify_reloading(m->notify);
+	log_info("SIGHUP: nothing to do");
+	notify_ready(m->notify);
+}
+
 static void
 on_signal(int sig, short what, void *arg)
 {
@@ -439,8 +461,8 @@ on_signal(int sig, short what, void *arg)
 
 	(void)what;
 	/* The end of a terminal ends who runs in it, but not a daemon. */
-	if (sig == SIGHUP && m->is_daemon)
-		log_info("SIGHUP: nothing to do");
+	if (sig == SIGHUP && (m->is_daemon || m->notify != NULL))
+		reload(m);
 	else
 		master_stop(m, strsignal(sig));
 }

@@ -18,12 +18,14 @@
 #include "common/ipc.h"
 #include "common/map.h"
 #include "master/cred.h"
+#include "master/passed.h"
 
 struct child;
 struct ctl;
 struct gate;
 struct groups;
 struct listener;
+struct notify;
 struct pool;
 struct remote;
 struct route;
@@ -57,6 +59,8 @@ struct master {
 	int			 status;	/* to exit with */
 	uint64_t		 born;		/* clock_ms() */
 	struct listener_list	 listeners;
+	struct passed		 passed;	/* sockets, until they are adopted */
+	struct notify		*notify;	/* NULL: nobody wants to know */
 	struct remote_list	 remotes;
 	uid_t			 uplink_uid;
 	gid_t			 uplink_gid;
