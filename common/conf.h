@@ -20,9 +20,11 @@ typedef struct conf_list	 CONF_LIST;
 typedef uint64_t		 CONF_COUNT, CONF_SIZE, CONF_SECONDS; /* ms */
 typedef int			 CONF_CHOICE_level, CONF_CHOICE_paths,
 				 CONF_CHOICE_root, CONF_CHOICE_cgroup,
-				 CONF_CHOICE_transport;
+				 CONF_CHOICE_transport, CONF_CHOICE_facility,
+				 CONF_CHOICE_format;
 
 enum { CONF_CGROUP_AUTO, CONF_CGROUP_NO };
+enum { CONF_FORMAT_TEXT, CONF_FORMAT_JSON };
 enum { CONF_TRANSPORT_NOISE, CONF_TRANSPORT_RELAY, CONF_TRANSPORT_PLAIN };
 enum { CONF_ROOT_NO, CONF_ROOT_LOCAL, CONF_ROOT_YES };
 

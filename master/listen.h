@@ -16,8 +16,8 @@ struct listener {
 	struct master		*master;
 	int			 fd;
 	char			 url[LISTEN_URL_MAX];	/* as it became */
-	char			*path;		/* of our Unix socket, or NULL */
-	bool			 is_passed;	/* in; not made by us */
+	char			*path;		/* of our socket, or NULL */
+	bool			 is_passed;	/* not made by us */
 	struct event		*accept_ev;
 	struct event		*pause_ev;
 };
@@ -29,9 +29,9 @@ struct listener {
 int	 listen_open(struct master *m, const char *url);
 
 /*
- * Accept from a socket that was passed in (*fd, which is taken), under the same
- * rules.  A Listen of the same address is that one.  0, or -1 after a line in the
- * log.
+ * Accept from a socket that was passed in (*fd, which is taken), under the
+ * same rules.  A Listen of the same address is that one.  0, or -1 after a line
+ * in the log.
  */
 int	 listen_adopt(struct master *m, int *fd, const char *name);
 

@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "config.h"
 #include "master/listen.h"
+#include "master/logto.h"
 #include "master/master.h"
 #include "master/notify.h"
 #include "master/passed.h"
@@ -268,7 +269,9 @@ tell_ready(const struct master *m, int ready)
 	if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) != -1) {
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
-		dup2(null, STDERR_FILENO);
+		/* LogTo stderr is a wish to keep it. */
+		if (strncmp(m->log_how, "stderr", 6) != 0)
+			dup2(null, STDERR_FILENO);
 		fd_close(&null);
 	}
 	if (write(ready, "", 1) == -1)
@@ -312,7 +315,7 @@ main(int argc, char **argv)
 	struct cred	 env;
 	int		 ready = -1, status;
 
-	log_init("execsrvd", LOG_LEVEL_INFO, false);
+	log_init("execsrvd", LOG_LEVEL_INFO, NULL);
 	memset(&m, 0, sizeof(m));
 	memset(&o, 0, sizeof(o));
 	if (fd_reserve_std() == -1)
@@ -363,8 +366,7 @@ main(int argc, char **argv)
 	cred_fini(&env);
 	if (write_pid(m.conf.pid_file) == -1)
 		log_warn("%s", m.conf.pid_file);
-	if (ready != -1)
-		log_set_syslog(true);
+	logto_switch(&m);
 	tell_ready(&m, ready);
 	notify_status(m.notify, "Serving");
 	notify_ready(m.notify);

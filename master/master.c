@@ -22,6 +22,8 @@
 #include "master/gatekeep.h"
 #include "master/groups.h"
 #include "master/listen.h"
+#include "master/logfile.h"
+#include "master/logto.h"
 #include "master/notify.h"
 #include "master/pool.h"
 #include "master/remote.h"
@@ -36,6 +38,7 @@
 
 static void	 on_child(int, short, void *);
 static void	 on_signal(int, short, void *);
+static void	 on_usr1(int, short, void *);
 static void	 on_stop_timer(int, short, void *);
 static void	 on_orphan_timer(int, short, void *);
 
@@ -104,6 +107,7 @@ init_events(struct master *m)
 	    add_signal(m, SIGINT, &m->int_ev, on_signal) == -1 ||
 	    add_signal(m, SIGQUIT, &m->quit_ev, on_signal) == -1 ||
 	    add_signal(m, SIGHUP, &m->hup_ev, on_signal) == -1 ||
+	    add_signal(m, SIGUSR1, &m->usr1_ev, on_usr1) == -1 ||
 	    (m->stop_ev = event_new(m->base, -1, 0, on_stop_timer, m)) ==
 	    NULL ||
 	    (m->orphan_ev = event_new(m->base, -1, 0, on_orphan_timer,
@@ -149,6 +153,8 @@ master_init(struct master *m, const struct cred *env)
 	TAILQ_INIT(&m->all_routes);
 	map_init(&m->by_pid);
 	map_init(&m->routes);
+	if (logto_init(m) == -1)
+		return -1;
 	fill_settings(m);
 	if (raise_nofile(m) == -1)
 		log_warn("RLIMIT_NOFILE");
@@ -175,6 +181,10 @@ master_init(struct master *m, const struct cred *env)
 	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
 		return -1;
+	if (m->logfile != NULL && logfile_start(m->logfile, m->base) == -1) {
+		log_warn("log file");
+		return -1;
+	}
 	if (notify_start(m->notify, m->base) == -1) {
 		log_warn("watchdog");
 		return -1;
@@ -216,12 +226,14 @@ master_fini(struct master *m)
 	drop_event(&m->int_ev);
 	drop_event(&m->quit_ev);
 	drop_event(&m->hup_ev);
+	drop_event(&m->usr1_ev);
 	drop_event(&m->stop_ev);
 	drop_event(&m->orphan_ev);
 	drop_event(&m->stdin_ev);
 	if (m->stdin_line != NULL)
 		sodium_free(m->stdin_line);
 	cred_fini(&m->stdin_cred);
+	logfile_free(&m->logfile);
 	if (m->base != NULL)
 		event_base_free(m->base);
 	conf_fini(&m->conf);
@@ -465,6 +477,16 @@ on_signal(int sig, short what, void *arg)
 		reload(m);
 	else
 		master_stop(m, strsignal(sig));
+}
+
+static void
+on_usr1(int sig, short what, void *arg)
+{
+	(void)sig;
+	(void)what;
+	(void)arg;
+	log_info("SIGUSR1: the log is opened anew");
+	log_reopen();
 }
 
 /* One session on our own standard streams. */

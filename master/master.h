@@ -16,6 +16,7 @@
 
 #include "common/conf.h"
 #include "common/ipc.h"
+#include "common/log.h"
 #include "common/map.h"
 #include "master/cred.h"
 #include "master/passed.h"
@@ -25,6 +26,7 @@ struct ctl;
 struct gate;
 struct groups;
 struct listener;
+struct logfile;
 struct notify;
 struct pool;
 struct remote;
@@ -59,7 +61,9 @@ struct master {
 	int			 status;	/* to exit with */
 	uint64_t		 born;		/* clock_ms() */
 	struct listener_list	 listeners;
-	struct passed		 passed;	/* sockets, until they are adopted */
+	struct passed		 passed;	/* until adopted */
+	char			 log_how[LOG_HOW_MAX];	/* for children */
+	struct logfile		*logfile;	/* NULL: LogTo is none */
 	struct notify		*notify;	/* NULL: nobody wants to know */
 	struct remote_list	 remotes;
 	uid_t			 uplink_uid;
@@ -84,7 +88,7 @@ struct master {
 	pid_t			*foreign;	/* children we were born with */
 	size_t			 nforeign;
 	struct event		*child_ev, *term_ev, *int_ev, *quit_ev,
-				*hup_ev, *stop_ev, *orphan_ev;
+				*hup_ev, *usr1_ev, *stop_ev, *orphan_ev;
 	unsigned		 orphan_passes;	/* that found nobody */
 	uint64_t		 orphan_until;	/* ms; 0: no search */
 	unsigned		 strangers;	/* reaped since the last look */
