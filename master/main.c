@@ -36,6 +36,7 @@ struct options {
 	bool		 has_listen;	/* on the command line */
 	bool		 test;
 	bool		 print;
+	char		**command;	/* behind "--" */
 	struct remote_options remote;
 };
 
@@ -55,6 +56,7 @@ usage(FILE *out)
 	fputs("usage: execsrvd [-DtT] [-f file] [-o Keyword=value]\n"
 	    "                [--listen ws://IP:PORT | unix:PATH | stdio]...\n"
 	    "                [--remote URL --environment-id ID]\n"
+	    "                [-- command [argument]...]\n"
 	    "       execsrvd forward --remote URL --environment-id ID\n"
 	    "                --connect ws://HOST:PORT\n"
 	    "See execsrvd(8).\n", out);
@@ -92,7 +94,7 @@ read_options(int argc, char **argv, struct options *o, struct conf *c)
 
 	for (pass = 0; pass < 2; pass++) {
 		optind = 1;
-		while ((opt = getopt_long(argc, argv, "Df:o:tT",
+		while ((opt = getopt_long(argc, argv, "+Df:o:tT",
 		    long_options, NULL)) != -1)
 			switch (opt) {
 			case 'D':
@@ -127,7 +129,9 @@ read_options(int argc, char **argv, struct options *o, struct conf *c)
 				usage(stderr);
 				exit(EXIT_USAGE);
 			}
-		if (optind != argc) {
+		if (optind < argc && strcmp(argv[optind - 1], "--") == 0) {
+			o->command = argv + optind;
+		} else if (optind != argc) {
 			usage(stderr);
 			exit(EXIT_USAGE);
 		}
@@ -156,7 +160,7 @@ read_listen(int argc, char **argv, struct conf *c)
 	c->listen.n = 0;
 	conf_end_block(c);		/* which -o may have begun */
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "Df:o:tT", long_options,
+	while ((opt = getopt_long(argc, argv, "+Df:o:tT", long_options,
 	    NULL)) != -1)
 		if (opt == OPT_LISTEN &&
 		    conf_set(c, "Listen", optarg, &e) == -1)
@@ -186,10 +190,11 @@ add_remote(struct master *m, struct options *o)
 	if (exits != NULL && exits[0] != '\0' && strcmp(exits, "0") != 0 &&
 	    strcmp(exits, "false") != 0)
 		o->remote.exit_on_stdin = true;
-	if (has_stdio(&m->conf) && (o->remote.exit_on_stdin ||
-	    o->remote.bearer_stdin || o->remote.frames_stdin)) {
-		fputs("execsrvd: standard input cannot be a session as "
-		    "well\n", stderr);
+	if (has_stdio(&m->conf) + (o->command != NULL) +
+	    (o->remote.exit_on_stdin || o->remote.bearer_stdin ||
+	    o->remote.frames_stdin) > 1) {
+		fputs("execsrvd: standard input can be one thing only: a "
+		    "session, credentials, the command's\n", stderr);
 		exit(EXIT_USAGE);
 	}
 	if (remote_options_apply(&o->remote, &m->conf, &e) == -1) {
@@ -256,10 +261,10 @@ tell_ready(const struct master *m, int ready)
 	if (ready == -1) {
 		/*
 		 * Starters wait for this line, and only this.  With stdio it
-		 * would be one of the protocol.
+		 * would be one of the protocol, or of our command.
 		 */
 		TAILQ_FOREACH(l, &m->listeners, entry)
-			if (m->is_stdio)
+			if (m->is_stdio || m->beside.argv != NULL)
 				log_info("listening on %s", l->url);
 			else if (strncmp(l->url, "ws://", 5) == 0)
 				printf("%s\n", l->url);
@@ -342,7 +347,8 @@ main(int argc, char **argv)
 		return status;
 	}
 	log_set_level((enum log_level)m.conf.log_level);
-	umask(022);
+	m.beside.argv = o.command;
+	m.beside.mask = umask(022);
 	signal(SIGPIPE, SIG_IGN);
 	find_program(WORKER, m.worker, sizeof(m.worker));
 	find_program(UPLINK_PROGRAM, m.uplink, sizeof(m.uplink));
@@ -351,8 +357,8 @@ main(int argc, char **argv)
 	 * But who names a listener on the command line starts it as the
 	 * reference is started: waits for its address and ends it by its pid.
 	 */
-	if (!o.foreground && !o.has_listen && o.remote.url == NULL &&
-	    !has_stdio(&m.conf)) {
+	if (!o.foreground && !o.has_listen && o.command == NULL &&
+	    o.remote.url == NULL && !has_stdio(&m.conf)) {
 		ready = daemonize();
 		m.is_daemon = true;
 	}
@@ -370,6 +376,10 @@ main(int argc, char **argv)
 	tell_ready(&m, ready);
 	notify_status(m.notify, "Serving");
 	notify_ready(m.notify);
+	if (o.command != NULL && beside_start(&m) == -1) {
+		m.status = 1;
+		master_stop(&m, "no command");
+	}
 	status = master_run(&m);
 	if (m.conf.pid_file[0] != '\0')
 		unlink(m.conf.pid_file);

@@ -241,12 +241,17 @@ master_fini(struct master *m)
 
 /* --- children --- */
 
-/* As PID 1 we inherit everybody's orphans: only marked ones are ours. */
+/*
+ * As PID 1 we inherit everybody's orphans, and always those of the command
+ * beside us: only marked ones are of our sessions.
+ */
 static bool
 is_orphan(pid_t pid, void *arg)
 {
-	(void)arg;
-	return getpid() != 1 || ptree_is_marked(pid);
+	const struct master	*m = arg;
+
+	return (getpid() != 1 && m->beside.argv == NULL) ||
+	    ptree_is_marked(pid);
 }
 
 /*
@@ -274,7 +279,7 @@ on_exit_of(struct master *m, pid_t pid, int status, bool is_left_behind)
 	} else if (remote_on_exit(m, pid, status)) {
 		if (m->stopping)
 			master_on_child_gone(m);
-	} else if (is_left_behind)
+	} else if (!beside_on_exit(m, pid, status) && is_left_behind)
 		on_stranger(m);
 }
 
@@ -316,8 +321,8 @@ is_ours(pid_t pid, void *arg)
 	for (i = 0; i < m->nforeign; i++)
 		if (m->foreign[i] == pid)
 			return true;
-	return pid == pool_template(m->pool) || remote_has(m, pid) ||
-	    child_by_pid(m, pid) != NULL;
+	return pid == pool_template(m->pool) || pid == m->beside.pid ||
+	    remote_has(m, pid) || child_by_pid(m, pid) != NULL;
 }
 
 static bool
@@ -397,6 +402,7 @@ master_on_child_gone(struct master *m)
 	/* What the sessions said last is on its way. */
 	remote_stop_all(m);
 	if (remote_is_gone(m) && pool_template(m->pool) == 0 &&
+	    m->beside.pid == 0 &&
 	    m->orphan_passes >= ORPHAN_PASSES)
 		event_base_loopbreak(m->base);
 }
@@ -416,6 +422,7 @@ master_stop(struct master *m, const char *why)
 	notify_stopping(m->notify);
 	notify_status(m->notify, "Stopping: %s", why);
 	listen_close_all(m);
+	beside_stop(m, SIGTERM);
 	pool_stop(m->pool);
 	for (c = TAILQ_FIRST(&m->children); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, entry);
@@ -450,6 +457,10 @@ on_stop_timer(int fd, short what, void *arg)
 		kill(pool_template(m->pool), SIGKILL);
 		killed = true;
 	}
+	if (m->beside.pid != 0) {
+		beside_stop(m, SIGKILL);
+		killed = true;
+	}
 	master_kill_orphans(m);
 	if (what == EV_TIMEOUT && (!killed || m->stop_rounds++ > 0))
 		event_base_loopbreak(m->base);
@@ -472,6 +483,11 @@ on_signal(int sig, short what, void *arg)
 	struct master	*m = arg;
 
 	(void)what;
+	if (m->beside.pid != 0) {
+		if (beside_signal(m, sig))
+			return;
+		master_stop(m, strsignal(sig));
+	}
 	/* The end of a terminal ends who runs in it, but not a daemon. */
 	if (sig == SIGHUP && (m->is_daemon || m->notify != NULL))
 		reload(m);

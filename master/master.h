@@ -18,6 +18,7 @@
 #include "common/ipc.h"
 #include "common/log.h"
 #include "common/map.h"
+#include "master/beside.h"
 #include "master/cred.h"
 #include "master/passed.h"
 
@@ -64,6 +65,7 @@ struct master {
 	struct passed		 passed;	/* until adopted */
 	char			 log_how[LOG_HOW_MAX];	/* for children */
 	struct logfile		*logfile;	/* NULL: LogTo is none */
+	struct beside		 beside;
 	struct notify		*notify;	/* NULL: nobody wants to know */
 	struct remote_list	 remotes;
 	uid_t			 uplink_uid;

@@ -3,11 +3,11 @@ import contextlib
 import json
 import os
 import re
-import select
 import signal
 import socket
 import subprocess
 import tempfile
+import threading
 
 from client import (BUILD, LIMIT, TMP, Client, Server, check, connect, main, say,
                     wait_for)
@@ -184,6 +184,14 @@ def full():
     server.stop()
 
 
+def read_all(sock, lines):
+    while True:
+        line = sock.recv(4096).decode()
+        if not line:
+            return
+        lines.append(line)
+
+
 def syslog():
     """Its datagrams, with the facility that was asked for."""
     folder = tempfile.mkdtemp(dir=TMP)
@@ -201,23 +209,25 @@ cd /""" % folder)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     sock.bind(folder + "/log")
     os.chmod(folder + "/log", 0o666)
+    lines = []
+    # The queue of such a socket is short, and what does not fit is lost.
+    reader = threading.Thread(target=read_all, args=(sock, lines),
+                              daemon=True)
+    reader.start()
     server = Server(TTL, "LogTo=syslog", "SyslogFacility=local3",
-                    "LogLevel=debug", *AS_ROOT, "Uplink=box",
+                    *AS_ROOT, "Uplink=box",
                     "RegistryUrl=http://127.0.0.1:1", "EnvironmentId=e",
                     env={"CODEX_EXEC_SERVER_REMOTE_BEARER_TOKEN": "t"},
                     prefix=prefix)
-    lines = []
-
-    def pump():
-        while select.select([sock], [], [], 0)[0]:
-            lines.append(sock.recv(4096).decode())
-        return any("ended: " in n for n in lines) and \
-            any(UPLINK.match(n) for n in lines)
-
     session(server.url)
-    wait_for(pump, LIMIT, "the end of the session")
+    wait_for(lambda: any("ended: " in n for n in lines) and
+             any(UPLINK.match(n) for n in lines), LIMIT,
+             "the end of the session, and the uplink")
     server.stop()
-    pump()
+    wait_for(lambda: any("execsrvd: stopped" in n for n in lines), LIMIT,
+             "the last line")
+    sock.shutdown(socket.SHUT_RD)
+    reader.join()
     for line in lines:
         # local3 is 19
         check(re.match(r"<15[2-9]>execsrvd\[\d+\]: ", line), line)
