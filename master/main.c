@@ -325,9 +325,9 @@ main(int argc, char **argv)
 	memset(&o, 0, sizeof(o));
 	if (fd_reserve_std() == -1)
 		fatal("start");
-	if (passed_take_env(&m.passed) == -1 ||
-	    notify_take_env(&m.notify) == -1)
+	if (passed_take_env(&m.passed) == -1)
 		return 1;
+	m.notify = notify_take_env();
 	if (sodium_init() == -1 || conf_init(&m.conf) == -1)
 		fatal("start");
 	if (cred_take_env(&env) == -1)

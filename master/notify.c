@@ -78,34 +78,36 @@ read_watchdog(struct notify *n)
 	n->period.tv_usec = (suseconds_t)(usec % 1000000);
 }
 
-int
-notify_take_env(struct notify **n_out)
+static struct notify *
+notify_new(const char *path)
+{
+	struct notify	*n;
+
+	if ((n = calloc(1, sizeof(*n))) == NULL ||
+	    (n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1) {
+		log_warn("NOTIFY_SOCKET");
+		free(n);
+		return NULL;
+	}
+	read_watchdog(n);
+	if (read_address(n, path) == -1)
+		notify_free(&n);
+	return n;
+}
+
+struct notify *
+notify_take_env(void)
 {
 	const char	*path = getenv("NOTIFY_SOCKET");
 	struct notify	*n = NULL;
-	int		 r = 0;
 
-	if (path != NULL && path[0] != '\0') {
-		if ((n = calloc(1, sizeof(*n))) == NULL) {
-			log_warn("NOTIFY_SOCKET");
-			r = -1;
-		} else {
-			read_watchdog(n);
-			n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC |
-			    SOCK_NONBLOCK, 0);
-			if (n->fd == -1)
-				log_warn("NOTIFY_SOCKET");
-			if (n->fd == -1 || read_address(n, path) == -1)
-				r = -1;
-		}
-	}
-	if (r == -1)
-		notify_free(&n);
+	if (path != NULL && path[0] != '\0')
+		n = notify_new(path);
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
 	unsetenv("WATCHDOG_PID");
-	*n_out = n;
-	return r;
+	return n;
 }
 
 void

@@ -12,10 +12,10 @@ struct notify;
 
 /*
  * Take NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID out of the environment.
- * 0 with NULL when nobody asks for it; -1 after a line in the log.
+ * NULL when nobody asks for it, or after a line in the log: whoever waits to be
+ * told will find out.
  */
-int	 notify_take_env(struct notify **n_out)
-	    __attribute__((warn_unused_result));
+struct notify	*notify_take_env(void);
 void	 notify_free(struct notify **np);
 
 /* The loop runs from here on: WATCHDOG=1 at half of the time.  0, or -1. */
