@@ -111,8 +111,9 @@ beside_signal(struct master *m, int sig)
 {
 	struct beside	*b = &m->beside;
 
-	if (b->pid == 0 || m->stopping)
-		return false;
+	/* The end is near, and SIGHUP does not hurry it. */
+	if (m->stopping)
+		return sig == SIGHUP;
 	if (sig != SIGHUP && b->was_told) {
 		beside_stop(m, SIGKILL);
 		return false;

@@ -275,7 +275,7 @@ tell_ready(const struct master *m, int ready)
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 		/* LogTo stderr is a wish to keep it. */
-		if (strncmp(m->log_how, "stderr", 6) != 0)
+		if (log_is_syslog() || m->logfile != NULL)
 			dup2(null, STDERR_FILENO);
 		fd_close(&null);
 	}
