@@ -318,6 +318,7 @@ main(int argc, char **argv)
 	struct options	 o;
 	struct master	 m;
 	struct cred	 env;
+	char		*pid_file;
 	int		 ready = -1, status;
 
 	log_init("execsrvd", LOG_LEVEL_INFO, NULL);
@@ -344,6 +345,8 @@ main(int argc, char **argv)
 	if ((status = without_server(&m.conf, &o, m.passed.n)) != -1) {
 		conf_fini(&m.conf);
 		cred_fini(&env);
+		passed_fini(&m.passed);
+		notify_free(&m.notify);
 		return status;
 	}
 	log_set_level((enum log_level)m.conf.log_level);
@@ -381,8 +384,12 @@ main(int argc, char **argv)
 		master_stop(&m, "no command");
 	}
 	status = master_run(&m);
-	if (m.conf.pid_file[0] != '\0')
-		unlink(m.conf.pid_file);
+	/* Whoever waits for the file to go may start the next one then. */
+	pid_file = m.conf.pid_file;
+	m.conf.pid_file = NULL;
 	master_fini(&m);
+	if (pid_file[0] != '\0')
+		unlink(pid_file);
+	free(pid_file);
 	return status;
 }

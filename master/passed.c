@@ -78,7 +78,8 @@ passed_take_env(struct passed *p)
 	int	 r;
 
 	memset(p, 0, sizeof(*p));
-	r = take(p);
+	if ((r = take(p)) == -1)
+		passed_fini(p);
 	unsetenv("LISTEN_FDS");
 	unsetenv("LISTEN_PID");
 	unsetenv("LISTEN_FDNAMES");

@@ -78,11 +78,11 @@ cp "$conf.good" "$conf"
 expect 0 init restart
 second=$(pid_of)
 [ "$second" != "$first" ] || fail "it is the same process"
-is_gone "$first" || fail "the first one runs on"
+wait_for 5 is_gone "$first" || fail "the first one runs on"
 expect 0 "$CTL" run --url "unix:$DIR/s" -- true
 
 expect 0 init stop
-is_gone "$second" || fail "it runs on"
+wait_for 5 is_gone "$second" || fail "it runs on"
 [ ! -e "$pidfile" ] || fail "a PID file is left"
 expect 3 init status
 
