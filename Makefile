@@ -109,6 +109,22 @@ TOOLS		:= $(patsubst t/sys/%.c,$(BUILD)/t/%,$(wildcard t/sys/*.c))
 MAN		:= $(patsubst %.in,%,$(wildcard $(patsubst %,man/*.%,\
 		   1 5 7 8 1.in 5.in 7.in 8.in)))
 SAMPLE		:= $(patsubst %,$(BUILD)/%,$(wildcard contrib/execsrvd.conf))
+# What service managers want: FILE=MODE:FOLDER/NAME, if the folder is set.
+place		= $(if $(4),$(1)=$(2):$(4)/$(3))
+UNIT_DIR	= $(systemdsystemunitdir)
+SERVICE		= \
+    $(call place,systemd/execsrvd.service,644,execsrvd.service,$(UNIT_DIR)) \
+    $(call place,systemd/execsrvd.socket,644,execsrvd.socket,$(UNIT_DIR)) \
+    $(call place,systemd/sysusers.conf,644,execsrv.conf,$(sysusersdir)) \
+    $(call place,systemd/tmpfiles.conf,644,execsrv.conf,$(tmpfilesdir)) \
+    $(call place,init/execsrvd,755,execsrvd,$(initdir))
+# The file, its mode and its place.
+service_file	= $(BUILD)/contrib/$(firstword $(subst =, ,$(1)))
+service_mode	= $(word 2,$(subst =, ,$(subst :, ,$(1))))
+service_place	= $(DEST)$(word 3,$(subst =, ,$(subst :, ,$(1))))
+ROTATE		= $(BUILD)/contrib/logrotate/execsrvd
+SERVICE_MADE	:= $(patsubst %.in,$(BUILD)/%,$(wildcard contrib/systemd/*.in \
+		   contrib/init/*.in contrib/logrotate/*.in))
 
 # Of measured programs only: lets LeakSanitizer see what they hide from others.
 LEAKS_O		:= $(if $(findstring address,$(SANITIZERS)),\
@@ -121,7 +137,7 @@ TEST_NET_LIBS	= $(NET_LIBS) $(CURL_LIBS) $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
 COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
 LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
 
-all: $(PROGRAMS) $(MAN:%=$(BUILD)/%) $(SAMPLE)
+all: $(PROGRAMS) $(MAN:%=$(BUILD)/%) $(SAMPLE) $(SERVICE_MADE)
 
 # Only what is written so far: handy while a program does not link yet.
 lib: $(call lib,common client master worker http ctl uplink)
@@ -182,6 +198,7 @@ FILL		= sed -e 's|@VERSION@|$(VERSION)|g' \
 		  -e 's|@bindir@|$(bindir)|g' -e 's|@sbindir@|$(sbindir)|g' \
 		  -e 's|@libexecdir@|$(libexecdir)|g' \
 		  -e 's|@sysconfdir@|$(sysconfdir)|g' \
+		  -e 's|@localstatedir@|$(localstatedir)|g' \
 		  -e 's|@runstatedir@|$(runstatedir)|g' $(1) | \
 		  $(PYTHON) $(ROWS2MDOC) proto >$(2)
 
@@ -193,6 +210,11 @@ $(BUILD)/man/%: man/%.in $(ROWS2MDOC) $(DEFS) $(BUILD)/config.mk
 $(BUILD)/contrib/execsrvd.conf: contrib/execsrvd.conf $(ROWS2MDOC) $(DEFS) \
     $(BUILD)/config.mk
 	$(call say,CONF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(call FILL,$<,$@)
+
+$(SERVICE_MADE): $(BUILD)/%: %.in $(ROWS2MDOC) $(BUILD)/config.mk
+	$(call say,FILL,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(call FILL,$<,$@)
 
@@ -321,6 +343,12 @@ install: all
 	    $(DEST)$(libexecdir)/execsrv/execsrv-uplink
 	$(foreach m,$(MAN),$(INSTALL) -d $(call man_dir,$(m)) && \
 	    $(INSTALL) -m 644 $(BUILD)/$(m) $(call man_dir,$(m)) &&) :
+	$(foreach s,$(SERVICE),$(INSTALL) -D -m $(call service_mode,$(s)) \
+	    $(call service_file,$(s)) $(call service_place,$(s)) &&) :
+ifneq ($(logrotatedir),)
+	test -e $(DEST)$(logrotatedir)/execsrvd || \
+	    $(INSTALL) -D -m 644 $(ROTATE) $(DEST)$(logrotatedir)/execsrvd
+endif
 ifneq ($(CONF),)
 	$(INSTALL) -d $(conf_dir)
 	test -e $(conf_dir)/execsrvd.conf || \
@@ -337,6 +365,11 @@ uninstall:
 	    $(DEST)$(libexecdir)/execsrv/execsrv-http \
 	    $(DEST)$(libexecdir)/execsrv/execsrv-uplink
 	$(foreach m,$(MAN),rm -f $(call man_dir,$(m))/$(notdir $(m)) &&) :
+	$(foreach s,$(SERVICE),rm -f $(call service_place,$(s)) &&) :
+ifneq ($(logrotatedir),)
+	! cmp -s $(ROTATE) $(DEST)$(logrotatedir)/execsrvd || \
+	    rm -f $(DEST)$(logrotatedir)/execsrvd
+endif
 ifneq ($(CONF),)
 	! cmp -s $(CONF) $(conf_dir)/execsrvd.conf || \
 	    rm -f $(conf_dir)/execsrvd.conf

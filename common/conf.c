@@ -11,6 +11,8 @@
 #define KEYWORD_MAX	40	/* bytes that are compared for that */
 
 #define set_CHOICE_cgroup	set_choice
+#define set_CHOICE_facility	set_choice
+#define set_CHOICE_format	set_choice
 #define set_CHOICE_level	set_choice
 #define set_CHOICE_paths	set_choice
 #define set_CHOICE_root		set_choice
@@ -19,6 +21,8 @@
 #define set_CHOICE_transport	set_choice
 #define set_CHOICE_yesno	set_choice
 #define print_CHOICE_cgroup	print_choice
+#define print_CHOICE_facility	print_choice
+#define print_CHOICE_format	print_choice
 #define print_CHOICE_level	print_choice
 #define print_CHOICE_paths	print_choice
 #define print_CHOICE_root	print_choice

@@ -1,6 +1,7 @@
 #include "common/log.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <errno.h>
@@ -10,30 +11,54 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/utf8.h"
+
 #define LOG_LINE_MAX	1024	/* longer lines are cut */
+#define LOG_JSON_MAX	4000	/* the same; less than PIPE_BUF */
 
 #define SYSLOG_PATH	"/dev/log"
 
+enum target { TO_STDERR, TO_JOURNAL, TO_SYSLOG, TO_FILE };
+
+static const char *const targets[] = { "stderr", "journal", "syslog", "file" };
+
 static struct {
-	int		 fd;		/* of syslog, or -1 */
+	int		 sock;		/* of syslog, or -1 */
+	int		 fd;		/* for anything else */
 	char		 role[16];
 	enum log_level	 level;
-	bool		 to_syslog;
-	bool		 prefix;	/* priorities for a service manager */
+	enum target	 target;
+	bool		 json;
+	int		 facility;
+	char		 how[LOG_HOW_MAX];
 	unsigned	 session;
-} sink = { -1, "execsrv", LOG_LEVEL_INFO, false, false, 0 };
+	void		 (*reopen)(void *);
+	void		*reopen_arg;
+} sink = { -1, STDERR_FILENO, "execsrv", LOG_LEVEL_INFO, TO_STDERR, false,
+	LOG_DAEMON, "stderr", 0, NULL, NULL };
 
 static const int priorities[] = { LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
+static const char *const level_names[] = {
+	"error", "warning", "info", "debug"
+};
+
+/* A line being made: one byte is always kept for LF. */
+struct line {
+	char	 text[LOG_JSON_MAX];
+	size_t	 n, max;
+};
 
 void
-log_init(const char *role, enum log_level level, bool to_syslog)
+log_init(const char *role, enum log_level level, const char *how)
 {
+	/* It reads a file, also for UTC: not when we may open none any more. */
+	tzset();
 	log_set_role(role);
 	sink.level = level;
-	sink.prefix = getenv("JOURNAL_STREAM") != NULL;
-	log_set_syslog(to_syslog);
+	log_set_how(how != NULL ? how : log_stderr_how());
 }
 
 void
@@ -48,6 +73,39 @@ log_set_role(const char *role)
 	snprintf(sink.role, sizeof(sink.role), "%s", role);
 }
 
+const char *
+log_stderr_how(void)
+{
+	const char		*stream = getenv("JOURNAL_STREAM");
+	unsigned long long	 dev, ino;
+	struct stat		 st;
+
+	/* It may be inherited by somebody with another standard error. */
+	if (stream != NULL && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 &&
+	    fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev &&
+	    st.st_ino == ino)
+		return "journal";
+	return "stderr";
+}
+
+const char *
+log_how(void)
+{
+	return sink.how;
+}
+
+bool
+log_is_syslog(void)
+{
+	return sink.target == TO_SYSLOG;
+}
+
+void
+log_set_fd(int fd)
+{
+	sink.fd = fd;
+}
+
 /*
  * syslog(3) waits for a log daemon that does not read, and so would we: the
  * same datagrams (RFC 3164) by a socket that does not block.
@@ -60,51 +118,80 @@ open_syslog(void)
 	memset(&un, 0, sizeof(un));
 	un.sun_family = AF_UNIX;
 	strcpy(un.sun_path, SYSLOG_PATH);
-	if (sink.fd != -1)
-		close(sink.fd);
-	if ((sink.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC |
-	    SOCK_NONBLOCK, 0)) != -1 && connect(sink.fd,
+	if (sink.sock != -1)
+		close(sink.sock);
+	if ((sink.sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) != -1 && connect(sink.sock,
 	    (struct sockaddr *)&un, sizeof(un)) == -1) {
-		close(sink.fd);
-		sink.fd = -1;
+		close(sink.sock);
+		sink.sock = -1;
 	}
 }
 
 static void
 put_syslog(const char *line, size_t len)
 {
-	if (sink.fd != -1 && send(sink.fd, line, len, MSG_NOSIGNAL) != -1)
+	if (sink.sock != -1 && send(sink.sock, line, len, MSG_NOSIGNAL) != -1)
 		return;
-	if (sink.fd != -1 && errno == EAGAIN)
+	if (sink.sock != -1 && errno == EAGAIN)
 		return;			/* nobody reads: the line is lost */
 	open_syslog();			/* it was started again, perhaps */
-	if (sink.fd != -1)
-		(void)!send(sink.fd, line, len, MSG_NOSIGNAL);
+	if (sink.sock != -1)
+		(void)!send(sink.sock, line, len, MSG_NOSIGNAL);
 }
 
 /* Whoever reads our standard error may have stopped: never wait for him. */
 static void
-put_stderr(const char *line, size_t len)
+put_fd(const char *line, size_t len)
 {
-	struct pollfd	 p = { STDERR_FILENO, POLLOUT, 0 };
+	struct pollfd	 p = { sink.fd, POLLOUT, 0 };
 
+	/* Not O_APPEND, which splice(2) refuses: see master/logfile.c. */
+	if (sink.fd != STDERR_FILENO)
+		lseek(sink.fd, 0, SEEK_END);
 	if (poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) != 0)
-		(void)!write(STDERR_FILENO, line, len);
+		(void)!write(sink.fd, line, len);
 }
 
 void
-log_set_syslog(bool to_syslog)
+log_set_how(const char *how)
 {
-	sink.to_syslog = to_syslog;
-	if (to_syslog)
+	const char	*p;
+	size_t		 i, len;
+
+	snprintf(sink.how, sizeof(sink.how), "%s", how);
+	sink.target = TO_STDERR;
+	sink.json = false;
+	sink.facility = LOG_DAEMON;
+	for (p = sink.how; *p != '\0'; p += len + (p[len] == ',')) {
+		len = strcspn(p, ",");
+		for (i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+			if (strlen(targets[i]) == len &&
+			    memcmp(targets[i], p, len) == 0)
+				sink.target = (enum target)i;
+		if (len == 4 && memcmp(p, "json", 4) == 0)
+			sink.json = true;
+		if (*p >= '0' && *p <= '9')
+			sink.facility = atoi(p);
+	}
+	if (sink.target == TO_SYSLOG)
 		open_syslog();
+}
+
+void
+log_set_reopen(void (*fn)(void *), void *arg)
+{
+	sink.reopen = fn;
+	sink.reopen_arg = arg;
 }
 
 void
 log_reopen(void)
 {
-	if (sink.to_syslog)
+	if (sink.target == TO_SYSLOG)
 		open_syslog();
+	if (sink.reopen != NULL)
+		sink.reopen(sink.reopen_arg);
 }
 
 void
@@ -113,70 +200,144 @@ log_set_session(unsigned number)
 	sink.session = number;
 }
 
-/* Room left at the end of a line, which always keeps one byte for LF. */
-static size_t
-put(char *line, size_t at, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+static void
+put(struct line *l, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static size_t
-put(char *line, size_t at, const char *fmt, ...)
+static void
+put(struct line *l, const char *fmt, ...)
 {
 	va_list	 ap;
 	int	 n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(line + at, LOG_LINE_MAX - 1 - at, fmt, ap);
+	n = vsnprintf(l->text + l->n, l->max - l->n, fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return at;
-	at += (size_t)n;
-	return at < LOG_LINE_MAX - 2 ? at : LOG_LINE_MAX - 2;
+	if (n > 0)
+		l->n = l->n + (size_t)n < l->max ? l->n + (size_t)n :
+		    l->max - 1;
+}
+
+/* Bytes of the character at p that may be shown as it is; 0: none. */
+static size_t
+showable(const char *p)
+{
+	unsigned char	 c = (unsigned char)*p;
+	size_t		 len = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+
+	if (c < ' ' || c == 0x7f || c == '\\' || strnlen(p, len) < len ||
+	    !utf8_is_valid(p, len) ||
+	    /* C1: orders for terminals, U+0080 to U+009F */
+	    (c == 0xc2 && (unsigned char)p[1] < 0xa0))
+		return 0;
+	return len;
+}
+
+/* The text, or its beginning: as one line, or the inside of a JSON string. */
+static void
+put_clean(struct line *l, const char *p, bool json)
+{
+	unsigned char	 c;
+	size_t		 len, room;
+	char		 code[8];
+
+	for (; (c = (unsigned char)*p) != '\0'; p += len) {
+		if ((len = showable(p)) > 0 && !(json && c == '"')) {
+			snprintf(code, sizeof(code), "%.*s", (int)len, p);
+		} else {
+			len = 1;
+			if (c == '\\' || c == '"')
+				snprintf(code, sizeof(code), "\\%c", c);
+			else if (json && c >= 0x80)
+				snprintf(code, sizeof(code), "\\ufffd");
+			else
+				snprintf(code, sizeof(code), json ?
+				    "\\u%04x" : "\\x%02x", c);
+		}
+		room = l->max - 1 - l->n;
+		if (strlen(code) > room)
+			return;
+		put(l, "%s", code);
+	}
 }
 
 static void
-clean(char *text)
+put_time(struct line *l)
 {
-	for (; *text != '\0'; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
+	struct timespec	 ts;
+	struct tm	 tm;
+	char		 text[32];
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	gmtime_r(&ts.tv_sec, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	put(l, "%s.%03ldZ", text, ts.tv_nsec / 1000000);
+}
+
+static void
+put_text_line(struct line *l, const char *text)
+{
+	if (sink.target == TO_FILE) {
+		put_time(l);
+		put(l, " ");
+	}
+	if (sink.target == TO_SYSLOG)
+		put(l, "execsrvd[%ld]: %s", (long)getpid(), sink.role);
+	else
+		put(l, "%s[%ld]", sink.role, (long)getpid());
+	if (sink.session != 0)
+		put(l, " session %u", sink.session);
+	put(l, ": ");
+	put_clean(l, text, false);
+}
+
+static void
+put_json_line(struct line *l, enum log_level level, const char *text)
+{
+	if (sink.target == TO_SYSLOG)
+		put(l, "execsrvd[%ld]: ", (long)getpid());
+	put(l, "{\"time\":\"");
+	put_time(l);
+	put(l, "\",\"level\":\"%s\",\"role\":\"%s\",\"pid\":%ld",
+	    level_names[level], sink.role, (long)getpid());
+	if (sink.session != 0)
+		put(l, ",\"session\":%u", sink.session);
+	put(l, ",\"message\":\"");
+	l->max -= 2;			/* for the end */
+	put_clean(l, text, true);
+	l->max += 2;
+	put(l, "\"}");
 }
 
 static void
 emit(enum log_level level, int error, const char *fmt, va_list ap)
 {
-	char	 line[LOG_LINE_MAX];
-	size_t	 n = 0, head;
-	int	 saved = errno, m;
+	char		 text[LOG_LINE_MAX];
+	struct line	 l;
+	int		 saved = errno, n;
 
 	if (level > sink.level)
 		return;
-	if (sink.to_syslog)
-		n = put(line, n, "<%d>execsrvd", LOG_DAEMON |
-		    priorities[level]);
-	else if (sink.prefix)
-		n = put(line, n, "<%d>", priorities[level]);
-	if (!sink.to_syslog)
-		n = put(line, n, "%s", sink.role);
-	n = put(line, n, "[%ld]", (long)getpid());
-	if (sink.to_syslog)
-		n = put(line, n, ": %s", sink.role);
-	if (sink.session != 0)
-		n = put(line, n, " session %u", sink.session);
-	n = put(line, n, ": ");
-	head = n;
-	m = vsnprintf(line + n, LOG_LINE_MAX - 1 - n, fmt, ap);
-	n += m < 0 ? 0 : (size_t)m;
-	if (n > LOG_LINE_MAX - 2)
-		n = LOG_LINE_MAX - 2;
-	if (error != 0)
-		n = put(line, n, ": %s", strerror(error));
-	line[n] = '\0';
-	clean(line + head);
-	if (sink.to_syslog) {
-		put_syslog(line, n);
+	text[0] = '\0';
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	if (error != 0 && n >= 0 && (size_t)n < sizeof(text))
+		snprintf(text + n, sizeof(text) - (size_t)n, ": %s",
+		    strerror(error));
+	l.n = 0;
+	l.max = (sink.json ? LOG_JSON_MAX : LOG_LINE_MAX) - 1;
+	if (sink.target == TO_SYSLOG)
+		put(&l, "<%d>", sink.facility | priorities[level]);
+	else if (sink.target == TO_JOURNAL)
+		put(&l, "<%d>", priorities[level]);
+	if (sink.json)
+		put_json_line(&l, level, text);
+	else
+		put_text_line(&l, text);
+	if (sink.target == TO_SYSLOG) {
+		put_syslog(l.text, l.n);
 	} else {
-		line[n++] = '\n';
-		put_stderr(line, n);
+		l.text[l.n++] = '\n';
+		put_fd(l.text, l.n);
 	}
 	errno = saved;
 }

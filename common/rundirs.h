@@ -3,9 +3,10 @@
 #define COMMON_RUNDIRS_H
 
 /*
- * The default run directory of the calling user: /run/execsrv for root, else
- * below XDG_RUNTIME_DIR, else below /tmp.  malloc'd into *dir_out.  0, or -1
- * with errno ENOMEM.
+ * The default run directory of the calling user: /run/execsrv for root, below
+ * XDG_RUNTIME_DIR for others; where that cannot be, below /tmp, or /dev/shm if
+ * /tmp cannot be written to (a read-only container).  malloc'd into *dir_out.
+ * 0, or -1 with errno ENOMEM.
  */
 int	 rundirs_default(char **dir_out);
 

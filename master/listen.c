@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,35 @@ parse_address(const char *text, union address *a, socklen_t *len_out)
 	return inet_pton(AF_INET6, host, &a->in6.sin6_addr) == 1 ? 0 : -1;
 }
 
+/* An address of TCP as a URL. */
+static void
+show_tcp(struct listener *l, const union address *a)
+{
+	const char	*scheme = l->is_metrics ? "http" : "ws";
+	char		 host[INET6_ADDRSTRLEN] = "";
+
+	if (a->any.sa_family == AF_INET) {
+		inet_ntop(AF_INET, &a->in.sin_addr, host, sizeof(host));
+		snprintf(l->url, sizeof(l->url), "%s://%s:%u", scheme, host,
+		    ntohs(a->in.sin_port));
+	} else {
+		inet_ntop(AF_INET6, &a->in6.sin6_addr, host, sizeof(host));
+		snprintf(l->url, sizeof(l->url), "%s://[%s]:%u", scheme, host,
+		    ntohs(a->in6.sin6_port));
+	}
+}
+
+/* Whether clients of that address can be told apart, or need not be. */
+static int
+may_listen(const struct listener *l, const char *url, const union address *a,
+    struct conf_error *e)
+{
+	if (l->is_metrics || is_loopback(a))
+		return 0;
+	return conf_fail(e, "%.300s: not a loopback address, and no clients "
+	    "are served there without authentication", url);
+}
+
 static int
 fail_errno(struct conf_error *e, const char *url)
 {
@@ -102,16 +132,13 @@ open_tcp(struct listener *l, const char *url, const char *rest,
 	struct master	*m = l->master;
 	union address	 a;
 	socklen_t	 len;
-	char		 host[INET6_ADDRSTRLEN] = "";
-	const char	*scheme = l->is_metrics ? "http" : "ws";
 	int		 on = 1;
 
 	if (parse_address(rest, &a, &len) == -1)
 		return conf_fail(e, "%.300s: expected %sIP:PORT with a "
 		    "numeric IP", url, l->is_metrics ? "" : "ws://");
-	if (!l->is_metrics && !is_loopback(&a))
-		return conf_fail(e, "%.300s: not a loopback address, and no "
-		    "clients are served there without authentication", url);
+	if (may_listen(l, url, &a, e) == -1)
+		return -1;
 	if ((l->fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1 ||
 	    setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on,
@@ -124,15 +151,7 @@ open_tcp(struct listener *l, const char *url, const char *rest,
 		return fail_errno(e, url);
 	if (!l->is_metrics)
 		m->brand = inside_brand(m->dir);
-	if (a.any.sa_family == AF_INET) {
-		inet_ntop(AF_INET, &a.in.sin_addr, host, sizeof(host));
-		snprintf(l->url, sizeof(l->url), "%s://%s:%u", scheme, host,
-		    ntohs(a.in.sin_port));
-	} else {
-		inet_ntop(AF_INET6, &a.in6.sin6_addr, host, sizeof(host));
-		snprintf(l->url, sizeof(l->url), "%s://[%s]:%u", scheme, host,
-		    ntohs(a.in6.sin6_port));
-	}
+	show_tcp(l, &a);
 	return 0;
 }
 
@@ -217,6 +236,53 @@ is_one_line(const char *url)
 	return true;
 }
 
+static struct listener *
+listener_new(struct master *m)
+{
+	struct listener	*l;
+
+	if ((l = calloc(1, sizeof(*l))) == NULL)
+		return NULL;
+	l->master = m;
+	l->fd = -1;
+	return l;
+}
+
+/* Accept from it, as one of the list.  0, or -1 with errno. */
+static int
+listener_start(struct listener *l, struct listener_list *list)
+{
+	struct master	*m = l->master;
+
+	if ((l->accept_ev = event_new(m->base, l->fd, EV_READ | EV_PERSIST,
+	    on_accept, l)) == NULL ||
+	    (l->pause_ev = event_new(m->base, -1, 0, on_pause, l)) == NULL ||
+	    event_add(l->accept_ev, NULL) == -1)
+		return -1;
+	TAILQ_INSERT_TAIL(list, l, entry);
+	return 0;
+}
+
+/* Whether a URL is the address of a socket that was passed in. */
+static bool
+is_passed(const struct listener_list *list, const char *url)
+{
+	const struct listener	*l;
+	struct listener		 wanted = { .fd = -1 };
+	union address		 a;
+	socklen_t		 len;
+
+	if (strncmp(url, "ws://", 5) == 0 &&
+	    parse_address(url + 5, &a, &len) == 0)
+		show_tcp(&wanted, &a);
+	else
+		snprintf(wanted.url, sizeof(wanted.url), "%s", url);
+	TAILQ_FOREACH(l, list, entry)
+		if (l->is_passed && strcmp(l->url, wanted.url) == 0)
+			return true;
+	return false;
+}
+
 static int
 open_by_kind(struct listener *l, const char *url, struct conf_error *e)
 {
@@ -239,23 +305,114 @@ open_one(struct master *m, struct listener_list *list, const char *url,
 	if (!is_one_line(url))
 		return conf_fail(e, "a control character in the address of a "
 		    "listener");
-	if ((l = calloc(1, sizeof(*l))) == NULL)
+	if ((l = listener_new(m)) == NULL)
 		return fail_errno(e, url);
-	l->master = m;
-	l->fd = -1;
 	l->is_wanted = true;
 	l->is_metrics = list == &m->metrics;
 	if (open_by_kind(l, url, e) == -1)
 		goto fail;
-	if ((l->spec = strdup(url)) == NULL ||
-	    (l->accept_ev = event_new(m->base, l->fd,
-	    EV_READ | EV_PERSIST, on_accept, l)) == NULL ||
-	    (l->pause_ev = event_new(m->base, -1, 0, on_pause, l)) == NULL ||
-	    event_add(l->accept_ev, NULL) == -1) {
+	if ((l->spec = strdup(url)) == NULL || listener_start(l, list) == -1) {
 		fail_errno(e, url);
 		goto fail;
 	}
-	TAILQ_INSERT_TAIL(list, l, entry);
+	return 0;
+ fail:
+	listener_free(l);
+	return -1;
+}
+
+/* --- adopting --- */
+
+static int
+adopt_tcp(struct listener *l, const union address *a, struct conf_error *e)
+{
+	int	 on = 1;
+
+	show_tcp(l, a);
+	if (may_listen(l, l->url, a, e) == -1)
+		return -1;
+	if (setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on,
+	    sizeof(on)) == -1)
+		return fail_errno(e, l->url);
+	l->master->brand = inside_brand(l->master->dir);
+	return 0;
+}
+
+/* The file is its maker's: no path, so that we leave it. */
+static int
+adopt_unix(struct listener *l, const union address *a, socklen_t len,
+    struct conf_error *e)
+{
+	const char	*path = a->un.sun_path;
+	size_t		 n = len <= offsetof(struct sockaddr_un, sun_path) ?
+			    0 : len - offsetof(struct sockaddr_un, sun_path);
+
+	if (n > 0 && path[0] != '\0')
+		snprintf(l->url, sizeof(l->url), "unix:%.*s",
+		    (int)strnlen(path, n), path);
+	else if (n > 1 && memchr(path + 1, '\0', n - 1) == NULL)
+		snprintf(l->url, sizeof(l->url), "unix:@%.*s", (int)n - 1,
+		    path + 1);
+	else
+		snprintf(l->url, sizeof(l->url), "unix:@");
+	if (is_one_line(l->url))
+		return 0;
+	return conf_fail(e, "a control character in the address of a "
+	    "listener");
+}
+
+/* Whether that descriptor is a socket that streams come from. */
+static bool
+is_listening(int fd)
+{
+	int		 type, listens;
+	socklen_t	 len = sizeof(type), len2 = sizeof(listens);
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	    type == SOCK_STREAM && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN,
+	    &listens, &len2) == 0 && listens != 0;
+}
+
+static int
+adopt(struct listener *l, const char *what, struct conf_error *e)
+{
+	union address	 a;
+	socklen_t	 len = sizeof(a);
+
+	memset(&a, 0, sizeof(a));
+	if (!is_listening(l->fd))
+		return conf_fail(e, "%s: not a listening stream socket", what);
+	if (getsockname(l->fd, &a.any, &len) == -1 ||
+	    fd_nonblock(l->fd, 1) == -1)
+		return fail_errno(e, what);
+	if (a.any.sa_family == AF_UNIX)
+		return adopt_unix(l, &a, len, e);
+	if (a.any.sa_family == AF_INET || a.any.sa_family == AF_INET6)
+		return adopt_tcp(l, &a, e);
+	return conf_fail(e, "%s: neither TCP nor a Unix socket", what);
+}
+
+int
+listen_adopt(struct master *m, int *fd, const char *name,
+    struct conf_error *e)
+{
+	struct listener	*l;
+	char		 what[64];
+
+	snprintf(what, sizeof(what), "descriptor %d (%.40s)", *fd,
+	    name != NULL && name[0] != '\0' ? name : "without a name");
+	if ((l = listener_new(m)) == NULL)
+		return fail_errno(e, what);
+	l->fd = *fd;
+	*fd = -1;
+	l->is_passed = l->is_wanted = true;
+	if (adopt(l, what, e) == -1)
+		goto fail;
+	if (listener_start(l, &m->listeners) == -1) {
+		fail_errno(e, what);
+		goto fail;
+	}
+	log_info("%s: %s", what, l->url);
 	return 0;
  fail:
 	listener_free(l);
@@ -270,7 +427,8 @@ find_unclaimed(struct listener_list *list, const char *spec)
 	struct listener	*l;
 
 	TAILQ_FOREACH(l, list, entry)
-		if (!l->is_wanted && strcmp(l->spec, spec) == 0)
+		if (!l->is_wanted && l->spec != NULL &&
+		    strcmp(l->spec, spec) == 0)
 			return l;
 	return NULL;
 }
@@ -325,10 +483,11 @@ extend(struct master *m, struct listener_list *list,
 
 	last = TAILQ_LAST(list, listener_list);
 	TAILQ_FOREACH(l, list, entry)
-		l->is_wanted = false;
+		l->is_wanted = l->is_passed;
 	for (i = 0; i < specs->n; i++) {
 		spec = specs->item[i];
-		if (list == &m->listeners && setup_is_stdio(spec))
+		if (list == &m->listeners && (setup_is_stdio(spec) ||
+		    is_passed(list, spec)))
 			continue;
 		if ((l = find_unclaimed(list, spec)) != NULL) {
 			l->is_wanted = true;

@@ -20,14 +20,16 @@ struct listener {
 	char			*spec;			/* as asked for */
 	char			 url[LISTEN_URL_MAX];	/* as it became */
 	bool			 is_wanted;		/* by a reload */
-	char			*path;		/* of a Unix socket, or NULL */
+	char			*path;		/* of our socket, or NULL */
 	bool			 is_metrics;	/* MetricsListen */
+	bool			 is_passed;	/* not made by us */
 	struct event		*accept_ev;
 	struct event		*pause_ev;
 };
 
 /*
- * Open what a configuration asks for and is not open yet; nothing is closed.
+ * Open what a configuration asks for and is not open yet, nor was passed in (so
+ * adopt first); nothing is closed.
  * 0, or -1 with the reason: then all is as it was.  *added_out is the number of
  * new ones.
  */
@@ -38,7 +40,15 @@ int	 listen_extend(struct master *m, const struct conf *c,
 /* Close what that configuration did not ask for; how many. */
 unsigned listen_reduce(struct master *m);
 
-/* Close all; the files of Unix sockets go as well. */
+/*
+ * Accept from a socket that was passed in (*fd, which is taken), under the
+ * same rules.  A Listen of the same address is that one.  0, or -1 with the
+ * reason.
+ */
+int	 listen_adopt(struct master *m, int *fd, const char *name,
+	    struct conf_error *e) __attribute__((warn_unused_result));
+
+/* Close all; the files of our Unix sockets go as well. */
 void	 listen_close_all(struct master *m);
 
 #endif

@@ -16,8 +16,11 @@
 #include "common/log.h"
 #include "config.h"
 #include "master/listen.h"
+#include "master/logto.h"
 #include "master/master.h"
 #include "master/policy.h"
+#include "master/notify.h"
+#include "master/passed.h"
 #include "master/remote.h"
 #include "master/setup.h"
 
@@ -32,6 +35,7 @@ struct options {
 	const char	*client;	/* whom -T is about */
 	bool		 test;
 	bool		 print;
+	char		**command;	/* behind "--" */
 };
 
 enum { OPT_LISTEN = 256, OPT_VERSION, OPT_HELP };
@@ -51,6 +55,7 @@ usage(FILE *out)
 	    "[-o Keyword=value]\n"
 	    "                [--listen ws://IP:PORT | unix:PATH | stdio]...\n"
 	    "                [--remote URL --environment-id ID]\n"
+	    "                [-- command [argument]...]\n"
 	    "       execsrvd forward --remote URL --environment-id ID\n"
 	    "                --connect ws://HOST:PORT\n"
 	    "See execsrvd(8).\n", out);
@@ -118,10 +123,14 @@ read_options(int argc, char **argv, struct options *o)
 	const char	*exits;
 	int		 opt;
 
-	while ((opt = getopt_long(argc, argv, "C:Df:o:tT", long_options,
+	while ((opt = getopt_long(argc, argv, "+C:Df:o:tT", long_options,
 	    NULL)) != -1)
 		take_option(o, opt);
-	if (optind != argc || (o->client != NULL && !o->print))
+	if (optind < argc && strcmp(argv[optind - 1], "--") == 0)
+		o->command = argv + optind;
+	else if (optind != argc)
+		wrong_use();
+	if (o->client != NULL && !o->print)
 		wrong_use();
 	exits = getenv("CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE");
 	if (exits != NULL && exits[0] != '\0' && strcmp(exits, "0") != 0 &&
@@ -139,6 +148,12 @@ read_settings(struct master *m, const struct options *o)
 	m->setup = &o->setup;
 	if ((r = setup_load(&o->setup, &m->conf, &e)) != SETUP_OK)
 		complain(&e, r == SETUP_BAD_USE ? EXIT_USAGE : EXIT_CONFIG);
+	if (setup_has_stdio(&m->conf) + (o->command != NULL) +
+	    setup_reads_stdin(&m->conf) > 1) {
+		fputs("execsrvd: standard input can be one thing only: a "
+		    "session, credentials, the command's\n", stderr);
+		exit(EXIT_USAGE);
+	}
 	/* A credential that nobody takes would be a test's only. */
 	if (!o->test && !o->print && remote_options_read_stdin(&m->conf,
 	    &m->stdin_cred, &e) == -1)
@@ -197,12 +212,12 @@ tell_ready(const struct master *m, int ready)
 	if (ready == -1) {
 		/*
 		 * Starters wait for this line, and only this.  With stdio it
-		 * would be one of the protocol.
+		 * would be one of the protocol, or of our command.
 		 */
 		TAILQ_FOREACH(l, &m->listeners, entry)
-			if (m->is_stdio)
+			if (m->is_stdio || m->beside.argv != NULL)
 				log_info("listening on %s", l->url);
-			else if (l->path == NULL)
+			else if (strncmp(l->url, "ws://", 5) == 0)
 				printf("%s\n", l->url);
 		fflush(stdout);
 		return;
@@ -210,7 +225,9 @@ tell_ready(const struct master *m, int ready)
 	if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) != -1) {
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
-		dup2(null, STDERR_FILENO);
+		/* LogTo stderr is a wish to keep it. */
+		if (log_is_syslog() || m->logfile != NULL)
+			dup2(null, STDERR_FILENO);
 		fd_close(&null);
 	}
 	if (write(ready, "", 1) == -1)
@@ -271,13 +288,13 @@ is_possible(const struct conf *c)
 
 /* What needs no server: the exit status, or -1 when one is wanted. */
 static int
-without_server(const struct conf *c, const struct options *o)
+without_server(const struct conf *c, const struct options *o, size_t npassed)
 {
 	if (o->print)
 		print_settings(c, o->client);
 	if (o->test || o->print)
 		return is_possible(c) ? 0 : EXIT_CONFIG;
-	if (setup_has_doors(c))
+	if (npassed != 0 || setup_has_doors(c))
 		return -1;
 	fputs("execsrvd: nothing to listen on: give --listen or --remote, "
 	    "or Listen or Uplink in the configuration file\n", stderr);
@@ -302,12 +319,18 @@ main(int argc, char **argv)
 	struct options	 o;
 	struct master	 m;
 	struct cred	 env;
+	char		*pid_file;
 	int		 ready = -1, status;
 
-	log_init("execsrvd", LOG_LEVEL_INFO, false);
+	log_init("execsrvd", LOG_LEVEL_INFO, NULL);
 	memset(&m, 0, sizeof(m));
 	memset(&o, 0, sizeof(o));
-	if (fd_reserve_std() == -1 || sodium_init() == -1)
+	if (fd_reserve_std() == -1)
+		fatal("start");
+	if (passed_take_env(&m.passed) == -1)
+		return 1;
+	m.notify = notify_take_env();
+	if (sodium_init() == -1)
 		fatal("start");
 	if (cred_take_env(&env) == -1)
 		fatal("the credential in the environment");
@@ -318,18 +341,21 @@ main(int argc, char **argv)
 	}
 	read_options(argc, argv, &o);
 	read_settings(&m, &o);
-	if ((status = without_server(&m.conf, &o)) != -1) {
+	if ((status = without_server(&m.conf, &o, m.passed.n)) != -1) {
 		conf_fini(&m.conf);
 		setup_fini(&o.setup);
 		cred_fini(&env);
+		passed_fini(&m.passed);
+		notify_free(&m.notify);
 		return status;
 	}
 	log_set_level((enum log_level)m.conf.log_level);
-	umask(022);
+	m.beside.argv = o.command;
+	m.beside.mask = umask(022);
 	signal(SIGPIPE, SIG_IGN);
 	find_program(WORKER, m.worker, sizeof(m.worker));
 	find_program(UPLINK_PROGRAM, m.uplink, sizeof(m.uplink));
-	if (goes_to_background(&m.conf, &o.setup)) {
+	if (o.command == NULL && goes_to_background(&m.conf, &o.setup)) {
 		ready = daemonize();
 		m.is_daemon = true;
 	}
@@ -343,13 +369,22 @@ main(int argc, char **argv)
 	cred_fini(&env);
 	if (write_pid(m.conf.pid_file) == -1)
 		log_warn("%s", m.conf.pid_file);
-	if (ready != -1)
-		log_set_syslog(true);
+	logto_switch(&m);
 	tell_ready(&m, ready);
+	notify_status(m.notify, "Serving");
+	notify_ready(m.notify);
+	if (o.command != NULL && beside_start(&m) == -1) {
+		m.status = 1;
+		master_stop(&m, "no command");
+	}
 	status = master_run(&m);
-	if (m.conf.pid_file[0] != '\0')
-		unlink(m.conf.pid_file);
+	/* Whoever waits for the file to go may start the next one then. */
+	pid_file = m.conf.pid_file;
+	m.conf.pid_file = NULL;
 	master_fini(&m);
+	if (pid_file[0] != '\0')
+		unlink(pid_file);
+	free(pid_file);
 	setup_fini(&o.setup);
 	return status;
 }

@@ -24,6 +24,9 @@
 #include "master/groups.h"
 #include "master/listen.h"
 #include "master/policy.h"
+#include "master/logfile.h"
+#include "master/logto.h"
+#include "master/notify.h"
 #include "master/pool.h"
 #include "master/reload.h"
 #include "master/remote.h"
@@ -117,11 +120,17 @@ open_doors(struct master *m)
 {
 	struct conf_error	 e;
 	unsigned		 n;
+	size_t			 i;
 
 	m->is_stdio = setup_has_stdio(&m->conf);
+	for (i = 0; i < m->passed.n; i++)
+		if (listen_adopt(m, &m->passed.fd[i], m->passed.name[i],
+		    &e) == -1)
+			goto fail;
 	if ((m->policy = policy_new(&m->conf, &e)) != NULL &&
 	    listen_extend(m, &m->conf, &n, &e) == 0)
 		return 0;
+ fail:
 	log_warnx("%s", e.text);
 	return -1;
 }
@@ -153,6 +162,8 @@ master_init(struct master *m, const struct cred *env)
 	TAILQ_INIT(&m->all_routes);
 	map_init(&m->by_pid);
 	map_init(&m->routes);
+	if (logto_init(m) == -1)
+		return -1;
 	if (raise_nofile(m) == -1)
 		log_warn("RLIMIT_NOFILE");
 	/* What a dead worker leaves behind comes to us. */
@@ -182,6 +193,14 @@ master_init(struct master *m, const struct cred *env)
 	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
 		return -1;
+	if (m->logfile != NULL && logfile_start(m->logfile, m->base) == -1) {
+		log_warn("log file");
+		return -1;
+	}
+	if (notify_start(m->notify, m->base) == -1) {
+		log_warn("watchdog");
+		return -1;
+	}
 	remote_start_all(m);
 	return 0;
 }
@@ -199,7 +218,9 @@ master_fini(struct master *m)
 {
 	struct route	*r;
 
+	notify_free(&m->notify);
 	listen_close_all(m);
+	passed_fini(&m->passed);
 	remote_free_all(m);
 	while ((r = TAILQ_FIRST(&m->all_routes)) != NULL)
 		route_free(&r);
@@ -227,6 +248,7 @@ master_fini(struct master *m)
 	if (m->stdin_line != NULL)
 		sodium_free(m->stdin_line);
 	cred_fini(&m->stdin_cred);
+	logfile_free(&m->logfile);
 	if (m->base != NULL)
 		event_base_free(m->base);
 	conf_fini(&m->conf);
@@ -234,12 +256,17 @@ master_fini(struct master *m)
 
 /* --- children --- */
 
-/* As PID 1 we inherit everybody's orphans: only marked ones are ours. */
+/*
+ * As PID 1 we inherit everybody's orphans, and always those of the command
+ * beside us: only marked ones are of our sessions.
+ */
 static bool
 is_orphan(pid_t pid, void *arg)
 {
-	(void)arg;
-	return getpid() != 1 || ptree_is_marked(pid);
+	const struct master	*m = arg;
+
+	return (getpid() != 1 && m->beside.argv == NULL) ||
+	    ptree_is_marked(pid);
 }
 
 /*
@@ -267,7 +294,7 @@ on_exit_of(struct master *m, pid_t pid, int status, bool is_left_behind)
 	} else if (remote_on_exit(m, pid, status)) {
 		if (m->stopping)
 			master_on_child_gone(m);
-	} else if (is_left_behind)
+	} else if (!beside_on_exit(m, pid, status) && is_left_behind)
 		on_stranger(m);
 }
 
@@ -309,8 +336,8 @@ is_ours(pid_t pid, void *arg)
 	for (i = 0; i < m->nforeign; i++)
 		if (m->foreign[i] == pid)
 			return true;
-	return pid == pool_template(m->pool) || remote_has(m, pid) ||
-	    child_by_pid(m, pid) != NULL;
+	return pid == pool_template(m->pool) || pid == m->beside.pid ||
+	    remote_has(m, pid) || child_by_pid(m, pid) != NULL;
 }
 
 static bool
@@ -390,6 +417,7 @@ master_on_child_gone(struct master *m)
 	/* What the sessions said last is on its way. */
 	remote_stop_all(m);
 	if (remote_is_gone(m) && pool_template(m->pool) == 0 &&
+	    m->beside.pid == 0 &&
 	    m->orphan_passes >= ORPHAN_PASSES)
 		event_base_loopbreak(m->base);
 }
@@ -406,7 +434,10 @@ master_stop(struct master *m, const char *why)
 	}
 	m->stopping = true;
 	log_info("stopping: %s", why);
+	notify_stopping(m->notify);
+	notify_status(m->notify, "Stopping: %s", why);
 	listen_close_all(m);
+	beside_stop(m, SIGTERM);
 	pool_stop(m->pool);
 	for (c = TAILQ_FIRST(&m->children); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, entry);
@@ -441,6 +472,10 @@ on_stop_timer(int fd, short what, void *arg)
 		kill(pool_template(m->pool), SIGKILL);
 		killed = true;
 	}
+	if (m->beside.pid != 0) {
+		beside_stop(m, SIGKILL);
+		killed = true;
+	}
 	master_kill_orphans(m);
 	if (what == EV_TIMEOUT && (!killed || m->stop_rounds++ > 0))
 		event_base_loopbreak(m->base);
@@ -452,7 +487,7 @@ on_stop_timer(int fd, short what, void *arg)
 static bool
 is_reloadable(const struct master *m)
 {
-	if (m->is_daemon)
+	if (m->is_daemon || m->notify != NULL)
 		return true;
 	return m->conf.foreground && !(m->has_terminal && !has_terminal());
 }
@@ -463,6 +498,11 @@ on_signal(int sig, short what, void *arg)
 	struct master	*m = arg;
 
 	(void)what;
+	if (m->beside.pid != 0) {
+		if (beside_signal(m, sig))
+			return;
+		master_stop(m, strsignal(sig));
+	}
 	if (sig == SIGHUP && is_reloadable(m))
 		reload_on_signal(m);
 	else

@@ -17,8 +17,11 @@
 
 #include "common/conf.h"
 #include "common/ipc.h"
+#include "common/log.h"
 #include "common/map.h"
+#include "master/beside.h"
 #include "master/cred.h"
+#include "master/passed.h"
 
 struct child;
 struct ctl;
@@ -27,6 +30,8 @@ struct gate;
 struct groups;
 struct listener;
 struct policy;
+struct logfile;
+struct notify;
 struct pool;
 struct remote;
 struct route;
@@ -70,6 +75,11 @@ struct master {
 	time_t			 began;		/* the same, for others */
 	struct listener_list	 listeners;
 	struct listener_list	 metrics;	/* of MetricsListen */
+	struct passed		 passed;	/* until adopted */
+	char			 log_how[LOG_HOW_MAX];	/* for children */
+	struct logfile		*logfile;	/* NULL: LogTo is none */
+	struct beside		 beside;
+	struct notify		*notify;	/* NULL: nobody wants to know */
 	struct remote_list	 remotes;
 	uid_t			 uplink_uid;
 	gid_t			 uplink_gid;
@@ -94,8 +104,7 @@ struct master {
 	pid_t			*foreign;	/* children we were born with */
 	size_t			 nforeign;
 	struct event		*child_ev, *term_ev, *int_ev, *quit_ev,
-				*hup_ev, *usr1_ev, *stop_ev,
-				*orphan_ev;
+				*hup_ev, *usr1_ev, *stop_ev, *orphan_ev;
 	unsigned		 orphan_passes;	/* that found nobody */
 	uint64_t		 orphan_until;	/* ms; 0: no search */
 	unsigned		 strangers;	/* reaped since the last look */

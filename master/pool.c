@@ -18,6 +18,7 @@
 #include "master/gatekeep.h"
 #include "master/groups.h"
 #include "master/listen.h"
+#include "master/logto.h"
 
 #define DEATHS_MAX	5	/* in DEATHS_MS before we pause */
 #define DEATHS_MS	10000
@@ -64,7 +65,8 @@ exec_template(struct pool *p, int sock)
 	    (unsigned long long)m->nofile.rlim_max);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (dup2(sock, STDIN_FILENO) == -1)
+	if (dup2(sock, STDIN_FILENO) == -1 ||
+	    dup2(logto_stderr(m), STDERR_FILENO) == -1)
 		_exit(126);
 	/*
 	 * All symbols at once: a worker that binds one lazily would do so
@@ -72,7 +74,7 @@ exec_template(struct pool *p, int sock)
 	 */
 	setenv("LD_BIND_NOW", "1", 1);
 	execl(m->worker, "execsrv-worker", nofile,
-	    m->is_daemon ? "syslog" : "stderr", groups_path(m->groups),
+	    m->log_how, groups_path(m->groups),
 	    (char *)NULL);
 	log_warn("%s", m->worker);
 	_exit(126);

@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "master/fence.h"
 #include "master/listen.h"
+#include "master/notify.h"
 #include "master/policy.h"
 #include "master/pool.h"
 #include "master/remote.h"
@@ -53,8 +54,8 @@ commit(struct master *m, struct conf *now, struct policy *names,
 	    "removed", out->added, out->removed);
 }
 
-int
-reload(struct master *m, struct reloaded *out, struct conf_error *e)
+static int
+take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 {
 	struct policy	*names = NULL;
 	struct conf	 now;
@@ -81,6 +82,18 @@ reload(struct master *m, struct reloaded *out, struct conf_error *e)
 	buf_fini(&out->kept);
 	log_warnx("reload: %s; nothing has changed", e->text);
 	return -1;
+}
+
+/* The service manager waits for the end of it, whatever becomes of it. */
+int
+reload(struct master *m, struct reloaded *out, struct conf_error *e)
+{
+	int	 r;
+
+	notify_reloading(m->notify);
+	r = take_over(m, out, e);
+	notify_ready(m->notify);
+	return r;
 }
 
 void

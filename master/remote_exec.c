@@ -13,6 +13,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/signals.h"
+#include "master/logto.h"
 
 /* Without a user of their own; nobody else has this one. */
 #define UPLINK_UID	0x7fb00000
@@ -73,13 +74,14 @@ run(const struct master *m, int sock)
 	sigset_t	 none;
 
 	argv[0] = strdup("execsrv-uplink");
-	argv[1] = strdup(m->is_daemon ? "syslog" : "stderr");
+	argv[1] = strdup(m->log_how);
 	if ((env = make_env()) == NULL || argv[0] == NULL || argv[1] == NULL)
 		_exit(126);
 	signals_default();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (dup2(sock, STDIN_FILENO) == -1 || chdir("/") == -1)
+	if (dup2(sock, STDIN_FILENO) == -1 ||
+	    dup2(logto_stderr(m), STDERR_FILENO) == -1 || chdir("/") == -1)
 		_exit(126);
 	/* Its keys shall not be swapped: it may lock its memory. */
 	if (m->is_root && setrlimit(RLIMIT_MEMLOCK, &all) == -1)

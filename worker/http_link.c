@@ -155,7 +155,8 @@ struct child {
 	struct birth	 birth;		/* the first member */
 	int		 exe, sock, null;
 	char		 name[sizeof(PROGRAM)], number[16];
-	char		*argv[3];
+	char		 how[LOG_HOW_MAX];	/* it logs */
+	char		*argv[4];
 	char		*envp[KEPT + 1];	/* of ours, which stays */
 };
 
@@ -211,6 +212,8 @@ start_program(struct http_link *l, int sock)
 	snprintf(k->number, sizeof(k->number), "%u", l->session);
 	k->argv[0] = k->name;
 	k->argv[1] = k->number;
+	snprintf(k->how, sizeof(k->how), "%s", log_how());
+	k->argv[2] = k->how;
 	k->exe = l->exe;
 	k->sock = sock;
 	k->null = null;

@@ -37,8 +37,7 @@ main(int argc, char **argv)
 	socklen_t	 len = sizeof(type);
 
 	unsetenv("LD_BIND_NOW");
-	log_init("template", LOG_LEVEL_INFO,
-	    argc > 2 && strcmp(argv[2], "syslog") == 0);
+	log_init("template", LOG_LEVEL_INFO, argc > 2 ? argv[2] : NULL);
 	if (argc < 3 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
 	    &len) == -1 || type != SOCK_SEQPACKET) {
 		fprintf(stderr, "execsrv-worker is started by execsrvd(8)\n");
@@ -51,8 +50,7 @@ main(int argc, char **argv)
 	    dup2(null, STDOUT_FILENO) == -1)
 		fatal("standard streams");
 	/* Nobody who started a daemon waits for the end of its messages. */
-	if (strcmp(argv[2], "syslog") == 0 &&
-	    dup2(null, STDERR_FILENO) == -1)
+	if (log_is_syslog() && dup2(null, STDERR_FILENO) == -1)
 		fatal("standard error");
 	if (null > STDERR_FILENO)
 		close(null);

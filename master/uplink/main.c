@@ -22,16 +22,15 @@
 
 /* Nothing but the channel, on a number beyond the standard streams. */
 static int
-take_channel(bool is_daemon)
+take_channel(void)
 {
 	int	 sock, null;
 
-	syscall(SYS_close_range, 3, ~0U, 0);
 	if ((sock = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) == -1 ||
 	    (null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
 	    dup2(null, STDIN_FILENO) == -1 ||
 	    dup2(null, STDOUT_FILENO) == -1 ||
-	    (is_daemon && dup2(null, STDERR_FILENO) == -1))
+	    (log_is_syslog() && dup2(null, STDERR_FILENO) == -1))
 		fatal("standard streams");
 	fd_close(&null);
 	return sock;
@@ -78,10 +77,12 @@ main(int argc, char **argv)
 		fprintf(stderr, "execsrv-uplink is started by execsrvd(8)\n");
 		return 2;
 	}
-	log_init("uplink", LOG_LEVEL_INFO, strcmp(argv[1], "syslog") == 0);
+	/* Before the log has a descriptor of its own. */
+	syscall(SYS_close_range, 3, ~0U, 0);
+	log_init("uplink", LOG_LEVEL_INFO, argv[1]);
 	if (confine_early() == -1)
 		fatal("confinement");
-	sock = take_channel(strcmp(argv[1], "syslog") == 0);
+	sock = take_channel();
 	signal(SIGPIPE, SIG_IGN);
 	/* Ctrl-C in the terminal of a foreground master is not for us. */
 	if (setsid() == -1)

@@ -153,11 +153,12 @@ class Server:
     all = []                    # whose log is of interest
 
     def __init__(self, *options, listen=("ws://127.0.0.1:0",), run=True,
-                 env=None, prefix=(), program="execsrvd"):
+                 env=None, prefix=(), program="execsrvd", args=(),
+                 pass_fds=()):
         Server.count += 1
         self.log_path = "%s/server%d.log" % (TMP, Server.count)
         self.run = "%s/run%d" % (TMP, Server.count)
-        argv = [*prefix, "%s/%s" % (BUILD, program)]
+        argv = [*prefix, "%s/%s" % (BUILD, program), *args]
         if run:
             argv += ["-o", "RuntimeDirectory=" + self.run]
         for option in options:
@@ -167,7 +168,8 @@ class Server:
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
                 argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=log, env={**os.environ, **(env or {})})
+                stderr=log, env={**os.environ, **(env or {})},
+                pass_fds=pass_fds)
         self.pid = self.process.pid
         Server.all = [self]
         atexit.register(self.kill)

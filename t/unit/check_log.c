@@ -1,13 +1,19 @@
 /* common/log.c: one clean line for one event, whatever is in it. */
+#include <sys/stat.h>
+
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/json.h"
 #include "common/log.h"
+#include "common/utf8.h"
 
 static int	 ends[2];
 
@@ -17,7 +23,7 @@ setup(void)
 	unsetenv("JOURNAL_STREAM");
 	ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
 	ck_assert_int_ne(dup2(ends[1], STDERR_FILENO), -1);
-	log_init("test", LOG_LEVEL_INFO, false);
+	log_init("test", LOG_LEVEL_INFO, "stderr");
 }
 
 /* What was logged since the last time, without the pid. */
@@ -70,12 +76,20 @@ START_TEST(test_control)
 	evil[255] = '\0';
 	log_info("a%sb", evil);
 	p = logged();
-	ck_assert_uint_eq(strlen(p), strlen("test: ab\n") + 255);
+	/* 95 of ASCII stay, one of them is the backslash; 160 become four. */
+	ck_assert_uint_eq(strlen(p), strlen("test: ab\n") + 95 + 1 + 160 * 4);
 	ck_assert_ptr_eq(strchr(p, '\n'), p + strlen(p) - 1);
 	for (; p[1] != '\0'; p++)
-		ck_assert(((unsigned char)*p >= ' ' && *p != 0x7f));
-	log_info("one\nworker[1]: two");
-	ck_assert_str_eq(logged(), "test: one?worker[1]: two\n");
+		ck_assert(*p >= ' ' && *p < 0x7f);
+	log_info("one\nworker[1]: two\\x0a");
+	ck_assert_str_eq(logged(),
+	    "test: one\\x0aworker[1]: two\\\\x0a\n");
+	/* Characters stay; what is none, or an order in one, does not. */
+	log_info("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc2\x9b"
+	    " \xc0\x8a \xed\xa0\x80 \xe2\x82");
+	ck_assert_str_eq(logged(), "test: \xc3\xa9 \xe2\x82\xac "
+	    "\xf0\x9f\x98\x80 \\xc2\\x9b \\xc0\\x8a \\xed\\xa0\\x80 "
+	    "\\xe2\\x82\n");
 }
 END_TEST
 
@@ -125,17 +139,173 @@ START_TEST(test_fatal)
 }
 END_TEST
 
-/* A service manager reads priorities. */
+/* A service manager reads priorities, if it is there. */
 START_TEST(test_priorities)
 {
+	struct stat	 st;
+	char		 text[64];
+
 	setenv("JOURNAL_STREAM", "1:2", 1);
-	log_init("test", LOG_LEVEL_DEBUG, false);
+	ck_assert_str_eq(log_stderr_how(), "stderr");
+	setenv("JOURNAL_STREAM", "nonsense", 1);
+	ck_assert_str_eq(log_stderr_how(), "stderr");
+	ck_assert_int_eq(fstat(STDERR_FILENO, &st), 0);
+	snprintf(text, sizeof(text), "%llu:%llu", (unsigned long long)
+	    st.st_dev, (unsigned long long)st.st_ino);
+	setenv("JOURNAL_STREAM", text, 1);
+	log_init("test", LOG_LEVEL_DEBUG, NULL);
+	ck_assert_str_eq(log_how(), "journal");
 	log_debug("d");
 	ck_assert_str_eq(logged(), "<7>test: d\n");
 	log_info("i");
 	ck_assert_str_eq(logged(), "<6>test: i\n");
 	log_warnx("w");
 	ck_assert_str_eq(logged(), "<4>test: w\n");
+}
+END_TEST
+
+/* A member of a line of JSON, which must be nothing else. */
+static const char *
+member(const char *line, const char *name)
+{
+	static char	 copy[8192], text[8192];
+	struct json	 j;
+	uint32_t	 at;
+	size_t		 len = strlen(line);
+
+	ck_assert(len > 0 && line[len - 1] == '\n' && len < sizeof(copy));
+	ck_assert_ptr_eq(strchr(line, '\n'), line + len - 1);
+	memcpy(copy, line, len);
+	json_init(&j);
+	ck_assert(utf8_is_valid(copy, len));
+	ck_assert_int_eq(json_parse(&j, copy, len), 0);
+	ck_assert_uint_ne(at = json_find(&j, 0, name), 0);
+	snprintf(text, sizeof(text), "%.*s", (int)json_tok(&j, at)->len,
+	    json_text(&j, at));
+	json_fini(&j);
+	return text;
+}
+
+static const char *
+raw(void)
+{
+	static char	 text[65536];
+	ssize_t		 n = read(ends[0], text, sizeof(text) - 1);
+
+	text[n < 0 ? 0 : n] = '\0';
+	return text;
+}
+
+START_TEST(test_json)
+{
+	char		 evil[300], pid[16];
+	const char	*p;
+	int		 i;
+
+	log_set_how("stderr,json");
+	log_set_session(7);
+	log_warnx("a \"quoted\" word\n\x1b[1m\\ \xc3\xa9\xff");
+	p = raw();
+	ck_assert_str_eq(member(p, "message"),
+	    "a \"quoted\" word\n\x1b[1m\\ \xc3\xa9\xef\xbf\xbd");
+	ck_assert_str_eq(member(p, "level"), "warning");
+	ck_assert_str_eq(member(p, "role"), "test");
+	ck_assert_str_eq(member(p, "session"), "7");
+	snprintf(pid, sizeof(pid), "%ld", (long)getpid());
+	ck_assert_str_eq(member(p, "pid"), pid);
+	ck_assert_uint_eq(strlen(member(p, "time")),
+	    strlen("2026-11-22T12:00:00.000Z"));
+	for (i = 1; i < 256; i++)
+		evil[i - 1] = (char)i;
+	evil[255] = '\0';
+	log_info("%s", evil);
+	p = member(raw(), "message");
+	ck_assert_uint_eq(strlen(p), 127 + 128 * 3);
+	ck_assert_mem_eq(p, evil, 127);
+	log_set_how("stderr");
+	log_set_session(0);
+}
+END_TEST
+
+/* Cut, it is JSON all the same, and one write that no other can break. */
+START_TEST(test_json_long)
+{
+	static const char *const	 kinds[] = { "x", "\x01", "\"", "\xff",
+					    "\xc3\xa9", "\xe2\x82\xac" };
+	char				 text[2048];
+	const char			*p;
+	size_t				 i, k, len;
+
+	log_set_how("stderr,json");
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		for (len = 600; len < 1100; len++) {
+			text[0] = '\0';
+			for (k = 0; k + strlen(kinds[i]) <= len;
+			    k += strlen(kinds[i]))
+				strcpy(text + k, kinds[i]);
+			log_info("%s", text);
+			p = raw();
+			ck_assert_uint_lt(strlen(p), PIPE_BUF);
+			ck_assert_uint_gt(strlen(member(p, "message")), 200);
+		}
+	log_set_how("stderr");
+}
+END_TEST
+
+/* With the time; behind what is there, also when somebody cut it off. */
+START_TEST(test_file)
+{
+	char	 text[1024], path[] = "/tmp/check_log.XXXXXX";
+	int	 fd, y, mon, d, h, min, s, ms, n = 0;
+
+	ck_assert_int_ne(fd = mkstemp(path), -1);
+	log_set_how("file");
+	log_set_fd(fd);
+	log_info("one");
+	ck_assert_int_gt(pread(fd, text, sizeof(text), 0), 0);
+	sscanf(text, "%d-%d-%dT%d:%d:%d.%dZ test[%n", &y, &mon, &d, &h, &min,
+	    &s, &ms, &n);
+	ck_assert_int_eq(n, (int)strlen("2026-11-22T12:00:00.000Z test["));
+	ck_assert_int_eq(ftruncate(fd, 0), 0);
+	log_info("two");
+	n = (int)pread(fd, text, sizeof(text) - 1, 0);
+	ck_assert_int_gt(n, 0);
+	text[n] = '\0';
+	ck_assert_uint_eq(strlen(text), (size_t)n);
+	ck_assert_ptr_nonnull(strstr(text, "]: two\n"));
+	log_set_fd(STDERR_FILENO);
+	log_set_how("stderr");
+	close(fd);
+	unlink(path);
+}
+END_TEST
+
+static unsigned	 reopened;
+
+static void
+on_reopen(void *arg)
+{
+	ck_assert_ptr_eq(arg, &reopened);
+	reopened++;
+}
+
+START_TEST(test_how)
+{
+	log_set_how("syslog,json,80");
+	ck_assert(log_is_syslog());
+	ck_assert_str_eq(log_how(), "syslog,json,80");
+	log_set_how("file");
+	ck_assert(!log_is_syslog());
+	log_set_how("stderr");
+	log_info("text");
+	ck_assert_str_eq(logged(), "test: text\n");
+	log_reopen();
+	log_set_reopen(on_reopen, &reopened);
+	log_reopen();
+	ck_assert_uint_eq(reopened, 1);
+	log_set_reopen(NULL, NULL);
+	log_reopen();
+	ck_assert_uint_eq(reopened, 1);
 }
 END_TEST
 
@@ -154,6 +324,10 @@ main(void)
 	tcase_add_test(t, test_long);
 	tcase_add_test(t, test_full);
 	tcase_add_test(t, test_priorities);
+	tcase_add_test(t, test_json);
+	tcase_add_test(t, test_json_long);
+	tcase_add_test(t, test_file);
+	tcase_add_test(t, test_how);
 	tcase_add_exit_test(t, test_fatal, 1);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

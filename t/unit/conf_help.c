@@ -80,6 +80,10 @@ good(const char *type)
 	if (strcmp(type, "CHOICE_root") == 0 ||
 	    strcmp(type, "CHOICE_cgroup") == 0)
 		return "no";
+	if (strcmp(type, "CHOICE_facility") == 0)
+		return "local7";
+	if (strcmp(type, "CHOICE_format") == 0)
+		return "Json";
 	if (strcmp(type, "CHOICE_transport") == 0)
 		return "Plain";
 	if (strcmp(type, "NICE") == 0)

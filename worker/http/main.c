@@ -25,7 +25,6 @@ take_channel(void)
 {
 	int	 sock, null;
 
-	syscall(SYS_close_range, 3, ~0U, 0);
 	if ((sock = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) == -1 ||
 	    (null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
 	    dup2(null, STDIN_FILENO) == -1 || dup2(null, STDOUT_FILENO) == -1)
@@ -66,12 +65,14 @@ main(int argc, char **argv)
 	int		 sock, type;
 	socklen_t	 len = sizeof(type);
 
-	if (argc != 2 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
+	if (argc != 3 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
 	    &len) == -1 || type != SOCK_SEQPACKET) {
 		fprintf(stderr, "execsrv-http is started by execsrv-worker\n");
 		return 2;
 	}
-	log_init("http", LOG_LEVEL_INFO, false);
+	/* Before the log has a descriptor of its own. */
+	syscall(SYS_close_range, 3, ~0U, 0);
+	log_init("http", LOG_LEVEL_INFO, argv[2]);
 	log_set_session((unsigned)strtoul(argv[1], NULL, 10));
 	if (confine_early() == -1)
 		fatal("confinement");

@@ -1,0 +1,133 @@
+#include "master/beside.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/signals.h"
+#include "master/master.h"
+
+#define EXIT_NOT_FOUND	127	/* as shells end */
+#define EXIT_NOT_RUN	126
+
+/* Who reads from the terminal, and whom Ctrl-C is for. */
+static void
+give_terminal(pid_t group)
+{
+	if (tcsetpgrp(STDIN_FILENO, group) == -1)
+		log_debug("terminal: %s", strerror(errno));
+}
+
+static void __attribute__((noreturn))
+run(const struct master *m)
+{
+	const struct beside	*b = &m->beside;
+	sigset_t		 none;
+	int			 error;
+
+	/* Before SIGTTOU is at its default again, or it would stop us. */
+	if (setpgid(0, 0) == 0 && b->has_terminal)
+		give_terminal(getpid());
+	umask(b->mask);
+	if (setrlimit(RLIMIT_NOFILE, &m->nofile) == -1)
+		log_debug("RLIMIT_NOFILE");
+	signals_default();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execvp(b->argv[0], b->argv);
+	error = errno;
+	log_warn("%s", b->argv[0]);
+	_exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
+}
+
+int
+beside_start(struct master *m)
+{
+	struct beside	*b = &m->beside;
+
+	b->has_terminal = isatty(STDIN_FILENO) &&
+	    tcgetpgrp(STDIN_FILENO) == getpgrp();
+	/* Our log may go to that terminal, from the background then. */
+	signal(SIGTTOU, SIG_IGN);
+	/* A fork of us lives until its exec only: nothing of ours is kept. */
+	if ((b->pid = fork()) == 0)
+		run(m);
+	if (b->pid == -1) {
+		b->pid = 0;
+		log_warn("%s", b->argv[0]);
+		return -1;
+	}
+	/* Whoever of both comes first; EACCES: it did exec already. */
+	if (setpgid(b->pid, b->pid) == -1 && errno != EACCES)
+		log_debug("setpgid: %s", strerror(errno));
+	log_info("command %ld: %s", (long)b->pid, b->argv[0]);
+	return 0;
+}
+
+bool
+beside_on_exit(struct master *m, pid_t pid, int status)
+{
+	struct beside	*b = &m->beside;
+	char		 why[64];
+
+	if (b->pid == 0 || pid != b->pid)
+		return false;
+	b->pid = 0;
+	if (b->has_terminal)
+		give_terminal(getpgrp());
+	if (WIFSIGNALED(status)) {
+		m->status = 128 + WTERMSIG(status);
+		snprintf(why, sizeof(why), "the command was ended by signal "
+		    "%d", WTERMSIG(status));
+	} else {
+		m->status = WEXITSTATUS(status);
+		snprintf(why, sizeof(why), "the command ended with %d",
+		    WEXITSTATUS(status));
+	}
+	if (m->stopping)
+		master_on_child_gone(m);
+	else
+		master_stop(m, why);
+	return true;
+}
+
+/* The group, as a terminal does: a shell does not pass signals on. */
+static void
+signal_group(const struct beside *b, int sig)
+{
+	if (kill(-b->pid, sig) == -1 && kill(b->pid, sig) == -1)
+		log_debug("command: %s", strerror(errno));
+}
+
+bool
+beside_signal(struct master *m, int sig)
+{
+	struct beside	*b = &m->beside;
+
+	/* The end is near, and SIGHUP does not hurry it. */
+	if (m->stopping)
+		return sig == SIGHUP;
+	if (sig != SIGHUP && b->was_told) {
+		beside_stop(m, SIGKILL);
+		return false;
+	}
+	/* To many a server SIGHUP does not mean to end. */
+	b->was_told |= sig != SIGHUP;
+	log_info("%s: passed on to the command", strsignal(sig));
+	signal_group(b, sig);
+	return true;
+}
+
+void
+beside_stop(struct master *m, int sig)
+{
+	if (m->beside.pid != 0)
+		signal_group(&m->beside, sig);
+}

@@ -1,0 +1,38 @@
+/*
+ * What a service manager is told: the protocol of sd_notify(3), one datagram
+ * for each event.  All functions do nothing when nobody wants to know
+ * (n == NULL), and never wait.
+ */
+#ifndef MASTER_NOTIFY_H
+#define MASTER_NOTIFY_H
+
+#include <event2/event.h>
+
+struct notify;
+
+/*
+ * Take NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID out of the environment.
+ * NULL when nobody asks for it, or after a line in the log: whoever waits to be
+ * told will find out.
+ */
+struct notify	*notify_take_env(void);
+void	 notify_free(struct notify **np);
+
+/* The loop runs from here on: WATCHDOG=1 at half of the time.  0, or -1. */
+int	 notify_start(struct notify *n, struct event_base *base)
+	    __attribute__((warn_unused_result));
+
+/* READY=1: serving, with new settings as well. */
+void	 notify_ready(struct notify *n);
+
+/* RELOADING=1; notify_ready() follows, whatever became of it. */
+void	 notify_reloading(struct notify *n);
+
+/* STOPPING=1. */
+void	 notify_stopping(struct notify *n);
+
+/* STATUS=..., a line for people; the same twice is said once. */
+void	 notify_status(struct notify *n, const char *fmt, ...)
+	    __attribute__((format(printf, 2, 3)));
+
+#endif

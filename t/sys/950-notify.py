@@ -1,0 +1,161 @@
+"""950: a service manager's view, from an own socket."""
+import os
+import select
+import signal
+import socket
+import time
+
+from client import (LIMIT, SCALE, TMP, Server, check, connect, main,
+                    wait_for)
+
+VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS",
+             "LISTEN_PID", "LISTEN_FDNAMES")
+# "exec" keeps the number: a watchdog of its own pid.
+OWN_PID = ("sh", "-c", 'WATCHDOG_PID=$$ exec "$0" "$@"')
+OTHER_PID = ("sh", "-c", 'WATCHDOG_PID=1234567 exec "$0" "$@"')
+
+
+class Manager:
+    def __init__(self, abstract=False):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.name = "%s/notify" % TMP
+        if abstract:
+            self.name = "@execsrv-test-%d" % os.getpid()
+        elif os.path.exists(self.name):
+            os.unlink(self.name)
+        self.sock.bind(self.name.replace("@", "\0", 1))
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self.lines = []
+        self.senders = set()
+
+    def pump(self, seconds=0.0):
+        if select.select([self.sock], [], [], seconds)[0]:
+            data, other, _, _ = self.sock.recvmsg(4096, 4096)
+            self.lines += data.decode().split("\n")
+            for _, kind, body in other:
+                if kind == socket.SCM_CREDENTIALS:
+                    self.senders.add(int.from_bytes(body[:4], "little"))
+
+    def until(self, begin, times=1):
+        def there():
+            self.pump(0.05)
+            return [n for n in self.lines
+                    if n.startswith(begin)][times - 1:]
+        return wait_for(there, LIMIT, begin)[-1]
+
+    def stop(self, server):
+        took = server.stop()
+        for _ in range(50):
+            self.pump()
+        self.sock.close()
+        return took
+
+
+def life():
+    for abstract in (False, True):
+        manager = Manager(abstract)
+        server = Server(env={"NOTIFY_SOCKET": manager.name})
+        manager.until("READY=1")
+        check("STATUS=Serving" in manager.lines, "%s" % manager.lines)
+        with connect(server.url) as c:
+            # A session of ours has the daemon's environment, but for these.
+            out, _ = c.run("env", "env")
+        names = [n.split("=")[0] for n in out.decode().split("\n")]
+        check("PATH" in names and not set(VARIABLES) & set(names),
+              "a command has %s" % sorted(set(VARIABLES) & set(names)))
+        manager.stop(server)
+        check(manager.lines.index("STOPPING=1") >
+              manager.lines.index("READY=1"), "%s" % manager.lines)
+        check(any(n.startswith("STATUS=Stopping") for n in manager.lines),
+              "%s" % manager.lines)
+        check(not any("WATCHDOG" in n for n in manager.lines),
+              "a watchdog that nobody asked for: %s" % manager.lines)
+        check(manager.senders == {server.pid}, "%s" % manager.senders)
+
+
+def reload():
+    """SIGHUP is no end for a service, and both ends of it are told."""
+    manager = Manager()
+    server = Server(env={"NOTIFY_SOCKET": manager.name})
+    manager.until("READY=1")
+    before = time.monotonic_ns() // 1000
+    os.kill(server.pid, signal.SIGHUP)
+    manager.until("READY=1", 2)
+    after = time.monotonic_ns() // 1000
+    at = manager.lines.index("RELOADING=1")
+    name, _, value = manager.lines[at + 1].partition("=")
+    check(name == "MONOTONIC_USEC" and before <= int(value) <= after,
+          "%s, between %d and %d" % (manager.lines[at + 1], before, after))
+    check("READY=1" in manager.lines[at + 2:], "%s" % manager.lines)
+    connect(server.url).close()
+    manager.stop(server)
+
+
+def watchdog():
+    """Every half of the time, as long as the loop runs and no longer."""
+    half = 0.2 * SCALE
+    for prefix in ((), OWN_PID):
+        manager = Manager()
+        began = time.monotonic()
+        server = Server(env={"NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC":
+                             "%d" % (half * 2e6)}, prefix=prefix)
+        manager.until("WATCHDOG=1", 6)
+        took = time.monotonic() - began
+        check(manager.lines.count("WATCHDOG=1") <= took / half,
+              "six in %.2f s, not each %.2f" % (took, half))
+        os.kill(server.pid, signal.SIGSTOP)
+        manager.pump()
+        while select.select([manager.sock], [], [], half * 2)[0]:
+            manager.pump()
+        count = len(manager.lines)
+        manager.pump(half * 4)
+        check(len(manager.lines) == count, "it barks in its sleep")
+        os.kill(server.pid, signal.SIGCONT)
+        manager.until("WATCHDOG=1", manager.lines.count("WATCHDOG=1") + 1)
+        manager.stop(server)
+
+
+def not_ours():
+    """Another process's watchdog, and values that are none."""
+    for usec, prefix in (("100000", OTHER_PID), ("0", ()), ("-5", ()),
+                         ("10x", ()), ("", ()),
+                         ("99999999999999999999999", ())):
+        manager = Manager()
+        server = Server(env={"NOTIFY_SOCKET": manager.name,
+                             "WATCHDOG_USEC": usec}, prefix=prefix)
+        manager.until("READY=1")
+        manager.pump(0.3)
+        with connect(server.url) as c:
+            c.run("p", "true")
+        manager.stop(server)
+        check("WATCHDOG=1" not in manager.lines, "%r: %s" %
+              (usec, manager.lines))
+
+
+def nobody_there():
+    """A manager that is gone or does not read holds up nothing."""
+    server = Server(env={"NOTIFY_SOCKET": TMP + "/nobody"})
+    connect(server.url).close()
+    server.stop()
+    manager = Manager()
+    server = Server(env={"NOTIFY_SOCKET": manager.name})
+    for _ in range(2000):
+        os.kill(server.pid, signal.SIGHUP)
+    with connect(server.url) as c:
+        c.run("p", "true")
+    server.stop()
+    manager.sock.close()
+
+
+def nonsense():
+    """An address that is none is named, and serves nobody."""
+    for name in ("relative", "vsock:2:1234", "@", "/" + "x" * 200, ""):
+        server = Server(env={"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "1000"})
+        connect(server.url).close()
+        server.stop()
+        check(("NOTIFY_SOCKET" in server.log()) == (name != ""),
+              server.log())
+
+
+if __name__ == "__main__":
+    main(life, reload, watchdog, not_ours, nobody_there, nonsense)

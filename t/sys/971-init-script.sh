@@ -1,0 +1,113 @@
+#!/bin/sh
+# The LSB init script: what it does, and what it ends with.
+. "${0%/*}/lib.sh"
+
+# As it is installed, but for the places.
+script=$DIR/execsrvd.init
+conf=$DIR/execsrvd.conf
+mkdir "$DIR/default"
+pidfile=$DIR/execsrvd.pid
+sed -e "s|^DAEMON=.*|DAEMON=$BUILD/execsrvd|" \
+    -e "s|^PIDFILE=.*|PIDFILE=$pidfile|" \
+    -e "s|/[^ ]*/default/execsrvd|$DIR/default/execsrvd|g" \
+    "$BUILD/contrib/init/execsrvd" >"$script"
+grep -q '@[a-z]*@' "$script" && fail "it is not filled in"
+has_line "$script" "^PIDFILE=$pidfile" || fail "another script"
+cat >"$DIR/default/execsrvd" <<END
+DAEMON_OPTS="-f $conf"
+END
+echo "Listen unix:$DIR/s" >"$conf"
+echo "LogTo $DIR/log" >>"$conf"
+chmod 644 "$conf"
+need start-stop-daemon
+
+init() {
+	sh "$script" "$@"
+}
+
+# The headers that insserv(8) and update-rc.d(8) read.
+for word in Provides Required-Start Required-Stop Default-Start Default-Stop \
+    Short-Description; do
+	has_line "$script" "^# $word:" || fail "no $word"
+done
+
+expect 2 init
+expect 3 init nonsense
+expect 3 init status
+
+if [ "$(id -u)" -ne 0 ]; then
+	for verb in start stop restart reload force-reload; do
+		expect 4 init $verb
+	done
+	[ ! -e "$pidfile" ] || fail "an ordinary user has started it"
+	exit 0
+fi
+
+pid_of() {
+	cat "$pidfile" 2>/dev/null
+}
+at_exit 'kill "$(pid_of)" 2>/dev/null; wait_for 10 is_gone "$(pid_of)"'
+
+# Nothing to stop, nothing to reload.
+expect 0 init stop
+expect 7 init reload
+
+expect 0 init start
+first=$(pid_of)
+is_running "$first" || fail "it does not run"
+expect 0 init status
+expect 0 "$CTL" run --url "unix:$DIR/s" -- echo hello
+same "what a client got" "$(cat "$DIR/out")" hello
+
+# Twice is once.
+expect 0 init start
+same "the process" "$(pid_of)" "$first"
+
+expect 0 init reload
+wait_for 10 has_line "$DIR/log" SIGHUP || fail "it was not told"
+expect 0 init force-reload
+same "the process" "$(pid_of)" "$first"
+is_running "$first" || fail "a reload has ended it"
+
+# A bad file is found before the daemon is told.
+cp "$conf" "$conf.good"
+echo "Nonsense yes" >>"$conf"
+expect 6 init reload
+cp "$conf.good" "$conf"
+
+expect 0 init restart
+second=$(pid_of)
+[ "$second" != "$first" ] || fail "it is the same process"
+wait_for 5 is_gone "$first" || fail "the first one runs on"
+expect 0 "$CTL" run --url "unix:$DIR/s" -- true
+
+expect 0 init stop
+wait_for 5 is_gone "$second" || fail "it runs on"
+[ ! -e "$pidfile" ] || fail "a PID file is left"
+expect 3 init status
+
+# Dead, and the file is there; and it can be started all the same.
+expect 0 init start
+third=$(pid_of)
+kill -KILL "$third"
+wait_for 10 is_gone "$third"
+expect 1 init status
+expect 0 init start
+is_running "$(pid_of)" || fail "not after a crash"
+expect 0 init stop
+
+# A number that is somebody else's now is not ours to end.
+sleep 1000 &
+other=$!
+at_exit "kill $other 2>/dev/null"
+echo "$other" >"$pidfile"
+expect 0 init stop
+is_running "$other" || fail "it has ended a stranger"
+
+# No start with a bad configuration, none without the program.
+rm -f "$pidfile"
+echo "Nonsense yes" >>"$conf"
+expect 6 init start
+expect 3 init status
+sed -i "s|^DAEMON=.*|DAEMON=$DIR/nowhere|" "$script"
+expect 5 init start
