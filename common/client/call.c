@@ -62,8 +62,8 @@ keep_text(struct execsrv *x, struct execsrv_call *c)
 	return 0;
 }
 
-static void
-call_free(struct execsrv *x, struct execsrv_call *c)
+void
+execsrv_call_free(struct execsrv *x, struct execsrv_call *c)
 {
 	TAILQ_REMOVE(&x->calls, c, entry);
 	x->kept -= c->len;
@@ -84,18 +84,36 @@ execsrv_end(struct execsrv *x, struct execsrv_call *c, struct json_out *o)
 		    x->session[0] != '\0'))
 			r = keep_text(x, c);
 		if (r == 0 && c->is_sent)
-			return send_text(x);
-		buf_drain(&x->text, x->text.len);
+			r = send_text(x);
+		else
+			buf_drain(&x->text, x->text.len);
+		if (r == -1)
+			execsrv_call_free(x, c);
 		return r;
 	}
 	/* Too long is the caller's fault; what is lost for lack of memory
 	   would be missed by nobody: a hole in the input of a process. */
 	if (errno != EFBIG)
 		execsrv_fail(x, "out of memory");
-	call_free(x, c);
+	execsrv_call_free(x, c);
 	buf_fini(&x->text);
 	errno = x->state == EXECSRV_GONE ? EPIPE : EFBIG;
 	return -1;
+}
+
+static struct execsrv_call *
+begin_raw(struct execsrv *x, const char *method, const char *params,
+    size_t len, struct json_out *o)
+{
+	struct execsrv_call	*c;
+
+	if ((c = execsrv_begin(x, method, o)) == NULL)
+		return NULL;
+	if (params != NULL)
+		json_out_raw(o, params, len);
+	else
+		json_out_null(o);
+	return c;
 }
 
 int
@@ -105,14 +123,10 @@ execsrv_call(struct execsrv *x, const char *method, const char *params,
 	struct execsrv_call	*c;
 	struct json_out		 o;
 
-	if ((c = execsrv_begin(x, method, &o)) == NULL)
+	if ((c = begin_raw(x, method, params, len, &o)) == NULL)
 		return -1;
 	c->fn = fn;
 	c->arg = arg;
-	if (params != NULL)
-		json_out_raw(&o, params, len);
-	else
-		json_out_null(&o);
 	return execsrv_end(x, c, &o);
 }
 
@@ -150,7 +164,9 @@ int
 execsrv_call_json(struct execsrv *x, const char *method, const char *params,
     size_t len, execsrv_json_fn *fn, void *arg)
 {
+	struct execsrv_call	*c;
 	struct text_call	*t = NULL;
+	struct json_out		 o;
 	int			 error;
 
 	if (params != NULL && execsrv_check_json(params, len) == -1)
@@ -161,8 +177,14 @@ execsrv_call_json(struct execsrv *x, const char *method, const char *params,
 		return -1;
 	t->fn = fn;
 	t->arg = arg;
-	if (execsrv_call(x, method, params, len, on_text_answer, t) == 0)
-		return 0;
+	if ((c = begin_raw(x, method, params, len, &o)) != NULL) {
+		c->fn = on_text_answer;
+		c->arg = t;
+		if (execsrv_end(x, c, &o) == 0) {
+			c->owns_arg = true;
+			return 0;
+		}
+	}
 	error = errno;
 	free(t);
 	errno = error;
@@ -298,7 +320,7 @@ answer(struct execsrv *x, struct execsrv_call *c,
 	void			*arg = c->arg;
 
 	x->has_moved |= a->error == NULL && !c->is_ours;
-	call_free(x, c);
+	execsrv_call_free(x, c);
 	if (p != NULL)
 		execsrv_process_answer(p, what, a);
 	else if (fn != NULL)
@@ -488,4 +510,19 @@ execsrv_settle(struct execsrv *x)
 	TAILQ_FOREACH(c, &x->calls, entry)
 		if (c->id <= last)
 			c->is_sent = false;
+}
+
+void
+execsrv_fail_calls(struct execsrv *x)
+{
+	struct execsrv_answer	 a = { .error = &x->why };
+	struct execsrv_call	*c;
+
+	do {
+		TAILQ_FOREACH(c, &x->calls, entry)
+			if (c->process == NULL)
+				break;
+		if (c != NULL)
+			answer(x, c, &a);
+	} while (c != NULL);
 }

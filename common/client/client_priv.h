@@ -102,6 +102,7 @@ struct execsrv_call {
 	bool				 is_ours;	/* of the recovery */
 	execsrv_answer_fn		*fn;		/* or NULL */
 	void				*arg;
+	bool				 owns_arg;	/* malloc'ed for it */
 	struct execsrv_process		*process;	/* or NULL: fn */
 	enum execsrv_request		 what;
 };
@@ -234,7 +235,8 @@ int	 execsrv_check_json(const char *text, size_t len)
 
 /*
  * A request: begin, write its params to o, end.  The call belongs to the
- * connection.  NULL or -1: the connection failed, or errno EFBIG (end only).
+ * connection.  NULL or -1: the connection failed, or errno EFBIG (end only);
+ * then there is no call any more.
  */
 struct execsrv_call *execsrv_begin(struct execsrv *x, const char *method,
 		    struct json_out *o) __attribute__((warn_unused_result));
@@ -264,6 +266,12 @@ void		 execsrv_send_kept(struct execsrv *x);
 
 /* What was on its way when the connection was lost. */
 void		 execsrv_settle(struct execsrv *x);
+
+/* It failed: requests that do not belong to a process end with the reason. */
+void		 execsrv_fail_calls(struct execsrv *x);
+
+/* Forget a call. */
+void		 execsrv_call_free(struct execsrv *x, struct execsrv_call *c);
 
 /* A message came. */
 void		 execsrv_on_message(struct execsrv *x, char *text, size_t len);

@@ -65,9 +65,9 @@ execsrv_free(struct execsrv **xp)
 	while ((p = TAILQ_FIRST(&x->processes)) != NULL)
 		execsrv_process_free(&p);
 	while ((c = TAILQ_FIRST(&x->calls)) != NULL) {
-		TAILQ_REMOVE(&x->calls, c, entry);
-		free(c->text);
-		free(c);
+		if (c->owns_arg)
+			free(c->arg);
+		execsrv_call_free(x, c);
 	}
 	while ((o = TAILQ_FIRST(&x->orphans)) != NULL) {
 		TAILQ_REMOVE(&x->orphans, o, entry);
@@ -508,6 +508,8 @@ execsrv_handle(struct execsrv *x, short revents)
 	x->is_busy = true;
 	if (x->state != EXECSRV_GONE)
 		handle(x, revents);
+	if (x->state == EXECSRV_GONE)
+		execsrv_fail_calls(x);
 	x->is_busy = false;
 	execsrv_rewatch(x);
 	return x->state == EXECSRV_GONE ? -1 : 0;

@@ -38,6 +38,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -164,6 +165,359 @@ bool		 execsrv_is_local(const struct execsrv *x);
 /* The folder it was started in, or NULL. */
 const char	*execsrv_cwd(const struct execsrv *x);
 
+/* --- requests and their answers --- */
+
+/*
+ * Each request has two forms.  One sends it and returns 0, or -1 with errno:
+ * EINVAL (a path that is not absolute, JSON that is none), EILSEQ (text that is
+ * not UTF-8), EFBIG (more than 64 MiB), ENAMETOOLONG, ENOMEM, EPIPE (the
+ * connection failed).  Its fn (may be NULL) is called exactly once, unless
+ * execsrv_close() comes first: with the result, or with NULL and an error.
+ * Results are valid during the call of their hook.
+ *
+ * The other, ..._wait(), waits at most timeout_ms for the answer, while hooks
+ * of everything else go on being called; not while held, since the answer would
+ * not be read.  It returns the result, one piece of memory for free(3), or 0;
+ * NULL or -1 with the reason in e.
+ *
+ * Paths are absolute and native.  Sandboxes are JSON objects of the protocol,
+ * see execsrv_sandbox_json(), or NULL for none.  All members may be 0 but those
+ * marked as needed.
+ */
+typedef void execsrv_done_fn(void *arg, const struct execsrv_error *e);
+
+struct execsrv_bytes {
+	const void	*data;		/* in results never NULL, and with a
+					   NUL behind them that does not count */
+	size_t		 len;
+};
+
+enum execsrv_sandbox {
+	EXECSRV_READ_ONLY = 1,
+	EXECSRV_WORKSPACE_WRITE		/* cwd, and folders for what is
+					   temporary; no network either */
+};
+
+/*
+ * What the usual sandboxes are in JSON, with cwd as the only workspace.  For
+ * free(3); NULL with errno EINVAL (not absolute), ENAMETOOLONG, ENOMEM.
+ */
+char		*execsrv_sandbox_json(enum execsrv_sandbox sandbox,
+		    const char *cwd);
+
+/* --- the environment --- */
+
+struct execsrv_environment {
+	const char		*shell_name;	/* "bash" */
+	const char		*shell;		/* its path */
+	const char		*version;	/* others or NULL, all below */
+	const char		*provider;
+	const char		*cwd;		/* where the server started */
+	const char		*home;
+	const char		*os;		/* "linux" */
+	const char		*temporary;
+	const char *const	*path_folders;	/* to be put before PATH */
+	const char *const	*temporaries;	/* lists end with NULL, and
+						   may be NULL if empty */
+};
+
+typedef void execsrv_environment_fn(void *arg,
+	    const struct execsrv_environment *r, const struct execsrv_error *e);
+
+/* environment/info */
+int		 execsrv_environment_info(struct execsrv *x,
+		    execsrv_environment_fn *fn, void *arg);
+struct execsrv_environment *execsrv_environment_info_wait(struct execsrv *x,
+		    int timeout_ms, struct execsrv_error *e);
+
+struct execsrv_condition {
+	const char	*status;	/* "ready" */
+};
+
+typedef void execsrv_condition_fn(void *arg,
+	    const struct execsrv_condition *r, const struct execsrv_error *e);
+
+/* environment/status */
+int		 execsrv_environment_status(struct execsrv *x,
+		    execsrv_condition_fn *fn, void *arg);
+struct execsrv_condition *execsrv_environment_status_wait(struct execsrv *x,
+		    int timeout_ms, struct execsrv_error *e);
+
+struct execsrv_config_read {
+	const char		*cwd;		/* needed */
+	const char *const	*config;	/* "a.b", ended by NULL; needed */
+	const char *const	*requirements;	/* needed */
+};
+
+struct execsrv_config {
+	const char	*home;
+	const char	*codex_home;
+	const char	*hostname;
+	const char	*config;		/* JSON */
+	const char	*requirements;		/* JSON */
+};
+
+typedef void execsrv_config_fn(void *arg, const struct execsrv_config *r,
+	    const struct execsrv_error *e);
+
+/* environmentConfig/read, if the server can environmentConfigRead */
+int		 execsrv_environment_config(struct execsrv *x,
+		    const struct execsrv_config_read *in,
+		    execsrv_config_fn *fn, void *arg);
+struct execsrv_config *execsrv_environment_config_wait(struct execsrv *x,
+		    const struct execsrv_config_read *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+/* --- files --- */
+
+/* What to look at. */
+struct execsrv_fs_path {
+	const char	*path;		/* needed */
+	const char	*sandbox;
+	bool		 no_follow;	/* a link on the way is an error */
+};
+
+struct execsrv_path {
+	const char	*path;
+};
+
+typedef void execsrv_path_fn(void *arg, const struct execsrv_path *r,
+	    const struct execsrv_error *e);
+
+/* fs/canonicalize: all links resolved. */
+int		 execsrv_fs_canonicalize(struct execsrv *x,
+		    const struct execsrv_fs_path *in, execsrv_path_fn *fn,
+		    void *arg);
+struct execsrv_path *execsrv_fs_canonicalize_wait(struct execsrv *x,
+		    const struct execsrv_fs_path *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+/* Neither file nor directory: a device, a fifo, a socket. */
+struct execsrv_metadata {
+	bool		 is_directory, is_file;	/* what a link leads to */
+	bool		 is_link;		/* the path itself */
+	uint64_t	 size;			/* bytes */
+	int64_t		 created_ms;		/* since 1970; 0: unknown */
+	int64_t		 modified_ms;
+};
+
+typedef void execsrv_metadata_fn(void *arg, const struct execsrv_metadata *r,
+	    const struct execsrv_error *e);
+
+/* fs/getMetadata */
+int		 execsrv_fs_metadata(struct execsrv *x,
+		    const struct execsrv_fs_path *in, execsrv_metadata_fn *fn,
+		    void *arg);
+struct execsrv_metadata *execsrv_fs_metadata_wait(struct execsrv *x,
+		    const struct execsrv_fs_path *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_entry {
+	const char	*name;
+	bool		 is_directory, is_file;	/* what a link leads to */
+};
+
+struct execsrv_directory {
+	const struct execsrv_entry	*entries;	/* in no order */
+	size_t				 nentries;
+};
+
+typedef void execsrv_directory_fn(void *arg, const struct execsrv_directory *r,
+	    const struct execsrv_error *e);
+
+/* fs/readDirectory: at most 50000 names. */
+int		 execsrv_fs_directory(struct execsrv *x,
+		    const struct execsrv_fs_path *in, execsrv_directory_fn *fn,
+		    void *arg);
+struct execsrv_directory *execsrv_fs_directory_wait(struct execsrv *x,
+		    const struct execsrv_fs_path *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_walk {
+	const char	*path;			/* needed */
+	uint64_t	 max_depth;		/* 0: its own entries; to 64 */
+	uint64_t	 max_directories;	/* 1 to 10000 */
+	uint64_t	 max_entries;		/* 1 to 50000 */
+	bool		 follow_links;		/* to directories */
+	bool		 prune_hidden;		/* do not enter .directories */
+	const char	*sandbox;
+};
+
+struct execsrv_walked {
+	const char	*path;
+	const char	*kind;		/* "file" or "directory" */
+};
+
+struct execsrv_unwalked {
+	const char	*path;
+	const char	*message;
+};
+
+struct execsrv_tree {
+	const struct execsrv_walked	*entries;	/* breadth first */
+	size_t				 nentries;
+	const struct execsrv_unwalked	*errors;
+	size_t				 nerrors;
+	bool				 is_truncated;	/* a limit was met */
+};
+
+typedef void execsrv_tree_fn(void *arg, const struct execsrv_tree *r,
+	    const struct execsrv_error *e);
+
+/* fs/walk */
+int		 execsrv_fs_walk(struct execsrv *x,
+		    const struct execsrv_fs_walk *in, execsrv_tree_fn *fn,
+		    void *arg);
+struct execsrv_tree *execsrv_fs_walk_wait(struct execsrv *x,
+		    const struct execsrv_fs_walk *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_content {
+	struct execsrv_bytes	 bytes;
+};
+
+typedef void execsrv_content_fn(void *arg, const struct execsrv_content *r,
+	    const struct execsrv_error *e);
+
+/* fs/readFile: one of at most some 48 MiB; execsrv_file_read() takes any. */
+int		 execsrv_fs_read_file(struct execsrv *x,
+		    const struct execsrv_fs_path *in, execsrv_content_fn *fn,
+		    void *arg);
+struct execsrv_content *execsrv_fs_read_file_wait(struct execsrv *x,
+		    const struct execsrv_fs_path *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_write {
+	const char		*path;		/* needed */
+	struct execsrv_bytes	 bytes;
+	const char		*sandbox;
+	bool			 no_follow;
+};
+
+/* fs/writeFile: create or replace; execsrv_file_write() takes any size. */
+int		 execsrv_fs_write_file(struct execsrv *x,
+		    const struct execsrv_fs_write *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_write_file_wait(struct execsrv *x,
+		    const struct execsrv_fs_write *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_create {
+	const char	*path;		/* needed */
+	bool		 only_last;	/* parents must exist, it must not */
+	const char	*sandbox;
+	bool		 no_follow;
+};
+
+/* fs/createDirectory */
+int		 execsrv_fs_create_directory(struct execsrv *x,
+		    const struct execsrv_fs_create *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_create_directory_wait(struct execsrv *x,
+		    const struct execsrv_fs_create *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_remove {
+	const char	*path;		/* needed */
+	bool		 recursive;	/* a directory with all that is in it */
+	bool		 must_exist;
+	const char	*sandbox;
+	bool		 no_follow;	/* not with recursive */
+};
+
+/* fs/remove: links are removed, never followed. */
+int		 execsrv_fs_remove(struct execsrv *x,
+		    const struct execsrv_fs_remove *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_remove_wait(struct execsrv *x,
+		    const struct execsrv_fs_remove *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_copy {
+	const char	*from, *to;	/* needed */
+	bool		 recursive;	/* needed for directories */
+	const char	*sandbox;
+};
+
+/* fs/copy: on the server's side. */
+int		 execsrv_fs_copy(struct execsrv *x,
+		    const struct execsrv_fs_copy *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_copy_wait(struct execsrv *x,
+		    const struct execsrv_fs_copy *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+/* --- open files --- */
+
+/*
+ * Handles end with their connection: after a recovery they are not found
+ * (code -32004).
+ */
+struct execsrv_fs_open {
+	const char	*handle;	/* the caller's choice, to 32 bytes,
+					   not beginning with "."; needed */
+	const char	*path;		/* of a regular file; needed */
+	const char	*mode;		/* NULL: "read"; "replace": to write,
+					   created or emptied */
+	const char	*sandbox;
+};
+
+struct execsrv_fs_handle {
+	const char	*handle;	/* needed */
+};
+
+/* fs/open: at most 128 on a connection. */
+int		 execsrv_fs_open(struct execsrv *x,
+		    const struct execsrv_fs_open *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_open_wait(struct execsrv *x,
+		    const struct execsrv_fs_open *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+/* fs/close */
+int		 execsrv_fs_close(struct execsrv *x,
+		    const struct execsrv_fs_handle *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_close_wait(struct execsrv *x,
+		    const struct execsrv_fs_handle *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_read_block {
+	const char	*handle;	/* needed */
+	uint64_t	 offset;
+	uint64_t	 len;		/* 1 to 1 MiB */
+};
+
+struct execsrv_block {
+	struct execsrv_bytes	 bytes;
+	bool			 is_end;	/* fewer than asked for */
+};
+
+typedef void execsrv_block_fn(void *arg, const struct execsrv_block *r,
+	    const struct execsrv_error *e);
+
+/* fs/readBlock */
+int		 execsrv_fs_read_block(struct execsrv *x,
+		    const struct execsrv_fs_read_block *in,
+		    execsrv_block_fn *fn, void *arg);
+struct execsrv_block *execsrv_fs_read_block_wait(struct execsrv *x,
+		    const struct execsrv_fs_read_block *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_write_block {
+	const char		*handle;	/* needed */
+	uint64_t		 offset;	/* gaps read as zeros */
+	struct execsrv_bytes	 bytes;		/* 1 to 1 MiB */
+};
+
+/* fs/writeBlock */
+int		 execsrv_fs_write_block(struct execsrv *x,
+		    const struct execsrv_fs_write_block *in,
+		    execsrv_done_fn *fn, void *arg);
+int		 execsrv_fs_write_block_wait(struct execsrv *x,
+		    const struct execsrv_fs_write_block *in, int timeout_ms,
+		    struct execsrv_error *e);
+
 /* --- any method --- */
 
 /*
@@ -193,6 +547,64 @@ void		 execsrv_on_note(struct execsrv *x, execsrv_note_fn *fn,
 		    void *arg);
 
 /* --- processes --- */
+
+struct execsrv_process_info {
+	const char	*id;
+	int64_t		 pid;
+	bool		 tty;
+	bool		 is_exited, is_closed;
+	int64_t		 exit_code;	/* -1: it runs, or nobody knows */
+	uint64_t	 next_seq;	/* number of its next event */
+};
+
+struct execsrv_process_list {
+	const struct execsrv_process_info	*processes;
+	size_t					 nprocesses;
+};
+
+typedef void execsrv_process_list_fn(void *arg,
+	    const struct execsrv_process_list *r,
+	    const struct execsrv_error *e);
+
+/* process/list: those of the session; if the server can execsrvProcessList */
+int		 execsrv_process_list(struct execsrv *x,
+		    execsrv_process_list_fn *fn, void *arg);
+struct execsrv_process_list *execsrv_process_list_wait(struct execsrv *x,
+		    int timeout_ms, struct execsrv_error *e);
+
+struct execsrv_process_read {
+	const char	*id;		/* execsrv_process_id(); needed */
+	uint64_t	 after_seq;	/* what has a higher number */
+	uint64_t	 max_bytes;	/* 0: no limit */
+	uint64_t	 wait_ms;	/* for something to tell */
+};
+
+struct execsrv_chunk {
+	uint64_t		 seq;
+	const char		*stream;	/* "stdout", "stderr", "pty" */
+	struct execsrv_bytes	 bytes;
+};
+
+struct execsrv_retained {
+	const struct execsrv_chunk	*chunks;
+	size_t				 nchunks;
+	uint64_t			 next_seq;
+	bool				 is_exited, is_closed;
+	bool				 is_sandbox_denied;
+	int64_t				 exit_code;	/* -1: none */
+	const char			*failure;	/* or NULL */
+};
+
+typedef void execsrv_retained_fn(void *arg, const struct execsrv_retained *r,
+	    const struct execsrv_error *e);
+
+/* process/read: what the server still has; hooks get it all without this. */
+int		 execsrv_process_read(struct execsrv *x,
+		    const struct execsrv_process_read *in,
+		    execsrv_retained_fn *fn, void *arg);
+struct execsrv_retained *execsrv_process_read_wait(struct execsrv *x,
+		    const struct execsrv_process_read *in, int timeout_ms,
+		    struct execsrv_error *e);
 
 enum execsrv_stream { EXECSRV_STDOUT, EXECSRV_STDERR, EXECSRV_PTY };
 
@@ -225,14 +637,31 @@ struct execsrv_hooks {
 	void	(*on_lost)(void *arg, const struct execsrv_error *e);
 };
 
+/* The variables of the server's that a process gets, in this order. */
+struct execsrv_env_policy {
+	const char		*inherit;	/* "all", "core", "none"; needed */
+	bool			 keep_secrets;	/* *KEY*, *SECRET*, *TOKEN* */
+	const char *const	*exclude;	/* patterns of names: these not;
+						   lists are ended by NULL, and
+						   NULL if empty */
+	const char *const	*set;		/* NAME=VALUE: these too */
+	const char *const	*include_only;	/* patterns: no others */
+};
+
 struct execsrv_start {
-	const char *const	*argv;		/* ended by NULL */
-	const char *const	*env;		/* NAME=VALUE, ended by NULL */
+	const char *const	*argv;		/* ended by NULL; needed */
+	const char *const	*env;		/* NAME=VALUE, ended by NULL;
+						   overrides all others */
 	bool			 inherit;	/* the server's variables too */
-	const char		*cwd;		/* absolute */
+	/* Or which of them; not looked at with inherit.  NULL: none. */
+	const struct execsrv_env_policy	*env_policy;
+	const char		*cwd;		/* absolute; needed */
+	const char		*arg0;		/* argv[0] of the command */
 	bool			 tty;
 	bool			 pipe_stdin;
 	uint16_t		 rows, cols;	/* 0: the server's choice */
+	enum execsrv_sandbox	 preset;	/* with cwd; 0: none, or: */
+	const char		*sandbox;	/* JSON */
 };
 
 /*
@@ -257,9 +686,17 @@ int		 execsrv_process_write(struct execsrv_process *p,
 int		 execsrv_process_close_stdin(struct execsrv_process *p);
 int		 execsrv_process_signal(struct execsrv_process *p,
 		    const char *name);
-int		 execsrv_process_terminate(struct execsrv_process *p);
+/*
+ * At once, or, if the server can execsrvTerminateGrace, with SIGTERM first and
+ * grace_ms to follow it.
+ */
+int		 execsrv_process_terminate(struct execsrv_process *p,
+		    unsigned grace_ms);
 int		 execsrv_process_resize(struct execsrv_process *p,
 		    uint16_t rows, uint16_t cols);
+
+/* Its name in the session; p's. */
+const char	*execsrv_process_id(const struct execsrv_process *p);
 
 /* How many requests of a kind are not answered yet. */
 unsigned	 execsrv_process_awaits(const struct execsrv_process *p,

@@ -7,9 +7,8 @@
 
 #include "common/b64.h"
 #include "common/client/client_priv.h"
-#include "common/clock.h"
-#include "common/uri.h"
-#include "common/utf8.h"
+#include "common/client/shape.h"
+#include "common/limit.h"
 
 #define CHUNK_MAX	(64 * 1024)	/* of one process/write */
 
@@ -82,6 +81,12 @@ end(struct execsrv_process *p, struct execsrv_call *c, struct json_out *o)
 	return 0;
 }
 
+const char *
+execsrv_process_id(const struct execsrv_process *p)
+{
+	return p->id;
+}
+
 unsigned
 execsrv_process_awaits(const struct execsrv_process *p,
     enum execsrv_request what)
@@ -89,32 +94,33 @@ execsrv_process_awaits(const struct execsrv_process *p,
 	return p->awaited[what];
 }
 
-static int
-simple_request(struct execsrv_process *p, const char *method,
-    enum execsrv_request what, bool is_safe)
+int
+execsrv_process_close_stdin(struct execsrv_process *p)
 {
 	struct execsrv_call	*c;
 	struct json_out		 o;
 
-	if ((c = begin(p, method, what, &o)) == NULL)
+	if ((c = begin(p, "process/closeStdin", EXECSRV_CLOSE_STDIN, &o)) ==
+	    NULL)
 		return -1;
-	c->is_safe = is_safe;
+	/* Closed twice is closed; never told it would wait for ever. */
+	c->is_safe = true;
 	return end(p, c, &o);
 }
 
 int
-execsrv_process_close_stdin(struct execsrv_process *p)
+execsrv_process_terminate(struct execsrv_process *p, unsigned grace_ms)
 {
-	/* Closed twice is closed; never told it would wait for ever. */
-	return simple_request(p, "process/closeStdin", EXECSRV_CLOSE_STDIN,
-	    true);
-}
+	struct execsrv_call	*c;
+	struct json_out		 o;
 
-int
-execsrv_process_terminate(struct execsrv_process *p)
-{
-	return simple_request(p, "process/terminate", EXECSRV_TERMINATE,
-	    false);
+	if ((c = begin(p, "process/terminate", EXECSRV_TERMINATE, &o)) == NULL)
+		return -1;
+	if (grace_ms > 0) {
+		json_out_key(&o, "graceMs");
+		json_out_u64(&o, grace_ms);
+	}
+	return end(p, c, &o);
 }
 
 int
@@ -180,74 +186,50 @@ execsrv_process_write(struct execsrv_process *p, const void *data, size_t len)
 
 /* --- process/start --- */
 
-static bool
-are_utf8(const char *const *list)
-{
-	for (; *list != NULL; list++)
-		if (!utf8_is_valid(*list, strlen(*list)))
-			return false;
-	return true;
-}
-
-/* Whether it can be said in JSON at all.  0, or -1 with errno. */
 static int
-check_start(const struct execsrv_start *s)
+put_group(struct json_out *o, const char *key, const struct shape *shape,
+    const void *from)
 {
-	const char *const	*v;
-
-	if (!are_utf8(s->argv) || !are_utf8(s->env)) {
-		errno = EILSEQ;
+	json_out_key(o, key);
+	json_out_open(o, '{');
+	if (execsrv_shape_put(o, shape, from) == -1)
 		return -1;
-	}
-	errno = EINVAL;
-	if (s->argv[0] == NULL || s->cwd[0] != '/')
-		return -1;
-	for (v = s->env; *v != NULL; v++)
-		if (**v == '=' || strchr(*v, '=') == NULL)
-			return -1;
+	json_out_close(o, '}');
 	return 0;
 }
 
-/* Whether a later one has the same name: a key is given but once. */
-static bool
-is_overridden(const char *const *v)
+static int
+put_policy(struct json_out *o, const struct execsrv_start *s)
 {
-	const char *const	*w;
-	size_t			 n = strcspn(*v, "=") + 1;
+	static const struct execsrv_env_policy	 all = {
+		.inherit = "all", .keep_secrets = true
+	};
+	const struct execsrv_env_policy		*p = s->env_policy;
 
-	for (w = v + 1; *w != NULL; w++)
-		if (strncmp(*v, *w, n) == 0)
-			return true;
-	return false;
+	if (s->inherit)
+		p = &all;
+	return p == NULL ? 0 :
+	    put_group(o, "envPolicy", &execsrv_shape_env_policy, p);
 }
 
-static void
-put_env(struct json_out *o, const char *const *env)
+static int
+put_sandbox(struct json_out *o, const struct execsrv_start *s)
 {
-	const char *const	*v;
-	size_t			 n;
+	char	*made = NULL;
+	int	 r = 0;
 
-	json_out_key(o, "env");
-	json_out_open(o, '{');
-	for (v = env; *v != NULL; v++) {
-		if (is_overridden(v))
-			continue;
-		n = strcspn(*v, "=");
-		json_out_key_text(o, *v, n);
-		json_out_str(o, *v + n + 1);
+	if (s->preset != 0 &&
+	    (made = execsrv_sandbox_json(s->preset, s->cwd)) == NULL)
+		return -1;
+	if (made == NULL && s->sandbox != NULL)
+		r = execsrv_check_json(s->sandbox, strlen(s->sandbox));
+	if (r == 0 && (made != NULL || s->sandbox != NULL)) {
+		json_out_key(o, "sandbox");
+		json_out_raw(o, made != NULL ? made : s->sandbox,
+		    strlen(made != NULL ? made : s->sandbox));
 	}
-	json_out_close(o, '}');
-}
-
-static void
-put_policy(struct json_out *o)
-{
-	static const char	 all[] = "{\"inherit\":\"all\","
-	    "\"ignoreDefaultExcludes\":true,\"exclude\":[],\"set\":{},"
-	    "\"includeOnly\":[]}";
-
-	json_out_key(o, "envPolicy");
-	json_out_raw(o, all, strlen(all));
+	free(made);
+	return r;
 }
 
 static void
@@ -262,29 +244,30 @@ put_size(struct json_out *o, uint16_t rows, uint16_t cols)
 	json_out_close(o, '}');
 }
 
-static void
-put_start(struct json_out *o, const struct execsrv *x,
-    const struct execsrv_start *s, const char *cwd)
+/* What is asked, before a process of ours is known.  0, or -1 with errno. */
+static int
+put_start(struct buf *b, const struct execsrv *x,
+    const struct execsrv_start *s)
 {
-	const char *const	*v;
+	static const char *const	 none[] = { NULL };
+	struct execsrv_start		 copy = *s;
+	struct json_out			 o;
 
-	json_out_key(o, "argv");
-	json_out_open(o, '[');
-	for (v = s->argv; *v != NULL; v++)
-		json_out_str(o, *v);
-	json_out_close(o, ']');
-	json_out_key(o, "cwd");
-	json_out_str(o, cwd);
-	put_env(o, s->env);
-	if (s->inherit)
-		put_policy(o);
-	json_out_key(o, "tty");
-	json_out_bool(o, s->tty);
-	json_out_key(o, "pipeStdin");
-	json_out_bool(o, s->pipe_stdin);
+	if (s->argv == NULL || s->argv[0] == NULL) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (s->env == NULL)
+		copy.env = none;
+	json_out_init(&o, b);
+	o.need_comma = true;
+	if (execsrv_shape_put(&o, &execsrv_shape_start, &copy) == -1 ||
+	    put_policy(&o, s) == -1 || put_sandbox(&o, s) == -1)
+		return -1;
 	if (s->tty && s->rows > 0 && s->cols > 0 &&
 	    execsrv_can(x, "execsrvPtySize"))
-		put_size(o, s->rows, s->cols);
+		put_size(&o, s->rows, s->cols);
+	return json_out_fini(&o);
 }
 
 static struct execsrv_process *
@@ -309,25 +292,28 @@ struct execsrv_process *
 execsrv_process_start(struct execsrv *x, const struct execsrv_start *s,
     const struct execsrv_hooks *hooks, void *arg)
 {
-	char			 cwd[3 * PATH_MAX + 8];
-	struct execsrv_process	*p;
+	struct execsrv_process	*p = NULL;
 	struct execsrv_call	*c;
 	struct json_out		 o;
+	struct buf		 b;
 	int			 error;
 
-	if (check_start(s) == -1 ||
-	    uri_from_path(s->cwd, cwd, sizeof(cwd)) == -1 ||
-	    (p = process_new(x, hooks, arg)) == NULL)
-		return NULL;
-	if ((c = begin(p, "process/start", EXECSRV_START, &o)) == NULL)
+	buf_init(&b, LIMIT_MESSAGE);
+	if (put_start(&b, x, s) == -1 ||
+	    (p = process_new(x, hooks, arg)) == NULL ||
+	    (c = begin(p, "process/start", EXECSRV_START, &o)) == NULL)
 		goto fail;
-	put_start(&o, x, s, cwd);
+	/* Its members begin with their comma. */
+	o.need_comma = false;
+	json_out_raw(&o, (char *)buf_data(&b), b.len);
 	if (end(p, c, &o) == -1)
 		goto fail;
+	buf_fini(&b);
 	return p;
  fail:
 	error = errno;
 	execsrv_process_free(&p);
+	buf_fini(&b);
 	errno = error;
 	return NULL;
 }

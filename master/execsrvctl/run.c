@@ -296,7 +296,7 @@ send_signal(struct run *r, int sig, const char *name)
 	else if (sig == SIGINT)
 		execsrv_process_signal(r->p, "interrupt");
 	else if (sig != SIGUSR1 && sig != SIGUSR2)
-		execsrv_process_terminate(r->p);
+		execsrv_process_terminate(r->p, 0);
 }
 
 static void
@@ -428,7 +428,7 @@ check_sinks(struct run *r)
 			say(strerror(r->sinks[i].error));
 			r->status = EXIT_RUN;
 		}
-		execsrv_process_terminate(r->p);
+		execsrv_process_terminate(r->p, 0);
 	}
 }
 
@@ -528,7 +528,7 @@ leave(struct run *r)
 	uint64_t	 deadline = clock_ms() + LEAVE_MS, now;
 
 	execsrv_hold(r->x, false);
-	if (r->may_run && execsrv_process_terminate(r->p) == 0)
+	if (r->may_run && execsrv_process_terminate(r->p, 0) == 0)
 		while (execsrv_process_awaits(r->p, EXECSRV_TERMINATE) > 0 &&
 		    (now = clock_ms()) < deadline &&
 		    execsrv_wait(r->x, (int)(deadline - now)) == 0)

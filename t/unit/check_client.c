@@ -815,10 +815,10 @@ START_TEST(test_start)
 	ck_assert_ptr_nonnull(execsrv_process_start(x, &s, &hooks, NULL));
 	peer_ck_heard("{\"id\":2,\"method\":\"process/start\",\"params\":"
 	    "{\"processId\":\"p2\",\"argv\":[\"a\"],"
-	    "\"cwd\":\"file:///a%20b\",\"env\":{},\"envPolicy\":"
+	    "\"cwd\":\"file:///a%20b\",\"env\":{},"
+	    "\"tty\":true,\"pipeStdin\":false,\"envPolicy\":"
 	    "{\"inherit\":\"all\",\"ignoreDefaultExcludes\":true,"
 	    "\"exclude\":[],\"set\":{},\"includeOnly\":[]},"
-	    "\"tty\":true,\"pipeStdin\":false,"
 	    "\"ptySize\":{\"rows\":24,\"cols\":80}}}");
 	peer_say("{\"id\":2,\"error\":{\"code\":-32603,\"message\":\"no\"}}");
 	ck_assert_int_eq(peer_turn(), 0);
@@ -872,7 +872,7 @@ START_TEST(test_process_requests)
 	ck_assert_int_eq(execsrv_process_close_stdin(p), 0);
 	ck_assert_int_eq(execsrv_process_signal(p, "SIGHUP"), 0);
 	ck_assert_int_eq(execsrv_process_resize(p, 1, 65535), 0);
-	ck_assert_int_eq(execsrv_process_terminate(p), 0);
+	ck_assert_int_eq(execsrv_process_terminate(p, 0), 0);
 	peer_ck_heard("{\"id\":2,\"method\":\"process/write\",\"params\":"
 	    "{\"processId\":\"p1\",\"writeId\":\"w1\",\"chunk\":\"aGk=\"}}");
 	peer_ck_heard("{\"id\":3,\"method\":\"process/closeStdin\",\"params\":"
