@@ -47,6 +47,7 @@ fill_settings(struct master *m)
 
 	ipc__settings__init(s);
 	s->detached_ttl_ms = m->conf.detached_ttl;
+	s->detached_ttl_max_ms = m->conf.detached_ttl_max;
 	s->closed_ttl_ms = m->conf.closed_ttl;
 	s->handshake_ms = m->conf.handshake;
 	s->grace_ms = m->conf.grace;

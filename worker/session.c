@@ -193,7 +193,8 @@ detach(struct session *s, const char *why)
 		return;
 	link_detached(s->link);
 	window_lost(&s->window);
-	set_timer(s->ttl_ev, s->set.detached_ttl_ms);
+	set_timer(s->ttl_ev, s->retain_ms != 0 ? s->retain_ms :
+	    s->set.detached_ttl_ms);
 	session_unhold(s);
 	malloc_trim(0);
 }
@@ -472,6 +473,17 @@ void
 session_close(struct session *s)
 {
 	end(s, "closed by its client", s->set.grace_ms, 1000);
+}
+
+uint64_t
+session_retain(struct session *s, uint64_t ms)
+{
+	uint64_t	 max = s->set.detached_ttl_max_ms;
+
+	if (max < s->set.detached_ttl_ms)
+		max = s->set.detached_ttl_ms;
+	s->retain_ms = ms < max ? ms : max;
+	return s->retain_ms != 0 ? s->retain_ms : s->set.detached_ttl_ms;
 }
 
 static void
