@@ -107,10 +107,14 @@ struct execsrv_call {
 	enum execsrv_request		 what;
 };
 
+#define EXECSRV_READ_MAX	(1024 * 1024)	/* of process/read at once */
+
+#define EXECSRV_PROCESS_ID	64	/* bytes of an id, with NUL */
+
 /* A process that may have been started, and nobody was told. */
 struct execsrv_orphan {
 	TAILQ_ENTRY(execsrv_orphan)	 entry;
-	char				 id[24];
+	char				 id[EXECSRV_PROCESS_ID];
 };
 
 struct execsrv {
@@ -144,12 +148,15 @@ struct execsrv {
 	void				*note_arg;
 	TAILQ_HEAD(, execsrv_process)	 processes;
 	uint64_t			 last_process;
+	/* In ids, where another client used its own before; or empty. */
+	char				 tag[24];
 	/* Recovery. */
 	struct execsrv_url		 url;
 	char				*name;		/* of the client */
 	char				*token;		/* or NULL; locked */
 	int				 connect_ms, initialize_ms;
 	char				 session[128];	/* empty: none */
+	char				 resume[128];	/* at first, or empty */
 	bool				 is_lost;	/* nobody acted yet */
 	bool				 is_left;	/* the server went */
 	bool				 is_asked;	/* for the session */

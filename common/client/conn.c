@@ -45,6 +45,7 @@ execsrv_new(void)
 	/* The reference never sends fragments, however long it talks. */
 	ws_reader_init(&x->reader, false, LIMIT_MESSAGE, LIMIT_MESSAGE);
 	json_init(&x->json);
+	x->read_max = EXECSRV_READ_MAX;
 	TAILQ_INIT(&x->calls);
 	TAILQ_INIT(&x->processes);
 	TAILQ_INIT(&x->orphans);

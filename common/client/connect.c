@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/uri.h"
+#include "common/utf8.h"
 
 #define RETRY_MS	10	/* a Unix socket's queue is full */
 #define CLOSE_MS	500	/* for the last bytes to leave */
@@ -213,6 +214,12 @@ execsrv_can(const struct execsrv *x, const char *name)
 	return false;
 }
 
+const char *
+execsrv_session(const struct execsrv *x)
+{
+	return x->session[0] != '\0' ? x->session : NULL;
+}
+
 bool
 execsrv_is_local(const struct execsrv *x)
 {
@@ -229,15 +236,17 @@ int
 execsrv_put_initialize(const struct execsrv *x, struct buf *b)
 {
 	struct json_out	 o;
+	const char	*session;
 
 	buf_init(b, 64 * 1024);
 	json_out_init(&o, b);
 	json_out_open(&o, '{');
 	json_out_key(&o, "clientName");
 	json_out_str(&o, x->name);
-	if (x->session[0] != '\0') {
+	session = x->session[0] != '\0' ? x->session : x->resume;
+	if (session[0] != '\0') {
 		json_out_key(&o, "resumeSessionId");
-		json_out_str(&o, x->session);
+		json_out_str(&o, session);
 	}
 	json_out_close(&o, '}');
 	return json_out_fini(&o);
@@ -303,6 +312,27 @@ take_token(struct execsrv *x, const char *token, struct execsrv_error *e)
 	return 0;
 }
 
+/* Another client's session: our ids are not to be those that it used. */
+static int
+take_session(struct execsrv *x, const char *id, struct execsrv_error *e)
+{
+	uint64_t	 random;
+	size_t		 len = strlen(id);
+
+	if (len == 0 || len >= sizeof(x->resume) || !utf8_is_valid(id, len)) {
+		execsrv_error_set(e, 0, "that is no id of a session");
+		return -1;
+	}
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
+		execsrv_error_set(e, 0, "no random numbers");
+		return -1;
+	}
+	memcpy(x->resume, id, len + 1);
+	snprintf(x->tag, sizeof(x->tag), "%016llx-",
+	    (unsigned long long)random);
+	return 0;
+}
+
 /* A client as the options say. */
 struct execsrv *
 execsrv_prepare(const struct execsrv_options *o, struct execsrv_error *e)
@@ -324,7 +354,10 @@ execsrv_prepare(const struct execsrv_options *o, struct execsrv_error *e)
 		x->initialize_ms = o->initialize_ms;
 	if (o->recover_ms != 0)
 		x->patience = o->recover_ms > 0 ? o->recover_ms : 0;
-	if (o->bearer_token != NULL && take_token(x, o->bearer_token, e) == -1)
+	if ((o->bearer_token != NULL &&
+	    take_token(x, o->bearer_token, e) == -1) ||
+	    (o->resume_session != NULL &&
+	    take_session(x, o->resume_session, e) == -1))
 		execsrv_free(&x);
 	return x;
 }

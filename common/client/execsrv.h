@@ -82,6 +82,8 @@ struct execsrv_options {
 	 * or knows no such session, is not asked again.
 	 */
 	int		 recover_ms;
+	/* The id of a session that another client has left; NULL: a new one. */
+	const char	*resume_session;
 };
 
 /*
@@ -158,6 +160,12 @@ void		 execsrv_hold(struct execsrv *x, bool hold);
 
 /* Whether it announced a capability. */
 bool		 execsrv_can(const struct execsrv *x, const char *name);
+
+/*
+ * The session's id, with which another client of the same user may resume it
+ * when this one is gone; x's.  NULL: it is too long.
+ */
+const char	*execsrv_session(const struct execsrv *x);
 
 /* Whether it is on this machine. */
 bool		 execsrv_is_local(const struct execsrv *x);
@@ -546,6 +554,27 @@ typedef void execsrv_note_fn(void *arg, const char *method,
 void		 execsrv_on_note(struct execsrv *x, execsrv_note_fn *fn,
 		    void *arg);
 
+/* --- the session --- */
+
+struct execsrv_retain {
+	uint64_t	 ttl_ms;	/* 0: as the server does by itself */
+};
+
+typedef void execsrv_retain_fn(void *arg, const struct execsrv_retain *r,
+	    const struct execsrv_error *e);
+
+/*
+ * session/retain: how long the session waits for a client, once this one is
+ * gone; the answer has what was granted.  If the server can
+ * execsrvSessionRetain.
+ */
+int		 execsrv_session_retain(struct execsrv *x,
+		    const struct execsrv_retain *in, execsrv_retain_fn *fn,
+		    void *arg);
+struct execsrv_retain *execsrv_session_retain_wait(struct execsrv *x,
+		    const struct execsrv_retain *in, int timeout_ms,
+		    struct execsrv_error *e);
+
 /* --- processes --- */
 
 struct execsrv_process_info {
@@ -673,6 +702,16 @@ struct execsrv_process *execsrv_process_start(struct execsrv *x,
 		    const struct execsrv_start *s,
 		    const struct execsrv_hooks *hooks, void *arg)
 		    __attribute__((warn_unused_result));
+
+/*
+ * One of a session that was resumed, by its id: whether it is there on_answer
+ * tells as for EXECSRV_START.  Hooks hear all of its output that the server
+ * still has, and how it ended if it did.  NULL with errno: EINVAL (no id),
+ * ENOMEM, EPIPE.
+ */
+struct execsrv_process *execsrv_process_attach(struct execsrv *x,
+		    const char *id, const struct execsrv_hooks *hooks,
+		    void *arg) __attribute__((warn_unused_result));
 
 /* Forget it: no more hooks.  It goes on until its session ends. */
 void		 execsrv_process_free(struct execsrv_process **pp);

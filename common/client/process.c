@@ -9,6 +9,7 @@
 #include "common/client/client_priv.h"
 #include "common/client/shape.h"
 #include "common/limit.h"
+#include "common/utf8.h"
 
 #define CHUNK_MAX	(64 * 1024)	/* of one process/write */
 
@@ -39,10 +40,12 @@ TAILQ_HEAD(events, event);
 struct execsrv_process {
 	TAILQ_ENTRY(execsrv_process)	 entry;
 	struct execsrv			*x;
-	char				 id[24];
+	char				 id[EXECSRV_PROCESS_ID];
 	struct execsrv_hooks		 hooks;
 	void				*arg;
 	uint64_t			 next_seq;
+	bool				 is_joining;	/* next_seq is not known */
+	bool				 has_exited;
 	bool				 closed;
 	struct events			 early;		/* by seq */
 	size_t				 nearly, early_bytes;
@@ -157,12 +160,13 @@ write_chunk(struct execsrv_process *p, const void *data, size_t len)
 {
 	struct execsrv_call	*c;
 	struct json_out		 o;
-	char			 id[24];
+	char			 id[40];
 
 	if ((c = begin(p, "process/write", EXECSRV_WRITE, &o)) == NULL)
 		return -1;
 	c->is_safe = true;		/* the server knows them by their ids */
-	snprintf(id, sizeof(id), "w%llu", (unsigned long long)++p->writes);
+	snprintf(id, sizeof(id), "w%s%llu", p->x->tag,
+	    (unsigned long long)++p->writes);
 	json_out_key(&o, "writeId");
 	json_out_str(&o, id);
 	json_out_key(&o, "chunk");
@@ -271,7 +275,8 @@ put_start(struct buf *b, const struct execsrv *x,
 }
 
 static struct execsrv_process *
-process_new(struct execsrv *x, const struct execsrv_hooks *hooks, void *arg)
+process_new(struct execsrv *x, const char *id,
+    const struct execsrv_hooks *hooks, void *arg)
 {
 	struct execsrv_process	*p;
 
@@ -282,8 +287,11 @@ process_new(struct execsrv *x, const struct execsrv_hooks *hooks, void *arg)
 	p->arg = arg;
 	p->next_seq = 1;
 	TAILQ_INIT(&p->early);
-	snprintf(p->id, sizeof(p->id), "p%llu",
-	    (unsigned long long)++x->last_process);
+	if (id != NULL)
+		snprintf(p->id, sizeof(p->id), "%s", id);
+	else
+		snprintf(p->id, sizeof(p->id), "p%s%llu", x->tag,
+		    (unsigned long long)++x->last_process);
 	TAILQ_INSERT_TAIL(&x->processes, p, entry);
 	return p;
 }
@@ -300,7 +308,7 @@ execsrv_process_start(struct execsrv *x, const struct execsrv_start *s,
 
 	buf_init(&b, LIMIT_MESSAGE);
 	if (put_start(&b, x, s) == -1 ||
-	    (p = process_new(x, hooks, arg)) == NULL ||
+	    (p = process_new(x, NULL, hooks, arg)) == NULL ||
 	    (c = begin(p, "process/start", EXECSRV_START, &o)) == NULL)
 		goto fail;
 	/* Its members begin with their comma. */
@@ -413,6 +421,7 @@ deliver(struct execsrv_process *p, const struct event *ev)
 			    ev->len);
 		break;
 	case EV_EXITED:
+		p->has_exited = true;
 		if (p->hooks.on_exited != NULL)
 			p->hooks.on_exited(p->arg, ev->exit_code);
 		break;
@@ -473,18 +482,12 @@ keep(struct execsrv_process *p, const struct event *ev)
 	p->early_bytes += copy->len;
 }
 
+/* What came early, as far as nothing is missing before it. */
 static void
-on_event(struct execsrv_process *p, const struct event *ev)
+deliver_early(struct execsrv_process *p)
 {
 	struct event	*next;
 
-	if (p->closed || ev->seq < p->next_seq)
-		return;
-	if (ev->seq > p->next_seq) {
-		keep(p, ev);
-		return;
-	}
-	deliver(p, ev);
 	while (!p->closed && (next = TAILQ_FIRST(&p->early)) != NULL &&
 	    next->seq <= p->next_seq) {
 		if (next->seq == p->next_seq)
@@ -494,6 +497,19 @@ on_event(struct execsrv_process *p, const struct event *ev)
 	/* Behind the last nothing is due: what came early was never meant. */
 	if (p->closed)
 		drop_early(p);
+}
+
+static void
+on_event(struct execsrv_process *p, const struct event *ev)
+{
+	if (p->closed || ev->seq < p->next_seq)
+		return;
+	if (p->is_joining || ev->seq > p->next_seq) {
+		keep(p, ev);
+		return;
+	}
+	deliver(p, ev);
+	deliver_early(p);
 }
 
 static struct execsrv_process *
@@ -674,36 +690,92 @@ is_early(const struct execsrv_process *p, uint64_t seq)
 }
 
 /*
- * Numbers that no chunk has are those of the exit and of the end, which the
- * answer tells without them: the end is the last, the exit the other one.
+ * A number that no chunk has, below last, is that of the exit, which the answer
+ * tells without it; for one that was joined it may be before all of them.
  */
+static void
+take_exit(struct execsrv_process *p, const struct json *j, uint32_t result,
+    uint64_t last, bool is_all)
+{
+	struct event	 ev;
+	uint64_t	 seq;
+
+	memset(&ev, 0, sizeof(ev));
+	if (p->has_exited || !is_true(j, result, "exited") ||
+	    !read_exited(j, result, &ev))
+		return;
+	for (seq = p->next_seq; seq < last && is_early(p, seq); seq++)
+		continue;
+	ev.seq = seq;
+	ev.kind = EV_EXITED;
+	if (seq < last) {
+		on_event(p, &ev);
+	} else if (is_all) {
+		p->has_exited = true;
+		if (p->hooks.on_exited != NULL)
+			p->hooks.on_exited(p->arg, ev.exit_code);
+	}
+}
+
+/* Nothing more was said: the end, if it has come, is the last number. */
 static void
 take_ends(struct execsrv_process *p, const struct json *j, uint32_t result,
     uint64_t next)
 {
 	struct event	 ev;
 	bool		 is_closed = is_true(j, result, "closed");
-	uint64_t	 last = is_closed ? next - 1 : next, seq;
 
+	take_exit(p, j, result, is_closed ? next - 1 : next, is_closed);
+	if (!is_closed || p->closed || p->next_seq > next - 1)
+		return;
 	memset(&ev, 0, sizeof(ev));
-	if (is_true(j, result, "exited") && read_exited(j, result, &ev)) {
-		for (seq = p->next_seq; seq < last && is_early(p, seq); seq++)
-			continue;
-		if (seq < last) {
-			ev.seq = seq;
-			ev.kind = EV_EXITED;
-			on_event(p, &ev);
-		}
+	ev.seq = next - 1;
+	ev.kind = EV_CLOSED;
+	on_event(p, &ev);
+}
+
+/*
+ * What the server still has begins there.  Without output these are the
+ * numbers of the exit and of the end at most.
+ */
+static bool
+join(struct execsrv_process *p, const struct json *j, uint32_t result,
+    uint64_t next)
+{
+	uint32_t	 list = json_find(j, result, "chunks"), seq;
+	uint64_t	 ends;
+
+	if (list != 0 && json_tok(j, list)->type == JSON_ARRAY &&
+	    json_more(j, list, json_first(list))) {
+		seq = json_find(j, json_first(list), "seq");
+		if (seq == 0 || json_u64(j, seq, &p->next_seq) == -1 ||
+		    p->next_seq == 0)
+			return false;
+	} else {
+		ends = (uint64_t)is_true(j, result, "exited") +
+		    is_true(j, result, "closed");
+		p->next_seq = next > ends ? next - ends : 1;
 	}
-	if (is_closed && p->next_seq <= next - 1) {
-		memset(&ev, 0, sizeof(ev));
-		ev.seq = next - 1;
-		ev.kind = EV_CLOSED;
-		on_event(p, &ev);
-	}
+	p->is_joining = false;
+	if (p->hooks.on_answer != NULL)
+		p->hooks.on_answer(p->arg, EXECSRV_START, NULL);
+	return true;
 }
 
 static void	 ask_read(struct execsrv_process *p);
+
+static void
+on_no_read(struct execsrv_process *p, const struct execsrv_error *e)
+{
+	if (!p->is_joining) {
+		lose_process(p, e->text);
+		return;
+	}
+	p->closed = true;
+	drop_early(p);
+	if (p->hooks.on_answer != NULL)
+		p->hooks.on_answer(p->arg, EXECSRV_START, e);
+}
 
 static void
 on_read(struct execsrv_process *p, const struct execsrv_answer *a)
@@ -718,18 +790,23 @@ on_read(struct execsrv_process *p, const struct execsrv_answer *a)
 	if (p->closed || (a->error != NULL && a->error->code == 0))
 		return;
 	if (a->error != NULL) {
-		lose_process(p, a->error->text);
+		on_no_read(p, a->error);
 		return;
 	}
 	tok = json_find(j, a->result, "nextSeq");
 	if (tok == 0 || json_u64(j, tok, &next) == -1 || next == 0 ||
+	    (p->is_joining && !join(p, j, a->result, next)) ||
 	    (n = take_chunks(p, j, json_find(j, a->result, "chunks"))) ==
 	    -1) {
 		execsrv_lose(p->x, "the server sent a malformed answer to "
 		    "process/read");
 		return;
 	}
-	if (!p->closed && p->next_seq < next && n == 0)
+	if (!p->closed)
+		deliver_early(p);
+	if (!p->closed && p->next_seq < next && n > 0)
+		take_exit(p, j, a->result, next, false);
+	else if (!p->closed && p->next_seq < next)
 		take_ends(p, j, a->result, next);
 	if (!p->closed && p->next_seq < next)
 		lose_process(p, "output was lost: the server kept too "
@@ -786,6 +863,32 @@ execsrv_process_catch_up(struct execsrv *x)
 		/* One whose start still waits has said nothing. */
 		if (!p->closed && p->awaited[EXECSRV_START] == 0)
 			ask_read(p);
+}
+
+struct execsrv_process *
+execsrv_process_attach(struct execsrv *x, const char *id,
+    const struct execsrv_hooks *hooks, void *arg)
+{
+	struct execsrv_process	*p;
+
+	if (id[0] == '\0' || strlen(id) >= EXECSRV_PROCESS_ID ||
+	    !utf8_is_valid(id, strlen(id))) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (!execsrv_has_frames(x)) {
+		errno = EPIPE;
+		return NULL;
+	}
+	if ((p = process_new(x, id, hooks, arg)) == NULL)
+		return NULL;
+	p->is_joining = true;
+	ask_read(p);
+	if (execsrv_status(x) == EXECSRV_FAILED) {
+		execsrv_process_free(&p);
+		errno = EPIPE;
+	}
+	return p;
 }
 
 /* --- missing events --- */

@@ -13,7 +13,6 @@
 #define LEFT_MS		2000	/* for a server that said goodbye */
 #define PAUSE_MIN	100
 #define PAUSE_MAX	1000
-#define READ_MAX	(1024 * 1024)	/* bytes of an answer */
 #define READ_MIN	(16 * 1024)
 #define ATTACHED	(-32010) /* the server has not missed the old one yet */
 
@@ -51,7 +50,7 @@ execsrv_recover(struct execsrv *x)
 		x->is_left = false;
 		x->pause = PAUSE_MIN;
 		x->attempt_at = now;
-		x->read_max = READ_MAX;
+		x->read_max = EXECSRV_READ_MAX;
 	} else {
 		/* Perhaps the line holds for so long only. */
 		if (x->state == EXECSRV_CATCHING_UP && x->read_max > READ_MIN)
