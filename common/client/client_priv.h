@@ -143,6 +143,11 @@ struct execsrv {
 	execsrv_note_fn			*on_note;
 	void				*note_arg;
 	TAILQ_HEAD(, execsrv_process)	 processes;
+	TAILQ_HEAD(, execsrv_http)	 https;
+	TAILQ_HEAD(, execsrv_watch)	 watches;
+	TAILQ_HEAD(, execsrv_transfer)	 transfers;
+	bool				 has_work;	/* for one of these */
+	uint64_t			 last_http, last_watch, last_file;
 	uint64_t			 last_process;
 	/* Recovery. */
 	struct execsrv_url		 url;
@@ -270,6 +275,10 @@ void		 execsrv_settle(struct execsrv *x);
 /* It failed: requests that do not belong to a process end with the reason. */
 void		 execsrv_fail_calls(struct execsrv *x);
 
+/* Its answer is nobody's any more. */
+void		 execsrv_forget(struct execsrv *x, execsrv_answer_fn *fn,
+		    const void *arg);
+
 /* Forget a call. */
 void		 execsrv_call_free(struct execsrv *x, struct execsrv_call *c);
 
@@ -307,6 +316,26 @@ void		 execsrv_process_restart_wait(struct execsrv *x);
 
 /* Fail when somebody did. */
 void		 execsrv_process_check(struct execsrv *x);
+
+/* --- http.c, watch.c --- */
+
+/* A notification; whether it was one of these. */
+bool		 execsrv_http_note(struct execsrv *x, const char *method,
+		    uint32_t params);
+bool		 execsrv_watch_note(struct execsrv *x, const char *method,
+		    uint32_t params);
+
+/* --- transfer.c --- */
+
+/* Go on with those that were told to. */
+void		 execsrv_transfer_work(struct execsrv *x);
+
+/* Free one, whoever still holds it. */
+void		 execsrv_transfer_destroy(struct execsrv_transfer *t);
+
+/* The connection they belong to is gone: they end. */
+void		 execsrv_http_lost(struct execsrv *x);
+void		 execsrv_watch_lost(struct execsrv *x);
 
 /* --- connect.c --- */
 

@@ -135,8 +135,8 @@ START_TEST(test_long_url)
 		}
 		ck_assert_uint_lt(n, 511);
 		/* Whatever URL: its request fits where it is written. */
-		ck_assert_uint_gt(execsrv_upgrade_request(&u, KEY, NULL, request,
-		    sizeof(request)), n);
+		ck_assert_uint_gt(execsrv_upgrade_request(&u, KEY, NULL,
+		    request, sizeof(request)), n);
 	}
 }
 END_TEST
@@ -160,7 +160,8 @@ START_TEST(test_request)
 	    "Sec-WebSocket-Key: " KEY "\r\n"
 	    "Sec-WebSocket-Version: 13\r\n\r\n");
 	ck_assert_uint_eq(execsrv_upgrade_request(&u, KEY, NULL, out, n), 0);
-	ck_assert_uint_eq(execsrv_upgrade_request(&u, KEY, NULL, out, n + 1), n);
+	ck_assert_uint_eq(execsrv_upgrade_request(&u, KEY, NULL, out, n + 1),
+	    n);
 }
 END_TEST
 
@@ -607,8 +608,8 @@ static void
 on_answer(void *arg, const struct execsrv_answer *a)
 {
 	if (a->error != NULL)
-		peer_note("%s: %lld %s;", (char *)arg, (long long)a->error->code,
-		    a->error->text);
+		peer_note("%s: %lld %s;", (char *)arg,
+		    (long long)a->error->code, a->error->text);
 	else
 		peer_note("%s=%.*s;", (char *)arg,
 		    (int)json_tok(a->json, a->result)->len,
@@ -627,7 +628,8 @@ START_TEST(test_calls)
 	peer_ck_heard("{\"id\":1,\"method\":\"x/a\",\"params\":null}");
 	peer_ck_heard("{\"id\":2,\"method\":\"b\",\"params\":{}}");
 	peer_say("{\"id\":3,\"result\":null}");
-	peer_say("{\"id\":1,\"error\":{\"code\":-5,\"message\":\"x\\u0007y\"}}");
+	peer_say("{\"id\":1,\"error\":{\"code\":-5,"
+	    "\"message\":\"x\\u0007y\"}}");
 	peer_say("{\"id\":4,\"error\":null}");
 	peer_say("{\"id\":2,\"error\":{\"message\":[]}}");
 	ck_assert_int_eq(peer_turn(), 0);
@@ -682,7 +684,8 @@ START_TEST(test_close_session)
 	peer_say("{\"id\":1,\"result\":{}}");
 	peer_frame(0x88, "\x03\xe8", 2);
 	ck_assert_int_eq(execsrv_close_session(x, 1000, &e), 0);
-	peer_ck_heard("{\"id\":1,\"method\":\"session/close\",\"params\":null}");
+	peer_ck_heard("{\"id\":1,\"method\":\"session/close\","
+	    "\"params\":null}");
 	ck_assert_int_eq(peer_heard().type, WS_EV_CLOSE);
 	ck_assert_int_eq(execsrv_call(x, "m", NULL, 0, NULL, NULL), -1);
 	ck_assert_int_eq(execsrv_close_session(x, 1000, &e), -1);
@@ -690,7 +693,8 @@ START_TEST(test_close_session)
 	peer_stop();
 	/* A server that does not know it, one that says nothing. */
 	peer_start();
-	peer_say("{\"id\":1,\"error\":{\"code\":-32601,\"message\":\"what?\"}}");
+	peer_say("{\"id\":1,\"error\":{\"code\":-32601,"
+	    "\"message\":\"what?\"}}");
 	ck_assert_int_eq(execsrv_close_session(x, 1000, &e), -1);
 	ck_assert_int_eq(e.code, -32601);
 	ck_assert_str_eq(execsrv_why(x)->text, "");
@@ -780,7 +784,8 @@ say_output(unsigned seq, const char *text)
 	char	 b64[64];
 
 	b64[b64_encode(b64, text, strlen(text))] = '\0';
-	peer_say("{\"method\":\"process/output\",\"params\":{\"processId\":\"p1\","
+	peer_say("{\"method\":\"process/output\",\"params\":"
+	    "{\"processId\":\"p1\","
 	    "\"seq\":%u,\"stream\":\"stdout\",\"chunk\":\"%s\"}}", seq, b64);
 }
 
@@ -979,7 +984,8 @@ START_TEST(test_streams)
 
 	start_process();
 	for (i = 0; i < 3; i++) {
-		peer_say("{\"method\":\"process/output\",\"params\":{\"seq\":%u,"
+		peer_say("{\"method\":\"process/output\",\"params\":"
+		    "{\"seq\":%u,"
 		    "\"chunk\":\"YQ==\",\"stream\":\"%s\",\"x\":[],"
 		    "\"processId\":\"p1\"}}", i + 1, names[i]);
 		ck_assert_int_eq(peer_turn(), 0);
