@@ -289,7 +289,7 @@ void		 execsrv_on_message(struct execsrv *x, char *text, size_t len);
 void		 execsrv_copy_text(const struct json *j, uint32_t tok,
 		    char *out, size_t size);
 
-/* --- process.c --- */
+/* --- process.c, event.c, catchup.c --- */
 
 /* A notification; whether it was one of a process. */
 bool		 execsrv_process_note(struct execsrv *x, const char *method,

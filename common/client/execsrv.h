@@ -654,8 +654,8 @@ void		 execsrv_http_free(struct execsrv_http **hp);
  * array of len bytes, or NULL for none.  fn (may be NULL) is called once with
  * the result as JSON, which is valid during the call, or with an error and
  * neither.  0, or -1 with errno: EINVAL (no such JSON), EFBIG (more than 64
- * MiB, which nobody would take), EPIPE: the connection failed.  Sent is sent later
- * when the server is slow; more than 128 MiB that wait for it are too much, and
+ * MiB, which nobody would take), EPIPE: the connection failed.  Sent is sent
+ * later when the server is slow; more than 128 MiB that wait for it are too much, and
  * the connection has failed.
  */
 typedef void execsrv_json_fn(void *arg, const char *result, size_t len,
@@ -759,7 +759,9 @@ struct execsrv_hooks {
 		    const struct execsrv_error *e);
 	void	(*on_output)(void *arg, enum execsrv_stream stream,
 		    const void *data, size_t len);
-	void	(*on_exited)(void *arg, int exit_code);
+	/* 128 and the signal, if one killed it; sandbox_denied: it failed, and
+	   its sandbox is probably why. */
+	void	(*on_exited)(void *arg, int exit_code, bool sandbox_denied);
 	void	(*on_closed)(void *arg);
 	/* After a recovery: what it said meanwhile is not to be had any more.
 	   The last, too. */

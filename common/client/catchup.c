@@ -1,0 +1,202 @@
+/* What processes said while there was no connection. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/client/process_priv.h"
+
+void
+execsrv_process_nobodys_read(void *arg, const struct execsrv_answer *a)
+{
+	struct execsrv	*x = arg;
+
+	(void)a;
+	x->behind--;
+}
+
+void
+execsrv_process_orphan(struct execsrv_process *p)
+{
+	struct execsrv_orphan	*o;
+
+	if ((o = calloc(1, sizeof(*o))) == NULL)
+		return;			/* it ends with its session */
+	memcpy(o->id, p->id, sizeof(o->id));
+	TAILQ_INSERT_TAIL(&p->x->orphans, o, entry);
+	p->closed = true;
+}
+
+/* It cannot be known any more what it said. */
+static void
+lose_process(struct execsrv_process *p, const char *why)
+{
+	struct execsrv_error	 e;
+
+	if (p->closed)
+		return;
+	p->closed = true;
+	execsrv_event_drop(p);
+	execsrv_error_set(&e, 0, "%s", why);
+	if (p->hooks.on_lost != NULL)
+		p->hooks.on_lost(p->arg, &e);
+}
+
+static bool
+read_chunk(const struct json *j, uint32_t chunk, struct event *ev)
+{
+	uint32_t	 seq = json_find(j, chunk, "seq");
+
+	ev->kind = EV_OUTPUT;
+	return seq != 0 && json_u64(j, seq, &ev->seq) == 0 &&
+	    execsrv_event_output(j, chunk, ev);
+}
+
+/* Deliver the chunks.  How many; -1: they are no such thing. */
+static int
+take_chunks(struct execsrv_process *p, const struct json *j, uint32_t list)
+{
+	struct event	 ev;
+	uint32_t	 i;
+	int		 n = 0;
+
+	if (list == 0 || json_tok(j, list)->type != JSON_ARRAY)
+		return -1;
+	for (i = json_first(list); json_more(j, list, i);
+	    i = json_after_elem(j, i)) {
+		memset(&ev, 0, sizeof(ev));
+		if (!read_chunk(j, i, &ev))
+			return -1;
+		execsrv_event_take(p, &ev);
+		n++;
+	}
+	return n;
+}
+
+static bool
+is_early(const struct execsrv_process *p, uint64_t seq)
+{
+	const struct event	*ev;
+
+	TAILQ_FOREACH(ev, &p->early, entry)
+		if (ev->seq == seq)
+			return true;
+	return false;
+}
+
+/*
+ * Numbers that no chunk has are those of the exit and of the end, which the
+ * answer tells without them: the end is the last, the exit the other one.
+ */
+static void
+take_ends(struct execsrv_process *p, const struct json *j, uint32_t result,
+    uint64_t next)
+{
+	struct event	 ev;
+	bool		 is_closed = execsrv_is_true(j, result, "closed");
+	uint64_t	 last = is_closed ? next - 1 : next, seq;
+
+	memset(&ev, 0, sizeof(ev));
+	if (execsrv_is_true(j, result, "exited") && execsrv_event_exit_code(j, result, &ev)) {
+		for (seq = p->next_seq; seq < last && is_early(p, seq); seq++)
+			continue;
+		if (seq < last) {
+			ev.seq = seq;
+			ev.kind = EV_EXITED;
+			ev.sandbox_denied = execsrv_is_true(j, result,
+			    "sandboxDenied");
+			execsrv_event_take(p, &ev);
+		}
+	}
+	if (is_closed && p->next_seq <= next - 1) {
+		memset(&ev, 0, sizeof(ev));
+		ev.seq = next - 1;
+		ev.kind = EV_CLOSED;
+		execsrv_event_take(p, &ev);
+	}
+}
+
+static void	 ask_read(struct execsrv_process *p);
+
+void
+execsrv_process_on_read(struct execsrv_process *p, const struct execsrv_answer *a)
+{
+	const struct json	*j = a->json;
+	uint32_t		 tok;
+	uint64_t		 next;
+	int			 n;
+
+	p->x->behind--;
+	/* Lost again: it is asked anew. */
+	if (p->closed || (a->error != NULL && a->error->code == 0))
+		return;
+	if (a->error != NULL) {
+		lose_process(p, a->error->text);
+		return;
+	}
+	tok = json_find(j, a->result, "nextSeq");
+	if (tok == 0 || json_u64(j, tok, &next) == -1 || next == 0 ||
+	    (n = take_chunks(p, j, json_find(j, a->result, "chunks"))) ==
+	    -1) {
+		execsrv_lose(p->x, "the server sent a malformed answer to "
+		    "process/read");
+		return;
+	}
+	if (!p->closed && p->next_seq < next && n == 0)
+		take_ends(p, j, a->result, next);
+	if (!p->closed && p->next_seq < next)
+		lose_process(p, "output was lost: the server kept too "
+		    "little of it");
+	else if (!p->closed && n > 0)
+		ask_read(p);		/* there may be more */
+}
+
+static void
+ask_read(struct execsrv_process *p)
+{
+	struct execsrv_call	*c;
+	struct json_out		 o;
+
+	if ((c = execsrv_process_begin(p, "process/read", REQUEST_READ, &o)) == NULL)
+		return;
+	c->is_ours = true;
+	json_out_key(&o, "afterSeq");
+	json_out_u64(&o, p->next_seq - 1);
+	json_out_key(&o, "waitMs");
+	json_out_u64(&o, 0);
+	json_out_key(&o, "maxBytes");
+	json_out_u64(&o, p->x->read_max);
+	if (execsrv_process_end(p, c, &o) == 0)
+		p->x->behind++;
+}
+
+static void
+end_orphan(struct execsrv *x, struct execsrv_orphan *orphan)
+{
+	struct execsrv_call	*c;
+	struct json_out		 o;
+
+	if ((c = execsrv_begin(x, "process/terminate", &o)) != NULL) {
+		c->is_ours = true;
+		json_out_open(&o, '{');
+		json_out_key(&o, "processId");
+		json_out_str(&o, orphan->id);
+		json_out_close(&o, '}');
+		(void)execsrv_end(x, c, &o);
+	}
+	TAILQ_REMOVE(&x->orphans, orphan, entry);
+	free(orphan);
+}
+
+void
+execsrv_process_catch_up(struct execsrv *x)
+{
+	struct execsrv_process	*p;
+
+	while (!TAILQ_EMPTY(&x->orphans) && execsrv_has_frames(x))
+		end_orphan(x, TAILQ_FIRST(&x->orphans));
+	TAILQ_FOREACH(p, &x->processes, entry)
+		/* One whose start still waits has said nothing. */
+		if (!p->closed && p->awaited[EXECSRV_START] == 0) {
+			execsrv_event_drop_unsure(p);
+			ask_read(p);
+		}
+}
