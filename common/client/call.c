@@ -215,13 +215,13 @@ on_asked(void *arg, const struct execsrv_answer *a)
 }
 
 /* The answer may still come; nobody is there for it. */
-static void
-abandon(struct execsrv *x, const struct ask *k)
+void
+execsrv_forget(struct execsrv *x, execsrv_answer_fn *fn, const void *arg)
 {
 	struct execsrv_call	*c;
 
 	TAILQ_FOREACH(c, &x->calls, entry)
-		if (c->fn == on_asked && c->arg == k)
+		if (c->fn == fn && c->arg == arg)
 			c->fn = NULL;
 }
 
@@ -257,7 +257,7 @@ execsrv_ask(struct execsrv *x, const char *method, const char *params,
 		}
 		left = timeout_ms - (int)spent;
 	}
-	abandon(x, &k);
+	execsrv_forget(x, on_asked, &k);
 	/* The hook may have found the answer unbearable. */
 	if (k.result == 0 && x->state == EXECSRV_GONE) {
 		*e = x->why;
@@ -407,7 +407,9 @@ on_note(struct execsrv *x, uint32_t method)
 	uint32_t	 params = json_find(&x->json, 0, "params");
 
 	execsrv_copy_text(&x->json, method, name, sizeof(name));
-	if (!execsrv_process_note(x, name, params) && x->on_note != NULL)
+	if (!execsrv_process_note(x, name, params) &&
+	    !execsrv_http_note(x, name, params) &&
+	    !execsrv_watch_note(x, name, params) && x->on_note != NULL)
 		pass_note(x, name, params);
 }
 
@@ -525,4 +527,6 @@ execsrv_fail_calls(struct execsrv *x)
 		if (c != NULL)
 			answer(x, c, &a);
 	} while (c != NULL);
+	execsrv_http_lost(x);
+	execsrv_watch_lost(x);
 }

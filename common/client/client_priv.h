@@ -147,6 +147,11 @@ struct execsrv {
 	execsrv_note_fn			*on_note;
 	void				*note_arg;
 	TAILQ_HEAD(, execsrv_process)	 processes;
+	TAILQ_HEAD(, execsrv_http)	 https;
+	TAILQ_HEAD(, execsrv_watch)	 watches;
+	TAILQ_HEAD(, execsrv_transfer)	 transfers;
+	bool				 has_work;	/* for one of these */
+	uint64_t			 last_http, last_watch, last_file;
 	uint64_t			 last_process;
 	/* In ids, where another client used its own before; or empty. */
 	char				 tag[24];
@@ -277,6 +282,10 @@ void		 execsrv_settle(struct execsrv *x);
 /* It failed: requests that do not belong to a process end with the reason. */
 void		 execsrv_fail_calls(struct execsrv *x);
 
+/* Its answer is nobody's any more. */
+void		 execsrv_forget(struct execsrv *x, execsrv_answer_fn *fn,
+		    const void *arg);
+
 /* Forget a call. */
 void		 execsrv_call_free(struct execsrv *x, struct execsrv_call *c);
 
@@ -287,7 +296,7 @@ void		 execsrv_on_message(struct execsrv *x, char *text, size_t len);
 void		 execsrv_copy_text(const struct json *j, uint32_t tok,
 		    char *out, size_t size);
 
-/* --- process.c --- */
+/* --- process.c, event.c, catchup.c --- */
 
 /* A notification; whether it was one of a process. */
 bool		 execsrv_process_note(struct execsrv *x, const char *method,
@@ -314,6 +323,26 @@ void		 execsrv_process_restart_wait(struct execsrv *x);
 
 /* Fail when somebody did. */
 void		 execsrv_process_check(struct execsrv *x);
+
+/* --- http.c, watch.c --- */
+
+/* A notification; whether it was one of these. */
+bool		 execsrv_http_note(struct execsrv *x, const char *method,
+		    uint32_t params);
+bool		 execsrv_watch_note(struct execsrv *x, const char *method,
+		    uint32_t params);
+
+/* --- transfer.c --- */
+
+/* Go on with those that were told to. */
+void		 execsrv_transfer_work(struct execsrv *x);
+
+/* Free one, whoever still holds it. */
+void		 execsrv_transfer_destroy(struct execsrv_transfer *t);
+
+/* The connection they belong to is gone: they end. */
+void		 execsrv_http_lost(struct execsrv *x);
+void		 execsrv_watch_lost(struct execsrv *x);
 
 /* --- connect.c --- */
 

@@ -49,6 +49,9 @@ execsrv_new(void)
 	TAILQ_INIT(&x->calls);
 	TAILQ_INIT(&x->processes);
 	TAILQ_INIT(&x->orphans);
+	TAILQ_INIT(&x->https);
+	TAILQ_INIT(&x->watches);
+	TAILQ_INIT(&x->transfers);
 	return x;
 }
 
@@ -58,6 +61,9 @@ execsrv_free(struct execsrv **xp)
 	struct execsrv		*x = *xp;
 	struct execsrv_process	*p;
 	struct execsrv_orphan	*o;
+	struct execsrv_transfer	*t;
+	struct execsrv_watch	*w;
+	struct execsrv_http	*h;
 	struct execsrv_call	*c;
 
 	*xp = NULL;
@@ -65,6 +71,12 @@ execsrv_free(struct execsrv **xp)
 		return;
 	while ((p = TAILQ_FIRST(&x->processes)) != NULL)
 		execsrv_process_free(&p);
+	while ((h = TAILQ_FIRST(&x->https)) != NULL)
+		execsrv_http_free(&h);
+	while ((w = TAILQ_FIRST(&x->watches)) != NULL)
+		execsrv_watch_free(&w);
+	while ((t = TAILQ_FIRST(&x->transfers)) != NULL)
+		execsrv_transfer_destroy(t);
 	while ((c = TAILQ_FIRST(&x->calls)) != NULL) {
 		if (c->owns_arg)
 			free(c->arg);
@@ -457,7 +469,7 @@ execsrv_wait_ms(const struct execsrv *x)
 {
 	uint64_t	 silent;
 
-	if (x->state == EXECSRV_GONE)
+	if (x->state == EXECSRV_GONE || x->has_work)
 		return 0;
 	if (!execsrv_is_open(x))
 		return execsrv_recover_wait_ms(x);
@@ -511,6 +523,8 @@ execsrv_handle(struct execsrv *x, short revents)
 		handle(x, revents);
 	if (x->state == EXECSRV_GONE)
 		execsrv_fail_calls(x);
+	if (x->has_work)
+		execsrv_transfer_work(x);
 	x->is_busy = false;
 	execsrv_rewatch(x);
 	return x->state == EXECSRV_GONE ? -1 : 0;

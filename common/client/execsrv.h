@@ -9,7 +9,7 @@
  * What the server sends arrives as hooks, called from execsrv_dispatch(),
  * execsrv_wait() and the calls that wait for an answer (those with a
  * timeout_ms), and from nowhere else.  Inside a hook all calls are allowed but
- * these, execsrv_close() and execsrv_process_free().
+ * these, execsrv_close(), execsrv_process_free() and where it says so.
  *
  * A connection that is lost is made anew, and its session resumed
  * (recover_ms): meanwhile calls wait, afterwards processes go on without a
@@ -196,7 +196,7 @@ typedef void execsrv_done_fn(void *arg, const struct execsrv_error *e);
 
 struct execsrv_bytes {
 	const void	*data;		/* in results never NULL, and with a
-					   NUL behind them that does not count */
+					   NUL behind that does not count */
 	size_t		 len;
 };
 
@@ -253,8 +253,8 @@ struct execsrv_condition *execsrv_environment_status_wait(struct execsrv *x,
 
 struct execsrv_config_read {
 	const char		*cwd;		/* needed */
-	const char *const	*config;	/* "a.b", ended by NULL; needed */
-	const char *const	*requirements;	/* needed */
+	const char *const	*config;	/* "a.b", ended by NULL */
+	const char *const	*requirements;	/* likewise */
 };
 
 struct execsrv_config {
@@ -526,15 +526,144 @@ int		 execsrv_fs_write_block_wait(struct execsrv *x,
 		    const struct execsrv_fs_write_block *in, int timeout_ms,
 		    struct execsrv_error *e);
 
+/* --- whole files, piece by piece --- */
+
+struct execsrv_transfer;
+
+struct execsrv_transfer_hooks {
+	/* Of a file that is read: the next bytes. */
+	void	(*on_data)(void *arg, const void *data, size_t len);
+	/*
+	 * Of one that is written: put up to size bytes into room.  How many; 0
+	 * at the end, or after execsrv_transfer_pause(): none now; -1: give
+	 * up.
+	 */
+	ssize_t	(*on_room)(void *arg, void *room, size_t size);
+	/*
+	 * The last, always: how many bytes were read or written, and NULL, or
+	 * why not all of them.  Free the transfer here or later.
+	 */
+	void	(*on_done)(void *arg, uint64_t bytes,
+		    const struct execsrv_error *e);
+};
+
+struct execsrv_file {
+	const char	*path;		/* of a regular file; needed */
+	const char	*sandbox;
+	uint64_t	 offset;	/* where to begin; when read only */
+	uint64_t	 len;		/* bytes; 0: to its end */
+};
+
+/*
+ * Read a file, or create or replace one, in blocks of which a few are under way
+ * at a time.  Freed by the caller, or with x; NULL with errno as requests.  A
+ * connection that is lost ends it: what was written then stays.
+ */
+struct execsrv_transfer *execsrv_file_read(struct execsrv *x,
+		    const struct execsrv_file *f,
+		    const struct execsrv_transfer_hooks *hooks, void *arg)
+		    __attribute__((warn_unused_result));
+struct execsrv_transfer *execsrv_file_write(struct execsrv *x,
+		    const struct execsrv_file *f,
+		    const struct execsrv_transfer_hooks *hooks, void *arg)
+		    __attribute__((warn_unused_result));
+
+/* Ask for nothing more, or go on; on_data may still get what is under way. */
+void		 execsrv_transfer_pause(struct execsrv_transfer *t,
+		    bool is_paused);
+
+/*
+ * Forget it: no more hooks.  Not inside on_data and on_room.  *tp may be NULL.
+ */
+void		 execsrv_transfer_free(struct execsrv_transfer **tp);
+
+/* --- paths that are missing --- */
+
+struct execsrv_watch;
+
+struct execsrv_watch_hooks {
+	/* Whether it is watched; if not, look again. */
+	void	(*on_answer)(void *arg, bool is_watched,
+		    const struct execsrv_error *e);
+	/* Something may have come into being, also when the connection was
+	   lost.  The watch is over. */
+	void	(*on_changed)(void *arg);
+};
+
+/*
+ * fs/watchMissing: tell when one of the missing paths (ended by NULL) may be
+ * there; present may be NULL.  If the server can fsWatchMissing.  Freed by the
+ * caller, or with x; NULL with errno as requests.
+ */
+struct execsrv_watch *execsrv_watch_missing(struct execsrv *x,
+		    const char *const *missing, const char *present,
+		    const struct execsrv_watch_hooks *hooks, void *arg)
+		    __attribute__((warn_unused_result));
+
+/* Forget it: no more hooks.  *wp may be NULL. */
+void		 execsrv_watch_free(struct execsrv_watch **wp);
+
+/* --- HTTP from there --- */
+
+struct execsrv_http;
+
+struct execsrv_header {
+	const char	*name, *value;
+	/* In requests, if the server can httpHeaderEnvVars: a variable of the
+	   server's, whose value goes behind this value. */
+	const char	*variable;
+};
+
+struct execsrv_http_request {
+	const char			*method;	/* needed */
+	const char			*url;		/* needed */
+	const struct execsrv_header	*headers;
+	size_t				 nheaders;
+	struct execsrv_bytes		 body;
+	uint64_t			 timeout_ms;	/* all of it; 0: none */
+	const char			*redirects;	/* "follow", "stop";
+							   NULL: follow */
+};
+
+struct execsrv_http_head {
+	uint64_t			 status;	/* 404 is no error */
+	const struct execsrv_header	*headers;
+	size_t				 nheaders;
+};
+
+struct execsrv_http_hooks {
+	void	(*on_head)(void *arg, const struct execsrv_http_head *h);
+	void	(*on_body)(void *arg, const void *data, size_t len);
+	/* The last, always: NULL, or why it is not complete.  Free the request
+	   here or later. */
+	void	(*on_done)(void *arg, const struct execsrv_error *e);
+};
+
+/*
+ * http/request: the server asks, and the body comes as it arrives there.  Freed
+ * by the caller, or with x; NULL with errno as requests.  A connection that is
+ * lost ends it.
+ */
+struct execsrv_http *execsrv_http_request(struct execsrv *x,
+		    const struct execsrv_http_request *in,
+		    const struct execsrv_http_hooks *hooks, void *arg)
+		    __attribute__((warn_unused_result));
+
+/*
+ * Forget it: no more hooks, though the server goes on.  Not inside on_head and
+ * on_body.  *hp may be NULL.
+ */
+void		 execsrv_http_free(struct execsrv_http **hp);
+
 /* --- any method --- */
 
 /*
  * Send a request that this library may not know.  params: a JSON object or
  * array of len bytes, or NULL for none.  fn (may be NULL) is called once with
  * the result as JSON, which is valid during the call, or with an error and
- * neither.  0, or -1 with errno: EINVAL (no such JSON), EFBIG (more than 64 MiB,
- * which nobody would take), EPIPE: the connection failed.  Sent is sent later
- * when the server is slow; more than 128 MiB that wait for it are too much, and
+ * neither.  0, or -1 with errno: EINVAL (no such JSON), EFBIG (more than 64
+ * MiB, which nobody would take), EPIPE: the connection failed.  Sent is sent
+ * later when the server is slow; more than 128 MiB that wait for it are too much, and
  * the connection has failed.
  */
 typedef void execsrv_json_fn(void *arg, const char *result, size_t len,
@@ -659,7 +788,9 @@ struct execsrv_hooks {
 		    const struct execsrv_error *e);
 	void	(*on_output)(void *arg, enum execsrv_stream stream,
 		    const void *data, size_t len);
-	void	(*on_exited)(void *arg, int exit_code);
+	/* 128 and the signal, if one killed it; sandbox_denied: it failed, and
+	   its sandbox is probably why. */
+	void	(*on_exited)(void *arg, int exit_code, bool sandbox_denied);
 	void	(*on_closed)(void *arg);
 	/* After a recovery: what it said meanwhile is not to be had any more.
 	   The last, too. */
@@ -668,7 +799,7 @@ struct execsrv_hooks {
 
 /* The variables of the server's that a process gets, in this order. */
 struct execsrv_env_policy {
-	const char		*inherit;	/* "all", "core", "none"; needed */
+	const char		*inherit;	/* "all", "core" or "none" */
 	bool			 keep_secrets;	/* *KEY*, *SECRET*, *TOKEN* */
 	const char *const	*exclude;	/* patterns of names: these not;
 						   lists are ended by NULL, and

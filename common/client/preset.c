@@ -8,11 +8,11 @@
 #include "common/uri.h"
 
 #define READ_ROOT							\
-	"{\"path\":{\"type\":\"special\",\"value\":{\"kind\":\"root\"}},"	\
-	"\"access\":\"read\"}"
+	"{\"path\":{\"type\":\"special\","				\
+	"\"value\":{\"kind\":\"root\"}},\"access\":\"read\"}"
 #define WRITE_KIND(kind)						\
-	",{\"path\":{\"type\":\"special\",\"value\":{\"kind\":\"" kind "\"}},"	\
-	"\"access\":\"write\"}"
+	",{\"path\":{\"type\":\"special\","				\
+	"\"value\":{\"kind\":\"" kind "\"}},\"access\":\"write\"}"
 /* What makes commands run elsewhere is not to be written. */
 #define KEEP(name)							\
 	",{\"path\":{\"type\":\"special\",\"value\":"			\
@@ -21,7 +21,7 @@
 
 #define ONLY(entries)							\
 	"{\"type\":\"managed\",\"network\":\"restricted\","		\
-	"\"file_system\":{\"type\":\"restricted\",\"entries\":["		\
+	"\"file_system\":{\"type\":\"restricted\",\"entries\":["	\
 	entries "]}}"
 
 static const char *const	 permissions[] = {
@@ -65,7 +65,8 @@ execsrv_sandbox_json(enum execsrv_sandbox sandbox, const char *cwd)
 	struct json_out	 o;
 	struct buf	 b;
 
-	if (sandbox != EXECSRV_READ_ONLY && sandbox != EXECSRV_WORKSPACE_WRITE) {
+	if (sandbox != EXECSRV_READ_ONLY &&
+	    sandbox != EXECSRV_WORKSPACE_WRITE) {
 		errno = EINVAL;
 		return NULL;
 	}

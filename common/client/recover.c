@@ -60,6 +60,8 @@ execsrv_recover(struct execsrv *x)
 	execsrv_set_state(x, EXECSRV_WAITING);
 	x->is_lost = x->has_moved = false;
 	execsrv_settle(x);
+	execsrv_http_lost(x);
+	execsrv_watch_lost(x);
 }
 
 static void

@@ -379,7 +379,7 @@ count(const struct json *j, uint32_t list)
 static int
 get_texts(struct reading *r, uint32_t tok, bool are_paths, C_TEXTS *out)
 {
-	const char	**v, *text;
+	const char	**v, *text = NULL;
 	uint32_t	  i, n = 0;
 
 	if (json_tok(r->j, tok)->type != JSON_ARRAY)

@@ -12,6 +12,25 @@ struct execsrv_done {
 	char	 unused;
 };
 
+/* What only the library sees. */
+struct execsrv_watching {
+	bool	 is_watched;
+};
+
+struct execsrv_watch_missing {
+	uint64_t		 id;
+	const char *const	*missing;
+	const char		*present;
+};
+
+struct execsrv_delta {
+	const char		*id;
+	uint64_t		 seq;
+	struct execsrv_bytes	 bytes;
+	bool			 is_last;
+	const char		*error;
+};
+
 enum shape_type {
 	SHAPE_TEXT, SHAPE_PATH, SHAPE_JSON, SHAPE_TEXTS, SHAPE_PATHS,
 	SHAPE_VARS, SHAPE_BOOL, SHAPE_ON, SHAPE_OFF, SHAPE_U64, SHAPE_I64,

@@ -187,10 +187,11 @@ on_output(void *arg, enum execsrv_stream stream, const void *data, size_t len)
 }
 
 static void
-on_exited(void *arg, int exit_code)
+on_exited(void *arg, int exit_code, bool sandbox_denied)
 {
 	struct run	*r = arg;
 
+	(void)sandbox_denied;
 	r->may_run = false;
 	if (r->phase == FAILED)
 		return;

@@ -98,12 +98,13 @@ on_output(void *arg, enum execsrv_stream stream, const void *data, size_t len)
 }
 
 static void
-on_exited(void *arg, int exit_code)
+on_exited(void *arg, int exit_code, bool sandbox_denied)
 {
 	struct trace	*t = arg;
 
 	MUST(!t->is_closed);
-	trace_add(t, 'x', &exit_code, sizeof(exit_code));
+	trace_add(t, sandbox_denied ? 'y' : 'x', &exit_code,
+	    sizeof(exit_code));
 }
 
 static void
@@ -140,7 +141,7 @@ begin(uint8_t flags, struct trace *t)
 		MUST((p = execsrv_process_start(x, &s, &hooks, t)) != NULL);
 		MUST(execsrv_process_write(p, "in", 2) == 0);
 		MUST(execsrv_process_close_stdin(p) == 0);
-		MUST(execsrv_process_terminate(p) == 0);
+		MUST(execsrv_process_terminate(p, 0) == 0);
 	}
 	if ((flags & 1) != 0)
 		x->state = EXECSRV_UPGRADING;

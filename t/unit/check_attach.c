@@ -26,9 +26,10 @@ on_output(void *arg, enum execsrv_stream stream, const void *data, size_t len)
 }
 
 static void
-on_exited(void *arg, int exit_code)
+on_exited(void *arg, int exit_code, bool sandbox_denied)
 {
 	(void)arg;
+	(void)sandbox_denied;
 	peer_note("exit %d ", exit_code);
 }
 

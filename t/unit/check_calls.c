@@ -501,7 +501,8 @@ on_json(void *arg, const char *result, size_t len,
 START_TEST(test_json)
 {
 	struct execsrv_fs_handle	 h = { "h" };
-	const char			*bad[] = { "", "{", "7", "{}x", "\xff" };
+	const char			*bad[] = { "", "{", "7", "{}x", "\xff"
+					};
 	size_t				 i;
 
 	peer_start();
@@ -512,7 +513,8 @@ START_TEST(test_json)
 	ck_assert_int_eq(execsrv_call_json(x, "m", NULL, 0, on_json, trace),
 	    0);
 	ck_assert_int_eq(execsrv_call_json(x, "m", "[]", 2, NULL, NULL), 0);
-	peer_say("{\"id\":2,\"result\":{\"b\":[1e5,\"\\u0001\",{\"c\":null}]}}");
+	peer_say("{\"id\":2,\"result\":{\"b\":[1e5,\"\\u0001\","
+	    "{\"c\":null}]}}");
 	peer_say("{\"id\":3,\"error\":{\"code\":-1,\"message\":\"no\"}}");
 	peer_say("{\"id\":4,\"result\":7}");
 	ck_assert_int_eq(peer_turn(), 0);

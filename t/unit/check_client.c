@@ -135,8 +135,8 @@ START_TEST(test_long_url)
 		}
 		ck_assert_uint_lt(n, 511);
 		/* Whatever URL: its request fits where it is written. */
-		ck_assert_uint_gt(execsrv_upgrade_request(&u, KEY, NULL, request,
-		    sizeof(request)), n);
+		ck_assert_uint_gt(execsrv_upgrade_request(&u, KEY, NULL,
+		    request, sizeof(request)), n);
 	}
 }
 END_TEST
@@ -160,7 +160,8 @@ START_TEST(test_request)
 	    "Sec-WebSocket-Key: " KEY "\r\n"
 	    "Sec-WebSocket-Version: 13\r\n\r\n");
 	ck_assert_uint_eq(execsrv_upgrade_request(&u, KEY, NULL, out, n), 0);
-	ck_assert_uint_eq(execsrv_upgrade_request(&u, KEY, NULL, out, n + 1), n);
+	ck_assert_uint_eq(execsrv_upgrade_request(&u, KEY, NULL, out, n + 1),
+	    n);
 }
 END_TEST
 
@@ -607,8 +608,8 @@ static void
 on_answer(void *arg, const struct execsrv_answer *a)
 {
 	if (a->error != NULL)
-		peer_note("%s: %lld %s;", (char *)arg, (long long)a->error->code,
-		    a->error->text);
+		peer_note("%s: %lld %s;", (char *)arg,
+		    (long long)a->error->code, a->error->text);
 	else
 		peer_note("%s=%.*s;", (char *)arg,
 		    (int)json_tok(a->json, a->result)->len,
@@ -627,7 +628,8 @@ START_TEST(test_calls)
 	peer_ck_heard("{\"id\":1,\"method\":\"x/a\",\"params\":null}");
 	peer_ck_heard("{\"id\":2,\"method\":\"b\",\"params\":{}}");
 	peer_say("{\"id\":3,\"result\":null}");
-	peer_say("{\"id\":1,\"error\":{\"code\":-5,\"message\":\"x\\u0007y\"}}");
+	peer_say("{\"id\":1,\"error\":{\"code\":-5,"
+	    "\"message\":\"x\\u0007y\"}}");
 	peer_say("{\"id\":4,\"error\":null}");
 	peer_say("{\"id\":2,\"error\":{\"message\":[]}}");
 	ck_assert_int_eq(peer_turn(), 0);
@@ -682,7 +684,8 @@ START_TEST(test_close_session)
 	peer_say("{\"id\":1,\"result\":{}}");
 	peer_frame(0x88, "\x03\xe8", 2);
 	ck_assert_int_eq(execsrv_close_session(x, 1000, &e), 0);
-	peer_ck_heard("{\"id\":1,\"method\":\"session/close\",\"params\":null}");
+	peer_ck_heard("{\"id\":1,\"method\":\"session/close\","
+	    "\"params\":null}");
 	ck_assert_int_eq(peer_heard().type, WS_EV_CLOSE);
 	ck_assert_int_eq(execsrv_call(x, "m", NULL, 0, NULL, NULL), -1);
 	ck_assert_int_eq(execsrv_close_session(x, 1000, &e), -1);
@@ -690,7 +693,8 @@ START_TEST(test_close_session)
 	peer_stop();
 	/* A server that does not know it, one that says nothing. */
 	peer_start();
-	peer_say("{\"id\":1,\"error\":{\"code\":-32601,\"message\":\"what?\"}}");
+	peer_say("{\"id\":1,\"error\":{\"code\":-32601,"
+	    "\"message\":\"what?\"}}");
 	ck_assert_int_eq(execsrv_close_session(x, 1000, &e), -1);
 	ck_assert_int_eq(e.code, -32601);
 	ck_assert_str_eq(execsrv_why(x)->text, "");
@@ -731,10 +735,10 @@ hook_output(void *arg, enum execsrv_stream stream, const void *data,
 }
 
 static void
-hook_exited(void *arg, int exit_code)
+hook_exited(void *arg, int exit_code, bool sandbox_denied)
 {
 	(void)arg;
-	peer_note("exit %d;", exit_code);
+	peer_note("exit %d%s;", exit_code, sandbox_denied ? " denied" : "");
 }
 
 static void
@@ -780,7 +784,8 @@ say_output(unsigned seq, const char *text)
 	char	 b64[64];
 
 	b64[b64_encode(b64, text, strlen(text))] = '\0';
-	peer_say("{\"method\":\"process/output\",\"params\":{\"processId\":\"p1\","
+	peer_say("{\"method\":\"process/output\",\"params\":"
+	    "{\"processId\":\"p1\","
 	    "\"seq\":%u,\"stream\":\"stdout\",\"chunk\":\"%s\"}}", seq, b64);
 }
 
@@ -788,7 +793,7 @@ static void
 say_end(const char *what, unsigned seq)
 {
 	peer_say("{\"method\":\"process/%s\",\"params\":{\"processId\":\"p1\","
-	    "\"seq\":%u,\"exitCode\":3}}", what, seq);
+	    "\"seq\":%u,\"exitCode\":3,\"sandboxDenied\":false}}", what, seq);
 }
 
 START_TEST(test_start)
@@ -979,7 +984,8 @@ START_TEST(test_streams)
 
 	start_process();
 	for (i = 0; i < 3; i++) {
-		peer_say("{\"method\":\"process/output\",\"params\":{\"seq\":%u,"
+		peer_say("{\"method\":\"process/output\",\"params\":"
+		    "{\"seq\":%u,"
 		    "\"chunk\":\"YQ==\",\"stream\":\"%s\",\"x\":[],"
 		    "\"processId\":\"p1\"}}", i + 1, names[i]);
 		ck_assert_int_eq(peer_turn(), 0);
@@ -1118,6 +1124,95 @@ START_TEST(test_hold_gone)
 	execsrv_hold(x, false);
 	ck_assert_int_eq(peer_turn(), -1);
 	peer_ck_trace("0:one;");
+	peer_stop();
+}
+END_TEST
+
+/* --- whether a sandbox was the cause --- */
+
+static void
+say_exit(unsigned seq, const char *more)
+{
+	peer_say("{\"method\":\"process/exited\",\"params\":{\"processId\":"
+	    "\"p1\",\"seq\":%u,\"exitCode\":3%s}}", seq, more);
+}
+
+/* A server that says it all is never asked. */
+START_TEST(test_no_reads)
+{
+	static const char	*said[] = { ",\"sandboxDenied\":true",
+				    ",\"sandboxDenied\":false" };
+
+	start_process();
+	say_output(2, "two");
+	say_output(1, "one");
+	say_exit(4, said[_i]);
+	say_output(3, "three");
+	say_end("closed", 6);
+	say_output(5, "five");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace(_i == 0 ?
+	    "0:one;0:two;0:three;exit 3 denied;0:five;closed;" :
+	    "0:one;0:two;0:three;exit 3;0:five;closed;");
+	ck_assert_int_eq(peer_heard().type, WS_EV_NONE);
+	peer_stop();
+}
+END_TEST
+
+#define ASKED	"{\"id\":2,\"method\":\"process/read\",\"params\":"	\
+		"{\"processId\":\"p1\",\"afterSeq\":2,\"waitMs\":0,"	\
+		"\"maxBytes\":0}}"
+
+static const struct {
+	const char	*exit, *answer;
+	bool		 is_denied;
+} old_servers[] = {
+	{ "", "\"result\":{\"chunks\":[],\"nextSeq\":5,\"exited\":true,"
+	    "\"exitCode\":3,\"closed\":true,\"sandboxDenied\":true}", true },
+	{ ",\"sandboxDenied\":null", "\"result\":{\"chunks\":[{\"seq\":3,"
+	    "\"stream\":\"stdout\",\"chunk\":\"b25l\"}],\"nextSeq\":4,"
+	    "\"sandboxDenied\":false}", false },
+	{ "", "\"result\":{}", false },
+	{ "", "\"result\":[]", false },
+	{ "", "\"error\":{\"code\":-32600,\"message\":\"unknown\"}", false },
+};
+
+/* One that does not is asked once, and nothing overtakes the exit. */
+START_TEST(test_compatibility_read)
+{
+	start_process();
+	say_exit(2, old_servers[_i].exit);
+	ck_assert_int_eq(peer_turn(), 0);
+	ck_assert_int_eq(peer_heard().type, WS_EV_NONE);	/* its turn */
+	say_output(1, "one");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_heard(ASKED);
+	say_exit(2, old_servers[_i].exit);
+	say_output(3, "three");
+	say_end("closed", 4);
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("0:one;");
+	/* It may take its time. */
+	ck_assert_int_eq(execsrv_wait_ms(x), -1);
+	peer_say("{\"id\":2,%s}", old_servers[_i].answer);
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace(old_servers[_i].is_denied ?
+	    "exit 3 denied;0:three;closed;" : "exit 3;0:three;closed;");
+	ck_assert_int_eq(peer_heard().type, WS_EV_NONE);
+	peer_stop();
+}
+END_TEST
+
+START_TEST(test_compatibility_freed)
+{
+	start_process();
+	say_exit(1, "");
+	ck_assert_int_eq(peer_turn(), 0);
+	ck_assert_int_eq(peer_heard().type, WS_EV_MESSAGE);
+	execsrv_process_free(&p);
+	peer_say("{\"id\":2,\"result\":{}}");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("");
 	peer_stop();
 }
 END_TEST
@@ -1336,6 +1431,10 @@ client_suite(void)
 	tcase_add_test(t, test_early_flood);
 	tcase_add_test(t, test_hold);
 	tcase_add_test(t, test_hold_gone);
+	tcase_add_loop_test(t, test_no_reads, 0, 2);
+	tcase_add_loop_test(t, test_compatibility_read, 0,
+	    (int)COUNT(old_servers));
+	tcase_add_test(t, test_compatibility_freed);
 	tcase_add_test(t, test_last_words);
 	tcase_add_test(t, test_open);
 	tcase_add_loop_test(t, test_greeting, 0, (int)COUNT(greetings));

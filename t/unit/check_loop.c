@@ -42,10 +42,9 @@ static const struct execsrv_hooks	 hooks = {
 static struct execsrv_process *
 start_process(void)
 {
-	static const char *const	 argv[] = { "a", NULL }, *const env[] = {
-					    NULL };
-	struct execsrv_start		 s = { .argv = argv, .env = env,
-					    .cwd = "/", .pipe_stdin = true };
+	static const char *const	 argv[] = { "a", NULL };
+	struct execsrv_start		 s = { .argv = argv, .cwd = "/",
+					    .pipe_stdin = true };
 	struct execsrv_process		*p;
 
 	is_closed = false;
