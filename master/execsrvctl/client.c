@@ -486,3 +486,52 @@ client_attach(const char *dir, int argc, char **argv)
 
 	return command(&c, argc, argv, 1, 1, do_attach);
 }
+
+/*
+ * "NAME:PATH", NAME or PATH may be empty; a path with a slash before its first
+ * colon is here.
+ */
+static char *
+path_there(char *text)
+{
+	char	*colon = strchr(text, ':');
+
+	return colon == NULL || memchr(text, '/', (size_t)(colon - text)) !=
+	    NULL ? NULL : colon + 1;
+}
+
+static int
+do_cp(struct client *c, int argc, char **argv)
+{
+	struct server	 s = { .url = NULL };
+	char		*from = path_there(argv[0]), *to = path_there(argv[1]);
+	char		*name = from != NULL ? argv[0] : argv[1];
+	int		 status = EXIT_USAGE;
+
+	(void)argc;
+	if ((from != NULL) == (to != NULL)) {
+		complain("cp", from != NULL ? "one of both has to be here" :
+		    "one of both has to be on a server: NAME:PATH, or :PATH");
+		return status;
+	}
+	c->cp.is_upload = to != NULL;
+	c->cp.from = from != NULL ? from : argv[0];
+	c->cp.to = to != NULL ? to : argv[1];
+	*strchr(name, ':') = '\0';
+	if (find_server(c, name[0] != '\0' ? name : NULL, &s) == 0) {
+		c->cp.url = s.url;
+		c->cp.token = s.token;
+		status = cp_command(&c->cp);
+	}
+	server_fini(&s);
+	return status;
+}
+
+int
+client_cp(const char *dir, int argc, char **argv)
+{
+	struct client	 c = { .command = IN_CP, .dir = dir,
+			    .words = "cp [OPTION...] SRC DST" };
+
+	return command(&c, argc, argv, 2, 2, do_cp);
+}

@@ -29,6 +29,8 @@ static int	 cmd_attach(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_control(const struct command *, struct options *, int,
 		    char **);
+static int	 cmd_cp(const struct command *, struct options *, int,
+		    char **);
 static int	 cmd_help(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_run(const struct command *, struct options *, int,
@@ -45,6 +47,7 @@ static const struct command	 commands[] = {
 #include "proto/ctl.def"
 #undef CTL
 	{ "attach",	cmd_attach,	ONE,	"go on with a session" },
+	{ "cp",		cmd_cp,		ONE,	"files from and to a server" },
 	{ "help",	cmd_help,	ONE,	"this text" },
 	{ "run",	cmd_run,	ONE,	"run a command on a server" },
 	{ "sandbox",	cmd_sandbox,	ONE,
@@ -61,7 +64,7 @@ usage(FILE *out)
 	size_t	 i;
 
 	fputs("usage: execsrvctl [-R DIR] [--json] COMMAND\n"
-	    "       execsrvctl [-R DIR] attach|run|shell [OPTION...] "
+	    "       execsrvctl [-R DIR] attach|cp|run|shell [OPTION...] "
 	    "[ARG...]; see their -h\n"
 	    "       execsrvctl [--json] sandbox explain [--cwd DIR] "
 	    "[--tmpdir DIR]\n"
@@ -201,6 +204,13 @@ cmd_attach(const struct command *c, struct options *o, int argc, char **argv)
 {
 	(void)c;
 	return client_attach(o->dir, argc, argv);
+}
+
+static int
+cmd_cp(const struct command *c, struct options *o, int argc, char **argv)
+{
+	(void)c;
+	return client_cp(o->dir, argc, argv);
 }
 
 static int
