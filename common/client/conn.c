@@ -34,7 +34,7 @@ execsrv_new(void)
 
 	if ((x = calloc(1, sizeof(*x))) == NULL)
 		return NULL;
-	x->fd = x->epoll = x->timer = x->watched = -1;
+	x->fd = x->epoll = x->timer = x->watched = x->pidfd = -1;
 	x->clock = clock_ms;
 	x->state = EXECSRV_UPGRADING;
 	x->connect_ms = x->initialize_ms = OPEN_MS;
@@ -86,6 +86,7 @@ execsrv_free(struct execsrv **xp)
 		free(o);
 	}
 	execsrv_unwatch(x);
+	execsrv_end_child(x, false);
 	fd_close(&x->fd);
 	fd_close(&x->timer);
 	fd_close(&x->epoll);
@@ -219,6 +220,17 @@ put_frame(struct execsrv *x, bool fin, enum ws_opcode opcode,
 	return 0;
 }
 
+static int
+send_line(struct execsrv *x, const void *data, size_t len)
+{
+	int	 r = execsrv_put_line(x, data, len);
+
+	if (r == 0)
+		r = execsrv_flush(x);
+	execsrv_rewatch(x);
+	return r;
+}
+
 int
 execsrv_send(struct execsrv *x, enum ws_opcode opcode, const void *data,
     size_t len)
@@ -232,6 +244,8 @@ execsrv_send(struct execsrv *x, enum ws_opcode opcode, const void *data,
 		errno = EPIPE;
 		return -1;
 	}
+	if (x->is_lines)
+		return opcode != WS_TEXT ? 0 : send_line(x, data, len);
 	do {
 		n = len - at;
 		fin = n <= LIMIT_FRAME;
@@ -402,6 +416,8 @@ execsrv_feed(struct execsrv *x, const void *data, size_t len)
 {
 	if (x->state == EXECSRV_UPGRADING && !x->is_lost)
 		return feed_head(x, data, len);
+	if (x->is_lines)
+		return execsrv_feed_lines(x, data, len);
 	return execsrv_has_frames(x) ? feed_frames(x, data, len) : -1;
 }
 
@@ -409,11 +425,11 @@ execsrv_feed(struct execsrv *x, const void *data, size_t len)
 static int
 read_some(struct execsrv *x, size_t *n_out)
 {
-	uint8_t	*room, head[1024];
+	uint8_t	*room, head[READ_MIN];
 	size_t	 size = sizeof(head);
 	ssize_t	 n;
 
-	if (x->state == EXECSRV_UPGRADING)
+	if (x->state == EXECSRV_UPGRADING || x->is_lines)
 		room = head;
 	else if ((room = ws_reader_room(&x->reader, READ_MIN, &size)) == NULL)
 		return execsrv_fail(x, "out of memory");
