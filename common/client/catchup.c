@@ -71,42 +71,46 @@ take_chunks(struct execsrv_process *p, const struct json *j, uint32_t list)
 	return n;
 }
 
-static bool
-is_early(const struct execsrv_process *p, uint64_t seq)
+/* How many numbers before last are missing, and which is the first. */
+static uint64_t
+missing(const struct execsrv_process *p, uint64_t last, uint64_t *first_out)
 {
 	const struct event	*ev;
+	uint64_t		 due = p->next_seq, n = 0;
 
-	TAILQ_FOREACH(ev, &p->early, entry)
-		if (ev->seq == seq)
-			return true;
-	return false;
+	*first_out = last;
+	TAILQ_FOREACH(ev, &p->early, entry) {
+		if (ev->seq >= last)
+			break;
+		if (ev->seq > due && n == 0)
+			*first_out = due;
+		n += ev->seq - due;
+		due = ev->seq + 1;
+	}
+	if (last > due && n == 0)
+		*first_out = due;
+	return last > due ? n + (last - due) : n;
 }
 
 /*
  * Numbers that no chunk has are those of the exit and of the end, which the
- * answer tells without them: the end is the last, the exit the other one.
+ * answer tells without them: the end is the last, the exit the only other one.
  */
 static void
 take_ends(struct execsrv_process *p, const struct json *j, uint32_t result,
     uint64_t next)
 {
-	struct event	 ev;
+	struct event	 ev = { .kind = EV_EXITED };
 	bool		 is_closed = execsrv_is_true(j, result, "closed");
-	uint64_t	 last = is_closed ? next - 1 : next, seq;
 
-	memset(&ev, 0, sizeof(ev));
-	if (execsrv_is_true(j, result, "exited") && execsrv_event_exit_code(j, result, &ev)) {
-		for (seq = p->next_seq; seq < last && is_early(p, seq); seq++)
-			continue;
-		if (seq < last) {
-			ev.seq = seq;
-			ev.kind = EV_EXITED;
-			ev.sandbox_denied = execsrv_is_true(j, result,
-			    "sandboxDenied");
-			execsrv_event_take(p, &ev);
-		}
+	if (missing(p, is_closed ? next - 1 : next, &ev.seq) == 1 &&
+	    execsrv_is_true(j, result, "exited") &&
+	    execsrv_event_exit_code(j, result, &ev)) {
+		ev.sandbox_denied = execsrv_is_true(j, result,
+		    "sandboxDenied");
+		execsrv_event_take(p, &ev);
 	}
-	if (is_closed && p->next_seq <= next - 1) {
+	if (is_closed && p->next_seq == next - 1) {
 		memset(&ev, 0, sizeof(ev));
 		ev.seq = next - 1;
 		ev.kind = EV_CLOSED;
@@ -114,10 +118,11 @@ take_ends(struct execsrv_process *p, const struct json *j, uint32_t result,
 	}
 }
 
-static void	 ask_read(struct execsrv_process *p);
+static void	 ask_read(struct execsrv_process *p, uint64_t after);
 
 void
-execsrv_process_on_read(struct execsrv_process *p, const struct execsrv_answer *a)
+execsrv_process_on_read(struct execsrv_process *p,
+    const struct execsrv_answer *a)
 {
 	const struct json	*j = a->json;
 	uint32_t		 tok;
@@ -142,24 +147,30 @@ execsrv_process_on_read(struct execsrv_process *p, const struct execsrv_answer *
 	}
 	if (!p->closed && p->next_seq < next && n == 0)
 		take_ends(p, j, a->result, next);
-	if (!p->closed && p->next_seq < next)
+	/* The number that is missing may be the exit's, which has no chunk:
+	   known when all chunks are there. */
+	if (!p->closed && p->next_seq < next && n > 0 &&
+	    execsrv_is_true(j, a->result, "exited"))
+		ask_read(p, next - 1);
+	else if (!p->closed && p->next_seq < next)
 		lose_process(p, "output was lost: the server kept too "
 		    "little of it");
 	else if (!p->closed && n > 0)
-		ask_read(p);		/* there may be more */
+		ask_read(p, p->next_seq - 1);	/* there may be more */
 }
 
 static void
-ask_read(struct execsrv_process *p)
+ask_read(struct execsrv_process *p, uint64_t after)
 {
 	struct execsrv_call	*c;
 	struct json_out		 o;
 
-	if ((c = execsrv_process_begin(p, "process/read", REQUEST_READ, &o)) == NULL)
+	if ((c = execsrv_process_begin(p, "process/read",
+	    REQUEST_READ, &o)) == NULL)
 		return;
 	c->is_ours = true;
 	json_out_key(&o, "afterSeq");
-	json_out_u64(&o, p->next_seq - 1);
+	json_out_u64(&o, after);
 	json_out_key(&o, "waitMs");
 	json_out_u64(&o, 0);
 	json_out_key(&o, "maxBytes");
@@ -197,6 +208,6 @@ execsrv_process_catch_up(struct execsrv *x)
 		/* One whose start still waits has said nothing. */
 		if (!p->closed && p->awaited[EXECSRV_START] == 0) {
 			execsrv_event_drop_unsure(p);
-			ask_read(p);
+			ask_read(p, p->next_seq - 1);
 		}
 }

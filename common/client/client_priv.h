@@ -46,8 +46,8 @@ int	 execsrv_address_parse(const char *text, struct execsrv_address *a,
  * The request to upgrade, with a bearer token or NULL; its length, always less
  * than size.
  */
-size_t	 execsrv_upgrade_request(const struct execsrv_address *u, const char *key,
-	    const char *token, char *out, size_t size);
+size_t	 execsrv_upgrade_request(const struct execsrv_address *u,
+	    const char *key, const char *token, char *out, size_t size);
 
 /*
  * Judge the answer, a head of len bytes with its empty line.  0, or -1 with the
@@ -126,7 +126,7 @@ struct execsrv {
 	struct execsrv_error		 why;
 	bool				 is_local;
 	char				 key[EXECSRV_KEY_LEN + 1];
-	struct buf			 head;		/* while upgrading; lines */
+	struct buf			 head;		/* of the upgrade; lines */
 	bool				 is_lines;	/* no WebSocket */
 	pid_t				 child;		/* 0: none */
 	int				 pidfd;
@@ -135,6 +135,8 @@ struct execsrv {
 	bool				 out_broken;	/* nobody reads it */
 	bool				 held;
 	uint64_t			 last_sent;	/* ms */
+	uint64_t			 last_heard;	/* ms */
+	bool				 is_pinged;	/* nothing since */
 	bool				 has_pong;	/* owed to a flood */
 	uint8_t				 pong[WS_CONTROL_MAX];
 	size_t				 pong_len;

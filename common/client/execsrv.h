@@ -131,11 +131,11 @@ struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,
 		    struct execsrv_error *e);
 
 /*
- * Start a command, found in PATH, as a server of its own: it speaks, a message a
- * line, on its standard input and output, and has our standard error and
+ * Start a command, found in PATH, as a server of its own: it speaks, a message
+ * a line, on its standard input and output, and has our standard error and
  * environment.  Its session cannot be resumed.  It is ended by execsrv_close():
- * it has 2 s to end with its input, 2 s more after a SIGTERM; nobody else should
- * wait for it.  argv is ended by NULL; connect_ms, recover_ms and the token do
+ * it has 2 s to end with its input, 2 s more after a SIGTERM; nobody else
+ * should wait for it.  argv is ended by NULL; connect_ms, recover_ms and the token do
  * not matter.  As execsrv_open().
  */
 struct execsrv	*execsrv_spawn_local(const char *const *argv,
@@ -703,7 +703,8 @@ void		 execsrv_http_free(struct execsrv_http **hp);
  * the result as JSON, which is valid during the call, or with an error and
  * neither.  0, or -1 with errno: EINVAL (no such JSON), EFBIG (more than 64
  * MiB, which nobody would take), EPIPE: the connection failed.  Sent is sent
- * later when the server is slow; more than 128 MiB that wait for it are too much, and
+ * later when the server is slow; more than 128 MiB that wait for it are too
+ * much, and
  * the connection has failed.
  */
 typedef void execsrv_json_fn(void *arg, const char *result, size_t len,

@@ -68,7 +68,8 @@ START_TEST(test_lines)
 	char			 notes[16] = "", want[] = "7";
 	unsigned		 before = descriptors();
 
-	spawn(GREET "read -r c; case $c in *'\"m\",\"params\":{\"a\": \"\\n\"'*)"
+	spawn(GREET "read -r c; case $c in "
+	    "*'\"m\",\"params\":{\"a\": \"\\n\"'*)"
 	    " printf '{\"method\":\"a\"}\\r\\n\\n  \\n{\"meth';"
 	    " printf 'od\":\"b\"}\\n{\"id\":2,\"result\":7}\\n';; esac;"
 	    " cat >/dev/null");
