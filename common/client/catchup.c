@@ -73,58 +73,59 @@ take_chunks(struct execsrv_process *p, const struct json *j, uint32_t list)
 	return n;
 }
 
-static bool
-is_early(const struct execsrv_process *p, uint64_t seq)
+/* How many numbers before last are missing, and which is the first. */
+static uint64_t
+missing(const struct execsrv_process *p, uint64_t last, uint64_t *first_out)
 {
 	const struct event	*ev;
+	uint64_t		 due = p->next_seq, n = 0;
 
-	TAILQ_FOREACH(ev, &p->early, entry)
-		if (ev->seq == seq)
-			return true;
-	return false;
+	*first_out = last;
+	TAILQ_FOREACH(ev, &p->early, entry) {
+		if (ev->seq >= last)
+			break;
+		if (ev->seq > due && n == 0)
+			*first_out = due;
+		n += ev->seq - due;
+		due = ev->seq + 1;
+	}
+	if (last > due && n == 0)
+		*first_out = due;
+	return last > due ? n + (last - due) : n;
 }
 
 /*
- * A number that no chunk has, below last, is that of the exit, which the answer
- * tells without it; for one that was joined it may be before all of them.
+ * Numbers that no chunk has are those of the exit and of the end, which the
+ * answer tells without them: the end is the last, the exit the only other one.
+ * Of a process that was joined it may be before all that there still is.
  */
-static void
-take_exit(struct execsrv_process *p, const struct json *j, uint32_t result,
-    uint64_t last, bool is_all)
-{
-	struct event	 ev;
-	uint64_t	 seq;
-
-	memset(&ev, 0, sizeof(ev));
-	if (p->has_exited || !execsrv_is_true(j, result, "exited") ||
-	    !execsrv_event_exit_code(j, result, &ev))
-		return;
-	for (seq = p->next_seq; seq < last && is_early(p, seq); seq++)
-		continue;
-	ev.seq = seq;
-	ev.kind = EV_EXITED;
-	ev.sandbox_denied = execsrv_is_true(j, result, "sandboxDenied");
-	if (seq < last)
-		execsrv_event_take(p, &ev);
-	else if (is_all)
-		execsrv_event_exited_before(p, &ev);
-}
-
-/* Nothing more was said: the end, if it has come, is the last number. */
 static void
 take_ends(struct execsrv_process *p, const struct json *j, uint32_t result,
     uint64_t next)
 {
-	struct event	 ev;
+	struct event	 ev = { .kind = EV_EXITED };
 	bool		 is_closed = execsrv_is_true(j, result, "closed");
 
-	take_exit(p, j, result, is_closed ? next - 1 : next, is_closed);
-	if (!is_closed || p->closed || p->next_seq > next - 1)
-		return;
-	memset(&ev, 0, sizeof(ev));
-	ev.seq = next - 1;
-	ev.kind = EV_CLOSED;
-	execsrv_event_take(p, &ev);
+	if (!p->has_exited && execsrv_is_true(j, result, "exited") &&
+	    execsrv_event_exit_code(j, result, &ev)) {
+		ev.sandbox_denied = execsrv_is_true(j, result,
+		    "sandboxDenied");
+		switch (missing(p, is_closed ? next - 1 : next, &ev.seq)) {
+		case 0:
+			if (is_closed)
+				execsrv_event_exited_before(p, &ev);
+			break;
+		case 1:
+			execsrv_event_take(p, &ev);
+			break;
+		}
+	}
+	if (is_closed && !p->closed && p->next_seq == next - 1) {
+		memset(&ev, 0, sizeof(ev));
+		ev.seq = next - 1;
+		ev.kind = EV_CLOSED;
+		execsrv_event_take(p, &ev);
+	}
 }
 
 /*
@@ -168,7 +169,7 @@ on_no_read(struct execsrv_process *p, const struct execsrv_error *e)
 		p->hooks.on_answer(p->arg, EXECSRV_START, e);
 }
 
-static void	 ask_read(struct execsrv_process *p);
+static void	 ask_read(struct execsrv_process *p, uint64_t after);
 
 void
 execsrv_process_on_read(struct execsrv_process *p,
@@ -198,19 +199,22 @@ execsrv_process_on_read(struct execsrv_process *p,
 	}
 	if (!p->closed)
 		execsrv_event_take_early(p);
-	if (!p->closed && p->next_seq < next && n > 0)
-		take_exit(p, j, a->result, next, false);
-	else if (!p->closed && p->next_seq < next)
+	if (!p->closed && p->next_seq < next && n == 0)
 		take_ends(p, j, a->result, next);
-	if (!p->closed && p->next_seq < next)
+	/* The number that is missing may be the exit's, which has no chunk:
+	   known when all chunks are there. */
+	if (!p->closed && p->next_seq < next && n > 0 &&
+	    execsrv_is_true(j, a->result, "exited"))
+		ask_read(p, next - 1);
+	else if (!p->closed && p->next_seq < next)
 		lose_process(p, "output was lost: the server kept too "
 		    "little of it");
 	else if (!p->closed && n > 0)
-		ask_read(p);		/* there may be more */
+		ask_read(p, p->next_seq - 1);	/* there may be more */
 }
 
 static void
-ask_read(struct execsrv_process *p)
+ask_read(struct execsrv_process *p, uint64_t after)
 {
 	struct execsrv_call	*c;
 	struct json_out		 o;
@@ -220,7 +224,7 @@ ask_read(struct execsrv_process *p)
 		return;
 	c->is_ours = true;
 	json_out_key(&o, "afterSeq");
-	json_out_u64(&o, p->next_seq - 1);
+	json_out_u64(&o, after);
 	json_out_key(&o, "waitMs");
 	json_out_u64(&o, 0);
 	json_out_key(&o, "maxBytes");
@@ -258,7 +262,7 @@ execsrv_process_catch_up(struct execsrv *x)
 		/* One whose start still waits has said nothing. */
 		if (!p->closed && p->awaited[EXECSRV_START] == 0) {
 			execsrv_event_drop_unsure(p);
-			ask_read(p);
+			ask_read(p, p->next_seq - 1);
 		}
 }
 
@@ -280,7 +284,7 @@ execsrv_process_attach(struct execsrv *x, const char *id,
 	if ((p = execsrv_process_new(x, id, hooks, arg)) == NULL)
 		return NULL;
 	p->is_joining = true;
-	ask_read(p);
+	ask_read(p, 0);
 	if (execsrv_status(x) == EXECSRV_FAILED) {
 		execsrv_process_free(&p);
 		errno = EPIPE;

@@ -16,7 +16,7 @@
 
 /* --- url.c (pure) --- */
 
-struct execsrv_url {
+struct execsrv_address {
 	union {
 		struct sockaddr		 any;
 		struct sockaddr_in	 in;
@@ -26,12 +26,12 @@ struct execsrv_url {
 	socklen_t	 len;
 	bool		 is_local;
 	bool		 is_name;	/* "localhost": IPv6 is worth a try */
-	char		 host[64];	/* for the Host line, with port */
+	char		 host[80];	/* for the Host line, with port */
 	char		 path[512];	/* path and query */
 };
 
-/* Read a URL.  0, or -1 with the reason in e. */
-int	 execsrv_url_parse(const char *text, struct execsrv_url *u,
+/* The address that a URL names.  0, or -1 with the reason in e. */
+int	 execsrv_address_parse(const char *text, struct execsrv_address *a,
 	    struct execsrv_error *e) __attribute__((warn_unused_result));
 
 /* --- upgrade.c (pure) --- */
@@ -46,8 +46,8 @@ int	 execsrv_url_parse(const char *text, struct execsrv_url *u,
  * The request to upgrade, with a bearer token or NULL; its length, always less
  * than size.
  */
-size_t	 execsrv_upgrade_request(const struct execsrv_url *u, const char *key,
-	    const char *token, char *out, size_t size);
+size_t	 execsrv_upgrade_request(const struct execsrv_address *u,
+	    const char *key, const char *token, char *out, size_t size);
 
 /*
  * Judge the answer, a head of len bytes with its empty line.  0, or -1 with the
@@ -130,12 +130,17 @@ struct execsrv {
 	struct execsrv_error		 why;
 	bool				 is_local;
 	char				 key[EXECSRV_KEY_LEN + 1];
-	struct buf			 head;		/* while upgrading */
+	struct buf			 head;		/* of the upgrade; lines */
+	bool				 is_lines;	/* no WebSocket */
+	pid_t				 child;		/* 0: none */
+	int				 pidfd;
 	struct ws_reader		 reader;
 	struct buf			 out;
 	bool				 out_broken;	/* nobody reads it */
 	bool				 held;
 	uint64_t			 last_sent;	/* ms */
+	uint64_t			 last_heard;	/* ms */
+	bool				 is_pinged;	/* nothing since */
 	bool				 has_pong;	/* owed to a flood */
 	uint8_t				 pong[WS_CONTROL_MAX];
 	size_t				 pong_len;
@@ -156,7 +161,7 @@ struct execsrv {
 	/* In ids, where another client used its own before; or empty. */
 	char				 tag[24];
 	/* Recovery. */
-	struct execsrv_url		 url;
+	struct execsrv_address		 url;
 	char				*name;		/* of the client */
 	char				*token;		/* or NULL; locked */
 	int				 connect_ms, initialize_ms;
@@ -344,17 +349,37 @@ void		 execsrv_transfer_destroy(struct execsrv_transfer *t);
 void		 execsrv_http_lost(struct execsrv *x);
 void		 execsrv_watch_lost(struct execsrv *x);
 
+/* --- lines.c --- */
+
+/* Send a text as a line, its line breaks as blanks.  0, or -1: it failed. */
+int		 execsrv_put_line(struct execsrv *x, const void *data,
+		    size_t len);
+
+/* As execsrv_feed(), of lines. */
+int		 execsrv_feed_lines(struct execsrv *x, const void *data,
+		    size_t len) __attribute__((warn_unused_result));
+
+/* --- spawn.c --- */
+
+/* The command, if there is one, ends: with its input, or at once. */
+void		 execsrv_end_child(struct execsrv *x, bool is_patient);
+
 /* --- connect.c --- */
+
+/* Open a session.  0, or -1 with the reason in e, unless the connection
+   failed. */
+int		 execsrv_initialize(struct execsrv *x,
+		    struct execsrv_error *e);
 
 /* A client without a connection, as the options say.  NULL: why is in e. */
 struct execsrv	*execsrv_prepare(const struct execsrv_options *o,
 		    struct execsrv_error *e);
 
 /* A socket that connects, or has; -1 with errno. */
-int		 execsrv_socket(const struct execsrv_url *u);
+int		 execsrv_socket(const struct execsrv_address *u);
 
 /* The same for the IPv6 address of this machine. */
-void		 execsrv_url_v6(struct execsrv_url *u);
+void		 execsrv_url_v6(struct execsrv_address *u);
 
 /* Send the request to upgrade.  0, or -1: it failed. */
 int		 execsrv_start_upgrade(struct execsrv *x);

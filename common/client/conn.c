@@ -21,6 +21,8 @@
 #define TURN_MAX	(256 * 1024)	/* bytes read before others are asked */
 #define OUT_KEEP	(256 * 1024)	/* bytes of memory kept for the next */
 #define HEARTBEAT_MS	5000		/* while nothing is read */
+#define PING_MS		15000		/* of silence, then one is asked */
+#define PONG_MS		20000		/* and then given up */
 #define OPEN_MS		10000	/* to connect and upgrade; to initialize */
 #define RECOVER_MS	25000	/* as the stock client's */
 
@@ -34,7 +36,7 @@ execsrv_new(void)
 
 	if ((x = calloc(1, sizeof(*x))) == NULL)
 		return NULL;
-	x->fd = x->epoll = x->timer = x->watched = -1;
+	x->fd = x->epoll = x->timer = x->watched = x->pidfd = -1;
 	x->clock = clock_ms;
 	x->state = EXECSRV_UPGRADING;
 	x->connect_ms = x->initialize_ms = OPEN_MS;
@@ -87,6 +89,7 @@ execsrv_free(struct execsrv **xp)
 		free(o);
 	}
 	execsrv_unwatch(x);
+	execsrv_end_child(x, false);
 	fd_close(&x->fd);
 	fd_close(&x->timer);
 	fd_close(&x->epoll);
@@ -191,8 +194,11 @@ void
 execsrv_hold(struct execsrv *x, bool hold)
 {
 	/* What was missing may have lain unread. */
-	if (x->held && !hold)
+	if (x->held && !hold) {
 		execsrv_process_restart_wait(x);
+		x->last_heard = x->clock();
+		x->is_pinged = false;
+	}
 	x->held = hold;
 	execsrv_rewatch(x);
 }
@@ -220,6 +226,17 @@ put_frame(struct execsrv *x, bool fin, enum ws_opcode opcode,
 	return 0;
 }
 
+static int
+send_line(struct execsrv *x, const void *data, size_t len)
+{
+	int	 r = execsrv_put_line(x, data, len);
+
+	if (r == 0)
+		r = execsrv_flush(x);
+	execsrv_rewatch(x);
+	return r;
+}
+
 int
 execsrv_send(struct execsrv *x, enum ws_opcode opcode, const void *data,
     size_t len)
@@ -233,6 +250,8 @@ execsrv_send(struct execsrv *x, enum ws_opcode opcode, const void *data,
 		errno = EPIPE;
 		return -1;
 	}
+	if (x->is_lines)
+		return opcode != WS_TEXT ? 0 : send_line(x, data, len);
 	do {
 		n = len - at;
 		fin = n <= LIMIT_FRAME;
@@ -268,6 +287,9 @@ execsrv_flush(struct execsrv *x)
 		else
 			buf_drain(&x->out, (size_t)n);
 		x->last_sent = x->clock();
+		/* It takes what we send: what it says comes behind that. */
+		if (n > 0 && x->out.len > 0)
+			x->last_heard = x->last_sent;
 	}
 	if (x->out_broken)
 		buf_drain(&x->out, x->out.len);
@@ -403,6 +425,8 @@ execsrv_feed(struct execsrv *x, const void *data, size_t len)
 {
 	if (x->state == EXECSRV_UPGRADING && !x->is_lost)
 		return feed_head(x, data, len);
+	if (x->is_lines)
+		return execsrv_feed_lines(x, data, len);
 	return execsrv_has_frames(x) ? feed_frames(x, data, len) : -1;
 }
 
@@ -410,11 +434,11 @@ execsrv_feed(struct execsrv *x, const void *data, size_t len)
 static int
 read_some(struct execsrv *x, size_t *n_out)
 {
-	uint8_t	*room, head[1024];
+	uint8_t	*room, head[READ_MIN];
 	size_t	 size = sizeof(head);
 	ssize_t	 n;
 
-	if (x->state == EXECSRV_UPGRADING)
+	if (x->state == EXECSRV_UPGRADING || x->is_lines)
 		room = head;
 	else if ((room = ws_reader_room(&x->reader, READ_MIN, &size)) == NULL)
 		return execsrv_fail(x, "out of memory");
@@ -427,6 +451,8 @@ read_some(struct execsrv *x, size_t *n_out)
 	if (n == 0)
 		return execsrv_lose(x, "the server closed the connection");
 	*n_out += (size_t)n;
+	x->last_heard = x->clock();
+	x->is_pinged = false;
 	if (room == head)
 		return execsrv_feed(x, head, (size_t)n) == -1 ? -1 : 1;
 	ws_reader_fed(&x->reader, (size_t)n);
@@ -464,6 +490,25 @@ execsrv_events(const struct execsrv *x)
 	return events;
 }
 
+/* ms until the server has been silent for too long, or -1. */
+static int
+silence_ms(const struct execsrv *x)
+{
+	uint64_t	 silent = x->clock() - x->last_heard;
+	uint64_t	 limit = x->is_pinged ? PING_MS + PONG_MS : PING_MS;
+
+	if (x->is_lines)
+		return -1;
+	return silent < limit ? (int)(limit - silent) : 0;
+}
+
+/* Of two times, -1 for ever. */
+static int
+least(int a, int b)
+{
+	return a == -1 || (b != -1 && b < a) ? b : a;
+}
+
 int
 execsrv_wait_ms(const struct execsrv *x)
 {
@@ -474,7 +519,7 @@ execsrv_wait_ms(const struct execsrv *x)
 	if (!execsrv_is_open(x))
 		return execsrv_recover_wait_ms(x);
 	if (!x->held)
-		return execsrv_process_wait_ms(x);
+		return least(execsrv_process_wait_ms(x), silence_ms(x));
 	silent = x->clock() - x->last_sent;
 	return silent < HEARTBEAT_MS ? (int)(HEARTBEAT_MS - silent) :
 	    x->out.len > 0 ? HEARTBEAT_MS : 0;
@@ -492,6 +537,22 @@ give_sign(struct execsrv *x)
 	}
 }
 
+/* A connection may be dead without a word; a server answers pings. */
+static void
+check_silence(struct execsrv *x)
+{
+	if (silence_ms(x) != 0)
+		return;
+	if (x->is_pinged) {
+		execsrv_lose(x, "the server does not answer");
+		return;
+	}
+	/* Late, perhaps: it has its time from now on. */
+	x->last_heard = x->clock() - PING_MS;
+	x->is_pinged = true;
+	execsrv_send(x, WS_PING, NULL, 0);
+}
+
 static void
 handle(struct execsrv *x, short revents)
 {
@@ -504,8 +565,10 @@ handle(struct execsrv *x, short revents)
 			(void)read_in(x);
 		give_sign(x);
 		send_pong(x);
-		if (!x->held && execsrv_is_open(x))
+		if (!x->held && execsrv_is_open(x)) {
 			execsrv_process_check(x);
+			check_silence(x);
+		}
 		if (execsrv_has_frames(x))
 			execsrv_flush(x);
 	}

@@ -66,7 +66,7 @@ set_options(int fd)
 }
 
 int
-execsrv_socket(const struct execsrv_url *u)
+execsrv_socket(const struct execsrv_address *u)
 {
 	int	 fd;
 
@@ -82,7 +82,7 @@ execsrv_socket(const struct execsrv_url *u)
 }
 
 static int
-open_socket(const struct execsrv_url *u, uint64_t deadline)
+open_socket(const struct execsrv_address *u, uint64_t deadline)
 {
 	int	 fd;
 
@@ -100,7 +100,7 @@ open_socket(const struct execsrv_url *u, uint64_t deadline)
 }
 
 void
-execsrv_url_v6(struct execsrv_url *u)
+execsrv_url_v6(struct execsrv_address *u)
 {
 	in_port_t	 port = u->addr.in.sin_port;
 
@@ -260,8 +260,8 @@ execsrv_send_initialized(struct execsrv *x)
 	return execsrv_send(x, WS_TEXT, done, strlen(done));
 }
 
-static int
-initialize(struct execsrv *x, uint64_t deadline, struct execsrv_error *e)
+int
+execsrv_initialize(struct execsrv *x, struct execsrv_error *e)
 {
 	struct buf	 b;
 	int		 r = -1;
@@ -269,7 +269,7 @@ initialize(struct execsrv *x, uint64_t deadline, struct execsrv_error *e)
 	if (execsrv_put_initialize(x, &b) == -1)
 		execsrv_error_set(e, 0, "%s", strerror(errno));
 	else if (execsrv_ask(x, "initialize", (char *)buf_data(&b), b.len,
-	    ms_left(deadline), on_initialize, x, e) == 0)
+	    x->initialize_ms, on_initialize, x, e) == 0)
 		r = execsrv_send_initialized(x);
 	buf_fini(&b);
 	return r;
@@ -283,7 +283,7 @@ greet(struct execsrv *x, uint64_t deadline, struct execsrv_error *e)
 
 	e->text[0] = '\0';
 	if (execsrv_start_upgrade(x) == 0 && wait_upgrade(x, deadline) == 0)
-		r = initialize(x, clock_ms() + (uint64_t)x->initialize_ms, e);
+		r = execsrv_initialize(x, e);
 	if (r == -1 && e->text[0] == '\0')
 		*e = x->why;
 	return r;
@@ -378,11 +378,11 @@ struct execsrv *
 execsrv_open(const char *url, const struct execsrv_options *o,
     struct execsrv_error *e)
 {
-	struct execsrv_url	 u;
+	struct execsrv_address	 u;
 	struct execsrv		*x;
 	uint64_t		 deadline;
 
-	if (execsrv_url_parse(url, &u, e) == -1 ||
+	if (execsrv_address_parse(url, &u, e) == -1 ||
 	    (x = execsrv_prepare(o, e)) == NULL)
 		return NULL;
 	x->is_local = u.is_local;
@@ -439,6 +439,7 @@ execsrv_close(struct execsrv **xp)
 		while (x->out.len > 0 && ms_left(deadline) > 0 &&
 		    execsrv_wait(x, ms_left(deadline)) == 0)
 			;
+		execsrv_end_child(x, true);
 	}
 	execsrv_free(xp);
 }

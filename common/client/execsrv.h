@@ -62,6 +62,43 @@ struct execsrv_error {
  */
 size_t		 execsrv_printable(char *text);
 
+/* --- URLs --- */
+
+/* Where a server listens, or is to: this one if nothing is said. */
+#define EXECSRV_DEFAULT_URL	"ws://127.0.0.1:0"
+
+enum execsrv_url_kind {
+	EXECSRV_WS = 1,		/* ws://IP:PORT, ws://[IP]:PORT, and a path */
+	EXECSRV_UNIX,		/* unix:PATH */
+	EXECSRV_STDIO		/* stdio or stdio:// */
+};
+
+enum execsrv_url_error {
+	EXECSRV_URL_OK,
+	EXECSRV_URL_SCHEME,	/* none of these */
+	EXECSRV_URL_HOST,	/* not a numeric IP, nor localhost */
+	EXECSRV_URL_PORT,	/* none, or not a number up to 65535 */
+	EXECSRV_URL_PATH,	/* none, or letters that cannot be in one */
+	EXECSRV_URL_LONG
+};
+
+struct execsrv_url {
+	enum execsrv_url_kind	 kind;
+	char			 host[64];	/* without brackets */
+	uint16_t		 port;		/* 0: any that is free */
+	char			 path[512];	/* with query; of the socket */
+	bool			 is_local;	/* on this machine */
+};
+
+/*
+ * Read a URL to listen on or to connect to; NULL is the default one.  Pure.
+ * EXECSRV_URL_OK, or what is wrong, which execsrv_url_strerror() says in
+ * words.
+ */
+enum execsrv_url_error execsrv_url_parse(const char *text,
+		    struct execsrv_url *u);
+const char	*execsrv_url_strerror(enum execsrv_url_error error);
+
 /* --- connections --- */
 
 #define EXECSRV_FOREVER	(-1)		/* for members and arguments in ms */
@@ -94,6 +131,17 @@ struct execsrv_options {
  */
 struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,
 		    struct execsrv_error *e);
+
+/*
+ * Start a command, found in PATH, as a server of its own: it speaks, a message
+ * a line, on its standard input and output, and has our standard error and
+ * environment.  Its session cannot be resumed.  It is ended by execsrv_close():
+ * it has 2 s to end with its input, 2 s more after a SIGTERM; nobody else
+ * should wait for it.  argv is ended by NULL; connect_ms, recover_ms and the token do
+ * not matter.  As execsrv_open().
+ */
+struct execsrv	*execsrv_spawn_local(const char *const *argv,
+		    const struct execsrv_options *o, struct execsrv_error *e);
 
 /*
  * Ask the server to end the session: what still runs in it is told to end and
@@ -663,7 +711,8 @@ void		 execsrv_http_free(struct execsrv_http **hp);
  * the result as JSON, which is valid during the call, or with an error and
  * neither.  0, or -1 with errno: EINVAL (no such JSON), EFBIG (more than 64
  * MiB, which nobody would take), EPIPE: the connection failed.  Sent is sent
- * later when the server is slow; more than 128 MiB that wait for it are too much, and
+ * later when the server is slow; more than 128 MiB that wait for it are too
+ * much, and
  * the connection has failed.
  */
 typedef void execsrv_json_fn(void *arg, const char *result, size_t len,

@@ -29,7 +29,8 @@ execsrv_process_begin(struct execsrv_process *p, const char *method,
 }
 
 int
-execsrv_process_end(struct execsrv_process *p, struct execsrv_call *c, struct json_out *o)
+execsrv_process_end(struct execsrv_process *p, struct execsrv_call *c,
+    struct json_out *o)
 {
 	enum execsrv_request	 what = c->what;
 
@@ -59,8 +60,8 @@ execsrv_process_close_stdin(struct execsrv_process *p)
 	struct execsrv_call	*c;
 	struct json_out		 o;
 
-	if ((c = execsrv_process_begin(p, "process/closeStdin", EXECSRV_CLOSE_STDIN, &o)) ==
-	    NULL)
+	if ((c = execsrv_process_begin(p, "process/closeStdin",
+	    EXECSRV_CLOSE_STDIN, &o)) == NULL)
 		return -1;
 	/* Closed twice is closed; never told it would wait for ever. */
 	c->is_safe = true;
@@ -73,7 +74,8 @@ execsrv_process_terminate(struct execsrv_process *p, unsigned grace_ms)
 	struct execsrv_call	*c;
 	struct json_out		 o;
 
-	if ((c = execsrv_process_begin(p, "process/terminate", EXECSRV_TERMINATE, &o)) == NULL)
+	if ((c = execsrv_process_begin(p, "process/terminate",
+	    EXECSRV_TERMINATE, &o)) == NULL)
 		return -1;
 	if (grace_ms > 0) {
 		json_out_key(&o, "graceMs");
@@ -88,7 +90,8 @@ execsrv_process_signal(struct execsrv_process *p, const char *name)
 	struct execsrv_call	*c;
 	struct json_out		 o;
 
-	if ((c = execsrv_process_begin(p, "process/signal", EXECSRV_SIGNAL, &o)) == NULL)
+	if ((c = execsrv_process_begin(p, "process/signal",
+	    EXECSRV_SIGNAL, &o)) == NULL)
 		return -1;
 	json_out_key(&o, "signal");
 	json_out_str(&o, name);
@@ -102,7 +105,8 @@ execsrv_process_resize(struct execsrv_process *p, uint16_t rows,
 	struct execsrv_call	*c;
 	struct json_out		 o;
 
-	if ((c = execsrv_process_begin(p, "process/resize", EXECSRV_RESIZE, &o)) == NULL)
+	if ((c = execsrv_process_begin(p, "process/resize",
+	    EXECSRV_RESIZE, &o)) == NULL)
 		return -1;
 	json_out_key(&o, "rows");
 	json_out_u64(&o, rows);
@@ -118,7 +122,8 @@ write_chunk(struct execsrv_process *p, const void *data, size_t len)
 	struct json_out		 o;
 	char			 id[40];
 
-	if ((c = execsrv_process_begin(p, "process/write", EXECSRV_WRITE, &o)) == NULL)
+	if ((c = execsrv_process_begin(p, "process/write",
+	    EXECSRV_WRITE, &o)) == NULL)
 		return -1;
 	c->is_safe = true;		/* the server knows them by their ids */
 	snprintf(id, sizeof(id), "w%s%llu", p->x->tag,
@@ -265,7 +270,8 @@ execsrv_process_start(struct execsrv *x, const struct execsrv_start *s,
 	buf_init(&b, LIMIT_MESSAGE);
 	if (put_start(&b, x, s) == -1 ||
 	    (p = execsrv_process_new(x, NULL, hooks, arg)) == NULL ||
-	    (c = execsrv_process_begin(p, "process/start", EXECSRV_START, &o)) == NULL)
+	    (c = execsrv_process_begin(p, "process/start",
+	    EXECSRV_START, &o)) == NULL)
 		goto fail;
 	/* Its members begin with their comma. */
 	o.need_comma = false;

@@ -25,7 +25,7 @@ drop_connection(struct execsrv *x)
 	buf_drain(&x->out, x->out.len);
 	ws_reader_fini(&x->reader);
 	ws_reader_init(&x->reader, false, LIMIT_MESSAGE, LIMIT_MESSAGE);
-	x->out_broken = x->has_pong = x->is_asked = false;
+	x->out_broken = x->has_pong = x->is_asked = x->is_pinged = false;
 }
 
 /* The pause before the next attempt, at random a little shorter. */

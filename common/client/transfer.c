@@ -204,9 +204,11 @@ deliver(struct execsrv_transfer *t)
 
 	for (i = 0; i < SLOTS && !t->has_failed; i++) {
 		s = &t->slots[i];
-		if (!s->is_here || s->offset != t->begin + t->moved)
+		/* An empty one says that there is no more. */
+		if (!s->is_here || s->len == 0 ||
+		    s->offset != t->begin + t->moved)
 			continue;
-		if (s->len > 0 && t->hooks.on_data != NULL)
+		if (t->hooks.on_data != NULL)
 			t->hooks.on_data(t->arg, s->data, s->len);
 		t->moved += s->len;
 		i = SIZE_MAX;		/* from the first again */

@@ -17,7 +17,7 @@ static const char *const	 names[FIELDS] = {
 };
 
 size_t
-execsrv_upgrade_request(const struct execsrv_url *u, const char *key,
+execsrv_upgrade_request(const struct execsrv_address *u, const char *key,
     const char *token, char *out, size_t size)
 {
 	int	 n;

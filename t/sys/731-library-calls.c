@@ -1,5 +1,6 @@
 /*
  * usage: 731-library-calls URL FOLDER HTTP-URL
+ *	731-library-calls spawn: FOLDER HTTP-URL COMMAND ...
  *
  * Every request of libexecsrv to a server that is there: what is written in
  * FOLDER is what is read.  Prints what was wrong and ends with 1, or "fine".
@@ -317,9 +318,14 @@ processes(void)
 int
 main(int argc, char **argv)
 {
-	if (argc != 4)
-		errx(1, "usage: 731-library-calls URL FOLDER HTTP-URL");
-	MUST((x = execsrv_open(argv[1], NULL, &e)) != NULL);
+	if (argc < 4)
+		errx(1, "usage: 731-library-calls URL FOLDER HTTP-URL ...");
+	if (strcmp(argv[1], "spawn:") == 0)
+		x = execsrv_spawn_local((const char *const *)argv + 4, NULL,
+		    &e);
+	else
+		x = execsrv_open(argv[1], NULL, &e);
+	MUST(x != NULL);
 	snprintf(folder, sizeof(folder), "%s/made/deep", argv[2]);
 	snprintf(path, sizeof(path), "%s/a b", folder);
 	snprintf(other, sizeof(other), "%s/other", folder);

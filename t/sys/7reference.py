@@ -31,11 +31,19 @@ class Reference:
         self.process.stdout.close()
 
 
+def program():
+    """The stock program, or None, which is said."""
+    try:
+        return rig.find_client()
+    except rig.Skip as why:
+        say("  without the reference: %s" % why)
+        return None
+
+
 def servers(ours):
     """(name, URL) of ours and, if it is there, the reference."""
     found = [("execsrvd", ours.url)]
-    try:
-        found.append(("reference", Reference(rig.find_client()).url))
-    except rig.Skip as why:
-        say("  without the reference: %s" % why)
+    path = program()
+    if path is not None:
+        found.append(("reference", Reference(path).url))
     return found

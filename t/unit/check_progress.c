@@ -10,8 +10,8 @@ static const struct {
 	uint64_t	 bytes, total, ms;
 	const char	*want;
 } lines[] = {
-	{ 40, 0, 0, 0, "a name                      0 B  0 B/s" },
-	{ 44, 512, 1024, 1000, "a name                50%  512 B  512 B/s" },
+	{ 40, 0, 0, 0, "a name                        0 B  0 B/s" },
+	{ 44, 512, 1024, 1000, " 50%  512 B  512 B/s  00:01 left" },
 	{ 60, 1048576, 4194304, 1000,
 	    " 25%  1.0 MiB  1.0 MiB/s  00:03 left" },
 	{ 60, 1, 7200000, 1, " h left" },

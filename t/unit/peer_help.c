@@ -30,7 +30,7 @@ peer_start(void)
 	peer = pair[1];
 	strcpy(x->key, PEER_KEY);
 	x->state = EXECSRV_OPEN;
-	x->last_sent = clock_ms();
+	x->last_sent = x->last_heard = clock_ms();
 	ws_reader_init(&peer_reader, true, LIMIT_FRAME, LIMIT_MESSAGE);
 	trace[0] = '\0';
 }
