@@ -96,6 +96,19 @@ LIB_unit	:= $(call objs,$(filter-out t/unit/check_%,\
 lib		= $(patsubst %,$(BUILD)/lib%.a,$(1))
 TEST_LIBS	:= $(call lib,unit worker http master uplink ctl client common)
 
+# libexecsrv, as others link it: its own objects and what they need of ours,
+# position-independent; only what execsrv.h declares is to be seen.
+LIB_H		:= common/client/execsrv.h
+LIB_NEEDS	:= b64 buf clock fd httphead json json_out sha1 span uri utf8 ws
+LIB_O		:= $(patsubst %.c,$(BUILD)/pic/%.o,\
+		   $(wildcard common/client/*.c) $(LIB_NEEDS:%=common/%.c))
+# Another number when a program would have to be built anew.
+LIB_ABI		:= 0
+LIB_SO		:= libexecsrv.so.$(LIB_ABI)
+LIB_FILE	:= $(LIB_SO).0.0
+LIBRARY		:= $(addprefix $(BUILD)/,libexecsrv.a libexecsrv.so \
+		   libexecsrv.pc)
+
 PROGRAMS	:= $(addprefix $(BUILD)/,execsrvd execsrv-worker execsrv-http \
 		   execsrv-uplink execsrvctl)
 UNIT		:= $(patsubst t/unit/%.c,$(BUILD)/t/%,\
@@ -107,7 +120,7 @@ FUZZERS		:= $(FUZZ:t/fuzz/%.c=$(BUILD)/t/%)
 # Programs that tests of the whole start, a source file each.
 TOOLS		:= $(patsubst t/sys/%.c,$(BUILD)/t/%,$(wildcard t/sys/*.c))
 MAN		:= $(patsubst %.in,%,$(wildcard $(patsubst %,man/*.%,\
-		   1 5 7 8 1.in 5.in 7.in 8.in)))
+		   1 3 5 7 8 1.in 3.in 5.in 7.in 8.in)))
 SAMPLE		:= $(patsubst %,$(BUILD)/%,$(wildcard contrib/execsrvd.conf))
 # What service managers want: FILE=MODE:FOLDER/NAME, if the folder is set.
 place		= $(if $(4),$(1)=$(2):$(4)/$(3))
@@ -137,7 +150,7 @@ TEST_NET_LIBS	= $(NET_LIBS) $(CURL_LIBS) $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
 COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
 LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
 
-all: $(PROGRAMS) $(MAN:%=$(BUILD)/%) $(SAMPLE) $(SERVICE_MADE)
+all: $(PROGRAMS) $(LIBRARY) $(MAN:%=$(BUILD)/%) $(SAMPLE) $(SERVICE_MADE)
 
 # Only what is written so far: handy while a program does not link yet.
 lib: $(call lib,common client master worker http ctl uplink)
@@ -163,6 +176,37 @@ $(BUILD)/execsrv-uplink: $(UPLINK_O) $(LEAKS_O) $(call lib,common)
 $(BUILD)/execsrvctl: $(CTL_O) $(call lib,client common)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(LIBS)
+
+LIB_MAP		= contrib/build/libexecsrv.map
+LIB_LDFLAGS	= $(filter-out -pie,$(BASE_LDFLAGS)) -shared \
+		  -Wl,-soname,$(LIB_SO) -Wl,--version-script=$(LIB_MAP) \
+		  $(if $(SANITIZERS),,-Wl,-z,defs)
+
+$(BUILD)/$(LIB_FILE): $(LIB_O) $(LIB_MAP)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LIB_LDFLAGS) $(LDFLAGS) -o $@ \
+	    $(LIB_O) $(SODIUM_LIBS) $(LIBS)
+
+$(BUILD)/libexecsrv.so: $(BUILD)/$(LIB_FILE)
+	$(Q)ln -sf $(LIB_FILE) $(BUILD)/$(LIB_SO)
+	$(Q)ln -sf $(LIB_SO) $@
+
+# One object, so that no name of ours meets one of the program's.
+$(BUILD)/libexecsrv.a: $(LIB_O)
+	$(call say,AR,$@)
+	$(Q)$(CC) -r -nostdlib -o $(BUILD)/pic/libexecsrv.o $(LIB_O)
+	$(Q)$(OBJCOPY) --localize-hidden $(BUILD)/pic/libexecsrv.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $(BUILD)/pic/libexecsrv.o
+
+$(BUILD)/libexecsrv.pc: contrib/build/libexecsrv.pc.in $(BUILD)/config.mk
+	$(call say,PC,$@)
+	$(Q)$(call FILL,$<,$@)
+
+$(BUILD)/pic/%.o: %.c $(BUILD)/config.mk
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(COMPILE) $(WARN_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden \
+	    -MD -MP -c -o $@ $<
 
 $(BUILD)/lib%.a: $(BUILD)/lib%.list
 	$(call say,AR,$@)
@@ -199,10 +243,12 @@ FILL		= sed -e 's|@VERSION@|$(VERSION)|g' \
 		  -e 's|@libexecdir@|$(libexecdir)|g' \
 		  -e 's|@sysconfdir@|$(sysconfdir)|g' \
 		  -e 's|@localstatedir@|$(localstatedir)|g' \
-		  -e 's|@runstatedir@|$(runstatedir)|g' $(1) | \
+		  -e 's|@runstatedir@|$(runstatedir)|g' \
+		  -e 's|@includedir@|$(includedir)|g' \
+		  -e 's|@libdir@|$(libdir)|g' $(1) | \
 		  $(PYTHON) $(ROWS2MDOC) proto >$(2)
 
-$(BUILD)/man/%: man/%.in $(ROWS2MDOC) $(DEFS) $(BUILD)/config.mk
+$(BUILD)/man/%: man/%.in $(ROWS2MDOC) $(DEFS) $(LIB_H) $(BUILD)/config.mk
 	$(call say,MAN,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(call FILL,$<,$@)
@@ -331,7 +377,8 @@ conf_dir	= $(DEST)$(sysconfdir)/execsrv
 # The administrator's settings are never overwritten.
 install: all
 	$(INSTALL) -d $(DEST)$(sbindir) $(DEST)$(bindir) \
-	    $(DEST)$(libexecdir)/execsrv
+	    $(DEST)$(libexecdir)/execsrv $(DEST)$(includedir) \
+	    $(DEST)$(libdir)/pkgconfig
 	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrvd $(DEST)$(sbindir)/execsrvd
 	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrvctl \
 	    $(DEST)$(bindir)/execsrvctl
@@ -341,6 +388,14 @@ install: all
 	    $(DEST)$(libexecdir)/execsrv/execsrv-http
 	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrv-uplink \
 	    $(DEST)$(libexecdir)/execsrv/execsrv-uplink
+	$(INSTALL) -m 644 $(LIB_H) $(DEST)$(includedir)/execsrv.h
+	$(INSTALL) -m 644 $(BUILD)/libexecsrv.a $(DEST)$(libdir)/libexecsrv.a
+	$(INSTALL) -m 644 $(STRIP) $(BUILD)/$(LIB_FILE) \
+	    $(DEST)$(libdir)/$(LIB_FILE)
+	ln -sf $(LIB_FILE) $(DEST)$(libdir)/$(LIB_SO)
+	ln -sf $(LIB_SO) $(DEST)$(libdir)/libexecsrv.so
+	$(INSTALL) -m 644 $(BUILD)/libexecsrv.pc \
+	    $(DEST)$(libdir)/pkgconfig/libexecsrv.pc
 	$(foreach m,$(MAN),$(INSTALL) -d $(call man_dir,$(m)) && \
 	    $(INSTALL) -m 644 $(BUILD)/$(m) $(call man_dir,$(m)) &&) :
 	$(foreach s,$(SERVICE),$(INSTALL) -D -m $(call service_mode,$(s)) \
@@ -363,7 +418,10 @@ uninstall:
 	rm -f $(DEST)$(sbindir)/execsrvd $(DEST)$(bindir)/execsrvctl \
 	    $(DEST)$(libexecdir)/execsrv/execsrv-worker \
 	    $(DEST)$(libexecdir)/execsrv/execsrv-http \
-	    $(DEST)$(libexecdir)/execsrv/execsrv-uplink
+	    $(DEST)$(libexecdir)/execsrv/execsrv-uplink \
+	    $(DEST)$(includedir)/execsrv.h $(addprefix $(DEST)$(libdir)/,\
+	    libexecsrv.a libexecsrv.so $(LIB_SO) $(LIB_FILE) \
+	    pkgconfig/libexecsrv.pc)
 	$(foreach m,$(MAN),rm -f $(call man_dir,$(m))/$(notdir $(m)) &&) :
 	$(foreach s,$(SERVICE),rm -f $(call service_place,$(s)) &&) :
 ifneq ($(logrotatedir),)
@@ -386,9 +444,9 @@ distcheck: dist
 
 # clean leaves the configuration alone, distclean leaves nothing.
 MADE		= $(addprefix $(BUILD)/,bench common contrib cppcheck man \
-		  master proto t worker san cover fuzz distcheck pycache execsrvd \
+		  master pic proto t worker san cover fuzz distcheck pycache execsrvd \
 		  execsrv-worker execsrv-http execsrv-uplink execsrvctl \
-		  lib*.a lib*.list *.tar.gz)
+		  lib*.a lib*.list libexecsrv.* *.tar.gz)
 clean:
 	rm -rf $(MADE)
 

@@ -17,7 +17,7 @@ execsrv_begin(struct execsrv *x, const char *method, struct json_out *o)
 {
 	struct execsrv_call	*c;
 
-	if (x->state == EXECSRV_FAILED) {
+	if (x->state == EXECSRV_GONE) {
 		errno = EPIPE;
 		return NULL;
 	}
@@ -62,8 +62,8 @@ keep_text(struct execsrv *x, struct execsrv_call *c)
 	return 0;
 }
 
-static void
-call_free(struct execsrv *x, struct execsrv_call *c)
+void
+execsrv_call_free(struct execsrv *x, struct execsrv_call *c)
 {
 	TAILQ_REMOVE(&x->calls, c, entry);
 	x->kept -= c->len;
@@ -84,18 +84,36 @@ execsrv_end(struct execsrv *x, struct execsrv_call *c, struct json_out *o)
 		    x->session[0] != '\0'))
 			r = keep_text(x, c);
 		if (r == 0 && c->is_sent)
-			return send_text(x);
-		buf_drain(&x->text, x->text.len);
+			r = send_text(x);
+		else
+			buf_drain(&x->text, x->text.len);
+		if (r == -1)
+			execsrv_call_free(x, c);
 		return r;
 	}
 	/* Too long is the caller's fault; what is lost for lack of memory
 	   would be missed by nobody: a hole in the input of a process. */
 	if (errno != EFBIG)
 		execsrv_fail(x, "out of memory");
-	call_free(x, c);
+	execsrv_call_free(x, c);
 	buf_fini(&x->text);
-	errno = x->state == EXECSRV_FAILED ? EPIPE : EFBIG;
+	errno = x->state == EXECSRV_GONE ? EPIPE : EFBIG;
 	return -1;
+}
+
+static struct execsrv_call *
+begin_raw(struct execsrv *x, const char *method, const char *params,
+    size_t len, struct json_out *o)
+{
+	struct execsrv_call	*c;
+
+	if ((c = execsrv_begin(x, method, o)) == NULL)
+		return NULL;
+	if (params != NULL)
+		json_out_raw(o, params, len);
+	else
+		json_out_null(o);
+	return c;
 }
 
 int
@@ -105,15 +123,72 @@ execsrv_call(struct execsrv *x, const char *method, const char *params,
 	struct execsrv_call	*c;
 	struct json_out		 o;
 
-	if ((c = execsrv_begin(x, method, &o)) == NULL)
+	if ((c = begin_raw(x, method, params, len, &o)) == NULL)
 		return -1;
 	c->fn = fn;
 	c->arg = arg;
-	if (params != NULL)
-		json_out_raw(&o, params, len);
-	else
-		json_out_null(&o);
 	return execsrv_end(x, c, &o);
+}
+
+/* --- in JSON as text --- */
+
+struct text_call {
+	execsrv_json_fn	*fn;
+	void		*arg;
+};
+
+static void
+on_text_answer(void *arg, const struct execsrv_answer *a)
+{
+	struct text_call	*t = arg;
+	struct execsrv_error	 e;
+	struct json_out		 o;
+	struct buf		 b;
+
+	buf_init(&b, SIZE_MAX);
+	json_out_init(&o, &b);
+	if (a->error == NULL)
+		execsrv_put_value(&o, a->json, a->result);
+	if (json_out_fini(&o) == -1) {
+		execsrv_error_set(&e, 0, "out of memory");
+		t->fn(t->arg, NULL, 0, &e);
+	} else {
+		t->fn(t->arg, a->error != NULL ? NULL : (char *)buf_data(&b),
+		    b.len, a->error);
+	}
+	buf_fini(&b);
+	free(t);
+}
+
+int
+execsrv_call_json(struct execsrv *x, const char *method, const char *params,
+    size_t len, execsrv_json_fn *fn, void *arg)
+{
+	struct execsrv_call	*c;
+	struct text_call	*t = NULL;
+	struct json_out		 o;
+	int			 error;
+
+	if (params != NULL && execsrv_check_json(params, len) == -1)
+		return -1;
+	if (fn == NULL)
+		return execsrv_call(x, method, params, len, NULL, NULL);
+	if ((t = malloc(sizeof(*t))) == NULL)
+		return -1;
+	t->fn = fn;
+	t->arg = arg;
+	if ((c = begin_raw(x, method, params, len, &o)) != NULL) {
+		c->fn = on_text_answer;
+		c->arg = t;
+		if (execsrv_end(x, c, &o) == 0) {
+			c->owns_arg = true;
+			return 0;
+		}
+	}
+	error = errno;
+	free(t);
+	errno = error;
+	return -1;
 }
 
 /* --- waiting for the answer --- */
@@ -140,13 +215,13 @@ on_asked(void *arg, const struct execsrv_answer *a)
 }
 
 /* The answer may still come; nobody is there for it. */
-static void
-abandon(struct execsrv *x, const struct ask *k)
+void
+execsrv_forget(struct execsrv *x, execsrv_answer_fn *fn, const void *arg)
 {
 	struct execsrv_call	*c;
 
 	TAILQ_FOREACH(c, &x->calls, entry)
-		if (c->fn == on_asked && c->arg == k)
+		if (c->fn == fn && c->arg == arg)
 			c->fn = NULL;
 }
 
@@ -156,22 +231,22 @@ execsrv_ask(struct execsrv *x, const char *method, const char *params,
     struct execsrv_error *e)
 {
 	struct ask	 k = { .fn = fn, .arg = arg, .error = e };
-	uint64_t	 began = clock_ms(), spent;
+	uint64_t	 began = x->clock(), spent;
 	int		 left = timeout_ms;
 
 	if (execsrv_call(x, method, params, len, on_asked, &k) == -1) {
-		execsrv_error_set(e, 0, "%s", x->state == EXECSRV_FAILED ?
+		execsrv_error_set(e, 0, "%s", x->state == EXECSRV_GONE ?
 		    x->why.text : strerror(errno));
 		return -1;
 	}
 	while (!k.done) {
-		if (execsrv_poll(x, left) == -1) {
+		if (execsrv_wait(x, left) == -1) {
 			if (!k.done)
 				*e = x->why;
 			k.result = k.done ? k.result : -1;
 			break;
 		}
-		spent = clock_ms() - began;
+		spent = x->clock() - began;
 		if (k.done || timeout_ms == -1)
 			continue;
 		if (spent >= (uint64_t)timeout_ms) {
@@ -182,9 +257,9 @@ execsrv_ask(struct execsrv *x, const char *method, const char *params,
 		}
 		left = timeout_ms - (int)spent;
 	}
-	abandon(x, &k);
+	execsrv_forget(x, on_asked, &k);
 	/* The hook may have found the answer unbearable. */
-	if (k.result == 0 && x->state == EXECSRV_FAILED) {
+	if (k.result == 0 && x->state == EXECSRV_GONE) {
 		*e = x->why;
 		k.result = -1;
 	}
@@ -245,7 +320,7 @@ answer(struct execsrv *x, struct execsrv_call *c,
 	void			*arg = c->arg;
 
 	x->has_moved |= a->error == NULL && !c->is_ours;
-	call_free(x, c);
+	execsrv_call_free(x, c);
 	if (p != NULL)
 		execsrv_process_answer(p, what, a);
 	else if (fn != NULL)
@@ -307,6 +382,24 @@ execsrv_on_note(struct execsrv *x, execsrv_note_fn *fn, void *arg)
 	x->note_arg = arg;
 }
 
+/* One that nothing here knows. */
+static void
+pass_note(struct execsrv *x, const char *name, uint32_t params)
+{
+	struct json_out	 o;
+	struct buf	 b;
+
+	buf_init(&b, SIZE_MAX);
+	json_out_init(&o, &b);
+	if (params != 0)
+		execsrv_put_value(&o, &x->json, params);
+	if (json_out_fini(&o) == -1)
+		execsrv_fail(x, "out of memory");
+	else
+		x->on_note(x->note_arg, name, (char *)buf_data(&b), b.len);
+	buf_fini(&b);
+}
+
 static void
 on_note(struct execsrv *x, uint32_t method)
 {
@@ -314,8 +407,10 @@ on_note(struct execsrv *x, uint32_t method)
 	uint32_t	 params = json_find(&x->json, 0, "params");
 
 	execsrv_copy_text(&x->json, method, name, sizeof(name));
-	if (!execsrv_process_note(x, name, params) && x->on_note != NULL)
-		x->on_note(x->note_arg, name, &x->json, params);
+	if (!execsrv_process_note(x, name, params) &&
+	    !execsrv_http_note(x, name, params) &&
+	    !execsrv_watch_note(x, name, params) && x->on_note != NULL)
+		pass_note(x, name, params);
 }
 
 static bool
@@ -417,4 +512,21 @@ execsrv_settle(struct execsrv *x)
 	TAILQ_FOREACH(c, &x->calls, entry)
 		if (c->id <= last)
 			c->is_sent = false;
+}
+
+void
+execsrv_fail_calls(struct execsrv *x)
+{
+	struct execsrv_answer	 a = { .error = &x->why };
+	struct execsrv_call	*c;
+
+	do {
+		TAILQ_FOREACH(c, &x->calls, entry)
+			if (c->process == NULL)
+				break;
+		if (c != NULL)
+			answer(x, c, &a);
+	} while (c != NULL);
+	execsrv_http_lost(x);
+	execsrv_watch_lost(x);
 }

@@ -10,12 +10,13 @@
 
 #include "common/buf.h"
 #include "common/client/execsrv.h"
+#include "common/json.h"
 #include "common/json_out.h"
 #include "common/ws.h"
 
 /* --- url.c (pure) --- */
 
-struct execsrv_url {
+struct execsrv_address {
 	union {
 		struct sockaddr		 any;
 		struct sockaddr_in	 in;
@@ -25,12 +26,12 @@ struct execsrv_url {
 	socklen_t	 len;
 	bool		 is_local;
 	bool		 is_name;	/* "localhost": IPv6 is worth a try */
-	char		 host[64];	/* for the Host line, with port */
+	char		 host[80];	/* for the Host line, with port */
 	char		 path[512];	/* path and query */
 };
 
-/* Read a URL.  0, or -1 with the reason in e. */
-int	 execsrv_url_parse(const char *text, struct execsrv_url *u,
+/* The address that a URL names.  0, or -1 with the reason in e. */
+int	 execsrv_address_parse(const char *text, struct execsrv_address *a,
 	    struct execsrv_error *e) __attribute__((warn_unused_result));
 
 /* --- upgrade.c (pure) --- */
@@ -38,9 +39,15 @@ int	 execsrv_url_parse(const char *text, struct execsrv_url *u,
 #define EXECSRV_KEY_LEN		24	/* Sec-WebSocket-Key, with no NUL */
 #define EXECSRV_HEAD_MAX	8192	/* of the answer */
 
-/* The request to upgrade; its length, always less than size. */
-size_t	 execsrv_upgrade_request(const struct execsrv_url *u, const char *key,
-	    char *out, size_t size);
+#define EXECSRV_TOKEN_MAX	4096
+#define EXECSRV_REQUEST_MAX	(1024 + EXECSRV_TOKEN_MAX)
+
+/*
+ * The request to upgrade, with a bearer token or NULL; its length, always less
+ * than size.
+ */
+size_t	 execsrv_upgrade_request(const struct execsrv_address *u,
+	    const char *key, const char *token, char *out, size_t size);
 
 /*
  * Judge the answer, a head of len bytes with its empty line.  0, or -1 with the
@@ -64,7 +71,7 @@ void	 execsrv_error_set(struct execsrv_error *e, int64_t code,
  *	UPGRADING	as at first
  *	RESUMING	the session was asked for
  *	CATCHING_UP	what processes said meanwhile is asked for
- * back to OPEN, again and again until its time is up: FAILED.
+ * back to OPEN, again and again until its time is up: GONE.
  */
 enum execsrv_state {
 	EXECSRV_UPGRADING,
@@ -73,8 +80,17 @@ enum execsrv_state {
 	EXECSRV_CONNECTING,
 	EXECSRV_RESUMING,
 	EXECSRV_CATCHING_UP,
-	EXECSRV_FAILED
+	EXECSRV_GONE
 };
+
+/* An answer; valid during the call of its hook. */
+struct execsrv_answer {
+	const struct json		*json;
+	uint32_t			 result;	/* token, unless: */
+	const struct execsrv_error	*error;		/* or NULL */
+};
+
+typedef void execsrv_answer_fn(void *arg, const struct execsrv_answer *a);
 
 struct execsrv_call {
 	TAILQ_ENTRY(execsrv_call)	 entry;
@@ -86,28 +102,45 @@ struct execsrv_call {
 	bool				 is_ours;	/* of the recovery */
 	execsrv_answer_fn		*fn;		/* or NULL */
 	void				*arg;
+	bool				 owns_arg;	/* malloc'ed for it */
 	struct execsrv_process		*process;	/* or NULL: fn */
 	enum execsrv_request		 what;
 };
 
+#define EXECSRV_READ_MAX	(1024 * 1024)	/* of process/read at once */
+
+#define EXECSRV_PROCESS_ID	64	/* bytes of an id, with NUL */
+
 /* A process that may have been started, and nobody was told. */
 struct execsrv_orphan {
 	TAILQ_ENTRY(execsrv_orphan)	 entry;
-	char				 id[24];
+	char				 id[EXECSRV_PROCESS_ID];
 };
 
 struct execsrv {
+	uint64_t			(*clock)(void);	/* ms; clock_ms() */
 	int				 fd;
+	/* For the loops of others. */
+	int				 epoll, timer;	/* -1: not asked for */
+	int				 watched;	/* the socket in it */
+	uint32_t			 watched_for;	/* EPOLL... */
+	uint64_t			 armed_for;	/* ms; 0: not armed */
+	bool				 is_busy;	/* inside handle */
 	enum execsrv_state		 state;
 	struct execsrv_error		 why;
 	bool				 is_local;
 	char				 key[EXECSRV_KEY_LEN + 1];
-	struct buf			 head;		/* while upgrading */
+	struct buf			 head;		/* of the upgrade; lines */
+	bool				 is_lines;	/* no WebSocket */
+	pid_t				 child;		/* 0: none */
+	int				 pidfd;
 	struct ws_reader		 reader;
 	struct buf			 out;
 	bool				 out_broken;	/* nobody reads it */
 	bool				 held;
 	uint64_t			 last_sent;	/* ms */
+	uint64_t			 last_heard;	/* ms */
+	bool				 is_pinged;	/* nothing since */
 	bool				 has_pong;	/* owed to a flood */
 	uint8_t				 pong[WS_CONTROL_MAX];
 	size_t				 pong_len;
@@ -119,11 +152,21 @@ struct execsrv {
 	execsrv_note_fn			*on_note;
 	void				*note_arg;
 	TAILQ_HEAD(, execsrv_process)	 processes;
+	TAILQ_HEAD(, execsrv_http)	 https;
+	TAILQ_HEAD(, execsrv_watch)	 watches;
+	TAILQ_HEAD(, execsrv_transfer)	 transfers;
+	bool				 has_work;	/* for one of these */
+	uint64_t			 last_http, last_watch, last_file;
 	uint64_t			 last_process;
+	/* In ids, where another client used its own before; or empty. */
+	char				 tag[24];
 	/* Recovery. */
-	struct execsrv_url		 url;
+	struct execsrv_address		 url;
 	char				*name;		/* of the client */
+	char				*token;		/* or NULL; locked */
+	int				 connect_ms, initialize_ms;
 	char				 session[128];	/* empty: none */
+	char				 resume[128];	/* at first, or empty */
 	bool				 is_lost;	/* nobody acted yet */
 	bool				 is_left;	/* the server went */
 	bool				 is_asked;	/* for the session */
@@ -177,22 +220,79 @@ int		 execsrv_send(struct execsrv *x, enum ws_opcode opcode,
 /* Hand what waits to the socket.  0, or -1: it failed. */
 int		 execsrv_flush(struct execsrv *x);
 
+/* What to poll(2) the socket for now; 0: it is best left out. */
+short	 execsrv_events(const struct execsrv *x);
+
+/* Milliseconds until execsrv_handle() wants to be called anyway, or -1. */
+int	 execsrv_wait_ms(const struct execsrv *x);
+
+/* Read, write and call hooks, as poll(2) said.  0, or -1: it failed. */
+int	 execsrv_handle(struct execsrv *x, short revents)
+	    __attribute__((warn_unused_result));
+
+/* --- loop.c: one descriptor --- */
+
+/* Something that it waits for may have changed. */
+void	 execsrv_rewatch(struct execsrv *x);
+
+/* The socket is about to be closed. */
+void	 execsrv_unwatch(struct execsrv *x);
+
+/* --- text.c --- */
+
+/* Write a value that was read. */
+void	 execsrv_put_value(struct json_out *o, const struct json *j,
+	    uint32_t tok);
+
+/* Whether it is an array or object in JSON.  0, or -1 with errno. */
+int	 execsrv_check_json(const char *text, size_t len)
+	    __attribute__((warn_unused_result));
+
 /* --- call.c: messages --- */
 
 /*
  * A request: begin, write its params to o, end.  The call belongs to the
- * connection.  NULL or -1: the connection failed, or errno EFBIG (end only).
+ * connection.  NULL or -1: the connection failed, or errno EFBIG (end only);
+ * then there is no call any more.
  */
 struct execsrv_call *execsrv_begin(struct execsrv *x, const char *method,
 		    struct json_out *o) __attribute__((warn_unused_result));
 int		 execsrv_end(struct execsrv *x, struct execsrv_call *c,
 		    struct json_out *o);
 
+/*
+ * Send a request with params that are JSON, or NULL for none.  fn (may be
+ * NULL) is called with the answer.  0, or -1 as execsrv_end().
+ */
+int		 execsrv_call(struct execsrv *x, const char *method,
+		    const char *params, size_t len, execsrv_answer_fn *fn,
+		    void *arg) __attribute__((warn_unused_result));
+
+/*
+ * The same, waiting for the answer.  0: fn was called; -1 with the reason in
+ * e: the server's error, its silence for timeout_ms, a failed connection.
+ * Not while held: the answer would not be read.
+ */
+int		 execsrv_ask(struct execsrv *x, const char *method,
+		    const char *params, size_t len, int timeout_ms,
+		    execsrv_answer_fn *fn, void *arg, struct execsrv_error *e)
+		    __attribute__((warn_unused_result));
+
 /* Send what waited for a connection. */
 void		 execsrv_send_kept(struct execsrv *x);
 
 /* What was on its way when the connection was lost. */
 void		 execsrv_settle(struct execsrv *x);
+
+/* It failed: requests that do not belong to a process end with the reason. */
+void		 execsrv_fail_calls(struct execsrv *x);
+
+/* Its answer is nobody's any more. */
+void		 execsrv_forget(struct execsrv *x, execsrv_answer_fn *fn,
+		    const void *arg);
+
+/* Forget a call. */
+void		 execsrv_call_free(struct execsrv *x, struct execsrv_call *c);
 
 /* A message came. */
 void		 execsrv_on_message(struct execsrv *x, char *text, size_t len);
@@ -201,7 +301,7 @@ void		 execsrv_on_message(struct execsrv *x, char *text, size_t len);
 void		 execsrv_copy_text(const struct json *j, uint32_t tok,
 		    char *out, size_t size);
 
-/* --- process.c --- */
+/* --- process.c, event.c, catchup.c --- */
 
 /* A notification; whether it was one of a process. */
 bool		 execsrv_process_note(struct execsrv *x, const char *method,
@@ -229,13 +329,57 @@ void		 execsrv_process_restart_wait(struct execsrv *x);
 /* Fail when somebody did. */
 void		 execsrv_process_check(struct execsrv *x);
 
+/* --- http.c, watch.c --- */
+
+/* A notification; whether it was one of these. */
+bool		 execsrv_http_note(struct execsrv *x, const char *method,
+		    uint32_t params);
+bool		 execsrv_watch_note(struct execsrv *x, const char *method,
+		    uint32_t params);
+
+/* --- transfer.c --- */
+
+/* Go on with those that were told to. */
+void		 execsrv_transfer_work(struct execsrv *x);
+
+/* Free one, whoever still holds it. */
+void		 execsrv_transfer_destroy(struct execsrv_transfer *t);
+
+/* The connection they belong to is gone: they end. */
+void		 execsrv_http_lost(struct execsrv *x);
+void		 execsrv_watch_lost(struct execsrv *x);
+
+/* --- lines.c --- */
+
+/* Send a text as a line, its line breaks as blanks.  0, or -1: it failed. */
+int		 execsrv_put_line(struct execsrv *x, const void *data,
+		    size_t len);
+
+/* As execsrv_feed(), of lines. */
+int		 execsrv_feed_lines(struct execsrv *x, const void *data,
+		    size_t len) __attribute__((warn_unused_result));
+
+/* --- spawn.c --- */
+
+/* The command, if there is one, ends: with its input, or at once. */
+void		 execsrv_end_child(struct execsrv *x, bool is_patient);
+
 /* --- connect.c --- */
 
+/* Open a session.  0, or -1 with the reason in e, unless the connection
+   failed. */
+int		 execsrv_initialize(struct execsrv *x,
+		    struct execsrv_error *e);
+
+/* A client without a connection, as the options say.  NULL: why is in e. */
+struct execsrv	*execsrv_prepare(const struct execsrv_options *o,
+		    struct execsrv_error *e);
+
 /* A socket that connects, or has; -1 with errno. */
-int		 execsrv_socket(const struct execsrv_url *u);
+int		 execsrv_socket(const struct execsrv_address *u);
 
 /* The same for the IPv6 address of this machine. */
-void		 execsrv_url_v6(struct execsrv_url *u);
+void		 execsrv_url_v6(struct execsrv_address *u);
 
 /* Send the request to upgrade.  0, or -1: it failed. */
 int		 execsrv_start_upgrade(struct execsrv *x);

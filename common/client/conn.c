@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "common/client/client_priv.h"
 #include "common/clock.h"
 #include "common/fd.h"
@@ -19,7 +21,10 @@
 #define TURN_MAX	(256 * 1024)	/* bytes read before others are asked */
 #define OUT_KEEP	(256 * 1024)	/* bytes of memory kept for the next */
 #define HEARTBEAT_MS	5000		/* while nothing is read */
-#define RECOVERY_MS	25000		/* as the stock client's */
+#define PING_MS		15000		/* of silence, then one is asked */
+#define PONG_MS		20000		/* and then given up */
+#define OPEN_MS		10000	/* to connect and upgrade; to initialize */
+#define RECOVER_MS	25000	/* as the stock client's */
 
 /* A message may wait while another of that size is being written. */
 #define OUT_MAX		((size_t)2 * LIMIT_MESSAGE + LIMIT_FRAGMENT)
@@ -31,18 +36,24 @@ execsrv_new(void)
 
 	if ((x = calloc(1, sizeof(*x))) == NULL)
 		return NULL;
-	x->fd = -1;
+	x->fd = x->epoll = x->timer = x->watched = x->pidfd = -1;
+	x->clock = clock_ms;
 	x->state = EXECSRV_UPGRADING;
-	x->patience = RECOVERY_MS;
+	x->connect_ms = x->initialize_ms = OPEN_MS;
+	x->patience = RECOVER_MS;
 	buf_init(&x->head, EXECSRV_HEAD_MAX);
 	buf_init(&x->out, OUT_MAX);
 	buf_init(&x->text, LIMIT_MESSAGE);
 	/* The reference never sends fragments, however long it talks. */
 	ws_reader_init(&x->reader, false, LIMIT_MESSAGE, LIMIT_MESSAGE);
 	json_init(&x->json);
+	x->read_max = EXECSRV_READ_MAX;
 	TAILQ_INIT(&x->calls);
 	TAILQ_INIT(&x->processes);
 	TAILQ_INIT(&x->orphans);
+	TAILQ_INIT(&x->https);
+	TAILQ_INIT(&x->watches);
+	TAILQ_INIT(&x->transfers);
 	return x;
 }
 
@@ -52,6 +63,9 @@ execsrv_free(struct execsrv **xp)
 	struct execsrv		*x = *xp;
 	struct execsrv_process	*p;
 	struct execsrv_orphan	*o;
+	struct execsrv_transfer	*t;
+	struct execsrv_watch	*w;
+	struct execsrv_http	*h;
 	struct execsrv_call	*c;
 
 	*xp = NULL;
@@ -59,16 +73,26 @@ execsrv_free(struct execsrv **xp)
 		return;
 	while ((p = TAILQ_FIRST(&x->processes)) != NULL)
 		execsrv_process_free(&p);
+	while ((h = TAILQ_FIRST(&x->https)) != NULL)
+		execsrv_http_free(&h);
+	while ((w = TAILQ_FIRST(&x->watches)) != NULL)
+		execsrv_watch_free(&w);
+	while ((t = TAILQ_FIRST(&x->transfers)) != NULL)
+		execsrv_transfer_destroy(t);
 	while ((c = TAILQ_FIRST(&x->calls)) != NULL) {
-		TAILQ_REMOVE(&x->calls, c, entry);
-		free(c->text);
-		free(c);
+		if (c->owns_arg)
+			free(c->arg);
+		execsrv_call_free(x, c);
 	}
 	while ((o = TAILQ_FIRST(&x->orphans)) != NULL) {
 		TAILQ_REMOVE(&x->orphans, o, entry);
 		free(o);
 	}
+	execsrv_unwatch(x);
+	execsrv_end_child(x, false);
 	fd_close(&x->fd);
+	fd_close(&x->timer);
+	fd_close(&x->epoll);
 	buf_fini(&x->head);
 	buf_fini(&x->out);
 	buf_fini(&x->text);
@@ -76,6 +100,7 @@ execsrv_free(struct execsrv **xp)
 	json_fini(&x->json);
 	free(x->cwd);
 	free(x->name);
+	sodium_free(x->token);
 	free(x);
 }
 
@@ -83,13 +108,13 @@ execsrv_free(struct execsrv **xp)
 static const unsigned	 next_states[] = {
 #define TO(state)	(1u << EXECSRV_##state)
 	[EXECSRV_UPGRADING] = TO(OPEN) | TO(RESUMING) | TO(WAITING) |
-	    TO(FAILED),
-	[EXECSRV_OPEN] = TO(WAITING) | TO(FAILED),
-	[EXECSRV_WAITING] = TO(CONNECTING) | TO(FAILED),
-	[EXECSRV_CONNECTING] = TO(UPGRADING) | TO(WAITING) | TO(FAILED),
-	[EXECSRV_RESUMING] = TO(CATCHING_UP) | TO(WAITING) | TO(FAILED),
-	[EXECSRV_CATCHING_UP] = TO(OPEN) | TO(WAITING) | TO(FAILED),
-	[EXECSRV_FAILED] = 0,
+	    TO(GONE),
+	[EXECSRV_OPEN] = TO(WAITING) | TO(GONE),
+	[EXECSRV_WAITING] = TO(CONNECTING) | TO(GONE),
+	[EXECSRV_CONNECTING] = TO(UPGRADING) | TO(WAITING) | TO(GONE),
+	[EXECSRV_RESUMING] = TO(CATCHING_UP) | TO(WAITING) | TO(GONE),
+	[EXECSRV_CATCHING_UP] = TO(OPEN) | TO(WAITING) | TO(GONE),
+	[EXECSRV_GONE] = 0,
 #undef TO
 };
 
@@ -113,16 +138,12 @@ execsrv_is_open(const struct execsrv *x)
 	return x->state == EXECSRV_OPEN && !x->is_lost;
 }
 
-bool
-execsrv_is_recovering(const struct execsrv *x)
+enum execsrv_status
+execsrv_status(const struct execsrv *x)
 {
-	return x->state != EXECSRV_FAILED && !execsrv_is_open(x);
-}
-
-void
-execsrv_set_patience(struct execsrv *x, int ms)
-{
-	x->patience = ms;
+	if (x->state == EXECSRV_GONE)
+		return EXECSRV_FAILED;
+	return execsrv_is_open(x) ? EXECSRV_CONNECTED : EXECSRV_RECOVERING;
 }
 
 int
@@ -136,9 +157,10 @@ execsrv_lose(struct execsrv *x, const char *fmt, ...)
 	va_end(ap);
 	if (x->session[0] == '\0' || x->patience == 0)
 		return execsrv_fail(x, "%s", text);
-	if (!x->is_lost && x->state != EXECSRV_FAILED) {
+	if (!x->is_lost && x->state != EXECSRV_GONE) {
 		execsrv_error_set(&x->lost, 0, "%s", text);
 		x->is_lost = true;
+		execsrv_rewatch(x);
 	}
 	errno = EPIPE;
 	return -1;
@@ -150,12 +172,13 @@ execsrv_fail(struct execsrv *x, const char *fmt, ...)
 	char	 text[sizeof(x->why.text)];
 	va_list	 ap;
 
-	if (x->state != EXECSRV_FAILED) {
+	if (x->state != EXECSRV_GONE) {
 		va_start(ap, fmt);
 		vsnprintf(text, sizeof(text), fmt, ap);
 		va_end(ap);
 		execsrv_error_set(&x->why, 0, "%s", text);
-		execsrv_set_state(x, EXECSRV_FAILED);
+		execsrv_set_state(x, EXECSRV_GONE);
+		execsrv_rewatch(x);
 	}
 	errno = EPIPE;
 	return -1;
@@ -167,19 +190,17 @@ execsrv_why(const struct execsrv *x)
 	return &x->why;
 }
 
-int
-execsrv_fd(const struct execsrv *x)
-{
-	return x->fd;
-}
-
 void
 execsrv_hold(struct execsrv *x, bool hold)
 {
 	/* What was missing may have lain unread. */
-	if (x->held && !hold)
+	if (x->held && !hold) {
 		execsrv_process_restart_wait(x);
+		x->last_heard = x->clock();
+		x->is_pinged = false;
+	}
 	x->held = hold;
+	execsrv_rewatch(x);
 }
 
 /* --- out --- */
@@ -205,6 +226,17 @@ put_frame(struct execsrv *x, bool fin, enum ws_opcode opcode,
 	return 0;
 }
 
+static int
+send_line(struct execsrv *x, const void *data, size_t len)
+{
+	int	 r = execsrv_put_line(x, data, len);
+
+	if (r == 0)
+		r = execsrv_flush(x);
+	execsrv_rewatch(x);
+	return r;
+}
+
 int
 execsrv_send(struct execsrv *x, enum ws_opcode opcode, const void *data,
     size_t len)
@@ -212,11 +244,14 @@ execsrv_send(struct execsrv *x, enum ws_opcode opcode, const void *data,
 	const uint8_t	*p = data;
 	size_t		 n, at = 0;
 	bool		 fin;
+	int		 r;
 
 	if (!execsrv_has_frames(x)) {
 		errno = EPIPE;
 		return -1;
 	}
+	if (x->is_lines)
+		return opcode != WS_TEXT ? 0 : send_line(x, data, len);
 	do {
 		n = len - at;
 		fin = n <= LIMIT_FRAME;
@@ -228,7 +263,9 @@ execsrv_send(struct execsrv *x, enum ws_opcode opcode, const void *data,
 			return -1;
 		at += n;
 	} while (at < len);
-	return execsrv_flush(x);
+	r = execsrv_flush(x);
+	execsrv_rewatch(x);
+	return r;
 }
 
 int
@@ -249,7 +286,10 @@ execsrv_flush(struct execsrv *x)
 			x->out_broken = true;
 		else
 			buf_drain(&x->out, (size_t)n);
-		x->last_sent = clock_ms();
+		x->last_sent = x->clock();
+		/* It takes what we send: what it says comes behind that. */
+		if (n > 0 && x->out.len > 0)
+			x->last_heard = x->last_sent;
 	}
 	if (x->out_broken)
 		buf_drain(&x->out, x->out.len);
@@ -371,7 +411,7 @@ feed_head(struct execsrv *x, const void *data, size_t len)
 		/* One that is being started again, say, will know better. */
 		if (x->session[0] != '\0' && n > 9 && head[9] == '5')
 			return execsrv_lose(x, "%s", x->why.text);
-		execsrv_set_state(x, EXECSRV_FAILED);
+		execsrv_set_state(x, EXECSRV_GONE);
 		return -1;
 	}
 	buf_fini(&x->head);
@@ -385,6 +425,8 @@ execsrv_feed(struct execsrv *x, const void *data, size_t len)
 {
 	if (x->state == EXECSRV_UPGRADING && !x->is_lost)
 		return feed_head(x, data, len);
+	if (x->is_lines)
+		return execsrv_feed_lines(x, data, len);
 	return execsrv_has_frames(x) ? feed_frames(x, data, len) : -1;
 }
 
@@ -392,11 +434,11 @@ execsrv_feed(struct execsrv *x, const void *data, size_t len)
 static int
 read_some(struct execsrv *x, size_t *n_out)
 {
-	uint8_t	*room, head[1024];
+	uint8_t	*room, head[READ_MIN];
 	size_t	 size = sizeof(head);
 	ssize_t	 n;
 
-	if (x->state == EXECSRV_UPGRADING)
+	if (x->state == EXECSRV_UPGRADING || x->is_lines)
 		room = head;
 	else if ((room = ws_reader_room(&x->reader, READ_MIN, &size)) == NULL)
 		return execsrv_fail(x, "out of memory");
@@ -409,6 +451,8 @@ read_some(struct execsrv *x, size_t *n_out)
 	if (n == 0)
 		return execsrv_lose(x, "the server closed the connection");
 	*n_out += (size_t)n;
+	x->last_heard = x->clock();
+	x->is_pinged = false;
 	if (room == head)
 		return execsrv_feed(x, head, (size_t)n) == -1 ? -1 : 1;
 	ws_reader_fed(&x->reader, (size_t)n);
@@ -435,7 +479,7 @@ execsrv_events(const struct execsrv *x)
 {
 	short	 events = 0;
 
-	if (x->state == EXECSRV_FAILED)
+	if (x->state == EXECSRV_GONE)
 		return 0;
 	if (x->is_lost || !execsrv_has_frames(x))
 		return execsrv_recover_events(x);
@@ -446,18 +490,37 @@ execsrv_events(const struct execsrv *x)
 	return events;
 }
 
+/* ms until the server has been silent for too long, or -1. */
+static int
+silence_ms(const struct execsrv *x)
+{
+	uint64_t	 silent = x->clock() - x->last_heard;
+	uint64_t	 limit = x->is_pinged ? PING_MS + PONG_MS : PING_MS;
+
+	if (x->is_lines)
+		return -1;
+	return silent < limit ? (int)(limit - silent) : 0;
+}
+
+/* Of two times, -1 for ever. */
+static int
+least(int a, int b)
+{
+	return a == -1 || (b != -1 && b < a) ? b : a;
+}
+
 int
 execsrv_wait_ms(const struct execsrv *x)
 {
 	uint64_t	 silent;
 
-	if (x->state == EXECSRV_FAILED)
+	if (x->state == EXECSRV_GONE || x->has_work)
 		return 0;
 	if (!execsrv_is_open(x))
 		return execsrv_recover_wait_ms(x);
 	if (!x->held)
-		return execsrv_process_wait_ms(x);
-	silent = clock_ms() - x->last_sent;
+		return least(execsrv_process_wait_ms(x), silence_ms(x));
+	silent = x->clock() - x->last_sent;
 	return silent < HEARTBEAT_MS ? (int)(HEARTBEAT_MS - silent) :
 	    x->out.len > 0 ? HEARTBEAT_MS : 0;
 }
@@ -468,17 +531,31 @@ static void
 give_sign(struct execsrv *x)
 {
 	if (x->held && x->out.len == 0 &&
-	    clock_ms() - x->last_sent >= HEARTBEAT_MS) {
+	    x->clock() - x->last_sent >= HEARTBEAT_MS) {
 		execsrv_send(x, WS_PONG, NULL, 0);
-		x->last_sent = clock_ms();	/* tried, if nobody reads it */
+		x->last_sent = x->clock();	/* tried, if nobody reads it */
 	}
 }
 
-int
-execsrv_handle(struct execsrv *x, short revents)
+/* A connection may be dead without a word; a server answers pings. */
+static void
+check_silence(struct execsrv *x)
 {
-	if (x->state == EXECSRV_FAILED)
-		return -1;
+	if (silence_ms(x) != 0)
+		return;
+	if (x->is_pinged) {
+		execsrv_lose(x, "the server does not answer");
+		return;
+	}
+	/* Late, perhaps: it has its time from now on. */
+	x->last_heard = x->clock() - PING_MS;
+	x->is_pinged = true;
+	execsrv_send(x, WS_PING, NULL, 0);
+}
+
+static void
+handle(struct execsrv *x, short revents)
+{
 	if (!execsrv_is_open(x))
 		execsrv_recover_step(x, revents);
 	if (execsrv_has_frames(x) || (x->state == EXECSRV_UPGRADING &&
@@ -488,28 +565,30 @@ execsrv_handle(struct execsrv *x, short revents)
 			(void)read_in(x);
 		give_sign(x);
 		send_pong(x);
-		if (!x->held && execsrv_is_open(x))
+		if (!x->held && execsrv_is_open(x)) {
 			execsrv_process_check(x);
+			check_silence(x);
+		}
 		if (execsrv_has_frames(x))
 			execsrv_flush(x);
 	}
-	if (x->state != EXECSRV_FAILED && !execsrv_is_open(x))
+	if (x->state != EXECSRV_GONE && !execsrv_is_open(x))
 		execsrv_recover_check(x);
-	if (x->is_lost && x->state != EXECSRV_FAILED)
+	if (x->is_lost && x->state != EXECSRV_GONE)
 		execsrv_recover(x);
-	return x->state == EXECSRV_FAILED ? -1 : 0;
 }
 
 int
-execsrv_poll(struct execsrv *x, int timeout_ms)
+execsrv_handle(struct execsrv *x, short revents)
 {
-	struct pollfd	 pfd = { .events = execsrv_events(x) };
-	int		 ms = execsrv_wait_ms(x);
-
-	pfd.fd = pfd.events == 0 ? -1 : x->fd;
-	if (ms == -1 || (timeout_ms != -1 && timeout_ms < ms))
-		ms = timeout_ms;
-	if (poll(&pfd, 1, ms) == -1)
-		pfd.revents = 0;
-	return execsrv_handle(x, pfd.revents);
+	x->is_busy = true;
+	if (x->state != EXECSRV_GONE)
+		handle(x, revents);
+	if (x->state == EXECSRV_GONE)
+		execsrv_fail_calls(x);
+	if (x->has_work)
+		execsrv_transfer_work(x);
+	x->is_busy = false;
+	execsrv_rewatch(x);
+	return x->state == EXECSRV_GONE ? -1 : 0;
 }

@@ -3,35 +3,49 @@
  * connection and its session.
  *
  * Everything happens inside the calls: no threads, no globals, no signals,
- * nothing is printed.  What the server sends arrives as hooks, called from
- * execsrv_poll(), execsrv_handle(), execsrv_ask() and execsrv_close_session().
- * Inside a hook all calls are allowed but these four, execsrv_close() and
- * execsrv_process_free().
+ * nothing is printed.  A connection and all that belongs to it may be used by
+ * one thread at a time; different connections have nothing in common.
+ *
+ * What the server sends arrives as hooks, called from execsrv_dispatch(),
+ * execsrv_wait() and the calls that wait for an answer (those with a
+ * timeout_ms), and from nowhere else.  Inside a hook all calls are allowed but
+ * these, execsrv_close(), execsrv_process_free() and where it says so.
  *
  * A connection that is lost is made anew, and its session resumed
- * (execsrv_set_patience()): meanwhile calls wait, afterwards processes go on
- * without a byte lost or twice.  What was on its way and not answered: input
- * is sent again, which the server knows by its number; other requests end with
- * an error, since nobody knows whether they were done; a process whose start
- * was not answered is ended.
+ * (recover_ms): meanwhile calls wait, afterwards processes go on without a
+ * byte lost or twice.  What was on its way and not answered: input is sent
+ * again, which the server knows by its number; other requests that change
+ * something end with an error, since nobody knows whether they were done; a
+ * process whose start was not answered is ended.
  *
  * What failed stays failed: every call then returns -1, and execsrv_why() says
  * what happened.  Nothing a server sends does worse.
  *
- * In a loop of one's own:
- *	pfd.events = execsrv_events(x);
- *	pfd.fd = pfd.events == 0 ? -1 : execsrv_fd(x);
- *	poll(&pfd, 1, execsrv_wait_ms(x));
- *	execsrv_handle(x, pfd.revents);
+ * Three ways to drive it:
+ *	blocking: execsrv_wait() in a loop, or calls that wait;
+ *	any poll loop: execsrv_fd() for reading, then execsrv_dispatch();
+ *	libevent: the same,
+ *		event_new(base, execsrv_fd(x), EV_READ | EV_PERSIST, cb, x)
+ *	where cb calls execsrv_dispatch().
+ *
+ * Texts are NUL-terminated UTF-8.  Structs that the caller fills belong to
+ * the caller and are not looked at after the call; set all members that are
+ * not used to 0, as initializers with names do.
  */
-#ifndef COMMON_CLIENT_EXECSRV_H
-#define COMMON_CLIENT_EXECSRV_H
+#ifndef EXECSRV_H
+#define EXECSRV_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#include "common/json.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is declared here, and nothing else, is exported. */
+#pragma GCC visibility push(default)
 
 struct execsrv;
 struct execsrv_process;
@@ -48,15 +62,86 @@ struct execsrv_error {
  */
 size_t		 execsrv_printable(char *text);
 
+/* --- URLs --- */
+
+/* Where a server listens, or is to: this one if nothing is said. */
+#define EXECSRV_DEFAULT_URL	"ws://127.0.0.1:0"
+
+enum execsrv_url_kind {
+	EXECSRV_WS = 1,		/* ws://IP:PORT, ws://[IP]:PORT, and a path */
+	EXECSRV_UNIX,		/* unix:PATH */
+	EXECSRV_STDIO		/* stdio or stdio:// */
+};
+
+enum execsrv_url_error {
+	EXECSRV_URL_OK,
+	EXECSRV_URL_SCHEME,	/* none of these */
+	EXECSRV_URL_HOST,	/* not a numeric IP, nor localhost */
+	EXECSRV_URL_PORT,	/* none, or not a number up to 65535 */
+	EXECSRV_URL_PATH,	/* none, or letters that cannot be in one */
+	EXECSRV_URL_LONG
+};
+
+struct execsrv_url {
+	enum execsrv_url_kind	 kind;
+	char			 host[64];	/* without brackets */
+	uint16_t		 port;		/* 0: any that is free */
+	char			 path[512];	/* with query; of the socket */
+	bool			 is_local;	/* on this machine */
+};
+
+/*
+ * Read a URL to listen on or to connect to; NULL is the default one.  Pure.
+ * EXECSRV_URL_OK, or what is wrong, which execsrv_url_strerror() says in
+ * words.
+ */
+enum execsrv_url_error execsrv_url_parse(const char *text,
+		    struct execsrv_url *u);
+const char	*execsrv_url_strerror(enum execsrv_url_error error);
+
 /* --- connections --- */
+
+#define EXECSRV_FOREVER	(-1)		/* for members and arguments in ms */
+
+struct execsrv_options {
+	const char	*client_name;	/* NULL: "libexecsrv" */
+	/*
+	 * Sent as "Authorization: Bearer", by TCP without encryption; NULL:
+	 * none.  The copy that is kept for another connection is in locked
+	 * memory and wiped; no error text has it.
+	 */
+	const char	*bearer_token;
+	int		 connect_ms;	/* to connect and upgrade; 0: 10 s */
+	int		 initialize_ms;	/* to open the session; 0: 10 s */
+	/*
+	 * How long to try for another connection when one is lost; 0: 25 s,
+	 * below 0: not at all.  A server that answers, but does not let us in
+	 * or knows no such session, is not asked again.
+	 */
+	int		 recover_ms;
+	/* The id of a session that another client has left; NULL: a new one. */
+	const char	*resume_session;
+};
 
 /*
  * Connect to ws://IP:PORT (numeric, or localhost; a path and query may follow)
- * or unix:PATH, upgrade, and open a new session under the name of the client.
- * Takes at most 10 s.  NULL with the reason in e.
+ * or unix:PATH, upgrade, and open a new session.  o may be NULL.  Waits at most
+ * as long as connect_ms and initialize_ms say.  The caller's, for
+ * execsrv_close(); NULL with the reason in e.
  */
-struct execsrv	*execsrv_open(const char *url, const char *name,
+struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,
 		    struct execsrv_error *e);
+
+/*
+ * Start a command, found in PATH, as a server of its own: it speaks, a message
+ * a line, on its standard input and output, and has our standard error and
+ * environment.  Its session cannot be resumed.  It is ended by execsrv_close():
+ * it has 2 s to end with its input, 2 s more after a SIGTERM; nobody else
+ * should wait for it.  argv is ended by NULL; connect_ms, recover_ms and the token do
+ * not matter.  As execsrv_open().
+ */
+struct execsrv	*execsrv_spawn_local(const char *const *argv,
+		    const struct execsrv_options *o, struct execsrv_error *e);
 
 /*
  * Ask the server to end the session: what still runs in it is told to end and
@@ -72,45 +157,45 @@ int		 execsrv_close_session(struct execsrv *x, int timeout_ms,
 		    struct execsrv_error *e);
 
 /*
- * Say goodbye, close, free the processes and forget the pointer.  Waits a
- * moment for what was sent, never for an answer.  *xp may be NULL.
+ * Say goodbye, close, free all that belongs to it and forget the pointer.
+ * Requests that were not answered never will be.  Waits a moment for what was
+ * sent, never for an answer.  *xp may be NULL.
  */
 void		 execsrv_close(struct execsrv **xp);
 
-/*
- * How long to try for another connection, ms (25 s unless said); 0: not at all.
- * A server that answers, but does not let us in or knows no such session, is
- * not asked again.
- */
-void		 execsrv_set_patience(struct execsrv *x, int ms);
+enum execsrv_status {
+	EXECSRV_CONNECTED,
+	EXECSRV_RECOVERING,	/* there is no connection at the moment */
+	EXECSRV_FAILED		/* for good: execsrv_why() */
+};
 
-/* Whether there is no connection at the moment. */
-bool		 execsrv_is_recovering(const struct execsrv *x);
+enum execsrv_status execsrv_status(const struct execsrv *x);
 
-/* Why it failed; an empty text when it has not. */
+/* Why it failed; an empty text when it has not.  x's. */
 const struct execsrv_error *execsrv_why(const struct execsrv *x);
 
+/* --- the loop --- */
+
 /*
- * The socket, non-blocking; for poll(2) only.  Another one after a recovery, -1
- * between two.
+ * The descriptor for poll(2), epoll(7), select(2) or libevent: when it is
+ * readable, call execsrv_dispatch().  The same one as long as x lives, which
+ * owns it; nothing else may be done with it.  -1 with errno (EMFILE, ENFILE,
+ * ENOMEM): it cannot be made, and may be asked for again.
  */
-int		 execsrv_fd(const struct execsrv *x);
+int		 execsrv_fd(struct execsrv *x);
 
-/* What to poll(2) for now; 0: the socket is best left out. */
-short		 execsrv_events(const struct execsrv *x);
-
-/* Milliseconds until execsrv_handle() wants to be called anyway, or -1. */
-int		 execsrv_wait_ms(const struct execsrv *x);
-
-/* Read, write and call hooks, as poll(2) said.  0, or -1: it failed. */
-int		 execsrv_handle(struct execsrv *x, short revents)
+/*
+ * Read, write and call hooks; never blocks.  0, or -1: it failed, and the
+ * descriptor is readable from now on: leave it out.
+ */
+int		 execsrv_dispatch(struct execsrv *x)
 		    __attribute__((warn_unused_result));
 
 /*
- * Wait for something to happen, at most timeout_ms (-1: for ever), and handle
- * it.  0, also when a signal came, or -1: it failed.
+ * Wait for something to happen, at most timeout_ms (EXECSRV_FOREVER), and
+ * handle it.  0, also when time is up or a signal came, or -1: it failed.
  */
-int		 execsrv_poll(struct execsrv *x, int timeout_ms)
+int		 execsrv_wait(struct execsrv *x, int timeout_ms)
 		    __attribute__((warn_unused_result));
 
 /*
@@ -124,51 +209,609 @@ void		 execsrv_hold(struct execsrv *x, bool hold);
 /* Whether it announced a capability. */
 bool		 execsrv_can(const struct execsrv *x, const char *name);
 
+/*
+ * The session's id, with which another client of the same user may resume it
+ * when this one is gone; x's.  NULL: it is too long.
+ */
+const char	*execsrv_session(const struct execsrv *x);
+
 /* Whether it is on this machine. */
 bool		 execsrv_is_local(const struct execsrv *x);
 
 /* The folder it was started in, or NULL. */
 const char	*execsrv_cwd(const struct execsrv *x);
 
-/* --- calls --- */
-
-/* An answer; valid during the call of its hook. */
-struct execsrv_answer {
-	const struct json		*json;
-	uint32_t			 result;	/* token, unless: */
-	const struct execsrv_error	*error;		/* or NULL */
-};
-
-typedef void execsrv_answer_fn(void *arg, const struct execsrv_answer *a);
+/* --- requests and their answers --- */
 
 /*
- * Send a request.  params: its JSON, or NULL for none.  fn (may be NULL) is
- * called with the answer.  0, or -1: the connection failed; a message that
- * nobody would take (more than 64 MiB) is EFBIG and harms nothing.  Sent is
- * sent later when the server is slow; more than 128 MiB that wait for it
- * are too much, and the connection has failed.
+ * Each request has two forms.  One sends it and returns 0, or -1 with errno:
+ * EINVAL (a path that is not absolute, JSON that is none), EILSEQ (text that is
+ * not UTF-8), EFBIG (more than 64 MiB), ENAMETOOLONG, ENOMEM, EPIPE (the
+ * connection failed).  Its fn (may be NULL) is called exactly once, unless
+ * execsrv_close() comes first: with the result, or with NULL and an error.
+ * Results are valid during the call of their hook.
+ *
+ * The other, ..._wait(), waits at most timeout_ms for the answer, while hooks
+ * of everything else go on being called; not while held, since the answer would
+ * not be read.  It returns the result, one piece of memory for free(3), or 0;
+ * NULL or -1 with the reason in e.
+ *
+ * Paths are absolute and native.  Sandboxes are JSON objects of the protocol,
+ * see execsrv_sandbox_json(), or NULL for none.  All members may be 0 but those
+ * marked as needed.
  */
-int		 execsrv_call(struct execsrv *x, const char *method,
-		    const char *params, size_t len, execsrv_answer_fn *fn,
+typedef void execsrv_done_fn(void *arg, const struct execsrv_error *e);
+
+struct execsrv_bytes {
+	const void	*data;		/* in results never NULL, and with a
+					   NUL behind that does not count */
+	size_t		 len;
+};
+
+enum execsrv_sandbox {
+	EXECSRV_READ_ONLY = 1,
+	EXECSRV_WORKSPACE_WRITE		/* cwd, and folders for what is
+					   temporary; no network either */
+};
+
+/*
+ * What the usual sandboxes are in JSON, with cwd as the only workspace.  For
+ * free(3); NULL with errno EINVAL (not absolute), ENAMETOOLONG, ENOMEM.
+ */
+char		*execsrv_sandbox_json(enum execsrv_sandbox sandbox,
+		    const char *cwd);
+
+/* --- the environment --- */
+
+struct execsrv_environment {
+	const char		*shell_name;	/* "bash" */
+	const char		*shell;		/* its path */
+	const char		*version;	/* others or NULL, all below */
+	const char		*provider;
+	const char		*cwd;		/* where the server started */
+	const char		*home;
+	const char		*os;		/* "linux" */
+	const char		*temporary;
+	const char *const	*path_folders;	/* to be put before PATH */
+	const char *const	*temporaries;	/* lists end with NULL, and
+						   may be NULL if empty */
+};
+
+typedef void execsrv_environment_fn(void *arg,
+	    const struct execsrv_environment *r, const struct execsrv_error *e);
+
+/* environment/info */
+int		 execsrv_environment_info(struct execsrv *x,
+		    execsrv_environment_fn *fn, void *arg);
+struct execsrv_environment *execsrv_environment_info_wait(struct execsrv *x,
+		    int timeout_ms, struct execsrv_error *e);
+
+struct execsrv_condition {
+	const char	*status;	/* "ready" */
+};
+
+typedef void execsrv_condition_fn(void *arg,
+	    const struct execsrv_condition *r, const struct execsrv_error *e);
+
+/* environment/status */
+int		 execsrv_environment_status(struct execsrv *x,
+		    execsrv_condition_fn *fn, void *arg);
+struct execsrv_condition *execsrv_environment_status_wait(struct execsrv *x,
+		    int timeout_ms, struct execsrv_error *e);
+
+struct execsrv_config_read {
+	const char		*cwd;		/* needed */
+	const char *const	*config;	/* "a.b", ended by NULL */
+	const char *const	*requirements;	/* likewise */
+};
+
+struct execsrv_config {
+	const char	*home;
+	const char	*codex_home;
+	const char	*hostname;
+	const char	*config;		/* JSON */
+	const char	*requirements;		/* JSON */
+};
+
+typedef void execsrv_config_fn(void *arg, const struct execsrv_config *r,
+	    const struct execsrv_error *e);
+
+/* environmentConfig/read, if the server can environmentConfigRead */
+int		 execsrv_environment_config(struct execsrv *x,
+		    const struct execsrv_config_read *in,
+		    execsrv_config_fn *fn, void *arg);
+struct execsrv_config *execsrv_environment_config_wait(struct execsrv *x,
+		    const struct execsrv_config_read *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+/* --- files --- */
+
+/* What to look at. */
+struct execsrv_fs_path {
+	const char	*path;		/* needed */
+	const char	*sandbox;
+	bool		 no_follow;	/* a link on the way is an error */
+};
+
+struct execsrv_path {
+	const char	*path;
+};
+
+typedef void execsrv_path_fn(void *arg, const struct execsrv_path *r,
+	    const struct execsrv_error *e);
+
+/* fs/canonicalize: all links resolved. */
+int		 execsrv_fs_canonicalize(struct execsrv *x,
+		    const struct execsrv_fs_path *in, execsrv_path_fn *fn,
+		    void *arg);
+struct execsrv_path *execsrv_fs_canonicalize_wait(struct execsrv *x,
+		    const struct execsrv_fs_path *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+/* Neither file nor directory: a device, a fifo, a socket. */
+struct execsrv_metadata {
+	bool		 is_directory, is_file;	/* what a link leads to */
+	bool		 is_link;		/* the path itself */
+	uint64_t	 size;			/* bytes */
+	int64_t		 created_ms;		/* since 1970; 0: unknown */
+	int64_t		 modified_ms;
+};
+
+typedef void execsrv_metadata_fn(void *arg, const struct execsrv_metadata *r,
+	    const struct execsrv_error *e);
+
+/* fs/getMetadata */
+int		 execsrv_fs_metadata(struct execsrv *x,
+		    const struct execsrv_fs_path *in, execsrv_metadata_fn *fn,
+		    void *arg);
+struct execsrv_metadata *execsrv_fs_metadata_wait(struct execsrv *x,
+		    const struct execsrv_fs_path *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_entry {
+	const char	*name;
+	bool		 is_directory, is_file;	/* what a link leads to */
+};
+
+struct execsrv_directory {
+	const struct execsrv_entry	*entries;	/* in no order */
+	size_t				 nentries;
+};
+
+typedef void execsrv_directory_fn(void *arg, const struct execsrv_directory *r,
+	    const struct execsrv_error *e);
+
+/* fs/readDirectory: at most 50000 names. */
+int		 execsrv_fs_directory(struct execsrv *x,
+		    const struct execsrv_fs_path *in, execsrv_directory_fn *fn,
+		    void *arg);
+struct execsrv_directory *execsrv_fs_directory_wait(struct execsrv *x,
+		    const struct execsrv_fs_path *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_walk {
+	const char	*path;			/* needed */
+	uint64_t	 max_depth;		/* 0: its own entries; to 64 */
+	uint64_t	 max_directories;	/* 1 to 10000 */
+	uint64_t	 max_entries;		/* 1 to 50000 */
+	bool		 follow_links;		/* to directories */
+	bool		 prune_hidden;		/* do not enter .directories */
+	const char	*sandbox;
+};
+
+struct execsrv_walked {
+	const char	*path;
+	const char	*kind;		/* "file" or "directory" */
+};
+
+struct execsrv_unwalked {
+	const char	*path;
+	const char	*message;
+};
+
+struct execsrv_tree {
+	const struct execsrv_walked	*entries;	/* breadth first */
+	size_t				 nentries;
+	const struct execsrv_unwalked	*errors;
+	size_t				 nerrors;
+	bool				 is_truncated;	/* a limit was met */
+};
+
+typedef void execsrv_tree_fn(void *arg, const struct execsrv_tree *r,
+	    const struct execsrv_error *e);
+
+/* fs/walk */
+int		 execsrv_fs_walk(struct execsrv *x,
+		    const struct execsrv_fs_walk *in, execsrv_tree_fn *fn,
+		    void *arg);
+struct execsrv_tree *execsrv_fs_walk_wait(struct execsrv *x,
+		    const struct execsrv_fs_walk *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_content {
+	struct execsrv_bytes	 bytes;
+};
+
+typedef void execsrv_content_fn(void *arg, const struct execsrv_content *r,
+	    const struct execsrv_error *e);
+
+/* fs/readFile: one of at most some 48 MiB; execsrv_file_read() takes any. */
+int		 execsrv_fs_read_file(struct execsrv *x,
+		    const struct execsrv_fs_path *in, execsrv_content_fn *fn,
+		    void *arg);
+struct execsrv_content *execsrv_fs_read_file_wait(struct execsrv *x,
+		    const struct execsrv_fs_path *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_write {
+	const char		*path;		/* needed */
+	struct execsrv_bytes	 bytes;
+	const char		*sandbox;
+	bool			 no_follow;
+};
+
+/* fs/writeFile: create or replace; execsrv_file_write() takes any size. */
+int		 execsrv_fs_write_file(struct execsrv *x,
+		    const struct execsrv_fs_write *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_write_file_wait(struct execsrv *x,
+		    const struct execsrv_fs_write *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_create {
+	const char	*path;		/* needed */
+	bool		 only_last;	/* parents must exist, it must not */
+	const char	*sandbox;
+	bool		 no_follow;
+};
+
+/* fs/createDirectory */
+int		 execsrv_fs_create_directory(struct execsrv *x,
+		    const struct execsrv_fs_create *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_create_directory_wait(struct execsrv *x,
+		    const struct execsrv_fs_create *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_remove {
+	const char	*path;		/* needed */
+	bool		 recursive;	/* a directory with all that is in it */
+	bool		 must_exist;
+	const char	*sandbox;
+	bool		 no_follow;	/* not with recursive */
+};
+
+/* fs/remove: links are removed, never followed. */
+int		 execsrv_fs_remove(struct execsrv *x,
+		    const struct execsrv_fs_remove *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_remove_wait(struct execsrv *x,
+		    const struct execsrv_fs_remove *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_copy {
+	const char	*from, *to;	/* needed */
+	bool		 recursive;	/* needed for directories */
+	const char	*sandbox;
+};
+
+/* fs/copy: on the server's side. */
+int		 execsrv_fs_copy(struct execsrv *x,
+		    const struct execsrv_fs_copy *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_copy_wait(struct execsrv *x,
+		    const struct execsrv_fs_copy *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+/* --- open files --- */
+
+/*
+ * Handles end with their connection: after a recovery they are not found
+ * (code -32004).
+ */
+struct execsrv_fs_open {
+	const char	*handle;	/* the caller's choice, to 32 bytes,
+					   not beginning with "."; needed */
+	const char	*path;		/* of a regular file; needed */
+	const char	*mode;		/* NULL: "read"; "replace": to write,
+					   created or emptied */
+	const char	*sandbox;
+};
+
+struct execsrv_fs_handle {
+	const char	*handle;	/* needed */
+};
+
+/* fs/open: at most 128 on a connection. */
+int		 execsrv_fs_open(struct execsrv *x,
+		    const struct execsrv_fs_open *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_open_wait(struct execsrv *x,
+		    const struct execsrv_fs_open *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+/* fs/close */
+int		 execsrv_fs_close(struct execsrv *x,
+		    const struct execsrv_fs_handle *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_close_wait(struct execsrv *x,
+		    const struct execsrv_fs_handle *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_read_block {
+	const char	*handle;	/* needed */
+	uint64_t	 offset;
+	uint64_t	 len;		/* 1 to 1 MiB */
+};
+
+struct execsrv_block {
+	struct execsrv_bytes	 bytes;
+	bool			 is_end;	/* fewer than asked for */
+};
+
+typedef void execsrv_block_fn(void *arg, const struct execsrv_block *r,
+	    const struct execsrv_error *e);
+
+/* fs/readBlock */
+int		 execsrv_fs_read_block(struct execsrv *x,
+		    const struct execsrv_fs_read_block *in,
+		    execsrv_block_fn *fn, void *arg);
+struct execsrv_block *execsrv_fs_read_block_wait(struct execsrv *x,
+		    const struct execsrv_fs_read_block *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_write_block {
+	const char		*handle;	/* needed */
+	uint64_t		 offset;	/* gaps read as zeros */
+	struct execsrv_bytes	 bytes;		/* 1 to 1 MiB */
+};
+
+/* fs/writeBlock */
+int		 execsrv_fs_write_block(struct execsrv *x,
+		    const struct execsrv_fs_write_block *in,
+		    execsrv_done_fn *fn, void *arg);
+int		 execsrv_fs_write_block_wait(struct execsrv *x,
+		    const struct execsrv_fs_write_block *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+/* --- whole files, piece by piece --- */
+
+struct execsrv_transfer;
+
+struct execsrv_transfer_hooks {
+	/* Of a file that is read: the next bytes. */
+	void	(*on_data)(void *arg, const void *data, size_t len);
+	/*
+	 * Of one that is written: put up to size bytes into room.  How many; 0
+	 * at the end, or after execsrv_transfer_pause(): none now; -1: give
+	 * up.
+	 */
+	ssize_t	(*on_room)(void *arg, void *room, size_t size);
+	/*
+	 * The last, always: how many bytes were read or written, and NULL, or
+	 * why not all of them.  Free the transfer here or later.
+	 */
+	void	(*on_done)(void *arg, uint64_t bytes,
+		    const struct execsrv_error *e);
+};
+
+struct execsrv_file {
+	const char	*path;		/* of a regular file; needed */
+	const char	*sandbox;
+	uint64_t	 offset;	/* where to begin; when read only */
+	uint64_t	 len;		/* bytes; 0: to its end */
+};
+
+/*
+ * Read a file, or create or replace one, in blocks of which a few are under way
+ * at a time.  Freed by the caller, or with x; NULL with errno as requests.  A
+ * connection that is lost ends it: what was written then stays.
+ */
+struct execsrv_transfer *execsrv_file_read(struct execsrv *x,
+		    const struct execsrv_file *f,
+		    const struct execsrv_transfer_hooks *hooks, void *arg)
+		    __attribute__((warn_unused_result));
+struct execsrv_transfer *execsrv_file_write(struct execsrv *x,
+		    const struct execsrv_file *f,
+		    const struct execsrv_transfer_hooks *hooks, void *arg)
+		    __attribute__((warn_unused_result));
+
+/* Ask for nothing more, or go on; on_data may still get what is under way. */
+void		 execsrv_transfer_pause(struct execsrv_transfer *t,
+		    bool is_paused);
+
+/*
+ * Forget it: no more hooks.  Not inside on_data and on_room.  *tp may be NULL.
+ */
+void		 execsrv_transfer_free(struct execsrv_transfer **tp);
+
+/* --- paths that are missing --- */
+
+struct execsrv_watch;
+
+struct execsrv_watch_hooks {
+	/* Whether it is watched; if not, look again. */
+	void	(*on_answer)(void *arg, bool is_watched,
+		    const struct execsrv_error *e);
+	/* Something may have come into being, also when the connection was
+	   lost.  The watch is over. */
+	void	(*on_changed)(void *arg);
+};
+
+/*
+ * fs/watchMissing: tell when one of the missing paths (ended by NULL) may be
+ * there; present may be NULL.  If the server can fsWatchMissing.  Freed by the
+ * caller, or with x; NULL with errno as requests.
+ */
+struct execsrv_watch *execsrv_watch_missing(struct execsrv *x,
+		    const char *const *missing, const char *present,
+		    const struct execsrv_watch_hooks *hooks, void *arg)
+		    __attribute__((warn_unused_result));
+
+/* Forget it: no more hooks.  *wp may be NULL. */
+void		 execsrv_watch_free(struct execsrv_watch **wp);
+
+/* --- HTTP from there --- */
+
+struct execsrv_http;
+
+struct execsrv_header {
+	const char	*name, *value;
+	/* In requests, if the server can httpHeaderEnvVars: a variable of the
+	   server's, whose value goes behind this value. */
+	const char	*variable;
+};
+
+struct execsrv_http_request {
+	const char			*method;	/* needed */
+	const char			*url;		/* needed */
+	const struct execsrv_header	*headers;
+	size_t				 nheaders;
+	struct execsrv_bytes		 body;
+	uint64_t			 timeout_ms;	/* all of it; 0: none */
+	const char			*redirects;	/* "follow", "stop";
+							   NULL: follow */
+};
+
+struct execsrv_http_head {
+	uint64_t			 status;	/* 404 is no error */
+	const struct execsrv_header	*headers;
+	size_t				 nheaders;
+};
+
+struct execsrv_http_hooks {
+	void	(*on_head)(void *arg, const struct execsrv_http_head *h);
+	void	(*on_body)(void *arg, const void *data, size_t len);
+	/* The last, always: NULL, or why it is not complete.  Free the request
+	   here or later. */
+	void	(*on_done)(void *arg, const struct execsrv_error *e);
+};
+
+/*
+ * http/request: the server asks, and the body comes as it arrives there.  Freed
+ * by the caller, or with x; NULL with errno as requests.  A connection that is
+ * lost ends it.
+ */
+struct execsrv_http *execsrv_http_request(struct execsrv *x,
+		    const struct execsrv_http_request *in,
+		    const struct execsrv_http_hooks *hooks, void *arg)
+		    __attribute__((warn_unused_result));
+
+/*
+ * Forget it: no more hooks, though the server goes on.  Not inside on_head and
+ * on_body.  *hp may be NULL.
+ */
+void		 execsrv_http_free(struct execsrv_http **hp);
+
+/* --- any method --- */
+
+/*
+ * Send a request that this library may not know.  params: a JSON object or
+ * array of len bytes, or NULL for none.  fn (may be NULL) is called once with
+ * the result as JSON, which is valid during the call, or with an error and
+ * neither.  0, or -1 with errno: EINVAL (no such JSON), EFBIG (more than 64
+ * MiB, which nobody would take), EPIPE: the connection failed.  Sent is sent
+ * later when the server is slow; more than 128 MiB that wait for it are too
+ * much, and
+ * the connection has failed.
+ */
+typedef void execsrv_json_fn(void *arg, const char *result, size_t len,
+	    const struct execsrv_error *e);
+
+int		 execsrv_call_json(struct execsrv *x, const char *method,
+		    const char *params, size_t len, execsrv_json_fn *fn,
 		    void *arg) __attribute__((warn_unused_result));
 
 /*
- * The same, waiting for the answer.  0: fn was called; -1 with the reason in
- * e: the server's error, its silence for timeout_ms, a failed connection.
- * Not while held: the answer would not be read.
+ * Notifications that nothing here knows.  params: JSON, or NULL and 0; valid
+ * during the call.
  */
-int		 execsrv_ask(struct execsrv *x, const char *method,
-		    const char *params, size_t len, int timeout_ms,
-		    execsrv_answer_fn *fn, void *arg, struct execsrv_error *e)
-		    __attribute__((warn_unused_result));
-
-/* Notifications that do not belong to a process.  params: token, or 0. */
 typedef void execsrv_note_fn(void *arg, const char *method,
-	    const struct json *json, uint32_t params);
+	    const char *params, size_t len);
+
 void		 execsrv_on_note(struct execsrv *x, execsrv_note_fn *fn,
 		    void *arg);
 
+/* --- the session --- */
+
+struct execsrv_retain {
+	uint64_t	 ttl_ms;	/* 0: as the server does by itself */
+};
+
+typedef void execsrv_retain_fn(void *arg, const struct execsrv_retain *r,
+	    const struct execsrv_error *e);
+
+/*
+ * session/retain: how long the session waits for a client, once this one is
+ * gone; the answer has what was granted.  If the server can
+ * execsrvSessionRetain.
+ */
+int		 execsrv_session_retain(struct execsrv *x,
+		    const struct execsrv_retain *in, execsrv_retain_fn *fn,
+		    void *arg);
+struct execsrv_retain *execsrv_session_retain_wait(struct execsrv *x,
+		    const struct execsrv_retain *in, int timeout_ms,
+		    struct execsrv_error *e);
+
 /* --- processes --- */
+
+struct execsrv_process_info {
+	const char	*id;
+	int64_t		 pid;
+	bool		 tty;
+	bool		 is_exited, is_closed;
+	int64_t		 exit_code;	/* -1: it runs, or nobody knows */
+	uint64_t	 next_seq;	/* number of its next event */
+};
+
+struct execsrv_process_list {
+	const struct execsrv_process_info	*processes;
+	size_t					 nprocesses;
+};
+
+typedef void execsrv_process_list_fn(void *arg,
+	    const struct execsrv_process_list *r,
+	    const struct execsrv_error *e);
+
+/* process/list: those of the session; if the server can execsrvProcessList */
+int		 execsrv_process_list(struct execsrv *x,
+		    execsrv_process_list_fn *fn, void *arg);
+struct execsrv_process_list *execsrv_process_list_wait(struct execsrv *x,
+		    int timeout_ms, struct execsrv_error *e);
+
+struct execsrv_process_read {
+	const char	*id;		/* execsrv_process_id(); needed */
+	uint64_t	 after_seq;	/* what has a higher number */
+	uint64_t	 max_bytes;	/* 0: no limit */
+	uint64_t	 wait_ms;	/* for something to tell */
+};
+
+struct execsrv_chunk {
+	uint64_t		 seq;
+	const char		*stream;	/* "stdout", "stderr", "pty" */
+	struct execsrv_bytes	 bytes;
+};
+
+struct execsrv_retained {
+	const struct execsrv_chunk	*chunks;
+	size_t				 nchunks;
+	uint64_t			 next_seq;
+	bool				 is_exited, is_closed;
+	bool				 is_sandbox_denied;
+	int64_t				 exit_code;	/* -1: none */
+	const char			*failure;	/* or NULL */
+};
+
+typedef void execsrv_retained_fn(void *arg, const struct execsrv_retained *r,
+	    const struct execsrv_error *e);
+
+/* process/read: what the server still has; hooks get it all without this. */
+int		 execsrv_process_read(struct execsrv *x,
+		    const struct execsrv_process_read *in,
+		    execsrv_retained_fn *fn, void *arg);
+struct execsrv_retained *execsrv_process_read_wait(struct execsrv *x,
+		    const struct execsrv_process_read *in, int timeout_ms,
+		    struct execsrv_error *e);
 
 enum execsrv_stream { EXECSRV_STDOUT, EXECSRV_STDERR, EXECSRV_PTY };
 
@@ -194,21 +837,40 @@ struct execsrv_hooks {
 		    const struct execsrv_error *e);
 	void	(*on_output)(void *arg, enum execsrv_stream stream,
 		    const void *data, size_t len);
-	void	(*on_exited)(void *arg, int exit_code);
+	/* 128 and the signal, if one killed it; sandbox_denied: it failed, and
+	   its sandbox is probably why. */
+	void	(*on_exited)(void *arg, int exit_code, bool sandbox_denied);
 	void	(*on_closed)(void *arg);
 	/* After a recovery: what it said meanwhile is not to be had any more.
 	   The last, too. */
 	void	(*on_lost)(void *arg, const struct execsrv_error *e);
 };
 
+/* The variables of the server's that a process gets, in this order. */
+struct execsrv_env_policy {
+	const char		*inherit;	/* "all", "core" or "none" */
+	bool			 keep_secrets;	/* *KEY*, *SECRET*, *TOKEN* */
+	const char *const	*exclude;	/* patterns of names: these not;
+						   lists are ended by NULL, and
+						   NULL if empty */
+	const char *const	*set;		/* NAME=VALUE: these too */
+	const char *const	*include_only;	/* patterns: no others */
+};
+
 struct execsrv_start {
-	const char *const	*argv;		/* ended by NULL */
-	const char *const	*env;		/* NAME=VALUE, ended by NULL */
+	const char *const	*argv;		/* ended by NULL; needed */
+	const char *const	*env;		/* NAME=VALUE, ended by NULL;
+						   overrides all others */
 	bool			 inherit;	/* the server's variables too */
-	const char		*cwd;		/* absolute */
+	/* Or which of them; not looked at with inherit.  NULL: none. */
+	const struct execsrv_env_policy	*env_policy;
+	const char		*cwd;		/* absolute; needed */
+	const char		*arg0;		/* argv[0] of the command */
 	bool			 tty;
 	bool			 pipe_stdin;
 	uint16_t		 rows, cols;	/* 0: the server's choice */
+	enum execsrv_sandbox	 preset;	/* with cwd; 0: none, or: */
+	const char		*sandbox;	/* JSON */
 };
 
 /*
@@ -220,6 +882,16 @@ struct execsrv_process *execsrv_process_start(struct execsrv *x,
 		    const struct execsrv_start *s,
 		    const struct execsrv_hooks *hooks, void *arg)
 		    __attribute__((warn_unused_result));
+
+/*
+ * One of a session that was resumed, by its id: whether it is there on_answer
+ * tells as for EXECSRV_START.  Hooks hear all of its output that the server
+ * still has, and how it ended if it did.  NULL with errno: EINVAL (no id),
+ * ENOMEM, EPIPE.
+ */
+struct execsrv_process *execsrv_process_attach(struct execsrv *x,
+		    const char *id, const struct execsrv_hooks *hooks,
+		    void *arg) __attribute__((warn_unused_result));
 
 /* Forget it: no more hooks.  It goes on until its session ends. */
 void		 execsrv_process_free(struct execsrv_process **pp);
@@ -233,12 +905,26 @@ int		 execsrv_process_write(struct execsrv_process *p,
 int		 execsrv_process_close_stdin(struct execsrv_process *p);
 int		 execsrv_process_signal(struct execsrv_process *p,
 		    const char *name);
-int		 execsrv_process_terminate(struct execsrv_process *p);
+/*
+ * At once, or, if the server can execsrvTerminateGrace, with SIGTERM first and
+ * grace_ms to follow it.
+ */
+int		 execsrv_process_terminate(struct execsrv_process *p,
+		    unsigned grace_ms);
 int		 execsrv_process_resize(struct execsrv_process *p,
 		    uint16_t rows, uint16_t cols);
+
+/* Its name in the session; p's. */
+const char	*execsrv_process_id(const struct execsrv_process *p);
 
 /* How many requests of a kind are not answered yet. */
 unsigned	 execsrv_process_awaits(const struct execsrv_process *p,
 		    enum execsrv_request what);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

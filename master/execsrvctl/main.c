@@ -1,5 +1,4 @@
 /* execsrvctl: questions to the daemon, and commands on an exec server. */
-#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -10,15 +9,12 @@
 #include "common/fd.h"
 #include "config.h"
 #include "master/execsrvctl/check.h"
+#include "master/execsrvctl/client.h"
 #include "master/execsrvctl/control.h"
-#include "master/execsrvctl/run.h"
 #include "master/execsrvctl/sandbox.h"
 #include "master/execsrvctl/tail.h"
 #include "master/execsrvctl/term.h"
 #include "master/execsrvctl/top.h"
-
-#define PATIENCE_MAX	86400	/* seconds */
-#define URL_VARIABLE	"CODEX_EXEC_SERVER_URL"
 
 struct options {
 	const char	*dir;
@@ -40,15 +36,21 @@ struct command {
 	const char	*help;
 };
 
+static int	 cmd_attach(const struct command *, struct options *, int,
+		    char **);
 static int	 cmd_config(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_control(const struct command *, struct options *, int,
+		    char **);
+static int	 cmd_cp(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_help(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_run(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_sandbox(const struct command *, struct options *, int,
+		    char **);
+static int	 cmd_shell(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_top(const struct command *, struct options *, int,
 		    char **);
@@ -74,21 +76,14 @@ usage(FILE *out)
 	size_t	 i;
 
 	fputs("usage: execsrvctl [-R DIR] [--json] [-q] COMMAND [ARG...]\n"
-	    "       execsrvctl [-R DIR] run [--url URL] [-t] "
-	    "[-e NAME=VALUE]...\n"
-	    "                  [--cwd DIR] [--patience SECONDS] [--] "
-	    "COMMAND [ARG...]\n"
+	    "       execsrvctl [-R DIR] attach|cp|run|shell [OPTION...] "
+	    "[ARG...]; see their -h\n"
 	    "       execsrvctl [--json] sandbox explain [--cwd DIR] "
 	    "[--tmpdir DIR]\n"
 	    "                  [--native-paths] FILE\n\n"
 	    "  -R, --runtime-dir DIR  the daemon's folder\n"
 	    "      --json             answer in JSON\n"
-	    "  -q, --quiet            say nothing: the exit status does\n"
-	    "      --url URL          ws://IP:PORT or unix:PATH\n"
-	    "  -t, --tty              give the command a terminal\n"
-	    "  -e, --env NAME[=VALUE] a variable of its environment\n"
-	    "      --cwd DIR          where it runs\n"
-	    "      --patience SECONDS for a connection that is lost (25)\n\n",
+	    "  -q, --quiet            say nothing: the exit status does\n\n",
 	    out);
 	for (i = 0; i < COMMANDS; i++) {
 		snprintf(words, sizeof(words), "%s %s", commands[i].name,
@@ -110,7 +105,7 @@ finish(int status)
 
 /* --- options --- */
 
-enum { OPT_JSON = 256, OPT_URL, OPT_CWD, OPT_PATIENCE, OPT_WAIT };
+enum { OPT_JSON = 256, OPT_WAIT };
 
 #define GLOBALS		"fhqR:V"
 
@@ -305,201 +300,32 @@ cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 	return finish(status);
 }
 
-/* --- run --- */
-
-static const struct option	 run_options[] = {
-	{ "cwd", required_argument, NULL, OPT_CWD },
-	{ "env", required_argument, NULL, 'e' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "patience", required_argument, NULL, OPT_PATIENCE },
-	{ "runtime-dir", required_argument, NULL, 'R' },
-	{ "tty", no_argument, NULL, 't' },
-	{ "url", required_argument, NULL, OPT_URL },
-	{ NULL, 0, NULL, 0 }
-};
-
-/* The variables that a command line may set, and TERM. */
-static char **
-env_new(int argc)
-{
-	return calloc((size_t)argc + 2, sizeof(char *));
-}
-
-static void
-env_free(char ***envp)
-{
-	char	**v;
-
-	for (v = *envp; v != NULL && *v != NULL; v++)
-		free(*v);
-	free(*envp);
-	*envp = NULL;
-}
-
-/*
- * Set one: NAME=VALUE, or NAME alone for ours of that name (nothing if there is
- * none).  0, or -1 with errno: EINVAL (not a variable), ENOMEM.
- */
 static int
-env_add(char **env, const char *text)
+cmd_attach(const struct command *c, struct options *o, int argc, char **argv)
 {
-	const char	*value = "";
-	int		 r;
-
-	if (text[0] == '\0' || text[0] == '=') {
-		errno = EINVAL;
-		return -1;
-	}
-	if (strchr(text, '=') == NULL && (value = getenv(text)) == NULL)
-		return 0;
-	while (*env != NULL)
-		env++;
-	r = asprintf(env, "%s%s%s", text, strchr(text, '=') == NULL ? "=" :
-	    "", value);
-	if (r == -1)
-		*env = NULL;
-	return r == -1 ? -1 : 0;
-}
-
-/* The first address in the answer that we can use; malloc'd, or NULL. */
-static char *
-first_url(const struct table *t)
-{
-	char	*url;
-	size_t	 i;
-
-	for (i = 0; (url = table_member(t, "listen", i)) != NULL; i++) {
-		if (strncmp(url, "ws://", 5) == 0 ||
-		    strncmp(url, "unix:", 5) == 0)
-			break;
-		free(url);
-	}
-	return url;
-}
-
-/* Where the daemon listens: malloc'd; NULL, having said why. */
-static char *
-ask_url(const char *dir)
-{
-	struct control_error	 e;
-	struct table		*t;
-	char			*url = NULL;
-
-	if (control_ask_simply(dir, "status", &t, &e) != EXIT_OK)
-		fprintf(stderr, "execsrvctl: %s\n", e.text);
-	else if ((url = first_url(t)) == NULL)
-		fputs("execsrvctl: the daemon listens nowhere\n", stderr);
-	table_free(&t);
-	return url;
+	(void)c;
+	return client_attach(o->dir, argc, argv);
 }
 
 static int
-run_at(struct run_options *r, const char *dir)
+cmd_cp(const struct command *c, struct options *o, int argc, char **argv)
 {
-	char	*asked = NULL;
-	int	 status;
-
-	if (r->url == NULL && (r->url = getenv(URL_VARIABLE)) != NULL &&
-	    r->url[0] == '\0')
-		r->url = NULL;
-	if (r->url == NULL && (r->url = asked = ask_url(dir)) == NULL)
-		return EXIT_RUN;
-	status = run_command(r);
-	free(asked);
-	return status;
+	(void)c;
+	return client_cp(o->dir, argc, argv);
 }
 
-static int
-read_patience(const char *text, int *ms_out)
-{
-	char	*end;
-	long	 n;
-
-	errno = 0;
-	n = strtol(text, &end, 10);
-	if (errno != 0 || end == text || *end != '\0' || n < 0 ||
-	    n > PATIENCE_MAX) {
-		fprintf(stderr, "execsrvctl: --patience %s: not a number of "
-		    "seconds up to %d\n", text, PATIENCE_MAX);
-		return -1;
-	}
-	*ms_out = (int)n * 1000;
-	return 0;
-}
-
-/* 0; 1: help was asked for; -1, having said why. */
-static int
-read_run(int argc, char **argv, struct options *o, struct run_options *r,
-    char **env)
-{
-	int	 opt;
-
-	optind = 0;
-	while ((opt = getopt_long(argc, argv, "+e:hR:t", run_options,
-	    NULL)) != -1)
-		switch (opt) {
-		case 'e':
-			if (env_add(env, optarg) == 0)
-				break;
-			fprintf(stderr, "execsrvctl: -e %s: %s\n", optarg,
-			    strerror(errno));
-			return -1;
-		case 'h':
-			return 1;
-		case 'R':
-			o->dir = optarg;
-			break;
-		case 't':
-			r->tty = true;
-			break;
-		case OPT_CWD:
-			r->cwd = optarg;
-			break;
-		case OPT_URL:
-			r->url = optarg;
-			break;
-		case OPT_PATIENCE:
-			if (read_patience(optarg, &r->patience) == -1)
-				return -1;
-			break;
-		default:
-			usage(stderr);
-			return -1;
-		}
-	if (optind < argc)
-		return 0;
-	usage(stderr);
-	return -1;
-}
-
-/* What goes wrong here is 125: 1 and 2 could be the command's. */
 static int
 cmd_run(const struct command *c, struct options *o, int argc, char **argv)
 {
-	struct run_options	 r = { .patience = -1 };
-	char			**env;
-	int			 status = EXIT_RUN;
-	bool			 has_term = getenv("TERM") != NULL;
+	(void)c;
+	return client_run(o->dir, argc, argv);
+}
 
-	/* TERM is the first: -e may say otherwise. */
-	if ((env = env_new(argc)) == NULL || env_add(env, "TERM") == -1) {
-		perror("execsrvctl");
-		goto out;
-	}
-	switch (read_run(argc, argv, o, &r, env)) {
-	case 0:
-		r.argv = (const char *const *)argv + optind;
-		/* No terminal, no TERM. */
-		r.env = (const char *const *)env + (has_term && !r.tty);
-		status = run_at(&r, o->dir);
-		break;
-	case 1:
-		status = cmd_help(c, o, argc, argv);
-		break;
-	}
- out:
-	env_free(&env);
-	return status;
+static int
+cmd_shell(const struct command *c, struct options *o, int argc, char **argv)
+{
+	(void)c;
+	return client_shell(o->dir, argc, argv);
 }
 
 int

@@ -36,6 +36,9 @@
 #define STUCK_MS	1000	/* and its reader's time, when all has ended */
 #define LEAVE_MS	1000	/* for a terminate, or a close, to arrive */
 #define END_OF_INPUT	"\004"	/* what a terminal's user types */
+#define KEY_LEAVE	'\020'	/* ^P ^Q, as docker(1) */
+#define KEY_LEAVE_2	'\021'
+#define ASK_MS		10000	/* for an answer before it begins */
 
 enum phase {
 	STARTING,
@@ -49,6 +52,10 @@ struct run {
 	const struct run_options	*o;
 	struct execsrv			*x;
 	struct execsrv_process		*p;
+	const char			*name;	/* of what runs, in texts */
+	char				 id[64];	/* when attached */
+	bool				 tty;
+	bool				 has_left;	/* it goes on alone */
 	enum phase			 phase;
 	int				 status;	/* to end with */
 	bool				 is_status_fixed;
@@ -56,6 +63,7 @@ struct run {
 	struct sink			 sinks[2];	/* output, error */
 	bool				 input_open;
 	char				 last_input;
+	bool				 key_held;	/* KEY_LEAVE */
 	sigset_t			 signals;	/* that we take */
 	int				 signal_fd;
 	int				 early_signal;
@@ -128,12 +136,14 @@ on_start(struct run *r, const struct execsrv_error *e)
 
 	if (e != NULL) {
 		r->may_run = false;
-		fail(r, "%s: %s", r->o->argv[0], e->text);
-		r->status = start_status(e->text);
+		fail(r, "%s: %s", r->name, e->text);
+		if (r->o->session == NULL)
+			r->status = start_status(e->text);
 		return;
 	}
 	if (r->phase == STARTING)
 		r->phase = RUNNING;
+	r->has_left |= r->o->detach;
 	if (r->early_resize)
 		on_resize(r, SIGWINCH);
 	if (sig != 0) {
@@ -169,15 +179,19 @@ on_output(void *arg, enum execsrv_stream stream, const void *data, size_t len)
 {
 	struct run	*r = arg;
 
+	/* Whoever attaches later reads it. */
+	if (r->o->detach)
+		return;
 	if (sink_put(&r->sinks[stream == EXECSRV_STDERR], data, len) == -1)
 		fail(r, "output: %s", strerror(errno));
 }
 
 static void
-on_exited(void *arg, int exit_code)
+on_exited(void *arg, int exit_code, bool sandbox_denied)
 {
 	struct run	*r = arg;
 
+	(void)sandbox_denied;
 	r->may_run = false;
 	if (r->phase == FAILED)
 		return;
@@ -225,12 +239,37 @@ static void
 end_input(struct run *r)
 {
 	r->input_open = false;
-	if (r->o->tty)
+	if (r->tty)
 		end_terminal(r);
 	else if (execsrv_can(r->x, "execsrvProcessCloseStdin"))
 		execsrv_process_close_stdin(r->p);
 	else
 		say("this server cannot tell the command that its input ends");
+}
+
+/*
+ * What the user types to leave the command alone.  How much of the input is
+ * the command's; a first key at its end waits for what follows.
+ */
+static ssize_t
+look_for_keys(struct run *r, const char *data, ssize_t n)
+{
+	static const char	 key = KEY_LEAVE;
+	ssize_t			 i;
+
+	if (r->key_held && data[0] == KEY_LEAVE_2) {
+		r->has_left = true;
+		return 0;
+	}
+	if (r->key_held)
+		execsrv_process_write(r->p, &key, 1);
+	for (i = 0; i + 1 < n; i++)
+		if (data[i] == KEY_LEAVE && data[i + 1] == KEY_LEAVE_2) {
+			r->has_left = true;
+			return i;
+		}
+	r->key_held = data[n - 1] == KEY_LEAVE;
+	return r->key_held ? n - 1 : n;
 }
 
 static void
@@ -254,7 +293,10 @@ on_input(struct run *r)
 		return;
 	}
 	r->last_input = data[n - 1];
-	execsrv_process_write(r->p, data, (size_t)n);
+	if (r->tty && r->o->session != NULL)
+		n = look_for_keys(r, data, n);
+	if (n > 0)
+		execsrv_process_write(r->p, data, (size_t)n);
 }
 
 static bool
@@ -268,6 +310,7 @@ wants_input(const struct run *r)
 
 static void	 on_stop(struct run *, int);
 static void	 on_continue(struct run *, int);
+static void	 on_hangup(struct run *, int);
 
 static const struct {
 	int		 sig;
@@ -275,7 +318,7 @@ static const struct {
 	void		(*fn)(struct run *, int);
 } signals[] = {
 	{ SIGCONT,	"SIGCONT",	on_continue },
-	{ SIGHUP,	"SIGHUP",	pass_signal },
+	{ SIGHUP,	"SIGHUP",	on_hangup },
 	{ SIGINT,	"SIGINT",	pass_signal },
 	{ SIGQUIT,	"SIGQUIT",	pass_signal },
 	{ SIGTERM,	"SIGTERM",	pass_signal },
@@ -296,7 +339,7 @@ send_signal(struct run *r, int sig, const char *name)
 	else if (sig == SIGINT)
 		execsrv_process_signal(r->p, "interrupt");
 	else if (sig != SIGUSR1 && sig != SIGUSR2)
-		execsrv_process_terminate(r->p);
+		execsrv_process_terminate(r->p, 0);
 }
 
 static void
@@ -313,7 +356,8 @@ pass_signal(struct run *r, int sig)
 	case RUNNING:
 		/* The first one waits for a connection, nobody for the next. */
 		if (execsrv_process_awaits(r->p, EXECSRV_SIGNAL) >=
-		    (execsrv_is_recovering(r->x) ? 1 : SIGNALS_MAX)) {
+		    (execsrv_status(r->x) == EXECSRV_RECOVERING ? 1 :
+		    SIGNALS_MAX)) {
 			fail(r, "the server does not answer");
 			break;
 		}
@@ -330,6 +374,16 @@ pass_signal(struct run *r, int sig)
 	}
 }
 
+/* Our terminal is gone: what runs by itself goes on without one. */
+static void
+on_hangup(struct run *r, int sig)
+{
+	if (r->o->session != NULL)
+		r->has_left = true;
+	else
+		pass_signal(r, sig);
+}
+
 static void
 on_resize(struct run *r, int sig)
 {
@@ -337,7 +391,7 @@ on_resize(struct run *r, int sig)
 
 	(void)sig;
 	r->early_resize = r->phase == STARTING;
-	if (r->o->tty && r->phase == RUNNING && term_size(&rows, &cols) == 0 &&
+	if (r->tty && r->phase == RUNNING && term_size(&rows, &cols) == 0 &&
 	    execsrv_can(r->x, "execsrvProcessResize"))
 		execsrv_process_resize(r->p, rows, cols);
 }
@@ -346,7 +400,7 @@ static void
 on_continue(struct run *r, int sig)
 {
 	(void)sig;
-	if (r->o->tty)
+	if (r->tty)
 		term_raw(STDIN_FILENO);
 }
 
@@ -427,7 +481,7 @@ check_sinks(struct run *r)
 			say(strerror(r->sinks[i].error));
 			r->status = EXIT_RUN;
 		}
-		execsrv_process_terminate(r->p);
+		execsrv_process_terminate(r->p, 0);
 	}
 }
 
@@ -474,9 +528,8 @@ prepare(const struct run *r, struct pollfd fds[FDS])
 	size_t	 i;
 
 	memset(fds, 0, FDS * sizeof(fds[0]));
-	fds[FD_SERVER].events = execsrv_events(r->x);
-	fds[FD_SERVER].fd = r->phase == CLOSED ||
-	    fds[FD_SERVER].events == 0 ? -1 : execsrv_fd(r->x);
+	fds[FD_SERVER].events = POLLIN;
+	fds[FD_SERVER].fd = r->phase == CLOSED ? -1 : execsrv_fd(r->x);
 	fds[FD_SIGNALS].fd = r->signal_fd;
 	fds[FD_SIGNALS].events = POLLIN;
 	fds[FD_INPUT].fd = wants_input(r) ? STDIN_FILENO : -1;
@@ -495,8 +548,7 @@ turn(struct run *r)
 	size_t		 i;
 
 	prepare(r, fds);
-	if (poll(fds, FDS, r->phase == CLOSED ? reader_ms(r) :
-	    execsrv_wait_ms(r->x)) == -1)
+	if (poll(fds, FDS, reader_ms(r)) == -1)
 		return;
 	if (fds[FD_SIGNALS].revents != 0)
 		on_signals(r);
@@ -507,8 +559,8 @@ turn(struct run *r)
 		}
 	if (fds[FD_INPUT].revents != 0 && wants_input(r))
 		on_input(r);
-	if (r->phase < CLOSED &&
-	    execsrv_handle(r->x, fds[FD_SERVER].revents) == -1 &&
+	if (r->phase < CLOSED && fds[FD_SERVER].revents != 0 &&
+	    execsrv_dispatch(r->x) == -1 &&
 	    r->phase < CLOSED)
 		fail(r, "%s", execsrv_why(r->x)->text);
 	check_sinks(r);
@@ -518,7 +570,7 @@ turn(struct run *r)
 static bool
 is_done(const struct run *r)
 {
-	return r->phase == FAILED || (r->phase == CLOSED &&
+	return r->phase == FAILED || r->has_left || (r->phase == CLOSED &&
 	    (held(r) == 0 || reader_ms(r) == 0));
 }
 
@@ -529,12 +581,33 @@ leave(struct run *r)
 	uint64_t	 deadline = clock_ms() + LEAVE_MS, now;
 
 	execsrv_hold(r->x, false);
-	if (r->may_run && execsrv_process_terminate(r->p) == 0)
+	if (r->may_run && !r->has_left && r->o->session == NULL &&
+	    execsrv_process_terminate(r->p, 0) == 0)
 		while (execsrv_process_awaits(r->p, EXECSRV_TERMINATE) > 0 &&
 		    (now = clock_ms()) < deadline &&
-		    execsrv_poll(r->x, (int)(deadline - now)) == 0)
+		    execsrv_wait(r->x, (int)(deadline - now)) == 0)
 			;
 	execsrv_process_free(&r->p);
+}
+
+/* Whether the session has what somebody may want to attach to. */
+static bool
+is_wanted(struct run *r)
+{
+	struct execsrv_process_list	*list;
+	struct execsrv_error		 e;
+	bool				 wanted = r->has_left || r->may_run;
+	size_t				 i;
+
+	if (r->o->session == NULL || wanted)
+		return r->has_left;
+	execsrv_hold(r->x, false);
+	if ((list = execsrv_process_list_wait(r->x, ASK_MS, &e)) == NULL)
+		return true;
+	for (i = 0; i < list->nprocesses; i++)
+		wanted |= strcmp(list->processes[i].id, r->id) != 0;
+	free(list);
+	return wanted;
 }
 
 /* Nobody will resume it: what the command left behind ends now. */
@@ -543,6 +616,8 @@ end_session(struct run *r)
 {
 	struct execsrv_error	 e;
 
+	if (is_wanted(r))
+		return;
 	/* If that fails the server ends it later, of itself. */
 	if (execsrv_can(r->x, "execsrvSessionClose"))
 		execsrv_close_session(r->x, LEAVE_MS, &e);
@@ -571,22 +646,63 @@ choose_cwd(const struct run *r, char here[PATH_MAX])
 	return execsrv_cwd(r->x) != NULL ? execsrv_cwd(r->x) : "/";
 }
 
+static const struct execsrv_hooks	 hooks = {
+	.on_answer = on_answer, .on_output = on_output,
+	.on_exited = on_exited, .on_closed = on_closed, .on_lost = on_lost,
+};
+
+/* The user's shell over there; whatever the server is. */
+static void
+choose_shell(struct run *r, char shell[PATH_MAX])
+{
+	struct execsrv_environment	*env;
+	struct execsrv_error		 e;
+
+	snprintf(shell, PATH_MAX, "/bin/sh");
+	env = execsrv_environment_info_wait(r->x, ASK_MS, &e);
+	if (env != NULL && env->shell != NULL && env->shell[0] == '/')
+		snprintf(shell, PATH_MAX, "%s", env->shell);
+	free(env);
+}
+
+/* Ask that it is kept as long as the server allows. */
+static void
+retain(struct run *r)
+{
+	static const struct execsrv_retain	 most = {
+		.ttl_ms = UINT64_MAX
+	};
+	struct execsrv_retain			*got = NULL;
+	struct execsrv_error			 e;
+
+	if (execsrv_can(r->x, "execsrvSessionRetain"))
+		got = execsrv_session_retain_wait(r->x, &most, ASK_MS, &e);
+	if (got == NULL)
+		say("this server keeps it for a short time only");
+	free(got);
+}
+
 static int
 start(struct run *r)
 {
-	static const struct execsrv_hooks	 hooks = {
-		.on_answer = on_answer, .on_output = on_output,
-		.on_exited = on_exited, .on_closed = on_closed,
-		.on_lost = on_lost,
-	};
 	struct execsrv_start	 s = { .inherit = true };
-	char			 here[PATH_MAX];
+	char			 here[PATH_MAX], shell[PATH_MAX];
+	const char		*login[] = { shell, "-l", NULL };
 
 	s.argv = r->o->argv;
+	if (s.argv == NULL) {
+		choose_shell(r, shell);
+		s.argv = login;
+	}
+	if (r->o->detach)
+		retain(r);
+	r->name = s.argv[0];
+	s.preset = r->o->sandbox;
 	s.env = r->o->env;
-	s.tty = r->o->tty;
+	s.tty = r->tty;
 	s.cwd = choose_cwd(r, here);
-	s.pipe_stdin = !s.tty && !is_null_device(STDIN_FILENO);
+	s.pipe_stdin = !s.tty && !r->o->detach &&
+	    !is_null_device(STDIN_FILENO);
 	if (s.tty)
 		(void)term_size(&s.rows, &s.cols);
 	r->input_open = s.tty || s.pipe_stdin;
@@ -602,29 +718,121 @@ start(struct run *r)
 	else if (s.cwd[0] != '/')
 		fail(r, "%s: not an absolute path", s.cwd);
 	else
-		fail(r, "%s: %s", r->o->argv[0], strerror(errno));
+		fail(r, "%s: %s", r->name, strerror(errno));
 	return -1;
+}
+
+/* --- another client's command --- */
+
+/* The process to attach to, if there is only one or it was named. */
+static int
+choose_process(struct run *r, const struct execsrv_process_list *list)
+{
+	const struct execsrv_process_info	*info, *found = NULL;
+
+	for (info = list->processes;
+	    info < list->processes + list->nprocesses; info++)
+		if (r->o->process == NULL ?
+		    list->nprocesses == 1 :
+		    strcmp(info->id, r->o->process) == 0)
+			found = info;
+	if (found == NULL && r->o->process != NULL) {
+		fail(r, "%s: no such process in that session", r->o->process);
+	} else if (found == NULL && list->nprocesses == 0) {
+		fail(r, "%s: has no process", r->o->session);
+	} else if (found == NULL) {
+		fail(r, "%s: has %zu processes; name one of them: %s/%s",
+		    r->o->session, list->nprocesses, r->o->session,
+		    list->processes[0].id);
+	} else if (strlen(found->id) >= sizeof(r->id)) {
+		fail(r, "%s: such a long name", found->id);
+		found = NULL;
+	}
+	if (found == NULL)
+		return -1;
+	memcpy(r->id, found->id, strlen(found->id) + 1);
+	r->tty = found->tty;
+	return 0;
+}
+
+static int
+attach(struct run *r)
+{
+	struct execsrv_process_list	*list;
+	struct execsrv_error		 e;
+	int				 chosen;
+
+	list = execsrv_process_list_wait(r->x, ASK_MS, &e);
+	if (list == NULL) {
+		fail(r, "%s: %s", r->o->session, e.text);
+		return -1;
+	}
+	chosen = choose_process(r, list);
+	free(list);
+	if (chosen == -1)
+		return -1;
+	r->name = r->id;
+	r->may_run = r->input_open = r->early_resize = true;
+	r->last_input = '\n';
+	if ((r->p = execsrv_process_attach(r->x, r->id, &hooks, r)) != NULL)
+		return 0;
+	fail(r, "%s: %s", r->id, strerror(errno));
+	return -1;
+}
+
+static int
+begin(struct run *r)
+{
+	r->tty = r->o->tty;
+	if (take_signals(r) == -1)
+		return -1;
+	return r->o->session != NULL ? attach(r) : start(r);
+}
+
+/* Once it runs nobody waits for it. */
+static void
+tell_left(struct run *r)
+{
+	const char	*id = execsrv_session(r->x);
+
+	term_restore();
+	if (r->o->session != NULL)
+		fprintf(stderr, "\nexecsrvctl: left; \"attach %s\" again\n",
+		    r->o->session);
+	else if (id == NULL)
+		fail(r, "the session's id is too long");
+	else if (puts(id) == EOF || fflush(stdout) == EOF)
+		fail(r, "output: %s", strerror(errno));
 }
 
 int
 run_command(const struct run_options *o)
 {
 	struct run		 r = { .o = o, .signal_fd = -1 };
+	struct execsrv_options	 how = { .client_name = "execsrvctl" };
 	struct execsrv_error	 e;
 
-	if ((r.x = execsrv_open(o->url, "execsrvctl", &e)) == NULL) {
+	how.recover_ms = o->patience;
+	how.bearer_token = o->token;
+	how.resume_session = o->session;
+	if ((r.x = execsrv_open(o->url, &how, &e)) == NULL) {
 		say(e.text);
 		return EXIT_RUN;
 	}
-	if (o->patience != -1)
-		execsrv_set_patience(r.x, o->patience);
+	if (execsrv_fd(r.x) == -1) {
+		say(strerror(errno));
+		execsrv_close(&r.x);
+		return EXIT_RUN;
+	}
 	sink_init(&r.sinks[0], STDOUT_FILENO);
 	sink_init(&r.sinks[1], STDERR_FILENO);
-	if (take_signals(&r) == 0 && start(&r) == 0) {
-		if (o->tty)
+	if (begin(&r) == 0) {
+		if (r.tty && !o->detach)
 			term_raw(STDIN_FILENO);
 		while (!is_done(&r))
 			turn(&r);
+		if (r.has_left)
+			tell_left(&r);
 		leave(&r);
 	}
 	end_session(&r);

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "common/client/execsrv.h"
+
 /* As env(1) and docker(1): what is not the command's own status. */
 enum {
 	EXIT_RUN = 125,			/* run itself failed */
@@ -13,12 +15,17 @@ enum {
 
 struct run_options {
 	const char		*url;	/* of the server */
-	const char *const	*argv;	/* ended by NULL */
+	const char		*token;	/* bearer, or NULL */
+	/* What to attach to; process: NULL if there is but one. */
+	const char		*session, *process;
+	/* Or what to run: ended by NULL; NULL: a login shell. */
+	const char *const	*argv;
 	const char *const	*env;	/* NAME=VALUE, ended by NULL */
 	const char		*cwd;	/* NULL: see run.c */
 	bool			 tty;
-	int			 patience; /* ms, with a lost connection; -1:
-					      as the library's */
+	bool			 detach; /* once it runs */
+	enum execsrv_sandbox	 sandbox; /* 0: none */
+	int			 patience; /* as execsrv_options.recover_ms */
 };
 
 /*

@@ -45,12 +45,28 @@ check_reason(const struct execsrv_error *e)
 	MUST(strcmp(text, e->text) == 0);
 }
 
+static bool
+is_json(const char *text, size_t len)
+{
+	struct json	 j;
+	char		*copy;
+	int		 r;
+
+	MUST((copy = malloc(len)) != NULL);
+	memcpy(copy, text, len);
+	json_init(&j);
+	r = json_parse(&j, copy, len);
+	json_fini(&j);
+	free(copy);
+	return r == 0;
+}
+
 /* --- hooks --- */
 
 static void
-on_note(void *arg, const char *method, const struct json *j, uint32_t params)
+on_note(void *arg, const char *method, const char *params, size_t len)
 {
-	MUST(params < j->ntoks);
+	MUST(params == NULL ? len == 0 : is_json(params, len));
 	trace_add(arg, 'n', method, strlen(method));
 }
 
@@ -82,12 +98,13 @@ on_output(void *arg, enum execsrv_stream stream, const void *data, size_t len)
 }
 
 static void
-on_exited(void *arg, int exit_code)
+on_exited(void *arg, int exit_code, bool sandbox_denied)
 {
 	struct trace	*t = arg;
 
 	MUST(!t->is_closed);
-	trace_add(t, 'x', &exit_code, sizeof(exit_code));
+	trace_add(t, sandbox_denied ? 'y' : 'x', &exit_code,
+	    sizeof(exit_code));
 }
 
 static void
@@ -124,7 +141,7 @@ begin(uint8_t flags, struct trace *t)
 		MUST((p = execsrv_process_start(x, &s, &hooks, t)) != NULL);
 		MUST(execsrv_process_write(p, "in", 2) == 0);
 		MUST(execsrv_process_close_stdin(p) == 0);
-		MUST(execsrv_process_terminate(p) == 0);
+		MUST(execsrv_process_terminate(p, 0) == 0);
 	}
 	if ((flags & 1) != 0)
 		x->state = EXECSRV_UPGRADING;
@@ -155,9 +172,9 @@ check_said(struct execsrv *x)
 		if (ev.type == WS_EV_MESSAGE)
 			MUST(json_parse(&j, (char *)ev.data, ev.len) == 0);
 		if (ev.type == WS_EV_CLOSE)
-			MUST(x->state == EXECSRV_FAILED);
+			MUST(x->state == EXECSRV_GONE);
 	}
-	MUST(ws_reader_is_empty(&r) || x->state == EXECSRV_FAILED);
+	MUST(ws_reader_is_empty(&r) || x->state == EXECSRV_GONE);
 	ws_reader_fini(&r);
 	json_fini(&j);
 }
@@ -178,7 +195,7 @@ run(const uint8_t *data, size_t size, uint8_t how)
 			n = 1 + (state >> 16) % (how < 128 ? 8 : 300);
 		n = n < size - at ? n : size - at;
 		r = execsrv_feed(x, data + at, n);
-		MUST((r == -1) == (x->state == EXECSRV_FAILED));
+		MUST((r == -1) == (x->state == EXECSRV_GONE));
 	}
 	check_said(x);
 	check_reason(execsrv_why(x));

@@ -95,6 +95,8 @@ class Server:
         self.answer(m, processId=m['params']['processId'])
 
     def event(self, what, seq, **more):
+        if what == 'exited':
+            more.setdefault('sandboxDenied', False)
         self.put(method='process/' + what,
                  params=dict(processId='p1', seq=seq, **more))
 

@@ -1,0 +1,356 @@
+/*
+ * Events of processes: in the order of their numbers, each once.  An exit of
+ * which the server does not say whether a sandbox caused it waits until that is
+ * asked.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/b64.h"
+#include "common/client/process_priv.h"
+
+/* Events that wait for an earlier one: servers rarely send out of order. */
+#define EARLY_MAX	4096
+#define EARLY_BYTES_MAX	((size_t)16 * 1024 * 1024)
+#define EARLY_MS	10000
+
+static bool
+is_unsure(const struct event *ev)
+{
+	return ev != NULL && ev->is_unsure;
+}
+
+static void
+event_free(struct execsrv_process *p, struct event *ev)
+{
+	TAILQ_REMOVE(&p->early, ev, entry);
+	p->nearly--;
+	p->early_bytes -= ev->len;
+	free(ev->data);
+	free(ev);
+}
+
+void
+execsrv_event_drop(struct execsrv_process *p)
+{
+	while (!TAILQ_EMPTY(&p->early))
+		event_free(p, TAILQ_FIRST(&p->early));
+}
+
+void
+execsrv_event_exited_before(struct execsrv_process *p, const struct event *ev)
+{
+	p->has_exited = true;
+	if (p->hooks.on_exited != NULL)
+		p->hooks.on_exited(p->arg, ev->exit_code, ev->sandbox_denied);
+}
+
+static void
+deliver(struct execsrv_process *p, const struct event *ev)
+{
+	p->next_seq = ev->seq + 1;
+	p->x->has_moved = true;
+	p->early_since = p->x->clock();
+	switch (ev->kind) {
+	case EV_OUTPUT:
+		if (p->hooks.on_output != NULL)
+			p->hooks.on_output(p->arg, ev->stream, ev->data,
+			    ev->len);
+		break;
+	case EV_EXITED:
+		execsrv_event_exited_before(p, ev);
+		break;
+	case EV_CLOSED:
+		p->closed = true;
+		if (p->hooks.on_closed != NULL)
+			p->hooks.on_closed(p->arg);
+		break;
+	}
+}
+
+static struct event *
+event_copy(const struct event *ev)
+{
+	struct event	*copy;
+
+	if ((copy = malloc(sizeof(*copy))) == NULL)
+		return NULL;
+	*copy = *ev;
+	copy->data = NULL;
+	if (ev->len > 0) {
+		if ((copy->data = malloc(ev->len)) == NULL) {
+			free(copy);
+			return NULL;
+		}
+		memcpy(copy->data, ev->data, ev->len);
+	}
+	return copy;
+}
+
+/* Keep an event that came before its turn. */
+static void
+keep(struct execsrv_process *p, const struct event *ev)
+{
+	struct event	*copy, *at;
+
+	TAILQ_FOREACH_REVERSE(at, &p->early, events, entry)
+		if (at->seq <= ev->seq)
+			break;
+	if (at != NULL && at->seq == ev->seq)
+		return;
+	if (p->nearly >= EARLY_MAX ||
+	    p->early_bytes + ev->len > EARLY_BYTES_MAX) {
+		execsrv_lose(p->x, "the server left out an event");
+		return;
+	}
+	if ((copy = event_copy(ev)) == NULL) {
+		execsrv_fail(p->x, "out of memory");
+		return;
+	}
+	if (TAILQ_EMPTY(&p->early))
+		p->early_since = p->x->clock();
+	if (at != NULL)
+		TAILQ_INSERT_AFTER(&p->early, at, copy, entry);
+	else
+		TAILQ_INSERT_HEAD(&p->early, copy, entry);
+	p->nearly++;
+	p->early_bytes += copy->len;
+}
+
+static void
+ask_denied(struct execsrv_process *p)
+{
+	struct execsrv_call	*c;
+	struct json_out		 o;
+
+	if (p->awaited[REQUEST_DENIED] > 0 || (c = execsrv_process_begin(p,
+	    "process/read", REQUEST_DENIED, &o)) == NULL)
+		return;
+	c->is_ours = true;
+	json_out_key(&o, "afterSeq");
+	json_out_u64(&o, p->next_seq);
+	json_out_key(&o, "waitMs");
+	json_out_u64(&o, 0);
+	json_out_key(&o, "maxBytes");
+	json_out_u64(&o, 0);
+	(void)execsrv_process_end(p, c, &o);
+}
+
+void
+execsrv_event_take_early(struct execsrv_process *p)
+{
+	struct event	*next;
+
+	while (!p->closed && (next = TAILQ_FIRST(&p->early)) != NULL &&
+	    next->seq <= p->next_seq) {
+		if (next->seq == p->next_seq && next->is_unsure) {
+			ask_denied(p);
+			return;
+		}
+		if (next->seq == p->next_seq)
+			deliver(p, next);
+		event_free(p, next);
+	}
+	/* Behind the last nothing is due: what came early was never meant. */
+	if (p->closed)
+		execsrv_event_drop(p);
+}
+
+void
+execsrv_event_take(struct execsrv_process *p, const struct event *ev)
+{
+	if (p->closed || ev->seq < p->next_seq)
+		return;
+	/* Only what has to wait is copied. */
+	if (p->is_joining || ev->seq > p->next_seq || ev->is_unsure ||
+	    is_unsure(TAILQ_FIRST(&p->early)))
+		keep(p, ev);
+	else
+		deliver(p, ev);
+	if (!p->is_joining)
+		execsrv_event_take_early(p);
+}
+
+void
+execsrv_event_on_denied(struct execsrv_process *p,
+    const struct execsrv_answer *a)
+{
+	struct event	*ev = TAILQ_FIRST(&p->early);
+
+	/* Lost: the whole exit is asked for on the next connection. */
+	if ((a->error != NULL && a->error->code == 0) || !is_unsure(ev))
+		return;
+	ev->sandbox_denied = a->error == NULL &&
+	    execsrv_is_true(a->json, a->result, "sandboxDenied");
+	ev->is_unsure = false;
+	execsrv_event_take_early(p);
+}
+
+void
+execsrv_event_drop_unsure(struct execsrv_process *p)
+{
+	struct event	*ev, *next;
+
+	for (ev = TAILQ_FIRST(&p->early); ev != NULL; ev = next) {
+		next = TAILQ_NEXT(ev, entry);
+		if (ev->is_unsure)
+			event_free(p, ev);
+	}
+}
+
+static struct execsrv_process *
+find(struct execsrv *x, uint32_t params)
+{
+	struct execsrv_process	*p;
+	uint32_t		 tok = json_find(&x->json, params, "processId");
+
+	if (params != 0 && tok != 0)
+		TAILQ_FOREACH(p, &x->processes, entry)
+			if (json_is_text(&x->json, tok, p->id))
+				return p;
+	return NULL;
+}
+
+bool
+execsrv_event_output(const struct json *j, uint32_t params, struct event *ev)
+{
+	static const char *const	 streams[] = {
+		[EXECSRV_STDOUT] = "stdout", [EXECSRV_STDERR] = "stderr",
+		[EXECSRV_PTY] = "pty"
+	};
+	uint32_t	 chunk = json_find(j, params, "chunk");
+	uint32_t	 stream = json_find(j, params, "stream");
+	ssize_t		 n;
+	size_t		 i;
+
+	if (chunk == 0 || json_tok(j, chunk)->type != JSON_STRING ||
+	    stream == 0)
+		return false;
+	for (i = 0; !json_is_text(j, stream, streams[i]); i++)
+		if (i == EXECSRV_PTY)
+			return false;
+	ev->stream = (enum execsrv_stream)i;
+	/* In place, where it came. */
+	ev->data = (uint8_t *)j->text + json_tok(j, chunk)->pos;
+	if ((n = b64_decode(ev->data, json_text(j, chunk),
+	    json_tok(j, chunk)->len)) == -1)
+		return false;
+	ev->len = (size_t)n;
+	return true;
+}
+
+bool
+execsrv_event_exit_code(const struct json *j, uint32_t params,
+    struct event *ev)
+{
+	uint32_t	 tok = json_find(j, params, "exitCode");
+	int64_t		 n;
+
+	if (tok == 0 || json_i64(j, tok, &n) == -1 || n < INT_MIN ||
+	    n > INT_MAX)
+		return false;
+	ev->exit_code = (int)n;
+	return true;
+}
+
+bool
+execsrv_is_true(const struct json *j, uint32_t object, const char *key)
+{
+	uint32_t	 i = json_find(j, object, key);
+
+	return i != 0 && json_tok(j, i)->type == JSON_TRUE;
+}
+
+static bool
+read_exited(const struct json *j, uint32_t params, struct event *ev)
+{
+	uint32_t	 denied = json_find(j, params, "sandboxDenied");
+
+	ev->is_unsure = denied == 0 || json_tok(j, denied)->type == JSON_NULL;
+	ev->sandbox_denied = execsrv_is_true(j, params, "sandboxDenied");
+	return execsrv_event_exit_code(j, params, ev);
+}
+
+static bool
+read_closed(const struct json *j, uint32_t params, struct event *ev)
+{
+	(void)j;
+	(void)params;
+	(void)ev;
+	return true;
+}
+
+static const struct {
+	const char	*method;
+	enum event_kind	 kind;
+	bool		(*read)(const struct json *, uint32_t,
+			    struct event *);
+} notes[] = {
+	{ "process/output",	EV_OUTPUT,	execsrv_event_output },
+	{ "process/exited",	EV_EXITED,	read_exited },
+	{ "process/closed",	EV_CLOSED,	read_closed },
+};
+
+bool
+execsrv_process_note(struct execsrv *x, const char *method, uint32_t params)
+{
+	struct execsrv_process	*p;
+	struct event		 ev = { .len = 0 };
+	uint32_t		 seq;
+	size_t			 i;
+
+	for (i = 0; strcmp(notes[i].method, method) != 0; i++)
+		if (i + 1 == sizeof(notes) / sizeof(notes[0]))
+			return false;
+	/* Nobody's business any more. */
+	if ((p = find(x, params)) == NULL)
+		return true;
+	ev.kind = notes[i].kind;
+	if ((seq = json_find(&x->json, params, "seq")) == 0 ||
+	    json_u64(&x->json, seq, &ev.seq) == -1 || ev.seq == UINT64_MAX ||
+	    !notes[i].read(&x->json, params, &ev))
+		execsrv_lose(x, "the server sent a malformed %s", method);
+	else
+		execsrv_event_take(p, &ev);
+	return true;
+}
+
+/* --- missing events --- */
+
+void
+execsrv_process_restart_wait(struct execsrv *x)
+{
+	struct execsrv_process	*p;
+
+	TAILQ_FOREACH(p, &x->processes, entry)
+		p->early_since = p->x->clock();
+}
+
+int
+execsrv_process_wait_ms(const struct execsrv *x)
+{
+	const struct execsrv_process	*p;
+	uint64_t			 waited;
+	int				 left, min = -1;
+
+	TAILQ_FOREACH(p, &x->processes, entry) {
+		/* An exit that is asked about is not missing. */
+		if (TAILQ_EMPTY(&p->early) ||
+		    is_unsure(TAILQ_FIRST(&p->early)))
+			continue;
+		waited = p->x->clock() - p->early_since;
+		left = waited < EARLY_MS ? (int)(EARLY_MS - waited) : 0;
+		if (min == -1 || left < min)
+			min = left;
+	}
+	return min;
+}
+
+void
+execsrv_process_check(struct execsrv *x)
+{
+	/* A number that never comes would be waited for for ever. */
+	if (execsrv_process_wait_ms(x) == 0)
+		execsrv_lose(x, "the server left out an event");
+}

@@ -1,0 +1,250 @@
+/* http/request: its answer, and the pieces of the body in order. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/client/client_priv.h"
+#include "common/client/shape.h"
+#include "common/limit.h"
+
+#define EARLY_MAX	((size_t)16 * 1024 * 1024)	/* bytes that wait */
+
+/* One that came before its turn, or before the answer. */
+struct early {
+	TAILQ_ENTRY(early)	 entry;
+	struct execsrv_delta	*delta;
+};
+
+struct execsrv_http {
+	TAILQ_ENTRY(execsrv_http)	 entry;
+	struct execsrv			*x;
+	char				 id[24];
+	struct execsrv_http_hooks	 hooks;
+	void				*arg;
+	bool				 has_head, is_done;
+	uint64_t			 next_seq;
+	TAILQ_HEAD(, early)		 early;		/* by seq */
+	size_t				 early_bytes;
+};
+
+static void
+early_free(struct execsrv_http *h, struct early *ev)
+{
+	TAILQ_REMOVE(&h->early, ev, entry);
+	h->early_bytes -= ev->delta->bytes.len;
+	free(ev->delta);
+	free(ev);
+}
+
+/* The last word: whoever hears it may free h. */
+static void
+finish(struct execsrv_http *h, int64_t code, const char *why)
+{
+	struct execsrv_error	 e;
+
+	if (h->is_done)
+		return;
+	h->is_done = true;
+	if (why != NULL)
+		execsrv_error_set(&e, code, "%s", why);
+	if (h->hooks.on_done != NULL)
+		h->hooks.on_done(h->arg, why != NULL ? &e : NULL);
+}
+
+/* The next piece.  Whether more may follow. */
+static bool
+deliver(struct execsrv_http *h, const struct execsrv_delta *d)
+{
+	h->next_seq++;
+	h->x->has_moved = true;
+	if (d->bytes.len > 0 && h->hooks.on_body != NULL)
+		h->hooks.on_body(h->arg, d->bytes.data, d->bytes.len);
+	if (!d->is_last && d->error == NULL)
+		return true;
+	finish(h, 0, d->error);
+	return false;
+}
+
+static void
+deliver_early(struct execsrv_http *h)
+{
+	struct execsrv_delta	*d;
+	struct early		*ev;
+	bool			 goes_on = true;
+
+	while (goes_on && (ev = TAILQ_FIRST(&h->early)) != NULL &&
+	    ev->delta->seq <= h->next_seq) {
+		d = ev->delta;
+		TAILQ_REMOVE(&h->early, ev, entry);
+		h->early_bytes -= d->bytes.len;
+		free(ev);
+		if (d->seq == h->next_seq)
+			goes_on = deliver(h, d);
+		free(d);
+	}
+}
+
+/* d is kept; 0, or -1: it cannot be. */
+static int
+keep(struct execsrv_http *h, struct execsrv_delta *d)
+{
+	struct early	*ev, *at;
+
+	if (h->early_bytes + d->bytes.len > EARLY_MAX ||
+	    (ev = malloc(sizeof(*ev))) == NULL)
+		return -1;
+	ev->delta = d;
+	h->early_bytes += d->bytes.len;
+	TAILQ_FOREACH(at, &h->early, entry)
+		if (at->delta->seq > d->seq)
+			break;
+	if (at != NULL)
+		TAILQ_INSERT_BEFORE(at, ev, entry);
+	else
+		TAILQ_INSERT_TAIL(&h->early, ev, entry);
+	return 0;
+}
+
+static struct execsrv_http *
+find(struct execsrv *x, const char *id)
+{
+	struct execsrv_http	*h;
+
+	TAILQ_FOREACH(h, &x->https, entry)
+		if (!h->is_done && strcmp(h->id, id) == 0)
+			return h;
+	return NULL;
+}
+
+bool
+execsrv_http_note(struct execsrv *x, const char *method, uint32_t params)
+{
+	struct execsrv_delta	*d;
+	struct execsrv_http	*h;
+
+	if (strcmp(method, "http/request/bodyDelta") != 0)
+		return false;
+	if (params == 0 || (d = execsrv_shape_get(&execsrv_shape_delta,
+	    &x->json, params)) == NULL) {
+		execsrv_lose(x, "the server sent a malformed %s", method);
+		return true;
+	}
+	h = find(x, d->id);
+	if (h == NULL || d->seq < h->next_seq) {
+		free(d);		/* nobody's any more, or known */
+		return true;
+	}
+	if (keep(h, d) == -1) {
+		free(d);
+		finish(h, 0, "too much of the body came too early");
+	} else if (h->has_head) {
+		deliver_early(h);
+	}
+	return true;
+}
+
+static void
+on_head(void *arg, const struct execsrv_answer *a)
+{
+	struct execsrv_http		*h = arg;
+	struct execsrv_http_head	*head;
+
+	if (a->error != NULL) {
+		finish(h, a->error->code, a->error->text);
+		return;
+	}
+	if ((head = execsrv_shape_get(&execsrv_shape_http_head, a->json,
+	    a->result)) == NULL) {
+		finish(h, 0, "the server's answer to http/request is "
+		    "malformed");
+		return;
+	}
+	h->has_head = true;
+	if (h->hooks.on_head != NULL)
+		h->hooks.on_head(h->arg, head);
+	free(head);
+	deliver_early(h);
+}
+
+/* The parameters; 0, or -1 with errno. */
+static int
+put_request(struct buf *b, const char *id,
+    const struct execsrv_http_request *in)
+{
+	struct json_out	 o;
+
+	json_out_init(&o, b);
+	json_out_open(&o, '{');
+	json_out_key(&o, "requestId");
+	json_out_str(&o, id);
+	json_out_key(&o, "streamResponse");
+	json_out_bool(&o, true);
+	if (execsrv_shape_put(&o, &execsrv_shape_http_request, in) == -1)
+		return -1;
+	json_out_close(&o, '}');
+	return json_out_fini(&o);
+}
+
+struct execsrv_http *
+execsrv_http_request(struct execsrv *x, const struct execsrv_http_request *in,
+    const struct execsrv_http_hooks *hooks, void *arg)
+{
+	struct execsrv_http	*h;
+	struct buf		 b;
+	int			 error;
+
+	if ((h = calloc(1, sizeof(*h))) == NULL)
+		return NULL;
+	h->x = x;
+	h->hooks = *hooks;
+	h->arg = arg;
+	h->next_seq = 1;
+	TAILQ_INIT(&h->early);
+	TAILQ_INSERT_TAIL(&x->https, h, entry);
+	snprintf(h->id, sizeof(h->id), "h%llu",
+	    (unsigned long long)++x->last_http);
+	buf_init(&b, LIMIT_MESSAGE);
+	if (put_request(&b, h->id, in) == -1 || execsrv_call(x,
+	    "http/request", (char *)buf_data(&b), b.len, on_head, h) == -1) {
+		error = errno;
+		execsrv_http_free(&h);
+		errno = error;
+	}
+	buf_fini(&b);
+	return h;
+}
+
+void
+execsrv_http_free(struct execsrv_http **hp)
+{
+	struct execsrv_http	*h = *hp;
+
+	*hp = NULL;
+	if (h == NULL)
+		return;
+	execsrv_forget(h->x, on_head, h);
+	while (!TAILQ_EMPTY(&h->early))
+		early_free(h, TAILQ_FIRST(&h->early));
+	TAILQ_REMOVE(&h->x->https, h, entry);
+	free(h);
+}
+
+void
+execsrv_http_lost(struct execsrv *x)
+{
+	struct execsrv_http	*h;
+	bool			 again;
+
+	/* The hook may free any of them.  One that was not sent still waits. */
+	do {
+		again = false;
+		TAILQ_FOREACH(h, &x->https, entry)
+			if (!h->is_done && h->has_head) {
+				finish(h, 0, "the connection was lost before "
+				    "the end of the body");
+				again = true;
+				break;
+			}
+	} while (again);
+}

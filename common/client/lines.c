@@ -1,0 +1,72 @@
+/* Messages on a pair of pipes: one a line (spec/protocol.md section 1.3). */
+#include <errno.h>
+#include <string.h>
+
+#include "common/client/client_priv.h"
+#include "common/limit.h"
+#include "common/utf8.h"
+
+int
+execsrv_put_line(struct execsrv *x, const void *data, size_t len)
+{
+	char	*room, *p;
+	size_t	 left = len;
+
+	if ((room = buf_reserve(&x->out, len + 1)) == NULL)
+		return execsrv_fail(x, "too much waits to be sent");
+	memcpy(room, data, len);
+	/* Only between tokens, where a blank is as good. */
+	for (p = room; (p = memchr(p, '\n', left)) != NULL;
+	    left = len - (size_t)(p - room))
+		*p = ' ';
+	room[len] = '\n';
+	buf_commit(&x->out, len + 1);
+	return 0;
+}
+
+static bool
+is_blank(const char *line, size_t len)
+{
+	return strspn(line, " \t\r") >= len;
+}
+
+static void
+on_line(struct execsrv *x, char *line, size_t len)
+{
+	if (len > 0 && line[len - 1] == '\r')
+		len--;
+	if (is_blank(line, len))
+		return;
+	if (utf8_is_valid(line, len))
+		execsrv_on_message(x, line, len);
+	else
+		execsrv_lose(x, "the server sent a message that is not UTF-8");
+}
+
+int
+execsrv_feed_lines(struct execsrv *x, const void *data, size_t len)
+{
+	char	*line, *end;
+	size_t	 seen = x->head.len, n;
+
+	if (buf_put(&x->head, data, len) == -1) {
+		if (errno == EFBIG)
+			return execsrv_lose(x, "the server's line is too "
+			    "long");
+		return execsrv_fail(x, "out of memory");
+	}
+	while (execsrv_has_frames(x) && x->head.len > seen) {
+		line = (char *)buf_data(&x->head);
+		if ((end = memchr(line + seen, '\n', x->head.len - seen)) ==
+		    NULL)
+			break;
+		*end = '\0';
+		n = (size_t)(end - line);
+		on_line(x, line, n);
+		buf_drain(&x->head, n + 1);
+		seen = 0;
+	}
+	json_trim(&x->json);
+	buf_trim(&x->head, LIMIT_FRAGMENT);
+	return execsrv_has_frames(x) ? 0 : -1;
+}

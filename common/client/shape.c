@@ -1,0 +1,560 @@
+#include "common/client/shape.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/b64.h"
+#include "common/client/client_priv.h"
+#include "common/uri.h"
+#include "common/utf8.h"
+
+#define URI_MAX		(3 * PATH_MAX + 8)
+
+/* --- the tables --- */
+
+#define SHAPE(name, type)						\
+	typedef struct type	 S_##name;				\
+	static const struct shape_row rows_##name[] = {
+#define ROW(shape, type, key, presence, member)				\
+	{ key, SHAPE_##type, SHAPE_##presence,				\
+	  offsetof(S_##shape, member), 0, NULL },
+#define SUB(shape, type, key, presence, member, sub)			\
+	{ key, SHAPE_##type, SHAPE_##presence,				\
+	  AT_##type(shape, member), NUMBER_##type(shape, member),	\
+	  &execsrv_shape_##sub },
+#define AT_OBJECT(shape, member)	0
+#define AT_LIST(shape, member)		offsetof(S_##shape, member)
+#define NUMBER_OBJECT(shape, member)	0
+#define NUMBER_LIST(shape, member)	offsetof(S_##shape, n##member)
+#define END(name)							\
+	{ NULL, SHAPE_TEXT, SHAPE_OPTIONAL, 0, 0, NULL } };		\
+	const struct shape execsrv_shape_##name = { sizeof(S_##name),	\
+	    rows_##name };
+#include "common/client/shapes.def"
+#undef SHAPE
+#undef ROW
+#undef SUB
+#undef END
+
+/* Each member is declared as its row says. */
+typedef const char			*C_TEXT, *C_PATH, *C_JSON;
+typedef const char *const		*C_TEXTS;
+typedef C_TEXTS				 C_PATHS, C_VARS;
+typedef bool				 C_BOOL, C_ON, C_OFF;
+typedef uint64_t			 C_U64;
+typedef int64_t				 C_I64;
+typedef struct execsrv_bytes		 C_BYTES;
+
+#define SHAPE(name, type)
+#define ROW(shape, type, key, presence, member)				\
+	_Static_assert(__builtin_types_compatible_p(C_##type,		\
+	    __typeof__(((S_##shape *)0)->member)), #shape "." #member);
+#define SUB(shape, type, key, presence, member, sub)
+#define END(name)
+#include "common/client/shapes.def"
+#undef SHAPE
+#undef ROW
+#undef SUB
+#undef END
+
+#define MEMBER(from, row, type)						\
+	(*(const type *)((const char *)(from) + (row)->offset))
+
+/* --- writing --- */
+
+static int
+refuse(int error)
+{
+	errno = error;
+	return -1;
+}
+
+static int
+put_text(struct json_out *o, const char *text)
+{
+	if (!utf8_is_valid(text, strlen(text)))
+		return refuse(EILSEQ);
+	json_out_str(o, text);
+	return 0;
+}
+
+static int
+put_path(struct json_out *o, const char *path)
+{
+	char	 uri[URI_MAX];
+
+	if (uri_from_path(path, uri, sizeof(uri)) == -1)
+		return -1;
+	json_out_str(o, uri);
+	return 0;
+}
+
+/* Whether a later one has the same name: a key is given but once. */
+static bool
+is_overridden(const char *const *v)
+{
+	const char *const	*w;
+	size_t			 n = strcspn(*v, "=") + 1;
+
+	for (w = v + 1; *w != NULL; w++)
+		if (strncmp(*v, *w, n) == 0)
+			return true;
+	return false;
+}
+
+static int
+put_vars(struct json_out *o, const char *const *v)
+{
+	size_t	 n;
+
+	json_out_open(o, '{');
+	for (; v != NULL && *v != NULL; v++) {
+		n = strcspn(*v, "=");
+		if (!utf8_is_valid(*v, strlen(*v)))
+			return refuse(EILSEQ);
+		if (n == 0 || (*v)[n] == '\0')
+			return refuse(EINVAL);
+		if (is_overridden(v))
+			continue;
+		json_out_key_text(o, *v, n);
+		if (put_text(o, *v + n + 1) == -1)
+			return -1;
+	}
+	json_out_close(o, '}');
+	return 0;
+}
+
+static int
+put_texts(struct json_out *o, const char *const *v, bool are_paths)
+{
+	json_out_open(o, '[');
+	for (; v != NULL && *v != NULL; v++)
+		if ((are_paths ? put_path : put_text)(o, *v) == -1)
+			return -1;
+	json_out_close(o, ']');
+	return 0;
+}
+
+static int
+put_json(struct json_out *o, const char *json)
+{
+	if (execsrv_check_json(json, strlen(json)) == -1)
+		return -1;
+	json_out_raw(o, json, strlen(json));
+	return 0;
+}
+
+static int
+put_object(struct json_out *o, const struct shape *shape, const void *from)
+{
+	json_out_open(o, '{');
+	if (execsrv_shape_put(o, shape, from) == -1)
+		return -1;
+	json_out_close(o, '}');
+	return 0;
+}
+
+static int
+put_list(struct json_out *o, const struct shape_row *row, const void *from)
+{
+	const char	*elem = MEMBER(from, row, C_TEXT);
+	size_t		 i, n;
+
+	n = *(const size_t *)((const char *)from + row->number);
+	json_out_open(o, '[');
+	for (i = 0; i < n; i++, elem += row->sub->size)
+		if (put_object(o, row->sub, elem) == -1)
+			return -1;
+	json_out_close(o, ']');
+	return 0;
+}
+
+static bool
+is_pointer(enum shape_type type)
+{
+	return type == SHAPE_TEXT || type == SHAPE_PATH || type == SHAPE_JSON;
+}
+
+/* A member that is not given is left out, or must be. */
+static bool
+is_given(const struct shape_row *row, const void *from)
+{
+	if (is_pointer(row->type))
+		return MEMBER(from, row, C_TEXT) != NULL;
+	if (row->presence == SHAPE_NEEDED)
+		return true;
+	switch (row->type) {
+	case SHAPE_ON:
+	case SHAPE_OFF:
+		return MEMBER(from, row, bool);
+	case SHAPE_U64:
+		return MEMBER(from, row, uint64_t) != 0;
+	case SHAPE_BYTES:
+		return MEMBER(from, row, struct execsrv_bytes).len > 0;
+	case SHAPE_LIST:
+		return MEMBER(from, row, C_TEXT) != NULL;
+	default:
+		return true;
+	}
+}
+
+static int
+put_value(struct json_out *o, const struct shape_row *row, const void *from)
+{
+	const struct execsrv_bytes	*b;
+
+	switch (row->type) {
+	case SHAPE_TEXT:
+		return put_text(o, MEMBER(from, row, C_TEXT));
+	case SHAPE_PATH:
+		return put_path(o, MEMBER(from, row, C_TEXT));
+	case SHAPE_JSON:
+		return put_json(o, MEMBER(from, row, C_TEXT));
+	case SHAPE_TEXTS:
+	case SHAPE_PATHS:
+		return put_texts(o, MEMBER(from, row, C_TEXTS),
+		    row->type == SHAPE_PATHS);
+	case SHAPE_VARS:
+		return put_vars(o, MEMBER(from, row, C_TEXTS));
+	case SHAPE_OBJECT:
+		return put_object(o, row->sub, from);
+	case SHAPE_LIST:
+		return put_list(o, row, from);
+	case SHAPE_BYTES:
+		b = &MEMBER(from, row, struct execsrv_bytes);
+		json_out_b64(o, b->data, b->len);
+		break;
+	case SHAPE_U64:
+		json_out_u64(o, MEMBER(from, row, uint64_t));
+		break;
+	case SHAPE_I64:
+		json_out_i64(o, MEMBER(from, row, int64_t));
+		break;
+	case SHAPE_BOOL:
+		json_out_bool(o, MEMBER(from, row, bool));
+		break;
+	case SHAPE_ON:
+	case SHAPE_OFF:
+		json_out_bool(o, row->type == SHAPE_ON);
+		break;
+	}
+	return 0;
+}
+
+int
+execsrv_shape_put(struct json_out *o, const struct shape *shape,
+    const void *from)
+{
+	const struct shape_row	*row;
+
+	for (row = shape->rows; row->key != NULL; row++) {
+		if (!is_given(row, from)) {
+			if (row->presence == SHAPE_NEEDED)
+				return refuse(EINVAL);
+			continue;
+		}
+		json_out_key(o, row->key);
+		if (put_value(o, row, from) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- reading --- */
+
+/*
+ * Twice over the same tokens: first with base NULL, which only counts, then to
+ * write.
+ */
+struct reading {
+	const struct json	*j;
+	char			*base;
+	size_t			 used;
+};
+
+static void *
+take(struct reading *r, size_t size)
+{
+	size_t	 at = (r->used + alignof(max_align_t) - 1) /
+		    alignof(max_align_t) * alignof(max_align_t);
+
+	r->used = at + size;
+	return r->base == NULL ? NULL : r->base + at;
+}
+
+#define SET(to, row, type, value)					\
+	do {								\
+		if ((to) != NULL)					\
+			*(type *)((char *)(to) + (row)->offset) = (value);\
+	} while (0)
+
+static int
+get_text(struct reading *r, uint32_t tok, const char **out)
+{
+	const struct json_tok	*t = json_tok(r->j, tok);
+	char			*copy;
+
+	/* A NUL inside would end it early for who reads it. */
+	if (t->type != JSON_STRING ||
+	    memchr(json_text(r->j, tok), '\0', t->len) != NULL)
+		return -1;
+	if ((copy = take(r, (size_t)t->len + 1)) != NULL) {
+		memcpy(copy, json_text(r->j, tok), t->len);
+		copy[t->len] = '\0';
+	}
+	*out = copy;
+	return 0;
+}
+
+static int
+get_path(struct reading *r, uint32_t tok, const char **out)
+{
+	const struct json_tok	*t = json_tok(r->j, tok);
+	char			 path[PATH_MAX], *copy;
+	ssize_t			 n;
+
+	if (t->type != JSON_STRING || (n = uri_to_path(json_text(r->j, tok),
+	    t->len, path, sizeof(path))) == -1)
+		return -1;
+	if ((copy = take(r, (size_t)n + 1)) != NULL)
+		memcpy(copy, path, (size_t)n + 1);
+	*out = copy;
+	return 0;
+}
+
+static int
+get_json(struct reading *r, uint32_t tok, const char **out)
+{
+	struct json_out	 o;
+	struct buf	 b;
+	char		*copy = NULL;
+	int		 error;
+
+	buf_init(&b, SIZE_MAX);
+	json_out_init(&o, &b);
+	execsrv_put_value(&o, r->j, tok);
+	error = json_out_fini(&o);
+	if (error == 0 && (copy = take(r, b.len + 1)) != NULL) {
+		memcpy(copy, buf_data(&b), b.len);
+		copy[b.len] = '\0';
+	}
+	buf_fini(&b);
+	*out = copy;
+	return error;
+}
+
+static int
+get_bytes(struct reading *r, uint32_t tok, struct execsrv_bytes *out)
+{
+	const struct json_tok	*t = json_tok(r->j, tok);
+	char			*data;
+	ssize_t			 n = 0;
+
+	if (t->type != JSON_STRING)
+		return -1;
+	if ((data = take(r, B64_DECODED_MAX(t->len) + 1)) != NULL) {
+		if ((n = b64_decode(data, json_text(r->j, tok), t->len)) == -1)
+			return -1;
+		data[n] = '\0';
+	}
+	out->data = data;
+	out->len = (size_t)n;
+	return 0;
+}
+
+static uint32_t
+count(const struct json *j, uint32_t list)
+{
+	uint32_t	 i, n = 0;
+
+	for (i = json_first(list); json_more(j, list, i);
+	    i = json_after_elem(j, i))
+		n++;
+	return n;
+}
+
+static int
+get_texts(struct reading *r, uint32_t tok, bool are_paths, C_TEXTS *out)
+{
+	const char	**v, *text = NULL;
+	uint32_t	  i, n = 0;
+
+	if (json_tok(r->j, tok)->type != JSON_ARRAY)
+		return -1;
+	v = take(r, ((size_t)count(r->j, tok) + 1) * sizeof(*v));
+	for (i = json_first(tok); json_more(r->j, tok, i);
+	    i = json_after_elem(r->j, i)) {
+		if ((are_paths ? get_path : get_text)(r, i, &text) == -1)
+			return -1;
+		if (v != NULL)
+			v[n++] = text;
+	}
+	if (v != NULL)
+		v[n] = NULL;
+	*out = v;
+	return 0;
+}
+
+static int	 get_members(struct reading *, const struct shape *, uint32_t,
+		    void *);
+
+static int
+get_list(struct reading *r, const struct shape_row *row, uint32_t tok,
+    void *to)
+{
+	uint32_t	 i, n;
+	char		*elems, *elem;
+
+	if (json_tok(r->j, tok)->type != JSON_ARRAY)
+		return -1;
+	n = count(r->j, tok);
+	elem = elems = take(r, n * row->sub->size);
+	for (i = json_first(tok); json_more(r->j, tok, i);
+	    i = json_after_elem(r->j, i)) {
+		if (get_members(r, row->sub, i, elem) == -1)
+			return -1;
+		if (elem != NULL)
+			elem += row->sub->size;
+	}
+	SET(to, row, char *, elems);
+	if (to != NULL)
+		*(size_t *)((char *)to + row->number) = n;
+	return 0;
+}
+
+static int
+get_texty(struct reading *r, const struct shape_row *row, uint32_t tok,
+    void *to)
+{
+	const char	*text = NULL;
+	int		 result;
+
+	if (row->type == SHAPE_TEXT)
+		result = get_text(r, tok, &text);
+	else if (row->type == SHAPE_PATH)
+		result = get_path(r, tok, &text);
+	else
+		result = get_json(r, tok, &text);
+	SET(to, row, const char *, text);
+	return result;
+}
+
+static int
+get_number(struct reading *r, const struct shape_row *row, uint32_t tok,
+    void *to)
+{
+	uint64_t	 u = 0;
+	int64_t		 i = 0;
+
+	if (row->type == SHAPE_U64) {
+		if (json_u64(r->j, tok, &u) == -1)
+			return -1;
+		SET(to, row, uint64_t, u);
+	} else {
+		if (json_i64(r->j, tok, &i) == -1)
+			return -1;
+		SET(to, row, int64_t, i);
+	}
+	return 0;
+}
+
+static int
+get_bool(struct reading *r, const struct shape_row *row, uint32_t tok,
+    void *to)
+{
+	uint32_t	 type = json_tok(r->j, tok)->type;
+
+	if (type != JSON_TRUE && type != JSON_FALSE)
+		return -1;
+	SET(to, row, bool, type == JSON_TRUE);
+	return 0;
+}
+
+static int
+get_value(struct reading *r, const struct shape_row *row, uint32_t tok,
+    void *to)
+{
+	struct execsrv_bytes	 bytes;
+	C_TEXTS			 texts;
+
+	switch (row->type) {
+	case SHAPE_TEXT:
+	case SHAPE_PATH:
+	case SHAPE_JSON:
+		return get_texty(r, row, tok, to);
+	case SHAPE_TEXTS:
+	case SHAPE_PATHS:
+		if (get_texts(r, tok, row->type == SHAPE_PATHS, &texts) == -1)
+			return -1;
+		SET(to, row, C_TEXTS, texts);
+		return 0;
+	case SHAPE_BYTES:
+		if (get_bytes(r, tok, &bytes) == -1)
+			return -1;
+		SET(to, row, struct execsrv_bytes, bytes);
+		return 0;
+	case SHAPE_U64:
+	case SHAPE_I64:
+		return get_number(r, row, tok, to);
+	case SHAPE_BOOL:
+		return get_bool(r, row, tok, to);
+	case SHAPE_OBJECT:
+		return get_members(r, row->sub, tok, to);
+	case SHAPE_LIST:
+		return get_list(r, row, tok, to);
+	default:
+		return -1;		/* only ever written */
+	}
+}
+
+static int
+get_members(struct reading *r, const struct shape *shape, uint32_t tok,
+    void *to)
+{
+	const struct shape_row	*row;
+	uint32_t		 value;
+
+	if (json_tok(r->j, tok)->type != JSON_OBJECT)
+		return -1;
+	for (row = shape->rows; row->key != NULL; row++) {
+		value = json_find(r->j, tok, row->key);
+		if (value != 0 && (row->presence == SHAPE_NEEDED ||
+		    json_tok(r->j, value)->type != JSON_NULL)) {
+			if (get_value(r, row, value, to) == -1)
+				return -1;
+		} else if (row->presence == SHAPE_NEEDED) {
+			return -1;
+		} else if (row->presence == SHAPE_DEFAULT_M1) {
+			SET(to, row, int64_t, -1);
+		}
+	}
+	return 0;
+}
+
+void *
+execsrv_shape_get(const struct shape *shape, const struct json *j,
+    uint32_t tok)
+{
+	struct reading	 r = { .j = j };
+	void		*to;
+
+	(void)take(&r, shape->size);
+	if (get_members(&r, shape, tok, NULL) == -1) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if ((r.base = calloc(1, r.used)) == NULL)
+		return NULL;
+	r.used = 0;
+	to = take(&r, shape->size);
+	/* What counting does not look at: the letters of base64. */
+	if (get_members(&r, shape, tok, to) == -1) {
+		free(r.base);
+		errno = EINVAL;
+		return NULL;
+	}
+	return to;
+}

@@ -1,0 +1,393 @@
+/*
+ * A file, block by block: a few requests under way, whose answers may come in
+ * any order.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/client/client_priv.h"
+
+#define BLOCK		((size_t)256 * 1024)
+#define SLOTS		4		/* blocks under way */
+
+struct slot {
+	struct execsrv_transfer	*t;
+	bool			 is_busy;	/* asked for, or not its turn */
+	bool			 is_here;
+	uint64_t		 offset;
+	size_t			 len;		/* asked for, then here */
+	char			*data;
+};
+
+struct execsrv_transfer {
+	TAILQ_ENTRY(execsrv_transfer)	 entry;
+	struct execsrv			*x;
+	char				 handle[24];
+	struct execsrv_transfer_hooks	 hooks;
+	void				*arg;
+	bool				 is_write, is_open, is_closing;
+	bool				 is_paused, is_busy;
+	bool				 is_over;	/* no more to ask */
+	uint64_t			 begin, end;	/* of the file */
+	uint64_t			 asked, moved;	/* up to there */
+	struct slot			 slots[SLOTS];
+	unsigned			 refs;		/* requests */
+	bool				 is_done, has_failed, is_forgotten;
+	struct execsrv_error		 why;
+};
+
+void
+execsrv_transfer_destroy(struct execsrv_transfer *t)
+{
+	size_t	 i;
+
+	TAILQ_REMOVE(&t->x->transfers, t, entry);
+	for (i = 0; i < SLOTS; i++)
+		free(t->slots[i].data);
+	free(t);
+}
+
+static void
+unref(struct execsrv_transfer *t)
+{
+	if (--t->refs == 0)
+		execsrv_transfer_destroy(t);
+}
+
+static void
+fail(struct execsrv_transfer *t, int64_t code, const char *why)
+{
+	if (!t->has_failed)
+		execsrv_error_set(&t->why, code, "%s", why);
+	t->has_failed = t->is_over = true;
+}
+
+/* A request that could not be sent. */
+static void
+fail_errno(struct execsrv_transfer *t)
+{
+	fail(t, 0, execsrv_status(t->x) == EXECSRV_FAILED ? t->x->why.text :
+	    strerror(errno));
+}
+
+static bool
+is_idle(const struct execsrv_transfer *t)
+{
+	size_t	 i;
+
+	for (i = 0; i < SLOTS; i++)
+		if (t->slots[i].is_busy)
+			return false;
+	return true;
+}
+
+static void	 step(struct execsrv_transfer *);
+
+static void
+on_block(void *arg, const struct execsrv_block *r,
+    const struct execsrv_error *e)
+{
+	struct slot		*s = arg;
+	struct execsrv_transfer	*t = s->t;
+
+	if (e != NULL) {
+		fail(t, e->code, e->text);
+		s->is_busy = false;
+	} else if (r->bytes.len > s->len ||
+	    (s->data = malloc(r->bytes.len + 1)) == NULL) {
+		fail(t, 0, "the server's block cannot be taken");
+		s->is_busy = false;
+	} else {
+		memcpy(s->data, r->bytes.data, r->bytes.len);
+		/* Shorter than asked for: there is the end. */
+		if (r->bytes.len < s->len) {
+			t->is_over = true;
+			if (s->offset + r->bytes.len < t->end)
+				t->end = s->offset + r->bytes.len;
+		}
+		s->len = r->bytes.len;
+		s->is_here = true;
+	}
+	step(t);
+	unref(t);
+}
+
+static void
+on_written(void *arg, const struct execsrv_error *e)
+{
+	struct slot		*s = arg;
+	struct execsrv_transfer	*t = s->t;
+
+	s->is_busy = false;
+	if (e != NULL)
+		fail(t, e->code, e->text);
+	else
+		t->moved += s->len;
+	step(t);
+	unref(t);
+}
+
+static void
+ask_read(struct execsrv_transfer *t, struct slot *s)
+{
+	struct execsrv_fs_read_block	 in = { .handle = t->handle };
+
+	s->offset = in.offset = t->asked;
+	s->len = t->end - t->asked < BLOCK ? (size_t)(t->end - t->asked) :
+	    BLOCK;
+	in.len = s->len;
+	if (execsrv_fs_read_block(t->x, &in, on_block, s) == -1) {
+		fail_errno(t);
+		return;
+	}
+	t->refs++;
+	s->is_busy = true;
+	t->asked += s->len;
+	t->is_over |= t->asked == t->end;
+}
+
+static void
+send_write(struct execsrv_transfer *t, struct slot *s)
+{
+	struct execsrv_fs_write_block	 in = { .handle = t->handle };
+	ssize_t				 n;
+
+	if (s->data == NULL && (s->data = malloc(BLOCK)) == NULL) {
+		fail_errno(t);
+		return;
+	}
+	n = t->hooks.on_room(t->arg, s->data, BLOCK);
+	if (n < 0 || (size_t)n > BLOCK) {
+		fail(t, 0, "given up");
+		return;
+	}
+	if (n == 0) {
+		t->is_over |= !t->is_paused;
+		return;
+	}
+	in.offset = t->asked;
+	in.bytes.data = s->data;
+	s->len = in.bytes.len = (size_t)n;
+	if (execsrv_fs_write_block(t->x, &in, on_written, s) == -1) {
+		fail_errno(t);
+		return;
+	}
+	t->refs++;
+	s->is_busy = true;
+	t->asked += (size_t)n;
+}
+
+/* As many requests as may be. */
+static void
+ask(struct execsrv_transfer *t)
+{
+	size_t	 i;
+
+	for (i = 0; i < SLOTS && !t->is_over && !t->is_paused; i++) {
+		if (t->slots[i].is_busy)
+			continue;
+		if (t->is_write)
+			send_write(t, &t->slots[i]);
+		else
+			ask_read(t, &t->slots[i]);
+	}
+}
+
+/* What has come and is next. */
+static void
+deliver(struct execsrv_transfer *t)
+{
+	struct slot	*s;
+	size_t		 i;
+
+	for (i = 0; i < SLOTS && !t->has_failed; i++) {
+		s = &t->slots[i];
+		/* An empty one says that there is no more. */
+		if (!s->is_here || s->len == 0 ||
+		    s->offset != t->begin + t->moved)
+			continue;
+		if (t->hooks.on_data != NULL)
+			t->hooks.on_data(t->arg, s->data, s->len);
+		t->moved += s->len;
+		i = SIZE_MAX;		/* from the first again */
+	}
+}
+
+/* Blocks that were delivered, or never will be, make room for others. */
+static void
+clear(struct execsrv_transfer *t)
+{
+	struct slot	*s;
+	size_t		 i;
+
+	for (i = 0; i < SLOTS; i++) {
+		s = &t->slots[i];
+		if (!s->is_here || (!t->has_failed && s->offset < t->end &&
+		    s->offset >= t->begin + t->moved))
+			continue;
+		free(s->data);
+		s->data = NULL;
+		s->is_here = s->is_busy = false;
+	}
+}
+
+/* The last word: whoever hears it may free t, which the caller still holds. */
+static void
+finish(struct execsrv_transfer *t)
+{
+	t->is_done = true;
+	if (t->hooks.on_done != NULL && !t->is_forgotten)
+		t->hooks.on_done(t->arg, t->moved,
+		    t->has_failed ? &t->why : NULL);
+}
+
+static void
+on_closed(void *arg, const struct execsrv_error *e)
+{
+	struct execsrv_transfer	*t = arg;
+
+	if (e != NULL)
+		fail(t, e->code, e->text);
+	finish(t);
+	unref(t);
+}
+
+static void
+close_file(struct execsrv_transfer *t)
+{
+	struct execsrv_fs_handle	 in = { t->handle };
+
+	t->is_closing = true;
+	/* What failed need not wait for that. */
+	if (t->is_open && execsrv_fs_close(t->x, &in, t->has_failed ? NULL :
+	    on_closed, t) == -1)
+		fail_errno(t);
+	if (t->is_open && !t->has_failed)
+		t->refs++;
+	else
+		finish(t);
+}
+
+/* Whatever is to be done now; the caller holds t. */
+static void
+step(struct execsrv_transfer *t)
+{
+	/* Not from inside a hook: who called that goes on. */
+	if (t->is_busy || t->is_closing)
+		return;
+	t->is_busy = true;
+	if (!t->is_write) {
+		deliver(t);
+		clear(t);
+	}
+	if (t->is_open)
+		ask(t);
+	t->is_busy = false;
+	if (t->is_over && is_idle(t))
+		close_file(t);
+}
+
+static void
+on_open(void *arg, const struct execsrv_error *e)
+{
+	struct execsrv_transfer	*t = arg;
+
+	t->is_open = e == NULL;
+	if (e != NULL)
+		fail(t, e->code, e->text);
+	step(t);
+	unref(t);
+}
+
+static struct execsrv_transfer *
+begin(struct execsrv *x, const struct execsrv_file *f, bool is_write,
+    const struct execsrv_transfer_hooks *hooks, void *arg)
+{
+	struct execsrv_fs_open	 in = { .path = f->path,
+				    .sandbox = f->sandbox };
+	struct execsrv_transfer	*t;
+	size_t			 i;
+
+	if ((t = calloc(1, sizeof(*t))) == NULL)
+		return NULL;
+	t->x = x;
+	t->is_write = is_write;
+	t->hooks = *hooks;
+	t->arg = arg;
+	if (!is_write) {
+		t->begin = t->asked = f->offset;
+		t->end = f->len > 0 && f->len < UINT64_MAX - f->offset ?
+		    f->offset + f->len : UINT64_MAX;
+	}
+	for (i = 0; i < SLOTS; i++)
+		t->slots[i].t = t;
+	snprintf(t->handle, sizeof(t->handle), ".%llu",
+	    (unsigned long long)++x->last_file);
+	in.handle = t->handle;
+	in.mode = is_write ? "replace" : NULL;
+	if (execsrv_fs_open(x, &in, on_open, t) == -1) {
+		free(t);
+		return NULL;
+	}
+	TAILQ_INSERT_TAIL(&x->transfers, t, entry);
+	t->refs = 2;			/* the caller's, the request's */
+	return t;
+}
+
+struct execsrv_transfer *
+execsrv_file_read(struct execsrv *x, const struct execsrv_file *f,
+    const struct execsrv_transfer_hooks *hooks, void *arg)
+{
+	return begin(x, f, false, hooks, arg);
+}
+
+struct execsrv_transfer *
+execsrv_file_write(struct execsrv *x, const struct execsrv_file *f,
+    const struct execsrv_transfer_hooks *hooks, void *arg)
+{
+	return begin(x, f, true, hooks, arg);
+}
+
+void
+execsrv_transfer_pause(struct execsrv_transfer *t, bool is_paused)
+{
+	t->is_paused = is_paused;
+	/* Hooks are called from the loop only. */
+	if (!is_paused) {
+		t->x->has_work = true;
+		execsrv_rewatch(t->x);
+	}
+}
+
+void
+execsrv_transfer_free(struct execsrv_transfer **tp)
+{
+	struct execsrv_transfer	*t = *tp;
+
+	*tp = NULL;
+	if (t == NULL)
+		return;
+	t->is_forgotten = true;
+	if (!t->is_done)
+		fail(t, 0, "forgotten");
+	/* What is under way comes to its end, then it is closed. */
+	step(t);
+	unref(t);
+}
+
+void
+execsrv_transfer_work(struct execsrv *x)
+{
+	struct execsrv_transfer	*t, *next;
+
+	x->has_work = false;
+	for (t = TAILQ_FIRST(&x->transfers); t != NULL; t = next) {
+		t->refs++;
+		step(t);
+		/* Hooks may have freed others, but not t. */
+		next = TAILQ_NEXT(t, entry);
+		unref(t);
+	}
+}

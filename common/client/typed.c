@@ -1,0 +1,249 @@
+/* The requests of calls.def: structs out, structs in. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/client/client_priv.h"
+#include "common/client/shape.h"
+#include "common/clock.h"
+#include "common/limit.h"
+
+/* A hook of any of them, and how it is called. */
+typedef void any_fn(void);
+typedef void give_fn(any_fn *fn, void *arg, const void *r,
+	    const struct execsrv_error *e);
+
+struct request {
+	const char		*method;
+	const struct shape	*in, *out;
+	bool			 is_safe;
+	give_fn			*give;
+};
+
+/* One that waits: where the answer goes. */
+struct waiting {
+	bool			 is_done;
+	void			*result;
+	struct execsrv_error	*error;
+};
+
+struct typed {
+	const struct request	*request;
+	any_fn			*fn;		/* or NULL */
+	void			*arg;
+	struct waiting		*waiting;	/* or NULL */
+};
+
+static void
+give(struct typed *t, void *r, const struct execsrv_error *e)
+{
+	if (t->waiting != NULL) {
+		t->waiting->is_done = true;
+		t->waiting->result = r;
+		if (e != NULL)
+			*t->waiting->error = *e;
+		return;
+	}
+	if (t->fn != NULL)
+		t->request->give(t->fn, t->arg, r, e);
+	free(r);
+}
+
+static void
+on_answer(void *arg, const struct execsrv_answer *a)
+{
+	struct typed		*t = arg;
+	struct execsrv_error	 e;
+	void			*r = NULL;
+
+	if (a->error == NULL && (r = execsrv_shape_get(t->request->out,
+	    a->json, a->result)) == NULL)
+		execsrv_error_set(&e, 0, errno == ENOMEM ? "out of memory" :
+		    "the server's answer to %s is malformed",
+		    t->request->method);
+	give(t, r, r != NULL ? NULL : a->error != NULL ? a->error : &e);
+	free(t);
+}
+
+/* The parameters as JSON; 0, or -1 with errno. */
+static int
+put_params(const struct request *q, const void *in, struct buf *b)
+{
+	struct json_out	 o;
+
+	json_out_init(&o, b);
+	json_out_open(&o, '{');
+	if (execsrv_shape_put(&o, q->in, in) == -1)
+		return -1;
+	json_out_close(&o, '}');
+	return json_out_fini(&o);
+}
+
+static int
+send_typed(struct execsrv *x, const struct request *q, const struct buf *b,
+    struct typed *t)
+{
+	struct execsrv_call	*c;
+	struct json_out		 o;
+
+	if ((c = execsrv_begin(x, q->method, &o)) == NULL)
+		return -1;
+	c->fn = on_answer;
+	c->arg = t;
+	c->is_safe = q->is_safe;
+	json_out_raw(&o, (char *)buf_data(b), b->len);
+	if (execsrv_end(x, c, &o) == -1)
+		return -1;
+	c->owns_arg = true;
+	return 0;
+}
+
+/* The request, which is the connection's; NULL with errno. */
+static struct typed *
+request(struct execsrv *x, const struct request *q, const void *in,
+    const struct typed *how)
+{
+	struct typed	*t;
+	struct buf	 b;
+	int		 error;
+
+	buf_init(&b, LIMIT_MESSAGE);
+	if ((t = malloc(sizeof(*t))) == NULL)
+		return NULL;
+	*t = *how;
+	t->request = q;
+	if (put_params(q, in, &b) == -1 || send_typed(x, q, &b, t) == -1) {
+		error = errno;
+		free(t);
+		t = NULL;
+		errno = error;
+	}
+	buf_fini(&b);
+	return t;
+}
+
+static int
+call(struct execsrv *x, const struct request *q, const void *in, any_fn *fn,
+    void *arg)
+{
+	struct typed	 how = { .fn = fn, .arg = arg };
+
+	return request(x, q, in, &how) != NULL ? 0 : -1;
+}
+
+static void *
+wait_for(struct execsrv *x, const struct request *q, const void *in,
+    int timeout_ms, struct execsrv_error *e)
+{
+	struct waiting	 w = { .error = e };
+	struct typed	 how = { .waiting = &w }, *t;
+	uint64_t	 until = clock_ms() + (uint64_t)timeout_ms, now;
+	int		 left = timeout_ms;
+
+	if ((t = request(x, q, in, &how)) == NULL) {
+		execsrv_error_set(e, 0, "%s", execsrv_status(x) ==
+		    EXECSRV_FAILED ? x->why.text : strerror(errno));
+		return NULL;
+	}
+	/* One that fails answers all its requests. */
+	while (!w.is_done && execsrv_wait(x, left) == 0 && !w.is_done) {
+		if (timeout_ms < 0)
+			continue;
+		if ((now = clock_ms()) >= until) {
+			execsrv_error_set(e, 0, "the server does not answer "
+			    "%s", q->method);
+			break;
+		}
+		left = (int)(until - now);
+	}
+	if (!w.is_done)
+		t->waiting = NULL;	/* for nobody, when it comes */
+	return w.result;
+}
+
+static int
+wait_done(struct execsrv *x, const struct request *q, const void *in,
+    int timeout_ms, struct execsrv_error *e)
+{
+	void	*r = wait_for(x, q, in, timeout_ms, e);
+
+	free(r);
+	return r != NULL ? 0 : -1;
+}
+
+#define SAFE	true
+#define ONCE	false
+
+#define ROW_OF(name, method, in, out, safe)				\
+	static const struct request request_##name = { method,		\
+	    &execsrv_shape_##in, &execsrv_shape_##out, safe,		\
+	    give_##name };
+
+/* Called as what it is. */
+#define GIVE(name, out)							\
+	static void							\
+	give_##name(any_fn *fn, void *arg, const void *r,		\
+	    const struct execsrv_error *e)				\
+	{								\
+		((execsrv_##out##_fn *)fn)(arg, r, e);			\
+	}
+
+#define CALL(name, method, in, out, safe)				\
+	GIVE(name, out)							\
+	ROW_OF(name, method, in, out, safe)				\
+	int								\
+	execsrv_##name(struct execsrv *x, const struct execsrv_##in *p,	\
+	    execsrv_##out##_fn *fn, void *arg)				\
+	{								\
+		return call(x, &request_##name, p, (any_fn *)fn, arg);	\
+	}								\
+	struct execsrv_##out *						\
+	execsrv_##name##_wait(struct execsrv *x,			\
+	    const struct execsrv_##in *p, int timeout_ms,		\
+	    struct execsrv_error *e)					\
+	{								\
+		return wait_for(x, &request_##name, p, timeout_ms, e);	\
+	}
+
+#define ASK(name, method, out, safe)					\
+	GIVE(name, out)							\
+	ROW_OF(name, method, none, out, safe)				\
+	int								\
+	execsrv_##name(struct execsrv *x, execsrv_##out##_fn *fn,	\
+	    void *arg)							\
+	{								\
+		return call(x, &request_##name, NULL, (any_fn *)fn,	\
+		    arg);						\
+	}								\
+	struct execsrv_##out *						\
+	execsrv_##name##_wait(struct execsrv *x, int timeout_ms,	\
+	    struct execsrv_error *e)					\
+	{								\
+		return wait_for(x, &request_##name, NULL, timeout_ms,	\
+		    e);							\
+	}
+
+#define DO(name, method, in, safe)					\
+	static void							\
+	give_##name(any_fn *fn, void *arg, const void *r,		\
+	    const struct execsrv_error *e)				\
+	{								\
+		(void)r;						\
+		((execsrv_done_fn *)fn)(arg, e);			\
+	}								\
+	ROW_OF(name, method, in, none, safe)				\
+	int								\
+	execsrv_##name(struct execsrv *x, const struct execsrv_##in *p,	\
+	    execsrv_done_fn *fn, void *arg)				\
+	{								\
+		return call(x, &request_##name, p, (any_fn *)fn, arg);	\
+	}								\
+	int								\
+	execsrv_##name##_wait(struct execsrv *x,			\
+	    const struct execsrv_##in *p, int timeout_ms,		\
+	    struct execsrv_error *e)					\
+	{								\
+		return wait_done(x, &request_##name, p, timeout_ms, e);	\
+	}
+
+#include "common/client/calls.def"

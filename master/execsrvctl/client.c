@@ -1,0 +1,537 @@
+#include "master/execsrvctl/client.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/client/execsrv.h"
+#include "master/execsrvctl/control.h"
+#include "master/execsrvctl/cp.h"
+#include "master/execsrvctl/hosts.h"
+#include "master/execsrvctl/run.h"
+
+#define PATIENCE_MAX	86400	/* seconds */
+#define TOKEN_VARIABLE	"EXECSRV_TOKEN"
+
+enum { IN_ATTACH = 1, IN_CP = 2, IN_RUN = 4, IN_SHELL = 8 };
+
+/* What the arguments say. */
+struct client {
+	unsigned		 command;
+	const char		*words;	/* of its usage, behind the options */
+	const char		*dir;	/* the daemon's folder, or NULL */
+	const char		*url, *token_file;
+	char			**env;
+	size_t			 nenv;
+	struct run_options	 run;
+	struct cp_options	 cp;
+	bool			 wants_help;
+};
+
+static int	 complain(const char *what, const char *why);
+
+/* 0, or -1, having said why. */
+#define CLIENT_OPT(fn, name, letter, value, commands, help)	\
+	static int take_##fn(struct client *, const char *);
+#include "proto/client.def"
+#undef CLIENT_OPT
+
+static const struct row {
+	const char	*name;
+	int		 letter;
+	const char	*value;
+	unsigned	 commands;
+	const char	*help;
+	int		(*take)(struct client *, const char *);
+} rows[] = {
+#define CLIENT_OPT(fn, name, letter, value, commands, help)	\
+	{ name, letter, value, commands, help, take_##fn },
+#include "proto/client.def"
+#undef CLIENT_OPT
+};
+
+#define ROWS	(sizeof(rows) / sizeof(rows[0]))
+
+/* Always -1. */
+static int
+complain(const char *what, const char *why)
+{
+	fprintf(stderr, "execsrvctl: %s: %s\n", what, why);
+	return -1;
+}
+
+/* --- options --- */
+
+static void
+usage(const struct client *c, FILE *out)
+{
+	const struct row	*row;
+	char			 words[64];
+
+	fprintf(out, "usage: execsrvctl %s\n\n", c->words);
+	for (row = rows; row < rows + ROWS; row++) {
+		if ((row->commands & c->command) == 0)
+			continue;
+		snprintf(words, sizeof(words), "--%s %s", row->name,
+		    row->value);
+		if (row->letter != 0)
+			fprintf(out, "  -%c, %-26s %s\n", row->letter, words,
+			    row->help);
+		else
+			fprintf(out, "      %-26s %s\n", words, row->help);
+	}
+}
+
+static int
+take_cwd(struct client *c, const char *value)
+{
+	c->run.cwd = value;
+	return 0;
+}
+
+static int
+take_detach(struct client *c, const char *value)
+{
+	(void)value;
+	c->run.detach = true;
+	return 0;
+}
+
+/*
+ * NAME=VALUE, or NAME alone for ours of that name (nothing if there is none).
+ */
+static int
+take_env(struct client *c, const char *value)
+{
+	const char	*here = "";
+	bool		 is_whole = strchr(value, '=') != NULL;
+
+	if (value[0] == '\0' || value[0] == '=')
+		return complain(value, "not a variable");
+	if (!is_whole && (here = getenv(value)) == NULL)
+		return 0;
+	if (asprintf(&c->env[c->nenv], "%s%s%s", value, is_whole ? "" : "=",
+	    here) == -1) {
+		c->env[c->nenv] = NULL;
+		return complain(value, strerror(ENOMEM));
+	}
+	c->nenv++;
+	return 0;
+}
+
+static int
+take_help(struct client *c, const char *value)
+{
+	(void)value;
+	c->wants_help = true;
+	return 0;
+}
+
+static int
+take_patience(struct client *c, const char *value)
+{
+	char	*end;
+	long	 n;
+
+	errno = 0;
+	n = strtol(value, &end, 10);
+	if (errno != 0 || end == value || *end != '\0' || n < 0 ||
+	    n > PATIENCE_MAX)
+		return complain(value, "not a number of seconds up to 86400");
+	c->run.patience = c->cp.patience = n == 0 ? -1 : (int)n * 1000;
+	return 0;
+}
+
+static int
+take_quiet(struct client *c, const char *value)
+{
+	(void)value;
+	c->cp.quiet = true;
+	return 0;
+}
+
+static int
+take_recursive(struct client *c, const char *value)
+{
+	(void)value;
+	c->cp.recursive = true;
+	return 0;
+}
+
+static int
+take_dir(struct client *c, const char *value)
+{
+	c->dir = value;
+	return 0;
+}
+
+static int
+take_sandbox(struct client *c, const char *value)
+{
+	if (strcmp(value, "read-only") == 0)
+		c->run.sandbox = EXECSRV_READ_ONLY;
+	else if (strcmp(value, "workspace-write") == 0)
+		c->run.sandbox = EXECSRV_WORKSPACE_WRITE;
+	else
+		return complain(value, "neither read-only nor "
+		    "workspace-write");
+	return 0;
+}
+
+static int
+take_token_file(struct client *c, const char *value)
+{
+	c->token_file = value;
+	return 0;
+}
+
+static int
+take_tty(struct client *c, const char *value)
+{
+	(void)value;
+	c->run.tty = true;
+	return 0;
+}
+
+static int
+take_url(struct client *c, const char *value)
+{
+	c->url = value;
+	return 0;
+}
+
+/* What getopt_long(3) wants: the rows of one command. */
+static void
+list_options(const struct client *c, char *letters, struct option *list)
+{
+	const struct row	*row;
+
+	*letters++ = '+';
+	for (row = rows; row < rows + ROWS; row++) {
+		if ((row->commands & c->command) == 0)
+			continue;
+		*list++ = (struct option){ row->name, row->value[0] != '\0' ?
+		    required_argument : no_argument, NULL,
+		    (int)(row - rows) + 256 };
+		if (row->letter == 0)
+			continue;
+		*letters++ = (char)row->letter;
+		if (row->value[0] != '\0')
+			*letters++ = ':';
+	}
+	*letters = '\0';
+	*list = (struct option){ NULL, 0, NULL, 0 };
+}
+
+static const struct row *
+find_row(int opt)
+{
+	const struct row	*row;
+
+	if (opt >= 256)
+		return &rows[opt - 256];
+	for (row = rows; row < rows + ROWS; row++)
+		if (row->letter == opt)
+			return row;
+	return NULL;
+}
+
+/* The arguments left begin at optind.  0, or -1, having said why. */
+static int
+read_options(struct client *c, int argc, char **argv)
+{
+	const struct row	*row;
+	struct option		 list[ROWS + 1];
+	char			 letters[2 * ROWS + 2];
+	int			 opt;
+
+	list_options(c, letters, list);
+	optind = 0;			/* glibc: begin anew */
+	while ((opt = getopt_long(argc, argv, letters, list, NULL)) != -1) {
+		if ((row = find_row(opt)) == NULL) {
+			usage(c, stderr);
+			return -1;
+		}
+		if (row->take(c, optarg) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- which server --- */
+
+/* The first address in the answer that we can use; malloc'd, or NULL. */
+static char *
+first_url(const struct table *t)
+{
+	char	*url;
+	size_t	 i;
+
+	for (i = 0; (url = table_member(t, "listen", i)) != NULL; i++) {
+		if (strncmp(url, "ws://", 5) == 0 ||
+		    strncmp(url, "unix:", 5) == 0)
+			break;
+		free(url);
+	}
+	return url;
+}
+
+/* Where the daemon listens: malloc'd; NULL, having said why. */
+static char *
+ask_url(const char *dir)
+{
+	struct control_error	 e;
+	struct table		*t;
+	char			*url = NULL;
+
+	if (control_ask_simply(dir, "status", &t, &e) != EXIT_OK)
+		complain("the daemon", e.text);
+	else if ((url = first_url(t)) == NULL)
+		complain("the daemon", "it listens nowhere");
+	table_free(&t);
+	return url;
+}
+
+/* A URL has a ":", a name has none. */
+static int
+choose(const char *text, struct server *s)
+{
+	if (strchr(text, ':') == NULL)
+		return hosts_find(text, s);
+	if ((s->url = strdup(text)) == NULL)
+		return complain(text, strerror(errno));
+	return 0;
+}
+
+/* Nobody else is to see it, no command of ours either. */
+static int
+take_token_variable(struct server *s)
+{
+	char	*token = getenv(TOKEN_VARIABLE);
+	int	 r = 0;
+
+	if (token == NULL)
+		return 0;
+	if (token[0] != '\0' && s->token == NULL)
+		r = server_set_token(s, token);
+	explicit_bzero(token, strlen(token));
+	unsetenv(TOKEN_VARIABLE);
+	return r == 0 ? 0 : complain(TOKEN_VARIABLE, strerror(errno));
+}
+
+/* As told, or by a variable, or the daemon of this machine. */
+static int
+find_server(const struct client *c, const char *name, struct server *s)
+{
+	static const char *const	 variables[] = {
+		"EXECSRV_URL", "CODEX_EXEC_SERVER_URL", NULL
+	};
+	const char			*text = name != NULL ? name : c->url;
+	size_t				 i;
+
+	memset(s, 0, sizeof(*s));
+	for (i = 0; text == NULL && variables[i] != NULL; i++)
+		if ((text = getenv(variables[i])) != NULL && text[0] == '\0')
+			text = NULL;
+	if (text != NULL) {
+		if (choose(text, s) == -1)
+			return -1;
+	} else if ((s->url = ask_url(c->dir)) == NULL) {
+		return -1;
+	}
+	if (c->token_file != NULL &&
+	    hosts_read_token(c->token_file, s) == -1)
+		return -1;
+	return take_token_variable(s);
+}
+
+/* --- the commands --- */
+
+/* Room for the variables that a command line may set, and TERM. */
+static int
+begin(struct client *c, int argc)
+{
+	c->env = calloc((size_t)argc + 2, sizeof(char *));
+	return c->env != NULL ? 0 : complain(c->words, strerror(errno));
+}
+
+static void
+end(struct client *c)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->nenv; i++)
+		free(c->env[i]);
+	free(c->env);
+}
+
+static int
+run_there(struct client *c)
+{
+	struct server	 s;
+	int		 status = EXIT_RUN;
+
+	if (find_server(c, NULL, &s) == 0) {
+		c->run.url = s.url;
+		c->run.token = s.token;
+		c->run.env = (const char *const *)c->env;
+		status = run_command(&c->run);
+	}
+	server_fini(&s);
+	return status;
+}
+
+/*
+ * Read the options of one of them, with that many arguments behind, and do it.
+ * What goes wrong here is 125: 1 and 2 could be the command's.
+ */
+static int
+command(struct client *c, int argc, char **argv, int min, int max,
+    int (*fn)(struct client *, int, char **))
+{
+	int	 status = EXIT_RUN;
+
+	if (begin(c, argc) == 0 && read_options(c, argc, argv) == 0) {
+		argc -= optind;
+		argv += optind;
+		if (c->wants_help) {
+			usage(c, stdout);
+			status = fflush(stdout) == 0 ? EXIT_OK : EXIT_RUN;
+		} else if (argc < min || argc > max) {
+			usage(c, stderr);
+		} else {
+			status = fn(c, argc, argv);
+		}
+	}
+	end(c);
+	return status;
+}
+
+/* TERM is the first: -e may say otherwise.  No terminal, no TERM. */
+static int
+add_term(struct client *c)
+{
+	char	*term;
+	size_t	 i;
+	int	 r;
+
+	if (!c->run.tty || getenv("TERM") == NULL)
+		return 0;
+	if ((r = take_env(c, "TERM")) == 0) {
+		term = c->env[c->nenv - 1];
+		for (i = c->nenv - 1; i > 0; i--)
+			c->env[i] = c->env[i - 1];
+		c->env[0] = term;
+	}
+	return r;
+}
+
+static int
+do_run(struct client *c, int argc, char **argv)
+{
+	(void)argc;
+	c->run.argv = (const char *const *)argv;
+	return add_term(c) == 0 ? run_there(c) : EXIT_RUN;
+}
+
+static int
+do_shell(struct client *c, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	c->run.tty = isatty(STDIN_FILENO);
+	return add_term(c) == 0 ? run_there(c) : EXIT_RUN;
+}
+
+static int
+do_attach(struct client *c, int argc, char **argv)
+{
+	char	*slash = strchr(argv[0], '/');
+
+	(void)argc;
+	if (slash != NULL) {
+		*slash = '\0';
+		c->run.process = slash + 1;
+	}
+	c->run.session = argv[0];
+	return run_there(c);
+}
+
+int
+client_run(const char *dir, int argc, char **argv)
+{
+	struct client	 c = { .command = IN_RUN, .dir = dir,
+			    .words = "run [OPTION...] [--] COMMAND [ARG...]" };
+
+	return command(&c, argc, argv, 1, argc, do_run);
+}
+
+int
+client_shell(const char *dir, int argc, char **argv)
+{
+	struct client	 c = { .command = IN_SHELL, .dir = dir,
+			    .words = "shell [OPTION...]" };
+
+	return command(&c, argc, argv, 0, 0, do_shell);
+}
+
+int
+client_attach(const char *dir, int argc, char **argv)
+{
+	struct client	 c = { .command = IN_ATTACH, .dir = dir, .words =
+			    "attach [OPTION...] SESSION[/PROCESS]" };
+
+	return command(&c, argc, argv, 1, 1, do_attach);
+}
+
+/*
+ * "NAME:PATH", NAME or PATH may be empty; a path with a slash before its first
+ * colon is here.
+ */
+static char *
+path_there(char *text)
+{
+	char	*colon = strchr(text, ':');
+
+	return colon == NULL || memchr(text, '/', (size_t)(colon - text)) !=
+	    NULL ? NULL : colon + 1;
+}
+
+static int
+do_cp(struct client *c, int argc, char **argv)
+{
+	struct server	 s = { .url = NULL };
+	char		*from = path_there(argv[0]), *to = path_there(argv[1]);
+	char		*name = from != NULL ? argv[0] : argv[1];
+	int		 status = EXIT_USAGE;
+
+	(void)argc;
+	if ((from != NULL) == (to != NULL)) {
+		complain("cp", from != NULL ? "one of both has to be here" :
+		    "one of both has to be on a server: NAME:PATH, or :PATH");
+		return status;
+	}
+	c->cp.is_upload = to != NULL;
+	c->cp.from = from != NULL ? from : argv[0];
+	c->cp.to = to != NULL ? to : argv[1];
+	*strchr(name, ':') = '\0';
+	if (find_server(c, name[0] != '\0' ? name : NULL, &s) == 0) {
+		c->cp.url = s.url;
+		c->cp.token = s.token;
+		status = cp_command(&c->cp);
+	}
+	server_fini(&s);
+	return status;
+}
+
+int
+client_cp(const char *dir, int argc, char **argv)
+{
+	struct client	 c = { .command = IN_CP, .dir = dir,
+			    .words = "cp [OPTION...] SRC DST" };
+
+	return command(&c, argc, argv, 2, 2, do_cp);
+}

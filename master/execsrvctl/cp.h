@@ -1,0 +1,21 @@
+/*
+ * "execsrvctl cp": files between this machine and a server.  Contents only:
+ * owner, mode and times are those of new files, or of what was there.
+ */
+#ifndef MASTER_EXECSRVCTL_CP_H
+#define MASTER_EXECSRVCTL_CP_H
+
+#include <stdbool.h>
+
+struct cp_options {
+	const char	*url, *token;	/* of the server; token or NULL */
+	const char	*from, *to;	/* paths on their machines */
+	bool		 is_upload;	/* from here to there */
+	bool		 quiet, recursive;
+	int		 patience;	/* as execsrv_options.recover_ms */
+};
+
+/* The status to end with: 0, or 1 if anything was not copied, said why. */
+int	 cp_command(const struct cp_options *o);
+
+#endif

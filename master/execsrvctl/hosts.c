@@ -1,0 +1,264 @@
+#include "master/execsrvctl/hosts.h"
+
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLANKS		" \t\r\n"
+#define LINE_MAX_LEN	8192
+
+static int	 complain(const char *fmt, ...)
+		    __attribute__((format(printf, 1, 2)));
+
+/* Always -1. */
+static int
+complain(const char *fmt, ...)
+{
+	va_list	 ap;
+
+	fputs("execsrvctl: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return -1;
+}
+
+/* --- a line --- */
+
+static int
+parse_option(char *word, struct host_line *out, const char **why_out)
+{
+	char	*value = strchr(word, '=');
+
+	*why_out = "after the URL: token=TOKEN or token-file=PATH, once";
+	if (value == NULL || value[1] == '\0' || out->token != NULL ||
+	    out->token_file != NULL)
+		return -1;
+	*value++ = '\0';
+	if (strcmp(word, "token") == 0)
+		out->token = value;
+	else if (strcmp(word, "token-file") == 0)
+		out->token_file = value;
+	else
+		return -1;
+	return 0;
+}
+
+int
+hosts_parse(char *line, struct host_line *out, const char **why_out)
+{
+	char	*rest, *word;
+
+	memset(out, 0, sizeof(*out));
+	if ((out->name = strtok_r(line, BLANKS, &rest)) == NULL ||
+	    out->name[0] == '#')
+		return 0;
+	*why_out = "a name has no \":\" and no \"/\"";
+	if (strpbrk(out->name, ":/") != NULL)
+		return -1;
+	*why_out = "a name and a URL are needed";
+	if ((out->url = strtok_r(NULL, BLANKS, &rest)) == NULL ||
+	    out->url[0] == '#')
+		return -1;
+	while ((word = strtok_r(NULL, BLANKS, &rest)) != NULL &&
+	    word[0] != '#')
+		if (parse_option(word, out, why_out) == -1)
+			return -1;
+	return 1;
+}
+
+/* --- servers --- */
+
+void
+server_fini(struct server *s)
+{
+	free(s->url);
+	sodium_free(s->token);
+	s->url = s->token = NULL;
+}
+
+int
+server_set_token(struct server *s, const char *token)
+{
+	size_t	 size = strlen(token) + 1;
+	char	*copy;
+
+	if (sodium_init() == -1 || (copy = sodium_malloc(size)) == NULL) {
+		errno = ENOMEM;
+		return -1;
+	}
+	memcpy(copy, token, size);
+	sodium_free(s->token);
+	s->token = copy;
+	return 0;
+}
+
+/* --- files --- */
+
+/* Whether nobody else may read it, or change it. */
+static bool
+is_ours_alone(FILE *f)
+{
+	struct stat	 st;
+
+	return fstat(fileno(f), &st) == 0 && st.st_uid == geteuid() &&
+	    (st.st_mode & 077) == 0;
+}
+
+static int
+not_ours(const char *path)
+{
+	return complain("%s: has a token: it must be ours, and readable by "
+	    "nobody else (chmod 600)", path);
+}
+
+/*
+ * A line, into size bytes.  1, 0 at the end, -1: it is too long, or cannot be
+ * read (errno).
+ */
+static int
+read_line(FILE *f, char *line, int size)
+{
+	size_t	 n;
+
+	errno = 0;
+	if (fgets(line, size, f) == NULL)
+		return ferror(f) ? -1 : 0;
+	n = strlen(line);
+	if (n > 0 && line[n - 1] == '\n')
+		return 1;
+	if (feof(f))
+		return 1;
+	errno = EMSGSIZE;
+	return -1;
+}
+
+int
+hosts_read_token(const char *path, struct server *out)
+{
+	char	 line[LINE_MAX_LEN], *end;
+	FILE	*f = fopen(path, "re");
+	int	 r = -1;
+
+	if (f == NULL)
+		return complain("%s: %s", path, strerror(errno));
+	/* Nothing of it stays in a buffer that nobody wipes. */
+	setvbuf(f, NULL, _IONBF, 0);
+	if (!is_ours_alone(f)) {
+		not_ours(path);
+	} else if (read_line(f, line, sizeof(line)) != 1) {
+		complain("%s: %s", path, errno != 0 ? strerror(errno) :
+		    "it is empty");
+	} else {
+		end = line + strcspn(line, BLANKS);
+		if (end == line || end[strspn(end, BLANKS)] != '\0') {
+			complain("%s: not a token in one line", path);
+		} else {
+			*end = '\0';
+			if ((r = server_set_token(out, line)) == -1)
+				complain("%s", strerror(errno));
+		}
+	}
+	sodium_memzero(line, sizeof(line));
+	fclose(f);
+	return r;
+}
+
+/* The folder with the file of hosts.  0, or -1, having said why. */
+static int
+find_folder(char *out, size_t size)
+{
+	const char	*home = getenv("XDG_CONFIG_HOME"), *below = "";
+	int		 n;
+
+	if (home == NULL || home[0] != '/') {
+		home = getenv("HOME");
+		below = "/.config";
+	}
+	if (home == NULL || home[0] != '/')
+		return complain("HOME is not set: no names of servers");
+	n = snprintf(out, size, "%s%s/execsrv", home, below);
+	return n < 0 || (size_t)n >= size ?
+	    complain("HOME is too long") : 0;
+}
+
+/* What the line says, if it is of that name: 1; 0: it is not; -1. */
+static int
+take_line(FILE *f, const char *path, const char *folder,
+    const struct host_line *line, struct server *out)
+{
+	char	 file[PATH_MAX];
+	int	 n;
+
+	if (line->token != NULL && !is_ours_alone(f))
+		return not_ours(path);
+	if ((out->url = strdup(line->url)) == NULL ||
+	    (line->token != NULL && server_set_token(out, line->token) == -1))
+		return complain("%s", strerror(errno));
+	if (line->token_file == NULL)
+		return 1;
+	n = snprintf(file, sizeof(file), "%s%s%s",
+	    line->token_file[0] == '/' ? "" : folder,
+	    line->token_file[0] == '/' ? "" : "/", line->token_file);
+	if (n < 0 || (size_t)n >= sizeof(file))
+		return complain("%s: %s", line->token_file,
+		    strerror(ENAMETOOLONG));
+	return hosts_read_token(file, out) == -1 ? -1 : 1;
+}
+
+static int
+find_in(FILE *f, const char *path, const char *folder, const char *name,
+    struct server *out)
+{
+	struct host_line	 line;
+	const char		*why;
+	char			 text[LINE_MAX_LEN];
+	unsigned		 number = 0;
+	int			 got = 1, r = 0;
+
+	while (r == 0 && (got = read_line(f, text, sizeof(text))) == 1) {
+		number++;
+		if ((r = hosts_parse(text, &line, &why)) == -1)
+			complain("%s:%u: %s", path, number, why);
+		else if (r == 1)
+			r = strcmp(line.name, name) != 0 ? 0 :
+			    take_line(f, path, folder, &line, out);
+	}
+	if (got == -1)
+		r = complain("%s:%u: %s", path, number + 1, strerror(errno));
+	sodium_memzero(text, sizeof(text));
+	return r;
+}
+
+int
+hosts_find(const char *name, struct server *out)
+{
+	char	 folder[PATH_MAX - 8], path[PATH_MAX];
+	FILE	*f;
+	int	 r;
+
+	memset(out, 0, sizeof(*out));
+	if (find_folder(folder, sizeof(folder)) == -1)
+		return -1;
+	snprintf(path, sizeof(path), "%s/hosts", folder);
+	if ((f = fopen(path, "re")) == NULL)
+		return complain("%s: not a URL, and no name of a server: "
+		    "%s: %s", name, path, strerror(errno));
+	setvbuf(f, NULL, _IONBF, 0);
+	if ((r = find_in(f, path, folder, name, out)) == 0)
+		complain("%s: not a URL, and no name of a server in %s", name,
+		    path);
+	fclose(f);
+	if (r == 1)
+		return 0;
+	server_fini(out);
+	return -1;
+}

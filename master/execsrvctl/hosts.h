@@ -1,0 +1,52 @@
+/*
+ * Names for servers: ~/.config/execsrv/hosts, or below $XDG_CONFIG_HOME.  A line
+ * each, words between blanks, "#" begins a comment:
+ *
+ *	NAME URL [token=TOKEN | token-file=PATH]
+ *
+ * A PATH that is not absolute is below the file's folder.  Whoever has the token
+ * may do all that its user may: the file that has it must be ours, and nobody
+ * else's to read.
+ */
+#ifndef MASTER_EXECSRVCTL_HOSTS_H
+#define MASTER_EXECSRVCTL_HOSTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct host_line {
+	char	*name, *url;
+	char	*token, *token_file;	/* one at most; or NULL */
+};
+
+/*
+ * Read a line, which is cut up for it and must live as long.  1; 0: there is
+ * nothing in it; -1 with the reason in why.  Pure.
+ */
+int	 hosts_parse(char *line, struct host_line *out, const char **why_out)
+	    __attribute__((warn_unused_result));
+
+/* A server: where it is, and what lets us in. */
+struct server {
+	char	*url;
+	char	*token;		/* in locked memory; or NULL */
+};
+
+void	 server_fini(struct server *s);
+
+/* A token for it; a copy.  0, or -1 with errno. */
+int	 server_set_token(struct server *s, const char *token)
+	    __attribute__((warn_unused_result));
+
+/*
+ * The one of that name.  0, or -1, having said why on standard error: also when
+ * there is none.
+ */
+int	 hosts_find(const char *name, struct server *out)
+	    __attribute__((warn_unused_result));
+
+/* The token in a file, its first line.  0, or -1, having said why. */
+int	 hosts_read_token(const char *path, struct server *out)
+	    __attribute__((warn_unused_result));
+
+#endif

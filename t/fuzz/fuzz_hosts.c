@@ -1,0 +1,47 @@
+/* A line of the file of hosts: its words come from the line, in order. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "master/execsrvctl/hosts.h"
+
+#define MUST(x)	do { if (!(x)) abort(); } while (0)
+
+int	 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+check_word(const char *line, size_t size, const char *word)
+{
+	if (word == NULL)
+		return;
+	MUST(word > line && word < line + size);
+	MUST(word[0] != '\0' && strpbrk(word, " \t\r\n") == NULL);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct host_line	 out;
+	const char		*why = NULL;
+	/* A byte before it: no word begins there. */
+	char			*line = calloc(1, size + 2);
+
+	MUST(line != NULL);
+	memcpy(line + 1, data, size);
+	switch (hosts_parse(line + 1, &out, &why)) {
+	case 1:
+		MUST(out.name < out.url);
+		MUST(strpbrk(out.name, ":/#") != out.name);
+		check_word(line, size + 1, out.name);
+		check_word(line, size + 1, out.url);
+		check_word(line, size + 1, out.token);
+		check_word(line, size + 1, out.token_file);
+		MUST(out.token == NULL || out.token_file == NULL);
+		break;
+	case -1:
+		MUST(why != NULL);
+		break;
+	}
+	free(line);
+	return 0;
+}

@@ -1,0 +1,134 @@
+"""libexecsrv as others see it: its symbols are the calls of execsrv.h, with a
+version, and the example of libexecsrv(3) compiles and runs with both.
+
+--extract PAGE prints the example and does nothing else.
+"""
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+from client import BUILD, LIMIT, TMP, Server, check, main, skip
+
+SRC = os.environ.get("SRCDIR", ".")
+HEADER = SRC + "/common/client/execsrv.h"
+PAGE = BUILD + "/man/libexecsrv.3"
+
+
+def config(name):
+    """A setting of config.mk."""
+    with open(BUILD + "/config.mk", encoding="utf-8") as f:
+        return re.search(r"(?m)^%s\s*=[ \t]*(.*)$" % name, f.read()).group(1)
+
+
+def examples(page):
+    """The programs of a manual page."""
+    with open(page, encoding="utf-8") as f:
+        text = f.read()
+    found = re.findall(r'\.\\" example\n\.Bd.*\n((?:.*\n)*?)\.Ed', text)
+    return [t.replace("\\&", "").replace("\\-", "-").replace("\\e", "\\")
+            for t in found]
+
+
+def run(*argv, status=0, **how):
+    done = subprocess.run(argv, stdout=subprocess.PIPE, timeout=LIMIT * 3,
+                          stderr=subprocess.PIPE, check=False, **how)
+    check(done.returncode == status, "%s: %s\n%s" % (
+        argv, done.returncode, (done.stdout + done.stderr).decode()))
+    return done.stdout.decode()
+
+
+def declared():
+    """The functions that the header declares."""
+    with open(HEADER, encoding="utf-8") as f:
+        text = re.sub(r"(?s)/\*.*?\*/", "", f.read())
+    text = re.sub(r"(?m)^#.*$|^typedef [^;]*;", "", text)
+    names = re.findall(r"\b(execsrv_\w+)\(", text)
+    check(len(names) > 15 and len(set(names)) == len(names), names)
+    return set(names)
+
+
+def symbols():
+    out = run("nm", "-D", "--defined-only", BUILD + "/libexecsrv.so")
+    names = re.findall(r"(?m) T (\S+)$", out)
+    check(set(names) == {n + "@@EXECSRV_0" for n in declared()},
+          "exported: %s" % names)
+    others = [line for line in out.splitlines() if " T " not in line and
+              not line.endswith(" A EXECSRV_0")]
+    check(not others, others)
+
+
+def static_symbols():
+    out = run("nm", "-g", "--defined-only", BUILD + "/libexecsrv.a")
+    names = re.findall(r"(?m)^\S+ (\S) (\S+)$", out)
+    ours = {n for t, n in names if t == "T"}
+    check(ours == declared(), "global: %s" % (ours ^ declared()))
+    check(all(t == "T" or n.startswith(("__gcov", "__odr_asan"))
+              for t, n in names), names)
+
+
+def keeps_nothing():
+    """No variable that can be written: no global state."""
+    if config("SANITIZERS") or config("COVERAGE") == "yes":
+        return                  # they keep a lot
+    out = run("objdump", "-t", BUILD + "/libexecsrv.a")
+    kept = re.findall(r"(?m)^\S+ .{6}O (\S+)\s.* (\S+)$", out)
+    check(kept, "no objects at all")
+    # Tables of pointers are read-only once they are relocated.
+    check(all(where.startswith((".rodata", ".data.rel.ro"))
+              for where, _ in kept), kept)
+
+
+def compiler():
+    return config("CC").split() + ["-Wall", "-Wextra", "-Wpedantic", "-Werror",
+                                   "-I" + os.path.dirname(HEADER)]
+
+
+def compile_to(name, source, libs):
+    path = "%s/%s" % (TMP, name)
+    with open(path + ".c", "w", encoding="utf-8") as f:
+        f.write(source)
+    sanitizers = config("SANITIZERS")
+    flags = ["-fsanitize=" + sanitizers] if sanitizers else []
+    if config("COVERAGE") == "yes":
+        flags.append("--coverage")
+    run(*compiler(), "-std=c11", *flags, "-o", path, path + ".c", *libs,
+        cwd=TMP)
+    return path
+
+
+def header():
+    """It stands alone, in old C and in C++."""
+    path = TMP + "/alone.c"
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("#include <execsrv.h>\n#include <execsrv.h>\n"
+                "int main(void) { return 0; }\n")
+    run(*compiler(), "-std=c99", "-fsyntax-only", path)
+    try:
+        run("c++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++",
+            "-I" + os.path.dirname(HEADER), path)
+    except FileNotFoundError:
+        pass                    # no C++ here
+
+
+def example():
+    sources = examples(PAGE)
+    check(sources, "no example in " + PAGE)
+    shared = [BUILD + "/libexecsrv.so", "-Wl,-rpath," + BUILD]
+    static = [BUILD + "/libexecsrv.a", "-lsodium"]
+    server = Server()
+    for libs in shared, static:
+        path = compile_to("example", sources[0], libs)
+        out = run(path, server.url, "sh", "-c", "echo on; exit 7", status=7)
+        check(out == "on\n", out)
+        run(path, server.url, "/nonexistent/command", status=1)
+        run(path, "ws://127.0.0.1:1", "true", status=1)
+
+
+if sys.argv[1:2] == ["--extract"]:
+    sys.stdout.write(examples(sys.argv[2])[0])
+    sys.exit(0)
+if not os.path.exists(BUILD + "/libexecsrv.so"):
+    skip("the library is not built")
+main(symbols, static_symbols, keeps_nothing, header, example)

@@ -1,0 +1,70 @@
+#!/bin/sh
+# Where execsrvctl finds a server: --url, variables, names in the file of hosts.
+. "${0%/*}/lib.sh"
+
+start_server --listen ws://127.0.0.1:0 --listen "unix:$DIR/socket"
+HOME=$DIR/home
+XDG_CONFIG_HOME=
+unset EXECSRV_URL EXECSRV_TOKEN
+export HOME XDG_CONFIG_HOME
+mkdir -p "$HOME/.config/execsrv"
+HOSTS=$HOME/.config/execsrv/hosts
+run() {
+	"$CTL" -R "$DIR/nowhere" run "$@"
+}
+
+# said WORDS: in the errors of the last command.
+said() {
+	grep -qF -- "$1" "$DIR/err" || fail "not said: $1: $(cat "$DIR/err")"
+}
+
+expect 125 run --url box true
+said "$HOSTS"
+cat >"$HOSTS" <<-EOF
+	# names
+	box $URL
+	sock  unix:$DIR/socket  # the same
+EOF
+expect 0 run --url box true
+expect 0 run -u sock true
+EXECSRV_URL=box expect 0 run true
+EXECSRV_URL=nobody CODEX_EXEC_SERVER_URL=$URL expect 125 run true
+said "nobody: not a URL, and no name"
+EXECSRV_URL='' CODEX_EXEC_SERVER_URL=sock expect 0 run true
+EXECSRV_URL=nobody expect 0 run --url "$URL" true
+mkdir -p "$DIR/xdg/execsrv"
+echo "there $URL" >"$DIR/xdg/execsrv/hosts"
+XDG_CONFIG_HOME=$DIR/xdg expect 0 run --url there true
+XDG_CONFIG_HOME=$DIR/xdg expect 125 run --url box true
+
+# Tokens are in files that nobody else can read, and in no environment.
+chmod 644 "$HOSTS"
+echo "secret $URL token=s3cret" >>"$HOSTS"
+expect 125 run --url secret true
+said "chmod 600"
+expect 0 run --url box true
+chmod 600 "$HOSTS"
+expect 0 run --url secret true
+echo "file $URL token-file=token" >>"$HOSTS"
+expect 125 run --url file true
+printf 's3cret\n' >"$HOME/.config/execsrv/token"
+expect 125 run --url file true
+said "chmod 600"
+chmod 600 "$HOME/.config/execsrv/token"
+expect 0 run --url file true
+expect 0 run --url box --token-file "$HOME/.config/execsrv/token" true
+: >"$DIR/empty"
+chmod 600 "$DIR/empty"
+expect 125 run --url box --token-file "$DIR/empty" true
+printf 'a b\n' >"$DIR/empty"
+expect 125 run --url box --token-file "$DIR/empty" true
+# shellcheck disable=SC2016
+EXECSRV_TOKEN=s3cret expect 0 run --url "$URL" -e EXECSRV_TOKEN -- \
+    sh -c 'echo "${EXECSRV_TOKEN-none}"'
+same "a variable of ours" "$(cat "$DIR/out")" s3cret
+
+# A line that cannot be read says which.
+echo "bad" >>"$HOSTS"
+expect 125 run --url nobody true
+said "$HOSTS:6:"
+expect 0 run --url box true

@@ -1,0 +1,95 @@
+#!/bin/sh
+# execsrvctl cp: files and folders, both ways, whole or not at all.
+. "${0%/*}/lib.sh"
+
+start_server
+unset EXECSRV_URL EXECSRV_TOKEN
+A=$DIR/a B=$DIR/b
+mkdir "$A" "$B"
+head -c 3000001 /dev/urandom >"$A/big"
+: >"$A/empty"
+echo 'with blanks' >"$A/a name é"
+
+cp() {
+	"$CTL" cp "$@"
+}
+
+# Up and down again; into a folder under its name.
+for name in big empty 'a name é'; do
+	expect 0 cp "$A/$name" ":$B/there"
+	cmp "$A/$name" "$B/there" || fail "up: $name"
+	expect 0 cp ":$B/there" "$A/back"
+	cmp "$A/$name" "$A/back" || fail "down: $name"
+done
+same "silent" "$(cat "$DIR/out" "$DIR/err")" ""
+mkdir "$B/into"
+expect 0 cp "$A/big" ":$B/into"
+expect 0 cp "$A/empty" ":$B/into/"
+expect 0 cp ":$B/into/big" "$B"
+cmp "$A/big" "$B/into/big" && cmp "$A/big" "$B/big" || fail "into a folder"
+[ -f "$B/into/empty" ] || fail "into a folder, with a slash"
+same "temporary files" "$(find "$A" "$B" -name '*.??????')" ""
+
+# Modes here: of what was there, or of a new file.
+(umask 027 && "$CTL" cp ":$A/big" "$B/new") || fail "new"
+same mode "$(stat -c %a "$B/new")" 640
+chmod 751 "$B/new"
+expect 0 cp ":$A/empty" "$B/new"
+same "mode of what was there" "$(stat -c %a,%s "$B/new")" 751,0
+ln -s new "$B/link"
+expect 0 cp ":$A/big" "$B/link"
+[ -L "$B/link" ] && cmp "$A/big" "$B/new" || fail "a link stays one"
+
+# From a pipe, to a pipe.
+head -c 100000 "$A/big" | expect 0 cp /dev/stdin ":$B/piped"
+head -c 100000 "$A/big" | cmp - "$B/piped" || fail "from a pipe"
+"$CTL" cp ":$A/big" /dev/stdout | cmp - "$A/big" || fail "to a pipe"
+
+# Folders.
+expect 1 cp "$A" ":$B/tree"
+[ ! -e "$B/tree" ] || fail "a folder without -r"
+mkdir -p "$A/x/y/z"
+echo deep >"$A/x/y/z/f"
+ln -s ../big "$A/x/link"
+expect 0 cp -r "$A" ":$B/tree"
+expect 0 cp -r ":$B/tree" "$DIR/down"
+diff -r "$A" "$DIR/down" || fail "not the same tree"
+[ ! -L "$DIR/down/x/link" ] || fail "links are followed"
+expect 0 cp -r "$A/x/." ":$B/into"
+[ -f "$B/into/y/z/f" ] || fail "the content of a folder"
+
+# What cannot be copied is said, the rest is copied.
+ln -s nowhere "$A/x/broken"
+mkfifo "$A/x/fifo"
+expect 1 cp -r "$A/x" ":$B/rest"
+same "each" "$(grep -c 'broken: \|fifo: ' "$DIR/err")" 2
+[ -f "$B/rest/y/z/f" ] || fail "the rest"
+expect 1 cp -r ":$A/x" "$DIR/rest"
+[ -f "$DIR/rest/y/z/f" ] || fail "the rest, down"
+ln -s . "$A/x/y/loop"
+expect 1 cp -r ":$A/x/y" "$DIR/loop"
+grep -Eq 'too deep|levels of symbolic' "$DIR/err" || fail "a ring"
+expect 1 cp "$A/nothing" ":$B/x"
+expect 1 cp ":$A/nothing" "$B/x"
+expect 1 cp "$A/big" ":$B/no/such/folder"
+[ ! -e "$B/x" ] || fail "half a file"
+expect 2 cp "$A/big" "$B/x"
+expect 2 cp ":$A/big" ":$B/x"
+expect 125 cp "$A/big"
+
+# Whoever is stopped leaves nothing half done.
+mkfifo "$DIR/fifo"
+"$CTL" cp ":$A/big" "$B/stopped" &
+pid=$!
+kill -INT "$pid" 2>/dev/null
+wait "$pid"
+same "temporary files" "$(find "$B" -name 'stopped.*')" ""
+
+# Paths below the home there.
+HOME=$(getent passwd "$(id -u)" | cut -d: -f6)
+if [ -w "$HOME" ]; then
+	name=.execsrv-test-$$
+	at_exit "rm -f '$HOME/$name'"
+	expect 0 cp "$A/big" ":$name"
+	cmp "$A/big" "$HOME/$name" || fail "below the home"
+fi
