@@ -439,11 +439,15 @@ endif
 dist:
 	$(Q)sh contrib/build/make-dist $(BUILD) $(VERSION)
 
+# Wants debhelper; "lintian BUILD/deb/*.changes" has no errors.
+deb: dist
+	+$(Q)sh contrib/build/make-deb $(BUILD) $(VERSION)
+
 distcheck: dist
 	+$(Q)sh contrib/build/distcheck $(BUILD) $(VERSION) '$(DISTCHECK_T)'
 
 # clean leaves the configuration alone, distclean leaves nothing.
-MADE		= $(addprefix $(BUILD)/,bench common contrib cppcheck man \
+MADE		= $(addprefix $(BUILD)/,bench common contrib cppcheck deb man \
 		  master pic proto t worker san cover fuzz distcheck pycache execsrvd \
 		  execsrv-worker execsrv-http execsrv-uplink execsrvctl \
 		  lib*.a lib*.list libexecsrv.* *.tar.gz)
@@ -459,11 +463,12 @@ distclean: clean
 # -----------------------------------------------------------------------------
 
 .PHONY: all lib check unit san cover fuzz fuzz-run bench bench-tools lint \
-    install install-strip uninstall dist distcheck clean distclean FORCE
+    install install-strip uninstall dist deb distcheck clean distclean \
+    FORCE
 .SECONDARY:
 FORCE:
 
 -include $(shell test ! -d $(BUILD) || find $(BUILD) \
     \( -path $(BUILD)/san -o -path $(BUILD)/cover -o -path $(BUILD)/fuzz \
-    -o -path $(BUILD)/distcheck -o -path $(BUILD)/stock \) -prune \
+    -o -path $(BUILD)/distcheck -o -path $(BUILD)/deb -o -path $(BUILD)/stock \) -prune \
     -o -name '*.d' -type f -print)
