@@ -130,7 +130,7 @@ struct execsrv {
 	struct execsrv_error		 why;
 	bool				 is_local;
 	char				 key[EXECSRV_KEY_LEN + 1];
-	struct buf			 head;		/* of the upgrade; lines */
+	struct buf			 head;		/* upgrading; lines */
 	bool				 is_lines;	/* no WebSocket */
 	pid_t				 child;		/* 0: none */
 	int				 pidfd;
@@ -392,6 +392,9 @@ int		 execsrv_put_initialize(const struct execsrv *x,
 		    struct buf *b);
 
 /* --- recover.c --- */
+
+/* Of silence, while it is asked what processes said meanwhile. */
+#define EXECSRV_CATCH_UP_MS	10000
 
 /* A lost connection: settle, and begin again or fail. */
 void		 execsrv_recover(struct execsrv *x);

@@ -453,6 +453,8 @@ read_some(struct execsrv *x, size_t *n_out)
 	*n_out += (size_t)n;
 	x->last_heard = x->clock();
 	x->is_pinged = false;
+	if (x->state == EXECSRV_CATCHING_UP)
+		x->attempt_at = x->last_heard + EXECSRV_CATCH_UP_MS;
 	if (room == head)
 		return execsrv_feed(x, head, (size_t)n) == -1 ? -1 : 1;
 	ws_reader_fed(&x->reader, (size_t)n);

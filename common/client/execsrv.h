@@ -137,8 +137,8 @@ struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,
  * a line, on its standard input and output, and has our standard error and
  * environment.  Its session cannot be resumed.  It is ended by execsrv_close():
  * it has 2 s to end with its input, 2 s more after a SIGTERM; nobody else
- * should wait for it.  argv is ended by NULL; connect_ms, recover_ms and the token do
- * not matter.  As execsrv_open().
+ * should wait for it.  argv is ended by NULL; connect_ms, recover_ms and the
+ * token do not matter.  As execsrv_open().
  */
 struct execsrv	*execsrv_spawn_local(const char *const *argv,
 		    const struct execsrv_options *o, struct execsrv_error *e);

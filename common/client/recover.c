@@ -9,7 +9,6 @@
 #include "common/fd.h"
 #include "common/limit.h"
 
-#define CATCH_UP_MS	60000	/* for what processes said meanwhile */
 #define LEFT_MS		2000	/* for a server that said goodbye */
 #define PAUSE_MIN	100
 #define PAUSE_MAX	1000
@@ -127,7 +126,7 @@ on_resumed(void *arg, const struct execsrv_answer *a)
 		    "cannot be resumed: %s", a->error->text);
 		return;
 	}
-	x->attempt_at = x->clock() + CATCH_UP_MS;
+	x->attempt_at = x->clock() + EXECSRV_CATCH_UP_MS;
 	execsrv_set_state(x, EXECSRV_CATCHING_UP);
 	if (execsrv_send_initialized(x) == 0)
 		execsrv_process_catch_up(x);
