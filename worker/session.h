@@ -76,7 +76,7 @@ struct session {
 	char			*client;	/* its name, or NULL */
 	char			 peer[80];	/* where it is, for people */
 	Ipc__Settings		 set;
-	uint64_t		 retain_ms;	/* detached; 0: of the settings */
+	uint64_t		 retain_ms;	/* 0: of the settings */
 	bool			 is_stdio;
 	bool			 is_relayed;	/* by an uplink */
 	bool			 is_strict;	/* what is no JSON-RPC ends

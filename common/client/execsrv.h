@@ -2,6 +2,8 @@
  * libexecsrv: a client of an exec server.  One struct execsrv is one
  * connection and its session.
  *
+ * lint-ok: long, as there is one header for who uses it.
+ *
  * Everything happens inside the calls: no threads, no globals, no signals,
  * nothing is printed.  A connection and all that belongs to it may be used by
  * one thread at a time; different connections have nothing in common.

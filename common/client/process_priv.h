@@ -33,7 +33,7 @@ struct execsrv_process {
 	struct execsrv_hooks		 hooks;
 	void				*arg;
 	uint64_t			 next_seq;
-	bool				 is_joining;	/* next_seq is not known */
+	bool				 is_joining;	/* no next_seq yet */
 	bool				 has_exited;
 	bool				 closed;
 	struct events			 early;		/* by seq */

@@ -1,11 +1,11 @@
 /*
- * Names for servers: ~/.config/execsrv/hosts, or below $XDG_CONFIG_HOME.  A line
- * each, words between blanks, "#" begins a comment:
+ * Names for servers: ~/.config/execsrv/hosts, or below $XDG_CONFIG_HOME.  A
+ * line each, words between blanks, "#" begins a comment:
  *
  *	NAME URL [token=TOKEN | token-file=PATH]
  *
- * A PATH that is not absolute is below the file's folder.  Whoever has the token
- * may do all that its user may: the file that has it must be ours, and nobody
+ * A PATH that is not absolute is below the file's folder.  Whoever has the
+ * token may do all that its user may: the file that has it must be ours, and nobody
  * else's to read.
  */
 #ifndef MASTER_EXECSRVCTL_HOSTS_H

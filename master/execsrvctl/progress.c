@@ -42,7 +42,8 @@ void
 progress_line(char *out, size_t size, unsigned width, const char *name,
     uint64_t bytes, uint64_t total, uint64_t ms)
 {
-	char		 done[32], rate[32], left[32], percent[16] = "", end[128];
+	char		 done[32], rate[32], left[32], percent[16] = "";
+	char		 end[128];
 	unsigned	 room;
 	int		 n;
 
