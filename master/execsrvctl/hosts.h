@@ -5,8 +5,8 @@
  *	NAME URL [token=TOKEN | token-file=PATH]
  *
  * A PATH that is not absolute is below the file's folder.  Whoever has the
- * token may do all that its user may: the file that has it must be ours, and nobody
- * else's to read.
+ * token may do all that its user may: the file that has it must be ours, and
+ * nobody else's to read.
  */
 #ifndef MASTER_EXECSRVCTL_HOSTS_H
 #define MASTER_EXECSRVCTL_HOSTS_H
