@@ -244,11 +244,13 @@ print_choice(const struct conf_row *row, const void *member, FILE *out)
 #define set_CHOICE_level	set_choice
 #define set_CHOICE_paths	set_choice
 #define set_CHOICE_root		set_choice
+#define set_CHOICE_token	set_choice
 #define set_CHOICE_transport	set_choice
 #define print_CHOICE_cgroup	print_choice
 #define print_CHOICE_level	print_choice
 #define print_CHOICE_paths	print_choice
 #define print_CHOICE_root	print_choice
+#define print_CHOICE_token	print_choice
 #define print_CHOICE_transport	print_choice
 
 static const struct conf_row rows[] = {

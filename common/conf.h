@@ -20,10 +20,11 @@ typedef struct conf_list	 CONF_LIST;
 typedef uint64_t		 CONF_COUNT, CONF_SIZE, CONF_SECONDS; /* ms */
 typedef int			 CONF_CHOICE_level, CONF_CHOICE_paths,
 				 CONF_CHOICE_root, CONF_CHOICE_cgroup,
-				 CONF_CHOICE_transport;
+				 CONF_CHOICE_token, CONF_CHOICE_transport;
 
 enum { CONF_CGROUP_AUTO, CONF_CGROUP_NO };
 enum { CONF_TRANSPORT_NOISE, CONF_TRANSPORT_RELAY, CONF_TRANSPORT_PLAIN };
+enum { CONF_TOKEN_REMOTE, CONF_TOKEN_ALWAYS };
 enum { CONF_ROOT_NO, CONF_ROOT_LOCAL, CONF_ROOT_YES };
 
 /* A block: the rows of proto/uplink.def. */

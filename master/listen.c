@@ -20,6 +20,7 @@
 #include "master/inside.h"
 #include "master/peer.h"
 #include "master/route.h"
+#include "master/tokens.h"
 
 #define BACKLOG		4096
 #define TURN_MAX	64	/* connections accepted in one turn */
@@ -100,9 +101,10 @@ open_tcp(struct listener *l, const char *url, const char *rest)
 		log_warnx("%s: expected ws://IP:PORT with a numeric IP", url);
 		return -1;
 	}
-	if (!is_loopback(&a)) {
+	if (!is_loopback(&a) && !tokens_any(m->tokens)) {
 		log_warnx("%s: not a loopback address, and no clients are "
-		    "served there without authentication", url);
+		    "served there without authentication: see Token, "
+		    "TokenFile and BearerSecretFile", url);
 		return -1;
 	}
 	if ((l->fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
@@ -268,25 +270,30 @@ listen_close_all(struct master *m)
 
 /* --- accepting --- */
 
-/* Whether that peer is served here (design section 3): 0, or a status. */
-static int
-judge(const struct master *m, const struct peer *p)
+static bool
+is_welcome(const struct master *m, const struct peer *p)
 {
-	if (!p->known || p->unfit != NULL)
-		return 403;
-	if (!m->is_root && p->uid != geteuid())
-		return 403;
-	if (p->uid == 0 && m->conf.permit_root == CONF_ROOT_NO)
-		return 403;
-	return 0;
+	if (!p->known || (!m->is_root && p->uid != geteuid()))
+		return false;
+	return p->uid != 0 || m->conf.permit_root != CONF_ROOT_NO;
 }
 
-/* Whether that user may only resume what he has. */
-static bool
-is_full(const struct master *m, const struct peer *p)
+/*
+ * Whether that peer is served here (design section 3): 0, or a status.  Where
+ * there are tokens, whom the kernel's word does not let in may show one.
+ */
+static int
+judge(const struct master *m, struct peer *p)
 {
-	return route_count(m) >= m->conf.max_sessions ||
-	    route_count_of(m, p->uid) >= m->conf.max_per_user;
+	bool	 wants_token = p->is_tcp &&
+		    m->conf.require_token == CONF_TOKEN_ALWAYS;
+
+	if (p->unfit != NULL)
+		return 403;
+	if (is_welcome(m, p) && !wants_token)
+		return 0;
+	p->must_show = tokens_any(m->tokens);
+	return p->must_show ? 0 : 403;
 }
 
 static void
@@ -339,6 +346,6 @@ on_accept(int lfd, short what, void *arg)
 			    p.unfit : p.known ? "not a user of this server" :
 			    "unknown user");
 		}
-		gate_knock(m->gate, fd, &p, refuse, is_full(m, &p));
+		gate_knock(m->gate, fd, &p, refuse, route_is_full(m, p.uid));
 	}
 }

@@ -1,6 +1,7 @@
 /*
- * Listening sockets: ws://IP:PORT on a loopback address, unix:PATH.  They are
- * accepted from and nothing else; who is at the door goes to the gate.
+ * Listening sockets: ws://IP:PORT, unix:PATH.  They are accepted from and
+ * nothing else; who is at the door goes to the gate.  On another address than
+ * loopback only where there are tokens.
  */
 #ifndef MASTER_LISTEN_H
 #define MASTER_LISTEN_H

@@ -15,10 +15,12 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "config.h"
+#include "master/auth_options.h"
 #include "master/listen.h"
 #include "master/master.h"
 #include "master/remote.h"
 #include "master/remote_options.h"
+#include "master/tokens.h"
 
 #define WORKER		"execsrv-worker"
 #define UPLINK_PROGRAM	"execsrv-uplink"
@@ -34,6 +36,7 @@ struct options {
 	bool		 test;
 	bool		 print;
 	struct remote_options remote;
+	struct auth_options auth;
 };
 
 enum { OPT_LISTEN = 256, OPT_VERSION, OPT_HELP };
@@ -42,6 +45,7 @@ static const struct option long_options[] = {
 	{ "listen", required_argument, NULL, OPT_LISTEN },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, OPT_HELP },
+	AUTH_LONG_OPTIONS,
 	REMOTE_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 }
 };
@@ -119,7 +123,8 @@ read_options(int argc, char **argv, struct options *o, struct conf *c)
 				exit(0);
 			default:
 				if (remote_options_take(&o->remote, opt,
-				    optarg))
+				    optarg) ||
+				    auth_options_take(&o->auth, opt, optarg))
 					break;
 				usage(stderr);
 				exit(EXIT_USAGE);
@@ -169,6 +174,40 @@ has_stdio(const struct conf *c)
 		if (strncmp(c->listen.item[i], "stdio", 5) == 0)
 			return true;
 	return false;
+}
+
+/* What --ws-auth and its companions say. */
+static void
+add_auth(const struct options *o, struct conf *c)
+{
+	struct conf_error	 e;
+
+	/* As the reference: there is nobody to show anything. */
+	if (auth_options_any(&o->auth) && has_stdio(c)) {
+		fputs("execsrvd: --ws-auth is not for stdio\n", stderr);
+		exit(EXIT_USAGE);
+	}
+	if (auth_options_apply(&o->auth, c, &e) == -1) {
+		fprintf(stderr, "execsrvd: %s\n", e.text);
+		exit(EXIT_USAGE);
+	}
+}
+
+/* Whether the settings fit together: 0 or EXIT_CONFIG, after a line. */
+static int
+check_settings(const struct conf *c)
+{
+	struct tokens	*t;
+	char		 why[TOKENS_WHY];
+
+	if (remote_check(c) == -1)
+		return EXIT_CONFIG;
+	if ((t = tokens_load(c, true, why, sizeof(why))) == NULL) {
+		log_warnx("%s", why);
+		return EXIT_CONFIG;
+	}
+	tokens_free(&t);
+	return 0;
 }
 
 /* What --remote and its companions say, and the credential that they want. */
@@ -294,7 +333,7 @@ without_server(const struct conf *c, const struct options *o)
 	if (o->print)
 		conf_print(c, stdout);
 	if (o->test || o->print)
-		return remote_check(c) == -1 ? EXIT_CONFIG : 0;
+		return check_settings(c);
 	if (c->listen.n != 0 || c->nuplink != 0)
 		return -1;
 	fputs("execsrvd: nothing to listen on: give --listen or --remote, "
@@ -326,6 +365,7 @@ main(int argc, char **argv)
 	read_options(argc, argv, &o, &m.conf);
 	if (o.has_listen)
 		read_listen(argc, argv, &m.conf);
+	add_auth(&o, &m.conf);
 	add_remote(&m, &o);
 	if ((status = without_server(&m.conf, &o)) != -1) {
 		conf_fini(&m.conf);

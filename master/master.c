@@ -22,11 +22,13 @@
 #include "master/gatekeep.h"
 #include "master/groups.h"
 #include "master/listen.h"
+#include "master/penalty.h"
 #include "master/pool.h"
 #include "master/remote.h"
 #include "master/remote_exec.h"
 #include "master/route.h"
 #include "master/rundir.h"
+#include "master/tokens.h"
 
 #define ORPHAN_PASS_MS	5	/* between two looks for orphans */
 #define ORPHAN_MS	5	/* a look takes at most */
@@ -55,6 +57,8 @@ fill_settings(struct master *m)
 	s->max_processes = (uint32_t)m->conf.max_processes;
 	s->native_paths = m->conf.native_paths != 0;
 	s->log_level = (uint32_t)m->conf.log_level;
+	s->n_host_name = m->conf.host_name.n;
+	s->host_name = m->conf.host_name.item;
 }
 
 /* Processes that are our children by an accident of exec(2) stay alone. */
@@ -132,6 +136,23 @@ master_has_doors(const struct master *m)
 	return !TAILQ_EMPTY(&m->listeners) || !TAILQ_EMPTY(&m->remotes);
 }
 
+/* The old ones count until all of the new ones are there. */
+static int
+load_tokens(struct master *m)
+{
+	struct tokens	*new;
+	char		 why[TOKENS_WHY];
+
+	if ((new = tokens_load(&m->conf, false, why, sizeof(why))) == NULL) {
+		log_warnx("%s", why);
+		return -1;
+	}
+	tokens_wipe(&m->conf);
+	tokens_free(&m->tokens);
+	m->tokens = new;
+	return 0;
+}
+
 int
 master_init(struct master *m, const struct cred *env)
 {
@@ -161,12 +182,14 @@ master_init(struct master *m, const struct cred *env)
 	if ((m->dir_lock = rundir_open(m->conf.runtime_dir, &m->dir)) == -1)
 		return -1;
 	m->settings.run_dir = m->dir;
-	if ((m->gate = gate_new(m)) == NULL) {
+	if ((m->gate = gate_new(m)) == NULL ||
+	    (m->penalties = penalties_new()) == NULL) {
 		log_warn("gate");
 		return -1;
 	}
 	m->groups = groups_new(m);
-	if (open_listeners(m) == -1 || remote_exec_init(m) == -1 ||
+	if (load_tokens(m) == -1 || open_listeners(m) == -1 ||
+	    remote_exec_init(m) == -1 ||
 	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
 		return -1;
@@ -193,6 +216,8 @@ master_fini(struct master *m)
 		route_free(&r);
 	ctl_free(&m->ctl);
 	gate_free(&m->gate);
+	penalties_free(&m->penalties);
+	tokens_free(&m->tokens);
 	child_forget_all(m);
 	pool_free(&m->pool);
 	groups_free(&m->groups);

@@ -24,9 +24,11 @@ struct ctl;
 struct gate;
 struct groups;
 struct listener;
+struct penalties;
 struct pool;
 struct remote;
 struct route;
+struct tokens;
 
 TAILQ_HEAD(listener_list, listener);
 TAILQ_HEAD(child_list, child);
@@ -66,6 +68,8 @@ struct master {
 	size_t			 stdin_len;
 	bool			 stdin_ends_us;
 	bool			 stdin_is_file;
+	struct tokens		*tokens;
+	struct penalties	*penalties;	/* for wrong ones */
 	struct gate		*gate;
 	struct groups		*groups;	/* NULL: there are none */
 	struct pool		*pool;

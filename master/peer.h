@@ -11,19 +11,32 @@
 #include <stdint.h>
 
 #define PEER_TEXT_MAX	80
+#define IDENTITY_MAX	80	/* bytes of "token:NAME", with a NUL */
 
 struct peer {
 	bool	 known;			/* uid is what the kernel says */
 	uid_t	 uid;
 	bool	 has_gid;
 	gid_t	 gid;
+	bool	 is_tcp;
+	bool	 must_show;		/* a token: nothing else will do */
+	char	 identity[IDENTITY_MAX]; /* by a token; or empty: the uid */
 	unsigned uplink;		/* it came through; 0: none */
 	bool	 is_strict;		/* what is no JSON-RPC ends it */
 	const char *unfit;		/* why it is not served, or NULL */
 	char	 text[PEER_TEXT_MAX];	/* for people: "127.0.0.1:40123" */
 	char	 user[PEER_TEXT_MAX];	/* what shares are counted by: */
-	char	 source[PEER_TEXT_MAX];	/* the user, and his address */
+	char	 source[PEER_TEXT_MAX];	/* the user, and his address; of
+					   other machines by IPv6 their
+					   network, which they choose from */
 };
+
+/* What a peer's wrong tokens are counted by: its user, or else its address. */
+const char	*peer_culprit(const struct peer *p);
+
+/* Another identity, by a token, for the same peer. */
+void	 peer_grant(struct peer *p, const char *identity, uid_t uid,
+	    bool has_gid, gid_t gid);
 
 /*
  * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or loopback

@@ -57,6 +57,7 @@ route_new(struct child *owner)
 	r->number = ++m->next_number;
 	r->uid = owner->peer.uid;
 	r->uplink = owner->peer.uplink;
+	memcpy(r->identity, owner->peer.identity, sizeof(r->identity));
 	r->owner = owner;
 	r->born = clock_ms();
 	snprintf(r->peer, sizeof(r->peer), "%s", owner->peer.text);
@@ -119,6 +120,20 @@ route_count_of(const struct master *m, uid_t uid)
 	return n;
 }
 
+bool
+route_is_full(const struct master *m, uid_t uid)
+{
+	return route_count(m) >= m->conf.max_sessions ||
+	    route_count_of(m, uid) >= m->conf.max_per_user;
+}
+
+static bool
+is_whose(const struct route *r, const struct peer *p)
+{
+	return r->uid == p->uid && r->uplink == p->uplink &&
+	    strcmp(r->identity, p->identity) == 0;
+}
+
 void
 route_handover(struct child *greeter, const char *id, const void *message,
     size_t len, int fd)
@@ -131,8 +146,8 @@ route_handover(struct child *greeter, const char *id, const void *message,
 	 * Another's session looks exactly like one that never was.  One that
 	 * is not "opened" may be known to its client already: its owner says.
 	 */
-	if (r == NULL || r->uid != greeter->peer.uid ||
-	    r->uplink != greeter->peer.uplink || r->owner == greeter) {
+	if (r == NULL || !is_whose(r, &greeter->peer) ||
+	    r->owner == greeter) {
 		child_decide(greeter, IPC__VERDICT__UNKNOWN, NULL);
 		return;
 	}

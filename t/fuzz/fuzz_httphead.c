@@ -209,6 +209,7 @@ static void
 check_judge(const char *data, size_t len)
 {
 	struct httphead	 h;
+	struct span	 token;
 	char		*text = malloc(len), out[512];
 	int		 want = naive(data, len);
 	size_t		 n;
@@ -216,7 +217,7 @@ check_judge(const char *data, size_t len)
 	CHECK(text != NULL || len == 0);
 	if (len > 0)
 		memcpy(text, data, len);
-	httphead_judge(text, len, &h);
+	httphead_judge(text, len, NULL, 0, &h);
 	if (want == SYNTAX)
 		CHECK(h.kind == HTTPHEAD_ERROR && (h.status == 400 ||
 		    h.status == 431 || h.status == 505));
@@ -226,6 +227,13 @@ check_judge(const char *data, size_t len)
 		CHECK((int)h.kind == -want && h.status == 0);
 	CHECK(is_inside(h.key, h.key_len, text, len));
 	CHECK(is_inside(h.auth, h.auth_len, text, len));
+	if (httphead_bearer(&h, &token)) {
+		CHECK(is_inside(token.at, token.len, h.auth, h.auth_len));
+		CHECK(token.len == 0 || memchr(token.at, ' ', token.len) ==
+		    NULL);
+	} else {
+		CHECK(token.len == 0);
+	}
 	if (h.kind == HTTPHEAD_UPGRADE) {
 		CHECK(h.key_len == 24 && !h.is_head);
 		n = httphead_switch(&h, out, sizeof(out));
@@ -264,7 +272,7 @@ check_end(const char *data, size_t size)
 			continue;
 		/* Given up: neither this nor what followed was a good head. */
 		CHECK(n == len);
-		httphead_judge(data, n, &h);
+		httphead_judge(data, n, NULL, 0, &h);
 		CHECK(h.kind == HTTPHEAD_ERROR);
 		CHECK(h.status == 400 || h.status == 431 || h.status == 505);
 		if (whole > 0)

@@ -94,6 +94,8 @@ good(const char *type)
 	if (strcmp(type, "CHOICE_root") == 0 ||
 	    strcmp(type, "CHOICE_cgroup") == 0)
 		return "no";
+	if (strcmp(type, "CHOICE_token") == 0)
+		return "Always";
 	if (strcmp(type, "CHOICE_transport") == 0)
 		return "Plain";
 	return "/some text";

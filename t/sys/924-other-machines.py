@@ -1,0 +1,123 @@
+"""Listeners beyond loopback, in a network namespace (see the .sh)."""
+import os
+import subprocess
+
+import tokens
+from client import (BUILD, Server, TMP, check, connect, dial, main, wait_for,
+                    LIMIT)
+from tokens import ask, status
+
+HERE, THERE, ELSEWHERE = "192.0.2.1", "192.0.2.2", "192.0.2.3"
+FREE = 10                   # LIMIT_FAILURES
+
+
+def is_lonely():
+    """Without root outside there is one user in here, root by name."""
+    with open("/proc/self/uid_map", encoding="ascii") as f:
+        return f.read().split()[2] == "1"
+
+
+LONELY = is_lonely()
+
+
+def server_on(address, *options):
+    token = tokens.new()
+    user = "root" if LONELY else tokens.USER
+    permit = ("PermitRootSession=yes",) if LONELY else ()
+    return Server(tokens.option("ci", token, user), *permit, *options,
+                  listen=("ws://%s:0" % address,)), token
+
+
+def refused():
+    """No tokens: the reason, and no server."""
+    for address in (HERE, "0.0.0.0", "[::]", "[2001:db8:1::1]"):
+        r = subprocess.run([BUILD + "/execsrvd", "-o", "RuntimeDirectory=" +
+                            TMP + "/run", "--listen", "ws://%s:0" % address],
+                           capture_output=True, timeout=LIMIT, check=False)
+        check(r.returncode == 1 and b"authentication" in r.stderr and
+              b"TokenFile" in r.stderr, "%s: %s" % (address, r))
+
+
+def served():
+    """By token, from there; an address says nothing about who it is."""
+    server, token = server_on(HERE)
+    check(server.url.startswith("ws://" + HERE), server.url)
+    for source in (HERE, THERE):
+        check(ask(server.url, source=source)[0] == 401, "without a token")
+        check(status(server.url, "x" + token, source=source) == 401,
+              "by a wrong one")
+        check(status(server.url, token, source=source,
+                     host="%s:80" % HERE) == 101, "by a token")
+        for path in ("/livez", "/readyz"):
+            check(ask(server.url, source=source, path=path)[0] == 200, path)
+    check(status(server.url, token, host="build.example.org") == 403,
+          "by a name that nobody gave it")
+    with connect(server.url, source=THERE, token=token) as c:
+        out, code = c.run("p", "echo", "hello")
+        check((out, code) == (b"hello\n", 0), "a command: %r" % out)
+    check("admitted as token:ci" in server.log(), "nothing in the log")
+    server.stop()
+
+
+def everywhere():
+    """On all addresses loopback is known by the kernel, others are not."""
+    for address, local, far in (
+            ("0.0.0.0", ["127.0.0.1"], [HERE]),
+            ("[::]", ["127.0.0.1", "[::1]"], [HERE, "[2001:db8:1::1]"])):
+        server, token = server_on(address)
+        port = server.url.rsplit(":", 1)[1]
+        for host in local:
+            url = "ws://%s:%s" % (host, port)
+            with connect(url) as c:
+                out, _ = c.run("id", "id", "-u")
+                check(out == b"%d\n" % os.geteuid(), "%s: %r" % (url, out))
+            check(status(url, token) == 101, "a token on " + url)
+        for host in far:
+            url = "ws://%s:%s" % (host, port)
+            check(ask(url)[0] == 401, "no token on " + url)
+            check(status(url, token) == 101, "a token on " + url)
+        server.stop()
+
+
+def slowed():
+    """Who guesses waits; others do not, but for his own network."""
+    server, token = server_on(HERE)
+    for i in range(FREE):
+        check(status(server.url, "guess", source=THERE) == 401, "guess")
+    check(status(server.url, token, source=THERE) == 429, "not slowed")
+    check(status(server.url, token, source=ELSEWHERE) == 101, "all wait")
+    server.stop()
+    server, token = server_on("[2001:db8:1::1]")
+    for i in range(FREE):
+        check(status(server.url, "guess", source="2001:db8:1::2") == 401,
+              "guess")
+    check(status(server.url, token, source="2001:db8:1::1") == 429,
+          "the same network with another address")
+    check(status(server.url, token, source="2001:db8:2::1") == 101,
+          "another network waits as well")
+    server.stop()
+
+
+def crowd():
+    """Silent connections of one machine keep no other one out."""
+    server, token = server_on(HERE, "HandshakeTimeout=60")
+    socks = [dial(server.url, THERE) for _ in range(300)]
+    with connect(server.url, source=ELSEWHERE, token=token) as c:
+        c.run("p", "true")
+    wait_for(lambda: dropped(server), LIMIT, "its own are dropped")
+    for s in socks:
+        s.close()
+    wait_for(lambda: status(server.url, token, source=THERE) == 101, LIMIT,
+             "its turn")
+    server.stop()
+
+
+def dropped(server):
+    r = subprocess.run([BUILD + "/execsrvctl", "status", "--json"],
+                       env={**os.environ,
+                            "EXECSRV_RUNTIME_DIR": server.run},
+                       capture_output=True, timeout=LIMIT, check=True)
+    return b'"dropped":0' not in r.stdout.replace(b" ", b"")
+
+
+main(refused, served, everywhere, slowed, crowd)
