@@ -182,7 +182,8 @@ START_TEST(test_parties)
 }
 END_TEST
 
-#define S64	"ssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssss"
+#define S16	"ssssssssssssssss"
+#define S64	S16 S16 S16 S16
 
 static const struct {
 	const char	*claims, *subject;	/* NULL: a hash */
