@@ -242,6 +242,8 @@ peer_grant(struct peer *p, const char *identity, uid_t uid, bool has_gid,
 	p->has_gid = has_gid;
 	p->gid = gid;
 	snprintf(p->identity, sizeof(p->identity), "%s", identity);
+	memcpy(was, p->text, sizeof(was));
+	snprintf(p->text, sizeof(p->text), "%.47s %.31s", was, identity);
 	/* Who has proven something has a share of his own from here on. */
 	memcpy(was, p->source, sizeof(was));
 	snprintf(p->user, sizeof(p->user), "%.30s", identity);
@@ -265,9 +267,16 @@ peer_identify(int fd, uint64_t brand, struct peer *p)
 	unmap(&ours);
 	unmap(&theirs);
 	p->is_tcp = true;
-	if (is_loopback(&ours) && is_loopback(&theirs) &&
-	    identify_tcp(p, &ours, &theirs, brand) == -1)
+	if (identify_tcp(p, &ours, &theirs, brand) == -1)
 		return -1;
+	/*
+	 * By another address of this machine a command in a sandbox is found
+	 * out as well; but nobody is who such an address says.
+	 */
+	if (!is_loopback(&ours) || !is_loopback(&theirs)) {
+		p->known = false;
+		p->uid = 0;
+	}
 	describe(p, &theirs);
 	return 0;
 }

@@ -34,14 +34,14 @@ struct peer {
 /* What a peer's wrong tokens are counted by: its user, or else its address. */
 const char	*peer_culprit(const struct peer *p);
 
-/* Another identity, by a token, for the same peer. */
+/* Another identity, by a token, for the same peer; its text names it. */
 void	 peer_grant(struct peer *p, const char *identity, uid_t uid,
 	    bool has_gid, gid_t gid);
 
 /*
- * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or loopback
- * TCP socket (sock_diag(7), the exact pair of addresses).  A peer that is
- * not local, or gone already, is not known; one in a sandbox of ours is unfit
+ * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or TCP socket
+ * (sock_diag(7), the exact pair of addresses).  A peer that is not on
+ * loopback, or gone already, is not known; one in a sandbox of ours is unfit
  * (master/inside.h; brand is ours).  0, or -1 with errno.
  */
 int	 peer_identify(int fd, uint64_t brand, struct peer *p)

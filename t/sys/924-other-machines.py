@@ -1,11 +1,16 @@
 """Listeners beyond loopback, in a network namespace (see the .sh)."""
+import base64
+import importlib
 import os
 import subprocess
+import sys
 
 import tokens
-from client import (BUILD, Server, TMP, check, connect, dial, main, wait_for,
-                    LIMIT)
+from client import (BUILD, RpcError, Server, TMP, check, connect, dial, main,
+                    say, upgrade_request, wait_for, LIMIT)
 from tokens import ask, status
+
+box = importlib.import_module("6common")
 
 HERE, THERE, ELSEWHERE = "192.0.2.1", "192.0.2.2", "192.0.2.3"
 FREE = 10                   # LIMIT_FAILURES
@@ -79,6 +84,55 @@ def everywhere():
         server.stop()
 
 
+# In a session: the status for a token from there.
+LOOK = r"""
+import socket, sys
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+s.sendall((sys.argv[3].replace("|", "\r\n") + "\r\n").encode())
+print(s.recv(100).split()[1].decode())
+"""
+
+
+def from_inside():
+    """A command in a sandbox is refused on any address, token or not."""
+    server, token = server_on("0.0.0.0")
+    port = server.url.rsplit(":", 1)[1]
+    head = upgrade_request(more="Authorization: Bearer %s\r\n" % token)
+    argv = [sys.executable, "-c", LOOK, None, port,
+            head.decode()[:-2].replace("\r\n", "|")]
+    with connect("ws://127.0.0.1:" + port) as c:
+        for where in ("127.0.0.1", HERE):
+            argv[3] = where
+            check(c.run("out" + where, *argv)[0] == b"101\n",
+                  "without a sandbox, " + where)
+            try:
+                c.start("in" + where, *argv, sandbox=box.read_only(
+                    "/tmp", net=True))
+            except RpcError as e:
+                # No supervision of system calls here: then it cannot start.
+                say("  left out: %s" % e)
+                break
+            out, code = output(c, "in" + where)
+            check((out, code) == (b"403\n", 0),
+                  "in a sandbox, %s: %r %s" % (where, out, code))
+    server.stop()
+
+
+def output(client, process):
+    out = b""
+    while True:
+        client.until(lambda: client.notes, LIMIT)
+        m = client.notes.popleft()
+        if m["params"]["processId"] != process:
+            continue
+        if m["method"] == "process/output":
+            out += base64.b64decode(m["params"]["chunk"])
+        elif m["method"] == "process/exited":
+            code = m["params"]["exitCode"]
+        elif m["method"] == "process/closed":
+            return out, code
+
+
 def slowed():
     """Who guesses waits; others do not, but for his own network."""
     server, token = server_on(HERE)
@@ -120,4 +174,4 @@ def dropped(server):
     return b'"dropped":0' not in r.stdout.replace(b" ", b"")
 
 
-main(refused, served, everywhere, slowed, crowd)
+main(refused, served, everywhere, from_inside, slowed, crowd)
