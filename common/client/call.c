@@ -17,7 +17,7 @@ execsrv_begin(struct execsrv *x, const char *method, struct json_out *o)
 {
 	struct execsrv_call	*c;
 
-	if (x->state == EXECSRV_FAILED) {
+	if (x->state == EXECSRV_GONE) {
 		errno = EPIPE;
 		return NULL;
 	}
@@ -94,7 +94,7 @@ execsrv_end(struct execsrv *x, struct execsrv_call *c, struct json_out *o)
 		execsrv_fail(x, "out of memory");
 	call_free(x, c);
 	buf_fini(&x->text);
-	errno = x->state == EXECSRV_FAILED ? EPIPE : EFBIG;
+	errno = x->state == EXECSRV_GONE ? EPIPE : EFBIG;
 	return -1;
 }
 
@@ -114,6 +114,59 @@ execsrv_call(struct execsrv *x, const char *method, const char *params,
 	else
 		json_out_null(&o);
 	return execsrv_end(x, c, &o);
+}
+
+/* --- in JSON as text --- */
+
+struct text_call {
+	execsrv_json_fn	*fn;
+	void		*arg;
+};
+
+static void
+on_text_answer(void *arg, const struct execsrv_answer *a)
+{
+	struct text_call	*t = arg;
+	struct execsrv_error	 e;
+	struct json_out		 o;
+	struct buf		 b;
+
+	buf_init(&b, SIZE_MAX);
+	json_out_init(&o, &b);
+	if (a->error == NULL)
+		execsrv_put_value(&o, a->json, a->result);
+	if (json_out_fini(&o) == -1) {
+		execsrv_error_set(&e, 0, "out of memory");
+		t->fn(t->arg, NULL, 0, &e);
+	} else {
+		t->fn(t->arg, a->error != NULL ? NULL : (char *)buf_data(&b),
+		    b.len, a->error);
+	}
+	buf_fini(&b);
+	free(t);
+}
+
+int
+execsrv_call_json(struct execsrv *x, const char *method, const char *params,
+    size_t len, execsrv_json_fn *fn, void *arg)
+{
+	struct text_call	*t = NULL;
+	int			 error;
+
+	if (params != NULL && execsrv_check_json(params, len) == -1)
+		return -1;
+	if (fn == NULL)
+		return execsrv_call(x, method, params, len, NULL, NULL);
+	if ((t = malloc(sizeof(*t))) == NULL)
+		return -1;
+	t->fn = fn;
+	t->arg = arg;
+	if (execsrv_call(x, method, params, len, on_text_answer, t) == 0)
+		return 0;
+	error = errno;
+	free(t);
+	errno = error;
+	return -1;
 }
 
 /* --- waiting for the answer --- */
@@ -156,22 +209,22 @@ execsrv_ask(struct execsrv *x, const char *method, const char *params,
     struct execsrv_error *e)
 {
 	struct ask	 k = { .fn = fn, .arg = arg, .error = e };
-	uint64_t	 began = clock_ms(), spent;
+	uint64_t	 began = x->clock(), spent;
 	int		 left = timeout_ms;
 
 	if (execsrv_call(x, method, params, len, on_asked, &k) == -1) {
-		execsrv_error_set(e, 0, "%s", x->state == EXECSRV_FAILED ?
+		execsrv_error_set(e, 0, "%s", x->state == EXECSRV_GONE ?
 		    x->why.text : strerror(errno));
 		return -1;
 	}
 	while (!k.done) {
-		if (execsrv_poll(x, left) == -1) {
+		if (execsrv_wait(x, left) == -1) {
 			if (!k.done)
 				*e = x->why;
 			k.result = k.done ? k.result : -1;
 			break;
 		}
-		spent = clock_ms() - began;
+		spent = x->clock() - began;
 		if (k.done || timeout_ms == -1)
 			continue;
 		if (spent >= (uint64_t)timeout_ms) {
@@ -184,7 +237,7 @@ execsrv_ask(struct execsrv *x, const char *method, const char *params,
 	}
 	abandon(x, &k);
 	/* The hook may have found the answer unbearable. */
-	if (k.result == 0 && x->state == EXECSRV_FAILED) {
+	if (k.result == 0 && x->state == EXECSRV_GONE) {
 		*e = x->why;
 		k.result = -1;
 	}
@@ -307,6 +360,24 @@ execsrv_on_note(struct execsrv *x, execsrv_note_fn *fn, void *arg)
 	x->note_arg = arg;
 }
 
+/* One that nothing here knows. */
+static void
+pass_note(struct execsrv *x, const char *name, uint32_t params)
+{
+	struct json_out	 o;
+	struct buf	 b;
+
+	buf_init(&b, SIZE_MAX);
+	json_out_init(&o, &b);
+	if (params != 0)
+		execsrv_put_value(&o, &x->json, params);
+	if (json_out_fini(&o) == -1)
+		execsrv_fail(x, "out of memory");
+	else
+		x->on_note(x->note_arg, name, (char *)buf_data(&b), b.len);
+	buf_fini(&b);
+}
+
 static void
 on_note(struct execsrv *x, uint32_t method)
 {
@@ -315,7 +386,7 @@ on_note(struct execsrv *x, uint32_t method)
 
 	execsrv_copy_text(&x->json, method, name, sizeof(name));
 	if (!execsrv_process_note(x, name, params) && x->on_note != NULL)
-		x->on_note(x->note_arg, name, &x->json, params);
+		pass_note(x, name, params);
 }
 
 static bool

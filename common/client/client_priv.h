@@ -10,6 +10,7 @@
 
 #include "common/buf.h"
 #include "common/client/execsrv.h"
+#include "common/json.h"
 #include "common/json_out.h"
 #include "common/ws.h"
 
@@ -38,9 +39,15 @@ int	 execsrv_url_parse(const char *text, struct execsrv_url *u,
 #define EXECSRV_KEY_LEN		24	/* Sec-WebSocket-Key, with no NUL */
 #define EXECSRV_HEAD_MAX	8192	/* of the answer */
 
-/* The request to upgrade; its length, always less than size. */
+#define EXECSRV_TOKEN_MAX	4096
+#define EXECSRV_REQUEST_MAX	(1024 + EXECSRV_TOKEN_MAX)
+
+/*
+ * The request to upgrade, with a bearer token or NULL; its length, always less
+ * than size.
+ */
 size_t	 execsrv_upgrade_request(const struct execsrv_url *u, const char *key,
-	    char *out, size_t size);
+	    const char *token, char *out, size_t size);
 
 /*
  * Judge the answer, a head of len bytes with its empty line.  0, or -1 with the
@@ -64,7 +71,7 @@ void	 execsrv_error_set(struct execsrv_error *e, int64_t code,
  *	UPGRADING	as at first
  *	RESUMING	the session was asked for
  *	CATCHING_UP	what processes said meanwhile is asked for
- * back to OPEN, again and again until its time is up: FAILED.
+ * back to OPEN, again and again until its time is up: GONE.
  */
 enum execsrv_state {
 	EXECSRV_UPGRADING,
@@ -73,8 +80,17 @@ enum execsrv_state {
 	EXECSRV_CONNECTING,
 	EXECSRV_RESUMING,
 	EXECSRV_CATCHING_UP,
-	EXECSRV_FAILED
+	EXECSRV_GONE
 };
+
+/* An answer; valid during the call of its hook. */
+struct execsrv_answer {
+	const struct json		*json;
+	uint32_t			 result;	/* token, unless: */
+	const struct execsrv_error	*error;		/* or NULL */
+};
+
+typedef void execsrv_answer_fn(void *arg, const struct execsrv_answer *a);
 
 struct execsrv_call {
 	TAILQ_ENTRY(execsrv_call)	 entry;
@@ -97,7 +113,14 @@ struct execsrv_orphan {
 };
 
 struct execsrv {
+	uint64_t			(*clock)(void);	/* ms; clock_ms() */
 	int				 fd;
+	/* For the loops of others. */
+	int				 epoll, timer;	/* -1: not asked for */
+	int				 watched;	/* the socket in it */
+	uint32_t			 watched_for;	/* EPOLL... */
+	uint64_t			 armed_for;	/* ms; 0: not armed */
+	bool				 is_busy;	/* inside handle */
 	enum execsrv_state		 state;
 	struct execsrv_error		 why;
 	bool				 is_local;
@@ -123,6 +146,8 @@ struct execsrv {
 	/* Recovery. */
 	struct execsrv_url		 url;
 	char				*name;		/* of the client */
+	char				*token;		/* or NULL; locked */
+	int				 connect_ms, initialize_ms;
 	char				 session[128];	/* empty: none */
 	bool				 is_lost;	/* nobody acted yet */
 	bool				 is_left;	/* the server went */
@@ -177,6 +202,34 @@ int		 execsrv_send(struct execsrv *x, enum ws_opcode opcode,
 /* Hand what waits to the socket.  0, or -1: it failed. */
 int		 execsrv_flush(struct execsrv *x);
 
+/* What to poll(2) the socket for now; 0: it is best left out. */
+short	 execsrv_events(const struct execsrv *x);
+
+/* Milliseconds until execsrv_handle() wants to be called anyway, or -1. */
+int	 execsrv_wait_ms(const struct execsrv *x);
+
+/* Read, write and call hooks, as poll(2) said.  0, or -1: it failed. */
+int	 execsrv_handle(struct execsrv *x, short revents)
+	    __attribute__((warn_unused_result));
+
+/* --- loop.c: one descriptor --- */
+
+/* Something that it waits for may have changed. */
+void	 execsrv_rewatch(struct execsrv *x);
+
+/* The socket is about to be closed. */
+void	 execsrv_unwatch(struct execsrv *x);
+
+/* --- text.c --- */
+
+/* Write a value that was read. */
+void	 execsrv_put_value(struct json_out *o, const struct json *j,
+	    uint32_t tok);
+
+/* Whether it is an array or object in JSON.  0, or -1 with errno. */
+int	 execsrv_check_json(const char *text, size_t len)
+	    __attribute__((warn_unused_result));
+
 /* --- call.c: messages --- */
 
 /*
@@ -187,6 +240,24 @@ struct execsrv_call *execsrv_begin(struct execsrv *x, const char *method,
 		    struct json_out *o) __attribute__((warn_unused_result));
 int		 execsrv_end(struct execsrv *x, struct execsrv_call *c,
 		    struct json_out *o);
+
+/*
+ * Send a request with params that are JSON, or NULL for none.  fn (may be
+ * NULL) is called with the answer.  0, or -1 as execsrv_end().
+ */
+int		 execsrv_call(struct execsrv *x, const char *method,
+		    const char *params, size_t len, execsrv_answer_fn *fn,
+		    void *arg) __attribute__((warn_unused_result));
+
+/*
+ * The same, waiting for the answer.  0: fn was called; -1 with the reason in
+ * e: the server's error, its silence for timeout_ms, a failed connection.
+ * Not while held: the answer would not be read.
+ */
+int		 execsrv_ask(struct execsrv *x, const char *method,
+		    const char *params, size_t len, int timeout_ms,
+		    execsrv_answer_fn *fn, void *arg, struct execsrv_error *e)
+		    __attribute__((warn_unused_result));
 
 /* Send what waited for a connection. */
 void		 execsrv_send_kept(struct execsrv *x);
@@ -230,6 +301,10 @@ void		 execsrv_process_restart_wait(struct execsrv *x);
 void		 execsrv_process_check(struct execsrv *x);
 
 /* --- connect.c --- */
+
+/* A client without a connection, as the options say.  NULL: why is in e. */
+struct execsrv	*execsrv_prepare(const struct execsrv_options *o,
+		    struct execsrv_error *e);
 
 /* A socket that connects, or has; -1 with errno. */
 int		 execsrv_socket(const struct execsrv_url *u);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "common/client/client_priv.h"
 #include "common/clock.h"
 #include "common/fd.h"
@@ -19,7 +21,8 @@
 #define TURN_MAX	(256 * 1024)	/* bytes read before others are asked */
 #define OUT_KEEP	(256 * 1024)	/* bytes of memory kept for the next */
 #define HEARTBEAT_MS	5000		/* while nothing is read */
-#define RECOVERY_MS	25000		/* as the stock client's */
+#define OPEN_MS		10000	/* to connect and upgrade; to initialize */
+#define RECOVER_MS	25000	/* as the stock client's */
 
 /* A message may wait while another of that size is being written. */
 #define OUT_MAX		((size_t)2 * LIMIT_MESSAGE + LIMIT_FRAGMENT)
@@ -31,9 +34,11 @@ execsrv_new(void)
 
 	if ((x = calloc(1, sizeof(*x))) == NULL)
 		return NULL;
-	x->fd = -1;
+	x->fd = x->epoll = x->timer = x->watched = -1;
+	x->clock = clock_ms;
 	x->state = EXECSRV_UPGRADING;
-	x->patience = RECOVERY_MS;
+	x->connect_ms = x->initialize_ms = OPEN_MS;
+	x->patience = RECOVER_MS;
 	buf_init(&x->head, EXECSRV_HEAD_MAX);
 	buf_init(&x->out, OUT_MAX);
 	buf_init(&x->text, LIMIT_MESSAGE);
@@ -68,7 +73,10 @@ execsrv_free(struct execsrv **xp)
 		TAILQ_REMOVE(&x->orphans, o, entry);
 		free(o);
 	}
+	execsrv_unwatch(x);
 	fd_close(&x->fd);
+	fd_close(&x->timer);
+	fd_close(&x->epoll);
 	buf_fini(&x->head);
 	buf_fini(&x->out);
 	buf_fini(&x->text);
@@ -76,6 +84,7 @@ execsrv_free(struct execsrv **xp)
 	json_fini(&x->json);
 	free(x->cwd);
 	free(x->name);
+	sodium_free(x->token);
 	free(x);
 }
 
@@ -83,13 +92,13 @@ execsrv_free(struct execsrv **xp)
 static const unsigned	 next_states[] = {
 #define TO(state)	(1u << EXECSRV_##state)
 	[EXECSRV_UPGRADING] = TO(OPEN) | TO(RESUMING) | TO(WAITING) |
-	    TO(FAILED),
-	[EXECSRV_OPEN] = TO(WAITING) | TO(FAILED),
-	[EXECSRV_WAITING] = TO(CONNECTING) | TO(FAILED),
-	[EXECSRV_CONNECTING] = TO(UPGRADING) | TO(WAITING) | TO(FAILED),
-	[EXECSRV_RESUMING] = TO(CATCHING_UP) | TO(WAITING) | TO(FAILED),
-	[EXECSRV_CATCHING_UP] = TO(OPEN) | TO(WAITING) | TO(FAILED),
-	[EXECSRV_FAILED] = 0,
+	    TO(GONE),
+	[EXECSRV_OPEN] = TO(WAITING) | TO(GONE),
+	[EXECSRV_WAITING] = TO(CONNECTING) | TO(GONE),
+	[EXECSRV_CONNECTING] = TO(UPGRADING) | TO(WAITING) | TO(GONE),
+	[EXECSRV_RESUMING] = TO(CATCHING_UP) | TO(WAITING) | TO(GONE),
+	[EXECSRV_CATCHING_UP] = TO(OPEN) | TO(WAITING) | TO(GONE),
+	[EXECSRV_GONE] = 0,
 #undef TO
 };
 
@@ -113,16 +122,12 @@ execsrv_is_open(const struct execsrv *x)
 	return x->state == EXECSRV_OPEN && !x->is_lost;
 }
 
-bool
-execsrv_is_recovering(const struct execsrv *x)
+enum execsrv_status
+execsrv_status(const struct execsrv *x)
 {
-	return x->state != EXECSRV_FAILED && !execsrv_is_open(x);
-}
-
-void
-execsrv_set_patience(struct execsrv *x, int ms)
-{
-	x->patience = ms;
+	if (x->state == EXECSRV_GONE)
+		return EXECSRV_FAILED;
+	return execsrv_is_open(x) ? EXECSRV_CONNECTED : EXECSRV_RECOVERING;
 }
 
 int
@@ -136,9 +141,10 @@ execsrv_lose(struct execsrv *x, const char *fmt, ...)
 	va_end(ap);
 	if (x->session[0] == '\0' || x->patience == 0)
 		return execsrv_fail(x, "%s", text);
-	if (!x->is_lost && x->state != EXECSRV_FAILED) {
+	if (!x->is_lost && x->state != EXECSRV_GONE) {
 		execsrv_error_set(&x->lost, 0, "%s", text);
 		x->is_lost = true;
+		execsrv_rewatch(x);
 	}
 	errno = EPIPE;
 	return -1;
@@ -150,12 +156,13 @@ execsrv_fail(struct execsrv *x, const char *fmt, ...)
 	char	 text[sizeof(x->why.text)];
 	va_list	 ap;
 
-	if (x->state != EXECSRV_FAILED) {
+	if (x->state != EXECSRV_GONE) {
 		va_start(ap, fmt);
 		vsnprintf(text, sizeof(text), fmt, ap);
 		va_end(ap);
 		execsrv_error_set(&x->why, 0, "%s", text);
-		execsrv_set_state(x, EXECSRV_FAILED);
+		execsrv_set_state(x, EXECSRV_GONE);
+		execsrv_rewatch(x);
 	}
 	errno = EPIPE;
 	return -1;
@@ -167,12 +174,6 @@ execsrv_why(const struct execsrv *x)
 	return &x->why;
 }
 
-int
-execsrv_fd(const struct execsrv *x)
-{
-	return x->fd;
-}
-
 void
 execsrv_hold(struct execsrv *x, bool hold)
 {
@@ -180,6 +181,7 @@ execsrv_hold(struct execsrv *x, bool hold)
 	if (x->held && !hold)
 		execsrv_process_restart_wait(x);
 	x->held = hold;
+	execsrv_rewatch(x);
 }
 
 /* --- out --- */
@@ -212,6 +214,7 @@ execsrv_send(struct execsrv *x, enum ws_opcode opcode, const void *data,
 	const uint8_t	*p = data;
 	size_t		 n, at = 0;
 	bool		 fin;
+	int		 r;
 
 	if (!execsrv_has_frames(x)) {
 		errno = EPIPE;
@@ -228,7 +231,9 @@ execsrv_send(struct execsrv *x, enum ws_opcode opcode, const void *data,
 			return -1;
 		at += n;
 	} while (at < len);
-	return execsrv_flush(x);
+	r = execsrv_flush(x);
+	execsrv_rewatch(x);
+	return r;
 }
 
 int
@@ -249,7 +254,7 @@ execsrv_flush(struct execsrv *x)
 			x->out_broken = true;
 		else
 			buf_drain(&x->out, (size_t)n);
-		x->last_sent = clock_ms();
+		x->last_sent = x->clock();
 	}
 	if (x->out_broken)
 		buf_drain(&x->out, x->out.len);
@@ -371,7 +376,7 @@ feed_head(struct execsrv *x, const void *data, size_t len)
 		/* One that is being started again, say, will know better. */
 		if (x->session[0] != '\0' && n > 9 && head[9] == '5')
 			return execsrv_lose(x, "%s", x->why.text);
-		execsrv_set_state(x, EXECSRV_FAILED);
+		execsrv_set_state(x, EXECSRV_GONE);
 		return -1;
 	}
 	buf_fini(&x->head);
@@ -435,7 +440,7 @@ execsrv_events(const struct execsrv *x)
 {
 	short	 events = 0;
 
-	if (x->state == EXECSRV_FAILED)
+	if (x->state == EXECSRV_GONE)
 		return 0;
 	if (x->is_lost || !execsrv_has_frames(x))
 		return execsrv_recover_events(x);
@@ -451,13 +456,13 @@ execsrv_wait_ms(const struct execsrv *x)
 {
 	uint64_t	 silent;
 
-	if (x->state == EXECSRV_FAILED)
+	if (x->state == EXECSRV_GONE)
 		return 0;
 	if (!execsrv_is_open(x))
 		return execsrv_recover_wait_ms(x);
 	if (!x->held)
 		return execsrv_process_wait_ms(x);
-	silent = clock_ms() - x->last_sent;
+	silent = x->clock() - x->last_sent;
 	return silent < HEARTBEAT_MS ? (int)(HEARTBEAT_MS - silent) :
 	    x->out.len > 0 ? HEARTBEAT_MS : 0;
 }
@@ -468,17 +473,15 @@ static void
 give_sign(struct execsrv *x)
 {
 	if (x->held && x->out.len == 0 &&
-	    clock_ms() - x->last_sent >= HEARTBEAT_MS) {
+	    x->clock() - x->last_sent >= HEARTBEAT_MS) {
 		execsrv_send(x, WS_PONG, NULL, 0);
-		x->last_sent = clock_ms();	/* tried, if nobody reads it */
+		x->last_sent = x->clock();	/* tried, if nobody reads it */
 	}
 }
 
-int
-execsrv_handle(struct execsrv *x, short revents)
+static void
+handle(struct execsrv *x, short revents)
 {
-	if (x->state == EXECSRV_FAILED)
-		return -1;
 	if (!execsrv_is_open(x))
 		execsrv_recover_step(x, revents);
 	if (execsrv_has_frames(x) || (x->state == EXECSRV_UPGRADING &&
@@ -493,23 +496,19 @@ execsrv_handle(struct execsrv *x, short revents)
 		if (execsrv_has_frames(x))
 			execsrv_flush(x);
 	}
-	if (x->state != EXECSRV_FAILED && !execsrv_is_open(x))
+	if (x->state != EXECSRV_GONE && !execsrv_is_open(x))
 		execsrv_recover_check(x);
-	if (x->is_lost && x->state != EXECSRV_FAILED)
+	if (x->is_lost && x->state != EXECSRV_GONE)
 		execsrv_recover(x);
-	return x->state == EXECSRV_FAILED ? -1 : 0;
 }
 
 int
-execsrv_poll(struct execsrv *x, int timeout_ms)
+execsrv_handle(struct execsrv *x, short revents)
 {
-	struct pollfd	 pfd = { .events = execsrv_events(x) };
-	int		 ms = execsrv_wait_ms(x);
-
-	pfd.fd = pfd.events == 0 ? -1 : x->fd;
-	if (ms == -1 || (timeout_ms != -1 && timeout_ms < ms))
-		ms = timeout_ms;
-	if (poll(&pfd, 1, ms) == -1)
-		pfd.revents = 0;
-	return execsrv_handle(x, pfd.revents);
+	x->is_busy = true;
+	if (x->state != EXECSRV_GONE)
+		handle(x, revents);
+	x->is_busy = false;
+	execsrv_rewatch(x);
+	return x->state == EXECSRV_GONE ? -1 : 0;
 }

@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "common/b64.h"
 #include "common/client/client_priv.h"
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/uri.h"
 
-#define OPEN_MS		10000	/* to connect, upgrade and initialize */
 #define RETRY_MS	10	/* a Unix socket's queue is full */
 #define CLOSE_MS	500	/* for the last bytes to leave */
 
@@ -115,16 +116,20 @@ int
 execsrv_start_upgrade(struct execsrv *x)
 {
 	uint8_t	 nonce[16];
-	char	 request[1024];
+	char	 request[EXECSRV_REQUEST_MAX];
 	size_t	 n;
+	bool	 is_sent;
 
 	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return execsrv_fail(x, "no random numbers");
 	b64_encode(x->key, nonce, sizeof(nonce));
 	/* A new socket has room for so little. */
-	if ((n = execsrv_upgrade_request(&x->url, x->key, request,
-	    sizeof(request))) == 0 ||
-	    send(x->fd, request, n, MSG_NOSIGNAL) != (ssize_t)n)
+	n = execsrv_upgrade_request(&x->url, x->key, x->token, request,
+	    sizeof(request));
+	is_sent = n > 0 &&
+	    send(x->fd, request, n, MSG_NOSIGNAL) == (ssize_t)n;
+	sodium_memzero(request, sizeof(request));
+	if (!is_sent)
 		return execsrv_lose(x, "cannot send: %s", strerror(errno));
 	return 0;
 }
@@ -135,7 +140,7 @@ wait_upgrade(struct execsrv *x, uint64_t deadline)
 	while (x->state == EXECSRV_UPGRADING) {
 		if (ms_left(deadline) == 0)
 			return execsrv_fail(x, "the server does not answer");
-		if (execsrv_poll(x, ms_left(deadline)) == -1)
+		if (execsrv_wait(x, ms_left(deadline)) == -1)
 			return -1;
 	}
 	return 0;
@@ -269,35 +274,88 @@ greet(struct execsrv *x, uint64_t deadline, struct execsrv_error *e)
 
 	e->text[0] = '\0';
 	if (execsrv_start_upgrade(x) == 0 && wait_upgrade(x, deadline) == 0)
-		r = initialize(x, deadline, e);
+		r = initialize(x, clock_ms() + (uint64_t)x->initialize_ms, e);
 	if (r == -1 && e->text[0] == '\0')
 		*e = x->why;
 	return r;
 }
 
-struct execsrv *
-execsrv_open(const char *url, const char *name, struct execsrv_error *e)
-{
-	struct execsrv_url	 u;
-	struct execsrv		*x;
-	uint64_t		 deadline = clock_ms() + OPEN_MS;
+/* --- opening --- */
 
-	if (execsrv_url_parse(url, &u, e) == -1)
-		return NULL;
-	if ((x = execsrv_new()) == NULL || (x->name = strdup(name)) == NULL) {
-		execsrv_error_set(e, 0, "%s: %s", url, strerror(errno));
+/* A credential is printable ASCII without blanks (RFC 6750 section 2.1). */
+static int
+take_token(struct execsrv *x, const char *token, struct execsrv_error *e)
+{
+	size_t	 i, len = strlen(token);
+
+	for (i = 0; i < len && token[i] > ' ' && token[i] < 0x7f; i++)
+		continue;
+	if (len == 0 || i < len || len > EXECSRV_TOKEN_MAX) {
+		execsrv_error_set(e, 0, "the bearer token cannot be one");
+		return -1;
+	}
+	if (sodium_init() == -1 ||
+	    (x->token = sodium_malloc(len + 1)) == NULL) {
+		execsrv_error_set(e, 0, "no memory to keep the bearer token");
+		return -1;
+	}
+	memcpy(x->token, token, len + 1);
+	return 0;
+}
+
+/* A client as the options say. */
+struct execsrv *
+execsrv_prepare(const struct execsrv_options *o, struct execsrv_error *e)
+{
+	static const struct execsrv_options	 none;
+	struct execsrv				*x;
+
+	if (o == NULL)
+		o = &none;
+	if ((x = execsrv_new()) == NULL || (x->name = strdup(
+	    o->client_name != NULL ? o->client_name : "libexecsrv")) == NULL) {
+		execsrv_error_set(e, 0, "%s", strerror(errno));
 		execsrv_free(&x);
 		return NULL;
 	}
-	x->is_local = u.is_local;
-	x->url = u;
-	if ((x->fd = open_socket(&x->url, deadline)) == -1 && u.is_name &&
-	    errno == ECONNREFUSED) {
+	if (o->connect_ms > 0)
+		x->connect_ms = o->connect_ms;
+	if (o->initialize_ms > 0)
+		x->initialize_ms = o->initialize_ms;
+	if (o->recover_ms != 0)
+		x->patience = o->recover_ms > 0 ? o->recover_ms : 0;
+	if (o->bearer_token != NULL && take_token(x, o->bearer_token, e) == -1)
+		execsrv_free(&x);
+	return x;
+}
+
+static int
+connect_to(struct execsrv *x, uint64_t deadline)
+{
+	x->fd = open_socket(&x->url, deadline);
+	if (x->fd == -1 && x->url.is_name && errno == ECONNREFUSED) {
 		/* It may be served on its IPv6 address only. */
 		execsrv_url_v6(&x->url);
 		x->fd = open_socket(&x->url, deadline);
 	}
-	if (x->fd == -1) {
+	return x->fd == -1 ? -1 : 0;
+}
+
+struct execsrv *
+execsrv_open(const char *url, const struct execsrv_options *o,
+    struct execsrv_error *e)
+{
+	struct execsrv_url	 u;
+	struct execsrv		*x;
+	uint64_t		 deadline;
+
+	if (execsrv_url_parse(url, &u, e) == -1 ||
+	    (x = execsrv_prepare(o, e)) == NULL)
+		return NULL;
+	x->is_local = u.is_local;
+	x->url = u;
+	deadline = clock_ms() + (uint64_t)x->connect_ms;
+	if (connect_to(x, deadline) == -1) {
 		execsrv_error_set(e, 0, "%s: %s", url, strerror(errno));
 		execsrv_free(&x);
 	} else if (greet(x, deadline, e) == -1) {
@@ -305,6 +363,8 @@ execsrv_open(const char *url, const char *name, struct execsrv_error *e)
 	}
 	return x;
 }
+
+/* --- closing --- */
 
 static void
 on_session_closed(void *arg, const struct execsrv_answer *a)
@@ -326,7 +386,7 @@ execsrv_close_session(struct execsrv *x, int timeout_ms,
 	if (execsrv_ask(x, "session/close", NULL, 0, timeout_ms,
 	    on_session_closed, &is_closed, e) == -1 && !is_closed)
 		return -1;
-	while (ms_left(deadline) > 0 && execsrv_poll(x, ms_left(deadline)) ==
+	while (ms_left(deadline) > 0 && execsrv_wait(x, ms_left(deadline)) ==
 	    0)
 		;
 	return 0;
@@ -344,7 +404,7 @@ execsrv_close(struct execsrv **xp)
 		/* Nobody listens any more, but all that was said is sent. */
 		x->held = true;
 		while (x->out.len > 0 && ms_left(deadline) > 0 &&
-		    execsrv_poll(x, ms_left(deadline)) == 0)
+		    execsrv_wait(x, ms_left(deadline)) == 0)
 			;
 	}
 	execsrv_free(xp);

@@ -3,35 +3,48 @@
  * connection and its session.
  *
  * Everything happens inside the calls: no threads, no globals, no signals,
- * nothing is printed.  What the server sends arrives as hooks, called from
- * execsrv_poll(), execsrv_handle(), execsrv_ask() and execsrv_close_session().
- * Inside a hook all calls are allowed but these four, execsrv_close() and
- * execsrv_process_free().
+ * nothing is printed.  A connection and all that belongs to it may be used by
+ * one thread at a time; different connections have nothing in common.
+ *
+ * What the server sends arrives as hooks, called from execsrv_dispatch(),
+ * execsrv_wait() and the calls that wait for an answer (those with a
+ * timeout_ms), and from nowhere else.  Inside a hook all calls are allowed but
+ * these, execsrv_close() and execsrv_process_free().
  *
  * A connection that is lost is made anew, and its session resumed
- * (execsrv_set_patience()): meanwhile calls wait, afterwards processes go on
- * without a byte lost or twice.  What was on its way and not answered: input
- * is sent again, which the server knows by its number; other requests end with
- * an error, since nobody knows whether they were done; a process whose start
- * was not answered is ended.
+ * (recover_ms): meanwhile calls wait, afterwards processes go on without a
+ * byte lost or twice.  What was on its way and not answered: input is sent
+ * again, which the server knows by its number; other requests that change
+ * something end with an error, since nobody knows whether they were done; a
+ * process whose start was not answered is ended.
  *
  * What failed stays failed: every call then returns -1, and execsrv_why() says
  * what happened.  Nothing a server sends does worse.
  *
- * In a loop of one's own:
- *	pfd.events = execsrv_events(x);
- *	pfd.fd = pfd.events == 0 ? -1 : execsrv_fd(x);
- *	poll(&pfd, 1, execsrv_wait_ms(x));
- *	execsrv_handle(x, pfd.revents);
+ * Three ways to drive it:
+ *	blocking: execsrv_wait() in a loop, or calls that wait;
+ *	any poll loop: execsrv_fd() for reading, then execsrv_dispatch();
+ *	libevent: the same,
+ *		event_new(base, execsrv_fd(x), EV_READ | EV_PERSIST, cb, x)
+ *	where cb calls execsrv_dispatch().
+ *
+ * Texts are NUL-terminated UTF-8.  Structs that the caller fills belong to
+ * the caller and are not looked at after the call; set all members that are
+ * not used to 0, as initializers with names do.
  */
-#ifndef COMMON_CLIENT_EXECSRV_H
-#define COMMON_CLIENT_EXECSRV_H
+#ifndef EXECSRV_H
+#define EXECSRV_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/json.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is declared here, and nothing else, is exported. */
+#pragma GCC visibility push(default)
 
 struct execsrv;
 struct execsrv_process;
@@ -50,12 +63,33 @@ size_t		 execsrv_printable(char *text);
 
 /* --- connections --- */
 
+#define EXECSRV_FOREVER	(-1)		/* for members and arguments in ms */
+
+struct execsrv_options {
+	const char	*client_name;	/* NULL: "libexecsrv" */
+	/*
+	 * Sent as "Authorization: Bearer", by TCP without encryption; NULL:
+	 * none.  The copy that is kept for another connection is in locked
+	 * memory and wiped; no error text has it.
+	 */
+	const char	*bearer_token;
+	int		 connect_ms;	/* to connect and upgrade; 0: 10 s */
+	int		 initialize_ms;	/* to open the session; 0: 10 s */
+	/*
+	 * How long to try for another connection when one is lost; 0: 25 s,
+	 * below 0: not at all.  A server that answers, but does not let us in
+	 * or knows no such session, is not asked again.
+	 */
+	int		 recover_ms;
+};
+
 /*
  * Connect to ws://IP:PORT (numeric, or localhost; a path and query may follow)
- * or unix:PATH, upgrade, and open a new session under the name of the client.
- * Takes at most 10 s.  NULL with the reason in e.
+ * or unix:PATH, upgrade, and open a new session.  o may be NULL.  Waits at most
+ * as long as connect_ms and initialize_ms say.  The caller's, for
+ * execsrv_close(); NULL with the reason in e.
  */
-struct execsrv	*execsrv_open(const char *url, const char *name,
+struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,
 		    struct execsrv_error *e);
 
 /*
@@ -72,45 +106,45 @@ int		 execsrv_close_session(struct execsrv *x, int timeout_ms,
 		    struct execsrv_error *e);
 
 /*
- * Say goodbye, close, free the processes and forget the pointer.  Waits a
- * moment for what was sent, never for an answer.  *xp may be NULL.
+ * Say goodbye, close, free all that belongs to it and forget the pointer.
+ * Requests that were not answered never will be.  Waits a moment for what was
+ * sent, never for an answer.  *xp may be NULL.
  */
 void		 execsrv_close(struct execsrv **xp);
 
-/*
- * How long to try for another connection, ms (25 s unless said); 0: not at all.
- * A server that answers, but does not let us in or knows no such session, is
- * not asked again.
- */
-void		 execsrv_set_patience(struct execsrv *x, int ms);
+enum execsrv_status {
+	EXECSRV_CONNECTED,
+	EXECSRV_RECOVERING,	/* there is no connection at the moment */
+	EXECSRV_FAILED		/* for good: execsrv_why() */
+};
 
-/* Whether there is no connection at the moment. */
-bool		 execsrv_is_recovering(const struct execsrv *x);
+enum execsrv_status execsrv_status(const struct execsrv *x);
 
-/* Why it failed; an empty text when it has not. */
+/* Why it failed; an empty text when it has not.  x's. */
 const struct execsrv_error *execsrv_why(const struct execsrv *x);
 
+/* --- the loop --- */
+
 /*
- * The socket, non-blocking; for poll(2) only.  Another one after a recovery, -1
- * between two.
+ * The descriptor for poll(2), epoll(7), select(2) or libevent: when it is
+ * readable, call execsrv_dispatch().  The same one as long as x lives, which
+ * owns it; nothing else may be done with it.  -1 with errno (EMFILE, ENFILE,
+ * ENOMEM): it cannot be made, and may be asked for again.
  */
-int		 execsrv_fd(const struct execsrv *x);
+int		 execsrv_fd(struct execsrv *x);
 
-/* What to poll(2) for now; 0: the socket is best left out. */
-short		 execsrv_events(const struct execsrv *x);
-
-/* Milliseconds until execsrv_handle() wants to be called anyway, or -1. */
-int		 execsrv_wait_ms(const struct execsrv *x);
-
-/* Read, write and call hooks, as poll(2) said.  0, or -1: it failed. */
-int		 execsrv_handle(struct execsrv *x, short revents)
+/*
+ * Read, write and call hooks; never blocks.  0, or -1: it failed, and the
+ * descriptor is readable from now on: leave it out.
+ */
+int		 execsrv_dispatch(struct execsrv *x)
 		    __attribute__((warn_unused_result));
 
 /*
- * Wait for something to happen, at most timeout_ms (-1: for ever), and handle
- * it.  0, also when a signal came, or -1: it failed.
+ * Wait for something to happen, at most timeout_ms (EXECSRV_FOREVER), and
+ * handle it.  0, also when time is up or a signal came, or -1: it failed.
  */
-int		 execsrv_poll(struct execsrv *x, int timeout_ms)
+int		 execsrv_wait(struct execsrv *x, int timeout_ms)
 		    __attribute__((warn_unused_result));
 
 /*
@@ -130,41 +164,31 @@ bool		 execsrv_is_local(const struct execsrv *x);
 /* The folder it was started in, or NULL. */
 const char	*execsrv_cwd(const struct execsrv *x);
 
-/* --- calls --- */
-
-/* An answer; valid during the call of its hook. */
-struct execsrv_answer {
-	const struct json		*json;
-	uint32_t			 result;	/* token, unless: */
-	const struct execsrv_error	*error;		/* or NULL */
-};
-
-typedef void execsrv_answer_fn(void *arg, const struct execsrv_answer *a);
+/* --- any method --- */
 
 /*
- * Send a request.  params: its JSON, or NULL for none.  fn (may be NULL) is
- * called with the answer.  0, or -1: the connection failed; a message that
- * nobody would take (more than 64 MiB) is EFBIG and harms nothing.  Sent is
- * sent later when the server is slow; more than 128 MiB that wait for it
- * are too much, and the connection has failed.
+ * Send a request that this library may not know.  params: a JSON object or
+ * array of len bytes, or NULL for none.  fn (may be NULL) is called once with
+ * the result as JSON, which is valid during the call, or with an error and
+ * neither.  0, or -1 with errno: EINVAL (no such JSON), EFBIG (more than 64 MiB,
+ * which nobody would take), EPIPE: the connection failed.  Sent is sent later
+ * when the server is slow; more than 128 MiB that wait for it are too much, and
+ * the connection has failed.
  */
-int		 execsrv_call(struct execsrv *x, const char *method,
-		    const char *params, size_t len, execsrv_answer_fn *fn,
+typedef void execsrv_json_fn(void *arg, const char *result, size_t len,
+	    const struct execsrv_error *e);
+
+int		 execsrv_call_json(struct execsrv *x, const char *method,
+		    const char *params, size_t len, execsrv_json_fn *fn,
 		    void *arg) __attribute__((warn_unused_result));
 
 /*
- * The same, waiting for the answer.  0: fn was called; -1 with the reason in
- * e: the server's error, its silence for timeout_ms, a failed connection.
- * Not while held: the answer would not be read.
+ * Notifications that nothing here knows.  params: JSON, or NULL and 0; valid
+ * during the call.
  */
-int		 execsrv_ask(struct execsrv *x, const char *method,
-		    const char *params, size_t len, int timeout_ms,
-		    execsrv_answer_fn *fn, void *arg, struct execsrv_error *e)
-		    __attribute__((warn_unused_result));
-
-/* Notifications that do not belong to a process.  params: token, or 0. */
 typedef void execsrv_note_fn(void *arg, const char *method,
-	    const struct json *json, uint32_t params);
+	    const char *params, size_t len);
+
 void		 execsrv_on_note(struct execsrv *x, execsrv_note_fn *fn,
 		    void *arg);
 
@@ -240,5 +264,11 @@ int		 execsrv_process_resize(struct execsrv_process *p,
 /* How many requests of a kind are not answered yet. */
 unsigned	 execsrv_process_awaits(const struct execsrv_process *p,
 		    enum execsrv_request what);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -419,7 +419,7 @@ deliver(struct execsrv_process *p, const struct event *ev)
 {
 	p->next_seq = ev->seq + 1;
 	p->x->has_moved = true;
-	p->early_since = clock_ms();
+	p->early_since = p->x->clock();
 	switch (ev->kind) {
 	case EV_OUTPUT:
 		if (p->hooks.on_output != NULL)
@@ -478,7 +478,7 @@ keep(struct execsrv_process *p, const struct event *ev)
 		return;
 	}
 	if (TAILQ_EMPTY(&p->early))
-		p->early_since = clock_ms();
+		p->early_since = p->x->clock();
 	if (at != NULL)
 		TAILQ_INSERT_AFTER(&p->early, at, copy, entry);
 	else
@@ -810,7 +810,7 @@ execsrv_process_restart_wait(struct execsrv *x)
 	struct execsrv_process	*p;
 
 	TAILQ_FOREACH(p, &x->processes, entry)
-		p->early_since = clock_ms();
+		p->early_since = p->x->clock();
 }
 
 int
@@ -823,7 +823,7 @@ execsrv_process_wait_ms(const struct execsrv *x)
 	TAILQ_FOREACH(p, &x->processes, entry) {
 		if (TAILQ_EMPTY(&p->early))
 			continue;
-		waited = clock_ms() - p->early_since;
+		waited = p->x->clock() - p->early_since;
 		left = waited < EARLY_MS ? (int)(EARLY_MS - waited) : 0;
 		if (min == -1 || left < min)
 			min = left;

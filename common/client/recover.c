@@ -9,7 +9,6 @@
 #include "common/fd.h"
 #include "common/limit.h"
 
-#define ATTEMPT_MS	10000	/* to connect, upgrade and resume */
 #define CATCH_UP_MS	60000	/* for what processes said meanwhile */
 #define LEFT_MS		2000	/* for a server that said goodbye */
 #define PAUSE_MIN	100
@@ -21,6 +20,7 @@
 static void
 drop_connection(struct execsrv *x)
 {
+	execsrv_unwatch(x);
 	fd_close(&x->fd);
 	buf_fini(&x->head);
 	buf_drain(&x->out, x->out.len);
@@ -40,7 +40,7 @@ wait_a_moment(struct execsrv *x, uint64_t now)
 void
 execsrv_recover(struct execsrv *x)
 {
-	uint64_t	 now = clock_ms();
+	uint64_t	 now = x->clock();
 	bool		 was_good = x->deadline == 0 || x->has_moved;
 
 	drop_connection(x);
@@ -72,7 +72,7 @@ give_up(struct execsrv *x)
 static void
 attempt(struct execsrv *x)
 {
-	uint64_t	 now = clock_ms();
+	uint64_t	 now = x->clock();
 
 	if ((x->fd = execsrv_socket(&x->url)) == -1) {
 		execsrv_error_set(&x->lost, 0, "no connection: %s",
@@ -80,7 +80,7 @@ attempt(struct execsrv *x)
 		wait_a_moment(x, now);
 		return;
 	}
-	x->attempt_at = now + ATTEMPT_MS;
+	x->attempt_at = now + (uint64_t)x->connect_ms;
 	execsrv_set_state(x, EXECSRV_CONNECTING);
 }
 
@@ -126,7 +126,7 @@ on_resumed(void *arg, const struct execsrv_answer *a)
 		    "cannot be resumed: %s", a->error->text);
 		return;
 	}
-	x->attempt_at = clock_ms() + CATCH_UP_MS;
+	x->attempt_at = x->clock() + CATCH_UP_MS;
 	execsrv_set_state(x, EXECSRV_CATCHING_UP);
 	if (execsrv_send_initialized(x) == 0)
 		execsrv_process_catch_up(x);
@@ -142,12 +142,13 @@ resume(struct execsrv *x)
 
 	if (execsrv_put_initialize(x, &b) == 0 &&
 	    (c = execsrv_begin(x, "initialize", &o)) != NULL) {
+		x->attempt_at = x->clock() + (uint64_t)x->initialize_ms;
 		c->is_ours = true;
 		c->fn = on_resumed;
 		c->arg = x;
 		json_out_raw(&o, (char *)buf_data(&b), b.len);
 		(void)execsrv_end(x, c, &o);
-	} else if (x->state != EXECSRV_FAILED) {
+	} else if (x->state != EXECSRV_GONE) {
 		execsrv_fail(x, "out of memory");
 	}
 	buf_fini(&b);
@@ -156,7 +157,7 @@ resume(struct execsrv *x)
 void
 execsrv_recover_step(struct execsrv *x, short revents)
 {
-	uint64_t	 now = clock_ms();
+	uint64_t	 now = x->clock();
 
 	if (x->session[0] == '\0' || x->is_lost)
 		return;
@@ -198,7 +199,7 @@ execsrv_recover_events(const struct execsrv *x)
 int
 execsrv_recover_wait_ms(const struct execsrv *x)
 {
-	uint64_t	 now = clock_ms(), until = x->attempt_at;
+	uint64_t	 now = x->clock(), until = x->attempt_at;
 
 	if (x->session[0] == '\0')
 		return -1;		/* the first one: who opens it waits */

@@ -18,7 +18,7 @@ static const char *const	 names[FIELDS] = {
 
 size_t
 execsrv_upgrade_request(const struct execsrv_url *u, const char *key,
-    char *out, size_t size)
+    const char *token, char *out, size_t size)
 {
 	int	 n;
 
@@ -27,7 +27,10 @@ execsrv_upgrade_request(const struct execsrv_url *u, const char *key,
 	    "Upgrade: websocket\r\n"
 	    "Connection: Upgrade\r\n"
 	    "Sec-WebSocket-Key: %s\r\n"
-	    "Sec-WebSocket-Version: 13\r\n\r\n", u->path, u->host, key);
+	    "Sec-WebSocket-Version: 13\r\n"
+	    "%s%s%s\r\n", u->path, u->host, key,
+	    token != NULL ? "Authorization: Bearer " : "",
+	    token != NULL ? token : "", token != NULL ? "\r\n" : "");
 	return n < 0 || (size_t)n >= size ? 0 : (size_t)n;
 }
 

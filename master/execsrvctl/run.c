@@ -313,7 +313,8 @@ pass_signal(struct run *r, int sig)
 	case RUNNING:
 		/* The first one waits for a connection, nobody for the next. */
 		if (execsrv_process_awaits(r->p, EXECSRV_SIGNAL) >=
-		    (execsrv_is_recovering(r->x) ? 1 : SIGNALS_MAX)) {
+		    (execsrv_status(r->x) == EXECSRV_RECOVERING ? 1 :
+		    SIGNALS_MAX)) {
 			fail(r, "the server does not answer");
 			break;
 		}
@@ -474,9 +475,8 @@ prepare(const struct run *r, struct pollfd fds[FDS])
 	size_t	 i;
 
 	memset(fds, 0, FDS * sizeof(fds[0]));
-	fds[FD_SERVER].events = execsrv_events(r->x);
-	fds[FD_SERVER].fd = r->phase == CLOSED ||
-	    fds[FD_SERVER].events == 0 ? -1 : execsrv_fd(r->x);
+	fds[FD_SERVER].events = POLLIN;
+	fds[FD_SERVER].fd = r->phase == CLOSED ? -1 : execsrv_fd(r->x);
 	fds[FD_SIGNALS].fd = r->signal_fd;
 	fds[FD_SIGNALS].events = POLLIN;
 	fds[FD_INPUT].fd = wants_input(r) ? STDIN_FILENO : -1;
@@ -495,8 +495,7 @@ turn(struct run *r)
 	size_t		 i;
 
 	prepare(r, fds);
-	if (poll(fds, FDS, r->phase == CLOSED ? reader_ms(r) :
-	    execsrv_wait_ms(r->x)) == -1)
+	if (poll(fds, FDS, reader_ms(r)) == -1)
 		return;
 	if (fds[FD_SIGNALS].revents != 0)
 		on_signals(r);
@@ -507,8 +506,8 @@ turn(struct run *r)
 		}
 	if (fds[FD_INPUT].revents != 0 && wants_input(r))
 		on_input(r);
-	if (r->phase < CLOSED &&
-	    execsrv_handle(r->x, fds[FD_SERVER].revents) == -1 &&
+	if (r->phase < CLOSED && fds[FD_SERVER].revents != 0 &&
+	    execsrv_dispatch(r->x) == -1 &&
 	    r->phase < CLOSED)
 		fail(r, "%s", execsrv_why(r->x)->text);
 	check_sinks(r);
@@ -532,7 +531,7 @@ leave(struct run *r)
 	if (r->may_run && execsrv_process_terminate(r->p) == 0)
 		while (execsrv_process_awaits(r->p, EXECSRV_TERMINATE) > 0 &&
 		    (now = clock_ms()) < deadline &&
-		    execsrv_poll(r->x, (int)(deadline - now)) == 0)
+		    execsrv_wait(r->x, (int)(deadline - now)) == 0)
 			;
 	execsrv_process_free(&r->p);
 }
@@ -610,14 +609,20 @@ int
 run_command(const struct run_options *o)
 {
 	struct run		 r = { .o = o, .signal_fd = -1 };
+	struct execsrv_options	 how = { .client_name = "execsrvctl" };
 	struct execsrv_error	 e;
 
-	if ((r.x = execsrv_open(o->url, "execsrvctl", &e)) == NULL) {
+	if (o->patience != -1)
+		how.recover_ms = o->patience > 0 ? o->patience : -1;
+	if ((r.x = execsrv_open(o->url, &how, &e)) == NULL) {
 		say(e.text);
 		return EXIT_RUN;
 	}
-	if (o->patience != -1)
-		execsrv_set_patience(r.x, o->patience);
+	if (execsrv_fd(r.x) == -1) {
+		say(strerror(errno));
+		execsrv_close(&r.x);
+		return EXIT_RUN;
+	}
 	sink_init(&r.sinks[0], STDOUT_FILENO);
 	sink_init(&r.sinks[1], STDERR_FILENO);
 	if (take_signals(&r) == 0 && start(&r) == 0) {

@@ -1,7 +1,7 @@
 /*
  * common/client: URLs, upgrades, and whatever a server may say, over a
  * socketpair whose other end is the test.  A server's frames are written with
- * say(), the client's read with heard().
+ * peer_say(), the client's read with peer_heard().
  *
  * lint-ok: long, as one pair of ends serves every case.
  */
@@ -25,150 +25,17 @@
 #include "common/clock.h"
 #include "common/httphead.h"
 #include "common/limit.h"
+#include "t/unit/peer_help.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
-#define KEY		"dGhlIHNhbXBsZSBub25jZQ=="
+#define KEY		PEER_KEY
 #define ACCEPT		"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 #define UPGRADED	"HTTP/1.1 101 Switching Protocols\r\n" \
 			"Upgrade: websocket\r\n" \
 			"Connection: Upgrade\r\n" \
 			"Sec-WebSocket-Accept: " ACCEPT "\r\n\r\n"
 
-static struct execsrv		*x;
-static int			 peer;		/* the server's end */
-static struct ws_reader		 reader;	/* of what the client sends */
-static char			 trace[8192];	/* what hooks were told */
 static struct execsrv_process	*p;
-
-/* --- a client and its server --- */
-
-static void
-start(void)
-{
-	int	 pair[2];
-
-	ck_assert_ptr_nonnull(x = execsrv_new());
-	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
-	    pair), 0);
-	x->fd = pair[0];
-	peer = pair[1];
-	strcpy(x->key, KEY);
-	x->state = EXECSRV_OPEN;
-	x->last_sent = clock_ms();
-	ws_reader_init(&reader, true, LIMIT_FRAME, LIMIT_MESSAGE);
-	trace[0] = '\0';
-	p = NULL;
-}
-
-static void
-stop(void)
-{
-	execsrv_free(&x);
-	ck_assert_ptr_null(x);
-	close(peer);
-	ws_reader_fini(&reader);
-}
-
-static void
-put(const void *data, size_t len)
-{
-	ck_assert_int_eq(send(peer, data, len, MSG_NOSIGNAL), (ssize_t)len);
-}
-
-static void
-frame(unsigned first, const void *data, size_t len)
-{
-	uint8_t	 head[WS_HEADER_MAX];
-	size_t	 n = ws_header(head, true, WS_TEXT, len, NULL);
-
-	head[0] = (uint8_t)first;
-	put(head, n);
-	if (len > 0)
-		put(data, len);
-}
-
-static void
-say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static void
-say(const char *fmt, ...)
-{
-	char	 text[4096];
-	va_list	 ap;
-	int	 n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	ck_assert_int_lt(n, (int)sizeof(text));
-	frame(0x81, text, (size_t)n);
-}
-
-/* Everything there is to read is read.  As execsrv_handle(). */
-static int
-turn(void)
-{
-	int	 i, r = 0;
-
-	for (i = 0; i < 5 && r == 0; i++)
-		r = execsrv_poll(x, 0);
-	return r;
-}
-
-/* The client's next message or frame; its data until the next call. */
-static struct ws_event
-heard(void)
-{
-	struct ws_event	 ev;
-	uint8_t		*room;
-	size_t		 size;
-	ssize_t		 n;
-
-	for (;;) {
-		ws_reader_next(&reader, &ev);
-		if (ev.type != WS_EV_NONE)
-			return ev;
-		ck_assert_ptr_nonnull(room = ws_reader_room(&reader, 65536,
-		    &size));
-		if ((n = recv(peer, room, size, 0)) <= 0)
-			return ev;
-		ws_reader_fed(&reader, (size_t)n);
-		if (x != NULL)
-			execsrv_flush(x);
-	}
-}
-
-static void
-ck_heard(const char *want)
-{
-	struct ws_event	 ev = heard();
-
-	ck_assert_int_eq(ev.type, WS_EV_MESSAGE);
-	ck_assert_msg(ev.len == strlen(want) &&
-	    memcmp(ev.data, want, ev.len) == 0, "heard %.*s\nnot %s",
-	    (int)ev.len, (char *)ev.data, want);
-}
-
-static void
-note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static void
-note(const char *fmt, ...)
-{
-	size_t	 n = strlen(trace);
-	va_list	 ap;
-
-	va_start(ap, fmt);
-	vsnprintf(trace + n, sizeof(trace) - n, fmt, ap);
-	va_end(ap);
-}
-
-static void
-ck_trace(const char *want)
-{
-	ck_assert_str_eq(trace, want);
-	trace[0] = '\0';
-}
 
 /* --- URLs --- */
 
@@ -239,7 +106,7 @@ START_TEST(test_bad_url)
 	ck_assert_int_eq(execsrv_url_parse(bad_urls[_i], &u, &e), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "expected ws://"));
 	ck_assert_ptr_null(strchr(e.text, '\n'));
-	ck_assert_ptr_null(execsrv_open(bad_urls[_i], "test", &e));
+	ck_assert_ptr_null(execsrv_open(bad_urls[_i], NULL, &e));
 }
 END_TEST
 
@@ -268,7 +135,7 @@ START_TEST(test_long_url)
 		}
 		ck_assert_uint_lt(n, 511);
 		/* Whatever URL: its request fits where it is written. */
-		ck_assert_uint_gt(execsrv_upgrade_request(&u, KEY, request,
+		ck_assert_uint_gt(execsrv_upgrade_request(&u, KEY, NULL, request,
 		    sizeof(request)), n);
 	}
 }
@@ -284,7 +151,7 @@ START_TEST(test_request)
 	size_t			 n;
 
 	ck_assert_int_eq(execsrv_url_parse("ws://[::1]:7/p?q", &u, &e), 0);
-	n = execsrv_upgrade_request(&u, KEY, out, sizeof(out));
+	n = execsrv_upgrade_request(&u, KEY, NULL, out, sizeof(out));
 	ck_assert_uint_eq(n, strlen(out));
 	ck_assert_str_eq(out, "GET /p?q HTTP/1.1\r\n"
 	    "Host: [::1]:7\r\n"
@@ -292,8 +159,8 @@ START_TEST(test_request)
 	    "Connection: Upgrade\r\n"
 	    "Sec-WebSocket-Key: " KEY "\r\n"
 	    "Sec-WebSocket-Version: 13\r\n\r\n");
-	ck_assert_uint_eq(execsrv_upgrade_request(&u, KEY, out, n), 0);
-	ck_assert_uint_eq(execsrv_upgrade_request(&u, KEY, out, n + 1), n);
+	ck_assert_uint_eq(execsrv_upgrade_request(&u, KEY, NULL, out, n), 0);
+	ck_assert_uint_eq(execsrv_upgrade_request(&u, KEY, NULL, out, n + 1), n);
 }
 END_TEST
 
@@ -395,12 +262,11 @@ START_TEST(test_answer_lines)
 END_TEST
 
 static void
-on_any_note(void *arg, const char *method, const struct json *j,
-    uint32_t params)
+on_any_note(void *arg, const char *method, const char *params, size_t len)
 {
 	ck_assert_ptr_eq(arg, &trace);
-	note("%s%s%.*s;", method, params != 0 ? "=" : "", params != 0 ?
-	    (int)json_tok(j, params)->len : 0, json_text(j, params));
+	peer_note("%s%s%.*s;", method, params != NULL ? "=" : "", (int)len,
+	    params != NULL ? params : "");
 }
 
 /* The answer in pieces, and a frame behind it that must not get lost. */
@@ -410,17 +276,17 @@ START_TEST(test_upgrade_pieces)
 				    "\x81\x0e{\"method\":\"n\"}";
 	size_t			 n = sizeof(all) - 1;
 
-	start();
+	peer_start();
 	x->state = EXECSRV_UPGRADING;
 	execsrv_on_note(x, on_any_note, &trace);
-	put(all, (size_t)_i);
-	ck_assert_int_eq(turn(), 0);
+	peer_put(all, (size_t)_i);
+	ck_assert_int_eq(peer_turn(), 0);
 	ck_assert_int_eq(execsrv_events(x), POLLIN);
-	put(all + _i, n - (size_t)_i);
-	ck_assert_int_eq(turn(), 0);
+	peer_put(all + _i, n - (size_t)_i);
+	ck_assert_int_eq(peer_turn(), 0);
 	ck_assert_int_eq(x->state, EXECSRV_OPEN);
-	ck_trace("m;n;");
-	stop();
+	peer_ck_trace("m;n;");
+	peer_stop();
 }
 END_TEST
 
@@ -431,34 +297,34 @@ START_TEST(test_upgrade_endless)
 
 	memset(a, 'a', sizeof(a));
 	for (n = EXECSRV_HEAD_MAX - 2; n <= EXECSRV_HEAD_MAX; n++) {
-		start();
+		peer_start();
 		x->state = EXECSRV_UPGRADING;
-		put(OK UP CO AC "X: ", strlen(OK UP CO AC "X: "));
-		put(a, n - strlen(OK UP CO AC "X: ") - 4);
-		ck_assert_int_eq(turn(), 0);
-		put("\r\n\r\n", 4);
-		ck_assert_int_eq(turn(), 0);
+		peer_put(OK UP CO AC "X: ", strlen(OK UP CO AC "X: "));
+		peer_put(a, n - strlen(OK UP CO AC "X: ") - 4);
+		ck_assert_int_eq(peer_turn(), 0);
+		peer_put("\r\n\r\n", 4);
+		ck_assert_int_eq(peer_turn(), 0);
 		ck_assert_int_eq(x->state, EXECSRV_OPEN);
-		stop();
+		peer_stop();
 	}
-	start();
+	peer_start();
 	x->state = EXECSRV_UPGRADING;
-	put(a, sizeof(a));
-	ck_assert_int_eq(turn(), -1);
+	peer_put(a, sizeof(a));
+	ck_assert_int_eq(peer_turn(), -1);
 	ck_assert_ptr_nonnull(strstr(execsrv_why(x)->text, "too much length"));
 	ck_assert_int_eq(execsrv_events(x), 0);
 	ck_assert_int_eq(execsrv_wait_ms(x), 0);
-	stop();
+	peer_stop();
 }
 END_TEST
 
 START_TEST(test_upgrade_end)
 {
-	start();
+	peer_start();
 	x->state = EXECSRV_UPGRADING;
-	put(OK UP, strlen(OK UP));
+	peer_put(OK UP, strlen(OK UP));
 	shutdown(peer, SHUT_WR);
-	ck_assert_int_eq(turn(), -1);
+	ck_assert_int_eq(peer_turn(), -1);
 	ck_assert_str_eq(execsrv_why(x)->text,
 	    "the server closed the connection");
 	/* Failed stays failed, and keeps the first reason. */
@@ -467,7 +333,7 @@ START_TEST(test_upgrade_end)
 	ck_assert_int_eq(execsrv_feed(x, "x", 1), -1);
 	ck_assert_str_eq(execsrv_why(x)->text,
 	    "the server closed the connection");
-	stop();
+	peer_stop();
 }
 END_TEST
 
@@ -567,27 +433,27 @@ static const struct {
 
 START_TEST(test_message)
 {
-	start();
+	peer_start();
 	execsrv_on_note(x, on_any_note, &trace);
-	say("%s", messages[_i].text);
-	ck_assert_int_eq(turn(), messages[_i].why[0] == '\0' ? 0 : -1);
+	peer_say("%s", messages[_i].text);
+	ck_assert_int_eq(peer_turn(), messages[_i].why[0] == '\0' ? 0 : -1);
 	ck_assert_str_eq(execsrv_why(x)->text, messages[_i].why);
-	ck_trace(messages[_i].told);
-	stop();
+	peer_ck_trace(messages[_i].told);
+	peer_stop();
 }
 END_TEST
 
 START_TEST(test_requests_of_servers)
 {
-	start();
-	say("{\"id\":7,\"method\":\"m\"}");
-	say("{\"id\":\"a\\\"b\",\"method\":\"m\",\"params\":{}}");
-	ck_assert_int_eq(turn(), 0);
-	ck_heard("{\"id\":7,\"error\":{\"code\":-32601,"
+	peer_start();
+	peer_say("{\"id\":7,\"method\":\"m\"}");
+	peer_say("{\"id\":\"a\\\"b\",\"method\":\"m\",\"params\":{}}");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_heard("{\"id\":7,\"error\":{\"code\":-32601,"
 	    "\"message\":\"this client answers no requests\"}}");
-	ck_heard("{\"id\":\"a\\\"b\",\"error\":{\"code\":-32601,"
+	peer_ck_heard("{\"id\":\"a\\\"b\",\"error\":{\"code\":-32601,"
 	    "\"message\":\"this client answers no requests\"}}");
-	stop();
+	peer_stop();
 }
 END_TEST
 
@@ -623,36 +489,36 @@ START_TEST(test_frame)
 {
 	struct ws_event	 ev;
 
-	start();
-	put(frames[_i].bytes, frames[_i].len);
+	peer_start();
+	peer_put(frames[_i].bytes, frames[_i].len);
 	/* Nothing behind it is looked at. */
-	say("{\"method\":\"m\"}");
+	peer_say("{\"method\":\"m\"}");
 	execsrv_on_note(x, on_any_note, &trace);
-	ck_assert_int_eq(turn(), -1);
+	ck_assert_int_eq(peer_turn(), -1);
 	ck_assert_msg(strstr(execsrv_why(x)->text, frames[_i].why) != NULL,
 	    "%s", execsrv_why(x)->text);
-	ck_trace("");
-	ev = heard();
+	peer_ck_trace("");
+	ev = peer_heard();
 	ck_assert_int_eq(ev.type, frames[_i].code == 0 ? WS_EV_NONE :
 	    WS_EV_CLOSE);
 	ck_assert_uint_eq(ev.code, frames[_i].code);
-	stop();
+	peer_stop();
 }
 END_TEST
 
 START_TEST(test_fragments)
 {
-	start();
+	peer_start();
 	execsrv_on_note(x, on_any_note, &trace);
-	frame(0x02, "{\"meth", 6);
-	frame(0x89, "ping", 4);
-	frame(0x00, "od\":", 4);
-	frame(0x8a, "", 0);
-	frame(0x80, "\"m\"}", 4);
-	ck_assert_int_eq(turn(), 0);
-	ck_trace("m;");
-	ck_assert_int_eq(heard().type, WS_EV_PONG);
-	stop();
+	peer_frame(0x02, "{\"meth", 6);
+	peer_frame(0x89, "ping", 4);
+	peer_frame(0x00, "od\":", 4);
+	peer_frame(0x8a, "", 0);
+	peer_frame(0x80, "\"m\"}", 4);
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("m;");
+	ck_assert_int_eq(peer_heard().type, WS_EV_PONG);
+	peer_stop();
 }
 END_TEST
 
@@ -663,19 +529,19 @@ START_TEST(test_ping_flood)
 	char		 data[16];
 	int		 small = 4096;
 
-	start();
+	peer_start();
 	ck_assert_int_eq(setsockopt(x->fd, SOL_SOCKET, SO_SNDBUF, &small,
 	    sizeof(small)), 0);
 	for (i = 1; i <= 200000; i++) {
 		snprintf(data, sizeof(data), "%zu", i);
-		frame(0x89, data, strlen(data));
+		peer_frame(0x89, data, strlen(data));
 		if (i % 100 == 0)
-			ck_assert_int_eq(turn(), 0);
+			ck_assert_int_eq(peer_turn(), 0);
 		ck_assert_uint_le(x->out.len, LIMIT_OUT_PONGS + 200);
 	}
 	for (;;) {
-		ev = heard();
-		if (ev.type == WS_EV_NONE && turn() == 0 && last == i - 1)
+		ev = peer_heard();
+		if (ev.type == WS_EV_NONE && peer_turn() == 0 && last == i - 1)
 			break;
 		if (ev.type == WS_EV_NONE)
 			continue;
@@ -686,7 +552,7 @@ START_TEST(test_ping_flood)
 		pongs++;
 	}
 	ck_assert_uint_lt(pongs, i);
-	stop();
+	peer_stop();
 }
 END_TEST
 
@@ -696,18 +562,18 @@ START_TEST(test_long_message)
 	struct ws_event	 ev;
 
 	memset(text, ' ', sizeof(text));
-	start();
+	peer_start();
 	text[0] = '[';
 	text[sizeof(text) - 1] = ']';
 	ck_assert_int_eq(execsrv_call(x, "m", text, sizeof(text), NULL, NULL),
 	    0);
 	/* In frames that servers take (the reader's limit is LIMIT_FRAME). */
-	ev = heard();
+	ev = peer_heard();
 	ck_assert_int_eq(ev.type, WS_EV_MESSAGE);
 	ck_assert_uint_eq(ev.len, sizeof(text) +
 	    strlen("{\"id\":1,\"method\":\"m\",\"params\":}"));
 	ck_assert_int_eq(execsrv_events(x), POLLIN);
-	stop();
+	peer_stop();
 }
 END_TEST
 
@@ -718,19 +584,19 @@ START_TEST(test_too_long_message)
 
 	ck_assert_ptr_nonnull(text);
 	memset(text, '1', n);
-	start();
+	peer_start();
 	ck_assert_int_eq(execsrv_call(x, "m", text, n, NULL, NULL), -1);
 	ck_assert_int_eq(errno, EFBIG);
 	ck_assert(TAILQ_EMPTY(&x->calls));
 	ck_assert_int_eq(execsrv_call(x, "m", "1", 1, NULL, NULL), 0);
-	ck_heard("{\"id\":2,\"method\":\"m\",\"params\":1}");
+	peer_ck_heard("{\"id\":2,\"method\":\"m\",\"params\":1}");
 	/* Nobody reads: at some time it is too much. */
 	for (i = 0; i < 3; i++)
 		if (execsrv_call(x, "m", text, n - 100, NULL, NULL) == -1)
 			break;
 	ck_assert_uint_ge(i, 1);
 	ck_assert_str_eq(execsrv_why(x)->text, "too much waits to be sent");
-	stop();
+	peer_stop();
 	free(text);
 }
 END_TEST
@@ -741,10 +607,10 @@ static void
 on_answer(void *arg, const struct execsrv_answer *a)
 {
 	if (a->error != NULL)
-		note("%s: %lld %s;", (char *)arg, (long long)a->error->code,
+		peer_note("%s: %lld %s;", (char *)arg, (long long)a->error->code,
 		    a->error->text);
 	else
-		note("%s=%.*s;", (char *)arg,
+		peer_note("%s=%.*s;", (char *)arg,
 		    (int)json_tok(a->json, a->result)->len,
 		    json_text(a->json, a->result));
 }
@@ -753,24 +619,24 @@ static char	 A[] = "a", B[] = "b", C[] = "c";
 
 START_TEST(test_calls)
 {
-	start();
+	peer_start();
 	ck_assert_int_eq(execsrv_call(x, "x/a", NULL, 0, on_answer, A), 0);
 	ck_assert_int_eq(execsrv_call(x, "b", "{}", 2, on_answer, B), 0);
 	ck_assert_int_eq(execsrv_call(x, "c", "[]", 2, on_answer, C), 0);
 	ck_assert_int_eq(execsrv_call(x, "d", "[]", 2, NULL, NULL), 0);
-	ck_heard("{\"id\":1,\"method\":\"x/a\",\"params\":null}");
-	ck_heard("{\"id\":2,\"method\":\"b\",\"params\":{}}");
-	say("{\"id\":3,\"result\":null}");
-	say("{\"id\":1,\"error\":{\"code\":-5,\"message\":\"x\\u0007y\"}}");
-	say("{\"id\":4,\"error\":null}");
-	say("{\"id\":2,\"error\":{\"message\":[]}}");
-	ck_assert_int_eq(turn(), 0);
-	ck_trace("c=null;a: -5 x?y;b: -32603 an error without a message;");
+	peer_ck_heard("{\"id\":1,\"method\":\"x/a\",\"params\":null}");
+	peer_ck_heard("{\"id\":2,\"method\":\"b\",\"params\":{}}");
+	peer_say("{\"id\":3,\"result\":null}");
+	peer_say("{\"id\":1,\"error\":{\"code\":-5,\"message\":\"x\\u0007y\"}}");
+	peer_say("{\"id\":4,\"error\":null}");
+	peer_say("{\"id\":2,\"error\":{\"message\":[]}}");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("c=null;a: -5 x?y;b: -32603 an error without a message;");
 	/* Once is enough. */
-	say("{\"id\":2,\"result\":null}");
-	ck_assert_int_eq(turn(), -1);
-	ck_trace("");
-	stop();
+	peer_say("{\"id\":2,\"result\":null}");
+	ck_assert_int_eq(peer_turn(), -1);
+	peer_ck_trace("");
+	peer_stop();
 }
 END_TEST
 
@@ -779,32 +645,32 @@ START_TEST(test_ask)
 	struct execsrv_error	 e = { 0, "" };
 	uint64_t		 began;
 
-	start();
-	say("{\"id\":1,\"result\":7}");
+	peer_start();
+	peer_say("{\"id\":1,\"result\":7}");
 	ck_assert_int_eq(execsrv_ask(x, "m", NULL, 0, 1000, on_answer, A, &e),
 	    0);
-	ck_trace("a=7;");
-	say("{\"id\":2,\"error\":{\"code\":-9,\"message\":\"no\"}}");
+	peer_ck_trace("a=7;");
+	peer_say("{\"id\":2,\"error\":{\"code\":-9,\"message\":\"no\"}}");
 	ck_assert_int_eq(execsrv_ask(x, "m", NULL, 0, -1, on_answer, A, &e),
 	    -1);
 	ck_assert_int_eq(e.code, -9);
 	ck_assert_str_eq(e.text, "no");
 	/* Silence; other messages do not make it longer. */
 	began = clock_ms();
-	say("{\"method\":\"m\"}");
+	peer_say("{\"method\":\"m\"}");
 	ck_assert_int_eq(execsrv_ask(x, "m", NULL, 0, 50, on_answer, A, &e),
 	    -1);
 	ck_assert_uint_ge(clock_ms() - began, 50);
 	ck_assert_str_eq(e.text, "the server does not answer m");
 	/* The answer that comes too late harms nobody. */
-	say("{\"id\":3,\"result\":8}");
-	ck_assert_int_eq(turn(), 0);
-	ck_trace("");
+	peer_say("{\"id\":3,\"result\":8}");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("");
 	shutdown(peer, SHUT_WR);
 	ck_assert_int_eq(execsrv_ask(x, "m", NULL, 0, -1, on_answer, A, &e),
 	    -1);
 	ck_assert_str_eq(e.text, "the server closed the connection");
-	stop();
+	peer_stop();
 }
 END_TEST
 
@@ -812,19 +678,19 @@ START_TEST(test_close_session)
 {
 	struct execsrv_error	 e = { 0, "" };
 
-	start();
-	say("{\"id\":1,\"result\":{}}");
-	frame(0x88, "\x03\xe8", 2);
+	peer_start();
+	peer_say("{\"id\":1,\"result\":{}}");
+	peer_frame(0x88, "\x03\xe8", 2);
 	ck_assert_int_eq(execsrv_close_session(x, 1000, &e), 0);
-	ck_heard("{\"id\":1,\"method\":\"session/close\",\"params\":null}");
-	ck_assert_int_eq(heard().type, WS_EV_CLOSE);
+	peer_ck_heard("{\"id\":1,\"method\":\"session/close\",\"params\":null}");
+	ck_assert_int_eq(peer_heard().type, WS_EV_CLOSE);
 	ck_assert_int_eq(execsrv_call(x, "m", NULL, 0, NULL, NULL), -1);
 	ck_assert_int_eq(execsrv_close_session(x, 1000, &e), -1);
 	ck_assert_str_ne(e.text, "");
-	stop();
+	peer_stop();
 	/* A server that does not know it, one that says nothing. */
-	start();
-	say("{\"id\":1,\"error\":{\"code\":-32601,\"message\":\"what?\"}}");
+	peer_start();
+	peer_say("{\"id\":1,\"error\":{\"code\":-32601,\"message\":\"what?\"}}");
 	ck_assert_int_eq(execsrv_close_session(x, 1000, &e), -1);
 	ck_assert_int_eq(e.code, -32601);
 	ck_assert_str_eq(execsrv_why(x)->text, "");
@@ -832,10 +698,10 @@ START_TEST(test_close_session)
 	ck_assert_str_eq(e.text, "the server does not answer session/close");
 	/* Held back, it is read all the same; nor need it say goodbye. */
 	execsrv_hold(x, true);
-	say("{\"id\":3,\"result\":{}}");
+	peer_say("{\"id\":3,\"result\":{}}");
 	ck_assert_int_eq(execsrv_close_session(x, 30, &e), 0);
 	ck_assert_str_eq(execsrv_why(x)->text, "");
-	stop();
+	peer_stop();
 }
 END_TEST
 
@@ -850,10 +716,10 @@ hook_answer(void *arg, enum execsrv_request what,
 	};
 
 	(void)arg;
-	note("%s", names[what]);
+	peer_note("%s", names[what]);
 	if (e != NULL)
-		note(" %lld %s", (long long)e->code, e->text);
-	note(";");
+		peer_note(" %lld %s", (long long)e->code, e->text);
+	peer_note(";");
 }
 
 static void
@@ -861,28 +727,28 @@ hook_output(void *arg, enum execsrv_stream stream, const void *data,
     size_t len)
 {
 	(void)arg;
-	note("%d:%.*s;", (int)stream, (int)len, (const char *)data);
+	peer_note("%d:%.*s;", (int)stream, (int)len, (const char *)data);
 }
 
 static void
 hook_exited(void *arg, int exit_code)
 {
 	(void)arg;
-	note("exit %d;", exit_code);
+	peer_note("exit %d;", exit_code);
 }
 
 static void
 hook_closed(void *arg)
 {
 	(void)arg;
-	note("closed;");
+	peer_note("closed;");
 }
 
 static void
 hook_lost(void *arg, const struct execsrv_error *e)
 {
 	(void)arg;
-	note("lost %s;", e->text);
+	peer_note("lost %s;", e->text);
 }
 
 static const struct execsrv_hooks	 hooks = {
@@ -898,14 +764,14 @@ start_process(void)
 	struct execsrv_start	 s = { .argv = argv_a, .env = no_env,
 				    .cwd = "/" };
 
-	start();
+	peer_start();
 	ck_assert_ptr_nonnull(p = execsrv_process_start(x, &s, &hooks, NULL));
 	ck_assert_uint_eq(execsrv_process_awaits(p, EXECSRV_START), 1);
-	say("{\"id\":1,\"result\":{\"processId\":\"p1\"}}");
-	ck_assert_int_eq(turn(), 0);
-	ck_trace("start;");
+	peer_say("{\"id\":1,\"result\":{\"processId\":\"p1\"}}");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("start;");
 	ck_assert_uint_eq(execsrv_process_awaits(p, EXECSRV_START), 0);
-	(void)heard();
+	(void)peer_heard();
 }
 
 static void
@@ -914,14 +780,14 @@ say_output(unsigned seq, const char *text)
 	char	 b64[64];
 
 	b64[b64_encode(b64, text, strlen(text))] = '\0';
-	say("{\"method\":\"process/output\",\"params\":{\"processId\":\"p1\","
+	peer_say("{\"method\":\"process/output\",\"params\":{\"processId\":\"p1\","
 	    "\"seq\":%u,\"stream\":\"stdout\",\"chunk\":\"%s\"}}", seq, b64);
 }
 
 static void
 say_end(const char *what, unsigned seq)
 {
-	say("{\"method\":\"process/%s\",\"params\":{\"processId\":\"p1\","
+	peer_say("{\"method\":\"process/%s\",\"params\":{\"processId\":\"p1\","
 	    "\"seq\":%u,\"exitCode\":3}}", what, seq);
 }
 
@@ -936,9 +802,9 @@ START_TEST(test_start)
 		.rows = 24, .cols = 80
 	};
 
-	start();
+	peer_start();
 	ck_assert_ptr_nonnull(execsrv_process_start(x, &s, &hooks, NULL));
-	ck_heard("{\"id\":1,\"method\":\"process/start\",\"params\":"
+	peer_ck_heard("{\"id\":1,\"method\":\"process/start\",\"params\":"
 	    "{\"processId\":\"p1\",\"argv\":[\"sh\",\"a \\\"b\\\"\",\"\"],"
 	    "\"cwd\":\"file:///a%20b\",\"env\":{\"B\":\"\",\"A\":\"2=3\","
 	    "\"AA\":\"4\"},\"tty\":true,\"pipeStdin\":false}}");
@@ -947,17 +813,17 @@ START_TEST(test_start)
 	s.argv = argv_a;
 	s.inherit = true;
 	ck_assert_ptr_nonnull(execsrv_process_start(x, &s, &hooks, NULL));
-	ck_heard("{\"id\":2,\"method\":\"process/start\",\"params\":"
+	peer_ck_heard("{\"id\":2,\"method\":\"process/start\",\"params\":"
 	    "{\"processId\":\"p2\",\"argv\":[\"a\"],"
 	    "\"cwd\":\"file:///a%20b\",\"env\":{},\"envPolicy\":"
 	    "{\"inherit\":\"all\",\"ignoreDefaultExcludes\":true,"
 	    "\"exclude\":[],\"set\":{},\"includeOnly\":[]},"
 	    "\"tty\":true,\"pipeStdin\":false,"
 	    "\"ptySize\":{\"rows\":24,\"cols\":80}}}");
-	say("{\"id\":2,\"error\":{\"code\":-32603,\"message\":\"no\"}}");
-	ck_assert_int_eq(turn(), 0);
-	ck_trace("start -32603 no;");
-	stop();
+	peer_say("{\"id\":2,\"error\":{\"code\":-32603,\"message\":\"no\"}}");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("start -32603 no;");
+	peer_stop();
 }
 END_TEST
 
@@ -983,7 +849,7 @@ START_TEST(test_start_refused)
 	struct execsrv_start		 s = { .argv = NULL };
 	size_t				 i;
 
-	start();
+	peer_start();
 	for (i = 0; i < COUNT(rows); i++) {
 		s.argv = rows[i].argv;
 		s.env = rows[i].env;
@@ -994,8 +860,8 @@ START_TEST(test_start_refused)
 	}
 	ck_assert(TAILQ_EMPTY(&x->processes));
 	ck_assert(TAILQ_EMPTY(&x->calls));
-	ck_assert_int_eq(heard().type, WS_EV_NONE);
-	stop();
+	ck_assert_int_eq(peer_heard().type, WS_EV_NONE);
+	peer_stop();
 }
 END_TEST
 
@@ -1007,31 +873,31 @@ START_TEST(test_process_requests)
 	ck_assert_int_eq(execsrv_process_signal(p, "SIGHUP"), 0);
 	ck_assert_int_eq(execsrv_process_resize(p, 1, 65535), 0);
 	ck_assert_int_eq(execsrv_process_terminate(p), 0);
-	ck_heard("{\"id\":2,\"method\":\"process/write\",\"params\":"
+	peer_ck_heard("{\"id\":2,\"method\":\"process/write\",\"params\":"
 	    "{\"processId\":\"p1\",\"writeId\":\"w1\",\"chunk\":\"aGk=\"}}");
-	ck_heard("{\"id\":3,\"method\":\"process/closeStdin\",\"params\":"
+	peer_ck_heard("{\"id\":3,\"method\":\"process/closeStdin\",\"params\":"
 	    "{\"processId\":\"p1\"}}");
-	ck_heard("{\"id\":4,\"method\":\"process/signal\",\"params\":"
+	peer_ck_heard("{\"id\":4,\"method\":\"process/signal\",\"params\":"
 	    "{\"processId\":\"p1\",\"signal\":\"SIGHUP\"}}");
-	ck_heard("{\"id\":5,\"method\":\"process/resize\",\"params\":"
+	peer_ck_heard("{\"id\":5,\"method\":\"process/resize\",\"params\":"
 	    "{\"processId\":\"p1\",\"rows\":1,\"cols\":65535}}");
-	ck_heard("{\"id\":6,\"method\":\"process/terminate\",\"params\":"
+	peer_ck_heard("{\"id\":6,\"method\":\"process/terminate\",\"params\":"
 	    "{\"processId\":\"p1\"}}");
-	say("{\"id\":6,\"result\":{}}");
-	say("{\"id\":2,\"result\":{\"status\":\"stdinClosed\"}}");
-	say("{\"id\":3,\"result\":{\"status\":\"accepted\"}}");
-	say("{\"id\":4,\"result\":null}");
-	ck_assert_int_eq(turn(), 0);
-	ck_trace("terminate;write 0 stdinClosed;close;signal;");
+	peer_say("{\"id\":6,\"result\":{}}");
+	peer_say("{\"id\":2,\"result\":{\"status\":\"stdinClosed\"}}");
+	peer_say("{\"id\":3,\"result\":{\"status\":\"accepted\"}}");
+	peer_say("{\"id\":4,\"result\":null}");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("terminate;write 0 stdinClosed;close;signal;");
 	ck_assert_uint_eq(execsrv_process_awaits(p, EXECSRV_RESIZE), 1);
 	/* Free while an answer is due: nobody hears it. */
 	execsrv_process_free(&p);
 	ck_assert_ptr_null(p);
-	say("{\"id\":5,\"result\":{}}");
+	peer_say("{\"id\":5,\"result\":{}}");
 	say_output(1, "late");
-	ck_assert_int_eq(turn(), 0);
-	ck_trace("");
-	stop();
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("");
+	peer_stop();
 }
 END_TEST
 
@@ -1049,7 +915,7 @@ START_TEST(test_write_chunks)
 	ck_assert_int_eq(execsrv_process_write(p, data, sizeof(data)), 0);
 	ck_assert_uint_eq(execsrv_process_awaits(p, EXECSRV_WRITE), 3);
 	for (i = 0; i < 3; i++) {
-		ev = heard();
+		ev = peer_heard();
 		ck_assert_int_eq(json_parse(&j, (char *)ev.data, ev.len), 0);
 		tok = json_find(&j, json_find(&j, 0, "params"), "chunk");
 		ck_assert_uint_ne(tok, 0);
@@ -1061,7 +927,7 @@ START_TEST(test_write_chunks)
 	}
 	ck_assert_uint_eq(sum, sizeof(data));
 	json_fini(&j);
-	stop();
+	peer_stop();
 }
 END_TEST
 
@@ -1073,20 +939,20 @@ START_TEST(test_events)
 	say_output(3, "three");
 	say_output(3, "again");
 	say_end("closed", 5);
-	ck_assert_int_eq(turn(), 0);
-	ck_trace("0:one;");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("0:one;");
 	ck_assert_int_gt(execsrv_wait_ms(x), 5000);
 	say_end("exited", 4);
 	say_output(2, "");
-	ck_assert_int_eq(turn(), 0);
-	ck_trace("0:;0:three;exit 3;closed;");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("0:;0:three;exit 3;closed;");
 	ck_assert_int_eq(execsrv_wait_ms(x), -1);
 	say_output(6, "behind the end");
 	say_end("exited", 1);
-	ck_assert_int_eq(turn(), 0);
-	ck_trace("");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("");
 	ck_assert_int_eq(execsrv_wait_ms(x), -1);
-	stop();
+	peer_stop();
 }
 END_TEST
 
@@ -1096,10 +962,10 @@ START_TEST(test_events_behind_the_end)
 	start_process();
 	say_output(4, "four");
 	say_end("closed", 1);
-	ck_assert_int_eq(turn(), 0);
-	ck_trace("closed;");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("closed;");
 	ck_assert_int_eq(execsrv_wait_ms(x), -1);
-	stop();
+	peer_stop();
 }
 END_TEST
 
@@ -1113,14 +979,14 @@ START_TEST(test_streams)
 
 	start_process();
 	for (i = 0; i < 3; i++) {
-		say("{\"method\":\"process/output\",\"params\":{\"seq\":%u,"
+		peer_say("{\"method\":\"process/output\",\"params\":{\"seq\":%u,"
 		    "\"chunk\":\"YQ==\",\"stream\":\"%s\",\"x\":[],"
 		    "\"processId\":\"p1\"}}", i + 1, names[i]);
-		ck_assert_int_eq(turn(), 0);
+		ck_assert_int_eq(peer_turn(), 0);
 		snprintf(want, sizeof(want), "%u:a;", i);
-		ck_trace(want);
+		peer_ck_trace(want);
 	}
-	stop();
+	peer_stop();
 }
 END_TEST
 
@@ -1154,12 +1020,12 @@ static const char *const	 malformed[] = {
 START_TEST(test_malformed)
 {
 	start_process();
-	say("{\"method\":\"process/%s}", malformed[_i]);
-	ck_assert_int_eq(turn(), -1);
+	peer_say("{\"method\":\"process/%s}", malformed[_i]);
+	ck_assert_int_eq(peer_turn(), -1);
 	ck_assert_ptr_nonnull(strstr(execsrv_why(x)->text,
 	    "the server sent a malformed process/"));
-	ck_trace("");
-	stop();
+	peer_ck_trace("");
+	peer_stop();
 }
 END_TEST
 
@@ -1167,13 +1033,13 @@ START_TEST(test_missing_event)
 {
 	start_process();
 	say_output(2, "two");
-	ck_assert_int_eq(turn(), 0);
+	ck_assert_int_eq(peer_turn(), 0);
 	/* As if some time had passed. */
 	x->held = true;
 	ck_assert_int_gt(execsrv_wait_ms(x), 0);
 	execsrv_hold(x, false);
 	ck_assert_int_gt(execsrv_wait_ms(x), 9000);
-	stop();
+	peer_stop();
 }
 END_TEST
 
@@ -1185,13 +1051,13 @@ START_TEST(test_early_flood)
 	unsigned	 i;
 
 	start_process();
-	for (i = 2; turn() == 0; i++) {
+	for (i = 2; peer_turn() == 0; i++) {
 		say_output(i, "");
 		ck_assert_uint_lt(i, 5000);
 	}
 	ck_assert_str_eq(execsrv_why(x)->text, "the server left out an event");
 	ck_assert_uint_gt(i, 4000);
-	stop();
+	peer_stop();
 
 	start_process();
 	ck_assert_ptr_nonnull(text = malloc(2 * size));
@@ -1208,7 +1074,7 @@ START_TEST(test_early_flood)
 	ck_assert_uint_eq(i, 2 + 16 + 1);
 	free(text);
 	free(chunk);
-	stop();
+	peer_stop();
 }
 END_TEST
 
@@ -1221,18 +1087,18 @@ START_TEST(test_hold)
 	ck_assert_int_eq(execsrv_events(x), 0);
 	say_output(1, "one");
 	ck_assert_int_eq(execsrv_handle(x, POLLIN), 0);
-	ck_trace("");
+	peer_ck_trace("");
 	ck_assert_int_gt(execsrv_wait_ms(x), 4000);
 	/* A sign of life when it takes longer. */
 	x->last_sent -= 6000;
 	ck_assert_int_eq(execsrv_wait_ms(x), 0);
 	ck_assert_int_eq(execsrv_handle(x, 0), 0);
-	ck_assert_int_eq(heard().type, WS_EV_PONG);
+	ck_assert_int_eq(peer_heard().type, WS_EV_PONG);
 	ck_assert_int_gt(execsrv_wait_ms(x), 4000);
 	execsrv_hold(x, false);
-	ck_assert_int_eq(turn(), 0);
-	ck_trace("0:one;");
-	stop();
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("0:one;");
+	peer_stop();
 }
 END_TEST
 
@@ -1250,9 +1116,9 @@ START_TEST(test_hold_gone)
 	ck_assert_int_eq(execsrv_events(x), 0);
 	ck_assert_int_gt(execsrv_wait_ms(x), 4000);
 	execsrv_hold(x, false);
-	ck_assert_int_eq(turn(), -1);
-	ck_trace("0:one;");
-	stop();
+	ck_assert_int_eq(peer_turn(), -1);
+	peer_ck_trace("0:one;");
+	peer_stop();
 }
 END_TEST
 
@@ -1265,9 +1131,9 @@ START_TEST(test_last_words)
 	close(peer);
 	peer = -1;
 	ck_assert_int_eq(execsrv_process_write(p, "x", 1), 0);
-	ck_assert_int_eq(turn(), -1);
-	ck_trace("0:one;exit 3;");
-	stop();
+	ck_assert_int_eq(peer_turn(), -1);
+	peer_ck_trace("0:one;exit 3;");
+	peer_stop();
 }
 END_TEST
 
@@ -1291,16 +1157,16 @@ serve(int fd, const char *const *script)
 	peer = fd;
 	n = snprintf(head, sizeof(head), OK UP CO
 	    "Sec-WebSocket-Accept: %s\r\n\r\n", accept);
-	put(head, (size_t)n);
-	ws_reader_init(&reader, true, LIMIT_FRAME, LIMIT_MESSAGE);
+	peer_put(head, (size_t)n);
+	ws_reader_init(&peer_reader, true, LIMIT_FRAME, LIMIT_MESSAGE);
 	x = NULL;
-	if (heard().type != WS_EV_MESSAGE)	/* initialize */
+	if (peer_heard().type != WS_EV_MESSAGE)	/* initialize */
 		_exit(2);
 	for (; *script != NULL; script++)
-		say("%s", *script);
+		peer_say("%s", *script);
 	/* Until the client goes; how it does is the exit status. */
 	for (;;) {
-		struct ws_event	 ev = heard();
+		struct ws_event	 ev = peer_heard();
 
 		if (ev.type == WS_EV_CLOSE)
 			_exit(ev.code == 1000 ? 42 : 43);
@@ -1357,7 +1223,7 @@ START_TEST(test_open)
 	struct execsrv			*c;
 
 	start_server(script);
-	c = execsrv_open(url, "test", &e);
+	c = execsrv_open(url, NULL, &e);
 	ck_assert_msg(c != NULL, "%s", e.text);
 	ck_assert_str_eq(execsrv_why(c)->text, "");
 	ck_assert_str_eq(execsrv_cwd(c), "/a b");
@@ -1400,7 +1266,7 @@ START_TEST(test_greeting)
 	struct execsrv		*c;
 
 	start_server(script);
-	c = execsrv_open(url, "test", &e);
+	c = execsrv_open(url, NULL, &e);
 	if (greetings[_i].why == NULL) {
 		ck_assert_msg(c != NULL, "%s", e.text);
 		execsrv_close(&c);
@@ -1418,13 +1284,13 @@ START_TEST(test_nobody)
 	struct execsrv_error	 e = { 0, "" };
 
 	start_server(NULL);		/* accepts and goes */
-	ck_assert_ptr_null(execsrv_open(url, "test", &e));
+	ck_assert_ptr_null(execsrv_open(url, NULL, &e));
 	/* At once, or when the request was sent. */
 	ck_assert_msg(strstr(e.text, "closed") != NULL ||
 	    strstr(e.text, "lost") != NULL || strstr(e.text, "send") != NULL,
 	    "%s", e.text);
 	ck_server(1);
-	ck_assert_ptr_null(execsrv_open(url, "test", &e));
+	ck_assert_ptr_null(execsrv_open(url, NULL, &e));
 	ck_assert_ptr_nonnull(strstr(e.text, strerror(ENOENT)));
 }
 END_TEST

@@ -1,0 +1,138 @@
+#include "t/unit/peer_help.h"
+
+#include <sys/socket.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <check.h>
+
+#include "common/clock.h"
+#include "common/limit.h"
+
+struct execsrv		*x;
+int			 peer;
+struct ws_reader	 peer_reader;
+char			 trace[8192];
+
+
+void
+peer_start(void)
+{
+	int	 pair[2];
+
+	ck_assert_ptr_nonnull(x = execsrv_new());
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
+	    pair), 0);
+	x->fd = pair[0];
+	peer = pair[1];
+	strcpy(x->key, PEER_KEY);
+	x->state = EXECSRV_OPEN;
+	x->last_sent = clock_ms();
+	ws_reader_init(&peer_reader, true, LIMIT_FRAME, LIMIT_MESSAGE);
+	trace[0] = '\0';
+}
+
+void
+peer_stop(void)
+{
+	execsrv_free(&x);
+	ck_assert_ptr_null(x);
+	close(peer);
+	ws_reader_fini(&peer_reader);
+}
+
+void
+peer_put(const void *data, size_t len)
+{
+	ck_assert_int_eq(send(peer, data, len, MSG_NOSIGNAL), (ssize_t)len);
+}
+
+void
+peer_frame(unsigned first, const void *data, size_t len)
+{
+	uint8_t	 head[WS_HEADER_MAX];
+	size_t	 n = ws_header(head, true, WS_TEXT, len, NULL);
+
+	head[0] = (uint8_t)first;
+	peer_put(head, n);
+	if (len > 0)
+		peer_put(data, len);
+}
+
+void
+peer_say(const char *fmt, ...)
+{
+	char	 text[4096];
+	va_list	 ap;
+	int	 n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	ck_assert_int_lt(n, (int)sizeof(text));
+	peer_frame(0x81, text, (size_t)n);
+}
+
+int
+peer_turn(void)
+{
+	int	 i, r = 0;
+
+	for (i = 0; i < 5 && r == 0; i++)
+		r = execsrv_wait(x, 0);
+	return r;
+}
+
+struct ws_event
+peer_heard(void)
+{
+	struct ws_event	 ev;
+	uint8_t		*room;
+	size_t		 size;
+	ssize_t		 n;
+
+	for (;;) {
+		ws_reader_next(&peer_reader, &ev);
+		if (ev.type != WS_EV_NONE)
+			return ev;
+		ck_assert_ptr_nonnull(room = ws_reader_room(&peer_reader, 65536,
+		    &size));
+		if ((n = recv(peer, room, size, 0)) <= 0)
+			return ev;
+		ws_reader_fed(&peer_reader, (size_t)n);
+		if (x != NULL)
+			execsrv_flush(x);
+	}
+}
+
+void
+peer_ck_heard(const char *want)
+{
+	struct ws_event	 ev = peer_heard();
+
+	ck_assert_int_eq(ev.type, WS_EV_MESSAGE);
+	ck_assert_msg(ev.len == strlen(want) &&
+	    memcmp(ev.data, want, ev.len) == 0, "heard %.*s\nnot %s",
+	    (int)ev.len, (char *)ev.data, want);
+}
+
+void
+peer_note(const char *fmt, ...)
+{
+	size_t	 n = strlen(trace);
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(trace + n, sizeof(trace) - n, fmt, ap);
+	va_end(ap);
+}
+
+void
+peer_ck_trace(const char *want)
+{
+	ck_assert_str_eq(trace, want);
+	trace[0] = '\0';
+}

@@ -1,0 +1,41 @@
+/*
+ * A client on one end of a socketpair, and its server on the other: the test,
+ * which says what it likes and hears every word.
+ */
+#ifndef T_UNIT_PEER_HELP_H
+#define T_UNIT_PEER_HELP_H
+
+#include <stddef.h>
+
+#include "common/client/client_priv.h"
+#include "common/ws.h"
+
+#define PEER_KEY	"dGhlIHNhbXBsZSBub25jZQ=="
+
+extern struct execsrv	*x;		/* the client, open */
+extern int		 peer;		/* the server's end */
+extern struct ws_reader	 peer_reader;	/* of what the client sends */
+extern char		 trace[8192];	/* what hooks were told */
+
+void		 peer_start(void);
+void		 peer_stop(void);
+
+/* Bytes, a frame with this first byte, a text from the server. */
+void		 peer_put(const void *data, size_t len);
+void		 peer_frame(unsigned first, const void *data, size_t len);
+void		 peer_say(const char *fmt, ...)
+		    __attribute__((format(printf, 1, 2)));
+
+/* Everything there is to read is read.  As execsrv_handle(). */
+int		 peer_turn(void);
+
+/* The client's next message or frame; its data until the next call. */
+struct ws_event	 peer_heard(void);
+void		 peer_ck_heard(const char *want);
+
+/* Write to the trace; it must be this, and is empty then. */
+void		 peer_note(const char *fmt, ...)
+		    __attribute__((format(printf, 1, 2)));
+void		 peer_ck_trace(const char *want);
+
+#endif
