@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "common/json.h"
+#include "common/secret.h"
 #include "common/utf8.h"
-#include "master/secret.h"
 
 #define FILE_MAX	(CRED_MAX + 2)	/* bytes of a file: a token, CRLF */
 
@@ -53,28 +53,15 @@ refuse(char *why, size_t size, const char *text)
 
 /* --- the environment --- */
 
-/* /proc/PID/environ shows that very memory, of a second one as well. */
-static void
-wipe_variable(const char *name)
-{
-	size_t	 n = strlen(name);
-	char	**v;
-
-	for (v = environ; *v != NULL; v++)
-		if (strncmp(*v, name, n) == 0 && (*v)[n] == '=')
-			sodium_memzero(*v + n + 1, strlen(*v + n + 1));
-	unsetenv(name);
-}
-
 static int
 take_variable(struct cred *c, const char *name, enum cred_source source)
 {
-	char	*value = getenv(name);
+	char	*value = secret_take_env(name);
 	size_t	 len;
 	int	 r = 0;
 
 	if (value == NULL)
-		return 0;
+		return errno == 0 ? 0 : -1;
 	len = strlen(value);
 	if (c->source == CRED_NONE && len > 0) {
 		c->source = source;
@@ -82,7 +69,7 @@ take_variable(struct cred *c, const char *name, enum cred_source source)
 		if (is_token(value, len))
 			r = set_token(c, value, len);
 	}
-	wipe_variable(name);
+	sodium_free(value);
 	return r;
 }
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/limit.h"
+#include "common/secret.h"
 #include "master/jwt.h"
-#include "master/secret.h"
 #include "master/tokenline.h"
 
 #define FILE_MAX	(1024 * 1024)	/* bytes of a TokenFile */

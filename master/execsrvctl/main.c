@@ -1,11 +1,13 @@
 /* execsrvctl: questions to the daemon, and commands on an exec server. */
 #include <errno.h>
 #include <getopt.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/secret.h"
 #include "config.h"
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/run.h"
@@ -13,6 +15,8 @@
 
 #define PATIENCE_MAX	86400	/* seconds */
 #define URL_VARIABLE	"CODEX_EXEC_SERVER_URL"
+#define TOKEN_VARIABLE	"EXECSRV_TOKEN"
+#define TOKEN_MAX	8192	/* bytes of a file with one */
 
 struct options {
 	const char	*dir;
@@ -61,8 +65,9 @@ usage(FILE *out)
 	fputs("usage: execsrvctl [-R DIR] [--json] COMMAND\n"
 	    "       execsrvctl [-R DIR] run [--url URL] [-t] "
 	    "[-e NAME=VALUE]...\n"
-	    "                  [--cwd DIR] [--patience SECONDS] [--] "
-	    "COMMAND [ARG...]\n"
+	    "                  [--cwd DIR] [--patience SECONDS] "
+	    "[--token-file FILE] [--]\n"
+	    "                  COMMAND [ARG...]\n"
 	    "       execsrvctl [--json] sandbox explain [--cwd DIR] "
 	    "[--tmpdir DIR]\n"
 	    "                  [--native-paths] FILE\n\n"
@@ -72,7 +77,8 @@ usage(FILE *out)
 	    "  -t, --tty              give the command a terminal\n"
 	    "  -e, --env NAME[=VALUE] a variable of its environment\n"
 	    "      --cwd DIR          where it runs\n"
-	    "      --patience SECONDS for a connection that is lost (25)\n\n",
+	    "      --patience SECONDS for a connection that is lost (25)\n"
+	    "      --token-file FILE  what to show the server\n\n",
 	    out);
 	for (i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name,
@@ -92,7 +98,7 @@ finish(int status)
 
 /* --- options --- */
 
-enum { OPT_JSON = 256, OPT_URL, OPT_CWD, OPT_PATIENCE };
+enum { OPT_JSON = 256, OPT_URL, OPT_CWD, OPT_PATIENCE, OPT_TOKEN_FILE };
 
 static const struct option	 global_options[] = {
 	{ "help", no_argument, NULL, 'h' },
@@ -209,6 +215,7 @@ static const struct option	 run_options[] = {
 	{ "help", no_argument, NULL, 'h' },
 	{ "patience", required_argument, NULL, OPT_PATIENCE },
 	{ "runtime-dir", required_argument, NULL, 'R' },
+	{ "token-file", required_argument, NULL, OPT_TOKEN_FILE },
 	{ "tty", no_argument, NULL, 't' },
 	{ "url", required_argument, NULL, OPT_URL },
 	{ NULL, 0, NULL, 0 }
@@ -323,10 +330,37 @@ read_patience(const char *text, int *ms_out)
 	return 0;
 }
 
+/* One line, of a file that is its owner's only; instead of another one. */
+static int
+read_token(const char *path, char **token)
+{
+	char	 why[128], *text;
+	size_t	 len;
+
+	if ((text = secret_read_file(path, TOKEN_MAX, &len, why,
+	    sizeof(why))) == NULL) {
+		fprintf(stderr, "execsrvctl: --token-file %s: %s\n", path,
+		    why);
+		return -1;
+	}
+	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+		text[--len] = '\0';
+	if (len == 0) {
+		fprintf(stderr, "execsrvctl: --token-file %s: it is empty\n",
+		    path);
+		sodium_free(text);
+		return -1;
+	}
+	if (*token != NULL)
+		sodium_free(*token);
+	*token = text;
+	return 0;
+}
+
 /* 0; 1: help was asked for; -1, having said why. */
 static int
 read_run(int argc, char **argv, struct options *o, struct run_options *r,
-    char **env)
+    char **env, char **token)
 {
 	int	 opt;
 
@@ -354,6 +388,10 @@ read_run(int argc, char **argv, struct options *o, struct run_options *r,
 		case OPT_URL:
 			r->url = optarg;
 			break;
+		case OPT_TOKEN_FILE:
+			if (read_token(optarg, token) == -1)
+				return -1;
+			break;
 		case OPT_PATIENCE:
 			if (read_patience(optarg, &r->patience) == -1)
 				return -1;
@@ -376,14 +414,22 @@ cmd_run(const struct command *c, struct options *o, int argc, char **argv)
 	char			**env;
 	int			 status = EXIT_RUN;
 	bool			 has_term = getenv("TERM") != NULL;
+	char			*token = NULL;
 
-	/* TERM is the first: -e may say otherwise. */
-	if ((env = env_new(argc)) == NULL || env_add(env, "TERM") == -1) {
+	/*
+	 * TERM is the first: -e may say otherwise.  The token is nobody's but
+	 * the server's.
+	 */
+	if ((env = env_new(argc)) == NULL || env_add(env, "TERM") == -1 ||
+	    sodium_init() == -1 ||
+	    ((token = secret_take_env(TOKEN_VARIABLE)) == NULL &&
+	    errno != 0)) {
 		perror("execsrvctl");
 		goto out;
 	}
-	switch (read_run(argc, argv, o, &r, env)) {
+	switch (read_run(argc, argv, o, &r, env, &token)) {
 	case 0:
+		r.token = token != NULL && token[0] != '\0' ? token : NULL;
 		r.argv = (const char *const *)argv + optind;
 		/* No terminal, no TERM. */
 		r.env = (const char *const *)env + (has_term && !r.tty);
@@ -395,6 +441,8 @@ cmd_run(const struct command *c, struct options *o, int argc, char **argv)
 	}
  out:
 	env_free(&env);
+	if (token != NULL)
+		sodium_free(token);
 	return status;
 }
 

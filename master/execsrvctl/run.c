@@ -612,6 +612,7 @@ run_command(const struct run_options *o)
 	struct execsrv_options	 how = { .client_name = "execsrvctl" };
 	struct execsrv_error	 e;
 
+	how.bearer_token = o->token;
 	if (o->patience != -1)
 		how.recover_ms = o->patience > 0 ? o->patience : -1;
 	if ((r.x = execsrv_open(o->url, &how, &e)) == NULL) {

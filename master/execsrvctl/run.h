@@ -15,6 +15,7 @@ struct run_options {
 	const char		*url;	/* of the server */
 	const char *const	*argv;	/* ended by NULL */
 	const char *const	*env;	/* NAME=VALUE, ended by NULL */
+	const char		*token;	/* to show the server, or NULL */
 	const char		*cwd;	/* NULL: see run.c */
 	bool			 tty;
 	int			 patience; /* ms, with a lost connection; -1:

@@ -1,4 +1,4 @@
-#include "master/secret.h"
+#include "common/secret.h"
 
 #include <sys/stat.h>
 
@@ -7,6 +7,7 @@
 #include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -86,4 +87,35 @@ secret_read_file(const char *path, size_t max, size_t *len_out, char *why,
  out:
 	fd_close(&fd);
 	return room;
+}
+
+/* /proc/PID/environ shows that very memory, of a second one as well. */
+static void
+wipe_variable(const char *name)
+{
+	size_t	 n = strlen(name);
+	char	**v;
+
+	for (v = environ; *v != NULL; v++)
+		if (strncmp(*v, name, n) == 0 && (*v)[n] == '=')
+			sodium_memzero(*v + n + 1, strlen(*v + n + 1));
+	unsetenv(name);
+}
+
+char *
+secret_take_env(const char *name)
+{
+	const char	*value = getenv(name);
+	char		*copy;
+	size_t		 len;
+
+	errno = 0;
+	if (value == NULL)
+		return NULL;
+	len = strlen(value);
+	if ((copy = sodium_malloc(len + 1)) != NULL)
+		memcpy(copy, value, len + 1);
+	wipe_variable(name);
+	errno = copy == NULL ? ENOMEM : 0;
+	return copy;
 }
