@@ -81,6 +81,8 @@ ask(int sock, const union address *ours, const union address *theirs)
 		    sizeof(theirs->in6.sin6_addr));
 		memcpy(id->idiag_dst, &ours->in6.sin6_addr,
 		    sizeof(ours->in6.sin6_addr));
+		/* Which link, where addresses are of one only. */
+		id->idiag_if = theirs->in6.sin6_scope_id;
 	}
 	return send(sock, &req, sizeof(req), 0) == (ssize_t)sizeof(req) ?
 	    0 : -1;

@@ -95,13 +95,14 @@ print(s.recv(100).split()[1].decode())
 
 def from_inside():
     """A command in a sandbox is refused on any address, token or not."""
-    server, token = server_on("0.0.0.0")
+    server, token = server_on("[::]")
     port = server.url.rsplit(":", 1)[1]
     head = upgrade_request(more="Authorization: Bearer %s\r\n" % token)
     argv = [sys.executable, "-c", LOOK, None, port,
             head.decode()[:-2].replace("\r\n", "|")]
     with connect("ws://127.0.0.1:" + port) as c:
-        for where in ("127.0.0.1", HERE):
+        for where in ("127.0.0.1", HERE, "::1", "2001:db8:1::1",
+                      "fe80::7%lo"):
             argv[3] = where
             check(c.run("out" + where, *argv)[0] == b"101\n",
                   "without a sandbox, " + where)

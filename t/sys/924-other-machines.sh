@@ -16,7 +16,8 @@ ip link set lo up
 for address in 192.0.2.1/32 192.0.2.2/32 192.0.2.3/32; do
 	ip address add "$address" dev lo || { echo "no addresses"; exit 77; }
 done
-for address in 2001:db8:1::1/128 2001:db8:1::2/128 2001:db8:2::1/128; do
+for address in 2001:db8:1::1/128 2001:db8:1::2/128 2001:db8:2::1/128 \
+    fe80::7/64; do
 	ip -6 address add "$address" dev lo nodad ||
 		{ echo "no IPv6 addresses"; exit 77; }
 done
