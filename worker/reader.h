@@ -10,8 +10,9 @@
 /*
  * For good: no file, no process, no further descriptor, and of system calls
  * the 30 or so that sockets and memory take; any other one ends the process.
- * is_alone: no other process has its real user id.  0, or -1 with errno: something
- * of it cannot be had here, and nobody may be served by this process.
+ * is_alone: no other process has its real user id.  0, or -1 with errno:
+ * something of it cannot be had here, and nobody may be served by this
+ * process.
  */
 int	 reader_confine(bool is_alone) __attribute__((warn_unused_result));
 
