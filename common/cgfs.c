@@ -15,18 +15,39 @@
 
 /* --- where it is --- */
 
-/* The path behind "0::", malloc'd, or NULL. */
-static char *
-own_path(const char *cgroup)
+/* Whether a word is in a list with commas, which ends before end. */
+static bool
+has_word(const char *list, const char *end, const char *word)
 {
-	const char	*line = cgroup;
+	size_t	 n = strlen(word);
 
-	while (strncmp(line, "0::/", 4) != 0) {
-		if ((line = strchr(line, '\n')) == NULL)
-			return NULL;
-		line++;
+	for (; list < end; list += strcspn(list, ",") + 1)
+		if (strncmp(list, word, n) == 0 &&
+		    (list + n == end || list[n] == ','))
+			return true;
+	return false;
+}
+
+/*
+ * The path behind "0::", or behind "N:CONTROLLER,...:" of version 1; malloc'd,
+ * or NULL.
+ */
+static char *
+own_path(const char *cgroup, const char *controller)
+{
+	const char	*line, *list, *path;
+
+	for (line = cgroup; line != NULL; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		list = line + strspn(line, "0123456789");
+		if (*list != ':' ||
+		    (path = strchr(list + 1, ':')) == NULL || path[1] != '/')
+			continue;
+		if (controller == NULL ? strncmp(line, "0::", 3) == 0 :
+		    has_word(list + 1, path, controller))
+			return strndup(path + 1, strcspn(path + 1, "\n"));
 	}
-	return strndup(line + 3, strcspn(line + 3, "\n"));
+	return NULL;
 }
 
 /* Undo the octal escapes of mountinfo (proc(5)), in place. */
@@ -62,9 +83,23 @@ below(const char *path, const char *root)
 	return strcmp(path + n, "/") == 0 ? path + n + 1 : path + n;
 }
 
+/* Behind " - ": "cgroup2 ...", or "cgroup NAME OPTIONS" with the controller. */
+static bool
+is_kind(const char *type, const char *controller)
+{
+	const char	*options;
+
+	if (controller == NULL)
+		return strncmp(type, "cgroup2 ", 8) == 0;
+	return strncmp(type, "cgroup ", 7) == 0 &&
+	    (options = strchr(type + 7, ' ')) != NULL &&
+	    has_word(options + 1, options + strlen(options), controller);
+}
+
 /* "36 35 98:0 ROOT POINT options ... - cgroup2 ..."; the line is torn. */
 static int
-try_mount(char *line, const char *path, char *out, size_t size)
+try_mount(char *line, const char *controller, const char *path, char *out,
+    size_t size)
 {
 	char		*field[5], *type, *save;
 	const char	*rest;
@@ -72,7 +107,7 @@ try_mount(char *line, const char *path, char *out, size_t size)
 	int		 n;
 
 	if ((type = strstr(line, " - ")) == NULL ||
-	    strncmp(type + 3, "cgroup2 ", 8) != 0)
+	    !is_kind(type + 3, controller))
 		return -1;
 	for (i = 0; i < 5; i++)
 		if ((field[i] = strtok_r(i == 0 ? line : NULL, " ",
@@ -90,14 +125,15 @@ try_mount(char *line, const char *path, char *out, size_t size)
 	return 0;
 }
 
-int
-cgfs_parse(const char *cgroup, const char *mountinfo, char *out, size_t size)
+static int
+parse(const char *cgroup, const char *mountinfo, const char *controller,
+    char *out, size_t size)
 {
 	char	*path, *copy = NULL, *line, *next;
 	int	 r = -1;
 
 	errno = ENOENT;
-	if ((path = own_path(cgroup)) == NULL)
+	if ((path = own_path(cgroup, controller)) == NULL)
 		return -1;
 	/* Outside of what our namespace shows (cgroup_namespaces(7)). */
 	if (strncmp(path, "/..", 3) == 0)
@@ -107,12 +143,25 @@ cgfs_parse(const char *cgroup, const char *mountinfo, char *out, size_t size)
 	for (line = copy; r == -1 && line != NULL; line = next) {
 		if ((next = strchr(line, '\n')) != NULL)
 			*next++ = '\0';
-		r = try_mount(line, path, out, size);
+		r = try_mount(line, controller, path, out, size);
 	}
  out:
 	free(path);
 	free(copy);
 	return r;
+}
+
+int
+cgfs_parse(const char *cgroup, const char *mountinfo, char *out, size_t size)
+{
+	return parse(cgroup, mountinfo, NULL, out, size);
+}
+
+int
+cgfs_parse_v1(const char *cgroup, const char *mountinfo,
+    const char *controller, char *out, size_t size)
+{
+	return parse(cgroup, mountinfo, controller, out, size);
 }
 
 /* A file of /proc, however long: malloc'd, or NULL with errno. */
@@ -138,17 +187,23 @@ slurp(const char *path)
 }
 
 int
-cgfs_own(char *out, size_t size)
+cgfs_own_v1(const char *controller, char *out, size_t size)
 {
 	char	*cgroup, *mounts = NULL;
 	int	 r = -1;
 
 	if ((cgroup = slurp("/proc/self/cgroup")) != NULL &&
 	    (mounts = slurp("/proc/self/mountinfo")) != NULL)
-		r = cgfs_parse(cgroup, mounts, out, size);
+		r = parse(cgroup, mounts, controller, out, size);
 	free(cgroup);
 	free(mounts);
 	return r;
+}
+
+int
+cgfs_own(char *out, size_t size)
+{
+	return cgfs_own_v1(NULL, out, size);
 }
 
 /* --- what is done there --- */

@@ -1,8 +1,8 @@
 /*
- * Control groups of version 2 (cgroups(7), the kernel's cgroup-v2.rst) as far
- * as processes are put into them to be found and killed: no controller is
- * used.  A group is a directory; whoever may write it, the file cgroup.procs
- * in it and that of the group above may put his processes there.
+ * Control groups (cgroups(7), the kernel's cgroup-v2.rst): where they are, and
+ * what is done there.  Unless it says otherwise this is about version 2.  A
+ * group is a directory; whoever may write it, the file cgroup.procs in it and
+ * that of the group above may put his processes there.
  */
 #ifndef COMMON_CGFS_H
 #define COMMON_CGFS_H
@@ -17,7 +17,14 @@
 int	 cgfs_parse(const char *cgroup, const char *mountinfo, char *out,
 	    size_t size) __attribute__((warn_unused_result));
 
-/* The same of the calling process. */
+/* The same for a controller of version 1. */
+int	 cgfs_parse_v1(const char *cgroup, const char *mountinfo,
+	    const char *controller, char *out, size_t size)
+	    __attribute__((warn_unused_result));
+
+/* Both of the calling process. */
+int	 cgfs_own_v1(const char *controller, char *out, size_t size)
+	    __attribute__((warn_unused_result));
 int	 cgfs_own(char *out, size_t size) __attribute__((warn_unused_result));
 
 /* Write a text into a file of the group at dir.  0, or -1 with errno. */

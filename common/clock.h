@@ -1,6 +1,6 @@
 /*
- * Time that only goes forward (CLOCK_MONOTONIC), in milliseconds.  No expiry
- * in this house looks at the wall clock.
+ * Time that only goes forward (CLOCK_MONOTONIC).  No expiry in this house looks
+ * at the wall clock.
  */
 #ifndef COMMON_CLOCK_H
 #define COMMON_CLOCK_H
@@ -11,6 +11,9 @@
 
 /* Milliseconds since some moment in the past. */
 uint64_t	 clock_ms(void);
+
+/* Microseconds since the same moment. */
+uint64_t	 clock_us(void);
 
 /* ms as libevent wants its timers, at most some 30 years. */
 struct timeval	 clock_timeval(uint64_t ms);

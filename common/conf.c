@@ -1,262 +1,39 @@
-#include "common/conf.h"
-
-#include <sys/stat.h>
+#include "common/conf_priv.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
-#define COUNT_MAX	1000000	/* of anything that is counted */
-#define LINE_MAX_	4096	/* bytes of a line of the file */
-
-struct choice {
-	const char	*group;
-	const char	*word;
-	int		 value;
-};
-
-static const struct choice choices[] = {
-#define CHOICE(group, word, value)	{ #group, word, value },
-#include "proto/confchoice.def"
-#undef CHOICE
-};
-
-struct unit {
-	const char	*suffix;
-	uint64_t	 factor;
-};
-
-static const struct unit size_units[] = {
-	{ "", 1 }, { "K", 1024 }, { "M", 1024 * 1024 },
-	{ "G", 1024 * 1024 * 1024 }, { NULL, 0 }
-};
-
-static const struct unit time_units[] = {
-	{ "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 },
-	{ "h", 3600000 }, { NULL, 0 }
-};
-
-static const struct unit count_units[] = { { "", 1 }, { NULL, 0 } };
-
-struct conf_row;
-
-typedef int	 set_fn(const struct conf_row *, void *member,
-		    const char *value);
-typedef void	 print_fn(const struct conf_row *, const void *member,
-		    FILE *out);
-
-struct conf_row {
-	const char	*keyword;
-	const char	*type;		/* "CHOICE_" and its group */
-	set_fn		*set;
-	print_fn	*print;
-	size_t		 offset;
-	const char	*value;		/* by default */
-};
-
-/* --- one function for each type --- */
-
-static int
-set_TEXT(const struct conf_row *row, void *member, const char *value)
-{
-	char	*copy;
-
-	(void)row;
-	if ((copy = strdup(value)) == NULL)
-		return -1;
-	free(*(char **)member);
-	*(char **)member = copy;
-	return 0;
-}
-
-static int
-set_LIST(const struct conf_row *row, void *member, const char *value)
-{
-	struct conf_list	*l = member;
-	char			**item;
-
-	(void)row;
-	if (*value == '\0')
-		return 0;
-	if ((item = reallocarray(l->item, l->n + 1, sizeof(*item))) == NULL)
-		return -1;
-	l->item = item;
-	if ((item[l->n] = strdup(value)) == NULL)
-		return -1;
-	l->n++;
-	return 0;
-}
-
-/* A number and one of its units. */
-static int
-set_number(void *member, const char *value, const struct unit *u)
-{
-	unsigned long long	 n;
-	char			*end;
-
-	errno = EINVAL;
-	if (!isdigit((unsigned char)*value))
-		return -1;
-	errno = 0;
-	n = strtoull(value, &end, 10);
-	if (errno != 0)
-		return -1;
-	for (; u->suffix != NULL; u++)
-		if (strcasecmp(end, u->suffix) == 0)
-			break;
-	errno = EINVAL;
-	if (u->suffix == NULL || n > INT64_MAX / u->factor)
-		return -1;
-	*(uint64_t *)member = n * u->factor;
-	return 0;
-}
-
-static int
-set_COUNT(const struct conf_row *row, void *member, const char *value)
-{
-	uint64_t	 n;
-
-	(void)row;
-	if (set_number(&n, value, count_units) == -1)
-		return -1;
-	if (n > COUNT_MAX) {
-		errno = ERANGE;
-		return -1;
-	}
-	*(uint64_t *)member = n;
-	return 0;
-}
-
-static int
-set_SIZE(const struct conf_row *row, void *member, const char *value)
-{
-	(void)row;
-	return set_number(member, value, size_units);
-}
-
-static int
-set_SECONDS(const struct conf_row *row, void *member, const char *value)
-{
-	(void)row;
-	return set_number(member, value, time_units);
-}
-
-static int
-set_choice(const struct conf_row *row, void *member, const char *value)
-{
-	const char	*group = row->type + sizeof("CHOICE_") - 1;
-	size_t		 i;
-
-	for (i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
-		if (strcmp(choices[i].group, group) == 0 &&
-		    strcasecmp(choices[i].word, value) == 0) {
-			*(int *)member = choices[i].value;
-			return 0;
-		}
-	errno = EINVAL;
-	return -1;
-}
-
-static void
-print_TEXT(const struct conf_row *row, const void *member, FILE *out)
-{
-	const char	*text = *(char *const *)member;
-
-	if (text[0] == '\0')
-		/* Where something else is the default, nothing is a choice. */
-		fprintf(out, row->value[0] == '\0' ? "# %s\n" : "%s\n",
-		    row->keyword);
-	else
-		fprintf(out, "%s %s\n", row->keyword, text);
-}
-
-static void
-print_LIST(const struct conf_row *row, const void *member, FILE *out)
-{
-	const struct conf_list	*l = member;
-	size_t			 i;
-
-	if (l->n == 0)
-		fprintf(out, "# %s\n", row->keyword);
-	for (i = 0; i < l->n; i++)
-		fprintf(out, "%s %s\n", row->keyword, l->item[i]);
-}
-
-/* In the largest unit that keeps it whole. */
-static void
-print_number(const struct conf_row *row, const void *member, FILE *out,
-    const struct unit *units)
-{
-	uint64_t		 n = *(const uint64_t *)member;
-	const struct unit	*u, *best = NULL;
-
-	for (u = units; u->suffix != NULL; u++)
-		if (n % u->factor == 0 &&
-		    (best == NULL || (u->factor > best->factor && n != 0)))
-			best = u;
-	if (best == NULL)
-		best = &time_units[1];		/* milliseconds */
-	fprintf(out, "%s %llu%s\n", row->keyword,
-	    (unsigned long long)(n / best->factor), best->suffix);
-}
-
-static void
-print_COUNT(const struct conf_row *row, const void *member, FILE *out)
-{
-	print_number(row, member, out, count_units);
-}
-
-static void
-print_SIZE(const struct conf_row *row, const void *member, FILE *out)
-{
-	print_number(row, member, out, size_units);
-}
-
-static void
-print_SECONDS(const struct conf_row *row, const void *member, FILE *out)
-{
-	print_number(row, member, out, time_units);
-}
-
-const char *
-conf_word(const char *choice, int value)
-{
-	size_t	 i;
-
-	for (i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
-		if (strcmp(choices[i].group, choice) == 0 &&
-		    choices[i].value == value)
-			return choices[i].word;
-	return "?";
-}
-
-static void
-print_choice(const struct conf_row *row, const void *member, FILE *out)
-{
-	fprintf(out, "%s %s\n", row->keyword, conf_word(row->type +
-	    sizeof("CHOICE_") - 1, *(const int *)member));
-}
+#define DISTANCE_MAX	3	/* letters that are wrong in a keyword */
+#define KEYWORD_MAX	40	/* bytes that are compared for that */
 
 #define set_CHOICE_cgroup	set_choice
 #define set_CHOICE_level	set_choice
 #define set_CHOICE_paths	set_choice
 #define set_CHOICE_root		set_choice
+#define set_CHOICE_sandbox	set_choice
+#define set_CHOICE_stdin	set_choice
 #define set_CHOICE_token	set_choice
 #define set_CHOICE_transport	set_choice
+#define set_CHOICE_yesno	set_choice
 #define print_CHOICE_cgroup	print_choice
 #define print_CHOICE_level	print_choice
 #define print_CHOICE_paths	print_choice
 #define print_CHOICE_root	print_choice
+#define print_CHOICE_sandbox	print_choice
+#define print_CHOICE_stdin	print_choice
 #define print_CHOICE_token	print_choice
 #define print_CHOICE_transport	print_choice
+#define print_CHOICE_yesno	print_choice
 
 static const struct conf_row rows[] = {
-#define CONF(keyword, type, member, value, help)			\
+#define CONF(keyword, type, member, value, when, help)			\
 	{ #keyword, #type, set_##type, print_##type,			\
-	  offsetof(struct conf, member), value },
+	  offsetof(struct conf, member), sizeof(CONF_##type), value,\
+	  CONF_##when },
 #include "proto/conf.def"
 #undef CONF
 };
@@ -264,13 +41,11 @@ static const struct conf_row rows[] = {
 static const struct conf_row uplink_rows[] = {
 #define UPLINK(keyword, type, member, value, help)			\
 	{ #keyword, #type, set_##type, print_##type,			\
-	  offsetof(struct conf_uplink, member), value },
+	  offsetof(struct conf_uplink, member), sizeof(CONF_##type),	\
+	  value, CONF_START },
 #include "proto/uplink.def"
 #undef UPLINK
 };
-
-#define NROWS		(sizeof(rows) / sizeof(rows[0]))
-#define NUPLINK_ROWS	(sizeof(uplink_rows) / sizeof(uplink_rows[0]))
 
 /* --- rows of one struct --- */
 
@@ -286,24 +61,31 @@ rows_init(const struct conf_row *r, size_t n, void *base)
 	return 0;
 }
 
+void
+conf_row_fini(const struct conf_row *row, void *member)
+{
+	struct conf_list	*l = member;
+	size_t			 i;
+
+	if (row->set == set_TEXT) {
+		free(*(char **)member);
+		*(char **)member = NULL;
+	} else if (row->set == set_LIST) {
+		for (i = 0; i < l->n; i++)
+			free(l->item[i]);
+		free(l->item);
+		l->item = NULL;
+		l->n = 0;
+	}
+}
+
 static void
 rows_fini(const struct conf_row *r, size_t n, void *base)
 {
-	size_t	 i, k;
+	size_t	 i;
 
-	for (i = 0; i < n; i++) {
-		void	*member = (char *)base + r[i].offset;
-
-		if (r[i].set == set_TEXT) {
-			free(*(char **)member);
-		} else if (r[i].set == set_LIST) {
-			struct conf_list	*l = member;
-
-			for (k = 0; k < l->n; k++)
-				free(l->item[k]);
-			free(l->item);
-		}
-	}
+	for (i = 0; i < n; i++)
+		conf_row_fini(&r[i], (char *)base + r[i].offset);
 }
 
 static const struct conf_row *
@@ -326,13 +108,48 @@ rows_print(const struct conf_row *r, size_t n, const void *base, FILE *out)
 		r[i].print(&r[i], (const char *)base + r[i].offset, out);
 }
 
+const struct conf_row *
+conf_row_at(size_t n)
+{
+	return &rows[n];
+}
+
+const struct conf_row *
+conf_row_find(const char *keyword, size_t *n_out)
+{
+	const struct conf_row	*r = rows_find(rows, CONF_ROWS, keyword);
+
+	if (r != NULL)
+		*n_out = (size_t)(r - rows);
+	return r;
+}
+
+int
+conf_row_copy(const struct conf_row *row, void *to, const void *from)
+{
+	const struct conf_list	*l = from;
+	size_t			 i;
+
+	conf_row_fini(row, to);
+	if (row->set == set_TEXT)
+		return set_TEXT(row, to, *(char *const *)from);
+	if (row->set == set_LIST) {
+		for (i = 0; i < l->n; i++)
+			if (set_LIST(row, to, l->item[i]) == -1)
+				return -1;
+		return 0;
+	}
+	memcpy(to, from, row->size);
+	return 0;
+}
+
 /* --- the whole --- */
 
 int
 conf_init(struct conf *c)
 {
 	memset(c, 0, sizeof(*c));
-	if (rows_init(rows, NROWS, c) == 0)
+	if (rows_init(rows, CONF_ROWS, c) == 0)
 		return 0;
 	conf_fini(c);
 	return -1;
@@ -343,13 +160,27 @@ conf_fini(struct conf *c)
 {
 	size_t	 i;
 
-	rows_fini(rows, NROWS, c);
+	rows_fini(rows, CONF_ROWS, c);
 	for (i = 0; i < c->nuplink; i++) {
-		rows_fini(uplink_rows, NUPLINK_ROWS, &c->uplink[i]);
+		rows_fini(uplink_rows, CONF_UPLINK_ROWS, &c->uplink[i]);
 		free(c->uplink[i].label);
 	}
 	free(c->uplink);
+	for (i = 0; i < c->nmatch; i++)
+		conf_match_fini(&c->match[i]);
+	free(c->match);
 	memset(c, 0, sizeof(*c));
+}
+
+int
+conf_fail(struct conf_error *e, const char *fmt, ...)
+{
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	return -1;
 }
 
 static int
@@ -357,10 +188,8 @@ begin_uplink(struct conf *c, const char *label, struct conf_error *e)
 {
 	struct conf_uplink	*u;
 
-	if (*label == '\0') {
-		snprintf(e->text, sizeof(e->text), "Uplink: it needs a name");
-		return -1;
-	}
+	if (*label == '\0')
+		return conf_fail(e, "Uplink: it needs a name");
 	if ((u = reallocarray(c->uplink, c->nuplink + 1, sizeof(*u))) ==
 	    NULL)
 		goto fail;
@@ -368,129 +197,208 @@ begin_uplink(struct conf *c, const char *label, struct conf_error *e)
 	u += c->nuplink;
 	memset(u, 0, sizeof(*u));
 	if ((u->label = strdup(label)) == NULL ||
-	    rows_init(uplink_rows, NUPLINK_ROWS, u) == -1) {
-		rows_fini(uplink_rows, NUPLINK_ROWS, u);
+	    rows_init(uplink_rows, CONF_UPLINK_ROWS, u) == -1) {
+		rows_fini(uplink_rows, CONF_UPLINK_ROWS, u);
 		free(u->label);
 		goto fail;
 	}
 	c->nuplink++;
-	c->in_uplink = true;
+	c->block = CONF_IN_UPLINK;
 	return 0;
  fail:
-	snprintf(e->text, sizeof(e->text), "Uplink: %s", strerror(errno));
-	return -1;
+	return conf_fail(e, "Uplink: %s", strerror(errno));
 }
 
 void
 conf_end_block(struct conf *c)
 {
-	c->in_uplink = false;
+	c->block = CONF_OUTER;
+}
+
+/* --- one keyword --- */
+
+/* Letters to change, add or take away to make one of the other. */
+static size_t
+distance(const char *a, const char *b)
+{
+	size_t	 row[KEYWORD_MAX + 1], alen = strlen(a), blen = strlen(b);
+	size_t	 i, k, corner, old, best;
+
+	if (alen > KEYWORD_MAX || blen > KEYWORD_MAX)
+		return SIZE_MAX;
+	for (k = 0; k <= blen; k++)
+		row[k] = k;
+	for (i = 1; i <= alen; i++) {
+		corner = row[0]++;
+		for (k = 1; k <= blen; k++) {
+			old = row[k];
+			best = corner + (tolower((unsigned char)a[i - 1]) !=
+			    tolower((unsigned char)b[k - 1]));
+			if (best > old + 1)
+				best = old + 1;
+			if (best > row[k - 1] + 1)
+				best = row[k - 1] + 1;
+			row[k] = best;
+			corner = old;
+		}
+	}
+	return row[blen];
+}
+
+/* The keyword that was meant, or NULL. */
+static const char *
+nearest(const struct conf *c, const char *keyword)
+{
+	static const char *const	 blocks[] = { "Include", "Match",
+					    "Uplink" };
+	const struct conf_row		*r = rows;
+	size_t				 n = CONF_ROWS, i, d;
+	size_t				 least = DISTANCE_MAX + 1;
+	const char			*best = NULL;
+
+	if (c->block == CONF_IN_UPLINK) {
+		r = uplink_rows;
+		n = CONF_UPLINK_ROWS;
+	}
+	for (i = 0; i < n + 3; i++) {
+		const char	*word = i < n ? r[i].keyword : blocks[i - n];
+
+		/* Not every short word is like every other one. */
+		d = distance(keyword, word);
+		if (d < least && d < strlen(word) / 2) {
+			least = d;
+			best = word;
+		}
+	}
+	return best;
+}
+
+/* Why a keyword is not one of this place. */
+static int
+misplaced(const struct conf *c, const char *keyword, struct conf_error *e)
+{
+	const struct conf_row	*outer, *inner;
+	const char		*meant;
+
+	if (strcasecmp(keyword, "Include") == 0)
+		return conf_fail(e, "Include: in files only");
+	outer = rows_find(rows, CONF_ROWS, keyword);
+	inner = rows_find(uplink_rows, CONF_UPLINK_ROWS, keyword);
+	if (outer != NULL && c->block == CONF_IN_MATCH)
+		return conf_fail(e, "\"%s\" cannot be in a Match block: it "
+		    "belongs before the first one", outer->keyword);
+	if (outer != NULL)
+		return conf_fail(e, "\"%s\" belongs before the first Uplink",
+		    outer->keyword);
+	if (inner != NULL)
+		return conf_fail(e, "\"%s\" belongs into an Uplink block",
+		    inner->keyword);
+	if ((meant = nearest(c, keyword)) != NULL)
+		return conf_fail(e, "unknown keyword \"%.60s\": did you mean "
+		    "\"%s\"?", keyword, meant);
+	return conf_fail(e, "unknown keyword \"%.60s\"", keyword);
+}
+
+static int
+bad_value(const struct conf_row *row, const char *value,
+    struct conf_error *e)
+{
+	return conf_fail(e, "%s: bad value \"%.200s\"", row->keyword, value);
+}
+
+/* Whether a value is good that nobody wants. */
+static int
+check_value(const struct conf_row *row, const char *value,
+    struct conf_error *e)
+{
+	union {
+		struct conf	 room;
+		char		 byte[1];
+	}	 u;
+	int	 r;
+
+	memset(&u, 0, sizeof(u));
+	r = row->set(row, &u, value);
+	conf_row_fini(row, &u);
+	return r == -1 ? bad_value(row, value, e) : 0;
+}
+
+/* A line is what becomes of it when it is printed. */
+static bool
+is_one_line(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (((unsigned char)*text < ' ' && *text != '\t') ||
+		    *text == 0x7f)
+			return false;
+	return true;
+}
+
+/* In a file (which has a place) the first value of a keyword counts. */
+static int
+set_one(struct conf *c, const char *keyword, const char *value,
+    const char *where, struct conf_error *e)
+{
+	struct conf_uplink	*u = NULL;
+	const struct conf_row	*row;
+	bool			*given;
+	void			*base = c;
+	size_t			 n = 0;
+
+	if (!is_one_line(value))
+		return conf_fail(e, "%.60s: a control character", keyword);
+	if (strcasecmp(keyword, "Uplink") == 0)
+		return begin_uplink(c, value, e);
+	if (strcasecmp(keyword, "Match") == 0)
+		return conf_match_begin(c, value, where != NULL ? where : "",
+		    e);
+	if (c->block == CONF_IN_UPLINK) {
+		base = u = &c->uplink[c->nuplink - 1];
+		row = rows_find(uplink_rows, CONF_UPLINK_ROWS, keyword);
+	} else {
+		row = conf_row_find(keyword, &n);
+	}
+	if (row == NULL || (c->block == CONF_IN_MATCH &&
+	    row->when != CONF_MATCH))
+		return misplaced(c, keyword, e);
+	if (c->block == CONF_IN_MATCH)
+		return check_value(row, value, e) == -1 ? -1 :
+		    conf_match_set(c, row, value, e);
+	given = u != NULL ? &u->given[row - uplink_rows] : &c->given[n];
+	if (where != NULL && *given && row->set != set_LIST)
+		return check_value(row, value, e);
+	if (row->set(row, (char *)base + row->offset, value) == -1)
+		return bad_value(row, value, e);
+	*given = true;
+	return 0;
 }
 
 int
 conf_set(struct conf *c, const char *keyword, const char *value,
     struct conf_error *e)
 {
-	const struct conf_row	*outer, *inner, *row;
-	void			*base;
-
-	if (strcasecmp(keyword, "Uplink") == 0)
-		return begin_uplink(c, value, e);
-	outer = rows_find(rows, NROWS, keyword);
-	inner = rows_find(uplink_rows, NUPLINK_ROWS, keyword);
-	row = c->in_uplink ? inner : outer;
-	base = c->in_uplink ? (void *)&c->uplink[c->nuplink - 1] : c;
-	if (row == NULL) {
-		snprintf(e->text, sizeof(e->text), outer != NULL ?
-		    "\"%s\" belongs before the first Uplink" :
-		    inner != NULL ? "\"%s\" belongs into an Uplink block" :
-		    "unknown keyword \"%s\"", keyword);
-		return -1;
-	}
-	if (row->set(row, (char *)base + row->offset, value) == 0)
-		return 0;
-	snprintf(e->text, sizeof(e->text), "%s: bad value \"%s\"",
-	    row->keyword, value);
-	return -1;
-}
-
-/* Split a line in place; 1 when there is a keyword, 0 when it is empty. */
-static int
-split(char *line, char **keyword_out, char **value_out)
-{
-	char	*end;
-
-	line += strspn(line, " \t");
-	if (*line == '\0' || *line == '#')
-		return 0;
-	end = line + strlen(line);
-	while (end > line && isspace((unsigned char)end[-1]))
-		*--end = '\0';
-	*keyword_out = line;
-	line += strcspn(line, " \t=");
-	if (*line != '\0')
-		*line++ = '\0';
-	*value_out = line + strspn(line, " \t=");
-	return 1;
-}
-
-static int
-check_owner(FILE *f, const char *path, struct conf_error *e)
-{
-	struct stat	 st;
-
-	if (fstat(fileno(f), &st) == -1 || !S_ISREG(st.st_mode)) {
-		snprintf(e->text, sizeof(e->text), "%s: not a file", path);
-		return -1;
-	}
-	if ((st.st_uid != 0 && st.st_uid != geteuid()) ||
-	    (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-		snprintf(e->text, sizeof(e->text),
-		    "%s: writable by somebody else", path);
-		return -1;
-	}
-	return 0;
+	return set_one(c, keyword, value, NULL, e);
 }
 
 int
-conf_load(struct conf *c, const char *path, struct conf_error *e)
+conf_add(struct conf *c, const char *keyword, const char *value,
+    const char *where, struct conf_error *e)
 {
-	struct conf_error	 why;
-	char			 line[LINE_MAX_], *keyword, *value;
-	unsigned		 number = 0;
-	int			 r = -1;
-	FILE			*f;
+	return set_one(c, keyword, value, where, e);
+}
 
-	if ((f = fopen(path, "re")) == NULL) {
-		snprintf(e->text, sizeof(e->text), "%s: %s", path,
-		    strerror(errno));
-		return -1;
+/* --- printing and comparing --- */
+
+static void
+print_uplinks(const struct conf *c, FILE *out)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->nuplink; i++) {
+		conf_print_line("Uplink", c->uplink[i].label, out);
+		rows_print(uplink_rows, CONF_UPLINK_ROWS, &c->uplink[i],
+		    out);
 	}
-	if (check_owner(f, path, e) == -1)
-		goto out;
-	while (fgets(line, sizeof(line), f) != NULL) {
-		number++;
-		if (strchr(line, '\n') == NULL && !feof(f)) {
-			snprintf(why.text, sizeof(why.text), "line too long");
-		} else {
-			line[strcspn(line, "\n")] = '\0';
-			if (split(line, &keyword, &value) == 0 ||
-			    conf_set(c, keyword, value, &why) == 0)
-				continue;
-		}
-		snprintf(e->text, sizeof(e->text), "%.100s: line %u: %.120s",
-		    path, number, why.text);
-		goto out;
-	}
-	if (ferror(f))
-		snprintf(e->text, sizeof(e->text), "%s: %s", path,
-		    strerror(errno));
-	else
-		r = 0;
- out:
-	conf_end_block(c);
-	fclose(f);
-	return r;
 }
 
 void
@@ -498,9 +406,118 @@ conf_print(const struct conf *c, FILE *out)
 {
 	size_t	 i;
 
-	rows_print(rows, NROWS, c, out);
-	for (i = 0; i < c->nuplink; i++) {
-		fprintf(out, "Uplink %s\n", c->uplink[i].label);
-		rows_print(uplink_rows, NUPLINK_ROWS, &c->uplink[i], out);
+	rows_print(rows, CONF_ROWS, c, out);
+	for (i = 0; i < c->nmatch; i++)
+		conf_match_print(&c->match[i], out);
+	print_uplinks(c, out);
+}
+
+/* One row, or with NULL all Uplink blocks, as text; NULL with errno. */
+static char *
+text_of(const struct conf *c, const struct conf_row *row)
+{
+	char	*text = NULL;
+	size_t	 len;
+	FILE	*out;
+
+	if ((out = open_memstream(&text, &len)) == NULL)
+		return NULL;
+	if (row == NULL)
+		print_uplinks(c, out);
+	else
+		row->print(row, (const char *)c + row->offset, out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* 1, 0, or -1 with errno. */
+static int
+differ(const struct conf *a, const struct conf *b, const struct conf_row *row)
+{
+	char	*atext = text_of(a, row), *btext = text_of(b, row);
+	int	 r = -1;
+
+	if (atext != NULL && btext != NULL)
+		r = strcmp(atext, btext) != 0;
+	free(atext);
+	free(btext);
+	return r;
+}
+
+/* Nothing can fail here: contents change places. */
+static void
+exchange(const struct conf_row *row, struct conf *a, struct conf *b)
+{
+	char	*x = (char *)a + row->offset, *y = (char *)b + row->offset;
+	char	 byte;
+	size_t	 i;
+
+	for (i = 0; i < row->size; i++) {
+		byte = x[i];
+		x[i] = y[i];
+		y[i] = byte;
 	}
+}
+
+int
+conf_keep(struct conf *now, struct conf *old,
+    void (*on_kept)(void *, const char *), void *arg)
+{
+	struct conf_uplink	*uplink = now->uplink;
+	size_t			 i, n = now->nuplink;
+	int			 changed[CONF_ROWS + 1];
+
+	for (i = 0; i < CONF_ROWS; i++)
+		if ((changed[i] = rows[i].when != CONF_START ? 0 :
+		    differ(now, old, &rows[i])) == -1)
+			return -1;
+	if ((changed[CONF_ROWS] = differ(now, old, NULL)) == -1)
+		return -1;
+	for (i = 0; i < CONF_ROWS; i++)
+		if (changed[i]) {
+			on_kept(arg, rows[i].keyword);
+			exchange(&rows[i], now, old);
+		}
+	if (changed[CONF_ROWS])
+		on_kept(arg, "Uplink");
+	now->uplink = old->uplink;
+	now->nuplink = old->nuplink;
+	old->uplink = uplink;
+	old->nuplink = n;
+	return 0;
+}
+
+int
+conf_resolve(const struct conf *c, const struct conf_client *who,
+    struct conf *out)
+{
+	const struct conf_value	*v;
+	const struct conf_row	*row;
+	size_t			 i, k;
+
+	memset(out, 0, sizeof(*out));
+	for (i = 0; i < CONF_ROWS; i++)
+		if (conf_row_copy(&rows[i], (char *)out + rows[i].offset,
+		    (const char *)c + rows[i].offset) == -1)
+			goto fail;
+	for (i = 0; i < c->nmatch; i++) {
+		if (!conf_match_holds(&c->match[i], who))
+			continue;
+		for (k = 0; k < c->match[i].nvalue; k++) {
+			v = &c->match[i].value[k];
+			row = &rows[v->row];
+			/* Given means here: by a block. */
+			if (!out->given[v->row] && row->set(row,
+			    (char *)out + row->offset, v->text) == -1)
+				goto fail;
+			out->given[v->row] = true;
+		}
+	}
+	return 0;
+ fail:
+	conf_fini(out);
+	errno = ENOMEM;
+	return -1;
 }

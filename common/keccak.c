@@ -1,7 +1,9 @@
 #include "common/keccak.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <sodium.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* FIPS 202 section 3.2.5: one constant for each round. */
@@ -19,7 +21,7 @@ static const uint64_t	iota[24] = {
 static inline uint64_t
 rol(uint64_t v, unsigned int n)
 {
-	return v << n | v >> (64 - n);
+	return n == 0 ? v : v << n | v >> (64 - n);
 }
 
 /* What permute() needs, in one place to wipe. */
@@ -29,11 +31,25 @@ struct work {
 	uint64_t	 d[5];
 };
 
-/* Section 3.2.1: each lane gets the parity of two columns beside it. */
+/* Section 3.2.4, a plane: the only step that is not linear. */
+#define CHI(to, y, b0, b1, b2, b3, b4)					\
+	(to)[(y) + 0] = (b0) ^ (~(b1) & (b2));				\
+	(to)[(y) + 1] = (b1) ^ (~(b2) & (b3));				\
+	(to)[(y) + 2] = (b2) ^ (~(b3) & (b4));				\
+	(to)[(y) + 3] = (b3) ^ (~(b4) & (b0));				\
+	(to)[(y) + 4] = (b4) ^ (~(b0) & (b1))
+
+/*
+ * A round: theta (3.2.1: each lane gets d, the parity of two columns beside
+ * it), rho and pi (3.2.2, 3.2.3: lane B[y, 2x+3y] = A[x, y], turned), chi plane
+ * by plane.  Written out, since turns and places are constants then; the lanes
+ * of a plane stay in registers.
+ */
 static inline void
-theta(uint64_t a[25], uint64_t c[5], uint64_t d[5])
+one_round(uint64_t to[25], const uint64_t a[25], uint64_t c[5],
+    uint64_t d[5], uint64_t constant)
 {
-	int	 x, y;
+	int	 x;
 
 	for (x = 0; x < 5; x++)
 		c[x] = a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20];
@@ -42,42 +58,20 @@ theta(uint64_t a[25], uint64_t c[5], uint64_t d[5])
 	d[2] = c[1] ^ rol(c[3], 1);
 	d[3] = c[2] ^ rol(c[4], 1);
 	d[4] = c[3] ^ rol(c[0], 1);
-	for (y = 0; y < 25; y += 5) {
-		for (x = 0; x < 5; x++)
-			a[y + x] ^= d[x];
-	}
-}
-
-/* Sections 3.2.2 and 3.2.3: lane B[y, 2x+3y] = A[x, y], turned. */
-static inline void
-rho_pi(uint64_t b[25], const uint64_t a[25])
-{
-#define LANE(to, from, n)	b[to] = rol(a[from], n)
-	b[0] = a[0];
-	LANE(10, 1, 1);		LANE(20, 2, 62);	LANE(5, 3, 28);
-	LANE(15, 4, 27);	LANE(16, 5, 36);	LANE(1, 6, 44);
-	LANE(11, 7, 6);		LANE(21, 8, 55);	LANE(6, 9, 20);
-	LANE(7, 10, 3);		LANE(17, 11, 10);	LANE(2, 12, 43);
-	LANE(12, 13, 25);	LANE(22, 14, 39);	LANE(23, 15, 41);
-	LANE(8, 16, 45);	LANE(18, 17, 15);	LANE(3, 18, 21);
-	LANE(13, 19, 8);	LANE(14, 20, 18);	LANE(24, 21, 2);
-	LANE(9, 22, 61);	LANE(19, 23, 56);	LANE(4, 24, 14);
-#undef LANE
-}
-
-/* Section 3.2.4: the only step that is not linear. */
-static inline void
-chi(uint64_t a[25], const uint64_t b[25])
-{
-	int	 y;
-
-	for (y = 0; y < 25; y += 5, a += 5, b += 5) {
-		a[0] = b[0] ^ (~b[1] & b[2]);
-		a[1] = b[1] ^ (~b[2] & b[3]);
-		a[2] = b[2] ^ (~b[3] & b[4]);
-		a[3] = b[3] ^ (~b[4] & b[0]);
-		a[4] = b[4] ^ (~b[0] & b[1]);
-	}
+#define B(from, n)	rol(a[from] ^ d[(from) % 5], n)
+#define PLANE(y, l0, n0, l1, n1, l2, n2, l3, n3, l4, n4) do {		\
+	uint64_t b0 = B(l0, n0), b1 = B(l1, n1), b2 = B(l2, n2),	\
+		 b3 = B(l3, n3), b4 = B(l4, n4);			\
+	CHI(to, y, b0, b1, b2, b3, b4);					\
+} while (0)
+	PLANE(0, 0, 0, 6, 44, 12, 43, 18, 21, 24, 14);
+	PLANE(5, 3, 28, 9, 20, 10, 3, 16, 45, 22, 61);
+	PLANE(10, 1, 1, 7, 6, 13, 25, 19, 8, 20, 18);
+	PLANE(15, 4, 27, 5, 36, 11, 10, 17, 15, 23, 56);
+	PLANE(20, 2, 62, 8, 55, 14, 39, 15, 41, 21, 2);
+#undef PLANE
+#undef B
+	to[0] ^= constant;
 }
 
 static void
@@ -86,11 +80,9 @@ permute(uint64_t a[25])
 	struct work	 w;
 	int		 i;
 
-	for (i = 0; i < 24; i++) {
-		theta(a, w.c, w.d);
-		rho_pi(w.b, a);
-		chi(a, w.b);
-		a[0] ^= iota[i];
+	for (i = 0; i < 24; i += 2) {
+		one_round(w.b, a, w.c, w.d, iota[i]);
+		one_round(a, w.b, w.c, w.d, iota[i + 1]);
 	}
 	sodium_memzero(&w, sizeof(w));
 }
@@ -100,6 +92,13 @@ static inline void
 mix_byte(struct keccak *k, unsigned int at, uint8_t byte)
 {
 	k->lanes[at / 8] ^= (uint64_t)byte << 8 * (at % 8);
+}
+
+/* Whether the next of len bytes begin a lane and fill it. */
+static inline bool
+is_lane(const struct keccak *k, size_t len)
+{
+	return k->at % 8 == 0 && len >= 8;
 }
 
 void
@@ -114,11 +113,21 @@ void
 keccak_put(struct keccak *k, const void *data, size_t len)
 {
 	const uint8_t	*p = data;
+	size_t		 n;
+	uint64_t	 v;
 
 	assert(!k->getting);
-	for (; len > 0; len--, p++) {
-		mix_byte(k, k->at, *p);
-		if (++k->at == k->rate) {
+	for (; len > 0; len -= n, p += n) {
+		if (is_lane(k, len)) {
+			n = sizeof(v);
+			memcpy(&v, p, n);
+			k->lanes[k->at / 8] ^= le64toh(v);
+		} else {
+			n = 1;
+			mix_byte(k, k->at, *p);
+		}
+		k->at += (unsigned int)n;
+		if (k->at == k->rate) {
 			permute(k->lanes);
 			k->at = 0;
 		}
@@ -128,7 +137,9 @@ keccak_put(struct keccak *k, const void *data, size_t len)
 void
 keccak_get(struct keccak *k, void *out, size_t len)
 {
-	uint8_t	*p = out;
+	uint8_t		*p = out;
+	size_t		 n;
+	uint64_t	 v;
 
 	if (!k->getting) {
 		mix_byte(k, k->at, k->suffix);
@@ -136,13 +147,21 @@ keccak_get(struct keccak *k, void *out, size_t len)
 		k->getting = 1;
 		k->at = k->rate;
 	}
-	for (; len > 0; len--, p++) {
+	for (; len > 0; len -= n, p += n) {
 		if (k->at == k->rate) {
 			permute(k->lanes);
 			k->at = 0;
 		}
-		*p = (uint8_t)(k->lanes[k->at / 8] >> 8 * (k->at % 8));
-		k->at++;
+		v = k->lanes[k->at / 8];
+		if (is_lane(k, len)) {
+			n = sizeof(v);
+			v = htole64(v);
+			memcpy(p, &v, n);
+		} else {
+			n = 1;
+			*p = (uint8_t)(v >> 8 * (k->at % 8));
+		}
+		k->at += (unsigned int)n;
 	}
 }
 

@@ -142,9 +142,9 @@ mlkem_sample_ntt(struct mlkem_poly *p, const uint8_t rho[32], uint8_t first,
     uint8_t second)
 {
 	struct keccak	 k;
-	uint8_t		 buf[3];
-	uint16_t	 v[2];
-	int		 n = 0, i;
+	uint8_t		 buf[168], *b;		/* a block, in threes */
+	uint16_t	 v;
+	int		 n = 0;
 
 	keccak_init(&k, KECCAK_SHAKE128);
 	keccak_put(&k, rho, 32);
@@ -152,11 +152,13 @@ mlkem_sample_ntt(struct mlkem_poly *p, const uint8_t rho[32], uint8_t first,
 	keccak_put(&k, &second, 1);
 	while (n < N) {
 		keccak_get(&k, buf, sizeof(buf));
-		v[0] = (uint16_t)(buf[0] | (buf[1] & 15) << 8);
-		v[1] = (uint16_t)(buf[1] >> 4 | buf[2] << 4);
-		for (i = 0; i < 2; i++) {
-			if (v[i] < Q && n < N)
-				p->c[n++] = v[i];
+		for (b = buf; b < buf + sizeof(buf) && n < N; b += 3) {
+			v = (uint16_t)(b[0] | (b[1] & 15) << 8);
+			if (v < Q)
+				p->c[n++] = v;
+			v = (uint16_t)(b[1] >> 4 | b[2] << 4);
+			if (v < Q && n < N)
+				p->c[n++] = v;
 		}
 	}
 }

@@ -222,14 +222,31 @@ narrows(const struct plan *p, size_t i)
 	return false;
 }
 
-/* Drop what changes nothing; mark what only adds rights. */
+/* Whether rule i allows as much as the one above it. */
+static bool
+is_idle(const struct plan *p, size_t i)
+{
+	return rights(&p->rules[i]) ==
+	    rights(deepest(p, i, p->rules[i].path));
+}
+
+/*
+ * Drop what changes nothing; mark what only adds rights.  A path may be a name
+ * (by a link) of what is in another place, so what takes rights stays as long
+ * as any rule gives them; only the root is no link.
+ */
 static void
 drop_idle(struct plan *p)
 {
 	struct plan_rule	 r;
 	size_t			 i, n = 0;
-	bool			 takes;
+	bool			 takes, idle;
+	int			 most = 0;
 
+	for (i = 0; i < p->n; i++)
+		if (p->rules[i].kind != PLAN_HIDE &&
+		    rights(&p->rules[i]) > most)
+			most = rights(&p->rules[i]);
 	for (i = 0; i < p->n; i++) {
 		r = p->rules[i];
 		p->rules[n] = r;
@@ -238,12 +255,13 @@ drop_idle(struct plan *p)
 			continue;
 		}
 		takes = narrows(p, n);
-		if (rights(&r) == rights(deepest(p, n, r.path)) &&
-		    (!takes || r.if_exists)) {
+		idle = is_idle(p, n);
+		if (idle && (!takes || r.if_exists) &&
+		    (rights(&r) == most || is_root(r.path))) {
 			free(r.path);
 			continue;
 		}
-		p->rules[n++].if_exists = r.if_exists || !takes;
+		p->rules[n++].if_exists = r.if_exists || (!takes && !idle);
 	}
 	p->n = n;
 }
@@ -262,7 +280,7 @@ plan_settle(struct plan *p, bool has_minimal)
 		hides |= p->rules[i].kind == PLAN_HIDE;
 	if (!hides)
 		p->glob_depth = 0;
-	/* Every rule below the first takes away something, or restores it. */
+	/* Were anything kept below it, it would take something away. */
 	p->writes_all = p->n == 1 && is_root(p->rules[0].path) &&
 	    p->rules[0].kind == PLAN_WRITE;
 	p->reads_all = p->n > 0 && is_root(p->rules[0].path);
@@ -325,7 +343,7 @@ bool
 plan_rule_may_miss(const struct plan *p, size_t i)
 {
 	return p->rules[i].kind != PLAN_HIDE && p->rules[i].if_exists &&
-	    narrows(p, i);
+	    (narrows(p, i) || is_idle(p, i));
 }
 
 /* --- as text --- */

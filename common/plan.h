@@ -36,6 +36,9 @@ struct plan_rule {
 };
 
 /*
+ * Where a path leads by links is not known here: what it protects is protected
+ * wherever that is, also in what another rule makes writable by other names.
+ *
  * Rules are in the order of their paths, a folder before what is in it and
  * nothing between; each path stands once.  The deepest rule above or at a path
  * decides about it; where there is none it cannot be seen.  Behind them come

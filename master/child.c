@@ -15,7 +15,9 @@
 #include "master/admit.h"
 #include "master/ctl.h"
 #include "master/gatekeep.h"
+#include "master/fence.h"
 #include "master/groups.h"
+#include "master/policy.h"
 #include "master/pool.h"
 #include "master/remote.h"
 #include "master/route.h"
@@ -207,6 +209,8 @@ child_on_exit(struct child *c, int status)
 	c->reaped = true;
 	groups_give_back(c->master->groups, c->group);
 	c->group = 0;
+	if (c->is_fenced)
+		fence_give_back(c->master->fence, c->id);
 	/* What it could not kill, or did not live to. */
 	if (c->since != 0 || WIFSIGNALED(status))
 		master_kill_orphans(c->master);
@@ -274,7 +278,7 @@ child_stop(struct child *c)
 		child_settle(c);
 		return;
 	}
-	out.grace_ms = c->master->settings.grace_ms;
+	out.grace_ms = c->grace;
 	chan_send(c->chan, IPC_stop, &out, -1);
 }
 
@@ -293,7 +297,10 @@ child_kill(struct child *c)
 static int
 assign(struct child *c, int fd, Ipc__Assign *out)
 {
-	struct master	*m = c->master;
+	struct master		*m = c->master;
+	const struct conf	*conf;
+	struct conf		 room;
+	struct policy_settings	 settings;
 
 	if (c->chan == NULL)
 		return -1;
@@ -311,11 +318,18 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	out->uid = c->peer.uid;
 	out->has_gid = c->peer.has_gid;
 	out->gid = c->peer.gid;
-	out->settings = &m->settings;
 	out->unready = !remote_is_ready(m);
+	if ((conf = policy_get(m, &c->peer, &room)) == NULL)
+		return -1;
+	policy_settings(m, conf, c->id, &settings);
+	c->is_fenced = settings.way.has_v1;
+	out->settings = &settings.s;
+	c->detached_ttl = settings.s.detached_ttl_ms;
+	c->grace = settings.s.grace_ms;
 	c->since = clock_ms();
 	child_set_state(c, CHILD_GREETING);
 	chan_send(c->chan, IPC_assign, out, fd);
+	policy_put(conf, &room);
 	return 0;
 }
 
@@ -331,8 +345,9 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 	out.transport = p->uplink == 0 ? IPC__TRANSPORT__WEBSOCKET :
 	    IPC__TRANSPORT__STREAM;
 	out.strict = p->is_strict;
+	/* All tokens may be gone since it knocked: then none is good. */
 	c->may_show = refuse == 0 && p->uplink == 0 &&
-	    tokens_any(c->master->tokens);
+	    (p->must_show || tokens_any(c->master->tokens));
 	out.asking = p->must_show ? IPC__ASKING__ALWAYS : c->may_show ?
 	    IPC__ASKING__IF_SHOWN : IPC__ASKING__NEVER;
 	return assign(c, fd, &out);
@@ -362,6 +377,9 @@ child_assign_stdio(struct child *c, int in, int out_fd)
 	c->peer.known = true;
 	c->peer.uid = geteuid();
 	strcpy(c->peer.text, "stdio");
+	strcpy(c->peer.address, "stdio");
+	strcpy(c->peer.listener, "stdio");
+	peer_is_user(&c->peer);
 	out.transport = IPC__TRANSPORT__STDIO;
 	chan_send(c->chan, IPC_stdio_out, &second, out_fd);
 	return assign(c, in, &out);

@@ -47,6 +47,7 @@ struct child {
 	int			 status;	/* then, as of waitpid(2) */
 	bool			 asked_to_leave;
 	bool			 in_gate;
+	bool			 is_fenced;	/* see master/fence.h */
 	struct route		*route;		/* the session it serves */
 	struct route		*wanted;	/* HANDING: it asked for */
 	unsigned		 asked_id;	/* of the child that decides */
@@ -54,6 +55,7 @@ struct child {
 	bool			 may_show;	/* its client a token */
 	bool			 admitted;	/* it was good for: */
 	struct grant		 grant;
+	uint64_t		 detached_ttl, grace;	/* ms, for its client */
 	uint64_t		 since;		/* ms: assigned */
 	struct event		*kill_ev;
 };

@@ -263,7 +263,7 @@ on_accept(int lfd, short what, void *arg)
 bool
 ctl_may_see(const struct ctl_client *c, const struct route *r)
 {
-	return r->opened && (c->sees_all || c->uid == r->uid);
+	return r->opened && (c->sees_all || c->uid == r->client_uid);
 }
 
 /* --- tables --- */

@@ -6,11 +6,14 @@
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/limit.h"
+#include "common/log.h"
 #include "config.h"
 #include "master/ctl_priv.h"
+#include "master/fence.h"
 #include "master/gatekeep.h"
 #include "master/listen.h"
 #include "master/pool.h"
+#include "master/reload.h"
 #include "master/remote.h"
 
 #define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
@@ -104,7 +107,7 @@ ctl_status(struct ctl_client *c)
 		LIST("uplinks"),
 		TEXT("directory"), NUMBER("attached"), NUMBER("detached"),
 		NUMBER("kept"), NUMBER("spare"), NUMBER("greeting"),
-		NUMBER("waiting"), TEXT("sandbox"),
+		NUMBER("waiting"), TEXT("sandbox"), TEXT("limits"),
 #define STAT(name, meaning)	NUMBER(#name),
 #include "proto/stat.def"
 #undef STAT
@@ -112,6 +115,7 @@ ctl_status(struct ctl_client *c)
 	};
 	struct master	*m = ctl_master(c->ctl);
 	struct ctl_row	 row = { .n = 0 };
+	char		 limits[128];
 	uint64_t	 n[3];
 	size_t		 i;
 
@@ -133,8 +137,43 @@ ctl_status(struct ctl_client *c)
 	ctl_row_number(&row, gate_greeting(m->gate));
 	ctl_row_number(&row, gate_waiting(m->gate));
 	ctl_row_text(&row, pool_sandbox(m->pool));
+	fence_print(m->fence, limits, sizeof(limits));
+	ctl_row_text(&row, limits);
 	for (i = 0; i < STATS; i++)
 		ctl_row_number(&row, m->stats[i]);
+	ctl_put_row(c, &row);
+	ctl_put_end(c, 0, NULL);
+}
+
+void
+ctl_reload(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		NUMBER("added"), NUMBER("removed"), LIST("restart"), END
+	};
+	struct master		*m = ctl_master(c->ctl);
+	struct ctl_row		 row = { .n = 0 };
+	struct conf_error	 e;
+	struct reloaded		 done;
+
+	if (!c->sees_all) {
+		ctl_put_end(c, CTL_DENIED, "only root and the user who runs "
+		    "the daemon may do that");
+		return;
+	}
+	log_info("control: uid %lu: reload", (unsigned long)c->uid);
+	if (m->stopping) {
+		ctl_put_end(c, 1, "the server stops");
+		return;
+	}
+	if (reload(m, &done, &e) == -1) {
+		ctl_put_end(c, 1, e.text);
+		return;
+	}
+	ctl_put_head(c, columns);
+	ctl_row_number(&row, done.added);
+	ctl_row_number(&row, done.removed);
+	put_list(&row, &done.kept);
 	ctl_put_row(c, &row);
 	ctl_put_end(c, 0, NULL);
 }
@@ -162,6 +201,15 @@ put_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 	ctl_row_number(&row, rep->unacked);
 	ctl_row_number(&row, rep->backlog);
 	ctl_row_number(&row, rep->peak_kib);
+	ctl_row_number(&row, rep->command_kib);
+	ctl_row_number(&row, rep->cpu_ms);
+	ctl_row_number(&row, rep->read);
+	ctl_row_number(&row, rep->written);
+	ctl_row_number(&row, rep->started);
+	if (rep->has_oom)
+		ctl_row_number(&row, rep->oom);
+	else
+		ctl_row_text(&row, "");
 	ctl_put_row(c, &row);
 }
 
@@ -173,7 +221,9 @@ ctl_sessions(struct ctl_client *c)
 		TEXT("client"), NUMBER("age"), NUMBER("worker"),
 		NUMBER("running"), NUMBER("known"), NUMBER("in"),
 		NUMBER("out"), NUMBER("unacked"), NUMBER("backlog"),
-		NUMBER("peak_kib"), END
+		NUMBER("peak_kib"), NUMBER("command_kib"), NUMBER("cpu_ms"),
+		NUMBER("read"), NUMBER("written"), NUMBER("started"),
+		NUMBER("oom"), END
 	};
 
 	ctl_put_head(c, columns);

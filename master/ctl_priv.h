@@ -9,6 +9,7 @@
 #include "master/route.h"
 
 #define CTL_CELLS_MAX	48	/* columns of a table */
+#define CTL_DENIED	4	/* exit status: as of init scripts (LSB) */
 
 /* One operator. */
 struct ctl_client {

@@ -19,6 +19,7 @@
 #include "common/log.h"
 
 #define PREFIX		"execsrv-"
+#define MAIN		"main"		/* where we live, if we must */
 #define AGAIN_MS	5	/* between two tries to remove */
 #define TURN_MAX	32	/* removed in one turn of the loop */
 #define ALL_MAX		(1u << 20)
@@ -32,7 +33,19 @@ struct left {
 	uint64_t		 until;		/* ms */
 };
 
+/* The controllers that limit sessions: master/fence.h. */
+static const char *const	 controllers[] = {
+#define FENCE(controller, setting, v1, v2, word)	#controller,
+#include "proto/fence.def"
+#undef FENCE
+};
+
+#define CONTROLLERS	(sizeof(controllers) / sizeof(controllers[0]))
+
 struct groups {
+	bool			 is_on[CONTROLLERS];
+	bool			 was_on[CONTROLLERS];	/* not by us */
+	bool			 has_moved;	/* we live in MAIN */
 	char			 path[PATH_MAX];
 	int			 parent, dir;	/* dir is locked */
 	const char		*name;		/* in the parent */
@@ -128,6 +141,108 @@ make_dir(struct groups *g)
 	return 0;
 }
 
+/* Whether a controller is in a list of the group at dir. */
+static bool
+is_listed(int dir, const char *file, const char *controller)
+{
+	char	 text[512], *word, *save;
+	ssize_t	 n = -1;
+	int	 fd;
+
+	if ((fd = openat(dir, file, O_RDONLY | O_CLOEXEC)) != -1) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	for (word = strtok_r(text, " \n", &save); word != NULL;
+	    word = strtok_r(NULL, " \n", &save))
+		if (strcmp(word, controller) == 0)
+			return true;
+	return false;
+}
+
+/* Whether it can be given to groups below that of dir. */
+static bool
+is_offered(int dir, const char *controller)
+{
+	return is_listed(dir, "cgroup.controllers", controller);
+}
+
+static int
+turn(int dir, char sign, const char *controller)
+{
+	char	 text[64];
+
+	snprintf(text, sizeof(text), "%c%s", sign, controller);
+	return cgfs_write(dir, "cgroup.subtree_control", text);
+}
+
+/* What others have turned on is theirs. */
+static void
+turn_off(struct groups *g)
+{
+	size_t	 i;
+
+	for (i = 0; i < CONTROLLERS; i++)
+		if (g->is_on[i] && (turn(g->dir, '-', controllers[i]) == -1 ||
+		    (!g->was_on[i] &&
+		    turn(g->parent, '-', controllers[i]) == -1)))
+			log_debug("controller %s: %s", controllers[i],
+			    strerror(errno));
+	memset(g->is_on, 0, sizeof(g->is_on));
+	if (g->has_moved && (cgfs_write(g->parent, "cgroup.procs", "0") ==
+	    -1 || unlinkat(g->dir, MAIN, AT_REMOVEDIR) == -1))
+		log_debug("control group %s: %s", MAIN, strerror(errno));
+	g->has_moved = false;
+}
+
+/*
+ * Controllers for the groups of workers.  A group gives them to others only
+ * while nobody is in it (cgroups(7), no internal processes): so we leave ours
+ * for one beside the workers'.  Where somebody else is in it there are none.
+ */
+static void
+turn_on(struct groups *g)
+{
+	bool	 is_any = false;
+	size_t	 i;
+
+	for (i = 0; i < CONTROLLERS; i++)
+		is_any |= is_offered(g->parent, controllers[i]);
+	if (!is_any || mkdirat(g->dir, MAIN, 0755) == -1)
+		return;
+	if (cgfs_write(g->dir, MAIN "/cgroup.procs", "0") == -1) {
+		unlinkat(g->dir, MAIN, AT_REMOVEDIR);
+		return;
+	}
+	g->has_moved = true;
+	is_any = false;
+	for (i = 0; i < CONTROLLERS; i++) {
+		g->was_on[i] = is_listed(g->parent, "cgroup.subtree_control",
+		    controllers[i]);
+		if (!is_offered(g->parent, controllers[i]) ||
+		    turn(g->parent, '+', controllers[i]) == -1)
+			continue;
+		g->is_on[i] = turn(g->dir, '+', controllers[i]) == 0;
+		if (!g->is_on[i] && !g->was_on[i])
+			turn(g->parent, '-', controllers[i]);
+		is_any |= g->is_on[i];
+	}
+	if (!is_any)
+		turn_off(g);
+}
+
+bool
+groups_has(const struct groups *g, const char *controller)
+{
+	size_t	 i;
+
+	for (i = 0; g != NULL && i < CONTROLLERS; i++)
+		if (strcmp(controllers[i], controller) == 0)
+			return g->is_on[i];
+	return false;
+}
+
 static void	 on_timer(int, short, void *);
 
 static int
@@ -142,7 +257,10 @@ start(struct groups *g, struct master *m)
 	if (faccessat(g->parent, "cgroup.procs", W_OK, AT_EACCESS) == -1 ||
 	    (g->ev = event_new(m->base, -1, 0, on_timer, g)) == NULL)
 		return -1;
-	return make_dir(g);
+	if (make_dir(g) == -1)
+		return -1;
+	turn_on(g);
+	return 0;
 }
 
 struct groups *
@@ -192,8 +310,10 @@ groups_free(struct groups **gp)
 	*gp = NULL;
 	if (g == NULL)
 		return;
-	if (g->dir != -1)
+	if (g->dir != -1) {
+		turn_off(g);
 		remove_ours(g);
+	}
 	while ((l = TAILQ_FIRST(&g->left)) != NULL) {
 		TAILQ_REMOVE(&g->left, l, entry);
 		free(l);

@@ -28,6 +28,9 @@ void		 groups_free(struct groups **gp);
 /* Its absolute path; "" when g is NULL. */
 const char	*groups_path(const struct groups *g);
 
+/* Whether a controller is on for the groups of workers; g may be NULL. */
+bool		 groups_has(const struct groups *g, const char *controller);
+
 /* The number of a group for a new worker; 0 when g is NULL. */
 unsigned	 groups_take(struct groups *g);
 

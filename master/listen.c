@@ -16,11 +16,12 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "master/child.h"
 #include "master/gatekeep.h"
 #include "master/inside.h"
 #include "master/peer.h"
-#include "master/route.h"
-#include "master/tokens.h"
+#include "master/policy.h"
+#include "master/setup.h"
 
 #define BACKLOG		4096
 #define TURN_MAX	64	/* connections accepted in one turn */
@@ -88,8 +89,35 @@ parse_address(const char *text, union address *a, socklen_t *len_out)
 	return inet_pton(AF_INET6, host, &a->in6.sin6_addr) == 1 ? 0 : -1;
 }
 
+int
+listen_check(const struct conf *c, bool has_tokens, struct conf_error *e)
+{
+	union address	 a;
+	socklen_t	 len;
+	size_t		 i;
+	const char	*url;
+
+	for (i = 0; i < c->listen.n && !has_tokens; i++) {
+		url = c->listen.item[i];
+		if (strncmp(url, "ws://", 5) == 0 &&
+		    parse_address(url + 5, &a, &len) == 0 && !is_loopback(&a))
+			return conf_fail(e, "%.300s: not a loopback address, "
+			    "and no clients are served there without "
+			    "authentication: see Token, TokenFile and "
+			    "BearerSecretFile", url);
+	}
+	return 0;
+}
+
 static int
-open_tcp(struct listener *l, const char *url, const char *rest)
+fail_errno(struct conf_error *e, const char *url)
+{
+	return conf_fail(e, "%.300s: %s", url, strerror(errno));
+}
+
+static int
+open_tcp(struct listener *l, const char *url, const char *rest,
+    struct conf_error *e)
 {
 	struct master	*m = l->master;
 	union address	 a;
@@ -97,16 +125,9 @@ open_tcp(struct listener *l, const char *url, const char *rest)
 	char		 host[INET6_ADDRSTRLEN] = "";
 	int		 on = 1;
 
-	if (parse_address(rest, &a, &len) == -1) {
-		log_warnx("%s: expected ws://IP:PORT with a numeric IP", url);
-		return -1;
-	}
-	if (!is_loopback(&a) && !tokens_any(m->tokens)) {
-		log_warnx("%s: not a loopback address, and no clients are "
-		    "served there without authentication: see Token, "
-		    "TokenFile and BearerSecretFile", url);
-		return -1;
-	}
+	if (parse_address(rest, &a, &len) == -1)
+		return conf_fail(e, "%.300s: expected ws://IP:PORT with a "
+		    "numeric IP", url);
 	if ((l->fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1 ||
 	    setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on,
@@ -115,11 +136,9 @@ open_tcp(struct listener *l, const char *url, const char *rest)
 	    setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on,
 	    sizeof(on)) == -1 ||
 	    bind(l->fd, &a.any, len) == -1 || listen(l->fd, BACKLOG) == -1 ||
-	    getsockname(l->fd, &a.any, &len) == -1) {
-		log_warn("%s", url);
-		return -1;
-	}
-	m->settings.brand = inside_brand(m->dir);
+	    getsockname(l->fd, &a.any, &len) == -1)
+		return fail_errno(e, url);
+	m->brand = inside_brand(m->dir);
 	if (a.any.sa_family == AF_INET) {
 		inet_ntop(AF_INET, &a.in.sin_addr, host, sizeof(host));
 		snprintf(l->url, sizeof(l->url), "ws://%s:%u", host,
@@ -159,7 +178,8 @@ remove_stale(const union address *a, socklen_t len)
 }
 
 static int
-open_unix(struct listener *l, const char *url, const char *path)
+open_unix(struct listener *l, const char *url, const char *path,
+    struct conf_error *e)
 {
 	union address	 a;
 	socklen_t	 len = sizeof(a.un);
@@ -168,27 +188,21 @@ open_unix(struct listener *l, const char *url, const char *path)
 
 	memset(&a, 0, sizeof(a));
 	a.un.sun_family = AF_UNIX;
-	if (path[0] != '/' || strlen(path) >= sizeof(a.un.sun_path)) {
-		log_warnx("%s: expected an absolute path of up to %zu bytes",
-		    url, sizeof(a.un.sun_path) - 1);
-		return -1;
-	}
+	if (path[0] != '/' || strlen(path) >= sizeof(a.un.sun_path))
+		return conf_fail(e, "%.300s: expected an absolute path of "
+		    "up to %zu bytes", url, sizeof(a.un.sun_path) - 1);
 	strcpy(a.un.sun_path, path);
 	if (remove_stale(&a, len) == -1 ||
 	    (l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
-	    SOCK_NONBLOCK, 0)) == -1) {
-		log_warn("%s", url);
-		return -1;
-	}
+	    SOCK_NONBLOCK, 0)) == -1)
+		return fail_errno(e, url);
 	/* A root master serves all users; another only itself. */
 	mask = umask(l->master->is_root ? 0111 : 0177);
 	r = bind(l->fd, &a.any, len);
 	umask(mask);
 	if (r == -1 || (l->path = strdup(path)) == NULL ||
-	    listen(l->fd, BACKLOG) == -1) {
-		log_warn("%s", url);
-		return -1;
-	}
+	    listen(l->fd, BACKLOG) == -1)
+		return fail_errno(e, url);
 	snprintf(l->url, sizeof(l->url), "unix:%s", path);
 	return 0;
 }
@@ -204,6 +218,7 @@ listener_free(struct listener *l)
 	if (l->path != NULL)
 		unlink(l->path);
 	free(l->path);
+	free(l->spec);
 	free(l);
 }
 
@@ -217,44 +232,144 @@ is_one_line(const char *url)
 	return true;
 }
 
+static int
+open_by_kind(struct listener *l, const char *url, struct conf_error *e)
+{
+	if (strncmp(url, "ws://", 5) == 0)
+		return open_tcp(l, url, url + 5, e);
+	if (strncmp(url, "unix:", 5) == 0)
+		return open_unix(l, url, url + 5, e);
+	return conf_fail(e, "%.300s: expected ws://IP:PORT, unix:PATH or "
+	    "stdio", url);
+}
+
 int
-listen_open(struct master *m, const char *url)
+listen_open(struct master *m, const char *url, struct conf_error *e)
 {
 	struct listener	*l;
-	int		 r;
 
-	if (!is_one_line(url)) {
-		log_warnx("a control character in the address of a listener");
-		return -1;
-	}
-	if ((l = calloc(1, sizeof(*l))) == NULL) {
-		log_warn("%s", url);
-		return -1;
-	}
+	if (!is_one_line(url))
+		return conf_fail(e, "a control character in the address of a "
+		    "listener");
+	if ((l = calloc(1, sizeof(*l))) == NULL)
+		return fail_errno(e, url);
 	l->master = m;
 	l->fd = -1;
-	if (strncmp(url, "ws://", 5) == 0) {
-		r = open_tcp(l, url, url + 5);
-	} else if (strncmp(url, "unix:", 5) == 0) {
-		r = open_unix(l, url, url + 5);
-	} else {
-		log_warnx("%s: expected ws://IP:PORT, unix:PATH or stdio",
-		    url);
-		r = -1;
-	}
-	if (r == 0 && ((l->accept_ev = event_new(m->base, l->fd,
+	l->is_wanted = true;
+	if (open_by_kind(l, url, e) == -1)
+		goto fail;
+	if ((l->spec = strdup(url)) == NULL ||
+	    (l->accept_ev = event_new(m->base, l->fd,
 	    EV_READ | EV_PERSIST, on_accept, l)) == NULL ||
 	    (l->pause_ev = event_new(m->base, -1, 0, on_pause, l)) == NULL ||
-	    event_add(l->accept_ev, NULL) == -1)) {
-		log_warn("%s", url);
-		r = -1;
-	}
-	if (r == -1) {
-		listener_free(l);
-		return -1;
+	    event_add(l->accept_ev, NULL) == -1) {
+		fail_errno(e, url);
+		goto fail;
 	}
 	TAILQ_INSERT_TAIL(&m->listeners, l, entry);
 	return 0;
+ fail:
+	listener_free(l);
+	return -1;
+}
+
+/* --- another configuration --- */
+
+static struct listener *
+find_unclaimed(struct master *m, const char *spec)
+{
+	struct listener	*l;
+
+	TAILQ_FOREACH(l, &m->listeners, entry)
+		if (!l->is_wanted && strcmp(l->spec, spec) == 0)
+			return l;
+	return NULL;
+}
+
+static void
+close_from(struct master *m, struct listener *l)
+{
+	struct listener	*next;
+
+	for (; l != NULL; l = next) {
+		next = TAILQ_NEXT(l, entry);
+		TAILQ_REMOVE(&m->listeners, l, entry);
+		listener_free(l);
+	}
+}
+
+/*
+ * Sandboxed commands of sessions from before have no brand: over TCP they would
+ * be taken for their users (master/inside.h).
+ */
+static bool
+comes_too_late(const struct master *m, const char *spec)
+{
+	const struct child	*c;
+
+	if (m->brand != 0 || strncmp(spec, "ws:", 3) != 0)
+		return false;
+	TAILQ_FOREACH(c, &m->children, entry)
+		if (c->since != 0)
+			return true;
+	return false;
+}
+
+static int
+open_another(struct master *m, const char *spec, struct conf_error *e)
+{
+	if (comes_too_late(m, spec))
+		return conf_fail(e, "%.300s: the first address for TCP needs "
+		    "a restart when there are sessions", spec);
+	return listen_open(m, spec, e);
+}
+
+int
+listen_extend(struct master *m, const struct conf *c, unsigned *added_out,
+    struct conf_error *e)
+{
+	struct listener	*l, *last;
+	const char	*spec;
+	size_t		 i;
+
+	*added_out = 0;
+	last = TAILQ_LAST(&m->listeners, listener_list);
+	TAILQ_FOREACH(l, &m->listeners, entry)
+		l->is_wanted = false;
+	for (i = 0; i < c->listen.n; i++) {
+		spec = c->listen.item[i];
+		if (setup_is_stdio(spec))
+			continue;
+		if ((l = find_unclaimed(m, spec)) != NULL) {
+			l->is_wanted = true;
+			continue;
+		}
+		if (open_another(m, spec, e) == -1) {
+			close_from(m, last != NULL ? TAILQ_NEXT(last, entry) :
+			    TAILQ_FIRST(&m->listeners));
+			return -1;
+		}
+		++*added_out;
+	}
+	return 0;
+}
+
+unsigned
+listen_reduce(struct master *m)
+{
+	struct listener	*l, *next;
+	unsigned	 n = 0;
+
+	for (l = TAILQ_FIRST(&m->listeners); l != NULL; l = next) {
+		next = TAILQ_NEXT(l, entry);
+		if (l->is_wanted)
+			continue;
+		log_info("no longer listening on %s", l->url);
+		TAILQ_REMOVE(&m->listeners, l, entry);
+		listener_free(l);
+		n++;
+	}
+	return n;
 }
 
 void
@@ -269,32 +384,6 @@ listen_close_all(struct master *m)
 }
 
 /* --- accepting --- */
-
-static bool
-is_welcome(const struct master *m, const struct peer *p)
-{
-	if (!p->known || (!m->is_root && p->uid != geteuid()))
-		return false;
-	return p->uid != 0 || m->conf.permit_root != CONF_ROOT_NO;
-}
-
-/*
- * Whether that peer is served here (design section 3): 0, or a status.  Where
- * there are tokens, whom the kernel's word does not let in may show one.
- */
-static int
-judge(const struct master *m, struct peer *p)
-{
-	bool	 wants_token = p->is_tcp &&
-		    m->conf.require_token == CONF_TOKEN_ALWAYS;
-
-	if (p->unfit != NULL)
-		return 403;
-	if (is_welcome(m, p) && !wants_token)
-		return 0;
-	p->must_show = tokens_any(m->tokens);
-	return p->must_show ? 0 : 403;
-}
 
 static void
 pause_accepting(struct listener *l)
@@ -322,6 +411,7 @@ on_accept(int lfd, short what, void *arg)
 	struct master	*m = l->master;
 	struct peer	 p;
 	int		 fd, i, refuse;
+	bool		 full;
 
 	(void)what;
 	for (i = 0; i < TURN_MAX; i++) {
@@ -335,17 +425,13 @@ on_accept(int lfd, short what, void *arg)
 			return;
 		}
 		STAT_INC(m, accepted);
-		if (peer_identify(fd, m->settings.brand, &p) == -1) {
+		if (peer_identify(fd, m->brand, &p) == -1) {
 			log_warn("peer");
 			fd_close(&fd);
 			continue;
 		}
-		if ((refuse = judge(m, &p)) != 0) {
-			STAT_INC(m, refused);
-			log_info("%s: refused: %s", p.text, p.unfit != NULL ?
-			    p.unfit : p.known ? "not a user of this server" :
-			    "unknown user");
-		}
-		gate_knock(m->gate, fd, &p, refuse, route_is_full(m, p.uid));
+		strcpy(p.listener, l->url);	/* of the same size */
+		refuse = policy_admit(m, &p, &full);
+		gate_knock(m->gate, fd, &p, refuse, full);
 	}
 }

@@ -18,25 +18,22 @@
 #include "master/auth_options.h"
 #include "master/listen.h"
 #include "master/master.h"
+#include "master/policy.h"
 #include "master/remote.h"
-#include "master/remote_options.h"
+#include "master/setup.h"
 #include "master/tokens.h"
 
 #define WORKER		"execsrv-worker"
 #define UPLINK_PROGRAM	"execsrv-uplink"
-#define CONF_FILE	EXECSRV_SYSCONFDIR "/execsrvd.conf"
 
 #define EXIT_USAGE	2
 #define EXIT_CONFIG	78	/* EX_CONFIG of sysexits.h(3) */
 
 struct options {
-	const char	*file;
-	bool		 foreground;
-	bool		 has_listen;	/* on the command line */
+	struct setup	 setup;
+	const char	*client;	/* whom -T is about */
 	bool		 test;
 	bool		 print;
-	struct remote_options remote;
-	struct auth_options auth;
 };
 
 enum { OPT_LISTEN = 256, OPT_VERSION, OPT_HELP };
@@ -53,7 +50,8 @@ static const struct option long_options[] = {
 static void
 usage(FILE *out)
 {
-	fputs("usage: execsrvd [-DtT] [-f file] [-o Keyword=value]\n"
+	fputs("usage: execsrvd [-DtT] [-C client] [-f file] "
+	    "[-o Keyword=value]\n"
 	    "                [--listen ws://IP:PORT | unix:PATH | stdio]...\n"
 	    "                [--remote URL --environment-id ID]\n"
 	    "       execsrvd forward --remote URL --environment-id ID\n"
@@ -61,183 +59,94 @@ usage(FILE *out)
 	    "See execsrvd(8).\n", out);
 }
 
-static void
-config_error(const struct conf_error *e)
+static void __attribute__((noreturn))
+wrong_use(void)
+{
+	usage(stderr);
+	exit(EXIT_USAGE);
+}
+
+static void __attribute__((noreturn))
+complain(const struct conf_error *e, int status)
 {
 	fprintf(stderr, "execsrvd: %s\n", e->text);
-	exit(EXIT_CONFIG);
+	exit(status);
 }
 
-/* "Keyword=value", as in sshd(8). */
 static void
-set_option(struct conf *c, const char *text)
+take_option(struct options *o, int opt)
 {
-	struct conf_error	 e;
-	char			*copy, *value;
+	struct setup	*s = &o->setup;
+	int		 r = 0;
 
-	if ((copy = strdup(text)) == NULL)
+	switch (opt) {
+	case 'C':
+		o->client = optarg;
+		break;
+	case 'D':
+		s->foreground = true;
+		break;
+	case 'f':
+		r = setup_take_file(s, optarg);
+		break;
+	case 'o':
+		r = setup_take_option(s, optarg);
+		break;
+	case 't':
+		o->test = true;
+		break;
+	case 'T':
+		o->print = true;
+		break;
+	case OPT_LISTEN:
+		r = setup_take_listen(s, optarg);
+		break;
+	case OPT_VERSION:
+		puts("execsrvd " PACKAGE_VERSION);
+		exit(0);
+	case OPT_HELP:
+		usage(stdout);
+		exit(0);
+	default:
+		if (!remote_options_take(&s->remote, opt, optarg) &&
+		    !auth_options_take(&s->auth, opt, optarg))
+			wrong_use();
+	}
+	if (r == -1)
 		fatal("memory");
-	value = copy + strcspn(copy, "= ");
-	if (*value != '\0')
-		*value++ = '\0';
-	if (conf_set(c, copy, value, &e) == -1)
-		config_error(&e);
-	free(copy);
 }
 
-/* Options: the file first, then what the command line says. */
 static void
-read_options(int argc, char **argv, struct options *o, struct conf *c)
+read_options(int argc, char **argv, struct options *o)
 {
-	int	 pass, opt;
+	const char	*exits;
+	int		 opt;
 
-	for (pass = 0; pass < 2; pass++) {
-		optind = 1;
-		while ((opt = getopt_long(argc, argv, "Df:o:tT",
-		    long_options, NULL)) != -1)
-			switch (opt) {
-			case 'D':
-				o->foreground = true;
-				break;
-			case 'f':
-				o->file = optarg;
-				break;
-			case 'o':
-				if (pass == 1)
-					set_option(c, optarg);
-				break;
-			case 't':
-				o->test = true;
-				break;
-			case 'T':
-				o->print = true;
-				break;
-			case OPT_LISTEN:
-				o->has_listen = true;
-				break;
-			case OPT_VERSION:
-				puts("execsrvd " PACKAGE_VERSION);
-				exit(0);
-			case OPT_HELP:
-				usage(stdout);
-				exit(0);
-			default:
-				if (remote_options_take(&o->remote, opt,
-				    optarg) ||
-				    auth_options_take(&o->auth, opt, optarg))
-					break;
-				usage(stderr);
-				exit(EXIT_USAGE);
-			}
-		if (optind != argc) {
-			usage(stderr);
-			exit(EXIT_USAGE);
-		}
-		if (pass == 0) {
-			struct conf_error	 e;
-
-			if (o->file == NULL && access(CONF_FILE, F_OK) == 0)
-				o->file = CONF_FILE;
-			if (o->file != NULL && conf_load(c, o->file, &e) ==
-			    -1)
-				config_error(&e);
-		}
-	}
-}
-
-/* --listen on the command line stands instead of the file's. */
-static void
-read_listen(int argc, char **argv, struct conf *c)
-{
-	struct conf_error	 e;
-	size_t			 i;
-	int			 opt;
-
-	for (i = 0; i < c->listen.n; i++)
-		free(c->listen.item[i]);
-	c->listen.n = 0;
-	conf_end_block(c);		/* which -o may have begun */
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "Df:o:tT", long_options,
+	while ((opt = getopt_long(argc, argv, "C:Df:o:tT", long_options,
 	    NULL)) != -1)
-		if (opt == OPT_LISTEN &&
-		    conf_set(c, "Listen", optarg, &e) == -1)
-			config_error(&e);
-}
-
-static bool
-has_stdio(const struct conf *c)
-{
-	size_t	 i;
-
-	for (i = 0; i < c->listen.n; i++)
-		if (strncmp(c->listen.item[i], "stdio", 5) == 0)
-			return true;
-	return false;
-}
-
-/* What --ws-auth and its companions say. */
-static void
-add_auth(const struct options *o, struct conf *c)
-{
-	struct conf_error	 e;
-
-	/* As the reference: there is nobody to show anything. */
-	if (auth_options_any(&o->auth) && has_stdio(c)) {
-		fputs("execsrvd: --ws-auth is not for stdio\n", stderr);
-		exit(EXIT_USAGE);
-	}
-	if (auth_options_apply(&o->auth, c, &e) == -1) {
-		fprintf(stderr, "execsrvd: %s\n", e.text);
-		exit(EXIT_USAGE);
-	}
-}
-
-/* Whether the settings fit together: 0 or EXIT_CONFIG, after a line. */
-static int
-check_settings(const struct conf *c)
-{
-	struct tokens	*t;
-	char		 why[TOKENS_WHY];
-
-	if (remote_check(c) == -1)
-		return EXIT_CONFIG;
-	if ((t = tokens_load(c, true, why, sizeof(why))) == NULL) {
-		log_warnx("%s", why);
-		return EXIT_CONFIG;
-	}
-	tokens_free(&t);
-	return 0;
-}
-
-/* What --remote and its companions say, and the credential that they want. */
-static void
-add_remote(struct master *m, struct options *o)
-{
-	struct conf_error	 e;
-
-	const char		*exits;
-
+		take_option(o, opt);
+	if (optind != argc || (o->client != NULL && !o->print))
+		wrong_use();
 	exits = getenv("CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE");
 	if (exits != NULL && exits[0] != '\0' && strcmp(exits, "0") != 0 &&
 	    strcmp(exits, "false") != 0)
-		o->remote.exit_on_stdin = true;
-	if (has_stdio(&m->conf) && (o->remote.exit_on_stdin ||
-	    o->remote.bearer_stdin || o->remote.frames_stdin)) {
-		fputs("execsrvd: standard input cannot be a session as "
-		    "well\n", stderr);
-		exit(EXIT_USAGE);
-	}
-	if (remote_options_apply(&o->remote, &m->conf, &e) == -1) {
-		fprintf(stderr, "execsrvd: %s\n", e.text);
-		exit(EXIT_USAGE);
-	}
+		o->setup.remote.exit_on_stdin = true;
+}
+
+/* The settings, and the credential that they want from standard input. */
+static void
+read_settings(struct master *m, const struct options *o)
+{
+	struct conf_error	 e;
+	int			 r;
+
+	m->setup = &o->setup;
+	if ((r = setup_load(&o->setup, &m->conf, &e)) != SETUP_OK)
+		complain(&e, r == SETUP_BAD_USE ? EXIT_USAGE : EXIT_CONFIG);
 	/* A credential that nobody takes would be a test's only. */
-	if (!o->test && !o->print && remote_options_read_stdin(&o->remote,
-	    &m->conf, &m->stdin_cred, &e) == -1) {
-		fprintf(stderr, "execsrvd: %s\n", e.text);
-		exit(1);
-	}
+	if (!o->test && !o->print && remote_options_read_stdin(&m->conf,
+	    &m->stdin_cred, &e) == -1)
+		complain(&e, 1);
 }
 
 /* A program beside us (a build folder), else where it is installed. */
@@ -326,19 +235,73 @@ write_pid(const char *path)
 	return fclose(f);
 }
 
+/* What is in force, for all or for one client. */
+static void
+print_settings(const struct conf *c, const char *client)
+{
+	struct conf_error	 e;
+	struct conf_spec	 spec;
+	struct conf		 one;
+
+	if (client == NULL) {
+		conf_print(c, stdout);
+		return;
+	}
+	if (conf_spec_parse(&spec, client, &e) == -1) {
+		fprintf(stderr, "execsrvd: -C: %s\n", e.text);
+		exit(EXIT_USAGE);
+	}
+	if (conf_resolve(c, &spec.client, &one) == -1)
+		fatal("memory");
+	conf_print(&one, stdout);
+	conf_fini(&one);
+	conf_spec_fini(&spec);
+}
+
+/* What no single line can tell. */
+static bool
+is_possible(const struct conf *c)
+{
+	struct conf_error	 e;
+	struct policy		*p = NULL;
+	struct tokens		*t = NULL;
+	bool			 ok;
+
+	ok = remote_check(c, &e) == 0 && (p = policy_new(c, &e)) != NULL &&
+	    (t = tokens_load(c, true, &e)) != NULL &&
+	    listen_check(c, tokens_wanted(c), &e) == 0;
+	tokens_free(&t);
+	policy_free(&p);
+	if (!ok)
+		fprintf(stderr, "execsrvd: %s\n", e.text);
+	return ok;
+}
+
 /* What needs no server: the exit status, or -1 when one is wanted. */
 static int
 without_server(const struct conf *c, const struct options *o)
 {
 	if (o->print)
-		conf_print(c, stdout);
+		print_settings(c, o->client);
 	if (o->test || o->print)
-		return check_settings(c);
-	if (c->listen.n != 0 || c->nuplink != 0)
+		return is_possible(c) ? 0 : EXIT_CONFIG;
+	if (setup_has_doors(c))
 		return -1;
 	fputs("execsrvd: nothing to listen on: give --listen or --remote, "
-	    "or Listen or Uplink in " CONF_FILE "\n", stderr);
+	    "or Listen or Uplink in the configuration file\n", stderr);
 	return EXIT_USAGE;
+}
+
+/*
+ * As sshd(8) the daemon goes to the background unless -D is given.  But who
+ * names a listener on the command line starts it as the reference is started:
+ * waits for its address and ends it by its pid.
+ */
+static bool
+goes_to_background(const struct conf *c, const struct setup *s)
+{
+	return !c->foreground && s->nlisten == 0 && s->remote.url == NULL &&
+	    !setup_has_stdio(c) && !setup_reads_stdin(c);
 }
 
 int
@@ -352,23 +315,20 @@ main(int argc, char **argv)
 	log_init("execsrvd", LOG_LEVEL_INFO, false);
 	memset(&m, 0, sizeof(m));
 	memset(&o, 0, sizeof(o));
-	if (fd_reserve_std() == -1 || sodium_init() == -1 ||
-	    conf_init(&m.conf) == -1)
+	if (fd_reserve_std() == -1 || sodium_init() == -1)
 		fatal("start");
 	if (cred_take_env(&env) == -1)
 		fatal("the credential in the environment");
 	if (argc > 1 && strcmp(argv[1], "forward") == 0) {
-		o.remote.is_forward = true;
+		o.setup.remote.is_forward = true;
 		argc--;
 		argv++;
 	}
-	read_options(argc, argv, &o, &m.conf);
-	if (o.has_listen)
-		read_listen(argc, argv, &m.conf);
-	add_auth(&o, &m.conf);
-	add_remote(&m, &o);
+	read_options(argc, argv, &o);
+	read_settings(&m, &o);
 	if ((status = without_server(&m.conf, &o)) != -1) {
 		conf_fini(&m.conf);
+		setup_fini(&o.setup);
 		cred_fini(&env);
 		return status;
 	}
@@ -377,20 +337,14 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	find_program(WORKER, m.worker, sizeof(m.worker));
 	find_program(UPLINK_PROGRAM, m.uplink, sizeof(m.uplink));
-	/*
-	 * As sshd(8) the daemon goes to the background unless -D is given.
-	 * But who names a listener on the command line starts it as the
-	 * reference is started: waits for its address and ends it by its pid.
-	 */
-	if (!o.foreground && !o.has_listen && o.remote.url == NULL &&
-	    !has_stdio(&m.conf)) {
+	if (goes_to_background(&m.conf, &o.setup)) {
 		ready = daemonize();
 		m.is_daemon = true;
 	}
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGUSR2, SIG_IGN);
 	if (master_init(&m, &env) == -1 ||
-	    remote_watch_stdin(&m, o.remote.exit_on_stdin) == -1) {
+	    remote_watch_stdin(&m, m.conf.exit_on_stdin) == -1) {
 		master_fini(&m);
 		return 1;
 	}
@@ -404,5 +358,6 @@ main(int argc, char **argv)
 	if (m.conf.pid_file[0] != '\0')
 		unlink(m.conf.pid_file);
 	master_fini(&m);
+	setup_fini(&o.setup);
 	return status;
 }

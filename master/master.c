@@ -19,15 +19,19 @@
 #include "common/ptree.h"
 #include "master/child.h"
 #include "master/ctl.h"
+#include "master/fence.h"
 #include "master/gatekeep.h"
 #include "master/groups.h"
 #include "master/listen.h"
 #include "master/penalty.h"
+#include "master/policy.h"
 #include "master/pool.h"
+#include "master/reload.h"
 #include "master/remote.h"
 #include "master/remote_exec.h"
 #include "master/route.h"
 #include "master/rundir.h"
+#include "master/setup.h"
 #include "master/tokens.h"
 
 #define ORPHAN_PASS_MS	5	/* between two looks for orphans */
@@ -42,23 +46,16 @@ static void	 on_orphan_timer(int, short, void *);
 
 /* --- beginning --- */
 
-static void
-fill_settings(struct master *m)
+static bool
+has_terminal(void)
 {
-	Ipc__Settings	*s = &m->settings;
+	int	 fd;
 
-	ipc__settings__init(s);
-	s->detached_ttl_ms = m->conf.detached_ttl;
-	s->closed_ttl_ms = m->conf.closed_ttl;
-	s->handshake_ms = m->conf.handshake;
-	s->grace_ms = m->conf.grace;
-	s->window = m->conf.window;
-	s->spool = m->conf.spool;
-	s->max_processes = (uint32_t)m->conf.max_processes;
-	s->native_paths = m->conf.native_paths != 0;
-	s->log_level = (uint32_t)m->conf.log_level;
-	s->n_host_name = m->conf.host_name.n;
-	s->host_name = m->conf.host_name.item;
+	if ((fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_NONBLOCK |
+	    O_CLOEXEC)) == -1)
+		return false;
+	close(fd);
+	return true;
 }
 
 /* Processes that are our children by an accident of exec(2) stay alone. */
@@ -116,18 +113,21 @@ init_events(struct master *m)
 }
 
 static int
-open_listeners(struct master *m)
+open_doors(struct master *m)
 {
-	size_t	 i;
+	struct conf_error	 e;
+	unsigned		 n;
 
-	for (i = 0; i < m->conf.listen.n; i++) {
-		if (strcmp(m->conf.listen.item[i], "stdio") == 0 ||
-		    strcmp(m->conf.listen.item[i], "stdio://") == 0)
-			m->is_stdio = true;
-		else if (listen_open(m, m->conf.listen.item[i]) == -1)
-			return -1;
+	m->is_stdio = setup_has_stdio(&m->conf);
+	if ((m->policy = policy_new(&m->conf, &e)) != NULL &&
+	    (m->tokens = tokens_load(&m->conf, false, &e)) != NULL &&
+	    listen_check(&m->conf, tokens_any(m->tokens), &e) == 0 &&
+	    listen_extend(m, &m->conf, &n, &e) == 0) {
+		tokens_wipe(&m->conf);
+		return 0;
 	}
-	return 0;
+	log_warnx("%s", e.text);
+	return -1;
 }
 
 bool
@@ -136,28 +136,12 @@ master_has_doors(const struct master *m)
 	return !TAILQ_EMPTY(&m->listeners) || !TAILQ_EMPTY(&m->remotes);
 }
 
-/* The old ones count until all of the new ones are there. */
-static int
-load_tokens(struct master *m)
-{
-	struct tokens	*new;
-	char		 why[TOKENS_WHY];
-
-	if ((new = tokens_load(&m->conf, false, why, sizeof(why))) == NULL) {
-		log_warnx("%s", why);
-		return -1;
-	}
-	tokens_wipe(&m->conf);
-	tokens_free(&m->tokens);
-	m->tokens = new;
-	return 0;
-}
-
 int
 master_init(struct master *m, const struct cred *env)
 {
 	m->born = clock_ms();
 	m->is_root = geteuid() == 0;
+	m->has_terminal = has_terminal();
 	m->dir_lock = -1;
 	TAILQ_INIT(&m->listeners);
 	TAILQ_INIT(&m->remotes);
@@ -165,7 +149,6 @@ master_init(struct master *m, const struct cred *env)
 	TAILQ_INIT(&m->all_routes);
 	map_init(&m->by_pid);
 	map_init(&m->routes);
-	fill_settings(m);
 	if (raise_nofile(m) == -1)
 		log_warn("RLIMIT_NOFILE");
 	/* What a dead worker leaves behind comes to us. */
@@ -181,15 +164,18 @@ master_init(struct master *m, const struct cred *env)
 	}
 	if ((m->dir_lock = rundir_open(m->conf.runtime_dir, &m->dir)) == -1)
 		return -1;
-	m->settings.run_dir = m->dir;
 	if ((m->gate = gate_new(m)) == NULL ||
 	    (m->penalties = penalties_new()) == NULL) {
 		log_warn("gate");
 		return -1;
 	}
 	m->groups = groups_new(m);
-	if (load_tokens(m) == -1 || open_listeners(m) == -1 ||
-	    remote_exec_init(m) == -1 ||
+	if ((m->fence = fence_new(m)) == NULL) {
+		log_warn("fence");
+		return -1;
+	}
+	fence_warn(m->fence, &m->conf);
+	if (open_doors(m) == -1 || remote_exec_init(m) == -1 ||
 	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
 		return -1;
@@ -220,7 +206,9 @@ master_fini(struct master *m)
 	tokens_free(&m->tokens);
 	child_forget_all(m);
 	pool_free(&m->pool);
+	fence_free(&m->fence);
 	groups_free(&m->groups);
+	policy_free(&m->policy);
 	rundir_close(&m->dir, &m->dir_lock);
 	map_fini(&m->by_pid);
 	map_fini(&m->routes);
@@ -457,15 +445,23 @@ on_stop_timer(int fd, short what, void *arg)
 		event_add(m->stop_ev, &tv);
 }
 
+/* The end of a terminal ends who runs in it, but not a daemon. */
+static bool
+is_reloadable(const struct master *m)
+{
+	if (m->is_daemon)
+		return true;
+	return m->conf.foreground && !(m->has_terminal && !has_terminal());
+}
+
 static void
 on_signal(int sig, short what, void *arg)
 {
 	struct master	*m = arg;
 
 	(void)what;
-	/* The end of a terminal ends who runs in it, but not a daemon. */
-	if (sig == SIGHUP && m->is_daemon)
-		log_info("SIGHUP: nothing to do");
+	if (sig == SIGHUP && is_reloadable(m))
+		reload_on_signal(m);
 	else
 		master_stop(m, strsignal(sig));
 }

@@ -21,13 +21,16 @@
 
 struct child;
 struct ctl;
+struct fence;
 struct gate;
 struct groups;
 struct listener;
 struct penalties;
+struct policy;
 struct pool;
 struct remote;
 struct route;
+struct setup;
 struct tokens;
 
 TAILQ_HEAD(listener_list, listener);
@@ -46,7 +49,9 @@ enum master_stat {
 struct master {
 	struct event_base	*base;
 	struct conf		 conf;
-	Ipc__Settings		 settings;	/* of conf, for workers */
+	const struct setup	*setup;		/* where that comes from */
+	struct policy		*policy;	/* the names in conf */
+	uint64_t		 brand;		/* master/inside.h; or 0 */
 	char			*dir;		/* run directory */
 	int			 dir_lock;
 	char			 worker[4096];	/* path of execsrv-worker */
@@ -55,6 +60,7 @@ struct master {
 	bool			 is_root;
 	bool			 is_stdio;
 	bool			 is_daemon;	/* in the background */
+	bool			 has_terminal;	/* that may hang up */
 	bool			 stopping;
 	int			 status;	/* to exit with */
 	uint64_t		 born;		/* clock_ms() */
@@ -62,7 +68,7 @@ struct master {
 	struct remote_list	 remotes;
 	uid_t			 uplink_uid;
 	gid_t			 uplink_gid;
-	struct cred		 stdin_cred;	/* for the last of them */
+	struct cred		 stdin_cred;	/* for one of them */
 	struct event		*stdin_ev;
 	char			*stdin_line;	/* locked */
 	size_t			 stdin_len;
@@ -72,6 +78,7 @@ struct master {
 	struct penalties	*penalties;	/* for wrong ones */
 	struct gate		*gate;
 	struct groups		*groups;	/* NULL: there are none */
+	struct fence		*fence;
 	struct pool		*pool;
 	struct child_list	 children;
 	struct map		 by_pid;

@@ -42,6 +42,7 @@ identify_unix(int fd, struct peer *p)
 	p->has_gid = true;
 	p->gid = c.gid;
 	p->unfit = inside_why(fd, c.pid);
+	strcpy(p->address, "unix");
 	snprintf(p->text, sizeof(p->text), "unix pid %ld", (long)c.pid);
 	snprintf(p->user, sizeof(p->user), "uid %lu", (unsigned long)c.uid);
 	snprintf(p->source, sizeof(p->source), "%.30s unix", p->user);
@@ -216,6 +217,7 @@ describe(struct peer *p, const union address *a)
 		snprintf(p->text, sizeof(p->text), "[%s]:%u", host,
 		    ntohs(a->in6.sin6_port));
 	}
+	snprintf(p->address, sizeof(p->address), "%s", host);
 	if (p->known)
 		snprintf(p->user, sizeof(p->user), "uid %lu",
 		    (unsigned long)p->uid);
@@ -240,7 +242,8 @@ peer_grant(struct peer *p, const char *identity, uid_t uid, bool has_gid,
 
 	p->known = true;
 	p->must_show = false;
-	p->uid = uid;
+	p->has_shown = true;
+	p->uid = p->client_uid = uid;
 	p->has_gid = has_gid;
 	p->gid = gid;
 	snprintf(p->identity, sizeof(p->identity), "%s", identity);
@@ -252,8 +255,8 @@ peer_grant(struct peer *p, const char *identity, uid_t uid, bool has_gid,
 	snprintf(p->source, sizeof(p->source), "%.24s %.50s", identity, was);
 }
 
-int
-peer_identify(int fd, uint64_t brand, struct peer *p)
+static int
+identify(int fd, uint64_t brand, struct peer *p)
 {
 	union address	 ours, theirs;
 	socklen_t	 len = sizeof(ours);
@@ -281,4 +284,24 @@ peer_identify(int fd, uint64_t brand, struct peer *p)
 	}
 	describe(p, &theirs);
 	return 0;
+}
+
+void
+peer_is_user(struct peer *p)
+{
+	p->client_uid = p->uid;
+	if (p->known)
+		snprintf(p->identity, sizeof(p->identity), "uid:%lu",
+		    (unsigned long)p->uid);
+	else
+		strcpy(p->identity, "unknown");
+}
+
+int
+peer_identify(int fd, uint64_t brand, struct peer *p)
+{
+	int	 r = identify(fd, brand, p);
+
+	peer_is_user(p);
+	return r;
 }

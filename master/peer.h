@@ -12,15 +12,17 @@
 
 #define PEER_TEXT_MAX	80
 #define IDENTITY_MAX	80	/* bytes of "token:NAME", with a NUL */
+#define PEER_LISTENER_MAX 160
 
 struct peer {
 	bool	 known;			/* uid is what the kernel says */
-	uid_t	 uid;
+	uid_t	 uid;			/* that its sessions run as */
+	uid_t	 client_uid;		/* who it is itself */
 	bool	 has_gid;
 	gid_t	 gid;
 	bool	 is_tcp;
 	bool	 must_show;		/* a token: nothing else will do */
-	char	 identity[IDENTITY_MAX]; /* by a token; or empty: the uid */
+	bool	 has_shown;		/* a good one: uids are what it says */
 	unsigned uplink;		/* it came through; 0: none */
 	bool	 is_strict;		/* what is no JSON-RPC ends it */
 	const char *unfit;		/* why it is not served, or NULL */
@@ -29,6 +31,9 @@ struct peer {
 	char	 source[PEER_TEXT_MAX];	/* the user, and his address; of
 					   other machines by IPv6 their
 					   network, which they choose from */
+	char	 identity[IDENTITY_MAX];	/* what sessions belong to */
+	char	 address[PEER_TEXT_MAX];	/* IP, "unix", ... */
+	char	 listener[PEER_LISTENER_MAX];	/* where it came in */
 };
 
 /* What a peer's wrong tokens are counted by: its user, or else its address. */
@@ -46,5 +51,8 @@ void	 peer_grant(struct peer *p, const char *identity, uid_t uid,
  */
 int	 peer_identify(int fd, uint64_t brand, struct peer *p)
 	    __attribute__((warn_unused_result));
+
+/* Its identity is the user whom the kernel names. */
+void	 peer_is_user(struct peer *p);
 
 #endif

@@ -42,7 +42,7 @@ struct pool {
 		int	 status;
 	}		 early[EARLY_MAX];
 	unsigned	 nearly;
-	char		 sandbox[256];	/* what one is made of here */
+	char		 sandbox[512];	/* what one is made of here */
 };
 
 static void	 on_msg(void *, struct ipc_msg *);
@@ -392,6 +392,17 @@ pool_on_exit(struct pool *p, pid_t pid, int status)
 		p->early[p->nearly++].status = status;
 	}
 	return false;
+}
+
+void
+pool_reload(struct pool *p)
+{
+	struct timeval	 now = { 0, 0 };
+
+	p->want = !master_has_doors(p->master) ? 0 :
+	    p->master->conf.min_spare;
+	refill_in(p, 0);
+	event_add(p->decay_ev, &now);
 }
 
 void

@@ -31,6 +31,9 @@ void		 pool_on_child_gone(struct pool *p, struct child *c);
 /* A process of ours ended; whether it was the template. */
 bool		 pool_on_exit(struct pool *p, pid_t pid, int status);
 
+/* SpareWorkers has changed. */
+void		 pool_reload(struct pool *p);
+
 /* No more workers; let go those that wait. */
 void		 pool_stop(struct pool *p);
 

@@ -18,8 +18,8 @@
 #include "common/log.h"
 #include "master/gatekeep.h"
 #include "master/listen.h"
+#include "master/policy.h"
 #include "master/remote_exec.h"
-#include "master/route.h"
 #include "master/runas.h"
 
 /* Bytes of a run's secrets: X25519, ML-KEM (d || z), and a nonce. */
@@ -269,6 +269,7 @@ on_stream(struct remote *r, struct ipc_msg *msg)
 {
 	struct master	*m = r->master;
 	struct peer	 p;
+	bool		 full;
 
 	STAT_INC(m, accepted);
 	if (msg->fd == -1 || m->stopping)
@@ -283,7 +284,16 @@ on_stream(struct remote *r, struct ipc_msg *msg)
 	snprintf(p.text, sizeof(p.text), "remote %.70s", r->conf->label);
 	snprintf(p.user, sizeof(p.user), "remote %u", r->number);
 	snprintf(p.source, sizeof(p.source), "%s", p.user);
-	gate_knock(m->gate, msg->fd, &p, 0, route_is_full(m, r->uid));
+	p.client_uid = r->uid;
+	snprintf(p.identity, sizeof(p.identity), "remote:%.70s",
+	    r->conf->environment);
+	strcpy(p.address, "remote");
+	snprintf(p.listener, sizeof(p.listener), "uplink:%.150s",
+	    r->conf->label);
+	/* There is no HTTP to refuse it with: it is reset. */
+	if (policy_admit(m, &p, &full) != 0)
+		return;
+	gate_knock(m->gate, msg->fd, &p, 0, full);
 	msg->fd = -1;
 }
 
@@ -513,7 +523,7 @@ find_cred(struct remote *r, const struct cred *env)
 }
 
 int
-remote_check(const struct conf *c)
+remote_check(const struct conf *c, struct conf_error *e)
 {
 	const struct conf_uplink	*u;
 	size_t				 i;
@@ -521,15 +531,14 @@ remote_check(const struct conf *c)
 	for (i = 0; i < c->nuplink; i++) {
 		u = &c->uplink[i];
 		if (u->url[0] == '\0' || u->environment[0] == '\0') {
-			log_warnx("Uplink %s: RegistryUrl and EnvironmentId "
-			    "are needed", u->label);
-			return -1;
+			return conf_fail(e, "Uplink %.100s: "
+			    "RegistryUrl and EnvironmentId are needed",
+			    u->label);
 		}
 		if (strcmp(u->environment, ".") == 0 ||
 		    strcmp(u->environment, "..") == 0) {
-			log_warnx("EnvironmentId %s: not a name",
+			return conf_fail(e, "EnvironmentId %s: not a name",
 			    u->environment);
-			return -1;
 		}
 	}
 	return 0;
@@ -554,11 +563,14 @@ add(struct master *m, struct remote *r, const struct cred *env)
 int
 remote_init(struct master *m, const struct cred *env)
 {
-	struct remote	*r;
-	size_t		 i;
+	struct conf_error	 e;
+	struct remote		*r;
+	size_t			 i;
 
-	if (remote_check(&m->conf) == -1)
+	if (remote_check(&m->conf, &e) == -1) {
+		log_warnx("%s", e.text);
 		return -1;
+	}
 	for (i = 0; i < m->conf.nuplink; i++) {
 		if ((r = calloc(1, sizeof(*r))) == NULL) {
 			log_warn("uplink");
@@ -567,8 +579,7 @@ remote_init(struct master *m, const struct cred *env)
 		r->master = m;
 		r->conf = &m->conf.uplink[i];
 		r->number = (unsigned)i + 1;
-		if (m->stdin_cred.source != CRED_NONE && r->conf ==
-		    &m->conf.uplink[m->conf.nuplink - 1]) {
+		if (r->conf->from_stdin != CONF_STDIN_NO) {
 			r->cred = m->stdin_cred;
 			memset(&m->stdin_cred, 0, sizeof(m->stdin_cred));
 		}

@@ -67,8 +67,9 @@ struct remote {
 	uint64_t		 bytes_in, bytes_out;
 };
 
-/* Whether the blocks are complete.  0, or -1 after a line in the log. */
-int	 remote_check(const struct conf *c);
+/* Whether the blocks are complete.  0, or -1 with the reason in e. */
+int	 remote_check(const struct conf *c, struct conf_error *e)
+	    __attribute__((warn_unused_result));
 
 /*
  * Make the uplinks of the configuration ready; env has the token of the

@@ -46,8 +46,7 @@ remote_options_take(struct remote_options *o, int opt, const char *arg)
 static int
 complain(struct conf_error *e, const char *text)
 {
-	snprintf(e->text, sizeof(e->text), "%s", text);
-	return -1;
+	return conf_fail(e, "%s", text);
 }
 
 /* What does not go together, or is missing. */
@@ -112,24 +111,33 @@ remote_options_apply(const struct remote_options *o, struct conf *c,
 	    o->environment : o->executor, e) == -1 ||
 	    set(c, "ExecutorName", o->name, e) == -1 ||
 	    set(c, "RemoteTransport", transport, e) == -1 ||
-	    set(c, "Forward", o->connect, e) == -1)
+	    set(c, "Forward", o->connect, e) == -1 ||
+	    set(c, "CredentialStdin", o->bearer_stdin ? "bearer" :
+	    o->frames_stdin ? "frames" : NULL, e) == -1)
 		r = -1;
 	conf_end_block(c);
 	return r;
 }
 
 int
-remote_options_read_stdin(const struct remote_options *o,
-    const struct conf *c, struct cred *cred, struct conf_error *e)
+remote_options_read_stdin(const struct conf *c, struct cred *cred,
+    struct conf_error *e)
 {
-	char	 why[128];
+	const struct conf_uplink	*u = NULL;
+	char				 why[128];
+	size_t				 i;
 
-	if ((!o->bearer_stdin && !o->frames_stdin) || c->nuplink == 0)
+	for (i = 0; i < c->nuplink; i++) {
+		if (c->uplink[i].from_stdin == CONF_STDIN_NO)
+			continue;
+		if (u != NULL)
+			return complain(e, "two credentials on standard "
+			    "input");
+		u = &c->uplink[i];
+	}
+	if (u == NULL || cred_read_stdin(cred, u->from_stdin ==
+	    CONF_STDIN_FRAMES, u->environment, why, sizeof(why)) == 0)
 		return 0;
-	if (cred_read_stdin(cred, o->frames_stdin,
-	    c->uplink[c->nuplink - 1].environment, why, sizeof(why)) == 0)
-		return 0;
-	snprintf(e->text, sizeof(e->text), "credential on standard input: %s",
+	return conf_fail(e, "credential on standard input: %s",
 	    why);
-	return -1;
 }

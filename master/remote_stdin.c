@@ -12,11 +12,16 @@
 #include "common/fd.h"
 #include "common/log.h"
 
-/* Who was started with the options of standard input: the last one. */
+/* Whose credentials come from standard input, or NULL. */
 static struct remote *
 owner(struct master *m)
 {
-	return TAILQ_LAST(&m->remotes, remote_list);
+	struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		if (r->conf->from_stdin != CONF_STDIN_NO)
+			break;
+	return r;
 }
 
 static void

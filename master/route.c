@@ -55,6 +55,7 @@ route_new(struct child *owner)
 		return NULL;
 	}
 	r->number = ++m->next_number;
+	r->client_uid = owner->peer.client_uid;
 	r->uid = owner->peer.uid;
 	r->uplink = owner->peer.uplink;
 	memcpy(r->identity, owner->peer.identity, sizeof(r->identity));
@@ -118,13 +119,6 @@ route_count_of(const struct master *m, uid_t uid)
 	LIVE_FOREACH(r, m)
 		n += r->opened && r->uid == uid;
 	return n;
-}
-
-bool
-route_is_full(const struct master *m, uid_t uid)
-{
-	return route_count(m) >= m->conf.max_sessions ||
-	    route_count_of(m, uid) >= m->conf.max_per_user;
 }
 
 static bool
@@ -273,7 +267,7 @@ route_release(struct route *r)
 	uid_t		 uid = r->uid;
 	struct timeval	 tv;
 
-	tv = clock_timeval(r->master->settings.detached_ttl_ms);
+	tv = clock_timeval(owner->detached_ttl);
 	r->attached = false;
 	r->owner->route = NULL;
 	bury(r);

@@ -23,9 +23,10 @@ struct route {
 	struct master		*master;
 	char			 id[ROUTE_ID_LEN + 1];
 	unsigned		 number;	/* for people */
+	uid_t			 client_uid;	/* who opened it */
 	uid_t			 uid;		/* whose it is ... */
 	unsigned		 uplink;	/* ... and by which way; or 0 */
-	char			 identity[IDENTITY_MAX]; /* ... or token */
+	char			 identity[IDENTITY_MAX]; /* of its client */
 	struct child		*owner;		/* NULL: a tombstone */
 	bool			 opened;	/* its client knows the id */
 	bool			 attached;
@@ -55,8 +56,5 @@ void	 route_on_owner_gone(struct route *r);
 /* Sessions that have a worker: of all users, of one (uid). */
 size_t	 route_count(const struct master *m);
 size_t	 route_count_of(const struct master *m, uid_t uid);
-
-/* Whether that user may only resume what he has. */
-bool	 route_is_full(const struct master *m, uid_t uid);
 
 #endif

@@ -35,15 +35,13 @@ struct tokens {
 struct maker {
 	struct tokens		*t;
 	const struct conf	*conf;
-	char			*why;
-	size_t			 size;
+	struct conf_error	*e;
 };
 
 static int
 refuse(const struct maker *k, const char *setting, const char *text)
 {
-	snprintf(k->why, k->size, "%s: %s", setting, text);
-	return -1;
+	return conf_fail(k->e, "%s: %s", setting, text);
 }
 
 /* --- a list in locked memory --- */
@@ -137,7 +135,7 @@ read_file(const struct maker *k, const char *keyword, const char *path,
 
 	if ((text = secret_read_file(path, max, len_out, reason,
 	    sizeof(reason))) == NULL)
-		snprintf(k->why, k->size, "%s %s: %s", keyword, path, reason);
+		conf_fail(k->e, "%s %.300s: %s", keyword, path, reason);
 	return text;
 }
 
@@ -261,8 +259,7 @@ fill(const struct maker *k, bool is_test)
 	    c->bearer_audience[0] != '\0'))
 		return refuse(k, "BearerIssuer and BearerAudience",
 		    "they need BearerSecretFile");
-	if (c->require_token == CONF_TOKEN_ALWAYS && c->token.n == 0 &&
-	    !has_file && !has_lone && !is_signed)
+	if (c->require_token == CONF_TOKEN_ALWAYS && !tokens_wanted(c))
 		return refuse(k, "RequireToken always", "there is no token: "
 		    "see Token, TokenFile and BearerSecretFile");
 	if (add_listed(k) == -1 ||
@@ -279,9 +276,9 @@ fill(const struct maker *k, bool is_test)
 }
 
 struct tokens *
-tokens_load(const struct conf *c, bool is_test, char *why, size_t size)
+tokens_load(const struct conf *c, bool is_test, struct conf_error *e)
 {
-	struct maker	 k = { NULL, c, why, size };
+	struct maker	 k = { NULL, c, e };
 
 	if ((k.t = calloc(1, sizeof(*k.t))) == NULL) {
 		refuse(&k, "tokens", strerror(errno));
@@ -319,6 +316,14 @@ tokens_wipe(struct conf *c)
 }
 
 /* --- use --- */
+
+bool
+tokens_wanted(const struct conf *c)
+{
+	return c->token.n > 0 || c->token_file[0] != '\0' ||
+	    c->token_secret_file[0] != '\0' ||
+	    c->bearer_secret_file[0] != '\0';
+}
 
 bool
 tokens_any(const struct tokens *t)

@@ -14,8 +14,6 @@
 #include "master/peer.h"
 #include "master/runas.h"
 
-#define TOKENS_WHY	600	/* bytes of a reason */
-
 struct tokens;
 
 /* What a token is worth: a name for who has it, and whom he runs as. */
@@ -26,14 +24,17 @@ struct grant {
 
 /*
  * The set of a configuration; is_test reads none of its files.  NULL with the
- * reason in why, which names the setting.
+ * reason in e, which names the setting.
  */
-struct tokens	*tokens_load(const struct conf *c, bool is_test, char *why,
-		    size_t size) __attribute__((warn_unused_result));
+struct tokens	*tokens_load(const struct conf *c, bool is_test,
+		    struct conf_error *e) __attribute__((warn_unused_result));
 void		 tokens_free(struct tokens **tp);
 
 /* Wipe what a configuration knows of them, once there is a set. */
 void		 tokens_wipe(struct conf *c);
+
+/* Whether a configuration says where to find any. */
+bool		 tokens_wanted(const struct conf *c);
 
 /* Whether there are any, or a secret; of no set, false. */
 bool		 tokens_any(const struct tokens *t);

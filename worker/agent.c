@@ -33,6 +33,7 @@
 struct head {
 	unsigned char	 result[FIXED_RESULT];
 	uint64_t	 payload_len;
+	uint64_t	 wants;		/* no answer yet: to hold as much */
 };
 
 static_assert(sizeof(struct head) <=
@@ -95,6 +96,26 @@ answer(int fd, const struct fsop_result *r)
 	/* Nobody listening any more is no error. */
 	if (sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h))
 		(void)send_all(fd, buf_data(&r->payload), r->payload.len);
+}
+
+/* As struct fsop_how has it. */
+static int
+ask_to_hold(int peer, uint64_t bytes)
+{
+	struct head	 h;
+	ssize_t		 n = -1;
+	char		 go;
+
+	memset(&h, 0, sizeof(h));
+	h.wants = bytes;
+	if (send_all(peer, &h, sizeof(h)))
+		do
+			n = recv(peer, &go, 1, 0);
+		while (n == -1 && errno == EINTR);
+	if (n == 1)
+		return 0;
+	errno = ECANCELED;
+	return -1;
 }
 
 /* The operation in a packet; false: it is none. */
@@ -195,6 +216,7 @@ run(struct request *req, bool bounded)
 	how.max_out = QUICK_PAYLOAD;
 	how.gives_file = bounded;
 	how.hup = bounded ? -1 : req->fds[0];
+	how.hold = bounded ? NULL : ask_to_hold;
 	fsop_result_init(&r);
 	if (attach_data(req, &r)) {
 		fsop_run(&req->op, &how, &r);
@@ -351,8 +373,20 @@ read_head(struct agent_answer *a)
 	memcpy(&h, a->head, sizeof(h));
 	memcpy(&a->r, h.result, sizeof(h.result));
 	a->payload_len = (size_t)h.payload_len;
-	return h.payload_len <= LIMIT_MESSAGE &&
+	a->wants = h.wants;
+	return h.payload_len <= LIMIT_MESSAGE && h.wants <= LIMIT_MESSAGE &&
 	    (unsigned)a->r.why < FSWHYS;
+}
+
+int
+agent_let_hold(struct agent_answer *a, int fd)
+{
+	static const char	 go = 1;
+
+	assert(a->wants > 0);
+	a->wants = 0;
+	a->head_len = 0;
+	return send(fd, &go, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -1;
 }
 
 /* recvmsg(2) of a part of the answer; the opened file comes with the head. */
@@ -394,6 +428,9 @@ agent_answer_read(struct agent_answer *a, int fd)
 	size_t	 want, taken = 0;
 	void	*to;
 
+	/* Nothing but its end comes before it may. */
+	if (a->wants > 0)
+		return broken(a);
 	while (!is_complete(a)) {
 		if (taken >= TURN)
 			return 0;
@@ -419,7 +456,7 @@ agent_answer_read(struct agent_answer *a, int fd)
 			continue;
 		if (!read_head(a))
 			return broken(a);
-		if (a->payload_len > LIMIT_FILE_QUICK)
+		if (a->wants > 0 || a->payload_len > LIMIT_FILE_QUICK)
 			return 0;
 	}
 	return 1;

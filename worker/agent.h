@@ -6,7 +6,8 @@
  *
  * A request is one packet: the operation, a socket for its answer, and the
  * data or the open file it is about.  The answer is a head and the payload,
- * on that socket; whoever closes his end of it cancels the operation.
+ * on that socket; whoever closes his end of it cancels the operation.  Before
+ * an operation holds much it asks whether it may, and waits.
  */
 #ifndef WORKER_AGENT_H
 #define WORKER_AGENT_H
@@ -41,6 +42,7 @@ struct agent_answer {
 	struct fsop_result	 r;
 	size_t			 head_len;	/* of the head, so far */
 	size_t			 payload_len;	/* bytes in all; 0: not known */
+	uint64_t		 wants;		/* see agent_let_hold() */
 	unsigned char		 head[128];
 };
 
@@ -49,10 +51,16 @@ void	 agent_answer_fini(struct agent_answer *a);
 
 /*
  * Read on, not much at a time.  1: it is complete.  0: more will come, also
- * as soon as a payload longer than LIMIT_FILE_QUICK is announced.  -1: no more
- * will, the operation was ended from outside (r says so).
+ * as soon as a payload longer than LIMIT_FILE_QUICK is announced, or as the
+ * operation wants to hold more than that: wants is the bytes then, instead of
+ * what it was allowed before.  -1: no more will, the operation was ended from
+ * outside (r says so).
  */
 int	 agent_answer_read(struct agent_answer *a, int fd)
+	    __attribute__((warn_unused_result));
+
+/* It may hold what it wants.  0, or -1 with errno. */
+int	 agent_let_hold(struct agent_answer *a, int fd)
 	    __attribute__((warn_unused_result));
 
 #endif

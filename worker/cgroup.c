@@ -19,6 +19,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "common/usage.h"
 
 #define INTO_CGROUP	0x200000000ULL	/* CLONE_INTO_CGROUP, Linux 5.7 */
 #define CLEAR_SIGHAND	0x100000000ULL	/* CLONE_CLEAR_SIGHAND, Linux 5.5 */
@@ -48,6 +49,7 @@ struct cgroups {
 	unsigned	 n, cap;	/* numbers 1 to n */
 	unsigned	 look;		/* where to look for an empty one */
 	uint8_t		*state;		/* enum group_state, by number - 1 */
+	uint64_t	 oom;		/* killed before, in other sessions */
 	struct event	*advance_ev;
 };
 
@@ -203,6 +205,32 @@ advance_soon(struct cgroups *c)
 		event_add(c->advance_ev, &tv);
 }
 
+/* Of it and all below; where the memory controller is on. */
+static int
+read_oom(int dir, uint64_t *n_out)
+{
+	char	 text[512];
+	ssize_t	 n;
+	int	 fd;
+
+	if ((fd = openat(dir, "memory.events", O_RDONLY | O_CLOEXEC |
+	    O_NOFOLLOW)) == -1)
+		return -1;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return usage_number(text, "oom_kill ", n_out);
+}
+
+int
+cgroups_oom(const struct cgroups *c, uint64_t *n_out)
+{
+	if (c == NULL || read_oom(c->dir, n_out) == -1)
+		return -1;
+	*n_out = *n_out > c->oom ? *n_out - c->oom : 0;
+	return 0;
+}
+
 struct cgroups *
 cgroups_new(struct event_base *base, int dir)
 {
@@ -217,6 +245,9 @@ cgroups_new(struct event_base *base, int dir)
 		return NULL;
 	}
 	c->dir = dir;
+	/* The group may have been another worker's. */
+	if (read_oom(dir, &c->oom) == -1)
+		c->oom = 0;
 	advance_soon(c);
 	return c;
 }

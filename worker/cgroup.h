@@ -74,6 +74,13 @@ unsigned	 cgroups_take(struct cgroups *c, int *dir_out);
  */
 void		 cgroups_give_back(struct cgroups *c, unsigned *number);
 
+/*
+ * How many of this session's processes the kernel has killed for want of
+ * memory: 0, or -1 when nobody counts that here.
+ */
+int		 cgroups_oom(const struct cgroups *c, uint64_t *n_out)
+		    __attribute__((warn_unused_result));
+
 /* Kill all that are in it (0: nobody), in all of them. */
 void		 cgroups_kill(struct cgroups *c, unsigned number);
 void		 cgroups_kill_all(struct cgroups *c);

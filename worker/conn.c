@@ -24,6 +24,7 @@ static void	 conn_on_read(int, short, void *);
 static void	 conn_on_write(int, short, void *);
 static void	 conn_on_timer(int, short, void *);
 static void	 conn_on_gone(int, short, void *);
+static void	 conn_on_slow(int, short, void *);
 
 struct conn *
 conn_new(size_t size, struct event_base *base, int in, int out,
@@ -46,8 +47,10 @@ conn_new(size_t size, struct event_base *base, int in, int out,
 	c->write_ev = event_new(base, out, EV_WRITE, conn_on_write, c);
 	c->timer_ev = event_new(base, -1, 0, conn_on_timer, c);
 	c->gone_ev = event_new(base, -1, 0, conn_on_gone, c);
+	c->slow_ev = event_new(base, -1, 0, conn_on_slow, c);
 	if (c->read_ev == NULL || c->write_ev == NULL ||
 	    c->timer_ev == NULL || c->gone_ev == NULL ||
+	    c->slow_ev == NULL ||
 	    fd_nonblock(in, 1) == -1 || fd_nonblock(out, 1) == -1 ||
 	    event_add(c->read_ev, NULL) == -1) {
 		conn_free(&c);
@@ -108,6 +111,7 @@ conn_free(struct conn **cp)
 	conn_drop_fds(c);
 	event_drop(&c->timer_ev);
 	event_drop(&c->gone_ev);
+	event_drop(&c->slow_ev);
 	while (!TAILQ_EMPTY(&c->sources))
 		drop_source(c);
 	buf_fini(&c->queue);
@@ -201,7 +205,8 @@ conn_set_exact(struct conn *c, bool exact)
 bool
 conn_may_read(const struct conn *c)
 {
-	return c->state == CONN_OPEN && !c->paused && !c->stalled;
+	return c->state == CONN_OPEN && !c->paused && !c->stalled &&
+	    !c->slowed;
 }
 
 static void
@@ -235,6 +240,30 @@ conn_pause(struct conn *c, bool paused)
 	conn_want_input(c, conn_may_read(c));
 	if (was)
 		conn_go_on(c);
+}
+
+static void
+conn_on_slow(int fd, short what, void *arg)
+{
+	struct conn	*c = arg;
+
+	(void)fd;
+	(void)what;
+	c->slowed = false;
+	conn_want_input(c, conn_may_read(c));
+	conn_go_on(c);
+}
+
+void
+conn_slow(struct conn *c, unsigned ms)
+{
+	struct timeval	 tv = clock_timeval(ms);
+
+	if (c->state != CONN_OPEN || c->slowed ||
+	    event_add(c->slow_ev, &tv) == -1)
+		return;
+	c->slowed = true;
+	conn_want_input(c, false);
 }
 
 void

@@ -56,6 +56,9 @@ void	 conn_set_exact(struct conn *c, bool exact);
 /* Stop or go on handing out messages (and reading them). */
 void	 conn_pause(struct conn *c, bool paused);
 
+/* It was too fast: nothing is read for so many milliseconds. */
+void	 conn_slow(struct conn *c, unsigned ms);
+
 /*
  * The descriptor, for another process to go on with; the connection is over
  * for this one without a word to the client.  Exact mode only.

@@ -48,7 +48,7 @@ struct conn {
 	int				 in, out;
 	bool				 is_socket;
 	struct event			*read_ev, *write_ev;
-	struct event			*timer_ev, *gone_ev;
+	struct event			*timer_ev, *gone_ev, *slow_ev;
 	struct buf			 queue;		/* whole frames, but: */
 	bool				 in_frame;	/* one is begun */
 	size_t				 begun;		/* payload */
@@ -64,6 +64,7 @@ struct conn {
 	bool				 relayed;
 	bool				 paused;	/* by the owner */
 	bool				 stalled;	/* answers unread */
+	bool				 slowed;	/* it was too fast */
 	bool				 writing;	/* write_ev is on */
 };
 

@@ -1,12 +1,12 @@
 /* What Landlock can say of a plan. */
 #include "worker/enforce.h"
 
-#include <sys/stat.h>
-
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,6 +33,33 @@ allow(int ruleset, const char *path, uint64_t access)
 	return rv;
 }
 
+static int
+rights(const struct plan_rule *r)
+{
+	return r->kind == PLAN_WRITE ? 2 : r->kind == PLAN_READ ? 1 : 0;
+}
+
+/* Whether a rule allows more than r, by whatever names, where r's place is. */
+static bool
+is_allowed_more(const struct plan *plan, const struct plan_rule *r,
+    const char *place)
+{
+	char	 real[PATH_MAX];
+	size_t	 i, n;
+
+	for (i = 0; i < plan->n; i++) {
+		if (plan->rules[i].kind == PLAN_HIDE ||
+		    rights(&plan->rules[i]) <= rights(r) ||
+		    realpath(plan->rules[i].path, real) == NULL)
+			continue;
+		n = strcmp(real, "/") == 0 ? 0 : strlen(real);
+		if (strncmp(real, place, n) == 0 &&
+		    (place[n] == '/' || place[n] == '\0'))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Landlock adds rights and never takes any: what is narrower than what is
  * around it cannot be said.  NULL, or why not.
@@ -41,23 +68,25 @@ static const char *
 cannot_say(const struct plan *plan, struct enforced *e)
 {
 	const struct plan_rule	*r;
-	enum plan_kind		 around;
-	struct stat		 st;
+	char			 place[PATH_MAX];
+	bool			 is_missing;
 	size_t			 i;
 
 	for (i = 0; i < plan->n; i++) {
 		r = &plan->rules[i];
 		if (r->kind == PLAN_HIDE)
 			goto fail;
-		if (strcmp(r->path, "/") == 0 || r->kind == PLAN_WRITE)
+		if (r->kind == PLAN_WRITE)
 			continue;
-		around = plan_decide_around(plan, r->path);
-		if (around == PLAN_DENY || around == r->kind)
+		is_missing = realpath(r->path, place) == NULL;
+		if (is_missing && ((errno != ENOENT && errno != ENOTDIR &&
+		    errno != ELOOP) ||
+		    mounting_first_missing(r->path, place) == -1))
+			goto fail;
+		if (is_missing && r->if_exists)
 			continue;
-		if (r->if_exists && lstat(r->path, &st) == -1 &&
-		    errno == ENOENT)
-			continue;
-		goto fail;
+		if (is_allowed_more(plan, r, place))
+			goto fail;
 	}
 	return NULL;
  fail:

@@ -15,6 +15,7 @@
 /* An operation that is done by an agent. */
 struct job {
 	TAILQ_ENTRY(job)	 entry;
+	TAILQ_ENTRY(job)	 ask_entry;	/* while it asks */
 	struct session		*session;
 	struct rpc_req		*req;		/* kept */
 	struct holder		*holder;
@@ -23,10 +24,13 @@ struct job {
 	void			*arg;
 	struct fsop		 op;		/* without data: */
 	int			 data;		/* file in memory, or -1 */
+	uint64_t		 data_len;	/* bytes, also when begun */
 	int			 fd;		/* of the answer; -1: waits */
 	struct event		*ev;
 	bool			 held;		/* not listened to, see below */
-	uint64_t		 begun;		/* ms */
+	bool			 asks;		/* whether it may hold more */
+	uint64_t		 holds;		/* bytes, at most */
+	uint64_t		 begun;		/* ms; or allowed to go on */
 	struct agent_answer	 answer;
 };
 
@@ -34,8 +38,10 @@ struct files {
 	struct map		 handles;
 	TAILQ_HEAD(, job)	 jobs;		/* oldest first */
 	unsigned		 njobs, running;
-	size_t			 data;		/* bytes that wait with them */
+	uint64_t		 data;		/* bytes, of all jobs */
 	unsigned		 held;
+	TAILQ_HEAD(, job)	 asking;	/* in this order they may */
+	uint64_t		 holds;		/* bytes, of all jobs */
 	struct job		*taking;	/* a long answer */
 	struct event		*retry_ev;	/* an agent's queue was full */
 };
@@ -43,6 +49,9 @@ struct files {
 #define RETRY_MS	2
 #define SLOW_MS		1000	/* who takes longer may take for ever */
 
+static_assert(LIMIT_MESSAGE <= LIMIT_FILE_HELD, "the longest may be held");
+
+static void	 let_hold(struct session *s);
 static void	 start_jobs(struct session *s);
 
 static void
@@ -50,6 +59,7 @@ on_retry(int fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
+	let_hold(arg);
 	start_jobs(arg);
 }
 
@@ -68,6 +78,7 @@ get(struct session *s)
 	}
 	map_init(&f->handles);
 	TAILQ_INIT(&f->jobs);
+	TAILQ_INIT(&f->asking);
 	s->files = f;
 	return f;
 }
@@ -132,8 +143,11 @@ job_free(struct job *j)
 
 	TAILQ_REMOVE(&f->jobs, j, entry);
 	f->njobs--;
-	f->data -= j->data != -1 ? j->op.len : 0;
+	f->data -= j->data_len;
 	f->held -= j->held ? 1 : 0;
+	f->holds -= j->holds;
+	if (j->asks)
+		TAILQ_REMOVE(&f->asking, j, ask_entry);
 	if (f->taking == j) {
 		f->taking = NULL;
 		listen_again(f);
@@ -180,6 +194,7 @@ finish(struct job *j)
 	struct session	*s = j->session;
 
 	answer(j);
+	let_hold(s);
 	start_jobs(s);
 }
 
@@ -197,6 +212,22 @@ cancel_job(struct rpc_req *req)
 	answer(j);
 }
 
+/* It wants to hold more: after those that asked before. */
+static void
+on_wish(struct job *j)
+{
+	struct session	*s = j->session;
+	struct files	*f = s->files;
+
+	f->holds -= j->holds;
+	j->holds = 0;
+	j->asks = true;
+	TAILQ_INSERT_TAIL(&f->asking, j, ask_entry);
+	let_hold(s);
+	/* While it waits another may run. */
+	start_jobs(s);
+}
+
 static void
 on_answer(int fd, short what, void *arg)
 {
@@ -210,6 +241,8 @@ on_answer(int fd, short what, void *arg)
 		f->held++;
 	} else if (agent_answer_read(&j->answer, fd) != 0) {
 		finish(j);
+	} else if (j->answer.wants > 0) {
+		on_wish(j);
 	} else if (j->answer.payload_len > LIMIT_FILE_QUICK &&
 	    f->taking == NULL) {
 		f->taking = j;
@@ -270,11 +303,56 @@ may_start(struct files *f)
 	if (f->running < LIMIT_FILE_JOBS)
 		return true;
 	TAILQ_FOREACH(j, &f->jobs, entry)
-		quick += j->fd != -1 && now - j->begun < SLOW_MS;
+		quick += j->fd != -1 && !j->asks &&
+		    now - j->begun < SLOW_MS;
 	if (quick < LIMIT_FILE_JOBS && f->running < LIMIT_FILE_STUCK)
 		return true;
 	retry_in(f, SLOW_MS / 10);
 	return false;
+}
+
+/* Bytes allowed to those that hang, as above. */
+static uint64_t
+held_by_stuck(const struct files *f)
+{
+	const struct job	*j;
+	uint64_t		 now = clock_ms(), n = 0;
+
+	TAILQ_FOREACH(j, &f->jobs, entry)
+		if (!j->held && j->answer.head_len == 0 &&
+		    now - j->begun >= SLOW_MS)
+			n += j->holds;
+	return n;
+}
+
+static bool
+may_hold(struct files *f, uint64_t more)
+{
+	if (f->holds + more <= LIMIT_FILE_HELD)
+		return true;
+	if (f->holds + more <= LIMIT_FILE_HELD_STUCK &&
+	    f->holds - held_by_stuck(f) + more <= LIMIT_FILE_HELD)
+		return true;
+	retry_in(f, SLOW_MS / 10);
+	return false;
+}
+
+/* An answer can end the connection, and with it any job: no list is walked. */
+static void
+let_hold(struct session *s)
+{
+	struct files	*f = s->files;
+	struct job	*j;
+
+	while ((j = TAILQ_FIRST(&f->asking)) != NULL &&
+	    may_hold(f, j->answer.wants)) {
+		TAILQ_REMOVE(&f->asking, j, ask_entry);
+		j->asks = false;
+		f->holds += j->holds = j->answer.wants;
+		j->begun = clock_ms();
+		if (agent_let_hold(&j->answer, j->fd) == -1)
+			fail(j, errno, FSWHY_NONE);
+	}
 }
 
 /* 1: under way; 0: not yet; -1: finished with an error. */
@@ -307,7 +385,6 @@ start_job(struct job *j)
 	}
 	f->running++;
 	j->begun = clock_ms();
-	f->data -= j->data != -1 ? j->op.len : 0;
 	fd_close(&j->data);
 	if ((j->ev = event_new(j->session->base, j->fd, EV_READ | EV_PERSIST,
 	    on_answer, j)) == NULL || event_add(j->ev, NULL) == -1) {
@@ -389,7 +466,7 @@ run_elsewhere(struct session *s, struct rpc_req *req, const struct fsop *op,
 	j->arg = arg;
 	TAILQ_INSERT_TAIL(&s->files->jobs, j, entry);
 	s->files->njobs++;
-	s->files->data += j->data != -1 ? op->len : 0;
+	s->files->data += j->data_len = j->data != -1 ? op->len : 0;
 	if (h != NULL)
 		h->jobs++;
 	if ((j->req = rpc_keep(req, cancel_job, j)) == NULL) {

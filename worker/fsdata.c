@@ -56,18 +56,30 @@ open_regular(const struct fsop *op, const struct fsop_how *how,
 	return fd;
 }
 
-/* To the end, whatever size it said it had: it may grow, or be of /proc. */
+/*
+ * To the end, whatever size it said it had: it may grow, or be of /proc.  Then
+ * it begins anew with the longest there is: who waits until he may hold
+ * more holds nothing, or two could wait for each other.
+ */
 static int
 read_all(int fd, size_t guess, const struct fsop_how *how,
     struct fsop_result *r)
 {
-	size_t	 off = 0, n = guess;
+	size_t	 off = 0, n = guess, held = LIMIT_FILE_QUICK;
 	ssize_t	 got;
 	char	*p;
 
 	for (;; n = GUESS) {
 		if (off + n > LIMIT_FILE_ANSWER)
 			n = LIMIT_FILE_ANSWER + 1 - off;
+		if (off + n > held && how->hold != NULL) {
+			buf_fini(&r->payload);
+			held = off == 0 ? n : LIMIT_FILE_ANSWER + 1;
+			n = held;
+			off = 0;
+			if (fsop_hold(how, held) == -1)
+				return -1;
+		}
 		if ((p = buf_reserve(&r->payload, n)) == NULL ||
 		    (got = read_at(fd, p, n, off)) == -1)
 			return -1;

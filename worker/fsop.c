@@ -122,6 +122,12 @@ fsop_cancelled(const struct fsop_how *how)
 	return -1;
 }
 
+int
+fsop_hold(const struct fsop_how *how, uint64_t bytes)
+{
+	return how->hold == NULL ? 0 : how->hold(how->hup, bytes);
+}
+
 static int
 look(const char *path, bool nofollow, bool nolast,
     const struct fsop_how *how, struct statx *x)
@@ -273,6 +279,8 @@ fsop_canon(const struct fsop *op, const struct fsop_how *how,
 
 /* --- folders --- */
 
+#define LONGEST_RECORD	(sizeof(struct fsop_record) + NAME_MAX)
+
 /*
  * Make one folder in dir, or enter the one that is there; takes dir.  What is
  * made stays made if another try, at leisure, has to follow: it enters it.
@@ -404,7 +412,7 @@ list_entries(DIR *d, const struct fsop_how *how, struct fsop_result *r)
 {
 	enum fsop_record_type	 type;
 	struct dirent		*de;
-	size_t			 n = 0;
+	size_t			 n = 0, held = LIMIT_FILE_QUICK;
 	bool			 gone;
 
 	while (errno = 0, (de = readdir(d)) != NULL) {
@@ -424,6 +432,11 @@ list_entries(DIR *d, const struct fsop_how *how, struct fsop_result *r)
 		}
 		if (n % 1024 == 0 && fsop_cancelled(how) == -1)
 			return -1;
+		if (r->payload.len > held - LONGEST_RECORD) {
+			held = (LIMIT_FOLDER_ENTRIES + 1) * LONGEST_RECORD;
+			if (fsop_hold(how, held) == -1)
+				return -1;
+		}
 	}
 	return errno == 0 ? 0 : -1;
 }

@@ -59,6 +59,13 @@ struct fsop_how {
 	size_t	 max_out;	/* bytes of payload that bounded ones give */
 	int	 hup;		/* -1, or: give up when its peer is gone */
 	bool	 gives_file;	/* bounded READ: r->fd may be all of it */
+	/*
+	 * NULL, or: to be called before it holds more than LIMIT_FILE_QUICK of
+	 * payload, with hup and the most that it will hold; returns when it
+	 * may.  What it was allowed before, it may hold no more meanwhile.
+	 * 0, or -1 with errno: it is to give up.
+	 */
+	int	 (*hold)(int peer, uint64_t bytes);
 };
 
 /*

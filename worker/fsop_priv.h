@@ -24,6 +24,10 @@ int	 fsop_refuse(struct fsop_result *r, enum fsop_why why);
 /* errno ECANCELED and -1 when nobody waits for an unbounded one any more. */
 int	 fsop_cancelled(const struct fsop_how *how);
 
+/* how->hold(), if there is one.  0, or -1 with errno. */
+int	 fsop_hold(const struct fsop_how *how, uint64_t bytes)
+	    __attribute__((warn_unused_result));
+
 /*
  * Descriptor (O_PATH) and status of what path names.  Bounded ones do not
  * wait for a file system: EAGAIN when that cannot be told.  See lookup.h.

@@ -8,6 +8,8 @@
  */
 #include "worker/fsop_priv.h"
 
+#include <sys/statvfs.h>
+
 #include <linux/openat2.h>
 
 #include <errno.h>
@@ -235,6 +237,19 @@ remove_folder(const struct fsop *op, const struct fsop_how *how,
 	return rv;
 }
 
+/* A mount point; in a sandbox that may be what its policy protects. */
+static int
+refuse_mount(int fd, struct fsop_result *r)
+{
+	struct statvfs	 v;
+
+	if (fstatvfs(fd, &v) == 0 && (v.f_flag & ST_RDONLY) != 0) {
+		errno = EROFS;
+		return -1;
+	}
+	return fsop_refuse(r, FSWHY_PROTECTED);
+}
+
 /* What the name in dir is, by the descriptor fd of it. */
 static int
 remove_found(const struct fsop *op, const struct fsop_how *how,
@@ -242,7 +257,7 @@ remove_found(const struct fsop *op, const struct fsop_how *how,
     const struct statx *x)
 {
 	if ((x->stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
-		return fsop_refuse(r, FSWHY_PROTECTED);
+		return refuse_mount(fd, r);
 	if (S_ISLNK(x->stx_mode) && op->nofollow) {
 		errno = ELOOP;
 		return -1;

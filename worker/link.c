@@ -1,7 +1,5 @@
 #include "worker/link.h"
 
-#include <sys/resource.h>
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +7,7 @@
 #include "common/clock.h"
 #include "common/limit.h"
 #include "common/log.h"
+#include "worker/account.h"
 #include "worker/proc.h"
 #include "worker/session.h"
 
@@ -144,13 +143,13 @@ on_query(struct link *l, const void *body, struct ipc_msg *m)
 	Ipc__Report		 out = IPC__REPORT__INIT;
 	Ipc__Process		 procs[LIMIT_REPORT_ROWS];
 	Ipc__Process		*list[LIMIT_REPORT_ROWS];
-	struct rusage		 ru;
+	struct account		 acc;
 	struct proc		*p;
 	uint64_t		 now = clock_ms();
 
 	(void)m;
 	session_tell_master(s);
-	getrusage(RUSAGE_SELF, &ru);
+	account_take(s, !in->processes, &acc);
 	out.ticket = in->ticket;
 	out.running = s->running;
 	out.known = s->known;
@@ -158,7 +157,14 @@ on_query(struct link *l, const void *body, struct ipc_msg *m)
 	out.bytes_in = s->bytes_in;
 	out.unacked = s->window.sent_cost;
 	out.backlog = s->window.spooled_cost;
-	out.peak_kib = (uint64_t)ru.ru_maxrss;
+	out.peak_kib = acc.worker_kib;
+	out.cpu_ms = acc.used.cpu_ms;
+	out.read = acc.used.read;
+	out.written = acc.used.written;
+	out.command_kib = acc.used.peak_kib;
+	out.started = s->started;
+	out.has_oom = acc.has_oom;
+	out.oom = acc.oom;
 	if (s->client != NULL)
 		out.client = s->client;
 	out.process = list;

@@ -240,23 +240,32 @@ is_system(const char *path)
 	    (path[5] == '\0' || path[5] == '/'));
 }
 
+/* It is not there: where it would be. */
+static int
+look_for(struct mounting *m, struct place *p)
+{
+	char	 missing[PATH_MAX];
+
+	if (mounting_first_missing(p->rule->path, missing) == -1 ||
+	    (p->missing = strdup(missing)) == NULL)
+		return mounting_failed(m, "looking for", p->rule->path);
+	return 0;
+}
+
 static int
 look_at(struct mounting *m, struct place *p)
 {
 	const char	*path = p->rule->path;
 	char		 self[FD_SELF_MAX];
 
-	if ((p->fd = open(path, O_PATH | O_CLOEXEC)) == -1) {
-		/* What cannot be reached at all needs no protection. */
-		if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
-			return 0;
-		return mounting_failed(m, "looking at", path);
-	}
+	if ((p->fd = open(path, O_PATH | O_CLOEXEC)) == -1)
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ?
+		    look_for(m, p) : mounting_failed(m, "looking at", path);
 	if (fstat(p->fd, &p->st) == -1)
 		return mounting_failed(m, "looking at", path);
 	if (p->rule->kind != PLAN_WRITE && mounting_is_stand_in(&p->st)) {
 		fd_close(&p->fd);
-		return 0;
+		return look_for(m, p);
 	}
 	if (read_link(AT_FDCWD, fd_self(p->fd, self), &p->real) == -1)
 		return mounting_failed(m, "looking at", path);
@@ -290,27 +299,36 @@ find_again(struct mounting *m, const struct place *p)
 /*
  * A protected name that is, or goes through, a link in a writable folder: the
  * link could be replaced by what is not protected, so nobody can open it
- * or take it away.
+ * or take it away.  1: one was shut.
  */
 static int
-shut_links(struct mounting *m, const char *path)
+shut_links(struct mounting *m, const char *name)
 {
-	char		 part[PATH_MAX];
+	char		 path[PATH_MAX], part[PATH_MAX], real[PATH_MAX];
 	const char	*end = path;
 	struct stat	 st;
-	int		 fd, rv;
+	int		 fd, rv, links = 0;
 
+	snprintf(path, sizeof(path), "%s", name);
 	do {
 		end = strchrnul(end + 1, '/');
 		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-		if (lstat(part, &st) == -1 || !S_ISLNK(st.st_mode) ||
-		    !mounting_is_in_writable(m, part))
+		if (lstat(part, &st) == -1 || !S_ISLNK(st.st_mode))
 			continue;
+		if (mounting_resolve(part, real) == -1)
+			return mounting_failed(m, "protecting", part);
+		if (!mounting_is_in_writable(m, real)) {
+			if (++links > MOUNTING_LINKS ||
+			    mounting_follow(part, end, path) == -1)
+				return 0;	/* nothing is there */
+			end = path;
+			continue;
+		}
 		if ((fd = open(part, O_PATH | O_NOFOLLOW | O_CLOEXEC)) == -1)
 			return mounting_failed(m, "protecting", part);
 		rv = mounting_void(m, fd, part);
 		fd_close(&fd);
-		return rv;
+		return rv == 0 ? 1 : -1;
 	} while (*end != '\0');
 	return 0;
 }
@@ -332,6 +350,18 @@ is_in_shared(const char *path)
 	    (st.st_mode & S_IWOTH) != 0;
 }
 
+/* Whether a mask is just there. */
+static bool
+is_mask(const struct mounting *m, const char *path)
+{
+	size_t	 i;
+
+	for (i = 0; i < m->nmasks; i++)
+		if (strcmp(m->masks[i].path, path) == 0)
+			return true;
+	return false;
+}
+
 /*
  * A protected name that does not exist, in a folder where a command could make
  * it: its first missing part is made and covered.
@@ -339,8 +369,7 @@ is_in_shared(const char *path)
 static int
 cover_missing(struct mounting *m, const struct place *p)
 {
-	char		 part[PATH_MAX], buf[PATH_MAX];
-	const char	*path = p->rule->path, *end = path, *real;
+	const char	*path = p->missing;
 	struct stat	 st;
 	int		 fd, rv;
 
@@ -348,23 +377,18 @@ cover_missing(struct mounting *m, const struct place *p)
 	if (p->rule->kind == PLAN_WRITE ||
 	    (p->rule->if_exists && p->rule->kind == PLAN_DENY))
 		return 0;
-	do {
-		end = strchrnul(end + 1, '/');
-		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-		real = mounting_where(m, part, buf);
-	} while (lstat(real, &st) == 0 && *end != '\0' &&
-	    (real == part || (!S_ISLNK(st.st_mode) &&
-	    !mounting_is_stand_in(&st))));
-	if (!mounting_is_in_writable(m, part) ||
-	    (p->rule->if_exists && is_in_shared(real)))
-		return 0;
-	if (lstat(real, &st) == 0 && S_ISLNK(st.st_mode))
-		return shut_links(m, part);
-	if (mounting_stand_in(m, real) == -1)
+	if ((rv = shut_links(m, p->rule->path)) == -1)
 		return -1;
-	if ((fd = mounting_open(real)) == -1)
-		return mounting_failed(m, "covering", real);
-	rv = mounting_mask(m, fd, real, p->rule->kind == PLAN_READ ?
+	if (!mounting_is_in_writable(m, path) || is_mask(m, path) ||
+	    (p->rule->if_exists && is_in_shared(path)) ||
+	    /* a link to nothing, shut now */
+	    (rv == 1 && lstat(path, &st) == 0 && S_ISCHR(st.st_mode)))
+		return 0;
+	if (mounting_stand_in(m, path) == -1)
+		return -1;
+	if ((fd = mounting_open(path)) == -1)
+		return mounting_failed(m, "covering", path);
+	rv = mounting_mask(m, fd, path, p->rule->kind == PLAN_READ ?
 	    MASK_MODE_WAY : MASK_MODE_SHUT);
 	fd_close(&fd);
 	return rv;
@@ -447,21 +471,31 @@ allow(struct mounting *m, struct place *p)
 static int
 apply(struct mounting *m, struct place *p)
 {
+	bool	 is_ours = is_system(p->rule->path);
 	int	 rv;
 
 	if (strcmp(p->rule->path, "/") == 0)
 		return 0;
-	if (is_system(p->rule->path) && look_at(m, p) == -1)
+	if (is_ours && look_at(m, p) == -1)
 		return -1;
-	if (p->rule->kind != PLAN_WRITE &&
-	    mounting_pin_way(m, p->rule->path) == -1)
+	if (p->real != NULL && strcmp(p->real, "/") == 0) {
+		errno = EBUSY;
+		return mounting_failed(m, "the root by another name,",
+		    p->rule->path);
+	}
+	/* Our own are as they should be, unless somebody wants it otherwise. */
+	if (is_ours && p->real != NULL && is_system(p->real) &&
+	    p->rule->kind == plan_decide_around(m->plan, p->rule->path))
+		return 0;
+	if (p->rule->kind != PLAN_WRITE && mounting_pin_way(m,
+	    p->real != NULL ? p->real : p->missing) == -1)
 		return -1;
 	if (p->fd == -1)
-		return is_system(p->rule->path) ? 0 : cover_missing(m, p);
+		return is_ours ? 0 : cover_missing(m, p);
 	rv = p->rule->kind == PLAN_DENY ? deny(m, p) : allow(m, p);
 	if (rv == 0 && p->rule->kind != PLAN_WRITE)
 		rv = shut_links(m, p->rule->path);
-	return rv;
+	return rv == -1 ? -1 : 0;
 }
 
 /* What allows less comes later, on top. */
@@ -628,6 +662,7 @@ mounting_make(const struct plan *plan, const char *hide, struct mounted *out)
 		fd_close(&m.places[i].tree);
 		free(m.places[i].real);
 		free(m.places[i].link);
+		free(m.places[i].missing);
 	}
 	for (i = 0; i < m.nmasks; i++) {
 		fd_close(&m.masks[i].fd);

@@ -19,6 +19,7 @@
 #include "common/plan.h"
 
 #define MOUNTING_NODES	8	/* at most, of /dev */
+#define MOUNTING_LINKS	40	/* followed at most, as the kernel */
 
 /* What a rule is about, as it was when it was looked at. */
 struct place {
@@ -27,6 +28,8 @@ struct place {
 	int			 tree;		/* a copy to be mounted; -1 */
 	struct stat		 st;
 	char			*real;		/* its path without links */
+	char			*missing;	/* or: of the first name of it
+						   that does not exist */
 	char			*link;		/* if it is one: where to */
 };
 
@@ -115,20 +118,38 @@ int	 mounting_system(struct mounting *m)
 int	 mounting_patterns(struct mounting *m)
 	    __attribute__((warn_unused_result));
 
-/* Whether a command may change the folder that a path is in. */
-bool	 mounting_is_in_writable(const struct mounting *m, const char *path);
-
 /*
- * Where a path of the plan really is: no link is followed in the writable
- * folder that it is in, those on the way to that folder are.  out has PATH_MAX
- * bytes; returned is it, or path itself, if it is in none.
+ * Whether a command may change the folder that a path is in: decided by where
+ * that and the rules' places really are, whatever the names in the plan.
+ * real: the path has no links.
  */
-const char *mounting_where(const struct mounting *m, const char *path,
-	    char *out);
+bool	 mounting_is_in_writable(const struct mounting *m, const char *real);
 
 /*
- * The folders on the way to a path, as far as a command could rename them, stay
- * where they are: else it could make another path of that name.
+ * The same path without links, but for its last name: out has PATH_MAX bytes.
+ * 0, or -1 with errno.
+ */
+int	 mounting_resolve(const char *path, char *out)
+	    __attribute__((warn_unused_result));
+
+/*
+ * The first name of a path that does not exist, or where a link to nothing
+ * leads; as mounting_resolve().
+ */
+int	 mounting_first_missing(const char *name, char *out)
+	    __attribute__((warn_unused_result));
+
+/*
+ * What a link on a path leads to, with the rest of that, to path (PATH_MAX
+ * bytes; rest may be in it).  0, or -1 with errno.
+ */
+int	 mounting_follow(const char *link, const char *rest, char *path)
+	    __attribute__((warn_unused_result));
+
+/*
+ * The folders on the way to a path without links, as far as a command could
+ * rename them, stay where they are: else it could make another path of that
+ * name.
  */
 int	 mounting_pin_way(struct mounting *m, const char *path)
 	    __attribute__((warn_unused_result));

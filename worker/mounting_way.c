@@ -13,32 +13,122 @@
 
 #include "common/fd.h"
 
-bool
-mounting_is_in_writable(const struct mounting *m, const char *path)
+/* Whether path is the folder, or below it. */
+static bool
+is_within(const char *folder, const char *path)
 {
-	return plan_decide_around(m->plan, path) == PLAN_WRITE;
+	size_t	 n = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+
+	return strncmp(folder, path, n) == 0 &&
+	    (path[n] == '/' || path[n] == '\0');
 }
 
-const char *
-mounting_where(const struct mounting *m, const char *path, char *out)
+/* The folder that a path is in; out has PATH_MAX bytes. */
+static void
+folder_of(const char *path, char *out)
 {
-	const struct place	*p;
-	size_t			 i, n;
+	const char	*slash = strrchr(path, '/');
 
-	for (i = m->plan->n; i-- > 0;) {
+	snprintf(out, PATH_MAX, "%.*s", slash == path ? 1 :
+	    (int)(slash - path), path);
+}
+
+bool
+mounting_is_in_writable(const struct mounting *m, const char *real)
+{
+	const struct place	*p, *best = NULL;
+	char			 folder[PATH_MAX];
+	size_t			 i, len, longest = 0;
+
+	folder_of(real, folder);
+	for (i = 0; i < m->plan->n; i++) {
 		p = &m->places[i];
-		n = strcmp(p->rule->path, "/") == 0 ? 0 :
-		    strlen(p->rule->path);
-		if (p->rule->kind != PLAN_WRITE || p->real == NULL ||
-		    strncmp(p->rule->path, path, n) != 0 || path[n] != '/')
+		if (p->real == NULL || !is_within(p->real, folder))
 			continue;
-		if (snprintf(out, PATH_MAX, "%s%s",
-		    strcmp(p->real, "/") == 0 ? "" : p->real, path + n) >=
-		    PATH_MAX)
-			break;
-		return out;
+		len = strlen(p->real);
+		/* Of two for one place what allows less is on top. */
+		if (best == NULL || len > longest || (len == longest &&
+		    best->rule->kind == PLAN_WRITE))
+			best = p;
+		longest = strlen(best->real);
 	}
-	return path;
+	return best != NULL && best->rule->kind == PLAN_WRITE;
+}
+
+int
+mounting_resolve(const char *path, char *out)
+{
+	char	 folder[PATH_MAX], self[FD_SELF_MAX];
+	ssize_t	 n;
+	int	 fd;
+
+	folder_of(path, folder);
+	if ((fd = open(folder, O_PATH | O_CLOEXEC)) == -1)
+		return -1;
+	n = readlink(fd_self(fd, self), out, PATH_MAX);
+	fd_close(&fd);
+	if (n == -1)
+		return -1;
+	if (out[0] != '/') {
+		errno = ENOENT;		/* it cannot be reached from here */
+		return -1;
+	}
+	if (n == 1)
+		n = 0;			/* the root has a slash already */
+	if (snprintf(folder, sizeof(folder), "%s", strrchr(path, '/')) +
+	    n >= PATH_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	strcpy(out + n, folder);
+	return 0;
+}
+
+int
+mounting_follow(const char *link, const char *rest, char *path)
+{
+	char	 to[PATH_MAX], whole[PATH_MAX];
+	ssize_t	 n;
+	int	 len;
+
+	if ((n = readlink(link, to, sizeof(to) - 1)) == -1)
+		return -1;
+	to[n] = '\0';
+	if (to[0] == '/')
+		len = snprintf(whole, sizeof(whole), "%s%s", to, rest);
+	else
+		len = snprintf(whole, sizeof(whole), "%.*s/%s%s",
+		    (int)(strrchr(link, '/') - link), link, to, rest);
+	if (len >= PATH_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(path, whole, (size_t)len + 1);
+	return 0;
+}
+
+int
+mounting_first_missing(const char *name, char *out)
+{
+	char		 path[PATH_MAX], part[PATH_MAX];
+	const char	*end = path;
+	struct stat	 st;
+	int		 links = 0;
+
+	snprintf(path, sizeof(path), "%s", name);
+	do {
+		end = strchrnul(end + 1, '/');
+		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
+		if (stat(part, &st) == 0 && !mounting_is_stand_in(&st))
+			continue;
+		/* A link to nothing: what matters is that. */
+		if (lstat(part, &st) == -1 || !S_ISLNK(st.st_mode) ||
+		    ++links > MOUNTING_LINKS ||
+		    mounting_follow(part, end, path) == -1)
+			break;
+		end = path;
+	} while (*end != '\0');
+	return mounting_resolve(part, out);
 }
 
 /* Mount a folder on itself: nobody can rename it then (rename(2), EBUSY). */
@@ -67,7 +157,7 @@ pin(struct mounting *m, const char *path)
 int
 mounting_pin_way(struct mounting *m, const char *path)
 {
-	char		 part[PATH_MAX], real[PATH_MAX];
+	char		 part[PATH_MAX];
 	const char	*end = path;
 
 	for (;;) {
@@ -75,8 +165,7 @@ mounting_pin_way(struct mounting *m, const char *path)
 		if (*end == '\0')
 			return 0;
 		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-		if (mounting_is_in_writable(m, part) &&
-		    pin(m, mounting_where(m, part, real)) == -1)
+		if (mounting_is_in_writable(m, part) && pin(m, part) == -1)
 			return -1;
 	}
 }

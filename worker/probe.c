@@ -26,17 +26,20 @@ tell(int sock, const char *text)
 static void
 tell_all(int sock, const struct enforced *e)
 {
-	char		 text[ENFORCE_WHY + 100];
-	const char	*how = e->view.fds[VIEW_USER] == -1 ? e->why :
+	char		 text[ENFORCE_WHY + 300], network[100] = "";
+	bool		 is_alone = e->view.fds[VIEW_USER] == -1;
+	const char	*how = is_alone ? e->why :
 			    e->view.fds[VIEW_RULESET] == -1 ? "namespaces" :
 			    "namespaces and Landlock";
 	int		 error = brand_try();
 
 	if (error != 0)
-		snprintf(text, sizeof(text), "%s; no network in it while we "
-		    "listen on ws: %s", how, strerror(error));
-	else
-		snprintf(text, sizeof(text), "%s", how);
+		snprintf(network, sizeof(network), "; no network in it while "
+		    "we listen on ws: %s", strerror(error));
+	snprintf(text, sizeof(text), "%s%s%s", how, is_alone ? "; not "
+	    "protected: modes, owners, times and attributes of files if "
+	    "anything may be written, and .git and the like where they do "
+	    "not exist" : "", network);
 	tell(sock, text);
 }
 

@@ -292,7 +292,8 @@ run(struct session *s, struct rpc_req *req, const struct fsop *op,
 {
 	struct holder	*view = NULL;
 
-	if (sandbox != 0 && sandbox_view(s, req, sandbox, writes, &view) == -1)
+	if (sandbox_applies(s, sandbox) && sandbox_view(s, req, sandbox,
+	    writes, &view) == -1)
 		return;
 	if (!writes && holders_made(s, op->path, strlen(op->path)))
 		rpc_error(req, ERR_NOT_FOUND, strerror(ENOENT));
@@ -495,8 +496,8 @@ rpc_fs_open(struct session *s, struct rpc_req *req, void *params,
 		    "handleId has at most %d bytes", HANDLE_ID_MAX);
 		return;
 	}
-	if (p->sandbox != 0 && sandbox_view(s, req, p->sandbox, op.replace,
-	    &view) == -1)
+	if (sandbox_applies(s, p->sandbox) && sandbox_view(s, req, p->sandbox,
+	    op.replace, &view) == -1)
 		return;
 	if ((h = handle_add(s, p->handle_id.s, p->handle_id.len)) == NULL) {
 		if (errno == EEXIST)

@@ -1,5 +1,6 @@
 /*
- * initialize (spec/protocol.md section 4.1, design section 4), session/close.
+ * initialize (spec/protocol.md section 4.1, design section 4), session/close,
+ * session/retain.
  */
 #include "worker/rpc_priv.h"
 
@@ -87,4 +88,18 @@ rpc_session_close(struct session *s, struct rpc_req *req, void *params,
 	rpc_ok(req);
 	/* Even if that was the end of the connection: it is not resumed. */
 	session_close(s);
+}
+
+void
+rpc_session_retain(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct session_retain_params	*p = params;
+	struct json_out			 o;
+
+	(void)msg;
+	rpc_begin(req, &o);
+	json_out_key(&o, "ttlMs");
+	json_out_u64(&o, session_retain(s, p->ttl_ms.n));
+	rpc_end(req, &o);
 }

@@ -447,6 +447,7 @@ fill(struct session *s, const struct process_start_params *p,
 	st->sp.tty = p->tty;
 	st->sp.pipe_stdin = p->pipe_stdin && !p->tty;
 	st->sp.nofile = s->nofile;
+	st->sp.limits = &s->limits;
 	return NULL;
 }
 
@@ -476,7 +477,7 @@ rpc_process_start(struct session *s, struct rpc_req *req, void *params,
 			why = "too many processes run in this session";
 		}
 	}
-	if (why == NULL && (p->sandbox == 0 ||
+	if (why == NULL && (!sandbox_applies(s, p->sandbox) ||
 	    find_view(s, req, p->sandbox, st) == 0)) {
 		go(s, req, st);
 		return;

@@ -1,12 +1,47 @@
 #include "worker/sandbox.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "worker/files.h"
 #include "worker/holder.h"
 #include "worker/start.h"
+
+bool
+sandbox_applies(const struct session *s, uint32_t tok)
+{
+	return tok != 0 || s->set.sandbox != 0;
+}
+
+/*
+ * What is meant where a request says nothing: the policies of that name as the
+ * client defines them.  The workspace of a file call is the user's home folder;
+ * without one nothing can be written.
+ */
+static int
+plan_default(const struct session *s, struct plan_context *ctx,
+    struct plan *plan, char *why, size_t size)
+{
+	struct json	 j;
+	char		 text[64];
+	int		 r = -1;
+
+	if (ctx->cwd == NULL && (ctx->cwd = getenv("HOME")) != NULL &&
+	    strcmp(ctx->cwd, "/") == 0)
+		ctx->cwd = NULL;
+	snprintf(text, sizeof(text), "{\"sandbox\":{\"type\":\"%s\"}}",
+	    s->set.sandbox == 1 || ctx->cwd == NULL ? "read-only" :
+	    "workspace-write");
+	json_init(&j);
+	snprintf(why, size, "%s", strerror(ENOMEM));
+	if (json_parse(&j, text, strlen(text)) == 0)
+		r = plan_make(plan, &j, json_find(&j, 0, "sandbox"), ctx,
+		    why, size);
+	json_fini(&j);
+	return r;
+}
 
 int
 sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
@@ -18,7 +53,8 @@ sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
 	ctx.cwd = cwd;
 	ctx.tmpdir = tmpdir;
 	ctx.native_paths = s->set.native_paths;
-	if (plan_make(plan, &s->json, tok, &ctx, why, sizeof(why)) == 0)
+	if ((tok == 0 ? plan_default(s, &ctx, plan, why, sizeof(why)) :
+	    plan_make(plan, &s->json, tok, &ctx, why, sizeof(why))) == 0)
 		return 0;
 	plan_free(plan);
 	rpc_errorf(req, ERR_PARAMS, "sandbox: %s", why);

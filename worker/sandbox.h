@@ -12,8 +12,12 @@
 
 struct holder;
 
+/* Whether there is one: the request's (tok is not 0), or the default. */
+bool	 sandbox_applies(const struct session *s, uint32_t tok);
+
 /*
- * The plan of the object at token tok of the message being handled; cwd and
+ * The plan of the object at token tok of the message being handled, or, if
+ * that is 0, the one that applies by default; cwd and
  * tmpdir (the value of TMPDIR): a process's, or NULL.  0, or -1: the request
  * is answered.  plan_free() after 0.
  */

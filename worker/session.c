@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "common/ptree.h"
 #include "common/utf8.h"
+#include "worker/account.h"
 #include "worker/brand.h"
 #include "worker/cgroup.h"
 #include "worker/conn.h"
@@ -162,7 +163,13 @@ session_pace(struct session *s)
 static void
 on_message(void *arg, char *text, size_t len, bool is_utf8)
 {
-	rpc_input(arg, text, len, is_utf8);
+	struct session	*s = arg;
+	unsigned	 ms = bucket_take(&s->bucket, clock_ms());
+
+	/* Too fast: this one is the last for a while. */
+	if (ms > 0 && s->conn != NULL)
+		conn_slow(s->conn, ms);
+	rpc_input(s, text, len, is_utf8);
 }
 
 static void
@@ -194,7 +201,8 @@ detach(struct session *s, const char *why)
 		return;
 	link_detached(s->link);
 	window_lost(&s->window);
-	set_timer(s->ttl_ev, s->set.detached_ttl_ms);
+	set_timer(s->ttl_ev, s->retain_ms != 0 ? s->retain_ms :
+	    s->set.detached_ttl_ms);
 	session_unhold(s);
 	malloc_trim(0);
 }
@@ -364,15 +372,22 @@ session_reap(void *arg)
 static void
 log_end(struct session *s)
 {
-	struct rusage	 self, children;
+	struct account	 a;
+	char		 oom[40] = "";
 
-	getrusage(RUSAGE_SELF, &self);
-	getrusage(RUSAGE_CHILDREN, &children);
+	account_take(s, false, &a);
+	if (a.has_oom)
+		snprintf(oom, sizeof(oom), ", %llu out of memory",
+		    (unsigned long long)a.oom);
 	log_info("ended: %s; %llu bytes out, %llu bytes in, %u processes, "
-	    "peak %ld KiB, commands %ld KiB", s->why,
-	    (unsigned long long)s->bytes_out,
-	    (unsigned long long)s->bytes_in, s->started, self.ru_maxrss,
-	    children.ru_maxrss);
+	    "cpu %llu ms, read %llu KiB, written %llu KiB, peak %llu KiB, "
+	    "commands %llu KiB%s", s->why, (unsigned long long)s->bytes_out,
+	    (unsigned long long)s->bytes_in, s->started,
+	    (unsigned long long)a.used.cpu_ms,
+	    (unsigned long long)a.used.read / 1024,
+	    (unsigned long long)a.used.written / 1024,
+	    (unsigned long long)a.worker_kib,
+	    (unsigned long long)a.used.peak_kib, oom);
 }
 
 static void
@@ -475,6 +490,17 @@ session_close(struct session *s)
 	end(s, "closed by its client", s->set.grace_ms, 1000);
 }
 
+uint64_t
+session_retain(struct session *s, uint64_t ms)
+{
+	uint64_t	 max = s->set.detached_ttl_max_ms;
+
+	if (max < s->set.detached_ttl_ms)
+		max = s->set.detached_ttl_ms;
+	s->retain_ms = ms < max ? ms : max;
+	return s->retain_ms != 0 ? s->retain_ms : s->set.detached_ttl_ms;
+}
+
 static void
 on_ttl(int fd, short what, void *arg)
 {
@@ -509,6 +535,8 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	s->base = base;
 	s->number = a->number;
 	s->set = *a->settings;
+	limits_init(&s->limits, a->settings);
+	bucket_init(&s->bucket, a->settings->message_rate, clock_ms());
 	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;
 	s->is_full = a->full;
 	s->is_strict = a->strict;

@@ -26,6 +26,8 @@
 #include "common/ipc.h"
 #include "common/json.h"
 #include "common/map.h"
+#include "worker/bucket.h"
+#include "worker/limits.h"
 #include "worker/ring.h"
 
 #define SESSION_ID_MAX	64		/* bytes of a session id */
@@ -68,12 +70,15 @@ struct session {
 	char			*client;	/* its name, or NULL */
 	char			 peer[80];	/* where it is, for people */
 	Ipc__Settings		 set;
+	uint64_t		 retain_ms;	/* detached; 0: as set */
 	bool			 is_stdio;
 	bool			 is_relayed;	/* by an uplink */
 	bool			 is_strict;	/* what is no JSON-RPC ends
 						   the connection */
 	bool			 is_full;	/* no new sessions */
 	struct rlimit		 nofile;	/* of commands */
+	struct limits		 limits;	/* of them as well */
+	struct bucket		 bucket;	/* messages that may come */
 	struct cgroups		*cgroups;	/* or NULL */
 
 	struct conn		*conn;		/* or NULL */
@@ -153,6 +158,12 @@ void	 session_end(struct session *s, const char *why, uint64_t grace);
 
 /* The same as its client asked for it, with the grace time of the settings. */
 void	 session_close(struct session *s);
+
+/*
+ * How long its client wants it kept while detached, ms; 0: as the settings
+ * say.  What it gets: DetachedTtlMax at most.
+ */
+uint64_t session_retain(struct session *s, uint64_t ms);
 
 /* Whether output may be read: the client, or the spool, can take it. */
 bool	 session_has_room(const struct session *s);

@@ -20,8 +20,6 @@
 #include "worker/enforce.h"
 #include "worker/rawcall.h"
 
-#define CHILD_UMASK	022
-
 /*
  * What the child needs, in one piece of memory: it may outlive the request
  * (worker/birth.h).  What is pointed to stands behind it, but for literals.
@@ -35,6 +33,7 @@ struct command {
 	int		 brand;		/* worker/brand.h, or -1 */
 	uint64_t	 mark;
 	struct rlimit	 nofile;
+	struct limits	 limits;
 	int		 std[3];	/* the child's ends */
 	const char	*what;		/* failed */
 };
@@ -56,7 +55,7 @@ child_limits(const struct command *c)
 	rl.rlim_cur = rl.rlim_max = (rlim_t)c->mark;
 	setrlimit(RLIMIT_LOCKS, &rl);
 	setrlimit(RLIMIT_NOFILE, &c->nofile);
-	umask(CHILD_UMASK);
+	limits_apply(&c->limits);
 }
 
 /*
@@ -300,6 +299,7 @@ command_new(const struct spawn *s)
 	c->tty = s->tty;
 	c->mark = s->mark;
 	c->nofile = s->nofile;
+	c->limits = *s->limits;
 	c->std[0] = c->std[1] = c->std[2] = -1;
 	c->brand = s->brand;
 	view_init(&c->view);

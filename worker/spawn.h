@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "worker/limits.h"
 #include "worker/view.h"
 
 struct spawn {
@@ -24,6 +25,7 @@ struct spawn {
 	uint16_t	 rows, cols;		/* of the terminal */
 	uint64_t	 mark;			/* see common/ptree.h */
 	struct rlimit	 nofile;		/* the child's, not ours */
+	const struct limits *limits;		/* over that */
 	const struct view *view;		/* sandbox, or NULL */
 	int		 brand;			/* worker/brand.h; or -1 */
 	int		 cgroup;		/* worker/cgroup.h; or -1 */

@@ -14,6 +14,7 @@
 #include "worker/become.h"
 #include "worker/cgroup.h"
 #include "worker/door.h"
+#include "worker/fence.h"
 #include "worker/greet.h"
 #include "worker/http_link.h"
 #include "worker/link.h"
@@ -111,6 +112,8 @@ serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
 		return 1;
 	log_set_level((enum log_level)a->settings->log_level);
 	log_set_session(a->number);
+	if (a->refuse == 0 && a->asking != IPC__ASKING__ALWAYS)
+		fence_enter(a->settings, group);
 	give_group(&group, a);
 	become(a, base, &http_exe);
 	if (!is_let_in(a, m->fd, sock))

@@ -33,10 +33,12 @@ static const struct form {
 	{ "backlog",	table_show_bytes,	true },
 	{ "in",		table_show_bytes,	true },
 	{ "out",	table_show_bytes,	true },
+	{ "read",	table_show_bytes,	true },
 	{ "unacked",	table_show_bytes,	true },
 	{ "since",	table_show_seconds,	true },
 	{ "uptime",	table_show_seconds,	true },
 	{ "user",	table_show_user,	true },
+	{ "written",	table_show_bytes,	true },
 };
 
 static const struct form *

@@ -31,17 +31,29 @@ on_output(void *arg)
 	flow_ready(arg);
 }
 
+static void
+answer_pings(struct flow *f)
+{
+	struct rendezvous	*r = &f->carrier->uplink->rendezvous;
+
+	while (f->npings > 0 && rendezvous_has_read(r, f->pings[0])) {
+		f->npings--;
+		memmove(f->pings, f->pings + 1,
+		    f->npings * sizeof(f->pings[0]));
+		leg_pong(f->leg);
+	}
+}
+
 /* All that it sent before is on the websocket already. */
 static void
 on_ping(void *arg)
 {
-	struct flow		*f = arg;
-	struct rendezvous	*r = &f->carrier->uplink->rendezvous;
+	struct flow	*f = arg;
+	unsigned	 i = f->npings < LEG_PINGS ? f->npings++ :
+			    LEG_PINGS - 1;
 
-	f->ping_pos = r->bytes_out;
-	f->has_ping = !rendezvous_has_read(r, f->ping_pos);
-	if (!f->has_ping)
-		leg_pong(f->leg);
+	f->pings[i] = f->carrier->uplink->rendezvous.bytes_out;
+	answer_pings(f);
 }
 
 static const struct leg_events leg_events = {
@@ -60,10 +72,11 @@ flow_new(struct carrier *c)
 		return NULL;
 	}
 	f->carrier = c;
+	f->share.quota = &c->quota;
 	STAILQ_INIT(&f->notes);
 	TAILQ_INSERT_TAIL(&c->flows, f, entry);
 	c->nflows++;
-	uplink_tell(c->uplink);
+	uplink_tell_soon(c->uplink);
 	return f;
 }
 
@@ -85,7 +98,7 @@ flow_free(struct flow **fp)
 	c->nflows--;
 	leg_free(&f->leg);
 	free(f);
-	uplink_tell(c->uplink);
+	uplink_tell_soon(c->uplink);
 }
 
 void
@@ -119,6 +132,10 @@ flow_put(struct flow *f, const uint8_t *data, size_t len)
 	    f->held + len > LIMIT_STREAM_HELD ||
 	    (n = note_new(data, 0, len)) == NULL)
 		return -1;
+	if (quota_set(&f->share, f->held + len) == -1) {
+		free(n);
+		return -1;
+	}
 	STAILQ_INSERT_TAIL(&f->notes, n, entry);
 	f->nnotes++;
 	f->held += len;
@@ -146,6 +163,7 @@ flow_drop(struct flow *f)
 	STAILQ_REMOVE_HEAD(&f->notes, entry);
 	f->nnotes--;
 	f->held -= n->len;
+	quota_lower(&f->share, f->held);
 	free(n);
 }
 
@@ -199,6 +217,7 @@ carrier_new(struct uplink *u)
 	TAILQ_INIT(&c->flows);
 	TAILQ_INIT(&c->ready);
 	STAILQ_INIT(&c->control);
+	quota_init(&c->quota);
 	if (ops->init(c) == -1) {
 		free(c);
 		return NULL;
@@ -294,14 +313,10 @@ carrier_next(struct carrier *c, uint8_t **frame_out, bool *is_binary_out)
 void
 carrier_on_proof(struct carrier *c)
 {
-	struct rendezvous	*r = &c->uplink->rendezvous;
-	struct flow		*f;
+	struct flow	*f;
 
 	TAILQ_FOREACH(f, &c->flows, entry)
-		if (f->has_ping && rendezvous_has_read(r, f->ping_pos)) {
-			f->has_ping = false;
-			leg_pong(f->leg);
-		}
+		answer_pings(f);
 }
 
 unsigned

@@ -8,6 +8,7 @@
 #include "common/buf.h"
 #include "master/uplink/carrier.h"
 #include "master/uplink/leg.h"
+#include "master/uplink/quota.h"
 #include "master/uplink/stream.h"
 
 /* A stream and its way on this machine. */
@@ -16,8 +17,8 @@ struct flow {
 	struct carrier		*carrier;
 	struct leg		*leg;
 	bool			 is_ready;	/* has something to send */
-	bool			 has_ping;	/* to be answered ... */
-	uint64_t		 ping_pos;	/* ... when that was read */
+	uint64_t		 pings[LEG_PINGS];	/* to be answered */
+	unsigned		 npings;	/* when that much was read */
 	struct stream		*stream;	/* sealed ones */
 	struct record_cutter	 cutter;
 	bool			 is_cutting;
@@ -26,6 +27,7 @@ struct flow {
 	bool			 is_sent;	/* the message in hand */
 	STAILQ_HEAD(, note)	 notes;		/* for the server */
 	size_t			 nnotes, held;	/* their number and bytes */
+	struct quota_share	 share;
 };
 
 /* A message, or a frame. */
@@ -65,6 +67,7 @@ struct carrier {
 	unsigned			 ncontrol;
 	struct note			*current;	/* being sent */
 	uint8_t				*frame;		/* of clear kinds */
+	struct quota			 quota;		/* of notes */
 };
 
 extern const struct carrier_ops	carry_noise, carry_clear, carry_plain;

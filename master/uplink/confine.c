@@ -148,8 +148,8 @@ confine_uplink(void)
 		return 0;
 	}
 	/*
-	 * Not RLIMIT_FSIZE: the log may be a file.  128 streams could leave 8
-	 * GiB of messages unfinished; who needs that much loses his stream.
+	 * Not RLIMIT_FSIZE: the log may be a file.  128 streams could have 8
+	 * GiB of messages to send; who needs that much loses his stream.
 	 */
 	if (limit(RLIMIT_NPROC, 0) == -1 ||
 	    limit(RLIMIT_DATA, (rlim_t)LIMIT_UPLINK_MEMORY) == -1)

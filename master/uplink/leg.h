@@ -9,6 +9,9 @@
 
 #include "master/uplink/loop.h"
 
+/* Pings of the server that may wait; one more takes the place of the last. */
+#define LEG_PINGS	8
+
 struct dialer;
 struct leg;
 struct target;
@@ -22,8 +25,9 @@ struct leg_events {
 	/* Look at leg_output() and leg_is_over() again. */
 	void	(*on_output)(void *arg);
 	/*
-	 * The server wants to know whether what it sent so far has arrived:
-	 * leg_pong() when it has.  All of it was taken from leg_output().
+	 * The server wants to know when what it sent so far has arrived:
+	 * leg_pong() for each of these.  All of it was taken from
+	 * leg_output().
 	 */
 	void	(*on_ping)(void *arg);
 };
@@ -52,6 +56,7 @@ void		 leg_take(struct leg *l);
 /* The server is gone, and there is no more output. */
 bool		 leg_is_over(const struct leg *l);
 
+/* Answer the oldest ping that waits. */
 void		 leg_pong(struct leg *l);
 
 #endif

@@ -25,8 +25,11 @@ struct leg_worker {
 	int			 fd;
 	struct watch		*watch;
 	struct ws_reader	 reader;
-	uint8_t			 ping[WS_CONTROL_MAX];
-	size_t			 ping_len;
+	struct {
+		uint8_t		 data[WS_CONTROL_MAX];
+		size_t		 len;
+	}			 pings[LEG_PINGS];	/* the oldest first */
+	unsigned		 npings;
 	bool			 is_writing;	/* hears when it may go on */
 	struct buf		 control;	/* frames between messages */
 	/* The frame under way: of the first message, from msg_at on. */
@@ -66,8 +69,11 @@ fill(struct leg_worker *w)
 static void
 on_ping(struct leg_worker *w, const struct ws_event *ev)
 {
-	memcpy(w->ping, ev->data, ev->len);
-	w->ping_len = ev->len;
+	unsigned	 i = w->npings < LEG_PINGS ? w->npings++ :
+			    LEG_PINGS - 1;
+
+	memcpy(w->pings[i].data, ev->data, ev->len);
+	w->pings[i].len = ev->len;
 	w->l.events->on_ping(w->l.arg);
 }
 
@@ -257,12 +263,16 @@ pong(struct leg *l)
 	struct leg_worker	*w = (struct leg_worker *)l;
 	static const uint8_t	 mask[4];
 	uint8_t			 frame[WS_HEADER_MAX + WS_CONTROL_MAX];
-	size_t			 n;
+	size_t			 n, len = w->pings[0].len;
 
-	n = ws_header(frame, true, WS_PONG, w->ping_len, mask);
-	memcpy(frame + n, w->ping, w->ping_len);
+	if (w->npings == 0)
+		return;
+	n = ws_header(frame, true, WS_PONG, len, mask);
+	memcpy(frame + n, w->pings[0].data, len);
+	w->npings--;
+	memmove(w->pings, w->pings + 1, w->npings * sizeof(w->pings[0]));
 	/* With too many of them the worker has not read the last ones. */
-	if (buf_put(&w->control, frame, n + w->ping_len) == 0)
+	if (buf_put(&w->control, frame, n + len) == 0)
 		push(l);
 }
 

@@ -16,6 +16,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "master/uplink/confine.h"
+#include "master/uplink/kem.h"
 #include "master/uplink/link.h"
 #include "master/uplink/uplink.h"
 
@@ -87,6 +88,7 @@ main(int argc, char **argv)
 		log_debug("already a session leader");
 	if (sodium_init() == -1)
 		fatalx("sodium_init");
+	kem_start();
 	if (dialer_take_env(&u.dialer) == -1)
 		fatal("environment");
 	if ((u.resolver = resolver_start(confine_resolver)) == NULL)

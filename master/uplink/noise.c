@@ -4,6 +4,8 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "master/uplink/kem.h"
+
 /* What is hashed; the label for JSON says X25519 there. */
 #define PROTOCOL	"Noise_hybridIK_25519+MLKEM768_AESGCM_SHA256"
 #define DOMAIN		"codex-exec-server-relay-noise/v1"
@@ -191,7 +193,7 @@ noise_identity_make(struct noise_identity *id, const uint8_t dh[NOISE_DH],
 {
 	memcpy(id->dh, dh, sizeof(id->dh));
 	if (crypto_scalarmult_base(id->pub.dh, id->dh) == 0 &&
-	    mlkem_keypair(seed, id->pub.kem, id->kem) == 0)
+	    kem_keypair(seed, id->pub.kem, id->kem) == 0)
 		return 0;
 	sodium_memzero(id, sizeof(*id));
 	errno = EIO;
@@ -249,7 +251,7 @@ write_request(struct noise_initiator *i, const struct noise_identity *self,
 	uint8_t			 shared[MLKEM_SHARED_LEN];
 	int			 r;
 
-	if ((r = kem_result(mlkem_encapsulate(to->kem, random->m[0],
+	if ((r = kem_result(kem_encapsulate(to->kem, random->m[0],
 	    m->skem, shared))) == 0) {
 		mix_hash(s, m->skem, sizeof(m->skem));
 		mix_key_and_hash(s, shared);
@@ -298,7 +300,7 @@ read_request(struct noise_responder *r, const struct noise_identity *self,
 	int			 ret;
 
 	mix_hash(s, m->skem, sizeof(m->skem));
-	if ((ret = kem_result(mlkem_decapsulate(self->kem, m->skem,
+	if ((ret = kem_result(kem_decapsulate(self->kem, m->skem,
 	    shared))) == 0)
 		mix_key_and_hash(s, shared);
 	sodium_memzero(shared, sizeof(shared));
@@ -359,12 +361,12 @@ write_kem(struct noise_responder *r, const struct noise_random *random,
 	uint8_t			 shared[MLKEM_SHARED_LEN];
 	int			 ret = -1;
 
-	if (kem_result(mlkem_encapsulate(r->e.kem, random->m[0], m->ekem,
+	if (kem_result(kem_encapsulate(r->e.kem, random->m[0], m->ekem,
 	    shared)) == -1)
 		goto out;
 	mix_hash(s, m->ekem, sizeof(m->ekem));
 	mix_key(s, shared);
-	if (kem_result(mlkem_encapsulate(r->s.kem, random->m[1], ct,
+	if (kem_result(kem_encapsulate(r->s.kem, random->m[1], ct,
 	    shared)) == -1 ||
 	    seal(s, ct, sizeof(ct), m->skem) == -1)
 		goto out;
@@ -426,12 +428,12 @@ read_kem(struct noise_initiator *i, const struct noise_identity *self,
 	uint8_t			 shared[MLKEM_SHARED_LEN];
 	int			 ret = -1;
 
-	if (kem_result(mlkem_decapsulate(i->e.kem, m->ekem, shared)) == -1)
+	if (kem_result(kem_decapsulate(i->e.kem, m->ekem, shared)) == -1)
 		goto out;
 	mix_hash(s, m->ekem, sizeof(m->ekem));
 	mix_key(s, shared);
 	if (unseal(s, m->skem, sizeof(m->skem), ct) == -1 ||
-	    kem_result(mlkem_decapsulate(self->kem, ct, shared)) == -1)
+	    kem_result(kem_decapsulate(self->kem, ct, shared)) == -1)
 		goto out;
 	mix_key_and_hash(s, shared);
 	ret = 0;

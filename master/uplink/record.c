@@ -116,8 +116,28 @@ record_reader_fini(struct record_reader *r)
 		forget(r, &r->waiting[i]);
 	buf_fini(&r->plain);
 	gcm_fini(&r->gcm);
+	quota_lower(&r->share, 0);
 	r->scanned = r->messages = 0;
 	r->is_broken = true;
+}
+
+void
+record_reader_share(struct record_reader *r, struct quota *q)
+{
+	assert(r->next == 0 && r->waiting_len == 0 && r->share.held == 0);
+	r->share.quota = q;
+}
+
+/*
+ * What counts: half of the memory if that is more than what is in it, as it
+ * may be when messages were taken.
+ */
+static size_t
+held(const struct record_reader *r)
+{
+	size_t	 half = r->plain.cap / 2;
+
+	return r->waiting_len + (half > r->plain.len ? half : r->plain.len);
 }
 
 /* The length in front of the message at p. */
@@ -227,7 +247,8 @@ record_put(struct record_reader *r, uint32_t seq, const uint8_t *data,
 	    seq - r->next <= LIMIT_RECORD_GAP &&
 	    waiting_of(r, seq)->data != NULL))
 		return 0;
-	if (put(r, seq, data, len) == 0)
+	if (put(r, seq, data, len) == 0 &&
+	    quota_set(&r->share, held(r)) == 0)
 		return 0;
 	r->is_broken = true;
 	return -1;
@@ -244,6 +265,20 @@ record_first(const struct record_reader *r, uint8_t **data_out,
 	return true;
 }
 
+/* Without memory for a smaller one it stays as it is. */
+static void
+shrink(struct buf *b)
+{
+	struct buf	 less;
+
+	buf_trim(b, KEEP);
+	if (b->cap <= KEEP || b->len >= b->cap / 4)
+		return;
+	buf_init(&less, b->max);
+	if (buf_put(&less, buf_data(b), b->len) == 0)
+		buf_move(b, &less);
+}
+
 void
 record_drop(struct record_reader *r)
 {
@@ -254,5 +289,8 @@ record_drop(struct record_reader *r)
 	buf_drain(&r->plain, n);
 	r->scanned -= n;
 	r->messages--;
-	buf_trim(&r->plain, KEEP);
+	shrink(&r->plain);
+	/* What broke it was not counted. */
+	if (!r->is_broken)
+		quota_lower(&r->share, held(r));
 }

@@ -14,6 +14,7 @@
 #include "common/limit.h"
 #include "common/span.h"
 #include "master/uplink/gcm.h"
+#include "master/uplink/quota.h"
 
 /* Bytes of a record as it is sent. */
 #define RECORD_SEALED_MAX	(LIMIT_RECORD + GCM_TAG)
@@ -78,6 +79,7 @@ struct record_reader {
 	struct buf		 plain;		/* lengths and messages */
 	size_t			 scanned;	/* of plain: whole messages */
 	size_t			 messages;	/* their number */
+	struct quota_share	 share;
 };
 
 /* 0, or -1 with errno ENOMEM.  The key is not needed any more. */
@@ -85,13 +87,16 @@ int	 record_reader_init(struct record_reader *r,
 	    const uint8_t key[GCM_KEY]) __attribute__((warn_unused_result));
 void	 record_reader_fini(struct record_reader *r);
 
+/* From the start on, count what it holds against q, which outlives it. */
+void	 record_reader_share(struct record_reader *r, struct quota *q);
+
 /*
  * A record came.  0, also for one that came before, which is dropped; or -1
  * with errno, and the stream has to end (all later ones are refused with
  * EPROTO): EPROTO (too far ahead, too long, a bad length, more than may wait),
  * EBADMSG (not sealed by the other end, or at another place), EFBIG (above
- * LIMIT_STREAM_HELD or LIMIT_STREAM_MESSAGES of what nobody has taken) or
- * ENOMEM.
+ * LIMIT_STREAM_HELD or LIMIT_STREAM_MESSAGES of what nobody has taken),
+ * EDQUOT (above what it may hold beside others) or ENOMEM.
  */
 int	 record_put(struct record_reader *r, uint32_t seq,
 	    const uint8_t *data, size_t len)

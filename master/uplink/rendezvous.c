@@ -57,7 +57,7 @@ stop_timers(struct rendezvous *r)
 	loop_timer_clear(l, &r->ping);
 	loop_timer_clear(l, &r->pong);
 	loop_timer_clear(l, &r->stuck);
-	r->is_asked = r->must_ask = r->is_writing = false;
+	r->must_ask = r->is_writing = false;
 }
 
 /* It ended, or never came up. */
@@ -112,8 +112,15 @@ on_ping_timer(void *arg)
 {
 	struct rendezvous	*r = arg;
 
-	r->must_ask = !r->is_asked;
+	r->must_ask = !r->inflight.is_asked;
 	rendezvous_want(r);
+}
+
+static bool
+must_ask(const struct rendezvous *r)
+{
+	return (r->must_ask && !r->inflight.is_asked) ||
+	    inflight_must_ask(&r->inflight, r->bytes_out);
 }
 
 static void
@@ -122,8 +129,7 @@ ask(struct rendezvous *r)
 	struct loop	*l = &r->uplink->loop;
 
 	r->must_ask = false;
-	r->is_asked = true;
-	r->ping_at = r->bytes_out;
+	inflight_ask(&r->inflight, r->bytes_out, clock_us());
 	wsock_ping(r->sock);
 	loop_timer_set(l, &r->ping, LIMIT_RENDEZVOUS_PING, on_ping_timer, r);
 	loop_timer_set(l, &r->pong, LIMIT_RENDEZVOUS_PONG, on_no_pong, r);
@@ -133,14 +139,18 @@ static void
 on_pong(void *arg)
 {
 	struct rendezvous	*r = arg;
+	uint64_t		 now = clock_us();
 
-	if (!r->is_asked)
+	if (!r->inflight.is_asked)
 		return;
 	loop_timer_clear(&r->uplink->loop, &r->pong);
-	r->is_asked = false;
-	r->proven = r->ping_at;
+	inflight_answer(&r->inflight, now);
+	rendezvous_want(r);
 	carrier_on_proof(r->carrier);
-	uplink_tell(r->uplink);		/* of the bytes, now and then */
+	if (now / 1000 - r->told >= LIMIT_RENDEZVOUS_TOLD) {
+		r->told = now / 1000;
+		uplink_tell(r->uplink);
+	}
 }
 
 static void
@@ -158,7 +168,7 @@ on_open(void *arg)
 		log_debug("TCP_NOTSENT_LOWAT");
 	r->opened = clock_ms();
 	r->status = 0;
-	r->proven = r->bytes_out;
+	inflight_init(&r->inflight, r->bytes_out);
 	loop_timer_set(&r->uplink->loop, &r->ping, LIMIT_RENDEZVOUS_PING,
 	    on_ping_timer, r);
 	if ((r->carrier = carrier_new(r->uplink)) == NULL) {
@@ -186,19 +196,29 @@ on_writable(void *arg)
 	struct rendezvous	*r = arg;
 	uint8_t			*frame;
 	bool			 is_binary;
-	size_t			 n;
+	size_t			 n, sent = 0;
 
 	loop_timer_clear(&r->uplink->loop, &r->stuck);
 	r->is_writing = false;
-	while (r->carrier != NULL && !wsock_is_full(r->sock)) {
-		if (r->must_ask && !r->is_asked) {
+	/* A reader as fast as we are must not keep us from hearing others. */
+	while (r->carrier != NULL && sent < LIMIT_RENDEZVOUS_TURN &&
+	    !wsock_is_full(r->sock)) {
+		if (must_ask(r)) {
 			ask(r);
 			continue;
 		}
-		if ((n = carrier_next(r->carrier, &frame, &is_binary)) == 0)
+		if (inflight_is_full(&r->inflight, r->bytes_out))
+			return;		/* the pong goes on */
+		if ((n = carrier_next(r->carrier, &frame, &is_binary)) == 0) {
+			inflight_idle(&r->inflight, clock_us());
 			return;
+		}
+		if (r->inflight.is_idle)
+			inflight_resume(&r->inflight, r->bytes_out,
+			    clock_us());
 		wsock_send(r->sock, frame, n, is_binary ? WSOCK_BINARY : 0);
 		r->bytes_out += n;
+		sent += n;
 	}
 	rendezvous_want(r);
 }
@@ -273,10 +293,12 @@ rendezvous_want(struct rendezvous *r)
 bool
 rendezvous_has_read(struct rendezvous *r, uint64_t pos)
 {
-	if (pos <= r->proven || r->bytes_out - r->proven <= LIMIT_UNPROVEN)
+	uint64_t	 read = r->inflight.read;
+
+	if (pos <= read || r->bytes_out - read <= LIMIT_UNPROVEN)
 		return true;
 	r->must_ask = true;
-	if (!r->is_asked)
+	if (!r->inflight.is_asked)
 		rendezvous_want(r);
 	return false;
 }

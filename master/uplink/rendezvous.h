@@ -5,6 +5,7 @@
 #ifndef MASTER_UPLINK_RENDEZVOUS_H
 #define MASTER_UPLINK_RENDEZVOUS_H
 
+#include "master/uplink/inflight.h"
 #include "master/uplink/wsock.h"
 #include "proto/ipc.pb-c.h"
 
@@ -19,12 +20,11 @@ struct rendezvous {
 	Ipc__UplinkPhase	 phase;		/* shown, as the next three */
 	unsigned		 status;	/* of the last refusal */
 	uint64_t		 bytes_in, bytes_out;
+	uint64_t		 told;		/* ms: of them, the last time */
 	bool			 must_pause;	/* before the next attempt */
 	uint64_t		 window;	/* ms */
 	uint64_t		 opened;	/* ms; 0: not connected */
-	uint64_t		 proven;	/* bytes out that were read */
-	uint64_t		 ping_at;	/* bytes out before the ping */
-	bool			 is_asked;	/* a ping is not answered yet */
+	struct inflight		 inflight;
 	bool			 must_ask;
 	bool			 is_writing;
 	struct loop_timer	 pause, ping, pong, stuck;

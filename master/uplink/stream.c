@@ -67,6 +67,7 @@ stream_table_init(struct stream_table *t,
 	t->environment = environment;
 	t->registration = registration;
 	map_init(&t->active);
+	quota_init(&t->quota);
 }
 
 static void
@@ -267,6 +268,8 @@ new_stream(struct stream_table *t, const struct stream_id *id,
 	    record_writer_init(&s->out, keys->send) == -1 ||
 	    map_add(&t->active, &s->node, s->id.text, s->id.len, s) == -1)
 		stream_free(&s);
+	else
+		record_reader_share(&s->in, &t->quota);
 	return s;
 }
 

@@ -68,6 +68,7 @@ struct stream_table {
 	uint64_t			 last_number;
 	unsigned			 failures;	/* not yet a pause */
 	uint64_t			 paused_until;
+	struct quota			 quota;
 	uint8_t			 authorization[LIMIT_RELAY_AUTHORIZATION];
 };
 

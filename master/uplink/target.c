@@ -58,14 +58,6 @@ is_ipv6(const char *host)
 }
 
 static bool
-is_numeric(const char *host)
-{
-	struct in_addr	 address;
-
-	return inet_pton(AF_INET, host, &address) == 1 || is_ipv6(host);
-}
-
-static bool
 is_name(const char *host)
 {
 	for (; *host != '\0'; host++)
@@ -173,41 +165,163 @@ target_append(struct target *t, const char *text, const char *segment,
 	return n < 0 || (size_t)n >= sizeof(t->path) - len ? -1 : 0;
 }
 
-/* Whether an entry of no_proxy, len characters, is about the target. */
+/* --- who needs no proxy --- */
+
+/* An address; one of IPv4 as IPv6 maps it. */
+struct address {
+	uint8_t	 byte[16];
+};
+
+#define MAPPED_BITS	96
+
+static const uint8_t mapped[MAPPED_BITS / 8] = { [10] = 0xff, [11] = 0xff };
+
+static void
+map_ipv4(struct in_addr in, struct address *out)
+{
+	memcpy(out->byte, mapped, sizeof(mapped));
+	memcpy(out->byte + sizeof(mapped), &in, sizeof(in));
+}
+
+/* As it is written in full. */
+static bool
+read_address(const char *text, struct address *out)
+{
+	struct in_addr	 in;
+
+	if (inet_pton(AF_INET6, text, out->byte) == 1)
+		return true;
+	if (inet_pton(AF_INET, text, &in) != 1)
+		return false;
+	map_ipv4(in, out);
+	return true;
+}
+
+/* As getaddrinfo(3) reads a host: "127.1" is an address, too. */
+static bool
+read_host(const char *text, struct address *out)
+{
+	struct in_addr	 in;
+
+	if (read_address(text, out))
+		return true;
+	if (inet_aton(text, &in) == 0)
+		return false;
+	map_ipv4(in, out);
+	return true;
+}
+
+/* Digits and nothing else, up to max; -1: something else. */
+static int
+read_bits(const char *s, int max)
+{
+	int	 n = 0;
+
+	if (s[0] == '\0' || (s[0] == '0' && s[1] != '\0'))
+		return -1;
+	for (; *s != '\0'; s++) {
+		if (!isdigit((unsigned char)*s))
+			return -1;
+		n = n * 10 + *s - '0';
+		if (n > max)
+			return -1;
+	}
+	return n;
+}
+
+/* Whether the network "ADDRESS/BITS" has that address. */
+static bool
+is_inside(char *network, char *slash, const struct address *a)
+{
+	struct address	 net;
+	bool		 is_ipv4 = strchr(network, ':') == NULL;
+	int		 bits = read_bits(slash + 1, is_ipv4 ? 32 : 128);
+	uint8_t		 mask;
+
+	*slash = '\0';
+	if (bits == -1 || !read_address(network, &net))
+		return false;
+	if (is_ipv4)
+		bits += MAPPED_BITS;
+	/* ::/0 is about IPv6 only. */
+	if (bits < MAPPED_BITS && memcmp(a->byte, mapped, sizeof(mapped)) == 0)
+		return false;
+	if (memcmp(a->byte, net.byte, (size_t)bits / 8) != 0)
+		return false;
+	mask = (uint8_t)(0xff00 >> bits % 8);
+	return mask == 0 || ((a->byte[bits / 8] ^ net.byte[bits / 8]) &
+	    mask) == 0;
+}
+
+/* A name without the dot that says that it is whole. */
+static size_t
+name_len(const char *name)
+{
+	size_t	 n = strlen(name);
+
+	return n > 0 && name[n - 1] == '.' ? n - 1 : n;
+}
+
+/* Whether host is name or, unless it is an address, below it. */
+static bool
+is_below(const char *host, bool is_address, const char *name, bool only_below)
+{
+	size_t		 n = name_len(name), len = name_len(host);
+
+	if (n == 0 || n > len || strncasecmp(host + len - n, name, n) != 0)
+		return false;
+	return n == len ? !only_below :
+	    host[len - n - 1] == '.' && !is_address;
+}
+
+/*
+ * Whether an entry of no_proxy, len characters, is about the target: what
+ * curl(1) takes for one, or Go, which knows ports and "*.DOMAIN".
+ */
 static bool
 is_exempt(const char *entry, size_t len, const struct target *t)
 {
-	char		 room[TARGET_HOST], *name = room;
+	char		 text[TARGET_HOST], name[TARGET_HOST], *slash;
+	struct address	 here, there;
+	bool		 is_address = read_host(t->host, &here), only_below;
 	uint16_t	 port = t->port;
-	size_t		 n, host = strlen(t->host);
 
 	/* An address of IPv6 needs brackets for its port only. */
-	if ((len == 1 && entry[0] == '*') ||
-	    (len == host && strncasecmp(t->host, entry, len) == 0))
+	if ((len == 1 && entry[0] == '*') || (len == strlen(t->host) &&
+	    strncasecmp(t->host, entry, len) == 0))
 		return true;
+	if (len < sizeof(text)) {
+		memcpy(text, entry, len);
+		text[len] = '\0';
+		if ((slash = strchr(text, '/')) != NULL)
+			return is_address && is_inside(text, slash, &here);
+		if (read_address(text, &there))
+			return is_address &&
+			    memcmp(&here, &there, sizeof(here)) == 0;
+	}
+	only_below = len > 2 && memcmp(entry, "*.", 2) == 0;
+	if (only_below || (len > 1 && entry[0] == '.')) {
+		entry += only_below ? 2 : 1;
+		len -= only_below ? 2 : 1;
+	}
 	if (read_authority(entry, len, name, &port) == -1 || port != t->port)
 		return false;
-	if (name[0] == '.')
-		name++;
-	n = strlen(name);
-	if (n == 0 || n > host || strcasecmp(t->host + host - n, name) != 0)
-		return false;
-	/* Part of an address is no domain. */
-	return n == host ||
-	    (t->host[host - n - 1] == '.' && !is_numeric(t->host));
+	if (read_address(name, &there))
+		return is_address && !only_below &&
+		    memcmp(&here, &there, sizeof(here)) == 0;
+	return is_below(t->host, is_address, name, only_below);
 }
 
 static bool
 is_loopback(const char *host)
 {
-	struct in6_addr	 a6;
-	struct in_addr	 a;
+	struct address	 a;
 
-	if (inet_pton(AF_INET6, host, &a6) == 1)
-		return IN6_IS_ADDR_LOOPBACK(&a6);
-	/* As getaddrinfo(3) reads it: "127.1" is one, "127.example" not. */
-	return strcasecmp(host, "localhost") == 0 ||
-	    (inet_aton(host, &a) != 0 && ntohl(a.s_addr) >> 24 == 127);
+	if (!read_host(host, &a))
+		return strcasecmp(host, "localhost") == 0;
+	return memcmp(a.byte, &in6addr_loopback, sizeof(a.byte)) == 0 ||
+	    (memcmp(a.byte, mapped, sizeof(mapped)) == 0 &&
+	    a.byte[sizeof(mapped)] == 127);
 }
 
 const char *
@@ -220,8 +334,8 @@ proxy_choose(const struct proxy_env *env, const struct target *t)
 	if (!t->is_tls && is_loopback(t->host))
 		return NULL;
 	while (s != NULL && *s != '\0') {
-		s += strspn(s, ", ");
-		n = strcspn(s, ", ");
+		s += strspn(s, ", \t");
+		n = strcspn(s, ", \t");
 		if (n > 0 && is_exempt(s, n, t))
 			return NULL;
 		s += n;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/limit.h"
 #include "common/log.h"
 #include "master/uplink/carrier.h"
 #include "master/uplink/leg.h"
@@ -68,6 +69,7 @@ void
 uplink_fini(struct uplink *u)
 {
 	rendezvous_fini(&u->rendezvous);
+	loop_timer_clear(&u->loop, &u->telling);
 	registry_fini(&u->registry);
 	link_free(&u->link);
 	resolver_free(&u->resolver);
@@ -119,10 +121,27 @@ uplink_tell(struct uplink *u)
 	const struct rendezvous	*r = &u->rendezvous;
 	Ipc__UplinkStatus	 out = IPC__UPLINK_STATUS__INIT;
 
+	loop_timer_clear(&u->loop, &u->telling);
+	u->must_tell = false;
 	out.phase = r->phase;
 	out.status = r->status;
 	out.streams = carrier_streams(r->carrier);
 	out.bytes_in = r->bytes_in;
 	out.bytes_out = r->bytes_out;
 	link_status(u->link, &out);
+}
+
+static void
+tell(void *arg)
+{
+	uplink_tell(arg);
+}
+
+void
+uplink_tell_soon(struct uplink *u)
+{
+	if (u->must_tell)
+		return;
+	u->must_tell = true;
+	loop_timer_set(&u->loop, &u->telling, LIMIT_UPLINK_TELL, tell, u);
 }

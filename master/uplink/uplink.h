@@ -27,6 +27,8 @@ struct uplink {
 	struct noise_identity		*identity;	/* locked memory */
 	uint8_t				 nonce[REGISTRY_NONCE];
 	struct answer_registration	 registered;
+	struct loop_timer		 telling;
+	bool				 must_tell;	/* when that is over */
 	bool				 is_forward;
 	struct target			 forward;
 };
@@ -47,7 +49,8 @@ void	 uplink_register(struct uplink *u);
 struct leg	*uplink_new_leg(struct uplink *u,
 		    const struct leg_events *events, void *arg);
 
-/* Tell the master how it is. */
+/* Tell the master how it is; or soon, with what changes until then. */
 void	 uplink_tell(struct uplink *u);
+void	 uplink_tell_soon(struct uplink *u);
 
 #endif

@@ -11,6 +11,7 @@
 #include "common/keccak.h"
 #include "common/mlkem.h"
 #include "common/mlkem_own.h"
+#include "master/uplink/kem.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)
 
@@ -131,6 +132,10 @@ try_pair(struct input *in)
 	CHECK(mlkem_encapsulate(public, m, ciphertext, shared) == 0);
 	CHECK(mlkem_decapsulate(secret, ciphertext, got) == 0);
 	CHECK(memcmp(got, shared, sizeof(got)) == 0);
+	CHECK(kem_keypair(seed, public, secret) == 0);
+	CHECK(kem_encapsulate(public, m, was, got) == 0);
+	CHECK(memcmp(was, ciphertext, sizeof(was)) == 0);
+	CHECK(memcmp(got, shared, sizeof(got)) == 0);
 
 	memcpy(was, ciphertext, sizeof(was));
 	while (in->len > 2) {
@@ -142,6 +147,9 @@ try_pair(struct input *in)
 	if (memcmp(was, ciphertext, sizeof(was)) != 0)
 		rejected(secret, ciphertext, shared);
 	CHECK(mlkem_decapsulate(secret, ciphertext, got) == 0);
+	CHECK(memcmp(got, shared, sizeof(got)) == 0);
+	memset(got, 0, sizeof(got));
+	CHECK(kem_decapsulate(secret, ciphertext, got) == 0);
 	CHECK(memcmp(got, shared, sizeof(got)) == 0);
 }
 

@@ -105,6 +105,7 @@ step(struct record_reader *r, struct gcm *g, struct model *m, const uint8_t *p,
 	MUST(r->next == m->next);
 	MUST(r->waiting_len <= LIMIT_RECORD_WAITING);
 	MUST(r->plain.len == m->stream.len - m->taken);
+	MUST(r->share.held >= r->plain.len + r->waiting_len);
 	return true;
 }
 
@@ -112,14 +113,18 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct record_reader	 r;
+	struct quota		 q;
 	struct model		 m;
 	struct gcm		 g;
-	size_t			 len, n;
+	size_t			 len, n, left;
 
 	memset(&m, 0, sizeof(m));
 	buf_init(&m.stream, (size_t)1 << 30);
 	MUST(gcm_init(&g, key, true) == 0);
 	MUST(record_reader_init(&r, key) == 0);
+	quota_init(&q);
+	left = q.left;
+	record_reader_share(&r, &q);
 	for (; size >= HEAD; data += HEAD + len, size -= HEAD + len) {
 		len = (size_t)(data[2] | data[3] << 8);
 		if (len > size - HEAD)
@@ -131,6 +136,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (n = r.messages; n > 0 && !r.is_broken; n--)
 		take(&r, &m);
 	record_reader_fini(&r);
+	MUST(q.left == left);
 	gcm_fini(&g);
 	buf_fini(&m.stream);
 	return 0;

@@ -3,6 +3,8 @@
  * no_proxy and a proxy.  What is let through means the same when it is written
  * anew, and a host is what stands behind "//" and nothing else.
  */
+#include <arpa/inet.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +81,47 @@ check_append(const struct target *t, const char *segment)
 	MUST(*segment == '\0');
 }
 
+/* A network: of both kinds of addresses, bit by bit. */
+static bool
+is_of(const uint8_t *a, const uint8_t *net, int bits)
+{
+	for (int i = 0; i < bits; i++)
+		if (((a[i / 8] ^ net[i / 8]) & 0x80 >> i % 8) != 0)
+			return false;
+	return true;
+}
+
+/*
+ * An address as host against one as network, both of text: 16 bytes of each
+ * and bits of the prefix.  It is exempt when its bits say so.
+ */
+static void
+check_network(const char *text, size_t len)
+{
+	char			 url[80], none[64], name[48], proxy[] = "p";
+	uint8_t			 raw[33] = { 0 };
+	struct proxy_env	 env = { proxy, proxy, NULL, none };
+	bool			 is_ipv4;
+	struct target		 t;
+	int			 bits, family;
+
+	memcpy(raw, text, len < sizeof(raw) ? len : sizeof(raw));
+	is_ipv4 = raw[32] & 1;
+	family = is_ipv4 ? AF_INET : AF_INET6;
+	bits = raw[32] >> 1;
+	bits = is_ipv4 ? bits % 33 : bits % 129;
+	/* Those that are one of IPv4 have rules of their own. */
+	if (!is_ipv4)
+		raw[0] |= 1;
+	MUST(inet_ntop(family, raw, name, sizeof(name)) != NULL);
+	snprintf(url, sizeof(url), is_ipv4 ? "https://%s" : "https://[%s]",
+	    name);
+	MUST(inet_ntop(family, raw + 16, name, sizeof(name)) != NULL);
+	snprintf(none, sizeof(none), "%s/%d", name, bits);
+	MUST(target_parse(&t, url, "http", "https") == 0);
+	MUST((proxy_choose(&env, &t) == NULL) == is_of(raw, raw + 16, bits));
+}
+
 static void
 check_choice(const struct target *t, char *none, char *proxy)
 {
@@ -139,6 +182,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_choice(&t, line[2], line[3]);
 	}
 	check_proxy(line[3]);
+	check_network(text, size);
 	free(text);
 	return 0;
 }

@@ -153,7 +153,7 @@ def configuration():
         conf = write("bad", "Listen %s\n%s\n" % (WS, line))
         for args in ([], ["-t"], ["-T"]):
             r = refused(*args, "-f", conf, status=EX_CONFIG, text=word)
-            check("line 2" in r.stderr, "no line number: " + r.stderr)
+            check(":2: " in r.stderr, "no line number: " + r.stderr)
     refused("-f", path("missing"), status=EX_CONFIG, text="missing")
     refused("-f", TMP, status=EX_CONFIG)
     refused("--listen", WS, "-o", "Nonsense=1", status=EX_CONFIG)

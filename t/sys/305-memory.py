@@ -1,4 +1,5 @@
 """Long answers and many operations at once are bounded."""
+import contextlib
 import os
 import time
 
@@ -7,6 +8,7 @@ from client import (Server, check, main, rss, say, wait_for, worker_of, LIMIT,
 from fscommon import (fill, folder, light, paths, uri, workers_children, MIB)
 
 JOBS = 64                   # LIMIT_FILE_JOBS
+MANY = 32                   # far more than LIMIT_FILE_HELD lets be held
 
 
 def highest(pid):
@@ -57,6 +59,48 @@ def at_once():
     server.stop()
 
 
+def what_children_hold(worker):
+    total = 0
+    for pid in workers_children(worker):
+        with contextlib.suppress(OSError, KeyError):
+            total += rss(pid)
+    return total
+
+
+def longest_at_once():
+    """However many are asked for, few are held at a time, and all come.  A
+    client that goes takes its own with it."""
+    top = folder("longest")
+    with open(top + "/f", "wb") as f:
+        f.truncate(47 * MIB)
+    server = Server()
+    c, other = light(server.url), light(server.url)
+    worker, others = worker_of(server, c), worker_of(server, other)
+    for _ in range(MANY):
+        other.request("fs/readFile", paths(top + "/f"))
+    numbers = {c.request("fs/readFile", paths(top + "/f"))
+               for _ in range(MANY)}
+    wait_for(lambda: len(workers_children(others)) > MANY - 4, LIMIT, "asked")
+    other.reset()
+    wait_for(lambda: not workers_children(others), LIMIT, "they end")
+    most = 0
+    deadline = time.monotonic() + 6 * LIMIT
+    while set(c.answers) != numbers:
+        check(time.monotonic() < deadline, "%d of %d answered" %
+              (len(c.answers), len(numbers)))
+        most = max(most, what_children_hold(worker))
+        until = time.monotonic() + 0.05
+        while time.monotonic() < until and c.ready(0.05):
+            c.take()
+    check(all("result" in m for m in c.answers.values()), "an error")
+    # What LIMIT_FILE_HELD has, and a little for each process.
+    bounded("%d of 47 MiB, in their agents" % MANY, most,
+            (144 + MANY) * MIB)
+    bounded("%d of 47 MiB, in the worker" % MANY, highest(worker), 70 * MIB)
+    c.close()
+    server.stop()
+
+
 def many_operations():
     """More than may be under way: all are answered, in the end."""
     top = folder("ops")
@@ -94,4 +138,4 @@ def many_operations():
     server.stop()
 
 
-main(one_after_another, at_once, many_operations)
+main(one_after_another, at_once, longest_at_once, many_operations)

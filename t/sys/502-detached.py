@@ -140,6 +140,38 @@ def expiry():
     server.stop()
 
 
+def retained():
+    """A client chooses: longer than DetachedTtl, shorter, not above the max."""
+    server = Server("DetachedTtl=1", "DetachedTtlMax=1h")
+    longer, plain = connect(server.url), connect(server.url)
+    for c in (longer, plain):
+        c.start("p", "sleep", a_word("retained"))
+    got = longer.call("session/retain", {"ttlMs": 600 * 1000})
+    check(got == {"ttlMs": 600 * 1000}, str(got))
+    longer.reset()
+    wait_for(lambda: "detached" in server.log(), LIMIT, "the longer one's loss")
+    plain.reset()
+    wait_for(lambda: "expired" in server.log(), LIMIT, "the plain one's end")
+    check(unknown(server.url, plain.session), "the plain one goes on")
+    longer = resume_in(server.url, longer.session, LIMIT)
+    check(not longer.call("process/read", {"processId": "p"})["exited"], "gone")
+    # Back to what the settings say, and it ends like others.
+    longer.call("session/retain", {"ttlMs": 0})
+    longer.reset()
+    wait_for(lambda: server.log().count("expired") == 2, LIMIT, "its end")
+    server.stop()
+
+    server = Server("DetachedTtl=600", "DetachedTtlMax=1")
+    c = connect(server.url)
+    c.start("p", "sleep", a_word("short"))
+    got = c.call("session/retain", {"ttlMs": 10 ** 12})
+    check(got == {"ttlMs": 600 * 1000}, "less than anybody gets: %s" % got)
+    c.call("session/retain", {"ttlMs": 50})
+    c.reset()
+    wait_for(lambda: "expired" in server.log(), LIMIT, "the short one's end")
+    server.stop()
+
+
 def gives_back():
     server = Server("DetachedTtl=1")
     settled(server)
@@ -224,4 +256,4 @@ def boundary():
     server.stop()
 
 
-main(spool, completes, expiry, gives_back, boundary)
+main(spool, completes, expiry, retained, gives_back, boundary)

@@ -3,6 +3,7 @@ protected inside."""
 import importlib
 import os
 import shutil
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -84,49 +85,61 @@ def nothing_writable(kind, run):
                   "%s: read-only: %s %s" % (kind.name, code, out))
 
 
-def deep(kind, run, by_link=False):
+# By what names a policy calls the workspace, and what is protected in it: its
+# own, or one with a link on the way, as /home is on some machines.
+NAMES = (("/ws", "/ws"), ("/link/ws", "/link/ws"), ("/ws", "/link/ws"),
+         ("/link/ws", "/ws"), ("/link/ws", "/other/ws"))
+
+
+def names_in(place, names):
+    os.symlink(place.top, place.top + "/link")
+    os.symlink(place.top + "/link", place.top + "/other")
+    return place.top + names[0], place.top + names[1]
+
+
+def deep(kind, run, called):
     """Protected deeper in, so that somebody could move what is around it."""
     with box.Place(kind.uid) as place:
-        mid, policy_ws = place.ws + "/mid", place.ws
-        if by_link:
-            os.symlink(place.top, place.top + "/link")
-            policy_ws = place.top + "/link/ws"
+        mid = place.ws + "/mid"
+        policy_ws, rule_ws = names_in(place, called)
         os.makedirs(mid + "/sub/.git/hooks")
         place.put(mid + "/sub/.git/config")
         place.own()
         names = [n for n in box.names_of(box.FILES) if n.startswith(
             ("git_", "mid_", "root_"))]
-        policy = box.workspace(policy_ws, box.at(policy_ws + "/mid/sub/.git",
+        policy = box.workspace(policy_ws, box.at(rule_ws + "/mid/sub/.git",
                                                  "read"))
-        attack(kind.name + ": protected deep inside", run, place, policy,
+        attack("%s: protected deep inside%s" % (
+            kind.name, " by other names" * (called != NAMES[0])), run, place, policy,
                *keys_of(place, mid + "/sub/.git", mid=mid), names=names)
         attack(kind.name + ": and the folder around it", run, place, policy,
                *keys_of(place, mid + "/sub/.git", mid=mid + "/sub"),
                names=["mid_rename", "mid_exchange"])
 
 
-def missing(kind, run, by_link=False):
+def missing(kind, run, called):
     """What is protected, and is not there."""
     with box.Place(kind.uid, git=False) as place:
         want = sorted(os.listdir(place.ws))
-        ws = place.ws
-        if by_link:             # as /home is on some machines
-            os.symlink(place.top, place.top + "/link")
-            ws = place.top + "/link/ws"
-        policy = box.workspace(ws, box.at(ws + "/a/b", "read"),
-                               box.at(ws + "/c", "deny"))
+        ws, rule_ws = names_in(place, called)
+        os.symlink(place.ws + "/e", place.top + "/nothing")
+        policy = box.workspace(ws, box.at(rule_ws + "/a/b", "read"),
+                               box.at(rule_ws + "/c", "deny"),
+                               box.at(rule_ws + "/d", "read", skip=True),
+                               box.at(place.top + "/nothing", "read"))
         for script in ("mkdir -p .git/hooks && : >.git/hooks/pre-commit",
                        "mkdir t; mv t .git", "ln -s /tmp .git",
                        "echo x >.git", "mkdir -p .codex && : >.codex/x",
                        "mkdir -p a && echo x >a/b", "ln -s dir a",
                        "mkdir t2 && : >t2/b && mv t2 a", "echo x >c",
-                       "mkdir -p c && echo x >c/d"):
+                       "mkdir -p c && echo x >c/d", "mkdir d && : >d/x",
+                       "echo x >d", "echo x >e", "mkdir e && : >e/x"):
             out, code, _ = run("sh", "-c", script, box=policy, cwd=ws)
-            lib.check(code != 0, "%s: missing%s: %s: %s" % (
-                kind.name, " by a link" if by_link else "", script, out))
+            lib.check(code != 0, "%s: missing, by %s: %s: %s" % (
+                kind.name, called, script, out))
         # Outside nothing of it is left, or was ever written.
         lib.wait_until(lambda: not [n for n in os.listdir(place.ws) if n in (
-            ".git", ".codex", "a", "c")], 5)
+            ".git", ".codex", "a", "c", "d", "e")], 5)
         left = [n for n in os.listdir(place.ws)
                 if n not in want and n not in ("t", "t2")]
         lib.check(not [n for n in left if os.path.isfile(
@@ -177,8 +190,10 @@ def aliases(kind, run):
             os.symlink(place.ws, link)
             place.put(place.ws + "/one")
             place.own()
+            os.symlink(link + "/one", link + "one")
             for root, secret in ((link, place.ws + "/one"),
                                  (place.ws, link + "/one"),
+                                 (place.ws, link + "one"),
                                  (link, link + "/one")):
                 policy = box.sandbox(
                     box.special("root", "read"), box.at(root, "write"),
@@ -229,10 +244,24 @@ def fails_closed(kind, run):
     """What Landlock cannot say is refused, with a reason, and not run."""
     with box.Place(kind.uid) as place:
         marker = place.ws + "/ran"
+        names_in(place, NAMES[0])
         for policy in (
                 box.workspace(place.ws),        # it has a .git
                 box.workspace(place.ws, box.at(place.ws + "/file", "deny")),
                 box.workspace(place.ws, box.at(place.out, "deny")),
+                # asked for, and not only if it is there
+                box.sandbox(box.special("root", "read"),
+                            box.at(place.ws + "/dir", "write"),
+                            box.at(place.ws + "/dir/.git", "read"),
+                            cwd=place.ws),
+                box.sandbox(box.special("root", "read"),
+                            box.at(place.ws + "/dir", "write"),
+                            box.at(place.top + "/link/ws/dir/x", "read"),
+                            cwd=place.ws),
+                box.sandbox(box.at("/usr", "read"),
+                            box.at(place.ws + "/dir", "read"),
+                            box.at(place.top + "/link/ws/dir/x", "deny"),
+                            cwd=place.ws),
                 box.sandbox(box.special("root", "read"),
                             box.glob("/**/*.pem"), cwd=place.ws)):
             error = box.refused(run, *("touch", marker), box=policy)
@@ -241,6 +270,20 @@ def fails_closed(kind, run):
                       len(error[1]) > 40, "%s: %s" % (kind.name, error))
         lib.check(not os.path.exists(marker), "%s: it ran" % kind.name)
         print("%-40s %s" % (kind.name + ": refused", error[1]), flush=True)
+
+
+def status_says(kind, server):
+    """What is not protected on such a host is no secret to its operator."""
+    env = {**os.environ, "EXECSRV_RUNTIME_DIR": server.rundir}
+    as_owner = box.as_user(kind.owner) if kind.owner is not None else ()
+
+    def status():
+        return subprocess.run(
+            [*as_owner, os.path.join(lib.BUILD, "execsrvctl"), "status"],
+            check=False, env=env, capture_output=True, text=True).stdout
+
+    lib.check(lib.wait_until(lambda: "not protected: modes" in status(), 10),
+              "%s: status: %s" % (kind.name, status()))
 
 
 total = 0
@@ -253,12 +296,12 @@ for kind in box.chosen():
         if kind.alone:
             little_readable(kind, run)
             fails_closed(kind, run)
+            status_says(kind, server)
             continue
         nothing_writable(kind, run)
-        deep(kind, run)
-        deep(kind, run, by_link=True)
-        missing(kind, run)
-        missing(kind, run, by_link=True)
+        for called in NAMES:
+            deep(kind, run, called)
+            missing(kind, run, called)
         denied(kind, run)
         aliases(kind, run)
         little_readable(kind, run)

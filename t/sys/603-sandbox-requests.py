@@ -138,8 +138,9 @@ def writes(kind, client):
         judge(codes, fs.write, place.ws + "/to-none")
         judge(codes, fs.write, place.ws + "/loop")
         if not kind.alone:
-            # It is where something is mounted.
-            judge((box.FAILED, box.DENIED), fs.remove, place.ws + "/.git")
+            for more in ({}, {"recursive": False}, {"force": False}):
+                judge((box.FAILED,), fs.remove, place.ws + "/.git",
+                      text=READ_ONLY_TEXT, **more)
             judge((box.FAILED,), fs.write, place.ws + "/.git/hooks/x")
             judge((box.FAILED,), fs.copy, place.ws + "/tree",
                   place.ws + "/.git/tree")
@@ -223,6 +224,8 @@ def denies(kind, client):
         judge(hidden, fs.remove, ws + "/keys", force=False)
         for name in (".git", ".codex", ".agents", ".aws", "later"):
             judge(hidden, fs.write, ws + "/" + name)
+            judge((box.FAILED,), fs.remove, ws + "/" + name,
+                  text=READ_ONLY_TEXT)
             judge(hidden, fs.mkdir, ws + "/" + name + "/x/y")
             judge(hidden, fs.copy, ws + "/dir", ws + "/" + name + "/x")
         for name in ("keys/one", "two", "dir/three.pem"):

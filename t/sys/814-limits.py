@@ -164,6 +164,58 @@ async def a_worker_that_stands_still(rig):
     await lib.harness.resumed(rig.stream, s.session)
 
 
+@lib.ours
+async def unfinished(rig):
+    """Many streams with the beginning of a long message each: those that hold
+    more than is there for all are reset, all others go on and end theirs."""
+    program = await rig.start()
+    uplink, = program.uplink_pids()
+    side = await rig.session()
+    message = INFO % 9000 + b" " * (60 << 20)
+    pieces = lib.harness.cut(message)
+
+    async def pour(s, begin, end):
+        for at in range(begin, end):
+            if s.ended:
+                return
+            s.send(s.seal(pieces[at]))
+            if at % 64 == 63:
+                await rig.link.writer.drain()
+                await asyncio.sleep(0)
+
+    await rig.probe(side)
+    before = rss(uplink)
+    # Less than each has for itself, then as much as fits three times.
+    small, large = 8, 55 * 1024 // 60
+    many = [await rig.session() for _ in range(60)]
+    long = [await rig.session() for _ in range(6)]
+    for s in long:
+        await pour(s, 0, large)
+        await rig.probe(side)
+    for s in many:
+        await pour(s, 0, small)
+    await rig.probe(side)
+    check(not any(s.ended for s in many), "one with little was reset")
+    ended = [bool(s.ended) for s in long]
+    check(ended == [False] * 3 + [True] * 3, "reset: %s" % ended)
+    more = rss(uplink) - before
+    say("%d MiB more" % (more >> 20))
+    check(more < 256 << 20 or SANITIZED, "too much memory")
+    for s in long[:3] + many[:3]:
+        await pour(s, small if s in many else large, len(pieces))
+        await lib.until(lambda s=s: len(s.orphans) == 1, what="an answer")
+    # There is room again, also for who was reset.
+    again = await rig.session(resume=long[3].session)
+    await pour(again, 0, len(pieces))
+    await lib.until(lambda: len(again.orphans) == 1, what="an answer")
+    check(not any(s.ended for s in many + long[:3]), "one was reset late")
+    for s in many[3:9]:
+        s.leave()
+    await rig.probe(side)
+    check(len(rig.registry.environment(rig.environment).links) == 1,
+          "the websocket was lost")
+
+
 async def floods(rig):
     """Of frames that are answered, and of pings, by somebody who does not read
     the answers: little memory, and all goes on."""
@@ -266,5 +318,5 @@ async def a_rendezvous_that_does_not_read(rig):
 
 
 lib.main(streams, all_at_once, handshakes_at_once, failures, authorizations,
-         requests_behind_one, a_worker_that_stands_still, floods,
+         requests_behind_one, a_worker_that_stands_still, unfinished, floods,
          no_descriptors, a_rendezvous_that_does_not_read, at_once=3)

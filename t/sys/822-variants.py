@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+import signal
 import time
 
 lib = importlib.import_module("8common")
@@ -52,17 +53,21 @@ class Talk:
             "env": {"PATH": os.environ["PATH"]}, "tty": False,
             "pipeStdin": False, "arg0": None})
 
-    async def probe(self):
+    async def run(self, *argv):
+        """The output of a command."""
         process = "p%d" % next(numbers)
-        await self.start(process, "echo", "hello")
+        await self.start(process, *argv)
         await lib.until(lambda: any(
             m.get("method") == "process/closed" and
             m["params"]["processId"] == process for m in self.got),
             what="the end of a process")
-        out = b"".join(base64.b64decode(m["params"]["chunk"])
-                       for m in self.got
-                       if m.get("method") == "process/output" and
-                       m["params"]["processId"] == process)
+        return b"".join(base64.b64decode(m["params"]["chunk"])
+                        for m in self.got
+                        if m.get("method") == "process/output" and
+                        m["params"]["processId"] == process)
+
+    async def probe(self):
+        out = await self.run("echo", "hello")
         check(out == b"hello\n", "%r" % out)
 
 
@@ -235,6 +240,36 @@ async def relay_streams(rig):
         await again.talk.probe()
 
 
+async def relay_held(rig):
+    """Messages that nobody takes, of nine streams: those that hold more than
+    is there for all are reset, the others have lost nothing."""
+    await rig.start(arguments=RELAY)
+    side = await Clear(rig, b"side").talk.initialize()
+    some = [Clear(rig, b"held-%d" % n) for n in range(9)]
+    for c in some:
+        await c.talk.initialize()
+        c.worker = int(await c.talk.run("sh", "-c", "echo $PPID"))
+    for c in some:
+        os.kill(c.worker, signal.SIGSTOP)
+    try:
+        for c in some:
+            for n in range(118):
+                c.send(b'{"id":%d,"method":"environment/info","params":{}}' %
+                       (9000 + n) + b" " * (240 << 10))
+                await rig.link.writer.drain()
+            await side.probe()
+        check([c.ended for c in some] == [None] * 7 + ["reset"] * 2,
+              "%s" % [c.ended for c in some])
+    finally:
+        for c in some:
+            os.kill(c.worker, signal.SIGCONT)
+    for c in some[:7]:
+        await lib.until(lambda c=c: sum(
+            m.get("id", 0) >= 9000 for m in c.talk.got) == 118,
+            what="all answers")
+    await some[0].talk.probe()
+
+
 async def relay_nonsense(rig):
     """Bad payloads are dropped, frames of other kinds ignored, a reset ends a
     stream."""
@@ -254,5 +289,6 @@ async def relay_nonsense(rig):
 
 lib.main(*map(lib.ours, (
     plain_registration, plain_name, plain_session, plain_pauses,
-    plain_nonsense, relay_registration, relay_streams, relay_nonsense)),
+    plain_nonsense, relay_registration, relay_streams, relay_held,
+    relay_nonsense)),
     at_once=3)

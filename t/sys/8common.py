@@ -251,14 +251,15 @@ class Rig:
     def link(self):
         return self.registry.linked(self.environment)
 
-    def stream(self, environment=None, where=None, **how):
+    def stream(self, environment=None, where=None, kind=harness.Stream,
+               **how):
         """A stream that is not open yet."""
         if self.noise is None:
             self.noise = harness.Noise()
             self.party = harness.Party(self.noise)
         how.setdefault("party", self.party)
-        return harness.Stream(where or self.registry, self.noise,
-                              environment or self.environment, **how)
+        return kind(where or self.registry, self.noise,
+                    environment or self.environment, **how)
 
     async def session(self, resume=None, **how):
         """An open stream with a session."""

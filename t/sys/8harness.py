@@ -319,6 +319,30 @@ class Stream:
                 status[0] if status else None)
 
 
+class Clear(Stream):
+    """One whose payloads are messages in the clear: it is open at once."""
+
+    async def open(self, seconds=LIMIT):
+        self.link = self.registry.linked(self.environment)
+        if self.link is None:
+            raise Ended("offline")
+        self.registry.streams[self.name] = self
+        return self
+
+    def send_message(self, message):
+        if self.ended:
+            raise self.ended
+        self.send(frames.data(self.name, self.sent, message))
+        self.sent += 1
+
+    def on_data(self, frame):
+        if frame.seq != self.next:
+            self.registry.complain("message %d, not %d" %
+                                   (frame.seq, self.next))
+        self.next = frame.seq + 1
+        self.on_message(json.loads(frame.payload))
+
+
 async def how(stream, **more):
     """How an attempt to open a stream ends: "open" or a word of Ended."""
     try:

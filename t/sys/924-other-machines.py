@@ -64,6 +64,35 @@ def served():
     server.stop()
 
 
+def reloaded():
+    """Without its last token a server does not listen here: all stays."""
+    token = tokens.new()
+    user = "root" if LONELY else tokens.USER
+    permit = ("PermitRootSession=yes",) if LONELY else ()
+    line = tokens.line("ci", token, user).encode()
+    path = tokens.secret_file("set", line)
+    server = Server("TokenFile=" + path, *permit,
+                    listen=("ws://%s:0" % HERE,))
+    tokens.secret_file("set", b"# none\n")
+    r = control(server, "reload")
+    check(r.returncode == 1 and b"authentication" in r.stderr, "%s" % r)
+    check(status(server.url, token, source=THERE) == 101, "it is gone")
+    other = tokens.new()
+    tokens.secret_file("set", tokens.line("ci", other, user).encode())
+    r = control(server, "reload")
+    check(r.returncode == 0, "%s" % r)
+    check([status(server.url, t, source=THERE) for t in (token, other)] ==
+          [401, 101], "the new one")
+    server.stop()
+
+
+def control(server, *argv):
+    return subprocess.run([BUILD + "/execsrvctl", *argv],
+                          env={**os.environ,
+                               "EXECSRV_RUNTIME_DIR": server.run},
+                          capture_output=True, timeout=LIMIT, check=False)
+
+
 def everywhere():
     """On all addresses loopback is known by the kernel, others are not."""
     for address, local, far in (
@@ -168,11 +197,9 @@ def crowd():
 
 
 def dropped(server):
-    r = subprocess.run([BUILD + "/execsrvctl", "status", "--json"],
-                       env={**os.environ,
-                            "EXECSRV_RUNTIME_DIR": server.run},
-                       capture_output=True, timeout=LIMIT, check=True)
+    r = control(server, "status", "--json")
+    check(r.returncode == 0, "%s" % r)
     return b'"dropped":0' not in r.stdout.replace(b" ", b"")
 
 
-main(refused, served, everywhere, from_inside, slowed, crowd)
+main(refused, served, reloaded, everywhere, from_inside, slowed, crowd)

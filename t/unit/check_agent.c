@@ -87,8 +87,11 @@ hear(struct agent_answer *a, int *fd)
 	int		 rv;
 
 	agent_answer_init(a);
-	while ((rv = agent_answer_read(a, *fd)) == 0)
+	while ((rv = agent_answer_read(a, *fd)) == 0) {
+		if (a->wants > 0)
+			ck_assert_int_eq(agent_let_hold(a, *fd), 0);
 		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
+	}
 	fd_close(fd);
 	return rv;
 }
@@ -287,6 +290,13 @@ START_TEST(test_long_answer)
 	agent_answer_init(&a);
 	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
 	ck_assert_int_eq(agent_answer_read(&a, fd), 0);
+	ck_assert_uint_eq(a.wants, 10000001);
+	ck_assert_uint_eq(a.payload_len, 0);
+	/* Nothing more until it may. */
+	ck_assert_int_eq(poll(&p, 1, 100), 0);
+	ck_assert_int_eq(agent_let_hold(&a, fd), 0);
+	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
+	ck_assert_int_eq(agent_answer_read(&a, fd), 0);
 	ck_assert_uint_eq(a.payload_len, 10000000);
 	ck_assert_uint_eq(a.r.payload.len, 0);
 	ck_assert(has_children());
@@ -297,6 +307,55 @@ START_TEST(test_long_answer)
 	fd_close(&fd);
 	agent_answer_fini(&a);
 	ck_assert(children_within(false, PATIENCE));
+}
+END_TEST
+
+/* A folder of long names asks for as much as there could be. */
+START_TEST(test_long_list)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+	struct pollfd		 p = { -1, POLLIN, 0 };
+	char			 word[241];
+
+	memset(word, 'x', 240);
+	word[240] = '\0';
+	sh("mkdir d; cd d; seq -f %s-%%.0f 10000 | xargs touch", word);
+	start_agent(_i != 0);
+	op_init(&op, FSOP_LIST, "d", NULL);
+	p.fd = ask(&op);
+	agent_answer_init(&a);
+	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
+	ck_assert_int_eq(agent_answer_read(&a, p.fd), 0);
+	ck_assert_uint_gt(a.wants, LIMIT_FILE_QUICK);
+	ck_assert_uint_gt(a.wants, LIMIT_FOLDER_ENTRIES * NAME_MAX);
+	ck_assert_int_eq(agent_let_hold(&a, p.fd), 0);
+	ck_assert_int_eq(hear(&a, &p.fd), 1);
+	ck_assert_int_eq(outcome(&a), 0);
+	ck_assert_uint_gt(a.r.payload.len, 10000 * 240);
+	agent_answer_fini(&a);
+}
+END_TEST
+
+/* Who asks whether it may hold more and hears nothing ends with its client. */
+START_TEST(test_cancelled_asking)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+	struct pollfd		 p = { -1, POLLIN, 0 };
+
+	sh("head -c 10000000 /dev/zero > f");
+	start_agent(_i != 0);
+	op_init(&op, FSOP_READ, "f", NULL);
+	p.fd = ask(&op);
+	agent_answer_init(&a);
+	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
+	ck_assert_int_eq(agent_answer_read(&a, p.fd), 0);
+	ck_assert_uint_gt(a.wants, 0);
+	ck_assert(has_children());
+	fd_close(&p.fd);
+	ck_assert(children_within(false, 2000));
+	agent_answer_fini(&a);
 }
 END_TEST
 
@@ -555,7 +614,7 @@ START_TEST(test_broken_answers)
 }
 END_TEST
 
-/* The child dies with half of its answer sent. */
+/* The child dies while it asks, or with half of its answer sent. */
 START_TEST(test_killed)
 {
 	struct agent_answer	 a;
@@ -564,10 +623,10 @@ START_TEST(test_killed)
 	char			 path[64];
 	long			 child = 0;
 	FILE			*f;
-	int			 fd;
+	int			 fd, rv;
 
 	sh("head -c 30000000 /dev/zero > f");
-	start_agent(_i != 0);
+	start_agent((_i & 1) != 0);
 	op_init(&op, FSOP_READ, "f", NULL);
 	p.fd = fd = ask(&op);
 	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
@@ -577,8 +636,20 @@ START_TEST(test_killed)
 	ck_assert_int_eq(fscanf(f, "%ld", &child), 1);
 	fclose(f);
 	ck_assert_int_gt(child, 1);
+	agent_answer_init(&a);
+	ck_assert_int_eq(agent_answer_read(&a, fd), 0);
+	ck_assert_uint_gt(a.wants, 0);
+	if ((_i & 2) != 0) {
+		ck_assert_int_eq(agent_let_hold(&a, fd), 0);
+		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
+		ck_assert_int_eq(agent_answer_read(&a, fd), 0);
+		ck_assert_uint_gt(a.payload_len, 0);
+	}
 	ck_assert_int_eq(kill((pid_t)child, SIGKILL), 0);
-	ck_assert_int_eq(hear(&a, &fd), -1);
+	while ((rv = agent_answer_read(&a, fd)) == 0)
+		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
+	fd_close(&fd);
+	ck_assert_int_eq(rv, -1);
 	ck_assert_int_eq(outcome(&a), REFUSED(DIED));
 	ck_assert_uint_eq(a.r.payload.len, 0);
 	agent_answer_fini(&a);
@@ -601,6 +672,8 @@ main(void)
 	tcase_add_loop_test(t, test_writes, 0, 2);
 	tcase_add_loop_test(t, test_blocks, 0, 2);
 	tcase_add_loop_test(t, test_long_answer, 0, 2);
+	tcase_add_loop_test(t, test_long_list, 0, 2);
+	tcase_add_loop_test(t, test_cancelled_asking, 0, 2);
 	tcase_add_loop_test(t, test_many, 0, 2);
 	tcase_add_loop_test(t, test_cancelled_before, 0, 2);
 	tcase_add_loop_test(t, test_cancelled_during, 0, 2);
@@ -608,7 +681,7 @@ main(void)
 	tcase_add_loop_test(t, test_without_file, 0, 2);
 	tcase_add_loop_test(t, test_no_leaks, 0, 2);
 	tcase_add_loop_test(t, test_broken_answers, 0, 4);
-	tcase_add_loop_test(t, test_killed, 0, 2);
+	tcase_add_loop_test(t, test_killed, 0, 4);
 	tcase_set_timeout(t, 90);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);

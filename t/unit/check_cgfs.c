@@ -20,7 +20,8 @@
 #define PROC	"22 20 0:5 / /proc rw - proc proc rw\n"
 #define MOUNT(root, point) \
 	"36 35 0:33 " root " " point " rw shared:9 - cgroup2 cgroup2 rw\n"
-#define V1_MOUNT "31 30 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw\n"
+#define V1_MOUNT "31 30 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup " \
+	"rw,memory\n"
 
 static const struct {
 	const char	*cgroup, *mountinfo;
@@ -67,6 +68,38 @@ START_TEST(test_parse)
 		ck_assert_int_eq(r, 0);
 		ck_assert_str_eq(out, rows[_i].path);
 	}
+}
+END_TEST
+
+static const struct {
+	const char	*cgroup, *mountinfo, *controller;
+	const char	*path;		/* NULL: none */
+} v1_rows[] = {
+	{ V1, V1_MOUNT, "memory", "/sys/fs/cgroup/memory/a" },
+	{ V1, V1_MOUNT, "mem", NULL },
+	{ V1, V1_MOUNT, "pids", NULL },
+	{ "3:cpu,cpuacct:/x\n0::/\n", "31 30 0:26 / /m rw - cgroup cgroup "
+	    "rw,cpu,cpuacct\n", "cpuacct", "/m/x" },
+	{ "3:cpu,cpuacct:/x\n", "31 30 0:26 /x /m rw - cgroup none "
+	    "rw,cpuacct,cpu\n", "cpu", "/m" },
+	{ "3:cpuacct:/x\n", V1_MOUNT, "cpu", NULL },
+	{ "0::/x\n", MOUNT("/", "/m"), "memory", NULL },
+	{ "4:memory:/../x\n", V1_MOUNT, "memory", NULL },
+	{ "4:memory:x\n", V1_MOUNT, "memory", NULL },
+	{ "4:memory\nmemory:/a\n:", V1_MOUNT, "memory", NULL },
+	{ "", "", "memory", NULL },
+};
+
+START_TEST(test_parse_v1)
+{
+	char	 out[PATH_MAX];
+	int	 r;
+
+	r = cgfs_parse_v1(v1_rows[_i].cgroup, v1_rows[_i].mountinfo,
+	    v1_rows[_i].controller, out, sizeof(out));
+	ck_assert_int_eq(r, v1_rows[_i].path == NULL ? -1 : 0);
+	if (r == 0)
+		ck_assert_str_eq(out, v1_rows[_i].path);
 }
 END_TEST
 
@@ -183,6 +216,8 @@ main(void)
 
 	tcase_add_loop_test(t, test_parse, 0,
 	    (int)(sizeof(rows) / sizeof(rows[0])));
+	tcase_add_loop_test(t, test_parse_v1, 0,
+	    (int)(sizeof(v1_rows) / sizeof(v1_rows[0])));
 	tcase_add_test(t, test_parse_too_long);
 	tcase_add_test(t, test_remove);
 	tcase_add_test(t, test_kill);

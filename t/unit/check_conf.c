@@ -1,6 +1,6 @@
 /*
- * common/conf.c: every row of proto/conf.def and uplink.def, and files good
- * and bad.
+ * common/conf.c, conf_value.c, conf_file.c: every row of proto/conf.def and
+ * uplink.def, files good and bad.
  */
 #include <sys/stat.h>
 
@@ -10,96 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/conf.h"
-
-static struct conf		 c;
-static struct conf_error	 e;
-static char			 path[] = "/tmp/check_conf.XXXXXX";
-
-struct row {
-	const char	*keyword, *type, *value;
-};
-
-static const struct row	 rows[] = {
-#define CONF(keyword, type, member, value, help)			\
-	{ #keyword, #type, value },
-#include "proto/conf.def"
-#undef CONF
-};
-
-static const struct row	 uplink_rows[] = {
-#define UPLINK(keyword, type, member, value, help)			\
-	{ #keyword, #type, value },
-#include "proto/uplink.def"
-#undef UPLINK
-};
-
-#define NROWS		(sizeof(rows) / sizeof(rows[0]))
-#define NUPLINK_ROWS	(sizeof(uplink_rows) / sizeof(uplink_rows[0]))
-
-static void
-setup(void)
-{
-	int	 fd = mkstemp(path);
-
-	ck_assert_int_ne(fd, -1);
-	close(fd);
-	ck_assert_int_eq(conf_init(&c), 0);
-}
-
-static void
-teardown(void)
-{
-	unlink(path);
-	conf_fini(&c);
-}
-
-static char *
-printed(void)
-{
-	char	*text;
-	size_t	 len;
-	FILE	*f = open_memstream(&text, &len);
-
-	conf_print(&c, f);
-	fclose(f);
-	return text;
-}
-
-static int
-load(const char *text)
-{
-	FILE	*f = fopen(path, "w");
-
-	fputs(text, f);
-	fclose(f);
-	memset(&e, 0, sizeof(e));
-	return conf_load(&c, path, &e);
-}
-
-/* A good value that is not the default, by type. */
-static const char *
-good(const char *type)
-{
-	if (strcmp(type, "SECONDS") == 0)
-		return "7ms";
-	if (strcmp(type, "SIZE") == 0)
-		return "3k";
-	if (strcmp(type, "COUNT") == 0)
-		return "5";
-	if (strcmp(type, "CHOICE_level") == 0)
-		return "DEBUG";
-	if (strcmp(type, "CHOICE_paths") == 0)
-		return "accept";
-	if (strcmp(type, "CHOICE_root") == 0 ||
-	    strcmp(type, "CHOICE_cgroup") == 0)
-		return "no";
-	if (strcmp(type, "CHOICE_token") == 0)
-		return "Always";
-	if (strcmp(type, "CHOICE_transport") == 0)
-		return "Plain";
-	return "/some text";
-}
+#include "t/unit/conf_help.h"
 
 static void
 ck_row(const struct row *row)
@@ -113,7 +24,9 @@ ck_row(const struct row *row)
 	is_text = strcmp(row->type, "TEXT") == 0 ||
 	    strcmp(row->type, "LIST") == 0;
 	ck_assert_int_eq(conf_set(&c, row->keyword, row->value, &e), 0);
-	for (i = 0; !is_text && i < sizeof(bad) / sizeof(bad[0]); i++) {
+	/* Nothing is a value of limits: none. */
+	i = strcmp(row->type, "RLIMIT") == 0;
+	for (; !is_text && i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ck_assert_msg(conf_set(&c, row->keyword, bad[i], &e) ==
 		    -1, "%s takes \"%s\"", row->keyword, bad[i]);
 		ck_assert_ptr_nonnull(strstr(e.text, row->keyword));
@@ -164,7 +77,8 @@ START_TEST(test_defaults)
 	ck_assert_str_eq(c.pid_file, "");
 	ck_assert_int_eq(c.log_level, 2);
 	ck_assert_uint_eq(c.nuplink, 0);
-	ck_assert(c.uplink == NULL && !c.in_uplink);
+	ck_assert(c.uplink == NULL && c.block == CONF_OUTER);
+	ck_assert_uint_eq(c.nmatch, 0);
 }
 END_TEST
 
@@ -204,23 +118,23 @@ END_TEST
 
 START_TEST(test_bad_files)
 {
-	char	 line[6000];
+	static char	 line[20000];
 
 	ck_assert_int_eq(load("LogLevel info\nDetachedTtl never\n"), -1);
-	ck_assert_ptr_nonnull(strstr(e.text, "line 2"));
-	ck_assert_ptr_nonnull(strstr(e.text, path));
+	ck_assert_ptr_nonnull(strstr(e.text, ":2: "));
+	ck_assert_ptr_nonnull(strstr(e.text, conf_path));
 	ck_assert_ptr_nonnull(strstr(e.text, "never"));
 	ck_assert_int_eq(load("Unheard of\n"), -1);
-	ck_assert_ptr_nonnull(strstr(e.text, "line 1: unknown keyword"));
+	ck_assert_ptr_nonnull(strstr(e.text, ":1: unknown keyword"));
 	memset(line, 'x', sizeof(line));
 	memcpy(line, "PidFile ", 8);
 	line[sizeof(line) - 1] = '\0';
 	ck_assert_int_eq(load(line), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "too long"));
 	ck_assert_int_eq(load("LogLevel info\n"), 0);
-	ck_assert_int_eq(chmod(path, 0620), 0);
-	ck_assert_int_eq(conf_load(&c, path, &e), -1);
-	ck_assert_ptr_nonnull(strstr(e.text, "writable"));
+	ck_assert_int_eq(chmod(conf_path, 0620), 0);
+	ck_assert_int_eq(conf_load(&c, conf_path, &e), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "not be writable"));
 	ck_assert_int_eq(conf_load(&c, "/nonexistent/x", &e), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "No such file"));
 	ck_assert_int_eq(conf_load(&c, "/tmp", &e), -1);
@@ -284,12 +198,12 @@ END_TEST
 START_TEST(test_places)
 {
 	ck_assert_int_eq(load("RegistryUrl https://a\nUplink x\n"), -1);
-	ck_assert_ptr_nonnull(strstr(e.text, "line 1"));
+	ck_assert_ptr_nonnull(strstr(e.text, ":1: "));
 	ck_assert_ptr_nonnull(strstr(e.text,
 	    "\"RegistryUrl\" belongs into an Uplink block"));
 	ck_assert_uint_eq(c.nuplink, 0);
 	ck_assert_int_eq(load("Uplink x\nListen unix:/x\n"), -1);
-	ck_assert_ptr_nonnull(strstr(e.text, "line 2"));
+	ck_assert_ptr_nonnull(strstr(e.text, ":2: "));
 	ck_assert_ptr_nonnull(strstr(e.text,
 	    "\"Listen\" belongs before the first Uplink"));
 	ck_assert_uint_eq(c.listen.n, 0);
@@ -356,6 +270,293 @@ START_TEST(test_many_uplinks)
 }
 END_TEST
 
+/* --- lines -----------------------------------------------------------------*/
+
+START_TEST(test_quotes)
+{
+	char	*text, *again;
+
+	ck_assert_int_eq(load("PidFile \"  a \\\"b\\\\ \"  # why\n"
+	    "Listen \"unix:/a\"\nListen unix:/b #c\nRemoteUser \"\"\n"
+	    "ControlGroup a\\b\"c\n"), 0);
+	ck_assert_str_eq(c.pid_file, "  a \"b\\ ");
+	ck_assert_str_eq(c.listen.item[0], "unix:/a");
+	/* Without quotes there is no comment: a path may have such a name. */
+	ck_assert_str_eq(c.listen.item[1], "unix:/b #c");
+	ck_assert_str_eq(c.remote_user, "");
+	ck_assert_str_eq(c.control_group, "a\\b\"c");
+	text = printed();
+	conf_fini(&c);
+	ck_assert_int_eq(conf_init(&c), 0);
+	ck_assert_int_eq(load(text), 0);
+	ck_assert_str_eq(c.pid_file, "  a \"b\\ ");
+	again = printed();
+	ck_assert_str_eq(text, again);
+	free(text);
+	free(again);
+	ck_fails("PidFile \"a\n", "without an end");
+	ck_fails("PidFile \"a\" b\n", "\"b\" behind the value");
+	ck_fails("PidFile a\001b\n", "control character");
+	ck_assert_int_eq(conf_set(&c, "PidFile", "a\nb", &e), -1);
+	ck_assert_int_eq(conf_set(&c, "Match", "User \"a\nb\"", &e), -1);
+}
+END_TEST
+
+START_TEST(test_first_counts)
+{
+	ck_assert_int_eq(conf_set(&c, "MaxProcesses", "1", &e), 0);
+	ck_assert_int_eq(conf_set(&c, "MaxProcesses", "2", &e), 0);
+	ck_assert_int_eq(load("MaxProcesses 3\nDetachedTtl 4\nDetachedTtl 5\n"
+	    "Listen unix:/a\nListen unix:/b\nUplink u\nEnvironmentId a\n"
+	    "EnvironmentId b\nUplink v\nEnvironmentId c\n"), 0);
+	ck_assert_uint_eq(c.max_processes, 2);
+	ck_assert_uint_eq(c.detached_ttl, 4000);
+	ck_assert_uint_eq(c.listen.n, 2);
+	ck_assert_str_eq(c.uplink[0].environment, "a");
+	ck_assert_str_eq(c.uplink[1].environment, "c");
+	/* What does not count must be right all the same. */
+	ck_fails("DetachedTtl 4\nDetachedTtl x\n", ":2: DetachedTtl: bad");
+}
+END_TEST
+
+START_TEST(test_did_you_mean)
+{
+	ck_fails("Lisen unix:/a\n", "did you mean \"Listen\"?");
+	ck_fails("maxsessionperuser 1\n", "mean \"MaxSessionsPerUser\"?");
+	ck_fails("Upink x\n", "mean \"Uplink\"?");
+	ck_fails("Uplink x\nRegistryUri y\n", "mean \"RegistryUrl\"?");
+	ck_fails("Nonsense x\n", "unknown keyword \"Nonsense\"");
+	ck_assert_ptr_null(strstr(e.text, "mean"));
+	ck_assert_int_eq(conf_set(&c, "Include", "x", &e), -1);
+	ck_assert_str_eq(e.text, "Include: in files only");
+	ck_fails("x y\n", "unknown keyword \"x\"");
+	ck_assert_ptr_null(strstr(e.text, "mean"));
+}
+END_TEST
+
+START_TEST(test_nul)
+{
+	char	 text[] = "PidFile a\0b\n";
+
+	ck_assert_int_eq(conf_parse(&c, "name", text, sizeof(text) - 1, NULL,
+	    NULL, &e), -1);
+	ck_assert_str_eq(e.text, "name:1: a NUL byte");
+}
+END_TEST
+
+START_TEST(test_limits)
+{
+	static const char *const bad[] = { "2:1", "unlimited:1", "1:", ":1",
+		"1:2:3", "1 : 2", "unlimite", "1T" };
+	static const char *const modes[] = { "8", "1000", "00777", "0o22",
+		"-1", "07 7" };
+	size_t	 i;
+
+	ck_assert(!c.rlimit_as.is_set);
+	ck_assert_int_eq(load("RLimitAS 1G:unlimited\nRLimitCPU 60\n"
+	    "RLimitCore 0\nRLimitNoFile UNLIMITED\nUmask 7\nNice 0\n"
+	    "RLimitNProc\n"), 0);
+	ck_assert_uint_eq(c.rlimit_as.soft, 1 << 30);
+	ck_assert_uint_eq(c.rlimit_as.hard, UINT64_MAX);
+	ck_assert_uint_eq(c.rlimit_cpu.soft, 60);
+	ck_assert_uint_eq(c.rlimit_cpu.hard, 60);
+	ck_assert(c.rlimit_core.is_set && c.rlimit_core.hard == 0);
+	ck_assert_uint_eq(c.rlimit_nofile.soft, UINT64_MAX);
+	ck_assert(!c.rlimit_nproc.is_set);
+	ck_assert_uint_eq(c.umask, 7);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ck_assert_msg(conf_set(&c, "RLimitAS", bad[i], &e) == -1,
+		    "%s", bad[i]);
+	ck_assert_uint_eq(c.rlimit_as.soft, 1 << 30);
+	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+		ck_assert_msg(conf_set(&c, "Umask", modes[i], &e) == -1,
+		    "%s", modes[i]);
+	ck_assert_int_eq(conf_set(&c, "Nice", "20", &e), -1);
+	ck_assert_int_eq(conf_set(&c, "CPUWeight", "10000", &e), 0);
+	ck_assert_int_eq(conf_set(&c, "CPUWeight", "10001", &e), -1);
+}
+END_TEST
+
+/* --- files -----------------------------------------------------------------*/
+
+static char	 folder[] = "/tmp/check_conf.[*].XXXXXX";
+
+static void
+put_file(const char *name, const char *text, mode_t mode)
+{
+	char	 file[128];
+	FILE	*f;
+
+	snprintf(file, sizeof(file), "%s/%s", folder, name);
+	ck_assert_ptr_nonnull(f = fopen(file, "w"));
+	fputs(text, f);
+	fclose(f);
+	ck_assert_int_eq(chmod(file, mode), 0);
+}
+
+static int
+load_folder(void)
+{
+	char	 file[128];
+
+	snprintf(file, sizeof(file), "%s/main", folder);
+	conf_fini(&c);
+	ck_assert_int_eq(conf_init(&c), 0);
+	memset(&e, 0, sizeof(e));
+	return conf_load(&c, file, &e);
+}
+
+static void
+make_folder(void)
+{
+	char	 sub[128];
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(sub, sizeof(sub), "%s/d", folder);
+	ck_assert_int_eq(mkdir(sub, 0755), 0);
+}
+
+static void
+remove_folder(void)
+{
+	static const char *const names[] = { "main", "d/1.conf", "d/2.conf",
+		"d/3.txt", "d/x y", "d" };
+	char	 file[128];
+	size_t	 i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(file, sizeof(file), "%s/%s", folder, names[i]);
+		remove(file);
+	}
+	rmdir(folder);
+	strcpy(folder + strlen(folder) - 6, "XXXXXX");
+}
+
+START_TEST(test_include)
+{
+	make_folder();
+	put_file("main", "Include d/*.conf none*\nInclude \"d/x y\"\n"
+	    "PidFile main\nListen unix:/m\n", 0600);
+	put_file("d/2.conf", "PidFile two\nListen unix:/2\nUplink u\n", 0600);
+	put_file("d/1.conf", "Listen unix:/1\nMatch User a\nMaxProcesses 1\n",
+	    0600);
+	put_file("d/3.txt", "Nonsense\n", 0600);
+	put_file("d/x y", "Listen unix:/x\n", 0600);
+	ck_assert_msg(load_folder() == 0, "%s", e.text);
+	ck_assert_uint_eq(c.listen.n, 4);
+	ck_assert_str_eq(c.listen.item[0], "unix:/1");
+	ck_assert_str_eq(c.listen.item[1], "unix:/2");
+	ck_assert_str_eq(c.listen.item[2], "unix:/x");
+	ck_assert_str_eq(c.listen.item[3], "unix:/m");
+	ck_assert_str_eq(c.pid_file, "two");
+	ck_assert_uint_eq(c.nmatch, 1);
+	ck_assert_ptr_nonnull(strstr(c.match[0].where, "d/1.conf:2"));
+	ck_assert_uint_eq(c.nuplink, 1);
+	/* An error has the place where it is. */
+	put_file("d/2.conf", "\n\nPidFiel two\n", 0600);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "/d/2.conf:3: unknown keyword"));
+	put_file("d/2.conf", "PidFile two\n", 0620);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "/d/2.conf: it must belong"));
+	remove_folder();
+}
+END_TEST
+
+START_TEST(test_include_bad)
+{
+	make_folder();
+	put_file("main", "Include d/1.conf\n", 0600);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "no such file"));
+	put_file("d/1.conf", "Include ../main\n", 0600);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "includes itself"));
+	put_file("d/1.conf", "Include *.conf\n", 0600);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "includes itself"));
+	put_file("main", "Include d\n", 0600);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "not a file"));
+	put_file("main", "Match all\nInclude d/1.conf\n", 0600);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "/main:2: \"Include\" belongs "
+	    "before"));
+	put_file("main", "Include\n", 0600);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, ":1: Include: what?"));
+	put_file("main", "Include \"a\n", 0600);
+	ck_assert_int_eq(load_folder(), -1);
+	remove_folder();
+}
+END_TEST
+
+static int
+include_again(void *arg, struct conf *conf, const char *pattern,
+    struct conf_error *err)
+{
+	unsigned	*depth = arg;
+	char		 text[] = "Include x\n";
+
+	if (++*depth == 100)
+		return 0;
+	return conf_parse(conf, pattern, text, sizeof(text) - 1,
+	    include_again, arg, err);
+}
+
+/* How deep is the file's business, not the reader's. */
+START_TEST(test_include_depth)
+{
+	char		 text[] = "Include x\n", name[8], next[64];
+	unsigned	 depth = 0;
+	int		 i;
+
+	ck_assert_int_eq(conf_parse(&c, "m", text, sizeof(text) - 1,
+	    include_again, &depth, &e), 0);
+	ck_assert_uint_eq(depth, 100);
+	make_folder();
+	put_file("main", "Include d/0\n", 0600);
+	for (i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "d/%d", i);
+		snprintf(next, sizeof(next), "Include %d\n", i + 1);
+		put_file(name, i == 15 ? "" : next, 0600);
+	}
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "more than 16 files"));
+	put_file("d/14", "", 0600);
+	ck_assert_int_eq(load_folder(), 0);
+	for (i = 0; i < 20; i++) {
+		snprintf(next, sizeof(next), "%s/d/%d", folder, i);
+		unlink(next);
+	}
+	remove_folder();
+}
+END_TEST
+
+static void
+add_tests(TCase *t)
+{
+	tcase_add_loop_test(t, test_row, 0, CONF_ROWS);
+	tcase_add_test(t, test_defaults);
+	tcase_add_test(t, test_units);
+	tcase_add_test(t, test_file);
+	tcase_add_test(t, test_bad_files);
+	tcase_add_loop_test(t, test_uplink_row, 0, CONF_UPLINK_ROWS);
+	tcase_add_test(t, test_uplinks);
+	tcase_add_test(t, test_uplinks_printed);
+	tcase_add_test(t, test_places);
+	tcase_add_test(t, test_block_ends);
+	tcase_add_test(t, test_many_uplinks);
+	tcase_add_test(t, test_quotes);
+	tcase_add_test(t, test_first_counts);
+	tcase_add_test(t, test_did_you_mean);
+	tcase_add_test(t, test_nul);
+	tcase_add_test(t, test_limits);
+	tcase_add_test(t, test_include);
+	tcase_add_test(t, test_include_bad);
+	tcase_add_test(t, test_include_depth);
+}
+
 int
 main(void)
 {
@@ -366,17 +567,7 @@ main(void)
 
 	tcase_set_timeout(t, 20);
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, test_row, 0, (int)NROWS);
-	tcase_add_test(t, test_defaults);
-	tcase_add_test(t, test_units);
-	tcase_add_test(t, test_file);
-	tcase_add_test(t, test_bad_files);
-	tcase_add_loop_test(t, test_uplink_row, 0, (int)NUPLINK_ROWS);
-	tcase_add_test(t, test_uplinks);
-	tcase_add_test(t, test_uplinks_printed);
-	tcase_add_test(t, test_places);
-	tcase_add_test(t, test_block_ends);
-	tcase_add_test(t, test_many_uplinks);
+	add_tests(t);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -207,6 +207,62 @@ START_TEST(test_read)
 }
 END_TEST
 
+static uint64_t	 held[4];
+static size_t	 nheld;
+
+/* The file grows while its reader waits. */
+static int
+hold_and_grow(int peer, uint64_t bytes)
+{
+	ck_assert_int_eq(peer, -1);
+	ck_assert_uint_lt(nheld, 4);
+	held[nheld++] = bytes;
+	if (nheld == 1)
+		sh("head -c 200000 /dev/zero | tr '\\0' y >> f");
+	return 0;
+}
+
+static int
+hold_never(int peer, uint64_t bytes)
+{
+	(void)peer;
+	(void)bytes;
+	errno = ECANCELED;
+	return -1;
+}
+
+/* What is long is asked for: once, and anew with the most if it grew. */
+START_TEST(test_held)
+{
+	struct fsop_how	 how = { .hup = -1, .hold = hold_and_grow };
+	struct fsop	 op;
+
+	sh("head -c 3000000 /dev/zero | tr '\\0' x > f;"
+	    "head -c 2000000 /dev/zero > short");
+	nheld = 0;
+	op_init(&op, FSOP_READ, "short", NULL);
+	fsop_run(&op, &how, &res);
+	ck_assert_int_eq(res.error, 0);
+	ck_assert_uint_eq(nheld, 0);
+	ck_assert_uint_eq(res.payload.len, 2000000);
+	fsop_result_fini(&res);
+	op_init(&op, FSOP_READ, "f", NULL);
+	fsop_run(&op, &how, &res);
+	ck_assert_int_eq(res.error, 0);
+	ck_assert_uint_eq(nheld, 2);
+	ck_assert_uint_eq(held[0], 3000001);
+	ck_assert_uint_eq(held[1], LIMIT_FILE_ANSWER + 1);
+	ck_assert_uint_eq(res.payload.len, 3200000);
+	ck_assert_mem_eq(buf_data(&res.payload), "xxx", 3);
+	ck_assert_mem_eq((char *)buf_data(&res.payload) + 2999999, "xyy", 3);
+	fsop_result_fini(&res);
+	how.hold = hold_never;
+	fsop_run(&op, &how, &res);
+	ck_assert_int_eq(res.error, ECANCELED);
+	ck_assert_uint_eq(res.payload.len, 0);
+}
+END_TEST
+
 START_TEST(test_blocks)
 {
 	struct fsop	 op;
@@ -566,6 +622,7 @@ main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, test_rows, 0, 2 * (int)NROWS(rows));
 	tcase_add_test(t, test_read);
+	tcase_add_test(t, test_held);
 	tcase_add_test(t, test_blocks);
 	tcase_add_loop_test(t, test_replaced, 0, 2);
 	tcase_add_loop_test(t, test_in_place, 0, 2);

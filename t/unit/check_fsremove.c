@@ -286,8 +286,25 @@ unseen_file(void)
 	return 0;
 }
 
+/* As what a sandbox protects. */
+static int
+read_only(void)
+{
+	char	 full[2048];
+
+	if (set_up_mounts() == -1)
+		return -1;
+	snprintf(full, sizeof(full), "%s/m", base);
+	NEED(mount("none", full, NULL, MS_REMOUNT | MS_RDONLY, "size=64k")
+	    == 0);
+	NEED(do_remove("m") == EROFS);
+	NEED(is_there("m"));
+	return 0;
+}
+
 static int	 (*const mount_tests[])(void) = {
-	tmpfs_below, bind_below, on_a_file, unseen_folder, unseen_file
+	read_only, tmpfs_below, bind_below, on_a_file, unseen_folder,
+	unseen_file
 };
 
 /* In a child: the mounts go with it. */

@@ -268,10 +268,32 @@ START_TEST(test_ping_waits)
 	rig_idle();
 	rig_hear(SIZE_MAX);
 	ck_assert_uint_eq(rig.pongs, 0);
-	/* Of several the last one is answered. */
-	leg_pong(rig.leg);
-	WAIT(rig.pongs == 1);
-	ck_assert(rig.pong_len[0] == 1 && rig.pong_data[0][0] == 'q');
+	/* The oldest first, and no more than there are. */
+	for (unsigned i = 0; i < 3; i++)
+		leg_pong(rig.leg);
+	WAIT(rig.pongs == 2);
+	ck_assert(rig.pong_len[0] == 1 && rig.pong_data[0][0] == 'p');
+	ck_assert(rig.pong_len[1] == 1 && rig.pong_data[1][0] == 'q');
+	rig_idle();
+	ck_assert_uint_eq(rig.pongs, 2);
+}
+END_TEST
+
+/* Of too many that wait the first ones are answered, and the last. */
+START_TEST(test_pings_replaced)
+{
+	uint8_t	 i;
+
+	rig.answers_pings = false;
+	for (i = 0; i < LEG_PINGS + 3; i++)
+		rig_frame(true, WS_PING, &i, 1);
+	WAIT(rig.pings == LEG_PINGS + 3);
+	for (i = 0; i < LEG_PINGS + 3; i++)
+		leg_pong(rig.leg);
+	WAIT(rig.pongs == LEG_PINGS);
+	for (i = 0; i < LEG_PINGS - 1; i++)
+		ck_assert_uint_eq(rig.pong_data[i][0], i);
+	ck_assert_uint_eq(rig.pong_data[i][0], LEG_PINGS + 2);
 }
 END_TEST
 
@@ -328,6 +350,7 @@ all_tests(void)
 	tcase_add_loop_test(tc, test_too_long, 0, 2);
 	tcase_add_test(tc, test_pings);
 	tcase_add_test(tc, test_ping_waits);
+	tcase_add_test(tc, test_pings_replaced);
 	tcase_add_test(tc, test_pong_between);
 	tcase_add_test(tc, test_ping_flood);
 	return tc;

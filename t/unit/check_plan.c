@@ -216,7 +216,8 @@ static const struct shape {
 	{ MANAGED(SPECIAL("minimal", "read") "," AT("/usr", "deny") ","
 	    AT("/nix", "deny") "," AT("/etc/x", "deny")) IN_W,
 	    "read /bin\nread /etc\ndeny /etc/x\nread /lib\nread /lib64\n"
-	    "read /run/current-system/sw\nread /sbin\n" ON },
+	    "deny /nix\nread /run/current-system/sw\nread /sbin\n"
+	    "deny /usr\n" ON },
 	{ MANAGED(SPECIAL("project_roots", "read")) IN_W, "read /w\n" ON },
 	{ MANAGED(SPECIAL("current_working_directory", "read")) IN_W,
 	    "read /w\n" ON },
@@ -280,12 +281,21 @@ static const struct shape {
 	{ MANAGED(AT("/a", "deny") "," AT("/a/b", "deny")) IN_W, ON },
 	{ MANAGED(ROOT "," AT("/a", "deny") "," AT("/a/b", "deny") ","
 	    AT("/a/c", "read") "," AT("/ab", "read")) IN_W,
-	    "read /\ndeny /a\nread /a/c\n" ON },
+	    "read /\ndeny /a\ndeny /a/b\nread /a/c\n" ON },
+	{ MANAGED(SPECIAL("root", "write") "," AT("/w", "write") ","
+	    AT("/w/a", "write")) IN_W, "write /\n" ON },
+	/* --- what may be a name of what is allowed elsewhere stays --- */
+	{ MANAGED(ROOT "," AT("/a", "write") "," AT("/link/b", "read")) IN_W,
+	    "read /\nwrite /a\n" GUARD("/a") "read /link/b\n" ON },
+	{ MANAGED(AT("/a", "read") "," AT("/link/b", "deny")) IN_W,
+	    "read /a\ndeny /link/b\n" ON },
+	{ MANAGED(AT("/a", "read") "," SPECIAL("root", "deny")) IN_W,
+	    "read /a\n" ON },
 	{ MANAGED(SPECIAL("root", "write") "," SKIP("") ","
 	    AT("/w/a", "read")) IN_W,
 	    "write /\nread /w if-exists\nread /w/a\n" ON },
 	{ MANAGED(SPECIAL("root", "write") "," SKIP("") "," SKIP("a")) IN_W,
-	    "write /\nread /w if-exists\n" ON },
+	    "write /\nread /w if-exists\nread /w/a if-exists\n" ON },
 	/* nothing is between a folder and what is in it */
 	{ MANAGED(ROOT "," AT("/a", "deny") "," AT("/a-b", "deny") ","
 	    AT("/a/c", "read") "," AT("/a%01", "deny")) IN_W,

@@ -481,6 +481,111 @@ START_TEST(test_held)
 }
 END_TEST
 
+/* --- beside others ---------------------------------------------------------*/
+
+/* Pieces of one message until more than n bytes are held, or -1. */
+static int
+pour(struct record_reader *r, size_t n)
+{
+	static uint8_t	 plain[LIMIT_RECORD], sealed[RECORD_SEALED_MAX];
+
+	while (r->plain.len < n) {
+		memset(plain, 0, sizeof(plain));
+		if (r->plain.len == 0)
+			plain[0] = LIMIT_MESSAGE >> 24;
+		MUST(gcm_seal(&gcm, r->next, none, plain, sizeof(plain),
+		    sealed) == 0);
+		if (record_put(r, r->next, sealed, sizeof(sealed)) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* The one that holds too much loses, and what it held is free again. */
+START_TEST(test_shared)
+{
+	struct record_reader	 other;
+	struct quota		 q;
+	size_t			 left;
+
+	quota_init(&q);
+	q.left = 2 << 20;
+	left = q.left;
+	ck_assert_int_eq(record_reader_init(&other, key), 0);
+	record_reader_share(&other, &q);
+	record_reader_share(&reader, &q);
+	ck_assert_int_eq(pour(&other, 2 << 20), 0);
+	ck_assert_uint_le(q.left, LIMIT_STREAM_RESERVE + LIMIT_RECORD);
+	ck_assert_int_eq(pour(&reader, 3 << 20), -1);
+	ck_assert_int_eq(errno, EDQUOT);
+	ck_assert_uint_gt(reader.plain.len, LIMIT_STREAM_RESERVE);
+	ck_assert_int_eq(put_text(reader.next, "late"), -1);
+	ck_assert_int_eq(errno, EPROTO);
+	record_reader_fini(&reader);
+	ck_assert_int_eq(pour(&other, 2 << 20 | LIMIT_STREAM_RESERVE / 2), 0);
+	record_reader_fini(&other);
+	ck_assert_uint_eq(q.left, left);
+}
+END_TEST
+
+/* Records that wait behind a gap count as well. */
+START_TEST(test_shared_gap)
+{
+	static uint8_t	 plain[LIMIT_RECORD];
+	struct quota	 q;
+	uint32_t	 i;
+	int		 r = 0;
+
+	quota_init(&q);
+	q.left = 2 * LIMIT_RECORD;
+	record_reader_share(&reader, &q);
+	for (i = 1; r == 0 && i < 17; i++)
+		r = put(i, plain, sizeof(plain));
+	ck_assert_int_eq(r, -1);
+	ck_assert_int_eq(errno, EDQUOT);
+	ck_assert_uint_gt(reader.waiting_len, LIMIT_STREAM_RESERVE);
+	record_reader_fini(&reader);
+	ck_assert_uint_eq(q.left, 2 * LIMIT_RECORD);
+}
+END_TEST
+
+/* Of a long message that was taken nothing is kept, though the next one has
+   begun. */
+START_TEST(test_memory_given_back)
+{
+	static uint8_t		 sealed[RECORD_SEALED_MAX];
+	const size_t		 size = 3 << 20;
+	uint8_t			*data = calloc(1, size), *got;
+	struct record_writer	 w;
+	struct record_cutter	 c;
+	struct quota		 q;
+	uint32_t		 seq;
+	size_t			 len, left;
+	int			 n;
+
+	ck_assert(data != NULL);
+	quota_init(&q);
+	left = q.left;
+	record_reader_share(&reader, &q);
+	ck_assert_int_eq(record_writer_init(&w, key), 0);
+	ck_assert_int_eq(record_cut(&c, data, size), 0);
+	while ((n = record_seal(&w, &c, sealed, &seq)) > 0)
+		ck_assert_int_eq(record_put(&reader, seq, sealed, (size_t)n),
+		    0);
+	ck_assert_int_eq(put(w.seq, "\0\0\0\4a", 5), 0);
+	ck_assert_uint_le(q.left, left - (size - LIMIT_STREAM_RESERVE));
+	ck_assert(record_first(&reader, &got, &len));
+	ck_assert_uint_eq(len, size);
+	record_drop(&reader);
+	ck_assert_uint_le(reader.plain.cap, 65536);
+	ck_assert_uint_eq(q.left, left);
+	ck_assert_int_eq(put(w.seq + 1, "bcd", 3), 0);
+	ck_next("abcd");
+	record_writer_fini(&w);
+	free(data);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -506,6 +611,9 @@ main(void)
 	tcase_add_test(tc, test_forged);
 	tcase_add_test(tc, test_messages_flood);
 	tcase_add_test(tc, test_held);
+	tcase_add_test(tc, test_shared);
+	tcase_add_test(tc, test_shared_gap);
+	tcase_add_test(tc, test_memory_given_back);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

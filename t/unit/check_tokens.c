@@ -13,7 +13,8 @@
 
 static struct conf	 c;
 static struct conf_error e;
-static char		 why[TOKENS_WHY], user[64], path[128];
+static struct conf_error why;
+static char		 user[64], path[128];
 static struct grant	 grant;
 static bool		 is_guess;
 
@@ -76,7 +77,7 @@ line(const char *name, const char *token)
 static struct tokens *
 load(bool is_test)
 {
-	return tokens_load(&c, is_test, why, sizeof(why));
+	return tokens_load(&c, is_test, &why);
 }
 
 static const char *
@@ -111,17 +112,17 @@ START_TEST(test_again)
 	set("TokenFile", path);
 	snprintf(text, sizeof(text), "# more\n\n%s", line("two", "second"));
 	put_file(text);
-	ck_assert_msg((old = load(false)) != NULL, "%s", why);
+	ck_assert_msg((old = load(false)) != NULL, "%s", why.text);
 	put_file("two sha256:00\n");
 	ck_assert_ptr_null(load(false));
-	ck_assert_ptr_nonnull(strstr(why, "line 1"));
+	ck_assert_ptr_nonnull(strstr(why.text, "line 1"));
 	ck_assert_ptr_null(judge(old, "first"));
 	ck_assert_str_eq(grant.identity, "token:one");
 	ck_assert_uint_eq(grant.user.uid, geteuid());
 	ck_assert_ptr_null(judge(old, "second"));
 	ck_assert_str_eq(grant.identity, "token:two");
 	put_file(line("one", "third"));
-	ck_assert_msg((new = load(false)) != NULL, "%s", why);
+	ck_assert_msg((new = load(false)) != NULL, "%s", why.text);
 	ck_assert_ptr_null(judge(new, "third"));
 	ck_assert_str_eq(grant.identity, "token:one");
 	ck_assert_ptr_null(judge(new, "first"));
@@ -147,7 +148,7 @@ START_TEST(test_many)
 		snprintf(token, sizeof(token), "token %d", i);
 		set("Token", line(name, token));
 	}
-	ck_assert_msg((t = load(false)) != NULL, "%s", why);
+	ck_assert_msg((t = load(false)) != NULL, "%s", why.text);
 	for (i = 0; i < 100; i++) {
 		snprintf(name, sizeof(name), "token:n%d", i);
 		snprintf(token, sizeof(token), "token %d", i);
@@ -166,19 +167,19 @@ START_TEST(test_settings)
 
 	set("RequireToken", "always");
 	ck_assert_ptr_null(load(true));
-	ck_assert_ptr_nonnull(strstr(why, "RequireToken"));
+	ck_assert_ptr_nonnull(strstr(why.text, "RequireToken"));
 	set("BearerIssuer", "me");
 	ck_assert_ptr_null(load(true));
-	ck_assert_ptr_nonnull(strstr(why, "BearerSecretFile"));
+	ck_assert_ptr_nonnull(strstr(why.text, "BearerSecretFile"));
 	set("BearerSecretFile", "/nowhere/at/all");
 	set("TokenUser", user);
-	ck_assert_msg((t = load(true)) != NULL, "%s", why);
+	ck_assert_msg((t = load(true)) != NULL, "%s", why.text);
 	tokens_free(&t);
 	ck_assert_ptr_null(load(false));
-	ck_assert_ptr_nonnull(strstr(why, "/nowhere/at/all"));
+	ck_assert_ptr_nonnull(strstr(why.text, "/nowhere/at/all"));
 	set("TokenUser", "nobody of that name");
 	ck_assert_ptr_null(load(true));
-	ck_assert_ptr_nonnull(strstr(why, "no such user"));
+	ck_assert_ptr_nonnull(strstr(why.text, "no such user"));
 }
 END_TEST
 
@@ -195,7 +196,7 @@ START_TEST(test_signed)
 	put_file("  0123456789abcdef0123456789abcdef\r\n");
 	set("BearerSecretFile", path);
 	set("TokenUser", user);
-	ck_assert_msg((t = load(false)) != NULL, "%s", why);
+	ck_assert_msg((t = load(false)) != NULL, "%s", why.text);
 	ck_assert(tokens_any(t));
 	ck_assert_ptr_null(judge(t, token));
 	ck_assert_str_eq(grant.identity, "jwt:ann");
@@ -208,7 +209,7 @@ START_TEST(test_signed)
 	tokens_free(&t);
 	put_file("0123456789abcdef0123456789abcde\n");
 	ck_assert_ptr_null(load(false));
-	ck_assert_ptr_nonnull(strstr(why, "32 bytes"));
+	ck_assert_ptr_nonnull(strstr(why.text, "32 bytes"));
 }
 END_TEST
 

@@ -1,0 +1,342 @@
+#include "master/fence.h"
+
+#include <sys/stat.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cgfs.h"
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/groups.h"
+
+#define PREFIX		"execsrv-"
+#define AGAIN_MS	20	/* between two tries to remove */
+#define ALL_MAX		(1u << 20)
+#define LAST_MS		200	/* for the killed to vanish at our end */
+#define SHARES		1024	/* of version 1, for a weight of 100 */
+
+static const struct {
+	const char	*controller;
+	const char	*v1, *v2;	/* files */
+	const char	*word;
+} rows[FENCES] = {
+#define FENCE(controller, setting, v1, v2, word)	\
+	{ #controller, v1, v2, word },
+#include "proto/fence.def"
+#undef FENCE
+};
+
+enum how { NONE, V1, V2 };
+
+/* The groups of a worker that is gone. */
+struct left {
+	TAILQ_ENTRY(left)	 entry;
+	unsigned		 number;
+	uint64_t		 until;		/* ms */
+};
+
+struct fence {
+	struct {
+		enum how	 how;
+		char		 path[PATH_MAX];	/* V1: our directory */
+		int		 parent, dir;
+	}			 at[FENCES];
+	char			 name[32];		/* of those */
+	TAILQ_HEAD(, left)	 left;
+	struct event		*ev;
+};
+
+static uint64_t
+value_of(const struct conf *c, int i)
+{
+	switch (i) {
+#define FENCE(controller, setting, v1, v2, word)	\
+	case FENCE_##controller:			\
+		return c->setting;
+#include "proto/fence.def"
+#undef FENCE
+	}
+	return 0;
+}
+
+/* --- what there is --- */
+
+/* What an execsrvd that is dead left behind. */
+static void
+remove_stale(int parent)
+{
+	struct dirent	*e;
+	unsigned	 budget = ALL_MAX;
+	DIR		*d;
+	int		 fd;
+	long		 pid;
+
+	if ((fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) ==
+	    -1)
+		return;
+	if ((d = fdopendir(fd)) == NULL) {
+		close(fd);
+		return;
+	}
+	while ((e = readdir(d)) != NULL) {
+		if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) != 0)
+			continue;
+		pid = strtol(e->d_name + strlen(PREFIX), NULL, 10);
+		if (pid > 0 && kill((pid_t)pid, 0) == -1 && errno == ESRCH &&
+		    cgfs_remove(parent, e->d_name, &budget) == -1)
+			log_debug("control group %s: %s", e->d_name,
+			    strerror(errno));
+	}
+	closedir(d);
+}
+
+/* Our directory of version 1 for a controller, if it lets us. */
+static void
+find_v1(struct fence *f, int i)
+{
+	char	*path = f->at[i].path;
+	size_t	 len;
+
+	if (cgfs_own_v1(rows[i].controller, path, PATH_MAX) == -1 ||
+	    (f->at[i].parent = open(path, O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC)) == -1)
+		return;
+	remove_stale(f->at[i].parent);
+	len = strlen(path);
+	if (len + strlen(f->name) + 2 > PATH_MAX ||
+	    (mkdirat(f->at[i].parent, f->name, 0755) == -1 &&
+	    errno != EEXIST))
+		return;
+	if ((f->at[i].dir = openat(f->at[i].parent, f->name, O_RDONLY |
+	    O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)) == -1)
+		return;
+	snprintf(path + len, PATH_MAX - len, "/%s", f->name);
+	if (faccessat(f->at[i].dir, rows[i].v1, W_OK, AT_EACCESS) == 0)
+		f->at[i].how = V1;
+}
+
+static void	 on_timer(int, short, void *);
+
+struct fence *
+fence_new(struct master *m)
+{
+	struct fence	*f;
+	int		 i;
+
+	if ((f = calloc(1, sizeof(*f))) == NULL)
+		return NULL;
+	TAILQ_INIT(&f->left);
+	snprintf(f->name, sizeof(f->name), PREFIX "%ld", (long)getpid());
+	for (i = 0; i < FENCES; i++)
+		f->at[i].parent = f->at[i].dir = -1;
+	if ((f->ev = event_new(m->base, -1, 0, on_timer, f)) == NULL) {
+		fence_free(&f);
+		return NULL;
+	}
+	if (m->conf.process_cgroup == CONF_CGROUP_NO)
+		return f;
+	for (i = 0; i < FENCES; i++)
+		if (groups_has(m->groups, rows[i].controller))
+			f->at[i].how = V2;
+		else
+			find_v1(f, i);
+	return f;
+}
+
+/* --- what is left --- */
+
+/* Whether all groups of a worker are gone. */
+static bool
+remove_of(struct fence *f, unsigned number)
+{
+	unsigned	 budget = ALL_MAX;
+	char		 name[16];
+	bool		 all = true;
+	int		 i;
+
+	snprintf(name, sizeof(name), "s%u", number);
+	for (i = 0; i < FENCES; i++)
+		if (f->at[i].how == V1 &&
+		    cgfs_remove(f->at[i].dir, name, &budget) == -1)
+			all = false;
+	return all;
+}
+
+static void
+on_timer(int fd, short what, void *arg)
+{
+	struct fence	*f = arg;
+	struct timeval	 tv = clock_timeval(AGAIN_MS);
+	struct left	*l, *next;
+
+	(void)fd;
+	(void)what;
+	for (l = TAILQ_FIRST(&f->left); l != NULL; l = next) {
+		next = TAILQ_NEXT(l, entry);
+		if (!remove_of(f, l->number) && clock_ms() < l->until)
+			continue;
+		TAILQ_REMOVE(&f->left, l, entry);
+		free(l);
+	}
+	if (!TAILQ_EMPTY(&f->left))
+		event_add(f->ev, &tv);
+}
+
+void
+fence_give_back(struct fence *f, unsigned number)
+{
+	struct left	*l;
+
+	if (remove_of(f, number))
+		return;
+	/* Without memory it is removed at our end. */
+	if ((l = calloc(1, sizeof(*l))) == NULL)
+		return;
+	l->number = number;
+	l->until = clock_ms() + LIMIT_ORPHANS;
+	TAILQ_INSERT_TAIL(&f->left, l, entry);
+	on_timer(-1, 0, f);
+}
+
+/* No worker is left; who was killed last may take a moment. */
+static void
+remove_ours(struct fence *f, int i)
+{
+	uint64_t	 until = clock_ms() + LAST_MS;
+	unsigned	 budget;
+
+	for (;;) {
+		budget = ALL_MAX;
+		if (cgfs_remove(f->at[i].parent, f->name, &budget) == 0 ||
+		    errno != EBUSY || clock_ms() >= until)
+			return;
+		usleep(AGAIN_MS * 1000);
+	}
+}
+
+void
+fence_free(struct fence **fp)
+{
+	struct fence	*f = *fp;
+	struct left	*l;
+	int		 i;
+
+	*fp = NULL;
+	if (f == NULL)
+		return;
+	for (i = 0; i < FENCES; i++) {
+		if (f->at[i].dir != -1)
+			remove_ours(f, i);
+		fd_close(&f->at[i].dir);
+		fd_close(&f->at[i].parent);
+	}
+	while ((l = TAILQ_FIRST(&f->left)) != NULL) {
+		TAILQ_REMOVE(&f->left, l, entry);
+		free(l);
+	}
+	if (f->ev != NULL)
+		event_free(f->ev);
+	free(f);
+}
+
+/* --- for people --- */
+
+void
+fence_print(const struct fence *f, char *out, size_t size)
+{
+	size_t	 len = 0;
+	int	 i;
+
+	snprintf(out, size, "none");
+	for (i = 0; i < FENCES && len < size; i++)
+		if (f->at[i].how != NONE)
+			len += (size_t)snprintf(out + len, size - len,
+			    "%s%s by cgroup v%d", len > 0 ? ", " : "",
+			    rows[i].word, f->at[i].how == V1 ? 1 : 2);
+}
+
+/* Whether it is limited, for all or for some. */
+static bool
+is_asked_for(const struct conf *c, int i)
+{
+	static const size_t	 numbers[FENCES] = {
+#define FENCE(controller, setting, v1, v2, word)	CONF_ROW_##setting,
+#include "proto/fence.def"
+#undef FENCE
+	};
+	size_t			 k, n;
+
+	for (k = 0; k < c->nmatch; k++)
+		for (n = 0; n < c->match[k].nvalue; n++)
+			if (c->match[k].value[n].row == numbers[i] &&
+			    strcmp(c->match[k].value[n].text, "0") != 0)
+				return true;
+	return value_of(c, i) != 0;
+}
+
+void
+fence_warn(const struct fence *f, const struct conf *c)
+{
+	int	 i;
+
+	for (i = 0; i < FENCES; i++)
+		if (f->at[i].how == NONE && is_asked_for(c, i))
+			log_warnx("%s cannot be enforced here: no control "
+			    "group with the controller \"%s\" is ours",
+			    rows[i].word, rows[i].controller);
+}
+
+/* --- a worker --- */
+
+/* What is written; in a group that was another's, also that there is none. */
+static void
+print_value(const struct fence *f, int i, uint64_t n, char out[24])
+{
+	bool	 is_weight = i == FENCE_cpu;
+
+	if (n == 0)
+		strcpy(out, is_weight ? "100" : "max");
+	else
+		snprintf(out, 24, "%llu", (unsigned long long)(is_weight &&
+		    f->at[i].how == V1 ? n * SHARES / 100 : n));
+}
+
+void
+fence_way(const struct fence *f, const struct conf *c, unsigned number,
+    struct fence_way *out)
+{
+	Ipc__Fence	*step;
+	int		 i;
+
+	out->n = 0;
+	out->has_v1 = false;
+	for (i = 0; i < FENCES; i++) {
+		if (f->at[i].how == NONE || (f->at[i].how == V1 &&
+		    value_of(c, i) == 0))
+			continue;
+		step = &out->step[out->n];
+		ipc__fence__init(step);
+		out->dir[i][0] = '\0';
+		if (f->at[i].how == V1) {
+			out->has_v1 = true;
+			snprintf(out->dir[i], sizeof(out->dir[i]), "%s/s%u",
+			    f->at[i].path, number);
+		}
+		print_value(f, i, value_of(c, i), out->value[i]);
+		step->dir = out->dir[i];
+		step->file = (char *)(uintptr_t)(f->at[i].how == V1 ?
+		    rows[i].v1 : rows[i].v2);
+		step->value = out->value[i];
+		out->list[out->n++] = step;
+	}
+}

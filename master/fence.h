@@ -1,0 +1,56 @@
+/*
+ * What a session as a whole may use, worker, commands and all: TasksMax,
+ * MemoryMax, CPUWeight.  Control groups of version 2, which we have for each
+ * worker (master/groups.h), or else of version 1, in
+ *
+ *	OUR OWN GROUP/execsrv-PID/sN
+ *
+ * for each controller that lets us.  The worker enters before it is the user,
+ * see worker/fence.h; when it is gone its groups are removed here.
+ */
+#ifndef MASTER_FENCE_H
+#define MASTER_FENCE_H
+
+#include "common/conf.h"
+#include "common/ipc.h"
+#include "master/master.h"
+
+enum {
+#define FENCE(controller, setting, v1, v2, word)	FENCE_##controller,
+#include "proto/fence.def"
+#undef FENCE
+	FENCES
+};
+
+struct fence;
+
+/* After groups_new(): see what there is.  NULL: no memory. */
+struct fence	*fence_new(struct master *m);
+
+/* Remove what is ours. */
+void		 fence_free(struct fence **fp);
+
+/* What enforces which, for people: "pids v1, memory v2, ..."; or "none". */
+void		 fence_print(const struct fence *f, char *out, size_t size);
+
+/* A line in the log for each limit of a configuration that nobody enforces. */
+void		 fence_warn(const struct fence *f, const struct conf *c);
+
+/* What a worker has to enter; it lives in this. */
+struct fence_way {
+	Ipc__Fence	 step[FENCES];
+	Ipc__Fence	*list[FENCES];
+	char		 dir[FENCES][4096 + 32];
+	char		 value[FENCES][24];
+	size_t		 n;
+	bool		 has_v1;
+};
+
+/* That of a worker (a number above 0) for the settings of its client. */
+void		 fence_way(const struct fence *f, const struct conf *c,
+		    unsigned number, struct fence_way *out);
+
+/* That worker is gone; only of those whose way had version 1. */
+void		 fence_give_back(struct fence *f, unsigned number);
+
+#endif

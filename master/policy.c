@@ -1,0 +1,475 @@
+#include "master/policy.h"
+
+#include <sys/resource.h>
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "master/route.h"
+#include "master/tokens.h"
+
+#define NAME_MAX_	256	/* bytes of a user or group */
+
+enum {
+#define RLIMIT_ROW(name, member)	ROW_##name,
+#include "proto/rlimit.def"
+#undef RLIMIT_ROW
+	ROWS
+};
+_Static_assert(ROWS == POLICY_RLIMITS, "room for all of them");
+
+struct user {
+	char	*name;
+	uid_t	 uid;
+	gid_t	 gid;
+	char	**group;
+	size_t	 ngroup;
+};
+
+struct policy {
+	struct user	*user;
+	size_t		 nuser;
+};
+
+/* --- names --- */
+
+static struct user *
+find_name(const struct policy *p, const char *name)
+{
+	size_t	 i;
+
+	for (i = 0; i < p->nuser; i++)
+		if (strcmp(p->user[i].name, name) == 0)
+			return &p->user[i];
+	return NULL;
+}
+
+static const struct user *
+find_uid(const struct policy *p, uid_t uid)
+{
+	size_t	 i;
+
+	for (i = 0; i < p->nuser; i++)
+		if (p->user[i].uid == uid)
+			return &p->user[i];
+	return NULL;
+}
+
+/* -1 with errno ENOMEM. */
+static int
+add_user(struct policy *p, const struct passwd *pw)
+{
+	struct user	*u;
+
+	if (find_name(p, pw->pw_name) != NULL)
+		return 0;
+	if ((u = reallocarray(p->user, p->nuser + 1, sizeof(*u))) == NULL)
+		return -1;
+	p->user = u;
+	u += p->nuser;
+	memset(u, 0, sizeof(*u));
+	if ((u->name = strdup(pw->pw_name)) == NULL)
+		return -1;
+	u->uid = pw->pw_uid;
+	u->gid = pw->pw_gid;
+	p->nuser++;
+	return 0;
+}
+
+static int
+add_group_to(struct user *u, const char *name)
+{
+	char	**group;
+
+	if ((group = reallocarray(u->group, u->ngroup + 1,
+	    sizeof(*group))) == NULL)
+		return -1;
+	u->group = group;
+	if ((group[u->ngroup] = strdup(name)) == NULL)
+		return -1;
+	u->ngroup++;
+	return 0;
+}
+
+/* Its members, by number and by name. */
+static int
+add_group(struct policy *p, const struct group *gr)
+{
+	struct user	*u;
+	size_t		 i;
+	char		**name;
+
+	for (i = 0; i < p->nuser; i++)
+		if (p->user[i].gid == gr->gr_gid &&
+		    add_group_to(&p->user[i], gr->gr_name) == -1)
+			return -1;
+	for (name = gr->gr_mem; *name != NULL; name++)
+		if ((u = find_name(p, *name)) != NULL &&
+		    u->gid != gr->gr_gid &&
+		    add_group_to(u, gr->gr_name) == -1)
+			return -1;
+	return 0;
+}
+
+typedef int	 name_fn(struct policy *p, const char *name);
+
+/* Call fn for every name in a list of patterns that is no pattern. */
+static int
+for_names(struct policy *p, const char *list, name_fn *fn)
+{
+	char	 name[NAME_MAX_];
+	size_t	 n;
+
+	for (; *list != '\0'; list += n + (list[n] == ',')) {
+		if (*list == '!')
+			list++;
+		n = strcspn(list, ",");
+		if (n == 0 || n >= sizeof(name))
+			continue;
+		memcpy(name, list, n);
+		name[n] = '\0';
+		if (strpbrk(name, "*?") == NULL && fn(p, name) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+look_up_user(struct policy *p, const char *name)
+{
+	const struct passwd	*pw;
+
+	if (find_name(p, name) != NULL || (pw = getpwnam(name)) == NULL)
+		return 0;
+	return add_user(p, pw);
+}
+
+/* Its members first: they may be known to the name service only. */
+static int
+look_up_members(struct policy *p, const char *name)
+{
+	const struct group	*gr = getgrnam(name);
+	struct passwd		*pw;
+	char			**member;
+
+	for (member = gr != NULL ? gr->gr_mem : NULL;
+	    member != NULL && *member != NULL; member++)
+		if (find_name(p, *member) == NULL &&
+		    (pw = getpwnam(*member)) != NULL &&
+		    add_user(p, pw) == -1)
+			return -1;
+	return 0;
+}
+
+static bool
+is_in_group(const struct policy *p, const char *name)
+{
+	size_t	 i, k;
+
+	for (i = 0; i < p->nuser; i++)
+		for (k = 0; k < p->user[i].ngroup; k++)
+			if (strcmp(p->user[i].group[k], name) == 0)
+				return true;
+	return false;
+}
+
+static int
+look_up_group(struct policy *p, const char *name)
+{
+	const struct group	*gr;
+
+	if (is_in_group(p, name) || (gr = getgrnam(name)) == NULL)
+		return 0;
+	return add_group(p, gr);
+}
+
+static int
+for_matches(struct policy *p, const struct conf *c, int criterion,
+    name_fn *fn)
+{
+	const char	*list;
+	size_t		 i;
+
+	for (i = 0; i < c->nmatch; i++)
+		if ((list = c->match[i].pattern[criterion]) != NULL &&
+		    for_names(p, list, fn) == -1)
+			return -1;
+	return 0;
+}
+
+static int
+read_passwd(struct policy *p)
+{
+	struct passwd	*pw;
+	FILE		*f;
+	int		 r = 0;
+
+	if ((f = fopen("/etc/passwd", "re")) == NULL)
+		return errno == ENOENT ? 0 : -1;
+	while (r == 0 && (pw = fgetpwent(f)) != NULL)
+		r = add_user(p, pw);
+	fclose(f);
+	return r;
+}
+
+static int
+read_group(struct policy *p)
+{
+	struct group	*gr;
+	FILE		*f;
+	int		 r = 0;
+
+	if ((f = fopen("/etc/group", "re")) == NULL)
+		return errno == ENOENT ? 0 : -1;
+	while (r == 0 && (gr = fgetgrent(f)) != NULL)
+		r = add_group(p, gr);
+	fclose(f);
+	return r;
+}
+
+/* Users before groups: of a group those are noted who are known. */
+static int
+look_up_all(struct policy *p, const struct conf *c)
+{
+	bool	 has_groups = conf_asks(c, CONF_MATCH_group);
+
+	if ((has_groups || conf_asks(c, CONF_MATCH_user)) &&
+	    (read_passwd(p) == -1 || for_matches(p, c, CONF_MATCH_user,
+	    look_up_user) == -1))
+		return -1;
+	return !has_groups || (for_matches(p, c, CONF_MATCH_group,
+	    look_up_members) == 0 && read_group(p) == 0 && for_matches(p, c,
+	    CONF_MATCH_group, look_up_group) == 0) ? 0 : -1;
+}
+
+/* --- SessionUser --- */
+
+static int
+check_user(struct policy *p, const char *name, const char *where,
+    struct conf_error *e)
+{
+	const struct user	*u;
+
+	if (name[0] == '\0')
+		return 0;
+	if (look_up_user(p, name) == -1)
+		return conf_fail(e, "%s", strerror(errno));
+	if ((u = find_name(p, name)) != NULL &&
+	    (geteuid() == 0 || u->uid == geteuid()))
+		return 0;
+	return conf_fail(e, "%.280s%sSessionUser %.100s: %s",
+	    where, where[0] != '\0' ? ": " : "", name, u == NULL ?
+	    "no such user" :
+	    "only root can run sessions of another user");
+}
+
+static int
+check_users(struct policy *p, const struct conf *c, struct conf_error *e)
+{
+	const struct conf_match	*m;
+	size_t			 i, k;
+
+	if (check_user(p, c->session_user, "", e) == -1)
+		return -1;
+	for (i = 0; i < c->nmatch; i++) {
+		m = &c->match[i];
+		for (k = 0; k < m->nvalue; k++)
+			if (m->value[k].row == CONF_ROW_session_user &&
+			    check_user(p, m->value[k].text, m->where, e) ==
+			    -1)
+				return -1;
+	}
+	return 0;
+}
+
+struct policy *
+policy_new(const struct conf *c, struct conf_error *e)
+{
+	struct policy	*p;
+
+	if ((p = calloc(1, sizeof(*p))) == NULL || look_up_all(p, c) == -1)
+		conf_fail(e, "users and groups: %s", strerror(errno));
+	else if (check_users(p, c, e) == 0)
+		return p;
+	policy_free(&p);
+	return NULL;
+}
+
+void
+policy_free(struct policy **pp)
+{
+	struct policy	*p = *pp;
+	size_t		 i, k;
+
+	*pp = NULL;
+	if (p == NULL)
+		return;
+	for (i = 0; i < p->nuser; i++) {
+		for (k = 0; k < p->user[i].ngroup; k++)
+			free(p->user[i].group[k]);
+		free(p->user[i].group);
+		free(p->user[i].name);
+	}
+	free(p->user);
+	free(p);
+}
+
+/* --- one client --- */
+
+const struct conf *
+policy_get(const struct master *m, const struct peer *p, struct conf *room)
+{
+	const struct user	*u;
+	struct conf_client	 who;
+	char			 number[24];
+
+	if (m->conf.nmatch == 0)
+		return &m->conf;
+	memset(&who, 0, sizeof(who));
+	who.text[CONF_MATCH_identity] = p->identity;
+	who.text[CONF_MATCH_address] = p->address;
+	who.text[CONF_MATCH_listener] = p->listener;
+	u = p->known ? find_uid(m->policy, p->client_uid) : NULL;
+	if (u != NULL) {
+		who.text[CONF_MATCH_user] = u->name;
+		who.group = u->group;
+		who.ngroup = u->ngroup;
+	} else if (p->known) {
+		snprintf(number, sizeof(number), "%lu",
+		    (unsigned long)p->client_uid);
+		who.text[CONF_MATCH_user] = number;
+	}
+	return conf_resolve(&m->conf, &who, room) == -1 ? NULL : room;
+}
+
+void
+policy_put(const struct conf *c, struct conf *room)
+{
+	if (c == room)
+		conf_fini(room);
+}
+
+static void
+add_rlimit(struct policy_settings *ps, int resource,
+    const struct conf_rlimit *rl)
+{
+	Ipc__Rlimit	*out = &ps->rlimit[ps->s.n_rlimit];
+
+	if (!rl->is_set)
+		return;
+	ipc__rlimit__init(out);
+	out->resource = (uint32_t)resource;
+	out->soft = rl->soft;
+	out->hard = rl->hard;
+	ps->list[ps->s.n_rlimit++] = out;
+}
+
+void
+policy_settings(const struct master *m, const struct conf *c,
+    unsigned number, struct policy_settings *ps)
+{
+	Ipc__Settings	*out = &ps->s;
+
+	ipc__settings__init(out);
+	out->rlimit = ps->list;
+#define RLIMIT_ROW(name, member)					\
+	add_rlimit(ps, RLIMIT_##name, &c->member);
+#include "proto/rlimit.def"
+#undef RLIMIT_ROW
+	fence_way(m->fence, c, number, &ps->way);
+	out->fence = ps->way.list;
+	out->n_fence = ps->way.n;
+	out->nice = c->nice;
+	out->umask = c->umask;
+	out->message_rate = (uint32_t)c->message_rate;
+	out->sandbox = (uint32_t)c->sandbox;
+	out->detached_ttl_ms = c->detached_ttl;
+	out->detached_ttl_max_ms = c->detached_ttl_max;
+	out->closed_ttl_ms = c->closed_ttl;
+	out->handshake_ms = c->handshake;
+	out->grace_ms = c->grace;
+	out->window = c->window;
+	out->spool = c->spool;
+	out->max_processes = (uint32_t)c->max_processes;
+	out->native_paths = c->native_paths != 0;
+	out->log_level = (uint32_t)c->log_level;
+	out->run_dir = m->dir;
+	out->brand = m->brand;
+	out->host_name = c->host_name.item;
+	out->n_host_name = c->host_name.n;
+}
+
+/* Who its sessions run as.  False: nobody that is known. */
+static bool
+map_user(const struct master *m, const struct conf *c, struct peer *p)
+{
+	const struct user	*u;
+
+	if (c->session_user[0] == '\0')
+		return true;
+	if ((u = find_name(m->policy, c->session_user)) == NULL)
+		return false;
+	p->uid = u->uid;
+	p->gid = u->gid;
+	p->has_gid = true;
+	return true;
+}
+
+/*
+ * Why that peer is not served here (design section 3), or NULL.  The word of a
+ * token makes nobody a root client on this machine.
+ */
+static const char *
+judge(const struct master *m, const struct conf *c, struct peer *p)
+{
+	if (p->unfit != NULL)
+		return p->unfit;
+	if (!p->known)
+		return "unknown user";
+	if (p->is_tcp && !p->has_shown &&
+	    m->conf.require_token == CONF_TOKEN_ALWAYS)
+		return "no token";
+	if ((!m->is_root && p->uid != geteuid()) || !map_user(m, c, p))
+		return "not a user of this server";
+	if (p->uid == 0 && (c->permit_root == CONF_ROOT_NO ||
+	    (c->permit_root == CONF_ROOT_LOCAL &&
+	    (p->client_uid != 0 || p->uplink != 0 || p->has_shown))))
+		return "no sessions as root";
+	return NULL;
+}
+
+/* Whom the kernel's word does not let in may show a token. */
+static bool
+may_show(const struct master *m, const struct peer *p)
+{
+	return p->unfit == NULL && p->uplink == 0 && !p->has_shown &&
+	    tokens_any(m->tokens);
+}
+
+int
+policy_admit(struct master *m, struct peer *p, bool *full_out)
+{
+	const struct conf	*c;
+	struct conf		 room;
+	const char		*why = "no memory";
+
+	*full_out = false;
+	if ((c = policy_get(m, p, &room)) != NULL) {
+		why = judge(m, c, p);
+		*full_out = route_count(m) >= m->conf.max_sessions ||
+		    route_count_of(m, p->uid) >= c->max_per_user;
+		policy_put(c, &room);
+	}
+	p->must_show = why != NULL && c != NULL && may_show(m, p);
+	if (why == NULL || p->must_show)
+		return 0;
+	STAT_INC(m, refused);
+	log_info("%s: refused: %s", p->text, why);
+	return c == NULL ? 503 : 403;
+}

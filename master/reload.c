@@ -1,0 +1,102 @@
+#include "master/reload.h"
+
+#include <string.h>
+
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/fence.h"
+#include "master/listen.h"
+#include "master/policy.h"
+#include "master/pool.h"
+#include "master/remote.h"
+#include "master/setup.h"
+#include "master/tokens.h"
+
+/* A setting that stays as it is; a list that is full has enough of them. */
+static void
+on_kept(void *arg, const char *keyword)
+{
+	struct reloaded	*out = arg;
+
+	log_warnx("reload: %s is different now: it needs a restart", keyword);
+	if (buf_put(&out->kept, keyword, strlen(keyword)) == 0 &&
+	    buf_put(&out->kept, "\n", 1) == -1)
+		out->kept.len -= strlen(keyword);
+}
+
+/* What is wrong with it as a whole. */
+static int
+check(const struct conf *c, struct conf_error *e)
+{
+	if (remote_check(c, e) == -1)
+		return -1;
+	if (setup_has_doors(c))
+		return 0;
+	return conf_fail(e, "nothing to listen on");
+}
+
+/* It is good: make it ours.  Takes all of it. */
+static void
+commit(struct master *m, struct conf *now, struct policy *names,
+    struct tokens *tokens, struct reloaded *out)
+{
+	if (setup_has_stdio(now) != m->is_stdio)
+		on_kept(out, "Listen stdio");
+	out->removed = listen_reduce(m);
+	conf_fini(&m->conf);
+	m->conf = *now;
+	policy_free(&m->policy);
+	m->policy = names;
+	tokens_wipe(&m->conf);
+	tokens_free(&m->tokens);
+	m->tokens = tokens;
+	fence_warn(m->fence, &m->conf);
+	log_set_level((enum log_level)m->conf.log_level);
+	pool_reload(m->pool);
+	log_info("the configuration was read again; %u listeners added, %u "
+	    "removed", out->added, out->removed);
+}
+
+int
+reload(struct master *m, struct reloaded *out, struct conf_error *e)
+{
+	struct policy	*names = NULL;
+	struct tokens	*tokens = NULL;
+	struct conf	 now;
+
+	memset(out, 0, sizeof(*out));
+	buf_init(&out->kept, (size_t)LIMIT_CONTROL_MESSAGE / 2);
+	if (setup_load(m->setup, &now, e) != SETUP_OK)
+		goto fail;
+	if (check(&now, e) == -1 || (names = policy_new(&now, e)) == NULL ||
+	    (tokens = tokens_load(&now, false, e)) == NULL ||
+	    listen_check(&now, tokens_any(tokens), e) == -1 ||
+	    listen_extend(m, &now, &out->added, e) == -1)
+		goto undo;
+	if (conf_keep(&now, &m->conf, on_kept, out) == 0) {
+		commit(m, &now, names, tokens, out);
+		return 0;
+	}
+	/* What was opened for it goes again. */
+	conf_fail(e, "no memory");
+	(void)!listen_extend(m, &m->conf, &out->added, e);
+	listen_reduce(m);
+ undo:
+	tokens_free(&tokens);
+	policy_free(&names);
+	conf_fini(&now);
+ fail:
+	buf_fini(&out->kept);
+	log_warnx("reload: %s; nothing has changed", e->text);
+	return -1;
+}
+
+void
+reload_on_signal(struct master *m)
+{
+	struct reloaded		 done;
+	struct conf_error	 e;
+
+	if (!m->stopping && reload(m, &done, &e) == 0)
+		buf_fini(&done.kept);
+}

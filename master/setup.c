@@ -1,0 +1,185 @@
+#include "master/setup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+
+#define CONF_FILE	EXECSRV_SYSCONFDIR "/execsrvd.conf"
+
+int
+setup_take_file(struct setup *s, const char *path)
+{
+	char	*folder;
+	int	 r;
+
+	free(s->file);
+	s->file = NULL;
+	/* In the background the folder is another one. */
+	if (path[0] == '/' || (folder = getcwd(NULL, 0)) == NULL)
+		return (s->file = strdup(path)) == NULL ? -1 : 0;
+	r = asprintf(&s->file, "%s/%s", folder, path);
+	free(folder);
+	if (r == -1)
+		s->file = NULL;
+	return r == -1 ? -1 : 0;
+}
+
+static int
+add(char ***list, size_t *n, char *text)
+{
+	char	**more;
+
+	if ((more = reallocarray(*list, *n + 1, sizeof(*more))) == NULL)
+		return -1;
+	*list = more;
+	more[(*n)++] = text;
+	return 0;
+}
+
+int
+setup_take_option(struct setup *s, char *text)
+{
+	return add(&s->option, &s->noption, text);
+}
+
+int
+setup_take_listen(struct setup *s, char *url)
+{
+	return add(&s->listen, &s->nlisten, url);
+}
+
+void
+setup_fini(struct setup *s)
+{
+	free(s->file);
+	free(s->option);
+	free(s->listen);
+	memset(s, 0, sizeof(*s));
+}
+
+bool
+setup_is_stdio(const char *url)
+{
+	return strcmp(url, "stdio") == 0 || strcmp(url, "stdio://") == 0;
+}
+
+bool
+setup_has_stdio(const struct conf *c)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->listen.n; i++)
+		if (setup_is_stdio(c->listen.item[i]))
+			return true;
+	return false;
+}
+
+bool
+setup_has_doors(const struct conf *c)
+{
+	return c->listen.n != 0 || c->nuplink != 0;
+}
+
+bool
+setup_reads_stdin(const struct conf *c)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->nuplink; i++)
+		if (c->uplink[i].from_stdin != CONF_STDIN_NO)
+			return true;
+	return c->exit_on_stdin;
+}
+
+/* "Keyword=value", as in sshd(8). */
+static int
+set_option(struct conf *c, const char *text, struct conf_error *e)
+{
+	char	*copy, *value;
+	int	 r;
+
+	if ((copy = strdup(text)) == NULL)
+		return conf_fail(e, "%s", strerror(errno));
+	value = copy + strcspn(copy, "= ");
+	if (*value != '\0')
+		*value++ = '\0';
+	r = conf_set(c, copy, value, e);
+	free(copy);
+	return r;
+}
+
+static int
+set_options(const struct setup *s, struct conf *c, struct conf_error *e)
+{
+	size_t	 i;
+
+	for (i = 0; i < s->noption; i++)
+		if (set_option(c, s->option[i], e) == -1)
+			return -1;
+	conf_end_block(c);		/* which they may have begun */
+	if (s->foreground && conf_set(c, "Foreground", "yes", e) == -1)
+		return -1;
+	return s->remote.exit_on_stdin ? conf_set(c, "ExitOnStdinClose",
+	    "yes", e) : 0;
+}
+
+static int
+read_file(const struct setup *s, struct conf *c, struct conf_error *e)
+{
+	if (s->file != NULL)
+		return conf_load(c, s->file, e);
+	return access(CONF_FILE, F_OK) == 0 ? conf_load(c, CONF_FILE, e) : 0;
+}
+
+/* What the command line names stands instead of all others. */
+static int
+set_listeners(const struct setup *s, struct conf *c, struct conf_error *e)
+{
+	size_t	 i;
+
+	if (s->nlisten == 0)
+		return 0;
+	for (i = 0; i < c->listen.n; i++)
+		free(c->listen.item[i]);
+	c->listen.n = 0;
+	for (i = 0; i < s->nlisten; i++)
+		if (conf_set(c, "Listen", s->listen[i], e) == -1)
+			return -1;
+	return 0;
+}
+
+/* On standard input there is nobody to show anything, as the reference says. */
+static int
+set_auth(const struct setup *s, struct conf *c, struct conf_error *e)
+{
+	if (auth_options_any(&s->auth) && setup_has_stdio(c))
+		return conf_fail(e, "--ws-auth is not for stdio");
+	return auth_options_apply(&s->auth, c, e);
+}
+
+int
+setup_load(const struct setup *s, struct conf *c, struct conf_error *e)
+{
+	int	 r = SETUP_BAD_CONF;
+
+	if (conf_init(c) == -1)
+		return conf_fail(e, "%s", strerror(errno));
+	if (set_options(s, c, e) == -1 || read_file(s, c, e) == -1 ||
+	    set_listeners(s, c, e) == -1)
+		goto fail;
+	r = SETUP_BAD_USE;
+	if (set_auth(s, c, e) == -1 ||
+	    remote_options_apply(&s->remote, c, e) == -1)
+		goto fail;
+	if (setup_has_stdio(c) && setup_reads_stdin(c)) {
+		conf_fail(e, "standard input cannot be a session as well");
+		goto fail;
+	}
+	return SETUP_OK;
+ fail:
+	conf_fini(c);
+	return r;
+}

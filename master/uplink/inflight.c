@@ -1,0 +1,139 @@
+#include "master/uplink/inflight.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "common/limit.h"
+
+#define SECOND	1000000		/* in microseconds */
+#define RATE_MAX 100000000000ULL	/* bytes a second, and no overflow */
+#define ALONE	(16 * 1024)	/* bytes that keep no line busy */
+#define RTT_MIN	2000		/* of ends that have others to serve too */
+
+/*
+ * In flight is so many times what the line holds.  Half of it may be behind
+ * the ping, so that twice would do; the rest makes it grow until the line is
+ * full, and then is a queue.
+ */
+#define GAIN(n)	((n) * 5 / 2)
+
+static uint64_t
+clamp(uint64_t n, uint64_t low, uint64_t high)
+{
+	return n < low ? low : n > high ? high : n;
+}
+
+void
+inflight_init(struct inflight *f, uint64_t pos)
+{
+	memset(f, 0, sizeof(*f));
+	f->read = f->asked = pos;
+	f->limit = LIMIT_INFLIGHT_FIRST;
+	f->is_idle = true;
+}
+
+bool
+inflight_must_ask(const struct inflight *f, uint64_t pos)
+{
+	return !f->is_asked &&
+	    (f->is_probing || pos - f->asked >= f->limit / 2);
+}
+
+void
+inflight_ask(struct inflight *f, uint64_t pos, uint64_t now)
+{
+	assert(!f->is_asked);
+	f->is_asked = true;
+	f->asked = pos;
+	f->asked_at = now;
+	f->ahead = pos - f->read;
+}
+
+static uint64_t
+best_rate(const struct inflight *f)
+{
+	uint64_t	 best = 0;
+	unsigned	 i;
+
+	for (i = 0; i < INFLIGHT_RATES; i++)
+		if (f->rates[i] > best)
+			best = f->rates[i];
+	return best;
+}
+
+/*
+ * The time of the line itself, which grows old since lines change.  It is not
+ * seen behind a queue of ours: for it everything is awaited first.
+ */
+static void
+measure(struct inflight *f, uint64_t us, uint64_t now)
+{
+	bool	 is_alone = f->ahead <= ALONE;
+
+	if (f->rtt == 0 || us <= f->rtt || (is_alone && f->is_probing)) {
+		f->rtt = us;
+		f->rtt_at = now;
+	}
+	if (is_alone)
+		f->is_known = true;
+	f->is_probing = !is_alone && !f->was_idle && (!f->is_known ||
+	    now - f->rtt_at >= (uint64_t)LIMIT_INFLIGHT_AGE * 1000);
+}
+
+/* Less than the line can do if there was not always something to send. */
+static void
+add_rate(struct inflight *f, uint64_t now)
+{
+	uint64_t	 bytes = f->asked > f->base ? f->asked - f->base : 0;
+	uint64_t	 us = clamp(now - f->base_at, 1, 60 * SECOND);
+	uint64_t	 rate = clamp(bytes * SECOND / us, 0, RATE_MAX);
+
+	if (bytes > ALONE && (!f->was_idle || rate > best_rate(f)))
+		f->rates[f->nrates++ % INFLIGHT_RATES] = rate;
+	f->base = f->asked;
+	f->base_at = now;
+}
+
+void
+inflight_answer(struct inflight *f, uint64_t now)
+{
+	assert(f->is_asked);
+	f->is_asked = false;
+	add_rate(f, now);
+	measure(f, clamp(now - f->asked_at, 1, 60 * SECOND), now);
+	f->read = f->asked;
+	f->was_idle = f->is_idle;
+	if (f->nrates > 0)
+		f->limit = clamp(GAIN(best_rate(f) * clamp(f->rtt, RTT_MIN,
+		    60 * SECOND) / SECOND), LIMIT_INFLIGHT_MIN,
+		    LIMIT_INFLIGHT_MAX);
+}
+
+void
+inflight_idle(struct inflight *f, uint64_t now)
+{
+	if (!f->is_idle)
+		f->idle_at = now;
+	f->is_idle = f->was_idle = true;
+}
+
+void
+inflight_resume(struct inflight *f, uint64_t pos, uint64_t now)
+{
+	if (!f->is_idle)
+		return;
+	f->is_idle = false;
+	if (now - f->idle_at < clamp(f->rtt, RTT_MIN, 60 * SECOND))
+		return;
+	/* By now the line is empty: begin anew. */
+	f->was_idle = false;
+	f->base = pos;
+	f->base_at = now;
+}
+
+bool
+inflight_is_full(const struct inflight *f, uint64_t pos)
+{
+	return (f->is_probing && f->ahead > ALONE) ||
+	    pos - f->read >= f->limit;
+}

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Streams at full speed do not starve another one.
+exec python3 "${0%.sh}.py" "$@"

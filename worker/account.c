@@ -1,0 +1,23 @@
+#include "worker/account.h"
+
+#include <string.h>
+
+#include "worker/cgroup.h"
+#include "worker/fence.h"
+#include "worker/session.h"
+
+void
+account_take(const struct session *s, bool living, struct account *out)
+{
+	struct usage	 own;
+
+	memset(out, 0, sizeof(*out));
+	usage_self(&own, &out->used);
+	out->worker_kib = own.peak_kib;
+	own.peak_kib = 0;
+	usage_add(&out->used, &own);
+	if (living)
+		usage_add_living(&out->used);
+	out->has_oom = cgroups_oom(s->cgroups, &out->oom) == 0 ||
+	    fence_oom(&s->set, &out->oom) == 0;
+}
