@@ -15,7 +15,7 @@
 #define PEER_LISTENER_MAX 160
 
 struct peer {
-	bool	 known;			/* uid is what the kernel says */
+	bool	 known;			/* by the kernel, or by a token */
 	uid_t	 uid;			/* that its sessions run as */
 	uid_t	 client_uid;		/* who it is itself */
 	bool	 has_gid;

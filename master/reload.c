@@ -84,6 +84,7 @@ reload(struct master *m, struct reloaded *out, struct conf_error *e)
  undo:
 	tokens_free(&tokens);
 	policy_free(&names);
+	tokens_wipe(&now);
 	conf_fini(&now);
  fail:
 	buf_fini(&out->kept);

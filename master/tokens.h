@@ -30,7 +30,7 @@ struct tokens	*tokens_load(const struct conf *c, bool is_test,
 		    struct conf_error *e) __attribute__((warn_unused_result));
 void		 tokens_free(struct tokens **tp);
 
-/* Wipe what a configuration knows of them, once there is a set. */
+/* Wipe what a configuration knows of them, once it is of no more use. */
 void		 tokens_wipe(struct conf *c);
 
 /* Whether a configuration says where to find any. */
