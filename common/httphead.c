@@ -93,6 +93,8 @@ struct head {
 	struct span		 target;
 	struct span		 value[FIELD_COUNT];
 	const struct route	*route;
+	char *const		*hosts;		/* that we are called */
+	size_t			 nhosts;
 };
 
 static bool
@@ -213,9 +215,20 @@ is_address(int family, struct span s)
 	return inet_pton(family, text, &addr) == 1;
 }
 
+static bool
+is_our_name(const struct head *hd, struct span name)
+{
+	size_t	 i;
+
+	for (i = 0; i < hd->nhosts; i++)
+		if (span_is_nocase(name, hd->hosts[i]))
+			return true;
+	return span_is_nocase(name, "localhost");
+}
+
 /* A name could be made to point here by its owner (DNS rebinding). */
 static bool
-is_local_host(struct span host)
+is_our_host(const struct head *hd, struct span host)
 {
 	struct span	 name;
 
@@ -232,14 +245,14 @@ is_local_host(struct span host)
 		name = host;
 	else if (!is_port(host))
 		return false;
-	return span_is_nocase(name, "localhost") || is_address(AF_INET, name);
+	return is_our_name(hd, name) || is_address(AF_INET, name);
 }
 
 static int
 judge_source(struct head *hd)
 {
 	return hd->value[FIELD_ORIGIN].at == NULL &&
-	    is_local_host(hd->value[FIELD_HOST]) ? 0 : 403;
+	    is_our_host(hd, hd->value[FIELD_HOST]) ? 0 : 403;
 }
 
 static int
@@ -304,37 +317,63 @@ static int	(*const judges[])(struct head *) = {
 };
 
 static void
-judge(int site, const char *text, size_t len, struct httphead *h)
+judge(struct head *hd, size_t len, struct httphead *h)
 {
-	struct head	 hd = { .site = site, .rest = { text, len } };
 	size_t		 i;
 
 	memset(h, 0, sizeof(*h));
 	h->status = len > HTTPHEAD_MAX ? 431 : 0;
 	for (i = 0; i < NROWS(judges) && h->status == 0; i++)
-		h->status = judges[i](&hd);
-	h->is_head = span_is(hd.method, "HEAD");
+		h->status = judges[i](hd);
+	h->is_head = span_is(hd->method, "HEAD");
 	if (h->status != 0) {
 		h->kind = HTTPHEAD_ERROR;
 		return;
 	}
-	h->kind = hd.route->kind;
-	h->key = hd.value[FIELD_KEY].at;
-	h->key_len = hd.value[FIELD_KEY].len;
-	h->auth = hd.value[FIELD_AUTH].at;
-	h->auth_len = hd.value[FIELD_AUTH].len;
+	h->kind = hd->route->kind;
+	h->key = hd->value[FIELD_KEY].at;
+	h->key_len = hd->value[FIELD_KEY].len;
+	h->auth = hd->value[FIELD_AUTH].at;
+	h->auth_len = hd->value[FIELD_AUTH].len;
 }
 
 void
-httphead_judge(const char *text, size_t len, struct httphead *h)
+httphead_judge(const char *text, size_t len, char *const *hosts,
+    size_t nhosts, struct httphead *h)
 {
-	judge(SESSIONS, text, len, h);
+	struct head	 hd = { .site = SESSIONS, .rest = { text, len },
+			    .hosts = hosts, .nhosts = nhosts };
+
+	judge(&hd, len, h);
 }
 
 void
 httphead_judge_metrics(const char *text, size_t len, struct httphead *h)
 {
-	judge(METRICS, text, len, h);
+	struct head	 hd = { .site = METRICS, .rest = { text, len } };
+
+	judge(&hd, len, h);
+}
+
+bool
+httphead_bearer(const struct httphead *h, struct span *token_out)
+{
+	struct span	 token = { h->auth, h->auth_len }, scheme;
+
+	*token_out = (struct span){ NULL, 0 };
+	if (h->auth == NULL)
+		return false;
+	if (!span_cut(&token, ' ', &scheme))
+		scheme = token;
+	if (!span_is_nocase(scheme, "Bearer"))
+		return false;
+	while (token.len > 0 && token.at[0] == ' ') {
+		token.at++;
+		token.len--;
+	}
+	if (scheme.at != token.at && is_visible(token))
+		*token_out = token;
+	return true;
 }
 
 /*

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/span.h"
+
 /* Longest head taken, in bytes with its empty line; longer is 431. */
 #define HTTPHEAD_MAX		8192
 
@@ -58,7 +60,7 @@ size_t	 httphead_end(const char *text, size_t len);
  *       bytes of base64)
  *   403 any Origin line, any value, any path; a Host that is neither an IP
  *   literal nor
- *       localhost (each with or without a port)
+ *       localhost nor one of hosts, in any case (each with or without a port)
  *   404 another path (the query behind a path is ignored; /readyz/ is another
  *   path)
  *   405 another method than GET (HEAD too on /livez and /readyz), also CONNECT
@@ -67,7 +69,15 @@ size_t	 httphead_end(const char *text, size_t len);
  * Precedence: syntax of the head (400, 431, 505), then 403, then 404, then
  * 405, then the rest.
  */
-void	 httphead_judge(const char *text, size_t len, struct httphead *h);
+void	 httphead_judge(const char *text, size_t len, char *const *hosts,
+	    size_t nhosts, struct httphead *h);
+
+/*
+ * The token of "Authorization: Bearer TOKEN" (RFC 6750): the scheme in any
+ * case, blanks, and visible characters.  False when another scheme or nothing
+ * is shown; the token is empty then, and when it is none.
+ */
+bool	 httphead_bearer(const struct httphead *h, struct span *token_out);
 
 /*
  * The same where figures are told (MetricsListen): there is no "/", but

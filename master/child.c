@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
+#include "master/admit.h"
 #include "master/ctl.h"
 #include "master/figures.h"
 #include "master/gatekeep.h"
@@ -43,7 +45,8 @@ static const struct {
 typedef void	 on_fn(struct child *c, const void *body, struct ipc_msg *m);
 
 static on_fn	 on_handover, on_resumed, on_opened, on_attached, on_detached,
-		 on_released, on_ended, on_report, on_acted, on_load;
+		 on_released, on_ended, on_report, on_acted, on_load,
+		 on_credential, on_greeted;
 
 /* What a worker may say, and in which states. */
 static const struct {
@@ -61,6 +64,8 @@ static const struct {
 	[IPC_report] = { on_report, IN(SERVING) | IN(LEAVING) },
 	[IPC_acted] = { on_acted, IN(SERVING) | IN(LEAVING) },
 	[IPC_load] = { on_load, IN(SERVING) },
+	[IPC_credential] = { on_credential, IN(GREETING) },
+	[IPC_greeted] = { on_greeted, IN(GREETING) },
 #undef IN
 };
 
@@ -303,7 +308,8 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 
 	if (c->chan == NULL)
 		return -1;
-	if (out->refuse == 0 && out->figures == NULL &&
+	/* Who has to show a token is another worker's client then. */
+	if (out->refuse == 0 && out->figures == NULL && !c->peer.must_show &&
 	    (c->route = route_new(c)) == NULL) {
 		log_warn("session");
 		return -1;
@@ -356,6 +362,26 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 	out.transport = p->uplink == 0 ? IPC__TRANSPORT__WEBSOCKET :
 	    IPC__TRANSPORT__STREAM;
 	out.strict = p->is_strict;
+	/* All tokens may be gone since it knocked: then none is good. */
+	c->may_show = refuse == 0 && p->uplink == 0 &&
+	    (p->must_show || tokens_any(c->master->tokens));
+	out.asking = p->must_show ? IPC__ASKING__ALWAYS : c->may_show ?
+	    IPC__ASKING__IF_SHOWN : IPC__ASKING__NEVER;
+	return assign(c, fd, &out);
+}
+
+int
+child_assign_greeted(struct child *c, int fd, const struct peer *p,
+    bool full, const void *message, size_t len)
+{
+	Ipc__Assign	 out = IPC__ASSIGN__INIT;
+
+	c->peer = *p;
+	out.full = full;
+	out.transport = IPC__TRANSPORT__WEBSOCKET;
+	out.greeted = true;
+	out.message.data = (uint8_t *)(uintptr_t)message;
+	out.message.len = len;
 	return assign(c, fd, &out);
 }
 
@@ -558,6 +584,43 @@ on_load(struct child *c, const void *body, struct ipc_msg *m)
 	/* It is told in figures: of a worker that lies, too. */
 	c->running = in->running < c->max_running ? in->running :
 	    c->max_running;
+}
+
+/* Once: who guesses needs a connection for each guess. */
+static void
+on_credential(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Credential	*in = body;
+	Ipc__Judged		 out = IPC__JUDGED__INIT;
+
+	(void)m;
+	if (!c->may_show || in->token.len > LIMIT_CREDENTIAL) {
+		child_violates(c, "credential");
+		return;
+	}
+	c->may_show = false;
+	out.status = admit_judge(c, in->token.data, in->token.len);
+	if (in->token.len > 0)
+		sodium_memzero(in->token.data, in->token.len);
+	chan_send(c->chan, IPC_judged, &out, -1);
+}
+
+static void
+on_greeted(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Greeted	*in = body;
+
+	if (!c->admitted || in->message.len > LIMIT_FIRST_MESSAGE) {
+		child_violates(c, "greeted");
+		return;
+	}
+	/* This one has read what a client sent and serves nobody else. */
+	c->asked_to_leave = true;
+	child_set_state(c, CHILD_LEAVING);
+	if (m->fd == -1)
+		return;			/* no descriptors left */
+	admit_pass_on(c, m->fd, in->message.data, in->message.len);
+	m->fd = -1;
 }
 
 struct child *

@@ -21,6 +21,7 @@
 #include "common/map.h"
 #include "master/master.h"
 #include "master/peer.h"
+#include "master/tokens.h"
 
 enum child_state {
 	CHILD_STARTING,
@@ -51,6 +52,9 @@ struct child {
 	struct route		*wanted;	/* HANDING: it asked for */
 	unsigned		 asked_id;	/* of the child that decides */
 	struct peer		 peer;
+	bool			 may_show;	/* its client a token */
+	bool			 admitted;	/* it was good for: */
+	struct grant		 grant;
 	uint64_t		 detached_ttl, grace;	/* ms, for its client */
 	unsigned		 running;	/* processes, as it said last */
 	unsigned		 max_running;	/* MaxProcesses */
@@ -75,6 +79,13 @@ void	 child_on_exit(struct child *c, int status);
  */
 int	 child_assign(struct child *c, int fd, const struct peer *p,
 	    int refuse, bool full);
+
+/*
+ * The same for a connection that another worker greeted: it has had its
+ * upgrade, and this first message is what came then.
+ */
+int	 child_assign_greeted(struct child *c, int fd, const struct peer *p,
+	    bool full, const void *message, size_t len);
 int	 child_assign_stdio(struct child *c, int in, int out);
 
 /* Ask its session to end; kill it at once. */

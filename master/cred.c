@@ -1,10 +1,7 @@
 #include "master/cred.h"
 
-#include <sys/stat.h>
-
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -14,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/fd.h"
 #include "common/json.h"
+#include "common/secret.h"
 #include "common/utf8.h"
 
 #define FILE_MAX	(CRED_MAX + 2)	/* bytes of a file: a token, CRLF */
@@ -56,28 +53,15 @@ refuse(char *why, size_t size, const char *text)
 
 /* --- the environment --- */
 
-/* /proc/PID/environ shows that very memory, of a second one as well. */
-static void
-wipe_variable(const char *name)
-{
-	size_t	 n = strlen(name);
-	char	**v;
-
-	for (v = environ; *v != NULL; v++)
-		if (strncmp(*v, name, n) == 0 && (*v)[n] == '=')
-			sodium_memzero(*v + n + 1, strlen(*v + n + 1));
-	unsetenv(name);
-}
-
 static int
 take_variable(struct cred *c, const char *name, enum cred_source source)
 {
-	char	*value = getenv(name);
+	char	*value = secret_take_env(name);
 	size_t	 len;
 	int	 r = 0;
 
 	if (value == NULL)
-		return 0;
+		return errno == 0 ? 0 : -1;
 	len = strlen(value);
 	if (c->source == CRED_NONE && len > 0) {
 		c->source = source;
@@ -85,7 +69,7 @@ take_variable(struct cred *c, const char *name, enum cred_source source)
 		if (is_token(value, len))
 			r = set_token(c, value, len);
 	}
-	wipe_variable(name);
+	sodium_free(value);
 	return r;
 }
 
@@ -121,51 +105,24 @@ cred_fini(struct cred *c)
 
 /* --- a file --- */
 
-static int
-check_file(int fd, char *why, size_t size)
-{
-	struct stat	 st;
-
-	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))
-		return refuse(why, size, "not a file");
-	if (st.st_uid != 0 && st.st_uid != geteuid())
-		return refuse(why, size, "of another user");
-	if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-		return refuse(why, size, "open to others: chmod 600");
-	return 0;
-}
-
 int
 cred_read_file(struct cred *c, const char *path, char *why, size_t size)
 {
-	char	*room = NULL;
-	bool	 is_whole;
-	ssize_t	 n;
-	int	 fd, r = -1;
+	char	*room;
+	size_t	 n;
+	int	 r = -1;
 
-	/* A FIFO would make us wait. */
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1)
-		return refuse(why, size, strerror(errno));
-	if (check_file(fd, why, size) == -1)
-		goto out;
-	if ((room = sodium_malloc(FILE_MAX + 1)) == NULL ||
-	    (n = read(fd, room, FILE_MAX + 1)) == -1) {
-		refuse(why, size, strerror(errno));
-		goto out;
-	}
-	is_whole = n <= FILE_MAX;
+	if ((room = secret_read_file(path, FILE_MAX, &n, why, size)) == NULL)
+		return -1;
 	while (n > 0 && (room[n - 1] == '\n' || room[n - 1] == '\r'))
 		n--;
-	if (!is_whole || !is_token(room, (size_t)n))
+	if (!is_token(room, n))
 		refuse(why, size, "not one line with a token");
-	else if ((r = set_token(c, room, (size_t)n)) == -1)
+	else if ((r = set_token(c, room, n)) == -1)
 		refuse(why, size, strerror(errno));
 	else
 		c->source = CRED_FILE;
- out:
-	if (room != NULL)
-		sodium_free(room);
-	fd_close(&fd);
+	sodium_free(room);
 	return r;
 }
 

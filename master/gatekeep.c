@@ -27,6 +27,9 @@ struct knock {
 	struct peer		 peer;
 	struct source		*source;
 	bool			 full;
+	bool			 greeted;
+	size_t			 len;		/* of its first message: */
+	char			 message[];
 };
 
 struct gate {
@@ -174,6 +177,7 @@ static bool
 let_in(struct gate *g, struct knock *k)
 {
 	struct child	*c;
+	bool		 full = k->full || g->master->draining;
 
 	if ((c = pool_take(g->master->pool)) == NULL)
 		return false;
@@ -181,8 +185,9 @@ let_in(struct gate *g, struct knock *k)
 	g->ngreeted++;
 	c->in_gate = true;
 	TAILQ_INSERT_TAIL(&g->greeted, c, gate_entry);
-	if (child_assign(c, k->fd, &k->peer, k->refuse, k->full ||
-	    g->master->draining) == -1)
+	if ((k->greeted ? child_assign_greeted(c, k->fd, &k->peer, full,
+	    k->message, k->len) : child_assign(c, k->fd, &k->peer, k->refuse,
+	    full)) == -1)
 		gate_leave(g, c);
 	knock_free(g, k);
 	return true;
@@ -265,36 +270,79 @@ on_patience(int fd, short what, void *arg)
 	gate_pump(arg);
 }
 
-void
-gate_knock(struct gate *g, int fd, const struct peer *p, int refuse,
-    bool full)
+/*
+ * Whether it may wait for a place.  Whom nobody knows all share one queue: it
+ * is kept short, or they would wait too long, and no address has more than
+ * half of it.
+ */
+static bool
+may_wait(const struct gate *g, const struct source *s, const struct peer *p)
 {
-	struct source	*s = NULL;
+	const struct source	*user = s->user != NULL ? s->user : s;
+
+	if (!p->known && !has_place(g, s) &&
+	    (s->waiting >= LIMIT_STARTUPS_FULL / 2 ||
+	    gate_drops(user->waiting, randombytes_uniform(100))))
+		return false;
+	return user->waiting < LIMIT_STARTUPS_QUEUE;
+}
+
+/* One more who waits, with a message of that length; or it is dropped. */
+static struct knock *
+knock_new(struct gate *g, int fd, const struct peer *p, size_t len)
+{
+	struct source	*s;
 	struct knock	*k = NULL;
 
-	bool		 is_stranger = refuse != 0 || (p->is_metrics &&
-			    !p->known);
-
-	if ((is_stranger && gate_drops((unsigned)g->ngreeted,
-	    randombytes_uniform(100))) ||
-	    (s = source_get(g, p)) == NULL ||
-	    (s->user != NULL ? s->user : s)->waiting >=
-	    LIMIT_STARTUPS_QUEUE ||
-	    (k = calloc(1, sizeof(*k))) == NULL) {
+	if ((s = source_get(g, p)) == NULL || !may_wait(g, s, p) ||
+	    (k = calloc(1, sizeof(*k) + len)) == NULL) {
 		if (s != NULL)
 			source_put(g, s);
 		STAT_INC(g->master, dropped);
 		fd_close(&fd);
-		return;
+		return NULL;
 	}
 	k->fd = fd;
-	k->refuse = refuse;
-	k->full = full;
 	k->peer = *p;
 	k->source = s;
+	k->len = len;
 	count(s, 0, 1);
 	g->nwaiting++;
 	TAILQ_INSERT_TAIL(&g->knocks, k, entry);
+	return k;
+}
+
+void
+gate_knock(struct gate *g, int fd, const struct peer *p, int refuse,
+    bool full)
+{
+	struct knock	*k;
+
+	if (refuse != 0 &&
+	    gate_drops((unsigned)g->ngreeted, randombytes_uniform(100))) {
+		STAT_INC(g->master, dropped);
+		fd_close(&fd);
+		return;
+	}
+	if ((k = knock_new(g, fd, p, 0)) == NULL)
+		return;
+	k->refuse = refuse;
+	k->full = full;
+	gate_pump(g);
+}
+
+void
+gate_admit(struct gate *g, int fd, const struct peer *p, bool full,
+    const void *message, size_t len)
+{
+	struct knock	*k;
+
+	if ((k = knock_new(g, fd, p, len)) == NULL)
+		return;
+	k->full = full;
+	k->greeted = true;
+	if (len > 0)
+		memcpy(k->message, message, len);
 	gate_pump(g);
 }
 

@@ -24,6 +24,14 @@ void		 gate_free(struct gate **gp);
 void		 gate_knock(struct gate *g, int fd, const struct peer *p,
 		    int refuse, bool full);
 
+/*
+ * A connection (taken) that was greeted elsewhere, with its first message,
+ * waits for a worker of its user.  Nobody drops it but for want of memory, or
+ * of room for that user.
+ */
+void		 gate_admit(struct gate *g, int fd, const struct peer *p,
+		    bool full, const void *message, size_t len);
+
 /* A worker no longer greets. */
 void		 gate_leave(struct gate *g, struct child *c);
 

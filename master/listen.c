@@ -113,10 +113,31 @@ static int
 may_listen(const struct listener *l, const char *url, const union address *a,
     struct conf_error *e)
 {
-	if (l->is_metrics || is_loopback(a))
+	if (l->is_metrics || is_loopback(a) || tokens_any(l->master->tokens))
 		return 0;
 	return conf_fail(e, "%.300s: not a loopback address, and no clients "
-	    "are served there without authentication", url);
+	    "are served there without authentication: see Token, TokenFile "
+	    "and BearerSecretFile", url);
+}
+
+int
+listen_check(const struct conf *c, bool has_tokens, struct conf_error *e)
+{
+	union address	 a;
+	socklen_t	 len;
+	size_t		 i;
+	const char	*url;
+
+	for (i = 0; i < c->listen.n && !has_tokens; i++) {
+		url = c->listen.item[i];
+		if (strncmp(url, "ws://", 5) == 0 &&
+		    parse_address(url + 5, &a, &len) == 0 && !is_loopback(&a))
+			return conf_fail(e, "%.300s: not a loopback address, "
+			    "and no clients are served there without "
+			    "authentication: see Token, TokenFile and "
+			    "BearerSecretFile", url);
+	}
+	return 0;
 }
 
 static int
@@ -137,8 +158,6 @@ open_tcp(struct listener *l, const char *url, const char *rest,
 	if (parse_address(rest, &a, &len) == -1)
 		return conf_fail(e, "%.300s: expected %sIP:PORT with a "
 		    "numeric IP", url, l->is_metrics ? "" : "ws://");
-	if (may_listen(l, url, &a, e) == -1)
-		return -1;
 	if ((l->fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1 ||
 	    setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on,

@@ -1,7 +1,7 @@
 /*
- * Listening sockets: ws://IP:PORT on a loopback address, unix:PATH; and those
- * for figures, on any address.  They are accepted from and nothing else; who
- * is at the door goes to the gate.
+ * Listening sockets: ws://IP:PORT, unix:PATH, on another address than loopback
+ * only where there are tokens; and those for figures, on any.  They are
+ * accepted from and nothing else; who is at the door goes to the gate.
  */
 #ifndef MASTER_LISTEN_H
 #define MASTER_LISTEN_H
@@ -28,10 +28,16 @@ struct listener {
 };
 
 /*
- * Open what a configuration asks for and is not open yet, nor was passed in (so
- * adopt first); nothing is closed.
- * 0, or -1 with the reason: then all is as it was.  *added_out is the number of
- * new ones.
+ * Whether a configuration asks for nothing beyond loopback, or has tokens for
+ * those who come there.  0, or -1 with the reason in e.
+ */
+int	 listen_check(const struct conf *c, bool has_tokens,
+	    struct conf_error *e) __attribute__((warn_unused_result));
+
+/*
+ * Open what a configuration, checked, asks for and is not open yet, nor was
+ * passed in (so adopt first); nothing is closed.  0, or -1 with the reason: then all is as it was.  *added_out is the
+ * number of new ones.
  */
 int	 listen_extend(struct master *m, const struct conf *c,
 	    unsigned *added_out, struct conf_error *e)

@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "config.h"
+#include "master/auth_options.h"
 #include "master/listen.h"
 #include "master/logto.h"
 #include "master/master.h"
@@ -23,6 +24,7 @@
 #include "master/passed.h"
 #include "master/remote.h"
 #include "master/setup.h"
+#include "master/tokens.h"
 
 #define WORKER		"execsrv-worker"
 #define UPLINK_PROGRAM	"execsrv-uplink"
@@ -44,6 +46,7 @@ static const struct option long_options[] = {
 	{ "listen", required_argument, NULL, OPT_LISTEN },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, OPT_HELP },
+	AUTH_LONG_OPTIONS,
 	REMOTE_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 }
 };
@@ -110,7 +113,8 @@ take_option(struct options *o, int opt)
 		usage(stdout);
 		exit(0);
 	default:
-		if (!remote_options_take(&s->remote, opt, optarg))
+		if (!remote_options_take(&s->remote, opt, optarg) &&
+		    !auth_options_take(&s->auth, opt, optarg))
 			wrong_use();
 	}
 	if (r == -1)
@@ -277,9 +281,13 @@ is_possible(const struct conf *c)
 {
 	struct conf_error	 e;
 	struct policy		*p = NULL;
+	struct tokens		*t = NULL;
 	bool			 ok;
 
-	ok = remote_check(c, &e) == 0 && (p = policy_new(c, &e)) != NULL;
+	ok = remote_check(c, &e) == 0 && (p = policy_new(c, &e)) != NULL &&
+	    (t = tokens_load(c, true, &e)) != NULL &&
+	    listen_check(c, tokens_wanted(c), &e) == 0;
+	tokens_free(&t);
 	policy_free(&p);
 	if (!ok)
 		fprintf(stderr, "execsrvd: %s\n", e.text);

@@ -23,6 +23,7 @@
 #include "master/gatekeep.h"
 #include "master/groups.h"
 #include "master/listen.h"
+#include "master/penalty.h"
 #include "master/policy.h"
 #include "master/logfile.h"
 #include "master/logto.h"
@@ -34,6 +35,7 @@
 #include "master/route.h"
 #include "master/rundir.h"
 #include "master/setup.h"
+#include "master/tokens.h"
 
 #define ORPHAN_PASS_MS	5	/* between two looks for orphans */
 #define ORPHAN_MS	5	/* a look takes at most */
@@ -123,13 +125,18 @@ open_doors(struct master *m)
 	size_t			 i;
 
 	m->is_stdio = setup_has_stdio(&m->conf);
+	if ((m->tokens = tokens_load(&m->conf, false, &e)) == NULL)
+		goto fail;
 	for (i = 0; i < m->passed.n; i++)
 		if (listen_adopt(m, &m->passed.fd[i], m->passed.name[i],
 		    &e) == -1)
 			goto fail;
 	if ((m->policy = policy_new(&m->conf, &e)) != NULL &&
-	    listen_extend(m, &m->conf, &n, &e) == 0)
+	    listen_check(&m->conf, tokens_any(m->tokens), &e) == 0 &&
+	    listen_extend(m, &m->conf, &n, &e) == 0) {
+		tokens_wipe(&m->conf);
 		return 0;
+	}
  fail:
 	log_warnx("%s", e.text);
 	return -1;
@@ -179,7 +186,8 @@ master_init(struct master *m, const struct cred *env)
 	}
 	if ((m->dir_lock = rundir_open(m->conf.runtime_dir, &m->dir)) == -1)
 		return -1;
-	if ((m->gate = gate_new(m)) == NULL) {
+	if ((m->gate = gate_new(m)) == NULL ||
+	    (m->penalties = penalties_new()) == NULL) {
 		log_warn("gate");
 		return -1;
 	}
@@ -226,6 +234,8 @@ master_fini(struct master *m)
 		route_free(&r);
 	ctl_free(&m->ctl);
 	gate_free(&m->gate);
+	penalties_free(&m->penalties);
+	tokens_free(&m->tokens);
 	child_forget_all(m);
 	pool_free(&m->pool);
 	fence_free(&m->fence);

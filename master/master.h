@@ -29,6 +29,7 @@ struct fence;
 struct gate;
 struct groups;
 struct listener;
+struct penalties;
 struct policy;
 struct logfile;
 struct notify;
@@ -36,6 +37,7 @@ struct pool;
 struct remote;
 struct route;
 struct setup;
+struct tokens;
 
 TAILQ_HEAD(listener_list, listener);
 TAILQ_HEAD(child_list, child);
@@ -89,6 +91,8 @@ struct master {
 	size_t			 stdin_len;
 	bool			 stdin_ends_us;
 	bool			 stdin_is_file;
+	struct tokens		*tokens;
+	struct penalties	*penalties;	/* for wrong ones */
 	struct gate		*gate;
 	struct groups		*groups;	/* NULL: there are none */
 	struct fence		*fence;

@@ -11,30 +11,43 @@
 #include <stdint.h>
 
 #define PEER_TEXT_MAX	80
+#define IDENTITY_MAX	80	/* bytes of "token:NAME", with a NUL */
 #define PEER_LISTENER_MAX 160
 
 struct peer {
-	bool	 known;			/* uid is what the kernel says */
+	bool	 known;			/* by the kernel, or by a token */
 	uid_t	 uid;			/* that its sessions run as */
 	uid_t	 client_uid;		/* who it is itself */
 	bool	 has_gid;
 	gid_t	 gid;
+	bool	 is_tcp;
+	bool	 must_show;		/* a token: nothing else will do */
+	bool	 has_shown;		/* a good one: uids are what it says */
 	unsigned uplink;		/* it came through; 0: none */
 	bool	 is_strict;		/* what is no JSON-RPC ends it */
 	bool	 is_metrics;		/* came for figures: no session */
 	const char *unfit;		/* why it is not served, or NULL */
 	char	 text[PEER_TEXT_MAX];	/* for people: "127.0.0.1:40123" */
 	char	 user[PEER_TEXT_MAX];	/* what shares are counted by: */
-	char	 source[PEER_TEXT_MAX];	/* the user, and his address */
-	char	 identity[PEER_TEXT_MAX];	/* what sessions belong to */
+	char	 source[PEER_TEXT_MAX];	/* the user, and his address; of
+					   other machines by IPv6 their
+					   network, which they choose from */
+	char	 identity[IDENTITY_MAX];	/* what sessions belong to */
 	char	 address[PEER_TEXT_MAX];	/* IP, "unix", ... */
 	char	 listener[PEER_LISTENER_MAX];	/* where it came in */
 };
 
+/* What a peer's wrong tokens are counted by: its user, or else its address. */
+const char	*peer_culprit(const struct peer *p);
+
+/* Another identity, by a token, for the same peer; its text names it. */
+void	 peer_grant(struct peer *p, const char *identity, uid_t uid,
+	    bool has_gid, gid_t gid);
+
 /*
- * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or loopback
- * TCP socket (sock_diag(7), the exact pair of addresses).  A peer that is
- * not local, or gone already, is not known; one in a sandbox of ours is unfit
+ * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or TCP socket
+ * (sock_diag(7), the exact pair of addresses).  A peer that is not on
+ * loopback, or gone already, is not known; one in a sandbox of ours is unfit
  * (master/inside.h; brand is ours).  0, or -1 with errno.
  */
 int	 peer_identify(int fd, uint64_t brand, struct peer *p)

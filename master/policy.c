@@ -12,6 +12,7 @@
 
 #include "common/log.h"
 #include "master/route.h"
+#include "master/tokens.h"
 
 #define NAME_MAX_	256	/* bytes of a user or group */
 
@@ -334,11 +335,12 @@ policy_get(const struct master *m, const struct peer *p, struct conf *room)
 	who.text[CONF_MATCH_identity] = p->identity;
 	who.text[CONF_MATCH_address] = p->address;
 	who.text[CONF_MATCH_listener] = p->listener;
-	if ((u = find_uid(m->policy, p->client_uid)) != NULL) {
+	u = p->known ? find_uid(m->policy, p->client_uid) : NULL;
+	if (u != NULL) {
 		who.text[CONF_MATCH_user] = u->name;
 		who.group = u->group;
 		who.ngroup = u->ngroup;
-	} else {
+	} else if (p->known) {
 		snprintf(number, sizeof(number), "%lu",
 		    (unsigned long)p->client_uid);
 		who.text[CONF_MATCH_user] = number;
@@ -399,6 +401,8 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->log_level = (uint32_t)c->log_level;
 	out->run_dir = m->dir;
 	out->brand = m->brand;
+	out->host_name = c->host_name.item;
+	out->n_host_name = c->host_name.n;
 }
 
 /* Who its sessions run as.  False: nobody that is known. */
@@ -417,7 +421,10 @@ map_user(const struct master *m, const struct conf *c, struct peer *p)
 	return true;
 }
 
-/* Why that peer is not served here (design section 3), or NULL. */
+/*
+ * Why that peer is not served here (design section 3), or NULL.  The word of a
+ * token makes nobody a root client on this machine.
+ */
 static const char *
 judge(const struct master *m, const struct conf *c, struct peer *p)
 {
@@ -428,13 +435,24 @@ judge(const struct master *m, const struct conf *c, struct peer *p)
 		return NULL;
 	if (!p->known)
 		return "unknown user";
+	if (p->is_tcp && !p->has_shown &&
+	    m->conf.require_token == CONF_TOKEN_ALWAYS)
+		return "no token";
 	if ((!m->is_root && p->uid != geteuid()) || !map_user(m, c, p))
 		return "not a user of this server";
 	if (p->uid == 0 && (c->permit_root == CONF_ROOT_NO ||
 	    (c->permit_root == CONF_ROOT_LOCAL &&
-	    (p->client_uid != 0 || p->uplink != 0))))
+	    (p->client_uid != 0 || p->uplink != 0 || p->has_shown))))
 		return "no sessions as root";
 	return NULL;
+}
+
+/* Whom the kernel's word does not let in may show a token. */
+static bool
+may_show(const struct master *m, const struct peer *p)
+{
+	return p->unfit == NULL && p->uplink == 0 && !p->has_shown &&
+	    tokens_any(m->tokens);
 }
 
 int
@@ -452,7 +470,8 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 		    route_count_of(m, p->uid) >= c->max_per_user;
 		policy_put(c, &room);
 	}
-	if (why == NULL)
+	p->must_show = why != NULL && c != NULL && may_show(m, p);
+	if (why == NULL || p->must_show)
 		return 0;
 	STAT_INC(m, refused);
 	log_info("%s: refused: %s", p->text, why);

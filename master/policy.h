@@ -47,7 +47,8 @@ void		 policy_settings(const struct master *m, const struct conf *c,
 /*
  * Whether a peer may come: 0, or the HTTP status to refuse it with, after a
  * line in the log.  p->uid becomes who its sessions run as; *full_out: it may
- * resume a session, but not open one.
+ * resume a session, but not open one.  With p->must_show it may only show a
+ * token, and is asked about again as who that names (peer_grant()).
  */
 int		 policy_admit(struct master *m, struct peer *p,
 		    bool *full_out);

@@ -11,6 +11,7 @@
 #include "master/pool.h"
 #include "master/remote.h"
 #include "master/setup.h"
+#include "master/tokens.h"
 
 /* A setting that stays as it is; a list that is full has enough of them. */
 static void
@@ -35,10 +36,10 @@ check(const struct conf *c, struct conf_error *e)
 	return conf_fail(e, "nothing to listen on");
 }
 
-/* It is good: make it ours.  Takes both. */
+/* It is good: make it ours.  Takes all of it. */
 static void
 commit(struct master *m, struct conf *now, struct policy *names,
-    struct reloaded *out)
+    struct tokens *tokens, struct reloaded *out)
 {
 	if (setup_has_stdio(now) != m->is_stdio)
 		on_kept(out, "Listen stdio");
@@ -47,6 +48,9 @@ commit(struct master *m, struct conf *now, struct policy *names,
 	m->conf = *now;
 	policy_free(&m->policy);
 	m->policy = names;
+	tokens_wipe(&m->conf);
+	tokens_free(&m->tokens);
+	m->tokens = tokens;
 	fence_warn(m->fence, &m->conf);
 	log_set_level((enum log_level)m->conf.log_level);
 	pool_reload(m->pool);
@@ -58,6 +62,7 @@ static int
 take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 {
 	struct policy	*names = NULL;
+	struct tokens	*tokens = NULL;
 	struct conf	 now;
 
 	memset(out, 0, sizeof(*out));
@@ -65,10 +70,12 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 	if (setup_load(m->setup, &now, e) != SETUP_OK)
 		goto fail;
 	if (check(&now, e) == -1 || (names = policy_new(&now, e)) == NULL ||
+	    (tokens = tokens_load(&now, false, e)) == NULL ||
+	    listen_check(&now, tokens_any(tokens), e) == -1 ||
 	    listen_extend(m, &now, &out->added, e) == -1)
 		goto undo;
 	if (conf_keep(&now, &m->conf, on_kept, out) == 0) {
-		commit(m, &now, names, out);
+		commit(m, &now, names, tokens, out);
 		return 0;
 	}
 	/* What was opened for it goes again. */
@@ -76,7 +83,9 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 	(void)!listen_extend(m, &m->conf, &out->added, e);
 	listen_reduce(m);
  undo:
+	tokens_free(&tokens);
 	policy_free(&names);
+	tokens_wipe(&now);
 	conf_fini(&now);
  fail:
 	buf_fini(&out->kept);

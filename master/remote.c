@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 #include "master/listen.h"
 #include "master/policy.h"
 #include "master/remote_exec.h"
+#include "master/runas.h"
 
 /* Bytes of a run's secrets: X25519, ML-KEM (d || z), and a nonce. */
 #define DH_LEN		32
@@ -468,38 +468,24 @@ remote_has(const struct master *m, pid_t pid)
 static int
 find_user(struct remote *r)
 {
-	struct master		*m = r->master;
-	const char		*name = r->conf->user[0] != '\0' ?
-				    r->conf->user : m->conf.remote_user;
-	const struct passwd	*pw;
+	struct master	*m = r->master;
+	const char	*name = r->conf->user[0] != '\0' ? r->conf->user :
+			    m->conf.remote_user;
+	struct runas	 user;
+	char		 why[RUNAS_WHY];
 
 	r->uid = geteuid();
 	/* Sessions are another server's business there. */
 	if (r->conf->forward[0] != '\0')
 		return 0;
-	if (name[0] == '\0') {
-		if (!m->is_root)
-			return 0;
-		log_warnx("Uplink %s: a server that runs as root needs "
-		    "RemoteUser: who its sessions run as", r->conf->label);
+	if (runas_find(&m->conf, "RemoteUser", name, &user, why,
+	    sizeof(why)) == -1) {
+		log_warnx("Uplink %s: %s", r->conf->label, why);
 		return -1;
 	}
-	if ((pw = getpwnam(name)) == NULL) {
-		log_warnx("RemoteUser %s: no such user", name);
-		return -1;
-	}
-	if (!m->is_root && pw->pw_uid != geteuid()) {
-		log_warnx("RemoteUser %s: only root can run sessions of "
-		    "another user", name);
-		return -1;
-	}
-	if (pw->pw_uid == 0 && m->conf.permit_root != CONF_ROOT_YES) {
-		log_warnx("RemoteUser root needs PermitRootSession yes");
-		return -1;
-	}
-	r->uid = pw->pw_uid;
-	r->gid = pw->pw_gid;
-	r->has_gid = true;
+	r->uid = user.uid;
+	r->gid = user.gid;
+	r->has_gid = user.has_gid;
 	return 0;
 }
 

@@ -121,6 +121,13 @@ route_count_of(const struct master *m, uid_t uid)
 	return n;
 }
 
+static bool
+is_whose(const struct route *r, const struct peer *p)
+{
+	return r->uid == p->uid && r->uplink == p->uplink &&
+	    strcmp(r->identity, p->identity) == 0;
+}
+
 void
 route_handover(struct child *greeter, const char *id, const void *message,
     size_t len, int fd)
@@ -133,9 +140,8 @@ route_handover(struct child *greeter, const char *id, const void *message,
 	 * Another's session looks exactly like one that never was.  One that
 	 * is not "opened" may be known to its client already: its owner says.
 	 */
-	if (r == NULL || r->uid != greeter->peer.uid ||
-	    r->uplink != greeter->peer.uplink || strcmp(r->identity,
-	    greeter->peer.identity) != 0 || r->owner == greeter) {
+	if (r == NULL || !is_whose(r, &greeter->peer) ||
+	    r->owner == greeter) {
 		child_decide(greeter, IPC__VERDICT__UNKNOWN, NULL);
 		return;
 	}

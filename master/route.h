@@ -26,7 +26,7 @@ struct route {
 	uid_t			 client_uid;	/* who opened it */
 	uid_t			 uid;		/* whose it is ... */
 	unsigned		 uplink;	/* ... and by which way; or 0 */
-	char			 identity[PEER_TEXT_MAX]; /* of its client */
+	char			 identity[IDENTITY_MAX]; /* of its client */
 	struct child		*owner;		/* NULL: a tombstone */
 	bool			 opened;	/* its client knows the id */
 	bool			 attached;

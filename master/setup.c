@@ -151,6 +151,15 @@ set_listeners(const struct setup *s, struct conf *c, struct conf_error *e)
 	return 0;
 }
 
+/* On standard input there is nobody to show anything, as the reference says. */
+static int
+set_auth(const struct setup *s, struct conf *c, struct conf_error *e)
+{
+	if (auth_options_any(&s->auth) && setup_has_stdio(c))
+		return conf_fail(e, "--ws-auth is not for stdio");
+	return auth_options_apply(&s->auth, c, e);
+}
+
 int
 setup_load(const struct setup *s, struct conf *c, struct conf_error *e)
 {
@@ -162,7 +171,8 @@ setup_load(const struct setup *s, struct conf *c, struct conf_error *e)
 	    set_listeners(s, c, e) == -1)
 		goto fail;
 	r = SETUP_BAD_USE;
-	if (remote_options_apply(&s->remote, c, e) == -1)
+	if (set_auth(s, c, e) == -1 ||
+	    remote_options_apply(&s->remote, c, e) == -1)
 		goto fail;
 	if (setup_has_stdio(c) && setup_reads_stdin(c)) {
 		conf_fail(e, "standard input cannot be a session as well");

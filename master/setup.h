@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "common/conf.h"
+#include "master/auth_options.h"
 #include "master/remote_options.h"
 
 struct setup {
@@ -19,6 +20,7 @@ struct setup {
 	size_t			 nlisten;
 	bool			 foreground;
 	struct remote_options	 remote;
+	struct auth_options	 auth;
 };
 
 enum { SETUP_OK = 0, SETUP_BAD_CONF = -1, SETUP_BAD_USE = -2 };

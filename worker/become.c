@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,9 @@
 
 #include "common/log.h"
 #include "common/signals.h"
+#include "worker/enforce.h"
 #include "worker/envp.h"
+#include "worker/reader.h"
 
 #define NOBODY		65534		/* where the user data base has none */
 
@@ -168,15 +171,23 @@ become_user(const Ipc__Assign *a)
 	must(prctl(PR_SET_CHILD_SUBREAPER, 1), "PR_SET_CHILD_SUBREAPER");
 }
 
+/* Whether that could be done. */
+static bool
+drop_to_nobody(uid_t real)
+{
+	/* EINVAL: a container of one user, who is all that we can be. */
+	if (geteuid() != 0 || (setresgid((gid_t)-1, NOBODY, (gid_t)-1) ==
+	    -1 && errno == EINVAL))
+		return false;
+	must(setgroups(0, NULL), "setgroups");
+	drop_to(NOBODY, real, NOBODY);
+	return true;
+}
+
 void
 become_anybody(void)
 {
-	/* EINVAL: a container of one user, who is all that we can be. */
-	if (geteuid() == 0 && (setresgid((gid_t)-1, NOBODY, (gid_t)-1) == 0 ||
-	    errno != EINVAL)) {
-		must(setgroups(0, NULL), "setgroups");
-		drop_to(NOBODY, NOBODY, NOBODY);
-	}
+	drop_to_nobody(NOBODY);
 	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
 }
 
@@ -185,4 +196,16 @@ become_nobody(void)
 {
 	become_anybody();
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS");
+}
+
+void
+become_reader(void)
+{
+	bool	 is_alone = drop_to_nobody(become_real());
+
+	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
+	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS");
+	if (geteuid() == 0)		/* and nobody else to be */
+		must(enforce_drop(), "capabilities");
+	must(reader_confine(is_alone), "confinement");
 }

@@ -4,54 +4,16 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "common/clock.h"
-#include "common/fd.h"
 #include "common/buf.h"
 #include "common/httphead.h"
+#include "worker/door.h"
+#include "worker/iowait.h"
 #include "worker/metrics.h"
 
 #define ANSWER_MAX	1024	/* bytes */
 #define METRICS_MAX	(64 * 1024)
-#define LINGER_MS	500	/* for the peer to read the answer */
-
-/* Wait until fd is ready for events; false: the deadline came first. */
-static bool
-wait_for(int fd, short events, uint64_t deadline)
-{
-	struct pollfd	 p = { fd, events, 0 };
-	uint64_t	 now;
-	int		 r;
-
-	do {
-		if ((now = clock_ms()) >= deadline)
-			return false;
-		r = poll(&p, 1, (int)(deadline - now));
-	} while (r == -1 && errno == EINTR);
-	return r > 0;
-}
-
-static int
-send_all(int fd, const char *text, size_t len, uint64_t deadline)
-{
-	ssize_t	 n;
-
-	while (len > 0) {
-		n = send(fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (n == -1 && errno == EINTR)
-			continue;
-		if (n == -1 && errno == EAGAIN &&
-		    wait_for(fd, POLLOUT, deadline))
-			continue;
-		if (n <= 0)
-			return -1;
-		text += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
 
 /*
  * Read a head of at most HTTPHEAD_MAX bytes: look first (MSG_PEEK), then
@@ -65,7 +27,7 @@ read_head(int fd, char *head, uint64_t deadline)
 	ssize_t	 n;
 
 	while (len <= HTTPHEAD_MAX) {
-		if (!wait_for(fd, POLLIN, deadline))
+		if (!iowait(fd, POLLIN, deadline))
 			return 0;
 		n = recv(fd, head + len, HTTPHEAD_MAX + 1 - len, MSG_PEEK);
 		if (n == -1 && (errno == EINTR || errno == EAGAIN))
@@ -84,20 +46,23 @@ read_head(int fd, char *head, uint64_t deadline)
 }
 
 /*
- * The peer may still be sending; closing now would destroy the answer on its
- * way (a reset).  Tell it that we are done and give it a moment.
+ * Whether a token lets the client in, where it shows one or has to.  0, or the
+ * status to answer with.
  */
-static void
-linger(int fd)
+static int
+ask(const struct greet_rules *r, const struct httphead *h, uint64_t deadline,
+    bool *is_admitted_out)
 {
-	uint64_t	 deadline = clock_ms() + LINGER_MS;
-	char		 sink[4096];
+	struct span	 token;
+	bool		 has_shown = httphead_bearer(h, &token);
+	int		 status;
 
-	if (shutdown(fd, SHUT_WR) == -1)
-		return;
-	while (wait_for(fd, POLLIN, deadline))
-		if (recv(fd, sink, sizeof(sink), 0) <= 0)
-			return;
+	*is_admitted_out = false;
+	if (!has_shown && r->asking != IPC__ASKING__ALWAYS)
+		return 0;
+	status = door_ask(r->master, token, deadline);
+	*is_admitted_out = status == 0;
+	return status;
 }
 
 /* Judge what it asks, given how we are. */
@@ -123,8 +88,8 @@ answer(int fd, const struct httphead *h, uint64_t deadline)
 
 	n = httphead_answer(h->kind == HTTPHEAD_ERROR ? h->status : 200,
 	    h->is_head, text, sizeof(text));
-	if (send_all(fd, text, n, deadline) == 0)
-		linger(fd);
+	if (iowait_send(fd, text, n, deadline) == 0)
+		iowait_linger(fd);
 }
 
 /* 0, or -1: there is nothing to tell. */
@@ -140,10 +105,10 @@ answer_metrics(int fd, const struct httphead *h, uint64_t deadline,
 	buf_init(&b, METRICS_MAX);
 	if ((r = metrics_put(&b, f)) == 0) {
 		n = httphead_page(METRICS_TYPE, b.len, head, sizeof(head));
-		if (send_all(fd, head, n, deadline) == 0 && (h->is_head ||
-		    send_all(fd, (const char *)buf_data(&b), b.len,
+		if (iowait_send(fd, head, n, deadline) == 0 && (h->is_head ||
+		    iowait_send(fd, (const char *)buf_data(&b), b.len,
 		    deadline) == 0))
-			linger(fd);
+			iowait_linger(fd);
 	}
 	buf_fini(&b);
 	return r;
@@ -172,21 +137,29 @@ greet_metrics(int fd, uint64_t ms, int refuse, bool is_ready,
 }
 
 enum greeting
-greet(int fd, uint64_t ms, int refuse, bool is_ready)
+greet(int fd, const struct greet_rules *r)
 {
 	char		 head[HTTPHEAD_MAX + 1], text[ANSWER_MAX];
-	uint64_t	 deadline = clock_ms() + ms;
+	uint64_t	 deadline = clock_ms() + r->ms;
 	struct httphead	 h;
+	bool		 is_admitted = false;
 	size_t		 len, n;
+	int		 status;
 
 	if ((len = read_head(fd, head, deadline)) == 0)
 		return GREETING_ANSWERED;
-	httphead_judge(head, len, &h);
-	judge(&h, refuse, is_ready);
+	httphead_judge(head, len, r->hosts, r->nhosts, &h);
+	judge(&h, r->refuse, r->is_ready);
+	if (h.kind == HTTPHEAD_UPGRADE && r->asking != IPC__ASKING__NEVER &&
+	    (status = ask(r, &h, deadline, &is_admitted)) != 0) {
+		h.kind = HTTPHEAD_ERROR;
+		h.status = status;
+	}
 	if (h.kind == HTTPHEAD_UPGRADE) {
 		n = httphead_switch(&h, text, sizeof(text));
-		return send_all(fd, text, n, deadline) == 0 ?
-		    GREETING_UPGRADED : GREETING_ANSWERED;
+		if (iowait_send(fd, text, n, deadline) == -1)
+			return GREETING_ANSWERED;
+		return is_admitted ? GREETING_ADMITTED : GREETING_UPGRADED;
 	}
 	answer(fd, &h, deadline);
 	return GREETING_ANSWERED;

@@ -7,20 +7,29 @@
 #define WORKER_GREET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/ipc.h"
 
 enum greeting {
 	GREETING_UPGRADED,	/* the next byte is the first of a frame */
+	GREETING_ADMITTED,	/* the same, for another worker: door_pass() */
 	GREETING_ANSWERED,	/* over: answered, left by the peer, or late */
 };
 
-/*
- * Greet the peer on fd (kept open) within ms milliseconds.  refuse is the HTTP
- * status that answers whatever it asks, or 0; is_ready is what /readyz tells.
- */
-enum greeting	 greet(int fd, uint64_t ms, int refuse, bool is_ready);
+struct greet_rules {
+	uint64_t	 ms;		/* for all of it */
+	int		 refuse;	/* status for whatever is asked, or 0 */
+	bool		 is_ready;	/* what /readyz tells */
+	char *const	*hosts;		/* what we are called, besides */
+	size_t		 nhosts;
+	Ipc__Asking	 asking;	/* for a token */
+	int		 master;	/* who judges it */
+};
+
+/* Greet the peer on fd (kept open). */
+enum greeting	 greet(int fd, const struct greet_rules *r);
 
 /* The same where there is no WebSocket, but /metrics. */
 void		 greet_metrics(int fd, uint64_t ms, int refuse, bool is_ready,

@@ -17,6 +17,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/ptree.h"
+#include "common/utf8.h"
 #include "worker/account.h"
 #include "worker/brand.h"
 #include "worker/cgroup.h"
@@ -634,19 +635,40 @@ is_over(const struct session *s)
 	    s->state == SESSION_HANDING));
 }
 
+static void
+end_turn(struct session *s)
+{
+	ask_receipt(s);
+	if (s->conn != NULL)
+		conn_flush(s->conn);
+	session_unhold(s);
+	session_tell_master(s);
+	tell_load(s);
+	link_leave(s->link);
+}
+
+void
+session_begin(struct session *s, const void *message, size_t len)
+{
+	char	*copy;
+
+	if ((copy = malloc(len + 1)) == NULL)
+		fatal("first message");
+	if (len > 0)
+		memcpy(copy, message, len);
+	/* Who read it may say what it likes: it is looked at again. */
+	rpc_input(s, copy, len, utf8_is_valid(copy, len));
+	free(copy);
+	end_turn(s);
+}
+
 void
 session_run(struct session *s)
 {
 	while (!is_over(s)) {
 		if (event_base_loop(s->base, EVLOOP_ONCE) == -1)
 			fatal("event loop");
-		ask_receipt(s);
-		if (s->conn != NULL)
-			conn_flush(s->conn);
-		session_unhold(s);
-		session_tell_master(s);
-		tell_load(s);
-		link_leave(s->link);
+		end_turn(s);
 	}
 	/* They may have something to undo outside of this process. */
 	holders_free(s);

@@ -137,6 +137,9 @@ void	 session_init(struct session *s, struct event_base *base, int fd,
 	    int out, const Ipc__Assign *a);
 void	 session_fini(struct session *s);
 
+/* The first message, which another worker has read; before session_run(). */
+void	 session_begin(struct session *s, const void *message, size_t len);
+
 /* Serve it until it is over. */
 void	 session_run(struct session *s);
 

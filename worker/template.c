@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "worker/become.h"
 #include "worker/cgroup.h"
+#include "worker/door.h"
 #include "worker/fence.h"
 #include "worker/greet.h"
 #include "worker/http_link.h"
@@ -60,9 +61,51 @@ is_answer_only(const Ipc__Assign *a)
 static void
 give_group(int *group, const Ipc__Assign *a)
 {
-	if (is_answer_only(a) || (geteuid() == 0 && a->uid != 0 &&
+	if (is_answer_only(a) || a->asking == IPC__ASKING__ALWAYS ||
+	    (geteuid() == 0 && a->uid != 0 &&
 	    *group != -1 && cgroup_give_to(*group, become_real()) == -1))
 		fd_close(group);
+}
+
+/*
+ * Before the first byte of the client: whom the kernel names is served by a
+ * process that is that user already; nobody else's bytes are read by one that
+ * could do anything with them.
+ */
+static void
+become(const Ipc__Assign *a, struct event_base **base, int *http_exe)
+{
+	if (a->asking == IPC__ASKING__ALWAYS) {
+		event_base_free(*base);
+		*base = NULL;
+		fd_close(http_exe);
+		become_reader();
+	} else if (is_answer_only(a)) {
+		become_nobody();
+	} else {
+		become_user(a);
+	}
+}
+
+/* Whether there is a client with a session in it, for this process. */
+static bool
+is_let_in(const Ipc__Assign *a, int fd, int sock)
+{
+	struct greet_rules	 r;
+	enum greeting		 g;
+
+	if (a->transport != IPC__TRANSPORT__WEBSOCKET || a->greeted)
+		return true;
+	r.ms = a->settings->handshake_ms;
+	r.refuse = (int)a->refuse;
+	r.is_ready = !a->unready;
+	r.hosts = a->settings->host_name;
+	r.nhosts = a->settings->n_host_name;
+	r.asking = a->asking;
+	r.master = sock;
+	if ((g = greet(fd, &r)) == GREETING_ADMITTED)
+		door_pass(sock, fd, r.ms);
+	return g == GREETING_UPGRADED && a->asking != IPC__ASKING__ALWAYS;
 }
 
 static int
@@ -76,21 +119,16 @@ serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
 		return 1;
 	log_set_level((enum log_level)a->settings->log_level);
 	log_set_session(a->number);
-	if (a->refuse == 0)
+	if (!is_answer_only(a) && a->asking != IPC__ASKING__ALWAYS)
 		fence_enter(a->settings, group);
 	give_group(&group, a);
-	if (is_answer_only(a))
-		become_nobody();
-	else
-		become_user(a);
+	become(a, base, &http_exe);
 	if (a->figures != NULL) {
 		greet_metrics(m->fd, a->settings->handshake_ms,
 		    (int)a->refuse, !a->unready, a->figures);
 		return 0;
 	}
-	if (a->transport == IPC__TRANSPORT__WEBSOCKET &&
-	    greet(m->fd, a->settings->handshake_ms, (int)a->refuse,
-	    !a->unready) != GREETING_UPGRADED)
+	if (!is_let_in(a, m->fd, sock))
 		return 0;
 	if (a->transport == IPC__TRANSPORT__STDIO)
 		*base = new_base_for_files(*base);
@@ -101,6 +139,8 @@ serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
 	s.cgroups = cgroups_new(*base, group);
 	if ((s.link = link_new(*base, sock, &s)) == NULL)
 		fatal("link");
+	if (a->greeted)
+		session_begin(&s, a->message.data, a->message.len);
 	session_run(&s);
 	cgroups_free(&s.cgroups);
 #ifdef __SANITIZE_ADDRESS__		/* the kernel is faster at it */
@@ -149,7 +189,8 @@ worker_run(int sock, const struct rlimit *nofile, int http_exe, int group)
 	base = new_base(NULL);
 	r = wait_and_serve(&base, sock, nofile, http_exe, group);
 #ifdef __SANITIZE_ADDRESS__
-	event_base_free(base);
+	if (base != NULL)
+		event_base_free(base);
 #endif
 	return r;
 }

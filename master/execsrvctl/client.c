@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/client/execsrv.h"
+#include "common/secret.h"
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/cp.h"
 #include "master/execsrvctl/hosts.h"
@@ -24,6 +26,7 @@ struct client {
 	const char		*words;	/* of its usage, behind the options */
 	const char		*dir;	/* the daemon's folder, or NULL */
 	const char		*url, *token_file;
+	char			*token;	/* of the variable, or NULL */
 	char			**env;
 	size_t			 nenv;
 	struct run_options	 run;
@@ -306,22 +309,6 @@ choose(const char *text, struct server *s)
 	return 0;
 }
 
-/* Nobody else is to see it, no command of ours either. */
-static int
-take_token_variable(struct server *s)
-{
-	char	*token = getenv(TOKEN_VARIABLE);
-	int	 r = 0;
-
-	if (token == NULL)
-		return 0;
-	if (token[0] != '\0' && s->token == NULL)
-		r = server_set_token(s, token);
-	explicit_bzero(token, strlen(token));
-	unsetenv(TOKEN_VARIABLE);
-	return r == 0 ? 0 : complain(TOKEN_VARIABLE, strerror(errno));
-}
-
 /* As told, or by a variable, or the daemon of this machine. */
 static int
 find_server(const struct client *c, const char *name, struct server *s)
@@ -345,15 +332,28 @@ find_server(const struct client *c, const char *name, struct server *s)
 	if (c->token_file != NULL &&
 	    hosts_read_token(c->token_file, s) == -1)
 		return -1;
-	return take_token_variable(s);
+	if (s->token == NULL && c->token != NULL &&
+	    server_set_token(s, c->token) == -1)
+		return complain(TOKEN_VARIABLE, strerror(errno));
+	return 0;
 }
 
 /* --- the commands --- */
 
-/* Room for the variables that a command line may set, and TERM. */
+/*
+ * Room for the variables that a command line may set, and TERM.  The one with
+ * the token is taken away first: nobody else is to see it, no command either.
+ */
 static int
 begin(struct client *c, int argc)
 {
+	if (sodium_init() == -1 || ((c->token =
+	    secret_take_env(TOKEN_VARIABLE)) == NULL && errno != 0))
+		return complain(TOKEN_VARIABLE, strerror(ENOMEM));
+	if (c->token != NULL && c->token[0] == '\0') {
+		sodium_free(c->token);
+		c->token = NULL;
+	}
 	c->env = calloc((size_t)argc + 2, sizeof(char *));
 	return c->env != NULL ? 0 : complain(c->words, strerror(errno));
 }
@@ -363,9 +363,10 @@ end(struct client *c)
 {
 	size_t	 i;
 
-	for (i = 0; i < c->nenv; i++)
+	for (i = 0; c->env != NULL && i < c->nenv; i++)
 		free(c->env[i]);
 	free(c->env);
+	sodium_free(c->token);
 }
 
 static int

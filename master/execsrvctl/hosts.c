@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/secret.h"
+
 #define BLANKS		" \t\r\n"
 #define LINE_MAX_LEN	8192
 
@@ -144,32 +146,23 @@ read_line(FILE *f, char *line, int size)
 int
 hosts_read_token(const char *path, struct server *out)
 {
-	char	 line[LINE_MAX_LEN], *end;
-	FILE	*f = fopen(path, "re");
-	int	 r = -1;
+	char	 why[128], *text, *end;
+	size_t	 len;
 
-	if (f == NULL)
-		return complain("%s: %s", path, strerror(errno));
-	/* Nothing of it stays in a buffer that nobody wipes. */
-	setvbuf(f, NULL, _IONBF, 0);
-	if (!is_ours_alone(f)) {
-		not_ours(path);
-	} else if (read_line(f, line, sizeof(line)) != 1) {
-		complain("%s: %s", path, errno != 0 ? strerror(errno) :
-		    "it is empty");
-	} else {
-		end = line + strcspn(line, BLANKS);
-		if (end == line || end[strspn(end, BLANKS)] != '\0') {
-			complain("%s: not a token in one line", path);
-		} else {
-			*end = '\0';
-			if ((r = server_set_token(out, line)) == -1)
-				complain("%s", strerror(errno));
-		}
+	if (sodium_init() == -1)
+		return complain("%s", strerror(ENOMEM));
+	if ((text = secret_read_file(path, LINE_MAX_LEN, &len, why,
+	    sizeof(why))) == NULL)
+		return complain("%s: %s", path, why);
+	end = text + strcspn(text, BLANKS);
+	if (end == text || end[strspn(end, BLANKS)] != '\0') {
+		sodium_free(text);
+		return complain("%s: not a token in one line", path);
 	}
-	sodium_memzero(line, sizeof(line));
-	fclose(f);
-	return r;
+	*end = '\0';
+	sodium_free(out->token);
+	out->token = text;
+	return 0;
 }
 
 /* The folder with the file of hosts.  0, or -1, having said why. */

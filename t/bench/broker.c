@@ -203,7 +203,7 @@ upgrade(struct peer *p, size_t len)
 	struct httphead	 h;
 	char		 text[1024];
 
-	httphead_judge((char *)buf_data(&p->in), len, &h);
+	httphead_judge((char *)buf_data(&p->in), len, NULL, 0, &h);
 	if (h.kind != HTTPHEAD_UPGRADE)
 		errx(1, "not an upgrade: %d", h.status);
 	if (p->b->executor != NULL)

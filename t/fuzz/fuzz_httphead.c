@@ -215,6 +215,7 @@ static void
 check_judge_at(const char *data, size_t len, bool is_metrics_site)
 {
 	struct httphead	 h;
+	struct span	 token;
 	char		*text = malloc(len), out[512];
 	int		 want = naive(data, len, is_metrics_site);
 	size_t		 n;
@@ -225,7 +226,7 @@ check_judge_at(const char *data, size_t len, bool is_metrics_site)
 	if (is_metrics_site)
 		httphead_judge_metrics(text, len, &h);
 	else
-		httphead_judge(text, len, &h);
+		httphead_judge(text, len, NULL, 0, &h);
 	if (want == SYNTAX)
 		CHECK(h.kind == HTTPHEAD_ERROR && (h.status == 400 ||
 		    h.status == 431 || h.status == 505));
@@ -235,6 +236,13 @@ check_judge_at(const char *data, size_t len, bool is_metrics_site)
 		CHECK((int)h.kind == -want && h.status == 0);
 	CHECK(is_inside(h.key, h.key_len, text, len));
 	CHECK(is_inside(h.auth, h.auth_len, text, len));
+	if (httphead_bearer(&h, &token)) {
+		CHECK(is_inside(token.at, token.len, h.auth, h.auth_len));
+		CHECK(token.len == 0 || memchr(token.at, ' ', token.len) ==
+		    NULL);
+	} else {
+		CHECK(token.len == 0);
+	}
 	if (h.kind == HTTPHEAD_UPGRADE) {
 		CHECK(h.key_len == 24 && !h.is_head);
 		n = httphead_switch(&h, out, sizeof(out));
@@ -280,7 +288,7 @@ check_end(const char *data, size_t size)
 			continue;
 		/* Given up: neither this nor what followed was a good head. */
 		CHECK(n == len);
-		httphead_judge(data, n, &h);
+		httphead_judge(data, n, NULL, 0, &h);
 		CHECK(h.kind == HTTPHEAD_ERROR);
 		CHECK(h.status == 400 || h.status == 431 || h.status == 505);
 		if (whole > 0)

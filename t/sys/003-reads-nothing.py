@@ -2,61 +2,17 @@
 system calls that took bytes from a client's socket.  That the search finds
 such calls is shown by the same look at a worker.
 """
-import collections
 import contextlib
 import importlib
 import os
-import re
-import shutil
-import subprocess
 
 from client import (Client, Closed, RpcError, Server, TMP, check, connect,
-                    dial, main, reset, say, skip, stat_of, upgrade_request,
-                    wait_for, worker_of, LIMIT)
+                    dial, main, reset, say, upgrade_request, worker_of,
+                    LIMIT)
+from strace import needed, taken, traced
 
 lib = importlib.import_module("7common")
-CALLS = ("read,readv,pread64,preadv,preadv2,recvfrom,recvmsg,recvmmsg,"
-         "splice,tee,sendfile,io_uring_setup,io_uring_enter")
 CONNECTIONS = 1000
-
-
-@contextlib.contextmanager
-def traced(pid, path, more=""):
-    with subprocess.Popen(
-            ["strace", "-p", str(pid), "-yy", "-qq", "-o", path, "-e",
-             "signal=none", "-e", "trace=" + CALLS + more], stderr=subprocess.PIPE) as p:
-        def attached():
-            if p.poll() is not None:
-                skip("strace cannot attach: %s" % p.stderr.read().decode())
-            with open("/proc/%d/status" % pid, encoding="ascii") as f:
-                return "TracerPid:\t%d\n" % p.pid in f.read()
-        wait_for(attached, LIMIT, "strace is attached")
-        try:
-            yield
-        finally:
-            p.terminate()
-            p.wait()
-
-
-def taken(path, unix):
-    """Calls on sockets of clients, and how many calls there were by kind."""
-    found, kinds = [], collections.Counter()
-    with open(path, encoding="utf-8", errors="replace") as f:
-        for line in f:
-            call = line.split("(", 1)[0]
-            # The descriptor is the first argument, an accepted one the result.
-            first = re.search(r"\((\d+)<([^,]*?)>?,", line)
-            kinds[call] += 1
-            if call.startswith("io_uring"):
-                found.append(line)
-            if call == "accept4" or first is None:
-                continue
-            at = line.split("(", 1)[1]
-            if re.match(r"\d+<TCP(v6)?:", at) or \
-                    re.match(r'\d+<UNIX(-STREAM)?:\[[^\]]*%s' %
-                             re.escape(unix), at):
-                found.append(line)
-    return found, kinds
 
 
 def ordinary(url):
@@ -136,8 +92,7 @@ KINDS = (ordinary, plain, garbage, broken_frames, early_reset, empty_resume,
 
 
 def nothing():
-    if shutil.which("strace") is None:
-        skip("no strace")
+    needed()
     path = TMP + "/clients.sock"
     server = Server("MetricsListen=127.0.0.1:0",
                     listen=("ws://127.0.0.1:0", "ws://[::1]:0",

@@ -49,7 +49,7 @@ echo "file $URL token-file=token" >>"$HOSTS"
 expect 125 run --url file true
 printf 's3cret\n' >"$HOME/.config/execsrv/token"
 expect 125 run --url file true
-said "chmod 600"
+said "$HOME/.config/execsrv/token"
 chmod 600 "$HOME/.config/execsrv/token"
 expect 0 run --url file true
 expect 0 run --url box --token-file "$HOME/.config/execsrv/token" true
@@ -61,7 +61,7 @@ expect 125 run --url box --token-file "$DIR/empty" true
 # shellcheck disable=SC2016
 EXECSRV_TOKEN=s3cret expect 0 run --url "$URL" -e EXECSRV_TOKEN -- \
     sh -c 'echo "${EXECSRV_TOKEN-none}"'
-same "a variable of ours" "$(cat "$DIR/out")" s3cret
+same "not for the command" "$(cat "$DIR/out")" none
 
 # A line that cannot be read says which.
 echo "bad" >>"$HOSTS"

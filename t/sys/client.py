@@ -278,11 +278,12 @@ def frame(op, data=b"", fin=True):
     return head + key + (mask(key, data) if n else b"")
 
 
-def upgrade_request(host="localhost"):
+def upgrade_request(host="localhost", more=""):
     return ("GET / HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\n"
             "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-            "Sec-WebSocket-Key: %s\r\n\r\n" %
-            (host, base64.b64encode(os.urandom(16)).decode())).encode()
+            "Sec-WebSocket-Key: %s\r\n%s\r\n" %
+            (host, base64.b64encode(os.urandom(16)).decode(),
+             more)).encode()
 
 
 def dial(url, source=None, rcvbuf=None):
@@ -318,7 +319,8 @@ def reset(sock):
 
 
 class Client:
-    def __init__(self, url, source=None, rcvbuf=None, upgrade=True):
+    def __init__(self, url, source=None, rcvbuf=None, upgrade=True,
+                 token=None):
         self.sock = dial(url, source, rcvbuf)
         self.buf = bytearray()
         self.notes = collections.deque()
@@ -329,10 +331,11 @@ class Client:
         self.ended = None
         self.session = None
         if upgrade:
-            self.upgrade()
+            self.upgrade("" if token is None else
+                         "Authorization: Bearer %s\r\n" % token)
 
-    def upgrade(self):
-        self.sock.sendall(upgrade_request())
+    def upgrade(self, more=""):
+        self.sock.sendall(upgrade_request(more=more))
         head = b""
         while b"\r\n\r\n" not in head:
             piece = self.sock.recv(4096)
@@ -523,9 +526,9 @@ class Client:
         self.sock.close()
 
 
-def connect(url, resume=None, source=None, rcvbuf=None):
+def connect(url, resume=None, source=None, rcvbuf=None, token=None):
     """A client with a session, ready to be used."""
-    c = Client(url, source, rcvbuf)
+    c = Client(url, source, rcvbuf, token=token)
     try:
         return c.initialize(resume)
     except BaseException:

@@ -317,7 +317,7 @@ START_TEST(test_file_lengths)
 	/* Two lines, even if the first is as long as one may be. */
 	put_file(text, CRED_MAX + 3, 0600);
 	ck_assert_int_eq(read_file(), -1);
-	ck_why("not one line");
+	ck_why("longer than");
 	put_file(text, sizeof(text), 0600);
 	ck_assert_int_eq(read_file(), -1);
 	/* What was there before stays. */

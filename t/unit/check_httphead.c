@@ -312,7 +312,7 @@ START_TEST(test_samples)
 	ck_assert(text != NULL);
 	memcpy(text, s->text, s->len);
 	memset(&h, 0xa5, sizeof(h));
-	httphead_judge(text, s->len, &h);
+	httphead_judge(text, s->len, NULL, 0, &h);
 	got = h.kind == HTTPHEAD_ERROR ? h.status : -(int)h.kind;
 	ck_assert_msg(got == s->want, "%d, not %d, for: %.*s", got, s->want,
 	    (int)s->len, s->text);
@@ -344,7 +344,7 @@ START_TEST(test_controls)
 			if (text[at] == c)
 				continue;
 			text[at] = (char)c;
-			httphead_judge(text, sizeof(good) - 1, &h);
+			httphead_judge(text, sizeof(good) - 1, NULL, 0, &h);
 			/* a tab is a blank where blanks may be */
 			if (c == '\t' && at > 0 &&
 			    (strchr(": ", good[at - 1]) != NULL ||
@@ -363,20 +363,92 @@ START_TEST(test_auth)
 	const char	*text = READYZ HOST
 			    "Authorization: \t Bearer  a b \r\n" END;
 
-	httphead_judge(text, strlen(text), &h);
+	httphead_judge(text, strlen(text), NULL, 0, &h);
 	ck_assert_int_eq(h.kind, HTTPHEAD_READY);
 	ck_assert_uint_eq(h.auth_len, 11);
 	ck_assert_mem_eq(h.auth, "Bearer  a b", 11);
 	text = READYZ HOST "Authorization:\r\n" END;
-	httphead_judge(text, strlen(text), &h);
+	httphead_judge(text, strlen(text), NULL, 0, &h);
 	ck_assert(h.auth != NULL && h.auth_len == 0);
 	/* nowhere else */
 	text = "GET /?token=x HTTP/1.1\r\n" HOST WS
 	    "Sec-WebSocket-Protocol: Bearer x\r\nCookie: token=x\r\n"
 	    "Proxy-Authorization: Bearer x\r\n" END;
-	httphead_judge(text, strlen(text), &h);
+	httphead_judge(text, strlen(text), NULL, 0, &h);
 	ck_assert_int_eq(h.kind, HTTPHEAD_UPGRADE);
 	ck_assert(h.auth == NULL && h.auth_len == 0);
+}
+END_TEST
+
+/* NULL: another scheme; empty: a bearer, but no token. */
+static const struct {
+	const char	*value;
+	const char	*token;
+} bearers[] = {
+	{ "Bearer abc", "abc" }, { "bearer abc", "abc" },
+	{ "BEARER    a.b-c_d~e+f/g=", "a.b-c_d~e+f/g=" },
+	{ "Bearer a,b", "a,b" },
+	{ "Bearer", "" }, { "Bearer ", "" }, { "Bearer a b", "" },
+	{ "Bearer \"a\\x\"", "\"a\\x\"" }, { "Bearer a\tb", "" },
+	{ "Bearer \xc3\xa4", "" }, { "Bearer a\x80", "" },
+	{ "", NULL }, { "Bearer\tabc", NULL }, { "Bearerabc", NULL },
+	{ "Basic abc", NULL }, { "abc", NULL }, { "Bear er abc", NULL },
+};
+
+START_TEST(test_bearer)
+{
+	struct httphead	 h;
+	struct span	 token;
+	char		 text[256];
+	size_t		 n;
+	bool		 has;
+
+	n = (size_t)snprintf(text, sizeof(text), "%s%sAuthorization: %s\r\n%s",
+	    READYZ, HOST, bearers[_i].value, END);
+	httphead_judge(text, n, NULL, 0, &h);
+	ck_assert_int_eq(h.kind, HTTPHEAD_READY);
+	has = httphead_bearer(&h, &token);
+	ck_assert_int_eq(has, bearers[_i].token != NULL);
+	ck_assert(span_is(token, has ? bearers[_i].token : ""));
+}
+END_TEST
+
+START_TEST(test_no_bearer)
+{
+	struct httphead	 h;
+	struct span	 token;
+
+	httphead_judge(READYZ HOST END, strlen(READYZ HOST END), NULL, 0, &h);
+	ck_assert(!httphead_bearer(&h, &token));
+	ck_assert_uint_eq(token.len, 0);
+}
+END_TEST
+
+/* What we are called besides; nothing else of theirs. */
+static const struct {
+	const char	*host;
+	int		 status;
+} called[] = {
+	{ "build.example.org", 0 }, { "BUILD.Example.org:8080", 0 },
+	{ "b", 0 }, { "localhost", 0 }, { "192.0.2.1:1", 0 }, { "[::1]", 0 },
+	{ "build.example.org.", 403 }, { "example.org", 403 },
+	{ "build.example.org:x", 403 }, { "build.example.org:", 403 },
+	{ "xbuild.example.org", 403 }, { "bb", 403 }, { "", 403 },
+	{ ":80", 403 },
+};
+
+START_TEST(test_names)
+{
+	char		*names[] = { (char []){ "build.example.org" },
+			    (char []){ "B" } };
+	struct httphead	 h;
+	char		 text[256];
+	size_t		 n;
+
+	n = (size_t)snprintf(text, sizeof(text), "%sHost: %s\r\n%s",
+	    READYZ, called[_i].host, END);
+	httphead_judge(text, n, names, 2, &h);
+	ck_assert_int_eq(h.status, called[_i].status);
 }
 END_TEST
 
@@ -400,19 +472,19 @@ START_TEST(test_limits)
 
 	long_head(text, HTTPHEAD_MAX);
 	ck_assert_uint_eq(httphead_end(text, HTTPHEAD_MAX), HTTPHEAD_MAX);
-	httphead_judge(text, HTTPHEAD_MAX, &h);
+	httphead_judge(text, HTTPHEAD_MAX, NULL, 0, &h);
 	ck_assert_int_eq(h.kind, HTTPHEAD_READY);
 	long_head(text, HTTPHEAD_MAX + 1);
-	httphead_judge(text, HTTPHEAD_MAX + 1, &h);
+	httphead_judge(text, HTTPHEAD_MAX + 1, NULL, 0, &h);
 	ck_assert_int_eq(h.status, 431);
 	long_head(text, sizeof(text));
-	httphead_judge(text, sizeof(text), &h);
+	httphead_judge(text, sizeof(text), NULL, 0, &h);
 	ck_assert_int_eq(h.status, 431);
 	/* too long already: no use to wait for its end */
 	ck_assert_uint_eq(httphead_end(text, HTTPHEAD_MAX), 0);
 	n = httphead_end(text, HTTPHEAD_MAX + 1);
 	ck_assert_uint_eq(n, HTTPHEAD_MAX + 1);
-	httphead_judge(text, n, &h);
+	httphead_judge(text, n, NULL, 0, &h);
 	ck_assert_int_eq(h.status, 431);
 
 	for (lines = 99; lines <= 101; lines++) {
@@ -420,7 +492,7 @@ START_TEST(test_limits)
 		for (i = 1; i < lines; i++)
 			n += (size_t)sprintf(text + n, "X%d:\r\n", i);
 		n += (size_t)sprintf(text + n, "\r\n");
-		httphead_judge(text, n, &h);
+		httphead_judge(text, n, NULL, 0, &h);
 		ck_assert_int_eq(h.status,
 		    lines <= HTTPHEAD_LINES_MAX ? 0 : 431);
 	}
@@ -471,7 +543,7 @@ START_TEST(test_beginnings)
 
 	ck_assert_uint_eq(httphead_end(b->text, b->len),
 	    b->hopeless ? b->len : 0);
-	httphead_judge(b->text, b->len, &h);
+	httphead_judge(b->text, b->len, NULL, 0, &h);
 	ck_assert_int_eq(h.kind, HTTPHEAD_ERROR);
 }
 END_TEST
@@ -489,7 +561,7 @@ START_TEST(test_switch)
 
 	httphead_accept("dGhlIHNhbXBsZSBub25jZQ==", 24, accept);
 	ck_assert_str_eq(accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-	httphead_judge(GET HOST WS END, strlen(GET HOST WS END), &h);
+	httphead_judge(GET HOST WS END, strlen(GET HOST WS END), NULL, 0, &h);
 	n = httphead_switch(&h, out, sizeof(out));
 	ck_assert_uint_eq(n, sizeof(want) - 1);
 	ck_assert_str_eq(out, want);
@@ -611,6 +683,11 @@ main(void)
 	tcase_add_test(t, test_metrics);
 	tcase_add_test(t, test_page);
 	tcase_add_test(t, test_auth);
+	tcase_add_loop_test(t, test_bearer, 0,
+	    sizeof(bearers) / sizeof(bearers[0]));
+	tcase_add_test(t, test_no_bearer);
+	tcase_add_loop_test(t, test_names, 0,
+	    sizeof(called) / sizeof(called[0]));
 	tcase_add_test(t, test_limits);
 	tcase_add_test(t, test_end);
 	tcase_add_loop_test(t, test_beginnings, 0,

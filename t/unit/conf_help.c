@@ -84,6 +84,8 @@ good(const char *type)
 		return "local7";
 	if (strcmp(type, "CHOICE_format") == 0)
 		return "Json";
+	if (strcmp(type, "CHOICE_token") == 0)
+		return "Always";
 	if (strcmp(type, "CHOICE_transport") == 0)
 		return "Plain";
 	if (strcmp(type, "NICE") == 0)

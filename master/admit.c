@@ -1,0 +1,82 @@
+#include "master/admit.h"
+
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "master/gatekeep.h"
+#include "master/penalty.h"
+#include "master/policy.h"
+
+static uint32_t
+deny(struct child *c, const char *why, bool is_guess)
+{
+	struct master	*m = c->master;
+	unsigned	 n;
+
+	STAT_INC(m, denied);
+	n = penalties_add(m->penalties, peer_culprit(&c->peer), is_guess,
+	    clock_ms());
+	if (n == 1)
+		log_info("%s: denied: %s", c->peer.text, why);
+	else if (n > 1)
+		log_info("%s: denied: %s; %u times since it was last said "
+		    "of this source", c->peer.text, why, n);
+	return 401;
+}
+
+/* The client as whom its token names: 0, or a status.  See policy_admit(). */
+static uint32_t
+grant_peer(const struct child *c, struct peer *p, bool *full_out)
+{
+	const struct grant	*g = &c->grant;
+
+	*p = c->peer;
+	peer_grant(p, g->identity, g->user.uid, g->user.has_gid,
+	    g->user.gid);
+	return (uint32_t)policy_admit(c->master, p, full_out);
+}
+
+uint32_t
+admit_judge(struct child *c, const void *shown, size_t len)
+{
+	struct master	*m = c->master;
+	const char	*why;
+	struct peer	 p;
+	uint32_t	 status;
+	bool		 is_guess, full;
+
+	if (len == 0)
+		return deny(c, "no token", false);
+	/* Not even looked at: or waiting would not slow anybody down. */
+	if (penalties_left(m->penalties, peer_culprit(&c->peer),
+	    clock_ms()) > 0) {
+		STAT_INC(m, denied);
+		return 429;
+	}
+	if ((why = tokens_judge(m->tokens, shown, len, (uint64_t)time(NULL),
+	    &c->grant, &is_guess)) != NULL)
+		return deny(c, why, is_guess);
+	if ((status = grant_peer(c, &p, &full)) != 0)
+		return status;
+	STAT_INC(m, admitted);
+	log_info("%s: admitted as %s, uid %lu", c->peer.text,
+	    c->grant.identity, (unsigned long)p.uid);
+	c->admitted = true;
+	return 0;
+}
+
+void
+admit_pass_on(struct child *c, int fd, const void *message, size_t len)
+{
+	struct master	*m = c->master;
+	struct peer	 p;
+	bool		 full;
+
+	/* The settings may be others than when it was judged. */
+	if (m->stopping || grant_peer(c, &p, &full) != 0)
+		fd_close(&fd);
+	else
+		gate_admit(m->gate, fd, &p, full, message, len);
+}
