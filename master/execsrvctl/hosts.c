@@ -156,8 +156,10 @@ hosts_read_token(const char *path, struct server *out)
 		return complain("%s: %s", path, why);
 	end = text + strcspn(text, BLANKS);
 	if (end == text || end[strspn(end, BLANKS)] != '\0') {
+		complain("%s: %s", path, end == text ? "it is empty" :
+		    "not a token in one line");
 		sodium_free(text);
-		return complain("%s: not a token in one line", path);
+		return -1;
 	}
 	*end = '\0';
 	sodium_free(out->token);

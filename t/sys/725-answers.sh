@@ -48,7 +48,7 @@ printf 'DetachedTtl 30\nNoSuchKeyword 1\n' >"$DIR/bad"
 expect 0 "$CTL" config check "$DIR/good"
 same "its words" "$(cat "$DIR/out" "$DIR/err")" ""
 expect 1 "$CTL" config check "$DIR/bad"
-has_line "$DIR/err" 'line 2: unknown keyword "NoSuchKeyword"' ||
+has_line "$DIR/err" ':2: unknown keyword "NoSuchKeyword"' ||
     fail "no reason"
 cp "$DIR/err" "$DIR/said"
 "$EXECSRVD" -t -f "$DIR/bad" 2>"$DIR/server.said"
