@@ -599,7 +599,8 @@ START_TEST(test_metrics)
 		    &h);
 		ck_assert_int_eq(h.kind == HTTPHEAD_ERROR ? h.status :
 		    -(int)h.kind, rows[i].there);
-		httphead_judge(rows[i].text, strlen(rows[i].text), &h);
+		httphead_judge(rows[i].text, strlen(rows[i].text), NULL, 0,
+		    &h);
 		ck_assert_int_eq(h.kind == HTTPHEAD_ERROR ? h.status :
 		    -(int)h.kind, rows[i].elsewhere);
 	}
