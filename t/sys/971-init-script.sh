@@ -64,7 +64,8 @@ expect 0 init start
 same "the process" "$(pid_of)" "$first"
 
 expect 0 init reload
-wait_for 10 has_line "$DIR/log" SIGHUP || fail "it was not told"
+wait_for 10 has_line "$DIR/log" "configuration was read again" ||
+    fail "it was not told"
 expect 0 init force-reload
 same "the process" "$(pid_of)" "$first"
 is_running "$first" || fail "a reload has ended it"
