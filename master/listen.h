@@ -36,8 +36,8 @@ int	 listen_check(const struct conf *c, bool has_tokens,
 
 /*
  * Open what a configuration, checked, asks for and is not open yet, nor was
- * passed in (so adopt first); nothing is closed.  0, or -1 with the reason: then
- * all is as it was.  *added_out is the number of new ones.
+ * passed in (so adopt first); nothing is closed.  0, or -1 with the reason:
+ * then all is as it was.  *added_out is the number of new ones.
  */
 int	 listen_extend(struct master *m, const struct conf *c,
 	    unsigned *added_out, struct conf_error *e)
