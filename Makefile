@@ -135,6 +135,7 @@ SERVICE		= \
 service_file	= $(BUILD)/contrib/$(firstword $(subst =, ,$(1)))
 service_mode	= $(word 2,$(subst =, ,$(subst :, ,$(1))))
 service_place	= $(DEST)$(word 3,$(subst =, ,$(subst :, ,$(1))))
+COMPLETION	= $(addprefix $(BUILD)/contrib/completion/,bash zsh)
 ROTATE		= $(BUILD)/contrib/logrotate/execsrvd
 SERVICE_MADE	:= $(patsubst %.in,$(BUILD)/%,$(wildcard contrib/systemd/*.in \
 		   contrib/init/*.in contrib/logrotate/*.in))
@@ -150,7 +151,8 @@ TEST_NET_LIBS	= $(NET_LIBS) $(CURL_LIBS) $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
 COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
 LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
 
-all: $(PROGRAMS) $(LIBRARY) $(MAN:%=$(BUILD)/%) $(SAMPLE) $(SERVICE_MADE)
+all: $(PROGRAMS) $(LIBRARY) $(MAN:%=$(BUILD)/%) $(SAMPLE) $(SERVICE_MADE) \
+    $(COMPLETION)
 
 # Only what is written so far: handy while a program does not link yet.
 lib: $(call lib,common client master worker http ctl uplink)
@@ -264,6 +266,12 @@ $(SERVICE_MADE): $(BUILD)/%: %.in $(ROWS2MDOC) $(BUILD)/config.mk
 	$(Q)mkdir -p $(@D)
 	$(Q)$(call FILL,$<,$@)
 
+$(BUILD)/contrib/completion/%: contrib/build/rows2completion $(ROWS2MDOC) \
+    $(DEFS) $(BUILD)/config.mk
+	$(call say,ROWS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(PYTHON) $< proto $* >$@
+
 $(BUILD)/man/%: man/%
 	$(Q)mkdir -p $(@D)
 	$(Q)cp $< $@
@@ -370,6 +378,8 @@ lint: all
 
 INSTALL		= install
 DEST		= $(DESTDIR)
+bash_dir	= $(DEST)$(datarootdir)/bash-completion/completions
+zsh_dir		= $(DEST)$(datarootdir)/zsh/site-functions
 man_dir		= $(DEST)$(mandir)/man$(subst .,,$(suffix $(1)))
 CONF		:= $(SAMPLE)
 conf_dir	= $(DEST)$(sysconfdir)/execsrv
@@ -398,6 +408,12 @@ install: all
 	    $(DEST)$(libdir)/pkgconfig/libexecsrv.pc
 	$(foreach m,$(MAN),$(INSTALL) -d $(call man_dir,$(m)) && \
 	    $(INSTALL) -m 644 $(BUILD)/$(m) $(call man_dir,$(m)) &&) :
+	$(INSTALL) -d $(bash_dir) $(zsh_dir)
+	$(INSTALL) -m 644 $(BUILD)/contrib/completion/bash \
+	    $(bash_dir)/execsrvctl
+	ln -sf execsrvctl $(bash_dir)/execsrvd
+	$(INSTALL) -m 644 $(BUILD)/contrib/completion/zsh \
+	    $(zsh_dir)/_execsrvctl
 	$(foreach s,$(SERVICE),$(INSTALL) -D -m $(call service_mode,$(s)) \
 	    $(call service_file,$(s)) $(call service_place,$(s)) &&) :
 ifneq ($(logrotatedir),)
@@ -423,6 +439,8 @@ uninstall:
 	    libexecsrv.a libexecsrv.so $(LIB_SO) $(LIB_FILE) \
 	    pkgconfig/libexecsrv.pc)
 	$(foreach m,$(MAN),rm -f $(call man_dir,$(m))/$(notdir $(m)) &&) :
+	rm -f $(bash_dir)/execsrvctl $(bash_dir)/execsrvd \
+	    $(zsh_dir)/_execsrvctl
 	$(foreach s,$(SERVICE),rm -f $(call service_place,$(s)) &&) :
 ifneq ($(logrotatedir),)
 	! cmp -s $(ROTATE) $(DEST)$(logrotatedir)/execsrvd || \
