@@ -162,6 +162,16 @@ chan_queue(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	}
 }
 
+/*
+ * Its last words are still to be read, then that.  ECONNRESET: it left without
+ * reading ours, which a socket tells once, whoever asks first.
+ */
+static bool
+has_left(int error)
+{
+	return error == EPIPE || error == ECONNRESET;
+}
+
 void
 chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 {
@@ -172,8 +182,7 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	if (TAILQ_EMPTY(&c->queue)) {
 		if (ipc_send(c->sock, kind, body, fd) == 0)
 			return;
-		/* It left: its last words are still to be read, then that. */
-		if (errno == EPIPE)
+		if (has_left(errno))
 			return;
 		if (errno != EAGAIN) {
 			chan_fail(c, errno);
@@ -195,7 +204,7 @@ chan_on_write(int fd, short what, void *arg)
 		if (ipc_send_packed(c->sock, p->data, p->len, p->fd) == -1) {
 			if (errno == EAGAIN)
 				event_add(c->write_ev, NULL);
-			else if (errno != EPIPE)
+			else if (!has_left(errno))
 				chan_fail(c, errno);
 			return;
 		}

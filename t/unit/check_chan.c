@@ -425,6 +425,35 @@ START_TEST(test_ends)
 }
 END_TEST
 
+/*
+ * Who leaves without reading what was sent resets the connection: what he had
+ * said before comes all the same, whether we send once more or only read.
+ */
+START_TEST(test_last_words)
+{
+	Ipc__Resumed	 out = IPC__RESUMED__INIT;
+	Ipc__Query	 query = IPC__QUERY__INIT;
+	struct both	 b;
+	int		 before = count_fds();
+
+	both_init(&b);
+	add_worker(&b);
+	out.ticket = 1;
+	chan_send(b.worker.chan, IPC_resumed, &out, -1);
+	chan_send(b.master.chan, IPC_query, &query, -1);
+	chan_free(&b.worker.chan);
+	if (_i == 1)
+		chan_send(b.master.chan, IPC_query, &query, -1);
+	ck_assert_uint_eq(b.master.ends, 0);
+	run(&b);
+	ck_assert_uint_eq(b.master.got, 1);
+	ck_assert_uint_eq(b.master.ends, 1);
+	ck_assert_int_eq(b.master.error, 0);
+	both_fini(&b);
+	ck_assert_int_eq(count_fds(), before);
+}
+END_TEST
+
 START_TEST(test_freed_in_message)
 {
 	Ipc__Resumed	 out = IPC__RESUMED__INIT;
@@ -460,6 +489,7 @@ main(void)
 	tcase_add_test(t, test_queue);
 	tcase_add_test(t, test_never_read);
 	tcase_add_test(t, test_ends);
+	tcase_add_loop_test(t, test_last_words, 0, 2);
 	tcase_add_test(t, test_freed_in_message);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
