@@ -76,7 +76,7 @@ flow_new(struct carrier *c)
 	STAILQ_INIT(&f->notes);
 	TAILQ_INSERT_TAIL(&c->flows, f, entry);
 	c->nflows++;
-	uplink_tell_soon(c->uplink);
+	uplink_tell_within(c->uplink, LIMIT_UPLINK_TELL);
 	return f;
 }
 
@@ -98,7 +98,7 @@ flow_free(struct flow **fp)
 	c->nflows--;
 	leg_free(&f->leg);
 	free(f);
-	uplink_tell_soon(c->uplink);
+	uplink_tell_within(c->uplink, LIMIT_UPLINK_TELL);
 }
 
 void

@@ -147,10 +147,7 @@ on_pong(void *arg)
 	inflight_answer(&r->inflight, now);
 	rendezvous_want(r);
 	carrier_on_proof(r->carrier);
-	if (now / 1000 - r->told >= LIMIT_RENDEZVOUS_TOLD) {
-		r->told = now / 1000;
-		uplink_tell(r->uplink);
-	}
+	uplink_tell_within(r->uplink, LIMIT_RENDEZVOUS_TOLD);
 }
 
 static void

@@ -20,7 +20,6 @@ struct rendezvous {
 	Ipc__UplinkPhase	 phase;		/* shown, as the next three */
 	unsigned		 status;	/* of the last refusal */
 	uint64_t		 bytes_in, bytes_out;
-	uint64_t		 told;		/* ms: of them, the last time */
 	bool			 must_pause;	/* before the next attempt */
 	uint64_t		 window;	/* ms */
 	uint64_t		 opened;	/* ms; 0: not connected */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -122,7 +123,7 @@ uplink_tell(struct uplink *u)
 	Ipc__UplinkStatus	 out = IPC__UPLINK_STATUS__INIT;
 
 	loop_timer_clear(&u->loop, &u->telling);
-	u->must_tell = false;
+	u->tell_at = 0;
 	out.phase = r->phase;
 	out.status = r->status;
 	out.streams = carrier_streams(r->carrier);
@@ -138,10 +139,12 @@ tell(void *arg)
 }
 
 void
-uplink_tell_soon(struct uplink *u)
+uplink_tell_within(struct uplink *u, uint64_t ms)
 {
-	if (u->must_tell)
+	uint64_t	 at = clock_ms() + ms;
+
+	if (u->tell_at != 0 && u->tell_at <= at)
 		return;
-	u->must_tell = true;
-	loop_timer_set(&u->loop, &u->telling, LIMIT_UPLINK_TELL, tell, u);
+	u->tell_at = at;
+	loop_timer_set(&u->loop, &u->telling, ms, tell, u);
 }

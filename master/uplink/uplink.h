@@ -28,7 +28,7 @@ struct uplink {
 	uint8_t				 nonce[REGISTRY_NONCE];
 	struct answer_registration	 registered;
 	struct loop_timer		 telling;
-	bool				 must_tell;	/* when that is over */
+	uint64_t			 tell_at;	/* ms: then; 0: not */
 	bool				 is_forward;
 	struct target			 forward;
 };
@@ -49,8 +49,8 @@ void	 uplink_register(struct uplink *u);
 struct leg	*uplink_new_leg(struct uplink *u,
 		    const struct leg_events *events, void *arg);
 
-/* Tell the master how it is; or soon, with what changes until then. */
+/* Tell the master how it is; or within so many ms, what it is then. */
 void	 uplink_tell(struct uplink *u);
-void	 uplink_tell_soon(struct uplink *u);
+void	 uplink_tell_within(struct uplink *u, uint64_t ms);
 
 #endif
