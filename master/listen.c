@@ -108,12 +108,12 @@ show_tcp(struct listener *l, const union address *a)
 	}
 }
 
-/* Whether clients of that address can be told apart, or need not be. */
+/* Whether those who come to that address can be told apart. */
 static int
-may_listen(const struct listener *l, const char *url, const union address *a,
+check_reach(const char *url, const union address *a, bool has_tokens,
     struct conf_error *e)
 {
-	if (l->is_metrics || is_loopback(a) || tokens_any(l->master->tokens))
+	if (has_tokens || is_loopback(a))
 		return 0;
 	return conf_fail(e, "%.300s: not a loopback address, and no clients "
 	    "are served there without authentication: see Token, TokenFile "
@@ -128,14 +128,12 @@ listen_check(const struct conf *c, bool has_tokens, struct conf_error *e)
 	size_t		 i;
 	const char	*url;
 
-	for (i = 0; i < c->listen.n && !has_tokens; i++) {
+	for (i = 0; i < c->listen.n; i++) {
 		url = c->listen.item[i];
 		if (strncmp(url, "ws://", 5) == 0 &&
-		    parse_address(url + 5, &a, &len) == 0 && !is_loopback(&a))
-			return conf_fail(e, "%.300s: not a loopback address, "
-			    "and no clients are served there without "
-			    "authentication: see Token, TokenFile and "
-			    "BearerSecretFile", url);
+		    parse_address(url + 5, &a, &len) == 0 &&
+		    check_reach(url, &a, has_tokens, e) == -1)
+			return -1;
 	}
 	return 0;
 }
@@ -348,7 +346,7 @@ adopt_tcp(struct listener *l, const union address *a, struct conf_error *e)
 	int	 on = 1;
 
 	show_tcp(l, a);
-	if (may_listen(l, l->url, a, e) == -1)
+	if (check_reach(l->url, a, tokens_any(l->master->tokens), e) == -1)
 		return -1;
 	if (setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on,
 	    sizeof(on)) == -1)
