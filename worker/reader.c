@@ -8,9 +8,7 @@
 #include "common/bpf.h"
 #include "common/landlock.h"
 #include "common/log.h"
-
-/* Only in a build that counts what is executed. */
-extern void	 __gcov_exit(void) __attribute__((weak));
+#include "common/measured.h"
 
 /* --- system calls: seccomp(2) --- */
 
@@ -69,17 +67,6 @@ limit(bool is_alone)
 	 * ETOOMANYREFS).
 	 */
 	return is_alone ? limit_to(RLIMIT_NOFILE, 1) : 0;
-}
-
-static bool
-is_measured(void)
-{
-#ifdef __SANITIZE_ADDRESS__
-	return true;
-#else
-	/* Figures are written to files at the end. */
-	return __gcov_exit != NULL;
-#endif
 }
 
 int

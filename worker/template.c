@@ -11,6 +11,7 @@
 #include "common/fd.h"
 #include "common/ipc.h"
 #include "common/log.h"
+#include "common/measured.h"
 #include "worker/become.h"
 #include "worker/cgroup.h"
 #include "worker/door.h"
@@ -20,8 +21,6 @@
 #include "worker/link.h"
 #include "worker/probe.h"
 #include "worker/session.h"
-
-extern void	 __gcov_exit(void) __attribute__((weak));
 
 /* --- a worker --- */
 
@@ -199,10 +198,8 @@ worker_run(int sock, const struct rlimit *nofile, int http_exe, int group)
 static void __attribute__((noreturn))
 leave(int status)
 {
-#ifndef __SANITIZE_ADDRESS__
-	if (__gcov_exit == NULL)
+	if (!is_measured())
 		_exit(status);
-#endif
 	exit(status);
 }
 

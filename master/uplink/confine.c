@@ -13,9 +13,7 @@
 #include "common/landlock.h"
 #include "common/limit.h"
 #include "common/log.h"
-
-/* Only in a build that counts what is executed. */
-extern void	 __gcov_exit(void) __attribute__((weak));
+#include "common/measured.h"
 
 /* --- files: Landlock --- */
 
@@ -93,17 +91,6 @@ filter(const struct sock_filter *calls, size_t n)
 #define FILTER(table)	filter(table, sizeof(table) / sizeof((table)[0]))
 
 /* --- */
-
-static bool
-is_measured(void)
-{
-#ifdef __SANITIZE_ADDRESS__
-	return true;
-#else
-	/* Figures are written to files at the end. */
-	return __gcov_exit != NULL;
-#endif
-}
 
 static int
 limit(int what, rlim_t n)

@@ -16,22 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/measured.h"
 #include "worker/http/confine.h"
-
-extern void	 __gcov_exit(void) __attribute__((weak));
 
 static char	 allowed[] = "/tmp/check_confine.XXXXXX";
 static char	 other[] = "/tmp/check_confine.XXXXXX";
-
-static bool
-is_measured(void)
-{
-#ifdef __SANITIZE_ADDRESS__
-	return true;
-#else
-	return __gcov_exit != NULL;
-#endif
-}
 
 static bool
 has_landlock(void)

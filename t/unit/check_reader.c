@@ -13,23 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/measured.h"
 #include "worker/reader.h"
 
 #define N(rows)	(int)(sizeof(rows) / sizeof((rows)[0]))
 
-extern void	 __gcov_exit(void) __attribute__((weak));
-
 static int	 pair[2];
-
-static bool
-is_measured(void)
-{
-#ifdef __SANITIZE_ADDRESS__
-	return true;
-#else
-	return __gcov_exit != NULL;
-#endif
-}
 
 /* --- each of these ends it --- */
 

@@ -11,10 +11,8 @@
 #include "common/bpf.h"
 #include "common/landlock.h"
 #include "common/log.h"
+#include "common/measured.h"
 #include "worker/enforce.h"
-
-/* Only in a build that counts what is executed. */
-extern void	 __gcov_exit(void) __attribute__((weak));
 
 /* --- files: Landlock --- */
 
@@ -81,13 +79,7 @@ confine_early(void)
 int
 confine(const char *const *env_files)
 {
-	bool	 is_measured = __gcov_exit != NULL;
-
-#ifdef __SANITIZE_ADDRESS__
-	is_measured = true;
-#endif
-	/* Figures and reports are written to files at the end. */
-	if (is_measured) {
+	if (is_measured()) {
 		log_info("not confined: this program is measured");
 		return 0;
 	}
