@@ -98,17 +98,6 @@ struct head {
 };
 
 static bool
-is_visible(struct span s)
-{
-	size_t	 i;
-
-	for (i = 0; i < s.len; i++)
-		if (s.at[i] <= ' ' || s.at[i] > '~')
-			return false;
-	return s.len > 0;
-}
-
-static bool
 is_digits(struct span s, const char *from)
 {
 	size_t	 i;
@@ -131,7 +120,7 @@ judge_request(struct head *hd)
 	    !span_cut(&line, ' ', &hd->target))
 		return 400;
 	version = line;
-	if (!span_is_token(hd->method) || !is_visible(hd->target))
+	if (!span_is_token(hd->method) || !span_is_visible(hd->target))
 		return 400;
 	/* Only CONNECT names no path; it gets its 405 later. */
 	is_connect = span_is(hd->method, "CONNECT");
@@ -371,7 +360,7 @@ httphead_bearer(const struct httphead *h, struct span *token_out)
 		token.at++;
 		token.len--;
 	}
-	if (scheme.at != token.at && is_visible(token))
+	if (scheme.at != token.at && span_is_visible(token))
 		*token_out = token;
 	return true;
 }

@@ -78,6 +78,17 @@ span_is_token(struct span s)
 }
 
 bool
+span_is_visible(struct span s)
+{
+	size_t	 i;
+
+	for (i = 0; i < s.len; i++)
+		if (s.at[i] <= ' ' || s.at[i] > '~')
+			return false;
+	return s.len > 0;
+}
+
+bool
 span_is_text(struct span s)
 {
 	unsigned char	 c;

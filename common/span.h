@@ -40,6 +40,9 @@ struct span	 span_trim(struct span s);
 /* RFC 9110 section 5.6.2: a token, not empty, of visible characters. */
 bool		 span_is_token(struct span s);
 
+/* Not empty, and nothing but visible ASCII: no blank either. */
+bool		 span_is_visible(struct span s);
+
 /* RFC 9110 section 5.5: no control character but HTAB. */
 bool		 span_is_text(struct span s);
 

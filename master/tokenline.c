@@ -39,17 +39,6 @@ is_name(struct span s)
 	return s.len > 0 && s.len <= TOKEN_NAME_MAX;
 }
 
-static bool
-is_visible(struct span s)
-{
-	size_t	 i;
-
-	for (i = 0; i < s.len; i++)
-		if (s.at[i] <= ' ' || s.at[i] > '~')
-			return false;
-	return s.len > 0;
-}
-
 static struct span
 behind(struct span s, size_t n)
 {
@@ -89,7 +78,7 @@ tokenline_parse(const char *text, size_t len, struct tokenline *t)
 	if (!span_begins(word, USER))
 		return "expected user= behind the hash";
 	word = behind(word, strlen(USER));
-	if (!is_visible(word) || word.len > TOKEN_USER_MAX)
+	if (!span_is_visible(word) || word.len > TOKEN_USER_MAX)
 		return "no user behind user=";
 	memcpy(t->user, word.at, word.len);
 	return next_word(&rest).len == 0 ? NULL :

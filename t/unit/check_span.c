@@ -89,7 +89,7 @@ START_TEST(test_characters)
 			    "qrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	char		 text[3];
 	struct span	 alone = { text + 1, 1 }, among = { text, 3 };
-	bool		 is_token, is_text;
+	bool		 is_token, is_text, is_visible;
 	int		 c;
 
 	for (c = 0; c <= UINT8_MAX; c++) {
@@ -97,6 +97,9 @@ START_TEST(test_characters)
 		text[1] = (char)c;
 		is_token = c != 0 && strchr(token, c) != NULL;
 		is_text = (c >= ' ' && c != 0x7f) || c == '\t';
+		is_visible = c > ' ' && c <= '~';
+		ck_assert_msg(span_is_visible(alone) == is_visible, "%d", c);
+		ck_assert_msg(span_is_visible(among) == is_visible, "%d", c);
 		ck_assert_msg(span_is_token(alone) == is_token, "%d", c);
 		ck_assert_msg(span_is_token(among) == is_token, "%d", c);
 		ck_assert_msg(span_is_text(alone) == is_text, "%d", c);
@@ -104,6 +107,7 @@ START_TEST(test_characters)
 	}
 	ck_assert(!span_is_token(NONE));
 	ck_assert(span_is_text(NONE));
+	ck_assert(!span_is_visible(NONE));
 }
 END_TEST
 
