@@ -156,11 +156,7 @@ put_group(struct json_out *o, const char *key, const struct shape *shape,
     const void *from)
 {
 	json_out_key(o, key);
-	json_out_open(o, '{');
-	if (execsrv_shape_put(o, shape, from) == -1)
-		return -1;
-	json_out_close(o, '}');
-	return 0;
+	return execsrv_shape_put_object(o, shape, from);
 }
 
 static int

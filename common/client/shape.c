@@ -147,8 +147,9 @@ put_json(struct json_out *o, const char *json)
 	return 0;
 }
 
-static int
-put_object(struct json_out *o, const struct shape *shape, const void *from)
+int
+execsrv_shape_put_object(struct json_out *o, const struct shape *shape,
+    const void *from)
 {
 	json_out_open(o, '{');
 	if (execsrv_shape_put(o, shape, from) == -1)
@@ -166,7 +167,7 @@ put_list(struct json_out *o, const struct shape_row *row, const void *from)
 	n = *(const size_t *)((const char *)from + row->number);
 	json_out_open(o, '[');
 	for (i = 0; i < n; i++, elem += row->sub->size)
-		if (put_object(o, row->sub, elem) == -1)
+		if (execsrv_shape_put_object(o, row->sub, elem) == -1)
 			return -1;
 	json_out_close(o, ']');
 	return 0;
@@ -220,7 +221,7 @@ put_value(struct json_out *o, const struct shape_row *row, const void *from)
 	case SHAPE_VARS:
 		return put_vars(o, MEMBER(from, row, C_TEXTS));
 	case SHAPE_OBJECT:
-		return put_object(o, row->sub, from);
+		return execsrv_shape_put_object(o, row->sub, from);
 	case SHAPE_LIST:
 		return put_list(o, row, from);
 	case SHAPE_BYTES:

@@ -71,6 +71,11 @@ struct shape {
 int	 execsrv_shape_put(struct json_out *o, const struct shape *shape,
 	    const void *from) __attribute__((warn_unused_result));
 
+/* The same with the braces. */
+int	 execsrv_shape_put_object(struct json_out *o,
+	    const struct shape *shape, const void *from)
+	    __attribute__((warn_unused_result));
+
 /*
  * Read an object into one piece of memory, for free(3).  NULL with errno:
  * EINVAL (it is no such thing), ENOMEM.

@@ -72,10 +72,8 @@ put_params(const struct request *q, const void *in, struct buf *b)
 	struct json_out	 o;
 
 	json_out_init(&o, b);
-	json_out_open(&o, '{');
-	if (execsrv_shape_put(&o, q->in, in) == -1)
+	if (execsrv_shape_put_object(&o, q->in, in) == -1)
 		return -1;
-	json_out_close(&o, '}');
 	return json_out_fini(&o);
 }
 
