@@ -465,8 +465,7 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 	*full_out = false;
 	if ((c = policy_get(m, p, &room)) != NULL) {
 		why = judge(m, c, p);
-		*full_out = m->draining ||
-		    route_count(m) >= m->conf.max_sessions ||
+		*full_out = route_count(m) >= m->conf.max_sessions ||
 		    route_count_of(m, p->uid) >= c->max_per_user;
 		policy_put(c, &room);
 	}
