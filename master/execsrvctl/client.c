@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -341,8 +342,9 @@ find_server(const struct client *c, const char *name, struct server *s)
 /* --- the commands --- */
 
 /*
- * Room for the variables that a command line may set, and TERM.  The one with
- * the token is taken away first: nobody else is to see it, no command either.
+ * Room for the variables that a command line may set, behind TERM: -e may say
+ * otherwise.  The one with the token is taken away first: nobody else is to see
+ * it, no command either.
  */
 static int
 begin(struct client *c, int argc)
@@ -354,6 +356,7 @@ begin(struct client *c, int argc)
 		sodium_free(c->token);
 		c->token = NULL;
 	}
+	c->nenv = 1;
 	c->env = calloc((size_t)argc + 2, sizeof(char *));
 	return c->env != NULL ? 0 : complain(c->words, strerror(errno));
 }
@@ -378,56 +381,26 @@ run_there(struct client *c)
 	if (find_server(c, NULL, &s) == 0) {
 		c->run.url = s.url;
 		c->run.token = s.token;
-		c->run.env = (const char *const *)c->env;
+		c->run.env = (const char *const *)c->env +
+		    (c->env[0] == NULL);
 		status = run_command(&c->run);
 	}
 	server_fini(&s);
 	return status;
 }
 
-/*
- * Read the options of one of them, with that many arguments behind, and do it.
- * What goes wrong here is 125: 1 and 2 could be the command's.
- */
-static int
-command(struct client *c, int argc, char **argv, int min, int max,
-    int (*fn)(struct client *, int, char **))
-{
-	int	 status = EXIT_RUN;
-
-	if (begin(c, argc) == 0 && read_options(c, argc, argv) == 0) {
-		argc -= optind;
-		argv += optind;
-		if (c->wants_help) {
-			usage(c, stdout);
-			status = fflush(stdout) == 0 ? EXIT_OK : EXIT_RUN;
-		} else if (argc < min || argc > max) {
-			usage(c, stderr);
-		} else {
-			status = fn(c, argc, argv);
-		}
-	}
-	end(c);
-	return status;
-}
-
-/* TERM is the first: -e may say otherwise.  No terminal, no TERM. */
+/* No terminal, no TERM. */
 static int
 add_term(struct client *c)
 {
-	char	*term;
-	size_t	 i;
-	int	 r;
+	const char	*term = getenv("TERM");
 
-	if (!c->run.tty || getenv("TERM") == NULL)
+	if (!c->run.tty || term == NULL)
 		return 0;
-	if ((r = take_env(c, "TERM")) == 0) {
-		term = c->env[c->nenv - 1];
-		for (i = c->nenv - 1; i > 0; i--)
-			c->env[i] = c->env[i - 1];
-		c->env[0] = term;
-	}
-	return r;
+	if (asprintf(&c->env[0], "TERM=%s", term) != -1)
+		return 0;
+	c->env[0] = NULL;
+	return complain("TERM", strerror(ENOMEM));
 }
 
 static int
@@ -459,33 +432,6 @@ do_attach(struct client *c, int argc, char **argv)
 	}
 	c->run.session = argv[0];
 	return run_there(c);
-}
-
-int
-client_run(const char *dir, int argc, char **argv)
-{
-	struct client	 c = { .command = IN_RUN, .dir = dir,
-			    .words = "run [OPTION...] [--] COMMAND [ARG...]" };
-
-	return command(&c, argc, argv, 1, argc, do_run);
-}
-
-int
-client_shell(const char *dir, int argc, char **argv)
-{
-	struct client	 c = { .command = IN_SHELL, .dir = dir,
-			    .words = "shell [OPTION...]" };
-
-	return command(&c, argc, argv, 0, 0, do_shell);
-}
-
-int
-client_attach(const char *dir, int argc, char **argv)
-{
-	struct client	 c = { .command = IN_ATTACH, .dir = dir, .words =
-			    "attach [OPTION...] SESSION[/PROCESS]" };
-
-	return command(&c, argc, argv, 1, 1, do_attach);
 }
 
 /*
@@ -528,11 +474,45 @@ do_cp(struct client *c, int argc, char **argv)
 	return status;
 }
 
-int
-client_cp(const char *dir, int argc, char **argv)
-{
-	struct client	 c = { .command = IN_CP, .dir = dir,
-			    .words = "cp [OPTION...] SRC DST" };
+static const struct command {
+	const char	*name;
+	unsigned	 bit;
+	const char	*words;		/* of its usage */
+	int		 min, max;	/* arguments behind the options */
+	int		(*fn)(struct client *, int, char **);
+} commands[] = {
+	{ "attach", IN_ATTACH, "attach [OPTION...] SESSION[/PROCESS]", 1, 1,
+	    do_attach },
+	{ "cp", IN_CP, "cp [OPTION...] SRC DST", 2, 2, do_cp },
+	{ "run", IN_RUN, "run [OPTION...] [--] COMMAND [ARG...]", 1, INT_MAX,
+	    do_run },
+	{ "shell", IN_SHELL, "shell [OPTION...]", 0, 0, do_shell },
+};
 
-	return command(&c, argc, argv, 2, 2, do_cp);
+/* What goes wrong here is 125: 1 and 2 could be the command's. */
+int
+client_command(const char *dir, int argc, char **argv)
+{
+	const struct command	*d = commands;
+	struct client		 c = { .dir = dir };
+	int			 status = EXIT_RUN;
+
+	while (strcmp(d->name, argv[0]) != 0)
+		d++;
+	c.command = d->bit;
+	c.words = d->words;
+	if (begin(&c, argc) == 0 && read_options(&c, argc, argv) == 0) {
+		argc -= optind;
+		argv += optind;
+		if (c.wants_help) {
+			usage(&c, stdout);
+			status = fflush(stdout) == 0 ? EXIT_OK : EXIT_RUN;
+		} else if (argc < d->min || argc > d->max) {
+			usage(&c, stderr);
+		} else {
+			status = d->fn(&c, argc, argv);
+		}
+	}
+	end(&c);
+	return status;
 }

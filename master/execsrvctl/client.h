@@ -3,13 +3,10 @@
 #define MASTER_EXECSRVCTL_CLIENT_H
 
 /*
- * argv[0] is the command's name.  dir: the daemon's folder, or NULL, if no
- * server is named.  The status to end with; what is wrong with the arguments is
- * said, too.
+ * argv[0] is the command's name, of those that proto/ctl.def has for this.
+ * dir: the daemon's folder, or NULL, if no server is named.  The status to end
+ * with; what is wrong with the arguments is said, too.
  */
-int	 client_attach(const char *dir, int argc, char **argv);
-int	 client_cp(const char *dir, int argc, char **argv);
-int	 client_run(const char *dir, int argc, char **argv);
-int	 client_shell(const char *dir, int argc, char **argv);
+int	 client_command(const char *dir, int argc, char **argv);
 
 #endif

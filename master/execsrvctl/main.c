@@ -36,21 +36,15 @@ struct command {
 	const char	*help;
 };
 
-static int	 cmd_attach(const struct command *, struct options *, int,
+static int	 cmd_client(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_config(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_control(const struct command *, struct options *, int,
 		    char **);
-static int	 cmd_cp(const struct command *, struct options *, int,
-		    char **);
 static int	 cmd_help(const struct command *, struct options *, int,
 		    char **);
-static int	 cmd_run(const struct command *, struct options *, int,
-		    char **);
 static int	 cmd_sandbox(const struct command *, struct options *, int,
-		    char **);
-static int	 cmd_shell(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_top(const struct command *, struct options *, int,
 		    char **);
@@ -301,31 +295,10 @@ cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 }
 
 static int
-cmd_attach(const struct command *c, struct options *o, int argc, char **argv)
+cmd_client(const struct command *c, struct options *o, int argc, char **argv)
 {
 	(void)c;
-	return client_attach(o->dir, argc, argv);
-}
-
-static int
-cmd_cp(const struct command *c, struct options *o, int argc, char **argv)
-{
-	(void)c;
-	return client_cp(o->dir, argc, argv);
-}
-
-static int
-cmd_run(const struct command *c, struct options *o, int argc, char **argv)
-{
-	(void)c;
-	return client_run(o->dir, argc, argv);
-}
-
-static int
-cmd_shell(const struct command *c, struct options *o, int argc, char **argv)
-{
-	(void)c;
-	return client_shell(o->dir, argc, argv);
+	return client_command(o->dir, argc, argv);
 }
 
 int
