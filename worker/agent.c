@@ -18,6 +18,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
+#include "worker/behind.h"
 #include "worker/fsop_priv.h"
 
 /* Of a request and of a result, what is sent as it is. */
@@ -39,9 +40,12 @@ struct head {
 static_assert(sizeof(struct head) <=
     sizeof(((struct agent_answer *)NULL)->head), "room for a head");
 
+static struct behind	 behind;	/* the agent's, not its children's */
+
 struct request {
 	struct fsop	 op;
 	int		 fds[FDS];
+	void		*map;		/* of data that came as a file */
 };
 
 union ctl_room {
@@ -118,35 +122,50 @@ ask_to_hold(int peer, uint64_t bytes)
 	return -1;
 }
 
+static bool
+has_data(const struct fsop *op)
+{
+	return op->kind == FSOP_WRITE || op->kind == FSOP_PWRITE;
+}
+
+/* A path at *p, which moves behind it; false: there is none that ends. */
+static bool
+take_path(const char **p, const char *end, char path[PATH_MAX])
+{
+	size_t	 len = strnlen(*p, (size_t)(end - *p));
+
+	if (*p + len == end || len >= PATH_MAX)
+		return false;
+	memcpy(path, *p, len + 1);
+	*p += len + 1;
+	return true;
+}
+
 /* The operation in a packet; false: it is none. */
 static bool
 decode(const char *packet, size_t len, struct fsop *op)
 {
-	const char	*path = packet + FIXED, *to, *end = packet + len;
-	bool		 has_to;
+	const char	*p = packet + FIXED, *end = packet + len;
 
 	memset(op, 0, sizeof(*op));
-	if (len < FIXED + 2 || end[-1] != '\0')
+	if (len < FIXED)
 		return false;
 	memcpy(op, packet, FIXED);
-	to = path + strlen(path) + 1;
-	has_to = to < end;
 	if ((unsigned)op->kind >= FSOP_KINDS ||
-	    (size_t)(to - path) > sizeof(op->path) || (has_to &&
-	    (size_t)(end - to) > sizeof(op->to)))
+	    !take_path(&p, end, op->path) || !take_path(&p, end, op->to))
 		return false;
-	memcpy(op->path, path, (size_t)(to - path));
-	if (has_to)
-		memcpy(op->to, to, (size_t)(end - to));
 	op->fd = -1;
-	return true;
+	if (p == end)
+		return true;
+	op->data = p;
+	return has_data(op) && (size_t)(end - p) == op->len;
 }
 
 /* 1, or 0 at the end; a packet that is no request is left out. */
 static int
 receive(int sock, struct request *req)
 {
-	static char	 packet[FIXED + 2 * PATH_MAX];
+	static char	 packet[FIXED + 2 * PATH_MAX + AGENT_INLINE];
 	struct iovec	 iov = { packet, sizeof(packet) };
 	struct msghdr	 m;
 	union ctl_room	 room;
@@ -178,30 +197,30 @@ static bool
 attach_data(struct request *req, struct fsop_result *r)
 {
 	struct fsop	*op = &req->op;
+	bool		 is_file = has_data(op) && op->data == NULL &&
+			    op->len > 0;
 	void		*map;
 
-	if (op->kind != FSOP_WRITE && op->kind != FSOP_PWRITE) {
-		op->fd = req->fds[1];
-		return true;
-	}
-	op->fd = req->fds[2];
-	op->data = "";
-	if (op->len == 0)
+	op->fd = req->fds[is_file ? 2 : 1];
+	req->map = NULL;
+	if (!is_file)
 		return true;
 	map = mmap(NULL, op->len, PROT_READ, MAP_PRIVATE, req->fds[1], 0);
 	if (map == MAP_FAILED) {
 		r->error = errno;
 		return false;
 	}
-	op->data = map;
+	op->data = req->map = map;
 	return true;
 }
 
 static void
 detach_data(struct request *req)
 {
-	if (req->op.data != NULL && req->op.len > 0)
-		munmap((void *)(uintptr_t)req->op.data, req->op.len);
+	if (req->map != NULL) {
+		munmap(req->map, req->op.len);
+		req->op.data = req->map = NULL;
+	}
 }
 
 /* Whether the answer is given. */
@@ -225,6 +244,8 @@ run(struct request *req, bool bounded)
 	is_done = !bounded || r.error != EAGAIN;
 	if (is_done)
 		answer(req->fds[0], &r);
+	if (bounded)
+		behind_add(&behind, &r.behind);
 	fsop_result_fini(&r);
 	return is_done;
 }
@@ -270,6 +291,17 @@ run_in_child(int sock, struct request *req)
 	}
 }
 
+/* Between two requests, if there is time. */
+static void
+rest(int sock)
+{
+	struct pollfd	 p = { sock, POLLIN, 0 };
+	int		 ms = behind_wait_ms(&behind);
+
+	if (ms == 0 || (ms > 0 && poll(&p, 1, ms) == 0))
+		behind_flush(&behind);
+}
+
 void
 agent_serve(int sock, bool quick)
 {
@@ -278,13 +310,14 @@ agent_serve(int sock, bool quick)
 
 	/* Nobody asks how they ended. */
 	signal(SIGCHLD, SIG_IGN);
-	while (receive(sock, &req) == 1) {
+	while (rest(sock), receive(sock, &req) == 1) {
 		wanted.hup = req.fds[0];
 		if (fsop_cancelled(&wanted) == 0 &&
 		    (!quick || !run(&req, true)))
 			run_in_child(sock, &req);
 		close_fds(req.fds);
 	}
+	behind_flush(&behind);
 	_exit(0);
 }
 
@@ -304,7 +337,7 @@ agent_data(const struct fsop *op)
 static int
 send_request(int sock, const struct fsop *op, const int *fds, size_t n)
 {
-	struct iovec	 iov[3];
+	struct iovec	 iov[4];
 	struct msghdr	 m;
 	union ctl_room	 room;
 
@@ -314,9 +347,11 @@ send_request(int sock, const struct fsop *op, const int *fds, size_t n)
 	iov[1].iov_len = strlen(op->path) + 1;
 	iov[2].iov_base = (void *)(uintptr_t)op->to;
 	iov[2].iov_len = strlen(op->to) + 1;
+	iov[3].iov_base = (void *)(uintptr_t)op->data;
+	iov[3].iov_len = op->data != NULL ? op->len : 0;
 	memset(&m, 0, sizeof(m));
 	m.msg_iov = iov;
-	m.msg_iovlen = 3;
+	m.msg_iovlen = 4;
 	fd_put_rights(&m, &room, fds, n);
 	return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == -1 ? -1 : 0;
 }

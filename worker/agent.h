@@ -23,6 +23,9 @@
  */
 void	 agent_serve(int sock, bool quick) __attribute__((noreturn));
 
+/* bytes of data that go with a request; what is more is a file. */
+#define AGENT_INLINE	8192
+
 /*
  * The data of WRITE and PWRITE as a file in memory, the caller's; -1 with
  * errno.
@@ -30,7 +33,8 @@ void	 agent_serve(int sock, bool quick) __attribute__((noreturn));
 int	 agent_data(const struct fsop *op) __attribute__((warn_unused_result));
 
 /*
- * Send a request, with its data (-1: none).  The descriptor on which the answer
+ * Send a request, with its data: op's, at most AGENT_INLINE bytes, or the file
+ * data with op->data NULL; or -1 and NULL: none.  The descriptor on which the answer
  * comes (non-blocking, the caller's), or -1 with errno; EAGAIN: the agent
  * has not yet taken what was sent before.
  */

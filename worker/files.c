@@ -9,6 +9,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "worker/agent.h"
+#include "worker/behind.h"
 #include "worker/conn.h"
 #include "worker/holder.h"
 
@@ -22,8 +23,9 @@ struct job {
 	struct handle		*handle;	/* or NULL */
 	files_done_fn		*done;
 	void			*arg;
-	struct fsop		 op;		/* without data: */
-	int			 data;		/* file in memory, or -1 */
+	struct fsop		 op;		/* data: a copy, or NULL and */
+	int			 data;		/* a file in memory, or -1 */
+	void			*copy;
 	uint64_t		 data_len;	/* bytes, also when begun */
 	int			 fd;		/* of the answer; -1: waits */
 	struct event		*ev;
@@ -44,6 +46,8 @@ struct files {
 	uint64_t		 holds;		/* bytes, of all jobs */
 	struct job		*taking;	/* a long answer */
 	struct event		*retry_ev;	/* an agent's queue was full */
+	struct behind		 behind;
+	struct event		*behind_ev;
 };
 
 #define RETRY_MS	2
@@ -63,6 +67,36 @@ on_retry(int fd, short what, void *arg)
 	start_jobs(arg);
 }
 
+static void
+on_behind(int fd, short what, void *arg)
+{
+	struct files	*f = arg;
+
+	(void)fd;
+	(void)what;
+	behind_flush(&f->behind);
+}
+
+static void
+free_events(struct files *f)
+{
+	if (f->retry_ev != NULL)
+		event_free(f->retry_ev);
+	if (f->behind_ev != NULL)
+		event_free(f->behind_ev);
+}
+
+/* The time begins with the first, or one after the other would put it off. */
+static void
+leave_behind(struct files *f, struct fsop_result *r)
+{
+	struct timeval	 tv = clock_timeval(BEHIND_MS);
+
+	if (r->behind != -1 && f->behind.n == 0)
+		event_add(f->behind_ev, &tv);
+	behind_add(&f->behind, &r->behind);
+}
+
 static struct files *
 get(struct session *s)
 {
@@ -72,7 +106,10 @@ get(struct session *s)
 		return f;
 	if ((f = calloc(1, sizeof(*f))) == NULL)
 		return NULL;
-	if ((f->retry_ev = event_new(s->base, -1, 0, on_retry, s)) == NULL) {
+	f->retry_ev = event_new(s->base, -1, 0, on_retry, s);
+	f->behind_ev = event_new(s->base, -1, 0, on_behind, f);
+	if (f->retry_ev == NULL || f->behind_ev == NULL) {
+		free_events(f);
 		free(f);
 		return NULL;
 	}
@@ -161,6 +198,7 @@ job_free(struct job *j)
 		event_free(j->ev);
 	fd_close(&j->fd);		/* cancels it */
 	fd_close(&j->data);
+	free(j->copy);
 	agent_answer_fini(&j->answer);
 	free(j);
 }
@@ -178,6 +216,7 @@ answer(struct job *j)
 	/* The answer may end the connection, and the job with it. */
 	fsop_result_init(&j->answer.r);
 	j->handle = NULL;
+	op.data = NULL;
 	job_free(j);
 	if (op.kind == FSOP_READ && r.fd != -1)
 		fsop_read_opened(&r);
@@ -419,6 +458,21 @@ files_holder_changed(struct session *s)
 		start_jobs(s);
 }
 
+/* 0, or -1 with errno. */
+static int
+keep_data(struct job *j, const struct fsop *op)
+{
+	if (op->data == NULL || op->len == 0)
+		return 0;
+	if (op->len > AGENT_INLINE)
+		return (j->data = agent_data(op)) == -1 ? -1 : 0;
+	if ((j->copy = malloc(op->len)) == NULL)
+		return -1;
+	memcpy(j->copy, op->data, op->len);
+	j->op.data = j->copy;
+	return 0;
+}
+
 /* A job for the operation, its data and file made its own. */
 static struct job *
 job_new(struct session *s, const struct fsop *op)
@@ -432,7 +486,7 @@ job_new(struct session *s, const struct fsop *op)
 	j->op.data = NULL;
 	j->op.fd = j->fd = j->data = -1;
 	agent_answer_init(&j->answer);
-	if (op->data != NULL && (j->data = agent_data(op)) == -1) {
+	if (keep_data(j, op) == -1) {
 		free(j);
 		return NULL;
 	}
@@ -466,7 +520,7 @@ run_elsewhere(struct session *s, struct rpc_req *req, const struct fsop *op,
 	j->arg = arg;
 	TAILQ_INSERT_TAIL(&s->files->jobs, j, entry);
 	s->files->njobs++;
-	s->files->data += j->data_len = j->data != -1 ? op->len : 0;
+	s->files->data += j->data_len = op->data != NULL ? op->len : 0;
 	if (h != NULL)
 		h->jobs++;
 	if ((j->req = rpc_keep(req, cancel_job, j)) == NULL) {
@@ -500,8 +554,7 @@ files_run(struct session *s, struct rpc_req *req, const struct fsop *op,
 		run_elsewhere(s, req, op, NULL, h, done, arg);
 	else
 		done(req, op, &r, arg);
-	if (r.behind != -1 && s->conn != NULL)
-		conn_flush(s->conn);
+	leave_behind(s->files, &r);
 	fsop_result_fini(&r);
 }
 
@@ -571,7 +624,8 @@ files_free(struct session *s)
 		return;
 	files_on_conn_end(s);
 	map_fini(&f->handles);
-	event_free(f->retry_ev);
+	behind_flush(&f->behind);
+	free_events(f);
 	free(f);
 	s->files = NULL;
 }

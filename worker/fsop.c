@@ -12,6 +12,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
+#include "worker/behind.h"
 #include "worker/lookup.h"
 
 static fsop_fn *const functions[FSOP_KINDS] = {
@@ -33,10 +34,10 @@ fsop_result_init(struct fsop_result *r)
 void
 fsop_result_fini(struct fsop_result *r)
 {
-	/* Best effort: not every file system has it, and nobody waits. */
-	if (r->behind != -1)
-		(void)sync_file_range(r->behind, 0, 0, SYNC_FILE_RANGE_WRITE);
-	fd_close(&r->behind);
+	struct behind	 b = { .n = 0 };
+
+	behind_add(&b, &r->behind);
+	behind_flush(&b);
 	fd_close(&r->fd);
 	buf_fini(&r->payload);
 }

@@ -84,7 +84,7 @@ struct fsop_result {
 	int64_t		 created_ms, modified_ms;	/* STAT, since 1970 */
 	/* What is above travels as it is (agent.c). */
 	int		 fd;		/* OPEN: the caller's; else -1 */
-	int		 behind;	/* WRITE: see fsop_result_fini() */
+	int		 behind;	/* WRITE: for behind_add(), or -1 */
 	struct buf	 payload;
 };
 
@@ -102,8 +102,8 @@ enum fsop_record_type {
 void	 fsop_result_init(struct fsop_result *r);
 
 /*
- * Free what it holds; after a WRITE also tell the system to begin with writing
- * out: so the answer goes first.
+ * Free what it holds; what a WRITE left behind, and nobody took, is begun to be
+ * written out: so the answer goes first.
  */
 void	 fsop_result_fini(struct fsop_result *r);
 

@@ -8,9 +8,9 @@
  *
  * Nothing is synced.  But a file system that puts off where new content goes
  * (ext4) would have an empty file after a power failure, for half a minute: so
- * it is told to begin with writing out, as soon as the answer is given.  With
- * rename(2) over the old name ext4 does that by itself, while we wait: half of
- * what such a request cost.  Hence names are exchanged.
+ * it is told to begin with writing out, a moment after the answer is given
+ * (worker/behind.h).  With rename(2) over the old name ext4 does that by itself,
+ * while we wait: half of what such a request cost.  Hence names are exchanged.
  */
 #include "worker/fsop_priv.h"
 
@@ -144,7 +144,8 @@ take_place(int fd, int dir, const char *name, const struct stat *old)
 
 	if (fstat(fd, &st) == -1 || (st.st_gid != old->st_gid &&
 	    fchown(fd, (uid_t)-1, old->st_gid) == -1) ||
-	    fchmod(fd, old->st_mode & KEPT_MODE) == -1)
+	    (st.st_mode != old->st_mode &&
+	    fchmod(fd, old->st_mode & KEPT_MODE) == -1))
 		return -1;
 	/* Only a name can be renamed: one moment there are two. */
 	snprintf(aside, sizeof(aside), ".execsrv-%ld-%lu.tmp",
@@ -171,16 +172,17 @@ replace_whole(int fd, const struct stat *st, const struct fsop *op,
 	if (!is_ordinary(fd, st) ||
 	    (dir = folder_of(fd, st, how, path, &name)) == -1)
 		return 1;
-	rv = new_fd = make_nameless(dir, op, 0600);
+	/* Nobody else can open it before it has a name, and an owner. */
+	rv = new_fd = make_nameless(dir, op, st->st_mode & 0777);
 	/* The folder may give new ones a list that the old one lacks. */
 	if (new_fd != -1 && has_xattrs(new_fd))
 		rv = 1;
 	else if (new_fd != -1)
 		rv = take_place(new_fd, dir, name, st);
+	/* Nobody can run a file that is open for writing. */
 	if (rv == 0)
-		r->behind = new_fd;
-	else
-		fd_close(&new_fd);
+		r->behind = fsop_reopen(new_fd, O_RDONLY);
+	fd_close(&new_fd);
 	fd_close(&dir);
 	return rv == -1 && is_hindrance(errno) ? 1 : rv;
 }

@@ -21,6 +21,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "worker/agent.h"
+#include "worker/behind.h"
 
 #define FIXED	offsetof(struct fsop, path)
 #define PATIENCE	20000		/* ms, for what should be quick */
@@ -70,11 +71,14 @@ teardown(void)
 static int
 ask(const struct fsop *op)
 {
-	int	 data = -1, fd;
+	struct fsop	 copy = *op;
+	int		 data = -1, fd;
 
-	if (op->data != NULL)
+	if (op->data != NULL && op->len > AGENT_INLINE) {
 		ck_assert_int_ne(data = agent_data(op), -1);
-	ck_assert_int_ne(fd = agent_ask(sock, op, data), -1);
+		copy.data = NULL;
+	}
+	ck_assert_int_ne(fd = agent_ask(sock, &copy, data), -1);
 	fd_close(&data);
 	return fd;
 }
@@ -211,9 +215,12 @@ END_TEST
 
 START_TEST(test_writes)
 {
+	static const size_t	 lens[] = { AGENT_INLINE, AGENT_INLINE + 1,
+		LIMIT_FILE_QUICK + 1 };
 	struct agent_answer	 a;
 	struct fsop		 op;
 	char			*big;
+	size_t			 i;
 
 	ck_assert_ptr_nonnull(big = malloc(LIMIT_FILE_QUICK + 1));
 	memset(big, 'b', LIMIT_FILE_QUICK + 1);
@@ -229,12 +236,24 @@ START_TEST(test_writes)
 	agent_answer_fini(&a);
 	op_init(&op, FSOP_WRITE, "big", NULL);
 	op.data = big;
-	op.len = LIMIT_FILE_QUICK + 1;
-	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
-	sh("test \"$(cat f)\" = text; test -f empty; ! test -s empty;"
-	    "test $(tr -d b < big | wc -c) = 0; test $(stat -c %%s big) ="
-	    " 2097153");
+	for (i = 0; i < 3; i++) {
+		sh("printf old > big; echo '#!/bin/sh' > run; chmod 755 run");
+		op.len = lens[i];
+		ck_assert_int_eq(do_it(&op, &a), 0);
+		agent_answer_fini(&a);
+		sh("test $(tr -d b < big | wc -c) = 0;"
+		    "test $(stat -c %%s big) = %zu", lens[i]);
+	}
+	/* What was written can be run at once, whatever follows it. */
+	op_init(&op, FSOP_WRITE, "run", NULL);
+	op.data = "#!/bin/sh\nexit 0";
+	op.len = strlen(op.data);
+	for (i = 0; i < 3; i++) {
+		ck_assert_int_eq(do_it(&op, &a), 0);
+		agent_answer_fini(&a);
+		sh("./run");
+	}
+	sh("test \"$(cat f)\" = text; test -f empty; ! test -s empty");
 	free(big);
 }
 END_TEST
@@ -526,6 +545,18 @@ START_TEST(test_garbage)
 	packet[FIXED + PATH_MAX] = '/';
 	packet[sizeof(packet) - 1] = '\0';
 	is_left_out(packet, sizeof(packet), 1);
+	/* Data of another length than it says, or for what takes none. */
+	memset(packet, 0, sizeof(packet));
+	op.kind = FSOP_WRITE;
+	op.len = 3;
+	memcpy(packet, &op, FIXED);
+	memcpy(packet + FIXED, "/", 1);
+	is_left_out(packet, FIXED + 3 + 2, 1);
+	is_left_out(packet, FIXED + 3 + 4, 1);
+	op.kind = FSOP_STAT;
+	memcpy(packet, &op, FIXED);
+	is_left_out(packet, FIXED + 3 + 3, 1);
+	op_init(&op, FSOP_STAT, "f", NULL);
 	/* Nobody to answer. */
 	close(send_raw(packet, len, 0));
 	ck_assert_int_eq(do_it(&op, &a), 0);
@@ -539,7 +570,7 @@ START_TEST(test_without_file)
 {
 	struct agent_answer	 a;
 	struct fsop		 op;
-	char			 packet[FIXED + 2] = { 0 };
+	char			 packet[FIXED + 3] = { 0 };
 	int			 fd;
 
 	start_agent(_i != 0);
@@ -589,7 +620,7 @@ START_TEST(test_no_leaks)
 	ck_assert(children_within(false, PATIENCE));
 	ck_assert_uint_eq(count_fds(getpid()), mine);
 	/* It may be about to close what the last one was about. */
-	ck_assert_uint_le(count_fds(agent), its + 8);
+	ck_assert_uint_le(count_fds(agent), its + 8 + BEHIND_FILES);
 }
 END_TEST
 
