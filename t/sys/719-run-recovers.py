@@ -18,6 +18,7 @@ from client import BUILD, LIMIT, Server, check, main, say, wait_for
 
 CUTS = int(os.environ.get("CUTS", "25"))
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
+HANDSHAKE = 4096        # more bytes than until a session is open
 rng = random.Random(SEED)
 
 
@@ -47,7 +48,9 @@ class Proxy:
             self.connections += 1
             left = [1 << 62]
             if self.connections <= self.cuts:
-                left = [rng.randrange(self.least, self.most)]
+                # Before there is a session, nothing can be resumed.
+                least = HANDSHAKE if self.connections == 1 else self.least
+                left = [rng.randrange(least, self.most)]
             threading.Thread(target=self.serve, args=(client, left),
                              daemon=True).start()
 
