@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PIPE_WIDE	(256 * 1024)	/* bytes */
+
 void
 fd_close(int *fd)
 {
@@ -57,6 +59,12 @@ fd_reserve_std(void)
 	} while (fd <= STDERR_FILENO);
 	close(fd);
 	return 0;
+}
+
+void
+fd_widen(int pipe)
+{
+	(void)fcntl(pipe, F_SETPIPE_SZ, PIPE_WIDE);
 }
 
 int

@@ -46,6 +46,13 @@ void	 fd_put_rights(struct msghdr *m, void *room, const int *fds, size_t n);
  */
 size_t	 fd_take_rights(struct msghdr *m, int *fds, size_t max);
 
+/*
+ * Room for 256 KiB in a pipe that has much to carry: fewer wake-ups of both
+ * sides.  Only then, since of such memory a user has a share, and if there is
+ * none left it stays as it is (pipe(7)).
+ */
+void	 fd_widen(int pipe);
+
 /* A close-on-exec, non-blocking SOCK_SEQPACKET pair.  0, or -1 with errno. */
 int	 fd_packet_pair(int pair[2]) __attribute__((warn_unused_result));
 

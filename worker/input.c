@@ -1,7 +1,6 @@
 #include "worker/input.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "common/fd.h"
 #include "common/limit.h"
 
-#define PIPE_SIZE	(256 * 1024)	/* bytes, for much input */
 #define QUEUE_KEEP	4096		/* memory kept while nothing waits */
 
 struct write_id {
@@ -119,17 +117,14 @@ push_queue(struct input *in)
 		buf_drain(&in->queue, (size_t)n);
 }
 
-/*
- * Room in the pipe for several writes, once it was found full: fewer wake-ups
- * of both sides.  Only then: of such memory a user has a share (pipe(7)).
- */
+/* Once it was found full. */
 static void
 widen(struct input *in)
 {
 	if (in->is_wide || in->is_tty)
 		return;
 	in->is_wide = true;
-	(void)fcntl(in->fd, F_SETPIPE_SZ, PIPE_SIZE);
+	fd_widen(in->fd);
 }
 
 /* Queue what the reader does not take now; -1 when it does not fit. */

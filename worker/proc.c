@@ -39,6 +39,7 @@
 #define PACE_SHORT	8192		/* bytes; reads below are short */
 
 #define BULKY		(LIMIT_READ_CHUNK / 2)
+#define WIDE_AFTER	4		/* full reads: it will go on so */
 #define SPOOL_CHUNK	4096		/* room of a chunk nobody waits for */
 #define KILL_PASS_MS	2		/* between two looks for descendants */
 #define KILL_PASSES	3		/* that must find nobody */
@@ -244,6 +245,9 @@ read_some(struct stream *st)
 		return 0;
 	}
 	st->bulky = n >= BULKY;
+	st->full = n == LIMIT_READ_CHUNK ? st->full + 1 : 0;
+	if (st->full == WIDE_AFTER)
+		fd_widen(st->fd);
 	if (c != NULL && !st->bulky) {
 		memcpy(common, c->data, (size_t)n);
 		free(c);

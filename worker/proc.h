@@ -43,6 +43,7 @@ struct stream {
 	bool		 held;		/* not read until there is room */
 	bool		 paced;		/* not read for a moment */
 	bool		 bulky;		/* the last read was a large one */
+	unsigned	 full;		/* in a row that could not be larger */
 	unsigned	 streak;	/* short reads close to one another */
 	uint64_t	 last_read;	/* us, monotonic */
 };
