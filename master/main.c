@@ -413,6 +413,8 @@ main(int argc, char **argv)
 	if (master_init(&m, &env) == -1 ||
 	    remote_watch_stdin(&m, m.conf.exit_on_stdin) == -1) {
 		master_fini(&m);
+		setup_fini(&o.setup);
+		cred_fini(&env);
 		return 1;
 	}
 	cred_fini(&env);

@@ -58,11 +58,11 @@ take_uplink(struct execsrv_server *s, const char *text)
 	unsigned	 number, is_registered;
 	int		 n = 0;
 
-	if (sscanf(text, "%u %u %n", &number, &is_registered, &n) < 2 ||
-	    n == 0 || number < s->uplink)
+	if (sscanf(text, "%9u %1u %n", &number, &is_registered, &n) < 2 ||
+	    n == 0 || text[n] == '\0' || number == 0 || number < s->uplink)
 		return;
 	s->uplink = number;
-	s->is_registered = is_registered != 0;
+	s->is_registered = is_registered == 1;
 	snprintf(s->registration, sizeof(s->registration), "%s", text + n);
 	execsrv_printable(s->registration);
 }
