@@ -258,7 +258,7 @@ notify_uplink(struct notify *n, unsigned number, bool is_registered,
 	n->again_arg = arg;
 	snprintf(text, sizeof(text), "X_EXECSRV_UPLINK=%u %d %s", number,
 	    is_registered, state);
-	if (!say(n, text) && errno == EAGAIN)
+	if (!say(n, text) && errno == EAGAIN && n->room_ev != NULL)
 		event_add(n->room_ev, NULL);
 }
 

@@ -59,7 +59,8 @@ link_on_end(void *arg, int error)
 	    l->session->state == SESSION_HANDING)
 		l->session->done = true;
 	else if (l->session->set.run_dir[0] == '\0')
-		session_end(l->session, "the server is gone", 0);
+		session_end(l->session, "the server is gone",
+		    l->session->set.grace_ms);
 }
 
 struct link *

@@ -170,8 +170,10 @@ execsrv_server_wait(struct execsrv_server *s, int timeout_ms)
 	struct pollfd	 pfd = { .fd = s->epoll, .events = POLLIN };
 
 	if (!s->has_ended && poll(&pfd, 1, timeout_ms < 0 ? -1 : timeout_ms) ==
-	    -1 && errno != EINTR)
+	    -1 && errno != EINTR) {
+		execsrv_error_set(&s->why, 0, "poll: %s", strerror(errno));
 		return -1;
+	}
 	return execsrv_server_dispatch(s);
 }
 

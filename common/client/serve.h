@@ -53,6 +53,9 @@ void	 execsrv_serve_log_end(struct execsrv_server *s);
 const char	**execsrv_serve_words(const struct execsrv_serve *conf,
 		    const char *path, char **control_out);
 
+/* Whether it is printable ASCII without blanks, as it goes into a header. */
+bool		 execsrv_serve_is_credential(const char *text);
+
 /* What cannot be asked for.  0, or -1 with the reason in e. */
 int	 execsrv_serve_check(const struct execsrv_serve *conf,
 	    struct execsrv_error *e) __attribute__((warn_unused_result));

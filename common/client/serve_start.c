@@ -56,17 +56,6 @@ put_frame(const char *environment, const char *credential, int64_t expires,
 	return buf_put(b, "\n", 1);
 }
 
-/* Printable ASCII without blanks, as it goes into a header. */
-static bool
-is_credential(const char *text)
-{
-	size_t	 i;
-
-	for (i = 0; text[i] > ' ' && text[i] <= '~'; i++)
-		continue;
-	return i > 0 && text[i] == '\0';
-}
-
 /* All or nothing. */
 static int
 send_frame(int fd, const struct buf *b)
@@ -91,7 +80,7 @@ execsrv_server_credential(struct execsrv_server *s, const char *credential,
 	struct buf	 b;
 	int		 r = -1, error;
 
-	if (!s->has_frames || !is_credential(credential)) {
+	if (!s->has_frames || !execsrv_serve_is_credential(credential)) {
 		errno = EINVAL;
 		return -1;
 	}

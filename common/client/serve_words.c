@@ -24,7 +24,8 @@ check_listen(const char *const *listen, struct execsrv_error *e)
 
 	for (; listen != NULL && *listen != NULL; listen++) {
 		if ((error = execsrv_url_parse(*listen, &u)) ==
-		    EXECSRV_URL_OK && u.kind == EXECSRV_STDIO)
+		    EXECSRV_URL_OK && u.kind != EXECSRV_WS &&
+		    u.kind != EXECSRV_UNIX)
 			error = EXECSRV_URL_SCHEME;
 		if (error != EXECSRV_URL_OK) {
 			execsrv_error_set(e, 0, "%s: %s", *listen,
@@ -34,6 +35,16 @@ check_listen(const char *const *listen, struct execsrv_error *e)
 		}
 	}
 	return 0;
+}
+
+bool
+execsrv_serve_is_credential(const char *text)
+{
+	size_t	 i;
+
+	for (i = 0; text[i] > ' ' && text[i] <= '~'; i++)
+		continue;
+	return i > 0 && text[i] == '\0';
 }
 
 int
@@ -46,6 +57,9 @@ execsrv_serve_check(const struct execsrv_serve *conf, struct execsrv_error *e)
 	if (conf->registry == NULL && (conf->name != NULL ||
 	    conf->credential != NULL))
 		return refuse(e, "a name or credential without a registry");
+	if (conf->credential != NULL &&
+	    !execsrv_serve_is_credential(conf->credential))
+		return refuse(e, "the credential cannot be one");
 	if (conf->config != NULL && conf->config_file != NULL)
 		return refuse(e, "a configuration and a file of one");
 	if (conf->log_level > EXECSRV_LOG_DEBUG)

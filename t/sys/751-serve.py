@@ -123,7 +123,7 @@ async def errors(rig):
                 (["registry http://127.0.0.1:1"], "go together"),
                 (["credential x"], "without a registry"),
                 (["registry http://127.0.0.1:1", "environment e",
-                  "credential a b"], "Invalid argument")):
+                  "credential a b"], "the credential cannot be one")):
             program = embed.Embedder()
             for order in orders:
                 program.do(*order.split(" ", 1))
@@ -138,13 +138,18 @@ async def errors(rig):
 
 
 async def a_control_socket(rig):
-    """Where one is wanted, the operator's commands work."""
+    """Where one is wanted, the operator's commands work; its settings are read
+    again as they were."""
     folder = rig.dir + "/control"
-    program, _ = served("control " + folder)
+    program, _ = served("control " + folder,
+                        "config Listen ws://127.0.0.1:0\\nUmask 077")
     program.do("open 0")
-    out = subprocess.run([BUILD + "/execsrvctl", "-R", folder, "sessions"],
-                         capture_output=True, timeout=LIMIT, check=True)
-    check(b"libexecsrv" in out.stdout, out.stdout.decode())
+    for words, wanted in ((["sessions"], b"libexecsrv"), (["reload"], b"")):
+        out = subprocess.run([BUILD + "/execsrvctl", "-R", folder, *words],
+                             capture_output=True, timeout=LIMIT, check=True)
+        check(wanted in out.stdout, out.stdout.decode())
+    program.do("open 0")
+    check(program.run("umask")[0] == "0077", "its settings")
     program.end()
     check(not os.path.exists(folder), "it stays")
 

@@ -98,7 +98,13 @@ START_TEST(test_refused)
 	conf.environment = NULL;
 	conf.name = "n";
 	ck_refused(&conf, "a name or credential without a registry");
-	conf.name = NULL;
+	conf.registry = "https://r";
+	conf.environment = "e";
+	conf.credential = "";
+	ck_refused(&conf, "the credential cannot be one");
+	conf.credential = "a\n";
+	ck_refused(&conf, "the credential cannot be one");
+	conf.credential = conf.environment = conf.registry = conf.name = NULL;
 	conf.config = conf.config_file = "/c";
 	ck_refused(&conf, "a configuration and a file of one");
 	conf.config = NULL;
