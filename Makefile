@@ -354,7 +354,7 @@ fuzz-run: $(FUZZ_CHOSEN)
 	$(Q)sh contrib/build/run-fuzz $(BUILD) $(N) $(FUZZ_CHOSEN)
 
 $(BUILD)/bench/bench: $(call objs,$(filter-out %/command.c,\
-    $(wildcard t/bench/*.c))) $(call lib,uplink common)
+    $(wildcard t/bench/*.c))) $(call lib,uplink client common)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(CRYPTO_LIBS) \

@@ -117,6 +117,8 @@ ctl_new(struct master *m)
 	c->master = m;
 	c->fd = -1;
 	TAILQ_INIT(&c->clients);
+	if (m->dir == NULL)
+		return c;		/* nobody can ask */
 	if (asprintf(&c->path, "%s/%s", m->dir, CTL_SOCKET) == -1)
 		c->path = NULL;
 	if (c->path == NULL || open_socket(c) == -1 ||

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,9 +126,13 @@ inside_brand(const char *dir)
 	uint64_t	 n;
 
 	/* The same after our crash: who was in a sandbox still is. */
-	if (stat(dir, &st) == -1)
-		fatal("%s", dir);
-	n = (uint64_t)st.st_ino ^ (uint64_t)st.st_dev << 32;
+	if (dir == NULL) {
+		randombytes_buf(&n, sizeof(n));
+	} else {
+		if (stat(dir, &st) == -1)
+			fatal("%s", dir);
+		n = (uint64_t)st.st_ino ^ (uint64_t)st.st_dev << 32;
+	}
 	/* Spread, so that neighbours differ (the finalizer of MurmurHash3). */
 	n = (n ^ n >> 33) * 0xff51afd7ed558ccdULL;
 	n = (n ^ n >> 33) * 0xc4ceb9fe1a85ec53ULL;

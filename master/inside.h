@@ -18,7 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The brand of the server with that run directory: nobody else has it. */
+/*
+ * The brand of the server with that run directory: nobody else has it.  NULL:
+ * of one without, by chance.
+ */
 uint64_t	 inside_brand(const char *dir);
 
 /*

@@ -29,6 +29,8 @@
 #define WORKER		"execsrv-worker"
 #define UPLINK_PROGRAM	"execsrv-uplink"
 
+#define NOTIFY_FD_MAX	255
+
 #define EXIT_USAGE	2
 #define EXIT_CONFIG	78	/* EX_CONFIG of sysexits.h(3) */
 
@@ -37,13 +39,15 @@ struct options {
 	const char	*client;	/* whom -T is about */
 	bool		 test;
 	bool		 print;
+	int		 notify_fd;	/* -1: none was passed in */
 	char		**command;	/* behind "--" */
 };
 
-enum { OPT_LISTEN = 256, OPT_VERSION, OPT_HELP };
+enum { OPT_LISTEN = 256, OPT_NOTIFY_FD, OPT_VERSION, OPT_HELP };
 
 static const struct option long_options[] = {
 	{ "listen", required_argument, NULL, OPT_LISTEN },
+	{ "notify-fd", required_argument, NULL, OPT_NOTIFY_FD },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, OPT_HELP },
 	AUTH_LONG_OPTIONS,
@@ -78,6 +82,35 @@ complain(const struct conf_error *e, int status)
 	exit(status);
 }
 
+/* A descriptor behind the standard ones. */
+static int
+take_number(const char *text)
+{
+	char	*end;
+	long	 n = strtol(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' ||
+	    n <= STDERR_FILENO || n > NOTIFY_FD_MAX)
+		wrong_use();
+	return (int)n;
+}
+
+/*
+ * What was passed in up to it is for us alone: settings, say, that -f reads as
+ * /dev/fd/N.
+ */
+static void
+take_notify(struct master *m, int last)
+{
+	int	 fd;
+
+	for (fd = STDERR_FILENO + 1; fd < last; fd++)
+		if (fd_cloexec(fd, 1) == -1 && errno != EBADF)
+			fatal("--notify-fd");
+	if (notify_take_fd(&m->notify, last) == -1)
+		exit(EXIT_USAGE);
+}
+
 static void
 take_option(struct options *o, int opt)
 {
@@ -105,6 +138,9 @@ take_option(struct options *o, int opt)
 		break;
 	case OPT_LISTEN:
 		r = setup_take_listen(s, optarg);
+		break;
+	case OPT_NOTIFY_FD:
+		o->notify_fd = take_number(optarg);
 		break;
 	case OPT_VERSION:
 		puts("execsrvd " PACKAGE_VERSION);
@@ -213,6 +249,8 @@ tell_ready(const struct master *m, int ready)
 	const struct listener	*l;
 	int			 null;
 
+	TAILQ_FOREACH(l, &m->listeners, entry)
+		notify_listen(m->notify, l->url);
 	if (ready == -1) {
 		/*
 		 * Starters wait for this line, and only this.  With stdio it
@@ -347,7 +385,10 @@ main(int argc, char **argv)
 		argc--;
 		argv++;
 	}
+	o.notify_fd = -1;
 	read_options(argc, argv, &o);
+	if (o.notify_fd != -1)
+		take_notify(&m, o.notify_fd);
 	read_settings(&m, &o);
 	if ((status = without_server(&m.conf, &o, m.passed.n)) != -1) {
 		conf_fini(&m.conf);
@@ -372,6 +413,8 @@ main(int argc, char **argv)
 	if (master_init(&m, &env) == -1 ||
 	    remote_watch_stdin(&m, m.conf.exit_on_stdin) == -1) {
 		master_fini(&m);
+		setup_fini(&o.setup);
+		cred_fini(&env);
 		return 1;
 	}
 	cred_fini(&env);

@@ -184,7 +184,7 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("events");
 		return -1;
 	}
-	if ((m->dir_lock = rundir_open(m->conf.runtime_dir, &m->dir)) == -1)
+	if (rundir_open(m->conf.runtime_dir, &m->dir, &m->dir_lock) == -1)
 		return -1;
 	if ((m->gate = gate_new(m)) == NULL ||
 	    (m->penalties = penalties_new()) == NULL) {

@@ -20,10 +20,13 @@
 
 struct notify {
 	struct sockaddr_un	 un;
-	socklen_t		 len;
+	socklen_t		 len;		/* 0: fd is connected */
 	int			 fd;
 	struct timeval		 period;	/* of the watchdog; 0: none */
 	struct event		*watchdog_ev;
+	struct event		*room_ev;	/* of a connected one */
+	void			 (*again)(void *);
+	void			*again_arg;
 	char			 status[STATUS_MAX];
 };
 
@@ -110,6 +113,40 @@ notify_take_env(void)
 	return n;
 }
 
+/* Whether it is an end of a pair that keeps messages apart. */
+static bool
+is_packet_end(int fd)
+{
+	struct sockaddr_un	 un;
+	socklen_t		 len = sizeof(un), size = sizeof(int);
+	int			 type;
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
+	    type == SOCK_SEQPACKET &&
+	    getpeername(fd, (struct sockaddr *)&un, &len) == 0 &&
+	    un.sun_family == AF_UNIX;
+}
+
+int
+notify_take_fd(struct notify **np, int fd)
+{
+	struct notify	*n;
+
+	if (!is_packet_end(fd)) {
+		log_warnx("--notify-fd %d: not an end of a packet socket pair",
+		    fd);
+		return -1;
+	}
+	if (fd_cloexec(fd, 1) == -1 || (n = calloc(1, sizeof(*n))) == NULL) {
+		log_warn("--notify-fd");
+		return -1;
+	}
+	n->fd = fd;
+	notify_free(np);
+	*np = n;
+	return 0;
+}
+
 void
 notify_free(struct notify **np)
 {
@@ -120,17 +157,25 @@ notify_free(struct notify **np)
 		return;
 	if (n->watchdog_ev != NULL)
 		event_free(n->watchdog_ev);
+	if (n->room_ev != NULL)
+		event_free(n->room_ev);
 	fd_close(&n->fd);
 	free(n);
 }
 
-/* A manager that is away or does not read: it will find out by itself. */
-static void
+/*
+ * A manager that is away or does not read: it will find out by itself.  Whether
+ * it was told.
+ */
+static bool
 say(struct notify *n, const char *text)
 {
-	if (n != NULL && sendto(n->fd, text, strlen(text), MSG_NOSIGNAL,
-	    (const struct sockaddr *)&n->un, n->len) == -1)
-		log_debug("service manager: %s", strerror(errno));
+	if (n == NULL || sendto(n->fd, text, strlen(text), MSG_NOSIGNAL |
+	    MSG_DONTWAIT, n->len == 0 ? NULL : (const struct sockaddr *)&n->un,
+	    n->len) != -1)
+		return true;
+	log_debug("service manager: %s", strerror(errno));
+	return false;
 }
 
 static void
@@ -141,9 +186,22 @@ on_watchdog(int fd, short what, void *arg)
 	say(arg, "WATCHDOG=1");
 }
 
+static void
+on_room(int fd, short what, void *arg)
+{
+	struct notify	*n = arg;
+
+	(void)fd;
+	(void)what;
+	n->again(n->again_arg);
+}
+
 int
 notify_start(struct notify *n, struct event_base *base)
 {
+	if (n != NULL && n->len == 0 && (n->room_ev = event_new(base, n->fd,
+	    EV_WRITE, on_room, n)) == NULL)
+		return -1;
 	if (n == NULL || (n->period.tv_sec == 0 && n->period.tv_usec == 0))
 		return 0;
 	if ((n->watchdog_ev = event_new(base, -1, EV_PERSIST, on_watchdog,
@@ -175,6 +233,33 @@ void
 notify_stopping(struct notify *n)
 {
 	say(n, "STOPPING=1");
+}
+
+void
+notify_listen(struct notify *n, const char *url)
+{
+	char	 text[256 + STATUS_MAX];
+
+	if (n == NULL || n->len != 0)
+		return;
+	snprintf(text, sizeof(text), "X_EXECSRV_LISTEN=%s", url);
+	say(n, text);
+}
+
+void
+notify_uplink(struct notify *n, unsigned number, bool is_registered,
+    const char *state, void (*again)(void *), void *arg)
+{
+	char	 text[STATUS_MAX];
+
+	if (n == NULL || n->len != 0)
+		return;
+	n->again = again;
+	n->again_arg = arg;
+	snprintf(text, sizeof(text), "X_EXECSRV_UPLINK=%u %d %s", number,
+	    is_registered, state);
+	if (!say(n, text) && errno == EAGAIN && n->room_ev != NULL)
+		event_add(n->room_ev, NULL);
 }
 
 void

@@ -7,6 +7,7 @@
 #define MASTER_NOTIFY_H
 
 #include <event2/event.h>
+#include <stdbool.h>
 
 struct notify;
 
@@ -16,6 +17,14 @@ struct notify;
  * told will find out.
  */
 struct notify	*notify_take_env(void);
+
+/*
+ * The same by a socket that was passed in (--notify-fd): one end of a pair that
+ * keeps messages apart.  It replaces *np.  0, or -1 after a line in the log: fd
+ * is no such thing.
+ */
+int	 notify_take_fd(struct notify **np, int fd)
+	    __attribute__((warn_unused_result));
 void	 notify_free(struct notify **np);
 
 /* The loop runs from here on: WATCHDOG=1 at half of the time.  0, or -1. */
@@ -30,6 +39,15 @@ void	 notify_reloading(struct notify *n);
 
 /* STOPPING=1. */
 void	 notify_stopping(struct notify *n);
+
+/*
+ * For who passed the socket in: X_EXECSRV_LISTEN=URL, before READY=1; and
+ * "X_EXECSRV_UPLINK=NUMBER IS_REGISTERED STATE".  One who does not read hears
+ * of uplinks later: again() is called when he has room.
+ */
+void	 notify_listen(struct notify *n, const char *url);
+void	 notify_uplink(struct notify *n, unsigned number, bool is_registered,
+	    const char *state, void (*again)(void *), void *arg);
 
 /* STATUS=..., a line for people; the same twice is said once. */
 void	 notify_status(struct notify *n, const char *fmt, ...)

@@ -399,7 +399,8 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->max_processes = (uint32_t)c->max_processes;
 	out->native_paths = c->native_paths != 0;
 	out->log_level = (uint32_t)c->log_level;
-	out->run_dir = m->dir;
+	if (m->dir != NULL)
+		out->run_dir = m->dir;
 	out->brand = m->brand;
 	out->host_name = c->host_name.item;
 	out->n_host_name = c->host_name.n;

@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "master/gatekeep.h"
 #include "master/listen.h"
+#include "master/notify.h"
 #include "master/policy.h"
 #include "master/remote_exec.h"
 #include "master/runas.h"
@@ -49,6 +50,31 @@ static const struct {
 
 static void	 on_timer(int, short, void *);
 
+static void	 tell_all(void *);
+
+/* Whoever started us, and wants to know. */
+static void
+tell(struct remote *r)
+{
+	char	 trouble[REMOTE_TROUBLE], text[2 * REMOTE_TROUBLE];
+
+	remote_trouble(r, trouble, sizeof(trouble));
+	snprintf(text, sizeof(text), trouble[0] != '\0' ? "%s: %s" : "%s%s",
+	    remote_state_name(r), trouble);
+	notify_uplink(r->master->notify, r->number,
+	    r->state == REMOTE_REGISTERED, text, tell_all, r->master);
+}
+
+static void
+tell_all(void *arg)
+{
+	struct master	*m = arg;
+	struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		tell(r);
+}
+
 static void
 set_state(struct remote *r, enum remote_state to)
 {
@@ -61,6 +87,7 @@ set_state(struct remote *r, enum remote_state to)
 	    states[to].name);
 	r->state = to;
 	r->since = clock_ms();
+	tell(r);
 }
 
 static void
@@ -252,8 +279,11 @@ on_stale(struct remote *r)
 static void
 on_status(struct remote *r, const Ipc__UplinkStatus *in)
 {
-	r->phase = in->phase;
-	r->refusal = in->status;
+	if (r->phase != in->phase || r->refusal != in->status) {
+		r->phase = in->phase;
+		r->refusal = in->status;
+		tell(r);
+	}
 	r->streams = in->streams;
 	r->bytes_in = in->bytes_in;
 	r->bytes_out = in->bytes_out;

@@ -60,12 +60,14 @@ lock_in(const char *dir)
 }
 
 int
-rundir_open(const char *wanted, char **dir_out)
+rundir_open(const char *wanted, char **dir_out, int *lock_out)
 {
 	const char	*env = getenv("EXECSRV_RUNTIME_DIR");
 	char		*dir, *own;
 	int		 fd;
 
+	if (strcmp(wanted, "none") == 0)
+		return 0;
 	if (wanted[0] == '\0' && env != NULL && env[0] != '\0')
 		wanted = env;
 	if (wanted[0] != '\0')
@@ -92,7 +94,8 @@ rundir_open(const char *wanted, char **dir_out)
 		return -1;
 	}
 	*dir_out = dir;
-	return fd;
+	*lock_out = fd;
+	return 0;
 }
 
 void

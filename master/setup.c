@@ -8,6 +8,7 @@
 #include "config.h"
 
 #define CONF_FILE	EXECSRV_SYSCONFDIR "/execsrvd.conf"
+#define NO_FILE		"none"	/* -f none: one of that name is ./none */
 
 int
 setup_take_file(struct setup *s, const char *path)
@@ -17,6 +18,8 @@ setup_take_file(struct setup *s, const char *path)
 
 	free(s->file);
 	s->file = NULL;
+	if (strcmp(path, NO_FILE) == 0)
+		return (s->file = strdup(path)) == NULL ? -1 : 0;
 	/* In the background the folder is another one. */
 	if (path[0] == '/' || (folder = getcwd(NULL, 0)) == NULL)
 		return (s->file = strdup(path)) == NULL ? -1 : 0;
@@ -129,6 +132,8 @@ set_options(const struct setup *s, struct conf *c, struct conf_error *e)
 static int
 read_file(const struct setup *s, struct conf *c, struct conf_error *e)
 {
+	if (s->file != NULL && strcmp(s->file, NO_FILE) == 0)
+		return 0;
 	if (s->file != NULL)
 		return conf_load(c, s->file, e);
 	return access(CONF_FILE, F_OK) == 0 ? conf_load(c, CONF_FILE, e) : 0;

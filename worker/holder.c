@@ -157,6 +157,13 @@ be_holder(int sock, const struct plan *plan, const char *hide)
 
 /* --- the worker's side --- */
 
+/* Our own folder, if there is one. */
+static const char *
+hidden(const struct session *s)
+{
+	return s->set.run_dir[0] != '\0' ? s->set.run_dir : NULL;
+}
+
 static void
 set_state(struct holder *h, enum holder_state state, const char *why)
 {
@@ -346,7 +353,7 @@ start(struct holder *h, const struct plan *plan)
 		goto fail;
 	}
 	if ((pid = fork()) == 0)
-		be_holder(pair[1], plan, h->session->set.run_dir);
+		be_holder(pair[1], plan, hidden(h->session));
 	if (pid == -1)
 		goto fail;
 	fd_close(&pair[1]);

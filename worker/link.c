@@ -43,7 +43,10 @@ link_on_msg(void *arg, struct ipc_msg *m)
 		handlers[m->kind](l, m->body, m);
 }
 
-/* The master died: go on, the next one adopts us or the TTL ends us. */
+/*
+ * The master died: go on, the next one adopts us or the TTL ends us.  Where
+ * there is no run directory no other can find us.
+ */
 static void
 link_on_end(void *arg, int error)
 {
@@ -55,6 +58,9 @@ link_on_end(void *arg, int error)
 	    l->session->state == SESSION_NEW ||
 	    l->session->state == SESSION_HANDING)
 		l->session->done = true;
+	else if (l->session->set.run_dir[0] == '\0')
+		session_end(l->session, "the server is gone",
+		    l->session->set.grace_ms);
 }
 
 struct link *

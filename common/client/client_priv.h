@@ -10,6 +10,7 @@
 
 #include "common/buf.h"
 #include "common/client/execsrv.h"
+#include "common/client/launch.h"
 #include "common/json.h"
 #include "common/json_out.h"
 #include "common/ws.h"
@@ -61,6 +62,9 @@ int	 execsrv_upgrade_judge(const char *head, size_t len, const char *key,
 /* Write a reason; what is not printable becomes '?'. */
 void	 execsrv_error_set(struct execsrv_error *e, int64_t code,
 	    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* What somebody else said about it, behind the reason. */
+void	 execsrv_error_add(struct execsrv_error *e, const char *said);
 
 /* --- conn.c: bytes and frames --- */
 
@@ -132,8 +136,8 @@ struct execsrv {
 	char				 key[EXECSRV_KEY_LEN + 1];
 	struct buf			 head;		/* upgrading; lines */
 	bool				 is_lines;	/* no WebSocket */
-	pid_t				 child;		/* 0: none */
-	int				 pidfd;
+	struct launched			 child;
+	int				 log;		/* of it, or -1 */
 	struct ws_reader		 reader;
 	struct buf			 out;
 	bool				 out_broken;	/* nobody reads it */
@@ -360,6 +364,13 @@ int		 execsrv_feed_lines(struct execsrv *x, const void *data,
 		    size_t len) __attribute__((warn_unused_result));
 
 /* --- spawn.c --- */
+
+/*
+ * As execsrv_spawn_local(); log: a server of ours, by its path, that has this
+ * as its standard error, or -1.
+ */
+struct execsrv	*execsrv_spawn(const char *const *argv, int log,
+		    const struct execsrv_options *o, struct execsrv_error *e);
 
 /* The command, if there is one, ends: with its input, or at once. */
 void		 execsrv_end_child(struct execsrv *x, bool is_patient);

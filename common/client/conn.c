@@ -36,7 +36,8 @@ execsrv_new(void)
 
 	if ((x = calloc(1, sizeof(*x))) == NULL)
 		return NULL;
-	x->fd = x->epoll = x->timer = x->watched = x->pidfd = -1;
+	x->fd = x->epoll = x->timer = x->watched = x->log =
+	    x->child.pidfd = -1;
 	x->clock = clock_ms;
 	x->state = EXECSRV_UPGRADING;
 	x->connect_ms = x->initialize_ms = OPEN_MS;
@@ -91,6 +92,7 @@ execsrv_free(struct execsrv **xp)
 	execsrv_unwatch(x);
 	execsrv_end_child(x, false);
 	fd_close(&x->fd);
+	fd_close(&x->log);
 	fd_close(&x->timer);
 	fd_close(&x->epoll);
 	buf_fini(&x->head);

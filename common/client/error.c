@@ -55,3 +55,13 @@ execsrv_error_set(struct execsrv_error *e, int64_t code, const char *fmt, ...)
 	va_end(ap);
 	execsrv_printable(e->text);
 }
+
+void
+execsrv_error_add(struct execsrv_error *e, const char *said)
+{
+	size_t	 n = strlen(e->text);
+
+	snprintf(e->text + n, sizeof(e->text) - n, "%s%s", n > 0 ? "; " : "",
+	    said);
+	execsrv_printable(e->text);
+}

@@ -145,6 +145,38 @@ struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,
 struct execsrv	*execsrv_spawn_local(const char *const *argv,
 		    const struct execsrv_options *o, struct execsrv_error *e);
 
+struct execsrv_local {
+	/* The program execsrvd; NULL: see execsrv_connect_local(). */
+	const char		*program;
+	/*
+	 * "Keyword=value" of execsrvd.conf(5), ended by NULL, or NULL; users of
+	 * the machine can see them.  It reads no file of settings.
+	 */
+	const char *const	*settings;
+};
+
+/*
+ * A server for this connection alone, on a socketpair: no daemon, no address,
+ * no folder, no control socket.  It runs as we do, beside us, in a process
+ * group of its own, with our environment but for what is said in it to servers.
+ * It ends, with all that runs in its session, when the connection is closed,
+ * and within seconds when we end, however we do; but lives on in a fork(2) of
+ * us that did not exec.  Of what it says on standard error the last line is in
+ * the reason why it did not start, the rest is lost.
+ *
+ * l may be NULL.  The program is the one of l, or what the environment variable
+ * EXECSRVD says (an absolute path; not in a program that runs with more rights
+ * than its user), or the one that was installed with this library.
+ *
+ * It is the whole of execsrvd, three processes: opening it takes some 10 ms,
+ * closing it 40 ms, 12 ms of processor time in all, where execsrv_open() takes
+ * less than 1 ms.  Keep it.
+ *
+ * As execsrv_spawn_local().
+ */
+struct execsrv	*execsrv_connect_local(const struct execsrv_local *l,
+		    const struct execsrv_options *o, struct execsrv_error *e);
+
 /*
  * Ask the server to end the session: what still runs in it is told to end and
  * then killed, and nobody can resume it.  Only for servers that announce the
@@ -175,6 +207,116 @@ enum execsrv_status execsrv_status(const struct execsrv *x);
 
 /* Why it failed; an empty text when it has not.  x's. */
 const struct execsrv_error *execsrv_why(const struct execsrv *x);
+
+/* --- servers of one's own --- */
+
+struct execsrv_server;
+
+enum execsrv_log_level {
+	EXECSRV_LOG_ERROR = 1,
+	EXECSRV_LOG_WARNING,
+	EXECSRV_LOG_INFO,
+	EXECSRV_LOG_DEBUG
+};
+
+/* A line of its log: what and by whom, printable.  It must not stop it. */
+typedef void execsrv_log_fn(void *arg, enum execsrv_log_level level,
+	    const char *text);
+
+struct execsrv_serve {
+	/* As of struct execsrv_local. */
+	const char		*program;
+	/*
+	 * URLs to listen on (execsrv_url_parse(); not stdio), ended by NULL.
+	 * NULL: those of the configuration; if there is none, and no registry
+	 * either, EXECSRV_DEFAULT_URL.
+	 */
+	const char *const	*listen;
+	/*
+	 * An environment registry to register with, as that environment; or
+	 * NULL.  name is for registries of May 2026.
+	 */
+	const char		*registry;
+	const char		*environment;
+	const char		*name;
+	/*
+	 * What is shown to it, and until when (Unix seconds, 0: for good).
+	 * Handed over on standard input, and not kept here.  NULL: what the
+	 * configuration or the environment says (execsrvd(8), Credentials).
+	 */
+	const char		*credential;
+	int64_t			 credential_expires;
+	/*
+	 * The configuration: the path of a file, or its text, which goes by the
+	 * name /dev/fd/3; or both NULL, for none.  The machine's own is not
+	 * read.
+	 */
+	const char		*config_file;
+	const char		*config;
+	/* A folder for a control socket (execsrvctl -R); NULL: none. */
+	const char		*control;
+	enum execsrv_log_level	 log_level;	/* 0: as configured */
+	execsrv_log_fn		*on_log;	/* NULL: not shown */
+	void			*arg;
+	/*
+	 * How long to wait until it is ready: it listens, and with a registry
+	 * it is registered.  0: 10 s; below 0: not at all.
+	 */
+	int			 start_ms;
+};
+
+/*
+ * Run execsrvd as a child of ours that ends with us: as that of
+ * execsrv_connect_local().  Sessions of all its clients end with it.  The
+ * caller's, for execsrv_server_stop(); NULL with the reason in e, which has its
+ * last words, when it did not start or was not ready in time.
+ */
+struct execsrv_server *execsrv_serve(const struct execsrv_serve *conf,
+		    struct execsrv_error *e);
+
+/* The addresses that it listens on, by number from 0 on; NULL behind the last.
+   They are s's, and there when it is ready. */
+const char	*execsrv_server_url(const struct execsrv_server *s, size_t n);
+
+/* Whether it is ready now: not any more while it is not registered. */
+bool		 execsrv_server_is_ready(const struct execsrv_server *s);
+
+/*
+ * How its registration goes, for people: "connected", "waiting: no answer from
+ * the registry".  s's; valid until the next call that handles events.  Of the
+ * last environment, if the configuration has more.  NULL: there is none.
+ */
+const char	*execsrv_server_registration(const struct execsrv_server *s);
+
+/*
+ * As execsrv_fd(), execsrv_dispatch() and execsrv_wait(): its log and its state
+ * come this way, and when it has ended they return -1, the descriptor is
+ * readable from then on, and execsrv_server_why() says why.  One that is never
+ * asked loses log lines and nothing else.
+ */
+int		 execsrv_server_fd(const struct execsrv_server *s);
+int		 execsrv_server_dispatch(struct execsrv_server *s)
+		    __attribute__((warn_unused_result));
+int		 execsrv_server_wait(struct execsrv_server *s, int timeout_ms)
+		    __attribute__((warn_unused_result));
+const struct execsrv_error *execsrv_server_why(const struct execsrv_server *s);
+
+/*
+ * Show the registry something else from now on.  Only if conf had a credential,
+ * with the environment that conf named.  0, or -1 with errno EINVAL (it cannot
+ * be one, or there was none), EFBIG (nearly 16 KiB), EAGAIN (the last ones are
+ * not read yet), ENOMEM, EPIPE.
+ */
+int		 execsrv_server_credential(struct execsrv_server *s,
+		    const char *credential, int64_t expires);
+
+/*
+ * Tell it to end, wait at most timeout_ms, kill it then, free it and forget the
+ * pointer.  Log lines come meanwhile.  The status it ended with; 128 + N if
+ * signal N ended it, -1: not known.  *sp may be NULL.
+ */
+int		 execsrv_server_stop(struct execsrv_server **sp,
+		    int timeout_ms);
 
 /* --- the loop --- */
 

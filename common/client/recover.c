@@ -49,7 +49,10 @@ execsrv_recover(struct execsrv *x)
 		x->is_left = false;
 		x->pause = PAUSE_MIN;
 		x->attempt_at = now;
-		x->read_max = EXECSRV_READ_MAX;
+		/* One that has not caught up may hold for no longer. */
+		if (x->state != EXECSRV_CATCHING_UP)
+			x->read_max = x->read_max * 4 < EXECSRV_READ_MAX ?
+			    x->read_max * 4 : EXECSRV_READ_MAX;
 	} else {
 		/* Perhaps the line holds for so long only. */
 		if (x->state == EXECSRV_CATCHING_UP && x->read_max > READ_MIN)

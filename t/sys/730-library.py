@@ -9,7 +9,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
-from client import BUILD, LIMIT, TMP, Server, check, main, skip
+from client import (BUILD, LIMIT, TMP, Server, check, connect, main,
+                    skip)
 
 SRC = os.environ.get("SRCDIR", ".")
 HEADER = SRC + "/common/client/execsrv.h"
@@ -112,13 +113,16 @@ def header():
         pass                    # no C++ here
 
 
+SHARED = [BUILD + "/libexecsrv.so", "-Wl,-rpath," + BUILD]
+STATIC = [BUILD + "/libexecsrv.a", "-lsodium"]
+OWN = {**os.environ, "EXECSRVD": BUILD + "/execsrvd"}
+
+
 def example():
     sources = examples(PAGE)
-    check(sources, "no example in " + PAGE)
-    shared = [BUILD + "/libexecsrv.so", "-Wl,-rpath," + BUILD]
-    static = [BUILD + "/libexecsrv.a", "-lsodium"]
+    check(len(sources) == 3, "%d examples in %s" % (len(sources), PAGE))
     server = Server()
-    for libs in shared, static:
+    for libs in SHARED, STATIC:
         path = compile_to("example", sources[0], libs)
         out = run(path, server.url, "sh", "-c", "echo on; exit 7", status=7)
         check(out == "on\n", out)
@@ -126,9 +130,30 @@ def example():
         run(path, "ws://127.0.0.1:1", "true", status=1)
 
 
+def example_local():
+    path = compile_to("local", examples(PAGE)[1], STATIC)
+    check(run(path, PAGE, env=OWN).startswith(".\\\" "), "a page")
+    run(path, "/nonexistent", status=1, env=OWN)
+
+
+def example_serve():
+    path = compile_to("serve", examples(PAGE)[2], STATIC)
+    server = subprocess.Popen([path], env=OWN, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE)
+    url = server.stdout.readline().decode().strip()
+    with connect(url) as c:
+        check(c.run("p", "echo", "on")[0] == b"on\n", "a command")
+    server.stdin.close()
+    check(server.wait(LIMIT) == 0, "status %d" % server.returncode)
+    server.stdout.close()
+    run(path, url.replace("127.0.0.1", "192.0.2.1"), status=1, env=OWN,
+        stdin=subprocess.DEVNULL)
+
+
 if sys.argv[1:2] == ["--extract"]:
     sys.stdout.write(examples(sys.argv[2])[0])
     sys.exit(0)
 if not os.path.exists(BUILD + "/libexecsrv.so"):
     skip("the library is not built")
-main(symbols, static_symbols, keeps_nothing, header, example)
+main(symbols, static_symbols, keeps_nothing, header, example, example_local,
+     example_serve)

@@ -1,12 +1,14 @@
 """950: a service manager's view, from an own socket."""
+import fcntl
 import os
 import select
 import signal
 import socket
+import subprocess
 import time
 
-from client import (LIMIT, SCALE, TMP, Server, check, connect, main,
-                    wait_for)
+from client import (BUILD, LIMIT, SCALE, TMP, Server, a_word, check, connect,
+                    is_alive, main, wait_for, with_word)
 
 VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS",
              "LISTEN_PID", "LISTEN_FDNAMES")
@@ -157,5 +159,70 @@ def nonsense():
               server.log())
 
 
+def passed():
+    """Through a socket that was passed in: addresses too, and the end; it goes
+    no further, nor what was passed beside it."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.settimeout(LIMIT)
+    beside = os.memfd_create("beside")
+    theirs_fd = fcntl.fcntl(theirs, fcntl.F_DUPFD, beside + 1)
+    path = TMP + "/door"
+    server = Server("DetachedTtl=200ms",
+                    env={"NOTIFY_SOCKET": TMP + "/nobody"},
+                    args=("--notify-fd", str(theirs_fd)),
+                    listen=("ws://127.0.0.1:0", "unix:" + path),
+                    pass_fds=(beside, theirs_fd))
+    theirs.close()
+    os.close(theirs_fd)
+    lines = []
+    while "READY=1" not in lines:
+        lines.append(ours.recv(4096).decode())
+    check(lines[:2] == ["X_EXECSRV_LISTEN=" + u for u in server.urls],
+          "%s" % lines)
+    check("NOTIFY_SOCKET" not in server.log(), server.log())
+    with connect(server.url) as c:
+        out, _ = c.run("fds", "sh", "-c", "ls -l /proc/self/fd")
+        check("memfd:" not in out.decode(), out.decode())
+        # Not even to a worker, which would keep our end from its end.
+        os.kill(server.pid, signal.SIGKILL)
+        while lines[-1] != "":
+            lines.append(ours.recv(4096).decode())
+        check(c.run("p", "true")[1] == 0, "the session outlives it")
+    os.close(beside)
+
+
+def passed_nonsense():
+    """What is no such socket is refused."""
+    pair = socket.socketpair()
+    for fd in ("0", "2", "-1", "x", "", "999999", "200",
+               str(pair[1].fileno())):
+        done = subprocess.run(
+            [BUILD + "/execsrvd", "--notify-fd", fd, "--listen",
+             "ws://127.0.0.1:0"], capture_output=True, timeout=LIMIT,
+            pass_fds=[pair[1].fileno()], check=False)
+        check(done.returncode == 2 and done.stdout == b"", "%s: %s" %
+              (fd, done))
+
+
+def no_directory():
+    """RuntimeDirectory none: no folder, and no session without its server."""
+    folder = TMP + "/user"
+    os.mkdir(folder)
+    server = Server("RuntimeDirectory=none", run=False, args=("-f", "none"),
+                    env={"XDG_RUNTIME_DIR": folder,
+                         "EXECSRV_RUNTIME_DIR": folder + "/env"})
+    c = connect(server.url)
+    word = a_word("none")
+    c.start("p", "sh", "-c", "sleep %s & sleep %s" % (word, word))
+    wait_for(lambda: len(with_word(word)) == 2, LIMIT, "it runs")
+    check(not os.listdir(folder), os.listdir(folder))
+    workers = server.workers()
+    server.process.kill()
+    wait_for(lambda: not with_word(word) and not any(map(is_alive, workers)),
+             LIMIT, "all are gone")
+    c.close()
+
+
 if __name__ == "__main__":
-    main(life, reload, watchdog, not_ours, nobody_there, nonsense)
+    main(life, reload, watchdog, not_ours, nobody_there, nonsense, passed,
+         passed_nonsense, no_directory)

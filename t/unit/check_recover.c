@@ -809,6 +809,49 @@ START_TEST(test_catch_up)
 }
 END_TEST
 
+/* How much was asked for. */
+static void
+ck_size(unsigned want)
+{
+	struct ws_event	 ev = peer_heard();
+	char		 text[256], *at;
+
+	ck_assert_int_eq(ev.type, WS_EV_MESSAGE);
+	snprintf(text, sizeof(text), "%.*s", (int)ev.len, (char *)ev.data);
+	ck_assert_ptr_nonnull(at = strstr(text, "\"maxBytes\":"));
+	ck_assert_uint_eq(strtoul(at + 11, NULL, 10), want);
+}
+
+/*
+ * A line that holds for little is asked for little, and goes on so for as long
+ * as there is something to catch up with: a server that keeps 1 MiB forgot what
+ * was asked for in too big pieces again and again.
+ */
+START_TEST(test_catch_up_size)
+{
+	start_process();
+	resumed(to_resuming(), EXECSRV_CATCHING_UP);
+	ck_size(1 << 20);
+	resumed(to_resuming(), EXECSRV_CATCHING_UP);
+	ck_size(1 << 18);
+	peer_say("{\"id\":5,\"result\":{\"chunks\":[{\"seq\":2,\"stream\":"
+	    "\"stdout\",\"chunk\":\"dHdv\"}],\"nextSeq\":3}}");
+	ck_turn(EXECSRV_CATCHING_UP);
+	peer_ck_trace("two;");
+	ck_size(1 << 18);
+	resumed(to_resuming(), EXECSRV_CATCHING_UP);
+	ck_size(1 << 18);
+	peer_say("{\"id\":8,\"result\":{\"chunks\":[],\"nextSeq\":3}}");
+	peer_say("{\"method\":\"process/output\",\"params\":{\"processId\":"
+	    "\"p1\",\"seq\":3,\"stream\":\"stdout\",\"chunk\":\"dHdv\"}}");
+	ck_turn(EXECSRV_OPEN);
+	peer_ck_trace("two;");
+	resumed(to_resuming(), EXECSRV_CATCHING_UP);
+	ck_size(1 << 20);
+	stop();
+}
+END_TEST
+
 /* An exit has no chunk: it is the one number that is missing in the end. */
 START_TEST(test_catch_up_ends)
 {
@@ -1036,6 +1079,7 @@ recover_suite(void)
 	tcase_add_test(t, test_input);
 	tcase_add_test(t, test_start);
 	tcase_add_test(t, test_catch_up);
+	tcase_add_test(t, test_catch_up_size);
 	tcase_add_loop_test(t, test_catch_up_ends, 0, 3);
 	tcase_add_test(t, test_catch_up_exit);
 	tcase_add_test(t, test_gap);

@@ -1,0 +1,254 @@
+#include "common/client/launch.h"
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/client/client_priv.h"
+#include "common/clock.h"
+#include "common/fd.h"
+#include "config.h"
+
+#define PROGRAM		EXECSRV_SBINDIR "/execsrvd"
+#define VARIABLE	"EXECSRVD"
+
+/* What is said to us, or to servers that others start. */
+static const char *const	 not_passed_on[] = {
+	"CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE", "EXECSRV_RUNTIME_DIR",
+	"LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "NOTIFY_SOCKET",
+	"WATCHDOG_PID", "WATCHDOG_USEC"
+};
+
+#define NOT_PASSED_ON	(sizeof(not_passed_on) / sizeof(not_passed_on[0]))
+
+/* --- what it is started with --- */
+
+static bool
+is_passed_on(const char *variable)
+{
+	size_t	 i, n = strcspn(variable, "=");
+
+	for (i = 0; i < NOT_PASSED_ON; i++)
+		if (strlen(not_passed_on[i]) == n &&
+		    memcmp(not_passed_on[i], variable, n) == 0)
+			return false;
+	return true;
+}
+
+/* Our environment without those; one piece of memory.  NULL: ENOMEM. */
+static char **
+make_environment(void)
+{
+	char	**out;
+	size_t	 i, n = 0;
+
+	while (environ != NULL && environ[n] != NULL)
+		n++;
+	if ((out = calloc(n + 1, sizeof(*out))) == NULL)
+		return NULL;
+	for (i = 0, n = 0; environ != NULL && environ[i] != NULL; i++)
+		if (is_passed_on(environ[i]))
+			out[n++] = environ[i];
+	return out;
+}
+
+/* Signals as if we had touched none. */
+static int
+set_attributes(posix_spawnattr_t *attr, bool is_server)
+{
+	sigset_t	 none, all;
+	short		 flags = POSIX_SPAWN_SETSIGMASK |
+			    POSIX_SPAWN_SETSIGDEF;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	if (is_server)
+		flags |= POSIX_SPAWN_SETPGROUP;
+	if ((errno = posix_spawnattr_setsigmask(attr, &none)) != 0 ||
+	    (errno = posix_spawnattr_setsigdefault(attr, &all)) != 0 ||
+	    (errno = posix_spawnattr_setpgroup(attr, 0)) != 0 ||
+	    (errno = posix_spawnattr_setflags(attr, flags)) != 0)
+		return -1;
+	return 0;
+}
+
+/* Copies above the numbers that they get: none is in another's way. */
+static int
+set_descriptors(posix_spawn_file_actions_t *actions, const struct launch *how,
+    int copies[LAUNCH_FDS])
+{
+	size_t	 i;
+
+	for (i = 0; i < how->nfds; i++)
+		if ((copies[i] = fcntl(how->fds[i], F_DUPFD_CLOEXEC,
+		    LAUNCH_FDS)) == -1 ||
+		    (errno = posix_spawn_file_actions_adddup2(actions,
+		    copies[i], (int)i)) != 0)
+			return -1;
+#ifdef HAVE_POSIX_SPAWN_FILE_ACTIONS_ADDCLOSEFROM_NP
+	if (how->is_server && (errno =
+	    posix_spawn_file_actions_addclosefrom_np(actions,
+	    (int)how->nfds)) != 0)
+		return -1;
+#endif
+	return 0;
+}
+
+static int
+start(const struct launch *how, const posix_spawn_file_actions_t *actions,
+    const posix_spawnattr_t *attr, pid_t *pid_out)
+{
+	char	**args, **env;
+
+	/* It is not changed: the prototype is older than const. */
+	memcpy(&args, &how->argv, sizeof(args));
+	if (!how->is_server) {
+		errno = posix_spawnp(pid_out, args[0], actions, attr, args,
+		    environ);
+		return errno == 0 ? 0 : -1;
+	}
+	if ((env = make_environment()) == NULL)
+		return -1;
+	errno = posix_spawn(pid_out, args[0], actions, attr, args, env);
+	free(env);
+	return errno == 0 ? 0 : -1;
+}
+
+int
+execsrv_launch(const struct launch *how, struct launched *out)
+{
+	posix_spawn_file_actions_t	 actions;
+	posix_spawnattr_t		 attr;
+	int				 copies[LAUNCH_FDS], error;
+	size_t				 i;
+
+	for (i = 0; i < LAUNCH_FDS; i++)
+		copies[i] = -1;
+	if ((errno = posix_spawn_file_actions_init(&actions)) != 0)
+		return -1;
+	if ((errno = posix_spawnattr_init(&attr)) != 0) {
+		posix_spawn_file_actions_destroy(&actions);
+		return -1;
+	}
+	error = 0;
+	if (set_descriptors(&actions, how, copies) == -1 ||
+	    set_attributes(&attr, how->is_server) == -1 ||
+	    start(how, &actions, &attr, &out->pid) == -1)
+		error = errno;
+	else
+		out->pidfd = (int)syscall(SYS_pidfd_open, out->pid, 0);
+	for (i = 0; i < LAUNCH_FDS; i++)
+		fd_close(&copies[i]);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	errno = error;
+	return error == 0 ? 0 : -1;
+}
+
+/* --- its end --- */
+
+void
+execsrv_launched_signal(const struct launched *l, int sig)
+{
+	if (l->pidfd != -1)
+		(void)syscall(SYS_pidfd_send_signal, l->pidfd, sig, NULL, 0);
+	else
+		(void)kill(l->pid, sig);
+}
+
+bool
+execsrv_launched_ends(const struct launched *l, int ms)
+{
+	struct pollfd	 pfd = { .fd = l->pidfd, .events = POLLIN };
+	uint64_t	 until = clock_ms() + (uint64_t)ms, now;
+	int		 r;
+
+	if (l->pidfd == -1)
+		return false;
+	do {
+		now = clock_ms();
+		r = poll(&pfd, 1, now < until ? (int)(until - now) : 0);
+	} while (r == -1 && errno == EINTR);
+	return r == 1;
+}
+
+int
+execsrv_launched_status(struct launched *l)
+{
+	pid_t	 pid;
+	int	 status;
+
+	while ((pid = waitpid(l->pid, &status, 0)) == -1 && errno == EINTR)
+		continue;
+	l->pid = 0;
+	if (pid == -1)
+		return -1;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
+	    WEXITSTATUS(status);
+}
+
+/* --- the server --- */
+
+/*
+ * The environment is asked only where it is the user's who runs us: not by a
+ * set-user-ID program, which would start what somebody else says.
+ */
+int
+execsrv_find_server(const char *wanted, char path[PATH_MAX],
+    struct execsrv_error *e)
+{
+	const char	*variable = secure_getenv(VARIABLE);
+	int		 n;
+
+	if (wanted == NULL && variable != NULL && variable[0] != '\0') {
+		if (variable[0] != '/') {
+			execsrv_error_set(e, 0, VARIABLE ": not an absolute "
+			    "path");
+			return -1;
+		}
+		wanted = variable;
+	}
+	n = snprintf(path, PATH_MAX, "%s", wanted != NULL ? wanted : PROGRAM);
+	if (n > 0 && n < PATH_MAX)
+		return 0;
+	execsrv_error_set(e, 0, "the path of execsrvd is empty or too long");
+	return -1;
+}
+
+bool
+execsrv_last_words(int fd, char *text, size_t size)
+{
+	char	 room[4096], *line, *end;
+	size_t	 len = 0;
+	ssize_t	 n;
+	bool	 is_found = false;
+
+	/* The end of it, should it be long. */
+	while ((n = read(fd, room + len, sizeof(room) - 1 - len)) > 0) {
+		len += (size_t)n;
+		if (len == sizeof(room) - 1) {
+			memmove(room, room + len / 2, len - len / 2);
+			len -= len / 2;
+		}
+	}
+	room[len] = '\0';
+	for (line = room; *line != '\0'; line = end) {
+		end = line + strcspn(line, "\n");
+		if (*end != '\0')
+			*end++ = '\0';
+		if (line[0] == '\0')
+			continue;
+		snprintf(text, size, "%s", line);
+		is_found = true;
+	}
+	return is_found;
+}
