@@ -7,13 +7,17 @@
 
 #include "master/execsrvctl/table.h"
 
-/* How execsrvctl ends; 0, 3 and 4 as the LSB says for "status". */
+/*
+ * How execsrvctl ends; 0, 3 and 4 as the LSB says for "status", 78 as execsrvd
+ * -t (EX_CONFIG of sysexits.h(3)).
+ */
 enum {
 	EXIT_OK = 0,
 	EXIT_OTHER = 1,
 	EXIT_USAGE = 2,
 	EXIT_NO_DAEMON = 3,
-	EXIT_UNKNOWN = 4
+	EXIT_UNKNOWN = 4,
+	EXIT_CONFIG = 78
 };
 
 struct control_error {
