@@ -192,13 +192,6 @@ become_anybody(void)
 }
 
 void
-become_nobody(void)
-{
-	become_anybody();
-	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS");
-}
-
-void
 become_reader(void)
 {
 	bool	 is_alone = drop_to_nobody(become_real());
