@@ -209,6 +209,7 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("watchdog");
 		return -1;
 	}
+	listen_publish(m);
 	remote_start_all(m);
 	return 0;
 }

@@ -44,6 +44,7 @@ commit(struct master *m, struct conf *now, struct policy *names,
 	if (setup_has_stdio(now) != m->is_stdio)
 		on_kept(out, "Listen stdio");
 	out->removed = listen_reduce(m);
+	listen_publish(m);
 	conf_fini(&m->conf);
 	m->conf = *now;
 	policy_free(&m->policy);

@@ -22,6 +22,8 @@ enum {
 
 struct control_error {
 	char	 text[512];		/* empty: none */
+	char	 closed[108];		/* folder of a socket that the caller
+					   may not open; or empty */
 };
 
 /*
