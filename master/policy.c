@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "master/audit.h"
 #include "master/route.h"
 #include "master/tokens.h"
 
@@ -401,6 +402,8 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->log_level = (uint32_t)c->log_level;
 	out->run_dir = m->dir;
 	out->brand = m->brand;
+	out->audit = m->audit != NULL;
+	out->log_arguments = c->log_arguments != 0;
 	out->host_name = c->host_name.item;
 	out->n_host_name = c->host_name.n;
 }
@@ -474,5 +477,7 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 		return 0;
 	STAT_INC(m, refused);
 	log_info("%s: refused: %s", p->text, why);
+	audit_peer(m, p, (struct audit_what){ .event = AUDIT_session_refused,
+	    .why = why });
 	return c == NULL ? 503 : 403;
 }

@@ -4,6 +4,7 @@
 
 #include "common/limit.h"
 #include "common/log.h"
+#include "master/audit.h"
 #include "master/fence.h"
 #include "master/listen.h"
 #include "master/notify.h"
@@ -29,7 +30,7 @@ on_kept(void *arg, const char *keyword)
 static int
 check(const struct conf *c, struct conf_error *e)
 {
-	if (remote_check(c, e) == -1)
+	if (remote_check(c, e) == -1 || audit_check(c, e) == -1)
 		return -1;
 	if (setup_has_doors(c))
 		return 0;
@@ -98,10 +99,14 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 int
 reload(struct master *m, struct reloaded *out, struct conf_error *e)
 {
-	int	 r;
+	struct audit_what	 what = { .event = AUDIT_configuration_read };
+	int			 r;
 
 	notify_reloading(m->notify);
 	r = take_over(m, out, e);
+	what.result = r == 0 ? "done" : "failed";
+	what.why = r == 0 ? NULL : e->text;
+	audit(m, &what);
 	notify_ready(m->notify);
 	return r;
 }
@@ -112,6 +117,7 @@ reload_on_signal(struct master *m)
 	struct reloaded		 done;
 	struct conf_error	 e;
 
+	audit_reopen(m);
 	if (!m->stopping && reload(m, &done, &e) == 0)
 		buf_fini(&done.kept);
 }

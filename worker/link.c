@@ -12,9 +12,12 @@
 #include "worker/proc.h"
 #include "worker/session.h"
 
+#define COMMANDS_MAX	(256 * 1024)	/* bytes that wait for the master */
+
 struct link {
 	struct chan	*chan;		/* NULL: the master is gone */
 	struct session	*session;
+	uint32_t	 missed;	/* commands it was not told of */
 };
 
 typedef void	 on_fn(struct link *l, const void *body, struct ipc_msg *m);
@@ -258,10 +261,11 @@ link_leave(struct link *l)
 }
 
 void
-link_released(struct link *l)
+link_released(struct link *l, Ipc__Used *used)
 {
 	Ipc__Released	 out = IPC__RELEASED__INIT;
 
+	out.used = used;
 	if (l->chan != NULL)
 		chan_send(l->chan, IPC_released, &out, -1);
 	link_leave(l);
@@ -275,6 +279,30 @@ link_acted(struct link *l, const Ipc__Acted *out)
 }
 
 void
+link_turned_away(struct link *l)
+{
+	Ipc__TurnedAway	 out = IPC__TURNED_AWAY__INIT;
+
+	if (l->chan != NULL)
+		chan_send(l->chan, IPC_turned_away, &out, -1);
+}
+
+void
+link_command(struct link *l, Ipc__Command *out)
+{
+	if (l->chan == NULL)
+		return;
+	session_tell_master(l->session);
+	if (chan_waiting(l->chan) > COMMANDS_MAX) {
+		l->missed++;
+		return;
+	}
+	out->missed = l->missed;
+	l->missed = 0;
+	chan_send(l->chan, IPC_command, out, -1);
+}
+
+void
 link_load(struct link *l, unsigned running)
 {
 	Ipc__Load	 out = IPC__LOAD__INIT;
@@ -285,10 +313,11 @@ link_load(struct link *l, unsigned running)
 }
 
 void
-link_ended(struct link *l, const char *why)
+link_ended(struct link *l, const char *why, Ipc__Used *used)
 {
 	Ipc__Ended	 out = IPC__ENDED__INIT;
 
+	out.used = used;
 	out.why = (char *)(uintptr_t)why;
 	if (l->chan != NULL)
 		chan_send(l->chan, IPC_ended, &out, -1);

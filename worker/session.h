@@ -82,6 +82,7 @@ struct session {
 	bool			 is_strict;	/* what is no JSON-RPC ends
 						   the connection */
 	bool			 is_full;	/* no new sessions */
+	bool			 was_turned_away;	/* and was told */
 	struct rlimit		 nofile;	/* of commands */
 	struct limits		 limits;	/* of them as well */
 	struct bucket		 bucket;	/* messages that may come */
