@@ -23,6 +23,7 @@
 #include "master/pool.h"
 #include "master/remote.h"
 #include "master/route.h"
+#include "master/transcript.h"
 
 #define BURIAL_MS	3000	/* between LEAVING and SIGKILL */
 
@@ -47,7 +48,8 @@ typedef void	 on_fn(struct child *c, const void *body, struct ipc_msg *m);
 
 static on_fn	 on_handover, on_resumed, on_opened, on_attached, on_detached,
 		 on_released, on_ended, on_report, on_acted, on_load,
-		 on_credential, on_greeted, on_turned_away, on_command;
+		 on_credential, on_greeted, on_turned_away, on_command,
+		 on_transcript_ask;
 
 /* What a worker may say, and in which states. */
 static const struct {
@@ -69,6 +71,7 @@ static const struct {
 	[IPC_greeted] = { on_greeted, IN(GREETING) },
 	[IPC_turned_away] = { on_turned_away, IN(GREETING) },
 	[IPC_command] = { on_command, IN(SERVING) },
+	[IPC_transcript_ask] = { on_transcript_ask, IN(SERVING) },
 #undef IN
 };
 
@@ -334,6 +337,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	c->detached_ttl = settings.s.detached_ttl_ms;
 	c->grace = settings.s.grace_ms;
 	c->max_running = settings.s.max_processes;
+	c->may_record = settings.s.transcript != CONF_TRANSCRIPT_NONE;
 	c->since = clock_ms();
 	child_set_state(c, CHILD_GREETING);
 	chan_send(c->chan, IPC_assign, out, fd);
@@ -433,6 +437,7 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 		memcpy(r->peer, c->peer.text, sizeof(r->peer));
 		out.session_id = r->id;
 		out.number = r->number;
+		out.transcripts = r->used.transcripts;
 	}
 	chan_send(c->chan, IPC_decided, &out, -1);
 }
@@ -674,6 +679,30 @@ on_command(struct child *c, const void *body, struct ipc_msg *m)
 	what.terminal = AUDIT_N(in->terminal);
 	what.sandboxed = AUDIT_N(in->sandboxed);
 	audit_session(c->route, what);
+}
+
+static void
+on_transcript_ask(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__TranscriptAsk	*in = body;
+	Ipc__Transcript			 out = IPC__TRANSCRIPT__INIT;
+	Ipc__TranscriptRefused		 no = IPC__TRANSCRIPT_REFUSED__INIT;
+	int				 fd;
+
+	(void)m;
+	if (c->route == NULL || !c->may_record) {
+		child_violates(c, "transcript");
+		return;
+	}
+	if ((fd = transcript_open(c->route, in->terminal)) == -1) {
+		no.why = strerror(errno);
+		log_warn("session %u: transcript", c->route->number);
+		chan_send(c->chan, IPC_transcript_refused, &no, -1);
+		return;
+	}
+	out.ticket = in->ticket;
+	chan_send(c->chan, IPC_transcript, &out, fd);
+	fd_close(&fd);
 }
 
 struct child *

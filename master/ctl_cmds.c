@@ -263,6 +263,7 @@ collect_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 		return;
 	fill_session(&row, r, rep);
 	ctl_row_number(&row, r->uplink);
+	ctl_row_text(&row, r->transcript != NULL ? r->transcript : "");
 	put_list(&row, &c->text);
 	ctl_put_row(c, &row);
 }
@@ -271,7 +272,8 @@ void
 ctl_show(struct ctl_client *c)
 {
 	static const struct ctl_column	 columns[] = {
-		SESSION_COLUMNS, NUMBER("uplink"), LIST("processes"), END
+		SESSION_COLUMNS, NUMBER("uplink"), TEXT("transcript"),
+		LIST("processes"), END
 	};
 	struct route			*r;
 

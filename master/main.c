@@ -26,6 +26,7 @@
 #include "master/remote.h"
 #include "master/setup.h"
 #include "master/tokens.h"
+#include "master/transcript.h"
 
 #define WORKER		"execsrv-worker"
 #define UPLINK_PROGRAM	"execsrv-uplink"
@@ -286,6 +287,7 @@ is_possible(const struct conf *c)
 	bool			 ok;
 
 	ok = remote_check(c, &e) == 0 && audit_check(c, &e) == 0 &&
+	    transcript_check(c, &e) == 0 &&
 	    (p = policy_new(c, &e)) != NULL &&
 	    (t = tokens_load(c, true, &e)) != NULL &&
 	    listen_check(c, tokens_wanted(c), &e) == 0;

@@ -38,6 +38,7 @@
 #include "master/rundir.h"
 #include "master/setup.h"
 #include "master/tokens.h"
+#include "master/transcript.h"
 
 #define ORPHAN_PASS_MS	5	/* between two looks for orphans */
 #define ORPHAN_MS	5	/* a look takes at most */
@@ -127,7 +128,8 @@ open_doors(struct master *m)
 	size_t			 i;
 
 	m->is_stdio = setup_has_stdio(&m->conf);
-	if ((m->tokens = tokens_load(&m->conf, false, &e)) == NULL)
+	if (transcript_prepare(&m->conf, &e) == -1 ||
+	    (m->tokens = tokens_load(&m->conf, false, &e)) == NULL)
 		goto fail;
 	for (i = 0; i < m->passed.n; i++)
 		if (listen_adopt(m, &m->passed.fd[i], m->passed.name[i],

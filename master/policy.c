@@ -404,6 +404,8 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->brand = m->brand;
 	out->audit = m->audit != NULL;
 	out->log_arguments = c->log_arguments != 0;
+	out->transcript = (uint32_t)c->transcript;
+	out->transcript_max = c->transcript_max;
 	out->host_name = c->host_name.item;
 	out->n_host_name = c->host_name.n;
 }

@@ -13,6 +13,7 @@
 #include "master/remote.h"
 #include "master/setup.h"
 #include "master/tokens.h"
+#include "master/transcript.h"
 
 /* A setting that stays as it is; a list that is full has enough of them. */
 static void
@@ -71,7 +72,8 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 	buf_init(&out->kept, (size_t)LIMIT_CONTROL_MESSAGE / 2);
 	if (setup_load(m->setup, &now, e) != SETUP_OK)
 		goto fail;
-	if (check(&now, e) == -1 || (names = policy_new(&now, e)) == NULL ||
+	if (check(&now, e) == -1 || transcript_prepare(&now, e) == -1 ||
+	    (names = policy_new(&now, e)) == NULL ||
 	    (tokens = tokens_load(&now, false, e)) == NULL ||
 	    listen_check(&now, tokens_any(tokens), e) == -1 ||
 	    listen_extend(m, &now, &out->added, e) == -1)

@@ -90,6 +90,7 @@ route_used(struct route *r, const Ipc__Used *used)
 	r->used.bytes_in += used->bytes_in;
 	r->used.bytes_out += used->bytes_out;
 	r->used.cpu_ms += used->cpu_ms;
+	r->used.transcripts += used->transcripts;
 }
 
 void
@@ -121,6 +122,7 @@ route_free(struct route **rp)
 	map_del(&r->master->routes, &r->node);
 	TAILQ_REMOVE(&r->master->all_routes, r, entry);
 	event_free(r->expire_ev);
+	free(r->transcript);
 	sodium_memzero(r->id, sizeof(r->id));
 	free(r);
 }

@@ -33,6 +33,8 @@ struct route {
 	char			 peer[PEER_TEXT_MAX];
 	uint64_t		 born;		/* ms */
 	Ipc__Used		 used;		/* by workers that are gone */
+	char			*transcript;	/* its folder, or NULL */
+	unsigned		 transcripts;	/* files in it */
 	const char		*why;		/* it ends; NULL: we stop */
 	struct event		*expire_ev;
 };

@@ -50,6 +50,8 @@ become_worker(void)
 
 	signals_default();
 	signal(SIGPIPE, SIG_IGN);
+	/* A file that may grow no more is an error, not the end. */
+	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&empty);
 	must(sigprocmask(SIG_SETMASK, &empty, NULL), "sigprocmask");
 	umask(022);

@@ -11,6 +11,7 @@
 #include "worker/operate.h"
 #include "worker/proc.h"
 #include "worker/session.h"
+#include "worker/transcript.h"
 
 #define COMMANDS_MAX	(256 * 1024)	/* bytes that wait for the master */
 
@@ -22,7 +23,8 @@ struct link {
 
 typedef void	 on_fn(struct link *l, const void *body, struct ipc_msg *m);
 
-static on_fn	 on_resume, on_decided, on_stop, on_query, on_act, on_tail;
+static on_fn	 on_resume, on_decided, on_stop, on_query, on_act, on_tail,
+		 on_transcript, on_transcript_refused;
 
 static on_fn *const handlers[IPC_KINDS] = {
 	[IPC_resume] = on_resume,
@@ -31,6 +33,8 @@ static on_fn *const handlers[IPC_KINDS] = {
 	[IPC_query] = on_query,
 	[IPC_act] = on_act,
 	[IPC_tail] = on_tail,
+	[IPC_transcript] = on_transcript,
+	[IPC_transcript_refused] = on_transcript_refused,
 };
 
 static void
@@ -54,6 +58,7 @@ link_on_end(void *arg, int error)
 
 	(void)error;
 	chan_free(&l->chan);
+	transcripts_lost(l->session);
 	if (l->session->state == SESSION_RELEASED ||
 	    l->session->state == SESSION_NEW ||
 	    l->session->state == SESSION_HANDING)
@@ -116,6 +121,8 @@ on_decided(struct link *l, const void *body, struct ipc_msg *m)
 	const Ipc__Decided	*in = body;
 
 	(void)m;
+	/* Used by workers that it had before. */
+	l->session->transcripts_before = in->transcripts;
 	session_decided(l->session, in->verdict, in->session_id, in->number);
 }
 
@@ -205,6 +212,23 @@ on_tail(struct link *l, const void *body, struct ipc_msg *m)
 	operate_tail(l->session, body, &m->fd);
 }
 
+static void
+on_transcript(struct link *l, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Transcript	*in = body;
+
+	transcripts_opened(l->session, in->ticket, &m->fd);
+}
+
+static void
+on_transcript_refused(struct link *l, const void *body, struct ipc_msg *m)
+{
+	const Ipc__TranscriptRefused	*in = body;
+
+	(void)m;
+	transcripts_refused(l->session, in->why);
+}
+
 /* --- what goes --- */
 
 void
@@ -276,6 +300,20 @@ link_acted(struct link *l, const Ipc__Acted *out)
 {
 	if (l->chan != NULL)
 		chan_send(l->chan, IPC_acted, out, -1);
+}
+
+int
+link_ask_transcript(struct link *l, uint32_t ticket, bool is_terminal)
+{
+	Ipc__TranscriptAsk	 out = IPC__TRANSCRIPT_ASK__INIT;
+
+	if (l->chan == NULL)
+		return -1;
+	session_tell_master(l->session);
+	out.ticket = ticket;
+	out.terminal = is_terminal;
+	chan_send(l->chan, IPC_transcript_ask, &out, -1);
+	return 0;
 }
 
 void

@@ -7,6 +7,7 @@
 
 #include <event2/event.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,13 @@ void	 link_acted(struct link *l, const Ipc__Acted *out);
 
 /* How many processes run. */
 void	 link_load(struct link *l, unsigned running);
+
+/*
+ * A file for a transcript is wanted; transcripts_opened() or _refused()
+ * follows.  0, or -1: there is nobody to ask.
+ */
+int	 link_ask_transcript(struct link *l, uint32_t ticket,
+	    bool is_terminal);
 
 /* A client was told that it gets no new session. */
 void	 link_turned_away(struct link *l);

@@ -29,6 +29,7 @@
 #include "worker/operate.h"
 #include "worker/proc.h"
 #include "worker/rpc.h"
+#include "worker/transcript.h"
 #include "worker/watch.h"
 
 /*
@@ -383,6 +384,7 @@ log_end(struct session *s, Ipc__Used *out)
 	out->bytes_in = s->bytes_in;
 	out->bytes_out = s->bytes_out;
 	out->cpu_ms = a.used.cpu_ms;
+	out->transcripts = transcripts_used(s);
 	if (a.has_oom)
 		snprintf(oom, sizeof(oom), ", %llu out of memory",
 		    (unsigned long long)a.oom);
@@ -436,6 +438,7 @@ on_kill(int fd, short what, void *arg)
 {
 	struct session	*s = arg;
 	Ipc__Used	 used;
+	struct proc	*p;
 	unsigned	 orphans;
 
 	(void)fd;
@@ -453,6 +456,8 @@ on_kill(int fd, short what, void *arg)
 	/* Whom we may not kill (a set-user-ID program) the master can. */
 	if (s->empty_passes >= KILL_PASSES ||
 	    clock_ms() > s->deadline + LIMIT_KILL) {
+		TAILQ_FOREACH(p, &s->all, entry)
+			transcript_end(&p->transcript);
 		log_end(s, &used);
 		operate_on_session_end(s);
 		link_ended(s->link, s->why, &used);
@@ -616,6 +621,7 @@ session_fini(struct session *s)
 		conn_free(&s->conn);
 	while ((p = TAILQ_FIRST(&s->all)) != NULL)
 		proc_free(&p);
+	transcripts_free(s);
 	watcher_free(&s->watcher);
 	http_free(s);
 	files_free(s);

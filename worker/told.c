@@ -53,6 +53,14 @@ take_arguments(char *const *argv, size_t *n_out)
 	return argv[i] == NULL;
 }
 
+bool
+told_fits(char *const *argv)
+{
+	size_t	 n;
+
+	return take_arguments(argv, &n);
+}
+
 void
 told_start(const struct proc *p, const struct spawn *sp)
 {
