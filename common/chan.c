@@ -108,6 +108,12 @@ chan_set_limit(struct chan *c, size_t max)
 	c->max = max;
 }
 
+size_t
+chan_waiting(const struct chan *c)
+{
+	return c->queued;
+}
+
 bool
 chan_is_idle(const struct chan *c)
 {

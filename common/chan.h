@@ -42,6 +42,9 @@ void		 chan_send(struct chan *c, enum ipc_kind kind,
 /* Let up to max bytes wait for a peer that is slow (1 MiB unless said). */
 void		 chan_set_limit(struct chan *c, size_t max);
 
+/* Bytes that wait for the peer. */
+size_t		 chan_waiting(const struct chan *c);
+
 /* Whether everything was given to the kernel. */
 bool		 chan_is_idle(const struct chan *c);
 

@@ -19,6 +19,7 @@
 #define set_CHOICE_sandbox	set_choice
 #define set_CHOICE_stdin	set_choice
 #define set_CHOICE_token	set_choice
+#define set_CHOICE_transcript	set_choice
 #define set_CHOICE_transport	set_choice
 #define set_CHOICE_yesno	set_choice
 #define print_CHOICE_cgroup	print_choice
@@ -30,6 +31,7 @@
 #define print_CHOICE_sandbox	print_choice
 #define print_CHOICE_stdin	print_choice
 #define print_CHOICE_token	print_choice
+#define print_CHOICE_transcript	print_choice
 #define print_CHOICE_transport	print_choice
 #define print_CHOICE_yesno	print_choice
 

@@ -49,6 +49,32 @@ fd_cloexec(int fd, int on)
 }
 
 int
+fd_append(int fd, const void *data, size_t len)
+{
+	const char	*p = data;
+	size_t		 done = 0;
+	ssize_t		 n;
+	off_t		 end;
+	int		 saved;
+
+	while (done < len) {
+		if ((n = write(fd, p + done, len - done)) > 0) {
+			done += (size_t)n;
+			continue;
+		}
+		if (n == -1 && errno == EINTR)
+			continue;
+		saved = n == 0 ? ENOSPC : errno;
+		if (done > 0 && ((end = lseek(fd, 0, SEEK_END)) == -1 ||
+		    ftruncate(fd, end - (off_t)done) == -1))
+			saved = errno;
+		errno = saved;
+		return -1;
+	}
+	return 0;
+}
+
+int
 fd_reserve_std(void)
 {
 	int	 fd;

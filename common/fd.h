@@ -27,6 +27,14 @@ int	 fd_openat2(int dir, const char *path, int flags, uint64_t resolve)
 	    __attribute__((warn_unused_result));
 
 /*
+ * All of it at the end of a regular file of which nobody else writes to the end
+ * (O_APPEND), or nothing: a part that found room is cut off again.  0, or -1
+ * with errno.
+ */
+int	 fd_append(int fd, const void *data, size_t len)
+	    __attribute__((warn_unused_result));
+
+/*
  * The path in /proc of an open file of ours, O_PATH or not, into buf: for calls
  * that take no descriptor.  Returns buf.
  */

@@ -10,6 +10,12 @@
  */
 int	 rundirs_default(char **dir_out);
 
+/*
+ * In a run directory: where the daemon listens, a URL in each line, for clients
+ * who may not open the control socket.
+ */
+#define RUNDIRS_LISTEN	"listen"
+
 /* The one of the system's daemon. */
 const char	*rundirs_system(void);
 

@@ -87,3 +87,19 @@ utf8_is_valid(const void *data, size_t len)
 	}
 	return state == OK;
 }
+
+size_t
+utf8_rest(const void *data, size_t len)
+{
+	const uint8_t	*p = data;
+	uint64_t	 state = OK;
+	size_t		 n = 1, i;
+
+	while (n < 4 && n < len && (p[len - n] & 0xc0) == 0x80)
+		n++;
+	if (n > len || n > 3)
+		return 0;
+	for (i = len - n; i < len; i++)
+		state = steps[p[i]] >> state & 63;
+	return state == OK || state == BAD ? 0 : n;
+}

@@ -5,6 +5,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "master/audit.h"
 #include "master/gatekeep.h"
 #include "master/penalty.h"
 #include "master/policy.h"
@@ -18,6 +19,10 @@ deny(struct child *c, const char *why, bool is_guess)
 	STAT_INC(m, denied);
 	n = penalties_add(m->penalties, peer_culprit(&c->peer), is_guess,
 	    clock_ms());
+	if (n > 0)
+		audit_peer(m, &c->peer, (struct audit_what){
+		    .event = AUDIT_token_refused, .why = why,
+		    .count = AUDIT_N(n) });
 	if (n == 1)
 		log_info("%s: denied: %s", c->peer.text, why);
 	else if (n > 1)
@@ -63,6 +68,8 @@ admit_judge(struct child *c, const void *shown, size_t len)
 	STAT_INC(m, admitted);
 	log_info("%s: admitted as %s, uid %lu", c->peer.text,
 	    c->grant.identity, (unsigned long)p.uid);
+	audit_peer(m, &p, (struct audit_what){
+	    .event = AUDIT_token_accepted });
 	c->admitted = true;
 	return 0;
 }

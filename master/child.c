@@ -13,6 +13,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/admit.h"
+#include "master/audit.h"
 #include "master/ctl.h"
 #include "master/figures.h"
 #include "master/gatekeep.h"
@@ -22,6 +23,7 @@
 #include "master/pool.h"
 #include "master/remote.h"
 #include "master/route.h"
+#include "master/transcript.h"
 
 #define BURIAL_MS	3000	/* between LEAVING and SIGKILL */
 
@@ -46,7 +48,8 @@ typedef void	 on_fn(struct child *c, const void *body, struct ipc_msg *m);
 
 static on_fn	 on_handover, on_resumed, on_opened, on_attached, on_detached,
 		 on_released, on_ended, on_report, on_acted, on_load,
-		 on_credential, on_greeted;
+		 on_credential, on_greeted, on_turned_away, on_command,
+		 on_transcript_ask;
 
 /* What a worker may say, and in which states. */
 static const struct {
@@ -66,6 +69,9 @@ static const struct {
 	[IPC_load] = { on_load, IN(SERVING) },
 	[IPC_credential] = { on_credential, IN(GREETING) },
 	[IPC_greeted] = { on_greeted, IN(GREETING) },
+	[IPC_turned_away] = { on_turned_away, IN(GREETING) },
+	[IPC_command] = { on_command, IN(SERVING) },
+	[IPC_transcript_ask] = { on_transcript_ask, IN(SERVING) },
 #undef IN
 };
 
@@ -142,7 +148,7 @@ child_settle(struct child *c)
 	child_set_state(c, CHILD_LEAVING);
 	c->wanted = NULL;
 	if (r != NULL)
-		route_on_owner_gone(r);
+		route_on_owner_gone(r, "its worker is gone");
 	if (c->pid == 0 || c->reaped)
 		child_free(c);
 }
@@ -331,6 +337,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	c->detached_ttl = settings.s.detached_ttl_ms;
 	c->grace = settings.s.grace_ms;
 	c->max_running = settings.s.max_processes;
+	c->may_record = settings.s.transcript != CONF_TRANSCRIPT_NONE;
 	c->since = clock_ms();
 	child_set_state(c, CHILD_GREETING);
 	chan_send(c->chan, IPC_assign, out, fd);
@@ -419,6 +426,10 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 	} else {
 		child_set_state(c, CHILD_GREETING);
 	}
+	if (v == IPC__VERDICT__TAKEN || v == IPC__VERDICT__YOURS)
+		audit_session(r, (struct audit_what){
+		    .event = AUDIT_session_resumed, .peer = c->peer.text,
+		    .listener = c->peer.listener });
 	if (v == IPC__VERDICT__YOURS) {
 		STAT_INC(m, resumed);
 		route_free(&c->route);	/* the id made for it, never told */
@@ -426,6 +437,7 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 		memcpy(r->peer, c->peer.text, sizeof(r->peer));
 		out.session_id = r->id;
 		out.number = r->number;
+		out.transcripts = r->used.transcripts;
 	}
 	chan_send(c->chan, IPC_decided, &out, -1);
 }
@@ -511,8 +523,12 @@ on_opened(struct child *c, const void *body, struct ipc_msg *m)
 		return;
 	}
 	child_set_state(c, CHILD_SERVING);
-	if (!c->route->opened)
+	if (!c->route->opened) {
 		STAT_INC(c->master, opened);
+		audit_session(c->route, (struct audit_what){
+		    .event = AUDIT_session_opened, .peer = c->peer.text,
+		    .listener = c->peer.listener });
+	}
 	c->route->opened = true;
 	c->route->attached = true;
 }
@@ -532,18 +548,21 @@ on_detached(struct child *c, const void *body, struct ipc_msg *m)
 	(void)body;
 	(void)m;
 	if (c->route != NULL)
-		c->route->attached = false;
+		route_detached(c->route);
 }
 
 static void
 on_released(struct child *c, const void *body, struct ipc_msg *m)
 {
-	(void)body;
+	const Ipc__Released	*in = body;
+
 	(void)m;
 	c->asked_to_leave = true;
 	child_set_state(c, CHILD_LEAVING);
-	if (c->route != NULL)
+	if (c->route != NULL) {
+		route_used(c->route, in->used);
 		route_release(c->route);
+	}
 }
 
 static void
@@ -557,8 +576,10 @@ on_ended(struct child *c, const void *body, struct ipc_msg *m)
 	if (strncmp(in->why, "expired", 7) == 0)
 		STAT_INC(c->master, expired);
 	child_set_state(c, CHILD_LEAVING);
-	if (r != NULL)
-		route_on_owner_gone(r);
+	if (r != NULL) {
+		route_used(r, in->used);
+		route_on_owner_gone(r, in->why);
+	}
 }
 
 static void
@@ -621,6 +642,67 @@ on_greeted(struct child *c, const void *body, struct ipc_msg *m)
 		return;			/* no descriptors left */
 	admit_pass_on(c, m->fd, in->message.data, in->message.len);
 	m->fd = -1;
+}
+
+/* The state that it is in goes on, so it may be said only once. */
+static void
+on_turned_away(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)body;
+	(void)m;
+	if (c->was_turned_away)
+		return;
+	c->was_turned_away = true;
+	audit_peer(c->master, &c->peer, (struct audit_what){
+	    .event = AUDIT_session_refused, .why = c->master->draining ?
+	    "the server drains" : "too many sessions" });
+}
+
+/* Of its own session: what it makes up is about nobody else. */
+static void
+on_command(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Command	*in = body;
+	struct audit_what	 what = { .event = AUDIT_process_started };
+
+	(void)m;
+	if (c->route == NULL || c->master->audit == NULL)
+		return;
+	audit_missed(c->master, in->missed);
+	what.pid = AUDIT_N(in->pid);
+	what.program = in->program;
+	if (in->n_argument > 0)
+		what.arguments = (struct audit_texts){ in->argument,
+		    in->n_argument };
+	if (in->cut)
+		what.cut = AUDIT_N(true);
+	what.terminal = AUDIT_N(in->terminal);
+	what.sandboxed = AUDIT_N(in->sandboxed);
+	audit_session(c->route, what);
+}
+
+static void
+on_transcript_ask(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__TranscriptAsk	*in = body;
+	Ipc__Transcript			 out = IPC__TRANSCRIPT__INIT;
+	Ipc__TranscriptRefused		 no = IPC__TRANSCRIPT_REFUSED__INIT;
+	int				 fd;
+
+	(void)m;
+	if (c->route == NULL || !c->may_record) {
+		child_violates(c, "transcript");
+		return;
+	}
+	if ((fd = transcript_open(c->route, in->terminal)) == -1) {
+		no.why = strerror(errno);
+		log_warn("session %u: transcript", c->route->number);
+		chan_send(c->chan, IPC_transcript_refused, &no, -1);
+		return;
+	}
+	out.ticket = in->ticket;
+	chan_send(c->chan, IPC_transcript, &out, fd);
+	fd_close(&fd);
 }
 
 struct child *

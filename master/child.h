@@ -44,6 +44,8 @@ struct child {
 	struct chan		*chan;		/* NULL: it is gone */
 	bool			 reaped;
 	bool			 has_left;	/* but is still heard */
+	bool			 was_turned_away; /* its client */
+	bool			 may_record;	/* transcripts */
 	int			 status;	/* then, as of waitpid(2) */
 	bool			 asked_to_leave;
 	bool			 in_gate;

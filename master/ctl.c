@@ -129,9 +129,13 @@ ctl_new(struct master *m)
 	return c;
 }
 
+static void	 tell_act(struct ctl_client *c, const char *result,
+		    const char *why);
+
 static void
 client_free(struct ctl_client *cl)
 {
+	tell_act(cl, "unknown", "nobody waited for it");
 	TAILQ_REMOVE(&cl->ctl->clients, cl, entry);
 	cl->ctl->nclients--;
 	chan_free(&cl->chan);
@@ -197,9 +201,13 @@ on_request(void *arg, struct ipc_msg *m)
 		ctl_put_end(cl, 2, "wrong number of arguments");
 	} else if (commands[i].who == OWNER && !cl->sees_all) {
 		ctl_audit(cl, "may not %s", in->command);
-		ctl_put_end(cl, 4, "only for root and the daemon's user");
+		cl->command = commands[i].name;
+		ctl_act(cl);
+		ctl_put_end(cl, CTL_DENIED,
+		    "only for root and the daemon's user");
 	} else {
 		cl->in = in;
+		cl->command = commands[i].name;
 		commands[i].fn(cl);
 		cl->in = NULL;
 	}
@@ -328,6 +336,59 @@ ctl_audit(const struct ctl_client *c, const char *fmt, ...)
 	    (long)c->pid, text);
 }
 
+/* One word, so that nobody can add to the sentence. */
+static void
+set_name(char name[CTL_NAME_MAX], const char *text)
+{
+	size_t	 i;
+
+	for (i = 0; i < CTL_NAME_MAX - 1 && text[i] != '\0'; i++)
+		name[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] : '?';
+	name[i] = '\0';
+}
+
+void
+ctl_act(struct ctl_client *c)
+{
+	memset(&c->act, 0, sizeof(c->act));
+	c->is_act = true;
+	c->act.event = AUDIT_control;
+	c->act.by_uid = AUDIT_N(c->uid);
+	c->act.by_pid = AUDIT_N(c->pid);
+	c->act.command = c->command;
+	c->process[0] = '\0';
+}
+
+void
+ctl_act_on(struct ctl_client *c, const struct route *r, const char *process)
+{
+	c->act.session = AUDIT_N(r->number);
+	c->act.uid = AUDIT_N(r->uid);
+	memcpy(c->identity, r->identity, sizeof(c->identity));
+	c->act.identity = c->identity;
+	if (process == NULL)
+		return;
+	set_name(c->process, process);
+	c->act.process = c->process;
+}
+
+static void
+tell_act(struct ctl_client *c, const char *result, const char *why)
+{
+	if (!c->is_act)
+		return;
+	c->is_act = false;
+	c->act.result = result;
+	c->act.why = why;
+	audit(c->ctl->master, &c->act);
+}
+
+void
+ctl_act_done(struct ctl_client *c)
+{
+	tell_act(c, "done", NULL);
+}
+
 /* Whether that is its number, or how its id begins. */
 static bool
 is_named(const struct route *r, const char *name)
@@ -424,6 +485,8 @@ ctl_put_end(struct ctl_client *c, unsigned exit_code, const char *error)
 	if (error != NULL)
 		out.error = (char *)(uintptr_t)error;
 	chan_send(c->chan, IPC_ctl_end, &out, -1);
+	tell_act(c, exit_code == 0 ? "done" : exit_code == CTL_DENIED ?
+	    "denied" : "failed", error);
 }
 
 /* --- commands that ask the workers --- */

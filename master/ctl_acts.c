@@ -13,8 +13,6 @@
 #include "master/ctl_priv.h"
 #include "master/drain.h"
 
-#define NAME_MAX_	64	/* bytes of the name of a process in the log */
-
 #define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
 #define NUMBER(name)	{ name, IPC__CELL_KIND__NUMBER }
 #define END		{ NULL, IPC__CELL_KIND__TEXT }
@@ -66,17 +64,6 @@ find_worker(struct ctl_client *c, const struct route *r)
 	return r->owner;
 }
 
-/* One word, so that nobody can add to the sentence. */
-static void
-audit_name(const char *text, char name[NAME_MAX_])
-{
-	size_t	 i;
-
-	for (i = 0; i < NAME_MAX_ - 1 && text[i] != '\0'; i++)
-		name[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] : '?';
-	name[i] = '\0';
-}
-
 static int
 read_signal(const char *text)
 {
@@ -120,8 +107,8 @@ ctl_signal(struct ctl_client *c)
 	Ipc__Act	 out = IPC__ACT__INIT;
 	struct route	*r;
 	struct child	*child;
-	char		 name[NAME_MAX_];
 
+	ctl_act(c);
 	if ((out.signal = read_signal(c->in->arg[2])) == 0) {
 		ctl_put_end(c, 2, "no such signal");
 		return;
@@ -131,12 +118,15 @@ ctl_signal(struct ctl_client *c)
 		ctl_put_end(c, 1, "no such process");
 		return;
 	}
-	if ((r = ctl_find(c, c->in->arg[0])) == NULL ||
-	    (child = find_worker(c, r)) == NULL)
+	c->act.signal = AUDIT_N(out.signal);
+	if ((r = ctl_find(c, c->in->arg[0])) == NULL)
 		return;
-	audit_name(c->in->arg[1], name);
+	ctl_act_on(c, r, c->in->arg[1]);
+	if ((child = find_worker(c, r)) == NULL)
+		return;
 	ctl_audit(c, "sends signal %d to process %s of session %u of "
-	    "uid %lu", out.signal, name, r->number, (unsigned long)r->uid);
+	    "uid %lu", out.signal, c->process, r->number,
+	    (unsigned long)r->uid);
 	c->session = r->number;
 	out.process = c->in->arg[1];
 	ctl_put_head(c, columns);
@@ -158,6 +148,8 @@ put_ended(struct ctl_client *c, int pid, uint64_t gone, uint64_t left)
 	ctl_row_number(&row, gone);
 	ctl_row_number(&row, left);
 	ctl_put_row(c, &row);
+	c->act.gone = AUDIT_N(gone);
+	c->act.left = AUDIT_N(left);
 	ctl_put_end(c, left > 0, left > 0 ? "some could not be ended" : NULL);
 }
 
@@ -201,6 +193,7 @@ kill_session(struct ctl_client *c, struct route *r)
 	struct child	*child = r->owner;
 
 	if (child == NULL) {
+		r->why = "ended by an operator";
 		route_free(&r);
 		put_ended(c, 0, 0, 0);
 		return;
@@ -222,18 +215,19 @@ ctl_kill(struct ctl_client *c)
 	bool		 is_process = c->in->n_arg > 1;
 	struct child	*child = NULL;
 	struct route	*r;
-	char		 name[NAME_MAX_];
 
+	ctl_act(c);
 	if (is_process && c->in->arg[1][0] == '\0') {
 		ctl_put_end(c, 1, "no such process");
 		return;
 	}
-	if ((r = ctl_find(c, c->in->arg[0])) == NULL ||
-	    (is_process && (child = find_worker(c, r)) == NULL))
+	if ((r = ctl_find(c, c->in->arg[0])) == NULL)
 		return;
-	audit_name(is_process ? c->in->arg[1] : "", name);
+	ctl_act_on(c, r, is_process ? c->in->arg[1] : NULL);
+	if (is_process && (child = find_worker(c, r)) == NULL)
+		return;
 	ctl_audit(c, "ends %s%s%ssession %u of uid %lu", is_process ?
-	    "process " : "", name, is_process ? " of " : "", r->number,
+	    "process " : "", c->process, is_process ? " of " : "", r->number,
 	    (unsigned long)r->uid);
 	c->session = r->number;
 	/* The client waits from here on, however long it takes. */
@@ -271,15 +265,16 @@ ctl_tail(struct ctl_client *c)
 	Ipc__Tail	 out = IPC__TAIL__INIT;
 	struct route	*r;
 	struct child	*child;
-	char		 name[NAME_MAX_];
 	int		 pair[2];
 
-	if ((r = ctl_find(c, c->in->arg[0])) == NULL ||
-	    (child = find_worker(c, r)) == NULL)
+	ctl_act(c);
+	if ((r = ctl_find(c, c->in->arg[0])) == NULL)
 		return;
-	audit_name(c->in->arg[1], name);
+	ctl_act_on(c, r, c->in->arg[1]);
+	if ((child = find_worker(c, r)) == NULL)
+		return;
 	ctl_audit(c, "looks at the output of process %s of session %u of "
-	    "uid %lu", name, r->number, (unsigned long)r->uid);
+	    "uid %lu", c->process, r->number, (unsigned long)r->uid);
 	if (fd_packet_pair(pair) == -1) {
 		ctl_put_end(c, 1, strerror(errno));
 		return;
@@ -305,12 +300,14 @@ ctl_drain(struct ctl_client *c)
 	struct master	*m = ctl_master(c->ctl);
 	struct ctl_row	 row = { .n = 0 };
 
+	ctl_act(c);
 	ctl_audit(c, "drains the server");
 	drain_start(m);
 	ctl_put_head(c, columns);
 	if (!m->draining && !m->stopping) {
 		ctl_put_end(c, 1, "the daemon is out of memory");
 	} else if (c->in->option) {
+		ctl_act_done(c);
 		c->waits = true;	/* ctl_on_end() goes on */
 	} else {
 		ctl_row_text(&row, m->stopping ? "stopping" : "draining");
@@ -339,8 +336,9 @@ ctl_reopen_logs(struct ctl_client *c)
 	static const struct ctl_column	 columns[] = { TEXT("logs"), END };
 	struct ctl_row	 row = { .n = 0 };
 
+	ctl_act(c);
 	ctl_audit(c, "has the log opened anew");
-	log_reopen();
+	master_reopen_logs(ctl_master(c->ctl));
 	ctl_put_head(c, columns);
 	ctl_row_text(&row, "reopened");
 	ctl_put_row(c, &row);

@@ -1,5 +1,6 @@
 /* The commands of proto/ctl.def. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -95,7 +96,8 @@ ctl_status(struct ctl_client *c)
 		TEXT("version"), NUMBER("pid"), TEXT("state"), TEXT("ready"),
 		NUMBER("uptime"), TEXT("user"), LIST("listen"),
 		LIST("metrics"), LIST("uplinks"),
-		TEXT("directory"), NUMBER("attached"), NUMBER("detached"),
+		TEXT("directory"), TEXT("audit"),
+		NUMBER("attached"), NUMBER("detached"),
 		NUMBER("kept"), NUMBER("spare"), NUMBER("greeting"),
 		NUMBER("waiting"), TEXT("sandbox"), TEXT("limits"),
 #define STAT(name, metric, meaning)	NUMBER(#name),
@@ -105,7 +107,7 @@ ctl_status(struct ctl_client *c)
 	};
 	struct master	*m = ctl_master(c->ctl);
 	struct ctl_row	 row = { .n = 0 };
-	char		 limits[128];
+	char		 limits[128], *audit;
 	uint64_t	 n[3];
 	size_t		 i;
 
@@ -125,6 +127,9 @@ ctl_status(struct ctl_client *c)
 	    (size_t)LIMIT_CONTROL_MESSAGE / 8);
 	put_uplinks(&row, m);
 	ctl_row_text(&row, m->dir);
+	audit = audit_describe(m);
+	ctl_row_text(&row, audit != NULL ? audit : "");
+	free(audit);
 	for (i = 0; i < 3; i++)
 		ctl_row_number(&row, n[i]);
 	ctl_row_number(&row, pool_spare(m));
@@ -150,6 +155,7 @@ ctl_reload(struct ctl_client *c)
 	struct conf_error	 e;
 	struct reloaded		 done;
 
+	ctl_act(c);
 	if (!c->sees_all) {
 		ctl_put_end(c, CTL_DENIED, "only root and the user who runs "
 		    "the daemon may do that");
@@ -257,6 +263,7 @@ collect_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 		return;
 	fill_session(&row, r, rep);
 	ctl_row_number(&row, r->uplink);
+	ctl_row_text(&row, r->transcript != NULL ? r->transcript : "");
 	put_list(&row, &c->text);
 	ctl_put_row(c, &row);
 }
@@ -265,12 +272,17 @@ void
 ctl_show(struct ctl_client *c)
 {
 	static const struct ctl_column	 columns[] = {
-		SESSION_COLUMNS, NUMBER("uplink"), LIST("processes"), END
+		SESSION_COLUMNS, NUMBER("uplink"), TEXT("transcript"),
+		LIST("processes"), END
 	};
 	struct route			*r;
 
 	if ((r = ctl_find(c, c->in->arg[0])) == NULL)
 		return;
+	if (r->client_uid != c->uid) {
+		ctl_act(c);
+		ctl_act_on(c, r, NULL);
+	}
 	/* A line's room beside it: what has no place is left out. */
 	buf_fini(&c->text);
 	buf_init(&c->text, (size_t)LIMIT_CONTROL_MESSAGE / 2);

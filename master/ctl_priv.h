@@ -6,11 +6,13 @@
 
 #include "common/buf.h"
 #include "common/chan.h"
+#include "master/audit.h"
 #include "master/ctl.h"
 #include "master/route.h"
 
 #define CTL_CELLS_MAX	48	/* columns of a table */
 #define CTL_DENIED	4	/* exit status: as of init scripts (LSB) */
+#define CTL_NAME_MAX	64	/* bytes of the name of a process in logs */
 
 struct ctl_client;
 
@@ -43,6 +45,12 @@ struct ctl_client {
 	ctl_acted_fn		*on_acted;
 	unsigned		 session;	/* its number */
 	int			 stream;	/* for the client; or -1 */
+	/* Something that the audit log is told when it is over: */
+	const char		*command;	/* as its row calls it */
+	bool			 is_act;
+	struct audit_what	 act;
+	char			 process[CTL_NAME_MAX];	/* for it */
+	char			 identity[IDENTITY_MAX];
 };
 
 /* A table being written, row by row. */
@@ -99,6 +107,18 @@ uint32_t ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
 
 /* The server ends, and the client waits for that. */
 void	 ctl_on_end(struct ctl_client *c);
+
+/*
+ * What he wants is for the audit log: with the answer's end it is told, or when
+ * he does not wait for that.  The session that it is about, and the process,
+ * printable, as he calls it; NULL.
+ */
+void	 ctl_act(struct ctl_client *c);
+void	 ctl_act_on(struct ctl_client *c, const struct route *r,
+	    const char *process);
+
+/* It is done, though the answer is not. */
+void	 ctl_act_done(struct ctl_client *c);
 
 /* Say in the log who does what; text begins with a verb. */
 void	 ctl_audit(const struct ctl_client *c, const char *fmt, ...)

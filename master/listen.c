@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "common/rundirs.h"
 #include "master/child.h"
 #include "master/gatekeep.h"
 #include "master/inside.h"
@@ -560,9 +562,64 @@ listen_reduce(struct master *m)
 	return reduce(&m->listeners) + reduce(&m->metrics);
 }
 
+/* Whoever reads it sees all of it. */
+static int
+write_doors(const struct master *m, const char *path, const char *fresh)
+{
+	const struct listener	*l;
+	FILE			*f;
+	int			 fd, r = 0;
+
+	if (unlink(fresh) == -1 && errno != ENOENT)
+		return -1;
+	if ((fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+	    0644)) == -1)
+		return -1;
+	if ((f = fdopen(fd, "w")) == NULL) {
+		fd_close(&fd);
+		return -1;
+	}
+	TAILQ_FOREACH(l, &m->listeners, entry)
+		if (fprintf(f, "%s\n", l->url) < 0)
+			r = -1;
+	return fclose(f) == EOF || r == -1 ? -1 : rename(fresh, path);
+}
+
+void
+listen_publish(const struct master *m)
+{
+	char	*path = NULL, *fresh = NULL;
+
+	if (asprintf(&path, "%s/" RUNDIRS_LISTEN, m->dir) == -1)
+		path = NULL;
+	if (asprintf(&fresh, "%s/" RUNDIRS_LISTEN ".new", m->dir) == -1)
+		fresh = NULL;
+	if (path == NULL || fresh == NULL || write_doors(m, path, fresh) ==
+	    -1) {
+		log_warn("%s/" RUNDIRS_LISTEN, m->dir);
+		if (fresh != NULL)
+			unlink(fresh);
+	}
+	free(path);
+	free(fresh);
+}
+
+static void
+unpublish(const struct master *m)
+{
+	char	*path;
+
+	if (m->dir == NULL ||
+	    asprintf(&path, "%s/" RUNDIRS_LISTEN, m->dir) == -1)
+		return;
+	unlink(path);
+	free(path);
+}
+
 void
 listen_close_all(struct master *m)
 {
+	unpublish(m);
 	close_from(&m->listeners, TAILQ_FIRST(&m->listeners));
 	close_from(&m->metrics, TAILQ_FIRST(&m->metrics));
 }

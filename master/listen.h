@@ -54,7 +54,13 @@ unsigned listen_reduce(struct master *m);
 int	 listen_adopt(struct master *m, int *fd, const char *name,
 	    struct conf_error *e) __attribute__((warn_unused_result));
 
-/* Close all; the files of our Unix sockets go as well. */
+/*
+ * Say in a file of the run directory where we listen (RUNDIRS_LISTEN).  What
+ * goes wrong is told in the log, and nothing else comes of it.
+ */
+void	 listen_publish(const struct master *m);
+
+/* Close all; the files of our Unix sockets go as well, and that file. */
 void	 listen_close_all(struct master *m);
 
 #endif

@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "config.h"
+#include "master/audit.h"
 #include "master/auth_options.h"
 #include "master/listen.h"
 #include "master/logto.h"
@@ -25,6 +26,7 @@
 #include "master/remote.h"
 #include "master/setup.h"
 #include "master/tokens.h"
+#include "master/transcript.h"
 
 #define WORKER		"execsrv-worker"
 #define UPLINK_PROGRAM	"execsrv-uplink"
@@ -322,7 +324,9 @@ is_possible(const struct conf *c)
 	struct tokens		*t = NULL;
 	bool			 ok;
 
-	ok = remote_check(c, &e) == 0 && (p = policy_new(c, &e)) != NULL &&
+	ok = remote_check(c, &e) == 0 && audit_check(c, &e) == 0 &&
+	    transcript_check(c, &e) == 0 &&
+	    (p = policy_new(c, &e)) != NULL &&
 	    (t = tokens_load(c, true, &e)) != NULL &&
 	    listen_check(c, tokens_wanted(c), &e) == 0;
 	tokens_free(&t);
@@ -402,6 +406,8 @@ main(int argc, char **argv)
 	m.beside.argv = o.command;
 	m.beside.mask = umask(022);
 	signal(SIGPIPE, SIG_IGN);
+	/* A log that may grow no more is not the end of us. */
+	signal(SIGXFSZ, SIG_IGN);
 	find_program(WORKER, m.worker, sizeof(m.worker));
 	find_program(UPLINK_PROGRAM, m.uplink, sizeof(m.uplink));
 	if (o.command == NULL && goes_to_background(&m.conf, &o.setup)) {

@@ -17,6 +17,8 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/ptree.h"
+#include "config.h"
+#include "master/audit.h"
 #include "master/child.h"
 #include "master/ctl.h"
 #include "master/fence.h"
@@ -36,6 +38,7 @@
 #include "master/rundir.h"
 #include "master/setup.h"
 #include "master/tokens.h"
+#include "master/transcript.h"
 
 #define ORPHAN_PASS_MS	5	/* between two looks for orphans */
 #define ORPHAN_MS	5	/* a look takes at most */
@@ -125,7 +128,8 @@ open_doors(struct master *m)
 	size_t			 i;
 
 	m->is_stdio = setup_has_stdio(&m->conf);
-	if ((m->tokens = tokens_load(&m->conf, false, &e)) == NULL)
+	if (transcript_prepare(&m->conf, &e) == -1 ||
+	    (m->tokens = tokens_load(&m->conf, false, &e)) == NULL)
 		goto fail;
 	for (i = 0; i < m->passed.n; i++)
 		if (listen_adopt(m, &m->passed.fd[i], m->passed.name[i],
@@ -169,7 +173,7 @@ master_init(struct master *m, const struct cred *env)
 	TAILQ_INIT(&m->all_routes);
 	map_init(&m->by_pid);
 	map_init(&m->routes);
-	if (logto_init(m) == -1)
+	if (logto_init(m) == -1 || audit_init(m) == -1)
 		return -1;
 	if (raise_nofile(m) == -1)
 		log_warn("RLIMIT_NOFILE");
@@ -209,6 +213,7 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("watchdog");
 		return -1;
 	}
+	listen_publish(m);
 	remote_start_all(m);
 	return 0;
 }
@@ -245,6 +250,9 @@ master_fini(struct master *m)
 	map_fini(&m->by_pid);
 	map_fini(&m->routes);
 	free(m->foreign);
+	if (m->is_serving)
+		audit(m, &(struct audit_what){
+		    .event = AUDIT_server_stopped });
 	drop_event(&m->child_ev);
 	drop_event(&m->term_ev);
 	drop_event(&m->int_ev);
@@ -258,6 +266,7 @@ master_fini(struct master *m)
 	if (m->stdin_line != NULL)
 		sodium_free(m->stdin_line);
 	cred_fini(&m->stdin_cred);
+	audit_free(&m->audit);
 	logfile_free(&m->logfile);
 	if (m->base != NULL)
 		event_base_free(m->base);
@@ -519,14 +528,20 @@ on_signal(int sig, short what, void *arg)
 		master_stop(m, strsignal(sig));
 }
 
+void
+master_reopen_logs(struct master *m)
+{
+	log_reopen();
+	audit_reopen(m);
+}
+
 static void
 on_usr1(int sig, short what, void *arg)
 {
 	(void)sig;
 	(void)what;
-	(void)arg;
 	log_info("SIGUSR1: the log is opened anew");
-	log_reopen();
+	master_reopen_logs(arg);
 }
 
 /* One session on our own standard streams. */
@@ -553,6 +568,9 @@ start_stdio(struct master *m)
 int
 master_run(struct master *m)
 {
+	m->is_serving = true;
+	audit(m, &(struct audit_what){ .event = AUDIT_server_started,
+	    .version = PACKAGE_VERSION, .pid = AUDIT_N(getpid()) });
 	if (m->is_stdio && start_stdio(m) == -1)
 		return 1;
 	if (event_base_dispatch(m->base) == -1) {

@@ -23,6 +23,7 @@
 #include "master/cred.h"
 #include "master/passed.h"
 
+struct audit;
 struct child;
 struct ctl;
 struct fence;
@@ -67,6 +68,7 @@ struct master {
 	bool			 is_stdio;
 	bool			 is_daemon;	/* in the background */
 	bool			 has_terminal;	/* that may hang up */
+	bool			 is_serving;	/* or did */
 	bool			 stopping;
 	bool			 draining;	/* see master/drain.h */
 	struct event		*drain_ev;
@@ -80,6 +82,7 @@ struct master {
 	struct passed		 passed;	/* until adopted */
 	char			 log_how[LOG_HOW_MAX];	/* for children */
 	struct logfile		*logfile;	/* NULL: LogTo is none */
+	struct audit		*audit;		/* NULL: AuditLog is none */
 	struct beside		 beside;
 	struct notify		*notify;	/* NULL: nobody wants to know */
 	struct remote_list	 remotes;
@@ -134,6 +137,9 @@ void	 master_fini(struct master *m);
 
 /* Serve until told to stop; the status to exit with. */
 int	 master_run(struct master *m);
+
+/* Open the logs anew: their files were moved away. */
+void	 master_reopen_logs(struct master *m);
 
 /* Stop in order; again: at once. */
 void	 master_stop(struct master *m, const char *why);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "master/audit.h"
 #include "master/route.h"
 #include "master/tokens.h"
 
@@ -402,6 +403,10 @@ policy_settings(const struct master *m, const struct conf *c,
 	if (m->dir != NULL)
 		out->run_dir = m->dir;
 	out->brand = m->brand;
+	out->audit = m->audit != NULL;
+	out->log_arguments = c->log_arguments != 0;
+	out->transcript = (uint32_t)c->transcript;
+	out->transcript_max = c->transcript_max;
 	out->host_name = c->host_name.item;
 	out->n_host_name = c->host_name.n;
 }
@@ -475,5 +480,7 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 		return 0;
 	STAT_INC(m, refused);
 	log_info("%s: refused: %s", p->text, why);
+	audit_peer(m, p, (struct audit_what){ .event = AUDIT_session_refused,
+	    .why = why });
 	return c == NULL ? 503 : 403;
 }

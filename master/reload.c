@@ -4,6 +4,7 @@
 
 #include "common/limit.h"
 #include "common/log.h"
+#include "master/audit.h"
 #include "master/fence.h"
 #include "master/listen.h"
 #include "master/notify.h"
@@ -12,6 +13,7 @@
 #include "master/remote.h"
 #include "master/setup.h"
 #include "master/tokens.h"
+#include "master/transcript.h"
 
 /* A setting that stays as it is; a list that is full has enough of them. */
 static void
@@ -29,7 +31,7 @@ on_kept(void *arg, const char *keyword)
 static int
 check(const struct conf *c, struct conf_error *e)
 {
-	if (remote_check(c, e) == -1)
+	if (remote_check(c, e) == -1 || audit_check(c, e) == -1)
 		return -1;
 	if (setup_has_doors(c))
 		return 0;
@@ -44,6 +46,7 @@ commit(struct master *m, struct conf *now, struct policy *names,
 	if (setup_has_stdio(now) != m->is_stdio)
 		on_kept(out, "Listen stdio");
 	out->removed = listen_reduce(m);
+	listen_publish(m);
 	conf_fini(&m->conf);
 	m->conf = *now;
 	policy_free(&m->policy);
@@ -69,7 +72,8 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 	buf_init(&out->kept, (size_t)LIMIT_CONTROL_MESSAGE / 2);
 	if (setup_load(m->setup, &now, e) != SETUP_OK)
 		goto fail;
-	if (check(&now, e) == -1 || (names = policy_new(&now, e)) == NULL ||
+	if (check(&now, e) == -1 || transcript_prepare(&now, e) == -1 ||
+	    (names = policy_new(&now, e)) == NULL ||
 	    (tokens = tokens_load(&now, false, e)) == NULL ||
 	    listen_check(&now, tokens_any(tokens), e) == -1 ||
 	    listen_extend(m, &now, &out->added, e) == -1)
@@ -97,10 +101,14 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 int
 reload(struct master *m, struct reloaded *out, struct conf_error *e)
 {
-	int	 r;
+	struct audit_what	 what = { .event = AUDIT_configuration_read };
+	int			 r;
 
 	notify_reloading(m->notify);
 	r = take_over(m, out, e);
+	what.result = r == 0 ? "done" : "failed";
+	what.why = r == 0 ? NULL : e->text;
+	audit(m, &what);
 	notify_ready(m->notify);
 	return r;
 }
@@ -111,6 +119,7 @@ reload_on_signal(struct master *m)
 	struct reloaded		 done;
 	struct conf_error	 e;
 
+	audit_reopen(m);
 	if (!m->stopping && reload(m, &done, &e) == 0)
 		buf_fini(&done.kept);
 }

@@ -16,6 +16,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
+#include "master/audit.h"
 #include "master/gatekeep.h"
 #include "master/listen.h"
 #include "master/notify.h"
@@ -98,6 +99,14 @@ timer_in(struct remote *r, uint64_t ms)
 	event_add(r->timer_ev, &tv);
 }
 
+static void
+tell(const struct remote *r, enum audit_event event, const char *why)
+{
+	audit(r->master, &(struct audit_what){ .event = event,
+	    .uplink = AUDIT_N(r->number), .name = r->conf->label,
+	    .environment = r->conf->environment, .why = why });
+}
+
 /* --- credentials --- */
 
 void
@@ -174,6 +183,7 @@ give_up(struct remote *r)
 	set_state(r, REMOTE_REFUSED);
 	remote_trouble(r, why, sizeof(why));
 	log_warnx("uplink %u: registration refused (%s)", r->number, why);
+	tell(r, AUDIT_uplink_refused, why);
 	if (m->conf.uplink_retry > 0 && !r->has_bad_settings) {
 		timer_in(r, m->conf.uplink_retry);
 		return;
@@ -251,6 +261,7 @@ on_answer(struct remote *r, const Ipc__UplinkAnswer *in)
 		set_state(r, REMOTE_REGISTERED);
 		log_info("uplink %u: %s is registered", r->number,
 		    r->conf->label);
+		tell(r, AUDIT_uplink_registered, NULL);
 		break;
 	case IPC__REGISTRATION__REFUSED:
 		on_refusal(r, in);
@@ -366,6 +377,7 @@ restart(struct remote *r)
 		r->window = LIMIT_UPLINK_RETRY;
 	r->restarts++;
 	log_warnx("uplink %u: its process is gone", r->number);
+	tell(r, AUDIT_uplink_lost, NULL);
 	timer_in(r, r->window);
 	next_window(r);
 }

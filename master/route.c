@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/limit.h"
 #include "common/log.h"
+#include "master/audit.h"
 
 /*
  * Tombstones come first in the list, oldest first: there may be thousands,
@@ -66,6 +67,41 @@ route_new(struct child *owner)
 	return r;
 }
 
+static void
+tell_end(const struct route *r)
+{
+	struct audit_what	 what = { .event = AUDIT_session_ended };
+
+	what.why = r->why != NULL ? r->why : "the server stops";
+	what.seconds = AUDIT_N((clock_ms() - r->born) / 1000);
+	what.processes = AUDIT_N(r->used.processes);
+	what.bytes_in = AUDIT_N(r->used.bytes_in);
+	what.bytes_out = AUDIT_N(r->used.bytes_out);
+	what.cpu_ms = AUDIT_N(r->used.cpu_ms);
+	audit_session(r, what);
+}
+
+void
+route_used(struct route *r, const Ipc__Used *used)
+{
+	if (used == NULL)
+		return;
+	r->used.processes += used->processes;
+	r->used.bytes_in += used->bytes_in;
+	r->used.bytes_out += used->bytes_out;
+	r->used.cpu_ms += used->cpu_ms;
+	r->used.transcripts += used->transcripts;
+}
+
+void
+route_detached(struct route *r)
+{
+	if (r->attached)
+		audit_session(r, (struct audit_what){
+		    .event = AUDIT_session_detached });
+	r->attached = false;
+}
+
 void
 route_free(struct route **rp)
 {
@@ -75,6 +111,8 @@ route_free(struct route **rp)
 	*rp = NULL;
 	if (r == NULL)
 		return;
+	if (r->opened)
+		tell_end(r);
 	if (r->owner != NULL)
 		r->owner->route = NULL;
 	/* Who still waits for it gets "unknown". */
@@ -84,6 +122,7 @@ route_free(struct route **rp)
 	map_del(&r->master->routes, &r->node);
 	TAILQ_REMOVE(&r->master->all_routes, r, entry);
 	event_free(r->expire_ev);
+	free(r->transcript);
 	sodium_memzero(r->id, sizeof(r->id));
 	free(r);
 }
@@ -96,6 +135,7 @@ route_on_expire(int fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	log_debug("session %u forgotten", r->number);
+	r->why = "expired: nobody resumed it";
 	route_free(&r);
 }
 
@@ -207,6 +247,7 @@ bound_kept(struct master *m, uid_t uid)
 	    r = next) {
 		next = TAILQ_NEXT(r, entry);
 		if (r->owner == NULL && r->uid == uid) {
+			r->why = "too many that are kept";
 			route_free(&r);
 			n--;
 		}
@@ -268,7 +309,7 @@ route_release(struct route *r)
 	struct timeval	 tv;
 
 	tv = clock_timeval(owner->detached_ttl);
-	r->attached = false;
+	route_detached(r);
 	r->owner->route = NULL;
 	bury(r);
 	event_add(r->expire_ev, &tv);
@@ -279,8 +320,9 @@ route_release(struct route *r)
 }
 
 void
-route_on_owner_gone(struct route *r)
+route_on_owner_gone(struct route *r, const char *why)
 {
+	r->why = why;
 	if (r->opened)
 		STAT_INC(r->master, ended);
 	route_free(&r);

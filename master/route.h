@@ -32,6 +32,10 @@ struct route {
 	bool			 attached;
 	char			 peer[PEER_TEXT_MAX];
 	uint64_t		 born;		/* ms */
+	Ipc__Used		 used;		/* by workers that are gone */
+	char			*transcript;	/* its folder, or NULL */
+	unsigned		 transcripts;	/* files in it */
+	const char		*why;		/* it ends; NULL: we stop */
 	struct event		*expire_ev;
 };
 
@@ -49,9 +53,15 @@ void	 route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v);
 /* A tombstone gets an owner. */
 void	 route_revive(struct route *r, struct child *owner);
 
-/* The owner gives its place back; the owner is gone. */
+/* Its client has left. */
+void	 route_detached(struct route *r);
+
+/* What it has used with a worker that leaves it; NULL: that was not told. */
+void	 route_used(struct route *r, const Ipc__Used *used);
+
+/* The owner gives its place back; the owner is gone, and why. */
 void	 route_release(struct route *r);
-void	 route_on_owner_gone(struct route *r);
+void	 route_on_owner_gone(struct route *r, const char *why);
 
 /* Sessions that have a worker: of all users, of one (uid). */
 size_t	 route_count(const struct master *m);

@@ -50,6 +50,8 @@ become_worker(void)
 
 	signals_default();
 	signal(SIGPIPE, SIG_IGN);
+	/* A file that may grow no more is an error, not the end. */
+	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&empty);
 	must(sigprocmask(SIG_SETMASK, &empty, NULL), "sigprocmask");
 	umask(022);
@@ -189,13 +191,6 @@ become_anybody(void)
 {
 	drop_to_nobody(NOBODY);
 	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
-}
-
-void
-become_nobody(void)
-{
-	become_anybody();
-	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS");
 }
 
 void

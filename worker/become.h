@@ -30,14 +30,11 @@ uid_t	 become_real(void);
 /* Become an ordinary user, whoever that is; if there is none stay as we are. */
 void	 become_anybody(void);
 
-/* The same for good, to answer somebody who has no business here. */
-void	 become_nobody(void);
-
 /*
- * Who reads what strangers send before anybody knows who they are, and will
- * serve none of them: as root nobody, with a real user id that no other
- * process has; no file, no other process, no descriptor but those it has, and
- * next to no system call, for good.  Exits when any of it fails, also where
+ * Who reads what strangers send, before anybody knows who they are or because
+ * an answer is all that they get: as root nobody, with a real user id that no
+ * other process has; no file, no other process, no descriptor but those it has,
+ * and next to no system call, for good.  Exits when any of it fails, also where
  * the kernel has no filter for system calls (seccomp(2)).
  */
 void	 become_reader(void);

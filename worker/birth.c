@@ -54,11 +54,13 @@ reset_signals(const struct birth *b)
 {
 	sigset_t	 none;
 
-	/* Without handlers there is one that we ignore (become_worker()). */
-	if (b->is_clean)
+	/* Without handlers there are two that we ignore (become_worker()). */
+	if (b->is_clean) {
 		signal(SIGPIPE, SIG_DFL);
-	else
+		signal(SIGXFSZ, SIG_DFL);
+	} else {
 		signals_default();
+	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

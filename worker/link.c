@@ -11,15 +11,20 @@
 #include "worker/operate.h"
 #include "worker/proc.h"
 #include "worker/session.h"
+#include "worker/transcript.h"
+
+#define COMMANDS_MAX	(256 * 1024)	/* bytes that wait for the master */
 
 struct link {
 	struct chan	*chan;		/* NULL: the master is gone */
 	struct session	*session;
+	uint32_t	 missed;	/* commands it was not told of */
 };
 
 typedef void	 on_fn(struct link *l, const void *body, struct ipc_msg *m);
 
-static on_fn	 on_resume, on_decided, on_stop, on_query, on_act, on_tail;
+static on_fn	 on_resume, on_decided, on_stop, on_query, on_act, on_tail,
+		 on_transcript, on_transcript_refused;
 
 static on_fn *const handlers[IPC_KINDS] = {
 	[IPC_resume] = on_resume,
@@ -28,6 +33,8 @@ static on_fn *const handlers[IPC_KINDS] = {
 	[IPC_query] = on_query,
 	[IPC_act] = on_act,
 	[IPC_tail] = on_tail,
+	[IPC_transcript] = on_transcript,
+	[IPC_transcript_refused] = on_transcript_refused,
 };
 
 static void
@@ -54,6 +61,7 @@ link_on_end(void *arg, int error)
 
 	(void)error;
 	chan_free(&l->chan);
+	transcripts_lost(l->session);
 	if (l->session->state == SESSION_RELEASED ||
 	    l->session->state == SESSION_NEW ||
 	    l->session->state == SESSION_HANDING)
@@ -119,6 +127,8 @@ on_decided(struct link *l, const void *body, struct ipc_msg *m)
 	const Ipc__Decided	*in = body;
 
 	(void)m;
+	/* Used by workers that it had before. */
+	l->session->transcripts_before = in->transcripts;
 	session_decided(l->session, in->verdict, in->session_id, in->number);
 }
 
@@ -208,6 +218,23 @@ on_tail(struct link *l, const void *body, struct ipc_msg *m)
 	operate_tail(l->session, body, &m->fd);
 }
 
+static void
+on_transcript(struct link *l, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Transcript	*in = body;
+
+	transcripts_opened(l->session, in->ticket, &m->fd);
+}
+
+static void
+on_transcript_refused(struct link *l, const void *body, struct ipc_msg *m)
+{
+	const Ipc__TranscriptRefused	*in = body;
+
+	(void)m;
+	transcripts_refused(l->session, in->why);
+}
+
 /* --- what goes --- */
 
 void
@@ -264,10 +291,11 @@ link_leave(struct link *l)
 }
 
 void
-link_released(struct link *l)
+link_released(struct link *l, Ipc__Used *used)
 {
 	Ipc__Released	 out = IPC__RELEASED__INIT;
 
+	out.used = used;
 	if (l->chan != NULL)
 		chan_send(l->chan, IPC_released, &out, -1);
 	link_leave(l);
@@ -278,6 +306,44 @@ link_acted(struct link *l, const Ipc__Acted *out)
 {
 	if (l->chan != NULL)
 		chan_send(l->chan, IPC_acted, out, -1);
+}
+
+int
+link_ask_transcript(struct link *l, uint32_t ticket, bool is_terminal)
+{
+	Ipc__TranscriptAsk	 out = IPC__TRANSCRIPT_ASK__INIT;
+
+	if (l->chan == NULL)
+		return -1;
+	session_tell_master(l->session);
+	out.ticket = ticket;
+	out.terminal = is_terminal;
+	chan_send(l->chan, IPC_transcript_ask, &out, -1);
+	return 0;
+}
+
+void
+link_turned_away(struct link *l)
+{
+	Ipc__TurnedAway	 out = IPC__TURNED_AWAY__INIT;
+
+	if (l->chan != NULL)
+		chan_send(l->chan, IPC_turned_away, &out, -1);
+}
+
+void
+link_command(struct link *l, Ipc__Command *out)
+{
+	if (l->chan == NULL)
+		return;
+	session_tell_master(l->session);
+	if (chan_waiting(l->chan) > COMMANDS_MAX) {
+		l->missed++;
+		return;
+	}
+	out->missed = l->missed;
+	l->missed = 0;
+	chan_send(l->chan, IPC_command, out, -1);
 }
 
 void
@@ -291,10 +357,11 @@ link_load(struct link *l, unsigned running)
 }
 
 void
-link_ended(struct link *l, const char *why)
+link_ended(struct link *l, const char *why, Ipc__Used *used)
 {
 	Ipc__Ended	 out = IPC__ENDED__INIT;
 
+	out.used = used;
 	out.why = (char *)(uintptr_t)why;
 	if (l->chan != NULL)
 		chan_send(l->chan, IPC_ended, &out, -1);

@@ -7,6 +7,7 @@
 
 #include <event2/event.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,7 +33,7 @@ void	 link_detached(struct link *l);
  * The session owns nothing: the master keeps its id from here on.  The worker
  * leaves as soon as that is said; link_leave() looks, once in each turn.
  */
-void	 link_released(struct link *l);
+void	 link_released(struct link *l, Ipc__Used *used);
 void	 link_leave(struct link *l);
 
 /* What came of what an operator wanted. */
@@ -41,7 +42,23 @@ void	 link_acted(struct link *l, const Ipc__Acted *out);
 /* How many processes run. */
 void	 link_load(struct link *l, unsigned running);
 
+/*
+ * A file for a transcript is wanted; transcripts_opened() or _refused()
+ * follows.  0, or -1: there is nobody to ask.
+ */
+int	 link_ask_transcript(struct link *l, uint32_t ticket,
+	    bool is_terminal);
+
+/* A client was told that it gets no new session. */
+void	 link_turned_away(struct link *l);
+
+/*
+ * A command was started, which the audit log is told.  What a master that does
+ * not read would make us keep is left out, and counted instead.
+ */
+void	 link_command(struct link *l, Ipc__Command *out);
+
 /* It is over; the worker leaves. */
-void	 link_ended(struct link *l, const char *why);
+void	 link_ended(struct link *l, const char *why, Ipc__Used *used);
 
 #endif

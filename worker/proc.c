@@ -26,6 +26,7 @@
 #include "worker/operate.h"
 #include "worker/rpc.h"
 #include "worker/tail.h"
+#include "worker/transcript.h"
 #include "worker/waiter.h"
 
 /*
@@ -159,7 +160,8 @@ static bool
 proc_has_room(const struct proc *p)
 {
 	return p->ring.unread_cost < LIMIT_UNREAD &&
-	    session_has_room(p->session);
+	    session_has_room(p->session) &&
+	    (p->transcript == NULL || !transcript_waits(p->transcript));
 }
 
 void
@@ -178,6 +180,9 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 
 	p->bytes_out += n;
 	s->bytes_out += n;
+	if (p->transcript != NULL)
+		transcript_output(p->transcript, st->stream == STREAM_STDERR,
+		    c != NULL ? (const char *)c->data : data, n);
 	if (c == NULL) {
 		if (s->conn == NULL &&
 		    ring_append(&p->ring, st->stream, data, n)) {
@@ -463,6 +468,7 @@ proc_free(struct proc **pp)
 		holder_use(p->holder, false);
 	waiter_fail_all(p);
 	tail_free_all(p);
+	transcript_end(&p->transcript);
 	input_fini(&p->input);
 	stream_end(&p->streams[0]);
 	stream_end(&p->streams[1]);
@@ -520,6 +526,7 @@ proc_close(struct proc *p)
 	stream_end(&p->streams[1]);
 	input_lose(&p->input);
 	p->state = PROC_CLOSED;
+	transcript_end(&p->transcript);
 	leave_holder(p);
 	ring_count(&p->ring, &s->closed_bytes);
 	add_event(p);
@@ -567,6 +574,8 @@ proc_on_exit(struct proc *p, int status)
 	if (p->terminated || (p->sandboxed && p->exit_code != 0))
 		drain(p);
 	p->denied = p->sandboxed && denied(&p->ring, p->exit_code);
+	if (p->transcript != NULL)
+		transcript_exit(p->transcript, p->exit_code);
 	p->state = PROC_EXITED;
 	s->running--;
 	if (!p->has_input)
@@ -695,5 +704,9 @@ proc_resize(struct proc *p, uint16_t rows, uint16_t cols)
 	}
 	if (p->streams[0].fd == -1)
 		return 0;		/* it has ended: no harm */
-	return ioctl(p->streams[0].fd, TIOCSWINSZ, &size);
+	if (ioctl(p->streams[0].fd, TIOCSWINSZ, &size) == -1)
+		return -1;
+	if (p->transcript != NULL)
+		transcript_resize(p->transcript, rows, cols);
+	return 0;
 }

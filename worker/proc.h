@@ -32,6 +32,7 @@ enum proc_stream { STREAM_STDOUT, STREAM_STDERR, STREAM_PTY };
 
 struct holder;
 struct tail;
+struct transcript;
 struct waiter;
 
 /* One source of output. */
@@ -73,6 +74,7 @@ struct proc {
 	struct ring		 ring;
 	TAILQ_HEAD(, waiter)	 waiters;
 	TAILQ_HEAD(, tail)	 tails;
+	struct transcript	*transcript;	/* or NULL */
 	struct acting		 ending;
 	struct event		*timer_ev;	/* kill passes; retention */
 	unsigned		 empty_passes;

@@ -56,6 +56,9 @@ rpc_session_initialize(struct session *s, struct rpc_req *req, void *params,
 
 	if (p->resume.s == NULL && s->is_full) {
 		rpc_error(req, ERR_TOO_MANY, "too many sessions");
+		if (!s->was_turned_away)
+			link_turned_away(s->link);
+		s->was_turned_away = true;
 		return;
 	}
 	if (p->resume.s == NULL || s->resuming) {

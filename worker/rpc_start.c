@@ -19,6 +19,8 @@
 #include "worker/proc.h"
 #include "worker/sandbox.h"
 #include "worker/start.h"
+#include "worker/told.h"
+#include "worker/transcript.h"
 
 #define DEFAULT_PATH	"/bin:/usr/bin"	/* as execvp(3) without PATH */
 #define DEFAULT_ROWS	24
@@ -210,6 +212,8 @@ start_now(struct session *s, struct rpc_req *req, struct start *st)
 		    "(os error %d)", what, strerror(errno), errno);
 	} else {
 		pr->sandboxed = st->sandboxed;
+		told_start(pr, &st->sp);
+		transcript_start(pr, &st->sp);
 		if ((pr->holder = st->holder) != NULL)
 			holder_use(pr->holder, true);
 		answer(req, pr);

@@ -29,6 +29,7 @@
 #include "worker/operate.h"
 #include "worker/proc.h"
 #include "worker/rpc.h"
+#include "worker/transcript.h"
 #include "worker/watch.h"
 
 /*
@@ -370,13 +371,20 @@ session_reap(void *arg)
 	}
 }
 
+/* What it used, for the log and for the master. */
 static void
-log_end(struct session *s)
+log_end(struct session *s, Ipc__Used *out)
 {
 	struct account	 a;
 	char		 oom[40] = "";
 
 	account_take(s, false, &a);
+	ipc__used__init(out);
+	out->processes = s->started;
+	out->bytes_in = s->bytes_in;
+	out->bytes_out = s->bytes_out;
+	out->cpu_ms = a.used.cpu_ms;
+	out->transcripts = transcripts_used(s);
 	if (a.has_oom)
 		snprintf(oom, sizeof(oom), ", %llu out of memory",
 		    (unsigned long long)a.oom);
@@ -410,14 +418,16 @@ is_command(pid_t pid, void *arg)
 void
 session_maybe_release(struct session *s)
 {
+	Ipc__Used	 used;
+
 	if (s->state != SESSION_DETACHED || s->known > 0 ||
 	    (s->started > 0 && ptree_kill(0, NULL, is_command, NULL) > 0))
 		return;
 	session_set_state(s, SESSION_RELEASED);
 	event_del(s->ttl_ev);
 	s->why = "released: owns nothing";
-	log_end(s);
-	link_released(s->link);
+	log_end(s, &used);
+	link_released(s->link, &used);
 }
 
 /* --- the end --- */
@@ -427,6 +437,8 @@ static void
 on_kill(int fd, short what, void *arg)
 {
 	struct session	*s = arg;
+	Ipc__Used	 used;
+	struct proc	*p;
 	unsigned	 orphans;
 
 	(void)fd;
@@ -444,9 +456,11 @@ on_kill(int fd, short what, void *arg)
 	/* Whom we may not kill (a set-user-ID program) the master can. */
 	if (s->empty_passes >= KILL_PASSES ||
 	    clock_ms() > s->deadline + LIMIT_KILL) {
-		log_end(s);
+		TAILQ_FOREACH(p, &s->all, entry)
+			transcript_end(&p->transcript);
+		log_end(s, &used);
 		operate_on_session_end(s);
-		link_ended(s->link, s->why);
+		link_ended(s->link, s->why, &used);
 		s->done = true;
 		return;
 	}
@@ -607,6 +621,7 @@ session_fini(struct session *s)
 		conn_free(&s->conn);
 	while ((p = TAILQ_FIRST(&s->all)) != NULL)
 		proc_free(&p);
+	transcripts_free(s);
 	watcher_free(&s->watcher);
 	http_free(s);
 	files_free(s);

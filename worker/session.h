@@ -53,6 +53,7 @@ struct http;
 struct link;
 struct proc;
 struct rpc_req;
+struct transcripts;
 struct watcher;
 
 TAILQ_HEAD(proc_list, proc);
@@ -82,6 +83,7 @@ struct session {
 	bool			 is_strict;	/* what is no JSON-RPC ends
 						   the connection */
 	bool			 is_full;	/* no new sessions */
+	bool			 was_turned_away;	/* and was told */
 	struct rlimit		 nofile;	/* of commands */
 	struct limits		 limits;	/* of them as well */
 	struct bucket		 bucket;	/* messages that may come */
@@ -113,6 +115,8 @@ struct session {
 	struct http		*http;		/* made when needed */
 	int			 http_exe;	/* its program, or -1 */
 	struct watcher		*watcher;	/* fs/watchMissing, or NULL */
+	struct transcripts	*transcripts;	/* made when needed */
+	uint64_t		 transcripts_before;	/* bytes */
 	struct acting		 ending;
 	unsigned		 tails;		/* operators who look */
 	unsigned		 told_running;	/* the master, with load_ev */

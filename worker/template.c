@@ -74,13 +74,11 @@ give_group(int *group, const Ipc__Assign *a)
 static void
 become(const Ipc__Assign *a, struct event_base **base, int *http_exe)
 {
-	if (a->asking == IPC__ASKING__ALWAYS) {
+	if (a->asking == IPC__ASKING__ALWAYS || is_answer_only(a)) {
 		event_base_free(*base);
 		*base = NULL;
 		fd_close(http_exe);
 		become_reader();
-	} else if (is_answer_only(a)) {
-		become_nobody();
 	} else {
 		become_user(a);
 	}

@@ -124,7 +124,7 @@ int
 config_check(const char *file, bool is_json)
 {
 	struct buf	 words;
-	bool		 is_right;
+	bool		 is_right, is_wrong;
 	int		 status, r = 0;
 
 	buf_init(&words, WORDS_MAX);
@@ -135,6 +135,7 @@ config_check(const char *file, bool is_json)
 		return EXIT_OTHER;
 	}
 	is_right = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	is_wrong = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CONFIG;
 	if (is_json)
 		r = print_json(is_right, (const char *)buf_data(&words),
 		    words.len);
@@ -143,5 +144,7 @@ config_check(const char *file, bool is_json)
 	if (r == -1)
 		perror("execsrvctl");
 	buf_fini(&words);
-	return is_right && r == 0 ? EXIT_OK : EXIT_OTHER;
+	if (r == -1 || !(is_right || is_wrong))
+		return EXIT_OTHER;
+	return is_right ? EXIT_OK : EXIT_CONFIG;
 }

@@ -13,6 +13,7 @@
 #include "common/secret.h"
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/cp.h"
+#include "master/execsrvctl/doors.h"
 #include "master/execsrvctl/hosts.h"
 #include "master/execsrvctl/run.h"
 
@@ -275,15 +276,17 @@ first_url(const struct table *t)
 	size_t	 i;
 
 	for (i = 0; (url = table_member(t, "listen", i)) != NULL; i++) {
-		if (strncmp(url, "ws://", 5) == 0 ||
-		    strncmp(url, "unix:", 5) == 0)
+		if (doors_fits(url))
 			break;
 		free(url);
 	}
 	return url;
 }
 
-/* Where the daemon listens: malloc'd; NULL, having said why. */
+/*
+ * Where the daemon listens: malloc'd; NULL, having said why.  Who may not ask
+ * it may still be its client: it has left word.
+ */
 static char *
 ask_url(const char *dir)
 {
@@ -291,10 +294,16 @@ ask_url(const char *dir)
 	struct table		*t;
 	char			*url = NULL;
 
-	if (control_ask_simply(dir, "status", &t, &e) != EXIT_OK)
+	if (control_ask_simply(dir, "status", &t, &e) == EXIT_OK) {
+		if ((url = first_url(t)) == NULL)
+			complain("the daemon", "it listens nowhere");
+	} else if (e.closed[0] == '\0' ||
+	    (url = doors_read(e.closed)) == NULL) {
 		complain("the daemon", e.text);
-	else if ((url = first_url(t)) == NULL)
-		complain("the daemon", "it listens nowhere");
+	}
+	if (url == NULL)
+		fputs("execsrvctl: name a server with --url, in EXECSRV_URL, "
+		    "or in ~/.config/execsrv/hosts\n", stderr);
 	table_free(&t);
 	return url;
 }

@@ -77,6 +77,8 @@ judge(int error, const char *dir, struct control_error *e)
 		return say(e, EXIT_UNKNOWN, "%s/%s: the daemon does not "
 		    "answer", dir, CONTROL_SOCKET);
 	default:
+		if (error == EACCES || error == EPERM)
+			snprintf(e->closed, sizeof(e->closed), "%s", dir);
 		return say(e, error == EACCES || error == EPERM ?
 		    EXIT_UNKNOWN : EXIT_OTHER, "%s/%s: %s", dir,
 		    CONTROL_SOCKET, strerror(error));
@@ -142,7 +144,7 @@ static int
 open_any(const char *dir, int *fd_out, struct control_error *e)
 {
 	const char		*env = getenv("EXECSRV_RUNTIME_DIR");
-	struct control_error	 e2 = { "" };
+	struct control_error	 e2 = { .text = "" };
 	int			 status;
 
 	if (dir == NULL && env != NULL && env[0] != '\0')
@@ -280,7 +282,7 @@ control_ask(const struct control_request *q, struct table **t_out,
 	*t_out = NULL;
 	if (stream_out != NULL)
 		*stream_out = -1;
-	e->text[0] = '\0';
+	e->text[0] = e->closed[0] = '\0';
 	if ((status = open_any(q->dir, &fd, e)) != EXIT_OK)
 		return status;
 	request.command = (char *)(uintptr_t)q->command;

@@ -7,17 +7,23 @@
 
 #include "master/execsrvctl/table.h"
 
-/* How execsrvctl ends; 0, 3 and 4 as the LSB says for "status". */
+/*
+ * How execsrvctl ends; 0, 3 and 4 as the LSB says for "status", 78 as execsrvd
+ * -t (EX_CONFIG of sysexits.h(3)).
+ */
 enum {
 	EXIT_OK = 0,
 	EXIT_OTHER = 1,
 	EXIT_USAGE = 2,
 	EXIT_NO_DAEMON = 3,
-	EXIT_UNKNOWN = 4
+	EXIT_UNKNOWN = 4,
+	EXIT_CONFIG = 78
 };
 
 struct control_error {
 	char	 text[512];		/* empty: none */
+	char	 closed[108];		/* folder of a socket that the caller
+					   may not open; or empty */
 };
 
 /*

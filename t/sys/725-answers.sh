@@ -47,18 +47,18 @@ echo "DetachedTtl 30" >"$DIR/good"
 printf 'DetachedTtl 30\nNoSuchKeyword 1\n' >"$DIR/bad"
 expect 0 "$CTL" config check "$DIR/good"
 same "its words" "$(cat "$DIR/out" "$DIR/err")" ""
-expect 1 "$CTL" config check "$DIR/bad"
+expect 78 "$CTL" config check "$DIR/bad"
 has_line "$DIR/err" ':2: unknown keyword "NoSuchKeyword"' ||
     fail "no reason"
 cp "$DIR/err" "$DIR/said"
 "$EXECSRVD" -t -f "$DIR/bad" 2>"$DIR/server.said"
 same "the server's words" "$(cat "$DIR/said")" "$(cat "$DIR/server.said")"
-expect 1 "$CTL" --json config check "$DIR/bad"
+expect 78 "$CTL" --json config check "$DIR/bad"
 same "as JSON" "$(json "$DIR/out" "(d['right'], len(d['words']),
     'NoSuchKeyword' in d['words'][0])")" "(False, 1, True)"
 expect 0 "$CTL" config check --json "$DIR/good"
 same "as JSON" "$(json "$DIR/out" "d")" "{'right': True, 'words': []}"
-expect 1 "$CTL" config check "$DIR/nowhere"
+expect 78 "$CTL" config check "$DIR/nowhere"
 expect 2 "$CTL" config
 expect 2 "$CTL" config prove
 expect 2 "$CTL" config check a b

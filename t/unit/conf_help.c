@@ -86,6 +86,8 @@ good(const char *type)
 		return "Json";
 	if (strcmp(type, "CHOICE_token") == 0)
 		return "Always";
+	if (strcmp(type, "CHOICE_transcript") == 0)
+		return "All";
 	if (strcmp(type, "CHOICE_transport") == 0)
 		return "Plain";
 	if (strcmp(type, "NICE") == 0)

@@ -1,0 +1,383 @@
+#include "worker/transcript.h"
+
+#include <sys/queue.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/buf.h"
+#include "common/conf.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "worker/cast.h"
+#include "worker/link.h"
+#include "worker/proc.h"
+#include "worker/told.h"
+
+#define LINE_MAX_	(8 * (size_t)LIMIT_READ_CHUNK)	/* with escapes */
+#define LINE_KEPT	4096		/* of the memory for it */
+#define EARLY_MAX	(4 * 1024 * 1024) /* bytes that wait for a file */
+#define ID_MAX		256	/* bytes of an id in each line */
+#define EARLY_ENOUGH	(128 * 1024)	/* more is not read then */
+
+/* One file. */
+struct tape {
+	TAILQ_ENTRY(tape)	 entry;
+	struct transcripts	*all;
+	uint32_t		 ticket;	/* asked for by that */
+	int			 fd;		/* -1: not yet */
+	bool			 is_terminal;
+	bool			 is_done;	/* but for its file */
+	uint64_t		 began;		/* us */
+	struct buf		 early;		/* until then */
+};
+
+struct transcript {
+	struct cast	 cast;
+	struct tape	*tape;
+	char		 id[32];	/* where its own is too long */
+};
+
+struct transcripts {
+	struct session		*session;
+	TAILQ_HEAD(, tape)	 tapes;
+	struct tape		*pipes;		/* of all pipes, or NULL */
+	uint32_t		 last_ticket;
+	uint64_t		 used;		/* bytes */
+	bool			 is_over;
+	struct buf		 line;
+};
+
+static uint64_t
+now_us(void)
+{
+	struct timespec	 ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* --- files --- */
+
+static void
+tape_free(struct tape **tp)
+{
+	struct tape	*t = *tp;
+
+	*tp = NULL;
+	if (t == NULL)
+		return;
+	if (t->all->pipes == t)
+		t->all->pipes = NULL;
+	TAILQ_REMOVE(&t->all->tapes, t, entry);
+	fd_close(&t->fd);
+	buf_fini(&t->early);
+	free(t);
+}
+
+static int
+tape_put(struct tape *t, const void *data, size_t len)
+{
+	return t->fd == -1 ? buf_put(&t->early, data, len) :
+	    fd_append(t->fd, data, len);
+}
+
+/*
+ * It is over, for all of them: each says so at its end, for which there was
+ * room left in TranscriptMax, though perhaps not on the disk.
+ */
+static void
+give_up(struct transcripts *all, const char *why)
+{
+	struct tape	*t;
+
+	if (all->is_over)
+		return;
+	all->is_over = true;
+	log_warnx("transcripts end: %s", why);
+	TAILQ_FOREACH(t, &all->tapes, entry) {
+		buf_drain(&all->line, all->line.len);
+		if (cast_cut(t->is_terminal, &all->line, now_us() - t->began,
+		    why) == -1 || tape_put(t, buf_data(&all->line),
+		    all->line.len) == -1)
+			log_debug("a transcript ends without a word");
+		/* One that waits for its file gets that with it. */
+		if (t->fd != -1)
+			fd_close(&t->fd);
+	}
+	buf_drain(&all->line, all->line.len);
+}
+
+/* Put down the line that was made, if it was (r), and if there is room. */
+static void
+commit(struct tape *t, int r)
+{
+	struct transcripts	*all = t->all;
+	size_t			 len = all->line.len;
+
+	if (r == -1) {
+		give_up(all, strerror(errno));
+	} else if (all->used + len > all->session->set.transcript_max) {
+		give_up(all, "TranscriptMax");
+	} else if (len > 0) {
+		all->used += len;
+		if (tape_put(t, buf_data(&all->line), len) == -1)
+			give_up(all, strerror(errno));
+	}
+	buf_drain(&all->line, all->line.len);
+	buf_trim(&all->line, LINE_KEPT);
+}
+
+/* A file that is asked for; NULL: there is none to be had. */
+static struct tape *
+tape_new(struct transcripts *all, bool is_terminal)
+{
+	struct tape	*t;
+
+	/* Whatever happens there is room to say how it ends. */
+	if (all->used + CAST_END_MAX > all->session->set.transcript_max) {
+		give_up(all, "TranscriptMax");
+		return NULL;
+	}
+	if ((t = calloc(1, sizeof(*t))) == NULL) {
+		give_up(all, strerror(errno));
+		return NULL;
+	}
+	all->used += CAST_END_MAX;
+	t->all = all;
+	t->fd = -1;
+	t->is_terminal = is_terminal;
+	t->began = now_us();
+	t->ticket = ++all->last_ticket;
+	buf_init(&t->early, EARLY_MAX);
+	TAILQ_INSERT_TAIL(&all->tapes, t, entry);
+	if (link_ask_transcript(all->session->link, t->ticket, is_terminal) ==
+	    -1) {
+		give_up(all, "the server is gone");
+		tape_free(&t);
+	}
+	return t;
+}
+
+/* --- the session's --- */
+
+static struct transcripts *
+transcripts_of(struct session *s)
+{
+	struct transcripts	*all;
+
+	if (s->transcripts != NULL)
+		return s->transcripts;
+	if ((all = calloc(1, sizeof(*all))) == NULL) {
+		log_warn("transcripts");
+		return NULL;
+	}
+	all->session = s;
+	all->used = s->transcripts_before;
+	TAILQ_INIT(&all->tapes);
+	buf_init(&all->line, LINE_MAX_);
+	return s->transcripts = all;
+}
+
+void
+transcripts_free(struct session *s)
+{
+	struct transcripts	*all = s->transcripts;
+	struct tape		*t;
+
+	s->transcripts = NULL;
+	if (all == NULL)
+		return;
+	while ((t = TAILQ_FIRST(&all->tapes)) != NULL)
+		tape_free(&t);
+	buf_fini(&all->line);
+	free(all);
+}
+
+uint64_t
+transcripts_used(const struct session *s)
+{
+	return s->transcripts == NULL ? 0 :
+	    s->transcripts->used - s->transcripts_before;
+}
+
+void
+transcripts_opened(struct session *s, uint32_t ticket, int *fdp)
+{
+	struct transcripts	*all = s->transcripts;
+	struct tape		*t;
+
+	if (all == NULL)
+		return;
+	TAILQ_FOREACH(t, &all->tapes, entry)
+		if (t->ticket == ticket)
+			break;
+	/* Its process may have come and gone meanwhile. */
+	if (t == NULL || t->fd != -1)
+		return;
+	if (*fdp == -1) {
+		give_up(all, "no descriptor is left");
+		return;
+	}
+	t->fd = *fdp;
+	*fdp = -1;
+	if (t->early.len > 0 && fd_append(t->fd, buf_data(&t->early),
+	    t->early.len) == -1)
+		give_up(all, strerror(errno));
+	buf_fini(&t->early);
+	if (t->is_done)
+		tape_free(&t);
+	else if (all->is_over)
+		fd_close(&t->fd);
+}
+
+void
+transcripts_refused(struct session *s, const char *why)
+{
+	struct transcripts	*all = s->transcripts;
+	struct tape		*t, *next;
+
+	if (all == NULL)
+		return;
+	give_up(all, why);
+	for (t = TAILQ_FIRST(&all->tapes); t != NULL; t = next) {
+		next = TAILQ_NEXT(t, entry);
+		if (t->fd == -1)
+			buf_fini(&t->early);
+		if (t->is_done)
+			tape_free(&t);
+	}
+}
+
+void
+transcripts_lost(struct session *s)
+{
+	struct tape	*t;
+
+	if (s->transcripts == NULL)
+		return;
+	TAILQ_FOREACH(t, &s->transcripts->tapes, entry)
+		if (t->fd == -1)
+			break;
+	if (t != NULL)
+		transcripts_refused(s, "the server is gone");
+}
+
+/* --- one process --- */
+
+/* Where it goes; NULL: nowhere. */
+static struct tape *
+find_tape(struct transcripts *all, bool is_terminal)
+{
+	if (all == NULL || all->is_over)
+		return NULL;
+	if (is_terminal)
+		return tape_new(all, true);
+	if (all->pipes == NULL)
+		all->pipes = tape_new(all, false);
+	return all->pipes;
+}
+
+void
+transcript_start(struct proc *p, const struct spawn *sp)
+{
+	struct session		*s = p->session;
+	struct transcript	*t;
+	struct cast_head	 head;
+	struct tape		*tape;
+	bool			 is_new;
+
+	if (s->set.transcript == CONF_TRANSCRIPT_NONE ||
+	    (s->set.transcript == CONF_TRANSCRIPT_PTY && !sp->tty))
+		return;
+	is_new = sp->tty || s->transcripts == NULL ||
+	    s->transcripts->pipes == NULL;
+	if ((tape = find_tape(transcripts_of(s), sp->tty)) == NULL)
+		return;
+	if ((t = calloc(1, sizeof(*t))) == NULL) {
+		give_up(tape->all, strerror(errno));
+		return;
+	}
+	p->transcript = t;
+	t->tape = tape;
+	t->cast.is_terminal = sp->tty;
+	snprintf(t->id, sizeof(t->id), "\"pid %ld\"", (long)p->pid);
+	t->cast.json_id = p->json_id_len <= ID_MAX ? p->json_id : t->id;
+	t->cast.json_id_len = strlen(t->cast.json_id);
+	head.time = (uint64_t)time(NULL);
+	head.session = s->number;
+	head.rows = sp->rows;
+	head.cols = sp->cols;
+	head.argv = s->set.log_arguments && told_fits(sp->argv) ? sp->argv :
+	    NULL;
+	if (is_new)
+		commit(tape, cast_head(&t->cast, &tape->all->line, &head));
+	if (!tape->all->is_over)
+		commit(tape, cast_start(&t->cast, &tape->all->line,
+		    now_us() - tape->began, p->pid, head.argv));
+}
+
+void
+transcript_output(struct transcript *t, unsigned stream, const void *data,
+    size_t len)
+{
+	struct tape	*tape = t->tape;
+
+	if (!tape->all->is_over)
+		commit(tape, cast_output(&t->cast, &tape->all->line,
+		    now_us() - tape->began, stream, data, len));
+}
+
+void
+transcript_resize(struct transcript *t, uint16_t rows, uint16_t cols)
+{
+	struct tape	*tape = t->tape;
+
+	if (!tape->all->is_over)
+		commit(tape, cast_resize(&t->cast, &tape->all->line,
+		    now_us() - tape->began, rows, cols));
+}
+
+void
+transcript_exit(struct transcript *t, int code)
+{
+	struct tape	*tape = t->tape;
+
+	if (!tape->all->is_over)
+		commit(tape, cast_exit(&t->cast, &tape->all->line,
+		    now_us() - tape->began, code));
+}
+
+void
+transcript_end(struct transcript **tp)
+{
+	struct transcript	*t = *tp;
+	struct tape		*tape;
+
+	*tp = NULL;
+	if (t == NULL)
+		return;
+	tape = t->tape;
+	if (!tape->all->is_over)
+		commit(tape, cast_close(&t->cast, &tape->all->line,
+		    now_us() - tape->began));
+	/* One that has no file yet gets it, and is complete then. */
+	if (t->cast.is_terminal) {
+		if (tape->fd == -1 && tape->early.len > 0)
+			tape->is_done = true;
+		else
+			tape_free(&tape);
+	}
+	free(t);
+}
+
+bool
+transcript_waits(const struct transcript *t)
+{
+	return t->tape->fd == -1 && t->tape->early.len > EARLY_ENOUGH &&
+	    !t->tape->all->is_over;
+}
