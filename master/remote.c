@@ -55,7 +55,7 @@ static void	 tell_all(void *);
 
 /* Whoever started us, and wants to know. */
 static void
-tell(struct remote *r)
+tell_starter(struct remote *r)
 {
 	char	 trouble[REMOTE_TROUBLE], text[2 * REMOTE_TROUBLE];
 
@@ -73,7 +73,7 @@ tell_all(void *arg)
 	struct remote	*r;
 
 	TAILQ_FOREACH(r, &m->remotes, entry)
-		tell(r);
+		tell_starter(r);
 }
 
 static void
@@ -88,7 +88,7 @@ set_state(struct remote *r, enum remote_state to)
 	    states[to].name);
 	r->state = to;
 	r->since = clock_ms();
-	tell(r);
+	tell_starter(r);
 }
 
 static void
@@ -293,7 +293,7 @@ on_status(struct remote *r, const Ipc__UplinkStatus *in)
 	if (r->phase != in->phase || r->refusal != in->status) {
 		r->phase = in->phase;
 		r->refusal = in->status;
-		tell(r);
+		tell_starter(r);
 	}
 	r->streams = in->streams;
 	r->bytes_in = in->bytes_in;
