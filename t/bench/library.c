@@ -244,23 +244,6 @@ bare_output(const struct bench *b)
 	free(r);
 }
 
-static double
-bare_echo(struct client *c, int number)
-{
-	struct msg	 m;
-	double		 begin = now(), end = 0;
-
-	client_call(c, "process/write", "{\"processId\":\"cat\",\"chunk\":"
-	    "\"YQ==\",\"writeId\":\"%d\"}", number);
-	for (int left = 2; left > 0; ) {
-		client_next(c, &m);
-		if (m.kind == MSG_OUTPUT)
-			end = now();
-		left -= m.kind == MSG_OUTPUT || m.kind == MSG_REPLY;
-	}
-	return end - begin;
-}
-
 static void
 measure_echoes(const struct bench *b)
 {
@@ -279,7 +262,7 @@ measure_echoes(const struct bench *b)
 		turn(x);
 	for (; number < WARM_UP; number++) {
 		(void)library_echo(x, p, &s);
-		(void)bare_echo(c, number);
+		(void)client_echo(c, number);
 	}
 	samples_init(&lib, SECONDS);
 	samples_init(&bare, SECONDS);
@@ -287,7 +270,7 @@ measure_echoes(const struct bench *b)
 	/* One of each in turn: what others do meanwhile is done to both. */
 	while (samples_more(&lib)) {
 		one = library_echo(x, p, &s);
-		other = bare_echo(c, number++);
+		other = client_echo(c, number++);
 		samples_add(&lib, one);
 		samples_add(&bare, other);
 		samples_add(&added, one - other);
