@@ -125,10 +125,10 @@ inside_brand(const char *dir)
 	struct stat	 st;
 	uint64_t	 n;
 
-	/* The same after our crash: who was in a sandbox still is. */
 	if (dir == NULL) {
 		randombytes_buf(&n, sizeof(n));
 	} else {
+		/* The same after our crash: who was in a sandbox still is. */
 		if (stat(dir, &st) == -1)
 			fatal("%s", dir);
 		n = (uint64_t)st.st_ino ^ (uint64_t)st.st_dev << 32;

@@ -57,9 +57,12 @@ static void	 tell_all(void *);
 static void
 tell_starter(struct remote *r)
 {
-	char	 trouble[REMOTE_TROUBLE], text[2 * REMOTE_TROUBLE];
+	char	 trouble[REMOTE_TROUBLE] = "", text[2 * REMOTE_TROUBLE];
 
-	remote_trouble(r, trouble, sizeof(trouble));
+	/* Before the first answer there is none to tell of. */
+	if (r->attempts > 1 || (r->state != REMOTE_STARTING &&
+	    r->state != REMOTE_REGISTERING))
+		remote_trouble(r, trouble, sizeof(trouble));
 	snprintf(text, sizeof(text), trouble[0] != '\0' ? "%s: %s" : "%s%s",
 	    remote_state_name(r), trouble);
 	notify_uplink(r->master->notify, r->number,

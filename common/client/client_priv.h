@@ -366,11 +366,14 @@ int		 execsrv_feed_lines(struct execsrv *x, const void *data,
 /* --- spawn.c --- */
 
 /*
- * As execsrv_spawn_local(); log: a server of ours, by its path, that has this
- * as its standard error, or -1.
+ * As execsrv_spawn_local(); is_server: one of ours, by its path, whose last
+ * words are kept.
  */
-struct execsrv	*execsrv_spawn(const char *const *argv, int log,
+struct execsrv	*execsrv_spawn(const char *const *argv, bool is_server,
 		    const struct execsrv_options *o, struct execsrv_error *e);
+
+/* It failed: what its server said last may be why. */
+void	 execsrv_add_last_words(struct execsrv *x);
 
 /* The command, if there is one, ends: with its input, or at once. */
 void		 execsrv_end_child(struct execsrv *x, bool is_patient);

@@ -125,6 +125,8 @@ execsrv_set_state(struct execsrv *x, enum execsrv_state to)
 {
 	assert((next_states[x->state] & (1u << to)) != 0);
 	x->state = to;
+	if (to == EXECSRV_GONE)
+		execsrv_add_last_words(x);
 }
 
 bool

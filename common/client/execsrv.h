@@ -162,7 +162,7 @@ struct execsrv_local {
  * It ends, with all that runs in its session, when the connection is closed,
  * and within seconds when we end, however we do; but lives on in a fork(2) of
  * us that did not exec.  Of what it says on standard error the last line is in
- * the reason why it did not start, the rest is lost.
+ * the reason why it failed, the rest is lost.
  *
  * l may be NULL.  The program is the one of l, or what the environment variable
  * EXECSRVD says (an absolute path; not in a program that runs with more rights

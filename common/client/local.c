@@ -1,12 +1,9 @@
 /* A private server, as near to being inside the program as can be. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/client/client_priv.h"
-#include "common/fd.h"
 
 #define FIXED	12		/* words before and behind the settings */
 
@@ -46,43 +43,24 @@ make_words(const char *path, const char *const *settings)
 	return v;
 }
 
-/*
- * Its log is read when it does not start, and then no more: it is not waited
- * for when it is full.
- */
 struct execsrv *
 execsrv_connect_local(const struct execsrv_local *l,
     const struct execsrv_options *o, struct execsrv_error *e)
 {
 	static const struct execsrv_local	 none;
-	struct execsrv				*x = NULL;
+	struct execsrv				*x;
 	const char				**words;
-	char					 path[PATH_MAX], said[256];
-	int					 log[2];
+	char					 path[PATH_MAX];
 
 	if (l == NULL)
 		l = &none;
 	if (execsrv_find_server(l->program, path, e) == -1)
 		return NULL;
-	if (pipe2(log, O_CLOEXEC) == -1) {
+	if ((words = make_words(path, l->settings)) == NULL) {
 		execsrv_error_set(e, 0, "%s", strerror(errno));
 		return NULL;
 	}
-	if (fd_nonblock(log[0], 1) == -1 ||
-	    (words = make_words(path, l->settings)) == NULL) {
-		execsrv_error_set(e, 0, "%s", strerror(errno));
-	} else {
-		x = execsrv_spawn(words, log[1], o, e);
-		free(words);
-		if (x == NULL && execsrv_last_words(log[0], said,
-		    sizeof(said)))
-			execsrv_error_add(e, said);
-	}
-	if (x != NULL) {
-		x->log = log[0];
-		log[0] = -1;
-	}
-	fd_close(&log[0]);
-	fd_close(&log[1]);
+	x = execsrv_spawn(words, true, o, e);
+	free(words);
 	return x;
 }

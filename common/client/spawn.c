@@ -1,5 +1,6 @@
 /* A server of one's own: a command that speaks on standard input and output. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,37 +11,51 @@
 
 #define LEAVE_MS	2000	/* to end with its input, then of SIGTERM */
 
+/* A pipe for what it says: 0, or -1 with errno. */
+static int
+open_log(struct execsrv *x, int *end_out)
+{
+	int	 pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) == -1)
+		return -1;
+	x->log = pair[0];
+	*end_out = pair[1];
+	return fd_nonblock(x->log, 1);
+}
+
 /* The socket is ours, the child too. */
 static int
-spawn(struct execsrv *x, const char *const *argv, int log)
+spawn(struct execsrv *x, const char *const *argv, bool is_server)
 {
-	struct launch	 how = { .argv = argv, .nfds = log == -1 ? 2 : 3,
-			    .is_server = log != -1 };
-	int		 pair[2], fds[3], error, r = -1;
+	struct launch	 how = { .argv = argv, .nfds = is_server ? 3 : 2,
+			    .is_server = is_server };
+	int		 pair[2], fds[3] = { -1, -1, -1 }, error, r = -1;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
 		return -1;
 	x->fd = pair[0];
 	fds[0] = fds[1] = pair[1];
-	fds[2] = log;
 	how.fds = fds;
-	if (fd_nonblock(x->fd, 1) == 0)
+	if (fd_nonblock(x->fd, 1) == 0 &&
+	    (!is_server || open_log(x, &fds[2]) == 0))
 		r = execsrv_launch(&how, &x->child);
 	error = errno;
-	close(pair[1]);
+	fd_close(&pair[1]);
+	fd_close(&fds[2]);
 	errno = error;
 	return r;
 }
 
 struct execsrv *
-execsrv_spawn(const char *const *argv, int log,
+execsrv_spawn(const char *const *argv, bool is_server,
     const struct execsrv_options *o, struct execsrv_error *e)
 {
 	struct execsrv	*x;
 
 	if ((x = execsrv_prepare(o, e)) == NULL)
 		return NULL;
-	if (spawn(x, argv, log) == -1) {
+	if (spawn(x, argv, is_server) == -1) {
 		execsrv_error_set(e, 0, "%s: %s", argv[0], strerror(errno));
 		execsrv_free(&x);
 		return NULL;
@@ -63,7 +78,16 @@ struct execsrv *
 execsrv_spawn_local(const char *const *argv, const struct execsrv_options *o,
     struct execsrv_error *e)
 {
-	return execsrv_spawn(argv, -1, o, e);
+	return execsrv_spawn(argv, false, o, e);
+}
+
+void
+execsrv_add_last_words(struct execsrv *x)
+{
+	char	 said[256];
+
+	if (x->log != -1 && execsrv_last_words(x->log, said, sizeof(said)))
+		execsrv_error_add(&x->why, said);
 }
 
 void

@@ -503,3 +503,21 @@ msg_has(const struct msg *m, const char *text)
 {
 	return find_in(m->text, m->len, text) != NULL;
 }
+
+double
+client_echo(struct client *c, int number)
+{
+	struct msg	m;
+	double		begin = now(), end = 0;
+
+	client_call(c, "process/write",
+	    "{\"processId\":\"cat\",\"chunk\":\"YQ==\",\"writeId\":\"%d\"}",
+	    number);
+	for (int left = 2; left > 0; ) {
+		client_next(c, &m);
+		if (m.kind == MSG_OUTPUT)
+			end = now();
+		left -= m.kind == MSG_OUTPUT || m.kind == MSG_REPLY;
+	}
+	return end - begin;
+}

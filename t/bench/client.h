@@ -86,6 +86,12 @@ long		 client_start(struct client *, const char *id, bool pipe_stdin,
 /* Kill a process and await its end. */
 void		 client_terminate(struct client *, const char *id);
 
+/*
+ * One byte to a process "cat" and back: the time until it is there, in seconds.
+ * The answer to the write, which has this number, is awaited too.
+ */
+double		 client_echo(struct client *, int number);
+
 /* Find out kind and id of a message that came in another way. */
 void		 msg_classify(struct msg *);
 

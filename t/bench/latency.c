@@ -93,25 +93,6 @@ bench_spawnack(const struct bench *b)
 	measure_spawn(b, CLIENT_QUICKACK, VALUE_spawnack);
 }
 
-/* One byte to cat and back; the answer to the write is awaited too. */
-static double
-echo_once(struct client *c, int number)
-{
-	struct msg	m;
-	double		begin = now(), end = 0;
-
-	client_call(c, "process/write",
-	    "{\"processId\":\"cat\",\"chunk\":\"YQ==\",\"writeId\":\"%d\"}",
-	    number);
-	for (int left = 2; left > 0; ) {
-		client_next(c, &m);
-		if (m.kind == MSG_OUTPUT)
-			end = now();
-		left -= m.kind == MSG_OUTPUT || m.kind == MSG_REPLY;
-	}
-	return end - begin;
-}
-
 static void
 measure_echo(const struct bench *b, int flags, double seconds,
     struct samples *s)
@@ -122,10 +103,10 @@ measure_echo(const struct bench *b, int flags, double seconds,
 
 	client_wait_reply(c, client_start(c, "cat", true, "\"/bin/cat\""), &m);
 	while (number < 2 * WARM_UP)
-		echo_once(c, number++);
+		client_echo(c, number++);
 	samples_init(s, seconds);
 	while (samples_more(s))
-		samples_add(s, echo_once(c, number++));
+		samples_add(s, client_echo(c, number++));
 	client_terminate(c, "cat");
 	client_close(&c);
 }

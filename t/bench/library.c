@@ -24,7 +24,6 @@
 #define RECV_SIZE	(1 << 18)
 #define SHORT_FRAME	1024	/* longer ones are output */
 #define WARM_UP		20
-#define TURN		50	/* echoes of one, then of the other */
 #define SECONDS		3.0
 #define US		1e6
 
@@ -245,54 +244,40 @@ bare_output(const struct bench *b)
 	free(r);
 }
 
-static double
-bare_echo(struct client *c, int number)
-{
-	struct msg	 m;
-	double		 begin = now(), end = 0;
-
-	client_call(c, "process/write", "{\"processId\":\"cat\",\"chunk\":"
-	    "\"YQ==\",\"writeId\":\"%d\"}", number);
-	for (int left = 2; left > 0; ) {
-		client_next(c, &m);
-		if (m.kind == MSG_OUTPUT)
-			end = now();
-		left -= m.kind == MSG_OUTPUT || m.kind == MSG_REPLY;
-	}
-	return end - begin;
-}
-
 static void
 measure_echoes(const struct bench *b)
 {
-	static struct samples	 lib, bare;
+	static struct samples	 lib, bare, added;
 	const char *const	 argv[] = { "/bin/cat", NULL };
 	struct seen		 s = { 0 };
 	struct execsrv		*x = library_open(b);
 	struct execsrv_process	*p = library_start(x, argv, true, &s);
 	struct client		*c = client_open(b, 0);
 	struct msg		 m;
-	int			 i, number = 0;
+	double			 one, other;
+	int			 number = 0;
 
 	client_wait_reply(c, client_start(c, "cat", true, "\"/bin/cat\""), &m);
 	while (!s.is_answered)
 		turn(x);
 	for (; number < WARM_UP; number++) {
 		(void)library_echo(x, p, &s);
-		(void)bare_echo(c, number);
+		(void)client_echo(c, number);
 	}
 	samples_init(&lib, SECONDS);
 	samples_init(&bare, SECONDS);
-	while (samples_more(&lib) && lib.n + TURN < SAMPLES_MAX) {
-		for (i = 0; i < TURN; i++)
-			samples_add(&lib, library_echo(x, p, &s));
-		for (i = 0; i < TURN; i++)
-			samples_add(&bare, bare_echo(c, number++));
+	samples_init(&added, SECONDS);
+	/* One of each in turn: what others do meanwhile is done to both. */
+	while (samples_more(&lib)) {
+		one = library_echo(x, p, &s);
+		other = client_echo(c, number++);
+		samples_add(&lib, one);
+		samples_add(&bare, other);
+		samples_add(&added, one - other);
 	}
 	report(VALUE_lib_echo, samples_at(&lib, 0.5) * US);
 	report(VALUE_lib_echo_bare, samples_at(&bare, 0.5) * US);
-	report(VALUE_lib_echo_added, (samples_at(&lib, 0.5) -
-	    samples_at(&bare, 0.5)) * US);
+	report(VALUE_lib_echo_added, samples_at(&added, 0.5) * US);
 	client_terminate(c, "cat");
 	client_close(&c);
 	execsrv_close(&x);

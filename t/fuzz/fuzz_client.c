@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/client/client_priv.h"
+#include "t/fuzz/chop.h"
 
 #define HEAD	3
 #define KEY	"dGhlIHNhbXBsZSBub25jZQ=="
@@ -189,11 +190,7 @@ run(const uint8_t *data, size_t size, uint8_t how)
 	int		 r = 0;
 
 	for (at = HEAD; at < size && r == 0; at += n) {
-		n = size - at;
-		state = state * 1103515245 + 12345;
-		if (how > 0 && 1 + (state >> 16) % 300 < n)
-			n = 1 + (state >> 16) % (how < 128 ? 8 : 300);
-		n = n < size - at ? n : size - at;
+		n = chop(&state, how, size - at);
 		r = execsrv_feed(x, data + at, n);
 		MUST((r == -1) == (x->state == EXECSRV_GONE));
 	}

@@ -144,10 +144,14 @@ async def a_control_socket(rig):
     program, _ = served("control " + folder,
                         "config Listen ws://127.0.0.1:0\\nUmask 077")
     program.do("open 0")
-    for words, wanted in ((["sessions"], b"libexecsrv"), (["reload"], b"")):
-        out = subprocess.run([BUILD + "/execsrvctl", "-R", folder, *words],
-                             capture_output=True, timeout=LIMIT, check=True)
-        check(wanted in out.stdout, out.stdout.decode())
+
+    def ctl(command):
+        return subprocess.run([BUILD + "/execsrvctl", "-R", folder, command],
+                              capture_output=True, timeout=LIMIT,
+                              check=True).stdout
+    # It hears of a session when that has begun.
+    wait_for(lambda: b"libexecsrv" in ctl("sessions"), LIMIT, "a session")
+    ctl("reload")
     program.do("open 0")
     check(program.run("umask")[0] == "0077", "its settings")
     program.end()
