@@ -517,9 +517,11 @@ execsrv_settle(struct execsrv *x)
 void
 execsrv_fail_calls(struct execsrv *x)
 {
-	struct execsrv_answer	 a = { .error = &x->why };
+	struct execsrv_error	 e = x->why;
+	struct execsrv_answer	 a = { .error = &e };
 	struct execsrv_call	*c;
 
+	e.code = 0;			/* it may be that of initialize */
 	do {
 		TAILQ_FOREACH(c, &x->calls, entry)
 			if (c->process == NULL)

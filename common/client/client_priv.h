@@ -65,21 +65,22 @@ void	 execsrv_error_set(struct execsrv_error *e, int64_t code,
 /* --- conn.c: bytes and frames --- */
 
 /*
- * UPGRADING, then OPEN; a connection that is lost goes through all of
+ * The first connection and all later ones go through
  *	WAITING		for the time of the next attempt
  *	CONNECTING	connect(2) is under way
- *	UPGRADING	as at first
- *	RESUMING	the session was asked for
+ *	UPGRADING	its answer is awaited
+ *	INITIALIZING	the session was asked for
  *	CATCHING_UP	what processes said meanwhile is asked for
- * back to OPEN, again and again until its time is up: GONE.
+ * to OPEN.  One that is lost does so again and again until its time is up,
+ * the first is tried once: GONE.
  */
 enum execsrv_state {
-	EXECSRV_UPGRADING,
-	EXECSRV_OPEN,
 	EXECSRV_WAITING,
 	EXECSRV_CONNECTING,
-	EXECSRV_RESUMING,
+	EXECSRV_UPGRADING,
+	EXECSRV_INITIALIZING,
 	EXECSRV_CATCHING_UP,
+	EXECSRV_OPEN,
 	EXECSRV_GONE
 };
 
@@ -127,6 +128,7 @@ struct execsrv {
 	uint64_t			 armed_for;	/* ms; 0: not armed */
 	bool				 is_busy;	/* inside handle */
 	enum execsrv_state		 state;
+	bool				 is_opening;	/* no session yet */
 	struct execsrv_error		 why;
 	bool				 is_local;
 	char				 key[EXECSRV_KEY_LEN + 1];
@@ -160,7 +162,8 @@ struct execsrv {
 	uint64_t			 last_process;
 	/* In ids, where another client used its own before; or empty. */
 	char				 tag[24];
-	/* Recovery. */
+	/* Connecting, at first and again. */
+	char				*where;		/* for reasons */
 	struct execsrv_address		 url;
 	char				*name;		/* of the client */
 	char				*token;		/* or NULL; locked */
@@ -173,7 +176,8 @@ struct execsrv {
 	struct execsrv_error		 lost;		/* why */
 	int				 patience;	/* ms; 0: no recovery */
 	bool				 has_moved;	/* since it is there */
-	uint64_t			 deadline;	/* ms: of recovery */
+	uint64_t			 deadline;	/* ms: of recovery; of
+							   a step of opening */
 	uint64_t			 attempt_at;	/* ms: it begins, or is
 							   given up */
 	unsigned			 pause;		/* ms */
@@ -186,7 +190,7 @@ struct execsrv {
 	uint32_t			 caps;		/* rows of cap.def */
 };
 
-/* A connection without a socket yet, waiting for its upgrade; or NULL. */
+/* A connection that is to be opened; or NULL. */
 struct execsrv	*execsrv_new(void);
 
 /* The end of it, without a goodbye. */
@@ -195,6 +199,10 @@ void		 execsrv_free(struct execsrv **xp);
 /* It failed: the first reason stays.  Always -1, with errno EPIPE. */
 int		 execsrv_fail(struct execsrv *x, const char *fmt, ...)
 		    __attribute__((format(printf, 2, 3)));
+
+/* The same for a reason that somebody else gave, with its code. */
+int		 execsrv_fail_as(struct execsrv *x,
+		    const struct execsrv_error *e);
 
 /*
  * The connection did: what was on its way is settled, and another one is tried,
@@ -366,14 +374,16 @@ void		 execsrv_end_child(struct execsrv *x, bool is_patient);
 
 /* --- connect.c --- */
 
-/* Open a session.  0, or -1 with the reason in e, unless the connection
-   failed. */
-int		 execsrv_initialize(struct execsrv *x,
-		    struct execsrv_error *e);
-
 /* A client without a connection, as the options say.  NULL: why is in e. */
 struct execsrv	*execsrv_prepare(const struct execsrv_options *o,
 		    struct execsrv_error *e);
+
+/*
+ * Open what was prepared; where is for reasons.  A socket that it has already
+ * is used.  x, or NULL with the reason in e: then it is freed.
+ */
+struct execsrv	*execsrv_begin_open(struct execsrv *x, const char *where,
+		    const struct execsrv_options *o, struct execsrv_error *e);
 
 /* A socket that connects, or has; -1 with errno. */
 int		 execsrv_socket(const struct execsrv_address *u);
@@ -384,7 +394,11 @@ void		 execsrv_url_v6(struct execsrv_address *u);
 /* Send the request to upgrade.  0, or -1: it failed. */
 int		 execsrv_start_upgrade(struct execsrv *x);
 
-/* And what follows its answer.  As execsrv_send(). */
+/* Learn from the answer to the first initialize, or fail. */
+void		 execsrv_take_session(struct execsrv *x,
+		    const struct execsrv_answer *a);
+
+/* And what follows that answer.  As execsrv_send(). */
 int		 execsrv_send_initialized(struct execsrv *x);
 
 /* What initialize is asked with, in b, which the caller ends; -1: errno. */

@@ -23,7 +23,7 @@
  * What failed stays failed: every call then returns -1, and execsrv_why() says
  * what happened.  Nothing a server sends does worse.
  *
- * Three ways to drive it:
+ * Three ways to drive it, the opening (no_wait) included:
  *	blocking: execsrv_wait() in a loop, or calls that wait;
  *	any poll loop: execsrv_fd() for reading, then execsrv_dispatch();
  *	libevent: the same,
@@ -123,13 +123,21 @@ struct execsrv_options {
 	int		 recover_ms;
 	/* The id of a session that another client has left; NULL: a new one. */
 	const char	*resume_session;
+	/*
+	 * Return at once with a connection that is EXECSRV_OPENING, and goes on
+	 * in execsrv_dispatch() and execsrv_wait().  Until it is
+	 * EXECSRV_CONNECTED requests wait, and nothing is known of what the
+	 * server told about itself.  What can be judged without the server is
+	 * still an error here; what goes wrong then makes it EXECSRV_FAILED.
+	 */
+	bool		 no_wait;
 };
 
 /*
  * Connect to ws://IP:PORT (numeric, or localhost; a path and query may follow)
  * or unix:PATH, upgrade, and open a new session.  o may be NULL.  Waits at most
- * as long as connect_ms and initialize_ms say.  The caller's, for
- * execsrv_close(); NULL with the reason in e.
+ * as long as connect_ms and initialize_ms say, with no_wait not at all.  The
+ * caller's, for execsrv_close(); NULL with the reason in e.
  */
 struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,
 		    struct execsrv_error *e);
@@ -168,7 +176,8 @@ void		 execsrv_close(struct execsrv **xp);
 enum execsrv_status {
 	EXECSRV_CONNECTED,
 	EXECSRV_RECOVERING,	/* there is no connection at the moment */
-	EXECSRV_FAILED		/* for good: execsrv_why() */
+	EXECSRV_FAILED,		/* for good: execsrv_why() */
+	EXECSRV_OPENING		/* with no_wait: there is no session yet */
 };
 
 enum execsrv_status execsrv_status(const struct execsrv *x);

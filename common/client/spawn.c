@@ -98,14 +98,7 @@ execsrv_spawn_local(const char *const *argv, const struct execsrv_options *o,
 	buf_fini(&x->head);
 	buf_init(&x->head, LIMIT_MESSAGE + LIMIT_FRAGMENT);
 	x->patience = 0;		/* its session ends with it */
-	execsrv_set_state(x, EXECSRV_OPEN);
-	e->text[0] = '\0';
-	if (execsrv_initialize(x, e) == -1) {
-		if (e->text[0] == '\0')
-			*e = x->why;
-		execsrv_free(&x);
-	}
-	return x;
+	return execsrv_begin_open(x, argv[0], o, e);
 }
 
 static void

@@ -30,9 +30,20 @@ peer_start(void)
 	peer = pair[1];
 	strcpy(x->key, PEER_KEY);
 	x->state = EXECSRV_OPEN;
+	x->is_opening = false;
 	x->last_sent = x->last_heard = clock_ms();
 	ws_reader_init(&peer_reader, true, LIMIT_FRAME, LIMIT_MESSAGE);
 	trace[0] = '\0';
+}
+
+void
+peer_upgrading(void)
+{
+	peer_start();
+	x->state = EXECSRV_UPGRADING;
+	x->is_opening = true;
+	ck_assert_ptr_nonnull(x->name = strdup("test"));
+	x->attempt_at = x->deadline = clock_ms() + 60000;
 }
 
 void

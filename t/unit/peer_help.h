@@ -20,6 +20,9 @@ extern char		 trace[8192];	/* what hooks were told */
 void		 peer_start(void);
 void		 peer_stop(void);
 
+/* The same, for the first time, with the answer to the upgrade to come. */
+void		 peer_upgrading(void);
+
 /* Bytes, a frame with this first byte, a text from the server. */
 void		 peer_put(const void *data, size_t len);
 void		 peer_frame(unsigned first, const void *data, size_t len);
