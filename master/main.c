@@ -14,6 +14,7 @@
 #include "common/conf.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "common/program.h"
 #include "config.h"
 #include "master/auth_options.h"
 #include "master/listen.h"
@@ -162,26 +163,6 @@ read_settings(struct master *m, const struct options *o)
 	if (!o->test && !o->print && remote_options_read_stdin(&m->conf,
 	    &m->stdin_cred, &e) == -1)
 		complain(&e, 1);
-}
-
-/* A program beside us (a build folder), else where it is installed. */
-static void
-find_program(const char *name, char *path, size_t size)
-{
-	char	 self[3072];
-	ssize_t	 n;
-	char	*slash;
-
-	if ((n = readlink("/proc/self/exe", self, sizeof(self) - 1)) > 0) {
-		self[n] = '\0';
-		if ((slash = strrchr(self, '/')) != NULL) {
-			*slash = '\0';
-			snprintf(path, size, "%s/%s", self, name);
-			if (access(path, X_OK) == 0)
-				return;
-		}
-	}
-	snprintf(path, size, "%s/%s", EXECSRV_LIBEXECDIR, name);
 }
 
 /*
@@ -361,8 +342,8 @@ main(int argc, char **argv)
 	m.beside.argv = o.command;
 	m.beside.mask = umask(022);
 	signal(SIGPIPE, SIG_IGN);
-	find_program(WORKER, m.worker, sizeof(m.worker));
-	find_program(UPLINK_PROGRAM, m.uplink, sizeof(m.uplink));
+	program_find(WORKER, m.worker, sizeof(m.worker));
+	program_find(UPLINK_PROGRAM, m.uplink, sizeof(m.uplink));
 	if (o.command == NULL && goes_to_background(&m.conf, &o.setup)) {
 		ready = daemonize();
 		m.is_daemon = true;

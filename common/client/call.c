@@ -453,6 +453,8 @@ execsrv_on_message(struct execsrv *x, char *text, size_t len)
 	method = json_find(j, 0, "method");
 	result = json_find(j, 0, "result");
 	error = json_find(j, 0, "error");
+	if (x->reach.url != NULL && execsrv_reach_error(x, j))
+		return;
 	if (!is_message(j, id, method, result, error))
 		execsrv_lose(x, "the server sent something else than "
 		    "JSON-RPC");

@@ -12,6 +12,7 @@
 #include "common/client/execsrv.h"
 #include "common/json.h"
 #include "common/json_out.h"
+#include "common/limit.h"
 #include "common/ws.h"
 
 /* --- url.c (pure) --- */
@@ -165,6 +166,11 @@ struct execsrv {
 	/* Connecting, at first and again. */
 	char				*where;		/* for reasons */
 	struct execsrv_address		 url;
+	struct {
+		char	*url;		/* NULL: not by execsrv-reach */
+		char	*program;
+		char	*ca_file;	/* or NULL */
+	}				 reach;
 	char				*name;		/* of the client */
 	char				*token;		/* or NULL; locked */
 	int				 connect_ms, initialize_ms;
@@ -363,11 +369,45 @@ void		 execsrv_watch_lost(struct execsrv *x);
 int		 execsrv_put_line(struct execsrv *x, const void *data,
 		    size_t len);
 
+#define EXECSRV_LINE_MAX	((size_t)LIMIT_MESSAGE + LIMIT_FRAGMENT)
+
 /* As execsrv_feed(), of lines. */
 int		 execsrv_feed_lines(struct execsrv *x, const void *data,
 		    size_t len) __attribute__((warn_unused_result));
 
+/* --- reach.c --- */
+
+/* Whether a URL is one of execsrv-reach. */
+bool		 execsrv_reach_is(const char *url);
+
+/* What it takes to reach it.  0, or -1 with the reason in e. */
+int		 execsrv_reach_prepare(struct execsrv *x, const char *url,
+		    const struct execsrv_options *o, struct execsrv_error *e)
+		    __attribute__((warn_unused_result));
+void		 execsrv_reach_fini(struct execsrv *x);
+
+/* Start it.  0, or -1 with errno. */
+int		 execsrv_reach_start(struct execsrv *x);
+
+/* Say what is to be reached.  0, or -1: it failed, as the next. */
+int		 execsrv_reach_ask(struct execsrv *x);
+
+/* It answers that. */
+int		 execsrv_reach_answer(struct execsrv *x, char *text,
+		    size_t len);
+
+/* Whether a message is its reason to end; it is acted on then. */
+bool		 execsrv_reach_error(struct execsrv *x, const struct json *j);
+
 /* --- spawn.c --- */
+
+/*
+ * Start a command with one socket, x->fd, as its standard input and output.  0,
+ * or -1 with errno.
+ */
+int		 execsrv_spawn(struct execsrv *x, const char *const *argv,
+		    char **env);
+
 
 /* The command, if there is one, ends: with its input, or at once. */
 void		 execsrv_end_child(struct execsrv *x, bool is_patient);

@@ -102,6 +102,7 @@ execsrv_free(struct execsrv **xp)
 	free(x->cwd);
 	free(x->name);
 	free(x->where);
+	execsrv_reach_fini(x);
 	sodium_free(x->token);
 	free(x);
 }
@@ -432,10 +433,10 @@ feed_head(struct execsrv *x, const void *data, size_t len)
 int
 execsrv_feed(struct execsrv *x, const void *data, size_t len)
 {
-	if (x->state == EXECSRV_UPGRADING && !x->is_lost)
-		return feed_head(x, data, len);
 	if (x->is_lines)
 		return execsrv_feed_lines(x, data, len);
+	if (x->state == EXECSRV_UPGRADING && !x->is_lost)
+		return feed_head(x, data, len);
 	return execsrv_has_frames(x) ? feed_frames(x, data, len) : -1;
 }
 

@@ -313,11 +313,18 @@ execsrv_open(const char *url, const struct execsrv_options *o,
 	struct execsrv_address	 u;
 	struct execsrv		*x;
 
-	if (execsrv_address_parse(url, &u, e) == -1 ||
+	memset(&u, 0, sizeof(u));
+	if ((!execsrv_reach_is(url) &&
+	    execsrv_address_parse(url, &u, e) == -1) ||
 	    (x = execsrv_prepare(o, e)) == NULL)
 		return NULL;
 	x->is_local = u.is_local;
 	x->url = u;
+	if (execsrv_reach_is(url) &&
+	    execsrv_reach_prepare(x, url, o, e) == -1) {
+		execsrv_free(&x);
+		return NULL;
+	}
 	return execsrv_begin_open(x, url, o, e);
 }
 

@@ -108,9 +108,9 @@ const char	*execsrv_url_strerror(enum execsrv_url_error error);
 struct execsrv_options {
 	const char	*client_name;	/* NULL: "libexecsrv" */
 	/*
-	 * Sent as "Authorization: Bearer", by TCP without encryption; NULL:
-	 * none.  The copy that is kept for another connection is in locked
-	 * memory and wiped; no error text has it.
+	 * Sent as "Authorization: Bearer", with ws:// without encryption;
+	 * NULL: none.  The copy that is kept for another connection is in
+	 * locked memory and wiped; no error text has it.
 	 */
 	const char	*bearer_token;
 	int		 connect_ms;	/* to connect and upgrade; 0: 10 s */
@@ -131,13 +131,38 @@ struct execsrv_options {
 	 * still an error here; what goes wrong then makes it EXECSRV_FAILED.
 	 */
 	bool		 no_wait;
+	/*
+	 * wss://: a file of certificates (PEM) of those whom to trust; NULL:
+	 * those whom the system trusts.
+	 */
+	const char	*ca_file;
+	/* Its path; NULL: where it is installed, see below. */
+	const char	*reach_program;
 };
 
 /*
- * Connect to ws://IP:PORT (numeric, or localhost; a path and query may follow)
- * or unix:PATH, upgrade, and open a new session.  o may be NULL.  Waits at most
- * as long as connect_ms and initialize_ms say, with no_wait not at all.  The
- * caller's, for execsrv_close(); NULL with the reason in e.
+ * wss:// is left to a process of its own, execsrv-reach, one for each
+ * connection: the bytes of TLS and HTTP that whoever answers may send are
+ * parsed where there is nothing to be had, no file, no program, no other
+ * connection; programs that use this library need no OpenSSL; and
+ * libwebsockets, which speaks there, has a loop that cannot be driven by
+ * another.  It is a child of ours that nobody else should wait for; it knows of
+ * our environment the proxies (curl(1), "ENVIRONMENT") and SSL_CERT_FILE only,
+ * and gets the token by its socket.  It is found beside the program that calls
+ * us, if it is there, else where the library was told at its making.
+ *
+ * Certificates are always verified.  Pings are its business: what it has read
+ * counts as arrived for the server, which may then forget it.  That is one
+ * message and 256 KiB at most more than we have, and servers keep at least
+ * 1 MiB of what processes said for a connection that is lost.
+ */
+
+/*
+ * Connect to ws://IP:PORT (numeric, or localhost; a path and query may follow),
+ * wss://HOST[:PORT] or unix:PATH, upgrade, and open a new session.  o may be
+ * NULL.  Waits at most as long as connect_ms and initialize_ms say, with
+ * no_wait not at all.  The caller's, for execsrv_close(); NULL with the reason
+ * in e.
  */
 struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,
 		    struct execsrv_error *e);

@@ -21,6 +21,7 @@ drop_connection(struct execsrv *x)
 {
 	execsrv_unwatch(x);
 	fd_close(&x->fd);
+	execsrv_end_child(x, false);
 	buf_fini(&x->head);
 	buf_drain(&x->out, x->out.len);
 	ws_reader_fini(&x->reader);
@@ -92,8 +93,19 @@ on_no_first(struct execsrv *x, int error)
 		if (x->state != EXECSRV_WAITING)
 			execsrv_set_state(x, EXECSRV_WAITING);
 	} else {
-		execsrv_fail(x, "%s: %s", x->where, strerror(error));
+		execsrv_fail(x, "%s: %s", x->reach.url != NULL ?
+		    x->reach.program : x->where, strerror(error));
 	}
+}
+
+/* 0, or -1 with errno. */
+static int
+begin(struct execsrv *x)
+{
+	if (x->reach.url != NULL)
+		return execsrv_reach_start(x);
+	x->fd = execsrv_socket(&x->url);
+	return x->fd == -1 ? -1 : 0;
 }
 
 static void
@@ -101,7 +113,7 @@ attempt(struct execsrv *x)
 {
 	uint64_t	 now = x->clock();
 
-	if ((x->fd = execsrv_socket(&x->url)) != -1) {
+	if (begin(x) == 0) {
 		x->attempt_at = now + (uint64_t)x->connect_ms;
 		execsrv_set_state(x, EXECSRV_CONNECTING);
 	} else if (x->is_opening) {
@@ -130,12 +142,13 @@ on_connected(struct execsrv *x)
 		return;
 	}
 	execsrv_set_state(x, EXECSRV_UPGRADING);
-	if (x->is_lines) {
+	buf_init(&x->head, x->is_lines ? EXECSRV_LINE_MAX : EXECSRV_HEAD_MAX);
+	if (x->reach.url != NULL)
+		(void)execsrv_reach_ask(x);
+	else if (x->is_lines)
 		execsrv_set_state(x, EXECSRV_INITIALIZING);
-		return;
-	}
-	buf_init(&x->head, EXECSRV_HEAD_MAX);
-	(void)execsrv_start_upgrade(x);
+	else
+		(void)execsrv_start_upgrade(x);
 }
 
 static void

@@ -35,7 +35,7 @@ set_signals(posix_spawnattr_t *attr)
 
 /* Start it with one socket as both.  0, or -1 with errno. */
 static int
-start(const char *const *argv, int fd, pid_t *pid_out)
+start(const char *const *argv, char **env, int fd, pid_t *pid_out)
 {
 	posix_spawn_file_actions_t	 actions;
 	posix_spawnattr_t		 attr;
@@ -53,29 +53,30 @@ start(const char *const *argv, int fd, pid_t *pid_out)
 	if ((errno = posix_spawn_file_actions_adddup2(&actions, fd, 0)) == 0 &&
 	    (errno = posix_spawn_file_actions_adddup2(&actions, fd, 1)) == 0 &&
 	    set_signals(&attr) == 0 && (errno = posix_spawnp(pid_out, argv[0],
-	    &actions, &attr, args, environ)) == 0)
+	    &actions, &attr, args, env)) == 0)
 		r = 0;
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	return r;
 }
 
-/* The socket is ours, the child too. */
-static int
-spawn(struct execsrv *x, const char *const *argv)
+int
+execsrv_spawn(struct execsrv *x, const char *const *argv, char **env)
 {
 	int	 pair[2], error, r;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
 		return -1;
 	x->fd = pair[0];
-	r = fd_nonblock(x->fd, 1) == -1 ? -1 : start(argv, pair[1],
+	r = fd_nonblock(x->fd, 1) == -1 ? -1 : start(argv, env, pair[1],
 	    &x->child);
 	error = errno;
 	close(pair[1]);
 	errno = error;
-	if (r == -1)
+	if (r == -1) {
+		fd_close(&x->fd);
 		return -1;
+	}
 	/* By this it is known even if somebody else has waited for it. */
 	x->pidfd = (int)syscall(SYS_pidfd_open, x->child, 0);
 	return 0;
@@ -89,14 +90,12 @@ execsrv_spawn_local(const char *const *argv, const struct execsrv_options *o,
 
 	if ((x = execsrv_prepare(o, e)) == NULL)
 		return NULL;
-	if (spawn(x, argv) == -1) {
+	if (execsrv_spawn(x, argv, environ) == -1) {
 		execsrv_error_set(e, 0, "%s: %s", argv[0], strerror(errno));
 		execsrv_free(&x);
 		return NULL;
 	}
 	x->is_local = x->is_lines = true;
-	buf_fini(&x->head);
-	buf_init(&x->head, LIMIT_MESSAGE + LIMIT_FRAGMENT);
 	x->patience = 0;		/* its session ends with it */
 	return execsrv_begin_open(x, argv[0], o, e);
 }

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,6 +129,19 @@ peer_ck_heard(const char *want)
 	ck_assert_msg(ev.len == strlen(want) &&
 	    memcmp(ev.data, want, ev.len) == 0, "heard %.*s\nnot %s",
 	    (int)ev.len, (char *)ev.data, want);
+}
+
+unsigned
+peer_descriptors(void)
+{
+	DIR		*d = opendir("/proc/self/fd");
+	unsigned	 n = 0;
+
+	ck_assert_ptr_nonnull(d);
+	while (readdir(d) != NULL)
+		n++;
+	closedir(d);
+	return n;
 }
 
 void

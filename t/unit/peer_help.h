@@ -36,6 +36,9 @@ int		 peer_turn(void);
 struct ws_event	 peer_heard(void);
 void		 peer_ck_heard(const char *want);
 
+/* How many we have. */
+unsigned	 peer_descriptors(void);
+
 /* Write to the trace; it must be this, and is empty then. */
 void		 peer_note(const char *fmt, ...)
 		    __attribute__((format(printf, 1, 2)));
