@@ -81,6 +81,7 @@ HTTP_SHARED	:= $(call objs,worker/enforce_seccomp.c)
 HTTP_O		:= $(call objs,$(wildcard worker/http/*.c)) $(HTTP_SHARED)
 CTL_O		:= $(call objs,$(wildcard master/execsrvctl/*.c))
 UPLINK_O	:= $(call objs,$(wildcard master/uplink/*.c))
+REACH_O		:= $(call objs,$(wildcard master/uplink/reach/*.c))
 
 # The archives, and what is in them.  A program takes its own objects and the
 # archives below it; tests take the archives only.
@@ -91,15 +92,18 @@ LIB_worker	:= $(call not_main,$(WORKER_O))
 LIB_http	:= $(filter-out %/main.o $(HTTP_SHARED),$(HTTP_O))
 LIB_ctl		:= $(call not_main,$(CTL_O))
 LIB_uplink	:= $(call not_main,$(UPLINK_O))
+LIB_reach	:= $(call not_main,$(REACH_O))
 LIB_unit	:= $(call objs,$(filter-out t/unit/check_%,\
 		   $(wildcard t/unit/*.c)))
 lib		= $(patsubst %,$(BUILD)/lib%.a,$(1))
-TEST_LIBS	:= $(call lib,unit worker http master uplink ctl client common)
+TEST_LIBS	:= $(call lib,unit worker http master reach uplink ctl client \
+		   common)
 
 # libexecsrv, as others link it: its own objects and what they need of ours,
 # position-independent; only what execsrv.h declares is to be seen.
 LIB_H		:= common/client/execsrv.h
-LIB_NEEDS	:= b64 buf clock fd httphead json json_out sha1 span uri utf8 ws
+LIB_NEEDS	:= b64 buf clock fd httphead json json_out program sha1 span uri \
+		   utf8 ws
 LIB_O		:= $(patsubst %.c,$(BUILD)/pic/%.o,\
 		   $(wildcard common/client/*.c) $(LIB_NEEDS:%=common/%.c))
 # Another number when a program would have to be built anew.
@@ -110,7 +114,7 @@ LIBRARY		:= $(addprefix $(BUILD)/,libexecsrv.a libexecsrv.so \
 		   libexecsrv.pc)
 
 PROGRAMS	:= $(addprefix $(BUILD)/,execsrvd execsrv-worker execsrv-http \
-		   execsrv-uplink execsrvctl)
+		   execsrv-uplink execsrv-reach execsrvctl)
 UNIT		:= $(patsubst t/unit/%.c,$(BUILD)/t/%,\
 		   $(sort $(wildcard t/unit/check_*.c)))
 # A fuzz target is also a test: its seeds once through, with any compiler.
@@ -155,7 +159,7 @@ all: $(PROGRAMS) $(LIBRARY) $(MAN:%=$(BUILD)/%) $(SAMPLE) $(SERVICE_MADE) \
     $(COMPLETION)
 
 # Only what is written so far: handy while a program does not link yet.
-lib: $(call lib,common client master worker http ctl uplink)
+lib: $(call lib,common client master worker http ctl uplink reach)
 
 $(BUILD)/execsrvd: $(MASTER_O) $(LEAKS_O) $(call lib,common)
 	$(call say,LINK,$@)
@@ -171,6 +175,11 @@ $(BUILD)/execsrv-http: $(HTTP_O) $(LEAKS_O) $(call lib,common)
 	    $(LIBS)
 
 $(BUILD)/execsrv-uplink: $(UPLINK_O) $(LEAKS_O) $(call lib,common)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) \
+	    $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS) $(LIBS)
+
+$(BUILD)/execsrv-reach: $(REACH_O) $(LEAKS_O) $(call lib,uplink common)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) \
 	    $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS) $(LIBS)
@@ -219,7 +228,7 @@ $(BUILD)/lib%.list: FORCE
 	$(Q)printf '%s\n' $(LIB_$*) | cmp -s - $@ || \
 	    printf '%s\n' $(LIB_$*) >$@
 
-$(foreach l,common client master worker http ctl uplink unit,\
+$(foreach l,common client master worker http ctl uplink reach unit,\
     $(eval $(BUILD)/lib$(l).a: $(LIB_$(l))))
 
 $(BUILD)/%.o: %.c $(BUILD)/config.mk | $(GEN_H)
@@ -398,6 +407,8 @@ install: all
 	    $(DEST)$(libexecdir)/execsrv/execsrv-http
 	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrv-uplink \
 	    $(DEST)$(libexecdir)/execsrv/execsrv-uplink
+	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrv-reach \
+	    $(DEST)$(libexecdir)/execsrv/execsrv-reach
 	$(INSTALL) -m 644 $(LIB_H) $(DEST)$(includedir)/execsrv.h
 	$(INSTALL) -m 644 $(BUILD)/libexecsrv.a $(DEST)$(libdir)/libexecsrv.a
 	$(INSTALL) -m 644 $(STRIP) $(BUILD)/$(LIB_FILE) \
@@ -435,6 +446,7 @@ uninstall:
 	    $(DEST)$(libexecdir)/execsrv/execsrv-worker \
 	    $(DEST)$(libexecdir)/execsrv/execsrv-http \
 	    $(DEST)$(libexecdir)/execsrv/execsrv-uplink \
+	    $(DEST)$(libexecdir)/execsrv/execsrv-reach \
 	    $(DEST)$(includedir)/execsrv.h $(addprefix $(DEST)$(libdir)/,\
 	    libexecsrv.a libexecsrv.so $(LIB_SO) $(LIB_FILE) \
 	    pkgconfig/libexecsrv.pc)
@@ -467,7 +479,7 @@ distcheck: dist
 # clean leaves the configuration alone, distclean leaves nothing.
 MADE		= $(addprefix $(BUILD)/,bench common contrib cppcheck deb man \
 		  master pic proto t worker san cover fuzz distcheck pycache execsrvd \
-		  execsrv-worker execsrv-http execsrv-uplink execsrvctl \
+		  execsrv-worker execsrv-http execsrv-uplink execsrv-reach execsrvctl \
 		  lib*.a lib*.list libexecsrv.* *.tar.gz)
 clean:
 	rm -rf $(MADE)

@@ -590,6 +590,8 @@ listen_publish(const struct master *m)
 {
 	char	*path = NULL, *fresh = NULL;
 
+	if (m->dir == NULL)
+		return;		/* nobody can look */
 	if (asprintf(&path, "%s/" RUNDIRS_LISTEN, m->dir) == -1)
 		path = NULL;
 	if (asprintf(&fresh, "%s/" RUNDIRS_LISTEN ".new", m->dir) == -1)

@@ -14,6 +14,7 @@
 #include "common/conf.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "common/program.h"
 #include "config.h"
 #include "master/audit.h"
 #include "master/auth_options.h"
@@ -202,26 +203,6 @@ read_settings(struct master *m, const struct options *o)
 		complain(&e, 1);
 }
 
-/* A program beside us (a build folder), else where it is installed. */
-static void
-find_program(const char *name, char *path, size_t size)
-{
-	char	 self[3072];
-	ssize_t	 n;
-	char	*slash;
-
-	if ((n = readlink("/proc/self/exe", self, sizeof(self) - 1)) > 0) {
-		self[n] = '\0';
-		if ((slash = strrchr(self, '/')) != NULL) {
-			*slash = '\0';
-			snprintf(path, size, "%s/%s", self, name);
-			if (access(path, X_OK) == 0)
-				return;
-		}
-	}
-	snprintf(path, size, "%s/%s", EXECSRV_LIBEXECDIR, name);
-}
-
 /*
  * Into the background: the caller waits until the daemon is ready and gets
  * its status.  The descriptor to tell it by, or -1 in the foreground.
@@ -408,8 +389,8 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	/* A log that may grow no more is not the end of us. */
 	signal(SIGXFSZ, SIG_IGN);
-	find_program(WORKER, m.worker, sizeof(m.worker));
-	find_program(UPLINK_PROGRAM, m.uplink, sizeof(m.uplink));
+	program_find(WORKER, m.worker, sizeof(m.worker));
+	program_find(UPLINK_PROGRAM, m.uplink, sizeof(m.uplink));
 	if (o.command == NULL && goes_to_background(&m.conf, &o.setup)) {
 		ready = daemonize();
 		m.is_daemon = true;

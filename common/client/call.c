@@ -453,6 +453,8 @@ execsrv_on_message(struct execsrv *x, char *text, size_t len)
 	method = json_find(j, 0, "method");
 	result = json_find(j, 0, "result");
 	error = json_find(j, 0, "error");
+	if (x->reach.url != NULL && execsrv_reach_error(x, j))
+		return;
 	if (!is_message(j, id, method, result, error))
 		execsrv_lose(x, "the server sent something else than "
 		    "JSON-RPC");
@@ -517,9 +519,11 @@ execsrv_settle(struct execsrv *x)
 void
 execsrv_fail_calls(struct execsrv *x)
 {
-	struct execsrv_answer	 a = { .error = &x->why };
+	struct execsrv_error	 e = x->why;
+	struct execsrv_answer	 a = { .error = &e };
 	struct execsrv_call	*c;
 
+	e.code = 0;			/* it may be that of initialize */
 	do {
 		TAILQ_FOREACH(c, &x->calls, entry)
 			if (c->process == NULL)

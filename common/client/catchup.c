@@ -277,14 +277,17 @@ execsrv_process_attach(struct execsrv *x, const char *id,
 		errno = EINVAL;
 		return NULL;
 	}
-	if (!execsrv_has_frames(x)) {
+	if (x->state == EXECSRV_GONE) {
 		errno = EPIPE;
 		return NULL;
 	}
 	if ((p = execsrv_process_new(x, id, hooks, arg)) == NULL)
 		return NULL;
 	p->is_joining = true;
-	ask_read(p, 0);
+	/* Without a connection it is asked for with all the others. */
+	if (execsrv_is_open(x) || (x->state == EXECSRV_CATCHING_UP &&
+	    !x->is_lost))
+		ask_read(p, 0);
 	if (execsrv_status(x) == EXECSRV_FAILED) {
 		execsrv_process_free(&p);
 		errno = EPIPE;

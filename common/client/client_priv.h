@@ -13,6 +13,7 @@
 #include "common/client/launch.h"
 #include "common/json.h"
 #include "common/json_out.h"
+#include "common/limit.h"
 #include "common/ws.h"
 
 /* --- url.c (pure) --- */
@@ -69,21 +70,22 @@ void	 execsrv_error_add(struct execsrv_error *e, const char *said);
 /* --- conn.c: bytes and frames --- */
 
 /*
- * UPGRADING, then OPEN; a connection that is lost goes through all of
+ * The first connection and all later ones go through
  *	WAITING		for the time of the next attempt
  *	CONNECTING	connect(2) is under way
- *	UPGRADING	as at first
- *	RESUMING	the session was asked for
+ *	UPGRADING	its answer is awaited
+ *	INITIALIZING	the session was asked for
  *	CATCHING_UP	what processes said meanwhile is asked for
- * back to OPEN, again and again until its time is up: GONE.
+ * to OPEN.  One that is lost does so again and again until its time is up,
+ * the first is tried once: GONE.
  */
 enum execsrv_state {
-	EXECSRV_UPGRADING,
-	EXECSRV_OPEN,
 	EXECSRV_WAITING,
 	EXECSRV_CONNECTING,
-	EXECSRV_RESUMING,
+	EXECSRV_UPGRADING,
+	EXECSRV_INITIALIZING,
 	EXECSRV_CATCHING_UP,
+	EXECSRV_OPEN,
 	EXECSRV_GONE
 };
 
@@ -131,6 +133,7 @@ struct execsrv {
 	uint64_t			 armed_for;	/* ms; 0: not armed */
 	bool				 is_busy;	/* inside handle */
 	enum execsrv_state		 state;
+	bool				 is_opening;	/* no session yet */
 	struct execsrv_error		 why;
 	bool				 is_local;
 	char				 key[EXECSRV_KEY_LEN + 1];
@@ -164,8 +167,14 @@ struct execsrv {
 	uint64_t			 last_process;
 	/* In ids, where another client used its own before; or empty. */
 	char				 tag[24];
-	/* Recovery. */
+	/* Connecting, at first and again. */
+	char				*where;		/* for reasons */
 	struct execsrv_address		 url;
+	struct {
+		char	*url;		/* NULL: not by execsrv-reach */
+		char	*program;
+		char	*ca_file;	/* or NULL */
+	}				 reach;
 	char				*name;		/* of the client */
 	char				*token;		/* or NULL; locked */
 	int				 connect_ms, initialize_ms;
@@ -177,7 +186,8 @@ struct execsrv {
 	struct execsrv_error		 lost;		/* why */
 	int				 patience;	/* ms; 0: no recovery */
 	bool				 has_moved;	/* since it is there */
-	uint64_t			 deadline;	/* ms: of recovery */
+	uint64_t			 deadline;	/* ms: of recovery; of
+							   a step of opening */
 	uint64_t			 attempt_at;	/* ms: it begins, or is
 							   given up */
 	unsigned			 pause;		/* ms */
@@ -190,7 +200,7 @@ struct execsrv {
 	uint32_t			 caps;		/* rows of cap.def */
 };
 
-/* A connection without a socket yet, waiting for its upgrade; or NULL. */
+/* A connection that is to be opened; or NULL. */
 struct execsrv	*execsrv_new(void);
 
 /* The end of it, without a goodbye. */
@@ -199,6 +209,10 @@ void		 execsrv_free(struct execsrv **xp);
 /* It failed: the first reason stays.  Always -1, with errno EPIPE. */
 int		 execsrv_fail(struct execsrv *x, const char *fmt, ...)
 		    __attribute__((format(printf, 2, 3)));
+
+/* The same for a reason that somebody else gave, with its code. */
+int		 execsrv_fail_as(struct execsrv *x,
+		    const struct execsrv_error *e);
 
 /*
  * The connection did: what was on its way is settled, and another one is tried,
@@ -359,9 +373,35 @@ void		 execsrv_watch_lost(struct execsrv *x);
 int		 execsrv_put_line(struct execsrv *x, const void *data,
 		    size_t len);
 
+#define EXECSRV_LINE_MAX	((size_t)LIMIT_MESSAGE + LIMIT_FRAGMENT)
+
 /* As execsrv_feed(), of lines. */
 int		 execsrv_feed_lines(struct execsrv *x, const void *data,
 		    size_t len) __attribute__((warn_unused_result));
+
+/* --- reach.c --- */
+
+/* Whether a URL is one of execsrv-reach. */
+bool		 execsrv_reach_is(const char *url);
+
+/* What it takes to reach it.  0, or -1 with the reason in e. */
+int		 execsrv_reach_prepare(struct execsrv *x, const char *url,
+		    const struct execsrv_options *o, struct execsrv_error *e)
+		    __attribute__((warn_unused_result));
+void		 execsrv_reach_fini(struct execsrv *x);
+
+/* Start it.  0, or -1 with errno. */
+int		 execsrv_reach_start(struct execsrv *x);
+
+/* Say what is to be reached.  0, or -1: it failed, as the next. */
+int		 execsrv_reach_ask(struct execsrv *x);
+
+/* It answers that. */
+int		 execsrv_reach_answer(struct execsrv *x, char *text,
+		    size_t len);
+
+/* Whether a message is its reason to end; it is acted on then. */
+bool		 execsrv_reach_error(struct execsrv *x, const struct json *j);
 
 /* --- spawn.c --- */
 
@@ -372,22 +412,31 @@ int		 execsrv_feed_lines(struct execsrv *x, const void *data,
 struct execsrv	*execsrv_spawn(const char *const *argv, bool is_server,
 		    const struct execsrv_options *o, struct execsrv_error *e);
 
+/*
+ * Start a command with one socket, x->fd, as its standard input and output.
+ * env NULL: ours.  0, or -1 with errno.
+ */
+int		 execsrv_start_child(struct execsrv *x,
+		    const char *const *argv, char **env, bool is_server);
+
 /* It failed: what its server said last may be why. */
-void	 execsrv_add_last_words(struct execsrv *x);
+void		 execsrv_add_last_words(struct execsrv *x);
 
 /* The command, if there is one, ends: with its input, or at once. */
 void		 execsrv_end_child(struct execsrv *x, bool is_patient);
 
 /* --- connect.c --- */
 
-/* Open a session.  0, or -1 with the reason in e, unless the connection
-   failed. */
-int		 execsrv_initialize(struct execsrv *x,
-		    struct execsrv_error *e);
-
 /* A client without a connection, as the options say.  NULL: why is in e. */
 struct execsrv	*execsrv_prepare(const struct execsrv_options *o,
 		    struct execsrv_error *e);
+
+/*
+ * Open what was prepared; where is for reasons.  A socket that it has already
+ * is used.  x, or NULL with the reason in e: then it is freed.
+ */
+struct execsrv	*execsrv_begin_open(struct execsrv *x, const char *where,
+		    const struct execsrv_options *o, struct execsrv_error *e);
 
 /* A socket that connects, or has; -1 with errno. */
 int		 execsrv_socket(const struct execsrv_address *u);
@@ -398,7 +447,11 @@ void		 execsrv_url_v6(struct execsrv_address *u);
 /* Send the request to upgrade.  0, or -1: it failed. */
 int		 execsrv_start_upgrade(struct execsrv *x);
 
-/* And what follows its answer.  As execsrv_send(). */
+/* Learn from the answer to the first initialize, or fail. */
+void		 execsrv_take_session(struct execsrv *x,
+		    const struct execsrv_answer *a);
+
+/* And what follows that answer.  As execsrv_send(). */
 int		 execsrv_send_initialized(struct execsrv *x);
 
 /* What initialize is asked with, in b, which the caller ends; -1: errno. */

@@ -39,7 +39,8 @@ execsrv_new(void)
 	x->fd = x->epoll = x->timer = x->watched = x->log =
 	    x->child.pidfd = -1;
 	x->clock = clock_ms;
-	x->state = EXECSRV_UPGRADING;
+	x->state = EXECSRV_WAITING;
+	x->is_opening = true;
 	x->connect_ms = x->initialize_ms = OPEN_MS;
 	x->patience = RECOVER_MS;
 	buf_init(&x->head, EXECSRV_HEAD_MAX);
@@ -102,6 +103,8 @@ execsrv_free(struct execsrv **xp)
 	json_fini(&x->json);
 	free(x->cwd);
 	free(x->name);
+	free(x->where);
+	execsrv_reach_fini(x);
 	sodium_free(x->token);
 	free(x);
 }
@@ -109,13 +112,12 @@ execsrv_free(struct execsrv **xp)
 /* Which states may follow which: bits. */
 static const unsigned	 next_states[] = {
 #define TO(state)	(1u << EXECSRV_##state)
-	[EXECSRV_UPGRADING] = TO(OPEN) | TO(RESUMING) | TO(WAITING) |
-	    TO(GONE),
-	[EXECSRV_OPEN] = TO(WAITING) | TO(GONE),
 	[EXECSRV_WAITING] = TO(CONNECTING) | TO(GONE),
 	[EXECSRV_CONNECTING] = TO(UPGRADING) | TO(WAITING) | TO(GONE),
-	[EXECSRV_RESUMING] = TO(CATCHING_UP) | TO(WAITING) | TO(GONE),
+	[EXECSRV_UPGRADING] = TO(INITIALIZING) | TO(WAITING) | TO(GONE),
+	[EXECSRV_INITIALIZING] = TO(CATCHING_UP) | TO(WAITING) | TO(GONE),
 	[EXECSRV_CATCHING_UP] = TO(OPEN) | TO(WAITING) | TO(GONE),
+	[EXECSRV_OPEN] = TO(WAITING) | TO(GONE),
 	[EXECSRV_GONE] = 0,
 #undef TO
 };
@@ -133,7 +135,8 @@ bool
 execsrv_has_frames(const struct execsrv *x)
 {
 	return !x->is_lost && (x->state == EXECSRV_OPEN ||
-	    x->state == EXECSRV_RESUMING || x->state == EXECSRV_CATCHING_UP);
+	    x->state == EXECSRV_INITIALIZING ||
+	    x->state == EXECSRV_CATCHING_UP);
 }
 
 bool
@@ -147,6 +150,8 @@ execsrv_status(const struct execsrv *x)
 {
 	if (x->state == EXECSRV_GONE)
 		return EXECSRV_FAILED;
+	if (x->is_opening)
+		return EXECSRV_OPENING;
 	return execsrv_is_open(x) ? EXECSRV_CONNECTED : EXECSRV_RECOVERING;
 }
 
@@ -171,21 +176,27 @@ execsrv_lose(struct execsrv *x, const char *fmt, ...)
 }
 
 int
-execsrv_fail(struct execsrv *x, const char *fmt, ...)
+execsrv_fail_as(struct execsrv *x, const struct execsrv_error *e)
 {
-	char	 text[sizeof(x->why.text)];
-	va_list	 ap;
-
 	if (x->state != EXECSRV_GONE) {
-		va_start(ap, fmt);
-		vsnprintf(text, sizeof(text), fmt, ap);
-		va_end(ap);
-		execsrv_error_set(&x->why, 0, "%s", text);
+		execsrv_error_set(&x->why, e->code, "%s", e->text);
 		execsrv_set_state(x, EXECSRV_GONE);
 		execsrv_rewatch(x);
 	}
 	errno = EPIPE;
 	return -1;
+}
+
+int
+execsrv_fail(struct execsrv *x, const char *fmt, ...)
+{
+	struct execsrv_error	 e = { .code = 0 };
+	va_list			 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e.text, sizeof(e.text), fmt, ap);
+	va_end(ap);
+	return execsrv_fail_as(x, &e);
 }
 
 const struct execsrv_error *
@@ -419,18 +430,17 @@ feed_head(struct execsrv *x, const void *data, size_t len)
 		return -1;
 	}
 	buf_fini(&x->head);
-	execsrv_set_state(x, x->session[0] == '\0' ? EXECSRV_OPEN :
-	    EXECSRV_RESUMING);
+	execsrv_set_state(x, EXECSRV_INITIALIZING);
 	return feed_frames(x, (const char *)data + (n - old), len - (n - old));
 }
 
 int
 execsrv_feed(struct execsrv *x, const void *data, size_t len)
 {
-	if (x->state == EXECSRV_UPGRADING && !x->is_lost)
-		return feed_head(x, data, len);
 	if (x->is_lines)
 		return execsrv_feed_lines(x, data, len);
+	if (x->state == EXECSRV_UPGRADING && !x->is_lost)
+		return feed_head(x, data, len);
 	return execsrv_has_frames(x) ? feed_frames(x, data, len) : -1;
 }
 

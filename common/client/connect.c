@@ -18,7 +18,6 @@
 #include "common/uri.h"
 #include "common/utf8.h"
 
-#define RETRY_MS	10	/* a Unix socket's queue is full */
 #define CLOSE_MS	500	/* for the last bytes to leave */
 
 static int
@@ -30,26 +29,6 @@ ms_left(uint64_t deadline)
 }
 
 /* --- the socket --- */
-
-/* Wait for a connect(2) under way.  0, or -1 with errno. */
-static int
-finish_connect(int fd, uint64_t deadline)
-{
-	struct pollfd	 pfd = { .fd = fd, .events = POLLOUT };
-	socklen_t	 len = sizeof(int);
-	int		 error, r;
-
-	while ((r = poll(&pfd, 1, ms_left(deadline))) == -1 && errno == EINTR)
-		;
-	if (r == 0)
-		errno = ETIMEDOUT;
-	if (r <= 0)
-		return -1;
-	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) == -1)
-		return -1;
-	errno = error;
-	return error == 0 ? 0 : -1;
-}
 
 /* A server that vanished must not be waited for until doomsday. */
 static void
@@ -77,24 +56,6 @@ execsrv_socket(const struct execsrv_address *u)
 		set_options(fd);
 	if (connect(fd, &u->addr.any, u->len) == -1 &&
 	    errno != EINPROGRESS && errno != EINTR)
-		fd_close(&fd);
-	return fd;
-}
-
-static int
-open_socket(const struct execsrv_address *u, uint64_t deadline)
-{
-	int	 fd;
-
-	/* Unix sockets never are in progress, but may be full: come again. */
-	while ((fd = execsrv_socket(u)) == -1 && errno == EAGAIN) {
-		if (ms_left(deadline) == 0) {
-			errno = ETIMEDOUT;
-			return -1;
-		}
-		poll(NULL, 0, RETRY_MS);
-	}
-	if (fd != -1 && finish_connect(fd, deadline) == -1)
 		fd_close(&fd);
 	return fd;
 }
@@ -135,18 +96,6 @@ execsrv_start_upgrade(struct execsrv *x)
 	return 0;
 }
 
-static int
-wait_upgrade(struct execsrv *x, uint64_t deadline)
-{
-	while (x->state == EXECSRV_UPGRADING) {
-		if (ms_left(deadline) == 0)
-			return execsrv_fail(x, "the server does not answer");
-		if (execsrv_wait(x, ms_left(deadline)) == -1)
-			return -1;
-	}
-	return 0;
-}
-
 /* --- the session --- */
 
 static void
@@ -173,16 +122,13 @@ static const char *const	 caps[] = {
 _Static_assert(CAPS <= 32, "a bit for each");
 
 /* What initialize answers; all of it but the id is optional. */
-static void
-on_initialize(void *arg, const struct execsrv_answer *a)
+void
+execsrv_take_session(struct execsrv *x, const struct execsrv_answer *a)
 {
-	struct execsrv		*x = arg;
 	const struct json	*j = a->json;
 	uint32_t		 info, list, tok;
 	size_t			 i;
 
-	if (a->error != NULL)
-		return;
 	tok = json_find(j, a->result, "sessionId");
 	if (tok == 0 || json_tok(j, tok)->type != JSON_STRING) {
 		execsrv_fail(x, "the server opened no session");
@@ -260,35 +206,6 @@ execsrv_send_initialized(struct execsrv *x)
 	return execsrv_send(x, WS_TEXT, done, strlen(done));
 }
 
-int
-execsrv_initialize(struct execsrv *x, struct execsrv_error *e)
-{
-	struct buf	 b;
-	int		 r = -1;
-
-	if (execsrv_put_initialize(x, &b) == -1)
-		execsrv_error_set(e, 0, "%s", strerror(errno));
-	else if (execsrv_ask(x, "initialize", (char *)buf_data(&b), b.len,
-	    x->initialize_ms, on_initialize, x, e) == 0)
-		r = execsrv_send_initialized(x);
-	buf_fini(&b);
-	return r;
-}
-
-/* Upgrade and initialize on a connected socket. */
-static int
-greet(struct execsrv *x, uint64_t deadline, struct execsrv_error *e)
-{
-	int	 r = -1;
-
-	e->text[0] = '\0';
-	if (execsrv_start_upgrade(x) == 0 && wait_upgrade(x, deadline) == 0)
-		r = execsrv_initialize(x, e);
-	if (r == -1 && e->text[0] == '\0')
-		*e = x->why;
-	return r;
-}
-
 /* --- opening --- */
 
 /* A credential is printable ASCII without blanks (RFC 6750 section 2.1). */
@@ -362,16 +279,31 @@ execsrv_prepare(const struct execsrv_options *o, struct execsrv_error *e)
 	return x;
 }
 
-static int
-connect_to(struct execsrv *x, uint64_t deadline)
+struct execsrv *
+execsrv_begin_open(struct execsrv *x, const char *where,
+    const struct execsrv_options *o, struct execsrv_error *e)
 {
-	x->fd = open_socket(&x->url, deadline);
-	if (x->fd == -1 && x->url.is_name && errno == ECONNREFUSED) {
-		/* It may be served on its IPv6 address only. */
-		execsrv_url_v6(&x->url);
-		x->fd = open_socket(&x->url, deadline);
+	if ((x->where = strdup(where)) == NULL) {
+		execsrv_error_set(e, 0, "%s", strerror(errno));
+		execsrv_free(&x);
+		return NULL;
 	}
-	return x->fd == -1 ? -1 : 0;
+	x->attempt_at = x->clock();
+	x->deadline = x->attempt_at + (uint64_t)x->connect_ms;
+	if (x->fd != -1) {
+		x->attempt_at = x->deadline;
+		execsrv_set_state(x, EXECSRV_CONNECTING);
+	}
+	if (o != NULL && o->no_wait)
+		return x;
+	while (execsrv_status(x) == EXECSRV_OPENING)
+		if (execsrv_wait(x, EXECSRV_FOREVER) == -1)
+			break;
+	if (execsrv_status(x) == EXECSRV_FAILED) {
+		*e = x->why;
+		execsrv_free(&x);
+	}
+	return x;
 }
 
 struct execsrv *
@@ -380,21 +312,20 @@ execsrv_open(const char *url, const struct execsrv_options *o,
 {
 	struct execsrv_address	 u;
 	struct execsrv		*x;
-	uint64_t		 deadline;
 
-	if (execsrv_address_parse(url, &u, e) == -1 ||
+	memset(&u, 0, sizeof(u));
+	if ((!execsrv_reach_is(url) &&
+	    execsrv_address_parse(url, &u, e) == -1) ||
 	    (x = execsrv_prepare(o, e)) == NULL)
 		return NULL;
 	x->is_local = u.is_local;
 	x->url = u;
-	deadline = clock_ms() + (uint64_t)x->connect_ms;
-	if (connect_to(x, deadline) == -1) {
-		execsrv_error_set(e, 0, "%s: %s", url, strerror(errno));
+	if (execsrv_reach_is(url) &&
+	    execsrv_reach_prepare(x, url, o, e) == -1) {
 		execsrv_free(&x);
-	} else if (greet(x, deadline, e) == -1) {
-		execsrv_free(&x);
+		return NULL;
 	}
-	return x;
+	return execsrv_begin_open(x, url, o, e);
 }
 
 /* --- closing --- */

@@ -23,7 +23,7 @@
  * What failed stays failed: every call then returns -1, and execsrv_why() says
  * what happened.  Nothing a server sends does worse.
  *
- * Three ways to drive it:
+ * Three ways to drive it, the opening (no_wait) included:
  *	blocking: execsrv_wait() in a loop, or calls that wait;
  *	any poll loop: execsrv_fd() for reading, then execsrv_dispatch();
  *	libevent: the same,
@@ -108,9 +108,9 @@ const char	*execsrv_url_strerror(enum execsrv_url_error error);
 struct execsrv_options {
 	const char	*client_name;	/* NULL: "libexecsrv" */
 	/*
-	 * Sent as "Authorization: Bearer", by TCP without encryption; NULL:
-	 * none.  The copy that is kept for another connection is in locked
-	 * memory and wiped; no error text has it.
+	 * Sent as "Authorization: Bearer", with ws:// without encryption;
+	 * NULL: none.  The copy that is kept for another connection is in
+	 * locked memory and wiped; no error text has it.
 	 */
 	const char	*bearer_token;
 	int		 connect_ms;	/* to connect and upgrade; 0: 10 s */
@@ -123,13 +123,46 @@ struct execsrv_options {
 	int		 recover_ms;
 	/* The id of a session that another client has left; NULL: a new one. */
 	const char	*resume_session;
+	/*
+	 * Return at once with a connection that is EXECSRV_OPENING, and goes on
+	 * in execsrv_dispatch() and execsrv_wait().  Until it is
+	 * EXECSRV_CONNECTED requests wait, and nothing is known of what the
+	 * server told about itself.  What can be judged without the server is
+	 * still an error here; what goes wrong then makes it EXECSRV_FAILED.
+	 */
+	bool		 no_wait;
+	/*
+	 * wss://: a file of certificates (PEM) of those whom to trust; NULL:
+	 * those whom the system trusts.
+	 */
+	const char	*ca_file;
+	/* Its path; NULL: where it is installed, see below. */
+	const char	*reach_program;
 };
 
 /*
- * Connect to ws://IP:PORT (numeric, or localhost; a path and query may follow)
- * or unix:PATH, upgrade, and open a new session.  o may be NULL.  Waits at most
- * as long as connect_ms and initialize_ms say.  The caller's, for
- * execsrv_close(); NULL with the reason in e.
+ * wss:// is left to a process of its own, execsrv-reach, one for each
+ * connection: the bytes of TLS and HTTP that whoever answers may send are
+ * parsed where there is nothing to be had, no file, no program, no other
+ * connection; programs that use this library need no OpenSSL; and
+ * libwebsockets, which speaks there, has a loop that cannot be driven by
+ * another.  It is a child of ours that nobody else should wait for; it knows of
+ * our environment the proxies (curl(1), "ENVIRONMENT") and SSL_CERT_FILE only,
+ * and gets the token by its socket.  It is found beside the program that calls
+ * us, if it is there, else where the library was told at its making.
+ *
+ * Certificates are always verified.  Pings are its business: what it has read
+ * counts as arrived for the server, which may then forget it.  That is one
+ * message and 256 KiB at most more than we have, and servers keep at least
+ * 1 MiB of what processes said for a connection that is lost.
+ */
+
+/*
+ * Connect to ws://IP:PORT (numeric, or localhost; a path and query may follow),
+ * wss://HOST[:PORT] or unix:PATH, upgrade, and open a new session.  o may be
+ * NULL.  Waits at most as long as connect_ms and initialize_ms say, with
+ * no_wait not at all.  The caller's, for execsrv_close(); NULL with the reason
+ * in e.
  */
 struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,
 		    struct execsrv_error *e);
@@ -200,7 +233,8 @@ void		 execsrv_close(struct execsrv **xp);
 enum execsrv_status {
 	EXECSRV_CONNECTED,
 	EXECSRV_RECOVERING,	/* there is no connection at the moment */
-	EXECSRV_FAILED		/* for good: execsrv_why() */
+	EXECSRV_FAILED,		/* for good: execsrv_why() */
+	EXECSRV_OPENING		/* with no_wait: there is no session yet */
 };
 
 enum execsrv_status execsrv_status(const struct execsrv *x);

@@ -113,7 +113,7 @@ start(const struct launch *how, const posix_spawn_file_actions_t *actions,
 	memcpy(&args, &how->argv, sizeof(args));
 	if (!how->is_server) {
 		errno = posix_spawnp(pid_out, args[0], actions, attr, args,
-		    environ);
+		    how->env != NULL ? how->env : environ);
 		return errno == 0 ? 0 : -1;
 	}
 	if ((env = make_environment()) == NULL)

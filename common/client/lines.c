@@ -1,4 +1,4 @@
-/* Messages on a pair of pipes: one a line (spec/protocol.md section 1.3). */
+/* Messages on a socket or pipe: one a line (spec/protocol.md section 1.3). */
 #include <errno.h>
 #include <string.h>
 
@@ -37,10 +37,20 @@ on_line(struct execsrv *x, char *line, size_t len)
 		len--;
 	if (is_blank(line, len))
 		return;
-	if (utf8_is_valid(line, len))
-		execsrv_on_message(x, line, len);
-	else
+	if (!utf8_is_valid(line, len))
 		execsrv_lose(x, "the server sent a message that is not UTF-8");
+	else if (x->state == EXECSRV_UPGRADING)
+		execsrv_reach_answer(x, line, len);
+	else
+		execsrv_on_message(x, line, len);
+}
+
+/* Those of execsrv-reach begin with one that is its own. */
+static bool
+wants_lines(const struct execsrv *x)
+{
+	return execsrv_has_frames(x) ||
+	    (x->state == EXECSRV_UPGRADING && !x->is_lost);
 }
 
 int
@@ -55,7 +65,7 @@ execsrv_feed_lines(struct execsrv *x, const void *data, size_t len)
 			    "long");
 		return execsrv_fail(x, "out of memory");
 	}
-	while (execsrv_has_frames(x) && x->head.len > seen) {
+	while (wants_lines(x) && x->head.len > seen) {
 		line = (char *)buf_data(&x->head);
 		if ((end = memchr(line + seen, '\n', x->head.len - seen)) ==
 		    NULL)
@@ -68,5 +78,5 @@ execsrv_feed_lines(struct execsrv *x, const void *data, size_t len)
 	}
 	json_trim(&x->json);
 	buf_trim(&x->head, LIMIT_FRAGMENT);
-	return execsrv_has_frames(x) ? 0 : -1;
+	return wants_lines(x) ? 0 : -1;
 }

@@ -1,4 +1,4 @@
-/* Another connection to the same session. */
+/* Step by step to a session: for the first time, and to the same one again. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "common/limit.h"
 
 #define LEFT_MS		2000	/* for a server that said goodbye */
+#define FULL_MS		10	/* a Unix socket's queue is full */
 #define PAUSE_MIN	100
 #define PAUSE_MAX	1000
 #define READ_MIN	(16 * 1024)
@@ -20,6 +21,7 @@ drop_connection(struct execsrv *x)
 {
 	execsrv_unwatch(x);
 	fd_close(&x->fd);
+	execsrv_end_child(x, false);
 	buf_fini(&x->head);
 	buf_drain(&x->out, x->out.len);
 	ws_reader_fini(&x->reader);
@@ -69,7 +71,44 @@ execsrv_recover(struct execsrv *x)
 static void
 give_up(struct execsrv *x)
 {
-	execsrv_fail(x, "the connection was lost; %s", x->lost.text);
+	if (!x->is_opening)
+		execsrv_fail(x, "the connection was lost; %s", x->lost.text);
+	else if (x->state == EXECSRV_INITIALIZING)
+		execsrv_fail(x, "the server does not answer initialize");
+	else if (x->state == EXECSRV_UPGRADING)
+		execsrv_fail(x, "the server does not answer");
+	else
+		execsrv_fail(x, "%s: %s", x->where, strerror(ETIMEDOUT));
+}
+
+/* The first connection: not now, not there, or not at all. */
+static void
+on_no_first(struct execsrv *x, int error)
+{
+	if (error == EAGAIN) {
+		x->attempt_at = x->clock() + FULL_MS;
+	} else if (error == ECONNREFUSED && x->url.is_name) {
+		/* It may be served on its IPv6 address only. */
+		execsrv_url_v6(&x->url);
+		x->url.is_name = false;
+		drop_connection(x);
+		x->attempt_at = x->clock();
+		if (x->state != EXECSRV_WAITING)
+			execsrv_set_state(x, EXECSRV_WAITING);
+	} else {
+		execsrv_fail(x, "%s: %s", x->reach.url != NULL ?
+		    x->reach.program : x->where, strerror(error));
+	}
+}
+
+/* 0, or -1 with errno. */
+static int
+begin(struct execsrv *x)
+{
+	if (x->reach.url != NULL)
+		return execsrv_reach_start(x);
+	x->fd = execsrv_socket(&x->url);
+	return x->fd == -1 ? -1 : 0;
 }
 
 static void
@@ -77,14 +116,16 @@ attempt(struct execsrv *x)
 {
 	uint64_t	 now = x->clock();
 
-	if ((x->fd = execsrv_socket(&x->url)) == -1) {
+	if (begin(x) == 0) {
+		x->attempt_at = now + (uint64_t)x->connect_ms;
+		execsrv_set_state(x, EXECSRV_CONNECTING);
+	} else if (x->is_opening) {
+		on_no_first(x, errno);
+	} else {
 		execsrv_error_set(&x->lost, 0, "no connection: %s",
 		    strerror(errno));
 		wait_a_moment(x, now);
-		return;
 	}
-	x->attempt_at = now + (uint64_t)x->connect_ms;
-	execsrv_set_state(x, EXECSRV_CONNECTING);
 }
 
 static void
@@ -95,13 +136,22 @@ on_connected(struct execsrv *x)
 
 	if (getsockopt(x->fd, SOL_SOCKET, SO_ERROR, &error, &len) == -1)
 		error = errno;
+	if (error != 0 && x->is_opening) {
+		on_no_first(x, error);
+		return;
+	}
 	if (error != 0) {
 		execsrv_lose(x, "no connection: %s", strerror(error));
 		return;
 	}
-	buf_init(&x->head, EXECSRV_HEAD_MAX);
 	execsrv_set_state(x, EXECSRV_UPGRADING);
-	(void)execsrv_start_upgrade(x);
+	buf_init(&x->head, x->is_lines ? EXECSRV_LINE_MAX : EXECSRV_HEAD_MAX);
+	if (x->reach.url != NULL)
+		(void)execsrv_reach_ask(x);
+	else if (x->is_lines)
+		execsrv_set_state(x, EXECSRV_INITIALIZING);
+	else
+		(void)execsrv_start_upgrade(x);
 }
 
 static void
@@ -113,12 +163,16 @@ finish(struct execsrv *x)
 }
 
 static void
-on_resumed(void *arg, const struct execsrv_answer *a)
+on_session(void *arg, const struct execsrv_answer *a)
 {
 	struct execsrv	*x = arg;
 
 	if (a->error != NULL && a->error->code == 0)
 		return;			/* lost again: settled */
+	if (a->error != NULL && x->is_opening) {
+		execsrv_fail_as(x, a->error);
+		return;
+	}
 	if (a->error != NULL && a->error->code == ATTACHED) {
 		x->pause = PAUSE_MIN;
 		execsrv_lose(x, "%s", a->error->text);
@@ -129,6 +183,13 @@ on_resumed(void *arg, const struct execsrv_answer *a)
 		    "cannot be resumed: %s", a->error->text);
 		return;
 	}
+	if (x->is_opening) {
+		execsrv_take_session(x, a);
+		if (x->state == EXECSRV_GONE)
+			return;
+		x->is_opening = false;
+		x->deadline = 0;
+	}
 	x->attempt_at = x->clock() + EXECSRV_CATCH_UP_MS;
 	execsrv_set_state(x, EXECSRV_CATCHING_UP);
 	if (execsrv_send_initialized(x) == 0)
@@ -137,17 +198,21 @@ on_resumed(void *arg, const struct execsrv_answer *a)
 
 /* Ask for the session, as soon as there are frames. */
 static void
-resume(struct execsrv *x)
+initialize(struct execsrv *x)
 {
+	uint64_t		 until;
 	struct execsrv_call	*c;
 	struct json_out		 o;
 	struct buf		 b;
 
 	if (execsrv_put_initialize(x, &b) == 0 &&
 	    (c = execsrv_begin(x, "initialize", &o)) != NULL) {
-		x->attempt_at = x->clock() + (uint64_t)x->initialize_ms;
+		until = x->clock() + (uint64_t)x->initialize_ms;
+		x->attempt_at = until;
+		if (x->is_opening)
+			x->deadline = until;
 		c->is_ours = true;
-		c->fn = on_resumed;
+		c->fn = on_session;
 		c->arg = x;
 		json_out_raw(&o, (char *)buf_data(&b), b.len);
 		(void)execsrv_end(x, c, &o);
@@ -162,7 +227,7 @@ execsrv_recover_step(struct execsrv *x, short revents)
 {
 	uint64_t	 now = x->clock();
 
-	if (x->session[0] == '\0' || x->is_lost)
+	if (x->is_lost)
 		return;
 	if (now >= x->deadline && x->state != EXECSRV_CATCHING_UP) {
 		give_up(x);
@@ -183,9 +248,9 @@ execsrv_recover_check(struct execsrv *x)
 {
 	if (x->is_lost)
 		return;
-	if (x->state == EXECSRV_RESUMING && !x->is_asked) {
+	if (x->state == EXECSRV_INITIALIZING && !x->is_asked) {
 		x->is_asked = true;
-		resume(x);
+		initialize(x);
 	}
 	if (x->state == EXECSRV_CATCHING_UP && x->behind == 0 && !x->is_lost)
 		finish(x);
@@ -204,8 +269,6 @@ execsrv_recover_wait_ms(const struct execsrv *x)
 {
 	uint64_t	 now = x->clock(), until = x->attempt_at;
 
-	if (x->session[0] == '\0')
-		return -1;		/* the first one: who opens it waits */
 	if (x->is_lost)
 		return 0;
 	if (x->deadline < until && x->state != EXECSRV_CATCHING_UP)

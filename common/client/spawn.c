@@ -24,12 +24,12 @@ open_log(struct execsrv *x, int *end_out)
 	return fd_nonblock(x->log, 1);
 }
 
-/* The socket is ours, the child too. */
-static int
-spawn(struct execsrv *x, const char *const *argv, bool is_server)
+int
+execsrv_start_child(struct execsrv *x, const char *const *argv, char **env,
+    bool is_server)
 {
-	struct launch	 how = { .argv = argv, .nfds = is_server ? 3 : 2,
-			    .is_server = is_server };
+	struct launch	 how = { .argv = argv, .env = env,
+			    .nfds = is_server ? 3 : 2, .is_server = is_server };
 	int		 pair[2], fds[3] = { -1, -1, -1 }, error, r = -1;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
@@ -44,6 +44,8 @@ spawn(struct execsrv *x, const char *const *argv, bool is_server)
 	fd_close(&pair[1]);
 	fd_close(&fds[2]);
 	errno = error;
+	if (r == -1)
+		fd_close(&x->fd);
 	return r;
 }
 
@@ -55,23 +57,14 @@ execsrv_spawn(const char *const *argv, bool is_server,
 
 	if ((x = execsrv_prepare(o, e)) == NULL)
 		return NULL;
-	if (spawn(x, argv, is_server) == -1) {
+	if (execsrv_start_child(x, argv, NULL, is_server) == -1) {
 		execsrv_error_set(e, 0, "%s: %s", argv[0], strerror(errno));
 		execsrv_free(&x);
 		return NULL;
 	}
 	x->is_local = x->is_lines = true;
-	buf_fini(&x->head);
-	buf_init(&x->head, LIMIT_MESSAGE + LIMIT_FRAGMENT);
 	x->patience = 0;		/* its session ends with it */
-	execsrv_set_state(x, EXECSRV_OPEN);
-	e->text[0] = '\0';
-	if (execsrv_initialize(x, e) == -1) {
-		if (e->text[0] == '\0')
-			*e = x->why;
-		execsrv_free(&x);
-	}
-	return x;
+	return execsrv_begin_open(x, argv[0], o, e);
 }
 
 struct execsrv *

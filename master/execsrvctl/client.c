@@ -27,7 +27,7 @@ struct client {
 	unsigned		 command;
 	const char		*words;	/* of its usage, behind the options */
 	const char		*dir;	/* the daemon's folder, or NULL */
-	const char		*url, *token_file;
+	const char		*url, *token_file, *ca_file;
 	char			*token;	/* of the variable, or NULL */
 	char			**env;
 	size_t			 nenv;
@@ -88,6 +88,13 @@ usage(const struct client *c, FILE *out)
 		else
 			fprintf(out, "      %-26s %s\n", words, row->help);
 	}
+}
+
+static int
+take_ca_file(struct client *c, const char *value)
+{
+	c->ca_file = value;
+	return 0;
 }
 
 static int
@@ -342,6 +349,8 @@ find_server(const struct client *c, const char *name, struct server *s)
 	if (c->token_file != NULL &&
 	    hosts_read_token(c->token_file, s) == -1)
 		return -1;
+	if (c->ca_file != NULL && server_set_ca(s, c->ca_file) == -1)
+		return complain(c->ca_file, strerror(errno));
 	if (s->token == NULL && c->token != NULL &&
 	    server_set_token(s, c->token) == -1)
 		return complain(TOKEN_VARIABLE, strerror(errno));
@@ -390,6 +399,7 @@ run_there(struct client *c)
 	if (find_server(c, NULL, &s) == 0) {
 		c->run.url = s.url;
 		c->run.token = s.token;
+		c->run.ca_file = s.ca_file;
 		c->run.env = (const char *const *)c->env +
 		    (c->env[0] == NULL);
 		status = run_command(&c->run);
@@ -477,6 +487,7 @@ do_cp(struct client *c, int argc, char **argv)
 	if (find_server(c, name[0] != '\0' ? name : NULL, &s) == 0) {
 		c->cp.url = s.url;
 		c->cp.token = s.token;
+		c->cp.ca_file = s.ca_file;
 		status = cp_command(&c->cp);
 	}
 	server_fini(&s);

@@ -521,6 +521,7 @@ cp_command(const struct cp_options *o)
 	struct cp		 c = { .o = o };
 	struct execsrv_options	 how = { .client_name = "execsrvctl",
 				    .bearer_token = o->token,
+				    .ca_file = o->ca_file,
 				    .recover_ms = o->patience };
 	struct execsrv_error	 e;
 	size_t			 i;

@@ -9,6 +9,7 @@
 
 struct cp_options {
 	const char	*url, *token;	/* of the server; token or NULL */
+	const char	*ca_file;	/* or NULL */
 	const char	*from, *to;	/* paths on their machines */
 	bool		 is_upload;	/* from here to there */
 	bool		 quiet, recursive;

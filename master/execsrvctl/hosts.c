@@ -40,15 +40,19 @@ parse_option(char *word, struct host_line *out, const char **why_out)
 {
 	char	*value = strchr(word, '=');
 
-	*why_out = "after the URL: token=TOKEN or token-file=PATH, once";
-	if (value == NULL || value[1] == '\0' || out->token != NULL ||
-	    out->token_file != NULL)
+	bool	 has_token = out->token != NULL || out->token_file != NULL;
+
+	*why_out = "after the URL: token=TOKEN or token-file=PATH, and "
+	    "ca-file=PATH, once";
+	if (value == NULL || value[1] == '\0')
 		return -1;
 	*value++ = '\0';
-	if (strcmp(word, "token") == 0)
+	if (strcmp(word, "token") == 0 && !has_token)
 		out->token = value;
-	else if (strcmp(word, "token-file") == 0)
+	else if (strcmp(word, "token-file") == 0 && !has_token)
 		out->token_file = value;
+	else if (strcmp(word, "ca-file") == 0 && out->ca_file == NULL)
+		out->ca_file = value;
 	else
 		return -1;
 	return 0;
@@ -83,8 +87,21 @@ void
 server_fini(struct server *s)
 {
 	free(s->url);
+	free(s->ca_file);
 	sodium_free(s->token);
-	s->url = s->token = NULL;
+	s->url = s->ca_file = s->token = NULL;
+}
+
+int
+server_set_ca(struct server *s, const char *path)
+{
+	char	*copy;
+
+	if ((copy = strdup(path)) == NULL)
+		return -1;
+	free(s->ca_file);
+	s->ca_file = copy;
+	return 0;
 }
 
 int
@@ -185,28 +202,41 @@ find_folder(char *out, size_t size)
 	    complain("HOME is too long") : 0;
 }
 
+/* A path as it is, if it is absolute, or below folder. */
+static int
+beside(const char *folder, const char *path, char out[PATH_MAX])
+{
+	bool	 is_whole = path[0] == '/';
+	int	 n;
+
+	n = snprintf(out, PATH_MAX, "%s%s%s", is_whole ? "" : folder,
+	    is_whole ? "" : "/", path);
+	return n < 0 || n >= PATH_MAX ? complain("%s: %s", path,
+	    strerror(ENAMETOOLONG)) : 0;
+}
+
 /* What the line says, if it is of that name: 1; 0: it is not; -1. */
 static int
 take_line(FILE *f, const char *path, const char *folder,
     const struct host_line *line, struct server *out)
 {
 	char	 file[PATH_MAX];
-	int	 n;
 
 	if (line->token != NULL && !is_ours_alone(f))
 		return not_ours(path);
 	if ((out->url = strdup(line->url)) == NULL ||
 	    (line->token != NULL && server_set_token(out, line->token) == -1))
 		return complain("%s", strerror(errno));
+	if (line->ca_file != NULL) {
+		if (beside(folder, line->ca_file, file) == -1)
+			return -1;
+		if (server_set_ca(out, file) == -1)
+			return complain("%s", strerror(errno));
+	}
 	if (line->token_file == NULL)
 		return 1;
-	n = snprintf(file, sizeof(file), "%s%s%s",
-	    line->token_file[0] == '/' ? "" : folder,
-	    line->token_file[0] == '/' ? "" : "/", line->token_file);
-	if (n < 0 || (size_t)n >= sizeof(file))
-		return complain("%s: %s", line->token_file,
-		    strerror(ENAMETOOLONG));
-	return hosts_read_token(file, out) == -1 ? -1 : 1;
+	return beside(folder, line->token_file, file) == -1 ||
+	    hosts_read_token(file, out) == -1 ? -1 : 1;
 }
 
 static int

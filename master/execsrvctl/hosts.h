@@ -2,7 +2,7 @@
  * Names for servers: ~/.config/execsrv/hosts, or below $XDG_CONFIG_HOME.  A
  * line each, words between blanks, "#" begins a comment:
  *
- *	NAME URL [token=TOKEN | token-file=PATH]
+ *	NAME URL [token=TOKEN | token-file=PATH] [ca-file=PATH]
  *
  * A PATH that is not absolute is below the file's folder.  Whoever has the
  * token may do all that its user may: the file that has it must be ours, and
@@ -17,6 +17,7 @@
 struct host_line {
 	char	*name, *url;
 	char	*token, *token_file;	/* one at most; or NULL */
+	char	*ca_file;		/* or NULL */
 };
 
 /*
@@ -30,12 +31,17 @@ int	 hosts_parse(char *line, struct host_line *out, const char **why_out)
 struct server {
 	char	*url;
 	char	*token;		/* in locked memory; or NULL */
+	char	*ca_file;	/* or NULL: whom the system trusts */
 };
 
 void	 server_fini(struct server *s);
 
 /* A token for it; a copy.  0, or -1 with errno. */
 int	 server_set_token(struct server *s, const char *token)
+	    __attribute__((warn_unused_result));
+
+/* Whom to trust; a copy.  0, or -1 with errno. */
+int	 server_set_ca(struct server *s, const char *path)
 	    __attribute__((warn_unused_result));
 
 /*

@@ -814,6 +814,7 @@ run_command(const struct run_options *o)
 
 	how.recover_ms = o->patience;
 	how.bearer_token = o->token;
+	how.ca_file = o->ca_file;
 	how.resume_session = o->session;
 	if ((r.x = execsrv_open(o->url, &how, &e)) == NULL) {
 		say(e.text);

@@ -16,6 +16,7 @@ enum {
 struct run_options {
 	const char		*url;	/* of the server */
 	const char		*token;	/* bearer, or NULL */
+	const char		*ca_file;	/* or NULL */
 	/* What to attach to; process: NULL if there is but one. */
 	const char		*session, *process;
 	/* Or what to run: ended by NULL; NULL: a login shell. */

@@ -116,10 +116,15 @@ lock_memory(void)
 }
 
 int
+confine_to_parent(void)
+{
+	return prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+int
 confine_early(void)
 {
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 ||
-	    prctl(PR_SET_DUMPABLE, 0) == -1 ||
+	if (prctl(PR_SET_DUMPABLE, 0) == -1 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
 	    limit(RLIMIT_CORE, 0) == -1)
 		return -1;
@@ -148,7 +153,7 @@ confine_uplink(void)
 void
 confine_resolver(void)
 {
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1)
+	if (confine_to_parent() == -1)
 		fatal("confinement");
 	if (is_measured())
 		return;

@@ -25,6 +25,7 @@ struct dial {
 	size_t				 next;		/* to be tried */
 	struct lws			*wsi;
 	bool				 is_up;
+	bool				 is_distrusted;
 	struct loop_timer		 late, again;
 	unsigned			 status;
 	char				 why[WHY_MAX];
@@ -211,6 +212,7 @@ on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
 
 	c->status = wsi == NULL ? 0 : lws_http_client_http_response(wsi);
 	if (refused != NULL) {
+		c->is_distrusted = true;
 		snprintf(text, sizeof(text), "certificate of %.60s: %.60s",
 		    c->target.host, refused);
 		note(c, text, strlen(text));
@@ -232,6 +234,7 @@ is_about_dial(enum lws_callback_reasons reason)
 	case LWS_CALLBACK_CLIENT_RECEIVE_PONG:
 	case LWS_CALLBACK_CLIENT_WRITEABLE:
 	case LWS_CALLBACK_CLIENT_CLOSED:
+	case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
 	case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
 	case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
 	case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
@@ -382,6 +385,12 @@ dial_new(struct dialer *d, const struct target *t, const char *method,
 	free(c);
 	errno = EINVAL;
 	return NULL;
+}
+
+bool
+dial_is_distrusted(const struct dial *c)
+{
+	return c->is_distrusted;
 }
 
 void

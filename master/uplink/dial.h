@@ -59,6 +59,9 @@ struct dial	*dial_new(struct dialer *d, const struct target *t,
 		    const char *method, uint64_t ms,
 		    const struct dial_events *events, void *arg);
 
+/* Whether somebody answered with a certificate that is not good. */
+bool		 dial_is_distrusted(const struct dial *c);
+
 /* It is connected: the time limit is over. */
 void		 dial_done(struct dial *c);
 

@@ -8,14 +8,11 @@
 #include "common/limit.h"
 #include "master/uplink/wsock.h"
 
-#define FRAME_MAX	(64 * 1024)	/* bytes of a frame that we send */
-
 struct leg_server {
 	struct leg	 l;
 	struct wsock	*sock;
 	struct buf	 message;	/* the server's, being taken */
-	size_t		 sent;		/* of the first message */
-	uint8_t		 room[LWS_PRE + FRAME_MAX];
+	struct wsock_text text;		/* the first message to it */
 };
 
 static void
@@ -48,22 +45,13 @@ on_writable(void *arg)
 {
 	struct leg_server	*s = arg;
 	uint8_t			*data;
-	size_t			 len, n;
-	int			 flags;
+	size_t			 len;
 
 	while (!wsock_is_full(s->sock)) {
 		if (!s->l.events->first(s->l.arg, &data, &len))
 			return;
-		n = len - s->sent < FRAME_MAX ? len - s->sent : FRAME_MAX;
-		flags = (s->sent > 0 ? WSOCK_CONTINUED : 0) |
-		    (s->sent + n < len ? WSOCK_MORE : 0);
-		memcpy(s->room + LWS_PRE, data + s->sent, n);
-		wsock_send(s->sock, s->room + LWS_PRE, n, flags);
-		s->sent += n;
-		if (s->sent == len) {
-			s->sent = 0;
+		if (wsock_send_text(s->sock, &s->text, data, len))
 			s->l.events->drop(s->l.arg);
-		}
 	}
 	wsock_want(s->sock);
 }
@@ -86,7 +74,7 @@ on_end(void *arg, unsigned status, const char *why)
 }
 
 static const struct wsock_events wsock_events = {
-	on_open, on_message, on_writable, on_pong, on_end
+	on_open, on_message, on_writable, on_pong, NULL, on_end
 };
 
 static void
@@ -101,7 +89,7 @@ take(struct leg *l)
 	struct leg_server	*s = (struct leg_server *)l;
 
 	buf_drain(&s->message, s->message.len);
-	buf_trim(&s->message, FRAME_MAX);
+	buf_trim(&s->message, WSOCK_FRAME);
 	wsock_read(s->sock, true);
 }
 

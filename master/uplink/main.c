@@ -3,10 +3,7 @@
  * and rendezvous.  Started by execsrvd with its channel as standard input.
  */
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,25 +13,9 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "master/uplink/confine.h"
-#include "master/uplink/kem.h"
 #include "master/uplink/link.h"
+#include "master/uplink/start.h"
 #include "master/uplink/uplink.h"
-
-/* Nothing but the channel, on a number beyond the standard streams. */
-static int
-take_channel(void)
-{
-	int	 sock, null;
-
-	if ((sock = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) == -1 ||
-	    (null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
-	    dup2(null, STDIN_FILENO) == -1 ||
-	    dup2(null, STDOUT_FILENO) == -1 ||
-	    (log_is_syslog() && dup2(null, STDERR_FILENO) == -1))
-		fatal("standard streams");
-	fd_close(&null);
-	return sock;
-}
 
 /* Prepare everything that needs files, then do without. */
 static void
@@ -77,23 +58,9 @@ main(int argc, char **argv)
 		fprintf(stderr, "execsrv-uplink is started by execsrvd(8)\n");
 		return 2;
 	}
-	/* Before the log has a descriptor of its own. */
-	syscall(SYS_close_range, 3, ~0U, 0);
-	log_init("uplink", LOG_LEVEL_INFO, argv[1]);
-	if (confine_early() == -1)
-		fatal("confinement");
-	sock = take_channel();
-	signal(SIGPIPE, SIG_IGN);
-	/* Ctrl-C in the terminal of a foreground master is not for us. */
-	if (setsid() == -1)
-		log_debug("already a session leader");
-	if (sodium_init() == -1)
-		fatalx("sodium_init");
-	kem_start();
-	if (dialer_take_env(&u.dialer) == -1)
-		fatal("environment");
-	if ((u.resolver = resolver_start(confine_resolver)) == NULL)
+	if (confine_to_parent() == -1)
 		return 2;
+	sock = start_process("uplink", argv[1], true, &u.dialer, &u.resolver);
 	start(&u, sock);
 	loop_run(&u.loop);
 	uplink_fini(&u);

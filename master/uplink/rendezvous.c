@@ -221,7 +221,7 @@ on_writable(void *arg)
 }
 
 static const struct wsock_events wsock_events = {
-	on_open, on_message, on_writable, on_pong, on_end
+	on_open, on_message, on_writable, on_pong, NULL, on_end
 };
 
 static void

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/ws.h"
 
@@ -13,8 +14,10 @@ struct wsock {
 	const struct wsock_events	*events;
 	void				*arg;
 	struct lws			*wsi;		/* when open */
+	const char			*authorization;	/* or NULL */
 	struct buf			 message;	/* so far */
-	bool				 has_failed;
+	uint64_t			 heard;		/* ms */
+	bool				 has_failed, is_closing;
 };
 
 static int
@@ -36,29 +39,61 @@ on_piece(struct wsock *s, struct lws *wsi, const void *data, size_t len)
 }
 
 static int
+add_headers(const struct wsock *s, struct lws *wsi, uint8_t **p, uint8_t *end)
+{
+	if (s->authorization == NULL)
+		return 0;
+	return lws_add_http_header_by_token(wsi, WSI_TOKEN_HTTP_AUTHORIZATION,
+	    (const uint8_t *)s->authorization, (int)strlen(s->authorization),
+	    p, end);
+}
+
+static void
+on_goodbye(struct wsock *s, const uint8_t *data, size_t len)
+{
+	unsigned	 code = 1005;
+
+	if (len >= 2)
+		code = (unsigned)data[0] << 8 | data[1];
+	if (s->events->on_close != NULL)
+		s->events->on_close(s->arg, code, len > 2 ?
+		    (const char *)data + 2 : "", len > 2 ? len - 2 : 0);
+}
+
+static int
 on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
     void *in, size_t len)
 {
 	struct wsock	*s = arg;
 
 	switch (reason) {
+	case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
+		return add_headers(s, wsi, in, *(uint8_t **)in + len);
 	case LWS_CALLBACK_CLIENT_ESTABLISHED:
 		s->wsi = wsi;
+		s->heard = clock_ms();
 		dial_done(s->dial);
 		s->events->on_open(s->arg);
 		break;
 	case LWS_CALLBACK_CLIENT_RECEIVE:
+		s->heard = clock_ms();
 		return on_piece(s, wsi, in, len);
 	case LWS_CALLBACK_CLIENT_RECEIVE_PONG:
+		s->heard = clock_ms();
 		s->events->on_pong(s->arg);
 		break;
 	case LWS_CALLBACK_CLIENT_WRITEABLE:
 		s->events->on_writable(s->arg);
 		break;
+	case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
+		on_goodbye(s, in, len);
+		return 0;
 	default:
 		break;
 	}
-	return s->has_failed ? -1 : 0;
+	if (s->is_closing)
+		lws_close_reason(wsi, LWS_CLOSE_STATUS_NORMAL, NULL, 0);
+	return s->has_failed || s->is_closing ? -1 : 0;
 }
 
 static void
@@ -102,6 +137,24 @@ wsock_free(struct wsock **sp)
 }
 
 void
+wsock_set_authorization(struct wsock *s, const char *text)
+{
+	s->authorization = text;
+}
+
+bool
+wsock_is_distrusted(const struct wsock *s)
+{
+	return dial_is_distrusted(s->dial);
+}
+
+uint64_t
+wsock_heard(const struct wsock *s)
+{
+	return s->heard;
+}
+
+void
 wsock_want(struct wsock *s)
 {
 	if (s->wsi != NULL)
@@ -140,14 +193,40 @@ wsock_send(struct wsock *s, uint8_t *data, size_t len, int flags)
 		s->has_failed = true;
 }
 
-void
-wsock_ping(struct wsock *s)
+bool
+wsock_send_text(struct wsock *s, struct wsock_text *t, const uint8_t *data,
+    size_t len)
+{
+	size_t	 left = len - t->sent;
+	size_t	 n = left < WSOCK_FRAME ? left : WSOCK_FRAME;
+	int	 flags = (t->sent > 0 ? WSOCK_CONTINUED : 0) |
+		    (n < left ? WSOCK_MORE : 0);
+
+	memcpy(t->room + LWS_PRE, data + t->sent, n);
+	wsock_send(s, t->room + LWS_PRE, n, flags);
+	t->sent = n < left ? t->sent + n : 0;
+	return n == left;
+}
+
+static void
+send_control(struct wsock *s, enum lws_write_protocol kind)
 {
 	uint8_t	 room[LWS_PRE + 1];
 
-	if (s->wsi != NULL &&
-	    lws_write(s->wsi, room + LWS_PRE, 0, LWS_WRITE_PING) < 0)
+	if (s->wsi != NULL && lws_write(s->wsi, room + LWS_PRE, 0, kind) < 0)
 		s->has_failed = true;
+}
+
+void
+wsock_ping(struct wsock *s)
+{
+	send_control(s, LWS_WRITE_PING);
+}
+
+void
+wsock_pong(struct wsock *s)
+{
+	send_control(s, LWS_WRITE_PONG);
 }
 
 void
@@ -155,6 +234,12 @@ wsock_read(struct wsock *s, bool wanted)
 {
 	if (s->wsi != NULL)
 		(void)lws_rx_flow_control(s->wsi, wanted);
+}
+
+void
+wsock_close(struct wsock *s)
+{
+	s->is_closing = true;
 }
 
 void

@@ -36,6 +36,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_word(line, size + 1, out.url);
 		check_word(line, size + 1, out.token);
 		check_word(line, size + 1, out.token_file);
+		check_word(line, size + 1, out.ca_file);
 		MUST(out.token == NULL || out.token_file == NULL);
 		break;
 	case -1:

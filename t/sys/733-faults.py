@@ -4,10 +4,7 @@ survived is not noticed, the rest ends with one line.
 
 CUTS=1000 for as many as the issue asks for; SEED=N repeats a run.
 """
-import hashlib
 import importlib
-import os
-import random
 import socket
 import subprocess
 import threading
@@ -16,18 +13,7 @@ import time
 from client import BUILD, LIMIT, Server, check, main, say
 
 reference = importlib.import_module("7reference")
-
-CUTS = int(os.environ.get("CUTS", "10"))
-SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
-rng = random.Random(SEED)
-# The reference keeps the newest 1 MiB only: what comes while nobody listens
-# must fit it.  What comes at once is one event, which a line that is always cut
-# before its end never carries.
-AT_ONCE = 1200
-LINES = 5 * AT_ONCE * CUTS
-COMMAND = ("i=0; while [ $i -lt %d ]; do seq $((i + 1)) $((i + %d)); "
-           "i=$((i + %d)); sleep 0.05; done; exit 7" %
-           (LINES, AT_ONCE, AT_ONCE))
+faults = importlib.import_module("7faults")
 
 
 class Proxy:
@@ -80,7 +66,7 @@ class Proxy:
                 pass
 
 
-def run(url, *argv, status, seconds=LIMIT * 10 + CUTS):
+def run(url, *argv, status, seconds=LIMIT * 10 + faults.CUTS):
     done = subprocess.run(
         [BUILD + "/execsrvctl", "run", "--url", url, "--", *argv],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -90,78 +76,40 @@ def run(url, *argv, status, seconds=LIMIT * 10 + CUTS):
     return done.stdout, done.stderr
 
 
-def ck_output(out, err):
-    want = b"".join(b"%d\n" % i for i in range(1, LINES + 1))
-    check(err == b"", err)
-    check(hashlib.sha256(out).digest() == hashlib.sha256(want).digest(),
-          "%d bytes of %d" % (len(out), len(want)))
-
-
 def unnoticed(fault, least):
     for name, url in reference.servers(Server()):
         proxy = Proxy(url, fault)
         try:
-            ck_output(*run(proxy.url, "sh", "-c", COMMAND, status=7))
+            faults.ck_output(*run(proxy.url, "sh", "-c", faults.COMMAND,
+                                  status=7))
         finally:
             say("  %s: %d connections" % (name, proxy.connections))
         check(proxy.connections >= least, "hardly a fault")
 
 
 def cut():
-    """At any byte of what the server says, in the handshake too; but not before
-    it has answered the start, which may come behind output: a start of which
-    nobody knows is an error."""
-    say("  SEED=%d" % SEED)
-
-    def fault(_, number):
-        left = [rng.randrange(100, 100000) if 1 < number <= CUTS
-                else 20000 if number == 1 else 1 << 62]
-        said = [b""]
-
-        def change(data):
-            if number == 1 and said[0].count(b'"result"') < 2:
-                said[0] += data
-                return data, True
-            data = data[:left[0]]
-            left[0] -= len(data)
-            return data, left[0] > 0
-        return change
-    unnoticed(fault, 2)
+    """Again and again: the connection is made anew."""
+    unnoticed(faults.cut, 2)
 
 
 def slow():
     """Little by little, in pieces of any length."""
     def fault(_, number):
         def change(data):
-            time.sleep(rng.random() / 200)
+            time.sleep(faults.rng.random() / 200)
             return data, True
         return change
     unnoticed(fault, 1)
 
 
 def half_open():
-    """From some byte on nothing more, and no end either: the client asks, and
-    finds that nobody answers."""
-    def fault(_, number):
-        left = [30000 if number == 1 else 1 << 62]
-
-        def change(data):
-            left[0] -= len(data)
-            return data if left[0] > 0 else b"", True
-        return change
-    unnoticed(fault, 2)
+    """The client asks, and finds that nobody answers."""
+    unnoticed(faults.half_open, 2)
 
 
 def garbage():
-    """Bytes that are no frames, in the middle: as if it had been cut."""
-    def fault(_, number):
-        left = [20000 if number <= 3 else 1 << 62]
-
-        def change(data):
-            left[0] -= len(data)
-            return data if left[0] > 0 else rng.randbytes(len(data)), True
-        return change
-    unnoticed(fault, 3)
+    """As if it had been cut."""
+    unnoticed(faults.garbage, 3)
 
 
 def refused():

@@ -365,15 +365,14 @@ START_TEST(test_upgrade_pieces)
 				    "\x81\x0e{\"method\":\"n\"}";
 	size_t			 n = sizeof(all) - 1;
 
-	peer_start();
-	x->state = EXECSRV_UPGRADING;
+	peer_upgrading();
 	execsrv_on_note(x, on_any_note, &trace);
 	peer_put(all, (size_t)_i);
 	ck_assert_int_eq(peer_turn(), 0);
 	ck_assert_int_eq(execsrv_events(x), POLLIN);
 	peer_put(all + _i, n - (size_t)_i);
 	ck_assert_int_eq(peer_turn(), 0);
-	ck_assert_int_eq(x->state, EXECSRV_OPEN);
+	ck_assert_int_eq(x->state, EXECSRV_INITIALIZING);
 	peer_ck_trace("m;n;");
 	peer_stop();
 }
@@ -386,18 +385,16 @@ START_TEST(test_upgrade_endless)
 
 	memset(a, 'a', sizeof(a));
 	for (n = EXECSRV_HEAD_MAX - 2; n <= EXECSRV_HEAD_MAX; n++) {
-		peer_start();
-		x->state = EXECSRV_UPGRADING;
+		peer_upgrading();
 		peer_put(OK UP CO AC "X: ", strlen(OK UP CO AC "X: "));
 		peer_put(a, n - strlen(OK UP CO AC "X: ") - 4);
 		ck_assert_int_eq(peer_turn(), 0);
 		peer_put("\r\n\r\n", 4);
 		ck_assert_int_eq(peer_turn(), 0);
-		ck_assert_int_eq(x->state, EXECSRV_OPEN);
+		ck_assert_int_eq(x->state, EXECSRV_INITIALIZING);
 		peer_stop();
 	}
-	peer_start();
-	x->state = EXECSRV_UPGRADING;
+	peer_upgrading();
 	peer_put(a, sizeof(a));
 	ck_assert_int_eq(peer_turn(), -1);
 	ck_assert_ptr_nonnull(strstr(execsrv_why(x)->text, "too much length"));
@@ -409,8 +406,7 @@ END_TEST
 
 START_TEST(test_upgrade_end)
 {
-	peer_start();
-	x->state = EXECSRV_UPGRADING;
+	peer_upgrading();
 	peer_put(OK UP, strlen(OK UP));
 	shutdown(peer, SHUT_WR);
 	ck_assert_int_eq(peer_turn(), -1);

@@ -34,7 +34,11 @@ START_TEST(good)
 	ck_assert_str_eq(line.token, "a=b#");
 	ck_assert_int_eq(parse("b u token-file=/p # token=x"), 1);
 	ck_assert_str_eq(line.token_file, "/p");
+	ck_assert_ptr_null(line.ca_file);
 	ck_assert_ptr_null(line.token);
+	ck_assert_int_eq(parse("b u ca-file=ca token=t"), 1);
+	ck_assert_str_eq(line.ca_file, "ca");
+	ck_assert_str_eq(line.token, "t");
 }
 END_TEST
 
@@ -52,6 +56,7 @@ START_TEST(bad)
 	static const char *const	 lines[] = {
 		"box", "box # ws://x", "a:b ws://x", "a/b ws://x",
 		"box u token", "box u token=", "box u tokens=x",
+		"box u ca-file=", "box u ca-file=a ca-file=b",
 		"box u token=a token=b", "box u token=a token-file=b",
 		"box u other", "ws://x",
 	};

@@ -162,7 +162,7 @@ to_resuming(void)
 {
 	to_upgrading();
 	upgraded();
-	ck_turn(EXECSRV_RESUMING);
+	ck_turn(EXECSRV_INITIALIZING);
 	return ck_initialize();
 }
 
@@ -270,13 +270,13 @@ ck_read(unsigned id, const char *process, unsigned after)
 
 static const unsigned	 arrows[STATES] = {
 #define TO(state)	(1u << EXECSRV_##state)
-	[EXECSRV_UPGRADING] = TO(OPEN) | TO(RESUMING) | TO(WAITING) |
-	    TO(GONE),
-	[EXECSRV_OPEN] = TO(WAITING) | TO(GONE),
 	[EXECSRV_WAITING] = TO(CONNECTING) | TO(GONE),
 	[EXECSRV_CONNECTING] = TO(UPGRADING) | TO(WAITING) | TO(GONE),
-	[EXECSRV_RESUMING] = TO(CATCHING_UP) | TO(WAITING) | TO(GONE),
+	[EXECSRV_UPGRADING] = TO(INITIALIZING) | TO(WAITING) | TO(GONE),
+	[EXECSRV_INITIALIZING] = TO(CATCHING_UP) | TO(WAITING) |
+	    TO(GONE),
 	[EXECSRV_CATCHING_UP] = TO(OPEN) | TO(WAITING) | TO(GONE),
+	[EXECSRV_OPEN] = TO(WAITING) | TO(GONE),
 	[EXECSRV_GONE] = 0,
 #undef TO
 };
@@ -322,26 +322,13 @@ START_TEST(test_round)
 	ck_turn(EXECSRV_UPGRADING);
 	accept_peer();
 	upgraded();
-	ck_turn(EXECSRV_RESUMING);
+	ck_turn(EXECSRV_INITIALIZING);
 	resumed(ck_initialize(), EXECSRV_OPEN);
 	ck_assert_int_eq(execsrv_status(x), EXECSRV_CONNECTED);
 	ck_assert_str_eq(execsrv_why(x)->text, "");
 	ck_assert_int_eq(peer_heard().type, WS_EV_NONE);
 	/* And once more. */
 	again();
-	stop();
-}
-END_TEST
-
-/* UPGRADING -> OPEN is of the first connection. */
-START_TEST(test_first)
-{
-	start();
-	x->state = EXECSRV_UPGRADING;
-	x->session[0] = '\0';
-	snprintf(request, sizeof(request), "Key: %s", x->key);
-	upgraded();
-	ck_turn(EXECSRV_OPEN);
 	stop();
 }
 END_TEST
@@ -518,7 +505,7 @@ START_TEST(test_resuming_ends)
 	id = to_resuming();
 	if (_i == 0) {
 		now += 3999;
-		ck_turn(EXECSRV_RESUMING);
+		ck_turn(EXECSRV_INITIALIZING);
 		now++;
 		ck_turn(EXECSRV_WAITING);
 	} else if (_i == 1) {
@@ -537,7 +524,7 @@ START_TEST(test_resuming_ends)
 		ck_turn(EXECSRV_UPGRADING);
 		accept_peer();
 		upgraded();
-		ck_turn(EXECSRV_RESUMING);
+		ck_turn(EXECSRV_INITIALIZING);
 		resumed(ck_initialize(), EXECSRV_OPEN);
 	}
 	stop();
@@ -723,7 +710,7 @@ START_TEST(test_requests)
 	ck_turn(EXECSRV_UPGRADING);
 	accept_peer();
 	upgraded();
-	ck_turn(EXECSRV_RESUMING);
+	ck_turn(EXECSRV_INITIALIZING);
 	resumed(ck_initialize(), EXECSRV_OPEN);
 	/* What only looks is asked again, under its old number. */
 	peer_ck_heard("{\"id\":1,\"method\":\"fs/canonicalize\",\"params\":"
@@ -934,7 +921,7 @@ START_TEST(test_early_notes)
 	id = to_resuming();
 	peer_say("{\"method\":\"process/output\",\"params\":{\"processId\":"
 	    "\"p1\",\"seq\":2,\"stream\":\"stdout\",\"chunk\":\"dHdv\"}}");
-	ck_turn(EXECSRV_RESUMING);
+	ck_turn(EXECSRV_INITIALIZING);
 	peer_ck_trace("two;");
 	resumed(id, EXECSRV_CATCHING_UP);
 	ck_read(3, "p1", 2);
@@ -1060,7 +1047,6 @@ recover_suite(void)
 			tcase_add_loop_test_raise_signal(t, test_no_moves,
 			    SIGABRT, i, i + 1);
 	tcase_add_test(t, test_round);
-	tcase_add_test(t, test_first);
 	tcase_add_test(t, test_open_to_gone);
 	tcase_add_loop_test(t, test_deadline, 0, 4);
 	tcase_add_loop_test(t, test_deadline_exact, 0, 2);

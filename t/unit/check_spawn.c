@@ -4,7 +4,6 @@
  */
 #include <sys/wait.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,11 +13,11 @@
 #include <check.h>
 
 #include "common/client/client_priv.h"
+#include "t/unit/peer_help.h"
 
 #define GREET	"read -r a; printf '%s\\n' " \
 		"'{\"id\":1,\"result\":{\"sessionId\":\"s\"}}'; read -r b; "
 
-static struct execsrv		*x;
 static struct execsrv_error	 e;
 
 static void
@@ -28,19 +27,6 @@ spawn(const char *script)
 
 	e.text[0] = '\0';
 	x = execsrv_spawn_local(argv, NULL, &e);
-}
-
-static unsigned
-descriptors(void)
-{
-	DIR		*d = opendir("/proc/self/fd");
-	unsigned	 n = 0;
-
-	ck_assert_ptr_nonnull(d);
-	while (readdir(d) != NULL)
-		n++;
-	closedir(d);
-	return n;
 }
 
 static void
@@ -66,7 +52,7 @@ START_TEST(test_lines)
 {
 	static const char	 params[] = "{\"a\":\n\"\\n\"\r\n}";
 	char			 notes[16] = "", want[] = "7";
-	unsigned		 before = descriptors();
+	unsigned		 before = peer_descriptors();
 
 	spawn(GREET "read -r c; case $c in "
 	    "*'\"m\",\"params\":{\"a\": \"\\n\"'*)"
@@ -84,7 +70,7 @@ START_TEST(test_lines)
 	execsrv_close(&x);
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 	ck_assert_int_eq(errno, ECHILD);
-	ck_assert_uint_eq(descriptors(), before);
+	ck_assert_uint_eq(peer_descriptors(), before);
 }
 END_TEST
 
@@ -104,7 +90,7 @@ static const struct {
 /* Whatever it does: no child and no descriptor is left. */
 START_TEST(test_bad)
 {
-	unsigned	 before = descriptors();
+	unsigned	 before = peer_descriptors();
 
 	spawn(bad[_i].script);
 	ck_assert_ptr_null(x);
@@ -112,20 +98,20 @@ START_TEST(test_bad)
 	    strstr(e.text, "connection is lost") != NULL, "%s", e.text);
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 	ck_assert_int_eq(errno, ECHILD);
-	ck_assert_uint_eq(descriptors(), before);
+	ck_assert_uint_eq(peer_descriptors(), before);
 }
 END_TEST
 
 START_TEST(test_not_there)
 {
 	static const char	*argv[] = { "/nonexistent/program", NULL };
-	unsigned		 before = descriptors();
+	unsigned		 before = peer_descriptors();
 
 	ck_assert_ptr_null(execsrv_spawn_local(argv, NULL, &e));
 	ck_assert_str_eq(e.text, "/nonexistent/program: No such file or "
 	    "directory");
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
-	ck_assert_uint_eq(descriptors(), before);
+	ck_assert_uint_eq(peer_descriptors(), before);
 }
 END_TEST
 

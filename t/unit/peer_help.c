@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,9 +31,20 @@ peer_start(void)
 	peer = pair[1];
 	strcpy(x->key, PEER_KEY);
 	x->state = EXECSRV_OPEN;
+	x->is_opening = false;
 	x->last_sent = x->last_heard = clock_ms();
 	ws_reader_init(&peer_reader, true, LIMIT_FRAME, LIMIT_MESSAGE);
 	trace[0] = '\0';
+}
+
+void
+peer_upgrading(void)
+{
+	peer_start();
+	x->state = EXECSRV_UPGRADING;
+	x->is_opening = true;
+	ck_assert_ptr_nonnull(x->name = strdup("test"));
+	x->attempt_at = x->deadline = clock_ms() + 60000;
 }
 
 void
@@ -117,6 +129,19 @@ peer_ck_heard(const char *want)
 	ck_assert_msg(ev.len == strlen(want) &&
 	    memcmp(ev.data, want, ev.len) == 0, "heard %.*s\nnot %s",
 	    (int)ev.len, (char *)ev.data, want);
+}
+
+unsigned
+peer_descriptors(void)
+{
+	DIR		*d = opendir("/proc/self/fd");
+	unsigned	 n = 0;
+
+	ck_assert_ptr_nonnull(d);
+	while (readdir(d) != NULL)
+		n++;
+	closedir(d);
+	return n;
 }
 
 void

@@ -20,6 +20,9 @@ extern char		 trace[8192];	/* what hooks were told */
 void		 peer_start(void);
 void		 peer_stop(void);
 
+/* The same, for the first time, with the answer to the upgrade to come. */
+void		 peer_upgrading(void);
+
 /* Bytes, a frame with this first byte, a text from the server. */
 void		 peer_put(const void *data, size_t len);
 void		 peer_frame(unsigned first, const void *data, size_t len);
@@ -32,6 +35,9 @@ int		 peer_turn(void);
 /* The client's next message or frame; its data until the next call. */
 struct ws_event	 peer_heard(void);
 void		 peer_ck_heard(const char *want);
+
+/* How many we have. */
+unsigned	 peer_descriptors(void);
 
 /* Write to the trace; it must be this, and is empty then. */
 void		 peer_note(const char *fmt, ...)

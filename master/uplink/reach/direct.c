@@ -1,0 +1,42 @@
+/* An exec server at the other end of a websocket: a text is a message. */
+#include "common/limit.h"
+#include "master/uplink/reach/reach.h"
+
+static int
+start(struct reach *r)
+{
+	if (reach_connect(r, &r->target, (size_t)LIMIT_MESSAGE) == -1)
+		return -1;
+	wsock_set_authorization(r->sock, r->authorization);
+	return 0;
+}
+
+static void
+fini(struct reach *r)
+{
+	(void)r;
+}
+
+static void
+on_message(struct reach *r, uint8_t *data, size_t len, bool is_binary)
+{
+	(void)is_binary;
+	reach_deliver(r, data, len);
+}
+
+static bool
+send_frame(struct reach *r)
+{
+	const uint8_t	*data;
+	size_t		 len;
+
+	if (!r->is_ready || !pair_first(&r->pair, &data, &len))
+		return false;
+	if (wsock_send_text(r->sock, &r->text, data, len))
+		pair_drop(&r->pair);
+	return true;
+}
+
+const struct far	 far_direct = {
+	start, fini, reach_ready, on_message, send_frame
+};

@@ -1,0 +1,65 @@
+#include "master/uplink/reach/goal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "common/utf8.h"
+
+/* The text of a member; its closing quote gives way to a NUL. */
+static bool
+take_text(const struct json *j, uint32_t tok, const char **out)
+{
+	const struct json_tok	*t = json_tok(j, tok);
+
+	if (t->type != JSON_STRING || t->len == 0 ||
+	    memchr(j->text + t->pos, '\0', t->len) != NULL)
+		return false;
+	j->text[t->pos + t->len] = '\0';
+	*out = j->text + t->pos;
+	return true;
+}
+
+static bool
+take(struct goal *g, const struct json *j, uint32_t key)
+{
+	uint32_t	 value = key + 1;
+
+	if (json_is_text(j, key, "url"))
+		return take_text(j, value, &g->url);
+	if (json_is_text(j, key, "environment"))
+		return take_text(j, value, &g->environment);
+	if (json_is_text(j, key, "token"))
+		return take_text(j, value, &g->token);
+	if (json_is_text(j, key, "caFile"))
+		return take_text(j, value, &g->ca_file);
+	return json_is_text(j, key, "connectMs") &&
+	    json_u64(j, value, &g->connect_ms) == 0 && g->connect_ms > 0 &&
+	    g->connect_ms <= INT_MAX;
+}
+
+int
+goal_read(struct goal *g, char *text, size_t len)
+{
+	struct json	 j;
+	uint32_t	 i;
+	bool		 is_good;
+
+	memset(g, 0, sizeof(*g));
+	json_init(&j);
+	errno = 0;
+	is_good = len <= GOAL_MAX && utf8_is_valid(text, len) &&
+	    json_parse(&j, text, len) == 0 &&
+	    json_tok(&j, 0)->type == JSON_OBJECT;
+	for (i = is_good ? json_first(0) : 0; is_good && json_more(&j, 0, i);
+	    i = json_after_member(&j, i))
+		is_good = take(g, &j, i);
+	json_fini(&j);
+	if (is_good && g->url != NULL && g->connect_ms > 0)
+		return 0;
+	if (errno != ENOMEM)
+		errno = EINVAL;
+	return -1;
+}

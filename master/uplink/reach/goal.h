@@ -1,0 +1,34 @@
+/*
+ * What is to be reached: the first line that execsrv-reach is told, an object.
+ * Pure.
+ *
+ *	url		wss://..., or with environment that of a registry
+ *	environment	its name there; optional
+ *	token		the bearer token; optional
+ *	caFile		certificates to trust, not the system's; optional
+ *	connectMs	time to connect
+ */
+#ifndef MASTER_UPLINK_REACH_GOAL_H
+#define MASTER_UPLINK_REACH_GOAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GOAL_MAX	(16 * 1024)	/* bytes of the line */
+
+struct goal {
+	const char	*url;
+	const char	*environment;	/* or NULL: a server, no registry */
+	const char	*token;		/* or NULL */
+	const char	*ca_file;	/* or NULL */
+	uint64_t	 connect_ms;
+};
+
+/*
+ * Read the line.  The text is written to and must stay: g points into it.  0,
+ * or -1 with errno EINVAL (something else) or ENOMEM.
+ */
+int	 goal_read(struct goal *g, char *text, size_t len)
+	    __attribute__((warn_unused_result));
+
+#endif

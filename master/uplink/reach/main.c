@@ -1,0 +1,84 @@
+/*
+ * execsrv-reach: one connection for libexecsrv, which starts it with a socket
+ * as its standard input and output, and says there what it is to reach.
+ */
+#include <sys/socket.h>
+
+#include <sodium.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "master/uplink/confine.h"
+#include "master/uplink/reach/reach.h"
+#include "master/uplink/start.h"
+
+/* What is in vain before there is a loop. */
+static void
+tell(const struct reach *r, int fd)
+{
+	char	 line[2048];
+	size_t	 n = reach_put_why(r, line, sizeof(line) - 1);
+
+	line[n++] = '\n';
+	if (send(fd, line, n, MSG_NOSIGNAL) != (ssize_t)n)
+		log_debug("nobody is there");
+}
+
+/* The line has secrets: it stays in locked memory. */
+static char *
+read_goal(struct reach *r, int fd)
+{
+	ssize_t	 n;
+	char	*text;
+
+	if ((text = sodium_malloc(GOAL_MAX)) == NULL)
+		fatal("memory");
+	if ((n = pair_read_first(fd, text, GOAL_MAX)) == -1 ||
+	    goal_read(&r->goal, text, (size_t)n) == -1) {
+		sodium_free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static int
+serve(struct reach *r, int fd)
+{
+	if (reach_init(r) == -1) {
+		tell(r, fd);
+		return 1;
+	}
+	if (confine_uplink() == -1)
+		fatal("confinement");
+	if (resolver_attach(r->resolver, &r->loop) == -1)
+		fatal("event loop");
+	reach_run(r, fd);
+	reach_fini(r);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct reach	 r;
+	int			 fd, type, status;
+	socklen_t		 len = sizeof(type);
+	char			*text;
+
+	(void)argv;
+	if (argc != 1 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
+	    &len) == -1 || type != SOCK_STREAM) {
+		fprintf(stderr, "execsrv-reach is started by "
+		    "libexecsrv(3)\n");
+		return 2;
+	}
+	fd = start_process("reach", "stderr", false, &r.dialer, &r.resolver);
+	if ((text = read_goal(&r, fd)) == NULL)
+		return 2;
+	status = serve(&r, fd);
+	sodium_free(text);
+	fd_close(&fd);
+	return status;
+}

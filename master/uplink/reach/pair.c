@@ -1,0 +1,208 @@
+#include "master/uplink/reach/pair.h"
+
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/limit.h"
+
+#define READ_MIN	(64 * 1024)
+#define KEEP		(256 * 1024)
+#define ROOM		(128 * 1024)	/* for the library; Linux doubles it */
+#define LAST_MAX	4096	/* of a line behind one that is not taken */
+
+/* --- in --- */
+
+/* Byte by byte: what follows is read elsewhere. */
+ssize_t
+pair_read_first(int fd, char *out, size_t size)
+{
+	size_t	 len = 0;
+	ssize_t	 n;
+
+	while (len < size) {
+		if ((n = read(fd, out + len, 1)) == -1 && errno == EINTR)
+			continue;
+		if (n != 1)
+			return -1;
+		if (out[len] == '\n')
+			return (ssize_t)len;
+		len++;
+	}
+	return -1;
+}
+
+static void
+find_line(struct pair *p)
+{
+	const uint8_t	*data = buf_data(&p->in), *end = NULL;
+
+	if (p->in.len > p->scanned)
+		end = memchr(data + p->scanned, '\n', p->in.len - p->scanned);
+	if (end == NULL)
+		p->scanned = p->in.len;
+	else
+		p->line = (size_t)(end + 1 - data);
+}
+
+/* Read until there is a line, or nothing more for now. */
+static void
+fill(struct pair *p)
+{
+	uint8_t	*room;
+	ssize_t	 n;
+
+	while (find_line(p), p->line == 0 && !p->has_ended) {
+		if ((room = buf_reserve(&p->in, READ_MIN)) == NULL) {
+			p->has_ended = true;	/* that is no message */
+			break;
+		}
+		n = recv(p->fd, room, READ_MIN, MSG_DONTWAIT);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1 && errno == EAGAIN)
+			break;
+		if (n > 0)
+			buf_commit(&p->in, (size_t)n);
+		else
+			p->has_ended = true;
+	}
+	if (p->watch != NULL)
+		watch_read(p->watch, p->line == 0 && !p->has_ended);
+}
+
+static void
+on_readable(void *arg)
+{
+	struct pair	*p = arg;
+
+	if (p->line == 0)
+		fill(p);
+	if (p->line > 0 || p->has_ended)
+		p->events->on_line(p->arg);
+}
+
+bool
+pair_first(const struct pair *p, const uint8_t **data_out, size_t *len_out)
+{
+	if (p->line == 0)
+		return false;
+	*data_out = buf_data(&p->in);
+	*len_out = p->line - 1;
+	return true;
+}
+
+void
+pair_drop(struct pair *p)
+{
+	buf_drain(&p->in, p->line);
+	buf_trim(&p->in, KEEP);
+	p->line = p->scanned = 0;
+	fill(p);
+}
+
+bool
+pair_is_over(const struct pair *p)
+{
+	return p->has_ended && p->line == 0;
+}
+
+/* --- out --- */
+
+static void
+flush(struct pair *p)
+{
+	ssize_t	 n;
+
+	while (p->out.len > 0) {
+		n = send(p->fd, buf_data(&p->out), p->out.len, MSG_NOSIGNAL |
+		    MSG_DONTWAIT);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1 && errno == EAGAIN && p->watch != NULL) {
+			watch_write(p->watch);
+			return;
+		}
+		/* Nobody is there: that is heard on the other side. */
+		buf_drain(&p->out, n == -1 ? p->out.len : (size_t)n);
+	}
+	buf_trim(&p->out, KEEP);
+}
+
+static void
+on_writable(void *arg)
+{
+	struct pair	*p = arg;
+
+	flush(p);
+	if (p->out.len == 0)
+		p->events->on_room(p->arg);
+}
+
+int
+pair_put(struct pair *p, uint8_t *data, size_t len)
+{
+	uint8_t	*at = data;
+	size_t	 left = len;
+
+	/* Only between tokens, where a blank is as good. */
+	for (; (at = memchr(at, '\n', left)) != NULL;
+	    left = len - (size_t)(at - data))
+		*at = ' ';
+	if (buf_put(&p->out, data, len) == -1 ||
+	    buf_put(&p->out, "\n", 1) == -1)
+		return -1;
+	flush(p);
+	return 0;
+}
+
+bool
+pair_is_full(const struct pair *p)
+{
+	return p->out.len > 0;
+}
+
+/* --- */
+
+/* What was said before is still there, and is fetched as it is taken. */
+static void
+on_hangup(void *arg)
+{
+	struct pair	*p = arg;
+
+	watch_free(&p->watch);
+	on_readable(p);
+}
+
+static const struct watch_events	 watch_events = {
+	on_readable, on_writable, on_hangup
+};
+
+int
+pair_init(struct pair *p, int fd, struct loop *l,
+    const struct pair_events *events, void *arg)
+{
+	int	 room = ROOM;
+
+	memset(p, 0, sizeof(*p));
+	p->fd = fd;
+	p->events = events;
+	p->arg = arg;
+	buf_init(&p->in, (size_t)LIMIT_MESSAGE + 2 * READ_MIN);
+	buf_init(&p->out, (size_t)LIMIT_MESSAGE + LAST_MAX);
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) == -1)
+		return -1;
+	p->watch = watch_new(l, fd, &watch_events, p);
+	return p->watch == NULL ? -1 : 0;
+}
+
+void
+pair_fini(struct pair *p)
+{
+	watch_free(&p->watch);
+	buf_fini(&p->in);
+	buf_fini(&p->out);
+}

@@ -1,0 +1,390 @@
+#include "master/uplink/reach/reach.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/json_out.h"
+
+/* As libexecsrv does on websockets of its own. */
+#define HEARTBEAT_MS	5000	/* while nothing is read */
+#define PING_MS		15000	/* of silence, then one is asked */
+#define PONG_MS		20000	/* and then given up */
+#define GOODBYE_MS	500	/* for the last bytes to leave */
+
+static void	 on_silence(void *arg);
+
+/* --- the end --- */
+
+/* What was said before may still have to be taken. */
+static void
+end(struct reach *r)
+{
+	r->is_ending = true;
+	loop_timer_clear(&r->loop, &r->silence);
+	if (!pair_is_full(&r->pair))
+		loop_stop(&r->loop);
+}
+
+size_t
+reach_put_why(const struct reach *r, char *out, size_t size)
+{
+	struct json_out	 o;
+	struct buf	 b;
+	size_t		 n = 0;
+
+	buf_init(&b, size);
+	json_out_init(&o, &b);
+	json_out_open(&o, '{');
+	json_out_key(&o, "error");
+	json_out_str(&o, r->why);
+	json_out_key(&o, "permanent");
+	json_out_bool(&o, r->is_permanent);
+	json_out_key(&o, "left");
+	json_out_bool(&o, r->has_left);
+	json_out_close(&o, '}');
+	if (json_out_fini(&o) == 0) {
+		n = b.len;
+		memcpy(out, buf_data(&b), n);
+	}
+	buf_fini(&b);
+	return n;
+}
+
+static void
+fail_as(struct reach *r, bool is_permanent, const char *fmt, va_list ap)
+{
+	vsnprintf(r->why, sizeof(r->why), fmt, ap);
+	r->is_permanent = is_permanent;
+}
+
+void
+reach_fail(struct reach *r, bool is_permanent, const char *fmt, ...)
+{
+	char	 line[2048];
+	size_t	 n;
+	va_list	 ap;
+
+	if (r->is_ending)
+		return;
+	va_start(ap, fmt);
+	fail_as(r, is_permanent, fmt, ap);
+	va_end(ap);
+	n = reach_put_why(r, line, sizeof(line));
+	/* Without memory the end alone has to tell. */
+	if (n > 0 && pair_put(&r->pair, (uint8_t *)line, n) == -1)
+		n = 0;
+	end(r);
+}
+
+/* --- before the loop --- */
+
+static int
+refuse(struct reach *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Always -1. */
+static int
+refuse(struct reach *r, const char *fmt, ...)
+{
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	fail_as(r, true, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+static int
+take_token(struct reach *r)
+{
+	static const char	 scheme[] = "Bearer ";
+	size_t			 len;
+
+	if (r->goal.token == NULL)
+		return 0;
+	len = strlen(r->goal.token);
+	if ((r->authorization = sodium_malloc(sizeof(scheme) + len)) == NULL)
+		return -1;
+	memcpy(r->authorization, scheme, sizeof(scheme) - 1);
+	memcpy(r->authorization + sizeof(scheme) - 1, r->goal.token, len + 1);
+	return 0;
+}
+
+int
+reach_init(struct reach *r)
+{
+	const char	*ca = r->goal.ca_file;
+
+	r->far = &far_direct;
+	if (target_parse(&r->target, r->goal.url, "ws", "wss") == -1 ||
+	    !r->target.is_tls)
+		return refuse(r, "not wss://HOST[:PORT][/PATH]");
+	if (take_token(r) == -1)
+		return refuse(r, "out of memory");
+	if (loop_init(&r->loop) == -1)
+		return refuse(r, "libwebsockets does not start");
+	if (dialer_init(&r->dialer, &r->loop, r->resolver,
+	    ca != NULL ? ca : "") == -1)
+		return refuse(r, "%.200s: no certificates of authorities",
+		    ca != NULL ? ca : "this system");
+	return 0;
+}
+
+void
+reach_fini(struct reach *r)
+{
+	loop_timer_clear(&r->loop, &r->silence);
+	loop_timer_clear(&r->loop, &r->late);
+	r->far->fini(r);
+	wsock_free(&r->sock);
+	pair_fini(&r->pair);
+	resolver_free(&r->resolver);
+	dialer_fini(&r->dialer);
+	loop_fini(&r->loop);
+	sodium_free(r->authorization);
+}
+
+/* --- silence --- */
+
+static uint64_t
+silent(const struct reach *r)
+{
+	uint64_t	 heard = wsock_heard(r->sock);
+
+	return clock_ms() - (heard > r->heard ? heard : r->heard);
+}
+
+static void
+watch_silence(struct reach *r)
+{
+	uint64_t	 limit = r->is_pinged ? PING_MS + PONG_MS : PING_MS;
+	uint64_t	 ms = silent(r);
+
+	if (pair_is_full(&r->pair))
+		limit = ms + HEARTBEAT_MS;
+	loop_timer_set(&r->loop, &r->silence, ms < limit ? limit - ms : 0,
+	    on_silence, r);
+}
+
+/* Pings lie unread while the library takes nothing: a pong nobody asked for is
+   a sign of life, too (RFC 6455 section 5.5.3). */
+static void
+on_silence(void *arg)
+{
+	struct reach	*r = arg;
+
+	if (wsock_heard(r->sock) > r->heard)
+		r->is_pinged = false;
+	if (pair_is_full(&r->pair)) {
+		r->heard = clock_ms();
+		r->is_pinged = false;
+		r->must_pong = true;
+		reach_want(r);
+	} else if (r->is_pinged && silent(r) >= PING_MS + PONG_MS) {
+		reach_fail(r, false, "the server does not answer");
+		return;
+	} else if (!r->is_pinged && silent(r) >= PING_MS) {
+		/* It has its time from now on. */
+		r->heard = clock_ms() - PING_MS;
+		r->is_pinged = r->must_ping = true;
+		reach_want(r);
+	}
+	watch_silence(r);
+}
+
+/* --- the websocket --- */
+
+static void
+on_open(void *arg)
+{
+	struct reach	*r = arg;
+
+	r->heard = clock_ms();
+	watch_silence(r);
+	r->far->on_open(r);
+}
+
+static void
+on_message(void *arg, uint8_t *data, size_t len, bool is_binary)
+{
+	struct reach	*r = arg;
+
+	if (!r->is_ending)
+		r->far->on_message(r, data, len, is_binary);
+}
+
+static void
+on_late(void *arg)
+{
+	struct reach	*r = arg;
+
+	loop_stop(&r->loop);
+}
+
+/* The library has said all that it had to say. */
+static void
+leave(struct reach *r)
+{
+	if (r->is_leaving)
+		return;
+	r->is_leaving = true;
+	wsock_close(r->sock);
+	loop_timer_set(&r->loop, &r->late, GOODBYE_MS, on_late, r);
+}
+
+static void
+on_writable(void *arg)
+{
+	struct reach	*r = arg;
+
+	/* It takes what we send: what it says comes behind that. */
+	if (r->was_full)
+		r->heard = clock_ms();
+	r->was_full = false;
+	if (r->must_ping)
+		wsock_ping(r->sock);
+	if (r->must_pong)
+		wsock_pong(r->sock);
+	r->must_ping = r->must_pong = false;
+	while (!r->is_ending && !wsock_is_full(r->sock)) {
+		if (r->far->send(r))
+			continue;
+		if (pair_is_over(&r->pair))
+			leave(r);
+		return;
+	}
+	if (r->is_ending)
+		return;
+	r->was_full = true;
+	wsock_want(r->sock);
+}
+
+static void
+on_pong(void *arg)
+{
+	(void)arg;
+}
+
+static void
+on_close(void *arg, unsigned code, const char *words, size_t len)
+{
+	struct reach	*r = arg;
+
+	r->has_left = code == 1001;
+	reach_fail(r, false, "the server closed the connection (%u%s%.*s)",
+	    code, len > 0 ? ": " : "", (int)len, words);
+}
+
+/*
+ * Who answers, but not with an upgrade, will hardly do so a moment later; but
+ * for one that says so.
+ */
+static bool
+is_final(const struct reach *r, unsigned status)
+{
+	return wsock_is_distrusted(r->sock) || (status != 0 && status < 500 &&
+	    status != 408 && status != 429);
+}
+
+static void
+on_end(void *arg, unsigned status, const char *why)
+{
+	struct reach	*r = arg;
+
+	if (r->is_leaving)
+		end(r);
+	else if (r->is_ready)
+		reach_fail(r, false, "%s", why);
+	else if (status != 0)
+		reach_fail(r, is_final(r, status),
+		    "the server refused: HTTP %u", status);
+	else
+		reach_fail(r, is_final(r, status), "%s", why);
+	loop_timer_clear(&r->loop, &r->silence);
+	wsock_free(&r->sock);
+}
+
+static const struct wsock_events	 wsock_events = {
+	on_open, on_message, on_writable, on_pong, on_close, on_end
+};
+
+int
+reach_connect(struct reach *r, const struct target *t, size_t max)
+{
+	r->sock = wsock_new(&r->dialer, t, r->goal.connect_ms, max,
+	    &wsock_events, r);
+	if (r->sock != NULL)
+		return 0;
+	reach_fail(r, true, "%s: cannot be connected to; perhaps for the "
+	    "proxy of the environment", t->host);
+	return -1;
+}
+
+void
+reach_want(struct reach *r)
+{
+	if (r->sock != NULL)
+		wsock_want(r->sock);
+}
+
+/* --- the library --- */
+
+void
+reach_ready(struct reach *r)
+{
+	char	 ready[] = "{\"ready\":true}";
+
+	r->is_ready = true;
+	if (pair_put(&r->pair, (uint8_t *)ready, strlen(ready)) == -1)
+		reach_fail(r, false, "out of memory");
+	reach_want(r);
+}
+
+void
+reach_deliver(struct reach *r, uint8_t *data, size_t len)
+{
+	if (pair_put(&r->pair, data, len) == -1)
+		reach_fail(r, false, "out of memory");
+	if (r->sock == NULL || !pair_is_full(&r->pair))
+		return;
+	wsock_read(r->sock, false);
+	watch_silence(r);
+}
+
+static void
+on_line(void *arg)
+{
+	struct reach	*r = arg;
+
+	if (pair_is_over(&r->pair) && (!r->is_ready || r->sock == NULL))
+		loop_stop(&r->loop);
+	reach_want(r);
+}
+
+static void
+on_room(void *arg)
+{
+	struct reach	*r = arg;
+
+	if (r->is_ending) {
+		loop_stop(&r->loop);
+	} else if (r->sock != NULL) {
+		r->heard = clock_ms();
+		wsock_read(r->sock, true);
+		watch_silence(r);
+	}
+}
+
+static const struct pair_events	 pair_events = { on_line, on_room };
+
+void
+reach_run(struct reach *r, int fd)
+{
+	if (pair_init(&r->pair, fd, &r->loop, &pair_events, r) == 0 &&
+	    r->far->start(r) == 0)
+		loop_run(&r->loop);
+}

@@ -1,0 +1,90 @@
+/*
+ * One connection for libexecsrv, of a kind that needs TLS, HTTP or Noise: what
+ * the whole of execsrv-reach is about.  The library says in a line what is to
+ * be reached (goal.h), and is answered by one:
+ *
+ *	{"ready":true}
+ *
+ * From there on both sides send messages of JSON-RPC, one a line.  Or, instead
+ * of that answer and at any time as the last line:
+ *
+ *	{"error":"words","permanent":false,"left":false}
+ *
+ * permanent: another attempt would end the same way; left: the server said that
+ * it goes.
+ */
+#ifndef MASTER_UPLINK_REACH_REACH_H
+#define MASTER_UPLINK_REACH_REACH_H
+
+#include "master/uplink/dial.h"
+#include "master/uplink/reach/goal.h"
+#include "master/uplink/reach/pair.h"
+#include "master/uplink/wsock.h"
+
+struct reach;
+
+/* What a kind of goal does differently. */
+struct far {
+	/* Begin: 0, or -1 after reach_fail(). */
+	int	(*start)(struct reach *r);
+	void	(*fini)(struct reach *r);
+	/* The websocket is connected. */
+	void	(*on_open)(struct reach *r);
+	void	(*on_message)(struct reach *r, uint8_t *data, size_t len,
+		    bool is_binary);
+	/* Send a frame, of pair_first() or of its own; false: there is none. */
+	bool	(*send)(struct reach *r);
+};
+
+extern const struct far	far_direct;
+
+struct reach {
+	struct loop			 loop;
+	struct resolver			*resolver;
+	struct dialer			 dialer;
+	struct goal			 goal;
+	struct target			 target;	/* of goal.url */
+	char				*authorization;	/* locked; or NULL */
+	const struct far		*far;
+	struct pair			 pair;
+	struct wsock			*sock;
+	struct wsock_text		 text;		/* far_direct */
+	struct loop_timer		 silence, late;
+	bool				 is_ready, is_leaving, is_ending;
+	bool				 is_pinged, must_ping, must_pong;
+	bool				 was_full;
+	uint64_t			 heard;		/* ms */
+	char				 why[256];	/* it will end */
+	bool				 is_permanent, has_left;
+};
+
+/*
+ * Judge the goal and make ready for it; the last that needs files.  0, or -1:
+ * r->why says why it is in vain for ever.
+ */
+int	 reach_init(struct reach *r) __attribute__((warn_unused_result));
+void	 reach_fini(struct reach *r);
+
+/* Serve the library on that socket until the end. */
+void	 reach_run(struct reach *r, int fd);
+
+/* Connect a websocket to there. */
+int	 reach_connect(struct reach *r, const struct target *t, size_t max);
+
+/* The server is there. */
+void	 reach_ready(struct reach *r);
+
+/* A message for the library; the websocket waits until it is taken. */
+void	 reach_deliver(struct reach *r, uint8_t *data, size_t len);
+
+/* There is something to send. */
+void	 reach_want(struct reach *r);
+
+/* Tell why, and end; the first reason counts. */
+void	 reach_fail(struct reach *r, bool is_permanent, const char *fmt, ...)
+	    __attribute__((format(printf, 3, 4)));
+
+/* The line that says so, of size bytes at most; its length. */
+size_t	 reach_put_why(const struct reach *r, char *out, size_t size);
+
+#endif

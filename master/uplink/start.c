@@ -1,0 +1,56 @@
+#include "master/uplink/start.h"
+
+#include <sys/syscall.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "master/uplink/confine.h"
+#include "master/uplink/kem.h"
+
+/* Nothing but the channel, on a number beyond the standard streams. */
+static int
+take_channel(bool keeps_stderr)
+{
+	int	 sock, null;
+
+	if ((sock = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) == -1 ||
+	    (null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
+	    dup2(null, STDIN_FILENO) == -1 ||
+	    dup2(null, STDOUT_FILENO) == -1 ||
+	    (!keeps_stderr && dup2(null, STDERR_FILENO) == -1))
+		fatal("standard streams");
+	fd_close(&null);
+	return sock;
+}
+
+int
+start_process(const char *role, const char *how, bool keeps_stderr,
+    struct dialer *d, struct resolver **resolver_out)
+{
+	int	 sock;
+
+	/* Before the log has a descriptor of its own. */
+	syscall(SYS_close_range, 3, ~0U, 0);
+	log_init(role, LOG_LEVEL_INFO, how);
+	if (confine_early() == -1)
+		fatal("confinement");
+	sock = take_channel(keeps_stderr && !log_is_syslog());
+	signal(SIGPIPE, SIG_IGN);
+	/* Ctrl-C in the terminal of who started us is not for us. */
+	if (setsid() == -1)
+		log_debug("already a session leader");
+	if (sodium_init() == -1)
+		fatalx("sodium_init");
+	kem_start();
+	if (dialer_take_env(d) == -1)
+		fatal("environment");
+	if ((*resolver_out = resolver_start(confine_resolver)) == NULL)
+		exit(2);
+	return sock;
+}

@@ -1,0 +1,321 @@
+/* master/uplink/reach: what to reach, as a line; lines on the socket. */
+#include <sys/socket.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <check.h>
+
+#include "common/limit.h"
+#include "master/uplink/reach/reach.h"
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* --- what to reach --- */
+
+static struct goal	 goal;
+static char		 text[2 * GOAL_MAX];
+
+static int
+take(const char *line)
+{
+	strcpy(text, line);
+	errno = 0;
+	return goal_read(&goal, text, strlen(text));
+}
+
+START_TEST(test_goal)
+{
+	ck_assert_int_eq(take("{\"url\":\"wss://h\",\"connectMs\":1}"), 0);
+	ck_assert_str_eq(goal.url, "wss://h");
+	ck_assert_uint_eq(goal.connect_ms, 1);
+	ck_assert_ptr_null(goal.environment);
+	ck_assert_ptr_null(goal.token);
+	ck_assert_ptr_null(goal.ca_file);
+	ck_assert_int_eq(take(" {\"connectMs\": 2147483647 ,\"token\":"
+	    "\"\\\"\\\\t\\u0041\",\"caFile\":\"/\\u00e4\",\"environment\":"
+	    "\"e\",\"url\":\"x\"} "), 0);
+	ck_assert_uint_eq(goal.connect_ms, 2147483647);
+	ck_assert_str_eq(goal.token, "\"\\tA");
+	ck_assert_str_eq(goal.ca_file, "/\xc3\xa4");
+	ck_assert_str_eq(goal.environment, "e");
+	ck_assert_str_eq(goal.url, "x");
+}
+END_TEST
+
+static const char *const	 bad[] = {
+	"", "{}", "[]", "1", "null", "{\"url\":\"u\"}", "{\"connectMs\":1}",
+	"{\"url\":\"u\",\"connectMs\":0}",
+	"{\"url\":\"u\",\"connectMs\":-1}",
+	"{\"url\":\"u\",\"connectMs\":1.5}",
+	"{\"url\":\"u\",\"connectMs\":2147483648}",
+	"{\"url\":\"u\",\"connectMs\":\"1\"}",
+	"{\"url\":\"\",\"connectMs\":1}", "{\"url\":1,\"connectMs\":1}",
+	"{\"url\":\"a\\u0000b\",\"connectMs\":1}",
+	"{\"url\":\"u\",\"url\":\"u\",\"connectMs\":1}",
+	"{\"url\":\"u\",\"connectMs\":1,\"more\":1}",
+	"{\"url\":\"u\",\"connectMs\":1,\"token\":null}",
+	"{\"url\":\"u\",\"connectMs\":1,\"token\":\"\"}",
+	"{\"url\":\"u\",\"connectMs\":1}x", "{\"url\":\"u\",\"connectMs\":1",
+	"{\"url\":\"\xff\",\"connectMs\":1}",
+};
+
+START_TEST(test_bad_goal)
+{
+	ck_assert_int_eq(take(bad[_i]), -1);
+	ck_assert_int_eq(errno, EINVAL);
+}
+END_TEST
+
+START_TEST(test_long_goal)
+{
+	size_t	 n = strlen("{\"url\":\"u\",\"connectMs\":1}");
+
+	memset(text, ' ', sizeof(text));
+	memcpy(text, "{\"url\":\"u\",\"connectMs\":1}", n);
+	ck_assert_int_eq(goal_read(&goal, text, GOAL_MAX), 0);
+	memcpy(text, "{\"url\":\"u\",\"connectMs\":1}", n);
+	ck_assert_int_eq(goal_read(&goal, text, GOAL_MAX + 1), -1);
+}
+END_TEST
+
+/* --- lines --- */
+
+static struct loop	 loop;
+static struct pair	 pair;
+static int		 other;		/* the library's end */
+static int		 ours;
+static unsigned		 lines, rooms;
+
+static void
+on_line(void *arg)
+{
+	ck_assert_ptr_eq(arg, &pair);
+	lines++;
+}
+
+static void
+on_room(void *arg)
+{
+	ck_assert_ptr_eq(arg, &pair);
+	rooms++;
+}
+
+static const struct pair_events	 events = { on_line, on_room };
+
+static void
+start(void)
+{
+	int	 fds[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	ours = fds[0];
+	other = fds[1];
+	ck_assert_int_eq(loop_init(&loop), 0);
+	ck_assert_int_eq(pair_init(&pair, ours, &loop, &events, &pair), 0);
+	lines = rooms = 0;
+}
+
+static void
+stop(void)
+{
+	pair_fini(&pair);
+	loop_fini(&loop);
+	close(ours);
+	close(other);
+}
+
+static void
+on_tick(void *arg)
+{
+	(void)arg;
+}
+
+static void
+turn(void)
+{
+	struct loop_timer	 t;
+	int			 i;
+
+	memset(&t, 0, sizeof(t));
+	for (i = 0; i < 3; i++) {
+		loop_timer_set(&loop, &t, 2, on_tick, NULL);
+		lws_service(loop.lws, 0);
+	}
+	loop_timer_clear(&loop, &t);
+}
+
+static void
+say(const char *words)
+{
+	ck_assert_int_eq(send(other, words, strlen(words), 0),
+	    (ssize_t)strlen(words));
+}
+
+static void
+ck_first(const char *want)
+{
+	const uint8_t	*data;
+	size_t		 len;
+	int		 i;
+
+	for (i = 0; i < 1000 && !pair_first(&pair, &data, &len); i++)
+		turn();
+	ck_assert(pair_first(&pair, &data, &len));
+	ck_assert_uint_eq(len, strlen(want));
+	ck_assert_int_eq(memcmp(data, want, len), 0);
+	pair_drop(&pair);
+}
+
+START_TEST(test_lines)
+{
+	const uint8_t	*data;
+	size_t		 len;
+
+	start();
+	say("one\ntw");
+	ck_first("one");
+	turn();
+	ck_assert(!pair_first(&pair, &data, &len));
+	say("o\n\nthree\nfour");
+	ck_first("two");
+	ck_first("");
+	ck_first("three");
+	turn();
+	ck_assert(!pair_is_over(&pair));
+	ck_assert(!pair_first(&pair, &data, &len));
+	ck_assert_uint_ge(lines, 2);
+	stop();
+}
+END_TEST
+
+/* What was said before the end is there; a line without its end is none. */
+START_TEST(test_end)
+{
+	int	 i;
+
+	start();
+	say("one\ntwo\nthree");
+	close(other);
+	other = -1;
+	ck_first("one");
+	ck_assert(!pair_is_over(&pair));
+	ck_first("two");
+	for (i = 0; i < 1000 && !pair_is_over(&pair); i++)
+		turn();
+	ck_assert(pair_is_over(&pair));
+	/* Nobody hears it, and nothing waits. */
+	ck_assert_int_eq(pair_put(&pair, (uint8_t *)text, 5), 0);
+	ck_assert(!pair_is_full(&pair));
+	stop();
+}
+END_TEST
+
+/* A line that is longer than any message is the end. */
+START_TEST(test_endless)
+{
+	size_t	 n = 1 << 20, sent = 0;
+	char	*big = malloc(n);
+
+	ck_assert_ptr_nonnull(big);
+	memset(big, 'a', n);
+	start();
+	while (!pair_is_over(&pair)) {
+		ssize_t	 k = send(other, big, n, MSG_DONTWAIT);
+
+		sent += k > 0 ? (size_t)k : 0;
+		ck_assert_uint_lt(sent, (size_t)LIMIT_MESSAGE + 4 * n);
+		turn();
+	}
+	ck_assert_uint_ge(sent, (size_t)LIMIT_MESSAGE);
+	free(big);
+	stop();
+}
+END_TEST
+
+/* Who does not read is not written to, and told when he did. */
+START_TEST(test_room)
+{
+	static char	 got[1 << 20];
+	size_t		 n = 1 << 20, at = 0;
+	uint8_t		*big = malloc(n);
+	ssize_t		 k;
+
+	ck_assert_ptr_nonnull(big);
+	memset(big, 'a', n);
+	big[7] = big[n - 2] = '\n';
+	start();
+	ck_assert_int_eq(pair_put(&pair, (uint8_t *)memcpy(text, "a\nb", 3), 3),
+	    0);
+	ck_assert(!pair_is_full(&pair));
+	ck_assert_int_eq(recv(other, got, sizeof(got), 0), 4);
+	ck_assert_int_eq(memcmp(got, "a b\n", 4), 0);
+	ck_assert_int_eq(pair_put(&pair, big, n), 0);
+	ck_assert(pair_is_full(&pair));
+	turn();
+	ck_assert_uint_eq(rooms, 0);
+	/* A last word, behind it. */
+	ck_assert_int_eq(pair_put(&pair, (uint8_t *)text, 3), 0);
+	while (at < n + 1 + 4) {
+		if ((k = recv(other, got, sizeof(got), MSG_DONTWAIT)) > 0)
+			at += (size_t)k;
+		turn();
+	}
+	ck_assert_uint_eq(at, n + 1 + 4);
+	ck_assert_uint_eq(rooms, 1);
+	ck_assert(!pair_is_full(&pair));
+	ck_assert_int_eq(big[7], ' ');
+	free(big);
+	stop();
+}
+END_TEST
+
+START_TEST(test_read_first)
+{
+	char	 out[16];
+
+	start();
+	say("one\ntwo\n0123456789abcdef");
+	ck_assert_int_eq(pair_read_first(ours, out, sizeof(out)), 3);
+	ck_assert_int_eq(memcmp(out, "one", 3), 0);
+	ck_assert_int_eq(pair_read_first(ours, out, 4), 3);
+	ck_assert_int_eq(pair_read_first(ours, out, sizeof(out)), -1);
+	close(other);
+	other = -1;
+	ck_assert_int_eq(pair_read_first(ours, out, sizeof(out)), -1);
+	stop();
+}
+END_TEST
+
+static Suite *
+goal_suite(void)
+{
+	Suite	*s = suite_create("goal");
+	TCase	*t = tcase_create("all");
+
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, test_goal);
+	tcase_add_loop_test(t, test_bad_goal, 0, (int)COUNT(bad));
+	tcase_add_test(t, test_long_goal);
+	tcase_add_test(t, test_lines);
+	tcase_add_test(t, test_end);
+	tcase_add_test(t, test_endless);
+	tcase_add_test(t, test_room);
+	tcase_add_test(t, test_read_first);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int
+main(void)
+{
+	SRunner	*sr = srunner_create(goal_suite());
+	int	 failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed == 0 ? 0 : 1;
+}
