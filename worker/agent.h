@@ -34,9 +34,9 @@ int	 agent_data(const struct fsop *op) __attribute__((warn_unused_result));
 
 /*
  * Send a request, with its data: op's, at most AGENT_INLINE bytes, or the file
- * data with op->data NULL; or -1 and NULL: none.  The descriptor on which the answer
- * comes (non-blocking, the caller's), or -1 with errno; EAGAIN: the agent
- * has not yet taken what was sent before.
+ * data with op->data NULL; or -1 and NULL: none.  The descriptor on which the
+ * answer comes (non-blocking, the caller's), or -1 with errno; EAGAIN: the
+ * agent has not yet taken what was sent before.
  */
 int	 agent_ask(int sock, const struct fsop *op, int data)
 	    __attribute__((warn_unused_result));

@@ -9,8 +9,9 @@
  * Nothing is synced.  But a file system that puts off where new content goes
  * (ext4) would have an empty file after a power failure, for half a minute: so
  * it is told to begin with writing out, a moment after the answer is given
- * (worker/behind.h).  With rename(2) over the old name ext4 does that by itself,
- * while we wait: half of what such a request cost.  Hence names are exchanged.
+ * (worker/behind.h).  With rename(2) over the old name ext4 does that by
+ * itself, while we wait: half of what such a request cost.  Hence names are
+ * exchanged.
  */
 #include "worker/fsop_priv.h"
 
