@@ -369,7 +369,7 @@ int		 execsrv_feed_lines(struct execsrv *x, const void *data,
  * As execsrv_spawn_local(); is_server: one of ours, by its path, whose last
  * words are kept.
  */
-struct execsrv	*execsrv_spawn(const char *const *argv, bool is_server,
+struct execsrv	*execsrv_spawn_open(const char *const *argv, bool is_server,
 		    const struct execsrv_options *o, struct execsrv_error *e);
 
 /* It failed: what its server said last may be why. */

@@ -28,7 +28,8 @@ open_log(struct execsrv *x, int *end_out)
 static int
 spawn(struct execsrv *x, const char *const *argv, bool is_server)
 {
-	struct launch	 how = { .argv = argv, .nfds = is_server ? 3 : 2,
+	struct launch	 how = { .argv = argv, .env = environ,
+			    .nfds = is_server ? 3 : 2,
 			    .is_server = is_server };
 	int		 pair[2], fds[3] = { -1, -1, -1 }, error, r = -1;
 
@@ -48,7 +49,7 @@ spawn(struct execsrv *x, const char *const *argv, bool is_server)
 }
 
 struct execsrv *
-execsrv_spawn(const char *const *argv, bool is_server,
+execsrv_spawn_open(const char *const *argv, bool is_server,
     const struct execsrv_options *o, struct execsrv_error *e)
 {
 	struct execsrv	*x;
@@ -78,7 +79,7 @@ struct execsrv *
 execsrv_spawn_local(const char *const *argv, const struct execsrv_options *o,
     struct execsrv_error *e)
 {
-	return execsrv_spawn(argv, false, o, e);
+	return execsrv_spawn_open(argv, false, o, e);
 }
 
 void
