@@ -409,12 +409,12 @@ bool		 execsrv_reach_error(struct execsrv *x, const struct json *j);
  * As execsrv_spawn_local(); is_server: one of ours, by its path, whose last
  * words are kept.
  */
-struct execsrv	*execsrv_spawn(const char *const *argv, bool is_server,
+struct execsrv	*execsrv_spawn_open(const char *const *argv, bool is_server,
 		    const struct execsrv_options *o, struct execsrv_error *e);
 
 /*
  * Start a command with one socket, x->fd, as its standard input and output.
- * env NULL: ours.  0, or -1 with errno.
+ * 0, or -1 with errno.
  */
 int		 execsrv_start_child(struct execsrv *x,
 		    const char *const *argv, char **env, bool is_server);

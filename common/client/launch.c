@@ -44,20 +44,20 @@ is_passed_on(const char *variable)
 	return true;
 }
 
-/* Our environment without those; one piece of memory.  NULL: ENOMEM. */
+/* An environment without those; one piece of memory.  NULL: ENOMEM. */
 static char **
-make_environment(void)
+make_environment(char **env)
 {
 	char	**out;
 	size_t	 i, n = 0;
 
-	while (environ != NULL && environ[n] != NULL)
+	while (env != NULL && env[n] != NULL)
 		n++;
 	if ((out = calloc(n + 1, sizeof(*out))) == NULL)
 		return NULL;
-	for (i = 0, n = 0; environ != NULL && environ[i] != NULL; i++)
-		if (is_passed_on(environ[i]))
-			out[n++] = environ[i];
+	for (i = 0, n = 0; env != NULL && env[i] != NULL; i++)
+		if (is_passed_on(env[i]))
+			out[n++] = env[i];
 	return out;
 }
 
@@ -113,10 +113,10 @@ start(const struct launch *how, const posix_spawn_file_actions_t *actions,
 	memcpy(&args, &how->argv, sizeof(args));
 	if (!how->is_server) {
 		errno = posix_spawnp(pid_out, args[0], actions, attr, args,
-		    how->env != NULL ? how->env : environ);
+		    how->env);
 		return errno == 0 ? 0 : -1;
 	}
-	if ((env = make_environment()) == NULL)
+	if ((env = make_environment(how->env)) == NULL)
 		return -1;
 	errno = posix_spawn(pid_out, args[0], actions, attr, args, env);
 	free(env);

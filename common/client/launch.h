@@ -17,14 +17,13 @@ struct launched {
 
 struct launch {
 	const char *const	*argv;	/* ended by NULL */
-	char			**env;	/* likewise; NULL: ours */
+	char			**env;	/* the same; environ */
 	const int		*fds;	/* what it has as 0, 1, ... */
 	size_t			 nfds;	/* up to LAUNCH_FDS */
 	/*
 	 * A server of ours: a program by its path, in a process group of its
 	 * own, so that what a terminal says to us is not said to it; without
-	 * our other descriptors, and what our environment says to servers (env
-	 * is NULL).
+	 * our other descriptors, and what env says to servers.
 	 * Otherwise any command.
 	 */
 	bool			 is_server;

@@ -60,7 +60,7 @@ execsrv_connect_local(const struct execsrv_local *l,
 		execsrv_error_set(e, 0, "%s", strerror(errno));
 		return NULL;
 	}
-	x = execsrv_spawn(words, true, o, e);
+	x = execsrv_spawn_open(words, true, o, e);
 	free(words);
 	return x;
 }

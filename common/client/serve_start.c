@@ -145,7 +145,7 @@ launch(struct execsrv_server *s, const struct execsrv_serve *conf,
 {
 	char		 *control = NULL;
 	const char	**words;
-	struct launch	  how = { .fds = b->fds, .nfds = 5,
+	struct launch	  how = { .env = environ, .fds = b->fds, .nfds = 5,
 			    .is_server = true };
 	int		  r = -1, error;
 

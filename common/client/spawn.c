@@ -29,7 +29,8 @@ execsrv_start_child(struct execsrv *x, const char *const *argv, char **env,
     bool is_server)
 {
 	struct launch	 how = { .argv = argv, .env = env,
-			    .nfds = is_server ? 3 : 2, .is_server = is_server };
+			    .nfds = is_server ? 3 : 2,
+			    .is_server = is_server };
 	int		 pair[2], fds[3] = { -1, -1, -1 }, error, r = -1;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
@@ -50,14 +51,14 @@ execsrv_start_child(struct execsrv *x, const char *const *argv, char **env,
 }
 
 struct execsrv *
-execsrv_spawn(const char *const *argv, bool is_server,
+execsrv_spawn_open(const char *const *argv, bool is_server,
     const struct execsrv_options *o, struct execsrv_error *e)
 {
 	struct execsrv	*x;
 
 	if ((x = execsrv_prepare(o, e)) == NULL)
 		return NULL;
-	if (execsrv_start_child(x, argv, NULL, is_server) == -1) {
+	if (execsrv_start_child(x, argv, environ, is_server) == -1) {
 		execsrv_error_set(e, 0, "%s: %s", argv[0], strerror(errno));
 		execsrv_free(&x);
 		return NULL;
@@ -71,7 +72,7 @@ struct execsrv *
 execsrv_spawn_local(const char *const *argv, const struct execsrv_options *o,
     struct execsrv_error *e)
 {
-	return execsrv_spawn(argv, false, o, e);
+	return execsrv_spawn_open(argv, false, o, e);
 }
 
 void
