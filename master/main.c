@@ -378,6 +378,7 @@ main(int argc, char **argv)
 	if (master_init(&m, &env) == -1 ||
 	    remote_watch_stdin(&m, m.conf.exit_on_stdin) == -1) {
 		master_fini(&m);
+		setup_fini(&o.setup);
 		return 1;
 	}
 	cred_fini(&env);
