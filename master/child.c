@@ -696,7 +696,10 @@ on_transcript_ask(struct child *c, const void *body, struct ipc_msg *m)
 	}
 	if ((fd = transcript_open(c->route, in->terminal)) == -1) {
 		no.why = strerror(errno);
-		log_warn("session %u: transcript", c->route->number);
+		/* Who asks again knows, or had it under way already. */
+		if (!c->was_refused_file)
+			log_warn("session %u: transcript", c->route->number);
+		c->was_refused_file = true;
 		chan_send(c->chan, IPC_transcript_refused, &no, -1);
 		return;
 	}

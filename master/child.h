@@ -46,6 +46,7 @@ struct child {
 	bool			 has_left;	/* but is still heard */
 	bool			 was_turned_away; /* its client */
 	bool			 may_record;	/* transcripts */
+	bool			 was_refused_file;	/* for one */
 	int			 status;	/* then, as of waitpid(2) */
 	bool			 asked_to_leave;
 	bool			 in_gate;

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "common/buf.h"
+#include "common/clock.h"
 #include "common/conf.h"
 #include "common/fd.h"
 #include "common/limit.h"
@@ -49,6 +50,7 @@ struct transcripts {
 	uint32_t		 last_ticket;
 	uint64_t		 used;		/* bytes */
 	bool			 is_over;
+	struct event		*late_ev;
 	struct buf		 line;
 };
 
@@ -136,6 +138,7 @@ commit(struct tape *t, int r)
 static struct tape *
 tape_new(struct transcripts *all, bool is_terminal)
 {
+	struct timeval	 tv = clock_timeval(LIMIT_TRANSCRIPT_FILE);
 	struct tape	*t;
 
 	/* Whatever happens there is room to say how it ends. */
@@ -159,11 +162,15 @@ tape_new(struct transcripts *all, bool is_terminal)
 	    -1) {
 		give_up(all, "the server is gone");
 		tape_free(&t);
+	} else if (!event_pending(all->late_ev, EV_TIMEOUT, NULL)) {
+		event_add(all->late_ev, &tv);
 	}
 	return t;
 }
 
 /* --- the session's --- */
+
+static void	 on_late(int, short, void *);
 
 static struct transcripts *
 transcripts_of(struct session *s)
@@ -174,6 +181,12 @@ transcripts_of(struct session *s)
 		return s->transcripts;
 	if ((all = calloc(1, sizeof(*all))) == NULL) {
 		log_warn("transcripts");
+		return NULL;
+	}
+	if ((all->late_ev = event_new(s->base, -1, 0, on_late, all)) ==
+	    NULL) {
+		log_warnx("transcripts: no memory");
+		free(all);
 		return NULL;
 	}
 	all->session = s;
@@ -194,6 +207,7 @@ transcripts_free(struct session *s)
 		return;
 	while ((t = TAILQ_FIRST(&all->tapes)) != NULL)
 		tape_free(&t);
+	event_free(all->late_ev);
 	buf_fini(&all->line);
 	free(all);
 }
@@ -253,18 +267,46 @@ transcripts_refused(struct session *s, const char *why)
 	}
 }
 
+/* The oldest that waits for its file, or NULL. */
+static const struct tape *
+first_waiting(const struct transcripts *all)
+{
+	const struct tape	*t;
+
+	TAILQ_FOREACH(t, &all->tapes, entry)
+		if (t->fd == -1)
+			return t;
+	return NULL;
+}
+
 void
 transcripts_lost(struct session *s)
 {
-	struct tape	*t;
-
-	if (s->transcripts == NULL)
-		return;
-	TAILQ_FOREACH(t, &s->transcripts->tapes, entry)
-		if (t->fd == -1)
-			break;
-	if (t != NULL)
+	if (s->transcripts != NULL && first_waiting(s->transcripts) != NULL)
 		transcripts_refused(s, "the server is gone");
+}
+
+/* One may have been asked for a while after the one that this was set for. */
+static void
+on_late(int fd, short what, void *arg)
+{
+	struct transcripts	*all = arg;
+	const struct tape	*t = first_waiting(all);
+	struct timeval		 tv;
+	uint64_t		 age;
+
+	(void)fd;
+	(void)what;
+	if (t == NULL || all->is_over)
+		return;
+	age = (now_us() - t->began) / 1000;
+	if (age >= LIMIT_TRANSCRIPT_FILE) {
+		/* It may still come, for what there is until now. */
+		give_up(all, "the server does not answer");
+		return;
+	}
+	tv = clock_timeval(LIMIT_TRANSCRIPT_FILE - age);
+	event_add(all->late_ev, &tv);
 }
 
 /* --- one process --- */

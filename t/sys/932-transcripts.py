@@ -463,6 +463,32 @@ def master_dies():
     c.close()
 
 
+def master_stops():
+    """Output waits for a file, but not for ever."""
+    top = new_dir("t")
+    server = Server("Transcript=all", "TranscriptDir=" + top)
+    with connect(server.url) as c:
+        check(c.run("p", "echo", "x") == (b"x\n", 0), "a command")
+        folder = folder_of(server, lib.session_of(server, c))
+        until(folder + "/1.jsonl", "exit")
+        os.kill(server.pid, signal.SIGSTOP)
+        c.start("t", "sh", "-c", "head -c 1000000 /dev/zero; echo end",
+                tty=True)
+        until_output(c, "t", "end")
+        os.kill(server.pid, signal.SIGCONT)
+        check(server.log().count(
+            "transcripts end: the server does not answer") == 1,
+            "the log: " + server.log())
+        # What comes late has what there was until then.
+        cast = Cast(until(folder + "/2.cast", "does not answer"))
+        check(cast.output.startswith("\0" * 1000) and
+              "end" not in cast.output, "%r" % cast.output[-100:])
+        check(c.run("q", "echo", "x") == (b"x\n", 0), "a command")
+        check(Lines(read(folder + "/1.jsonl")).cut ==
+              "the server does not answer", "its end")
+    server.stop()
+
+
 def off():
     top = new_dir("t")
     server = Server("TranscriptDir=" + top)
@@ -477,4 +503,4 @@ def off():
 
 if __name__ == "__main__":
     main(terminals, pipes, flood, enough, over_workers, owners, matched,
-         wrong, full, short, master_dies, off)
+         wrong, full, short, master_dies, master_stops, off)

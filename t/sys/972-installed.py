@@ -84,7 +84,7 @@ def rotation():
     """logrotate(8) can be told so, if it is here; the braces match anyway."""
     with open(BUILD + "/contrib/logrotate/execsrvd", encoding="utf-8") as f:
         text = f.read()
-    check(text.count("{") == text.count("}") == 1, text)
+    check(text.count("{") == text.count("}") == 2, text)
     check("execsrvctl reopen-logs" in text and "copytruncate" not in text,
           text)
     tool = shutil.which("logrotate")
