@@ -129,7 +129,8 @@ struct execsrv_options {
 	 * Return at once with a connection that is EXECSRV_OPENING, and goes on
 	 * in execsrv_dispatch() and execsrv_wait().  Until it is
 	 * EXECSRV_CONNECTED requests wait, and nothing is known of what the
-	 * server told about itself.  What can be judged without the server is
+	 * server told about itself: a terminal begins with the size of the
+	 * server's choice.  What can be judged without the server is
 	 * still an error here; what goes wrong then makes it EXECSRV_FAILED.
 	 */
 	bool		 no_wait;

@@ -102,7 +102,8 @@ execsrv_reach_start(struct execsrv *x)
 	int		 r = 0;
 
 	for (i = 0; i < KEPT && r != -1; i++)
-		if ((value = getenv(kept[i])) != NULL)
+		/* Who started a program with more rights has no say here. */
+		if ((value = secure_getenv(kept[i])) != NULL)
 			r = asprintf(&env[n++], "%s=%s", kept[i], value);
 	if (r == -1) {
 		env[n - 1] = NULL;

@@ -38,6 +38,8 @@ struct remote {
 	struct noise_identity		 self;
 	struct answer_connection	 bundle;	/* of this attempt */
 	struct noise_initiator		 handshake;
+	struct noise_random		 random;	/* while it is used */
+	struct noise_keys		 keys;
 	struct stream_id		 id;
 	bool				 must_claim, must_greet, is_refused;
 	struct record_writer		 out;
@@ -183,7 +185,6 @@ put_greeting(struct remote *m)
 {
 	struct relay_frame	 f = frame_of(m, RELAY_HANDSHAKE);
 	struct noise_name	 name;
-	struct noise_random	 random;
 	uint8_t			 message[GREETING_MAX];
 	size_t			 len = strlen(m->bundle.authorization);
 	int			 n;
@@ -194,10 +195,10 @@ put_greeting(struct remote *m)
 	name.registration.at = m->bundle.of.id;
 	name.registration.len = strlen(name.registration.at);
 	name.stream = f.id;
-	noise_random_fill(&random);
+	noise_random_fill(&m->random);
 	n = noise_request(&m->handshake, &m->self, &m->bundle.executor, &name,
-	    &random, m->bundle.authorization, len, message);
-	sodium_memzero(&random, sizeof(random));
+	    &m->random, m->bundle.authorization, len, message);
+	sodium_memzero(&m->random, sizeof(m->random));
 	sodium_memzero(m->bundle.authorization, len);
 	if (n == -1)
 		return -1;
@@ -222,17 +223,16 @@ on_open(struct reach *r)
 static void
 on_handshake(struct reach *r, const struct relay_frame *f)
 {
-	struct remote		*m = r->remote;
-	struct noise_keys	 keys;
-	uint8_t			 words[sizeof(STREAM_REJECTION)];
-	int			 n;
+	struct remote	*m = r->remote;
+	uint8_t		 words[sizeof(STREAM_REJECTION)];
+	int		 n;
 
 	if (m->state != REMOTE_GREETING || m->must_greet) {
 		reach_fail(r, false, "a handshake out of place");
 		return;
 	}
 	n = noise_take_response(&m->handshake, &m->self, f->payload, f->len,
-	    words, sizeof(words), &keys);
+	    words, sizeof(words), &m->keys);
 	if (n == -1) {
 		reach_fail(r, false, "whoever answers is not the executor "
 		    "that the registry names");
@@ -241,14 +241,14 @@ on_handshake(struct reach *r, const struct relay_frame *f)
 	if (n > 0) {
 		reach_fail(r, true, "the registry rejects the executor's "
 		    "credential");
-	} else if (record_writer_init(&m->out, keys.send) == -1 ||
-	    record_reader_init(&m->in, keys.receive) == -1) {
+	} else if (record_writer_init(&m->out, m->keys.send) == -1 ||
+	    record_reader_init(&m->in, m->keys.receive) == -1) {
 		reach_fail(r, false, "out of memory");
 	} else {
 		m->state = REMOTE_OPEN;
 		reach_ready(r);
 	}
-	sodium_memzero(&keys, sizeof(keys));
+	sodium_memzero(&m->keys, sizeof(m->keys));
 }
 
 /* --- records --- */
@@ -369,25 +369,24 @@ on_end(struct reach *r, unsigned status, const char *why)
 {
 	if (r->remote->state == REMOTE_OPEN || wsock_is_distrusted(r->sock))
 		return false;
-	reach_disconnect(r);
 	if (r->remote->is_refused)
 		try_again(r, 0, "the environment refused the stream");
 	else if (status != 0)
 		try_again(r, 0, "the rendezvous refused: HTTP %u", status);
 	else
 		try_again(r, 0, "rendezvous: %s", why);
+	reach_disconnect(r);		/* and why is gone */
 	return true;
 }
 
 static int
 make_key(struct remote *m)
 {
-	struct noise_random	 random;
-	int			 r;
+	int	 r;
 
-	noise_random_fill(&random);
-	r = noise_identity_make(&m->self, random.dh, random.kem);
-	sodium_memzero(&random, sizeof(random));
+	noise_random_fill(&m->random);
+	r = noise_identity_make(&m->self, m->random.dh, m->random.kem);
+	sodium_memzero(&m->random, sizeof(m->random));
 	return r;
 }
 
