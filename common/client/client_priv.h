@@ -172,6 +172,7 @@ struct execsrv {
 	struct execsrv_address		 url;
 	struct {
 		char	*url;		/* NULL: not by execsrv-reach */
+		char	*environment;	/* of a registry's; or NULL */
 		char	*program;
 		char	*ca_file;	/* or NULL */
 	}				 reach;

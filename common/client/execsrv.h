@@ -93,7 +93,8 @@ struct execsrv_url {
 };
 
 /*
- * Read a URL to listen on or to connect to; NULL is the default one.  Pure.
+ * Read a URL to listen on or to connect to, but for wss:// and remote:; NULL
+ * is the default one.  Pure.
  * EXECSRV_URL_OK, or what is wrong, which execsrv_url_strerror() says in
  * words.
  */
@@ -109,7 +110,8 @@ struct execsrv_options {
 	const char	*client_name;	/* NULL: "libexecsrv" */
 	/*
 	 * Sent as "Authorization: Bearer", with ws:// without encryption;
-	 * NULL: none.  The copy that is kept for another connection is in
+	 * NULL: none.  With remote: it is the registry's credential, which
+	 * is needed.  The copy that is kept for another connection is in
 	 * locked memory and wiped; no error text has it.
 	 */
 	const char	*bearer_token;
@@ -127,13 +129,14 @@ struct execsrv_options {
 	 * Return at once with a connection that is EXECSRV_OPENING, and goes on
 	 * in execsrv_dispatch() and execsrv_wait().  Until it is
 	 * EXECSRV_CONNECTED requests wait, and nothing is known of what the
-	 * server told about itself.  What can be judged without the server is
+	 * server told about itself: a terminal begins with the size of the
+	 * server's choice.  What can be judged without the server is
 	 * still an error here; what goes wrong then makes it EXECSRV_FAILED.
 	 */
 	bool		 no_wait;
 	/*
-	 * wss://: a file of certificates (PEM) of those whom to trust; NULL:
-	 * those whom the system trusts.
+	 * wss:// and remote: a file of certificates (PEM) of those whom to
+	 * trust; NULL: those whom the system trusts.
 	 */
 	const char	*ca_file;
 	/* Its path; NULL: where it is installed, see below. */
@@ -141,8 +144,8 @@ struct execsrv_options {
 };
 
 /*
- * wss:// is left to a process of its own, execsrv-reach, one for each
- * connection: the bytes of TLS and HTTP that whoever answers may send are
+ * wss:// and remote: are left to a process of its own, execsrv-reach, one for
+ * each connection: the bytes of TLS and HTTP that whoever answers may send are
  * parsed where there is nothing to be had, no file, no program, no other
  * connection; programs that use this library need no OpenSSL; and
  * libwebsockets, which speaks there, has a loop that cannot be driven by
@@ -155,14 +158,20 @@ struct execsrv_options {
  * counts as arrived for the server, which may then forget it.  That is one
  * message and 256 KiB at most more than we have, and servers keep at least
  * 1 MiB of what processes said for a connection that is lost.
+ *
+ * remote: asks the registry before each connection, with keys that are made for
+ * it alone; what is said is encrypted up to the executor that the registry
+ * names.  What passes (no executor at the moment, HTTP 408, 429 or 5xx, a
+ * stream that is refused) is tried again within connect_ms.
  */
 
 /*
  * Connect to ws://IP:PORT (numeric, or localhost; a path and query may follow),
- * wss://HOST[:PORT] or unix:PATH, upgrade, and open a new session.  o may be
- * NULL.  Waits at most as long as connect_ms and initialize_ms say, with
- * no_wait not at all.  The caller's, for execsrv_close(); NULL with the reason
- * in e.
+ * wss://HOST[:PORT], unix:PATH, or an environment through its registry:
+ * remote:ENVIRONMENT@https://REGISTRY (http:// on this machine only); upgrade,
+ * and open a new session.  o may be NULL.  Waits at most as long as connect_ms
+ * and initialize_ms say, with no_wait not at all.  The caller's, for
+ * execsrv_close(); NULL with the reason in e.
  */
 struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,
 		    struct execsrv_error *e);

@@ -15,6 +15,7 @@
 
 #define PROGRAM		"execsrv-reach"
 #define WSS		"wss://"
+#define REMOTE		"remote:"
 #define ASK_MAX		(16 * 1024)	/* as execsrv-reach takes it */
 
 /* What it may know of our environment: how to get out, and where from. */
@@ -29,7 +30,33 @@ static const char *const	 kept[] = {
 bool
 execsrv_reach_is(const char *url)
 {
-	return strncmp(url, WSS, strlen(WSS)) == 0;
+	return strncmp(url, WSS, strlen(WSS)) == 0 ||
+	    strncmp(url, REMOTE, strlen(REMOTE)) == 0;
+}
+
+/* The URL of a registry has no "@", the name of an environment may. */
+static int
+take_url(struct execsrv *x, const char *url, struct execsrv_error *e)
+{
+	const char	*at = NULL;
+
+	if (strncmp(url, WSS, strlen(WSS)) != 0) {
+		url += strlen(REMOTE);
+		if ((at = strrchr(url, '@')) == NULL || at == url ||
+		    at[1] == '\0') {
+			execsrv_error_set(e, 0, "not "
+			    "remote:ENVIRONMENT@https://REGISTRY");
+			return -1;
+		}
+		x->reach.environment = strndup(url, (size_t)(at - url));
+		url = at + 1;
+	}
+	x->reach.url = strdup(url);
+	if (x->reach.url != NULL && (at == NULL ||
+	    x->reach.environment != NULL))
+		return 0;
+	execsrv_error_set(e, 0, "%s", strerror(errno));
+	return -1;
 }
 
 int
@@ -44,10 +71,11 @@ execsrv_reach_prepare(struct execsrv *x, const char *url,
 		execsrv_error_set(e, 0, "%.200s...: too long", url);
 		return -1;
 	}
+	if (take_url(x, url, e) == -1)
+		return -1;
 	program_find(PROGRAM, found, sizeof(found));
 	if ((x->reach.program = strdup(program != NULL ? program : found)) ==
-	    NULL || (x->reach.url = strdup(url)) == NULL ||
-	    (ca != NULL && (x->reach.ca_file = strdup(ca)) == NULL)) {
+	    NULL || (ca != NULL && (x->reach.ca_file = strdup(ca)) == NULL)) {
 		execsrv_error_set(e, 0, "%s", strerror(errno));
 		return -1;
 	}
@@ -60,6 +88,7 @@ execsrv_reach_fini(struct execsrv *x)
 {
 	free(x->reach.program);
 	free(x->reach.url);
+	free(x->reach.environment);
 	free(x->reach.ca_file);
 }
 
@@ -73,7 +102,8 @@ execsrv_reach_start(struct execsrv *x)
 	int		 r = 0;
 
 	for (i = 0; i < KEPT && r != -1; i++)
-		if ((value = getenv(kept[i])) != NULL)
+		/* Who started a program with more rights has no say here. */
+		if ((value = secure_getenv(kept[i])) != NULL)
 			r = asprintf(&env[n++], "%s=%s", kept[i], value);
 	if (r == -1) {
 		env[n - 1] = NULL;
@@ -97,6 +127,10 @@ put_ask(const struct execsrv *x, struct buf *b)
 	json_out_open(&o, '{');
 	json_out_key(&o, "url");
 	json_out_str(&o, x->reach.url);
+	if (x->reach.environment != NULL) {
+		json_out_key(&o, "environment");
+		json_out_str(&o, x->reach.environment);
+	}
 	if (x->token != NULL) {
 		json_out_key(&o, "token");
 		json_out_str(&o, x->token);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/b64.h"
 #include "common/json.h"
 #include "common/utf8.h"
 
@@ -80,6 +81,63 @@ answer_registration(struct answer_registration *a, char *text, size_t len,
 	memset(a, 0, sizeof(*a));
 	if (parse(&j, text, len) == 0)
 		r = check(a, &j, kind, environment);
+	why = errno;
+	json_fini(&j);
+	errno = why;
+	return r;
+}
+
+/* The base64 of exactly len bytes. */
+static bool
+take_key(const struct json *j, uint32_t object, const char *name,
+    uint8_t *out, size_t len)
+{
+	uint8_t		 room[B64_DECODED_MAX(B64_ENCODED_LEN(
+			    MLKEM_PUBLIC_LEN))];
+	uint32_t	 i = json_find(j, object, name);
+
+	if (i == 0 || json_tok(j, i)->type != JSON_STRING ||
+	    json_tok(j, i)->len != B64_ENCODED_LEN(len) ||
+	    b64_decode(room, json_text(j, i), json_tok(j, i)->len) !=
+	    (ssize_t)len)
+		return false;
+	memcpy(out, room, len);
+	return true;
+}
+
+static bool
+take_connection(struct answer_connection *a, const struct json *j)
+{
+	uint32_t	 key = json_find(j, 0, "executor_public_key"), suite;
+	uint32_t	 authorization = find_text(j,
+			    "harness_key_authorization");
+
+	if (key == 0 || json_tok(j, key)->type != JSON_OBJECT ||
+	    authorization == 0)
+		return false;
+	suite = json_find(j, key, "suite");
+	return suite != 0 && json_is_text(j, suite, NOISE_SUITE) &&
+	    take_key(j, key, "x25519_public_key", a->executor.dh, NOISE_DH) &&
+	    take_key(j, key, "mlkem768_public_key", a->executor.kem,
+	    MLKEM_PUBLIC_LEN) &&
+	    take_text(j, authorization, a->authorization,
+	    sizeof(a->authorization)) && a->authorization[0] != '\0';
+}
+
+int
+answer_connection(struct answer_connection *a, char *text, size_t len,
+    const char *environment)
+{
+	struct json	 j;
+	int		 r = -1, why;
+
+	memset(a, 0, sizeof(*a));
+	if (parse(&j, text, len) == 0 &&
+	    (r = check(&a->of, &j, ANSWER_NOISE, environment)) == 0 &&
+	    !take_connection(a, &j)) {
+		errno = EINVAL;
+		r = -1;
+	}
 	why = errno;
 	json_fini(&j);
 	errno = why;

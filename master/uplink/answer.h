@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/limit.h"
 #include "common/span.h"
+#include "master/uplink/noise.h"
 #include "master/uplink/target.h"
 
 #define ANSWER_PROFILE	"noise_hybrid_ik_v1"
@@ -31,6 +33,18 @@ struct answer_registration {
 int	 answer_registration(struct answer_registration *a, char *text,
 	    size_t len, enum answer_kind kind, const char *environment)
 	    __attribute__((warn_unused_result));
+
+/* What a harness needs for one connection. */
+struct answer_connection {
+	struct answer_registration	 of;		/* the executor's */
+	struct noise_public		 executor;
+	/* To be shown to it: a secret. */
+	char	 authorization[LIMIT_RELAY_AUTHORIZATION + 1];
+};
+
+/* Read the answer to a harness; as answer_registration(). */
+int	 answer_connection(struct answer_connection *a, char *text, size_t len,
+	    const char *environment) __attribute__((warn_unused_result));
 
 /* Whether a status 200 to a validation says yes. */
 bool	 answer_is_valid(char *text, size_t len);

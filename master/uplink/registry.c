@@ -32,6 +32,9 @@ struct request {
 				    const struct registry_result *);
 	void			(*on_validated)(void *, uint64_t,
 				    enum registry_verdict);
+	void			(*on_connection)(void *,
+				    const struct registry_connection *);
+	char			 why[160];	/* it has no answer */
 	void			*arg;
 };
 
@@ -151,12 +154,41 @@ tell_validated(struct request *q)
 	q->on_validated(q->arg, q->number, v);
 }
 
+/* What is in the answer lets a harness in. */
+static void
+tell_connection(struct request *q)
+{
+	struct registry_connection	 res;
+	struct answer_connection	*answer;
+	char				*text = (char *)buf_data(&q->answer);
+	size_t				 len = q->answer.len;
+
+	memset(&res, 0, sizeof(res));
+	res.status = q->is_whole ? q->status : 0;
+	res.why = q->why[0] != '\0' ? q->why : "cannot be asked";
+	res.is_distrusted = q->dial != NULL && dial_is_distrusted(q->dial);
+	res.retry_after = q->retry_after;
+	res.answer = answer = sodium_malloc(sizeof(*answer));
+	if (res.status != 200)
+		(void)answer_error_code(text, len, res.code,
+		    sizeof(res.code));
+	else
+		res.is_good = answer != NULL && answer_connection(answer, text,
+		    len, q->registry->environment) == 0;
+	if (len > 0)
+		sodium_memzero(text, len);
+	q->on_connection(q->arg, &res);
+	sodium_free(answer);
+}
+
 static void
 finish(void *arg)
 {
 	struct request	*q = arg;
 
-	if (q->on_registered != NULL)
+	if (q->on_connection != NULL)
+		tell_connection(q);
+	else if (q->on_registered != NULL)
 		tell_registered(q);
 	else
 		tell_validated(q);
@@ -177,6 +209,7 @@ on_end(void *arg, unsigned status, const char *why)
 
 	if (q->is_whole)
 		return;
+	snprintf(q->why, sizeof(q->why), "%s", why);
 	if (q->on_registered != NULL)
 		log_warnx("registry: %s%s", why, status != 0 ?
 		    " in the middle of an answer" : "");
@@ -426,6 +459,31 @@ registry_register(struct registry *r, const struct noise_public *key,
 		}
 	}
 	request_send(q, "/register");
+}
+
+void
+registry_connect(struct registry *r, const struct noise_public *key,
+    void (*on_done)(void *arg, const struct registry_connection *res),
+    void *arg)
+{
+	struct registry_connection	 failure;
+	struct request			*q;
+	struct json_out			 o;
+
+	if ((q = request_new(r, arg)) == NULL) {
+		memset(&failure, 0, sizeof(failure));
+		failure.why = "out of memory";
+		on_done(arg, &failure);
+		return;
+	}
+	q->on_connection = on_done;
+	begin_body(q, &o);
+	json_out_key(&o, "harness_public_key");
+	noise_public_write(&o, key);
+	if (end_body(&o) == -1)
+		finish_soon(q);
+	else
+		request_send(q, "/connect");
 }
 
 void

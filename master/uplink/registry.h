@@ -50,6 +50,25 @@ struct registry_result {
 	struct answer_registration	 answer;	/* when registered */
 };
 
+/* What became of asking for a connection. */
+struct registry_connection {
+	unsigned			 status;	/* of HTTP; 0: none */
+	bool				 is_good;	/* 200, and for us */
+	bool				 is_distrusted;	/* its certificate */
+	uint64_t			 retry_after;	/* ms, or 0 */
+	char				 code[64];	/* of the error; "" */
+	const char			*why;		/* status 0 */
+	const struct answer_connection	*answer;	/* is_good */
+};
+
+/*
+ * Ask, as a harness with that key, for a connection to the environment.
+ * on_done is called once, from the loop; what it gets is wiped then.
+ */
+void	 registry_connect(struct registry *r, const struct noise_public *key,
+	    void (*on_done)(void *arg, const struct registry_connection *res),
+	    void *arg);
+
 /* Register with those keys.  on_done is called once, from the loop. */
 void	 registry_register(struct registry *r, const struct noise_public *key,
 	    void (*on_done)(void *arg, const struct registry_result *res),

@@ -312,13 +312,13 @@ is_exempt(const char *entry, size_t len, const struct target *t)
 	return is_below(t->host, is_address, name, only_below);
 }
 
-static bool
-is_loopback(const char *host)
+bool
+target_is_loopback(const struct target *t)
 {
 	struct address	 a;
 
-	if (!read_host(host, &a))
-		return strcasecmp(host, "localhost") == 0;
+	if (!read_host(t->host, &a))
+		return strcasecmp(t->host, "localhost") == 0;
 	return memcmp(a.byte, &in6addr_loopback, sizeof(a.byte)) == 0 ||
 	    (memcmp(a.byte, mapped, sizeof(mapped)) == 0 &&
 	    a.byte[sizeof(mapped)] == 127);
@@ -331,7 +331,7 @@ proxy_choose(const struct proxy_env *env, const struct target *t)
 	size_t		 n;
 
 	/* What is in the clear and for this machine stays on it. */
-	if (!t->is_tls && is_loopback(t->host))
+	if (!t->is_tls && target_is_loopback(t))
 		return NULL;
 	while (s != NULL && *s != '\0') {
 		s += strspn(s, ", \t");

@@ -38,6 +38,9 @@ int	 target_append(struct target *t, const char *text,
 	    const char *segment, const char *tail)
 	    __attribute__((warn_unused_result));
 
+/* Whether it is on this machine for sure. */
+bool	 target_is_loopback(const struct target *t);
+
 /* What the environment says about proxies (curl(1), "ENVIRONMENT"). */
 struct proxy_env {
 	char	*https;		/* https_proxy, or NULL */

@@ -97,12 +97,37 @@ check_code(const char *text, size_t len)
 	MUST(strncmp(part, whole, sizeof(part) - 1) == 0);
 }
 
+/* What lets a harness in is a registration, too, and whole. */
+static void
+check_connection(const char *text, size_t len)
+{
+	static struct answer_connection	 c;
+	struct answer_registration	 a;
+	char				*copy = json_copy(text, len);
+	int				 r;
+
+	errno = 0;
+	r = answer_connection(&c, copy, len, "env");
+	free(copy);
+	MUST(r == 0 || errno == EINVAL || errno == EBADMSG);
+	MUST(memchr(c.authorization, '\0', sizeof(c.authorization)) != NULL);
+	if (r == -1)
+		return;
+	MUST(c.authorization[0] != '\0');
+	MUST(registration(&a, text, len, ANSWER_NOISE, "env") == 0);
+	MUST(strcmp(a.id, c.of.id) == 0 && strcmp(a.url, c.of.url) == 0);
+	copy = json_copy(text, cut(text, len));
+	MUST(answer_connection(&c, copy, cut(text, len), "env") == -1);
+	free(copy);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char	*text = (const char *)data;
 
 	check_registration(text, size);
+	check_connection(text, size);
 	if (is_valid(text, size)) {
 		MUST(!is_valid(text, cut(text, size)));
 		MUST(memchr(text, '{', size) != NULL);

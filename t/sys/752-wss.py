@@ -103,7 +103,7 @@ def distrusted():
     for context, trust in cases:
         door = tls.Door(server.url, context)
         refused(door.url, "certificate", trust=trust, more=["--token-file",
-                                                            secret("t")])
+                                                            tokens.secret("t")])
         check(not door.heads, "it was told: %r" % door.heads)
         door.shut()
     # Its name is part of it.
@@ -118,14 +118,6 @@ def distrusted():
     nothing_left()
 
 
-def secret(text):
-    path = TMP + "/token-" + hashlib.sha256(text.encode()).hexdigest()[:8]
-    with open(path, "w", encoding="ascii") as f:
-        f.write(text + "\n")
-    os.chmod(path, 0o600)
-    return path
-
-
 def token():
     """Shown to the server, and to nobody else: not even in /proc."""
     right = tokens.new()
@@ -133,7 +125,7 @@ def token():
     door = tls.Door(strict.url, good)
     with open(TMP + "/fifo-out", "wb") as out:
         child = start(door.url, "sleep", "600", stdout=out,
-                      more=["--token-file", secret(right)])
+                      more=["--token-file", tokens.secret(right)])
     wait_for(reaches, LIMIT, "a connection")
     wait_for(lambda: door.heads, LIMIT, "a request")
     for pid in reaches():
@@ -150,10 +142,10 @@ def token():
           door.heads)
     refused(door.url, "HTTP 401")
     refused(door.url, "HTTP 401", more=["--token-file",
-                                        secret(tokens.new())])
+                                        tokens.secret(tokens.new())])
     # One with all letters that a token may have.
     odd = "\"\\/'<&{}~!" + "x" * 4000
-    refused(door.url, "HTTP 401", more=["--token-file", secret(odd)])
+    refused(door.url, "HTTP 401", more=["--token-file", tokens.secret(odd)])
     check(odd.encode() in door.heads[-1], "another token")
     strict.stop()
     nothing_left()

@@ -206,7 +206,7 @@ class Registry:
         self.tasks = set()
         # Faults are used up from the front.
         self.faults = {"register": [], "validate": [], "connect": [],
-                       "upgrade": []}
+                       "upgrade": [], "harness": []}
         self.patch = {}             # of the answer to register; None: without
         self.refuses = None         # validate: function of the request
         self.shape = None           # function of a harness frame: frames
@@ -359,8 +359,8 @@ class Registry:
             reply(writer, entry, 401, b"",
                   ["X-Codex-Rendezvous-Rejection-Reason: expired"])
             return False
-        if ticket.role != "harness" and \
-                await self.fails("upgrade", entry, reader, writer):
+        if await self.fails("harness" if ticket.role == "harness" else
+                            "upgrade", entry, reader, writer):
             await writer.drain()
             return False
         accept = base64.b64encode(hashlib.sha1(

@@ -90,3 +90,12 @@ def ask(url, *lines, host="localhost", source=None, path=None):
 def status(url, token, **more):
     """The status for a bearer token."""
     return ask(url, "Authorization: Bearer " + token, **more)[0]
+
+
+def secret(text):
+    """A file with a token, which nobody else may read."""
+    path = "%s/token-%s" % (TMP, hashlib.sha256(text.encode()).hexdigest()[:8])
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text + "\n")
+    os.chmod(path, 0o600)
+    return path

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/b64.h"
 #include "master/uplink/answer.h"
 #include "t/unit/json_help.h"
 
@@ -347,6 +348,110 @@ START_TEST(test_code_room)
 }
 END_TEST
 
+/* --- connections -----------------------------------------------------------*/
+
+#define SUITE	"\"suite\":\"" NOISE_SUITE "\""
+#define SECRET	"\"harness_key_authorization\":\"auth \\u00fc\""
+
+/* An answer, with keys of these bytes; a member left out or changed. */
+static void
+put_connection(char *out, size_t size, size_t dh, size_t kem,
+    const char *suite, const char *rest)
+{
+	char	 text[2][2048];
+	uint8_t	 key[MLKEM_PUBLIC_LEN + 8];
+
+	memset(key, 7, sizeof(key));
+	text[0][b64_encode(text[0], key, dh)] = '\0';
+	text[1][b64_encode(text[1], key, kem)] = '\0';
+	snprintf(out, size, "{" ENV "," URL "," PROFILE "," ID ",%s,"
+	    "\"executor_public_key\":{%s,\"x25519_public_key\":\"%s\","
+	    "\"mlkem768_public_key\":\"%s\",\"more\":1}}", rest, suite,
+	    text[0], text[1]);
+}
+
+static struct answer_connection	 connection;
+
+static int
+take_connection(const char *text, const char *environment)
+{
+	char	*copy = json_copy(text, strlen(text));
+	int	 r;
+
+	errno = 0;
+	r = answer_connection(&connection, copy, strlen(text), environment);
+	free(copy);
+	return r;
+}
+
+START_TEST(test_connection)
+{
+	static char	 text[8192];
+	uint8_t		 key[MLKEM_PUBLIC_LEN];
+
+	put_connection(text, sizeof(text), NOISE_DH, MLKEM_PUBLIC_LEN, SUITE,
+	    SECRET);
+	ck_assert_int_eq(take_connection(text, "env"), 0);
+	memset(key, 7, sizeof(key));
+	ck_assert_mem_eq(connection.executor.dh, key, NOISE_DH);
+	ck_assert_mem_eq(connection.executor.kem, key, sizeof(key));
+	ck_assert_str_eq(connection.authorization, "auth \xc3\xbc");
+	ck_assert_str_eq(connection.of.id, "reg");
+	ck_assert_str_eq(connection.of.url, "ws://h/x");
+	ck_assert_int_eq(take_connection(text, "other"), -1);
+	ck_assert_int_eq(errno, EBADMSG);
+}
+END_TEST
+
+static const struct {
+	size_t		 dh, kem;
+	const char	*suite, *rest;
+} connections[] = {
+	{ NOISE_DH - 1, MLKEM_PUBLIC_LEN, SUITE, SECRET },
+	{ NOISE_DH + 1, MLKEM_PUBLIC_LEN, SUITE, SECRET },
+	{ 0, MLKEM_PUBLIC_LEN, SUITE, SECRET },
+	{ NOISE_DH, MLKEM_PUBLIC_LEN - 1, SUITE, SECRET },
+	{ NOISE_DH, MLKEM_PUBLIC_LEN + 1, SUITE, SECRET },
+	{ MLKEM_PUBLIC_LEN, NOISE_DH, SUITE, SECRET },
+	{ NOISE_DH, MLKEM_PUBLIC_LEN, "\"suite\":\"other\"", SECRET },
+	{ NOISE_DH, MLKEM_PUBLIC_LEN, "\"suite\":1", SECRET },
+	{ NOISE_DH, MLKEM_PUBLIC_LEN, "\"x\":1", SECRET },
+	{ NOISE_DH, MLKEM_PUBLIC_LEN, SUITE, "\"x\":1" },
+	{ NOISE_DH, MLKEM_PUBLIC_LEN, SUITE,
+	    "\"harness_key_authorization\":\"\"" },
+	{ NOISE_DH, MLKEM_PUBLIC_LEN, SUITE,
+	    "\"harness_key_authorization\":\"a\\u0000\"" },
+	{ NOISE_DH, MLKEM_PUBLIC_LEN, SUITE,
+	    "\"harness_key_authorization\":null" },
+};
+
+START_TEST(test_bad_connection)
+{
+	static char	 text[8192];
+
+	put_connection(text, sizeof(text), connections[_i].dh,
+	    connections[_i].kem, connections[_i].suite,
+	    connections[_i].rest);
+	ck_assert_int_eq(take_connection(text, "env"), -1);
+	ck_assert_int_eq(errno, EINVAL);
+}
+END_TEST
+
+/* A registration is not enough, nor is what is no base64. */
+START_TEST(test_no_connection)
+{
+	static char	 text[8192];
+
+	ck_assert_int_eq(take_connection("{" ENV "," URL "," PROFILE "," ID
+	    "," SECRET "}", "env"), -1);
+	put_connection(text, sizeof(text), NOISE_DH, MLKEM_PUBLIC_LEN, SUITE,
+	    SECRET);
+	*strstr(text, "BwcH") = '*';
+	ck_assert_int_eq(take_connection(text, "env"), -1);
+	ck_assert_int_eq(errno, EINVAL);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -366,6 +471,9 @@ main(void)
 	tcase_add_test(tc, test_nothing);
 	tcase_add_loop_test(tc, test_code, 0, N(codes));
 	tcase_add_test(tc, test_code_room);
+	tcase_add_test(tc, test_connection);
+	tcase_add_loop_test(tc, test_bad_connection, 0, N(connections));
+	tcase_add_test(tc, test_no_connection);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

@@ -5,7 +5,8 @@
 static int
 start(struct reach *r)
 {
-	if (reach_connect(r, &r->target, (size_t)LIMIT_MESSAGE) == -1)
+	if (reach_connect(r, &r->target, r->goal.connect_ms,
+	    (size_t)LIMIT_MESSAGE) == -1)
 		return -1;
 	wsock_set_authorization(r->sock, r->authorization);
 	return 0;
@@ -37,6 +38,21 @@ send_frame(struct reach *r)
 	return true;
 }
 
+static void
+on_room(struct reach *r)
+{
+	(void)r;
+}
+
+static bool
+on_end(struct reach *r, unsigned status, const char *why)
+{
+	(void)r;
+	(void)status;
+	(void)why;
+	return false;
+}
+
 const struct far	 far_direct = {
-	start, fini, reach_ready, on_message, send_frame
+	start, fini, reach_ready, on_message, send_frame, on_room, on_end
 };

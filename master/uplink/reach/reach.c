@@ -114,15 +114,35 @@ take_token(struct reach *r)
 	return 0;
 }
 
+/* A credential goes nowhere in the clear but to this machine. */
+static int
+take_url(struct reach *r)
+{
+	if (r->goal.environment == NULL) {
+		r->far = &far_direct;
+		if (target_parse(&r->target, r->goal.url, "ws", "wss") == -1 ||
+		    !r->target.is_tls)
+			return refuse(r, "not wss://HOST[:PORT][/PATH]");
+		return 0;
+	}
+	r->far = &far_remote;
+	if (target_parse(&r->target, r->goal.url, "http", "https") == -1)
+		return refuse(r, "not https://HOST of a registry");
+	if (!r->target.is_tls && !target_is_loopback(&r->target))
+		return refuse(r, "a registry beyond this machine, and not "
+		    "https://");
+	if (r->goal.token == NULL)
+		return refuse(r, "a registry wants a credential");
+	return 0;
+}
+
 int
 reach_init(struct reach *r)
 {
 	const char	*ca = r->goal.ca_file;
 
-	r->far = &far_direct;
-	if (target_parse(&r->target, r->goal.url, "ws", "wss") == -1 ||
-	    !r->target.is_tls)
-		return refuse(r, "not wss://HOST[:PORT][/PATH]");
+	if (take_url(r) == -1)
+		return -1;
 	if (take_token(r) == -1)
 		return refuse(r, "out of memory");
 	if (loop_init(&r->loop) == -1)
@@ -139,8 +159,8 @@ reach_fini(struct reach *r)
 {
 	loop_timer_clear(&r->loop, &r->silence);
 	loop_timer_clear(&r->loop, &r->late);
-	r->far->fini(r);
 	wsock_free(&r->sock);
+	r->far->fini(r);
 	pair_fini(&r->pair);
 	resolver_free(&r->resolver);
 	dialer_fini(&r->dialer);
@@ -274,7 +294,8 @@ on_close(void *arg, unsigned code, const char *words, size_t len)
 {
 	struct reach	*r = arg;
 
-	r->has_left = code == 1001;
+	/* A rendezvous that goes is not the server. */
+	r->has_left = code == 1001 && r->goal.environment == NULL;
 	reach_fail(r, false, "the server closed the connection (%u%s%.*s)",
 	    code, len > 0 ? ": " : "", (int)len, words);
 }
@@ -295,8 +316,11 @@ on_end(void *arg, unsigned status, const char *why)
 {
 	struct reach	*r = arg;
 
+	loop_timer_clear(&r->loop, &r->silence);
 	if (r->is_leaving)
 		end(r);
+	else if (!r->is_ending && r->far->on_end(r, status, why))
+		return;
 	else if (r->is_ready)
 		reach_fail(r, false, "%s", why);
 	else if (status != 0)
@@ -304,23 +328,29 @@ on_end(void *arg, unsigned status, const char *why)
 		    "the server refused: HTTP %u", status);
 	else
 		reach_fail(r, is_final(r, status), "%s", why);
-	loop_timer_clear(&r->loop, &r->silence);
-	wsock_free(&r->sock);
+	reach_disconnect(r);
 }
 
 static const struct wsock_events	 wsock_events = {
 	on_open, on_message, on_writable, on_pong, on_close, on_end
 };
 
-int
-reach_connect(struct reach *r, const struct target *t, size_t max)
+void
+reach_disconnect(struct reach *r)
 {
-	r->sock = wsock_new(&r->dialer, t, r->goal.connect_ms, max,
-	    &wsock_events, r);
+	loop_timer_clear(&r->loop, &r->silence);
+	wsock_free(&r->sock);
+	r->is_pinged = r->must_ping = r->must_pong = r->was_full = false;
+}
+
+int
+reach_connect(struct reach *r, const struct target *t, uint64_t ms, size_t max)
+{
+	r->sock = wsock_new(&r->dialer, t, ms, max, &wsock_events, r);
 	if (r->sock != NULL)
 		return 0;
-	reach_fail(r, true, "%s: cannot be connected to; perhaps for the "
-	    "proxy of the environment", t->host);
+	reach_fail(r, true, "%s: cannot be connected to, perhaps for the "
+	    "proxy that the environment names", t->host);
 	return -1;
 }
 
@@ -376,6 +406,7 @@ on_room(void *arg)
 		r->heard = clock_ms();
 		wsock_read(r->sock, true);
 		watch_silence(r);
+		r->far->on_room(r);
 	}
 }
 

@@ -22,6 +22,7 @@
 #include "master/uplink/wsock.h"
 
 struct reach;
+struct remote;
 
 /* What a kind of goal does differently. */
 struct far {
@@ -34,9 +35,16 @@ struct far {
 		    bool is_binary);
 	/* Send a frame, of pair_first() or of its own; false: there is none. */
 	bool	(*send)(struct reach *r);
+	/* The library takes messages again. */
+	void	(*on_room)(struct reach *r);
+	/*
+	 * The websocket ended, or never came up.  Whether it is dealt with:
+	 * else the library is told.
+	 */
+	bool	(*on_end)(struct reach *r, unsigned status, const char *why);
 };
 
-extern const struct far	far_direct;
+extern const struct far	far_direct, far_remote;
 
 struct reach {
 	struct loop			 loop;
@@ -49,6 +57,7 @@ struct reach {
 	struct pair			 pair;
 	struct wsock			*sock;
 	struct wsock_text		 text;		/* far_direct */
+	struct remote			*remote;	/* far_remote; locked */
 	struct loop_timer		 silence, late;
 	bool				 is_ready, is_leaving, is_ending;
 	bool				 is_pinged, must_ping, must_pong;
@@ -68,8 +77,12 @@ void	 reach_fini(struct reach *r);
 /* Serve the library on that socket until the end. */
 void	 reach_run(struct reach *r, int fd);
 
-/* Connect a websocket to there. */
-int	 reach_connect(struct reach *r, const struct target *t, size_t max);
+/* Connect a websocket to there, within ms; 0, or -1 after reach_fail(). */
+int	 reach_connect(struct reach *r, const struct target *t, uint64_t ms,
+	    size_t max);
+
+/* Never mind the websocket. */
+void	 reach_disconnect(struct reach *r);
 
 /* The server is there. */
 void	 reach_ready(struct reach *r);
