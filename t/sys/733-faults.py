@@ -66,7 +66,7 @@ class Proxy:
                 pass
 
 
-def run(url, *argv, status, seconds=LIMIT * 10):
+def run(url, *argv, status, seconds=LIMIT * 10 + faults.CUTS):
     done = subprocess.run(
         [BUILD + "/execsrvctl", "run", "--url", url, "--", *argv],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

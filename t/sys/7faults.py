@@ -16,10 +16,13 @@ SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
 FOREVER = 1 << 62
 rng = random.Random(SEED)
 # The reference keeps the newest 1 MiB only: what comes while nobody listens
-# must fit it.
-LINES = 6000 * CUTS
-COMMAND = ("i=0; while [ $i -lt %d ]; do seq $((i * 6000 + 1)) $((i * 6000 + "
-           "6000)); i=$((i + 1)); sleep 0.02; done; exit 7" % CUTS)
+# must fit it.  What comes at once is one event, which a line that is always cut
+# before its end never carries.
+AT_ONCE = 1200
+LINES = 5 * AT_ONCE * CUTS
+COMMAND = ("i=0; while [ $i -lt %d ]; do seq $((i + 1)) $((i + %d)); "
+           "i=$((i + %d)); sleep 0.05; done; exit 7" %
+           (LINES, AT_ONCE, AT_ONCE))
 
 
 def ck_output(out, err):
@@ -36,7 +39,7 @@ def cut(_, number):
     nobody knows is an error."""
     if number == 1:
         say("  SEED=%d" % SEED)
-    left = [rng.randrange(100, 60000) if 1 < number <= CUTS
+    left = [rng.randrange(100, 100000) if 1 < number <= CUTS
             else 20000 if number == 1 else FOREVER]
     said = [b""]
 
