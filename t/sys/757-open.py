@@ -13,7 +13,7 @@ good = ca.context("good")
 
 
 def attempt(url, *words, least=0):
-    done = subprocess.run([BUILD + "/t/754-open", BUILD + "/execsrv-reach",
+    done = subprocess.run([BUILD + "/t/757-open", BUILD + "/execsrv-reach",
                            ca.ca, url, str(MS)], stdout=subprocess.PIPE,
                           timeout=LIMIT, check=True)
     out = done.stdout.decode()

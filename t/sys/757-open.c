@@ -1,5 +1,5 @@
 /*
- * usage: 754-open REACH CA URL MS
+ * usage: 757-open REACH CA URL MS
  *
  * Opens a connection without waiting, in a loop that has a timer of its own,
  * and runs a command.  Prints what that says and "connected", or the reason
@@ -66,7 +66,7 @@ main(int argc, char **argv)
 	unsigned		 turns = 0;
 
 	if (argc != 5)
-		errx(1, "usage: 754-open REACH CA URL MS");
+		errx(1, "usage: 757-open REACH CA URL MS");
 	o.reach_program = argv[1];
 	o.ca_file = argv[2];
 	o.connect_ms = o.initialize_ms = atoi(argv[4]);

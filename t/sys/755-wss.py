@@ -49,7 +49,8 @@ def start(url, *argv, trust=ca.ca, more=(), env=None, **how):
                              *argv], env={**environment, **(env or {})}, **how)
 
 
-def run(url, *argv, status=0, seconds=LIMIT * 10, data=None, **how):
+def run(url, *argv, status=0, seconds=LIMIT * 10 + faults.CUTS,
+        data=None, **how):
     if data is not None:
         how["stdin"] = subprocess.PIPE
     child = start(url, *argv, **how)
