@@ -5,7 +5,7 @@ import importlib
 import time
 
 lib = importlib.import_module("8common")
-from client import check, rss, say, SCALE  # noqa: E402
+from client import check, rss, say, SANITIZED, SCALE  # noqa: E402
 
 Fault, FOREVER = lib.Fault, lib.FOREVER
 PAUSES = [0.5, 1, 2, 4, 5, 5]
@@ -162,7 +162,7 @@ async def too_much(rig):
     while time.monotonic() < deadline:
         most = max(most, rss(uplink))
         await asyncio.sleep(0.02)
-    check(most < 24 << 20, "%d MiB" % (most >> 20))
+    check(SANITIZED or most < 24 << 20, "%d MiB" % (most >> 20))
     await rig.linked(program=program)
     await rig.probe()
 
