@@ -18,6 +18,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
+#include "common/slice.h"
 #include "worker/behind.h"
 #include "worker/fsop_priv.h"
 
@@ -308,6 +309,7 @@ agent_serve(int sock, bool quick)
 	struct fsop_how	 wanted = { .hup = -1 };
 	struct request	 req;
 
+	slice_short();
 	/* Nobody asks how they ended. */
 	signal(SIGCHLD, SIG_IGN);
 	while (rest(sock), receive(sock, &req) == 1) {

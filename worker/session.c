@@ -17,6 +17,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/ptree.h"
+#include "common/slice.h"
 #include "common/utf8.h"
 #include "worker/account.h"
 #include "worker/brand.h"
@@ -680,6 +681,7 @@ session_begin(struct session *s, const void *message, size_t len)
 void
 session_run(struct session *s)
 {
+	slice_short();
 	while (!is_over(s)) {
 		if (event_base_loop(s->base, EVLOOP_ONCE) == -1)
 			fatal("event loop");

@@ -10,6 +10,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "common/slice.h"
 #include "master/uplink/confine.h"
 #include "master/uplink/kem.h"
 
@@ -52,5 +53,6 @@ start_process(const char *role, const char *how, bool keeps_stderr,
 		fatal("environment");
 	if ((*resolver_out = resolver_start(confine_resolver)) == NULL)
 		exit(2);
+	slice_short();
 	return sock;
 }
