@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/envlist.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/signals.h"
@@ -17,13 +18,6 @@
 
 /* Without a user of their own; nobody else has this one. */
 #define UPLINK_UID	0x7fb00000
-
-/* What it may know of our environment. */
-static const char *const	 kept[] = {
-	"https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY",
-	"no_proxy", "NO_PROXY", "SSL_CERT_FILE", "TZ", "ASAN_OPTIONS",
-	"UBSAN_OPTIONS", "LSAN_OPTIONS", NULL
-};
 
 int
 remote_exec_init(struct master *m)
@@ -44,26 +38,6 @@ remote_exec_init(struct master *m)
 	return 0;
 }
 
-/* The names and values that are kept, ended by NULL; freed by exec. */
-static char **
-make_env(void)
-{
-	char	**env;
-	size_t	  i, n = 0;
-
-	if ((env = calloc(sizeof(kept) / sizeof(kept[0]),
-	    sizeof(*env))) == NULL)
-		return NULL;
-	for (i = 0; kept[i] != NULL; i++) {
-		const char	*value = getenv(kept[i]);
-
-		if (value != NULL &&
-		    asprintf(&env[n++], "%s=%s", kept[i], value) == -1)
-			return NULL;
-	}
-	return env;
-}
-
 static void __attribute__((noreturn))
 run(const struct master *m, int sock)
 {
@@ -75,7 +49,8 @@ run(const struct master *m, int sock)
 
 	argv[0] = strdup("execsrv-uplink");
 	argv[1] = strdup(m->log_how);
-	if ((env = make_env()) == NULL || argv[0] == NULL || argv[1] == NULL)
+	if ((env = envlist_network()) == NULL || argv[0] == NULL ||
+	    argv[1] == NULL)
 		_exit(126);
 	signals_default();
 	sigemptyset(&none);

@@ -15,6 +15,7 @@
 
 #include "common/client/client_priv.h"
 #include "common/clock.h"
+#include "common/envlist.h"
 #include "common/fd.h"
 #include "config.h"
 
@@ -31,35 +32,6 @@ static const char *const	 not_passed_on[] = {
 #define NOT_PASSED_ON	(sizeof(not_passed_on) / sizeof(not_passed_on[0]))
 
 /* --- what it is started with --- */
-
-static bool
-is_passed_on(const char *variable)
-{
-	size_t	 i, n = strcspn(variable, "=");
-
-	for (i = 0; i < NOT_PASSED_ON; i++)
-		if (strlen(not_passed_on[i]) == n &&
-		    memcmp(not_passed_on[i], variable, n) == 0)
-			return false;
-	return true;
-}
-
-/* An environment without those; one piece of memory.  NULL: ENOMEM. */
-static char **
-make_environment(char **env)
-{
-	char	**out;
-	size_t	 i, n = 0;
-
-	while (env != NULL && env[n] != NULL)
-		n++;
-	if ((out = calloc(n + 1, sizeof(*out))) == NULL)
-		return NULL;
-	for (i = 0, n = 0; env != NULL && env[i] != NULL; i++)
-		if (is_passed_on(env[i]))
-			out[n++] = env[i];
-	return out;
-}
 
 /* Signals as if we had touched none. */
 static int
@@ -116,7 +88,8 @@ start(const struct launch *how, const posix_spawn_file_actions_t *actions,
 		    how->env);
 		return errno == 0 ? 0 : -1;
 	}
-	if ((env = make_environment(how->env)) == NULL)
+	if ((env = envlist_filter(how->env, not_passed_on, NOT_PASSED_ON,
+	    false)) == NULL)
 		return -1;
 	errno = posix_spawn(pid_out, args[0], actions, attr, args, env);
 	free(env);

@@ -11,21 +11,13 @@
 #include <sodium.h>
 
 #include "common/client/process_priv.h"
+#include "common/envlist.h"
 #include "common/program.h"
 
 #define PROGRAM		"execsrv-reach"
 #define WSS		"wss://"
 #define REMOTE		"remote:"
 #define ASK_MAX		(16 * 1024)	/* as execsrv-reach takes it */
-
-/* What it may know of our environment: how to get out, and where from. */
-static const char *const	 kept[] = {
-	"https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY",
-	"no_proxy", "NO_PROXY", "SSL_CERT_FILE", "TZ", "ASAN_OPTIONS",
-	"UBSAN_OPTIONS", "LSAN_OPTIONS"
-};
-
-#define KEPT	(sizeof(kept) / sizeof(kept[0]))
 
 bool
 execsrv_reach_is(const char *url)
@@ -96,24 +88,15 @@ int
 execsrv_reach_start(struct execsrv *x)
 {
 	const char	*argv[] = { x->reach.program, NULL };
-	char		*env[KEPT + 1];
-	const char	*value;
-	size_t		 i, n = 0;
-	int		 r = 0;
+	char		**env;
+	int		 r, error;
 
-	for (i = 0; i < KEPT && r != -1; i++)
-		/* Who started a program with more rights has no say here. */
-		if ((value = secure_getenv(kept[i])) != NULL)
-			r = asprintf(&env[n++], "%s=%s", kept[i], value);
-	if (r == -1) {
-		env[n - 1] = NULL;
-		errno = ENOMEM;
-	} else {
-		env[n] = NULL;
-		r = execsrv_start_child(x, argv, env, false);
-	}
-	while (n > 0)
-		free(env[--n]);
+	if ((env = envlist_network()) == NULL)
+		return -1;
+	r = execsrv_start_child(x, argv, env, false);
+	error = errno;
+	free(env);
+	errno = error;
 	return r;
 }
 
