@@ -485,14 +485,7 @@ def syslog():
     """Datagrams of authpriv, and no daemon without somebody to send to."""
     folder = tempfile.mkdtemp(dir=TMP)
     os.chmod(folder, 0o755)
-    prefix = logging.inside("""
-cd %s
-for n in null zero random urandom; do
-    touch $n
-    mount --bind /dev/$n $n
-done
-mount --rbind . /dev
-cd /""" % folder)
+    prefix = logging.inside_dev(folder)
     if prefix is None:
         return
     r = subprocess.run(

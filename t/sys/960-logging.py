@@ -172,6 +172,18 @@ def inside(script):
     return argv
 
 
+def inside_dev(folder):
+    """The same, with a /dev that is a folder of ours: for its /dev/log."""
+    return inside("""
+cd %s
+for n in null zero random urandom; do
+    touch $n
+    mount --bind /dev/$n $n
+done
+mount --rbind . /dev
+cd /""" % folder)
+
+
 def full():
     """A full disk costs lines, not the service."""
     folder = tempfile.mkdtemp(dir=TMP)
@@ -196,14 +208,7 @@ def syslog():
     """Its datagrams, with the facility that was asked for."""
     folder = tempfile.mkdtemp(dir=TMP)
     os.chmod(folder, 0o755)             # the uplink has another user
-    prefix = inside("""
-cd %s
-for n in null zero random urandom; do
-    touch $n
-    mount --bind /dev/$n $n
-done
-mount --rbind . /dev
-cd /""" % folder)
+    prefix = inside_dev(folder)
     if prefix is None:
         return
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
