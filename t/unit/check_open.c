@@ -14,16 +14,13 @@
 #include <check.h>
 
 #include "common/clock.h"
-#include "common/httphead.h"
 #include "common/limit.h"
 #include "t/unit/peer_help.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 static uint64_t	 now;			/* of the client, ms */
-static int	 listener;
-static char	 path[64], url[80];
-static char	 request[2048];
+static char	 url[80];
 
 static uint64_t
 fake_clock(void)
@@ -34,16 +31,8 @@ fake_clock(void)
 static void
 listen_unix(void)
 {
-	struct sockaddr_un	 un = { .sun_family = AF_UNIX };
-
-	snprintf(path, sizeof(path), "/tmp/check_open.%ld", (long)getpid());
-	snprintf(url, sizeof(url), "unix:%s", path);
-	strcpy(un.sun_path, path);
-	unlink(path);
-	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	ck_assert_int_eq(bind(listener, (struct sockaddr *)&un, sizeof(un)),
-	    0);
-	ck_assert_int_eq(listen(listener, 5), 0);
+	peer_listen("check_open");
+	snprintf(url, sizeof(url), "unix:%s", peer_path);
 }
 
 static void
@@ -76,27 +65,16 @@ start(void)
 static void
 stop(void)
 {
-	close(listener);
-	unlink(path);
+	peer_unlisten();
 	if (peer == -1)
 		peer = open("/dev/null", O_RDONLY);
 	peer_stop();
 }
 
-static int
-turn(void)
-{
-	struct pollfd	 pfd = { .events = execsrv_events(x) };
-
-	pfd.fd = pfd.events == 0 ? -1 : x->fd;
-	(void)poll(&pfd, 1, 0);
-	return execsrv_handle(x, pfd.revents);
-}
-
 static void
 ck_turn(enum execsrv_state want)
 {
-	ck_assert_int_eq(turn(), want == EXECSRV_GONE ? -1 : 0);
+	ck_assert_int_eq(peer_step(), want == EXECSRV_GONE ? -1 : 0);
 	ck_assert_int_eq(x->state, want);
 	if (want != EXECSRV_GONE && want != EXECSRV_OPEN)
 		ck_assert_int_eq(execsrv_status(x), EXECSRV_OPENING);
@@ -105,31 +83,17 @@ ck_turn(enum execsrv_state want)
 static void
 to_upgrading(void)
 {
-	ssize_t	 n;
-
 	ck_assert_int_eq(execsrv_wait_ms(x), 0);
 	ck_turn(EXECSRV_CONNECTING);
 	ck_turn(EXECSRV_UPGRADING);
-	ck_assert_int_ne(peer = accept(listener, NULL, NULL), -1);
-	ck_assert_int_gt(n = recv(peer, request, sizeof(request) - 1, 0), 0);
-	request[n] = '\0';
-	ck_assert_int_ne(fcntl(peer, F_SETFL, O_NONBLOCK), -1);
-	ws_reader_init(&peer_reader, true, LIMIT_FRAME, LIMIT_MESSAGE);
+	peer_accept();
 }
 
 static void
 to_initializing(void)
 {
-	char	 head[512], accept[HTTPHEAD_ACCEPT_LEN], *key;
-	int	 n;
-
 	to_upgrading();
-	ck_assert_ptr_nonnull(key = strstr(request, "Key: "));
-	httphead_accept(key + 5, EXECSRV_KEY_LEN, accept);
-	n = snprintf(head, sizeof(head), "HTTP/1.1 101 OK\r\n"
-	    "Upgrade: websocket\r\nConnection: Upgrade\r\n"
-	    "Sec-WebSocket-Accept: %s\r\n\r\n", accept);
-	peer_put(head, (size_t)n);
+	peer_upgraded();
 	ck_turn(EXECSRV_INITIALIZING);
 }
 
@@ -158,7 +122,7 @@ START_TEST(test_round)
 	/* One that is lost later is another matter. */
 	close(peer);
 	peer = -1;
-	ck_assert_int_eq(turn(), 0);
+	ck_assert_int_eq(peer_step(), 0);
 	ck_assert_int_eq(execsrv_status(x), EXECSRV_RECOVERING);
 	stop();
 }
@@ -203,7 +167,7 @@ START_TEST(test_requests)
 	peer_ck_heard("{\"id\":2,\"method\":\"initialize\",\"params\":"
 	    "{\"clientName\":\"libexecsrv\"}}");
 	peer_say("{\"id\":2,\"result\":{\"sessionId\":\"s\"}}");
-	ck_assert_int_eq(turn(), 0);
+	ck_assert_int_eq(peer_step(), 0);
 	ck_assert_int_eq(x->state, EXECSRV_CATCHING_UP);
 	peer_ck_heard("{\"method\":\"initialized\"}");
 	peer_ck_heard("{\"id\":5,\"method\":\"process/read\",\"params\":"
@@ -268,8 +232,8 @@ START_TEST(test_full)
 	char			 why[256];
 
 	listen_unix();
-	ck_assert_int_eq(listen(listener, 0), 0);
-	strcpy(un.sun_path, path);
+	ck_assert_int_eq(listen(peer_listener, 0), 0);
+	strcpy(un.sun_path, peer_path);
 	for (i = 0; i < 16; i++) {
 		fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 		if (connect(fds[i], (struct sockaddr *)&un, sizeof(un)) == -1)
@@ -289,7 +253,7 @@ START_TEST(test_full)
 	}
 	if (_i == 0) {
 		for (i = 0; i < n; i++)
-			close(accept(listener, NULL, NULL));
+			close(accept(peer_listener, NULL, NULL));
 		ck_turn(EXECSRV_CONNECTING);
 	} else {
 		ck_turn(EXECSRV_GONE);
@@ -367,10 +331,10 @@ free_port(int family)
 	uint16_t		 port;
 
 	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	listener = socket(family, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	if (listener == -1 || bind(listener, sa, len) == -1)
+	peer_listener = socket(family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	if (peer_listener == -1 || bind(peer_listener, sa, len) == -1)
 		return 0;
-	ck_assert_int_eq(getsockname(listener, sa, &len), 0);
+	ck_assert_int_eq(getsockname(peer_listener, sa, &len), 0);
 	port = ntohs(family == AF_INET ? in.sin_port : in6.sin6_port);
 	return port;
 }
@@ -379,11 +343,11 @@ START_TEST(test_nobody)
 {
 	char	 why[256];
 
-	path[0] = '\0';
+	peer_path[0] = '\0';
 	snprintf(url, sizeof(url), "ws://%s:%u", _i == 0 ? "127.0.0.1" :
 	    "localhost", (unsigned)free_port(AF_INET));
 	begin(NULL);
-	while (turn() == 0)
+	while (peer_step() == 0)
 		continue;
 	snprintf(why, sizeof(why), "%s: Connection refused", url);
 	ck_failed(why, 0);
@@ -395,14 +359,14 @@ START_TEST(test_localhost_v6)
 {
 	uint16_t	 port = free_port(AF_INET6);
 
-	path[0] = '\0';
+	peer_path[0] = '\0';
 	if (port == 0)
 		return;				/* no IPv6 here */
-	ck_assert_int_eq(listen(listener, 5), 0);
+	ck_assert_int_eq(listen(peer_listener, 5), 0);
 	snprintf(url, sizeof(url), "ws://localhost:%u", (unsigned)port);
 	begin(NULL);
 	while (x->state != EXECSRV_UPGRADING)
-		ck_assert_int_eq(turn(), 0);
+		ck_assert_int_eq(peer_step(), 0);
 	ck_assert_int_eq(x->url.addr.any.sa_family, AF_INET6);
 	stop();
 }
@@ -455,7 +419,7 @@ START_TEST(test_loop)
 	/* Now it is the server's turn. */
 	while (poll(&pfd, 1, 0) == 1)
 		ck_assert_int_eq(execsrv_dispatch(x), 0);
-	ck_assert_int_ne(peer = accept(listener, NULL, NULL), -1);
+	ck_assert_int_ne(peer = accept(peer_listener, NULL, NULL), -1);
 	shutdown(peer, SHUT_RDWR);
 	ck_assert_int_eq(poll(&pfd, 1, 10000), 1);
 	ck_assert_int_eq(execsrv_dispatch(x), -1);

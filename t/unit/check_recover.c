@@ -6,8 +6,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +14,11 @@
 
 #include <check.h>
 
-#include "common/httphead.h"
-#include "common/limit.h"
 #include "t/unit/peer_help.h"
 
 #define STATES	(EXECSRV_GONE + 1)
 
 static uint64_t			 now;		/* of the client, ms */
-static int			 listener;
-static char			 path[64];
-static char			 request[2048];	/* the last to upgrade */
 static struct execsrv_process	*p;
 
 static uint64_t
@@ -46,13 +39,8 @@ start(void)
 	x->last_sent = x->last_heard = now;
 	strcpy(x->session, "s");
 	ck_assert_ptr_nonnull(x->name = strdup("test"));
-	snprintf(path, sizeof(path), "/tmp/check_recover.%ld", (long)getpid());
-	strcpy(un.sun_path, path);
-	unlink(path);
-	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	ck_assert_int_eq(bind(listener, (struct sockaddr *)&un, sizeof(un)),
-	    0);
-	ck_assert_int_eq(listen(listener, 5), 0);
+	peer_listen("check_recover");
+	strcpy(un.sun_path, peer_path);
 	x->url.addr.un = un;
 	x->url.len = sizeof(un);
 	strcpy(x->url.host, "localhost");
@@ -62,26 +50,14 @@ start(void)
 static void
 stop(void)
 {
-	close(listener);
-	unlink(path);
+	peer_unlisten();
 	peer_stop();
-}
-
-/* One turn of the loop, at this time. */
-static int
-turn(void)
-{
-	struct pollfd	 pfd = { .events = execsrv_events(x) };
-
-	pfd.fd = pfd.events == 0 ? -1 : x->fd;
-	(void)poll(&pfd, 1, 0);
-	return execsrv_handle(x, pfd.revents);
 }
 
 static void
 ck_turn(enum execsrv_state want)
 {
-	ck_assert_int_eq(turn(), want == EXECSRV_GONE ? -1 : 0);
+	ck_assert_int_eq(peer_step(), want == EXECSRV_GONE ? -1 : 0);
 	ck_assert_int_eq(x->state, want);
 }
 
@@ -91,36 +67,6 @@ lose(void)
 	close(peer);
 	peer = -1;
 	ck_turn(EXECSRV_WAITING);
-}
-
-/* The server's end of a new connection, with the request. */
-static void
-accept_peer(void)
-{
-	ssize_t	 n;
-
-	if (peer != -1)
-		close(peer);
-	ck_assert_int_ne(peer = accept(listener, NULL, NULL), -1);
-	ck_assert_int_gt(n = recv(peer, request, sizeof(request) - 1, 0), 0);
-	request[n] = '\0';
-	ck_assert_int_ne(fcntl(peer, F_SETFL, O_NONBLOCK), -1);
-	ws_reader_fini(&peer_reader);
-	ws_reader_init(&peer_reader, true, LIMIT_FRAME, LIMIT_MESSAGE);
-}
-
-static void
-upgraded(void)
-{
-	char	 head[512], accept[HTTPHEAD_ACCEPT_LEN], *key;
-	int	 n;
-
-	ck_assert_ptr_nonnull(key = strstr(request, "Key: "));
-	httphead_accept(key + 5, EXECSRV_KEY_LEN, accept);
-	n = snprintf(head, sizeof(head), "HTTP/1.1 101 OK\r\n"
-	    "Upgrade: websocket\r\nConnection: Upgrade\r\n"
-	    "Sec-WebSocket-Accept: %s\r\n\r\n", accept);
-	peer_put(head, (size_t)n);
 }
 
 static void
@@ -136,7 +82,7 @@ to_upgrading(void)
 {
 	to_connecting();
 	ck_turn(EXECSRV_UPGRADING);
-	accept_peer();
+	peer_accept();
 }
 
 /* The number of the initialize that asks for the session. */
@@ -161,7 +107,7 @@ static unsigned
 to_resuming(void)
 {
 	to_upgrading();
-	upgraded();
+	peer_upgraded();
 	ck_turn(EXECSRV_INITIALIZING);
 	return ck_initialize();
 }
@@ -303,8 +249,7 @@ START_TEST(test_no_moves)
 {
 	start();
 	x->state = (enum execsrv_state)(_i / STATES);
-	close(listener);
-	unlink(path);
+	peer_unlisten();
 	fclose(stderr);				/* assert() says a lot */
 	execsrv_set_state(x, (enum execsrv_state)(_i % STATES));
 }
@@ -320,8 +265,8 @@ START_TEST(test_round)
 	ck_assert_int_eq(execsrv_wait_ms(x), 0);
 	ck_turn(EXECSRV_CONNECTING);
 	ck_turn(EXECSRV_UPGRADING);
-	accept_peer();
-	upgraded();
+	peer_accept();
+	peer_upgraded();
 	ck_turn(EXECSRV_INITIALIZING);
 	resumed(ck_initialize(), EXECSRV_OPEN);
 	ck_assert_int_eq(execsrv_status(x), EXECSRV_CONNECTED);
@@ -379,11 +324,11 @@ START_TEST(test_deadline_exact)
 
 	start();
 	x->patience = _i == 0 ? 25000 : 700;
-	unlink(path);				/* nobody is there */
+	unlink(peer_path);			/* nobody is there */
 	lose();
 	began = now;
 	while (now < began + (uint64_t)x->patience - 1) {
-		ck_assert_int_eq(turn(), 0);
+		ck_assert_int_eq(peer_step(), 0);
 		ck_assert_int_eq(x->state, EXECSRV_WAITING);
 		ck_assert_int_gt(execsrv_wait_ms(x), 0);
 		now++;
@@ -406,7 +351,7 @@ START_TEST(test_pauses)
 	int			 ms;
 
 	start();
-	unlink(path);
+	unlink(peer_path);
 	lose();
 	now += (uint64_t)_i;		/* chance comes from the time */
 	for (i = 0; i < sizeof(pauses) / sizeof(pauses[0]); i++) {
@@ -451,7 +396,7 @@ START_TEST(test_connecting_ends)
 	now += 1000;
 	ck_turn(EXECSRV_CONNECTING);
 	while (x->state == EXECSRV_CONNECTING)
-		ck_assert_int_eq(turn(), 0);
+		ck_assert_int_eq(peer_step(), 0);
 	ck_assert_int_eq(x->state, EXECSRV_WAITING);
 	ck_assert_str_eq(x->lost.text, "no connection: Connection refused");
 	close(fd);
@@ -522,8 +467,8 @@ START_TEST(test_resuming_ends)
 		now += 100;
 		ck_turn(EXECSRV_CONNECTING);
 		ck_turn(EXECSRV_UPGRADING);
-		accept_peer();
-		upgraded();
+		peer_accept();
+		peer_upgraded();
 		ck_turn(EXECSRV_INITIALIZING);
 		resumed(ck_initialize(), EXECSRV_OPEN);
 	}
@@ -601,7 +546,7 @@ END_TEST
 START_TEST(test_goodbye)
 {
 	start();
-	unlink(path);
+	unlink(peer_path);
 	peer_frame(0x88, "\x03\xe9", 2);	/* 1001 */
 	ck_turn(EXECSRV_WAITING);
 	now += 1999;
@@ -708,8 +653,8 @@ START_TEST(test_requests)
 	ck_assert_int_eq(execsrv_call_json(x, "n", NULL, 0, on_json, d), 0);
 	ck_turn(EXECSRV_CONNECTING);
 	ck_turn(EXECSRV_UPGRADING);
-	accept_peer();
-	upgraded();
+	peer_accept();
+	peer_upgraded();
 	ck_turn(EXECSRV_INITIALIZING);
 	resumed(ck_initialize(), EXECSRV_OPEN);
 	/* What only looks is asked again, under its old number. */
@@ -1027,7 +972,7 @@ START_TEST(test_token)
 	made->token = NULL;
 	execsrv_free(&made);
 	to_upgrading();
-	ck_assert_ptr_nonnull(strstr(request,
+	ck_assert_ptr_nonnull(strstr(peer_request,
 	    "\r\nAuthorization: Bearer s3cret\r\n"));
 	stop();
 }

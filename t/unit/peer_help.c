@@ -3,6 +3,8 @@
 #include <sys/socket.h>
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,13 +13,15 @@
 #include <check.h>
 
 #include "common/clock.h"
+#include "common/httphead.h"
 #include "common/limit.h"
 
 struct execsrv		*x;
 int			 peer;
 struct ws_reader	 peer_reader;
 char			 trace[8192];
-
+int			 peer_listener;
+char			 peer_path[64], peer_request[2048];
 
 void
 peer_start(void)
@@ -55,6 +59,72 @@ peer_stop(void)
 	close(peer);
 	ws_reader_fini(&peer_reader);
 }
+
+/* --- one that listens --- */
+
+void
+peer_listen(const char *name)
+{
+	struct sockaddr_un	 un = { .sun_family = AF_UNIX };
+
+	snprintf(peer_path, sizeof(peer_path), "/tmp/%s.%ld", name,
+	    (long)getpid());
+	strcpy(un.sun_path, peer_path);
+	unlink(peer_path);
+	peer_listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	ck_assert_int_eq(bind(peer_listener, (struct sockaddr *)&un,
+	    sizeof(un)), 0);
+	ck_assert_int_eq(listen(peer_listener, 5), 0);
+}
+
+void
+peer_unlisten(void)
+{
+	close(peer_listener);
+	unlink(peer_path);
+}
+
+void
+peer_accept(void)
+{
+	ssize_t	 n;
+
+	if (peer != -1)
+		close(peer);
+	ck_assert_int_ne(peer = accept(peer_listener, NULL, NULL), -1);
+	ck_assert_int_gt(n = recv(peer, peer_request,
+	    sizeof(peer_request) - 1, 0), 0);
+	peer_request[n] = '\0';
+	ck_assert_int_ne(fcntl(peer, F_SETFL, O_NONBLOCK), -1);
+	ws_reader_fini(&peer_reader);
+	ws_reader_init(&peer_reader, true, LIMIT_FRAME, LIMIT_MESSAGE);
+}
+
+void
+peer_upgraded(void)
+{
+	char	 head[512], accept[HTTPHEAD_ACCEPT_LEN], *key;
+	int	 n;
+
+	ck_assert_ptr_nonnull(key = strstr(peer_request, "Key: "));
+	httphead_accept(key + 5, EXECSRV_KEY_LEN, accept);
+	n = snprintf(head, sizeof(head), "HTTP/1.1 101 OK\r\n"
+	    "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+	    "Sec-WebSocket-Accept: %s\r\n\r\n", accept);
+	peer_put(head, (size_t)n);
+}
+
+int
+peer_step(void)
+{
+	struct pollfd	 pfd = { .events = execsrv_events(x) };
+
+	pfd.fd = pfd.events == 0 ? -1 : x->fd;
+	(void)poll(&pfd, 1, 0);
+	return execsrv_handle(x, pfd.revents);
+}
+
+/* --- what is said --- */
 
 void
 peer_put(const void *data, size_t len)

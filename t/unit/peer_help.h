@@ -23,6 +23,23 @@ void		 peer_stop(void);
 /* The same, for the first time, with the answer to the upgrade to come. */
 void		 peer_upgrading(void);
 
+/*
+ * A server that listens on a Unix socket of that name, for clients that
+ * connect; its path, and the last request to upgrade.
+ */
+extern int	 peer_listener;
+extern char	 peer_path[64], peer_request[2048];
+
+void		 peer_listen(const char *name);
+void		 peer_unlisten(void);
+
+/* The server's end of a new connection, with the request; the answer to it. */
+void		 peer_accept(void);
+void		 peer_upgraded(void);
+
+/* One turn of the loop at this moment.  As execsrv_handle(). */
+int		 peer_step(void);
+
 /* Bytes, a frame with this first byte, a text from the server. */
 void		 peer_put(const void *data, size_t len);
 void		 peer_frame(unsigned first, const void *data, size_t len);
