@@ -235,11 +235,16 @@ conclude(struct ctl_client *cl, struct child *child, enum ctl_outcome outcome,
 	fd_close(&cl->stream);
 }
 
-/* The workers had their time. */
+/*
+ * The workers had their time.  Of those that did not answer it is said: they
+ * are the ones that an operator has to know.
+ */
 static void
 on_late(int fd, short what, void *arg)
 {
 	struct ctl_client	*cl = arg;
+	const struct child	*child;
+	size_t			 i;
 
 	(void)fd;
 	(void)what;
@@ -248,9 +253,15 @@ on_late(int fd, short what, void *arg)
 		    CTL_LATE, NULL);
 		return;
 	}
+	for (i = 0; i < cl->nawaited; i++) {
+		child = child_by_id(cl->ctl->master, cl->awaited[i]);
+		if (child != NULL && child->route != NULL &&
+		    ctl_may_see(cl, child->route))
+			cl->on_report(cl, child->route, NULL);
+	}
 	cl->ticket = 0;
 	cl->nawaited = 0;
-	ctl_put_end(cl, 1, "some sessions do not answer");
+	ctl_put_end(cl, 0, NULL);
 }
 
 static void

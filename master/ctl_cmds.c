@@ -186,18 +186,27 @@ ctl_reload(struct ctl_client *c)
 	NUMBER("command_kib"), NUMBER("cpu_ms"), NUMBER("read"),	\
 	NUMBER("written"), NUMBER("started"), NUMBER("oom"), TEXT("id")
 
+/* No report: it has no worker, or one that does not answer. */
+static const char *
+state_name(const struct route *r, const Ipc__Report *rep)
+{
+	if (r->owner == NULL)
+		return "kept";
+	return rep == NULL ? "no answer" : r->attached ? "attached" :
+	    "detached";
+}
+
 static void
 fill_session(struct ctl_row *row, const struct route *r,
     const Ipc__Report *rep)
 {
 	static const Ipc__Report	 none = IPC__REPORT__INIT;
 
-	if (rep == NULL)
-		rep = &none;
 	ctl_row_number(row, r->number);
 	put_user(row, r->uid);
-	ctl_row_text(row, r->owner == NULL ? "kept" :
-	    r->attached ? "attached" : "detached");
+	ctl_row_text(row, state_name(r, rep));
+	if (rep == NULL)
+		rep = &none;
 	ctl_row_text(row, r->peer);
 	ctl_row_text(row, rep->client);
 	ctl_row_number(row, (clock_ms() - r->born) / 1000);
@@ -290,12 +299,37 @@ ctl_show(struct ctl_client *c)
 	ctl_ask(c, r, true, collect_session);
 }
 
+static const struct ctl_column	 ps_columns[] = {
+	NUMBER("session"), TEXT("user"), NUMBER("pid"), TEXT("state"),
+	NUMBER("exit"), TEXT("tty"), NUMBER("age"), NUMBER("out"),
+	TEXT("command"), TEXT("process"), END
+};
+
+#define PS_COLUMNS	(sizeof(ps_columns) / sizeof(ps_columns[0]) - 1)
+
+/* Nobody says which processes it has. */
+static void
+put_unknown(struct ctl_client *c, const struct route *r)
+{
+	struct ctl_row	 row = { .n = 0 };
+
+	ctl_row_number(&row, r->number);
+	put_user(&row, r->uid);
+	ctl_row_text(&row, "");
+	ctl_row_text(&row, state_name(r, NULL));
+	while (row.n < PS_COLUMNS)
+		ctl_row_text(&row, "");
+	ctl_put_row(c, &row);
+}
+
 static void
 put_processes(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 {
 	struct ctl_row	 row = { .n = 0 };
 	size_t		 i;
 
+	if (rep == NULL && r->owner != NULL)
+		put_unknown(c, r);
 	for (i = 0; rep != NULL && i < rep->n_process; i++) {
 		const Ipc__Process	*p = rep->process[i];
 
@@ -319,16 +353,11 @@ put_processes(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 void
 ctl_ps(struct ctl_client *c)
 {
-	static const struct ctl_column	 columns[] = {
-		NUMBER("session"), TEXT("user"), NUMBER("pid"),
-		TEXT("state"), NUMBER("exit"), TEXT("tty"), NUMBER("age"),
-		NUMBER("out"), TEXT("command"), TEXT("process"), END
-	};
-	struct route			*only = NULL;
+	struct route	*only = NULL;
 
 	if (c->in->n_arg > 0 && (only = ctl_find(c, c->in->arg[0])) == NULL)
 		return;
-	ctl_put_head(c, columns);
+	ctl_put_head(c, ps_columns);
 	ctl_ask(c, only, true, put_processes);
 }
 

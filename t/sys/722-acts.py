@@ -139,6 +139,24 @@ def kept_session():
     c.close()
     wait_for(lambda: ask(server, "show", session)["state"] == "kept", LIMIT,
              "it is kept")
+    with connect(server.url) as other:
+        other.start("q", "sleep", a_word("other"))
+        shown = {str(row["session"]): row for row in ask(server, "sessions")}
+        check(shown[session]["state"] == "no answer" and
+              shown[session]["worker"] == worker and
+              shown[lib.session_of(server, other)]["running"] == 1,
+              "sessions: %s" % shown)
+        shown = {str(row["session"]): row for row in ask(server, "ps")}
+        check(shown[session]["state"] == "no answer" and
+              shown[session]["pid"] is None and
+              shown[lib.session_of(server, other)]["state"] == "running",
+              "ps: %s" % shown)
+        shown = ask(server, "show", session)
+        check(shown["state"] == "no answer", "show: %s" % shown)
+        shown = ask(server, "top", "-n", "1")
+        check(shown["status"]["attached"] == 2 and
+              len(shown["sessions"]) == 2, "top: %s" % shown)
+        other.call("process/terminate", {"processId": "q"})
     for args in (("tail", session, "p"), ("signal", session, "p", "TERM"),
                  ("kill", session, "p")):
         ctl(server, *args, status=1)
