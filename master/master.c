@@ -155,7 +155,8 @@ master_has_doors(const struct master *m)
 bool
 master_is_ready(const struct master *m)
 {
-	return remote_is_ready(m) && !m->draining && !m->stopping;
+	return remote_is_ready(m) && !m->draining && !m->stopping &&
+	    !pool_is_broken(m->pool);
 }
 
 int

@@ -34,6 +34,8 @@ struct pool {
 	struct event	*refill_ev, *decay_ev;
 	size_t		 want;		/* spare workers to keep now */
 	uint64_t	 started;	/* ms: the template */
+	bool		 has_answered;	/* that one */
+	bool		 is_broken;	/* the last one never did */
 	uint64_t	 deaths[DEATHS_MAX];
 	unsigned	 ndeaths;
 	uint64_t	 paused;	/* ms: until then */
@@ -53,35 +55,39 @@ static void	 on_decay(int, short, void *);
 
 /* --- the template --- */
 
+/* said: where to say why it cannot be executed, or -1. */
 static void
-exec_template(struct pool *p, int sock)
+exec_template(struct pool *p, int sock, int said)
 {
 	struct master	*m = p->master;
 	char		 nofile[64];
 	sigset_t	 none;
+	int		 error;
 
 	snprintf(nofile, sizeof(nofile), "%llu:%llu",
 	    (unsigned long long)m->nofile.rlim_cur,
 	    (unsigned long long)m->nofile.rlim_max);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (dup2(sock, STDIN_FILENO) == -1 ||
-	    dup2(logto_stderr(m), STDERR_FILENO) == -1)
-		_exit(126);
 	/*
 	 * All symbols at once: a worker that binds one lazily would do so
 	 * again in each session.  worker/main.c takes the variable out.
 	 */
 	setenv("LD_BIND_NOW", "1", 1);
-	execl(m->worker, "execsrv-worker", nofile,
-	    m->log_how, groups_path(m->groups),
-	    (char *)NULL);
+	if (dup2(sock, STDIN_FILENO) != -1 &&
+	    dup2(logto_stderr(m), STDERR_FILENO) != -1)
+		execl(m->worker, "execsrv-worker", nofile,
+		    m->log_how, groups_path(m->groups),
+		    (char *)NULL);
+	error = errno;
 	log_warn("%s", m->worker);
+	if (said != -1)
+		(void)!write(said, &error, sizeof(error));
 	_exit(126);
 }
 
 static int
-start_template(struct pool *p)
+start_template(struct pool *p, int said)
 {
 	Ipc__Probe	 probe = IPC__PROBE__INIT;
 	int		 pair[2];
@@ -91,9 +97,10 @@ start_template(struct pool *p)
 		return -1;
 	}
 	p->started = clock_ms();
+	p->has_answered = false;
 	/* A fork of us lives until its exec only: nothing of ours is kept. */
 	if ((p->pid = fork()) == 0)
-		exec_template(p, pair[1]);
+		exec_template(p, pair[1], said);
 	fd_close(&pair[1]);
 	if (p->pid == -1) {
 		p->pid = 0;
@@ -109,6 +116,31 @@ start_template(struct pool *p)
 	}
 	chan_send(p->chan, IPC_probe, &probe, -1);
 	return 0;
+}
+
+/*
+ * The first one: a server that can have no workers does not start.  Those that
+ * follow are not waited for; without them the sessions that there are go on.
+ */
+static int
+start_first(struct pool *p)
+{
+	int	 said[2], r, error;
+	ssize_t	 n = 0;
+
+	if (pipe2(said, O_CLOEXEC) == -1) {
+		log_warn("template: pipe");
+		return -1;
+	}
+	r = start_template(p, said[1]);
+	fd_close(&said[1]);
+	/* The end of the file comes when it is executed. */
+	if (r == 0)
+		do
+			n = read(said[0], &error, sizeof(error));
+		while (n == -1 && errno == EINTR);
+	fd_close(&said[0]);
+	return n == 0 ? r : -1;
 }
 
 static void
@@ -145,6 +177,8 @@ on_msg(void *arg, struct ipc_msg *m)
 {
 	struct pool	*p = arg;
 
+	p->has_answered = true;
+	p->is_broken = false;
 	if (m->kind == IPC_forked)
 		on_forked(p, (const Ipc__Forked *)m->body);
 	else
@@ -161,12 +195,12 @@ on_end(void *arg, int error)
 	chan_free(&p->chan);
 	if (p->stopping)
 		return;
+	p->is_broken = !p->has_answered;
 	log_warnx("the template is gone");
 	child_on_template_gone(p->master);
 	if (p->pid != 0)
 		kill(p->pid, SIGKILL);
-	refill_in(p, clock_ms() - p->started < LIMIT_RESPAWN ?
-	    LIMIT_RESPAWN : 0);
+	refill_in(p, 0);
 }
 
 struct pool *
@@ -182,7 +216,7 @@ pool_new(struct master *m)
 		p->want = m->conf.min_spare;
 	if ((p->refill_ev = event_new(m->base, -1, 0, on_refill, p)) ==
 	    NULL || (p->decay_ev = event_new(m->base, -1, 0, on_decay, p)) ==
-	    NULL || start_template(p) == -1)
+	    NULL || start_first(p) == -1)
 		pool_free(&p);
 	else
 		refill_in(p, 0);
@@ -308,7 +342,12 @@ on_refill(int fd, short what, void *arg)
 	(void)what;
 	if (p->stopping)
 		return;
-	if (p->chan == NULL && start_template(p) == -1) {
+	/* However many ask for workers, and how soon. */
+	if (p->chan == NULL && now - p->started < LIMIT_RESPAWN) {
+		refill_in(p, LIMIT_RESPAWN - (now - p->started));
+		return;
+	}
+	if (p->chan == NULL && start_template(p, -1) == -1) {
 		refill_in(p, LIMIT_RESPAWN);
 		return;
 	}
@@ -420,6 +459,12 @@ pid_t
 pool_template(const struct pool *p)
 {
 	return p->pid;
+}
+
+bool
+pool_is_broken(const struct pool *p)
+{
+	return p->is_broken;
 }
 
 const char *

@@ -10,7 +10,7 @@
 
 struct pool;
 
-/* Start the template.  NULL after a line in the log. */
+/* Start the template, and see it executed.  NULL after a line in the log. */
 struct pool	*pool_new(struct master *m);
 void		 pool_free(struct pool **pp);
 
@@ -36,6 +36,9 @@ void		 pool_reload(struct pool *p);
 
 /* No more workers; let go those that wait. */
 void		 pool_stop(struct pool *p);
+
+/* Whether the template ended without having done anything. */
+bool		 pool_is_broken(const struct pool *p);
 
 pid_t		 pool_template(const struct pool *p);
 /* What the host lets sandboxes of ordinary users be made of, for people. */
