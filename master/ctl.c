@@ -19,6 +19,9 @@
 #include "master/inside.h"
 
 #define CLIENTS_MAX	64	/* operators at a time */
+#define OTHERS_MAX	48	/* the rest is for who sees all */
+#define USER_MAX	8	/* of one of the others */
+#define IDLE_MS		10000	/* before a request */
 #define TABLE_MAX	(16 * 1024 * 1024) /* bytes one may leave unread */
 #define PAUSE_MS	100	/* when descriptors run out */
 #define PREFIX_MIN	4	/* characters of an id that name a session */
@@ -191,6 +194,7 @@ on_request(void *arg, struct ipc_msg *m)
 		ctl_put_end(cl, 1, "one command at a time");
 		return;
 	}
+	event_del(cl->late_ev);		/* of who says nothing */
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(commands[i].name, in->command) == 0)
 			break;
@@ -248,6 +252,10 @@ on_late(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (cl->ticket == 0) {
+		client_free(cl);	/* it has not said a word */
+		return;
+	}
 	if (cl->on_acted != NULL) {
 		conclude(cl, child_by_id(cl->ctl->master, cl->awaited[0]),
 		    CTL_LATE, NULL);
@@ -285,6 +293,29 @@ is_inside(int fd, pid_t pid)
 	return why != NULL;
 }
 
+static bool
+sees_all(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
+/* Whether there is room for one more of that user; root's is never taken. */
+static bool
+has_room(const struct ctl *c, uid_t uid)
+{
+	const struct ctl_client	*cl;
+	unsigned		 of_user = 0, of_others = 0;
+
+	if (sees_all(uid))
+		return c->nclients < CLIENTS_MAX;
+	TAILQ_FOREACH(cl, &c->clients, entry) {
+		of_user += cl->uid == uid;
+		of_others += !cl->sees_all;
+	}
+	return of_user < USER_MAX && of_others < OTHERS_MAX &&
+	    c->nclients < CLIENTS_MAX;
+}
+
 static void
 on_accept(int lfd, short what, void *arg)
 {
@@ -293,6 +324,7 @@ on_accept(int lfd, short what, void *arg)
 	struct ucred		 cred;
 	socklen_t		 len = sizeof(cred);
 	struct timeval		 pause = clock_timeval(PAUSE_MS);
+	struct timeval		 idle = clock_timeval(IDLE_MS);
 	int			 fd;
 
 	(void)what;
@@ -304,8 +336,8 @@ on_accept(int lfd, short what, void *arg)
 		}
 		return;
 	}
-	if (c->nclients >= CLIENTS_MAX || getsockopt(fd, SOL_SOCKET,
-	    SO_PEERCRED, &cred, &len) == -1 || is_inside(fd, cred.pid) ||
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1 ||
+	    !has_room(c, cred.uid) || is_inside(fd, cred.pid) ||
 	    (cl = calloc(1, sizeof(*cl))) == NULL) {
 		fd_close(&fd);
 		return;
@@ -314,7 +346,7 @@ on_accept(int lfd, short what, void *arg)
 	cl->stream = -1;
 	cl->uid = cred.uid;
 	cl->pid = cred.pid;
-	cl->sees_all = cred.uid == 0 || cred.uid == geteuid();
+	cl->sees_all = sees_all(cred.uid);
 	TAILQ_INSERT_TAIL(&c->clients, cl, entry);
 	c->nclients++;
 	if ((cl->late_ev = event_new(c->master->base, -1, 0, on_late,
@@ -326,6 +358,7 @@ on_accept(int lfd, short what, void *arg)
 		return;
 	}
 	chan_set_limit(cl->chan, TABLE_MAX);
+	event_add(cl->late_ev, &idle);
 }
 
 bool

@@ -139,6 +139,25 @@ def kept_session():
     c.close()
     wait_for(lambda: ask(server, "show", session)["state"] == "kept", LIMIT,
              "it is kept")
+    for args in (("tail", session, "p"), ("signal", session, "p", "TERM"),
+                 ("kill", session, "p")):
+        ctl(server, *args, status=1)
+        check("no processes" in ctl.err, "why: " + ctl.err)
+    check(ask(server, "kill", session)["gone"] == 0, "gone")
+    ctl(server, "show", session, status=1)
+    server.stop()
+
+
+def deaf_worker():
+    """One that hears nothing is killed, and its processes with it."""
+    server = Server("TerminateGrace=100ms")
+    c = connect(server.url)
+    session, word = lib.session_of(server, c), a_word("deaf")
+    c.start("p", "sh", "-c", "setsid sleep %s & exec sleep %s" % (word, word))
+    wait_for(lambda: len(with_word(word)) == 2, LIMIT, "they run")
+    worker = worker_of(server, c)
+    os.kill(worker, signal.SIGSTOP)
+    wait_for(lambda: stat_of(worker)[0] == "T", LIMIT, "it is stopped")
     with connect(server.url) as other:
         other.start("q", "sleep", a_word("other"))
         shown = {str(row["session"]): row for row in ask(server, "sessions")}
@@ -160,32 +179,15 @@ def kept_session():
     for args in (("tail", session, "p"), ("signal", session, "p", "TERM"),
                  ("kill", session, "p")):
         ctl(server, *args, status=1)
-        check("no processes" in ctl.err, "why: " + ctl.err)
-    check(ask(server, "kill", session)["gone"] == 0, "gone")
-    ctl(server, "show", session, status=1)
-    server.stop()
-
-
-def deaf_worker():
-    """One that hears nothing is killed, and its processes with it."""
-    server = Server("TerminateGrace=100ms")
-    c = connect(server.url)
-    session, word = lib.session_of(server, c), a_word("deaf")
-    c.start("p", "sh", "-c", "setsid sleep %s & exec sleep %s" % (word, word))
-    wait_for(lambda: len(with_word(word)) == 2, LIMIT, "they run")
-    worker = worker_of(server, c)
-    os.kill(worker, signal.SIGSTOP)
-    wait_for(lambda: stat_of(worker)[0] == "T", LIMIT, "it is stopped")
-    for args in (("tail", session, "p"), ("signal", session, "p", "TERM"),
-                 ("kill", session, "p")):
-        ctl(server, *args, status=1)
         check("does not answer" in ctl.err, "why: " + ctl.err)
     check(len(with_word(word)) == 2, "they are gone too early")
     ctl(server, "kill", session, status=1)
     check("its worker was killed" in ctl.err, "why: " + ctl.err)
     wait_for(lambda: not with_word(word), LIMIT, "its processes are gone")
     wait_for(lambda: not is_alive(worker), LIMIT, "the worker is gone")
-    wait_for(lambda: ask(server, "sessions") == [], LIMIT, "no session")
+    wait_for(lambda: session not in [str(row["session"]) for row in
+                                     ask(server, "sessions")], LIMIT,
+             "no session")
     c.close()
     server.stop()
 
