@@ -46,6 +46,7 @@
 #define LAST_WORDS_MS	500	/* after the workers were killed */
 
 static void	 on_child(int, short, void *);
+static void	 on_reap(int, short, void *);
 static void	 on_signal(int, short, void *);
 static void	 on_usr1(int, short, void *);
 static void	 on_stop_timer(int, short, void *);
@@ -106,6 +107,7 @@ static int
 init_events(struct master *m)
 {
 	if ((m->base = event_base_new()) == NULL ||
+	    (m->reap_ev = event_new(m->base, -1, 0, on_reap, m)) == NULL ||
 	    add_signal(m, SIGCHLD, &m->child_ev, on_child) == -1 ||
 	    add_signal(m, SIGTERM, &m->term_ev, on_signal) == -1 ||
 	    add_signal(m, SIGINT, &m->int_ev, on_signal) == -1 ||
@@ -255,6 +257,7 @@ master_fini(struct master *m)
 		audit(m, &(struct audit_what){
 		    .event = AUDIT_server_stopped });
 	drop_event(&m->child_ev);
+	drop_event(&m->reap_ev);
 	drop_event(&m->term_ev);
 	drop_event(&m->int_ev);
 	drop_event(&m->quit_ev);
@@ -318,16 +321,28 @@ on_exit_of(struct master *m, pid_t pid, int status, bool is_left_behind)
 		on_stranger(m);
 }
 
-/* Every status there is: of workers, the template, orphans and strangers. */
+static void
+reap_soon(struct master *m)
+{
+	static const struct timeval	 now;
+
+	if (!event_pending(m->reap_ev, EV_TIMEOUT, NULL))
+		event_add(m->reap_ev, &now);
+}
+
+/*
+ * Every status there is: of workers, the template, orphans and strangers.  In
+ * several turns, if they are many.
+ */
 static void
 reap(void *arg)
 {
 	struct master	*m = arg;
 	siginfo_t	 info;
-	int		 status;
+	int		 status, n;
 	bool		 is_left;
 
-	for (;;) {
+	for (n = 0; n < LIMIT_REAPED; n++) {
 		/* Look before it is gone: the mark tells whose it was. */
 		info.si_pid = 0;
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) ==
@@ -337,14 +352,24 @@ reap(void *arg)
 		if (waitpid(info.si_pid, &status, WNOHANG) == info.si_pid)
 			on_exit_of(m, info.si_pid, status, is_left);
 	}
+	reap_soon(m);
 }
 
+static void
+on_reap(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	reap(arg);
+}
+
+/* libevent calls it for every signal that came since the last turn. */
 static void
 on_child(int sig, short what, void *arg)
 {
 	(void)sig;
 	(void)what;
-	reap(arg);
+	reap_soon(arg);
 }
 
 static bool

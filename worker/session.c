@@ -339,21 +339,20 @@ find_pid(struct session *s, pid_t pid)
 }
 
 /*
- * Every child that ended: processes of the session, and what they left
- * behind, since we are a subreaper.  By waitpid(2) and not by a pidfd for
+ * Children that ended: processes of the session, and what they left behind,
+ * since we are a subreaper.  By waitpid(2) and not by a pidfd for
  * each process: these orphans must be reaped anyway, and one way to reap
  * cannot lose a status to the other.
  */
-void
-session_reap(void *arg)
+static void
+reap(struct session *s, unsigned max)
 {
-	struct session	*s = arg;
 	struct proc	*p;
 	siginfo_t	 info;
 	pid_t		 pid;
 	int		 status;
 
-	for (;;) {
+	while (max-- > 0) {
 		/* Look before it is gone: the mark tells whose it is. */
 		info.si_pid = 0;
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) ==
@@ -370,6 +369,14 @@ session_reap(void *arg)
 		else
 			http_reaped(s, pid, status);
 	}
+	set_timer(s->reap_ev, 0);
+}
+
+/* More at once: each look for those who make them goes over all of them. */
+void
+session_reap(void *arg)
+{
+	reap(arg, LIMIT_REAPED * 8);
 }
 
 /* What it used, for the log and for the master. */
@@ -401,11 +408,23 @@ log_end(struct session *s, Ipc__Used *out)
 }
 
 static void
+on_reap(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	reap(arg, LIMIT_REAPED);
+}
+
+/* libevent calls it for every signal that came since the last turn. */
+static void
 on_child(int sig, short what, void *arg)
 {
+	struct session	*s = arg;
+
 	(void)sig;
 	(void)what;
-	session_reap(arg);
+	if (!event_pending(s->reap_ev, EV_TIMEOUT, NULL))
+		set_timer(s->reap_ev, 0);
 }
 
 /* Of a command: what serves the session itself ends with it. */
@@ -598,6 +617,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	s->kill_ev = new_event(s, -1, 0, on_kill);
 	s->load_ev = new_event(s, -1, 0, on_load);
 	s->child_ev = new_event(s, SIGCHLD, EV_SIGNAL | EV_PERSIST, on_child);
+	s->reap_ev = new_event(s, -1, 0, on_reap);
 	if (event_add(s->child_ev, NULL) == -1)
 		fatal("SIGCHLD");
 	if (s->is_stdio) {
@@ -636,6 +656,7 @@ session_fini(struct session *s)
 	event_free(s->kill_ev);
 	event_free(s->load_ev);
 	event_free(s->child_ev);
+	event_free(s->reap_ev);
 	if (s->pace_ev != NULL)
 		event_free(s->pace_ev);
 	fd_close(&s->pace_fd);

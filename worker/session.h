@@ -122,7 +122,7 @@ struct session {
 	unsigned		 told_running;	/* the master, with load_ev */
 	struct json		 json;
 	struct buf		 scratch;	/* one answer being written */
-	struct event		*ttl_ev, *kill_ev, *child_ev, *pace_ev,
+	struct event		*ttl_ev, *kill_ev, *child_ev, *reap_ev, *pace_ev,
 				*load_ev;
 	int			 pace_fd;	/* timerfd of paced output */
 	unsigned		 empty_passes;	/* found nobody to kill */
@@ -157,7 +157,10 @@ void	 session_attach(struct session *s);
 Ipc__Verdict session_resume(struct session *s, int fd, const char *peer,
 	    char *message, size_t len);
 
-/* Reap every child that ended; arg is the session. */
+/*
+ * Reap children that ended, soon those as well that are too many for one turn;
+ * arg is the session.
+ */
 void	 session_reap(void *arg);
 
 /* Tell the master now what it would hear at the end of the turn. */

@@ -1,0 +1,38 @@
+"""210: orphans without end, made by a command: all else goes on beside it."""
+import os
+import shutil
+import time
+
+from client import (BUILD, TMP, Server, check, connect, main,
+                    say, skip)
+
+# Of that many, ended ones included: a machine has only so many numbers.
+AT_MOST = 2000
+
+
+def forkers():
+    if os.geteuid() != 0:
+        skip("an ordinary user's other processes would count")
+    program = TMP + "/forker"
+    shutil.copy(BUILD + "/t/210-forker", program)
+    os.chmod(program, 0o755)
+    server = Server("SessionUser=nobody", "RlimitNPROC=%d" % AT_MOST,
+                    "TerminateGrace=0")
+    with connect(server.url) as c, connect(server.url) as other:
+        c.start("p", program, "8", pipeStdin=True)
+        c.note("process/output", "p")
+        longest = 0
+        for _ in range(50):
+            began = time.monotonic()
+            c.call("environment/status")
+            longest = max(longest, time.monotonic() - began)
+            other.call("environment/status")
+        say("  at most %.0f ms" % (longest * 1000))
+        state = c.call("process/read", {"processId": "p"})
+        check(not state["exited"], "it ended: %s" % state)
+        c.call("process/terminate", {"processId": "p"})
+        c.note("process/closed", "p")
+    server.stop()
+
+
+main(forkers)
