@@ -56,8 +56,8 @@ def of_sessions():
         out, _ = c.run("q", "sh", "-c", "grep NSpid: /proc/$PPID/status; "
                        "echo $PPID")
         worker = [p for p in descendants(server.pid)
-                  if "NSpid:\t%d\t%s" % (p, out.decode().split()[-1]) in
-                  lib.read("/proc/%d/status" % p)]
+                  if "NSpid:\t%d\t%s\n" % (p, out.decode().split()[-1]) in
+                  lib.status_of(p)]
         check(len(worker) == 1, "the worker: %s of %r" % (worker, out))
         os.kill(worker[0], signal.SIGKILL)
         wait_for(lambda: not with_word(word), LIMIT, "its end")

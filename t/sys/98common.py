@@ -13,6 +13,14 @@ def read(path):
         return f.read()
 
 
+def status_of(pid):
+    """/proc/PID/status; nothing of one that is gone, as spares may be."""
+    try:
+        return read("/proc/%d/status" % pid)
+    except OSError:
+        return ""
+
+
 def unshare(*what, user=os.geteuid() != 0):
     """A prefix; as an ordinary user with a user namespace, if there may be."""
     argv = ["unshare", *what]
