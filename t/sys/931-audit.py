@@ -65,9 +65,17 @@ def judge(text):
     return out
 
 
+def whole(path):
+    """All of it; a line that is just being written is waited for."""
+    def found():
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        return [text] if text == "" or text.endswith("\n") else None
+    return wait_for(found, LIMIT, "no half a line")[0]
+
+
 def events(path, name=None):
-    with open(path, encoding="utf-8") as f:
-        return [d for d in judge(f.read()) if name in (None, d["event"])]
+    return [d for d in judge(whole(path)) if name in (None, d["event"])]
 
 
 def until(path, name, **what):
@@ -477,7 +485,7 @@ def cut_off():
         for n in range(20):
             check(c.run("p%d" % n, "echo", "x") == (b"x\n", 0), "a command")
     wait_for(lambda: server.has_logged("events are lost"), LIMIT, "a warning")
-    judge(open(path, encoding="utf-8").read())
+    judge(whole(path))
     server.stop()
 
 

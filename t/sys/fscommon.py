@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 import traceback
 
 from client import (Client, Server, check, children, frame, is_alive, say,
@@ -78,8 +79,9 @@ def light(url, resume=None):
 
 
 def folder(name):
-    path = "%s/%s" % (TMP, name)
-    os.mkdir(path)
+    """A new one, however often."""
+    path = tempfile.mkdtemp(prefix=name + ".", dir=TMP)
+    os.chmod(path, 0o755)
     return path
 
 
