@@ -204,7 +204,8 @@ def test_answers_before_end():
     p = subprocess.run(SERVER, input=HELLO + b"".join(
         b'{"id":%d,"method":"environment/info","params":{}}\n' % n
         for n in range(2, 500)), stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, env=environment(), timeout=lib.LIMIT * lib.SCALE)
+        stderr=subprocess.PIPE, env=environment(),
+        timeout=lib.LIMIT * lib.SCALE)
     lines = p.stdout.decode().splitlines()
     lib.check(p.returncode == 0 and len(lines) == 499 and
               json.loads(lines[-1])["id"] == 499,

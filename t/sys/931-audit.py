@@ -11,9 +11,9 @@ import tempfile
 import threading
 
 import tokens
-from client import (BUILD, LIMIT, TMP, Client, RpcError, Server, check,
-                    connect, main, resume_in, say, skip, upgrade_request, dial,
-                    wait_for)
+from client import (BUILD, LIMIT, TMP, Client, RpcError, Server, a_word, check,
+                    connect, in_time, main, resume_in, say, skip,
+                    upgrade_request, dial, wait_for, with_word)
 
 lib = importlib.import_module("7common")
 logging = importlib.import_module("960-logging")
@@ -253,14 +253,20 @@ def operators():
     server = Server("AuditLog=" + path)
     c = connect(server.url)
     number = lib.session_of(server, c)
-    c.start("p", "sh", "-c", "sleep 1000 & exec sleep 1000")
+    word = a_word("operators")
+    c.start("p", "sh", "-c", "sleep %s & exec sleep %s" % (word, word))
+    wait_for(lambda: len(with_word(word)) == 2, LIMIT, "two processes")
     by = {"by_uid": ME}
     to = {"session": int(number), "identity": "uid:%d" % ME, "uid": ME}
 
     def act(*args, status=0):
         """The one event of a command."""
         before = len(events(path, "control"))
-        ctl(server, *args, status=status)
+        try:
+            ctl(server, *args, status=status)
+        except AssertionError as e:     # it has a second for that
+            in_time("session does not answer" not in str(e), str(e))
+            raise
         d = wait_for(lambda: events(path, "control")[before:], LIMIT,
                      "an event of %s" % args[0])[0]
         check(d["command"] == args[0] and d["by_pid"] > 0, "%s" % d)

@@ -46,7 +46,7 @@ fi
 pid_of() {
 	cat "$pidfile" 2>/dev/null
 }
-at_exit 'left=$(pid_of); kill "$left" 2>/dev/null && wait_for 60 is_gone "$left"'
+at_exit 'p=$(pid_of); kill "$p" 2>/dev/null && wait_for 60 is_gone "$p"'
 
 # Nothing to stop, nothing to reload.
 expect 0 init stop
