@@ -297,7 +297,7 @@ def operators():
     with connect(server.url) as d:
         number = lib.session_of(server, d)
         for args in ("status",), ("sessions",), ("ps",), ("show", number):
-            ctl(server, *args)
+            ask(server, *args)
         check(len(events(path, "control")) == before, "to look is an act")
         check(act("drain")["result"] == "done", "drain")
     server.process.wait(LIMIT)
@@ -334,7 +334,7 @@ def others():
         check(as_nobody("kill", number) == 1, "kill")
         until(path, "control", command="kill", by_uid=65534,
               why="no such session")
-        ctl(server, "show", number)
+        ask(server, "show", number)
     check(not [d for d in events(path, "control") if d["command"] == "show"],
           "root's own is another's")
     child = os.fork()
@@ -347,7 +347,7 @@ def others():
     number = wait_for(lambda: [r["session"] for r in ask(server, "sessions")
                                if r["state"] == "attached"], LIMIT,
                       "a session of another")[0]
-    ctl(server, "show", str(number))
+    ask(server, "show", str(number))
     d = until(path, "control", command="show")
     check(d["session"] == number and d["result"] == "done" and
           d["identity"] == "uid:65534", "%s" % d)
