@@ -287,7 +287,7 @@ class Server:
             pid = stat[1]
         return None
 
-    def stop(self, limit=5, sig=signal.SIGTERM):
+    def stop(self, limit=20, sig=signal.SIGTERM):
         """End it and say how long that took; None: it had to be killed."""
         began = time.monotonic()
         if self.child.poll() is None:
