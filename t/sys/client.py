@@ -147,6 +147,15 @@ def fds(pid):
     return len(os.listdir("/proc/%d/fd" % pid))
 
 
+def links(pid):
+    """What its descriptors are; some may be closed meanwhile."""
+    out = []
+    for fd in os.listdir("/proc/%d/fd" % pid):
+        with contextlib.suppress(FileNotFoundError):
+            out.append(os.readlink("/proc/%d/fd/%s" % (pid, fd)))
+    return out
+
+
 def is_listening(path):
     """Whether somebody listens at a socket of the file system."""
     with open("/proc/net/unix", encoding="utf-8", errors="replace") as f:
