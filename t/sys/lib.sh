@@ -179,17 +179,16 @@ end_server() {
 
 # --- looking ----------------------------------------------------------------
 
-# expect STATUS COMMAND...: it ends so.  Output to $DIR/out and $DIR/err.  Who
-# gave up a daemon that stood still asks again.
+# expect STATUS COMMAND...: it ends so.  Output to $DIR/out and $DIR/err.  A
+# daemon or session that stood still is asked again.
 expect() {
 	wanted=$1
 	shift
 	for try in 1 2 3 4 5; do
 		code=0
 		"$@" >"$DIR/out" 2>"$DIR/err" || code=$?
-		[ "$code" -eq 4 ] && [ "$wanted" -ne 4 ] &&
-		    [ "$try" -lt 5 ] &&
-		    has_line "$DIR/err" 'the daemon does not answer' || break
+		[ "$code" -ne "$wanted" ] && [ "$try" -lt 5 ] &&
+		    has_line "$DIR/err" 'do(es)? not answer' || break
 	done
 	[ "$code" -eq "$wanted" ] || {
 		cat "$DIR/out" "$DIR/err" >&2
