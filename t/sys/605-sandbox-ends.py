@@ -174,5 +174,6 @@ for kind in box.chosen():
         changes = place.changes()
         lib.check(not changes, "%s: %s" % (kind.name, changes))
     print("%s: nothing is left" % kind.name, flush=True)
-lib.check(lib.wait_until(lambda: mounts() == before, 20), "mounts were left on this machine")
+lib.check(lib.wait_until(lambda: mounts() == before, 20),
+          "mounts were left on this machine")
 box.finish()
