@@ -5,8 +5,8 @@ import struct
 import threading
 import time
 
-from client import (Server, check, in_time, main, skip, tried, wait_for,
-                    worker_of, LIMIT, SCALE)
+from client import (Server, check, in_time, main, skip, wait_for, worker_of,
+                    LIMIT, SCALE)
 from fscommon import (apart, folder, light, mount, paths, uri,
                       workers_children)
 
@@ -139,11 +139,11 @@ def stalled(name, ends):
 
 
 def killable():
-    tried(lambda: stalled("killable", True))
+    stalled("killable", True)
 
 
 def unkillable():
-    tried(lambda: stalled("unkillable", False))
+    stalled("unkillable", False)
 
 
 def alone(test):

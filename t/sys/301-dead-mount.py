@@ -3,8 +3,7 @@ import os
 import time
 
 from client import (Server, check, descendants, in_time, is_alive, main,
-                    resume_in, say, skip, tried, wait_for, worker_of, LIMIT,
-                    SCALE)
+                    resume_in, say, skip, wait_for, worker_of, LIMIT, SCALE)
 from fscommon import (apart, fill, folder, light, mount, paths, uri,
                       workers_children, MIB)
 
@@ -141,7 +140,7 @@ def alone(test):
     def run():
         if os.getuid() != 0:
             skip("only root can mount")
-        apart(lambda: tried(test))
+        apart(test)
     run.__name__ = test.__name__
     return run
 

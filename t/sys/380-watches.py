@@ -7,8 +7,8 @@ import tempfile
 import time
 import traceback
 
-from client import (Client, Server, a_word, check, connect, in_time, links_of,
-                    main, probe, resume_in, say, tried, wait_for, worker_of,
+from client import (Client, Server, TooSlow, a_word, check, connect, in_time,
+                    links_of, main, probe, resume_in, say, wait_for, worker_of,
                     BUILD, LIMIT, SCALE, TMP)
 
 NOTE = "fs/missingChanged"
@@ -69,6 +69,9 @@ def apart(test):
         try:
             test(ctypes.CDLL(None, use_errno=True))
             status = 0
+        except TooSlow as e:
+            say("  %s" % e)
+            status = 78
         except BaseException:
             traceback.print_exc()
         finally:
@@ -77,6 +80,7 @@ def apart(test):
             sys.stdout.flush()
             os._exit(status)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    in_time(status != 78, "too slow in a process apart")
     check(status == 0, "in a process apart: %d" % status)
 
 
@@ -288,7 +292,7 @@ def hang(libc):
 
 def hung_mount():
     """Who lives behind a mount never answers: the server still does."""
-    apart(lambda libc: tried(lambda: hang(libc)))
+    apart(hang)
 
 
 main(many_paths, many_watches, flood, overflow, connection_ends,

@@ -90,7 +90,7 @@ as_user() {
 
 # wait_for SECONDS COMMAND...: until it is true; 1 when the time is over.  A
 # machine may stand still for seconds: less than PATIENCE is not waited.
-PATIENCE=20
+PATIENCE=60
 wait_for() {
 	turns=$((($1 > PATIENCE ? $1 : PATIENCE) * SCALE * 20))
 	shift
@@ -149,7 +149,7 @@ start_server() {
 	"$EXECSRVD" -D "$@" >"$server_url" 2>"$SERVER_LOG" </dev/null &
 	SERVER=$!
 	at_exit "end_server $SERVER"
-	wait_for 20 server_answers || fail "the server is not listening"
+	wait_for 60 server_answers || fail "the server is not listening"
 	is_running "$SERVER" || fail "the server did not start"
 	URL=$(head -n 1 "$server_url")
 }
@@ -179,17 +179,16 @@ end_server() {
 
 # --- looking ----------------------------------------------------------------
 
-# expect STATUS COMMAND...: it ends so.  Output to $DIR/out and $DIR/err.  Who
-# gave up a daemon that stood still asks again.
+# expect STATUS COMMAND...: it ends so.  Output to $DIR/out and $DIR/err.  A
+# daemon or session that stood still is asked again.
 expect() {
 	wanted=$1
 	shift
 	for try in 1 2 3 4 5; do
 		code=0
 		"$@" >"$DIR/out" 2>"$DIR/err" || code=$?
-		[ "$code" -eq 4 ] && [ "$wanted" -ne 4 ] &&
-		    [ "$try" -lt 5 ] &&
-		    has_line "$DIR/err" 'the daemon does not answer' || break
+		[ "$code" -ne "$wanted" ] && [ "$try" -lt 5 ] &&
+		    has_line "$DIR/err" 'do(es)? not answer' || break
 	done
 	[ "$code" -eq "$wanted" ] || {
 		cat "$DIR/out" "$DIR/err" >&2
