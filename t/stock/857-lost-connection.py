@@ -90,7 +90,7 @@ def large_burst(rig):
     what it reads after a resume and asks for the rest once more.)"""
     if rig.options.reference is not None:
         return
-    size = 10000000
+    size = 5500000              # twice that may come in one message of KEEP
     run, _ = flood(rig, size)
     chunks = {note['seq']: note['chunk']
               for note in run.proxy.sent('process/output')}
