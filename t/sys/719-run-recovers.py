@@ -106,7 +106,8 @@ class Proxy:
 
 def run(proxy, *argv, **how):
     return subprocess.Popen(
-        [BUILD + "/execsrvctl", "run", "--url", proxy.url, "--", *argv],
+        [BUILD + "/execsrvctl", "run", "--patience", "200", "--url", proxy.url,
+         "--", *argv],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
 
 
