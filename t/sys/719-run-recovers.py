@@ -84,7 +84,7 @@ class Proxy:
         before = self.said.count(b'"result"')
         self.said += data if before < 2 else b""
         if before < 2 <= self.said.count(b'"result"') and self.cuts > 0:
-            return [rng.randrange(self.least, self.most)]
+            return [len(data) + rng.randrange(self.least, self.most)]
         return None
 
     def pump(self, source, sink, left):
@@ -106,7 +106,8 @@ class Proxy:
 
 def run(proxy, *argv, **how):
     return subprocess.Popen(
-        [BUILD + "/execsrvctl", "run", "--url", proxy.url, "--", *argv],
+        [BUILD + "/execsrvctl", "run", "--patience", "200", "--url", proxy.url,
+         "--", *argv],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
 
 
