@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "common/client/execsrv.h"
-#include "common/clock.h"
 #include "common/fd.h"
 #include "common/ipc.h"
 #include "common/rundirs.h"
 
 #define CONTROL_SOCKET	"control.sock"
 #define ANSWER_MS	2000	/* of silence */
+#define TURN_MS		250
 #define RETRY_MS	10	/* the daemon's queue is full */
 #define COLUMNS_MAX	256
 
@@ -37,25 +37,21 @@ say(struct control_error *e, int status, const char *fmt, ...)
 	return status;
 }
 
-static int
-ms_left(uint64_t deadline)
-{
-	uint64_t	 now = clock_ms();
-
-	return now >= deadline ? 0 : (int)(deadline - now);
-}
-
 /* --- the socket --- */
 
+/*
+ * Here and below time is counted in turns, not by a clock: after a standstill
+ * of the whole machine the daemon has its time to answer all the same.
+ */
 static int
 connect_to(int fd, const struct sockaddr_un *un)
 {
-	uint64_t	 deadline = clock_ms() + ANSWER_MS;
+	int	 left = ANSWER_MS / RETRY_MS;
 
 	while (connect(fd, (const struct sockaddr *)un, sizeof(*un)) == -1) {
 		if (errno != EAGAIN && errno != EINTR)
 			return -1;
-		if (ms_left(deadline) == 0) {
+		if (left-- == 0) {
 			errno = ETIMEDOUT;
 			return -1;
 		}
@@ -244,8 +240,7 @@ read_answer(int fd, bool is_patient, struct table **t_out, int *stream_out,
 {
 	struct pollfd	 pfd = { .fd = fd, .events = POLLIN };
 	struct ipc_msg	 m;
-	uint64_t	 deadline = clock_ms() + ANSWER_MS;
-	int		 r, status = EXIT_OTHER;
+	int		 r, left = ANSWER_MS / TURN_MS, status = EXIT_OTHER;
 	bool		 waits = false;
 
 	for (;;) {
@@ -253,7 +248,7 @@ read_answer(int fd, bool is_patient, struct table **t_out, int *stream_out,
 		if (r == 0)
 			return say(e, EXIT_OTHER, "the daemon hung up");
 		if (r == 1) {
-			deadline = clock_ms() + ANSWER_MS;
+			left = ANSWER_MS / TURN_MS;
 			waits = is_patient;
 			r = on_message(&m, t_out, stream_out, &status, e);
 			ipc_msg_fini(&m);
@@ -265,10 +260,11 @@ read_answer(int fd, bool is_patient, struct table **t_out, int *stream_out,
 		if (errno != EAGAIN)
 			return say(e, EXIT_OTHER, "the daemon's answer: %s",
 			    strerror(errno));
-		if (!waits && ms_left(deadline) == 0)
+		if (!waits && left == 0)
 			return say(e, EXIT_UNKNOWN,
 			    "the daemon does not answer");
-		poll(&pfd, 1, waits ? -1 : ms_left(deadline));
+		if (poll(&pfd, 1, waits ? -1 : TURN_MS) == 0)
+			left--;
 	}
 }
 

@@ -28,10 +28,12 @@ def one_shot(model):
 def streaming(model):
     """Bit by bit, as the model polls."""
     out = yield command('i=0; while [ $i -lt 30 ]; do i=$((i + 1)); '
-                        'echo line $i; sleep 0.1; done; exit 3',
+                        'echo line $i; sleep 0.1; done; '
+                        'until [ -e polled ]; do sleep 0.05; done; exit 3',
                         yield_time_ms=250)
     text, polls = out.text, 0
     check(out.session, 'it ended at once: %s' % out)
+    (model.cwd / 'polled').touch()
     while out.session:
         out = yield stdin(out.session, yield_time_ms=5000)
         text += out.text

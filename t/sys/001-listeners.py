@@ -7,7 +7,7 @@ import stat
 import subprocess
 import time
 
-from client import (BUILD, LIMIT, SCALE, Server, TMP, check, dial, is_alive,
+from client import (BUILD, LIMIT, Server, TMP, check, dial, is_alive, links_of,
                     main, probe, say, wait_for, children)
 
 PROGRAM = BUILD + "/execsrvd"
@@ -256,13 +256,15 @@ def daemon():
             check(int(f.read()) == pid, "the pid file was overwritten")
         # Nothing of it holds what its starter may wait for the end of.
         for p in [pid, *children(pid)]:
-            for fd in "012":
-                link = os.readlink("/proc/%d/fd/%s" % (p, fd))
-                check(link == "/dev/null" or link.startswith("socket:"),
-                      "%d of %d is still %s" % (int(fd), p, link))
+            held = links_of(p)
+            check(held or p != pid, "nothing was looked at")
+            for fd in held.keys() & {0, 1, 2}:
+                check(held[fd] == "/dev/null" or
+                      held[fd].startswith("socket:"),
+                      "%d of %d is still %s" % (fd, p, held[fd]))
     finally:
         os.kill(pid, signal.SIGTERM)
-    wait_for(lambda: not is_alive(pid), 5 * SCALE, "it is gone")
+    wait_for(lambda: not is_alive(pid), LIMIT, "it is gone")
     check(not os.path.exists(pidfile) and not os.path.exists(sock) and
           not os.path.exists(path("daemon")), "files are left")
     write("daemon.conf", "Listen ws://0.0.0.0:0\nPidFile %s\n" % pidfile)

@@ -2,9 +2,9 @@
 import os
 import signal
 
-from client import (Client, Server, a_word, check, connect, descendants, dial,
-                    is_alive, main, say, settled, stat_of, wait_for,
-                    with_word, worker_of)
+from client import (LIMIT, Client, Server, a_word, check, connect,
+                    descendants, dial, is_alive, main, say, settled,
+                    signal_all, stat_of, wait_for, with_word, worker_of)
 
 STUBBORN = "trap '' TERM INT HUP QUIT; "
 
@@ -47,7 +47,8 @@ def with_sessions():
             c.note("process/output")
             c.start("flood", "cat", "/dev/zero")
             clients.append(c)
-        wait_for(lambda w=word: len(with_word(w)) == 12, 20, "12 sleepers")
+        wait_for(lambda w=word: len(with_word(w)) == 12, LIMIT,
+                 "12 sleepers")
         clients[0].reset()              # one is detached
         silent = [dial(server.url) for i in range(5)]
         half = Client(server.url)
@@ -71,9 +72,10 @@ def hung():
         writer.until(lambda w=writer: len(w.answers) > 3)
         worker = worker_of(server, frozen)
         frozen.start("p", "sh", "-c", STUBBORN + "sleep " + word)
-        wait_for(lambda w=word: len(with_word(w)) == 3, 20, "3 sleepers")
+        wait_for(lambda w=word: len(with_word(w)) == 3, LIMIT, "3 sleepers")
         os.kill(worker, signal.SIGSTOP)
-        wait_for(lambda w=worker: stat_of(w)[0] == "T", 20, "it is stopped")
+        wait_for(lambda w=worker: stat_of(w)[0] == "T", LIMIT,
+                 "it is stopped")
         stops(server, sig, [word])
         for c in (reader, writer, frozen):
             c.close()
@@ -86,8 +88,7 @@ def all_frozen():
     c.start("p", "sh", "-c", STUBBORN + "echo; sleep " + word)
     c.note("process/output")
     settled(server, 9)
-    for p in server.workers():
-        os.kill(p, signal.SIGSTOP)
+    signal_all(server.workers(), signal.SIGSTOP)
     more = [dial(server.url) for i in range(3)]
     stops(server, signal.SIGTERM, [word])
     for s in [c.sock, *more]:
@@ -102,7 +103,7 @@ def twice():
     c.start("p", "sleep", word)
     os.kill(worker, signal.SIGSTOP)
     server.process.send_signal(signal.SIGTERM)
-    wait_for(lambda: server.has_logged("stopping"), 20, "it stops")
+    wait_for(lambda: server.has_logged("stopping"), LIMIT, "it stops")
     stops(server, signal.SIGINT, [word], 1.5)
     c.close()
 

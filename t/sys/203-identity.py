@@ -173,7 +173,7 @@ def check_resume(server, owner, thief):
         if state != "attached":
             client.drop()
             word = "detached"
-            lib.wait_until(lambda: server.text().count(word), 5)
+            lib.wait_until(lambda: server.text().count(word))
         for url in (server.url, server.unix):
             theirs = refusal(url, thief, session)[0]
             nobodys = refusal(url, thief, unknown)[0]
@@ -186,7 +186,7 @@ def check_resume(server, owner, thief):
             lib.check(client.call("environment/status"),
                       "the owner was disturbed")
             client.drop()
-        deadline = time.monotonic() + 10 * lib.SCALE
+        deadline = time.monotonic() + lib.LIMIT * lib.SCALE
         while True:
             try:
                 with lib.Client(server.url, uid=owner,

@@ -60,7 +60,7 @@ class Stdio:
         with open(self.log.name, errors="replace") as file:
             return file.read()[-2000:]
 
-    def end(self, what, limit=5, code=0):
+    def end(self, what, limit=lib.LIMIT, code=0):
         """Its input is over (or it was told to stop): it must leave."""
         if not self.child.stdin.closed:
             self.child.stdin.close()
@@ -94,12 +94,12 @@ def test_several(n=6):
     for s, mark in zip(servers, marks):
         s.until(answer(2))
         s.until(lambda m: m.get("method") == "process/output")
-        lib.check(lib.wait_until(lambda: len(lib.marked(mark)) >= 2, 5),
+        lib.check(lib.wait_until(lambda: len(lib.marked(mark)) >= 2),
                   "the processes do not run")
     # The end of input ends one of them with its processes, not the others.
     for i, (s, mark) in enumerate(zip(servers, marks)):
         s.end("server %d" % i)
-        lib.check(lib.wait_until(lambda: not lib.marked(mark), 2),
+        lib.check(lib.wait_until(lambda: not lib.marked(mark)),
                   "left behind: " + lib.describe(lib.marked(mark)))
         lib.kill_all(mark)
         for other in marks[i + 1:]:
@@ -148,7 +148,7 @@ def test_signals():
         s.until(answer(2))
         s.child.send_signal(sig)
         try:
-            s.child.wait(5 * lib.SCALE)
+            s.child.wait(lib.LIMIT * lib.SCALE)
         except subprocess.TimeoutExpired:
             lib.fail("%s does not end it" % sig)
         lib.check(not lib.marked(mark), "%s: the process lives" % sig)
@@ -160,7 +160,7 @@ def run_with(stdin, data=b""):
     """(status, output) with that as standard input."""
     return subprocess.run(SERVER, stdin=stdin, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, env=environment(),
-                          timeout=20 * lib.SCALE)
+                          timeout=lib.LIMIT * lib.SCALE)
 
 
 def test_files():
@@ -184,7 +184,7 @@ def test_files():
     with open(out, "wb") as file:
         p = subprocess.Popen(SERVER, stdin=subprocess.PIPE, stdout=file,
                              stderr=subprocess.PIPE, env=environment())
-        p.communicate(HELLO, timeout=20 * lib.SCALE)
+        p.communicate(HELLO, timeout=lib.LIMIT * lib.SCALE)
     with open(out, "rb") as file:
         lib.check(b'"id":1' in file.read() and p.returncode == 0,
                   "output to a file: status %d" % p.returncode)
@@ -194,7 +194,7 @@ def test_closed_input():
     """No descriptor 0 at all is an input at its end."""
     p = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh"] + SERVER,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                       env=environment(), timeout=20 * lib.SCALE)
+                       env=environment(), timeout=lib.LIMIT * lib.SCALE)
     lib.check(p.returncode == 0, "no standard input: status %d: %s" % (
         p.returncode, p.stderr[-300:]))
 
@@ -204,7 +204,8 @@ def test_answers_before_end():
     p = subprocess.run(SERVER, input=HELLO + b"".join(
         b'{"id":%d,"method":"environment/info","params":{}}\n' % n
         for n in range(2, 500)), stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, env=environment(), timeout=20 * lib.SCALE)
+        stderr=subprocess.PIPE, env=environment(),
+        timeout=lib.LIMIT * lib.SCALE)
     lines = p.stdout.decode().splitlines()
     lib.check(p.returncode == 0 and len(lines) == 499 and
               json.loads(lines[-1])["id"] == 499,
@@ -221,10 +222,10 @@ def test_closed_output():
     s.until(answer(2))
     s.child.stdout.close()
     try:
-        s.child.wait(5 * lib.SCALE)
+        s.child.wait(lib.LIMIT * lib.SCALE)
     except subprocess.TimeoutExpired:
         lib.fail("it goes on without a reader")
-    lib.check(lib.wait_until(lambda: not lib.marked(mark), 2),
+    lib.check(lib.wait_until(lambda: not lib.marked(mark)),
               "the process lives on without a reader")
     lib.kill_all(mark)
     s.end("closed output")
@@ -239,7 +240,7 @@ def test_blocking():
     os.write(w, HELLO)
     p.stdout.readline()
     os.close(w)
-    p.wait(10 * lib.SCALE)
+    p.wait(lib.LIMIT * lib.SCALE)
     p.stdout.close()
     flags = fcntl.fcntl(r, fcntl.F_GETFL)
     if flags & os.O_NONBLOCK:

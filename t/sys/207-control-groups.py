@@ -7,7 +7,6 @@ import time
 
 lib = importlib.import_module("2common")
 ENV = {"PATH": os.environ["PATH"]}
-LIMIT = 3               # seconds until something has been removed
 MAX_PROCESSES = 20
 
 
@@ -58,7 +57,7 @@ def own_groups(server, uid):
             # Nobody's, so that no command can leave it, or draw others in.
             lib.check(uid == 0 or os.stat(groups[name]).st_uid not in
                       (0, uid), "it is the user's")
-            kids = lib.wait_until(lambda pid=pid: lib.children(pid), 5)
+            kids = lib.wait_until(lambda pid=pid: lib.children(pid))
             lib.check([lib.group_of(k) for k in kids] == [groups[name]],
                       "a child is elsewhere")
         # What a command can do elsewhere: nothing.
@@ -79,7 +78,7 @@ def used_again(server, uid):
         client.start("stays", "sleep", "100000", env=ENV)
         for i in range(60):
             client.start("p%d" % i, "true", env=ENV)
-            lib.check(client.note("p%d" % i, "process/closed", 5), "p%d" % i)
+            lib.check(client.note("p%d" % i, "process/closed"), "p%d" % i)
         n = len(groups_in(session_group(server, client)))
         lib.check(n <= 6, "%d groups for two processes at a time" % n)
         # Somebody who was left behind keeps his.
@@ -104,7 +103,7 @@ def many_at_once(server, uid):
         for i in range(MAX_PROCESSES):
             client.call("process/terminate", processId="p%d" % i)
         for i in range(MAX_PROCESSES):
-            lib.check(client.note("p%d" % i, "process/closed", 5),
+            lib.check(client.note("p%d" % i, "process/closed"),
                       "p%d is not closed" % i)
         # And again, in the same ones.
         for i in range(MAX_PROCESSES):
@@ -131,7 +130,7 @@ def hostile_root(server, uid):
         mine = session_group(server, client)
         worker = server.worker_of(client.pid_of("r"))
         os.kill(worker, signal.SIGKILL)
-        lib.check(lib.wait_until(lambda: is_gone(mine), LIMIT),
+        lib.check(lib.wait_until(lambda: is_gone(mine)),
                   "left: %s" % groups_in(mine))
 
 
@@ -140,9 +139,9 @@ def worker_death(server, uid):
         client.start("p", "sh", "-c", "setsid sleep 100000 & wait", env=ENV)
         pid = client.pid_of("p")
         mine = session_group(server, client)
-        kids = lib.wait_until(lambda: lib.children(pid), 5)
+        kids = lib.wait_until(lambda: lib.children(pid))
         os.kill(server.worker_of(pid), signal.SIGKILL)
-        lib.check(lib.wait_until(lambda: is_gone(mine), LIMIT),
+        lib.check(lib.wait_until(lambda: is_gone(mine)),
                   "the group of a dead worker is left")
         lib.check(not any(map(lib.lives, [pid, *kids])), "somebody lives")
 
@@ -158,14 +157,14 @@ def one_server(uid):
         lib.check(os.path.isdir(top), "no directory %s" % top)
         over = own_groups(server, uid)
         # It is another worker's next, or nobody's.
-        lib.check(lib.wait_until(lambda: is_clean(over), LIMIT),
+        lib.check(lib.wait_until(lambda: is_clean(over)),
                   "the group of a session is as it was")
         for test in TESTS if uid == 0 else TESTS[:-1]:
             test(server, uid)
             # The session ends: there are groups of workers, for workers.
             lib.check(lib.wait_until(lambda: all(
                 os.path.dirname(g) == top and is_clean(g)
-                for g in groups_in(top)), LIMIT),
+                for g in groups_in(top))),
                 "%s: left: %s" % (test.__name__, groups_in(top)))
             lib.check(len(groups_in(top)) < 64, "too many are kept")
     lib.check(is_gone(top), "left by the server: %s" % groups_in(top))
@@ -184,9 +183,10 @@ def dead_master(uid):
         lib.check(lib.lives(worker) and lib.group_of(pid).startswith(top),
                   "the session has not survived")
     client.drop()
-    lib.check(lib.wait_until(lambda: not lib.lives(worker), 10),
+    lib.check(lib.wait_until(lambda: not lib.lives(worker)),
               "the worker lives on")
-    lib.check(not lib.lives(pid), "the process lives on")
+    lib.check(lib.wait_until(lambda: not lib.lives(pid)),
+              "the process lives on")
     other = lib.Server()
     lib.check(os.path.isdir(directory_of(other)), "the next has no groups")
     lib.check(is_gone(top), "the stale one is left: %s" % groups_in(top))
@@ -215,7 +215,7 @@ def killed_before(uid):
                                 'exec "$@"', group)) as server:
             print("groups there: %s" % lib.has_groups(server, uid))
     finally:
-        lib.wait_until(lambda: removed(group), LIMIT)
+        lib.wait_until(lambda: removed(group))
         lib.check(is_gone(group), "left")
 
 

@@ -5,7 +5,8 @@ import struct
 import threading
 import time
 
-from client import Server, check, main, skip, wait_for, worker_of, SCALE
+from client import (Server, check, in_time, main, skip, wait_for, worker_of,
+                    LIMIT, SCALE)
 from fscommon import (apart, folder, light, mount, paths, uri,
                       workers_children)
 
@@ -84,7 +85,7 @@ def quick(c, what):
     began = time.monotonic()
     c.call("environment/status")
     took = time.monotonic() - began
-    check(took < 1 * SCALE, "%s: a status took %.3f s" % (what, took))
+    in_time(took < 1 * SCALE, "%s: a status took %.3f s" % (what, took))
 
 
 def are(c, names, what):
@@ -118,10 +119,11 @@ def stalled(name, ends):
         number = c.start(process, argv, wait=False, cwd=uri(cwd))
         quick(c, process)
         check(c.answer(number), "no start")
-        check(ends or kind in fuse.seen, "it does not wait")
+        wait_for(lambda k=kind: ends or k in fuse.seen, LIMIT, "it waits")
     check(are(c, cases, "exited") == {False}, "they do not wait")
     for process in cases:
-        check(has_only_its_own(c, process), "more descriptors")
+        wait_for(lambda p=process: has_only_its_own(c, p), LIMIT,
+                 "no descriptors more")
     # They are processes like others, and so is what comes after them.
     for n in range(20):
         check(c.run("r%d" % n, "/bin/echo", "hi")[0] == b"hi\n", "another")
@@ -130,8 +132,8 @@ def stalled(name, ends):
     quick(c, "what was terminated")
     if not ends:
         fuse.abort()
-    wait_for(lambda: are(c, cases, "closed") == {True}, 10 * SCALE, "they are over")
-    wait_for(lambda: not workers_children(worker), 2 * SCALE, "none is left")
+    wait_for(lambda: are(c, cases, "closed") == {True}, LIMIT, "they are over")
+    wait_for(lambda: not workers_children(worker), LIMIT, "none is left")
     check(c.run("last", "/bin/echo", "hi")[0] == b"hi\n", "the last one")
     server.stop()
 

@@ -60,11 +60,14 @@ def at_once():
 
 
 def what_children_hold(worker):
-    total = 0
-    for pid in workers_children(worker):
-        with contextlib.suppress(OSError, KeyError):
-            total += rss(pid)
-    return total
+    """At the moment between two looks: they grow, and then they end, so each
+    has then at least what it has both times."""
+    looks = {}, {}
+    for held in looks:
+        for pid in workers_children(worker):
+            with contextlib.suppress(OSError, KeyError):
+                held[pid] = rss(pid)
+    return sum(min(n, looks[1].get(p, 0)) for p, n in looks[0].items())
 
 
 def longest_at_once():

@@ -5,8 +5,8 @@ import os
 import threading
 import time
 
-from client import (RpcError, Server, check, connect, frame, main, say,
-                    wait_for, LIMIT, SCALE)
+from client import (RpcError, Server, check, connect, frame, in_time, main,
+                    resume_in, say, wait_for, LIMIT, SCALE)
 from upstream import Upstream, answer, certificate, drip
 
 MIB = 1 << 20
@@ -138,7 +138,7 @@ def refused():
         free = Upstream(lambda r: None)
         free.close()
         fails(c, free.url, -32603)
-        fails(c, "http://nobody.invalid/", -32603)
+        fails(c, "http://nobody.invalid/", -32603, seconds=4 * LIMIT)
         check(get(c, up.url)["status"] == 200, "after all that")
 
 
@@ -312,7 +312,11 @@ def time_outs():
               streamResponse=True)
         fails(c, up.url + "/head", -32603, timeoutMs=0)
         began = time.monotonic()
-        _, data, error = stream(c, up.url + "/body", timeoutMs=400)
+        try:
+            _, data, error = stream(c, up.url + "/body", timeoutMs=400)
+        except RpcError as e:
+            in_time(False, "no head in time: %s" % e)
+        in_time(data, "no body in time")
         check((data, error) == (b"abc", "timed out"), str((data, error)))
         check(time.monotonic() - began > 0.3, "too early")
         wait_for(lambda: up.closed == up.connections, LIMIT,
@@ -326,7 +330,7 @@ def a_client_that_leaves():
             r.send(b"HTTP/1.1 200 OK\r\n\r\nx")
         return not r.is_closed(LIMIT)
     up, server = Upstream(handler), Server()
-    for cut in ("close", "reset"):
+    for n, cut in enumerate(("close", "reset"), 1):
         c = connect(server.url)
         for i in range(5):
             get(c, up.url + "/s", requestId="s%d" % i, streamResponse=True)
@@ -336,9 +340,9 @@ def a_client_that_leaves():
         getattr(c, cut)()
         wait_for(lambda: up.closed == up.connections, LIMIT,
                  "closed after the %s" % cut)
-        wait_for(lambda: server.has_logged("released: owns nothing"), LIMIT,
-                 "the session is given back")
-    again = connect(server.url, c.session)
+        wait_for(lambda n=n: server.log().count("released: owns nothing") ==
+                 n, LIMIT, "the session is given back")
+    again = resume_in(server.url, c.session, LIMIT)
     check(not again.notes, "notes of the old connection")
     again.close()
 
@@ -386,7 +390,7 @@ def many():
     gate = threading.Event()
 
     def handler(r):
-        gate.wait(LIMIT)
+        gate.wait(4 * LIMIT)
         r.send(answer(r.path.encode()))
     up, server = Upstream(handler), Server()
     with connect(server.url) as c:

@@ -6,8 +6,8 @@ import signal
 import time
 
 from client import (RpcError, Server, a_word, check, children, connect,
-                    is_alive, main, rss, say, skip, wait_for, with_word, worker_of,
-                    BUILD, LIMIT, SANITIZED, SCALE, TMP)
+                    is_alive, links, main, rss, say, skip, wait_for, with_word, worker_of,
+                    BUILD, LIMIT, SANITIZED, TMP)
 from upstream import Upstream, answer
 
 DELTA = "http/request/bodyDelta"
@@ -83,11 +83,10 @@ def on_demand():
         check(s["NoNewPrivs"] == "1", "new privileges")
         if not SANITIZED and "__gcov" not in os.environ.get("CFLAGS", ""):
             check(s["Seccomp"] == "2", "no filter")
-        fds = sorted(os.readlink("/proc/%d/fd/%s" % (pid, n))
-                     for n in os.listdir("/proc/%d/fd" % pid))
+        fds = sorted(links(pid))
         odd = [f for f in fds if not f.startswith(
             ("socket:", "pipe:", "anon_inode:", "/dev/null")) and f != server.log_path]
-        check(not odd, "descriptors: %s" % fds)
+        check(fds and not odd, "descriptors: %s" % fds)
         with open("/proc/%d/limits" % pid, encoding="ascii") as f:
             core = [line.split() for line in f if "core file" in line][0]
         check(core[4:6] == ["0", "0"], str(core))
@@ -137,7 +136,7 @@ def others_ends():
             os.kill(worker, signal.SIGKILL)
         else:
             c.call("session/close")
-        wait_for(lambda: not is_alive(pid), 3 * SCALE, "gone with the " + how)
+        wait_for(lambda: not is_alive(pid), LIMIT, "gone with the " + how)
         c.close()
 
 
@@ -161,7 +160,7 @@ def of_no_command():
     wait_for(lambda: up.closed == 1, LIMIT, "closed with the client")
     server.process.terminate()
     server.process.wait(LIMIT)
-    check(not is_alive(pid), "left behind")
+    wait_for(lambda: not is_alive(pid), LIMIT, "it is not left behind")
 
 
 def release():

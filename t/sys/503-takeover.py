@@ -3,8 +3,8 @@ import contextlib
 import threading
 import time
 
-from client import (Client, RpcError, Server, a_word, check, connect, main,
-                    resume_in, say, wait_for, LIMIT, SCALE, SLOW)
+from client import (Client, RpcError, Server, a_word, check, connect, in_time,
+                    main, resume_in, say, wait_for, LIMIT, SCALE, SLOW)
 
 
 def silent(flood):
@@ -13,13 +13,13 @@ def silent(flood):
     old.start("p", *(["cat", "/dev/zero"] if flood else
                      ["sleep", a_word("silent")]))
     began = time.monotonic()
-    new = resume_in(server.url, old.session, 5 * SCALE)
+    new = resume_in(server.url, old.session, LIMIT)
     took = time.monotonic() - began
     say("  taken over after %.2f s" % took)
     check(took > 1, "not even asked")
     r = new.call("process/read", {"processId": "p", "maxBytes": 0})
     check(not r["exited"], "its process is gone")
-    check(old.wait_closed(5 * SCALE), "the old connection stays open")
+    check(old.wait_closed(LIMIT), "the old connection stays open")
     if not flood:
         check(old.ended is not None and old.ended.code == 1001,
               "closed with %s" % old.ended)
@@ -52,18 +52,19 @@ def well():
             errors.append(e)
     t = threading.Thread(target=live)
     t.start()
-    deadline, tries = time.monotonic() + 4, 0
-    while time.monotonic() < deadline:
+    deadline, tries, taken = time.monotonic() + 4, 0, False
+    while time.monotonic() < deadline and not taken:
         try:
             connect(server.url, old.session).close()
-            check(False, "taken over from a live client")
+            taken = True
         except RpcError as e:
             check(e.code == -32010, "resume: %s" % e)
         tries += 1
         time.sleep(0.05)
     stop.set()
     t.join()
-    check(not errors, "the live client: %s" % errors)
+    # Nobody answers while the machine stands still.
+    in_time(not errors and not taken, "the live client: %s" % errors)
     old.call("environment/status")
     say("  refused %d times" % tries)
     old.close()
@@ -120,10 +121,10 @@ def slow_and_asked():
                         other.take()
                     answer = other.answers.get(1)
                     c.take(1 << 14)
-                check(answer.get("error", {}).get("code") == -32010,
-                      "resume: %s" % answer)
-    check(c.ended is None and not server.has_logged("detached"),
-          "the slow reader was dropped")
+                in_time(answer.get("error", {}).get("code") == -32010,
+                        "resume: %s" % answer)
+    in_time(c.ended is None and not server.has_logged("detached"),
+            "the slow reader was dropped")
     c.reset()
     server.stop()
 

@@ -117,6 +117,14 @@ def deep(kind, run, called):
                names=["mid_rename", "mid_exchange"])
 
 
+def is_something(path):
+    """A file, or a folder that is not empty."""
+    try:
+        return os.path.isfile(path) or bool(os.listdir(path))
+    except FileNotFoundError:
+        return False            # it goes just now
+
+
 def missing(kind, run, called):
     """What is protected, and is not there."""
     with box.Place(kind.uid, git=False) as place:
@@ -142,8 +150,7 @@ def missing(kind, run, called):
             ".git", ".codex", "a", "c", "d", "e")], 5)
         left = [n for n in os.listdir(place.ws)
                 if n not in want and n not in ("t", "t2")]
-        lib.check(not [n for n in left if os.path.isfile(
-            os.path.join(place.ws, n)) or os.listdir(
+        lib.check(not [n for n in left if is_something(
             os.path.join(place.ws, n))], "%s: made: %s" % (kind.name, left))
         print("%-40s left outside: %s" % (kind.name + ": missing", left),
               flush=True)
@@ -282,7 +289,7 @@ def status_says(kind, server):
             [*as_owner, os.path.join(lib.BUILD, "execsrvctl"), "status"],
             check=False, env=env, capture_output=True, text=True).stdout
 
-    lib.check(lib.wait_until(lambda: "not protected: modes" in status(), 10),
+    lib.check(lib.wait_until(lambda: "not protected: modes" in status(), 20),
               "%s: status: %s" % (kind.name, status()))
 
 

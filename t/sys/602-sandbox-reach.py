@@ -174,12 +174,12 @@ def stop_all(kind, server, client, run):
         took = time.monotonic() - began
         for n in range(50):
             if abi() >= 6:
-                lib.check(client.note("s%d" % n, "process/closed", 10),
+                lib.check(client.note("s%d" % n, "process/closed"),
                           "%s: a command was stopped by another" % kind.name)
             else:
                 client.call("process/terminate", processId="s%d" % n)
         client.call("process/terminate", processId="stopper")
-        lib.check(client.note("stopper", "process/closed", 10),
+        lib.check(client.note("stopper", "process/closed"),
                   "%s: the stopper lives" % kind.name)
         status = lib.stat_of(worker_pid(server, client))
         lib.check(status and status[0] not in "Tt", "the worker was stopped")

@@ -77,10 +77,11 @@ def attack(kind, server, run, policy):
     print("%-20s %s" % (kind.name, ", ".join(
         "%s: %s" % (name, why) for name, (_, why) in found.items())),
           flush=True)
-    text = server.text()
-    lib.check(re.search(r"127\.0\.0\.1:\d+: refused: it is in a sandbox", text)
-              and re.search("unix pid .*: refused: it is in a sandbox", text),
-              "%s: the log does not tell: %s" % (kind.name, text[-2000:]))
+    for who in (r"127\.0\.0\.1:\d+", "unix pid .*"):
+        lib.check(lib.wait_until(lambda who=who: re.search(
+            who + ": refused: it is in a sandbox", server.text()), 20),
+            "%s: the log does not tell: %s" % (kind.name,
+                                               server.text()[-2000:]))
 
 
 def others_work(kind, server, run, policy, python):
@@ -124,7 +125,7 @@ def control(kind, server, run, policy):
     out, code, _ = run(*argv, env=env, box=policy)
     lib.check(code != 0, "%s: the control socket: %s" % (kind.name, out))
     if open_to and kind.alone:
-        lib.check("control: pid" in server.text(),
+        lib.check(lib.wait_until(lambda: "control: pid" in server.text(), 20),
                   "%s: the log does not tell of it" % kind.name)
 
 
@@ -140,7 +141,7 @@ def leaves_nothing(kind, server, client, run, policy):
     before = count()
     for _ in range(20):
         run("true", box=policy)
-    lib.check(lib.wait_until(lambda: count() <= before + 1, 5),
+    lib.check(lib.wait_until(lambda: count() <= before + 1, 20),
               "%s: %d descriptors, before %d" % (kind.name, count(), before))
     client.call("process/terminate", processId="stay")
 

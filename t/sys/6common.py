@@ -170,13 +170,19 @@ class Place:
             for path, dirs, names in os.walk(folder):
                 for name in dirs + names + ["."]:
                     full = os.path.normpath(os.path.join(path, name))
-                    st = os.lstat(full)
-                    data = b""
-                    if os.path.isfile(full) and not os.path.islink(full):
-                        data = pathlib.Path(full).read_bytes()
-                    seen[full] = (data, st.st_mode, st.st_uid, st.st_gid,
-                                  st.st_nlink, st.st_size, st.st_mtime_ns)
+                    # What stands in for a missing one may just go.
+                    with contextlib.suppress(FileNotFoundError):
+                        seen[full] = self.look_at(full)
         return seen
+
+    @staticmethod
+    def look_at(path):
+        st = os.lstat(path)
+        data = b""
+        if os.path.isfile(path) and not os.path.islink(path):
+            data = pathlib.Path(path).read_bytes()
+        return (data, st.st_mode, st.st_uid, st.st_gid, st.st_nlink,
+                st.st_size, st.st_mtime_ns)
 
     def changes(self, content_only=False):
         now, out = self.look(), []

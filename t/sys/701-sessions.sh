@@ -12,6 +12,9 @@ same "no processes" "$(cat "$DIR/out")" "[]"
 run=$!
 at_exit "kill -KILL $run 2>/dev/null"
 wait_for 10 has_line "$DIR/run.out" 0123456789 || fail "no output"
+# The master hears of it soon.
+wait_for 10 rows_are "d[0]['running'] == 1 and d[0]['out'] == 11" sessions ||
+    fail "no session: $(cat "$DIR/out")"
 
 expect 0 "$CTL" sessions
 has_line "$DIR/out" '^SESSION +USER +STATE +PEER +CLIENT +AGE ' ||

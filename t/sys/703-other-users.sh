@@ -43,6 +43,8 @@ for uid in 0 1 65534; do
 	    fail "no session as $uid: $(cat "$DIR/out.$uid")"
 done
 
+wait_for 10 rows_are "len(d) == 3" ps || fail "not three: $(cat "$DIR/out")"
+
 # users COMMAND: of whom the rows are.
 users() {
 	json "$DIR/out" "' '.join(str(r['user']) for r in

@@ -26,7 +26,7 @@ expect 0 "$CTL" run -- head -c 1000 <"$DIR/in"
 same "what it took" "$(wc -c <"$DIR/out")" 1000
 mkfifo "$DIR/silent"
 exec 9<>"$DIR/silent"
-expect 6 timeout $((10 * SCALE)) "$CTL" run -- sh -c 'exit 6' <"$DIR/silent"
+expect 6 timeout $((60 * SCALE)) "$CTL" run -- sh -c 'exit 6' <"$DIR/silent"
 exec 9>&-
 
 # A command that does not read: no more is read here than some chunks.

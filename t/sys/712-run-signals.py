@@ -1,4 +1,5 @@
 """712: signals to execsrvctl run."""
+import json
 import os
 import signal
 import subprocess
@@ -7,7 +8,7 @@ import time
 
 ctl = os.environ['BUILD'] + '/execsrvctl'
 scale = float(os.environ.get('T_SCALE', '1'))
-limit = 10 * scale
+limit = 30 * scale
 
 PASSED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM,
           signal.SIGUSR1, signal.SIGUSR2)
@@ -29,6 +30,25 @@ def run(*command, ignored=()):
     line = child.stdout.readline()
     assert line == b'ready\n', line
     return child
+
+
+def wait_for(claim):
+    deadline = time.monotonic() + limit
+    while not claim():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def rows(what):
+    """Nothing while the server stands still."""
+    done = subprocess.run([ctl, '--json', what], stdout=subprocess.PIPE)
+    return json.loads(done.stdout) if done.returncode == 0 else []
+
+
+def attached():
+    """Those whose command runs: (session, worker)."""
+    return [(s['session'], s['worker']) for s in rows('sessions')
+            if s['state'] == 'attached' and s['running'] == 1]
 
 
 def end(child, what, code, output):
@@ -60,26 +80,31 @@ end(child, 'ignored', 3, b'')
 
 # The command has ended, its output is held by another: that one is left.
 child = run('sh', '-c', 'echo ready; sleep 1000 & exit 4')
+wait_for(lambda: rows('ps') and max(
+    (p['session'], p['state']) for p in rows('ps'))[1] == 'exited')
 time.sleep(0.3 * scale)
 assert child.poll() is None
-child.send_signal(signal.SIGINT)
+# Whoever has not heard of the exit yet takes it for one to the command.
+deadline = time.monotonic() + limit
+while child.poll() is None and time.monotonic() < deadline:
+    child.send_signal(signal.SIGINT)
+    try:
+        child.wait(2 * scale)
+    except subprocess.TimeoutExpired:
+        pass
 end(child, 'holder', 4, b'')
 
 # A server that hangs is given up; by SIGINT, whatever else happens.
 child = run('sh', '-c', 'echo ready; exec sleep 1000')
-sessions = subprocess.run([ctl, '--json', 'sessions'], check=True,
-                          stdout=subprocess.PIPE).stdout
-import json  # noqa: E402
-# The newest: that of a run before may not have seen yet that it is alone.
-worker = max((s['session'], s['worker']) for s in json.loads(sessions)
-             if s['state'] == 'attached')[1]
+# That of a run before may not have seen yet that it is alone.
+wait_for(lambda: attached())
+worker = max(attached())[1]
 os.kill(worker, signal.SIGSTOP)
 try:
-    for i in range(10):
+    deadline = time.monotonic() + limit
+    while child.poll() is None and time.monotonic() < deadline:
         child.send_signal(signal.SIGINT)
         time.sleep(0.1 * scale)
-        if child.poll() is not None:
-            break
     end(child, 'hung', 125,
         b'execsrvctl: the server does not answer\n')
 finally:

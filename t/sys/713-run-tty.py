@@ -13,7 +13,7 @@ import time
 
 ctl = os.environ['BUILD'] + '/execsrvctl'
 scale = float(os.environ.get('T_SCALE', '1'))
-LIMIT = 10 * scale
+LIMIT = 30 * scale
 RAW = termios.ICANON | termios.ECHO | termios.ISIG
 
 
@@ -87,18 +87,32 @@ def wait_for(what, *args):
 
 
 def run(*argv, **more):
+    run.before = newest()
     return Term(ctl, 'run', '--tty', '--', *argv, **more)
 
 
 def rows(what):
-    return json.loads(subprocess.run([ctl, '--json', what], check=True,
-                                     stdout=subprocess.PIPE).stdout)
+    """Nothing while the server stands still."""
+    done = subprocess.run([ctl, '--json', what], stdout=subprocess.PIPE)
+    return json.loads(done.stdout) if done.returncode == 0 else []
+
+
+def newest():
+    return max((s['session'] for s in rows('sessions')), default=0)
 
 
 def command():
-    """The process of the newest session."""
-    return max((p for p in rows('ps') if p['state'] == 'running'),
-               key=lambda p: p['session'])
+    """The process of the run that was started last."""
+    found = []
+
+    def is_there():
+        attached = [s['session'] for s in rows('sessions')
+                    if s['state'] == 'attached']
+        found[:] = [p for p in rows('ps') if p['state'] == 'running' and
+                    p['session'] > run.before and p['session'] in attached]
+        return found
+    wait_for(is_there)
+    return max(found, key=lambda p: p['session'])
 
 
 def state(pid):
@@ -175,7 +189,10 @@ def test_lost():
     t = run('sh', '-c', 'echo ready; exec sleep 1000')
     t.until(b'ready\r\n')
     number = command()['session']
-    worker = [s['worker'] for s in rows('sessions') if s['session'] == number]
+    worker = []
+    wait_for(lambda: worker.extend(
+        s['worker'] for s in rows('sessions') if s['session'] == number) or
+        worker)
     os.kill(worker[0], signal.SIGKILL)
     t.end(125)
     assert re.fullmatch(rb'execsrvctl: .*(lost|closed).*\r\n', t.text), t.text
@@ -197,6 +214,7 @@ def test_stop():
     """^Z of a shell: the command stops with us, and goes on with us."""
     script = ('"$1" run -t -- sh -c "echo ready; while :; do sleep 0.05; '
               'done"; echo "st $?"; read x; fg >/dev/null; echo "end $?"')
+    run.before = newest()
     t = Term('/bin/sh', '-mc', script, 'sh', ctl)
     t.until(b'ready\r\n')
     assert t.is_raw()

@@ -9,10 +9,12 @@ start_run() {
 	run=$!
 	at_exit "kill -KILL $run 2>/dev/null"
 	wait_for 10 has_line "$DIR/run.out" '^100000$' || fail "no output"
-	"$CTL" --json sessions >"$DIR/out"
+	wait_for 10 rows_are "[s for s in d if s['state'] == 'attached' and
+	    s['running'] == 1]" sessions || fail "no session"
 	worker=$(json "$DIR/out" "[s['worker'] for s in d
 	    if s['state'] == 'attached'][-1]")
-	"$CTL" --json ps >"$DIR/out"
+	wait_for 10 rows_are "[p for p in d if p['state'] == 'running']" ps ||
+	    fail "no process"
 	pid=$(json "$DIR/out" "max(d, key=lambda p: p['session'])['pid']")
 }
 
@@ -38,5 +40,5 @@ stop_server
 end_run "the server stopped"
 
 # It knows nothing of servers that cannot be reached.
-expect 125 timeout $((10 * SCALE)) "$CTL" run --url "$URL" -- true
+expect 125 timeout $((60 * SCALE)) "$CTL" run --url "$URL" -- true
 same "lines of the reason" "$(wc -l <"$DIR/err")" 1

@@ -298,6 +298,8 @@ started = threading.Event()
 
 
 def signals(caps, wanted, *sigs):
+    heard = threading.Semaphore(0)
+
     def serve(s):
         s.start(caps)
         started.set()
@@ -305,15 +307,17 @@ def signals(caps, wanted, *sigs):
             m = s.expect(method)
             assert m['params'].get('signal') == name, m
             s.answer(m)
+            heard.release()
         s.end(6)
 
     def during(child):
         assert started.wait(LIMIT)
         started.clear()
         time.sleep(0.3 * scale)     # the answer to start is on its way
-        for sig in sigs:
+        for n, sig in enumerate(sigs, len(wanted) - len(sigs)):
             child.send_signal(sig)
-            time.sleep(0.2 * scale)
+            # Those that come together are taken in any order.
+            assert n < 0 or heard.acquire(timeout=LIMIT)
     return dict(serve=serve, during=during)
 
 
@@ -346,20 +350,24 @@ def no_start(s):
     s.wait()
 
 
-def kill_early(*sigs):
+def kill_early(sig, till_it_ends=False):
     def during(child):
         assert started.wait(LIMIT)
         started.clear()
-        for sig in sigs:
-            child.send_signal(sig)
+        child.send_signal(sig)
+        # Two that come together are one.
+        deadline = time.monotonic() + LIMIT
+        while till_it_ends and child.poll() is None and \
+                time.monotonic() < deadline:
             time.sleep(0.2 * scale)
+            child.send_signal(sig)
     return during
 
 
 check('a signal while it starts', 7, late_start,
       during=kill_early(signal.SIGTERM))
 check('it never starts', 125, no_start, b'does not answer',
-      during=kill_early(signal.SIGINT, signal.SIGINT))
+      during=kill_early(signal.SIGINT, till_it_ends=True))
 
 
 # --- the end of the session ---
@@ -420,8 +428,8 @@ def initialize_refused(s):
 
 
 check('refused', 125, refused, b'the server refused: HTTP 403 Forbidden')
-check('no HTTP', 125, lambda s: s.sock.sendall(b'SSH-2.0-x\r\n\r\n'),
-      b'no exec server')
+check('no HTTP', 125, lambda s: (s.file.readline(), s.sock.sendall(
+    b'SSH-2.0-x\r\n\r\n')), b'no exec server')
 check('hangs up at once', 125, lambda s: s.file.readline(), b'execsrvctl: ')
 check('initialize refused', 125, initialize_refused, b'too many sessions')
 check('no JSON', 125, after_start(b'hello'), b'something else than JSON-RPC')
@@ -440,7 +448,11 @@ def silent(s):
 
 
 if scale == 1:
-    began = time.monotonic()
-    check('silent', 125, silent, b'does not answer initialize')
-    assert 9 < time.monotonic() - began < 13
+    for n in range(5):          # a busy machine may need another try
+        began = time.monotonic()
+        check('silent', 125, silent, b'does not answer initialize')
+        took = time.monotonic() - began
+        if took < 13:
+            break
+    assert 9 < took < 13
 sys.exit(0)

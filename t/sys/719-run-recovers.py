@@ -18,7 +18,6 @@ from client import BUILD, LIMIT, Server, check, main, say, wait_for
 
 CUTS = int(os.environ.get("CUTS", "25"))
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
-HANDSHAKE = 4096        # more bytes than until a session is open
 rng = random.Random(SEED)
 
 
@@ -29,6 +28,7 @@ class Proxy:
         self.server = ("127.0.0.1", int(url.rsplit(":", 1)[1]))
         self.cuts, self.least, self.most = cuts, least, most
         self.connections = 0
+        self.said = b""
         self.refuses = False
         self.lock = threading.Lock()
         self.live = set()
@@ -47,10 +47,9 @@ class Proxy:
                 continue
             self.connections += 1
             left = [1 << 62]
-            if self.connections <= self.cuts:
-                # Before there is a session, nothing can be resumed.
-                least = HANDSHAKE if self.connections == 1 else self.least
-                left = [rng.randrange(least, self.most)]
+            # The first one has none yet: see begun().
+            if 1 < self.connections <= self.cuts:
+                left = [rng.randrange(self.least, self.most)]
             threading.Thread(target=self.serve, args=(client, left),
                              daemon=True).start()
 
@@ -78,11 +77,23 @@ class Proxy:
         for pair in list(self.live):
             self.cut(pair)
 
+    def begun(self, data):
+        """The measure of the first connection, once it has told the answers
+        to "initialize" and "process/start": before that nothing can be
+        resumed."""
+        before = self.said.count(b'"result"')
+        self.said += data if before < 2 else b""
+        if before < 2 <= self.said.count(b'"result"') and self.cuts > 0:
+            return [len(data) + rng.randrange(self.least, self.most)]
+        return None
+
     def pump(self, source, sink, left):
         """Both directions share the measure."""
         try:
             while data := source.recv(65536):
                 with self.lock:
+                    if source.getpeername() == self.server:
+                        left[:] = self.begun(data) or left
                     some = data[:max(left[0], 0)]
                     left[0] -= len(data)
                 sink.sendall(some)
@@ -95,7 +106,8 @@ class Proxy:
 
 def run(proxy, *argv, **how):
     return subprocess.Popen(
-        [BUILD + "/execsrvctl", "run", "--url", proxy.url, "--", *argv],
+        [BUILD + "/execsrvctl", "run", "--patience", "200", "--url", proxy.url,
+         "--", *argv],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
 
 

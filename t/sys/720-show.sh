@@ -20,7 +20,8 @@ begin() {
 begin 1
 begin 2
 
-expect 0 "$CTL" --json sessions
+wait_for 10 rows_are "[r['running'] for r in d] == [1, 1]" sessions ||
+    fail "not two: $(cat "$DIR/out")"
 id=$(json "$DIR/out" "[r['id'] for r in d if r['session'] == 2][0]")
 same "an id" "$(echo "$id" | tr 0-9a-f x)" \
     "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"

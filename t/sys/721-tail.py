@@ -61,7 +61,9 @@ def kept():
     def both(*args):
         return ctl(server, "tail", *args), ctl.err.encode("latin1", "replace")
 
-    wait_for(lambda: b"last" in both(session, pid)[1], LIMIT, "the output")
+    def is_there(out, err):
+        return b"[2J" in out and b"last" in err
+    wait_for(lambda: is_there(*both(session, pid)), LIMIT, "the output")
     for name in pid, "p":
         for which in session, c.session[:13]:
             out, err = both(which, name)
@@ -90,6 +92,18 @@ def kept():
     check(both(session, pid)[0] == b"one\n\x00\xff\x1b[2J\n", "when closed")
     c.close()
     server.stop()
+
+
+def steady(worker):
+    """How many descriptors it has, when that does not change any more."""
+    seen = [fds(worker)]
+
+    def is_steady():
+        time.sleep(0.02)
+        seen.append(fds(worker))
+        return len(seen) > 10 and len(set(seen[-10:])) == 1
+    wait_for(is_steady, LIMIT, "a number of descriptors")
+    return seen[-1]
 
 
 def following():
@@ -123,7 +137,7 @@ def following():
         check(line == b"%d\n" % i, "line %d: %r" % (i, line))
     c = connect(server.url, session_id)
     # An operator who leaves is forgotten at once.
-    before = fds(worker) if os.geteuid() == 0 else 0
+    before = steady(worker) if os.geteuid() == 0 else 0
     other.terminate()
     other.wait(LIMIT)
     if os.geteuid() == 0:       # others may not look

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import threading
 
-from client import (Client, RpcError, Server, a_word, check, connect, is_alive,
-                    main, stat_of, wait_for, with_word, worker_of, LIMIT)
+from client import (Client, RpcError, Server, a_word, check, children, connect,
+                    is_alive, main, stat_of, wait_for, with_word, worker_of,
+                    LIMIT)
 
 lib = importlib.import_module("7common")
 ctl, ask = lib.ctl, lib.ask
@@ -79,9 +80,10 @@ def one_process():
             "(setsid sh -c 'trap \"\" TERM; sleep %s; :' &) ; wait" %
             ((mine,) * 3))
     c.start("q", "sh", "-c", "sleep %s & exec sleep %s" % (other, other))
-    wait_for(lambda: len(with_word(mine)) == 3 and
-             len(with_word(other)) == 2, LIMIT, "they run")
     pid = lib.pid_of(server, session, "p")
+    # A shell between has ended.
+    wait_for(lambda: len(with_word(mine)) == 3 and len(children(pid)) == 2 and
+             len(with_word(other)) == 2, LIMIT, "they run")
     answer = ask(server, "kill", session, "p")
     # A shell and its three sleeps, and the shell behind one of these.
     check(answer == {"session": int(session), "pid": pid, "gone": 5,
@@ -95,6 +97,16 @@ def one_process():
     check(len(with_word(other)) == 2, "no name was the session")
     c.close()
     server.stop()
+
+
+def refusal(server, session):
+    """The error of a resume; -32010 while the end is under way."""
+    with Client(server.url) as late:
+        try:
+            late.initialize(session)
+            check(False, "resumed")
+        except RpcError as e:
+            return e.code
 
 
 def whole_session():
@@ -114,16 +126,13 @@ def whole_session():
     check(not with_word(word), "left: %s" % with_word(word))
     check(with_word(other), "another session's process is gone")
     check(c.wait_closed(LIMIT), "its client was not told")
-    with Client(server.url) as late:
-        try:
-            late.initialize(c.session)
-            check(False, "resumed")
-        except RpcError as e:
-            check(e.code == -32600, "resume: %s" % e)
+    wait_for(lambda: refusal(server, c.session) == -32600, LIMIT,
+             "the session is not known any more")
     wait_for(lambda: [r["session"] for r in ask(server, "sessions")] ==
              [int(lib.session_of(server, d))], LIMIT, "the other is left")
     ctl(server, "kill", session, status=1)
-    check(server.has_logged("ended by an operator"), "the log")
+    wait_for(lambda: server.has_logged("ended by an operator"), LIMIT,
+             "a line of the log")
     check("session %s: 4 processes gone, 0 left" % session in server.log(),
           "the audit: " + server.log())
     c.close()
@@ -203,9 +212,13 @@ def many_at_once():
     ends = []
 
     def end(*args):
-        ends.append(subprocess.run(
-            [lib.CTL, "-R", server.run, "kill", session, *args],
-            capture_output=True, timeout=3 * LIMIT, check=False).returncode)
+        code = 4
+        while code == 4:            # the daemon stood still
+            code = subprocess.run(
+                [lib.CTL, "-R", server.run, "kill", session, *args],
+                capture_output=True, timeout=3 * LIMIT,
+                check=False).returncode
+        ends.append(code)
 
     threads = [threading.Thread(target=end, args=("p%d" % (i % 20),))
                for i in range(40)]

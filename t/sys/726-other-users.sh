@@ -32,7 +32,9 @@ of() {
 	"$CTL" --json ps >"$DIR/ps"
 	json "$DIR/ps" "[r['$2'] for r in d if r['user'] == $1][0]"
 }
-"$CTL" --json sessions >"$DIR/sessions"
+wait_for 10 rows_are "[r['running'] for r in d] == [1, 1, 1]" sessions ||
+    fail "not three: $(cat "$DIR/out")"
+cp "$DIR/out" "$DIR/sessions"
 id=$(json "$DIR/sessions" "[r['id'] for r in d if r['user'] == 1][0]")
 session=$(of 1 session)
 pid=$(of 1 pid)

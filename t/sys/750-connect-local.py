@@ -5,8 +5,8 @@ import signal
 import stat
 import time
 
-from client import (LIMIT, TMP, a_word, check, is_alive, main, say, wait_for,
-                    with_word)
+from client import (LIMIT, TMP, a_word, check, is_alive, links, main, say,
+                    wait_for, with_word)
 
 embed = importlib.import_module("75common")
 # A tree that does not want to end.
@@ -33,7 +33,7 @@ def a_command():
     program.do("close")
     say("  closed in %.3f s" % (time.monotonic() - began))
     wait_for(lambda: not with_word(word), LIMIT, "they are gone")
-    check(not program.below(), "a server is left")
+    wait_for(lambda: not program.below(), LIMIT, "the server is gone")
     program.end()
 
 
@@ -98,17 +98,16 @@ def no_folder():
         "NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS"}, "%s" % names)
     check(not os.listdir(folder), "%s" % os.listdir(folder))
     server, = program.servers()
-    links = []
+    seen = []
     for pid in [server] + program.below():
         try:
-            links += [os.readlink("/proc/%d/fd/%s" % (pid, n))
-                      for n in os.listdir("/proc/%d/fd" % pid)]
+            seen += links(pid)
         except OSError:
             pass                # not dumpable, and we are not root
     with open("/proc/net/unix", encoding="ascii", errors="replace") as f:
         named = {n.split()[6] for n in f.readlines()[1:]
                  if len(n.split()) > 7}
-    check(not {n[8:-1] for n in links if n.startswith("socket:")} & named,
+    check(not {n[8:-1] for n in seen if n.startswith("socket:")} & named,
           "a socket with a name")
     program.end()
 

@@ -10,8 +10,8 @@ import subprocess
 import time
 
 import tokens
-from client import (BUILD, LIMIT, SANITIZED, Server, TMP, check, is_alive,
-                    main, pids, say, stat_of, wait_for)
+from client import (BUILD, LIMIT, SANITIZED, Server, TMP, check, children,
+                    is_alive, links, main, pids, say, wait_for)
 
 tls = importlib.import_module("7tls")
 faults = importlib.import_module("7faults")
@@ -210,9 +210,10 @@ def killed():
         for pid in reaches() if len(seen) < 3 else []:
             # Not while it starts: that would be the first connection.
             if pid not in seen and len(door.heads) > len(seen) and \
-                    int(stat_of(pid)[1]) == child.pid and b"\n2000\n" in out:
+                    pid in children(child.pid) and b"\n2000\n" in out:
                 seen.add(pid)
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
     err = child.stderr.read()
     child.stdout.close()
     child.stderr.close()
@@ -265,27 +266,30 @@ def caller_dies():
     nothing_left()
 
 
+def status_of(pid):
+    with open("/proc/%d/status" % pid, encoding="ascii") as f:
+        return dict(line.split(":\t", 1) for line in f if ":\t" in line)
+
+
 def few_rights():
     """It may do little, and sees nothing of ours."""
     door = tls.Door(server.url, good)
     child = start(door.url, "sh", "-c", "echo on; exec sleep 600",
                   env={"A_SECRET": "hidden"})
     check(child.stdout.readline() == b"on\n", "it does not start")
+    wait_for(lambda: len(reaches()) == 2, LIMIT, "two processes")
     found = reaches()
-    check(len(found) == 2, "%s" % found)
     for pid in found:
-        with open("/proc/%d/status" % pid, encoding="ascii") as f:
-            s = dict(line.split(":\t", 1) for line in f if ":\t" in line)
-        check(s["NoNewPrivs"].strip() == "1", "new privileges")
-        if not SANITIZED:
-            check(s["Seccomp"].strip() == "2", "no filter")
+        # The other one confines itself while this one is at work already.
+        wait_for(lambda p=pid: status_of(p)["NoNewPrivs"].strip() == "1" and
+                 (SANITIZED or status_of(p)["Seccomp"].strip() == "2"), LIMIT,
+                 "no new privileges, and a filter")
         check(os.stat("/proc/%d/environ" % pid).st_uid == 0,
               "others may look at it")
         if os.getuid() == 0:
             with open("/proc/%d/environ" % pid, "rb") as f:
                 check(b"hidden" not in f.read(), "our environment")
-            for fd in os.listdir("/proc/%d/fd" % pid):
-                there = os.readlink("/proc/%d/fd/%s" % (pid, fd))
+            for there in links(pid):
                 check(there.startswith(("socket:", "pipe:", "anon_inode:",
                                         "/dev/null", "/dev/urandom")), there)
     # Ctrl-C in our terminal is not for it.

@@ -4,7 +4,8 @@ import contextlib
 import os
 import subprocess
 
-from client import BUILD, LIMIT, check, descendants, is_alive, wait_for
+from client import (BUILD, LIMIT, check, children, descendants, is_alive,
+                    wait_for)
 
 PROGRAM = BUILD + "/execsrvd"
 
@@ -52,10 +53,7 @@ class Embedder:
 
     def servers(self):
         """Its direct children."""
-        return [p for p in self.below() if int(open(
-            "/proc/%d/stat" % p, encoding="ascii",
-            errors="replace").read().rsplit(")", 1)[1].split()[1]) ==
-                self.pid]
+        return [p for p in children(self.pid) if is_alive(p)]
 
     def end(self):
         """It closes and stops what it has, and ends."""

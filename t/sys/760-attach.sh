@@ -47,8 +47,10 @@ expect 125 "$CTL" attach 00000000-0000-0000-0000-000000000000
 
 # What has ended is kept for whoever asks.
 # shellcheck disable=SC2016
-expect 0 "$CTL" run --detach -- sh -c 'seq 100000; touch "$0"; exit 3' "$DIR/said"
+expect 0 "$CTL" run --detach -- sh -c 'until [ -e "$0.go" ]; do
+	sleep 0.05; done; seq 100000; touch "$0"; exit 3' "$DIR/said"
 session=$(told)
+touch "$DIR/said.go"
 eventually "its last word" test -e "$DIR/said"
 expect 3 "$CTL" attach "$session/p1"
 seq 100000 | cmp - "$DIR/out" || fail "not what it said"

@@ -43,6 +43,7 @@ offers --listen
 start_server
 expect 0 "$CTL" run -d -- sleep 600
 session=$(cat "$DIR/out")
+wait_for 10 rows_are "len(d) == 1" sessions || fail "no session"
 completed execsrvctl attach ""
 offers "$session"
 completed execsrvctl kill "${session%???????}"

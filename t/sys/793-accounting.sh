@@ -21,7 +21,8 @@ run=$!
 at_exit "kill -KILL $run 2>/dev/null"
 wait_for 30 has_line "$DIR/run.out" ready || fail "$(cat "$DIR/run.out")"
 
-expect 0 "$CTL" --json sessions
+wait_for 10 rows_are "d[0]['cpu_ms'] >= 500" sessions ||
+    fail "processor time: $(cat "$DIR/out")"
 same "processor time" "$(json "$DIR/out" "500 <= d[0]['cpu_ms'] < 60000")" \
     True
 same "memory of a command" "$(json "$DIR/out" "d[0]['command_kib'] >= 65536")" \

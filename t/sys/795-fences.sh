@@ -75,5 +75,10 @@ no_groups() {
 }
 wait_for 10 no_groups || fail "left: $(groups 's[0-9]*')"
 stop_server
-left=$(find /sys/fs/cgroup -type d -name "execsrv-$SERVER" 2>/dev/null)
-[ -z "$left" ] || fail "left: $left"
+own_group() {
+	find /sys/fs/cgroup -type d -name "execsrv-$SERVER" 2>/dev/null
+}
+no_group() {
+	[ -z "$(own_group)" ]
+}
+wait_for 10 no_group || fail "left: $(own_group)"

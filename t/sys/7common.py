@@ -14,10 +14,15 @@ CTL = BUILD + "/execsrvctl"
 
 
 def ctl(server, *args, status=0, env=None):
-    """Run execsrvctl; what it says on standard output."""
-    done = subprocess.run([CTL, "-R", server.run, *args], env=env,
-                          stdin=subprocess.DEVNULL, capture_output=True,
-                          timeout=3 * LIMIT, check=False)
+    """Run execsrvctl; what it says on standard output. A server that stood
+    still is asked again."""
+    for _ in range(5):
+        done = subprocess.run([CTL, "-R", server.run, *args], env=env,
+                              stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=3 * LIMIT, check=False)
+        if done.returncode == status or \
+                b"not answer" not in done.stderr:
+            break
     check(done.returncode == status, "%s: status %d, not %d: %r %r" %
           (" ".join(args), done.returncode, status, done.stdout, done.stderr))
     ctl.err = done.stderr.decode()
@@ -39,8 +44,8 @@ def session_of(server, client):
 
 def pid_of(server, session, process):
     """The process id of what a client calls so."""
-    found = [r["pid"] for r in ask(server, "ps", session)
-             if r["process"] == process]
+    found = wait_for(lambda: [r["pid"] for r in ask(server, "ps", session)
+                              if r["process"] == process], LIMIT, "a process")
     check(len(found) == 1, "processes: %s" % found)
     return found[0]
 

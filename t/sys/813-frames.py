@@ -21,10 +21,10 @@ async def settled(rig):
     not know, in its turn. What else came for nobody."""
     strays = rig.registry.strays
     rig.deliver(f.data(NOWHERE, 0, b"x"))
-    await lib.until(lambda: strays and strays[-1].stream == NOWHERE,
-                    what="the reset of an unknown stream")
-    check(strays[-1].kind == "reset", "%s" % (strays[-1],))
-    out = strays[:-1]
+    mine = await lib.until(lambda: [s for s in strays if s.stream == NOWHERE],
+                           what="the reset of an unknown stream")
+    check([s.kind for s in mine] == ["reset"], "%s" % mine)
+    out = [s for s in strays if s.stream != NOWHERE]
     strays.clear()
     return out
 

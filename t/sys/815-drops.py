@@ -185,13 +185,17 @@ async def cutter(rig, name, times, readers):
         await lib.until(lambda link=link: link.closed, what="the end")
 
 
+# Who comes back late on a machine that stands still finds his session.
+KEPT = ["DetachedTtl=10m"]
+
+
 async def drops(rig, kind, executors, sessions, times, **how):
     """Some sessions at each of some executors."""
     say("SEED=%d CUTS=%d" % (SEED, CUTS))
     await rig.new_registry()
     names = ["env-%d" % n for n in range(executors)]
     for name in names:
-        rig.program(name, **how)
+        rig.program(name, options=KEPT, **how)
     for name in names:
         await rig.linked(name, seconds=3 * LIMIT)
     jobs = [(name, *await begin(rig, name, "sh", "-c", WRITER, kind=kind))

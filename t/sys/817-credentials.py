@@ -143,11 +143,12 @@ async def bad_frames(rig):
 async def expiry(rig):
     """It goes on, and asks nothing, until there is another one."""
     await rig.new_registry()
+    expires = int(time.time()) + 8
     program = by_stdin(rig, FRAMES,
-                       frame(rig, expires_at=int(time.time()) + 3))
+                       frame(rig, expires_at=expires))
     await rig.linked(program=program)
     s = await rig.session()
-    await asyncio.sleep(3.5)
+    await asyncio.sleep(expires + 0.5 - time.time())
     before = len(rig.registry.requests)
     check(await how(rig.stream()) == "reset", "a stream opened")
     check(len(rig.registry.requests) == before, "a request was sent")
@@ -186,7 +187,7 @@ async def exit_on_stdin_close(rig):
         await asyncio.sleep(0.3)
         check(program.status() is None, "it ended before")
         program.process.stdin.close()
-        check(await program.exited(5) == 0, "status %s" % program.status())
+        check(await program.exited() == 0, "status %s" % program.status())
     await rig.new_registry()
     r = rig.registries[-1]
     program = rig.program(url=r.url, stdin=PIPE, env={
@@ -339,8 +340,9 @@ async def not_in_memory(rig):
     check({"token", "X25519 key", "ML-KEM key"} <= got,
           "the uplink has only %s: does this test look?" % got)
     check("token" in holds(program.pid, needles), "the master has no token?")
+    await lib.until(lambda: len(descendants(program.pid)) > 11,
+                    what="more than 10 workers")
     workers = set(descendants(program.pid)) - {uplink}
-    check(len(workers) > 10, "%d workers" % len(workers))
     for pid in workers:
         got = holds(pid, needles)
         check(not got, "%d has %s" % (pid, got))

@@ -101,7 +101,8 @@ async def sessions_apart(rig):
         # They are all there for whom they belong to.
         (await rig.session(resume=a.session)).leave()
         (await rig.session(resume=b.session, environment="env-other")).leave()
-        client.wait_for(lambda c=c: resumes(address, c.session), 5, "resumed")
+        client.wait_for(lambda c=c: resumes(address, c.session),
+                        client.LIMIT, "resumed")
 
 
 def resumes(address, session):

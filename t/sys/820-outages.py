@@ -50,11 +50,14 @@ async def local_sessions(rig):
         r.expire()
         if rig.link:
             rig.link.cut()
-        used = cpu(program.pid)
-        worst = await asyncio.to_thread(latency, address, 2.5)
-        say("%s: %.1f ms" % (what, 1000 * worst))
-        check(worst < 0.1 * SCALE, "%s: %.0f ms" % (what, 1000 * worst))
-        check(cpu(program.pid) - used < 1, "the master is busy")
+        for _ in range(lib.TRIES):
+            used = cpu(program.pid)
+            worst = await asyncio.to_thread(latency, address, 2.5)
+            say("%s: %.1f ms" % (what, 1000 * worst))
+            check(cpu(program.pid) - used < 1, "the master is busy")
+            if worst < 0.1 * SCALE:
+                break
+        lib.in_time(worst < 0.1 * SCALE, "%s: %.0f ms" % (what, 1000 * worst))
     check(program.status() is None, "it ended")
 
 
@@ -75,6 +78,7 @@ def stops(name, prepare):
         program = await prepare(rig)
         took = await program.stop()
         say("%s: %.2f s" % (name, took))
+        lib.in_time(took < 5 * SCALE, "%.2f s" % took)
     case.__name__ = "stops_" + name
     return case
 

@@ -162,8 +162,8 @@ async def plain_pauses(rig):
     gaps = [b.at - a.at for a, b in zip(r.seen("register")[1:],
                                         r.upgrades()[1:])]
     for gap, window in zip(gaps, (1, 2, 1)):
-        check(window / 2 - 0.02 <= gap <= window + 0.6 * SCALE,
-              "pauses %s" % gaps)
+        lib.in_time(window / 2 - 0.02 <= gap <= window + 0.6 * SCALE,
+                    "pauses %s" % gaps)
     check(len(gaps) == 3, "%s" % gaps)
 
 

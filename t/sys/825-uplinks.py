@@ -11,7 +11,9 @@ Fault, FOREVER = lib.Fault, lib.FOREVER
 
 
 async def is_ready(program):
-    status, text = await program.ctl("status", "--json")
+    status = 4
+    while status == 4:          # the daemon stood still
+        status, text = await program.ctl("status", "--json")
     check(status == 0, text)
     rows = json.loads(text)
     row = rows[0] if isinstance(rows, list) else rows
@@ -22,19 +24,22 @@ async def before_it_is_connected(rig):
     """The registry lets wait, then fails, then the rendezvous does."""
     await rig.new_registry()
     r = rig.registry
+    registers, upgrades = asyncio.Event(), asyncio.Event()
     r.faults["register"] = [
-        Fault(500, delay=1.5 * SCALE,
-              fields=["Retry-After: %d" % (3 * SCALE)]), Fault(cut=True)]
-    r.faults["upgrade"] = [Fault(500, delay=1.5 * SCALE), Fault(500)]
+        Fault(500, gate=registers,
+              fields=["Retry-After: %d" % (6 * SCALE)]), Fault(cut=True)]
+    r.faults["upgrade"] = [Fault(500, gate=upgrades), Fault(500)]
     program = rig.program(listen=["unix:%s/socket" % rig.dir])
     row = await program.state("registering")
     check(row["attempts"] == 1 and not row["trouble"], "%s" % row)
     check(await is_ready(program) == "no", "ready")
+    registers.set()
     row = await program.state("waiting")
     check("500" in row["trouble"] and row["attempts"] == 1, "%s" % row)
     row = await program.state("connecting")
     check(await is_ready(program) == "yes", "not ready")
     check(not row["trouble"] or "500" not in row["trouble"], "%s" % row)
+    upgrades.set()
     row = await program.state("connected")
     check(not row["trouble"] and row["restarts"] == 0, "%s" % row)
 
@@ -82,6 +87,9 @@ async def several(rig):
             "Uplink=label-%d" % n, "RegistryUrl=" + rig.registry.url,
             "EnvironmentId=env-%d" % n)])
     await rig.linked(program=program)
+    while None in (pids := [r["pid"] for r in await program.uplinks()]) or \
+            0 in pids:
+        await asyncio.sleep(0.05)       # they are still being started
     rows = await program.uplinks()
     check([r["environment"] for r in rows] ==
           ["env-0", "env-1", "env-2", rig.environment], "%s" % rows)

@@ -12,7 +12,7 @@ from client import say, LIMIT, SCALE  # noqa: E402
 async def at_full_speed(rig):
     """As much as a command can write, with cuts all the time."""
     say("SEED=%d" % drops.SEED)
-    await rig.start()
+    await rig.start(options=drops.KEPT)
     name, last = rig.environment, 2000000
     reader, session = await drops.begin(
         rig, name, "sh", "-c", "seq 1 %d; sleep 600" % last)
@@ -32,7 +32,7 @@ async def a_cut_of_a_full_pipe(rig):
     """The rendezvous does not read, and is cut then: what was under way is not
     lost either."""
     say("SEED=%d" % drops.SEED)
-    await rig.start()
+    await rig.start(options=drops.KEPT)
     name, last = rig.environment, 2000000
     reader, session = await drops.begin(
         rig, name, "sh", "-c", "seq 1 %d; sleep 600" % last)

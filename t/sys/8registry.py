@@ -24,20 +24,24 @@ GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 class Fault:
     """What comes instead of an answer, that many times: nothing (hang), the
     end of the connection (cut), bytes as they are (raw, and the end), or a
-    status; pieces are sent with a pause after each.  Only a delay: the
-    ordinary answer, later."""
+    status; pieces are sent with a pause after each.  Only a delay, or a gate
+    (an event to wait for): the ordinary answer, later."""
 
     def __init__(self, status=None, body=b"", fields=(), delay=0, hang=False,
-                 cut=False, raw=None, pieces=None, pause=0, times=1):
+                 cut=False, raw=None, pieces=None, pause=0, times=1,
+                 gate=None):
         self.status, self.fields = status, fields
         self.body = body if isinstance(body, bytes) else \
             json.dumps(body).encode()
         self.delay, self.hang, self.cut, self.raw = delay, hang, cut, raw
         self.pieces, self.pause, self.times = pieces, pause, times
+        self.gate = gate
 
     async def answer(self, reader, writer, entry):
         """Whether it was all that is to be said."""
         await asyncio.sleep(self.delay)
+        if self.gate:
+            await self.gate.wait()
         if self.hang:
             entry.status = "hang"
             with contextlib.suppress(OSError):

@@ -3,8 +3,9 @@ import contextlib
 import threading
 import time
 
-from client import (Client, Server, check, children, dial, fds, main, probe,
-                    say, settled, upgrade_request, wait_for, LIMIT, SCALE)
+from client import (Client, Server, check, children, dial, fds, in_time, main,
+                    probe, say, settled, upgrade_request, wait_for, LIMIT,
+                    SCALE)
 
 FLOOD = "127.0.0.2"
 OTHER = "127.0.0.3"
@@ -39,12 +40,12 @@ def crowd():
         say("  %s: probes took up to %.2f s, %d processes" %
             (kind, max(took), workers))
         check(workers < 150, "%d workers" % workers)
-        # The same source has its turn as well, later.
-        say("  same source: %.2f s" % probe(server.url, 10, FLOOD))
+        # The same source has its turn as well, after HandshakeTimeout.
+        say("  same source: %.2f s" % probe(server.url, 10 + 5, FLOOD))
         for s in socks:
             s.close()
     settled(server)
-    wait_for(lambda: fds(server.pid) == base, LIMIT, "descriptors")
+    wait_for(lambda: fds(server.pid) <= base, LIMIT, "descriptors")
     server.stop()
 
 
@@ -95,11 +96,11 @@ def deadline():
     result, threads = {}, []
 
     def watch(kind):
-        s = dial(server.url)
         began = time.monotonic()
+        s = dial(server.url)
         t = threading.Thread(target=kind, args=(s,))
         t.start()
-        closed = is_closed(s, 10)
+        closed = is_closed(s, LIMIT)
         result[kind.__name__] = time.monotonic() - began
         if not closed:
             result[kind.__name__] = None
@@ -115,8 +116,8 @@ def deadline():
     say("  " + ", ".join("%s %s" % (k, v and "%.2f" % v)
                          for k, v in result.items()))
     for name, took in result.items():
-        check(took is not None and 0.9 < took < 1 + 1.5 * SCALE,
-              "%s: %s" % (name, took))
+        check(took is not None and 0.9 < took, "%s: %s" % (name, took))
+        in_time(took < 1 + 1.5 * SCALE, "%s: %s" % (name, took))
     # A session is not meant by it.
     c = Client(server.url).initialize()
     check(not c.wait_closed(1.5), "a session was closed")

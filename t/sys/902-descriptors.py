@@ -63,7 +63,7 @@ def master():
         with contextlib.suppress(Exception):
             waiting.initialize(gone.session, 2)
     waiting.close()
-    again = resume_in(server.url, gone.session, 5 * SCALE)
+    again = resume_in(server.url, gone.session, LIMIT)
     r = again.call("process/read", {"processId": "p"})
     check(not r["exited"], "its process is gone")
     again.close()
@@ -107,7 +107,7 @@ def worker():
     with limited(pid, 4):
         with contextlib.suppress(Exception):
             connect(server.url, c.session).close()
-    again = resume_in(server.url, c.session, 5 * SCALE)
+    again = resume_in(server.url, c.session, LIMIT)
     again.call("process/terminate", {"processId": "cat"})
     again.close()
     server.stop()

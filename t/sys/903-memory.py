@@ -11,13 +11,13 @@ from client import (Client, Closed, Server, check, connect, frame, main,
 MIB = 1 << 20
 
 
-def push(c, data, seconds):
+def push(c, data, seconds, patience=0.5):
     """Send without reading, as far as the server takes it; bytes sent."""
     sent, view = 0, memoryview(data)
     c.sock.setblocking(False)
     deadline = time.monotonic() + seconds
     while sent < len(view) and time.monotonic() < deadline:
-        if not select.select([], [c.sock], [], 0.5)[1]:
+        if not select.select([], [c.sock], [], patience)[1]:
             break                       # it takes no more
         with contextlib.suppress(BlockingIOError):
             sent += c.sock.send(view[sent:sent + (1 << 16)])
@@ -114,7 +114,7 @@ def pings():
     pid = worker_of(server, c)
     base = rss(pid)
     data = frame(9, b"x" * 100) * 200000
-    sent = push(c, data, 10)
+    sent = push(c, data, LIMIT, LIMIT)
     peak(pid, base, 2 * MIB, "200,000 pings, %d %% taken" %
          (100 * sent // len(data)))
     check(sent == len(data), "pings are not read")

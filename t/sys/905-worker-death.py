@@ -1,11 +1,10 @@
 """kill -9 of workers."""
-import contextlib
 import os
 import signal
 import time
 
 from client import (Client, Closed, RpcError, Server, a_word, check, connect,
-                    is_alive, main, probe, resume_in, say, settled, wait_for,
+                    in_time, main, probe, say, settled, signal_all, wait_for,
                     with_word, worker_of, zombies, children, LIMIT, SCALE)
 
 TREE = ("trap '' TERM HUP; setsid sleep %(w)s & (setsid sh -c 'sleep %(w)s & "
@@ -21,16 +20,19 @@ def unknown(url, session):
     return False
 
 
-def comes_back(url, seconds):
+def comes_back(url):
     """A client that is given a worker just killed is lost and tries again;
     the seconds until one is served."""
     began = time.monotonic()
     while True:
         try:
             probe(url)
-            return time.monotonic() - began
+            break
         except (Closed, OSError):
-            check(time.monotonic() < began + seconds, "not back")
+            check(time.monotonic() < began + LIMIT, "not back")
+    took = time.monotonic() - began
+    in_time(took < 3 * SCALE, "back after %.2f s" % took)
+    return took
 
 
 def one():
@@ -52,17 +54,19 @@ def one():
             c.reset()
         began = time.monotonic()
         os.kill(worker, signal.SIGKILL)
-        wait_for(lambda: not with_word(mine), 2 * SCALE, "they are gone")
-        say("  %s: gone after %.2f s" % (state, time.monotonic() - began))
+        wait_for(lambda: not with_word(mine), LIMIT, "they are gone")
+        took = time.monotonic() - began
+        say("  %s: gone after %.2f s" % (state, took))
+        in_time(took < 2 * SCALE, "gone after %.2f s" % took)
         if state == "attached":
-            check(c.wait_closed(1 * SCALE), "its connection stays open")
+            check(c.wait_closed(LIMIT), "its connection stays open")
         check(unknown(server.url, c.session), "its session lives")
         c.close()
         check(len(with_word(others)) == 5, "others were killed too")
         other.notes.clear()
-        other.note("process/output", "tick", 1 * SCALE)
+        other.note("process/output", "tick")
         probe(server.url, 2)
-    wait_for(lambda: not zombies(server.pid), 1, "zombies")
+    wait_for(lambda: not zombies(server.pid), LIMIT, "zombies")
     other.close()
     server.stop()
 
@@ -73,14 +77,13 @@ def before_initialize():
     settled(server)
     greeting = Client(server.url)
     settled(server, 9)
-    for pid in server.workers():
-        os.kill(pid, signal.SIGKILL)
-    check(greeting.wait_closed(1 * SCALE), "it stays open")
+    signal_all(server.workers(), signal.SIGKILL)
+    check(greeting.wait_closed(LIMIT), "it stays open")
     greeting.close()
-    took = comes_back(server.url, 3 * SCALE)
+    took = comes_back(server.url)
     say("  all of them: back after %.2f s" % took)
     settled(server)
-    wait_for(lambda: not zombies(server.pid), 1, "zombies")
+    wait_for(lambda: not zombies(server.pid), LIMIT, "zombies")
     server.stop()
 
 
@@ -90,12 +93,12 @@ def six_in_a_row():
     for i in range(6):
         c = connect(server.url)
         os.kill(worker_of(server, c), signal.SIGKILL)
-        check(c.wait_closed(1 * SCALE), "it stays open")
+        check(c.wait_closed(LIMIT), "it stays open")
         c.close()
-    took = comes_back(server.url, 3 * SCALE)
+    took = comes_back(server.url)
     other.call("environment/status")
     say("  back after %.2f s" % took)
-    check(server.has_logged("pausing") or took < 1, "not throttled")
+    in_time(server.has_logged("pausing") or took < 1, "not throttled")
     took = probe(server.url, 3)
     other.close()
     settled(server)
@@ -116,9 +119,7 @@ def while_resuming():
         new = Client(server.url)
         number = new.request("initialize", {
             "clientName": "t", "resumeSessionId": c.session})
-        for p in owner:         # or one before it, that was leaving
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(p, signal.SIGKILL)
+        signal_all(owner, signal.SIGKILL)   # or one before it, that was leaving
         began = time.monotonic()
         try:
             new.answer(number)
@@ -128,10 +129,10 @@ def while_resuming():
             what = str(e.code)
         except Closed:
             what = "closed"
-        check(time.monotonic() - began < 2 * SCALE, "no answer")
+        in_time(time.monotonic() - began < 2 * SCALE, "no answer")
         counts[what] = counts.get(what, 0) + 1
         new.close()
-        wait_for(lambda: not with_word(word), 2 * SCALE, "they are gone")
+        wait_for(lambda: not with_word(word), LIMIT, "they are gone")
     say("  %s" % counts)
     server.stop()
 

@@ -337,9 +337,10 @@ def memory(pid):
                 out.append(mem.read(end - start))
             except OSError:
                 pass
-    if not is_alive(pid):
+    if sum(map(len, out)) <= 100000:
+        wait_for(lambda: not is_alive(pid), LIMIT,
+                 "no memory of %d was read" % pid)
         raise ProcessLookupError(pid)
-    check(sum(map(len, out)) > 100000, "no memory of %d was read" % pid)
     return b"".join(out)
 
 

@@ -2,7 +2,7 @@
 import os
 
 import tokens
-from client import (Server, check, children, dial, main, say, skip,
+from client import (Server, check, children, dial, links_of, main, say, skip,
                     upgrade_request, wait_for, LIMIT)
 
 NOBODY = 65534
@@ -26,13 +26,6 @@ def limits_of(pid):
     with open("/proc/%d/limits" % pid, encoding="ascii") as f:
         next(f)
         return dict((line[:26].strip(), line[26:].split()[:2]) for line in f)
-
-
-def descriptors(pid):
-    out = {}
-    for n in os.listdir("/proc/%d/fd" % pid):
-        out[int(n)] = os.readlink("/proc/%d/fd/%s" % (pid, n))
-    return out
 
 
 def wait_for_reader(server):
@@ -82,7 +75,7 @@ def look_at(pid):
     if not tokens.IS_ROOT:
         return
     check(limits["Max open files"] == ["1", "1"], "%s" % limits)
-    fds = descriptors(pid)
+    fds = links_of(pid)
     check([fds[n] for n in (0, 1)] == ["/dev/null"] * 2, "%s" % fds)
     rest = [v for n, v in fds.items() if n > 2]
     check(len(rest) == 2 and all(v.startswith("socket:") for v in rest),

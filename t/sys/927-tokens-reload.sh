@@ -95,7 +95,7 @@ exec 9<>"$DIR/in"
 RUN=$!
 at_exit "kill -KILL $RUN 2>/dev/null"
 echo one >&9
-wait_for 10 has_line "$DIR/cat.out" one || fail "no session"
+wait_for 60 has_line "$DIR/cat.out" one || fail "no session"
 use_tokens one three
 sed -i '1i RequireToken always' "$DIR/conf"
 expect 0 "$CTL" reload
@@ -104,7 +104,7 @@ run three true || fail "three: $(cat "$DIR/err")"
 cannot_run two 401
 cannot_run "" 401
 echo two >&9
-wait_for 10 has_line "$DIR/cat.out" two || fail "the session is gone"
+wait_for 60 has_line "$DIR/cat.out" two || fail "the session is gone"
 
 # Nothing of a bad one holds, whatever is wrong.
 unchanged() {
@@ -127,7 +127,7 @@ unchanged "there is no token"
 use_tokens two
 cp "$DIR/good" "$DIR/conf"
 kill -HUP "$SERVER"
-wait_for 10 run two true || fail "two: $(cat "$DIR/err")"
+wait_for 60 run two true || fail "two: $(cat "$DIR/err")"
 cannot_run one 401
 
 # --- SessionUser ---------------------------------------------------------------

@@ -62,7 +62,7 @@ has_line "$DIR/err" '--url, in EXECSRV_URL' || fail "no help"
 "$EXECSRVD" -D -f "$DIR/conf" >"$DIR/said" 2>"$DIR/server.log" &
 SERVER=$!
 at_exit "end_server $SERVER"
-wait_for 10 has_line "$doors" "^unix:$DIR/door\$" || fail "no door"
+wait_for 60 has_line "$doors" "^unix:$DIR/door\$" || fail "no door"
 expect 0 closed run -- id -u
 same "who it was" "$(cat "$DIR/out")" "$user"
 echo "Listen unix:$DIR/another" >"$DIR/conf"

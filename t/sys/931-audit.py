@@ -11,9 +11,9 @@ import tempfile
 import threading
 
 import tokens
-from client import (BUILD, LIMIT, TMP, Client, RpcError, Server, check,
-                    connect, main, resume_in, say, skip, upgrade_request, dial,
-                    wait_for)
+from client import (BUILD, LIMIT, TMP, Client, RpcError, Server, a_word, check,
+                    connect, in_time, main, resume_in, say, skip,
+                    upgrade_request, dial, wait_for, with_word)
 
 lib = importlib.import_module("7common")
 logging = importlib.import_module("960-logging")
@@ -65,9 +65,17 @@ def judge(text):
     return out
 
 
+def whole(path):
+    """All of it; a line that is just being written is waited for."""
+    def found():
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        return [text] if text == "" or text.endswith("\n") else None
+    return wait_for(found, LIMIT, "no half a line")[0]
+
+
 def events(path, name=None):
-    with open(path, encoding="utf-8") as f:
-        return [d for d in judge(f.read()) if name in (None, d["event"])]
+    return [d for d in judge(whole(path)) if name in (None, d["event"])]
 
 
 def until(path, name, **what):
@@ -245,16 +253,26 @@ def operators():
     server = Server("AuditLog=" + path)
     c = connect(server.url)
     number = lib.session_of(server, c)
-    c.start("p", "sh", "-c", "sleep 1000 & exec sleep 1000")
+    word = a_word("operators")
+    c.start("p", "sh", "-c", "sleep %s & exec sleep %s" % (word, word))
+    wait_for(lambda: len(with_word(word)) == 2, LIMIT, "two processes")
     by = {"by_uid": ME}
     to = {"session": int(number), "identity": "uid:%d" % ME, "uid": ME}
 
     def act(*args, status=0):
         """The one event of a command."""
         before = len(events(path, "control"))
-        ctl(server, *args, status=status)
+        wrong = None
+        try:
+            ctl(server, *args, status=status)
+        except AssertionError as e:
+            wrong = e
         d = wait_for(lambda: events(path, "control")[before:], LIMIT,
                      "an event of %s" % args[0])[0]
+        # It has a second for that, and a second try is another event.
+        in_time("not answer" not in d.get("why", ""), "%s" % d)
+        if wrong:
+            raise wrong
         check(d["command"] == args[0] and d["by_pid"] > 0, "%s" % d)
         return without(d, "by_pid", "command")
 
@@ -283,7 +301,7 @@ def operators():
     with connect(server.url) as d:
         number = lib.session_of(server, d)
         for args in ("status",), ("sessions",), ("ps",), ("show", number):
-            ctl(server, *args)
+            ask(server, *args)
         check(len(events(path, "control")) == before, "to look is an act")
         check(act("drain")["result"] == "done", "drain")
     server.process.wait(LIMIT)
@@ -320,7 +338,7 @@ def others():
         check(as_nobody("kill", number) == 1, "kill")
         until(path, "control", command="kill", by_uid=65534,
               why="no such session")
-        ctl(server, "show", number)
+        ask(server, "show", number)
     check(not [d for d in events(path, "control") if d["command"] == "show"],
           "root's own is another's")
     child = os.fork()
@@ -333,7 +351,7 @@ def others():
     number = wait_for(lambda: [r["session"] for r in ask(server, "sessions")
                                if r["state"] == "attached"], LIMIT,
                       "a session of another")[0]
-    ctl(server, "show", str(number))
+    ask(server, "show", str(number))
     d = until(path, "control", command="show")
     check(d["session"] == number and d["result"] == "done" and
           d["identity"] == "uid:65534", "%s" % d)
@@ -477,7 +495,7 @@ def cut_off():
         for n in range(20):
             check(c.run("p%d" % n, "echo", "x") == (b"x\n", 0), "a command")
     wait_for(lambda: server.has_logged("events are lost"), LIMIT, "a warning")
-    judge(open(path, encoding="utf-8").read())
+    judge(whole(path))
     server.stop()
 
 

@@ -183,7 +183,7 @@ def abstract():
     s.bind("\0" + name)
     s.listen()
     server = start([s])
-    check("unix:@" + name in server.log(), server.log())
+    wait_for(lambda: server.has_logged("unix:@" + name), LIMIT, "its name")
     dialled = socket.socket(socket.AF_UNIX)
     dialled.settimeout(LIMIT)
     dialled.connect("\0" + name)

@@ -46,7 +46,7 @@ fi
 pid_of() {
 	cat "$pidfile" 2>/dev/null
 }
-at_exit 'kill "$(pid_of)" 2>/dev/null; wait_for 10 is_gone "$(pid_of)"'
+at_exit 'p=$(pid_of); kill "$p" 2>/dev/null && wait_for 60 is_gone "$p"'
 
 # Nothing to stop, nothing to reload.
 expect 0 init stop
@@ -64,7 +64,7 @@ expect 0 init start
 same "the process" "$(pid_of)" "$first"
 
 expect 0 init reload
-wait_for 10 has_line "$DIR/log" "configuration was read again" ||
+wait_for 60 has_line "$DIR/log" "configuration was read again" ||
     fail "it was not told"
 expect 0 init force-reload
 same "the process" "$(pid_of)" "$first"
@@ -79,11 +79,11 @@ cp "$conf.good" "$conf"
 expect 0 init restart
 second=$(pid_of)
 [ "$second" != "$first" ] || fail "it is the same process"
-wait_for 5 is_gone "$first" || fail "the first one runs on"
+wait_for 60 is_gone "$first" || fail "the first one runs on"
 expect 0 "$CTL" run --url "unix:$DIR/s" -- true
 
 expect 0 init stop
-wait_for 5 is_gone "$second" || fail "it runs on"
+wait_for 60 is_gone "$second" || fail "it runs on"
 [ ! -e "$pidfile" ] || fail "a PID file is left"
 expect 3 init status
 
@@ -91,7 +91,7 @@ expect 3 init status
 expect 0 init start
 third=$(pid_of)
 kill -KILL "$third"
-wait_for 10 is_gone "$third"
+wait_for 60 is_gone "$third"
 expect 1 init status
 expect 0 init start
 is_running "$(pid_of)" || fail "not after a crash"

@@ -119,9 +119,11 @@ def under_init():
                     (word, word))
             wait_for(lambda w=word: len(with_word(w)) >= 2, LIMIT, "sleepers")
             family = descendants(server.pid)
-            # To the init, which passes it on.
-            os.kill(int(stat_of(server.pid)[1]), signal.SIGTERM)
-            check(server.wait(5 * SCALE) == 0, server.log())
+            # To the init, which passes it on, as soon as it waits.
+            init = int(stat_of(server.pid)[1])
+            wait_for(lambda p=init: stat_of(p)[0] == "S", LIMIT, "an init")
+            os.kill(init, signal.SIGTERM)
+            check(server.wait() == 0, server.log())
         lib.all_gone(family)
         check(not is_alive(server.pid), "it runs on")
 

@@ -95,7 +95,7 @@ def passed_on():
     server = command("sh", "-c", "sleep %s & echo up; wait" % word)
     up(server)
     check(server.stop(signal.SIGTERM) == 128 + 15, server.log())
-    check(not with_word(word), "a child was not told")
+    wait_for(lambda: not with_word(word), LIMIT, "the end of its child")
 
 
 def stubborn():

@@ -90,6 +90,7 @@ def run(c, *argv):
         "env": ENV, "tty": False, "pipeStdin": False, "arg0": None})
     c.answer(number)
     done = c.note("process/exited", argv[-1])
+    c.note("process/closed", argv[-1])
     read = c.call("process/read", {"processId": argv[-1], "afterSeq": 0,
                                    "maxBytes": 65536, "waitMs": 0})
     out = b"".join(base64.b64decode(k["chunk"]) for k in read["chunks"])

@@ -4,7 +4,7 @@ import contextlib
 import os
 import subprocess
 
-from client import (BUILD, LIMIT, SCALE, TMP, check, children, is_alive, say,
+from client import (BUILD, LIMIT, TMP, check, children, is_alive, say,
                     skip, wait_for)
 
 
@@ -74,11 +74,15 @@ class Contained:
             self.pid = self.pid[0]
 
     def find_url(self):
-        for line in (self.out() + self.log()).splitlines():
-            if "ws://" in line and "descriptor" not in line:
-                self.url = line[line.index("ws://"):]
+        # What ends at once has said it before.
+        over = self.process.poll() is not None
+        for line in [*self.out().splitlines(True),
+                     *self.log().splitlines(True)]:
+            if "ws://" in line and "descriptor" not in line and \
+                    line.endswith("\n"):
+                self.url = line[line.index("ws://"):].rstrip("\n")
                 return True
-        check(self.process.poll() is None, "ended: " + self.log())
+        check(not over, "ended: " + self.log())
         return False
 
     def out(self):
@@ -96,9 +100,9 @@ class Contained:
         except subprocess.TimeoutExpired:
             raise AssertionError("does not end: " + self.log()) from None
 
-    def stop(self, sig, limit=5.0):
+    def stop(self, sig):
         self.signal(sig)
-        return self.wait(limit * SCALE)
+        return self.wait()
 
     def kill(self):
         if self.process.poll() is None:

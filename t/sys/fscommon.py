@@ -4,10 +4,11 @@ import json
 import os
 import re
 import sys
+import tempfile
 import traceback
 
-from client import (Client, Server, check, children, frame, is_alive, say,
-                    TMP)
+from client import (Client, Server, TooSlow, check, children, frame, in_time,
+                    is_alive, say, TMP)
 
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x00020000, 0x4000, 0x40000
 MIB = 1 << 20
@@ -78,8 +79,9 @@ def light(url, resume=None):
 
 
 def folder(name):
-    path = "%s/%s" % (TMP, name)
-    os.mkdir(path)
+    """A new one, however often."""
+    path = tempfile.mkdtemp(prefix=name + ".", dir=TMP)
+    os.chmod(path, 0o755)
     return path
 
 
@@ -123,6 +125,9 @@ def apart(test):
             else:
                 test()
                 code = 0
+        except TooSlow as e:
+            say("  %s" % e)
+            code = 78
         except BaseException:
             traceback.print_exc()
             for server in Server.all:
@@ -134,6 +139,7 @@ def apart(test):
             sys.stderr.flush()
             os._exit(code)
     status = os.waitpid(pid, 0)[1]
+    in_time(status != 78 << 8, "too slow in there")
     check(status in (0, 77 << 8), "it failed in there")
     return status == 0
 

@@ -88,9 +88,11 @@ as_user() {
 
 # --- waiting ----------------------------------------------------------------
 
-# wait_for SECONDS COMMAND...: until it is true; 1 when the time is over.
+# wait_for SECONDS COMMAND...: until it is true; 1 when the time is over.  A
+# machine may stand still for seconds: less than PATIENCE is not waited.
+PATIENCE=60
 wait_for() {
-	turns=$(($1 * SCALE * 20))
+	turns=$((($1 > PATIENCE ? $1 : PATIENCE) * SCALE * 20))
 	shift
 	until "$@"; do
 		turns=$((turns - 1))
@@ -147,8 +149,7 @@ start_server() {
 	"$EXECSRVD" -D "$@" >"$server_url" 2>"$SERVER_LOG" </dev/null &
 	SERVER=$!
 	at_exit "end_server $SERVER"
-	wait_for 10 server_answers ||
-	    fail "the server is not listening after 10 s"
+	wait_for 60 server_answers || fail "the server is not listening"
 	is_running "$SERVER" || fail "the server did not start"
 	URL=$(head -n 1 "$server_url")
 }
@@ -158,7 +159,7 @@ server_answers() {
 	    { [ ! -s "$server_url" ] && "$CTL" status >/dev/null 2>&1; }
 }
 
-# stop_server [SIGNAL]: the one started last, in order: status 0 within 5 s.
+# stop_server [SIGNAL]: the one started last, in order: status 0.
 stop_server() {
 	kill "-${1:-TERM}" "$SERVER" || fail "the server is gone already"
 	wait_for 6 is_gone "$SERVER" || fail "the server does not stop"
@@ -178,12 +179,17 @@ end_server() {
 
 # --- looking ----------------------------------------------------------------
 
-# expect STATUS COMMAND...: it ends so.  Output to $DIR/out and $DIR/err.
+# expect STATUS COMMAND...: it ends so.  Output to $DIR/out and $DIR/err.  A
+# daemon or session that stood still is asked again.
 expect() {
 	wanted=$1
 	shift
-	code=0
-	"$@" >"$DIR/out" 2>"$DIR/err" || code=$?
+	for try in 1 2 3 4 5; do
+		code=0
+		"$@" >"$DIR/out" 2>"$DIR/err" || code=$?
+		[ "$code" -ne "$wanted" ] && [ "$try" -lt 5 ] &&
+		    has_line "$DIR/err" 'do(es)? not answer' || break
+	done
 	[ "$code" -eq "$wanted" ] || {
 		cat "$DIR/out" "$DIR/err" >&2
 		fail "status $code, not $wanted: $*"
@@ -201,6 +207,15 @@ json() {
 with open(sys.argv[1]) as file:
     d = json.load(file)
 print(eval(sys.argv[2]))' "$1" "$2"
+}
+
+# rows_are EXPRESSION COMMAND...: a Python expression about d, what execsrvctl
+# says in JSON, is true.  That is left in $DIR/out.
+rows_are() {
+	expression=$1
+	shift
+	"$CTL" --json "$@" >"$DIR/out" 2>/dev/null &&
+	    [ "$(json "$DIR/out" "bool($expression)" 2>/dev/null)" = True ]
 }
 
 # status_of NAME: a line of "execsrvctl status".

@@ -88,6 +88,8 @@ class Upstream:
                 parts, got = [rest], len(rest)
                 while got < length:
                     parts.append(sock.recv(1 << 20))
+                    if not parts[-1]:
+                        return
                     got += len(parts[-1])
                 rest = b"".join(parts)
                 request = Request(sock, head, rest[:length])

@@ -373,7 +373,7 @@ START_TEST(test_cancelled_asking)
 	ck_assert_uint_gt(a.wants, 0);
 	ck_assert(has_children());
 	fd_close(&p.fd);
-	ck_assert(children_within(false, 2000));
+	ck_assert(children_within(false, PATIENCE));
 	agent_answer_fini(&a);
 }
 END_TEST
@@ -444,12 +444,12 @@ START_TEST(test_cancelled_during)
 	fd = ask(&op);
 	ck_assert(children_within(true, PATIENCE));
 	fd_close(&fd);
-	ck_assert(children_within(false, 2000));
+	ck_assert(children_within(false, PATIENCE));
 	op_init(&op, FSOP_COPY, "t", "copy");
 	fd = ask(&op);
 	ck_assert(children_within(true, PATIENCE));
 	fd_close(&fd);
-	ck_assert(children_within(false, 2000));
+	ck_assert(children_within(false, PATIENCE));
 	sh("test $(ls copy | wc -l) -lt 30000");
 }
 END_TEST

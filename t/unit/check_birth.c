@@ -16,6 +16,7 @@
 #include "worker/rawcall.h"
 
 #define SLACK_MS	1500	/* that a loaded machine may take */
+#define TRIES		5	/* and one that stands still needs another */
 
 struct baby {
 	struct birth	 birth;		/* the first member */
@@ -201,15 +202,22 @@ END_TEST
 /* A first that never gets on is the end of it. */
 START_TEST(test_hopeless)
 {
-	struct baby	*k = baby_new("exit 3");
-	uint64_t	 began = clock_ms();
+	struct baby	*k;
+	uint64_t	 began, took = UINT64_MAX;
+	int		 i;
 
-	k->birth.twice = true;
-	ck_assert_int_eq(birth_give(&k->birth, -1, keep_stopping), -1);
-	ck_assert_int_eq(errno, ETIMEDOUT);
-	ck_assert_uint_lt(clock_ms() - began, BIRTH_SLEEPS_MS + SLACK_MS);
-	free(k);
-	nobody_is_left();
+	for (i = 0; i < TRIES && took >= BIRTH_SLEEPS_MS + SLACK_MS; i++) {
+		k = baby_new("exit 3");
+		k->birth.twice = true;
+		began = clock_ms();
+		ck_assert_int_eq(birth_give(&k->birth, -1, keep_stopping),
+		    -1);
+		ck_assert_int_eq(errno, ETIMEDOUT);
+		took = clock_ms() - began;
+		free(k);
+		nobody_is_left();
+	}
+	ck_assert_uint_lt(took, BIRTH_SLEEPS_MS + SLACK_MS);
 }
 END_TEST
 
@@ -237,8 +245,9 @@ START_TEST(test_late)
 	struct baby	*k;
 	pid_t		 pids[MANY], pid;
 	uint64_t	 began;
-	int		 i, info, null = open("/dev/null", O_WRONLY);
+	int		 i, info, slow = 0, null;
 
+	null = open("/dev/null", O_WRONLY);
 	for (i = 0; i < MANY; i++) {
 		k = baby_new("exit 3");
 		k->pipe[1] = null;
@@ -246,12 +255,13 @@ START_TEST(test_late)
 		began = clock_ms();
 		pids[i] = birth_give(&k->birth, -1, late[_i].fn);
 		ck_assert_int_gt(pids[i], 0);
-		ck_assert_uint_lt(clock_ms() - began,
-		    BIRTH_SLEEPS_MS + SLACK_MS);
+		slow += clock_ms() - began >= BIRTH_SLEEPS_MS + SLACK_MS;
 		k = baby_new("exit 4");
 		ck_assert_int_gt(pid = birth_give(&k->birth, -1, run), 0);
 		ck_assert_int_eq(status_of(pid), 4);
 	}
+	/* While the machine stands still nobody is in time. */
+	ck_assert_int_lt(slow, MANY / 2);
 	for (i = 0; i < MANY; i++) {
 		if (late[_i].fn != sleep_and_run) {
 			ck_assert_int_eq(waitpid(pids[i], &info, WUNTRACED),

@@ -196,7 +196,7 @@ START_TEST(test_kill)
 	} else {
 		waitpid(pid, &status, 0);	/* may not be entered */
 	}
-	for (i = 0; i < 1000 && cgfs_remove(top, name, &budget) == -1; i++)
+	for (i = 0; i < 20000 && cgfs_remove(top, name, &budget) == -1; i++)
 		usleep(1000);
 	ck_assert_int_eq(faccessat(top, name, F_OK, 0), -1);
 	ck_assert_int_eq(cgfs_kill(top, name), -1);

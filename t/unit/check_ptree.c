@@ -205,8 +205,8 @@ START_TEST(test_skip)
 	spawn(in_session);
 	wait_ready(22);
 	ck_assert_uint_eq(ptree_kill(SIGKILL, is_pid, NULL, &kept), 1);
-	usleep(10000);
-	reap();
+	for (; ptree_kill(0, NULL, NULL, NULL) > 21; usleep(1000))
+		reap();
 	ck_assert_uint_eq(ptree_kill(0, NULL, NULL, NULL), 21);
 	ck_assert_uint_eq(ptree_kill(0, is_pid, NULL, &kept), 0);
 	/* match: that process only, wherever it is. */
@@ -267,9 +267,8 @@ START_TEST(test_marks)
 	ck_assert_uint_eq(ptree_kill(0, NULL, has_mark, &first_mark), 1);
 	ck_assert_uint_eq(ptree_kill(SIGKILL, NULL, has_mark, &second_mark),
 	    1);
-	usleep(20000);
-	reap();
-	ck_assert_uint_eq(ptree_kill(0, NULL, has_mark, &second_mark), 0);
+	for (; ptree_kill(0, NULL, has_mark, &second_mark) > 0; usleep(1000))
+		reap();
 	ck_assert_uint_eq(ptree_kill(0, NULL, has_mark, &first_mark), 1);
 	kill_all();
 }

@@ -87,7 +87,7 @@ class Conn:
             family = socket.AF_INET6 if "[" in host else socket.AF_INET
             self.sock = socket.socket(family)
             target = (host.strip("[]"), int(port))
-        self.sock.settimeout(20)
+        self.sock.settimeout(60)
         self.sock.connect(target)
         self.sock.settimeout(None)
         if not address.startswith("unix:"):
@@ -188,8 +188,13 @@ class Conn:
                              struct.pack("ii", 1, 0))
         # A close is held up by a thread that reads: wake that one first,
         # by a shutdown that the peer does not see.
-        self.sock.shutdown(socket.SHUT_RD)
-        self.threads[0].join(5)
+        try:
+            self.sock.shutdown(socket.SHUT_RD)
+        except OSError:
+            pass        # the peer was first
+        self.threads[0].join(60)
+        # The number may soon be another one's.
+        self.rfd = self.wfd = -1
         self.sock.close()
 
     def half_close(self, limit):
@@ -201,11 +206,12 @@ class Conn:
 
     def close(self):
         if self.child:
+            self.flush(1)
             self.out.put(sys.exit)      # ends the writer thread
             if not self.child.stdin.closed:
                 self.child.stdin.close()
             try:
-                self.child.wait(5)
+                self.child.wait(60)
             except subprocess.TimeoutExpired:
                 self.child.kill()
                 self.child.wait()
@@ -214,7 +220,7 @@ class Conn:
             self.drop(1)
             self.out.put(sys.exit)
             for t in self.threads:
-                t.join(1)
+                t.join(60)
             self.sock.close()
 
     # Receiving

@@ -19,13 +19,17 @@ LINE = re.compile(r"(>>|>frame|>ping|>pong|>close|>|<\?|<frames|<ping|<pong|"
                   re.S)
 # Lines that make no sense where a message is a line and there is one peer.
 SOCKET_ONLY = {">frame", ">ping", ">pong", ">close", "<frames", "<ping",
-               "<pong", "http>", "http<", "@conn", "@raw", "@resume", "@reset",
-               "@nopong", "@drop", "@hold", "@url"}
+               "<pong", "http>", "http<", "@conn", "@raw", "@resume", "@attach",
+               "@reset", "@nopong", "@drop", "@hold", "@url"}
 HEADER = {"@ours", "@transport", "@needs", "@alone"}
 
 
 class Failure(Exception):
     pass
+
+
+class Late(Failure):
+    """As it should be, but not in time: perhaps the machine stood still."""
 
 
 class Skip(Exception):
@@ -139,7 +143,8 @@ class Run:
         self.verbose = options.verbose
         self.log, self.conns, self.current = [], {}, "a"
         self.dead, self.outputs, self.clock = [], {}, time.monotonic()
-        self.deadline, self.ids = None, 0
+        self.deadline, self.due, self.ids = None, None, 0
+        self.late = False           # what failed was the time alone
         self.tmp = tempfile.mkdtemp(prefix="wire-")
         self.names = {"T": self.tmp, "UID": os.getuid()}
         self.url = server.url(transport)
@@ -156,6 +161,7 @@ class Run:
             self.check_faults()
         except (Failure, ConnectionError, PatternError, OSError) as e:
             at = getattr(e, "line", step.line if step else 0)
+            self.late = isinstance(e, Late)
             return "%s:%d: %s" % (self.script.name, at, e)
         finally:
             for c in list(self.conns.values()) + self.dead:
@@ -200,6 +206,9 @@ class Run:
             raise PatternError("unknown line " + s.op)
         try:
             getattr(self, name)(s.arg)
+            due, self.due = self.due, None
+            if due is not None and time.monotonic() > due:
+                raise Late("late by %.3f s" % (time.monotonic() - due))
         except (Failure, ConnectionError, PatternError, OSError) as e:
             e.line = getattr(e, "line", s.line)
             raise
@@ -212,12 +221,12 @@ class Run:
         self.log.append("%8.3f %s %s %s" % (
             time.monotonic() - self.clock, name, arrow, text[:1500]))
 
-    def limit(self, default=20.0):
-        """Seconds for the next expectation; @within holds for one."""
-        if self.deadline is not None:
-            left, self.deadline = self.deadline - time.monotonic(), None
-            return max(left, 0)
-        return default * self.scale
+    def limit(self, default=60.0):
+        """Seconds for the next expectation; @within holds for one, and what
+        comes after that is late."""
+        self.due, self.deadline = self.deadline, None
+        left = 0 if self.due is None else self.due - time.monotonic()
+        return max(left, default * self.scale)
 
     def fill(self, arg):
         return expand(" ".join(arg.split("\n")), self.names)
@@ -232,7 +241,7 @@ class Run:
             c.open_socket(self.url)
             self.names["HOST"] = c.host
             if upgrade:
-                c.upgrade(20 * self.scale)
+                c.upgrade(60 * self.scale)
         return c
 
     def conn(self):
@@ -287,8 +296,10 @@ class Run:
         if not got:
             raise Failure("%s%s" % (seen[0], "" if got is False else
                                     " (%.2f s)" % limit))
-        if got.when > deadline:
-            raise Failure("late by %.3f s" % (got.when - deadline))
+        # When it came counts, not when we had a look.
+        due, self.due = self.due, None
+        if due is not None and got.when > due:
+            raise Late("late by %.3f s" % (got.when - due))
         return got
 
     def next_event(self, limit):
@@ -452,42 +463,47 @@ class Run:
 
     def do_session(self, arg):
         self.current = arg or self.current
-        self.open_session({"clientName": "wire"}, self.limit())
+        m = self.call("initialize", {"clientName": "wire"})
+        if "result" in m:
+            self.names["SID"] = m["result"]["sessionId"]
+            self.do_initialized()
 
-    def open_session(self, params, limit):
-        m = self.call("initialize", params)
-        if "result" not in m:
-            return m
-        self.names["SID"] = m["result"]["sessionId"]
+    def do_initialized(self, _=""):
         self.conn().send_text('{"method":"initialized","params":{}}')
-        return m
 
-    def do_resume(self, arg):
-        """Attach to $SID on the named connection, as the stock client does."""
+    def do_attach(self, arg):
+        """@resume without the notification at its end."""
         self.current = arg or self.current
-        limit = self.limit()
-        deadline = time.monotonic() + limit
+        deadline = time.monotonic() + self.limit()
+        due = self.due
         while True:
-            m = self.open_session({"clientName": "wire",
-                                   "resumeSessionId": self.names["SID"]},
-                                  limit)
+            m = self.call("initialize", {"clientName": "wire",
+                                         "resumeSessionId": self.names["SID"]})
             if "result" in m:
-                return
+                break
             if m["error"]["code"] != -32010 or time.monotonic() > deadline:
                 raise Failure("not resumed: " + short(m))
             time.sleep(0.1)
+        if m["result"]["sessionId"] != self.names["SID"]:
+            raise Failure("another session: " + short(m))
+        self.due = due
+
+    def do_resume(self, arg):
+        """Attach to $SID on the named connection, as the stock client does."""
+        self.do_attach(arg)
+        self.do_initialized()
 
     def do_drop(self, arg):
-        self.conn().drop(20 * self.scale)
+        self.conn().drop(60 * self.scale)
         self.retire()
 
     def do_reset(self, arg):
-        self.conn().flush(20 * self.scale)
+        self.conn().flush(60 * self.scale)
         self.conn().reset()
         self.retire()
 
     def do_halfclose(self, arg):
-        self.conn().half_close(20 * self.scale)
+        self.conn().half_close(60 * self.scale)
 
     def do_nopong(self, arg):
         self.conn().nopong = True
@@ -576,7 +592,7 @@ class Run:
         out.add(last, ("closed",))
         free = [n for n in range(1, last) if n not in out.events]
         if len(free) == 1 and not any(e[0] == "exited"
-                                      for e in out.events.values()):
+                                      for e in list(out.events.values())):
             out.add(free[0], ("exited", r["exitCode"], r["sandboxDenied"]))
         elif free:
             raise Failure("lost: events %s of %d" % (free[:5], last))
@@ -615,7 +631,7 @@ class Run:
         if t < seconds(least):
             raise Failure("only %.3f s" % t)
         if most and t > seconds(most[0]) * self.scale:
-            raise Failure("%.3f s" % t)
+            raise Late("%.3f s" % t)
 
     def do_sleep(self, arg):
         time.sleep(seconds(arg))
@@ -644,10 +660,10 @@ class Run:
     def do_wait(self, arg):
         """@wait COMMAND: until it succeeds."""
         limit = self.limit()
-        deadline = time.monotonic() + limit
+        deadline = self.due or time.monotonic() + limit
         while self.shell(arg).returncode:
             if time.monotonic() > deadline:
-                raise Failure("not within %.2f s" % limit)
+                raise (Late if self.due else Failure)("not in time")
             time.sleep(0.03)
 
     def do_let(self, arg):

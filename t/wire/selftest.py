@@ -1,9 +1,10 @@
 """Checks of the runner itself: that what is wrong is found wrong."""
 import struct
+import time
 
 from conn import Conn, frame, mask_bytes
 from pattern import PatternError, compile_pattern, expand, match, unescape
-from script import Output
+from script import Failure, Late, Output, Run
 
 FITS = [
     ('{"a":1,...}', {"a": 1, "b": 2}), ('{"a":...}', {"a": None}),
@@ -100,9 +101,25 @@ def order():
     assert len(o.trouble) == 2
 
 
+def lateness():
+    """What comes too late is told from what is wrong, and from what is not."""
+    for since, text, wanted in ((9, '{"id":1}', None), (-9, '{"id":1}', Late),
+                                (9, '{"id":2}', Failure)):
+        run, c = Run.__new__(Run), Conn("t")
+        run.scale, run.names, run.conn = 1, {}, lambda c=c: c
+        run.deadline = time.monotonic() + since
+        note(c, text)
+        came = None
+        try:
+            run.take(compile_pattern('{"id":1}', {}), False, run.limit())
+        except Failure as e:
+            came = type(e)
+        assert came is wanted, (text, since, came)
+
+
 def check():
     """None, or what is wrong."""
-    for part in (patterns, frames, order):
+    for part in (patterns, frames, order, lateness):
         try:
             part()
         except AssertionError as e:
