@@ -407,6 +407,7 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->log_arguments = c->log_arguments != 0;
 	out->transcript = (uint32_t)c->transcript;
 	out->transcript_max = c->transcript_max;
+	out->busy_poll = c->busy_poll != 0;
 	out->host_name = c->host_name.item;
 	out->n_host_name = c->host_name.n;
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/b64.h"
@@ -64,15 +63,6 @@ const char *
 proc_state_name(const struct proc *p)
 {
 	return state_names[p->state];
-}
-
-static uint64_t
-now_us(void)
-{
-	struct timespec	 ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
 /* --- events to the client --- */
@@ -211,7 +201,7 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 static void
 pace(struct stream *st, size_t n)
 {
-	uint64_t	 now = now_us();
+	uint64_t	 now = clock_us();
 	bool		 is_near = now - st->last_read < PACE_US;
 
 	st->last_read = now;

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <malloc.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,6 +170,7 @@ on_message(void *arg, char *text, size_t len, bool is_utf8)
 	struct session	*s = arg;
 	unsigned	 ms = bucket_take(&s->bucket, clock_ms());
 
+	awake_asked(&s->awake);
 	/* Too fast: this one is the last for a while. */
 	if (ms > 0 && s->conn != NULL)
 		conn_slow(s->conn, ms);
@@ -597,6 +599,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	s->set = *a->settings;
 	limits_init(&s->limits, a->settings);
 	bucket_init(&s->bucket, a->settings->message_rate, clock_ms());
+	awake_init(&s->awake, a->settings->busy_poll);
 	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;
 	s->is_full = a->full;
 	s->is_strict = a->strict;
@@ -699,12 +702,25 @@ session_begin(struct session *s, const void *message, size_t len)
 	end_turn(s);
 }
 
+/* How the next turn begins: when something happens, or at once. */
+static int
+next_turn(struct session *s)
+{
+	uint64_t	 now = clock_us();
+
+	if (!awake_stays(&s->awake, now))
+		return EVLOOP_ONCE;
+	sched_yield();
+	awake_yielded(&s->awake, now, clock_us());
+	return EVLOOP_NONBLOCK;
+}
+
 void
 session_run(struct session *s)
 {
 	slice_short();
 	while (!is_over(s)) {
-		if (event_base_loop(s->base, EVLOOP_ONCE) == -1)
+		if (event_base_loop(s->base, next_turn(s)) == -1)
 			fatal("event loop");
 		end_turn(s);
 	}

@@ -26,6 +26,7 @@
 #include "common/ipc.h"
 #include "common/json.h"
 #include "common/map.h"
+#include "worker/awake.h"
 #include "worker/bucket.h"
 #include "worker/limits.h"
 #include "worker/ring.h"
@@ -87,6 +88,7 @@ struct session {
 	struct rlimit		 nofile;	/* of commands */
 	struct limits		 limits;	/* of them as well */
 	struct bucket		 bucket;	/* messages that may come */
+	struct awake		 awake;		/* until the next one */
 	struct cgroups		*cgroups;	/* or NULL */
 
 	struct conn		*conn;		/* or NULL */

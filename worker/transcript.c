@@ -54,15 +54,6 @@ struct transcripts {
 	struct buf		 line;
 };
 
-static uint64_t
-now_us(void)
-{
-	struct timespec	 ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
-
 /* --- files --- */
 
 static void
@@ -103,7 +94,7 @@ give_up(struct transcripts *all, const char *why)
 	log_warnx("transcripts end: %s", why);
 	TAILQ_FOREACH(t, &all->tapes, entry) {
 		buf_drain(&all->line, all->line.len);
-		if (cast_cut(t->is_terminal, &all->line, now_us() - t->began,
+		if (cast_cut(t->is_terminal, &all->line, clock_us() - t->began,
 		    why) == -1 || tape_put(t, buf_data(&all->line),
 		    all->line.len) == -1)
 			log_debug("a transcript ends without a word");
@@ -154,7 +145,7 @@ tape_new(struct transcripts *all, bool is_terminal)
 	t->all = all;
 	t->fd = -1;
 	t->is_terminal = is_terminal;
-	t->began = now_us();
+	t->began = clock_us();
 	t->ticket = ++all->last_ticket;
 	buf_init(&t->early, EARLY_MAX);
 	TAILQ_INSERT_TAIL(&all->tapes, t, entry);
@@ -299,7 +290,7 @@ on_late(int fd, short what, void *arg)
 	(void)what;
 	if (t == NULL || all->is_over)
 		return;
-	age = (now_us() - t->began) / 1000;
+	age = (clock_us() - t->began) / 1000;
 	if (age >= LIMIT_TRANSCRIPT_FILE) {
 		/* It may still come, for what there is until now. */
 		give_up(all, "the server does not answer");
@@ -360,7 +351,7 @@ transcript_start(struct proc *p, const struct spawn *sp)
 		commit(tape, cast_head(&t->cast, &tape->all->line, &head));
 	if (!tape->all->is_over)
 		commit(tape, cast_start(&t->cast, &tape->all->line,
-		    now_us() - tape->began, p->pid, head.argv));
+		    clock_us() - tape->began, p->pid, head.argv));
 }
 
 void
@@ -371,7 +362,7 @@ transcript_output(struct transcript *t, unsigned stream, const void *data,
 
 	if (!tape->all->is_over)
 		commit(tape, cast_output(&t->cast, &tape->all->line,
-		    now_us() - tape->began, stream, data, len));
+		    clock_us() - tape->began, stream, data, len));
 }
 
 void
@@ -381,7 +372,7 @@ transcript_resize(struct transcript *t, uint16_t rows, uint16_t cols)
 
 	if (!tape->all->is_over)
 		commit(tape, cast_resize(&t->cast, &tape->all->line,
-		    now_us() - tape->began, rows, cols));
+		    clock_us() - tape->began, rows, cols));
 }
 
 void
@@ -391,7 +382,7 @@ transcript_exit(struct transcript *t, int code)
 
 	if (!tape->all->is_over)
 		commit(tape, cast_exit(&t->cast, &tape->all->line,
-		    now_us() - tape->began, code));
+		    clock_us() - tape->began, code));
 }
 
 void
@@ -406,7 +397,7 @@ transcript_end(struct transcript **tp)
 	tape = t->tape;
 	if (!tape->all->is_over)
 		commit(tape, cast_close(&t->cast, &tape->all->line,
-		    now_us() - tape->began));
+		    clock_us() - tape->began));
 	/* One that has no file yet gets it, and is complete then. */
 	if (t->cast.is_terminal) {
 		if (tape->fd == -1 && tape->early.len > 0)

@@ -44,7 +44,7 @@ static const char *const nothing[] = { NULL };
 	MAY(lseek), MAY(ioctl), MAY(exit), MAY(exit_group),		\
 	MAY(rt_sigreturn), MAY(rt_sigprocmask), MAY(rt_sigaction),	\
 	MAY(restart_syscall), MAY(tgkill), MAY(uname), MAY(sysinfo),	\
-	MAY(rseq), MAY(pipe2)
+	MAY(rseq), MAY(pipe2), MAY(sched_yield)
 
 /* Connections: of any kind but ones that are waited for. */
 #define NETWORK								\

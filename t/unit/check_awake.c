@@ -1,0 +1,114 @@
+/* worker/awake.c: who may wait awake, and for how long. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "worker/awake.h"
+
+#define BEGIN	1000000			/* us; any time but 0 */
+
+static struct awake	 a;
+static uint64_t		 now;
+
+/* Requests whose turns end gap after each other: of the last, whether it stays. */
+static bool
+ask(unsigned n, uint64_t gap)
+{
+	bool	 stays = false;
+
+	while (n-- > 0) {
+		now += gap;
+		awake_asked(&a);
+		stays = awake_stays(&a, now);
+	}
+	return stays;
+}
+
+static void
+setup(void)
+{
+	now = BEGIN;
+	awake_init(&a, true);
+}
+
+START_TEST(test_quick)
+{
+	/* The first has none before it. */
+	ck_assert(!ask(AWAKE_STREAK, AWAKE_GAP));
+	ck_assert(ask(1, AWAKE_GAP));
+	ck_assert(ask(1000, 1));
+}
+END_TEST
+
+/* One that comes late begins anew. */
+START_TEST(test_slow)
+{
+	ck_assert(!ask(1000, AWAKE_GAP + 1));
+	ck_assert(ask(AWAKE_STREAK, AWAKE_GAP));
+	ck_assert(!ask(1, AWAKE_GAP + 1));
+	ck_assert(!ask(AWAKE_STREAK - 1, 1));
+	ck_assert(ask(1, 1));
+}
+END_TEST
+
+/* Turns without a request neither count nor prolong it. */
+START_TEST(test_end)
+{
+	uint64_t	 t;
+
+	for (t = now; t < now + 100 * AWAKE_STREAK; t++)
+		ck_assert(!awake_stays(&a, t));
+	ck_assert(ask(AWAKE_STREAK + 1, 10));
+	for (t = now; t <= now + AWAKE_POLL; t++)
+		ck_assert(awake_stays(&a, t));
+	ck_assert(!awake_stays(&a, t));
+	/* Nor is it begun again. */
+	ck_assert(!awake_stays(&a, now));
+	ck_assert(ask(1, AWAKE_GAP));
+}
+END_TEST
+
+/* Somebody else computes: for a while it is as if it might not. */
+START_TEST(test_others)
+{
+	uint64_t	 until;
+
+	ck_assert(ask(AWAKE_STREAK + 1, 10));
+	awake_yielded(&a, now, now + AWAKE_YIELD);
+	ck_assert(awake_stays(&a, now + AWAKE_YIELD));
+	awake_yielded(&a, now, now + AWAKE_YIELD + 1);
+	until = now + AWAKE_YIELD + 1 + AWAKE_PAUSE;
+	ck_assert(!awake_stays(&a, now + AWAKE_YIELD + 1));
+	while (now < until - 100)
+		ck_assert(!ask(1, 100));
+	ck_assert(ask(1, 100));
+}
+END_TEST
+
+START_TEST(test_never)
+{
+	awake_init(&a, false);
+	ck_assert(!ask(1000, 1));
+}
+END_TEST
+
+int
+main(void)
+{
+	SRunner	*r;
+	Suite	*s = suite_create("awake");
+	TCase	*t = tcase_create("all");
+	int	 failed;
+
+	tcase_add_checked_fixture(t, setup, NULL);
+	tcase_add_test(t, test_quick);
+	tcase_add_test(t, test_slow);
+	tcase_add_test(t, test_end);
+	tcase_add_test(t, test_others);
+	tcase_add_test(t, test_never);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

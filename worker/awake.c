@@ -1,0 +1,43 @@
+#include "worker/awake.h"
+
+#include <string.h>
+
+void
+awake_init(struct awake *a, bool may)
+{
+	memset(a, 0, sizeof(*a));
+	a->may = may;
+}
+
+void
+awake_asked(struct awake *a)
+{
+	a->asked = true;
+}
+
+bool
+awake_stays(struct awake *a, uint64_t now)
+{
+	if (a->asked) {
+		a->asked = false;
+		if (now - a->last > AWAKE_GAP)
+			a->streak = 0;
+		else if (a->streak < AWAKE_STREAK)
+			a->streak++;
+		a->last = now;
+		a->stays = a->may && a->streak == AWAKE_STREAK &&
+		    now >= a->paused_until;
+	} else if (now - a->last > AWAKE_POLL) {
+		a->stays = false;
+	}
+	return a->stays;
+}
+
+void
+awake_yielded(struct awake *a, uint64_t then, uint64_t now)
+{
+	if (now - then <= AWAKE_YIELD)
+		return;
+	a->stays = false;
+	a->paused_until = now + AWAKE_PAUSE;
+}
