@@ -176,7 +176,7 @@ conn_close(struct conn *c, uint16_t code, const char *why)
 {
 	if (c->state != CONN_OPEN)
 		return;
-	c->ops->put_close(c, code);
+	c->ops->put_close(c, code, why);
 	conn_set_state(c, CONN_ENDING, why);
 	conn_flush(c);
 }

@@ -25,7 +25,7 @@ struct conn_ops {
 	/* Ask for a receipt for pos; NULL: writing is the receipt. */
 	void	(*ask_receipt)(struct conn *, uint64_t pos, enum conn_place);
 	/* The last words. */
-	void	(*put_close)(struct conn *, uint16_t code);
+	void	(*put_close)(struct conn *, uint16_t code, const char *why);
 	/* Other limits while greeting; NULL: the same. */
 	void	(*on_exact)(struct conn *, bool exact);
 	/* Something was given to the kernel; NULL: no matter. */

@@ -48,10 +48,11 @@ stdio_put_tail(char *at)
 }
 
 static void
-stdio_put_close(struct conn *c, uint16_t code)
+stdio_put_close(struct conn *c, uint16_t code, const char *why)
 {
 	(void)c;
 	(void)code;		/* the end of the output says it */
+	(void)why;
 }
 
 static bool

@@ -16,6 +16,7 @@
 struct conn_ws {
 	struct conn		 c;
 	struct ws_reader	 reader;
+	bool			 is_answer;	/* our close, to the client's */
 	bool			 has_pong;	/* to a ping of a flood */
 	uint64_t		 pong_end;	/* bytes, with the last pong */
 	uint8_t			 pong[WS_CONTROL_MAX];
@@ -108,13 +109,20 @@ ws_on_ping(struct conn *c, const struct ws_event *ev)
 }
 
 static void
-ws_put_close(struct conn *c, uint16_t code)
+ws_put_close(struct conn *c, uint16_t code, const char *why)
 {
-	uint8_t	 payload[2] = { (uint8_t)(code >> 8), (uint8_t)code };
+	uint8_t	 payload[WS_CONTROL_MAX];
+	size_t	 n = strnlen(why, sizeof(payload) - 2);
 
+	/* It needs not be told what it did. */
+	if (((struct conn_ws *)c)->is_answer)
+		n = 0;
+	payload[0] = (uint8_t)(code >> 8);
+	payload[1] = (uint8_t)code;
+	memcpy(payload + 2, why, n);
 	/* 1005: the client gave no code, so none goes back. */
 	put_control(c, CONN_IN_TURN, WS_CLOSE, payload,
-	    code == 1005 ? 0 : sizeof(payload));
+	    code == 1005 ? 0 : 2 + n);
 }
 
 static void
@@ -133,6 +141,7 @@ ws_on_event(struct conn *c, struct ws_event *ev)
 		ws_on_pong(c, ev);
 		break;
 	case WS_EV_CLOSE:
+		((struct conn_ws *)c)->is_answer = true;
 		conn_close(c, ev->code, "closed by the client");
 		break;
 	case WS_EV_ERROR:

@@ -206,7 +206,9 @@ start_now(struct session *s, struct rpc_req *req, struct start *st)
 	if (st->holder != NULL)
 		st->sp.view = holder_view(st->holder);
 	what = "sandbox";
-	if (brand_for(s, st->sp.view, &st->sp.brand) == -1 || (pr =
+	if (s->state == SESSION_CLOSING) {
+		rpc_error(req, ERR_FAILED, "the session ends");
+	} else if (brand_for(s, st->sp.view, &st->sp.brand) == -1 || (pr =
 	    proc_new(s, st->id, st->id_len, &st->sp, &what)) == NULL) {
 		rpc_errorf(req, ERR_FAILED, "failed to start process: %s: %s "
 		    "(os error %d)", what, strerror(errno), errno);

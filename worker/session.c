@@ -46,6 +46,7 @@
 #define KILL_PASS_MS	2	/* between two looks for descendants */
 #define KILL_PASSES	3	/* that must find nobody */
 #define KILL_MS		100	/* a pass takes at most; nobody is served */
+#define TELL_MS		500	/* for the last words of what was killed */
 
 static const struct {
 	const char	*name;
@@ -454,6 +455,24 @@ session_maybe_release(struct session *s)
 
 /* --- the end --- */
 
+/* Whether the client knows, or shall not, how each of its processes ended. */
+static bool
+is_told(struct session *s)
+{
+	const struct proc	*p;
+
+	if (s->conn == NULL)
+		return true;
+	if (s->tell_until == 0)
+		s->tell_until = clock_ms() + TELL_MS;
+	if (clock_ms() >= s->tell_until)
+		return true;
+	TAILQ_FOREACH(p, &s->all, entry)
+		if (p->state != PROC_CLOSED)
+			return false;
+	return true;
+}
+
 /* Kill what is left, again and again until nobody is. */
 static void
 on_kill(int fd, short what, void *arg)
@@ -476,8 +495,10 @@ on_kill(int fd, short what, void *arg)
 	s->empty_passes = ptree_purge(NULL, NULL, NULL, orphans > 0,
 	    KILL_MS, session_reap, s) ? 0 : s->empty_passes + 1;
 	/* Whom we may not kill (a set-user-ID program) the master can. */
-	if (s->empty_passes >= KILL_PASSES ||
+	if ((s->empty_passes >= KILL_PASSES && is_told(s)) ||
 	    clock_ms() > s->deadline + LIMIT_KILL) {
+		if (s->conn != NULL)
+			conn_close(s->conn, s->close_code, s->why);
 		TAILQ_FOREACH(p, &s->all, entry)
 			transcript_end(&p->transcript);
 		log_end(s, &used);
@@ -489,7 +510,11 @@ on_kill(int fd, short what, void *arg)
 	set_timer(s->kill_ev, KILL_PASS_MS);
 }
 
-/* code: what the client is told (RFC 6455 section 7.4). */
+/*
+ * code: what the client is told (RFC 6455 section 7.4), behind all that its
+ * processes still say and how they end.  Until then it is served, but starts
+ * nothing.
+ */
 static void
 end(struct session *s, const char *why, uint64_t grace, uint16_t code)
 {
@@ -511,7 +536,9 @@ end(struct session *s, const char *why, uint64_t grace, uint16_t code)
 		proc_signal(p, grace > 0 ? SIGTERM : SIGKILL);
 		proc_signal(p, SIGCONT);
 	}
-	if (s->conn != NULL)
+	s->close_code = code;
+	/* Who wants the end himself wants to hear no more. */
+	if (s->conn != NULL && code == 1000)
 		conn_close(s->conn, code, why);
 	on_kill(-1, 0, s);
 }

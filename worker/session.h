@@ -130,6 +130,8 @@ struct session {
 	unsigned		 empty_passes;	/* found nobody to kill */
 	unsigned		 orphans;	/* reaped since the last one */
 	uint64_t		 deadline;	/* of the grace time */
+	uint64_t		 tell_until;	/* ms: its last words */
+	uint16_t		 close_code;	/* RFC 6455 */
 	const char		*why;		/* it ends */
 	uint64_t		 born;		/* clock_ms() */
 	uint64_t		 bytes_out, bytes_in;
