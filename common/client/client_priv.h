@@ -182,7 +182,6 @@ struct execsrv {
 	char				 session[128];	/* empty: none */
 	char				 resume[128];	/* at first, or empty */
 	bool				 is_lost;	/* nobody acted yet */
-	bool				 is_left;	/* the server went */
 	bool				 is_asked;	/* for the session */
 	struct execsrv_error		 lost;		/* why */
 	int				 patience;	/* ms; 0: no recovery */

@@ -330,8 +330,6 @@ on_close(struct execsrv *x, const struct ws_event *ev)
 	uint8_t	 code[2] = { (uint8_t)(ev->code >> 8), (uint8_t)ev->code };
 
 	execsrv_send(x, WS_CLOSE, code, ev->code == 1005 ? 0 : sizeof(code));
-	/* It goes, and says so: it will hardly be back. */
-	x->is_left = ev->type == WS_EV_CLOSE && ev->code == 1001;
 	if (ev->type == WS_EV_ERROR)
 		execsrv_lose(x, "the server breaks the rules of WebSocket "
 		    "(%u)", (unsigned)ev->code);

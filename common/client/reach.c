@@ -159,7 +159,6 @@ execsrv_reach_error(struct execsrv *x, const struct json *j)
 	    json_find(j, 0, "permanent") == 0)
 		return false;
 	execsrv_copy_text(j, why, e.text, sizeof(e.text));
-	x->is_left = execsrv_is_true(j, 0, "left");
 	if (x->is_opening)
 		execsrv_fail(x, "%.200s: %s", x->where, e.text);
 	else if (execsrv_is_true(j, 0, "permanent"))

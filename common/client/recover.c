@@ -9,7 +9,6 @@
 #include "common/fd.h"
 #include "common/limit.h"
 
-#define LEFT_MS		2000	/* for a server that said goodbye */
 #define FULL_MS		10	/* a Unix socket's queue is full */
 #define PAUSE_MIN	100
 #define PAUSE_MAX	1000
@@ -46,9 +45,7 @@ execsrv_recover(struct execsrv *x)
 	drop_connection(x);
 	/* One that is lost again before anything came is none. */
 	if (was_good) {
-		x->deadline = now + (uint64_t)(x->is_left &&
-		    x->patience > LEFT_MS ? LEFT_MS : x->patience);
-		x->is_left = false;
+		x->deadline = now + (uint64_t)x->patience;
 		x->pause = PAUSE_MIN;
 		x->attempt_at = now;
 		/* One that has not caught up may hold for no longer. */

@@ -90,9 +90,9 @@ END_TEST
 static const struct {
 	const char	*words, *why;
 } bad[] = {
-	{ "echo '{\"error\":\"no \\u0007\",\"permanent\":true,\"left\":false}'",
+	{ "echo '{\"error\":\"no \\u0007\",\"permanent\":true}'",
 	    URL ": no ?" },
-	{ "echo '{\"error\":\"no\",\"permanent\":false,\"left\":false}'",
+	{ "echo '{\"error\":\"no\",\"permanent\":false}'",
 	    URL ": no" },
 	{ "exit 3", "the server closed the connection" },
 	{ "echo hello; exec sleep 1000",
@@ -184,19 +184,6 @@ START_TEST(test_again)
 }
 END_TEST
 
-/* A server that goes is not waited for as long. */
-START_TEST(test_left)
-{
-	start("[ -e $0.1 ] && exec sleep 1000; >$0.1;" READY
-	    "echo '{\"error\":\"bye\",\"permanent\":false,\"left\":true}'");
-	ck_assert_msg(x != NULL, "%s", e.text);
-	while (execsrv_status(x) == EXECSRV_CONNECTED)
-		ck_assert_int_eq(execsrv_wait(x, EXECSRV_FOREVER), 0);
-	ck_assert_uint_le(x->deadline, x->clock() + 2000);
-	stop();
-}
-END_TEST
-
 static Suite *
 reach_suite(void)
 {
@@ -210,7 +197,6 @@ reach_suite(void)
 	tcase_add_test(t, test_not_there);
 	tcase_add_test(t, test_too_long);
 	tcase_add_test(t, test_again);
-	tcase_add_test(t, test_left);
 	suite_add_tcase(s, t);
 	return s;
 }

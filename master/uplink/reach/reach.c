@@ -43,8 +43,6 @@ reach_put_why(const struct reach *r, char *out, size_t size)
 	json_out_str(&o, r->why);
 	json_out_key(&o, "permanent");
 	json_out_bool(&o, r->is_permanent);
-	json_out_key(&o, "left");
-	json_out_bool(&o, r->has_left);
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == 0) {
 		n = b.len;
@@ -294,8 +292,6 @@ on_close(void *arg, unsigned code, const char *words, size_t len)
 {
 	struct reach	*r = arg;
 
-	/* A rendezvous that goes is not the server. */
-	r->has_left = code == 1001 && r->goal.environment == NULL;
 	reach_fail(r, false, "the server closed the connection (%u%s%.*s)",
 	    code, len > 0 ? ": " : "", (int)len, words);
 }

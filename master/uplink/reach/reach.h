@@ -8,10 +8,9 @@
  * From there on both sides send messages of JSON-RPC, one a line.  Or, instead
  * of that answer and at any time as the last line:
  *
- *	{"error":"words","permanent":false,"left":false}
+ *	{"error":"words","permanent":false}
  *
- * permanent: another attempt would end the same way; left: the server said that
- * it goes.
+ * permanent: another attempt would end the same way.
  */
 #ifndef MASTER_UPLINK_REACH_REACH_H
 #define MASTER_UPLINK_REACH_REACH_H
@@ -64,7 +63,7 @@ struct reach {
 	bool				 was_full;
 	uint64_t			 heard;		/* ms */
 	char				 why[256];	/* it will end */
-	bool				 is_permanent, has_left;
+	bool				 is_permanent;
 };
 
 /*
