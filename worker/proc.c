@@ -516,6 +516,7 @@ proc_close(struct proc *p)
 	stream_end(&p->streams[1]);
 	input_lose(&p->input);
 	p->state = PROC_CLOSED;
+	p->unheard = s->conn == NULL;
 	transcript_end(&p->transcript);
 	leave_holder(p);
 	ring_count(&p->ring, &s->closed_bytes);
@@ -641,8 +642,9 @@ proc_on_timer(int fd, short what, void *arg)
 	}
 	if (p->state != PROC_CLOSED)
 		return;
-	/* Whoever comes back in time finds what he has not read. */
-	if (s->state == SESSION_DETACHED && p->ring.unread_cost > 0) {
+	/* Whoever comes back in time finds what he has not read, or heard. */
+	if (s->state == SESSION_DETACHED &&
+	    (p->ring.unread_cost > 0 || p->unheard)) {
 		tv = clock_timeval(s->set.closed_ttl_ms);
 		event_add(p->timer_ev, &tv);
 		return;

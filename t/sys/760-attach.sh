@@ -55,6 +55,20 @@ eventually "its last word" test -e "$DIR/said"
 expect 3 "$CTL" attach "$session/p1"
 seq 100000 | cmp - "$DIR/out" || fail "not what it said"
 
+# One that said nothing as well, with its status.
+# shellcheck disable=SC2016
+expect 0 "$CTL" run --detach -- sh -c 'until [ -e "$0" ]; do sleep 0.05; done
+	exit 5' "$DIR/end"
+session=$(told)
+touch "$DIR/end"
+has_ended() {
+	"$CTL" ps "$session" >"$DIR/ps" && has_line "$DIR/ps" closed
+}
+eventually "it ends" has_ended
+# So long that it would be forgotten if it were not for that.
+sleep 2.5
+expect 5 "$CTL" attach "$session/p1"
+
 # Left again by a signal, by name, and with all of one session's processes.
 "$CTL" attach "$other" &
 pid=$!
