@@ -255,6 +255,14 @@ make_pattern(const char *path, const char *pattern)
 	return out;
 }
 
+/* A folder that is not there has nothing that matches. */
+static int
+on_glob_error(const char *path, int error)
+{
+	(void)path;
+	return error != ENOENT && error != ENOTDIR;
+}
+
 /* What matches, sorted; a pattern may match nothing, a name may not. */
 static int
 on_include(void *arg, struct conf *c, const char *name, struct conf_error *e)
@@ -267,7 +275,7 @@ on_include(void *arg, struct conf *c, const char *name, struct conf_error *e)
 
 	if ((pattern = make_pattern(rd->path, name)) == NULL)
 		return conf_fail(e, "%.280s: %s", rd->path, strerror(errno));
-	r = glob(pattern, GLOB_ERR, NULL, &found);
+	r = glob(pattern, 0, on_glob_error, &found);
 	free(pattern);
 	if (r == GLOB_NOMATCH && strpbrk(name, "*?[") != NULL)
 		return 0;

@@ -436,6 +436,7 @@ START_TEST(test_include)
 {
 	make_folder();
 	put_file("main", "Include d/*.conf none*\nInclude \"d/x y\"\n"
+	    "Include nowhere/*.conf d/3.txt/* nowhere/*/x\n"
 	    "PidFile main\nListen unix:/m\n", 0600);
 	put_file("d/2.conf", "PidFile two\nListen unix:/2\nUplink u\n", 0600);
 	put_file("d/1.conf", "Listen unix:/1\nMatch User a\nMaxProcesses 1\n",
@@ -478,6 +479,9 @@ START_TEST(test_include_bad)
 	put_file("main", "Include d\n", 0600);
 	ck_assert_int_eq(load_folder(), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "not a file"));
+	put_file("main", "Include nowhere/1.conf\n", 0600);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "no such file"));
 	put_file("main", "Match all\nInclude d/1.conf\n", 0600);
 	ck_assert_int_eq(load_folder(), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "/main:2: \"Include\" belongs "
@@ -487,6 +491,21 @@ START_TEST(test_include_bad)
 	ck_assert_ptr_nonnull(strstr(e.text, ":1: Include: what?"));
 	put_file("main", "Include \"a\n", 0600);
 	ck_assert_int_eq(load_folder(), -1);
+	remove_folder();
+}
+END_TEST
+
+/* What may be there and cannot be looked at is not passed over. */
+START_TEST(test_include_no_look)
+{
+	char	 loop[128];
+
+	make_folder();
+	snprintf(loop, sizeof(loop), "%s/d/3.txt", folder);
+	put_file("main", "Include d/3.txt/*.conf\n", 0600);
+	ck_assert_int_eq(symlink("3.txt", loop), 0);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "cannot be looked up"));
 	remove_folder();
 }
 END_TEST
@@ -554,6 +573,7 @@ add_tests(TCase *t)
 	tcase_add_test(t, test_limits);
 	tcase_add_test(t, test_include);
 	tcase_add_test(t, test_include_bad);
+	tcase_add_test(t, test_include_no_look);
 	tcase_add_test(t, test_include_depth);
 }
 
