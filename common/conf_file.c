@@ -129,6 +129,7 @@ parse_line(struct conf *c, char *line, const char *where,
     struct conf_error *e)
 {
 	char	*keyword, *value;
+	bool	 is_bare;
 
 	if (strlen(line) > CONF_LINE_MAX)
 		return conf_fail(why, "line too long");
@@ -136,10 +137,15 @@ parse_line(struct conf *c, char *line, const char *where,
 		return 0;
 	if (strcasecmp(keyword, "Include") == 0)
 		return include_all(c, value, include, arg, why, e);
+	is_bare = *value == '\0';
 	if (strcasecmp(keyword, "Match") != 0 &&
 	    take_quotes(value, why) == -1)
 		return -1;
-	return conf_add(c, keyword, value, where, why);
+	/* A word too few is seldom a wish for nothing, which is "". */
+	if (conf_add(c, keyword, value, where, why) == -1)
+		return -1;
+	return is_bare ? conf_fail(why, "%.60s: it needs a value", keyword) :
+	    0;
 }
 
 int
