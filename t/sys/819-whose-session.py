@@ -149,7 +149,7 @@ async def runs_as(rig):
 
 async def ends(rig, says, **how):
     program = rig.program(user=False, **how)
-    check(await program.exited() == 1, "status %s" % program.status())
+    check(await program.exited() == 78, "status %s" % program.status())
     check(says in program.log(), program.log())
     check(not rig.registry.requests, "a request was sent")
 
