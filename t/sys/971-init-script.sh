@@ -74,6 +74,11 @@ is_running "$first" || fail "a reload has ended it"
 cp "$conf" "$conf.good"
 echo "Nonsense yes" >>"$conf"
 expect 6 init reload
+expect 6 init restart
+has_line "$DIR/err" 'unknown keyword "Nonsense"' || fail "no reason"
+same "the process after what was no restart" "$(pid_of)" "$first"
+is_running "$first" || fail "a bad file has ended it"
+expect 0 "$CTL" run --url "unix:$DIR/s" -- true
 cp "$conf.good" "$conf"
 
 expect 0 init restart
@@ -107,8 +112,11 @@ is_running "$other" || fail "it has ended a stranger"
 
 # No start with a bad configuration, none without the program.
 rm -f "$pidfile"
-echo "Nonsense yes" >>"$conf"
-expect 6 init start
+for line in "Nonsense yes" "LogTo relative" "SessionUser no-such-user-here"; do
+	printf '%s\nListen unix:%s/s\n' "$line" "$DIR" >"$conf"
+	expect 6 init start
+	expect 6 init restart
+done
 expect 3 init status
 sed -i "s|^DAEMON=.*|DAEMON=$DIR/nowhere|" "$script"
 expect 5 init start
