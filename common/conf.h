@@ -23,8 +23,8 @@ struct conf_rlimit {
 
 typedef char			*CONF_TEXT;
 typedef struct conf_list	 CONF_LIST;
-typedef uint64_t		 CONF_COUNT, CONF_SIZE, CONF_WEIGHT,
-				 CONF_SECONDS;	/* ms */
+typedef uint64_t		 CONF_COUNT, CONF_SIZE, CONF_ROOM, CONF_WEIGHT,
+				 CONF_SECONDS, CONF_TIMEOUT;	/* ms */
 typedef uint32_t		 CONF_MODE, CONF_NICE;
 typedef struct conf_rlimit	 CONF_RLIMIT;
 typedef int			 CONF_CHOICE_level, CONF_CHOICE_paths,

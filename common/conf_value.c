@@ -141,6 +141,35 @@ set_SECONDS(const struct conf_row *row, void *member, const char *value)
 	return set_number(member, value, time_units);
 }
 
+/* Of these two nothing would be left with 0. */
+static int
+set_some(conf_set_fn *set, const struct conf_row *row, uint64_t *member,
+    const char *value)
+{
+	uint64_t	 n;
+
+	if (set(row, &n, value) == -1)
+		return -1;
+	if (n == 0) {
+		errno = ERANGE;
+		return -1;
+	}
+	*member = n;
+	return 0;
+}
+
+int
+set_ROOM(const struct conf_row *row, void *member, const char *value)
+{
+	return set_some(set_SIZE, row, member, value);
+}
+
+int
+set_TIMEOUT(const struct conf_row *row, void *member, const char *value)
+{
+	return set_some(set_SECONDS, row, member, value);
+}
+
 /* Up to 0777. */
 int
 set_MODE(const struct conf_row *row, void *member, const char *value)
@@ -317,6 +346,18 @@ void
 print_SECONDS(const struct conf_row *row, const void *member, FILE *out)
 {
 	print_number(row, member, out, time_units);
+}
+
+void
+print_ROOM(const struct conf_row *row, const void *member, FILE *out)
+{
+	print_SIZE(row, member, out);
+}
+
+void
+print_TIMEOUT(const struct conf_row *row, const void *member, FILE *out)
+{
+	print_SECONDS(row, member, out);
 }
 
 void

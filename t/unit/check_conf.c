@@ -33,6 +33,10 @@ ck_row(const struct row *row)
 		    -1, "%s takes \"%s\"", row->keyword, bad[i]);
 		ck_assert_ptr_nonnull(strstr(e.text, row->keyword));
 	}
+	/* What would leave nobody time or room. */
+	if (strcmp(row->type, "TIMEOUT") == 0 ||
+	    strcmp(row->type, "ROOM") == 0)
+		ck_assert_int_eq(conf_set(&c, row->keyword, "0", &e), -1);
 	ck_assert_int_eq(conf_set(&c, row->keyword, good(row->type), &e), 0);
 	text = printed();
 	snprintf(line, sizeof(line), "\n%s ", row->keyword);
@@ -389,6 +393,9 @@ START_TEST(test_limits)
 	ck_assert_int_eq(conf_set(&c, "Nice", "20", &e), -1);
 	ck_assert_int_eq(conf_set(&c, "CPUWeight", "10000", &e), 0);
 	ck_assert_int_eq(conf_set(&c, "CPUWeight", "10001", &e), -1);
+	ck_fails("OutputWindow 0K\n", ":1: OutputWindow: bad value \"0K\"");
+	ck_fails("Match all\nHandshakeTimeout 0ms\n",
+	    ":2: HandshakeTimeout: bad value \"0ms\"");
 }
 END_TEST
 
