@@ -114,7 +114,10 @@ include_all(struct conf *c, char *value, conf_include_fn *include, void *arg,
 		    "Match or Uplink");
 	while ((r = conf_word_next(&value, &pattern)) == 1) {
 		n++;
-		if (include(arg, c, pattern, e) == -1)
+		r = include(arg, c, pattern, e);
+		if (r == -2)
+			*why = *e;
+		if (r != 0)
 			return -1;
 	}
 	if (r == -1)
@@ -279,16 +282,19 @@ on_include(void *arg, struct conf *c, const char *name, struct conf_error *e)
 	size_t			 i;
 	int			 r;
 
-	if ((pattern = make_pattern(rd->path, name)) == NULL)
-		return conf_fail(e, "%.280s: %s", rd->path, strerror(errno));
+	if ((pattern = make_pattern(rd->path, name)) == NULL) {
+		conf_fail(e, "Include: %s", strerror(errno));
+		return -2;
+	}
 	r = glob(pattern, 0, on_glob_error, &found);
 	free(pattern);
 	if (r == GLOB_NOMATCH && strpbrk(name, "*?[") != NULL)
 		return 0;
-	if (r != 0)
-		return conf_fail(e, "%.200s: Include %.200s: %s", rd->path,
-		    name, r == GLOB_NOMATCH ? "no such file" :
-		    "cannot be looked up");
+	if (r != 0) {
+		conf_fail(e, "Include %.200s: %s", name, r == GLOB_NOMATCH ?
+		    "no such file" : "cannot be looked up");
+		return -2;
+	}
 	for (i = 0; i < found.gl_pathc && r == 0; i++)
 		r = load(c, found.gl_pathv[i], rd, e);
 	globfree(&found);

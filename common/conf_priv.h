@@ -34,6 +34,11 @@ conf_print_fn	 print_TEXT, print_LIST, print_COUNT, print_SIZE,
 		 print_SECONDS, print_MODE, print_NICE, print_RLIMIT,
 		 print_ROOM, print_TIMEOUT, print_WEIGHT, print_choice;
 
+/* Append a copy.  0, or -1 with errno ENOMEM. */
+int	 conf_list_add(struct conf_list *l, const char *text)
+	    __attribute__((warn_unused_result));
+void	 conf_list_fini(struct conf_list *l);
+
 /* A value, or a line, that reads as that very text. */
 void	 conf_print_quoted(const char *text, FILE *out);
 void	 conf_print_line(const char *keyword, const char *value, FILE *out);

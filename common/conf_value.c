@@ -56,21 +56,36 @@ set_TEXT(const struct conf_row *row, void *member, const char *value)
 }
 
 int
-set_LIST(const struct conf_row *row, void *member, const char *value)
+conf_list_add(struct conf_list *l, const char *text)
 {
-	struct conf_list	*l = member;
-	char			**item;
+	char	**item;
 
-	(void)row;
-	if (*value == '\0')
-		return 0;
 	if ((item = reallocarray(l->item, l->n + 1, sizeof(*item))) == NULL)
 		return -1;
 	l->item = item;
-	if ((item[l->n] = strdup(value)) == NULL)
+	if ((item[l->n] = strdup(text)) == NULL)
 		return -1;
 	l->n++;
 	return 0;
+}
+
+void
+conf_list_fini(struct conf_list *l)
+{
+	size_t	 i;
+
+	for (i = 0; i < l->n; i++)
+		free(l->item[i]);
+	free(l->item);
+	l->item = NULL;
+	l->n = 0;
+}
+
+int
+set_LIST(const struct conf_row *row, void *member, const char *value)
+{
+	(void)row;
+	return *value == '\0' ? 0 : conf_list_add(member, value);
 }
 
 /* A number and one of its units. */

@@ -549,35 +549,44 @@ static int
 check_urls(const struct conf_uplink *u, struct conf_error *e)
 {
 	struct target	 t;
+	size_t		 row = CONF_UPLINK_url;
 
 	if (target_parse(&t, u->url, "http", "https") == -1 ||
-	    strchr(t.path, '?') != NULL)
-		return conf_fail(e, "RegistryUrl %.200s: expected "
+	    strchr(t.path, '?') != NULL) {
+		conf_fail(e, "RegistryUrl %.200s: expected "
 		    "https://HOST[:PORT][/PATH]", u->url);
-	if (target_append(&t, "/", u->environment, "") == -1)
-		return conf_fail(e, "EnvironmentId %.200s: not a name",
+	} else if (target_append(&t, "/", u->environment, "") == -1) {
+		row = CONF_UPLINK_environment;
+		conf_fail(e, "EnvironmentId %.200s: not a name",
 		    u->environment);
-	if (u->forward[0] != '\0' &&
-	    target_parse(&t, u->forward, "ws", "wss") == -1)
-		return conf_fail(e, "Forward %.200s: expected ws://HOST:PORT",
+	} else if (u->forward[0] != '\0' &&
+	    target_parse(&t, u->forward, "ws", "wss") == -1) {
+		row = CONF_UPLINK_forward;
+		conf_fail(e, "Forward %.200s: expected ws://HOST:PORT",
 		    u->forward);
-	return 0;
+	} else {
+		return 0;
+	}
+	return conf_at(e, conf_uplink_where(u, row));
 }
 
-/* Who its sessions run as; who is another server's business with Forward. */
+/* Who its sessions run as; with Forward they are another server's business. */
 static int
 find_user(const struct conf *c, const struct conf_uplink *u,
     struct runas *out, struct conf_error *e)
 {
+	bool	 is_own = u->user[0] != '\0';
 	char	 why[RUNAS_WHY];
 
 	memset(out, 0, sizeof(*out));
 	out->uid = geteuid();
 	if (u->forward[0] != '\0' || runas_find(c, "RemoteUser",
-	    u->user[0] != '\0' ? u->user : c->remote_user, out, why,
-	    sizeof(why)) == 0)
+	    is_own ? u->user : c->remote_user, out, why, sizeof(why)) == 0)
 		return 0;
-	return conf_fail(e, "Uplink %.100s: %s", u->label, why);
+	conf_fail(e, "Uplink %.100s: %s", u->label, why);
+	return conf_at(e, is_own || c->remote_user[0] == '\0' ?
+	    conf_uplink_where(u, CONF_UPLINK_user) :
+	    conf_where(c, CONF_ROW_remote_user, 0));
 }
 
 int
@@ -590,16 +599,21 @@ remote_check(const struct conf *c, struct conf_error *e)
 
 	for (i = 0; i < c->nuplink; i++) {
 		u = &c->uplink[i];
-		if (u->url[0] == '\0' || u->environment[0] == '\0')
-			return conf_fail(e, "Uplink %.100s: "
-			    "RegistryUrl and EnvironmentId are needed",
-			    u->label);
+		if (u->url[0] == '\0' || u->environment[0] == '\0') {
+			conf_fail(e, "Uplink %.100s: RegistryUrl and "
+			    "EnvironmentId are needed", u->label);
+			return conf_at(e, u->where);
+		}
 		if (check_urls(u, e) == -1 || find_user(c, u, &user, e) == -1)
 			return -1;
-		from_stdin += u->from_stdin != CONF_STDIN_NO;
+		if (u->from_stdin != CONF_STDIN_NO && ++from_stdin > 1) {
+			conf_fail(e, "CredentialStdin: two credentials on "
+			    "standard input");
+			return conf_at(e, conf_uplink_where(u,
+			    CONF_UPLINK_from_stdin));
+		}
 	}
-	return from_stdin < 2 ? 0 : conf_fail(e, "CredentialStdin: two "
-	    "credentials on standard input");
+	return 0;
 }
 
 static int

@@ -338,6 +338,43 @@ START_TEST(test_first_counts)
 }
 END_TEST
 
+/* Where a value was read, for those who look at it later. */
+START_TEST(test_where)
+{
+	char	 place[64];
+
+	ck_assert_int_eq(conf_set(&c, "Listen", "unix:/o", &e), 0);
+	ck_assert_int_eq(conf_set(&c, "PidFile", "o", &e), 0);
+	ck_assert_int_eq(load("PidFile x\nListen unix:/a\nLogTo a\nLogTo b\n"
+	    "Listen unix:/b\nUplink u\nRegistryUrl a\nRegistryUrl b\n"), 0);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_pid_file, 0), "");
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_listen, 0), "");
+	snprintf(place, sizeof(place), "%s:5", conf_path);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_listen, 2), place);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_listen, 3), "");
+	snprintf(place, sizeof(place), "%s:3", conf_path);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_log_to, 0), place);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_log_to, 1), "");
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_nice, 0), "");
+	snprintf(place, sizeof(place), "%s:7", conf_path);
+	ck_assert_str_eq(conf_uplink_where(&c.uplink[0], CONF_UPLINK_url),
+	    place);
+	snprintf(place, sizeof(place), "%s:6", conf_path);
+	ck_assert_str_eq(conf_uplink_where(&c.uplink[0],
+	    CONF_UPLINK_forward), place);
+	conf_empty(&c, CONF_ROW_listen);
+	ck_assert_uint_eq(c.listen.n, 0);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_listen, 1), "");
+	ck_assert_int_eq(conf_set(&c, "LogTo", "c", &e), 0);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_log_to, 0), "");
+	conf_fail(&e, "why");
+	ck_assert_int_eq(conf_at(&e, ""), -1);
+	ck_assert_str_eq(e.text, "why");
+	ck_assert_int_eq(conf_at(&e, "f:1"), -1);
+	ck_assert_str_eq(e.text, "f:1: why");
+}
+END_TEST
+
 START_TEST(test_did_you_mean)
 {
 	ck_fails("Lisen unix:/a\n", "did you mean \"Listen\"?");
@@ -489,9 +526,10 @@ END_TEST
 START_TEST(test_include_bad)
 {
 	make_folder();
-	put_file("main", "Include d/1.conf\n", 0600);
+	put_file("main", "\nInclude d/1.conf\n", 0600);
 	ck_assert_int_eq(load_folder(), -1);
-	ck_assert_ptr_nonnull(strstr(e.text, "no such file"));
+	ck_assert_ptr_nonnull(strstr(e.text, "/main:2: Include d/1.conf: no "
+	    "such file"));
 	put_file("d/1.conf", "Include ../main\n", 0600);
 	ck_assert_int_eq(load_folder(), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "includes itself"));
@@ -591,6 +629,7 @@ add_tests(TCase *t)
 	tcase_add_test(t, test_quotes);
 	tcase_add_test(t, test_bare);
 	tcase_add_test(t, test_first_counts);
+	tcase_add_test(t, test_where);
 	tcase_add_test(t, test_did_you_mean);
 	tcase_add_test(t, test_nul);
 	tcase_add_test(t, test_limits);
