@@ -270,8 +270,9 @@ needs_quotes(const char *text)
 {
 	size_t	 n = strlen(text);
 
-	return n == 0 || strchr("\" \t=", text[0]) != NULL ||
-	    isspace((unsigned char)text[n - 1]);
+	return n == 0 || strchr("\"# \t=", text[0]) != NULL ||
+	    isspace((unsigned char)text[n - 1]) ||
+	    strstr(text, " #") != NULL || strstr(text, "\t#") != NULL;
 }
 
 void

@@ -181,10 +181,10 @@ START_TEST(test_uplinks_printed)
 {
 	char	*text, *again;
 
-	ck_assert_int_eq(load("Uplink #1\nEnvironmentId =x=\nUplink a\n"
+	ck_assert_int_eq(load("Uplink \"#1\"\nEnvironmentId =x=\nUplink a\n"
 	    "RemoteTransport plain\nUplink a\nCredentialFile /c\n"), 0);
 	text = printed();
-	ck_assert_ptr_nonnull(strstr(text, "\nUplink #1\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nUplink \"#1\"\n"));
 	ck_assert_ptr_nonnull(strstr(text, "\nEnvironmentId x=\n"));
 	ck_assert_ptr_nonnull(strstr(text, "\nRemoteTransport plain\n"));
 	conf_fini(&c);
@@ -283,12 +283,19 @@ START_TEST(test_quotes)
 	char	*text, *again;
 
 	ck_assert_int_eq(load("PidFile \"  a \\\"b\\\\ \"  # why\n"
-	    "Listen \"unix:/a\"\nListen unix:/b #c\nRemoteUser \"\"\n"
-	    "ControlGroup a\\b\"c\n"), 0);
+	    "Listen \"unix:/a\"\nListen unix:/b#c\nRemoteUser \"\" #\n"
+	    "ControlGroup a\\b\"c\nListen unix:/a b \t# \"c\n"
+	    "Listen \"unix:/a #\\\"b\" # \"\nListen unix:\"a # \"b\"\n"
+	    "TokenUser x \"y # z\nUplinkUser \"#\"\n"), 0);
 	ck_assert_str_eq(c.pid_file, "  a \"b\\ ");
 	ck_assert_str_eq(c.listen.item[0], "unix:/a");
-	/* Without quotes there is no comment: a path may have such a name. */
-	ck_assert_str_eq(c.listen.item[1], "unix:/b #c");
+	/* Part of a word it is part of a name. */
+	ck_assert_str_eq(c.listen.item[1], "unix:/b#c");
+	ck_assert_str_eq(c.listen.item[2], "unix:/a b");
+	ck_assert_str_eq(c.listen.item[3], "unix:/a #\"b");
+	ck_assert_str_eq(c.listen.item[4], "unix:\"a");
+	ck_assert_str_eq(c.token_user, "x \"y # z");
+	ck_assert_str_eq(c.uplink_user, "#");
 	ck_assert_str_eq(c.remote_user, "");
 	ck_assert_str_eq(c.control_group, "a\\b\"c");
 	text = printed();
@@ -300,6 +307,7 @@ START_TEST(test_quotes)
 	ck_assert_str_eq(text, again);
 	free(text);
 	free(again);
+	ck_fails("LogTo # why\n", ":1: LogTo: it needs a value");
 	ck_fails("PidFile \"a\n", "without an end");
 	ck_fails("PidFile \"a\" b\n", "\"b\" behind the value");
 	ck_fails("PidFile a\001b\n", "control character");
@@ -494,7 +502,7 @@ remove_folder(void)
 START_TEST(test_include)
 {
 	make_folder();
-	put_file("main", "Include d/*.conf none*\nInclude \"d/x y\"\n"
+	put_file("main", "Include d/*.conf none*\nInclude \"d/x y\" # \"why\n"
 	    "Include nowhere/*.conf d/3.txt/* nowhere/*/x\n"
 	    "PidFile main\nListen unix:/m\n", 0600);
 	put_file("d/2.conf", "PidFile two\nListen unix:/2\nUplink u\n", 0600);
