@@ -149,7 +149,7 @@ read_file(const struct maker *k, const char *keyword, const char *path,
 static int
 add_file(struct maker *k)
 {
-	const char	*path = k->conf->token_file, *end, *line;
+	const char	*path = k->conf->token_file, *end, *line, *stop;
 	char		*text, setting[400];
 	size_t		 len;
 	unsigned	 number = 0;
@@ -163,11 +163,12 @@ add_file(struct maker *k)
 		    NULL)
 			end = text + len;
 		number++;
-		if (end == line || *line == '#')
+		stop = end > line && end[-1] == '\r' ? end - 1 : end;
+		if (stop == line || *line == '#')
 			continue;
 		snprintf(setting, sizeof(setting), "TokenFile %.300s: line "
 		    "%u", path, number);
-		r = add_line(k, setting, line, (size_t)(end - line));
+		r = add_line(k, setting, line, (size_t)(stop - line));
 	}
 	sodium_free(text);
 	return r;
