@@ -147,7 +147,8 @@ START_TEST(test_match_bad)
 	ck_fails("Match Address 10.0.0.1/8\n", "bad pattern \"10.0.0.1/8\"");
 	ck_fails("Match Address 10.0.0.300\n", "bad pattern \"10.0.0.300\"");
 	ck_fails("Match User !bob\n", "Match User: \"!bob\" matches nobody");
-	ck_fails("Match all\nMatch Group !a,!b\n", ":2: Match Group: \"!a,!b\"");
+	ck_fails("Match all\nMatch Group !a,!b\n",
+	    ":2: Match Group: \"!a,!b\"");
 	ck_assert_int_eq(load("Match User !bob,*\nMatch User *,!bob # not he\n"
 	    "Match User !bob,!a,b\n"), 0);
 	ck_fails("Match all User a\n", "stands alone");
