@@ -215,11 +215,10 @@ conf_uplink_where(const struct conf_uplink *u, size_t row)
 int
 conf_at(struct conf_error *e, const char *where)
 {
-	char	 text[sizeof(e->text)];
+	struct conf_error	 why = *e;
 
-	memcpy(text, e->text, sizeof(text));
 	return where[0] == '\0' ? -1 : conf_fail(e, "%.280s: %s", where,
-	    text);
+	    why.text);
 }
 
 static int
