@@ -44,11 +44,19 @@ def refused(*args, status=None, text="", run_dir="refused"):
     check(r.returncode > 0 and status in (None, r.returncode),
           "%s: status %d" % (args, r.returncode))
     check(r.stdout == "", "%s: printed %r" % (args, r.stdout))
-    check(text in r.stderr and r.stderr.startswith("execsrvd"),
-          "%s: said %r" % (args, r.stderr))
+    for word in (text,) if isinstance(text, str) else text:
+        check(word in r.stderr, "%s: said %r" % (args, r.stderr))
+    check(r.stderr.startswith("execsrvd"), "%s: %r" % (args, r.stderr))
     if run_dir == "refused":
         check(not os.path.exists(path(run_dir)), "left a run directory")
     return r
+
+
+def impossible(*args, text=""):
+    """The settings are wrong: a start says so, and -t says the same."""
+    r = refused(*args, status=EX_CONFIG, text=text)
+    check(refused("-t", *args, status=EX_CONFIG).stderr == r.stderr,
+          "-t says something else than %r" % r.stderr)
 
 
 # --- listeners ---------------------------------------------------------------
@@ -116,12 +124,15 @@ def bad_addresses():
                 "unix:", "unix:relative", "unix:/" + "x" * 120,
                 "unix:/nowhere/to/be/found", "tcp:127.0.0.1:0",
                 "ws://" + "1" * 5000, "unix:" + path("two\nlines")):
-        refused("--listen", url)
+        if url == "unix:/nowhere/to/be/found":
+            refused("--listen", url, status=1)
+        else:
+            impossible("--listen", url)
     for url in ("ws://0.0.0.0:0", "ws://[::]:0", "ws://192.0.2.1:0",
                 "ws://[::ffff:0.0.0.0]:0"):
-        refused("--listen", url, text="loopback")
+        impossible("--listen", url, text="loopback")
     # One bad address is enough.
-    refused("--listen", WS, "--listen", "ws://0.0.0.0:0", text="loopback")
+    impossible("--listen", WS, "--listen", "ws://0.0.0.0:0", text="loopback")
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         s.listen()
@@ -164,6 +175,64 @@ def configuration():
     if os.geteuid() == 0:
         os.chown(write("foreign", "Listen %s\n" % WS), 65534, 65534)
         refused("-f", path("foreign"), status=EX_CONFIG)
+
+
+def what_cannot_be():
+    """What is known without opening anything is told by -t, too."""
+    good = "Listen %s\n" % WS
+    if os.geteuid() == 0:
+        good += "RemoteUser nobody\nTokenUser nobody\n"
+    token = "Token a sha256:%s\n" % ("0" * 64)
+    uplink = "Uplink x\nRegistryUrl https://h.invalid/\nEnvironmentId e\n"
+    conf = write("could", good + token + uplink)
+    check(run("-t", "-f", conf).returncode == 0, run("-t", "-f", conf))
+    # What is wrong, why, and how many lines are before it.
+    for text, why, above in (
+            ("LogTo rel", "LogTo rel: expected", 0),
+            ("Listen 127.0.0.1:80", "expected", 0),
+            ("Listen unix:/x\nListen ws://0.0.0.0:1", "loopback", 1),
+            ("ControlGroup no-such-group-here", "no such group", 0),
+            ("AuditLog rel", "expected", 0),
+            ("SessionUser no-such-user-here", "no such user", 0),
+            ("\nTranscript all", "TranscriptDir", 1),
+            ("TranscriptDir x", "TranscriptDir", 0),
+            (token + "Token x sha256:00", "64 hexadecimal digits", 1),
+            (token + token + token.replace("\n", " user=no-such-user-here"),
+             "no such user", 2),
+            ("RequireToken always", "there is no token", 0),
+            ("BearerIssuer x", "need BearerSecretFile", 0),
+            ("BearerAudience x", "need BearerSecretFile", 0),
+            ("\nInclude nosuch", "Include nosuch: no such file", 1),
+            ("MetricsListen foo:9", "expected IP:PORT", 0),
+            ("MetricsListen 127.0.0.1", "expected IP:PORT", 0),
+            ("MetricsListen unix:/x\nMetricsListen 127.0.0.1:99999",
+             "expected IP:PORT", 1),
+            ("MetricsListen ws://127.0.0.1:9", "expected IP:PORT", 0),
+            ("MetricsListen unix:rel", "absolute path", 0),
+            (uplink + "Uplink y\nRegistryUrl https://x/", "are needed", 3),
+            ("Uplink x\nRegistryUrl https://x:99999\nEnvironmentId e",
+             "RegistryUrl https://x:99999", 1),
+            ("Uplink x\nRegistryUrl https://x/?y\nEnvironmentId e",
+             "RegistryUrl https://x/?y", 1),
+            ("Uplink x\nRegistryUrl ftp://x/\nEnvironmentId e",
+             "RegistryUrl ftp://x/", 1),
+            ("Uplink x\nRegistryUrl https://x/\nEnvironmentId ..",
+             "EnvironmentId ..", 2),
+            (uplink + "Forward nonsense", "Forward nonsense", 3),
+            (uplink + "RemoteUser no-such-user-here", "no such user", 3),
+            (uplink + "CredentialStdin bearer\n" + uplink +
+             "CredentialStdin frames", "two credentials", 7)):
+        place = "/cannot:%d: " % (good.count("\n") + above + 1)
+        impossible("-f", write("cannot", good + text + "\n"),
+                   text=(place, why))
+    if os.geteuid() == 0:
+        for text in (token, "BearerSecretFile /x\n", uplink):
+            impossible("-f", write("cannot", "Listen %s\n%s" % (WS, text)),
+                       text=("/cannot:2: ", "a server that runs as root"))
+    # What the command line says has no line.
+    conf = write("lines", "Listen unix:/from/the/file\n")
+    check(":1:" not in refused("-f", conf, "--listen", "x",
+                               status=EX_CONFIG).stderr, "a line of others")
 
 
 def command_line_first():
@@ -268,11 +337,12 @@ def daemon():
     check(not os.path.exists(pidfile) and not os.path.exists(sock) and
           not os.path.exists(path("daemon")), "files are left")
     write("daemon.conf", "Listen ws://0.0.0.0:0\nPidFile %s\n" % pidfile)
-    refused("-f", conf, text="loopback")
+    refused("-f", conf, status=EX_CONFIG, text="loopback")
     check(not os.path.exists(pidfile), "a pid file of nobody")
     write("daemon.conf", "Nonsense\n")
     refused("-f", conf, status=EX_CONFIG)
 
 
 main(one_line, several, socket_files, bad_addresses, configuration,
-     command_line_first, same_directory, own_directories, daemon)
+     what_cannot_be, command_line_first, same_directory, own_directories,
+     daemon)
