@@ -304,33 +304,23 @@ find_again(struct mounting *m, const struct place *p)
 static int
 shut_links(struct mounting *m, const char *name)
 {
-	char		 path[PATH_MAX], part[PATH_MAX], real[PATH_MAX];
-	const char	*end = path;
-	struct stat	 st;
-	int		 fd, rv, links = 0;
+	struct mounting_links	 l;
+	int			 fd, rv;
 
-	snprintf(path, sizeof(path), "%s", name);
-	do {
-		end = strchrnul(end + 1, '/');
-		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-		if (lstat(part, &st) == -1 || !S_ISLNK(st.st_mode))
+	mounting_links_start(&l, name);
+	while ((rv = mounting_links_next(&l)) == 1) {
+		if (!mounting_is_in_writable(m, l.real))
 			continue;
-		if (mounting_resolve(part, real) == -1)
-			return mounting_failed(m, "protecting", part);
-		if (!mounting_is_in_writable(m, real)) {
-			if (++links > MOUNTING_LINKS ||
-			    mounting_follow(part, end, path) == -1)
-				return 0;	/* nothing is there */
-			end = path;
-			continue;
-		}
-		if ((fd = open(part, O_PATH | O_NOFOLLOW | O_CLOEXEC)) == -1)
-			return mounting_failed(m, "protecting", part);
-		rv = mounting_void(m, fd, part);
+		if (mounting_pin_way(m, l.real) == -1)
+			return -1;
+		if ((fd = open(l.part, O_PATH | O_NOFOLLOW | O_CLOEXEC)) ==
+		    -1)
+			return mounting_failed(m, "protecting", l.part);
+		rv = mounting_void(m, fd, l.part);
 		fd_close(&fd);
 		return rv == 0 ? 1 : -1;
-	} while (*end != '\0');
-	return 0;
+	}
+	return rv == 0 ? 0 : mounting_failed(m, "protecting", l.part);
 }
 
 /*
@@ -468,6 +458,15 @@ allow(struct mounting *m, struct place *p)
 	return rv;
 }
 
+/* Whether a rule has nothing to say where its name leads. */
+static bool
+says_nothing(const struct mounting *m, const struct place *p)
+{
+	return p->rule->kind == PLAN_READ && !p->gives && p->real != NULL &&
+	    (!mounting_is_writable(m, p->real) ||
+	    is_system(p->real) != is_system(p->rule->path));
+}
+
 static int
 apply(struct mounting *m, struct place *p)
 {
@@ -478,6 +477,8 @@ apply(struct mounting *m, struct place *p)
 		return 0;
 	if (is_ours && look_at(m, p) == -1)
 		return -1;
+	if (says_nothing(m, p))
+		return shut_links(m, p->rule->path) == -1 ? -1 : 0;
 	if (p->real != NULL && strcmp(p->real, "/") == 0) {
 		errno = EBUSY;
 		return mounting_failed(m, "the root by another name,",
@@ -654,6 +655,7 @@ mounting_make(const struct plan *plan, const char *hide, struct mounted *out)
 		return mounting_failed(&m, "listing", "the rules");
 	for (i = 0; i < plan->n; i++) {
 		m.places[i].rule = &plan->rules[i];
+		m.places[i].gives = plan_rule_gives(plan, i);
 		m.places[i].fd = m.places[i].tree = -1;
 	}
 	rv = make_all(&m);

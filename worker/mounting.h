@@ -31,6 +31,7 @@ struct place {
 	char			*missing;	/* or: of the first name of it
 						   that does not exist */
 	char			*link;		/* if it is one: where to */
+	bool			 gives;		/* see plan_rule_gives() */
 };
 
 /* A folder of ours over one of theirs: nothing, but for what is put into it. */
@@ -126,6 +127,12 @@ int	 mounting_patterns(struct mounting *m)
 bool	 mounting_is_in_writable(const struct mounting *m, const char *real);
 
 /*
+ * Whether a command could change what is at that real path if no rule made it
+ * read-only.
+ */
+bool	 mounting_is_writable(const struct mounting *m, const char *real);
+
+/*
  * The same path without links, but for its last name: out has PATH_MAX bytes.
  * 0, or -1 with errno.
  */
@@ -144,6 +151,22 @@ int	 mounting_first_missing(const char *name, char *out)
  * bytes; rest may be in it).  0, or -1 with errno.
  */
 int	 mounting_follow(const char *link, const char *rest, char *path)
+	    __attribute__((warn_unused_result));
+
+/* The links on the way to a name, itself one of them, in their order. */
+struct mounting_links {
+	char		 path[PATH_MAX];	/* those behind us followed */
+	size_t		 at;			/* how far we looked in it */
+	unsigned	 n;
+	char		 part[PATH_MAX];	/* the link, as it is named */
+	char		 real[PATH_MAX];	/* and where it really is */
+};
+
+/* From the first. */
+void	 mounting_links_start(struct mounting_links *l, const char *name);
+
+/* 1: the next is in part and real; 0: there is none; -1 with errno. */
+int	 mounting_links_next(struct mounting_links *l)
 	    __attribute__((warn_unused_result));
 
 /*

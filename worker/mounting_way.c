@@ -33,17 +33,20 @@ folder_of(const char *path, char *out)
 	    (int)(slash - path), path);
 }
 
-bool
-mounting_is_in_writable(const struct mounting *m, const char *real)
+/*
+ * Whether the deepest place that a path is in is writable.  only_given: those
+ * of read-only rules that give nothing are left out.
+ */
+static bool
+is_written(const struct mounting *m, const char *path, bool only_given)
 {
 	const struct place	*p, *best = NULL;
-	char			 folder[PATH_MAX];
 	size_t			 i, len, longest = 0;
 
-	folder_of(real, folder);
 	for (i = 0; i < m->plan->n; i++) {
 		p = &m->places[i];
-		if (p->real == NULL || !is_within(p->real, folder))
+		if (p->real == NULL || !is_within(p->real, path) ||
+		    (only_given && p->rule->kind == PLAN_READ && !p->gives))
 			continue;
 		len = strlen(p->real);
 		/* Of two for one place what allows less is on top. */
@@ -53,6 +56,21 @@ mounting_is_in_writable(const struct mounting *m, const char *real)
 		longest = strlen(best->real);
 	}
 	return best != NULL && best->rule->kind == PLAN_WRITE;
+}
+
+bool
+mounting_is_in_writable(const struct mounting *m, const char *real)
+{
+	char	 folder[PATH_MAX];
+
+	folder_of(real, folder);
+	return is_written(m, folder, false);
+}
+
+bool
+mounting_is_writable(const struct mounting *m, const char *real)
+{
+	return is_written(m, real, true);
 }
 
 int
@@ -104,6 +122,40 @@ mounting_follow(const char *link, const char *rest, char *path)
 		return -1;
 	}
 	memcpy(path, whole, (size_t)len + 1);
+	return 0;
+}
+
+void
+mounting_links_start(struct mounting_links *l, const char *name)
+{
+	snprintf(l->path, sizeof(l->path), "%s", name);
+	l->at = 0;
+	l->n = 0;
+}
+
+int
+mounting_links_next(struct mounting_links *l)
+{
+	const char	*end = l->path + l->at;
+	struct stat	 st;
+
+	if (l->n > 0) {
+		/* Nothing is where that leads: no more of them. */
+		if (l->n > MOUNTING_LINKS ||
+		    mounting_follow(l->part, end, l->path) == -1)
+			return 0;
+		end = l->path;
+	}
+	while (*end != '\0') {
+		end = strchrnul(end + 1, '/');
+		snprintf(l->part, sizeof(l->part), "%.*s",
+		    (int)(end - l->path), l->path);
+		if (lstat(l->part, &st) == -1 || !S_ISLNK(st.st_mode))
+			continue;
+		l->n++;
+		l->at = (size_t)(end - l->path);
+		return mounting_resolve(l->part, l->real) == -1 ? -1 : 1;
+	}
 	return 0;
 }
 

@@ -208,6 +208,93 @@ def aliases(kind, run):
                            "git_rename", "write", "by_symlink"])
 
 
+def cannot_read(what, client, policy, cwd, *paths):
+    """Neither commands nor fs/readFile; where it is refused, both are."""
+    run, seen = box.Runs(client), []
+    for path in paths:
+        for call, params in (
+                (run, {"box": policy, "cwd": cwd}),
+                (client.call, {"path": box.uri(path), "sandbox": policy})):
+            try:
+                got = call(*(("cat", path) if call is run else
+                             ("fs/readFile",)), **params)
+            except lib.RpcError as e:
+                got = str(e)
+            if "canary" in str(got) or "dataBase64" in str(got):
+                seen.append((path, got))
+    lib.check(not seen, "%s: read: %s" % (what, seen))
+
+
+def guards_give_nothing(kind, server, client, run):
+    """What is protected is a link that a checkout brought, or a command."""
+    reads = [box.at(p, "read") for p in (
+        "/usr", "/bin", "/lib", "/lib64", "/etc") if os.path.exists(p)]
+    write = box.special("project_roots", "write")
+    for name in box.GUARDED:
+        with box.Place(kind.uid, git=False) as place:
+            home = place.top + "/home"
+            os.makedirs(home + "/ws/keys")
+            os.makedirs(home + "/.ssh")
+            place.put(home + "/.ssh/id")
+            os.symlink("../.ssh", home + "/ws/" + name)
+            os.symlink("../out", place.ws + "/" + name)
+            os.mkdir(place.top + "/plain")
+            os.symlink("../out", place.top + "/plain/link")
+            place.own()
+            for cwd, policy in (
+                    (place.ws, box.sandbox(*reads, write, cwd=place.ws)),
+                    (place.ws, box.workspace(
+                        place.ws, box.at(place.out, "deny"))),
+                    (place.ws, box.sandbox(
+                        *reads, write, box.at(place.ws + "/" + name, "read"),
+                        box.at(place.ws + "/" + name + "/dir", "read"),
+                        cwd=place.ws)),
+                    # Where nothing is writable around it, too.
+                    (place.ws, box.workspace(
+                        place.ws, box.at(place.out, "deny"),
+                        box.at(place.top + "/plain/link", "read"))),
+                    (home + "/ws", box.sandbox(
+                        box.special("root", "read"), box.at(home, "deny"),
+                        write, cwd=home + "/ws"))):
+                cannot_read("%s: a link %s" % (kind.name, name), client,
+                            policy, cwd, place.out + "/secret"
+                            if cwd == place.ws else home + "/.ssh/id",
+                            cwd + "/" + name + "/secret",
+                            cwd + "/" + name + "/id")
+            shared = place.top + "/shared"
+            os.mkdir(shared)
+            os.chmod(shared, 0o1777)
+            policy = box.sandbox(*reads, box.at(shared, "write"), cwd=shared)
+            run("ln", "-s", place.out, shared + "/" + name, box=policy,
+                cwd=shared)
+            with kind.client(server) as other:
+                cannot_read("%s: made a link %s" % (kind.name, name), other,
+                            policy, shared, place.out + "/secret",
+                            shared + "/" + name + "/secret")
+
+
+def guards_hold(kind, run):
+    """Where their links lead into what is writable, or to what is ours."""
+    with box.Place(kind.uid, git=False) as place:
+        os.symlink("dir", place.ws + "/.codex")
+        os.symlink("/proc", place.ws + "/.agents")
+        os.symlink("/", place.ws + "/.aws")
+        place.own()
+        policy = box.sandbox(box.special("root", "read"),
+                             box.special("project_roots", "write"),
+                             cwd=place.ws)
+        out, code, _ = run(
+            "sh", "-c", ": >dir/x || : >.codex/x || rm .codex || mv dir d ||"
+            "rm .agents || : >.agents/x || rm .aws", box=policy,
+            cwd=place.ws)
+        lib.check(code != 0, "%s: links inside: %s" % (kind.name, out))
+        out, code, _ = run("sh", "-c", ": >new && ls /proc", box=policy,
+                           cwd=place.ws)
+        pids = [p for p in out.split() if p.isdigit()]
+        lib.check(code == 0 and 0 < len(pids) < 8,
+                  "%s: a link shows the host's /proc: %s" % (kind.name, out))
+
+
 def little_readable(kind, run):
     """Only some folders can be read."""
     with box.Place(kind.uid, git=not kind.alone) as place:
@@ -245,6 +332,7 @@ def fails_closed(kind, run):
     with box.Place(kind.uid) as place:
         marker = place.ws + "/ran"
         names_in(place, NAMES[0])
+        os.symlink(place.out, place.ws + "/dir/loose")
         for policy in (
                 box.workspace(place.ws),        # it has a .git
                 box.workspace(place.ws, box.at(place.ws + "/file", "deny")),
@@ -257,6 +345,11 @@ def fails_closed(kind, run):
                 box.sandbox(box.special("root", "read"),
                             box.at(place.ws + "/dir", "write"),
                             box.at(place.top + "/link/ws/dir/x", "read"),
+                            cwd=place.ws),
+                # a link that could be replaced
+                box.sandbox(box.special("root", "read"),
+                            box.at(place.ws + "/dir", "write"),
+                            box.at(place.ws + "/dir/loose", "read"),
                             cwd=place.ws),
                 box.sandbox(box.at("/usr", "read"),
                             box.at(place.ws + "/dir", "read"),
@@ -295,6 +388,7 @@ for kind in box.chosen():
         total += outside(kind, run)
         if kind.alone:
             little_readable(kind, run)
+            guards_give_nothing(kind, server, client, run)
             fails_closed(kind, run)
             status_says(kind, server)
             continue
@@ -304,6 +398,8 @@ for kind in box.chosen():
             missing(kind, run, called)
         denied(kind, run)
         aliases(kind, run)
+        guards_give_nothing(kind, server, client, run)
+        guards_hold(kind, run)
         little_readable(kind, run)
 print("%d attacks were refused" % total)
 box.finish()
