@@ -263,7 +263,7 @@ look_at(struct mounting *m, struct place *p)
 		    look_for(m, p) : mounting_failed(m, "looking at", path);
 	if (fstat(p->fd, &p->st) == -1)
 		return mounting_failed(m, "looking at", path);
-	if (p->rule->kind != PLAN_WRITE && mounting_is_stand_in(&p->st)) {
+	if (p->rule->kind != PLAN_WRITE && mounting_is_stand_in(p->fd)) {
 		fd_close(&p->fd);
 		return look_for(m, p);
 	}

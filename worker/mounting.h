@@ -177,8 +177,11 @@ int	 mounting_links_next(struct mounting_links *l)
 int	 mounting_pin_way(struct mounting *m, const char *path)
 	    __attribute__((warn_unused_result));
 
-/* Whether a folder is one that stands in for nothing. */
-bool	 mounting_is_stand_in(const struct stat *st);
+/*
+ * Whether fd (O_PATH will do) is a folder that stands in for nothing.  Anybody
+ * may give a folder that mode: what is in one makes it a real one.
+ */
+bool	 mounting_is_stand_in(int fd);
 
 /*
  * Make it, or take over the one that is there; m->out knows it then.  No link

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -159,6 +160,20 @@ mounting_links_next(struct mounting_links *l)
 	return 0;
 }
 
+/* Whether there is something, other than what stands in for nothing. */
+static bool
+is_real(const char *path)
+{
+	int	 fd;
+	bool	 is;
+
+	if ((fd = open(path, O_PATH | O_CLOEXEC)) == -1)
+		return false;
+	is = !mounting_is_stand_in(fd);
+	fd_close(&fd);
+	return is;
+}
+
 int
 mounting_first_missing(const char *name, char *out)
 {
@@ -171,7 +186,7 @@ mounting_first_missing(const char *name, char *out)
 	do {
 		end = strchrnul(end + 1, '/');
 		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-		if (stat(part, &st) == 0 && !mounting_is_stand_in(&st))
+		if (is_real(part))
 			continue;
 		/* A link to nothing: what matters is that. */
 		if (lstat(part, &st) == -1 || !S_ISLNK(st.st_mode) ||
@@ -224,11 +239,39 @@ mounting_pin_way(struct mounting *m, const char *path)
 
 /* --- what stands in for what is not there --- */
 
-bool
-mounting_is_stand_in(const struct stat *st)
+/* One that cannot be read is not known to be. */
+static bool
+is_empty(int fd)
 {
-	return S_ISDIR(st->st_mode) && (st->st_mode & 07777) == STAND_IN &&
-	    st->st_uid == geteuid() && st->st_nlink <= 2;
+	const struct dirent	*e;
+	DIR			*d;
+	int			 dir;
+	bool			 empty;
+
+	if ((dir = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) == -1)
+		return false;
+	if ((d = fdopendir(dir)) == NULL) {
+		fd_close(&dir);
+		return false;
+	}
+	do {
+		errno = 0;
+		e = readdir(d);
+	} while (e != NULL && (strcmp(e->d_name, ".") == 0 ||
+	    strcmp(e->d_name, "..") == 0));
+	empty = e == NULL && errno == 0;
+	closedir(d);
+	return empty;
+}
+
+bool
+mounting_is_stand_in(int fd)
+{
+	struct stat	 st;
+
+	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    (st.st_mode & 07777) == STAND_IN && st.st_uid == geteuid() &&
+	    st.st_nlink <= 2 && is_empty(fd);
 }
 
 static int
@@ -265,12 +308,12 @@ claim_in(int dir, const char *name)
 			errno = EAGAIN;
 		return -1;
 	}
-	if (fstat(fd, &st) == 0 && !mounting_is_stand_in(&st)) {
+	if (!mounting_is_stand_in(fd)) {
 		fd_close(&fd);
 		errno = ESTALE;		/* somebody made a real one */
 		return -1;
 	}
-	if (flock(fd, LOCK_SH | LOCK_NB) == 0 &&
+	if (flock(fd, LOCK_SH | LOCK_NB) == 0 && fstat(fd, &st) == 0 &&
 	    fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    now.st_ino == st.st_ino && now.st_dev == st.st_dev)
 		return fd;

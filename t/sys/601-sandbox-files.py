@@ -182,6 +182,43 @@ def denied(kind, run):
             kind.name, out))
 
 
+def cannot_read(what, client, policy, cwd, *paths):
+    """Neither commands nor fs/readFile; where it is refused, both are."""
+    run, seen = box.Runs(client), []
+    for path in paths:
+        for call, params in (
+                (run, {"box": policy, "cwd": cwd}),
+                (client.call, {"path": box.uri(path), "sandbox": policy})):
+            try:
+                got = call(*(("cat", path) if call is run else
+                             ("fs/readFile",)), **params)
+            except lib.RpcError as e:
+                got = str(e)
+            if "canary" in str(got) or "dataBase64" in str(got):
+                seen.append((path, got))
+    lib.check(not seen, "%s: read: %s" % (what, seen))
+
+
+def looks_missing(kind, client):
+    """What is denied has the mode of a folder that stands in for none."""
+    with box.Place(kind.uid) as place:
+        for folder in (place.out + "/keys", place.ws + "/keys"):
+            os.mkdir(folder)
+            place.put(folder + "/one")
+        place.own()
+        for folder in (place.out + "/keys", place.ws + "/keys"):
+            os.chmod(folder, 0o1555)
+            for policy in (
+                    box.workspace(place.ws, box.at(folder, "deny")),
+                    box.workspace(place.ws, box.at(folder + "/one", "deny")),
+                    box.sandbox(box.special("root", "read"),
+                                box.at(folder, "deny"), cwd="/"),
+                    box.sandbox(box.special("root", "read"),
+                                box.at(folder, "deny", skip=True), cwd="/")):
+                cannot_read("%s: mode 1555" % kind.name, client, policy, "/",
+                            folder + "/one")
+
+
 def aliases(kind, run):
     """Folders that a policy names by links, whatever comes first."""
     for name in ("alink", "zlink"):
@@ -206,23 +243,6 @@ def aliases(kind, run):
                     names=["deny_read", "deny_write", "deny_link",
                            "deny_unlink", "git_write", "git_create",
                            "git_rename", "write", "by_symlink"])
-
-
-def cannot_read(what, client, policy, cwd, *paths):
-    """Neither commands nor fs/readFile; where it is refused, both are."""
-    run, seen = box.Runs(client), []
-    for path in paths:
-        for call, params in (
-                (run, {"box": policy, "cwd": cwd}),
-                (client.call, {"path": box.uri(path), "sandbox": policy})):
-            try:
-                got = call(*(("cat", path) if call is run else
-                             ("fs/readFile",)), **params)
-            except lib.RpcError as e:
-                got = str(e)
-            if "canary" in str(got) or "dataBase64" in str(got):
-                seen.append((path, got))
-    lib.check(not seen, "%s: read: %s" % (what, seen))
 
 
 def guards_give_nothing(kind, server, client, run):
@@ -397,6 +417,7 @@ for kind in box.chosen():
             deep(kind, run, called)
             missing(kind, run, called)
         denied(kind, run)
+        looks_missing(kind, client)
         aliases(kind, run)
         guards_give_nothing(kind, server, client, run)
         guards_hold(kind, run)
