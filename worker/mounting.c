@@ -231,9 +231,8 @@ read_link(int fd, const char *path, char **out)
 	return (*out = strdup(text)) == NULL ? -1 : 0;
 }
 
-/* Of these a sandbox has its own, and rules are about what is in those. */
-static bool
-is_system(const char *path)
+bool
+mounting_is_system(const char *path)
 {
 	return (strncmp(path, "/dev", 4) == 0 && (path[4] == '\0' ||
 	    path[4] == '/')) || (strncmp(path, "/proc", 5) == 0 &&
@@ -399,16 +398,26 @@ has_inside(const struct plan *plan, const char *path)
 	return false;
 }
 
+int
+mounting_find_again(struct mounting *m, const struct place *p)
+{
+	int	 fd;
+
+	if (mask_of(m, p->real) != NULL) {
+		if ((fd = mounting_open(p->real)) == -1)
+			return MOUNTING_UNSEEN;
+		fd_close(&fd);
+	}
+	return find_again(m, p);
+}
+
 static int
 deny(struct mounting *m, struct place *p)
 {
 	int	 fd, rv;
 
-	/* What is hidden already needs no hiding. */
-	if (mask_of(m, p->real) != NULL && (fd = mounting_open(p->real)) == -1)
-		return 0;
-	if ((fd = find_again(m, p)) == -1)
-		return -1;
+	if ((fd = mounting_find_again(m, p)) < 0)
+		return fd == MOUNTING_UNSEEN ? 0 : -1;
 	if (S_ISDIR(p->st.st_mode))
 		rv = mounting_mask(m, fd, p->real,
 		    has_inside(m->plan, p->rule->path) ? MASK_MODE_WAY :
@@ -431,7 +440,7 @@ restrict_tree(const struct place *p)
 	memset(&a, 0, sizeof(a));
 	if (p->rule->kind == PLAN_READ)
 		a.attr_set |= MOUNT_ATTR_RDONLY;
-	if (!is_system(p->rule->path))
+	if (!mounting_is_system(p->rule->path))
 		a.attr_set |= MOUNT_ATTR_NODEV;
 	if (a.attr_set == 0)
 		return 0;
@@ -464,13 +473,13 @@ says_nothing(const struct mounting *m, const struct place *p)
 {
 	return p->rule->kind == PLAN_READ && !p->gives && p->real != NULL &&
 	    (!mounting_is_writable(m, p->real) ||
-	    is_system(p->real) != is_system(p->rule->path));
+	    mounting_is_system(p->real) != mounting_is_system(p->rule->path));
 }
 
 static int
 apply(struct mounting *m, struct place *p)
 {
-	bool	 is_ours = is_system(p->rule->path);
+	bool	 is_ours = mounting_is_system(p->rule->path);
 	int	 rv;
 
 	if (strcmp(p->rule->path, "/") == 0)
@@ -485,7 +494,7 @@ apply(struct mounting *m, struct place *p)
 		    p->rule->path);
 	}
 	/* Our own are as they should be, unless somebody wants it otherwise. */
-	if (is_ours && p->real != NULL && is_system(p->real) &&
+	if (is_ours && p->real != NULL && mounting_is_system(p->real) &&
 	    p->rule->kind == plan_decide_around(m->plan, p->rule->path))
 		return 0;
 	if (p->rule->kind != PLAN_WRITE && mounting_pin_way(m,
@@ -621,9 +630,10 @@ make_all(struct mounting *m)
 	size_t	 i, n = m->plan->n;
 
 	for (i = 0; i < n; i++)
-		if (m->plan->rules[i].kind != PLAN_HIDE &&
-		    !is_system(m->plan->rules[i].path) &&
-		    look_at(m, &m->places[i]) == -1)
+		if (!mounting_is_system(m->plan->rules[i].path) &&
+		    (m->plan->rules[i].kind == PLAN_HIDE ?
+		    mounting_look_at_pattern(m, &m->places[i]) :
+		    look_at(m, &m->places[i])) == -1)
 			return -1;
 	if (mounting_copy_nodes(m) == -1 || prepare_root(m) == -1)
 		return -1;

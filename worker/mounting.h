@@ -23,7 +23,7 @@
 
 /* What a rule is about, as it was when it was looked at. */
 struct place {
-	const struct plan_rule	*rule;
+	const struct plan_rule	*rule;		/* a pattern: about its base */
 	int			 fd;		/* O_PATH; -1: not there */
 	int			 tree;		/* a copy to be mounted; -1 */
 	struct stat		 st;
@@ -115,7 +115,23 @@ int	 mounting_copy_nodes(struct mounting *m)
 int	 mounting_system(struct mounting *m)
 	    __attribute__((warn_unused_result));
 
-/* What the patterns of the plan match now. */
+/* Of these a sandbox has its own, and rules are about what is in those. */
+bool	 mounting_is_system(const char *path);
+
+/*
+ * Where what is to be hidden is now, which has to be what it was (O_PATH).  -1
+ * having said why, or MOUNTING_UNSEEN: nothing of it is seen.
+ */
+#define MOUNTING_UNSEEN	(-2)
+int	 mounting_find_again(struct mounting *m, const struct place *p)
+	    __attribute__((warn_unused_result));
+
+/*
+ * What the patterns of the plan match now.  Before anything changes: where they
+ * are about, by whatever links.
+ */
+int	 mounting_look_at_pattern(struct mounting *m, struct place *p)
+	    __attribute__((warn_unused_result));
 int	 mounting_patterns(struct mounting *m)
 	    __attribute__((warn_unused_result));
 

@@ -46,7 +46,8 @@ is_written(const struct mounting *m, const char *path, bool only_given)
 
 	for (i = 0; i < m->plan->n; i++) {
 		p = &m->places[i];
-		if (p->real == NULL || !is_within(p->real, path) ||
+		if (p->rule->kind == PLAN_HIDE || p->real == NULL ||
+		    !is_within(p->real, path) ||
 		    (only_given && p->rule->kind == PLAN_READ && !p->gives))
 			continue;
 		len = strlen(p->real);

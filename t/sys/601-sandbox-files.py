@@ -219,6 +219,132 @@ def looks_missing(kind, client):
                             folder + "/one")
 
 
+# Deeper than a path can name: move what is hidden there, or read it there.
+DIVE = """
+import os
+top = os.open(".", os.O_RDONLY)
+for n in range(25):
+    if %r:
+        os.mkdir("d" * 200)
+    os.chdir("d" * 200)
+if %r:
+    os.rename("keys", "keys", src_dir_fd=top,
+              dst_dir_fd=os.open(".", os.O_RDONLY))
+print(open("keys/one.pem").read())
+"""
+
+MOVER = """
+import os
+at = "keys"
+print("on", flush=True)
+while True:
+    for to in ("a/keys", "z/keys", "keys"):
+        if to != at:
+            os.rename(at, to)
+            at = to
+"""
+
+
+def patterns(kind, server, client, run):
+    """Where a pattern looks, and whether what it hides can be moved."""
+    with box.Place(kind.uid) as place:
+        for folder in ("keys", "a", "z"):
+            os.mkdir(place.ws + "/" + folder)
+        secret = place.ws + "/keys/one.pem"
+        place.put(secret)
+        os.symlink(place.ws, place.top + "/link")
+        place.own()
+        for cwd in (place.ws, place.top + "/link", place.ws + "/keys",
+                    place.top + "/link/keys"):
+            for pattern in ("**/*.pem", cwd + "/**/*.pem", cwd + "/**",
+                            place.ws + "/**/*.pem"):
+                cannot_read("%s: %s in %s" % (kind.name, pattern, cwd),
+                            client, box.workspace(cwd, box.glob(pattern)),
+                            cwd, secret, place.top + "/link/keys/one.pem")
+                # Which is not for want of a sandbox.
+                error = box.refused(run, "true", cwd=cwd, box=box.workspace(
+                    cwd, box.glob(pattern)))
+                lib.check(error is None, "%s: %s in %s: %s" % (
+                    kind.name, pattern, cwd, error))
+        for pattern in (place.ws + "/keys/**", "**/*.pem"):
+            policy = box.workspace(place.ws, box.glob(pattern))
+            for way in (("mv", "keys", "moved"), ("mv", "keys", "a/moved"),
+                        ("chmod", "0", "keys")):
+                run(*way, box=policy, cwd=place.ws)
+                out, _, _ = run("sh", "-c", "chmod 755 keys; cat keys/*.pem "
+                                "moved/*.pem a/moved/*.pem", box=policy,
+                                cwd=place.ws)
+                lib.check("canary" not in out and os.path.exists(secret),
+                          "%s: %s: %s: %s" % (kind.name, pattern, way, out))
+            moved_below(kind, run, place, pattern, policy)
+    moved_meanwhile(kind, client, run)
+    if kind.uid and os.geteuid() == 0:
+        unlistable(kind, run)
+
+
+def moved_below(kind, run, place, pattern, policy):
+    """To where nobody can look for what is to be hidden: then none runs."""
+    out = run("python3", "-c", DIVE % (True, True), box=policy,
+              cwd=place.ws)[0]
+    error = None
+    try:
+        out += run("python3", "-c", DIVE % (False, False), box=policy,
+                   cwd=place.ws)[0]
+    except lib.RpcError as e:
+        error = str(e)
+    lib.check("canary" not in out and
+              os.path.exists(place.ws + "/keys/one.pem"),
+              "%s: %s: moved below: %s" % (kind.name, pattern, out))
+    lib.check((error is not None) == pattern.startswith("*"),
+              "%s: %s: deep: %s" % (kind.name, pattern, error))
+    subprocess.run(["rm", "-rf", place.ws + "/" + "d" * 200], check=True)
+
+
+def moved_meanwhile(kind, client, run):
+    """One command moves what others must not read, to and fro."""
+    with box.Place(kind.uid, git=False) as place:
+        for folder in ("keys", "a", "z"):
+            os.mkdir(place.ws + "/" + folder)
+        place.put(place.ws + "/keys/one.pem")
+        # The longer it takes to look, the more can be moved meanwhile.
+        for n in range(200):
+            os.mkdir("%s/m%d" % (place.ws, n))
+        place.own()
+        policy = box.workspace(place.ws, box.glob("**/*.pem"))
+        mover = box.Runs(client).name()
+        client.start(mover, "python3", "-c", MOVER, cwd=place.ws,
+                     sandbox=policy, env={"PATH": box.PATH})
+        lib.check(client.note(mover, "process/output"), "no mover")
+        for n in range(30):
+            try:
+                out = run("sh", "-c", "for n in 1 2 3 4 5 6 7 8 9; do cat "
+                          "a/keys/* z/keys/* keys/*; done", box=policy,
+                          cwd=place.ws)[0]
+            except lib.RpcError:
+                continue
+            if not lib.check("canary" not in out, "%s: moved to and fro: "
+                             "try %d: %s" % (kind.name, n, out)):
+                break
+        client.call("process/terminate", processId=mover)
+
+
+def unlistable(kind, run):
+    """A folder of somebody else, with a name in it that a command knows."""
+    with box.Place(kind.uid) as place:
+        folder = place.out + "/private"
+        for mode, is_refused in ((0o711, True), (0o700, False),
+                                 (0o744, False)):
+            os.makedirs(folder, exist_ok=True)
+            place.put(folder + "/one.pem")
+            os.chmod(folder, mode)
+            policy = box.workspace(place.ws,
+                                   box.glob(place.out + "/**/*.pem"))
+            error = box.refused(run, "cat", folder + "/one.pem", box=policy)
+            lib.check((error is not None and
+                       "looking for what to hide" in error[1]) == is_refused,
+                      "%s: mode %o: %s" % (kind.name, mode, error))
+
+
 def aliases(kind, run):
     """Folders that a policy names by links, whatever comes first."""
     for name in ("alink", "zlink"):
@@ -418,6 +544,7 @@ for kind in box.chosen():
             missing(kind, run, called)
         denied(kind, run)
         looks_missing(kind, client)
+        patterns(kind, server, client, run)
         aliases(kind, run)
         guards_give_nothing(kind, server, client, run)
         guards_hold(kind, run)
