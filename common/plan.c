@@ -346,6 +346,15 @@ plan_rule_may_miss(const struct plan *p, size_t i)
 	    (narrows(p, i) || is_idle(p, i));
 }
 
+bool
+plan_rule_gives(const struct plan *p, size_t i)
+{
+	const struct plan_rule	*r = &p->rules[i];
+
+	return r->kind != PLAN_HIDE &&
+	    rights(r) > rights(deepest(p, i, r->path));
+}
+
 /* --- as text --- */
 
 static int

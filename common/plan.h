@@ -89,6 +89,13 @@ enum plan_kind plan_decide(const struct plan *p, const char *path);
 const char *plan_word(enum plan_kind kind);
 bool	 plan_rule_may_miss(const struct plan *p, size_t i);
 
+/*
+ * Whether a rule gives more than the one around it.  One that does not has
+ * nothing to give by way of a link either: who can write where its name is
+ * can make it one, to anywhere.
+ */
+bool	 plan_rule_gives(const struct plan *p, size_t i);
+
 /* And about the folder that a path is in; of the root, itself. */
 enum plan_kind plan_decide_around(const struct plan *p, const char *path);
 

@@ -60,6 +60,20 @@ is_allowed_more(const struct plan *plan, const struct plan_rule *r,
 	return false;
 }
 
+/* Whether its name could be made to lead elsewhere, by another link. */
+static bool
+has_loose_link(const struct plan *plan, const struct plan_rule *r)
+{
+	struct mounting_links	 l;
+	int			 rv;
+
+	mounting_links_start(&l, r->path);
+	while ((rv = mounting_links_next(&l)) == 1)
+		if (is_allowed_more(plan, r, l.real))
+			return true;
+	return rv == -1;
+}
+
 /*
  * Landlock adds rights and never takes any: what is narrower than what is
  * around it cannot be said.  NULL, or why not.
@@ -85,7 +99,7 @@ cannot_say(const struct plan *plan, struct enforced *e)
 			goto fail;
 		if (is_missing && r->if_exists)
 			continue;
-		if (is_allowed_more(plan, r, place))
+		if (is_allowed_more(plan, r, place) || has_loose_link(plan, r))
 			goto fail;
 	}
 	return NULL;
@@ -105,6 +119,9 @@ add_rules(int ruleset, const struct plan *plan, uint64_t handled, int version,
 
 	for (i = 0; i < plan->n; i++) {
 		r = &plan->rules[i];
+		/* Where its name leads may not be in what is around it. */
+		if (!plan_rule_gives(plan, i))
+			continue;
 		access = r->kind == PLAN_WRITE ? LANDLOCK_READS |
 		    landlock_writes(version) :
 		    r->kind == PLAN_READ ? LANDLOCK_READS : 0;

@@ -231,9 +231,8 @@ read_link(int fd, const char *path, char **out)
 	return (*out = strdup(text)) == NULL ? -1 : 0;
 }
 
-/* Of these a sandbox has its own, and rules are about what is in those. */
-static bool
-is_system(const char *path)
+bool
+mounting_is_system(const char *path)
 {
 	return (strncmp(path, "/dev", 4) == 0 && (path[4] == '\0' ||
 	    path[4] == '/')) || (strncmp(path, "/proc", 5) == 0 &&
@@ -263,7 +262,7 @@ look_at(struct mounting *m, struct place *p)
 		    look_for(m, p) : mounting_failed(m, "looking at", path);
 	if (fstat(p->fd, &p->st) == -1)
 		return mounting_failed(m, "looking at", path);
-	if (p->rule->kind != PLAN_WRITE && mounting_is_stand_in(&p->st)) {
+	if (p->rule->kind != PLAN_WRITE && mounting_is_stand_in(p->fd)) {
 		fd_close(&p->fd);
 		return look_for(m, p);
 	}
@@ -304,33 +303,23 @@ find_again(struct mounting *m, const struct place *p)
 static int
 shut_links(struct mounting *m, const char *name)
 {
-	char		 path[PATH_MAX], part[PATH_MAX], real[PATH_MAX];
-	const char	*end = path;
-	struct stat	 st;
-	int		 fd, rv, links = 0;
+	struct mounting_links	 l;
+	int			 fd, rv;
 
-	snprintf(path, sizeof(path), "%s", name);
-	do {
-		end = strchrnul(end + 1, '/');
-		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-		if (lstat(part, &st) == -1 || !S_ISLNK(st.st_mode))
+	mounting_links_start(&l, name);
+	while ((rv = mounting_links_next(&l)) == 1) {
+		if (!mounting_is_in_writable(m, l.real))
 			continue;
-		if (mounting_resolve(part, real) == -1)
-			return mounting_failed(m, "protecting", part);
-		if (!mounting_is_in_writable(m, real)) {
-			if (++links > MOUNTING_LINKS ||
-			    mounting_follow(part, end, path) == -1)
-				return 0;	/* nothing is there */
-			end = path;
-			continue;
-		}
-		if ((fd = open(part, O_PATH | O_NOFOLLOW | O_CLOEXEC)) == -1)
-			return mounting_failed(m, "protecting", part);
-		rv = mounting_void(m, fd, part);
+		if (mounting_pin_way(m, l.real) == -1)
+			return -1;
+		if ((fd = open(l.part, O_PATH | O_NOFOLLOW | O_CLOEXEC)) ==
+		    -1)
+			return mounting_failed(m, "protecting", l.part);
+		rv = mounting_void(m, fd, l.part);
 		fd_close(&fd);
 		return rv == 0 ? 1 : -1;
-	} while (*end != '\0');
-	return 0;
+	}
+	return rv == 0 ? 0 : mounting_failed(m, "protecting", l.part);
 }
 
 /*
@@ -409,16 +398,26 @@ has_inside(const struct plan *plan, const char *path)
 	return false;
 }
 
+int
+mounting_find_again(struct mounting *m, const struct place *p)
+{
+	int	 fd;
+
+	if (mask_of(m, p->real) != NULL) {
+		if ((fd = mounting_open(p->real)) == -1)
+			return MOUNTING_UNSEEN;
+		fd_close(&fd);
+	}
+	return find_again(m, p);
+}
+
 static int
 deny(struct mounting *m, struct place *p)
 {
 	int	 fd, rv;
 
-	/* What is hidden already needs no hiding. */
-	if (mask_of(m, p->real) != NULL && (fd = mounting_open(p->real)) == -1)
-		return 0;
-	if ((fd = find_again(m, p)) == -1)
-		return -1;
+	if ((fd = mounting_find_again(m, p)) < 0)
+		return fd == MOUNTING_UNSEEN ? 0 : -1;
 	if (S_ISDIR(p->st.st_mode))
 		rv = mounting_mask(m, fd, p->real,
 		    has_inside(m->plan, p->rule->path) ? MASK_MODE_WAY :
@@ -441,7 +440,7 @@ restrict_tree(const struct place *p)
 	memset(&a, 0, sizeof(a));
 	if (p->rule->kind == PLAN_READ)
 		a.attr_set |= MOUNT_ATTR_RDONLY;
-	if (!is_system(p->rule->path))
+	if (!mounting_is_system(p->rule->path))
 		a.attr_set |= MOUNT_ATTR_NODEV;
 	if (a.attr_set == 0)
 		return 0;
@@ -468,23 +467,34 @@ allow(struct mounting *m, struct place *p)
 	return rv;
 }
 
+/* Whether a rule has nothing to say where its name leads. */
+static bool
+says_nothing(const struct mounting *m, const struct place *p)
+{
+	return p->rule->kind == PLAN_READ && !p->gives && p->real != NULL &&
+	    (!mounting_is_writable(m, p->real) ||
+	    mounting_is_system(p->real) != mounting_is_system(p->rule->path));
+}
+
 static int
 apply(struct mounting *m, struct place *p)
 {
-	bool	 is_ours = is_system(p->rule->path);
+	bool	 is_ours = mounting_is_system(p->rule->path);
 	int	 rv;
 
 	if (strcmp(p->rule->path, "/") == 0)
 		return 0;
 	if (is_ours && look_at(m, p) == -1)
 		return -1;
+	if (says_nothing(m, p))
+		return shut_links(m, p->rule->path) == -1 ? -1 : 0;
 	if (p->real != NULL && strcmp(p->real, "/") == 0) {
 		errno = EBUSY;
 		return mounting_failed(m, "the root by another name,",
 		    p->rule->path);
 	}
 	/* Our own are as they should be, unless somebody wants it otherwise. */
-	if (is_ours && p->real != NULL && is_system(p->real) &&
+	if (is_ours && p->real != NULL && mounting_is_system(p->real) &&
 	    p->rule->kind == plan_decide_around(m->plan, p->rule->path))
 		return 0;
 	if (p->rule->kind != PLAN_WRITE && mounting_pin_way(m,
@@ -620,9 +630,10 @@ make_all(struct mounting *m)
 	size_t	 i, n = m->plan->n;
 
 	for (i = 0; i < n; i++)
-		if (m->plan->rules[i].kind != PLAN_HIDE &&
-		    !is_system(m->plan->rules[i].path) &&
-		    look_at(m, &m->places[i]) == -1)
+		if (!mounting_is_system(m->plan->rules[i].path) &&
+		    (m->plan->rules[i].kind == PLAN_HIDE ?
+		    mounting_look_at_pattern(m, &m->places[i]) :
+		    look_at(m, &m->places[i])) == -1)
 			return -1;
 	if (mounting_copy_nodes(m) == -1 || prepare_root(m) == -1)
 		return -1;
@@ -654,6 +665,7 @@ mounting_make(const struct plan *plan, const char *hide, struct mounted *out)
 		return mounting_failed(&m, "listing", "the rules");
 	for (i = 0; i < plan->n; i++) {
 		m.places[i].rule = &plan->rules[i];
+		m.places[i].gives = plan_rule_gives(plan, i);
 		m.places[i].fd = m.places[i].tree = -1;
 	}
 	rv = make_all(&m);

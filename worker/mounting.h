@@ -23,7 +23,7 @@
 
 /* What a rule is about, as it was when it was looked at. */
 struct place {
-	const struct plan_rule	*rule;
+	const struct plan_rule	*rule;		/* a pattern: about its base */
 	int			 fd;		/* O_PATH; -1: not there */
 	int			 tree;		/* a copy to be mounted; -1 */
 	struct stat		 st;
@@ -31,6 +31,7 @@ struct place {
 	char			*missing;	/* or: of the first name of it
 						   that does not exist */
 	char			*link;		/* if it is one: where to */
+	bool			 gives;		/* see plan_rule_gives() */
 };
 
 /* A folder of ours over one of theirs: nothing, but for what is put into it. */
@@ -114,7 +115,23 @@ int	 mounting_copy_nodes(struct mounting *m)
 int	 mounting_system(struct mounting *m)
 	    __attribute__((warn_unused_result));
 
-/* What the patterns of the plan match now. */
+/* Of these a sandbox has its own, and rules are about what is in those. */
+bool	 mounting_is_system(const char *path);
+
+/*
+ * Where what is to be hidden is now, which has to be what it was (O_PATH).  -1
+ * having said why, or MOUNTING_UNSEEN: nothing of it is seen.
+ */
+#define MOUNTING_UNSEEN	(-2)
+int	 mounting_find_again(struct mounting *m, const struct place *p)
+	    __attribute__((warn_unused_result));
+
+/*
+ * What the patterns of the plan match now.  Before anything changes: where they
+ * are about, by whatever links.
+ */
+int	 mounting_look_at_pattern(struct mounting *m, struct place *p)
+	    __attribute__((warn_unused_result));
 int	 mounting_patterns(struct mounting *m)
 	    __attribute__((warn_unused_result));
 
@@ -124,6 +141,12 @@ int	 mounting_patterns(struct mounting *m)
  * real: the path has no links.
  */
 bool	 mounting_is_in_writable(const struct mounting *m, const char *real);
+
+/*
+ * Whether a command could change what is at that real path if no rule made it
+ * read-only.
+ */
+bool	 mounting_is_writable(const struct mounting *m, const char *real);
 
 /*
  * The same path without links, but for its last name: out has PATH_MAX bytes.
@@ -146,6 +169,22 @@ int	 mounting_first_missing(const char *name, char *out)
 int	 mounting_follow(const char *link, const char *rest, char *path)
 	    __attribute__((warn_unused_result));
 
+/* The links on the way to a name, itself one of them, in their order. */
+struct mounting_links {
+	char		 path[PATH_MAX];	/* those behind us followed */
+	size_t		 at;			/* how far we looked in it */
+	unsigned	 n;
+	char		 part[PATH_MAX];	/* the link, as it is named */
+	char		 real[PATH_MAX];	/* and where it really is */
+};
+
+/* From the first. */
+void	 mounting_links_start(struct mounting_links *l, const char *name);
+
+/* 1: the next is in part and real; 0: there is none; -1 with errno. */
+int	 mounting_links_next(struct mounting_links *l)
+	    __attribute__((warn_unused_result));
+
 /*
  * The folders on the way to a path without links, as far as a command could
  * rename them, stay where they are: else it could make another path of that
@@ -154,8 +193,11 @@ int	 mounting_follow(const char *link, const char *rest, char *path)
 int	 mounting_pin_way(struct mounting *m, const char *path)
 	    __attribute__((warn_unused_result));
 
-/* Whether a folder is one that stands in for nothing. */
-bool	 mounting_is_stand_in(const struct stat *st);
+/*
+ * Whether fd (O_PATH will do) is a folder that stands in for nothing.  Anybody
+ * may give a folder that mode: what is in one makes it a real one.
+ */
+bool	 mounting_is_stand_in(int fd);
 
 /*
  * Make it, or take over the one that is there; m->out knows it then.  No link

@@ -185,12 +185,55 @@ mounting_system(struct mounting *m)
 
 /* --- patterns --- */
 
-/* Files, as the reference; what is in a folder matches by itself or not. */
+/* A walk for what a pattern matches. */
+struct walk {
+	const char	*pattern;
+	char		 name[2 * PATH_MAX];	/* as the pattern calls it */
+	size_t		 base_len;		/* what of that is the base */
+	size_t		 real_len;		/* and where that really is */
+	unsigned	*budget;
+};
+
+/* How much of a path is in front of the slash of what is in it. */
+static size_t
+folder_len(const char *path)
+{
+	return strcmp(path, "/") == 0 ? 0 : strlen(path);
+}
+
+int
+mounting_look_at_pattern(struct mounting *m, struct place *p)
+{
+	char	 base[PATH_MAX], real[PATH_MAX], self[FD_SELF_MAX];
+	ssize_t	 n;
+
+	if (pathglob_base(p->rule->path, base, sizeof(base)) == -1)
+		return mounting_failed(m, "hiding", p->rule->path);
+	/* Where we may not search, commands, with less rights, may not. */
+	if ((p->fd = open(base, O_PATH | O_CLOEXEC)) == -1)
+		return errno == ENOENT || errno == ENOTDIR ||
+		    errno == ELOOP || errno == EACCES ? 0 :
+		    mounting_failed(m, "looking at", base);
+	if (fstat(p->fd, &p->st) == -1 || (n = readlink(fd_self(p->fd, self),
+	    real, sizeof(real) - 1)) == -1)
+		return mounting_failed(m, "looking at", base);
+	real[n] = '\0';
+	if ((p->real = strdup(real)) == NULL)
+		return mounting_failed(m, "looking at", base);
+	return 0;
+}
+
+/*
+ * Files, as the reference; what is in a folder matches by itself or not.  The
+ * folders around it stay: elsewhere it might not match for the next command.
+ */
 static int
 hide_match(struct mounting *m, const char *path)
 {
 	int	 fd, rv;
 
+	if (mounting_pin_way(m, path) == -1)
+		return -1;
 	if ((fd = mounting_open(path)) == -1)
 		return errno == ENOENT ? 0 :
 		    mounting_failed(m, "hiding", path);
@@ -199,34 +242,79 @@ hide_match(struct mounting *m, const char *path)
 	return rv;
 }
 
+/* What could not be looked at: nothing, if nobody gets there; else -1. */
+static int
+unseen(struct mounting *m, const FTSENT *e)
+{
+	if (e->fts_errno == ENOENT || (e->fts_info == FTS_NS &&
+	    e->fts_errno == EACCES))
+		return 0;
+	if (e->fts_info == FTS_DNR && e->fts_errno == EACCES &&
+	    faccessat(AT_FDCWD, e->fts_path, X_OK, AT_EACCESS) == -1 &&
+	    errno == EACCES)
+		return 0;
+	errno = e->fts_info == FTS_DC ? ELOOP : e->fts_errno;
+	return mounting_failed(m, "looking for what to hide in", e->fts_path);
+}
+
+static bool
+is_match(struct walk *w, const FTSENT *e)
+{
+	const char	*rest = e->fts_path + w->real_len;
+	size_t		 len = strlen(rest);
+
+	if (len >= sizeof(w->name) - w->base_len)
+		return true;		/* hidden, whatever it is */
+	memcpy(w->name + w->base_len, rest, len + 1);
+	return pathglob_match(w->pattern, w->name);
+}
+
+static int
+walk_entry(struct mounting *m, struct walk *w, FTS *fts, FTSENT *e)
+{
+	if (e->fts_info == FTS_DP)
+		return 0;
+	if ((*w->budget)-- == 0) {
+		errno = E2BIG;
+		return mounting_failed(m, "hiding", w->pattern);
+	}
+	if (e->fts_info == FTS_DNR || e->fts_info == FTS_NS ||
+	    e->fts_info == FTS_ERR || e->fts_info == FTS_DC)
+		return unseen(m, e);
+	if ((e->fts_info == FTS_F || e->fts_info == FTS_DEFAULT) &&
+	    is_match(w, e))
+		return hide_match(m, e->fts_path);
+	if (m->plan->glob_depth != 0 &&
+	    e->fts_level >= (int)m->plan->glob_depth)
+		fts_set(fts, e, FTS_SKIP);
+	return 0;
+}
+
 /* Walk below the pattern's fixed part, as deep as the plan says. */
 static int
-hide_matches(struct mounting *m, const char *pattern, unsigned *budget)
+hide_matches(struct mounting *m, const struct place *p, unsigned *budget)
 {
-	char	 base[PATH_MAX], *roots[2] = { base, NULL };
-	FTS	*fts;
-	FTSENT	*e;
-	int	 rv = 0;
+	struct walk	 w = { .pattern = p->rule->path, .budget = budget };
+	char		*roots[2] = { p->real, NULL };
+	FTS		*fts;
+	FTSENT		*e;
+	int		 fd, rv = 0;
 
-	if (pathglob_base(pattern, base, sizeof(base)) == -1)
-		return mounting_failed(m, "hiding", pattern);
-	if ((fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL)) == NULL)
-		return mounting_failed(m, "hiding", pattern);
+	if ((fd = mounting_find_again(m, p)) < 0)
+		return fd == MOUNTING_UNSEEN ? 0 : -1;
+	fd_close(&fd);
+	if (pathglob_base(w.pattern, w.name, PATH_MAX) == -1 ||
+	    (fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL)) == NULL)
+		return mounting_failed(m, "hiding", w.pattern);
+	w.base_len = folder_len(w.name);
+	w.real_len = folder_len(p->real);
+	errno = 0;
 	while (rv == 0 && (e = fts_read(fts)) != NULL) {
-		if (e->fts_info == FTS_DP)
-			continue;
-		if ((*budget)-- == 0) {
-			errno = E2BIG;
-			rv = mounting_failed(m, "hiding", pattern);
-		} else if ((e->fts_info == FTS_F ||
-		    e->fts_info == FTS_DEFAULT) &&
-		    pathglob_match(pattern, e->fts_path)) {
-			rv = hide_match(m, e->fts_path);
-		} else if (m->plan->glob_depth != 0 &&
-		    e->fts_level >= (int)m->plan->glob_depth) {
-			fts_set(fts, e, FTS_SKIP);
-		}
+		rv = walk_entry(m, &w, fts, e);
+		errno = 0;
 	}
+	if (rv == 0 && errno != 0)
+		rv = mounting_failed(m, "hiding", w.pattern);
 	fts_close(fts);
 	return rv;
 }
@@ -235,11 +323,18 @@ int
 mounting_patterns(struct mounting *m)
 {
 	unsigned	 budget = LIMIT_PATTERN_LOOKS;
+	struct place	*p;
 	size_t		 i;
 
-	for (i = 0; i < m->plan->n; i++)
-		if (m->plan->rules[i].kind == PLAN_HIDE &&
-		    hide_matches(m, m->plan->rules[i].path, &budget) == -1)
+	for (i = 0; i < m->plan->n; i++) {
+		p = &m->places[i];
+		if (p->rule->kind != PLAN_HIDE)
+			continue;
+		if (mounting_is_system(p->rule->path) &&
+		    mounting_look_at_pattern(m, p) == -1)
 			return -1;
+		if (p->real != NULL && hide_matches(m, p, &budget) == -1)
+			return -1;
+	}
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,17 +34,21 @@ folder_of(const char *path, char *out)
 	    (int)(slash - path), path);
 }
 
-bool
-mounting_is_in_writable(const struct mounting *m, const char *real)
+/*
+ * Whether the deepest place that a path is in is writable.  only_given: those
+ * of read-only rules that give nothing are left out.
+ */
+static bool
+is_written(const struct mounting *m, const char *path, bool only_given)
 {
 	const struct place	*p, *best = NULL;
-	char			 folder[PATH_MAX];
 	size_t			 i, len, longest = 0;
 
-	folder_of(real, folder);
 	for (i = 0; i < m->plan->n; i++) {
 		p = &m->places[i];
-		if (p->real == NULL || !is_within(p->real, folder))
+		if (p->rule->kind == PLAN_HIDE || p->real == NULL ||
+		    !is_within(p->real, path) ||
+		    (only_given && p->rule->kind == PLAN_READ && !p->gives))
 			continue;
 		len = strlen(p->real);
 		/* Of two for one place what allows less is on top. */
@@ -53,6 +58,21 @@ mounting_is_in_writable(const struct mounting *m, const char *real)
 		longest = strlen(best->real);
 	}
 	return best != NULL && best->rule->kind == PLAN_WRITE;
+}
+
+bool
+mounting_is_in_writable(const struct mounting *m, const char *real)
+{
+	char	 folder[PATH_MAX];
+
+	folder_of(real, folder);
+	return is_written(m, folder, false);
+}
+
+bool
+mounting_is_writable(const struct mounting *m, const char *real)
+{
+	return is_written(m, real, true);
 }
 
 int
@@ -107,6 +127,54 @@ mounting_follow(const char *link, const char *rest, char *path)
 	return 0;
 }
 
+void
+mounting_links_start(struct mounting_links *l, const char *name)
+{
+	snprintf(l->path, sizeof(l->path), "%s", name);
+	l->at = 0;
+	l->n = 0;
+}
+
+int
+mounting_links_next(struct mounting_links *l)
+{
+	const char	*end = l->path + l->at;
+	struct stat	 st;
+
+	if (l->n > 0) {
+		/* Nothing is where that leads: no more of them. */
+		if (l->n > MOUNTING_LINKS ||
+		    mounting_follow(l->part, end, l->path) == -1)
+			return 0;
+		end = l->path;
+	}
+	while (*end != '\0') {
+		end = strchrnul(end + 1, '/');
+		snprintf(l->part, sizeof(l->part), "%.*s",
+		    (int)(end - l->path), l->path);
+		if (lstat(l->part, &st) == -1 || !S_ISLNK(st.st_mode))
+			continue;
+		l->n++;
+		l->at = (size_t)(end - l->path);
+		return mounting_resolve(l->part, l->real) == -1 ? -1 : 1;
+	}
+	return 0;
+}
+
+/* Whether there is something, other than what stands in for nothing. */
+static bool
+is_real(const char *path)
+{
+	int	 fd;
+	bool	 is;
+
+	if ((fd = open(path, O_PATH | O_CLOEXEC)) == -1)
+		return false;
+	is = !mounting_is_stand_in(fd);
+	fd_close(&fd);
+	return is;
+}
+
 int
 mounting_first_missing(const char *name, char *out)
 {
@@ -119,7 +187,7 @@ mounting_first_missing(const char *name, char *out)
 	do {
 		end = strchrnul(end + 1, '/');
 		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-		if (stat(part, &st) == 0 && !mounting_is_stand_in(&st))
+		if (is_real(part))
 			continue;
 		/* A link to nothing: what matters is that. */
 		if (lstat(part, &st) == -1 || !S_ISLNK(st.st_mode) ||
@@ -172,11 +240,39 @@ mounting_pin_way(struct mounting *m, const char *path)
 
 /* --- what stands in for what is not there --- */
 
-bool
-mounting_is_stand_in(const struct stat *st)
+/* One that cannot be read is not known to be. */
+static bool
+is_empty(int fd)
 {
-	return S_ISDIR(st->st_mode) && (st->st_mode & 07777) == STAND_IN &&
-	    st->st_uid == geteuid() && st->st_nlink <= 2;
+	const struct dirent	*e;
+	DIR			*d;
+	int			 dir;
+	bool			 empty;
+
+	if ((dir = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) == -1)
+		return false;
+	if ((d = fdopendir(dir)) == NULL) {
+		fd_close(&dir);
+		return false;
+	}
+	do {
+		errno = 0;
+		e = readdir(d);
+	} while (e != NULL && (strcmp(e->d_name, ".") == 0 ||
+	    strcmp(e->d_name, "..") == 0));
+	empty = e == NULL && errno == 0;
+	closedir(d);
+	return empty;
+}
+
+bool
+mounting_is_stand_in(int fd)
+{
+	struct stat	 st;
+
+	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    (st.st_mode & 07777) == STAND_IN && st.st_uid == geteuid() &&
+	    st.st_nlink <= 2 && is_empty(fd);
 }
 
 static int
@@ -213,12 +309,12 @@ claim_in(int dir, const char *name)
 			errno = EAGAIN;
 		return -1;
 	}
-	if (fstat(fd, &st) == 0 && !mounting_is_stand_in(&st)) {
+	if (!mounting_is_stand_in(fd)) {
 		fd_close(&fd);
 		errno = ESTALE;		/* somebody made a real one */
 		return -1;
 	}
-	if (flock(fd, LOCK_SH | LOCK_NB) == 0 &&
+	if (flock(fd, LOCK_SH | LOCK_NB) == 0 && fstat(fd, &st) == 0 &&
 	    fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    now.st_ino == st.st_ino && now.st_dev == st.st_dev)
 		return fd;

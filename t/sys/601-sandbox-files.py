@@ -189,6 +189,169 @@ def denied(kind, run):
             kind.name, out))
 
 
+def cannot_read(what, client, policy, cwd, *paths):
+    """Neither commands nor fs/readFile; where it is refused, both are."""
+    run, seen = box.Runs(client), []
+    for path in paths:
+        for call, params in (
+                (run, {"box": policy, "cwd": cwd}),
+                (client.call, {"path": box.uri(path), "sandbox": policy})):
+            try:
+                got = call(*(("cat", path) if call is run else
+                             ("fs/readFile",)), **params)
+            except lib.RpcError as e:
+                got = str(e)
+            if "canary" in str(got) or "dataBase64" in str(got):
+                seen.append((path, got))
+    lib.check(not seen, "%s: read: %s" % (what, seen))
+
+
+def looks_missing(kind, client):
+    """What is denied has the mode of a folder that stands in for none."""
+    with box.Place(kind.uid) as place:
+        for folder in (place.out + "/keys", place.ws + "/keys"):
+            os.mkdir(folder)
+            place.put(folder + "/one")
+        place.own()
+        for folder in (place.out + "/keys", place.ws + "/keys"):
+            os.chmod(folder, 0o1555)
+            for policy in (
+                    box.workspace(place.ws, box.at(folder, "deny")),
+                    box.workspace(place.ws, box.at(folder + "/one", "deny")),
+                    box.sandbox(box.special("root", "read"),
+                                box.at(folder, "deny"), cwd="/"),
+                    box.sandbox(box.special("root", "read"),
+                                box.at(folder, "deny", skip=True), cwd="/")):
+                cannot_read("%s: mode 1555" % kind.name, client, policy, "/",
+                            folder + "/one")
+
+
+# Deeper than a path can name: move what is hidden there, or read it there.
+DIVE = """
+import os
+top = os.open(".", os.O_RDONLY)
+for n in range(25):
+    if %r:
+        os.mkdir("d" * 200)
+    os.chdir("d" * 200)
+if %r:
+    os.rename("keys", "keys", src_dir_fd=top,
+              dst_dir_fd=os.open(".", os.O_RDONLY))
+print(open("keys/one.pem").read())
+"""
+
+MOVER = """
+import os
+at = "keys"
+print("on", flush=True)
+while True:
+    for to in ("a/keys", "z/keys", "keys"):
+        if to != at:
+            os.rename(at, to)
+            at = to
+"""
+
+
+def patterns(kind, server, client, run):
+    """Where a pattern looks, and whether what it hides can be moved."""
+    with box.Place(kind.uid) as place:
+        for folder in ("keys", "a", "z"):
+            os.mkdir(place.ws + "/" + folder)
+        secret = place.ws + "/keys/one.pem"
+        place.put(secret)
+        os.symlink(place.ws, place.top + "/link")
+        place.own()
+        for cwd in (place.ws, place.top + "/link", place.ws + "/keys",
+                    place.top + "/link/keys"):
+            for pattern in ("**/*.pem", cwd + "/**/*.pem", cwd + "/**",
+                            place.ws + "/**/*.pem"):
+                cannot_read("%s: %s in %s" % (kind.name, pattern, cwd),
+                            client, box.workspace(cwd, box.glob(pattern)),
+                            cwd, secret, place.top + "/link/keys/one.pem")
+                # Which is not for want of a sandbox.
+                error = box.refused(run, "true", cwd=cwd, box=box.workspace(
+                    cwd, box.glob(pattern)))
+                lib.check(error is None, "%s: %s in %s: %s" % (
+                    kind.name, pattern, cwd, error))
+        for pattern in (place.ws + "/keys/**", "**/*.pem"):
+            policy = box.workspace(place.ws, box.glob(pattern))
+            for way in (("mv", "keys", "moved"), ("mv", "keys", "a/moved"),
+                        ("chmod", "0", "keys")):
+                run(*way, box=policy, cwd=place.ws)
+                out, _, _ = run("sh", "-c", "chmod 755 keys; cat keys/*.pem "
+                                "moved/*.pem a/moved/*.pem", box=policy,
+                                cwd=place.ws)
+                lib.check("canary" not in out and os.path.exists(secret),
+                          "%s: %s: %s: %s" % (kind.name, pattern, way, out))
+            moved_below(kind, run, place, pattern, policy)
+    moved_meanwhile(kind, client, run)
+    if kind.uid and os.geteuid() == 0:
+        unlistable(kind, run)
+
+
+def moved_below(kind, run, place, pattern, policy):
+    """To where nobody can look for what is to be hidden: then none runs."""
+    out = run("python3", "-c", DIVE % (True, True), box=policy,
+              cwd=place.ws)[0]
+    error = None
+    try:
+        out += run("python3", "-c", DIVE % (False, False), box=policy,
+                   cwd=place.ws)[0]
+    except lib.RpcError as e:
+        error = str(e)
+    lib.check("canary" not in out and
+              os.path.exists(place.ws + "/keys/one.pem"),
+              "%s: %s: moved below: %s" % (kind.name, pattern, out))
+    lib.check((error is not None) == pattern.startswith("*"),
+              "%s: %s: deep: %s" % (kind.name, pattern, error))
+    subprocess.run(["rm", "-rf", place.ws + "/" + "d" * 200], check=True)
+
+
+def moved_meanwhile(kind, client, run):
+    """One command moves what others must not read, to and fro."""
+    with box.Place(kind.uid, git=False) as place:
+        for folder in ("keys", "a", "z"):
+            os.mkdir(place.ws + "/" + folder)
+        place.put(place.ws + "/keys/one.pem")
+        # The longer it takes to look, the more can be moved meanwhile.
+        for n in range(200):
+            os.mkdir("%s/m%d" % (place.ws, n))
+        place.own()
+        policy = box.workspace(place.ws, box.glob("**/*.pem"))
+        mover = box.Runs(client).name()
+        client.start(mover, "python3", "-c", MOVER, cwd=place.ws,
+                     sandbox=policy, env={"PATH": box.PATH})
+        lib.check(client.note(mover, "process/output"), "no mover")
+        for n in range(30):
+            try:
+                out = run("sh", "-c", "for n in 1 2 3 4 5 6 7 8 9; do cat "
+                          "a/keys/* z/keys/* keys/*; done", box=policy,
+                          cwd=place.ws)[0]
+            except lib.RpcError:
+                continue
+            if not lib.check("canary" not in out, "%s: moved to and fro: "
+                             "try %d: %s" % (kind.name, n, out)):
+                break
+        client.call("process/terminate", processId=mover)
+
+
+def unlistable(kind, run):
+    """A folder of somebody else, with a name in it that a command knows."""
+    with box.Place(kind.uid) as place:
+        folder = place.out + "/private"
+        for mode, is_refused in ((0o711, True), (0o700, False),
+                                 (0o744, False)):
+            os.makedirs(folder, exist_ok=True)
+            place.put(folder + "/one.pem")
+            os.chmod(folder, mode)
+            policy = box.workspace(place.ws,
+                                   box.glob(place.out + "/**/*.pem"))
+            error = box.refused(run, "cat", folder + "/one.pem", box=policy)
+            lib.check((error is not None and
+                       "looking for what to hide" in error[1]) == is_refused,
+                      "%s: mode %o: %s" % (kind.name, mode, error))
+
+
 def aliases(kind, run):
     """Folders that a policy names by links, whatever comes first."""
     for name in ("alink", "zlink"):
@@ -213,6 +376,76 @@ def aliases(kind, run):
                     names=["deny_read", "deny_write", "deny_link",
                            "deny_unlink", "git_write", "git_create",
                            "git_rename", "write", "by_symlink"])
+
+
+def guards_give_nothing(kind, server, client, run):
+    """What is protected is a link that a checkout brought, or a command."""
+    reads = [box.at(p, "read") for p in (
+        "/usr", "/bin", "/lib", "/lib64", "/etc") if os.path.exists(p)]
+    write = box.special("project_roots", "write")
+    for name in box.GUARDED:
+        with box.Place(kind.uid, git=False) as place:
+            home = place.top + "/home"
+            os.makedirs(home + "/ws/keys")
+            os.makedirs(home + "/.ssh")
+            place.put(home + "/.ssh/id")
+            os.symlink("../.ssh", home + "/ws/" + name)
+            os.symlink("../out", place.ws + "/" + name)
+            os.mkdir(place.top + "/plain")
+            os.symlink("../out", place.top + "/plain/link")
+            place.own()
+            for cwd, policy in (
+                    (place.ws, box.sandbox(*reads, write, cwd=place.ws)),
+                    (place.ws, box.workspace(
+                        place.ws, box.at(place.out, "deny"))),
+                    (place.ws, box.sandbox(
+                        *reads, write, box.at(place.ws + "/" + name, "read"),
+                        box.at(place.ws + "/" + name + "/dir", "read"),
+                        cwd=place.ws)),
+                    # Where nothing is writable around it, too.
+                    (place.ws, box.workspace(
+                        place.ws, box.at(place.out, "deny"),
+                        box.at(place.top + "/plain/link", "read"))),
+                    (home + "/ws", box.sandbox(
+                        box.special("root", "read"), box.at(home, "deny"),
+                        write, cwd=home + "/ws"))):
+                cannot_read("%s: a link %s" % (kind.name, name), client,
+                            policy, cwd, place.out + "/secret"
+                            if cwd == place.ws else home + "/.ssh/id",
+                            cwd + "/" + name + "/secret",
+                            cwd + "/" + name + "/id")
+            shared = place.top + "/shared"
+            os.mkdir(shared)
+            os.chmod(shared, 0o1777)
+            policy = box.sandbox(*reads, box.at(shared, "write"), cwd=shared)
+            run("ln", "-s", place.out, shared + "/" + name, box=policy,
+                cwd=shared)
+            with kind.client(server) as other:
+                cannot_read("%s: made a link %s" % (kind.name, name), other,
+                            policy, shared, place.out + "/secret",
+                            shared + "/" + name + "/secret")
+
+
+def guards_hold(kind, run):
+    """Where their links lead into what is writable, or to what is ours."""
+    with box.Place(kind.uid, git=False) as place:
+        os.symlink("dir", place.ws + "/.codex")
+        os.symlink("/proc", place.ws + "/.agents")
+        os.symlink("/", place.ws + "/.aws")
+        place.own()
+        policy = box.sandbox(box.special("root", "read"),
+                             box.special("project_roots", "write"),
+                             cwd=place.ws)
+        out, code, _ = run(
+            "sh", "-c", ": >dir/x || : >.codex/x || rm .codex || mv dir d ||"
+            "rm .agents || : >.agents/x || rm .aws", box=policy,
+            cwd=place.ws)
+        lib.check(code != 0, "%s: links inside: %s" % (kind.name, out))
+        out, code, _ = run("sh", "-c", ": >new && ls /proc", box=policy,
+                           cwd=place.ws)
+        pids = [p for p in out.split() if p.isdigit()]
+        lib.check(code == 0 and 0 < len(pids) < 8,
+                  "%s: a link shows the host's /proc: %s" % (kind.name, out))
 
 
 def little_readable(kind, run):
@@ -252,6 +485,7 @@ def fails_closed(kind, run):
     with box.Place(kind.uid) as place:
         marker = place.ws + "/ran"
         names_in(place, NAMES[0])
+        os.symlink(place.out, place.ws + "/dir/loose")
         for policy in (
                 box.workspace(place.ws),        # it has a .git
                 box.workspace(place.ws, box.at(place.ws + "/file", "deny")),
@@ -264,6 +498,11 @@ def fails_closed(kind, run):
                 box.sandbox(box.special("root", "read"),
                             box.at(place.ws + "/dir", "write"),
                             box.at(place.top + "/link/ws/dir/x", "read"),
+                            cwd=place.ws),
+                # a link that could be replaced
+                box.sandbox(box.special("root", "read"),
+                            box.at(place.ws + "/dir", "write"),
+                            box.at(place.ws + "/dir/loose", "read"),
                             cwd=place.ws),
                 box.sandbox(box.at("/usr", "read"),
                             box.at(place.ws + "/dir", "read"),
@@ -302,6 +541,7 @@ for kind in box.chosen():
         total += outside(kind, run)
         if kind.alone:
             little_readable(kind, run)
+            guards_give_nothing(kind, server, client, run)
             fails_closed(kind, run)
             status_says(kind, server)
             continue
@@ -310,7 +550,11 @@ for kind in box.chosen():
             deep(kind, run, called)
             missing(kind, run, called)
         denied(kind, run)
+        looks_missing(kind, client)
+        patterns(kind, server, client, run)
         aliases(kind, run)
+        guards_give_nothing(kind, server, client, run)
+        guards_hold(kind, run)
         little_readable(kind, run)
 print("%d attacks were refused" % total)
 box.finish()

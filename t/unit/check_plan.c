@@ -671,6 +671,40 @@ START_TEST(test_if_exists)
 }
 END_TEST
 
+/* What is a guard, or says again what is said around it, gives nothing. */
+START_TEST(test_gives)
+{
+	static const struct {
+		const char	*path;
+		bool		 gives;
+	} cases[] = {
+		{ "/", true }, { "/h", false }, { "/h/w", true },
+		{ "/h/w/.agents", false }, { "/h/w/.aws", false },
+		{ "/h/w/.codex", false }, { "/h/w/.git", false },
+		{ "/h/w/a", false }, { "/h/w/a/b", false },
+		{ "/h/w/a/c", true }, { "/h/w/d", false },
+		{ "/h/w/d/e", true }, { "/h/w/*", false },
+	};
+	size_t	 i, k;
+
+	ck_assert_int_ne(explain(MANAGED(SPECIAL("root", "read") ","
+	    AT("/h", "deny") "," AT("/h/w", "write") "," AT("/h/w/a", "read")
+	    "," AT("/h/w/a/b", "read") "," AT("/h/w/a/c", "write") ","
+	    AT("/h/w/d", "deny") "," AT("/h/w/d/e", "read") "," GLOB("/h/w/*"))
+	    LEVEL, &nowhere)[0], '!');
+	/* /h/w/a/c is writable: it has its own guards. */
+	ck_assert_uint_eq(plan.n, COUNT(cases) + 4);
+	for (i = 0; i < plan.n; i++) {
+		for (k = 0; k < COUNT(cases) &&
+		    strcmp(cases[k].path, plan.rules[i].path) != 0; k++)
+			;
+		ck_assert_msg(plan_rule_gives(&plan, i) ==
+		    (k < COUNT(cases) && cases[k].gives), "%s",
+		    plan.rules[i].path);
+	}
+}
+END_TEST
+
 /* --- any entries: as one by one, in whatever order --- */
 
 #define ENTRIES	8
@@ -828,6 +862,7 @@ main(void)
 	tcase_add_test(t, test_decide);
 	tcase_add_test(t, test_flags);
 	tcase_add_test(t, test_if_exists);
+	tcase_add_test(t, test_gives);
 	tcase_add_loop_test(t, test_any, 0, 10);
 	suite_add_tcase(s, t);
 	srunner_run_all(sr, CK_NORMAL);
