@@ -472,7 +472,7 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 	if ((c = policy_get(m, p, &room)) != NULL) {
 		why = judge(m, c, p);
 		*full_out = route_count(m) >= m->conf.max_sessions ||
-		    route_count_of(m, p->uid) >= c->max_per_user;
+		    route_count_of(m, p->identity) >= c->max_per_user;
 		policy_put(c, &room);
 	}
 	p->must_show = why != NULL && c != NULL && may_show(m, p);
