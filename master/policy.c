@@ -386,6 +386,7 @@ policy_settings(const struct master *m, const struct conf *c,
 	fence_way(m->fence, c, number, &ps->way);
 	out->fence = ps->way.list;
 	out->n_fence = ps->way.n;
+	fence_stand_in(m->fence, c, &out->as_max, &out->tasks_max);
 	out->nice = c->nice;
 	out->umask = c->umask;
 	out->message_rate = (uint32_t)c->message_rate;
