@@ -364,7 +364,7 @@ main(int argc, char **argv)
 	memset(&m, 0, sizeof(m));
 	memset(&o, 0, sizeof(o));
 	if (fd_reserve_std() == -1)
-		fatal("start");
+		fatal("/dev/null");
 	if (passed_take_env(&m.passed) == -1)
 		return 1;
 	m.notify = notify_take_env();

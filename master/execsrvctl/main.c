@@ -308,8 +308,10 @@ main(int argc, char **argv)
 	struct options	 o = { .dir = NULL };
 	size_t		 i;
 
-	if (fd_reserve_std() == -1)
+	if (fd_reserve_std() == -1) {
+		perror("execsrvctl: /dev/null");
 		return EXIT_OTHER;
+	}
 	read_globals(argc, argv, "+" GLOBALS, &o);
 	if (optind == argc)
 		return usage(stderr);
