@@ -50,7 +50,7 @@ struct ctl_client {
 	const char		*command;	/* as its row calls it */
 	bool			 is_act;
 	struct audit_what	 act;
-	const char		*denied;	/* why, unlike what he is told */
+	const char		*denied;	/* why, which he is not told */
 	char			 process[CTL_NAME_MAX];	/* for it */
 	char			 asked[CTL_ASKED_MAX];
 	char			 identity[IDENTITY_MAX];

@@ -285,7 +285,8 @@ static bool
 is_asked_for(const struct conf *c, int i)
 {
 	static const size_t	 numbers[FENCES] = {
-#define FENCE(controller, setting, v1, v2, word, rlimit)	CONF_ROW_##setting,
+#define FENCE(controller, setting, v1, v2, word, rlimit)		\
+		CONF_ROW_##setting,
 #include "proto/fence.def"
 #undef FENCE
 	};

@@ -17,7 +17,8 @@
 #include "master/master.h"
 
 enum {
-#define FENCE(controller, setting, v1, v2, word, rlimit)	FENCE_##controller,
+#define FENCE(controller, setting, v1, v2, word, rlimit)		\
+	FENCE_##controller,
 #include "proto/fence.def"
 #undef FENCE
 	FENCES

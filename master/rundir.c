@@ -43,7 +43,7 @@ make(const char *dir, const char **why_out)
 	return -1;
 }
 
-/* The lock's descriptor; -1 as make(); with EWOULDBLOCK another has it. */
+/* The lock's descriptor; -1 as make(), or EWOULDBLOCK: another has it. */
 static int
 lock_in(const char *dir, const char **why_out)
 {
@@ -51,7 +51,8 @@ lock_in(const char *dir, const char **why_out)
 	char		*path;
 	int		 fd = -1;
 
-	if (make(dir, why_out) == -1 || asprintf(&path, "%s/%s", dir, LOCK_FILE) == -1)
+	if (make(dir, why_out) == -1 ||
+	    asprintf(&path, "%s/%s", dir, LOCK_FILE) == -1)
 		return -1;
 	do {
 		fd_close(&fd);

@@ -61,8 +61,7 @@ done
 completed execsrvd --ws-auth ""
 offers signed-bearer-token
 while read -r option; do
-	code=0
-	"$EXECSRVD" -t "$option" 1 </dev/null >"$DIR/out" 2>"$DIR/err" || code=$?
+	"$EXECSRVD" -t "$option" 1 </dev/null >"$DIR/out" 2>"$DIR/err" || :
 	! has_line "$DIR/err" 'unrecognized option' || fail "no switch: $option"
 done <"$DIR/switches"
 for option in $(grep -o '^  --[a-z0-9-]*' "$DIR/help"); do
