@@ -19,7 +19,7 @@ struct peer {
 	uid_t	 uid;			/* that its sessions run as */
 	uid_t	 client_uid;		/* who it is itself */
 	bool	 has_gid, has_client_gid;
-	gid_t	 gid, client_gid;	/* the same */
+	gid_t	 gid, client_gid;	/* likewise */
 	bool	 is_tcp;
 	bool	 must_show;		/* a token: nothing else will do */
 	bool	 has_shown;		/* a good one: uids are what it says */

@@ -87,8 +87,8 @@ def attempt(c, name):
 def tasks():
     """A session has as many as it may, whoever else has some."""
     s = server()
-    told(s)
     with crowd(), session(s) as c, session(s) as d:
+        told(s)
         fill(c, "a")
         # They are left and count; the place of the shell is free.
         fill(c, "b", 0)
