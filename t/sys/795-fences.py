@@ -43,15 +43,17 @@ def crowd():
 
 
 def server():
+    """The other address, which is waited for, says when it is ready."""
     return Server("ProcessCgroup=no", "TasksMax=%d" % MAX, "MemoryMax=256M",
-                  listen=("unix:%s/s%d" % (TMP, Server.count),))
+                  listen=("ws://127.0.0.1:0",
+                          "unix:%s/s%d" % (TMP, Server.count)))
 
 
 def session(s):
     os.setegid(UID)
     os.seteuid(UID)
     try:
-        return connect(s.url)
+        return connect(s.urls[1])
     finally:
         os.seteuid(os.getuid())
         os.setegid(os.getgid())
