@@ -276,7 +276,8 @@ $(SERVICE_MADE): $(BUILD)/%: %.in $(ROWS2MDOC) $(BUILD)/config.mk
 	$(Q)$(call FILL,$<,$@)
 
 $(BUILD)/contrib/completion/%: contrib/build/rows2completion $(ROWS2MDOC) \
-    $(DEFS) $(BUILD)/config.mk
+    $(DEFS) master/main.c master/auth_options.h master/remote_options.h \
+    $(BUILD)/config.mk
 	$(call say,ROWS,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(PYTHON) $< proto $* >$@

@@ -337,9 +337,11 @@ httphead_judge(const char *text, size_t len, char *const *hosts,
 }
 
 void
-httphead_judge_metrics(const char *text, size_t len, struct httphead *h)
+httphead_judge_metrics(const char *text, size_t len, char *const *hosts,
+    size_t nhosts, struct httphead *h)
 {
-	struct head	 hd = { .site = METRICS, .rest = { text, len } };
+	struct head	 hd = { .site = METRICS, .rest = { text, len },
+			    .hosts = hosts, .nhosts = nhosts };
 
 	judge(&hd, len, h);
 }

@@ -84,7 +84,7 @@ bool	 httphead_bearer(const struct httphead *h, struct span *token_out);
  * /metrics.
  */
 void	 httphead_judge_metrics(const char *text, size_t len,
-	    struct httphead *h);
+	    char *const *hosts, size_t nhosts, struct httphead *h);
 
 /* The Sec-WebSocket-Accept of a key (RFC 6455 section 4.2.2), with a NUL. */
 void	 httphead_accept(const char *key, size_t len,

@@ -139,6 +139,7 @@ ptree_stat(pid_t pid, struct ptree_stat *out)
 	out->parent = (pid_t)parent;
 	out->group = (pid_t)group;
 	out->session = (pid_t)session;
+	out->threads = (unsigned)threads;
 	out->start = start;
 	out->is_alive = (state != 'Z' && state != 'X') || threads > 1;
 	return 0;

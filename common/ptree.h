@@ -17,6 +17,7 @@ struct ptree_stat {
 	bool		 is_alive;	/* also a zombie with other threads */
 	pid_t		 parent;
 	pid_t		 group, session;	/* the pid of who leads it */
+	unsigned	 threads;
 	uint64_t	 start;		/* with its pid, what it is known by */
 };
 

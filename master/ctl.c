@@ -406,11 +406,11 @@ ctl_audit(const struct ctl_client *c, const char *fmt, ...)
 
 /* One word, so that nobody can add to the sentence. */
 static void
-set_name(char name[CTL_NAME_MAX], const char *text)
+set_name(char *name, size_t size, const char *text)
 {
 	size_t	 i;
 
-	for (i = 0; i < CTL_NAME_MAX - 1 && text[i] != '\0'; i++)
+	for (i = 0; i < size - 1 && text[i] != '\0'; i++)
 		name[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] : '?';
 	name[i] = '\0';
 }
@@ -420,6 +420,7 @@ ctl_act(struct ctl_client *c)
 {
 	memset(&c->act, 0, sizeof(c->act));
 	c->is_act = true;
+	c->denied = NULL;
 	c->act.event = AUDIT_control;
 	c->act.by_uid = AUDIT_N(c->uid);
 	c->act.by_pid = AUDIT_N(c->pid);
@@ -436,8 +437,31 @@ ctl_act_on(struct ctl_client *c, const struct route *r, const char *process)
 	c->act.identity = c->identity;
 	if (process == NULL)
 		return;
-	set_name(c->process, process);
+	set_name(c->process, sizeof(c->process), process);
 	c->act.process = c->process;
+}
+
+/* A slip or an attack: who reads the log has to know what it was about. */
+static void
+note_missed(struct ctl_client *c, const char *name, const struct route *others)
+{
+	char	 whose[48] = "";
+
+	if (!c->is_act)
+		return;
+	set_name(c->asked, sizeof(c->asked), name);
+	c->act.asked = c->asked;
+	if (c->in->n_arg > 1) {
+		set_name(c->process, sizeof(c->process), c->in->arg[1]);
+		c->act.process = c->process;
+	}
+	if (others != NULL) {
+		ctl_act_on(c, others, NULL);
+		c->denied = "it is somebody else's";
+		snprintf(whose, sizeof(whose), ": it is uid %lu's",
+		    (unsigned long)others->client_uid);
+	}
+	ctl_audit(c, "%s: gets no session %s%s", c->command, c->asked, whose);
 }
 
 static void
@@ -472,19 +496,26 @@ is_named(const struct route *r, const char *name)
 struct route *
 ctl_find(struct ctl_client *c, const char *name)
 {
-	struct route	*r, *found = NULL;
+	struct route	*r, *found = NULL, *others = NULL;
 
 	TAILQ_FOREACH(r, &c->ctl->master->all_routes, entry) {
-		if (!ctl_may_see(c, r) || !is_named(r, name))
+		if (!r->opened || !is_named(r, name))
 			continue;
+		if (!ctl_may_see(c, r)) {
+			others = r;
+			continue;
+		}
 		if (found != NULL) {
+			note_missed(c, name, NULL);
 			ctl_put_end(c, 1, "more than one session begins so");
 			return NULL;
 		}
 		found = r;
 	}
-	if (found == NULL)
+	if (found == NULL) {
+		note_missed(c, name, others);
 		ctl_put_end(c, 1, "no such session");
+	}
 	return found;
 }
 
@@ -553,8 +584,9 @@ ctl_put_end(struct ctl_client *c, unsigned exit_code, const char *error)
 	if (error != NULL)
 		out.error = (char *)(uintptr_t)error;
 	chan_send(c->chan, IPC_ctl_end, &out, -1);
-	tell_act(c, exit_code == 0 ? "done" : exit_code == CTL_DENIED ?
-	    "denied" : "failed", error);
+	tell_act(c, exit_code == 0 ? "done" : exit_code == CTL_DENIED ||
+	    c->denied != NULL ? "denied" : "failed", c->denied != NULL ?
+	    c->denied : error);
 }
 
 /* --- commands that ask the workers --- */

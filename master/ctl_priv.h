@@ -13,6 +13,7 @@
 #define CTL_CELLS_MAX	48	/* columns of a table */
 #define CTL_DENIED	4	/* exit status: as of init scripts (LSB) */
 #define CTL_NAME_MAX	64	/* bytes of the name of a process in logs */
+#define CTL_ASKED_MAX	16	/* of an id: too few to resume by */
 
 struct ctl_client;
 
@@ -49,7 +50,9 @@ struct ctl_client {
 	const char		*command;	/* as its row calls it */
 	bool			 is_act;
 	struct audit_what	 act;
+	const char		*denied;	/* why, which he is not told */
 	char			 process[CTL_NAME_MAX];	/* for it */
+	char			 asked[CTL_ASKED_MAX];
 	char			 identity[IDENTITY_MAX];
 };
 

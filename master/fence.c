@@ -29,9 +29,10 @@ static const struct {
 	const char	*controller;
 	const char	*v1, *v2;	/* files */
 	const char	*word;
+	const char	*rlimit;
 } rows[FENCES] = {
-#define FENCE(controller, setting, v1, v2, word)	\
-	{ #controller, v1, v2, word },
+#define FENCE(controller, setting, v1, v2, word, rlimit)	\
+	{ #controller, v1, v2, word, rlimit },
 #include "proto/fence.def"
 #undef FENCE
 };
@@ -60,7 +61,7 @@ static uint64_t
 value_of(const struct conf *c, int i)
 {
 	switch (i) {
-#define FENCE(controller, setting, v1, v2, word)	\
+#define FENCE(controller, setting, v1, v2, word, rlimit)	\
 	case FENCE_##controller:			\
 		return c->setting;
 #include "proto/fence.def"
@@ -251,6 +252,20 @@ fence_free(struct fence **fp)
 
 /* --- for people --- */
 
+static const char *
+name_of(const struct fence *f, int i)
+{
+	switch (f->at[i].how) {
+	case V1:
+		return "cgroup v1";
+	case V2:
+		return "cgroup v2";
+	case NONE:
+		break;
+	}
+	return rows[i].rlimit;
+}
+
 void
 fence_print(const struct fence *f, char *out, size_t size)
 {
@@ -259,10 +274,10 @@ fence_print(const struct fence *f, char *out, size_t size)
 
 	snprintf(out, size, "none");
 	for (i = 0; i < FENCES && len < size; i++)
-		if (f->at[i].how != NONE)
+		if (name_of(f, i)[0] != '\0')
 			len += (size_t)snprintf(out + len, size - len,
-			    "%s%s by cgroup v%d", len > 0 ? ", " : "",
-			    rows[i].word, f->at[i].how == V1 ? 1 : 2);
+			    "%s%s by %s", len > 0 ? ", " : "", rows[i].word,
+			    name_of(f, i));
 }
 
 /* Whether it is limited, for all or for some. */
@@ -270,7 +285,8 @@ static bool
 is_asked_for(const struct conf *c, int i)
 {
 	static const size_t	 numbers[FENCES] = {
-#define FENCE(controller, setting, v1, v2, word)	CONF_ROW_##setting,
+#define FENCE(controller, setting, v1, v2, word, rlimit)		\
+		CONF_ROW_##setting,
 #include "proto/fence.def"
 #undef FENCE
 	};
@@ -291,9 +307,19 @@ fence_warn(const struct fence *f, const struct conf *c)
 
 	for (i = 0; i < FENCES; i++)
 		if (f->at[i].how == NONE && is_asked_for(c, i))
-			log_warnx("%s cannot be enforced here: no control "
+			log_warnx("%s cannot be enforced here%s%s: no control "
 			    "group with the controller \"%s\" is ours",
-			    rows[i].word, rows[i].controller);
+			    rows[i].word, rows[i].rlimit[0] != '\0' ?
+			    " but by " : "", rows[i].rlimit,
+			    rows[i].controller);
+}
+
+void
+fence_stand_in(const struct fence *f, const struct conf *c,
+    uint64_t *as_max_out, uint64_t *tasks_max_out)
+{
+	*as_max_out = f->at[FENCE_memory].how == NONE ? c->memory_max : 0;
+	*tasks_max_out = f->at[FENCE_pids].how == NONE ? c->tasks_max : 0;
 }
 
 /* --- a worker --- */

@@ -6,7 +6,8 @@
  *	OUR OWN GROUP/execsrv-PID/sN
  *
  * for each controller that lets us.  The worker enters before it is the user,
- * see worker/fence.h; when it is gone its groups are removed here.
+ * see worker/fence.h; when it is gone its groups are removed here.  Where there
+ * are none, resource limits of its commands stand in, if there are such.
  */
 #ifndef MASTER_FENCE_H
 #define MASTER_FENCE_H
@@ -16,7 +17,8 @@
 #include "master/master.h"
 
 enum {
-#define FENCE(controller, setting, v1, v2, word)	FENCE_##controller,
+#define FENCE(controller, setting, v1, v2, word, rlimit)		\
+	FENCE_##controller,
 #include "proto/fence.def"
 #undef FENCE
 	FENCES
@@ -30,10 +32,10 @@ struct fence	*fence_new(struct master *m);
 /* Remove what is ours. */
 void		 fence_free(struct fence **fp);
 
-/* What enforces which, for people: "pids v1, memory v2, ..."; or "none". */
+/* What enforces which, for people: "TasksMax by cgroup v1, ..."; or "none". */
 void		 fence_print(const struct fence *f, char *out, size_t size);
 
-/* A line in the log for each limit of a configuration that nobody enforces. */
+/* A line in the log for each limit of a configuration without a group. */
 void		 fence_warn(const struct fence *f, const struct conf *c);
 
 /* What a worker has to enter; it lives in this. */
@@ -49,6 +51,10 @@ struct fence_way {
 /* That of a worker (a number above 0) for the settings of its client. */
 void		 fence_way(const struct fence *f, const struct conf *c,
 		    unsigned number, struct fence_way *out);
+
+/* What commands are bound by instead of groups: as in Ipc__Settings. */
+void		 fence_stand_in(const struct fence *f, const struct conf *c,
+		    uint64_t *as_max_out, uint64_t *tasks_max_out);
 
 /* That worker is gone; only of those whose way had version 1. */
 void		 fence_give_back(struct fence *f, unsigned number);

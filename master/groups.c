@@ -35,7 +35,7 @@ struct left {
 
 /* The controllers that limit sessions: master/fence.h. */
 static const char *const	 controllers[] = {
-#define FENCE(controller, setting, v1, v2, word)	#controller,
+#define FENCE(controller, setting, v1, v2, word, rlimit)	#controller,
 #include "proto/fence.def"
 #undef FENCE
 };

@@ -58,14 +58,21 @@ static const struct option long_options[] = {
 static void
 usage(FILE *out)
 {
+	const struct option	*o;
+
 	fputs("usage: execsrvd [-DtT] [-C client] [-f file] "
 	    "[-o Keyword=value]\n"
 	    "                [--listen ws://IP:PORT | unix:PATH | stdio]...\n"
+	    "                [--ws-auth capability-token | "
+	    "signed-bearer-token]\n"
 	    "                [--remote URL --environment-id ID]\n"
 	    "                [-- command [argument]...]\n"
 	    "       execsrvd forward --remote URL --environment-id ID\n"
 	    "                --connect ws://HOST:PORT\n"
-	    "See execsrvd(8).\n", out);
+	    "Switches, see execsrvd(8):\n", out);
+	for (o = long_options; o->name != NULL; o++)
+		fprintf(out, "  --%s%s\n", o->name,
+		    o->has_arg == required_argument ? " value" : "");
 }
 
 static void __attribute__((noreturn))
@@ -344,7 +351,7 @@ main(int argc, char **argv)
 	memset(&m, 0, sizeof(m));
 	memset(&o, 0, sizeof(o));
 	if (fd_reserve_std() == -1)
-		fatal("start");
+		fatal("/dev/null");
 	if (passed_take_env(&m.passed) == -1)
 		return 1;
 	m.notify = notify_take_env();

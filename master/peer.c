@@ -244,8 +244,8 @@ peer_grant(struct peer *p, const char *identity, uid_t uid, bool has_gid,
 	p->must_show = false;
 	p->has_shown = true;
 	p->uid = p->client_uid = uid;
-	p->has_gid = has_gid;
-	p->gid = gid;
+	p->has_gid = p->has_client_gid = has_gid;
+	p->gid = p->client_gid = gid;
 	snprintf(p->identity, sizeof(p->identity), "%s", identity);
 	memcpy(was, p->text, sizeof(was));
 	snprintf(p->text, sizeof(p->text), "%.47s %.31s", was, identity);
@@ -290,6 +290,8 @@ void
 peer_is_user(struct peer *p)
 {
 	p->client_uid = p->uid;
+	p->has_client_gid = p->has_gid;
+	p->client_gid = p->gid;
 	if (p->known)
 		snprintf(p->identity, sizeof(p->identity), "uid:%lu",
 		    (unsigned long)p->uid);

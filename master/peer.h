@@ -18,8 +18,8 @@ struct peer {
 	bool	 known;			/* by the kernel, or by a token */
 	uid_t	 uid;			/* that its sessions run as */
 	uid_t	 client_uid;		/* who it is itself */
-	bool	 has_gid;
-	gid_t	 gid;
+	bool	 has_gid, has_client_gid;
+	gid_t	 gid, client_gid;	/* likewise */
 	bool	 is_tcp;
 	bool	 must_show;		/* a token: nothing else will do */
 	bool	 has_shown;		/* a good one: uids are what it says */

@@ -33,9 +33,12 @@ struct user {
 	size_t	 ngroup;
 };
 
+/* Those beside them have no name: a group, of whoever else is in it. */
 struct policy {
 	struct user	*user;
 	size_t		 nuser;
+	struct user	*other;
+	size_t		 nother;
 };
 
 /* --- names --- */
@@ -98,6 +101,34 @@ add_group_to(struct user *u, const char *name)
 	return 0;
 }
 
+static struct user *
+find_other(const struct policy *p, gid_t gid)
+{
+	size_t	 i;
+
+	for (i = 0; i < p->nother; i++)
+		if (p->other[i].gid == gid)
+			return &p->other[i];
+	return NULL;
+}
+
+/* Who has that group and is not known besides. */
+static int
+add_other(struct policy *p, const struct group *gr)
+{
+	struct user	*u;
+
+	if ((u = find_other(p, gr->gr_gid)) != NULL)
+		return add_group_to(u, gr->gr_name);
+	if ((u = reallocarray(p->other, p->nother + 1, sizeof(*u))) == NULL)
+		return -1;
+	p->other = u;
+	u += p->nother++;
+	memset(u, 0, sizeof(*u));
+	u->gid = gr->gr_gid;
+	return add_group_to(u, gr->gr_name);
+}
+
 /* Its members, by number and by name. */
 static int
 add_group(struct policy *p, const struct group *gr)
@@ -106,6 +137,8 @@ add_group(struct policy *p, const struct group *gr)
 	size_t		 i;
 	char		**name;
 
+	if (add_other(p, gr) == -1)
+		return -1;
 	for (i = 0; i < p->nuser; i++)
 		if (p->user[i].gid == gr->gr_gid &&
 		    add_group_to(&p->user[i], gr->gr_name) == -1)
@@ -302,22 +335,30 @@ policy_new(const struct conf *c, struct conf_error *e)
 	return NULL;
 }
 
+static void
+free_users(struct user *list, size_t n)
+{
+	size_t	 i, k;
+
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < list[i].ngroup; k++)
+			free(list[i].group[k]);
+		free(list[i].group);
+		free(list[i].name);
+	}
+	free(list);
+}
+
 void
 policy_free(struct policy **pp)
 {
 	struct policy	*p = *pp;
-	size_t		 i, k;
 
 	*pp = NULL;
 	if (p == NULL)
 		return;
-	for (i = 0; i < p->nuser; i++) {
-		for (k = 0; k < p->user[i].ngroup; k++)
-			free(p->user[i].group[k]);
-		free(p->user[i].group);
-		free(p->user[i].name);
-	}
-	free(p->user);
+	free_users(p->user, p->nuser);
+	free_users(p->other, p->nother);
 	free(p);
 }
 
@@ -339,12 +380,16 @@ policy_get(const struct master *m, const struct peer *p, struct conf *room)
 	u = p->known ? find_uid(m->policy, p->client_uid) : NULL;
 	if (u != NULL) {
 		who.text[CONF_MATCH_user] = u->name;
-		who.group = u->group;
-		who.ngroup = u->ngroup;
 	} else if (p->known) {
 		snprintf(number, sizeof(number), "%lu",
 		    (unsigned long)p->client_uid);
 		who.text[CONF_MATCH_user] = number;
+		if (p->has_client_gid)
+			u = find_other(m->policy, p->client_gid);
+	}
+	if (u != NULL) {
+		who.group = u->group;
+		who.ngroup = u->ngroup;
 	}
 	return conf_resolve(&m->conf, &who, room) == -1 ? NULL : room;
 }
@@ -386,6 +431,7 @@ policy_settings(const struct master *m, const struct conf *c,
 	fence_way(m->fence, c, number, &ps->way);
 	out->fence = ps->way.list;
 	out->n_fence = ps->way.n;
+	fence_stand_in(m->fence, c, &out->as_max, &out->tasks_max);
 	out->nice = c->nice;
 	out->umask = c->umask;
 	out->message_rate = (uint32_t)c->message_rate;
@@ -473,7 +519,7 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 	if ((c = policy_get(m, p, &room)) != NULL) {
 		why = judge(m, c, p);
 		*full_out = route_count(m) >= m->conf.max_sessions ||
-		    route_count_of(m, p->uid) >= c->max_per_user;
+		    route_count_of(m, p->identity) >= c->max_per_user;
 		policy_put(c, &room);
 	}
 	p->must_show = why != NULL && c != NULL && may_show(m, p);

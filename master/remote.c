@@ -330,6 +330,8 @@ on_stream(struct remote *r, struct ipc_msg *msg)
 	snprintf(p.user, sizeof(p.user), "remote %u", r->number);
 	snprintf(p.source, sizeof(p.source), "%s", p.user);
 	p.client_uid = r->uid;
+	p.has_client_gid = r->has_gid;
+	p.client_gid = r->gid;
 	snprintf(p.identity, sizeof(p.identity), "remote:%.70s",
 	    r->conf->environment);
 	strcpy(p.address, "remote");

@@ -151,13 +151,13 @@ route_count(const struct master *m)
 }
 
 size_t
-route_count_of(const struct master *m, uid_t uid)
+route_count_of(const struct master *m, const char *identity)
 {
 	const struct route	*r;
 	size_t			 n = 0;
 
 	LIVE_FOREACH(r, m)
-		n += r->opened && r->uid == uid;
+		n += r->opened && strcmp(r->identity, identity) == 0;
 	return n;
 }
 

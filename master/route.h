@@ -63,8 +63,8 @@ void	 route_used(struct route *r, const Ipc__Used *used);
 void	 route_release(struct route *r);
 void	 route_on_owner_gone(struct route *r, const char *why);
 
-/* Sessions that have a worker: of all users, of one (uid). */
+/* Sessions that have a worker: of all clients, of one identity. */
 size_t	 route_count(const struct master *m);
-size_t	 route_count_of(const struct master *m, uid_t uid);
+size_t	 route_count_of(const struct master *m, const char *identity);
 
 #endif

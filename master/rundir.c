@@ -16,9 +16,12 @@
 
 #define LOCK_FILE	"lock"
 
-/* The directory, if it can be trusted.  Its parent must be there. */
+/*
+ * The directory, if it can be trusted.  Its parent must be there.  -1 with
+ * errno, or with 0 there and the reason.
+ */
 static int
-make(const char *dir)
+make(const char *dir, const char **why_out)
 {
 	struct stat	 st;
 
@@ -28,23 +31,28 @@ make(const char *dir)
 	/* Not a link, and nobody else's: its files are trusted. */
 	if (lstat(dir, &st) == -1)
 		return -1;
-	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-	    (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-		errno = EPERM;
-		return -1;
-	}
-	return 0;
+	errno = 0;
+	if (!S_ISDIR(st.st_mode))
+		*why_out = "no run directory: it is not a folder";
+	else if (st.st_uid != geteuid())
+		*why_out = "no run directory: it is somebody else's";
+	else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+		*why_out = "no run directory: others may write there";
+	else
+		return 0;
+	return -1;
 }
 
-/* The lock's descriptor; -1 with errno EWOULDBLOCK: another has it. */
+/* The lock's descriptor; -1 as make(), or EWOULDBLOCK: another has it. */
 static int
-lock_in(const char *dir)
+lock_in(const char *dir, const char **why_out)
 {
 	struct stat	 mine, there;
 	char		*path;
 	int		 fd = -1;
 
-	if (make(dir) == -1 || asprintf(&path, "%s/%s", dir, LOCK_FILE) == -1)
+	if (make(dir, why_out) == -1 ||
+	    asprintf(&path, "%s/%s", dir, LOCK_FILE) == -1)
 		return -1;
 	do {
 		fd_close(&fd);
@@ -62,7 +70,7 @@ lock_in(const char *dir)
 int
 rundir_open(const char *wanted, char **dir_out, int *lock_out)
 {
-	const char	*env = getenv("EXECSRV_RUNTIME_DIR");
+	const char	*env = getenv("EXECSRV_RUNTIME_DIR"), *why = NULL;
 	char		*dir, *own;
 	int		 fd;
 
@@ -78,16 +86,18 @@ rundir_open(const char *wanted, char **dir_out, int *lock_out)
 		log_warn("run directory");
 		return -1;
 	}
-	if ((fd = lock_in(dir)) == -1 && errno == EWOULDBLOCK &&
+	if ((fd = lock_in(dir, &why)) == -1 && errno == EWOULDBLOCK &&
 	    wanted[0] == '\0' &&
 	    asprintf(&own, "%s-%ld", dir, (long)getpid()) != -1) {
 		free(dir);
 		dir = own;
-		fd = lock_in(dir);
+		fd = lock_in(dir, &why);
 	}
 	if (fd == -1) {
 		if (errno == EWOULDBLOCK)
 			log_warnx("%s: another execsrvd runs there", dir);
+		else if (errno == 0)
+			log_warnx("%s: %s", dir, why);
 		else
 			log_warn("%s", dir);
 		free(dir);

@@ -115,18 +115,17 @@ answer_metrics(int fd, const struct httphead *h, uint64_t deadline,
 }
 
 void
-greet_metrics(int fd, uint64_t ms, int refuse, bool is_ready,
-    const Ipc__Figures *f)
+greet_metrics(int fd, const struct greet_rules *r, const Ipc__Figures *f)
 {
 	char		 head[HTTPHEAD_MAX + 1];
-	uint64_t	 deadline = clock_ms() + ms;
+	uint64_t	 deadline = clock_ms() + r->ms;
 	struct httphead	 h;
 	size_t		 len;
 
 	if ((len = read_head(fd, head, deadline)) == 0)
 		return;
-	httphead_judge_metrics(head, len, &h);
-	judge(&h, refuse, is_ready);
+	httphead_judge_metrics(head, len, r->hosts, r->nhosts, &h);
+	judge(&h, r->refuse, r->is_ready);
 	if (h.kind == HTTPHEAD_METRICS) {
 		if (answer_metrics(fd, &h, deadline, f) == 0)
 			return;

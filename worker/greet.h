@@ -31,8 +31,8 @@ struct greet_rules {
 /* Greet the peer on fd (kept open). */
 enum greeting	 greet(int fd, const struct greet_rules *r);
 
-/* The same where there is no WebSocket, but /metrics. */
-void		 greet_metrics(int fd, uint64_t ms, int refuse, bool is_ready,
+/* The same where there is no WebSocket, but /metrics; and nobody is asked. */
+void		 greet_metrics(int fd, const struct greet_rules *r,
 		    const Ipc__Figures *f);
 
 #endif

@@ -1,6 +1,10 @@
 /*
  * What the settings allow the commands of a session: resource limits, umask,
  * priority.  RLIMIT_LOCKS is none of them: it is the mark (common/ptree.h).
+ *
+ * RLIMIT_NPROC in place of TasksMax: the kernel compares it with all that the
+ * user has on this machine, in containers too where /proc does not show it.
+ * So what he has besides is found out by trying, and added.
  */
 #ifndef WORKER_LIMITS_H
 #define WORKER_LIMITS_H
@@ -22,6 +26,8 @@ struct limits {
 	size_t		 n;
 	mode_t		 umask;
 	int		 priority;	/* of setpriority(2) */
+	uint64_t	 tasks_max;	/* of the session; 0: any */
+	uint64_t	 tasks;		/* that it has, limits_count() */
 };
 
 /*
@@ -30,7 +36,17 @@ struct limits {
  */
 void	 limits_init(struct limits *l, const Ipc__Settings *set);
 
+/*
+ * Before a command is started, where there is a tasks_max: count what the
+ * session has.  0, or -1 with errno EAGAIN: it is as many already.
+ */
+int	 limits_count(struct limits *l) __attribute__((warn_unused_result));
+
 /* Between clone and exec: they are ours from here on. */
 void	 limits_apply(const struct limits *l);
+
+/* Behind that, as the user in every respect: tasks_max.  0, or the errno. */
+int	 limits_apply_tasks(const struct limits *l)
+	    __attribute__((warn_unused_result));
 
 #endif

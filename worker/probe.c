@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +19,8 @@ tell(int sock, const char *text)
 	Ipc__Ability	 out = IPC__ABILITY__INIT;
 
 	out.sandbox = (char *)(uintptr_t)text;
-	if (ipc_send(sock, IPC_ability, &out, -1) == -1)
+	/* A daemon that has ended meanwhile wants no answer. */
+	if (ipc_send(sock, IPC_ability, &out, -1) == -1 && errno != EPIPE)
 		log_warn("probe");
 }
 

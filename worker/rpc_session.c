@@ -55,7 +55,8 @@ rpc_session_initialize(struct session *s, struct rpc_req *req, void *params,
 	struct initialize_params	*p = params;
 
 	if (p->resume.s == NULL && s->is_full) {
-		rpc_error(req, ERR_TOO_MANY, "too many sessions");
+		rpc_error(req, ERR_TOO_MANY, s->is_draining ?
+		    "the server drains" : "too many sessions");
 		if (!s->was_turned_away)
 			link_turned_away(s->link);
 		s->was_turned_away = true;

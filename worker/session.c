@@ -629,6 +629,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	awake_init(&s->awake, a->settings->busy_poll);
 	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;
 	s->is_full = a->full;
+	s->is_draining = a->draining;
 	s->is_strict = a->strict;
 	s->is_relayed = a->transport == IPC__TRANSPORT__STREAM;
 	s->pace_fd = s->http_exe = -1;

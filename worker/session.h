@@ -84,6 +84,7 @@ struct session {
 	bool			 is_strict;	/* what is no JSON-RPC ends
 						   the connection */
 	bool			 is_full;	/* no new sessions */
+	bool			 is_draining;	/* and that is why */
 	bool			 was_turned_away;	/* and was told */
 	struct rlimit		 nofile;	/* of commands */
 	struct limits		 limits;	/* of them as well */

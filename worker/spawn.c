@@ -94,6 +94,8 @@ child_execute(struct command *c)
 		return child_fail(c, "working directory", error);
 	if ((error = birth_become_user()) != 0)
 		return child_fail(c, "user", error);
+	if ((error = limits_apply_tasks(&c->limits)) != 0)
+		return child_fail(c, "TasksMax", error);
 	for (p = c->programs; *p != NULL; p++) {
 		error = (int)-rawcall(SYS_execve, (long)*p, (long)c->argv,
 		    (long)c->envp, 0, 0);
@@ -319,6 +321,9 @@ spawn(const struct spawn *s, struct spawned *out, const char **what_out)
 	out->input = out->output[0] = out->output[1] = -1;
 	*what_out = "memory";
 	if ((c = command_new(s)) == NULL)
+		goto fail;
+	*what_out = "TasksMax";
+	if (limits_count(&c->limits) == -1)
 		goto fail;
 	*what_out = "streams";
 	if (open_streams(s, out, std) == -1)

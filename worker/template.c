@@ -88,18 +88,23 @@ become(const Ipc__Assign *a, struct event_base **base, int *http_exe)
 static bool
 is_let_in(const Ipc__Assign *a, int fd, int sock)
 {
-	struct greet_rules	 r;
+	struct greet_rules	 r = {
+		.ms = a->settings->handshake_ms,
+		.refuse = (int)a->refuse,
+		.is_ready = !a->unready,
+		.hosts = a->settings->host_name,
+		.nhosts = a->settings->n_host_name,
+		.asking = a->asking,
+		.master = sock,
+	};
 	enum greeting		 g;
 
+	if (a->figures != NULL) {
+		greet_metrics(fd, &r, a->figures);
+		return false;
+	}
 	if (a->transport != IPC__TRANSPORT__WEBSOCKET || a->greeted)
 		return true;
-	r.ms = a->settings->handshake_ms;
-	r.refuse = (int)a->refuse;
-	r.is_ready = !a->unready;
-	r.hosts = a->settings->host_name;
-	r.nhosts = a->settings->n_host_name;
-	r.asking = a->asking;
-	r.master = sock;
 	if ((g = greet(fd, &r)) == GREETING_ADMITTED)
 		door_pass(sock, fd, r.ms);
 	return g == GREETING_UPGRADED && a->asking != IPC__ASKING__ALWAYS;
@@ -120,11 +125,6 @@ serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
 		fence_enter(a->settings, group);
 	give_group(&group, a);
 	become(a, base, &http_exe);
-	if (a->figures != NULL) {
-		greet_metrics(m->fd, a->settings->handshake_ms,
-		    (int)a->refuse, !a->unready, a->figures);
-		return 0;
-	}
 	if (!is_let_in(a, m->fd, sock))
 		return 0;
 	if (a->transport == IPC__TRANSPORT__STDIO)

@@ -295,6 +295,9 @@ control_ask(const struct control_request *q, struct table **t_out,
 	if (status == EXIT_OK && *t_out == NULL &&
 	    (stream_out == NULL || *stream_out == -1))
 		status = say(e, EXIT_OTHER, "the daemon's answer is empty");
+	/* Rows come as workers answer. */
+	if (status == EXIT_OK && *t_out != NULL && table_sort(*t_out) == -1)
+		status = say(e, EXIT_OTHER, "%s", strerror(errno));
 	fd_close(&fd);
 	return status;
 }

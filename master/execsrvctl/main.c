@@ -62,27 +62,28 @@ static const struct command	 commands[] = {
 };
 
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
+#define WIDTH		31	/* of a command in the help */
 
 static int
 usage(FILE *out)
 {
-	char	 words[64];
+	char	 words[96];
 	size_t	 i;
+	int	 n;
 
 	fputs("usage: execsrvctl [-R DIR] [--json] [-q] COMMAND [ARG...]\n"
 	    "       execsrvctl [-R DIR] attach|cp|run|shell [OPTION...] "
-	    "[ARG...]; see their -h\n"
-	    "       execsrvctl [--json] sandbox explain [--cwd DIR] "
-	    "[--tmpdir DIR]\n"
-	    "                  [--native-paths] FILE\n\n"
+	    "[ARG...]; see their -h\n\n"
 	    "  -R, --runtime-dir DIR  the daemon's folder\n"
 	    "      --json             answer in JSON\n"
 	    "  -q, --quiet            say nothing: the exit status does\n\n",
 	    out);
 	for (i = 0; i < COMMANDS; i++) {
-		snprintf(words, sizeof(words), "%s %s", commands[i].name,
+		n = snprintf(words, sizeof(words), "%s %s", commands[i].name,
 		    commands[i].arguments);
-		fprintf(out, "  %-30s %s\n", words, commands[i].help);
+		fprintf(out, "  %-*s%s%*s%s\n", WIDTH, words, n < WIDTH ?
+		    "" : "\n  ", n < WIDTH ? 0 : WIDTH, "",
+		    commands[i].help);
 	}
 	return EXIT_USAGE;
 }
@@ -307,8 +308,10 @@ main(int argc, char **argv)
 	struct options	 o = { .dir = NULL };
 	size_t		 i;
 
-	if (fd_reserve_std() == -1)
+	if (fd_reserve_std() == -1) {
+		perror("execsrvctl: /dev/null");
 		return EXIT_OTHER;
+	}
 	read_globals(argc, argv, "+" GLOBALS, &o);
 	if (optind == argc)
 		return usage(stderr);

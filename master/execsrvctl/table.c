@@ -303,6 +303,78 @@ show(const struct table *t, size_t row, size_t column, size_t *width_out)
 	return text;
 }
 
+/* --- order --- */
+
+struct place {
+	uint64_t	 key;
+	size_t		 at;		/* where it was */
+	char		**row;
+};
+
+static int
+compare(const void *a, const void *b)
+{
+	const struct place	*p = a, *q = b;
+
+	if (p->key != q->key)
+		return p->key < q->key ? -1 : 1;
+	return p->at < q->at ? -1 : 1;
+}
+
+int
+table_sort(struct table *t)
+{
+	struct place	*list;
+	size_t		 i;
+
+	if (t->ncolumns == 0 || t->kinds[0] != TABLE_NUMBER)
+		return 0;
+	if ((list = calloc(t->nrows + 1, sizeof(*list))) == NULL)
+		return -1;
+	for (i = 0; i < t->nrows; i++) {
+		list[i].row = t->rows[i];
+		list[i].at = i;
+		(void)!read_number(t->rows[i][0], &list[i].key);
+	}
+	qsort(list, t->nrows, sizeof(*list), compare);
+	for (i = 0; i < t->nrows; i++)
+		t->rows[i] = list[i].row;
+	free(list);
+	return 0;
+}
+
+/* list[from] to where list[to] is, which follows it then. */
+static void
+bring(char **list, size_t from, size_t to)
+{
+	char	*one = list[from];
+
+	memmove(&list[to + 1], &list[to], (from - to) * sizeof(*list));
+	list[to] = one;
+}
+
+void
+table_prefer(struct table *t, const char *const *names)
+{
+	enum table_kind	 kind;
+	size_t		 i, row, to = 0;
+
+	for (; *names != NULL; names++) {
+		for (i = to; i < t->ncolumns; i++)
+			if (strcmp(t->names[i], *names) == 0)
+				break;
+		if (i == t->ncolumns)
+			continue;
+		bring(t->names, i, to);
+		for (row = 0; row < t->nrows; row++)
+			bring(t->rows[row], i, to);
+		kind = t->kinds[i];
+		memmove(&t->kinds[to + 1], &t->kinds[to],
+		    (i - to) * sizeof(kind));
+		t->kinds[to++] = kind;
+	}
+}
+
 /* --- for people --- */
 
 static void

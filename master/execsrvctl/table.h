@@ -29,6 +29,17 @@ void		 table_free(struct table **tp);
 int		 table_add(struct table *t, size_t n, char *const *cells)
 		    __attribute__((warn_unused_result));
 
+/*
+ * Put the rows in the order of the numbers in their first column; those of one
+ * number, and all if there are no numbers, stay as they came.  0, or -1 with
+ * errno ENOMEM: nothing was done.
+ */
+int		 table_sort(struct table *t)
+		    __attribute__((warn_unused_result));
+
+/* Put the columns of these names (up to a NULL) before the others. */
+void		 table_prefer(struct table *t, const char *const *names);
+
 /* How many rows it has. */
 size_t		 table_rows(const struct table *t);
 

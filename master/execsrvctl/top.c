@@ -174,6 +174,11 @@ draw(const struct top_options *o, const struct table_look *look, FILE *out,
     struct control_error *e)
 {
 	struct table	*status = NULL, *sessions = NULL;
+	/* On 80 columns the others are cut. */
+	static const char *const first[] = {
+		"session", "user", "state", "running", "cpu_ms", "peak_kib",
+		"command_kib", "age", NULL
+	};
 	int		 r;
 
 	if ((r = control_ask_simply(o->dir, "status", &status, e)) == EXIT_OK)
@@ -186,6 +191,7 @@ draw(const struct top_options *o, const struct table_look *look, FILE *out,
 		}
 	} else if (r == EXIT_OK) {
 		put_status(out, status);
+		table_prefer(sessions, first);
 		table_print(sessions, look, out);
 	}
 	table_free(&status);

@@ -224,7 +224,7 @@ check_judge_at(const char *data, size_t len, bool is_metrics_site)
 	if (len > 0)
 		memcpy(text, data, len);
 	if (is_metrics_site)
-		httphead_judge_metrics(text, len, &h);
+		httphead_judge_metrics(text, len, NULL, 0, &h);
 	else
 		httphead_judge(text, len, NULL, 0, &h);
 	if (want == SYNTAX)

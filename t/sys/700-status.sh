@@ -66,6 +66,16 @@ fi
 stop_server
 expect 3 "$CTL" status
 
+# Why a run directory will not do.
+mkdir -m 777 "$DIR/open"
+: >"$DIR/file"
+for why in "open: no run directory: others may write there" \
+    "file: no run directory: it is not a folder"; do
+	expect 1 "$EXECSRVD" -D -o RuntimeDirectory="$DIR/${why%%:*}" \
+	    --listen ws://127.0.0.1:0
+	has_line "$DIR/err" "$why" || fail "no reason: $(cat "$DIR/err")"
+done
+
 # Several addresses, with blanks and commas in them.
 start_server --listen ws://127.0.0.1:0 --listen "unix:$DIR/a b, c" \
     --listen "unix:$DIR/d"

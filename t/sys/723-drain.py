@@ -21,7 +21,7 @@ def is_let_in(server):
         try:
             c.initialize()
         except RpcError as e:
-            check("too many sessions" in str(e), "refused: %s" % e)
+            check("the server drains" in str(e), "refused: %s" % e)
             return False
     return True
 

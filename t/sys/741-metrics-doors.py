@@ -21,7 +21,7 @@ def served():
     """Figures and probes; no session, nothing else."""
     path = TMP + "/metrics.sock"
     server = Server("MetricsListen=127.0.0.1:0", "MetricsListen=unix:" + path,
-                    "MetricsListen=[::1]:0")
+                    "MetricsListen=[::1]:0", "HostName=box.example.org")
     urls = doors(server)
     check(len(urls) == 3 and urls[1] == "unix:" + path and
           urls[2].startswith("http://[::1]:"), "doors: %s" % urls)
@@ -37,6 +37,8 @@ def served():
             check(http(url, wrong)[0] == status, wrong)
         check(http(url, "/metrics", "POST")[0] == 405, "POST")
         check(http(url, "/metrics", host="evil.example")[0] == 403, "Host")
+        check(http(url, "/metrics", host="box.example.org:9")[0] == 200,
+              "HostName")
         check(http(url, "/metrics", more="Origin: http://x\r\n")[0] == 403,
               "Origin")
         with dial("ws:" + url[5:] if url[:5] == "http:" else url) as sock:

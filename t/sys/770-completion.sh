@@ -36,8 +36,45 @@ completed execsrvctl config c
 offers check
 completed execsrvd -o Detached
 offers DetachedTtl=
-completed execsrvd --l
-offers --listen
+completed execsrvctl drain --
+offers --wait
+completed execsrvctl top -
+for option in -b -d -n; do
+	offers "$option"
+done
+completed execsrvctl tail -
+offers -f
+completed execsrvctl sandbox explain --
+offers --cwd
+completed execsrvctl signal 1 2 T
+offers TERM
+
+# Switches of the daemon: as many as it takes, in its help as well.
+"$EXECSRVD" --help >"$DIR/help" || fail "--help"
+completed execsrvd --
+cp "$DIR/out" "$DIR/switches"
+for option in --listen --ws-auth --ws-token-file --remote --environment-id \
+    --remote-transport --exit-on-stdin-close; do
+	offers "$option"
+	has_line "$DIR/help" "^  $option( |\$)" || fail "not in --help: $option"
+done
+completed execsrvd --ws-auth ""
+offers signed-bearer-token
+while read -r option; do
+	"$EXECSRVD" -t "$option" 1 </dev/null >"$DIR/out" 2>"$DIR/err" || :
+	! has_line "$DIR/err" 'unrecognized option' || fail "no switch: $option"
+done <"$DIR/switches"
+for option in $(grep -o '^  --[a-z0-9-]*' "$DIR/help"); do
+	grep -qxF -- "$option" "$DIR/switches" || fail "not offered: $option"
+done
+
+# What is optional ends where it ends, in the manual too.
+for usage in 'cp Oo Fl r Oc Ar src Ar dst' \
+    'attach Ar session Ns Oo Ar /process Oc' \
+    'top Oo Fl b Oc Oo Fl d Ar seconds Oc Oo Fl n Ar times Oc'; do
+	grep -qxF ".It Cm $usage" "$BUILD/man/execsrvctl.8" ||
+	    fail "the manual: $usage"
+done
 
 # Sessions are those of the daemon.
 start_server

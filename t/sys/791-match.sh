@@ -65,6 +65,32 @@ is_running "$first" || fail "the first session has ended"
 kill -TERM "$first"
 stop_server
 
+# --- a user of no data base is in the group that the kernel names -----------------
+group=$(getent group 65534 | cut -d : -f 1)
+stranger() {
+	setpriv --reuid=54321 --regid=65534 --clear-groups -- \
+	    "$CTL" run --patience 0 --url "$SOCKET" -- sh "$@" >"$DIR/out" \
+	    2>"$DIR/err"
+}
+if [ "$(id -u)" -eq 0 ] && [ -n "$group" ] && getent passwd 1 >/dev/null &&
+    as_user 54321 test -x "$CTL"; then
+	cat >"$DIR/conf" <<-END
+	Match Group $group
+		MaxSessionsPerUser 0
+	END
+	start_server --listen "$SOCKET" -f "$DIR/conf"
+	! stranger -c : || fail "not in the group $group"
+	has_line "$DIR/err" 'too many sessions' || fail "$(cat "$DIR/err")"
+	"$CTL" run --url "$SOCKET" -- true || fail "somebody of another group"
+	# Still when his sessions are another's, who is in other groups.
+	user=$(getent passwd 1 | cut -d : -f 1)
+	sed -i "s/Max.*/SessionUser $user\n\tUmask 027/" "$DIR/conf"
+	expect 0 "$CTL" reload
+	stranger -c 'id -u; umask' || fail "SessionUser: $(cat "$DIR/err")"
+	same "of the group" "$(tr '\n' ' ' <"$DIR/out")" "1 0027 "
+	stop_server
+fi
+
 # --- the first address for TCP comes too late for sandboxes that exist -----------
 echo "Listen $SOCKET" >"$DIR/conf"
 "$EXECSRVD" -D -f "$DIR/conf" >/dev/null 2>"$DIR/server2.log" </dev/null &

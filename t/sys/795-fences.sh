@@ -22,13 +22,15 @@ for word in TasksMax MemoryMax CPUWeight; do
 	esac
 done
 expect 0 "$CTL" run --url "$URL" -- true
+python3 "${0%/*}/795-fences.py" || fail "without control groups"
 case $limits in
-none)	skip "no control groups to be had" ;;
+*cgroup*)	;;
+*)	skip "no control groups to be had" ;;
 esac
 
 RUN="$CTL run --url unix:$DIR/a.sock --"
 case $limits in
-*TasksMax*)
+*TasksMax\ by\ cgroup*)
 	# Fork until it is refused: python and 11 or less of them.
 	expect 0 $RUN python3 -c 'import os, signal
 children = []
@@ -48,7 +50,7 @@ print(len(children))'
 	[ "$n" -ge 1 ] && [ "$n" -le 11 ] || fail "$n processes" ;;
 esac
 case $limits in
-*MemoryMax*)
+*MemoryMax\ by\ cgroup*)
 	# The kernel kills the command, the session goes on and counts it.
 	mkfifo "$DIR/in"
 	exec 9<>"$DIR/in"

@@ -128,6 +128,27 @@ def foreign(server, token, session):
         raise AssertionError("resumed another's session")
 
 
+def shares():
+    """MaxSessionsPerUser is each identity's own, one user or not."""
+    first, second = tokens.new(), tokens.new()
+    server = Server("MaxSessionsPerUser=1", tokens.option("first", first),
+                    tokens.option("second", second))
+
+    def refused(token):
+        try:
+            connect(server.url, token=token).close()
+        except RpcError as e:
+            check(e.text == "too many sessions", "refused: %s" % e)
+            return True
+        return False
+
+    with connect(server.url, token=first), connect(server.url):
+        check(refused(first), "a second session by the first token")
+        check(refused(None), "a second session of ours")
+        check(not refused(second), "the other token has no share of its own")
+    server.stop()
+
+
 def optional():
     """On loopback the kernel's word is enough, but a token shown counts."""
     right = tokens.new()
@@ -344,5 +365,5 @@ def memory(pid):
     return b"".join(out)
 
 
-main(forms, names, sessions, optional, first_messages, bytewise, files,
-     secrets_stay)
+main(forms, names, sessions, shares, optional, first_messages, bytewise,
+     files, secrets_stay)

@@ -283,7 +283,11 @@ def operators():
         **by, **to, "process": "no?such", "signal": 9, "result": "failed",
         "why": "no such process"}, "no such process")
     check(act("kill", "77", status=1) == {
-        **by, "result": "failed", "why": "no such session"}, "no session")
+        **by, "asked": "77", "result": "failed", "why": "no such session"},
+        "no session")
+    check(act("tail", c.session[:-1] + "!", "x\ny", status=1) == {
+        **by, "asked": c.session[:15], "process": "x?y", "result": "failed",
+        "why": "no such session"}, "no session by id")
     check(act("tail", number, "p") == {
         **by, **to, "process": "p", "result": "done"}, "tail")
     check(act("kill", number, "p") == {
@@ -335,9 +339,21 @@ def others():
     until(path, "control", command="reload", result="denied", by_uid=65534)
     with connect(server.url) as c:
         number = lib.session_of(server, c)
-        check(as_nobody("kill", number) == 1, "kill")
-        until(path, "control", command="kill", by_uid=65534,
-              why="no such session")
+        for command in ("kill", number), ("kill", number, "p"), \
+                ("tail", number, "p"), ("signal", number, "p", "9"):
+            before = len(events(path, "control"))
+            check(as_nobody(*command) == 1, "%s" % (command,))
+            d = wait_for(lambda: events(path, "control")[before:], LIMIT,
+                         "an event of %s" % command[0])[0]
+            more = {"process": "p"} if len(command) > 2 else {}
+            more.update({"signal": 9} if len(command) > 3 else {})
+            check(without(d, "by_pid") == {
+                "by_uid": 65534, "command": command[0], "asked": number,
+                "session": int(number), "identity": "uid:0", "uid": 65534,
+                "result": "denied", "why": "it is somebody else's", **more},
+                "%s" % d)
+        check(server.has_logged("kill: gets no session %s: it is uid 0's" %
+                                number), "nothing in the log")
         ask(server, "show", number)
     check(not [d for d in events(path, "control") if d["command"] == "show"],
           "root's own is another's")

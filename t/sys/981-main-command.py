@@ -34,6 +34,8 @@ def statuses():
         check(server.wait() == status, "%s: %s, %s" %
               (argv, server.process.returncode, server.log()))
         check(not os.path.exists(server.base + ".run"), "its folder is left")
+        # Nor is it news that it was quicker than what we find out.
+        check("Broken pipe" not in server.log(), server.log())
 
 
 def streams():

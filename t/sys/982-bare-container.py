@@ -150,6 +150,18 @@ def nowhere():
     say("  " + r.stderr.decode().strip())
 
 
+def no_null():
+    """Without /dev/null it says what it misses."""
+    root = make_root()
+    for program in "execsrvd", "execsrvctl":
+        r = subprocess.run(
+            [*prefix(root, extra="mount -t tmpfs none $R/dev"),
+             "/bin/" + program], stdin=subprocess.DEVNULL, env=ENV,
+            capture_output=True, timeout=LIMIT * 3, check=False)
+        check(r.returncode == 1 and b"/dev/null: No such" in r.stderr,
+              "%s: %r" % (program, r))
+
+
 def no_namespaces():
     """None can be made: as an ordinary user, and as root of a container."""
     off = "for f in /proc/sys/user/max_*_namespaces; do echo 0 >$f; done\n"
@@ -172,4 +184,4 @@ def no_namespaces():
 if __name__ == "__main__":
     if SANITIZED:
         skip("programs with sanitizers want more than a bare container")
-    main(bare, with_command, nowhere, no_namespaces)
+    main(bare, with_command, nowhere, no_null, no_namespaces)

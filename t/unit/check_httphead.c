@@ -591,12 +591,19 @@ START_TEST(test_metrics)
 		{ LIVEZ HOST END, LIVE, LIVE },
 		{ READYZ HOST END, READY, READY },
 	};
-	struct httphead	 h;
-	size_t		 i;
+	static const char	 named[] = "GET /metrics HTTP/1.1\r\n"
+				    "Host: Box.example\r\n" END;
+	char			 name[] = "box.example", *names[] = { name };
+	struct httphead		 h;
+	size_t			 i;
 
+	httphead_judge_metrics(named, strlen(named), NULL, 0, &h);
+	ck_assert(h.kind == HTTPHEAD_ERROR && h.status == 403);
+	httphead_judge_metrics(named, strlen(named), names, 1, &h);
+	ck_assert_int_eq(h.kind, HTTPHEAD_METRICS);
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		httphead_judge_metrics(rows[i].text, strlen(rows[i].text),
-		    &h);
+		    NULL, 0, &h);
 		ck_assert_int_eq(h.kind == HTTPHEAD_ERROR ? h.status :
 		    -(int)h.kind, rows[i].there);
 		httphead_judge(rows[i].text, strlen(rows[i].text), NULL, 0,

@@ -327,6 +327,36 @@ START_TEST(test_cell)
 }
 END_TEST
 
+START_TEST(test_order)
+{
+	static char			 names[][8] = { "n", "a", "b" };
+	static const enum table_kind	 kinds[] = {
+		TABLE_NUMBER, TABLE_TEXT, TABLE_TEXT
+	};
+	static char			 cells[][3][4] = {
+		{ "10", "x", "1" }, { "9", "y", "2" }, { "10", "a", "3" },
+		{ "2", "z", "4" },
+	};
+	static const char *const	 first[] = { "b", "none", "n", NULL };
+	char				*row[3] = {
+		names[0], names[1], names[2]
+	};
+	size_t				 i, k;
+
+	ck_assert_ptr_nonnull(t = table_new(3, row, kinds));
+	for (i = 0; i < COUNT(cells); i++) {
+		for (k = 0; k < 3; k++)
+			row[k] = cells[i][k];
+		ck_assert_int_eq(table_add(t, 3, row), 0);
+	}
+	ck_assert_int_eq(table_sort(t), 0);
+	table_prefer(t, first);
+	ck_print(COLUMNS, "B   N  A\n4   2  z\n2   9  y\n1  10  x\n"
+	    "3  10  a\n");
+	table_free(&t);
+}
+END_TEST
+
 START_TEST(test_many)
 {
 	char		 name[] = "n", cell[32];
@@ -368,6 +398,7 @@ table_suite(void)
 	tcase_add_test(tc, test_user_column);
 	tcase_add_test(tc, test_list);
 	tcase_add_test(tc, test_cell);
+	tcase_add_test(tc, test_order);
 	tcase_add_test(tc, test_many);
 	suite_add_tcase(s, tc);
 	return s;
