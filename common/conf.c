@@ -373,6 +373,8 @@ set_one(struct conf *c, const char *keyword, const char *value,
 	given = u != NULL ? &u->given[row - uplink_rows] : &c->given[n];
 	if (where != NULL && *given && row->set != set_LIST)
 		return check_value(row, value, e);
+	if (row->set == set_LIST && *value == '\0')
+		return conf_fail(e, "%s: it needs a value", row->keyword);
 	if (row->set(row, (char *)base + row->offset, value) == -1)
 		return bad_value(row, value, e);
 	*given = true;

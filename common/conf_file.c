@@ -129,6 +129,7 @@ parse_line(struct conf *c, char *line, const char *where,
     struct conf_error *e)
 {
 	char	*keyword, *value;
+	bool	 is_bare;
 
 	if (strlen(line) > CONF_LINE_MAX)
 		return conf_fail(why, "line too long");
@@ -136,10 +137,15 @@ parse_line(struct conf *c, char *line, const char *where,
 		return 0;
 	if (strcasecmp(keyword, "Include") == 0)
 		return include_all(c, value, include, arg, why, e);
+	is_bare = *value == '\0';
 	if (strcasecmp(keyword, "Match") != 0 &&
 	    take_quotes(value, why) == -1)
 		return -1;
-	return conf_add(c, keyword, value, where, why);
+	/* A word too few is seldom a wish for nothing, which is "". */
+	if (conf_add(c, keyword, value, where, why) == -1)
+		return -1;
+	return is_bare ? conf_fail(why, "%.60s: it needs a value", keyword) :
+	    0;
 }
 
 int
@@ -255,6 +261,14 @@ make_pattern(const char *path, const char *pattern)
 	return out;
 }
 
+/* A folder that is not there has nothing that matches. */
+static int
+on_glob_error(const char *path, int error)
+{
+	(void)path;
+	return error != ENOENT && error != ENOTDIR;
+}
+
 /* What matches, sorted; a pattern may match nothing, a name may not. */
 static int
 on_include(void *arg, struct conf *c, const char *name, struct conf_error *e)
@@ -267,7 +281,7 @@ on_include(void *arg, struct conf *c, const char *name, struct conf_error *e)
 
 	if ((pattern = make_pattern(rd->path, name)) == NULL)
 		return conf_fail(e, "%.280s: %s", rd->path, strerror(errno));
-	r = glob(pattern, GLOB_ERR, NULL, &found);
+	r = glob(pattern, 0, on_glob_error, &found);
 	free(pattern);
 	if (r == GLOB_NOMATCH && strpbrk(name, "*?[") != NULL)
 		return 0;

@@ -258,10 +258,9 @@ print_TEXT(const struct conf_row *row, const void *member, FILE *out)
 {
 	const char	*text = *(char *const *)member;
 
-	if (text[0] == '\0')
-		/* Where something else is the default, nothing is a choice. */
-		fprintf(out, row->value[0] == '\0' ? "# %s\n" : "%s\n",
-		    row->keyword);
+	/* Where something else is the default, nothing is a choice. */
+	if (text[0] == '\0' && row->value[0] == '\0')
+		fprintf(out, "# %s\n", row->keyword);
 	else
 		conf_print_line(row->keyword, text, out);
 }

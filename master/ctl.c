@@ -54,19 +54,41 @@ static void	 on_pause(int, short, void *);
 
 /* --- the socket --- */
 
+/* The group that may open it; (gid_t)-1: none but our own. */
+static int
+find_group(const struct conf *c, gid_t *gid_out, struct conf_error *e)
+{
+	const struct group	*gr;
+
+	*gid_out = (gid_t)-1;
+	if (c->control_group[0] == '\0')
+		return 0;
+	if ((gr = getgrnam(c->control_group)) == NULL)
+		return conf_fail(e, "ControlGroup %.200s: no such group",
+		    c->control_group);
+	*gid_out = gr->gr_gid;
+	return 0;
+}
+
+int
+ctl_check(const struct conf *c, struct conf_error *e)
+{
+	gid_t	 gid;
+
+	return find_group(c, &gid, e);
+}
+
 static int
 set_group(const struct ctl *c)
 {
-	const char	*name = c->master->conf.control_group;
-	struct group	*gr;
+	struct conf_error	 e;
+	gid_t			 gid;
 
-	if (name[0] == '\0')
-		return 0;
-	if ((gr = getgrnam(name)) == NULL) {
-		log_warnx("ControlGroup %s: no such group", name);
+	if (find_group(&c->master->conf, &gid, &e) == -1) {
+		log_warnx("%s", e.text);
 		return -1;
 	}
-	if (lchown(c->path, (uid_t)-1, gr->gr_gid) == -1) {
+	if (lchown(c->path, (uid_t)-1, gid) == -1) {
 		log_warn("%s", c->path);
 		return -1;
 	}

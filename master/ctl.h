@@ -13,6 +13,10 @@
 
 struct ctl;
 
+/* Whether its group is one.  0, or -1 with the reason in e. */
+int		 ctl_check(const struct conf *c, struct conf_error *e)
+		    __attribute__((warn_unused_result));
+
 /* Listen in the run directory.  NULL after a line in the log. */
 struct ctl	*ctl_new(struct master *m);
 void		 ctl_free(struct ctl **cp);

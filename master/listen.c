@@ -122,6 +122,47 @@ check_reach(const char *url, const union address *a, bool has_tokens,
 	    "and BearerSecretFile", url);
 }
 
+/* It is shown in lines, and lines are what starters and operators read. */
+static bool
+is_one_line(const char *url)
+{
+	for (; *url != '\0'; url++)
+		if ((unsigned char)*url < ' ' || *url == 0x7f)
+			return false;
+	return true;
+}
+
+/* An address as it is asked for. */
+static int
+parse_url(const char *url, bool is_metrics, union address *a,
+    socklen_t *len_out, struct conf_error *e)
+{
+	const char	*path = url + strlen("unix:");
+	bool		 is_ws = strncmp(url, "ws://", 5) == 0;
+
+	if (!is_one_line(url))
+		return conf_fail(e, "a control character in the address of a "
+		    "listener");
+	if (strncmp(url, "unix:", strlen("unix:")) == 0) {
+		memset(a, 0, sizeof(*a));
+		a->un.sun_family = AF_UNIX;
+		*len_out = sizeof(a->un);
+		if (path[0] != '/' || strlen(path) >= sizeof(a->un.sun_path))
+			return conf_fail(e, "%.300s: expected an absolute "
+			    "path of up to %zu bytes", url,
+			    sizeof(a->un.sun_path) - 1);
+		strcpy(a->un.sun_path, path);
+		return 0;
+	}
+	if (!is_ws && !is_metrics)
+		return conf_fail(e, "%.300s: expected ws://IP:PORT, unix:PATH "
+		    "or stdio", url);
+	if (parse_address(is_metrics ? url : url + 5, a, len_out) == 0)
+		return 0;
+	return conf_fail(e, "%.300s: expected %sIP:PORT with a numeric IP",
+	    url, is_metrics ? "" : "ws://");
+}
+
 int
 listen_check(const struct conf *c, bool has_tokens, struct conf_error *e)
 {
@@ -132,11 +173,17 @@ listen_check(const struct conf *c, bool has_tokens, struct conf_error *e)
 
 	for (i = 0; i < c->listen.n; i++) {
 		url = c->listen.item[i];
-		if (strncmp(url, "ws://", 5) == 0 &&
-		    parse_address(url + 5, &a, &len) == 0 &&
-		    check_reach(url, &a, has_tokens, e) == -1)
+		if (setup_is_stdio(url))
+			continue;
+		if (parse_url(url, false, &a, &len, e) == -1 ||
+		    (a.any.sa_family != AF_UNIX &&
+		    check_reach(url, &a, has_tokens, e) == -1))
 			return -1;
 	}
+	for (i = 0; i < c->metrics_listen.n; i++)
+		if (parse_url(c->metrics_listen.item[i], true, &a, &len, e) ==
+		    -1)
+			return -1;
 	return 0;
 }
 
@@ -147,30 +194,26 @@ fail_errno(struct conf_error *e, const char *url)
 }
 
 static int
-open_tcp(struct listener *l, const char *url, const char *rest,
-    struct conf_error *e)
+open_tcp(struct listener *l, const char *url, union address *a,
+    socklen_t len, struct conf_error *e)
 {
 	struct master	*m = l->master;
-	union address	 a;
-	socklen_t	 len;
 	int		 on = 1;
 
-	if (parse_address(rest, &a, &len) == -1)
-		return conf_fail(e, "%.300s: expected %sIP:PORT with a "
-		    "numeric IP", url, l->is_metrics ? "" : "ws://");
-	if ((l->fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
+	if ((l->fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1 ||
 	    setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on,
 	    sizeof(on)) == -1 ||
 	    /* Accepted sockets inherit it. */
 	    setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on,
 	    sizeof(on)) == -1 ||
-	    bind(l->fd, &a.any, len) == -1 || listen(l->fd, BACKLOG) == -1 ||
-	    getsockname(l->fd, &a.any, &len) == -1)
+	    bind(l->fd, &a->any, len) == -1 ||
+	    listen(l->fd, BACKLOG) == -1 ||
+	    getsockname(l->fd, &a->any, &len) == -1)
 		return fail_errno(e, url);
 	if (!l->is_metrics)
 		m->brand = inside_brand(m->dir);
-	show_tcp(l, &a);
+	show_tcp(l, a);
 	return 0;
 }
 
@@ -201,32 +244,24 @@ remove_stale(const union address *a, socklen_t len)
 }
 
 static int
-open_unix(struct listener *l, const char *url, const char *path,
-    struct conf_error *e)
+open_unix(struct listener *l, const char *url, const union address *a,
+    socklen_t len, struct conf_error *e)
 {
-	union address	 a;
-	socklen_t	 len = sizeof(a.un);
-	mode_t		 mask;
-	int		 r;
+	mode_t	 mask;
+	int	 r;
 
-	memset(&a, 0, sizeof(a));
-	a.un.sun_family = AF_UNIX;
-	if (path[0] != '/' || strlen(path) >= sizeof(a.un.sun_path))
-		return conf_fail(e, "%.300s: expected an absolute path of "
-		    "up to %zu bytes", url, sizeof(a.un.sun_path) - 1);
-	strcpy(a.un.sun_path, path);
-	if (remove_stale(&a, len) == -1 ||
+	if (remove_stale(a, len) == -1 ||
 	    (l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1)
 		return fail_errno(e, url);
 	/* A root master serves all users; another only itself. */
 	mask = umask(l->master->is_root ? 0111 : 0177);
-	r = bind(l->fd, &a.any, len);
+	r = bind(l->fd, &a->any, len);
 	umask(mask);
-	if (r == -1 || (l->path = strdup(path)) == NULL ||
+	if (r == -1 || (l->path = strdup(a->un.sun_path)) == NULL ||
 	    listen(l->fd, BACKLOG) == -1)
 		return fail_errno(e, url);
-	snprintf(l->url, sizeof(l->url), "unix:%s", path);
+	snprintf(l->url, sizeof(l->url), "unix:%s", l->path);
 	return 0;
 }
 
@@ -243,16 +278,6 @@ listener_free(struct listener *l)
 	free(l->path);
 	free(l->spec);
 	free(l);
-}
-
-/* It is shown in lines, and lines are what starters and operators read. */
-static bool
-is_one_line(const char *url)
-{
-	for (; *url != '\0'; url++)
-		if ((unsigned char)*url < ' ' || *url == 0x7f)
-			return false;
-	return true;
 }
 
 static struct listener *
@@ -305,14 +330,13 @@ is_passed(const struct listener_list *list, const char *url)
 static int
 open_by_kind(struct listener *l, const char *url, struct conf_error *e)
 {
-	if (strncmp(url, "unix:", 5) == 0)
-		return open_unix(l, url, url + 5, e);
-	if (l->is_metrics)
-		return open_tcp(l, url, url, e);
-	if (strncmp(url, "ws://", 5) == 0)
-		return open_tcp(l, url, url + 5, e);
-	return conf_fail(e, "%.300s: expected ws://IP:PORT, unix:PATH or "
-	    "stdio", url);
+	union address	 a;
+	socklen_t	 len;
+
+	if (parse_url(url, l->is_metrics, &a, &len, e) == -1)
+		return -1;
+	return a.any.sa_family == AF_UNIX ? open_unix(l, url, &a, len, e) :
+	    open_tcp(l, url, &a, len, e);
 }
 
 static int
@@ -321,9 +345,6 @@ open_one(struct master *m, struct listener_list *list, const char *url,
 {
 	struct listener	*l;
 
-	if (!is_one_line(url))
-		return conf_fail(e, "a control character in the address of a "
-		    "listener");
 	if ((l = listener_new(m)) == NULL)
 		return fail_errno(e, url);
 	l->is_wanted = true;

@@ -7,6 +7,18 @@
 #include "common/log.h"
 #include "master/logfile.h"
 
+int
+logto_check(const struct conf *c, struct conf_error *e)
+{
+	const char	*to = c->log_to;
+
+	if (to[0] == '/' || to[0] == '\0' || strcmp(to, "stderr") == 0 ||
+	    strcmp(to, "syslog") == 0)
+		return 0;
+	return conf_fail(e, "LogTo %.200s: expected stderr, syslog or the "
+	    "absolute path of a file", to);
+}
+
 static const char *
 target(const struct master *m)
 {
@@ -14,11 +26,9 @@ target(const struct master *m)
 
 	if (to[0] == '/')
 		return "file";
-	if (to[0] == '\0')
-		return m->is_daemon ? "syslog" : log_stderr_how();
-	if (strcmp(to, "stderr") == 0)
-		return log_stderr_how();
-	return strcmp(to, "syslog") == 0 ? "syslog" : NULL;
+	if (strcmp(to, "syslog") == 0 || (to[0] == '\0' && m->is_daemon))
+		return "syslog";
+	return log_stderr_how();
 }
 
 static void
@@ -32,11 +42,6 @@ logto_init(struct master *m)
 {
 	const char	*to = target(m);
 
-	if (to == NULL) {
-		log_warnx("LogTo %s: expected stderr, syslog or the absolute "
-		    "path of a file", m->conf.log_to);
-		return -1;
-	}
 	/* Three bits of a number of syslog(3) are the priority. */
 	snprintf(m->log_how, sizeof(m->log_how), "%s%s,%d", to,
 	    m->conf.log_format == CONF_FORMAT_JSON ? ",json" : "",

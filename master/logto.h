@@ -7,8 +7,12 @@
 
 #include "master/master.h"
 
+/* Whether it can go there.  0, or -1 with the reason in e. */
+int	 logto_check(const struct conf *c, struct conf_error *e)
+	    __attribute__((warn_unused_result));
+
 /*
- * Decide, before anything is started: m->log_how.  0, or -1 after a line in the
+ * Decide, of a configuration that was checked, before anything is started: m->log_how.  0, or -1 after a line in the
  * log.
  */
 int	 logto_init(struct master *m) __attribute__((warn_unused_result));

@@ -16,18 +16,15 @@
 #include "common/log.h"
 #include "common/program.h"
 #include "config.h"
-#include "master/audit.h"
 #include "master/auth_options.h"
 #include "master/listen.h"
 #include "master/logto.h"
 #include "master/master.h"
-#include "master/policy.h"
 #include "master/notify.h"
 #include "master/passed.h"
 #include "master/remote.h"
 #include "master/setup.h"
-#include "master/tokens.h"
-#include "master/transcript.h"
+#include "master/validate.h"
 
 #define WORKER		"execsrv-worker"
 #define UPLINK_PROGRAM	"execsrv-uplink"
@@ -181,7 +178,6 @@ read_options(int argc, char **argv, struct options *o)
 		o->setup.remote.exit_on_stdin = true;
 }
 
-/* The settings, and the credential that they want from standard input. */
 static void
 read_settings(struct master *m, const struct options *o)
 {
@@ -197,9 +193,15 @@ read_settings(struct master *m, const struct options *o)
 		    "session, credentials, the command's\n", stderr);
 		exit(EXIT_USAGE);
 	}
-	/* A credential that nobody takes would be a test's only. */
-	if (!o->test && !o->print && remote_options_read_stdin(&m->conf,
-	    &m->stdin_cred, &e) == -1)
+}
+
+/* The one that settings, now known to be good, want from standard input. */
+static void
+read_credential(struct master *m)
+{
+	struct conf_error	 e;
+
+	if (remote_options_read_stdin(&m->conf, &m->stdin_cred, &e) == -1)
 		complain(&e, 1);
 }
 
@@ -296,35 +298,20 @@ print_settings(const struct conf *c, const char *client)
 	conf_spec_fini(&spec);
 }
 
-/* What no single line can tell. */
-static bool
-is_possible(const struct conf *c)
-{
-	struct conf_error	 e;
-	struct policy		*p = NULL;
-	struct tokens		*t = NULL;
-	bool			 ok;
-
-	ok = remote_check(c, &e) == 0 && audit_check(c, &e) == 0 &&
-	    transcript_check(c, &e) == 0 &&
-	    (p = policy_new(c, &e)) != NULL &&
-	    (t = tokens_load(c, true, &e)) != NULL &&
-	    listen_check(c, tokens_wanted(c), &e) == 0;
-	tokens_free(&t);
-	policy_free(&p);
-	if (!ok)
-		fprintf(stderr, "execsrvd: %s\n", e.text);
-	return ok;
-}
-
 /* What needs no server: the exit status, or -1 when one is wanted. */
 static int
 without_server(const struct conf *c, const struct options *o, size_t npassed)
 {
+	struct conf_error	 e;
+
 	if (o->print)
 		print_settings(c, o->client);
+	if (validate(c, &e) == -1) {
+		fprintf(stderr, "execsrvd: %s\n", e.text);
+		return EXIT_CONFIG;
+	}
 	if (o->test || o->print)
-		return is_possible(c) ? 0 : EXIT_CONFIG;
+		return 0;
 	if (npassed != 0 || setup_has_doors(c))
 		return -1;
 	fputs("execsrvd: nothing to listen on: give --listen or --remote, "
@@ -383,6 +370,7 @@ main(int argc, char **argv)
 		notify_free(&m.notify);
 		return status;
 	}
+	read_credential(&m);
 	log_set_level((enum log_level)m.conf.log_level);
 	m.beside.argv = o.command;
 	m.beside.mask = umask(022);

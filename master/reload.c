@@ -10,10 +10,10 @@
 #include "master/notify.h"
 #include "master/policy.h"
 #include "master/pool.h"
-#include "master/remote.h"
 #include "master/setup.h"
 #include "master/tokens.h"
 #include "master/transcript.h"
+#include "master/validate.h"
 
 /* A setting that stays as it is; a list that is full has enough of them. */
 static void
@@ -31,7 +31,7 @@ on_kept(void *arg, const char *keyword)
 static int
 check(const struct conf *c, struct conf_error *e)
 {
-	if (remote_check(c, e) == -1 || audit_check(c, e) == -1)
+	if (validate(c, e) == -1)
 		return -1;
 	if (setup_has_doors(c))
 		return 0;

@@ -16,6 +16,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
+#include "common/target.h"
 #include "master/audit.h"
 #include "master/gatekeep.h"
 #include "master/listen.h"
@@ -511,30 +512,6 @@ remote_has(const struct master *m, pid_t pid)
 /* --- all of them --- */
 
 static int
-find_user(struct remote *r)
-{
-	struct master	*m = r->master;
-	const char	*name = r->conf->user[0] != '\0' ? r->conf->user :
-			    m->conf.remote_user;
-	struct runas	 user;
-	char		 why[RUNAS_WHY];
-
-	r->uid = geteuid();
-	/* Sessions are another server's business there. */
-	if (r->conf->forward[0] != '\0')
-		return 0;
-	if (runas_find(&m->conf, "RemoteUser", name, &user, why,
-	    sizeof(why)) == -1) {
-		log_warnx("Uplink %s: %s", r->conf->label, why);
-		return -1;
-	}
-	r->uid = user.uid;
-	r->gid = user.gid;
-	r->has_gid = user.has_gid;
-	return 0;
-}
-
-static int
 find_cred(struct remote *r, const struct cred *env)
 {
 	char	 why[128];
@@ -567,31 +544,70 @@ find_cred(struct remote *r, const struct cred *env)
 	return cred_copy(&r->cred, env);
 }
 
+/* Where it registers, and where its streams go, as the uplink will read it. */
+static int
+check_urls(const struct conf_uplink *u, struct conf_error *e)
+{
+	struct target	 t;
+
+	if (target_parse(&t, u->url, "http", "https") == -1 ||
+	    strchr(t.path, '?') != NULL)
+		return conf_fail(e, "RegistryUrl %.200s: expected "
+		    "https://HOST[:PORT][/PATH]", u->url);
+	if (target_append(&t, "/", u->environment, "") == -1)
+		return conf_fail(e, "EnvironmentId %.200s: not a name",
+		    u->environment);
+	if (u->forward[0] != '\0' &&
+	    target_parse(&t, u->forward, "ws", "wss") == -1)
+		return conf_fail(e, "Forward %.200s: expected ws://HOST:PORT",
+		    u->forward);
+	return 0;
+}
+
+/* Who its sessions run as; who is another server's business with Forward. */
+static int
+find_user(const struct conf *c, const struct conf_uplink *u,
+    struct runas *out, struct conf_error *e)
+{
+	char	 why[RUNAS_WHY];
+
+	memset(out, 0, sizeof(*out));
+	out->uid = geteuid();
+	if (u->forward[0] != '\0' || runas_find(c, "RemoteUser",
+	    u->user[0] != '\0' ? u->user : c->remote_user, out, why,
+	    sizeof(why)) == 0)
+		return 0;
+	return conf_fail(e, "Uplink %.100s: %s", u->label, why);
+}
+
 int
 remote_check(const struct conf *c, struct conf_error *e)
 {
 	const struct conf_uplink	*u;
+	struct runas			 user;
+	unsigned			 from_stdin = 0;
 	size_t				 i;
 
 	for (i = 0; i < c->nuplink; i++) {
 		u = &c->uplink[i];
-		if (u->url[0] == '\0' || u->environment[0] == '\0') {
+		if (u->url[0] == '\0' || u->environment[0] == '\0')
 			return conf_fail(e, "Uplink %.100s: "
 			    "RegistryUrl and EnvironmentId are needed",
 			    u->label);
-		}
-		if (strcmp(u->environment, ".") == 0 ||
-		    strcmp(u->environment, "..") == 0) {
-			return conf_fail(e, "EnvironmentId %s: not a name",
-			    u->environment);
-		}
+		if (check_urls(u, e) == -1 || find_user(c, u, &user, e) == -1)
+			return -1;
+		from_stdin += u->from_stdin != CONF_STDIN_NO;
 	}
-	return 0;
+	return from_stdin < 2 ? 0 : conf_fail(e, "CredentialStdin: two "
+	    "credentials on standard input");
 }
 
 static int
 add(struct master *m, struct remote *r, const struct cred *env)
 {
+	struct conf_error	 e;
+	struct runas		 user;
+
 	TAILQ_INSERT_TAIL(&m->remotes, r, entry);
 	r->window = LIMIT_UPLINK_RETRY;
 	r->since = clock_ms();
@@ -602,20 +618,22 @@ add(struct master *m, struct remote *r, const struct cred *env)
 		return -1;
 	}
 	randombytes_buf(r->secret, SECRET_LEN);
-	return find_user(r) == -1 || find_cred(r, env) == -1 ? -1 : 0;
+	if (find_user(&m->conf, r->conf, &user, &e) == -1) {
+		log_warnx("%s", e.text);
+		return -1;
+	}
+	r->uid = user.uid;
+	r->gid = user.gid;
+	r->has_gid = user.has_gid;
+	return find_cred(r, env);
 }
 
 int
 remote_init(struct master *m, const struct cred *env)
 {
-	struct conf_error	 e;
-	struct remote		*r;
-	size_t			 i;
+	struct remote	*r;
+	size_t		 i;
 
-	if (remote_check(&m->conf, &e) == -1) {
-		log_warnx("%s", e.text);
-		return -1;
-	}
 	for (i = 0; i < m->conf.nuplink; i++) {
 		if ((r = calloc(1, sizeof(*r))) == NULL) {
 			log_warn("uplink");

@@ -67,7 +67,10 @@ struct remote {
 	uint64_t		 bytes_in, bytes_out;
 };
 
-/* Whether the blocks are complete.  0, or -1 with the reason in e. */
+/*
+ * Whether the blocks are complete, and of use to an uplink; users are looked up.
+ * 0, or -1 with the reason in e.
+ */
 int	 remote_check(const struct conf *c, struct conf_error *e)
 	    __attribute__((warn_unused_result));
 

@@ -127,14 +127,9 @@ remote_options_read_stdin(const struct conf *c, struct cred *cred,
 	char				 why[128];
 	size_t				 i;
 
-	for (i = 0; i < c->nuplink; i++) {
-		if (c->uplink[i].from_stdin == CONF_STDIN_NO)
-			continue;
-		if (u != NULL)
-			return complain(e, "two credentials on standard "
-			    "input");
-		u = &c->uplink[i];
-	}
+	for (i = 0; i < c->nuplink; i++)
+		if (c->uplink[i].from_stdin != CONF_STDIN_NO)
+			u = &c->uplink[i];
 	if (u == NULL || cred_read_stdin(cred, u->from_stdin ==
 	    CONF_STDIN_FRAMES, u->environment, why, sizeof(why)) == 0)
 		return 0;

@@ -62,8 +62,8 @@ int	 remote_options_apply(const struct remote_options *o, struct conf *c,
 	    struct conf_error *e) __attribute__((warn_unused_result));
 
 /*
- * Wait for the credential on standard input, if a block has it come from there,
- * and put it into cred.  0, or -1 with the reason.
+ * Wait for the credential on standard input, if the block that may has it come
+ * from there, and put it into cred.  0, or -1 with the reason.
  */
 int	 remote_options_read_stdin(const struct conf *c, struct cred *cred,
 	    struct conf_error *e)

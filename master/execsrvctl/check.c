@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,27 +13,29 @@
 #include "common/buf.h"
 #include "common/fd.h"
 #include "common/json_out.h"
+#include "config.h"
 #include "master/execsrvctl/control.h"
 
 #define SERVER		"execsrvd"
 #define WORDS_MAX	(64 * 1024)	/* of what it says */
 
-/* The one beside us: in the build folder, or where both are installed. */
+/* The one beside us, as in the build folder; else the one that is installed. */
 static int
 find_server(char *path, size_t size)
 {
 	ssize_t	 n;
 	char	*slash;
 
-	if ((n = readlink("/proc/self/exe", path, size - sizeof(SERVER))) ==
-	    -1)
-		return -1;
-	path[n] = '\0';
-	if ((slash = strrchr(path, '/')) == NULL) {
-		errno = ENOENT;
-		return -1;
+	if ((n = readlink("/proc/self/exe", path, size - sizeof(SERVER))) >
+	    0) {
+		path[n] = '\0';
+		if ((slash = strrchr(path, '/')) != NULL) {
+			strcpy(slash + 1, SERVER);
+			if (access(path, X_OK) == 0)
+				return 0;
+		}
 	}
-	strcpy(slash + 1, SERVER);
+	snprintf(path, size, "%s/%s", EXECSRV_SBINDIR, SERVER);
 	return access(path, X_OK);
 }
 
@@ -97,14 +100,12 @@ print_json(bool is_right, const char *words, size_t len)
 
 /* Run it: its status, or -1 with errno. */
 static int
-ask_server(const char *file, struct buf *words)
+ask_server(const char *path, const char *file, struct buf *words)
 {
-	char	 path[4096];
 	int	 pipe_fds[2], status;
 	pid_t	 pid;
 
-	if (find_server(path, sizeof(path)) == -1 ||
-	    pipe2(pipe_fds, O_CLOEXEC) == -1)
+	if (pipe2(pipe_fds, O_CLOEXEC) == -1)
 		return -1;
 	if ((pid = fork()) == 0)
 		run_server(path, file, pipe_fds[1]);
@@ -125,11 +126,13 @@ config_check(const char *file, bool is_json)
 {
 	struct buf	 words;
 	bool		 is_right, is_wrong;
+	char		 path[PATH_MAX];
 	int		 status, r = 0;
 
 	buf_init(&words, WORDS_MAX);
-	if ((status = ask_server(file, &words)) == -1) {
-		fprintf(stderr, "execsrvctl: %s: %s\n", SERVER,
+	if (find_server(path, sizeof(path)) == -1 ||
+	    (status = ask_server(path, file, &words)) == -1) {
+		fprintf(stderr, "execsrvctl: %s: %s\n", path,
 		    strerror(errno));
 		buf_fini(&words);
 		return EXIT_OTHER;

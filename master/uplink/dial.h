@@ -6,9 +6,9 @@
 #ifndef MASTER_UPLINK_DIAL_H
 #define MASTER_UPLINK_DIAL_H
 
+#include "common/target.h"
 #include "master/uplink/loop.h"
 #include "master/uplink/resolve.h"
-#include "master/uplink/target.h"
 
 /* How connections are made.  Embedded; members are private. */
 struct dialer {

@@ -51,6 +51,13 @@ def refused(*args, status=None, text="", run_dir="refused"):
     return r
 
 
+def impossible(*args, text=""):
+    """The settings are wrong: a start says so, and -t says the same."""
+    r = refused(*args, status=EX_CONFIG, text=text)
+    check(refused("-t", *args, status=EX_CONFIG).stderr == r.stderr,
+          "-t says something else than %r" % r.stderr)
+
+
 # --- listeners ---------------------------------------------------------------
 
 def one_line():
@@ -116,12 +123,15 @@ def bad_addresses():
                 "unix:", "unix:relative", "unix:/" + "x" * 120,
                 "unix:/nowhere/to/be/found", "tcp:127.0.0.1:0",
                 "ws://" + "1" * 5000, "unix:" + path("two\nlines")):
-        refused("--listen", url)
+        if url == "unix:/nowhere/to/be/found":
+            refused("--listen", url, status=1)
+        else:
+            impossible("--listen", url)
     for url in ("ws://0.0.0.0:0", "ws://[::]:0", "ws://192.0.2.1:0",
                 "ws://[::ffff:0.0.0.0]:0"):
-        refused("--listen", url, text="loopback")
+        impossible("--listen", url, text="loopback")
     # One bad address is enough.
-    refused("--listen", WS, "--listen", "ws://0.0.0.0:0", text="loopback")
+    impossible("--listen", WS, "--listen", "ws://0.0.0.0:0", text="loopback")
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         s.listen()
@@ -164,6 +174,40 @@ def configuration():
     if os.geteuid() == 0:
         os.chown(write("foreign", "Listen %s\n" % WS), 65534, 65534)
         refused("-f", path("foreign"), status=EX_CONFIG)
+
+
+def what_cannot_be():
+    """What is known without opening anything is told by -t, too."""
+    good = "Listen %s\n" % WS
+    user = "RemoteUser nobody\n" if os.geteuid() == 0 else ""
+    uplink = "Uplink x\nRegistryUrl https://h.invalid/\nEnvironmentId e\n"
+    conf = write("could", good + user + uplink)
+    check(run("-t", "-f", conf).returncode == 0, run("-t", "-f", conf))
+    for text, why in (
+            ("LogTo rel", "absolute"),
+            ("Listen 127.0.0.1:80", "expected"),
+            ("ControlGroup no-such-group-here", "no such group"),
+            ("AuditLog rel", "expected"),
+            ("SessionUser no-such-user-here", "no such user"),
+            ("MetricsListen foo:9", "expected IP:PORT"),
+            ("MetricsListen 127.0.0.1", "expected IP:PORT"),
+            ("MetricsListen 127.0.0.1:99999", "expected IP:PORT"),
+            ("MetricsListen ws://127.0.0.1:9", "expected IP:PORT"),
+            ("MetricsListen unix:rel", "absolute path"),
+            ("Uplink x\nRegistryUrl https://x:99999\nEnvironmentId e",
+             "RegistryUrl https://x:99999"),
+            ("Uplink x\nRegistryUrl https://x/?y\nEnvironmentId e",
+             "RegistryUrl https://x/?y"),
+            ("Uplink x\nRegistryUrl ftp://x/\nEnvironmentId e",
+             "RegistryUrl ftp://x/"),
+            ("Uplink x\nRegistryUrl https://x/\nEnvironmentId ..",
+             "EnvironmentId .."),
+            (uplink + "Forward nonsense", "Forward nonsense"),
+            (uplink + "RemoteUser no-such-user-here", "no such user"),
+            (uplink + "CredentialStdin bearer\n" + uplink +
+             "CredentialStdin frames", "two credentials")):
+        impossible("-f", write("cannot", good + user + text + "\n"),
+                   text=why)
 
 
 def command_line_first():
@@ -266,11 +310,12 @@ def daemon():
     check(not os.path.exists(pidfile) and not os.path.exists(sock) and
           not os.path.exists(path("daemon")), "files are left")
     write("daemon.conf", "Listen ws://0.0.0.0:0\nPidFile %s\n" % pidfile)
-    refused("-f", conf, text="loopback")
+    refused("-f", conf, status=EX_CONFIG, text="loopback")
     check(not os.path.exists(pidfile), "a pid file of nobody")
     write("daemon.conf", "Nonsense\n")
     refused("-f", conf, status=EX_CONFIG)
 
 
 main(one_line, several, socket_files, bad_addresses, configuration,
-     command_line_first, same_directory, own_directories, daemon)
+     what_cannot_be, command_line_first, same_directory, own_directories,
+     daemon)

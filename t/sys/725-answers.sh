@@ -59,6 +59,26 @@ same "as JSON" "$(json "$DIR/out" "(d['right'], len(d['words']),
 expect 0 "$CTL" config check --json "$DIR/good"
 same "as JSON" "$(json "$DIR/out" "d")" "{'right': True, 'words': []}"
 expect 78 "$CTL" config check "$DIR/nowhere"
+
+# Installed it is in bin, and the server in sbin: not one beside the other.
+sbindir=$(sed -n 's/^#define EXECSRV_SBINDIR "\(.*\)"$/\1/p' "$BUILD/config.h")
+mkdir "$DIR/bin"
+cp "$CTL" "$DIR/bin/"
+if [ ! -e "$sbindir/execsrvd" ]; then
+	expect 1 "$DIR/bin/execsrvctl" config check "$DIR/good"
+	has_line "$DIR/err" "$sbindir/execsrvd: No such file" ||
+	    fail "looked for elsewhere: $(cat "$DIR/err")"
+fi
+# installed COMMAND...: as if execsrvd of the build folder were there.
+installed() {
+	unshare --mount sh -c 'mount --bind "$1" "$2" && shift 2 && "$@"' sh \
+	    "$BUILD" "$sbindir" "$@"
+}
+if [ -d "$sbindir" ] && installed true 2>/dev/null; then
+	expect 0 installed "$DIR/bin/execsrvctl" config check "$DIR/good"
+	expect 78 installed "$DIR/bin/execsrvctl" config check "$DIR/bad"
+	has_line "$DIR/err" ':2: unknown keyword' || fail "no reason"
+fi
 expect 2 "$CTL" config
 expect 2 "$CTL" config prove
 expect 2 "$CTL" config check a b

@@ -4,6 +4,7 @@
 . "${0%/*}/lib.sh"
 need python3
 
+group=$(id -gn) || skip "a group without a name"
 cat >"$DIR/conf" <<END
 Listen ws://127.0.0.1:0
 Listen unix:$DIR/a.sock
@@ -45,7 +46,7 @@ Listen ws://127.0.0.1:0
 Listen $B
 MaxProcesses 3
 PidFile $DIR/pid
-ControlGroup nobody-has-this
+ControlGroup $group
 END
 expect 0 "$CTL" --json reload
 same answer "$(json "$DIR/out" "d")" \
@@ -98,6 +99,15 @@ END
 bad 'RegistryUrl and EnvironmentId' <<END
 Listen unix:$DIR/c.sock
 Uplink x
+END
+# Also what would only count after a restart.
+bad 'ControlGroup nobody-has-this: no such group' <<END
+Listen unix:$DIR/c.sock
+ControlGroup nobody-has-this
+END
+bad 'MetricsListen|foo:99' <<END
+Listen unix:$DIR/c.sock
+MetricsListen foo:99
 END
 rm "$DIR/conf"
 expect 1 "$CTL" reload

@@ -33,7 +33,7 @@ python3 "${0%/*}/792-session-user.py" "$URL" || fail "resume"
 stop_server
 mkdir "$DIR/other"
 chown 65534 "$DIR/other"
-expect 1 as_user 65534 env EXECSRV_RUNTIME_DIR="$DIR/other" \
+expect 78 as_user 65534 env EXECSRV_RUNTIME_DIR="$DIR/other" \
     "$EXECSRVD" -o SessionUser=root --listen ws://127.0.0.1:0
 has_line "$DIR/err" 'only root can run sessions of another user' ||
     fail "no reason: $(cat "$DIR/err")"

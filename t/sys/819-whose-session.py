@@ -149,7 +149,7 @@ async def runs_as(rig):
 
 async def ends(rig, says, **how):
     program = rig.program(user=False, **how)
-    check(await program.exited() == 1, "status %s" % program.status())
+    check(await program.exited() == 78, "status %s" % program.status())
     check(says in program.log(), program.log())
     check(not rig.registry.requests, "a request was sent")
 
@@ -219,7 +219,7 @@ async def not_root(rig):
     before = len(rig.registry.requests)
     other = rig.program("e", user=False, prefix=prefix, options=[
         "RemoteUser=" + pwd.getpwuid(0).pw_name])
-    check(await other.exited() == 1, "status %s" % other.status())
+    check(await other.exited() == 78, "status %s" % other.status())
     check(len(rig.registry.requests) == before, "a request was sent")
 
 

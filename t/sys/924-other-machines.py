@@ -39,7 +39,7 @@ def refused():
         r = subprocess.run([BUILD + "/execsrvd", "-o", "RuntimeDirectory=" +
                             TMP + "/run", "--listen", "ws://%s:0" % address],
                            capture_output=True, timeout=LIMIT, check=False)
-        check(r.returncode == 1 and b"authentication" in r.stderr and
+        check(r.returncode == 78 and b"authentication" in r.stderr and
               b"TokenFile" in r.stderr, "%s: %s" % (address, r))
 
 

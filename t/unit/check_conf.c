@@ -23,7 +23,9 @@ ck_row(const struct row *row)
 
 	is_text = strcmp(row->type, "TEXT") == 0 ||
 	    strcmp(row->type, "LIST") == 0;
-	ck_assert_int_eq(conf_set(&c, row->keyword, row->value, &e), 0);
+	/* Of a list there is nothing to add. */
+	ck_assert_int_eq(conf_set(&c, row->keyword, row->value, &e),
+	    strcmp(row->type, "LIST") == 0 ? -1 : 0);
 	/* Nothing is a value of limits: none. */
 	i = strcmp(row->type, "RLIMIT") == 0;
 	for (; !is_text && i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -107,7 +109,7 @@ END_TEST
 START_TEST(test_file)
 {
 	ck_assert_int_eq(load("# comment\n\n \t \n  Listen  ws://127.0.0.1:1  "
-	    "\nLISTEN=unix:/a b\n\tDetachedTtl = 5\r\nPidFile"), 0);
+	    "\nLISTEN=unix:/a b\n\tDetachedTtl = 5\r\nPidFile \"\""), 0);
 	ck_assert_uint_eq(c.listen.n, 2);
 	ck_assert_str_eq(c.listen.item[0], "ws://127.0.0.1:1");
 	ck_assert_str_eq(c.listen.item[1], "unix:/a b");
@@ -302,6 +304,19 @@ START_TEST(test_quotes)
 }
 END_TEST
 
+/* Nothing has to be said. */
+START_TEST(test_bare)
+{
+	ck_fails("Token\n", ":1: Token: it needs a value");
+	ck_fails("Listen \"\"\n", ":1: Listen: it needs a value");
+	ck_fails("\nLogTo = \n", ":2: LogTo: it needs a value");
+	ck_fails("Match all\nRLimitAS\n", ":2: RLimitAS: it needs a value");
+	ck_fails("Uplink x\nForward\n", ":2: Forward: it needs a value");
+	ck_assert_int_eq(load("UplinkUser \"\"\n"), 0);
+	ck_assert_str_eq(c.uplink_user, "");
+}
+END_TEST
+
 START_TEST(test_first_counts)
 {
 	ck_assert_int_eq(conf_set(&c, "MaxProcesses", "1", &e), 0);
@@ -355,7 +370,7 @@ START_TEST(test_limits)
 	ck_assert(!c.rlimit_as.is_set);
 	ck_assert_int_eq(load("RLimitAS 1G:unlimited\nRLimitCPU 60\n"
 	    "RLimitCore 0\nRLimitNoFile UNLIMITED\nUmask 7\nNice 0\n"
-	    "RLimitNProc\n"), 0);
+	    "RLimitNProc \"\"\n"), 0);
 	ck_assert_uint_eq(c.rlimit_as.soft, 1 << 30);
 	ck_assert_uint_eq(c.rlimit_as.hard, UINT64_MAX);
 	ck_assert_uint_eq(c.rlimit_cpu.soft, 60);
@@ -436,6 +451,7 @@ START_TEST(test_include)
 {
 	make_folder();
 	put_file("main", "Include d/*.conf none*\nInclude \"d/x y\"\n"
+	    "Include nowhere/*.conf d/3.txt/* nowhere/*/x\n"
 	    "PidFile main\nListen unix:/m\n", 0600);
 	put_file("d/2.conf", "PidFile two\nListen unix:/2\nUplink u\n", 0600);
 	put_file("d/1.conf", "Listen unix:/1\nMatch User a\nMaxProcesses 1\n",
@@ -478,6 +494,9 @@ START_TEST(test_include_bad)
 	put_file("main", "Include d\n", 0600);
 	ck_assert_int_eq(load_folder(), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "not a file"));
+	put_file("main", "Include nowhere/1.conf\n", 0600);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "no such file"));
 	put_file("main", "Match all\nInclude d/1.conf\n", 0600);
 	ck_assert_int_eq(load_folder(), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "/main:2: \"Include\" belongs "
@@ -487,6 +506,21 @@ START_TEST(test_include_bad)
 	ck_assert_ptr_nonnull(strstr(e.text, ":1: Include: what?"));
 	put_file("main", "Include \"a\n", 0600);
 	ck_assert_int_eq(load_folder(), -1);
+	remove_folder();
+}
+END_TEST
+
+/* What may be there and cannot be looked at is not passed over. */
+START_TEST(test_include_no_look)
+{
+	char	 loop[128];
+
+	make_folder();
+	snprintf(loop, sizeof(loop), "%s/d/3.txt", folder);
+	put_file("main", "Include d/3.txt/*.conf\n", 0600);
+	ck_assert_int_eq(symlink("3.txt", loop), 0);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "cannot be looked up"));
 	remove_folder();
 }
 END_TEST
@@ -548,12 +582,14 @@ add_tests(TCase *t)
 	tcase_add_test(t, test_block_ends);
 	tcase_add_test(t, test_many_uplinks);
 	tcase_add_test(t, test_quotes);
+	tcase_add_test(t, test_bare);
 	tcase_add_test(t, test_first_counts);
 	tcase_add_test(t, test_did_you_mean);
 	tcase_add_test(t, test_nul);
 	tcase_add_test(t, test_limits);
 	tcase_add_test(t, test_include);
 	tcase_add_test(t, test_include_bad);
+	tcase_add_test(t, test_include_no_look);
 	tcase_add_test(t, test_include_depth);
 }
 

@@ -2,8 +2,8 @@
  * Where a connection goes: URLs of http, https, ws and wss, and whether a
  * proxy stands in between.  Pure.
  */
-#ifndef MASTER_UPLINK_TARGET_H
-#define MASTER_UPLINK_TARGET_H
+#ifndef COMMON_TARGET_H
+#define COMMON_TARGET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "master/uplink/target.h"
+#include "common/target.h"
 
 #include <arpa/inet.h>
 
