@@ -74,7 +74,7 @@ def one_line():
 
 
 def several():
-    server = Server(listen=(WS, "ws://[::1]:0", "unix:" + path("s1"), WS,
+    server = Server(listen=(WS, "ws://[::1]:0/", "unix:" + path("s1"), WS,
                             "unix:" + path("s2")))
     check(len(set(server.urls)) == 5 and
           server.urls[1].startswith("ws://[::1]:"), "%s" % server.urls)
@@ -127,6 +127,13 @@ def bad_addresses():
             refused("--listen", url, status=1)
         else:
             impossible("--listen", url)
+    # What the library says of it, too.
+    for url, why in (("ws://localhost:0", "not a numeric IP;"),
+                     ("ws://127.0.0.1:0/x", "something behind the port;"),
+                     ("ws://127.0.0.1:000000", "no port of 0 to 65535;"),
+                     ("unix:@abs", "not an absolute path;"),
+                     ("unix:/" + "x" * 107, "too long;")):
+        impossible("--listen", url, text=url + ": " + why)
     for url in ("ws://0.0.0.0:0", "ws://[::]:0", "ws://192.0.2.1:0",
                 "ws://[::ffff:0.0.0.0]:0"):
         impossible("--listen", url, text="loopback")
