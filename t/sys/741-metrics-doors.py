@@ -164,7 +164,7 @@ def bad_settings():
              "/bad", "-o", "MetricsListen=" + value, "--listen",
              "ws://127.0.0.1:0"], capture_output=True, timeout=LIMIT,
             stdin=subprocess.DEVNULL, check=False)
-        check(done.returncode == 1 and done.stdout == b"" and
+        check(done.returncode == 78 and done.stdout == b"" and
               value.strip().encode() in done.stderr, "%s: %s" % (value, done))
 
 
