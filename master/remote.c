@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -580,6 +581,40 @@ find_user(const struct conf *c, const struct conf_uplink *u,
 	return conf_fail(e, "Uplink %.100s: %s", u->label, why);
 }
 
+/* Whether both would register the same: with prefix and id as a path. */
+static bool
+is_same(const struct conf_uplink *u, const struct conf_uplink *v)
+{
+	struct target	 t, s;
+
+	return strcmp(u->environment, v->environment) == 0 &&
+	    target_parse(&t, u->url, "http", "https") == 0 &&
+	    target_append(&t, "/", u->environment, "") == 0 &&
+	    target_parse(&s, v->url, "http", "https") == 0 &&
+	    target_append(&s, "/", v->environment, "") == 0 &&
+	    strcasecmp(t.authority, s.authority) == 0 &&
+	    strcmp(t.path, s.path) == 0;
+}
+
+/* Two of one name are one in the log; of one environment, each ends the other. */
+static int
+check_twice(const struct conf *c, const struct conf_uplink *u,
+    struct conf_error *e)
+{
+	const struct conf_uplink	*v;
+
+	for (v = c->uplink; v != u; v++) {
+		if (strcmp(u->label, v->label) == 0)
+			return conf_fail(e, "Uplink %.100s: there are two of "
+			    "that name", u->label);
+		if (is_same(u, v))
+			return conf_fail(e, "Uplink %.100s: the RegistryUrl "
+			    "and EnvironmentId of Uplink %.100s", u->label,
+			    v->label);
+	}
+	return 0;
+}
+
 int
 remote_check(const struct conf *c, struct conf_error *e)
 {
@@ -594,7 +629,8 @@ remote_check(const struct conf *c, struct conf_error *e)
 			return conf_fail(e, "Uplink %.100s: "
 			    "RegistryUrl and EnvironmentId are needed",
 			    u->label);
-		if (check_urls(u, e) == -1 || find_user(c, u, &user, e) == -1)
+		if (check_urls(u, e) == -1 || check_twice(c, u, e) == -1 ||
+		    find_user(c, u, &user, e) == -1)
 			return -1;
 		from_stdin += u->from_stdin != CONF_STDIN_NO;
 	}

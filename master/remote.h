@@ -68,7 +68,8 @@ struct remote {
 };
 
 /*
- * Whether the blocks are complete, and of use to an uplink; users are looked up.
+ * Whether the blocks are complete, of use to an uplink, and no two about the
+ * same; users are looked up.
  * 0, or -1 with the reason in e.
  */
 int	 remote_check(const struct conf *c, struct conf_error *e)
