@@ -51,7 +51,7 @@ struct remote {
 	struct event		*expire_ev;	/* of the credential */
 	uint64_t		 since;		/* ms: of the state */
 	uint64_t		 started;	/* ms: its process */
-	uint64_t		 asked;		/* ms: the last registration */
+	uint64_t		 ended;		/* ms: the last registration */
 	uint64_t		 refreshed;	/* ms: its credential */
 	uint64_t		 window;	/* ms: the next pause */
 	unsigned		 attempts;	/* since it was registered */
