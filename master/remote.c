@@ -561,18 +561,20 @@ static int
 check_urls(const struct conf_uplink *u, struct conf_error *e)
 {
 	struct target	 t;
+	char		 shown[200];
 
 	if (target_parse(&t, u->url, "http", "https") == -1 ||
 	    strchr(t.path, '?') != NULL)
-		return conf_fail(e, "RegistryUrl %.200s: expected "
-		    "https://HOST[:PORT][/PATH]", u->url);
+		return conf_fail(e, "RegistryUrl %s: expected "
+		    "https://HOST[:PORT][/PATH]", target_show(u->url, shown,
+		    sizeof(shown)));
 	if (target_append(&t, "/", u->environment, "") == -1)
 		return conf_fail(e, "EnvironmentId %.200s: not a name",
 		    u->environment);
 	if (u->forward[0] != '\0' &&
 	    target_parse(&t, u->forward, "ws", "wss") == -1)
-		return conf_fail(e, "Forward %.200s: expected ws://HOST:PORT",
-		    u->forward);
+		return conf_fail(e, "Forward %s: expected ws://HOST:PORT",
+		    target_show(u->forward, shown, sizeof(shown)));
 	return 0;
 }
 

@@ -303,8 +303,13 @@ WRONG = {
     "scheme": ["--remote", "ftp://127.0.0.1/", "--environment-id", "e"],
     "no_host": ["--remote", "http:///", "--environment-id", "e"],
     "no_scheme": ["--remote", "127.0.0.1:1", "--environment-id", "e"],
-    "password": ["--remote", "http://a:b@127.0.0.1:1/",
+    "password": ["--remote", "http://us3r:s3cret@127.0.0.1:1/",
                  "--environment-id", "e"],
+    "broken_password": ["--remote", "http://us3r:s3cret/@127.0.0.1:1/",
+                        "--environment-id", "e"],
+    "forward_password": ["-o", "Uplink=x", "-o", "RegistryUrl=URL", "-o",
+                         "EnvironmentId=e", "-o",
+                         "Forward=ws://us3r:s3cret@127.0.0.1:1/"],
     "clear_text": ["--remote", "http://192.0.2.1/", "--environment-id", "e"],
 }
 
@@ -313,8 +318,10 @@ async def command_line(rig):
     """What cannot be is refused at the start, before any request."""
     await rig.new_registry()
     for name, words_ in WRONG.items():
-        if lib.reference and name in ("dots", "dot", "password", "scheme",
-                                      "no_scheme", "no_host", "no_url"):
+        if lib.reference and name in (
+                "dots", "dot", "password", "broken_password",
+                "forward_password", "scheme", "no_scheme", "no_host",
+                "no_url"):
             continue
         program = lib.Program(rig, None, token=rig.token, arguments=[
             w.replace("URL", rig.registry.url) for w in words_])
@@ -322,6 +329,10 @@ async def command_line(rig):
         status = await program.exited()
         check(status not in (0, -6, -11) and program.log(),
               "%s: status %d, %r" % (name, status, program.log()))
+        check("s3cret" not in program.log() and "us3r" not in program.log(),
+              "%s: a password is in the log" % name)
+        check("password" not in name or "//...@127.0.0.1:1/" in
+              program.log(), "%s: %s" % (name, program.log()))
     program = rig.program(token=None)
     check(await program.exited() == 1, "without a credential")
     check(not rig.registry.requests, "a request was sent")
