@@ -40,6 +40,20 @@ take_secret(struct uplink *u, const Ipc__UplinkSecret *in)
 	return noise_identity_make(u->identity, in->dh.data, in->seed.data);
 }
 
+/* It would be the same for as long as we live: no trouble of the network. */
+static int
+check_proxy(struct uplink *u)
+{
+	const char	*why = dialer_trouble(&u->dialer, &u->registry.base);
+
+	if (why == NULL && u->is_forward)
+		why = dialer_trouble(&u->dialer, &u->forward);
+	if (why == NULL)
+		return 0;
+	log_warnx("%s", why);
+	return -1;
+}
+
 int
 uplink_init(struct uplink *u, Ipc__UplinkStart *start,
     const Ipc__UplinkSecret *secret)
@@ -63,6 +77,8 @@ uplink_init(struct uplink *u, Ipc__UplinkStart *start,
 		    shown, sizeof(shown)));
 		return -1;
 	}
+	if (check_proxy(u) == -1)
+		return -1;
 	if (take_secret(u, secret) == -1) {
 		log_warn("key");
 		return -1;
