@@ -609,7 +609,7 @@ is_same(const struct conf_uplink *u, const struct conf_uplink *v)
 	    strcmp(t.path, s.path) == 0;
 }
 
-/* Two of one name are one in the log; of one environment, each ends the other. */
+/* Two of one name are one in the log; of one environment, each ends another. */
 static int
 check_twice(const struct conf *c, const struct conf_uplink *u,
     struct conf_error *e)
