@@ -188,6 +188,7 @@ def what_cannot_be():
     good = "Listen %s\n" % WS
     user = "RemoteUser nobody\n" if os.geteuid() == 0 else ""
     uplink = "Uplink x\nRegistryUrl https://h.invalid/\nEnvironmentId e\n"
+    other = uplink.replace(" x", " y").replace(" e\n", " f\n")
     conf = write("could", good + user + uplink)
     check(run("-t", "-f", conf).returncode == 0, run("-t", "-f", conf))
     for text, why in (
@@ -211,7 +212,7 @@ def what_cannot_be():
              "EnvironmentId .."),
             (uplink + "Forward nonsense", "Forward nonsense"),
             (uplink + "RemoteUser no-such-user-here", "no such user"),
-            (uplink + "CredentialStdin bearer\n" + uplink +
+            (uplink + "CredentialStdin bearer\n" + other +
              "CredentialStdin frames", "two credentials")):
         impossible("-f", write("cannot", good + user + text + "\n"),
                    text=why)
