@@ -70,18 +70,11 @@ rows_init(const struct conf_row *r, size_t n, void *base)
 void
 conf_row_fini(const struct conf_row *row, void *member)
 {
-	struct conf_list	*l = member;
-	size_t			 i;
-
 	if (row->set == set_TEXT) {
 		free(*(char **)member);
 		*(char **)member = NULL;
 	} else if (row->set == set_LIST) {
-		for (i = 0; i < l->n; i++)
-			free(l->item[i]);
-		free(l->item);
-		l->item = NULL;
-		l->n = 0;
+		conf_list_fini(member);
 	}
 }
 
@@ -161,16 +154,28 @@ conf_init(struct conf *c)
 	return -1;
 }
 
+static void
+uplink_fini(struct conf_uplink *u)
+{
+	size_t	 i;
+
+	rows_fini(uplink_rows, CONF_UPLINK_ROWS, u);
+	for (i = 0; i < CONF_UPLINK_ROWS; i++)
+		conf_list_fini(&u->where_of[i]);
+	free(u->label);
+	free(u->where);
+}
+
 void
 conf_fini(struct conf *c)
 {
 	size_t	 i;
 
 	rows_fini(rows, CONF_ROWS, c);
-	for (i = 0; i < c->nuplink; i++) {
-		rows_fini(uplink_rows, CONF_UPLINK_ROWS, &c->uplink[i]);
-		free(c->uplink[i].label);
-	}
+	for (i = 0; i < CONF_ROWS; i++)
+		conf_list_fini(&c->where_of[i]);
+	for (i = 0; i < c->nuplink; i++)
+		uplink_fini(&c->uplink[i]);
 	free(c->uplink);
 	for (i = 0; i < c->nmatch; i++)
 		conf_match_fini(&c->match[i]);
@@ -189,8 +194,36 @@ conf_fail(struct conf_error *e, const char *fmt, ...)
 	return -1;
 }
 
+static const char *
+place(const struct conf_list *l, size_t i)
+{
+	return i < l->n ? l->item[i] : "";
+}
+
+const char *
+conf_where(const struct conf *c, size_t row, size_t i)
+{
+	return place(&c->where_of[row], i);
+}
+
+const char *
+conf_uplink_where(const struct conf_uplink *u, size_t row)
+{
+	return u->given[row] ? place(&u->where_of[row], 0) : u->where;
+}
+
+int
+conf_at(struct conf_error *e, const char *where)
+{
+	struct conf_error	 why = *e;
+
+	return where[0] == '\0' ? -1 : conf_fail(e, "%.280s: %s", where,
+	    why.text);
+}
+
 static int
-begin_uplink(struct conf *c, const char *label, struct conf_error *e)
+begin_uplink(struct conf *c, const char *label, const char *where,
+    struct conf_error *e)
 {
 	struct conf_uplink	*u;
 
@@ -203,9 +236,9 @@ begin_uplink(struct conf *c, const char *label, struct conf_error *e)
 	u += c->nuplink;
 	memset(u, 0, sizeof(*u));
 	if ((u->label = strdup(label)) == NULL ||
+	    (u->where = strdup(where)) == NULL ||
 	    rows_init(uplink_rows, CONF_UPLINK_ROWS, u) == -1) {
-		rows_fini(uplink_rows, CONF_UPLINK_ROWS, u);
-		free(u->label);
+		uplink_fini(u);
 		goto fail;
 	}
 	c->nuplink++;
@@ -213,6 +246,13 @@ begin_uplink(struct conf *c, const char *label, struct conf_error *e)
 	return 0;
  fail:
 	return conf_fail(e, "Uplink: %s", strerror(errno));
+}
+
+void
+conf_empty(struct conf *c, size_t row)
+{
+	conf_row_fini(&rows[row], (char *)c + rows[row].offset);
+	conf_list_fini(&c->where_of[row]);
 }
 
 void
@@ -340,44 +380,70 @@ is_one_line(const char *text)
 	return true;
 }
 
+/* Set a row, and note where it was: of a list for each value. */
+static int
+set_row(const struct conf_row *row, void *base, struct conf_list *places,
+    const char *value, const char *where, struct conf_error *e)
+{
+	if (row->set == set_LIST && *value == '\0')
+		return conf_fail(e, "%s: it needs a value", row->keyword);
+	if (row->set(row, (char *)base + row->offset, value) == -1)
+		return bad_value(row, value, e);
+	if (row->set != set_LIST)
+		conf_list_fini(places);
+	return conf_list_add(places, where) == 0 ? 0 : conf_fail(e, "%s: %s",
+	    row->keyword, strerror(errno));
+}
+
+static int
+set_in_uplink(struct conf *c, const char *keyword, const char *value,
+    const char *where, struct conf_error *e)
+{
+	struct conf_uplink	*u = &c->uplink[c->nuplink - 1];
+	const struct conf_row	*row;
+	size_t			 n;
+
+	if ((row = rows_find(uplink_rows, CONF_UPLINK_ROWS, keyword)) == NULL)
+		return misplaced(c, keyword, e);
+	n = (size_t)(row - uplink_rows);
+	if (where != NULL && u->given[n])
+		return check_value(row, value, e);
+	if (set_row(row, u, &u->where_of[n], value, where != NULL ? where :
+	    "", e) == -1)
+		return -1;
+	u->given[n] = true;
+	return 0;
+}
+
 /* In a file (which has a place) the first value of a keyword counts. */
 static int
 set_one(struct conf *c, const char *keyword, const char *value,
     const char *where, struct conf_error *e)
 {
-	struct conf_uplink	*u = NULL;
+	const char		*at = where != NULL ? where : "";
 	const struct conf_row	*row;
-	bool			*given;
-	void			*base = c;
 	size_t			 n = 0;
 
 	if (!is_one_line(value))
 		return conf_fail(e, "%.60s: a control character", keyword);
 	if (strcasecmp(keyword, "Uplink") == 0)
-		return begin_uplink(c, value, e);
+		return begin_uplink(c, value, at, e);
 	if (strcasecmp(keyword, "Match") == 0)
-		return conf_match_begin(c, value, where != NULL ? where : "",
-		    e);
-	if (c->block == CONF_IN_UPLINK) {
-		base = u = &c->uplink[c->nuplink - 1];
-		row = rows_find(uplink_rows, CONF_UPLINK_ROWS, keyword);
-	} else {
-		row = conf_row_find(keyword, &n);
-	}
+		return conf_match_begin(c, value, at, e);
+	if (c->block == CONF_IN_UPLINK)
+		return set_in_uplink(c, keyword, value, where, e);
+	row = conf_row_find(keyword, &n);
 	if (row == NULL || (c->block == CONF_IN_MATCH &&
 	    row->when != CONF_MATCH))
 		return misplaced(c, keyword, e);
 	if (c->block == CONF_IN_MATCH)
 		return check_value(row, value, e) == -1 ? -1 :
 		    conf_match_set(c, row, value, e);
-	given = u != NULL ? &u->given[row - uplink_rows] : &c->given[n];
-	if (where != NULL && *given && row->set != set_LIST)
+	if (where != NULL && c->given[n] && row->set != set_LIST)
 		return check_value(row, value, e);
-	if (row->set == set_LIST && *value == '\0')
-		return conf_fail(e, "%s: it needs a value", row->keyword);
-	if (row->set(row, (char *)base + row->offset, value) == -1)
-		return bad_value(row, value, e);
-	*given = true;
+	if (set_row(row, c, &c->where_of[n], value, at, e) == -1)
+		return -1;
+	c->given[n] = true;
 	return 0;
 }
 
@@ -474,6 +540,7 @@ conf_keep(struct conf *now, struct conf *old,
     void (*on_kept)(void *, const char *), void *arg)
 {
 	struct conf_uplink	*uplink = now->uplink;
+	struct conf_list	 place_of;
 	size_t			 i, n = now->nuplink;
 	int			 changed[CONF_ROWS + 1];
 
@@ -487,6 +554,9 @@ conf_keep(struct conf *now, struct conf *old,
 		if (changed[i]) {
 			on_kept(arg, rows[i].keyword);
 			exchange(&rows[i], now, old);
+			place_of = now->where_of[i];
+			now->where_of[i] = old->where_of[i];
+			old->where_of[i] = place_of;
 		}
 	if (changed[CONF_ROWS])
 		on_kept(arg, "Uplink");

@@ -23,8 +23,8 @@ struct conf_rlimit {
 
 typedef char			*CONF_TEXT;
 typedef struct conf_list	 CONF_LIST;
-typedef uint64_t		 CONF_COUNT, CONF_SIZE, CONF_WEIGHT,
-				 CONF_SECONDS;	/* ms */
+typedef uint64_t		 CONF_COUNT, CONF_SIZE, CONF_ROOM, CONF_WEIGHT,
+				 CONF_SECONDS, CONF_TIMEOUT;	/* ms */
 typedef uint32_t		 CONF_MODE, CONF_NICE;
 typedef struct conf_rlimit	 CONF_RLIMIT;
 typedef int			 CONF_CHOICE_level, CONF_CHOICE_paths,
@@ -60,7 +60,9 @@ enum {
 /* A block: the rows of proto/uplink.def. */
 struct conf_uplink {
 	char	*label;		/* what stands behind "Uplink" */
+	char	*where;		/* "FILE:LINE" of that, or "" */
 	bool	 given[CONF_UPLINK_ROWS];
+	struct conf_list where_of[CONF_UPLINK_ROWS];
 #define UPLINK(keyword, type, member, value, help)	CONF_##type member;
 #include "proto/uplink.def"
 #undef UPLINK
@@ -93,6 +95,7 @@ struct conf {
 #include "proto/conf.def"
 #undef CONF
 	bool			 given[CONF_ROWS];
+	struct conf_list	 where_of[CONF_ROWS];	/* each value */
 	struct conf_uplink	*uplink;
 	size_t			 nuplink;
 	struct conf_match	*match;
@@ -108,6 +111,16 @@ struct conf_error {
 int	 conf_fail(struct conf_error *e, const char *fmt, ...)
 	    __attribute__((format(printf, 2, 3)));
 
+/*
+ * Where a value was read, "FILE:LINE", or "": on the command line, or nowhere.
+ * i: which one of a list, else 0.  Of an uplink without it, where that begins.
+ */
+const char *conf_where(const struct conf *c, size_t row, size_t i);
+const char *conf_uplink_where(const struct conf_uplink *u, size_t row);
+
+/* Put such a place before the reason in e.  Always -1. */
+int	 conf_at(struct conf_error *e, const char *where);
+
 /* All at their defaults.  0, or -1 with errno ENOMEM. */
 int	 conf_init(struct conf *c) __attribute__((warn_unused_result));
 void	 conf_fini(struct conf *c);
@@ -119,6 +132,9 @@ void	 conf_fini(struct conf *c);
  */
 int	 conf_set(struct conf *c, const char *keyword, const char *value,
 	    struct conf_error *e) __attribute__((warn_unused_result));
+
+/* Forget what a list has (CONF_ROW_...). */
+void	 conf_empty(struct conf *c, size_t row);
 
 /* What comes next is about everything again. */
 void	 conf_end_block(struct conf *c);
@@ -134,8 +150,8 @@ int	 conf_load(struct conf *c, const char *path, struct conf_error *e)
 
 /*
  * The same of a text (cut up in place, NUL at its end) that is called name.
- * Pure but for include, which reads what an Include names: 0, or -1 with the
- * whole of e.
+ * Pure but for include, which reads what an Include names: 0, -1 with the whole
+ * of e, or -2 with a reason that is about that line.
  */
 typedef int	 conf_include_fn(void *arg, struct conf *c,
 		    const char *pattern, struct conf_error *e);

@@ -81,6 +81,29 @@ split(char *line, char **keyword_out, char **value_out)
 	return true;
 }
 
+/* A comment begins with a word; what is in quotes is none. */
+static void
+cut_comment(char *value)
+{
+	char	*at;
+	bool	 is_word = true;
+
+	for (at = value; *at != '\0'; at++) {
+		if (is_word && *at == '#')
+			break;
+		if (is_word && *at == '"')
+			for (at++; *at != '"' && *at != '\0'; at++)
+				if (*at == '\\' && at[1] != '\0')
+					at++;
+		if (*at == '\0')
+			return;
+		is_word = *at == ' ' || *at == '\t';
+	}
+	while (at > value && (at[-1] == ' ' || at[-1] == '\t'))
+		at--;
+	*at = '\0';
+}
+
 /*
  * Take the quotes off a value that has them.  One without goes to the end of
  * the line, as paths and addresses with blanks in them always did.
@@ -95,7 +118,7 @@ take_quotes(char *value, struct conf_error *e)
 	if ((rest = unquote(value)) == NULL)
 		return conf_fail(e, "a quote without an end");
 	rest += strspn(rest, " \t");
-	if (*rest != '\0' && *rest != '#')
+	if (*rest != '\0')
 		return conf_fail(e, "\"%.100s\" behind the value", rest);
 	return 0;
 }
@@ -114,7 +137,10 @@ include_all(struct conf *c, char *value, conf_include_fn *include, void *arg,
 		    "Match or Uplink");
 	while ((r = conf_word_next(&value, &pattern)) == 1) {
 		n++;
-		if (include(arg, c, pattern, e) == -1)
+		r = include(arg, c, pattern, e);
+		if (r == -2)
+			*why = *e;
+		if (r != 0)
 			return -1;
 	}
 	if (r == -1)
@@ -135,6 +161,7 @@ parse_line(struct conf *c, char *line, const char *where,
 		return conf_fail(why, "line too long");
 	if (!split(line, &keyword, &value))
 		return 0;
+	cut_comment(value);
 	if (strcasecmp(keyword, "Include") == 0)
 		return include_all(c, value, include, arg, why, e);
 	is_bare = *value == '\0';
@@ -279,16 +306,19 @@ on_include(void *arg, struct conf *c, const char *name, struct conf_error *e)
 	size_t			 i;
 	int			 r;
 
-	if ((pattern = make_pattern(rd->path, name)) == NULL)
-		return conf_fail(e, "%.280s: %s", rd->path, strerror(errno));
+	if ((pattern = make_pattern(rd->path, name)) == NULL) {
+		conf_fail(e, "Include: %s", strerror(errno));
+		return -2;
+	}
 	r = glob(pattern, 0, on_glob_error, &found);
 	free(pattern);
 	if (r == GLOB_NOMATCH && strpbrk(name, "*?[") != NULL)
 		return 0;
-	if (r != 0)
-		return conf_fail(e, "%.200s: Include %.200s: %s", rd->path,
-		    name, r == GLOB_NOMATCH ? "no such file" :
-		    "cannot be looked up");
+	if (r != 0) {
+		conf_fail(e, "Include %.200s: %s", name, r == GLOB_NOMATCH ?
+		    "no such file" : "cannot be looked up");
+		return -2;
+	}
 	for (i = 0; i < found.gl_pathc && r == 0; i++)
 		r = load(c, found.gl_pathv[i], rd, e);
 	globfree(&found);

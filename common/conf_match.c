@@ -108,6 +108,14 @@ read_network(char *text, struct address *net, unsigned *bits_out)
 	return 0;
 }
 
+/* Where clients are who have no address. */
+static bool
+is_place(const char *text)
+{
+	return strcmp(text, "unix") == 0 || strcmp(text, "stdio") == 0 ||
+	    strcmp(text, "remote") == 0;
+}
+
 /* One pattern for an address: 1, 0, or -1: it is none. */
 static int
 matches_address(char *pattern, const char *text)
@@ -115,10 +123,11 @@ matches_address(char *pattern, const char *text)
 	struct address	 a, net;
 	unsigned	 bits;
 
+	if (strpbrk(pattern, "*?") != NULL || is_place(pattern))
+		return matches(pattern, text);
 	if (strchr(pattern, '/') == NULL)
-		return matches(pattern, text) || (read_address(pattern,
-		    &net) && read_address(text, &a) &&
-		    same_bits(&a, &net, net.bits));
+		return !read_address(pattern, &net) ? -1 :
+		    read_address(text, &a) && same_bits(&a, &net, net.bits);
 	if (read_network(pattern, &net, &bits) == -1)
 		return -1;
 	return read_address(text, &a) && same_bits(&a, &net, bits);
@@ -230,6 +239,16 @@ conf_match_fini(struct conf_match *m)
 	memset(m, 0, sizeof(*m));
 }
 
+/* Those with ! only take away. */
+static bool
+can_hold(const char *list)
+{
+	for (; *list == '!'; list++)
+		if ((list = strchr(list, ',')) == NULL)
+			return false;
+	return true;
+}
+
 static int
 add_criterion(struct conf_match *m, const char *word, const char *pattern,
     struct conf_error *e)
@@ -247,6 +266,9 @@ add_criterion(struct conf_match *m, const char *word, const char *pattern,
 	if (match_list(pattern, "", criteria[i].kind == ADDRESS) == -2)
 		return conf_fail(e, "Match %s: bad pattern \"%.200s\"",
 		    criteria[i].keyword, pattern);
+	if (!can_hold(pattern))
+		return conf_fail(e, "Match %s: \"%.200s\" matches nobody: put "
+		    "\"*,\" before it", criteria[i].keyword, pattern);
 	if ((m->pattern[i] = strdup(pattern)) == NULL)
 		return conf_fail(e, "Match: %s", strerror(errno));
 	return 0;
@@ -356,7 +378,8 @@ static int
 add_to_spec(struct conf_spec *s, const char *key, char *value,
     struct conf_error *e)
 {
-	size_t	 i;
+	struct address	 a;
+	size_t		 i;
 
 	if (strcasecmp(key, "addr") == 0)
 		key = "address";
@@ -366,6 +389,10 @@ add_to_spec(struct conf_spec *s, const char *key, char *value,
 	if (i == CONF_CRITERIA)
 		return conf_fail(e, "\"%.60s\" is none of identity, user, "
 		    "group, addr, listener", key);
+	if (criteria[i].kind == ADDRESS && !is_place(value) &&
+	    !read_address(value, &a))
+		return conf_fail(e, "\"%.60s\" is no address, nor unix, stdio "
+		    "or remote", value);
 	if (criteria[i].kind != TEXTS) {
 		s->client.text[i] = value;
 		return 0;

@@ -29,10 +29,15 @@ struct conf_row {
 /* One of each type (conf_value.c). */
 conf_set_fn	 set_TEXT, set_LIST, set_COUNT, set_SIZE, set_SECONDS,
 		 set_MODE, set_NICE, set_RLIMIT,
-		 set_WEIGHT, set_choice;
+		 set_ROOM, set_TIMEOUT, set_WEIGHT, set_choice;
 conf_print_fn	 print_TEXT, print_LIST, print_COUNT, print_SIZE,
 		 print_SECONDS, print_MODE, print_NICE, print_RLIMIT,
-		 print_WEIGHT, print_choice;
+		 print_ROOM, print_TIMEOUT, print_WEIGHT, print_choice;
+
+/* Append a copy.  0, or -1 with errno ENOMEM. */
+int	 conf_list_add(struct conf_list *l, const char *text)
+	    __attribute__((warn_unused_result));
+void	 conf_list_fini(struct conf_list *l);
 
 /* A value, or a line, that reads as that very text. */
 void	 conf_print_quoted(const char *text, FILE *out);

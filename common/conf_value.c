@@ -56,21 +56,36 @@ set_TEXT(const struct conf_row *row, void *member, const char *value)
 }
 
 int
-set_LIST(const struct conf_row *row, void *member, const char *value)
+conf_list_add(struct conf_list *l, const char *text)
 {
-	struct conf_list	*l = member;
-	char			**item;
+	char	**item;
 
-	(void)row;
-	if (*value == '\0')
-		return 0;
 	if ((item = reallocarray(l->item, l->n + 1, sizeof(*item))) == NULL)
 		return -1;
 	l->item = item;
-	if ((item[l->n] = strdup(value)) == NULL)
+	if ((item[l->n] = strdup(text)) == NULL)
 		return -1;
 	l->n++;
 	return 0;
+}
+
+void
+conf_list_fini(struct conf_list *l)
+{
+	size_t	 i;
+
+	for (i = 0; i < l->n; i++)
+		free(l->item[i]);
+	free(l->item);
+	l->item = NULL;
+	l->n = 0;
+}
+
+int
+set_LIST(const struct conf_row *row, void *member, const char *value)
+{
+	(void)row;
+	return *value == '\0' ? 0 : conf_list_add(member, value);
 }
 
 /* A number and one of its units. */
@@ -139,6 +154,35 @@ set_SECONDS(const struct conf_row *row, void *member, const char *value)
 {
 	(void)row;
 	return set_number(member, value, time_units);
+}
+
+/* Of these two nothing would be left with 0. */
+static int
+set_some(conf_set_fn *set, const struct conf_row *row, uint64_t *member,
+    const char *value)
+{
+	uint64_t	 n;
+
+	if (set(row, &n, value) == -1)
+		return -1;
+	if (n == 0) {
+		errno = ERANGE;
+		return -1;
+	}
+	*member = n;
+	return 0;
+}
+
+int
+set_ROOM(const struct conf_row *row, void *member, const char *value)
+{
+	return set_some(set_SIZE, row, member, value);
+}
+
+int
+set_TIMEOUT(const struct conf_row *row, void *member, const char *value)
+{
+	return set_some(set_SECONDS, row, member, value);
 }
 
 /* Up to 0777. */
@@ -226,8 +270,9 @@ needs_quotes(const char *text)
 {
 	size_t	 n = strlen(text);
 
-	return n == 0 || strchr("\" \t=", text[0]) != NULL ||
-	    isspace((unsigned char)text[n - 1]);
+	return n == 0 || strchr("\"# \t=", text[0]) != NULL ||
+	    isspace((unsigned char)text[n - 1]) ||
+	    strstr(text, " #") != NULL || strstr(text, "\t#") != NULL;
 }
 
 void
@@ -317,6 +362,18 @@ void
 print_SECONDS(const struct conf_row *row, const void *member, FILE *out)
 {
 	print_number(row, member, out, time_units);
+}
+
+void
+print_ROOM(const struct conf_row *row, const void *member, FILE *out)
+{
+	print_SIZE(row, member, out);
+}
+
+void
+print_TIMEOUT(const struct conf_row *row, const void *member, FILE *out)
+{
+	print_SECONDS(row, member, out);
 }
 
 void

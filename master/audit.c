@@ -55,8 +55,9 @@ audit_check(const struct conf *c, struct conf_error *e)
 
 	if (to[0] == '/' || is_none(to) || is_syslog(to))
 		return 0;
-	return conf_fail(e, "AuditLog %.200s: expected none, syslog or the "
+	conf_fail(e, "AuditLog %.200s: expected none, syslog or the "
 	    "absolute path of a file", to);
+	return conf_at(e, conf_where(c, CONF_ROW_audit_log, 0));
 }
 
 /* Who else can write there can make things up. */

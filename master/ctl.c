@@ -63,9 +63,11 @@ find_group(const struct conf *c, gid_t *gid_out, struct conf_error *e)
 	*gid_out = (gid_t)-1;
 	if (c->control_group[0] == '\0')
 		return 0;
-	if ((gr = getgrnam(c->control_group)) == NULL)
-		return conf_fail(e, "ControlGroup %.200s: no such group",
+	if ((gr = getgrnam(c->control_group)) == NULL) {
+		conf_fail(e, "ControlGroup %.200s: no such group",
 		    c->control_group);
+		return conf_at(e, conf_where(c, CONF_ROW_control_group, 0));
+	}
 	*gid_out = gr->gr_gid;
 	return 0;
 }

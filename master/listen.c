@@ -124,12 +124,13 @@ listen_check(const struct conf *c, bool has_tokens, struct conf_error *e)
 		if (parse_url(url, false, &a, &len, e) == -1 ||
 		    (a.any.sa_family != AF_UNIX &&
 		    check_reach(url, &a, has_tokens, e) == -1))
-			return -1;
+			return conf_at(e, conf_where(c, CONF_ROW_listen, i));
 	}
 	for (i = 0; i < c->metrics_listen.n; i++)
 		if (parse_url(c->metrics_listen.item[i], true, &a, &len, e) ==
 		    -1)
-			return -1;
+			return conf_at(e, conf_where(c,
+			    CONF_ROW_metrics_listen, i));
 	return 0;
 }
 

@@ -29,7 +29,8 @@ struct listener {
 
 /*
  * Whether a configuration asks for addresses as there are, and for none beyond
- * loopback, or has tokens for those who come there.  0, or -1 with the reason in e.
+ * loopback, or has tokens for those who come there.  0, or -1 with the reason
+ * in e.
  */
 int	 listen_check(const struct conf *c, bool has_tokens,
 	    struct conf_error *e) __attribute__((warn_unused_result));

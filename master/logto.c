@@ -15,8 +15,9 @@ logto_check(const struct conf *c, struct conf_error *e)
 	if (to[0] == '/' || to[0] == '\0' || strcmp(to, "stderr") == 0 ||
 	    strcmp(to, "syslog") == 0)
 		return 0;
-	return conf_fail(e, "LogTo %.200s: expected stderr, syslog or the "
-	    "absolute path of a file", to);
+	conf_fail(e, "LogTo %.200s: expected stderr, syslog or the absolute "
+	    "path of a file", to);
+	return conf_at(e, conf_where(c, CONF_ROW_log_to, 0));
 }
 
 static const char *

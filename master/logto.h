@@ -12,8 +12,8 @@ int	 logto_check(const struct conf *c, struct conf_error *e)
 	    __attribute__((warn_unused_result));
 
 /*
- * Decide, of a configuration that was checked, before anything is started: m->log_how.  0, or -1 after a line in the
- * log.
+ * Decide, of a configuration that was checked, before anything is started:
+ * m->log_how.  0, or -1 after a line in the log.
  */
 int	 logto_init(struct master *m) __attribute__((warn_unused_result));
 

@@ -264,10 +264,9 @@ check_user(struct policy *p, const char *name, const char *where,
 	if ((u = find_name(p, name)) != NULL &&
 	    (geteuid() == 0 || u->uid == geteuid()))
 		return 0;
-	return conf_fail(e, "%.280s%sSessionUser %.100s: %s",
-	    where, where[0] != '\0' ? ": " : "", name, u == NULL ?
-	    "no such user" :
-	    "only root can run sessions of another user");
+	conf_fail(e, "SessionUser %.100s: %s", name, u == NULL ?
+	    "no such user" : "only root can run sessions of another user");
+	return conf_at(e, where);
 }
 
 static int
@@ -276,7 +275,8 @@ check_users(struct policy *p, const struct conf *c, struct conf_error *e)
 	const struct conf_match	*m;
 	size_t			 i, k;
 
-	if (check_user(p, c->session_user, "", e) == -1)
+	if (check_user(p, c->session_user, conf_where(c,
+	    CONF_ROW_session_user, 0), e) == -1)
 		return -1;
 	for (i = 0; i < c->nmatch; i++) {
 		m = &c->match[i];

@@ -27,13 +27,13 @@ on_kept(void *arg, const char *keyword)
 		out->kept.len -= strlen(keyword);
 }
 
-/* What is wrong with it as a whole. */
+/* What is wrong with it as a whole.  What was passed in stays open. */
 static int
-check(const struct conf *c, struct conf_error *e)
+check(const struct master *m, const struct conf *c, struct conf_error *e)
 {
 	if (validate(c, e) == -1)
 		return -1;
-	if (setup_has_doors(c))
+	if (setup_has_doors(c) || m->passed.n > 0)
 		return 0;
 	return conf_fail(e, "nothing to listen on");
 }
@@ -72,7 +72,7 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 	buf_init(&out->kept, (size_t)LIMIT_CONTROL_MESSAGE / 2);
 	if (setup_load(m->setup, &now, e) != SETUP_OK)
 		goto fail;
-	if (check(&now, e) == -1 || transcript_prepare(&now, e) == -1 ||
+	if (check(m, &now, e) == -1 || transcript_prepare(&now, e) == -1 ||
 	    (names = policy_new(&now, e)) == NULL ||
 	    (tokens = tokens_load(&now, false, e)) == NULL ||
 	    listen_check(&now, tokens_any(tokens), e) == -1 ||

@@ -561,37 +561,46 @@ static int
 check_urls(const struct conf_uplink *u, struct conf_error *e)
 {
 	struct target	 t;
+	size_t		 row = CONF_UPLINK_url;
 	char		 shown[200];
 
 	if (target_parse(&t, u->url, "http", "https") == -1 ||
-	    strchr(t.path, '?') != NULL)
-		return conf_fail(e, "RegistryUrl %s: expected "
+	    strchr(t.path, '?') != NULL) {
+		conf_fail(e, "RegistryUrl %s: expected "
 		    "https://HOST[:PORT][/PATH]", target_show(u->url, shown,
 		    sizeof(shown)));
-	if (target_append(&t, "/", u->environment, "") == -1)
-		return conf_fail(e, "EnvironmentId %.200s: not a name",
+	} else if (target_append(&t, "/", u->environment, "") == -1) {
+		row = CONF_UPLINK_environment;
+		conf_fail(e, "EnvironmentId %.200s: not a name",
 		    u->environment);
-	if (u->forward[0] != '\0' &&
-	    target_parse(&t, u->forward, "ws", "wss") == -1)
-		return conf_fail(e, "Forward %s: expected ws://HOST:PORT",
+	} else if (u->forward[0] != '\0' &&
+	    target_parse(&t, u->forward, "ws", "wss") == -1) {
+		row = CONF_UPLINK_forward;
+		conf_fail(e, "Forward %s: expected ws://HOST:PORT",
 		    target_show(u->forward, shown, sizeof(shown)));
-	return 0;
+	} else {
+		return 0;
+	}
+	return conf_at(e, conf_uplink_where(u, row));
 }
 
-/* Who its sessions run as; who is another server's business with Forward. */
+/* Who its sessions run as; with Forward they are another server's business. */
 static int
 find_user(const struct conf *c, const struct conf_uplink *u,
     struct runas *out, struct conf_error *e)
 {
+	bool	 is_own = u->user[0] != '\0';
 	char	 why[RUNAS_WHY];
 
 	memset(out, 0, sizeof(*out));
 	out->uid = geteuid();
 	if (u->forward[0] != '\0' || runas_find(c, "RemoteUser",
-	    u->user[0] != '\0' ? u->user : c->remote_user, out, why,
-	    sizeof(why)) == 0)
+	    is_own ? u->user : c->remote_user, out, why, sizeof(why)) == 0)
 		return 0;
-	return conf_fail(e, "Uplink %.100s: %s", u->label, why);
+	conf_fail(e, "Uplink %.100s: %s", u->label, why);
+	return conf_at(e, is_own || c->remote_user[0] == '\0' ?
+	    conf_uplink_where(u, CONF_UPLINK_user) :
+	    conf_where(c, CONF_ROW_remote_user, 0));
 }
 
 /* Whether both would register the same: with prefix and id as a path. */
@@ -618,12 +627,15 @@ check_twice(const struct conf *c, const struct conf_uplink *u,
 
 	for (v = c->uplink; v != u; v++) {
 		if (strcmp(u->label, v->label) == 0)
-			return conf_fail(e, "Uplink %.100s: there are two of "
-			    "that name", u->label);
-		if (is_same(u, v))
-			return conf_fail(e, "Uplink %.100s: the RegistryUrl "
-			    "and EnvironmentId of Uplink %.100s", u->label,
+			conf_fail(e, "Uplink %.100s: there are two of that "
+			    "name", u->label);
+		else if (is_same(u, v))
+			conf_fail(e, "Uplink %.100s: the RegistryUrl and "
+			    "EnvironmentId of Uplink %.100s", u->label,
 			    v->label);
+		else
+			continue;
+		return conf_at(e, u->where);
 	}
 	return 0;
 }
@@ -638,17 +650,22 @@ remote_check(const struct conf *c, struct conf_error *e)
 
 	for (i = 0; i < c->nuplink; i++) {
 		u = &c->uplink[i];
-		if (u->url[0] == '\0' || u->environment[0] == '\0')
-			return conf_fail(e, "Uplink %.100s: "
-			    "RegistryUrl and EnvironmentId are needed",
-			    u->label);
+		if (u->url[0] == '\0' || u->environment[0] == '\0') {
+			conf_fail(e, "Uplink %.100s: RegistryUrl and "
+			    "EnvironmentId are needed", u->label);
+			return conf_at(e, u->where);
+		}
 		if (check_urls(u, e) == -1 || check_twice(c, u, e) == -1 ||
 		    find_user(c, u, &user, e) == -1)
 			return -1;
-		from_stdin += u->from_stdin != CONF_STDIN_NO;
+		if (u->from_stdin != CONF_STDIN_NO && ++from_stdin > 1) {
+			conf_fail(e, "CredentialStdin: two credentials on "
+			    "standard input");
+			return conf_at(e, conf_uplink_where(u,
+			    CONF_UPLINK_from_stdin));
+		}
 	}
-	return from_stdin < 2 ? 0 : conf_fail(e, "CredentialStdin: two "
-	    "credentials on standard input");
+	return 0;
 }
 
 static int

@@ -152,9 +152,7 @@ set_listeners(const struct setup *s, struct conf *c, struct conf_error *e)
 
 	if (s->nlisten == 0)
 		return 0;
-	for (i = 0; i < c->listen.n; i++)
-		free(c->listen.item[i]);
-	c->listen.n = 0;
+	conf_empty(c, CONF_ROW_listen);
 	for (i = 0; i < s->nlisten; i++)
 		if (conf_set(c, "Listen", s->listen[i], e) == -1)
 			return -1;

@@ -35,13 +35,15 @@ struct tokens {
 struct maker {
 	struct tokens		*t;
 	const struct conf	*conf;
+	const char		*where;		/* the setting was read */
 	struct conf_error	*e;
 };
 
 static int
 refuse(const struct maker *k, const char *setting, const char *text)
 {
-	return conf_fail(k->e, "%s: %s", setting, text);
+	conf_fail(k->e, "%s: %s", setting, text);
+	return conf_at(k->e, k->where);
 }
 
 /* --- a list in locked memory --- */
@@ -115,15 +117,17 @@ add_line(const struct maker *k, const char *setting, const char *text,
 /* --- where they come from --- */
 
 static int
-add_listed(const struct maker *k)
+add_listed(struct maker *k)
 {
 	const struct conf_list	*l = &k->conf->token;
 	size_t			 i;
 
-	for (i = 0; i < l->n; i++)
+	for (i = 0; i < l->n; i++) {
+		k->where = conf_where(k->conf, CONF_ROW_token, i);
 		if (add_line(k, "Token", l->item[i], strlen(l->item[i])) ==
 		    -1)
 			return -1;
+	}
 	return 0;
 }
 
@@ -134,21 +138,24 @@ read_file(const struct maker *k, const char *keyword, const char *path,
 	char	 reason[128], *text;
 
 	if ((text = secret_read_file(path, max, len_out, reason,
-	    sizeof(reason))) == NULL)
+	    sizeof(reason))) == NULL) {
 		conf_fail(k->e, "%s %.300s: %s", keyword, path, reason);
+		conf_at(k->e, k->where);
+	}
 	return text;
 }
 
 /* Lines as the values of Token; empty ones and comments are left out. */
 static int
-add_file(const struct maker *k)
+add_file(struct maker *k)
 {
-	const char	*path = k->conf->token_file, *end, *line;
+	const char	*path = k->conf->token_file, *end, *line, *stop;
 	char		*text, setting[400];
 	size_t		 len;
 	unsigned	 number = 0;
 	int		 r = 0;
 
+	k->where = conf_where(k->conf, CONF_ROW_token_file, 0);
 	if ((text = read_file(k, "TokenFile", path, FILE_MAX, &len)) == NULL)
 		return -1;
 	for (line = text; r == 0 && line < text + len; line = end + 1) {
@@ -156,11 +163,12 @@ add_file(const struct maker *k)
 		    NULL)
 			end = text + len;
 		number++;
-		if (end == line || *line == '#')
+		stop = end > line && end[-1] == '\r' ? end - 1 : end;
+		if (stop == line || *line == '#')
 			continue;
 		snprintf(setting, sizeof(setting), "TokenFile %.300s: line "
 		    "%u", path, number);
-		r = add_line(k, setting, line, (size_t)(end - line));
+		r = add_line(k, setting, line, (size_t)(stop - line));
 	}
 	sodium_free(text);
 	return r;
@@ -188,7 +196,7 @@ read_trimmed(const struct maker *k, const char *keyword, const char *path,
 
 /* A file with one token in the clear. */
 static int
-add_lone(const struct maker *k)
+add_lone(struct maker *k)
 {
 	const char		*path = k->conf->token_secret_file;
 	struct tokenline	 line;
@@ -196,6 +204,7 @@ add_lone(const struct maker *k)
 	size_t			 len;
 	int			 r = -1;
 
+	k->where = conf_where(k->conf, CONF_ROW_token_secret_file, 0);
 	if ((text = read_trimmed(k, "TokenSecretFile", path, &len)) == NULL)
 		return -1;
 	memset(&line, 0, sizeof(line));
@@ -218,13 +227,14 @@ copy_text(const char *text, char **out)
 
 /* Those that are signed. */
 static int
-add_signed(const struct maker *k, bool is_test)
+add_signed(struct maker *k, bool is_test)
 {
 	const struct conf	*c = k->conf;
 	struct tokens		*t = k->t;
 	char			 reason[RUNAS_WHY];
 	size_t			 len;
 
+	k->where = conf_where(c, CONF_ROW_bearer_secret_file, 0);
 	if (runas_find(c, "TokenUser", c->token_user, &t->user, reason,
 	    sizeof(reason)) == -1)
 		return refuse(k, "BearerSecretFile", reason);
@@ -247,22 +257,36 @@ add_signed(const struct maker *k, bool is_test)
 	return 0;
 }
 
+/* What needs something else. */
 static int
-fill(const struct maker *k, bool is_test)
+check_needs(struct maker *k)
+{
+	const struct conf	*c = k->conf;
+	bool			 has_issuer = c->bearer_issuer[0] != '\0';
+
+	k->where = conf_where(c, has_issuer ? CONF_ROW_bearer_issuer :
+	    CONF_ROW_bearer_audience, 0);
+	if (c->bearer_secret_file[0] == '\0' && (has_issuer ||
+	    c->bearer_audience[0] != '\0'))
+		return refuse(k, "BearerIssuer and BearerAudience",
+		    "they need BearerSecretFile");
+	k->where = conf_where(c, CONF_ROW_require_token, 0);
+	if (c->require_token == CONF_TOKEN_ALWAYS && !tokens_wanted(c))
+		return refuse(k, "RequireToken always", "there is no token: "
+		    "see Token, TokenFile and BearerSecretFile");
+	k->where = "";
+	return 0;
+}
+
+static int
+fill(struct maker *k, bool is_test)
 {
 	const struct conf	*c = k->conf;
 	bool			 is_signed = c->bearer_secret_file[0] != '\0';
 	bool			 has_file = c->token_file[0] != '\0';
 	bool			 has_lone = c->token_secret_file[0] != '\0';
 
-	if (!is_signed && (c->bearer_issuer[0] != '\0' ||
-	    c->bearer_audience[0] != '\0'))
-		return refuse(k, "BearerIssuer and BearerAudience",
-		    "they need BearerSecretFile");
-	if (c->require_token == CONF_TOKEN_ALWAYS && !tokens_wanted(c))
-		return refuse(k, "RequireToken always", "there is no token: "
-		    "see Token, TokenFile and BearerSecretFile");
-	if (add_listed(k) == -1 ||
+	if (check_needs(k) == -1 || add_listed(k) == -1 ||
 	    (has_file && !is_test && add_file(k) == -1) ||
 	    (has_lone && !is_test && add_lone(k) == -1) ||
 	    (is_signed && add_signed(k, is_test) == -1))
@@ -278,7 +302,7 @@ fill(const struct maker *k, bool is_test)
 struct tokens *
 tokens_load(const struct conf *c, bool is_test, struct conf_error *e)
 {
-	struct maker	 k = { NULL, c, e };
+	struct maker	 k = { NULL, c, "", e };
 
 	if ((k.t = calloc(1, sizeof(*k.t))) == NULL) {
 		refuse(&k, "tokens", strerror(errno));

@@ -44,11 +44,13 @@ is_wanted(const struct conf *c)
 int
 transcript_check(const struct conf *c, struct conf_error *e)
 {
-	if (c->transcript_dir[0] != '/' && (is_wanted(c) ||
-	    c->transcript_dir[0] != '\0'))
-		return conf_fail(e, "TranscriptDir %.200s: the absolute path "
-		    "of a folder is needed", c->transcript_dir);
-	return 0;
+	if (c->transcript_dir[0] == '/' || (!is_wanted(c) &&
+	    c->transcript_dir[0] == '\0'))
+		return 0;
+	conf_fail(e, "TranscriptDir %.200s: the absolute path of a folder is "
+	    "needed", c->transcript_dir);
+	return conf_at(e, conf_where(c, c->transcript_dir[0] == '\0' ?
+	    CONF_ROW_transcript : CONF_ROW_transcript_dir, 0));
 }
 
 /* --- folders --- */

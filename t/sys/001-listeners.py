@@ -44,8 +44,9 @@ def refused(*args, status=None, text="", run_dir="refused"):
     check(r.returncode > 0 and status in (None, r.returncode),
           "%s: status %d" % (args, r.returncode))
     check(r.stdout == "", "%s: printed %r" % (args, r.stdout))
-    check(text in r.stderr and r.stderr.startswith("execsrvd"),
-          "%s: said %r" % (args, r.stderr))
+    for word in (text,) if isinstance(text, str) else text:
+        check(word in r.stderr, "%s: said %r" % (args, r.stderr))
+    check(r.stderr.startswith("execsrvd"), "%s: %r" % (args, r.stderr))
     if run_dir == "refused":
         check(not os.path.exists(path(run_dir)), "left a run directory")
     return r
@@ -186,36 +187,60 @@ def configuration():
 def what_cannot_be():
     """What is known without opening anything is told by -t, too."""
     good = "Listen %s\n" % WS
-    user = "RemoteUser nobody\n" if os.geteuid() == 0 else ""
+    if os.geteuid() == 0:
+        good += "RemoteUser nobody\nTokenUser nobody\n"
+    token = "Token a sha256:%s\n" % ("0" * 64)
     uplink = "Uplink x\nRegistryUrl https://h.invalid/\nEnvironmentId e\n"
     other = uplink.replace(" x", " y").replace(" e\n", " f\n")
-    conf = write("could", good + user + uplink)
+    conf = write("could", good + token + uplink)
     check(run("-t", "-f", conf).returncode == 0, run("-t", "-f", conf))
-    for text, why in (
-            ("LogTo rel", "absolute"),
-            ("Listen 127.0.0.1:80", "expected"),
-            ("ControlGroup no-such-group-here", "no such group"),
-            ("AuditLog rel", "expected"),
-            ("SessionUser no-such-user-here", "no such user"),
-            ("MetricsListen foo:9", "expected IP:PORT"),
-            ("MetricsListen 127.0.0.1", "expected IP:PORT"),
-            ("MetricsListen 127.0.0.1:99999", "expected IP:PORT"),
-            ("MetricsListen ws://127.0.0.1:9", "expected IP:PORT"),
-            ("MetricsListen unix:rel", "absolute path"),
+    # What is wrong, why, and how many lines are before it.
+    for text, why, above in (
+            ("LogTo rel", "LogTo rel: expected", 0),
+            ("Listen 127.0.0.1:80", "expected", 0),
+            ("Listen unix:/x\nListen ws://0.0.0.0:1", "loopback", 1),
+            ("ControlGroup no-such-group-here", "no such group", 0),
+            ("AuditLog rel", "expected", 0),
+            ("SessionUser no-such-user-here", "no such user", 0),
+            ("\nTranscript all", "TranscriptDir", 1),
+            ("TranscriptDir x", "TranscriptDir", 0),
+            (token + "Token x sha256:00", "64 hexadecimal digits", 1),
+            (token + token + token.replace("\n", " user=no-such-user-here"),
+             "no such user", 2),
+            ("RequireToken always", "there is no token", 0),
+            ("BearerIssuer x", "need BearerSecretFile", 0),
+            ("BearerAudience x", "need BearerSecretFile", 0),
+            ("\nInclude nosuch", "Include nosuch: no such file", 1),
+            ("MetricsListen foo:9", "expected IP:PORT", 0),
+            ("MetricsListen 127.0.0.1", "expected IP:PORT", 0),
+            ("MetricsListen unix:/x\nMetricsListen 127.0.0.1:99999",
+             "expected IP:PORT", 1),
+            ("MetricsListen ws://127.0.0.1:9", "expected IP:PORT", 0),
+            ("MetricsListen unix:rel", "absolute path", 0),
+            (uplink + "Uplink y\nRegistryUrl https://x/", "are needed", 3),
             ("Uplink x\nRegistryUrl https://x:99999\nEnvironmentId e",
-             "RegistryUrl https://x:99999"),
+             "RegistryUrl https://x:99999", 1),
             ("Uplink x\nRegistryUrl https://x/?y\nEnvironmentId e",
-             "RegistryUrl https://x/?y"),
+             "RegistryUrl https://x/?y", 1),
             ("Uplink x\nRegistryUrl ftp://x/\nEnvironmentId e",
-             "RegistryUrl ftp://x/"),
+             "RegistryUrl ftp://x/", 1),
             ("Uplink x\nRegistryUrl https://x/\nEnvironmentId ..",
-             "EnvironmentId .."),
-            (uplink + "Forward nonsense", "Forward nonsense"),
-            (uplink + "RemoteUser no-such-user-here", "no such user"),
+             "EnvironmentId ..", 2),
+            (uplink + "Forward nonsense", "Forward nonsense", 3),
+            (uplink + "RemoteUser no-such-user-here", "no such user", 3),
             (uplink + "CredentialStdin bearer\n" + other +
-             "CredentialStdin frames", "two credentials")):
-        impossible("-f", write("cannot", good + user + text + "\n"),
-                   text=why)
+             "CredentialStdin frames", "two credentials", 7)):
+        place = "/cannot:%d: " % (good.count("\n") + above + 1)
+        impossible("-f", write("cannot", good + text + "\n"),
+                   text=(place, why))
+    if os.geteuid() == 0:
+        for text in (token, "BearerSecretFile /x\n", uplink):
+            impossible("-f", write("cannot", "Listen %s\n%s" % (WS, text)),
+                       text=("/cannot:2: ", "a server that runs as root"))
+    # What the command line says has no line.
+    conf = write("lines", "Listen unix:/from/the/file\n")
+    check(":1:" not in refused("-f", conf, "--listen", "x",
+                               status=EX_CONFIG).stderr, "a line of others")
 
 
 def command_line_first():

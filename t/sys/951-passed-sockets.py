@@ -106,6 +106,20 @@ def not_inherited():
     one.close()
 
 
+def reloaded():
+    """Somewhere to listen is there, also where the settings name nothing."""
+    one = tcp()
+    server = start([one])
+    r = subprocess.run([BUILD + "/execsrvctl", "-R", server.run, "reload"],
+                       capture_output=True, text=True, timeout=LIMIT,
+                       check=False)
+    check(r.returncode == 0, r.stderr)
+    with connect(url_of(one)) as c:
+        c.run("p", "true")
+    server.stop()
+    one.close()
+
+
 def listed_too():
     """A Listen of the same address is that socket; others are opened."""
     one = tcp()
@@ -234,5 +248,5 @@ def by_systemd():
 
 
 if __name__ == "__main__":
-    main(adopted, not_inherited, listed_too, others, refused, abstract,
+    main(adopted, not_inherited, reloaded, listed_too, others, refused, abstract,
          by_systemd)

@@ -9,6 +9,7 @@ mkdir "$DIR/default"
 pidfile=$DIR/execsrvd.pid
 sed -e "s|^DAEMON=.*|DAEMON=$BUILD/execsrvd|" \
     -e "s|^PIDFILE=.*|PIDFILE=$pidfile|" \
+    -e "s|^LOGDIR=.*|LOGDIR=$DIR/var/log/execsrv|" \
     -e "s|/[^ ]*/default/execsrvd|$DIR/default/execsrvd|g" \
     "$BUILD/contrib/init/execsrvd" >"$script"
 grep -q '@[a-z]*@' "$script" && fail "it is not filled in"
@@ -17,7 +18,8 @@ cat >"$DIR/default/execsrvd" <<END
 DAEMON_OPTS="-f $conf"
 END
 echo "Listen unix:$DIR/s" >"$conf"
-echo "LogTo $DIR/log" >>"$conf"
+log=$DIR/var/log/execsrv/execsrvd.log
+echo "LogTo $log" >>"$conf"
 chmod 644 "$conf"
 need start-stop-daemon
 
@@ -56,6 +58,9 @@ expect 0 init start
 first=$(pid_of)
 is_running "$first" || fail "it does not run"
 expect 0 init status
+# The folder that logrotate(8) is told of; no service manager has made it.
+adm=$(getent group adm | cut -d : -f 3)
+same "the folder of the log" "$(stat -c %a:%u:%g "${log%/*}")" "750:0:${adm:-0}"
 expect 0 "$CTL" run --url "unix:$DIR/s" -- echo hello
 same "what a client got" "$(cat "$DIR/out")" hello
 
@@ -64,7 +69,7 @@ expect 0 init start
 same "the process" "$(pid_of)" "$first"
 
 expect 0 init reload
-wait_for 10 has_line "$DIR/log" "configuration was read again" ||
+wait_for 10 has_line "$log" "configuration was read again" ||
     fail "it was not told"
 expect 0 init force-reload
 same "the process" "$(pid_of)" "$first"
@@ -74,9 +79,17 @@ is_running "$first" || fail "a reload has ended it"
 cp "$conf" "$conf.good"
 echo "Nonsense yes" >>"$conf"
 expect 6 init reload
+expect 6 init restart
+has_line "$DIR/err" 'unknown keyword "Nonsense"' || fail "no reason"
+same "the process after what was no restart" "$(pid_of)" "$first"
+is_running "$first" || fail "a bad file has ended it"
+expect 0 "$CTL" run --url "unix:$DIR/s" -- true
 cp "$conf.good" "$conf"
 
+# What an administrator made of the folder stays.
+chmod 700 "${log%/*}"
 expect 0 init restart
+same "the folder's mode" "$(stat -c %a "${log%/*}")" 700
 second=$(pid_of)
 [ "$second" != "$first" ] || fail "it is the same process"
 wait_for 5 is_gone "$first" || fail "the first one runs on"
@@ -107,8 +120,11 @@ is_running "$other" || fail "it has ended a stranger"
 
 # No start with a bad configuration, none without the program.
 rm -f "$pidfile"
-echo "Nonsense yes" >>"$conf"
-expect 6 init start
+for line in "Nonsense yes" "LogTo relative" "SessionUser no-such-user-here"; do
+	printf '%s\nListen unix:%s/s\n' "$line" "$DIR" >"$conf"
+	expect 6 init start
+	expect 6 init restart
+done
 expect 3 init status
 sed -i "s|^DAEMON=.*|DAEMON=$DIR/nowhere|" "$script"
 expect 5 init start

@@ -33,6 +33,10 @@ ck_row(const struct row *row)
 		    -1, "%s takes \"%s\"", row->keyword, bad[i]);
 		ck_assert_ptr_nonnull(strstr(e.text, row->keyword));
 	}
+	/* What would leave nobody time or room. */
+	if (strcmp(row->type, "TIMEOUT") == 0 ||
+	    strcmp(row->type, "ROOM") == 0)
+		ck_assert_int_eq(conf_set(&c, row->keyword, "0", &e), -1);
 	ck_assert_int_eq(conf_set(&c, row->keyword, good(row->type), &e), 0);
 	text = printed();
 	snprintf(line, sizeof(line), "\n%s ", row->keyword);
@@ -177,10 +181,10 @@ START_TEST(test_uplinks_printed)
 {
 	char	*text, *again;
 
-	ck_assert_int_eq(load("Uplink #1\nEnvironmentId =x=\nUplink a\n"
+	ck_assert_int_eq(load("Uplink \"#1\"\nEnvironmentId =x=\nUplink a\n"
 	    "RemoteTransport plain\nUplink a\nCredentialFile /c\n"), 0);
 	text = printed();
-	ck_assert_ptr_nonnull(strstr(text, "\nUplink #1\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nUplink \"#1\"\n"));
 	ck_assert_ptr_nonnull(strstr(text, "\nEnvironmentId x=\n"));
 	ck_assert_ptr_nonnull(strstr(text, "\nRemoteTransport plain\n"));
 	conf_fini(&c);
@@ -279,12 +283,19 @@ START_TEST(test_quotes)
 	char	*text, *again;
 
 	ck_assert_int_eq(load("PidFile \"  a \\\"b\\\\ \"  # why\n"
-	    "Listen \"unix:/a\"\nListen unix:/b #c\nRemoteUser \"\"\n"
-	    "ControlGroup a\\b\"c\n"), 0);
+	    "Listen \"unix:/a\"\nListen unix:/b#c\nRemoteUser \"\" #\n"
+	    "ControlGroup a\\b\"c\nListen unix:/a b \t# \"c\n"
+	    "Listen \"unix:/a #\\\"b\" # \"\nListen unix:\"a # \"b\"\n"
+	    "TokenUser x \"y # z\nUplinkUser \"#\"\n"), 0);
 	ck_assert_str_eq(c.pid_file, "  a \"b\\ ");
 	ck_assert_str_eq(c.listen.item[0], "unix:/a");
-	/* Without quotes there is no comment: a path may have such a name. */
-	ck_assert_str_eq(c.listen.item[1], "unix:/b #c");
+	/* Part of a word it is part of a name. */
+	ck_assert_str_eq(c.listen.item[1], "unix:/b#c");
+	ck_assert_str_eq(c.listen.item[2], "unix:/a b");
+	ck_assert_str_eq(c.listen.item[3], "unix:/a #\"b");
+	ck_assert_str_eq(c.listen.item[4], "unix:\"a");
+	ck_assert_str_eq(c.token_user, "x \"y # z");
+	ck_assert_str_eq(c.uplink_user, "#");
 	ck_assert_str_eq(c.remote_user, "");
 	ck_assert_str_eq(c.control_group, "a\\b\"c");
 	text = printed();
@@ -296,6 +307,7 @@ START_TEST(test_quotes)
 	ck_assert_str_eq(text, again);
 	free(text);
 	free(again);
+	ck_fails("LogTo # why\n", ":1: LogTo: it needs a value");
 	ck_fails("PidFile \"a\n", "without an end");
 	ck_fails("PidFile \"a\" b\n", "\"b\" behind the value");
 	ck_fails("PidFile a\001b\n", "control character");
@@ -331,6 +343,43 @@ START_TEST(test_first_counts)
 	ck_assert_str_eq(c.uplink[1].environment, "c");
 	/* What does not count must be right all the same. */
 	ck_fails("DetachedTtl 4\nDetachedTtl x\n", ":2: DetachedTtl: bad");
+}
+END_TEST
+
+/* Where a value was read, for those who look at it later. */
+START_TEST(test_where)
+{
+	char	 place[64];
+
+	ck_assert_int_eq(conf_set(&c, "Listen", "unix:/o", &e), 0);
+	ck_assert_int_eq(conf_set(&c, "PidFile", "o", &e), 0);
+	ck_assert_int_eq(load("PidFile x\nListen unix:/a\nLogTo a\nLogTo b\n"
+	    "Listen unix:/b\nUplink u\nRegistryUrl a\nRegistryUrl b\n"), 0);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_pid_file, 0), "");
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_listen, 0), "");
+	snprintf(place, sizeof(place), "%s:5", conf_path);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_listen, 2), place);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_listen, 3), "");
+	snprintf(place, sizeof(place), "%s:3", conf_path);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_log_to, 0), place);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_log_to, 1), "");
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_nice, 0), "");
+	snprintf(place, sizeof(place), "%s:7", conf_path);
+	ck_assert_str_eq(conf_uplink_where(&c.uplink[0], CONF_UPLINK_url),
+	    place);
+	snprintf(place, sizeof(place), "%s:6", conf_path);
+	ck_assert_str_eq(conf_uplink_where(&c.uplink[0],
+	    CONF_UPLINK_forward), place);
+	conf_empty(&c, CONF_ROW_listen);
+	ck_assert_uint_eq(c.listen.n, 0);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_listen, 1), "");
+	ck_assert_int_eq(conf_set(&c, "LogTo", "c", &e), 0);
+	ck_assert_str_eq(conf_where(&c, CONF_ROW_log_to, 0), "");
+	conf_fail(&e, "why");
+	ck_assert_int_eq(conf_at(&e, ""), -1);
+	ck_assert_str_eq(e.text, "why");
+	ck_assert_int_eq(conf_at(&e, "f:1"), -1);
+	ck_assert_str_eq(e.text, "f:1: why");
 }
 END_TEST
 
@@ -389,6 +438,9 @@ START_TEST(test_limits)
 	ck_assert_int_eq(conf_set(&c, "Nice", "20", &e), -1);
 	ck_assert_int_eq(conf_set(&c, "CPUWeight", "10000", &e), 0);
 	ck_assert_int_eq(conf_set(&c, "CPUWeight", "10001", &e), -1);
+	ck_fails("OutputWindow 0K\n", ":1: OutputWindow: bad value \"0K\"");
+	ck_fails("Match all\nHandshakeTimeout 0ms\n",
+	    ":2: HandshakeTimeout: bad value \"0ms\"");
 }
 END_TEST
 
@@ -450,7 +502,7 @@ remove_folder(void)
 START_TEST(test_include)
 {
 	make_folder();
-	put_file("main", "Include d/*.conf none*\nInclude \"d/x y\"\n"
+	put_file("main", "Include d/*.conf none*\nInclude \"d/x y\" # \"why\n"
 	    "Include nowhere/*.conf d/3.txt/* nowhere/*/x\n"
 	    "PidFile main\nListen unix:/m\n", 0600);
 	put_file("d/2.conf", "PidFile two\nListen unix:/2\nUplink u\n", 0600);
@@ -482,9 +534,10 @@ END_TEST
 START_TEST(test_include_bad)
 {
 	make_folder();
-	put_file("main", "Include d/1.conf\n", 0600);
+	put_file("main", "\nInclude d/1.conf\n", 0600);
 	ck_assert_int_eq(load_folder(), -1);
-	ck_assert_ptr_nonnull(strstr(e.text, "no such file"));
+	ck_assert_ptr_nonnull(strstr(e.text, "/main:2: Include d/1.conf: no "
+	    "such file"));
 	put_file("d/1.conf", "Include ../main\n", 0600);
 	ck_assert_int_eq(load_folder(), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "includes itself"));
@@ -584,6 +637,7 @@ add_tests(TCase *t)
 	tcase_add_test(t, test_quotes);
 	tcase_add_test(t, test_bare);
 	tcase_add_test(t, test_first_counts);
+	tcase_add_test(t, test_where);
 	tcase_add_test(t, test_did_you_mean);
 	tcase_add_test(t, test_nul);
 	tcase_add_test(t, test_limits);

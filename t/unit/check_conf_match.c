@@ -56,6 +56,10 @@ START_TEST(test_addresses)
 		{ "10.0.0.0/", "x", -2 }, { "10.0.0.0/-1", "x", -2 },
 		{ "10.0.0.0/8x", "x", -2 }, { "x/8", "x", -2 },
 		{ "::/129", "x", -2 }, { "10.0.0/8", "x", -2 },
+		{ "10.0.0.300", "10.0.0.3", -2 }, { "unixx", "unix", -2 },
+		{ "host.example.org", "unix", -2 }, { "1::2::3", "::1", -2 },
+		{ "!10.0.0.300,*", "unix", -2 }, { "u*", "unix", 1 },
+		{ "stdio", "remote", 0 }, { "remote", "remote", 1 },
 	};
 	size_t	 i;
 
@@ -141,6 +145,12 @@ START_TEST(test_match_bad)
 	ck_fails("Match User a,\n", "bad pattern");
 	ck_fails("Match User a User b\n", "User twice");
 	ck_fails("Match Address 10.0.0.1/8\n", "bad pattern \"10.0.0.1/8\"");
+	ck_fails("Match Address 10.0.0.300\n", "bad pattern \"10.0.0.300\"");
+	ck_fails("Match User !bob\n", "Match User: \"!bob\" matches nobody");
+	ck_fails("Match all\nMatch Group !a,!b\n",
+	    ":2: Match Group: \"!a,!b\"");
+	ck_assert_int_eq(load("Match User !bob,*\nMatch User *,!bob # not he\n"
+	    "Match User !bob,!a,b\n"), 0);
 	ck_fails("Match all User a\n", "stands alone");
 	ck_fails("Match User a all\n", "stands alone");
 	ck_fails("Match User \"a\n", "quote");
@@ -171,6 +181,14 @@ START_TEST(test_spec_bad)
 	ck_assert_int_eq(conf_spec_parse(&s, "user", &e), -1);
 	ck_assert_int_eq(conf_spec_parse(&s, "host=x", &e), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "host"));
+	ck_assert_int_eq(conf_spec_parse(&s, "user=a,addr=999.1.1.1", &e),
+	    -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "999.1.1.1"));
+	ck_assert_int_eq(conf_spec_parse(&s, "address=unixx", &e), -1);
+	ck_assert_int_eq(conf_spec_parse(&s, "addr=::ffff:1.2.3.4", &e), 0);
+	conf_spec_fini(&s);
+	ck_assert_int_eq(conf_spec_parse(&s, "addr=remote", &e), 0);
+	conf_spec_fini(&s);
 	ck_assert_int_eq(conf_spec_parse(&s, ",,user=,", &e), 0);
 	conf_spec_fini(&s);
 }

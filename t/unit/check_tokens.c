@@ -110,7 +110,8 @@ START_TEST(test_again)
 
 	set("Token", line("one", "first"));
 	set("TokenFile", path);
-	snprintf(text, sizeof(text), "# more\n\n%s", line("two", "second"));
+	snprintf(text, sizeof(text), "# more\r\n\r\n%s\r\n\n",
+	    line("two", "second"));
 	put_file(text);
 	ck_assert_msg((old = load(false)) != NULL, "%s", why.text);
 	put_file("two sha256:00\n");

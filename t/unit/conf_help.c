@@ -67,9 +67,9 @@ load(const char *text)
 const char *
 good(const char *type)
 {
-	if (strcmp(type, "SECONDS") == 0)
+	if (strcmp(type, "SECONDS") == 0 || strcmp(type, "TIMEOUT") == 0)
 		return "7ms";
-	if (strcmp(type, "SIZE") == 0)
+	if (strcmp(type, "SIZE") == 0 || strcmp(type, "ROOM") == 0)
 		return "3k";
 	if (strcmp(type, "COUNT") == 0 || strcmp(type, "WEIGHT") == 0)
 		return "5";
