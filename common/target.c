@@ -165,6 +165,23 @@ target_append(struct target *t, const char *text, const char *segment,
 	return n < 0 || (size_t)n >= sizeof(t->path) - len ? -1 : 0;
 }
 
+const char *
+target_show(const char *url, char *out, size_t size)
+{
+	static const char	 letters[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	const char		*at = strrchr(url, '@');
+	size_t			 n = strspn(url, letters);
+
+	n = strncmp(url + n, "://", 3) == 0 ? n + 3 : 0;
+	if (at == NULL)
+		snprintf(out, size, "%s", url);
+	else
+		snprintf(out, size, "%.*s...%s", at < url + n ? 0 : (int)n,
+		    url, at);
+	return out;
+}
+
 /* --- who needs no proxy --- */
 
 /* An address; one of IPv4 as IPv6 maps it. */

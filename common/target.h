@@ -38,6 +38,12 @@ int	 target_append(struct target *t, const char *text,
 	    const char *segment, const char *tail)
 	    __attribute__((warn_unused_result));
 
+/*
+ * A text that may be a URL, as others may see it: what is before the last '@'
+ * may be user and password, and becomes "...".  out, which may cut it.
+ */
+const char	*target_show(const char *url, char *out, size_t size);
+
 /* Whether it is on this machine for sure. */
 bool	 target_is_loopback(const struct target *t);
 

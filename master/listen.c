@@ -2,12 +2,11 @@
 
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/endpoint.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/rundirs.h"
@@ -30,71 +30,22 @@
 #define TURN_MAX	64	/* connections accepted in one turn */
 #define PAUSE_MS	100	/* when descriptors run out */
 
-union address {
-	struct sockaddr		 any;
-	struct sockaddr_in	 in;
-	struct sockaddr_in6	 in6;
-	struct sockaddr_un	 un;
-};
-
 static void	 on_accept(int, short, void *);
 static void	 on_pause(int, short, void *);
 
 /* --- opening --- */
 
 static bool
-is_loopback(const union address *a)
+is_loopback(const union endpoint_address *a)
 {
 	if (a->any.sa_family == AF_INET)
 		return ntohl(a->in.sin_addr.s_addr) >> 24 == 127;
 	return IN6_IS_ADDR_LOOPBACK(&a->in6.sin6_addr);
 }
 
-/* "IP:PORT" or "[IP]:PORT", numeric; a slash behind it does no harm. */
-static int
-parse_address(const char *text, union address *a, socklen_t *len_out)
-{
-	char		 host[64];
-	const char	*colon, *end;
-	char		*stop;
-	unsigned long	 port;
-	size_t		 n;
-
-	memset(a, 0, sizeof(*a));
-	if (text[0] == '[') {
-		text++;
-		if ((end = strchr(text, ']')) == NULL || end[1] != ':')
-			return -1;
-		colon = end + 1;
-		a->any.sa_family = AF_INET6;
-	} else {
-		if ((colon = end = strchr(text, ':')) == NULL)
-			return -1;
-		a->any.sa_family = AF_INET;
-	}
-	if ((n = (size_t)(end - text)) >= sizeof(host))
-		return -1;
-	memcpy(host, text, n);
-	host[n] = '\0';
-	if (colon[1] < '0' || colon[1] > '9')
-		return -1;
-	port = strtoul(colon + 1, &stop, 10);
-	if (port > 65535 || *stop != '\0')
-		return -1;
-	if (a->any.sa_family == AF_INET) {
-		a->in.sin_port = htons((uint16_t)port);
-		*len_out = sizeof(a->in);
-		return inet_pton(AF_INET, host, &a->in.sin_addr) == 1 ? 0 :
-		    -1;
-	}
-	a->in6.sin6_port = htons((uint16_t)port);
-	*len_out = sizeof(a->in6);
-	return inet_pton(AF_INET6, host, &a->in6.sin6_addr) == 1 ? 0 : -1;
-}
-
 /* An address of TCP as a URL. */
 static void
-show_tcp(struct listener *l, const union address *a)
+show_tcp(struct listener *l, const union endpoint_address *a)
 {
 	const char	*scheme = l->is_metrics ? "http" : "ws";
 	char		 host[INET6_ADDRSTRLEN] = "";
@@ -112,7 +63,7 @@ show_tcp(struct listener *l, const union address *a)
 
 /* Whether those who come to that address can be told apart. */
 static int
-check_reach(const char *url, const union address *a, bool has_tokens,
+check_reach(const char *url, const union endpoint_address *a, bool has_tokens,
     struct conf_error *e)
 {
 	if (has_tokens || is_loopback(a))
@@ -132,44 +83,39 @@ is_one_line(const char *url)
 	return true;
 }
 
-/* An address as it is asked for. */
+/* An address as it is asked for: ws:// goes without saying for figures. */
 static int
-parse_url(const char *url, bool is_metrics, union address *a,
+parse_url(const char *url, bool is_metrics, union endpoint_address *a,
     socklen_t *len_out, struct conf_error *e)
 {
-	const char	*path = url + strlen("unix:");
-	bool		 is_ws = strncmp(url, "ws://", 5) == 0;
+	struct endpoint		 ep;
+	enum endpoint_error	 error;
 
 	if (!is_one_line(url))
 		return conf_fail(e, "a control character in the address of a "
 		    "listener");
-	if (strncmp(url, "unix:", strlen("unix:")) == 0) {
-		memset(a, 0, sizeof(*a));
-		a->un.sun_family = AF_UNIX;
-		*len_out = sizeof(a->un);
-		if (path[0] != '/' || strlen(path) >= sizeof(a->un.sun_path))
-			return conf_fail(e, "%.300s: expected an absolute "
-			    "path of up to %zu bytes", url,
-			    sizeof(a->un.sun_path) - 1);
-		strcpy(a->un.sun_path, path);
-		return 0;
-	}
-	if (!is_ws && !is_metrics)
-		return conf_fail(e, "%.300s: expected ws://IP:PORT, unix:PATH "
-		    "or stdio", url);
-	if (parse_address(is_metrics ? url : url + 5, a, len_out) == 0)
-		return 0;
-	return conf_fail(e, "%.300s: expected %sIP:PORT with a numeric IP",
-	    url, is_metrics ? "" : "ws://");
+	error = is_metrics && strncmp(url, "unix:", 5) != 0 ?
+	    endpoint_parse_tcp(&ep, url) : endpoint_parse(&ep, url);
+	if (error == ENDPOINT_OK)
+		error = endpoint_check_listen(&ep);
+	if (error != ENDPOINT_OK)
+		return conf_fail(e, "%.300s: %s; expected %sIP:PORT with a "
+		    "numeric IP, unix:PATH with an absolute path of up to %zu "
+		    "bytes%s", url, endpoint_strerror(error), is_metrics ? "" :
+		    "ws://", sizeof(a->un.sun_path) - 1, is_metrics ? "" :
+		    ", or stdio");
+	assert(ep.kind != ENDPOINT_STDIO);	/* setup_is_stdio() */
+	*len_out = endpoint_address(&ep, a);
+	return 0;
 }
 
 int
 listen_check(const struct conf *c, bool has_tokens, struct conf_error *e)
 {
-	union address	 a;
-	socklen_t	 len;
-	size_t		 i;
-	const char	*url;
+	union endpoint_address	 a;
+	socklen_t		 len;
+	size_t			 i;
+	const char		*url;
 
 	for (i = 0; i < c->listen.n; i++) {
 		url = c->listen.item[i];
@@ -195,7 +141,7 @@ fail_errno(struct conf_error *e, const char *url)
 }
 
 static int
-open_tcp(struct listener *l, const char *url, union address *a,
+open_tcp(struct listener *l, const char *url, union endpoint_address *a,
     socklen_t len, struct conf_error *e)
 {
 	struct master	*m = l->master;
@@ -220,7 +166,7 @@ open_tcp(struct listener *l, const char *url, union address *a,
 
 /* A socket file that nobody listens behind any more goes. */
 static int
-remove_stale(const union address *a, socklen_t len)
+remove_stale(const union endpoint_address *a, socklen_t len)
 {
 	struct stat	 st;
 	int		 fd, r;
@@ -245,7 +191,7 @@ remove_stale(const union address *a, socklen_t len)
 }
 
 static int
-open_unix(struct listener *l, const char *url, const union address *a,
+open_unix(struct listener *l, const char *url, const union endpoint_address *a,
     socklen_t len, struct conf_error *e)
 {
 	mode_t	 mask;
@@ -314,11 +260,12 @@ is_passed(const struct listener_list *list, const char *url)
 {
 	const struct listener	*l;
 	struct listener		 wanted = { .fd = -1 };
-	union address		 a;
+	union endpoint_address	 a;
+	struct conf_error	 e;
 	socklen_t		 len;
 
 	if (strncmp(url, "ws://", 5) == 0 &&
-	    parse_address(url + 5, &a, &len) == 0)
+	    parse_url(url, false, &a, &len, &e) == 0)
 		show_tcp(&wanted, &a);
 	else
 		snprintf(wanted.url, sizeof(wanted.url), "%s", url);
@@ -331,8 +278,8 @@ is_passed(const struct listener_list *list, const char *url)
 static int
 open_by_kind(struct listener *l, const char *url, struct conf_error *e)
 {
-	union address	 a;
-	socklen_t	 len;
+	union endpoint_address	 a;
+	socklen_t		 len;
 
 	if (parse_url(url, l->is_metrics, &a, &len, e) == -1)
 		return -1;
@@ -365,7 +312,8 @@ open_one(struct master *m, struct listener_list *list, const char *url,
 /* --- adopting --- */
 
 static int
-adopt_tcp(struct listener *l, const union address *a, struct conf_error *e)
+adopt_tcp(struct listener *l, const union endpoint_address *a,
+    struct conf_error *e)
 {
 	int	 on = 1;
 
@@ -381,7 +329,7 @@ adopt_tcp(struct listener *l, const union address *a, struct conf_error *e)
 
 /* The file is its maker's: no path, so that we leave it. */
 static int
-adopt_unix(struct listener *l, const union address *a, socklen_t len,
+adopt_unix(struct listener *l, const union endpoint_address *a, socklen_t len,
     struct conf_error *e)
 {
 	const char	*path = a->un.sun_path;
@@ -417,8 +365,8 @@ is_listening(int fd)
 static int
 adopt(struct listener *l, const char *what, struct conf_error *e)
 {
-	union address	 a;
-	socklen_t	 len = sizeof(a);
+	union endpoint_address	 a;
+	socklen_t		 len = sizeof(a);
 
 	memset(&a, 0, sizeof(a));
 	if (!is_listening(l->fd))

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,7 +34,6 @@
 
 #define DENIALS_MAX	3	/* 401 or 403 in a row are for good */
 #define EXIT_SETTINGS	2	/* of a process that cannot work with them */
-#define SPACING_MS	1000	/* between two registrations that succeed */
 
 static const struct {
 	const char	*name;
@@ -95,11 +95,19 @@ set_state(struct remote *r, enum remote_state to)
 	tell_starter(r);
 }
 
+/*
+ * Never more than one request a second, wherever it is counted: the last one
+ * was there before it ended.
+ */
 static void
-timer_in(struct remote *r, uint64_t ms)
+register_in(struct remote *r, uint64_t ms)
 {
-	struct timeval	 tv = clock_timeval(ms);
+	uint64_t	 age = clock_ms() - r->ended;
+	struct timeval	 tv;
 
+	if (age < LIMIT_UPLINK_SPACING && ms < LIMIT_UPLINK_SPACING - age)
+		ms = LIMIT_UPLINK_SPACING - age;
+	tv = clock_timeval(ms);
 	event_add(r->timer_ev, &tv);
 }
 
@@ -170,7 +178,6 @@ do_register(struct remote *r)
 {
 	Ipc__UplinkRegister	 out = IPC__UPLINK_REGISTER__INIT;
 
-	r->asked = clock_ms();
 	r->attempts++;
 	set_state(r, REMOTE_REGISTERING);
 	chan_send(r->chan, IPC_uplink_register, &out, -1);
@@ -189,7 +196,7 @@ give_up(struct remote *r)
 	log_warnx("uplink %u: registration refused (%s)", r->number, why);
 	tell(r, AUDIT_uplink_refused, why);
 	if (m->conf.uplink_retry > 0 && !r->has_bad_settings) {
-		timer_in(r, m->conf.uplink_retry);
+		register_in(r, m->conf.uplink_retry);
 		return;
 	}
 	/* With nothing left to wait for, whoever started us shall know. */
@@ -209,14 +216,18 @@ next_window(struct remote *r)
 	    LIMIT_UPLINK_RETRY_MAX;
 }
 
-/* remote.md 3.4: 0.5, 1, 2, 4, 5, 5 ... s and at random up to half more. */
+/*
+ * remote.md 3.4: 0.5, 1, 2, 4, 5, 5 ... s and at random up to half more.  The
+ * first would be too soon: then it is the random part that must be left.
+ */
 static void
 wait_and_register(struct remote *r, uint64_t at_least)
 {
-	uint64_t	 ms = r->window +
-			    randombytes_uniform((uint32_t)r->window / 2 + 1);
+	uint64_t	 ms = r->window < LIMIT_UPLINK_SPACING ?
+			    LIMIT_UPLINK_SPACING : r->window;
 	char		 why[REMOTE_TROUBLE];
 
+	ms += randombytes_uniform((uint32_t)r->window / 2 + 1);
 	next_window(r);
 	if (ms < at_least)
 		ms = at_least;
@@ -224,7 +235,7 @@ wait_and_register(struct remote *r, uint64_t at_least)
 	log_info("uplink %u: registration: %s; again in %llu ms", r->number,
 	    why, (unsigned long long)ms);
 	set_state(r, REMOTE_WAITING);
-	timer_in(r, ms);
+	register_in(r, ms);
 }
 
 static bool
@@ -256,6 +267,7 @@ on_answer(struct remote *r, const Ipc__UplinkAnswer *in)
 	if (r->state != REMOTE_REGISTERING ||
 	    in->retry_after_ms > LIMIT_UPLINK_RETRY_AFTER)
 		return;
+	r->ended = clock_ms();
 	r->result = in->result;
 	r->status = in->status;
 	switch (in->result) {
@@ -283,12 +295,10 @@ on_answer(struct remote *r, const Ipc__UplinkAnswer *in)
 static void
 on_stale(struct remote *r)
 {
-	uint64_t	 age = clock_ms() - r->asked;
-
 	if (r->state != REMOTE_REGISTERED)
 		return;
 	set_state(r, REMOTE_WAITING);
-	timer_in(r, age < SPACING_MS ? SPACING_MS - age : 0);
+	register_in(r, 0);
 }
 
 static void
@@ -374,6 +384,8 @@ restart(struct remote *r)
 	uint64_t	 age = clock_ms() - r->started;
 
 	chan_free(&r->chan);
+	if (r->state == REMOTE_REGISTERING)
+		r->ended = clock_ms();
 	set_state(r, REMOTE_STOPPED);
 	r->phase = IPC__UPLINK_PHASE__IDLE;
 	r->streams = 0;
@@ -384,7 +396,7 @@ restart(struct remote *r)
 	r->restarts++;
 	log_warnx("uplink %u: its process is gone", r->number);
 	tell(r, AUDIT_uplink_lost, NULL);
-	timer_in(r, r->window);
+	register_in(r, r->window);
 	next_window(r);
 }
 
@@ -552,11 +564,13 @@ check_urls(const struct conf_uplink *u, struct conf_error *e)
 {
 	struct target	 t;
 	size_t		 row = CONF_UPLINK_url;
+	char		 shown[200];
 
 	if (target_parse(&t, u->url, "http", "https") == -1 ||
 	    strchr(t.path, '?') != NULL) {
-		conf_fail(e, "RegistryUrl %.200s: expected "
-		    "https://HOST[:PORT][/PATH]", u->url);
+		conf_fail(e, "RegistryUrl %s: expected "
+		    "https://HOST[:PORT][/PATH]", target_show(u->url, shown,
+		    sizeof(shown)));
 	} else if (target_append(&t, "/", u->environment, "") == -1) {
 		row = CONF_UPLINK_environment;
 		conf_fail(e, "EnvironmentId %.200s: not a name",
@@ -564,8 +578,8 @@ check_urls(const struct conf_uplink *u, struct conf_error *e)
 	} else if (u->forward[0] != '\0' &&
 	    target_parse(&t, u->forward, "ws", "wss") == -1) {
 		row = CONF_UPLINK_forward;
-		conf_fail(e, "Forward %.200s: expected ws://HOST:PORT",
-		    u->forward);
+		conf_fail(e, "Forward %s: expected ws://HOST:PORT",
+		    target_show(u->forward, shown, sizeof(shown)));
 	} else {
 		return 0;
 	}
@@ -591,6 +605,43 @@ find_user(const struct conf *c, const struct conf_uplink *u,
 	    conf_where(c, CONF_ROW_remote_user, 0));
 }
 
+/* Whether both would register the same: with prefix and id as a path. */
+static bool
+is_same(const struct conf_uplink *u, const struct conf_uplink *v)
+{
+	struct target	 t, s;
+
+	return strcmp(u->environment, v->environment) == 0 &&
+	    target_parse(&t, u->url, "http", "https") == 0 &&
+	    target_append(&t, "/", u->environment, "") == 0 &&
+	    target_parse(&s, v->url, "http", "https") == 0 &&
+	    target_append(&s, "/", v->environment, "") == 0 &&
+	    strcasecmp(t.authority, s.authority) == 0 &&
+	    strcmp(t.path, s.path) == 0;
+}
+
+/* Two of one name are one in the log; of one environment, each ends another. */
+static int
+check_twice(const struct conf *c, const struct conf_uplink *u,
+    struct conf_error *e)
+{
+	const struct conf_uplink	*v;
+
+	for (v = c->uplink; v != u; v++) {
+		if (strcmp(u->label, v->label) == 0)
+			conf_fail(e, "Uplink %.100s: there are two of that "
+			    "name", u->label);
+		else if (is_same(u, v))
+			conf_fail(e, "Uplink %.100s: the RegistryUrl and "
+			    "EnvironmentId of Uplink %.100s", u->label,
+			    v->label);
+		else
+			continue;
+		return conf_at(e, u->where);
+	}
+	return 0;
+}
+
 int
 remote_check(const struct conf *c, struct conf_error *e)
 {
@@ -606,7 +657,8 @@ remote_check(const struct conf *c, struct conf_error *e)
 			    "EnvironmentId are needed", u->label);
 			return conf_at(e, u->where);
 		}
-		if (check_urls(u, e) == -1 || find_user(c, u, &user, e) == -1)
+		if (check_urls(u, e) == -1 || check_twice(c, u, e) == -1 ||
+		    find_user(c, u, &user, e) == -1)
 			return -1;
 		if (u->from_stdin != CONF_STDIN_NO && ++from_stdin > 1) {
 			conf_fail(e, "CredentialStdin: two credentials on "

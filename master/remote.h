@@ -51,7 +51,7 @@ struct remote {
 	struct event		*expire_ev;	/* of the credential */
 	uint64_t		 since;		/* ms: of the state */
 	uint64_t		 started;	/* ms: its process */
-	uint64_t		 asked;		/* ms: the last registration */
+	uint64_t		 ended;		/* ms: the last registration */
 	uint64_t		 refreshed;	/* ms: its credential */
 	uint64_t		 window;	/* ms: the next pause */
 	unsigned		 attempts;	/* since it was registered */
@@ -68,8 +68,9 @@ struct remote {
 };
 
 /*
- * Whether the blocks are complete, and of use to an uplink; users are looked
- * up.  0, or -1 with the reason in e.
+ * Whether the blocks are complete, of use to an uplink, and no two about the
+ * same; users are looked up.
+ * 0, or -1 with the reason in e.
  */
 int	 remote_check(const struct conf *c, struct conf_error *e)
 	    __attribute__((warn_unused_result));

@@ -7,6 +7,8 @@
 
 #include "config.h"
 
+#include "common/endpoint.h"
+
 #define CONF_FILE	EXECSRV_SYSCONFDIR "/execsrvd.conf"
 #define NO_FILE		"none"	/* -f none: one of that name is ./none */
 
@@ -66,7 +68,10 @@ setup_fini(struct setup *s)
 bool
 setup_is_stdio(const char *url)
 {
-	return strcmp(url, "stdio") == 0 || strcmp(url, "stdio://") == 0;
+	struct endpoint	 ep;
+
+	return endpoint_parse(&ep, url) == ENDPOINT_OK &&
+	    ep.kind == ENDPOINT_STDIO;
 }
 
 bool

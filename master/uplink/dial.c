@@ -164,6 +164,18 @@ dialer_fini(struct dialer *d)
 	memset(&d->env, 0, sizeof(d->env));
 }
 
+const char *
+dialer_trouble(const struct dialer *d, const struct target *t)
+{
+	const char	*proxy = proxy_choose(&d->env, t);
+	struct proxy	 p;
+
+	/* Its text may have a password. */
+	return proxy == NULL || proxy_parse(&p, proxy) == 0 ? NULL :
+	    "the proxy that the environment names is not http://HOST:PORT, "
+	    "and others are not supported";
+}
+
 /* --- one connection --- */
 
 /* Control characters and bytes beyond ASCII become "?": it is for the log. */
@@ -372,7 +384,7 @@ dial_new(struct dialer *d, const struct target *t, const char *method,
 	if (proxy != NULL) {
 		c->has_proxy = true;
 		if (proxy_parse(&c->proxy, proxy) == -1) {
-			log_warnx("a proxy that is no http://HOST:PORT");
+			log_warnx("%s", dialer_trouble(d, t));
 			goto fail;
 		}
 	}

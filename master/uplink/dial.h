@@ -33,6 +33,12 @@ int	 dialer_init(struct dialer *d, struct loop *l, struct resolver *r,
 	    const char *ca_file) __attribute__((warn_unused_result));
 void	 dialer_fini(struct dialer *d);
 
+/*
+ * What is said when the environment names a proxy of another kind for t, so
+ * that nothing can ever be connected to there; or NULL.
+ */
+const char	*dialer_trouble(const struct dialer *d, const struct target *t);
+
 struct dial;
 
 struct dial_events {

@@ -40,25 +40,45 @@ take_secret(struct uplink *u, const Ipc__UplinkSecret *in)
 	return noise_identity_make(u->identity, in->dh.data, in->seed.data);
 }
 
+/* It would be the same for as long as we live: no trouble of the network. */
+static int
+check_proxy(struct uplink *u)
+{
+	const char	*why = dialer_trouble(&u->dialer, &u->registry.base);
+
+	if (why == NULL && u->is_forward)
+		why = dialer_trouble(&u->dialer, &u->forward);
+	if (why == NULL)
+		return 0;
+	log_warnx("%s", why);
+	return -1;
+}
+
 int
 uplink_init(struct uplink *u, Ipc__UplinkStart *start,
     const Ipc__UplinkSecret *secret)
 {
+	char	 shown[200];
+
 	u->start = start;
 	rendezvous_init(&u->rendezvous, u);
 	if (registry_init(&u->registry, &u->dialer, start->url,
 	    kind_of(start->kind), start->environment, start->name,
 	    u->nonce) == -1) {
 		log_warnx("%s: no URL of a registry, or no name of an "
-		    "environment", start->url);
+		    "environment", target_show(start->url, shown,
+		    sizeof(shown)));
 		return -1;
 	}
 	u->is_forward = start->forward[0] != '\0';
 	if (u->is_forward &&
 	    target_parse(&u->forward, start->forward, "ws", "wss") == -1) {
-		log_warnx("%s: no WebSocket URL", start->forward);
+		log_warnx("%s: no WebSocket URL", target_show(start->forward,
+		    shown, sizeof(shown)));
 		return -1;
 	}
+	if (check_proxy(u) == -1)
+		return -1;
 	if (take_secret(u, secret) == -1) {
 		log_warn("key");
 		return -1;

@@ -161,6 +161,22 @@ check_proxy(const char *text)
 	MUST(strcmp(p.host, q.host) == 0 && p.port == q.port);
 }
 
+/* What may be a password is not in it. */
+static void
+check_show(const char *text)
+{
+	char		 out[64];
+	const char	*at = strrchr(text, '@');
+
+	MUST(target_show(text, out, sizeof(out)) == out);
+	MUST(strlen(out) < sizeof(out));
+	if (at == NULL)
+		MUST(strncmp(out, text, strlen(out)) == 0);
+	else if (strstr(text, "://") == NULL)
+		MUST(strncmp(out, "...", 3) == 0 &&
+		    strncmp(out + 3, at, strlen(out + 3)) == 0);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -181,6 +197,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_append(&t, line[1]);
 		check_choice(&t, line[2], line[3]);
 	}
+	check_show(line[0]);
 	check_proxy(line[3]);
 	check_network(text, size);
 	free(text);

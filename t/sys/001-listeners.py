@@ -75,7 +75,7 @@ def one_line():
 
 
 def several():
-    server = Server(listen=(WS, "ws://[::1]:0", "unix:" + path("s1"), WS,
+    server = Server(listen=(WS, "ws://[::1]:0/", "unix:" + path("s1"), WS,
                             "unix:" + path("s2")))
     check(len(set(server.urls)) == 5 and
           server.urls[1].startswith("ws://[::1]:"), "%s" % server.urls)
@@ -128,6 +128,13 @@ def bad_addresses():
             refused("--listen", url, status=1)
         else:
             impossible("--listen", url)
+    # What the library says of it, too.
+    for url, why in (("ws://localhost:0", "not a numeric IP;"),
+                     ("ws://127.0.0.1:0/x", "something behind the port;"),
+                     ("ws://127.0.0.1:000000", "no port of 0 to 65535;"),
+                     ("unix:@abs", "not an absolute path;"),
+                     ("unix:/" + "x" * 107, "too long;")):
+        impossible("--listen", url, text=url + ": " + why)
     for url in ("ws://0.0.0.0:0", "ws://[::]:0", "ws://192.0.2.1:0",
                 "ws://[::ffff:0.0.0.0]:0"):
         impossible("--listen", url, text="loopback")
@@ -184,6 +191,7 @@ def what_cannot_be():
         good += "RemoteUser nobody\nTokenUser nobody\n"
     token = "Token a sha256:%s\n" % ("0" * 64)
     uplink = "Uplink x\nRegistryUrl https://h.invalid/\nEnvironmentId e\n"
+    other = uplink.replace(" x", " y").replace(" e\n", " f\n")
     conf = write("could", good + token + uplink)
     check(run("-t", "-f", conf).returncode == 0, run("-t", "-f", conf))
     # What is wrong, why, and how many lines are before it.
@@ -220,7 +228,7 @@ def what_cannot_be():
              "EnvironmentId ..", 2),
             (uplink + "Forward nonsense", "Forward nonsense", 3),
             (uplink + "RemoteUser no-such-user-here", "no such user", 3),
-            (uplink + "CredentialStdin bearer\n" + uplink +
+            (uplink + "CredentialStdin bearer\n" + other +
              "CredentialStdin frames", "two credentials", 7)):
         place = "/cannot:%d: " % (good.count("\n") + above + 1)
         impossible("-f", write("cannot", good + text + "\n"),

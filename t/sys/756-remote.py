@@ -20,14 +20,14 @@ def url(rig, where=None):
     return "remote:%s@%s" % (rig.environment, (where or rig.registry).url)
 
 
-async def start(rig, *argv, to=None, more=(), token=None, **how):
+async def start(rig, *argv, to=None, more=(), token=None, env=None, **how):
     clean = {k: v for k, v in os.environ.items()
              if not k.lower().endswith("_proxy")}
     return await asyncio.create_subprocess_exec(
         BUILD + "/execsrvctl", "run", "--url", to or url(rig), "--token-file",
         tokens.secret(token or rig.registry.harness_token), *more, "--", *argv,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        env=clean, **{"stdin": asyncio.subprocess.DEVNULL, **how})
+        env={**clean, **(env or {})}, **{"stdin": asyncio.subprocess.DEVNULL, **how})
 
 
 async def run(rig, *argv, status=0, data=None, **how):
@@ -199,6 +199,18 @@ async def verified(rig):
     check(len(where.requests) == before, "it was told something")
 
 
+async def other_proxy(rig):
+    """A proxy of a kind that there is not for us, on either way."""
+    why = "not http://HOST:PORT, and others are not supported"
+    ca = proxy.Certificates(TMP + "/ca-proxy")
+    where = await rig.new_registry(tls=ca.context("good"))
+    await refused(rig, why, more=["--ca-file", ca.ca],
+                  env={"https_proxy": "socks5://u:s3cret@127.0.0.1:1"})
+    check(not where.requests, "it was told something")
+    await refused(rig, why, to="wss://192.0.2.1:1",
+                  env={"all_proxy": "socks5h://127.0.0.1:1"})
+
+
 async def slow_reader(rig):
     """Who takes nothing is not sent anything; nothing is lost."""
     await rig.start()
@@ -211,4 +223,5 @@ async def slow_reader(rig):
     check(len(rig.registry.seen("connect")) == 1, "it was lost")
 
 
-lib.main(works, passing, for_good, bad_bundles, drops, verified, slow_reader)
+lib.main(works, passing, for_good, bad_bundles, drops, verified, other_proxy,
+         slow_reader)

@@ -145,10 +145,10 @@ def goes_around(what, env, **how):
     return case
 
 
-def bad_proxy(name, prepare, secret=None, env="%s"):
+def bad_proxy(name, prepare, secret=None):
     """No way through: it waits, and nothing goes around it."""
     async def case(rig):
-        proxy, program = await with_proxy(rig, {"https_proxy": env}, secret)
+        proxy, program = await with_proxy(rig, {"https_proxy": "%s"}, secret)
         prepare(proxy)
         await asyncio.sleep(3)
         check(program.status() is None, "it ended")
@@ -160,6 +160,29 @@ def bad_proxy(name, prepare, secret=None, env="%s"):
         if name == "wrong_secret":
             await lib.until(lambda: proxy.denied >= 2, what="two questions")
     case.__name__ = "bad_proxy_" + name
+    return case
+
+
+def other_kind(env, listen=False):
+    """A proxy that we cannot talk to is said, and for good: nothing goes
+    around it, and nobody waits for it to become another one."""
+    async def case(rig):
+        ca = certificates(rig)
+        await rig.new_registry(tls=ca.context("good"))
+        program = rig.program(
+            options=["UplinkCaFile=" + ca.ca], env=env,
+            listen=["unix:%s/socket" % rig.dir] if listen else [])
+        if listen:
+            row = await program.state("refused")
+            check("settings" in row["trouble"], "%s" % row)
+        else:
+            check(await program.exited() == 1, "status")
+        check("the proxy that the environment names is not http://HOST:PORT, "
+              "and others are not supported" in program.log(), "why?")
+        check("s3cret" not in program.log(), "a password in the log")
+        check(not rig.registry.requests, "around the proxy")
+    case.__name__ = "other_kind_" + "_".join(
+        [*env, *(["listening"] if listen else [])])
     return case
 
 
@@ -206,5 +229,10 @@ lib.main(*map(run, (
     bad_proxy("refuses", lambda p: setattr(
         p, "answer", b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n")),
     bad_proxy("hangs", lambda p: setattr(p, "hangs", True)),
-    bad_proxy("unusable", lambda p: None, env="socks5://127.0.0.1:1"))),
+    goes_around("other_kind_elsewhere", {"http_proxy": "socks5://x"}),
+    goes_around("other_kind_of_others", {
+        "https_proxy": "socks5://x", "no_proxy": "127.0.0.1"}),
+    other_kind({"https_proxy": "socks5://user:s3cret@127.0.0.1:1"}),
+    other_kind({"https_proxy": "https://127.0.0.1:1"}, listen=True),
+    other_kind({"all_proxy": "socks5h://127.0.0.1:1"}))),
     at_once=4)

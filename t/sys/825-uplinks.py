@@ -98,6 +98,36 @@ async def several(rig):
     check(len({r["pid"] for r in rows}) == 4, "%s" % rows)
 
 
+async def twice(rig):
+    """Two blocks of one name, or about one environment, end nothing but the
+    start; the registry hears of none."""
+    await rig.new_registry()
+    url = rig.registry.url
+    big = url.replace("http:", "HTTP:").replace("localhost", "LOCALHOST")
+    again = "Uplink b: the RegistryUrl and EnvironmentId of Uplink a"
+
+    def blocks(*rows):
+        return [w for name, where, env in rows for w in (
+            "Uplink=" + name, "RegistryUrl=" + where, "EnvironmentId=" + env)]
+    for rows, why in (
+            ([("a", url, "e"), ("b", url, "e")], again),
+            ([("a", url, "e"), ("b", big + "///", "e")], again),
+            ([("a", url + "/p/q", "e"), ("b", url + "/p/q/", "e")], again),
+            ([("a", "https://h", "e"), ("b", "https://H:443/", "e")], again),
+            ([("a", url, "e"), ("a", url, "f")],
+             "Uplink a: there are two of that name"),
+            ([("remote", url, "e")],
+             "Uplink remote: there are two of that name")):
+        program = rig.program(options=blocks(*rows))
+        check(await program.exited() == 78, "%s: status" % rows)
+        check(why in program.log(), "%s: %s" % (rows, program.log()))
+    check(not rig.registry.requests, "a request was sent")
+    program = rig.program(options=blocks(
+        ("a", url, "e"), ("b", url, "f"), ("c", url + "/e", "f"),
+        ("d", url + "/E", "f"), ("A", url, "E")))
+    await rig.linked(program=program)
+
+
 async def none(rig):
     """A daemon without any has an empty table, and is ready."""
     program = lib.Program(rig, None, listen=["unix:%s/socket" % rig.dir])
@@ -112,4 +142,4 @@ async def none(rig):
 
 
 lib.main(*map(lib.ours, (before_it_is_connected, streams_and_bytes, several,
-                         none)), at_once=2)
+                         twice, none)), at_once=2)

@@ -200,6 +200,35 @@ END_TEST
 /* --- paths -----------------------------------------------------------------*/
 
 static const struct {
+	const char	*url, *want;
+} shown[] = {
+	{ "https://h:1/a?b", "https://h:1/a?b" },
+	{ "https://user:pw@h/a", "https://...@h/a" },
+	{ "HTTPS://user@h", "HTTPS://...@h" },
+	{ "https://u:p@w@h", "https://...@h" },
+	/* Not where a password belongs, but it may be one. */
+	{ "https://u:p/w@h", "https://...@h" },
+	{ "https://u:p#w@h", "https://...@h" },
+	{ "user:pw@h://x", "...@h://x" },
+	{ "user:pw@h", "...@h" },
+	{ "user:p://w@h", "...@h" },
+	{ "@", "...@" },
+	{ "nonsense", "nonsense" },
+	{ "", "" },
+};
+
+START_TEST(test_show)
+{
+	char	 out[32], tiny[4];
+
+	ck_assert_str_eq(target_show(shown[_i].url, out, sizeof(out)),
+	    shown[_i].want);
+	target_show(shown[_i].url, tiny, sizeof(tiny));
+	ck_assert_int_eq(strncmp(tiny, shown[_i].want, strlen(tiny)), 0);
+}
+END_TEST
+
+static const struct {
 	const char	*url, *segment, *path;
 } paths[] = {
 	{ "http://h", "env", "/c/env/r" },
@@ -636,6 +665,7 @@ main(void)
 	tcase_add_test(tc, test_schemes);
 	tcase_add_test(tc, test_bytes);
 	tcase_add_test(tc, test_lengths);
+	tcase_add_loop_test(tc, test_show, 0, N(shown));
 	tcase_add_loop_test(tc, test_append, 0, N(paths));
 	tcase_add_test(tc, test_append_refuses);
 	tcase_add_test(tc, test_append_lengths);

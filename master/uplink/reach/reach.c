@@ -342,11 +342,13 @@ reach_disconnect(struct reach *r)
 int
 reach_connect(struct reach *r, const struct target *t, uint64_t ms, size_t max)
 {
+	const char	*why = dialer_trouble(&r->dialer, t);
+
 	r->sock = wsock_new(&r->dialer, t, ms, max, &wsock_events, r);
 	if (r->sock != NULL)
 		return 0;
-	reach_fail(r, true, "%s: cannot be connected to, perhaps for the "
-	    "proxy that the environment names", t->host);
+	reach_fail(r, true, "%s: %s", t->host, why != NULL ? why :
+	    "cannot be connected to");
 	return -1;
 }
 

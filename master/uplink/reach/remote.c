@@ -394,6 +394,7 @@ static int
 start(struct reach *r)
 {
 	struct remote	*m;
+	const char	*why;
 
 	if ((m = r->remote = sodium_malloc(sizeof(*m))) == NULL) {
 		reach_fail(r, false, "out of memory");
@@ -408,6 +409,10 @@ start(struct reach *r)
 	    r->goal.environment, "", m->nonce) == -1) {
 		reach_fail(r, true, "no URL of a registry, or no name of an "
 		    "environment");
+		return -1;
+	}
+	if ((why = dialer_trouble(&r->dialer, &m->registry.base)) != NULL) {
+		reach_fail(r, true, "%s: %s", m->registry.base.host, why);
 		return -1;
 	}
 	if (registry_set_bearer(&m->registry, r->goal.token) == -1 ||
