@@ -62,6 +62,7 @@ struct run {
 	bool				 may_run;	/* over there */
 	struct sink			 sinks[2];	/* output, error */
 	bool				 input_open;
+	bool				 is_terminal[3];	/* fds of ours */
 	char				 last_input;
 	bool				 key_held;	/* KEY_LEAVE */
 	sigset_t			 signals;	/* that we take */
@@ -96,6 +97,19 @@ fail(struct run *r, const char *fmt, ...)
 		say(text);
 	r->phase = FAILED;
 	r->status = EXIT_RUN;
+}
+
+/*
+ * Whether a terminal went away under another client's command, which goes on
+ * without one.  No signal need say so: that may be ignored, or come later.
+ */
+static bool
+has_hung_up(const struct run *r, int fd)
+{
+	struct pollfd	 p = { .fd = fd };
+
+	return r->o->session != NULL && r->is_terminal[fd] &&
+	    poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0;
 }
 
 /* --- what the server says --- */
@@ -289,7 +303,10 @@ on_input(struct run *r)
 		n = 0;
 	}
 	if (n == 0) {
-		end_input(r);
+		if (has_hung_up(r, STDIN_FILENO))
+			r->has_left = true;
+		else
+			end_input(r);
 		return;
 	}
 	r->last_input = data[n - 1];
@@ -302,7 +319,7 @@ on_input(struct run *r)
 static bool
 wants_input(const struct run *r)
 {
-	return r->input_open && r->phase == RUNNING &&
+	return r->input_open && !r->has_left && r->phase == RUNNING &&
 	    execsrv_process_awaits(r->p, EXECSRV_WRITE) < WRITES_MAX;
 }
 
@@ -473,8 +490,14 @@ check_sinks(struct run *r)
 	size_t	 i;
 
 	for (i = 0; i < 2; i++) {
-		if (r->sinks[i].error == 0 || r->is_status_fixed)
+		if (r->sinks[i].error == 0 || r->is_status_fixed ||
+		    r->has_left)
 			continue;
+		if (r->sinks[i].error == EIO &&
+		    has_hung_up(r, STDOUT_FILENO + (int)i)) {
+			r->has_left = true;
+			continue;
+		}
 		r->is_status_fixed = true;
 		r->status = 128 + SIGPIPE;
 		if (r->sinks[i].error != EPIPE) {
@@ -783,7 +806,11 @@ attach(struct run *r)
 static int
 begin(struct run *r)
 {
+	int	 fd;
+
 	r->tty = r->o->tty;
+	for (fd = 0; fd < 3; fd++)
+		r->is_terminal[fd] = isatty(fd) == 1;
 	if (take_signals(r) == -1)
 		return -1;
 	return r->o->session != NULL ? attach(r) : start(r);
