@@ -73,6 +73,18 @@ expect 1 cp "$A/nothing" ":$B/x"
 expect 1 cp ":$A/nothing" "$B/x"
 expect 1 cp "$A/big" ":$B/no/such/folder"
 [ ! -e "$B/x" ] || fail "half a file"
+
+# An error is of the file that it is about: of either side.
+said() {
+	grep -qF "execsrvctl: $1: " "$DIR/err" ||
+	    fail "not of $1: $(cat "$DIR/err")"
+}
+expect 1 cp "$A/big" ":$B/no/such/folder"
+said "$B/no/such/folder"
+expect 1 cp ":$B/into" /dev/null
+said "$B/into"
+expect 1 cp ":$A/big" /dev/full
+said /dev/full
 expect 2 cp "$A/big" "$B/x"
 expect 2 cp ":$A/big" ":$B/x"
 expect 125 cp "$A/big"
