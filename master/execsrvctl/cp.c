@@ -503,6 +503,22 @@ into_folder(struct cp *c, char to[PATH_MAX], const char *from)
 }
 
 static void
+copy_up(struct cp *c, const char *here, char there[PATH_MAX])
+{
+	const char	*to = c->o->to;
+	bool		 is_folder = is_folder_there(c, there);
+
+	if (is_folder && into_folder(c, there, here) == -1)
+		return;
+	/* As cp(1): a slash says folder; URIs do not keep it. */
+	if (!is_folder && to[0] != '\0' && to[strlen(to) - 1] == '/' &&
+	    !is_folder_here(here))
+		complain(c, there, "%s", strerror(ENOTDIR));
+	else
+		upload(c, here, there);
+}
+
+static void
 copy(struct cp *c)
 {
 	const struct cp_options	*o = c->o;
@@ -512,9 +528,7 @@ copy(struct cp *c)
 		return;
 	snprintf(here, sizeof(here), "%s", o->is_upload ? o->from : o->to);
 	if (o->is_upload) {
-		if (!is_folder_there(c, there) ||
-		    into_folder(c, there, here) == 0)
-			upload(c, here, there);
+		copy_up(c, here, there);
 	} else if (!is_folder_here(here) || into_folder(c, here, there) == 0) {
 		download(c, there, here);
 	}

@@ -30,6 +30,16 @@ cmp "$A/big" "$B/into/big" && cmp "$A/big" "$B/big" || fail "into a folder"
 [ -f "$B/into/empty" ] || fail "into a folder, with a slash"
 same "temporary files" "$(find "$A" "$B" -name '*.??????')" ""
 
+# A slash at the end is a folder's, as with cp(1).
+for name in missing there; do
+	expect 1 cp "$A/empty" ":$B/$name/"
+	grep -qF "$B/$name/: Not a directory" "$DIR/err" || fail "$name/"
+	expect 1 cp ":$A/empty" "$B/$name/"
+done
+[ ! -e "$B/missing" ] && cmp "$A/a name é" "$B/there" || fail "not refused"
+expect 0 cp -r "$A" ":$B/missing/"
+[ -f "$B/missing/empty" ] || fail "a folder to a name with a slash"
+
 # Modes here: of what was there, or of a new file.
 (umask 027 && "$CTL" cp ":$A/big" "$B/new") || fail "new"
 same mode "$(stat -c %a "$B/new")" 640
