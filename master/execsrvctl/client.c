@@ -19,6 +19,7 @@
 
 #define PATIENCE_MAX	86400	/* seconds */
 #define TOKEN_VARIABLE	"EXECSRV_TOKEN"
+#define SESSION_ID_LEN	36	/* of our daemon's: a UUID */
 
 enum { IN_ATTACH = 1, IN_CP = 2, IN_RUN = 4, IN_SHELL = 8 };
 
@@ -326,9 +327,9 @@ choose(const char *text, struct server *s)
 	return 0;
 }
 
-/* As told, or by a variable, or the daemon of this machine. */
-static int
-find_server(const struct client *c, const char *name, struct server *s)
+/* The server as told, or by a variable; NULL: the daemon of this machine. */
+static const char *
+told_server(const struct client *c, const char *name)
 {
 	static const char *const	 variables[] = {
 		"EXECSRV_URL", "CODEX_EXEC_SERVER_URL", NULL
@@ -336,10 +337,18 @@ find_server(const struct client *c, const char *name, struct server *s)
 	const char			*text = name != NULL ? name : c->url;
 	size_t				 i;
 
-	memset(s, 0, sizeof(*s));
 	for (i = 0; text == NULL && variables[i] != NULL; i++)
 		if ((text = getenv(variables[i])) != NULL && text[0] == '\0')
 			text = NULL;
+	return text;
+}
+
+static int
+find_server(const struct client *c, const char *name, struct server *s)
+{
+	const char	*text = told_server(c, name);
+
+	memset(s, 0, sizeof(*s));
 	if (text != NULL) {
 		if (choose(text, s) == -1)
 			return -1;
@@ -439,18 +448,49 @@ do_shell(struct client *c, int argc, char **argv)
 	return add_term(c) == 0 ? run_there(c) : EXIT_RUN;
 }
 
+/*
+ * The id of a session that is named as for the commands that ask the daemon:
+ * by its number, or the beginning of its id.  malloc'd; NULL, having said why.
+ */
+static char *
+find_session(const struct client *c, char *name)
+{
+	struct control_request	 q = { .dir = c->dir, .command = "show",
+				    .arg = &name, .narg = 1 };
+	struct control_error	 e;
+	struct table		*t;
+	const char		*found;
+	char			*id = NULL;
+
+	if (control_ask(&q, &t, NULL, &e) != EXIT_OK)
+		complain(name, e.text);
+	else if ((found = table_cell(t, "id")) == NULL ||
+	    (id = strdup(found)) == NULL)
+		complain(name, "the daemon does not tell its id");
+	table_free(&t);
+	return id;
+}
+
+/* Only our daemon can be asked; whoever has the whole id need not. */
 static int
 do_attach(struct client *c, int argc, char **argv)
 {
-	char	*slash = strchr(argv[0], '/');
+	char	*slash = strchr(argv[0], '/'), *id = NULL;
+	int	 status;
 
 	(void)argc;
 	if (slash != NULL) {
 		*slash = '\0';
 		c->run.process = slash + 1;
 	}
-	c->run.session = argv[0];
-	return run_there(c);
+	if (told_server(c, NULL) == NULL &&
+	    strlen(argv[0]) < SESSION_ID_LEN &&
+	    (id = find_session(c, argv[0])) == NULL)
+		return EXIT_RUN;
+	c->run.session = id != NULL ? id : argv[0];
+	status = run_there(c);
+	free(id);
+	return status;
 }
 
 /*

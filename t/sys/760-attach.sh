@@ -53,6 +53,33 @@ eventually "its last word" test -e "$DIR/said"
 expect 3 "$CTL" attach "$session/p1"
 seq 100000 | cmp - "$DIR/out" || fail "not what it said"
 
+# By its number, or the beginning of its id; where the daemon is asked.
+"$CTL" attach "${other%%-*}/p1" &
+pid=$!
+eventually "attached by the beginning" are 1 attached
+kill -HUP "$pid"
+wait "$pid" || fail "left with $?"
+eventually "left" are 0 attached
+# shellcheck disable=SC2016
+expect 0 "$CTL" run -d -- sh -c 'read x <"$0"; exit 4' "$DIR/go"
+session=$(told)
+"$CTL" sessions --json >"$DIR/sessions"
+number=$(json "$DIR/sessions" \
+    "[s['session'] for s in d if s['id'] == '$session'][0]")
+expect 125 "$CTL" attach --url "$URL" "$number"
+"$CTL" attach "$number" &
+pid=$!
+eventually "attached by its number" are 1 attached
+echo go >"$DIR/go"
+wait "$pid"
+same "status" "$?" 4
+is_over() {
+	! "$CTL" show "$number" >/dev/null 2>&1
+}
+eventually "its end" is_over
+expect 125 "$CTL" attach "$number"
+same "which" "$(cat "$DIR/err")" "execsrvctl: $number: no such session"
+
 # Left again by a signal, by name, and with all of one session's processes.
 "$CTL" attach "$other" &
 pid=$!
