@@ -39,6 +39,7 @@
 #define KEY_LEAVE	'\020'	/* ^P ^Q, as docker(1) */
 #define KEY_LEAVE_2	'\021'
 #define ASK_MS		10000	/* for an answer before it begins */
+#define FIRST_PROCESS	"p1"	/* what libexecsrv calls a command of run */
 
 enum phase {
 	STARTING,
@@ -625,6 +626,8 @@ is_wanted(struct run *r)
 	if (r->o->session == NULL || wanted)
 		return r->has_left;
 	execsrv_hold(r->x, false);
+	if (!execsrv_can(r->x, "execsrvProcessList"))
+		return true;
 	if ((list = execsrv_process_list_wait(r->x, ASK_MS, &e)) == NULL)
 		return true;
 	for (i = 0; i < list->nprocesses; i++)
@@ -747,6 +750,17 @@ start(struct run *r)
 
 /* --- another client's command --- */
 
+static int
+set_process(struct run *r, const char *id)
+{
+	if (strlen(id) >= sizeof(r->id)) {
+		fail(r, "%s: such a long name", id);
+		return -1;
+	}
+	memcpy(r->id, id, strlen(id) + 1);
+	return 0;
+}
+
 /* The process to attach to, if there is only one or it was named. */
 static int
 choose_process(struct run *r, const struct execsrv_process_list *list)
@@ -767,24 +781,24 @@ choose_process(struct run *r, const struct execsrv_process_list *list)
 		fail(r, "%s: has %zu processes; name one of them: %s/%s",
 		    r->o->session, list->nprocesses, r->o->session,
 		    list->processes[0].id);
-	} else if (strlen(found->id) >= sizeof(r->id)) {
-		fail(r, "%s: such a long name", found->id);
-		found = NULL;
 	}
-	if (found == NULL)
+	if (found == NULL || set_process(r, found->id) == -1)
 		return -1;
-	memcpy(r->id, found->id, strlen(found->id) + 1);
 	r->tty = found->tty;
 	return 0;
 }
 
 static int
-attach(struct run *r)
+find_process(struct run *r)
 {
 	struct execsrv_process_list	*list;
 	struct execsrv_error		 e;
 	int				 chosen;
 
+	/* The stock server tells neither names nor terminals. */
+	if (!execsrv_can(r->x, "execsrvProcessList"))
+		return set_process(r, r->o->process != NULL ? r->o->process :
+		    FIRST_PROCESS);
 	list = execsrv_process_list_wait(r->x, ASK_MS, &e);
 	if (list == NULL) {
 		fail(r, "%s: %s", r->o->session, e.text);
@@ -792,7 +806,13 @@ attach(struct run *r)
 	}
 	chosen = choose_process(r, list);
 	free(list);
-	if (chosen == -1)
+	return chosen;
+}
+
+static int
+attach(struct run *r)
+{
+	if (find_process(r) == -1)
 		return -1;
 	r->name = r->id;
 	r->may_run = r->input_open = r->early_resize = true;
