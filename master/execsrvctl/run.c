@@ -63,7 +63,7 @@ struct run {
 	bool				 may_run;	/* over there */
 	struct sink			 sinks[2];	/* output, error */
 	bool				 input_open;
-	bool				 is_terminal[3];	/* fds of ours */
+	bool				 is_terminal[3];	/* by fd */
 	char				 last_input;
 	bool				 key_held;	/* KEY_LEAVE */
 	sigset_t			 signals;	/* that we take */
