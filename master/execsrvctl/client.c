@@ -512,13 +512,13 @@ do_cp(struct client *c, int argc, char **argv)
 	struct server	 s = { .url = NULL };
 	char		*from = path_there(argv[0]), *to = path_there(argv[1]);
 	char		*name = from != NULL ? argv[0] : argv[1];
-	int		 status = EXIT_USAGE;
+	int		 status = EXIT_OTHER;
 
 	(void)argc;
 	if ((from != NULL) == (to != NULL)) {
 		complain("cp", from != NULL ? "one of both has to be here" :
 		    "one of both has to be on a server: NAME:PATH, or :PATH");
-		return status;
+		return EXIT_USAGE;
 	}
 	c->cp.is_upload = to != NULL;
 	c->cp.from = from != NULL ? from : argv[0];
@@ -549,18 +549,26 @@ static const struct command {
 	{ "shell", IN_SHELL, "shell [OPTION...]", 0, 0, do_shell },
 };
 
-/* What goes wrong here is 125: 1 and 2 could be the command's. */
+/*
+ * What goes wrong here is 125: 1 and 2 could be the command's.  Of cp there is
+ * none.
+ */
 int
-client_command(const char *dir, int argc, char **argv)
+client_command(const char *dir, bool is_plain, int argc, char **argv)
 {
 	const struct command	*d = commands;
 	struct client		 c = { .dir = dir };
-	int			 status = EXIT_RUN;
+	int			 status;
 
 	while (strcmp(d->name, argv[0]) != 0)
 		d++;
 	c.command = d->bit;
 	c.words = d->words;
+	status = d->bit == IN_CP ? EXIT_USAGE : EXIT_RUN;
+	if (!is_plain) {
+		usage(&c, stderr);
+		return status;
+	}
 	if (begin(&c, argc) == 0 && read_options(&c, argc, argv) == 0) {
 		argc -= optind;
 		argv += optind;

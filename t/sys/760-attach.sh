@@ -126,6 +126,13 @@ wait "$pid"
 same "status" "$?" 9
 exec 4>&-
 
+# Options of other commands.
+expect 125 "$CTL" -q run -- true
+expect 125 "$CTL" --json run -- true
+expect 125 "$CTL" --json attach "$session"
+expect 125 "$CTL" shell -- echo hi
+grep -q '^usage: execsrvctl shell \[OPTION' "$DIR/err" || fail "usage"
+
 # A login shell.
 # shellcheck disable=SC2016
 echo 'echo "in $0"; exit 5' | expect 5 "$CTL" shell --cwd /

@@ -97,7 +97,13 @@ expect 1 cp ":$A/big" /dev/full
 said /dev/full
 expect 2 cp "$A/big" "$B/x"
 expect 2 cp ":$A/big" ":$B/x"
-expect 125 cp "$A/big"
+expect 2 cp "$A/big"
+expect 2 cp "$A/big" ":$B/x" ":$B/y"
+expect 2 cp --no-such-option
+expect 2 "$CTL" -q cp "$A/big" ":$B/x"
+expect 2 "$CTL" --json cp "$A/big" ":$B/x"
+[ ! -e "$B/x" ] || fail "copied, with options that it does not have"
+expect 1 cp "$A/big" "no-such-name:x"
 
 # Whoever is stopped leaves nothing half done.
 mkfifo "$DIR/fifo"
