@@ -11,6 +11,7 @@
 #include "common/buf.h"
 #include "common/client/execsrv.h"
 #include "common/client/launch.h"
+#include "common/endpoint.h"
 #include "common/json.h"
 #include "common/json_out.h"
 #include "common/limit.h"
@@ -19,17 +20,12 @@
 /* --- url.c (pure) --- */
 
 struct execsrv_address {
-	union {
-		struct sockaddr		 any;
-		struct sockaddr_in	 in;
-		struct sockaddr_in6	 in6;
-		struct sockaddr_un	 un;
-	}		 addr;
-	socklen_t	 len;
-	bool		 is_local;
-	bool		 is_name;	/* "localhost": IPv6 is worth a try */
-	char		 host[80];	/* for the Host line, with port */
-	char		 path[512];	/* path and query */
+	union endpoint_address	 addr;
+	socklen_t		 len;
+	bool			 is_local;
+	bool			 is_name;	/* "localhost": try IPv6, too */
+	char			 host[80];	/* for the Host line, with port */
+	char			 path[512];	/* path and query */
 };
 
 /* The address that a URL names.  0, or -1 with the reason in e. */

@@ -81,7 +81,11 @@ enum execsrv_url_error {
 	EXECSRV_URL_HOST,	/* not a numeric IP, nor localhost */
 	EXECSRV_URL_PORT,	/* none, or not a number up to 65535 */
 	EXECSRV_URL_PATH,	/* none, or letters that cannot be in one */
-	EXECSRV_URL_LONG
+	EXECSRV_URL_LONG,
+	/* Of execsrv_url_parse_listen() only: */
+	EXECSRV_URL_NAME,	/* localhost, which may be several addresses */
+	EXECSRV_URL_TAIL,	/* a path or query behind the port */
+	EXECSRV_URL_RELATIVE	/* the path of a socket */
 };
 
 struct execsrv_url {
@@ -93,12 +97,14 @@ struct execsrv_url {
 };
 
 /*
- * Read a URL to listen on or to connect to, but for wss:// and remote:; NULL
- * is the default one.  Pure.
+ * Read a URL to connect to, but for wss:// and remote:; or to listen on: as
+ * execsrvd and execsrv_serve() do.  NULL is the default one.  Pure.
  * EXECSRV_URL_OK, or what is wrong, which execsrv_url_strerror() says in
- * words.
+ * words; all of *u is 0 then.
  */
 enum execsrv_url_error execsrv_url_parse(const char *text,
+		    struct execsrv_url *u);
+enum execsrv_url_error execsrv_url_parse_listen(const char *text,
 		    struct execsrv_url *u);
 const char	*execsrv_url_strerror(enum execsrv_url_error error);
 
@@ -270,9 +276,9 @@ struct execsrv_serve {
 	/* As of struct execsrv_local. */
 	const char		*program;
 	/*
-	 * URLs to listen on (execsrv_url_parse(); not stdio), ended by NULL.
-	 * NULL: those of the configuration; if there is none, and no registry
-	 * either, EXECSRV_DEFAULT_URL.
+	 * URLs to listen on (execsrv_url_parse_listen(); not stdio), ended by
+	 * NULL.  Or NULL: those of the configuration; if there is none, and no
+	 * registry either, EXECSRV_DEFAULT_URL.
 	 */
 	const char *const	*listen;
 	/*

@@ -23,7 +23,7 @@ check_listen(const char *const *listen, struct execsrv_error *e)
 	enum execsrv_url_error	 error;
 
 	for (; listen != NULL && *listen != NULL; listen++) {
-		if ((error = execsrv_url_parse(*listen, &u)) ==
+		if ((error = execsrv_url_parse_listen(*listen, &u)) ==
 		    EXECSRV_URL_OK && u.kind != EXECSRV_WS &&
 		    u.kind != EXECSRV_UNIX)
 			error = EXECSRV_URL_SCHEME;

@@ -87,6 +87,30 @@ check_again(const struct execsrv_url *u)
 	MUST(strcmp(again.path, u->path) == 0);
 }
 
+/* A server's reading is the same, but for what it cannot listen on. */
+static void
+check_listen(const char *text, const struct execsrv_url *u)
+{
+	struct execsrv_url	 door;
+	enum execsrv_url_error	 error = execsrv_url_parse_listen(text, &door);
+	const char		*p;
+	bool			 is_good = true;
+
+	if (u->kind == EXECSRV_WS)
+		is_good = strcmp(u->host, "localhost") != 0 &&
+		    u->path[1] == '\0';
+	if (u->kind == EXECSRV_UNIX) {
+		is_good = u->path[0] == '/';
+		for (p = u->path; *p != '\0'; p++)
+			is_good &= (unsigned char)*p >= ' ' && *p != 0x7f;
+	}
+	MUST((error == EXECSRV_URL_OK) == is_good);
+	MUST(error == EXECSRV_URL_OK || error == EXECSRV_URL_PATH ||
+	    error > EXECSRV_URL_LONG);
+	if (is_good)
+		MUST(memcmp(&door, u, sizeof(door)) == 0);
+}
+
 static void
 check_address(const char *text, const struct execsrv_url *u, bool is_good)
 {
@@ -131,8 +155,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST((error == EXECSRV_URL_OK) == is_url(text));
 	MUST(error <= EXECSRV_URL_LONG &&
 	    execsrv_url_strerror(error)[0] != '\0');
-	if (error == EXECSRV_URL_OK)
+	if (error == EXECSRV_URL_OK) {
 		check_again(&u);
+		check_listen(text, &u);
+	} else {
+		MUST(execsrv_url_parse_listen(text, &u) == error);
+	}
 	check_address(text, &u, error == EXECSRV_URL_OK);
 	free(text);
 	return 0;

@@ -191,6 +191,42 @@ START_TEST(test_public_url)
 }
 END_TEST
 
+/* What can be connected to, but not listened on: so execsrvd has it, too. */
+static const struct {
+	const char			*text;
+	enum execsrv_url_error		 error;
+	const char			*why;
+} doors[] = {
+	{ NULL, EXECSRV_URL_OK, "no error" },
+	{ "ws://[::1]:0", EXECSRV_URL_OK, "no error" },
+	{ "ws://127.0.0.1:0/", EXECSRV_URL_OK, "no error" },
+	{ "unix:/run/x y", EXECSRV_URL_OK, "no error" },
+	{ "stdio", EXECSRV_URL_OK, "no error" },
+	{ "ws://localhost:0", EXECSRV_URL_NAME, "not a numeric IP" },
+	{ "ws://127.0.0.1:0/x", EXECSRV_URL_TAIL, "something behind the port" },
+	{ "ws://127.0.0.1:0?x", EXECSRV_URL_TAIL, "something behind the port" },
+	{ "unix:rel", EXECSRV_URL_RELATIVE, "not an absolute path" },
+	{ "unix:@abs", EXECSRV_URL_RELATIVE, "not an absolute path" },
+	{ "unix:/two\nlines", EXECSRV_URL_PATH, "not a path" },
+	{ "ws://127.0.0.1", EXECSRV_URL_PORT, "no port of 0 to 65535" },
+};
+
+START_TEST(test_listen_url)
+{
+	struct execsrv_url	 u, none;
+
+	memset(&none, 0, sizeof(none));
+	ck_assert_int_eq(execsrv_url_parse_listen(doors[_i].text, &u),
+	    doors[_i].error);
+	ck_assert_str_eq(execsrv_url_strerror(doors[_i].error), doors[_i].why);
+	ck_assert_int_eq(memcmp(&u, &none, sizeof(u)) == 0, doors[_i].error !=
+	    EXECSRV_URL_OK);
+	if (doors[_i].error > EXECSRV_URL_LONG)
+		ck_assert_int_eq(execsrv_url_parse(doors[_i].text, &u),
+		    EXECSRV_URL_OK);
+}
+END_TEST
+
 /* --- the upgrade --- */
 
 START_TEST(test_request)
@@ -1484,6 +1520,7 @@ client_suite(void)
 	tcase_add_loop_test(t, test_url, 0, (int)COUNT(urls));
 	tcase_add_loop_test(t, test_bad_url, 0, (int)COUNT(bad_urls));
 	tcase_add_loop_test(t, test_public_url, 0, (int)COUNT(listens));
+	tcase_add_loop_test(t, test_listen_url, 0, (int)COUNT(doors));
 	tcase_add_test(t, test_long_url);
 	tcase_add_test(t, test_request);
 	tcase_add_test(t, test_request_token);

@@ -86,12 +86,17 @@ ck_refused(const struct execsrv_serve *conf, const char *why)
 
 START_TEST(test_refused)
 {
-	const char *const	 urls[][2] = { { "stdio" }, { "ws://a:1" } };
+	const char *const	 urls[][2] = { { "stdio" }, { "ws://a:1" },
+				    { "ws://localhost:0" }, { "unix:rel" } };
 	struct execsrv_serve	 conf = { .listen = urls[0] };
 
 	ck_refused(&conf, "stdio: neither ws:// nor unix:");
 	conf.listen = urls[1];
 	ck_refused(&conf, "ws://a:1: not a numeric IP or localhost");
+	conf.listen = urls[2];
+	ck_refused(&conf, "ws://localhost:0: not a numeric IP");
+	conf.listen = urls[3];
+	ck_refused(&conf, "unix:rel: not an absolute path");
 	conf.listen = NULL;
 	conf.environment = "e";
 	ck_refused(&conf, "a registry and an environment go together");
