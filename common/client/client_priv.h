@@ -24,7 +24,7 @@ struct execsrv_address {
 	socklen_t		 len;
 	bool			 is_local;
 	bool			 is_name;	/* "localhost": try IPv6, too */
-	char			 host[80];	/* for the Host line, with port */
+	char			 host[80];	/* the Host line, with port */
 	char			 path[512];	/* path and query */
 };
 
