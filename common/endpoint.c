@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define WS		"ws://"
 #define UNIX		"unix:"
@@ -112,9 +113,9 @@ enum endpoint_error
 endpoint_parse(struct endpoint *ep, const char *url)
 {
 	memset(ep, 0, sizeof(*ep));
-	if (strncmp(url, WS, strlen(WS)) == 0)
+	if (strncasecmp(url, WS, strlen(WS)) == 0)
 		return parse_tcp(url + strlen(WS), ep);
-	if (strncmp(url, UNIX, strlen(UNIX)) == 0)
+	if (strncasecmp(url, UNIX, strlen(UNIX)) == 0)
 		return parse_unix(url + strlen(UNIX), ep);
 	if (strcmp(url, "stdio") != 0 && strcmp(url, "stdio://") != 0)
 		return ENDPOINT_SCHEME;

@@ -47,7 +47,10 @@ union endpoint_address {
 	struct sockaddr_un	 un;
 };
 
-/* Read a URL.  What is wrong, or ENDPOINT_OK; ep is filled in either case. */
+/*
+ * Read a URL; ws: and unix: in capitals, too (RFC 3986 section 3.1).  What is
+ * wrong, or ENDPOINT_OK; ep is filled in either case.
+ */
 enum endpoint_error endpoint_parse(struct endpoint *ep, const char *url)
 		    __attribute__((warn_unused_result));
 

@@ -272,7 +272,7 @@ execsrv_process_attach(struct execsrv *x, const char *id,
 {
 	struct execsrv_process	*p;
 
-	if (id[0] == '\0' || strlen(id) >= EXECSRV_PROCESS_ID ||
+	if (id == NULL || id[0] == '\0' || strlen(id) >= EXECSRV_PROCESS_ID ||
 	    !utf8_is_valid(id, strlen(id))) {
 		errno = EINVAL;
 		return NULL;

@@ -314,6 +314,10 @@ execsrv_open(const char *url, const struct execsrv_options *o,
 	struct execsrv		*x;
 
 	memset(&u, 0, sizeof(u));
+	if (url == NULL) {
+		execsrv_error_set(e, 0, "no URL to connect to");
+		return NULL;
+	}
 	if ((!execsrv_reach_is(url) &&
 	    execsrv_address_parse(url, &u, e) == -1) ||
 	    (x = execsrv_prepare(o, e)) == NULL)

@@ -187,8 +187,8 @@ struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,
  * a line, on its standard input and output, and has our standard error and
  * environment.  Its session cannot be resumed.  It is ended by execsrv_close():
  * it has 2 s to end with its input, 2 s more after a SIGTERM; nobody else
- * should wait for it.  argv is ended by NULL; connect_ms, recover_ms and the
- * token do not matter.  As execsrv_open().
+ * should wait for it.  argv is ended by NULL, and not empty; connect_ms,
+ * recover_ms and the token do not matter.  As execsrv_open().
  */
 struct execsrv	*execsrv_spawn_local(const char *const *argv,
 		    const struct execsrv_options *o, struct execsrv_error *e);
@@ -771,13 +771,14 @@ int		 execsrv_fs_write_block_wait(struct execsrv *x,
 
 struct execsrv_transfer;
 
+/* NULL instead of a struct of hooks, here and below, is one without any. */
 struct execsrv_transfer_hooks {
 	/* Of a file that is read: the next bytes. */
 	void	(*on_data)(void *arg, const void *data, size_t len);
 	/*
 	 * Of one that is written: put up to size bytes into room.  How many; 0
 	 * at the end, or after execsrv_transfer_pause(): none now; -1: give
-	 * up.
+	 * up.  Needed for writing (EINVAL).
 	 */
 	ssize_t	(*on_room)(void *arg, void *room, size_t size);
 	/*

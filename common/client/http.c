@@ -197,7 +197,8 @@ execsrv_http_request(struct execsrv *x, const struct execsrv_http_request *in,
 	if ((h = calloc(1, sizeof(*h))) == NULL)
 		return NULL;
 	h->x = x;
-	h->hooks = *hooks;
+	if (hooks != NULL)
+		h->hooks = *hooks;
 	h->arg = arg;
 	h->next_seq = 1;
 	TAILQ_INIT(&h->early);

@@ -240,7 +240,8 @@ execsrv_process_new(struct execsrv *x, const char *id,
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return NULL;
 	p->x = x;
-	p->hooks = *hooks;
+	if (hooks != NULL)
+		p->hooks = *hooks;
 	p->arg = arg;
 	p->next_seq = 1;
 	TAILQ_INIT(&p->early);

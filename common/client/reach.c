@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <sodium.h>
 
@@ -22,8 +23,8 @@
 bool
 execsrv_reach_is(const char *url)
 {
-	return strncmp(url, WSS, strlen(WSS)) == 0 ||
-	    strncmp(url, REMOTE, strlen(REMOTE)) == 0;
+	return strncasecmp(url, WSS, strlen(WSS)) == 0 ||
+	    strncasecmp(url, REMOTE, strlen(REMOTE)) == 0;
 }
 
 /* The URL of a registry has no "@", the name of an environment may. */
@@ -32,7 +33,7 @@ take_url(struct execsrv *x, const char *url, struct execsrv_error *e)
 {
 	const char	*at = NULL;
 
-	if (strncmp(url, WSS, strlen(WSS)) != 0) {
+	if (strncasecmp(url, WSS, strlen(WSS)) != 0) {
 		url += strlen(REMOTE);
 		if ((at = strrchr(url, '@')) == NULL || at == url ||
 		    at[1] == '\0') {

@@ -56,6 +56,10 @@ execsrv_spawn_open(const char *const *argv, bool is_server,
 {
 	struct execsrv	*x;
 
+	if (argv == NULL || argv[0] == NULL) {
+		execsrv_error_set(e, 0, "no command to start");
+		return NULL;
+	}
 	if ((x = execsrv_prepare(o, e)) == NULL)
 		return NULL;
 	if (execsrv_start_child(x, argv, environ, is_server) == -1) {

@@ -314,7 +314,8 @@ begin(struct execsrv *x, const struct execsrv_file *f, bool is_write,
 		return NULL;
 	t->x = x;
 	t->is_write = is_write;
-	t->hooks = *hooks;
+	if (hooks != NULL)
+		t->hooks = *hooks;
 	t->arg = arg;
 	if (!is_write) {
 		t->begin = t->asked = f->offset;
@@ -347,6 +348,10 @@ struct execsrv_transfer *
 execsrv_file_write(struct execsrv *x, const struct execsrv_file *f,
     const struct execsrv_transfer_hooks *hooks, void *arg)
 {
+	if (hooks == NULL || hooks->on_room == NULL) {
+		errno = EINVAL;
+		return NULL;
+	}
 	return begin(x, f, true, hooks, arg);
 }
 

@@ -83,6 +83,20 @@ say_host(const struct endpoint *ep, struct execsrv_address *a)
 	a->is_name = strcmp(ep->host, "localhost") == 0;
 }
 
+/* In words, for who connects: ports and schemes are others then. */
+static const char *
+why_not(enum endpoint_error error)
+{
+	switch (error) {
+	case ENDPOINT_SCHEME:
+		return "neither ws://, wss://, unix: nor remote:";
+	case ENDPOINT_PORT:
+		return "no port of 1 to 65535";
+	default:
+		return endpoint_strerror(error);
+	}
+}
+
 int
 execsrv_address_parse(const char *text, struct execsrv_address *a,
     struct execsrv_error *e)
@@ -96,9 +110,10 @@ execsrv_address_parse(const char *text, struct execsrv_address *a,
 	if (error == ENDPOINT_OK && ep.kind == ENDPOINT_STDIO)
 		error = ENDPOINT_SCHEME;
 	if (error != ENDPOINT_OK) {
-		execsrv_error_set(e, 0, "%s: %s; expected ws://IP:PORT with a "
-		    "numeric IP, or unix:PATH", text,
-		    endpoint_strerror(error));
+		execsrv_error_set(e, 0, "%.200s: %s; expected ws://IP:PORT "
+		    "with a numeric IP, wss://HOST, unix:PATH or "
+		    "remote:ENVIRONMENT@https://REGISTRY", text,
+		    why_not(error));
 		return -1;
 	}
 	a->is_local = ep.is_local;

@@ -98,7 +98,8 @@ execsrv_watch_missing(struct execsrv *x, const char *const *missing,
 		return NULL;
 	w->x = x;
 	w->id = in.id;
-	w->hooks = *hooks;
+	if (hooks != NULL)
+		w->hooks = *hooks;
 	w->arg = arg;
 	TAILQ_INSERT_TAIL(&x->watches, w, entry);
 	buf_init(&b, LIMIT_MESSAGE);

@@ -19,6 +19,7 @@
 
 #define PATIENCE_MAX	86400	/* seconds */
 #define TOKEN_VARIABLE	"EXECSRV_TOKEN"
+#define SESSION_ID_LEN	36	/* of our daemon's: a UUID */
 
 enum { IN_ATTACH = 1, IN_CP = 2, IN_RUN = 4, IN_SHELL = 8 };
 
@@ -326,9 +327,9 @@ choose(const char *text, struct server *s)
 	return 0;
 }
 
-/* As told, or by a variable, or the daemon of this machine. */
-static int
-find_server(const struct client *c, const char *name, struct server *s)
+/* The server as told, or by a variable; NULL: the daemon of this machine. */
+static const char *
+told_server(const struct client *c, const char *name)
 {
 	static const char *const	 variables[] = {
 		"EXECSRV_URL", "CODEX_EXEC_SERVER_URL", NULL
@@ -336,10 +337,18 @@ find_server(const struct client *c, const char *name, struct server *s)
 	const char			*text = name != NULL ? name : c->url;
 	size_t				 i;
 
-	memset(s, 0, sizeof(*s));
 	for (i = 0; text == NULL && variables[i] != NULL; i++)
 		if ((text = getenv(variables[i])) != NULL && text[0] == '\0')
 			text = NULL;
+	return text;
+}
+
+static int
+find_server(const struct client *c, const char *name, struct server *s)
+{
+	const char	*text = told_server(c, name);
+
+	memset(s, 0, sizeof(*s));
 	if (text != NULL) {
 		if (choose(text, s) == -1)
 			return -1;
@@ -439,18 +448,49 @@ do_shell(struct client *c, int argc, char **argv)
 	return add_term(c) == 0 ? run_there(c) : EXIT_RUN;
 }
 
+/*
+ * The id of a session that is named as for the commands that ask the daemon:
+ * by its number, or the beginning of its id.  malloc'd; NULL, having said why.
+ */
+static char *
+find_session(const struct client *c, char *name)
+{
+	struct control_request	 q = { .dir = c->dir, .command = "show",
+				    .arg = &name, .narg = 1 };
+	struct control_error	 e;
+	struct table		*t;
+	const char		*found;
+	char			*id = NULL;
+
+	if (control_ask(&q, &t, NULL, &e) != EXIT_OK)
+		complain(name, e.text);
+	else if ((found = table_cell(t, "id")) == NULL ||
+	    (id = strdup(found)) == NULL)
+		complain(name, "the daemon does not tell its id");
+	table_free(&t);
+	return id;
+}
+
+/* Only our daemon can be asked; whoever has the whole id need not. */
 static int
 do_attach(struct client *c, int argc, char **argv)
 {
-	char	*slash = strchr(argv[0], '/');
+	char	*slash = strchr(argv[0], '/'), *id = NULL;
+	int	 status;
 
 	(void)argc;
 	if (slash != NULL) {
 		*slash = '\0';
 		c->run.process = slash + 1;
 	}
-	c->run.session = argv[0];
-	return run_there(c);
+	if (told_server(c, NULL) == NULL &&
+	    strlen(argv[0]) < SESSION_ID_LEN &&
+	    (id = find_session(c, argv[0])) == NULL)
+		return EXIT_RUN;
+	c->run.session = id != NULL ? id : argv[0];
+	status = run_there(c);
+	free(id);
+	return status;
 }
 
 /*
@@ -472,13 +512,13 @@ do_cp(struct client *c, int argc, char **argv)
 	struct server	 s = { .url = NULL };
 	char		*from = path_there(argv[0]), *to = path_there(argv[1]);
 	char		*name = from != NULL ? argv[0] : argv[1];
-	int		 status = EXIT_USAGE;
+	int		 status = EXIT_OTHER;
 
 	(void)argc;
 	if ((from != NULL) == (to != NULL)) {
 		complain("cp", from != NULL ? "one of both has to be here" :
 		    "one of both has to be on a server: NAME:PATH, or :PATH");
-		return status;
+		return EXIT_USAGE;
 	}
 	c->cp.is_upload = to != NULL;
 	c->cp.from = from != NULL ? from : argv[0];
@@ -509,18 +549,26 @@ static const struct command {
 	{ "shell", IN_SHELL, "shell [OPTION...]", 0, 0, do_shell },
 };
 
-/* What goes wrong here is 125: 1 and 2 could be the command's. */
+/*
+ * What goes wrong here is 125: 1 and 2 could be the command's.  Of cp there is
+ * none.
+ */
 int
-client_command(const char *dir, int argc, char **argv)
+client_command(const char *dir, bool is_plain, int argc, char **argv)
 {
 	const struct command	*d = commands;
 	struct client		 c = { .dir = dir };
-	int			 status = EXIT_RUN;
+	int			 status;
 
 	while (strcmp(d->name, argv[0]) != 0)
 		d++;
 	c.command = d->bit;
 	c.words = d->words;
+	status = d->bit == IN_CP ? EXIT_USAGE : EXIT_RUN;
+	if (!is_plain) {
+		usage(&c, stderr);
+		return status;
+	}
 	if (begin(&c, argc) == 0 && read_options(&c, argc, argv) == 0) {
 		argc -= optind;
 		argv += optind;

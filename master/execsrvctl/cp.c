@@ -37,7 +37,7 @@ struct cp {
 /* A file under way. */
 struct job {
 	struct cp		*cp;
-	const char		*name;
+	const char		*name;		/* of what is copied */
 	int			 fd;
 	uint64_t		 bytes, total;	/* total: 0: unknown */
 	uint64_t		 begin, shown;	/* ms */
@@ -207,13 +207,17 @@ try(struct job *j, const char *there)
 	execsrv_transfer_free(&t);
 }
 
-/* Between fd and the file there.  0, or -1, having said why. */
+/*
+ * Between fd, the file here, and the file there.  0, or -1, having said why:
+ * each side's error with its own name.
+ */
 static int
-transfer(struct cp *c, const char *name, int fd, const char *there,
+transfer(struct cp *c, const char *here, int fd, const char *there,
     uint64_t total)
 {
-	struct job	 j = { .cp = c, .name = name, .fd = fd,
-			    .total = total, .begin = clock_ms() };
+	struct job	 j = { .cp = c, .fd = fd, .total = total,
+			    .name = c->o->is_upload ? here : there,
+			    .begin = clock_ms() };
 	unsigned	 tries;
 
 	for (tries = 0; tries < TRIES; tries++) {
@@ -229,8 +233,10 @@ transfer(struct cp *c, const char *name, int fd, const char *there,
 		show(&j, true);
 		return 0;
 	}
-	complain(c, name, "%s", j.error != 0 ? strerror(j.error) :
-	    j.why.text);
+	if (j.error != 0)
+		complain(c, here, "%s", strerror(j.error));
+	else
+		complain(c, there, "%s", j.why.text);
 	return -1;
 }
 
@@ -247,7 +253,7 @@ download_into(struct cp *c, const char *there, const char *here,
 		complain(c, here, "%s", strerror(errno));
 		return;
 	}
-	(void)transfer(c, there, fd, there, total);
+	(void)transfer(c, here, fd, there, total);
 	fd_close(&fd);
 }
 
@@ -275,7 +281,7 @@ download_new(struct cp *c, const char *there, const char *here,
 		return;
 	}
 	memcpy(unfinished, name, sizeof(name));
-	good = transfer(c, there, fd, there, total) == 0;
+	good = transfer(c, here, fd, there, total) == 0;
 	if (good && (fchmod(fd, mode != NULL ? *mode & 07777 :
 	    0666 & ~mask) == -1 || fsync(fd) == -1 ||
 	    rename(name, here) == -1)) {
@@ -497,6 +503,22 @@ into_folder(struct cp *c, char to[PATH_MAX], const char *from)
 }
 
 static void
+copy_up(struct cp *c, const char *here, char there[PATH_MAX])
+{
+	const char	*to = c->o->to;
+	bool		 is_folder = is_folder_there(c, there);
+
+	if (is_folder && into_folder(c, there, here) == -1)
+		return;
+	/* As cp(1): a slash says folder; URIs do not keep it. */
+	if (!is_folder && to[0] != '\0' && to[strlen(to) - 1] == '/' &&
+	    !is_folder_here(here))
+		complain(c, there, "%s", strerror(ENOTDIR));
+	else
+		upload(c, here, there);
+}
+
+static void
 copy(struct cp *c)
 {
 	const struct cp_options	*o = c->o;
@@ -506,9 +528,7 @@ copy(struct cp *c)
 		return;
 	snprintf(here, sizeof(here), "%s", o->is_upload ? o->from : o->to);
 	if (o->is_upload) {
-		if (!is_folder_there(c, there) ||
-		    into_folder(c, there, here) == 0)
-			upload(c, here, there);
+		copy_up(c, here, there);
 	} else if (!is_folder_here(here) || into_folder(c, here, there) == 0) {
 		download(c, there, here);
 	}

@@ -299,7 +299,8 @@ static int
 cmd_client(const struct command *c, struct options *o, int argc, char **argv)
 {
 	(void)c;
-	return client_command(o->dir, argc, argv);
+	return client_command(o->dir, !o->json && !o->quiet && !o->follow &&
+	    !o->wait, argc, argv);
 }
 
 int

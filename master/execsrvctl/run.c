@@ -39,6 +39,7 @@
 #define KEY_LEAVE	'\020'	/* ^P ^Q, as docker(1) */
 #define KEY_LEAVE_2	'\021'
 #define ASK_MS		10000	/* for an answer before it begins */
+#define FIRST_PROCESS	"p1"	/* what libexecsrv calls a command of run */
 
 enum phase {
 	STARTING,
@@ -62,6 +63,7 @@ struct run {
 	bool				 may_run;	/* over there */
 	struct sink			 sinks[2];	/* output, error */
 	bool				 input_open;
+	bool				 is_terminal[3];	/* by fd */
 	char				 last_input;
 	bool				 key_held;	/* KEY_LEAVE */
 	sigset_t			 signals;	/* that we take */
@@ -96,6 +98,19 @@ fail(struct run *r, const char *fmt, ...)
 		say(text);
 	r->phase = FAILED;
 	r->status = EXIT_RUN;
+}
+
+/*
+ * Whether a terminal went away under another client's command, which goes on
+ * without one.  No signal need say so: that may be ignored, or come later.
+ */
+static bool
+has_hung_up(const struct run *r, int fd)
+{
+	struct pollfd	 p = { .fd = fd };
+
+	return r->o->session != NULL && r->is_terminal[fd] &&
+	    poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0;
 }
 
 /* --- what the server says --- */
@@ -289,7 +304,10 @@ on_input(struct run *r)
 		n = 0;
 	}
 	if (n == 0) {
-		end_input(r);
+		if (has_hung_up(r, STDIN_FILENO))
+			r->has_left = true;
+		else
+			end_input(r);
 		return;
 	}
 	r->last_input = data[n - 1];
@@ -302,7 +320,7 @@ on_input(struct run *r)
 static bool
 wants_input(const struct run *r)
 {
-	return r->input_open && r->phase == RUNNING &&
+	return r->input_open && !r->has_left && r->phase == RUNNING &&
 	    execsrv_process_awaits(r->p, EXECSRV_WRITE) < WRITES_MAX;
 }
 
@@ -473,8 +491,14 @@ check_sinks(struct run *r)
 	size_t	 i;
 
 	for (i = 0; i < 2; i++) {
-		if (r->sinks[i].error == 0 || r->is_status_fixed)
+		if (r->sinks[i].error == 0 || r->is_status_fixed ||
+		    r->has_left)
 			continue;
+		if (r->sinks[i].error == EIO &&
+		    has_hung_up(r, STDOUT_FILENO + (int)i)) {
+			r->has_left = true;
+			continue;
+		}
 		r->is_status_fixed = true;
 		r->status = 128 + SIGPIPE;
 		if (r->sinks[i].error != EPIPE) {
@@ -602,6 +626,8 @@ is_wanted(struct run *r)
 	if (r->o->session == NULL || wanted)
 		return r->has_left;
 	execsrv_hold(r->x, false);
+	if (!execsrv_can(r->x, "execsrvProcessList"))
+		return true;
 	if ((list = execsrv_process_list_wait(r->x, ASK_MS, &e)) == NULL)
 		return true;
 	for (i = 0; i < list->nprocesses; i++)
@@ -724,6 +750,17 @@ start(struct run *r)
 
 /* --- another client's command --- */
 
+static int
+set_process(struct run *r, const char *id)
+{
+	if (strlen(id) >= sizeof(r->id)) {
+		fail(r, "%s: such a long name", id);
+		return -1;
+	}
+	memcpy(r->id, id, strlen(id) + 1);
+	return 0;
+}
+
 /* The process to attach to, if there is only one or it was named. */
 static int
 choose_process(struct run *r, const struct execsrv_process_list *list)
@@ -744,24 +781,24 @@ choose_process(struct run *r, const struct execsrv_process_list *list)
 		fail(r, "%s: has %zu processes; name one of them: %s/%s",
 		    r->o->session, list->nprocesses, r->o->session,
 		    list->processes[0].id);
-	} else if (strlen(found->id) >= sizeof(r->id)) {
-		fail(r, "%s: such a long name", found->id);
-		found = NULL;
 	}
-	if (found == NULL)
+	if (found == NULL || set_process(r, found->id) == -1)
 		return -1;
-	memcpy(r->id, found->id, strlen(found->id) + 1);
 	r->tty = found->tty;
 	return 0;
 }
 
 static int
-attach(struct run *r)
+find_process(struct run *r)
 {
 	struct execsrv_process_list	*list;
 	struct execsrv_error		 e;
 	int				 chosen;
 
+	/* The stock server tells neither names nor terminals. */
+	if (!execsrv_can(r->x, "execsrvProcessList"))
+		return set_process(r, r->o->process != NULL ? r->o->process :
+		    FIRST_PROCESS);
 	list = execsrv_process_list_wait(r->x, ASK_MS, &e);
 	if (list == NULL) {
 		fail(r, "%s: %s", r->o->session, e.text);
@@ -769,7 +806,13 @@ attach(struct run *r)
 	}
 	chosen = choose_process(r, list);
 	free(list);
-	if (chosen == -1)
+	return chosen;
+}
+
+static int
+attach(struct run *r)
+{
+	if (find_process(r) == -1)
 		return -1;
 	r->name = r->id;
 	r->may_run = r->input_open = r->early_resize = true;
@@ -783,7 +826,11 @@ attach(struct run *r)
 static int
 begin(struct run *r)
 {
+	int	 fd;
+
 	r->tty = r->o->tty;
+	for (fd = 0; fd < 3; fd++)
+		r->is_terminal[fd] = isatty(fd) == 1;
 	if (take_signals(r) == -1)
 		return -1;
 	return r->o->session != NULL ? attach(r) : start(r);

@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/client/client_priv.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 
-#define WS_FORM	"^ws://(\\[([0-9a-fA-F:.]+)\\]|localhost|[0-9.]+)" \
+#define WS_FORM	"^[wW][sS]://(\\[([0-9a-fA-F:.]+)\\]|localhost|[0-9.]+)" \
 		":([0-9]{1,5})([/?][!\"$-~]*)?$"
 
 int	 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -59,7 +60,7 @@ is_ws(const char *text)
 static bool
 is_url(const char *text)
 {
-	if (strncmp(text, "unix:", 5) == 0)
+	if (strncasecmp(text, "unix:", 5) == 0)
 		return text[5] != '\0' && strlen(text + 5) <
 		    sizeof(((struct sockaddr_un *)0)->sun_path);
 	return strcmp(text, "stdio") == 0 || strcmp(text, "stdio://") == 0 ||

@@ -210,6 +210,32 @@ def test_hang_up():
     assert os.waitstatus_to_exitcode(status) == 129, status
 
 
+def hang_up_attached(id, *argv):
+    """Attach; then the terminal goes away."""
+    t = Term(*argv, ctl, 'attach', id)
+    t.until(b'tick\r\n')
+    os.close(t.slave)
+    os.close(t.master)
+    status = os.waitpid(t.pid, 0)[1]
+    assert os.waitstatus_to_exitcode(status) == 0, status
+
+
+def test_hang_up_attached():
+    """The terminal goes away, the command stays: nobody typed ^D."""
+    id = subprocess.run(
+        [ctl, 'run', '-dt', '--', 'sh', '-c', 'stty -echo; '
+         'while sleep 0.01; do echo tick; done & '
+         'while read -r a; do [ "$a" != end ] || { kill $!; exit 9; }; done'],
+        check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    for _ in range(5):
+        hang_up_attached(id, '/usr/bin/env')
+        # By what it reads and writes: the signal is for others, or late.
+        hang_up_attached(id, '/bin/sh', '-c', 'trap "" HUP; exec "$@"', 'sh')
+    t = Term(ctl, 'attach', id)
+    t.type(b'end\r')
+    t.end(9)
+
+
 def test_stop():
     """^Z of a shell: the command stops with us, and goes on with us."""
     script = ('"$1" run -t -- sh -c "echo ready; while :; do sleep 0.05; '

@@ -61,6 +61,9 @@ class Server:
         if first == 0x88:
             raise Gone
         data = bytes(b ^ mask[i % 4] for i, b in enumerate(data))
+        if first == 0x89:
+            self.put_raw(data, 0x8a)
+            return self.get()
         return json.loads(data)
 
     def put(self, **message):
@@ -125,7 +128,7 @@ def told_nothing():
 
 
 def check(what, code, serve, err=b'', out=b'', stdin=subprocess.DEVNULL,
-          during=None, options=()):
+          during=None, options=(), command=('run', '--', 'command')):
     """Run a command; serve(server) is the server's side."""
     listener = socket.create_server(('127.0.0.1', 0))
     listener.settimeout(LIMIT)
@@ -143,8 +146,8 @@ def check(what, code, serve, err=b'', out=b'', stdin=subprocess.DEVNULL,
     thread = threading.Thread(target=side)
     thread.start()
     child = subprocess.Popen(
-        [ctl, 'run', '--patience', '0', '--url', 'ws://127.0.0.1:%d' %
-         listener.getsockname()[1], *options, '--', 'command'],
+        [ctl, command[0], '--patience', '0', '--url', 'ws://127.0.0.1:%d' %
+         listener.getsockname()[1], *options, *command[1:]],
         stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=told_nothing)
     if during:
@@ -399,6 +402,23 @@ check('closing is refused', 4, closes_session(
 check('closing is not answered', 4, closes_session(no_answer))
 check('it hangs up instead', 4, closes_session(
     lambda s, m: s.sock.shutdown(socket.SHUT_RDWR)))
+
+
+# --- another client's command ---
+
+def attached(process):
+    def serve(s):
+        s.greet()
+        m = s.expect('process/read')
+        assert m['params']['processId'] == process, m
+        s.answer(m, chunks=[], nextSeq=3, exited=True, exitCode=3,
+                 closed=True, failure=None, sandboxDenied=False)
+        s.wait()
+    return serve
+
+
+check('attach without a list', 3, attached('p1'), command=('attach', 's'))
+check('attach by name', 3, attached('x'), command=('attach', 's/x'))
 
 
 # --- bad servers ---

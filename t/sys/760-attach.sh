@@ -69,6 +69,33 @@ eventually "it ends" has_ended
 sleep 2.5
 expect 5 "$CTL" attach "$session/p1"
 
+# By its number, or the beginning of its id; where the daemon is asked.
+"$CTL" attach "${other%%-*}/p1" &
+pid=$!
+eventually "attached by the beginning" are 1 attached
+kill -HUP "$pid"
+wait "$pid" || fail "left with $?"
+eventually "left" are 0 attached
+# shellcheck disable=SC2016
+expect 0 "$CTL" run -d -- sh -c 'read x <"$0"; exit 4' "$DIR/go"
+session=$(told)
+"$CTL" sessions --json >"$DIR/sessions"
+number=$(json "$DIR/sessions" \
+    "[s['session'] for s in d if s['id'] == '$session'][0]")
+expect 125 "$CTL" attach --url "$URL" "$number"
+"$CTL" attach "$number" &
+pid=$!
+eventually "attached by its number" are 1 attached
+echo go >"$DIR/go"
+wait "$pid"
+same "status" "$?" 4
+is_over() {
+	! "$CTL" show "$number" >/dev/null 2>&1
+}
+eventually "its end" is_over
+expect 125 "$CTL" attach "$number"
+same "which" "$(cat "$DIR/err")" "execsrvctl: $number: no such session"
+
 # Left again by a signal, by name, and with all of one session's processes.
 "$CTL" attach "$other" &
 pid=$!
@@ -114,6 +141,13 @@ printf '\nend\n' >&4
 wait "$pid"
 same "status" "$?" 9
 exec 4>&-
+
+# Options of other commands.
+expect 125 "$CTL" -q run -- true
+expect 125 "$CTL" --json run -- true
+expect 125 "$CTL" --json attach "$session"
+expect 125 "$CTL" shell -- echo hi
+grep -q '^usage: execsrvctl shell \[OPTION' "$DIR/err" || fail "usage"
 
 # A login shell.
 # shellcheck disable=SC2016

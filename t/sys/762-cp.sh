@@ -30,6 +30,16 @@ cmp "$A/big" "$B/into/big" && cmp "$A/big" "$B/big" || fail "into a folder"
 [ -f "$B/into/empty" ] || fail "into a folder, with a slash"
 same "temporary files" "$(find "$A" "$B" -name '*.??????')" ""
 
+# A slash at the end is a folder's, as with cp(1).
+for name in missing there; do
+	expect 1 cp "$A/empty" ":$B/$name/"
+	grep -qF "$B/$name/: Not a directory" "$DIR/err" || fail "$name/"
+	expect 1 cp ":$A/empty" "$B/$name/"
+done
+[ ! -e "$B/missing" ] && cmp "$A/a name é" "$B/there" || fail "not refused"
+expect 0 cp -r "$A" ":$B/missing/"
+[ -f "$B/missing/empty" ] || fail "a folder to a name with a slash"
+
 # Modes here: of what was there, or of a new file.
 (umask 027 && "$CTL" cp ":$A/big" "$B/new") || fail "new"
 same mode "$(stat -c %a "$B/new")" 640
@@ -73,9 +83,27 @@ expect 1 cp "$A/nothing" ":$B/x"
 expect 1 cp ":$A/nothing" "$B/x"
 expect 1 cp "$A/big" ":$B/no/such/folder"
 [ ! -e "$B/x" ] || fail "half a file"
+
+# An error is of the file that it is about: of either side.
+said() {
+	grep -qF "execsrvctl: $1: " "$DIR/err" ||
+	    fail "not of $1: $(cat "$DIR/err")"
+}
+expect 1 cp "$A/big" ":$B/no/such/folder"
+said "$B/no/such/folder"
+expect 1 cp ":$B/into" /dev/null
+said "$B/into"
+expect 1 cp ":$A/big" /dev/full
+said /dev/full
 expect 2 cp "$A/big" "$B/x"
 expect 2 cp ":$A/big" ":$B/x"
-expect 125 cp "$A/big"
+expect 2 cp "$A/big"
+expect 2 cp "$A/big" ":$B/x" ":$B/y"
+expect 2 cp --no-such-option
+expect 2 "$CTL" -q cp "$A/big" ":$B/x"
+expect 2 "$CTL" --json cp "$A/big" ":$B/x"
+[ ! -e "$B/x" ] || fail "copied, with options that it does not have"
+expect 1 cp "$A/big" "no-such-name:x"
 
 # Whoever is stopped leaves nothing half done.
 mkfifo "$DIR/fifo"

@@ -29,7 +29,7 @@ def is_polite(times):
     than one request a second."""
     gaps = [b - a for a, b in zip(times, times[1:])]
     for gap, pause in zip(gaps, pauses_of(len(PAUSES))):
-        in_time(pause - 0.02 <= gap <= 1.5 * pause + slack * SCALE,
+        in_time(pause - 0.02 <= gap <= 1.5 * pause + 0.5 * SCALE,
                 "pauses %s" % gaps)
     return gaps
 

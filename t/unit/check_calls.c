@@ -571,6 +571,40 @@ START_TEST(test_start_options)
 }
 END_TEST
 
+/* Nobody has to listen to anything. */
+START_TEST(test_no_hooks)
+{
+	static const char *const	 argv[] = { "a", NULL };
+	static const char *const	 paths[] = { "/a", NULL };
+	struct execsrv_start		 s = { .argv = argv, .cwd = "/" };
+	struct execsrv_file		 f = { .path = "/f" };
+	struct execsrv_http_request	 r = { .method = "GET", .url = "u" };
+	struct execsrv_transfer_hooks	 none = { .on_room = NULL };
+	struct execsrv_process		*p;
+
+	peer_start();
+	p = execsrv_process_start(x, &s, NULL, NULL);
+	ck_assert_ptr_nonnull(p);
+	ck_assert_int_ne(peer_heard().type, WS_EV_NONE);
+	peer_say("{\"method\":\"process/output\",\"params\":{\"processId\":"
+	    "\"p1\",\"seq\":1,\"stream\":\"stdout\",\"chunk\":\"eA==\"}}");
+	peer_say("{\"id\":1,\"error\":{\"code\":-1,\"message\":\"no\"}}");
+	ck_assert_int_eq(peer_turn(), 0);
+	ck_assert_ptr_nonnull(execsrv_process_attach(x, "q", NULL, NULL));
+	ck_assert_ptr_nonnull(execsrv_file_read(x, &f, NULL, NULL));
+	ck_assert_ptr_nonnull(execsrv_http_request(x, &r, NULL, NULL));
+	ck_assert_ptr_nonnull(execsrv_watch_missing(x, paths, NULL, NULL,
+	    NULL));
+	ck_assert_ptr_null(execsrv_file_write(x, &f, NULL, NULL));
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_ptr_null(execsrv_file_write(x, &f, &none, NULL));
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_ptr_null(execsrv_process_attach(x, NULL, NULL, NULL));
+	ck_assert_int_eq(errno, EINVAL);
+	peer_stop();
+}
+END_TEST
+
 START_TEST(test_terminate)
 {
 	static const char *const	 argv[] = { "a", NULL };
@@ -630,6 +664,7 @@ calls_suite(void)
 	tcase_add_test(t, test_wait);
 	tcase_add_test(t, test_json);
 	tcase_add_test(t, test_start_options);
+	tcase_add_test(t, test_no_hooks);
 	tcase_add_test(t, test_terminate);
 	tcase_add_test(t, test_presets);
 	suite_add_tcase(s, t);

@@ -84,7 +84,7 @@ END_TEST
 
 static const char *const	 bad_urls[] = {
 	"", "ws:", "ws://", "wss://127.0.0.1:1", "http://127.0.0.1:1",
-	"WS://127.0.0.1:1", " ws://127.0.0.1:1", "unix:", "unix",
+	"WSX://127.0.0.1:1", " ws://127.0.0.1:1", "unix:", "unix",
 	"ws://127.0.0.1", "ws://127.0.0.1:", "ws://127.0.0.1:0",
 	"ws://127.0.0.1:65536", "ws://127.0.0.1:-1", "ws://127.0.0.1:+1",
 	"ws://127.0.0.1:1x", "ws://127.0.0.1: 1", "ws://127.0.0.1:99999999999",
@@ -105,6 +105,7 @@ START_TEST(test_bad_url)
 
 	ck_assert_int_eq(execsrv_address_parse(bad_urls[_i], &u, &e), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "expected ws://"));
+	ck_assert_ptr_nonnull(strstr(e.text, "remote:ENV"));
 	ck_assert_ptr_null(strchr(e.text, '\n'));
 	ck_assert_ptr_null(execsrv_open(bad_urls[_i], NULL, &e));
 }
@@ -155,6 +156,9 @@ static const struct {
 	{ "ws://[::1]:0/a?b", EXECSRV_URL_OK, EXECSRV_WS, "::1", 0, "/a?b" },
 	{ "unix:/run/x", EXECSRV_URL_OK, EXECSRV_UNIX, "", 0, "/run/x" },
 	{ "stdio", EXECSRV_URL_OK, EXECSRV_STDIO, "", 0, "" },
+	{ "WS://127.0.0.1:0", EXECSRV_URL_OK, EXECSRV_WS, "127.0.0.1", 0, "/" },
+	{ "Unix:/X", EXECSRV_URL_OK, EXECSRV_UNIX, "", 0, "/X" },
+	{ "STDIO", EXECSRV_URL_SCHEME, 0, "", 0, "" },
 	{ "stdio://", EXECSRV_URL_OK, EXECSRV_STDIO, "", 0, "" },
 	{ "", EXECSRV_URL_SCHEME, 0, "", 0, "" },
 	{ "stdio:", EXECSRV_URL_SCHEME, 0, "", 0, "" },
@@ -188,6 +192,32 @@ START_TEST(test_public_url)
 	}
 	ck_assert_str_ne(execsrv_url_strerror(listens[_i].error),
 	    execsrv_url_strerror(99));
+}
+END_TEST
+
+/* What is said to who wants to connect is about connecting. */
+START_TEST(test_not_to_connect)
+{
+	static const char *const	 rows[][2] = {
+		{ "http://h", "neither ws://, wss://, unix: nor remote:" },
+		{ "stdio", "neither ws://, wss://, unix: nor remote:" },
+		{ "ws://127.0.0.1:0", "no port of 1 to 65535" },
+		{ "ws://127.0.0.1", "no port of 1 to 65535" },
+		{ "ws://h:1", "not a numeric IP or localhost" },
+	};
+	struct execsrv_address		 u;
+	struct execsrv_error		 e;
+	char				 begin[128];
+	size_t				 i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		ck_assert_int_eq(execsrv_address_parse(rows[i][0], &u, &e), -1);
+		snprintf(begin, sizeof(begin), "%s: %s; expected ws://",
+		    rows[i][0], rows[i][1]);
+		ck_assert_msg(strncmp(e.text, begin, strlen(begin)) == 0,
+		    "%s", e.text);
+	}
+	ck_assert(execsrv_reach_is("WSS://h") && execsrv_reach_is("Remote:x"));
 }
 END_TEST
 
@@ -1520,6 +1550,7 @@ client_suite(void)
 	tcase_add_loop_test(t, test_url, 0, (int)COUNT(urls));
 	tcase_add_loop_test(t, test_bad_url, 0, (int)COUNT(bad_urls));
 	tcase_add_loop_test(t, test_public_url, 0, (int)COUNT(listens));
+	tcase_add_test(t, test_not_to_connect);
 	tcase_add_loop_test(t, test_listen_url, 0, (int)COUNT(doors));
 	tcase_add_test(t, test_long_url);
 	tcase_add_test(t, test_request);

@@ -139,6 +139,20 @@ START_TEST(test_ends)
 }
 END_TEST
 
+START_TEST(test_no_command)
+{
+	static const char *const	 none[] = { NULL };
+
+	ck_assert_ptr_null(execsrv_spawn_local(none, NULL, &e));
+	ck_assert_str_eq(e.text, "no command to start");
+	e.text[0] = '\0';
+	ck_assert_ptr_null(execsrv_spawn_local(NULL, NULL, &e));
+	ck_assert_str_eq(e.text, "no command to start");
+	ck_assert_ptr_null(execsrv_open(NULL, NULL, &e));
+	ck_assert_str_eq(e.text, "no URL to connect to");
+}
+END_TEST
+
 /* One that neither its end of input nor SIGTERM ends. */
 START_TEST(test_stubborn)
 {
@@ -178,6 +192,7 @@ spawn_suite(void)
 	tcase_add_test(t, test_lines);
 	tcase_add_loop_test(t, test_bad, 0,
 	    (int)(sizeof(bad) / sizeof(bad[0])));
+	tcase_add_test(t, test_no_command);
 	tcase_add_test(t, test_not_there);
 	tcase_add_test(t, test_silent);
 	tcase_add_test(t, test_ends);
