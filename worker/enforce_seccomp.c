@@ -19,6 +19,9 @@
 #define SYS_setxattrat		463
 #define SYS_removexattrat	466
 #endif
+#ifndef SYS_file_setattr
+#define SYS_file_setattr	469
+#endif
 
 #define SOCK_TYPES	0xf	/* the rest of the argument are flags */
 
@@ -133,7 +136,7 @@ static const struct sock_filter filter_changes[] = {
 	NEVER(fchown), NEVER(fchownat), NEVER(utimensat),
 	NEVER(setxattr), NEVER(lsetxattr), NEVER(fsetxattr),
 	NEVER(setxattrat), NEVER(removexattr), NEVER(lremovexattr),
-	NEVER(fremovexattr), NEVER(removexattrat),
+	NEVER(fremovexattr), NEVER(removexattrat), NEVER(file_setattr),
 	IF_EQ(SYS_ioctl, 0, 4), LOAD_ARG(1),
 	IF_EQ(SET_FLAGS, 1, 0), IF_EQ(SET_XATTR, 0, 1), REFUSE(EPERM),
 	ALLOW
