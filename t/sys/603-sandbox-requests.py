@@ -2,6 +2,7 @@
 import importlib
 import os
 import sys
+import time
 
 sys.dont_write_bytecode = True
 box = importlib.import_module("6common")
@@ -307,11 +308,38 @@ def burst(client, ws, both, inside, n, seen):
     return len(sent)
 
 
+def largest(client):
+    """
+    As many rules as a plan may have, with paths as long as they may be, and
+    longer: what is asked behind it is answered soon.
+    """
+    for access, count, size in ((box.DENY, 2000, 200), (box.WRITE, 400, 200),
+                                (box.DENY, 2000, 2000)):
+        where = ["/" + ("d" * 63 + "/") * (size // 64) + "%d" % i
+                 for i in range(count)]
+        policy = box.sandbox(box.special("root", "read"), *[
+            box.at(path, access, skip=True) for path in where], cwd="/")
+        waited = []
+        for _ in range(5):
+            sent = client.send("fs/getMetadata", path=uri("/"),
+                               sandbox=policy)
+            began = time.monotonic()
+            client.call("fs/getMetadata", path=uri("/"))
+            waited.append(time.monotonic() - began)
+            box.refused(client.answer, sent)
+        print("behind %d of %s, %d bytes: %.1f to %.1f ms" % (
+            count, access, size, min(waited) * 1000, max(waited) * 1000))
+        lib.check(min(waited) < 0.1 * lib.SCALE,
+                  "a plan of %d rules: %s" % (count, waited))
+
+
 total = 0
 for kind in box.chosen():
     with box.session(kind) as (server, client):
         if not box.can(kind, client):
             continue
+        if kind.uid == os.geteuid():
+            largest(client)
         total += writes(kind, client)
         total += reads(kind, client)
         if not kind.alone:
