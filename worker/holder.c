@@ -27,8 +27,9 @@
 #define HOLDER_SOCK	3	/* in the holder; everything else is closed */
 #define RETRY_MS	1000	/* before what failed is tried again */
 #define TRIM_MS		2000	/* an unused one stays that has to be undone */
+#define NEXT_MS		10	/* between two that are ended */
 #define PATTERNS_MS	100	/* what patterns matched is believed */
-#define UNDO_MS		100	/* who lives in it has to end */
+#define UNDO_MS		500	/* at the end: who lives in them has to end */
 
 struct holder {
 	TAILQ_ENTRY(holder)	 entry;
@@ -53,8 +54,21 @@ struct holder {
 	bool			 single;	/* for one command */
 };
 
+/* What has to be undone of one that has been told to end. */
+struct remains {
+	TAILQ_ENTRY(remains)	 entry;
+	struct holders		*holders;
+	int			 pidfd;
+	struct event		*ev;		/* it is dead */
+	char			*made;		/* see struct mounted */
+	size_t			 made_len;
+	int			*locks;
+	size_t			 nlocks;
+};
+
 struct holders {
 	TAILQ_HEAD(, holder)	 list;
+	TAILQ_HEAD(, remains)	 remains;
 	unsigned		 n;
 	unsigned long		 singles;	/* made so far */
 	struct event		*trim_ev;
@@ -176,54 +190,92 @@ set_state(struct holder *h, enum holder_state state, const char *why)
 	memcpy(h->why, why, strnlen(why, sizeof(h->why) - 1));
 }
 
-/* Whether all that live in it are gone, soon. */
-static bool
-is_dead(pid_t pid)
-{
-	struct pollfd	 p = { -1, POLLIN, 0 };
-	bool		 dead;
-
-	/* The first process of a PID namespace is the last to end. */
-	if (pid == 0 || kill(pid, SIGKILL) == -1 ||
-	    (p.fd = (int)syscall(SYS_pidfd_open, pid, 0)) == -1)
-		return errno == ESRCH;
-	dead = poll(&p, 1, UNDO_MS) == 1;
-	fd_close(&p.fd);
-	return dead;
-}
-
 /*
  * Remove the folders that stand for what does not exist, as far as nobody else
  * needs them.  Without a link on the way: who lived in the sandbox could have
  * put one there.
  */
 static void
-undo(struct holder *h)
+undo(struct holders *hs, struct remains *r, bool dead)
 {
 	struct fsop_how	 how = { .hup = -1 };
-	const char	*path = h->made, *name;
-	bool		 dead = is_dead(h->pid);
+	const char	*path = r->made, *name;
 	size_t		 i;
 	int		 dir;
 
-	for (i = 0; i < h->nlocks; i++) {
-		if (dead && path < h->made + h->made_len &&
-		    flock(h->locks[i], LOCK_EX | LOCK_NB) == 0 &&
+	for (i = 0; i < r->nlocks; i++) {
+		if (dead && path < r->made + r->made_len &&
+		    flock(r->locks[i], LOCK_EX | LOCK_NB) == 0 &&
 		    (dir = fsop_look_parent(path, true, &how, &name)) != -1) {
 			unlinkat(dir, name, AT_REMOVEDIR);
 			fd_close(&dir);
 		}
-		fd_close(&h->locks[i]);
+		fd_close(&r->locks[i]);
 		path += strlen(path) + 1;
 	}
+	TAILQ_REMOVE(&hs->remains, r, entry);
+	if (r->ev != NULL)
+		event_free(r->ev);
+	fd_close(&r->pidfd);
+	free(r->made);
+	free(r->locks);
+	free(r);
+}
+
+/* The first process of a PID namespace is the last to end. */
+static void
+on_dead(int fd, short what, void *arg)
+{
+	struct remains	*r = arg;
+
+	(void)fd;
+	(void)what;
+	undo(r->holders, r, true);
+}
+
+/* End it, and undo what it made when all that live in it are gone. */
+static void
+bury(struct holder *h)
+{
+	struct holders	*hs = h->session->holders;
+	struct remains	*r;
+
+	if ((r = calloc(1, sizeof(*r))) == NULL)
+		fatal("no memory for what has to be undone");
+	r->holders = hs;
+	r->made = h->made;
+	r->made_len = h->made_len;
+	r->locks = h->locks;
+	r->nlocks = h->nlocks;
+	r->pidfd = -1;
+	TAILQ_INSERT_TAIL(&hs->remains, r, entry);
+	h->made = NULL;
+	h->locks = NULL;
 	h->made_len = h->nlocks = 0;
+	if (h->pid == 0) {
+		undo(hs, r, false);
+		return;
+	}
+	if ((r->pidfd = (int)syscall(SYS_pidfd_open, h->pid, 0)) == -1 ||
+	    syscall(SYS_pidfd_send_signal, r->pidfd, SIGKILL, NULL, 0) == -1) {
+		undo(hs, r, errno == ESRCH);
+		return;
+	}
+	if ((r->ev = event_new(h->session->base, r->pidfd, EV_READ, on_dead,
+	    r)) == NULL || event_add(r->ev, NULL) == -1)
+		fatal("no memory for what has to be undone");
 }
 
 static void
 stop(struct holder *h)
 {
+	/*
+	 * Before it dies: whoever has a namespace last frees what is in it,
+	 * which may be all that its commands left in /dev/shm.
+	 */
+	view_fini(&h->view);
 	if (h->made_len > 0)
-		undo(h);
+		bury(h);
 	free(h->made);
 	free(h->locks);
 	h->made = NULL;
@@ -232,7 +284,6 @@ stop(struct holder *h)
 		event_free(h->ev);
 	h->ev = NULL;
 	fd_close(&h->sock);
-	view_fini(&h->view);
 	h->pid = 0;
 	h->greeted = false;
 }
@@ -387,6 +438,7 @@ get_holders(struct session *s)
 		return NULL;
 	}
 	TAILQ_INIT(&hs->list);
+	TAILQ_INIT(&hs->remains);
 	return s->holders = hs;
 }
 
@@ -403,9 +455,9 @@ holder_free(struct holder *h)
 }
 
 static void
-trim_later(struct session *s)
+trim_later(struct session *s, uint64_t ms)
 {
-	struct timeval	 tv = clock_timeval(TRIM_MS);
+	struct timeval	 tv = clock_timeval(ms);
 
 	event_add(s->holders->trim_ev, &tv);
 }
@@ -429,25 +481,30 @@ is_inhabited(const struct holder *h)
 
 /*
  * Empty folders that stand for what does not exist should not be seen longer
- * than they are needed.
+ * than they are needed.  One at a time: what ends keeps the machine busy.
  */
 static void
 on_trim(int fd, short what, void *arg)
 {
 	struct session	*s = arg;
-	struct holder	*h, *next;
+	struct holder	*h;
+	uint64_t	 again = 0;
 
 	(void)fd;
 	(void)what;
-	for (h = TAILQ_FIRST(&s->holders->list); h != NULL; h = next) {
-		next = TAILQ_NEXT(h, entry);
+	TAILQ_FOREACH(h, &s->holders->list, entry) {
 		if (h->users > 0 || h->made_len == 0)
 			continue;
-		if (is_inhabited(h))
-			trim_later(s);
-		else
-			holder_free(h);
+		if (is_inhabited(h)) {
+			again = TRIM_MS;
+			continue;
+		}
+		holder_free(h);
+		again = NEXT_MS;
+		break;
 	}
+	if (again != 0)
+		trim_later(s, again);
 }
 
 /* Room for one more: the one longest unused goes. */
@@ -598,25 +655,39 @@ holder_use(struct holder *h, bool more)
 	if (h->users == 0 && h->single)
 		holder_free(h);
 	else if (h->users == 0 && h->made_len > 0)
-		trim_later(h->session);
+		trim_later(h->session, TRIM_MS);
+}
+
+/* Whether a path is one of a list, each with its NUL, or in it. */
+static bool
+is_in(const char *made, size_t made_len, const char *path, size_t len)
+{
+	const char	*p;
+	size_t		 n;
+
+	for (p = made; p < made + made_len; p += n + 1) {
+		n = strlen(p);
+		if (len >= n && memcmp(p, path, n) == 0 &&
+		    (len == n || path[n] == '/'))
+			return true;
+	}
+	return false;
 }
 
 bool
 holders_made(const struct session *s, const char *path, size_t len)
 {
 	const struct holder	*h;
-	const char		*p;
-	size_t			 n;
+	const struct remains	*r;
 
 	if (s->holders == NULL)
 		return false;
 	TAILQ_FOREACH(h, &s->holders->list, entry)
-		for (p = h->made; p < h->made + h->made_len; p += n + 1) {
-			n = strlen(p);
-			if (len >= n && memcmp(p, path, n) == 0 &&
-			    (len == n || path[n] == '/'))
-				return true;
-		}
+		if (is_in(h->made, h->made_len, path, len))
+			return true;
+	TAILQ_FOREACH(r, &s->holders->remains, entry)
+		if (is_in(r->made, r->made_len, path, len))
+			return true;
 	return false;
 }
 
@@ -636,11 +707,21 @@ void
 holders_free(struct session *s)
 {
 	struct holder	*h;
+	struct remains	*r;
+	struct pollfd	 p = { .events = POLLIN };
+	uint64_t	 now, until;
 
 	if (s->holders == NULL)
 		return;
 	while ((h = TAILQ_FIRST(&s->holders->list)) != NULL)
 		holder_free(h);
+	until = clock_ms() + UNDO_MS;
+	while ((r = TAILQ_FIRST(&s->holders->remains)) != NULL) {
+		p.fd = r->pidfd;
+		now = clock_ms();
+		undo(s->holders, r, poll(&p, 1,
+		    now < until ? (int)(until - now) : 0) == 1);
+	}
 	event_free(s->holders->trim_ev);
 	free(s->holders);
 	s->holders = NULL;
