@@ -74,9 +74,9 @@ END_TEST
 /* Whoever looks at it in a terminal gives it no orders. */
 START_TEST(test_shown)
 {
-	struct audit_what	 what = { .event = AUDIT_session_ended,
-				    .program = "\xc2\x9b" "1m\x7f\xe2\x80\xae" };
+	struct audit_what	 what = { .event = AUDIT_session_ended };
 
+	what.program = "\xc2\x9b" "1m\x7f\xe2\x80\xae";
 	ck_assert_ptr_nonnull(strstr(line(&what),
 	    "\"program\":\"\\u009b1m\\u007f\\u202e\""));
 }
