@@ -21,6 +21,7 @@
 #include "common/log.h"
 #include "common/signals.h"
 #include "worker/agent.h"
+#include "worker/covered.h"
 #include "worker/enforce.h"
 #include "worker/fsop_priv.h"
 
@@ -51,6 +52,9 @@ struct holder {
 	size_t			 made_len;
 	int			*locks;
 	size_t			 nlocks;
+	struct covered		*files;		/* something is on them */
+	size_t			 nfiles;
+	bool			 more_files;
 	bool			 single;	/* for one command */
 };
 
@@ -89,6 +93,8 @@ struct hello {
 	char		 why[ENFORCE_WHY];
 	size_t		 made_len;	/* of the paths that follow */
 	size_t		 nlocks;
+	bool		 more_files;
+	size_t		 nfiles;	/* which follow these */
 };
 
 #define FDS_MAX	(VIEW_FDS + MOUNTED_LOCKS)
@@ -104,7 +110,7 @@ static void
 say(enum word word, const struct enforced *e)
 {
 	struct hello	 h;
-	struct iovec	 iov[2];
+	struct iovec	 iov[3];
 	struct msghdr	 m;
 	union ctl_room	 room;
 	int		 fds[FDS_MAX], i, n = 0;
@@ -123,6 +129,8 @@ say(enum word word, const struct enforced *e)
 	if (word == WORD_HELLO) {
 		h.made_len = e->mounted.made_len;
 		h.nlocks = e->mounted.nlocks;
+		h.nfiles = e->mounted.nfiles;
+		h.more_files = e->mounted.more_files;
 		memcpy(fds + n, e->mounted.locks, h.nlocks * sizeof(int));
 		n += (int)h.nlocks;
 	}
@@ -130,8 +138,10 @@ say(enum word word, const struct enforced *e)
 	iov[0].iov_len = sizeof(h);
 	iov[1].iov_base = (void *)(uintptr_t)e->mounted.made;
 	iov[1].iov_len = h.made_len;
+	iov[2].iov_base = (void *)(uintptr_t)e->mounted.files;
+	iov[2].iov_len = h.nfiles * sizeof(struct covered);
 	m.msg_iov = iov;
-	m.msg_iovlen = 2;
+	m.msg_iovlen = 3;
 	fd_put_rights(&m, &room, fds, (size_t)n);
 	if (sendmsg(HOLDER_SOCK, &m, MSG_NOSIGNAL) == -1)
 		_exit(1);		/* nobody waits for us any more */
@@ -148,6 +158,8 @@ be_holder(int sock, const struct plan *plan, const char *hide)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	log_set_role("holder");
+	if (covered_seal() == -1)
+		_exit(1);
 	if (dup2(sock, HOLDER_SOCK) == -1 ||
 	    syscall(SYS_close_range, HOLDER_SOCK + 1, ~0U, 0) == -1 ||
 	    fd_cloexec(HOLDER_SOCK, 1) == -1 || chdir("/") == -1)
@@ -178,6 +190,23 @@ hidden(const struct session *s)
 	return s->set.run_dir[0] != '\0' ? s->set.run_dir : NULL;
 }
 
+/* What must not be replaced now; while one is being made, nothing. */
+static void
+tell_covered(const struct holders *hs)
+{
+	const struct holder	*h;
+
+	covered_begin();
+	TAILQ_FOREACH(h, &hs->list, entry) {
+		if (h->confined && h->state == HOLDER_STARTING)
+			covered_all();
+		if (h->more_files)
+			covered_all();
+		covered_add(h->files, h->nfiles);
+	}
+	covered_end();
+}
+
 static void
 set_state(struct holder *h, enum holder_state state, const char *why)
 {
@@ -188,6 +217,7 @@ set_state(struct holder *h, enum holder_state state, const char *why)
 	h->since = clock_ms();
 	memset(h->why, 0, sizeof(h->why));
 	memcpy(h->why, why, strnlen(why, sizeof(h->why) - 1));
+	tell_covered(h->session->holders);
 }
 
 /*
@@ -278,8 +308,12 @@ stop(struct holder *h)
 		bury(h);
 	free(h->made);
 	free(h->locks);
+	free(h->files);
 	h->made = NULL;
 	h->locks = NULL;
+	h->files = NULL;
+	h->nfiles = 0;
+	h->more_files = false;
 	if (h->ev != NULL)
 		event_free(h->ev);
 	h->ev = NULL;
@@ -316,12 +350,19 @@ take_view(struct holder *h, const struct hello *hello, struct msghdr *m)
 		h->locks[h->nlocks++] = fds[n];
 }
 
-/* The paths behind a hello: as many as there are locks. */
+/* What is behind a hello: as many paths as there are locks; files. */
 static void
-take_made(struct holder *h, const char *made, size_t len)
+take_rest(struct holder *h, const struct hello *hello, const char *made)
 {
-	if ((h->made = malloc(len + 1)) == NULL)
+	size_t	 len = hello->made_len, size;
+
+	size = hello->nfiles * sizeof(struct covered);
+	if ((h->made = malloc(len + 1)) == NULL ||
+	    (h->files = malloc(size + 1)) == NULL)
 		fatal("no memory for what has to be undone");
+	memcpy(h->files, made + len, size);
+	h->nfiles = hello->nfiles;
+	h->more_files = hello->more_files;
 	memcpy(h->made, made, len);
 	h->made[len] = '\0';
 	h->made_len = len;
@@ -331,7 +372,8 @@ take_made(struct holder *h, const char *made, size_t len)
 static bool
 hear(struct holder *h)
 {
-	static char	 made[MOUNTED_MADE];
+	static char	 made[MOUNTED_MADE +
+			    MOUNTED_FILES * sizeof(struct covered)];
 	struct hello	 hello;
 	struct iovec	 iov[2] = { { &hello, sizeof(hello) },
 			    { made, sizeof(made) } };
@@ -348,7 +390,8 @@ hear(struct holder *h)
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return true;
 	if (n < (ssize_t)sizeof(hello) ||
-	    (size_t)n - sizeof(hello) != hello.made_len)
+	    hello.nfiles > MOUNTED_FILES || (size_t)n - sizeof(hello) !=
+	    hello.made_len + hello.nfiles * sizeof(struct covered))
 		return false;
 	hello.why[sizeof(hello.why) - 1] = '\0';
 	if (hello.word == WORD_FAILED) {
@@ -359,7 +402,7 @@ hear(struct holder *h)
 		h->pid = hello.pid;
 	if (hello.word == WORD_HELLO) {
 		take_view(h, &hello, &m);
-		take_made(h, made, hello.made_len);
+		take_rest(h, &hello, made);
 		h->greeted = true;
 	}
 	if (h->greeted && h->pid != 0)
@@ -430,6 +473,8 @@ get_holders(struct session *s)
 
 	if (s->holders != NULL)
 		return s->holders;
+	if (covered_init() == -1)
+		return NULL;
 	if ((hs = calloc(1, sizeof(*hs))) == NULL)
 		return NULL;
 	if ((hs->trim_ev = event_new(s->base, -1, 0, on_trim, s)) == NULL) {
@@ -450,6 +495,7 @@ holder_free(struct holder *h)
 	TAILQ_REMOVE(&hs->list, h, entry);
 	hs->n--;
 	stop(h);
+	tell_covered(hs);
 	buf_fini(&h->key);
 	free(h);
 }
