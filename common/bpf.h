@@ -32,6 +32,7 @@
 #else
 #error "the lower half of an argument comes second here"
 #endif
+#define AND(v)		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (v))
 #define RETURN(v)	BPF_STMT(BPF_RET | BPF_K, (v))
 #define REFUSE(e)	RETURN(SECCOMP_RET_ERRNO | (e))
 #define ALLOW		RETURN(SECCOMP_RET_ALLOW)

@@ -45,10 +45,64 @@ begin(struct json_out *o, bool next_needs_comma)
 }
 
 static void
+put_code(struct json_out *o, unsigned code)
+{
+	static const char	 hex[] = "0123456789abcdef";
+	char			 esc[6] = "\\u";
+	int			 i;
+
+	for (i = 5; i >= 2; i--, code >>= 4)
+		esc[i] = hex[code & 15];
+	put(o, esc, sizeof(esc));
+}
+
+/*
+ * The length of the character at p, and its number, if it gives orders to a
+ * terminal or turns the direction of writing (Bidi_Control of Unicode); else 0.
+ */
+static size_t
+order_span(const char *p, size_t len, unsigned *code)
+{
+	const unsigned char	*u = (const unsigned char *)p;
+
+	if ((*code = u[0]) == 0x7f)
+		return 1;
+	if (len < 2 || u[0] < 0xc2)
+		return 0;
+	*code = (u[0] & 0x1fU) << 6 | (u[1] & 0x3fU);
+	if (u[0] == 0xc2 || u[0] == 0xd8)
+		return *code < 0xa0 || *code == 0x61c ? 2 : 0;
+	if (len < 3 || u[0] != 0xe2)
+		return 0;
+	*code = (u[0] & 0xfU) << 12 | (u[1] & 0x3fU) << 6 | (u[2] & 0x3fU);
+	return *code == 0x200e || *code == 0x200f ||
+	    (*code >= 0x202a && *code <= 0x202e) ||
+	    (*code >= 0x2066 && *code <= 0x2069) ? 3 : 0;
+}
+
+/* JSON, or what needs no escapes in it, but perhaps for who looks at it. */
+static void
+put_json(struct json_out *o, const char *text, size_t len)
+{
+	unsigned	 code;
+	size_t		 i, n, from = 0;
+
+	for (i = 0; o->is_shown && i < len; i++) {
+		if ((n = order_span(text + i, len - i, &code)) == 0)
+			continue;
+		put(o, text + from, i - from);
+		put_code(o, code);
+		from = i + n;
+		i = from - 1;
+	}
+	put(o, text + from, len - from);
+}
+
+static void
 put_value(struct json_out *o, const char *json, size_t len)
 {
 	begin(o, true);
-	put(o, json, len);
+	put_json(o, json, len);
 }
 
 /*
@@ -115,9 +169,8 @@ put_escaped(struct json_out *o, char c)
 		['"'] = '"', ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
 		['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'
 	};
-	static const char	 hex[] = "0123456789abcdef";
 	const unsigned char	 u = (unsigned char)c;
-	char			 esc[6] = "\\u00";
+	char			 esc[2] = { '\\' };
 
 	if (u >= 0x80) {
 		put(o, REPLACEMENT, sizeof(REPLACEMENT) - 1);
@@ -125,9 +178,7 @@ put_escaped(struct json_out *o, char c)
 		esc[1] = letter[u];
 		put(o, esc, 2);
 	} else {
-		esc[4] = hex[u >> 4];
-		esc[5] = hex[u & 15];
-		put(o, esc, 6);
+		put_code(o, u);
 	}
 }
 
@@ -153,19 +204,19 @@ put_text(struct json_out *o, const char *text, size_t len)
 	if (o->error != 0)
 		return;
 	n = len == 0 ? 0 : plain_span(text, len);
-	if (n == len) {
+	if (n == len && !o->is_shown) {
 		put_plain(o, text, len);
 		return;
 	}
 	put(o, "\"", 1);
 	while (n < len && o->error == 0) {
-		put(o, text, n);
+		put_json(o, text, n);
 		put_escaped(o, text[n]);
 		text += n + 1;
 		len -= n + 1;
 		n = plain_span(text, len);
 	}
-	put(o, text, n);
+	put_json(o, text, n);
 	put(o, "\"", 1);
 }
 
@@ -191,8 +242,14 @@ void
 json_out_init(struct json_out *o, struct buf *b)
 {
 	o->b = b;
-	o->need_comma = false;
+	o->need_comma = o->is_shown = false;
 	o->error = 0;
+}
+
+void
+json_out_shown(struct json_out *o)
+{
+	o->is_shown = true;
 }
 
 int

@@ -24,10 +24,18 @@
 struct json_out {
 	struct buf	*b;
 	bool		 need_comma;
+	bool		 is_shown;	/* see json_out_shown() */
 	int		 error;		/* errno of the first failure, or 0 */
 };
 
 void	 json_out_init(struct json_out *o, struct buf *b);
+
+/*
+ * From now on it is for files that people look at in a terminal: in strings,
+ * and in what is JSON already, what gives orders to one (DEL, C1) or turns
+ * the direction of writing is escaped too.
+ */
+void	 json_out_shown(struct json_out *o);
 
 /* 0 when everything was written, else -1 with errno of the first failure. */
 int	 json_out_fini(struct json_out *o) __attribute__((warn_unused_result));

@@ -91,9 +91,9 @@ plan_add(struct plan *p, enum plan_kind kind, bool if_exists,
     const char *path)
 {
 	struct plan_rule	*more;
-	size_t			 n = p->n;
+	size_t			 n = p->n, len = strlen(path);
 
-	if (n >= LIMIT_SANDBOX_RULES) {
+	if (n >= LIMIT_SANDBOX_RULES || len > LIMIT_SANDBOX_PATHS - p->bytes) {
 		errno = E2BIG;
 		return -1;
 	}
@@ -108,6 +108,8 @@ plan_add(struct plan *p, enum plan_kind kind, bool if_exists,
 		return -1;
 	p->rules[n].kind = kind;
 	p->rules[n].if_exists = if_exists;
+	p->rules[n].may_miss = false;
+	p->bytes += len;
 	p->n++;
 	return 0;
 }
@@ -203,65 +205,85 @@ rights(const struct plan_rule *r)
 	return r->kind == PLAN_WRITE ? 2 : 1;
 }
 
+/* A rule above the one that is looked at. */
+struct above {
+	const char	*path;
+	int		 rights;
+	int		 most;		/* the same if it does not exist */
+};
+
 /*
- * Whether rule i takes away something: more is allowed by the rule above it, or
- * would be if folders that need not exist did not.
+ * Those of the first *depth that a path is below; they are in their order, so
+ * the others are done with.  The deepest one, or NULL.
  */
-static bool
-narrows(const struct plan *p, size_t i)
+static const struct above *
+climb(const struct above *up, size_t *depth, const char *path)
 {
-	const struct plan_rule	*r = &p->rules[i], *up;
-
-	for (up = r; (up = deepest(p, (size_t)(up - p->rules), r->path)) !=
-	    NULL;) {
-		if (rights(up) > rights(r))
-			return true;
-		if (!up->if_exists)
-			break;
-	}
-	return false;
+	while (*depth > 0 && !is_within(up[*depth - 1].path, path))
+		(*depth)--;
+	return *depth > 0 ? &up[*depth - 1] : NULL;
 }
 
-/* Whether rule i allows as much as the one above it. */
-static bool
-is_idle(const struct plan *p, size_t i)
+static int
+max(int a, int b)
 {
-	return rights(&p->rules[i]) ==
-	    rights(deepest(p, i, p->rules[i].path));
+	return a > b ? a : b;
+}
+
+/* The most that any rule for a place allows. */
+static int
+most_rights(const struct plan *p)
+{
+	size_t	 i;
+	int	 most = 0;
+
+	for (i = 0; i < p->n; i++)
+		if (p->rules[i].kind != PLAN_HIDE)
+			most = max(most, rights(&p->rules[i]));
+	return most;
 }
 
 /*
- * Drop what changes nothing; mark what only adds rights.  A path may be a name
- * (by a link) of what is in another place, so what takes rights stays as long
- * as any rule gives them; only the root is no link.
+ * Drop what changes nothing; mark what only adds rights.  A rule takes some if
+ * more is allowed by the rule above it, or would be if folders that need not
+ * exist did not.  A path may be a name (by a link) of what is in another place,
+ * so what takes rights stays as long as any rule gives them; only the root is
+ * no link.
  */
 static void
 drop_idle(struct plan *p)
 {
+	struct above		 up[LIMIT_SANDBOX_RULES];
+	const struct above	*over;
 	struct plan_rule	 r;
-	size_t			 i, n = 0;
+	size_t			 i, n = 0, depth = 0;
 	bool			 takes, idle;
-	int			 most = 0;
+	int			 most = most_rights(p);
 
-	for (i = 0; i < p->n; i++)
-		if (p->rules[i].kind != PLAN_HIDE &&
-		    rights(&p->rules[i]) > most)
-			most = rights(&p->rules[i]);
 	for (i = 0; i < p->n; i++) {
 		r = p->rules[i];
-		p->rules[n] = r;
+		r.may_miss = false;
 		if (r.kind == PLAN_HIDE) {
-			p->rules[n++].if_exists = true;
+			r.if_exists = true;
+			p->rules[n++] = r;
 			continue;
 		}
-		takes = narrows(p, n);
-		idle = is_idle(p, n);
+		over = climb(up, &depth, r.path);
+		takes = over != NULL && over->most > rights(&r);
+		idle = rights(&r) == (over != NULL ? over->rights : 0);
 		if (idle && (!takes || r.if_exists) &&
 		    (rights(&r) == most || is_root(r.path))) {
 			free(r.path);
 			continue;
 		}
-		p->rules[n++].if_exists = r.if_exists || (!takes && !idle);
+		r.may_miss = r.if_exists && (takes || idle);
+		r.if_exists |= !takes && !idle;
+		up[depth].path = r.path;
+		up[depth].rights = rights(&r);
+		up[depth].most = r.if_exists && over != NULL ?
+		    max(rights(&r), over->most) : rights(&r);
+		depth++;
+		p->rules[n++] = r;
 	}
 	p->n = n;
 }
@@ -342,8 +364,7 @@ plan_word(enum plan_kind kind)
 bool
 plan_rule_may_miss(const struct plan *p, size_t i)
 {
-	return p->rules[i].kind != PLAN_HIDE && p->rules[i].if_exists &&
-	    (narrows(p, i) || is_idle(p, i));
+	return p->rules[i].may_miss;
 }
 
 bool

@@ -33,6 +33,7 @@ struct plan_rule {
 	enum plan_kind	 kind;
 	bool		 if_exists;
 	char		*path;		/* absolute, tidy; or a pattern */
+	bool		 may_miss;	/* see plan_rule_may_miss() */
 };
 
 /*
@@ -56,6 +57,7 @@ struct plan {
 	unsigned	 glob_depth;
 	struct plan_rule *rules;
 	size_t		 n;
+	size_t		 bytes;		/* of paths that were added */
 };
 
 /*

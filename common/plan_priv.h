@@ -22,7 +22,7 @@ struct plan_maker {
 	size_t			 entry;		/* looked at, from 0 */
 };
 
-/* Add a rule. 0, or -1 with errno: E2BIG too many, ENOMEM. */
+/* Add a rule. 0, or -1 with errno: E2BIG too much, ENOMEM. */
 int	 plan_add(struct plan *p, enum plan_kind kind, bool if_exists,
 	    const char *path) __attribute__((warn_unused_result));
 

@@ -81,6 +81,7 @@ audit_line(struct buf *b, const struct audit_head *head,
 	struct json_out	 o;
 
 	json_out_init(&o, b);
+	json_out_shown(&o);
 	json_out_open(&o, '{');
 	put_time(&o, &head->time);
 	json_out_key(&o, "run");

@@ -22,6 +22,7 @@ begin_line(bool is_terminal, struct json_out *o, struct buf *b, uint64_t us,
 	    (unsigned long long)(us / 1000000),
 	    (unsigned long long)(us % 1000000));
 	json_out_init(o, b);
+	json_out_shown(o);
 	json_out_open(o, is_terminal ? '[' : '{');
 	if (!is_terminal)
 		json_out_key(o, "t");
@@ -93,6 +94,7 @@ cast_head(const struct cast *c, struct buf *b, const struct cast_head *h)
 	char		 title[32];
 
 	json_out_init(&o, b);
+	json_out_shown(&o);
 	json_out_open(&o, '{');
 	if (c->is_terminal) {
 		json_out_key(&o, "version");

@@ -19,6 +19,11 @@
 #define SYS_setxattrat		463
 #define SYS_removexattrat	466
 #endif
+#ifndef SYS_file_setattr
+#define SYS_file_setattr	469
+#endif
+
+#define SOCK_TYPES	0xf	/* the rest of the argument are flags */
 
 #define NAMESPACES	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |	\
 	CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |	\
@@ -89,7 +94,8 @@ static const struct sock_filter filter_net_on[] = { COMMON, ALLOW };
 /*
  * No sockets but pairs of AF_UNIX, as the reference: whoever could connect to
  * one in the file system would have what listens there run his commands, and
- * that may be we.
+ * that may be we.  No datagrams: sendmsg(2) has their address in memory, where
+ * no filter sees it, and what is passed along with one would answer.
  */
 static const struct sock_filter filter_net_off[] = {
 	COMMON,
@@ -98,8 +104,11 @@ static const struct sock_filter filter_net_off[] = {
 	IF_EQ(SYS_sendto, 0, 6),		/* with an address */
 	LOAD_ARG(4), IF_EQ(0, 0, 2), LOAD_HIGH(4), IF_EQ(0, 1, 0),
 	REFUSE(EPERM), ALLOW,
-	IF_EQ(SYS_socket, 1, 0), IF_EQ(SYS_socketpair, 0, 3),
-	LOAD_ARG(0), IF_EQ(AF_UNIX, 1, 0), REFUSE(EPERM),
+	IF_EQ(SYS_socket, 1, 0), IF_EQ(SYS_socketpair, 0, 7),
+	LOAD_ARG(0), IF_EQ(AF_UNIX, 0, 4),
+	LOAD_ARG(1), AND(SOCK_TYPES),
+	IF_EQ(SOCK_STREAM, 2, 0), IF_EQ(SOCK_SEQPACKET, 1, 0),
+	REFUSE(EPERM),
 	ALLOW
 };
 
@@ -127,7 +136,7 @@ static const struct sock_filter filter_changes[] = {
 	NEVER(fchown), NEVER(fchownat), NEVER(utimensat),
 	NEVER(setxattr), NEVER(lsetxattr), NEVER(fsetxattr),
 	NEVER(setxattrat), NEVER(removexattr), NEVER(lremovexattr),
-	NEVER(fremovexattr), NEVER(removexattrat),
+	NEVER(fremovexattr), NEVER(removexattrat), NEVER(file_setattr),
 	IF_EQ(SYS_ioctl, 0, 4), LOAD_ARG(1),
 	IF_EQ(SET_FLAGS, 1, 0), IF_EQ(SET_XATTR, 0, 1), REFUSE(EPERM),
 	ALLOW

@@ -2,9 +2,9 @@
  * fs/writeFile.  A regular file is replaced by a new one in one step where
  * nobody can tell the difference: it has one name, is ours, carries nothing
  * that a new one would lack (hard links, extended attributes, set-ID bits, a
- * foreign group), and its folder may be written.  Whoever dies in the middle
- * leaves the old content then; and so does a full disk.  Anything else is
- * written in place, as editors do.
+ * foreign group), no sandbox covers it (worker/covered.h), and its folder may
+ * be written.  Whoever dies in the middle leaves the old content then; and so
+ * does a full disk.  Anything else is written in place, as editors do.
  *
  * Nothing is synced.  But a file system that puts off where new content goes
  * (ext4) would have an empty file after a power failure, for half a minute: so
@@ -26,6 +26,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
+#include "worker/covered.h"
 
 #define KEPT_MODE	07777
 
@@ -153,7 +154,10 @@ take_place(int fd, int dir, const char *name, const struct stat *old)
 	    (long)getpid(), (unsigned long)st.st_ino);
 	if (link_at(fd, dir, aside) == -1)
 		return -1;
-	if (exchange(dir, aside, name, old) == 0)
+	/* By now a sandbox may have been made. */
+	if (covered_has(old))
+		errno = EBUSY;
+	else if (exchange(dir, aside, name, old) == 0)
 		return 0;
 	saved = errno;
 	unlinkat(dir, aside, 0);
@@ -170,7 +174,7 @@ replace_whole(int fd, const struct stat *st, const struct fsop *op,
 	const char	*name;
 	int		 dir, new_fd, rv;
 
-	if (!is_ordinary(fd, st) ||
+	if (!is_ordinary(fd, st) || covered_has(st) ||
 	    (dir = folder_of(fd, st, how, path, &name)) == -1)
 		return 1;
 	/* Nobody else can open it before it has a name, and an owner. */

@@ -21,14 +21,16 @@
 #include "common/log.h"
 #include "common/signals.h"
 #include "worker/agent.h"
+#include "worker/covered.h"
 #include "worker/enforce.h"
 #include "worker/fsop_priv.h"
 
 #define HOLDER_SOCK	3	/* in the holder; everything else is closed */
 #define RETRY_MS	1000	/* before what failed is tried again */
 #define TRIM_MS		2000	/* an unused one stays that has to be undone */
+#define NEXT_MS		10	/* between two that are ended */
 #define PATTERNS_MS	100	/* what patterns matched is believed */
-#define UNDO_MS		100	/* who lives in it has to end */
+#define UNDO_MS		500	/* at the end: who lives in them has to end */
 
 struct holder {
 	TAILQ_ENTRY(holder)	 entry;
@@ -50,11 +52,27 @@ struct holder {
 	size_t			 made_len;
 	int			*locks;
 	size_t			 nlocks;
+	struct covered		*files;		/* something is on them */
+	size_t			 nfiles;
+	bool			 more_files;
 	bool			 single;	/* for one command */
+};
+
+/* What has to be undone of one that has been told to end. */
+struct remains {
+	TAILQ_ENTRY(remains)	 entry;
+	struct holders		*holders;
+	int			 pidfd;
+	struct event		*ev;		/* it is dead */
+	char			*made;		/* see struct mounted */
+	size_t			 made_len;
+	int			*locks;
+	size_t			 nlocks;
 };
 
 struct holders {
 	TAILQ_HEAD(, holder)	 list;
+	TAILQ_HEAD(, remains)	 remains;
 	unsigned		 n;
 	unsigned long		 singles;	/* made so far */
 	struct event		*trim_ev;
@@ -75,6 +93,8 @@ struct hello {
 	char		 why[ENFORCE_WHY];
 	size_t		 made_len;	/* of the paths that follow */
 	size_t		 nlocks;
+	bool		 more_files;
+	size_t		 nfiles;	/* which follow these */
 };
 
 #define FDS_MAX	(VIEW_FDS + MOUNTED_LOCKS)
@@ -90,7 +110,7 @@ static void
 say(enum word word, const struct enforced *e)
 {
 	struct hello	 h;
-	struct iovec	 iov[2];
+	struct iovec	 iov[3];
 	struct msghdr	 m;
 	union ctl_room	 room;
 	int		 fds[FDS_MAX], i, n = 0;
@@ -109,6 +129,8 @@ say(enum word word, const struct enforced *e)
 	if (word == WORD_HELLO) {
 		h.made_len = e->mounted.made_len;
 		h.nlocks = e->mounted.nlocks;
+		h.nfiles = e->mounted.nfiles;
+		h.more_files = e->mounted.more_files;
 		memcpy(fds + n, e->mounted.locks, h.nlocks * sizeof(int));
 		n += (int)h.nlocks;
 	}
@@ -116,8 +138,10 @@ say(enum word word, const struct enforced *e)
 	iov[0].iov_len = sizeof(h);
 	iov[1].iov_base = (void *)(uintptr_t)e->mounted.made;
 	iov[1].iov_len = h.made_len;
+	iov[2].iov_base = (void *)(uintptr_t)e->mounted.files;
+	iov[2].iov_len = h.nfiles * sizeof(struct covered);
 	m.msg_iov = iov;
-	m.msg_iovlen = 2;
+	m.msg_iovlen = 3;
 	fd_put_rights(&m, &room, fds, (size_t)n);
 	if (sendmsg(HOLDER_SOCK, &m, MSG_NOSIGNAL) == -1)
 		_exit(1);		/* nobody waits for us any more */
@@ -134,6 +158,8 @@ be_holder(int sock, const struct plan *plan, const char *hide)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	log_set_role("holder");
+	if (covered_seal() == -1)
+		_exit(1);
 	if (dup2(sock, HOLDER_SOCK) == -1 ||
 	    syscall(SYS_close_range, HOLDER_SOCK + 1, ~0U, 0) == -1 ||
 	    fd_cloexec(HOLDER_SOCK, 1) == -1 || chdir("/") == -1)
@@ -164,6 +190,23 @@ hidden(const struct session *s)
 	return s->set.run_dir[0] != '\0' ? s->set.run_dir : NULL;
 }
 
+/* What must not be replaced now; while one is being made, nothing. */
+static void
+tell_covered(const struct holders *hs)
+{
+	const struct holder	*h;
+
+	covered_begin();
+	TAILQ_FOREACH(h, &hs->list, entry) {
+		if (h->confined && h->state == HOLDER_STARTING)
+			covered_all();
+		if (h->more_files)
+			covered_all();
+		covered_add(h->files, h->nfiles);
+	}
+	covered_end();
+}
+
 static void
 set_state(struct holder *h, enum holder_state state, const char *why)
 {
@@ -174,22 +217,7 @@ set_state(struct holder *h, enum holder_state state, const char *why)
 	h->since = clock_ms();
 	memset(h->why, 0, sizeof(h->why));
 	memcpy(h->why, why, strnlen(why, sizeof(h->why) - 1));
-}
-
-/* Whether all that live in it are gone, soon. */
-static bool
-is_dead(pid_t pid)
-{
-	struct pollfd	 p = { -1, POLLIN, 0 };
-	bool		 dead;
-
-	/* The first process of a PID namespace is the last to end. */
-	if (pid == 0 || kill(pid, SIGKILL) == -1 ||
-	    (p.fd = (int)syscall(SYS_pidfd_open, pid, 0)) == -1)
-		return errno == ESRCH;
-	dead = poll(&p, 1, UNDO_MS) == 1;
-	fd_close(&p.fd);
-	return dead;
+	tell_covered(h->session->holders);
 }
 
 /*
@@ -198,41 +226,98 @@ is_dead(pid_t pid)
  * put one there.
  */
 static void
-undo(struct holder *h)
+undo(struct holders *hs, struct remains *r, bool dead)
 {
 	struct fsop_how	 how = { .hup = -1 };
-	const char	*path = h->made, *name;
-	bool		 dead = is_dead(h->pid);
+	const char	*path = r->made, *name;
 	size_t		 i;
 	int		 dir;
 
-	for (i = 0; i < h->nlocks; i++) {
-		if (dead && path < h->made + h->made_len &&
-		    flock(h->locks[i], LOCK_EX | LOCK_NB) == 0 &&
+	for (i = 0; i < r->nlocks; i++) {
+		if (dead && path < r->made + r->made_len &&
+		    flock(r->locks[i], LOCK_EX | LOCK_NB) == 0 &&
 		    (dir = fsop_look_parent(path, true, &how, &name)) != -1) {
 			unlinkat(dir, name, AT_REMOVEDIR);
 			fd_close(&dir);
 		}
-		fd_close(&h->locks[i]);
+		fd_close(&r->locks[i]);
 		path += strlen(path) + 1;
 	}
+	TAILQ_REMOVE(&hs->remains, r, entry);
+	if (r->ev != NULL)
+		event_free(r->ev);
+	fd_close(&r->pidfd);
+	free(r->made);
+	free(r->locks);
+	free(r);
+}
+
+/* The first process of a PID namespace is the last to end. */
+static void
+on_dead(int fd, short what, void *arg)
+{
+	struct remains	*r = arg;
+
+	(void)fd;
+	(void)what;
+	undo(r->holders, r, true);
+}
+
+/* End it, and undo what it made when all that live in it are gone. */
+static void
+bury(struct holder *h)
+{
+	struct holders	*hs = h->session->holders;
+	struct remains	*r;
+
+	if ((r = calloc(1, sizeof(*r))) == NULL)
+		fatal("no memory for what has to be undone");
+	r->holders = hs;
+	r->made = h->made;
+	r->made_len = h->made_len;
+	r->locks = h->locks;
+	r->nlocks = h->nlocks;
+	r->pidfd = -1;
+	TAILQ_INSERT_TAIL(&hs->remains, r, entry);
+	h->made = NULL;
+	h->locks = NULL;
 	h->made_len = h->nlocks = 0;
+	if (h->pid == 0) {
+		undo(hs, r, false);
+		return;
+	}
+	if ((r->pidfd = (int)syscall(SYS_pidfd_open, h->pid, 0)) == -1 ||
+	    syscall(SYS_pidfd_send_signal, r->pidfd, SIGKILL, NULL, 0) == -1) {
+		undo(hs, r, errno == ESRCH);
+		return;
+	}
+	if ((r->ev = event_new(h->session->base, r->pidfd, EV_READ, on_dead,
+	    r)) == NULL || event_add(r->ev, NULL) == -1)
+		fatal("no memory for what has to be undone");
 }
 
 static void
 stop(struct holder *h)
 {
+	/*
+	 * Before it dies: whoever has a namespace last frees what is in it,
+	 * which may be all that its commands left in /dev/shm.
+	 */
+	view_fini(&h->view);
 	if (h->made_len > 0)
-		undo(h);
+		bury(h);
 	free(h->made);
 	free(h->locks);
+	free(h->files);
 	h->made = NULL;
 	h->locks = NULL;
+	h->files = NULL;
+	h->nfiles = 0;
+	h->more_files = false;
 	if (h->ev != NULL)
 		event_free(h->ev);
 	h->ev = NULL;
 	fd_close(&h->sock);
-	view_fini(&h->view);
 	h->pid = 0;
 	h->greeted = false;
 }
@@ -265,12 +350,19 @@ take_view(struct holder *h, const struct hello *hello, struct msghdr *m)
 		h->locks[h->nlocks++] = fds[n];
 }
 
-/* The paths behind a hello: as many as there are locks. */
+/* What is behind a hello: as many paths as there are locks; files. */
 static void
-take_made(struct holder *h, const char *made, size_t len)
+take_rest(struct holder *h, const struct hello *hello, const char *made)
 {
-	if ((h->made = malloc(len + 1)) == NULL)
+	size_t	 len = hello->made_len, size;
+
+	size = hello->nfiles * sizeof(struct covered);
+	if ((h->made = malloc(len + 1)) == NULL ||
+	    (h->files = malloc(size + 1)) == NULL)
 		fatal("no memory for what has to be undone");
+	memcpy(h->files, made + len, size);
+	h->nfiles = hello->nfiles;
+	h->more_files = hello->more_files;
 	memcpy(h->made, made, len);
 	h->made[len] = '\0';
 	h->made_len = len;
@@ -280,7 +372,8 @@ take_made(struct holder *h, const char *made, size_t len)
 static bool
 hear(struct holder *h)
 {
-	static char	 made[MOUNTED_MADE];
+	static char	 made[MOUNTED_MADE +
+			    MOUNTED_FILES * sizeof(struct covered)];
 	struct hello	 hello;
 	struct iovec	 iov[2] = { { &hello, sizeof(hello) },
 			    { made, sizeof(made) } };
@@ -297,7 +390,8 @@ hear(struct holder *h)
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return true;
 	if (n < (ssize_t)sizeof(hello) ||
-	    (size_t)n - sizeof(hello) != hello.made_len)
+	    hello.nfiles > MOUNTED_FILES || (size_t)n - sizeof(hello) !=
+	    hello.made_len + hello.nfiles * sizeof(struct covered))
 		return false;
 	hello.why[sizeof(hello.why) - 1] = '\0';
 	if (hello.word == WORD_FAILED) {
@@ -308,7 +402,7 @@ hear(struct holder *h)
 		h->pid = hello.pid;
 	if (hello.word == WORD_HELLO) {
 		take_view(h, &hello, &m);
-		take_made(h, made, hello.made_len);
+		take_rest(h, &hello, made);
 		h->greeted = true;
 	}
 	if (h->greeted && h->pid != 0)
@@ -379,6 +473,8 @@ get_holders(struct session *s)
 
 	if (s->holders != NULL)
 		return s->holders;
+	if (covered_init() == -1)
+		return NULL;
 	if ((hs = calloc(1, sizeof(*hs))) == NULL)
 		return NULL;
 	if ((hs->trim_ev = event_new(s->base, -1, 0, on_trim, s)) == NULL) {
@@ -387,6 +483,7 @@ get_holders(struct session *s)
 		return NULL;
 	}
 	TAILQ_INIT(&hs->list);
+	TAILQ_INIT(&hs->remains);
 	return s->holders = hs;
 }
 
@@ -398,14 +495,15 @@ holder_free(struct holder *h)
 	TAILQ_REMOVE(&hs->list, h, entry);
 	hs->n--;
 	stop(h);
+	tell_covered(hs);
 	buf_fini(&h->key);
 	free(h);
 }
 
 static void
-trim_later(struct session *s)
+trim_later(struct session *s, uint64_t ms)
 {
-	struct timeval	 tv = clock_timeval(TRIM_MS);
+	struct timeval	 tv = clock_timeval(ms);
 
 	event_add(s->holders->trim_ev, &tv);
 }
@@ -429,25 +527,30 @@ is_inhabited(const struct holder *h)
 
 /*
  * Empty folders that stand for what does not exist should not be seen longer
- * than they are needed.
+ * than they are needed.  One at a time: what ends keeps the machine busy.
  */
 static void
 on_trim(int fd, short what, void *arg)
 {
 	struct session	*s = arg;
-	struct holder	*h, *next;
+	struct holder	*h;
+	uint64_t	 again = 0;
 
 	(void)fd;
 	(void)what;
-	for (h = TAILQ_FIRST(&s->holders->list); h != NULL; h = next) {
-		next = TAILQ_NEXT(h, entry);
+	TAILQ_FOREACH(h, &s->holders->list, entry) {
 		if (h->users > 0 || h->made_len == 0)
 			continue;
-		if (is_inhabited(h))
-			trim_later(s);
-		else
-			holder_free(h);
+		if (is_inhabited(h)) {
+			again = TRIM_MS;
+			continue;
+		}
+		holder_free(h);
+		again = NEXT_MS;
+		break;
 	}
+	if (again != 0)
+		trim_later(s, again);
 }
 
 /* Room for one more: the one longest unused goes. */
@@ -598,25 +701,39 @@ holder_use(struct holder *h, bool more)
 	if (h->users == 0 && h->single)
 		holder_free(h);
 	else if (h->users == 0 && h->made_len > 0)
-		trim_later(h->session);
+		trim_later(h->session, TRIM_MS);
+}
+
+/* Whether a path is one of a list, each with its NUL, or in it. */
+static bool
+is_in(const char *made, size_t made_len, const char *path, size_t len)
+{
+	const char	*p;
+	size_t		 n;
+
+	for (p = made; p < made + made_len; p += n + 1) {
+		n = strlen(p);
+		if (len >= n && memcmp(p, path, n) == 0 &&
+		    (len == n || path[n] == '/'))
+			return true;
+	}
+	return false;
 }
 
 bool
 holders_made(const struct session *s, const char *path, size_t len)
 {
 	const struct holder	*h;
-	const char		*p;
-	size_t			 n;
+	const struct remains	*r;
 
 	if (s->holders == NULL)
 		return false;
 	TAILQ_FOREACH(h, &s->holders->list, entry)
-		for (p = h->made; p < h->made + h->made_len; p += n + 1) {
-			n = strlen(p);
-			if (len >= n && memcmp(p, path, n) == 0 &&
-			    (len == n || path[n] == '/'))
-				return true;
-		}
+		if (is_in(h->made, h->made_len, path, len))
+			return true;
+	TAILQ_FOREACH(r, &s->holders->remains, entry)
+		if (is_in(r->made, r->made_len, path, len))
+			return true;
 	return false;
 }
 
@@ -636,11 +753,21 @@ void
 holders_free(struct session *s)
 {
 	struct holder	*h;
+	struct remains	*r;
+	struct pollfd	 p = { .events = POLLIN };
+	uint64_t	 now, until;
 
 	if (s->holders == NULL)
 		return;
 	while ((h = TAILQ_FIRST(&s->holders->list)) != NULL)
 		holder_free(h);
+	until = clock_ms() + UNDO_MS;
+	while ((r = TAILQ_FIRST(&s->holders->remains)) != NULL) {
+		p.fd = r->pidfd;
+		now = clock_ms();
+		undo(s->holders, r, poll(&p, 1,
+		    now < until ? (int)(until - now) : 0) == 1);
+	}
 	event_free(s->holders->trim_ev);
 	free(s->holders);
 	s->holders = NULL;

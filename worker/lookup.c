@@ -67,7 +67,8 @@ below(int dir, const char *rest, const struct lookup *how)
 
 /*
  * The deepest folder on the way that is in the caches, and from there.  A
- * name that is not cached is so most often because it does not exist.
+ * name that is not cached is so most often because it does not exist.  While
+ * somebody mounts, the root can be one that is not, and nothing is below it.
  */
 static int
 from_cached_parent(const char *path, const struct lookup *how)
@@ -92,7 +93,8 @@ from_cached_parent(const char *path, const struct lookup *how)
 	}
 	if (dir == -1)
 		return -1;
-	fd = below(dir, path + len + (len > 1 ? 1 : 0), how);
+	path += len + (len > 1 ? 1 : 0);
+	fd = below(dir, *path != '\0' ? path : ".", how);
 	fd_close(&dir);
 	if (fd == -1 && errno == EXDEV)
 		errno = EAGAIN;

@@ -43,11 +43,28 @@ mounting_read_only(int fd, bool deep)
 	    (deep ? AT_RECURSIVE : 0U), &a, sizeof(a));
 }
 
+/* For covered.h: what of fd is no folder. */
+static void
+remember_file(struct mounted *out, int fd)
+{
+	struct stat	 st;
+
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+		return;
+	if (out->nfiles == MOUNTED_FILES) {
+		out->more_files = true;
+		return;
+	}
+	out->files[out->nfiles].dev = st.st_dev;
+	out->files[out->nfiles++].ino = st.st_ino;
+}
+
 int
 mounting_put(struct mounting *m, int tree, int fd, const char *path)
 {
 	int	 rv;
 
+	remember_file(m->out, fd);
 	rv = move_mount(tree, "", fd, "",
 	    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 	if (rv == -1)

@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 #include "common/plan.h"
+#include "worker/covered.h"
 
 #define MOUNTING_NODES	8	/* at most, of /dev */
 #define MOUNTING_LINKS	40	/* followed at most, as the kernel */
@@ -43,6 +44,7 @@ struct mask {
 #define MOUNTED_WHY	200	/* bytes of a reason */
 #define MOUNTED_MADE	16384	/* bytes of paths */
 #define MOUNTED_LOCKS	128	/* folders */
+#define MOUNTED_FILES	1024	/* files that something is mounted on */
 
 /*
  * What comes of it.
@@ -61,6 +63,9 @@ struct mounted {
 	size_t	 made_len;
 	int	 locks[MOUNTED_LOCKS];	/* their open, locked descriptors */
 	size_t	 nlocks;
+	struct covered files[MOUNTED_FILES];
+	size_t	 nfiles;
+	bool	 more_files;	/* than fit */
 };
 
 struct mounting {

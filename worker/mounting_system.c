@@ -89,8 +89,9 @@ furnish_dev(struct mounting *m)
 	if (mount("devpts", "/dev/pts", "devpts", PLAIN,
 	    "newinstance,ptmxmode=0666,mode=620") == -1)
 		return mounting_failed(m, "mounting", "/dev/pts");
+	/* The worker may be the one who has to free what is in it. */
 	if (mount("tmpfs", "/dev/shm", "tmpfs", PLAIN | MS_NODEV,
-	    "mode=1777") == -1)
+	    "mode=1777,nr_inodes=16k") == -1)
 		return mounting_failed(m, "mounting", "/dev/shm");
 	return 0;
 }

@@ -51,7 +51,8 @@ probe(int sock)
 {
 	static char		 root[] = "/", hidden[] = "/dev/null/x";
 	struct plan_rule	 rules[] = {
-		{ PLAN_READ, false, root }, { PLAN_DENY, true, hidden }
+		{ PLAN_READ, false, root, false },
+		{ PLAN_DENY, true, hidden, false }
 	};
 	struct plan		 plan;
 	struct enforced		 e;

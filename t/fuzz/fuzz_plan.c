@@ -62,6 +62,33 @@ is_above(const char *folder, const char *path)
 	return strncmp(folder, path, n) == 0 && path[n] == '/';
 }
 
+static int
+rights(const struct plan_rule *r)
+{
+	return r->kind == PLAN_WRITE ? 2 : r->kind == PLAN_READ ? 1 : 0;
+}
+
+/* Whether rule i takes rights, or gives none, where it is: the long way. */
+static bool
+matters_if_missing(const struct plan *p, size_t i)
+{
+	const struct plan_rule	*r = &p->rules[i];
+	bool			 is_first = true;
+
+	while (i-- > 0) {
+		if (strcmp(p->rules[i].path, "/") != 0 &&
+		    !is_above(p->rules[i].path, r->path))
+			continue;
+		if (rights(&p->rules[i]) > rights(r) ||
+		    (is_first && rights(&p->rules[i]) == rights(r)))
+			return true;
+		is_first = false;
+		if (!p->rules[i].if_exists)
+			return false;
+	}
+	return is_first && rights(r) == 0;
+}
+
 static void
 check_rules(const struct plan *p)
 {
@@ -78,6 +105,8 @@ check_rules(const struct plan *p)
 			continue;
 		}
 		MUST(i == 0 || p->rules[i - 1].kind != PLAN_HIDE);
+		MUST(plan_rule_may_miss(p, i) ==
+		    (r->if_exists && matters_if_missing(p, i)));
 		MUST(i == 0 || (strcmp(p->rules[i - 1].path, r->path) != 0 &&
 		    !is_above(r->path, p->rules[i - 1].path)));
 		MUST(plan_decide(p, r->path) == r->kind ||

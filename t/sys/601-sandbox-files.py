@@ -13,7 +13,7 @@ lib = box.lib
 # Landlock alone has no say in what belongs to a file besides its content, nor
 # in devices that somebody else made (landlock(7)).
 BEYOND_LANDLOCK = {"chmod", "fchmod", "fchmodat2", "chown", "utimes",
-                   "setxattr", "chattr", "node"}
+                   "setxattr", "chattr", "file_setattr", "node"}
 
 
 def plant(kind, place):
@@ -74,7 +74,9 @@ def outside(kind, run):
 def nothing_writable(kind, run):
     with box.Place(kind.uid) as place:
         names = ("write", "truncate", "create", "by_symlink", "rename_over",
-                 "git_write", "git_create", "self_root", "reopen", "link_in")
+                 "git_write", "git_create", "self_root", "reopen", "link_in",
+                 "chmod", "fchmodat2", "utimes", "setxattr", "chattr",
+                 "file_setattr")
         attack(kind.name + ": read-only", run, place,
                box.read_only(place.ws),
                *keys_of(place, place.ws + "/.git"), names=names)
@@ -539,13 +541,13 @@ for kind in box.chosen():
         if not box.can(kind, client):
             continue
         total += outside(kind, run)
+        nothing_writable(kind, run)
         if kind.alone:
             little_readable(kind, run)
             guards_give_nothing(kind, server, client, run)
             fails_closed(kind, run)
             status_says(kind, server)
             continue
-        nothing_writable(kind, run)
         for called in NAMES:
             deep(kind, run, called)
             missing(kind, run, called)

@@ -34,9 +34,16 @@ def abi():
     return max(0, libc.syscall(444, None, 0, 1))
 
 
+DATAGRAMS = ["datagram", "datagram_raw", "datagram_pair",
+             "datagram_raw_pair"]
+
+
 @contextlib.contextmanager
-def host_things():
-    """A socket, a segment and a file of this machine: (keys)."""
+def host_things(place):
+    """
+    Sockets, a segment and a file of this machine: (keys), first those that
+    namespaces do not take away.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     key = 0x65780000 + os.getpid() % 0xffff
     segment = libc.shmget(key, 4096, 0o1666)
@@ -45,12 +52,22 @@ def host_things():
     with open(shm, "w", encoding="ascii") as f:
         f.write("host\n")
     os.chmod(shm, 0o666)
-    with socket.socket(socket.AF_UNIX) as s:
+    with socket.socket(socket.AF_UNIX) as s, \
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as takes:
         s.bind("\0" + name)
         s.listen()
+        takes.bind(place.out + "/datagrams")
+        os.chmod(place.out + "/datagrams", 0o777)
+        takes.setblocking(False)
         try:
-            yield ["abstract=" + name, "devshm=" + shm] + (
-                ["shm=%d" % key] if segment != -1 else [])
+            yield ["abstract=" + name,
+                   "datagram=" + place.out + "/datagrams",
+                   "devshm=" + shm] + (
+                       ["shm=%d" % key] if segment != -1 else [])
+            try:
+                lib.check(False, "a datagram came: %r" % takes.recv(100))
+            except BlockingIOError:
+                pass
         finally:
             os.unlink(shm)
             if segment != -1:
@@ -99,10 +116,11 @@ def everything(kind, server, run, worker):
     allowed = set(SLOWING) if kind.alone else set()
     if kind.alone and kind.inside == 0:
         allowed |= OF_ROOT
-    with host_things() as things, box.Place(kind.uid, git=False) as place:
+    with box.Place(kind.uid, git=False) as place, \
+            host_things(place) as things:
         # Without namespaces they are those of the machine.
         if kind.alone:
-            things = things[:1]
+            things = things[:2]
         count = attack("network off", kind, run, box.workspace(place.ws),
                        *keys_of(server, "off", *pids), *things,
                        but=TERMINAL + ALL, allowed=allowed)
@@ -116,10 +134,10 @@ def everything(kind, server, run, worker):
                allowed=allowed)
         attack("files free, network off", kind, run,
                box.sandbox(cwd=place.ws),
-               *keys_of(server, "off", worker, server.pid), *things[:1],
+               *keys_of(server, "off", worker, server.pid), *things[:2],
                names=ON_WORKER + ["tcp_connect", "tcp_bind", "udp_send",
                                   "listener", "control", "netlink",
-                                  "unshare_user", "uring"],
+                                  "unshare_user", "uring"] + DATAGRAMS,
                allowed=FREE_TO_ROOT if kind.inside == 0 else ())
         terminal(kind, run, place)
     return count

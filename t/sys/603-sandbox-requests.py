@@ -2,6 +2,7 @@
 import importlib
 import os
 import sys
+import time
 
 sys.dont_write_bytecode = True
 box = importlib.import_module("6common")
@@ -234,6 +235,51 @@ def denies(kind, client):
         return judge.end(stand_ins=True)
 
 
+def replaced(kind, client):
+    """Files that a running command may not see, or write, are written."""
+    with box.Place(kind.uid, git=False) as place:
+        ws = place.ws
+        names = (".env", "x.pem", "link", ".git", "dir/.git")
+        for name in names:
+            place.put(ws + "/" + name, b"old\n")
+        place.put(place.out + "/named", b"old\n")
+        os.unlink(ws + "/link")
+        os.symlink("file", ws + "/link")
+        place.own()
+        policy = box.workspace(
+            ws, box.at(ws + "/.env", "deny"), box.glob("**/*.pem"),
+            box.at(ws + "/link", "deny"), box.at(ws + "/dir/.git", "read"))
+        script = "exec 2>&1; echo on; read x; for f in %s; do tail -c 5 $f; " \
+            "echo bad >>$f; done; echo off" % " ".join(names)
+        client.start("long", "sh", "-c", script, cwd=ws, sandbox=policy,
+                     env={"PATH": box.PATH}, pipeStdin=True)
+        lib.check(client.note("long", "process/output"), "it does not run")
+        # By the worker, by another process, under another policy.
+        others = (None, box.sandbox(box.special("root", "write"), cwd=ws))
+        for policy in others:
+            for size in (100, 3 << 20):
+                text = b"new " * (size // 4) + b"\n"
+                for name in names:
+                    client.call("fs/writeFile", path=uri(ws + "/" + name),
+                                dataBase64=box.b64(text),
+                                **({"sandbox": policy} if policy else {}))
+        client.call("process/write", processId="long", writeId="w",
+                    chunk=box.b64(b"\n"))
+        out, _ = client.output("long", limit=60)
+        out = out.decode()
+        lib.check(out.rstrip().endswith("off"), "%s: %s" % (
+            kind.name, out[-400:]))
+        # What may be read: two files of five.
+        lib.check(out.count("new \n") == 2 and "bad" not in out,
+                  "%s: replaced: %d of %d" % (kind.name, out.count("new \n"),
+                                              len(names)))
+        for name in names:
+            with open(ws + "/" + name, "rb") as f:
+                lib.check(f.read() == text, "%s: %s was written" % (
+                    kind.name, name))
+        client.notes.clear()
+
+
 def swaps(kind, client):
     """Names that lead in and out in turn, while requests use them."""
     with box.Place(kind.uid, git=False) as place:
@@ -315,15 +361,43 @@ def burst(client, ws, both, inside, n, seen):
     return len(sent)
 
 
+def largest(client):
+    """
+    As many rules as a plan may have, with paths as long as they may be, and
+    longer: what is asked behind it is answered soon.
+    """
+    for access, count, size in ((box.DENY, 2000, 200), (box.WRITE, 400, 200),
+                                (box.DENY, 2000, 2000)):
+        where = ["/" + ("d" * 63 + "/") * (size // 64) + "%d" % i
+                 for i in range(count)]
+        policy = box.sandbox(box.special("root", "read"), *[
+            box.at(path, access, skip=True) for path in where], cwd="/")
+        waited = []
+        for _ in range(5):
+            sent = client.send("fs/getMetadata", path=uri("/"),
+                               sandbox=policy)
+            began = time.monotonic()
+            client.call("fs/getMetadata", path=uri("/"))
+            waited.append(time.monotonic() - began)
+            box.refused(client.answer, sent)
+        print("behind %d of %s, %d bytes: %.1f to %.1f ms" % (
+            count, access, size, min(waited) * 1000, max(waited) * 1000))
+        lib.check(min(waited) < 0.1 * lib.SCALE,
+                  "a plan of %d rules: %s" % (count, waited))
+
+
 total = 0
 for kind in box.chosen():
     with box.session(kind) as (server, client):
         if not box.can(kind, client):
             continue
+        if kind.uid == os.geteuid():
+            largest(client)
         total += writes(kind, client)
         total += reads(kind, client)
         if not kind.alone:
             total += denies(kind, client)
+            replaced(kind, client)
         swaps(kind, client)
 print("%d requests were refused" % total)
 box.finish()

@@ -13,7 +13,7 @@ GIT = {"GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@t",
        "GIT_COMMITTER_NAME": "t", "GIT_COMMITTER_EMAIL": "t@t",
        "GIT_CONFIG_NOSYSTEM": "1"}
 POOL = """
-import multiprocessing as m, os, tempfile
+import array, multiprocessing as m, os, socket, tempfile
 def f(x):
     return x * x
 if __name__ == "__main__":
@@ -23,6 +23,11 @@ if __name__ == "__main__":
     print(q.get(), p.join(), p.exitcode)
     with tempfile.TemporaryFile(dir=".") as t:
         t.write(b"x")
+    for kind in socket.SOCK_STREAM, socket.SOCK_SEQPACKET:
+        a, b = socket.socketpair(socket.AF_UNIX, kind)
+        a.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                            array.array("i", [1]))])
+        print(len(b.recvmsg(9, 99)[1]))
 """
 MAKEFILE = """prog: prog.o
 \tcc -o prog prog.o
@@ -97,7 +102,7 @@ def python(run, place, policy):
         f.write(POOL)
     tool(run, "python", "%s -I pool.py" % lib.python_for(
         None if place.uid == os.geteuid() else place.uid),
-        "[0, 1, 4, 9]\n7 None 0", policy, place)
+        "[0, 1, 4, 9]\n7 None 0\n1\n1\n", policy, place)
 
 
 def shell(run, place, policy):

@@ -1,9 +1,11 @@
 """605: what ends, ends with all that was in its sandbox, and nothing more."""
 import contextlib
+import errno
 import importlib
 import os
 import signal
 import sys
+import time
 
 sys.dont_write_bytecode = True
 box = importlib.import_module("6common")
@@ -136,6 +138,55 @@ def session_ends(kind, server, place):
                   "%s: session/close: %s" % (kind.name, lib.describe(ours)))
 
 
+FILL = """
+import os
+os.chdir("/dev/shm")
+try:
+    for n in range(100000):
+        os.close(os.open(str(n), os.O_CREAT | os.O_WRONLY))
+except OSError as e:
+    print(e.errno, n > 9999)
+"""
+
+
+def unused(kind, server, place):
+    """Those that nobody uses are ended, and nobody has to wait for that."""
+    dirs = ["%s/w%d" % (place.ws, n) for n in range(24)]
+    for path in dirs:
+        os.mkdir(path)
+    place.own()
+    worst = []
+    with kind.client(server) as client:
+        run = box.Runs(client)
+        out, code, _ = run(lib.python_for(
+            None if kind.uid == os.geteuid() else kind.uid), "-I", "-c", FILL,
+            box=box.workspace(dirs[0]))
+        lib.check((code, out) == (0, "%d True\n" % errno.ENOSPC),
+                  "%s: filling /dev/shm: %s %s" % (kind.name, code, out))
+        for _ in range(3):
+            for path in dirs:
+                client.call("fs/writeFile", path=box.uri(path + "/file"),
+                            dataBase64="", sandbox=box.workspace(path))
+            lib.check(any(set(os.listdir(p)) & set(box.GUARDED)
+                          for p in dirs), "nothing is covered")
+            took = []
+
+            def all_gone():
+                began = time.monotonic()
+                client.call("fs/getMetadata", path=box.uri("/"))
+                took.append(time.monotonic() - began)
+                return not any(set(os.listdir(p)) & set(box.GUARDED)
+                               for p in dirs)
+
+            lib.check(lib.wait_until(all_gone, 20), "%s: left: %s" % (
+                kind.name, [os.listdir(p) for p in dirs]))
+            worst.append(max(took))
+    print("%s: waited %s ms at most" % (kind.name, ", ".join(
+        "%.1f" % (t * 1000) for t in worst)), flush=True)
+    lib.check(min(worst) < 0.1 * lib.SCALE, "%s: waited %s" % (
+        kind.name, worst))
+
+
 def worker_dies(kind, server, place):
     with kind.client(server) as client:
         word = start_hidden(client, "w", box.workspace(place.ws), place)
@@ -168,6 +219,8 @@ for kind in box.chosen():
                 client.call("session/close")
             session_ends(kind, server, place)
             clean(place, kind.name + ": session/close")
+            if not kind.alone:
+                unused(kind, server, place)
             worker_dies(kind, server, place)
         server_ends(kind, place)
         clean(place, kind.name + ": the end")

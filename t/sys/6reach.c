@@ -2,8 +2,8 @@
  * A probe of the sandbox (6probe.h): processes, network, kernel, terminals.
  * Keys: pid, a process that must be out of reach (more than one with commas;
  * besides the first of the namespace and our parent); port, a TCP port of this
- * machine; abstract, host's abstract socket; path, a socket in the file
- * system; shm, key of a shared memory segment; net=off.
+ * machine; abstract, host's abstract socket; datagram, a socket in the file
+ * system that takes them; shm, key of a shared memory segment; net=off.
  *
  * 6reach no-userns PROGRAM [ARG...] runs a program for which there are no user
  * namespaces, nor others, as in a container.
@@ -528,6 +528,34 @@ unix_connect(const char *name, bool is_abstract, int type)
 	    (offsetof(struct sockaddr_un, sun_path) + n + 1));
 }
 
+/* To a name in the file system; filters see no address but sendto(2)'s. */
+static long
+unix_send(int s)
+{
+	struct sockaddr_un	 a = { .sun_family = AF_UNIX };
+	struct iovec		 iov = { (void *)(uintptr_t)"x", 1 };
+	struct msghdr		 m;
+
+	if (s == -1)
+		return -1;
+	snprintf(a.sun_path, sizeof(a.sun_path), "%.100s", key("datagram"));
+	memset(&m, 0, sizeof(m));
+	m.msg_name = &a;
+	m.msg_namelen = sizeof(a);
+	m.msg_iov = &iov;
+	m.msg_iovlen = 1;
+	return sendmsg(s, &m, 0);
+}
+
+static long
+unix_pair_send(int type)
+{
+	int	 pair[2];
+
+	return socketpair(AF_UNIX, type, 0, pair) == -1 ? -1 :
+	    unix_send(pair[0]);
+}
+
 static enum verdict
 if_off(long (*fn)(void))
 {
@@ -558,6 +586,11 @@ NET(packet, socket(AF_PACKET, SOCK_RAW, 0))
 NET(vsock, socket(AF_VSOCK, SOCK_STREAM, 0))
 NET(crypto, socket(AF_ALG, SOCK_SEQPACKET, 0))
 NET(pair_inet, socketpair(AF_INET, SOCK_STREAM, 0, (int[2]){ 0 }))
+NET(datagram, unix_send(socket(AF_UNIX, SOCK_DGRAM, 0)))
+/* What the kernel takes for the same. */
+NET(datagram_raw, unix_send(socket(AF_UNIX, SOCK_RAW | SOCK_CLOEXEC, 0)))
+NET(datagram_pair, unix_pair_send(SOCK_DGRAM | SOCK_NONBLOCK))
+NET(datagram_raw_pair, unix_pair_send(SOCK_RAW))
 CALL(abstract, unix_connect(key("abstract"), true, SOCK_STREAM))
 CALL(control, unix_connect(key("control"), false, SOCK_SEQPACKET))
 CALL(listener, unix_connect(key("listener"), false, SOCK_STREAM))
@@ -622,6 +655,7 @@ static const struct attack attacks[] = {
 #endif
 	A(tcp_connect), A(tcp_bind), A(udp_send), A(udp6_send), A(raw),
 	A(ping), A(netlink), A(packet), A(vsock), A(crypto), A(pair_inet),
+	A(datagram), A(datagram_raw), A(datagram_pair), A(datagram_raw_pair),
 	A(abstract), A(control), A(listener), A(tiocsti), A(tiocsti_high),
 	A(tioclinux), A(other_terminals), A(stop_all), A(kill_all),
 	{ NULL, NULL }

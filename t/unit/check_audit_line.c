@@ -71,6 +71,17 @@ START_TEST(test_kinds)
 }
 END_TEST
 
+/* Whoever looks at it in a terminal gives it no orders. */
+START_TEST(test_shown)
+{
+	struct audit_what	 what = { .event = AUDIT_session_ended };
+
+	what.program = "\xc2\x9b" "1m\x7f\xe2\x80\xae";
+	ck_assert_ptr_nonnull(strstr(line(&what),
+	    "\"program\":\"\\u009b1m\\u007f\\u202e\""));
+}
+END_TEST
+
 /* Nobody ends the line, or the text. */
 START_TEST(test_hostile)
 {
@@ -142,6 +153,7 @@ main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_empty);
 	tcase_add_test(t, test_kinds);
+	tcase_add_test(t, test_shown);
 	tcase_add_test(t, test_hostile);
 	tcase_add_test(t, test_long);
 	tcase_add_test(t, test_rows);

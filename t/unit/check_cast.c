@@ -93,6 +93,21 @@ START_TEST(test_events)
 }
 END_TEST
 
+/* Whoever looks at it in a terminal gives it no orders. */
+START_TEST(test_shown)
+{
+	static char	 name[] = "\xc2\x9b" "1m\x7f\xe2\x80\xae";
+	char		*argv[] = { name, NULL };
+	struct cast	 c = { .json_id = "\"\xc2\x9b\"", .json_id_len = 4 };
+
+	ck_assert_str_eq(written(cast_output(&tty, &b, 0, 0, name, 8)),
+	    "[0.000000,\"o\",\"\\u009b1m\\u007f\\u202e\"]\n");
+	ck_assert_str_eq(written(cast_start(&c, &b, 0, 9, argv)),
+	    "{\"t\":0.000000,\"process\":\"\\u009b\",\"event\":\"start\","
+	    "\"pid\":9,\"arguments\":[\"\\u009b1m\\u007f\\u202e\"]}\n");
+}
+END_TEST
+
 /* However long the reason, it fits what was kept for it. */
 START_TEST(test_cut_fits)
 {
@@ -201,6 +216,7 @@ main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_heads);
 	tcase_add_test(t, test_events);
+	tcase_add_test(t, test_shown);
 	tcase_add_test(t, test_cut_fits);
 	tcase_add_test(t, test_cut_characters);
 	tcase_add_test(t, test_no_room);

@@ -73,6 +73,40 @@ START_TEST(test_message)
 END_TEST
 
 /* A text alone has no comma, and bytes already held stay. */
+/* What steers a terminal, or the direction of text, and its neighbours. */
+START_TEST(test_shown)
+{
+	static const char	 orders[] = "a\x7f" "b\xc2\x80\xc2\x9f\xd8\x9c"
+		"\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\xaa\xe2\x80\xae"
+		"\xe2\x81\xa6\xe2\x81\xa9\x1b\xff";
+	static const char	 plain[] = "~\xc2\xa0\xd8\x9b\xd8\x9d\xc4\x9c"
+		"\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xa5"
+		"\xe2\x81\xaa\xe3\x80\x8e\xf0\x9d\x82\x80";
+	static const char	 escaped[] = "a\\u007fb\\u0080\\u009f\\u061c"
+		"\\u200e\\u200f\\u202a\\u202e\\u2066\\u2069\\u001b" FFFD;
+	struct buf		 want;
+
+	buf_init(&want, 4096);
+	json_out_open(&o, '[');
+	json_out_text(&o, T(orders));
+	json_out_shown(&o);
+	json_out_text(&o, T(orders));
+	json_out_text(&o, T(plain));
+	json_out_text(&o, T(""));
+	json_out_raw(&o, T("\"\x7f\xc2\x9b\\n\""));
+	json_out_close(&o, ']');
+	ck_assert(buf_put(&want, "[\"", 2) == 0 &&
+	    buf_put(&want, orders, sizeof(orders) - 3) == 0 &&
+	    buf_put(&want, T("\\u001b" FFFD "\",\"")) == 0 &&
+	    buf_put(&want, T(escaped)) == 0 &&
+	    buf_put(&want, T("\",\"")) == 0 &&
+	    buf_put(&want, T(plain)) == 0 &&
+	    buf_put(&want, T("\",\"\",\"\\u007f\\u009b\\n\"]")) == 0);
+	ck_written((const char *)buf_data(&want), want.len);
+	buf_fini(&want);
+}
+END_TEST
+
 START_TEST(test_behind_others)
 {
 	ck_assert_int_eq(buf_put(&b, "x", 1), 0);
@@ -363,6 +397,7 @@ main(void)
 	tcase_add_checked_fixture(tc, start, stop);
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, test_message);
+	tcase_add_test(tc, test_shown);
 	tcase_add_test(tc, test_behind_others);
 	tcase_add_loop_test(tc, test_text, 0, ntexts);
 	tcase_add_loop_test(tc, test_text_anywhere, 0, ntexts);

@@ -531,6 +531,37 @@ START_TEST(test_native)
 }
 END_TEST
 
+/* Paths of 1000 bytes each, as many as fit, and then one more. */
+START_TEST(test_long_paths)
+{
+	const size_t	 len = 1000, fit = LIMIT_SANDBOX_PATHS / len;
+	char		*object, *p, name[1000];
+	size_t		 many, n;
+
+	memset(name, 'a', sizeof(name));
+	object = malloc(1024 + (fit + 1) * (len + 64));
+	ck_assert_ptr_nonnull(object);
+	ck_assert_uint_lt(fit, LIMIT_SANDBOX_RULES);
+	for (many = fit; many <= fit + 1; many++) {
+		p = object + sprintf(object, "{'permissions':{'type':"
+		    "'managed','network':'enabled','file_system':{'type':"
+		    "'restricted','entries':[");
+		for (n = 0; n < many; n++)
+			p += sprintf(p, "%s{'path':{'type':'path','path':"
+			    "'file:///%.*s%04zu'},'access':'read'}",
+			    n > 0 ? "," : "", (int)len - 5, name, n);
+		strcpy(p, "]}}" LEVEL);
+		if (many == fit) {
+			ck_assert_int_ne(explain(object, &nowhere)[0], '!');
+			ck_assert_uint_eq(plan.n, fit);
+		} else {
+			check_text(object, &nowhere, "!too many rules");
+		}
+	}
+	free(object);
+}
+END_TEST
+
 START_TEST(test_limits)
 {
 	char	*object, *p, name[PATH_MAX];
@@ -859,6 +890,7 @@ main(void)
 	tcase_add_test(t, test_no_folder);
 	tcase_add_test(t, test_native);
 	tcase_add_test(t, test_limits);
+	tcase_add_test(t, test_long_paths);
 	tcase_add_test(t, test_decide);
 	tcase_add_test(t, test_flags);
 	tcase_add_test(t, test_if_exists);
