@@ -4,10 +4,10 @@
  * else to do halts, and takes up to 60 us to wake up again, above all in a
  * virtual machine; most requests take less.
  *
- * Only while requests keep coming (AWAKE_STREAK of them with AWAKE_GAP between
- * them at most), for AWAKE_POLL after each, and never at the cost of others:
- * it yields each time it looks, and when that takes long, since somebody else
- * computes, it sleeps as usual for AWAKE_PAUSE.  (Without that it would lose the
+ * Only while requests keep coming (AWAKE_STREAK of them, AWAKE_GAP apart at
+ * most), for AWAKE_POLL after each, and never at the cost of others: it yields
+ * each time it looks, and when that takes long, since somebody else computes,
+ * it sleeps as usual for AWAKE_PAUSE.  (Without that it would lose the
  * precedence of who has slept: with a load of 8 an echo took 2.6 ms, not 0.1.)
  *
  * All times are microseconds of clock_us().  Pure.

@@ -65,7 +65,7 @@ struct proc {
 	bool			 tty;
 	bool			 has_input;	/* tty or pipeStdin */
 	bool			 terminated;
-	bool			 unheard;	/* nobody was there at its end */
+	bool			 unheard;	/* nobody heard its end */
 	bool			 sandboxed;
 	struct holder		*holder;	/* until closed */
 	bool			 denied;	/* by its sandbox */

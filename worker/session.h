@@ -125,8 +125,8 @@ struct session {
 	unsigned		 told_running;	/* the master, with load_ev */
 	struct json		 json;
 	struct buf		 scratch;	/* one answer being written */
-	struct event		*ttl_ev, *kill_ev, *child_ev, *reap_ev, *pace_ev,
-				*load_ev;
+	struct event		*ttl_ev, *kill_ev, *child_ev, *reap_ev,
+				*pace_ev, *load_ev;
 	int			 pace_fd;	/* timerfd of paced output */
 	unsigned		 empty_passes;	/* found nobody to kill */
 	unsigned		 orphans;	/* reaped since the last one */

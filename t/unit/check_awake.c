@@ -9,7 +9,7 @@
 static struct awake	 a;
 static uint64_t		 now;
 
-/* Requests whose turns end gap after each other: of the last, whether it stays. */
+/* Requests whose turns end so far apart; whether it stays after the last. */
 static bool
 ask(unsigned n, uint64_t gap)
 {

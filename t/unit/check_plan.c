@@ -69,9 +69,10 @@ explain(const char *object, const struct plan_context *ctx)
 
 #define LEVEL	",'windowsSandboxLevel':'disabled'}"
 #define IN_W	",'cwd':'file:///w','workspaceRoots':['file:///w']" LEVEL
-#define MANAGED(entries)						\
+#define RESTRICTED							\
 	"{'permissions':{'type':'managed','network':'enabled',"		\
-	"'file_system':{'type':'restricted','entries':[" entries "]}}"
+	"'file_system':{'type':'restricted','entries':["
+#define MANAGED(entries) RESTRICTED entries "]}}"
 #define SPECIAL(kind, access)						\
 	"{'path':{'type':'special','value':{'kind':'" kind "'}},"	\
 	"'access':'" access "'}"
@@ -543,9 +544,7 @@ START_TEST(test_long_paths)
 	ck_assert_ptr_nonnull(object);
 	ck_assert_uint_lt(fit, LIMIT_SANDBOX_RULES);
 	for (many = fit; many <= fit + 1; many++) {
-		p = object + sprintf(object, "{'permissions':{'type':"
-		    "'managed','network':'enabled','file_system':{'type':"
-		    "'restricted','entries':[");
+		p = object + sprintf(object, RESTRICTED);
 		for (n = 0; n < many; n++)
 			p += sprintf(p, "%s{'path':{'type':'path','path':"
 			    "'file:///%.*s%04zu'},'access':'read'}",
@@ -572,9 +571,7 @@ START_TEST(test_limits)
 	for (i = 0; i < 2; i++) {
 		size_t	 n, many = LIMIT_SANDBOX_RULES + i;
 
-		p = object + sprintf(object, "{'permissions':{'type':"
-		    "'managed','network':'enabled','file_system':{'type':"
-		    "'restricted','entries':[");
+		p = object + sprintf(object, RESTRICTED);
 		for (n = 0; n < many; n++)
 			p += sprintf(p, "%s{'path':{'type':'path','path':"
 			    "'file:///%zu'},'access':'read'}",
@@ -655,8 +652,7 @@ START_TEST(test_flags)
 		{ "{'type':'read-only','network_access':true}", true, false,
 		    true },
 		{ MANAGED("") LEVEL, false, false, true },
-		{ MANAGED(SPECIAL("root", "write")) LEVEL, true, true,
-		    false },
+		{ MANAGED(SPECIAL("root", "write")) LEVEL, true, true, false },
 		{ MANAGED(SPECIAL("root", "write") "," AT("/a", "read"))
 		    LEVEL, true, false, true },
 		{ MANAGED(SPECIAL("root", "write") "," AT("/a", "deny"))
