@@ -74,7 +74,7 @@ START_TEST(test_others)
 
 	ck_assert(ask(AWAKE_STREAK + 1, 10));
 	awake_yielded(&a, now, now + AWAKE_YIELD);
-	ck_assert(awake_stays(&a, now + AWAKE_YIELD));
+	ck_assert(ask(1, AWAKE_GAP));
 	awake_yielded(&a, now, now + AWAKE_YIELD + 1);
 	until = now + AWAKE_YIELD + 1 + AWAKE_PAUSE;
 	ck_assert(!awake_stays(&a, now + AWAKE_YIELD + 1));
