@@ -83,6 +83,7 @@ covered_has(const struct stat *st)
 		if (table->list[i].dev == st->st_dev &&
 		    table->list[i].ino == st->st_ino)
 			return true;
+	atomic_thread_fence(memory_order_acquire);
 	/* Else it was not one list that was looked through. */
 	return atomic_load(&table->version) != version;
 }
