@@ -22,7 +22,7 @@
 #define AWAKE_GAP	250
 #define AWAKE_POLL	100
 #define AWAKE_YIELD	200		/* longer: somebody else computes */
-#define AWAKE_PAUSE	500000
+#define AWAKE_PAUSE	100000
 
 struct awake {
 	bool		 may;		/* at all */
