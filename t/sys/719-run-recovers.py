@@ -197,14 +197,15 @@ def another_server():
 
 
 def no_patience():
-    server = Server()
+    proxy = Proxy(Server().url, 0, 1, 2)
     child = subprocess.Popen(
         [BUILD + "/execsrvctl", "run", "--patience", "1", "--url",
-         server.url, "--", "sh", "-c", "echo on; exec sleep 1000"],
+         proxy.url, "--", "sh", "-c", "echo on; exec sleep 1000"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE)
     check(child.stdout.readline() == b"on\n", "no first line")
-    server.kill()
+    proxy.refuses = True
+    proxy.cut_all()
     err = child.communicate(timeout=LIMIT)[1]
     check(child.returncode == 125 and err.count(b"\n") == 1,
           (child.returncode, err))
