@@ -34,6 +34,7 @@
 
 #define DENIALS_MAX	3	/* 401 or 403 in a row are for good */
 #define EXIT_SETTINGS	2	/* of a process that cannot work with them */
+#define LAG_MS		20	/* of time(2), at most */
 
 static const struct {
 	const char	*name;
@@ -121,19 +122,32 @@ tell(const struct remote *r, enum audit_event event, const char *why)
 
 /* --- credentials --- */
 
+/*
+ * When a credential that is good now is not any more.  Not in whole seconds: it
+ * would be used for up to one more.  And not before time(2), which may lag.
+ */
+static struct timeval
+until(uint64_t expires)
+{
+	struct timespec	 now;
+	int64_t		 ms;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	ms = ((int64_t)expires - now.tv_sec) * 1000 - now.tv_nsec / 1000000;
+	return clock_timeval(ms < 0 ? LAG_MS : (uint64_t)ms + LAG_MS);
+}
+
 void
 remote_send_bearer(struct remote *r)
 {
 	Ipc__UplinkBearer	 out = IPC__UPLINK_BEARER__INIT;
 	struct timeval		 tv;
-	time_t			 now = time(NULL);
 
 	event_del(r->expire_ev);
 	if (cred_is_good(&r->cred)) {
 		out.token = r->cred.token;
 		if (r->cred.expires != 0) {
-			tv.tv_sec = (time_t)r->cred.expires - now;
-			tv.tv_usec = 0;
+			tv = until(r->cred.expires);
 			event_add(r->expire_ev, &tv);
 		}
 	}
