@@ -221,10 +221,12 @@ on_writable(void *arg)
 	rendezvous_want(r);
 	/*
 	 * There is more to come: first those who wait for this processor with
-	 * less.  Beside a flood it brings the p99 of an echo on another stream
-	 * from 3.1 times what it is without to 2.4, and costs the flood 5 %.
+	 * less, if there are any.  Beside a flood it brings the p99 of an echo
+	 * on another stream from 3.1 times what it is without to 2.5; the flood
+	 * is 5 % slower.
 	 */
-	sched_yield();
+	if (carrier_streams(r->carrier) > 1)
+		sched_yield();
 }
 
 static const struct wsock_events wsock_events = {
