@@ -53,15 +53,12 @@ main(int argc, char **argv)
 	int	 n = argc > 1 ? atoi(argv[1]) : 1;
 	char	 c;
 
-	while (n-- > 0)
-		switch (fork()) {
-		case -1:
-			return 1;
-		case 0:
-			grow();
-		}
+	/* First: those before may leave no room for the next one. */
 	if (write(STDOUT_FILENO, "on\n", 3) != 3)
 		return 1;
+	while (n-- > 0)
+		if (fork() == 0)
+			grow();
 	while (read(STDIN_FILENO, &c, 1) > 0)
 		;
 	return 0;
