@@ -124,9 +124,8 @@ endpoint_parse(struct endpoint *ep, const char *url)
 	return ENDPOINT_OK;
 }
 
-/* Servers tell of it in lines, and lines are what their starters read. */
-static bool
-is_one_line(const char *text)
+bool
+endpoint_is_one_line(const char *text)
 {
 	for (; *text != '\0'; text++)
 		if ((unsigned char)*text < ' ' || *text == 0x7f)
@@ -145,7 +144,7 @@ endpoint_check_listen(const struct endpoint *ep)
 	}
 	if (ep->kind == ENDPOINT_UNIX && ep->path[0] != '/')
 		return ENDPOINT_RELATIVE;
-	return is_one_line(ep->path) ? ENDPOINT_OK : ENDPOINT_PATH;
+	return endpoint_is_one_line(ep->path) ? ENDPOINT_OK : ENDPOINT_PATH;
 }
 
 socklen_t

@@ -58,6 +58,12 @@ enum endpoint_error endpoint_parse(struct endpoint *ep, const char *url)
 enum endpoint_error endpoint_parse_tcp(struct endpoint *ep, const char *text)
 		    __attribute__((warn_unused_result));
 
+/*
+ * Whether it can be shown in a line: servers tell of it in lines, and lines are
+ * what their starters and operators read.
+ */
+bool		 endpoint_is_one_line(const char *text);
+
 /* What keeps one that was read from being listened on, or ENDPOINT_OK. */
 enum endpoint_error endpoint_check_listen(const struct endpoint *ep)
 		    __attribute__((warn_unused_result));

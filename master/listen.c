@@ -73,16 +73,6 @@ check_reach(const char *url, const union endpoint_address *a, bool has_tokens,
 	    "and BearerSecretFile", url);
 }
 
-/* It is shown in lines, and lines are what starters and operators read. */
-static bool
-is_one_line(const char *url)
-{
-	for (; *url != '\0'; url++)
-		if ((unsigned char)*url < ' ' || *url == 0x7f)
-			return false;
-	return true;
-}
-
 /* An address as it is asked for: ws:// goes without saying for figures. */
 static int
 parse_url(const char *url, bool is_metrics, union endpoint_address *a,
@@ -91,7 +81,7 @@ parse_url(const char *url, bool is_metrics, union endpoint_address *a,
 	struct endpoint		 ep;
 	enum endpoint_error	 error;
 
-	if (!is_one_line(url))
+	if (!endpoint_is_one_line(url))
 		return conf_fail(e, "a control character in the address of a "
 		    "listener");
 	error = is_metrics && strncmp(url, "unix:", 5) != 0 ?
@@ -344,7 +334,7 @@ adopt_unix(struct listener *l, const union endpoint_address *a, socklen_t len,
 		    path + 1);
 	else
 		snprintf(l->url, sizeof(l->url), "unix:@");
-	if (is_one_line(l->url))
+	if (endpoint_is_one_line(l->url))
 		return 0;
 	return conf_fail(e, "a control character in the address of a "
 	    "listener");
