@@ -103,7 +103,7 @@ TEST_LIBS	:= $(call lib,unit worker http master reach uplink ctl client \
 # position-independent; only what execsrv.h declares is to be seen.
 LIB_H		:= common/client/execsrv.h
 LIB_NEEDS	:= b64 buf clock endpoint envlist fd httphead json json_out \
-		   program sha1 span uri utf8 ws
+		   program sha1 span tcp uri utf8 ws
 LIB_O		:= $(patsubst %.c,$(BUILD)/pic/%.o,\
 		   $(wildcard common/client/*.c) $(LIB_NEEDS:%=common/%.c))
 # Another number when a program would have to be built anew.

@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/rundirs.h"
+#include "common/tcp.h"
 #include "master/child.h"
 #include "master/gatekeep.h"
 #include "master/inside.h"
@@ -34,14 +34,6 @@ static void	 on_accept(int, short, void *);
 static void	 on_pause(int, short, void *);
 
 /* --- opening --- */
-
-static bool
-is_loopback(const union endpoint_address *a)
-{
-	if (a->any.sa_family == AF_INET)
-		return ntohl(a->in.sin_addr.s_addr) >> 24 == 127;
-	return IN6_IS_ADDR_LOOPBACK(&a->in6.sin6_addr);
-}
 
 /* An address of TCP as a URL. */
 static void
@@ -66,7 +58,7 @@ static int
 check_reach(const char *url, const union endpoint_address *a, bool has_tokens,
     struct conf_error *e)
 {
-	if (has_tokens || is_loopback(a))
+	if (has_tokens || tcp_is_loopback(&a->any))
 		return 0;
 	return conf_fail(e, "%.300s: not a loopback address, and no clients "
 	    "are served there without authentication: see Token, TokenFile "
@@ -141,9 +133,7 @@ open_tcp(struct listener *l, const char *url, union endpoint_address *a,
 	    SOCK_NONBLOCK, 0)) == -1 ||
 	    setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on,
 	    sizeof(on)) == -1 ||
-	    /* Accepted sockets inherit it. */
-	    setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on,
-	    sizeof(on)) == -1 ||
+	    tcp_tune(l->fd, &a->any) == -1 ||
 	    bind(l->fd, &a->any, len) == -1 ||
 	    listen(l->fd, BACKLOG) == -1 ||
 	    getsockname(l->fd, &a->any, &len) == -1)
@@ -305,13 +295,10 @@ static int
 adopt_tcp(struct listener *l, const union endpoint_address *a,
     struct conf_error *e)
 {
-	int	 on = 1;
-
 	show_tcp(l, a);
 	if (check_reach(l->url, a, tokens_any(l->master->tokens), e) == -1)
 		return -1;
-	if (setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on,
-	    sizeof(on)) == -1)
+	if (tcp_tune(l->fd, &a->any) == -1)
 		return fail_errno(e, l->url);
 	l->master->brand = inside_brand(l->master->dir);
 	return 0;

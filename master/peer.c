@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/tcp.h"
 #include "master/inside.h"
 
 #define ANSWER_MAX	8192	/* bytes of a sock_diag answer */
@@ -167,15 +168,6 @@ identify_tcp(struct peer *p, const union address *ours,
 	return r;
 }
 
-static bool
-is_loopback(const union address *a)
-{
-	if (a->any.sa_family == AF_INET)
-		return ntohl(a->in.sin_addr.s_addr) >> 24 == 127;
-	return a->any.sa_family == AF_INET6 &&
-	    IN6_IS_ADDR_LOOPBACK(&a->in6.sin6_addr);
-}
-
 /* On an IPv6 socket an IPv4 peer looks like this: ::ffff:127.0.0.1. */
 static void
 unmap(union address *a)
@@ -223,7 +215,7 @@ describe(struct peer *p, const union address *a)
 		    (unsigned long)p->uid);
 	else
 		snprintf(p->user, sizeof(p->user), "unknown");
-	if (a->any.sa_family == AF_INET6 && !is_loopback(a))
+	if (a->any.sa_family == AF_INET6 && !tcp_is_loopback(&a->any))
 		name_network(a, host);
 	snprintf(p->source, sizeof(p->source), "%.30s %s", p->user, host);
 }
@@ -278,7 +270,8 @@ identify(int fd, uint64_t brand, struct peer *p)
 	 * By another address of this machine a command in a sandbox is found
 	 * out as well; but nobody is who such an address says.
 	 */
-	if (!is_loopback(&ours) || !is_loopback(&theirs)) {
+	if (!tcp_is_loopback(&ours.any) ||
+	    !tcp_is_loopback(&theirs.any)) {
 		p->known = false;
 		p->uid = 0;
 	}

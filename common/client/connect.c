@@ -15,6 +15,7 @@
 #include "common/client/client_priv.h"
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/tcp.h"
 #include "common/uri.h"
 #include "common/utf8.h"
 
@@ -32,11 +33,11 @@ ms_left(uint64_t deadline)
 
 /* A server that vanished must not be waited for until doomsday. */
 static void
-set_options(int fd)
+set_options(int fd, const struct sockaddr *to)
 {
 	int	 on = 1, idle = 15, interval = 5, count = 4;
 
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	(void)!tcp_tune(fd, to);
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval,
@@ -53,7 +54,7 @@ execsrv_socket(const struct execsrv_address *u)
 	    SOCK_NONBLOCK, 0)) == -1)
 		return -1;
 	if (u->addr.any.sa_family != AF_UNIX)
-		set_options(fd);
+		set_options(fd, &u->addr.any);
 	if (connect(fd, &u->addr.any, u->len) == -1 &&
 	    errno != EINPROGRESS && errno != EINTR)
 		fd_close(&fd);
