@@ -10,15 +10,18 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/slice.h"
+#include "worker/awake.h"
 #include "worker/behind.h"
 #include "worker/fsop_priv.h"
 
@@ -303,16 +306,34 @@ rest(int sock)
 		behind_flush(&behind);
 }
 
+/* Until the next request is there, or is not expected soon. */
+static void
+stay_awake(int sock, struct awake *a)
+{
+	struct pollfd	 p = { sock, POLLIN, 0 };
+	uint64_t	 now, then = clock_us();
+
+	for (; awake_stays(a, then) && poll(&p, 1, 0) == 0; then = now) {
+		sched_yield();
+		now = clock_us();
+		awake_yielded(a, then, now);
+	}
+}
+
 void
-agent_serve(int sock, bool quick)
+agent_serve(int sock, bool quick, bool may_stay_awake)
 {
 	struct fsop_how	 wanted = { .hup = -1 };
 	struct request	 req;
+	struct awake	 awake;
 
 	slice_short();
+	awake_init(&awake, may_stay_awake);
 	/* Nobody asks how they ended. */
 	signal(SIGCHLD, SIG_IGN);
-	while (rest(sock), receive(sock, &req) == 1) {
+	while (stay_awake(sock, &awake), rest(sock),
+	    receive(sock, &req) == 1) {
+		awake_asked(&awake, clock_us());
 		wanted.hup = req.fds[0];
 		if (fsop_cancelled(&wanted) == 0 &&
 		    (!quick || !run(&req, true)))

@@ -19,9 +19,10 @@
 
 /*
  * Serve requests that come on sock until it ends, then exit.  quick: try
- * bounded first (nobody did before).
+ * bounded first (nobody did before).  See worker/awake.h.
  */
-void	 agent_serve(int sock, bool quick) __attribute__((noreturn));
+void	 agent_serve(int sock, bool quick, bool may_stay_awake)
+	    __attribute__((noreturn));
 
 /* bytes of data that go with a request; what is more is a file. */
 #define AGENT_INLINE	8192

@@ -10,9 +10,15 @@ awake_init(struct awake *a, bool may)
 }
 
 void
-awake_asked(struct awake *a)
+awake_asked(struct awake *a, uint64_t now)
 {
+	if (a->asked)
+		return;
 	a->asked = true;
+	if (now - a->last > AWAKE_GAP)
+		a->streak = 0;
+	else if (a->streak < AWAKE_STREAK)
+		a->streak++;
 }
 
 bool
@@ -20,10 +26,6 @@ awake_stays(struct awake *a, uint64_t now)
 {
 	if (a->asked) {
 		a->asked = false;
-		if (now - a->last > AWAKE_GAP)
-			a->streak = 0;
-		else if (a->streak < AWAKE_STREAK)
-			a->streak++;
 		a->last = now;
 		a->stays = a->may && a->streak == AWAKE_STREAK &&
 		    now >= a->paused_until;

@@ -4,8 +4,9 @@
  * else to do halts, and takes up to 60 us to wake up again, above all in a
  * virtual machine; most requests take less.
  *
- * Only while requests keep coming (AWAKE_STREAK of them, AWAKE_GAP apart at
- * most), for AWAKE_POLL after each, and never at the cost of others: it yields
+ * Only while requests keep coming (AWAKE_STREAK of them, each AWAKE_GAP at most
+ * after the turn with the one before), for AWAKE_POLL after each, which an agent
+ * needs for most of what it does, and never at the cost of others: it yields
  * each time it looks, and when that takes long, since somebody else computes,
  * it sleeps as usual for AWAKE_PAUSE.  (Without that it would lose the
  * precedence of who has slept: with a load of 8 an echo took 2.6 ms, not 0.1.)
@@ -20,7 +21,7 @@
 
 #define AWAKE_STREAK	8
 #define AWAKE_GAP	250
-#define AWAKE_POLL	100
+#define AWAKE_POLL	200
 #define AWAKE_YIELD	200		/* longer: somebody else computes */
 #define AWAKE_PAUSE	100000
 
@@ -35,8 +36,8 @@ struct awake {
 
 void	 awake_init(struct awake *a, bool may);
 
-/* A request came. */
-void	 awake_asked(struct awake *a);
+/* A request came, or what an agent was asked for it. */
+void	 awake_asked(struct awake *a, uint64_t now);
 
 /* A turn ended.  Whether to look again, after a yield, instead of sleeping. */
 bool	 awake_stays(struct awake *a, uint64_t now);

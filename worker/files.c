@@ -274,6 +274,7 @@ on_answer(int fd, short what, void *arg)
 	struct files	*f = j->session->files;
 
 	(void)what;
+	awake_asked(&j->session->awake, clock_us());
 	if (!may_take(j)) {
 		event_del(j->ev);
 		j->held = true;

@@ -147,9 +147,16 @@ say(enum word word, const struct enforced *e)
 		_exit(1);		/* nobody waits for us any more */
 }
 
+/* Our own folder, if there is one. */
+static const char *
+hidden(const struct session *s)
+{
+	return s->set.run_dir[0] != '\0' ? s->set.run_dir : NULL;
+}
+
 /* In the new process, which has everything of the worker yet. */
 static void __attribute__((noreturn))
-be_holder(int sock, const struct plan *plan, const char *hide)
+be_holder(const struct session *s, int sock, const struct plan *plan)
 {
 	struct enforced	 e;
 	sigset_t	 none;
@@ -167,7 +174,7 @@ be_holder(int sock, const struct plan *plan, const char *hide)
 	memset(&e, 0, sizeof(e));
 	view_init(&e.view);
 	if (plan != NULL) {
-		switch (enforce(plan, hide, &e)) {
+		switch (enforce(plan, hidden(s), &e)) {
 		case 0:
 			say(WORD_PID, &e);
 			_exit(0);
@@ -178,17 +185,10 @@ be_holder(int sock, const struct plan *plan, const char *hide)
 	}
 	say(WORD_HELLO, &e);
 	view_fini(&e.view);
-	agent_serve(HOLDER_SOCK, plan != NULL);
+	agent_serve(HOLDER_SOCK, plan != NULL, s->set.busy_poll);
 }
 
 /* --- the worker's side --- */
-
-/* Our own folder, if there is one. */
-static const char *
-hidden(const struct session *s)
-{
-	return s->set.run_dir[0] != '\0' ? s->set.run_dir : NULL;
-}
 
 /* What must not be replaced now; while one is being made, nothing. */
 static void
@@ -447,7 +447,7 @@ start(struct holder *h, const struct plan *plan)
 		goto fail;
 	}
 	if ((pid = fork()) == 0)
-		be_holder(pair[1], plan, hidden(h->session));
+		be_holder(h->session, pair[1], plan);
 	if (pid == -1)
 		goto fail;
 	fd_close(&pair[1]);

@@ -171,7 +171,7 @@ on_message(void *arg, char *text, size_t len, bool is_utf8)
 	struct session	*s = arg;
 	unsigned	 ms = bucket_take(&s->bucket, clock_ms());
 
-	awake_asked(&s->awake);
+	awake_asked(&s->awake, clock_us());
 	/* Too fast: this one is the last for a while. */
 	if (ms > 0 && s->conn != NULL)
 		conn_slow(s->conn, ms);

@@ -35,7 +35,7 @@ start_agent(bool quick)
 	ck_assert_int_ne(agent = fork(), -1);
 	if (agent == 0) {
 		close(sock);
-		agent_serve(theirs, quick);
+		agent_serve(theirs, quick, true);
 	}
 	fd_close(&theirs);
 }

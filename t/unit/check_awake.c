@@ -17,7 +17,7 @@ ask(unsigned n, uint64_t gap)
 
 	while (n-- > 0) {
 		now += gap;
-		awake_asked(&a);
+		awake_asked(&a, now);
 		stays = awake_stays(&a, now);
 	}
 	return stays;
@@ -47,6 +47,27 @@ START_TEST(test_slow)
 	ck_assert(!ask(1, AWAKE_GAP + 1));
 	ck_assert(!ask(AWAKE_STREAK - 1, 1));
 	ck_assert(ask(1, 1));
+}
+END_TEST
+
+/* What a turn takes is no pause, and each counts once. */
+START_TEST(test_turns)
+{
+	unsigned	 i;
+
+	for (i = 0; i < AWAKE_STREAK; i++) {
+		now += AWAKE_GAP;
+		awake_asked(&a, now);
+		awake_asked(&a, now);
+		now += 10 * AWAKE_GAP;
+		ck_assert(!awake_stays(&a, now));
+	}
+	ck_assert(ask(1, AWAKE_GAP));
+	now += AWAKE_GAP + 1;
+	awake_asked(&a, now);
+	/* It was too late, whatever else came with it. */
+	awake_asked(&a, now);
+	ck_assert(!awake_stays(&a, now));
 }
 END_TEST
 
@@ -102,6 +123,7 @@ main(void)
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_add_test(t, test_quick);
 	tcase_add_test(t, test_slow);
+	tcase_add_test(t, test_turns);
 	tcase_add_test(t, test_end);
 	tcase_add_test(t, test_others);
 	tcase_add_test(t, test_never);
