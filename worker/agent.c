@@ -34,20 +34,27 @@
 #define NICENESS	10
 #define TURN		(4 * 1024 * 1024)	/* bytes read in one go */
 
+/* Where the answer goes: to a socket that came along, or to the line. */
+enum where { WHERE_OWN, WHERE_NEW_LINE, WHERE_LINE, WHERES };
+
 /* What is sent before the payload. */
 struct head {
 	unsigned char	 result[FIXED_RESULT];
 	uint64_t	 payload_len;
 	uint64_t	 wants;		/* no answer yet: to hold as much */
+	bool		 leaves_line;	/* the next may come there */
 };
 
 static_assert(sizeof(struct head) <=
     sizeof(((struct agent_answer *)NULL)->head), "room for a head");
 
-static struct behind	 behind;	/* the agent's, not its children's */
+/* The agent's, not its children's. */
+static struct behind	 behind;
+static int		 line = -1;	/* unless it is of a request */
 
 struct request {
 	struct fsop	 op;
+	enum where	 where;
 	int		 fds[FDS];
 	void		*map;		/* of data that came as a file */
 };
@@ -86,8 +93,9 @@ send_all(int fd, const void *data, size_t len)
 	return true;
 }
 
-static void
-answer(int fd, const struct fsop_result *r)
+/* Whether all of it went. */
+static bool
+answer(int fd, const struct fsop_result *r, bool leaves_line)
 {
 	struct head	 h;
 	struct iovec	 iov = { &h, sizeof(h) };
@@ -97,13 +105,14 @@ answer(int fd, const struct fsop_result *r)
 	memset(&h, 0, sizeof(h));
 	memcpy(h.result, r, sizeof(h.result));
 	h.payload_len = r->payload.len;
+	h.leaves_line = leaves_line;
 	memset(&m, 0, sizeof(m));
 	m.msg_iov = &iov;
 	m.msg_iovlen = 1;
 	fd_put_rights(&m, &room, &r->fd, r->fd != -1);
 	/* Nobody listening any more is no error. */
-	if (sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h))
-		(void)send_all(fd, buf_data(&r->payload), r->payload.len);
+	return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) &&
+	    send_all(fd, buf_data(&r->payload), r->payload.len);
 }
 
 /* As struct fsop_how has it. */
@@ -145,17 +154,19 @@ take_path(const char **p, const char *end, char path[PATH_MAX])
 	return true;
 }
 
-/* The operation in a packet; false: it is none. */
+/* The request in a packet; false: it is none. */
 static bool
-decode(const char *packet, size_t len, struct fsop *op)
+decode(const char *packet, size_t len, struct request *req)
 {
+	struct fsop	*op = &req->op;
 	const char	*p = packet + FIXED, *end = packet + len;
 
 	memset(op, 0, sizeof(*op));
-	if (len < FIXED)
+	if (len < FIXED + 1)
 		return false;
 	memcpy(op, packet, FIXED);
-	if ((unsigned)op->kind >= FSOP_KINDS ||
+	req->where = (unsigned char)*p++;
+	if ((unsigned)op->kind >= FSOP_KINDS || req->where >= WHERES ||
 	    !take_path(&p, end, op->path) || !take_path(&p, end, op->to))
 		return false;
 	op->fd = -1;
@@ -165,11 +176,36 @@ decode(const char *packet, size_t len, struct fsop *op)
 	return has_data(op) && (size_t)(end - p) == op->len;
 }
 
+/* Where its answer goes is the first of its descriptors; whether it is. */
+static bool
+take_line(struct request *req)
+{
+	size_t	 i;
+
+	if (req->where != WHERE_LINE)
+		return req->fds[0] != -1;
+	fd_close(&req->fds[FDS - 1]);
+	for (i = FDS - 1; i > 0; i--)
+		req->fds[i] = req->fds[i - 1];
+	req->fds[0] = line;
+	line = -1;
+	return req->fds[0] != -1;
+}
+
+/* It is answered, and the next may be answered there. */
+static void
+give_line(struct request *req)
+{
+	fd_close(&line);
+	line = req->fds[0];
+	req->fds[0] = -1;
+}
+
 /* 1, or 0 at the end; a packet that is no request is left out. */
 static int
 receive(int sock, struct request *req)
 {
-	static char	 packet[FIXED + 2 * PATH_MAX + AGENT_INLINE];
+	static char	 packet[FIXED + 1 + 2 * PATH_MAX + AGENT_INLINE];
 	struct iovec	 iov = { packet, sizeof(packet) };
 	struct msghdr	 m;
 	union ctl_room	 room;
@@ -190,7 +226,7 @@ receive(int sock, struct request *req)
 		for (i = 0; i < FDS; i++)
 			req->fds[i] = -1;
 		fd_take_rights(&m, req->fds, FDS);
-		if (req->fds[0] != -1 && decode(packet, (size_t)n, &req->op))
+		if (decode(packet, (size_t)n, req) && take_line(req))
 			return 1;
 		close_fds(req->fds);
 	}
@@ -233,7 +269,7 @@ run(struct request *req, bool bounded)
 {
 	struct fsop_how		 how;
 	struct fsop_result	 r;
-	bool			 is_done;
+	bool			 is_done, stays;
 
 	how.bounded = bounded;
 	how.max_out = QUICK_PAYLOAD;
@@ -246,8 +282,9 @@ run(struct request *req, bool bounded)
 		detach_data(req);
 	}
 	is_done = !bounded || r.error != EAGAIN;
-	if (is_done)
-		answer(req->fds[0], &r);
+	stays = bounded && req->where != WHERE_OWN;
+	if (is_done && answer(req->fds[0], &r, stays) && stays)
+		give_line(req);
 	if (bounded)
 		behind_add(&behind, &r.behind);
 	fsop_result_fini(&r);
@@ -280,11 +317,12 @@ run_in_child(int sock, struct request *req)
 	case -1:
 		fsop_result_init(&r);
 		r.error = errno;
-		answer(req->fds[0], &r);
+		(void)answer(req->fds[0], &r, false);
 		fsop_result_fini(&r);
 		return;
 	case 0:
 		close(sock);
+		fd_close(&line);
 		/* Many of them must not keep the worker from its turn. */
 		(void)setpriority(PRIO_PROCESS, 0, NICENESS);
 		/* Without it a peer that goes may have to wait: no more. */
@@ -358,46 +396,90 @@ agent_data(const struct fsop *op)
 }
 
 static int
-send_request(int sock, const struct fsop *op, const int *fds, size_t n)
+send_request(int sock, const struct fsop *op, enum where where,
+    const int *fds, size_t n)
 {
-	struct iovec	 iov[4];
+	unsigned char	 to = (unsigned char)where;
+	struct iovec	 iov[5];
 	struct msghdr	 m;
 	union ctl_room	 room;
 
 	iov[0].iov_base = (void *)(uintptr_t)op;
 	iov[0].iov_len = FIXED;
-	iov[1].iov_base = (void *)(uintptr_t)op->path;
-	iov[1].iov_len = strlen(op->path) + 1;
-	iov[2].iov_base = (void *)(uintptr_t)op->to;
-	iov[2].iov_len = strlen(op->to) + 1;
-	iov[3].iov_base = (void *)(uintptr_t)op->data;
-	iov[3].iov_len = op->data != NULL ? op->len : 0;
+	iov[1].iov_base = &to;
+	iov[1].iov_len = sizeof(to);
+	iov[2].iov_base = (void *)(uintptr_t)op->path;
+	iov[2].iov_len = strlen(op->path) + 1;
+	iov[3].iov_base = (void *)(uintptr_t)op->to;
+	iov[3].iov_len = strlen(op->to) + 1;
+	iov[4].iov_base = (void *)(uintptr_t)op->data;
+	iov[4].iov_len = op->data != NULL ? op->len : 0;
 	memset(&m, 0, sizeof(m));
 	m.msg_iov = iov;
-	m.msg_iovlen = 4;
+	m.msg_iovlen = 5;
 	fd_put_rights(&m, &room, fds, n);
 	return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == -1 ? -1 : 0;
 }
 
-int
-agent_ask(int sock, const struct fsop *op, int data)
+void
+agent_line_init(struct agent_line *l)
 {
-	int	 fds[FDS] = { -1, -1, -1 }, pair[2], rv = -1;
-	size_t	 n = 1;
+	l->fd = -1;
+	l->user = NULL;
+}
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-		return -1;
-	fds[0] = pair[1];
+void
+agent_line_fini(struct agent_line *l)
+{
+	fd_close(&l->fd);
+	l->user = NULL;
+}
+
+int
+agent_ask(int sock, const struct fsop *op, int data, struct agent_line *l,
+    const struct agent_answer *a)
+{
+	enum where	 where = l->user != NULL ? WHERE_OWN : l->fd == -1 ?
+			    WHERE_NEW_LINE : WHERE_LINE;
+	int		 fds[FDS] = { -1, -1, -1 }, pair[2] = { l->fd, -1 };
+	int		 rv;
+	size_t		 n = 0;
+
+	if (where != WHERE_LINE) {
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+		    pair) == -1)
+			return -1;
+		fds[n++] = pair[1];
+	}
 	if (data != -1)
 		fds[n++] = data;
 	if (op->kind == FSOP_PREAD || op->kind == FSOP_PWRITE)
 		fds[n++] = op->fd;
-	if (fd_nonblock(pair[0], 1) == 0)
-		rv = send_request(sock, op, fds, n);
+	rv = send_request(sock, op, where, fds, n);
 	fd_close(&pair[1]);
-	if (rv == -1)
-		fd_close(&pair[0]);
+	if (rv == -1) {
+		if (where != WHERE_LINE)
+			fd_close(&pair[0]);
+		return -1;
+	}
+	if (where != WHERE_OWN) {
+		l->fd = -1;
+		l->user = a;
+	}
 	return pair[0];
+}
+
+void
+agent_end(struct agent_line *l, const struct agent_answer *a, int *fd)
+{
+	if (l->user == a) {
+		l->user = NULL;
+		if (a->leaves_line) {
+			l->fd = *fd;
+			*fd = -1;
+		}
+	}
+	fd_close(fd);
 }
 
 void
@@ -482,9 +564,10 @@ is_complete(const struct agent_answer *a)
 int
 agent_answer_read(struct agent_answer *a, int fd)
 {
-	ssize_t	 n;
-	size_t	 want, taken = 0;
-	void	*to;
+	struct head	 h;
+	ssize_t		 n;
+	size_t		 want, taken = 0;
+	void		*to;
 
 	/* Nothing but its end comes before it may. */
 	if (a->wants > 0)
@@ -517,5 +600,7 @@ agent_answer_read(struct agent_answer *a, int fd)
 		if (a->wants > 0 || a->payload_len > LIMIT_FILE_QUICK)
 			return 0;
 	}
+	memcpy(&h, a->head, sizeof(h));
+	a->leaves_line = h.leaves_line;
 	return 1;
 }

@@ -8,6 +8,10 @@
  * data or the open file it is about.  The answer is a head and the payload,
  * on that socket; whoever closes his end of it cancels the operation.  Before
  * an operation holds much it asks whether it may, and waits.
+ *
+ * One such socket is kept for what comes next (struct agent_line): to make, to
+ * send and to close one for each costs 30 us, and a walk of the kernel's over
+ * all sockets that are on their way (unix(7), SCM_RIGHTS).
  */
 #ifndef WORKER_AGENT_H
 #define WORKER_AGENT_H
@@ -33,26 +37,44 @@ void	 agent_serve(int sock, bool quick, bool may_stay_awake)
  */
 int	 agent_data(const struct fsop *op) __attribute__((warn_unused_result));
 
-/*
- * Send a request, with its data: op's, at most AGENT_INLINE bytes, or the file
- * data with op->data NULL; or -1 and NULL: none.  The descriptor on which the
- * answer comes (non-blocking, the caller's), or -1 with errno; EAGAIN: the
- * agent has not yet taken what was sent before.
- */
-int	 agent_ask(int sock, const struct fsop *op, int data)
-	    __attribute__((warn_unused_result));
-
 /* An answer that is being read; r is what came so far. */
 struct agent_answer {
 	struct fsop_result	 r;
 	size_t			 head_len;	/* of the head, so far */
 	size_t			 payload_len;	/* bytes in all; 0: not known */
 	uint64_t		 wants;		/* see agent_let_hold() */
+	bool			 leaves_line;	/* it is all, and free again */
 	unsigned char		 head[128];
 };
 
 void	 agent_answer_init(struct agent_answer *a);
 void	 agent_answer_fini(struct agent_answer *a);
+
+/* Where the answers of an agent come, for one request at a time. */
+struct agent_line {
+	int				 fd;	/* -1: there is none, or */
+	const struct agent_answer	*user;	/* it is in use */
+};
+
+void	 agent_line_init(struct agent_line *line);
+void	 agent_line_fini(struct agent_line *line);
+
+/*
+ * Send a request, with its data: op's, at most AGENT_INLINE bytes, or the file
+ * data with op->data NULL; or -1 and NULL: none.  The descriptor on which the
+ * answer comes, for a and agent_end(), or -1 with errno; EAGAIN: the agent has
+ * not yet taken what was sent before.
+ */
+int	 agent_ask(int sock, const struct fsop *op, int data,
+	    struct agent_line *line, const struct agent_answer *a)
+	    __attribute__((warn_unused_result));
+
+/*
+ * The answer is there, or nobody waits for it any more, which cancels the
+ * operation: *fd (or -1) goes, or is kept for the next one.
+ */
+void	 agent_end(struct agent_line *line, const struct agent_answer *a,
+	    int *fd);
 
 /*
  * Read on, not much at a time.  1: it is complete.  0: more will come, also

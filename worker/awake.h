@@ -5,11 +5,12 @@
  * virtual machine; most requests take less.
  *
  * Only while requests keep coming (AWAKE_STREAK of them, each AWAKE_GAP at most
- * after the turn with the one before), for AWAKE_POLL after each, which an agent
- * needs for most of what it does, and never at the cost of others: it yields
- * each time it looks, and when that takes long, since somebody else computes,
- * it sleeps as usual for AWAKE_PAUSE.  (Without that it would lose the
- * precedence of who has slept: with a load of 8 an echo took 2.6 ms, not 0.1.)
+ * after the turn with the one before), for AWAKE_POLL after each, which an
+ * agent needs for most of what it does, and never at the cost of others: it
+ * yields each time it looks, and when that takes long, since somebody else
+ * computes, it sleeps as usual for AWAKE_PAUSE.  (Without that it would lose
+ * the precedence of who has slept: with a load of 8 an echo took 2.6 ms, not
+ * 0.1.)
  *
  * All times are microseconds of clock_us().  Pure.
  */

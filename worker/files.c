@@ -193,10 +193,10 @@ job_free(struct job *j)
 		f->running--;
 	if (j->handle != NULL)
 		handle_release(j->handle);
-	holder_use(j->holder, false);
 	if (j->ev != NULL)
 		event_free(j->ev);
-	fd_close(&j->fd);		/* cancels it */
+	agent_end(holder_line(j->holder), &j->answer, &j->fd);
+	holder_use(j->holder, false);
 	fd_close(&j->data);
 	free(j->copy);
 	agent_answer_fini(&j->answer);
@@ -414,7 +414,8 @@ start_job(struct job *j)
 			return -1;
 		}
 	}
-	j->fd = agent_ask(holder_sock(j->holder), &j->op, j->data);
+	j->fd = agent_ask(holder_sock(j->holder), &j->op, j->data,
+	    holder_line(j->holder), &j->answer);
 	if (j->fd == -1) {
 		if (errno == EAGAIN) {
 			retry_in(f, RETRY_MS);

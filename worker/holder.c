@@ -45,6 +45,7 @@ struct holder {
 	uint64_t		 since;	/* clock_ms(), of the state; 0: a good
 					   one was ended from outside */
 	int			 sock;
+	struct agent_line	 line;
 	struct event		*ev;
 	struct view		 view;
 	char			 why[ENFORCE_WHY];
@@ -318,6 +319,7 @@ stop(struct holder *h)
 		event_free(h->ev);
 	h->ev = NULL;
 	fd_close(&h->sock);
+	agent_line_fini(&h->line);
 	h->pid = 0;
 	h->greeted = false;
 }
@@ -595,6 +597,7 @@ holder_new(struct session *s, struct buf *key, bool confined)
 	buf_init(key, 0);
 	h->confined = confined;
 	h->sock = -1;
+	agent_line_init(&h->line);
 	view_init(&h->view);
 	TAILQ_INSERT_TAIL(&hs->list, h, entry);
 	hs->n++;
@@ -685,6 +688,12 @@ int
 holder_sock(const struct holder *h)
 {
 	return h->sock;
+}
+
+struct agent_line *
+holder_line(struct holder *h)
+{
+	return &h->line;
 }
 
 const struct view *

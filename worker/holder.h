@@ -43,6 +43,9 @@ const char	*holder_why(const struct holder *h);
 /* Where its agent takes requests; after HOLDER_READY only. */
 int	 holder_sock(const struct holder *h);
 
+/* Where its agent answers one of them at a time. */
+struct agent_line *holder_line(struct holder *h);
+
 /* What a command joins; after HOLDER_READY only. */
 const struct view *holder_view(struct holder *h);
 

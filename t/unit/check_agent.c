@@ -23,11 +23,12 @@
 #include "worker/agent.h"
 #include "worker/behind.h"
 
-#define FIXED	offsetof(struct fsop, path)
+#define FIXED	(offsetof(struct fsop, path) + 1) /* and where to answer */
 #define PATIENCE	20000		/* ms, for what should be quick */
 
 static int	 sock = -1, theirs = -1;
 static pid_t	 agent;
+static struct agent_line line;
 
 static void
 start_agent(bool quick)
@@ -51,6 +52,7 @@ setup(void)
 	sock = pair[0];
 	theirs = pair[1];
 	agent = 0;
+	agent_line_init(&line);
 }
 
 /* It ends in order when nobody will ask any more. */
@@ -61,6 +63,7 @@ teardown(void)
 
 	fd_close(&sock);
 	fd_close(&theirs);
+	agent_line_fini(&line);
 	if (agent != 0) {
 		ck_assert_int_eq(waitpid(agent, &status, 0), agent);
 		ck_assert_int_eq(status, 0);
@@ -69,7 +72,8 @@ teardown(void)
 }
 
 static int
-ask(const struct fsop *op)
+ask_on(struct agent_line *l, const struct fsop *op,
+    const struct agent_answer *a)
 {
 	struct fsop	 copy = *op;
 	int		 data = -1, fd;
@@ -78,24 +82,42 @@ ask(const struct fsop *op)
 		ck_assert_int_ne(data = agent_data(op), -1);
 		copy.data = NULL;
 	}
-	ck_assert_int_ne(fd = agent_ask(sock, &copy, data), -1);
+	ck_assert_int_ne(fd = agent_ask(sock, &copy, data, l, a), -1);
 	fd_close(&data);
 	return fd;
 }
 
+/* The answer comes on a socket of its own. */
+static int
+ask(const struct fsop *op)
+{
+	static const struct agent_answer	 other;
+	struct agent_line			 taken = { -1, &other };
+
+	return ask_on(&taken, op, NULL);
+}
+
 /* Read an answer to its end: what agent_answer_read() said last. */
 static int
-hear(struct agent_answer *a, int *fd)
+read_on(struct agent_answer *a, int fd)
 {
-	struct pollfd	 p = { *fd, POLLIN, 0 };
+	struct pollfd	 p = { fd, POLLIN, 0 };
 	int		 rv;
 
 	agent_answer_init(a);
-	while ((rv = agent_answer_read(a, *fd)) == 0) {
+	while ((rv = agent_answer_read(a, fd)) == 0) {
 		if (a->wants > 0)
-			ck_assert_int_eq(agent_let_hold(a, *fd), 0);
+			ck_assert_int_eq(agent_let_hold(a, fd), 0);
 		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
 	}
+	return rv;
+}
+
+static int
+hear(struct agent_answer *a, int *fd)
+{
+	int	 rv = read_on(a, *fd);
+
 	fd_close(fd);
 	return rv;
 }
@@ -110,9 +132,11 @@ outcome(const struct agent_answer *a)
 static int
 do_it(const struct fsop *op, struct agent_answer *a)
 {
-	int	 fd = ask(op);
+	int	 fd = ask_on(&line, op, a);
 
-	ck_assert_int_eq(hear(a, &fd), 1);
+	ck_assert_int_eq(read_on(a, fd), 1);
+	agent_end(&line, a, &fd);
+	ck_assert_int_eq(fd, -1);
 	return outcome(a);
 }
 
@@ -151,14 +175,14 @@ count_fds(pid_t pid)
 static bool
 has_children(void)
 {
-	char	 path[64], line[16];
+	char	 path[64], first[16];
 	FILE	*f;
 	bool	 any;
 
 	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children",
 	    (long)agent, (long)agent);
 	ck_assert_ptr_nonnull(f = fopen(path, "re"));
-	any = fgets(line, sizeof(line), f) != NULL;
+	any = fgets(first, sizeof(first), f) != NULL;
 	fclose(f);
 	return any;
 }
@@ -382,6 +406,7 @@ END_TEST
 START_TEST(test_many)
 {
 	struct agent_answer	 a;
+	struct agent_line	 taken = { -1, &a };
 	struct fsop		 op;
 	int			 fds[300], i, got = 0;
 	char			 name[32];
@@ -391,7 +416,8 @@ START_TEST(test_many)
 	for (i = 0; i < 300; i++) {
 		snprintf(name, sizeof(name), "f%d", i);
 		op_init(&op, FSOP_READ, name, NULL);
-		while ((fds[i] = agent_ask(sock, &op, -1)) == -1) {
+		while ((fds[i] = agent_ask(sock, &op, -1, &taken,
+		    NULL)) == -1) {
 			ck_assert_int_eq(errno, EAGAIN);
 			ck_assert_int_lt(got, i);
 			ck_assert_int_eq(hear(&a, &fds[got++]), 1);
@@ -405,6 +431,126 @@ START_TEST(test_many)
 		has_content(&a, name, strlen(name));
 		agent_answer_fini(&a);
 	}
+}
+END_TEST
+
+/* --- the line --- */
+
+/* One socket for one answer after another, if it is quick. */
+START_TEST(test_line)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+	int			 fd = -1, i;
+
+	sh("printf hello > f");
+	start_agent(_i != 0);
+	op_init(&op, FSOP_READ, "f", NULL);
+	for (i = 0; i < 10; i++) {
+		ck_assert_int_eq(do_it(&op, &a), 0);
+		has_content(&a, "hello", 5);
+		agent_answer_fini(&a);
+		if (i > 0)
+			ck_assert_int_eq(line.fd, fd);
+		fd = line.fd;
+		ck_assert((fd != -1) == (_i != 0));
+		ck_assert_ptr_null(line.user);
+	}
+}
+END_TEST
+
+/* Who comes while it is in use gets another; and the answers are not mixed. */
+START_TEST(test_line_taken)
+{
+	struct agent_answer	 a, b;
+	struct fsop		 op;
+	int			 fd[2], i;
+
+	sh("printf hello > f; printf world > g");
+	start_agent(_i != 0);
+	for (i = 0; i < 10; i++) {
+		op_init(&op, FSOP_READ, "f", NULL);
+		fd[0] = ask_on(&line, &op, &a);
+		ck_assert_ptr_eq(line.user, &a);
+		op_init(&op, FSOP_READ, "g", NULL);
+		fd[1] = ask_on(&line, &op, &b);
+		ck_assert_ptr_eq(line.user, &a);
+		ck_assert_int_eq(read_on(&b, fd[1]), 1);
+		has_content(&b, "world", 5);
+		agent_end(&line, &b, &fd[1]);
+		ck_assert_int_eq(line.fd, -1);
+		ck_assert_int_eq(read_on(&a, fd[0]), 1);
+		has_content(&a, "hello", 5);
+		agent_end(&line, &a, &fd[0]);
+		agent_answer_fini(&a);
+		agent_answer_fini(&b);
+	}
+}
+END_TEST
+
+/* It goes with who does not wait for the end, or with a child; then anew. */
+START_TEST(test_line_lost)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+	int			 fd, i;
+
+	sh("printf hello > f; head -c 10000000 /dev/urandom > long");
+	start_agent(true);
+	for (i = 0; i < 5; i++) {
+		op_init(&op, FSOP_STAT, "f", NULL);
+		ck_assert_int_eq(do_it(&op, &a), 0);
+		agent_answer_fini(&a);
+		ck_assert_int_ne(line.fd, -1);
+		fd = ask_on(&line, &op, &a);
+		agent_answer_init(&a);
+		agent_end(&line, &a, &fd);
+		ck_assert_int_eq(line.fd, -1);
+		ck_assert_int_eq(do_it(&op, &a), 0);
+		ck_assert_uint_eq(a.r.size, 5);
+		agent_answer_fini(&a);
+		ck_assert_int_ne(line.fd, -1);
+		op_init(&op, FSOP_READ, "long", NULL);
+		ck_assert_int_eq(do_it(&op, &a), 0);
+		ck_assert_uint_eq(a.r.payload.len, 10000000);
+		agent_answer_fini(&a);
+		ck_assert_int_eq(line.fd, -1);
+	}
+	ck_assert(children_within(false, PATIENCE));
+}
+END_TEST
+
+/* An open file and data find their places behind no socket, too. */
+START_TEST(test_line_files)
+{
+	struct agent_answer	 a;
+	struct fsop		 op;
+	char			*big;
+	int			 fd, i;
+
+	ck_assert_ptr_nonnull(big = malloc(AGENT_INLINE + 1));
+	memset(big, 'b', AGENT_INLINE + 1);
+	start_agent(true);
+	op_init(&op, FSOP_OPEN, "f", NULL);
+	op.replace = true;
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	ck_assert_int_ne(fd = a.r.fd, -1);
+	a.r.fd = -1;
+	agent_answer_fini(&a);
+	for (i = 0; i < 3; i++) {
+		ck_assert_int_ne(line.fd, -1);
+		op_init(&op, FSOP_PWRITE, "", NULL);
+		op.fd = fd;
+		op.data = big;
+		op.len = AGENT_INLINE + 1;
+		op.offset = (uint64_t)i * op.len;
+		ck_assert_int_eq(do_it(&op, &a), 0);
+		agent_answer_fini(&a);
+	}
+	sh("test $(tr -d b < f | wc -c) = 0;"
+	    "test $(stat -c %%s f) = %d", 3 * (AGENT_INLINE + 1));
+	fd_close(&fd);
+	free(big);
 }
 END_TEST
 
@@ -455,6 +601,14 @@ START_TEST(test_cancelled_during)
 END_TEST
 
 /* --- what is no request --- */
+
+/* What comes before the paths; answered on a socket that comes along. */
+static void
+fill(char *packet, const struct fsop *op)
+{
+	memcpy(packet, op, FIXED - 1);
+	packet[FIXED - 1] = 0;
+}
 
 /* Send bytes with n descriptors of our own side of a socket. */
 static int
@@ -517,7 +671,7 @@ START_TEST(test_garbage)
 	agent_answer_fini(&a);
 	ck_assert(children_within(false, PATIENCE));
 	before = count_fds(agent);
-	memcpy(packet, &op, FIXED);
+	fill(packet, &op);
 	strcpy(packet + FIXED, op.path);
 	len = FIXED + strlen(op.path) + 1;
 	/* Cut off: not even a path, or one without its end. */
@@ -534,8 +688,16 @@ START_TEST(test_garbage)
 	kind = -1;
 	memcpy(packet + offsetof(struct fsop, kind), &kind, sizeof(kind));
 	is_left_out(packet, len, 1);
+	/* To be answered on a line that is not there, or nobody knows where. */
+	fill(packet, &op);
+	packet[FIXED - 1] = 3;
+	is_left_out(packet, len, 1);
+	packet[FIXED - 1] = 2;
+	agent_line_fini(&line);
+	is_left_out(packet, len, 3);
+	is_left_out(packet, len, 8);
 	/* Paths longer than any is. */
-	memcpy(packet, &op, FIXED);
+	fill(packet, &op);
 	memset(packet + FIXED, '/', sizeof(packet) - FIXED);
 	packet[FIXED + PATH_MAX] = '\0';
 	is_left_out(packet, FIXED + PATH_MAX + 1, 1);
@@ -549,12 +711,12 @@ START_TEST(test_garbage)
 	memset(packet, 0, sizeof(packet));
 	op.kind = FSOP_WRITE;
 	op.len = 3;
-	memcpy(packet, &op, FIXED);
+	fill(packet, &op);
 	memcpy(packet + FIXED, "/", 1);
 	is_left_out(packet, FIXED + 3 + 2, 1);
 	is_left_out(packet, FIXED + 3 + 4, 1);
 	op.kind = FSOP_STAT;
-	memcpy(packet, &op, FIXED);
+	fill(packet, &op);
 	is_left_out(packet, FIXED + 3 + 3, 1);
 	op_init(&op, FSOP_STAT, "f", NULL);
 	/* Nobody to answer. */
@@ -576,14 +738,14 @@ START_TEST(test_without_file)
 	start_agent(_i != 0);
 	op_init(&op, FSOP_PREAD, "/", NULL);
 	op.len = 10;
-	memcpy(packet, &op, FIXED);
+	fill(packet, &op);
 	packet[FIXED] = '/';
 	fd = send_raw(packet, sizeof(packet), 1);
 	ck_assert_int_eq(hear(&a, &fd), 1);
 	ck_assert_int_eq(outcome(&a), EBADF);
 	agent_answer_fini(&a);
 	op.kind = FSOP_WRITE;
-	memcpy(packet, &op, FIXED);
+	fill(packet, &op);
 	fd = send_raw(packet, sizeof(packet), 1);
 	ck_assert_int_eq(hear(&a, &fd), 1);
 	ck_assert_int_eq(outcome(&a), EBADF);
@@ -705,6 +867,10 @@ main(void)
 	tcase_add_loop_test(t, test_long_answer, 0, 2);
 	tcase_add_loop_test(t, test_long_list, 0, 2);
 	tcase_add_loop_test(t, test_cancelled_asking, 0, 2);
+	tcase_add_loop_test(t, test_line, 0, 2);
+	tcase_add_loop_test(t, test_line_taken, 0, 2);
+	tcase_add_test(t, test_line_lost);
+	tcase_add_test(t, test_line_files);
 	tcase_add_loop_test(t, test_many, 0, 2);
 	tcase_add_loop_test(t, test_cancelled_before, 0, 2);
 	tcase_add_loop_test(t, test_cancelled_during, 0, 2);
