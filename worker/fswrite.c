@@ -65,9 +65,7 @@ is_hindrance(int error)
 static bool
 has_xattrs(int fd)
 {
-	char	 self[FD_SELF_MAX];
-
-	return listxattr(fd_self(fd, self), NULL, 0) > 0;
+	return flistxattr(fd, NULL, 0) > 0;
 }
 
 static bool
@@ -76,18 +74,6 @@ is_ordinary(int fd, const struct stat *st)
 	return st->st_nlink == 1 && st->st_uid == geteuid() &&
 	    (st->st_mode & (S_ISUID | S_ISGID | S_ISVTX)) == 0 &&
 	    !has_xattrs(fd);
-}
-
-/* 0, or -1: it could not be written in place either (mode, busy text). */
-static int
-may_write(int fd)
-{
-	int	 w;
-
-	if ((w = fsop_reopen(fd, O_WRONLY | O_NONBLOCK)) == -1)
-		return -1;
-	fd_close(&w);
-	return 0;
 }
 
 /* The folder of an open file and its name there, if it has one. */
@@ -195,13 +181,8 @@ replace_whole(int fd, const struct stat *st, const struct fsop *op,
 static int
 write_in_place(int fd, const struct fsop *op)
 {
-	int	 w, rv;
-
-	if ((w = fsop_reopen(fd, O_WRONLY | O_TRUNC | O_NONBLOCK)) == -1)
-		return -1;
-	rv = fsop_write_all(w, op->data, op->len, 0);
-	fd_close(&w);
-	return rv;
+	return ftruncate(fd, 0) == -1 ? -1 :
+	    fsop_write_all(fd, op->data, op->len, 0);
 }
 
 /* Write what the path names; errno ENOENT: nothing. */
@@ -210,7 +191,7 @@ write_existing(const struct fsop *op, const struct fsop_how *how,
     struct fsop_result *r)
 {
 	struct stat	 st;
-	int		 fd, rv;
+	int		 fd, w = -1, rv;
 
 	if ((fd = fsop_look(op->path, op->nofollow, how, &st)) == -1)
 		return -1;
@@ -222,10 +203,12 @@ write_existing(const struct fsop *op, const struct fsop_how *how,
 	} else if (fsop_frees_much(&st, how)) {
 		errno = EAGAIN;
 		rv = -1;
-	} else if ((rv = may_write(fd)) == 0 &&
-	    (rv = replace_whole(fd, &st, op, how, r)) == 1) {
-		rv = write_in_place(fd, op);
+	} else if ((rv = w = fsop_reopen(fd, O_WRONLY | O_NONBLOCK)) != -1 &&
+	    (rv = replace_whole(w, &st, op, how, r)) == 1) {
+		/* Which mode and busy text allow as well, by the above. */
+		rv = write_in_place(w, op);
 	}
+	fd_close(&w);
 	fd_close(&fd);
 	return rv;
 }
