@@ -23,6 +23,7 @@
 #define ROOM_FIRST	4096
 #define ROOM_SMALL	16384
 #define ROOM_BEHIND	4096
+#define PART		1024	/* of a frame, unmasked ahead */
 
 /* Above this limits are no limits; sums of a few sizes cannot overflow. */
 #define SIZE_LIMIT	(SIZE_MAX / 8)
@@ -75,22 +76,36 @@ size_max(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-void
-ws_mask(uint8_t *data, size_t len, const uint8_t mask[4])
+/* Whether what comes of it is ASCII: to know it costs nothing here. */
+static bool
+apply_mask(uint8_t *data, size_t len, const uint8_t mask[4])
 {
 	/* One SSE2 register, or whatever else the machine has. */
 	typedef uint32_t block __attribute__((vector_size(16), aligned(1),
 	    may_alias));
 	uint32_t	 word;
-	block		 key;
+	block		 key, all = { 0 };
+	uint8_t		 last = 0;
 	size_t		 i;
 
 	memcpy(&word, mask, sizeof(word));
 	key = (block){ word, word, word, word };
-	for (i = 0; len - i >= sizeof(key); i += sizeof(key))
+	for (i = 0; len - i >= sizeof(key); i += sizeof(key)) {
 		*(block *)(data + i) ^= key;
-	for (; i < len; i++)
+		all |= *(block *)(data + i);
+	}
+	for (; i < len; i++) {
 		data[i] ^= mask[i % MASK_LEN];
+		last |= data[i];
+	}
+	return ((all[0] | all[1] | all[2] | all[3]) & 0x80808080) == 0 &&
+	    last < 0x80;
+}
+
+void
+ws_mask(uint8_t *data, size_t len, const uint8_t mask[4])
+{
+	(void)apply_mask(data, len, mask);
 }
 
 static void
@@ -146,7 +161,7 @@ static void
 drop_all(struct ws_reader *r)
 {
 	r->msg_opcode = -1;
-	r->msg_len = r->off = r->len = r->frame = 0;
+	r->msg_len = r->off = r->len = r->frame = r->bare = 0;
 }
 
 static void
@@ -381,18 +396,21 @@ take_data(struct ws_reader *r, int head, struct ws_event *ev)
 		opcode = r->msg_opcode;
 	if (r->msg_opcode != -1 || (head & FIN) == 0) {
 		memmove(r->base + r->msg_len, ev->data, ev->len);
+		r->msg_ascii = ev->is_utf8 &&
+		    (r->msg_opcode == -1 || r->msg_ascii);
 		r->msg_len += ev->len;
 		r->msg_opcode = opcode;
 		if ((head & FIN) == 0)
 			return;
 		ev->data = r->base;
 		ev->len = r->msg_len;
+		ev->is_utf8 = r->msg_ascii;
 		r->msg_len = 0;
 		r->msg_opcode = -1;
 	}
 	ev->type = WS_EV_MESSAGE;
 	ev->is_binary = opcode == WS_BINARY;
-	ev->is_utf8 = utf8_is_valid(ev->data, ev->len);
+	ev->is_utf8 = ev->is_utf8 || utf8_is_valid(ev->data, ev->len);
 	if (!ev->is_binary && !ev->is_utf8)
 		fail(r, 1007);
 }
@@ -439,6 +457,25 @@ take_close(struct ws_reader *r, int head, struct ws_event *ev)
 	drop_all(r);
 }
 
+/*
+ * Unmask what is there of a long frame: while more of it comes, and as long as
+ * it is near in the processor's caches.
+ */
+static void
+unmask_part(struct ws_reader *r)
+{
+	size_t	 head = head_len(r), n;
+	uint8_t	*p;
+
+	if (!r->is_server || r->frame == 0 || r->len < head + r->bare + PART)
+		return;
+	p = r->base + r->off + head;
+	n = (r->len - head - r->bare) / MASK_LEN * MASK_LEN;
+	r->bare_ascii = apply_mask(p + r->bare, n, p - MASK_LEN) &&
+	    (r->bare == 0 || r->bare_ascii);
+	r->bare += n;
+}
+
 /* Use up the frame at hand, all of which is there. */
 static void
 take_frame(struct ws_reader *r, struct ws_event *ev)
@@ -449,10 +486,12 @@ take_frame(struct ws_reader *r, struct ws_event *ev)
 	ev->data = p + head;
 	ev->len = r->frame - head;
 	if (r->is_server)
-		ws_mask(ev->data, ev->len, ev->data - MASK_LEN);
+		ev->is_utf8 = apply_mask(ev->data + r->bare,
+		    ev->len - r->bare, ev->data - MASK_LEN) &&
+		    (r->bare == 0 || r->bare_ascii);
 	r->off += r->frame;
 	r->len -= r->frame;
-	r->frame = 0;
+	r->frame = r->bare = 0;
 	opcodes[p[0] & OPCODE].take(r, p[0], ev);
 }
 
@@ -470,6 +509,8 @@ ws_reader_next(struct ws_reader *r, struct ws_event *ev)
 		else
 			take_frame(r, ev);
 	}
+	if (ev->type == WS_EV_NONE && r->error == 0)
+		unmask_part(r);
 	if (ev->type == WS_EV_NONE || r->error != 0)
 		memset(ev, 0, sizeof(*ev));
 	if (r->error != 0) {

@@ -71,6 +71,10 @@ struct ws_reader {
 	size_t		 off, len;
 	size_t		 frame;		/* whole length of the frame at off, or
 					   0 until its header is accepted */
+	size_t		 bare;		/* bytes of its payload that are
+					   unmasked; a multiple of the mask */
+	bool		 bare_ascii;	/* they are, */
+	bool		 msg_ascii;	/* and what the fragments had */
 };
 
 /*

@@ -4,7 +4,8 @@
  *
  * A case is written as words.  Sent: the first byte of a frame in hex and its
  * payload ("81:Hello", "01:Hel 80:lo"), "81*70000" for so many bytes of a
- * pattern, "#8185" for bytes as they are; a "!" before it sends the mask 0.
+ * pattern, "81*70000:x" for those that begin otherwise, "#8185" for bytes as
+ * they are; a "!" before it sends the mask 0.
  * Expected: "text:", "bin:" (UTF-8), "raw:" (binary, not UTF-8), "ping:",
  * "pong:", "close=1000:reason", "err=1002".  %xx is a byte in both.
  */
@@ -15,6 +16,7 @@
 #include <time.h>
 
 #include "common/ws.h"
+#include "t/unit/ws_help.h"
 
 #define FRAME_MAX	((size_t)16 << 20)
 #define MESSAGE_MAX	((size_t)64 << 20)
@@ -22,14 +24,6 @@
 #define FRAMES		64
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
-
-/* As ck_assert(), which writes to a file each time, for places run often. */
-#define MUST(x)	do { if (!(x)) ck_abort_msg("%s", #x); } while (0)
-
-struct bytes {
-	uint8_t	*p;
-	size_t	 len, cap;
-};
 
 enum roles { BOTH, SERVER, CLIENT };
 
@@ -49,86 +43,6 @@ struct sent {
 enum feed { WHOLE, OCTETS, CHOPS, EXACT, FEEDS };
 
 static void
-bytes_put(struct bytes *b, const void *data, size_t len)
-{
-	if (b->len + len > b->cap) {
-		b->cap = (b->len + len) * 2;
-		b->p = realloc(b->p, b->cap);
-		MUST(b->p != NULL);
-	}
-	if (len > 0)
-		memcpy(b->p + b->len, data, len);
-	b->len += len;
-}
-
-static void
-bytes_put_byte(struct bytes *b, unsigned byte)
-{
-	uint8_t	 c = (uint8_t)byte;
-
-	bytes_put(b, &c, 1);
-}
-
-static unsigned
-hex(const char *p)
-{
-	char	 two[3] = { p[0], p[1], '\0' };
-
-	return (unsigned)strtoul(two, NULL, 16);
-}
-
-/* The payload of a word: from ':' or '*' to its end. */
-static struct bytes
-payload(const char *p, const char *end)
-{
-	struct bytes	 b = { NULL, 0, 0 };
-	size_t		 i, n;
-
-	bytes_put(&b, "", 1);
-	b.len = 0;
-	if (*p == '*') {
-		n = strtoul(p + 1, NULL, 10);
-		for (i = 0; i < n; i++)
-			bytes_put_byte(&b, (unsigned)('a' + i % 23));
-		return b;
-	}
-	for (p++; p < end; p++) {
-		if (*p == '%') {
-			bytes_put_byte(&b, hex(p + 1));
-			p += 2;
-		} else
-			bytes_put_byte(&b, (unsigned char)*p);
-	}
-	return b;
-}
-
-/* A frame written without the code under test. */
-static void
-put_frame(struct bytes *out, unsigned first, const struct bytes *data,
-    const uint8_t *mask)
-{
-	unsigned	 bit = mask != NULL ? 0x80 : 0;
-	size_t		 at, i, n = data->len;
-	int		 shift = -8;
-
-	bytes_put_byte(out, first);
-	if (n < 126) {
-		bytes_put_byte(out, bit | (unsigned)n);
-	} else {
-		bytes_put_byte(out, bit | (n < 65536 ? 126 : 127));
-		shift = n < 65536 ? 8 : 56;
-	}
-	for (; shift >= 0; shift -= 8)
-		bytes_put_byte(out, (unsigned)((uint64_t)n >> shift & 255));
-	if (mask != NULL)
-		bytes_put(out, mask, 4);
-	at = out->len;
-	bytes_put(out, data->p, n);
-	for (i = 0; mask != NULL && i < n; i++)
-		out->p[at + i] ^= mask[i % 4];
-}
-
-static void
 put_word(struct bytes *out, const char *p, const char *end, bool is_server)
 {
 	static const uint8_t	 masks[2][4] = {
@@ -139,13 +53,13 @@ put_word(struct bytes *out, const char *p, const char *end, bool is_server)
 
 	if (*p == '#') {
 		for (p++; p < end; p += 2)
-			bytes_put_byte(out, hex(p));
+			bytes_put_byte(out, ws_hex(p));
 		return;
 	}
 	if (*p == '!')
 		p++;
-	data = payload(p + 2, end);
-	put_frame(out, hex(p), &data, is_server ? mask : NULL);
+	data = ws_payload(p + 2, end);
+	ws_put_frame(out, ws_hex(p), &data, is_server ? mask : NULL);
 	free(data.p);
 }
 
@@ -208,7 +122,7 @@ check_event(const struct ws_case *c, const struct ws_event *ev,
 	if (n != strlen(name) || strncmp(p, name, n) != 0)
 		ck_abort_msg("%s: %s instead of \"%s\"", c->sent, name, p);
 	if (p + n < end)
-		data = payload(p + n, end);
+		data = ws_payload(p + n, end);
 	if (ev->len != data.len ||
 	    (ev->len > 0 && memcmp(ev->data, data.p, ev->len) != 0))
 		ck_abort_msg("%s: %zu bytes where \"%.40s\"", c->sent, ev->len,
@@ -353,6 +267,15 @@ static const struct ws_case cases[] = {
 	{ BOTH, "82*65536", "bin*65536" },
 	{ BOTH, "81*65536 81:x 81*65536 81*70000 82:",
 		"text*65536 text:x text*65536 text*70000 bin:" },
+	/* What was seen long before the end counts. */
+	{ BOTH, "81*70000:%ff", "err=1007" },
+	{ BOTH, "82*70000:%ff", "raw*70000:%ff" },
+	{ BOTH, "81*70000:%c3%a9 81:x 82*70000:%e9",
+		"text*70000:%c3%a9 text:x raw*70000:%e9" },
+	{ BOTH, "01*70000:%ff 80*70000", "err=1007" },
+	{ BOTH, "01*70000 80*70000:%ff", "err=1007" },
+	{ BOTH, "01:%c3 89:%ff 80:%a9 82*70000:%80 01:%c3 80*70000",
+		"ping:%ff text:%c3%a9 raw*70000:%80 err=1007" },
 	{ SERVER, "!81:zero !82*300", "text:zero bin*300" },
 	{ SERVER, "#818537fa213d7f9f4d5158", "text:Hello" },	/* RFC 5.7 */
 	{ CLIENT, "#810548656c6c6f", "text:Hello" },
@@ -637,8 +560,8 @@ START_TEST(test_trim)
 	struct ws_reader	 r;
 	struct ws_event		 ev;
 
-	data = payload("*1000000", NULL);
-	put_frame(&b, 0x81, &data, NULL);
+	data = ws_payload("*1000000", NULL);
+	ws_put_frame(&b, 0x81, &data, NULL);
 	bytes_put_byte(&b, 0x89);
 	ws_reader_init(&r, false, FRAME_MAX, MESSAGE_MAX);
 	feed(&r, b.p, b.len);
@@ -783,12 +706,12 @@ START_TEST(test_large)
 	size_t			 at, n = (size_t)64 << _i, size, all = 4 << 20;
 	uint8_t			*room;
 
-	data = payload("*4194304", NULL);
+	data = ws_payload("*4194304", NULL);
 	for (at = 0; at < all; at += n) {
 		part.p = data.p + at;
 		part.len = n;
-		put_frame(&b, (at == 0 ? 1u : 0u) | (at + n == all ? 0x80u : 0),
-		    &part, (const uint8_t *)"MASK");
+		ws_put_frame(&b, (at == 0 ? 1u : 0u) | (at + n == all ?
+		    0x80u : 0), &part, (const uint8_t *)"MASK");
 	}
 	ws_reader_init(&r, true, FRAME_MAX, MESSAGE_MAX);
 	for (at = 0; at < b.len; at += size) {
