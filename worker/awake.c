@@ -41,5 +41,6 @@ awake_yielded(struct awake *a, uint64_t then, uint64_t now)
 	if (now - then <= AWAKE_YIELD)
 		return;
 	a->stays = false;
-	a->paused_until = now + AWAKE_PAUSE;
+	a->paused_until = now + (then - a->paused_until > AWAKE_SOON ?
+	    AWAKE_PAUSE : AWAKE_PAUSE_2);
 }

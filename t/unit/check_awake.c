@@ -88,20 +88,47 @@ START_TEST(test_end)
 }
 END_TEST
 
-/* Somebody else computes: for a while it is as if it might not. */
-START_TEST(test_others)
+/* Nothing until so long after now, however often it is asked; then again. */
+static void
+sleeps_for(uint64_t pause)
 {
-	uint64_t	 until;
+	uint64_t	 until = now + pause;
 
-	ck_assert(ask(AWAKE_STREAK + 1, 10));
-	awake_yielded(&a, now, now + AWAKE_YIELD);
-	ck_assert(ask(1, AWAKE_GAP));
-	awake_yielded(&a, now, now + AWAKE_YIELD + 1);
-	until = now + AWAKE_YIELD + 1 + AWAKE_PAUSE;
-	ck_assert(!awake_stays(&a, now + AWAKE_YIELD + 1));
+	ck_assert(!awake_stays(&a, now));
 	while (now < until - 100)
 		ck_assert(!ask(1, 100));
 	ck_assert(ask(1, 100));
+}
+
+/* Somebody else computes: for a while it is as if it might not. */
+START_TEST(test_others)
+{
+	now += 2 * AWAKE_SOON;
+	ck_assert(ask(AWAKE_STREAK + 1, 10));
+	awake_yielded(&a, now, now + AWAKE_YIELD);
+	ck_assert(ask(1, AWAKE_GAP));
+	awake_yielded(&a, now - AWAKE_YIELD - 1, now);
+	sleeps_for(AWAKE_PAUSE);
+}
+END_TEST
+
+/* For longer when it happens again, until it has not for a while. */
+START_TEST(test_others_stay)
+{
+	int	 i;
+
+	now += 2 * AWAKE_SOON;
+	ck_assert(ask(AWAKE_STREAK + 1, 10));
+	awake_yielded(&a, now - AWAKE_YIELD - 1, now);
+	sleeps_for(AWAKE_PAUSE);
+	for (i = 0; i < 3; i++) {
+		ck_assert(ask(AWAKE_SOON / 100 - 10, 100));
+		awake_yielded(&a, now - AWAKE_YIELD - 1, now);
+		sleeps_for(AWAKE_PAUSE_2);
+	}
+	ck_assert(ask(AWAKE_SOON / 100 + 10, 100));
+	awake_yielded(&a, now - AWAKE_YIELD - 1, now);
+	sleeps_for(AWAKE_PAUSE);
 }
 END_TEST
 
@@ -126,6 +153,7 @@ main(void)
 	tcase_add_test(t, test_turns);
 	tcase_add_test(t, test_end);
 	tcase_add_test(t, test_others);
+	tcase_add_test(t, test_others_stay);
 	tcase_add_test(t, test_never);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
