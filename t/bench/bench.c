@@ -83,13 +83,14 @@ void
 samples_init(struct samples *s, double seconds)
 {
 	s->n = 0;
+	s->most = SAMPLES_MAX;
 	s->until = now() + seconds;
 }
 
 bool
 samples_more(const struct samples *s)
 {
-	return s->n < SAMPLES_MAX && (s->n == 0 || now() < s->until);
+	return s->n < s->most && (s->n == 0 || now() < s->until);
 }
 
 void

@@ -61,11 +61,11 @@ void		 nap(double seconds);
 #define SAMPLES_MAX	8192
 struct samples {
 	double	 v[SAMPLES_MAX];
-	size_t	 n;
+	size_t	 n, most;
 	double	 until;
 };
 
-/* Begin a run that lasts so many seconds. */
+/* Begin a run that lasts so many seconds; "most" may be lowered. */
 void		 samples_init(struct samples *, double seconds);
 
 /* True while there is time and room for another one. */

@@ -16,11 +16,19 @@ struct fscall {
 	char		*params;
 	size_t		 len;
 	size_t		 least;		/* bytes of an answer: 0, or set it */
+	size_t		 most;		/* calls in a run; 0: no matter */
 };
 
 /*
+ * Who replaces files leaves deleted ones behind, and ext4 without a journal
+ * looks at each that was deleted in the last minutes before it takes a new one.
+ * So few writes in a run, or the later ones pay for the ones before.
+ */
+#define FSCALL_WRITES	200
+
+/*
  * A call of a method for a name in the folder, with a "sandbox" (JSON, or NULL)
- * and so many bytes as "dataBase64" (0: without).
+ * and so many bytes as "dataBase64" (0: without; else FSCALL_WRITES in a run).
  */
 void	 fscall_init(struct fscall *, const struct bench *, const char *method,
 	    const char *name, const char *sandbox, size_t data);
