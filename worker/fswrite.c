@@ -151,18 +151,22 @@ take_place(int fd, int dir, const char *name, const struct stat *old)
 	return -1;
 }
 
-/* 1: it is to be written in place. */
+/*
+ * 1: it is to be written in place. *fd is open for writing until it is known
+ * that it will not be: nobody can run it meanwhile.
+ */
 static int
-replace_whole(int fd, const struct stat *st, const struct fsop *op,
+replace_whole(int *fd, const struct stat *st, const struct fsop *op,
     const struct fsop_how *how, struct fsop_result *r)
 {
 	char		 path[PATH_MAX];
 	const char	*name;
 	int		 dir, new_fd, rv;
 
-	if (!is_ordinary(fd, st) || covered_has(st) ||
-	    (dir = folder_of(fd, st, how, path, &name)) == -1)
+	if (!is_ordinary(*fd, st) || covered_has(st) ||
+	    (dir = folder_of(*fd, st, how, path, &name)) == -1)
 		return 1;
+	fd_close(fd);
 	/* Nobody else can open it before it has a name, and an owner. */
 	rv = new_fd = make_nameless(dir, op, st->st_mode & 0777);
 	/* The folder may give new ones a list that the old one lacks. */
@@ -185,13 +189,31 @@ write_in_place(int fd, const struct fsop *op)
 	    fsop_write_all(fd, op->data, op->len, 0);
 }
 
+/* In one step or in place; what its mode forbids to write, neither. */
+static int
+write_regular(int fd, const struct stat *st, const struct fsop *op,
+    const struct fsop_how *how, struct fsop_result *r)
+{
+	int	 w, rv;
+
+	if ((w = fsop_reopen(fd, O_WRONLY | O_NONBLOCK)) == -1)
+		return -1;
+	rv = replace_whole(&w, st, op, how, r);
+	if (rv == 1 && w == -1)
+		w = fsop_reopen(fd, O_WRONLY | O_NONBLOCK);
+	if (rv == 1)
+		rv = w == -1 ? -1 : write_in_place(w, op);
+	fd_close(&w);
+	return rv;
+}
+
 /* Write what the path names; errno ENOENT: nothing. */
 static int
 write_existing(const struct fsop *op, const struct fsop_how *how,
     struct fsop_result *r)
 {
 	struct stat	 st;
-	int		 fd, w = -1, rv;
+	int		 fd, rv;
 
 	if ((fd = fsop_look(op->path, op->nofollow, how, &st)) == -1)
 		return -1;
@@ -203,12 +225,9 @@ write_existing(const struct fsop *op, const struct fsop_how *how,
 	} else if (fsop_frees_much(&st, how)) {
 		errno = EAGAIN;
 		rv = -1;
-	} else if ((rv = w = fsop_reopen(fd, O_WRONLY | O_NONBLOCK)) != -1 &&
-	    (rv = replace_whole(w, &st, op, how, r)) == 1) {
-		/* Which mode and busy text allow as well, by the above. */
-		rv = write_in_place(w, op);
+	} else {
+		rv = write_regular(fd, &st, op, how, r);
 	}
-	fd_close(&w);
 	fd_close(&fd);
 	return rv;
 }

@@ -4,6 +4,7 @@
  */
 #include "t/unit/fstree_help.h"
 
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -353,6 +354,34 @@ START_TEST(test_replaced)
 }
 END_TEST
 
+/* The old one is not open for writing, so that it could not be run, by then. */
+START_TEST(test_replaced_at_rest)
+{
+	_Alignas(struct inotify_event) char	 room[4096];
+	const struct inotify_event		*e;
+	bool					 closed = false, made = false;
+	ssize_t					 n, off;
+	int					 fd;
+
+	sh("printf 'long old content' > f");
+	ck_assert_int_ne(fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), -1);
+	ck_assert_int_ne(inotify_add_watch(fd, base, IN_CLOSE_WRITE |
+	    IN_CREATE), -1);
+	ck_assert(is_replaced("f", _i != 0));
+	ck_assert_int_gt(n = read(fd, room, sizeof(room)), 0);
+	for (off = 0; off < n; off += (ssize_t)(sizeof(*e) + e->len)) {
+		e = (const struct inotify_event *)(room + off);
+		if ((e->mask & IN_CREATE) != 0)
+			made = true;
+		else if (strcmp(e->name, "f") == 0)
+			closed = !made;
+	}
+	ck_assert(made);
+	ck_assert(closed);
+	close(fd);
+}
+END_TEST
+
 START_TEST(test_in_place)
 {
 	char	 full[2048];
@@ -625,6 +654,7 @@ main(void)
 	tcase_add_test(t, test_held);
 	tcase_add_test(t, test_blocks);
 	tcase_add_loop_test(t, test_replaced, 0, 2);
+	tcase_add_loop_test(t, test_replaced_at_rest, 0, 2);
 	tcase_add_loop_test(t, test_in_place, 0, 2);
 	tcase_add_loop_test(t, test_inherited_list, 0, 2);
 	tcase_add_test(t, test_permissions);
