@@ -42,7 +42,7 @@ struct head {
 	unsigned char	 result[FIXED_RESULT];
 	uint64_t	 payload_len;
 	uint64_t	 wants;		/* no answer yet: to hold as much */
-	bool		 leaves_line;	/* the next may come there */
+	uint8_t		 leaves_line;	/* not 0: the next may come there */
 };
 
 static_assert(sizeof(struct head) <=
@@ -50,7 +50,7 @@ static_assert(sizeof(struct head) <=
 
 /* The agent's, not its children's. */
 static struct behind	 behind;
-static int		 line = -1;	/* unless it is of a request */
+static int		 kept = -1;	/* for answers, unless one takes it */
 
 struct request {
 	struct fsop	 op;
@@ -187,8 +187,8 @@ take_line(struct request *req)
 	fd_close(&req->fds[FDS - 1]);
 	for (i = FDS - 1; i > 0; i--)
 		req->fds[i] = req->fds[i - 1];
-	req->fds[0] = line;
-	line = -1;
+	req->fds[0] = kept;
+	kept = -1;
 	return req->fds[0] != -1;
 }
 
@@ -196,8 +196,8 @@ take_line(struct request *req)
 static void
 give_line(struct request *req)
 {
-	fd_close(&line);
-	line = req->fds[0];
+	fd_close(&kept);
+	kept = req->fds[0];
 	req->fds[0] = -1;
 }
 
@@ -228,7 +228,9 @@ receive(int sock, struct request *req)
 		fd_take_rights(&m, req->fds, FDS);
 		if (decode(packet, (size_t)n, req) && take_line(req))
 			return 1;
+		/* Whoever waits for its answer is to see that none comes. */
 		close_fds(req->fds);
+		fd_close(&kept);
 	}
 }
 
@@ -322,7 +324,7 @@ run_in_child(int sock, struct request *req)
 		return;
 	case 0:
 		close(sock);
-		fd_close(&line);
+		fd_close(&kept);
 		/* Many of them must not keep the worker from its turn. */
 		(void)setpriority(PRIO_PROCESS, 0, NICENESS);
 		/* Without it a peer that goes may have to wait: no more. */
@@ -422,30 +424,42 @@ send_request(int sock, const struct fsop *op, enum where where,
 }
 
 void
-agent_line_init(struct agent_line *l)
+agent_line_init(struct agent_line *line)
 {
-	l->fd = -1;
-	l->user = NULL;
+	line->fd = -1;
+	line->user = NULL;
+	line->since = 0;
 }
 
 void
-agent_line_fini(struct agent_line *l)
+agent_line_fini(struct agent_line *line)
 {
-	fd_close(&l->fd);
-	l->user = NULL;
+	fd_close(&line->fd);
+	line->user = NULL;
+}
+
+/* Who has it for long has lost it to a child, and will not bring it back. */
+static enum where
+choose(const struct agent_line *line)
+{
+	if (line->user != NULL)
+		return clock_ms() < line->since + AGENT_LINE_MS ? WHERE_OWN :
+		    WHERE_NEW_LINE;
+	return line->fd == -1 ? WHERE_NEW_LINE : WHERE_LINE;
 }
 
 int
-agent_ask(int sock, const struct fsop *op, int data, struct agent_line *l,
+agent_ask(int sock, const struct fsop *op, int data, struct agent_line *line,
     const struct agent_answer *a)
 {
-	enum where	 where = l->user != NULL ? WHERE_OWN : l->fd == -1 ?
-			    WHERE_NEW_LINE : WHERE_LINE;
-	int		 fds[FDS] = { -1, -1, -1 }, pair[2] = { l->fd, -1 };
+	enum where	 where = choose(line);
+	int		 fds[FDS] = { -1, -1, -1 }, pair[2] = { -1, -1 };
 	int		 rv;
 	size_t		 n = 0;
 
-	if (where != WHERE_LINE) {
+	if (where == WHERE_LINE) {
+		pair[0] = line->fd;
+	} else {
 		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
 		    pair) == -1)
 			return -1;
@@ -463,19 +477,20 @@ agent_ask(int sock, const struct fsop *op, int data, struct agent_line *l,
 		return -1;
 	}
 	if (where != WHERE_OWN) {
-		l->fd = -1;
-		l->user = a;
+		line->fd = -1;
+		line->user = a;
+		line->since = clock_ms();
 	}
 	return pair[0];
 }
 
 void
-agent_end(struct agent_line *l, const struct agent_answer *a, int *fd)
+agent_end(struct agent_line *line, const struct agent_answer *a, int *fd)
 {
-	if (l->user == a) {
-		l->user = NULL;
+	if (line->user == a) {
+		line->user = NULL;
 		if (a->leaves_line) {
-			l->fd = *fd;
+			line->fd = *fd;
 			*fd = -1;
 		}
 	}
@@ -601,6 +616,6 @@ agent_answer_read(struct agent_answer *a, int fd)
 			return 0;
 	}
 	memcpy(&h, a->head, sizeof(h));
-	a->leaves_line = h.leaves_line;
+	a->leaves_line = h.leaves_line != 0;
 	return 1;
 }

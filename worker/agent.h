@@ -11,7 +11,7 @@
  *
  * One such socket is kept for what comes next (struct agent_line): to make, to
  * send and to close one for each costs 30 us, and a walk of the kernel's over
- * all sockets that are on their way (unix(7), SCM_RIGHTS).
+ * all sockets that are on their way.
  */
 #ifndef WORKER_AGENT_H
 #define WORKER_AGENT_H
@@ -23,7 +23,8 @@
 
 /*
  * Serve requests that come on sock until it ends, then exit.  quick: try
- * bounded first (nobody did before).  See worker/awake.h.
+ * bounded first (nobody did before).  It may wait for them awake, if so
+ * (worker/awake.h).
  */
 void	 agent_serve(int sock, bool quick, bool may_stay_awake)
 	    __attribute__((noreturn));
@@ -50,10 +51,15 @@ struct agent_answer {
 void	 agent_answer_init(struct agent_answer *a);
 void	 agent_answer_fini(struct agent_answer *a);
 
-/* Where the answers of an agent come, for one request at a time. */
+/*
+ * Where the answers of an agent come, for one request at a time, and for
+ * another after AGENT_LINE_MS, when the one has another process at work.
+ */
+#define AGENT_LINE_MS	20
 struct agent_line {
 	int				 fd;	/* -1: there is none, or */
-	const struct agent_answer	*user;	/* it is in use */
+	const struct agent_answer	*user;	/* it is in use, */
+	uint64_t			 since;	/* clock_ms() */
 };
 
 void	 agent_line_init(struct agent_line *line);

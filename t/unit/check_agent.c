@@ -1,10 +1,8 @@
 /* A real agent: what it answers, what it leaves out, and that it ends. */
-#include "t/unit/fstree_help.h"
+#include "t/unit/agent_help.h"
 
 #include <sys/socket.h>
-#include <sys/wait.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,193 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <check.h>
 
 #include "common/fd.h"
 #include "common/limit.h"
-#include "worker/agent.h"
 #include "worker/behind.h"
 
 #define FIXED	(offsetof(struct fsop, path) + 1) /* and where to answer */
-#define PATIENCE	20000		/* ms, for what should be quick */
-
-static int	 sock = -1, theirs = -1;
-static pid_t	 agent;
-static struct agent_line line;
-
-static void
-start_agent(bool quick)
-{
-	ck_assert_int_ne(agent = fork(), -1);
-	if (agent == 0) {
-		close(sock);
-		agent_serve(theirs, quick, true);
-	}
-	fd_close(&theirs);
-}
-
-static void
-setup(void)
-{
-	int	 pair[2];
-
-	tree_setup();
-	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
-	    pair), 0);
-	sock = pair[0];
-	theirs = pair[1];
-	agent = 0;
-	agent_line_init(&line);
-}
-
-/* It ends in order when nobody will ask any more. */
-static void
-teardown(void)
-{
-	int	 status;
-
-	fd_close(&sock);
-	fd_close(&theirs);
-	agent_line_fini(&line);
-	if (agent != 0) {
-		ck_assert_int_eq(waitpid(agent, &status, 0), agent);
-		ck_assert_int_eq(status, 0);
-	}
-	tree_teardown();
-}
-
-static int
-ask_on(struct agent_line *l, const struct fsop *op,
-    const struct agent_answer *a)
-{
-	struct fsop	 copy = *op;
-	int		 data = -1, fd;
-
-	if (op->data != NULL && op->len > AGENT_INLINE) {
-		ck_assert_int_ne(data = agent_data(op), -1);
-		copy.data = NULL;
-	}
-	ck_assert_int_ne(fd = agent_ask(sock, &copy, data, l, a), -1);
-	fd_close(&data);
-	return fd;
-}
-
-/* The answer comes on a socket of its own. */
-static int
-ask(const struct fsop *op)
-{
-	static const struct agent_answer	 other;
-	struct agent_line			 taken = { -1, &other };
-
-	return ask_on(&taken, op, NULL);
-}
-
-/* Read an answer to its end: what agent_answer_read() said last. */
-static int
-read_on(struct agent_answer *a, int fd)
-{
-	struct pollfd	 p = { fd, POLLIN, 0 };
-	int		 rv;
-
-	agent_answer_init(a);
-	while ((rv = agent_answer_read(a, fd)) == 0) {
-		if (a->wants > 0)
-			ck_assert_int_eq(agent_let_hold(a, fd), 0);
-		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
-	}
-	return rv;
-}
-
-static int
-hear(struct agent_answer *a, int *fd)
-{
-	int	 rv = read_on(a, *fd);
-
-	fd_close(fd);
-	return rv;
-}
-
-static int
-outcome(const struct agent_answer *a)
-{
-	return a->r.why != FSWHY_NONE ? 1000 + (int)a->r.why : a->r.error;
-}
-
-/* Ask and hear: the result of the operation; a is the caller's to end. */
-static int
-do_it(const struct fsop *op, struct agent_answer *a)
-{
-	int	 fd = ask_on(&line, op, a);
-
-	ck_assert_int_eq(read_on(a, fd), 1);
-	agent_end(&line, a, &fd);
-	ck_assert_int_eq(fd, -1);
-	return outcome(a);
-}
-
-/* The bytes that were read; a quick agent may give the file instead. */
-static void
-has_content(struct agent_answer *a, const void *want, size_t len)
-{
-	char	 room[64];
-
-	if (a->r.fd != -1) {
-		ck_assert_uint_eq(a->r.size, len);
-		ck_assert_int_eq(pread(a->r.fd, room, sizeof(room), 0),
-		    (ssize_t)len);
-		ck_assert_mem_eq(room, want, len);
-		return;
-	}
-	ck_assert_uint_eq(a->r.payload.len, len);
-	ck_assert_mem_eq(buf_data(&a->r.payload), want, len);
-}
-
-static size_t
-count_fds(pid_t pid)
-{
-	char	 path[64];
-	size_t	 n = 0;
-	DIR	*d;
-
-	snprintf(path, sizeof(path), "/proc/%ld/fd", (long)pid);
-	ck_assert_ptr_nonnull(d = opendir(path));
-	while (readdir(d) != NULL)
-		n++;
-	closedir(d);
-	return n;
-}
-
-static bool
-has_children(void)
-{
-	char	 path[64], first[16];
-	FILE	*f;
-	bool	 any;
-
-	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children",
-	    (long)agent, (long)agent);
-	ck_assert_ptr_nonnull(f = fopen(path, "re"));
-	any = fgets(first, sizeof(first), f) != NULL;
-	fclose(f);
-	return any;
-}
-
-/* Wait up to ms until it has children, or none any more. */
-static bool
-children_within(bool some, int ms)
-{
-	struct timespec	 t = { 0, 5000000 };
-
-	for (; ms > 0; ms -= 5) {
-		if (has_children() == some)
-			return true;
-		nanosleep(&t, NULL);
-	}
-	return false;
-}
+#define WHERE_LINE	2
+#define WHERES		3
 
 /* --- answers; loop index: quick or not --- */
 
@@ -406,7 +228,7 @@ END_TEST
 START_TEST(test_many)
 {
 	struct agent_answer	 a;
-	struct agent_line	 taken = { -1, &a };
+	struct agent_line	 taken = { -1, &a, AGENT_LINE_EVER };
 	struct fsop		 op;
 	int			 fds[300], i, got = 0;
 	char			 name[32];
@@ -431,126 +253,6 @@ START_TEST(test_many)
 		has_content(&a, name, strlen(name));
 		agent_answer_fini(&a);
 	}
-}
-END_TEST
-
-/* --- the line --- */
-
-/* One socket for one answer after another, if it is quick. */
-START_TEST(test_line)
-{
-	struct agent_answer	 a;
-	struct fsop		 op;
-	int			 fd = -1, i;
-
-	sh("printf hello > f");
-	start_agent(_i != 0);
-	op_init(&op, FSOP_READ, "f", NULL);
-	for (i = 0; i < 10; i++) {
-		ck_assert_int_eq(do_it(&op, &a), 0);
-		has_content(&a, "hello", 5);
-		agent_answer_fini(&a);
-		if (i > 0)
-			ck_assert_int_eq(line.fd, fd);
-		fd = line.fd;
-		ck_assert((fd != -1) == (_i != 0));
-		ck_assert_ptr_null(line.user);
-	}
-}
-END_TEST
-
-/* Who comes while it is in use gets another; and the answers are not mixed. */
-START_TEST(test_line_taken)
-{
-	struct agent_answer	 a, b;
-	struct fsop		 op;
-	int			 fd[2], i;
-
-	sh("printf hello > f; printf world > g");
-	start_agent(_i != 0);
-	for (i = 0; i < 10; i++) {
-		op_init(&op, FSOP_READ, "f", NULL);
-		fd[0] = ask_on(&line, &op, &a);
-		ck_assert_ptr_eq(line.user, &a);
-		op_init(&op, FSOP_READ, "g", NULL);
-		fd[1] = ask_on(&line, &op, &b);
-		ck_assert_ptr_eq(line.user, &a);
-		ck_assert_int_eq(read_on(&b, fd[1]), 1);
-		has_content(&b, "world", 5);
-		agent_end(&line, &b, &fd[1]);
-		ck_assert_int_eq(line.fd, -1);
-		ck_assert_int_eq(read_on(&a, fd[0]), 1);
-		has_content(&a, "hello", 5);
-		agent_end(&line, &a, &fd[0]);
-		agent_answer_fini(&a);
-		agent_answer_fini(&b);
-	}
-}
-END_TEST
-
-/* It goes with who does not wait for the end, or with a child; then anew. */
-START_TEST(test_line_lost)
-{
-	struct agent_answer	 a;
-	struct fsop		 op;
-	int			 fd, i;
-
-	sh("printf hello > f; head -c 10000000 /dev/urandom > long");
-	start_agent(true);
-	for (i = 0; i < 5; i++) {
-		op_init(&op, FSOP_STAT, "f", NULL);
-		ck_assert_int_eq(do_it(&op, &a), 0);
-		agent_answer_fini(&a);
-		ck_assert_int_ne(line.fd, -1);
-		fd = ask_on(&line, &op, &a);
-		agent_answer_init(&a);
-		agent_end(&line, &a, &fd);
-		ck_assert_int_eq(line.fd, -1);
-		ck_assert_int_eq(do_it(&op, &a), 0);
-		ck_assert_uint_eq(a.r.size, 5);
-		agent_answer_fini(&a);
-		ck_assert_int_ne(line.fd, -1);
-		op_init(&op, FSOP_READ, "long", NULL);
-		ck_assert_int_eq(do_it(&op, &a), 0);
-		ck_assert_uint_eq(a.r.payload.len, 10000000);
-		agent_answer_fini(&a);
-		ck_assert_int_eq(line.fd, -1);
-	}
-	ck_assert(children_within(false, PATIENCE));
-}
-END_TEST
-
-/* An open file and data find their places behind no socket, too. */
-START_TEST(test_line_files)
-{
-	struct agent_answer	 a;
-	struct fsop		 op;
-	char			*big;
-	int			 fd, i;
-
-	ck_assert_ptr_nonnull(big = malloc(AGENT_INLINE + 1));
-	memset(big, 'b', AGENT_INLINE + 1);
-	start_agent(true);
-	op_init(&op, FSOP_OPEN, "f", NULL);
-	op.replace = true;
-	ck_assert_int_eq(do_it(&op, &a), 0);
-	ck_assert_int_ne(fd = a.r.fd, -1);
-	a.r.fd = -1;
-	agent_answer_fini(&a);
-	for (i = 0; i < 3; i++) {
-		ck_assert_int_ne(line.fd, -1);
-		op_init(&op, FSOP_PWRITE, "", NULL);
-		op.fd = fd;
-		op.data = big;
-		op.len = AGENT_INLINE + 1;
-		op.offset = (uint64_t)i * op.len;
-		ck_assert_int_eq(do_it(&op, &a), 0);
-		agent_answer_fini(&a);
-	}
-	sh("test $(tr -d b < f | wc -c) = 0;"
-	    "test $(stat -c %%s f) = %d", 3 * (AGENT_INLINE + 1));
-	fd_close(&fd);
-	free(big);
 }
 END_TEST
 
@@ -688,14 +390,14 @@ START_TEST(test_garbage)
 	kind = -1;
 	memcpy(packet + offsetof(struct fsop, kind), &kind, sizeof(kind));
 	is_left_out(packet, len, 1);
-	/* To be answered on a line that is not there, or nobody knows where. */
+	/* To be answered nobody knows where, or on a line that is not there. */
 	fill(packet, &op);
-	packet[FIXED - 1] = 3;
+	packet[FIXED - 1] = WHERES;
 	is_left_out(packet, len, 1);
-	packet[FIXED - 1] = 2;
-	agent_line_fini(&line);
+	packet[FIXED - 1] = WHERE_LINE;
 	is_left_out(packet, len, 3);
 	is_left_out(packet, len, 8);
+	agent_line_fini(&line);
 	/* Paths longer than any is. */
 	fill(packet, &op);
 	memset(packet + FIXED, '/', sizeof(packet) - FIXED);
@@ -860,17 +562,13 @@ main(void)
 	SRunner	*sr;
 	int	 failed;
 
-	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_checked_fixture(t, agent_setup, agent_teardown);
 	tcase_add_loop_test(t, test_answers, 0, 2);
 	tcase_add_loop_test(t, test_writes, 0, 2);
 	tcase_add_loop_test(t, test_blocks, 0, 2);
 	tcase_add_loop_test(t, test_long_answer, 0, 2);
 	tcase_add_loop_test(t, test_long_list, 0, 2);
 	tcase_add_loop_test(t, test_cancelled_asking, 0, 2);
-	tcase_add_loop_test(t, test_line, 0, 2);
-	tcase_add_loop_test(t, test_line_taken, 0, 2);
-	tcase_add_test(t, test_line_lost);
-	tcase_add_test(t, test_line_files);
 	tcase_add_loop_test(t, test_many, 0, 2);
 	tcase_add_loop_test(t, test_cancelled_before, 0, 2);
 	tcase_add_loop_test(t, test_cancelled_during, 0, 2);
