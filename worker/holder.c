@@ -664,7 +664,11 @@ holder_get(struct session *s, const struct plan *plan)
 		goto out;
 	}
 	if (start(h, plan) == -1) {
-		holder_free(h);
+		/* Who uses what is left of an older one does so for a while. */
+		if (h->users == 0)
+			holder_free(h);
+		else
+			set_state(h, HOLDER_FAILED, "it cannot be started");
 		h = NULL;
 	}
  out:
