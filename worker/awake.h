@@ -41,7 +41,7 @@ struct awake {
 
 void	 awake_init(struct awake *a, bool may);
 
-/* A request came, or what an agent was asked for it. */
+/* A request came, or all that an agent has to say to one. */
 void	 awake_asked(struct awake *a, uint64_t now);
 
 /* A turn ended.  Whether to look again, after a yield, instead of sleeping. */

@@ -274,12 +274,12 @@ on_answer(int fd, short what, void *arg)
 	struct files	*f = j->session->files;
 
 	(void)what;
-	awake_asked(&j->session->awake, clock_us());
 	if (!may_take(j)) {
 		event_del(j->ev);
 		j->held = true;
 		f->held++;
 	} else if (agent_answer_read(&j->answer, fd) != 0) {
+		awake_asked(&j->session->awake, clock_us());
 		finish(j);
 	} else if (j->answer.wants > 0) {
 		on_wish(j);
