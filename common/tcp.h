@@ -17,7 +17,8 @@ bool	 tcp_is_loopback(const struct sockaddr *a);
  * where nothing is lost.
  *
  * A socket, and where it is bound or will be connected to; those that are
- * accepted from it inherit both.  0, or -1 with errno.
+ * accepted from it inherit both.  One that is bound to all addresses is for
+ * networks.  0, or -1 with errno.
  */
 int	 tcp_tune(int fd, const struct sockaddr *at)
 	    __attribute__((warn_unused_result));

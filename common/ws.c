@@ -23,7 +23,7 @@
 #define ROOM_FIRST	4096
 #define ROOM_SMALL	16384
 #define ROOM_BEHIND	4096
-#define PART		1024	/* of a frame, unmasked ahead */
+#define PART_LEAST	1024	/* of a frame, to be unmasked ahead */
 
 /* Above this limits are no limits; sums of a few sizes cannot overflow. */
 #define SIZE_LIMIT	(SIZE_MAX / 8)
@@ -419,6 +419,7 @@ static void
 take_ping_pong(struct ws_reader *r, int head, struct ws_event *ev)
 {
 	(void)r;
+	ev->is_utf8 = false;
 	ev->type = (head & OPCODE) == WS_PING ? WS_EV_PING : WS_EV_PONG;
 }
 
@@ -438,6 +439,7 @@ static void
 take_close(struct ws_reader *r, int head, struct ws_event *ev)
 {
 	(void)head;
+	ev->is_utf8 = false;
 	ev->type = WS_EV_CLOSE;
 	ev->code = 1005;
 	if (ev->len > 0) {
@@ -467,7 +469,8 @@ unmask_part(struct ws_reader *r)
 	size_t	 head = head_len(r), n;
 	uint8_t	*p;
 
-	if (!r->is_server || r->frame == 0 || r->len < head + r->bare + PART)
+	if (!r->is_server || r->frame == 0 ||
+	    r->len < head + r->bare + PART_LEAST)
 		return;
 	p = r->base + r->off + head;
 	n = (r->len - head - r->bare) / MASK_LEN * MASK_LEN;

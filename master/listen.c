@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,10 +296,14 @@ static int
 adopt_tcp(struct listener *l, const union endpoint_address *a,
     struct conf_error *e)
 {
+	int	 on = 1;
+
 	show_tcp(l, a);
 	if (check_reach(l->url, a, tokens_any(l->master->tokens), e) == -1)
 		return -1;
-	if (tcp_tune(l->fd, &a->any) == -1)
+	/* Else it is as its maker wants it, see TCPCongestion= of systemd. */
+	if (setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on,
+	    sizeof(on)) == -1)
 		return fail_errno(e, l->url);
 	l->master->brand = inside_brand(l->master->dir);
 	return 0;
