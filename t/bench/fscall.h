@@ -22,7 +22,8 @@ struct fscall {
 /*
  * Who replaces files leaves deleted ones behind, and ext4 without a journal
  * looks at each that was deleted in the last minutes before it takes a new one.
- * So few writes in a run, or the later ones pay for the ones before.
+ * So few writes in a run, or the later ones pay for the ones before; too few
+ * for their processor time, which is counted in hundredths of a second.
  */
 #define FSCALL_WRITES	200
 
