@@ -1,0 +1,57 @@
+"""An agent that is killed while its child works, and cannot be replaced."""
+import os
+import resource
+import signal
+
+from client import (RpcError, Server, check, children, is_alive, main,
+                    stat_of, wait_for, worker_of, LIMIT)
+from fscommon import fill, folder, light, uri, workers_children
+
+FILES = 20000
+
+
+def copy(source, to):
+    return {"sourcePath": uri(source), "destinationPath": uri(to),
+            "recursive": True}
+
+
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+    wait_for(lambda: (stat_of(pid) or "T")[0] == "T", LIMIT, "stopped")
+
+
+def killed():
+    top = folder("lost")
+    os.mkdir(top + "/tree")
+    for i in range(FILES):
+        fill("%s/tree/%d" % (top, i), b"x")
+    fill(top + "/f", b"x")
+    server = Server()
+    c = light(server.url)
+    worker = worker_of(server, c)
+    number = c.request("fs/copy", copy(top + "/tree", top + "/copy"))
+    c.pump()
+    wait_for(lambda: workers_children(worker), LIMIT, "under way")
+    child = workers_children(worker)[0]
+    stop(child)
+    agent = [p for p in children(worker) if child in children(p)][0]
+    os.kill(agent, signal.SIGKILL)
+    wait_for(lambda: not is_alive(agent), LIMIT, "the agent is gone")
+    limits = resource.prlimit(worker, resource.RLIMIT_NOFILE)
+    resource.prlimit(worker, resource.RLIMIT_NOFILE, (3, limits[1]))
+    try:
+        c.call("fs/copy", copy(top + "/f", top + "/g"))
+        check(False, "copied by nobody")
+    except RpcError as e:
+        check("open files" in str(e), "instead of no descriptors: %s" % e)
+    resource.prlimit(worker, resource.RLIMIT_NOFILE, limits)
+    os.kill(child, signal.SIGCONT)
+    c.answer(number)
+    check(len(os.listdir(top + "/copy")) == FILES, "not all was copied")
+    c.call("fs/copy", copy(top + "/f", top + "/g"))
+    check(os.path.exists(top + "/g"), "no copy by the next agent")
+    c.close()
+    server.stop()
+
+
+main(killed)
