@@ -276,8 +276,8 @@ child_forget_all(struct master *m)
 		child_free(c);
 }
 
-void
-child_stop(struct child *c)
+static void
+stop(struct child *c, bool is_too_many)
 {
 	Ipc__Stop	 out = IPC__STOP__INIT;
 
@@ -289,7 +289,14 @@ child_stop(struct child *c)
 		return;
 	}
 	out.grace_ms = c->grace;
+	out.is_too_many = is_too_many;
 	chan_send(c->chan, IPC_stop, &out, -1);
+}
+
+void
+child_stop(struct child *c)
+{
+	stop(c, false);
 }
 
 void
@@ -515,17 +522,32 @@ on_resumed(struct child *c, const void *body, struct ipc_msg *m)
 	route_resumed(c, in->ticket, in->verdict);
 }
 
+/* The state that it is in goes on, so it may be said only once. */
+static void
+turn_away(struct child *c)
+{
+	if (c->was_turned_away)
+		return;
+	c->was_turned_away = true;
+	audit_peer(c->master, &c->peer, (struct audit_what){
+	    .event = AUDIT_session_refused, .why = c->master->draining ?
+	    "the server drains" : "too many sessions" });
+}
+
 static void
 on_opened(struct child *c, const void *body, struct ipc_msg *m)
 {
+	bool	 is_new;
+
 	(void)body;
 	(void)m;
 	if (c->route == NULL) {
 		child_violates(c, "opened");
 		return;
 	}
+	is_new = !c->route->opened;
 	child_set_state(c, CHILD_SERVING);
-	if (!c->route->opened) {
+	if (is_new) {
 		STAT_INC(c->master, opened);
 		audit_session(c->route, (struct audit_what){
 		    .event = AUDIT_session_opened, .peer = c->peer.text,
@@ -533,6 +555,10 @@ on_opened(struct child *c, const void *body, struct ipc_msg *m)
 	}
 	c->route->opened = true;
 	c->route->attached = true;
+	if (is_new && policy_exceeded(c->master, &c->peer)) {
+		turn_away(c);
+		stop(c, true);
+	}
 }
 
 static void
@@ -646,18 +672,12 @@ on_greeted(struct child *c, const void *body, struct ipc_msg *m)
 	m->fd = -1;
 }
 
-/* The state that it is in goes on, so it may be said only once. */
 static void
 on_turned_away(struct child *c, const void *body, struct ipc_msg *m)
 {
 	(void)body;
 	(void)m;
-	if (c->was_turned_away)
-		return;
-	c->was_turned_away = true;
-	audit_peer(c->master, &c->peer, (struct audit_what){
-	    .event = AUDIT_session_refused, .why = c->master->draining ?
-	    "the server drains" : "too many sessions" });
+	turn_away(c);
 }
 
 /* Of its own session: what it makes up is about nobody else. */

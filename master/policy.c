@@ -508,6 +508,29 @@ may_show(const struct master *m, const struct peer *p)
 	    tokens_any(m->tokens);
 }
 
+/* Whether that many more would be more than there may be. */
+static bool
+is_too_much(const struct master *m, const struct conf *c,
+    const struct peer *p, size_t more)
+{
+	return route_count(m) + more > m->conf.max_sessions ||
+	    route_count_of(m, p->identity) + more > c->max_per_user;
+}
+
+bool
+policy_exceeded(struct master *m, struct peer *p)
+{
+	const struct conf	*c;
+	struct conf		 room;
+	bool			 is = true;
+
+	if ((c = policy_get(m, p, &room)) != NULL) {
+		is = is_too_much(m, c, p, 0);
+		policy_put(c, &room);
+	}
+	return is;
+}
+
 int
 policy_admit(struct master *m, struct peer *p, bool *full_out)
 {
@@ -518,8 +541,7 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 	*full_out = false;
 	if ((c = policy_get(m, p, &room)) != NULL) {
 		why = judge(m, c, p);
-		*full_out = route_count(m) >= m->conf.max_sessions ||
-		    route_count_of(m, p->identity) >= c->max_per_user;
+		*full_out = is_too_much(m, c, p, 1);
 		policy_put(c, &room);
 	}
 	p->must_show = why != NULL && c != NULL && may_show(m, p);

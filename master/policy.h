@@ -53,4 +53,10 @@ void		 policy_settings(const struct master *m, const struct conf *c,
 int		 policy_admit(struct master *m, struct peer *p,
 		    bool *full_out);
 
+/*
+ * Whether its newest session is one too many: of those that were admitted at
+ * the same time, before any of them was open.
+ */
+bool		 policy_exceeded(struct master *m, struct peer *p);
+
 #endif

@@ -138,7 +138,8 @@ on_stop(struct link *l, const void *body, struct ipc_msg *m)
 	const Ipc__Stop	*in = body;
 
 	(void)m;
-	session_end(l->session, "the server stops", in->grace_ms);
+	session_end(l->session, in->is_too_many ? "too many sessions" :
+	    "the server stops", in->grace_ms);
 }
 
 static void

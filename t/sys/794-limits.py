@@ -7,9 +7,10 @@ import tempfile
 import time
 
 import client as lib
-from client import Server, check, connect
+from client import Client, Closed, RpcError, Server, check, connect
 
 RATE = 20
+CLIENTS = 20
 
 
 def message_rate():
@@ -41,6 +42,42 @@ def message_rate():
                     for _ in range(2000)]:
                 client.answer(n)
     finally:
+        server.stop()
+
+
+def many_at_once():
+    """Those that were let in at the same time are one and the rest."""
+    server = Server("MaxSessionsPerUser=1")
+    clients = [Client(server.url) for _ in range(CLIENTS)]
+    numbers = [c.request("initialize", {"clientName": "t/sys"})
+               for c in clients]
+    left = []
+    for c, n in zip(clients, numbers):
+        try:
+            c.answer(n)
+            left.append(c)
+        except RpcError as e:
+            check("too many sessions" in str(e), "refused: %s" % e)
+    lib.say("  %d of %d were let in" % (len(left), CLIENTS))
+
+    def are_open():
+        for c in left:
+            try:
+                c.pump()
+            except Closed as e:
+                check(e.code == 1001, "closed: %s" % e)
+        return [c for c in left if not c.ended]
+
+    try:
+        lib.wait_for(lambda: len(are_open()) == 1, lib.LIMIT, "only one")
+        last = are_open()[0]
+        last.send({"method": "initialized", "params": {}})
+        last.run("p", "true")
+        check(server.log().count(": ended: too many sessions") == len(left) - 1,
+              "not told why")
+    finally:
+        for c in clients:
+            c.close()
         server.stop()
 
 
@@ -108,4 +145,4 @@ def default_sandbox():
             shutil.rmtree(top)
 
 
-lib.main(message_rate, default_sandbox)
+lib.main(message_rate, many_at_once, default_sandbox)
