@@ -87,7 +87,7 @@ static void
 read_news(struct execsrv_server *s)
 {
 	char	 text[NEWS_MAX];
-	ssize_t	 n;
+	ssize_t	 n = 0;
 
 	while (s->news != -1 && ((n = recv(s->news, text, sizeof(text) - 1,
 	    MSG_DONTWAIT)) > 0 || (n == -1 && errno == EINTR)))
