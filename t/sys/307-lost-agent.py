@@ -1,13 +1,15 @@
 """An agent that is killed while its child works, and cannot be replaced."""
+import base64
 import os
 import resource
 import signal
 
 from client import (RpcError, Server, check, children, is_alive, main,
                     stat_of, wait_for, worker_of, LIMIT)
-from fscommon import fill, folder, light, uri, workers_children
+from fscommon import fill, folder, light, paths, uri, workers_children
 
-FILES = 20000
+FILES = 5000
+LONG = base64.b64encode(bytes(3 << 20)).decode()
 
 
 def copy(source, to):
@@ -25,7 +27,6 @@ def killed():
     os.mkdir(top + "/tree")
     for i in range(FILES):
         fill("%s/tree/%d" % (top, i), b"x")
-    fill(top + "/f", b"x")
     server = Server()
     c = light(server.url)
     worker = worker_of(server, c)
@@ -40,16 +41,17 @@ def killed():
     limits = resource.prlimit(worker, resource.RLIMIT_NOFILE)
     resource.prlimit(worker, resource.RLIMIT_NOFILE, (3, limits[1]))
     try:
-        c.call("fs/copy", copy(top + "/f", top + "/g"))
-        check(False, "copied by nobody")
+        # So much that the worker does not even look where it goes.
+        c.call("fs/writeFile", paths(top + "/f", dataBase64=LONG))
+        check(False, "written by nobody")
     except RpcError as e:
         check("open files" in str(e), "instead of no descriptors: %s" % e)
     resource.prlimit(worker, resource.RLIMIT_NOFILE, limits)
     os.kill(child, signal.SIGCONT)
     c.answer(number)
     check(len(os.listdir(top + "/copy")) == FILES, "not all was copied")
-    c.call("fs/copy", copy(top + "/f", top + "/g"))
-    check(os.path.exists(top + "/g"), "no copy by the next agent")
+    c.call("fs/copy", copy(top + "/tree", top + "/again"))
+    check(len(os.listdir(top + "/again")) == FILES, "not all, by the next")
     c.close()
     server.stop()
 
