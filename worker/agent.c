@@ -356,7 +356,7 @@ stay_awake(int sock, struct awake *a)
 	for (; awake_stays(a, then) && poll(&p, 1, 0) == 0; then = now) {
 		sched_yield();
 		now = clock_us();
-		awake_yielded(a, then, now);
+		awake_yielded(a, then, now, false);
 	}
 }
 

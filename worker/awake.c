@@ -36,9 +36,9 @@ awake_stays(struct awake *a, uint64_t now)
 }
 
 void
-awake_yielded(struct awake *a, uint64_t then, uint64_t now)
+awake_yielded(struct awake *a, uint64_t then, uint64_t now, bool for_agent)
 {
-	if (now - then <= AWAKE_YIELD)
+	if (now - then <= (for_agent ? AWAKE_YIELD_TO : AWAKE_YIELD))
 		return;
 	a->stays = false;
 	a->paused_until = now + (then - a->paused_until > AWAKE_SOON ?

@@ -11,8 +11,8 @@
  * computes, it sleeps as usual for AWAKE_PAUSE, and for longer when that
  * happens again soon.  (Without that it would lose the precedence of who has
  * slept: with a load of 8 an echo took 2.6 ms, not 0.1.  With more patience for
- * gaps and yields a sandboxed write takes a quarter less on an idle machine,
- * and twice as long with a load of 4.)
+ * gaps a sandboxed write takes twice as long with a load of 4.)  An agent that
+ * it waits for is no such somebody for as long as its own turn may last.
  *
  * All times are microseconds of clock_us().  Pure.
  */
@@ -26,6 +26,7 @@
 #define AWAKE_GAP	250
 #define AWAKE_POLL	200
 #define AWAKE_YIELD	200		/* longer: somebody else computes */
+#define AWAKE_YIELD_TO	400		/* the same while an agent works */
 #define AWAKE_PAUSE	30000
 #define AWAKE_PAUSE_2	100000
 #define AWAKE_SOON	100000		/* after a pause */
@@ -47,7 +48,8 @@ void	 awake_asked(struct awake *a, uint64_t now);
 /* A turn ended.  Whether to look again, after a yield, instead of sleeping. */
 bool	 awake_stays(struct awake *a, uint64_t now);
 
-/* That yield, from then until now. */
-void	 awake_yielded(struct awake *a, uint64_t then, uint64_t now);
+/* That yield, from then until now; for_agent: one of ours was at work. */
+void	 awake_yielded(struct awake *a, uint64_t then, uint64_t now,
+	    bool for_agent);
 
 #endif

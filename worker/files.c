@@ -453,6 +453,12 @@ start_jobs(struct session *s)
 	}
 }
 
+bool
+files_running(const struct session *s)
+{
+	return s->files != NULL && s->files->running > 0;
+}
+
 void
 files_holder_changed(struct session *s)
 {

@@ -48,6 +48,9 @@ void	 files_run(struct session *s, struct rpc_req *req,
 	    const struct fsop *op, struct holder *view, struct handle *h,
 	    files_done_fn *done, void *arg);
 
+/* Whether agents are at work. */
+bool	 files_running(const struct session *s);
+
 /* A holder became ready or failed: go on with what waits for it. */
 void	 files_holder_changed(struct session *s);
 

@@ -739,7 +739,7 @@ next_turn(struct session *s)
 	if (!awake_stays(&s->awake, now))
 		return EVLOOP_ONCE;
 	sched_yield();
-	awake_yielded(&s->awake, now, clock_us());
+	awake_yielded(&s->awake, now, clock_us(), files_running(s));
 	return EVLOOP_NONBLOCK;
 }
 

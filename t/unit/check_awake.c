@@ -105,10 +105,15 @@ START_TEST(test_others)
 {
 	now += 2 * AWAKE_SOON;
 	ck_assert(ask(AWAKE_STREAK + 1, 10));
-	awake_yielded(&a, now, now + AWAKE_YIELD);
+	awake_yielded(&a, now, now + AWAKE_YIELD, false);
 	ck_assert(ask(1, AWAKE_GAP));
-	awake_yielded(&a, now - AWAKE_YIELD - 1, now);
+	awake_yielded(&a, now, now + AWAKE_YIELD_TO, true);
+	ck_assert(ask(1, AWAKE_GAP));
+	awake_yielded(&a, now - AWAKE_YIELD - 1, now, false);
 	sleeps_for(AWAKE_PAUSE);
+	ck_assert(ask(10, 100));
+	awake_yielded(&a, now - AWAKE_YIELD_TO - 1, now, true);
+	sleeps_for(AWAKE_PAUSE_2);
 }
 END_TEST
 
@@ -119,15 +124,15 @@ START_TEST(test_others_stay)
 
 	now += 2 * AWAKE_SOON;
 	ck_assert(ask(AWAKE_STREAK + 1, 10));
-	awake_yielded(&a, now - AWAKE_YIELD - 1, now);
+	awake_yielded(&a, now - AWAKE_YIELD - 1, now, false);
 	sleeps_for(AWAKE_PAUSE);
 	for (i = 0; i < 3; i++) {
 		ck_assert(ask(AWAKE_SOON / 100 - 10, 100));
-		awake_yielded(&a, now - AWAKE_YIELD - 1, now);
+		awake_yielded(&a, now - AWAKE_YIELD - 1, now, false);
 		sleeps_for(AWAKE_PAUSE_2);
 	}
 	ck_assert(ask(AWAKE_SOON / 100 + 10, 100));
-	awake_yielded(&a, now - AWAKE_YIELD - 1, now);
+	awake_yielded(&a, now - AWAKE_YIELD - 1, now, false);
 	sleeps_for(AWAKE_PAUSE);
 }
 END_TEST
