@@ -391,26 +391,27 @@ static void
 take_data(struct ws_reader *r, int head, struct ws_event *ev)
 {
 	int	 opcode = head & OPCODE;
+	bool	 is_ascii = r->bare_ascii;
 
 	if (opcode == WS_CONTINUATION)
 		opcode = r->msg_opcode;
 	if (r->msg_opcode != -1 || (head & FIN) == 0) {
 		memmove(r->base + r->msg_len, ev->data, ev->len);
-		r->msg_ascii = ev->is_utf8 &&
-		    (r->msg_opcode == -1 || r->msg_ascii);
+		if (r->msg_opcode != -1)
+			is_ascii = is_ascii && r->msg_ascii;
+		r->msg_ascii = is_ascii;
 		r->msg_len += ev->len;
 		r->msg_opcode = opcode;
 		if ((head & FIN) == 0)
 			return;
 		ev->data = r->base;
 		ev->len = r->msg_len;
-		ev->is_utf8 = r->msg_ascii;
 		r->msg_len = 0;
 		r->msg_opcode = -1;
 	}
 	ev->type = WS_EV_MESSAGE;
 	ev->is_binary = opcode == WS_BINARY;
-	ev->is_utf8 = ev->is_utf8 || utf8_is_valid(ev->data, ev->len);
+	ev->is_utf8 = is_ascii || utf8_is_valid(ev->data, ev->len);
 	if (!ev->is_binary && !ev->is_utf8)
 		fail(r, 1007);
 }
@@ -419,7 +420,6 @@ static void
 take_ping_pong(struct ws_reader *r, int head, struct ws_event *ev)
 {
 	(void)r;
-	ev->is_utf8 = false;
 	ev->type = (head & OPCODE) == WS_PING ? WS_EV_PING : WS_EV_PONG;
 }
 
@@ -439,7 +439,6 @@ static void
 take_close(struct ws_reader *r, int head, struct ws_event *ev)
 {
 	(void)head;
-	ev->is_utf8 = false;
 	ev->type = WS_EV_CLOSE;
 	ev->code = 1005;
 	if (ev->len > 0) {
@@ -459,6 +458,17 @@ take_close(struct ws_reader *r, int head, struct ws_event *ev)
 	drop_all(r);
 }
 
+/* The payload of the frame at hand up to end, as far as it is masked yet. */
+static void
+unmask(struct ws_reader *r, uint8_t *data, size_t end)
+{
+	bool	 was_ascii = r->bare == 0 || r->bare_ascii;
+
+	r->bare_ascii = apply_mask(data + r->bare, end - r->bare,
+	    data - MASK_LEN) && was_ascii;
+	r->bare = end;
+}
+
 /*
  * Unmask what is there of a long frame: while more of it comes, and as long as
  * it is near in the processor's caches.
@@ -466,17 +476,13 @@ take_close(struct ws_reader *r, int head, struct ws_event *ev)
 static void
 unmask_part(struct ws_reader *r)
 {
-	size_t	 head = head_len(r), n;
-	uint8_t	*p;
+	size_t	 head = head_len(r);
 
 	if (!r->is_server || r->frame == 0 ||
 	    r->len < head + r->bare + PART_LEAST)
 		return;
-	p = r->base + r->off + head;
-	n = (r->len - head - r->bare) / MASK_LEN * MASK_LEN;
-	r->bare_ascii = apply_mask(p + r->bare, n, p - MASK_LEN) &&
-	    (r->bare == 0 || r->bare_ascii);
-	r->bare += n;
+	unmask(r, r->base + r->off + head,
+	    (r->len - head) / MASK_LEN * MASK_LEN);
 }
 
 /* Use up the frame at hand, all of which is there. */
@@ -489,9 +495,7 @@ take_frame(struct ws_reader *r, struct ws_event *ev)
 	ev->data = p + head;
 	ev->len = r->frame - head;
 	if (r->is_server)
-		ev->is_utf8 = apply_mask(ev->data + r->bare,
-		    ev->len - r->bare, ev->data - MASK_LEN) &&
-		    (r->bare == 0 || r->bare_ascii);
+		unmask(r, ev->data, ev->len);
 	r->off += r->frame;
 	r->len -= r->frame;
 	r->frame = r->bare = 0;

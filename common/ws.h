@@ -73,7 +73,8 @@ struct ws_reader {
 					   0 until its header is accepted */
 	size_t		 bare;		/* bytes of its payload that are
 					   unmasked; a multiple of the mask */
-	bool		 bare_ascii;	/* they are, */
+	bool		 bare_ascii;	/* they are, or those of the last frame;
+					   never on the client side */
 	bool		 msg_ascii;	/* and what the fragments had */
 };
 

@@ -57,7 +57,7 @@ bench_files(const struct bench *b)
 static void
 report_bulk(const struct fscost *cost, enum value rate, enum value cpu)
 {
-	report(rate, (double)MIB / 1e6 / cost->each);
+	report(rate, fscost_rate(cost));
 	report(cpu, cost->cpu / ((double)MIB / GIB));
 }
 
@@ -115,7 +115,7 @@ bench_filewrite(const struct bench *b)
 	fscall_fini(&f);
 	fscall_init(&f, b, "fs/writeFile", "written", NULL, MIB);
 	cost = fscall_measure(b, c, &f, 1, SECONDS);
-	report(VALUE_write1m, (double)MIB / 1e6 / cost.each);
+	report(VALUE_write1m, fscost_rate(&cost));
 	fscall_fini(&f);
 	fscall_init(&f, b, "fs/readDirectory", "thousand", NULL, 0);
 	f.least = 1000 * ENTRY;

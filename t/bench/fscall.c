@@ -137,3 +137,9 @@ fscall_measure(const struct bench *b, struct client *c,
 	cost.p50 = samples_at(&s, 0.5);
 	return cost;
 }
+
+double
+fscost_rate(const struct fscost *cost)
+{
+	return (double)MIB / 1e6 / cost->each;
+}

@@ -52,6 +52,9 @@ struct fscost {
 	double	 cpu;		/* seconds of the server, per call */
 };
 
+/* MB/s, if each was about 1 MiB. */
+double	 fscost_rate(const struct fscost *);
+
 /* Measure with so many at a time in flight, after as many to warm up. */
 struct fscost	 fscall_measure(const struct bench *, struct client *,
 		    const struct fscall *, int flying, double seconds);

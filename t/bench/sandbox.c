@@ -111,6 +111,7 @@ bench_sbread(const struct bench *b)
 	struct client	*c = client_open(b, 0);
 	struct policy	 p;
 	struct fscall	 f;
+	struct fscost	 cost;
 
 	client_reserve(c, base64_len(MIB) + 64 * KIB);
 	policy_init(&p, b, confined);
@@ -126,8 +127,8 @@ bench_sbread(const struct bench *b)
 	fscall_fini(&f);
 	fscall_init(&f, b, "fs/readFile", "large", p.text, 0);
 	f.least = base64_len(MIB);
-	report(VALUE_sbread1m, (double)MIB / 1e6 /
-	    fscall_measure(b, c, &f, 1, SECONDS).each);
+	cost = fscall_measure(b, c, &f, 1, SECONDS);
+	report(VALUE_sbread1m, fscost_rate(&cost));
 	fscall_fini(&f);
 	client_close(&c);
 }
