@@ -740,7 +740,8 @@ next_turn(struct session *s)
 		return EVLOOP_ONCE;
 	sched_yield();
 	awake_yielded(&s->awake, now, clock_us(), files_running(s));
-	return EVLOOP_NONBLOCK;
+	/* Alone it stays until nothing happens, and so keeps answers back. */
+	return EVLOOP_ONCE | EVLOOP_NONBLOCK;
 }
 
 void
