@@ -24,14 +24,21 @@ tcp_is_loopback(const struct sockaddr *a)
 }
 
 int
+tcp_no_delay(int fd)
+{
+	const int	 on = 1;
+
+	return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+int
 tcp_tune(int fd, const struct sockaddr *at)
 {
 	static const char	 unpaced[] = "reno";
-	const int		 on = 1;
 
 	/* Speed only: where it cannot be, all goes on as it is. */
 	if (tcp_is_loopback(at))
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, unpaced,
 		    sizeof(unpaced) - 1);
-	return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	return tcp_no_delay(fd);
 }

@@ -9,8 +9,11 @@
 /* Whether an address, of any family, is of IP and stays on this machine. */
 bool	 tcp_is_loopback(const struct sockaddr *a);
 
+/* Messages leave at once (TCP_NODELAY).  0, or -1 with errno. */
+int	 tcp_no_delay(int fd) __attribute__((warn_unused_result));
+
 /*
- * Messages leave at once (TCP_NODELAY); and where there is no network between,
+ * The same, and where there is no network between,
  * nothing is paced: with bbr, which some systems have for all connections, what
  * a server sends over loopback waits for timers (1 MiB in 0.9 ms instead of
  * 0.5), and reno, which every system has and everybody may ask for, never waits

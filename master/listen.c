@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,14 +295,11 @@ static int
 adopt_tcp(struct listener *l, const union endpoint_address *a,
     struct conf_error *e)
 {
-	int	 on = 1;
-
 	show_tcp(l, a);
 	if (check_reach(l->url, a, tokens_any(l->master->tokens), e) == -1)
 		return -1;
 	/* Else it is as its maker wants it, see TCPCongestion= of systemd. */
-	if (setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on,
-	    sizeof(on)) == -1)
+	if (tcp_no_delay(l->fd) == -1)
 		return fail_errno(e, l->url);
 	l->master->brand = inside_brand(l->master->dir);
 	return 0;
