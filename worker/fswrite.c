@@ -199,10 +199,11 @@ write_regular(int fd, const struct stat *st, const struct fsop *op,
 	if ((w = fsop_reopen(fd, O_WRONLY | O_NONBLOCK)) == -1)
 		return -1;
 	rv = replace_whole(&w, st, op, how, r);
-	if (rv == 1 && w == -1)
-		w = fsop_reopen(fd, O_WRONLY | O_NONBLOCK);
+	if (rv == 1 && w == -1 &&
+	    (w = fsop_reopen(fd, O_WRONLY | O_NONBLOCK)) == -1)
+		return -1;
 	if (rv == 1)
-		rv = w == -1 ? -1 : write_in_place(w, op);
+		rv = write_in_place(w, op);
 	fd_close(&w);
 	return rv;
 }
