@@ -537,25 +537,22 @@ turn_away(struct child *c)
 static void
 on_opened(struct child *c, const void *body, struct ipc_msg *m)
 {
-	bool	 is_new;
-
 	(void)body;
 	(void)m;
 	if (c->route == NULL) {
 		child_violates(c, "opened");
 		return;
 	}
-	is_new = !c->route->opened;
 	child_set_state(c, CHILD_SERVING);
-	if (is_new) {
-		STAT_INC(c->master, opened);
-		audit_session(c->route, (struct audit_what){
-		    .event = AUDIT_session_opened, .peer = c->peer.text,
-		    .listener = c->peer.listener });
-	}
-	c->route->opened = true;
 	c->route->attached = true;
-	if (is_new && policy_exceeded(c->master, &c->peer)) {
+	if (c->route->opened)
+		return;
+	c->route->opened = true;
+	STAT_INC(c->master, opened);
+	audit_session(c->route, (struct audit_what){
+	    .event = AUDIT_session_opened, .peer = c->peer.text,
+	    .listener = c->peer.listener });
+	if (policy_exceeded(c->master, &c->peer)) {
 		turn_away(c);
 		stop(c, true);
 	}
