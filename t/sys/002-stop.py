@@ -3,8 +3,8 @@ import os
 import signal
 
 from client import (LIMIT, Client, Server, a_word, check, connect,
-                    descendants, dial, is_alive, main, say, settled,
-                    signal_all, stat_of, wait_for, with_word, worker_of)
+                    descendants, dial, freeze, is_alive, main, say, settled,
+                    signal_all, wait_for, with_word, worker_of)
 
 STUBBORN = "trap '' TERM INT HUP QUIT; "
 
@@ -73,9 +73,7 @@ def hung():
         worker = worker_of(server, frozen)
         frozen.start("p", "sh", "-c", STUBBORN + "sleep " + word)
         wait_for(lambda w=word: len(with_word(w)) == 3, LIMIT, "3 sleepers")
-        os.kill(worker, signal.SIGSTOP)
-        wait_for(lambda w=worker: stat_of(w)[0] == "T", LIMIT,
-                 "it is stopped")
+        freeze(worker)
         stops(server, sig, [word])
         for c in (reader, writer, frozen):
             c.close()

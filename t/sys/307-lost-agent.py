@@ -4,8 +4,8 @@ import os
 import resource
 import signal
 
-from client import (RpcError, Server, check, children, is_alive, main,
-                    stat_of, wait_for, worker_of, LIMIT)
+from client import (RpcError, Server, check, children, freeze, is_alive, main,
+                    wait_for, worker_of, LIMIT)
 from fscommon import fill, folder, light, paths, uri, workers_children
 
 FILES = 5000
@@ -15,11 +15,6 @@ LONG = base64.b64encode(bytes(3 << 20)).decode()
 def copy(source, to):
     return {"sourcePath": uri(source), "destinationPath": uri(to),
             "recursive": True}
-
-
-def stop(pid):
-    os.kill(pid, signal.SIGSTOP)
-    wait_for(lambda: (stat_of(pid) or "T")[0] == "T", LIMIT, "stopped")
 
 
 def killed():
@@ -34,7 +29,7 @@ def killed():
     c.pump()
     wait_for(lambda: workers_children(worker), LIMIT, "under way")
     child = workers_children(worker)[0]
-    stop(child)
+    freeze(child)
     agent = [p for p in children(worker) if child in children(p)][0]
     os.kill(agent, signal.SIGKILL)
     wait_for(lambda: not is_alive(agent), LIMIT, "the agent is gone")

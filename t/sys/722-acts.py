@@ -9,7 +9,7 @@ import sys
 import threading
 
 from client import (Client, RpcError, Server, a_word, check, children, connect,
-                    is_alive, main, stat_of, wait_for, with_word, worker_of,
+                    freeze, is_alive, main, wait_for, with_word, worker_of,
                     LIMIT)
 
 lib = importlib.import_module("7common")
@@ -165,8 +165,7 @@ def deaf_worker():
     c.start("p", "sh", "-c", "setsid sleep %s & exec sleep %s" % (word, word))
     wait_for(lambda: len(with_word(word)) == 2, LIMIT, "they run")
     worker = worker_of(server, c)
-    os.kill(worker, signal.SIGSTOP)
-    wait_for(lambda: stat_of(worker)[0] == "T", LIMIT, "it is stopped")
+    freeze(worker)
     with connect(server.url) as other:
         other.start("q", "sleep", a_word("other"))
         shown = {str(row["session"]): row for row in ask(server, "sessions")}

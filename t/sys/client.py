@@ -123,6 +123,12 @@ def signal_all(some, sig):
             os.kill(pid, sig)
 
 
+def freeze(pid):
+    """Stop it, and wait until it is."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_for(lambda: (stat_of(pid) or "-")[0] == "T", LIMIT, "it is stopped")
+
+
 def links_of(pid):
     """{descriptor: what it is}, but for what is closed meanwhile; nothing of a
     process that is gone, as a spare worker may be at any time."""
