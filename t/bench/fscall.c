@@ -35,7 +35,7 @@ fscall_init(struct fscall *f, const struct bench *b, const char *method,
 	int		n;
 
 	*f = (struct fscall){ .method = method,
-		.most = data > 0 ? FSCALL_WRITES : 0 };
+		.most = data > 0 ? FSCALL_WRITES : SAMPLES_MAX };
 	if ((f->params = malloc(room)) == NULL)
 		err(1, "%zu bytes", room);
 	n = snprintf(f->params, PARAMS_ROOM, "{\"path\":\"file://%s/%s\","
@@ -129,8 +129,7 @@ fscall_measure(const struct bench *b, struct client *c,
 	cpu = usage_cpu(b->pid);
 	begin = now();
 	samples_init(&s, seconds);
-	if (f->most > 0)
-		s.most = f->most;
+	s.most = f->most;
 	run(c, f, flying, &s);
 	cost.each = (now() - begin) / (double)(s.n + (size_t)flying);
 	cost.cpu = (usage_cpu(b->pid) - cpu) / (double)(s.n + (size_t)flying);

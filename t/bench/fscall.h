@@ -16,7 +16,7 @@ struct fscall {
 	char		*params;
 	size_t		 len;
 	size_t		 least;		/* bytes of an answer: 0, or set it */
-	size_t		 most;		/* calls in a run; 0: no matter */
+	size_t		 most;		/* calls in a run */
 };
 
 /*
