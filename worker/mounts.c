@@ -42,7 +42,7 @@ is_local_type(const char *type)
 	return false;
 }
 
-static void
+static int
 add(uint64_t id)
 {
 	uint64_t	*bigger;
@@ -50,15 +50,16 @@ add(uint64_t id)
 	if (table.n == table.cap) {
 		if ((bigger = reallocarray(table.ids, table.cap + 64,
 		    sizeof(*bigger))) == NULL)
-			return;		/* unknown is as good as remote */
+			return -1;
 		table.ids = bigger;
 		table.cap += 64;
 	}
 	table.ids[table.n++] = id;
+	return 0;
 }
 
 /* "36 35 98:0 /root /point options optional... - type source options" */
-static void
+static int
 read_line(char *line)
 {
 	char	*dash, *end, *type;
@@ -68,33 +69,54 @@ read_line(char *line)
 	id = strtoull(line, &end, 10);
 	if (end == line || *end != ' ' || errno != 0 ||
 	    (dash = strstr(end, " - ")) == NULL)
-		return;
+		return 0;
 	type = dash + 3;
 	type[strcspn(type, " \n")] = '\0';
-	if (is_local_type(type))
-		add(id);
+	return is_local_type(type) ? add(id) : 0;
 }
 
-static void
+static int
+read_lines(FILE *f)
+{
+	char	*line = NULL;
+	size_t	 cap = 0;
+	int	 rv = 0;
+
+	table.n = 0;
+	while (rv == 0 && getline(&line, &cap, f) != -1)
+		rv = read_line(line);
+	free(line);
+	return rv == 0 && feof(f) ? 0 : -1;
+}
+
+/* Open it if it is not, or not this process's. */
+static int
+open_table(void)
+{
+	if (table.fd != -1 && table.pid == getpid())
+		return 0;
+	fd_close(&table.fd);
+	table.pid = getpid();
+	table.fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	return table.fd == -1 ? -1 : 0;
+}
+
+static int
 read_table(void)
 {
 	FILE	*f;
-	char	*line = NULL;
-	size_t	 cap = 0;
-	int	 copy;
+	int	 copy, rv;
 
-	table.n = 0;
-	if (lseek(table.fd, 0, SEEK_SET) == -1 ||
+	if (open_table() == -1 || lseek(table.fd, 0, SEEK_SET) == -1 ||
 	    (copy = fcntl(table.fd, F_DUPFD_CLOEXEC, 3)) == -1)
-		return;
+		return -1;
 	if ((f = fdopen(copy, "re")) == NULL) {
 		close(copy);
-		return;
+		return -1;
 	}
-	while (getline(&line, &cap, f) != -1)
-		read_line(line);
-	free(line);
+	rv = read_lines(f);
 	fclose(f);
+	return rv;
 }
 
 /* Whether the table is that of now. */
@@ -113,18 +135,11 @@ mount_is_local(uint64_t id)
 {
 	size_t	 i;
 
-	if (!is_fresh()) {
-		if (table.fd == -1 || table.pid != getpid()) {
-			fd_close(&table.fd);
-			table.pid = getpid();
-			table.fd = open("/proc/self/mountinfo",
-			    O_RDONLY | O_CLOEXEC);
-			if (table.fd == -1) {
-				log_warn("mountinfo");
-				return false;
-			}
-		}
-		read_table();
+	if (!is_fresh() && read_table() == -1) {
+		log_warn("mountinfo");
+		/* The kernel tells of a change once: read it all next time. */
+		fd_close(&table.fd);
+		return false;
 	}
 	for (i = 0; i < table.n; i++)
 		if (table.ids[i] == id)

@@ -2,6 +2,8 @@
 #include "t/unit/fstree_help.h"
 
 #include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -197,6 +199,40 @@ mounts_come_and_go(void)
 	return 0;
 }
 
+/* A table that could not be read is read at the next look. */
+static int
+unread_table(void)
+{
+	struct rlimit	 one = { 1, 1 }, before;
+	struct statx	 x;
+	char		 point[4096];
+
+	NEED(unshare(CLONE_NEWNS) == 0);
+	NEED(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	snprintf(point, sizeof(point), "%s/m", base);
+	NEED(statx(AT_FDCWD, base, 0, STATX_MNT_ID, &x) == 0);
+	NEED(mount_is_local(x.stx_mnt_id));
+	NEED(mount("t", point, "tmpfs", 0, NULL) == 0);
+	NEED(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	one.rlim_max = before.rlim_max;
+	NEED(setrlimit(RLIMIT_NOFILE, &one) == 0);
+	NEED(!mount_is_local(x.stx_mnt_id));
+	NEED(!mount_is_local(x.stx_mnt_id));
+	NEED(setrlimit(RLIMIT_NOFILE, &before) == 0);
+	NEED(mount_is_local(x.stx_mnt_id));
+	NEED(umount(point) == 0);
+	return 0;
+}
+
+START_TEST(test_unread_table)
+{
+	if (geteuid() != 0)
+		return;
+	sh("mkdir m");
+	ck_assert_int_eq(as_self(unread_table), 0);
+}
+END_TEST
+
 START_TEST(test_dead_mount)
 {
 	if (geteuid() != 0 || access("/dev/fuse", R_OK | W_OK) == -1)
@@ -219,6 +255,7 @@ main(void)
 	tcase_add_test(t, test_long_paths);
 	tcase_add_loop_test(t, test_at, 0, 2);
 	tcase_add_test(t, test_unknown_mount);
+	tcase_add_test(t, test_unread_table);
 	tcase_add_test(t, test_dead_mount);
 	tcase_set_timeout(t, 30);
 	suite_add_tcase(s, t);
