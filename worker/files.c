@@ -547,8 +547,10 @@ files_run(struct session *s, struct rpc_req *req, const struct fsop *op,
 		.max_out = LIMIT_FILE_QUICK, .hup = -1 };
 	struct fsop_result		 r;
 
+	fsop_result_init(&r);
 	if (get(s) == NULL) {
-		rpc_error(req, ERR_FAILED, "out of memory");
+		r.error = errno;
+		done(req, op, &r, arg);
 		return;
 	}
 	if (view != NULL || (h != NULL && (h->jobs > 0 ||
@@ -556,7 +558,6 @@ files_run(struct session *s, struct rpc_req *req, const struct fsop *op,
 		run_elsewhere(s, req, op, view, h, done, arg);
 		return;
 	}
-	fsop_result_init(&r);
 	fsop_run(op, &quick, &r);
 	if (r.error == EAGAIN)
 		run_elsewhere(s, req, op, NULL, h, done, arg);

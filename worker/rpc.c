@@ -372,6 +372,11 @@ rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
 	struct session	*s = req->session;
 	struct rpc_req	*k;
 
+	if (req->kept) {
+		req->cancel = cancel;
+		req->waiter = waiter;
+		return req;
+	}
 	if (s->nwaiting >= LIMIT_REQUESTS) {
 		rpc_error(req, ERR_TOO_MANY, "too many requests wait");
 		return NULL;

@@ -88,7 +88,8 @@ void	 rpc_ok(struct rpc_req *req);
 
 /*
  * A copy of the request for an answer later; cancel is called when its
- * connection ends first.  NULL: too many wait (the error is answered).
+ * connection ends first.  One that is kept already stays where it is and gets
+ * the new cancel and waiter.  NULL: too many wait (the error is answered).
  */
 struct rpc_req	*rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *),
 		    void *waiter) __attribute__((warn_unused_result));
