@@ -1,7 +1,9 @@
 #include "common/ptree.h"
 
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -186,6 +188,32 @@ ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
 		}
 	}
 	return found || is_suspect;
+}
+
+/* The signal that stopped a tracee; that of an exec(2) is only a tracer's. */
+static long
+signal_of_stop(const siginfo_t *info)
+{
+	return info->si_status > 0 && info->si_status < NSIG &&
+	    info->si_status != SIGTRAP ? info->si_status : 0;
+}
+
+pid_t
+ptree_peek(void)
+{
+	siginfo_t	 info;
+
+	info.si_pid = 0;
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == -1 ||
+	    info.si_pid == 0)
+		return 0;
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+		return info.si_pid;
+	if (ptrace(PTRACE_DETACH, info.si_pid, 0, signal_of_stop(&info)) == 0)
+		return -1;
+	/* It is being killed, or shall be: that end is reported, too. */
+	kill(info.si_pid, SIGKILL);
+	return 0;
 }
 
 /* The hard limit that is the mark, of any process; -1 when it is gone. */

@@ -52,6 +52,15 @@ bool	 ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
 	    bool is_suspect, uint64_t ms, void (*reap)(void *), void *reap_arg);
 
 /*
+ * A child that ended and is not reaped yet: its pid, so that what /proc says
+ * of it can be looked at before waitpid(2); 0: none.  -1: look again.  A child
+ * that has itself traced (PTRACE_TRACEME, ptrace(2)) is traced by us, and each
+ * signal stops it and is reported as an end would be: it is let go, to do with
+ * its signal what it would have done.
+ */
+pid_t	 ptree_peek(void) __attribute__((warn_unused_result));
+
+/*
  * The mark: an rlimit that Linux does not use (RLIMIT_LOCKS, since 2.4) set
  * to a number.  It is inherited over fork and exec, whoever daemonizes keeps
  * it, and the environment stays as the client sent it.

@@ -338,19 +338,19 @@ static void
 reap(void *arg)
 {
 	struct master	*m = arg;
-	siginfo_t	 info;
+	pid_t		 pid;
 	int		 status, n;
 	bool		 is_left;
 
 	for (n = 0; n < LIMIT_REAPED; n++) {
 		/* Look before it is gone: the mark tells whose it was. */
-		info.si_pid = 0;
-		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) ==
-		    -1 || info.si_pid == 0)
+		if ((pid = ptree_peek()) == 0)
 			return;
-		is_left = is_orphan(info.si_pid, m);
-		if (waitpid(info.si_pid, &status, WNOHANG) == info.si_pid)
-			on_exit_of(m, info.si_pid, status, is_left);
+		if (pid == -1)
+			continue;
+		is_left = is_orphan(pid, m);
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			on_exit_of(m, pid, status, is_left);
 	}
 	reap_soon(m);
 }

@@ -351,16 +351,15 @@ static void
 reap(struct session *s, unsigned max)
 {
 	struct proc	*p;
-	siginfo_t	 info;
 	pid_t		 pid;
 	int		 status;
 
 	while (max-- > 0) {
 		/* Look before it is gone: the mark tells whose it is. */
-		info.si_pid = 0;
-		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) ==
-		    -1 || (pid = info.si_pid) == 0)
+		if ((pid = ptree_peek()) == 0)
 			return;
+		if (pid == -1)
+			continue;
 		if ((p = find_pid(s, pid)) == NULL && !http_has(s, pid)) {
 			s->orphans++;
 			proc_on_orphan(s, ptree_mark_of(pid));
