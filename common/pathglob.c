@@ -180,6 +180,24 @@ pathglob_match(const char *pattern, const char *path)
 }
 
 bool
+pathglob_may_match_below(const char *pattern, const char *folder)
+{
+	const char	*p, *s;
+
+	if (!pathglob_is_valid(pattern) || pattern[0] != '/' ||
+	    folder[0] != '/')
+		return false;
+	for (p = pattern + 1, s = folder + 1; !is_folders(p);
+	    p = next_name(p), s = next_name(s)) {
+		if (*p == '\0' || *s == '\0')
+			return *p != '\0';
+		if (!match_name(p, name_end(p), s, name_end(s)))
+			return false;
+	}
+	return true;
+}
+
+bool
 pathglob_is_valid(const char *pattern)
 {
 	const char	*p = pattern;

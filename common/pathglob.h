@@ -31,6 +31,9 @@ bool	 pathglob_is_wild(const char *name, size_t len);
  */
 bool	 pathglob_match(const char *pattern, const char *path);
 
+/* Whether it could match something below a folder, which is such a path. */
+bool	 pathglob_may_match_below(const char *pattern, const char *folder);
+
 /*
  * The folder below which it looks for what matches: the names in front of the
  * first with a wildcard, all of them if none has one.  Unescaped into

@@ -14,8 +14,6 @@
 
 #include "common/fd.h"
 
-#define MASK_MODE_SHUT	0u	/* nothing in it */
-#define MASK_MODE_WAY	0555u	/* the way to what is in it */
 
 int
 mounting_failed(struct mounting *m, const char *what, const char *path)
@@ -400,9 +398,8 @@ cover_missing(struct mounting *m, const struct place *p)
 	return rv;
 }
 
-/* Whether another rule allows something in it. */
-static bool
-has_inside(const struct plan *plan, const char *path)
+bool
+mounting_allows_in(const struct plan *plan, const char *path)
 {
 	size_t	 i, n = strcmp(path, "/") == 0 ? 0 : strlen(path);
 
@@ -437,7 +434,7 @@ deny(struct mounting *m, struct place *p)
 		return fd == MOUNTING_UNSEEN ? 0 : -1;
 	if (S_ISDIR(p->st.st_mode))
 		rv = mounting_mask(m, fd, p->real,
-		    has_inside(m->plan, p->rule->path) ? MASK_MODE_WAY :
+		    mounting_allows_in(m->plan, p->rule->path) ? MASK_MODE_WAY :
 		    MASK_MODE_SHUT);
 	else
 		rv = mounting_void(m, fd, p->real);

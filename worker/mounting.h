@@ -94,9 +94,15 @@ int	 mounting_make(const struct plan *plan, const char *hide,
 int	 mounting_failed(struct mounting *m, const char *what,
 	    const char *path);
 
+#define MASK_MODE_SHUT	0u	/* nothing in it */
+#define MASK_MODE_WAY	0555u	/* the way to what is in it */
+
 /* An empty folder over what fd (O_PATH) holds, which path names. */
 int	 mounting_mask(struct mounting *m, int fd, const char *path,
 	    unsigned mode) __attribute__((warn_unused_result));
+
+/* Whether a rule allows something in a folder. */
+bool	 mounting_allows_in(const struct plan *plan, const char *path);
 
 /* A mount on top of what fd holds; takes tree. */
 int	 mounting_put(struct mounting *m, int tree, int fd, const char *path)

@@ -2,10 +2,12 @@
 #include "worker/mounting.h"
 
 #include <sys/mount.h>
+#include <sys/statfs.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +245,26 @@ hide_match(struct mounting *m, const char *path)
 	return rv;
 }
 
+/* A folder in which nobody can look for names, but open those he knows. */
+static int
+hide_folder(struct mounting *m, const char *path)
+{
+	int	 fd, rv;
+
+	if (mounting_allows_in(m->plan, path)) {
+		errno = EACCES;
+		return mounting_failed(m, "looking for what to hide in", path);
+	}
+	if (mounting_pin_way(m, path) == -1)
+		return -1;
+	if ((fd = mounting_open(path)) == -1)
+		return errno == ENOENT ? 0 :
+		    mounting_failed(m, "hiding", path);
+	rv = mounting_mask(m, fd, path, MASK_MODE_SHUT);
+	fd_close(&fd);
+	return rv;
+}
+
 /* What could not be looked at: nothing, if nobody gets there; else -1. */
 static int
 unseen(struct mounting *m, const FTSENT *e)
@@ -250,24 +272,70 @@ unseen(struct mounting *m, const FTSENT *e)
 	if (e->fts_errno == ENOENT || (e->fts_info == FTS_NS &&
 	    e->fts_errno == EACCES))
 		return 0;
-	if (e->fts_info == FTS_DNR && e->fts_errno == EACCES &&
-	    faccessat(AT_FDCWD, e->fts_path, X_OK, AT_EACCESS) == -1 &&
-	    errno == EACCES)
-		return 0;
+	if (e->fts_info == FTS_DNR && e->fts_errno == EACCES)
+		return faccessat(AT_FDCWD, e->fts_path, X_OK, AT_EACCESS) ==
+		    -1 && errno == EACCES ? 0 : hide_folder(m, e->fts_path);
 	errno = e->fts_info == FTS_DC ? ELOOP : e->fts_errno;
 	return mounting_failed(m, "looking for what to hide in", e->fts_path);
 }
 
+/* What the pattern calls it, in w->name; false: that is too long. */
 static bool
-is_match(struct walk *w, const FTSENT *e)
+find_name(struct walk *w, const FTSENT *e)
 {
 	const char	*rest = e->fts_path + w->real_len;
 	size_t		 len = strlen(rest);
 
 	if (len >= sizeof(w->name) - w->base_len)
-		return true;		/* hidden, whatever it is */
+		return false;
 	memcpy(w->name + w->base_len, rest, len + 1);
-	return pathglob_match(w->pattern, w->name);
+	return true;
+}
+
+/* Too long a name is hidden, whatever it is. */
+static bool
+is_match(struct walk *w, const FTSENT *e)
+{
+	return !find_name(w, e) || pathglob_match(w->pattern, w->name);
+}
+
+/*
+ * What is mounted there has no files but the kernel's own, which come and go
+ * with processes and devices: patterns are not about these.
+ */
+static bool
+is_kernels(const FTSENT *e)
+{
+	static const long	 types[] = {
+		BPF_FS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+		DEBUGFS_MAGIC, DEVPTS_SUPER_MAGIC, PROC_SUPER_MAGIC,
+		SECURITYFS_MAGIC, SYSFS_MAGIC, TRACEFS_MAGIC
+	};
+	struct statfs		 fs;
+	size_t			 i;
+
+	if (e->fts_statp->st_dev == e->fts_parent->fts_statp->st_dev ||
+	    statfs(e->fts_path, &fs) == -1)
+		return false;
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (fs.f_type == types[i])
+			return true;
+	return false;
+}
+
+/* Whether there is nothing to be hidden in a folder. */
+static bool
+is_left_out(struct mounting *m, struct walk *w, const FTSENT *e)
+{
+	if (e->fts_level == 0)
+		return false;
+	if (m->plan->glob_depth != 0 &&
+	    e->fts_level >= (int)m->plan->glob_depth)
+		return true;
+	/* Of /dev a sandbox has its own. */
+	return strcmp(e->fts_path, "/dev") == 0 || is_kernels(e) ||
+	    (find_name(w, e) && !pathglob_may_match_below(w->pattern,
+	    w->name));
 }
 
 static int
@@ -279,16 +347,22 @@ walk_entry(struct mounting *m, struct walk *w, FTS *fts, FTSENT *e)
 		errno = E2BIG;
 		return mounting_failed(m, "hiding", w->pattern);
 	}
-	if (e->fts_info == FTS_DNR || e->fts_info == FTS_NS ||
-	    e->fts_info == FTS_ERR || e->fts_info == FTS_DC)
+	switch (e->fts_info) {
+	case FTS_D:
+		if (is_left_out(m, w, e))
+			fts_set(fts, e, FTS_SKIP);
+		return 0;
+	case FTS_DNR:
+	case FTS_NS:
+	case FTS_ERR:
+	case FTS_DC:
 		return unseen(m, e);
-	if ((e->fts_info == FTS_F || e->fts_info == FTS_DEFAULT) &&
-	    is_match(w, e))
-		return hide_match(m, e->fts_path);
-	if (m->plan->glob_depth != 0 &&
-	    e->fts_level >= (int)m->plan->glob_depth)
-		fts_set(fts, e, FTS_SKIP);
-	return 0;
+	case FTS_F:
+	case FTS_DEFAULT:
+		return is_match(w, e) ? hide_match(m, e->fts_path) : 0;
+	default:
+		return 0;
+	}
 }
 
 /* Walk below the pattern's fixed part, as deep as the plan says. */

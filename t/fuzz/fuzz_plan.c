@@ -52,6 +52,7 @@ check_pattern(const char *pattern)
 	path[0] = '/';
 	path[sizeof(path) - 1] = '\0';
 	pathglob_match(pattern, path);
+	MUST(pathglob_may_match_below(pattern, base));
 }
 
 static bool

@@ -289,6 +289,7 @@ def patterns(kind, server, client, run):
     moved_meanwhile(kind, client, run)
     if kind.uid and os.geteuid() == 0:
         unlistable(kind, run)
+    from_the_root(kind, run)
 
 
 def moved_below(kind, run, place, pattern, policy):
@@ -341,17 +342,41 @@ def unlistable(kind, run):
     """A folder of somebody else, with a name in it that a command knows."""
     with box.Place(kind.uid) as place:
         folder = place.out + "/private"
-        for mode, is_refused in ((0o711, True), (0o700, False),
-                                 (0o744, False)):
-            os.makedirs(folder, exist_ok=True)
-            place.put(folder + "/one.pem")
+        for mode in (0o711, 0o700, 0o744):
+            os.makedirs(folder + "/in", exist_ok=True)
+            os.chmod(folder, 0o755)
+            for name in ("/one.pem", "/in/one.pem"):
+                place.put(folder + name)
             os.chmod(folder, mode)
             policy = box.workspace(place.ws,
                                    box.glob(place.out + "/**/*.pem"))
-            error = box.refused(run, "cat", folder + "/one.pem", box=policy)
-            lib.check((error is not None and
-                       "looking for what to hide" in error[1]) == is_refused,
-                      "%s: mode %o: %s" % (kind.name, mode, error))
+            out = run("sh", "-c", "cat $0/one.pem $0/in/one.pem $1 2>&-",
+                      folder, place.out + "/file", box=policy)[0]
+            lib.check(out == box.CANARY.decode(), "%s: mode %o: %s" % (
+                kind.name, mode, out))
+        # What is allowed in there cannot be looked at either.
+        os.chmod(folder, 0o711)
+        os.chown(folder + "/in", kind.uid, kind.uid)
+        error = box.refused(run, "true", box=box.workspace(
+            place.ws, box.at(folder + "/in", "write"),
+            box.glob(place.out + "/**/*.pem")))
+        lib.check(error and "looking for what to hide" in error[1],
+                  "%s: %s" % (kind.name, error))
+
+
+def from_the_root(kind, run):
+    """Patterns that look everywhere, where not everybody may look."""
+    with box.Place(kind.uid) as place:
+        place.put(place.out + "/dir/one.pem")
+        place.put(place.out + "/dir/one.txt")
+        for pattern in ("/**/*.pem", "/*/*/*.pem", "/**/dir/one.p*",
+                        place.top + "/*/dir/*.pem"):
+            out = run("sh", "-c", "cat out/dir/one.* 2>&-; ls "
+                      "/proc/self/fd >/dev/null", cwd=place.top, box=box.workspace(
+                          place.ws, box.glob(pattern)))[0]
+            n = 2 if pattern == "/*/*/*.pem" else 1
+            lib.check(out == box.CANARY.decode() * n, "%s: %s: %s" % (
+                kind.name, pattern, out))
 
 
 def aliases(kind, run):

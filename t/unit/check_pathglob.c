@@ -1,6 +1,7 @@
 /* common/pathglob.c: each wildcard, and the time that hostile ones take. */
 #include <check.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,51 @@ START_TEST(test_match)
 }
 END_TEST
 
+/* Above what matches something may match below, at any depth. */
+START_TEST(test_match_below)
+{
+	const struct match	*m = &matches[_i];
+	char			 folder[256], *slash;
+
+	snprintf(folder, sizeof(folder), "%s", m->path);
+	while (m->matches && strcmp(folder, "/") != 0) {
+		slash = strrchr(folder, '/');
+		slash[slash == folder] = '\0';
+		ck_assert_msg(pathglob_may_match_below(m->pattern, folder),
+		    "%s: %s", m->pattern, folder);
+	}
+}
+END_TEST
+
+static const struct match	 below[] = {
+	{ "/a/b", "/", true },
+	{ "/a/b", "/a", true },
+	{ "/a/b", "/a/b", false },
+	{ "/a/b", "/b", false },
+	{ "/*/b/c", "/x", true },
+	{ "/*/b/c", "/x/b", true },
+	{ "/*/b/c", "/x/c", false },
+	{ "/*/*.pem", "/x/y", false },
+	{ "/x*/**/b", "/y", false },
+	{ "/x*/**/b", "/xy", true },
+	{ "/x*/**/b", "/xy/b/c/d", true },
+	{ "/**", "/a/b", true },
+	{ "/**/a", "/", true },
+	{ "/a**/b", "/ab/b", false },
+	{ "/[a", "/", false },
+	{ "a/b", "/a", false },
+	{ "/a/b", "a", false },
+};
+
+START_TEST(test_below)
+{
+	const struct match	*m = &below[_i];
+
+	ck_assert_msg(pathglob_may_match_below(m->pattern, m->path) ==
+	    m->matches, "%s: %s", m->pattern, m->path);
+}
+END_TEST
+
 START_TEST(test_valid)
 {
 	static const char	*const good[] = { "/", "/a", "/[a]", "/[]]",
@@ -190,6 +236,10 @@ main(void)
 	tcase_set_timeout(t, 20);
 	tcase_add_loop_test(t, test_match, 0,
 	    (int)(sizeof(matches) / sizeof(matches[0])));
+	tcase_add_loop_test(t, test_match_below, 0,
+	    (int)(sizeof(matches) / sizeof(matches[0])));
+	tcase_add_loop_test(t, test_below, 0,
+	    (int)(sizeof(below) / sizeof(below[0])));
 	tcase_add_test(t, test_valid);
 	tcase_add_test(t, test_base);
 	tcase_add_test(t, test_wild);
