@@ -154,7 +154,8 @@ ws_reader_init(struct ws_reader *r, bool is_server, size_t frame_max,
 	memset(r, 0, sizeof(*r));
 	r->is_server = is_server;
 	r->msg_opcode = -1;
-	ws_reader_limit(r, frame_max, message_max);
+	r->frame_max = size_min(frame_max, SIZE_LIMIT);
+	r->message_max = size_min(message_max, SIZE_LIMIT);
 }
 
 static void
@@ -177,13 +178,6 @@ ws_reader_fini(struct ws_reader *r)
 {
 	drop_all(r);
 	free_base(r);
-}
-
-void
-ws_reader_limit(struct ws_reader *r, size_t frame_max, size_t message_max)
-{
-	r->frame_max = size_min(frame_max, SIZE_LIMIT);
-	r->message_max = size_min(message_max, SIZE_LIMIT);
 }
 
 /*

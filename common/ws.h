@@ -86,10 +86,6 @@ void	 ws_reader_init(struct ws_reader *r, bool is_server, size_t frame_max,
 	    size_t message_max);
 void	 ws_reader_fini(struct ws_reader *r);
 
-/* Other limits from the next frame on, also for a message begun before. */
-void	 ws_reader_limit(struct ws_reader *r, size_t frame_max,
-	    size_t message_max);
-
 /*
  * Where the next bytes may be read to, *size_out bytes of room and at least
  * min; NULL with errno ENOMEM.  Grows with what arrives, never with what a

@@ -198,8 +198,6 @@ void
 conn_set_exact(struct conn *c, bool exact)
 {
 	c->exact = exact;
-	if (c->ops->on_exact != NULL)
-		c->ops->on_exact(c, exact);
 }
 
 bool

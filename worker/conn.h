@@ -47,9 +47,8 @@ struct conn	*conn_stdio_new(struct event_base *base, int in, int out,
 void	 conn_free(struct conn **cp);
 
 /*
- * Greeting: read message by message and never a byte beyond, and none longer
- * than LIMIT_FIRST_MESSAGE, so that the descriptor can be handed over in
- * between.
+ * Greeting: read message by message and never a byte beyond, so that the
+ * descriptor can be handed over in between.
  */
 void	 conn_set_exact(struct conn *c, bool exact);
 

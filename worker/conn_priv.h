@@ -26,8 +26,6 @@ struct conn_ops {
 	void	(*ask_receipt)(struct conn *, uint64_t pos, enum conn_place);
 	/* The last words. */
 	void	(*put_close)(struct conn *, uint16_t code, const char *why);
-	/* Other limits while greeting; NULL: the same. */
-	void	(*on_exact)(struct conn *, bool exact);
 	/* Something was given to the kernel; NULL: no matter. */
 	void	(*on_flushed)(struct conn *);
 	void	(*trim)(struct conn *);

@@ -261,15 +261,6 @@ ws_on_flushed(struct conn *c)
 }
 
 static void
-ws_on_exact(struct conn *c, bool exact)
-{
-	struct conn_ws	*w = (struct conn_ws *)c;
-
-	ws_reader_limit(&w->reader, exact ? LIMIT_FIRST_MESSAGE : LIMIT_FRAME,
-	    exact ? LIMIT_FIRST_MESSAGE : LIMIT_MESSAGE);
-}
-
-static void
 ws_trim(struct conn *c)
 {
 	ws_reader_trim(&((struct conn_ws *)c)->reader);
@@ -289,7 +280,6 @@ static const struct conn_ops ws_ops = {
 	.on_input = ws_on_input,
 	.ask_receipt = ws_ask_receipt,
 	.put_close = ws_put_close,
-	.on_exact = ws_on_exact,
 	.on_flushed = ws_on_flushed,
 	.trim = ws_trim,
 	.fini = ws_fini,
@@ -304,7 +294,7 @@ conn_ws_new(struct event_base *base, int fd,
 	if ((c = conn_new(sizeof(struct conn_ws), base, fd, fd, &ws_ops,
 	    events, arg)) == NULL)
 		return NULL;
-	ws_reader_init(&((struct conn_ws *)c)->reader, true, LIMIT_FRAME,
+	ws_reader_init(&((struct conn_ws *)c)->reader, true, LIMIT_MESSAGE,
 	    LIMIT_MESSAGE);
 	return c;
 }

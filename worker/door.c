@@ -11,6 +11,7 @@
 #include "common/limit.h"
 #include "common/ws.h"
 #include "worker/iowait.h"
+#include "worker/rpc.h"
 
 #define READ_MIN	1024		/* bytes of room for one read */
 #define POLICY		1008		/* close code: no message in time */
@@ -63,13 +64,13 @@ static int
 put_frame(const struct door *d, enum ws_opcode opcode, const void *data,
     size_t len)
 {
-	uint8_t	 frame[WS_HEADER_MAX + WS_CONTROL_MAX];
+	uint8_t	 head[WS_HEADER_MAX];
 	size_t	 n;
 
-	n = ws_header(frame, true, opcode, len, NULL);
-	if (len > 0)
-		memcpy(frame + n, data, len);
-	return iowait_send(d->fd, frame, n + len, d->deadline);
+	n = ws_header(head, true, opcode, len, NULL);
+	if (iowait_send(d->fd, head, n, d->deadline) == -1)
+		return -1;
+	return len == 0 ? 0 : iowait_send(d->fd, data, len, d->deadline);
 }
 
 /* Say goodbye; the client may still be in the middle of something. */
@@ -136,6 +137,33 @@ read_message(struct door *d, struct ws_event *ev)
 	return -1;
 }
 
+/* It is too long to be handed over: an error, by its id. */
+static int
+refuse(const struct door *d, const struct ws_event *ev)
+{
+	struct buf	 b;
+	int		 r;
+
+	buf_init(&b, LIMIT_FIRST_REFUSED);
+	if ((r = rpc_refuse((char *)ev->data, ev->len, ERR_PARAMS,
+	    rpc_too_long, &b)) == 0)
+		r = put_frame(d, WS_TEXT, buf_data(&b), b.len);
+	buf_fini(&b);
+	return r;
+}
+
+/* The first that can be passed on. */
+static int
+read_first(struct door *d, struct ws_event *ev)
+{
+	int	 r;
+
+	while ((r = read_message(d, ev)) == 0 && ev->len > LIMIT_FIRST_MESSAGE)
+		if (refuse(d, ev) == -1)
+			return -1;
+	return r;
+}
+
 void
 door_pass(int sock, int fd, uint64_t ms)
 {
@@ -143,9 +171,9 @@ door_pass(int sock, int fd, uint64_t ms)
 	struct door	 d = { .fd = fd, .deadline = clock_ms() + ms };
 	struct ws_event	 ev;
 
-	ws_reader_init(&d.reader, true, LIMIT_FIRST_MESSAGE,
-	    LIMIT_FIRST_MESSAGE);
-	if (read_message(&d, &ev) == 0) {
+	ws_reader_init(&d.reader, true, LIMIT_FIRST_REFUSED,
+	    LIMIT_FIRST_REFUSED);
+	if (read_first(&d, &ev) == 0) {
 		out.message.data = ev.data;
 		out.message.len = ev.len;
 		(void)!tell(sock, IPC_greeted, &out, fd, d.deadline);

@@ -52,6 +52,8 @@ static const struct {
 #include "proto/note.def"
 #undef NOTE
 
+const char rpc_too_long[] = "invalid params: initialize is longer than 64 KiB";
+
 #define B64_PART	(48 * 1024)	/* bytes encoded in one go */
 
 /* What a message is made of: tokens, 0 where there is none. */
@@ -313,6 +315,22 @@ rpc_end_b64(struct rpc_req *req, struct json_out *o, const char *key,
 	rpc_done(req);
 }
 
+/* All of it but the brace at the end. */
+static void
+put_error(struct json_out *o, const struct rpc_req *req, enum rpc_err err,
+    const char *text)
+{
+	json_out_open(o, '{');
+	json_out_key(o, "error");
+	json_out_open(o, '{');
+	json_out_key(o, "code");
+	json_out_i64(o, errors[err].code);
+	json_out_key(o, "message");
+	json_out_str(o, text != NULL ? text : errors[err].text);
+	json_out_close(o, '}');
+	put_id(o, req);
+}
+
 void
 rpc_error(struct rpc_req *req, enum rpc_err err, const char *text)
 {
@@ -320,15 +338,7 @@ rpc_error(struct rpc_req *req, enum rpc_err err, const char *text)
 
 	unkeep(req);
 	json_out_init(&o, &req->session->scratch);
-	json_out_open(&o, '{');
-	json_out_key(&o, "error");
-	json_out_open(&o, '{');
-	json_out_key(&o, "code");
-	json_out_i64(&o, errors[err].code);
-	json_out_key(&o, "message");
-	json_out_str(&o, text != NULL ? text : errors[err].text);
-	json_out_close(&o, '}');
-	put_id(&o, req);
+	put_error(&o, req, err, text);
 	finish(req, &o);
 }
 
@@ -461,6 +471,28 @@ read_id(const struct json *j, uint32_t tok, struct rpc_req *req)
 		return 0;
 	}
 	return json_i64(j, tok, &req->id_number);
+}
+
+int
+rpc_refuse(char *text, size_t len, enum rpc_err err, const char *why,
+    struct buf *out)
+{
+	struct rpc_req	 req;
+	struct json	 j;
+	struct json_out	 o;
+	uint32_t	 id;
+
+	memset(&req, 0, sizeof(req));
+	json_init(&j);
+	if (json_parse(&j, text, len) == -1 || json_tok(&j, 0)->type !=
+	    JSON_OBJECT || (id = json_find(&j, 0, "id")) == 0 ||
+	    read_id(&j, id, &req) == -1)
+		req.id_number = -1;
+	json_out_init(&o, out);
+	put_error(&o, &req, err, why);
+	json_out_close(&o, '}');
+	json_fini(&j);
+	return json_out_fini(&o);
 }
 
 static void

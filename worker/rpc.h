@@ -79,6 +79,17 @@ void	 rpc_error(struct rpc_req *req, enum rpc_err err, const char *text);
 void	 rpc_errorf(struct rpc_req *req, enum rpc_err err, const char *fmt, ...)
 	    __attribute__((format(printf, 3, 4)));
 
+/*
+ * What to answer to a message that nobody handles: an error by its id, or by
+ * -1 if it has none that can be read.  Reading writes into text.  why NULL:
+ * the row's.  0, or -1 with errno: memory.
+ */
+int	 rpc_refuse(char *text, size_t len, enum rpc_err err, const char *why,
+	    struct buf *out) __attribute__((warn_unused_result));
+
+/* An initialize is longer than LIMIT_FIRST_MESSAGE. */
+extern const char	 rpc_too_long[];
+
 /* The answer was sent by other means than rpc_end(): forget the request. */
 void	 rpc_done(struct rpc_req *req);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
+#include "common/limit.h"
 #include "worker/conn.h"
 #include "worker/link.h"
 
@@ -54,6 +55,10 @@ rpc_session_initialize(struct session *s, struct rpc_req *req, void *params,
 {
 	struct initialize_params	*p = params;
 
+	if (msg->len > LIMIT_FIRST_MESSAGE) {
+		rpc_error(req, ERR_PARAMS, rpc_too_long);
+		return;
+	}
 	if (p->resume.s == NULL && s->is_full) {
 		rpc_error(req, ERR_TOO_MANY, s->is_draining ?
 		    "the server drains" : "too many sessions");

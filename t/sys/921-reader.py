@@ -2,8 +2,9 @@
 import os
 
 import tokens
-from client import (Server, check, children, dial, links_of, main, say, skip,
-                    upgrade_request, wait_for, LIMIT)
+from client import (Client, Closed, RpcError, Server, check, children, dial,
+                    frame, links_of, main, say, skip, upgrade_request,
+                    wait_for, LIMIT)
 
 NOBODY = 65534
 
@@ -82,6 +83,37 @@ def look_at(pid):
           "more than the client and the master: %s" % fds)
 
 
+def too_long():
+    """An initialize that cannot be passed on: its error comes from here."""
+    token = tokens.new()
+    server = Server("RequireToken=always", tokens.option("ci", token))
+    client = Client(server.url, token=token)
+    for n in (70000, 1000000):
+        try:
+            client.call("initialize", {"clientName": "n" * n})
+            check(False, "an initialize of %d bytes is taken" % n)
+        except RpcError as e:
+            check(e.code == -32602 and "64 KiB" in e.text, "%s" % e)
+    check(len(client.call("initialize", {"clientName": "n"})["sessionId"]) > 0,
+          "it does not go on")
+    client.sock.close()
+    client = Client(server.url, token=token)
+    client.sock.sendall(frame(1, b"x" * 70000))
+    try:
+        client.answer(-1)
+        check(False, "what is no request is taken")
+    except RpcError as e:
+        check(e.code == -32602, "%s" % e)
+    client.sock.close()
+    client = Client(server.url, token=token)
+    try:
+        client.call("initialize", {"clientName": "n" * (1 << 20)})
+        check(False, "there is no limit")
+    except Closed as e:
+        check(e.code == 1009, "%s" % e)
+    server.stop()
+
+
 def alone():
     """Two of them are not one another's, and commands cannot reach them."""
     if not tokens.IS_ROOT:
@@ -112,4 +144,4 @@ def alone():
     server.stop()
 
 
-main(confined, alone)
+main(confined, too_long, alone)

@@ -581,45 +581,6 @@ START_TEST(test_trim)
 }
 END_TEST
 
-START_TEST(test_relimit)
-{
-	struct ws_reader	 r;
-	struct ws_event		 ev;
-
-	/* A frame already accepted is not judged again, the next one is. */
-	ws_reader_init(&r, false, 10, 10);
-	feed(&r, "\x81\x05" "He", 4);
-	ws_reader_next(&r, &ev);
-	ws_reader_limit(&r, 4, 4);
-	feed(&r, "llo\x81\x05", 5);
-	ws_reader_next(&r, &ev);
-	ck_assert_int_eq(ev.type, WS_EV_MESSAGE);
-	ck_assert_mem_eq(ev.data, "Hello", 5);
-	ws_reader_next(&r, &ev);
-	ck_assert_int_eq(ev.code, 1009);
-	ws_reader_fini(&r);
-
-	/* Raised between two frames that came together. */
-	ws_reader_init(&r, false, 1, 1);
-	feed(&r, "\x81\x01" "a\x81\x02" "bc", 7);
-	ws_reader_next(&r, &ev);
-	ck_assert_int_eq(ev.type, WS_EV_MESSAGE);
-	ws_reader_limit(&r, SIZE_MAX, SIZE_MAX);
-	ws_reader_next(&r, &ev);
-	ck_assert_int_eq(ev.type, WS_EV_MESSAGE);
-	ck_assert_uint_eq(ev.len, 2);
-
-	/* Lowered below what a message in fragments already has. */
-	feed(&r, "\x01\x02xy", 4);
-	ws_reader_next(&r, &ev);
-	ws_reader_limit(&r, 1, 1);
-	feed(&r, "\x80\x00", 2);
-	ws_reader_next(&r, &ev);
-	ck_assert_int_eq(ev.code, 1009);
-	ws_reader_fini(&r);
-}
-END_TEST
-
 START_TEST(test_room)
 {
 	struct ws_reader	 r;
@@ -800,7 +761,6 @@ ws_suite(void)
 	tcase_add_test(t, test_limits);
 	tcase_add_test(t, test_promise);
 	tcase_add_test(t, test_trim);
-	tcase_add_test(t, test_relimit);
 	tcase_add_test(t, test_room);
 	tcase_add_loop_test(t, test_many_fragments, 0, 2);
 	tcase_add_loop_test(t, test_large, 0, 17);
