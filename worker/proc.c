@@ -38,6 +38,12 @@
 #define PACE_US		200
 #define PACE_SHORT	8192		/* bytes; reads below are short */
 
+/*
+ * A terminal gives 4095 bytes at most in one read, however much there is: as
+ * many as these say that there may be more, and that nobody has to wait for it.
+ */
+#define TERMINAL_FULL	2048
+
 #define BULKY		(LIMIT_READ_CHUNK / 2)
 #define WIDE_AFTER	4		/* full reads: it will go on so */
 #define SPOOL_CHUNK	4096		/* room of a chunk nobody waits for */
@@ -205,8 +211,8 @@ pace(struct stream *st, size_t n)
 	bool		 is_near = now - st->last_read < PACE_US;
 
 	st->last_read = now;
-	st->streak = n < PACE_SHORT && (is_near || st->paced) ?
-	    st->streak + 1 : 0;
+	st->streak = n < (st->stream == STREAM_PTY ? TERMINAL_FULL :
+	    PACE_SHORT) && (is_near || st->paced) ? st->streak + 1 : 0;
 	st->paced = false;
 	if (st->streak >= PACE_STREAK && st->read_ev != NULL &&
 	    session_pace(st->proc->session) == 0) {
@@ -215,8 +221,22 @@ pace(struct stream *st, size_t n)
 	}
 }
 
+/* As read(2), but all that a terminal has.  Its end is found by the next. */
+static ssize_t
+take(const struct stream *st, void *to, size_t size)
+{
+	ssize_t	 n, len;
+
+	len = n = read(st->fd, to, size);
+	while (st->stream == STREAM_PTY && n >= TERMINAL_FULL &&
+	    (size_t)len < size && (n = read(st->fd, (char *)to + len,
+	    size - (size_t)len)) > 0)
+		len += n;
+	return len;
+}
+
 /*
- * One read.  Large ones go straight into their chunk, small ones over a
+ * What is there.  Large reads go straight into their chunk, small ones over a
  * common buffer, so that a chunk is never larger than what is in it.
  * Bytes, 0 at the end, or -1 when there is nothing now.
  */
@@ -228,9 +248,9 @@ read_some(struct stream *st)
 	ssize_t		 n;
 
 	if (st->bulky && (c = chunk_new(LIMIT_READ_CHUNK)) != NULL)
-		n = read(st->fd, c->data, LIMIT_READ_CHUNK);
+		n = take(st, c->data, LIMIT_READ_CHUNK);
 	else
-		n = read(st->fd, common, sizeof(common));
+		n = take(st, common, sizeof(common));
 	if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
 		free(c);
 		return -1;

@@ -13,28 +13,21 @@
 #define OUTPUT_BYTES	(1024UL * 1024 * 1024)
 #define LINES		2500000UL
 #define SEQ_LAST	20000000UL
+#define TTY_BYTES	(64UL << 20)
 #define INPUT_CHUNK	65536UL
 #define INPUT_CHUNKS	8192UL
 #define INPUT_FLYING	8	/* writes not yet answered */
 
-/*
- * Run a command whose output has so many bytes; MB/s and the server's CPU
- * seconds per GiB.
- */
+/* Take the output of a command; MB/s and the server's CPU seconds per GiB. */
 static void
-measure_output(const struct bench *b, enum value rate, enum value cpu,
-    unsigned long expect, const char *argv)
+take_output(const struct bench *b, struct client *c, enum value rate,
+    enum value cpu, unsigned long expect, double before)
 {
-	struct client	*c = client_open(b, 0);
 	struct msg	 m;
 	unsigned long	 bytes = 0;
-	double		 begin, end = 0, before;
+	double		 begin = now(), end = 0;
 	bool		 exited = false;
 
-	client_reserve(c, RECV_SIZE);
-	before = usage_cpu(b->pid);
-	begin = now();
-	client_start(c, "p", false, "%s", argv);
 	while (bytes < expect || !exited) {
 		client_next(c, &m);
 		if (m.kind == MSG_OUTPUT && (bytes += msg_bytes(&m)) >= expect)
@@ -45,6 +38,20 @@ measure_output(const struct bench *b, enum value rate, enum value cpu,
 		errx(1, "%lu bytes instead of %lu", bytes, expect);
 	report(rate, (double)bytes / 1e6 / (end - begin));
 	report(cpu, (usage_cpu(b->pid) - before) / ((double)bytes / GIB));
+}
+
+/* Of a command that puts out so many bytes. */
+static void
+measure_output(const struct bench *b, enum value rate, enum value cpu,
+    unsigned long expect, const char *argv)
+{
+	struct client	*c = client_open(b, 0);
+	double		 before;
+
+	client_reserve(c, RECV_SIZE);
+	before = usage_cpu(b->pid);
+	client_start(c, "p", false, "%s", argv);
+	take_output(b, c, rate, cpu, expect, before);
 	client_close(&c);
 }
 
@@ -79,6 +86,26 @@ bench_seq(const struct bench *b)
 		    from * 10) - from);
 	snprintf(argv, sizeof(argv), "\"/usr/bin/seq\",\"%lu\"", SEQ_LAST);
 	measure_output(b, VALUE_seq, VALUE_seq_cpu, bytes, argv);
+}
+
+/* The terminal is set before anything is counted. */
+void
+bench_tty(const struct bench *b)
+{
+	struct client	*c = client_open(b, 0);
+	struct msg	 m;
+	char		 script[5000];
+	double		 before;
+
+	client_reserve(c, RECV_SIZE);
+	snprintf(script, sizeof(script),
+	    "stty raw; echo; exec %s blocks %lu", b->command, TTY_BYTES);
+	client_start_terminal(c, "p", script);
+	client_wait(c, MSG_OUTPUT, &m);
+	before = usage_cpu(b->pid);
+	take_output(b, c, VALUE_tty, VALUE_tty_cpu, TTY_BYTES + 1 -
+	    msg_bytes(&m), before);
+	client_close(&c);
 }
 
 /* Send one write of a chunk of `A`, which is zeroes. */

@@ -458,6 +458,15 @@ client_start(struct client *c, const char *id, bool pipe_stdin,
 	    id, text, pipe_stdin ? "true" : "false");
 }
 
+long
+client_start_terminal(struct client *c, const char *id, const char *script)
+{
+	return client_call(c, "process/start",
+	    "{\"processId\":\"%s\",\"argv\":[\"/bin/sh\",\"-c\",\"%s\"],"
+	    "\"cwd\":\"file:///tmp\",\"env\":{},\"tty\":true,\"arg0\":null}",
+	    id, script);
+}
+
 void
 client_terminate(struct client *c, const char *id)
 {

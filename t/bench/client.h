@@ -83,6 +83,10 @@ long		 client_start(struct client *, const char *id, bool pipe_stdin,
 		    const char *argv, ...)
 		    __attribute__((format(printf, 4, 5)));
 
+/* A script of the shell on a terminal; it has no double quotes in it. */
+long		 client_start_terminal(struct client *, const char *id,
+		    const char *script);
+
 /* Kill a process and await its end. */
 void		 client_terminate(struct client *, const char *id);
 

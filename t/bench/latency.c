@@ -94,20 +94,27 @@ bench_spawnack(const struct bench *b)
 }
 
 static void
-measure_echo(const struct bench *b, int flags, double seconds,
-    struct samples *s)
+measure_echoes(struct client *c, double seconds, struct samples *s)
 {
-	struct client	*c = client_open(b, flags);
-	struct msg	 m;
-	int		 number = 0;
+	int	 number = 0;
 
-	client_wait_reply(c, client_start(c, "cat", true, "\"/bin/cat\""), &m);
 	while (number < 2 * WARM_UP)
 		client_echo(c, number++);
 	samples_init(s, seconds);
 	while (samples_more(s))
 		samples_add(s, client_echo(c, number++));
 	client_terminate(c, "cat");
+}
+
+static void
+measure_echo(const struct bench *b, int flags, double seconds,
+    struct samples *s)
+{
+	struct client	*c = client_open(b, flags);
+	struct msg	 m;
+
+	client_wait_reply(c, client_start(c, "cat", true, "\"/bin/cat\""), &m);
+	measure_echoes(c, seconds, s);
 	client_close(&c);
 }
 
@@ -128,6 +135,20 @@ bench_echoack(const struct bench *b)
 	measure_echo(b, CLIENT_QUICKACK, SECONDS, &s);
 	report(VALUE_echoack, samples_at(&s, 0.5) * US);
 	report(VALUE_echoack_p99, samples_at(&s, 0.99) * US);
+}
+
+void
+bench_ttyecho(const struct bench *b)
+{
+	struct client	*c = client_open(b, CLIENT_QUICKACK);
+	struct samples	 s;
+	struct msg	 m;
+
+	client_start_terminal(c, "cat", "stty raw -echo; echo; exec cat");
+	client_wait(c, MSG_OUTPUT, &m);
+	measure_echoes(c, SECONDS, &s);
+	report(VALUE_ttyecho, samples_at(&s, 0.5) * US);
+	client_close(&c);
 }
 
 /* Take output as fast as it comes for so long; then end its process. */
