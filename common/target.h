@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define TARGET_HOST	256	/* bytes with NUL */
-#define TARGET_PATH	4096
+#define TARGET_PATH	8192
 #define TARGET_PROXY	512
 
 struct target {

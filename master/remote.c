@@ -326,6 +326,7 @@ on_status(struct remote *r, const Ipc__UplinkStatus *in)
 	r->streams = in->streams;
 	r->bytes_in = in->bytes_in;
 	r->bytes_out = in->bytes_out;
+	r->has_no_url = in->no_url;
 	if (in->phase == IPC__UPLINK_PHASE__STALE)
 		on_stale(r);
 }
@@ -839,6 +840,9 @@ remote_trouble(const struct remote *r, char *out, size_t size)
 		if (r->refusal != 0)
 			snprintf(out, size, "rendezvous: status %u",
 			    r->refusal);
+		else if (r->has_no_url)
+			snprintf(out, size, "rendezvous: a URL that cannot "
+			    "be used");
 		break;
 	case IPC__REGISTRATION__CONTENDED:
 		snprintf(out, size, "busy, status %u", r->status);

@@ -62,6 +62,7 @@ struct remote {
 	unsigned		 status;
 	Ipc__UplinkPhase	 phase;
 	unsigned		 refusal;	/* status, by the rendezvous */
+	bool			 has_no_url;	/* of a rendezvous */
 	bool			 has_bad_settings;
 	unsigned		 streams;
 	uint64_t		 bytes_in, bytes_out;

@@ -64,7 +64,8 @@ check(struct answer_registration *a, const struct json *j,
 	    !take_text(j, id, a->id, sizeof(a->id))))
 		return -1;
 	/* Left empty it cannot be used either. */
-	(void)take_text(j, url, a->url, sizeof(a->url));
+	a->is_long = !take_text(j, url, a->url, sizeof(a->url)) &&
+	    json_tok(j, url)->len >= sizeof(a->url);
 	errno = EBADMSG;
 	return json_is_text(j, name, environment) &&
 	    (kind != ANSWER_NOISE ||

@@ -22,6 +22,7 @@ enum answer_kind { ANSWER_NOISE, ANSWER_CLEAR, ANSWER_PLAIN };
 struct answer_registration {
 	char	 id[ANSWER_ID_MAX + 1];		/* of ANSWER_NOISE only */
 	char	 url[TARGET_PATH];	/* any text; empty if too long */
+	bool	 is_long;		/* it was */
 };
 
 /*

@@ -11,6 +11,8 @@
 #include "common/log.h"
 
 #define WHY_MAX		160	/* bytes of a reason that are kept */
+#define PATH_SHORT	1024	/* bytes of a path that libwebsockets writes */
+#define STAND_IN	"/a-path-that-is-longer"
 
 struct dial {
 	struct dialer			*dialer;
@@ -259,6 +261,42 @@ is_about_dial(enum lws_callback_reasons reason)
 	}
 }
 
+static bool
+is_path_long(const struct dial *c)
+{
+	return strlen(c->target.path) > PATH_SHORT;
+}
+
+/*
+ * libwebsockets cuts a request line at 2 KiB and goes on: where the path may
+ * be longer it writes another one, which gives way to ours while there are a
+ * few short lines behind it.  *p is where they end, len what may follow.
+ */
+static int
+put_path(const struct dial *c, uint8_t **p, size_t *len)
+{
+	static const char	 line[] = " " STAND_IN " HTTP/1.1\r\n";
+	size_t			 n = strlen(STAND_IN);
+	size_t			 grows = strlen(c->target.path) - n;
+	size_t			 behind = sizeof(line) - 1;
+	uint8_t			*at = *p - behind;
+
+	while (memcmp(at, line, behind) != 0)
+		if (*p - at-- > PATH_SHORT)
+			break;
+	if (memcmp(at, line, behind) != 0 || *len < grows) {
+		log_warnx("%s: a path of %zu bytes cannot be asked for",
+		    c->target.host, strlen(c->target.path));
+		return -1;
+	}
+	at++;
+	memmove(at + n + grows, at + n, (size_t)(*p - at) - n);
+	memcpy(at, c->target.path, n + grows);
+	*p += grows;
+	*len -= grows;
+	return 0;
+}
+
 static int
 on_client(struct lws *wsi, enum lws_callback_reasons reason, void *user,
     void *in, size_t len)
@@ -285,6 +323,10 @@ on_client(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 			note(c, "connection closed", 17);
 		end(c);
 		return 0;
+	case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
+		if (is_path_long(c) && put_path(c, in, &len) == -1)
+			return -1;
+		break;
 	case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
 	case LWS_CALLBACK_CLIENT_ESTABLISHED:
 		c->is_up = true;
@@ -320,7 +362,7 @@ connect_to(struct dial *c, const char *address)
 	}
 	i.port = t->port;
 	i.host = t->authority;
-	i.path = t->path;
+	i.path = is_path_long(c) ? STAND_IN : t->path;
 	i.method = c->method;
 	i.ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT |
 	    (t->is_tls ? LCCSCF_USE_SSL : 0);

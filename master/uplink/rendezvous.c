@@ -243,10 +243,15 @@ connect_now(void *arg)
 				    (size_t)LIMIT_MESSAGE :
 				    (size_t)LIMIT_RELAY_MESSAGE;
 
-	if (target_parse(&t, u->registered.url, "ws", "wss") == -1 ||
-	    (r->sock = wsock_new(&u->dialer, &t, LIMIT_RENDEZVOUS, max,
-	    &wsock_events, r)) == NULL) {
-		log_warnx("rendezvous: an address that cannot be used");
+	r->has_no_url = target_parse(&t, u->registered.url, "ws", "wss") == -1;
+	if (r->has_no_url || (r->sock = wsock_new(&u->dialer, &t,
+	    LIMIT_RENDEZVOUS, max, &wsock_events, r)) == NULL) {
+		if (u->registered.is_long)
+			log_warnx("rendezvous: the registry gave a URL of "
+			    "more than %d bytes", TARGET_PATH - 1);
+		else
+			log_warnx("rendezvous: an address that cannot be "
+			    "used");
 		on_end(r, 0, "not connected");
 		return;
 	}

@@ -17,8 +17,9 @@ struct rendezvous {
 	struct uplink		*uplink;
 	struct wsock		*sock;
 	struct carrier		*carrier;	/* while connected */
-	Ipc__UplinkPhase	 phase;		/* shown, as the next three */
+	Ipc__UplinkPhase	 phase;		/* shown, as the next four */
 	unsigned		 status;	/* of the last refusal */
+	bool			 has_no_url;	/* there is none to connect to */
 	uint64_t		 bytes_in, bytes_out;
 	bool			 must_pause;	/* before the next attempt */
 	uint64_t		 window;	/* ms */

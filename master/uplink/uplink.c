@@ -146,6 +146,7 @@ uplink_tell(struct uplink *u)
 	u->tell_at = 0;
 	out.phase = r->phase;
 	out.status = r->status;
+	out.no_url = r->has_no_url;
 	out.streams = carrier_streams(r->carrier);
 	out.bytes_in = r->bytes_in;
 	out.bytes_out = r->bytes_out;

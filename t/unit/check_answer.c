@@ -179,6 +179,7 @@ START_TEST(test_lengths)
 {
 	ck_assert_int_eq(long_ones(TARGET_PATH - 1, ANSWER_ID_MAX), 0);
 	ck_assert_uint_eq(strlen(a.url), TARGET_PATH - 1);
+	ck_assert(!a.is_long);
 	ck_assert_uint_eq(strlen(a.id), ANSWER_ID_MAX);
 	ck_assert_int_eq(long_ones(1, ANSWER_ID_MAX + 1), -1);
 	ck_assert_int_eq(errno, EINVAL);
@@ -197,11 +198,13 @@ START_TEST(test_unusable_urls)
 {
 	ck_assert_int_eq(long_ones(TARGET_PATH, 3), 0);
 	ck_assert_str_eq(a.url, "");
+	ck_assert(a.is_long);
 	ck_assert_str_eq(a.id, "iii");
 	ck_assert_int_eq(long_ones(60000, 3), 0);
 	ck_assert_str_eq(a.url, "");
 	ck_assert_int_eq(long_ones(0, 3), 0);
 	ck_assert_str_eq(a.url, "");
+	ck_assert(!a.is_long);
 	ck_assert_int_eq(registration(T("{" ENV
 	    ",\"url\":\"ws://h\\u0000.evil\"}"), ANSWER_CLEAR, "env"), 0);
 	ck_assert_str_eq(a.url, "");

@@ -108,7 +108,12 @@ connect_to(struct reach *r)
 	struct target	 t;
 
 	if (target_parse(&t, m->bundle.of.url, "ws", "wss") == -1) {
-		reach_fail(r, false, "the registry names no rendezvous");
+		if (m->bundle.of.is_long)
+			reach_fail(r, true, "the registry gave a rendezvous "
+			    "URL of more than %d bytes", TARGET_PATH - 1);
+		else
+			reach_fail(r, false, "the registry names no "
+			    "rendezvous");
 		return;
 	}
 	m->state = REMOTE_CONNECTING;
