@@ -32,6 +32,8 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 		break;
 	case CHUNK_ACKED:
 		TAILQ_REMOVE(&c->ring->acked, c, state_entry);
+		c->ring->acked_bytes -= c->len;
+		c->ring->acked_count--;
 		c->ring->unread_cost += cost;
 		break;
 	}
@@ -47,6 +49,8 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 		break;
 	case CHUNK_ACKED:
 		TAILQ_INSERT_TAIL(&c->ring->acked, c, state_entry);
+		c->ring->acked_bytes += c->len;
+		c->ring->acked_count++;
 		c->ring->unread_cost -= cost;
 		break;
 	}
@@ -102,6 +106,8 @@ chunk_drop(struct chunk *c)
 
 	chunk_set_state(c, CHUNK_ACKED);
 	TAILQ_REMOVE(&r->acked, c, state_entry);
+	r->acked_bytes -= c->len;
+	r->acked_count--;
 	TAILQ_REMOVE(&r->chunks, c, ring_entry);
 	r->bytes -= c->len;
 	if (r->total != NULL)
@@ -181,19 +187,28 @@ ring_ack(struct ring *r, uint64_t seq)
 	}
 }
 
+static size_t
+min(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 /*
  * Chunks that are not acknowledged stay and do not protect what is behind
  * them: a client that never asks for what it lost at a cut would otherwise
- * make us keep all that follows.
+ * make us keep all that follows.  Nor do they take the place of what was
+ * acknowledged last: of that the end may have got lost in a rendezvous
+ * (LIMIT_UNPROVEN), while much more waits behind it.
  */
 void
 ring_evict_to(struct ring *r, size_t bytes, size_t count)
 {
-	struct chunk	*c;
+	size_t		 least = min(bytes, LIMIT_RETAINED);
+	size_t		 few = min(count, LIMIT_CHUNKS);
 
-	while ((r->bytes > bytes || r->count > count) &&
-	    (c = TAILQ_FIRST(&r->acked)) != NULL)
-		chunk_drop(c);
+	while ((r->bytes > bytes && r->acked_bytes > least) ||
+	    (r->count > count && r->acked_count > few))
+		chunk_drop(TAILQ_FIRST(&r->acked));
 }
 
 void

@@ -2,7 +2,7 @@
  * The output of one process that can still be read, by sequence number; and,
  * across the processes of a session, what of it the client has acknowledged.
  * Design section 4: a byte is dropped only when the client has acknowledged
- * it, and the newest LIMIT_RETAINED bytes stay even then.  Pure.
+ * it, and of those the newest LIMIT_RETAINED bytes stay even then.  Pure.
  *
  * A chunk is SPOOLED until it is put on a connection, then SENT, then ACKED;
  * it goes back to SPOOLED when its connection is lost.
@@ -52,6 +52,8 @@ struct ring {
 	size_t			 bytes;		/* of output held */
 	size_t			 count;		/* of chunks held */
 	size_t			 unread_cost;	/* of chunks not ACKED */
+	size_t			 acked_bytes;	/* of the others */
+	size_t			 acked_count;
 	bool			 catching_up;	/* a reader is about to */
 	size_t			*total;		/* bytes count in, or NULL */
 };
@@ -95,7 +97,10 @@ void		 ring_ack(struct ring *r, uint64_t seq);
 /* Forget the oldest acknowledged chunks beyond what stays readable. */
 void		 ring_evict(struct ring *r);
 
-/* The same with other limits. */
+/*
+ * The same with other limits, on all that is held: until it is no more than
+ * they say, or as little of it is acknowledged as stays at least.
+ */
 void		 ring_evict_to(struct ring *r, size_t bytes, size_t count);
 
 /* The oldest chunk with a number above seq, or NULL. */

@@ -19,7 +19,7 @@ struct rendezvous {
 	struct carrier		*carrier;	/* while connected */
 	Ipc__UplinkPhase	 phase;		/* shown, as the next four */
 	unsigned		 status;	/* of the last refusal */
-	bool			 has_no_url;	/* there is none to connect to */
+	bool			 has_no_url;	/* the registry gave none */
 	uint64_t		 bytes_in, bytes_out;
 	bool			 must_pause;	/* before the next attempt */
 	uint64_t		 window;	/* ms */
