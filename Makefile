@@ -217,7 +217,7 @@ $(BUILD)/pic/%.o: %.c $(BUILD)/config.mk
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(COMPILE) $(WARN_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden \
-	    -MD -MP -c -o $@ $<
+	    -MD -MP -MT $@ -c -o $@ $<
 
 $(BUILD)/lib%.a: $(BUILD)/lib%.list
 	$(call say,AR,$@)
@@ -234,11 +234,11 @@ $(foreach l,common client master worker http ctl uplink reach unit,\
 $(BUILD)/%.o: %.c $(BUILD)/config.mk | $(GEN_H)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(COMPILE) $(WARN_CFLAGS) $(CFLAGS) -MD -MP -c -o $@ $<
+	$(Q)$(COMPILE) $(WARN_CFLAGS) $(CFLAGS) -MD -MP -MT $@ -c -o $@ $<
 
 $(GEN_O): %.o: %.c $(BUILD)/config.mk
 	$(call say,CC,$@)
-	$(Q)$(COMPILE) -w $(CFLAGS) -MD -MP -c -o $@ $<
+	$(Q)$(COMPILE) -w $(CFLAGS) -MD -MP -MT $@ -c -o $@ $<
 
 $(BUILD)/proto/%.pb-c.c $(BUILD)/proto/%.pb-c.h: proto/%.proto \
     | $(BUILD)/config.mk

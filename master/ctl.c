@@ -24,6 +24,7 @@
 #define IDLE_MS		10000	/* before a request */
 #define TABLE_MAX	(16 * 1024 * 1024) /* bytes one may leave unread */
 #define PAUSE_MS	100	/* when descriptors run out */
+#define NOBODY	((uid_t)-1)	/* no user has it */
 #define PREFIX_MIN	4	/* characters of an id that name a session */
 
 struct ctl {
@@ -317,6 +318,24 @@ is_inside(int fd, pid_t pid)
 	return why != NULL;
 }
 
+/* Whether nobody else gets into the run directory; root knows no modes. */
+static bool
+is_ours_alone(const struct master *m)
+{
+	struct stat	 st;
+
+	return !m->is_root && stat(m->dir, &st) == 0 &&
+	    (st.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
+/* Who connects; NOBODY if he has no number here (master/idmap.h). */
+static uid_t
+user_of(const struct ctl *c, uid_t uid)
+{
+	return idmap_is_user(&c->master->idmap, uid) ||
+	    is_ours_alone(c->master) ? uid : NOBODY;
+}
+
 static bool
 sees_all(uid_t uid)
 {
@@ -349,6 +368,7 @@ on_accept(int lfd, short what, void *arg)
 	socklen_t		 len = sizeof(cred);
 	struct timeval		 pause = clock_timeval(PAUSE_MS);
 	struct timeval		 idle = clock_timeval(IDLE_MS);
+	uid_t			 uid;
 	int			 fd;
 
 	(void)what;
@@ -361,16 +381,17 @@ on_accept(int lfd, short what, void *arg)
 		return;
 	}
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1 ||
-	    !has_room(c, cred.uid) || is_inside(fd, cred.pid) ||
+	    !has_room(c, uid = user_of(c, cred.uid)) ||
+	    is_inside(fd, cred.pid) ||
 	    (cl = calloc(1, sizeof(*cl))) == NULL) {
 		fd_close(&fd);
 		return;
 	}
 	cl->ctl = c;
 	cl->stream = -1;
-	cl->uid = cred.uid;
+	cl->uid = uid;
 	cl->pid = cred.pid;
-	cl->sees_all = sees_all(cred.uid);
+	cl->sees_all = sees_all(uid);
 	TAILQ_INSERT_TAIL(&c->clients, cl, entry);
 	c->nclients++;
 	if ((cl->late_ev = event_new(c->master->base, -1, 0, on_late,

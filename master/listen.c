@@ -616,13 +616,15 @@ on_accept(int lfd, short what, void *arg)
 			return;
 		}
 		STAT_INC(m, accepted);
-		if (peer_identify(fd, m->brand, &p) == -1) {
+		if (peer_identify(fd, m->brand, &m->idmap, &p) == -1) {
 			log_warn("peer");
 			fd_close(&fd);
 			continue;
 		}
 		strcpy(p.listener, l->url);	/* of the same size */
 		p.is_metrics = l->is_metrics;
+		/* All that are ours then come from there. */
+		p.is_given = !l->is_passed && m->setup->nlisten > 0;
 		refuse = policy_admit(m, &p, &full);
 		gate_knock(m->gate, fd, &p, refuse, full);
 	}

@@ -167,6 +167,7 @@ master_init(struct master *m, const struct cred *env)
 	m->born = clock_ms();
 	m->began = time(NULL);
 	m->is_root = geteuid() == 0;
+	idmap_read(&m->idmap);
 	m->has_terminal = has_terminal();
 	m->dir_lock = -1;
 	TAILQ_INIT(&m->listeners);

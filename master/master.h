@@ -21,6 +21,7 @@
 #include "common/map.h"
 #include "master/beside.h"
 #include "master/cred.h"
+#include "master/idmap.h"
 #include "master/passed.h"
 
 struct audit;
@@ -64,6 +65,7 @@ struct master {
 	char			 worker[4096];	/* path of execsrv-worker */
 	char			 uplink[4096];	/* and of execsrv-uplink */
 	struct rlimit		 nofile;	/* as we were started with */
+	struct idmap		 idmap;
 	bool			 is_root;
 	bool			 is_stdio;
 	bool			 is_daemon;	/* in the background */

@@ -17,6 +17,7 @@
 
 #include "common/fd.h"
 #include "common/tcp.h"
+#include "master/idmap.h"
 #include "master/inside.h"
 
 #define ANSWER_MAX	8192	/* bytes of a sock_diag answer */
@@ -44,9 +45,8 @@ identify_unix(int fd, struct peer *p)
 	p->gid = c.gid;
 	p->unfit = inside_why(fd, c.pid);
 	strcpy(p->address, "unix");
+	strcpy(p->source, "unix");
 	snprintf(p->text, sizeof(p->text), "unix pid %ld", (long)c.pid);
-	snprintf(p->user, sizeof(p->user), "uid %lu", (unsigned long)c.uid);
-	snprintf(p->source, sizeof(p->source), "%.30s unix", p->user);
 	return 0;
 }
 
@@ -210,14 +210,9 @@ describe(struct peer *p, const union address *a)
 		    ntohs(a->in6.sin6_port));
 	}
 	snprintf(p->address, sizeof(p->address), "%s", host);
-	if (p->known)
-		snprintf(p->user, sizeof(p->user), "uid %lu",
-		    (unsigned long)p->uid);
-	else
-		snprintf(p->user, sizeof(p->user), "unknown");
 	if (a->any.sa_family == AF_INET6 && !tcp_is_loopback(&a->any))
 		name_network(a, host);
-	snprintf(p->source, sizeof(p->source), "%.30s %s", p->user, host);
+	snprintf(p->source, sizeof(p->source), "%s", host);
 }
 
 const char *
@@ -247,6 +242,29 @@ peer_grant(struct peer *p, const char *identity, uid_t uid, bool has_gid,
 	snprintf(p->source, sizeof(p->source), "%.24s %.50s", identity, was);
 }
 
+static void
+forget_user(struct peer *p)
+{
+	p->known = p->has_gid = false;
+	p->uid = 0;
+	p->gid = 0;
+}
+
+/* Behind p->source, which says from where. */
+static void
+name_user(struct peer *p)
+{
+	char	 from[PEER_TEXT_MAX];
+
+	if (p->known)
+		snprintf(p->user, sizeof(p->user), "uid %lu",
+		    (unsigned long)p->uid);
+	else
+		strcpy(p->user, "unknown");
+	memcpy(from, p->source, sizeof(from));
+	snprintf(p->source, sizeof(p->source), "%.30s %.46s", p->user, from);
+}
+
 static int
 identify(int fd, uint64_t brand, struct peer *p)
 {
@@ -270,11 +288,8 @@ identify(int fd, uint64_t brand, struct peer *p)
 	 * By another address of this machine a command in a sandbox is found
 	 * out as well; but nobody is who such an address says.
 	 */
-	if (!tcp_is_loopback(&ours.any) ||
-	    !tcp_is_loopback(&theirs.any)) {
-		p->known = false;
-		p->uid = 0;
-	}
+	if (!tcp_is_loopback(&ours.any) || !tcp_is_loopback(&theirs.any))
+		forget_user(p);
 	describe(p, &theirs);
 	return 0;
 }
@@ -293,10 +308,14 @@ peer_is_user(struct peer *p)
 }
 
 int
-peer_identify(int fd, uint64_t brand, struct peer *p)
+peer_identify(int fd, uint64_t brand, const struct idmap *im, struct peer *p)
 {
-	int	 r = identify(fd, brand, p);
-
+	if (identify(fd, brand, p) == -1)
+		return -1;
+	if (!idmap_is_user(im, p->uid) || (p->has_gid &&
+	    !idmap_is_group(im, p->gid)))
+		forget_user(p);
+	name_user(p);
 	peer_is_user(p);
-	return r;
+	return 0;
 }

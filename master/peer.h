@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct idmap;
+
 #define PEER_TEXT_MAX	80
 #define IDENTITY_MAX	80	/* bytes of "token:NAME", with a NUL */
 #define PEER_LISTENER_MAX 160
@@ -21,6 +23,7 @@ struct peer {
 	bool	 has_gid, has_client_gid;
 	gid_t	 gid, client_gid;	/* likewise */
 	bool	 is_tcp;
+	bool	 is_given;		/* came in by a listener of --listen */
 	bool	 must_show;		/* a token: nothing else will do */
 	bool	 has_shown;		/* a good one: uids are what it says */
 	unsigned uplink;		/* it came through; 0: none */
@@ -47,11 +50,12 @@ void	 peer_grant(struct peer *p, const char *identity, uid_t uid,
 /*
  * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or TCP socket
  * (sock_diag(7), the exact pair of addresses).  A peer that is not on
- * loopback, or gone already, is not known; one in a sandbox of ours is unfit
- * (master/inside.h; brand is ours).  0, or -1 with errno.
+ * loopback, or gone already, or who has no number here (master/idmap.h), is not
+ * known; one in a sandbox of ours is unfit (master/inside.h; brand is ours).
+ * 0, or -1 with errno.
  */
-int	 peer_identify(int fd, uint64_t brand, struct peer *p)
-	    __attribute__((warn_unused_result));
+int	 peer_identify(int fd, uint64_t brand, const struct idmap *im,
+	    struct peer *p) __attribute__((warn_unused_result));
 
 /* Its identity is the user whom the kernel names. */
 void	 peer_is_user(struct peer *p);

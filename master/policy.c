@@ -475,6 +475,26 @@ map_user(const struct master *m, const struct conf *c, struct peer *p)
 }
 
 /*
+ * Root's sessions: "local" is for a root client itself, by what only who is
+ * root here can pass for root at.  Who shares our network and nothing else, a
+ * container's root for example, comes by TCP; that is for who starts us by hand
+ * to offer, not for a file.
+ */
+static bool
+permits_root(const struct conf *c, const struct peer *p)
+{
+	switch (c->permit_root) {
+	case CONF_ROOT_YES:
+		return true;
+	case CONF_ROOT_LOCAL:
+		return p->client_uid == 0 && p->uplink == 0 &&
+		    !p->has_shown && (!p->is_tcp || p->is_given);
+	default:
+		return false;
+	}
+}
+
+/*
  * Why that peer is not served here (design section 3), or NULL.  The word of a
  * token makes nobody a root client on this machine.
  */
@@ -493,9 +513,7 @@ judge(const struct master *m, const struct conf *c, struct peer *p)
 		return "no token";
 	if ((!m->is_root && p->uid != geteuid()) || !map_user(m, c, p))
 		return "not a user of this server";
-	if (p->uid == 0 && (c->permit_root == CONF_ROOT_NO ||
-	    (c->permit_root == CONF_ROOT_LOCAL &&
-	    (p->client_uid != 0 || p->uplink != 0 || p->has_shown))))
+	if (p->uid == 0 && !permits_root(c, p))
 		return "no sessions as root";
 	return NULL;
 }
