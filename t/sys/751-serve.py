@@ -144,7 +144,8 @@ async def a_control_socket(rig):
     again as they were."""
     folder = rig.dir + "/control"
     program, _ = served("control " + folder,
-                        "config Listen ws://127.0.0.1:0\\nUmask 077")
+                        "config Listen ws://127.0.0.1:0\\nUmask 077\\n"
+                        "PermitRootSession yes")
     program.do("open 0")
 
     def ctl(command):
@@ -167,7 +168,8 @@ async def a_control_socket(rig):
 
 async def many_lines(rig):
     """A log that nobody reads holds up nothing; later it goes on."""
-    program, (url, _) = served("config LogLevel debug\\nListen "
+    program, (url, _) = served("config LogLevel debug\\n"
+                               "PermitRootSession yes\\nListen "
                                "ws://127.0.0.1:0")
     for _ in range(300):
         with connect(url) as c:

@@ -6,6 +6,7 @@ need python3
 
 group=$(id -gn) || skip "a group without a name"
 cat >"$DIR/conf" <<END
+PermitRootSession yes
 Listen ws://127.0.0.1:0
 Listen unix:$DIR/a.sock
 MaxProcesses 2
@@ -42,6 +43,7 @@ listens() {
 
 # --- another one --------------------------------------------------------------
 cat >"$DIR/conf" <<END
+PermitRootSession yes
 Listen ws://127.0.0.1:0
 Listen $B
 MaxProcesses 3
@@ -115,6 +117,7 @@ has_line "$DIR/err" 'No such file' || fail "no reason: $(cat "$DIR/err")"
 
 # --- by signal, and back --------------------------------------------------------
 cat >"$DIR/conf" <<END
+PermitRootSession yes
 Listen ws://127.0.0.1:0
 Listen $A
 END

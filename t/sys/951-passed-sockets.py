@@ -56,7 +56,8 @@ def fds_of(socks):
 
 
 def start(socks, *options, env=None):
-    server = Server(*options, listen=(), args=("-D",), env=env,
+    server = Server("PermitRootSession=yes", *options, listen=(),
+                    args=("-D",), env=env,
                     prefix=launcher(socks), pass_fds=fds_of(socks))
     wait_for(lambda: os.path.exists(server.run + "/control.sock"), LIMIT,
              "the server")
