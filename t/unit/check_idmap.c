@@ -9,7 +9,7 @@
 
 #include "master/idmap.h"
 
-#define WHOLE	"         0          0 4294967295\n"
+#define ALL	"         0          0 4294967295\n"
 
 static char	 top[] = "/tmp/check_idmap.XXXXXX";
 
@@ -18,8 +18,8 @@ static const struct {
 	unsigned	 id;
 	bool		 is;
 } rows[] = {
-	{ WHOLE, "65534\n", 0, true },
-	{ WHOLE, "65534\n", 65534, true },
+	{ ALL, "65534\n", 0, true },
+	{ ALL, "65534\n", 65534, true },
 	{ "0 1000 1\n", "65534\n", 0, true },
 	{ "0 1000 1\n", "65534\n", 65534, false },
 	{ "0 100000 65536\n", "65534\n", 65534, false },
@@ -30,7 +30,7 @@ static const struct {
 	{ "1 1 4294967294\n", "65534\n", 65534, false },
 	{ "", "65534\n", 65534, false },
 	{ "what?\n", "65534\n", 65534, false },
-	{ WHOLE, NULL, 65534, true },
+	{ ALL, NULL, 65534, true },
 	{ NULL, "65534\n", 65534, false },
 	{ NULL, NULL, 65534, false },
 	{ NULL, NULL, 65533, true },
@@ -57,7 +57,7 @@ START_TEST(test_users)
 	struct idmap	 im;
 
 	put("self/uid_map", rows[_i].map);
-	put("self/gid_map", WHOLE);
+	put("self/gid_map", ALL);
 	put("sys/kernel/overflowuid", rows[_i].overflow);
 	put("sys/kernel/overflowgid", "65534\n");
 	idmap_read_from(&im, top);
@@ -71,7 +71,7 @@ START_TEST(test_groups)
 	struct idmap	 im;
 
 	put("self/gid_map", rows[_i].map);
-	put("self/uid_map", WHOLE);
+	put("self/uid_map", ALL);
 	put("sys/kernel/overflowgid", rows[_i].overflow);
 	put("sys/kernel/overflowuid", "65534\n");
 	idmap_read_from(&im, top);
