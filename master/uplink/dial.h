@@ -17,6 +17,9 @@ struct dialer {
 	/* A proxy is its vhost's: one in the clear, one for TLS. */
 	struct lws_vhost	*direct, *proxied[2];
 	struct proxy_env	 env;		/* owned */
+	/* What requests left in libwebsockets' buffer, until it is wiped. */
+	uint8_t			*head, *head_end;
+	struct loop_timer	 wipe;
 };
 
 /*

@@ -2,12 +2,14 @@
 that nobody else ever sees it, nor the keys."""
 import asyncio
 import base64
+import collections
 import contextlib
 import importlib
 import json
 import os
 import pathlib
 import re
+import secrets
 import subprocess
 import time
 
@@ -299,8 +301,9 @@ async def not_in_the_environment(rig):
 
 
 def holds(pid, needles):
-    """Which of some bytes are in the memory of a process; none, if it ended."""
-    found = set()
+    """How often some bytes are in the memory of a process; without those that
+    are not, and nothing if it ended."""
+    found = collections.Counter()
     with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
             open("/proc/%d/maps" % pid, encoding="ascii") as maps, \
             open("/proc/%d/mem" % pid, "rb") as mem:
@@ -314,8 +317,9 @@ def holds(pid, needles):
                 data = mem.read(end - begin)
             except OSError:
                 continue
-            found |= {k for k, v in needles.items() if v in data}
-    return found
+            for name, needle in needles.items():
+                found[name] += data.count(needle)
+    return +found
 
 
 @lib.ours
@@ -337,7 +341,7 @@ async def not_in_memory(rig):
             streams[0].bundle["harness_key_authorization"].encode()}
     uplink, = program.uplink_pids()
     got = holds(uplink, needles)
-    check({"token", "X25519 key", "ML-KEM key"} <= got,
+    check({"token", "X25519 key", "ML-KEM key"} <= set(got),
           "the uplink has only %s: does this test look?" % got)
     check("token" in holds(program.pid, needles), "the master has no token?")
     await lib.until(lambda: len(descendants(program.pid)) > 11,
@@ -346,6 +350,22 @@ async def not_in_memory(rig):
     for pid in workers:
         got = holds(pid, needles)
         check(not got, "%d has %s" % (pid, got))
+
+
+@lib.ours
+async def not_in_buffers(rig):
+    """Requests leave nothing of the credential behind: it is where the uplink
+    keeps it, and nowhere else."""
+    if os.getuid() != 0 or SANITIZED:
+        return say("not root, or measured: memory cannot be read")
+    rig.token = "executor-" + secrets.token_hex(2048)
+    program = await rig.start()
+    for _ in range(3):
+        await rig.session()
+    uplink, = program.uplink_pids()
+    needles = {"token": rig.token[-40:].encode()}
+    await lib.until(lambda: holds(uplink, needles)["token"] == 1,
+                    what="one copy of the token")
 
 
 @lib.ours
@@ -367,5 +387,5 @@ async def only_where_it_is_safe(rig):
 
 lib.main(a_line, bad_lines, a_long_line, rotation, bad_frames, expiry,
          a_bad_line_later, exit_on_stdin_close, a_file, bad_files,
-         not_in_the_environment, not_in_memory, only_where_it_is_safe,
-         at_once=3)
+         not_in_the_environment, not_in_memory, not_in_buffers,
+         only_where_it_is_safe, at_once=3)
