@@ -17,6 +17,12 @@
 #include "master/uplink/start.h"
 #include "master/uplink/uplink.h"
 
+static void
+on_no_resolver(void *arg)
+{
+	uplink_tell(arg);
+}
+
 /* Prepare everything that needs files, then do without. */
 static void
 start(struct uplink *u, int sock)
@@ -41,7 +47,7 @@ start(struct uplink *u, int sock)
 		exit(2);
 	if (confine_uplink() == -1)
 		fatal("confinement");
-	if (resolver_attach(u->resolver, &u->loop) == -1 ||
+	if (resolver_attach(u->resolver, &u->loop, on_no_resolver, u) == -1 ||
 	    (u->link = link_new(u, sock)) == NULL)
 		fatal("event loop");
 }

@@ -53,6 +53,9 @@ struct resolver {
 	struct loop			*loop;
 	int				 sock;
 	struct watch			*watch;
+	bool				 is_gone;
+	void				(*on_gone)(void *);
+	void				*arg;
 	uint32_t			 last;
 	TAILQ_HEAD(, resolve_wish)	 wishes;
 	struct known			 known[KNOWN_MAX];
@@ -169,14 +172,27 @@ grant(struct resolve_wish *w, const struct resolve_answer *a)
 	fn(arg, a);
 }
 
+static struct known *
+find_known(struct resolver *r, const char *host)
+{
+	unsigned	 i;
+
+	for (i = 0; i < KNOWN_MAX; i++)
+		if (strcmp(r->known[i].host, host) == 0)
+			return &r->known[i];
+	return NULL;
+}
+
 static void
 remember(struct resolver *r, const char *host,
     const struct resolve_answer *a)
 {
-	struct known	*k = &r->known[r->next_known++ % KNOWN_MAX];
+	struct known	*k = find_known(r, host);
 
 	if (a->n == 0)
 		return;
+	if (k == NULL)
+		k = &r->known[r->next_known++ % KNOWN_MAX];
 	strcpy(k->host, host);		/* of the same size */
 	k->until = clock_ms() + FRESH_MS;
 	k->answer = *a;
@@ -195,15 +211,52 @@ on_reply(struct resolver *r, const struct reply *reply)
 		}
 }
 
-/* Without it no host can be found: a new uplink brings a new one. */
+/* What is known already, or a number; false: it must be asked for. */
+static bool
+know(struct resolver *r, const char *host, struct resolve_answer *a)
+{
+	struct in6_addr	 address;
+	struct known	*k = find_known(r, host);
+
+	memset(a, 0, sizeof(*a));
+	if (inet_pton(AF_INET, host, &address) == 1 ||
+	    inet_pton(AF_INET6, host, &address) == 1) {
+		a->n = 1;
+		strncpy(a->address[0], host, RESOLVE_TEXT - 1);
+		return true;
+	}
+	if (k == NULL || (clock_ms() >= k->until && !r->is_gone))
+		return false;
+	*a = k->answer;
+	return true;
+}
+
+static void
+on_soon(void *arg)
+{
+	struct resolve_wish	*w = arg;
+	struct resolve_answer	 a = w->copy;
+
+	grant(w, &a);
+}
+
+/* Nobody new can be found, but connections go on as long as they last. */
 static void
 on_hangup(void *arg)
 {
-	struct resolver	*r = arg;
+	struct resolver		*r = arg;
+	struct resolve_wish	*w;
 
+	if (r->is_gone)
+		return;
 	log_warnx("the resolver is gone");
+	r->is_gone = true;
 	watch_read(r->watch, false);
-	loop_stop(r->loop);
+	TAILQ_FOREACH(w, &r->wishes, entry) {
+		(void)know(r, w->host, &w->copy);
+		loop_timer_set(r->loop, &w->soon, 0, on_soon, w);
+	}
+	r->on_gone(r->arg);
 }
 
 /* libwebsockets tells of no hang-up as long as there is something to read. */
@@ -238,11 +291,20 @@ static const struct watch_events events = {
 };
 
 int
-resolver_attach(struct resolver *r, struct loop *l)
+resolver_attach(struct resolver *r, struct loop *l,
+    void (*on_gone)(void *arg), void *arg)
 {
 	r->loop = l;
+	r->on_gone = on_gone;
+	r->arg = arg;
 	r->watch = watch_new(l, r->sock, &events, r);
 	return r->watch == NULL ? -1 : 0;
+}
+
+bool
+resolver_is_gone(const struct resolver *r)
+{
+	return r->is_gone;
 }
 
 void
@@ -258,38 +320,6 @@ resolver_free(struct resolver **rp)
 	watch_free(&r->watch);
 	fd_close(&r->sock);
 	free(r);
-}
-
-static void
-on_soon(void *arg)
-{
-	struct resolve_wish	*w = arg;
-	struct resolve_answer	 a = w->copy;
-
-	grant(w, &a);
-}
-
-/* What is known already, or a number; false: it must be asked for. */
-static bool
-know(struct resolver *r, const char *host, struct resolve_answer *a)
-{
-	struct in6_addr	 address;
-	unsigned	 i;
-
-	memset(a, 0, sizeof(*a));
-	if (inet_pton(AF_INET, host, &address) == 1 ||
-	    inet_pton(AF_INET6, host, &address) == 1) {
-		a->n = 1;
-		strncpy(a->address[0], host, RESOLVE_TEXT - 1);
-		return true;
-	}
-	for (i = 0; i < KNOWN_MAX; i++)
-		if (strcmp(r->known[i].host, host) == 0 &&
-		    clock_ms() < r->known[i].until) {
-			*a = r->known[i].answer;
-			return true;
-		}
-	return false;
 }
 
 struct resolve_wish *
@@ -311,7 +341,7 @@ resolve(struct resolver *r, const char *host,
 	w->arg = arg;
 	strcpy(w->host, host);
 	TAILQ_INSERT_TAIL(&r->wishes, w, entry);
-	if (know(r, host, &w->copy)) {
+	if (know(r, host, &w->copy) || r->is_gone) {
 		loop_timer_set(r->loop, &w->soon, 0, on_soon, w);
 		return w;
 	}

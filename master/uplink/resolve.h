@@ -7,6 +7,7 @@
 #define MASTER_UPLINK_RESOLVE_H
 
 #include <stdbool.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "master/uplink/loop.h"
@@ -28,8 +29,14 @@ struct resolver;
  */
 struct resolver	*resolver_start(void (*confine_self)(void));
 
-/* Serve its answers from here on.  0, or -1 with errno. */
-int		 resolver_attach(struct resolver *r, struct loop *l);
+/*
+ * Serve its answers from here on.  on_gone is called once if its process ends
+ * before we do: names that it has told of stay known from then on, others are
+ * not found.  0, or -1 with errno.
+ */
+int		 resolver_attach(struct resolver *r, struct loop *l,
+		    void (*on_gone)(void *arg), void *arg);
+bool		 resolver_is_gone(const struct resolver *r);
 void		 resolver_free(struct resolver **rp);
 
 struct resolve_wish;

@@ -151,6 +151,9 @@ uplink_tell(struct uplink *u)
 	out.bytes_in = r->bytes_in;
 	out.bytes_out = r->bytes_out;
 	link_status(u->link, &out);
+	/* Nobody is served any more: a new uplink brings a new one. */
+	if (resolver_is_gone(u->resolver) && out.streams == 0)
+		loop_stop(&u->loop);
 }
 
 static void

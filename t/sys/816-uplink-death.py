@@ -8,7 +8,8 @@ import signal
 
 lib = importlib.import_module("8common")
 drops = importlib.import_module("815-drops")
-from client import check, cpu, fds, zombies, LIMIT, SCALE  # noqa: E402
+from client import (LIMIT, SCALE, check, children, cpu, fds,
+                    zombies)  # noqa: E402
 
 
 async def uplink_of(program, before=None):
@@ -90,6 +91,32 @@ async def again_and_again(rig):
     check(not zombies(program.pid), "zombies")
 
 
+async def its_resolver(rig):
+    """Who finds hosts for it dies: streams go on and new ones come, since it
+    knows the registry; when nobody is left it begins anew."""
+    await rig.new_registry(name="localhost")
+    program = await rig.start()
+    s = await rig.session()
+    await s.start("cat", "cat", pipeStdin=True)
+    pid = await uplink_of(program)
+    resolver, = children(pid)
+    os.kill(resolver, signal.SIGKILL)
+    await lib.until(lambda: "the resolver is gone" in program.log(),
+                    what="the log")
+    await rig.probe(s)
+    # Longer than an answer is taken for fresh.
+    await asyncio.sleep(11)
+    other = await rig.session()
+    await rig.probe(other)
+    await rig.probe(s)
+    check(await uplink_of(program) == pid, "another uplink")
+    other.leave()
+    s.leave()
+    await rig.linked(after=1, seconds=2 * LIMIT, program=program)
+    check(children(await uplink_of(program, pid)), "no resolver")
+    await rig.probe(await rig.session(resume=s.session))
+
+
 async def stopped(rig):
     """One that stands still does not hold up the end."""
     program = await rig.start()
@@ -115,5 +142,5 @@ async def in_the_middle(rig):
 
 
 if __name__ == "__main__":
-    lib.main(*map(lib.ours, (killed, others, again_and_again, stopped,
-                             in_the_middle)), at_once=3)
+    lib.main(*map(lib.ours, (killed, others, again_and_again,
+                             its_resolver, stopped, in_the_middle)), at_once=3)

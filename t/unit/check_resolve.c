@@ -55,6 +55,7 @@ static struct loop		 loop;
 static struct loop_timer	 tick;
 static uint64_t			 ticks;
 static struct resolver		*resolver;
+static int			 gone;
 static struct asker		 all[WISHES];
 
 /* --- the process -----------------------------------------------------------*/
@@ -175,11 +176,18 @@ idle(void)
 }
 
 static void
+on_gone(void *arg)
+{
+	++*(int *)arg;
+}
+
+static void
 start(void (*process)(void))
 {
 	ck_assert_ptr_nonnull(resolver = resolver_start(process));
 	ck_assert_int_eq(loop_init(&loop), 0);
-	ck_assert_int_eq(resolver_attach(resolver, &loop), 0);
+	ck_assert_int_eq(resolver_attach(resolver, &loop, on_gone,
+	    &gone), 0);
 	loop_timer_set(&loop, &tick, TICK_MS, on_tick, NULL);
 }
 
@@ -411,18 +419,32 @@ START_TEST(test_known)
 }
 END_TEST
 
-/* Without it there is no way on: the loop ends, a new uplink begins. */
+/*
+ * Without it nobody new is found, and the owner is told; what it said before
+ * is known for good.
+ */
 START_TEST(test_dead)
 {
 	start(stand_in);
-	ask(&all[0], "dead");
-	WAIT(loop.is_over);
-	ck_assert_uint_eq(all[0].calls, 0);
+	ask(&all[0], "a");
+	WAIT(all[0].calls == 1);
+	ask(&all[1], "dead");
+	ask(&all[2], "x");
+	WAIT(gone > 0 && all[1].calls == 1 && all[2].calls == 1);
+	ck_assert_uint_eq(all[1].answer.n, 0);
+	ck_assert_uint_eq(all[2].answer.n, 0);
+	ck_assert(resolver_is_gone(resolver));
 	/* Too late. */
-	ck_assert_ptr_null(resolve(resolver, "x", on_answer, &all[1]));
-	ck_assert_int_eq(errno, EPIPE);
-	ask(&all[2], "127.0.0.1");
-	WAIT(all[2].calls == 1);
+	ask(&all[3], "x");
+	ask(&all[4], "127.0.0.1");
+	ask(&all[5], "a");
+	WAIT(all[3].calls == 1 && all[4].calls == 1 && all[5].calls == 1);
+	ck_assert_uint_eq(all[3].answer.n, 0);
+	ck_answer(&all[4], "127.0.0.1");
+	ck_answer(&all[5], all[0].answer.address[0]);
+	idle();
+	ck_assert_int_eq(gone, 1);
+	ck_assert(!loop.is_over);
 }
 END_TEST
 

@@ -43,6 +43,13 @@ read_goal(struct reach *r, int fd)
 	return text;
 }
 
+/* A connection goes on without; one that is being made will fail. */
+static void
+on_no_resolver(void *arg)
+{
+	(void)arg;
+}
+
 static int
 serve(struct reach *r, int fd)
 {
@@ -52,7 +59,8 @@ serve(struct reach *r, int fd)
 	}
 	if (confine_uplink() == -1)
 		fatal("confinement");
-	if (resolver_attach(r->resolver, &r->loop) == -1)
+	if (resolver_attach(r->resolver, &r->loop, on_no_resolver,
+	    r) == -1)
 		fatal("event loop");
 	reach_run(r, fd);
 	reach_fini(r);
