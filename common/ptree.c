@@ -216,9 +216,9 @@ ptree_peek(void)
 	return 0;
 }
 
-/* The hard limit that is the mark, of any process; -1 when it is gone. */
-static int
-read_mark(pid_t pid, uint64_t *mark_out)
+/* It is a hard limit. */
+int
+ptree_read_mark(pid_t pid, uint64_t *mark_out)
 {
 	static const char	 label[] = "Max file locks";
 	struct rlimit		 rl;
@@ -248,7 +248,7 @@ ptree_mark_of(pid_t pid)
 {
 	uint64_t	 mark;
 
-	return read_mark(pid, &mark) == 0 ? mark : RLIM_INFINITY;
+	return ptree_read_mark(pid, &mark) == 0 ? mark : RLIM_INFINITY;
 }
 
 static bool

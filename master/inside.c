@@ -1,5 +1,6 @@
 #include "master/inside.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -27,7 +28,6 @@
 #define RATE_AT		offsetof(struct tcp_info, tcpi_max_pacing_rate)
 #define BRAND_BIT	(1ULL << 62)
 #define STATUS_MAX	4096		/* of /proc/PID/status */
-#define TRIES		16		/* parents that end as we look */
 
 /*
  * What keeps the number from being given to another.  Older kernels have no
@@ -93,30 +93,17 @@ filters_of(pid_t pid)
 }
 
 /*
- * Whether it descends from us.  A parent that ends while we look leaves its
- * number to nobody who is older than its child.
+ * Whether it runs below a session, ours or another server's, after a crash of
+ * the master as well: 1, 0, or -1: it cannot be looked at.
  */
-static bool
-is_descendant(pid_t pid)
+static int
+is_marked(pid_t pid)
 {
-	struct ptree_stat	 child, parent;
-	unsigned		 tries;
+	uint64_t	 mark;
 
-	for (tries = 0; tries < TRIES; tries++) {
-		if (ptree_stat(pid, &child) == -1)
-			return true;
-		while (child.parent != getpid()) {
-			if (child.parent == 0)
-				return false;
-			if (ptree_stat(child.parent, &parent) == -1 ||
-			    parent.start > child.start)
-				break;
-			child = parent;
-		}
-		if (child.parent == getpid())
-			return true;
-	}
-	return true;			/* somebody hides */
+	if (ptree_read_mark(pid, &mark) == -1)
+		return -1;
+	return mark != RLIM_INFINITY && mark != ptree_mark_of(getpid());
 }
 
 uint64_t
@@ -159,17 +146,17 @@ inside_why(int fd, pid_t pid)
 {
 	const char	*why = NULL;
 	long		 count;
-	int		 pidfd;
+	int		 pidfd, marked;
 
 	/* Who has no number here is in none of our namespaces. */
 	if (pid == 0)
 		return NULL;
 	if ((pidfd = hold(fd, pid)) == -1)
 		return "its process is gone";
-	if ((count = filters_of(pid)) == -1)
+	if ((count = filters_of(pid)) == -1 ||
+	    (marked = is_marked(pid)) == -1)
 		why = "its process cannot be looked at";
-	else if (count > 0 && count > filters_of(getpid()) &&
-	    is_descendant(pid))
+	else if (count > 0 && count > filters_of(getpid()) && marked)
 		why = "it is in a sandbox";
 	if (!is_alive(pidfd))
 		why = "its process is gone";

@@ -5,10 +5,11 @@
  * Over TCP a socket made there has our brand (worker/brand.h).
  *
  * Of a Unix socket the kernel names the process that connected.  What is looked
- * at is what it cannot shed: that it descends from us (orphans come to their
- * worker, a subreaper), and that it is under more filters of system calls than
- * we are.  The filters are those of any sandbox, not only of ours: what a
- * command has confined is confined for us as well.
+ * at is what it cannot shed, and keeps when the master dies: the mark of what
+ * runs below a session (common/ptree.h), and that it is under more filters of
+ * system calls than we are.  The filters are those of any sandbox, not only of
+ * ours, and the mark is any server's: what a command has confined is confined
+ * for us as well.
  */
 #ifndef MASTER_INSIDE_H
 #define MASTER_INSIDE_H

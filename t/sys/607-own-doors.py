@@ -1,7 +1,9 @@
 """607: sandboxed commands and the listeners of their server."""
 import importlib
 import os
+import pathlib
 import re
+import signal
 import socket
 import subprocess
 import threading
@@ -86,14 +88,13 @@ def attack(kind, server, run, policy):
 
 def others_work(kind, server, run, policy, python):
     """Other servers, of whomever; listeners and datagrams of one's own."""
-    with lib.Server(unix=True, owner=kind.owner, prefix=kind.prefix) as other:
+    with lib.Server(owner=kind.owner, prefix=kind.prefix) as other:
         plain = socket.create_server(("127.0.0.1", 0))
         threading.Thread(target=serve, args=(plain,), daemon=True).start()
         out, code, _ = run(python, "-I", "-c", SPEAK, port_of(other.url),
-                           str(plain.getsockname()[1]), other.unix[5:],
-                           box=policy)
+                           str(plain.getsockname()[1]), box=policy)
         lib.check(code == 0 and out.split("\n")[:-1] ==
-                  [UPGRADED, "it is plain ", UPGRADED] + SPOKEN,
+                  [UPGRADED, "it is plain "] + SPOKEN,
                   "%s: others: %s %s" % (kind.name, code, out))
         plain.close()
 
@@ -146,6 +147,51 @@ def leaves_nothing(kind, server, client, run, policy):
     client.call("process/terminate", processId="stay")
 
 
+# Asks the server that listens there once it is told to.
+LATER = r"""
+import os, socket, sys, time
+socket_path, answer = sys.argv[1:]
+print("ready", flush=True)
+while not os.path.exists("go"):
+    time.sleep(0.01)
+s = socket.socket(socket.AF_UNIX)
+s.connect(socket_path)
+s.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n"
+          b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+          b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+with open(answer + ".tmp", "wb") as f:
+    f.write(s.recv(12))
+os.rename(answer + ".tmp", answer)
+"""
+
+
+def after_a_crash(kind, place):
+    """The master is gone, and what it had sandboxed is none of the next one's
+    children: that lets it in no more than before."""
+    python = lib.python_for(None if os.geteuid() != 0 else kind.uid)
+    with box.session(kind) as (server, client), \
+            kind.server() as later:
+        for name, policy in (("boxed", box.workspace(place.ws, net=True)),
+                             ("open", None)):
+            client.start(name, python, "-I", "-c", LATER, later.unix[5:],
+                         name + ".out", cwd=place.ws, sandbox=policy,
+                         env={"PATH": box.PATH})
+            lib.check(client.note(name, "process/output"), name + ": nothing")
+        worker = server.worker_of(server.pid_of(client, "open"))
+        os.kill(server.pid, signal.SIGKILL)
+        lib.check(lib.wait_until(lambda: lib.stat_of(worker)[1] !=
+                                 server.pid), "it is the master's yet")
+        place.put(place.ws + "/go")
+        for name, wanted in (("boxed", b"HTTP/1.1 403"),
+                             ("open", b"HTTP/1.1 101")):
+            path = pathlib.Path("%s/%s.out" % (place.ws, name))
+            lib.check(lib.wait_until(path.exists) and path.read_bytes() ==
+                      wanted, "%s: %s: not %s" % (kind.name, name, wanted))
+        client.call("session/close")
+        lib.check(lib.wait_until(lambda: not lib.lives(worker)),
+                  "%s: the worker stays" % kind.name)
+
+
 def supervised():
     """Where it cannot be done, it is not done without."""
     kind = next(box.chosen())
@@ -191,6 +237,8 @@ for kind in box.chosen():
             unconfined(kind, server, run)
             control(kind, server, run, policy)
             leaves_nothing(kind, server, client, run, policy)
+            if not kind.prefix:
+                after_a_crash(kind, place)
 if box.ran:
     supervised()
 box.finish()

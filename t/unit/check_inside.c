@@ -1,5 +1,6 @@
 /* master/inside.c: who connects, from inside and from outside. */
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -94,14 +95,26 @@ confine(void)
 		_exit(2);
 }
 
+/* As what runs below a session, and cannot become anything else. */
+static void
+mark(void)
+{
+	struct rlimit	 rl = { 1000, 1000 };
+
+	if (setrlimit(RLIMIT_LOCKS, &rl) == -1)
+		_exit(4);
+}
+
 /* A process that connects and then waits for its end. */
 static void __attribute__((noreturn))
-be_client(const struct sockaddr_un *a, bool confined)
+be_client(const struct sockaddr_un *a, bool marked, bool confined)
 {
 	char	 c;
 	int	 fd;
 
 	alarm(20);
+	if (marked)
+		mark();
 	if (confined)
 		confine();
 	if ((fd = socket(AF_UNIX, SOCK_STREAM, 0)) == -1 ||
@@ -123,14 +136,18 @@ look(int fd)
 }
 
 static const struct {
-	bool		 is_child, confined;
+	bool		 is_child, marked, confined;
 	const char	*why;
 } clients[] = {
-	{ true, false, NULL },
-	{ true, true, "it is in a sandbox" },
-	{ false, false, NULL },
-	/* One of somebody else's. */
-	{ false, true, NULL },
+	{ true, false, false, NULL },
+	{ true, true, false, NULL },
+	{ true, true, true, "it is in a sandbox" },
+	{ false, false, false, NULL },
+	{ false, true, false, NULL },
+	{ false, true, true, "it is in a sandbox" },
+	/* A sandbox of somebody else's. */
+	{ true, false, true, NULL },
+	{ false, false, true, NULL },
 };
 
 START_TEST(test_unix)
@@ -142,7 +159,8 @@ START_TEST(test_unix)
 	if ((pid = fork()) == 0) {
 		/* Ours, or left to who takes care of orphans. */
 		if (clients[_i].is_child || fork() == 0)
-			be_client(&a, clients[_i].confined);
+			be_client(&a, clients[_i].marked,
+			    clients[_i].confined);
 		_exit(0);
 	}
 	ck_assert_int_ne(pid, -1);
@@ -167,7 +185,7 @@ START_TEST(test_gone)
 
 	for (i = 0; i < 2; i++) {
 		if ((pid = fork()) == 0)
-			be_client(&a, i == 1);
+			be_client(&a, i == 1, i == 1);
 		ck_assert_int_ne(pid, -1);
 		ck_assert_int_ne(fd = accept(lfd, NULL, NULL), -1);
 		kill(pid, SIGKILL);
