@@ -12,6 +12,8 @@ endif
 
 # Which tests: T=2 those whose number starts with 2.
 T		=
+# How many side by side: most of them wait for something most of the time.
+JOBS		= $(shell echo $$(($$(nproc) + 1)))
 # Seconds for one test, and for one fuzz target.
 TEST_TIMEOUT	= 300
 N		= 60
@@ -325,7 +327,7 @@ $(BUILD)/t/8noise: TOOL_LIBS = $(CRYPTO_LIBS)
 
 # Tests are programs: 0 is pass, 77 skip, the rest fail.
 RUN_TESTS	= $(PYTHON) contrib/build/run-tests --build $(BUILD) \
-		  --timeout $(TEST_TIMEOUT) --select '$(T)' \
+		  --jobs $(JOBS) --timeout $(TEST_TIMEOUT) --select '$(T)' \
 		  --sanitizers '$(SANITIZERS)'
 UNIT_TESTS	= $(if $(T),,$(UNIT:%=unit:%) $(SEEDS:%=seeds:%))
 OTHER_TESTS	= $(patsubst %,wire:%,$(wildcard t/wire/run.py)) \

@@ -1,0 +1,63 @@
+#!/bin/sh
+# 007: what run-tests says of tests side by side: counts, who left something
+# behind, and that those which ask for it run alone.
+set -eu
+cd "$SRCDIR"
+dir=$TMPDIR
+build=$dir/build
+
+put() {
+	cat >"$dir/$1"
+}
+put 101-good.sh <<END
+#!/bin/sh
+touch "$dir/one"
+until [ -e "$dir/two" ]; do sleep 0.01; done
+END
+put 102-beside.sh <<END
+#!/bin/sh
+touch "$dir/two"
+until [ -e "$dir/one" ]; do sleep 0.01; done
+sleep 0.3
+touch "$dir/all"
+END
+put 103-alone.sh <<END
+#!/bin/sh
+# alone: it wants all others to be done
+[ -e "$dir/all" ]
+END
+put 104-skipped.sh <<END
+#!/bin/sh
+echo "for a reason"
+exit 77
+END
+put 105-failed.sh <<END
+#!/bin/sh
+echo "the reason"
+exit 3
+END
+put 106-leaves.sh <<END
+#!/bin/sh
+setsid sleep 1000 >/dev/null 2>&1 &
+END
+set --
+for test in 103-alone 101-good 102-beside 104-skipped 105-failed 106-leaves; do
+	set -- "$@" "sys:$dir/$test.sh"
+done
+status=0
+python3 contrib/build/run-tests --build "$build" --jobs 2 "$@" >"$dir/out" ||
+    status=$?
+cat "$dir/out"
+says() {
+	grep -q "$1" "$dir/out" || { echo "not said: $1"; exit 1; }
+}
+[ "$status" -eq 1 ]
+for test in 101-good 102-beside 103-alone; do
+	says "^pass  sys/$test "
+done
+says '^skip  sys/104-skipped  (for a reason)'
+says '^fail  sys/105-failed  (status 3)'
+says '^    the reason'
+says '^fail  sys/106-leaves  (left behind: sleep '
+[ "$(tail -n 2 "$dir/out")" = "1 skipped
+3 passed, 2 failed" ]
