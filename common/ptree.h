@@ -70,8 +70,8 @@ pid_t	 ptree_peek(void) __attribute__((warn_unused_result));
 uint64_t ptree_new_mark(void);
 
 /*
- * The mark of a process, also of a zombie; RLIM_INFINITY: it has none.  0, or -1
- * when it is gone or cannot be looked at.
+ * The mark of a process, also of a zombie; RLIM_INFINITY: it has none.  0, or
+ * -1 when it is gone or cannot be looked at.
  */
 int	 ptree_read_mark(pid_t pid, uint64_t *mark_out)
 	    __attribute__((warn_unused_result));

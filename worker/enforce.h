@@ -70,4 +70,10 @@ int	 enforce_seccomp(bool net_off);
  */
 int	 enforce_no_changes(void);
 
+/*
+ * Besides, where others of the user can be seen, as without a PID namespace: no
+ * change of how they are scheduled.  As above.
+ */
+int	 enforce_self_only(void);
+
 #endif

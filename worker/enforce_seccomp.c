@@ -142,6 +142,36 @@ static const struct sock_filter filter_changes[] = {
 	ALLOW
 };
 
+/* A call whose first argument is the process that it changes: oneself only. */
+#define ONESELF(name)							\
+	IF_EQ(SYS_##name, 0, 4), LOAD_ARG(0), IF_EQ(0, 1, 0),		\
+	REFUSE(EPERM), ALLOW
+
+/* The same where it is the second one; and all processes of the user. */
+#define ONESELF_BY(name, user)						\
+	IF_EQ(SYS_##name, 0, 6), LOAD_ARG(0), IF_EQ((user), 2, 0),	 \
+	LOAD_ARG(1), IF_EQ(0, 1, 0), REFUSE(EPERM), ALLOW
+
+/*
+ * How others of the user are scheduled, ours among them, which the kernel
+ * leaves to any of his processes.  One's own number counts as another's: no
+ * filter knows it.
+ */
+static const struct sock_filter filter_self_only[] = {
+	LOAD(nr),
+	ONESELF(sched_setscheduler), ONESELF(sched_setparam),
+	ONESELF(sched_setattr), ONESELF(sched_setaffinity),
+	ONESELF_BY(setpriority, PRIO_USER),
+	ONESELF_BY(ioprio_set, 3 /* IOPRIO_WHO_USER */),
+	ALLOW
+};
+
+int
+enforce_self_only(void)
+{
+	return BPF_INSTALL(filter_self_only);
+}
+
 int
 enforce_no_changes(void)
 {

@@ -73,7 +73,8 @@ child_confine(const struct command *c)
 	if (v->fds[VIEW_RULESET] != -1 &&
 	    landlock_join(v->fds[VIEW_RULESET]) == -1)
 		return errno;
-	if (v->no_changes && enforce_no_changes() == -1)
+	if ((v->no_changes && enforce_no_changes() == -1) ||
+	    (v->fds[VIEW_PID] == -1 && enforce_self_only() == -1))
 		return errno;
 	if (enforce_seccomp(v->net_off) == -1)
 		return errno;

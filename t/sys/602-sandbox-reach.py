@@ -12,9 +12,6 @@ sys.dont_write_bytecode = True
 box = importlib.import_module("6common")
 lib = box.lib
 
-# The kernel lets a process slow down others of its user, and without a PID
-# namespace ours are in sight (sched(7), setpriority(2)).
-SLOWING = {"priority", "idle", "affinity", "ionice"}
 # Root's files in /proc are root's, where it is not a /proc of its own and where
 # files are free. It can look up numbers and do no harm.
 OF_ROOT = {"fds"}
@@ -24,6 +21,8 @@ ON_WORKER = ("kill_0 stop stop_thread queue stop_group stop_by_fd attach "
              "seize read_memory write_memory mem environ maps auxv stack fds "
              "fd_1 exe cwd root ns_mnt get_fd enter advise kcmp limit oom "
              "refs core_filter control").split()
+# Nor a sandboxed one, whomever it sees.
+SLOWING = ["priority", "idle", "affinity", "ionice"]
 TERMINAL = ["tiocsti", "tiocsti_high", "tioclinux", "other_terminals"]
 ALL = ["stop_all", "kill_all"]
 
@@ -113,9 +112,7 @@ def worker_of(server, client):
 def everything(kind, server, run, worker):
     """What a sandboxed command can try, with the network off and on."""
     pids = (worker, server.pid) if kind.alone else (1,)
-    allowed = set(SLOWING) if kind.alone else set()
-    if kind.alone and kind.inside == 0:
-        allowed |= OF_ROOT
+    allowed = OF_ROOT if kind.alone and kind.inside == 0 else ()
     with box.Place(kind.uid, git=False) as place, \
             host_things(place) as things:
         # Without namespaces they are those of the machine.
@@ -135,7 +132,7 @@ def everything(kind, server, run, worker):
         attack("files free, network off", kind, run,
                box.sandbox(cwd=place.ws),
                *keys_of(server, "off", worker, server.pid), *things[:2],
-               names=ON_WORKER + ["tcp_connect", "tcp_bind", "udp_send",
+               names=ON_WORKER + SLOWING + ["tcp_connect", "tcp_bind", "udp_send",
                                   "listener", "control", "netlink",
                                   "unshare_user", "uring"] + DATAGRAMS,
                allowed=FREE_TO_ROOT if kind.inside == 0 else ())

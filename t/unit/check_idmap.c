@@ -14,7 +14,7 @@
 static char	 top[] = "/tmp/check_idmap.XXXXXX";
 
 static const struct {
-	const char	*map, *overflow;	/* NULL: there is no such file */
+	const char	*map, *overflow;	/* NULL: no such file */
 	unsigned	 id;
 	bool		 is;
 } rows[] = {
