@@ -15,6 +15,7 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/json_out.h"
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/ptree.h"
@@ -509,6 +510,30 @@ on_kill(int fd, short what, void *arg)
 	set_timer(s->kill_ev, KILL_PASS_MS);
 }
 
+/* Tell the client: what it asks for from now on is in vain. */
+static void
+tell_ending(struct session *s)
+{
+	struct json_out	 o;
+	struct buf	 b;
+
+	buf_init(&b, LIMIT_MESSAGE);
+	json_out_init(&o, &b);
+	json_out_open(&o, '{');
+	json_out_key(&o, "method");
+	json_out_str(&o, note_ENDING);
+	json_out_key(&o, "params");
+	json_out_open(&o, '{');
+	json_out_key(&o, "reason");
+	json_out_str(&o, s->why);
+	json_out_close(&o, '}');
+	json_out_close(&o, '}');
+	/* Without memory it is told by the end itself. */
+	if (json_out_fini(&o) == 0)
+		(void)conn_send(s->conn, (char *)buf_data(&b), b.len);
+	buf_fini(&b);
+}
+
 /*
  * code: what the client is told (RFC 6455 section 7.4), behind all that its
  * processes still say and how they end.  Until then it is served, but starts
@@ -539,6 +564,8 @@ end(struct session *s, const char *why, uint64_t grace, uint16_t code)
 	/* Who wants the end himself wants to hear no more. */
 	if (s->conn != NULL && code == 1000)
 		conn_close(s->conn, code, why);
+	else if (s->conn != NULL)
+		tell_ending(s);
 	on_kill(-1, 0, s);
 }
 

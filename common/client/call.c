@@ -407,6 +407,8 @@ on_note(struct execsrv *x, uint32_t method)
 	uint32_t	 params = json_find(&x->json, 0, "params");
 
 	execsrv_copy_text(&x->json, method, name, sizeof(name));
+	if (strcmp(name, "session/ending") == 0)
+		x->is_ending = true;
 	if (!execsrv_process_note(x, name, params) &&
 	    !execsrv_http_note(x, name, params) &&
 	    !execsrv_watch_note(x, name, params) && x->on_note != NULL)

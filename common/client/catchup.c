@@ -42,6 +42,21 @@ lose_process(struct execsrv_process *p, const char *why)
 		p->hooks.on_lost(p->arg, &e);
 }
 
+void
+execsrv_process_lose_all(struct execsrv *x)
+{
+	struct execsrv_process	*p;
+
+	/* A hook may free any of them. */
+	do {
+		TAILQ_FOREACH(p, &x->processes, entry)
+			if (!p->closed)
+				break;
+		if (p != NULL)
+			lose_process(p, x->why.text);
+	} while (p != NULL);
+}
+
 static bool
 read_chunk(const struct json *j, uint32_t chunk, struct event *ev)
 {

@@ -128,6 +128,7 @@ struct execsrv {
 	uint32_t			 watched_for;	/* EPOLL... */
 	uint64_t			 armed_for;	/* ms; 0: not armed */
 	bool				 is_busy;	/* inside handle */
+	bool				 is_ending;	/* the session */
 	enum execsrv_state		 state;
 	bool				 is_opening;	/* no session yet */
 	struct execsrv_error		 why;
@@ -154,7 +155,8 @@ struct execsrv {
 	TAILQ_HEAD(, execsrv_call)	 calls;
 	execsrv_note_fn			*on_note;
 	void				*note_arg;
-	TAILQ_HEAD(, execsrv_process)	 processes;
+	TAILQ_HEAD(execsrv_processes, execsrv_process) processes;
+	struct execsrv_processes	 freed;		/* inside handle */
 	TAILQ_HEAD(, execsrv_http)	 https;
 	TAILQ_HEAD(, execsrv_watch)	 watches;
 	TAILQ_HEAD(, execsrv_transfer)	 transfers;
@@ -342,6 +344,12 @@ void		 execsrv_process_restart_wait(struct execsrv *x);
 
 /* Fail when somebody did. */
 void		 execsrv_process_check(struct execsrv *x);
+
+/* The connection failed: each that has not ended is lost. */
+void		 execsrv_process_lose_all(struct execsrv *x);
+
+/* Free those that were freed inside a hook. */
+void		 execsrv_process_bury(struct execsrv *x);
 
 /* --- http.c, watch.c --- */
 

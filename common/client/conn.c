@@ -52,6 +52,7 @@ execsrv_new(void)
 	x->read_max = EXECSRV_READ_MAX;
 	TAILQ_INIT(&x->calls);
 	TAILQ_INIT(&x->processes);
+	TAILQ_INIT(&x->freed);
 	TAILQ_INIT(&x->orphans);
 	TAILQ_INIT(&x->https);
 	TAILQ_INIT(&x->watches);
@@ -75,6 +76,7 @@ execsrv_free(struct execsrv **xp)
 		return;
 	while ((p = TAILQ_FIRST(&x->processes)) != NULL)
 		execsrv_process_free(&p);
+	execsrv_process_bury(x);
 	while ((h = TAILQ_FIRST(&x->https)) != NULL)
 		execsrv_http_free(&h);
 	while ((w = TAILQ_FIRST(&x->watches)) != NULL)
@@ -152,7 +154,9 @@ execsrv_status(const struct execsrv *x)
 		return EXECSRV_FAILED;
 	if (x->is_opening)
 		return EXECSRV_OPENING;
-	return execsrv_is_open(x) ? EXECSRV_CONNECTED : EXECSRV_RECOVERING;
+	if (!execsrv_is_open(x))
+		return EXECSRV_RECOVERING;
+	return x->is_ending ? EXECSRV_ENDING : EXECSRV_CONNECTED;
 }
 
 int
@@ -164,7 +168,7 @@ execsrv_lose(struct execsrv *x, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (x->session[0] == '\0' || x->patience == 0)
+	if (x->session[0] == '\0' || x->patience == 0 || x->is_ending)
 		return execsrv_fail(x, "%s", text);
 	if (!x->is_lost && x->state != EXECSRV_GONE) {
 		execsrv_error_set(&x->lost, 0, "%s", text);
@@ -598,11 +602,14 @@ execsrv_handle(struct execsrv *x, short revents)
 	x->is_busy = true;
 	if (x->state != EXECSRV_GONE)
 		handle(x, revents);
-	if (x->state == EXECSRV_GONE)
+	if (x->state == EXECSRV_GONE) {
 		execsrv_fail_calls(x);
+		execsrv_process_lose_all(x);
+	}
 	if (x->has_work)
 		execsrv_transfer_work(x);
 	x->is_busy = false;
+	execsrv_process_bury(x);
 	execsrv_rewatch(x);
 	return x->state == EXECSRV_GONE ? -1 : 0;
 }

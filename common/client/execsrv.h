@@ -11,7 +11,7 @@
  * What the server sends arrives as hooks, called from execsrv_dispatch(),
  * execsrv_wait() and the calls that wait for an answer (those with a
  * timeout_ms), and from nowhere else.  Inside a hook all calls are allowed but
- * these, execsrv_close(), execsrv_process_free() and where it says so.
+ * these, execsrv_close() and where it says so.
  *
  * A connection that is lost is made anew, and its session resumed
  * (recover_ms): meanwhile calls wait, afterwards processes go on without a
@@ -21,7 +21,8 @@
  * process whose start was not answered is ended.
  *
  * What failed stays failed: every call then returns -1, and execsrv_why() says
- * what happened.  Nothing a server sends does worse.
+ * what happened; each process gets its last hook.  Nothing a server sends does
+ * worse.
  *
  * Three ways to drive it, the opening (no_wait) included:
  *	blocking: execsrv_wait() in a loop, or calls that wait;
@@ -249,7 +250,13 @@ enum execsrv_status {
 	EXECSRV_CONNECTED,
 	EXECSRV_RECOVERING,	/* there is no connection at the moment */
 	EXECSRV_FAILED,		/* for good: execsrv_why() */
-	EXECSRV_OPENING		/* with no_wait: there is no session yet */
+	EXECSRV_OPENING,	/* with no_wait: there is no session yet */
+	/*
+	 * The server ends the session, if it can execsrvSessionEnding: what
+	 * runs is told to end and heard to its end, nothing can be started any
+	 * more.  Then the connection fails; it is not made anew.
+	 */
+	EXECSRV_ENDING
 };
 
 enum execsrv_status execsrv_status(const struct execsrv *x);
@@ -370,10 +377,10 @@ int		 execsrv_server_stop(struct execsrv_server **sp,
 /* --- the loop --- */
 
 /*
- * The descriptor for poll(2), epoll(7), select(2) or libevent: when it is
- * readable, call execsrv_dispatch().  The same one as long as x lives, which
- * owns it; nothing else may be done with it.  -1 with errno (EMFILE, ENFILE,
- * ENOMEM): it cannot be made, and may be asked for again.
+ * The descriptor for poll(2), epoll(7), also with EPOLLET, select(2) or
+ * libevent: when it is readable, call execsrv_dispatch().  The same one as long
+ * as x lives, which owns it; nothing else may be done with it.  -1 with errno
+ * (EMFILE, ENFILE, ENOMEM): it cannot be made, and may be asked for again.
  */
 int		 execsrv_fd(struct execsrv *x);
 
@@ -1035,8 +1042,9 @@ struct execsrv_hooks {
 	   its sandbox is probably why. */
 	void	(*on_exited)(void *arg, int exit_code, bool sandbox_denied);
 	void	(*on_closed)(void *arg);
-	/* After a recovery: what it said meanwhile is not to be had any more.
-	   The last, too. */
+	/* The last instead of on_closed: the connection failed for good; or
+	   after a recovery, what it said meanwhile is not to be had any
+	   more. */
 	void	(*on_lost)(void *arg, const struct execsrv_error *e);
 };
 
@@ -1087,7 +1095,10 @@ struct execsrv_process *execsrv_process_attach(struct execsrv *x,
 		    const char *id, const struct execsrv_hooks *hooks,
 		    void *arg) __attribute__((warn_unused_result));
 
-/* Forget it: no more hooks.  It goes on until its session ends. */
+/*
+ * Forget it: no more hooks.  It goes on until its session ends.  Inside hooks,
+ * too, its own among them.
+ */
 void		 execsrv_process_free(struct execsrv_process **pp);
 
 /*

@@ -14,6 +14,8 @@
 #include "common/client/client_priv.h"
 #include "common/fd.h"
 
+#define TURNS_MAX	4	/* of one dispatch, before others get theirs */
+
 static int
 open_watch(struct execsrv *x)
 {
@@ -116,15 +118,38 @@ poll_now(const struct execsrv *x)
 	return poll(&pfd, 1, 0) == 1 ? pfd.revents : 0;
 }
 
+/*
+ * Something is left to be read: who waits for changes only (EPOLLET) would not
+ * be told of it by the socket.
+ */
+static void
+call_again(struct execsrv *x)
+{
+	struct itimerspec	 t = { .it_value = { .tv_nsec = 1 } };
+
+	if (x->epoll == -1)
+		return;
+	(void)timerfd_settime(x->timer, 0, &t, NULL);
+	x->armed_for = x->clock();
+}
+
 int
 execsrv_dispatch(struct execsrv *x)
 {
 	uint64_t	 fired;
+	short		 revents;
+	int		 r, turns = 0;
 
 	if (x->armed_for != 0 &&
 	    read(x->timer, &fired, sizeof(fired)) == sizeof(fired))
 		x->armed_for = 0;
-	return execsrv_handle(x, poll_now(x));
+	revents = poll_now(x);
+	do
+		r = execsrv_handle(x, revents);
+	while (r == 0 && (revents = poll_now(x)) != 0 && ++turns < TURNS_MAX);
+	if (r == 0 && revents != 0)
+		call_again(x);
+	return r;
 }
 
 int

@@ -285,6 +285,22 @@ execsrv_process_start(struct execsrv *x, const struct execsrv_start *s,
 	return NULL;
 }
 
+/*
+ * Inside a hook, whoever called it goes on with the process when it returns,
+ * and so with what waits for its turn: its memory stays until then.
+ */
+void
+execsrv_process_bury(struct execsrv *x)
+{
+	struct execsrv_process	*p;
+
+	while (!x->is_busy && (p = TAILQ_FIRST(&x->freed)) != NULL) {
+		TAILQ_REMOVE(&x->freed, p, entry);
+		execsrv_event_drop(p);
+		free(p);
+	}
+}
+
 void
 execsrv_process_free(struct execsrv_process **pp)
 {
@@ -302,9 +318,11 @@ execsrv_process_free(struct execsrv_process **pp)
 				c->arg = p->x;
 			}
 		}
-	execsrv_event_drop(p);
+	p->closed = true;
+	memset(&p->hooks, 0, sizeof(p->hooks));
 	TAILQ_REMOVE(&p->x->processes, p, entry);
-	free(p);
+	TAILQ_INSERT_TAIL(&p->x->freed, p, entry);
+	execsrv_process_bury(p->x);
 }
 
 /* --- answers --- */
@@ -336,6 +354,9 @@ execsrv_process_answer(struct execsrv_process *p, enum execsrv_request what,
 			e = &refused;
 		}
 	}
+	/* One that never ran cannot be lost. */
+	if (e != NULL && what == EXECSRV_START)
+		p->closed = true;
 	if (p->hooks.on_answer != NULL)
 		p->hooks.on_answer(p->arg, what, e);
 }

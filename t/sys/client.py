@@ -520,7 +520,7 @@ class Client:
             while self.notes:
                 m = self.notes.popleft()
                 if m["method"] == method and \
-                        process in (None, m["params"]["processId"]):
+                        process in (None, m["params"].get("processId")):
                     return m["params"]
             return None
         return self.until(found, seconds, method)

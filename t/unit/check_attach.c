@@ -194,7 +194,8 @@ START_TEST(bad_ids)
 	peer_say("{\"id\":1,\"result\":{\"chunks\":[{\"seq\":0}],"
 	    "\"nextSeq\":1,\"exited\":false,\"closed\":false}}");
 	ck_assert_int_eq(peer_turn(), -1);
-	peer_ck_trace("");
+	peer_ck_trace("lost: the server sent a malformed answer to "
+	    "process/read");
 }
 END_TEST
 

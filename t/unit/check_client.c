@@ -1180,7 +1180,8 @@ START_TEST(test_malformed)
 	ck_assert_int_eq(peer_turn(), -1);
 	ck_assert_ptr_nonnull(strstr(execsrv_why(x)->text,
 	    "the server sent a malformed process/"));
-	peer_ck_trace("");
+	ck_assert_ptr_eq(strstr(trace, "lost the server sent a malformed "),
+	    trace);
 	peer_stop();
 }
 END_TEST
@@ -1258,6 +1259,168 @@ START_TEST(test_hold)
 }
 END_TEST
 
+/* --- the last hook --- */
+
+/* For good: each process that had no last hook gets one. */
+START_TEST(test_lost_for_good)
+{
+	struct execsrv_start	 s = { .argv = argv_a, .cwd = "/" };
+	int			 i;
+
+	peer_start();
+	for (i = 0; i < 4; i++)
+		ck_assert_ptr_nonnull(execsrv_process_start(x, &s, &hooks,
+		    NULL));
+	peer_say("{\"id\":1,\"result\":{\"processId\":\"p1\"}}");
+	peer_say("{\"id\":2,\"error\":{\"code\":-3,\"message\":\"no\"}}");
+	peer_say("{\"id\":4,\"result\":{\"processId\":\"p4\"}}");
+	peer_say("{\"method\":\"process/exited\",\"params\":{\"processId\":"
+	    "\"p1\",\"seq\":1,\"exitCode\":0,\"sandboxDenied\":false}}");
+	peer_say("{\"method\":\"process/closed\",\"params\":{\"processId\":"
+	    "\"p1\",\"seq\":2}}");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("start;start -3 no;start;exit 0;closed;");
+	shutdown(peer, SHUT_RDWR);
+	ck_assert_int_eq(peer_turn(), -1);
+	peer_ck_trace("lost the server closed the connection;"
+	    "lost the server closed the connection;");
+	ck_assert_int_eq(peer_turn(), -1);
+	peer_ck_trace("");
+	peer_stop();
+}
+END_TEST
+
+/* --- freed where it is told something --- */
+
+static struct execsrv_process	*mine;
+
+static void
+free_mine(void)
+{
+	execsrv_process_free(&mine);
+	peer_note("freed;");
+}
+
+static void
+free_on_answer(void *arg, enum execsrv_request what,
+    const struct execsrv_error *e)
+{
+	(void)arg;
+	(void)what;
+	(void)e;
+	free_mine();
+}
+
+static void
+free_on_output(void *arg, enum execsrv_stream stream, const void *data,
+    size_t len)
+{
+	(void)arg;
+	(void)stream;
+	(void)data;
+	(void)len;
+	free_mine();
+}
+
+static void
+free_on_exited(void *arg, int exit_code, bool sandbox_denied)
+{
+	(void)arg;
+	(void)exit_code;
+	(void)sandbox_denied;
+	free_mine();
+}
+
+static void
+free_on_closed(void *arg)
+{
+	(void)arg;
+	free_mine();
+}
+
+static void
+free_on_lost(void *arg, const struct execsrv_error *e)
+{
+	(void)arg;
+	(void)e;
+	free_mine();
+}
+
+static const struct execsrv_hooks	 freeing[] = {
+	{ .on_answer = free_on_answer }, { .on_output = free_on_output },
+	{ .on_exited = free_on_exited }, { .on_closed = free_on_closed },
+	{ .on_lost = free_on_lost }
+};
+
+/* Events that wait for their turn are on the way when it goes. */
+START_TEST(test_free_inside)
+{
+	struct execsrv_start	 s = { .argv = argv_a, .cwd = "/" };
+
+	peer_start();
+	ck_assert_ptr_nonnull(mine = execsrv_process_start(x, &s,
+	    &freeing[_i], NULL));
+	peer_say("{\"id\":1,\"result\":{\"processId\":\"p1\"}}");
+	say_end("closed", 4);
+	say_end("exited", 3);
+	say_output(2, "two");
+	say_output(1, "one");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace(_i < 4 ? "freed;" : "");
+	ck_assert(_i == 4 || TAILQ_EMPTY(&x->processes));
+	ck_assert(TAILQ_EMPTY(&x->freed));
+	shutdown(peer, SHUT_RDWR);
+	ck_assert_int_eq(peer_turn(), -1);
+	peer_ck_trace("");
+	peer_stop();
+}
+END_TEST
+
+/* Lost for good: it may go with its last hook, and others with it. */
+START_TEST(test_free_when_lost)
+{
+	struct execsrv_start	 s = { .argv = argv_a, .cwd = "/" };
+
+	peer_start();
+	ck_assert_ptr_nonnull(execsrv_process_start(x, &s, &freeing[4],
+	    NULL));
+	ck_assert_ptr_nonnull(mine = execsrv_process_start(x, &s,
+	    &freeing[4], NULL));
+	shutdown(peer, SHUT_RDWR);
+	ck_assert_int_eq(peer_turn(), -1);
+	/* The first one's hook freed the second, which hears no more. */
+	peer_ck_trace("freed;");
+	peer_stop();
+}
+END_TEST
+
+/* --- a session that ends --- */
+
+START_TEST(test_ending)
+{
+	start_process();
+	strcpy(x->session, "s");
+	x->patience = 1000;
+	ck_assert_int_eq(execsrv_status(x), EXECSRV_CONNECTED);
+	peer_say("{\"method\":\"session/ending\",\"params\":{\"reason\":"
+	    "\"the server stops\"}}");
+	ck_assert_int_eq(peer_turn(), 0);
+	ck_assert_int_eq(execsrv_status(x), EXECSRV_ENDING);
+	/* What was running is heard to its end. */
+	say_output(1, "one");
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("0:one;");
+	ck_assert_int_eq(execsrv_call(x, "m", NULL, 0, NULL, NULL), 0);
+	/* Nobody asks for such a session again. */
+	peer_frame(0x88, "\x03\xe9" "the server stops", 18);
+	ck_assert_int_eq(peer_turn(), -1);
+	ck_assert_int_eq(execsrv_status(x), EXECSRV_FAILED);
+	ck_assert_str_eq(execsrv_why(x)->text, "the server closed the "
+	    "connection (1001: the server stops)");
+	peer_stop();
+}
+END_TEST
+
 /* Gone while held: noticed later, and nothing spins until then. */
 START_TEST(test_hold_gone)
 {
@@ -1273,7 +1436,7 @@ START_TEST(test_hold_gone)
 	ck_assert_int_gt(execsrv_wait_ms(x), 4000);
 	execsrv_hold(x, false);
 	ck_assert_int_eq(peer_turn(), -1);
-	peer_ck_trace("0:one;");
+	peer_ck_trace("0:one;lost the server closed the connection;");
 	peer_stop();
 }
 END_TEST
@@ -1377,7 +1540,8 @@ START_TEST(test_last_words)
 	peer = -1;
 	ck_assert_int_eq(execsrv_process_write(p, "x", 1), 0);
 	ck_assert_int_eq(peer_turn(), -1);
-	peer_ck_trace("0:one;exit 3;");
+	peer_ck_trace("0:one;exit 3;"
+	    "lost the server closed the connection;");
 	peer_stop();
 }
 END_TEST
@@ -1585,6 +1749,10 @@ client_suite(void)
 	tcase_add_test(t, test_early_flood);
 	tcase_add_test(t, test_hold);
 	tcase_add_test(t, test_hold_gone);
+	tcase_add_test(t, test_lost_for_good);
+	tcase_add_loop_test(t, test_free_inside, 0, 5);
+	tcase_add_test(t, test_free_when_lost);
+	tcase_add_test(t, test_ending);
 	tcase_add_loop_test(t, test_no_reads, 0, 2);
 	tcase_add_loop_test(t, test_compatibility_read, 0,
 	    (int)COUNT(old_servers));

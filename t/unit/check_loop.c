@@ -2,6 +2,8 @@
  * common/client/loop.c: one client, three ways to drive it: libevent, a poll
  * loop with one descriptor, and calls that wait.
  */
+#include <sys/epoll.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -180,6 +182,42 @@ START_TEST(test_poll_room)
 }
 END_TEST
 
+/*
+ * A loop that is told of changes only: what is left over from one call of
+ * execsrv_dispatch() must be told of, too.
+ */
+START_TEST(test_poll_edges)
+{
+	static char		 text[64 * 1024];
+	struct epoll_event	 ev = { .events = EPOLLIN | EPOLLET };
+	uint8_t			 head[WS_HEADER_MAX];
+	size_t			 n;
+	int			 fd, size = 4 * 1024 * 1024, turns = 0;
+
+	peer_start();
+	start_process();
+	(void)setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	ck_assert_int_ne(fd = epoll_create1(EPOLL_CLOEXEC), -1);
+	ck_assert_int_eq(epoll_ctl(fd, EPOLL_CTL_ADD, execsrv_fd(x), &ev), 0);
+	/* More than is read in one turn, if the system lets it wait. */
+	memset(text, ' ', sizeof(text));
+	memcpy(text, "{\"method\":\"m\"}", 14);
+	n = ws_header(head, true, WS_TEXT, sizeof(text), NULL);
+	head[0] = 0x81;
+	while (send(peer, head, n, 0) == (ssize_t)n &&
+	    send(peer, text, sizeof(text), 0) == (ssize_t)sizeof(text))
+		continue;
+	shutdown(peer, SHUT_RDWR);
+	do {
+		ck_assert_int_eq(epoll_wait(fd, &ev, 1, LIMIT_MS), 1);
+		ck_assert_int_lt(turns++, 100);
+	} while (execsrv_dispatch(x) == 0);
+	ck_assert_int_eq(execsrv_status(x), EXECSRV_FAILED);
+	close(fd);
+	peer_stop();
+}
+END_TEST
+
 /* Between connections there is no socket, only time; the descriptor stays. */
 START_TEST(test_poll_time)
 {
@@ -262,6 +300,7 @@ loop_suite(void)
 	tcase_add_test(t, test_poll_loop);
 	tcase_add_test(t, test_poll_hold);
 	tcase_add_test(t, test_poll_room);
+	tcase_add_test(t, test_poll_edges);
 	tcase_add_test(t, test_poll_time);
 	tcase_add_loop_test(t, test_libevent, 0, 3);
 	suite_add_tcase(s, t);
