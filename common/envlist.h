@@ -19,4 +19,28 @@ char	**envlist_filter(char *const *env, const char *const *names, size_t n,
  */
 char	**envlist_network(void) __attribute__((warn_unused_result));
 
+/* The same: language and time zone. */
+char	**envlist_locale(void) __attribute__((warn_unused_result));
+
+/*
+ * The same for execsrv-worker, in which sessions of all users begin: language,
+ * time zone, and what a program needs to be loaded.
+ */
+char	**envlist_worker(void) __attribute__((warn_unused_result));
+
+/* Whether a variable ("NAME=value", or its name) is for no session at all. */
+bool	 envlist_is_secret(const char *variable);
+
+/*
+ * Our environment without the secret ones in a file that nobody can change:
+ * each variable with its NUL.  A descriptor (close-on-exec), or -1 with errno.
+ */
+int	 envlist_to_file(void) __attribute__((warn_unused_result));
+
+/*
+ * Make what is in such a file our environment.  It is kept in memory that our
+ * children made by fork(2) do not get: theirs is empty.  0, or -1 with errno.
+ */
+int	 envlist_from_file(int fd) __attribute__((warn_unused_result));
+
 #endif

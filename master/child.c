@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/envlist.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -311,6 +312,25 @@ child_kill(struct child *c)
 
 /* --- what goes --- */
 
+/*
+ * Our environment is for sessions of our own user only.  If it cannot be had,
+ * such a worker ends and says so.
+ */
+static void
+give_environment(struct child *c, const Ipc__Assign *a)
+{
+	Ipc__Environment	 out = IPC__ENVIRONMENT__INIT;
+	struct master		*m = c->master;
+
+	if (a->uid != geteuid() || a->refuse != 0 || a->figures != NULL ||
+	    a->asking == IPC__ASKING__ALWAYS)
+		return;
+	if (m->environment == -1 && (m->environment = envlist_to_file()) == -1)
+		log_warn("environment");
+	else
+		chan_send(c->chan, IPC_environment, &out, m->environment);
+}
+
 static int
 assign(struct child *c, int fd, Ipc__Assign *out)
 {
@@ -347,6 +367,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	c->may_record = settings.s.transcript != CONF_TRANSCRIPT_NONE;
 	c->since = clock_ms();
 	child_set_state(c, CHILD_GREETING);
+	give_environment(c, out);
 	chan_send(c->chan, IPC_assign, out, fd);
 	policy_put(conf, &room);
 	return 0;

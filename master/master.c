@@ -169,7 +169,7 @@ master_init(struct master *m, const struct cred *env)
 	m->is_root = geteuid() == 0;
 	idmap_read(&m->idmap);
 	m->has_terminal = has_terminal();
-	m->dir_lock = -1;
+	m->dir_lock = m->environment = -1;
 	TAILQ_INIT(&m->listeners);
 	TAILQ_INIT(&m->metrics);
 	TAILQ_INIT(&m->remotes);
@@ -251,6 +251,7 @@ master_fini(struct master *m)
 	groups_free(&m->groups);
 	policy_free(&m->policy);
 	rundir_close(&m->dir, &m->dir_lock);
+	fd_close(&m->environment);
 	map_fini(&m->by_pid);
 	map_fini(&m->routes);
 	free(m->foreign);

@@ -62,6 +62,7 @@ struct master {
 	uint64_t		 brand;		/* master/inside.h; or 0 */
 	char			*dir;		/* run directory */
 	int			 dir_lock;
+	int			 environment;	/* as a file; -1: not yet */
 	char			 worker[4096];	/* path of execsrv-worker */
 	char			 uplink[4096];	/* and of execsrv-uplink */
 	struct rlimit		 nofile;	/* as we were started with */

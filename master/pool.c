@@ -12,6 +12,7 @@
 
 #include "common/chan.h"
 #include "common/clock.h"
+#include "common/envlist.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -60,7 +61,7 @@ static void
 exec_template(struct pool *p, int sock, int said)
 {
 	struct master	*m = p->master;
-	char		 nofile[64];
+	char		 nofile[64], **env;
 	sigset_t	 none;
 	int		 error;
 
@@ -74,11 +75,12 @@ exec_template(struct pool *p, int sock, int said)
 	 * again in each session.  worker/main.c takes the variable out.
 	 */
 	setenv("LD_BIND_NOW", "1", 1);
-	if (dup2(sock, STDIN_FILENO) != -1 &&
+	if ((env = envlist_worker()) != NULL &&
+	    dup2(sock, STDIN_FILENO) != -1 &&
 	    dup2(logto_stderr(m), STDERR_FILENO) != -1)
-		execl(m->worker, "execsrv-worker", nofile,
+		execle(m->worker, "execsrv-worker", nofile,
 		    m->log_how, groups_path(m->groups),
-		    (char *)NULL);
+		    (char *)NULL, env);
 	error = errno;
 	log_warn("%s", m->worker);
 	if (said != -1)

@@ -10,13 +10,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "common/envlist.h"
 #include "common/log.h"
 #include "common/signals.h"
 #include "worker/enforce.h"
-#include "worker/envp.h"
 #include "worker/reader.h"
 
 #define NOBODY		65534		/* where the user data base has none */
@@ -28,13 +27,6 @@
  */
 #define REAL_UIDS	((uid_t)0x7fc00000)
 #define DEFAULT_PATH	"/usr/local/bin:/usr/bin:/bin"
-
-extern char **environ;
-
-/* Of root's environment a user's session keeps only these. */
-static const char *const kept_names[] = {
-	"LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", NULL
-};
 
 static void
 must(int r, const char *what)
@@ -59,43 +51,17 @@ become_worker(void)
 	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
 }
 
-static void
-drop_secrets(void)
-{
-	char	**p, name[64];
-	size_t	  n;
-
-	for (p = environ; *p != NULL;) {
-		n = strcspn(*p, "=");
-		if (!envp_is_secret(*p) || n >= sizeof(name)) {
-			p++;
-			continue;
-		}
-		memcpy(name, *p, n);
-		name[n] = '\0';
-		must(unsetenv(name), "unsetenv");
-		p = environ;
-	}
-}
-
 /* An environment as login(1) would make it. */
 static void
 set_environment(const char *name, const char *home, const char *shell)
 {
-	const char	*values[sizeof(kept_names) / sizeof(kept_names[0])];
-	char		*copies[sizeof(kept_names) / sizeof(kept_names[0])];
-	size_t		 i;
+	char	**kept, **p;
 
-	for (i = 0; kept_names[i] != NULL; i++) {
-		values[i] = getenv(kept_names[i]);
-		copies[i] = values[i] != NULL ? strdup(values[i]) : NULL;
-	}
-	must(clearenv() == 0 ? 0 : -1, "clearenv");
-	for (i = 0; kept_names[i] != NULL; i++)
-		if (copies[i] != NULL) {
-			must(setenv(kept_names[i], copies[i], 1), "setenv");
-			free(copies[i]);
-		}
+	if ((kept = envlist_locale()) == NULL || clearenv() != 0)
+		fatal("environment");
+	for (p = kept; *p != NULL; p++)
+		must(putenv(*p) == 0 ? 0 : -1, "putenv");
+	free(kept);
 	must(setenv("HOME", home, 1), "setenv");
 	must(setenv("SHELL", shell, 1), "setenv");
 	must(setenv("USER", name, 1), "setenv");
@@ -160,14 +126,14 @@ become_other(const Ipc__Assign *a)
 }
 
 void
-become_user(const Ipc__Assign *a)
+become_user(const Ipc__Assign *a, int environment)
 {
-	/* A root session under a root master keeps root's environment. */
 	if (geteuid() == 0 && a->uid != 0)
 		become_other(a);
 	else if (geteuid() != (uid_t)a->uid)
 		fatalx("cannot become uid %u", a->uid);
-	drop_secrets();
+	else if (envlist_from_file(environment) == -1)
+		fatal("the environment of the server");
 	/* setresuid(2) may have changed it. */
 	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
 	must(prctl(PR_SET_CHILD_SUBREAPER, 1), "PR_SET_CHILD_SUBREAPER");

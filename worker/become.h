@@ -15,14 +15,15 @@ void	 become_worker(void);
 
 /*
  * Become the user of an assignment: groups, ids, environment, folder; not
- * dumpable, a subreaper.  Exits when any of it fails.
+ * dumpable, a subreaper.  Exits when any of it fails.  environment: that of the
+ * server (common/envlist.h), which only sessions of its own user get; or -1.
  *
  * Under a root master only the effective uid (and with it files and peer
  * credentials) becomes the user's; the real and the saved one are numbers
  * that nobody else has.  So the session's commands, which are the user in
  * every respect, cannot signal, stop or trace their worker.
  */
-void	 become_user(const Ipc__Assign *a);
+void	 become_user(const Ipc__Assign *a, int environment);
 
 /* That real uid, before; it need not be possible. */
 uid_t	 become_real(void);

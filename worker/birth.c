@@ -37,6 +37,14 @@
 static TAILQ_HEAD(, birth)	 late = TAILQ_HEAD_INITIALIZER(late);
 static char			*spare;		/* stacks for the next one */
 
+void
+birth_free(struct birth *b)
+{
+	if (b != NULL)
+		explicit_bzero(b, b->size);
+	free(b);
+}
+
 /* --- in the child --- */
 
 static int
@@ -201,7 +209,7 @@ sweep(void)
 			continue;
 		TAILQ_REMOVE(&late, b, entry);
 		give_stacks(b);
-		free(b);
+		birth_free(b);
 	}
 }
 
@@ -312,7 +320,7 @@ settle(struct birth *b, bool is_late)
 	}
 	if (pid > 0 && b->error == 0) {
 		give_stacks(b);
-		free(b);
+		birth_free(b);
 		return pid;
 	}
 	if (pid > 0)

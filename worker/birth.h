@@ -57,7 +57,11 @@ struct birth {
 	pid_t		 pid, inner;	/* its own; that child's */
 	int		 error;		/* errno, when it failed */
 	char		*stacks;
+	size_t		 size;		/* of all that memory, for the end */
 };
+
+/* Wipe and free it, as environments are in it.  NULL is fine. */
+void	 birth_free(struct birth *b);
 
 /*
  * A child that runs fn(b), born in a control group (worker/cgroup.h) or,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/envlist.h"
 #include "common/map.h"
 #include "common/params.h"
 
@@ -18,14 +19,6 @@ static const char *const core_names[] = {
 /* Patterns dropped unless ignoreDefaultExcludes. */
 static const char *const default_excludes[] = {
 	"*KEY*", "*SECRET*", "*TOKEN*", NULL
-};
-
-/* Never for a command: of the protocol, and what would be ours alone. */
-static const char *const secret_names[] = {
-	"CODEX_API_KEY", "CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE",
-	"CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN",
-	"CODEX_EXEC_SERVER_REMOTE_BEARER_TOKEN", "LISTEN_FDNAMES",
-	"LISTEN_FDS", "LISTEN_PID", "NOTIFY_SOCKET", NULL
 };
 
 /* One variable, "NAME=value"; its name is the key. */
@@ -48,12 +41,6 @@ is_listed(const char *const *list, const char *name, size_t len)
 		if (strlen(*list) == len && memcmp(*list, name, len) == 0)
 			return true;
 	return false;
-}
-
-bool
-envp_is_secret(const char *name)
-{
-	return is_listed(secret_names, name, strcspn(name, "="));
 }
 
 /*
@@ -113,6 +100,15 @@ matches_default(const char *name)
 	return false;
 }
 
+/* What is forked off later has no copy of it. */
+static void
+pair_free(char *pair)
+{
+	if (pair != NULL)
+		explicit_bzero(pair, strlen(pair));
+	free(pair);
+}
+
 /* Add "NAME=value" (taken), in place of one of that name. */
 static int
 env_put(struct env *e, char *pair)
@@ -122,7 +118,7 @@ env_put(struct env *e, char *pair)
 
 	if ((v = map_find(&e->names, pair, len)) != NULL) {
 		map_del(&e->names, &v->node);
-		free(v->pair);
+		pair_free(v->pair);
 		v->pair = pair;
 		return map_add(&e->names, &v->node, pair, len, v);
 	}
@@ -141,7 +137,7 @@ env_put(struct env *e, char *pair)
 	return 0;
  fail:
 	free(v);
-	free(pair);
+	pair_free(pair);
 	return -1;
 }
 
@@ -159,7 +155,7 @@ env_fini(struct env *e)
 	size_t	 i;
 
 	for (i = 0; i < e->n; i++) {
-		free(e->list[i]->pair);
+		pair_free(e->list[i]->pair);
 		free(e->list[i]);
 	}
 	free(e->list);
@@ -257,8 +253,8 @@ add_object(struct env *e, const struct json *j, uint32_t obj)
 	    key = json_after_member(j, key)) {
 		if ((pair = make_pair(j, key)) == NULL)
 			return -1;
-		if (envp_is_secret(pair))
-			free(pair);
+		if (envlist_is_secret(pair))
+			pair_free(pair);
 		else if (env_put(e, pair) == -1)
 			return -1;
 	}
@@ -273,7 +269,8 @@ add_server(struct env *e, const struct json *j,
 	char	*pair;
 
 	for (; *server != NULL; server++) {
-		if (strchr(*server, '=') == NULL || envp_is_secret(*server) ||
+		if (strchr(*server, '=') == NULL ||
+		    envlist_is_secret(*server) ||
 		    (core && !is_listed(core_names, *server,
 		    strcspn(*server, "="))) ||
 		    (!p->ignore_default && matches_default(*server)) ||
@@ -299,7 +296,7 @@ keep_only(struct env *e, const struct json *j, uint32_t list)
 			e->list[n++] = e->list[i];
 		} else {
 			map_del(&e->names, &e->list[i]->node);
-			free(e->list[i]->pair);
+			pair_free(e->list[i]->pair);
 			free(e->list[i]);
 		}
 	e->n = n;
@@ -359,7 +356,7 @@ envp_free(char ***envp)
 	char	**p;
 
 	for (p = *envp; p != NULL && *p != NULL; p++)
-		free(*p);
+		pair_free(*p);
 	free(*envp);
 	*envp = NULL;
 }

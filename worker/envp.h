@@ -9,9 +9,6 @@
 
 #include "common/json.h"
 
-/* Variables that never reach a command. */
-bool	 envp_is_secret(const char *name);
-
 /* Why an environment cannot be made. */
 struct envp_error {
 	bool		 is_malformed;	/* not what the protocol says; else it

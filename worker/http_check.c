@@ -3,14 +3,14 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "common/envlist.h"
 #include "common/limit.h"
-#include "worker/envp.h"
 
 #define NAME_MAX_LEN	64	/* longer than any protected name */
 
 /*
  * The reference refuses these, in any case (found by trying; its list is
- * not documented), besides those that envp_is_secret() knows.
+ * not documented), besides those that envlist_is_secret() knows.
  */
 static const char *const protected_names[] = {
 	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
@@ -74,7 +74,7 @@ is_protected(const char *name, size_t len)
 	for (i = 0; protected_names[i] != NULL; i++)
 		if (strcmp(upper, protected_names[i]) == 0)
 			return true;
-	return envp_is_secret(upper);
+	return envlist_is_secret(upper);
 }
 
 const char *

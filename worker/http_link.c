@@ -214,6 +214,7 @@ start_program(struct http_link *l, int sock)
 	k->argv[1] = k->number;
 	snprintf(k->how, sizeof(k->how), "%s", log_how());
 	k->argv[2] = k->how;
+	k->birth.size = sizeof(*k);
 	k->exe = l->exe;
 	k->sock = sock;
 	k->null = null;

@@ -287,9 +287,11 @@ command_new(const struct spawn *s)
 
 	for (i = 0; i < 3; i++)
 		size += sizes[i] = aligned(size_of(lists[i], &n[i]));
-	if ((c = malloc(size + strlen(s->cwd) + 1)) == NULL)
+	size += strlen(s->cwd) + 1;
+	if ((c = malloc(size)) == NULL)
 		return NULL;
 	memset(c, 0, sizeof(*c));
+	c->birth.size = size;
 	at = (char *)c + aligned(sizeof(*c));
 	for (i = 0; i < 3; i++) {
 		copies[i] = put_list(&at, lists[i], n[i]);
@@ -341,7 +343,7 @@ spawn(const struct spawn *s, struct spawned *out, const char **what_out)
 	*what_out = c->what;
  fail:
 	saved = errno;
-	free(c);
+	birth_free((struct birth *)c);
 	close_std(s, std);
 	fd_close(&out->input);
 	fd_close(&out->output[0]);

@@ -72,7 +72,8 @@ give_group(int *group, const Ipc__Assign *a)
  * could do anything with them.
  */
 static void
-become(const Ipc__Assign *a, struct event_base **base, int *http_exe)
+become(const Ipc__Assign *a, struct event_base **base, int *http_exe,
+    int environment)
 {
 	if (a->asking == IPC__ASKING__ALWAYS || is_answer_only(a)) {
 		event_base_free(*base);
@@ -80,7 +81,7 @@ become(const Ipc__Assign *a, struct event_base **base, int *http_exe)
 		fd_close(http_exe);
 		become_reader();
 	} else {
-		become_user(a);
+		become_user(a, environment);
 	}
 }
 
@@ -110,9 +111,15 @@ is_let_in(const Ipc__Assign *a, int fd, int sock)
 	return g == GREETING_UPGRADED && a->asking != IPC__ASKING__ALWAYS;
 }
 
+/* What came before the assignment, or -1. */
+struct brought {
+	int	 out;		/* standard output */
+	int	 environment;
+};
+
 static int
-serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
-    const struct rlimit *nofile, int http_exe, int group)
+serve(struct event_base **base, int sock, struct brought *b,
+    struct ipc_msg *m, const struct rlimit *nofile, int http_exe, int group)
 {
 	const Ipc__Assign	*a = (const Ipc__Assign *)m->body;
 	struct session		 s;
@@ -124,12 +131,13 @@ serve(struct event_base **base, int sock, int out, struct ipc_msg *m,
 	if (!is_answer_only(a) && a->asking != IPC__ASKING__ALWAYS)
 		fence_enter(a->settings, group);
 	give_group(&group, a);
-	become(a, base, &http_exe);
+	become(a, base, &http_exe, b->environment);
+	fd_close(&b->environment);
 	if (!is_let_in(a, m->fd, sock))
 		return 0;
 	if (a->transport == IPC__TRANSPORT__STDIO)
 		*base = new_base_for_files(*base);
-	session_init(&s, *base, m->fd, out, a);
+	session_init(&s, *base, m->fd, b->out, a);
 	m->fd = -1;
 	s.nofile = *nofile;
 	s.http_exe = http_exe;
@@ -152,20 +160,23 @@ static int
 wait_and_serve(struct event_base **base, int sock,
     const struct rlimit *nofile, int http_exe, int group)
 {
+	struct brought	 b = { -1, -1 };
 	struct ipc_msg	 m;
-	int		 out = -1, r;
+	int		 r, *fd;
 
 	while ((r = ipc_wait(sock, IPC_ROLE_MASTER, IPC_ROLE_WORKER,
 	    &m)) == 1) {
-		if (m.kind == IPC_stdio_out) {
-			fd_close(&out);
-			out = m.fd;
+		if (m.kind == IPC_stdio_out || m.kind == IPC_environment) {
+			fd = m.kind == IPC_stdio_out ? &b.out :
+			    &b.environment;
+			fd_close(fd);
+			*fd = m.fd;
 			m.fd = -1;
 			ipc_msg_fini(&m);
 			continue;
 		}
 		r = m.kind != IPC_assign ? 0 :	/* told to stop already */
-		    serve(base, sock, out, &m, nofile, http_exe, group);
+		    serve(base, sock, &b, &m, nofile, http_exe, group);
 		ipc_msg_fini(&m);
 		return r;
 	}

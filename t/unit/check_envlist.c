@@ -1,5 +1,7 @@
 #include "common/envlist.h"
 
+#include <sys/wait.h>
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +57,67 @@ START_TEST(test_network)
 }
 END_TEST
 
+/* Nothing of it is for sessions of other users but what they begin with. */
+START_TEST(test_worker)
+{
+	static char	 lang[] = "LANG=C", libs[] = "LD_LIBRARY_PATH=/l",
+			 key[] = "API_KEY=s", home[] = "HOME=/root";
+	static char	*ours[] = { key, lang, home, libs, NULL };
+	char		**saved = environ;
+
+	environ = ours;
+	ck_list(envlist_worker(), lang, libs, NULL);
+	ck_list(envlist_locale(), lang, NULL);
+	environ = saved;
+}
+END_TEST
+
+START_TEST(test_secrets)
+{
+	ck_assert(envlist_is_secret("NOTIFY_SOCKET=/x"));
+	ck_assert(envlist_is_secret("LISTEN_FDS"));
+	ck_assert(!envlist_is_secret("LISTEN_FDSX=1"));
+	ck_assert(!envlist_is_secret(""));
+}
+END_TEST
+
+/* What one process puts down another one has; its children do not. */
+START_TEST(test_file)
+{
+	static char	 socket[] = "NOTIFY_SOCKET=/x", none[] = "NONE=",
+			 key[] = "API_KEY=s";
+	static char	*ours[] = { none, socket, key, NULL }, *nothing[] = {
+			 NULL };
+	char		**saved = environ;
+	int		 fd, status;
+	pid_t		 pid;
+
+	environ = ours;
+	ck_assert_int_ne(fd = envlist_to_file(), -1);
+	environ = nothing;
+	ck_assert_int_eq(envlist_from_file(fd), 0);
+	ck_assert_str_eq(environ[0], "NONE=");
+	ck_assert_str_eq(environ[1], "API_KEY=s");
+	ck_assert_ptr_null(environ[2]);
+	if ((pid = fork()) == 0)
+		_exit(environ[0] == NULL && getenv("API_KEY") == NULL ? 0 : 1);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	ck_assert_str_eq(getenv("API_KEY"), "s");
+	ck_assert_int_eq(write(fd, "", 1), -1);
+	close(fd);
+
+	environ = nothing;
+	ck_assert_int_ne(fd = envlist_to_file(), -1);
+	ck_assert_int_eq(envlist_from_file(fd), 0);
+	ck_assert_ptr_null(environ[0]);
+	ck_assert_int_eq(setenv("A", "1", 1), 0);
+	ck_assert_str_eq(getenv("A"), "1");
+	close(fd);
+	environ = saved;
+}
+END_TEST
+
 int
 main(void)
 {
@@ -65,6 +128,9 @@ main(void)
 
 	tcase_add_test(t, test_filter);
 	tcase_add_test(t, test_network);
+	tcase_add_test(t, test_worker);
+	tcase_add_test(t, test_secrets);
+	tcase_add_test(t, test_file);
 	suite_add_tcase(s, t);
 	srunner_run_all(sr, CK_NORMAL);
 	failed = srunner_ntests_failed(sr);
