@@ -554,13 +554,37 @@ dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
 		m->fn(s, req, &params, msg);
 }
 
-/* Only "initialized", and only in time (spec sections 2.4, 4.2). */
-static void
-notified(struct session *s, uint32_t method)
+/*
+ * The client has that many bytes of messages, counted from the answer to
+ * initialize on.  -1: it cannot.
+ */
+static int
+received(struct session *s, uint32_t params)
 {
-	if (json_is_text(&s->json, method, "initialized") &&
+	uint32_t	 tok;
+	uint64_t	 bytes;
+
+	if (params == 0 || json_tok(&s->json, params)->type != JSON_OBJECT ||
+	    (tok = json_find(&s->json, params, "bytes")) == 0 ||
+	    json_u64(&s->json, tok, &bytes) == -1)
+		return -1;
+	return session_received(s, bytes);
+}
+
+/* "initialized", and receipts, in time only (spec sections 2.4, 4.2). */
+static void
+notified(struct session *s, const struct envelope *e)
+{
+	if (json_is_text(&s->json, e->method, "initialized") &&
 	    s->phase != PHASE_NEW) {
 		s->phase = PHASE_READY;
+		return;
+	}
+	if (json_is_text(&s->json, e->method, "session/received") &&
+	    s->phase != PHASE_NEW && s->conn != NULL) {
+		if (received(s, e->params) == -1)
+			conn_close(s->conn, 1002,
+			    "a receipt for what was not sent");
 		return;
 	}
 	complain(s, ERR_UNKNOWN_NOTE);
@@ -607,7 +631,7 @@ handle(struct session *s, const struct rpc_message *msg)
 	    !is_trace(&s->json, e.trace))))
 		complain(s, ERR_MALFORMED);
 	else if (e.id == 0)
-		notified(s, e.method);
+		notified(s, &e);
 	else
 		dispatch(s, &req, &e, msg);
 }

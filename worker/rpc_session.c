@@ -34,6 +34,7 @@ rpc_resumed(struct session *s, struct rpc_req *req)
 {
 	struct json_out	 o;
 
+	s->receipt_base = conn_pos(s->conn);
 	session_attach(s);
 	rpc_begin(req, &o);
 	json_out_key(&o, "sessionId");
@@ -59,6 +60,7 @@ rpc_session_initialize(struct session *s, struct rpc_req *req, void *params,
 		rpc_error(req, ERR_PARAMS, rpc_too_long);
 		return;
 	}
+	s->has_receipts = p->has_receipts;
 	if (p->resume.s == NULL && s->is_full) {
 		rpc_error(req, ERR_TOO_MANY, s->is_draining ?
 		    "the server drains" : "too many sessions");

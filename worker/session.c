@@ -87,9 +87,13 @@ session_set_state(struct session *s, enum session_state to)
 bool
 session_has_room(const struct session *s)
 {
+	uint64_t	 window = s->set.window;
+
 	if (s->conn == NULL)
 		return s->window.spooled_cost < s->set.spool;
-	return s->window.sent_cost < s->set.window &&
+	if (s->has_receipts && window < 4 * LIMIT_RECEIPT)
+		window = 4 * LIMIT_RECEIPT;
+	return s->window.sent_cost < window &&
 	    conn_behind(s->conn) < LIMIT_OUT_CHILDREN;
 }
 
@@ -112,7 +116,19 @@ on_receipt(void *arg, uint64_t pos)
 {
 	struct session	*s = arg;
 
-	window_ack(&s->window, pos);
+	/* Whoever pongs may be a relay: the client tells by itself. */
+	if (!s->has_receipts)
+		window_ack(&s->window, pos);
+}
+
+int
+session_received(struct session *s, uint64_t bytes)
+{
+	if (bytes > conn_pos(s->conn) - s->receipt_base)
+		return -1;
+	s->has_receipts = true;
+	window_ack(&s->window, s->receipt_base + bytes);
+	return 0;
 }
 
 static void
@@ -120,7 +136,7 @@ ask_receipt(struct session *s)
 {
 	uint64_t	 part = s->set.window / RECEIPT_PARTS;
 
-	if (s->conn == NULL ||
+	if (s->conn == NULL || s->has_receipts ||
 	    s->window.sent_total - s->receipt_total < part)
 		return;
 	s->receipt_total = s->window.sent_total;
@@ -220,6 +236,7 @@ on_conn_end(void *arg, const char *why)
 	struct session	*s = arg;
 
 	s->conn = NULL;
+	s->has_receipts = false;
 	s->lingering++;
 	s->phase = PHASE_NEW;
 	rpc_cancel_all(s);

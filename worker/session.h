@@ -106,6 +106,8 @@ struct session {
 	size_t			 closed_bytes;	/* output kept of closed ones */
 	struct window		 window;
 	uint64_t		 receipt_total;	/* asked for up to here */
+	bool			 has_receipts;	/* by the client itself */
+	uint64_t		 receipt_base;	/* pos that they count from */
 	size_t			 parked;	/* bytes of input that wait */
 	struct rpc_req_list	 waiting;	/* answered later */
 	unsigned		 nwaiting;
@@ -186,6 +188,13 @@ void	 session_close(struct session *s);
  * say.  What it gets: DetachedTtlMax at most.
  */
 uint64_t session_retain(struct session *s, uint64_t ms);
+
+/*
+ * The client has that many bytes of messages, from the answer to initialize
+ * on; from here on nothing else counts as acknowledged.  0, or -1: so many
+ * were not sent.
+ */
+int	 session_received(struct session *s, uint64_t bytes);
 
 /* Whether output may be read: the client, or the spool, can take it. */
 bool	 session_has_room(const struct session *s);

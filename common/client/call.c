@@ -1,5 +1,6 @@
 /* JSON-RPC: requests out; answers, notifications and requests in. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -439,8 +440,26 @@ is_message(const struct json *j, uint32_t id, uint32_t method,
 	    json_tok(j, id)->type == JSON_NULL);
 }
 
-void
-execsrv_on_message(struct execsrv *x, char *text, size_t len)
+/* At once for the first time, so that it knows that there will be some. */
+static void
+send_receipt(struct execsrv *x)
+{
+	char	 text[96];
+	int	 n;
+
+	if (!execsrv_has_frames(x) || (x->state != EXECSRV_OPEN &&
+	    x->state != EXECSRV_CATCHING_UP) || !execsrv_has_receipts(x) ||
+	    (x->acknowledged > 0 &&
+	    x->received - x->acknowledged < LIMIT_RECEIPT))
+		return;
+	x->acknowledged = x->received;
+	n = snprintf(text, sizeof(text), "{\"method\":\"session/received\","
+	    "\"params\":{\"bytes\":%llu}}", (unsigned long long)x->received);
+	execsrv_send(x, WS_TEXT, text, (size_t)n);
+}
+
+static void
+take_message(struct execsrv *x, char *text, size_t len)
 {
 	struct json	*j = &x->json;
 	uint32_t	 id, method, result, error;
@@ -466,6 +485,15 @@ execsrv_on_message(struct execsrv *x, char *text, size_t len)
 		on_note(x, method);
 	else
 		on_answer(x, id, result, error);
+}
+
+void
+execsrv_on_message(struct execsrv *x, char *text, size_t len)
+{
+	take_message(x, text, len);
+	/* It is in our hands now: delivered, or kept for its turn. */
+	x->received += len;
+	send_receipt(x);
 }
 
 /* --- between two connections --- */

@@ -151,6 +151,8 @@ struct execsrv {
 	/* Messages. */
 	struct buf			 text;		/* one being written */
 	struct json			 json;		/* one being read */
+	uint64_t			 received;	/* bytes of messages */
+	uint64_t			 acknowledged;	/* of them; 0: none */
 	uint64_t			 last_id;
 	TAILQ_HEAD(, execsrv_call)	 calls;
 	execsrv_note_fn			*on_note;
@@ -223,6 +225,12 @@ void		 execsrv_set_state(struct execsrv *x, enum execsrv_state to);
 
 /* Whether messages go both ways, and whether they are the caller's. */
 bool		 execsrv_has_frames(const struct execsrv *x);
+
+/*
+ * Whether the server is to be told what arrived here: what execsrv-reach or a
+ * rendezvous has read may still get lost with them.
+ */
+bool		 execsrv_has_receipts(const struct execsrv *x);
 bool		 execsrv_is_open(const struct execsrv *x);
 
 /* len bytes came from the server.  0, or -1: it failed. */

@@ -161,6 +161,12 @@ execsrv_can(const struct execsrv *x, const char *name)
 	return false;
 }
 
+bool
+execsrv_has_receipts(const struct execsrv *x)
+{
+	return x->reach.url != NULL && execsrv_can(x, "execsrvReceipts");
+}
+
 const char *
 execsrv_session(const struct execsrv *x)
 {
@@ -194,6 +200,11 @@ execsrv_put_initialize(const struct execsrv *x, struct buf *b)
 	if (session[0] != '\0') {
 		json_out_key(&o, "resumeSessionId");
 		json_out_str(&o, session);
+	}
+	/* Of a session of our own it is known that its server takes them. */
+	if (x->session[0] != '\0' && execsrv_has_receipts(x)) {
+		json_out_key(&o, "execsrvReceipts");
+		json_out_bool(&o, true);
 	}
 	json_out_close(&o, '}');
 	return json_out_fini(&o);

@@ -26,6 +26,7 @@ drop_connection(struct execsrv *x)
 	ws_reader_fini(&x->reader);
 	ws_reader_init(&x->reader, false, LIMIT_MESSAGE, LIMIT_MESSAGE);
 	x->out_broken = x->has_pong = x->is_asked = x->is_pinged = false;
+	x->received = x->acknowledged = 0;
 }
 
 /* The pause before the next attempt, at random a little shorter. */

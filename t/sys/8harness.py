@@ -99,6 +99,7 @@ class Stream:
         # Receiving
         self.next, self.waiting = 0, {}
         self.plain = bytearray()
+        self.received = 0               # bytes of messages
         # JSON-RPC
         self.ids = itertools.count(1)
         self.calls = {}
@@ -107,6 +108,7 @@ class Stream:
         self.orphans = []               # answers nobody waits for
         self.on_note = None
         self.session = None
+        self.announces = {}             # members of initialize
 
     # --- frames --------------------------------------------------------------
 
@@ -236,6 +238,7 @@ class Stream:
             if len(self.plain) < end:
                 return
             message = json.loads(bytes(self.plain[4:end]))
+            self.received += end - 4
             del self.plain[:end]
             self.on_message(message)
 
@@ -275,11 +278,19 @@ class Stream:
         params = {"clientName": "t/sys"}
         if resume is not None:
             params["resumeSessionId"] = resume
+        params.update(self.announces)
         got = await self.call("initialize", params, seconds)
         self.session = got["sessionId"]
         check(resume in (None, self.session), "another session id")
         self.send_message(b'{"method":"initialized","params":{}}')
         return self
+
+    def receipt(self, number=None):
+        """Say what came, or something else."""
+        self.send_message(json.dumps({
+            "method": "session/received", "params": {
+                "bytes": self.received if number is None else number}})
+            .encode())
 
     async def start(self, process, *argv, **more):
         return await self.call("process/start", {

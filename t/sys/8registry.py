@@ -214,6 +214,7 @@ class Registry:
         self.patch = {}             # of the answer to register; None: without
         self.refuses = None         # validate: function of the request
         self.shape = None           # function of a harness frame: frames
+        self.link_class = Link
 
     # --- a server ------------------------------------------------------------
 
@@ -373,7 +374,7 @@ class Registry:
         writer.write(b"HTTP/1.1 101 Switching Protocols\r\n"
                      b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
                      b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n")
-        link = Link(self, ticket, entry, reader, writer)
+        link = self.link_class(self, ticket, entry, reader, writer)
         if ticket.role != "harness":
             environment = self.environment(ticket.environment)
             if environment.link:

@@ -14,6 +14,7 @@
 #include <check.h>
 
 #include "common/client/client_priv.h"
+#include "common/limit.h"
 #include "t/unit/peer_help.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -184,6 +185,46 @@ START_TEST(test_again)
 }
 END_TEST
 
+#define CAN	"'{\"id\":1,\"result\":{\"sessionId\":\"s\"," \
+		"\"environmentInfo\":{\"capabilities\":{" \
+		"\"execsrvReceipts\":true}}}}'"
+#define IS(line, bytes)	"[ \"$" line "\" = '{\"method\":" \
+		"\"session/received\",\"params\":{\"bytes\":'" bytes "'}}' ] " \
+		"|| exit 1;"
+
+/*
+ * A server that takes receipts gets one at once, the next for LIMIT_RECEIPT
+ * bytes more, and hears of them in front of what it sends after a cut.
+ */
+START_TEST(test_receipts)
+{
+	char	 words[2048], third[128];
+
+	snprintf(words, sizeof(words),
+	    "[ -e $0.1 ] || { echo '{\"ready\":true}'; read -r a;"
+	    "case $a in *Receipts*) exit 1;; esac; l=" CAN "; echo $l;"
+	    "read -r b; read -r c; n=${#l};" IS("c", "$n")
+	    "m='{\"method\":\"x\",\"params\":\"'$(head -c %u /dev/zero |"
+	    "tr '\\0' a)'\"}'; echo $m; echo $m; read -r d;"
+	    "n=$((n + 2 * ${#m}));" IS("d", "$n") ">$0.1; exit 0; }\n"
+	    "[ -e $0.2 ] || { echo '{\"ready\":true}'; read -r a;"
+	    "case $a in *'Id\":\"s\",\"execsrvReceipts\":true}'*) ;;"
+	    " *) exit 1;; esac; l='{\"id\":2,\"result\":{\"sessionId\":"
+	    "\"s\"}}'; echo $l; read -r b; read -r c; n=${#l};" IS("c", "$n")
+	    ">$0.2; exit 0; }\n"
+	    ">$0.3; echo '{\"error\":\"no\",\"permanent\":true}'",
+	    (unsigned)LIMIT_RECEIPT / 2);
+	start(words);
+	ck_assert_msg(x != NULL, "%s", e.text);
+	while (execsrv_wait(x, EXECSRV_FOREVER) == 0)
+		continue;
+	ck_assert_str_eq(execsrv_why(x)->text, "the connection was lost; no");
+	snprintf(third, sizeof(third), "%s.3", path);
+	ck_assert_int_eq(access(third, F_OK), 0);
+	stop();
+}
+END_TEST
+
 static Suite *
 reach_suite(void)
 {
@@ -197,6 +238,7 @@ reach_suite(void)
 	tcase_add_test(t, test_not_there);
 	tcase_add_test(t, test_too_long);
 	tcase_add_test(t, test_again);
+	tcase_add_test(t, test_receipts);
 	suite_add_tcase(s, t);
 	return s;
 }

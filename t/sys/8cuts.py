@@ -1,0 +1,224 @@
+"""Output at full speed through a rendezvous that holds back much of it and
+forgets it when something is cut, to a harness that says nothing of receipts
+or to execsrvctl: what tests of cuts share.
+
+Kinds of cuts: the stream, the executor's websocket, the harness's websocket,
+the uplink's process, execsrv-reach."""
+import asyncio
+import collections
+import contextlib
+import importlib
+import os
+import random
+import signal
+
+import tokens
+
+lib = importlib.import_module("8common")
+frames = importlib.import_module("8frames")
+registry = importlib.import_module("8registry")
+from client import (BUILD, LIMIT, check, descendants, is_alive,  # noqa: E402
+                    say)
+
+HELD = 64 << 20             # bytes that the rendezvous reads ahead
+TURN = 0.01                 # seconds
+WIDTH = 8                   # bytes of a line
+BLOCK = 4096                # lines that are looked at together
+# Lines of that width, for ever.
+WRITER = "seq -w 1 9999999"
+LINES = 9999999
+
+
+class Holding(registry.Link):
+    """What an executor sends a harness stays here for a while."""
+
+    def __init__(self, *how):
+        super().__init__(*how)
+        self.queue, self.held = collections.deque(), 0
+        self.pump = None
+
+    def send(self, payload, op=2, fin=True):
+        if self.role != "harness" or op != 2:
+            super().send(payload, op, fin)
+            return
+        self.queue.append(payload)
+        self.held += len(payload)
+        self.registry.most = max(self.registry.most, self.held)
+        if self.held > HELD and self.link:
+            self.link.reads.clear()
+        if self.pump is None:
+            self.pump = asyncio.ensure_future(self.pass_on())
+
+    async def pass_on(self):
+        with contextlib.suppress(OSError):
+            while self.queue:
+                left = self.registry.speed * TURN
+                while self.queue and left > 0:
+                    payload = self.queue.popleft()
+                    self.held -= len(payload)
+                    left -= len(payload)
+                    super().send(payload)
+                if self.held <= HELD and self.link:
+                    self.link.reads.set()
+                await self.writer.drain()
+                await asyncio.sleep(TURN)
+        self.pump = None
+
+    def forget(self):
+        self.queue.clear()
+        self.held = 0
+        if self.link:
+            self.link.reads.set()
+
+    def cut(self):
+        self.forget()
+        super().cut()
+
+    def on_lost(self):
+        self.forget()
+        super().on_lost()
+
+
+def hold(rig, speed):
+    """The rendezvous holds back what comes faster than so many bytes a
+    second."""
+    rig.registry.link_class = Holding
+    rig.registry.speed, rig.registry.most = speed, 0
+
+
+class Lines:
+    """What came, and whether it is what it should be."""
+
+    def __init__(self):
+        self.next, self.rest, self.bytes = 1, b"", 0
+
+    def add(self, data):
+        self.rest += data
+        self.bytes += len(data)
+        while len(self.rest) >= WIDTH:
+            n = min(BLOCK, len(self.rest) // WIDTH)
+            want = b"".join(b"%07d\n" % i for i in
+                            range(self.next, self.next + n))
+            got = self.rest[:len(want)]
+            if got != want:
+                at = next(i for i in range(0, len(want), WIDTH)
+                          if got[i:i + WIDTH] != want[i:i + WIDTH])
+                raise AssertionError("line %r, not %r" % (
+                    got[at:at + WIDTH], want[at:at + WIDTH]))
+            self.next += n
+            self.rest = self.rest[len(want):]
+
+
+async def begin(rig, *more):
+    return await asyncio.create_subprocess_exec(
+        BUILD + "/execsrvctl", "run", "--url", "remote:%s@%s" %
+        (rig.environment, rig.registry.url), "--token-file",
+        tokens.secret(rig.registry.harness_token), *more, "--", "sh", "-c",
+        WRITER, stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        limit=1 << 20)
+
+
+def of_harness(rig):
+    """Its websocket and the name of its stream; None: none is open."""
+    for name, owner in rig.registry.streams.items():
+        if isinstance(owner, registry.Link) and not owner.closed:
+            return name, owner
+    return None
+
+
+def cut_stream(rig, program, child):
+    found = of_harness(rig)
+    if not found:
+        return False
+    name, link = found
+    rig.deliver(frames.reset(name, b"harness_disconnected"))
+    link.forget()
+    registry.Link.send(link, frames.reset(name, b"relay_reset"))
+    return True
+
+
+def cut_executor(rig, program, child):
+    link, found = rig.link, of_harness(rig)
+    if not link or not found:
+        return False
+    found[1].forget()
+    link.cut()
+    return True
+
+
+def cut_harness(rig, program, child):
+    found = of_harness(rig)
+    if found:
+        found[1].cut()
+    return bool(found)
+
+
+def kill_uplink(rig, program, child):
+    pids, found = program.uplink_pids(), of_harness(rig)
+    if not pids or not found:
+        return False
+    found[1].forget()
+    os.kill(pids[0], signal.SIGKILL)
+    return True
+
+
+def kill_reach(rig, program, child):
+    for pid in descendants(child.pid):
+        with contextlib.suppress(OSError):
+            with open("/proc/%d/comm" % pid, encoding="ascii") as f:
+                if f.read().strip() == "execsrv-reach" and is_alive(pid):
+                    os.kill(pid, signal.SIGKILL)
+                    return True
+    return False
+
+
+KINDS = {"stream": cut_stream, "executor": cut_executor,
+         "harness": cut_harness, "uplink": kill_uplink, "reach": kill_reach}
+
+
+async def campaign(rig, kind, times, rng=random, speed=20 << 20):
+    """Cut that often, each time when output has come meanwhile."""
+    await rig.new_registry()
+    hold(rig, speed)
+    program = rig.program(options=["DetachedTtl=10m"])
+    await rig.linked(program=program)
+    child = await begin(rig)
+    lines, done = Lines(), 0
+
+    async def cutter():
+        nonlocal done
+        while done < times:
+            had = lines.bytes
+            await lib.until(lambda: lines.bytes > had or
+                            child.returncode is not None, 3 * LIMIT,
+                            "output behind cut %d" % done)
+            await asyncio.sleep(rng.random() * 0.3)
+            done += KINDS[kind](rig, program, child)
+
+    cuts = asyncio.ensure_future(cutter())
+    try:
+        while not cuts.done():
+            async with asyncio.timeout(4 * LIMIT):
+                data = await child.stdout.read(1 << 18)
+            if not data:
+                break
+            lines.add(data)
+        if not cuts.done():
+            raise AssertionError("after %d cuts: %r" % (
+                done, (await child.stderr.read()).decode()))
+        cuts.result()
+        # Behind the last cut it goes on.
+        had = lines.bytes
+        while lines.bytes < had + (1 << 20) and lines.next < LINES:
+            async with asyncio.timeout(4 * LIMIT):
+                data = await child.stdout.read(1 << 18)
+            check(data, "it ended")
+            lines.add(data)
+    finally:
+        cuts.cancel()
+        if child.returncode is None:
+            child.kill()
+        await child.communicate()
+    say("%d times %s: %d bytes, at most %d held" % (
+        done, kind, lines.bytes, rig.registry.most))
