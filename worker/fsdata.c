@@ -146,7 +146,7 @@ open_replaced(const struct fsop *op, const struct fsop_how *how,
 	    &name)) == -1)
 		return -1;
 	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC |
-	    O_NOCTTY | O_NONBLOCK, 0666);
+	    O_NOCTTY | O_NONBLOCK, op->mode);
 	fd_close(&dir);
 	if (fd != -1 || errno != EEXIST)
 		return fd;
@@ -156,7 +156,7 @@ open_replaced(const struct fsop *op, const struct fsop_how *how,
 		return -1;
 	}
 	fd = open(op->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
-	    O_NOCTTY | O_NONBLOCK, 0666);
+	    O_NOCTTY | O_NONBLOCK, op->mode);
 	if (fd != -1 && (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))) {
 		fd_close(&fd);
 		return fsop_refuse(r, FSWHY_NOT_REGULAR);

@@ -228,20 +228,51 @@ to_ms(const struct statx_timestamp *t)
 	return t->tv_sec * 1000 + t->tv_nsec / 1000000;
 }
 
+static int64_t
+to_ns(const struct statx_timestamp *t)
+{
+	return t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+/* Where a link leads to, which an O_PATH descriptor holds. */
+static int
+put_target(int fd, struct fsop_result *r)
+{
+	char	 target[PATH_MAX];
+	ssize_t	 len;
+
+	if ((len = readlinkat(fd, "", target, sizeof(target))) == -1)
+		return -1;
+	return buf_put(&r->payload, target, (size_t)len);
+}
+
+/* Whether a link may be told of that leads where nothing is to be seen. */
+static bool
+is_nowhere(int error)
+{
+	return error == ENOENT || error == ENOTDIR || error == ELOOP ||
+	    error == EACCES;
+}
+
 int
 fsop_stat(const struct fsop *op, const struct fsop_how *how,
     struct fsop_result *r)
 {
 	struct statx	 x;
-	int		 fd;
+	int		 fd, rv = 0;
 
 	/* The path itself first; most are no links, or are not there. */
 	if ((fd = look(op->path, op->nofollow, !op->nofollow, how, &x)) == -1)
 		return -1;
-	fd_close(&fd);
 	r->is_symlink = S_ISLNK(x.stx_mode);
+	if (r->is_symlink && op->attributes)
+		rv = put_target(fd, r);
+	fd_close(&fd);
+	if (rv == -1)
+		return -1;
 	if (r->is_symlink) {
-		if ((fd = look(op->path, false, false, how, &x)) == -1)
+		fd = look(op->path, false, false, how, &x);
+		if (fd == -1 && !(op->attributes && is_nowhere(errno)))
 			return -1;
 		fd_close(&fd);
 	}
@@ -251,6 +282,9 @@ fsop_stat(const struct fsop *op, const struct fsop_how *how,
 	r->created_ms = (x.stx_mask & STATX_BTIME) != 0 ?
 	    to_ms(&x.stx_btime) : 0;
 	r->modified_ms = to_ms(&x.stx_mtime);
+	r->mode = x.stx_mode & 07777;
+	r->atime_ns = to_ns(&x.stx_atime);
+	r->mtime_ns = to_ns(&x.stx_mtime);
 	return 0;
 }
 
@@ -294,7 +328,7 @@ make_or_enter(int dir, const char *name, const struct fsop *op,
 	struct statx	 x;
 	int		 fd = -1;
 
-	if (mkdirat(dir, name, 0777) == 0)
+	if (mkdirat(dir, name, op->mode) == 0)
 		l.nofollow = true;
 	else if (errno != EEXIST)
 		goto out;
@@ -379,7 +413,7 @@ fsop_mkdir(const struct fsop *op, const struct fsop_how *how,
 			errno = EEXIST;
 		return -1;
 	}
-	rv = mkdirat(dir, name, 0777);
+	rv = mkdirat(dir, name, op->mode);
 	fd_close(&dir);
 	return rv;
 }

@@ -45,10 +45,17 @@ struct fsop {
 	bool		 replace;	/* OPEN: create or empty, to write */
 	bool		 follow_dirs;	/* WALK: enter links to folders */
 	bool		 prune_hidden;	/* WALK: do not enter ".name" */
+	bool		 attributes;	/* STAT: links that lead nowhere, too,
+					   and where to they do */
+	bool		 is_confined;	/* SETATTR: by a view */
+	bool		 sets_mode, sets_atime, sets_mtime;	/* SETATTR */
+	uint32_t	 mode;		/* SETATTR; of what is new: WRITE,
+					   OPEN, MKDIR, less the umask */
+	uint64_t	 atime_ns, mtime_ns;	/* SETATTR, since 1970 */
 	uint32_t	 max_depth, max_dirs, max_entries;	/* WALK */
 	uint64_t	 offset, len;	/* PREAD, PWRITE: bytes */
 	char		 path[PATH_MAX];
-	char		 to[PATH_MAX];	/* COPY */
+	char		 to[PATH_MAX];	/* COPY, RENAME; SYMLINK: its text */
 	const void	*data;		/* WRITE, PWRITE: len bytes */
 	int		 fd;		/* PREAD, PWRITE: the open file */
 };
@@ -72,6 +79,7 @@ struct fsop_how {
  * What came of it.  payload:
  *	READ, PREAD	the bytes
  *	CANON		the path, without NUL
+ *	STAT		with attributes: where a link leads to, as CANON
  *	LIST, WALK	records, see below
  */
 struct fsop_result {
@@ -82,6 +90,8 @@ struct fsop_result {
 	bool		 is_local;	/* OPEN: reads and writes do not hang */
 	uint64_t	 size;		/* STAT, PWRITE: bytes */
 	int64_t		 created_ms, modified_ms;	/* STAT, since 1970 */
+	int64_t		 atime_ns, mtime_ns;		/* likewise */
+	uint32_t	 mode;		/* STAT: of what a link leads to */
 	/* What is above travels as it is (agent.c). */
 	int		 fd;		/* OPEN: the caller's; else -1 */
 	int		 behind;	/* WRITE: for behind_add(), or -1 */

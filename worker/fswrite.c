@@ -243,10 +243,10 @@ write_new(const struct fsop *op, const struct fsop_how *how)
 	if ((dir = fsop_look_parent(op->path, op->nofollow, how,
 	    &name)) == -1)
 		return -1;
-	if ((fd = make_nameless(dir, op, 0666)) != -1) {
+	if ((fd = make_nameless(dir, op, op->mode)) != -1) {
 		rv = link_at(fd, dir, name);
 	} else if (is_hindrance(errno) && (fd = openat(dir, name, O_WRONLY |
-	    O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666)) != -1) {
+	    O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, op->mode)) != -1) {
 		rv = fsop_write_all(fd, op->data, op->len, 0);
 		saved = errno;
 		if (rv == -1)
@@ -271,7 +271,7 @@ write_through_link(const struct fsop *op, const struct fsop_how *how,
 		return -1;
 	}
 	if ((fd = open(op->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
-	    O_NONBLOCK, 0666)) == -1)
+	    O_NONBLOCK, op->mode)) == -1)
 		return -1;
 	if (fstat(fd, &st) == -1)
 		rv = -1;

@@ -9,11 +9,13 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/uri.h"
+#include "common/utf8.h"
 #include "worker/files.h"
 #include "worker/holder.h"
 #include "worker/sandbox.h"
 
 #define URI_MAX		(3 * PATH_MAX + 8)
+#define MODE_MAX	07777
 
 /* --- answers --- */
 
@@ -101,13 +103,31 @@ done_block(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	    r->payload.len < op->len ? ",\"eof\":true" : ",\"eof\":false");
 }
 
+/* A target that is no text has no place in JSON: null. */
+static void
+put_attributes(struct json_out *o, const struct fsop_result *r)
+{
+	const char	*target = (const char *)buf_data(&r->payload);
+
+	json_out_key(o, "mode");
+	json_out_u64(o, r->mode);
+	json_out_key(o, "accessedAtNs");
+	json_out_i64(o, r->atime_ns);
+	json_out_key(o, "modifiedAtNs");
+	json_out_i64(o, r->mtime_ns);
+	json_out_key(o, "linkTarget");
+	if (r->is_symlink && utf8_is_valid(target, r->payload.len))
+		json_out_text(o, target, r->payload.len);
+	else
+		json_out_null(o);
+}
+
 static void
 done_stat(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
     void *arg)
 {
 	struct json_out	 o;
 
-	(void)op;
 	(void)arg;
 	if (failed(req, r))
 		return;
@@ -124,6 +144,8 @@ done_stat(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	json_out_i64(&o, r->created_ms);
 	json_out_key(&o, "modifiedAtMs");
 	json_out_i64(&o, r->modified_ms);
+	if (op->attributes)
+		put_attributes(&o, r);
 	rpc_end(req, &o);
 }
 
@@ -275,7 +297,11 @@ begin(struct fsop *op, enum fsop_kind kind, const struct param_path *path)
 {
 	op->kind = kind;
 	op->nofollow = op->recursive = op->force = op->replace = false;
-	op->follow_dirs = op->prune_hidden = false;
+	op->follow_dirs = op->prune_hidden = op->attributes = false;
+	op->is_confined = false;
+	op->sets_mode = op->sets_atime = op->sets_mtime = false;
+	op->mode = kind == FSOP_MKDIR ? 0777 : 0666;
+	op->atime_ns = op->mtime_ns = 0;
 	op->max_depth = op->max_dirs = op->max_entries = 0;
 	op->offset = op->len = 0;
 	op->data = NULL;
@@ -285,9 +311,23 @@ begin(struct fsop *op, enum fsop_kind kind, const struct param_path *path)
 		strcpy(op->path, path->path);
 }
 
+/* The mode of what is new, if it is given.  0, or -1, having answered. */
+static int
+take_mode(struct rpc_req *req, struct fsop *op, const struct param_u64 *mode)
+{
+	if (mode->given && mode->n > MODE_MAX) {
+		rpc_errorf(req, ERR_MALFORMED, "a mode is at most %d (octal "
+		    "%o)", MODE_MAX, MODE_MAX);
+		return -1;
+	}
+	if (mode->given)
+		op->mode = (uint32_t)mode->n;
+	return 0;
+}
+
 /* Find the view that the sandbox asks for, and run. */
 static void
-run(struct session *s, struct rpc_req *req, const struct fsop *op,
+run(struct session *s, struct rpc_req *req, struct fsop *op,
     uint32_t sandbox, bool writes, files_done_fn *done)
 {
 	struct holder	*view = NULL;
@@ -295,6 +335,7 @@ run(struct session *s, struct rpc_req *req, const struct fsop *op,
 	if (sandbox_applies(s, sandbox) && sandbox_view(s, req, sandbox,
 	    writes, &view) == -1)
 		return;
+	op->is_confined = view != NULL;
 	if (!writes && holders_made(s, op->path, strlen(op->path)))
 		rpc_error(req, ERR_NOT_FOUND, strerror(ENOENT));
 	else
@@ -326,8 +367,14 @@ void
 rpc_fs_stat(struct session *s, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
+	struct fs_stat_params	*p = params;
+	struct fsop		 op;
+
 	(void)msg;
-	run_path(s, req, params, FSOP_STAT, done_stat);
+	begin(&op, FSOP_STAT, &p->path);
+	op.nofollow = p->nofollow;
+	op.attributes = p->attributes;
+	run(s, req, &op, p->sandbox, false, done_stat);
 }
 
 void
@@ -363,6 +410,8 @@ rpc_fs_write(struct session *s, struct rpc_req *req, void *params,
 	op.nofollow = p->nofollow;
 	op.data = p->data.s;
 	op.len = (size_t)n;
+	if (take_mode(req, &op, &p->mode) == -1)
+		return;
 	run(s, req, &op, p->sandbox, true, done_ok);
 }
 
@@ -377,6 +426,62 @@ rpc_fs_mkdir(struct session *s, struct rpc_req *req, void *params,
 	begin(&op, FSOP_MKDIR, &p->path);
 	op.nofollow = p->nofollow;
 	op.recursive = !p->not_recursive;
+	if (take_mode(req, &op, &p->mode) == 0)
+		run(s, req, &op, p->sandbox, true, done_ok);
+}
+
+void
+rpc_fs_setattr(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct fs_setattr_params	*p = params;
+	struct fsop			 op;
+
+	(void)msg;
+	begin(&op, FSOP_SETATTR, &p->path);
+	op.nofollow = p->nofollow;
+	op.sets_mode = p->mode.given;
+	op.sets_atime = p->atime.given;
+	op.sets_mtime = p->mtime.given;
+	op.atime_ns = p->atime.n;
+	op.mtime_ns = p->mtime.n;
+	if (op.atime_ns > INT64_MAX || op.mtime_ns > INT64_MAX)
+		rpc_error(req, ERR_MALFORMED, "the time is too late");
+	else if (take_mode(req, &op, &p->mode) == 0)
+		run(s, req, &op, p->sandbox, true, done_ok);
+}
+
+void
+rpc_fs_symlink(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct fs_symlink_params	*p = params;
+	struct fsop			 op;
+
+	(void)msg;
+	begin(&op, FSOP_SYMLINK, &p->path);
+	op.nofollow = p->nofollow;
+	if (p->target.len == 0 || p->target.len >= sizeof(op.to)) {
+		rpc_errorf(req, ERR_MALFORMED, "a target has 1 to %d bytes",
+		    PATH_MAX - 1);
+		return;
+	}
+	memcpy(op.to, p->target.s, p->target.len);
+	op.to[p->target.len] = '\0';
+	run(s, req, &op, p->sandbox, true, done_ok);
+}
+
+void
+rpc_fs_rename(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct fs_rename_params	*p = params;
+	struct fsop		 op;
+
+	(void)msg;
+	begin(&op, FSOP_RENAME, &p->from);
+	op.nofollow = p->nofollow;
+	strcpy(op.to, p->to.path);
 	run(s, req, &op, p->sandbox, true, done_ok);
 }
 
@@ -491,6 +596,8 @@ rpc_fs_open(struct session *s, struct rpc_req *req, void *params,
 		rpc_error(req, ERR_PARAMS, "unknown mode");
 		return;
 	}
+	if (take_mode(req, &op, &p->permissions) == -1)
+		return;
 	if (p->handle_id.len > HANDLE_ID_MAX) {
 		rpc_errorf(req, ERR_MALFORMED,
 		    "handleId has at most %d bytes", HANDLE_ID_MAX);

@@ -40,8 +40,18 @@ class Requests:
         return self.call("copy", sourcePath=uri(source),
                          destinationPath=uri(to), recursive=recursive)
 
-    def stat(self, path):
-        return self.call("getMetadata", path=uri(path))
+    def stat(self, path, **more):
+        return self.call("getMetadata", path=uri(path), **more)
+
+    def setattr(self, path, **what):
+        return self.call("setAttributes", path=uri(path), **what)
+
+    def symlink(self, path, target="/etc"):
+        return self.call("createSymlink", path=uri(path), target=target)
+
+    def rename(self, source, to):
+        return self.call("rename", sourcePath=uri(source),
+                         destinationPath=uri(to))
 
     def list(self, path):
         return self.call("readDirectory", path=uri(path))
@@ -126,12 +136,20 @@ def writes(kind, client):
             judge(codes, fs.write, path, text=plain)
             judge(codes, fs.open, path, "replace", text=plain)
             judge(codes, fs.copy, place.ws + "/file", path, text=plain)
+            judge(codes, fs.setattr, path, mode=0o777)
+            judge(codes, fs.setattr, path, modifiedAtNs=1)
+            if not place.is_ours(path):
+                judge(codes, fs.rename, place.ws + "/file", path)
+                judge(codes, fs.rename, path, place.ws + "/moved")
             if not place.is_ours(path):
                 judge(codes, fs.remove, path, text=plain, force=False)
             parent = os.path.dirname(path)
             if place.is_ours(parent + "/x"):
                 continue
             judge(codes, fs.write, parent + "/new")
+            judge(codes, fs.symlink, parent + "/newlink")
+            judge(codes, fs.setattr, parent, mode=0o777)
+            judge(codes, fs.setattr, parent, accessedAtNs=1)
             judge(codes, fs.mkdir, parent + "/newdir/deep")
             judge(codes, fs.copy, place.ws + "/tree", parent + "/tree2")
             if not os.path.islink(parent):
@@ -148,6 +166,15 @@ def writes(kind, client):
         # What is allowed is done, and follows no link out.
         fs.write(place.ws + "/new", b"x")
         fs.mkdir(place.ws + "/d/e")
+        fs.setattr(place.ws + "/new", mode=0o640, modifiedAtNs=5)
+        fs.setattr(place.ws + "/d/e", mode=0o700, modifiedAtNs=6)
+        fs.symlink(place.ws + "/d/link", "../new")
+        fs.rename(place.ws + "/d/link", place.ws + "/d/e/link")
+        lib.check([(os.stat(p).st_mode & 0o7777, os.stat(p).st_mtime_ns)
+                   for p in (place.ws + "/new",)] == [(0o640, 5)] and
+                  os.stat(place.ws + "/d/e").st_mode & 0o7777 == 0o700 and
+                  os.readlink(place.ws + "/d/e/link") == "../new",
+                  "modes, times and links that are allowed")
         fs.copy(place.ws + "/file", place.ws + "/d/file")
         fs.remove(place.ws + "/to-file")
         fs.remove(place.ws + "/tree")

@@ -103,6 +103,7 @@ op_init(struct fsop *op, enum fsop_kind kind, const char *path,
 {
 	memset(op, 0, sizeof(*op));
 	op->kind = kind;
+	op->mode = kind == FSOP_MKDIR ? 0777 : 0666;
 	op->recursive = true;
 	op->force = true;
 	op->max_depth = 64;
