@@ -186,11 +186,13 @@ read_options(int argc, char **argv, struct options *o)
 }
 
 static void
-read_settings(struct master *m, const struct options *o)
+read_settings(struct master *m, struct options *o)
 {
 	struct conf_error	 e;
 	int			 r;
 
+	if (setup_find_default(&o->setup) == -1)
+		fatal("settings");
 	m->setup = &o->setup;
 	if ((r = setup_load(&o->setup, &m->conf, &e)) != SETUP_OK)
 		complain(&e, r == SETUP_BAD_USE ? EXIT_USAGE : EXIT_CONFIG);

@@ -1,6 +1,8 @@
 #include "master/setup.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +11,7 @@
 
 #include "common/endpoint.h"
 
-#define CONF_FILE	EXECSRV_SYSCONFDIR "/execsrvd.conf"
+#define CONF_NAME	"execsrvd.conf"
 #define NO_FILE		"none"	/* -f none: one of that name is ./none */
 
 int
@@ -29,6 +31,33 @@ setup_take_file(struct setup *s, const char *path)
 	free(folder);
 	if (r == -1)
 		s->file = NULL;
+	return r == -1 ? -1 : 0;
+}
+
+static bool
+is_folder(const char *path)
+{
+	return path != NULL && path[0] == '/';
+}
+
+int
+setup_find_default(struct setup *s)
+{
+	const char	*config = getenv("XDG_CONFIG_HOME");
+	const char	*home = getenv("HOME");
+	int		 r = 0;
+
+	if (geteuid() == 0)
+		r = asprintf(&s->default_file, "%s/" CONF_NAME,
+		    EXECSRV_SYSCONFDIR);
+	else if (is_folder(config))
+		r = asprintf(&s->default_file, "%s/execsrv/" CONF_NAME,
+		    config);
+	else if (is_folder(home))
+		r = asprintf(&s->default_file, "%s/.config/execsrv/" CONF_NAME,
+		    home);
+	if (r == -1)
+		s->default_file = NULL;
 	return r == -1 ? -1 : 0;
 }
 
@@ -59,6 +88,7 @@ setup_take_listen(struct setup *s, char *url)
 void
 setup_fini(struct setup *s)
 {
+	free(s->default_file);
 	free(s->file);
 	free(s->option);
 	free(s->listen);
@@ -141,7 +171,8 @@ read_file(const struct setup *s, struct conf *c, struct conf_error *e)
 		return 0;
 	if (s->file != NULL)
 		return conf_load(c, s->file, e);
-	return access(CONF_FILE, F_OK) == 0 ? conf_load(c, CONF_FILE, e) : 0;
+	return s->default_file != NULL && access(s->default_file, F_OK) == 0 ?
+	    conf_load(c, s->default_file, e) : 0;
 }
 
 /* What the command line names stands instead of all others. */

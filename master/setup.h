@@ -13,7 +13,8 @@
 #include "master/remote_options.h"
 
 struct setup {
-	char			*file;		/* absolute, or NULL */
+	char			*file;		/* absolute, or NULL: */
+	char			*default_file;	/* if it exists; or NULL */
 	char			**option;	/* "Keyword=value" */
 	size_t			 noption;
 	char			**listen;	/* instead of the file's */
@@ -30,6 +31,13 @@ int	 setup_take_file(struct setup *s, const char *path);
 int	 setup_take_option(struct setup *s, char *text);
 int	 setup_take_listen(struct setup *s, char *url);
 void	 setup_fini(struct setup *s);
+
+/*
+ * What is read if no file is named, if it exists: for root the system's, for
+ * others their own, $XDG_CONFIG_HOME/execsrv/execsrvd.conf (XDG Base Directory
+ * Specification).  Once, while the environment is there.  0, or -1 with errno.
+ */
+int	 setup_find_default(struct setup *s);
 
 /*
  * The settings as command line and file have them now.  SETUP_OK, or why not,
