@@ -96,7 +96,8 @@ apply_signed(const struct auth_options *o, struct conf *c,
 	return set(c, "BearerSecretFile", o->secret_file, e) == -1 ||
 	    set(c, "BearerIssuer", o->issuer, e) == -1 ||
 	    set(c, "BearerAudience", o->audience, e) == -1 ||
-	    set(c, "BearerClockSkew", o->skew, e) == -1 ? -1 : 0;
+	    set(c, "BearerClockSkew", o->skew, e) == -1 ||
+	    set(c, "RequireSubject", "no", e) == -1 ? -1 : 0;
 }
 
 int

@@ -18,6 +18,7 @@ static const char *const why[] = {
 	[JWT_EARLY] = "not valid yet",
 	[JWT_ISSUER] = "another issuer",
 	[JWT_AUDIENCE] = "another audience",
+	[JWT_SUBJECT] = "no subject",
 };
 
 const char *
@@ -179,7 +180,8 @@ judge_claims(const struct jwt_rules *rules, const struct json *j,
 	    (v = judge_audience(j, rules->audience)) != JWT_GOOD)
 		return v;
 	take_subject(j, subject_out);
-	return JWT_GOOD;
+	return subject_out[0] == '\0' && rules->needs_subject ? JWT_SUBJECT :
+	    JWT_GOOD;
 }
 
 enum jwt_verdict

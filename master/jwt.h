@@ -23,6 +23,7 @@ struct jwt_rules {
 	const char	*issuer;	/* NULL: whatever it is */
 	const char	*audience;	/* the same */
 	uint64_t	 skew;		/* seconds that clocks may differ by */
+	bool		 needs_subject;
 };
 
 enum jwt_verdict {
@@ -32,7 +33,8 @@ enum jwt_verdict {
 	JWT_EXPIRED,
 	JWT_EARLY,
 	JWT_ISSUER,
-	JWT_AUDIENCE
+	JWT_AUDIENCE,
+	JWT_SUBJECT
 };
 
 /*
@@ -43,7 +45,8 @@ enum jwt_verdict {
  * understood ("crit") is not, no member occurs twice.
  *
  * subject_out: "sub" if it is a string of up to JWT_SUBJECT_MAX visible
- * characters, any other string as "#" and a hash of it; or empty.
+ * characters, any other string as "#" and a hash of it; or empty, if there is
+ * none and none is needed.
  */
 enum jwt_verdict jwt_judge(const struct jwt_rules *rules, const char *token,
 	    size_t len, uint64_t now, char subject_out[JWT_SUBJECT_MAX + 1])

@@ -254,6 +254,7 @@ add_signed(struct maker *k, bool is_test)
 	t->rules.issuer = t->issuer;
 	t->rules.audience = t->audience;
 	t->rules.skew = c->bearer_skew / 1000;
+	t->rules.needs_subject = c->require_subject != 0;
 	return 0;
 }
 

@@ -92,7 +92,8 @@ def missing():
     for _ in range(2 * FREE):
         check(ask(server.url)[0] == 401, "nothing")
         check(status(server.url, old) == 401, "expired")
-    good = tokens.jwt(b"k" * 32, {"exp": tokens.in_seconds(600)})
+    good = tokens.jwt(b"k" * 32, {"exp": tokens.in_seconds(600),
+                                   "sub": "ann"})
     check(status(server.url, good) == 101, "slowed down for nothing")
     server.stop()
 

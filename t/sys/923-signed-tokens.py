@@ -17,7 +17,9 @@ HS256 = {"alg": "HS256", "typ": "JWT"}
 def server_with(*options):
     path = tokens.secret_file("key", b"\n" + KEY + b" \n")
     return Server("RequireToken=always", "BearerSecretFile=" + path,
-                  "TokenUser=" + tokens.USER, *options)
+                  "TokenUser=" + tokens.USER,
+                  *(options if "RequireSubject=yes" in options else
+                    ("RequireSubject=no", *options)))
 
 
 def judged(server, cases):
@@ -146,6 +148,13 @@ def parties():
 
 def subjects():
     """A session belongs to the subject, whichever token shows it."""
+    server = server_with("RequireSubject=yes")
+    judged(server, [(401, "no subject", jwt(KEY, good())),
+                    (401, "null", jwt(KEY, good(sub=None))),
+                    (401, "a number", jwt(KEY, good(sub=5))),
+                    (101, "a subject", jwt(KEY, good(sub="ann")))])
+    check("no subject" in server.log(), "no reason in the log")
+    server.stop()
     server = server_with()
     tails = {name: jwt(KEY, good(**claims)) for name, claims in {
         "none": {}, "ann": {"sub": "ann"}, "bob": {"sub": "bob"},

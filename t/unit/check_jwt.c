@@ -214,6 +214,17 @@ START_TEST(test_subjects)
 }
 END_TEST
 
+/* Only a string is one. */
+START_TEST(test_needs_subject)
+{
+	const char	*want = subjects[_i].subject;
+
+	rules.needs_subject = true;
+	ck_assert_int_eq(judge(HEADER, subjects[_i].claims, 0),
+	    want != NULL && want[0] == '\0' ? JWT_SUBJECT : JWT_GOOD);
+}
+END_TEST
+
 START_TEST(test_long)
 {
 	static char	 claims[2 * JWT_MAX], text[4 * JWT_MAX];
@@ -246,6 +257,7 @@ main(void)
 	tcase_add_loop_test(t, test_headers, 0, N(headers));
 	tcase_add_test(t, test_parties);
 	tcase_add_loop_test(t, test_subjects, 0, N(subjects));
+	tcase_add_loop_test(t, test_needs_subject, 0, N(subjects));
 	tcase_add_test(t, test_long);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
