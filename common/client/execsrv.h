@@ -568,6 +568,82 @@ struct execsrv_metadata *execsrv_fs_metadata_wait(struct execsrv *x,
 		    const struct execsrv_fs_path *in, int timeout_ms,
 		    struct execsrv_error *e);
 
+struct execsrv_fs_look {
+	const char	*path;		/* needed */
+	const char	*sandbox;
+	bool		 no_follow;	/* a link on the way is an error */
+};
+
+struct execsrv_attributes {
+	bool		 is_directory, is_file;	/* what a link leads to */
+	bool		 is_link;		/* the path itself */
+	uint64_t	 size;			/* bytes */
+	uint64_t	 mode;			/* to 07777 */
+	int64_t		 accessed_ns;		/* since 1970 */
+	int64_t		 modified_ns;
+	const char	*target;		/* what the link says; NULL: it
+						   is none, or not in UTF-8 */
+};
+
+typedef void execsrv_attributes_fn(void *arg,
+	    const struct execsrv_attributes *r, const struct execsrv_error *e);
+
+/*
+ * fs/getMetadata with more, if the server can execsrvFsAttributes, as the three
+ * that follow.  A link that leads nowhere is no error.
+ */
+int		 execsrv_fs_attributes(struct execsrv *x,
+		    const struct execsrv_fs_look *in,
+		    execsrv_attributes_fn *fn, void *arg);
+struct execsrv_attributes *execsrv_fs_attributes_wait(struct execsrv *x,
+		    const struct execsrv_fs_look *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_set {
+	const char	*path;		/* needed */
+	uint64_t	 mode;		/* to 07777; 0, here and below: as it
+					   is */
+	uint64_t	 accessed_ns;	/* since 1970 */
+	uint64_t	 modified_ns;
+	const char	*sandbox;
+	bool		 no_follow;
+};
+
+/* fs/setAttributes */
+int		 execsrv_fs_set_attributes(struct execsrv *x,
+		    const struct execsrv_fs_set *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_set_attributes_wait(struct execsrv *x,
+		    const struct execsrv_fs_set *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_link {
+	const char	*path;		/* of the link; needed */
+	const char	*target;	/* what it says; needed */
+	const char	*sandbox;
+};
+
+/* fs/createSymlink: of a name that is not there yet. */
+int		 execsrv_fs_create_link(struct execsrv *x,
+		    const struct execsrv_fs_link *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_create_link_wait(struct execsrv *x,
+		    const struct execsrv_fs_link *in, int timeout_ms,
+		    struct execsrv_error *e);
+
+struct execsrv_fs_rename {
+	const char	*from, *to;	/* needed */
+	const char	*sandbox;
+};
+
+/* fs/rename: in one step, over what is there. */
+int		 execsrv_fs_rename(struct execsrv *x,
+		    const struct execsrv_fs_rename *in, execsrv_done_fn *fn,
+		    void *arg);
+int		 execsrv_fs_rename_wait(struct execsrv *x,
+		    const struct execsrv_fs_rename *in, int timeout_ms,
+		    struct execsrv_error *e);
+
 struct execsrv_entry {
 	const char	*name;
 	bool		 is_directory, is_file;	/* what a link leads to */
@@ -648,6 +724,11 @@ struct execsrv_fs_write {
 	struct execsrv_bytes	 bytes;
 	const char		*sandbox;
 	bool			 no_follow;
+	/*
+	 * Of a new file, less the umask there; 0: 0666.  Here and in the
+	 * structs below, if the server can execsrvFsAttributes.
+	 */
+	uint64_t		 mode;
 };
 
 /* fs/writeFile: create or replace; execsrv_file_write() takes any size. */
@@ -663,6 +744,7 @@ struct execsrv_fs_create {
 	bool		 only_last;	/* parents must exist, it must not */
 	const char	*sandbox;
 	bool		 no_follow;
+	uint64_t	 mode;		/* of what is new; 0: 0777 */
 };
 
 /* fs/createDirectory */
@@ -716,6 +798,7 @@ struct execsrv_fs_open {
 	const char	*mode;		/* NULL: "read"; "replace": to write,
 					   created or emptied */
 	const char	*sandbox;
+	uint64_t	 permissions;	/* mode of a new file; 0: 0666 */
 };
 
 struct execsrv_fs_handle {
@@ -801,6 +884,7 @@ struct execsrv_file {
 	const char	*sandbox;
 	uint64_t	 offset;	/* where to begin; when read only */
 	uint64_t	 len;		/* bytes; 0: to its end */
+	uint64_t	 mode;		/* of a new file; 0: 0666 */
 };
 
 /*

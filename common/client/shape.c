@@ -40,7 +40,7 @@
 #undef END
 
 /* Each member is declared as its row says. */
-typedef const char			*C_TEXT, *C_PATH, *C_JSON;
+typedef const char			*C_TEXT, *C_PATH, *C_JSON, *C_YES;
 typedef const char *const		*C_TEXTS;
 typedef C_TEXTS				 C_PATHS, C_VARS;
 typedef bool				 C_BOOL, C_ON, C_OFF;
@@ -239,7 +239,8 @@ put_value(struct json_out *o, const struct shape_row *row, const void *from)
 		break;
 	case SHAPE_ON:
 	case SHAPE_OFF:
-		json_out_bool(o, row->type == SHAPE_ON);
+	case SHAPE_YES:
+		json_out_bool(o, row->type != SHAPE_OFF);
 		break;
 	}
 	return 0;

@@ -306,7 +306,8 @@ begin(struct execsrv *x, const struct execsrv_file *f, bool is_write,
     const struct execsrv_transfer_hooks *hooks, void *arg)
 {
 	struct execsrv_fs_open	 in = { .path = f->path,
-				    .sandbox = f->sandbox };
+				    .sandbox = f->sandbox,
+				    .permissions = f->mode };
 	struct execsrv_transfer	*t;
 	size_t			 i;
 

@@ -102,6 +102,17 @@ on_metadata(void *arg, const struct execsrv_metadata *r,
 }
 
 static void
+on_attributes(void *arg, const struct execsrv_attributes *r,
+    const struct execsrv_error *e)
+{
+	FAILED_WITH(e);
+	peer_note("%d%d%d %llu %llo %lld %lld %s;", r->is_directory,
+	    r->is_file, r->is_link, (unsigned long long)r->size,
+	    (unsigned long long)r->mode, (long long)r->accessed_ns,
+	    (long long)r->modified_ns, safe(r->target));
+}
+
+static void
 on_content(void *arg, const struct execsrv_content *r,
     const struct execsrv_error *e)
 {
@@ -191,6 +202,10 @@ static const char *const	 two[] = { "a.b", "c", NULL };
 	}
 
 #define execsrv_environment_config_in	execsrv_config_read
+#define execsrv_fs_attributes_in	execsrv_fs_look
+#define execsrv_fs_set_attributes_in	execsrv_fs_set
+#define execsrv_fs_create_link_in	execsrv_fs_link
+#define execsrv_fs_rename_in		execsrv_fs_rename
 #define execsrv_fs_canonicalize_in	execsrv_fs_path
 #define execsrv_fs_directory_in		execsrv_fs_path
 #define execsrv_fs_metadata_in		execsrv_fs_path
@@ -210,13 +225,19 @@ SEND(environment_config, on_config, { "/w", two, two })
 SEND(fs_canonicalize, on_path, { .path = "/a b" })
 SEND(fs_directory, on_directory, { .path = "/", .sandbox = "{\"x\":[1]}" })
 SEND(fs_metadata, on_metadata, { .path = "/x", .no_follow = true })
+SEND(fs_attributes, on_attributes, { .path = "/x" })
+SEND(fs_set_attributes, on_done, { .path = "/x", .mode = 0755,
+    .modified_ns = 7 })
+SEND(fs_create_link, on_done, { .path = "/x", .target = "../y" })
+SEND(fs_rename, on_done, { .from = "/x", .to = "/y" })
 SEND(fs_read_file, on_content, { .path = "/\xff" })
 SEND(fs_walk, on_tree, { .path = "/", .max_depth = 0, .max_directories = 2,
     .max_entries = 3, .prune_hidden = true })
 SEND(fs_copy, on_done, { .from = "/a", .to = "/b" })
 SEND(fs_create_directory, on_done, { .path = "/a", .only_last = true })
 SEND(fs_remove, on_done, { .path = "/a", .must_exist = true })
-SEND(fs_write_file, on_done, { .path = "/a", .bytes = { "x\0y", 3 } })
+SEND(fs_write_file, on_done, { .path = "/a", .bytes = { "x\0y", 3 },
+    .mode = 0600 })
 SEND(fs_open, on_done, { .handle = "h", .path = "/a", .mode = "replace" })
 SEND(fs_close, on_done, { .handle = "h" })
 SEND(fs_read_block, on_block, { .handle = "h", .offset = UINT64_MAX,
@@ -283,6 +304,26 @@ static const struct {
 	    "\"size\":18446744073709551615,\"createdAtMs\":0,"
 	    "\"modifiedAtMs\":-1}",
 	    "011 18446744073709551615 0 -1;" },
+	{ send_fs_attributes, "fs/getMetadata",
+	    "{\"path\":\"file:///x\",\"attributes\":true}",
+	    "{\"isDirectory\":true,\"isFile\":false,\"isSymlink\":true,"
+	    "\"size\":3,\"mode\":448,\"accessedAtNs\":-5,"
+	    "\"modifiedAtNs\":1000000000000000001,\"linkTarget\":\"a b\"}",
+	    "101 3 700 -5 1000000000000000001 a b;" },
+	{ send_fs_attributes, "fs/getMetadata",
+	    "{\"path\":\"file:///x\",\"attributes\":true}",
+	    "{\"isDirectory\":false,\"isFile\":true,\"isSymlink\":false,"
+	    "\"size\":0,\"mode\":0,\"accessedAtNs\":0,"
+	    "\"modifiedAtNs\":0,\"linkTarget\":null}",
+	    "010 0 0 0 0 (null);" },
+	{ send_fs_set_attributes, "fs/setAttributes",
+	    "{\"path\":\"file:///x\",\"mode\":493,\"modifiedAtNs\":7}",
+	    "{}", "done;" },
+	{ send_fs_create_link, "fs/createSymlink",
+	    "{\"path\":\"file:///x\",\"target\":\"../y\"}", "{}",
+	    "done;" },
+	{ send_fs_rename, "fs/rename", "{\"sourcePath\":\"file:///x\","
+	    "\"destinationPath\":\"file:///y\"}", "{}", "done;" },
 	{ send_fs_read_file, "fs/readFile", "{\"path\":\"file:///%FF\"}",
 	    "{\"dataBase64\":\"b25l\"}", "3 one;" },
 	{ send_fs_read_file, "fs/readFile", "{\"path\":\"file:///%FF\"}",
@@ -302,7 +343,7 @@ static const struct {
 	{ send_fs_remove, "fs/remove", "{\"path\":\"file:///a\","
 	    "\"recursive\":false,\"force\":false}", "{}", "done;" },
 	{ send_fs_write_file, "fs/writeFile", "{\"path\":\"file:///a\","
-	    "\"dataBase64\":\"eAB5\"}", "{}", "done;" },
+	    "\"dataBase64\":\"eAB5\",\"mode\":384}", "{}", "done;" },
 	{ send_fs_open, "fs/open", "{\"handleId\":\"h\",\"path\":"
 	    "\"file:///a\",\"mode\":\"replace\"}", "{\"handleId\":\"h\"}",
 	    "done;" },
