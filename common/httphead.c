@@ -13,6 +13,7 @@
 
 #define KEY_LEN		24	/* the encoding of KEY_BYTES */
 #define KEY_BYTES	16
+#define BODY_MAX	256
 #define GUID		"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 #define ONCE		1	/* a second such line: malformed */
@@ -423,23 +424,24 @@ written(int n, size_t size)
 }
 
 size_t
-httphead_answer(int status, bool is_head, char *out, size_t size)
+httphead_answer(int status, const char *why, bool is_head, char *out,
+    size_t size)
 {
 	const struct answer	*a = answers;
-	const char		*type = "", *body = "", *end = "";
+	char			 body[BODY_MAX] = "";
+	const char		*type = "";
 	int			 n;
 
 	while (a->status != status && a < &answers[NROWS(answers) - 1])
 		a++;
 	if (a->status != 200) {
 		type = "Content-Type: text/plain\r\n";
-		body = a->reason;
-		end = "\n";
+		snprintf(body, sizeof(body), why == NULL || why[0] == '\0' ?
+		    "%s\n" : "%s: %.200s\n", a->reason, why);
 	}
 	n = snprintf(out, size, "HTTP/1.1 %d %s\r\n%s%sContent-Length: %zu\r\n"
-	    "Connection: close\r\n\r\n%s%s", a->status, a->reason, a->lines,
-	    type, strlen(body) + strlen(end), is_head ? "" : body,
-	    is_head ? "" : end);
+	    "Connection: close\r\n\r\n%s", a->status, a->reason, a->lines,
+	    type, strlen(body), is_head ? "" : body);
 	return written(n, size);
 }
 

@@ -93,10 +93,12 @@ void	 httphead_accept(const char *key, size_t len,
 /*
  * The whole answer for a status (200, 400, 401, 403, 404, 405 with Allow,
  * 408, 426, 429, 431, 503, 505): head with Content-Length and "Connection:
- * close", body a short plain text for errors, empty for 200. is_head leaves
- * the body out. Returns its length, at most size; the text is NUL-terminated.
+ * close", body a short plain text for errors, with why if that is neither NULL
+ * nor empty, and nothing for 200. is_head leaves the body out. Returns its
+ * length, at most size; the text is NUL-terminated.
  */
-size_t	 httphead_answer(int status, bool is_head, char *out, size_t size);
+size_t	 httphead_answer(int status, const char *why, bool is_head, char *out,
+	    size_t size);
 
 /* The head of an answer 200 with len bytes of that type.  As above. */
 size_t	 httphead_page(const char *type, size_t len, char *out, size_t size);

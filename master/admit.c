@@ -1,5 +1,8 @@
 #include "master/admit.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "common/clock.h"
@@ -9,6 +12,8 @@
 #include "master/gatekeep.h"
 #include "master/penalty.h"
 #include "master/policy.h"
+
+#define NO_TOKEN	"no token"
 
 static uint32_t
 deny(struct child *c, const char *why, bool is_guess)
@@ -43,8 +48,20 @@ grant_peer(const struct child *c, struct peer *p, bool *full_out)
 	return (uint32_t)policy_admit(c->master, p, full_out);
 }
 
+/* Who is known to the kernel may have thought that this is enough. */
+static void
+say_missing(const struct peer *p, char why[ADMIT_WHY_MAX])
+{
+	bool	 is_all = p->why == NULL || strcmp(p->why, NO_TOKEN) == 0;
+
+	snprintf(why, ADMIT_WHY_MAX, "%s%s" NO_TOKEN, is_all ? "" : p->why,
+	    is_all ? "" : ", and ");
+}
+
+/* Nothing of what a wrong one is wrong about: that would help to guess. */
 uint32_t
-admit_judge(struct child *c, const void *shown, size_t len)
+admit_judge(struct child *c, const void *shown, size_t len,
+    char why_out[ADMIT_WHY_MAX])
 {
 	struct master	*m = c->master;
 	const char	*why;
@@ -52,19 +69,26 @@ admit_judge(struct child *c, const void *shown, size_t len)
 	uint32_t	 status;
 	bool		 is_guess, full;
 
-	if (len == 0)
-		return deny(c, "no token", false);
+	if (len == 0) {
+		say_missing(&c->peer, why_out);
+		return deny(c, NO_TOKEN, false);
+	}
 	/* Not even looked at: or waiting would not slow anybody down. */
 	if (penalties_left(m->penalties, peer_culprit(&c->peer),
 	    clock_ms()) > 0) {
 		STAT_INC(m, denied);
+		snprintf(why_out, ADMIT_WHY_MAX, "too many wrong tokens");
 		return 429;
 	}
 	if ((why = tokens_judge(m->tokens, shown, len, (uint64_t)time(NULL),
-	    &c->grant, &is_guess)) != NULL)
+	    &c->grant, &is_guess)) != NULL) {
+		snprintf(why_out, ADMIT_WHY_MAX, "%s", why);
 		return deny(c, why, is_guess);
-	if ((status = grant_peer(c, &p, &full)) != 0)
+	}
+	if ((status = grant_peer(c, &p, &full)) != 0) {
+		snprintf(why_out, ADMIT_WHY_MAX, "%s", p.why);
 		return status;
+	}
 	STAT_INC(m, admitted);
 	log_info("%s: admitted as %s, uid %lu", c->peer.text,
 	    c->grant.identity, (unsigned long)p.uid);

@@ -13,9 +13,12 @@
 
 /*
  * Judge what the client of a greeting worker showed (len 0: nothing); counted,
- * logged now and then, and remembered.  0: it is admitted; or a status of HTTP.
+ * logged now and then, and remembered.  0: it is admitted; or a status of HTTP,
+ * and what the client may know of the reason.
  */
-uint32_t admit_judge(struct child *c, const void *shown, size_t len);
+#define ADMIT_WHY_MAX	120
+uint32_t admit_judge(struct child *c, const void *shown, size_t len,
+	    char why_out[ADMIT_WHY_MAX]);
 
 /*
  * The connection (taken) of a client that was admitted, with its first

@@ -383,6 +383,8 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 
 	c->peer = *p;
 	out.refuse = (uint32_t)refuse;
+	if (refuse != 0 && p->why != NULL)
+		out.why = (char *)(uintptr_t)p->why;
 	if (p->is_metrics) {
 		figures_take(c->master, gauges);
 		if (gauges[GAUGE_waiting] > 0)
@@ -659,6 +661,7 @@ on_credential(struct child *c, const void *body, struct ipc_msg *m)
 {
 	const Ipc__Credential	*in = body;
 	Ipc__Judged		 out = IPC__JUDGED__INIT;
+	char			 why[ADMIT_WHY_MAX] = "";
 
 	(void)m;
 	if (!c->may_show || in->token.len > LIMIT_CREDENTIAL) {
@@ -666,7 +669,8 @@ on_credential(struct child *c, const void *body, struct ipc_msg *m)
 		return;
 	}
 	c->may_show = false;
-	out.status = admit_judge(c, in->token.data, in->token.len);
+	out.status = admit_judge(c, in->token.data, in->token.len, why);
+	out.why = why;
 	if (in->token.len > 0)
 		sodium_memzero(in->token.data, in->token.len);
 	chan_send(c->chan, IPC_judged, &out, -1);

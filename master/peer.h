@@ -30,6 +30,7 @@ struct peer {
 	bool	 is_strict;		/* what is no JSON-RPC ends it */
 	bool	 is_metrics;		/* came for figures: no session */
 	const char *unfit;		/* why it is not served, or NULL */
+	const char *why;		/* all things considered; the same */
 	char	 text[PEER_TEXT_MAX];	/* for people: "127.0.0.1:40123" */
 	char	 user[PEER_TEXT_MAX];	/* what shares are counted by: */
 	char	 source[PEER_TEXT_MAX];	/* the user, and his address; of

@@ -562,6 +562,7 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 		*full_out = is_too_much(m, c, p, 1);
 		policy_put(c, &room);
 	}
+	p->why = why;
 	p->must_show = why != NULL && c != NULL && may_show(m, p);
 	if (why == NULL || p->must_show)
 		return 0;

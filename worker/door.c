@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -29,11 +30,13 @@ tell(int sock, enum ipc_kind kind, const void *body, int fd,
 }
 
 int
-door_ask(int sock, struct span token, uint64_t deadline)
+door_ask(int sock, struct span token, uint64_t deadline,
+    char why[DOOR_WHY_MAX])
 {
-	Ipc__Credential	 out = IPC__CREDENTIAL__INIT;
-	struct ipc_msg	 m;
-	int		 r, status = 503;
+	Ipc__Credential		 out = IPC__CREDENTIAL__INIT;
+	const Ipc__Judged	*in;
+	struct ipc_msg		 m;
+	int			 r, status = 503;
 
 	out.token.data = (uint8_t *)(uintptr_t)token.at;
 	out.token.len = token.len;
@@ -46,8 +49,11 @@ door_ask(int sock, struct span token, uint64_t deadline)
 	} while (r == -1 && errno == EAGAIN);
 	if (r != 1)
 		return status;
-	if (m.kind == IPC_judged)
-		status = (int)((const Ipc__Judged *)m.body)->status;
+	if (m.kind == IPC_judged) {
+		in = (const Ipc__Judged *)m.body;
+		status = (int)in->status;
+		snprintf(why, DOOR_WHY_MAX, "%s", in->why);
+	}
 	ipc_msg_fini(&m);
 	return status;
 }

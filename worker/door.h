@@ -12,9 +12,11 @@
 
 /*
  * Ask the master on sock about a token (len 0: none was shown).  0: it is
- * good; or the status of HTTP to answer with.
+ * good; or the status of HTTP to answer with, and why, or an empty text.
  */
-int	 door_ask(int sock, struct span token, uint64_t deadline);
+#define DOOR_WHY_MAX	200
+int	 door_ask(int sock, struct span token, uint64_t deadline,
+	    char why[DOOR_WHY_MAX]);
 
 /*
  * Read the first message from an upgraded client within ms milliseconds, and

@@ -51,7 +51,7 @@ read_head(int fd, char *head, uint64_t deadline)
  */
 static int
 ask(const struct greet_rules *r, const struct httphead *h, uint64_t deadline,
-    bool *is_admitted_out)
+    bool *is_admitted_out, char why[DOOR_WHY_MAX])
 {
 	struct span	 token;
 	bool		 has_shown = httphead_bearer(h, &token);
@@ -60,7 +60,7 @@ ask(const struct greet_rules *r, const struct httphead *h, uint64_t deadline,
 	*is_admitted_out = false;
 	if (!has_shown && r->asking != IPC__ASKING__ALWAYS)
 		return 0;
-	status = door_ask(r->master, token, deadline);
+	status = door_ask(r->master, token, deadline, why);
 	*is_admitted_out = status == 0;
 	return status;
 }
@@ -81,13 +81,13 @@ judge(struct httphead *h, int refuse, bool is_ready)
 
 /* All that is no upgrade. */
 static void
-answer(int fd, const struct httphead *h, uint64_t deadline)
+answer(int fd, const struct httphead *h, const char *why, uint64_t deadline)
 {
 	char	 text[ANSWER_MAX];
 	size_t	 n;
 
 	n = httphead_answer(h->kind == HTTPHEAD_ERROR ? h->status : 200,
-	    h->is_head, text, sizeof(text));
+	    why, h->is_head, text, sizeof(text));
 	if (iowait_send(fd, text, n, deadline) == 0)
 		iowait_linger(fd);
 }
@@ -132,13 +132,14 @@ greet_metrics(int fd, const struct greet_rules *r, const Ipc__Figures *f)
 		h.kind = HTTPHEAD_ERROR;
 		h.status = 500;
 	}
-	answer(fd, &h, deadline);
+	answer(fd, &h, r->why, deadline);
 }
 
 enum greeting
 greet(int fd, const struct greet_rules *r)
 {
 	char		 head[HTTPHEAD_MAX + 1], text[ANSWER_MAX];
+	char		 why[DOOR_WHY_MAX] = "";
 	uint64_t	 deadline = clock_ms() + r->ms;
 	struct httphead	 h;
 	bool		 is_admitted = false;
@@ -150,7 +151,7 @@ greet(int fd, const struct greet_rules *r)
 	httphead_judge(head, len, r->hosts, r->nhosts, &h);
 	judge(&h, r->refuse, r->is_ready);
 	if (h.kind == HTTPHEAD_UPGRADE && r->asking != IPC__ASKING__NEVER &&
-	    (status = ask(r, &h, deadline, &is_admitted)) != 0) {
+	    (status = ask(r, &h, deadline, &is_admitted, why)) != 0) {
 		h.kind = HTTPHEAD_ERROR;
 		h.status = status;
 	}
@@ -160,6 +161,6 @@ greet(int fd, const struct greet_rules *r)
 			return GREETING_ANSWERED;
 		return is_admitted ? GREETING_ADMITTED : GREETING_UPGRADED;
 	}
-	answer(fd, &h, deadline);
+	answer(fd, &h, r->refuse != 0 ? r->why : why, deadline);
 	return GREETING_ANSWERED;
 }

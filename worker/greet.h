@@ -21,6 +21,7 @@ enum greeting {
 struct greet_rules {
 	uint64_t	 ms;		/* for all of it */
 	int		 refuse;	/* status for whatever is asked, or 0 */
+	const char	*why;		/* that, for the peer */
 	bool		 is_ready;	/* what /readyz tells */
 	char *const	*hosts;		/* what we are called, besides */
 	size_t		 nhosts;

@@ -92,6 +92,7 @@ is_let_in(const Ipc__Assign *a, int fd, int sock)
 	struct greet_rules	 r = {
 		.ms = a->settings->handshake_ms,
 		.refuse = (int)a->refuse,
+		.why = a->why,
 		.is_ready = !a->unready,
 		.hosts = a->settings->host_name,
 		.nhosts = a->settings->n_host_name,
