@@ -373,8 +373,8 @@ copy_entry(struct copying *c, const char *name)
 
 	if (fsop_cancelled(c->how) == -1)
 		return -1;
-	if ((held = openat(chain_last(&c->from)->fd, name, O_PATH |
-	    O_NOFOLLOW | O_CLOEXEC)) == -1)
+	if ((held = tree_guard(openat(chain_last(&c->from)->fd, name, O_PATH |
+	    O_NOFOLLOW | O_CLOEXEC))) == -1)
 		return errno == ENOENT ? 0 : -1;
 	rv = fstat(held, &st) == -1 ? -1 : copy_held(c, held, &st, name);
 	fd_close(&held);

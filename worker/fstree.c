@@ -13,6 +13,7 @@
 #include "common/fd.h"
 #include "worker/fsop_priv.h"
 #include "worker/lookup.h"
+#include "worker/ownproc.h"
 
 #define NAMES_STEP	32768	/* read at once */
 
@@ -227,6 +228,19 @@ tree_open(int dir, const char *path, int flags, uint64_t resolve)
 {
 	return fd_openat2(dir, path, flags | O_DIRECTORY | O_NOFOLLOW,
 	    resolve | RESOLVE_NO_SYMLINKS);
+}
+
+int
+tree_guard(int fd)
+{
+	struct statx	 x;
+
+	if (fd != -1 && statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+	    STATX_BASIC_STATS, &x) == 0 && is_ownproc(fd, &x)) {
+		fd_close(&fd);
+		errno = EACCES;
+	}
+	return fd;
 }
 
 int

@@ -91,6 +91,12 @@ int	 tree_open(int dir, const char *path, int flags, uint64_t resolve)
 	    __attribute__((warn_unused_result));
 
 /*
+ * fd, or -1 with EACCES, and fd closed, where it is of /proc and of our own
+ * processes (ownproc.h).  -1 is fine.
+ */
+int	 tree_guard(int fd) __attribute__((warn_unused_result));
+
+/*
  * What the path names, a link at its end not followed: O_PATH and its
  * status, as fsop_look() has it.
  */

@@ -162,7 +162,7 @@ open_how(const struct walk *w, int dir, const char *path, int flags)
 		    RESOLVE_NO_MAGICLINKS | xdev);
 	if (fd == -1 && errno == EXDEV)
 		errno = w->how->bounded ? EAGAIN : ENOENT;
-	return fd;
+	return tree_guard(fd);
 }
 
 /* Which folder a name leads to; another kind is ENOTDIR. */

@@ -10,6 +10,7 @@
 
 #include "common/fd.h"
 #include "worker/mounts.h"
+#include "worker/ownproc.h"
 
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED		0x20	/* Linux 5.12 */
@@ -108,9 +109,12 @@ known(int fd, bool quick, struct statx *x)
 		return -1;
 	if (status(fd, quick, x) == -1)
 		goto fail;
-	if (!quick || is_local(x))
+	if (quick && !is_local(x))
+		errno = EAGAIN;
+	else if (is_ownproc(fd, x))
+		errno = EACCES;
+	else
 		return fd;
-	errno = EAGAIN;
  fail:
 	fd_close(&fd);
 	return -1;

@@ -15,8 +15,9 @@
  * link at the end is itself what is meant.
  *
  * quick: EAGAIN where that cannot be told from the kernel's caches or from a
- * local file system (mounts.h); what is found then is on a local one.  Links
- * of /proc to other processes' files are not followed (ELOOP).
+ * local file system (mounts.h); what is found then is on a local one.  EACCES
+ * for what /proc has of our own processes (ownproc.h).  Links of /proc to
+ * other processes' files are not followed (ELOOP).
  */
 struct lookup {
 	bool	 quick;

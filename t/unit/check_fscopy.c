@@ -590,6 +590,17 @@ START_TEST(test_moved)
 }
 END_TEST
 
+/* What /proc has of us is no file of anybody's. */
+START_TEST(test_ourselves)
+{
+	char	 path[64];
+
+	snprintf(path, sizeof(path), "/proc/%ld", (long)getpid());
+	ck_assert_int_eq(do_copy(path, "n"), EACCES);
+	ck_assert(is("", "find n -type f | sed /status/d"));
+}
+END_TEST
+
 static void
 add_tests(TCase *t)
 {
@@ -610,6 +621,7 @@ add_tests(TCase *t)
 	tcase_add_loop_test(t, test_file_swapped, 0, 2);
 	tcase_add_loop_test(t, test_destination_swapped, 0, 2);
 	tcase_add_test(t, test_moved);
+	tcase_add_test(t, test_ourselves);
 }
 
 int

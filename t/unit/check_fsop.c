@@ -133,7 +133,7 @@ static const struct {
 	{ FSOP_STAT, "fifo", 0, 0, SAME },
 	{ FSOP_STAT, "/dev/tty", 0, 0, SAME },
 	{ FSOP_STAT, "nope/x", 0, ENOENT, SAME },
-	{ FSOP_STAT, "/proc/self/fd/0", 0, ELOOP, SAME },
+	{ FSOP_STAT, "/proc/self/fd/0", 0, EACCES, SAME },
 	{ FSOP_CANON, "dl/x", 0, 0, SAME },
 	{ FSOP_CANON, "nope", 0, ENOENT, SAME },
 	{ FSOP_CANON, "loop", 0, ELOOP, SAME },

@@ -211,6 +211,22 @@ START_TEST(test_unreadable)
 }
 END_TEST
 
+/* What /proc has of us is not entered. */
+START_TEST(test_ourselves)
+{
+	struct fsop	 op;
+	char		 path[64], *got;
+
+	snprintf(path, sizeof(path), "/proc/%ld", (long)getpid());
+	op_init(&op, FSOP_WALK, path, NULL);
+	got = op_walk(&op, false);
+	ck_assert_msg(strstr(got, "map_files" DENIED) != NULL &&
+	    strstr(got, "/fd" DENIED) != NULL &&
+	    strstr(got, "/fd/") == NULL, "%s", got);
+	free(got);
+}
+END_TEST
+
 /* --- much --- */
 
 static int
@@ -405,6 +421,7 @@ main(void)
 	tcase_add_loop_test(t, test_rows, 0, (int)NROWS(rows));
 	tcase_add_test(t, test_root);
 	tcase_add_test(t, test_unreadable);
+	tcase_add_test(t, test_ourselves);
 	tcase_add_test(t, test_full);
 	tcase_add_test(t, test_bounded);
 	tcase_add_test(t, test_deep);
