@@ -96,7 +96,7 @@ ctl_status(struct ctl_client *c)
 		TEXT("version"), NUMBER("pid"), TEXT("state"), TEXT("ready"),
 		NUMBER("uptime"), TEXT("user"), LIST("listen"),
 		LIST("metrics"), LIST("uplinks"),
-		TEXT("directory"), TEXT("audit"),
+		TEXT("tcp_users"), TEXT("directory"), TEXT("audit"),
 		NUMBER("attached"), NUMBER("detached"),
 		NUMBER("kept"), NUMBER("spare"), NUMBER("greeting"),
 		NUMBER("waiting"), TEXT("sandbox"), TEXT("limits"),
@@ -126,6 +126,7 @@ ctl_status(struct ctl_client *c)
 	put_listeners(&row, &m->metrics, false,
 	    (size_t)LIMIT_CONTROL_MESSAGE / 8);
 	put_uplinks(&row, m);
+	ctl_row_text(&row, m->brand == 0 ? "" : peer_way_name(m->peer_way));
 	ctl_row_text(&row, m->dir);
 	audit = audit_describe(m);
 	ctl_row_text(&row, audit != NULL ? audit : "");

@@ -122,6 +122,29 @@ fail_errno(struct conf_error *e, const char *url)
 	return conf_fail(e, "%.300s: %s", url, strerror(errno));
 }
 
+/* What clients by TCP are known by: those who are sandboxed, and users. */
+static void
+begin_tcp(struct master *m, bool is_metrics)
+{
+	if (!is_metrics)
+		m->brand = inside_brand(m->dir);
+	if (m->peer_way != PEER_WAY_NONE)
+		return;
+	switch (m->peer_way = peer_find_way()) {
+	case PEER_WAY_NONE:
+		log_warnx("this kernel does not tell whose a TCP connection "
+		    "is: by ws: only who shows a token is served");
+		break;
+	case PEER_WAY_DIAG:
+		log_info("users of TCP clients are known by sock_diag");
+		break;
+	case PEER_WAY_TABLE:
+		log_warnx("no tcp_diag in this kernel: users of TCP clients "
+		    "are known by /proc/net/tcp; no sandbox has a network");
+		break;
+	}
+}
+
 static int
 open_tcp(struct listener *l, const char *url, union endpoint_address *a,
     socklen_t len, struct conf_error *e)
@@ -138,8 +161,7 @@ open_tcp(struct listener *l, const char *url, union endpoint_address *a,
 	    listen(l->fd, BACKLOG) == -1 ||
 	    getsockname(l->fd, &a->any, &len) == -1)
 		return fail_errno(e, url);
-	if (!l->is_metrics)
-		m->brand = inside_brand(m->dir);
+	begin_tcp(m, l->is_metrics);
 	show_tcp(l, a);
 	return 0;
 }
@@ -301,7 +323,7 @@ adopt_tcp(struct listener *l, const union endpoint_address *a,
 	/* Else it is as its maker wants it, see TCPCongestion= of systemd. */
 	if (tcp_no_delay(l->fd) == -1)
 		return fail_errno(e, l->url);
-	l->master->brand = inside_brand(l->master->dir);
+	begin_tcp(l->master, false);
 	return 0;
 }
 
@@ -616,7 +638,8 @@ on_accept(int lfd, short what, void *arg)
 			return;
 		}
 		STAT_INC(m, accepted);
-		if (peer_identify(fd, m->brand, &m->idmap, &p) == -1) {
+		if (peer_identify(fd, m->peer_way, m->brand, &m->idmap,
+		    &p) == -1) {
 			log_warn("peer");
 			fd_close(&fd);
 			continue;

@@ -23,6 +23,7 @@
 #include "master/cred.h"
 #include "master/idmap.h"
 #include "master/passed.h"
+#include "master/peer.h"
 
 struct audit;
 struct child;
@@ -67,6 +68,7 @@ struct master {
 	char			 uplink[4096];	/* and of execsrv-uplink */
 	struct rlimit		 nofile;	/* as we were started with */
 	struct idmap		 idmap;
+	enum peer_way		 peer_way;	/* NONE until there is TCP */
 	bool			 is_root;
 	bool			 is_stdio;
 	bool			 is_daemon;	/* in the background */

@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "common/tcp.h"
 #include "master/idmap.h"
 #include "master/inside.h"
+#include "master/nettable.h"
 
 #define ANSWER_MAX	8192	/* bytes of a sock_diag answer */
 #define ANSWER_WAIT	1	/* seconds; the kernel answers at once */
@@ -168,6 +170,148 @@ identify_tcp(struct peer *p, const union address *ours,
 	return r;
 }
 
+static void
+end_of(const union address *a, struct nettable_end *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (a->any.sa_family == AF_INET6) {
+		out->address = a->in6.sin6_addr;
+		out->port = ntohs(a->in6.sin6_port);
+		return;
+	}
+	memset(&out->address.s6_addr[10], 0xff, 2);
+	memcpy(&out->address.s6_addr[12], &a->in.sin_addr,
+	    sizeof(a->in.sin_addr));
+	out->port = ntohs(a->in.sin_port);
+}
+
+static bool
+is_same(const struct nettable_end *a, const struct nettable_end *b)
+{
+	return a->port == b->port &&
+	    IN6_ARE_ADDR_EQUAL(&a->address, &b->address);
+}
+
+/* As read_answer(): whose socket it is, if anybody has it. */
+static bool
+find_in_table(const char *file, struct peer *p,
+    const struct nettable_end *ours, const struct nettable_end *theirs)
+{
+	struct nettable_row	 row;
+	char			*line = NULL;
+	size_t			 cap = 0;
+	ssize_t			 n;
+	FILE			*f;
+
+	if ((f = fopen(file, "re")) == NULL)
+		return false;
+	while (!p->known && (n = getline(&line, &cap, f)) > 0)
+		if (nettable_parse(line, (size_t)n - 1, &row) == 0 &&
+		    row.inode != 0 && row.state != TCP_LISTEN &&
+		    row.state != TCP_SYN_SENT &&
+		    is_same(&row.local, theirs) &&
+		    is_same(&row.remote, ours)) {
+			p->known = true;
+			p->uid = row.uid;
+		}
+	free(line);
+	fclose(f);
+	return p->known;
+}
+
+/* A socket of IPv6 may have its end at an address of IPv4. */
+static int
+identify_by_table(struct peer *p, const union address *ours,
+    const union address *theirs)
+{
+	struct nettable_end	 one, other;
+
+	end_of(ours, &one);
+	end_of(theirs, &other);
+	if (theirs->any.sa_family == AF_INET6 ||
+	    !find_in_table("/proc/net/tcp", p, &one, &other))
+		(void)!find_in_table("/proc/net/tcp6", p, &one, &other);
+	return 0;
+}
+
+/* Whose connection it is; of one that is, or was, in a sandbox p->unfit. */
+static int
+identify_pair(enum peer_way way, struct peer *p, const union address *ours,
+    const union address *theirs, uint64_t brand)
+{
+	switch (way) {
+	case PEER_WAY_DIAG:
+		return identify_tcp(p, ours, theirs, brand);
+	case PEER_WAY_TABLE:
+		return identify_by_table(p, ours, theirs);
+	default:
+		return 0;
+	}
+}
+
+/* A connection of ours to ourselves: 0, or -1: there is no loopback. */
+static int
+connect_ourselves(int fds[2], union address *ours, union address *theirs)
+{
+	socklen_t	 len = sizeof(ours->in);
+	int		 lfd;
+
+	memset(ours, 0, sizeof(*ours));
+	ours->in.sin_family = AF_INET;
+	ours->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	lfd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (lfd == -1 || fds[0] == -1 || bind(lfd, &ours->any, len) == -1 ||
+	    listen(lfd, 1) == -1 || getsockname(lfd, &ours->any, &len) == -1 ||
+	    connect(fds[0], &ours->any, len) == -1 ||
+	    getsockname(fds[0], &theirs->any, &len) == -1 ||
+	    (fds[1] = accept4(lfd, NULL, NULL, SOCK_CLOEXEC)) == -1) {
+		fd_close(&lfd);
+		fd_close(&fds[0]);
+		return -1;
+	}
+	fd_close(&lfd);
+	return 0;
+}
+
+enum peer_way
+peer_find_way(void)
+{
+	static const enum peer_way	 ways[] = {
+		PEER_WAY_DIAG, PEER_WAY_TABLE
+	};
+	union address			 ours, theirs;
+	struct peer			 p;
+	enum peer_way			 found = PEER_WAY_NONE;
+	size_t				 i;
+	int				 fds[2];
+
+	if (connect_ourselves(fds, &ours, &theirs) == -1)
+		return PEER_WAY_DIAG;
+	for (i = 0; i < sizeof(ways) / sizeof(ways[0]) &&
+	    found == PEER_WAY_NONE; i++) {
+		memset(&p, 0, sizeof(p));
+		if (identify_pair(ways[i], &p, &ours, &theirs, 0) == 0 &&
+		    p.known)
+			found = ways[i];
+	}
+	fd_close(&fds[0]);
+	fd_close(&fds[1]);
+	return found;
+}
+
+const char *
+peer_way_name(enum peer_way way)
+{
+	static const char *const	 names[] = {
+		[PEER_WAY_NONE] = "none",
+		[PEER_WAY_DIAG] = "sock_diag",
+		[PEER_WAY_TABLE] = "/proc/net/tcp"
+	};
+
+	return names[way];
+}
+
 /* On an IPv6 socket an IPv4 peer looks like this: ::ffff:127.0.0.1. */
 static void
 unmap(union address *a)
@@ -266,7 +410,7 @@ name_user(struct peer *p)
 }
 
 static int
-identify(int fd, uint64_t brand, struct peer *p)
+identify(int fd, enum peer_way way, uint64_t brand, struct peer *p)
 {
 	union address	 ours, theirs;
 	socklen_t	 len = sizeof(ours);
@@ -282,7 +426,7 @@ identify(int fd, uint64_t brand, struct peer *p)
 	unmap(&ours);
 	unmap(&theirs);
 	p->is_tcp = true;
-	if (identify_tcp(p, &ours, &theirs, brand) == -1)
+	if (identify_pair(way, p, &ours, &theirs, brand) == -1)
 		return -1;
 	/*
 	 * By another address of this machine a command in a sandbox is found
@@ -308,9 +452,10 @@ peer_is_user(struct peer *p)
 }
 
 int
-peer_identify(int fd, uint64_t brand, const struct idmap *im, struct peer *p)
+peer_identify(int fd, enum peer_way way, uint64_t brand,
+    const struct idmap *im, struct peer *p)
 {
-	if (identify(fd, brand, p) == -1)
+	if (identify(fd, way, brand, p) == -1)
 		return -1;
 	if (!idmap_is_user(im, p->uid) || (p->has_gid &&
 	    !idmap_is_group(im, p->gid)))

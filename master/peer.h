@@ -41,6 +41,22 @@ struct peer {
 	char	 listener[PEER_LISTENER_MAX];	/* where it came in */
 };
 
+/*
+ * Which way the kernel tells whose a TCP connection is: sock_diag(7), which
+ * wants its module tcp_diag, or its table in /proc (master/nettable.h), which
+ * is read whole for each client and does not show what is in a sandbox.
+ */
+enum peer_way { PEER_WAY_NONE, PEER_WAY_DIAG, PEER_WAY_TABLE };
+
+/*
+ * Try them with a connection of our own to loopback.  NONE: neither knows it.
+ * DIAG too where there is no loopback to try it with.
+ */
+enum peer_way	 peer_find_way(void);
+
+/* For people: "sock_diag". */
+const char	*peer_way_name(enum peer_way way);
+
 /* What a peer's wrong tokens are counted by: its user, or else its address. */
 const char	*peer_culprit(const struct peer *p);
 
@@ -50,13 +66,14 @@ void	 peer_grant(struct peer *p, const char *identity, uid_t uid,
 
 /*
  * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or TCP socket
- * (sock_diag(7), the exact pair of addresses).  A peer that is not on
+ * (the exact pair of addresses, which way tells).  A peer that is not on
  * loopback, or gone already, or who has no number here (master/idmap.h), is not
  * known; one in a sandbox of ours is unfit (master/inside.h; brand is ours).
  * 0, or -1 with errno.
  */
-int	 peer_identify(int fd, uint64_t brand, const struct idmap *im,
-	    struct peer *p) __attribute__((warn_unused_result));
+int	 peer_identify(int fd, enum peer_way way, uint64_t brand,
+	    const struct idmap *im, struct peer *p)
+	    __attribute__((warn_unused_result));
 
 /* Its identity is the user whom the kernel names. */
 void	 peer_is_user(struct peer *p);

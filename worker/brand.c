@@ -300,6 +300,10 @@ brand_for(struct session *s, const struct view *v, int *sock_out)
 	*sock_out = -1;
 	if (v == NULL || v->net_off || s->set.brand == 0)
 		return 0;
+	if (s->set.brand_unread) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
 	if (b == NULL && (b = brand_new(s)) == NULL) {
 		errno = ENOMEM;
 		return -1;

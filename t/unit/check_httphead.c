@@ -639,7 +639,8 @@ START_TEST(test_answers)
 	size_t			 i, n, size;
 
 	for (i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
-		n = httphead_answer(statuses[i], NULL, false, out, sizeof(out));
+		n = httphead_answer(statuses[i], NULL, false, out,
+		    sizeof(out));
 		ck_assert_uint_eq(n, strlen(out));
 		snprintf(start, sizeof(start), "HTTP/1.1 %d ", statuses[i]);
 		ck_assert_mem_eq(out, start, strlen(start));
@@ -658,14 +659,16 @@ START_TEST(test_answers)
 		ck_assert_int_eq(strstr(out, "\r\nWWW-Authenticate: Bearer\r\n")
 		    != NULL, statuses[i] == 401);
 		/* the same head for HEAD, without the body */
-		n = httphead_answer(statuses[i], NULL, true, head, sizeof(head));
+		n = httphead_answer(statuses[i], NULL, true, head,
+		    sizeof(head));
 		ck_assert_uint_eq(n, (size_t)(body - out));
 		ck_assert_mem_eq(head, out, n);
 		ck_assert_int_eq(head[n], '\0');
 		/* too little room: cut, terminated, never beyond */
 		for (size = 0; size <= n; size++) {
 			memset(head, 0x5a, sizeof(head));
-			n = httphead_answer(statuses[i], NULL, false, head, size);
+			n = httphead_answer(statuses[i], NULL, false, head,
+			    size);
 			ck_assert_uint_eq(n, size == 0 ? 0 : size - 1);
 			ck_assert_mem_eq(head, out, n);
 			ck_assert_int_eq(head[size], 0x5a);
