@@ -443,6 +443,7 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->grace_ms = c->grace;
 	out->window = c->window;
 	out->spool = c->spool;
+	out->remote_retain = c->remote_retain;
 	out->max_processes = (uint32_t)c->max_processes;
 	out->native_paths = c->native_paths != 0;
 	out->log_level = (uint32_t)c->log_level;

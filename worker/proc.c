@@ -520,7 +520,8 @@ bound_closed(struct session *s, struct proc *newest)
 		next = TAILQ_NEXT(p, entry);
 		/* What the client has not read yet stays. */
 		if (p->state == PROC_CLOSED && p != newest &&
-		    p->ring.unread_cost == 0 && (!p->terminated ||
+		    p->ring.unread_cost == 0 &&
+		    p->ring.relayed_count == 0 && (!p->terminated ||
 		    p->empty_passes >= KILL_PASSES))
 			proc_free(&p);
 	}

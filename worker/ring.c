@@ -11,6 +11,21 @@ window_init(struct window *w)
 {
 	memset(w, 0, sizeof(*w));
 	TAILQ_INIT(&w->sent);
+	TAILQ_INIT(&w->relayed);
+	spool_init(&w->spool);
+}
+
+void
+window_fini(struct window *w)
+{
+	assert(TAILQ_EMPTY(&w->relayed));
+	spool_fini(&w->spool);
+}
+
+static bool
+is_unread(enum chunk_state s)
+{
+	return s == CHUNK_SPOOLED || s == CHUNK_SENT;
 }
 
 /* The only place that changes a chunk's state, and so what is counted. */
@@ -22,6 +37,10 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 
 	if (c->state == to)
 		return;
+	if (is_unread(c->state) && !is_unread(to))
+		c->ring->unread_cost -= cost;
+	else if (!is_unread(c->state) && is_unread(to))
+		c->ring->unread_cost += cost;
 	switch ((enum chunk_state)c->state) {
 	case CHUNK_SPOOLED:
 		w->spooled_cost -= cost;
@@ -30,11 +49,16 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 		TAILQ_REMOVE(&w->sent, c, state_entry);
 		w->sent_cost -= cost;
 		break;
+	case CHUNK_RELAYED:
+		TAILQ_REMOVE(&w->relayed, c, state_entry);
+		w->relayed_cost -= cost;
+		w->relayed_memory -= c->part == NULL ? cost : 0;
+		c->ring->relayed_count--;
+		break;
 	case CHUNK_ACKED:
 		TAILQ_REMOVE(&c->ring->acked, c, state_entry);
 		c->ring->acked_bytes -= c->len;
 		c->ring->acked_count--;
-		c->ring->unread_cost += cost;
 		break;
 	}
 	c->state = (uint8_t)to;
@@ -47,11 +71,16 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 		w->sent_cost += cost;
 		w->sent_total += cost;
 		break;
+	case CHUNK_RELAYED:
+		TAILQ_INSERT_TAIL(&w->relayed, c, state_entry);
+		w->relayed_cost += cost;
+		w->relayed_memory += c->part == NULL ? cost : 0;
+		c->ring->relayed_count++;
+		break;
 	case CHUNK_ACKED:
 		TAILQ_INSERT_TAIL(&c->ring->acked, c, state_entry);
 		c->ring->acked_bytes += c->len;
 		c->ring->acked_count++;
-		c->ring->unread_cost -= cost;
 		break;
 	}
 }
@@ -61,7 +90,7 @@ window_sent(struct window *w, struct chunk *c, uint64_t pos)
 {
 	assert(c->ring->window == w);
 	c->sealed = true;
-	if (c->state != CHUNK_SPOOLED)
+	if (c->state != CHUNK_SPOOLED && c->state != CHUNK_RELAYED)
 		return;		/* it is on the way already, or has arrived */
 	c->pos = pos;
 	chunk_set_state(c, CHUNK_SENT);
@@ -78,6 +107,78 @@ window_ack(struct window *w, uint64_t pos)
 		chunk_set_state(c, CHUNK_ACKED);
 		ring_evict(r);
 	}
+}
+
+/*
+ * c, or what it is now: the same in the spool, if there is too much of its kind
+ * in memory.  On a disk that is full it stays where it is.
+ */
+static struct chunk *
+spool(struct window *w, struct chunk *c)
+{
+	size_t			 size = sizeof(*c) + c->len;
+	struct spool_part	*part;
+	struct chunk		*moved;
+
+	if (c->part != NULL ||
+	    w->relayed_memory + chunk_cost(c) <= w->retain ||
+	    (moved = spool_alloc(&w->spool, size, &part)) == NULL)
+		return c;
+	memcpy(moved, c, size);
+	moved->part = part;
+	TAILQ_INSERT_BEFORE(c, moved, ring_entry);
+	TAILQ_REMOVE(&c->ring->chunks, c, ring_entry);
+	TAILQ_INSERT_BEFORE(c, moved, state_entry);
+	TAILQ_REMOVE(&w->sent, c, state_entry);
+	free(c);
+	return moved;
+}
+
+void
+window_relay(struct window *w, uint64_t pos, uint64_t now)
+{
+	struct chunk	*c;
+
+	if (w->retain == 0) {
+		window_ack(w, pos);
+		return;
+	}
+	while ((c = TAILQ_FIRST(&w->sent)) != NULL && c->pos <= pos) {
+		c = spool(w, c);
+		c->pos = now;
+		chunk_set_state(c, CHUNK_RELAYED);
+	}
+	window_expire(w, now);
+}
+
+void
+window_expire(struct window *w, uint64_t now)
+{
+	struct chunk	*c;
+	struct ring	*r;
+
+	while ((c = TAILQ_FIRST(&w->relayed)) != NULL &&
+	    w->relayed_cost > w->retain && c->pos + LIMIT_RELAYED_MS <= now) {
+		r = c->ring;
+		chunk_set_state(c, CHUNK_ACKED);
+		ring_evict(r);
+	}
+}
+
+bool
+window_is_full(const struct window *w)
+{
+	return w->retain > 0 && (w->relayed_memory >= 2 * w->retain ||
+	    w->relayed_cost >= w->retain + LIMIT_RELAYED);
+}
+
+uint64_t
+window_due(const struct window *w)
+{
+	const struct chunk	*c = TAILQ_FIRST(&w->relayed);
+
+	return c == NULL || w->relayed_cost <= w->retain ? 0 :
+	    c->pos + LIMIT_RELAYED_MS;
 }
 
 void
@@ -113,7 +214,10 @@ chunk_drop(struct chunk *c)
 	if (r->total != NULL)
 		*r->total -= c->len;
 	r->count--;
-	free(c);
+	if (c->part != NULL)
+		spool_free(&r->window->spool, c->part);
+	else
+		free(c);
 }
 
 void
@@ -180,7 +284,7 @@ ring_ack(struct ring *r, uint64_t seq)
 	struct chunk	*c, *next;
 
 	for (c = TAILQ_FIRST(&r->chunks); c != NULL && c->seq <= seq &&
-	    r->unread_cost > 0; c = next) {
+	    (r->unread_cost > 0 || r->relayed_count > 0); c = next) {
 		next = TAILQ_NEXT(c, ring_entry);
 		if (c->sealed)
 			chunk_set_state(c, CHUNK_ACKED);

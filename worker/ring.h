@@ -2,10 +2,12 @@
  * The output of one process that can still be read, by sequence number; and,
  * across the processes of a session, what of it the client has acknowledged.
  * Design section 4: a byte is dropped only when the client has acknowledged
- * it, and of those the newest LIMIT_RETAINED bytes stay even then.  Pure.
+ * it, and of those the newest LIMIT_RETAINED bytes stay even then.
  *
  * A chunk is SPOOLED until it is put on a connection, then SENT, then ACKED;
- * it goes back to SPOOLED when its connection is lost.
+ * it goes back to SPOOLED when its connection is lost.  Where receipts are a
+ * relay's it is RELAYED in between: for LIMIT_RELAYED_MS at least, as the relay
+ * may lose it before the client has it, and on while there is room.
  */
 #ifndef WORKER_RING_H
 #define WORKER_RING_H
@@ -16,16 +18,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum chunk_state { CHUNK_SPOOLED, CHUNK_SENT, CHUNK_ACKED };
+#include "worker/spool.h"
+
+enum chunk_state { CHUNK_SPOOLED, CHUNK_SENT, CHUNK_RELAYED, CHUNK_ACKED };
 
 struct ring;
 
 struct chunk {
 	TAILQ_ENTRY(chunk)	 ring_entry;
-	TAILQ_ENTRY(chunk)	 state_entry;	/* of sent, or of acked */
+	TAILQ_ENTRY(chunk)	 state_entry;	/* of sent, relayed or acked */
 	struct ring		*ring;
+	struct spool_part	*part;		/* NULL: malloc()ed */
 	uint64_t		 seq;
-	uint64_t		 pos;		/* of the connection */
+	uint64_t		 pos;		/* of the connection; RELAYED:
+						   when, in ms */
 	uint32_t		 len, cap;
 	uint8_t			 stream;
 	uint8_t			 state;		/* enum chunk_state */
@@ -41,6 +47,12 @@ struct window {
 	size_t			 sent_cost;
 	size_t			 spooled_cost;
 	uint64_t		 sent_total;	/* cost, ever */
+	/* What relays have read: */
+	size_t			 retain;	/* bytes in memory; 0: none */
+	struct chunk_list	 relayed;	/* the oldest first */
+	size_t			 relayed_cost;
+	size_t			 relayed_memory; /* what is not in the spool */
+	struct spool		 spool;
 };
 
 /* One process's. Embedded. */
@@ -51,7 +63,8 @@ struct ring {
 	uint64_t		 next_seq;	/* of the next event */
 	size_t			 bytes;		/* of output held */
 	size_t			 count;		/* of chunks held */
-	size_t			 unread_cost;	/* of chunks not ACKED */
+	size_t			 unread_cost;	/* of SPOOLED and SENT ones */
+	size_t			 relayed_count;	/* of chunks RELAYED */
 	size_t			 acked_bytes;	/* of the others */
 	size_t			 acked_count;
 	bool			 catching_up;	/* a reader is about to */
@@ -60,8 +73,24 @@ struct ring {
 
 void	 window_init(struct window *w);
 
-/* The peer has read everything up to pos: drop what need not stay. */
+/* When there are no rings any more. */
+void	 window_fini(struct window *w);
+
+/* The client has read everything up to pos: drop what need not stay. */
 void	 window_ack(struct window *w, uint64_t pos);
+
+/* Whoever stands between has; now in ms.  Without retain that is the same. */
+void	 window_relay(struct window *w, uint64_t pos, uint64_t now);
+
+/* Drop what relays have had for long enough, and there is no room for. */
+void	 window_expire(struct window *w, uint64_t now);
+
+/*
+ * Whether so much is retained for relays that no more may be read; when that
+ * may be over, in ms, or 0: not by waiting.
+ */
+bool	 window_is_full(const struct window *w);
+uint64_t window_due(const struct window *w);
 
 /* The connection is lost: nobody knows what arrived. */
 void	 window_lost(struct window *w);

@@ -93,7 +93,7 @@ session_has_room(const struct session *s)
 		return s->window.spooled_cost < s->set.spool;
 	if (s->has_receipts && window < 4 * LIMIT_RECEIPT)
 		window = 4 * LIMIT_RECEIPT;
-	return s->window.sent_cost < window &&
+	return s->window.sent_cost < window && !window_is_full(&s->window) &&
 	    conn_behind(s->conn) < LIMIT_OUT_CHILDREN;
 }
 
@@ -118,7 +118,7 @@ on_receipt(void *arg, uint64_t pos)
 
 	/* Whoever pongs may be a relay: the client tells by itself. */
 	if (!s->has_receipts)
-		window_ack(&s->window, pos);
+		window_relay(&s->window, pos, clock_ms());
 }
 
 int
@@ -624,9 +624,9 @@ on_ttl(int fd, short what, void *arg)
 		conn_close(s->conn, 1008, "no initialize in time");
 }
 
-/* The next one may be told; session_run() looks whether there is one. */
+/* There is a turn: session_run() looks what is due at its end. */
 static void
-on_load(int fd, short what, void *arg)
+on_turn(int fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
@@ -685,11 +685,14 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	TAILQ_INIT(&s->waiting);
 	TAILQ_INIT(&s->starts);
 	window_init(&s->window);
+	if (s->is_relayed)
+		s->window.retain = s->set.remote_retain;
 	json_init(&s->json);
 	buf_init(&s->scratch, (size_t)LIMIT_MESSAGE);
 	s->ttl_ev = new_event(s, -1, 0, on_ttl);
 	s->kill_ev = new_event(s, -1, 0, on_kill);
-	s->load_ev = new_event(s, -1, 0, on_load);
+	s->load_ev = new_event(s, -1, 0, on_turn);
+	s->relayed_ev = new_event(s, -1, 0, on_turn);
 	s->child_ev = new_event(s, SIGCHLD, EV_SIGNAL | EV_PERSIST, on_child);
 	s->reap_ev = new_event(s, -1, 0, on_reap);
 	if (event_add(s->child_ev, NULL) == -1)
@@ -722,6 +725,7 @@ session_fini(struct session *s)
 	files_free(s);
 	holders_free(s);
 	brand_free(s);
+	window_fini(&s->window);
 	map_fini(&s->procs);
 	json_fini(&s->json);
 	buf_fini(&s->scratch);
@@ -729,6 +733,7 @@ session_fini(struct session *s)
 	event_free(s->ttl_ev);
 	event_free(s->kill_ev);
 	event_free(s->load_ev);
+	event_free(s->relayed_ev);
 	event_free(s->child_ev);
 	event_free(s->reap_ev);
 	if (s->pace_ev != NULL)
@@ -746,10 +751,26 @@ is_over(const struct session *s)
 	    s->state == SESSION_HANDING));
 }
 
+/* The time is over for what a relay has had; a later turn comes by itself. */
+static void
+expire_relayed(struct session *s)
+{
+	uint64_t	 now, due = window_due(&s->window);
+
+	if (due == 0)
+		return;
+	now = clock_ms();
+	window_expire(&s->window, now);
+	if ((due = window_due(&s->window)) != 0 &&
+	    !event_pending(s->relayed_ev, EV_TIMEOUT, NULL))
+		set_timer(s->relayed_ev, due > now ? due - now : 1);
+}
+
 static void
 end_turn(struct session *s)
 {
 	ask_receipt(s);
+	expire_relayed(s);
 	if (s->conn != NULL)
 		conn_flush(s->conn);
 	session_unhold(s);

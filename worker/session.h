@@ -128,7 +128,7 @@ struct session {
 	struct json		 json;
 	struct buf		 scratch;	/* one answer being written */
 	struct event		*ttl_ev, *kill_ev, *child_ev, *reap_ev,
-				*pace_ev, *load_ev;
+				*pace_ev, *load_ev, *relayed_ev;
 	int			 pace_fd;	/* timerfd of paced output */
 	unsigned		 empty_passes;	/* found nobody to kill */
 	unsigned		 orphans;	/* reaped since the last one */

@@ -2,9 +2,14 @@
  * worker/ring.c: windows and rings under random operations beside a model
  * that is too simple to be wrong, and the rules of eviction.
  */
+#include <sys/resource.h>
+#include <sys/wait.h>
+
 #include <check.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/limit.h"
 #include "worker/ring.h"
@@ -425,6 +430,158 @@ START_TEST(test_lost)
 }
 END_TEST
 
+/* Chunks of an eighth of a MiB each, all sent: the i-th up to position i. */
+#define PIECE		(128 * 1024)
+#define PIECES		64
+
+static void
+fill(struct window *w, struct ring *r)
+{
+	unsigned	 i;
+
+	window_init(w);
+	ring_init(r, w);
+	for (i = 1; i <= PIECES; i++)
+		window_sent(w, add(r, PIECE, PIECE, 0, (int)i), i);
+}
+
+/* All are there, in their order, with what was in them. */
+static void
+look(const struct ring *r, unsigned from)
+{
+	const struct chunk	*c;
+
+	TAILQ_FOREACH(c, &r->chunks, ring_entry) {
+		ck_assert_uint_eq(c->seq, from);
+		ck_assert_uint_eq(c->data[0], from);
+		ck_assert_uint_eq(c->data[c->len - 1], from);
+		from++;
+	}
+	ck_assert_uint_eq(from, PIECES + 1);
+}
+
+/*
+ * What a relay has is neither unread nor dropped until its time is over, and
+ * then only if there is too much; beyond what memory may have it is in the
+ * spool.
+ */
+START_TEST(test_relayed)
+{
+	struct window	 w;
+	struct ring	 r;
+
+	fill(&w, &r);
+	w.retain = 20 * PIECE;
+	window_relay(&w, PIECES / 2, 1000);
+	window_relay(&w, PIECES, 2000);
+	look(&r, 1);
+	ck_assert_uint_eq(r.unread_cost, 0);
+	ck_assert_uint_eq(r.relayed_count, PIECES);
+	ck_assert_uint_le(w.relayed_memory, w.retain);
+	ck_assert_uint_ge(w.relayed_memory, 18 * PIECE);
+	ck_assert(!window_is_full(&w));
+	ck_assert_uint_eq(window_due(&w), 1000 + LIMIT_RELAYED_MS);
+	window_expire(&w, 999 + LIMIT_RELAYED_MS);
+	look(&r, 1);
+	window_expire(&w, 1000 + LIMIT_RELAYED_MS);
+	/* Of those that were dropped the newest MiB stays. */
+	look(&r, PIECES / 2 + 1 - 8);
+	ck_assert_uint_eq(r.acked_count, 8);
+	ck_assert_uint_eq(window_due(&w), 2000 + LIMIT_RELAYED_MS);
+	window_expire(&w, 2000 + LIMIT_RELAYED_MS);
+	ck_assert_uint_eq(window_due(&w), 0);
+	ck_assert_uint_le(w.relayed_cost, w.retain);
+	ck_assert_uint_ge(r.relayed_count, 18);
+	ring_fini(&r);
+	ck_assert_uint_eq(w.relayed_cost, 0);
+	ck_assert_uint_eq(w.relayed_memory, 0);
+	window_fini(&w);
+}
+END_TEST
+
+/* It is sent again when it is asked for, and its time begins anew. */
+START_TEST(test_relayed_again)
+{
+	struct window	 w;
+	struct ring	 r;
+	struct chunk	*c;
+	unsigned	 i = 0;
+
+	fill(&w, &r);
+	w.retain = PIECE;
+	window_relay(&w, PIECES, 1000);
+	window_lost(&w);
+	TAILQ_FOREACH(c, &r.chunks, ring_entry)
+		window_sent(&w, c, ++i);
+	ck_assert_uint_eq(w.relayed_cost, 0);
+	ck_assert_uint_gt(w.sent_cost, PIECES * PIECE);
+	window_lost(&w);
+	window_expire(&w, 1000 + LIMIT_RELAYED_MS);
+	look(&r, 1);
+	i = 0;
+	TAILQ_FOREACH(c, &r.chunks, ring_entry)
+		window_sent(&w, c, ++i);
+	window_relay(&w, PIECES, 50000);
+	window_expire(&w, 49999 + LIMIT_RELAYED_MS);
+	look(&r, 1);
+	/* The client's own word ends it. */
+	ring_ack(&r, PIECES);
+	ring_evict(&r);
+	look(&r, PIECES - 8 + 1);
+	ck_assert_uint_eq(r.relayed_count, 0);
+	ring_fini(&r);
+	window_fini(&w);
+}
+END_TEST
+
+/* Without a setting, and of a client that says what it has. */
+START_TEST(test_not_relayed)
+{
+	struct window	 w;
+	struct ring	 r;
+
+	fill(&w, &r);
+	w.retain = _i == 0 ? 0 : PIECES * PIECE;
+	if (_i == 0)
+		window_relay(&w, PIECES, 1000);
+	else
+		window_ack(&w, PIECES);
+	look(&r, PIECES - 8 + 1);
+	ring_fini(&r);
+	window_fini(&w);
+}
+END_TEST
+
+/* More than there is room for holds back what comes, and is kept. */
+START_TEST(test_relayed_full)
+{
+	struct rlimit	 none = { 0, 0 };
+	struct window	 w;
+	struct ring	 r;
+	pid_t		 pid;
+	int		 status;
+
+	if ((pid = fork()) == 0) {
+		signal(SIGXFSZ, SIG_IGN);
+		MUST(setrlimit(RLIMIT_FSIZE, &none) == 0);
+		fill(&w, &r);
+		w.retain = PIECES / 4 * PIECE;
+		window_relay(&w, PIECES / 4, 1000);
+		MUST(!window_is_full(&w));
+		window_relay(&w, PIECES, 1000);
+		MUST(window_is_full(&w));
+		MUST(r.relayed_count == PIECES && r.count == PIECES);
+		window_expire(&w, 1000 + LIMIT_RELAYED_MS);
+		MUST(!window_is_full(&w));
+		ring_fini(&r);
+		window_fini(&w);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -440,6 +597,10 @@ main(void)
 	tcase_add_test(t, test_order_of_eviction);
 	tcase_add_test(t, test_cursor);
 	tcase_add_test(t, test_lost);
+	tcase_add_test(t, test_relayed);
+	tcase_add_test(t, test_relayed_again);
+	tcase_add_loop_test(t, test_not_relayed, 0, 2);
+	tcase_add_test(t, test_relayed_full);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -1,0 +1,144 @@
+"""832: a harness that says nothing of receipts, as the stock one, at a
+rendezvous that holds 64 MiB for it and forgets them: they can be read."""
+import asyncio
+import base64
+import collections
+import hashlib
+import importlib
+import os
+import subprocess
+
+lib = importlib.import_module("8common")
+from client import check, descendants, say, LIMIT  # noqa: E402
+
+HELD = 64 << 20
+LAST = 12000000
+
+
+class Slow(lib.harness.Stream):
+    """Its frames stay at the rendezvous until it takes them."""
+
+    def __init__(self, *how, **more):
+        super().__init__(*how, **more)
+        self.held, self.bytes = collections.deque(), 0
+        self.takes = True
+
+    def on_frame(self, frame):
+        if self.takes or frame.kind != "data":
+            super().on_frame(frame)
+            return
+        self.held.append(frame)
+        self.bytes += len(frame.payload)
+
+
+class Reader:
+    """The output so far, in order, whichever way it came."""
+
+    def __init__(self):
+        self.next, self.early = 1, {}
+        self.bytes, self.hash = 0, hashlib.sha256()
+
+    def add(self, seq, chunk):
+        if seq < self.next or seq in self.early:
+            return
+        self.early[seq] = chunk
+        while self.next in self.early:
+            data = base64.b64decode(self.early.pop(self.next))
+            self.next += 1
+            self.bytes += len(data)
+            self.hash.update(data)
+
+    def on_note(self, m):
+        if m["method"] == "process/output":
+            self.add(m["params"]["seq"], m["params"]["chunk"])
+
+    async def catch_up(self, s):
+        while True:
+            after = self.next - 1
+            r = await s.call("process/read", {
+                "processId": "p", "afterSeq": after, "maxBytes": 1 << 20,
+                "waitMs": 0})
+            check(not r["chunks"] or r["chunks"][0]["seq"] <= self.next,
+                  "a gap: %d after %d" % (r["chunks"][0]["seq"], after)
+                  if r["chunks"] else "")
+            for chunk in r["chunks"]:
+                self.add(chunk["seq"], chunk["chunk"])
+            if not r["chunks"]:
+                return
+
+
+def spools(program):
+    """Files without a name that its workers have open: their bytes."""
+    total = 0
+    for pid in descendants(program.pid):
+        try:
+            for fd in os.listdir("/proc/%d/fd" % pid):
+                path = "/proc/%d/fd/%s" % (pid, fd)
+                name = os.readlink(path)
+                if name.startswith(("/var/tmp/", "/tmp/")) and \
+                        name.endswith(" (deleted)"):
+                    total += os.stat(path).st_blocks * 512
+        except OSError:
+            continue
+    return total
+
+
+async def begin(rig):
+    s = await rig.session(kind=Slow)
+    reader = Reader()
+    s.keeps_notes, s.on_note = False, reader.on_note
+    await s.start("p", "sh", "-c", "seq 1 %d; sleep 600" % LAST)
+    return s, reader
+
+
+async def forgotten(rig):
+    """Cut with all of it on the way; and once more while it is read."""
+    program = await rig.start(options=["DetachedTtl=10m"])
+    s, reader = await begin(rig)
+    await lib.until(lambda: reader.bytes > 1 << 20, what="output")
+    s.takes = False
+    await lib.until(lambda: s.bytes > HELD, 3 * LIMIT, "64 MiB held")
+    if os.getuid() == 0:
+        check(spools(program) > HELD / 4, "%d bytes on disk" %
+              spools(program))
+    rig.link.cut()
+    await rig.linked(after=1)
+    s = await lib.harness.resumed(lambda: rig.stream(kind=Slow), s.session,
+                                  LIMIT)
+    s.keeps_notes, s.on_note = False, reader.on_note
+    before = reader.bytes
+    s.takes = False
+    asking = asyncio.ensure_future(reader.catch_up(s))
+    await asyncio.sleep(0.2)
+    rig.link.cut()
+    asking.cancel()
+    await rig.linked(after=2)
+    s = await lib.harness.resumed(lambda: rig.stream(kind=Slow), s.session,
+                                  LIMIT)
+    s.keeps_notes, s.on_note = False, reader.on_note
+    await reader.catch_up(s)
+    check(reader.bytes > before + HELD / 2, "only %d bytes" % reader.bytes)
+    want = subprocess.run(["seq", "1", str(LAST)], check=True,
+                          stdout=subprocess.PIPE).stdout
+    await lib.until(lambda: reader.bytes >= len(want), 3 * LIMIT,
+                    "the last line")
+    check(reader.hash.digest() == hashlib.sha256(want).digest(),
+          "other bytes")
+    say("%d bytes" % reader.bytes)
+    # What it has read it will not ask for again.
+    await reader.catch_up(s)
+    await lib.until(lambda: os.getuid() != 0 or spools(program) < 2 << 20,
+                    what="the disk is given back")
+
+
+async def without(rig):
+    """RemoteRetain=0: as much as every process keeps, and no file."""
+    program = await rig.start(options=["RemoteRetain=0", "DetachedTtl=10m"])
+    s, reader = await begin(rig)
+    await lib.until(lambda: reader.bytes > 1 << 20, what="output")
+    s.takes = False
+    await lib.until(lambda: s.bytes > HELD / 4, 3 * LIMIT, "16 MiB held")
+    check(spools(program) == 0, "a file")
+
+
+lib.main(*map(lib.ours, (forgotten, without)))

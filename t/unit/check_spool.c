@@ -1,0 +1,134 @@
+/*
+ * worker/spool.c: pieces under random allocation beside what was written to
+ * them, and that the disk gets back what is freed.
+ */
+#include <sys/stat.h>
+
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "worker/spool.h"
+
+#define PIECES		64
+#define STEPS		20000
+#define BIG		70000
+
+static struct {
+	uint8_t			*at;
+	size_t			 len;
+	int			 fill;
+	struct spool_part	*part;
+} pieces[PIECES];
+
+static off_t
+on_disk(const struct spool *s)
+{
+	struct stat	 st;
+
+	ck_assert_int_eq(fstat(s->fd, &st), 0);
+	return st.st_blocks * 512;
+}
+
+static void
+look(size_t i)
+{
+	size_t	 k;
+
+	for (k = 0; k < pieces[i].len; k += 997)
+		if (pieces[i].at[k] != pieces[i].fill)
+			ck_abort_msg("piece %zu, byte %zu", i, k);
+}
+
+START_TEST(test_random)
+{
+	struct spool	 s;
+	size_t		 i, step;
+
+	srand((unsigned)_i);
+	spool_init(&s);
+	memset(pieces, 0, sizeof(pieces));
+	for (step = 0; step < STEPS; step++) {
+		i = (size_t)rand() % PIECES;
+		if (pieces[i].at != NULL) {
+			look(i);
+			spool_free(&s, pieces[i].part);
+			pieces[i].at = NULL;
+			continue;
+		}
+		pieces[i].len = (size_t)rand() % BIG + 1;
+		pieces[i].fill = rand() % 256;
+		pieces[i].at = spool_alloc(&s, pieces[i].len, &pieces[i].part);
+		ck_assert_ptr_nonnull(pieces[i].at);
+		ck_assert_uint_eq((uintptr_t)pieces[i].at %
+		    sizeof(max_align_t), 0);
+		memset(pieces[i].at, pieces[i].fill, pieces[i].len);
+	}
+	/* Each piece may keep a part, and one is in use. */
+	ck_assert_int_le(on_disk(&s), (PIECES + 1) * (off_t)SPOOL_PART);
+	for (i = 0; i < PIECES; i++)
+		if (pieces[i].at != NULL) {
+			look(i);
+			spool_free(&s, pieces[i].part);
+		}
+	ck_assert_int_lt(on_disk(&s), 2 * (off_t)SPOOL_PART);
+	spool_fini(&s);
+	ck_assert_int_eq(s.fd, -1);
+}
+END_TEST
+
+/* First in, first out, as it is used: the file does not grow. */
+START_TEST(test_in_turn)
+{
+	struct spool		 s;
+	struct spool_part	*parts[32];
+	size_t			 i;
+
+	spool_init(&s);
+	for (i = 0; i < 4000; i++) {
+		if (i >= 32)
+			spool_free(&s, parts[i % 32]);
+		ck_assert_ptr_nonnull(spool_alloc(&s, SPOOL_PART / 8,
+		    &parts[i % 32]));
+	}
+	ck_assert_uint_le(s.size, 8 * SPOOL_PART);
+	spool_fini(&s);
+}
+END_TEST
+
+START_TEST(test_limits)
+{
+	struct spool_part	*part;
+	struct spool		 s;
+
+	spool_init(&s);
+	spool_fini(&s);
+	spool_init(&s);
+	ck_assert_ptr_null(spool_alloc(&s, SPOOL_PART + 1, &part));
+	ck_assert_int_eq(errno, EFBIG);
+	ck_assert_ptr_nonnull(spool_alloc(&s, SPOOL_PART, &part));
+	spool_free(&s, part);
+	spool_fini(&s);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("spool");
+	TCase	*t = tcase_create("spool");
+	SRunner	*r;
+	int	 failed;
+
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, test_random, 0, 4);
+	tcase_add_test(t, test_in_turn);
+	tcase_add_test(t, test_limits);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed == 0 ? 0 : 1;
+}
