@@ -67,13 +67,19 @@ rows_init(const struct conf_row *r, size_t n, void *base)
 	return 0;
 }
 
+bool
+conf_row_is_list(const struct conf_row *row)
+{
+	return row->set == set_LIST || row->set == set_NAMES;
+}
+
 void
 conf_row_fini(const struct conf_row *row, void *member)
 {
 	if (row->set == set_TEXT) {
 		free(*(char **)member);
 		*(char **)member = NULL;
-	} else if (row->set == set_LIST) {
+	} else if (conf_row_is_list(row)) {
 		conf_list_fini(member);
 	}
 }
@@ -132,7 +138,7 @@ conf_row_copy(const struct conf_row *row, void *to, const void *from)
 	conf_row_fini(row, to);
 	if (row->set == set_TEXT)
 		return set_TEXT(row, to, *(char *const *)from);
-	if (row->set == set_LIST) {
+	if (conf_row_is_list(row)) {
 		for (i = 0; i < l->n; i++)
 			if (set_LIST(row, to, l->item[i]) == -1)
 				return -1;
@@ -385,11 +391,11 @@ static int
 set_row(const struct conf_row *row, void *base, struct conf_list *places,
     const char *value, const char *where, struct conf_error *e)
 {
-	if (row->set == set_LIST && *value == '\0')
+	if (conf_row_is_list(row) && *value == '\0')
 		return conf_fail(e, "%s: it needs a value", row->keyword);
 	if (row->set(row, (char *)base + row->offset, value) == -1)
 		return bad_value(row, value, e);
-	if (row->set != set_LIST)
+	if (!conf_row_is_list(row))
 		conf_list_fini(places);
 	return conf_list_add(places, where) == 0 ? 0 : conf_fail(e, "%s: %s",
 	    row->keyword, strerror(errno));
@@ -439,7 +445,7 @@ set_one(struct conf *c, const char *keyword, const char *value,
 	if (c->block == CONF_IN_MATCH)
 		return check_value(row, value, e) == -1 ? -1 :
 		    conf_match_set(c, row, value, e);
-	if (where != NULL && c->given[n] && row->set != set_LIST)
+	if (where != NULL && c->given[n] && !conf_row_is_list(row))
 		return check_value(row, value, e);
 	if (set_row(row, c, &c->where_of[n], value, at, e) == -1)
 		return -1;
@@ -587,8 +593,9 @@ conf_resolve(const struct conf *c, const struct conf_client *who,
 			v = &c->match[i].value[k];
 			row = &rows[v->row];
 			/* Given means here: by a block. */
-			if (!out->given[v->row] && row->set(row,
-			    (char *)out + row->offset, v->text) == -1)
+			if ((!out->given[v->row] || conf_row_is_list(row)) &&
+			    row->set(row, (char *)out + row->offset,
+			    v->text) == -1)
 				goto fail;
 			out->given[v->row] = true;
 		}

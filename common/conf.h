@@ -22,7 +22,7 @@ struct conf_rlimit {
 };
 
 typedef char			*CONF_TEXT;
-typedef struct conf_list	 CONF_LIST;
+typedef struct conf_list	 CONF_LIST, CONF_NAMES;
 typedef uint64_t		 CONF_COUNT, CONF_SIZE, CONF_ROOM, CONF_WEIGHT,
 				 CONF_SECONDS, CONF_TIMEOUT;	/* ms */
 typedef uint32_t		 CONF_MODE, CONF_NICE;
@@ -186,13 +186,11 @@ struct conf_client {
 
 /*
  * What is in force for a client: a configuration without Match and Uplink
- * blocks.  conf_fini() after 0; -1 with errno ENOMEM.
+ * blocks.  A list has what is said for everybody and in each block that holds.
+ * conf_fini() after 0; -1 with errno ENOMEM.
  */
 int	 conf_resolve(const struct conf *c, const struct conf_client *who,
 	    struct conf *out) __attribute__((warn_unused_result));
-
-/* Whether any Match block asks for that criterion (CONF_MATCH_...). */
-bool	 conf_asks(const struct conf *c, int criterion);
 
 /*
  * The same as text: "user=U,group=G,group=G,address=A,...".  Owns its texts.
@@ -208,6 +206,9 @@ int	 conf_spec_parse(struct conf_spec *s, const char *text,
 void	 conf_spec_fini(struct conf_spec *s);
 
 /* --- patterns; pure --- */
+
+/* Of names with blanks or commas between them, in place, such a list: */
+void	 conf_join_names(char *text);
 
 /*
  * sshd's lists: PATTERN[,PATTERN...], with * and ?, and ! before one that may

@@ -214,17 +214,6 @@ conf_match_holds(const struct conf_match *m, const struct conf_client *who)
 	return true;
 }
 
-bool
-conf_asks(const struct conf *c, int criterion)
-{
-	size_t	 i;
-
-	for (i = 0; i < c->nmatch; i++)
-		if (c->match[i].pattern[criterion] != NULL)
-			return true;
-	return false;
-}
-
 void
 conf_match_fini(struct conf_match *m)
 {
@@ -239,9 +228,8 @@ conf_match_fini(struct conf_match *m)
 	memset(m, 0, sizeof(*m));
 }
 
-/* Those with ! only take away. */
-static bool
-can_hold(const char *list)
+bool
+conf_pattern_can_hold(const char *list)
 {
 	for (; *list == '!'; list++)
 		if ((list = strchr(list, ',')) == NULL)
@@ -266,7 +254,7 @@ add_criterion(struct conf_match *m, const char *word, const char *pattern,
 	if (match_list(pattern, "", criteria[i].kind == ADDRESS) == -2)
 		return conf_fail(e, "Match %s: bad pattern \"%.200s\"",
 		    criteria[i].keyword, pattern);
-	if (!can_hold(pattern))
+	if (!conf_pattern_can_hold(pattern))
 		return conf_fail(e, "Match %s: \"%.200s\" matches nobody: put "
 		    "\"*,\" before it", criteria[i].keyword, pattern);
 	if ((m->pattern[i] = strdup(pattern)) == NULL)

@@ -27,10 +27,10 @@ struct conf_row {
 };
 
 /* One of each type (conf_value.c). */
-conf_set_fn	 set_TEXT, set_LIST, set_COUNT, set_SIZE, set_SECONDS,
-		 set_MODE, set_NICE, set_RLIMIT,
+conf_set_fn	 set_TEXT, set_LIST, set_NAMES, set_COUNT, set_SIZE,
+		 set_SECONDS, set_MODE, set_NICE, set_RLIMIT,
 		 set_ROOM, set_TIMEOUT, set_WEIGHT, set_choice;
-conf_print_fn	 print_TEXT, print_LIST, print_COUNT, print_SIZE,
+conf_print_fn	 print_TEXT, print_LIST, print_NAMES, print_COUNT, print_SIZE,
 		 print_SECONDS, print_MODE, print_NICE, print_RLIMIT,
 		 print_ROOM, print_TIMEOUT, print_WEIGHT, print_choice;
 
@@ -53,6 +53,9 @@ const struct conf_row	*conf_row_at(size_t n);
  */
 int	 conf_row_copy(const struct conf_row *row, void *to,
 	    const void *from) __attribute__((warn_unused_result));
+
+/* Whether values add up. */
+bool	 conf_row_is_list(const struct conf_row *row);
 
 /* Free what a member holds; it is zero then. */
 void	 conf_row_fini(const struct conf_row *row, void *member);
@@ -86,6 +89,12 @@ int	 conf_match_set(struct conf *c, const struct conf_row *row,
 bool	 conf_match_holds(const struct conf_match *m,
 	    const struct conf_client *who);
 void	 conf_match_fini(struct conf_match *m);
+
+/*
+ * Whether a list of patterns is one that something can match: those with ! only
+ * take away.
+ */
+bool	 conf_pattern_can_hold(const char *list);
 void	 conf_match_print(const struct conf_match *m, FILE *out);
 
 #endif

@@ -88,6 +88,47 @@ set_LIST(const struct conf_row *row, void *member, const char *value)
 	return *value == '\0' ? 0 : conf_list_add(member, value);
 }
 
+void
+conf_join_names(char *text)
+{
+	char	*to = text;
+	bool	 is_first = true;
+	size_t	 n;
+
+	while (*(text += strspn(text, " \t,")) != '\0') {
+		n = strcspn(text, " \t,");
+		if (!is_first)
+			*to++ = ',';
+		is_first = false;
+		memmove(to, text, n);
+		to += n;
+		text += n;
+	}
+	*to = '\0';
+}
+
+int
+set_NAMES(const struct conf_row *row, void *member, const char *value)
+{
+	char	*list;
+	int	 r = 0;
+
+	(void)row;
+	if (*value == '\0')
+		return 0;
+	if ((list = strdup(value)) == NULL)
+		return -1;
+	conf_join_names(list);
+	if (conf_pattern_list(list, "") != -2 && conf_pattern_can_hold(list)) {
+		r = conf_list_add(member, list);
+	} else {
+		errno = EINVAL;
+		r = -1;
+	}
+	free(list);
+	return r;
+}
+
 /* A number and one of its units. */
 static int
 set_number(void *member, const char *value, const struct unit *u)
@@ -320,6 +361,12 @@ print_LIST(const struct conf_row *row, const void *member, FILE *out)
 		fprintf(out, "# %s\n", row->keyword);
 	for (i = 0; i < l->n; i++)
 		conf_print_line(row->keyword, l->item[i], out);
+}
+
+void
+print_NAMES(const struct conf_row *row, const void *member, FILE *out)
+{
+	print_LIST(row, member, out);
 }
 
 /* In the largest unit that keeps it whole. */

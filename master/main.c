@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/program.h"
 #include "config.h"
+#include "master/allow.h"
 #include "master/auth_options.h"
 #include "master/listen.h"
 #include "master/logto.h"
@@ -319,6 +320,8 @@ without_server(const struct conf *c, const struct options *o, size_t npassed)
 		fprintf(stderr, "execsrvd: %s\n", e.text);
 		return EXIT_CONFIG;
 	}
+	if (o->test)
+		allow_warn(c, stderr);
 	if (o->test || o->print)
 		return 0;
 	if (npassed != 0 || setup_has_doors(c))

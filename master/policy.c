@@ -11,11 +11,10 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "master/allow.h"
 #include "master/audit.h"
 #include "master/route.h"
 #include "master/tokens.h"
-
-#define NAME_MAX_	256	/* bytes of a user or group */
 
 enum {
 #define RLIMIT_ROW(name, member)	ROW_##name,
@@ -39,6 +38,8 @@ struct policy {
 	size_t		 nuser;
 	struct user	*other;
 	size_t		 nother;
+	bool		 denies_unknown;	/* DenyUsers has patterns, or
+						   names that were not found */
 };
 
 /* --- names --- */
@@ -153,25 +154,35 @@ add_group(struct policy *p, const struct group *gr)
 
 typedef int	 name_fn(struct policy *p, const char *name);
 
-/* Call fn for every name in a list of patterns that is no pattern. */
-static int
-for_names(struct policy *p, const char *list, name_fn *fn)
-{
-	char	 name[NAME_MAX_];
-	size_t	 n;
+struct look {
+	struct policy	*p;
+	name_fn		*fn;
+};
 
-	for (; *list != '\0'; list += n + (list[n] == ',')) {
-		if (*list == '!')
-			list++;
-		n = strcspn(list, ",");
-		if (n == 0 || n >= sizeof(name))
-			continue;
-		memcpy(name, list, n);
-		name[n] = '\0';
-		if (strpbrk(name, "*?") == NULL && fn(p, name) == -1)
-			return -1;
-	}
-	return 0;
+static int
+look_up_one(void *arg, const char *name, bool is_pattern)
+{
+	const struct look	*l = arg;
+
+	return is_pattern ? 0 : l->fn(l->p, name);
+}
+
+static int
+look_up_list(void *arg, const char *keyword, const char *where,
+    const char *list)
+{
+	(void)keyword;
+	(void)where;
+	return allow_names(list, look_up_one, arg);
+}
+
+/* Call fn for every name, in all lists of patterns, that is no pattern. */
+static int
+for_names(struct policy *p, const struct conf *c, bool is_group, name_fn *fn)
+{
+	struct look	 l = { p, fn };
+
+	return allow_each(c, is_group, look_up_list, &l);
 }
 
 static int
@@ -224,20 +235,6 @@ look_up_group(struct policy *p, const char *name)
 }
 
 static int
-for_matches(struct policy *p, const struct conf *c, int criterion,
-    name_fn *fn)
-{
-	const char	*list;
-	size_t		 i;
-
-	for (i = 0; i < c->nmatch; i++)
-		if ((list = c->match[i].pattern[criterion]) != NULL &&
-		    for_names(p, list, fn) == -1)
-			return -1;
-	return 0;
-}
-
-static int
 read_passwd(struct policy *p)
 {
 	struct passwd	*pw;
@@ -267,19 +264,50 @@ read_group(struct policy *p)
 	return r;
 }
 
+static int
+note_list(void *arg, const char *keyword, const char *where, const char *list)
+{
+	(void)keyword;
+	(void)where;
+	(void)list;
+	*(bool *)arg = true;
+	return 0;
+}
+
+static int
+note_unknown(void *arg, const char *name, bool is_pattern)
+{
+	struct policy	*p = arg;
+
+	p->denies_unknown |= is_pattern || find_name(p, name) == NULL;
+	return 0;
+}
+
+static int
+note_denied(void *arg, const char *keyword, const char *where,
+    const char *list)
+{
+	(void)where;
+	return strcmp(keyword, "DenyUsers") != 0 ? 0 :
+	    allow_names(list, note_unknown, arg);
+}
+
 /* Users before groups: of a group those are noted who are known. */
 static int
 look_up_all(struct policy *p, const struct conf *c)
 {
-	bool	 has_groups = conf_asks(c, CONF_MATCH_group);
+	bool	 has_users = false, has_groups = false;
 
-	if ((has_groups || conf_asks(c, CONF_MATCH_user)) &&
-	    (read_passwd(p) == -1 || for_matches(p, c, CONF_MATCH_user,
-	    look_up_user) == -1))
+	if (allow_each(c, false, note_list, &has_users) == -1 ||
+	    allow_each(c, true, note_list, &has_groups) == -1)
 		return -1;
-	return !has_groups || (for_matches(p, c, CONF_MATCH_group,
-	    look_up_members) == 0 && read_group(p) == 0 && for_matches(p, c,
-	    CONF_MATCH_group, look_up_group) == 0) ? 0 : -1;
+	if ((has_groups || has_users) && (read_passwd(p) == -1 ||
+	    for_names(p, c, false, look_up_user) == -1 ||
+	    allow_each(c, false, note_denied, p) == -1))
+		return -1;
+	return !has_groups || (for_names(p, c, true, look_up_members) == 0 &&
+	    read_group(p) == 0 && for_names(p, c, true, look_up_group) == 0) ?
+	    0 : -1;
 }
 
 /* --- SessionUser --- */
@@ -364,33 +392,50 @@ policy_free(struct policy **pp)
 
 /* --- one client --- */
 
+#define NUMBER_MAX	24	/* bytes of a uid as text */
+
+static void
+take_groups(struct conf_client *who, const struct user *u)
+{
+	who->group = u->group;
+	who->ngroup = u->ngroup;
+}
+
+/* Who that is, for lists of patterns.  number: room for a user's name. */
+static void
+describe(const struct policy *p, const struct peer *peer,
+    struct conf_client *who, char number[NUMBER_MAX])
+{
+	const struct user	*u;
+
+	memset(who, 0, sizeof(*who));
+	who->text[CONF_MATCH_identity] = peer->identity;
+	who->text[CONF_MATCH_address] = peer->address;
+	who->text[CONF_MATCH_listener] = peer->listener;
+	if (!peer->known)
+		return;
+	if ((u = find_uid(p, peer->client_uid)) != NULL) {
+		who->text[CONF_MATCH_user] = u->name;
+	} else {
+		snprintf(number, NUMBER_MAX, "%lu",
+		    (unsigned long)peer->client_uid);
+		who->text[CONF_MATCH_user] = number;
+		if (peer->has_client_gid)
+			u = find_other(p, peer->client_gid);
+	}
+	if (u != NULL)
+		take_groups(who, u);
+}
+
 const struct conf *
 policy_get(const struct master *m, const struct peer *p, struct conf *room)
 {
-	const struct user	*u;
 	struct conf_client	 who;
-	char			 number[24];
+	char			 number[NUMBER_MAX];
 
 	if (m->conf.nmatch == 0)
 		return &m->conf;
-	memset(&who, 0, sizeof(who));
-	who.text[CONF_MATCH_identity] = p->identity;
-	who.text[CONF_MATCH_address] = p->address;
-	who.text[CONF_MATCH_listener] = p->listener;
-	u = p->known ? find_uid(m->policy, p->client_uid) : NULL;
-	if (u != NULL) {
-		who.text[CONF_MATCH_user] = u->name;
-	} else if (p->known) {
-		snprintf(number, sizeof(number), "%lu",
-		    (unsigned long)p->client_uid);
-		who.text[CONF_MATCH_user] = number;
-		if (p->has_client_gid)
-			u = find_other(m->policy, p->client_gid);
-	}
-	if (u != NULL) {
-		who.group = u->group;
-		who.ngroup = u->ngroup;
-	}
+	describe(m->policy, p, &who, number);
 	return conf_resolve(&m->conf, &who, room) == -1 ? NULL : room;
 }
 
@@ -496,13 +541,59 @@ permits_root(const struct conf *c, const struct peer *p)
 	}
 }
 
+/* Deny... holds for all names of a number; of nobody known it is not known. */
+static const char *
+denies(const struct policy *p, const struct conf *c, uid_t uid)
+{
+	struct conf_client	 who;
+	const char		*why;
+	size_t			 i;
+	bool			 found = false;
+
+	memset(&who, 0, sizeof(who));
+	for (i = 0; i < p->nuser; i++) {
+		if (p->user[i].uid != uid)
+			continue;
+		found = true;
+		who.text[CONF_MATCH_user] = p->user[i].name;
+		take_groups(&who, &p->user[i]);
+		if ((why = allow_denies(c, &who)) != NULL)
+			return why;
+	}
+	if (!found && c->deny_users.n > 0 && p->denies_unknown)
+		return "DenyUsers is set, and the name of this user is not "
+		    "known";
+	if (!found && c->deny_groups.n > 0)
+		return "DenyGroups is set, and the groups of this user are "
+		    "not known";
+	return NULL;
+}
+
+/* What AllowUsers and its like say of a known peer: why not, or NULL. */
+static const char *
+keeps_out(const struct policy *p, const struct conf *c,
+    const struct peer *peer)
+{
+	struct conf_client	 who;
+	char			 number[NUMBER_MAX];
+	const char		*why;
+
+	describe(p, peer, &who, number);
+	if ((why = allow_judge(c, &who)) != NULL)
+		return why;
+	return denies(p, c, peer->client_uid);
+}
+
 /*
  * Why that peer is not served here (design section 3), or NULL.  The word of a
  * token makes nobody a root client on this machine.
  */
 static const char *
-judge(const struct master *m, const struct conf *c, struct peer *p)
+judge(const struct master *m, const struct conf *c, struct peer *p,
+    bool *by_list_out)
 {
+	const char	*why;
+
 	if (p->unfit != NULL)
 		return p->unfit;
 	/* Figures are for everybody who can get here, but for a sandbox. */
@@ -515,6 +606,10 @@ judge(const struct master *m, const struct conf *c, struct peer *p)
 		return "no token";
 	if ((!m->is_root && p->uid != geteuid()) || !map_user(m, c, p))
 		return "not a user of this server";
+	if ((why = keeps_out(m->policy, c, p)) != NULL) {
+		*by_list_out = true;
+		return why;
+	}
 	if (p->uid == 0 && !permits_root(c, p))
 		return "no sessions as root";
 	return NULL;
@@ -557,10 +652,11 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 	const struct conf	*c;
 	struct conf		 room;
 	const char		*why = "no memory";
+	bool			 by_list = false;
 
 	*full_out = false;
 	if ((c = policy_get(m, p, &room)) != NULL) {
-		why = judge(m, c, p);
+		why = judge(m, c, p, &by_list);
 		*full_out = is_too_much(m, c, p, 1);
 		policy_put(c, &room);
 	}
@@ -569,6 +665,8 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 	if (why == NULL || p->must_show)
 		return 0;
 	STAT_INC(m, refused);
+	if (by_list)
+		STAT_INC(m, not_allowed);
 	log_info("%s: refused: %s", p->text, why);
 	audit_peer(m, p, (struct audit_what){ .event = AUDIT_session_refused,
 	    .why = why });

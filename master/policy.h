@@ -1,8 +1,8 @@
 /*
  * What is in force for a client: the Match blocks of the configuration, and the
- * users and groups that they and SessionUser name.  The master waits for no
- * name service: names are looked up when a configuration is read, those of
- * patterns with * and ? in /etc/passwd and /etc/group only.
+ * users and groups that they, SessionUser, AllowUsers and its like name.  The
+ * master waits for no name service: names are looked up when a configuration is
+ * read, those of patterns with * and ? in /etc/passwd and /etc/group only.
  */
 #ifndef MASTER_POLICY_H
 #define MASTER_POLICY_H

@@ -73,7 +73,8 @@ def of_tokens():
     server.stop()
 
 
-if os.geteuid() != 0:
-    skip("wants root")
-os.chmod(TMP, 0o777)
-main(of_users, of_tokens)
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        skip("wants root")
+    os.chmod(TMP, 0o777)
+    main(of_users, of_tokens)

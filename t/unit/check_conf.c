@@ -17,15 +17,16 @@ ck_row(const struct row *row)
 {
 	static const char *const bad[] = { "", "x", "-1", "1x", " 1", "1 2",
 		"0x10", "1.5", "99999999999999999999", "9999999999999999G" };
-	bool	 is_text;
+	bool	 is_text, is_list;
 	char	 line[128], *text, *again;
 	size_t	 i;
 
-	is_text = strcmp(row->type, "TEXT") == 0 ||
-	    strcmp(row->type, "LIST") == 0;
+	is_list = strcmp(row->type, "LIST") == 0 ||
+	    strcmp(row->type, "NAMES") == 0;
+	is_text = is_list || strcmp(row->type, "TEXT") == 0;
 	/* Of a list there is nothing to add. */
 	ck_assert_int_eq(conf_set(&c, row->keyword, row->value, &e),
-	    strcmp(row->type, "LIST") == 0 ? -1 : 0);
+	    is_list ? -1 : 0);
 	/* Nothing is a value of limits: none. */
 	i = strcmp(row->type, "RLIMIT") == 0;
 	for (; !is_text && i < sizeof(bad) / sizeof(bad[0]); i++) {

@@ -109,10 +109,6 @@ START_TEST(test_match)
 	ck_assert_uint_eq(limit_for("identity=remote:x,user=a"), 4);
 	ck_assert_uint_eq(limit_for("listener=unix:/a b"), 5);
 	ck_assert_uint_eq(limit_for(""), 7);
-	ck_assert(conf_asks(&c, CONF_MATCH_user));
-	conf_fini(&c);
-	ck_assert_int_eq(conf_init(&c), 0);
-	ck_assert(!conf_asks(&c, CONF_MATCH_user));
 }
 END_TEST
 

@@ -102,6 +102,8 @@ good(const char *type)
 		return "frames";
 	if (strcmp(type, "CHOICE_yesno") == 0)
 		return "yes";
+	if (strcmp(type, "NAMES") == 0)
+		return "some,names";
 	return "/some text";
 }
 
