@@ -443,7 +443,8 @@ record_type(int dir, const struct dirent *de, const struct fsop_how *how,
 }
 
 static int
-list_entries(DIR *d, const struct fsop_how *how, struct fsop_result *r)
+list_entries(DIR *d, const struct fsop *op, const struct fsop_how *how,
+    struct fsop_result *r)
 {
 	enum fsop_record_type	 type;
 	struct dirent		*de;
@@ -457,7 +458,8 @@ list_entries(DIR *d, const struct fsop_how *how, struct fsop_result *r)
 		if (++n > LIMIT_FOLDER_ENTRIES)
 			return fsop_refuse(r, FSWHY_TOO_MANY);
 		if (record_type(dirfd(d), de, how, &type, &gone) == -1 ||
-		    (!gone && fsop_put_record(&r->payload, type, de->d_name,
+		    ((!gone || (op->attributes && de->d_type == DT_LNK)) &&
+		    fsop_put_record(&r->payload, type, de->d_name,
 		    strlen(de->d_name), NULL) == -1))
 			return -1;
 		if (how->bounded && (n > LIMIT_QUICK_ENTRIES ||
@@ -494,7 +496,7 @@ fsop_list(const struct fsop *op, const struct fsop_how *how,
 		fd_close(&fd);
 		return -1;
 	}
-	rv = list_entries(d, how, r);
+	rv = list_entries(d, op, how, r);
 	fd = errno;
 	closedir(d);
 	errno = fd;

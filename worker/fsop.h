@@ -45,8 +45,8 @@ struct fsop {
 	bool		 replace;	/* OPEN: create or empty, to write */
 	bool		 follow_dirs;	/* WALK: enter links to folders */
 	bool		 prune_hidden;	/* WALK: do not enter ".name" */
-	bool		 attributes;	/* STAT: links that lead nowhere, too,
-					   and where to they do */
+	bool		 attributes;	/* STAT, LIST: links that lead nowhere,
+					   too; STAT: and where they do */
 	bool		 is_confined;	/* SETATTR: by a view */
 	bool		 sets_mode, sets_atime, sets_mtime;	/* SETATTR */
 	uint32_t	 mode;		/* SETATTR; of what is new: WRITE,

@@ -389,8 +389,14 @@ void
 rpc_fs_list(struct session *s, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
+	struct fs_stat_params	*p = params;
+	struct fsop		 op;
+
 	(void)msg;
-	run_path(s, req, params, FSOP_LIST, done_list);
+	begin(&op, FSOP_LIST, &p->path);
+	op.nofollow = p->nofollow;
+	op.attributes = p->attributes;
+	run(s, req, &op, p->sandbox, false, done_list);
 }
 
 void

@@ -665,6 +665,15 @@ struct execsrv_directory *execsrv_fs_directory_wait(struct execsrv *x,
 		    const struct execsrv_fs_path *in, int timeout_ms,
 		    struct execsrv_error *e);
 
+/* The same with links that lead nowhere, if the server can
+   execsrvFsAttributes. */
+int		 execsrv_fs_list(struct execsrv *x,
+		    const struct execsrv_fs_look *in, execsrv_directory_fn *fn,
+		    void *arg);
+struct execsrv_directory *execsrv_fs_list_wait(struct execsrv *x,
+		    const struct execsrv_fs_look *in, int timeout_ms,
+		    struct execsrv_error *e);
+
 struct execsrv_fs_walk {
 	const char	*path;			/* needed */
 	uint64_t	 max_depth;		/* 0: its own entries; to 64 */

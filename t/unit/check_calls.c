@@ -203,6 +203,7 @@ static const char *const	 two[] = { "a.b", "c", NULL };
 
 #define execsrv_environment_config_in	execsrv_config_read
 #define execsrv_fs_attributes_in	execsrv_fs_look
+#define execsrv_fs_list_in		execsrv_fs_look
 #define execsrv_fs_set_attributes_in	execsrv_fs_set
 #define execsrv_fs_create_link_in	execsrv_fs_link
 #define execsrv_fs_rename_in		execsrv_fs_rename
@@ -224,6 +225,7 @@ static const char *const	 two[] = { "a.b", "c", NULL };
 SEND(environment_config, on_config, { "/w", two, two })
 SEND(fs_canonicalize, on_path, { .path = "/a b" })
 SEND(fs_directory, on_directory, { .path = "/", .sandbox = "{\"x\":[1]}" })
+SEND(fs_list, on_directory, { .path = "/x", .no_follow = true })
 SEND(fs_metadata, on_metadata, { .path = "/x", .no_follow = true })
 SEND(fs_attributes, on_attributes, { .path = "/x" })
 SEND(fs_set_attributes, on_done, { .path = "/x", .mode = 0755,
@@ -298,6 +300,11 @@ static const struct {
 	{ send_fs_directory, "fs/readDirectory",
 	    "{\"path\":\"file:///\",\"sandbox\":{\"x\":[1]}}",
 	    "{\"entries\":[]}", "0;" },
+	{ send_fs_list, "fs/readDirectory",
+	    "{\"path\":\"file:///x\",\"attributes\":true,"
+	    "\"followSymlinks\":false}",
+	    "{\"entries\":[{\"fileName\":\"a\",\"isDirectory\":false,"
+	    "\"isFile\":false}]}", "a 00,1;" },
 	{ send_fs_metadata, "fs/getMetadata",
 	    "{\"path\":\"file:///x\",\"followSymlinks\":false}",
 	    "{\"isDirectory\":false,\"isFile\":true,\"isSymlink\":true,"
