@@ -159,6 +159,14 @@ take_patience(struct client *c, const char *value)
 }
 
 static int
+take_preserve(struct client *c, const char *value)
+{
+	(void)value;
+	c->cp.preserve = true;
+	return 0;
+}
+
+static int
 take_quiet(struct client *c, const char *value)
 {
 	(void)value;

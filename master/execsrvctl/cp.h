@@ -1,6 +1,6 @@
 /*
- * "execsrvctl cp": files between this machine and a server.  Contents only:
- * owner, mode and times are those of new files, or of what was there.
+ * "execsrvctl cp": files between this machine and a server.  Content, mode and
+ * symbolic links; times on request; never the owner.
  */
 #ifndef MASTER_EXECSRVCTL_CP_H
 #define MASTER_EXECSRVCTL_CP_H
@@ -12,6 +12,7 @@ struct cp_options {
 	const char	*ca_file;	/* or NULL */
 	const char	*from, *to;	/* paths on their machines */
 	bool		 is_upload;	/* from here to there */
+	bool		 preserve;	/* mode as it is, and times */
 	bool		 quiet, recursive;
 	int		 patience;	/* as execsrv_options.recover_ms */
 };

@@ -64,7 +64,7 @@ ln -s ../big "$A/x/link"
 expect 0 cp -r "$A" ":$B/tree"
 expect 0 cp -r ":$B/tree" "$DIR/down"
 diff -r "$A" "$DIR/down" || fail "not the same tree"
-[ ! -L "$DIR/down/x/link" ] || fail "links are followed"
+same "a link in a folder" "$(readlink "$DIR/down/x/link")" ../big
 expect 0 cp -r "$A/x/." ":$B/into"
 [ -f "$B/into/y/z/f" ] || fail "the content of a folder"
 
@@ -72,13 +72,13 @@ expect 0 cp -r "$A/x/." ":$B/into"
 ln -s nowhere "$A/x/broken"
 mkfifo "$A/x/fifo"
 expect 1 cp -r "$A/x" ":$B/rest"
-same "each" "$(grep -c 'broken: \|fifo: ' "$DIR/err")" 2
+same "each" "$(grep -c 'fifo: ' "$DIR/err")" 1
 [ -f "$B/rest/y/z/f" ] || fail "the rest"
 expect 1 cp -r ":$A/x" "$DIR/rest"
 [ -f "$DIR/rest/y/z/f" ] || fail "the rest, down"
 ln -s . "$A/x/y/loop"
-expect 1 cp -r ":$A/x/y" "$DIR/loop"
-grep -Eq 'too deep|levels of symbolic' "$DIR/err" || fail "a ring"
+expect 0 cp -r ":$A/x/y" "$DIR/loop"
+same "a ring" "$(readlink "$DIR/loop/loop")" .
 expect 1 cp "$A/nothing" ":$B/x"
 expect 1 cp ":$A/nothing" "$B/x"
 expect 1 cp "$A/big" ":$B/no/such/folder"

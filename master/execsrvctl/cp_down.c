@@ -1,0 +1,304 @@
+/*
+ * From a server to here.  A server may say what it likes: nothing is written
+ * through a link that a copy of a folder finds in its way.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/client/execsrv.h"
+#include "common/fd.h"
+#include "master/execsrvctl/cp_priv.h"
+
+#define NS		1000000000LL
+#define PRIVATE		0600	/* of a file whose mode is not known */
+
+static struct timespec
+time_of(int64_t ns)
+{
+	struct timespec	 t = { .tv_sec = ns / NS, .tv_nsec = ns % NS };
+
+	if (t.tv_nsec < 0) {
+		t.tv_sec--;
+		t.tv_nsec += NS;
+	}
+	return t;
+}
+
+/* With -p: times, as they are there.  0, or -1 with errno. */
+static int
+set_times(struct cp *c, int fd, const struct cp_there *t)
+{
+	const struct timespec	 times[2] = {
+		time_of(t->atime_ns), time_of(t->mtime_ns)
+	};
+
+	if (!c->o->preserve || !t->has_mode)
+		return 0;
+	return futimens(fd, times);
+}
+
+/* A small one in one message.  0, or -1 with why. */
+static int
+read_small(struct cp *c, const char *there, const char *here, int fd,
+    struct execsrv_error *why)
+{
+	struct execsrv_fs_path	 in = { .path = there };
+	struct execsrv_content	*r;
+	const char		*from;
+	size_t			 left;
+	ssize_t			 n = 0;
+
+	if ((r = execsrv_fs_read_file_wait(c->x, &in, ASK_MS, why)) == NULL)
+		return -1;
+	from = r->bytes.data;
+	for (left = r->bytes.len; left > 0 && n != -1; left -= (size_t)n,
+	    from += n)
+		while ((n = write(fd, from, left)) == -1 && errno == EINTR)
+			continue;
+	if (n == -1) {
+		cp_complain(c, here, "%s", strerror(errno));
+		why->text[0] = '\0';
+	}
+	free(r);
+	return n == -1 ? -1 : 0;
+}
+
+/* Its content into fd.  0, or -1, having said why. */
+static int
+fetch(struct cp *c, const char *there, const char *here, int fd,
+    const struct cp_there *t)
+{
+	struct execsrv_error	 e;
+	int			 r;
+
+	r = t->size <= SMALL ? read_small(c, there, here, fd, &e) :
+	    cp_transfer(c, here, fd, there, t->size, 0, &e);
+	if (r == -1 && e.text[0] != '\0')
+		cp_complain(c, there, "%s", e.text);
+	return r;
+}
+
+/* What is no regular file here is written to, not replaced. */
+static void
+download_into(struct cp *c, const char *there, const char *here,
+    const struct cp_there *t)
+{
+	int	 fd = open(here, O_WRONLY | O_CLOEXEC);
+
+	if (fd == -1) {
+		cp_complain(c, here, "%s", strerror(errno));
+		return;
+	}
+	(void)fetch(c, there, here, fd, t);
+	fd_close(&fd);
+}
+
+/*
+ * Under another name first, so that half a file never looks like one; with the
+ * mode of the one that it replaces.
+ */
+static void
+download_new(struct cp *c, const char *there, const char *here,
+    const struct cp_there *t, const mode_t *old)
+{
+	mode_t	 mode = (t->has_mode ? t->mode : PRIVATE) & ~c->mask;
+	char	 name[PATH_MAX];
+	int	 fd;
+	bool	 good;
+
+	if (c->o->preserve && t->has_mode)
+		mode = t->mode;
+	else if (old != NULL)
+		mode = *old & 07777;
+	if (snprintf(name, sizeof(name), "%s.XXXXXX", here) >=
+	    (int)sizeof(name)) {
+		cp_complain(c, here, "%s", strerror(ENAMETOOLONG));
+		return;
+	}
+	if ((fd = mkostemp(name, O_CLOEXEC)) == -1) {
+		cp_complain(c, here, "%s", strerror(errno));
+		return;
+	}
+	cp_unfinished_here(name);
+	good = fetch(c, there, here, fd, t) == 0;
+	if (good && (fchmod(fd, mode) == -1 || set_times(c, fd, t) == -1 ||
+	    rename(name, here) == -1)) {
+		cp_complain(c, here, "%s", strerror(errno));
+		good = false;
+	}
+	if (!good)
+		unlink(name);
+	cp_unfinished_here(NULL);
+	fd_close(&fd);
+}
+
+static void
+download_file(struct cp *c, const char *there, const char *here,
+    const struct cp_there *t)
+{
+	struct stat	 st;
+	char		 target[PATH_MAX];
+	bool		 is_there;
+
+	is_there = (c->depth > 0 ? lstat : stat)(here, &st) == 0;
+	/* In a folder the link may have come from there just now. */
+	if (is_there && S_ISLNK(st.st_mode))
+		is_there = false;
+	if (is_there && !S_ISREG(st.st_mode)) {
+		download_into(c, there, here, t);
+		return;
+	}
+	/* One that was named stays; what it leads to is replaced. */
+	if (is_there && realpath(here, target) != NULL)
+		here = target;
+	download_new(c, there, here, t, is_there ? &st.st_mode : NULL);
+}
+
+/* A link is what it was there; it replaces all but folders. */
+static void
+download_link(struct cp *c, const char *there, const char *here,
+    const struct cp_there *t)
+{
+	char		 name[PATH_MAX];
+	struct stat	 st;
+	int		 fd;
+
+	if (t->target[0] == '\0') {
+		cp_complain(c, there, "a link, and the server does not tell "
+		    "where it leads");
+		return;
+	}
+	if (symlink(t->target, here) == 0)
+		return;
+	if (errno != EEXIST || (lstat(here, &st) == 0 &&
+	    S_ISDIR(st.st_mode))) {
+		cp_complain(c, here, "%s", strerror(errno));
+		return;
+	}
+	if (snprintf(name, sizeof(name), "%s.XXXXXX", here) >=
+	    (int)sizeof(name) || (fd = mkostemp(name, O_CLOEXEC)) == -1) {
+		cp_complain(c, here, "no name for a link beside it");
+		return;
+	}
+	fd_close(&fd);
+	cp_unfinished_here(name);
+	if (unlink(name) == -1 || symlink(t->target, name) == -1 ||
+	    rename(name, here) == -1) {
+		cp_complain(c, here, "%s", strerror(errno));
+		unlink(name);
+	}
+	cp_unfinished_here(NULL);
+}
+
+/* --- folders --- */
+
+/* One that is there is entered, unless it is a link that may be new. */
+static int
+make_here(struct cp *c, const char *here, const struct cp_there *t,
+    bool *is_new_out)
+{
+	mode_t		 mode = t->has_mode ? t->mode : 0700;
+	struct stat	 st;
+
+	*is_new_out = mkdir(here, mode | 0700) == 0;
+	if (*is_new_out)
+		return 0;
+	if (errno == EEXIST && c->depth > 0 && lstat(here, &st) == 0 &&
+	    S_ISLNK(st.st_mode))
+		errno = ENOTDIR;
+	if (errno == EEXIST)
+		return 0;
+	cp_complain(c, here, "%s", strerror(errno));
+	return -1;
+}
+
+/* Names that lead nowhere, too, if the server tells them. */
+static struct execsrv_directory *
+list(struct cp *c, const char *there, struct execsrv_error *e)
+{
+	struct execsrv_fs_path	 in = { .path = there };
+	struct execsrv_fs_look	 look = { .path = there };
+
+	return c->has_attributes ?
+	    execsrv_fs_list_wait(c->x, &look, ASK_MS, e) :
+	    execsrv_fs_directory_wait(c->x, &in, ASK_MS, e);
+}
+
+/* When all is in it: a mode that forbids to write, and times. */
+static void
+finish_folder(struct cp *c, const char *here, const struct cp_there *t,
+    bool is_new)
+{
+	int	 fd;
+
+	if (!t->has_mode || !(c->o->preserve || (is_new &&
+	    (t->mode & 0700) != 0700)))
+		return;
+	fd = open(here, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd == -1 || fchmod(fd, c->o->preserve ? t->mode :
+	    t->mode & ~c->mask) == -1 || set_times(c, fd, t) == -1)
+		cp_complain(c, here, "%s", strerror(errno));
+	fd_close(&fd);
+}
+
+static void
+download_folder(struct cp *c, const char *there, const char *here,
+    const struct cp_there *t)
+{
+	struct execsrv_directory	*d;
+	struct execsrv_error		 e;
+	char				 from[PATH_MAX], to[PATH_MAX];
+	const char			*name;
+	size_t				 i;
+	bool				 is_new;
+
+	if (cp_is_made(c, there) || make_here(c, here, t, &is_new) == -1)
+		return;
+	cp_made(c, here);
+	if ((d = list(c, there, &e)) == NULL) {
+		cp_complain(c, there, "%s", e.text);
+		return;
+	}
+	c->depth++;
+	for (i = 0; i < d->nentries; i++) {
+		name = d->entries[i].name;
+		/* A server's names are not to lead elsewhere. */
+		if (strchr(name, '/') != NULL || strcmp(name, ".") == 0 ||
+		    strcmp(name, "..") == 0 || name[0] == '\0')
+			cp_complain(c, name, "not a name");
+		else if (cp_join(c, from, there, name) == 0 &&
+		    cp_join(c, to, here, name) == 0)
+			cp_download(c, from, to);
+	}
+	c->depth--;
+	free(d);
+	finish_folder(c, here, t, is_new);
+}
+
+void
+cp_download(struct cp *c, const char *there, const char *here)
+{
+	struct cp_there		 t;
+	struct execsrv_error	 e;
+
+	if (cp_look(c, there, &t, &e) == -1)
+		cp_complain(c, there, "%s", e.text);
+	else if (t.is_link && c->depth > 0)
+		download_link(c, there, here, &t);
+	else if (t.is_file)
+		download_file(c, there, here, &t);
+	else if (t.is_link && !t.is_folder)
+		cp_complain(c, there, "a link that leads nowhere");
+	else if (!t.is_folder)
+		cp_complain(c, there, "neither a file nor a folder");
+	else if (!c->o->recursive)
+		cp_complain(c, there, "is a folder (-r copies those)");
+	else if (c->depth >= DEPTH_MAX)
+		cp_complain(c, there, "too deep");
+	else
+		download_folder(c, there, here, &t);
+}

@@ -1,0 +1,277 @@
+/*
+ * From here to a server.  A file there is whole or untouched: small ones are
+ * one request, others go under another name first.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/client/execsrv.h"
+#include "common/fd.h"
+#include "master/execsrvctl/cp_priv.h"
+
+#define OPEN_TO_ALL	0044	/* what servers give to new files */
+
+/* The file that is being sent. */
+struct up {
+	struct cp		*cp;
+	const char		*here, *there;
+	int			 fd;
+	const struct stat	*st;
+	mode_t			 mode;		/* never 0 */
+};
+
+/* Up to SMALL bytes of a file, and whether that is all.  -1: errno. */
+static ssize_t
+read_all(int fd, char *to)
+{
+	size_t	 len = 0;
+	ssize_t	 n;
+
+	while (len <= SMALL) {
+		n = read(fd, to + len, SMALL + 1 - len);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n == -1 ? -1 : (ssize_t)len;
+		len += (size_t)n;
+	}
+	return (ssize_t)len;
+}
+
+/* 0, 1: it is not small, or -1 with why (nothing: said already). */
+static int
+send_small(struct up *u, struct execsrv_error *why)
+{
+	struct execsrv_fs_write	 in = { .path = u->there, .mode = u->mode };
+	char			*data;
+	ssize_t			 n;
+	unsigned		 tries;
+	int			 r = -1;
+
+	if ((data = malloc(SMALL + 1)) == NULL)
+		return 1;
+	if ((n = read_all(u->fd, data)) == -1) {
+		cp_complain(u->cp, u->here, "%s", strerror(errno));
+		why->text[0] = '\0';
+	} else if (n > SMALL) {
+		r = lseek(u->fd, 0, SEEK_SET) == -1 ? -1 : 1;
+	} else {
+		in.bytes.data = data;
+		in.bytes.len = (size_t)n;
+		for (tries = 0; r == -1 && tries < TRIES; tries++) {
+			r = execsrv_fs_write_file_wait(u->cp->x, &in, ASK_MS,
+			    why);
+			if (r == -1 && (why->code != 0 ||
+			    execsrv_status(u->cp->x) == EXECSRV_FAILED))
+				break;
+		}
+	}
+	free(data);
+	return r;
+}
+
+/* Into what is there, if that is no file or has to stay what it is. */
+static int
+send_into(struct up *u, struct execsrv_error *why)
+{
+	return cp_transfer(u->cp, u->here, u->fd, u->there,
+	    S_ISREG(u->st->st_mode) ? (uint64_t)u->st->st_size : 0, u->mode,
+	    why);
+}
+
+/*
+ * Under another name, which then takes the place.  0, -1 with why, or 1: there
+ * can be no such name.
+ */
+static int
+send_aside(struct up *u, const char *there, mode_t mode,
+    struct execsrv_error *why)
+{
+	struct cp	*c = u->cp;
+	char		 aside[PATH_MAX];
+	int		 r;
+
+	if (cp_name_beside(c, there, aside, why) == -1)
+		return -1;
+	cp_unfinished_there(true);
+	if (cp_make_private(c, aside, why) == -1) {
+		cp_unfinished_there(false);
+		cp_heed();
+		return 1;
+	}
+	r = cp_transfer(c, u->here, u->fd, aside, S_ISREG(u->st->st_mode) ?
+	    (uint64_t)u->st->st_size : 0, 0, why);
+	if (r == 0)
+		r = cp_set(c, aside, mode, NULL, why);
+	if (r == 0)
+		r = cp_rename(c, aside, there, why);
+	if (r == -1)
+		cp_remove(c, aside);
+	cp_unfinished_there(false);
+	cp_heed();
+	return r;
+}
+
+/* The file that a path leads to; or that path. */
+static void
+follow(struct cp *c, const char *path, char out[PATH_MAX])
+{
+	struct execsrv_fs_path	 in = { .path = path };
+	struct execsrv_path	*p;
+	struct execsrv_error	 e;
+
+	p = execsrv_fs_canonicalize_wait(c->x, &in, ASK_MS, &e);
+	snprintf(out, PATH_MAX, "%s", p != NULL ? p->path : path);
+	free(p);
+}
+
+/*
+ * 0, or -1 with why.  Where nothing but the content can be set, no file gets
+ * there that more people may read than here.
+ */
+static int
+send_whole(struct up *u, struct execsrv_error *why)
+{
+	struct cp_there		 t;
+	struct execsrv_error	 e;
+	char			 target[PATH_MAX];
+	bool			 is_there = cp_look(u->cp, u->there, &t,
+				    &e) == 0;
+	int			 r = 1;
+
+	if (is_there && !t.is_file)
+		return send_into(u, why);
+	snprintf(target, sizeof(target), "%s", u->there);
+	if (is_there && t.is_link)
+		follow(u->cp, u->there, target);
+	r = send_aside(u, target, is_there && t.has_mode ? t.mode :
+	    u->mode & ~u->cp->mask, why);
+	if (r == 1 && !is_there && !u->cp->has_attributes &&
+	    (u->mode & OPEN_TO_ALL) != OPEN_TO_ALL)
+		return -1;
+	return r == 1 ? send_into(u, why) : r;
+}
+
+static void
+upload_file(struct cp *c, const char *here, const char *there,
+    const struct stat *st)
+{
+	struct up		 u = { .cp = c, .here = here, .there = there,
+				    .st = st, .mode = 0666 };
+	struct execsrv_error	 e = { .code = 0 };
+	int			 r = 1;
+
+	if ((u.fd = open(here, O_RDONLY | O_CLOEXEC)) == -1) {
+		cp_complain(c, here, "%s", strerror(errno));
+		return;
+	}
+	/* Of a pipe the mode says nothing; nobody's is the owner's. */
+	if (S_ISREG(st->st_mode))
+		u.mode = (st->st_mode & MODE) != 0 ? st->st_mode & MODE :
+		    0600;
+	if (S_ISREG(st->st_mode) && st->st_size <= SMALL && c->has_attributes)
+		r = send_small(&u, &e);
+	if (r == 1)
+		r = send_whole(&u, &e);
+	if (r == 0 && c->o->preserve && S_ISREG(st->st_mode))
+		r = cp_set(c, there, u.mode, st, &e);
+	if (r == -1 && e.text[0] != '\0')
+		cp_complain(c, there, "%s", e.text);
+	fd_close(&u.fd);
+}
+
+static void
+upload_link(struct cp *c, const char *here, const char *there)
+{
+	struct execsrv_error	 e;
+	char			 target[PATH_MAX];
+	ssize_t			 len;
+
+	if ((len = readlink(here, target, sizeof(target) - 1)) == -1) {
+		cp_complain(c, here, "%s", strerror(errno));
+		return;
+	}
+	target[len] = '\0';
+	if (cp_make_link(c, there, target, &e) == -1)
+		cp_complain(c, there, "%s", e.text);
+}
+
+/* --- folders --- */
+
+static void
+upload_entries(struct cp *c, const char *here, const char *there)
+{
+	struct dirent	*entry;
+	char		 from[PATH_MAX], to[PATH_MAX];
+	DIR		*d;
+
+	if ((d = opendir(here)) == NULL) {
+		cp_complain(c, here, "%s", strerror(errno));
+		return;
+	}
+	c->depth++;
+	while (errno = 0, (entry = readdir(d)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0 &&
+		    cp_join(c, from, here, entry->d_name) == 0 &&
+		    cp_join(c, to, there, entry->d_name) == 0)
+			cp_upload(c, from, to);
+	if (errno != 0)
+		cp_complain(c, here, "%s", strerror(errno));
+	c->depth--;
+	closedir(d);
+}
+
+static void
+upload_folder(struct cp *c, const char *here, const char *there,
+    const struct stat *st)
+{
+	mode_t			 mode = st->st_mode & MODE;
+	struct execsrv_error	 e;
+	bool			 is_new;
+	int			 r = 0;
+
+	if (cp_is_made(c, here))
+		return;
+	if (cp_make_folder(c, there, mode | 0700, &is_new, &e) == -1) {
+		cp_complain(c, there, "%s", e.text);
+		return;
+	}
+	cp_made(c, there);
+	upload_entries(c, here, there);
+	/* When all is in it: a mode that forbids to write, and times. */
+	if (c->o->preserve)
+		r = cp_set(c, there, mode, st, &e);
+	else if (is_new && (mode & 0700) != 0700)
+		r = cp_set(c, there, mode & ~c->mask, NULL, &e);
+	if (r == -1)
+		cp_complain(c, there, "%s", e.text);
+}
+
+void
+cp_upload(struct cp *c, const char *here, const char *there)
+{
+	struct stat	 st;
+
+	if ((c->depth > 0 ? lstat : stat)(here, &st) == -1)
+		cp_complain(c, here, "%s", strerror(errno));
+	else if (S_ISLNK(st.st_mode))
+		upload_link(c, here, there);
+	else if (!S_ISDIR(st.st_mode)) {
+		/* One that was named may be a pipe; in a folder it waits. */
+		if (c->depth > 0 && !S_ISREG(st.st_mode))
+			cp_complain(c, here, "neither a file nor a folder");
+		else
+			upload_file(c, here, there, &st);
+	} else if (!c->o->recursive)
+		cp_complain(c, here, "is a folder (-r copies those)");
+	else if (c->depth >= DEPTH_MAX)
+		cp_complain(c, here, "too deep");
+	else
+		upload_folder(c, here, there, &st);
+}
