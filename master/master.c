@@ -383,7 +383,7 @@ is_ours(pid_t pid, void *arg)
 	for (i = 0; i < m->nforeign; i++)
 		if (m->foreign[i] == pid)
 			return true;
-	return pid == pool_template(m->pool) || pid == m->beside.pid ||
+	return pool_has(m->pool, pid) || pid == m->beside.pid ||
 	    remote_has(m, pid) || child_by_pid(m, pid) != NULL;
 }
 
@@ -463,7 +463,7 @@ master_on_child_gone(struct master *m)
 		return;
 	/* What the sessions said last is on its way. */
 	remote_stop_all(m);
-	if (remote_is_gone(m) && pool_template(m->pool) == 0 &&
+	if (remote_is_gone(m) && pool_is_gone(m->pool) &&
 	    m->beside.pid == 0 &&
 	    m->orphan_passes >= ORPHAN_PASSES)
 		event_base_loopbreak(m->base);
@@ -515,8 +515,8 @@ on_stop_timer(int fd, short what, void *arg)
 		remote_kill_all(m);
 		killed = true;
 	}
-	if (pool_template(m->pool) != 0) {
-		kill(pool_template(m->pool), SIGKILL);
+	if (!pool_is_gone(m->pool)) {
+		pool_kill(m->pool);
 		killed = true;
 	}
 	if (m->beside.pid != 0) {

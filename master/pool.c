@@ -26,17 +26,26 @@
 #define PAUSE_MS	1000
 #define DECAY_MS	1000	/* after a rush the pool shrinks by half */
 #define QUIET_MS	20	/* before spare workers are made up for */
+#define ANSWER_MS	10000	/* for a template that is to follow */
 #define EARLY_MAX	64	/* exits before the template's answer */
+
+/* In use, or about to be, or until what it was asked for is done. */
+struct template {
+	struct pool	*pool;
+	pid_t		 pid;		/* 0: there is none */
+	struct chan	*chan;		/* NULL: it has to go, or is gone */
+	uint64_t	 started;	/* ms */
+	bool		 has_answered;
+	unsigned	 forks;		/* asked of it, ever */
+	unsigned	 awaited;	/* of these: not answered yet */
+};
 
 struct pool {
 	struct master	*master;
-	pid_t		 pid;		/* of the template; 0: there is none */
-	struct chan	*chan;
+	struct template	 slots[2], *now, *other;
 	struct event	*refill_ev, *decay_ev;
 	size_t		 want;		/* spare workers to keep now */
-	uint64_t	 started;	/* ms: the template */
-	bool		 has_answered;	/* that one */
-	bool		 is_broken;	/* the last one never did */
+	bool		 is_broken;	/* the last template never answered */
 	uint64_t	 deaths[DEATHS_MAX];
 	unsigned	 ndeaths;
 	uint64_t	 paused;	/* ms: until then */
@@ -89,7 +98,7 @@ exec_template(struct pool *p, int sock, int said)
 }
 
 static int
-start_template(struct pool *p, int said)
+start_template(struct template *t, int said)
 {
 	Ipc__Probe	 probe = IPC__PROBE__INIT;
 	int		 pair[2];
@@ -98,25 +107,26 @@ start_template(struct pool *p, int said)
 		log_warn("template: channel");
 		return -1;
 	}
-	p->started = clock_ms();
-	p->has_answered = false;
+	t->started = clock_ms();
+	t->has_answered = false;
+	t->forks = t->awaited = 0;
 	/* A fork of us lives until its exec only: nothing of ours is kept. */
-	if ((p->pid = fork()) == 0)
-		exec_template(p, pair[1], said);
+	if ((t->pid = fork()) == 0)
+		exec_template(t->pool, pair[1], said);
 	fd_close(&pair[1]);
-	if (p->pid == -1) {
-		p->pid = 0;
+	if (t->pid == -1) {
+		t->pid = 0;
 		log_warn("template: fork");
 		fd_close(&pair[0]);
 		return -1;
 	}
-	if ((p->chan = chan_new(p->master->base, pair[0], IPC_ROLE_MASTER,
-	    IPC_ROLE_TEMPLATE, on_msg, on_end, p)) == NULL) {
+	if ((t->chan = chan_new(t->pool->master->base, pair[0],
+	    IPC_ROLE_MASTER, IPC_ROLE_TEMPLATE, on_msg, on_end, t)) == NULL) {
 		log_warn("template: channel");
 		fd_close(&pair[0]);
 		return -1;
 	}
-	chan_send(p->chan, IPC_probe, &probe, -1);
+	chan_send(t->chan, IPC_probe, &probe, -1);
 	return 0;
 }
 
@@ -134,7 +144,7 @@ start_first(struct pool *p)
 		log_warn("template: pipe");
 		return -1;
 	}
-	r = start_template(p, said[1]);
+	r = start_template(p->now, said[1]);
 	fd_close(&said[1]);
 	/* The end of the file comes when it is executed. */
 	if (r == 0)
@@ -174,34 +184,87 @@ on_forked(struct pool *p, const Ipc__Forked *in)
 		}
 }
 
+/*
+ * All workers of a template have one layout of their memory: what an attacker
+ * learns of it in one would hold in the next.  So now and then there is another
+ * template.  The old one works until that has answered, and is let go when it
+ * has answered all that it was asked.
+ */
+static bool
+is_due(const struct pool *p)
+{
+	unsigned	 max = p->master->conf.template_max_forks;
+
+	return max != 0 && p->now->chan != NULL && p->now->has_answered &&
+	    p->now->forks >= max && p->other->pid == 0 &&
+	    clock_ms() >= p->now->started + LIMIT_RESPAWN;
+}
+
+/* One that neither answers nor ends: its end follows. */
+static void
+give_up_other(struct pool *p)
+{
+	struct template	*t = p->other;
+
+	if (t->pid != 0 && t->chan != NULL && !t->has_answered &&
+	    clock_ms() >= t->started + ANSWER_MS)
+		kill(t->pid, SIGKILL);
+}
+
+static void
+use_other(struct pool *p)
+{
+	struct template	*old = p->now;
+
+	p->now = p->other;
+	p->other = old;
+	log_debug("template %ld: %u workers, %ld follows", (long)old->pid,
+	    old->forks, (long)p->now->pid);
+}
+
 static void
 on_msg(void *arg, struct ipc_msg *m)
 {
-	struct pool	*p = arg;
+	struct template	*t = arg;
+	struct pool	*p = t->pool;
 
-	p->has_answered = true;
+	if (t == p->other && !t->has_answered)
+		use_other(p);
+	t->has_answered = true;
 	p->is_broken = false;
-	if (m->kind == IPC_forked)
+	if (m->kind == IPC_forked) {
+		t->awaited -= t->awaited > 0;
 		on_forked(p, (const Ipc__Forked *)m->body);
-	else
+	} else {
 		snprintf(p->sandbox, sizeof(p->sandbox), "%s",
 		    ((const Ipc__Ability *)m->body)->sandbox);
+	}
+	/* It ends with its channel. */
+	if (p->other->has_answered && p->other->awaited == 0)
+		chan_free(&p->other->chan);
 }
 
 static void
 on_end(void *arg, int error)
 {
-	struct pool	*p = arg;
+	struct template	*t = arg;
+	struct pool	*p = t->pool;
 
 	(void)error;
-	chan_free(&p->chan);
+	chan_free(&t->chan);
+	if (t->pid != 0)
+		kill(t->pid, SIGKILL);
 	if (p->stopping)
 		return;
-	p->is_broken = !p->has_answered;
+	if (t == p->other && !t->has_answered) {
+		log_warnx("the new template is gone: the old one stays");
+		p->now->forks = 0;
+		return;
+	}
 	log_warnx("the template is gone");
 	child_on_template_gone(p->master);
-	if (p->pid != 0)
-		kill(p->pid, SIGKILL);
+	if (t == p->now)
+		p->is_broken = !t->has_answered;
 	refill_in(p, 0);
 }
 
@@ -213,6 +276,9 @@ pool_new(struct master *m)
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return NULL;
 	p->master = m;
+	p->slots[0].pool = p->slots[1].pool = p;
+	p->now = &p->slots[0];
+	p->other = &p->slots[1];
 	/* One session on our own streams needs one worker. */
 	if (master_has_doors(m))
 		p->want = m->conf.min_spare;
@@ -233,7 +299,8 @@ pool_free(struct pool **pp)
 	*pp = NULL;
 	if (p == NULL)
 		return;
-	chan_free(&p->chan);
+	chan_free(&p->now->chan);
+	chan_free(&p->other->chan);
 	if (p->refill_ev != NULL)
 		event_free(p->refill_ev);
 	if (p->decay_ev != NULL)
@@ -250,8 +317,11 @@ pool_ask_fork(struct pool *p, unsigned id, unsigned group, int fd)
 
 	out.id = id;
 	out.group = group;
-	if (p->chan != NULL)
-		chan_send(p->chan, IPC_fork, &out, fd);
+	if (p->now->chan == NULL)
+		return;
+	p->now->forks++;
+	p->now->awaited++;
+	chan_send(p->now->chan, IPC_fork, &out, fd);
 }
 
 static bool
@@ -292,7 +362,7 @@ find_spare(struct master *m)
 static bool
 may_start(const struct pool *p)
 {
-	return !p->stopping && p->chan != NULL && clock_ms() >= p->paused;
+	return !p->stopping && p->now->chan != NULL && clock_ms() >= p->paused;
 }
 
 /*
@@ -337,6 +407,7 @@ static void
 on_refill(int fd, short what, void *arg)
 {
 	struct pool	*p = arg;
+	struct template	*t = p->now;
 	uint64_t	 now = clock_ms();
 	size_t		 n;
 
@@ -345,14 +416,17 @@ on_refill(int fd, short what, void *arg)
 	if (p->stopping)
 		return;
 	/* However many ask for workers, and how soon. */
-	if (p->chan == NULL && now - p->started < LIMIT_RESPAWN) {
-		refill_in(p, LIMIT_RESPAWN - (now - p->started));
+	if (t->chan == NULL && now - t->started < LIMIT_RESPAWN) {
+		refill_in(p, LIMIT_RESPAWN - (now - t->started));
 		return;
 	}
-	if (p->chan == NULL && start_template(p, -1) == -1) {
+	if (t->chan == NULL && start_template(t, -1) == -1) {
 		refill_in(p, LIMIT_RESPAWN);
 		return;
 	}
+	give_up_other(p);
+	if (is_due(p) && start_template(p->other, -1) == -1)
+		t->forks = 0;
 	if (now < p->paused) {
 		refill_in(p, p->paused - now);
 		return;
@@ -419,8 +493,8 @@ pool_on_exit(struct pool *p, pid_t pid, int status)
 	struct child	*c;
 	bool		 expected = false;
 
-	if (pid == p->pid) {
-		p->pid = 0;
+	if (pool_has(p, pid)) {
+		*(pid == p->now->pid ? &p->now->pid : &p->other->pid) = 0;
 		if (!p->stopping && WIFEXITED(status) &&
 		    WEXITSTATUS(status) == 126)
 			log_warnx("cannot execute %s", p->master->worker);
@@ -452,15 +526,31 @@ void
 pool_stop(struct pool *p)
 {
 	p->stopping = true;
-	chan_free(&p->chan);
+	chan_free(&p->now->chan);
+	chan_free(&p->other->chan);
 	event_del(p->refill_ev);
 	event_del(p->decay_ev);
 }
 
-pid_t
-pool_template(const struct pool *p)
+bool
+pool_has(const struct pool *p, pid_t pid)
 {
-	return p->pid;
+	return pid == p->now->pid || pid == p->other->pid;
+}
+
+bool
+pool_is_gone(const struct pool *p)
+{
+	return p->now->pid == 0 && p->other->pid == 0;
+}
+
+void
+pool_kill(struct pool *p)
+{
+	if (p->now->pid != 0)
+		kill(p->now->pid, SIGKILL);
+	if (p->other->pid != 0)
+		kill(p->other->pid, SIGKILL);
 }
 
 bool

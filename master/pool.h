@@ -1,6 +1,7 @@
 /*
  * The template and the workers that wait: so many as SpareWorkers says, more
- * after a rush, none for a moment when they die quickly.
+ * after a rush, none for a moment when they die quickly.  There is another
+ * template after TemplateMaxForks workers.
  */
 #ifndef MASTER_POOL_H
 #define MASTER_POOL_H
@@ -40,7 +41,11 @@ void		 pool_stop(struct pool *p);
 /* Whether the template ended without having done anything. */
 bool		 pool_is_broken(const struct pool *p);
 
-pid_t		 pool_template(const struct pool *p);
+/* Whether a process is a template; whether there is none; end all. */
+bool		 pool_has(const struct pool *p, pid_t pid);
+bool		 pool_is_gone(const struct pool *p);
+void		 pool_kill(struct pool *p);
+
 /* What the host lets sandboxes of ordinary users be made of, for people. */
 const char	*pool_sandbox(const struct pool *p);
 
