@@ -24,9 +24,9 @@ HELD = 64 << 20             # bytes that the rendezvous reads ahead
 TURN = 0.01                 # seconds
 WIDTH = 8                   # bytes of a line
 BLOCK = 4096                # lines that are looked at together
-# Lines of that width, for ever.
-WRITER = "seq -w 1 9999999"
 LINES = 9999999
+# Lines of that width, for ever.
+WRITER = "while :; do seq -w 1 %d; done" % LINES
 
 
 class Holding(registry.Link):
@@ -96,7 +96,7 @@ class Lines:
         self.rest += data
         self.bytes += len(data)
         while len(self.rest) >= WIDTH:
-            n = min(BLOCK, len(self.rest) // WIDTH)
+            n = min(BLOCK, len(self.rest) // WIDTH, LINES + 1 - self.next)
             want = b"".join(b"%07d\n" % i for i in
                             range(self.next, self.next + n))
             got = self.rest[:len(want)]
@@ -105,7 +105,7 @@ class Lines:
                           if got[i:i + WIDTH] != want[i:i + WIDTH])
                 raise AssertionError("line %r, not %r" % (
                     got[at:at + WIDTH], want[at:at + WIDTH]))
-            self.next += n
+            self.next = (self.next + n - 1) % LINES + 1
             self.rest = self.rest[len(want):]
 
 
@@ -210,7 +210,7 @@ async def campaign(rig, kind, times, rng=random, speed=20 << 20):
         cuts.result()
         # Behind the last cut it goes on.
         had = lines.bytes
-        while lines.bytes < had + (1 << 20) and lines.next < LINES:
+        while lines.bytes < had + (1 << 20):
             async with asyncio.timeout(4 * LIMIT):
                 data = await child.stdout.read(1 << 18)
             check(data, "it ended")
