@@ -44,6 +44,12 @@ cp_join(struct cp *c, char out[PATH_MAX], const char *folder, const char *name)
 	return -1;
 }
 
+int
+cp_stat(const struct cp *c, const char *path, struct stat *st)
+{
+	return c->depth > 0 ? lstat(path, st) : stat(path, st);
+}
+
 void
 cp_made(struct cp *c, const char *path)
 {

@@ -144,7 +144,7 @@ download_file(struct cp *c, const char *there, const char *here,
 	char		 target[PATH_MAX];
 	bool		 is_there;
 
-	is_there = (c->depth > 0 ? lstat : stat)(here, &st) == 0;
+	is_there = cp_stat(c, here, &st) == 0;
 	/* In a folder the link may have come from there just now. */
 	if (is_there && S_ISLNK(st.st_mode))
 		is_there = false;

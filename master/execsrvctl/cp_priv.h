@@ -34,6 +34,12 @@ struct cp {
 void	 cp_complain(struct cp *c, const char *path, const char *fmt, ...)
 	    __attribute__((format(printf, 3, 4)));
 
+/*
+ * What is here: as stat(2) for what was named, as lstat(2) for what is in a
+ * folder.
+ */
+int	 cp_stat(const struct cp *c, const char *path, struct stat *st);
+
 /* FOLDER/NAME.  0, or -1: too long, and said so. */
 int	 cp_join(struct cp *c, char out[PATH_MAX], const char *folder,
 	    const char *name);

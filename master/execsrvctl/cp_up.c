@@ -258,7 +258,7 @@ cp_upload(struct cp *c, const char *here, const char *there)
 {
 	struct stat	 st;
 
-	if ((c->depth > 0 ? lstat : stat)(here, &st) == -1)
+	if (cp_stat(c, here, &st) == -1)
 		cp_complain(c, here, "%s", strerror(errno));
 	else if (S_ISLNK(st.st_mode))
 		upload_link(c, here, there);
