@@ -1,7 +1,9 @@
 #include "master/transcript.h"
 
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,11 +15,13 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
+#include "common/log.h"
 #include "master/route.h"
 
-/* Others may go through, and have to know where to. */
+/* Others may go through, and have to know where to; then only the user. */
 #define TOP_MODE	0711
-#define FOLDER_MODE	0755
+#define FOLDER_MODE	0700
+#define FILE_MODE	0400
 
 #define FOLDER_FLAGS	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -97,9 +101,45 @@ transcript_prepare(const struct conf *c, struct conf_error *e)
 	return 0;
 }
 
+/*
+ * What is ours, a user may read (acl(5)): with mode for us, and the same for
+ * him.  Nobody else may, and only who owns it can change that.  Without ACLs it
+ * is for us alone.
+ */
+static int
+let_read(int fd, mode_t mode, const struct route *r)
+{
+	enum { USER_OBJ = 1, USER = 2, GROUP_OBJ = 4, MASK = 16, OTHER = 32 };
+	uint16_t	 rights = htole16((uint16_t)(mode >> 6 & 5));
+	const struct {
+		uint32_t	 version;
+		struct {
+			uint16_t	 tag, rights;
+			uint32_t	 id;
+		}		 entry[5];
+	}		 acl = { htole32(2), {
+		{ htole16(USER_OBJ), htole16((uint16_t)(mode >> 6)), ~0U },
+		{ htole16(USER), rights, htole32((uint32_t)r->uid) },
+		{ htole16(GROUP_OBJ), 0, ~0U },
+		{ htole16(MASK), rights, ~0U },
+		{ htole16(OTHER), 0, ~0U } } };
+
+	if (r->uid == geteuid())
+		return fchmod(fd, mode);
+	if (fsetxattr(fd, "system.posix_acl_access", &acl, sizeof(acl),
+	    0) == 0)
+		return 0;
+	if (errno != EOPNOTSUPP)
+		return -1;
+	if (mode == FILE_MODE && r->transcripts == 1)
+		log_warnx("session %u: only root can read its transcripts: "
+		    "no ACLs in %s", r->number, r->transcript);
+	return fchmod(fd, mode);
+}
+
 /* A folder in another (*fd, which is closed), made if it is not there. */
 static int
-enter(int *fd, const char *name)
+enter(int *fd, const char *name, const struct route *r)
 {
 	int	 next = -1;
 
@@ -107,7 +147,11 @@ enter(int *fd, const char *name)
 		next = openat(*fd, name, FOLDER_FLAGS);
 	fd_close(fd);
 	*fd = next;
-	return check_folder(fd);
+	if (check_folder(fd) == -1)
+		return -1;
+	if (let_read(*fd, FOLDER_MODE, r) == -1)
+		fd_close(fd);
+	return *fd == -1 ? -1 : 0;
 }
 
 /* When, and which session of which daemon: nobody else has that name. */
@@ -143,8 +187,8 @@ open_folder(const struct route *r)
 	*session++ = '\0';
 	user = strrchr(copy, '/');
 	*user++ = '\0';
-	if ((fd = open_top(copy)) != -1 && enter(&fd, user) == 0)
-		(void)!enter(&fd, session);
+	if ((fd = open_top(copy)) != -1 && enter(&fd, user, r) == 0)
+		(void)!enter(&fd, session, r);
 	free(copy);
 	return fd;
 }
@@ -165,9 +209,8 @@ transcript_open(struct route *r, bool is_terminal)
 	snprintf(name, sizeof(name), "%u.%s", ++r->transcripts,
 	    is_terminal ? "cast" : "jsonl");
 	fd = openat(dir, name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL |
-	    O_NOFOLLOW | O_CLOEXEC, 0400);
-	if (fd != -1 && r->uid != geteuid() && fchown(fd, r->uid,
-	    (gid_t)-1) == -1) {
+	    O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+	if (fd != -1 && let_read(fd, FILE_MODE, r) == -1) {
 		unlinkat(dir, name, 0);
 		fd_close(&fd);
 	}

@@ -1,8 +1,8 @@
 /*
  * Files for transcripts of sessions: TranscriptDir/UID/SESSION/NUMBER.cast or
  * .jsonl.  The master makes them and hands over descriptors, as the user of a
- * session has nothing to write there: the folders are the daemon's, a file
- * belongs to the user, who may read it, and to nobody else.
+ * session has nothing to write there: folders and files are the daemon's.  The
+ * user may read them by an ACL, and nobody else.
  */
 #ifndef MASTER_TRANSCRIPT_H
 #define MASTER_TRANSCRIPT_H

@@ -283,12 +283,31 @@ def over_workers():
     server.stop()
 
 
+def as_user(uid, script, *words):
+    return subprocess.run(
+        ["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid, "--clear-groups",
+         "sh", "-c", script, "sh", *words], capture_output=True, check=False)
+
+
+# What who is $1 may not do to a folder and a file in it that tell of him.
+FORGERIES = ("echo more >>$1/1.cast", "chmod u+w $1/1.cast", ": >$1/1.cast",
+             "chown $(id -u) $1/1.cast", "touch $1/9.cast", "rm $1/1.cast",
+             "mkdir $1/../more", "mv $1 $1.old", "chmod u+w $1",
+             "chmod u+w $1/..", "setfacl -m u:$(id -u):rw $1/1.cast",
+             "ln $1/1.cast $2/link && echo more >>$2/link",
+             "touch -d 2001-01-01 $1/1.cast", "touch $1/1.cast")
+
+
 def owners():
-    """Its owner reads it, and nobody else; nobody adds to it."""
+    """Whom it is about reads it, and nobody else; nobody changes it."""
     if ME != 0:
         say("  left out: it takes root")
         return
     top = new_dir("t")
+    # As a server before this one made it.
+    os.makedirs("%s/%d" % (top, NOBODY))
+    os.chmod(top, 0o711)
+    os.chmod("%s/%d" % (top, NOBODY), 0o755)
     server = Server("Transcript=pty", "TranscriptDir=" + top,
                     "SessionUser=nobody")
     with connect(server.url) as c:
@@ -297,34 +316,56 @@ def owners():
         until_output(c, "p", "mine")
         folder = folder_of(server, number)
         path = folder + "/1.cast"
-        until(path, "mine")
-        st = os.stat(path)
-        check((st.st_uid, stat.S_IMODE(st.st_mode)) ==
-              (pwd.getpwnam("nobody").pw_uid, 0o400), "%s" % (st,))
-        at = path
-        while at != os.path.dirname(top):
-            at = os.path.dirname(at)
+        before = until(path, "mine")
+        for at, rights in ((path, 0o440), (folder, 0o750),
+                           (os.path.dirname(folder), 0o750), (top, 0o711)):
             st = os.stat(at)
-            check(st.st_uid == 0 and not st.st_mode & 0o022, at)
-            if at == top:
-                break
-        for uid, works in ((NOBODY, True), (1, False)):
-            r = subprocess.run(["setpriv", "--reuid=%d" % uid, "--regid=%d" %
-                                uid, "--clear-groups", "cat", path],
-                               capture_output=True, check=False)
-            check((r.returncode == 0) == works, "uid %d: %s" % (uid, r))
-            for attempt in ("touch %s/9.cast", "mkdir %s/../more",
-                            "mv %s %s.old", "rm %s/1.cast"):
-                r = subprocess.run(
-                    ["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid,
-                     "--clear-groups", "sh", "-c",
-                     attempt.replace("%s", folder)], capture_output=True,
-                    check=False)
-                check(r.returncode != 0, "uid %d: %s" % (uid, attempt))
+            check((st.st_uid, st.st_gid, stat.S_IMODE(st.st_mode)) ==
+                  (0, 0, rights), "%s: %s" % (at, st))
+        for uid, works in ((pwd.getpwnam("nobody").pw_uid, True), (1, False)):
+            for script in ("cat $1/1.cast", "ls $1", "ls $1/..", "test -e $1"):
+                r = as_user(uid, script, folder)
+                check((r.returncode == 0) == works, "uid %d: %s: %s" %
+                      (uid, script, r))
+            check(as_user(uid, "ls $1", top).returncode != 0, "all names")
+            for script in FORGERIES:
+                r = as_user(uid, script, folder, TMP)
+                check(r.returncode != 0, "uid %d: %s" % (uid, script))
+        check(read(path) == before, "it was changed")
         # A command of the session has no way to it either.
         out, _ = c.run("q", "sh", "-c", "ls -l /proc/self/fd /proc/$PPID/fd")
         check(folder.encode() not in out, "%s" % out)
     server.stop()
+
+
+def no_acls():
+    """Where the file system has none the daemon's user reads it, nobody else,
+    and the log says so once."""
+    if ME != 0:
+        say("  left out: it takes root")
+        return
+    top = new_dir("t")
+    os.mkdir(top)
+    r = subprocess.run(["mount", "-t", "ramfs", "none", top],
+                       capture_output=True, check=False)
+    if r.returncode != 0:
+        say("  left out: no file system without ACLs")
+        return
+    try:
+        server = Server("Transcript=pty", "TranscriptDir=" + top,
+                        "SessionUser=nobody")
+        with connect(server.url) as c:
+            for n in range(2):
+                c.start("p%d" % n, "echo", "mine", tty=True)
+                c.note("process/closed", "p%d" % n)
+            folder = folder_of(server, lib.session_of(server, c))
+            until(folder + "/2.cast", "mine")
+            check(as_user(NOBODY, "cat $1/1.cast", folder).returncode != 0,
+                  "somebody reads it")
+            check(server.log().count("no ACLs in") == 1, server.log())
+        server.stop()
+    finally:
+        subprocess.run(["umount", "-l", top], check=True)
 
 
 def matched():
@@ -502,5 +543,5 @@ def off():
 
 
 if __name__ == "__main__":
-    main(terminals, pipes, flood, enough, over_workers, owners, matched,
-         wrong, full, short, master_dies, master_stops, off)
+    main(terminals, pipes, flood, enough, over_workers, owners,
+         no_acls, matched, wrong, full, short, master_dies, master_stops, off)
