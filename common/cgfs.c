@@ -1,5 +1,8 @@
 #include "common/cgfs.h"
 
+#include <sys/file.h>
+#include <sys/stat.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "common/log.h"
 
 #define DEPTH_MAX	32	/* groups below one another */
 #define PROC_MAX	((size_t)1 << 20)	/* bytes of a file of /proc */
@@ -294,4 +299,100 @@ int
 cgfs_remove(int dir, const char *name, unsigned *budget)
 {
 	return remove_at(dir, name, budget, 0);
+}
+
+/* --- ours and others' --- */
+
+#define CLAIM_MAX	10		/* names that may be taken */
+#define STALE_MAX	(1u << 20)	/* groups that are removed */
+
+static int
+open_group(int parent, const char *name)
+{
+	return openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+	    O_NOFOLLOW);
+}
+
+bool
+cgfs_is_there(int parent, const char *name, int dir)
+{
+	struct stat	 ours, there;
+
+	return fstat(dir, &ours) == 0 &&
+	    fstatat(parent, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+/* Somebody who looks for stale ones may lock or remove it before we have it. */
+static int
+claim(int parent, const char *name)
+{
+	int	 dir;
+
+	if (mkdirat(parent, name, 0755) == -1 ||
+	    (dir = open_group(parent, name)) == -1)
+		return -1;
+	if (flock(dir, LOCK_EX | LOCK_NB) == 0 &&
+	    cgfs_is_there(parent, name, dir))
+		return dir;
+	close(dir);
+	errno = EEXIST;
+	return -1;
+}
+
+int
+cgfs_claim(int parent, const char *prefix, char *name, size_t size)
+{
+	int	 dir = -1, i, n;
+
+	for (i = 0; i < CLAIM_MAX && dir == -1; i++) {
+		n = snprintf(name, size, i == 0 ? "%s%ld" : "%s%ld-%d", prefix,
+		    (long)getpid(), i);
+		if (n < 0 || (size_t)n >= size) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		if ((dir = claim(parent, name)) == -1 && errno != EEXIST &&
+		    errno != ENOENT)
+			return -1;
+	}
+	return dir;
+}
+
+static void
+remove_unlocked(int parent, const char *name)
+{
+	unsigned	 budget = STALE_MAX;
+	int		 fd;
+
+	if ((fd = open_group(parent, name)) == -1)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		if (cgfs_remove(parent, name, &budget) == 0)
+			log_debug("removed the stale control group %s", name);
+		else
+			log_debug("control group %s: %s", name,
+			    strerror(errno));
+	}
+	close(fd);
+}
+
+void
+cgfs_remove_stale(int parent, const char *prefix)
+{
+	struct dirent	*e;
+	DIR		*d;
+	int		 fd;
+
+	if ((fd = open_group(parent, ".")) == -1)
+		return;
+	if ((d = fdopendir(fd)) == NULL) {
+		close(fd);
+		return;
+	}
+	while ((e = readdir(d)) != NULL)
+		if (e->d_type == DT_DIR &&
+		    strncmp(e->d_name, prefix, strlen(prefix)) == 0)
+			remove_unlocked(parent, e->d_name);
+	closedir(d);
 }

@@ -7,6 +7,7 @@
 #ifndef COMMON_CGFS_H
 #define COMMON_CGFS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -42,5 +43,23 @@ int	 cgfs_kill(int dir, const char *name);
  * there), EAGAIN (the budget is used up), or what the system said.
  */
 int	 cgfs_remove(int dir, const char *name, unsigned *budget);
+
+/*
+ * A new group in parent, ours as long as we live: its directory is locked
+ * (flock(2)), which also holds between PID namespaces.  Its name is the prefix
+ * and our pid, with more behind it if that is taken, in name[size].  The
+ * descriptor that has the lock, or -1 with errno.
+ */
+int	 cgfs_claim(int parent, const char *prefix, char *name, size_t size)
+	    __attribute__((warn_unused_result));
+
+/* Whether a claimed group is there still. */
+bool	 cgfs_is_there(int parent, const char *name, int dir);
+
+/*
+ * Remove the groups of that prefix that nobody has locked and nobody lives in.
+ * Of other kinds than version 2, too.
+ */
+void	 cgfs_remove_stale(int parent, const char *prefix);
 
 #endif

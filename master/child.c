@@ -49,7 +49,8 @@ typedef void	 on_fn(struct child *c, const void *body, struct ipc_msg *m);
 
 static on_fn	 on_handover, on_resumed, on_opened, on_attached, on_detached,
 		 on_released, on_ended, on_report, on_acted, on_load,
-		 on_credential, on_greeted, on_turned_away, on_command,
+		 on_credential, on_greeted, on_turned_away, on_unlimited,
+		 on_command,
 		 on_transcript_ask;
 
 /* What a worker may say, and in which states. */
@@ -71,6 +72,7 @@ static const struct {
 	[IPC_credential] = { on_credential, IN(GREETING) },
 	[IPC_greeted] = { on_greeted, IN(GREETING) },
 	[IPC_turned_away] = { on_turned_away, IN(GREETING) },
+	[IPC_unlimited] = { on_unlimited, IN(GREETING) },
 	[IPC_command] = { on_command, IN(SERVING) },
 	[IPC_transcript_ask] = { on_transcript_ask, IN(SERVING) },
 #undef IN
@@ -700,6 +702,16 @@ on_turned_away(struct child *c, const void *body, struct ipc_msg *m)
 	(void)body;
 	(void)m;
 	turn_away(c);
+}
+
+static void
+on_unlimited(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)body;
+	(void)m;
+	STAT_INC(c->master, unlimited);
+	audit_peer(c->master, &c->peer, (struct audit_what){
+	    .event = AUDIT_session_refused, .why = "limits cannot be set" });
 }
 
 /* Of its own session: what it makes up is about nobody else. */

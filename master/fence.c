@@ -2,11 +2,9 @@
 
 #include <sys/stat.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +48,10 @@ struct fence {
 	struct {
 		enum how	 how;
 		char		 path[PATH_MAX];	/* V1: our directory */
-		int		 parent, dir;
+		size_t		 parent_len;		/* of that path */
+		const char	*name;			/* its last name */
+		int		 parent, dir;		/* dir is locked */
 	}			 at[FENCES];
-	char			 name[32];		/* of those */
 	TAILQ_HEAD(, left)	 left;
 	struct event		*ev;
 };
@@ -72,33 +71,20 @@ value_of(const struct conf *c, int i)
 
 /* --- what there is --- */
 
-/* What an execsrvd that is dead left behind. */
-static void
-remove_stale(int parent)
+/* A directory of ours below the parent, whose path is at[i].path. */
+static int
+claim(struct fence *f, int i)
 {
-	struct dirent	*e;
-	unsigned	 budget = ALL_MAX;
-	DIR		*d;
-	int		 fd;
-	long		 pid;
+	char	*path = f->at[i].path, *end = path + f->at[i].parent_len;
+	size_t	 room = PATH_MAX - f->at[i].parent_len;
 
-	if ((fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) ==
-	    -1)
-		return;
-	if ((d = fdopendir(fd)) == NULL) {
-		close(fd);
-		return;
-	}
-	while ((e = readdir(d)) != NULL) {
-		if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) != 0)
-			continue;
-		pid = strtol(e->d_name + strlen(PREFIX), NULL, 10);
-		if (pid > 0 && kill((pid_t)pid, 0) == -1 && errno == ESRCH &&
-		    cgfs_remove(parent, e->d_name, &budget) == -1)
-			log_debug("control group %s: %s", e->d_name,
-			    strerror(errno));
-	}
-	closedir(d);
+	if (room < 2)
+		return -1;
+	*end = '/';
+	f->at[i].name = end + 1;
+	fd_close(&f->at[i].dir);
+	f->at[i].dir = cgfs_claim(f->at[i].parent, PREFIX, end + 1, room - 1);
+	return f->at[i].dir == -1 ? -1 : 0;
 }
 
 /* Our directory of version 1 for a controller, if it lets us. */
@@ -106,23 +92,15 @@ static void
 find_v1(struct fence *f, int i)
 {
 	char	*path = f->at[i].path;
-	size_t	 len;
 
 	if (cgfs_own_v1(rows[i].controller, path, PATH_MAX) == -1 ||
 	    (f->at[i].parent = open(path, O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC)) == -1)
 		return;
-	remove_stale(f->at[i].parent);
-	len = strlen(path);
-	if (len + strlen(f->name) + 2 > PATH_MAX ||
-	    (mkdirat(f->at[i].parent, f->name, 0755) == -1 &&
-	    errno != EEXIST))
-		return;
-	if ((f->at[i].dir = openat(f->at[i].parent, f->name, O_RDONLY |
-	    O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)) == -1)
-		return;
-	snprintf(path + len, PATH_MAX - len, "/%s", f->name);
-	if (faccessat(f->at[i].dir, rows[i].v1, W_OK, AT_EACCESS) == 0)
+	cgfs_remove_stale(f->at[i].parent, PREFIX);
+	f->at[i].parent_len = strlen(path);
+	if (claim(f, i) == 0 && faccessat(f->at[i].dir, rows[i].v1, W_OK,
+	    AT_EACCESS) == 0)
 		f->at[i].how = V1;
 }
 
@@ -137,7 +115,6 @@ fence_new(struct master *m)
 	if ((f = calloc(1, sizeof(*f))) == NULL)
 		return NULL;
 	TAILQ_INIT(&f->left);
-	snprintf(f->name, sizeof(f->name), PREFIX "%ld", (long)getpid());
 	for (i = 0; i < FENCES; i++)
 		f->at[i].parent = f->at[i].dir = -1;
 	if ((f->ev = event_new(m->base, -1, 0, on_timer, f)) == NULL) {
@@ -218,7 +195,8 @@ remove_ours(struct fence *f, int i)
 
 	for (;;) {
 		budget = ALL_MAX;
-		if (cgfs_remove(f->at[i].parent, f->name, &budget) == 0 ||
+		if (cgfs_remove(f->at[i].parent, f->at[i].name,
+		    &budget) == 0 ||
 		    errno != EBUSY || clock_ms() >= until)
 			return;
 		usleep(AGAIN_MS * 1000);
@@ -337,13 +315,33 @@ print_value(const struct fence *f, int i, uint64_t n, char out[24])
 		    f->at[i].how == V1 ? n * SHARES / 100 : n));
 }
 
+/* Somebody may have taken ours away: then there is another. */
+static void
+restore(struct fence *f)
+{
+	int	 i;
+
+	for (i = 0; i < FENCES; i++) {
+		if (f->at[i].how != V1 || cgfs_is_there(f->at[i].parent,
+		    f->at[i].name, f->at[i].dir))
+			continue;
+		if (claim(f, i) == 0)
+			log_warnx("our control group for %s was taken away; "
+			    "a new one is made", rows[i].word);
+		else
+			log_warn("our control group for %s was taken away",
+			    rows[i].word);
+	}
+}
+
 void
-fence_way(const struct fence *f, const struct conf *c, unsigned number,
+fence_way(struct fence *f, const struct conf *c, unsigned number,
     struct fence_way *out)
 {
 	Ipc__Fence	*step;
 	int		 i;
 
+	restore(f);
 	out->n = 0;
 	out->has_v1 = false;
 	for (i = 0; i < FENCES; i++) {

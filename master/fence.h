@@ -5,7 +5,8 @@
  *
  *	OUR OWN GROUP/execsrv-PID/sN
  *
- * for each controller that lets us.  The worker enters before it is the user,
+ * for each controller that lets us, locked (cgfs_claim()), made again if it is
+ * taken away.  The worker enters before it is the user,
  * see worker/fence.h; when it is gone its groups are removed here.  Where there
  * are none, resource limits of its commands stand in, if there are such.
  */
@@ -49,7 +50,7 @@ struct fence_way {
 };
 
 /* That of a worker (a number above 0) for the settings of its client. */
-void		 fence_way(const struct fence *f, const struct conf *c,
+void		 fence_way(struct fence *f, const struct conf *c,
 		    unsigned number, struct fence_way *out);
 
 /* What commands are bound by instead of groups: as in Ipc__Settings. */

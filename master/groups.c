@@ -1,9 +1,7 @@
 #include "master/groups.h"
 
-#include <sys/file.h>
 #include <sys/stat.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -56,84 +54,24 @@ struct groups {
 	struct event		*ev;
 };
 
-static int
-open_dir(int at, const char *path)
-{
-	return openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
-	    O_NOFOLLOW);
-}
-
-/* --- what others left --- */
-
-/* Nothing is killed: an execsrvd that lives has its directory locked. */
-static void
-remove_stale(int parent, const char *name)
-{
-	unsigned	 budget = ALL_MAX;
-	int		 fd;
-
-	if ((fd = open_dir(parent, name)) == -1)
-		return;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		if (cgfs_remove(parent, name, &budget) == 0)
-			log_debug("removed the stale control group %s", name);
-		else
-			log_debug("control group %s: %s", name,
-			    strerror(errno));
-	}
-	close(fd);
-}
-
-static void
-remove_all_stale(int parent)
-{
-	struct dirent	*e;
-	DIR		*d;
-	int		 fd;
-
-	if ((fd = open_dir(parent, ".")) == -1)
-		return;
-	if ((d = fdopendir(fd)) == NULL) {
-		close(fd);
-		return;
-	}
-	while ((e = readdir(d)) != NULL)
-		if (e->d_type == DT_DIR &&
-		    strncmp(e->d_name, PREFIX, strlen(PREFIX)) == 0)
-			remove_stale(parent, e->d_name);
-	closedir(d);
-}
-
 /* --- ours --- */
 
-/*
- * A new directory, locked.  A number is given again: what its owner of before
- * left and what still lives there keeps its name.
- */
+/* A new directory, locked. */
 static int
 make_dir(struct groups *g)
 {
 	char	*end = g->path + strlen(g->path);
 	size_t	 room = sizeof(g->path) - strlen(g->path);
-	int	 i, n;
 
-	for (i = 0; i < 10; i++) {
-		n = snprintf(end, room, i == 0 ? "/" PREFIX "%ld" :
-		    "/" PREFIX "%ld-%d", (long)getpid(), i);
-		if (n < 0 || (size_t)n >= room) {
-			errno = ENAMETOOLONG;
-			return -1;
-		}
-		g->name = end + 1;
-		if (mkdirat(g->parent, g->name, 0755) == 0)
-			break;
-		if (errno != EEXIST)
-			return -1;
-	}
-	if (i == 10 || (g->dir = open_dir(g->parent, g->name)) == -1)
+	if (room < 2) {
+		errno = ENAMETOOLONG;
 		return -1;
-	if (flock(g->dir, LOCK_EX | LOCK_NB) == -1 ||
-	    faccessat(g->dir, "cgroup.kill", W_OK, AT_EACCESS) == -1) {
+	}
+	*end = '/';
+	g->name = end + 1;
+	if ((g->dir = cgfs_claim(g->parent, PREFIX, end + 1, room - 1)) == -1)
+		return -1;
+	if (faccessat(g->dir, "cgroup.kill", W_OK, AT_EACCESS) == -1) {
 		fd_close(&g->dir);
 		unlinkat(g->parent, g->name, AT_REMOVEDIR);
 		return -1;
@@ -252,7 +190,7 @@ start(struct groups *g, struct master *m)
 	    (g->parent = open(g->path, O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC)) == -1)
 		return -1;
-	remove_all_stale(g->parent);
+	cgfs_remove_stale(g->parent, PREFIX);
 	/* Also in a group that is ours nobody may be put without this. */
 	if (faccessat(g->parent, "cgroup.procs", W_OK, AT_EACCESS) == -1 ||
 	    (g->ev = event_new(m->base, -1, 0, on_timer, g)) == NULL)

@@ -30,7 +30,7 @@ enter_own(const Ipc__Fence *step)
 	return r;
 }
 
-void
+int
 fence_enter(const Ipc__Settings *set, int group)
 {
 	const Ipc__Fence	*step;
@@ -43,9 +43,12 @@ fence_enter(const Ipc__Settings *set, int group)
 			r = enter_own(step);
 		else
 			r = cgfs_write(group, step->file, step->value);
-		if (r == -1)
-			fatal("limit: %s/%s", step->dir, step->file);
+		if (r == -1) {
+			log_warn("limit: %s/%s", step->dir, step->file);
+			return -1;
+		}
 	}
+	return 0;
 }
 
 int

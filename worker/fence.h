@@ -6,10 +6,12 @@
 
 /*
  * Enter them, while we may: the worker and all its children are bound then.
- * group: that of the worker (worker/cgroup.h), or -1.  Fatal if one cannot be
- * entered: a limit that does not hold is none.
+ * group: that of the worker (worker/cgroup.h), or -1.  0, or -1 if one cannot be
+ * entered, with a line in the log: then nothing is to run here, for a limit that
+ * does not hold is none.
  */
-void	 fence_enter(const Ipc__Settings *set, int group);
+int	 fence_enter(const Ipc__Settings *set, int group)
+	    __attribute__((warn_unused_result));
 
 /*
  * How many of them the kernel has killed for want of memory, by version 1: 0,

@@ -85,9 +85,25 @@ become(const Ipc__Assign *a, struct event_base **base, int *http_exe,
 	}
 }
 
+static char	 no_limits[] = "the limits of a session cannot be set";
+
+/* Whether what limits the session holds, if there is to be one. */
+static bool
+enter_limits(const Ipc__Assign *a, int sock, int group)
+{
+	Ipc__Unlimited	 out = IPC__UNLIMITED__INIT;
+
+	if (is_answer_only(a) || a->asking == IPC__ASKING__ALWAYS ||
+	    fence_enter(a->settings, group) == 0)
+		return true;
+	if (ipc_send(sock, IPC_unlimited, &out, -1) == -1)
+		log_warn("%s", no_limits);
+	return false;
+}
+
 /* Whether there is a client with a session in it, for this process. */
 static bool
-is_let_in(const Ipc__Assign *a, int fd, int sock)
+is_let_in(const Ipc__Assign *a, int fd, int sock, bool is_bound)
 {
 	struct greet_rules	 r = {
 		.ms = a->settings->handshake_ms,
@@ -106,7 +122,11 @@ is_let_in(const Ipc__Assign *a, int fd, int sock)
 		return false;
 	}
 	if (a->transport != IPC__TRANSPORT__WEBSOCKET || a->greeted)
-		return true;
+		return is_bound;
+	if (!is_bound && r.refuse == 0) {
+		r.refuse = 503;
+		r.why = no_limits;
+	}
 	if ((g = greet(fd, &r)) == GREETING_ADMITTED)
 		door_pass(sock, fd, r.ms);
 	return g == GREETING_UPGRADED && a->asking != IPC__ASKING__ALWAYS;
@@ -124,17 +144,17 @@ serve(struct event_base **base, int sock, struct brought *b,
 {
 	const Ipc__Assign	*a = (const Ipc__Assign *)m->body;
 	struct session		 s;
+	bool			 is_bound;
 
 	if (a->settings == NULL || m->fd == -1)
 		return 1;
 	log_set_level((enum log_level)a->settings->log_level);
 	log_set_session(a->number);
-	if (!is_answer_only(a) && a->asking != IPC__ASKING__ALWAYS)
-		fence_enter(a->settings, group);
+	is_bound = enter_limits(a, sock, group);
 	give_group(&group, a);
 	become(a, base, &http_exe, b->environment);
 	fd_close(&b->environment);
-	if (!is_let_in(a, m->fd, sock))
+	if (!is_let_in(a, m->fd, sock, is_bound))
 		return 0;
 	if (a->transport == IPC__TRANSPORT__STDIO)
 		*base = new_base_for_files(*base);

@@ -1,0 +1,108 @@
+"""939: the control groups of version 1 that limit sessions, and who may remove
+them."""
+import glob
+import os
+import signal
+import subprocess
+
+import fusefs
+from client import (BUILD, Closed, Server, check, children, connect, main,
+                    skip, wait_for, LIMIT)
+
+LIMITS = ("TasksMax=50", "MemoryMax=512M")
+NEW_PIDS = ("unshare", "--pid", "--fork", "--mount-proc")
+
+
+def folders(pid=None):
+    """Those of daemons, by controller; of one daemon, by its number."""
+    name = "execsrv-*" if pid is None else "execsrv-%d" % pid
+    return sorted(p for c in ("pids", "memory", "cpu") for p in glob.glob(
+        "/sys/fs/cgroup/%s/**/%s" % (c, name), recursive=True))
+
+
+def status(server):
+    done = subprocess.run(
+        [BUILD + "/execsrvctl", "status"], check=True, text=True,
+        env={**os.environ, "EXECSRV_RUNTIME_DIR": server.run},
+        capture_output=True)
+    return dict(line.split(None, 1) for line in done.stdout.splitlines()
+                if len(line.split(None, 1)) == 2)
+
+
+def serves(server, what):
+    with connect(server.url) as c:
+        check(c.run("p", "cat", "/proc/self/cgroup")[0].count(
+            b"execsrv-") >= 2, "no limits: " + what)
+        c.call("session/close")
+
+
+def in_another_namespace():
+    """To a daemon with process numbers of its own ours is no process."""
+    server = Server(*LIMITS)
+    ours = folders(server.pid)
+    check(len(ours) >= 2, "no groups of ours: %s" % ours)
+    other = Server(*LIMITS, prefix=NEW_PIDS)
+    serves(other, "the other one")
+    check(folders(server.pid) == ours, "taken away: %s" % folders())
+    serves(server, "ours")
+    # unshare(1) waits for it, and does not pass signals on.
+    for pid in children(other.pid):
+        os.kill(pid, signal.SIGTERM)
+    other.process.wait(LIMIT)
+    check(folders(server.pid) == ours, "taken away at its end")
+    serves(server, "ours, after its end")
+    server.stop()
+    check(not folders(server.pid), "left: %s" % folders(server.pid))
+
+
+def the_dead():
+    """What a daemon that was killed leaves is removed by the next."""
+    server = Server(*LIMITS)
+    server.process.send_signal(signal.SIGKILL)
+    server.process.wait()
+    check(folders(server.pid), "nothing is left")
+    wait_for(lambda: not subprocess.run(
+        ["pgrep", "-g", str(server.pid)], check=False,
+        stdout=subprocess.DEVNULL).returncode == 0, LIMIT, "its workers' end")
+    other = Server(*LIMITS)
+    check(not folders(server.pid), "left: %s" % folders(server.pid))
+    other.stop()
+
+
+def taken_away():
+    """Whoever does it: the next session has its limits all the same."""
+    server = Server(*LIMITS)
+    serves(server, "at first")
+    for path in folders(server.pid):
+        wait_for(lambda p=path: not glob.glob(p + "/s*"), LIMIT, "no session")
+        os.rmdir(path)
+    serves(server, "afterwards")
+    check("was taken away" in server.log(), server.log())
+    check(status(server)["unlimited"] == "0", "counted")
+    server.stop()
+
+
+def cannot_be_set():
+    """A session without its limits is none; its client and the operator are
+    told."""
+    server = Server(*LIMITS)
+    for path in folders(server.pid):
+        for flags in (fusefs.MS_BIND,
+                      fusefs.MS_BIND | fusefs.MS_REMOUNT | fusefs.MS_RDONLY):
+            fusefs.mount(path.encode(), path, None, flags, None)
+    try:
+        connect(server.url)
+        check(False, "a session without limits")
+    except Closed as e:
+        check("503" in str(e), "%s" % e)
+    wait_for(lambda: status(server)["unlimited"] == "1", LIMIT, "a count")
+    check("limit: " in server.log(), server.log())
+    for path in folders(server.pid):
+        fusefs.unmount(path)
+    server.stop()
+
+
+if os.geteuid() != 0 or not os.path.isdir("/sys/fs/cgroup/pids"):
+    skip("wants root and control groups of version 1")
+fusefs.own_mounts()
+main(in_another_namespace, the_dead, taken_away, cannot_be_set)
