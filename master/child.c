@@ -101,6 +101,8 @@ child_set_state(struct child *c, enum child_state to)
 		gate_leave(c->master->gate, c);
 	if (to == CHILD_LEAVING)
 		event_add(c->kill_ev, &burial);
+	else
+		event_del(c->kill_ev);
 }
 
 struct child *
@@ -202,14 +204,32 @@ on_chan_end(void *arg, int error)
 	child_settle(c);
 }
 
-/* It should be gone by now, but the process is not. */
+void
+child_wait_for_owner(struct child *c)
+{
+	struct timeval	 tv = clock_timeval(LIMIT_OFFER + LIMIT_OFFER_MARGIN);
+
+	if (c->state == CHILD_HANDING)
+		event_add(c->kill_ev, &tv);
+}
+
+/*
+ * It should be gone by now, but the process is not; or it waits for an answer
+ * that does not come.
+ */
 static void
-on_burial(int fd, short what, void *arg)
+on_overdue(int fd, short what, void *arg)
 {
 	struct child	*c = arg;
 
 	(void)fd;
 	(void)what;
+	if (c->state == CHILD_HANDING) {
+		log_info("%s: the worker of its session does not answer",
+		    c->peer.text);
+		child_decide(c, IPC__VERDICT__ATTACHED, NULL);
+		return;
+	}
 	if (!c->reaped && c->pid != 0)
 		kill(c->pid, SIGKILL);
 	if (c->chan != NULL)
@@ -778,7 +798,7 @@ child_new(struct master *m)
 		free(c);
 		return NULL;
 	}
-	if ((c->kill_ev = event_new(m->base, -1, 0, on_burial, c)) == NULL ||
+	if ((c->kill_ev = event_new(m->base, -1, 0, on_overdue, c)) == NULL ||
 	    (c->chan = chan_new(m->base, pair[0], IPC_ROLE_MASTER,
 	    IPC_ROLE_WORKER, on_msg, on_chan_end, c)) == NULL) {
 		if (c->kill_ev != NULL)

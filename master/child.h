@@ -107,6 +107,12 @@ void	 child_on_template_gone(struct master *m);
 /* Tell a greeter what became of the session it asked for. */
 void	 child_decide(struct child *c, Ipc__Verdict v, struct route *r);
 
+/*
+ * It handed its client over to the owner of a session.  If no answer comes (the
+ * owner is stopped, or waits for a disk) the client is told to try again.
+ */
+void	 child_wait_for_owner(struct child *c);
+
 /* Ask it how it is; the answer goes to ctl. */
 void	 child_query(struct child *c, uint32_t ticket, bool processes);
 

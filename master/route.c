@@ -200,10 +200,12 @@ route_handover(struct child *greeter, const char *id, const void *message,
 	greeter->wanted = r;
 	greeter->asked_id = r->owner->id;
 	out.ticket = greeter->id;
+	out.until = clock_ms() + LIMIT_OFFER;
 	out.peer = greeter->peer.text;
 	out.message.data = (uint8_t *)(uintptr_t)message;
 	out.message.len = len;
 	chan_send(r->owner->chan, IPC_resume, &out, fd);
+	child_wait_for_owner(greeter);
 }
 
 void
@@ -213,9 +215,15 @@ route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v)
 	struct route	*r;
 
 	/* Only who was asked may answer, and only for itself. */
-	if (greeter == NULL || (r = greeter->wanted) == NULL ||
-	    greeter->asked_id != owner->id)
+	if (greeter == NULL || greeter->asked_id != owner->id)
 		return;
+	if ((r = greeter->wanted) == NULL) {
+		/* It stood still with the client in its hands: it has it. */
+		if (v == IPC__VERDICT__TAKEN &&
+		    greeter->state == CHILD_GREETING)
+			child_kill(greeter);
+		return;
+	}
 	if (v != IPC__VERDICT__TAKEN && v != IPC__VERDICT__ATTACHED &&
 	    v != IPC__VERDICT__UNKNOWN && v != IPC__VERDICT__RELEASED) {
 		child_violates(owner, "resumed");

@@ -106,6 +106,9 @@ on_resume(struct link *l, const void *body, struct ipc_msg *m)
 	Ipc__Resumed		 out = IPC__RESUMED__INIT;
 	char			*copy = NULL;
 
+	/* Too late: the client was told to try again. */
+	if (clock_ms() > in->until)
+		return;
 	session_tell_master(l->session);
 	out.ticket = in->ticket;
 	out.verdict = IPC__VERDICT__ATTACHED;
