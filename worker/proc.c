@@ -665,7 +665,8 @@ proc_on_timer(int fd, short what, void *arg)
 		return;
 	/* Whoever comes back in time finds what he has not read, or heard. */
 	if (s->state == SESSION_DETACHED &&
-	    (p->ring.unread_cost > 0 || p->unheard)) {
+	    (p->ring.unread_cost > 0 || p->ring.relayed_count > 0 ||
+	    p->unheard)) {
 		tv = clock_timeval(s->set.closed_ttl_ms);
 		event_add(p->timer_ev, &tv);
 		return;

@@ -131,6 +131,28 @@ async def forgotten(rig):
                     what="the disk is given back")
 
 
+async def closed(rig):
+    """A process that has ended stays as long as its session while its harness
+    is away: what the rendezvous had of it may be all that there is."""
+    # A receipt for every byte.
+    await rig.start(options=["DetachedTtl=10m", "ClosedProcessTtl=1s",
+                             "OutputWindow=8"])
+    s = await rig.session(kind=Slow)
+    await s.start("p", "sh", "-c", "sleep 0.3; seq 1 100000")
+    s.takes = False
+    want = b"".join(b"%d\n" % n for n in range(1, 100001))
+    await lib.until(lambda: s.bytes > len(want) * 4 // 3, what="all of it")
+    rig.link.cut()
+    await rig.linked(after=1)
+    # Twice as long as it stays for who is there.
+    await asyncio.sleep(2)
+    s = await rig.session(resume=s.session)
+    r = await s.call("process/read", {
+        "processId": "p", "afterSeq": 0, "waitMs": 0})
+    got = b"".join(base64.b64decode(c["chunk"]) for c in r["chunks"])
+    check(got == want, "%d bytes" % len(got))
+
+
 async def without(rig):
     """RemoteRetain=0: as much as every process keeps, and no file."""
     program = await rig.start(options=["RemoteRetain=0", "DetachedTtl=10m"])
@@ -141,4 +163,4 @@ async def without(rig):
     check(spools(program) == 0, "a file")
 
 
-lib.main(*map(lib.ours, (forgotten, without)))
+lib.main(*map(lib.ours, (forgotten, closed, without)))
