@@ -159,7 +159,8 @@ struct execsrv {
 	void				*note_arg;
 	TAILQ_HEAD(execsrv_processes, execsrv_process) processes;
 	struct execsrv_processes	 freed;		/* inside handle */
-	TAILQ_HEAD(, execsrv_http)	 https;
+	TAILQ_HEAD(execsrv_https, execsrv_http) https;
+	struct execsrv_https		 freed_https;	/* inside handle */
 	TAILQ_HEAD(, execsrv_watch)	 watches;
 	TAILQ_HEAD(, execsrv_transfer)	 transfers;
 	bool				 has_work;	/* for one of these */
@@ -360,6 +361,9 @@ void		 execsrv_process_lose_all(struct execsrv *x);
 void		 execsrv_process_bury(struct execsrv *x);
 
 /* --- http.c, watch.c --- */
+
+/* Free requests that were freed inside a hook. */
+void		 execsrv_http_bury(struct execsrv *x);
 
 /* A notification; whether it was one of these. */
 bool		 execsrv_http_note(struct execsrv *x, const char *method,

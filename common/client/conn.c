@@ -55,6 +55,7 @@ execsrv_new(void)
 	TAILQ_INIT(&x->freed);
 	TAILQ_INIT(&x->orphans);
 	TAILQ_INIT(&x->https);
+	TAILQ_INIT(&x->freed_https);
 	TAILQ_INIT(&x->watches);
 	TAILQ_INIT(&x->transfers);
 	return x;
@@ -79,6 +80,7 @@ execsrv_free(struct execsrv **xp)
 	execsrv_process_bury(x);
 	while ((h = TAILQ_FIRST(&x->https)) != NULL)
 		execsrv_http_free(&h);
+	execsrv_http_bury(x);
 	while ((w = TAILQ_FIRST(&x->watches)) != NULL)
 		execsrv_watch_free(&w);
 	while ((t = TAILQ_FIRST(&x->transfers)) != NULL)
@@ -610,6 +612,7 @@ execsrv_handle(struct execsrv *x, short revents)
 		execsrv_transfer_work(x);
 	x->is_busy = false;
 	execsrv_process_bury(x);
+	execsrv_http_bury(x);
 	execsrv_rewatch(x);
 	return x->state == EXECSRV_GONE ? -1 : 0;
 }

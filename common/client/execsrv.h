@@ -992,8 +992,8 @@ struct execsrv_http *execsrv_http_request(struct execsrv *x,
 		    __attribute__((warn_unused_result));
 
 /*
- * Forget it: no more hooks, though the server goes on.  Not inside on_head and
- * on_body.  *hp may be NULL.
+ * Forget it: no more hooks, though the server goes on.  Inside its hooks, too.
+ * *hp may be NULL.
  */
 void		 execsrv_http_free(struct execsrv_http **hp);
 

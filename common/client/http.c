@@ -216,6 +216,20 @@ execsrv_http_request(struct execsrv *x, const struct execsrv_http_request *in,
 	return h;
 }
 
+/* As execsrv_process_bury(): whoever called a hook goes on with it. */
+void
+execsrv_http_bury(struct execsrv *x)
+{
+	struct execsrv_http	*h;
+
+	while (!x->is_busy && (h = TAILQ_FIRST(&x->freed_https)) != NULL) {
+		TAILQ_REMOVE(&x->freed_https, h, entry);
+		while (!TAILQ_EMPTY(&h->early))
+			early_free(h, TAILQ_FIRST(&h->early));
+		free(h);
+	}
+}
+
 void
 execsrv_http_free(struct execsrv_http **hp)
 {
@@ -225,10 +239,11 @@ execsrv_http_free(struct execsrv_http **hp)
 	if (h == NULL)
 		return;
 	execsrv_forget(h->x, on_head, h);
-	while (!TAILQ_EMPTY(&h->early))
-		early_free(h, TAILQ_FIRST(&h->early));
+	h->is_done = true;
+	memset(&h->hooks, 0, sizeof(h->hooks));
 	TAILQ_REMOVE(&h->x->https, h, entry);
-	free(h);
+	TAILQ_INSERT_TAIL(&h->x->freed_https, h, entry);
+	execsrv_http_bury(h->x);
 }
 
 void

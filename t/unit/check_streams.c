@@ -538,6 +538,49 @@ START_TEST(test_http_fails)
 }
 END_TEST
 
+static void
+free_on_head(void *arg, const struct execsrv_http_head *h)
+{
+	(void)arg;
+	(void)h;
+	peer_note("freed;");
+	execsrv_http_free(&http);
+}
+
+static void
+free_on_body(void *arg, const void *data, size_t len)
+{
+	(void)arg;
+	(void)data;
+	(void)len;
+	peer_note("freed;");
+	execsrv_http_free(&http);
+}
+
+/* Freed where it hears something, with more to come that waits already. */
+START_TEST(test_http_free_inside)
+{
+	static const struct execsrv_http_hooks	 freeing[] = {
+		{ free_on_head, on_data, on_end },
+		{ NULL, free_on_body, on_end }
+	};
+	struct execsrv_http_request		 in = {
+		.method = "GET", .url = "http://x/"
+	};
+
+	peer_start();
+	ck_assert_ptr_nonnull(http = execsrv_http_request(x, &in,
+	    &freeing[_i], trace));
+	say_delta(1, "b25l", false, "null");
+	say_delta(2, "dHdv", true, "null");
+	peer_say(HEAD);
+	ck_assert_int_eq(peer_turn(), 0);
+	peer_ck_trace("freed;");
+	ck_assert(TAILQ_EMPTY(&x->freed_https));
+	peer_stop();
+}
+END_TEST
+
 /* --- watches --- */
 
 static void
@@ -640,6 +683,7 @@ streams_suite(void)
 	tcase_add_test(t, test_http);
 	tcase_add_test(t, test_http_early);
 	tcase_add_test(t, test_http_fails);
+	tcase_add_loop_test(t, test_http_free_inside, 0, 2);
 	tcase_add_test(t, test_watch);
 	suite_add_tcase(s, t);
 	return s;
