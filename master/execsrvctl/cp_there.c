@@ -15,6 +15,7 @@
 #include "master/execsrvctl/cp_priv.h"
 
 #define NS	1000000000LL
+#define OPEN_DIR	0055	/* what servers give to new folders */
 
 /* --- commands --- */
 
@@ -205,9 +206,13 @@ cp_make_folder(struct cp *c, const char *path, mode_t mode, bool *is_new_out,
 		in.mode = mode;
 	*is_new_out = execsrv_fs_create_directory_wait(c->x, &in, ASK_MS,
 	    e) == 0;
+	if (*is_new_out && !c->has_attributes && cp_set(c, path,
+	    mode & ~c->mask, NULL, e) == -1 && (mode & OPEN_DIR) != OPEN_DIR) {
+		cp_remove(c, path);
+		return -1;
+	}
 	if (*is_new_out)
-		return c->has_attributes ? 0 : cp_set(c, path,
-		    mode & ~c->mask, NULL, e);
+		return 0;
 	in.only_last = false;
 	return execsrv_fs_create_directory_wait(c->x, &in, ASK_MS, e);
 }

@@ -154,15 +154,37 @@ all() {
 	rm -f "$DIR"/pipe*
 }
 
+# Nor has a command there: what is not for all stays here, or is the owner's.
+without_shell() {
+	tree
+	expect 1 cp "$A/private/key" ":$B/key"
+	[ ! -e "$B/key" ] || fail "a private file is there"
+	expect 1 cp -r "$A/private" ":$B/private"
+	[ ! -e "$B/private" ] || fail "a private folder is there"
+	echo all >"$A/all"
+	expect 0 cp "$A/all" ":$B/all"
+	same "up, for all" "$(cat "$B/all")" all
+	expect 0 cp ":$A/run" "$B/run"
+	same "down" "$(stat -c %a "$B/run") $(cat "$B/run")" "600 run"
+}
+
 at=$own
 all %.9Y
 
-# The same server, that does not know it.
-python3 "${0%/*}/383-without.py" "$own" >"$DIR/other" &
-at_exit "kill $!"
+# Servers that do not know it.
 has_url() {
 	[ -s "$DIR/other" ]
 }
-wait_for 1 has_url || fail "no way to the server"
-at=$(cat "$DIR/other")
+without() {
+	: >"$DIR/other"
+	python3 "${0%/*}/383-without.py" "$1" >"$DIR/other" &
+	at_exit "kill $!"
+	wait_for 1 has_url || fail "no way to the server"
+	at=$(cat "$DIR/other")
+}
+without "$own"
 all %Y
+stop_server
+start_server -o MaxProcesses=0
+without "$URL"
+without_shell
