@@ -26,7 +26,8 @@
 #define PAUSE_MS	1000
 #define DECAY_MS	1000	/* after a rush the pool shrinks by half */
 #define QUIET_MS	20	/* before spare workers are made up for */
-#define ANSWER_MS	10000	/* for a template that is to follow */
+#define FIRST_MS	30000	/* for a template's first answer, ... */
+#define FOLLOW_MS	10000	/* ... while there is another one */
 #define EARLY_MAX	64	/* exits before the template's answer */
 
 /* In use, or about to be, or until what it was asked for is done. */
@@ -34,6 +35,8 @@ struct template {
 	struct pool	*pool;
 	pid_t		 pid;		/* 0: there is none */
 	struct chan	*chan;		/* NULL: it has to go, or is gone */
+	struct event	*late_ev;	/* an answer is */
+	uint64_t	 asked;		/* ms: since when one is awaited */
 	uint64_t	 started;	/* ms */
 	bool		 has_answered;
 	unsigned	 forks;		/* asked of it, ever */
@@ -62,6 +65,7 @@ static void	 on_msg(void *, struct ipc_msg *);
 static void	 on_end(void *, int);
 static void	 on_refill(int, short, void *);
 static void	 on_decay(int, short, void *);
+static void	 watch(struct template *);
 
 /* --- the template --- */
 
@@ -127,6 +131,7 @@ start_template(struct template *t, int said)
 		return -1;
 	}
 	chan_send(t->chan, IPC_probe, &probe, -1);
+	watch(t);
 	return 0;
 }
 
@@ -200,17 +205,6 @@ is_due(const struct pool *p)
 	    clock_ms() >= p->now->started + LIMIT_RESPAWN;
 }
 
-/* One that neither answers nor ends: its end follows. */
-static void
-give_up_other(struct pool *p)
-{
-	struct template	*t = p->other;
-
-	if (t->pid != 0 && t->chan != NULL && !t->has_answered &&
-	    clock_ms() >= t->started + ANSWER_MS)
-		kill(t->pid, SIGKILL);
-}
-
 static void
 use_other(struct pool *p)
 {
@@ -239,6 +233,7 @@ on_msg(void *arg, struct ipc_msg *m)
 		snprintf(p->sandbox, sizeof(p->sandbox), "%s",
 		    ((const Ipc__Ability *)m->body)->sandbox);
 	}
+	watch(t);
 	/* It ends with its channel. */
 	if (p->other->has_answered && p->other->awaited == 0)
 		chan_free(&p->other->chan);
@@ -250,8 +245,8 @@ on_end(void *arg, int error)
 	struct template	*t = arg;
 	struct pool	*p = t->pool;
 
-	(void)error;
 	chan_free(&t->chan);
+	event_del(t->late_ev);
 	if (t->pid != 0)
 		kill(t->pid, SIGKILL);
 	if (p->stopping)
@@ -264,8 +259,40 @@ on_end(void *arg, int error)
 	log_warnx("the template is gone");
 	child_on_template_gone(p->master);
 	if (t == p->now)
-		p->is_broken = !t->has_answered;
+		p->is_broken = !t->has_answered || error == ETIMEDOUT;
 	refill_in(p, 0);
+}
+
+/*
+ * One that hangs (stopped, or waiting for a disk) would be waited for by every
+ * new client.
+ */
+static void
+on_late(int fd, short what, void *arg)
+{
+	struct template	*t = arg;
+
+	(void)fd;
+	(void)what;
+	if (t->chan == NULL)
+		return;
+	log_warnx("template %ld does not answer: killed", (long)t->pid);
+	on_end(t, ETIMEDOUT);
+}
+
+/* Wait for its next answer, from now on, if one is to come. */
+static void
+watch(struct template *t)
+{
+	struct timeval	 tv = clock_timeval(t->has_answered ?
+			    LIMIT_FORK_ANSWER : t == t->pool->now ?
+			    FIRST_MS : FOLLOW_MS);
+
+	t->asked = clock_ms();
+	if (t->chan != NULL && (t->awaited > 0 || !t->has_answered))
+		event_add(t->late_ev, &tv);
+	else
+		event_del(t->late_ev);
 }
 
 struct pool *
@@ -284,7 +311,9 @@ pool_new(struct master *m)
 		p->want = m->conf.min_spare;
 	if ((p->refill_ev = event_new(m->base, -1, 0, on_refill, p)) ==
 	    NULL || (p->decay_ev = event_new(m->base, -1, 0, on_decay, p)) ==
-	    NULL || start_first(p) == -1)
+	    NULL || (p->now->late_ev = event_new(m->base, -1, 0, on_late,
+	    p->now)) == NULL || (p->other->late_ev = event_new(m->base, -1, 0,
+	    on_late, p->other)) == NULL || start_first(p) == -1)
 		pool_free(&p);
 	else
 		refill_in(p, 0);
@@ -305,6 +334,10 @@ pool_free(struct pool **pp)
 		event_free(p->refill_ev);
 	if (p->decay_ev != NULL)
 		event_free(p->decay_ev);
+	if (p->now->late_ev != NULL)
+		event_free(p->now->late_ev);
+	if (p->other->late_ev != NULL)
+		event_free(p->other->late_ev);
 	free(p);
 }
 
@@ -320,7 +353,8 @@ pool_ask_fork(struct pool *p, unsigned id, unsigned group, int fd)
 	if (p->now->chan == NULL)
 		return;
 	p->now->forks++;
-	p->now->awaited++;
+	if (p->now->awaited++ == 0 && p->now->has_answered)
+		watch(p->now);
 	chan_send(p->now->chan, IPC_fork, &out, fd);
 }
 
@@ -424,7 +458,6 @@ on_refill(int fd, short what, void *arg)
 		refill_in(p, LIMIT_RESPAWN);
 		return;
 	}
-	give_up_other(p);
 	if (is_due(p) && start_template(p->other, -1) == -1)
 		t->forks = 0;
 	if (now < p->paused) {
@@ -556,7 +589,10 @@ pool_kill(struct pool *p)
 bool
 pool_is_broken(const struct pool *p)
 {
-	return p->is_broken;
+	const struct template	*t = p->now;
+
+	return p->is_broken || (t->has_answered && t->awaited > 0 &&
+	    clock_ms() - t->asked >= LIMIT_FORK_ANSWER / 4);
 }
 
 const char *

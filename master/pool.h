@@ -38,7 +38,7 @@ void		 pool_reload(struct pool *p);
 /* No more workers; let go those that wait. */
 void		 pool_stop(struct pool *p);
 
-/* Whether the template ended without having done anything. */
+/* Whether the template ended without having done anything, or does nothing. */
 bool		 pool_is_broken(const struct pool *p);
 
 /* Whether a process is a template; whether there is none; end all. */
