@@ -15,8 +15,8 @@ SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
 CUTS = int(os.environ.get("CUTS", 1000))
 # Side by side, since an executor waits for up to half a minute before it
 # connects again; and how many bytes a second each rendezvous passes on.
-MANY = {"stream": (2, 20 << 20), "executor": (40, 1 << 20),
-        "harness": (2, 20 << 20), "uplink": (40, 1 << 20),
+MANY = {"stream": (2, 20 << 20), "executor": (20, 1 << 20),
+        "harness": (2, 20 << 20), "uplink": (20, 1 << 20),
         "reach": (2, 20 << 20)}
 
 
