@@ -129,6 +129,27 @@ START_TEST(test_samples)
 }
 END_TEST
 
+/*
+ * A character that a block of ASCII cuts in two is none, although its parts are
+ * what the blocks before and after that may end and begin with.
+ */
+START_TEST(test_cut_by_a_block)
+{
+	const struct sample	*s = &samples[_i];
+	char			 text[192];
+	size_t			 cut;
+
+	for (cut = 1; s->valid && cut < s->len; cut++) {
+		memset(text, 'x', sizeof(text));
+		memcpy(text + 64 - cut, s->text, cut);
+		memcpy(text + 128, s->text + cut, s->len - cut);
+		ck_assert_msg(utf8_is_valid(text, 128 + s->len - cut) ==
+		    naive_is_valid((uint8_t *)text, 128 + s->len - cut),
+		    "after %zu", cut);
+	}
+}
+END_TEST
+
 START_TEST(test_every_char)
 {
 	uint8_t		 p[4];
@@ -245,6 +266,8 @@ main(void)
 	srandom(8);
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, test_samples, 0,
+	    (int)(sizeof(samples) / sizeof(samples[0])));
+	tcase_add_loop_test(t, test_cut_by_a_block, 0,
 	    (int)(sizeof(samples) / sizeof(samples[0])));
 	tcase_add_test(t, test_every_char);
 	tcase_add_test(t, test_every_three);
