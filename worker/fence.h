@@ -6,9 +6,9 @@
 
 /*
  * Enter them, while we may: the worker and all its children are bound then.
- * group: that of the worker (worker/cgroup.h), or -1.  0, or -1 if one cannot be
- * entered, with a line in the log: then nothing is to run here, for a limit that
- * does not hold is none.
+ * group: that of the worker (worker/cgroup.h), or -1.  0, or -1 if one cannot
+ * be entered, with a line in the log: then nothing is to run here, for a limit
+ * that does not hold is none.
  */
 int	 fence_enter(const Ipc__Settings *set, int group)
 	    __attribute__((warn_unused_result));
