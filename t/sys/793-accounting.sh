@@ -29,6 +29,12 @@ same "memory of a command" "$(json "$DIR/out" "d[0]['command_kib'] >= 65536")" \
     True
 same "memory of the worker" \
     "$(json "$DIR/out" "0 < d[0]['peak_kib'] < 65536")" True
+# So does what is told of one session.
+number=$(json "$DIR/out" "d[0]['session']")
+"$CTL" --json show "$number" >"$DIR/show" || fail "show $number"
+same "shown processor time" "$(json "$DIR/show" "d['cpu_ms'] >= 500")" True
+same "shown memory of a command" \
+    "$(json "$DIR/show" "d['command_kib'] >= 65536")" True
 same processes "$(json "$DIR/out" "d[0]['started']")" 1
 # A file system in memory sends nothing anywhere.
 case $(stat -f -c %T "$DIR") in
