@@ -52,6 +52,16 @@ is_others(const struct proc *p, uint64_t mark)
 	return false;
 }
 
+bool
+kin_skips(pid_t pid, void *arg)
+{
+	struct proc		*p = arg;
+	const struct proc	*q;
+
+	q = map_find(&p->session->pids, &pid, sizeof(pid));
+	return q != NULL && q != p;
+}
+
 static bool
 has_kin_parent(const struct proc *p, pid_t parent)
 {
@@ -86,7 +96,7 @@ void
 kin_look(struct proc *p)
 {
 	/* Parents come before their children. */
-	ptree_kill(0, NULL, kin_has, p);
+	ptree_kill(0, kin_skips, kin_has, p);
 }
 
 void

@@ -35,6 +35,13 @@ void	 kin_look(struct proc *p);
 /* Whether a descendant of ours belongs to the process arg: a ptree_match_fn. */
 bool	 kin_has(pid_t pid, void *arg);
 
+/*
+ * Whether a child of ours is another process that runs: then all below it are
+ * that one's, since what is orphaned comes to us.  A look leaves these out: to
+ * read a mark costs some ten microseconds where the kernel hides it from us.
+ */
+bool	 kin_skips(pid_t pid, void *arg);
+
 void	 kin_fini(struct kin *k);
 
 #endif

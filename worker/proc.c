@@ -459,7 +459,8 @@ proc_new(struct session *s, const char *id, size_t id_len, struct spawn *sp,
 	    stream_init(&p->streams[0], p, child.output[0],
 	    sp->tty ? STREAM_PTY : STREAM_STDOUT) == -1 ||
 	    stream_init(&p->streams[1], p, child.output[1],
-	    STREAM_STDERR) == -1)
+	    STREAM_STDERR) == -1 ||
+	    map_add(&s->pids, &p->pid_node, &p->pid, sizeof(p->pid), p) == -1)
 		fatal("no memory for a process that runs");
 	return p;
 }
@@ -485,6 +486,8 @@ proc_free(struct proc **pp)
 	ring_fini(&p->ring);
 	event_free(p->timer_ev);
 	map_del(&s->procs, &p->node);
+	if (p->state == PROC_RUNNING)
+		map_del(&s->pids, &p->pid_node);
 	TAILQ_REMOVE(&s->all, p, entry);
 	s->known--;
 	cgroups_give_back(s->cgroups, &p->cgroup);
@@ -588,6 +591,7 @@ proc_on_exit(struct proc *p, int status)
 	p->denied = p->sandboxed && denied(&p->ring, p->exit_code);
 	if (p->transcript != NULL)
 		transcript_exit(p->transcript, p->exit_code);
+	map_del(&s->pids, &p->pid_node);
 	p->state = PROC_EXITED;
 	s->running--;
 	if (!p->has_input)
@@ -613,7 +617,7 @@ kill_pass(struct proc *p)
 
 	p->orphans = 0;
 	cgroups_kill(p->session->cgroups, p->cgroup);
-	p->empty_passes = ptree_purge(NULL, kin_has, p, orphans > 0,
+	p->empty_passes = ptree_purge(kin_skips, kin_has, p, orphans > 0,
 	    KILL_MS, session_reap, p->session) ? 0 : p->empty_passes + 1;
 	if (p->kill_until == 0)
 		p->kill_until = clock_ms() + LIMIT_KILL;

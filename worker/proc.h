@@ -52,6 +52,7 @@ struct stream {
 struct proc {
 	TAILQ_ENTRY(proc)	 entry;
 	struct map_node		 node;
+	struct map_node		 pid_node;	/* while it runs */
 	struct session		*session;
 	char			*id;
 	size_t			 id_len;

@@ -351,12 +351,7 @@ session_decided(struct session *s, Ipc__Verdict v, const char *id,
 static struct proc *
 find_pid(struct session *s, pid_t pid)
 {
-	struct proc	*p;
-
-	TAILQ_FOREACH_REVERSE(p, &s->all, proc_list, entry)
-		if (p->pid == pid && p->state == PROC_RUNNING)
-			return p;
-	return NULL;
+	return map_find(&s->pids, &pid, sizeof(pid));
 }
 
 /*
@@ -681,6 +676,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	snprintf(s->id, sizeof(s->id), "%s", a->session_id);
 	snprintf(s->peer, sizeof(s->peer), "%s", a->peer);
 	map_init(&s->procs);
+	map_init(&s->pids);
 	TAILQ_INIT(&s->all);
 	TAILQ_INIT(&s->waiting);
 	TAILQ_INIT(&s->starts);
@@ -727,6 +723,7 @@ session_fini(struct session *s)
 	brand_free(s);
 	window_fini(&s->window);
 	map_fini(&s->procs);
+	map_fini(&s->pids);
 	json_fini(&s->json);
 	buf_fini(&s->scratch);
 	free(s->client);

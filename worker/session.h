@@ -99,6 +99,7 @@ struct session {
 	struct rpc_req		*handing;	/* initialize */
 
 	struct map		 procs;		/* by process id */
+	struct map		 pids;		/* those that run, by pid */
 	struct proc_list	 all;		/* oldest first */
 	unsigned		 running;
 	unsigned		 known;
