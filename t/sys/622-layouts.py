@@ -16,7 +16,7 @@ def layout(server):
         out, status = c.run("p", "sh", "-c", "echo $PPID")
         check(status == 0, "a command")
         with open("/proc/%d/maps" % int(out), encoding="ascii") as f:
-            where = f.readline().split("-")[0]
+            where = next(n for n in f if "/" in n).split("-")[0]
         c.call("session/close")
     return where
 
