@@ -163,6 +163,8 @@ static void	 tell_act(struct ctl_client *c, const char *result,
 static void
 client_free(struct ctl_client *cl)
 {
+	struct master	*m = cl->ctl->master;
+
 	tell_act(cl, "unknown", "nobody waited for it");
 	TAILQ_REMOVE(&cl->ctl->clients, cl, entry);
 	cl->ctl->nclients--;
@@ -173,6 +175,7 @@ client_free(struct ctl_client *cl)
 	fd_close(&cl->stream);
 	buf_fini(&cl->text);
 	free(cl);
+	reserve_fill(&m->reserve);
 }
 
 void
@@ -360,9 +363,8 @@ has_room(const struct ctl *c, uid_t uid)
 }
 
 static void
-on_accept(int lfd, short what, void *arg)
+accept_one(struct ctl *c, int lfd)
 {
-	struct ctl		*c = arg;
 	struct ctl_client	*cl;
 	struct ucred		 cred;
 	socklen_t		 len = sizeof(cred);
@@ -371,7 +373,6 @@ on_accept(int lfd, short what, void *arg)
 	uid_t			 uid;
 	int			 fd;
 
-	(void)what;
 	if ((fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) ==
 	    -1) {
 		if (errno != EAGAIN && errno != ECONNABORTED) {
@@ -404,6 +405,18 @@ on_accept(int lfd, short what, void *arg)
 	}
 	chan_set_limit(cl->chan, TABLE_MAX);
 	event_add(cl->late_ev, &idle);
+}
+
+/* When sessions have all descriptors, an operator is needed most. */
+static void
+on_accept(int lfd, short what, void *arg)
+{
+	struct ctl	*c = arg;
+
+	(void)what;
+	reserve_release(&c->master->reserve);
+	accept_one(c, lfd);
+	reserve_fill(&c->master->reserve);
 }
 
 bool

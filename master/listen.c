@@ -29,6 +29,7 @@
 #define BACKLOG		4096
 #define TURN_MAX	64	/* connections accepted in one turn */
 #define PAUSE_MS	100	/* when descriptors run out */
+#define SAID_MS		60000	/* that they do, once in so long */
 
 static void	 on_accept(int, short, void *);
 static void	 on_pause(int, short, void *);
@@ -599,10 +600,16 @@ listen_close_all(struct master *m)
 /* --- accepting --- */
 
 static void
-pause_accepting(struct listener *l)
+pause_accepting(struct listener *l, const char *why)
 {
 	struct timeval	 tv = clock_timeval(PAUSE_MS);
 
+	STAT_INC(l->master, paused);
+	if (l->paused == 0 || clock_ms() - l->paused >= SAID_MS) {
+		log_warnx("%s: accept: pausing again and again: %s", l->url,
+		    why);
+		l->paused = clock_ms();
+	}
 	event_del(l->accept_ev);
 	event_add(l->pause_ev, &tv);
 }
@@ -617,6 +624,29 @@ on_pause(int fd, short what, void *arg)
 	event_add(l->accept_ev, NULL);
 }
 
+/*
+ * Who cannot be looked at for want of descriptors is, with those in reserve;
+ * others wait in the backlog then.
+ */
+static int
+identify(struct listener *l, int fd, struct peer *p)
+{
+	struct master	*m = l->master;
+	int		 r;
+
+	r = peer_identify(fd, m->peer_way, m->brand, &m->idmap, p);
+	if ((r == -1 || !p->known || p->unfit != NULL) &&
+	    reserve_is_needed()) {
+		reserve_release(&m->reserve);
+		r = peer_identify(fd, m->peer_way, m->brand, &m->idmap, p);
+		reserve_fill(&m->reserve);
+		pause_accepting(l, "too few descriptors");
+	}
+	if (r == -1)
+		log_warn("peer");
+	return r;
+}
+
 static void
 on_accept(int lfd, short what, void *arg)
 {
@@ -627,20 +657,17 @@ on_accept(int lfd, short what, void *arg)
 	bool		 full;
 
 	(void)what;
-	for (i = 0; i < TURN_MAX; i++) {
+	for (i = 0; i < TURN_MAX && !event_pending(l->pause_ev, EV_TIMEOUT,
+	    NULL); i++) {
 		if ((fd = accept4(lfd, NULL, NULL,
 		    SOCK_CLOEXEC | SOCK_NONBLOCK)) == -1) {
 			if (errno == EMFILE || errno == ENFILE ||
-			    errno == ENOBUFS || errno == ENOMEM) {
-				log_warn("accept: pausing");
-				pause_accepting(l);
-			}
+			    errno == ENOBUFS || errno == ENOMEM)
+				pause_accepting(l, strerror(errno));
 			return;
 		}
 		STAT_INC(m, accepted);
-		if (peer_identify(fd, m->peer_way, m->brand, &m->idmap,
-		    &p) == -1) {
-			log_warn("peer");
+		if (identify(l, fd, &p) == -1) {
 			fd_close(&fd);
 			continue;
 		}

@@ -25,6 +25,7 @@ struct listener {
 	bool			 is_passed;	/* not made by us */
 	struct event		*accept_ev;
 	struct event		*pause_ev;
+	uint64_t		 paused;	/* ms: when it was last said */
 };
 
 /*

@@ -170,6 +170,7 @@ master_init(struct master *m, const struct cred *env)
 	idmap_read(&m->idmap);
 	m->has_terminal = has_terminal();
 	m->dir_lock = m->environment = -1;
+	reserve_init(&m->reserve);
 	TAILQ_INIT(&m->listeners);
 	TAILQ_INIT(&m->metrics);
 	TAILQ_INIT(&m->remotes);
@@ -217,6 +218,7 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("watchdog");
 		return -1;
 	}
+	reserve_fill(&m->reserve);
 	listen_publish(m);
 	remote_start_all(m);
 	return 0;
@@ -252,6 +254,7 @@ master_fini(struct master *m)
 	policy_free(&m->policy);
 	rundir_close(&m->dir, &m->dir_lock);
 	fd_close(&m->environment);
+	reserve_fini(&m->reserve);
 	map_fini(&m->by_pid);
 	map_fini(&m->routes);
 	free(m->foreign);
@@ -405,8 +408,11 @@ hunt(struct master *m)
 	unsigned	 strangers = m->strangers;
 
 	m->strangers = 0;
+	/* Without a look at /proc it would go on and on. */
+	reserve_release(&m->reserve);
 	m->orphan_passes = ptree_purge(is_ours, is_orphan, m, strangers > 0,
 	    ORPHAN_MS, reap, m) ? 0 : m->orphan_passes + 1;
+	reserve_fill(&m->reserve);
 	if (m->orphan_passes < ORPHAN_PASSES) {
 		if (clock_ms() < m->orphan_until)
 			return false;

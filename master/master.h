@@ -24,6 +24,7 @@
 #include "master/idmap.h"
 #include "master/passed.h"
 #include "master/peer.h"
+#include "master/reserve.h"
 
 struct audit;
 struct child;
@@ -68,6 +69,7 @@ struct master {
 	char			 uplink[4096];	/* and of execsrv-uplink */
 	struct rlimit		 nofile;	/* as we were started with */
 	struct idmap		 idmap;
+	struct reserve		 reserve;
 	enum peer_way		 peer_way;	/* NONE until there is TCP */
 	bool			 is_root;
 	bool			 is_stdio;

@@ -113,4 +113,5 @@ def worker():
     server.stop()
 
 
-main(master, worker)
+if __name__ == "__main__":
+    main(master, worker)
