@@ -165,6 +165,9 @@ child_violates(struct child *c, const char *what)
 	    states[c->state].name);
 	STAT_INC(c->master, violations);
 	child_kill(c);
+	/* One that follows may do the same, as soon as it is there. */
+	if (c->since == 0)
+		pool_on_death(c->master->pool);
 }
 
 /* Whether it should have ended, and like this. */
@@ -568,15 +571,22 @@ on_resumed(struct child *c, const void *body, struct ipc_msg *m)
 }
 
 /* The state that it is in goes on, so it may be said only once. */
+static bool
+turn_away_for(struct child *c, const char *why)
+{
+	if (c->was_turned_away)
+		return false;
+	c->was_turned_away = true;
+	audit_peer(c->master, &c->peer, (struct audit_what){
+	    .event = AUDIT_session_refused, .why = why });
+	return true;
+}
+
 static void
 turn_away(struct child *c)
 {
-	if (c->was_turned_away)
-		return;
-	c->was_turned_away = true;
-	audit_peer(c->master, &c->peer, (struct audit_what){
-	    .event = AUDIT_session_refused, .why = c->master->draining ?
-	    "the server drains" : "too many sessions" });
+	turn_away_for(c, c->master->draining ? "the server drains" :
+	    "too many sessions");
 }
 
 static void
@@ -729,9 +739,8 @@ on_unlimited(struct child *c, const void *body, struct ipc_msg *m)
 {
 	(void)body;
 	(void)m;
-	STAT_INC(c->master, unlimited);
-	audit_peer(c->master, &c->peer, (struct audit_what){
-	    .event = AUDIT_session_refused, .why = "limits cannot be set" });
+	if (turn_away_for(c, "limits cannot be set"))
+		STAT_INC(c->master, unlimited);
 }
 
 /* Of its own session: what it makes up is about nobody else. */

@@ -514,9 +514,10 @@ pool_on_death(struct pool *p)
 }
 
 void
-pool_on_child_gone(struct pool *p, struct child *c)
+pool_on_child_gone(struct pool *p, const struct child *c)
 {
-	if (is_spare(c) || c->state == CHILD_STARTING)
+	/* Nobody had it, so it was to be had: whatever became of it then. */
+	if (c->since == 0)
 		refill_in(p, 0);
 }
 

@@ -25,9 +25,9 @@ struct child	*pool_take(struct pool *p);
 void		 pool_ask_fork(struct pool *p, unsigned id, unsigned group,
 		    int fd);
 
-/* A worker died unasked; a worker is settled. */
+/* A worker that nobody had died unasked or lied; a worker is settled. */
 void		 pool_on_death(struct pool *p);
-void		 pool_on_child_gone(struct pool *p, struct child *c);
+void		 pool_on_child_gone(struct pool *p, const struct child *c);
 
 /* A process of ours ended; whether it was the template. */
 bool		 pool_on_exit(struct pool *p, pid_t pid, int status);
