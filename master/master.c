@@ -40,6 +40,7 @@
 #include "master/tokens.h"
 #include "master/transcript.h"
 
+#define LOOK_SECONDS	1	/* between two looks for children that ended */
 #define ORPHAN_PASS_MS	5	/* between two looks for orphans */
 #define ORPHAN_MS	5	/* a look takes at most */
 #define ORPHAN_PASSES	3	/* that must find nobody */
@@ -331,8 +332,16 @@ reap_soon(struct master *m)
 {
 	static const struct timeval	 now;
 
-	if (!event_pending(m->reap_ev, EV_TIMEOUT, NULL))
-		event_add(m->reap_ev, &now);
+	event_add(m->reap_ev, &now);
+}
+
+/* A SIGCHLD may get lost: the pipe that wakes us, a waitid(2) that fails. */
+static void
+reap_later(struct master *m)
+{
+	static const struct timeval	 later = { LOOK_SECONDS, 0 };
+
+	event_add(m->reap_ev, &later);
 }
 
 /*
@@ -349,8 +358,10 @@ reap(void *arg)
 
 	for (n = 0; n < LIMIT_REAPED; n++) {
 		/* Look before it is gone: the mark tells whose it was. */
-		if ((pid = ptree_peek()) == 0)
+		if ((pid = ptree_peek()) == 0) {
+			reap_later(m);
 			return;
+		}
 		if (pid == -1)
 			continue;
 		is_left = is_orphan(pid, m);
@@ -607,6 +618,7 @@ master_run(struct master *m)
 	    .version = PACKAGE_VERSION, .pid = AUDIT_N(getpid()) });
 	if (m->is_stdio && start_stdio(m) == -1)
 		return 1;
+	reap_later(m);
 	if (event_base_dispatch(m->base) == -1) {
 		log_warn("event loop");
 		m->status = 1;

@@ -462,6 +462,7 @@ proc_new(struct session *s, const char *id, size_t id_len, struct spawn *sp,
 	    STREAM_STDERR) == -1 ||
 	    map_add(&s->pids, &p->pid_node, &p->pid, sizeof(p->pid), p) == -1)
 		fatal("no memory for a process that runs");
+	session_look_later(s);
 	return p;
 }
 

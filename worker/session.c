@@ -43,6 +43,7 @@
  */
 #define RECEIPT_PARTS	8
 
+#define LOOK_MS		1000	/* between two looks for children that ended */
 #define PACE_NS		400000	/* a paced stream is left alone for 0.4 ms */
 #define KILL_PASS_MS	2	/* between two looks for descendants */
 #define KILL_PASSES	3	/* that must find nobody */
@@ -360,6 +361,13 @@ find_pid(struct session *s, pid_t pid)
  * each process: these orphans must be reaped anyway, and one way to reap
  * cannot lose a status to the other.
  */
+void
+session_look_later(struct session *s)
+{
+	if (s->running > 0 && !event_pending(s->reap_ev, EV_TIMEOUT, NULL))
+		set_timer(s->reap_ev, LOOK_MS);
+}
+
 static void
 reap(struct session *s, unsigned max)
 {
@@ -369,8 +377,10 @@ reap(struct session *s, unsigned max)
 
 	while (max-- > 0) {
 		/* Look before it is gone: the mark tells whose it is. */
-		if ((pid = ptree_peek()) == 0)
+		if ((pid = ptree_peek()) == 0) {
+			session_look_later(s);
 			return;
+		}
 		if (pid == -1)
 			continue;
 		if ((p = find_pid(s, pid)) == NULL && !http_has(s, pid)) {
@@ -438,8 +448,7 @@ on_child(int sig, short what, void *arg)
 
 	(void)sig;
 	(void)what;
-	if (!event_pending(s->reap_ev, EV_TIMEOUT, NULL))
-		set_timer(s->reap_ev, 0);
+	set_timer(s->reap_ev, 0);
 }
 
 /* Of a command: what serves the session itself ends with it. */

@@ -171,6 +171,12 @@ Ipc__Verdict session_resume(struct session *s, int fd, const char *peer,
  */
 void	 session_reap(void *arg);
 
+/*
+ * While a process runs, look now and then whether it ended: a SIGCHLD may get
+ * lost (the pipe that wakes us, a waitid(2) that fails).
+ */
+void	 session_look_later(struct session *s);
+
 /* Tell the master now what it would hear at the end of the turn. */
 void	 session_tell_master(struct session *s);
 
