@@ -249,7 +249,7 @@ check_judge_at(const char *data, size_t len, bool is_metrics_site)
 		CHECK(n == strlen(out) && httphead_end(out, n) == n);
 	} else {
 		n = httphead_answer(h.kind == HTTPHEAD_ERROR ? h.status : 200,
-		    text, h.is_head, out, sizeof(out));
+		    "a reason", h.is_head, out, sizeof(out));
 		CHECK(n == strlen(out) && strstr(out, "\r\n\r\n") != NULL);
 		CHECK(strncmp(out, "HTTP/1.1 500", 12) != 0);
 	}
