@@ -3,9 +3,10 @@ import os
 import signal
 import time
 
-from client import (Client, Closed, RpcError, Server, a_word, check, connect,
-                    in_time, main, probe, say, settled, signal_all, wait_for,
-                    with_word, worker_of, zombies, children, LIMIT, SCALE)
+from client import (Client, Closed, RpcError, Server, a_word, asleep, check,
+                    connect, in_time, main, probe, say, settled, signal_all,
+                    stat_of, wait_for, with_word, worker_of, zombies,
+                    children, LIMIT, SCALE)
 
 TREE = ("trap '' TERM HUP; setsid sleep %(w)s & (setsid sh -c 'sleep %(w)s & "
         "sleep %(w)s' &) ; nohup sleep %(w)s >/dev/null 2>&1 & sleep %(w)s")
@@ -88,6 +89,7 @@ def before_initialize():
 
 
 def six_in_a_row():
+    """Of sessions: their users may kill their own, and nobody waits for it."""
     server = Server("DetachedTtl=1")
     other = connect(server.url)
     for i in range(6):
@@ -98,10 +100,38 @@ def six_in_a_row():
     took = comes_back(server.url)
     other.call("environment/status")
     say("  back after %.2f s" % took)
-    in_time(server.has_logged("pausing") or took < 1, "not throttled")
-    took = probe(server.url, 3)
+    check(not server.has_logged("pausing"), "throttled")
+    in_time(took < 1 * SCALE, "back after %.2f s" % took)
+    probe(server.url, 3)
     other.close()
     settled(server)
+    server.stop()
+
+
+def throttled():
+    """Spare workers that die are not made up for as fast as they can die."""
+    server = Server("DetachedTtl=1")
+    settled(server)
+    first = server.workers()
+    template = min(first, key=lambda pid: int(stat_of(pid)[19]))
+    spare = [pid for pid in first if pid != template]
+    signal_all(spare[:4], signal.SIGKILL)
+    settled(server)
+    check(not server.has_logged("pausing"), "four are not many")
+    # Those after the fifth may be on their way when it is counted.
+    signal_all(set(server.workers()) - {template}, signal.SIGKILL)
+    wait_for(lambda: server.has_logged("pausing"), LIMIT, "a pause")
+    wait_for(lambda: asleep(server, len(children(server.pid))), LIMIT,
+             "nothing is on its way")
+    old = server.workers()
+    began = time.monotonic()
+    signal_all(set(old) - {template}, signal.SIGKILL)
+    wait_for(lambda: set(server.workers()) - set(old), LIMIT, "the next one")
+    took = time.monotonic() - began
+    say("  the next one after %.2f s" % took)
+    in_time(took > 0.5, "the next one after %.2f s" % took)
+    settled(server)
+    check(template in server.workers(), "the template was ended, too")
     server.stop()
 
 
@@ -137,4 +167,4 @@ def while_resuming():
     server.stop()
 
 
-main(one, before_initialize, six_in_a_row, while_resuming)
+main(one, before_initialize, six_in_a_row, throttled, while_resuming)
