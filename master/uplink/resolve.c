@@ -347,8 +347,12 @@ resolve(struct resolver *r, const char *host,
 	}
 	q.number = w->number = ++r->last;
 	strcpy(q.host, host);
-	if (send(r->sock, &q, sizeof(q), MSG_NOSIGNAL) !=
-	    (ssize_t)sizeof(q))
+	if (send(r->sock, &q, sizeof(q), MSG_NOSIGNAL) == (ssize_t)sizeof(q))
+		return w;
+	/* It has just died: on_hangup() is still to hear of that. */
+	if (errno == EPIPE || errno == ECONNRESET)
+		loop_timer_set(r->loop, &w->soon, 0, on_soon, w);
+	else
 		resolve_cancel(&w);
 	return w;
 }
