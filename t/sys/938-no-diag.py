@@ -2,7 +2,6 @@
 import importlib
 import os
 import socket
-import subprocess
 
 from client import (BUILD, Client, RpcError, Server, check, main,
                     upgrade_request)
@@ -26,15 +25,6 @@ def id_of(url, uid, **more):
     return int(out)
 
 
-def status(server):
-    done = subprocess.run(
-        [BUILD + "/execsrvctl", "status"], check=True, text=True,
-        env={**os.environ, "EXECSRV_RUNTIME_DIR": server.run},
-        capture_output=True)
-    return dict(line.split(None, 1) for line in done.stdout.splitlines()
-                if len(line.split(None, 1)) == 2)
-
-
 def by_table():
     listen = ["ws://127.0.0.1:0"]
     if socket.has_ipv6 and os.path.exists("/proc/net/if_inet6"):
@@ -44,7 +34,7 @@ def by_table():
     for url in server.urls:
         for uid in users():
             check(id_of(url, uid) == uid, "%s: not %d" % (url, uid))
-    check(status(server)["tcp_users"] == "/proc/net/tcp", "status")
+    check(server.status()["tcp_users"] == "/proc/net/tcp", "status")
     # By an IPv6 socket to an address of IPv4.
     with socket.socket(socket.AF_INET6) as sock:
         try:
@@ -82,11 +72,11 @@ def sandboxed(server):
 def by_diag():
     server = Server()
     check("known by sock_diag" in server.log(), server.log())
-    check(status(server)["tcp_users"] == "sock_diag", "status")
+    check(server.status()["tcp_users"] == "sock_diag", "status")
     server.stop()
     path = os.environ.get("TMPDIR", "/tmp") + "/only"
     server = Server(listen=("unix:" + path,))
-    check("tcp_users" not in status(server), "status without TCP")
+    check("tcp_users" not in server.status(), "status without TCP")
     server.stop()
 
 

@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import fusefs
-from client import (BUILD, Closed, Server, check, children, connect, main,
+from client import (Closed, Server, check, children, connect, main,
                     skip, wait_for, LIMIT)
 
 LIMITS = ("TasksMax=50", "MemoryMax=512M")
@@ -18,15 +18,6 @@ def folders(pid=None):
     name = "execsrv-*" if pid is None else "execsrv-%d" % pid
     return sorted(p for c in ("pids", "memory", "cpu") for p in glob.glob(
         "/sys/fs/cgroup/%s/**/%s" % (c, name), recursive=True))
-
-
-def status(server):
-    done = subprocess.run(
-        [BUILD + "/execsrvctl", "status"], check=True, text=True,
-        env={**os.environ, "EXECSRV_RUNTIME_DIR": server.run},
-        capture_output=True)
-    return dict(line.split(None, 1) for line in done.stdout.splitlines()
-                if len(line.split(None, 1)) == 2)
 
 
 def serves(server, what):
@@ -78,7 +69,7 @@ def taken_away():
         os.rmdir(path)
     serves(server, "afterwards")
     check("was taken away" in server.log(), server.log())
-    check(status(server)["unlimited"] == "0", "counted")
+    check(server.status()["unlimited"] == "0", "counted")
     server.stop()
 
 
@@ -95,7 +86,7 @@ def cannot_be_set():
         check(False, "a session without limits")
     except Closed as e:
         check("503" in str(e), "%s" % e)
-    wait_for(lambda: status(server)["unlimited"] == "1", LIMIT, "a count")
+    wait_for(lambda: server.status()["unlimited"] == "1", LIMIT, "a count")
     check("limit: " in server.log(), server.log())
     for path in folders(server.pid):
         fusefs.unmount(path)

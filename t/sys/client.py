@@ -251,6 +251,14 @@ class Server:
     def has_logged(self, text):
         return text in self.log()
 
+    def status(self):
+        """What `execsrvctl status` says, but for what is empty."""
+        done = subprocess.run(
+            [BUILD + "/execsrvctl", "-R", self.run, "status"], check=True,
+            capture_output=True, text=True)
+        words = (line.split(None, 1) for line in done.stdout.splitlines())
+        return {w[0]: w[1] for w in words if len(w) == 2}
+
     def workers(self):
         """Idle workers and session workers; the template is one of them."""
         return [p for p in children(self.pid) if is_alive(p)]
