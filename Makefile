@@ -299,7 +299,7 @@ $(UNIT): $(BUILD)/t/%: $(BUILD)/t/unit/%.o
 $(UNIT): $(BUILD)/t/%: t/unit/%.c $(TEST_LIBS)
 	$(call say,LINK,$@)
 	$(if $(CHECK_LIBS),,$(error unit tests want the library "check" \
-	    (apt-get install check)))
+	    (apt-get install check; rm $(BUILD)/config.mk)))
 	$(Q)$(LINK) -o $@ $(BUILD)/t/unit/$*.o \
 	    $(call test_libs,t/unit/$*.c) $(CHECK_LIBS) $(TEST_NET_LIBS) $(LIBS)
 
