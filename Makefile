@@ -333,6 +333,7 @@ UNIT_TESTS	= $(if $(T),,$(UNIT:%=unit:%) $(SEEDS:%=seeds:%))
 OTHER_TESTS	= $(patsubst %,wire:%,$(wildcard t/wire/run.py)) \
 		  $(patsubst %,sys:%,$(sort $(wildcard t/sys/[0-9]*.sh))) \
 		  $(patsubst %,stock:%,$(sort $(wildcard t/stock/[0-9]*.py)))
+SLOW_TESTS	= t/sys/503-takeover.sh t/sys/812-rendezvous.sh
 # Where the stock client is kept, for the builds below this one too.
 STOCK_DIR	?= $(BUILD)/stock
 export STOCK_DIR
@@ -340,6 +341,13 @@ export STOCK_DIR
 check: all $(if $(T),,$(UNIT) $(SEEDS)) $(TOOLS)
 	$(if $(filter 8%,$(or $(T),8)),$(Q)sh t/stock/get-client $(STOCK_DIR))
 	$(Q)$(RUN_TESTS) $(UNIT_TESTS) $(OTHER_TESTS)
+
+# What takes minutes each: campaigns, and the slow cases of those in check.
+check-long: TEST_TIMEOUT = 7200
+check-long: all $(TOOLS)
+	$(Q)SLOW=1 $(RUN_TESTS) $(patsubst %,sys:%,$(SLOW_TESTS) \
+	    $(sort $(wildcard t/long/[0-9]*.sh)))
+	$(if $(T),,$(Q)$(PYTHON) t/wire/run.py --build $(BUILD) --slow 530)
 
 unit: $(UNIT) $(SEEDS)
 	$(Q)$(RUN_TESTS) $(UNIT_TESTS)
@@ -495,9 +503,9 @@ distclean: clean
 
 # -----------------------------------------------------------------------------
 
-.PHONY: all lib check unit san cover fuzz fuzz-run bench bench-tools lint \
-    install install-strip uninstall dist deb distcheck clean distclean \
-    FORCE
+.PHONY: all lib check check-long unit san cover fuzz fuzz-run bench \
+    bench-tools lint install install-strip uninstall dist deb distcheck \
+    clean distclean FORCE
 .SECONDARY:
 FORCE:
 
