@@ -1,6 +1,10 @@
 # execsrv.  "make" is all it takes: configure is made and run in the build
 # folder first, and again when it has to be.  See contrib/HACKING.
 
+ifneq ($(words $(CURDIR)),1)
+$(error make knows no blanks in names: please move these sources out of \
+    "$(CURDIR)")
+endif
 BUILD		= build
 override BUILD	:= $(abspath $(BUILD))
 ifeq ($(BUILD),$(CURDIR))

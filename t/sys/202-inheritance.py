@@ -95,7 +95,8 @@ def check_child(name, seen, env, tty, hard, affinity):
     same("SigIgn", int(status["SigIgn"], 16) & ~own, 0)
     same("open files", seen["limits"]["Max open files"],
          ["321", str(hard)])
-    same("nice", seen["nice"], 3)
+    same("nice", seen["nice"], min(
+        19, os.getpriority(os.PRIO_PROCESS, 0) + 3))
     same("oom_score_adj", seen["oom"],
          lib.read_proc(os.getpid(), "oom_score_adj").decode().strip())
     same("scheduler", seen["scheduler"], 0)
