@@ -65,8 +65,12 @@ def keys_of(server):
 
 def attack(kind, server, run, policy):
     """All of them, from a sandbox."""
-    out = run(DOORS, *keys_of(server), box=policy, limit=60)[0]
-    found = box.verdicts(out)
+    for _ in range(5):
+        out = run(DOORS, *keys_of(server), box=policy, limit=60)[0]
+        found = box.verdicts(out)
+        # Of many refused at once a slow machine drops some unheard.
+        if not any(why == "status 0" for _, why in found.values()):
+            break
     lib.check(sorted(found) == sorted(box.names_of(DOORS)),
               "%s: not all was tried: %s" % (kind.name, out))
     for name, (verdict, why) in found.items():
