@@ -17,10 +17,10 @@ int	 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct jwt_rules	 strict = {
 	(const uint8_t *)"0123456789abcdef0123456789abcdef", 32, "me", "you",
-	30
+	30, true
 }, lenient = {
 	(const uint8_t *)"0123456789abcdef0123456789abcdef", 32, NULL, NULL,
-	30
+	30, false
 };
 
 static size_t
