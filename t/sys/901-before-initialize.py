@@ -26,6 +26,8 @@ def is_closed(sock, seconds):
 
 def crowd():
     server = Server("DetachedTtl=1")
+    # The environment of root's sessions is kept from the first one on.
+    probe(server.url, 10, OTHER)
     settled(server)
     base = fds(server.pid)
     for kind in ("silent", "upgraded"):
