@@ -387,6 +387,7 @@ take_data(struct ws_reader *r, int head, struct ws_event *ev)
 	int	 opcode = head & OPCODE;
 	bool	 is_ascii = r->bare_ascii;
 
+	ev->is_one_frame = r->msg_opcode == -1;
 	if (opcode == WS_CONTINUATION)
 		opcode = r->msg_opcode;
 	if (r->msg_opcode != -1 || (head & FIN) == 0) {

@@ -48,6 +48,7 @@ struct ws_event {
 	enum ws_event_type	 type;
 	bool			 is_binary;
 	bool			 is_utf8;	/* of a message: its data is */
+	bool			 is_one_frame;	/* of a message */
 	uint16_t		 code;
 	uint8_t			*data;		/* in the reader, writable,
 						   until the next call */

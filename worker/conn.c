@@ -201,6 +201,12 @@ conn_set_exact(struct conn *c, bool exact)
 }
 
 bool
+conn_has_long_frame(const struct conn *c)
+{
+	return c->has_long_frame;
+}
+
+bool
 conn_may_read(const struct conn *c)
 {
 	return c->state == CONN_OPEN && !c->paused && !c->stalled &&

@@ -52,6 +52,12 @@ void	 conn_free(struct conn **cp);
  */
 void	 conn_set_exact(struct conn *c, bool exact);
 
+/*
+ * Whether the message at hand came in a frame above LIMIT_FRAME, which the
+ * reference does not take.
+ */
+bool	 conn_has_long_frame(const struct conn *c);
+
 /* Stop or go on handing out messages (and reading them). */
 void	 conn_pause(struct conn *c, bool paused);
 

@@ -59,6 +59,7 @@ struct conn {
 	uint64_t			 asked;		/* ms; 0: not */
 	uint64_t			 patience;	/* ms */
 	bool				 exact;
+	bool				 has_long_frame; /* the message */
 	bool				 relayed;
 	bool				 paused;	/* by the owner */
 	bool				 stalled;	/* answers unread */

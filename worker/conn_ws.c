@@ -131,6 +131,7 @@ ws_on_event(struct conn *c, struct ws_event *ev)
 	switch (ev->type) {
 	case WS_EV_MESSAGE:
 		conn_alive(c);
+		c->has_long_frame = ev->is_one_frame && ev->len > LIMIT_FRAME;
 		c->events->on_message(c->arg, (char *)ev->data, ev->len,
 		    ev->is_utf8);
 		break;

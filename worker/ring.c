@@ -48,6 +48,7 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 	case CHUNK_SENT:
 		TAILQ_REMOVE(&w->sent, c, state_entry);
 		w->sent_cost -= cost;
+		c->ring->sent_bytes -= c->len;
 		break;
 	case CHUNK_RELAYED:
 		TAILQ_REMOVE(&w->relayed, c, state_entry);
@@ -70,6 +71,7 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 		TAILQ_INSERT_TAIL(&w->sent, c, state_entry);
 		w->sent_cost += cost;
 		w->sent_total += cost;
+		c->ring->sent_bytes += c->len;
 		break;
 	case CHUNK_RELAYED:
 		TAILQ_INSERT_TAIL(&w->relayed, c, state_entry);
@@ -302,15 +304,19 @@ min(size_t a, size_t b)
  * them: a client that never asks for what it lost at a cut would otherwise
  * make us keep all that follows.  Nor do they take the place of what was
  * acknowledged last: of that the end may have got lost in a rendezvous
- * (LIMIT_UNPROVEN), while much more waits behind it.
+ * (LIMIT_UNPROVEN), while much more waits behind it.  What is on its way takes
+ * that place, but for twice so much, as whole chunks go.
  */
 void
 ring_evict_to(struct ring *r, size_t bytes, size_t count)
 {
-	size_t		 least = min(bytes, LIMIT_RETAINED);
+	size_t		 most = min(bytes, LIMIT_RETAINED);
+	size_t		 least = min(bytes, 2 * LIMIT_UNPROVEN);
 	size_t		 few = min(count, LIMIT_CHUNKS);
 
-	while ((r->bytes > bytes && r->acked_bytes > least) ||
+	while ((r->bytes > bytes && r->acked_bytes > most) ||
+	    (r->sent_bytes + r->acked_bytes > bytes &&
+	    r->acked_bytes > least) ||
 	    (r->count > count && r->acked_count > few))
 		chunk_drop(TAILQ_FIRST(&r->acked));
 }

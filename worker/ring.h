@@ -64,8 +64,9 @@ struct ring {
 	size_t			 bytes;		/* of output held */
 	size_t			 count;		/* of chunks held */
 	size_t			 unread_cost;	/* of SPOOLED and SENT ones */
+	size_t			 sent_bytes;	/* of chunks SENT */
 	size_t			 relayed_count;	/* of chunks RELAYED */
-	size_t			 acked_bytes;	/* of the others */
+	size_t			 acked_bytes;	/* of those ACKED */
 	size_t			 acked_count;
 	bool			 catching_up;	/* a reader is about to */
 	size_t			*total;		/* bytes count in, or NULL */

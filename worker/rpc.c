@@ -518,6 +518,16 @@ compare_method(const void *key, const void *row)
 	return r != 0 ? r : name->len < len ? -1 : name->len > len;
 }
 
+/* Whether there may be a file in it, or what is written to a process. */
+static bool
+has_data(const struct field *f)
+{
+	for (; f->key != NULL; f++)
+		if (f->type == FIELD_B64 || strcmp(f->key, "dataBase64") == 0)
+			return true;
+	return false;
+}
+
 static void
 dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
     const struct rpc_message *msg)
@@ -531,6 +541,12 @@ dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
 	name.len = json_tok(&s->json, e->method)->len;
 	m = bsearch(&name, methods, sizeof(methods) / sizeof(methods[0]),
 	    sizeof(methods[0]), compare_method);
+	/* As the reference, but that its client sends large files so. */
+	if (s->conn != NULL && conn_has_long_frame(s->conn) && (m == NULL ||
+	    !has_data(m->fields))) {
+		conn_close(s->conn, 1009, "message too big");
+		return;
+	}
 	if (m == NULL) {
 		rpc_error(req, ERR_UNKNOWN_METHOD, NULL);
 		return;
