@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/measured.h"
+#include "t/unit/filter_help.h"
 #include "worker/http/confine.h"
 
 static char	 allowed[] = "/tmp/check_confine.XXXXXX";
@@ -66,6 +68,8 @@ static void
 what_it_must_not(void)
 {
 	char *const	 argv[] = { NULL };
+	struct rlimit	 core;
+	int		 sig;
 
 	CLAIM(20, execve("/bin/true", argv, argv) == -1 && errno == EPERM);
 	CLAIM(21, syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == -1);
@@ -77,6 +81,8 @@ what_it_must_not(void)
 	CLAIM(25, prlimit(getppid(), RLIMIT_LOCKS, NULL, NULL) == -1);
 	CLAIM(26, prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
 	CLAIM(27, prctl(PR_GET_DUMPABLE) == 0);
+	CLAIM(28, prctl(PR_GET_PDEATHSIG, &sig) == 0 && sig == SIGKILL);
+	CLAIM(29, getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max == 0);
 	if (!has_landlock())
 		return;
 	CLAIM(30, open(other, O_RDONLY) == -1 && errno == EACCES);
@@ -112,6 +118,46 @@ START_TEST(confined)
 }
 END_TEST
 
+static const long	 refused[] = {
+	FILTER_NEVER,
+	SYS_execve, SYS_execveat,
+#ifdef SYS_fork
+	SYS_fork, SYS_vfork,
+#endif
+	SYS_kill, SYS_tkill, SYS_tgkill, SYS_pidfd_open,
+	SYS_pidfd_send_signal, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
+	SYS_personality, SYS_clone	/* of a process */
+};
+
+static const struct filter_case	 cases[] = {
+	FILTER_CASE(FILTER_LETS, clone, CLONE_VM | CLONE_THREAD),
+	FILTER_CASE(EPERM, clone, CLONE_VM | CLONE_FILES),
+	FILTER_CASE(EPERM, clone, CLONE_THREAD | CLONE_NEWNET),
+	FILTER_CASE(FILTER_LETS, prlimit64, 0),
+	FILTER_CASE(EPERM, prlimit64, 4711)
+};
+
+#define N(rows)	(sizeof(rows) / sizeof((rows)[0]))
+
+static void
+install(void)
+{
+	static const char	*files[] = { NULL };
+
+	filter_must(confine_early() == 0 && confine(files) == 0);
+}
+
+START_TEST(all_calls)
+{
+	if (is_measured())
+		return;
+	filter_check(install, FILTER_LETS, EPERM, refused, N(refused), false,
+	    SYS_clone3);
+	filter_check_cases(install, cases, N(cases), false);
+	ck_assert(filter_kills_foreign(install));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -121,6 +167,7 @@ main(void)
 	int	 failed;
 
 	tcase_add_test(t, confined);
+	tcase_add_test(t, all_calls);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/measured.h"
+#include "t/unit/filter_help.h"
 #include "worker/reader.h"
 
 #define N(rows)	(int)(sizeof(rows) / sizeof((rows)[0]))
@@ -98,6 +99,55 @@ START_TEST(test_forbidden)
 }
 END_TEST
 
+/* --- and so does every other call but these --- */
+
+static const long	 allowed[] = {
+#ifdef SYS_poll
+	SYS_poll, SYS_time,
+#endif
+	SYS_ppoll, SYS_read, SYS_write, SYS_close, SYS_shutdown,
+	SYS_recvfrom, SYS_recvmsg, SYS_sendto, SYS_sendmsg, SYS_mmap,
+	SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk,
+	SYS_futex, SYS_getrandom, SYS_getpid, SYS_clock_gettime,
+	SYS_gettimeofday, SYS_restart_syscall, SYS_rt_sigreturn,
+	SYS_rt_sigprocmask, SYS_exit, SYS_exit_group
+};
+
+static void
+confine(void)
+{
+	filter_must(reader_confine(true) == 0);
+}
+
+START_TEST(test_all_calls)
+{
+	if (is_measured())
+		return;
+	filter_check(confine, FILTER_KILLS, FILTER_LETS, allowed, N(allowed),
+	    true, -1);
+	ck_assert(filter_kills_foreign(confine));
+}
+END_TEST
+
+static void
+confine_beside_others(void)
+{
+	filter_must(reader_confine(false) == 0);
+}
+
+START_TEST(test_limits)
+{
+	if (is_measured())
+		return;
+	ck_assert_uint_eq(filter_limit(confine, RLIMIT_FSIZE), 0);
+	ck_assert_uint_eq(filter_limit(confine, RLIMIT_NPROC), 0);
+	ck_assert_uint_eq(filter_limit(confine, RLIMIT_CORE), 0);
+	ck_assert_uint_eq(filter_limit(confine, RLIMIT_NOFILE), 1);
+	ck_assert_uint_gt(filter_limit(confine_beside_others, RLIMIT_NOFILE),
+	    1);
+}
+END_TEST
+
 /* --- what it needs --- */
 
 #define CLAIM(n, claim)	do { if (!(claim)) _exit(n); } while (0)
@@ -166,6 +216,8 @@ main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, test_forbidden, 0, N(forbidden));
+	tcase_add_test(t, test_all_calls);
+	tcase_add_test(t, test_limits);
 	tcase_add_test(t, test_needed);
 	tcase_add_test(t, test_no_privileges);
 	suite_add_tcase(s, t);
