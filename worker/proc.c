@@ -167,6 +167,29 @@ proc_catch_up(struct proc *p)
 	p->caught_up = 0;
 }
 
+void
+proc_was_read(struct proc *p)
+{
+	if (!p->ring.catching_up || p->caught_up != 0)
+		return;
+	p->caught_up = clock_ms();
+	session_evict_later(p->session);
+}
+
+bool
+proc_end_catch_up(struct proc *p)
+{
+	if (!p->ring.catching_up || p->caught_up == 0)
+		return false;
+	if (clock_ms() - p->caught_up < LIMIT_CAUGHT_UP) {
+		session_evict_later(p->session);
+		return false;
+	}
+	p->ring.catching_up = false;
+	ring_evict(&p->ring);
+	return true;
+}
+
 /* A chunk of n bytes that were read to data, or there already. */
 static void
 add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
@@ -198,8 +221,6 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 		emit_chunk(p, c);
 	waiter_wake_all(p);
 	tail_wake_all(p);
-	if (p->caught_up != 0 && clock_ms() - p->caught_up > LIMIT_CAUGHT_UP)
-		p->ring.catching_up = false;
 	ring_evict(&p->ring);
 }
 

@@ -110,6 +110,12 @@ void	 proc_on_orphan(struct session *s, uint64_t mark);
  */
 void		 proc_catch_up(struct proc *p);
 
+/* It has asked. */
+void		 proc_was_read(struct proc *p);
+
+/* If that was LIMIT_CAUGHT_UP ago, keep no more of it.  Whether it was. */
+bool		 proc_end_catch_up(struct proc *p);
+
 /* Read what was held back. */
 void	 proc_unhold(struct proc *p);
 void	 proc_unpace(struct proc *p);

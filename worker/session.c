@@ -44,6 +44,7 @@
 #define RECEIPT_PARTS	8
 
 #define LOOK_MS		1000	/* between two looks for children that ended */
+#define EVICT_MS	1000	/* between two looks for what need not stay */
 #define PACE_NS		400000	/* a paced stream is left alone for 0.4 ms */
 #define KILL_PASS_MS	2	/* between two looks for descendants */
 #define KILL_PASSES	3	/* that must find nobody */
@@ -110,6 +111,22 @@ session_unhold(struct session *s)
 	s->held = false;
 	TAILQ_FOREACH(p, &s->all, entry)
 		proc_unhold(p);
+}
+
+/* Here and not with the next output: there may be none. */
+static void
+on_evict(int fd, short what, void *arg)
+{
+	struct session	*s = arg;
+	struct proc	*p;
+	bool		 ended = false;
+
+	(void)fd;
+	(void)what;
+	TAILQ_FOREACH(p, &s->all, entry)
+		ended |= proc_end_catch_up(p);
+	if (ended)
+		malloc_trim(0);
 }
 
 static void
@@ -202,6 +219,13 @@ set_timer(struct event *ev, uint64_t ms)
 	struct timeval	 tv = clock_timeval(ms);
 
 	event_add(ev, &tv);
+}
+
+void
+session_evict_later(struct session *s)
+{
+	if (!event_pending(s->evict_ev, EV_TIMEOUT, NULL))
+		set_timer(s->evict_ev, EVICT_MS);
 }
 
 void
@@ -698,6 +722,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	s->kill_ev = new_event(s, -1, 0, on_kill);
 	s->load_ev = new_event(s, -1, 0, on_turn);
 	s->relayed_ev = new_event(s, -1, 0, on_turn);
+	s->evict_ev = new_event(s, -1, 0, on_evict);
 	s->child_ev = new_event(s, SIGCHLD, EV_SIGNAL | EV_PERSIST, on_child);
 	s->reap_ev = new_event(s, -1, 0, on_reap);
 	if (event_add(s->child_ev, NULL) == -1)
@@ -740,6 +765,7 @@ session_fini(struct session *s)
 	event_free(s->kill_ev);
 	event_free(s->load_ev);
 	event_free(s->relayed_ev);
+	event_free(s->evict_ev);
 	event_free(s->child_ev);
 	event_free(s->reap_ev);
 	if (s->pace_ev != NULL)

@@ -129,7 +129,7 @@ struct session {
 	struct json		 json;
 	struct buf		 scratch;	/* one answer being written */
 	struct event		*ttl_ev, *kill_ev, *child_ev, *reap_ev,
-				*pace_ev, *load_ev, *relayed_ev;
+				*pace_ev, *load_ev, *relayed_ev, *evict_ev;
 	int			 pace_fd;	/* timerfd of paced output */
 	unsigned		 empty_passes;	/* found nobody to kill */
 	unsigned		 orphans;	/* reaped since the last one */
@@ -208,6 +208,9 @@ bool	 session_has_room(const struct session *s);
 
 /* Look again whether held-back output may go on. */
 void	 session_unhold(struct session *s);
+
+/* Look once a second for what need not stay for a resumed client any more. */
+void	 session_evict_later(struct session *s);
 
 /* Look whether the worker is needed any more. */
 void	 session_maybe_release(struct session *s);

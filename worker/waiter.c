@@ -210,8 +210,7 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 		send_read(s, &x, (char *)buf_data(&s->scratch), split,
 		    s->scratch.len);
 	rpc_done(req);
-	if (p->ring.catching_up && p->caught_up == 0)
-		p->caught_up = clock_ms();
+	proc_was_read(p);
 	if (s->conn == NULL)
 		return;
 	for (c = x.first; c != x.end; c = TAILQ_NEXT(c, ring_entry))
