@@ -489,6 +489,7 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->window = c->window;
 	out->spool = c->spool;
 	out->remote_retain = c->remote_retain;
+	out->drop_oldest = c->overflow == CONF_OVERFLOW_DROP;
 	out->max_processes = (uint32_t)c->max_processes;
 	out->native_paths = c->native_paths != 0;
 	out->log_level = (uint32_t)c->log_level;

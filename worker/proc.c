@@ -23,6 +23,7 @@
 #include "worker/denied.h"
 #include "worker/holder.h"
 #include "worker/operate.h"
+#include "worker/replay.h"
 #include "worker/rpc.h"
 #include "worker/tail.h"
 #include "worker/transcript.h"
@@ -84,7 +85,7 @@ put_head(const struct proc *p, char *out, size_t size, const char *method,
 }
 
 static void
-emit_event(struct proc *p, const char *method, const char *more)
+tell_event(struct proc *p, const char *method, uint64_t seq, const char *more)
 {
 	struct session	*s = p->session;
 	size_t		 size = p->json_id_len + 128;
@@ -97,15 +98,32 @@ emit_event(struct proc *p, const char *method, const char *more)
 		conn_close(s->conn, 1011, "out of memory for an event");
 		return;
 	}
-	n = put_head(p, text, size, method, p->ring.next_seq - 1);
+	n = put_head(p, text, size, method, seq);
 	m = snprintf(text + n, size - (size_t)n, "%s}}", more);
 	conn_send(s->conn, text, (size_t)(n + m));
 	free(text);
 }
 
-/* Put a chunk on the connection, encoded in place behind its headers. */
-static void
-emit_chunk(struct proc *p, struct chunk *c)
+void
+proc_tell_exit(struct proc *p)
+{
+	char	 more[64];
+
+	snprintf(more, sizeof(more), ",\"exitCode\":%d,"
+	    "\"sandboxDenied\":%s", p->exit_code,
+	    p->denied ? "true" : "false");
+	tell_event(p, note_EXITED, p->ring.exit_seq, more);
+}
+
+void
+proc_tell_close(struct proc *p)
+{
+	tell_event(p, note_CLOSED, p->ring.next_seq - 1, "");
+}
+
+/* Encoded in place behind its headers. */
+void
+proc_tell_output(struct proc *p, struct chunk *c)
 {
 	struct session	*s = p->session;
 	char		 head[160], tail[] = "\"}}", *out, *at;
@@ -145,19 +163,19 @@ stream_end(struct stream *st)
 	fd_close(&st->fd);
 }
 
-/* Exits and closes have numbers, like output. */
-static void
-add_event(struct proc *p)
-{
-	p->ring.next_seq++;
-}
-
+/* Whether more output may be read, or (held back) room was made for it. */
 static bool
 proc_has_room(const struct proc *p)
 {
-	return p->ring.unread_cost < LIMIT_UNREAD &&
-	    session_has_room(p->session) &&
-	    (p->transcript == NULL || !transcript_waits(p->transcript));
+	struct session	*s = p->session;
+
+	if (p->transcript != NULL && transcript_waits(p->transcript))
+		return false;
+	if (s->conn == NULL)
+		return session_has_room(s) || overflow_make_room(s);
+	/* Its client may have come back, and ask for nothing. */
+	return session_has_room(s) &&
+	    p->ring.unread_cost < s->set.spool + s->set.window;
 }
 
 void
@@ -165,6 +183,7 @@ proc_catch_up(struct proc *p)
 {
 	p->ring.catching_up = true;
 	p->caught_up = 0;
+	replay_stop(p);
 }
 
 void
@@ -208,8 +227,8 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 			tail_wake_all(p);
 			return;
 		}
-		if ((c = chunk_new(s->conn == NULL && n < SPOOL_CHUNK ?
-		    SPOOL_CHUNK : n)) == NULL) {
+		if ((c = window_chunk(&s->window, s->conn == NULL &&
+		    n < SPOOL_CHUNK ? SPOOL_CHUNK : n)) == NULL) {
 			/* A hole would be worse: the client waits for it. */
 			fatal("no memory for output");
 		}
@@ -217,8 +236,8 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 	}
 	c->len = (uint32_t)n;
 	ring_add(&p->ring, c, st->stream);
-	if (s->conn != NULL)
-		emit_chunk(p, c);
+	if (s->conn != NULL && !p->is_replayed)
+		proc_tell_output(p, c);
 	waiter_wake_all(p);
 	tail_wake_all(p);
 	ring_evict(&p->ring);
@@ -265,10 +284,12 @@ static ssize_t
 read_some(struct stream *st)
 {
 	static char	 common[LIMIT_READ_CHUNK];
+	struct window	*w = &st->proc->session->window;
 	struct chunk	*c = NULL;
 	ssize_t		 n;
 
-	if (st->bulky && (c = chunk_new(LIMIT_READ_CHUNK)) != NULL)
+	if (st->bulky && window_has_memory(w, LIMIT_READ_CHUNK) &&
+	    (c = chunk_new(LIMIT_READ_CHUNK)) != NULL)
 		n = take(st, c->data, LIMIT_READ_CHUNK);
 	else
 		n = take(st, common, sizeof(common));
@@ -499,6 +520,7 @@ proc_free(struct proc **pp)
 	s = p->session;
 	if (p->holder != NULL)
 		holder_use(p->holder, false);
+	replay_stop(p);
 	waiter_fail_all(p);
 	tail_free_all(p);
 	transcript_end(&p->transcript);
@@ -566,8 +588,9 @@ proc_close(struct proc *p)
 	transcript_end(&p->transcript);
 	leave_holder(p);
 	ring_count(&p->ring, &s->closed_bytes);
-	add_event(p);
-	emit_event(p, note_CLOSED, "");
+	p->ring.next_seq++;		/* a close has a number, too */
+	if (!p->is_replayed)
+		proc_tell_close(p);
 	waiter_wake_all(p);
 	tail_wake_all(p);
 	if (!p->terminated) {
@@ -603,7 +626,6 @@ void
 proc_on_exit(struct proc *p, int status)
 {
 	struct session	*s = p->session;
-	char		 more[64];
 
 	assert(p->state == PROC_RUNNING);
 	p->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) :
@@ -618,11 +640,9 @@ proc_on_exit(struct proc *p, int status)
 	s->running--;
 	if (!p->has_input)
 		input_lose(&p->input);
-	add_event(p);
-	snprintf(more, sizeof(more), ",\"exitCode\":%d,"
-	    "\"sandboxDenied\":%s", p->exit_code,
-	    p->denied ? "true" : "false");
-	emit_event(p, note_EXITED, more);
+	ring_exit(&p->ring);
+	if (!p->is_replayed)
+		proc_tell_exit(p);
 	waiter_wake_all(p);
 	proc_maybe_close(p);
 }

@@ -26,8 +26,6 @@
 
 enum proc_state { PROC_RUNNING, PROC_EXITED, PROC_CLOSED };
 
-enum proc_stream { STREAM_STDOUT, STREAM_STDERR, STREAM_PTY };
-
 #define PROC_NAME_MAX	48	/* of argv[0] and the id, for operators */
 
 struct holder;
@@ -82,6 +80,8 @@ struct proc {
 	unsigned		 empty_passes;
 	unsigned		 orphans;	/* of its kin, reaped by us */
 	uint64_t		 kill_until;	/* ms: then others must */
+	bool			 is_replayed;
+	uint64_t		 replay_after;	/* this number */
 	uint64_t		 caught_up;	/* ms: read after a resume; 0 */
 	uint64_t		 born;		/* ms */
 	uint64_t		 bytes_out;
@@ -115,6 +115,14 @@ void		 proc_was_read(struct proc *p);
 
 /* If that was LIMIT_CAUGHT_UP ago, keep no more of it.  Whether it was. */
 bool		 proc_end_catch_up(struct proc *p);
+
+/*
+ * Put a chunk of it, its exit, or its end, on the connection; there is one for
+ * a chunk.
+ */
+void		 proc_tell_output(struct proc *p, struct chunk *c);
+void		 proc_tell_exit(struct proc *p);
+void		 proc_tell_close(struct proc *p);
 
 /* Read what was held back. */
 void	 proc_unhold(struct proc *p);

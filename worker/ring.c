@@ -1,15 +1,20 @@
 #include "worker/ring.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/limit.h"
 
+#define MARKER_MAX	128	/* bytes of its text */
+#define PROBE		(64 * 1024)	/* bytes: the disk takes it again */
+
 void
 window_init(struct window *w)
 {
 	memset(w, 0, sizeof(*w));
+	w->memory_max = LIMIT_OUTPUT_MEMORY;
 	TAILQ_INIT(&w->sent);
 	TAILQ_INIT(&w->relayed);
 	spool_init(&w->spool);
@@ -18,7 +23,7 @@ window_init(struct window *w)
 void
 window_fini(struct window *w)
 {
-	assert(TAILQ_EMPTY(&w->relayed));
+	assert(TAILQ_EMPTY(&w->relayed) && w->memory == 0);
 	spool_fini(&w->spool);
 }
 
@@ -123,7 +128,8 @@ spool(struct window *w, struct chunk *c)
 	struct chunk		*moved;
 
 	if (c->part != NULL ||
-	    w->relayed_memory + chunk_cost(c) <= w->retain ||
+	    (w->relayed_memory + chunk_cost(c) <= w->retain &&
+	    w->memory <= w->memory_max) ||
 	    (moved = spool_alloc(&w->spool, size, &part)) == NULL)
 		return c;
 	memcpy(moved, c, size);
@@ -132,6 +138,7 @@ spool(struct window *w, struct chunk *c)
 	TAILQ_REMOVE(&c->ring->chunks, c, ring_entry);
 	TAILQ_INSERT_BEFORE(c, moved, state_entry);
 	TAILQ_REMOVE(&w->sent, c, state_entry);
+	w->memory -= chunk_cost(c);
 	free(c);
 	return moved;
 }
@@ -183,6 +190,48 @@ window_due(const struct window *w)
 	    c->pos + LIMIT_RELAYED_MS;
 }
 
+bool
+window_has_memory(const struct window *w, size_t cap)
+{
+	return w->memory + sizeof(struct chunk) + cap <= w->memory_max;
+}
+
+struct chunk *
+window_chunk(struct window *w, size_t cap)
+{
+	struct spool_part	*part;
+	struct chunk		*c;
+
+	if (window_has_memory(w, cap))
+		return chunk_new(cap);
+	c = spool_alloc(&w->spool, sizeof(*c) + cap, &part);
+	w->is_disk_full = c == NULL;
+	if (c == NULL)
+		return chunk_new(cap);
+	memset(c, 0, sizeof(*c));
+	c->cap = (uint32_t)cap;
+	c->part = part;
+	return c;
+}
+
+bool
+window_is_stuck(const struct window *w)
+{
+	return w->is_disk_full && w->memory >= w->memory_max;
+}
+
+void
+window_look_again(struct window *w)
+{
+	struct spool_part	*part;
+
+	if (!w->is_disk_full ||
+	    spool_alloc(&w->spool, PROBE, &part) == NULL)
+		return;
+	spool_free(&w->spool, part);
+	w->is_disk_full = false;
+}
+
 void
 window_lost(struct window *w)
 {
@@ -203,6 +252,19 @@ ring_init(struct ring *r, struct window *w)
 }
 
 static void
+chunk_free(struct chunk *c)
+{
+	struct window	*w = c->ring->window;
+
+	if (c->part != NULL) {
+		spool_free(&w->spool, c->part);
+		return;
+	}
+	w->memory -= chunk_cost(c);
+	free(c);
+}
+
+static void
 chunk_drop(struct chunk *c)
 {
 	struct ring	*r = c->ring;
@@ -216,10 +278,9 @@ chunk_drop(struct chunk *c)
 	if (r->total != NULL)
 		*r->total -= c->len;
 	r->count--;
-	if (c->part != NULL)
-		spool_free(&r->window->spool, c->part);
-	else
-		free(c);
+	if (c == r->marker)
+		r->marker = NULL;
+	chunk_free(c);
 }
 
 void
@@ -263,6 +324,14 @@ ring_add(struct ring *r, struct chunk *c, uint8_t stream)
 	r->count++;
 	r->unread_cost += chunk_cost(c);
 	r->window->spooled_cost += chunk_cost(c);
+	r->window->memory += c->part == NULL ? chunk_cost(c) : 0;
+}
+
+void
+ring_exit(struct ring *r)
+{
+	r->exit_seq = r->next_seq++;
+	r->exit_gap = r->gap;
 }
 
 bool
@@ -327,6 +396,87 @@ ring_evict(struct ring *r)
 	size_t	 factor = r->catching_up ? LIMIT_CATCH_UP : 1;
 
 	ring_evict_to(r, factor * LIMIT_RETAINED, factor * LIMIT_CHUNKS);
+}
+
+/* The oldest that no client can have seen. */
+static struct chunk *
+first_unseen(const struct ring *r)
+{
+	struct chunk	*c;
+
+	if (r->marker != NULL)
+		return TAILQ_NEXT(r->marker, ring_entry);
+	TAILQ_FOREACH(c, &r->chunks, ring_entry)
+		if (!c->sealed)
+			break;
+	return c;
+}
+
+/* A chunk in the place of c, with its number. */
+static struct chunk *
+put_marker(struct ring *r, struct chunk *c)
+{
+	struct chunk	*m;
+
+	if ((m = chunk_new(MARKER_MAX)) == NULL)
+		return NULL;
+	m->ring = r;
+	m->seq = c->seq;
+	m->stream = c->stream;
+	m->state = CHUNK_SPOOLED;
+	TAILQ_INSERT_BEFORE(c, m, ring_entry);
+	r->count++;
+	r->unread_cost += chunk_cost(m);
+	r->window->spooled_cost += chunk_cost(m);
+	r->window->memory += chunk_cost(m);
+	return m;
+}
+
+bool
+ring_drop_oldest(struct ring *r)
+{
+	struct chunk	*c = first_unseen(r);
+
+	if (c == NULL || TAILQ_NEXT(c, ring_entry) == NULL)
+		return false;
+	if (r->marker == NULL) {
+		if ((r->marker = put_marker(r, c)) == NULL)
+			return false;
+	} else {
+		r->gap++;
+		if (c->seq < r->exit_seq)
+			r->exit_gap++;
+	}
+	r->dropped += c->len;
+	chunk_drop(c);
+	return true;
+}
+
+uint64_t
+ring_close_gap(struct ring *r, uint64_t *after_out, uint64_t *by_out)
+{
+	struct chunk	*m = r->marker, *c = m;
+	const char	*line;
+	uint64_t	 dropped = r->dropped;
+
+	if (m == NULL)
+		return 0;
+	line = m->stream == STREAM_PTY ? "\r\n" : "\n";
+	m->len = (uint32_t)snprintf((char *)m->data, m->cap,
+	    "%s[execsrv: %llu bytes of output were dropped here while nobody "
+	    "was attached]%s", line, (unsigned long long)dropped, line);
+	r->bytes += m->len;
+	if (r->total != NULL)
+		*r->total += m->len;
+	*after_out = m->seq;
+	*by_out = r->gap;
+	while ((c = TAILQ_NEXT(c, ring_entry)) != NULL)
+		c->seq -= r->gap;
+	r->next_seq -= r->gap;
+	r->exit_seq -= r->exit_gap;
+	r->marker = NULL;
+	r->gap = r->exit_gap = r->dropped = 0;
+	return dropped;
 }
 
 struct chunk *

@@ -8,6 +8,9 @@
  * it goes back to SPOOLED when its connection is lost.  Where receipts are a
  * relay's it is RELAYED in between: for LIMIT_RELAYED_MS at least, as the relay
  * may lose it before the client has it, and on while there is room.
+ *
+ * Chunks are in memory as long as that is not more than it may be, beyond that
+ * in a file (worker/spool.h).
  */
 #ifndef WORKER_RING_H
 #define WORKER_RING_H
@@ -22,6 +25,8 @@
 
 enum chunk_state { CHUNK_SPOOLED, CHUNK_SENT, CHUNK_RELAYED, CHUNK_ACKED };
 
+enum proc_stream { STREAM_STDOUT, STREAM_STDERR, STREAM_PTY };
+
 struct ring;
 
 struct chunk {
@@ -33,7 +38,7 @@ struct chunk {
 	uint64_t		 pos;		/* of the connection; RELAYED:
 						   when, in ms */
 	uint32_t		 len, cap;
-	uint8_t			 stream;
+	uint8_t			 stream;	/* enum proc_stream */
 	uint8_t			 state;		/* enum chunk_state */
 	bool			 sealed;	/* a client may have it */
 	uint8_t			 data[];
@@ -52,7 +57,11 @@ struct window {
 	struct chunk_list	 relayed;	/* the oldest first */
 	size_t			 relayed_cost;
 	size_t			 relayed_memory; /* what is not in the spool */
+	/* Of chunks in whatever state: */
+	size_t			 memory;	/* what is not in the spool */
+	size_t			 memory_max;	/* at first OUTPUT_MEMORY */
 	struct spool		 spool;
+	bool			 is_disk_full;	/* the spool took no more */
 };
 
 /* One process's. Embedded. */
@@ -70,6 +79,12 @@ struct ring {
 	size_t			 acked_count;
 	bool			 catching_up;	/* a reader is about to */
 	size_t			*total;		/* bytes count in, or NULL */
+	uint64_t		 exit_seq;	/* the exit's number, or 0 */
+	/* What was dropped unread, see ring_drop_oldest(): */
+	struct chunk		*marker;	/* in its place, or NULL */
+	uint64_t		 gap;		/* numbers behind that */
+	uint64_t		 exit_gap;	/* of them before the exit's */
+	uint64_t		 dropped;	/* bytes */
 };
 
 void	 window_init(struct window *w);
@@ -93,6 +108,19 @@ void	 window_expire(struct window *w, uint64_t now);
 bool	 window_is_full(const struct window *w);
 uint64_t window_due(const struct window *w);
 
+/* Whether a chunk of cap bytes may be in memory. */
+bool	 window_has_memory(const struct window *w, size_t cap);
+
+/*
+ * An empty chunk with room for cap bytes, in no ring: in memory or in the
+ * spool; on a disk that is full in memory all the same.  NULL with errno.
+ */
+struct chunk	*window_chunk(struct window *w, size_t cap);
+
+/* Whether no more can be kept, in memory nor on the disk; look again at it. */
+bool	 window_is_stuck(const struct window *w);
+void	 window_look_again(struct window *w);
+
 /* The connection is lost: nobody knows what arrived. */
 void	 window_lost(struct window *w);
 
@@ -105,11 +133,14 @@ void	 ring_fini(struct ring *r);
 /* Count the bytes held in a total as well, from here on. */
 void	 ring_count(struct ring *r, size_t *total);
 
-/* An empty chunk with room for cap bytes, in no ring.  NULL with errno. */
+/* As window_chunk(), in memory.  Free with free() if it is not added. */
 struct chunk	*chunk_new(size_t cap);
 
 /* Give it the next number; it is the ring's from here on. */
 void		 ring_add(struct ring *r, struct chunk *c, uint8_t stream);
+
+/* The process ended: that has the next number. */
+void		 ring_exit(struct ring *r);
 
 /*
  * Append to the newest chunk if nobody has seen it, it is of that stream and
@@ -132,6 +163,21 @@ void		 ring_evict(struct ring *r);
  * they say, or as little of it is acknowledged as stays at least.
  */
 void		 ring_evict_to(struct ring *r, size_t bytes, size_t count);
+
+/*
+ * Drop the oldest chunk that no client can have seen and that is not the
+ * newest.  Whether there was one.  In its place a marker stays; the numbers of
+ * what follows it are preliminary until ring_close_gap().
+ */
+bool		 ring_drop_oldest(struct ring *r);
+
+/*
+ * Before a client sees it: number anew what follows the marker, and write into
+ * that how much was dropped.  Bytes, or 0: nothing was; what had a number above
+ * *after_out has one that is lower by *by_out now.
+ */
+uint64_t	 ring_close_gap(struct ring *r, uint64_t *after_out,
+		    uint64_t *by_out);
 
 /* The oldest chunk with a number above seq, or NULL. */
 struct chunk	*ring_after(const struct ring *r, uint64_t seq);

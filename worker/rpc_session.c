@@ -41,6 +41,7 @@ rpc_resumed(struct session *s, struct rpc_req *req)
 	json_out_str(&o, s->id);
 	json_out_key(&o, "environmentInfo");
 	rpc_put_environment(s, &o);
+	overflow_tell(s, &o);
 	rpc_end(req, &o);
 }
 

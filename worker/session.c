@@ -31,6 +31,7 @@
 #include "worker/link.h"
 #include "worker/operate.h"
 #include "worker/proc.h"
+#include "worker/replay.h"
 #include "worker/rpc.h"
 #include "worker/transcript.h"
 #include "worker/watch.h"
@@ -91,6 +92,8 @@ session_has_room(const struct session *s)
 {
 	uint64_t	 window = s->set.window;
 
+	if (window_is_stuck(&s->window))
+		return false;
 	if (s->conn == NULL)
 		return s->window.spooled_cost < s->set.spool;
 	if (s->has_receipts && window < 4 * LIMIT_RECEIPT)
@@ -308,6 +311,7 @@ session_attach(struct session *s)
 	 * acknowledged stays readable as well, or its answer had a gap.
 	 */
 	s->held = true;
+	overflow_end(s);
 	TAILQ_FOREACH(p, &s->all, entry)
 		proc_catch_up(p);
 }
@@ -459,9 +463,12 @@ log_end(struct session *s, Ipc__Used *out)
 static void
 on_reap(int fd, short what, void *arg)
 {
+	struct session	*s = arg;
+
 	(void)fd;
 	(void)what;
 	reap(arg, LIMIT_REAPED);
+	window_look_again(&s->window);
 }
 
 /* libevent calls it for every signal that came since the last turn. */
@@ -714,8 +721,10 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	TAILQ_INIT(&s->waiting);
 	TAILQ_INIT(&s->starts);
 	window_init(&s->window);
-	if (s->is_relayed)
+	if (s->is_relayed) {
 		s->window.retain = s->set.remote_retain;
+		s->window.memory_max += s->set.remote_retain;
+	}
 	json_init(&s->json);
 	buf_init(&s->scratch, (size_t)LIMIT_MESSAGE);
 	s->ttl_ev = new_event(s, -1, 0, on_ttl);
@@ -798,13 +807,20 @@ expire_relayed(struct session *s)
 		set_timer(s->relayed_ev, due > now ? due - now : 1);
 }
 
-static void
-end_turn(struct session *s)
+void
+session_flush(struct session *s)
 {
 	ask_receipt(s);
 	expire_relayed(s);
 	if (s->conn != NULL)
 		conn_flush(s->conn);
+}
+
+static void
+end_turn(struct session *s)
+{
+	session_flush(s);
+	replay_go_on(s);
 	session_unhold(s);
 	session_tell_master(s);
 	tell_load(s);

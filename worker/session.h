@@ -29,6 +29,7 @@
 #include "worker/awake.h"
 #include "worker/bucket.h"
 #include "worker/limits.h"
+#include "worker/overflow.h"
 #include "worker/ring.h"
 
 #define SESSION_ID_MAX	64		/* bytes of a session id */
@@ -106,6 +107,7 @@ struct session {
 	unsigned		 started;	/* all told */
 	size_t			 closed_bytes;	/* output kept of closed ones */
 	struct window		 window;
+	struct overflow		 overflow;
 	uint64_t		 receipt_total;	/* asked for up to here */
 	bool			 has_receipts;	/* by the client itself */
 	uint64_t		 receipt_base;	/* pos that they count from */
@@ -113,6 +115,7 @@ struct session {
 	struct rpc_req_list	 waiting;	/* answered later */
 	unsigned		 nwaiting;
 	bool			 held;		/* some output is not read */
+	unsigned		 replayed;	/* processes, see replay.h */
 	struct start_list	 starts;	/* wait for their sandbox */
 	struct files		*files;		/* made when needed, both */
 	struct holders		*holders;
@@ -205,6 +208,9 @@ int	 session_received(struct session *s, uint64_t bytes);
 
 /* Whether output may be read: the client, or the spool, can take it. */
 bool	 session_has_room(const struct session *s);
+
+/* Send what is waiting, and ask for receipts for it. */
+void	 session_flush(struct session *s);
 
 /* Look again whether held-back output may go on. */
 void	 session_unhold(struct session *s);

@@ -137,6 +137,20 @@ tail_new(struct proc *p, int fd, bool follow)
 }
 
 void
+tail_renumber(struct proc *p, uint64_t after, uint64_t by)
+{
+	struct tail	*t;
+
+	TAILQ_FOREACH(t, &p->tails, entry) {
+		if (t->seq > after)
+			t->seq = t->seq - after > by ? t->seq - by : after;
+		if (t->until != UINT64_MAX && t->until > after)
+			t->until = t->until - after > by ? t->until - by :
+			    after;
+	}
+}
+
+void
 tail_wake_all(struct proc *p)
 {
 	struct tail	*t;

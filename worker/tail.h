@@ -8,6 +8,7 @@
 #define WORKER_TAIL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct proc;
 
@@ -20,6 +21,9 @@ int	 tail_new(struct proc *p, int fd, bool follow)
 
 /* There is more of it, or will be no more. */
 void	 tail_wake_all(struct proc *p);
+
+/* What had a number above after has one that is lower by that now. */
+void	 tail_renumber(struct proc *p, uint64_t after, uint64_t by);
 
 /* The process is forgotten. */
 void	 tail_free_all(struct proc *p);

@@ -10,6 +10,7 @@
 #include "common/json_out.h"
 #include "common/limit.h"
 #include "worker/conn.h"
+#include "worker/replay.h"
 #include "worker/rpc.h"
 
 struct waiter {
@@ -59,20 +60,55 @@ put_chunk_head(char *out, const struct chunk *c, bool is_first)
 	    (unsigned long long)c->seq, proc_stream_name(c->stream));
 }
 
+#define ANSWER_MAX	(LIMIT_MESSAGE - 64 * 1024)	/* its chunks */
+
 /* What a read will be told: chunks from first up to end, and nextSeq. */
 struct extract {
 	struct chunk	*first, *end;
 	uint64_t	 next_seq;
 	size_t		 len;		/* of the chunks as JSON */
+	bool		 is_part;	/* the rest is replayed */
 };
+
+static size_t
+chunk_len(const struct chunk *c, bool is_first)
+{
+	char	 head[CHUNK_HEAD_MAX];
+
+	return put_chunk_head(head, c, is_first) + B64_ENCODED_LEN(c->len) +
+	    sizeof(CHUNK_TAIL) - 1;
+}
+
+/*
+ * No more fits; the answer is as if nothing happened since.  So it has no
+ * output from behind the exit, which has a number but is not told.
+ */
+static void
+cut(const struct proc *p, const struct proc_read *r, struct extract *x)
+{
+	struct chunk	*c;
+
+	x->is_part = true;
+	x->next_seq = x->end->seq;
+	if (p->ring.exit_seq <= r->after_seq ||
+	    p->ring.exit_seq > x->end->seq)
+		return;
+	x->next_seq = p->ring.exit_seq;
+	x->len = 0;
+	for (c = x->first; c->seq < x->next_seq; c = TAILQ_NEXT(c,
+	    ring_entry))
+		x->len += chunk_len(c, c == x->first);
+	x->end = c;
+}
 
 static void
 extract(const struct proc *p, const struct proc_read *r, struct extract *x)
 {
-	char		 head[CHUNK_HEAD_MAX];
 	struct chunk	*c;
 	uint64_t	 sum = 0;
+	size_t		 len;
 
+	x->is_part = false;
 	x->first = x->end = c = ring_after(&p->ring, r->after_seq);
 	x->next_seq = p->ring.next_seq;
 	x->len = 0;
@@ -80,8 +116,13 @@ extract(const struct proc *p, const struct proc_read *r, struct extract *x)
 		sum += c->len;
 		if (r->has_max && c != x->first && sum > r->max_bytes)
 			return;
-		x->len += put_chunk_head(head, c, c == x->first) +
-		    B64_ENCODED_LEN(c->len) + sizeof(CHUNK_TAIL) - 1;
+		len = chunk_len(c, c == x->first);
+		if (x->len + len > ANSWER_MAX) {
+			if (!r->has_max)
+				cut(p, r, x);
+			return;
+		}
+		x->len += len;
 		if (r->has_max)
 			x->next_seq = c->seq + 1;
 	}
@@ -166,18 +207,24 @@ send_read(struct session *s, const struct extract *x, const char *text,
 	conn_send_buf(s->conn, &whole);
 }
 
-void
-proc_put_state(const struct proc *p, struct json_out *o)
+static void
+put_state(const struct proc *p, enum proc_state state, struct json_out *o)
 {
 	json_out_key(o, "exited");
-	json_out_bool(o, p->state != PROC_RUNNING);
+	json_out_bool(o, state != PROC_RUNNING);
 	json_out_key(o, "exitCode");
-	if (p->state == PROC_RUNNING)
+	if (state == PROC_RUNNING)
 		json_out_null(o);
 	else
 		json_out_i64(o, p->exit_code);
 	json_out_key(o, "closed");
-	json_out_bool(o, p->state == PROC_CLOSED);
+	json_out_bool(o, state == PROC_CLOSED);
+}
+
+void
+proc_put_state(const struct proc *p, struct json_out *o)
+{
+	put_state(p, p->state, o);
 }
 
 static void
@@ -197,11 +244,11 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	json_out_close(&o, ']');
 	json_out_key(&o, "nextSeq");
 	json_out_u64(&o, x.next_seq);
-	proc_put_state(p, &o);
+	put_state(p, x.is_part ? PROC_RUNNING : p->state, &o);
 	json_out_key(&o, "failure");
 	json_out_null(&o);
 	json_out_key(&o, "sandboxDenied");
-	json_out_bool(&o, p->denied);
+	json_out_bool(&o, p->denied && !x.is_part);
 	json_out_close(&o, '}');
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == -1)
@@ -215,6 +262,10 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 		return;
 	for (c = x.first; c != x.end; c = TAILQ_NEXT(c, ring_entry))
 		window_sent(&s->window, c, conn_pos(s->conn));
+	if (x.is_part)
+		replay_begin(p, x.next_seq - 1);
+	else if (!r->has_max)
+		replay_stop(p);
 }
 
 static void

@@ -181,6 +181,7 @@ struct execsrv {
 	char				*token;		/* or NULL; locked */
 	int				 connect_ms, initialize_ms;
 	char				 session[128];	/* empty: none */
+	struct execsrv_overflow		 overflow;
 	char				 resume[128];	/* at first, or empty */
 	bool				 is_lost;	/* nobody acted yet */
 	bool				 is_asked;	/* for the session */

@@ -122,6 +122,32 @@ static const char *const	 caps[] = {
 
 _Static_assert(CAPS <= 32, "a bit for each");
 
+/* A number that may be missing: 0. */
+static uint64_t
+number(const struct json *j, uint32_t obj, const char *key)
+{
+	uint32_t	 tok = json_find(j, obj, key);
+	uint64_t	 n;
+
+	return tok != 0 && json_u64(j, tok, &n) == 0 ? n : 0;
+}
+
+static void
+take_overflow(struct execsrv *x, const struct json *j, uint32_t o)
+{
+	memset(&x->overflow, 0, sizeof(x->overflow));
+	if (o == 0 || json_tok(j, o)->type != JSON_OBJECT)
+		return;
+	x->overflow.held_back_ms = number(j, o, "heldBackMs");
+	x->overflow.dropped = number(j, o, "droppedBytes");
+}
+
+struct execsrv_overflow
+execsrv_overflow(const struct execsrv *x)
+{
+	return x->overflow;
+}
+
 /* What initialize answers; all of it but the id is optional. */
 void
 execsrv_take_session(struct execsrv *x, const struct execsrv_answer *a)
@@ -138,6 +164,7 @@ execsrv_take_session(struct execsrv *x, const struct execsrv_answer *a)
 	/* One that is too long for us cannot be resumed, that is all. */
 	if (json_tok(j, tok)->len < sizeof(x->session))
 		execsrv_copy_text(j, tok, x->session, sizeof(x->session));
+	take_overflow(x, j, json_find(j, a->result, "execsrvOverflow"));
 	if ((info = json_find(j, a->result, "environmentInfo")) == 0)
 		return;
 	take_cwd(x, j, json_find(j, info, "cwd"));

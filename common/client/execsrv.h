@@ -418,6 +418,18 @@ const char	*execsrv_session(const struct execsrv *x);
 /* Whether it is on this machine. */
 bool		 execsrv_is_local(const struct execsrv *x);
 
+/* What was not kept while nobody was attached, see DetachedSpool. */
+struct execsrv_overflow {
+	uint64_t	 held_back_ms;	/* processes had to wait */
+	uint64_t	 dropped;	/* bytes of their output */
+};
+
+/*
+ * What the server told of that when the session was resumed last; zeros if
+ * nothing, or another server than ours.
+ */
+struct execsrv_overflow execsrv_overflow(const struct execsrv *x);
+
 /* The folder it was started in, or NULL. */
 const char	*execsrv_cwd(const struct execsrv *x);
 

@@ -24,6 +24,7 @@
 #include "common/client/execsrv.h"
 #include "common/clock.h"
 #include "common/fd.h"
+#include "master/execsrvctl/missed.h"
 #include "master/execsrvctl/sink.h"
 #include "master/execsrvctl/term.h"
 
@@ -67,6 +68,7 @@ struct run {
 	char				 last_input;
 	bool				 key_held;	/* KEY_LEAVE */
 	sigset_t			 signals;	/* that we take */
+	struct execsrv_overflow		 missed;
 	int				 signal_fd;
 	int				 early_signal;
 	bool				 early_resize;
@@ -587,6 +589,7 @@ turn(struct run *r)
 	    execsrv_dispatch(r->x) == -1 &&
 	    r->phase < CLOSED)
 		fail(r, "%s", execsrv_why(r->x)->text);
+	missed_say(r->x, &r->missed);
 	check_sinks(r);
 	check_hold(r);
 }

@@ -260,8 +260,8 @@ class Deaf(Client):
 
 def cursor():
     """A reader whose connections break before its pongs arrive, but whose
-    cursor goes on, is not held up by what it has long had (LIMIT_UNREAD)."""
-    server = Server()
+    cursor goes on, is not held up by what it has long had."""
+    server = Server("DetachedSpool=8M")
     with contextlib.closing(Client(server.url).initialize()) as c:
         session = c.session
         c.start("p", "cat", "/dev/zero")

@@ -551,7 +551,8 @@ class Client:
         params = {"clientName": "t/sys"}
         if resume is not None:
             params["resumeSessionId"] = resume
-        self.session = self.call("initialize", params, seconds)["sessionId"]
+        self.greeting = self.call("initialize", params, seconds)
+        self.session = self.greeting["sessionId"]
         check(resume in (None, self.session), "another session id")
         self.send({"method": "initialized", "params": {}})
         return self

@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -387,6 +388,142 @@ START_TEST(test_order_of_eviction)
 }
 END_TEST
 
+/* What there is no room for in memory is in a file, and the same to all. */
+START_TEST(test_file)
+{
+	struct window	 w;
+	struct ring	 r;
+	struct chunk	*c;
+	unsigned	 i, n = 0;
+
+	window_init(&w);
+	w.memory_max = 200000;
+	ring_init(&r, &w);
+	for (i = 0; i < 100; i++) {
+		ck_assert_ptr_nonnull(c = window_chunk(&w, 65536));
+		memset(c->data, (int)i, 65536);
+		c->len = 65536;
+		ring_add(&r, c, 0);
+		n += c->part != NULL;
+	}
+	ck_assert_uint_eq(n, 97);	/* three fit */
+	ck_assert_uint_le(w.memory, w.memory_max);
+	ck_assert(!window_is_stuck(&w));
+	i = 0;
+	TAILQ_FOREACH(c, &r.chunks, ring_entry) {
+		ck_assert_int_eq(c->data[0], (int)i);
+		ck_assert_int_eq(c->data[65535], (int)i);
+		window_sent(&w, c, ++i);
+	}
+	window_ack(&w, 50);
+	ck_assert_uint_eq(w.memory, 0);		/* the oldest were there */
+	ck_assert(window_has_memory(&w, 65536));
+	ring_fini(&r);
+	window_fini(&w);
+}
+END_TEST
+
+/* On a disk that is full one more is in memory, and then no more is read. */
+START_TEST(test_full_disk)
+{
+	struct window	 w;
+	struct ring	 r;
+	struct chunk	*c;
+	struct rlimit	 was, none = { 0, 0 };
+
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &was), 0);
+	none.rlim_max = was.rlim_max;
+	window_init(&w);
+	w.memory_max = 1000;
+	ring_init(&r, &w);
+	signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+	ck_assert(!window_is_stuck(&w));
+	ck_assert_ptr_nonnull(c = window_chunk(&w, 4096));
+	c->len = 4096;
+	ring_add(&r, c, 0);
+	ck_assert_ptr_null(c->part);
+	ck_assert(window_is_stuck(&w));
+	window_look_again(&w);
+	ck_assert(window_is_stuck(&w));
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &was), 0);
+	window_look_again(&w);
+	ck_assert(!window_is_stuck(&w));
+	ck_assert_ptr_nonnull(c = window_chunk(&w, 4096));
+	ring_add(&r, c, 0);
+	ck_assert_ptr_nonnull(c->part);
+	ring_fini(&r);
+	window_fini(&w);
+}
+END_TEST
+
+static void
+numbers_are(const struct ring *r, const char *seqs, const char *fills)
+{
+	struct chunk	*c;
+	char		 seq[100], fill[100];
+	size_t		 n = 0, k = 0;
+
+	TAILQ_FOREACH(c, &r->chunks, ring_entry) {
+		n += (size_t)snprintf(seq + n, sizeof(seq) - n, "%llu ",
+		    (unsigned long long)c->seq);
+		fill[k++] = (char)c->data[0];
+	}
+	fill[k] = '\0';
+	ck_assert_str_eq(seq, seqs);
+	ck_assert_str_eq(fill, fills);
+}
+
+/* The oldest go, but never what a client may have; numbers have no gap then. */
+START_TEST(test_drop)
+{
+	struct window	 w;
+	struct ring	 r;
+	uint64_t	 after = 0, by = 0;
+	size_t		 cost;
+
+	window_init(&w);
+	ring_init(&r, &w);
+	ck_assert(!ring_drop_oldest(&r));
+	window_sent(&w, add(&r, 10, 10, 0, 'a'), 1);
+	window_lost(&w);
+	add(&r, 10, 10, 0, 'b');
+	ck_assert(!ring_drop_oldest(&r));	/* the newest */
+	ck_assert_uint_eq(ring_close_gap(&r, &after, &by), 0);
+	add(&r, 10, 10, 0, 'c');
+	add(&r, 10, 10, 1, 'd');
+	ck_assert(ring_drop_oldest(&r));
+	ck_assert(ring_drop_oldest(&r));
+	ring_exit(&r);
+	add(&r, 10, 10, 0, 'e');
+	ck_assert(ring_drop_oldest(&r));
+	add(&r, 10, 10, 0, 'f');
+	add(&r, 10, 10, 0, 'g');
+	ck_assert(ring_drop_oldest(&r));
+	ck_assert_uint_eq(r.next_seq, 9);
+	ck_assert_uint_eq(ring_close_gap(&r, &after, &by), 40);
+	ck_assert_uint_eq(after, 2);
+	ck_assert_uint_eq(by, 3);
+	ck_assert_uint_eq(r.exit_seq, 3);
+	/* a, what stands for b to e, (exit), f, g */
+	numbers_are(&r, "1 2 4 5 ", "a\nfg");
+	ck_assert_uint_eq(r.next_seq, 6);
+	ck_assert_ptr_nonnull(strstr((char *)TAILQ_NEXT(TAILQ_FIRST(&r.chunks),
+	    ring_entry)->data, " 40 bytes of output were dropped"));
+	/* Once more behind that. */
+	ck_assert_uint_eq(ring_close_gap(&r, &after, &by), 0);
+	window_sent(&w, ring_after(&r, 1), 2);
+	ck_assert(ring_drop_oldest(&r));
+	ck_assert_uint_eq(ring_close_gap(&r, &after, &by), 10);
+	numbers_are(&r, "1 2 4 5 ", "a\n\ng");
+	cost = w.spooled_cost + w.sent_cost;
+	ck_assert_uint_eq(w.memory, cost);
+	ring_fini(&r);
+	ck_assert_uint_eq(w.spooled_cost + w.sent_cost, 0);
+	window_fini(&w);
+}
+END_TEST
+
 /* A reader's cursor acknowledges what it can have seen, and no more. */
 START_TEST(test_cursor)
 {
@@ -600,6 +737,9 @@ main(void)
 	tcase_add_test(t, test_unread_stays);
 	tcase_add_loop_test(t, test_unread_behind, 0, 2);
 	tcase_add_test(t, test_order_of_eviction);
+	tcase_add_test(t, test_file);
+	tcase_add_test(t, test_full_disk);
+	tcase_add_test(t, test_drop);
 	tcase_add_test(t, test_cursor);
 	tcase_add_test(t, test_lost);
 	tcase_add_test(t, test_relayed);

@@ -1,0 +1,182 @@
+"""222: output while nobody is attached: beyond memory, beyond one message,
+and beyond DetachedSpool."""
+import base64
+import contextlib
+import hashlib
+import os
+import re
+import subprocess
+import sys
+
+from client import (LIMIT, SANITIZED, Server, check, connect, main,
+                    resume_in, rss, say, wait_for, worker_of)
+
+# Numbered lines, so that a piece tells what it is.
+LINES = "import sys\nfor i in range(%d):\n    sys.stdout.write('%%011d\\n' %% i)"
+LINE = 12
+TOLD = re.compile(rb"\n\[execsrv: (\d+) bytes of output were dropped here "
+                  rb"while nobody was attached\]\n")
+
+
+def lines(first, last):
+    return b"".join(b"%011d\n" % i for i in range(first, last))
+
+
+def begin(server, *commands):
+    """A session that runs them while nobody is attached, to their end or
+    until they are held back."""
+    c = connect(server.url)
+    worker = worker_of(server, c)
+    for i, command in enumerate(commands):
+        c.start("p%d" % i, sys.executable, "-c", command)
+    c.reset()
+    return c.session, worker
+
+
+class Reader:
+    """As the stock client: what is missed is asked for once, with no bound; a
+    gap in the numbers would be the end."""
+
+    def __init__(self, c, process):
+        self.c, self.process = c, process
+        self.chunks, self.ends, self.next = {}, {}, 1
+        self.parts = 0
+        answer = c.call("process/read", {
+            "processId": process, "afterSeq": 0, "maxBytes": None,
+            "waitMs": 0}, 4 * LIMIT)
+        self.first = answer
+        for k in answer["chunks"]:
+            self.chunks[k["seq"]] = k["chunk"]
+        self.follow(answer)
+
+    def note(self, m):
+        p = m["params"]
+        if p.get("processId") != self.process:
+            return
+        if "chunk" in p:
+            self.parts += p["seq"] not in self.chunks
+            self.chunks[p["seq"]] = p["chunk"]
+        else:
+            self.ends[p["seq"]] = m["method"]
+
+    def follow(self, answer):
+        """Until it is closed, which has the highest number."""
+        end = None
+        if answer["closed"]:
+            end = answer["nextSeq"]
+        while True:
+            while self.c.notes:
+                m = self.c.notes.popleft()
+                self.note(m)
+                if m["method"] == "process/closed" and \
+                        m["params"]["processId"] == self.process:
+                    end = m["params"]["seq"] + 1
+            if end is not None:
+                break
+            self.c.until(lambda: self.c.notes, LIMIT, "the rest")
+        have = set(self.chunks) | set(self.ends)
+        missing = [i for i in range(1, end) if i not in have]
+        # An answer tells exit and end without their numbers.
+        check(len(missing) <= (2 if answer["closed"] else 0),
+              "missing: %s of %d" % (missing[:9], end))
+        self.out = b"".join(base64.b64decode(self.chunks[i])
+                            for i in sorted(self.chunks))
+
+
+def spooled():
+    """More than memory may hold, and than an answer can."""
+    server, n = Server("DetachedSpool=200M"), (60 << 20) // LINE
+    session, worker = begin(server, LINES % n + "\nsys.exit(3)")
+    wait_for(lambda: not descendants_of(worker), 4 * LIMIT,
+             "the command goes to its end")
+    say("  60 MiB kept, %d KiB in memory" % (rss(worker) >> 10))
+    check(SANITIZED or rss(worker) < 24 << 20, "%d bytes" % rss(worker))
+    with contextlib.closing(resume_in(server.url, session, LIMIT)) as c:
+        check("execsrvOverflow" not in c.greeting, "nothing overflowed")
+        r = Reader(c, "p0")
+        say("  %d chunks in the answer, %d behind it" %
+            (len(r.first["chunks"]), r.parts))
+        check(not r.first["exited"] and not r.first["closed"] and r.parts,
+              "the answer is a part: %s %s" % (r.first["exited"], r.parts))
+        check(hashlib.sha256(r.out).digest() ==
+              hashlib.sha256(lines(0, n)).digest(),
+              "%d bytes instead of %d" % (len(r.out), n * LINE))
+        check(list(r.ends.values()) == ["process/exited", "process/closed"],
+              "ends: %s" % r.ends)
+        last = c.call("process/read", {"processId": "p0", "maxBytes": 1})
+        check(last["exitCode"] == 3 and last["closed"], "its status")
+    server.stop()
+
+
+def descendants_of(worker):
+    with open("/proc/%d/task/%d/children" % (worker, worker),
+              encoding="ascii") as f:
+        return f.read().split()
+
+
+def held():
+    server, n = Server("DetachedSpool=1M"), (4 << 20) // LINE
+    session, _ = begin(server, LINES % n)
+    wait_for(lambda: server.has_logged("output is held back, as nobody is "
+                                       "attached and DetachedSpool is full"),
+             LIMIT, "a line in the log")
+    with contextlib.closing(resume_in(server.url, session, LIMIT)) as c:
+        told = c.greeting.get("execsrvOverflow")
+        check(told is not None and told["heldBackMs"] > 0 and
+              told["droppedBytes"] == 0, "the client is told: %s" % told)
+        check(Reader(c, "p0").out == lines(0, n), "every byte")
+    with contextlib.closing(resume_in(server.url, session, LIMIT)) as c:
+        check("execsrvOverflow" not in c.greeting, "told once")
+    server.stop()
+
+
+def dropped():
+    server = Server("DetachedSpool=1M", "DetachedOverflow=drop-oldest")
+    n = (24 << 20) // LINE
+    session, worker = begin(server, LINES % n + "\nsys.exit(5)",
+                            "print('quiet')")
+    wait_for(lambda: not descendants_of(worker), LIMIT,
+             "the command goes to its end")
+    check(server.has_logged("output is dropped, the oldest first"), "the log")
+    with contextlib.closing(resume_in(server.url, session, LIMIT)) as c:
+        told = c.greeting.get("execsrvOverflow")
+        check(told is not None and told["heldBackMs"] == 0, "told: %s" % told)
+        out = Reader(c, "p0").out
+        where = TOLD.search(out)
+        check(where is not None, "what stands for it")
+        count = int(where.group(1))
+        say("  %d of %d bytes dropped" % (count, n * LINE))
+        check(told["droppedBytes"] == count, "both say the same")
+        check(n * LINE - (1 << 20) <= count + where.start() + (1 << 18),
+              "what is kept is what the setting says")
+        whole = lines(0, n)
+        check(out[:where.start()] + out[where.end():] ==
+              whole[:where.start()] + whole[where.start() + count:],
+              "a hole of so many bytes, and nothing else")
+        check(Reader(c, "p1").out == b"quiet\n", "others have not to pay")
+    check(server.has_logged("%d bytes of output of process" % count), "log")
+    server.stop()
+
+
+def told():
+    """What an operator who attaches sees."""
+    server = Server("DetachedSpool=1M", "DetachedOverflow=drop-oldest")
+    ctl = [os.path.join(os.environ["BUILD"], "execsrvctl")]
+    session = subprocess.run(ctl + [
+        "run", "-u", server.url, "-d", "--", "sh", "-c",
+        "seq 1000000; exit 4"], stdout=subprocess.PIPE, check=True,
+        timeout=LIMIT).stdout.decode().strip()
+    wait_for(lambda: server.has_logged("output is dropped"), LIMIT, "drops")
+    done = subprocess.run(ctl + ["attach", "-u", server.url, session],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=4 * LIMIT)
+    where = TOLD.search(done.stdout)
+    check(where is not None and b"execsrvctl: %s bytes of output were "
+          b"dropped while nobody was attached\n" % where.group(1)
+          in done.stderr, "told: %s" % done.stderr)
+    check(done.stdout.endswith(b"\n999999\n1000000\n") and
+          done.returncode == 4, "the end of it: %d" % done.returncode)
+    server.stop()
+
+
+main(spooled, held, dropped, told)
