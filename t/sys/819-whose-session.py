@@ -38,9 +38,9 @@ def local(address, resume=None):
         raise
 
 
-async def cannot(rig, session, environment=None):
+async def cannot(rig, session, environment=None, where=None):
     """It looks as if there were no such session."""
-    s = await rig.stream(environment).open()
+    s = await rig.stream(environment, where).open()
     try:
         await s.initialize(session)
     except RpcError as e:
@@ -49,7 +49,7 @@ async def cannot(rig, session, environment=None):
     else:
         raise AssertionError("resumed by somebody else")
     s.leave()
-    s = await rig.stream(environment).open()
+    s = await rig.stream(environment, where).open()
     try:
         await s.initialize("01234567-89ab-4def-8123-456789abcdef")
     except RpcError as e:
@@ -103,6 +103,25 @@ async def sessions_apart(rig):
         (await rig.session(resume=b.session, environment="env-other")).leave()
         client.wait_for(lambda c=c: resumes(address, c.session),
                         client.LIMIT, "resumed")
+
+
+@lib.ours
+async def one_name_twice(rig):
+    """Of environments of one name at two registries."""
+    first, second = await rig.new_registry(), await rig.new_registry()
+    program = rig.program(options=[
+        "Uplink=other", "RegistryUrl=" + second.url,
+        "EnvironmentId=" + rig.environment])
+    for where in (first, second):
+        await rig.linked(program=program, where=where)
+    for busy in (True, False):
+        s = await rig.session(where=first)
+        if busy:
+            await s.start("p", "sleep", "600")
+        await cannot(rig, s.session, where=second)
+        s.leave()
+        await cannot(rig, s.session, where=second)
+        (await rig.session(resume=s.session, where=first)).leave()
 
 
 def resumes(address, session):
@@ -224,5 +243,5 @@ async def not_root(rig):
     check(len(rig.registry.requests) == before, "a request was sent")
 
 
-lib.main(sessions_apart, other_harness, runs_as, a_user_is_needed,
-         root_if_permitted, users_of_blocks, not_root, at_once=2)
+lib.main(sessions_apart, one_name_twice, other_harness, runs_as,
+         a_user_is_needed, root_if_permitted, users_of_blocks, not_root, at_once=2)
