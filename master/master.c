@@ -17,6 +17,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/ptree.h"
+#include "common/sigfd.h"
 #include "config.h"
 #include "master/audit.h"
 #include "master/child.h"
@@ -46,10 +47,8 @@
 #define ORPHAN_PASSES	3	/* that must find nobody */
 #define LAST_WORDS_MS	500	/* after the workers were killed */
 
-static void	 on_child(int, short, void *);
 static void	 on_reap(int, short, void *);
-static void	 on_signal(int, short, void *);
-static void	 on_usr1(int, short, void *);
+static void	 on_signal(void *, int);
 static void	 on_stop_timer(int, short, void *);
 static void	 on_orphan_timer(int, short, void *);
 
@@ -95,26 +94,15 @@ raise_nofile(struct master *m)
 }
 
 static int
-add_signal(struct master *m, int sig, struct event **ev_out,
-    void (*fn)(int, short, void *))
-{
-	if ((*ev_out = event_new(m->base, sig, EV_SIGNAL | EV_PERSIST, fn,
-	    m)) == NULL)
-		return -1;
-	return event_add(*ev_out, NULL);
-}
-
-static int
 init_events(struct master *m)
 {
+	static const int	 signals[] = { SIGCHLD, SIGTERM, SIGINT,
+				    SIGQUIT, SIGHUP, SIGUSR1, 0 };
+
 	if ((m->base = event_base_new()) == NULL ||
 	    (m->reap_ev = event_new(m->base, -1, 0, on_reap, m)) == NULL ||
-	    add_signal(m, SIGCHLD, &m->child_ev, on_child) == -1 ||
-	    add_signal(m, SIGTERM, &m->term_ev, on_signal) == -1 ||
-	    add_signal(m, SIGINT, &m->int_ev, on_signal) == -1 ||
-	    add_signal(m, SIGQUIT, &m->quit_ev, on_signal) == -1 ||
-	    add_signal(m, SIGHUP, &m->hup_ev, on_signal) == -1 ||
-	    add_signal(m, SIGUSR1, &m->usr1_ev, on_usr1) == -1 ||
+	    (m->signals = sigfd_new(m->base, signals, on_signal, m)) ==
+	    NULL ||
 	    (m->stop_ev = event_new(m->base, -1, 0, on_stop_timer, m)) ==
 	    NULL ||
 	    (m->orphan_ev = event_new(m->base, -1, 0, on_orphan_timer,
@@ -262,13 +250,8 @@ master_fini(struct master *m)
 	if (m->is_serving)
 		audit(m, &(struct audit_what){
 		    .event = AUDIT_server_stopped });
-	drop_event(&m->child_ev);
+	sigfd_free(&m->signals);
 	drop_event(&m->reap_ev);
-	drop_event(&m->term_ev);
-	drop_event(&m->int_ev);
-	drop_event(&m->quit_ev);
-	drop_event(&m->hup_ev);
-	drop_event(&m->usr1_ev);
 	drop_event(&m->drain_ev);
 	drop_event(&m->stop_ev);
 	drop_event(&m->orphan_ev);
@@ -335,7 +318,7 @@ reap_soon(struct master *m)
 	event_add(m->reap_ev, &now);
 }
 
-/* A SIGCHLD may get lost: the pipe that wakes us, a waitid(2) that fails. */
+/* Whatever SIGCHLD says: a waitid(2) may fail. */
 static void
 reap_later(struct master *m)
 {
@@ -377,15 +360,6 @@ on_reap(int fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	reap(arg);
-}
-
-/* libevent calls it for every signal that came since the last turn. */
-static void
-on_child(int sig, short what, void *arg)
-{
-	(void)sig;
-	(void)what;
-	reap_soon(arg);
 }
 
 static bool
@@ -557,11 +531,8 @@ is_reloadable(const struct master *m)
 }
 
 static void
-on_signal(int sig, short what, void *arg)
+end_or_reload(struct master *m, int sig)
 {
-	struct master	*m = arg;
-
-	(void)what;
 	if (m->beside.pid != 0) {
 		if (beside_signal(m, sig))
 			return;
@@ -581,12 +552,21 @@ master_reopen_logs(struct master *m)
 }
 
 static void
-on_usr1(int sig, short what, void *arg)
+on_signal(void *arg, int sig)
 {
-	(void)sig;
-	(void)what;
-	log_info("SIGUSR1: the log is opened anew");
-	master_reopen_logs(arg);
+	struct master	*m = arg;
+
+	switch (sig) {
+	case SIGCHLD:
+		reap_soon(m);
+		break;
+	case SIGUSR1:
+		log_info("SIGUSR1: the log is opened anew");
+		master_reopen_logs(m);
+		break;
+	default:
+		end_or_reload(m, sig);
+	}
 }
 
 /* One session on our own standard streams. */

@@ -117,9 +117,8 @@ struct master {
 	struct ctl		*ctl;
 	pid_t			*foreign;	/* children we were born with */
 	size_t			 nforeign;
-	struct event		*child_ev, *reap_ev, *term_ev, *int_ev,
-				*quit_ev, *hup_ev, *usr1_ev, *stop_ev,
-				*orphan_ev;
+	struct sigfd		*signals;
+	struct event		*reap_ev, *stop_ev, *orphan_ev;
 	unsigned		 orphan_passes;	/* that found nobody */
 	uint64_t		 orphan_until;	/* ms; 0: no search */
 	unsigned		 strangers;	/* reaped since the last look */

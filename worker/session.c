@@ -19,6 +19,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/ptree.h"
+#include "common/sigfd.h"
 #include "common/slice.h"
 #include "common/utf8.h"
 #include "worker/account.h"
@@ -471,14 +472,12 @@ on_reap(int fd, short what, void *arg)
 	window_look_again(&s->window);
 }
 
-/* libevent calls it for every signal that came since the last turn. */
 static void
-on_child(int sig, short what, void *arg)
+on_child(void *arg, int sig)
 {
 	struct session	*s = arg;
 
 	(void)sig;
-	(void)what;
 	set_timer(s->reap_ev, 0);
 }
 
@@ -698,6 +697,8 @@ void
 session_init(struct session *s, struct event_base *base, int fd, int out,
     const Ipc__Assign *a)
 {
+	static const int	 signals[] = { SIGCHLD, 0 };
+
 	memset(s, 0, sizeof(*s));
 	s->base = base;
 	s->number = a->number;
@@ -732,9 +733,8 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	s->load_ev = new_event(s, -1, 0, on_turn);
 	s->relayed_ev = new_event(s, -1, 0, on_turn);
 	s->evict_ev = new_event(s, -1, 0, on_evict);
-	s->child_ev = new_event(s, SIGCHLD, EV_SIGNAL | EV_PERSIST, on_child);
 	s->reap_ev = new_event(s, -1, 0, on_reap);
-	if (event_add(s->child_ev, NULL) == -1)
+	if ((s->signals = sigfd_new(s->base, signals, on_child, s)) == NULL)
 		fatal("SIGCHLD");
 	if (s->is_stdio) {
 		s->conn = conn_stdio_new(base, fd, out, &conn_events, s);
@@ -775,7 +775,7 @@ session_fini(struct session *s)
 	event_free(s->load_ev);
 	event_free(s->relayed_ev);
 	event_free(s->evict_ev);
-	event_free(s->child_ev);
+	sigfd_free(&s->signals);
 	event_free(s->reap_ev);
 	if (s->pace_ev != NULL)
 		event_free(s->pace_ev);

@@ -131,8 +131,9 @@ struct session {
 	unsigned		 told_running;	/* the master, with load_ev */
 	struct json		 json;
 	struct buf		 scratch;	/* one answer being written */
-	struct event		*ttl_ev, *kill_ev, *child_ev, *reap_ev,
+	struct event		*ttl_ev, *kill_ev, *reap_ev,
 				*pace_ev, *load_ev, *relayed_ev, *evict_ev;
+	struct sigfd		*signals;
 	int			 pace_fd;	/* timerfd of paced output */
 	unsigned		 empty_passes;	/* found nobody to kill */
 	unsigned		 orphans;	/* reaped since the last one */

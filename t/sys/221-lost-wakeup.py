@@ -1,4 +1,4 @@
-"""221: a SIGCHLD that wakes nobody, for a worker and for the master."""
+"""221: a signal that wakes nobody, for a worker and for the master."""
 import contextlib
 import os
 import shutil
@@ -10,11 +10,11 @@ from client import (LIMIT, SANITIZED, Server, check, connect, main, skip,
 
 
 @contextlib.contextmanager
-def deaf(pid):
-    """Its first look for children that ended fails."""
+def deaf(pid, calls):
+    """The first of each of these system calls fails."""
     tracer = subprocess.Popen(
-        ["strace", "-f", "-q", "-e", "trace=waitid", "-e",
-         "inject=waitid:error=EIO:when=1", "-p", str(pid)],
+        ["strace", "-f", "-q", "-e", "trace=" + calls, "-e",
+         "inject=%s:error=EIO:when=1" % calls, "-p", str(pid)],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL)
 
@@ -29,30 +29,57 @@ def deaf(pid):
         tracer.wait()
 
 
+# To look for children; to see why the loop woke, and to wake it.
+CHILDREN, SEEING, WAKING = "waitid", "read", "write"
+
+
 def worker():
     server = Server()
     with connect(server.url) as c:
-        c.start("p", "sleep", "100000")
-        pid = [p["pid"] for p in c.call("process/list")["processes"]][0]
-        with deaf(worker_of(server, c)):
-            os.kill(pid, signal.SIGKILL)
-            wait_for(lambda: (stat_of(pid) or "Z")[0] == "Z", LIMIT,
-                     "its end")
-            check(c.note("process/exited", "p")["exitCode"] == 137, "exit")
+        pid = worker_of(server, c)
+        for calls in (CHILDREN, SEEING):
+            c.start(calls, "sleep", "100000")
+            child = [p["pid"] for p in c.call("process/list")["processes"]
+                     if p["processId"] == calls][0]
+            with deaf(pid, calls):
+                os.kill(child, signal.SIGKILL)
+                wait_for(lambda p=child: (stat_of(p) or "Z")[0] == "Z",
+                         LIMIT, "its end")
+                check(c.note("process/exited", calls)["exitCode"] == 137,
+                      "exit")
     server.stop()
 
 
 def master():
     server = Server()
-    with connect(server.url) as c:
-        pid = worker_of(server, c)
-        with deaf(server.pid):
-            os.kill(pid, signal.SIGKILL)
-            wait_for(lambda: stat_of(pid) is None, LIMIT, "its end: %s" %
-                     zombies(server.pid))
+    for calls in (CHILDREN, SEEING):
+        with connect(server.url) as c:
+            pid = worker_of(server, c)
+            with deaf(server.pid, calls):
+                os.kill(pid, signal.SIGKILL)
+                wait_for(lambda p=pid: stat_of(p) is None, LIMIT,
+                         "its end: %s" % zombies(server.pid))
     server.stop()
+
+
+def told():
+    """SIGHUP and SIGUSR1 are acted on, however late."""
+    server = Server(args=["-D"])
+    for sig, text in ((signal.SIGHUP, "the configuration was read again"),
+                      (signal.SIGUSR1, "SIGUSR1")):
+        with deaf(server.pid, SEEING):
+            os.kill(server.pid, sig)
+            wait_for(lambda t=text: server.has_logged(t), LIMIT, text)
+    server.stop()
+
+
+def told_to_stop():
+    for calls in (SEEING, WAKING):
+        server = Server()
+        with deaf(server.pid, calls):
+            server.stop()
 
 
 if os.geteuid() != 0 or shutil.which("strace") is None or SANITIZED:
     skip("wants root and strace(1), and no sanitizers")
-main(worker, master)
+main(worker, master, told, told_to_stop)

@@ -1,0 +1,81 @@
+#include "common/sigfd.h"
+
+#include <sys/signalfd.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+#define AT_ONCE	8	/* signals of one read */
+
+struct sigfd {
+	int		 fd;
+	struct event	*ev;
+	sigfd_fn	*fn;
+	void		*arg;
+};
+
+/* What cannot be read now is there in the next turn. */
+static void
+on_read(int fd, short what, void *arg)
+{
+	struct signalfd_siginfo	 in[AT_ONCE];
+	struct sigfd		*s = arg;
+	ssize_t			 n;
+	size_t			 i;
+
+	(void)what;
+	if ((n = read(fd, in, sizeof(in))) <= 0)
+		return;
+	for (i = 0; i < (size_t)n / sizeof(in[0]); i++)
+		s->fn(s->arg, (int)in[i].ssi_signo);
+}
+
+struct sigfd *
+sigfd_new(struct event_base *base, const int *list, sigfd_fn *fn, void *arg)
+{
+	struct sigfd	*s;
+	const int	*sig;
+	sigset_t	 set;
+
+	sigemptyset(&set);
+	for (sig = list; *sig != 0; sig++)
+		sigaddset(&set, *sig);
+	if ((s = calloc(1, sizeof(*s))) == NULL)
+		return NULL;
+	s->fn = fn;
+	s->arg = arg;
+	s->fd = -1;
+	if (sigprocmask(SIG_BLOCK, &set, NULL) == -1 ||
+	    (s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) == -1)
+		goto fail;
+	/* One that is ignored would not stay pending. */
+	for (sig = list; *sig != 0; sig++)
+		signal(*sig, SIG_DFL);
+	if ((s->ev = event_new(base, s->fd, EV_READ | EV_PERSIST, on_read,
+	    s)) == NULL || event_add(s->ev, NULL) == -1) {
+		errno = ENOMEM;
+		goto fail;
+	}
+	return s;
+ fail:
+	sigfd_free(&s);
+	return NULL;
+}
+
+void
+sigfd_free(struct sigfd **sp)
+{
+	struct sigfd	*s = *sp;
+
+	*sp = NULL;
+	if (s == NULL)
+		return;
+	if (s->ev != NULL)
+		event_free(s->ev);
+	fd_close(&s->fd);
+	free(s);
+}
