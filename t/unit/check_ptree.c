@@ -215,6 +215,146 @@ START_TEST(test_skip)
 }
 END_TEST
 
+/* Without descriptors nobody knows that there is nobody. */
+START_TEST(test_blind)
+{
+	struct rlimit	 rl, none = { 0, 0 };
+
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &rl), 0);
+	none.rlim_max = rl.rlim_max;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ck_assert_uint_eq(ptree_kill(0, NULL, NULL, NULL), 1);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &rl), 0);
+	ck_assert_uint_eq(ptree_kill(0, NULL, NULL, NULL), 0);
+}
+END_TEST
+
+static pid_t	 order[32];
+static unsigned	 norder;
+
+static bool
+note_order(pid_t pid, void *arg)
+{
+	(void)arg;
+	ck_assert_uint_lt(norder, sizeof(order) / sizeof(order[0]));
+	order[norder++] = pid;
+	return true;
+}
+
+/* Parents before their children, and of these the youngest first. */
+START_TEST(test_order)
+{
+	pid_t	 first, second, third;
+
+	first = spawn(deep);
+	wait_ready(21);
+	second = spawn(in_session);
+	wait_ready(1);
+	third = spawn(in_session);
+	wait_ready(1);
+	norder = 0;
+	ck_assert_uint_eq(ptree_kill(0, NULL, note_order, NULL), 23);
+	ck_assert_uint_eq(norder, 23);
+	ck_assert_int_eq(order[0], third);
+	ck_assert_int_eq(order[1], second);
+	ck_assert_int_eq(order[2], first);
+	kill_all();
+}
+END_TEST
+
+static int	 more[2];
+
+/* Forks when it is told to. */
+static void
+forks_later(void)
+{
+	char	 byte;
+
+	if (write(ready[1], "", 1) == 1 && read(more[0], &byte, 1) == 1 &&
+	    fork() == 0)
+		stay();
+	for (;;)
+		pause();
+}
+
+static bool
+let_fork(pid_t pid, void *arg)
+{
+	pid_t	*parent = arg;
+
+	if (pid == *parent) {
+		ck_assert_int_eq(write(more[1], "", 1), 1);
+		wait_ready(1);
+	}
+	return true;
+}
+
+/* Whoever is forked until its parent was struck is found in the same pass. */
+START_TEST(test_forked_meanwhile)
+{
+	pid_t	 parent;
+
+	ck_assert_int_eq(pipe(more), 0);
+	parent = spawn(forks_later);
+	wait_ready(1);
+	ck_assert_uint_eq(ptree_kill(0, NULL, let_fork, &parent), 2);
+	kill_all();
+}
+END_TEST
+
+static unsigned	 nreaps, pause_us;
+
+static void
+count_reap(void *arg)
+{
+	ck_assert_ptr_eq(arg, order);
+	nreaps++;
+	reap();
+	usleep(pause_us);
+}
+
+static bool
+is_second_look(pid_t pid, void *arg)
+{
+	(void)pid;
+	return ++*(unsigned *)arg == 2;
+}
+
+/* It looks twice, but two hundred times for one that leaves traces only. */
+START_TEST(test_purge)
+{
+	unsigned	 looks = 0;
+
+	nreaps = 0;
+	ck_assert(!ptree_purge(NULL, NULL, NULL, false, 20000, count_reap,
+	    order));
+	ck_assert_uint_eq(nreaps, 2);
+	nreaps = 0;
+	ck_assert(ptree_purge(NULL, NULL, NULL, true, 20000, count_reap,
+	    order));
+	ck_assert_uint_eq(nreaps, 200);
+	/* No longer than it may. */
+	nreaps = 0;
+	pause_us = 5000;
+	ck_assert(ptree_purge(NULL, NULL, NULL, true, 50, count_reap, order));
+	ck_assert_uint_le(nreaps, 11);
+	pause_us = 0;
+	/* Twice anew after each that is found. */
+	nreaps = 0;
+	spawn(in_session);
+	wait_ready(1);
+	ck_assert(ptree_purge(NULL, is_second_look, &looks, false, 20000,
+	    count_reap, order));
+	ck_assert_uint_eq(nreaps, 4);
+	spawn(deep);
+	spawn(twice);
+	wait_ready(22);
+	ck_assert(ptree_purge(NULL, NULL, NULL, false, 20000, count_reap,
+	    order));
+	ck_assert_int_eq(waitpid(-1, NULL, 0), -1);	/* ECHILD */
+}
+END_TEST
+
 static void
 set_mark(uint64_t mark)
 {
@@ -307,6 +447,10 @@ main(void)
 	    (int)(sizeof(ways) / sizeof(ways[0])));
 	tcase_add_test(t, test_nobody);
 	tcase_add_test(t, test_skip);
+	tcase_add_test(t, test_blind);
+	tcase_add_test(t, test_order);
+	tcase_add_test(t, test_forked_meanwhile);
+	tcase_add_test(t, test_purge);
 	tcase_add_test(t, test_marks);
 	tcase_add_test(t, test_marks_nest);
 	suite_add_tcase(s, t);
