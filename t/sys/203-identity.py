@@ -136,16 +136,16 @@ def root_master():
 
 
 def check_unknown(server, uid):
-    """A uid without a user: never root, whatever it gets."""
+    """A uid without a user: never root, and in no group but its client's."""
     for url in (server.url, server.unix):
         try:
             with lib.Client(url, uid=uid) as client:
-                client.start("id", "/usr/bin/id", "-u")
+                client.start("id", "/bin/sh", "-c", "id -u; id -G")
                 text, _ = client.output("id")
-                lib.check(text.strip() == b"%d" % uid,
+                lib.check(text.split() == [b"%d" % uid, b"%d" % os.getegid()],
                           "an unknown uid runs as %r" % text)
         except ConnectionError:
-            pass
+            lib.check(url == server.url, "an unknown uid is not served")
 
 
 def refusal(url, uid, resume):
@@ -290,6 +290,9 @@ def own_master():
         client.drop()
 
 
+if os.geteuid() == 0:
+    # They stay with root.
+    os.setgroups([0, 1, 4711])
 root_master()
 no_root()
 own_master()

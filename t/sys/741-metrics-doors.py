@@ -5,8 +5,9 @@ import os
 import socket
 import subprocess
 
-from client import (BUILD, TMP, Server, check, children, connect, dial, main,
-                    probe, say, upgrade_request, wait_for, LIMIT)
+from client import (BUILD, TMP, Server, check, children, connect, dial,
+                    in_groups, main, probe, say, upgrade_request, wait_for,
+                    LIMIT)
 
 lib = importlib.import_module("7common")
 om = importlib.import_module("7metrics")
@@ -181,4 +182,5 @@ def bad_settings():
 
 
 if __name__ == "__main__":
+    in_groups()
     main(served, reader, half_a_head, crowd, other_addresses, bad_settings)

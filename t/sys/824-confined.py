@@ -5,7 +5,7 @@ import pathlib
 import stat
 
 lib = importlib.import_module("8common")
-from client import check, descendants, SANITIZED  # noqa: E402
+from client import check, descendants, in_groups, SANITIZED  # noqa: E402
 
 
 def status_of(pid):
@@ -88,4 +88,5 @@ async def nobody_is_left(rig):
                     what="all are gone")
 
 
+in_groups()
 lib.main(*map(lib.ours, (few_rights, few_descriptors, nobody_is_left)))

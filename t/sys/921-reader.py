@@ -3,8 +3,8 @@ import os
 
 import tokens
 from client import (Client, Closed, RpcError, Server, check, children, dial,
-                    frame, links_of, main, say, skip, upgrade_request,
-                    wait_for, LIMIT)
+                    frame, in_groups, links_of, main, say, skip,
+                    upgrade_request, wait_for, LIMIT)
 
 NOBODY = 65534
 
@@ -144,4 +144,5 @@ def alone():
     server.stop()
 
 
+in_groups()
 main(confined, too_long, alone)

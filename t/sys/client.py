@@ -636,6 +636,13 @@ def worker_of(server, client, process="who"):
     return pid
 
 
+def in_groups():
+    """Be in groups, which servers that are started then have as well: those that
+    run as somebody else must not."""
+    if os.geteuid() == 0:
+        os.setgroups([0, 1, 4711])
+
+
 def tried(test):
     """Run it, again if it was too slow."""
     for _ in range(TRIES - 1):
