@@ -98,6 +98,12 @@ def socket_files():
     refused("--listen", "unix:" + path("stale"), text="in use")
     probe(server.url)
     server.stop()
+    if os.geteuid() == 0:
+        # Nobody else's, even if nobody listens there.
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(path("others"))
+        os.chown(path("others"), 65534, 65534)
+        refused("--listen", "unix:" + path("others"), text="exists")
     write("file", "precious")
     refused("--listen", "unix:" + path("file"), text="file")
     with open(path("file"), encoding="utf-8") as f:

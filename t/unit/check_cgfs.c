@@ -165,6 +165,33 @@ START_TEST(test_remove)
 }
 END_TEST
 
+/* Whoever makes them deep does not make us go as deep. */
+START_TEST(test_deep)
+{
+	char		 path[256] = "a";
+	unsigned	 budget = 1000, i;
+
+	if (!make_group())
+		return;
+	make_below(path);
+	for (i = 1; i < 40; i++) {
+		strcat(path, "/a");
+		make_below(path);
+	}
+	ck_assert_int_eq(cgfs_remove(top, name, &budget), -1);
+	ck_assert_int_eq(errno, ELOOP);
+	for (i = 0; i < 40; i++) {
+		char	 whole[PATH_MAX];
+
+		snprintf(whole, sizeof(whole), "%s/%s", name, path);
+		ck_assert_int_eq(unlinkat(top, whole, AT_REMOVEDIR), 0);
+		path[strlen(path) - (i < 39 ? 2 : 1)] = '\0';
+	}
+	ck_assert_int_eq(cgfs_remove(top, name, &budget), 0);
+	close(top);
+}
+END_TEST
+
 /* A process below it: nothing can be removed until it is killed. */
 START_TEST(test_kill)
 {
@@ -220,6 +247,7 @@ main(void)
 	    (int)(sizeof(v1_rows) / sizeof(v1_rows[0])));
 	tcase_add_test(t, test_parse_too_long);
 	tcase_add_test(t, test_remove);
+	tcase_add_test(t, test_deep);
 	tcase_add_test(t, test_kill);
 	suite_add_tcase(s, t);
 	srunner_run_all(sr, CK_NORMAL);

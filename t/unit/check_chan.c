@@ -270,6 +270,14 @@ START_TEST(test_too_large)
 	ck_assert_int_eq(ipc_send(pair[0], IPC_handover, &out, 2), -1);
 	ck_assert_int_eq(errno, EMSGSIZE);
 	ck_assert_ptr_null(ipc_pack(IPC_handover, &out, &len));
+	/* As long as may be sent can be received. */
+	while (ipc_send(pair[0], IPC_handover, &out, 2) == -1)
+		out.message.len--;
+	free(ipc_pack(IPC_handover, &out, &len));
+	ck_assert_uint_eq(len, LIMIT_CONTROL_MESSAGE);
+	ck_assert_int_eq(ipc_recv(pair[1], IPC_ROLE_WORKER, IPC_ROLE_MASTER,
+	    &m), 1);
+	ipc_msg_fini(&m);
 	free(out.message.data);
 	fd_close(&pair[0]);
 	fd_close(&pair[1]);
@@ -284,18 +292,27 @@ struct side {
 	uint32_t	 last;
 	int		 error;
 	unsigned	 free_at;	/* free the channel in this message */
+	unsigned	 fail_at;	/* or send what cannot be sent */
 };
 
 static void
 on_msg(void *arg, struct ipc_msg *m)
 {
+	static uint8_t	 much[LIMIT_CONTROL_MESSAGE];
 	struct side	*s = arg;
+	Ipc__Resume	 too_long;
 
 	s->got++;
 	if (m->kind == IPC_resumed) {
 		ck_assert_uint_eq(((Ipc__Resumed *)(void *)m->body)->ticket,
 		    s->last + 1);
 		s->last++;
+	}
+	if (s->got == s->fail_at) {
+		ipc__resume__init(&too_long);
+		too_long.message.len = sizeof(much);
+		too_long.message.data = much;
+		chan_send(s->chan, IPC_resume, &too_long, STDERR_FILENO);
 	}
 	if (s->got == s->free_at)
 		chan_free(&s->chan);
@@ -474,6 +491,27 @@ START_TEST(test_freed_in_message)
 }
 END_TEST
 
+/* A channel that has failed says nothing more. */
+START_TEST(test_failed_in_message)
+{
+	Ipc__Resumed	 out = IPC__RESUMED__INIT;
+	struct both	 b;
+	int		 before = count_fds();
+
+	both_init(&b);
+	add_worker(&b);
+	b.master.fail_at = 2;
+	for (out.ticket = 1; out.ticket < 5; out.ticket++)
+		chan_send(b.worker.chan, IPC_resumed, &out, -1);
+	run(&b);
+	ck_assert_uint_eq(b.master.got, 2);
+	ck_assert_uint_eq(b.master.ends, 1);
+	ck_assert_int_eq(b.master.error, EMSGSIZE);
+	both_fini(&b);
+	ck_assert_int_eq(count_fds(), before);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -491,6 +529,7 @@ main(void)
 	tcase_add_test(t, test_ends);
 	tcase_add_loop_test(t, test_last_words, 0, 2);
 	tcase_add_test(t, test_freed_in_message);
+	tcase_add_test(t, test_failed_in_message);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

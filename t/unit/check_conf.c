@@ -463,6 +463,15 @@ put_file(const char *name, const char *text, mode_t mode)
 }
 
 static int
+chown_file(const char *name, uid_t uid)
+{
+	char	 file[128];
+
+	snprintf(file, sizeof(file), "%s/%s", folder, name);
+	return chown(file, uid, (gid_t)-1);
+}
+
+static int
 load_folder(void)
 {
 	char	 file[128];
@@ -528,6 +537,26 @@ START_TEST(test_include)
 	put_file("d/2.conf", "PidFile two\n", 0620);
 	ck_assert_int_eq(load_folder(), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, "/d/2.conf: it must belong"));
+	remove_folder();
+}
+END_TEST
+
+/* Root's, or ours: no other user may say how the daemon works. */
+START_TEST(test_whose_file)
+{
+	if (geteuid() != 0)
+		return;
+	make_folder();
+	put_file("main", "Include d/1.conf\n", 0644);
+	put_file("d/1.conf", "PidFile one\n", 0644);
+	ck_assert_int_eq(chown_file("d/1.conf", 65534), 0);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "/d/1.conf: it must belong"));
+	ck_assert_int_eq(chown_file("d/1.conf", 0), 0);
+	ck_assert_int_eq(load_folder(), 0);
+	ck_assert_int_eq(chown_file("main", 65534), 0);
+	ck_assert_int_eq(load_folder(), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "/main: it must belong"));
 	remove_folder();
 }
 END_TEST
@@ -643,6 +672,7 @@ add_tests(TCase *t)
 	tcase_add_test(t, test_nul);
 	tcase_add_test(t, test_limits);
 	tcase_add_test(t, test_include);
+	tcase_add_test(t, test_whose_file);
 	tcase_add_test(t, test_include_bad);
 	tcase_add_test(t, test_include_no_look);
 	tcase_add_test(t, test_include_depth);

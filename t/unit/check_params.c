@@ -146,6 +146,9 @@ START_TEST(test_paths)
 	static const char		 native[] =
 	    "{\"processId\":\"p\",\"argv\":[],\"cwd\":\"/a b\",\"env\":{},"
 	    "\"tty\":true}";
+	static const char		 cut[] =
+	    "{\"processId\":\"p\",\"argv\":[],\"cwd\":\"/a\\u0000b\","
+	    "\"env\":{},\"tty\":true}";
 	static const char		 relative[] =
 	    "{\"processId\":\"p\",\"argv\":[],\"cwd\":\"a\",\"env\":{},"
 	    "\"tty\":true}";
@@ -154,6 +157,7 @@ START_TEST(test_paths)
 	ck_assert_str_eq(DECODE(process_start, native, &p, true), "ok");
 	ck_assert_str_eq(p.cwd.path, "/a b");
 	ck_assert_str_ne(DECODE(process_start, relative, &p, true), "ok");
+	ck_assert_str_ne(DECODE(process_start, cut, &p, true), "ok");
 }
 END_TEST
 

@@ -92,6 +92,9 @@ static const struct wrong {
 	int		 error;
 	const char	*uri;
 } wrongs[] = {
+	/* a drive, at the root all the same */
+	{ EINVAL, "file:///../C:" },
+	{ EINVAL, "file:///a/../../../C:/x" },
 	/* no URI at all, or another */
 	{ EINVAL, "" },
 	{ EINVAL, "/" },
