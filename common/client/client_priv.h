@@ -179,7 +179,7 @@ struct execsrv {
 	}				 reach;
 	char				*name;		/* of the client */
 	char				*token;		/* or NULL; locked */
-	int				 connect_ms, initialize_ms;
+	int				 connect_ms, initialize_ms, silence_ms;
 	char				 session[128];	/* empty: none */
 	struct execsrv_overflow		 overflow;
 	char				 resume[128];	/* at first, or empty */

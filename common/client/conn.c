@@ -21,8 +21,7 @@
 #define TURN_MAX	(256 * 1024)	/* bytes read before others are asked */
 #define OUT_KEEP	(256 * 1024)	/* bytes of memory kept for the next */
 #define HEARTBEAT_MS	5000		/* while nothing is read */
-#define PING_MS		15000		/* of silence, then one is asked */
-#define PONG_MS		20000		/* and then given up */
+#define SILENCE_MS	35000		/* then the server is given up */
 #define OPEN_MS		10000	/* to connect and upgrade; to initialize */
 #define RECOVER_MS	25000	/* as the stock client's */
 
@@ -42,6 +41,7 @@ execsrv_new(void)
 	x->state = EXECSRV_WAITING;
 	x->is_opening = true;
 	x->connect_ms = x->initialize_ms = OPEN_MS;
+	x->silence_ms = SILENCE_MS;
 	x->patience = RECOVER_MS;
 	buf_init(&x->head, EXECSRV_HEAD_MAX);
 	buf_init(&x->out, OUT_MAX);
@@ -510,12 +510,20 @@ execsrv_events(const struct execsrv *x)
 	return events;
 }
 
+/* ms of silence after which a ping is sent: time is left for its answer. */
+static uint64_t
+ping_ms(const struct execsrv *x)
+{
+	return (uint64_t)x->silence_ms * 3 / 7;
+}
+
 /* ms until the server has been silent for too long, or -1. */
 static int
 silence_ms(const struct execsrv *x)
 {
 	uint64_t	 silent = x->clock() - x->last_heard;
-	uint64_t	 limit = x->is_pinged ? PING_MS + PONG_MS : PING_MS;
+	uint64_t	 limit = x->is_pinged ? (uint64_t)x->silence_ms :
+			    ping_ms(x);
 
 	if (x->is_lines)
 		return -1;
@@ -568,7 +576,7 @@ check_silence(struct execsrv *x)
 		return;
 	}
 	/* Late, perhaps: it has its time from now on. */
-	x->last_heard = x->clock() - PING_MS;
+	x->last_heard = x->clock() - ping_ms(x);
 	x->is_pinged = true;
 	execsrv_send(x, WS_PING, NULL, 0);
 }

@@ -308,6 +308,8 @@ execsrv_prepare(const struct execsrv_options *o, struct execsrv_error *e)
 		x->connect_ms = o->connect_ms;
 	if (o->initialize_ms > 0)
 		x->initialize_ms = o->initialize_ms;
+	if (o->silence_ms > 0)
+		x->silence_ms = o->silence_ms;
 	if (o->recover_ms != 0)
 		x->patience = o->recover_ms > 0 ? o->recover_ms : 0;
 	if ((o->bearer_token != NULL &&

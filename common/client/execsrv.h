@@ -130,6 +130,13 @@ struct execsrv_options {
 	 * or knows no such session, is not asked again.
 	 */
 	int		 recover_ms;
+	/*
+	 * For how long nothing may come from the server before the connection
+	 * counts as lost; 0: 35 s.  After three sevenths of it the server is
+	 * asked for a sign of life.  Below a second or two a busy server is
+	 * taken for a dead one.
+	 */
+	int		 silence_ms;
 	/* The id of a session that another client has left; NULL: a new one. */
 	const char	*resume_session;
 	/*

@@ -125,6 +125,8 @@ put_ask(const struct execsrv *x, struct buf *b)
 	}
 	json_out_key(&o, "connectMs");
 	json_out_u64(&o, (uint64_t)x->connect_ms);
+	json_out_key(&o, "silenceMs");
+	json_out_u64(&o, (uint64_t)x->silence_ms);
 	json_out_close(&o, '}');
 	return json_out_fini(&o) == -1 ? -1 : buf_put(b, "\n", 1);
 }

@@ -17,7 +17,7 @@
 #include "master/execsrvctl/hosts.h"
 #include "master/execsrvctl/run.h"
 
-#define PATIENCE_MAX	86400	/* seconds */
+#define SECONDS_MAX	86400	/* seconds */
 #define TOKEN_VARIABLE	"EXECSRV_TOKEN"
 #define SESSION_ID_LEN	36	/* of our daemon's: a UUID */
 
@@ -143,8 +143,9 @@ take_help(struct client *c, const char *value)
 	return 0;
 }
 
+/* A number of seconds in ms, or -1, having said why. */
 static int
-take_patience(struct client *c, const char *value)
+seconds_in_ms(const char *value)
 {
 	char	*end;
 	long	 n;
@@ -152,10 +153,18 @@ take_patience(struct client *c, const char *value)
 	errno = 0;
 	n = strtol(value, &end, 10);
 	if (errno != 0 || end == value || *end != '\0' || n < 0 ||
-	    n > PATIENCE_MAX)
+	    n > SECONDS_MAX)
 		return complain(value, "not a number of seconds up to 86400");
-	c->run.patience = c->cp.patience = n == 0 ? -1 : (int)n * 1000;
-	return 0;
+	return (int)n * 1000;
+}
+
+static int
+take_patience(struct client *c, const char *value)
+{
+	int	 ms = seconds_in_ms(value);
+
+	c->run.patience = c->cp.patience = ms == 0 ? -1 : ms;
+	return ms == -1 ? -1 : 0;
 }
 
 static int
@@ -200,6 +209,17 @@ take_sandbox(struct client *c, const char *value)
 		return complain(value, "neither read-only nor "
 		    "workspace-write");
 	return 0;
+}
+
+static int
+take_silence(struct client *c, const char *value)
+{
+	int	 ms = seconds_in_ms(value);
+
+	c->run.silence = c->cp.silence = ms;
+	if (ms == 0)
+		return complain(value, "not a time for an answer");
+	return ms == -1 ? -1 : 0;
 }
 
 static int

@@ -199,7 +199,8 @@ cp_command(const struct cp_options *o)
 	struct execsrv_options	 how = { .client_name = "execsrvctl",
 				    .bearer_token = o->token,
 				    .ca_file = o->ca_file,
-				    .recover_ms = o->patience };
+				    .recover_ms = o->patience,
+				    .silence_ms = o->silence };
 	struct execsrv_error	 e;
 
 	if ((c.x = execsrv_open(o->url, &how, &e)) == NULL) {

@@ -15,6 +15,7 @@ struct cp_options {
 	bool		 preserve;	/* mode as it is, and times */
 	bool		 quiet, recursive;
 	int		 patience;	/* as execsrv_options.recover_ms */
+	int		 silence;	/* as execsrv_options.silence_ms */
 };
 
 /* The status to end with: 0, or 1 if anything was not copied, said why. */

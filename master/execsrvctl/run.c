@@ -863,6 +863,7 @@ run_command(const struct run_options *o)
 	struct execsrv_error	 e;
 
 	how.recover_ms = o->patience;
+	how.silence_ms = o->silence;
 	how.bearer_token = o->token;
 	how.ca_file = o->ca_file;
 	how.resume_session = o->session;

@@ -27,6 +27,7 @@ struct run_options {
 	bool			 detach; /* once it runs */
 	enum execsrv_sandbox	 sandbox; /* 0: none */
 	int			 patience; /* as execsrv_options.recover_ms */
+	int			 silence; /* as execsrv_options.silence_ms */
 };
 
 /*

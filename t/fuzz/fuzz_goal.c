@@ -34,6 +34,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (goal_read(&g, line, size) == 0) {
 		MUST(size <= GOAL_MAX && g.url != NULL);
 		MUST(g.connect_ms > 0 && g.connect_ms <= INT_MAX);
+		MUST(g.silence_ms > 0 && g.silence_ms <= INT_MAX);
 		check_text(line, size, g.url);
 		check_text(line, size, g.environment);
 		check_text(line, size, g.token);

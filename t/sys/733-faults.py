@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 
-from client import BUILD, LIMIT, Server, check, main, say
+from client import BUILD, LIMIT, Server, check, in_time, main, say
 
 reference = importlib.import_module("7reference")
 faults = importlib.import_module("7faults")
@@ -66,9 +66,9 @@ class Proxy:
                 pass
 
 
-def run(url, *argv, status, seconds=LIMIT * 10 + faults.CUTS):
+def run(url, *argv, status, more=(), seconds=LIMIT * 10 + faults.CUTS):
     done = subprocess.run(
-        [BUILD + "/execsrvctl", "run", "--url", url, "--", *argv],
+        [BUILD + "/execsrvctl", "run", "--url", url, *more, "--", *argv],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, timeout=seconds, check=False)
     check(done.returncode == status, "%s: %r" % (done.returncode,
@@ -76,12 +76,12 @@ def run(url, *argv, status, seconds=LIMIT * 10 + faults.CUTS):
     return done.stdout, done.stderr
 
 
-def unnoticed(fault, least):
+def unnoticed(fault, least, more=()):
     for name, url in reference.servers(Server()):
         proxy = Proxy(url, fault)
         try:
             faults.ck_output(*run(proxy.url, "sh", "-c", faults.COMMAND,
-                                  status=7))
+                                  status=7, more=more))
         finally:
             say("  %s: %d connections" % (name, proxy.connections))
         check(proxy.connections >= least, "hardly a fault")
@@ -104,7 +104,9 @@ def slow():
 
 def half_open():
     """The client asks, and finds that nobody answers."""
-    unnoticed(faults.half_open, 2)
+    began = time.monotonic()
+    unnoticed(faults.half_open, 2, faults.SOON)
+    in_time(time.monotonic() - began < faults.SOON_LIMIT, "not found soon")
 
 
 def garbage():

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import tokens
-from client import (BUILD, LIMIT, SANITIZED, Server, TMP, check, children,
+from client import (BUILD, LIMIT, SANITIZED, Server, TMP, check, children, in_time,
                     is_alive, links, main, pids, say, wait_for)
 
 tls = importlib.import_module("7tls")
@@ -174,10 +174,11 @@ def not_there():
     nothing_left()
 
 
-def unnoticed(fault, least):
+def unnoticed(fault, least, more=()):
     door = tls.Door(server.url, good, fault)
     try:
-        faults.ck_output(*run(door.url, "sh", "-c", faults.COMMAND, status=7))
+        faults.ck_output(*run(door.url, "sh", "-c", faults.COMMAND, status=7,
+                              more=more))
     finally:
         say("  %d connections" % door.connections)
     check(door.connections >= least, "hardly a fault")
@@ -191,7 +192,9 @@ def cut():
 
 def half_open():
     """execsrv-reach asks, and finds that nobody answers."""
-    unnoticed(faults.half_open, 2)
+    began = time.monotonic()
+    unnoticed(faults.half_open, 2, faults.SOON)
+    in_time(time.monotonic() - began < faults.SOON_LIMIT, "not found soon")
 
 
 def garbage():
@@ -321,10 +324,10 @@ def by_proxy():
 def slow_reader():
     """Who takes nothing is not sent anything, and keeps the connection."""
     door = tls.Door(server.url, good)
-    child = start(door.url, "seq", "3000000")
+    child = start(door.url, "seq", "3000000", more=["--silence", "1"])
     peak = 0
     began = time.monotonic()
-    while time.monotonic() - began < 7:
+    while time.monotonic() - began < 3:
         for pid in reaches():
             with contextlib.suppress(OSError):
                 with open("/proc/%d/statm" % pid, encoding="ascii") as f:

@@ -14,6 +14,8 @@ from client import check, say
 CUTS = int(os.environ.get("CUTS", "10"))
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
 FOREVER = 1 << 62
+# Options of execsrvctl for half_open, and in what time that is found at most.
+SOON, SOON_LIMIT = ["--silence", "3"], 30
 rng = random.Random(SEED)
 # The reference keeps the newest 1 MiB only: what comes while nobody listens
 # must fit it.  What comes at once is one event, which a line that is always cut

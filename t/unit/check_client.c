@@ -285,7 +285,7 @@ START_TEST(test_request_token)
 {
 	struct execsrv_address	 u;
 	struct execsrv_error	 e;
-	struct execsrv_options	 o = { .connect_ms = 1 };
+	struct execsrv_options	 o = { .connect_ms = 1, .silence_ms = 2 };
 	char			 out[8192], token[EXECSRV_TOKEN_MAX + 2];
 	const char		*bad[] = { "", "a b", "a\r\nX: y", "\xc3\xa9",
 				    "\x7f", token };
@@ -315,6 +315,11 @@ START_TEST(test_request_token)
 	ck_assert_int_eq(x->connect_ms, 1);
 	ck_assert_int_eq(x->initialize_ms, 10000);
 	ck_assert_int_eq(x->patience, 25000);
+	ck_assert_int_eq(x->silence_ms, 2);
+	execsrv_free(&x);
+	o.silence_ms = -1;
+	ck_assert_ptr_nonnull(x = execsrv_prepare(&o, &e));
+	ck_assert_int_eq(x->silence_ms, 35000);
 	execsrv_free(&x);
 }
 END_TEST

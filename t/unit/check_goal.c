@@ -26,18 +26,24 @@ take(const char *line)
 	return goal_read(&goal, text, strlen(text));
 }
 
+#define SILENCE	"\"silenceMs\":2"
+#define TIMES	"\"connectMs\":1," SILENCE
+
 START_TEST(test_goal)
 {
-	ck_assert_int_eq(take("{\"url\":\"wss://h\",\"connectMs\":1}"), 0);
+	ck_assert_int_eq(take("{\"url\":\"wss://h\"," TIMES "}"), 0);
 	ck_assert_str_eq(goal.url, "wss://h");
 	ck_assert_uint_eq(goal.connect_ms, 1);
+	ck_assert_uint_eq(goal.silence_ms, 2);
 	ck_assert_ptr_null(goal.environment);
 	ck_assert_ptr_null(goal.token);
 	ck_assert_ptr_null(goal.ca_file);
-	ck_assert_int_eq(take(" {\"connectMs\": 2147483647 ,\"token\":"
+	ck_assert_int_eq(take(" {\"connectMs\": 2147483647 ,"
+	    "\"silenceMs\":2147483646,\"token\":"
 	    "\"\\\"\\\\t\\u0041\",\"caFile\":\"/\\u00e4\",\"environment\":"
 	    "\"e\",\"url\":\"x\"} "), 0);
 	ck_assert_uint_eq(goal.connect_ms, 2147483647);
+	ck_assert_uint_eq(goal.silence_ms, 2147483646);
 	ck_assert_str_eq(goal.token, "\"\\tA");
 	ck_assert_str_eq(goal.ca_file, "/\xc3\xa4");
 	ck_assert_str_eq(goal.environment, "e");
@@ -46,20 +52,23 @@ START_TEST(test_goal)
 END_TEST
 
 static const char *const	 bad[] = {
-	"", "{}", "[]", "1", "null", "{\"url\":\"u\"}", "{\"connectMs\":1}",
-	"{\"url\":\"u\",\"connectMs\":0}",
-	"{\"url\":\"u\",\"connectMs\":-1}",
-	"{\"url\":\"u\",\"connectMs\":1.5}",
-	"{\"url\":\"u\",\"connectMs\":2147483648}",
-	"{\"url\":\"u\",\"connectMs\":\"1\"}",
-	"{\"url\":\"\",\"connectMs\":1}", "{\"url\":1,\"connectMs\":1}",
-	"{\"url\":\"a\\u0000b\",\"connectMs\":1}",
-	"{\"url\":\"u\",\"url\":\"u\",\"connectMs\":1}",
-	"{\"url\":\"u\",\"connectMs\":1,\"more\":1}",
-	"{\"url\":\"u\",\"connectMs\":1,\"token\":null}",
-	"{\"url\":\"u\",\"connectMs\":1,\"token\":\"\"}",
-	"{\"url\":\"u\",\"connectMs\":1}x", "{\"url\":\"u\",\"connectMs\":1",
-	"{\"url\":\"\xff\",\"connectMs\":1}",
+	"{\"url\":\"u\",\"connectMs\":1}", "{\"url\":\"u\"," SILENCE "}",
+	"{\"url\":\"u\",\"connectMs\":1,\"silenceMs\":0}",
+	"{\"url\":\"u\",\"connectMs\":1,\"silenceMs\":2147483648}",
+	"", "{}", "[]", "1", "null", "{\"url\":\"u\"}", "{" TIMES "}",
+	"{\"url\":\"u\",\"connectMs\":0," SILENCE "}",
+	"{\"url\":\"u\",\"connectMs\":-1," SILENCE "}",
+	"{\"url\":\"u\",\"connectMs\":1.5," SILENCE "}",
+	"{\"url\":\"u\",\"connectMs\":2147483648," SILENCE "}",
+	"{\"url\":\"u\",\"connectMs\":\"1\"," SILENCE "}",
+	"{\"url\":\"\"," TIMES "}", "{\"url\":1," TIMES "}",
+	"{\"url\":\"a\\u0000b\"," TIMES "}",
+	"{\"url\":\"u\",\"url\":\"u\"," TIMES "}",
+	"{\"url\":\"u\"," TIMES ",\"more\":1}",
+	"{\"url\":\"u\"," TIMES ",\"token\":null}",
+	"{\"url\":\"u\"," TIMES ",\"token\":\"\"}",
+	"{\"url\":\"u\"," TIMES "}x", "{\"url\":\"u\"," TIMES,
+	"{\"url\":\"\xff\"," TIMES "}",
 };
 
 START_TEST(test_bad_goal)
@@ -71,12 +80,12 @@ END_TEST
 
 START_TEST(test_long_goal)
 {
-	size_t	 n = strlen("{\"url\":\"u\",\"connectMs\":1}");
+	size_t	 n = strlen("{\"url\":\"u\"," TIMES "}");
 
 	memset(text, ' ', sizeof(text));
-	memcpy(text, "{\"url\":\"u\",\"connectMs\":1}", n);
+	memcpy(text, "{\"url\":\"u\"," TIMES "}", n);
 	ck_assert_int_eq(goal_read(&goal, text, GOAL_MAX), 0);
-	memcpy(text, "{\"url\":\"u\",\"connectMs\":1}", n);
+	memcpy(text, "{\"url\":\"u\"," TIMES "}", n);
 	ck_assert_int_eq(goal_read(&goal, text, GOAL_MAX + 1), -1);
 }
 END_TEST

@@ -74,12 +74,14 @@ START_TEST(test_asked)
 	ck_assert_int_eq(setenv("A_SECRET", "x", 1), 0);
 	ck_assert_int_eq(setenv("https_proxy", "http://p:1", 1), 0);
 	script("[ \"$ask\" = '{\"url\":\"" URL "\",\"token\":\"t\\\"\\\\\","
-	    "\"caFile\":\"/ca\",\"connectMs\":4000}' ] || exit 1;"
+	    "\"caFile\":\"/ca\",\"connectMs\":4000,"
+	    "\"silenceMs\":7000}' ] || exit 1;"
 	    "[ $# = 0 ] && [ -z \"$A_SECRET\" ] && [ -z \"$HOME\" ] &&"
 	    "[ \"$https_proxy\" = http://p:1 ] || exit 1;" READY "cat >&2");
 	o.bearer_token = "t\"\\";
 	o.ca_file = "/ca";
 	o.connect_ms = 4000;
+	o.silence_ms = 7000;
 	x = execsrv_open(URL, &o, &e);
 	ck_assert_msg(x != NULL, "%s", e.text);
 	ck_assert(!execsrv_is_local(x));

@@ -586,6 +586,25 @@ START_TEST(test_silence)
 }
 END_TEST
 
+/* Or sooner, if the caller wants that; in the same proportion. */
+START_TEST(test_short_silence)
+{
+	start();
+	x->silence_ms = 7000;
+	ck_assert_int_eq(execsrv_wait_ms(x), 3000);
+	now += 3000;
+	ck_turn(EXECSRV_OPEN);
+	ck_assert_int_eq(peer_heard().type, WS_EV_PING);
+	ck_assert_int_eq(execsrv_wait_ms(x), 4000);
+	now += 3999;
+	ck_turn(EXECSRV_OPEN);
+	now++;
+	ck_turn(EXECSRV_WAITING);
+	ck_assert_str_eq(x->lost.text, "the server does not answer");
+	stop();
+}
+END_TEST
+
 /* Who did not look for long does not blame the server. */
 START_TEST(test_late)
 {
@@ -1005,6 +1024,7 @@ recover_suite(void)
 	tcase_add_test(t, test_catching_up_fails);
 	tcase_add_test(t, test_goodbye);
 	tcase_add_loop_test(t, test_silence, 0, 2);
+	tcase_add_test(t, test_short_silence);
 	tcase_add_test(t, test_late);
 	tcase_add_test(t, test_requests);
 	tcase_add_test(t, test_input);

@@ -23,6 +23,12 @@ take_text(const struct json *j, uint32_t tok, const char **out)
 }
 
 static bool
+take_ms(const struct json *j, uint32_t tok, uint64_t *out)
+{
+	return json_u64(j, tok, out) == 0 && *out > 0 && *out <= INT_MAX;
+}
+
+static bool
 take(struct goal *g, const struct json *j, uint32_t key)
 {
 	uint32_t	 value = key + 1;
@@ -35,9 +41,10 @@ take(struct goal *g, const struct json *j, uint32_t key)
 		return take_text(j, value, &g->token);
 	if (json_is_text(j, key, "caFile"))
 		return take_text(j, value, &g->ca_file);
-	return json_is_text(j, key, "connectMs") &&
-	    json_u64(j, value, &g->connect_ms) == 0 && g->connect_ms > 0 &&
-	    g->connect_ms <= INT_MAX;
+	if (json_is_text(j, key, "connectMs"))
+		return take_ms(j, value, &g->connect_ms);
+	return json_is_text(j, key, "silenceMs") &&
+	    take_ms(j, value, &g->silence_ms);
 }
 
 int
@@ -57,7 +64,7 @@ goal_read(struct goal *g, char *text, size_t len)
 	    i = json_after_member(&j, i))
 		is_good = take(g, &j, i);
 	json_fini(&j);
-	if (is_good && g->url != NULL && g->connect_ms > 0)
+	if (is_good && g->url != NULL && g->connect_ms > 0 && g->silence_ms > 0)
 		return 0;
 	if (errno != ENOMEM)
 		errno = EINVAL;

@@ -7,6 +7,7 @@
  *	token		the bearer token; optional
  *	caFile		certificates to trust, not the system's; optional
  *	connectMs	time to connect
+ *	silenceMs	how long nothing may be heard, then it is lost
  */
 #ifndef MASTER_UPLINK_REACH_GOAL_H
 #define MASTER_UPLINK_REACH_GOAL_H
@@ -21,7 +22,7 @@ struct goal {
 	const char	*environment;	/* or NULL: a server, no registry */
 	const char	*token;		/* or NULL */
 	const char	*ca_file;	/* or NULL */
-	uint64_t	 connect_ms;
+	uint64_t	 connect_ms, silence_ms;
 };
 
 /*

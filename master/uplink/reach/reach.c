@@ -11,8 +11,6 @@
 
 /* As libexecsrv does on websockets of its own. */
 #define HEARTBEAT_MS	5000	/* while nothing is read */
-#define PING_MS		15000	/* of silence, then one is asked */
-#define PONG_MS		20000	/* and then given up */
 #define GOODBYE_MS	500	/* for the last bytes to leave */
 
 static void	 on_silence(void *arg);
@@ -176,10 +174,17 @@ silent(const struct reach *r)
 	return clock_ms() - (heard > r->heard ? heard : r->heard);
 }
 
+/* ms of silence after which a ping is sent: time is left for its answer. */
+static uint64_t
+ping_ms(const struct reach *r)
+{
+	return r->goal.silence_ms * 3 / 7;
+}
+
 static void
 watch_silence(struct reach *r)
 {
-	uint64_t	 limit = r->is_pinged ? PING_MS + PONG_MS : PING_MS;
+	uint64_t	 limit = r->is_pinged ? r->goal.silence_ms : ping_ms(r);
 	uint64_t	 ms = silent(r);
 
 	if (pair_is_full(&r->pair))
@@ -202,12 +207,12 @@ on_silence(void *arg)
 		r->is_pinged = false;
 		r->must_pong = true;
 		reach_want(r);
-	} else if (r->is_pinged && silent(r) >= PING_MS + PONG_MS) {
+	} else if (r->is_pinged && silent(r) >= r->goal.silence_ms) {
 		reach_fail(r, false, "the server does not answer");
 		return;
-	} else if (!r->is_pinged && silent(r) >= PING_MS) {
+	} else if (!r->is_pinged && silent(r) >= ping_ms(r)) {
 		/* It has its time from now on. */
-		r->heard = clock_ms() - PING_MS;
+		r->heard = clock_ms() - ping_ms(r);
 		r->is_pinged = r->must_ping = true;
 		reach_want(r);
 	}
