@@ -1,0 +1,520 @@
+/*
+ * master/route.c: whose session a client gets that asks for one, who of several
+ * gets it, and how long those without a worker are kept.  Workers, their
+ * channels and time are ours.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/limit.h"
+#include "master/audit.h"
+#include "master/child.h"
+#include "master/route.h"
+
+#define TTL	5000		/* ms that one is kept */
+
+struct chan {
+	bool		 is_busy;
+	unsigned	 resumes;
+	uint32_t	 ticket;
+	uint64_t	 until;
+};
+
+static struct master	 m;
+static struct chan	 chans[8];
+static struct child	 children[8];
+static uint64_t		 now;			/* ms */
+/* What the last one was told, and how often somebody was. */
+static struct child	*told, *killed, *violated;
+static Ipc__Verdict	 verdict;
+static unsigned		 ntold, nwaits, nends;
+static char		 why[64];
+
+/* --- in the place of time, workers and the audit log --- */
+
+int
+clock_gettime(clockid_t id, struct timespec *out)
+{
+	(void)id;
+	out->tv_sec = (time_t)(now / 1000);
+	out->tv_nsec = (long)(now % 1000 * 1000000);
+	return 0;
+}
+
+bool
+chan_is_idle(const struct chan *c)
+{
+	return !c->is_busy;
+}
+
+void
+chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
+{
+	const Ipc__Resume	*out = body;
+
+	ck_assert(kind == IPC_resume && fd == 77);
+	ck_assert_uint_eq(out->message.len, 5);
+	ck_assert_mem_eq(out->message.data, "hello", 5);
+	c->resumes++;
+	c->ticket = out->ticket;
+	c->until = out->until;
+}
+
+struct child *
+child_by_id(struct master *master, unsigned id)
+{
+	struct child	*c;
+
+	TAILQ_FOREACH(c, &master->children, entry)
+		if (c->id == id)
+			return c;
+	return NULL;
+}
+
+void
+child_decide(struct child *c, Ipc__Verdict v, struct route *r)
+{
+	told = c;
+	verdict = v;
+	ntold++;
+	c->wanted = NULL;
+	if (v == IPC__VERDICT__YOURS) {
+		route_free(&c->route);
+		route_revive(r, c);
+	}
+}
+
+void
+child_kill(struct child *c)
+{
+	killed = c;
+}
+
+void
+child_violates(struct child *c, const char *what)
+{
+	ck_assert_str_eq(what, "resumed");
+	violated = c;
+}
+
+void
+child_wait_for_owner(struct child *c)
+{
+	(void)c;
+	nwaits++;
+}
+
+void
+audit_session(const struct route *r, struct audit_what what)
+{
+	(void)r;
+	if (what.event != AUDIT_session_ended)
+		return;
+	nends++;
+	snprintf(why, sizeof(why), "%s", what.why);
+}
+
+/* --- */
+
+static void
+pass(uint64_t ms)
+{
+	now += ms;
+	event_base_loop(m.base, EVLOOP_NONBLOCK);
+}
+
+/* Worker i, with a session of that identity. */
+static struct route *
+worker(unsigned i, const char *identity, uid_t uid)
+{
+	struct child	*c = &children[i];
+
+	memset(c, 0, sizeof(*c));
+	c->master = &m;
+	c->chan = &chans[i];
+	c->id = 100 + i;
+	c->state = CHILD_GREETING;
+	c->detached_ttl = TTL;
+	c->peer.uid = uid;
+	strcpy(c->peer.identity, identity);
+	snprintf(c->peer.text, sizeof(c->peer.text), "client %u", i);
+	TAILQ_INSERT_TAIL(&m.children, c, entry);
+	ck_assert_ptr_nonnull(c->route = route_new(c));
+	return c->route;
+}
+
+/* The same, whose client knows it. */
+static struct route *
+session(unsigned i, const char *identity, uid_t uid)
+{
+	struct route	*r = worker(i, identity, uid);
+
+	r->opened = r->attached = true;
+	children[i].state = CHILD_SERVING;
+	return r;
+}
+
+static void
+setup(void)
+{
+	memset(&m, 0, sizeof(m));
+	now = 1000000;
+	TAILQ_INIT(&m.children);
+	TAILQ_INIT(&m.all_routes);
+	map_init(&m.routes);
+	ck_assert_ptr_nonnull(m.base = event_base_new());
+}
+
+static void
+teardown(void)
+{
+	struct route	*r;
+
+	while ((r = TAILQ_FIRST(&m.all_routes)) != NULL)
+		route_free(&r);
+	map_fini(&m.routes);
+	event_base_free(m.base);
+}
+
+/* What worker i is told when its client asks for that. */
+static Ipc__Verdict
+ask(unsigned i, const char *id)
+{
+	char		 copy[ROUTE_ID_LEN + 1];
+	unsigned	 before = ntold;
+
+	snprintf(copy, sizeof(copy), "%s", id);
+	children[i].state = CHILD_HANDING;
+	route_handover(&children[i], copy, "hello", 5, 77);
+	ck_assert_uint_eq(ntold, before + 1);
+	ck_assert_ptr_eq(told, &children[i]);
+	return verdict;
+}
+
+#define IS(got, wanted)	ck_assert_int_eq(got, IPC__VERDICT__##wanted)
+
+/* --- whose --- */
+
+START_TEST(test_ids)
+{
+	const struct route	*a = worker(0, "uid:1", 1);
+	const struct route	*b = worker(1, "uid:1", 1);
+	size_t			 i;
+
+	ck_assert_str_ne(a->id, b->id);
+	ck_assert_uint_eq(b->number, a->number + 1);
+	ck_assert_uint_eq(strlen(a->id), ROUTE_ID_LEN);
+	for (i = 0; i < ROUTE_ID_LEN; i++)
+		if (i == 8 || i == 13 || i == 18 || i == 23)
+			ck_assert_int_eq(a->id[i], '-');
+		else
+			ck_assert_ptr_nonnull(strchr("0123456789abcdef",
+			    a->id[i]));
+}
+END_TEST
+
+START_TEST(test_whose)
+{
+	struct route	*r = session(0, "token:a", 1);
+
+	worker(1, "token:a", 1);
+	IS(ask(1, "no such session"), UNKNOWN);
+	IS(ask(1, children[1].route->id), UNKNOWN);
+	children[1].peer.uid = 2;
+	IS(ask(1, r->id), UNKNOWN);
+	children[1].peer.uid = 1;
+	children[1].peer.uplink = 1;
+	IS(ask(1, r->id), UNKNOWN);
+	children[1].peer.uplink = 0;
+	strcpy(children[1].peer.identity, "token:b");
+	IS(ask(1, r->id), UNKNOWN);
+	strcpy(children[1].peer.identity, "token:a");
+	ck_assert_uint_eq(chans[0].resumes, 0);
+	/* Of one that takes nothing it is not known whether it is there. */
+	chans[0].is_busy = true;
+	IS(ask(1, r->id), ATTACHED);
+	ck_assert_uint_eq(chans[0].resumes + nwaits, 0);
+}
+END_TEST
+
+START_TEST(test_asked)
+{
+	struct route	*r = session(0, "token:a", 1);
+
+	worker(1, "token:a", 1);
+	route_handover(&children[1], r->id, "hello", 5, 77);
+	ck_assert_uint_eq(ntold, 0);
+	ck_assert_uint_eq(chans[0].resumes, 1);
+	ck_assert_uint_eq(chans[0].ticket, children[1].id);
+	ck_assert_uint_eq(chans[0].until, now + LIMIT_OFFER);
+	ck_assert_uint_eq(nwaits, 1);
+	ck_assert_ptr_eq(children[1].wanted, r);
+	route_resumed(&children[0], children[1].id, IPC__VERDICT__TAKEN);
+	ck_assert_ptr_eq(told, &children[1]);
+	IS(verdict, TAKEN);
+	ck_assert_str_eq(r->peer, "client 1");
+}
+END_TEST
+
+/* Worker 1 asks for the session of worker 0, which says that. */
+static Ipc__Verdict
+answered(struct route *r, unsigned by, Ipc__Verdict v)
+{
+	unsigned	 before = ntold;
+
+	children[1].state = CHILD_HANDING;
+	route_handover(&children[1], r->id, "hello", 5, 77);
+	ck_assert_uint_eq(ntold, before);
+	route_resumed(&children[by], children[1].id, v);
+	ck_assert_uint_eq(ntold, before + 1);
+	return verdict;
+}
+
+START_TEST(test_answers)
+{
+	struct route	*r = session(0, "token:a", 1), *other;
+
+	worker(1, "token:a", 1);
+	other = session(2, "token:a", 1);
+	IS(answered(r, 0, IPC__VERDICT__ATTACHED), ATTACHED);
+	IS(answered(r, 0, IPC__VERDICT__UNKNOWN), UNKNOWN);
+	ck_assert_ptr_null(violated);
+	ck_assert_str_eq(r->peer, "client 0");
+	IS(answered(r, 0, IPC__VERDICT__YOURS), UNKNOWN);
+	ck_assert_ptr_eq(violated, &children[0]);
+	/* It still has it, so it did not give it back. */
+	IS(answered(r, 0, IPC__VERDICT__RELEASED), ATTACHED);
+	/* Who was not asked, and about nobody. */
+	children[1].state = CHILD_HANDING;
+	route_handover(&children[1], r->id, "hello", 5, 77);
+	ntold = 0;
+	route_resumed(&children[2], children[1].id, IPC__VERDICT__TAKEN);
+	route_resumed(&children[0], 4711, IPC__VERDICT__TAKEN);
+	ck_assert_uint_eq(ntold, 0);
+	/* One that was asked and has another session by now. */
+	children[1].asked_id = children[2].id;
+	route_resumed(&children[2], children[1].id, IPC__VERDICT__TAKEN);
+	IS(verdict, UNKNOWN);
+	ck_assert_str_eq(other->peer, "client 2");
+}
+END_TEST
+
+/* Too late: the client was told to try again, but the owner has it. */
+START_TEST(test_late)
+{
+	struct route	*r = session(0, "token:a", 1);
+
+	worker(1, "token:a", 1);
+	route_handover(&children[1], r->id, "hello", 5, 77);
+	children[1].wanted = NULL;
+	children[1].state = CHILD_GREETING;
+	route_resumed(&children[0], children[1].id, IPC__VERDICT__ATTACHED);
+	ck_assert_ptr_null(killed);
+	route_resumed(&children[0], children[1].id, IPC__VERDICT__TAKEN);
+	ck_assert_ptr_eq(killed, &children[1]);
+	ck_assert_uint_eq(ntold, 0);
+	killed = NULL;
+	children[1].state = CHILD_SERVING;
+	route_resumed(&children[0], children[1].id, IPC__VERDICT__TAKEN);
+	ck_assert_ptr_null(killed);
+}
+END_TEST
+
+/* --- without a worker --- */
+
+START_TEST(test_kept)
+{
+	struct route	*r = session(0, "token:a", 1);
+	char		 id[ROUTE_ID_LEN + 1];
+
+	strcpy(id, r->id);
+	ck_assert_uint_eq(route_count(&m), 1);
+	route_release(r);
+	ck_assert_uint_eq(route_count(&m), 0);
+	ck_assert(!r->attached);
+	ck_assert_ptr_null(children[0].route);
+	pass(TTL - 1);
+	ck_assert_uint_eq(nends, 0);
+	/* Whoever takes it does not lose it then. */
+	worker(1, "token:a", 1);
+	IS(ask(1, id), YOURS);
+	ck_assert_ptr_eq(children[1].route, r);
+	ck_assert_ptr_eq(r->owner, &children[1]);
+	ck_assert_uint_eq(route_count(&m), 1);
+	pass(10 * TTL);
+	ck_assert_uint_eq(nends, 0);
+	children[1].detached_ttl = 20;
+	route_release(r);
+	pass(20);
+	ck_assert_uint_eq(nends, 1);
+	ck_assert_str_eq(why, "expired: nobody resumed it");
+	worker(2, "token:a", 1);
+	IS(ask(2, id), UNKNOWN);
+}
+END_TEST
+
+/* Two ask for one that is given back: the first has it. */
+START_TEST(test_released_meanwhile)
+{
+	struct route	*r = session(0, "token:a", 1);
+
+	worker(1, "token:a", 1);
+	worker(2, "token:a", 1);
+	worker(3, "token:a", 1);
+	route_handover(&children[1], r->id, "hello", 5, 77);
+	route_handover(&children[2], r->id, "hello", 5, 77);
+	route_handover(&children[3], r->id, "hello", 5, 77);
+	/* The owner says of one that it has given it back. */
+	children[1].wanted = children[2].wanted = NULL;
+	route_release(r);
+	ck_assert_ptr_eq(told, &children[3]);
+	IS(verdict, YOURS);
+	children[1].wanted = children[2].wanted = r;
+	route_resumed(&children[0], children[1].id, IPC__VERDICT__RELEASED);
+	ck_assert_ptr_eq(told, &children[1]);
+	IS(verdict, ATTACHED);
+	ck_assert_ptr_eq(r->owner, &children[3]);
+	/* One that it is gone with is unknown. */
+	route_on_owner_gone(r, "its worker is gone");
+	ck_assert_ptr_eq(told, &children[2]);
+	IS(verdict, UNKNOWN);
+	ck_assert_ptr_null(children[3].route);
+	ck_assert_uint_eq(m.stats[STAT_ended], 1);
+	ck_assert_str_eq(why, "its worker is gone");
+}
+END_TEST
+
+START_TEST(test_released_first)
+{
+	struct route	*r = session(0, "token:a", 1);
+
+	worker(1, "token:a", 1);
+	worker(2, "token:a", 1);
+	route_handover(&children[1], r->id, "hello", 5, 77);
+	route_handover(&children[2], r->id, "hello", 5, 77);
+	route_release(r);
+	ck_assert_uint_eq(ntold, 2);
+	ck_assert_ptr_eq(r->owner, &children[1]);
+	ck_assert_ptr_eq(told, &children[2]);
+	IS(verdict, ATTACHED);
+}
+END_TEST
+
+/* Only who asked that owner hears of it; its word comes when it is gone. */
+START_TEST(test_word_of_release)
+{
+	struct route	*r = session(0, "token:a", 1);
+
+	worker(1, "token:a", 1);
+	children[1].state = CHILD_HANDING;
+	children[1].wanted = r;
+	children[1].asked_id = 4711;
+	route_release(r);
+	ck_assert_uint_eq(ntold, 0);
+	children[1].asked_id = children[0].id;
+	route_resumed(&children[0], children[1].id, IPC__VERDICT__RELEASED);
+	IS(verdict, YOURS);
+	ck_assert_ptr_eq(r->owner, &children[1]);
+}
+END_TEST
+
+/* Those without a worker come first, the oldest of them at the head. */
+START_TEST(test_order)
+{
+	struct route	*a = session(0, "uid:1", 1);
+	struct route	*b = session(1, "uid:1", 1);
+	struct route	*c = session(2, "uid:1", 1);
+
+	route_release(b);
+	ck_assert_uint_eq(route_count(&m), 2);
+	route_release(a);
+	ck_assert_uint_eq(route_count(&m), 1);
+	ck_assert_ptr_eq(TAILQ_FIRST(&m.all_routes), b);
+	ck_assert_ptr_eq(TAILQ_NEXT(b, entry), a);
+	ck_assert_ptr_eq(TAILQ_NEXT(a, entry), c);
+	route_revive(b, &children[1]);
+	ck_assert_uint_eq(route_count(&m), 2);
+	ck_assert_ptr_eq(TAILQ_FIRST(&m.all_routes), a);
+	ck_assert_ptr_eq(TAILQ_LAST(&m.all_routes, route_list), b);
+}
+END_TEST
+
+/* So many of one user are kept; then the oldest go. */
+START_TEST(test_bound)
+{
+	struct route	*first, *others;
+	unsigned	 i;
+
+	others = session(0, "uid:2", 2);
+	route_release(others);
+	TAILQ_REMOVE(&m.children, &children[0], entry);
+	first = session(0, "uid:1", 1);
+	route_release(first);
+	TAILQ_REMOVE(&m.children, &children[0], entry);
+	for (i = 2; i < LIMIT_KEPT + LIMIT_KEPT / 8; i++) {
+		route_release(session(0, "uid:1", 1));
+		TAILQ_REMOVE(&m.children, &children[0], entry);
+	}
+	ck_assert_uint_eq(nends, LIMIT_KEPT / 8 - 1);
+	ck_assert_str_eq(why, "too many that are kept");
+	ck_assert_ptr_eq(TAILQ_FIRST(&m.all_routes), others);
+	ck_assert_uint_eq(m.routes.count, LIMIT_KEPT + 1);
+}
+END_TEST
+
+START_TEST(test_counts)
+{
+	struct route	*r = session(0, "uid:1", 1);
+	Ipc__Used	 used = IPC__USED__INIT;
+
+	session(1, "uid:2", 2);
+	session(2, "uid:1", 1);
+	worker(3, "uid:1", 1);
+	ck_assert_uint_eq(route_count(&m), 3);
+	ck_assert_uint_eq(route_count_of(&m, "uid:1"), 2);
+	used.processes = 1;
+	used.bytes_in = 2;
+	used.bytes_out = 3;
+	used.cpu_ms = 4;
+	used.transcripts = 5;
+	route_used(r, &used);
+	route_used(r, NULL);
+	route_used(r, &used);
+	ck_assert(r->used.processes == 2 && r->used.bytes_in == 4 &&
+	    r->used.bytes_out == 6 && r->used.cpu_ms == 8 &&
+	    r->used.transcripts == 10);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("route");
+	TCase	*t = tcase_create("route");
+	SRunner	*r;
+	int	 failed;
+
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_ids);
+	tcase_add_test(t, test_whose);
+	tcase_add_test(t, test_asked);
+	tcase_add_test(t, test_answers);
+	tcase_add_test(t, test_late);
+	tcase_add_test(t, test_kept);
+	tcase_add_test(t, test_released_meanwhile);
+	tcase_add_test(t, test_released_first);
+	tcase_add_test(t, test_word_of_release);
+	tcase_add_test(t, test_order);
+	tcase_add_test(t, test_bound);
+	tcase_add_test(t, test_counts);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
