@@ -3,6 +3,7 @@ import importlib
 import os
 import signal
 import subprocess
+import time
 
 from client import (Client, RpcError, Server, a_word, check, connect, in_time,
                     main, resume_in, wait_for, with_word, worker_of, LIMIT,
@@ -90,13 +91,16 @@ def sessions():
 
 
 def limit():
-    """Who does not end in time is ended, and who waits hears of it."""
+    """Who does not end in time is ended, not before, and who waits hears of
+    it."""
     server = Server("DrainTimeout=500ms", "TerminateGrace=100ms")
     c = connect(server.url)
     word = a_word("limit")
     c.start("p", "sleep", word)
     lib.session_of(server, c)
+    began = time.monotonic()
     answer = ask(server, "drain", "--wait", status=1)
+    check(time.monotonic() - began >= 0.5, "it had no time")
     check(answer == {"state": "stopped", "sessions": 1}, "said: %s" % answer)
     check("did not end in time" in ctl.err, "why: " + ctl.err)
     ended(server)

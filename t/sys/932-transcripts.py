@@ -400,6 +400,12 @@ def wrong():
     cases = [((), "the absolute path", 78), (("t",), "the absolute path", 78),
              ((writable,), "not permitted", 0), ((link,), "directory", 0),
              ((file,), "directory", 0), ((TMP + "/no/such",), "No such", 0)]
+    if os.geteuid() == 0:
+        others = new_dir("o")
+        os.mkdir(others)
+        os.chmod(others, 0o755)
+        os.chown(others, 65534, 65534)
+        cases.append(((others,), "not permitted", 0))
     for at, why, test in cases:
         options = ["-o", "Transcript=pty"]
         for path in at:

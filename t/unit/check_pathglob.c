@@ -64,6 +64,8 @@ static const struct match {
 	{ "/[]a]", "/]", true },
 	{ "/[!]a]", "/]", false },
 	{ "/[!]a]", "/b", true },
+	{ "/[^]a]", "/]", false },
+	{ "/[^]a]", "/b", true },
 	{ "/[a-]", "/-", true },
 	{ "/[*]", "/*", true },
 	{ "/[*]", "/a", false },

@@ -35,10 +35,15 @@ START_TEST(test_loopback)
 		{ "unix:/run/127.0.0.1", false },
 	};
 	union endpoint_address	 a;
+	struct endpoint		 ep;
 
 	address(&a, rows[_i].url);
 	ck_assert_msg(tcp_is_loopback(&a.any) == rows[_i].is, "%s",
 	    rows[_i].url);
+	/* What is of a Unix socket is of here, too. */
+	ck_assert_int_eq(endpoint_parse(&ep, rows[_i].url), ENDPOINT_OK);
+	ck_assert_msg(ep.is_local == (rows[_i].is || strncmp(rows[_i].url,
+	    "unix:", 5) == 0), "%s", rows[_i].url);
 }
 END_TEST
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/limit.h"
 #include "master/tokens.h"
 
 static struct conf	 c;
@@ -161,6 +162,22 @@ START_TEST(test_many)
 }
 END_TEST
 
+START_TEST(test_too_many)
+{
+	struct tokens	*t;
+	const char	*row = line("n", "token");
+	int		 i;
+
+	for (i = 0; i < LIMIT_TOKENS; i++)
+		set("Token", row);
+	ck_assert_msg((t = load(false)) != NULL, "%s", why.text);
+	tokens_free(&t);
+	set("Token", row);
+	ck_assert_ptr_null(load(false));
+	ck_assert_ptr_nonnull(strstr(why.text, "too many"));
+}
+END_TEST
+
 /* A test reads no file, but knows what does not fit together. */
 START_TEST(test_settings)
 {
@@ -227,6 +244,7 @@ main(void)
 	tcase_add_test(t, test_none);
 	tcase_add_test(t, test_again);
 	tcase_add_test(t, test_many);
+	tcase_add_test(t, test_too_many);
 	tcase_add_test(t, test_settings);
 	tcase_add_test(t, test_signed);
 	suite_add_tcase(s, t);
