@@ -138,11 +138,11 @@ class Stage:
             return None
         return wait_for(one, LIMIT, "an idle worker")
 
-    def greeting(self):
-        """The next client's."""
+    def greeting(self, path=None):
+        """The next client's; of the Unix socket of that path."""
         self.idle()
         seen = len(self.server.log())
-        sock = dial(self.server.url)
+        sock = dial("unix:" + path if path else self.server.url)
         sock.sendall(upgrade_request())
         self.socks.append(sock)
 
@@ -320,5 +320,36 @@ def once():
     stage.server.stop()
 
 
+def gauges(stage, path):
+    """What the next client for figures is to be told: {name: number}."""
+    pid = stage.greeting(path)
+    packed = fields(stage.heard(pid, "assign")[0][13])[2]
+    numbers, n, shift = [], 0, 0
+    for byte in packed:
+        n |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            numbers.append(n)
+            n = shift = 0
+    with open(SRCDIR + "/proto/gauge.def", encoding="ascii") as f:
+        return dict(zip(re.findall(r"^GAUGE\((\w+),", f.read(), re.M),
+                        numbers))
+
+
+def load():
+    """It may say that more processes run than it may have: nobody else's
+    figures grow by that."""
+    path = TMP + "/figures"
+    stage = Stage("MetricsListen=unix:" + path, "MaxProcesses=7")
+    liar, other = stage.serving(), stage.serving()
+    for pid, said, wanted in ((other, 3, 3), (liar, 2 ** 32 - 1, 3 + 7),
+                              (liar, 6, 3 + 6)):
+        stage.say(pid, ("load", number(1, said)))
+        wait_for(lambda n=wanted: gauges(stage, path)["processes"] == n,
+                 LIMIT, "%d processes" % wanted)
+    stage.hang_up()
+    stage.server.stop()
+
+
 main(idle, greeting, serving, handing, others_rows, too_long, not_asked,
-     after_its_end, readers, once)
+     after_its_end, readers, once, load)
