@@ -46,6 +46,7 @@
 #define TERMINAL_FULL	2048
 
 #define BULKY		(LIMIT_READ_CHUNK / 2)
+#define READ_TRIES	10	/* of a read that fails */
 #define WIDE_AFTER	4		/* full reads: it will go on so */
 #define SPOOL_CHUNK	4096		/* room of a chunk nobody waits for */
 #define KILL_PASS_MS	2		/* between two looks for descendants */
@@ -275,6 +276,38 @@ take(const struct stream *st, void *to, size_t size)
 	return len;
 }
 
+/* Say so where the rest should be, as ring_close_gap() does. */
+static void
+lose_rest(struct stream *st, int error)
+{
+	struct proc	*p = st->proc;
+	const char	*line = st->stream == STREAM_PTY ? "\r\n" : "\n";
+	char		 text[200];
+	int		 n;
+
+	p->lost = error;
+	log_warnx("process %d: reading its %s: %s", p->pid,
+	    proc_stream_name(st->stream), strerror(error));
+	n = snprintf(text, sizeof(text), "%s[execsrv: the rest of this output "
+	    "could not be read: %s]%s", line, strerror(error), line);
+	add_output(st, NULL, text, (size_t)n);
+}
+
+/* What read(2) could not do: try again, or give up.  As read_some(). */
+static ssize_t
+on_failure(struct stream *st)
+{
+
+	if (errno == EAGAIN || errno == EINTR)
+		return -1;
+	if (st->stream == STREAM_PTY && errno == EIO)
+		return 0;		/* so a terminal ends */
+	if (++st->failed < READ_TRIES)
+		return -1;
+	lose_rest(st, errno);
+	return 0;
+}
+
 /*
  * What is there.  Large reads go straight into their chunk, small ones over a
  * common buffer, so that a chunk is never larger than what is in it.
@@ -293,14 +326,11 @@ read_some(struct stream *st)
 		n = take(st, c->data, LIMIT_READ_CHUNK);
 	else
 		n = take(st, common, sizeof(common));
-	if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
+	if (n <= 0) {
 		free(c);
-		return -1;
+		return n == 0 ? 0 : on_failure(st);
 	}
-	if (n <= 0) {		/* a terminal ends with EIO */
-		free(c);
-		return 0;
-	}
+	st->failed = 0;
 	st->bulky = n >= BULKY;
 	st->full = n == LIMIT_READ_CHUNK ? st->full + 1 : 0;
 	if (st->full == WIDE_AFTER)

@@ -44,6 +44,7 @@ struct stream {
 	bool		 bulky;		/* the last read was a large one */
 	unsigned	 full;		/* in a row that could not be larger */
 	unsigned	 streak;	/* short reads close to one another */
+	unsigned	 failed;	/* reads in a row */
 	uint64_t	 last_read;	/* us, monotonic */
 };
 
@@ -69,6 +70,7 @@ struct proc {
 	struct holder		*holder;	/* until closed */
 	bool			 denied;	/* by its sandbox */
 	int			 exit_code;
+	int			 lost;		/* errno: output was not read */
 	struct input		 input;
 	struct stream		 streams[2];
 	struct ring		 ring;

@@ -228,6 +228,20 @@ proc_put_state(const struct proc *p, struct json_out *o)
 }
 
 static void
+put_failure(const struct proc *p, struct json_out *o)
+{
+	char	 why[128];
+
+	if (p->lost == 0) {
+		json_out_null(o);
+		return;
+	}
+	snprintf(why, sizeof(why), "some of its output is lost: %s",
+	    strerror(p->lost));
+	json_out_str(o, why);
+}
+
+static void
 answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 {
 	struct session	*s = p->session;
@@ -246,7 +260,7 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	json_out_u64(&o, x.next_seq);
 	put_state(p, x.is_part ? PROC_RUNNING : p->state, &o);
 	json_out_key(&o, "failure");
-	json_out_null(&o);
+	put_failure(p, &o);
 	json_out_key(&o, "sandboxDenied");
 	json_out_bool(&o, p->denied && !x.is_part);
 	json_out_close(&o, '}');
