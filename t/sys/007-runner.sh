@@ -40,8 +40,19 @@ put 106-leaves.sh <<END
 #!/bin/sh
 setsid sleep 1000 >/dev/null 2>&1 &
 END
+# Deeper than what is removed by calling oneself for each folder.
+put 107-deep.sh <<END
+#!/usr/bin/env python3
+import os
+open("$dir/where", "w").write(os.environ["TMPDIR"])
+os.chdir(os.environ["TMPDIR"])
+for _ in range(2500):
+    os.mkdir("d" * 250)
+    os.chdir("d" * 250)
+END
 set --
-for test in 103-alone 101-good 102-beside 104-skipped 105-failed 106-leaves; do
+for test in 103-alone 101-good 102-beside 104-skipped 105-failed 106-leaves \
+    107-deep; do
 	set -- "$@" "sys:$dir/$test.sh"
 done
 status=0
@@ -52,12 +63,13 @@ says() {
 	grep -q "$1" "$dir/out" || { echo "not said: $1"; exit 1; }
 }
 [ "$status" -eq 1 ]
-for test in 101-good 102-beside 103-alone; do
+for test in 101-good 102-beside 103-alone 107-deep; do
 	says "^pass  sys/$test "
 done
 says '^skip  sys/104-skipped  (for a reason)'
 says '^fail  sys/105-failed  (status 3)'
 says '^    the reason'
+[ ! -e "$(cat "$dir/where")" ] || { echo "its folder is still there"; exit 1; }
 says '^fail  sys/106-leaves  (left behind: sleep '
 [ "$(tail -n 2 "$dir/out")" = "1 skipped
-3 passed, 2 failed" ]
+4 passed, 2 failed" ]
