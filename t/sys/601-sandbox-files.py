@@ -1,7 +1,9 @@
 """601: attacks of sandboxed commands on files outside, and on what is
 protected inside."""
+import contextlib
 import importlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,13 +21,16 @@ BEYOND_LANDLOCK = {"chmod", "fchmod", "fchmodat2", "chown", "utimes",
 def plant(kind, place):
     """What only root can put into a workspace: a device, a setuid shell."""
     if os.geteuid() != 0:
+        for name in "node", "setuid":
+            tried.lacking[name] = "not root"
         return []
     node, suid = place.top + "/node", place.top + "/suid"
     try:
         os.mknod(node, 0o20666, os.makedev(1, 5))
         os.chmod(node, 0o666)
-    except OSError:
+    except OSError as e:
         node = None
+        tried.lacking["node"] = str(e)
     shutil.copy("/bin/sh", suid)
     os.chmod(suid, 0o4755)
     return (["node=" + node] if node else []) + [
@@ -36,18 +41,15 @@ def attack(what, run, place, policy, *keys, allowed=(), names=(),
            program=None, content_only=False):
     out, code, _ = run(program or box.FILES, *keys, *names, box=policy,
                        cwd=place.ws, limit=120)
-    found = box.verdicts(out)
-    lib.check(code in (0, 1) and found, "%s: %s %s" % (what, code, out))
+    lib.check(code in (0, 1), "%s: %s %s" % (what, code, out))
+    found, refused = tried.judge(what, out, keys, names)
     escaped = sorted(n for n in found if found[n][0] == "ESCAPED")
     bad = [n for n in escaped if n not in allowed]
     lib.check(not bad, "%s: %s" % (what, {n: found[n][1] for n in bad}))
     changes = place.changes(content_only)
     lib.check(not changes, "%s: %s" % (what, changes))
-    skipped = {n: found[n][1] for n in found if found[n][0] == "skipped" and
-               "given" not in found[n][1]}
-    refused = [n for n in found if found[n][0] == "refused"]
-    print("%-40s %3d refused, skipped %s%s" % (
-        what, len(refused), skipped or 0,
+    print("%-40s %3d of %3d refused%s" % (
+        what, len(refused), len(found),
         ", beyond Landlock " + " ".join(escaped) if escaped else ""),
         flush=True)
     return len(refused)
@@ -73,7 +75,7 @@ def outside(kind, run):
 
 def nothing_writable(kind, run):
     with box.Place(kind.uid) as place:
-        names = ("write", "truncate", "create", "by_symlink", "rename_over",
+        names = ("write", "truncate", "create", "rename_over",
                  "git_write", "git_create", "self_root", "reopen", "link_in",
                  "chmod", "fchmodat2", "utimes", "setxattr", "chattr",
                  "file_setattr")
@@ -127,35 +129,49 @@ def is_something(path):
         return False            # it goes just now
 
 
-def missing(kind, run, called):
+def missing(kind, run):
     """What is protected, and is not there."""
-    with box.Place(kind.uid, git=False) as place:
-        want = sorted(os.listdir(place.ws))
-        ws, rule_ws = names_in(place, called)
-        os.symlink(place.ws + "/e", place.top + "/nothing")
-        policy = box.workspace(ws, box.at(rule_ws + "/a/b", "read"),
-                               box.at(rule_ws + "/c", "deny"),
-                               box.at(rule_ws + "/d", "read", skip=True),
-                               box.at(place.top + "/nothing", "read"))
-        for script in ("mkdir -p .git/hooks && : >.git/hooks/pre-commit",
-                       "mkdir t; mv t .git", "ln -s /tmp .git",
-                       "echo x >.git", "mkdir -p .codex && : >.codex/x",
-                       "mkdir -p a && echo x >a/b", "ln -s dir a",
-                       "mkdir t2 && : >t2/b && mv t2 a", "echo x >c",
-                       "mkdir -p c && echo x >c/d", "mkdir d && : >d/x",
-                       "echo x >d", "echo x >e", "mkdir e && : >e/x"):
-            out, code, _ = run("sh", "-c", script, box=policy, cwd=ws)
-            lib.check(code != 0, "%s: missing, by %s: %s: %s" % (
-                kind.name, called, script, out))
-        # Outside nothing of it is left, or was ever written.
-        lib.wait_until(lambda: not [n for n in os.listdir(place.ws) if n in (
-            ".git", ".codex", "a", "c", "d", "e")], 5)
-        left = [n for n in os.listdir(place.ws)
-                if n not in want and n not in ("t", "t2")]
-        lib.check(not [n for n in left if is_something(
-            os.path.join(place.ws, n))], "%s: made: %s" % (kind.name, left))
-        print("%-40s left outside: %s" % (kind.name + ": missing", left),
-              flush=True)
+    with contextlib.ExitStack() as stack:
+        places = [(c, stack.enter_context(box.Place(kind.uid, git=False)))
+                  for c in NAMES]
+        want = sorted(os.listdir(places[0][1].ws))
+        for called, place in places:
+            made_inside(kind, run, called, place)
+        # What stands in for it goes with the sandbox, some time after it.
+        for called, place in places:
+            nothing_made(kind, called, place, want)
+
+
+def made_inside(kind, run, called, place):
+    """Ways to make it all the same, by a command."""
+    ws, rule_ws = names_in(place, called)
+    os.symlink(place.ws + "/e", place.top + "/nothing")
+    policy = box.workspace(ws, box.at(rule_ws + "/a/b", "read"),
+                           box.at(rule_ws + "/c", "deny"),
+                           box.at(rule_ws + "/d", "read", skip=True),
+                           box.at(place.top + "/nothing", "read"))
+    for script in ("mkdir -p .git/hooks && : >.git/hooks/pre-commit",
+                   "mkdir t; mv t .git", "ln -s /tmp .git",
+                   "echo x >.git", "mkdir -p .codex && : >.codex/x",
+                   "mkdir -p a && echo x >a/b", "ln -s dir a",
+                   "mkdir t2 && : >t2/b && mv t2 a", "echo x >c",
+                   "mkdir -p c && echo x >c/d", "mkdir d && : >d/x",
+                   "echo x >d", "echo x >e", "mkdir e && : >e/x"):
+        out, code, _ = run("sh", "-c", script, box=policy, cwd=ws)
+        lib.check(code != 0, "%s: missing, by %s: %s: %s" % (
+            kind.name, called, script, out))
+
+
+def nothing_made(kind, called, place, want):
+    """Outside nothing of it is left, or was ever written."""
+    lib.wait_until(lambda: not [n for n in os.listdir(place.ws) if n in (
+        ".git", ".codex", "a", "c", "d", "e")], 5)
+    left = [n for n in os.listdir(place.ws)
+            if n not in want and n not in ("t", "t2")]
+    lib.check(not [n for n in left if is_something(
+        os.path.join(place.ws, n))], "%s: made: %s" % (kind.name, left))
+    print("%-40s left outside: %s" % (kind.name + ": missing", left),
+          flush=True)
 
 
 def denied(kind, run):
@@ -231,6 +247,7 @@ def looks_missing(kind, client):
 # Deeper than a path can name: move what is hidden there, or read it there.
 DIVE = """
 import os
+import re
 top = os.open(".", os.O_RDONLY)
 for n in range(25):
     if %r:
@@ -244,6 +261,7 @@ print(open("keys/one.pem").read())
 
 MOVER = """
 import os
+import re
 at = "keys"
 print("on", flush=True)
 while True:
@@ -364,6 +382,32 @@ def unlistable(kind, run):
                   "%s: %s" % (kind.name, error))
 
 
+def looked_everywhere(place, run, *argv, **how):
+    """
+    Once more while others, who use this machine too, have something that cannot
+    be looked through: then no sandbox is made.  None: they go on having it.
+    """
+    where = None
+
+    def ready():
+        nonlocal where
+        try:
+            return run(*argv, **how)
+        except lib.RpcError as e:
+            where = re.search("looking for what to hide in ([^;]*)", str(e))
+            if not where or where[1].startswith(place.top):
+                raise
+            return None
+
+    got = None if not_looked else lib.wait_until(ready, 20, 0.1)
+    if where and not got:
+        not_looked.append(where[1])
+    return got
+
+
+not_looked = []                         # folders that stay so
+
+
 def from_the_root(kind, run):
     """Patterns that look everywhere, where not everybody may look."""
     with box.Place(kind.uid) as place:
@@ -371,12 +415,13 @@ def from_the_root(kind, run):
         place.put(place.out + "/dir/one.txt")
         for pattern in ("/**/*.pem", "/*/*/*.pem", "/**/dir/one.p*",
                         place.top + "/*/dir/*.pem"):
-            out = run("sh", "-c", "cat out/dir/one.* 2>&-; ls "
-                      "/proc/self/fd >/dev/null", cwd=place.top, box=box.workspace(
-                          place.ws, box.glob(pattern)))[0]
+            got = looked_everywhere(
+                place, run, "sh", "-c", "cat out/dir/one.* 2>&-; ls "
+                "/proc/self/fd >/dev/null", cwd=place.top,
+                box=box.workspace(place.ws, box.glob(pattern)))
             n = 2 if pattern == "/*/*/*.pem" else 1
-            lib.check(out == box.CANARY.decode() * n, "%s: %s: %s" % (
-                kind.name, pattern, out))
+            lib.check(not got or got[0] == box.CANARY.decode() * n,
+                      "%s: %s: %s" % (kind.name, pattern, got))
 
 
 def aliases(kind, run):
@@ -559,6 +604,7 @@ def status_says(kind, server):
               "%s: status: %s" % (kind.name, status()))
 
 
+tried = box.Tried(box.FILES)
 total = 0
 for kind in box.chosen():
     with box.session(kind) as (server, client):
@@ -575,7 +621,7 @@ for kind in box.chosen():
             continue
         for called in NAMES:
             deep(kind, run, called)
-            missing(kind, run, called)
+        missing(kind, run)
         denied(kind, run)
         looks_missing(kind, client)
         patterns(kind, server, client, run)
@@ -584,4 +630,8 @@ for kind in box.chosen():
         guards_hold(kind, run)
         little_readable(kind, run)
 print("%d attacks were refused" % total)
+tried.finish()
+if not_looked and not lib.failures:
+    lib.skip("all passed, but patterns that look everywhere were left out: "
+             "not even root can look into " + not_looked[0])
 box.finish()

@@ -2,10 +2,12 @@
 place with a workspace in it and canaries around it."""
 import base64
 import contextlib
+import errno
 import importlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -229,6 +231,63 @@ def verdicts(out):
         if len(parts) == 3 and parts[1] in ("refused", "skipped", "ESCAPED"):
             found[parts[0]] = tuple(parts[1:])
     return found
+
+
+class Tried:
+    """
+    Which attacks of a probe were tried at all.  One that was not is no proof
+    of anything: it has to be one that is known not to work here, and each has
+    to be tried by some command.
+    """
+
+    def __init__(self, program):
+        self.program, self.all = program, set(names_of(program))
+        self.done = set()
+        self.lacking = {}               # attack: why it cannot be tried here
+
+    def judge(self, what, out, keys, names, but=(), skips=()):
+        """
+        What became of attacks, of all if none are named: (verdicts, names of
+        those that were refused).  skips: reasons that are expected.
+        """
+        found = verdicts(out)
+        given = {k.split("=")[0] for k in keys}
+        absent = (set(names) or self.all) - set(but) - set(found)
+        lib.check(not absent, "%s: nothing is said of %s" % (
+            what, sorted(absent)))
+        for name, (verdict, why) in found.items():
+            if verdict == "skipped" and why == os.strerror(errno.ENOSYS) and \
+                    not self.kernel_lacks(name, keys):
+                found[name] = ("refused", why)  # by a filter
+            elif verdict == "skipped" and why not in skips:
+                key = re.fullmatch(r"no (\S+) given", why)
+                lib.check(name in self.lacking or (
+                    key and key[1] not in given and not names),
+                    "%s: %s was not tried: %s" % (what, name, why))
+        refused = [n for n in found if found[n][0] == "refused"]
+        self.done.update(n for n in found if found[n][0] != "skipped")
+        return found, refused
+
+    def kernel_lacks(self, name, keys):
+        """Whether a system call is missing without any sandbox, too."""
+        if name not in self.lacking:
+            prefix = as_user(lib.NOBODY) if os.geteuid() == 0 else ()
+            out = subprocess.run([*prefix, self.program, *keys, name],
+                                 check=False, capture_output=True,
+                                 text=True).stdout
+            verdict, why = verdicts(out)[name]
+            if verdict != "skipped" or why != os.strerror(errno.ENOSYS):
+                return False
+            self.lacking[name] = why
+        return True
+
+    def finish(self):
+        """After all kinds of servers: what nobody tried."""
+        for name in sorted(self.lacking):
+            print("%s: not tried here: %s" % (name, self.lacking[name]))
+        never = self.all - self.done - set(self.lacking)
+        if any(n in ran for n in ("own", "user")):
+            lib.check(not never, "never tried: %s" % sorted(never))
 
 
 ran = []

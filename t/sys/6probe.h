@@ -4,8 +4,10 @@
  * and tries the attacks of those names (all), each in a process of its own.
  * It prints a line for each, "NAME: refused", "NAME: skipped" or "NAME:
  * ESCAPED", with a reason, and ends with 1 if there was one of the last kind.
- * Keys name what is attacked; an attack whose key is missing is skipped.  With
- * -l it tries nothing and lists the names.
+ * Keys name what is attacked; an attack whose key is missing is skipped.  So is
+ * one that could not be prepared, or was not done in time, or ended by a signal
+ * that is no answer to it: nothing is known of that.  With -l it tries nothing
+ * and lists the names.
  */
 #ifndef T_SYS_6PROBE_H
 #define T_SYS_6PROBE_H
@@ -124,7 +126,8 @@ try(const struct attack *a)
 	v = WIFEXITED(status) ? WEXITSTATUS(status) : REFUSED;
 	if (WIFSIGNALED(status))
 		snprintf(why, sizeof(why), "signal %d", WTERMSIG(status));
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+	/* What filters send, and what holds in /proc when others are read. */
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGSYS)
 		v = SKIPPED;
 	printf("%s: %s: %s\n", a->name, words[v > SKIPPED ? SKIPPED : v],
 	    why);
