@@ -292,6 +292,12 @@ ws_reader_need(const struct ws_reader *r)
 	return n > r->len ? n - r->len : 0;
 }
 
+size_t
+ws_reader_held(const struct ws_reader *r)
+{
+	return r->msg_len + r->len;
+}
+
 bool
 ws_reader_is_empty(const struct ws_reader *r)
 {

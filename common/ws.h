@@ -105,6 +105,9 @@ void	 ws_reader_fed(struct ws_reader *r, size_t n);
  */
 size_t	 ws_reader_need(const struct ws_reader *r);
 
+/* Bytes held: read, and not used up. */
+size_t	 ws_reader_held(const struct ws_reader *r);
+
 /*
  * Whether nothing is held: the connection stands at a frame boundary outside
  * any message.

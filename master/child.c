@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "master/admit.h"
 #include "master/audit.h"
+#include "master/budget.h"
 #include "master/ctl.h"
 #include "master/figures.h"
 #include "master/gatekeep.h"
@@ -50,7 +51,7 @@ typedef void	 on_fn(struct child *c, const void *body, struct ipc_msg *m);
 static on_fn	 on_handover, on_resumed, on_opened, on_attached, on_detached,
 		 on_released, on_ended, on_report, on_acted, on_load,
 		 on_credential, on_greeted, on_turned_away, on_unlimited,
-		 on_command,
+		 on_command, on_memory_ask,
 		 on_transcript_ask;
 
 /* What a worker may say, and in which states. */
@@ -75,6 +76,7 @@ static const struct {
 	[IPC_unlimited] = { on_unlimited, IN(GREETING) },
 	[IPC_command] = { on_command, IN(SERVING) },
 	[IPC_transcript_ask] = { on_transcript_ask, IN(SERVING) },
+	[IPC_memory_ask] = { on_memory_ask, IN(SERVING) },
 #undef IN
 };
 
@@ -137,6 +139,7 @@ child_free(struct child *c)
 	chan_free(&c->chan);
 	event_free(c->kill_ev);
 	groups_give_back(m->groups, c->group);
+	budget_leave(m->budget, &c->share);
 	free(c);
 	master_on_child_gone(m);
 }
@@ -389,6 +392,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	c->detached_ttl = settings.s.detached_ttl_ms;
 	c->grace = settings.s.grace_ms;
 	c->max_running = settings.s.max_processes;
+	c->max_held = conf->max_held_per_user;
 	c->may_record = settings.s.transcript != CONF_TRANSCRIPT_NONE;
 	c->since = clock_ms();
 	child_set_state(c, CHILD_GREETING);
@@ -685,6 +689,25 @@ on_load(struct child *c, const void *body, struct ipc_msg *m)
 	/* It is told in figures: of a worker that lies, too. */
 	c->running = in->running < c->max_running ? in->running :
 	    c->max_running;
+}
+
+static void
+on_memory_ask(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__MemoryAsk	*in = body;
+	struct held		 want = { in->output, in->message }, may;
+	Ipc__Memory		 out = IPC__MEMORY__INIT;
+
+	(void)m;
+	if (c->route == NULL)
+		return;			/* its end is known already */
+	may = budget_ask(c->master->budget, &c->share, c->route->identity,
+	    want, c->max_held, c->master->conf.max_held);
+	if (may.output < want.output || may.message < want.message)
+		STAT_INC(c->master, memory_refused);
+	out.output = may.output;
+	out.message = may.message;
+	chan_send(c->chan, IPC_memory, &out, -1);
 }
 
 /* Once: who guesses needs a connection for each guess. */

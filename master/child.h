@@ -62,6 +62,8 @@ struct child {
 	unsigned		 running;	/* processes, as it said last */
 	unsigned		 max_running;	/* MaxProcesses */
 	uint64_t		 since;		/* ms: assigned */
+	struct share		*share;		/* of memory */
+	uint64_t		 max_held;	/* of its identity's, bytes */
 	struct event		*kill_ev;
 };
 

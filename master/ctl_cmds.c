@@ -9,6 +9,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "config.h"
+#include "master/budget.h"
 #include "master/ctl_priv.h"
 #include "master/fence.h"
 #include "master/figures.h"
@@ -99,7 +100,8 @@ ctl_status(struct ctl_client *c)
 		TEXT("tcp_users"), TEXT("directory"), TEXT("audit"),
 		NUMBER("attached"), NUMBER("detached"),
 		NUMBER("kept"), NUMBER("spare"), NUMBER("greeting"),
-		NUMBER("waiting"), TEXT("sandbox"), TEXT("limits"),
+		NUMBER("waiting"), NUMBER("memory"), TEXT("sandbox"),
+		TEXT("limits"),
 #define STAT(name, metric, meaning)	NUMBER(#name),
 #include "proto/stat.def"
 #undef STAT
@@ -136,6 +138,7 @@ ctl_status(struct ctl_client *c)
 	ctl_row_number(&row, pool_spare(m));
 	ctl_row_number(&row, gate_greeting(m->gate));
 	ctl_row_number(&row, gate_waiting(m->gate));
+	ctl_row_number(&row, budget_total(m->budget));
 	ctl_row_text(&row, pool_sandbox(m->pool));
 	fence_print(m->fence, limits, sizeof(limits));
 	ctl_row_text(&row, limits);
@@ -183,7 +186,8 @@ ctl_reload(struct ctl_client *c)
 	NUMBER("session"), TEXT("user"), TEXT("state"), TEXT("peer"),	\
 	TEXT("client"), NUMBER("age"), NUMBER("worker"),		\
 	NUMBER("running"), NUMBER("known"), NUMBER("in"), NUMBER("out"), \
-	NUMBER("unacked"), NUMBER("backlog"), NUMBER("peak_kib"),	\
+	NUMBER("unacked"), NUMBER("backlog"), NUMBER("memory"),	\
+	NUMBER("peak_kib"),						\
 	NUMBER("command_kib"), NUMBER("cpu_ms"), NUMBER("read"),	\
 	NUMBER("written"), NUMBER("started"), NUMBER("oom"), TEXT("id")
 
@@ -218,6 +222,7 @@ fill_session(struct ctl_row *row, const struct route *r,
 	ctl_row_number(row, rep->bytes_out);
 	ctl_row_number(row, rep->unacked);
 	ctl_row_number(row, rep->backlog);
+	ctl_row_number(row, rep->held);
 	ctl_row_number(row, rep->peak_kib);
 	ctl_row_number(row, rep->command_kib);
 	ctl_row_number(row, rep->cpu_ms);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "master/budget.h"
 #include "master/child.h"
 #include "master/gatekeep.h"
 #include "master/remote.h"
@@ -58,6 +59,7 @@ figures_take(const struct master *m, uint64_t gauges[GAUGES])
 	gauges[GAUGE_start_time] = (uint64_t)m->began;
 	gauges[GAUGE_draining] = m->draining;
 	gauges[GAUGE_ready] = master_is_ready(m);
+	gauges[GAUGE_held] = budget_total(m->budget);
 	gauges[GAUGE_waiting] = gate_waiting(m->gate);
 	TAILQ_FOREACH(c, &m->children, entry) {
 		gauges[GAUGE_workers_starting + (int)c->state]++;

@@ -20,6 +20,7 @@
 #include "common/sigfd.h"
 #include "config.h"
 #include "master/audit.h"
+#include "master/budget.h"
 #include "master/child.h"
 #include "master/ctl.h"
 #include "master/fence.h"
@@ -185,7 +186,8 @@ master_init(struct master *m, const struct cred *env)
 	if (rundir_open(m->conf.runtime_dir, &m->dir, &m->dir_lock) == -1)
 		return -1;
 	if ((m->gate = gate_new(m)) == NULL ||
-	    (m->penalties = penalties_new()) == NULL) {
+	    (m->penalties = penalties_new()) == NULL ||
+	    (m->budget = budget_new()) == NULL) {
 		log_warn("gate");
 		return -1;
 	}
@@ -235,6 +237,7 @@ master_fini(struct master *m)
 	ctl_free(&m->ctl);
 	gate_free(&m->gate);
 	penalties_free(&m->penalties);
+	budget_free(&m->budget);
 	tokens_free(&m->tokens);
 	child_forget_all(m);
 	pool_free(&m->pool);

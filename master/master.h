@@ -103,6 +103,7 @@ struct master {
 	bool			 stdin_is_file;
 	struct tokens		*tokens;
 	struct penalties	*penalties;	/* for wrong ones */
+	struct budget		*budget;	/* memory of sessions */
 	struct gate		*gate;
 	struct groups		*groups;	/* NULL: there are none */
 	struct fence		*fence;

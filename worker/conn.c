@@ -40,6 +40,7 @@ conn_new(size_t size, struct event_base *base, int in, int out,
 	c->in = c->out = -1;
 	c->is_socket = in == out;
 	c->last_life = clock_ms();
+	c->allowed = SIZE_MAX;
 	buf_init(&c->queue, QUEUE_MAX);
 	TAILQ_INIT(&c->sources);
 	c->read_ev = event_new(base, in, EV_READ | EV_PERSIST, conn_on_read,
@@ -218,7 +219,7 @@ conn_want_input(struct conn *c, bool want)
 {
 	if (c->read_ev == NULL || c->state > CONN_OPEN)
 		return;
-	if (want)
+	if (want && !c->hungry)
 		event_add(c->read_ev, NULL);
 	else
 		event_del(c->read_ev);
@@ -231,7 +232,7 @@ conn_want_input(struct conn *c, bool want)
 static void
 conn_go_on(struct conn *c)
 {
-	if (conn_may_read(c))
+	if (conn_may_read(c) && !c->hungry)
 		event_active(c->read_ev, EV_READ, 0);
 }
 
@@ -244,6 +245,40 @@ conn_pause(struct conn *c, bool paused)
 	conn_want_input(c, conn_may_read(c));
 	if (was)
 		conn_go_on(c);
+}
+
+size_t
+conn_unfinished(const struct conn *c)
+{
+	return c->ops->unfinished(c);
+}
+
+bool
+conn_may_hold(struct conn *c, size_t want)
+{
+	if (conn_unfinished(c) < c->allowed)
+		return true;
+	if (!c->hungry) {
+		c->hungry = true;
+		conn_want_input(c, false);
+		c->events->on_hungry(c->arg, want);
+	}
+	return !c->hungry;
+}
+
+void
+conn_allow(struct conn *c, size_t max)
+{
+	c->allowed = max;
+	if (!c->hungry)
+		return;
+	/* It was not heard meanwhile. */
+	conn_alive(c);
+	if (conn_unfinished(c) >= max)
+		return;
+	c->hungry = false;
+	conn_want_input(c, conn_may_read(c));
+	conn_go_on(c);
 }
 
 static void

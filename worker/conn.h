@@ -27,6 +27,11 @@ struct conn_events {
 	void	(*on_message)(void *arg, char *text, size_t len, bool is_utf8);
 	/* A receipt for everything before pos. */
 	void	(*on_receipt)(void *arg, uint64_t pos);
+	/*
+	 * A message is longer than conn_allow() said, and no more of it is
+	 * read: so many bytes are wanted at least.
+	 */
+	void	(*on_hungry)(void *arg, size_t want);
 	/* No more messages will come or go; why is for the log.  Once. */
 	void	(*on_end)(void *arg, const char *why);
 	/* Nothing is left of it but memory: free it.  Once, last. */
@@ -57,6 +62,13 @@ void	 conn_set_exact(struct conn *c, bool exact);
  * reference does not take.
  */
 bool	 conn_has_long_frame(const struct conn *c);
+
+/*
+ * How much of a message that is not whole may be held, bytes; at first any
+ * amount.  What is there already stays.
+ */
+void	 conn_allow(struct conn *c, size_t max);
+size_t	 conn_unfinished(const struct conn *c);
 
 /* Stop or go on handing out messages (and reading them). */
 void	 conn_pause(struct conn *c, bool paused);

@@ -22,6 +22,8 @@ struct conn_ops {
 	void	(*put_tail)(char *at);
 	/* Input is there, or may be handed out again. */
 	void	(*on_input)(struct conn *);
+	/* Bytes that were read and not handed out. */
+	size_t	(*unfinished)(const struct conn *);
 	/* Ask for a receipt for pos; NULL: writing is the receipt. */
 	void	(*ask_receipt)(struct conn *, uint64_t pos, enum conn_place);
 	/* The last words. */
@@ -64,6 +66,8 @@ struct conn {
 	bool				 paused;	/* by the owner */
 	bool				 stalled;	/* answers unread */
 	bool				 slowed;	/* it was too fast */
+	bool				 hungry;	/* conn_allow() */
+	size_t				 allowed;	/* by that */
 	bool				 writing;	/* write_ev is on */
 };
 
@@ -81,6 +85,12 @@ void		 conn_end_of_input(struct conn *c, const char *why);
 
 /* Whether messages may be handed out now. */
 bool		 conn_may_read(const struct conn *c);
+
+/*
+ * Whether more may be held; if not, the owner hears that so many bytes are
+ * wanted, and on_input is not called until it allows them.
+ */
+bool		 conn_may_hold(struct conn *c, size_t want);
 
 /* The client gave a sign of life: bytes came, or a whole message. */
 void		 conn_alive(struct conn *c);

@@ -97,6 +97,12 @@ stdio_drain_lines(struct conn *c)
 	buf_trim(&s->lines, LINES_KEEP);
 }
 
+static size_t
+stdio_unfinished(const struct conn *c)
+{
+	return ((const struct conn_stdio *)c)->lines.len;
+}
+
 static void
 stdio_on_input(struct conn *c)
 {
@@ -110,6 +116,8 @@ stdio_on_input(struct conn *c)
 	stdio_drain_lines(c);
 	for (taken = 0; conn_may_read(c) && taken < TURN_MAX;
 	    taken += (size_t)n) {
+		if (!conn_may_hold(c, 2 * s->lines.len))
+			return;
 		if ((room = buf_reserve(&s->lines, READ_SIZE)) == NULL) {
 			conn_end(c, "a line that is too long");
 			return;
@@ -142,6 +150,7 @@ static const struct conn_ops stdio_ops = {
 	.put_head = stdio_put_head,
 	.put_tail = stdio_put_tail,
 	.on_input = stdio_on_input,
+	.unfinished = stdio_unfinished,
 	.put_close = stdio_put_close,
 	.fini = stdio_fini,
 };

@@ -197,6 +197,20 @@ ws_discard(struct conn *c)
 	}
 }
 
+/* What the frame at hand needs, and something for the next. */
+static size_t
+ws_want(const struct conn_ws *w)
+{
+	return ws_reader_held(&w->reader) + ws_reader_need(&w->reader) +
+	    LIMIT_HELD_FREE;
+}
+
+static size_t
+ws_unfinished(const struct conn *c)
+{
+	return ws_reader_held(&((const struct conn_ws *)c)->reader);
+}
+
 /* One read; bytes or 0 when there is nothing more now or ever. */
 static size_t
 ws_read(struct conn *c)
@@ -206,12 +220,16 @@ ws_read(struct conn *c)
 	size_t		 size, need;
 	ssize_t		 n;
 
+	if (!conn_may_hold(c, ws_want(w)))
+		return 0;
 	if ((room = ws_reader_room(&w->reader, READ_MIN, &size)) == NULL) {
 		conn_end(c, "out of memory for a message");
 		return 0;
 	}
 	if (c->exact && (need = ws_reader_need(&w->reader)) < size)
 		size = need;
+	if (size > c->allowed - ws_unfinished(c))
+		size = c->allowed - ws_unfinished(c);
 	n = recv(c->in, room, size, 0);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return 0;
@@ -279,6 +297,7 @@ static const struct conn_ops ws_ops = {
 	.put_head = ws_put_head,
 	.put_tail = ws_put_tail,
 	.on_input = ws_on_input,
+	.unfinished = ws_unfinished,
 	.ask_receipt = ws_ask_receipt,
 	.put_close = ws_put_close,
 	.on_flushed = ws_on_flushed,

@@ -8,6 +8,8 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "worker/account.h"
+#include "worker/budget.h"
+#include "worker/conn.h"
 #include "worker/operate.h"
 #include "worker/proc.h"
 #include "worker/session.h"
@@ -24,7 +26,7 @@ struct link {
 typedef void	 on_fn(struct link *l, const void *body, struct ipc_msg *m);
 
 static on_fn	 on_resume, on_decided, on_stop, on_query, on_act, on_tail,
-		 on_transcript, on_transcript_refused;
+		 on_transcript, on_transcript_refused, on_memory;
 
 static on_fn *const handlers[IPC_KINDS] = {
 	[IPC_resume] = on_resume,
@@ -35,6 +37,7 @@ static on_fn *const handlers[IPC_KINDS] = {
 	[IPC_tail] = on_tail,
 	[IPC_transcript] = on_transcript,
 	[IPC_transcript_refused] = on_transcript_refused,
+	[IPC_memory] = on_memory,
 };
 
 static void
@@ -62,6 +65,7 @@ link_on_end(void *arg, int error)
 	(void)error;
 	chan_free(&l->chan);
 	transcripts_lost(l->session);
+	budget_on_master_gone(l->session);
 	if (l->session->state == SESSION_RELEASED ||
 	    l->session->state == SESSION_NEW ||
 	    l->session->state == SESSION_HANDING)
@@ -181,6 +185,8 @@ on_query(struct link *l, const void *body, struct ipc_msg *m)
 	out.bytes_in = s->bytes_in;
 	out.unacked = s->window.sent_cost;
 	out.backlog = s->window.spooled_cost;
+	out.held = s->window.memory + (s->conn != NULL ?
+	    conn_unfinished(s->conn) : 0);
 	out.peak_kib = acc.worker_kib;
 	out.cpu_ms = acc.used.cpu_ms;
 	out.read = acc.used.read;
@@ -237,6 +243,15 @@ on_transcript_refused(struct link *l, const void *body, struct ipc_msg *m)
 
 	(void)m;
 	transcripts_refused(l->session, in->why);
+}
+
+static void
+on_memory(struct link *l, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Memory	*in = body;
+
+	(void)m;
+	budget_answered(l->session, in->output, in->message);
 }
 
 /* --- what goes --- */
@@ -323,6 +338,20 @@ link_ask_transcript(struct link *l, uint32_t ticket, bool is_terminal)
 	out.ticket = ticket;
 	out.terminal = is_terminal;
 	chan_send(l->chan, IPC_transcript_ask, &out, -1);
+	return 0;
+}
+
+int
+link_ask_memory(struct link *l, uint64_t output, uint64_t message)
+{
+	Ipc__MemoryAsk	 out = IPC__MEMORY_ASK__INIT;
+
+	if (l->chan == NULL)
+		return -1;
+	session_tell_master(l->session);
+	out.output = output;
+	out.message = message;
+	chan_send(l->chan, IPC_memory_ask, &out, -1);
 	return 0;
 }
 

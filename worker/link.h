@@ -39,6 +39,9 @@ void	 link_leave(struct link *l);
 /* What came of what an operator wanted. */
 void	 link_acted(struct link *l, const Ipc__Acted *out);
 
+/* How much memory the session wants to hold; 0, or -1: nobody to ask. */
+int	 link_ask_memory(struct link *l, uint64_t output, uint64_t message);
+
 /* How many processes run. */
 void	 link_load(struct link *l, unsigned running);
 

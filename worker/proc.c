@@ -172,11 +172,14 @@ proc_has_room(const struct proc *p)
 
 	if (p->transcript != NULL && transcript_waits(p->transcript))
 		return false;
+	if (!window_has_memory(&s->window, LIMIT_READ_CHUNK) &&
+	    budget_output(s))
+		return false;
 	if (s->conn == NULL)
 		return session_has_room(s) || overflow_make_room(s);
 	/* Its client may have come back, and ask for nothing. */
 	return session_has_room(s) &&
-	    p->ring.unread_cost < s->set.spool + s->set.window;
+	    p->ring.unread_cost < s->set.spool + LIMIT_UNREAD;
 }
 
 void

@@ -71,11 +71,12 @@ static const struct {
 
 static void	 on_message(void *, char *, size_t, bool);
 static void	 on_receipt(void *, uint64_t);
+static void	 on_hungry(void *, size_t);
 static void	 on_conn_end(void *, const char *);
 static void	 on_conn_gone(void *, struct conn *);
 
 static const struct conn_events conn_events = {
-	on_message, on_receipt, on_conn_end, on_conn_gone
+	on_message, on_receipt, on_hungry, on_conn_end, on_conn_gone
 };
 
 void
@@ -141,6 +142,12 @@ on_receipt(void *arg, uint64_t pos)
 	/* Whoever pongs may be a relay: the client tells by itself. */
 	if (!s->has_receipts)
 		window_relay(&s->window, pos, clock_ms());
+}
+
+static void
+on_hungry(void *arg, size_t want)
+{
+	budget_message(arg, want);
 }
 
 int
@@ -266,6 +273,7 @@ on_conn_end(void *arg, const char *why)
 
 	s->conn = NULL;
 	s->has_receipts = false;
+	budget_on_conn_end(s);
 	s->lingering++;
 	s->phase = PHASE_NEW;
 	rpc_cancel_all(s);
@@ -298,6 +306,7 @@ session_attach(struct session *s)
 	session_set_state(s, SESSION_ATTACHED);
 	s->phase = PHASE_ATTACHED;
 	conn_set_exact(s->conn, false);
+	conn_allow(s->conn, LIMIT_HELD_FREE + s->budget.message);
 	/* The master hears of it when the client has its answer. */
 	s->tell = is_new ? link_opened : link_attached;
 	if (is_new && !s->resuming)
@@ -722,10 +731,9 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	TAILQ_INIT(&s->waiting);
 	TAILQ_INIT(&s->starts);
 	window_init(&s->window);
-	if (s->is_relayed) {
+	if (s->is_relayed)
 		s->window.retain = s->set.remote_retain;
-		s->window.memory_max += s->set.remote_retain;
-	}
+	budget_init(s);
 	json_init(&s->json);
 	buf_init(&s->scratch, (size_t)LIMIT_MESSAGE);
 	s->ttl_ev = new_event(s, -1, 0, on_ttl);
@@ -776,6 +784,7 @@ session_fini(struct session *s)
 	event_free(s->relayed_ev);
 	event_free(s->evict_ev);
 	sigfd_free(&s->signals);
+	budget_fini(s);
 	event_free(s->reap_ev);
 	if (s->pace_ev != NULL)
 		event_free(s->pace_ev);

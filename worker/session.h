@@ -28,6 +28,7 @@
 #include "common/map.h"
 #include "worker/awake.h"
 #include "worker/bucket.h"
+#include "worker/budget.h"
 #include "worker/limits.h"
 #include "worker/overflow.h"
 #include "worker/ring.h"
@@ -108,6 +109,7 @@ struct session {
 	size_t			 closed_bytes;	/* output kept of closed ones */
 	struct window		 window;
 	struct overflow		 overflow;
+	struct budget		 budget;
 	uint64_t		 receipt_total;	/* asked for up to here */
 	bool			 has_receipts;	/* by the client itself */
 	uint64_t		 receipt_base;	/* pos that they count from */

@@ -34,6 +34,7 @@ static const struct form {
 	{ "age",	table_show_seconds,	true },
 	{ "backlog",	table_show_bytes,	true },
 	{ "in",		table_show_bytes,	true },
+	{ "memory",	table_show_bytes,	true },
 	{ "out",	table_show_bytes,	true },
 	{ "read",	table_show_bytes,	true },
 	{ "unacked",	table_show_bytes,	true },

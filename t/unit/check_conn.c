@@ -33,6 +33,9 @@ static struct frame		 frames[FRAMES];
 static size_t			 nframes;
 static unsigned			 nmessages, nreceipts, nended, nsources;
 static uint64_t			 receipt;
+static unsigned			 nhungry;
+static size_t			 wanted;
+static bool			 is_padded;	/* blanks before it */
 
 /* --- the owner --- */
 
@@ -40,7 +43,8 @@ static void
 on_message(void *arg, char *text, size_t len, bool is_utf8)
 {
 	(void)arg;
-	ck_assert(is_utf8 && len == 2 && memcmp(text, "{}", 2) == 0);
+	ck_assert(is_utf8 && (len == 2 || is_padded) &&
+	    memcmp(text + len - 2, "{}", 2) == 0);
 	nmessages++;
 }
 
@@ -68,8 +72,16 @@ on_gone(void *arg, struct conn *c)
 	conn_free(&conn);
 }
 
+static void
+on_hungry(void *arg, size_t want)
+{
+	(void)arg;
+	nhungry++;
+	wanted = want;
+}
+
 static const struct conn_events	 events = {
-	on_message, on_receipt, on_end, on_gone
+	on_message, on_receipt, on_hungry, on_end, on_gone
 };
 
 /* --- a source: letters in turn --- */
@@ -609,6 +621,55 @@ START_TEST(test_stdio)
 }
 END_TEST
 
+/*
+ * No more than is allowed is held of a message that is not whole; it waits, and
+ * comes whole when more is allowed.  Short ones need not ask.
+ */
+START_TEST(test_hungry)
+{
+	size_t	 len = 40000, n, i;
+	uint8_t	 head[WS_HEADER_MAX], mask[4] = { 0 };
+	char	*text = malloc(len);
+
+	ck_assert_ptr_nonnull(text);
+	memset(text, ' ', len);
+	memcpy(text + len - 2, "{}", 2);
+	nhungry = 0;
+	conn_allow(conn, 10000);
+	ask();
+	turn();
+	ck_assert_uint_eq(nmessages, 1);
+	n = ws_header(head, true, WS_TEXT, len, mask);
+	ck_assert_int_eq(write(peer, head, n), (ssize_t)n);
+	ck_assert_int_eq(write(peer, text, len), (ssize_t)len);
+	for (i = 0; i < 10; i++)
+		turn();
+	ck_assert_uint_eq(nhungry, 1);
+	ck_assert_uint_ge(wanted, n + len);
+	ck_assert_uint_eq(conn_unfinished(conn), 10000);
+	conn_allow(conn, 9000);
+	conn_allow(conn, 10000);
+	turn();
+	ck_assert_uint_eq(nhungry, 1);
+	conn_allow(conn, 20000);
+	for (i = 0; i < 10; i++)
+		turn();
+	ck_assert_uint_eq(nhungry, 2);
+	ck_assert_uint_eq(conn_unfinished(conn), 20000);
+	is_padded = true;
+	conn_allow(conn, n + len);
+	for (i = 0; i < 10; i++)
+		turn();
+	ck_assert_uint_eq(nmessages, 2);
+	ck_assert_uint_eq(conn_unfinished(conn), 0);
+	is_padded = false;
+	ask();
+	turn();
+	ck_assert_uint_eq(nmessages, 3);
+	free(text);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -622,6 +683,7 @@ main(void)
 	tcase_add_loop_test(t, test_parts, 0, 5);
 	tcase_add_test(t, test_unread);
 	tcase_add_test(t, test_between);
+	tcase_add_test(t, test_hungry);
 	tcase_add_test(t, test_requests);
 	tcase_add_test(t, test_two);
 	tcase_add_test(t, test_parts_behind);
