@@ -1,8 +1,7 @@
 #include "worker/probe.h"
 
-#include <sys/wait.h>
-
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,15 +82,9 @@ probe_start(int sock)
 		log_warn("probe");
 	if (pid != 0)
 		return;
+	signal(SIGCHLD, SIG_DFL);
 	log_set_role("probe");
 	become_anybody();
 	probe(sock);
 	_exit(0);
-}
-
-void
-probe_reap(void)
-{
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		continue;
 }

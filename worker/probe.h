@@ -5,10 +5,10 @@
 #ifndef WORKER_PROBE_H
 #define WORKER_PROBE_H
 
-/* Try it beside the caller; the answer goes to sock (ipc.def, ability). */
+/*
+ * Try it beside the caller, who ignores SIGCHLD; the answer goes to sock
+ * (ipc.def, ability).
+ */
 void	 probe_start(int sock);
-
-/* Reap those that are done. */
-void	 probe_reap(void);
 
 #endif

@@ -274,9 +274,10 @@ template_run(int sock, const struct rlimit *nofile, const char *groups)
 	/* While we may: a session's user may not reach its folder. */
 	http_exe = http_link_program();
 	warm_up();
+	/* So the kernel reaps the probe: we do nothing until we are asked. */
+	signal(SIGCHLD, SIG_IGN);
 	while ((r = ipc_wait(sock, IPC_ROLE_MASTER, IPC_ROLE_TEMPLATE,
 	    &m)) == 1) {
-		probe_reap();
 		if (m.kind == IPC_probe) {
 			probe_start(sock);
 			ipc_msg_fini(&m);
@@ -288,6 +289,7 @@ template_run(int sock, const struct rlimit *nofile, const char *groups)
 		errno = EMFILE;
 		pid = fd == -1 ? -1 : cgroup_fork(top, in->group, &group);
 		if (pid == 0) {
+			signal(SIGCHLD, SIG_DFL);
 			close(sock);
 			fd_close(&top);
 			ipc_msg_fini(&m);
