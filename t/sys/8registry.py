@@ -114,7 +114,7 @@ class Link:
         self.answers_pings = True
         self.reads = asyncio.Event()    # cleared: a peer that does not read
         self.reads.set()
-        self.received = 0
+        self.received = self.sent = 0   # frames; bytes
         self.link = None                # of a harness: the executor's
 
     def on_lost(self):
@@ -131,7 +131,13 @@ class Link:
             head += b"\x7e" + struct.pack(">H", n)
         else:
             head += b"\x7f" + struct.pack(">Q", n)
+        self.sent += len(head + payload)
         self.writer.write(head + payload)
+
+    @property
+    def taken(self):
+        """Bytes that are no longer kept here for it."""
+        return self.sent - self.writer.transport.get_write_buffer_size()
 
     def cut(self):
         """As a network does: no close frame."""
