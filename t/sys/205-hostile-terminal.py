@@ -74,7 +74,6 @@ def test_closed_slave(client):
     wait_output(client, "closer", b"hello")
     with open(fifo, "w") as file:
         check_prompt(client, "closed terminal")
-        began = time.process_time()
         lib.check(write(client, "closer", b"lost\n") == "accepted",
                   "write to a closed terminal")
         client.call("process/resize", processId="closer", rows=10, cols=10)
@@ -87,12 +86,16 @@ def test_closed_slave(client):
 
 
 def test_reopened_slave(client):
-    """It closes all of it, and takes it up again by its name."""
+    """It closes all of it, and takes it up again by its name.  A terminal that
+    nobody has open is at its end, if we look just then: what is written there
+    afterwards is not read.  Nothing else may come of it."""
     start(client, "again", "t=$(tty); printf one; exec </dev/null "
-          ">/dev/null 2>&1; sleep 0.2; echo two >$t; exit 0")
+          ">/dev/null 2>&1; if (echo two >$t); then exit 3; fi; exit 4")
     text, code = client.output("again")
-    lib.check(text.startswith(b"one") and code in (0, 1, 2),
+    lib.check(text in (b"one", b"onetwo\r\n") and
+              code in ((3,) if b"two" in text else (3, 4)),
               "again: %r %s" % (text, code))
+    check_prompt(client, "a terminal taken up again")
 
 
 def cpu_of(client):
@@ -166,12 +169,30 @@ def test_keys(client):
               text.count(b"more") == 2, "^D: %r %s" % (text, code))
 
 
-def test_hangup(client):
-    """It has no right to vhangup(2), but may let its session go."""
-    start(client, "leader", "trap '' HUP; (trap '' HUP; sleep 0.2; "
-          "printf late) & exit 2")
+def test_leader_ends(client):
+    """And others go on with its terminal: what they say arrives."""
+    fifo = os.path.join(lib.temp_dir(), "fifo")
+    os.mkfifo(fifo)
+    start(client, "leader", "trap '' HUP; (read x <%s; printf late) & "
+          "printf on; exit 2" % fifo)
+    lib.check(client.note("leader", "process/exited"), "leader: it lives")
+    lib.check(b"late" not in client.output("leader", False)[0], "too early")
+    with open(fifo, "w") as file:
+        file.write("\n")
     text, code = client.output("leader")
-    lib.check(code == 2, "leader: code %s" % code)
+    lib.check((text, code) == (b"onlate", 2), "leader: %r %s" % (text, code))
+
+
+def test_hangup(client):
+    """vhangup(2), where it has the right to: it is without a terminal then,
+    and its end is told."""
+    start(client, "hung", "trap '' HUP; printf on; python3 -c 'import ctypes, "
+          "sys; sys.exit(ctypes.CDLL(None).vhangup() + 2)'; r=$?; "
+          "printf more; exit $r")
+    text, code = client.output("hung")
+    lib.check((text, code) == ((b"on", 2) if os.geteuid() == 0 else
+                               (b"onmore", 1)), "hung: %r %s" % (text, code))
+    check_prompt(client, "a terminal that was hung up")
 
 
 def alone(test):
@@ -181,7 +202,8 @@ def alone(test):
 
 with lib.Server() as server:
     for test in (test_raw, test_huge, test_closed_slave, test_reopened_slave,
-                 test_resize, test_keys, test_hangup, test_never_reads,
+                 test_resize, test_keys, test_leader_ends, test_hangup,
+                 test_never_reads,
                  test_echo_storm):
         began = time.monotonic()
         lib.best_of(alone, test)
