@@ -21,6 +21,7 @@
 #include "master/listen.h"
 #include "master/logto.h"
 
+#define RESPAWN_MS	50	/* after the first quick death of a template */
 #define DEATHS_MAX	5	/* in DEATHS_MS before we pause */
 #define DEATHS_MS	10000
 #define PAUSE_MS	1000
@@ -49,6 +50,8 @@ struct pool {
 	struct event	*refill_ev, *decay_ev;
 	size_t		 want;		/* spare workers to keep now */
 	bool		 is_broken;	/* the last template never answered */
+	uint64_t	 backoff;	/* ms: after its death */
+	uint64_t	 respawn;	/* ms: no other one before that */
 	uint64_t	 deaths[DEATHS_MAX];
 	unsigned	 ndeaths;
 	uint64_t	 paused;	/* ms: until then */
@@ -239,6 +242,27 @@ on_msg(void *arg, struct ipc_msg *m)
 		chan_free(&p->other->chan);
 }
 
+/* At once if it worked for a while, else later each time. */
+static void
+respawn(struct template *t)
+{
+	struct pool	*p = t->pool;
+	uint64_t	 now = clock_ms();
+	struct timeval	 tv;
+
+	if (now - t->started >= LIMIT_RESPAWN)
+		p->backoff = 0;
+	else if (p->backoff == 0)
+		p->backoff = RESPAWN_MS;
+	else
+		p->backoff = p->backoff * 2 < LIMIT_RESPAWN ?
+		    p->backoff * 2 : LIMIT_RESPAWN;
+	p->respawn = now + p->backoff;
+	/* Sooner than what was to be done without it. */
+	tv = clock_timeval(p->backoff);
+	event_add(p->refill_ev, &tv);
+}
+
 static void
 on_end(void *arg, int error)
 {
@@ -258,9 +282,12 @@ on_end(void *arg, int error)
 	}
 	log_warnx("the template is gone");
 	child_on_template_gone(p->master);
-	if (t == p->now)
-		p->is_broken = !t->has_answered || error == ETIMEDOUT;
-	refill_in(p, 0);
+	if (t != p->now) {
+		refill_in(p, 0);
+		return;
+	}
+	p->is_broken = !t->has_answered || error == ETIMEDOUT;
+	respawn(t);
 }
 
 /*
@@ -450,8 +477,8 @@ on_refill(int fd, short what, void *arg)
 	if (p->stopping)
 		return;
 	/* However many ask for workers, and how soon. */
-	if (t->chan == NULL && now - t->started < LIMIT_RESPAWN) {
-		refill_in(p, LIMIT_RESPAWN - (now - t->started));
+	if (t->chan == NULL && now < p->respawn) {
+		refill_in(p, p->respawn - now);
 		return;
 	}
 	if (t->chan == NULL && start_template(t, -1) == -1) {

@@ -542,7 +542,27 @@ END_TEST
 
 /* --- the template --- */
 
-/* It is started anew, but not sooner than a second after the last time. */
+/* One that dies again and again is started anew after longer and longer. */
+START_TEST(test_template_dies)
+{
+	static const unsigned	 pauses[] = { 50, 100, 200, 400, 800, 1000,
+				    1000 };
+	unsigned		 i;
+
+	for (i = 0; i < sizeof(pauses) / sizeof(pauses[0]); i++) {
+		discard_all();
+		chans[i].on_end(chans[i].arg, 0);
+		/* Who wants a worker meanwhile does not make it later. */
+		ck_assert_ptr_null(take());
+		pass(pauses[i] - 2);
+		ck_assert_uint_eq(nchans, i + 1);
+		pass(3);
+		ck_assert_uint_eq(nchans, i + 2);
+	}
+}
+END_TEST
+
+/* It is started anew, at once if the last one worked for a while. */
 START_TEST(test_template_gone)
 {
 	ck_assert(!pool_is_broken(m.pool));
@@ -553,7 +573,7 @@ START_TEST(test_template_gone)
 	reap();
 	ck_assert(pool_is_gone(m.pool));
 	ck_assert_ptr_null(pool_take(m.pool));
-	pass(998);
+	pass(48);
 	ck_assert_uint_eq(nchans, 1);
 	pass(3);
 	ck_assert_uint_eq(nchans, 2);
@@ -781,6 +801,7 @@ pool_suite(void)
 	tcase_add_test(t, test_throttled);
 	tcase_add_test(t, test_not_throttled);
 	tcase_add_test(t, test_gone);
+	tcase_add_test(t, test_template_dies);
 	tcase_add_test(t, test_template_gone);
 	tcase_add_test(t, test_template_silent);
 	tcase_add_test(t, test_template_hangs);
