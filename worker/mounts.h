@@ -13,7 +13,8 @@
  * answers from this machine's memory and disks.  False when it is not known.
  * Keeps the table of mounts and reads it again when the kernel says that it
  * changed; the descriptor for that is this process's and is made again in
- * another.
+ * another.  A root that is in no table, as in a chroot, is judged by what
+ * statfs(2) says.
  */
 bool	 mount_is_local(uint64_t id);
 

@@ -247,6 +247,45 @@ START_TEST(test_unread_table)
 }
 END_TEST
 
+/*
+ * In a chroot the root's mount is in no table that a process can read.  Other
+ * mounts that are not are never asked: one may be that of a dead server.
+ */
+static int
+unlisted_root(void)
+{
+	struct lookup	 how = { .quick = true };
+	struct statx	 x, away;
+	char		 point[4096];
+	int		 fd;
+
+	NEED(unshare(CLONE_NEWNS) == 0);
+	NEED(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	snprintf(point, sizeof(point), "%s/m", base);
+	NEED(mount("t", point, "tmpfs", 0, NULL) == 0);
+	NEED((fd = open(point, O_PATH | O_CLOEXEC)) != -1);
+	NEED(statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &away) == 0);
+	snprintf(point, sizeof(point), "%s/root", base);
+	NEED(chroot(point) == 0 && chdir("/") == 0);
+	NEED(mount("p", "/proc", "proc", 0, NULL) == 0);
+	NEED(find("/etc/f", &how, &x) == 0);
+	NEED(find("/nope", &how, &x) == ENOENT);
+	NEED(find("/proc/version", &how, &x) == 0);
+	NEED(mount_is_local(x.stx_mnt_id));
+	NEED(!mount_is_local(away.stx_mnt_id));
+	close(fd);
+	return 0;
+}
+
+START_TEST(test_unlisted_root)
+{
+	if (geteuid() != 0)
+		return;
+	sh("mkdir -p m root/proc root/etc; touch root/etc/f");
+	ck_assert_int_eq(as_self(unlisted_root), 0);
+}
+END_TEST
+
 START_TEST(test_dead_mount)
 {
 	if (geteuid() != 0 || access("/dev/fuse", R_OK | W_OK) == -1)
@@ -270,6 +309,7 @@ main(void)
 	tcase_add_loop_test(t, test_at, 0, 2);
 	tcase_add_test(t, test_unknown_mount);
 	tcase_add_test(t, test_unread_table);
+	tcase_add_test(t, test_unlisted_root);
 	tcase_add_test(t, test_dead_mount);
 	tcase_set_timeout(t, 30);
 	suite_add_tcase(s, t);
