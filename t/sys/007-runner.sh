@@ -24,7 +24,10 @@ END
 put 103-alone.sh <<END
 #!/bin/sh
 # alone: it wants all others to be done
-[ -e "$dir/all" ]
+[ -e "$dir/all" ] || exit 1
+echo "  1.2   left out: no hammer"
+echo "left out: no nails"
+echo "left out: no hammer"
 END
 put 104-skipped.sh <<END
 #!/bin/sh
@@ -66,10 +69,12 @@ says() {
 for test in 101-good 102-beside 103-alone 107-deep; do
 	says "^pass  sys/$test "
 done
+says '^pass  sys/103-alone  ([0-9.]* s; left out: no hammer; no nails)$'
 says '^skip  sys/104-skipped  (for a reason)'
 says '^fail  sys/105-failed  (status 3)'
 says '^    the reason'
 [ ! -e "$(cat "$dir/where")" ] || { echo "its folder is still there"; exit 1; }
 says '^fail  sys/106-leaves  (left behind: sleep '
-[ "$(tail -n 2 "$dir/out")" = "1 skipped
+[ "$(tail -n 3 "$dir/out")" = "1 skipped
+1 left something out
 4 passed, 2 failed" ]

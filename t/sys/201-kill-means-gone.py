@@ -195,7 +195,7 @@ def run(uid, *options, groups=None, **how):
     """groups: whether there must be control groups; None: as it is."""
     ways = [w for w in WAYS if w != "namespace" or namespaces_allowed(uid)]
     if "namespace" not in ways:
-        print("no user namespaces here")
+        print("left out: no user namespaces")
     options = ("-o", "DetachedTtl=1") + options
     with lib.Server(*options, **how) as server:
         has_groups = lib.has_groups(server, uid)
@@ -218,7 +218,7 @@ def test_unkillable(uid, **how):
     """Who has become root is looked for so long, and no longer."""
     directory = lib.temp_dir(0o1777)
     if os.statvfs(directory).f_flag & os.ST_NOSUID:
-        print("no set-user-ID programs here")
+        print("left out: no set-user-ID programs")
         return
     program = os.path.join(directory, "python")
     shutil.copy(os.path.realpath("/usr/bin/python3"), program)
@@ -291,7 +291,7 @@ AS_NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534",
 def run_delegated():
     group = lib.own_group()
     if group is None or not os.access(group, os.W_OK):
-        print("no control groups of version 2 here")
+        print("left out: no control groups of version 2")
         return
     group = os.path.join(group, "test-" + uuid.uuid4().hex)
     os.mkdir(group)

@@ -5,9 +5,14 @@ set -u
 test=$SRCDIR/t/sys/202-inheritance.py
 status=0
 python3 "$test" || status=$?
-[ "$(id -u)" -eq 0 ] || exit $status
-command -v setpriv >/dev/null || exit $status
+ends_here() {
+	echo "left out: $*"
+	exit $status
+}
+[ "$(id -u)" -eq 0 ] || ends_here "other users take root"
+command -v setpriv >/dev/null || ends_here "other users: no setpriv"
 setpriv --reuid 65534 --regid 65534 --clear-groups \
-    test -x "$BUILD/execsrvd" -a -r "$test" || exit $status
+    test -x "$BUILD/execsrvd" -a -r "$test" ||
+    ends_here "other users cannot run what was built"
 python3 "$test" nobody || status=1
 exit $status

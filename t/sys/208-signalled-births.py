@@ -134,7 +134,7 @@ def own_master(uid):
     may = box.as_user(uid)
     if subprocess.run([*may, os.path.join(lib.BUILD, "execsrvd"), "-T"],
                       stdout=subprocess.DEVNULL, check=False).returncode != 0:
-        print("own master is left out: others cannot run what was built")
+        print("left out: own master: others cannot run what was built")
         return
     with lib.Server(unix=True, owner=uid, prefix=may) as server:
         for sig in (signal.SIGSTOP, signal.SIGKILL):

@@ -416,7 +416,7 @@ def certificates():
     """One that nobody vouches for is refused; SSL_CERT_FILE vouches."""
     made = certificate()
     if made is None:
-        say("  no openssl")
+        say("  left out: no openssl")
         return
     ca, tls = made
     up = Upstream(lambda r: r.send(answer(b"safe")), tls=tls)

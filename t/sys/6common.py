@@ -116,7 +116,7 @@ def kinds():
                       inside=0)]
     if subprocess.run([*may, *one, "true"], check=False,
                       stderr=subprocess.DEVNULL).returncode != 0:
-        print("container is left out: there are no user namespaces")
+        print("left out: container: there are no user namespaces")
         container = []
     if me != 0:
         return [Kind("own", me),
@@ -284,7 +284,7 @@ class Tried:
     def finish(self):
         """After all kinds of servers: what nobody tried."""
         for name in sorted(self.lacking):
-            print("%s: not tried here: %s" % (name, self.lacking[name]))
+            print("left out: %s: %s" % (name, self.lacking[name]))
         never = self.all - self.done - set(self.lacking)
         if any(n in ran for n in ("own", "user")):
             lib.check(not never, "never tried: %s" % sorted(never))
@@ -297,7 +297,7 @@ def can(kind, client):
     """Whether this kernel has what a kind of server needs."""
     error = refused(Runs(client), *("true",), box=read_only("/"))
     if error is not None:
-        print("%s is left out: %s" % (kind.name, error[1]), flush=True)
+        print("left out: %s: %s" % (kind.name, error[1]), flush=True)
         return False
     ran.append(kind.name)
     return True

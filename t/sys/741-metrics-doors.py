@@ -156,7 +156,7 @@ def other_addresses():
     """One that is named is taken, also when it is not loopback."""
     host = own_address()
     if host is None:
-        say("  this machine has no other address")
+        say("  left out: this machine has no other address")
         return
     server = Server("MetricsListen=%s:0" % host)
     url = doors(server)[0]

@@ -87,5 +87,5 @@ completed execsrvctl kill "${session%???????}"
 offers "$session"
 
 # The same words for zsh, where there is one.
-command -v zsh >/dev/null || exit 0
+command -v zsh >/dev/null || ends_here "no zsh"
 zsh -n "$COMPLETION/zsh" || fail "zsh does not read it"

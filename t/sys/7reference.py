@@ -36,7 +36,7 @@ def program():
     try:
         return rig.find_client()
     except rig.Skip as why:
-        say("  without the reference: %s" % why)
+        say("  left out: the reference: %s" % why)
         return None
 
 

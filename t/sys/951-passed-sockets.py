@@ -171,7 +171,7 @@ def refused():
                 cases.append(([tcp(socket.AF_INET6, "::")],
                               "not a loopback address"))
             except OSError:
-                say("  no IPv6 here")
+                say("  left out: no IPv6")
         good = [tcp()]
         cases += [(good, "LISTEN_FDS", {"LISTEN_FDS": "65"}),
                   (good, "LISTEN_FDS", {"LISTEN_FDS": "-1"}),
@@ -218,7 +218,7 @@ def by_systemd():
     """systemd-socket-activate(1): starts us at the first connection."""
     tool = shutil.which("systemd-socket-activate")
     if tool is None:
-        say("  no systemd-socket-activate here")
+        say("  left out: no systemd-socket-activate")
         return
     path = TMP + "/activated"
     argv = [tool, "-l", path, "--fdname=door"]

@@ -165,7 +165,7 @@ def inside(script):
     argv += ["sh", "-ec", script + '\nexec "$0" "$@"']
     if subprocess.run([*argv, "true"], capture_output=True,
                       check=False).returncode != 0:
-        say("  no mounts in namespaces here")
+        say("  left out: no mounts in namespaces")
         return None
     return argv
 

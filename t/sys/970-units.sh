@@ -50,8 +50,9 @@ systemd-analyze security --offline=true --no-pager --threshold=64 \
 grep -o 'exposure level.*' "$DIR/said"
 
 # Into a root of its own: a user and folders.
-[ "$(id -u)" -eq 0 ] || exit 0
-command -v systemd-sysusers >/dev/null || exit 0
+[ "$(id -u)" -eq 0 ] || ends_here "users and folders take root"
+command -v systemd-sysusers >/dev/null ||
+    ends_here "no systemd-sysusers"
 root=$DIR/root
 mkdir -p "$root/etc" "$root/run" "$root/var/log"
 echo 'root:x:0:0::/:/bin/sh' >"$root/etc/passwd"

@@ -89,7 +89,7 @@ def rotation():
           text)
     tool = shutil.which("logrotate")
     if tool is None:
-        say("  no logrotate here")
+        say("  left out: no logrotate")
         return
     r = subprocess.run([tool, "--debug", "--state", TMP + "/state",
                         BUILD + "/contrib/logrotate/execsrvd"],
@@ -182,7 +182,7 @@ def linked():
     except OSError:
         release = ""
     if release != "12":
-        say("  this is no Debian 12")
+        say("  left out: this is no Debian 12")
         return
     for program in ("execsrvd", "execsrv-worker", "execsrv-http",
                     "execsrv-uplink", "execsrvctl"):
@@ -208,7 +208,7 @@ def kubernetes():
     try:
         import yaml
     except ImportError:
-        say("  no python3-yaml here")
+        say("  left out: no python3-yaml")
         return
     d = yaml.safe_load(read("kubernetes.yaml"))
     check(d["kind"] == "Deployment", "%s" % d["kind"])

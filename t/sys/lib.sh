@@ -68,6 +68,12 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 129' HUP
 
+# ends_here WHY: the rest of this test cannot be run, what came before has passed.
+ends_here() {
+	echo "left out: $*"
+	exit 0
+}
+
 # need PROGRAM...: or this test is skipped.
 need() {
 	for program; do
