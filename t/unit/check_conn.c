@@ -471,6 +471,28 @@ START_TEST(test_pong_in_frame)
 END_TEST
 
 /* All that was sent before the last word comes before it. */
+/* A receipt for what was never sent is none. */
+START_TEST(test_receipts)
+{
+	uint8_t	 pos[8] = { 0 };
+	int	 i;
+
+	ck_assert_int_eq(send_letters(10), 0);
+	read_all();
+	for (i = 11; i >= 10; i--) {
+		pos[7] = (uint8_t)i;
+		say(WS_PONG, pos, sizeof(pos));
+		turn();
+		ck_assert_uint_eq(nreceipts, i == 10);
+	}
+	ck_assert_uint_eq(receipt, 10);
+	say(WS_PONG, pos, sizeof(pos) - 1);
+	turn();
+	ck_assert_uint_eq(nreceipts, 1);
+	ck_assert_uint_eq(nended, 0);
+}
+END_TEST
+
 START_TEST(test_close)
 {
 	size_t	 i;
@@ -688,6 +710,7 @@ main(void)
 	tcase_add_test(t, test_two);
 	tcase_add_test(t, test_parts_behind);
 	tcase_add_test(t, test_pong_in_frame);
+	tcase_add_test(t, test_receipts);
 	tcase_add_test(t, test_close);
 	tcase_add_test(t, test_half_close);
 	tcase_add_loop_test(t, test_vanishes, 0, 2);
