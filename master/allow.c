@@ -1,10 +1,10 @@
 #include "master/allow.h"
 
 #include <errno.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "master/names.h"
 
 /* --- one client --- */
 
@@ -198,8 +198,11 @@ warn_name(void *arg, const char *name, bool is_pattern)
 	const struct warning	*w = arg;
 
 	if (is_pattern || (!w->is_group && is_number(name)) ||
-	    (w->is_group ? getgrnam(name) != NULL : getpwnam(name) != NULL))
+	    (w->is_group ? names_group(name) != NULL :
+	    names_user(name) != NULL))
 		return 0;
+	if (errno != 0)
+		return -1;
 	fprintf(w->out, "execsrvd: warning: %s%s%s: there is no %s \"%s\"\n",
 	    w->where, w->where[0] != '\0' ? ": " : "", w->keyword,
 	    w->is_group ? "group" : "user", name);
@@ -225,5 +228,6 @@ allow_warn(const struct conf *c, FILE *out)
 	r = allow_each(c, false, warn_list, &w);
 	w.is_group = true;
 	if (r != 0 || allow_each(c, true, warn_list, &w) != 0)
-		fprintf(out, "execsrvd: names: %s\n", strerror(errno));
+		fprintf(out, "execsrvd: names: %s\n", names_error(errno));
+	names_end();
 }

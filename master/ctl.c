@@ -5,7 +5,6 @@
 #include <sys/un.h>
 
 #include <errno.h>
-#include <grp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/inside.h"
+#include "master/names.h"
 
 #define CLIENTS_MAX	64	/* operators at a time */
 #define OTHERS_MAX	48	/* the rest is for who sees all */
@@ -67,9 +67,9 @@ find_group(const struct conf *c, gid_t *gid_out, struct conf_error *e)
 	*gid_out = (gid_t)-1;
 	if (c->control_group[0] == '\0')
 		return 0;
-	if ((gr = getgrnam(c->control_group)) == NULL) {
-		conf_fail(e, "ControlGroup %.200s: no such group",
-		    c->control_group);
+	if ((gr = names_group(c->control_group)) == NULL) {
+		conf_fail(e, "ControlGroup %.200s: %s", c->control_group,
+		    errno == 0 ? "no such group" : names_error(errno));
 		return conf_at(e, conf_where(c, CONF_ROW_control_group, 0));
 	}
 	*gid_out = gr->gr_gid;

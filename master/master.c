@@ -30,6 +30,7 @@
 #include "master/penalty.h"
 #include "master/policy.h"
 #include "master/logfile.h"
+#include "master/names.h"
 #include "master/logto.h"
 #include "master/notify.h"
 #include "master/pool.h"
@@ -209,6 +210,7 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("watchdog");
 		return -1;
 	}
+	names_end();
 	reserve_fill(&m->reserve);
 	listen_publish(m);
 	remote_start_all(m);

@@ -3,8 +3,6 @@
 #include <sys/resource.h>
 
 #include <errno.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 #include "common/log.h"
 #include "master/allow.h"
 #include "master/audit.h"
+#include "master/names.h"
 #include "master/route.h"
 #include "master/tokens.h"
 
@@ -190,8 +189,10 @@ look_up_user(struct policy *p, const char *name)
 {
 	const struct passwd	*pw;
 
-	if (find_name(p, name) != NULL || (pw = getpwnam(name)) == NULL)
+	if (find_name(p, name) != NULL)
 		return 0;
+	if ((pw = names_user(name)) == NULL)
+		return errno == 0 ? 0 : -1;
 	return add_user(p, pw);
 }
 
@@ -199,15 +200,13 @@ look_up_user(struct policy *p, const char *name)
 static int
 look_up_members(struct policy *p, const char *name)
 {
-	const struct group	*gr = getgrnam(name);
-	struct passwd		*pw;
+	const struct group	*gr;
 	char			**member;
 
-	for (member = gr != NULL ? gr->gr_mem : NULL;
-	    member != NULL && *member != NULL; member++)
-		if (find_name(p, *member) == NULL &&
-		    (pw = getpwnam(*member)) != NULL &&
-		    add_user(p, pw) == -1)
+	if ((gr = names_group(name)) == NULL)
+		return errno == 0 ? 0 : -1;
+	for (member = gr->gr_mem; *member != NULL; member++)
+		if (look_up_user(p, *member) == -1)
 			return -1;
 	return 0;
 }
@@ -229,8 +228,10 @@ look_up_group(struct policy *p, const char *name)
 {
 	const struct group	*gr;
 
-	if (is_in_group(p, name) || (gr = getgrnam(name)) == NULL)
+	if (is_in_group(p, name))
 		return 0;
+	if ((gr = names_group(name)) == NULL)
+		return errno == 0 ? 0 : -1;
 	return add_group(p, gr);
 }
 
@@ -321,7 +322,7 @@ check_user(struct policy *p, const char *name, const char *where,
 	if (name[0] == '\0')
 		return 0;
 	if (look_up_user(p, name) == -1)
-		return conf_fail(e, "%s", strerror(errno));
+		return conf_fail(e, "%s", names_error(errno));
 	if ((u = find_name(p, name)) != NULL &&
 	    (geteuid() == 0 || u->uid == geteuid()))
 		return 0;
@@ -356,7 +357,7 @@ policy_new(const struct conf *c, struct conf_error *e)
 	struct policy	*p;
 
 	if ((p = calloc(1, sizeof(*p))) == NULL || look_up_all(p, c) == -1)
-		conf_fail(e, "users and groups: %s", strerror(errno));
+		conf_fail(e, "users and groups: %s", names_error(errno));
 	else if (check_users(p, c, e) == 0)
 		return p;
 	policy_free(&p);

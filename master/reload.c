@@ -7,6 +7,7 @@
 #include "master/audit.h"
 #include "master/fence.h"
 #include "master/listen.h"
+#include "master/names.h"
 #include "master/notify.h"
 #include "master/policy.h"
 #include "master/pool.h"
@@ -106,6 +107,7 @@ reload(struct master *m, struct reloaded *out, struct conf_error *e)
 
 	notify_reloading(m->notify);
 	r = take_over(m, out, e);
+	names_end();
 	what.result = r == 0 ? "done" : "failed";
 	what.why = r == 0 ? NULL : e->text;
 	audit(m, &what);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "common/log.h"
 #include "common/signals.h"
 #include "master/logto.h"
+#include "master/names.h"
 
 /* Without a user of their own; nobody else has this one. */
 #define UPLINK_UID	0x7fb00000
@@ -27,9 +27,12 @@ remote_exec_init(struct master *m)
 	m->uplink_uid = m->uplink_gid = UPLINK_UID;
 	if (!m->is_root)
 		return 0;
-	if ((pw = getpwnam(m->conf.uplink_user)) != NULL) {
+	if ((pw = names_user(m->conf.uplink_user)) != NULL) {
 		m->uplink_uid = pw->pw_uid;
 		m->uplink_gid = pw->pw_gid;
+	} else if (errno != 0) {
+		log_warnx("UplinkUser: %s", names_error(errno));
+		return -1;
 	}
 	if (m->uplink_uid == 0) {
 		log_warnx("UplinkUser %s: not as root", m->conf.uplink_user);

@@ -1,9 +1,11 @@
 #include "master/runas.h"
 
-#include <pwd.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "master/names.h"
 
 static int
 refuse(char *why, size_t size, const char *what, const char *name,
@@ -29,8 +31,9 @@ runas_find(const struct conf *c, const char *what, const char *name,
 		    "who its sessions run as", what);
 		return -1;
 	}
-	if ((pw = getpwnam(name)) == NULL)
-		return refuse(why, size, what, name, "no such user");
+	if ((pw = names_user(name)) == NULL)
+		return refuse(why, size, what, name, errno == 0 ?
+		    "no such user" : names_error(errno));
 	if (!is_root && pw->pw_uid != geteuid())
 		return refuse(why, size, what, name, "only root can run "
 		    "sessions of another user");

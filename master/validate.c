@@ -4,6 +4,7 @@
 #include "master/ctl.h"
 #include "master/listen.h"
 #include "master/logto.h"
+#include "master/names.h"
 #include "master/policy.h"
 #include "master/remote.h"
 #include "master/tokens.h"
@@ -23,5 +24,6 @@ validate(const struct conf *c, struct conf_error *e)
 		r = listen_check(c, tokens_wanted(c), e);
 	tokens_free(&tokens);
 	policy_free(&names);
+	names_end();
 	return r;
 }
