@@ -352,6 +352,11 @@ check-long: all $(TOOLS)
 	$(Q)SLOW=1 $(RUN_TESTS) $(patsubst %,sys:%,$(SLOW_TESTS) \
 	    $(sort $(wildcard t/long/[0-9]*.sh)))
 	$(if $(T),,$(Q)$(PYTHON) t/wire/run.py --build $(BUILD) --slow 530)
+	$(if $(T),,+$(Q)$(MAKE) check-vm)
+
+# Debians of their own, each with its kernel and systemd; some 10 minutes.
+check-vm: dist
+	$(Q)sh t/vm/run $(BUILD) bookworm trixie
 
 unit: $(UNIT) $(SEEDS)
 	$(Q)$(RUN_TESTS) $(UNIT_TESTS)
@@ -493,7 +498,7 @@ distcheck: dist
 
 # clean leaves the configuration alone, distclean leaves nothing.
 MADE		= $(addprefix $(BUILD)/,bench common contrib cppcheck deb man \
-		  master pic proto t worker san cover fuzz distcheck pycache execsrvd \
+		  master pic proto t worker san cover fuzz distcheck pycache vm execsrvd \
 		  execsrv-worker execsrv-http execsrv-uplink execsrv-reach execsrvctl \
 		  lib*.a lib*.list libexecsrv.* *.tar.gz)
 clean:
@@ -507,7 +512,7 @@ distclean: clean
 
 # -----------------------------------------------------------------------------
 
-.PHONY: all lib check check-long unit san cover fuzz fuzz-run bench \
+.PHONY: all lib check check-long check-vm unit san cover fuzz fuzz-run bench \
     bench-tools lint install install-strip uninstall dist deb distcheck \
     clean distclean FORCE
 .SECONDARY:
@@ -515,5 +520,6 @@ FORCE:
 
 -include $(shell test ! -d $(BUILD) || find $(BUILD) \
     \( -path $(BUILD)/san -o -path $(BUILD)/cover -o -path $(BUILD)/fuzz \
-    -o -path $(BUILD)/distcheck -o -path $(BUILD)/deb -o -path $(BUILD)/stock \) -prune \
+    -o -path $(BUILD)/distcheck -o -path $(BUILD)/deb -o -path $(BUILD)/stock -o -path $(BUILD)/vm \) \
+    -prune \
     -o -name '*.d' -type f -print)
