@@ -393,7 +393,7 @@ START_TEST(test_swapped)
 	sh("mkdir -p canary/x; echo keep > canary/keep;"
 	    "echo keep > canary/x/keep");
 	pid = again_and_again(swap, &fd);
-	for (i = 0; i < 3000; i++) {
+	for (i = 0; i < 8000; i++) {
 		set_up_swap();
 		rv = do_remove("t");
 		ck_assert_msg(rv == 0 || rv == ENOTEMPTY || rv == ENOTDIR ||
@@ -411,6 +411,20 @@ START_TEST(test_swapped)
 }
 END_TEST
 
+static TCase *
+in_memory(void)
+{
+	TCase	*t = tcase_create("memory");
+
+	tcase_set_timeout(t, 120);
+	tcase_add_unchecked_fixture(t, tree_memory_begin, tree_memory_end);
+	tcase_add_checked_fixture(t, tree_setup, tree_teardown);
+	tcase_add_test(t, test_deep);
+	tcase_add_test(t, test_filled);
+	tcase_add_test(t, test_swapped);
+	return t;
+}
+
 int
 main(void)
 {
@@ -424,13 +438,11 @@ main(void)
 	tcase_add_loop_test(t, test_rows, 0, 2 * (int)NROWS(rows));
 	tcase_add_test(t, test_tree);
 	tcase_add_test(t, test_wide);
-	tcase_add_test(t, test_deep);
 	tcase_add_test(t, test_unreadable);
 	tcase_add_test(t, test_cancelled);
 	tcase_add_loop_test(t, test_mounts, 0, (int)NROWS(mount_tests));
-	tcase_add_test(t, test_filled);
-	tcase_add_test(t, test_swapped);
 	suite_add_tcase(s, t);
+	suite_add_tcase(s, in_memory());
 	srunner_run_all(sr, CK_NORMAL);
 	failed = srunner_ntests_failed(sr);
 	srunner_free(sr);

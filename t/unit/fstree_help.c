@@ -23,13 +23,45 @@
 
 char	 base[PATH_MAX / 4];
 
+/* Of tree_memory_begin(), or empty. */
+static char	 memory[64];
+
 void
-tree_setup(void)
+tree_memory_begin(void)
+{
+	strcpy(memory, "/dev/shm/fstree.XXXXXX");
+	if (mkdtemp(memory) == NULL)
+		memory[0] = '\0';
+	else
+		ck_assert_int_eq(chmod(memory, 0755), 0);
+}
+
+/* Also what a test has left that failed. */
+void
+tree_memory_end(void)
+{
+	char	 command[128];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", memory);
+	if (memory[0] != '\0')
+		ck_assert_int_eq(system(command), 0);
+	memory[0] = '\0';
+}
+
+static const char *
+tree_place(void)
 {
 	const char	*tmp = getenv("TMPDIR");
 
-	snprintf(base, sizeof(base), "%s/fstree.XXXXXX",
-	    tmp != NULL ? tmp : "/tmp");
+	if (memory[0] != '\0')
+		return memory;
+	return tmp != NULL ? tmp : "/tmp";
+}
+
+void
+tree_setup(void)
+{
+	snprintf(base, sizeof(base), "%s/fstree.XXXXXX", tree_place());
 	ck_assert_ptr_nonnull(mkdtemp(base));
 	ck_assert_int_eq(chmod(base, 0777), 0);
 	umask(022);

@@ -15,6 +15,14 @@ extern char	 base[];
 void	 tree_setup(void);
 void	 tree_teardown(void);
 
+/*
+ * Fixtures of a whole case, not checked: its tests have their folders in
+ * memory, where there is some.  For races and for what is deep: to make a file
+ * where many were just removed takes ext4 twenty times as long.
+ */
+void	 tree_memory_begin(void);
+void	 tree_memory_end(void);
+
 /* Run shell commands there; they must succeed. */
 void	 sh(const char *format, ...)
 	    __attribute__((format(printf, 1, 2)));
