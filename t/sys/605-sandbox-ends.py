@@ -208,6 +208,7 @@ def server_ends(kind, place):
         client.drop()
 
 
+box.beside(__file__)
 before = mounts()
 for kind in box.chosen():
     with box.Place(kind.uid, git=False) as place:

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 lib = importlib.import_module("2common")
 
@@ -308,6 +309,25 @@ def chosen():
     for kind in kinds():
         if len(sys.argv) == 1 or kind.name in sys.argv[1:]:
             yield kind
+
+
+def beside(path, most=4):
+    """
+    Unless kinds are named: run a test for each of them, some side by side, since
+    they mostly wait, and end as they do.
+    """
+    if len(sys.argv) > 1:
+        return
+    todo, running, codes = [k.name for k in kinds()], [], []
+    while todo or running:
+        while todo and len(running) < most:
+            running.append(subprocess.Popen(
+                [sys.executable, path, todo.pop(0)]))
+        done = [c for c in running if c.poll() is not None]
+        codes += [c.returncode for c in done]
+        running = [c for c in running if c not in done]
+        time.sleep(0.05)
+    sys.exit(next((c for c in codes if c not in (0, lib.SKIP)), min(codes)))
 
 
 def finish():
