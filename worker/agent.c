@@ -1,6 +1,7 @@
 #include "worker/agent.h"
 
 #include <sys/mman.h>
+#include <sys/queue.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,6 +34,8 @@
 #define FDS		3		/* answer; data, open file, if any */
 #define GRACE_MS	1000		/* for a child that nobody waits for */
 #define NICENESS	10
+#define PARKED_MS	5000		/* for a child that cannot be made */
+#define PARKED_TRY_MS	20
 #define TURN		(4 * 1024 * 1024)	/* bytes read in one go */
 
 /* Where the answer goes: to a socket that came along, or to the line. */
@@ -58,6 +62,19 @@ struct request {
 	int		 fds[FDS];
 	void		*map;		/* of data that came as a file */
 };
+
+/*
+ * Children count as the session's commands do, which may use up TasksMax for a
+ * moment: a request waits for a place.
+ */
+struct parked {
+	TAILQ_ENTRY(parked)	 entry;
+	struct request		 req;
+	uint64_t		 until;		/* ms */
+	char			 data[];
+};
+
+static TAILQ_HEAD(, parked) parked = TAILQ_HEAD_INITIALIZER(parked);
 
 union ctl_room {
 	struct cmsghdr	 align;
@@ -309,20 +326,20 @@ watch_peer(void *arg)
 	_exit(0);
 }
 
-static void
+/* Whether there is a child for it. */
+static bool
 run_in_child(int sock, struct request *req)
 {
-	struct fsop_result	 r;
-	pthread_t		 watcher;
+	struct parked	*w;
+	pthread_t	 watcher;
 
 	switch (fork()) {
 	case -1:
-		fsop_result_init(&r);
-		r.error = errno;
-		(void)answer(req->fds[0], &r, false);
-		fsop_result_fini(&r);
-		return;
+		return false;
 	case 0:
+		TAILQ_FOREACH(w, &parked, entry)
+			if (&w->req != req)
+				close_fds(w->req.fds);
 		close(sock);
 		fd_close(&kept);
 		/* Many of them must not keep the worker from its turn. */
@@ -332,6 +349,70 @@ run_in_child(int sock, struct request *req)
 		    &req->fds[0]);
 		run(req, false);
 		_exit(0);
+	}
+	return true;
+}
+
+static void
+refuse(const struct request *req)
+{
+	struct fsop_result	 r;
+
+	fsop_result_init(&r);
+	r.why = FSWHY_NO_PROCESS;
+	(void)answer(req->fds[0], &r, false);
+	fsop_result_fini(&r);
+}
+
+/* Keep it until there can be a child, perhaps.  Takes its descriptors. */
+static void
+park(struct request *req)
+{
+	size_t		 len = req->op.data != NULL ? req->op.len : 0, i;
+	struct parked	*w;
+
+	if ((w = malloc(sizeof(*w) + len)) == NULL) {
+		refuse(req);
+		return;
+	}
+	w->req = *req;
+	w->until = clock_ms() + PARKED_MS;
+	if (len > 0)
+		w->req.op.data = memcpy(w->data, req->op.data, len);
+	for (i = 0; i < FDS; i++)
+		req->fds[i] = -1;
+	TAILQ_INSERT_TAIL(&parked, w, entry);
+}
+
+/* Whether it need not wait any more: it is cancelled, under way, or refused. */
+static bool
+is_over(int sock, struct parked *w)
+{
+	struct fsop_how	 wanted = { .hup = w->req.fds[0] };
+
+	if (fsop_cancelled(&wanted) == -1 || run_in_child(sock, &w->req))
+		return true;
+	if (clock_ms() < w->until)
+		return false;
+	refuse(&w->req);
+	return true;
+}
+
+/* Until the next request is there. */
+static void
+try_parked(int sock)
+{
+	struct pollfd	 p = { sock, POLLIN, 0 };
+	struct parked	*w;
+
+	while ((w = TAILQ_FIRST(&parked)) != NULL) {
+		if (is_over(sock, w)) {
+			TAILQ_REMOVE(&parked, w, entry);
+			close_fds(w->req.fds);
+			free(w);
+		} else if (poll(&p, 1, PARKED_TRY_MS) != 0) {
+			return;
+		}
 	}
 }
 
@@ -371,13 +452,14 @@ agent_serve(int sock, bool quick, bool may_stay_awake)
 	awake_init(&awake, may_stay_awake);
 	/* Nobody asks how they ended. */
 	signal(SIGCHLD, SIG_IGN);
-	while (stay_awake(sock, &awake), rest(sock),
+	while (stay_awake(sock, &awake), rest(sock), try_parked(sock),
 	    receive(sock, &req) == 1) {
 		awake_asked(&awake, clock_us());
 		wanted.hup = req.fds[0];
 		if (fsop_cancelled(&wanted) == 0 &&
-		    (!quick || !run(&req, true)))
-			run_in_child(sock, &req);
+		    (!quick || !run(&req, true)) &&
+		    !run_in_child(sock, &req))
+			park(&req);
 		close_fds(req.fds);
 	}
 	behind_flush(&behind);

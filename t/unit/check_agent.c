@@ -1,6 +1,7 @@
 /* A real agent: what it answers, what it leaves out, and that it ends. */
 #include "t/unit/agent_help.h"
 
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <errno.h>
@@ -22,6 +23,83 @@
 #define FIXED	(offsetof(struct fsop, path) + 1) /* and where to answer */
 #define WHERE_LINE	2
 #define WHERES		3
+
+/* --- in the place of fork(2): what it refuses, in the agent as well --- */
+
+static int	*refusals;
+
+pid_t
+fork(void)
+{
+	if (refusals != NULL && *refusals > 0) {
+		--*refusals;
+		errno = EAGAIN;
+		return -1;
+	}
+	return _Fork();
+}
+
+static void
+refuse_forks(int n)
+{
+	if (refusals == NULL)
+		refusals = mmap(NULL, sizeof(*refusals), PROT_READ |
+		    PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(refusals, MAP_FAILED);
+	*refusals = n;
+}
+
+/* It waits for a child, and others go on; but not for ever. */
+START_TEST(test_no_children)
+{
+	struct agent_answer	 a, b;
+	struct fsop		 op;
+	char			*big = malloc(AGENT_INLINE);
+	int			 fds[3], i;
+
+	ck_assert_ptr_nonnull(big);
+	memset(big, 'x', AGENT_INLINE);
+	sh("printf hello > f; mkdir d; touch d/x");
+	refuse_forks(0);
+	start_agent(false);
+	refuse_forks(4);
+	op_init(&op, FSOP_READ, "f", NULL);
+	fds[0] = ask(&op);
+	op_init(&op, FSOP_WRITE, "g", NULL);
+	op.data = big;
+	op.len = AGENT_INLINE;
+	fds[1] = ask(&op);
+	op_init(&op, FSOP_WRITE, "h", NULL);
+	op.data = "other";
+	op.len = 5;
+	fds[2] = ask(&op);
+	ck_assert_int_eq(hear(&a, &fds[0]), 1);
+	has_content(&a, "hello", 5);
+	agent_answer_fini(&a);
+	for (i = 1; i < 3; i++) {
+		ck_assert_int_eq(hear(&a, &fds[i]), 1);
+		ck_assert_int_eq(outcome(&a), 0);
+		agent_answer_fini(&a);
+	}
+	ck_assert_int_eq(*refusals, 0);
+	sh("test $(wc -c < g) = $(tr -dc x < g | wc -c)");
+	sh("test \"$(cat h)\" = other");
+	refuse_forks(1000000);
+	op_init(&op, FSOP_READ, "f", NULL);
+	fds[0] = ask(&op);
+	ck_assert_int_eq(hear(&b, &fds[0]), 1);
+	ck_assert_int_eq(outcome(&b), REFUSED(NO_PROCESS));
+	agent_answer_fini(&b);
+	/* Who does not wait is not waited for. */
+	fds[0] = ask(&op);
+	fd_close(&fds[0]);
+	refuse_forks(0);
+	op_init(&op, FSOP_STAT, "f", NULL);
+	ck_assert_int_eq(do_it(&op, &a), 0);
+	agent_answer_fini(&a);
+	free(big);
+}
+END_TEST
 
 /* --- answers; loop index: quick or not --- */
 
@@ -563,6 +641,7 @@ main(void)
 	int	 failed;
 
 	tcase_add_checked_fixture(t, agent_setup, agent_teardown);
+	tcase_add_test(t, test_no_children);
 	tcase_add_loop_test(t, test_answers, 0, 2);
 	tcase_add_loop_test(t, test_writes, 0, 2);
 	tcase_add_loop_test(t, test_blocks, 0, 2);
