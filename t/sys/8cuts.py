@@ -183,7 +183,8 @@ async def campaign(rig, kind, times, rng=random, speed=20 << 20):
     hold(rig, speed)
     program = rig.program(options=["DetachedTtl=10m"])
     await rig.linked(program=program)
-    child = await begin(rig)
+    # An executor pauses for up to half a minute, a client gives up before.
+    child = await begin(rig, "--patience", "120")
     lines, done = Lines(), 0
 
     async def cutter():
