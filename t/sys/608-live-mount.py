@@ -2,6 +2,7 @@
 import importlib
 import os
 import threading
+import time
 
 import fusefs
 
@@ -33,9 +34,21 @@ def cut(kind, server, how):
         starts(client, policy, how)
         session = client.session
         client.drop()
-    with kind.client(server, resume=session) as client:
+    with resumed(kind, server, session) as client:
         lib.check(client.session == session, "%s: not resumed" % how)
         client.call("session/close")
+
+
+def resumed(kind, server, session):
+    """A client of it, as soon as the loss of the one before is noticed."""
+    deadline = time.monotonic() + lib.LIMIT
+    while True:
+        try:
+            return kind.client(server, resume=session)
+        except lib.RpcError as e:
+            lib.check(e.code == -32010 and time.monotonic() < deadline,
+                      "resume: %s" % e)
+        time.sleep(0.02)
 
 
 def waits(kind, server):
@@ -51,7 +64,7 @@ def waits(kind, server):
                         sandbox=policy)
         lib.check(fs.asked.wait(lib.LIMIT), "nobody asks about the folder")
         client.drop()
-    with kind.client(server, resume=session) as client:
+    with resumed(kind, server, session) as client:
         fs.hold.set()
         starts(client, policy, "cwd")
     fs.hold = None
