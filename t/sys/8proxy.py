@@ -125,7 +125,9 @@ class Certificates:
             with open(folder + "/" + name, "w", encoding="ascii") as f:
                 f.write(text)
         self.openssl("req", "-x509", *self.key("ca"), "-days", "3", "-out",
-                     "ca.pem", "-subj", "/CN=tests")
+                     "ca.pem", "-subj", "/CN=tests", "-addext",
+                     "basicConstraints=critical,CA:TRUE", "-addext",
+                     "keyUsage=critical,keyCertSign,cRLSign")
         self.ca = folder + "/ca.pem"
         os.chmod(self.ca, 0o644)
 
