@@ -207,18 +207,22 @@ rig_idle(void)
 
 /*
  * libwebsockets itself goes round and round in the last millisecond before a
- * timer: that is not looked at.
+ * timer, ours or one of its own: so milliseconds with a turn are counted.
  */
 void
 rig_ck_calm(void)
 {
-	uint64_t	 before = rig.ticks, until = clock_ms() + 100;
+	uint64_t	 before = rig.ticks, until = clock_ms() + 100, now;
+	uint64_t	 last = 0;
 	unsigned	 n = 0;
 
 	loop_timer_set(&rig.loop, &rig.tick, 200, on_tick, NULL);
-	for (; rig.ticks == before; rig_turn())
-		n += clock_ms() < until;
-	ck_assert_msg(n < 20, "%u turns in 100 ms", n);
+	for (; rig.ticks == before; rig_turn()) {
+		now = clock_ms();
+		n += now < until && now != last;
+		last = now;
+	}
+	ck_assert_msg(n < 20, "turns in %u of 100 ms", n);
 }
 
 void
