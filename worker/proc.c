@@ -177,6 +177,8 @@ proc_has_room(const struct proc *p)
 		return false;
 	if (s->conn == NULL)
 		return session_has_room(s) || overflow_make_room(s);
+	if (p->reads_on != 0 && clock_ms() - p->reads_on < LIMIT_READS_ON)
+		return false;
 	/* Its client may have come back, and ask for nothing. */
 	return session_has_room(s) &&
 	    p->ring.unread_cost < s->set.spool + LIMIT_UNREAD;
@@ -186,7 +188,7 @@ void
 proc_catch_up(struct proc *p)
 {
 	p->ring.catching_up = true;
-	p->caught_up = 0;
+	p->caught_up = p->reads_on = 0;
 	replay_stop(p);
 }
 

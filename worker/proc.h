@@ -84,6 +84,7 @@ struct proc {
 	uint64_t		 kill_until;	/* ms: then others must */
 	bool			 is_replayed;
 	uint64_t		 replay_after;	/* this number */
+	uint64_t		 reads_on;	/* ms: its client catches up */
 	uint64_t		 caught_up;	/* ms: read after a resume; 0 */
 	uint64_t		 born;		/* ms */
 	uint64_t		 bytes_out;
