@@ -1,5 +1,7 @@
 #include "worker/template.h"
 
+#include <sys/wait.h>
+
 #include <errno.h>
 #include <pwd.h>
 #include <signal.h>
@@ -235,7 +237,36 @@ leave(int status)
 
 /* --- the template --- */
 
-/* What every worker would otherwise do for itself, in pages of its own. */
+/* Load the modules of nsswitch.conf(5). */
+static void
+load_name_services(void)
+{
+	getpwuid(getuid());
+	endpwent();
+}
+
+/* Return whether a process that calls fn survives it. */
+static bool
+is_survived(void (*fn)(void))
+{
+	pid_t	 pid;
+	int	 status;
+
+	if ((pid = fork()) == 0) {
+		fn();
+		_exit(0);
+	}
+	while (pid != -1 && waitpid(pid, &status, 0) == -1)
+		if (errno != EINTR)
+			return false;
+	return pid != -1 && status == 0;
+}
+
+/*
+ * What every worker would otherwise do for itself, in pages of its own.  glibc
+ * and modules of nsswitch.conf(5) may end the process (want of memory): without
+ * a template that would be the end of all new sessions instead of one.
+ */
 static void
 warm_up(void)
 {
@@ -245,8 +276,11 @@ warm_up(void)
 		fatalx("sodium_init");
 	randombytes_buf(byte, sizeof(byte));
 	tzset();
-	getpwuid(getuid());	/* loads the modules of nsswitch.conf(5) */
-	endpwent();
+	if (is_survived(load_name_services))
+		load_name_services();
+	else
+		log_warnx("template: looking up a user ends a process; each "
+		    "session does so for itself");
 }
 
 static void
