@@ -329,7 +329,8 @@ fail(struct holder *h, const char *why)
 {
 	stop(h);
 	set_state(h, HOLDER_FAILED, why);
-	if (h->confined)
+	/* The end of a session ends its holders, too. */
+	if (h->confined && h->session->state != SESSION_CLOSING)
 		log_info("sandbox: %s", why);
 }
 

@@ -218,7 +218,10 @@ for kind in box.chosen():
                     continue
                 holder_dies(kind, server, client, place)
                 client.call("session/close")
+            before_end = server.text().count("ended from outside")
             session_ends(kind, server, place)
+            lib.check(server.text().count("ended from outside") ==
+                      before_end, "an orderly end is told as a failure")
             clean(place, kind.name + ": session/close")
             if not kind.alone:
                 unused(kind, server, place)
