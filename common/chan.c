@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ev.h"
 #include "common/fd.h"
 
 #define CHAN_QUEUE_MAX	(1024 * 1024)	/* bytes a peer may leave unread */
@@ -23,7 +24,8 @@ struct packet {
 struct chan {
 	int			 sock;
 	enum ipc_role		 self, peer;
-	struct event		*read_ev, *write_ev, *end_ev;
+	struct io		 read_ev, write_ev;
+	struct timer		 end_ev;
 	TAILQ_HEAD(, packet)	 queue;
 	size_t			 queued;	/* bytes */
 	size_t			 max;
@@ -35,9 +37,9 @@ struct chan {
 	void			*arg;
 };
 
-static void	 chan_on_read(int, short, void *);
-static void	 chan_on_write(int, short, void *);
-static void	 chan_on_end(int, short, void *);
+static void	 chan_on_read(void *);
+static void	 chan_on_write(void *);
+static void	 chan_on_end(void *);
 
 struct chan *
 chan_new(struct event_base *base, int sock, enum ipc_role self,
@@ -55,12 +57,10 @@ chan_new(struct event_base *base, int sock, enum ipc_role self,
 	c->on_msg = on_msg;
 	c->on_end = on_end;
 	c->arg = arg;
-	c->read_ev = event_new(base, sock, EV_READ | EV_PERSIST, chan_on_read,
-	    c);
-	c->write_ev = event_new(base, sock, EV_WRITE, chan_on_write, c);
-	c->end_ev = event_new(base, -1, 0, chan_on_end, c);
-	if (c->read_ev == NULL || c->write_ev == NULL || c->end_ev == NULL ||
-	    fd_nonblock(sock, 1) == -1 || event_add(c->read_ev, NULL) == -1) {
+	io_init(&c->read_ev, base, sock, EV_READ | EV_PERSIST, chan_on_read, c);
+	io_init(&c->write_ev, base, sock, EV_WRITE, chan_on_write, c);
+	timer_init(&c->end_ev, base, chan_on_end, c);
+	if (fd_nonblock(sock, 1) == -1 || io_start(&c->read_ev) == -1) {
 		chan_free(&c);
 		return NULL;
 	}
@@ -90,12 +90,9 @@ chan_free(struct chan **cp)
 		return;
 	if (c->freed != NULL)
 		*c->freed = true;
-	if (c->read_ev != NULL)
-		event_free(c->read_ev);
-	if (c->write_ev != NULL)
-		event_free(c->write_ev);
-	if (c->end_ev != NULL)
-		event_free(c->end_ev);
+	io_stop(&c->read_ev);
+	io_stop(&c->write_ev);
+	timer_stop(&c->end_ev);
 	while (!TAILQ_EMPTY(&c->queue))
 		packet_free(c, TAILQ_FIRST(&c->queue));
 	fd_close(&c->sock);
@@ -128,18 +125,16 @@ chan_fail(struct chan *c, int error)
 		return;
 	c->ended = true;
 	c->error = error;
-	event_del(c->read_ev);
-	event_del(c->write_ev);
-	event_active(c->end_ev, EV_TIMEOUT, 0);
+	io_stop(&c->read_ev);
+	io_stop(&c->write_ev);
+	timer_fire(&c->end_ev);
 }
 
 static void
-chan_on_end(int fd, short what, void *arg)
+chan_on_end(void *arg)
 {
 	struct chan	*c = arg;
 
-	(void)fd;
-	(void)what;
 	c->on_end(c->arg, c->error);
 }
 
@@ -162,7 +157,7 @@ chan_queue(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	c->queued += sizeof(*p) + p->len;
 	if (p->data == NULL ||
 	    (fd != -1 && (p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) == -1) ||
-	    event_add(c->write_ev, NULL) == -1) {
+	    io_start(&c->write_ev) == -1) {
 		chan_fail(c, errno);
 		packet_free(c, p);
 	}
@@ -199,17 +194,15 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 }
 
 static void
-chan_on_write(int fd, short what, void *arg)
+chan_on_write(void *arg)
 {
 	struct chan	*c = arg;
 	struct packet	*p;
 
-	(void)fd;
-	(void)what;
 	while ((p = TAILQ_FIRST(&c->queue)) != NULL) {
 		if (ipc_send_packed(c->sock, p->data, p->len, p->fd) == -1) {
 			if (errno == EAGAIN)
-				event_add(c->write_ev, NULL);
+				io_start(&c->write_ev);
 			else if (!has_left(errno))
 				chan_fail(c, errno);
 			return;
@@ -219,16 +212,15 @@ chan_on_write(int fd, short what, void *arg)
 }
 
 static void
-chan_on_read(int fd, short what, void *arg)
+chan_on_read(void *arg)
 {
 	struct chan	*c = arg;
 	struct ipc_msg	 m;
 	bool		 freed = false;
 	int		 i, r;
 
-	(void)what;
 	for (i = 0; i < CHAN_TURN_MAX && !c->ended; i++) {
-		if ((r = ipc_recv(fd, c->peer, c->self, &m)) != 1) {
+		if ((r = ipc_recv(c->sock, c->peer, c->self, &m)) != 1) {
 			if (r == 0)
 				chan_fail(c, 0);
 			else if (errno != EAGAIN)

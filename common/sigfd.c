@@ -7,28 +7,28 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/ev.h"
 #include "common/fd.h"
 
 #define AT_ONCE	8	/* signals of one read */
 
 struct sigfd {
 	int		 fd;
-	struct event	*ev;
+	struct io	 ev;
 	sigfd_fn	*fn;
 	void		*arg;
 };
 
 /* What cannot be read now is there in the next turn. */
 static void
-on_read(int fd, short what, void *arg)
+on_read(void *arg)
 {
 	struct signalfd_siginfo	 in[AT_ONCE];
 	struct sigfd		*s = arg;
 	ssize_t			 n;
 	size_t			 i;
 
-	(void)what;
-	if ((n = read(fd, in, sizeof(in))) <= 0)
+	if ((n = read(s->fd, in, sizeof(in))) <= 0)
 		return;
 	for (i = 0; i < (size_t)n / sizeof(in[0]); i++)
 		s->fn(s->arg, (int)in[i].ssi_signo);
@@ -55,8 +55,8 @@ sigfd_new(struct event_base *base, const int *list, sigfd_fn *fn, void *arg)
 	/* One that is ignored would not stay pending. */
 	for (sig = list; *sig != 0; sig++)
 		signal(*sig, SIG_DFL);
-	if ((s->ev = event_new(base, s->fd, EV_READ | EV_PERSIST, on_read,
-	    s)) == NULL || event_add(s->ev, NULL) == -1) {
+	io_init(&s->ev, base, s->fd, EV_READ | EV_PERSIST, on_read, s);
+	if (io_start(&s->ev) == -1) {
 		errno = ENOMEM;
 		goto fail;
 	}
@@ -74,8 +74,7 @@ sigfd_free(struct sigfd **sp)
 	*sp = NULL;
 	if (s == NULL)
 		return;
-	if (s->ev != NULL)
-		event_free(s->ev);
+	io_stop(&s->ev);
 	fd_close(&s->fd);
 	free(s);
 }
