@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/envlist.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -89,7 +90,6 @@ child_state_name(const struct child *c)
 static void
 child_set_state(struct child *c, enum child_state to)
 {
-	struct timeval	 burial = clock_timeval(BURIAL_MS);
 
 	if (c->state == to)
 		return;
@@ -102,9 +102,9 @@ child_set_state(struct child *c, enum child_state to)
 	if (to != CHILD_GREETING && to != CHILD_HANDING)
 		gate_leave(c->master->gate, c);
 	if (to == CHILD_LEAVING)
-		event_add(c->kill_ev, &burial);
+		timer_set(&c->kill_ev, BURIAL_MS);
 	else
-		event_del(c->kill_ev);
+		timer_stop(&c->kill_ev);
 }
 
 struct child *
@@ -137,7 +137,7 @@ child_free(struct child *c)
 		map_del(&m->by_pid, &c->by_pid);
 	TAILQ_REMOVE(&m->children, c, entry);
 	chan_free(&c->chan);
-	event_free(c->kill_ev);
+	timer_stop(&c->kill_ev);
 	groups_give_back(m->groups, c->group);
 	budget_leave(m->budget, &c->share);
 	free(c);
@@ -213,10 +213,9 @@ on_chan_end(void *arg, int error)
 void
 child_wait_for_owner(struct child *c)
 {
-	struct timeval	 tv = clock_timeval(LIMIT_OFFER + LIMIT_OFFER_MARGIN);
 
 	if (c->state == CHILD_HANDING)
-		event_add(c->kill_ev, &tv);
+		timer_set(&c->kill_ev, LIMIT_OFFER + LIMIT_OFFER_MARGIN);
 }
 
 /*
@@ -224,12 +223,10 @@ child_wait_for_owner(struct child *c)
  * that does not come.
  */
 static void
-on_overdue(int fd, short what, void *arg)
+on_overdue(void *arg)
 {
 	struct child	*c = arg;
 
-	(void)fd;
-	(void)what;
 	if (c->state == CHILD_HANDING) {
 		log_info("%s: the worker of its session does not answer",
 		    c->peer.text);
@@ -830,11 +827,9 @@ child_new(struct master *m)
 		free(c);
 		return NULL;
 	}
-	if ((c->kill_ev = event_new(m->base, -1, 0, on_overdue, c)) == NULL ||
-	    (c->chan = chan_new(m->base, pair[0], IPC_ROLE_MASTER,
+	timer_init(&c->kill_ev, m->base, on_overdue, c);
+	if ((c->chan = chan_new(m->base, pair[0], IPC_ROLE_MASTER,
 	    IPC_ROLE_WORKER, on_msg, on_chan_end, c)) == NULL) {
-		if (c->kill_ev != NULL)
-			event_free(c->kill_ev);
 		fd_close(&pair[0]);
 		fd_close(&pair[1]);
 		free(c);

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "common/chan.h"
+#include "common/ev.h"
 #include "common/map.h"
 #include "master/master.h"
 #include "master/peer.h"
@@ -64,7 +65,7 @@ struct child {
 	uint64_t		 since;		/* ms: assigned */
 	struct share		*share;		/* of memory */
 	uint64_t		 max_held;	/* of its identity's, bytes */
-	struct event		*kill_ev;
+	struct timer		 kill_ev;
 };
 
 /* A worker being started.  NULL with errno. */

@@ -1,3 +1,4 @@
+#include "common/ev.h"
 #include "master/ctl_priv.h"
 
 #include <sys/socket.h>
@@ -31,7 +32,8 @@ struct ctl {
 	struct master			*master;
 	int				 fd;
 	char				*path;
-	struct event			*accept_ev, *pause_ev;
+	struct io			 accept_ev;
+	struct timer			 pause_ev;
 	TAILQ_HEAD(, ctl_client)	 clients;
 	unsigned			 nclients;
 	uint32_t			 next_ticket;
@@ -53,8 +55,8 @@ static const struct {
 #undef LOCAL
 };
 
-static void	 on_accept(int, short, void *);
-static void	 on_pause(int, short, void *);
+static void	 on_accept(void *);
+static void	 on_pause(void *);
 
 /* --- the socket --- */
 
@@ -135,6 +137,16 @@ open_socket(struct ctl *c)
 	return set_group(c);
 }
 
+static int
+start_accepting(struct ctl *c)
+{
+	struct event_base	*base = c->master->base;
+
+	timer_init(&c->pause_ev, base, on_pause, c);
+	io_init(&c->accept_ev, base, c->fd, EV_READ | EV_PERSIST, on_accept, c);
+	return io_start(&c->accept_ev);
+}
+
 struct ctl *
 ctl_new(struct master *m)
 {
@@ -150,9 +162,7 @@ ctl_new(struct master *m)
 	if (asprintf(&c->path, "%s/%s", m->dir, CTL_SOCKET) == -1)
 		c->path = NULL;
 	if (c->path == NULL || open_socket(c) == -1 ||
-	    (c->accept_ev = event_new(m->base, c->fd, EV_READ | EV_PERSIST,
-	    on_accept, c)) == NULL || event_add(c->accept_ev, NULL) == -1 ||
-	    (c->pause_ev = event_new(m->base, -1, 0, on_pause, c)) == NULL)
+	    start_accepting(c) == -1)
 		ctl_free(&c);
 	return c;
 }
@@ -169,8 +179,7 @@ client_free(struct ctl_client *cl)
 	TAILQ_REMOVE(&cl->ctl->clients, cl, entry);
 	cl->ctl->nclients--;
 	chan_free(&cl->chan);
-	if (cl->late_ev != NULL)
-		event_free(cl->late_ev);
+	timer_stop(&cl->late_ev);
 	free(cl->awaited);
 	fd_close(&cl->stream);
 	buf_fini(&cl->text);
@@ -192,10 +201,8 @@ ctl_free(struct ctl **cp)
 			ctl_on_end(cl);
 		client_free(cl);
 	}
-	if (c->accept_ev != NULL)
-		event_free(c->accept_ev);
-	if (c->pause_ev != NULL)
-		event_free(c->pause_ev);
+	io_stop(&c->accept_ev);
+	timer_stop(&c->pause_ev);
 	if (c->fd != -1)
 		unlink(c->path);
 	fd_close(&c->fd);
@@ -222,7 +229,7 @@ on_request(void *arg, struct ipc_msg *m)
 		ctl_put_end(cl, 1, "one command at a time");
 		return;
 	}
-	event_del(cl->late_ev);		/* of who says nothing */
+	timer_stop(&cl->late_ev);		/* of who says nothing */
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(commands[i].name, in->command) == 0)
 			break;
@@ -259,7 +266,7 @@ conclude(struct ctl_client *cl, struct child *child, enum ctl_outcome outcome,
 {
 	ctl_acted_fn	*fn = cl->on_acted;
 
-	event_del(cl->late_ev);
+	timer_stop(&cl->late_ev);
 	cl->ticket = 0;
 	cl->nawaited = 0;
 	cl->on_acted = NULL;
@@ -272,14 +279,12 @@ conclude(struct ctl_client *cl, struct child *child, enum ctl_outcome outcome,
  * are the ones that an operator has to know.
  */
 static void
-on_late(int fd, short what, void *arg)
+on_late(void *arg)
 {
 	struct ctl_client	*cl = arg;
 	const struct child	*child;
 	size_t			 i;
 
-	(void)fd;
-	(void)what;
 	if (cl->ticket == 0) {
 		client_free(cl);	/* it has not said a word */
 		return;
@@ -301,13 +306,11 @@ on_late(int fd, short what, void *arg)
 }
 
 static void
-on_pause(int fd, short what, void *arg)
+on_pause(void *arg)
 {
 	struct ctl	*c = arg;
 
-	(void)fd;
-	(void)what;
-	event_add(c->accept_ev, NULL);
+	io_start(&c->accept_ev);
 }
 
 /* Who is in a sandbox that does not hide our folder has no business here. */
@@ -368,16 +371,14 @@ accept_one(struct ctl *c, int lfd)
 	struct ctl_client	*cl;
 	struct ucred		 cred;
 	socklen_t		 len = sizeof(cred);
-	struct timeval		 pause = clock_timeval(PAUSE_MS);
-	struct timeval		 idle = clock_timeval(IDLE_MS);
 	uid_t			 uid;
 	int			 fd;
 
 	if ((fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) ==
 	    -1) {
 		if (errno != EAGAIN && errno != ECONNABORTED) {
-			event_del(c->accept_ev);
-			event_add(c->pause_ev, &pause);
+			io_stop(&c->accept_ev);
+			timer_set(&c->pause_ev, PAUSE_MS);
 		}
 		return;
 	}
@@ -395,27 +396,25 @@ accept_one(struct ctl *c, int lfd)
 	cl->sees_all = sees_all(uid);
 	TAILQ_INSERT_TAIL(&c->clients, cl, entry);
 	c->nclients++;
-	if ((cl->late_ev = event_new(c->master->base, -1, 0, on_late,
-	    cl)) == NULL || (cl->chan = chan_new(c->master->base, fd,
-	    IPC_ROLE_MASTER, IPC_ROLE_OPERATOR, on_request, on_client_end,
-	    cl)) == NULL) {
+	timer_init(&cl->late_ev, c->master->base, on_late, cl);
+	if ((cl->chan = chan_new(c->master->base, fd, IPC_ROLE_MASTER,
+	    IPC_ROLE_OPERATOR, on_request, on_client_end, cl)) == NULL) {
 		fd_close(&fd);
 		client_free(cl);
 		return;
 	}
 	chan_set_limit(cl->chan, TABLE_MAX);
-	event_add(cl->late_ev, &idle);
+	timer_set(&cl->late_ev, IDLE_MS);
 }
 
 /* When sessions have all descriptors, an operator is needed most. */
 static void
-on_accept(int lfd, short what, void *arg)
+on_accept(void *arg)
 {
 	struct ctl	*c = arg;
 
-	(void)what;
 	reserve_release(&c->master->reserve);
-	accept_one(c, lfd);
+	accept_one(c, c->fd);
 	reserve_fill(&c->master->reserve);
 }
 
@@ -675,7 +674,7 @@ answered(struct ctl_client *c, struct child *child)
 			c->awaited[i] = c->awaited[--c->nawaited];
 			if (c->nawaited > 0)
 				return;
-			event_del(c->late_ev);
+			timer_stop(&c->late_ev);
 			c->ticket = 0;
 			end_table(c);
 			return;
@@ -706,7 +705,6 @@ ctl_ask(struct ctl_client *c, struct route *only, bool processes,
     void (*on_report)(struct ctl_client *, struct route *,
     const Ipc__Report *))
 {
-	struct timeval	 tv = clock_timeval(LIMIT_QUERY);
 	struct route	*r;
 
 	begin(c);
@@ -726,7 +724,7 @@ ctl_ask(struct ctl_client *c, struct route *only, bool processes,
 		c->ticket = 0;
 		end_table(c);
 	} else {
-		event_add(c->late_ev, &tv);
+		timer_set(&c->late_ev, LIMIT_QUERY);
 	}
 }
 
@@ -757,7 +755,6 @@ uint32_t
 ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
     ctl_acted_fn *on_acted)
 {
-	struct timeval	 tv = clock_timeval(ms);
 
 	begin(c);
 	if (await(c, child) == -1) {
@@ -766,7 +763,7 @@ ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
 		return 0;
 	}
 	c->on_acted = on_acted;
-	event_add(c->late_ev, &tv);
+	timer_set(&c->late_ev, ms);
 	return c->ticket;
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/buf.h"
 #include "common/chan.h"
+#include "common/ev.h"
 #include "master/audit.h"
 #include "master/ctl.h"
 #include "master/route.h"
@@ -41,7 +42,7 @@ struct ctl_client {
 	struct buf		 text;		/* a list that grows */
 	unsigned		 only;		/* session that is asked; 0 */
 	bool			 is_told;	/* it has answered */
-	struct event		*late_ev;
+	struct timer		 late_ev;
 	/* A command that wants something done in a session: */
 	ctl_acted_fn		*on_acted;
 	unsigned		 session;	/* its number */

@@ -1,6 +1,7 @@
 #include "master/drain.h"
 
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/log.h"
 #include "master/route.h"
 
@@ -13,19 +14,16 @@
 static void
 look_in(struct master *m, uint64_t ms)
 {
-	struct timeval	 tv = clock_timeval(ms);
 
-	event_add(m->drain_ev, &tv);
+	timer_set(&m->drain_ev, ms);
 }
 
 static void
-on_look(int fd, short what, void *arg)
+on_look(void *arg)
 {
 	struct master	*m = arg;
 	size_t		 n = route_count(m);
 
-	(void)fd;
-	(void)what;
 	if (m->stopping)
 		return;
 	if (n > 0 && (m->drain_until == 0 || clock_ms() < m->drain_until)) {
@@ -43,12 +41,8 @@ drain_start(struct master *m)
 {
 	if (m->draining || m->stopping)
 		return;
-	if (m->drain_ev == NULL && (m->drain_ev = event_new(m->base, -1, 0,
-	    on_look, m)) == NULL) {
-		log_warn("drain");
-		return;
-	}
 	m->draining = true;
+	timer_init(&m->drain_ev, m->base, on_look, m);
 	log_info("draining: %zu sessions", route_count(m));
 	if (m->conf.drain_timeout > 0)
 		m->drain_until = clock_ms() + m->conf.drain_timeout;

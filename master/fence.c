@@ -12,6 +12,7 @@
 
 #include "common/cgfs.h"
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -53,7 +54,7 @@ struct fence {
 		int		 parent, dir;		/* dir is locked */
 	}			 at[FENCES];
 	TAILQ_HEAD(, left)	 left;
-	struct event		*ev;
+	struct timer		 ev;
 };
 
 static uint64_t
@@ -104,7 +105,7 @@ find_v1(struct fence *f, int i)
 		f->at[i].how = V1;
 }
 
-static void	 on_timer(int, short, void *);
+static void	 on_timer(void *);
 
 struct fence *
 fence_new(struct master *m)
@@ -117,10 +118,7 @@ fence_new(struct master *m)
 	TAILQ_INIT(&f->left);
 	for (i = 0; i < FENCES; i++)
 		f->at[i].parent = f->at[i].dir = -1;
-	if ((f->ev = event_new(m->base, -1, 0, on_timer, f)) == NULL) {
-		fence_free(&f);
-		return NULL;
-	}
+	timer_init(&f->ev, m->base, on_timer, f);
 	if (m->conf.process_cgroup == CONF_CGROUP_NO)
 		return f;
 	for (i = 0; i < FENCES; i++)
@@ -151,14 +149,11 @@ remove_of(struct fence *f, unsigned number)
 }
 
 static void
-on_timer(int fd, short what, void *arg)
+on_timer(void *arg)
 {
 	struct fence	*f = arg;
-	struct timeval	 tv = clock_timeval(AGAIN_MS);
 	struct left	*l, *next;
 
-	(void)fd;
-	(void)what;
 	for (l = TAILQ_FIRST(&f->left); l != NULL; l = next) {
 		next = TAILQ_NEXT(l, entry);
 		if (!remove_of(f, l->number) && clock_ms() < l->until)
@@ -167,7 +162,7 @@ on_timer(int fd, short what, void *arg)
 		free(l);
 	}
 	if (!TAILQ_EMPTY(&f->left))
-		event_add(f->ev, &tv);
+		timer_set(&f->ev, AGAIN_MS);
 }
 
 void
@@ -183,7 +178,7 @@ fence_give_back(struct fence *f, unsigned number)
 	l->number = number;
 	l->until = clock_ms() + LIMIT_ORPHANS;
 	TAILQ_INSERT_TAIL(&f->left, l, entry);
-	on_timer(-1, 0, f);
+	on_timer(f);
 }
 
 /* No worker is left; who was killed last may take a moment. */
@@ -223,8 +218,7 @@ fence_free(struct fence **fp)
 		TAILQ_REMOVE(&f->left, l, entry);
 		free(l);
 	}
-	if (f->ev != NULL)
-		event_free(f->ev);
+	timer_stop(&f->ev);
 	free(f);
 }
 

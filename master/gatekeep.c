@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -38,10 +39,10 @@ struct gate {
 	struct child_list	 greeted;	/* oldest first */
 	size_t			 ngreeted, nwaiting;
 	struct map		 sources;
-	struct event		*patience_ev;
+	struct timer		 patience_ev;
 };
 
-static void	 on_patience(int, short, void *);
+static void	 on_patience(void *);
 
 bool
 gate_drops(unsigned n, unsigned drawn)
@@ -69,9 +70,7 @@ gate_new(struct master *m)
 	TAILQ_INIT(&g->knocks);
 	TAILQ_INIT(&g->greeted);
 	map_init(&g->sources);
-	if ((g->patience_ev = event_new(m->base, -1, 0, on_patience,
-	    g)) == NULL)
-		gate_free(&g);
+	timer_init(&g->patience_ev, m->base, on_patience, g);
 	return g;
 }
 
@@ -157,8 +156,7 @@ gate_free(struct gate **gp)
 	while ((c = TAILQ_FIRST(&g->greeted)) != NULL)
 		gate_leave(g, c);
 	map_fini(&g->sources);
-	if (g->patience_ev != NULL)
-		event_free(g->patience_ev);
+	timer_stop(&g->patience_ev);
 	free(g);
 }
 
@@ -209,9 +207,8 @@ gate_leave(struct gate *g, struct child *c)
 		source_put(g, s);
 	}
 	if (g->nwaiting > 0 && !g->master->stopping) {
-		struct timeval	 now = { 0, 0 };
 
-		event_add(g->patience_ev, &now);
+		timer_set(&g->patience_ev, 0);
 	}
 }
 
@@ -222,7 +219,6 @@ gate_leave(struct gate *g, struct child *c)
 static void
 make_place(struct gate *g, const struct knock *k)
 {
-	struct timeval	 tv;
 	struct child	*c;
 	uint64_t	 age;
 	bool		 is_full = g->ngreeted >= LIMIT_STARTUPS_FULL;
@@ -242,8 +238,7 @@ make_place(struct gate *g, const struct knock *k)
 		child_kill(c);
 		return;
 	}
-	tv = clock_timeval(LIMIT_STARTUPS_PATIENCE - age);
-	event_add(g->patience_ev, &tv);
+	timer_set(&g->patience_ev, LIMIT_STARTUPS_PATIENCE - age);
 }
 
 void
@@ -263,10 +258,8 @@ gate_pump(struct gate *g)
 }
 
 static void
-on_patience(int fd, short what, void *arg)
+on_patience(void *arg)
 {
-	(void)fd;
-	(void)what;
 	gate_pump(arg);
 }
 

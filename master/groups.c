@@ -12,6 +12,7 @@
 
 #include "common/cgfs.h"
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -51,7 +52,7 @@ struct groups {
 	unsigned		 free[FREE_MAX];
 	size_t			 nfree;
 	TAILQ_HEAD(, left)	 left;
-	struct event		*ev;
+	struct timer		 ev;
 };
 
 /* --- ours --- */
@@ -181,7 +182,7 @@ groups_has(const struct groups *g, const char *controller)
 	return false;
 }
 
-static void	 on_timer(int, short, void *);
+static void	 on_timer(void *);
 
 static int
 start(struct groups *g, struct master *m)
@@ -192,9 +193,9 @@ start(struct groups *g, struct master *m)
 		return -1;
 	cgfs_remove_stale(g->parent, PREFIX);
 	/* Also in a group that is ours nobody may be put without this. */
-	if (faccessat(g->parent, "cgroup.procs", W_OK, AT_EACCESS) == -1 ||
-	    (g->ev = event_new(m->base, -1, 0, on_timer, g)) == NULL)
+	if (faccessat(g->parent, "cgroup.procs", W_OK, AT_EACCESS) == -1)
 		return -1;
+	timer_init(&g->ev, m->base, on_timer, g);
 	if (make_dir(g) == -1)
 		return -1;
 	turn_on(g);
@@ -256,8 +257,7 @@ groups_free(struct groups **gp)
 		TAILQ_REMOVE(&g->left, l, entry);
 		free(l);
 	}
-	if (g->ev != NULL)
-		event_free(g->ev);
+	timer_stop(&g->ev);
 	fd_close(&g->dir);
 	fd_close(&g->parent);
 	free(g);
@@ -347,15 +347,12 @@ settle(struct groups *g, const struct left *l, unsigned *budget)
 }
 
 static void
-on_timer(int fd, short what, void *arg)
+on_timer(void *arg)
 {
 	struct groups	*g = arg;
-	struct timeval	 tv = clock_timeval(AGAIN_MS);
 	struct left	*l, *next;
 	unsigned	 budget = TURN_MAX;
 
-	(void)fd;
-	(void)what;
 	for (l = TAILQ_FIRST(&g->left); l != NULL && budget > 0; l = next) {
 		next = TAILQ_NEXT(l, entry);
 		if (settle(g, l, &budget)) {
@@ -364,7 +361,7 @@ on_timer(int fd, short what, void *arg)
 		}
 	}
 	if (!TAILQ_EMPTY(&g->left))
-		event_add(g->ev, &tv);
+		timer_set(&g->ev, AGAIN_MS);
 }
 
 void
@@ -386,5 +383,5 @@ groups_give_back(struct groups *g, unsigned number)
 	l->number = number;
 	l->until = clock_ms() + LIMIT_ORPHANS;
 	TAILQ_INSERT_TAIL(&g->left, l, entry);
-	on_timer(-1, 0, g);
+	on_timer(g);
 }

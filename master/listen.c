@@ -15,6 +15,7 @@
 
 #include "common/clock.h"
 #include "common/endpoint.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/rundirs.h"
@@ -31,8 +32,8 @@
 #define PAUSE_MS	100	/* when descriptors run out */
 #define SAID_MS		60000	/* that they do, once in so long */
 
-static void	 on_accept(int, short, void *);
-static void	 on_pause(int, short, void *);
+static void	 on_accept(void *);
+static void	 on_pause(void *);
 
 /* --- opening --- */
 
@@ -218,10 +219,8 @@ open_unix(struct listener *l, const char *url, const union endpoint_address *a,
 static void
 listener_free(struct listener *l)
 {
-	if (l->accept_ev != NULL)
-		event_free(l->accept_ev);
-	if (l->pause_ev != NULL)
-		event_free(l->pause_ev);
+	io_stop(&l->accept_ev);
+	timer_stop(&l->pause_ev);
 	fd_close(&l->fd);
 	if (l->path != NULL)
 		unlink(l->path);
@@ -248,10 +247,10 @@ listener_start(struct listener *l, struct listener_list *list)
 {
 	struct master	*m = l->master;
 
-	if ((l->accept_ev = event_new(m->base, l->fd, EV_READ | EV_PERSIST,
-	    on_accept, l)) == NULL ||
-	    (l->pause_ev = event_new(m->base, -1, 0, on_pause, l)) == NULL ||
-	    event_add(l->accept_ev, NULL) == -1)
+	timer_init(&l->pause_ev, m->base, on_pause, l);
+	io_init(&l->accept_ev, m->base, l->fd, EV_READ | EV_PERSIST, on_accept,
+	    l);
+	if (io_start(&l->accept_ev) == -1)
 		return -1;
 	TAILQ_INSERT_TAIL(list, l, entry);
 	return 0;
@@ -602,7 +601,6 @@ listen_close_all(struct master *m)
 static void
 pause_accepting(struct listener *l, const char *why)
 {
-	struct timeval	 tv = clock_timeval(PAUSE_MS);
 
 	STAT_INC(l->master, paused);
 	if (l->paused == 0 || clock_ms() - l->paused >= SAID_MS) {
@@ -610,18 +608,16 @@ pause_accepting(struct listener *l, const char *why)
 		    why);
 		l->paused = clock_ms();
 	}
-	event_del(l->accept_ev);
-	event_add(l->pause_ev, &tv);
+	io_stop(&l->accept_ev);
+	timer_set(&l->pause_ev, PAUSE_MS);
 }
 
 static void
-on_pause(int fd, short what, void *arg)
+on_pause(void *arg)
 {
 	struct listener	*l = arg;
 
-	(void)fd;
-	(void)what;
-	event_add(l->accept_ev, NULL);
+	io_start(&l->accept_ev);
 }
 
 /*
@@ -648,7 +644,7 @@ identify(struct listener *l, int fd, struct peer *p)
 }
 
 static void
-on_accept(int lfd, short what, void *arg)
+on_accept(void *arg)
 {
 	struct listener	*l = arg;
 	struct master	*m = l->master;
@@ -656,10 +652,8 @@ on_accept(int lfd, short what, void *arg)
 	int		 fd, i, refuse;
 	bool		 full;
 
-	(void)what;
-	for (i = 0; i < TURN_MAX && !event_pending(l->pause_ev, EV_TIMEOUT,
-	    NULL); i++) {
-		if ((fd = accept4(lfd, NULL, NULL,
+	for (i = 0; i < TURN_MAX && !timer_is_set(&l->pause_ev); i++) {
+		if ((fd = accept4(l->fd, NULL, NULL,
 		    SOCK_CLOEXEC | SOCK_NONBLOCK)) == -1) {
 			if (errno == EMFILE || errno == ENFILE ||
 			    errno == ENOBUFS || errno == ENOMEM)

@@ -8,6 +8,7 @@
 
 #include <sys/queue.h>
 
+#include "common/ev.h"
 #include "master/master.h"
 #include "master/peer.h"
 
@@ -23,8 +24,8 @@ struct listener {
 	char			*path;		/* of our socket, or NULL */
 	bool			 is_metrics;	/* MetricsListen */
 	bool			 is_passed;	/* not made by us */
-	struct event		*accept_ev;
-	struct event		*pause_ev;
+	struct io		 accept_ev;
+	struct timer		 pause_ev;
 	uint64_t		 paused;	/* ms: when it was last said */
 };
 

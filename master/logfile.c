@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/log.h"
 
@@ -21,7 +22,7 @@ struct logfile {
 	int		 null;		/* for what the file does not take */
 	bool		 in_use;	/* by our own lines */
 	bool		 is_full;	/* lines are lost */
-	struct event	*ev;
+	struct io	 ev;
 };
 
 /* A link could lead the daemon's lines into somebody else's file. */
@@ -85,10 +86,8 @@ drain(struct logfile *l)
 }
 
 static void
-on_lines(int fd, short what, void *arg)
+on_lines(void *arg)
 {
-	(void)fd;
-	(void)what;
 	drain(arg);
 }
 
@@ -105,8 +104,7 @@ logfile_free(struct logfile **lp)
 	log_set_reopen(NULL, NULL);
 	if (l->in_use)
 		log_set_fd(STDERR_FILENO);
-	if (l->ev != NULL)
-		event_free(l->ev);
+	io_stop(&l->ev);
 	fd_close(&l->ends[0]);
 	fd_close(&l->ends[1]);
 	fd_close(&l->null);
@@ -118,10 +116,8 @@ logfile_free(struct logfile **lp)
 int
 logfile_start(struct logfile *l, struct event_base *base)
 {
-	if ((l->ev = event_new(base, l->ends[0], EV_READ | EV_PERSIST,
-	    on_lines, l)) == NULL)
-		return -1;
-	return event_add(l->ev, NULL);
+	io_init(&l->ev, base, l->ends[0], EV_READ | EV_PERSIST, on_lines, l);
+	return io_start(&l->ev);
 }
 
 void

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -43,16 +44,17 @@
 #include "master/tokens.h"
 #include "master/transcript.h"
 
-#define LOOK_SECONDS	1	/* between two looks for children that ended */
+#define LOOK_MS		1000	/* between two looks for children that ended */
 #define ORPHAN_PASS_MS	5	/* between two looks for orphans */
 #define ORPHAN_MS	5	/* a look takes at most */
 #define ORPHAN_PASSES	3	/* that must find nobody */
 #define LAST_WORDS_MS	500	/* after the workers were killed */
 
-static void	 on_reap(int, short, void *);
+static void	 on_reap(void *);
 static void	 on_signal(void *, int);
-static void	 on_stop_timer(int, short, void *);
-static void	 on_orphan_timer(int, short, void *);
+static bool	 kill_rest(struct master *);
+static void	 on_stop_timer(void *);
+static void	 on_orphan_timer(void *);
 
 /* --- beginning --- */
 
@@ -101,15 +103,12 @@ init_events(struct master *m)
 	static const int	 signals[] = { SIGCHLD, SIGTERM, SIGINT,
 				    SIGQUIT, SIGHUP, SIGUSR1, 0 };
 
-	if ((m->base = event_base_new()) == NULL ||
-	    (m->reap_ev = event_new(m->base, -1, 0, on_reap, m)) == NULL ||
-	    (m->signals = sigfd_new(m->base, signals, on_signal, m)) ==
-	    NULL ||
-	    (m->stop_ev = event_new(m->base, -1, 0, on_stop_timer, m)) ==
-	    NULL ||
-	    (m->orphan_ev = event_new(m->base, -1, 0, on_orphan_timer,
-	    m)) == NULL)
+	if ((m->base = event_base_new()) == NULL || (m->signals =
+	    sigfd_new(m->base, signals, on_signal, m)) == NULL)
 		return -1;
+	timer_init(&m->reap_ev, m->base, on_reap, m);
+	timer_init(&m->stop_ev, m->base, on_stop_timer, m);
+	timer_init(&m->orphan_ev, m->base, on_orphan_timer, m);
 	return 0;
 }
 
@@ -206,23 +205,12 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("log file");
 		return -1;
 	}
-	if (notify_start(m->notify, m->base) == -1) {
-		log_warn("watchdog");
-		return -1;
-	}
+	notify_start(m->notify, m->base);
 	names_end();
 	reserve_fill(&m->reserve);
 	listen_publish(m);
 	remote_start_all(m);
 	return 0;
-}
-
-static void
-drop_event(struct event **ev)
-{
-	if (*ev != NULL)
-		event_free(*ev);
-	*ev = NULL;
 }
 
 void
@@ -256,11 +244,12 @@ master_fini(struct master *m)
 		audit(m, &(struct audit_what){
 		    .event = AUDIT_server_stopped });
 	sigfd_free(&m->signals);
-	drop_event(&m->reap_ev);
-	drop_event(&m->drain_ev);
-	drop_event(&m->stop_ev);
-	drop_event(&m->orphan_ev);
-	drop_event(&m->stdin_ev);
+	timer_stop(&m->reap_ev);
+	timer_stop(&m->drain_ev);
+	timer_stop(&m->stop_ev);
+	timer_stop(&m->orphan_ev);
+	io_stop(&m->stdin_ev);
+	timer_stop(&m->stdin_turn);
 	if (m->stdin_line != NULL)
 		sodium_free(m->stdin_line);
 	cred_fini(&m->stdin_cred);
@@ -318,18 +307,14 @@ on_exit_of(struct master *m, pid_t pid, int status, bool is_left_behind)
 static void
 reap_soon(struct master *m)
 {
-	static const struct timeval	 now;
-
-	event_add(m->reap_ev, &now);
+	timer_set(&m->reap_ev, 0);
 }
 
 /* Whatever SIGCHLD says: a waitid(2) may fail. */
 static void
 reap_later(struct master *m)
 {
-	static const struct timeval	 later = { LOOK_SECONDS, 0 };
-
-	event_add(m->reap_ev, &later);
+	timer_set(&m->reap_ev, LOOK_MS);
 }
 
 /*
@@ -360,10 +345,8 @@ reap(void *arg)
 }
 
 static void
-on_reap(int fd, short what, void *arg)
+on_reap(void *arg)
 {
-	(void)fd;
-	(void)what;
 	reap(arg);
 }
 
@@ -411,35 +394,30 @@ hunt(struct master *m)
 		m->orphan_passes = ORPHAN_PASSES;
 	}
 	m->orphan_until = 0;
-	event_del(m->orphan_ev);
+	timer_stop(&m->orphan_ev);
 	return true;
 }
 
 static void
-on_orphan_timer(int fd, short what, void *arg)
+on_orphan_timer(void *arg)
 {
 	struct master	*m = arg;
-	struct timeval	 tv = clock_timeval(ORPHAN_PASS_MS);
 
-	(void)fd;
-	(void)what;
 	/* A worker whose number we do not know yet is no orphan. */
 	if (knows_all_workers(m) && hunt(m))
 		master_on_child_gone(m);
 	else
-		event_add(m->orphan_ev, &tv);
+		timer_set(&m->orphan_ev, ORPHAN_PASS_MS);
 }
 
 void
 master_kill_orphans(struct master *m)
 {
-	struct timeval	 tv = { 0, 0 };
 
 	m->orphan_passes = 0;
 	if (m->orphan_until == 0)
 		m->orphan_until = clock_ms() + LIMIT_ORPHANS;
-	if (!event_pending(m->orphan_ev, EV_TIMEOUT, NULL))
-		event_add(m->orphan_ev, &tv);
+	timer_ensure(&m->orphan_ev, 0);
 }
 
 /* --- the end --- */
@@ -468,11 +446,10 @@ master_on_child_gone(struct master *m)
 void
 master_stop(struct master *m, const char *why)
 {
-	struct timeval	 tv = clock_timeval(LIMIT_STOP);
 	struct child	*c, *next;
 
 	if (m->stopping) {
-		on_stop_timer(-1, 0, m);
+		kill_rest(m);
 		return;
 	}
 	m->stopping = true;
@@ -486,21 +463,17 @@ master_stop(struct master *m, const char *why)
 		next = TAILQ_NEXT(c, entry);
 		child_stop(c);
 	}
-	event_add(m->stop_ev, &tv);
+	timer_set(&m->stop_ev, LIMIT_STOP);
 	master_kill_orphans(m);
 }
 
-/* They had their time; then the loop ends, whatever is left. */
-static void
-on_stop_timer(int fd, short what, void *arg)
+/* Whether there was anything; the loop goes on to reap it. */
+static bool
+kill_rest(struct master *m)
 {
-	struct master	*m = arg;
-	struct timeval	 tv = clock_timeval(LAST_WORDS_MS);
 	struct child	*c;
 	bool		 killed = false;
 
-	(void)fd;
-	(void)what;
 	TAILQ_FOREACH(c, &m->children, entry)
 		if (c->pid != 0 && !c->reaped) {
 			log_warnx("worker %d does not stop: killed", c->pid);
@@ -520,10 +493,18 @@ on_stop_timer(int fd, short what, void *arg)
 		killed = true;
 	}
 	master_kill_orphans(m);
-	if (what == EV_TIMEOUT && (!killed || m->stop_rounds++ > 0))
+	timer_set(&m->stop_ev, LAST_WORDS_MS);
+	return killed;
+}
+
+/* They had their time; then the loop ends, whatever is left. */
+static void
+on_stop_timer(void *arg)
+{
+	struct master	*m = arg;
+
+	if (!kill_rest(m) || m->stop_rounds++ > 0)
 		event_base_loopbreak(m->base);
-	else
-		event_add(m->stop_ev, &tv);
 }
 
 /* The end of a terminal ends who runs in it, but not a daemon. */

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "common/conf.h"
+#include "common/ev.h"
 #include "common/ipc.h"
 #include "common/log.h"
 #include "common/map.h"
@@ -78,7 +79,7 @@ struct master {
 	bool			 is_serving;	/* or did */
 	bool			 stopping;
 	bool			 draining;	/* see master/drain.h */
-	struct event		*drain_ev;
+	struct timer		 drain_ev;
 	uint64_t		 drain_until;	/* ms; 0: no limit */
 	size_t			 drain_left;	/* sessions cut off */
 	int			 status;	/* to exit with */
@@ -96,7 +97,8 @@ struct master {
 	uid_t			 uplink_uid;
 	gid_t			 uplink_gid;
 	struct cred		 stdin_cred;	/* for one of them */
-	struct event		*stdin_ev;
+	struct io		 stdin_ev;
+	struct timer		 stdin_turn;	/* of a file */
 	char			*stdin_line;	/* locked */
 	size_t			 stdin_len;
 	bool			 stdin_ends_us;
@@ -119,7 +121,7 @@ struct master {
 	pid_t			*foreign;	/* children we were born with */
 	size_t			 nforeign;
 	struct sigfd		*signals;
-	struct event		*reap_ev, *stop_ev, *orphan_ev;
+	struct timer		 reap_ev, stop_ev, orphan_ev;
 	unsigned		 orphan_passes;	/* that found nobody */
 	uint64_t		 orphan_until;	/* ms; 0: no search */
 	unsigned		 strangers;	/* reaped since the last look */

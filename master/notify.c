@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/log.h"
 
@@ -22,9 +23,9 @@ struct notify {
 	struct sockaddr_un	 un;
 	socklen_t		 len;		/* 0: fd is connected */
 	int			 fd;
-	struct timeval		 period;	/* of the watchdog; 0: none */
-	struct event		*watchdog_ev;
-	struct event		*room_ev;	/* of a connected one */
+	uint64_t		 period;	/* ms, of the watchdog; 0: off */
+	struct timer		 watchdog_ev;
+	struct io		 room_ev;	/* of a connected one */
 	void			 (*again)(void *);
 	void			*again_arg;
 	char			 status[STATUS_MAX];
@@ -76,9 +77,7 @@ read_watchdog(struct notify *n)
 	if (usec == 0 || usec == UINT64_MAX || (getenv("WATCHDOG_PID") !=
 	    NULL && number_of("WATCHDOG_PID") != (uint64_t)getpid()))
 		return;
-	usec = usec / 2 > 0 ? usec / 2 : 1;
-	n->period.tv_sec = (time_t)(usec / 1000000);
-	n->period.tv_usec = (suseconds_t)(usec % 1000000);
+	n->period = usec / 2000 > 0 ? usec / 2000 : 1;
 }
 
 static struct notify *
@@ -155,10 +154,8 @@ notify_free(struct notify **np)
 	*np = NULL;
 	if (n == NULL)
 		return;
-	if (n->watchdog_ev != NULL)
-		event_free(n->watchdog_ev);
-	if (n->room_ev != NULL)
-		event_free(n->room_ev);
+	timer_stop(&n->watchdog_ev);
+	io_stop(&n->room_ev);
 	fd_close(&n->fd);
 	free(n);
 }
@@ -179,35 +176,31 @@ say(struct notify *n, const char *text)
 }
 
 static void
-on_watchdog(int fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	say(arg, "WATCHDOG=1");
-}
-
-static void
-on_room(int fd, short what, void *arg)
+on_watchdog(void *arg)
 {
 	struct notify	*n = arg;
 
-	(void)fd;
-	(void)what;
+	timer_set(&n->watchdog_ev, n->period);
+	say(n, "WATCHDOG=1");
+}
+
+static void
+on_room(void *arg)
+{
+	struct notify	*n = arg;
+
 	n->again(n->again_arg);
 }
 
-int
+void
 notify_start(struct notify *n, struct event_base *base)
 {
-	if (n != NULL && n->len == 0 && (n->room_ev = event_new(base, n->fd,
-	    EV_WRITE, on_room, n)) == NULL)
-		return -1;
-	if (n == NULL || (n->period.tv_sec == 0 && n->period.tv_usec == 0))
-		return 0;
-	if ((n->watchdog_ev = event_new(base, -1, EV_PERSIST, on_watchdog,
-	    n)) == NULL)
-		return -1;
-	return event_add(n->watchdog_ev, &n->period);
+	if (n == NULL)
+		return;
+	io_init(&n->room_ev, base, n->fd, EV_WRITE, on_room, n);
+	timer_init(&n->watchdog_ev, base, on_watchdog, n);
+	if (n->period != 0)
+		timer_set(&n->watchdog_ev, n->period);
 }
 
 void
@@ -258,8 +251,8 @@ notify_uplink(struct notify *n, unsigned number, bool is_registered,
 	n->again_arg = arg;
 	snprintf(text, sizeof(text), "X_EXECSRV_UPLINK=%u %d %s", number,
 	    is_registered, state);
-	if (!say(n, text) && errno == EAGAIN && n->room_ev != NULL)
-		event_add(n->room_ev, NULL);
+	if (!say(n, text) && errno == EAGAIN)
+		io_start(&n->room_ev);
 }
 
 void

@@ -27,9 +27,8 @@ int	 notify_take_fd(struct notify **np, int fd)
 	    __attribute__((warn_unused_result));
 void	 notify_free(struct notify **np);
 
-/* The loop runs from here on: WATCHDOG=1 at half of the time.  0, or -1. */
-int	 notify_start(struct notify *n, struct event_base *base)
-	    __attribute__((warn_unused_result));
+/* The loop runs from here on: WATCHDOG=1 at half of the time. */
+void	 notify_start(struct notify *n, struct event_base *base);
 
 /* READY=1: serving, with new settings as well. */
 void	 notify_ready(struct notify *n);

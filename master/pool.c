@@ -13,6 +13,7 @@
 #include "common/chan.h"
 #include "common/clock.h"
 #include "common/envlist.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -36,7 +37,7 @@ struct template {
 	struct pool	*pool;
 	pid_t		 pid;		/* 0: there is none */
 	struct chan	*chan;		/* NULL: it has to go, or is gone */
-	struct event	*late_ev;	/* an answer is */
+	struct timer	 late_ev;	/* an answer is */
 	uint64_t	 asked;		/* ms: since when one is awaited */
 	uint64_t	 started;	/* ms */
 	bool		 has_answered;
@@ -47,7 +48,7 @@ struct template {
 struct pool {
 	struct master	*master;
 	struct template	 slots[2], *now, *other;
-	struct event	*refill_ev, *decay_ev;
+	struct timer	 refill_ev, decay_ev;
 	size_t		 want;		/* spare workers to keep now */
 	bool		 is_broken;	/* the last template never answered */
 	uint64_t	 backoff;	/* ms: after its death */
@@ -66,8 +67,8 @@ struct pool {
 
 static void	 on_msg(void *, struct ipc_msg *);
 static void	 on_end(void *, int);
-static void	 on_refill(int, short, void *);
-static void	 on_decay(int, short, void *);
+static void	 on_refill(void *);
+static void	 on_decay(void *);
 static void	 watch(struct template *);
 
 /* --- the template --- */
@@ -166,10 +167,9 @@ start_first(struct pool *p)
 static void
 refill_in(struct pool *p, uint64_t ms)
 {
-	struct timeval	 tv = clock_timeval(ms);
 
-	if (!p->stopping && !event_pending(p->refill_ev, EV_TIMEOUT, NULL))
-		event_add(p->refill_ev, &tv);
+	if (!p->stopping)
+		timer_ensure(&p->refill_ev, ms);
 }
 
 static void
@@ -248,7 +248,6 @@ respawn(struct template *t)
 {
 	struct pool	*p = t->pool;
 	uint64_t	 now = clock_ms();
-	struct timeval	 tv;
 
 	if (now - t->started >= LIMIT_RESPAWN)
 		p->backoff = 0;
@@ -259,8 +258,7 @@ respawn(struct template *t)
 		    p->backoff * 2 : LIMIT_RESPAWN;
 	p->respawn = now + p->backoff;
 	/* Sooner than what was to be done without it. */
-	tv = clock_timeval(p->backoff);
-	event_add(p->refill_ev, &tv);
+	timer_set(&p->refill_ev, p->backoff);
 }
 
 static void
@@ -270,7 +268,7 @@ on_end(void *arg, int error)
 	struct pool	*p = t->pool;
 
 	chan_free(&t->chan);
-	event_del(t->late_ev);
+	timer_stop(&t->late_ev);
 	if (t->pid != 0)
 		kill(t->pid, SIGKILL);
 	if (p->stopping)
@@ -295,12 +293,10 @@ on_end(void *arg, int error)
  * new client.
  */
 static void
-on_late(int fd, short what, void *arg)
+on_late(void *arg)
 {
 	struct template	*t = arg;
 
-	(void)fd;
-	(void)what;
 	if (t->chan == NULL)
 		return;
 	log_warnx("template %ld does not answer: killed", (long)t->pid);
@@ -311,15 +307,13 @@ on_late(int fd, short what, void *arg)
 static void
 watch(struct template *t)
 {
-	struct timeval	 tv = clock_timeval(t->has_answered ?
-			    LIMIT_FORK_ANSWER : t == t->pool->now ?
-			    FIRST_MS : FOLLOW_MS);
 
 	t->asked = clock_ms();
 	if (t->chan != NULL && (t->awaited > 0 || !t->has_answered))
-		event_add(t->late_ev, &tv);
+		timer_set(&t->late_ev, t->has_answered ? LIMIT_FORK_ANSWER :
+		    t == t->pool->now ? FIRST_MS : FOLLOW_MS);
 	else
-		event_del(t->late_ev);
+		timer_stop(&t->late_ev);
 }
 
 struct pool *
@@ -336,11 +330,11 @@ pool_new(struct master *m)
 	/* One session on our own streams needs one worker. */
 	if (master_has_doors(m))
 		p->want = m->conf.min_spare;
-	if ((p->refill_ev = event_new(m->base, -1, 0, on_refill, p)) ==
-	    NULL || (p->decay_ev = event_new(m->base, -1, 0, on_decay, p)) ==
-	    NULL || (p->now->late_ev = event_new(m->base, -1, 0, on_late,
-	    p->now)) == NULL || (p->other->late_ev = event_new(m->base, -1, 0,
-	    on_late, p->other)) == NULL || start_first(p) == -1)
+	timer_init(&p->refill_ev, m->base, on_refill, p);
+	timer_init(&p->decay_ev, m->base, on_decay, p);
+	timer_init(&p->now->late_ev, m->base, on_late, p->now);
+	timer_init(&p->other->late_ev, m->base, on_late, p->other);
+	if (start_first(p) == -1)
 		pool_free(&p);
 	else
 		refill_in(p, 0);
@@ -357,14 +351,10 @@ pool_free(struct pool **pp)
 		return;
 	chan_free(&p->now->chan);
 	chan_free(&p->other->chan);
-	if (p->refill_ev != NULL)
-		event_free(p->refill_ev);
-	if (p->decay_ev != NULL)
-		event_free(p->decay_ev);
-	if (p->now->late_ev != NULL)
-		event_free(p->now->late_ev);
-	if (p->other->late_ev != NULL)
-		event_free(p->other->late_ev);
+	timer_stop(&p->refill_ev);
+	timer_stop(&p->decay_ev);
+	timer_stop(&p->now->late_ev);
+	timer_stop(&p->other->late_ev);
 	free(p);
 }
 
@@ -434,10 +424,9 @@ may_start(const struct pool *p)
 static void
 refill_soon(struct pool *p)
 {
-	struct timeval	 now = { 0, 0 };
 
 	if (pool_spare(p->master) <= p->want / 2)
-		event_add(p->refill_ev, &now);
+		timer_set(&p->refill_ev, 0);
 	else
 		refill_in(p, QUIET_MS);
 }
@@ -445,7 +434,6 @@ refill_soon(struct pool *p)
 struct child *
 pool_take(struct pool *p)
 {
-	struct timeval	 tv = clock_timeval(DECAY_MS);
 	struct child	*c;
 
 	if ((c = find_spare(p->master)) == NULL) {
@@ -458,22 +446,20 @@ pool_take(struct pool *p)
 		    p->want * 2 : p->master->conf.max_spare;
 		if (p->want == 0)
 			p->want = p->master->conf.max_spare > 0;
-		event_add(p->decay_ev, &tv);
+		timer_set(&p->decay_ev, DECAY_MS);
 	}
 	refill_soon(p);
 	return c;
 }
 
 static void
-on_refill(int fd, short what, void *arg)
+on_refill(void *arg)
 {
 	struct pool	*p = arg;
 	struct template	*t = p->now;
 	uint64_t	 now = clock_ms();
 	size_t		 n;
 
-	(void)fd;
-	(void)what;
 	if (p->stopping)
 		return;
 	/* However many ask for workers, and how soon. */
@@ -502,16 +488,13 @@ on_refill(int fd, short what, void *arg)
 
 /* The rush is over: half of what is kept beyond the minimum goes. */
 static void
-on_decay(int fd, short what, void *arg)
+on_decay(void *arg)
 {
 	struct pool	*p = arg;
-	struct timeval	 tv = clock_timeval(DECAY_MS);
 	struct child	*c, *next;
 	size_t		 n, least = !master_has_doors(p->master) ? 0 :
 			    p->master->conf.min_spare;
 
-	(void)fd;
-	(void)what;
 	p->want = p->want / 2 > least ? p->want / 2 : least;
 	n = pool_spare(p->master);
 	for (c = TAILQ_FIRST(&p->master->children); c != NULL; c = next) {
@@ -522,7 +505,7 @@ on_decay(int fd, short what, void *arg)
 		}
 	}
 	if (p->want > least)
-		event_add(p->decay_ev, &tv);
+		timer_set(&p->decay_ev, DECAY_MS);
 }
 
 void
@@ -575,12 +558,11 @@ pool_on_exit(struct pool *p, pid_t pid, int status)
 void
 pool_reload(struct pool *p)
 {
-	struct timeval	 now = { 0, 0 };
 
 	p->want = !master_has_doors(p->master) ? 0 :
 	    p->master->conf.min_spare;
 	refill_in(p, 0);
-	event_add(p->decay_ev, &now);
+	timer_set(&p->decay_ev, 0);
 }
 
 void
@@ -589,8 +571,8 @@ pool_stop(struct pool *p)
 	p->stopping = true;
 	chan_free(&p->now->chan);
 	chan_free(&p->other->chan);
-	event_del(p->refill_ev);
-	event_del(p->decay_ev);
+	timer_stop(&p->refill_ev);
+	timer_stop(&p->decay_ev);
 }
 
 bool

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -51,7 +52,7 @@ static const struct {
 #undef TO
 };
 
-static void	 on_timer(int, short, void *);
+static void	 on_timer(void *);
 
 static void	 tell_all(void *);
 
@@ -104,12 +105,10 @@ static void
 register_in(struct remote *r, uint64_t ms)
 {
 	uint64_t	 age = clock_ms() - r->ended;
-	struct timeval	 tv;
 
 	if (age < LIMIT_UPLINK_SPACING && ms < LIMIT_UPLINK_SPACING - age)
 		ms = LIMIT_UPLINK_SPACING - age;
-	tv = clock_timeval(ms);
-	event_add(r->timer_ev, &tv);
+	timer_set(&r->timer_ev, ms);
 }
 
 static void
@@ -126,7 +125,7 @@ tell(const struct remote *r, enum audit_event event, const char *why)
  * When a credential that is good now is not any more.  Not in whole seconds: it
  * would be used for up to one more.  And not before time(2), which may lag.
  */
-static struct timeval
+static uint64_t
 until(uint64_t expires)
 {
 	struct timespec	 now;
@@ -134,34 +133,29 @@ until(uint64_t expires)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	ms = ((int64_t)expires - now.tv_sec) * 1000 - now.tv_nsec / 1000000;
-	return clock_timeval(ms < 0 ? LAG_MS : (uint64_t)ms + LAG_MS);
+	return ms < 0 ? LAG_MS : (uint64_t)ms + LAG_MS;
 }
 
 void
 remote_send_bearer(struct remote *r)
 {
 	Ipc__UplinkBearer	 out = IPC__UPLINK_BEARER__INIT;
-	struct timeval		 tv;
 
-	event_del(r->expire_ev);
+	timer_stop(&r->expire_ev);
 	if (cred_is_good(&r->cred)) {
 		out.token = r->cred.token;
-		if (r->cred.expires != 0) {
-			tv = until(r->cred.expires);
-			event_add(r->expire_ev, &tv);
-		}
+		if (r->cred.expires != 0)
+			timer_set(&r->expire_ev, until(r->cred.expires));
 	}
 	if (r->chan != NULL)
 		chan_send(r->chan, IPC_uplink_bearer, &out, -1);
 }
 
 static void
-on_expiry(int fd, short what, void *arg)
+on_expiry(void *arg)
 {
 	struct remote	*r = arg;
 
-	(void)fd;
-	(void)what;
 	log_warnx("uplink %u: its credential has expired", r->number);
 	remote_send_bearer(r);
 }
@@ -478,12 +472,10 @@ start(struct remote *r)
 }
 
 static void
-on_timer(int fd, short what, void *arg)
+on_timer(void *arg)
 {
 	struct remote	*r = arg;
 
-	(void)fd;
-	(void)what;
 	if (r->master->stopping)
 		return;
 	if (r->state == REMOTE_STOPPED)
@@ -498,7 +490,7 @@ refuse_settings(struct remote *r)
 {
 	if (r->state != REMOTE_STOPPED)
 		return;
-	event_del(r->timer_ev);
+	timer_stop(&r->timer_ev);
 	r->has_bad_settings = true;
 	give_up(r);
 }
@@ -694,9 +686,9 @@ add(struct master *m, struct remote *r, const struct cred *env)
 	TAILQ_INSERT_TAIL(&m->remotes, r, entry);
 	r->window = LIMIT_UPLINK_RETRY;
 	r->since = clock_ms();
-	if ((r->timer_ev = event_new(m->base, -1, 0, on_timer, r)) == NULL ||
-	    (r->expire_ev = event_new(m->base, -1, 0, on_expiry, r)) ==
-	    NULL || (r->secret = sodium_malloc(SECRET_LEN)) == NULL) {
+	timer_init(&r->timer_ev, m->base, on_timer, r);
+	timer_init(&r->expire_ev, m->base, on_expiry, r);
+	if ((r->secret = sodium_malloc(SECRET_LEN)) == NULL) {
 		log_warn("uplink");
 		return -1;
 	}
@@ -750,8 +742,8 @@ remote_stop_all(struct master *m)
 	struct remote	*r;
 
 	TAILQ_FOREACH(r, &m->remotes, entry) {
-		event_del(r->timer_ev);
-		event_del(r->expire_ev);
+		timer_stop(&r->timer_ev);
+		timer_stop(&r->expire_ev);
 		chan_free(&r->chan);
 	}
 }
@@ -764,10 +756,8 @@ remote_free_all(struct master *m)
 	while ((r = TAILQ_FIRST(&m->remotes)) != NULL) {
 		TAILQ_REMOVE(&m->remotes, r, entry);
 		chan_free(&r->chan);
-		if (r->timer_ev != NULL)
-			event_free(r->timer_ev);
-		if (r->expire_ev != NULL)
-			event_free(r->expire_ev);
+		timer_stop(&r->timer_ev);
+		timer_stop(&r->expire_ev);
 		if (r->secret != NULL)
 			sodium_free(r->secret);
 		cred_fini(&r->cred);

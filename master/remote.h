@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "common/chan.h"
+#include "common/ev.h"
 #include "master/cred.h"
 #include "master/master.h"
 
@@ -47,8 +48,8 @@ struct remote {
 	bool			 has_gid;
 	pid_t			 pid;		/* 0: there is none */
 	struct chan		*chan;
-	struct event		*timer_ev;	/* by state */
-	struct event		*expire_ev;	/* of the credential */
+	struct timer		 timer_ev;	/* by state */
+	struct timer		 expire_ev;	/* of the credential */
 	uint64_t		 since;		/* ms: of the state */
 	uint64_t		 started;	/* ms: its process */
 	uint64_t		 ended;		/* ms: the last registration */

@@ -1,4 +1,5 @@
 /* Standard input of a server in remote mode: credentials, and its end. */
+#include "common/ev.h"
 #include "master/remote.h"
 
 #include <sys/stat.h>
@@ -58,23 +59,20 @@ take(struct master *m, const char *data, size_t n)
 }
 
 static void
-on_stdin(int fd, short what, void *arg)
+on_stdin(void *arg)
 {
 	struct master	*m = arg;
-	struct timeval	 now = { 0, 0 };
 	char		 room[4096];
 	ssize_t		 n;
 
-	(void)fd;
-	(void)what;
 	n = read(STDIN_FILENO, room, sizeof(room));
 	if (n > 0 && m->stdin_is_file)
-		event_add(m->stdin_ev, &now);
+		timer_set(&m->stdin_turn, 0);
 	if (n > 0) {
 		take(m, room, (size_t)n);
 		sodium_memzero(room, (size_t)n);
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		event_del(m->stdin_ev);
+		io_stop(&m->stdin_ev);
 		if (m->stdin_ends_us)
 			master_stop(m, "standard input was closed");
 	}
@@ -84,18 +82,19 @@ on_stdin(int fd, short what, void *arg)
 static int
 watch(struct master *m)
 {
-	struct timeval	 now = { 0, 0 };
 	struct stat	 st;
 
 	if (fstat(STDIN_FILENO, &st) == -1)
 		return -1;
 	m->stdin_is_file = S_ISREG(st.st_mode) ||
 	    (S_ISCHR(st.st_mode) && !isatty(STDIN_FILENO));
-	m->stdin_ev = event_new(m->base, m->stdin_is_file ? -1 :
-	    STDIN_FILENO, m->stdin_is_file ? 0 : EV_READ | EV_PERSIST,
+	timer_init(&m->stdin_turn, m->base, on_stdin, m);
+	io_init(&m->stdin_ev, m->base, STDIN_FILENO, EV_READ | EV_PERSIST,
 	    on_stdin, m);
-	return m->stdin_ev == NULL ? -1 :
-	    event_add(m->stdin_ev, m->stdin_is_file ? &now : NULL);
+	if (!m->stdin_is_file)
+		return io_start(&m->stdin_ev);
+	timer_set(&m->stdin_turn, 0);
+	return 0;
 }
 
 int

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/audit.h"
@@ -20,7 +21,7 @@
 	    (r) != NULL && (r)->owner != NULL;				\
 	    (r) = TAILQ_PREV(r, route_list, entry))
 
-static void	 route_on_expire(int, short, void *);
+static void	 route_on_expire(void *);
 
 static void
 make_id(char id[ROUTE_ID_LEN + 1])
@@ -46,11 +47,8 @@ route_new(struct child *owner)
 		return NULL;
 	r->master = m;
 	make_id(r->id);
-	if ((r->expire_ev = event_new(m->base, -1, 0, route_on_expire,
-	    r)) == NULL || map_add(&m->routes, &r->node, r->id, ROUTE_ID_LEN,
-	    r) == -1) {
-		if (r->expire_ev != NULL)
-			event_free(r->expire_ev);
+	timer_init(&r->expire_ev, m->base, route_on_expire, r);
+	if (map_add(&m->routes, &r->node, r->id, ROUTE_ID_LEN, r) == -1) {
 		free(r);
 		errno = ENOMEM;
 		return NULL;
@@ -121,19 +119,17 @@ route_free(struct route **rp)
 			child_decide(c, IPC__VERDICT__UNKNOWN, NULL);
 	map_del(&r->master->routes, &r->node);
 	TAILQ_REMOVE(&r->master->all_routes, r, entry);
-	event_free(r->expire_ev);
+	timer_stop(&r->expire_ev);
 	free(r->transcript);
 	sodium_memzero(r->id, sizeof(r->id));
 	free(r);
 }
 
 static void
-route_on_expire(int fd, short what, void *arg)
+route_on_expire(void *arg)
 {
 	struct route	*r = arg;
 
-	(void)fd;
-	(void)what;
 	log_debug("session %u forgotten", r->number);
 	r->why = "expired: nobody resumed it";
 	route_free(&r);
@@ -284,7 +280,7 @@ route_revive(struct route *r, struct child *owner)
 {
 	struct master	*m = r->master;
 
-	event_del(r->expire_ev);
+	timer_stop(&r->expire_ev);
 	if (r->owner != NULL)
 		r->owner->route = NULL;
 	r->owner = owner;
@@ -314,13 +310,11 @@ route_release(struct route *r)
 	struct master	*m = r->master;
 	struct child	*owner = r->owner;
 	uid_t		 uid = r->uid;
-	struct timeval	 tv;
 
-	tv = clock_timeval(owner->detached_ttl);
 	route_detached(r);
 	r->owner->route = NULL;
 	bury(r);
-	event_add(r->expire_ev, &tv);
+	timer_set(&r->expire_ev, owner->detached_ttl);
 	settle_waiting(r, owner);
 	/* Now and then is enough. */
 	if (++m->released % (LIMIT_KEPT / 8) == 0)

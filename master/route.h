@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/ev.h"
 #include "master/child.h"
 #include "master/master.h"
 
@@ -36,7 +37,7 @@ struct route {
 	char			*transcript;	/* its folder, or NULL */
 	unsigned		 transcripts;	/* files in it */
 	const char		*why;		/* it ends; NULL: we stop */
-	struct event		*expire_ev;
+	struct timer		 expire_ev;
 };
 
 /* A new session for a worker.  NULL with errno. */
