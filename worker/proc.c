@@ -177,10 +177,8 @@ proc_has_room(const struct proc *p)
 		return false;
 	if (s->conn == NULL)
 		return session_has_room(s) || overflow_make_room(s);
-	if (p->reads_on != 0 && clock_ms() - p->reads_on < LIMIT_READS_ON)
-		return false;
 	/* Its client may have come back, and ask for nothing. */
-	return session_has_room(s) &&
+	return p->reads_on == 0 && session_has_room(s) &&
 	    p->ring.unread_cost < s->set.spool + LIMIT_UNREAD;
 }
 
@@ -201,9 +199,37 @@ proc_was_read(struct proc *p)
 	session_evict_later(p->session);
 }
 
+void
+proc_reads_on(struct proc *p, bool there_is_more)
+{
+	p->reads_on = there_is_more && (p->ring.catching_up ||
+	    p->reads_on != 0) ? clock_ms() : 0;
+	if (p->reads_on != 0)
+		session_evict_later(p->session);
+	else
+		proc_unhold(p);
+}
+
+/* Its client has the last part, if it says what it has, and asks for no more. */
+static void
+end_reads(struct proc *p)
+{
+	struct session	*s = p->session;
+
+	if (p->reads_on == 0)
+		return;
+	if (s->has_receipts && p->ring.sent_bytes > LIMIT_RECEIPT)
+		p->reads_on = clock_ms();
+	if (clock_ms() - p->reads_on < LIMIT_READS_ON)
+		session_evict_later(s);
+	else
+		proc_reads_on(p, false);
+}
+
 bool
 proc_end_catch_up(struct proc *p)
 {
+	end_reads(p);
 	if (!p->ring.catching_up || p->caught_up == 0)
 		return false;
 	if (clock_ms() - p->caught_up < LIMIT_CAUGHT_UP) {

@@ -116,6 +116,13 @@ void		 proc_catch_up(struct proc *p);
 /* It has asked. */
 void		 proc_was_read(struct proc *p);
 
+/*
+ * There is more for it to read, or not any more.  If so, new output waits until
+ * it has read that, or asks for no more for LIMIT_READS_ON: clients keep all
+ * that comes before its turn, and have bounds for that.
+ */
+void		 proc_reads_on(struct proc *p, bool there_is_more);
+
 /* If that was LIMIT_CAUGHT_UP ago, keep no more of it.  Whether it was. */
 bool		 proc_end_catch_up(struct proc *p);
 

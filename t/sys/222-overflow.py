@@ -191,6 +191,21 @@ def in_parts():
     server.stop()
 
 
+def reads_no_more():
+    """One that reads a part only gets new output all the same."""
+    server = Server("DetachedSpool=4M")
+    session, _ = begin(server, "import itertools\nfor i in itertools.count():"
+                       "\n    print('%011d' % i)")
+    wait_for(lambda: server.has_logged("output is held back"), LIMIT, "full")
+    with contextlib.closing(resume_in(server.url, session, LIMIT)) as c:
+        read = c.call("process/read", {
+            "processId": "p0", "maxBytes": 1 << 16, "waitMs": 0})
+        for _ in range(2000):
+            check(c.note("process/output")["seq"] >= read["nextSeq"],
+                  "new output")
+    server.stop()
+
+
 def told():
     """What an operator who attaches sees."""
     server = Server("DetachedSpool=1M", "DetachedOverflow=drop-oldest")
@@ -212,4 +227,4 @@ def told():
     server.stop()
 
 
-main(spooled, held, dropped, in_parts, told)
+main(spooled, held, dropped, in_parts, reads_no_more, told)
