@@ -55,7 +55,7 @@ clock_timeval(uint64_t ms)
 	struct timeval	 soon = { 0, 0 }, never = { 1000000, 0 };
 
 	timer = ms;
-	return is_patient ? never : soon;
+	return is_patient && ms > 0 ? never : soon;
 }
 
 uint32_t
