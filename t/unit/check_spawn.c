@@ -126,14 +126,16 @@ START_TEST(test_silent)
 }
 END_TEST
 
-/* One that ends meanwhile: no other connection is tried. */
+/* One that ends, sooner or later: no other connection is tried. */
 START_TEST(test_ends)
 {
 	spawn(GREET "exit 0");
-	ck_assert_msg(x != NULL, "%s", e.text);
-	while (execsrv_wait(x, EXECSRV_FOREVER) == 0)
+	if (x == NULL)
+		ck_assert_str_eq(e.text, "the server closed the connection");
+	while (x != NULL && execsrv_wait(x, EXECSRV_FOREVER) == 0)
 		continue;
-	ck_assert_int_eq(execsrv_status(x), EXECSRV_FAILED);
+	if (x != NULL)
+		ck_assert_int_eq(execsrv_status(x), EXECSRV_FAILED);
 	execsrv_close(&x);
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
