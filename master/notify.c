@@ -23,7 +23,7 @@ struct notify {
 	struct sockaddr_un	 un;
 	socklen_t		 len;		/* 0: fd is connected */
 	int			 fd;
-	uint64_t		 period;	/* ms, of the watchdog; 0: off */
+	uint64_t		 period;	/* ms; 0: no watchdog */
 	struct timer		 watchdog_ev;
 	struct io		 room_ev;	/* of a connected one */
 	void			 (*again)(void *);

@@ -178,7 +178,7 @@ proc_has_room(const struct proc *p)
 	if (s->conn == NULL)
 		return session_has_room(s) || overflow_make_room(s);
 	/* Its client may have come back, and ask for nothing. */
-	return p->reads_on == 0 && session_has_room(s) &&
+	return !p->is_held && session_has_room(s) &&
 	    p->ring.unread_cost < s->set.spool + LIMIT_UNREAD;
 }
 
@@ -186,7 +186,8 @@ void
 proc_catch_up(struct proc *p)
 {
 	p->ring.catching_up = true;
-	p->caught_up = p->reads_on = 0;
+	p->caught_up = 0;
+	p->is_held = false;
 	replay_stop(p);
 }
 
@@ -200,36 +201,16 @@ proc_was_read(struct proc *p)
 }
 
 void
-proc_reads_on(struct proc *p, bool there_is_more)
+proc_hold(struct proc *p, bool is_held)
 {
-	p->reads_on = there_is_more && (p->ring.catching_up ||
-	    p->reads_on != 0) ? clock_ms() : 0;
-	if (p->reads_on != 0)
-		session_evict_later(p->session);
-	else
+	p->is_held = is_held;
+	if (!is_held)
 		proc_unhold(p);
-}
-
-/* Its client has the last part, if it says what it has, and asks for no more. */
-static void
-end_reads(struct proc *p)
-{
-	struct session	*s = p->session;
-
-	if (p->reads_on == 0)
-		return;
-	if (s->has_receipts && p->ring.sent_bytes > LIMIT_RECEIPT)
-		p->reads_on = clock_ms();
-	if (clock_ms() - p->reads_on < LIMIT_READS_ON)
-		session_evict_later(s);
-	else
-		proc_reads_on(p, false);
 }
 
 bool
 proc_end_catch_up(struct proc *p)
 {
-	end_reads(p);
 	if (!p->ring.catching_up || p->caught_up == 0)
 		return false;
 	if (clock_ms() - p->caught_up < LIMIT_CAUGHT_UP) {

@@ -84,7 +84,7 @@ struct proc {
 	uint64_t		 kill_until;	/* ms: then others must */
 	bool			 is_replayed;
 	uint64_t		 replay_after;	/* this number */
-	uint64_t		 reads_on;	/* ms: its client catches up */
+	bool			 is_held;	/* by its client's reads */
 	uint64_t		 caught_up;	/* ms: read after a resume; 0 */
 	uint64_t		 born;		/* ms */
 	uint64_t		 bytes_out;
@@ -117,11 +117,10 @@ void		 proc_catch_up(struct proc *p);
 void		 proc_was_read(struct proc *p);
 
 /*
- * There is more for it to read, or not any more.  If so, new output waits until
- * it has read that, or asks for no more for LIMIT_READS_ON: clients keep all
- * that comes before its turn, and have bounds for that.
+ * Its client has more to read and wants no new output before it has that: it
+ * keeps all that comes before its turn, and has bounds for that.
  */
-void		 proc_reads_on(struct proc *p, bool there_is_more);
+void		 proc_hold(struct proc *p, bool is_held);
 
 /* If that was LIMIT_CAUGHT_UP ago, keep no more of it.  Whether it was. */
 bool		 proc_end_catch_up(struct proc *p);

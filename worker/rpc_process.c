@@ -36,6 +36,7 @@ rpc_process_read(struct session *s, struct rpc_req *req, void *params,
 	}
 	r.after_seq = p->after_seq.n;
 	r.has_max = p->max_bytes.given;
+	r.holds = p->holds;
 	r.max_bytes = p->max_bytes.n;
 	r.wait_ms = p->wait_ms.n;
 	proc_read(pr, req, &r);

@@ -276,7 +276,7 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 		return;
 	for (c = x.first; c != x.end; c = TAILQ_NEXT(c, ring_entry))
 		window_sent(&s->window, c, conn_pos(s->conn));
-	proc_reads_on(p, x.end != NULL && !x.is_part);
+	proc_hold(p, r->holds && x.end != NULL && !x.is_part);
 	if (x.is_part)
 		replay_begin(p, x.next_seq - 1);
 	else if (!r->has_max)

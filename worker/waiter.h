@@ -17,6 +17,7 @@ struct proc_read {
 	bool		 has_max;
 	uint64_t	 max_bytes;
 	uint64_t	 wait_ms;
+	bool		 holds;		/* new output until all is read */
 };
 
 void	 proc_read(struct proc *p, struct rpc_req *req,

@@ -226,6 +226,8 @@ execsrv_process_on_read(struct execsrv_process *p,
 		    "little of it");
 	else if (!p->closed && n > 0)
 		ask_read(p, p->next_seq - 1);	/* there may be more */
+	else
+		p->is_behind = false;
 }
 
 static void
@@ -244,8 +246,33 @@ ask_read(struct execsrv_process *p, uint64_t after)
 	json_out_u64(&o, 0);
 	json_out_key(&o, "maxBytes");
 	json_out_u64(&o, p->x->read_max);
-	if (execsrv_process_end(p, c, &o) == 0)
+	if (execsrv_can(p->x, "execsrvHold")) {
+		json_out_key(&o, "execsrvHold");
+		json_out_bool(&o, true);
+	}
+	if (execsrv_process_end(p, c, &o) == 0) {
 		p->x->behind++;
+		p->is_behind = true;
+	}
+}
+
+void
+execsrv_process_read_no_more(struct execsrv_process *p)
+{
+	struct execsrv_call	*c;
+	struct json_out		 o;
+
+	if (!execsrv_can(p->x, "execsrvHold") || !execsrv_has_frames(p->x) ||
+	    (c = execsrv_begin(p->x, "process/read", &o)) == NULL)
+		return;
+	c->is_ours = true;
+	json_out_open(&o, '{');
+	json_out_key(&o, "processId");
+	json_out_str(&o, p->id);
+	json_out_key(&o, "maxBytes");
+	json_out_u64(&o, 1);
+	json_out_close(&o, '}');
+	(void)execsrv_end(p->x, c, &o);
 }
 
 static void

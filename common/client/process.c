@@ -318,6 +318,8 @@ execsrv_process_free(struct execsrv_process **pp)
 				c->arg = p->x;
 			}
 		}
+	if (p->is_behind)
+		execsrv_process_read_no_more(p);
 	p->closed = true;
 	memset(&p->hooks, 0, sizeof(p->hooks));
 	TAILQ_REMOVE(&p->x->processes, p, entry);

@@ -34,6 +34,7 @@ struct execsrv_process {
 	void				*arg;
 	uint64_t			 next_seq;
 	bool				 is_joining;	/* no next_seq yet */
+	bool				 is_behind;	/* more to read? */
 	bool				 has_exited;
 	bool				 closed;
 	struct events			 early;		/* by seq */
@@ -92,5 +93,8 @@ bool		 execsrv_is_true(const struct json *j, uint32_t object,
 void		 execsrv_process_on_read(struct execsrv_process *p,
 		    const struct execsrv_answer *a);
 execsrv_answer_fn execsrv_process_nobodys_read;
+
+/* Nobody wants to read the rest: let the server send new output again. */
+void		 execsrv_process_read_no_more(struct execsrv_process *p);
 
 #endif

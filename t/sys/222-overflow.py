@@ -172,7 +172,8 @@ def in_parts():
             early = sum(len(m["params"].get("chunk", "")) for m in c.notes)
             missed = c.call("process/read", {
                 "processId": "p0", "afterSeq": max(chunks, default=0),
-                "maxBytes": 1 << 20, "waitMs": 0})["chunks"]
+                "maxBytes": 1 << 20, "waitMs": 0,
+                "execsrvHold": True})["chunks"]
             chunks.update((k["seq"], k["chunk"]) for k in missed)
             size = sum(len(base64.b64decode(k["chunk"])) for k in missed)
         say("  %d chunks read, %d bytes of base64 came early" %
@@ -192,14 +193,17 @@ def in_parts():
 
 
 def reads_no_more():
-    """One that reads a part only gets new output all the same."""
+    """One that reads a part only, and does not ask for that, is not held."""
     server = Server("DetachedSpool=4M")
     session, _ = begin(server, "import itertools\nfor i in itertools.count():"
                        "\n    print('%011d' % i)")
     wait_for(lambda: server.has_logged("output is held back"), LIMIT, "full")
     with contextlib.closing(resume_in(server.url, session, LIMIT)) as c:
-        read = c.call("process/read", {
-            "processId": "p0", "maxBytes": 1 << 16, "waitMs": 0})
+        for holds in (True, False):
+            read = c.call("process/read", {
+                "processId": "p0", "maxBytes": 1 << 16, "waitMs": 0,
+                "execsrvHold": holds})
+            c.notes.clear()
         for _ in range(2000):
             check(c.note("process/output")["seq"] >= read["nextSeq"],
                   "new output")

@@ -803,6 +803,43 @@ START_TEST(test_catch_up_size)
 }
 END_TEST
 
+static void
+ck_hold(unsigned id, unsigned after)
+{
+	char	 want[256];
+
+	snprintf(want, sizeof(want), "{\"id\":%u,\"method\":\"process/read\","
+	    "\"params\":{\"processId\":\"p1\",\"afterSeq\":%u,\"waitMs\":0,"
+	    "\"maxBytes\":1048576,\"execsrvHold\":true}}", id, after);
+	peer_ck_heard(want);
+}
+
+/* New output waits for what was missed, but not for a process nobody wants. */
+START_TEST(test_catch_up_holds)
+{
+	start_process();
+	x->caps = ~0U;
+	resumed(to_resuming(), EXECSRV_CATCHING_UP);
+	ck_hold(3, 1);
+	peer_say("{\"id\":3,\"result\":{\"chunks\":[{\"seq\":2,\"stream\":"
+	    "\"stdout\",\"chunk\":\"dHdv\"}],\"nextSeq\":3}}");
+	ck_turn(EXECSRV_CATCHING_UP);
+	peer_ck_trace("two;");
+	ck_hold(4, 2);
+	if (_i == 1) {
+		peer_say("{\"id\":4,\"result\":{\"chunks\":[],\"nextSeq\":3}}");
+		ck_turn(EXECSRV_OPEN);
+	}
+	execsrv_process_free(&p);
+	if (_i == 0)
+		peer_ck_heard("{\"id\":5,\"method\":\"process/read\","
+		    "\"params\":{\"processId\":\"p1\",\"maxBytes\":1}}");
+	else
+		ck_assert_ptr_null(TAILQ_FIRST(&x->calls));
+	stop();
+}
+END_TEST
+
 /* An exit has no chunk: it is the one number that is missing in the end. */
 START_TEST(test_catch_up_ends)
 {
@@ -1031,6 +1068,7 @@ recover_suite(void)
 	tcase_add_test(t, test_start);
 	tcase_add_test(t, test_catch_up);
 	tcase_add_test(t, test_catch_up_size);
+	tcase_add_loop_test(t, test_catch_up_holds, 0, 2);
 	tcase_add_loop_test(t, test_catch_up_ends, 0, 3);
 	tcase_add_test(t, test_catch_up_exit);
 	tcase_add_test(t, test_gap);
