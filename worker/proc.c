@@ -187,7 +187,7 @@ proc_catch_up(struct proc *p)
 {
 	p->ring.catching_up = true;
 	p->caught_up = 0;
-	p->is_held = false;
+	p->is_held = p->session->holds;
 	replay_stop(p);
 }
 
@@ -206,6 +206,13 @@ proc_hold(struct proc *p, bool is_held)
 	p->is_held = is_held;
 	if (!is_held)
 		proc_unhold(p);
+}
+
+void
+proc_release_unread(struct proc *p)
+{
+	if (p->caught_up == 0)
+		proc_hold(p, false);
 }
 
 bool

@@ -122,6 +122,9 @@ void		 proc_was_read(struct proc *p);
  */
 void		 proc_hold(struct proc *p, bool is_held);
 
+/* Its client came back and did not read it: it wants no more than what is new. */
+void		 proc_release_unread(struct proc *p);
+
 /* If that was LIMIT_CAUGHT_UP ago, keep no more of it.  Whether it was. */
 bool		 proc_end_catch_up(struct proc *p);
 

@@ -62,6 +62,7 @@ rpc_session_initialize(struct session *s, struct rpc_req *req, void *params,
 		return;
 	}
 	s->has_receipts = p->has_receipts;
+	s->holds = p->holds;
 	if (p->resume.s == NULL && s->is_full) {
 		rpc_error(req, ERR_TOO_MANY, s->is_draining ?
 		    "the server drains" : "too many sessions");

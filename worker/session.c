@@ -296,6 +296,16 @@ on_conn_gone(void *arg, struct conn *c)
 	conn_free(&c);
 }
 
+static void
+on_hold(void *arg)
+{
+	struct session	*s = arg;
+	struct proc	*p;
+
+	TAILQ_FOREACH(p, &s->all, entry)
+		proc_release_unread(p);
+}
+
 void
 session_attach(struct session *s)
 {
@@ -324,6 +334,8 @@ session_attach(struct session *s)
 	overflow_end(s);
 	TAILQ_FOREACH(p, &s->all, entry)
 		proc_catch_up(p);
+	if (s->holds)
+		timer_set(&s->hold_ev, LIMIT_HOLD);
 }
 
 Ipc__Verdict
@@ -736,6 +748,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	budget_init(s);
 	json_init(&s->json);
 	buf_init(&s->scratch, (size_t)LIMIT_MESSAGE);
+	timer_init(&s->hold_ev, base, on_hold, s);
 	s->ttl_ev = new_event(s, -1, 0, on_ttl);
 	s->kill_ev = new_event(s, -1, 0, on_kill);
 	s->load_ev = new_event(s, -1, 0, on_turn);
@@ -778,6 +791,7 @@ session_fini(struct session *s)
 	json_fini(&s->json);
 	buf_fini(&s->scratch);
 	free(s->client);
+	timer_stop(&s->hold_ev);
 	event_free(s->ttl_ev);
 	event_free(s->kill_ev);
 	event_free(s->load_ev);

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "common/ev.h"
 #include "common/ipc.h"
 #include "common/json.h"
 #include "common/map.h"
@@ -112,6 +113,8 @@ struct session {
 	struct budget		 budget;
 	uint64_t		 receipt_total;	/* asked for up to here */
 	bool			 has_receipts;	/* by the client itself */
+	bool			 holds;		/* it reads before it gets more */
+	struct timer		 hold_ev;
 	uint64_t		 receipt_base;	/* pos that they count from */
 	size_t			 parked;	/* bytes of input that wait */
 	struct rpc_req_list	 waiting;	/* answered later */

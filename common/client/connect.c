@@ -228,7 +228,11 @@ execsrv_put_initialize(const struct execsrv *x, struct buf *b)
 		json_out_key(&o, "resumeSessionId");
 		json_out_str(&o, session);
 	}
-	/* Of a session of our own it is known that its server takes them. */
+	/* Of a session of our own it is known what its server takes. */
+	if (x->session[0] != '\0' && execsrv_can(x, "execsrvHold")) {
+		json_out_key(&o, "execsrvHold");
+		json_out_bool(&o, true);
+	}
 	if (x->session[0] != '\0' && execsrv_has_receipts(x)) {
 		json_out_key(&o, "execsrvReceipts");
 		json_out_bool(&o, true);

@@ -547,8 +547,8 @@ class Client:
 
     # The protocol
 
-    def initialize(self, resume=None, seconds=LIMIT):
-        params = {"clientName": "t/sys"}
+    def initialize(self, resume=None, seconds=LIMIT, **more):
+        params = {"clientName": "t/sys", **more}
         if resume is not None:
             params["resumeSessionId"] = resume
         self.greeting = self.call("initialize", params, seconds)
@@ -593,22 +593,22 @@ class Client:
         self.sock.close()
 
 
-def connect(url, resume=None, source=None, rcvbuf=None, token=None):
+def connect(url, resume=None, source=None, rcvbuf=None, token=None, **more):
     """A client with a session, ready to be used."""
     c = Client(url, source, rcvbuf, token=token)
     try:
-        return c.initialize(resume)
+        return c.initialize(resume, **more)
     except BaseException:
         c.close()
         raise
 
 
-def resume_in(url, session, seconds):
+def resume_in(url, session, seconds, **more):
     """Resume as the stock client does: again after -32010."""
     deadline = time.monotonic() + seconds
     while True:
         try:
-            return connect(url, session)
+            return connect(url, session, **more)
         except RpcError as e:
             check(e.code == -32010, "resume: %s" % e)
             check(time.monotonic() < deadline,

@@ -97,8 +97,8 @@ ck_initialize(void)
 	snprintf(text, sizeof(text), "%.*s", (int)ev.len, (char *)ev.data);
 	ck_assert_int_eq(sscanf(text, "{\"id\":%u,", &id), 1);
 	snprintf(want, sizeof(want), "{\"id\":%u,\"method\":\"initialize\","
-	    "\"params\":{\"clientName\":\"test\",\"resumeSessionId\":\"s\"}}",
-	    id);
+	    "\"params\":{\"clientName\":\"test\",\"resumeSessionId\":\"s\"%s}}",
+	    id, execsrv_can(x, "execsrvHold") ? ",\"execsrvHold\":true" : "");
 	ck_assert_str_eq(text, want);
 	return id;
 }
