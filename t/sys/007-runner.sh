@@ -1,6 +1,6 @@
 #!/bin/sh
 # 007: what run-tests says of tests side by side: counts, who left something
-# behind, and that those which ask for it run alone.
+# behind, that those which ask for it run alone, and that none ignores signals.
 set -eu
 cd "$SRCDIR"
 dir=$TMPDIR
@@ -53,12 +53,22 @@ for _ in range(2500):
     os.mkdir("d" * 250)
     os.chdir("d" * 250)
 END
+# Whatever the one who starts all of them ignores: nohup(1), a shell's "&".
+put 108-signals.sh <<END
+#!/bin/sh
+for signal in HUP INT QUIT; do
+	status=0
+	sh -c 'ulimit -c 0; kill -\$1 \$\$' sh \$signal || status=\$?
+	[ "\$status" -gt 128 ] || exit 1
+done
+END
 set --
 for test in 103-alone 101-good 102-beside 104-skipped 105-failed 106-leaves \
-    107-deep; do
+    107-deep 108-signals; do
 	set -- "$@" "sys:$dir/$test.sh"
 done
 status=0
+trap '' HUP INT QUIT
 python3 contrib/build/run-tests --build "$build" --jobs 2 "$@" >"$dir/out" ||
     status=$?
 cat "$dir/out"
@@ -66,7 +76,7 @@ says() {
 	grep -q "$1" "$dir/out" || { echo "not said: $1"; exit 1; }
 }
 [ "$status" -eq 1 ]
-for test in 101-good 102-beside 103-alone 107-deep; do
+for test in 101-good 102-beside 103-alone 107-deep 108-signals; do
 	says "^pass  sys/$test "
 done
 says '^pass  sys/103-alone  ([0-9.]* s; left out: no hammer; no nails)$'
@@ -77,4 +87,4 @@ says '^    the reason'
 says '^fail  sys/106-leaves  (left behind: sleep '
 [ "$(tail -n 3 "$dir/out")" = "1 skipped
 1 left something out
-4 passed, 2 failed" ]
+5 passed, 2 failed" ]
