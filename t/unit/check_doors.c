@@ -23,7 +23,7 @@
 #define USER	65534		/* who asks, where we are root, and ... */
 #define OTHER	1		/* ... somebody else */
 
-static char	 top[64], dir[80], path[96];
+static char	 top[80], dir[96], path[112];
 
 static void
 setup(void)
@@ -31,7 +31,7 @@ setup(void)
 	const char	*tmp = getenv("TMPDIR");
 
 	umask(0);
-	snprintf(top, sizeof(top), "%.40s/check_doors.XXXXXX",
+	snprintf(top, sizeof(top), "%.60s/doors.XXXXXX",
 	    tmp != NULL ? tmp : "/tmp");
 	ck_assert_ptr_nonnull(mkdtemp(top));
 	ck_assert_int_eq(chmod(top, 0755), 0);
@@ -44,7 +44,7 @@ setup(void)
 static void
 teardown(void)
 {
-	char	 name[96];
+	char	 name[112];
 
 	snprintf(name, sizeof(name), "%s/control.sock", dir);
 	unlink(name);
@@ -82,7 +82,7 @@ start_daemon(uid_t uid)
 	ck_assert_int_eq(pipe(there), 0);
 	ck_assert_int_ne(pid = fork(), -1);
 	if (pid == 0) {
-		snprintf(un.sun_path, sizeof(un.sun_path), "%.90s"
+		snprintf(un.sun_path, sizeof(un.sun_path), "%.94s"
 		    "/control.sock", dir);
 		become(uid);
 		if ((fd = socket(AF_UNIX, SOCK_SEQPACKET, 0)) == -1 ||
@@ -187,7 +187,7 @@ write_listen(const char *name, const char *text, mode_t mode)
 {
 	int	 fd;
 
-	snprintf(path, sizeof(path), "%.80s/%.10s", dir, name);
+	snprintf(path, sizeof(path), "%.95s/%.10s", dir, name);
 	ck_assert_int_ne(fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode),
 	    -1);
 	ck_assert_int_eq(fchmod(fd, mode), 0);
@@ -244,7 +244,7 @@ END_TEST
 /* No link is followed, and nothing is waited for. */
 START_TEST(test_no_file)
 {
-	char	 name[96];
+	char	 name[112];
 	int	 fd;
 
 	write_listen("real", "ws://h:1\n", 0644);

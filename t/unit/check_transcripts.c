@@ -17,11 +17,11 @@ START_TEST(test_last)
 	static struct master	 m;
 	struct route		 r;
 	const char		*tmp = getenv("TMPDIR");
-	char			 top[64], command[96];
+	char			 top[96], command[112];
 	int			 fd;
 
 	memset(&r, 0, sizeof(r));
-	snprintf(top, sizeof(top), "%.40s/check_transc.XXXXXX",
+	snprintf(top, sizeof(top), "%.60s/check_transcripts.XXXXXX",
 	    tmp != NULL ? tmp : "/tmp");
 	ck_assert_ptr_nonnull(mkdtemp(top));
 	m.conf.transcript_dir = top;
