@@ -259,22 +259,24 @@ def m_list(node, value, names, path):
     return match_items(node[1], value, names, path)
 
 
-def match_items(items, value, names, path):
+def match_items(items, value, names, path, at=0):
+    """The elements from at on; copies of a long list would take seconds."""
+    left = len(value) - at
     if not items:
-        return "%s: %d elements too many" % (path, len(value)) if value else ""
+        return "%s: %d elements too many" % (path, left) if left else ""
     if items[0] == ("many",):
         bad = ""
-        for skip in range(len(value) + 1):
+        for start in range(at, len(value) + 1):
             trial = dict(names)
-            bad = match_items(items[1:], value[skip:], trial, path)
+            bad = match_items(items[1:], value, trial, path, start)
             if not bad:
                 names.update(trial)
                 return ""
         return bad
-    if not value:
+    if not left:
         return "%s: elements missing" % path
-    return check(items[0], value[0], names, path + "[]") or \
-        match_items(items[1:], value[1:], names, path)
+    return check(items[0], value[at], names, path + "[]") or \
+        match_items(items[1:], value, names, path, at + 1)
 
 
 MATCH = {"or": m_or, "is": m_is, "regex": m_regex, "var": m_var,
