@@ -9,8 +9,10 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -64,6 +66,16 @@ struct resolver {
 
 /* --- the process --- */
 
+/* Loopback, whether or not /etc/hosts says so (RFC 6761 section 6.3). */
+static void
+answer_localhost(const char *host, struct resolve_answer *a)
+{
+	if (strcasecmp(host, "localhost") != 0)
+		return;
+	snprintf(a->address[a->n++], RESOLVE_TEXT, "127.0.0.1");
+	snprintf(a->address[a->n++], RESOLVE_TEXT, "::1");
+}
+
 static void
 look_up(const char *host, struct resolve_answer *a)
 {
@@ -72,8 +84,10 @@ look_up(const char *host, struct resolve_answer *a)
 	memset(a, 0, sizeof(*a));
 	memset(&hints, 0, sizeof(hints));
 	hints.ai_socktype = SOCK_STREAM;
-	if (getaddrinfo(host, NULL, &hints, &list) != 0)
+	if (getaddrinfo(host, NULL, &hints, &list) != 0) {
+		answer_localhost(host, a);
 		return;
+	}
 	for (ai = list; ai != NULL && a->n < RESOLVE_MAX; ai = ai->ai_next)
 		if (getnameinfo(ai->ai_addr, ai->ai_addrlen,
 		    a->address[a->n], RESOLVE_TEXT, NULL, 0,

@@ -41,6 +41,8 @@ thread(void *arg)
 	return NULL;
 }
 
+static bool	 has_hosts;
+
 /* As libcurl does it: name service, in a thread, and TLS's random bytes. */
 static void
 what_it_needs(void)
@@ -52,8 +54,10 @@ what_it_needs(void)
 
 	CLAIM(10, pthread_create(&t, NULL, thread, &done) == 0);
 	CLAIM(11, pthread_join(t, NULL) == 0 && done == 1);
-	CLAIM(12, getaddrinfo("localhost", "80", NULL, &ai) == 0);
-	freeaddrinfo(ai);
+	CLAIM(12, getaddrinfo("localhost", "80", NULL, &ai) == 0 ||
+	    !has_hosts);
+	if (ai != NULL)
+		freeaddrinfo(ai);
 	CLAIM(13, (fd = socket(AF_INET, SOCK_STREAM, 0)) != -1);
 	close(fd);
 	CLAIM(14, (fd = open("/etc/passwd", O_RDONLY)) != -1);
@@ -102,6 +106,7 @@ START_TEST(confined)
 		left_out("measured programs are not confined");
 		return;
 	}
+	has_hosts = system("grep -qsw localhost /etc/hosts") == 0;
 	ck_assert_int_ne(fd = mkstemp(allowed), -1);
 	close(fd);
 	ck_assert_int_ne(fd = mkstemp(other), -1);

@@ -5,10 +5,12 @@
  * where that would shed its rights, and never returns.
  */
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 
 #include <check.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 #include "common/clock.h"
 #include "common/limit.h"
 #include "master/uplink/resolve.h"
+#include "t/unit/left_out.h"
 
 #define MUST(claim)	do {						\
 		if (!(claim))						\
@@ -41,6 +44,7 @@ struct reply {
 static struct {
 	pid_t			 pid;
 	volatile unsigned	 asked;
+	volatile bool		 is_hidden;
 }			*shared;
 
 struct asker {
@@ -130,6 +134,23 @@ static void
 be_itself(void)
 {
 	shared->pid = getpid();
+}
+
+static bool
+hide(const char *path)
+{
+	return mount("/dev/null", path, NULL, MS_BIND, NULL) == 0 ||
+	    errno == ENOENT;
+}
+
+/* Without /etc/hosts, and where the only name server does not answer. */
+static void
+be_without_hosts(void)
+{
+	be_itself();
+	shared->is_hidden = unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	    hide("/etc/hosts") && hide("/etc/resolv.conf");
 }
 
 /* --- the loop --------------------------------------------------------------*/
@@ -296,6 +317,18 @@ START_TEST(test_localhost)
 	ck_assert_mem_eq(&all[2].answer, &all[0].answer,
 	    sizeof(all[0].answer));
 	ck_assert_int_eq(kill(shared->pid, SIGCONT), 0);
+}
+END_TEST
+
+START_TEST(test_without_hosts)
+{
+	start(be_without_hosts);
+	ask(&all[0], "LocalHost");
+	WAIT(all[0].calls == 1);
+	if (!shared->is_hidden)
+		left_out("/etc/hosts cannot be hidden");
+	else
+		ck_answer(&all[0], "127.0.0.1");
 }
 END_TEST
 
@@ -587,6 +620,7 @@ main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, test_numbers);
 	tcase_add_test(tc, test_localhost);
+	tcase_add_test(tc, test_without_hosts);
 	tcase_add_test(tc, test_unknown);
 	tcase_add_test(tc, test_too_long);
 	tcase_add_test(tc, test_odd_answers);
