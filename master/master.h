@@ -9,8 +9,6 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include <event2/event.h>
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>

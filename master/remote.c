@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 
 #include <errno.h>
-#include <event2/event.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>

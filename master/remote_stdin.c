@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <errno.h>
-#include <event2/event.h>
 #include <sodium.h>
 #include <string.h>
 #include <unistd.h>

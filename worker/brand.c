@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/bpf.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "worker/rawcall.h"
 
@@ -27,14 +28,14 @@ struct post {
 	TAILQ_ENTRY(post) entry;
 	struct brand	*brand;
 	int		 fd;
-	struct event	*ev;
+	struct io	 ev;
 };
 
 struct brand {
 	struct event_base *base;
 	uint64_t	 number;
 	int		 sock[2];	/* ours; of children */
-	struct event	*ev;
+	struct io	 ev;
 	TAILQ_HEAD(, post) posts;
 };
 
@@ -178,23 +179,21 @@ static void
 post_free(struct post *p)
 {
 	TAILQ_REMOVE(&p->brand->posts, p, entry);
-	if (p->ev != NULL)
-		event_free(p->ev);
+	io_stop(&p->ev);
 	fd_close(&p->fd);
 	free(p);
 }
 
 static void
-on_post(int fd, short what, void *arg)
+on_post(void *arg)
 {
 	struct post	*p = arg;
-	struct pollfd	 poll_fd = { fd, POLLIN, 0 };
+	struct pollfd	 poll_fd = { p->fd, POLLIN, 0 };
 	union {
 		struct seccomp_notif	 n;
 		char			 room[NOTIF_ROOM];
 	}		 u;
 
-	(void)what;
 	/* Without a question older kernels would have us wait for one. */
 	if (poll(&poll_fd, 1, 0) != 1)
 		return;
@@ -203,7 +202,7 @@ on_post(int fd, short what, void *arg)
 		return;
 	}
 	memset(&u, 0, sizeof(u));
-	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &u.n) == 0)
+	if (ioctl(p->fd, SECCOMP_IOCTL_NOTIF_RECV, &u.n) == 0)
 		answer(p, &u.n);	/* else who asked is gone */
 }
 
@@ -221,13 +220,13 @@ post_new(struct brand *b, int fd)
 	p->brand = b;
 	p->fd = fd;
 	TAILQ_INSERT_TAIL(&b->posts, p, entry);
-	if ((p->ev = event_new(b->base, fd, EV_READ | EV_PERSIST, on_post,
-	    p)) == NULL || event_add(p->ev, NULL) == -1)
+	io_init(&p->ev, b->base, fd, EV_READ | EV_PERSIST, on_post, p);
+	if (io_start(&p->ev) == -1)
 		post_free(p);
 }
 
 static void
-on_sock(int sock, short what, void *arg)
+on_sock(void *arg)
 {
 	struct brand	*b = arg;
 	union rights	 rights;
@@ -236,7 +235,6 @@ on_sock(int sock, short what, void *arg)
 	char		 byte;
 	int		 fd;
 
-	(void)what;
 	for (;;) {
 		memset(&m, 0, sizeof(m));
 		iov.iov_base = &byte;
@@ -245,7 +243,8 @@ on_sock(int sock, short what, void *arg)
 		m.msg_iovlen = 1;
 		m.msg_control = rights.room;
 		m.msg_controllen = sizeof(rights.room);
-		if (recvmsg(sock, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) <= 0)
+		if (recvmsg(b->sock[0], &m,
+		    MSG_CMSG_CLOEXEC | MSG_DONTWAIT) <= 0)
 			return;
 		if (fd_take_rights(&m, &fd, 1) == 1)
 			post_new(b, fd);
@@ -265,8 +264,7 @@ brand_free(struct session *s)
 		return;
 	while ((p = TAILQ_FIRST(&b->posts)) != NULL)
 		post_free(p);
-	if (b->ev != NULL)
-		event_free(b->ev);
+	io_stop(&b->ev);
 	fd_close(&b->sock[0]);
 	fd_close(&b->sock[1]);
 	free(b);
@@ -284,10 +282,14 @@ brand_new(struct session *s)
 	b->number = s->set.brand;
 	b->sock[0] = b->sock[1] = -1;
 	TAILQ_INIT(&b->posts);
-	if (fd_packet_pair(b->sock) != -1 && (b->ev = event_new(b->base,
-	    b->sock[0], EV_READ | EV_PERSIST, on_sock, b)) != NULL &&
-	    event_add(b->ev, NULL) != -1)
-		return b;
+	if (fd_packet_pair(b->sock) == -1)
+		goto fail;
+	io_init(&b->ev, b->base, b->sock[0], EV_READ | EV_PERSIST, on_sock,
+	    b);
+	if (io_start(&b->ev) == -1)
+		goto fail;
+	return b;
+ fail:
 	brand_free(s);
 	return NULL;
 }
@@ -309,7 +311,7 @@ brand_for(struct session *s, const struct view *v, int *sock_out)
 		return -1;
 	}
 	/* Those before it: their letters shall not fill the box. */
-	on_sock(b->sock[0], 0, b);
+	on_sock(b);
 	*sock_out = b->sock[1];
 	return 0;
 }

@@ -1,8 +1,7 @@
 #include "worker/budget.h"
 
-#include <event2/event.h>
-
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/limit.h"
 #include "common/log.h"
 #include "worker/conn.h"
@@ -32,9 +31,7 @@ output_max(const struct session *s)
 static void
 look_in(struct session *s, uint64_t ms)
 {
-	struct timeval	 tv = clock_timeval(ms);
-
-	event_add(s->budget.look_ev, &tv);
+	timer_set(&s->budget.look_ev, ms);
 }
 
 static void
@@ -96,14 +93,12 @@ budget_on_master_gone(struct session *s)
  * message waits for, or give back what is too much.
  */
 static void
-on_look(int fd, short what, void *arg)
+on_look(void *arg)
 {
 	struct session	*s = arg;
 	struct budget	*b = &s->budget;
 	uint64_t	 output, message = b->message;
 
-	(void)fd;
-	(void)what;
 	if (b->asking > 0) {
 		budget_on_master_gone(s);
 		return;
@@ -163,13 +158,11 @@ void
 budget_init(struct session *s)
 {
 	s->window.memory_max = LIMIT_HELD_FREE;
-	if ((s->budget.look_ev = event_new(s->base, -1, 0, on_look, s)) ==
-	    NULL)
-		fatal("event");
+	timer_init(&s->budget.look_ev, s->base, on_look, s);
 }
 
 void
 budget_fini(struct session *s)
 {
-	event_free(s->budget.look_ev);
+	timer_stop(&s->budget.look_ev);
 }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/ev.h"
+
 struct event;
 struct session;
 
@@ -21,7 +23,7 @@ struct budget {
 	unsigned	 asking;	/* answers that are due */
 	uint64_t	 refused;	/* ms: output got less than it asked */
 	uint64_t	 wanted;	/* by a message that waits; or 0 */
-	struct event	*look_ev;
+	struct timer	 look_ev;
 };
 
 void	 budget_init(struct session *s);

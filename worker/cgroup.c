@@ -17,6 +17,7 @@
 
 #include "common/cgfs.h"
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/usage.h"
@@ -50,7 +51,7 @@ struct cgroups {
 	unsigned	 look;		/* where to look for an empty one */
 	uint8_t		*state;		/* enum group_state, by number - 1 */
 	uint64_t	 oom;		/* killed before, in other sessions */
-	struct event	*advance_ev;
+	struct timer		 advance_ev;
 };
 
 /* --- the template --- */
@@ -194,15 +195,13 @@ remove_dir(int dir, const char *name)
 	return r;
 }
 
-static void	 on_advance(int, short, void *);
+static void	 on_advance(void *);
 
 static void
 advance_soon(struct cgroups *c)
 {
-	struct timeval	 tv = clock_timeval(ADVANCE_MS);
 
-	if (!event_pending(c->advance_ev, EV_TIMEOUT, NULL))
-		event_add(c->advance_ev, &tv);
+	timer_ensure(&c->advance_ev, ADVANCE_MS);
 }
 
 /* Of it and all below; where the memory controller is on. */
@@ -238,12 +237,11 @@ cgroups_new(struct event_base *base, int dir)
 
 	if (dir == -1)
 		return NULL;
-	if ((c = calloc(1, sizeof(*c))) == NULL ||
-	    (c->advance_ev = event_new(base, -1, 0, on_advance, c)) == NULL) {
-		free(c);
+	if ((c = calloc(1, sizeof(*c))) == NULL) {
 		close(dir);
 		return NULL;
 	}
+	timer_init(&c->advance_ev, base, on_advance, c);
 	c->dir = dir;
 	/* The group may have been another worker's. */
 	if (read_oom(dir, &c->oom) == -1)
@@ -272,7 +270,7 @@ cgroups_free(struct cgroups **cp)
 		name_of(i, name);
 		remove_dir(c->dir, name);
 	}
-	event_free(c->advance_ev);
+	timer_stop(&c->advance_ev);
 	close(c->dir);
 	free(c->state);
 	free(c);
@@ -376,12 +374,10 @@ find(struct cgroups *c)
 }
 
 static void
-on_advance(int fd, short what, void *arg)
+on_advance(void *arg)
 {
 	struct cgroups	*c = arg;
 
-	(void)fd;
-	(void)what;
 	if (find(c) == 0)
 		make(c);
 }

@@ -1,3 +1,4 @@
+#include "common/ev.h"
 #include "worker/conn_priv.h"
 
 #include <sys/ioctl.h>
@@ -20,11 +21,11 @@
 #define PART_FLUSH	(128 * 1024)	/* bytes of a long message */
 #define LINGER_MS	1000		/* for the client's answer to a close */
 
-static void	 conn_on_read(int, short, void *);
-static void	 conn_on_write(int, short, void *);
-static void	 conn_on_timer(int, short, void *);
-static void	 conn_on_gone(int, short, void *);
-static void	 conn_on_slow(int, short, void *);
+static void	 conn_on_read(void *);
+static void	 conn_on_write(void *);
+static void	 conn_on_timer(void *);
+static void	 conn_on_gone(void *);
+static void	 conn_on_slow(void *);
 
 struct conn *
 conn_new(size_t size, struct event_base *base, int in, int out,
@@ -43,17 +44,13 @@ conn_new(size_t size, struct event_base *base, int in, int out,
 	c->allowed = SIZE_MAX;
 	buf_init(&c->queue, QUEUE_MAX);
 	TAILQ_INIT(&c->sources);
-	c->read_ev = event_new(base, in, EV_READ | EV_PERSIST, conn_on_read,
-	    c);
-	c->write_ev = event_new(base, out, EV_WRITE, conn_on_write, c);
-	c->timer_ev = event_new(base, -1, 0, conn_on_timer, c);
-	c->gone_ev = event_new(base, -1, 0, conn_on_gone, c);
-	c->slow_ev = event_new(base, -1, 0, conn_on_slow, c);
-	if (c->read_ev == NULL || c->write_ev == NULL ||
-	    c->timer_ev == NULL || c->gone_ev == NULL ||
-	    c->slow_ev == NULL ||
-	    fd_nonblock(in, 1) == -1 || fd_nonblock(out, 1) == -1 ||
-	    event_add(c->read_ev, NULL) == -1) {
+	io_init(&c->read_ev, base, in, EV_READ | EV_PERSIST, conn_on_read, c);
+	io_init(&c->write_ev, base, out, EV_WRITE, conn_on_write, c);
+	timer_init(&c->timer_ev, base, conn_on_timer, c);
+	timer_init(&c->gone_ev, base, conn_on_gone, c);
+	timer_init(&c->slow_ev, base, conn_on_slow, c);
+	if (fd_nonblock(in, 1) == -1 || fd_nonblock(out, 1) == -1 ||
+	    io_start(&c->read_ev) == -1) {
 		conn_free(&c);
 		return NULL;
 	}
@@ -63,20 +60,12 @@ conn_new(size_t size, struct event_base *base, int in, int out,
 	return c;
 }
 
-static void
-event_drop(struct event **ev)
-{
-	if (*ev != NULL)
-		event_free(*ev);
-	*ev = NULL;
-}
-
 /* Close the descriptors; events first, see notes/feasibility.md section 2. */
 static void
 conn_drop_fds(struct conn *c)
 {
-	event_drop(&c->read_ev);
-	event_drop(&c->write_ev);
+	io_stop(&c->read_ev);
+	io_stop(&c->write_ev);
 	if (!c->is_socket && c->in != -1) {
 		/* Others have these open as well, a terminal's shell say. */
 		(void)!fd_nonblock(c->in, 0);
@@ -110,9 +99,9 @@ conn_free(struct conn **cp)
 	if (c->ops->fini != NULL)
 		c->ops->fini(c);
 	conn_drop_fds(c);
-	event_drop(&c->timer_ev);
-	event_drop(&c->gone_ev);
-	event_drop(&c->slow_ev);
+	timer_stop(&c->timer_ev);
+	timer_stop(&c->gone_ev);
+	timer_stop(&c->slow_ev);
 	while (!TAILQ_EMPTY(&c->sources))
 		drop_source(c);
 	buf_fini(&c->queue);
@@ -123,7 +112,6 @@ conn_free(struct conn **cp)
 static void
 conn_set_state(struct conn *c, enum conn_state to, const char *why)
 {
-	struct timeval	 linger = clock_timeval(LINGER_MS);
 	bool		 was_open = c->state == CONN_OPEN;
 
 	if (to <= c->state)
@@ -131,27 +119,25 @@ conn_set_state(struct conn *c, enum conn_state to, const char *why)
 	c->state = to;
 	if (to == CONN_GONE) {
 		conn_drop_fds(c);
-		event_del(c->timer_ev);
-		event_active(c->gone_ev, EV_TIMEOUT, 0);
+		timer_stop(&c->timer_ev);
+		timer_fire(&c->gone_ev);
 	} else {
-		event_add(c->timer_ev, &linger);
+		timer_set(&c->timer_ev, LINGER_MS);
 		/* A socket may have more to say, which is thrown away. */
 		if (c->is_socket)
-			event_add(c->read_ev, NULL);
+			io_start(&c->read_ev);
 		else
-			event_del(c->read_ev);
+			io_stop(&c->read_ev);
 	}
 	if (was_open)
 		c->events->on_end(c->arg, why);
 }
 
 static void
-conn_on_gone(int fd, short what, void *arg)
+conn_on_gone(void *arg)
 {
 	struct conn	*c = arg;
 
-	(void)fd;
-	(void)what;
 	c->events->on_gone(c->arg, c);
 }
 
@@ -217,12 +203,12 @@ conn_may_read(const struct conn *c)
 static void
 conn_want_input(struct conn *c, bool want)
 {
-	if (c->read_ev == NULL || c->state > CONN_OPEN)
+	if (c->state > CONN_OPEN)
 		return;
 	if (want && !c->hungry)
-		event_add(c->read_ev, NULL);
+		io_start(&c->read_ev);
 	else
-		event_del(c->read_ev);
+		io_stop(&c->read_ev);
 }
 
 /*
@@ -233,7 +219,7 @@ static void
 conn_go_on(struct conn *c)
 {
 	if (conn_may_read(c) && !c->hungry)
-		event_active(c->read_ev, EV_READ, 0);
+		io_fire(&c->read_ev);
 }
 
 void
@@ -282,12 +268,10 @@ conn_allow(struct conn *c, size_t max)
 }
 
 static void
-conn_on_slow(int fd, short what, void *arg)
+conn_on_slow(void *arg)
 {
 	struct conn	*c = arg;
 
-	(void)fd;
-	(void)what;
 	c->slowed = false;
 	conn_want_input(c, conn_may_read(c));
 	conn_go_on(c);
@@ -296,11 +280,9 @@ conn_on_slow(int fd, short what, void *arg)
 void
 conn_slow(struct conn *c, unsigned ms)
 {
-	struct timeval	 tv = clock_timeval(ms);
-
-	if (c->state != CONN_OPEN || c->slowed ||
-	    event_add(c->slow_ev, &tv) == -1)
+	if (c->state != CONN_OPEN || c->slowed)
 		return;
+	timer_set(&c->slow_ev, ms);
 	c->slowed = true;
 	conn_want_input(c, false);
 }
@@ -308,15 +290,10 @@ conn_slow(struct conn *c, unsigned ms)
 void
 conn_alive(struct conn *c)
 {
-	struct timeval	 tv;
-
 	c->last_life = clock_ms();
 	c->asked = 0;
-	if (c->ops->ask_receipt != NULL && c->state == CONN_OPEN &&
-	    !event_pending(c->timer_ev, EV_TIMEOUT, NULL)) {
-		tv = clock_timeval(LIMIT_PEER_PING);
-		event_add(c->timer_ev, &tv);
-	}
+	if (c->ops->ask_receipt != NULL && c->state == CONN_OPEN)
+		timer_ensure(&c->timer_ev, LIMIT_PEER_PING);
 }
 
 void
@@ -355,7 +332,6 @@ seen_by_peer(const struct conn *c)
 void
 conn_probe(struct conn *c, uint64_t ms)
 {
-	struct timeval		 tv = clock_timeval(ms);
 	struct conn_source	*src;
 
 	if (c->state != CONN_OPEN || c->ops->ask_receipt == NULL ||
@@ -367,7 +343,7 @@ conn_probe(struct conn *c, uint64_t ms)
 	c->ops->ask_receipt(c, src != NULL ? src->pos : c->pos, CONN_SOON);
 	c->asked_end = c->flushed + c->queue.len;
 	c->seen = seen_by_peer(c);
-	event_add(c->timer_ev, &tv);
+	timer_set(&c->timer_ev, ms);
 }
 
 /*
@@ -378,26 +354,22 @@ conn_probe(struct conn *c, uint64_t ms)
 static bool
 is_reading(struct conn *c)
 {
-	struct timeval	 tv = clock_timeval(c->patience);
 	uint64_t	 seen = seen_by_peer(c);
 
 	if (seen <= c->seen || seen >= c->asked_end)
 		return false;
 	c->seen = seen;
-	event_add(c->timer_ev, &tv);
+	timer_set(&c->timer_ev, c->patience);
 	return true;
 }
 
 /* Ask a silent client for a sign of life; give up on one that owes it. */
 static void
-conn_on_timer(int fd, short what, void *arg)
+conn_on_timer(void *arg)
 {
 	struct conn	*c = arg;
-	struct timeval	 tv;
 	uint64_t	 silent;
 
-	(void)fd;
-	(void)what;
 	if (c->state != CONN_OPEN) {
 		conn_end(c, "no answer to the close");
 		return;
@@ -414,17 +386,14 @@ conn_on_timer(int fd, short what, void *arg)
 		return;
 	}
 	conn_trim(c);
-	tv = clock_timeval(LIMIT_PEER_PING - silent);
-	event_add(c->timer_ev, &tv);
+	timer_set(&c->timer_ev, LIMIT_PEER_PING - silent);
 }
 
 static void
-conn_on_read(int fd, short what, void *arg)
+conn_on_read(void *arg)
 {
 	struct conn	*c = arg;
 
-	(void)fd;
-	(void)what;
 	c->ops->on_input(c);
 }
 
@@ -763,7 +732,7 @@ conn_flush(struct conn *c)
 		return;
 	if (conn_queued(c) > 0) {
 		c->writing = true;
-		event_add(c->write_ev, NULL);
+		io_start(&c->write_ev);
 	} else {
 		conn_on_drained(c);
 		if (c->ops->ask_receipt == NULL && c->state == CONN_OPEN &&
@@ -781,12 +750,10 @@ conn_flush(struct conn *c)
 }
 
 static void
-conn_on_write(int fd, short what, void *arg)
+conn_on_write(void *arg)
 {
 	struct conn	*c = arg;
 
-	(void)fd;
-	(void)what;
 	c->writing = false;
 	conn_flush(c);
 }

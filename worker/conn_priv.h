@@ -2,6 +2,7 @@
 #ifndef WORKER_CONN_PRIV_H
 #define WORKER_CONN_PRIV_H
 
+#include "common/ev.h"
 #include "worker/conn.h"
 
 /*
@@ -47,8 +48,8 @@ struct conn {
 	enum conn_state			 state;
 	int				 in, out;
 	bool				 is_socket;
-	struct event			*read_ev, *write_ev;
-	struct event			*timer_ev, *gone_ev, *slow_ev;
+	struct io			 read_ev, write_ev;
+	struct timer			 timer_ev, gone_ev, slow_ev;
 	struct buf			 queue;		/* whole frames, but: */
 	bool				 in_frame;	/* one is begun */
 	size_t				 begun;		/* payload */

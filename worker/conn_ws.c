@@ -185,7 +185,7 @@ ws_discard(struct conn *c)
 		n = recv(c->in, sink, sizeof(sink), 0);
 		if (n == 0 && c->state == CONN_ENDING) {
 			/* It may still listen to what is on its way. */
-			event_del(c->read_ev);
+			io_stop(&c->read_ev);
 			return;
 		}
 		if (n == 0 || (n == -1 && errno != EAGAIN && errno != EINTR)) {

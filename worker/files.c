@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "worker/agent.h"
@@ -28,7 +29,7 @@ struct job {
 	void			*copy;
 	uint64_t		 data_len;	/* bytes, also when begun */
 	int			 fd;		/* of the answer; -1: waits */
-	struct event		*ev;
+	struct io		 ev;
 	bool			 held;		/* not listened to, see below */
 	bool			 asks;		/* whether it may hold more */
 	uint64_t		 holds;		/* bytes, at most */
@@ -45,9 +46,9 @@ struct files {
 	TAILQ_HEAD(, job)	 asking;	/* in this order they may */
 	uint64_t		 holds;		/* bytes, of all jobs */
 	struct job		*taking;	/* a long answer */
-	struct event		*retry_ev;	/* an agent's queue was full */
+	struct timer		 retry_ev;	/* an agent's queue was full */
 	struct behind		 behind;
-	struct event		*behind_ev;
+	struct timer		 behind_ev;
 };
 
 #define RETRY_MS	2
@@ -59,41 +60,33 @@ static void	 let_hold(struct session *s);
 static void	 start_jobs(struct session *s);
 
 static void
-on_retry(int fd, short what, void *arg)
+on_retry(void *arg)
 {
-	(void)fd;
-	(void)what;
 	let_hold(arg);
 	start_jobs(arg);
 }
 
 static void
-on_behind(int fd, short what, void *arg)
+on_behind(void *arg)
 {
 	struct files	*f = arg;
 
-	(void)fd;
-	(void)what;
 	behind_flush(&f->behind);
 }
 
 static void
 free_events(struct files *f)
 {
-	if (f->retry_ev != NULL)
-		event_free(f->retry_ev);
-	if (f->behind_ev != NULL)
-		event_free(f->behind_ev);
+	timer_stop(&f->retry_ev);
+	timer_stop(&f->behind_ev);
 }
 
 /* The time begins with the first, or one after the other would put it off. */
 static void
 leave_behind(struct files *f, struct fsop_result *r)
 {
-	struct timeval	 tv = clock_timeval(BEHIND_MS);
-
 	if (r->behind != -1 && f->behind.n == 0)
-		event_add(f->behind_ev, &tv);
+		timer_set(&f->behind_ev, BEHIND_MS);
 	behind_add(&f->behind, &r->behind);
 }
 
@@ -106,13 +99,8 @@ get(struct session *s)
 		return f;
 	if ((f = calloc(1, sizeof(*f))) == NULL)
 		return NULL;
-	f->retry_ev = event_new(s->base, -1, 0, on_retry, s);
-	f->behind_ev = event_new(s->base, -1, 0, on_behind, f);
-	if (f->retry_ev == NULL || f->behind_ev == NULL) {
-		free_events(f);
-		free(f);
-		return NULL;
-	}
+	timer_init(&f->retry_ev, s->base, on_retry, s);
+	timer_init(&f->behind_ev, s->base, on_behind, f);
 	map_init(&f->handles);
 	TAILQ_INIT(&f->jobs);
 	TAILQ_INIT(&f->asking);
@@ -160,7 +148,7 @@ listen_again(struct files *f)
 		return;
 	TAILQ_FOREACH(j, &f->jobs, entry)
 		if (j->held && may_take(j) &&
-		    event_add(j->ev, NULL) == 0) {
+		    io_start(&j->ev) == 0) {
 			j->held = false;
 			f->held--;
 		}
@@ -193,8 +181,7 @@ job_free(struct job *j)
 		f->running--;
 	if (j->handle != NULL)
 		handle_release(j->handle);
-	if (j->ev != NULL)
-		event_free(j->ev);
+	io_stop(&j->ev);
 	agent_end(holder_line(j->holder), &j->answer, &j->fd);
 	holder_use(j->holder, false);
 	fd_close(&j->data);
@@ -268,17 +255,16 @@ on_wish(struct job *j)
 }
 
 static void
-on_answer(int fd, short what, void *arg)
+on_answer(void *arg)
 {
 	struct job	*j = arg;
 	struct files	*f = j->session->files;
 
-	(void)what;
 	if (!may_take(j)) {
-		event_del(j->ev);
+		io_stop(&j->ev);
 		j->held = true;
 		f->held++;
-	} else if (agent_answer_read(&j->answer, fd) != 0) {
+	} else if (agent_answer_read(&j->answer, j->fd) != 0) {
 		awake_asked(&j->session->awake, clock_us());
 		finish(j);
 	} else if (j->answer.wants > 0) {
@@ -324,9 +310,8 @@ has_to_wait(const struct files *f, const struct job *j)
 static void
 retry_in(struct files *f, uint64_t ms)
 {
-	struct timeval	 tv = clock_timeval(ms);
 
-	event_add(f->retry_ev, &tv);
+	timer_set(&f->retry_ev, ms);
 }
 
 /*
@@ -427,8 +412,9 @@ start_job(struct job *j)
 	f->running++;
 	j->begun = clock_ms();
 	fd_close(&j->data);
-	if ((j->ev = event_new(j->session->base, j->fd, EV_READ | EV_PERSIST,
-	    on_answer, j)) == NULL || event_add(j->ev, NULL) == -1) {
+	io_init(&j->ev, j->session->base, j->fd, EV_READ | EV_PERSIST,
+	    on_answer, j);
+	if (io_start(&j->ev) == -1) {
 		fail(j, ENOMEM, FSWHY_NONE);
 		return -1;
 	}

@@ -16,6 +16,7 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -46,7 +47,7 @@ struct holder {
 					   one was ended from outside */
 	int			 sock;
 	struct agent_line	 line;
-	struct event		*ev;
+	struct io		 ev;
 	struct view		 view;
 	char			 why[ENFORCE_WHY];
 	char			*made;		/* see struct mounted */
@@ -64,7 +65,7 @@ struct remains {
 	TAILQ_ENTRY(remains)	 entry;
 	struct holders		*holders;
 	int			 pidfd;
-	struct event		*ev;		/* it is dead */
+	struct io		 ev;		/* it is dead */
 	char			*made;		/* see struct mounted */
 	size_t			 made_len;
 	int			*locks;
@@ -76,7 +77,7 @@ struct holders {
 	TAILQ_HEAD(, remains)	 remains;
 	unsigned		 n;
 	unsigned long		 singles;	/* made so far */
-	struct event		*trim_ev;
+	struct timer		 trim_ev;
 };
 
 /*
@@ -245,8 +246,7 @@ undo(struct holders *hs, struct remains *r, bool dead)
 		path += strlen(path) + 1;
 	}
 	TAILQ_REMOVE(&hs->remains, r, entry);
-	if (r->ev != NULL)
-		event_free(r->ev);
+	io_stop(&r->ev);
 	fd_close(&r->pidfd);
 	free(r->made);
 	free(r->locks);
@@ -255,12 +255,10 @@ undo(struct holders *hs, struct remains *r, bool dead)
 
 /* The first process of a PID namespace is the last to end. */
 static void
-on_dead(int fd, short what, void *arg)
+on_dead(void *arg)
 {
 	struct remains	*r = arg;
 
-	(void)fd;
-	(void)what;
 	undo(r->holders, r, true);
 }
 
@@ -292,8 +290,8 @@ bury(struct holder *h)
 		undo(hs, r, errno == ESRCH);
 		return;
 	}
-	if ((r->ev = event_new(h->session->base, r->pidfd, EV_READ, on_dead,
-	    r)) == NULL || event_add(r->ev, NULL) == -1)
+	io_init(&r->ev, h->session->base, r->pidfd, EV_READ, on_dead, r);
+	if (io_start(&r->ev) == -1)
 		fatal("no memory for what has to be undone");
 }
 
@@ -315,9 +313,7 @@ stop(struct holder *h)
 	h->files = NULL;
 	h->nfiles = 0;
 	h->more_files = false;
-	if (h->ev != NULL)
-		event_free(h->ev);
-	h->ev = NULL;
+	io_stop(&h->ev);
 	fd_close(&h->sock);
 	agent_line_fini(&h->line);
 	h->pid = 0;
@@ -414,14 +410,12 @@ hear(struct holder *h)
 }
 
 static void
-on_sock(int fd, short what, void *arg)
+on_sock(void *arg)
 {
 	struct holder	*h = arg;
 	struct session	*s = h->session;
 	bool		 was_ready = h->state == HOLDER_READY;
 
-	(void)fd;
-	(void)what;
 	if (!hear(h)) {
 		fail(h, "it was ended from outside");
 		/* It was good: nothing says that the next one will not be. */
@@ -443,9 +437,9 @@ start(struct holder *h, const struct plan *plan)
 		return -1;
 	h->sock = pair[0];
 	h->greeted = false;
-	if ((h->ev = event_new(h->session->base, h->sock,
-	    EV_READ | EV_PERSIST, on_sock, h)) == NULL ||
-	    event_add(h->ev, NULL) == -1) {
+	io_init(&h->ev, h->session->base, h->sock, EV_READ | EV_PERSIST,
+	    on_sock, h);
+	if (io_start(&h->ev) == -1) {
 		errno = ENOMEM;
 		goto fail;
 	}
@@ -467,7 +461,7 @@ start(struct holder *h, const struct plan *plan)
 	return -1;
 }
 
-static void	 on_trim(int, short, void *);
+static void	 on_trim(void *);
 
 static struct holders *
 get_holders(struct session *s)
@@ -480,11 +474,7 @@ get_holders(struct session *s)
 		return NULL;
 	if ((hs = calloc(1, sizeof(*hs))) == NULL)
 		return NULL;
-	if ((hs->trim_ev = event_new(s->base, -1, 0, on_trim, s)) == NULL) {
-		free(hs);
-		errno = ENOMEM;
-		return NULL;
-	}
+	timer_init(&hs->trim_ev, s->base, on_trim, s);
 	TAILQ_INIT(&hs->list);
 	TAILQ_INIT(&hs->remains);
 	return s->holders = hs;
@@ -506,9 +496,7 @@ holder_free(struct holder *h)
 static void
 trim_later(struct session *s, uint64_t ms)
 {
-	struct timeval	 tv = clock_timeval(ms);
-
-	event_add(s->holders->trim_ev, &tv);
+	timer_set(&s->holders->trim_ev, ms);
 }
 
 /* Whether a command left somebody behind who lives in it. */
@@ -533,14 +521,12 @@ is_inhabited(const struct holder *h)
  * than they are needed.  One at a time: what ends keeps the machine busy.
  */
 static void
-on_trim(int fd, short what, void *arg)
+on_trim(void *arg)
 {
 	struct session	*s = arg;
 	struct holder	*h;
 	uint64_t	 again = 0;
 
-	(void)fd;
-	(void)what;
 	TAILQ_FOREACH(h, &s->holders->list, entry) {
 		if (h->users > 0 || h->made_len == 0)
 			continue;
@@ -782,7 +768,7 @@ holders_free(struct session *s)
 		undo(s->holders, r, poll(&p, 1,
 		    now < until ? (int)(until - now) : 0) == 1);
 	}
-	event_free(s->holders->trim_ev);
+	timer_stop(&s->holders->trim_ev);
 	free(s->holders);
 	s->holders = NULL;
 }

@@ -15,6 +15,7 @@
 
 #include "common/chan.h"
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -36,7 +37,7 @@ struct http_link {
 	unsigned		 nactive;
 	uint64_t		 last_id;
 	size_t			 parked;	/* bytes of calls */
-	struct event		*idle_ev;
+	struct timer		 idle_ev;
 };
 
 typedef int	 on_fn(struct http_call *c, const void *body);
@@ -88,20 +89,17 @@ static void
 take_out(struct http_call *c)
 {
 	struct http_link	*l = c->link;
-	struct timeval		 tv = clock_timeval(LIMIT_HTTP_IDLE);
 
 	if (c->state == HTTP_WAITING) {
 		TAILQ_REMOVE(&l->waiting, c, entry);
 	} else {
 		TAILQ_REMOVE(&l->active, c, entry);
 		if (--l->nactive == 0)
-			event_add(l->idle_ev, &tv);
+			timer_set(&l->idle_ev, LIMIT_HTTP_IDLE);
 	}
 	body_free(c);
 	l->parked -= c->cost;
-	if (c->timer_ev != NULL)
-		event_free(c->timer_ev);
-	c->timer_ev = NULL;
+	timer_stop(&c->timer_ev);
 }
 
 /*
@@ -131,10 +129,8 @@ http_call_fail(struct http_call *c, const char *error)
 }
 
 static void
-on_timeout(int fd, short what, void *arg)
+on_timeout(void *arg)
 {
-	(void)fd;
-	(void)what;
 	http_call_fail(arg, "timed out");
 }
 
@@ -273,7 +269,7 @@ lost(struct http_link *l, const char *why)
 	chan_free(&l->chan);
 	while ((c = TAILQ_FIRST(&l->active)) != NULL)
 		finish(c, why, false);
-	event_del(l->idle_ev);
+	timer_stop(&l->idle_ev);
 	pump(l);
 }
 
@@ -290,12 +286,10 @@ on_end(void *arg, int error)
 }
 
 static void
-on_idle(int fd, short what, void *arg)
+on_idle(void *arg)
 {
 	struct http_link	*l = arg;
 
-	(void)fd;
-	(void)what;
 	if (l->nactive == 0)
 		chan_free(&l->chan);
 }
@@ -339,7 +333,7 @@ activate(struct http_call *c)
 	TAILQ_REMOVE(&l->waiting, c, entry);
 	TAILQ_INSERT_TAIL(&l->active, c, entry);
 	l->nactive++;
-	event_del(l->idle_ev);
+	timer_stop(&l->idle_ev);
 	c->state = HTTP_UPLOADING;
 	c->id = out.id = header.id = ++l->last_id;
 	c->room = c->body_room = LIMIT_HTTP_WINDOW;
@@ -382,17 +376,13 @@ pump(struct http_link *l)
 void
 http_call_start(struct http_link *l, struct http_call *c)
 {
-	struct timeval	 tv = clock_timeval(c->timeout_ms);
-
 	c->link = l;
 	c->state = HTTP_WAITING;
 	TAILQ_INSERT_TAIL(&l->waiting, c, entry);
 	l->parked += c->cost + (c->body != NULL ? c->body_len : 0);
-	if (c->has_timeout && ((c->timer_ev = event_new(l->base, -1, 0,
-	    on_timeout, c)) == NULL || event_add(c->timer_ev, &tv) == -1)) {
-		finish(c, "out of memory", false);
-		return;
-	}
+	timer_init(&c->timer_ev, l->base, on_timeout, c);
+	if (c->has_timeout)
+		timer_set(&c->timer_ev, c->timeout_ms);
 	pump(l);
 }
 
@@ -548,8 +538,7 @@ http_link_new(struct event_base *base, int exe, unsigned session)
 	l->session = session;
 	TAILQ_INIT(&l->waiting);
 	TAILQ_INIT(&l->active);
-	if ((l->idle_ev = event_new(base, -1, 0, on_idle, l)) == NULL)
-		http_link_free(&l);
+	timer_init(&l->idle_ev, base, on_idle, l);
 	return l;
 }
 
@@ -565,8 +554,7 @@ http_link_stop(struct http_link *l)
 		take_out(c);
 		c->events->on_free(c);
 	}
-	if (l->idle_ev != NULL)
-		event_del(l->idle_ev);
+	timer_stop(&l->idle_ev);
 }
 
 void
@@ -578,8 +566,6 @@ http_link_free(struct http_link **lp)
 	if (l == NULL)
 		return;
 	http_link_stop(l);
-	if (l->idle_ev != NULL)
-		event_free(l->idle_ev);
 	free(l);
 }
 

@@ -10,11 +10,11 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include <event2/event.h>
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "common/ev.h"
 
 struct http_link;
 struct http_call;
@@ -75,7 +75,7 @@ struct http_call {
 	size_t			 head_len;	/* of the answer */
 	size_t			 room;		/* for its body */
 	size_t			 owed;		/* taken and not yet said */
-	struct event		*timer_ev;
+	struct timer		 timer_ev;
 };
 
 /*

@@ -7,6 +7,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
 
@@ -18,9 +19,9 @@ struct write_id {
 	char			 id[];
 };
 
-static void	 input_on_write(int, short, void *);
+static void	 input_on_write(void *);
 
-int
+void
 input_init(struct input *in, struct event_base *base, int fd, bool is_tty,
     size_t *parked_total, void (*on_room)(struct rpc_req *))
 {
@@ -33,11 +34,9 @@ input_init(struct input *in, struct event_base *base, int fd, bool is_tty,
 	TAILQ_INIT(&in->parked);
 	TAILQ_INIT(&in->id_order);
 	map_init(&in->ids);
-	if (fd != -1 && (in->write_ev = event_new(base, fd, EV_WRITE,
-	    input_on_write, in)) == NULL)
-		return -1;
+	if (fd != -1)
+		io_init(&in->write_ev, base, fd, EV_WRITE, input_on_write, in);
 	in->fd = fd;
-	return 0;
 }
 
 static void
@@ -64,9 +63,7 @@ let_in(struct input *in, struct parked *p)
 static void
 close_fd(struct input *in)
 {
-	if (in->write_ev != NULL)
-		event_free(in->write_ev);
-	in->write_ev = NULL;
+	io_stop(&in->write_ev);
 	fd_close(&in->fd);
 }
 
@@ -152,7 +149,7 @@ take(struct input *in, const char *data, size_t len)
 	in->queue.max = LIMIT_STDIN_QUEUE > len ? LIMIT_STDIN_QUEUE : len;
 	if (buf_put(&in->queue, data + n, len - (size_t)n) == -1)
 		return -1;
-	event_add(in->write_ev, NULL);
+	io_start(&in->write_ev);
 	return 0;
 }
 
@@ -209,18 +206,16 @@ admit(struct input *in)
 }
 
 static void
-input_on_write(int fd, short what, void *arg)
+input_on_write(void *arg)
 {
 	struct input	*in = arg;
 
-	(void)fd;
-	(void)what;
 	push_queue(in);
 	if (in->fd == -1)
 		return;
 	buf_trim(&in->queue, QUEUE_KEEP);
 	if (in->queue.len > 0)
-		event_add(in->write_ev, NULL);
+		io_start(&in->write_ev);
 	if (in->queue.len < LIMIT_STDIN_QUEUE / 2)
 		admit(in);
 }

@@ -6,8 +6,6 @@
 #ifndef WORKER_INPUT_H
 #define WORKER_INPUT_H
 
-#include <event2/event.h>
-
 #include <sys/queue.h>
 
 #include <stdbool.h>
@@ -15,6 +13,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "common/ev.h"
 #include "common/map.h"
 
 struct rpc_req;
@@ -31,7 +30,7 @@ struct write_id;
 
 struct input {
 	int			 fd;		/* -1: closed or never there */
-	struct event		*write_ev;
+	struct io		 write_ev;
 	struct buf		 queue;
 	TAILQ_HEAD(, parked)	 parked;
 	size_t			*parked_total;	/* of the session */
@@ -54,9 +53,9 @@ enum input_result {
 
 /*
  * Input by fd (owned from here on; -1: none).  parked_total counts the bytes
- * that wait in the whole session.  0, or -1 with errno.
+ * that wait in the whole session.
  */
-int	 input_init(struct input *in, struct event_base *base, int fd,
+void	 input_init(struct input *in, struct event_base *base, int fd,
 	    bool is_tty, size_t *parked_total,
 	    void (*on_room)(struct rpc_req *));
 void	 input_fini(struct input *in);

@@ -13,6 +13,7 @@
 
 #include "common/b64.h"
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/json_out.h"
 #include "common/limit.h"
@@ -55,8 +56,8 @@
 
 static const char *const state_names[] = { "running", "exited", "closed" };
 
-static void	 stream_on_read(int, short, void *);
-static void	 proc_on_timer(int, short, void *);
+static void	 stream_on_read(void *);
+static void	 proc_on_timer(void *);
 static void	 proc_maybe_close(struct proc *p);
 
 const char *
@@ -155,9 +156,7 @@ proc_tell_output(struct proc *p, struct chunk *c)
 static void
 stream_end(struct stream *st)
 {
-	if (st->read_ev != NULL)
-		event_free(st->read_ev);
-	st->read_ev = NULL;
+	io_stop(&st->read_ev);
 	/* Nobody must wake it any more. */
 	st->held = st->paced = false;
 	st->streak = 0;
@@ -274,10 +273,10 @@ pace(struct stream *st, size_t n)
 	st->streak = n < (st->stream == STREAM_PTY ? TERMINAL_FULL :
 	    PACE_SHORT) && (is_near || st->paced) ? st->streak + 1 : 0;
 	st->paced = false;
-	if (st->streak >= PACE_STREAK && st->read_ev != NULL &&
+	if (st->streak >= PACE_STREAK && st->fd != -1 &&
 	    session_pace(st->proc->session) == 0) {
 		st->paced = true;
-		event_del(st->read_ev);
+		io_stop(&st->read_ev);
 	}
 }
 
@@ -364,18 +363,16 @@ read_some(struct stream *st)
 }
 
 static void
-stream_on_read(int fd, short what, void *arg)
+stream_on_read(void *arg)
 {
 	struct stream	*st = arg;
 	struct proc	*p = st->proc;
 	ssize_t		 n;
 
-	(void)fd;
-	(void)what;
 	if (!proc_has_room(p)) {
 		st->held = true;
 		p->session->held = true;
-		event_del(st->read_ev);
+		io_stop(&st->read_ev);
 		return;
 	}
 	if ((n = read_some(st)) == 0) {
@@ -399,7 +396,7 @@ proc_unhold(struct proc *p)
 			return;
 		}
 		p->streams[i].held = false;
-		event_add(p->streams[i].read_ev, NULL);
+		io_start(&p->streams[i].read_ev);
 	}
 }
 
@@ -411,7 +408,7 @@ proc_unpace(struct proc *p)
 	/* "paced" stays: the next read belongs to the same streak. */
 	for (i = 0; i < 2; i++)
 		if (p->streams[i].paced && !p->streams[i].held)
-			event_add(p->streams[i].read_ev, NULL);
+			io_start(&p->streams[i].read_ev);
 }
 
 void
@@ -425,7 +422,7 @@ proc_on_input(struct proc *p)
 			continue;
 		p->streams[i].paced = false;
 		if (!p->streams[i].held)
-			event_add(p->streams[i].read_ev, NULL);
+			io_start(&p->streams[i].read_ev);
 	}
 }
 
@@ -458,10 +455,9 @@ stream_init(struct stream *st, struct proc *p, int fd, uint8_t stream)
 	st->fd = fd;
 	if (fd == -1)
 		return 0;
-	if ((st->read_ev = event_new(p->session->base, fd,
-	    EV_READ | EV_PERSIST, stream_on_read, st)) == NULL)
-		return -1;
-	return event_add(st->read_ev, NULL);
+	io_init(&st->read_ev, p->session->base, fd, EV_READ | EV_PERSIST,
+	    stream_on_read, st);
+	return io_start(&st->read_ev);
 }
 
 static void
@@ -492,12 +488,10 @@ proc_alloc(struct session *s, const char *id, size_t id_len)
 	TAILQ_INIT(&p->waiters);
 	TAILQ_INIT(&p->tails);
 	ring_init(&p->ring, &s->window);
-	if (input_init(&p->input, s->base, -1, false, &s->parked,
-	    on_room) == -1 ||
-	    (p->id = malloc(id_len + 1)) == NULL ||
-	    (p->json_id = json_string(id, id_len, &p->json_id_len)) == NULL ||
-	    (p->timer_ev = event_new(s->base, -1, 0, proc_on_timer,
-	    p)) == NULL)
+	timer_init(&p->timer_ev, s->base, proc_on_timer, p);
+	input_init(&p->input, s->base, -1, false, &s->parked, on_room);
+	if ((p->id = malloc(id_len + 1)) == NULL ||
+	    (p->json_id = json_string(id, id_len, &p->json_id_len)) == NULL)
 		goto fail;
 	memcpy(p->id, id, id_len);
 	p->id_len = id_len;
@@ -509,8 +503,6 @@ proc_alloc(struct session *s, const char *id, size_t id_len)
  fail:
 	free(p->id);
 	free(p->json_id);
-	if (p->timer_ev != NULL)
-		event_free(p->timer_ev);
 	free(p);
 	return NULL;
 }
@@ -545,9 +537,9 @@ proc_new(struct session *s, const char *id, size_t id_len, struct spawn *sp,
 	p->state = PROC_RUNNING;
 	s->running++;
 	s->started++;
-	if (input_init(&p->input, s->base, child.input, sp->tty, &s->parked,
-	    on_room) == -1 ||
-	    stream_init(&p->streams[0], p, child.output[0],
+	input_init(&p->input, s->base, child.input, sp->tty, &s->parked,
+	    on_room);
+	if (stream_init(&p->streams[0], p, child.output[0],
 	    sp->tty ? STREAM_PTY : STREAM_STDOUT) == -1 ||
 	    stream_init(&p->streams[1], p, child.output[1],
 	    STREAM_STDERR) == -1 ||
@@ -577,7 +569,7 @@ proc_free(struct proc **pp)
 	stream_end(&p->streams[0]);
 	stream_end(&p->streams[1]);
 	ring_fini(&p->ring);
-	event_free(p->timer_ev);
+	timer_stop(&p->timer_ev);
 	map_del(&s->procs, &p->node);
 	if (p->state == PROC_RUNNING)
 		map_del(&s->pids, &p->pid_node);
@@ -627,7 +619,6 @@ static void
 proc_close(struct proc *p)
 {
 	struct session	*s = p->session;
-	struct timeval	 tv = clock_timeval(s->set.closed_ttl_ms);
 
 	stream_end(&p->streams[0]);
 	stream_end(&p->streams[1]);
@@ -644,7 +635,7 @@ proc_close(struct proc *p)
 	tail_wake_all(p);
 	if (!p->terminated) {
 		cgroups_give_back(s->cgroups, &p->cgroup);
-		event_add(p->timer_ev, &tv);
+		timer_set(&p->timer_ev, s->set.closed_ttl_ms);
 	}
 	bound_closed(s, p);
 }
@@ -703,8 +694,8 @@ proc_on_exit(struct proc *p, int status)
 static void
 kill_pass(struct proc *p)
 {
-	struct timeval	 tv = clock_timeval(KILL_PASS_MS);
 	unsigned	 orphans = p->orphans;
+	uint64_t	 next = KILL_PASS_MS;
 
 	p->orphans = 0;
 	cgroups_kill(p->session->cgroups, p->cgroup);
@@ -721,10 +712,10 @@ kill_pass(struct proc *p)
 	}
 	if (p->empty_passes >= KILL_PASSES && p->state == PROC_CLOSED) {
 		cgroups_give_back(p->session->cgroups, &p->cgroup);
-		tv = clock_timeval(p->session->set.closed_ttl_ms);
+		next = p->session->set.closed_ttl_ms;
 		operate_on_end(p);
 	}
-	event_add(p->timer_ev, &tv);
+	timer_set(&p->timer_ev, next);
 }
 
 void
@@ -739,14 +730,11 @@ proc_on_orphan(struct session *s, uint64_t mark)
 
 /* The grace is over, another pass is due, or it was known long enough. */
 static void
-proc_on_timer(int fd, short what, void *arg)
+proc_on_timer(void *arg)
 {
 	struct proc	*p = arg;
 	struct session	*s = p->session;
-	struct timeval	 tv;
 
-	(void)fd;
-	(void)what;
 	if (p->terminated && (p->empty_passes < KILL_PASSES ||
 	    p->state != PROC_CLOSED)) {
 		if (p->state == PROC_RUNNING) {
@@ -762,8 +750,7 @@ proc_on_timer(int fd, short what, void *arg)
 	if (s->state == SESSION_DETACHED &&
 	    (p->ring.unread_cost > 0 || p->ring.relayed_count > 0 ||
 	    p->unheard)) {
-		tv = clock_timeval(s->set.closed_ttl_ms);
-		event_add(p->timer_ev, &tv);
+		timer_set(&p->timer_ev, s->set.closed_ttl_ms);
 		return;
 	}
 	proc_free(&p);
@@ -773,8 +760,6 @@ proc_on_timer(int fd, short what, void *arg)
 bool
 proc_terminate(struct proc *p, uint64_t grace)
 {
-	struct timeval	 tv = clock_timeval(grace);
-
 	if (p->state != PROC_RUNNING)
 		return false;
 	p->terminated = true;
@@ -783,7 +768,7 @@ proc_terminate(struct proc *p, uint64_t grace)
 	if (grace > 0) {
 		kill(-p->pid, SIGTERM);
 		kill(-p->pid, SIGCONT);
-		event_add(p->timer_ev, &tv);
+		timer_set(&p->timer_ev, grace);
 		return true;
 	}
 	kin_look(p);

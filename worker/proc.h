@@ -12,11 +12,10 @@
 
 #include <sys/queue.h>
 
-#include <event2/event.h>
-
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/ev.h"
 #include "common/map.h"
 #include "worker/input.h"
 #include "worker/kin.h"
@@ -38,7 +37,7 @@ struct stream {
 	struct proc	*proc;
 	int		 fd;		/* -1: at its end */
 	uint8_t		 stream;	/* enum proc_stream */
-	struct event	*read_ev;
+	struct io	 read_ev;
 	bool		 held;		/* not read until there is room */
 	bool		 paced;		/* not read for a moment */
 	bool		 bulky;		/* the last read was a large one */
@@ -78,7 +77,7 @@ struct proc {
 	TAILQ_HEAD(, tail)	 tails;
 	struct transcript	*transcript;	/* or NULL */
 	struct acting		 ending;
-	struct event		*timer_ev;	/* kill passes; retention */
+	struct timer		 timer_ev;	/* kill passes; retention */
 	unsigned		 empty_passes;
 	unsigned		 orphans;	/* of its kin, reaped by us */
 	uint64_t		 kill_until;	/* ms: then others must */
@@ -122,7 +121,7 @@ void		 proc_was_read(struct proc *p);
  */
 void		 proc_hold(struct proc *p, bool is_held);
 
-/* Its client came back and did not read it: it wants no more than what is new. */
+/* Its client came back and did not read it: it wants what is new only. */
 void		 proc_release_unread(struct proc *p);
 
 /* If that was LIMIT_CAUGHT_UP ago, keep no more of it.  Whether it was. */

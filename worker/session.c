@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/json_out.h"
 #include "common/limit.h"
@@ -120,14 +121,12 @@ session_unhold(struct session *s)
 
 /* Here and not with the next output: there may be none. */
 static void
-on_evict(int fd, short what, void *arg)
+on_evict(void *arg)
 {
 	struct session	*s = arg;
 	struct proc	*p;
 	bool		 ended = false;
 
-	(void)fd;
-	(void)what;
 	TAILQ_FOREACH(p, &s->all, entry)
 		ended |= proc_end_catch_up(p);
 	if (ended)
@@ -174,14 +173,13 @@ ask_receipt(struct session *s)
 
 /* A paced stream's time is over (see proc.c). */
 static void
-on_pace(int fd, short what, void *arg)
+on_pace(void *arg)
 {
 	struct session	*s = arg;
 	struct proc	*p;
 	uint64_t	 expired;
 
-	(void)what;
-	if (read(fd, &expired, sizeof(expired)) == -1)
+	if (read(s->pace_fd, &expired, sizeof(expired)) == -1)
 		return;
 	TAILQ_FOREACH(p, &s->all, entry)
 		proc_unpace(p);
@@ -199,9 +197,9 @@ session_pace(struct session *s)
 		if ((s->pace_fd = timerfd_create(CLOCK_MONOTONIC,
 		    TFD_CLOEXEC | TFD_NONBLOCK)) == -1)
 			return -1;
-		if ((s->pace_ev = event_new(s->base, s->pace_fd,
-		    EV_READ | EV_PERSIST, on_pace, s)) == NULL ||
-		    event_add(s->pace_ev, NULL) == -1) {
+		io_init(&s->pace_ev, s->base, s->pace_fd,
+		    EV_READ | EV_PERSIST, on_pace, s);
+		if (io_start(&s->pace_ev) == -1) {
 			fd_close(&s->pace_fd);
 			return -1;
 		}
@@ -224,19 +222,10 @@ on_message(void *arg, char *text, size_t len, bool is_utf8)
 	rpc_input(s, text, len, is_utf8);
 }
 
-static void
-set_timer(struct event *ev, uint64_t ms)
-{
-	struct timeval	 tv = clock_timeval(ms);
-
-	event_add(ev, &tv);
-}
-
 void
 session_evict_later(struct session *s)
 {
-	if (!event_pending(s->evict_ev, EV_TIMEOUT, NULL))
-		set_timer(s->evict_ev, EVICT_MS);
+	timer_ensure(&s->evict_ev, EVICT_MS);
 }
 
 void
@@ -260,7 +249,7 @@ detach(struct session *s, const char *why)
 		return;
 	link_detached(s->link);
 	window_lost(&s->window);
-	set_timer(s->ttl_ev, s->retain_ms != 0 ? s->retain_ms :
+	timer_set(&s->ttl_ev, s->retain_ms != 0 ? s->retain_ms :
 	    s->set.detached_ttl_ms);
 	session_unhold(s);
 	malloc_trim(0);
@@ -312,7 +301,7 @@ session_attach(struct session *s)
 	struct proc	*p;
 	bool	 is_new = s->state != SESSION_DETACHED;
 
-	event_del(s->ttl_ev);
+	timer_stop(&s->ttl_ev);
 	session_set_state(s, SESSION_ATTACHED);
 	s->phase = PHASE_ATTACHED;
 	conn_set_exact(s->conn, false);
@@ -414,8 +403,8 @@ find_pid(struct session *s, pid_t pid)
 void
 session_look_later(struct session *s)
 {
-	if (s->running > 0 && !event_pending(s->reap_ev, EV_TIMEOUT, NULL))
-		set_timer(s->reap_ev, LOOK_MS);
+	if (s->running > 0)
+		timer_ensure(&s->reap_ev, LOOK_MS);
 }
 
 static void
@@ -444,7 +433,7 @@ reap(struct session *s, unsigned max)
 		else
 			http_reaped(s, pid, status);
 	}
-	set_timer(s->reap_ev, 0);
+	timer_set(&s->reap_ev, 0);
 }
 
 /* More at once: each look for those who make them goes over all of them. */
@@ -483,12 +472,10 @@ log_end(struct session *s, Ipc__Used *out)
 }
 
 static void
-on_reap(int fd, short what, void *arg)
+on_reap(void *arg)
 {
 	struct session	*s = arg;
 
-	(void)fd;
-	(void)what;
 	reap(arg, LIMIT_REAPED);
 	window_look_again(&s->window);
 }
@@ -499,7 +486,7 @@ on_child(void *arg, int sig)
 	struct session	*s = arg;
 
 	(void)sig;
-	set_timer(s->reap_ev, 0);
+	timer_set(&s->reap_ev, 0);
 }
 
 /* Of a command: what serves the session itself ends with it. */
@@ -519,7 +506,7 @@ session_maybe_release(struct session *s)
 	    (s->started > 0 && ptree_kill(0, NULL, is_command, NULL) > 0))
 		return;
 	session_set_state(s, SESSION_RELEASED);
-	event_del(s->ttl_ev);
+	timer_stop(&s->ttl_ev);
 	s->why = "released: owns nothing";
 	log_end(s, &used);
 	link_released(s->link, &used);
@@ -547,18 +534,16 @@ is_told(struct session *s)
 
 /* Kill what is left, again and again until nobody is. */
 static void
-on_kill(int fd, short what, void *arg)
+on_kill(void *arg)
 {
 	struct session	*s = arg;
 	Ipc__Used	 used;
 	struct proc	*p;
 	unsigned	 orphans;
 
-	(void)fd;
-	(void)what;
 	if (s->deadline > clock_ms() &&
 	    ptree_kill(0, NULL, is_command, NULL) > 0) {
-		set_timer(s->kill_ev, 20);
+		timer_set(&s->kill_ev, 20);
 		return;
 	}
 	cgroups_kill_all(s->cgroups);
@@ -579,7 +564,7 @@ on_kill(int fd, short what, void *arg)
 		s->done = true;
 		return;
 	}
-	set_timer(s->kill_ev, KILL_PASS_MS);
+	timer_set(&s->kill_ev, KILL_PASS_MS);
 }
 
 /* Tell the client: what it asks for from now on is in vain. */
@@ -626,7 +611,7 @@ end(struct session *s, const char *why, uint64_t grace, uint16_t code)
 	session_set_state(s, SESSION_CLOSING);
 	s->why = why;
 	s->deadline = clock_ms() + grace;
-	event_del(s->ttl_ev);
+	timer_stop(&s->ttl_ev);
 	/* Without a grace this is what /proc may fail to show. */
 	TAILQ_FOREACH(p, &s->all, entry) {
 		proc_signal(p, grace > 0 ? SIGTERM : SIGKILL);
@@ -638,7 +623,7 @@ end(struct session *s, const char *why, uint64_t grace, uint16_t code)
 		conn_close(s->conn, code, why);
 	else if (s->conn != NULL)
 		tell_ending(s);
-	on_kill(-1, 0, s);
+	on_kill(s);
 }
 
 void
@@ -665,12 +650,10 @@ session_retain(struct session *s, uint64_t ms)
 }
 
 static void
-on_ttl(int fd, short what, void *arg)
+on_ttl(void *arg)
 {
 	struct session	*s = arg;
 
-	(void)fd;
-	(void)what;
 	if (s->state == SESSION_HANDING && s->conn != NULL)
 		conn_abandon(s->conn);	/* it may be another's already */
 	else if (s->state == SESSION_DETACHED)
@@ -681,10 +664,8 @@ on_ttl(int fd, short what, void *arg)
 
 /* There is a turn: session_run() looks what is due at its end. */
 static void
-on_turn(int fd, short what, void *arg)
+on_turn(void *arg)
 {
-	(void)fd;
-	(void)what;
 	(void)arg;
 }
 
@@ -696,22 +677,11 @@ static void
 tell_load(struct session *s)
 {
 	if (s->running == s->told_running ||
-	    event_pending(s->load_ev, EV_TIMEOUT, NULL))
+	    timer_is_set(&s->load_ev))
 		return;
 	s->told_running = s->running;
 	link_load(s->link, s->running);
-	set_timer(s->load_ev, LIMIT_LOAD_PAUSE);
-}
-
-static struct event *
-new_event(struct session *s, int fd, short what,
-    void (*fn)(int, short, void *))
-{
-	struct event	*ev;
-
-	if ((ev = event_new(s->base, fd, what, fn, s)) == NULL)
-		fatal("event");
-	return ev;
+	timer_set(&s->load_ev, LIMIT_LOAD_PAUSE);
 }
 
 void
@@ -749,12 +719,12 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	json_init(&s->json);
 	buf_init(&s->scratch, (size_t)LIMIT_MESSAGE);
 	timer_init(&s->hold_ev, base, on_hold, s);
-	s->ttl_ev = new_event(s, -1, 0, on_ttl);
-	s->kill_ev = new_event(s, -1, 0, on_kill);
-	s->load_ev = new_event(s, -1, 0, on_turn);
-	s->relayed_ev = new_event(s, -1, 0, on_turn);
-	s->evict_ev = new_event(s, -1, 0, on_evict);
-	s->reap_ev = new_event(s, -1, 0, on_reap);
+	timer_init(&s->ttl_ev, base, on_ttl, s);
+	timer_init(&s->kill_ev, base, on_kill, s);
+	timer_init(&s->load_ev, base, on_turn, s);
+	timer_init(&s->relayed_ev, base, on_turn, s);
+	timer_init(&s->evict_ev, base, on_evict, s);
+	timer_init(&s->reap_ev, base, on_reap, s);
 	if ((s->signals = sigfd_new(s->base, signals, on_child, s)) == NULL)
 		fatal("SIGCHLD");
 	if (s->is_stdio) {
@@ -764,7 +734,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 		conn_set_exact(s->conn, true);
 		if (s->is_relayed)
 			conn_set_relayed(s->conn);
-		set_timer(s->ttl_ev, s->set.handshake_ms);
+		timer_set(&s->ttl_ev, s->set.handshake_ms);
 	}
 	if (s->conn == NULL)
 		fatal("connection");
@@ -792,16 +762,15 @@ session_fini(struct session *s)
 	buf_fini(&s->scratch);
 	free(s->client);
 	timer_stop(&s->hold_ev);
-	event_free(s->ttl_ev);
-	event_free(s->kill_ev);
-	event_free(s->load_ev);
-	event_free(s->relayed_ev);
-	event_free(s->evict_ev);
+	timer_stop(&s->ttl_ev);
+	timer_stop(&s->kill_ev);
+	timer_stop(&s->load_ev);
+	timer_stop(&s->relayed_ev);
+	timer_stop(&s->evict_ev);
 	sigfd_free(&s->signals);
 	budget_fini(s);
-	event_free(s->reap_ev);
-	if (s->pace_ev != NULL)
-		event_free(s->pace_ev);
+	timer_stop(&s->reap_ev);
+	io_stop(&s->pace_ev);
 	fd_close(&s->pace_fd);
 }
 
@@ -825,9 +794,8 @@ expire_relayed(struct session *s)
 		return;
 	now = clock_ms();
 	window_expire(&s->window, now);
-	if ((due = window_due(&s->window)) != 0 &&
-	    !event_pending(s->relayed_ev, EV_TIMEOUT, NULL))
-		set_timer(s->relayed_ev, due > now ? due - now : 1);
+	if ((due = window_due(&s->window)) != 0)
+		timer_ensure(&s->relayed_ev, due > now ? due - now : 1);
 }
 
 void

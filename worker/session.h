@@ -113,8 +113,7 @@ struct session {
 	struct budget		 budget;
 	uint64_t		 receipt_total;	/* asked for up to here */
 	bool			 has_receipts;	/* by the client itself */
-	bool			 holds;		/* it reads before it gets more */
-	struct timer		 hold_ev;
+	bool			 holds;		/* no news before it read */
 	uint64_t		 receipt_base;	/* pos that they count from */
 	size_t			 parked;	/* bytes of input that wait */
 	struct rpc_req_list	 waiting;	/* answered later */
@@ -136,8 +135,9 @@ struct session {
 	unsigned		 told_running;	/* the master, with load_ev */
 	struct json		 json;
 	struct buf		 scratch;	/* one answer being written */
-	struct event		*ttl_ev, *kill_ev, *reap_ev,
-				*pace_ev, *load_ev, *relayed_ev, *evict_ev;
+	struct timer		 ttl_ev, kill_ev, reap_ev, load_ev,
+				 relayed_ev, evict_ev, hold_ev;
+	struct io		 pace_ev;
 	struct sigfd		*signals;
 	int			 pace_fd;	/* timerfd of paced output */
 	unsigned		 empty_passes;	/* found nobody to kill */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/ipc.h"
 #include "common/limit.h"
@@ -17,8 +18,8 @@ struct tail {
 	TAILQ_ENTRY(tail)	 entry;
 	struct proc		*proc;
 	int			 fd;
-	struct event		*read_ev;	/* the operator left */
-	struct event		*write_ev;
+	struct io		 read_ev;	/* the operator left */
+	struct io		 write_ev;
 	uint64_t		 seq;		/* of the chunk it is in */
 	uint32_t		 at;		/* bytes of that it has */
 	uint64_t		 until;		/* the first not shown */
@@ -29,20 +30,16 @@ tail_free(struct tail *t)
 {
 	TAILQ_REMOVE(&t->proc->tails, t, entry);
 	t->proc->session->tails--;
-	if (t->read_ev != NULL)
-		event_free(t->read_ev);
-	if (t->write_ev != NULL)
-		event_free(t->write_ev);
+	io_stop(&t->read_ev);
+	io_stop(&t->write_ev);
 	fd_close(&t->fd);
 	free(t);
 }
 
 /* An operator says nothing: this is the end of it. */
 static void
-on_read(int fd, short what, void *arg)
+on_read(void *arg)
 {
-	(void)fd;
-	(void)what;
 	tail_free(arg);
 }
 
@@ -81,14 +78,12 @@ put_piece(struct tail *t, const struct chunk *c)
 }
 
 static void
-on_write(int fd, short what, void *arg)
+on_write(void *arg)
 {
 	struct tail		*t = arg;
 	const struct chunk	*c;
 	int			 i;
 
-	(void)fd;
-	(void)what;
 	for (i = 0; i < TURN_PIECES; i++) {
 		if ((c = next_chunk(t)) == NULL) {
 			if (t->until != UINT64_MAX ||
@@ -103,7 +98,7 @@ on_write(int fd, short what, void *arg)
 		tail_free(t);
 		return;
 	}
-	event_add(t->write_ev, NULL);
+	io_start(&t->write_ev);
 }
 
 int
@@ -123,11 +118,10 @@ tail_new(struct proc *p, int fd, bool follow)
 	t->until = follow ? UINT64_MAX : p->ring.next_seq;
 	TAILQ_INSERT_TAIL(&p->tails, t, entry);
 	s->tails++;
-	if (fd_nonblock(fd, 1) == -1 ||
-	    (t->read_ev = event_new(s->base, fd, EV_READ, on_read, t)) ==
-	    NULL || event_add(t->read_ev, NULL) == -1 ||
-	    (t->write_ev = event_new(s->base, fd, EV_WRITE, on_write, t)) ==
-	    NULL || event_add(t->write_ev, NULL) == -1) {
+	io_init(&t->read_ev, s->base, fd, EV_READ, on_read, t);
+	io_init(&t->write_ev, s->base, fd, EV_WRITE, on_write, t);
+	if (fd_nonblock(fd, 1) == -1 || io_start(&t->read_ev) == -1 ||
+	    io_start(&t->write_ev) == -1) {
 		tail_free(t);
 		errno = ENOMEM;
 		return -1;
@@ -156,7 +150,7 @@ tail_wake_all(struct proc *p)
 	struct tail	*t;
 
 	TAILQ_FOREACH(t, &p->tails, entry)
-		event_add(t->write_ev, NULL);
+		io_start(&t->write_ev);
 }
 
 void

@@ -11,6 +11,7 @@
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/conf.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -50,7 +51,7 @@ struct transcripts {
 	uint32_t		 last_ticket;
 	uint64_t		 used;		/* bytes */
 	bool			 is_over;
-	struct event		*late_ev;
+	struct timer		 late_ev;
 	struct buf		 line;
 };
 
@@ -129,7 +130,6 @@ commit(struct tape *t, int r)
 static struct tape *
 tape_new(struct transcripts *all, bool is_terminal)
 {
-	struct timeval	 tv = clock_timeval(LIMIT_TRANSCRIPT_FILE);
 	struct tape	*t;
 
 	/* Whatever happens there is room to say how it ends. */
@@ -153,15 +153,15 @@ tape_new(struct transcripts *all, bool is_terminal)
 	    -1) {
 		give_up(all, "the server is gone");
 		tape_free(&t);
-	} else if (!event_pending(all->late_ev, EV_TIMEOUT, NULL)) {
-		event_add(all->late_ev, &tv);
+	} else {
+		timer_ensure(&all->late_ev, LIMIT_TRANSCRIPT_FILE);
 	}
 	return t;
 }
 
 /* --- the session's --- */
 
-static void	 on_late(int, short, void *);
+static void	 on_late(void *);
 
 static struct transcripts *
 transcripts_of(struct session *s)
@@ -174,12 +174,7 @@ transcripts_of(struct session *s)
 		log_warn("transcripts");
 		return NULL;
 	}
-	if ((all->late_ev = event_new(s->base, -1, 0, on_late, all)) ==
-	    NULL) {
-		log_warnx("transcripts: no memory");
-		free(all);
-		return NULL;
-	}
+	timer_init(&all->late_ev, s->base, on_late, all);
 	all->session = s;
 	all->used = s->transcripts_before;
 	TAILQ_INIT(&all->tapes);
@@ -198,7 +193,7 @@ transcripts_free(struct session *s)
 		return;
 	while ((t = TAILQ_FIRST(&all->tapes)) != NULL)
 		tape_free(&t);
-	event_free(all->late_ev);
+	timer_stop(&all->late_ev);
 	buf_fini(&all->line);
 	free(all);
 }
@@ -279,15 +274,12 @@ transcripts_lost(struct session *s)
 
 /* One may have been asked for a while after the one that this was set for. */
 static void
-on_late(int fd, short what, void *arg)
+on_late(void *arg)
 {
 	struct transcripts	*all = arg;
 	const struct tape	*t = first_waiting(all);
-	struct timeval		 tv;
 	uint64_t		 age;
 
-	(void)fd;
-	(void)what;
 	if (t == NULL || all->is_over)
 		return;
 	age = (clock_us() - t->began) / 1000;
@@ -296,8 +288,7 @@ on_late(int fd, short what, void *arg)
 		give_up(all, "the server does not answer");
 		return;
 	}
-	tv = clock_timeval(LIMIT_TRANSCRIPT_FILE - age);
-	event_add(all->late_ev, &tv);
+	timer_set(&all->late_ev, LIMIT_TRANSCRIPT_FILE - age);
 }
 
 /* --- one process --- */

@@ -7,6 +7,7 @@
 
 #include "common/b64.h"
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/json_out.h"
 #include "common/limit.h"
 #include "worker/conn.h"
@@ -18,7 +19,7 @@ struct waiter {
 	struct proc		*proc;
 	struct rpc_req		*req;
 	struct proc_read	 read;
-	struct event		*timer_ev;
+	struct timer		 timer_ev;
 };
 
 
@@ -26,8 +27,7 @@ static void
 waiter_free(struct waiter *w)
 {
 	TAILQ_REMOVE(&w->proc->waiters, w, entry);
-	if (w->timer_ev != NULL)
-		event_free(w->timer_ev);
+	timer_stop(&w->timer_ev);
 	free(w);
 }
 
@@ -295,10 +295,8 @@ waiter_answer(struct waiter *w)
 }
 
 static void
-waiter_on_timeout(int fd, short what, void *arg)
+waiter_on_timeout(void *arg)
 {
-	(void)fd;
-	(void)what;
 	waiter_answer(arg);
 }
 
@@ -320,7 +318,6 @@ waiter_wake_all(struct proc *p)
 void
 proc_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 {
-	struct timeval	 tv = clock_timeval(r->wait_ms);
 	struct waiter	*w;
 
 	ring_ack(&p->ring, r->after_seq);
@@ -335,13 +332,8 @@ proc_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	w->proc = p;
 	w->read = *r;
 	TAILQ_INSERT_TAIL(&p->waiters, w, entry);
-	if ((w->timer_ev = event_new(p->session->base, -1, 0,
-	    waiter_on_timeout, w)) == NULL ||
-	    event_add(w->timer_ev, &tv) == -1) {
-		waiter_free(w);
-		rpc_error(req, ERR_FAILED, "out of memory");
-		return;
-	}
+	timer_init(&w->timer_ev, p->session->base, waiter_on_timeout, w);
+	timer_set(&w->timer_ev, r->wait_ms);
 	if ((w->req = rpc_keep(req, waiter_cancel, w)) == NULL)
 		waiter_free(w);
 }

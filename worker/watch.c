@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
@@ -65,7 +66,8 @@ struct watcher {
 	void			(*on_change)(void *, uint64_t);
 	void			*arg;
 	int			 fd;		/* inotify, or -1 */
-	struct event		*ev;		/* or NULL */
+	struct io		 ev;
+	struct timer		 linger;	/* with no watches left */
 	unsigned		 nwatches;
 	unsigned		 npoints;
 	struct watch_list	 watches;	/* those that go on */
@@ -108,9 +110,8 @@ new_inotify(void)
 static void
 stop(struct watcher *r)
 {
-	if (r->ev != NULL)
-		event_free(r->ev);
-	r->ev = NULL;
+	io_stop(&r->ev);
+	timer_stop(&r->linger);
 	fd_close(&r->fd);
 }
 
@@ -428,7 +429,7 @@ tell(struct watcher *r)
 }
 
 static void
-on_readable(int fd, short what, void *arg)
+on_readable(void *arg)
 {
 	alignas(struct inotify_event) char	 buf[16384];
 	const struct inotify_event		*e;
@@ -436,12 +437,7 @@ on_readable(int fd, short what, void *arg)
 	char					*at;
 	ssize_t					 n;
 
-	if ((what & EV_TIMEOUT) != 0) {
-		if (r->nwatches == 0)
-			stop(r);
-		return;
-	}
-	n = read(fd, buf, sizeof(buf));
+	n = read(r->fd, buf, sizeof(buf));
 	if (n == -1 && errno != EAGAIN && errno != EINTR) {
 		log_warn("inotify");
 		set_all_changed(r);
@@ -455,15 +451,23 @@ on_readable(int fd, short what, void *arg)
 
 /* --- all of them --- */
 
+static void
+on_linger(void *arg)
+{
+	stop(arg);
+}
+
 static int
 start(struct watcher *r)
 {
-	if (r->ev != NULL)
-		return event_remove_timer(r->ev);
+	timer_stop(&r->linger);
+	if (r->fd != -1)
+		return 0;
 	if ((r->fd = new_inotify()) == -1)
 		return -1;
-	if ((r->ev = event_new(r->base, r->fd, EV_READ | EV_PERSIST,
-	    on_readable, r)) != NULL && event_add(r->ev, NULL) == 0)
+	timer_init(&r->linger, r->base, on_linger, r);
+	io_init(&r->ev, r->base, r->fd, EV_READ | EV_PERSIST, on_readable, r);
+	if (io_start(&r->ev) == 0)
 		return 0;
 	stop(r);
 	errno = ENOMEM;
@@ -488,7 +492,7 @@ watch_new(struct watcher *r, uint64_t id)
 	}
 	if (r->nwatches >= LIMIT_WATCHES && !TAILQ_EMPTY(&r->watches)) {
 		set_changed(TAILQ_FIRST(&r->watches));
-		event_active(r->ev, EV_READ, 0);
+		io_fire(&r->ev);
 	}
 	w->watcher = r;
 	w->id = id;
@@ -508,7 +512,6 @@ watch_free(struct watch **wp)
 	struct watch	*w = *wp;
 	struct watcher	*r;
 	struct point	*t;
-	struct timeval	 tv = clock_timeval(LIMIT_WATCH_LINGER);
 
 	*wp = NULL;
 	if (w == NULL)
@@ -518,8 +521,8 @@ watch_free(struct watch **wp)
 		point_free(r, t);
 	TAILQ_REMOVE(w->changed ? &r->changed : &r->watches, w, entry);
 	free(w);
-	if (--r->nwatches == 0 && event_add(r->ev, &tv) == -1)
-		stop(r);
+	if (--r->nwatches == 0)
+		timer_set(&r->linger, LIMIT_WATCH_LINGER);
 }
 
 struct watcher *

@@ -5,14 +5,15 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
+#include "common/ev.h"
 
 #define IDLE_CONNECTIONS	32L	/* kept open for the next request */
 
 struct loop {
 	struct event_base	*base;
 	CURLM			*multi;
-	struct event		*timer_ev;
-	struct event		*done_ev;	/* somebody may be done */
+	struct timer		 timer_ev;
+	struct timer		 done_ev;	/* somebody may be done */
 	loop_done_fn		*on_done;
 	void			*arg;
 };
@@ -25,7 +26,7 @@ struct watch {
 
 /* Tell who is done; from the loop, where nothing of libcurl is on the stack. */
 static void
-on_done_event(int fd, short what, void *arg)
+on_done_event(void *arg)
 {
 	struct loop	*l = arg;
 	CURLMsg		*m;
@@ -33,8 +34,6 @@ on_done_event(int fd, short what, void *arg)
 	CURLcode	 result;
 	int		 left;
 
-	(void)fd;
-	(void)what;
 	while ((m = curl_multi_info_read(l->multi, &left)) != NULL) {
 		if (m->msg != CURLMSG_DONE)
 			continue;
@@ -50,7 +49,7 @@ act(struct loop *l, curl_socket_t s, int what)
 	int	 running;
 
 	curl_multi_socket_action(l->multi, s, what, &running);
-	event_active(l->done_ev, EV_TIMEOUT, 0);
+	timer_fire(&l->done_ev);
 }
 
 static void
@@ -64,10 +63,8 @@ on_socket_event(int fd, short what, void *arg)
 }
 
 static void
-on_timer_event(int fd, short what, void *arg)
+on_timer_event(void *arg)
 {
-	(void)fd;
-	(void)what;
 	act(arg, CURL_SOCKET_TIMEOUT, 0);
 }
 
@@ -118,13 +115,13 @@ static int
 on_timer(CURLM *multi, long ms, void *arg)
 {
 	struct loop	*l = arg;
-	struct timeval	 tv;
 
 	(void)multi;
 	if (ms < 0)
-		return event_del(l->timer_ev);
-	tv = clock_timeval((uint64_t)ms);
-	return event_add(l->timer_ev, &tv);
+		timer_stop(&l->timer_ev);
+	else
+		timer_set(&l->timer_ev, (uint64_t)ms);
+	return 0;
 }
 
 struct loop *
@@ -138,9 +135,9 @@ loop_new(struct event_base *base, loop_done_fn *on_done, void *arg)
 	l->on_done = on_done;
 	l->arg = arg;
 	errno = ENOMEM;
-	if ((l->timer_ev = event_new(base, -1, 0, on_timer_event, l)) ==
-	    NULL || (l->done_ev = event_new(base, -1, 0, on_done_event,
-	    l)) == NULL || (l->multi = curl_multi_init()) == NULL) {
+	timer_init(&l->timer_ev, base, on_timer_event, l);
+	timer_init(&l->done_ev, base, on_done_event, l);
+	if ((l->multi = curl_multi_init()) == NULL) {
 		loop_free(&l);
 		return NULL;
 	}
@@ -164,10 +161,8 @@ loop_free(struct loop **lp)
 		return;
 	if (l->multi != NULL)
 		curl_multi_cleanup(l->multi);
-	if (l->timer_ev != NULL)
-		event_free(l->timer_ev);
-	if (l->done_ev != NULL)
-		event_free(l->done_ev);
+	timer_stop(&l->timer_ev);
+	timer_stop(&l->done_ev);
 	free(l);
 }
 
@@ -182,5 +177,5 @@ loop_remove(struct loop *l, CURL *easy)
 {
 	curl_multi_remove_handle(l->multi, easy);
 	/* A transfer that was unpaused may have ended meanwhile. */
-	event_active(l->done_ev, EV_TIMEOUT, 0);
+	timer_fire(&l->done_ev);
 }
