@@ -19,5 +19,5 @@ account_take(const struct session *s, bool living, struct account *out)
 	if (living)
 		usage_add_living(&out->used);
 	out->has_oom = cgroups_oom(s->cgroups, &out->oom) == 0 ||
-	    fence_oom(&s->set, &out->oom) == 0;
+	    fence_oom(&s->env.set, &out->oom) == 0;
 }

@@ -278,8 +278,8 @@ brand_new(struct session *s)
 	if ((b = calloc(1, sizeof(*b))) == NULL)
 		return NULL;
 	s->brand = b;
-	b->base = s->base;
-	b->number = s->set.brand;
+	b->base = s->env.base;
+	b->number = s->env.set.brand;
 	b->sock[0] = b->sock[1] = -1;
 	TAILQ_INIT(&b->posts);
 	if (fd_packet_pair(b->sock) == -1)
@@ -300,9 +300,9 @@ brand_for(struct session *s, const struct view *v, int *sock_out)
 	struct brand	*b = s->brand;
 
 	*sock_out = -1;
-	if (v == NULL || v->net_off || s->set.brand == 0)
+	if (v == NULL || v->net_off || s->env.set.brand == 0)
 		return 0;
-	if (s->set.brand_unread) {
+	if (s->env.set.brand_unread) {
 		errno = EOPNOTSUPP;
 		return -1;
 	}

@@ -158,7 +158,7 @@ void
 budget_init(struct session *s)
 {
 	s->window.memory_max = LIMIT_HELD_FREE;
-	timer_init(&s->budget.look_ev, s->base, on_look, s);
+	timer_init(&s->budget.look_ev, s->env.base, on_look, s);
 }
 
 void

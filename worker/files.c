@@ -99,8 +99,8 @@ get(struct session *s)
 		return f;
 	if ((f = calloc(1, sizeof(*f))) == NULL)
 		return NULL;
-	timer_init(&f->retry_ev, s->base, on_retry, s);
-	timer_init(&f->behind_ev, s->base, on_behind, f);
+	timer_init(&f->retry_ev, s->env.base, on_retry, s);
+	timer_init(&f->behind_ev, s->env.base, on_behind, f);
 	map_init(&f->handles);
 	TAILQ_INIT(&f->jobs);
 	TAILQ_INIT(&f->asking);
@@ -412,7 +412,7 @@ start_job(struct job *j)
 	f->running++;
 	j->begun = clock_ms();
 	fd_close(&j->data);
-	io_init(&j->ev, j->session->base, j->fd, EV_READ | EV_PERSIST,
+	io_init(&j->ev, j->session->env.base, j->fd, EV_READ | EV_PERSIST,
 	    on_answer, j);
 	if (io_start(&j->ev) == -1) {
 		fail(j, ENOMEM, FSWHY_NONE);

@@ -153,7 +153,7 @@ say(enum word word, const struct enforced *e)
 static const char *
 hidden(const struct session *s)
 {
-	return s->set.run_dir[0] != '\0' ? s->set.run_dir : NULL;
+	return s->env.set.run_dir[0] != '\0' ? s->env.set.run_dir : NULL;
 }
 
 /* In the new process, which has everything of the worker yet. */
@@ -187,7 +187,7 @@ be_holder(const struct session *s, int sock, const struct plan *plan)
 	}
 	say(WORD_HELLO, &e);
 	view_fini(&e.view);
-	agent_serve(HOLDER_SOCK, plan != NULL, s->set.busy_poll);
+	agent_serve(HOLDER_SOCK, plan != NULL, s->env.set.busy_poll);
 }
 
 /* --- the worker's side --- */
@@ -290,7 +290,7 @@ bury(struct holder *h)
 		undo(hs, r, errno == ESRCH);
 		return;
 	}
-	io_init(&r->ev, h->session->base, r->pidfd, EV_READ, on_dead, r);
+	io_init(&r->ev, h->session->env.base, r->pidfd, EV_READ, on_dead, r);
 	if (io_start(&r->ev) == -1)
 		fatal("no memory for what has to be undone");
 }
@@ -437,7 +437,7 @@ start(struct holder *h, const struct plan *plan)
 		return -1;
 	h->sock = pair[0];
 	h->greeted = false;
-	io_init(&h->ev, h->session->base, h->sock, EV_READ | EV_PERSIST,
+	io_init(&h->ev, h->session->env.base, h->sock, EV_READ | EV_PERSIST,
 	    on_sock, h);
 	if (io_start(&h->ev) == -1) {
 		errno = ENOMEM;
@@ -474,7 +474,7 @@ get_holders(struct session *s)
 		return NULL;
 	if ((hs = calloc(1, sizeof(*hs))) == NULL)
 		return NULL;
-	timer_init(&hs->trim_ev, s->base, on_trim, s);
+	timer_init(&hs->trim_ev, s->env.base, on_trim, s);
 	TAILQ_INIT(&hs->list);
 	TAILQ_INIT(&hs->remains);
 	return s->holders = hs;

@@ -303,7 +303,7 @@ http_new(struct session *s)
 	map_init(&h->streams);
 	TAILQ_INIT(&h->all);
 	TAILQ_INIT(&h->ready);
-	if ((h->link = http_link_new(s->base, s->http_exe,
+	if ((h->link = http_link_new(s->env.base, s->http_exe,
 	    s->number)) == NULL) {
 		free(h);
 		return NULL;

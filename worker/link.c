@@ -70,9 +70,9 @@ link_on_end(void *arg, int error)
 	    l->session->state == SESSION_NEW ||
 	    l->session->state == SESSION_HANDING)
 		l->session->done = true;
-	else if (l->session->set.run_dir[0] == '\0')
+	else if (l->session->env.set.run_dir[0] == '\0')
 		session_end(l->session, "the server is gone",
-		    l->session->set.grace_ms);
+		    l->session->env.set.grace_ms);
 }
 
 struct link *

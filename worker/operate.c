@@ -107,7 +107,7 @@ end_session(struct session *s, uint32_t ticket)
 	/* One that is closing already has counted nothing. */
 	s->ending.ticket = ticket;
 	s->ending.count = ptree_kill(0, NULL, is_command, NULL);
-	session_end(s, "ended by an operator", s->set.grace_ms);
+	session_end(s, "ended by an operator", s->env.set.grace_ms);
 }
 
 void

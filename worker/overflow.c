@@ -41,7 +41,7 @@ drop_until_room(struct session *s)
 bool
 overflow_make_room(struct session *s)
 {
-	if (s->set.drop_oldest && drop_until_room(s))
+	if (s->env.set.drop_oldest && drop_until_room(s))
 		return true;
 	if (s->overflow.since == 0) {
 		s->overflow.since = clock_ms();

@@ -178,7 +178,7 @@ proc_has_room(const struct proc *p)
 		return session_has_room(s) || overflow_make_room(s);
 	/* Its client may have come back, and ask for nothing. */
 	return !p->is_held && session_has_room(s) &&
-	    p->ring.unread_cost < s->set.spool + LIMIT_UNREAD;
+	    p->ring.unread_cost < s->env.set.spool + LIMIT_UNREAD;
 }
 
 void
@@ -455,7 +455,7 @@ stream_init(struct stream *st, struct proc *p, int fd, uint8_t stream)
 	st->fd = fd;
 	if (fd == -1)
 		return 0;
-	io_init(&st->read_ev, p->session->base, fd, EV_READ | EV_PERSIST,
+	io_init(&st->read_ev, p->session->env.base, fd, EV_READ | EV_PERSIST,
 	    stream_on_read, st);
 	return io_start(&st->read_ev);
 }
@@ -488,8 +488,8 @@ proc_alloc(struct session *s, const char *id, size_t id_len)
 	TAILQ_INIT(&p->waiters);
 	TAILQ_INIT(&p->tails);
 	ring_init(&p->ring, &s->window);
-	timer_init(&p->timer_ev, s->base, proc_on_timer, p);
-	input_init(&p->input, s->base, -1, false, &s->parked, on_room);
+	timer_init(&p->timer_ev, s->env.base, proc_on_timer, p);
+	input_init(&p->input, s->env.base, -1, false, &s->parked, on_room);
 	if ((p->id = malloc(id_len + 1)) == NULL ||
 	    (p->json_id = json_string(id, id_len, &p->json_id_len)) == NULL)
 		goto fail;
@@ -537,7 +537,7 @@ proc_new(struct session *s, const char *id, size_t id_len, struct spawn *sp,
 	p->state = PROC_RUNNING;
 	s->running++;
 	s->started++;
-	input_init(&p->input, s->base, child.input, sp->tty, &s->parked,
+	input_init(&p->input, s->env.base, child.input, sp->tty, &s->parked,
 	    on_room);
 	if (stream_init(&p->streams[0], p, child.output[0],
 	    sp->tty ? STREAM_PTY : STREAM_STDOUT) == -1 ||
@@ -635,7 +635,7 @@ proc_close(struct proc *p)
 	tail_wake_all(p);
 	if (!p->terminated) {
 		cgroups_give_back(s->cgroups, &p->cgroup);
-		timer_set(&p->timer_ev, s->set.closed_ttl_ms);
+		timer_set(&p->timer_ev, s->env.set.closed_ttl_ms);
 	}
 	bound_closed(s, p);
 }
@@ -712,7 +712,7 @@ kill_pass(struct proc *p)
 	}
 	if (p->empty_passes >= KILL_PASSES && p->state == PROC_CLOSED) {
 		cgroups_give_back(p->session->cgroups, &p->cgroup);
-		next = p->session->set.closed_ttl_ms;
+		next = p->session->env.set.closed_ttl_ms;
 		operate_on_end(p);
 	}
 	timer_set(&p->timer_ev, next);
@@ -750,7 +750,7 @@ proc_on_timer(void *arg)
 	if (s->state == SESSION_DETACHED &&
 	    (p->ring.unread_cost > 0 || p->ring.relayed_count > 0 ||
 	    p->unheard)) {
-		timer_set(&p->timer_ev, s->set.closed_ttl_ms);
+		timer_set(&p->timer_ev, s->env.set.closed_ttl_ms);
 		return;
 	}
 	proc_free(&p);

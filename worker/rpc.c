@@ -552,7 +552,7 @@ dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
 		return;
 	}
 	if (params_decode(&s->json, e->params, m->fields, &params, m->size,
-	    s->set.native_paths, &why) == -1) {
+	    s->env.set.native_paths, &why) == -1) {
 		if (why.is_path)
 			rpc_errorf(req, errno == ENOENT ? ERR_NOT_FOUND :
 			    ERR_FAILED, "%s", strerror(errno));

@@ -478,7 +478,7 @@ rpc_process_start(struct session *s, struct rpc_req *req, void *params,
 		    start_waits(s, st->id, st->id_len)) {
 			err = ERR_PROCESS_EXISTS;
 			why = "process already exists";
-		} else if (s->running >= s->set.max_processes) {
+		} else if (s->running >= s->env.set.max_processes) {
 			err = ERR_TOO_MANY;
 			why = "too many processes run in this session";
 		}

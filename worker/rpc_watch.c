@@ -32,7 +32,7 @@ on_change(void *arg, uint64_t id)
 static int
 element(struct session *s, uint32_t tok, struct param_path *p)
 {
-	return param_path(&s->json, tok, s->set.native_paths, p);
+	return param_path(&s->json, tok, s->env.set.native_paths, p);
 }
 
 /* The number of elements, or -1 when one of them is no URI. */
@@ -72,7 +72,7 @@ is_watching(struct session *s, const struct watch_missing_params *p)
 	struct watch	*w;
 
 	if (s->watcher == NULL &&
-	    (s->watcher = watcher_new(s->base, on_change, s)) == NULL)
+	    (s->watcher = watcher_new(s->env.base, on_change, s)) == NULL)
 		return false;
 	if ((w = watch_new(s->watcher, p->id.n)) != NULL &&
 	    watch_all(s, w, p) == 0)

@@ -12,7 +12,7 @@
 bool
 sandbox_applies(const struct session *s, uint32_t tok)
 {
-	return tok != 0 || s->set.sandbox != 0;
+	return tok != 0 || s->env.set.sandbox != 0;
 }
 
 /*
@@ -32,7 +32,7 @@ plan_default(const struct session *s, struct plan_context *ctx,
 	    strcmp(ctx->cwd, "/") == 0)
 		ctx->cwd = NULL;
 	snprintf(text, sizeof(text), "{\"sandbox\":{\"type\":\"%s\"}}",
-	    s->set.sandbox == 1 || ctx->cwd == NULL ? "read-only" :
+	    s->env.set.sandbox == 1 || ctx->cwd == NULL ? "read-only" :
 	    "workspace-write");
 	json_init(&j);
 	snprintf(why, size, "%s", strerror(ENOMEM));
@@ -52,7 +52,7 @@ sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
 
 	ctx.cwd = cwd;
 	ctx.tmpdir = tmpdir;
-	ctx.native_paths = s->set.native_paths;
+	ctx.native_paths = s->env.set.native_paths;
 	if ((tok == 0 ? plan_default(s, &ctx, plan, why, sizeof(why)) :
 	    plan_make(plan, &s->json, tok, &ctx, why, sizeof(why))) == 0)
 		return 0;

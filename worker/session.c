@@ -93,12 +93,12 @@ session_set_state(struct session *s, enum session_state to)
 bool
 session_has_room(const struct session *s)
 {
-	uint64_t	 window = s->set.window;
+	uint64_t	 window = s->env.set.window;
 
 	if (window_is_stuck(&s->window))
 		return false;
 	if (s->conn == NULL)
-		return s->window.spooled_cost < s->set.spool;
+		return s->window.spooled_cost < s->env.set.spool;
 	if (s->has_receipts && window < 4 * LIMIT_RECEIPT)
 		window = 4 * LIMIT_RECEIPT;
 	return s->window.sent_cost < window && !window_is_full(&s->window) &&
@@ -162,7 +162,7 @@ session_received(struct session *s, uint64_t bytes)
 static void
 ask_receipt(struct session *s)
 {
-	uint64_t	 part = s->set.window / RECEIPT_PARTS;
+	uint64_t	 part = s->env.set.window / RECEIPT_PARTS;
 
 	if (s->conn == NULL || s->has_receipts ||
 	    s->window.sent_total - s->receipt_total < part)
@@ -197,7 +197,7 @@ session_pace(struct session *s)
 		if ((s->pace_fd = timerfd_create(CLOCK_MONOTONIC,
 		    TFD_CLOEXEC | TFD_NONBLOCK)) == -1)
 			return -1;
-		io_init(&s->pace_ev, s->base, s->pace_fd,
+		io_init(&s->pace_ev, s->env.base, s->pace_fd,
 		    EV_READ | EV_PERSIST, on_pace, s);
 		if (io_start(&s->pace_ev) == -1) {
 			fd_close(&s->pace_fd);
@@ -250,7 +250,7 @@ detach(struct session *s, const char *why)
 	link_detached(s->link);
 	window_lost(&s->window);
 	timer_set(&s->ttl_ev, s->retain_ms != 0 ? s->retain_ms :
-	    s->set.detached_ttl_ms);
+	    s->env.set.detached_ttl_ms);
 	session_unhold(s);
 	malloc_trim(0);
 }
@@ -340,7 +340,7 @@ session_resume(struct session *s, int fd, const char *peer, char *message,
 	if (s->state != SESSION_DETACHED)
 		return IPC__VERDICT__UNKNOWN;
 	/* For want of descriptors or memory, say: its client tries again. */
-	if (fd == -1 || (s->conn = conn_ws_new(s->base, fd, &conn_events,
+	if (fd == -1 || (s->conn = conn_ws_new(s->env.base, fd, &conn_events,
 	    s)) == NULL)
 		return IPC__VERDICT__ATTACHED;
 	if (s->is_relayed)
@@ -635,18 +635,18 @@ session_end(struct session *s, const char *why, uint64_t grace)
 void
 session_close(struct session *s)
 {
-	end(s, "closed by its client", s->set.grace_ms, 1000);
+	end(s, "closed by its client", s->env.set.grace_ms, 1000);
 }
 
 uint64_t
 session_retain(struct session *s, uint64_t ms)
 {
-	uint64_t	 max = s->set.detached_ttl_max_ms;
+	uint64_t	 max = s->env.set.detached_ttl_max_ms;
 
-	if (max < s->set.detached_ttl_ms)
-		max = s->set.detached_ttl_ms;
+	if (max < s->env.set.detached_ttl_ms)
+		max = s->env.set.detached_ttl_ms;
 	s->retain_ms = ms < max ? ms : max;
-	return s->retain_ms != 0 ? s->retain_ms : s->set.detached_ttl_ms;
+	return s->retain_ms != 0 ? s->retain_ms : s->env.set.detached_ttl_ms;
 }
 
 static void
@@ -657,7 +657,7 @@ on_ttl(void *arg)
 	if (s->state == SESSION_HANDING && s->conn != NULL)
 		conn_abandon(s->conn);	/* it may be another's already */
 	else if (s->state == SESSION_DETACHED)
-		session_end(s, "expired: nobody resumed it", s->set.grace_ms);
+		session_end(s, "expired: nobody resumed it", s->env.set.grace_ms);
 	else if (s->state != SESSION_ATTACHED && s->conn != NULL)
 		conn_close(s->conn, 1008, "no initialize in time");
 }
@@ -691,9 +691,9 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	static const int	 signals[] = { SIGCHLD, 0 };
 
 	memset(s, 0, sizeof(*s));
-	s->base = base;
+	s->env.base = base;
 	s->number = a->number;
-	s->set = *a->settings;
+	s->env.set = *a->settings;
 	limits_init(&s->limits, a->settings);
 	bucket_init(&s->bucket, a->settings->message_rate, clock_ms());
 	awake_init(&s->awake, a->settings->busy_poll);
@@ -714,7 +714,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	TAILQ_INIT(&s->starts);
 	window_init(&s->window);
 	if (s->is_relayed)
-		s->window.retain = s->set.remote_retain;
+		s->window.retain = s->env.set.remote_retain;
 	budget_init(s);
 	json_init(&s->json);
 	buf_init(&s->scratch, (size_t)LIMIT_MESSAGE);
@@ -725,7 +725,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	timer_init(&s->relayed_ev, base, on_turn, s);
 	timer_init(&s->evict_ev, base, on_evict, s);
 	timer_init(&s->reap_ev, base, on_reap, s);
-	if ((s->signals = sigfd_new(s->base, signals, on_child, s)) == NULL)
+	if ((s->signals = sigfd_new(s->env.base, signals, on_child, s)) == NULL)
 		fatal("SIGCHLD");
 	if (s->is_stdio) {
 		s->conn = conn_stdio_new(base, fd, out, &conn_events, s);
@@ -734,7 +734,7 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 		conn_set_exact(s->conn, true);
 		if (s->is_relayed)
 			conn_set_relayed(s->conn);
-		timer_set(&s->ttl_ev, s->set.handshake_ms);
+		timer_set(&s->ttl_ev, s->env.set.handshake_ms);
 	}
 	if (s->conn == NULL)
 		fatal("connection");
@@ -852,7 +852,7 @@ session_run(struct session *s)
 {
 	slice_short();
 	while (!is_over(s)) {
-		if (event_base_loop(s->base, next_turn(s)) == -1)
+		if (event_base_loop(s->env.base, next_turn(s)) == -1)
 			fatal("event loop");
 		end_turn(s);
 	}

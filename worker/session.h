@@ -30,6 +30,7 @@
 #include "worker/awake.h"
 #include "worker/bucket.h"
 #include "worker/budget.h"
+#include "worker/env.h"
 #include "worker/limits.h"
 #include "worker/overflow.h"
 #include "worker/ring.h"
@@ -71,7 +72,7 @@ struct acting {
 };
 
 struct session {
-	struct event_base	*base;
+	struct env		 env;
 	struct link		*link;
 	enum session_state	 state;
 	enum session_phase	 phase;
@@ -80,7 +81,6 @@ struct session {
 	char			 id[SESSION_ID_MAX];
 	char			*client;	/* its name, or NULL */
 	char			 peer[80];	/* where it is, for people */
-	Ipc__Settings		 set;
 	uint64_t		 retain_ms;	/* 0: of the settings */
 	bool			 is_stdio;
 	bool			 is_relayed;	/* by an uplink */

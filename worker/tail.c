@@ -118,8 +118,8 @@ tail_new(struct proc *p, int fd, bool follow)
 	t->until = follow ? UINT64_MAX : p->ring.next_seq;
 	TAILQ_INSERT_TAIL(&p->tails, t, entry);
 	s->tails++;
-	io_init(&t->read_ev, s->base, fd, EV_READ, on_read, t);
-	io_init(&t->write_ev, s->base, fd, EV_WRITE, on_write, t);
+	io_init(&t->read_ev, s->env.base, fd, EV_READ, on_read, t);
+	io_init(&t->write_ev, s->env.base, fd, EV_WRITE, on_write, t);
 	if (fd_nonblock(fd, 1) == -1 || io_start(&t->read_ev) == -1 ||
 	    io_start(&t->write_ev) == -1) {
 		tail_free(t);

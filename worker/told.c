@@ -67,13 +67,13 @@ told_start(const struct proc *p, const struct spawn *sp)
 	struct session	*s = p->session;
 	Ipc__Command	 out = IPC__COMMAND__INIT;
 
-	if (!s->set.audit)
+	if (!s->env.set.audit)
 		return;
 	out.pid = p->pid;
 	out.program = (char *)(uintptr_t)find_program(sp);
 	out.terminal = sp->tty;
 	out.sandboxed = p->sandboxed;
-	if (s->set.log_arguments) {
+	if (s->env.set.log_arguments) {
 		out.argument = (char **)(uintptr_t)sp->argv;
 		out.cut = !take_arguments(sp->argv, &out.n_argument);
 	}

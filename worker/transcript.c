@@ -115,7 +115,7 @@ commit(struct tape *t, int r)
 
 	if (r == -1) {
 		give_up(all, strerror(errno));
-	} else if (all->used + len > all->session->set.transcript_max) {
+	} else if (all->used + len > all->session->env.set.transcript_max) {
 		give_up(all, "TranscriptMax");
 	} else if (len > 0) {
 		all->used += len;
@@ -133,7 +133,7 @@ tape_new(struct transcripts *all, bool is_terminal)
 	struct tape	*t;
 
 	/* Whatever happens there is room to say how it ends. */
-	if (all->used + CAST_END_MAX > all->session->set.transcript_max) {
+	if (all->used + CAST_END_MAX > all->session->env.set.transcript_max) {
 		give_up(all, "TranscriptMax");
 		return NULL;
 	}
@@ -174,7 +174,7 @@ transcripts_of(struct session *s)
 		log_warn("transcripts");
 		return NULL;
 	}
-	timer_init(&all->late_ev, s->base, on_late, all);
+	timer_init(&all->late_ev, s->env.base, on_late, all);
 	all->session = s;
 	all->used = s->transcripts_before;
 	TAILQ_INIT(&all->tapes);
@@ -315,8 +315,8 @@ transcript_start(struct proc *p, const struct spawn *sp)
 	struct tape		*tape;
 	bool			 is_new;
 
-	if (s->set.transcript == CONF_TRANSCRIPT_NONE ||
-	    (s->set.transcript == CONF_TRANSCRIPT_PTY && !sp->tty))
+	if (s->env.set.transcript == CONF_TRANSCRIPT_NONE ||
+	    (s->env.set.transcript == CONF_TRANSCRIPT_PTY && !sp->tty))
 		return;
 	is_new = sp->tty || s->transcripts == NULL ||
 	    s->transcripts->pipes == NULL;
@@ -336,7 +336,7 @@ transcript_start(struct proc *p, const struct spawn *sp)
 	head.session = s->number;
 	head.rows = sp->rows;
 	head.cols = sp->cols;
-	head.argv = s->set.log_arguments && told_fits(sp->argv) ? sp->argv :
+	head.argv = s->env.set.log_arguments && told_fits(sp->argv) ? sp->argv :
 	    NULL;
 	if (is_new)
 		commit(tape, cast_head(&t->cast, &tape->all->line, &head));

@@ -332,7 +332,7 @@ proc_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	w->proc = p;
 	w->read = *r;
 	TAILQ_INSERT_TAIL(&p->waiters, w, entry);
-	timer_init(&w->timer_ev, p->session->base, waiter_on_timeout, w);
+	timer_init(&w->timer_ev, p->session->env.base, waiter_on_timeout, w);
 	timer_set(&w->timer_ev, r->wait_ms);
 	if ((w->req = rpc_keep(req, waiter_cancel, w)) == NULL)
 		waiter_free(w);
