@@ -501,7 +501,7 @@ run_elsewhere(struct session *s, struct rpc_req *req, const struct fsop *op,
 		done(req, op, &r, arg);
 		return;
 	}
-	if ((view == NULL && (view = holder_get(s, NULL)) == NULL) ||
+	if ((view == NULL && (view = holder_get(s->holders, NULL)) == NULL) ||
 	    (j = job_new(s, op)) == NULL) {
 		r.error = errno;
 		done(req, op, &r, arg);

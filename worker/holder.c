@@ -35,7 +35,7 @@
 
 struct holder {
 	TAILQ_ENTRY(holder)	 entry;
-	struct session		*session;
+	struct holders		*holders;
 	struct buf		 key;	/* its plan as text; empty: none */
 	enum holder_state	 state;
 	pid_t			 pid;	/* 0: not known yet */
@@ -73,6 +73,10 @@ struct remains {
 };
 
 struct holders {
+	const struct env	*env;
+	void			(*on_changed)(void *);
+	void			*arg;
+	bool			 is_ending;
 	TAILQ_HEAD(, holder)	 list;
 	TAILQ_HEAD(, remains)	 remains;
 	unsigned		 n;
@@ -151,14 +155,14 @@ say(enum word word, const struct enforced *e)
 
 /* Our own folder, if there is one. */
 static const char *
-hidden(const struct session *s)
+hidden(const struct env *env)
 {
-	return s->env.set.run_dir[0] != '\0' ? s->env.set.run_dir : NULL;
+	return env->set.run_dir[0] != '\0' ? env->set.run_dir : NULL;
 }
 
 /* In the new process, which has everything of the worker yet. */
 static void __attribute__((noreturn))
-be_holder(const struct session *s, int sock, const struct plan *plan)
+be_holder(const struct env *env, int sock, const struct plan *plan)
 {
 	struct enforced	 e;
 	sigset_t	 none;
@@ -176,7 +180,7 @@ be_holder(const struct session *s, int sock, const struct plan *plan)
 	memset(&e, 0, sizeof(e));
 	view_init(&e.view);
 	if (plan != NULL) {
-		switch (enforce(plan, hidden(s), &e)) {
+		switch (enforce(plan, hidden(env), &e)) {
 		case 0:
 			say(WORD_PID, &e);
 			_exit(0);
@@ -187,7 +191,7 @@ be_holder(const struct session *s, int sock, const struct plan *plan)
 	}
 	say(WORD_HELLO, &e);
 	view_fini(&e.view);
-	agent_serve(HOLDER_SOCK, plan != NULL, s->env.set.busy_poll);
+	agent_serve(HOLDER_SOCK, plan != NULL, env->set.busy_poll);
 }
 
 /* --- the worker's side --- */
@@ -219,7 +223,7 @@ set_state(struct holder *h, enum holder_state state, const char *why)
 	h->since = clock_ms();
 	memset(h->why, 0, sizeof(h->why));
 	memcpy(h->why, why, strnlen(why, sizeof(h->why) - 1));
-	tell_covered(h->session->holders);
+	tell_covered(h->holders);
 }
 
 /*
@@ -266,7 +270,7 @@ on_dead(void *arg)
 static void
 bury(struct holder *h)
 {
-	struct holders	*hs = h->session->holders;
+	struct holders	*hs = h->holders;
 	struct remains	*r;
 
 	if ((r = calloc(1, sizeof(*r))) == NULL)
@@ -290,7 +294,7 @@ bury(struct holder *h)
 		undo(hs, r, errno == ESRCH);
 		return;
 	}
-	io_init(&r->ev, h->session->env.base, r->pidfd, EV_READ, on_dead, r);
+	io_init(&r->ev, h->holders->env->base, r->pidfd, EV_READ, on_dead, r);
 	if (io_start(&r->ev) == -1)
 		fatal("no memory for what has to be undone");
 }
@@ -325,8 +329,7 @@ fail(struct holder *h, const char *why)
 {
 	stop(h);
 	set_state(h, HOLDER_FAILED, why);
-	/* The end of a session ends its holders, too. */
-	if (h->confined && h->session->state != SESSION_CLOSING)
+	if (h->confined && !h->holders->is_ending)
 		log_info("sandbox: %s", why);
 }
 
@@ -413,7 +416,7 @@ static void
 on_sock(void *arg)
 {
 	struct holder	*h = arg;
-	struct session	*s = h->session;
+	struct holders	*hs = h->holders;
 	bool		 was_ready = h->state == HOLDER_READY;
 
 	if (!hear(h)) {
@@ -423,7 +426,7 @@ on_sock(void *arg)
 			h->since = 0;
 	}
 	if (h->state != HOLDER_STARTING)
-		holder_changed(s);
+		hs->on_changed(hs->arg);
 }
 
 /* Fork it.  0, or -1 with errno. */
@@ -437,14 +440,14 @@ start(struct holder *h, const struct plan *plan)
 		return -1;
 	h->sock = pair[0];
 	h->greeted = false;
-	io_init(&h->ev, h->session->env.base, h->sock, EV_READ | EV_PERSIST,
+	io_init(&h->ev, h->holders->env->base, h->sock, EV_READ | EV_PERSIST,
 	    on_sock, h);
 	if (io_start(&h->ev) == -1) {
 		errno = ENOMEM;
 		goto fail;
 	}
 	if ((pid = fork()) == 0)
-		be_holder(h->session, pair[1], plan);
+		be_holder(h->holders->env, pair[1], plan);
 	if (pid == -1)
 		goto fail;
 	fd_close(&pair[1]);
@@ -463,27 +466,26 @@ start(struct holder *h, const struct plan *plan)
 
 static void	 on_trim(void *);
 
-static struct holders *
-get_holders(struct session *s)
+struct holders *
+holders_new(const struct env *env, void (*on_changed)(void *), void *arg)
 {
 	struct holders	*hs;
 
-	if (s->holders != NULL)
-		return s->holders;
-	if (covered_init() == -1)
-		return NULL;
 	if ((hs = calloc(1, sizeof(*hs))) == NULL)
 		return NULL;
-	timer_init(&hs->trim_ev, s->env.base, on_trim, s);
+	hs->env = env;
+	hs->on_changed = on_changed;
+	hs->arg = arg;
+	timer_init(&hs->trim_ev, env->base, on_trim, hs);
 	TAILQ_INIT(&hs->list);
 	TAILQ_INIT(&hs->remains);
-	return s->holders = hs;
+	return hs;
 }
 
 static void
 holder_free(struct holder *h)
 {
-	struct holders	*hs = h->session->holders;
+	struct holders	*hs = h->holders;
 
 	TAILQ_REMOVE(&hs->list, h, entry);
 	hs->n--;
@@ -491,12 +493,6 @@ holder_free(struct holder *h)
 	tell_covered(hs);
 	buf_fini(&h->key);
 	free(h);
-}
-
-static void
-trim_later(struct session *s, uint64_t ms)
-{
-	timer_set(&s->holders->trim_ev, ms);
 }
 
 /* Whether a command left somebody behind who lives in it. */
@@ -523,11 +519,11 @@ is_inhabited(const struct holder *h)
 static void
 on_trim(void *arg)
 {
-	struct session	*s = arg;
+	struct holders	*hs = arg;
 	struct holder	*h;
 	uint64_t	 again = 0;
 
-	TAILQ_FOREACH(h, &s->holders->list, entry) {
+	TAILQ_FOREACH(h, &hs->list, entry) {
 		if (h->users > 0 || h->made_len == 0)
 			continue;
 		if (is_inhabited(h)) {
@@ -539,7 +535,7 @@ on_trim(void *arg)
 		break;
 	}
 	if (again != 0)
-		trim_later(s, again);
+		timer_set(&hs->trim_ev, again);
 }
 
 /* Room for one more: the one longest unused goes. */
@@ -572,14 +568,13 @@ find(struct holders *hs, const struct buf *key)
 }
 
 static struct holder *
-holder_new(struct session *s, struct buf *key, bool confined)
+holder_new(struct holders *hs, struct buf *key, bool confined)
 {
-	struct holders	*hs = s->holders;
 	struct holder	*h;
 
-	if (!make_room(hs) || (h = calloc(1, sizeof(*h))) == NULL)
+	if (covered_init() == -1 || !make_room(hs) || (h = calloc(1, sizeof(*h))) == NULL)
 		return NULL;
-	h->session = s;
+	h->holders = hs;
 	h->key = *key;
 	buf_init(key, 0);
 	h->confined = confined;
@@ -604,20 +599,18 @@ has_patterns(const struct plan *plan)
 }
 
 struct holder *
-holder_for_command(struct session *s, const struct plan *plan)
+holder_for_command(struct holders *hs, const struct plan *plan)
 {
 	struct holder	*h;
 	struct buf	 key;
 	char		 number[32];
 
 	if (!has_patterns(plan))
-		return holder_get(s, plan);
-	if (get_holders(s) == NULL)
-		return NULL;
+		return holder_get(hs, plan);
 	buf_init(&key, sizeof(number));
-	snprintf(number, sizeof(number), "single %lu", s->holders->singles++);
+	snprintf(number, sizeof(number), "single %lu", hs->singles++);
 	if (buf_put(&key, number, strlen(number)) == -1 ||
-	    (h = holder_new(s, &key, true)) == NULL) {
+	    (h = holder_new(hs, &key, true)) == NULL) {
 		buf_fini(&key);
 		return NULL;
 	}
@@ -630,17 +623,16 @@ holder_for_command(struct session *s, const struct plan *plan)
 }
 
 struct holder *
-holder_get(struct session *s, const struct plan *plan)
+holder_get(struct holders *hs, const struct plan *plan)
 {
 	struct holder	*h = NULL;
 	struct buf	 key;
 
 	buf_init(&key, LIMIT_FRAME);
-	if (get_holders(s) == NULL ||
-	    (plan != NULL && plan_print(plan, &key) == -1))
+	if (plan != NULL && plan_print(plan, &key) == -1)
 		goto out;
-	if ((h = find(s->holders, &key)) == NULL) {
-		if ((h = holder_new(s, &key, plan != NULL)) == NULL)
+	if ((h = find(hs, &key)) == NULL) {
+		if ((h = holder_new(hs, &key, plan != NULL)) == NULL)
 			goto out;
 	} else if (h->state == HOLDER_READY && h->users == 0 &&
 	    has_patterns(plan) && clock_ms() - h->since > PATTERNS_MS) {
@@ -701,7 +693,7 @@ holder_use(struct holder *h, bool more)
 	if (h->users == 0 && h->single)
 		holder_free(h);
 	else if (h->users == 0 && h->made_len > 0)
-		trim_later(h->session, TRIM_MS);
+		timer_set(&h->holders->trim_ev, TRIM_MS);
 }
 
 /* Whether a path is one of a list, each with its NUL, or in it. */
@@ -721,54 +713,47 @@ is_in(const char *made, size_t made_len, const char *path, size_t len)
 }
 
 bool
-holders_made(const struct session *s, const char *path, size_t len)
+holders_made(const struct holders *hs, const char *path, size_t len)
 {
 	const struct holder	*h;
 	const struct remains	*r;
 
-	if (s->holders == NULL)
-		return false;
-	TAILQ_FOREACH(h, &s->holders->list, entry)
+	TAILQ_FOREACH(h, &hs->list, entry)
 		if (is_in(h->made, h->made_len, path, len))
 			return true;
-	TAILQ_FOREACH(r, &s->holders->remains, entry)
+	TAILQ_FOREACH(r, &hs->remains, entry)
 		if (is_in(r->made, r->made_len, path, len))
 			return true;
 	return false;
 }
 
-bool
-holders_have(const struct session *s, pid_t pid)
+void
+holders_end(struct holders *hs)
 {
-	const struct holder	*h;
-
-	if (s->holders != NULL)
-		TAILQ_FOREACH(h, &s->holders->list, entry)
-			if (h->pid == pid)
-				return true;
-	return false;
+	hs->is_ending = true;
 }
 
 void
-holders_free(struct session *s)
+holders_free(struct holders **hsp)
 {
+	struct holders	*hs = *hsp;
 	struct holder	*h;
 	struct remains	*r;
 	struct pollfd	 p = { .events = POLLIN };
 	uint64_t	 now, until;
 
-	if (s->holders == NULL)
+	*hsp = NULL;
+	if (hs == NULL)
 		return;
-	while ((h = TAILQ_FIRST(&s->holders->list)) != NULL)
+	while ((h = TAILQ_FIRST(&hs->list)) != NULL)
 		holder_free(h);
 	until = clock_ms() + UNDO_MS;
-	while ((r = TAILQ_FIRST(&s->holders->remains)) != NULL) {
+	while ((r = TAILQ_FIRST(&hs->remains)) != NULL) {
 		p.fd = r->pidfd;
 		now = clock_ms();
-		undo(s->holders, r, poll(&p, 1,
+		undo(hs, r, poll(&p, 1,
 		    now < until ? (int)(until - now) : 0) == 1);
 	}
-	timer_stop(&s->holders->trim_ev);
-	free(s->holders);
-	s->holders = NULL;
+	timer_stop(&hs->trim_ev);
+	free(hs);
 }

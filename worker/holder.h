@@ -12,26 +12,41 @@
 #include <stdbool.h>
 
 #include "common/plan.h"
-#include "worker/session.h"
+#include "worker/env.h"
 #include "worker/view.h"
 
 enum holder_state { HOLDER_STARTING, HOLDER_READY, HOLDER_FAILED };
 
 struct holder;
+struct holders;
+
+/*
+ * Those of a session; none is made before it is asked for.  on_changed(arg): one
+ * became ready or failed, and what waits for it can go on.  NULL with errno.
+ */
+struct holders	*holders_new(const struct env *env,
+		    void (*on_changed)(void *), void *arg)
+		    __attribute__((warn_unused_result));
+
+/* The session ends: when one ends now, that is no failure. */
+void	 holders_end(struct holders *hs);
+
+/* What they made outside is undone first, which may take half a second. */
+void	 holders_free(struct holders **hsp);
 
 /*
  * The holder of a plan (NULL: no sandbox), started if there is none; what
  * failed a moment ago stays failed. NULL with errno. The plan is not kept.
  * It lives until the session ends, unless it is not used and room is needed.
  */
-struct holder	*holder_get(struct session *s, const struct plan *plan)
+struct holder	*holder_get(struct holders *hs, const struct plan *plan)
 		    __attribute__((warn_unused_result));
 
 /*
  * The same for a command, which holder_use() then keeps; one of its own when
  * the plan hides what matches patterns, because what matches changes.
  */
-struct holder	*holder_for_command(struct session *s,
+struct holder	*holder_for_command(struct holders *hs,
 		    const struct plan *plan)
 		    __attribute__((warn_unused_result));
 
@@ -59,14 +74,6 @@ void	 holder_use(struct holder *h, bool more);
  * Whether a path is, or is in, a folder that one of them made to stand for what
  * does not exist: whoever asks outside of the sandbox should not find it.
  */
-bool	 holders_made(const struct session *s, const char *path, size_t len);
-
-/* Whether that process is one of them. */
-bool	 holders_have(const struct session *s, pid_t pid);
-
-void	 holders_free(struct session *s);
-
-/* One became ready or failed: what waits for it goes on (sandbox.c). */
-void	 holder_changed(struct session *s);
+bool	 holders_made(const struct holders *hs, const char *path, size_t len);
 
 #endif

@@ -8,6 +8,7 @@
 #include "common/json_out.h"
 #include "common/limit.h"
 #include "worker/conn.h"
+#include "worker/note.h"
 #include "worker/rpc.h"
 
 #define ENVELOPE	1024	/* bytes of an answer beyond its parts */

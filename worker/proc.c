@@ -23,6 +23,7 @@
 #include "worker/conn.h"
 #include "worker/denied.h"
 #include "worker/holder.h"
+#include "worker/note.h"
 #include "worker/operate.h"
 #include "worker/replay.h"
 #include "worker/rpc.h"

@@ -1,3 +1,4 @@
+#include "worker/files.h"
 #include "worker/rpc_priv.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include "common/log.h"
 #include "common/utf8.h"
 #include "worker/conn.h"
+#include "worker/start.h"
 
 /* Room for a struct of parameters of any group. */
 union params {
@@ -47,10 +49,6 @@ static const struct {
 #include "proto/err.def"
 #undef ERR
 };
-
-#define NOTE(name, wire, when)	const char note_##name[] = wire;
-#include "proto/note.def"
-#undef NOTE
 
 const char rpc_too_long[] = "invalid params: initialize is longer than 64 KiB";
 
@@ -412,7 +410,7 @@ rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
 	return NULL;
 }
 
-void
+static void
 rpc_cancel_all(struct session *s)
 {
 	struct rpc_req	*req;
@@ -652,7 +650,7 @@ handle(struct session *s, const struct rpc_message *msg)
 		dispatch(s, &req, &e, msg);
 }
 
-void
+static void
 rpc_input(struct session *s, char *text, size_t len, bool is_utf8)
 {
 	struct rpc_message	 msg = { NULL, len };
@@ -674,3 +672,16 @@ rpc_input(struct session *s, char *text, size_t len, bool is_utf8)
 	json_trim(&s->json);
 	free(copy);
 }
+
+static void
+rpc_on_holder(void *arg)
+{
+	struct session	*s = arg;
+
+	files_holder_changed(s);
+	start_go_on(s);
+}
+
+const struct session_events	 rpc_session_events = {
+	rpc_input, rpc_session_decided, rpc_cancel_all, rpc_on_holder
+};

@@ -23,11 +23,6 @@ enum rpc_err {
 	RPC_ERRORS
 };
 
-/* Wire names of notifications, the rows of proto/note.def. */
-#define NOTE(name, wire, when)	extern const char note_##name[];
-#include "proto/note.def"
-#undef NOTE
-
 /*
  * A request being worked on.  It lives on the stack of the dispatcher; a
  * handler that answers later keeps it (rpc_keep()).
@@ -50,9 +45,6 @@ struct rpc_message {
 	const char	*raw;		/* as it came, or NULL */
 	size_t		 len;
 };
-
-/* A message came in; is_utf8 tells what the transport found. */
-void	 rpc_input(struct session *s, char *text, size_t len, bool is_utf8);
 
 /*
  * The answer of a request: write the members of the result between begin and
@@ -105,10 +97,7 @@ void	 rpc_ok(struct rpc_req *req);
 struct rpc_req	*rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *),
 		    void *waiter) __attribute__((warn_unused_result));
 
-/* The greeted client's session was kept for it: answer its initialize. */
-void	 rpc_resumed(struct session *s, struct rpc_req *req);
-
-/* Forget all: the connection is over. */
-void	 rpc_cancel_all(struct session *s);
+/* What becomes of a session's connection: for session_init(). */
+extern const struct session_events	 rpc_session_events;
 
 #endif

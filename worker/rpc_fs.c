@@ -203,7 +203,7 @@ is_made(const struct rpc_req *req, const char *folder, const char *name,
 	if (req->session->holders == NULL)
 		return false;
 	n = snprintf(path, sizeof(path), "%s/%.*s", folder, (int)len, name);
-	return holders_made(req->session, path, (size_t)n);
+	return holders_made(req->session->holders, path, (size_t)n);
 }
 
 static void
@@ -256,7 +256,7 @@ put_walked(const struct session *s, struct json_out *o,
 	json_out_open(o, '[');
 	while (fsop_next_record(&r->payload, &off, &rec, &path, &text)) {
 		if ((rec.type == FSOP_REC_ERROR) != errors ||
-		    holders_made(s, path, rec.name_len))
+		    holders_made(s->holders, path, rec.name_len))
 			continue;
 		json_out_open(o, '{');
 		put_uri(o, "path", path, rec.name_len);
@@ -336,7 +336,7 @@ run(struct session *s, struct rpc_req *req, struct fsop *op,
 	    writes, &view) == -1)
 		return;
 	op->is_confined = view != NULL;
-	if (!writes && holders_made(s, op->path, strlen(op->path)))
+	if (!writes && holders_made(s->holders, op->path, strlen(op->path)))
 		rpc_error(req, ERR_NOT_FOUND, strerror(ENOENT));
 	else
 		files_run(s, req, op, view, NULL, done, NULL);

@@ -29,8 +29,8 @@ set_client(struct session *s, const struct param_text *name)
 	s->client[n] = '\0';
 }
 
-void
-rpc_resumed(struct session *s, struct rpc_req *req)
+static void
+answer_initialize(struct session *s, struct rpc_req *req)
 {
 	struct json_out	 o;
 
@@ -43,6 +43,16 @@ rpc_resumed(struct session *s, struct rpc_req *req)
 	rpc_put_environment(s, &o);
 	overflow_tell(s, &o);
 	rpc_end(req, &o);
+}
+
+void
+rpc_session_decided(struct session *s, struct rpc_req *req, Ipc__Verdict v)
+{
+	if (v == IPC__VERDICT__YOURS)
+		answer_initialize(s, req);
+	else
+		rpc_error(req, v == IPC__VERDICT__ATTACHED ? ERR_ATTACHED :
+		    ERR_UNKNOWN_SESSION, NULL);
 }
 
 static void
@@ -73,7 +83,7 @@ rpc_session_initialize(struct session *s, struct rpc_req *req, void *params,
 	}
 	if (p->resume.s == NULL || s->resuming) {
 		set_client(s, &p->client_name);
-		rpc_resumed(s, req);
+		answer_initialize(s, req);
 		return;
 	}
 	if (s->is_stdio || msg->raw == NULL || p->resume.len == 0 ||

@@ -399,7 +399,7 @@ find_view(struct session *s, struct rpc_req *req, uint32_t sandbox,
 		return -1;
 	st->sandboxed = true;
 	if (!plan.reads_all || !plan.writes_all) {
-		if ((st->holder = holder_for_command(s, &plan)) != NULL)
+		if ((st->holder = holder_for_command(s->holders, &plan)) != NULL)
 			holder_use(st->holder, true);
 		else
 			rv = -1;

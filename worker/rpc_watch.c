@@ -1,4 +1,5 @@
 /* fs/watchMissing (spec/protocol.md section 10.1). */
+#include "worker/note.h"
 #include "worker/rpc_priv.h"
 
 #include <errno.h>

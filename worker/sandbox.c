@@ -73,7 +73,7 @@ sandbox_view(struct session *s, struct rpc_req *req, uint32_t tok,
 	    &plan) == -1)
 		return -1;
 	if (!plan.reads_all || (writes && !plan.writes_all)) {
-		if ((*view_out = holder_get(s, &plan)) == NULL) {
+		if ((*view_out = holder_get(s->holders, &plan)) == NULL) {
 			rpc_errorf(req, ERR_FAILED,
 			    "the sandbox cannot be made: %s",
 			    strerror(errno));
@@ -84,9 +84,3 @@ sandbox_view(struct session *s, struct rpc_req *req, uint32_t tok,
 	return rv;
 }
 
-void
-holder_changed(struct session *s)
-{
-	files_holder_changed(s);
-	start_go_on(s);
-}

@@ -31,10 +31,10 @@
 #include "worker/holder.h"
 #include "worker/http.h"
 #include "worker/link.h"
+#include "worker/note.h"
 #include "worker/operate.h"
 #include "worker/proc.h"
 #include "worker/replay.h"
-#include "worker/rpc.h"
 #include "worker/transcript.h"
 #include "worker/watch.h"
 
@@ -219,7 +219,7 @@ on_message(void *arg, char *text, size_t len, bool is_utf8)
 	/* Too fast: this one is the last for a while. */
 	if (ms > 0 && s->conn != NULL)
 		conn_slow(s->conn, ms);
-	rpc_input(s, text, len, is_utf8);
+	s->events->on_message(s, text, len, is_utf8);
 }
 
 void
@@ -265,7 +265,7 @@ on_conn_end(void *arg, const char *why)
 	budget_on_conn_end(s);
 	s->lingering++;
 	s->phase = PHASE_NEW;
-	rpc_cancel_all(s);
+	s->events->on_conn_end(s);
 	files_on_conn_end(s);
 	watcher_clear(s->watcher);
 	http_on_conn_end(s);
@@ -347,7 +347,7 @@ session_resume(struct session *s, int fd, const char *peer, char *message,
 		conn_set_relayed(s->conn);
 	snprintf(s->peer, sizeof(s->peer), "%s", peer);
 	s->resuming = true;
-	rpc_input(s, message, len, true);
+	s->events->on_message(s, message, len, true);
 	s->resuming = false;
 	return IPC__VERDICT__TAKEN;
 }
@@ -375,13 +375,10 @@ session_decided(struct session *s, Ipc__Verdict v, const char *id,
 		snprintf(s->id, sizeof(s->id), "%s", id);
 		s->number = number;
 		log_set_session(number);
-		s->resuming = true;
-		rpc_resumed(s, req);
-		s->resuming = false;
-	} else {
-		rpc_error(req, v == IPC__VERDICT__ATTACHED ? ERR_ATTACHED :
-		    ERR_UNKNOWN_SESSION, NULL);
 	}
+	s->resuming = v == IPC__VERDICT__YOURS;
+	s->events->on_decided(s, req, v);
+	s->resuming = false;
 	if (s->conn != NULL)		/* the answer may have ended it */
 		conn_pause(s->conn, false);
 }
@@ -609,6 +606,7 @@ end(struct session *s, const char *why, uint64_t grace, uint16_t code)
 	}
 	session_tell_master(s);
 	session_set_state(s, SESSION_CLOSING);
+	holders_end(s->holders);
 	s->why = why;
 	s->deadline = clock_ms() + grace;
 	timer_stop(&s->ttl_ev);
@@ -685,12 +683,13 @@ tell_load(struct session *s)
 }
 
 void
-session_init(struct session *s, struct event_base *base, int fd, int out,
-    const Ipc__Assign *a)
+session_init(struct session *s, const struct session_events *events,
+    struct event_base *base, int fd, int out, const Ipc__Assign *a)
 {
 	static const int	 signals[] = { SIGCHLD, 0 };
 
 	memset(s, 0, sizeof(*s));
+	s->events = events;
 	s->env.base = base;
 	s->number = a->number;
 	s->env.set = *a->settings;
@@ -716,6 +715,8 @@ session_init(struct session *s, struct event_base *base, int fd, int out,
 	if (s->is_relayed)
 		s->window.retain = s->env.set.remote_retain;
 	budget_init(s);
+	if ((s->holders = holders_new(&s->env, s->events->on_holder, s)) == NULL)
+		fatal("sandboxes");
 	json_init(&s->json);
 	buf_init(&s->scratch, (size_t)LIMIT_MESSAGE);
 	timer_init(&s->hold_ev, base, on_hold, s);
@@ -753,7 +754,7 @@ session_fini(struct session *s)
 	watcher_free(&s->watcher);
 	http_free(s);
 	files_free(s);
-	holders_free(s);
+	holders_free(&s->holders);
 	brand_free(s);
 	window_fini(&s->window);
 	map_fini(&s->procs);
@@ -828,7 +829,7 @@ session_begin(struct session *s, const void *message, size_t len)
 	if (len > 0)
 		memcpy(copy, message, len);
 	/* Who read it may say what it likes: it is looked at again. */
-	rpc_input(s, copy, len, utf8_is_valid(copy, len));
+	s->events->on_message(s, copy, len, utf8_is_valid(copy, len));
 	free(copy);
 	end_turn(s);
 }
@@ -857,5 +858,5 @@ session_run(struct session *s)
 		end_turn(s);
 	}
 	/* They may have something to undo outside of this process. */
-	holders_free(s);
+	holders_free(&s->holders);
 }

@@ -73,6 +73,7 @@ struct acting {
 
 struct session {
 	struct env		 env;
+	const struct session_events *events;
 	struct link		*link;
 	enum session_state	 state;
 	enum session_phase	 phase;
@@ -150,12 +151,32 @@ struct session {
 	uint64_t		 bytes_out, bytes_in;
 };
 
+/* What is done for a session above it. */
+struct session_events {
+	/* A message came in; is_utf8 tells what the transport found. */
+	void	(*on_message)(struct session *s, char *text, size_t len,
+		    bool is_utf8);
+
+	/*
+	 * What became of the session that a kept initialize asked for: YOURS
+	 * (answer it), ATTACHED, or anything else: there is no such session.
+	 */
+	void	(*on_decided)(struct session *s, struct rpc_req *req,
+		    Ipc__Verdict v);
+
+	/* The connection is over: forget its requests. */
+	void	(*on_conn_end)(struct session *s);
+
+	/* A holder became ready or failed; arg: the session. */
+	void	(*on_holder)(void *arg);
+};
+
 /*
  * A session for an assignment, on fd (taken) in a greeting state.  Fatal when
  * it cannot be made: the worker is of no use then.
  */
-void	 session_init(struct session *s, struct event_base *base, int fd,
-	    int out, const Ipc__Assign *a);
+void	 session_init(struct session *s, const struct session_events *events,
+	    struct event_base *base, int fd, int out, const Ipc__Assign *a);
 void	 session_fini(struct session *s);
 
 /* The first message, which another worker has read; before session_run(). */

@@ -22,6 +22,7 @@
 #include "worker/http_link.h"
 #include "worker/link.h"
 #include "worker/probe.h"
+#include "worker/rpc.h"
 #include "worker/session.h"
 
 /* --- a worker --- */
@@ -160,7 +161,7 @@ serve(struct event_base **base, int sock, struct brought *b,
 		return 0;
 	if (a->transport == IPC__TRANSPORT__STDIO)
 		*base = new_base_for_files(*base);
-	session_init(&s, *base, m->fd, b->out, a);
+	session_init(&s, &rpc_session_events, *base, m->fd, b->out, a);
 	m->fd = -1;
 	s.nofile = *nofile;
 	s.http_exe = http_exe;
