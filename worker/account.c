@@ -4,10 +4,10 @@
 
 #include "worker/cgroup.h"
 #include "worker/fence.h"
-#include "worker/session.h"
 
 void
-account_take(const struct session *s, bool living, struct account *out)
+account_take(struct cgroups *cgroups, const Ipc__Settings *set, bool living,
+    struct account *out)
 {
 	struct usage	 own;
 
@@ -18,6 +18,6 @@ account_take(const struct session *s, bool living, struct account *out)
 	usage_add(&out->used, &own);
 	if (living)
 		usage_add_living(&out->used);
-	out->has_oom = cgroups_oom(s->cgroups, &out->oom) == 0 ||
-	    fence_oom(&s->env.set, &out->oom) == 0;
+	out->has_oom = cgroups_oom(cgroups, &out->oom) == 0 ||
+	    fence_oom(set, &out->oom) == 0;
 }

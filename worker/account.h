@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/ipc.h"
 #include "common/usage.h"
 
-struct session;
+struct cgroups;
 
 struct account {
 	struct usage	 used;		/* the peak: of any one command */
@@ -17,7 +18,7 @@ struct account {
 };
 
 /* As it is now; with the living (a look at each of them), or without. */
-void	 account_take(const struct session *s, bool living,
-	    struct account *out);
+void	 account_take(struct cgroups *cgroups, const Ipc__Settings *set,
+	    bool living, struct account *out);
 
 #endif

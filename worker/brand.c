@@ -254,12 +254,12 @@ on_sock(void *arg)
 /* --- beginning and end --- */
 
 void
-brand_free(struct session *s)
+brand_free(struct brand **bp)
 {
-	struct brand	*b = s->brand;
+	struct brand	*b = *bp;
 	struct post	*p;
 
-	s->brand = NULL;
+	*bp = NULL;
 	if (b == NULL)
 		return;
 	while ((p = TAILQ_FIRST(&b->posts)) != NULL)
@@ -271,15 +271,14 @@ brand_free(struct session *s)
 }
 
 static struct brand *
-brand_new(struct session *s)
+brand_new(const struct env *env)
 {
 	struct brand	*b;
 
 	if ((b = calloc(1, sizeof(*b))) == NULL)
 		return NULL;
-	s->brand = b;
-	b->base = s->env.base;
-	b->number = s->env.set.brand;
+	b->base = env->base;
+	b->number = env->set.brand;
 	b->sock[0] = b->sock[1] = -1;
 	TAILQ_INIT(&b->posts);
 	if (fd_packet_pair(b->sock) == -1)
@@ -290,23 +289,24 @@ brand_new(struct session *s)
 		goto fail;
 	return b;
  fail:
-	brand_free(s);
+	brand_free(&b);
 	return NULL;
 }
 
 int
-brand_for(struct session *s, const struct view *v, int *sock_out)
+brand_for(struct brand **bp, const struct env *env, const struct view *v,
+    int *sock_out)
 {
-	struct brand	*b = s->brand;
+	struct brand	*b = *bp;
 
 	*sock_out = -1;
-	if (v == NULL || v->net_off || s->env.set.brand == 0)
+	if (v == NULL || v->net_off || env->set.brand == 0)
 		return 0;
-	if (s->env.set.brand_unread) {
+	if (env->set.brand_unread) {
 		errno = EOPNOTSUPP;
 		return -1;
 	}
-	if (b == NULL && (b = brand_new(s)) == NULL) {
+	if (b == NULL && (b = *bp = brand_new(env)) == NULL) {
 		errno = ENOMEM;
 		return -1;
 	}

@@ -29,19 +29,23 @@
 #ifndef WORKER_BRAND_H
 #define WORKER_BRAND_H
 
-#include "worker/session.h"
+#include "worker/env.h"
 #include "worker/view.h"
+
+struct brand;
 
 /* --- the worker --- */
 
 /*
  * What a command of that view (or NULL) needs: *sock_out is for brand_join(),
- * ours, or -1 when nothing is to be branded.  0, or -1 with errno.
+ * ours, or -1 when nothing is to be branded.  *bp is made when it is needed.
+ * 0, or -1 with errno.
  */
-int	 brand_for(struct session *s, const struct view *v, int *sock_out)
+int	 brand_for(struct brand **bp, const struct env *env,
+	    const struct view *v, int *sock_out)
 	    __attribute__((warn_unused_result));
 
-void	 brand_free(struct session *s);
+void	 brand_free(struct brand **bp);
 
 /* --- a child, before it executes a command --- */
 

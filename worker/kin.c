@@ -1,9 +1,9 @@
 #include "worker/kin.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/ptree.h"
-#include "worker/proc.h"
 
 #define KIN_FIRST	16
 #define KIN_MAX		4096	/* remembered for one process */
@@ -40,63 +40,63 @@ note(struct kin *k, pid_t pid, uint64_t start)
 	k->list[k->n++].start = start;
 }
 
-/* Whose mark it is: another process of the session has it. */
-static bool
-is_others(const struct proc *p, uint64_t mark)
-{
-	const struct proc	*q;
-
-	TAILQ_FOREACH(q, &p->session->all, entry)
-		if (q != p && q->mark == mark)
-			return true;
-	return false;
-}
-
 bool
 kin_skips(pid_t pid, void *arg)
 {
-	struct proc		*p = arg;
-	const struct proc	*q;
+	const struct kin	*k = arg;
 
-	q = map_find(&p->session->pids, &pid, sizeof(pid));
-	return q != NULL && q != p;
+	return k->others->have_pid(k->arg, pid);
 }
 
 static bool
-has_kin_parent(const struct proc *p, pid_t parent)
+has_kin_parent(const struct kin *k, pid_t parent)
 {
 	struct ptree_stat	 st;
 
-	return ptree_mark_of(parent) == p->mark || (p->kin.n > 0 &&
-	    ptree_stat(parent, &st) == 0 &&
-	    is_noted(&p->kin, parent, st.start));
+	return ptree_mark_of(parent) == k->mark || (k->n > 0 &&
+	    ptree_stat(parent, &st) == 0 && is_noted(k, parent, st.start));
 }
 
 bool
 kin_has(pid_t pid, void *arg)
 {
-	struct proc		*p = arg;
+	struct kin		*k = arg;
 	struct ptree_stat	 st;
 	uint64_t		 mark = ptree_mark_of(pid);
 
-	if (mark == p->mark)
+	if (mark == k->mark)
 		return true;
-	if (is_others(p, mark) || ptree_stat(pid, &st) == -1)
+	if (k->others->have_mark(k->arg, mark) || ptree_stat(pid, &st) == -1)
 		return false;
-	if (is_noted(&p->kin, pid, st.start))
+	if (is_noted(k, pid, st.start))
 		return true;
-	if (st.session != p->pid && st.group != p->pid &&
-	    !has_kin_parent(p, st.parent))
+	if (st.session != k->pid && st.group != k->pid &&
+	    !has_kin_parent(k, st.parent))
 		return false;
-	note(&p->kin, pid, st.start);
+	note(k, pid, st.start);
 	return true;
 }
 
 void
-kin_look(struct proc *p)
+kin_look(struct kin *k)
 {
 	/* Parents come before their children. */
-	ptree_kill(0, kin_skips, kin_has, p);
+	ptree_kill(0, kin_skips, kin_has, k);
+}
+
+void
+kin_init(struct kin *k, const struct kin_others *others, const void *arg)
+{
+	memset(k, 0, sizeof(*k));
+	k->others = others;
+	k->arg = arg;
+}
+
+void
+kin_born(struct kin *k, pid_t pid, uint64_t mark)
+{
+	k->pid = pid;
+	k->mark = mark;
 }
 
 void

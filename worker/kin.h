@@ -16,23 +16,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct proc;
-
 struct kin_one {
 	pid_t		 pid;
 	uint64_t	 start;		/* as in struct ptree_stat */
 };
 
-/* Those without the mark.  Embedded; begins as zeroes. */
-struct kin {
-	struct kin_one	*list;
-	size_t		 n, cap;
+/* What is asked about the others of the session; arg: whose kin it is. */
+struct kin_others {
+	/* Whether another process has that mark. */
+	bool	(*have_mark)(const void *arg, uint64_t mark);
+
+	/* Whether another one that runs is that child of ours. */
+	bool	(*have_pid)(const void *arg, pid_t pid);
 };
 
-/* Look who belongs to it now, before it is killed. */
-void	 kin_look(struct proc *p);
+/* Embedded. */
+struct kin {
+	const struct kin_others	*others;
+	const void		*arg;
+	pid_t			 pid;		/* of the process */
+	uint64_t		 mark;		/* of it */
+	struct kin_one		*list;		/* those without the mark */
+	size_t			 n, cap;
+};
 
-/* Whether a descendant of ours belongs to the process arg: a ptree_match_fn. */
+void	 kin_init(struct kin *k, const struct kin_others *others,
+	    const void *arg);
+void	 kin_fini(struct kin *k);
+
+/* It runs now. */
+void	 kin_born(struct kin *k, pid_t pid, uint64_t mark);
+
+/* Look who belongs to it now, before it is killed. */
+void	 kin_look(struct kin *k);
+
+/* Whether a descendant of ours belongs to it; arg: a ptree_match_fn. */
 bool	 kin_has(pid_t pid, void *arg);
 
 /*
@@ -41,7 +59,5 @@ bool	 kin_has(pid_t pid, void *arg);
  * read a mark costs some ten microseconds where the kernel hides it from us.
  */
 bool	 kin_skips(pid_t pid, void *arg);
-
-void	 kin_fini(struct kin *k);
 
 #endif

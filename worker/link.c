@@ -177,7 +177,7 @@ on_query(struct link *l, const void *body, struct ipc_msg *m)
 
 	(void)m;
 	session_tell_master(s);
-	account_take(s, true, &acc);
+	account_take(s->cgroups, &s->env.set, true, &acc);
 	out.ticket = in->ticket;
 	out.running = s->running;
 	out.known = s->known;

@@ -67,7 +67,7 @@ operate_on_end(struct proc *p)
 {
 	if (p->ending.ticket != 0)
 		answer_ended(p->session, &p->ending, p->pid,
-		    ptree_kill(0, NULL, kin_has, p));
+		    ptree_kill(0, NULL, kin_has, &p->kin));
 }
 
 void
@@ -86,7 +86,7 @@ end_process(struct session *s, struct proc *p, uint32_t ticket)
 		return;
 	}
 	p->ending.ticket = ticket;
-	p->ending.count = ptree_kill(0, NULL, kin_has, p);
+	p->ending.count = ptree_kill(0, NULL, kin_has, &p->kin);
 	if (proc_terminate(p, 0))
 		return;			/* operate_on_end() follows */
 	p->ending.ticket = 0;

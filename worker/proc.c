@@ -476,6 +476,30 @@ set_name(char name[PROC_NAME_MAX], const char *text, size_t len)
 		name[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] : '?';
 }
 
+static bool
+others_have_mark(const void *arg, uint64_t mark)
+{
+	const struct proc	*p = arg, *q;
+
+	TAILQ_FOREACH(q, &p->session->all, entry)
+		if (q != p && q->kin.mark == mark)
+			return true;
+	return false;
+}
+
+static bool
+others_have_pid(const void *arg, pid_t pid)
+{
+	const struct proc	*p = arg, *q;
+
+	q = map_find(&p->session->pids, &pid, sizeof(pid));
+	return q != NULL && q != p;
+}
+
+static const struct kin_others	 others = {
+	others_have_mark, others_have_pid
+};
+
 /* Everything that may fail for want of memory, before there is a child. */
 static struct proc *
 proc_alloc(struct session *s, const char *id, size_t id_len)
@@ -485,6 +509,7 @@ proc_alloc(struct session *s, const char *id, size_t id_len)
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return NULL;
 	p->session = s;
+	kin_init(&p->kin, &others, p);
 	p->streams[0].fd = p->streams[1].fd = -1;
 	TAILQ_INIT(&p->waiters);
 	TAILQ_INIT(&p->tails);
@@ -521,7 +546,7 @@ proc_new(struct session *s, const char *id, size_t id_len, struct spawn *sp,
 		return NULL;
 	p->tty = sp->tty;
 	p->has_input = sp->tty || sp->pipe_stdin;
-	p->mark = sp->mark = ptree_new_mark();
+	sp->mark = ptree_new_mark();
 	p->born = clock_ms();
 	p->state = PROC_CLOSED;		/* until there is a child */
 	set_name(p->name, id, id_len);
@@ -536,6 +561,7 @@ proc_new(struct session *s, const char *id, size_t id_len, struct spawn *sp,
 	}
 	p->pid = child.pid;
 	p->state = PROC_RUNNING;
+	kin_born(&p->kin, child.pid, sp->mark);
 	s->running++;
 	s->started++;
 	input_init(&p->input, s->env.base, child.input, sp->tty, &s->parked,
@@ -700,7 +726,7 @@ kill_pass(struct proc *p)
 
 	p->orphans = 0;
 	cgroups_kill(p->session->cgroups, p->cgroup);
-	p->empty_passes = ptree_purge(kin_skips, kin_has, p, orphans > 0,
+	p->empty_passes = ptree_purge(kin_skips, kin_has, &p->kin, orphans > 0,
 	    KILL_MS, session_reap, p->session) ? 0 : p->empty_passes + 1;
 	if (p->kill_until == 0)
 		p->kill_until = clock_ms() + LIMIT_KILL;
@@ -725,7 +751,7 @@ proc_on_orphan(struct session *s, uint64_t mark)
 	struct proc	*p;
 
 	TAILQ_FOREACH(p, &s->all, entry)
-		if (p->mark == mark)
+		if (p->kin.mark == mark)
 			p->orphans++;
 }
 
@@ -739,7 +765,7 @@ proc_on_timer(void *arg)
 	if (p->terminated && (p->empty_passes < KILL_PASSES ||
 	    p->state != PROC_CLOSED)) {
 		if (p->state == PROC_RUNNING) {
-			kin_look(p);
+			kin_look(&p->kin);
 			kill(p->pid, SIGKILL);
 		}
 		kill_pass(p);
@@ -772,7 +798,7 @@ proc_terminate(struct proc *p, uint64_t grace)
 		timer_set(&p->timer_ev, grace);
 		return true;
 	}
-	kin_look(p);
+	kin_look(&p->kin);
 	kill(p->pid, SIGKILL);
 	kill_pass(p);
 	return true;

@@ -58,9 +58,8 @@ struct proc {
 	size_t			 json_id_len;
 	enum proc_state		 state;
 	pid_t			 pid;
-	uint64_t		 mark;
 	unsigned		 cgroup;	/* its number, or 0 */
-	struct kin		 kin;		/* who lost the mark */
+	struct kin		 kin;		/* who belongs to it */
 	bool			 tty;
 	bool			 has_input;	/* tty or pipeStdin */
 	bool			 terminated;

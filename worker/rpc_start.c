@@ -208,7 +208,8 @@ start_now(struct session *s, struct rpc_req *req, struct start *st)
 	what = "sandbox";
 	if (s->state == SESSION_CLOSING) {
 		rpc_error(req, ERR_FAILED, "the session ends");
-	} else if (brand_for(s, st->sp.view, &st->sp.brand) == -1 || (pr =
+	} else if (brand_for(&s->brand, &s->env, st->sp.view,
+	    &st->sp.brand) == -1 || (pr =
 	    proc_new(s, st->id, st->id_len, &st->sp, &what)) == NULL) {
 		rpc_errorf(req, ERR_FAILED, "failed to start process: %s: %s "
 		    "(os error %d)", what, strerror(errno), errno);

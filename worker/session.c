@@ -447,7 +447,7 @@ log_end(struct session *s, Ipc__Used *out)
 	struct account	 a;
 	char		 oom[40] = "";
 
-	account_take(s, false, &a);
+	account_take(s->cgroups, &s->env.set, false, &a);
 	ipc__used__init(out);
 	out->processes = s->started;
 	out->bytes_in = s->bytes_in;
@@ -755,7 +755,7 @@ session_fini(struct session *s)
 	http_free(s);
 	files_free(s);
 	holders_free(&s->holders);
-	brand_free(s);
+	brand_free(&s->brand);
 	window_fini(&s->window);
 	map_fini(&s->procs);
 	map_fini(&s->pids);
