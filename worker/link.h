@@ -1,6 +1,7 @@
 /*
  * The worker's end of its channel to the master: a wrapper for each message
- * it sends (proto/ipc.def); what comes is handed to the session.
+ * it sends (proto/ipc.def); what comes is handed to
+ * its owner.
  */
 #ifndef WORKER_LINK_H
 #define WORKER_LINK_H
@@ -14,27 +15,45 @@
 #include "common/ipc.h"
 
 struct link;
-struct session;
 
-/* The link on sock (taken) for a session.  NULL with errno. */
+struct link_events {
+	/* A message, which may take its descriptor. */
+	void	(*on_msg)(void *arg, struct ipc_msg *m);
+
+	/* The master is gone; what is sent from now on is lost. */
+	void	(*on_gone)(void *arg);
+};
+
+/* The link on sock (taken).  NULL with errno. */
 struct link	*link_new(struct event_base *base, int sock,
-		    struct session *s);
+		    const struct link_events *events, void *arg);
 void		 link_free(struct link **lp);
 
 /* Ask for another session for a connection, by its first message. */
-void	 link_handover(struct link *l, const char *id, size_t id_len,
-	    const char *message, size_t len, int fd);
+void	 link_handover(struct link *l, const char *id, const char *message,
+	    size_t len, int fd);
+
+/* What came of a resume; how it is, for operators. */
+void	 link_resumed(struct link *l, const Ipc__Resumed *out);
+void	 link_report(struct link *l, const Ipc__Report *out);
 
 void	 link_opened(struct link *l);
 void	 link_attached(struct link *l);
 void	 link_detached(struct link *l);
 
 /*
+ * Say that later, when the client has its answer: before anything else that is
+ * said, or now.
+ */
+void	 link_soon(struct link *l, void (*tell)(struct link *));
+void	 link_flush(struct link *l);
+
+/*
  * The session owns nothing: the master keeps its id from here on.  The worker
- * leaves as soon as that is said; link_leave() looks, once in each turn.
+ * leaves as soon as the link is idle: everything is said, or never will be.
  */
 void	 link_released(struct link *l, Ipc__Used *used);
-void	 link_leave(struct link *l);
+bool	 link_is_idle(const struct link *l);
 
 /* What came of what an operator wanted. */
 void	 link_acted(struct link *l, const Ipc__Acted *out);

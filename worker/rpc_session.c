@@ -66,6 +66,7 @@ rpc_session_initialize(struct session *s, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct initialize_params	*p = params;
+	char				 id[SESSION_ID_MAX];
 
 	if (msg->len > LIMIT_FIRST_MESSAGE) {
 		rpc_error(req, ERR_PARAMS, rpc_too_long);
@@ -92,14 +93,15 @@ rpc_session_initialize(struct session *s, struct rpc_req *req, void *params,
 		rpc_error(req, ERR_UNKNOWN_SESSION, NULL);
 		return;
 	}
+	memcpy(id, p->resume.s, p->resume.len);
+	id[p->resume.len] = '\0';
 	/* Whose session that is only the master knows. */
 	if ((s->handing = rpc_keep(req, forget_handing, NULL)) == NULL)
 		return;
 	set_client(s, &p->client_name);
 	session_set_state(s, SESSION_HANDING);
 	conn_pause(s->conn, true);
-	link_handover(s->link, p->resume.s, p->resume.len, msg->raw, msg->len,
-	    conn_fd(s->conn));
+	link_handover(s->link, id, msg->raw, msg->len, conn_fd(s->conn));
 }
 
 void

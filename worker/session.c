@@ -228,20 +228,10 @@ session_evict_later(struct session *s)
 	timer_ensure(&s->evict_ev, EVICT_MS);
 }
 
-void
-session_tell_master(struct session *s)
-{
-	void	(*tell)(struct link *) = s->tell;
-
-	s->tell = NULL;
-	if (tell != NULL)
-		tell(s->link);
-}
-
 static void
 detach(struct session *s, const char *why)
 {
-	session_tell_master(s);
+	link_flush(s->link);
 	session_set_state(s, SESSION_DETACHED);
 	log_info("detached: %s", why);
 	session_maybe_release(s);
@@ -307,7 +297,7 @@ session_attach(struct session *s)
 	conn_set_exact(s->conn, false);
 	conn_allow(s->conn, LIMIT_HELD_FREE + s->budget.message);
 	/* The master hears of it when the client has its answer. */
-	s->tell = is_new ? link_opened : link_attached;
+	link_soon(s->link, is_new ? link_opened : link_attached);
 	if (is_new && !s->resuming)
 		log_info("started: uid %lu, from %s, client \"%s\"",
 		    (unsigned long)geteuid(), s->peer,
@@ -494,6 +484,14 @@ is_command(pid_t pid, void *arg)
 	return ptree_is_marked(pid);
 }
 
+/* Released, and the master knows or never will. */
+static void
+leave(struct session *s)
+{
+	if (s->state == SESSION_RELEASED && link_is_idle(s->link))
+		s->done = true;
+}
+
 void
 session_maybe_release(struct session *s)
 {
@@ -507,6 +505,7 @@ session_maybe_release(struct session *s)
 	s->why = "released: owns nothing";
 	log_end(s, &used);
 	link_released(s->link, &used);
+	leave(s);
 }
 
 /* --- the end --- */
@@ -604,7 +603,7 @@ end(struct session *s, const char *why, uint64_t grace, uint16_t code)
 		s->done = true;		/* no session yet */
 		return;
 	}
-	session_tell_master(s);
+	link_flush(s->link);
 	session_set_state(s, SESSION_CLOSING);
 	holders_end(s->holders);
 	s->why = why;
@@ -814,9 +813,9 @@ end_turn(struct session *s)
 	session_flush(s);
 	replay_go_on(s);
 	session_unhold(s);
-	session_tell_master(s);
+	link_flush(s->link);
 	tell_load(s);
-	link_leave(s->link);
+	leave(s);
 }
 
 void

@@ -98,7 +98,6 @@ struct session {
 
 	struct conn		*conn;		/* or NULL */
 	unsigned		 lingering;	/* that say goodbye */
-	void			(*tell)(struct link *);	/* soon */
 	bool			 resuming;	/* its first message */
 	struct rpc_req		*handing;	/* initialize */
 
@@ -207,8 +206,6 @@ void	 session_reap(void *arg);
  */
 void	 session_look_later(struct session *s);
 
-/* Tell the master now what it would hear at the end of the turn. */
-void	 session_tell_master(struct session *s);
 
 /* What the master decided about the initialize that was handed over. */
 void	 session_decided(struct session *s, Ipc__Verdict v, const char *id,

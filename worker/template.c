@@ -20,9 +20,9 @@
 #include "worker/fence.h"
 #include "worker/greet.h"
 #include "worker/http_link.h"
-#include "worker/link.h"
 #include "worker/probe.h"
 #include "worker/rpc.h"
+#include "worker/serve.h"
 #include "worker/session.h"
 
 /* --- a worker --- */
@@ -166,7 +166,8 @@ serve(struct event_base **base, int sock, struct brought *b,
 	s.nofile = *nofile;
 	s.http_exe = http_exe;
 	s.cgroups = cgroups_new(*base, group);
-	if ((s.link = link_new(*base, sock, &s)) == NULL)
+	if ((s.link = link_new(*base, sock, &serve_link_events,
+	    &s)) == NULL)
 		fatal("link");
 	if (a->greeted)
 		session_begin(&s, a->message.data, a->message.len);

@@ -1,0 +1,210 @@
+#include "worker/serve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "worker/account.h"
+#include "worker/budget.h"
+#include "worker/conn.h"
+#include "worker/operate.h"
+#include "worker/proc.h"
+#include "worker/transcript.h"
+
+static void
+on_resume(struct session *s, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Resume	*in = body;
+	Ipc__Resumed		 out = IPC__RESUMED__INIT;
+	char			*copy = NULL;
+
+	/* Too late: the client was told to try again. */
+	if (clock_ms() > in->until)
+		return;
+	link_flush(s->link);
+	out.ticket = in->ticket;
+	out.verdict = IPC__VERDICT__ATTACHED;
+	if ((copy = malloc(in->message.len + 1)) != NULL) {
+		memcpy(copy, in->message.data, in->message.len);
+		out.verdict = session_resume(s, m->fd,
+		    in->peer, copy, in->message.len);
+		if (out.verdict == IPC__VERDICT__TAKEN)
+			m->fd = -1;
+	}
+	free(copy);
+	link_resumed(s->link, &out);
+}
+
+static void
+on_decided(struct session *s, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Decided	*in = body;
+
+	(void)m;
+	/* Used by workers that it had before. */
+	s->transcripts_before = in->transcripts;
+	session_decided(s, in->verdict, in->session_id, in->number);
+}
+
+static void
+on_stop(struct session *s, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Stop	*in = body;
+
+	(void)m;
+	session_end(s, in->is_too_many ? "too many sessions" :
+	    "the server stops", in->grace_ms);
+}
+
+static void
+fill_process(Ipc__Process *out, struct proc *p, uint64_t now)
+{
+	ipc__process__init(out);
+	out->pid = p->pid;
+	out->state = (char *)(uintptr_t)proc_state_name(p);
+	out->exit_code = p->exit_code;
+	out->tty = p->tty;
+	out->age_ms = now - p->born;
+	out->command = p->command;
+	out->bytes_out = p->bytes_out;
+	out->id = p->name;
+}
+
+static void
+on_query(struct session *s, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Query	*in = body;
+	Ipc__Report		 out = IPC__REPORT__INIT;
+	Ipc__Process		 procs[LIMIT_REPORT_ROWS];
+	Ipc__Process		*list[LIMIT_REPORT_ROWS];
+	struct account		 acc;
+	struct proc		*p;
+	uint64_t		 now = clock_ms();
+
+	(void)m;
+	link_flush(s->link);
+	account_take(s->cgroups, &s->env.set, true, &acc);
+	out.ticket = in->ticket;
+	out.running = s->running;
+	out.known = s->known;
+	out.bytes_out = s->bytes_out;
+	out.bytes_in = s->bytes_in;
+	out.unacked = s->window.sent_cost;
+	out.backlog = s->window.spooled_cost;
+	out.held = s->window.memory + (s->conn != NULL ?
+	    conn_unfinished(s->conn) : 0);
+	out.peak_kib = acc.worker_kib;
+	out.cpu_ms = acc.used.cpu_ms;
+	out.read = acc.used.read;
+	out.written = acc.used.written;
+	out.command_kib = acc.used.peak_kib;
+	out.started = s->started;
+	out.has_oom = acc.has_oom;
+	out.oom = acc.oom;
+	if (s->client != NULL)
+		out.client = s->client;
+	out.process = list;
+	p = in->processes ? TAILQ_FIRST(&s->all) : NULL;
+	do {
+		out.n_process = 0;
+		for (; p != NULL && out.n_process < LIMIT_REPORT_ROWS;
+		    p = TAILQ_NEXT(p, entry)) {
+			fill_process(&procs[out.n_process], p, now);
+			list[out.n_process] = &procs[out.n_process];
+			out.n_process++;
+		}
+		out.more = p != NULL;
+		link_report(s->link, &out);
+	} while (out.more);
+}
+
+static void
+on_act(struct session *s, const void *body, struct ipc_msg *m)
+{
+	(void)m;
+	link_flush(s->link);
+	operate(s, body);
+}
+
+static void
+on_tail(struct session *s, const void *body, struct ipc_msg *m)
+{
+	link_flush(s->link);
+	operate_tail(s, body, &m->fd);
+}
+
+static void
+on_transcript(struct session *s, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Transcript	*in = body;
+
+	transcripts_opened(s, in->ticket, &m->fd);
+}
+
+static void
+on_transcript_refused(struct session *s, const void *body, struct ipc_msg *m)
+{
+	const Ipc__TranscriptRefused	*in = body;
+
+	(void)m;
+	transcripts_refused(s, in->why);
+}
+
+static void
+on_memory(struct session *s, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Memory	*in = body;
+
+	(void)m;
+	budget_answered(s, in->output, in->message);
+}
+
+typedef void	 serve_fn(struct session *s, const void *body,
+		    struct ipc_msg *m);
+
+static serve_fn *const handlers[IPC_KINDS] = {
+	[IPC_resume] = on_resume,
+	[IPC_decided] = on_decided,
+	[IPC_stop] = on_stop,
+	[IPC_query] = on_query,
+	[IPC_act] = on_act,
+	[IPC_tail] = on_tail,
+	[IPC_transcript] = on_transcript,
+	[IPC_transcript_refused] = on_transcript_refused,
+	[IPC_memory] = on_memory,
+};
+
+static void
+serve_on_msg(void *arg, struct ipc_msg *m)
+{
+	/* An assignment comes once, before there is a link. */
+	if (handlers[m->kind] == NULL)
+		log_warnx("message %s is not for a session",
+		    ipc_rows[m->kind].name);
+	else
+		handlers[m->kind](arg, m->body, m);
+}
+
+/*
+ * The master died: go on, the next one adopts us or the TTL ends us.  Where
+ * there is no run directory no other can find us.
+ */
+static void
+serve_on_gone(void *arg)
+{
+	struct session	*s = arg;
+
+	transcripts_lost(s);
+	budget_on_master_gone(s);
+	if (s->state == SESSION_RELEASED || s->state == SESSION_NEW ||
+	    s->state == SESSION_HANDING)
+		s->done = true;
+	else if (s->env.set.run_dir[0] == '\0')
+		session_end(s, "the server is gone", s->env.set.grace_ms);
+}
+
+const struct link_events	 serve_link_events = {
+	serve_on_msg, serve_on_gone
+};
