@@ -16,8 +16,8 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "master/master.h"
 #include "master/route.h"
+#include "master/world.h"
 
 #define SYSLOG_PATH	"/dev/log"
 #define LINE_MAX_	(1024 * 1024)	/* bytes; a packet, with escapes */

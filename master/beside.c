@@ -12,7 +12,6 @@
 
 #include "common/log.h"
 #include "common/signals.h"
-#include "master/master.h"
 
 #define EXIT_NOT_FOUND	127	/* as shells end */
 #define EXIT_NOT_RUN	126
@@ -26,17 +25,16 @@ give_terminal(pid_t group)
 }
 
 static void __attribute__((noreturn))
-run(const struct master *m)
+run(const struct beside *b, const struct rlimit *nofile)
 {
-	const struct beside	*b = &m->beside;
-	sigset_t		 none;
-	int			 error;
+	sigset_t	 none;
+	int		 error;
 
 	/* Before SIGTTOU is at its default again, or it would stop us. */
 	if (setpgid(0, 0) == 0 && b->has_terminal)
 		give_terminal(getpid());
 	umask(b->mask);
-	if (setrlimit(RLIMIT_NOFILE, &m->nofile) == -1)
+	if (setrlimit(RLIMIT_NOFILE, nofile) == -1)
 		log_debug("RLIMIT_NOFILE");
 	signals_default();
 	sigemptyset(&none);
@@ -48,17 +46,15 @@ run(const struct master *m)
 }
 
 int
-beside_start(struct master *m)
+beside_start(struct beside *b, const struct rlimit *nofile)
 {
-	struct beside	*b = &m->beside;
-
 	b->has_terminal = isatty(STDIN_FILENO) &&
 	    tcgetpgrp(STDIN_FILENO) == getpgrp();
 	/* Our log may go to that terminal, from the background then. */
 	signal(SIGTTOU, SIG_IGN);
 	/* A fork of us lives until its exec only: nothing of ours is kept. */
 	if ((b->pid = fork()) == 0)
-		run(m);
+		run(b, nofile);
 	if (b->pid == -1) {
 		b->pid = 0;
 		log_warn("%s", b->argv[0]);
@@ -72,29 +68,23 @@ beside_start(struct master *m)
 }
 
 bool
-beside_on_exit(struct master *m, pid_t pid, int status)
+beside_on_exit(struct beside *b, pid_t pid, int status, int *status_out,
+    char why[BESIDE_WHY])
 {
-	struct beside	*b = &m->beside;
-	char		 why[64];
-
 	if (b->pid == 0 || pid != b->pid)
 		return false;
 	b->pid = 0;
 	if (b->has_terminal)
 		give_terminal(getpgrp());
 	if (WIFSIGNALED(status)) {
-		m->status = 128 + WTERMSIG(status);
-		snprintf(why, sizeof(why), "the command was ended by signal "
-		    "%d", WTERMSIG(status));
+		*status_out = 128 + WTERMSIG(status);
+		snprintf(why, BESIDE_WHY, "the command was ended by signal %d",
+		    WTERMSIG(status));
 	} else {
-		m->status = WEXITSTATUS(status);
-		snprintf(why, sizeof(why), "the command ended with %d",
+		*status_out = WEXITSTATUS(status);
+		snprintf(why, BESIDE_WHY, "the command ended with %d",
 		    WEXITSTATUS(status));
 	}
-	if (m->stopping)
-		master_on_child_gone(m);
-	else
-		master_stop(m, why);
 	return true;
 }
 
@@ -107,15 +97,10 @@ signal_group(const struct beside *b, int sig)
 }
 
 bool
-beside_signal(struct master *m, int sig)
+beside_signal(struct beside *b, int sig)
 {
-	struct beside	*b = &m->beside;
-
-	/* The end is near, and SIGHUP does not hurry it. */
-	if (m->stopping)
-		return sig == SIGHUP;
 	if (sig != SIGHUP && b->was_told) {
-		beside_stop(m, SIGKILL);
+		beside_stop(b, SIGKILL);
 		return false;
 	}
 	/* To many a server SIGHUP does not mean to end. */
@@ -126,8 +111,8 @@ beside_signal(struct master *m, int sig)
 }
 
 void
-beside_stop(struct master *m, int sig)
+beside_stop(const struct beside *b, int sig)
 {
-	if (m->beside.pid != 0)
-		signal_group(&m->beside, sig);
+	if (b->pid != 0)
+		signal_group(b, sig);
 }

@@ -5,11 +5,10 @@
 #ifndef MASTER_BESIDE_H
 #define MASTER_BESIDE_H
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <stdbool.h>
-
-struct master;
 
 struct beside {
 	char	**argv;		/* ended by NULL; NULL: there is no command */
@@ -21,20 +20,24 @@ struct beside {
 
 /*
  * Start it in a process group of its own, on our standard streams, with our
- * environment.  0, or -1 after a line in the log.
+ * environment and that limit of descriptors.  0, or -1 after a line in the log.
  */
-int	 beside_start(struct master *m) __attribute__((warn_unused_result));
+int	 beside_start(struct beside *b, const struct rlimit *nofile)
+	    __attribute__((warn_unused_result));
 
-/* Whether that child was it: then its status is ours, and we stop. */
-bool	 beside_on_exit(struct master *m, pid_t pid, int status);
+#define BESIDE_WHY	64
+
+/* Whether that child was it: the status for us to exit with, and why we stop. */
+bool	 beside_on_exit(struct beside *b, pid_t pid, int status,
+	    int *status_out, char why[BESIDE_WHY]);
 
 /*
  * A signal that we got is for it first.  Whether that is all for now; not if it
  * was told to end before: then it is killed.
  */
-bool	 beside_signal(struct master *m, int sig);
+bool	 beside_signal(struct beside *b, int sig);
 
 /* We stop: it has to end as well, at once with SIGKILL. */
-void	 beside_stop(struct master *m, int sig);
+void	 beside_stop(const struct beside *b, int sig);
 
 #endif

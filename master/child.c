@@ -141,7 +141,7 @@ child_free(struct child *c)
 	groups_give_back(m->groups, c->group);
 	budget_leave(m->budget, &c->share);
 	free(c);
-	master_on_child_gone(m);
+	m->events->on_child_gone(m);
 }
 
 /* Nothing more will be said, or it is dead: settle what it was about. */
@@ -249,7 +249,7 @@ child_on_exit(struct child *c, int status)
 		fence_give_back(c->master->fence, c->id);
 	/* What it could not kill, or did not live to. */
 	if (c->since != 0 || WIFSIGNALED(status))
-		master_kill_orphans(c->master);
+		c->master->events->kill_orphans(c->master);
 	/* Its last words may still be in the channel: they end it. */
 	if (c->chan != NULL && !WIFSIGNALED(status)) {
 		c->has_left = true;
@@ -380,7 +380,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	out->uid = c->peer.uid;
 	out->has_gid = c->peer.has_gid;
 	out->gid = c->peer.gid;
-	out->unready = !master_is_ready(m);
+	out->unready = !m->events->is_ready(m);
 	if ((conf = policy_get(m, &c->peer, &room)) == NULL)
 		return -1;
 	policy_settings(m, conf, c->id, &settings);

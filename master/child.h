@@ -20,9 +20,9 @@
 #include "common/chan.h"
 #include "common/ev.h"
 #include "common/map.h"
-#include "master/master.h"
 #include "master/peer.h"
 #include "master/tokens.h"
+#include "master/world.h"
 
 enum child_state {
 	CHILD_STARTING,

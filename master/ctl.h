@@ -7,7 +7,7 @@
 #define MASTER_CTL_H
 
 #include "master/child.h"
-#include "master/master.h"
+#include "master/world.h"
 
 #define CTL_SOCKET	"control.sock"	/* in the run directory */
 

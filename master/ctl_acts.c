@@ -335,10 +335,11 @@ ctl_reopen_logs(struct ctl_client *c)
 {
 	static const struct ctl_column	 columns[] = { TEXT("logs"), END };
 	struct ctl_row	 row = { .n = 0 };
+	struct master	*m = ctl_master(c->ctl);
 
 	ctl_act(c);
 	ctl_audit(c, "has the log opened anew");
-	master_reopen_logs(ctl_master(c->ctl));
+	m->events->reopen_logs(m);
 	ctl_put_head(c, columns);
 	ctl_row_text(&row, "reopened");
 	ctl_put_row(c, &row);

@@ -119,7 +119,7 @@ ctl_status(struct ctl_client *c)
 	ctl_row_number(&row, (uint64_t)getpid());
 	ctl_row_text(&row, m->stopping ? "stopping" : m->draining ?
 	    "draining" : "running");
-	ctl_row_text(&row, master_is_ready(m) ? "yes" : "no");
+	ctl_row_text(&row, m->events->is_ready(m) ? "yes" : "no");
 	ctl_row_number(&row, (clock_ms() - m->born) / 1000);
 	put_user(&row, geteuid());
 	/* In all they have to fit a message. */

@@ -33,7 +33,7 @@ on_look(void *arg)
 	m->drain_left = n;
 	if (n > 0)
 		log_warnx("%zu sessions did not end in time", n);
-	master_stop(m, n > 0 ? "DrainTimeout" : "drained");
+	m->events->stop(m, n > 0 ? "DrainTimeout" : "drained");
 }
 
 void

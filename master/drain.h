@@ -7,7 +7,8 @@
 #ifndef MASTER_DRAIN_H
 #define MASTER_DRAIN_H
 
-#include "master/master.h"
+#include "master/world.h"
+
 
 /* Begin; harmless when it has begun. */
 void	 drain_start(struct master *m);

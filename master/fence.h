@@ -15,7 +15,7 @@
 
 #include "common/conf.h"
 #include "common/ipc.h"
-#include "master/master.h"
+#include "master/world.h"
 
 enum {
 #define FENCE(controller, setting, v1, v2, word, rlimit)		\

@@ -58,7 +58,7 @@ figures_take(const struct master *m, uint64_t gauges[GAUGES])
 	gauges[GAUGE_sessions_kept] = sessions[2];
 	gauges[GAUGE_start_time] = (uint64_t)m->began;
 	gauges[GAUGE_draining] = m->draining;
-	gauges[GAUGE_ready] = master_is_ready(m);
+	gauges[GAUGE_ready] = m->events->is_ready(m);
 	gauges[GAUGE_held] = budget_total(m->budget);
 	gauges[GAUGE_waiting] = gate_waiting(m->gate);
 	TAILQ_FOREACH(c, &m->children, entry) {

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "master/master.h"
+#include "master/world.h"
 
 enum gauge {
 #define GAUGE(name, family, state, help)	GAUGE_##name,

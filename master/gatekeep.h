@@ -9,8 +9,8 @@
 #define MASTER_GATEKEEP_H
 
 #include "master/child.h"
-#include "master/master.h"
 #include "master/peer.h"
+#include "master/world.h"
 
 struct gate;
 

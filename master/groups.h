@@ -12,7 +12,8 @@
 #ifndef MASTER_GROUPS_H
 #define MASTER_GROUPS_H
 
-#include "master/master.h"
+#include "master/world.h"
+
 
 struct groups;
 

@@ -9,8 +9,8 @@
 #include <sys/queue.h>
 
 #include "common/ev.h"
-#include "master/master.h"
 #include "master/peer.h"
+#include "master/world.h"
 
 #define LISTEN_URL_MAX	PEER_LISTENER_MAX
 

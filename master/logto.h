@@ -5,7 +5,8 @@
 #ifndef MASTER_LOGTO_H
 #define MASTER_LOGTO_H
 
-#include "master/master.h"
+#include "master/world.h"
+
 
 /* Whether it can go there.  0, or -1 with the reason in e. */
 int	 logto_check(const struct conf *c, struct conf_error *e)

@@ -411,7 +411,7 @@ main(int argc, char **argv)
 	tell_ready(&m, ready);
 	notify_status(m.notify, "Serving");
 	notify_ready(m.notify);
-	if (o.command != NULL && beside_start(&m) == -1) {
+	if (o.command != NULL && beside_start(&m.beside, &m.nofile) == -1) {
 		m.status = 1;
 		master_stop(&m, "no command");
 	}

@@ -55,6 +55,9 @@ static void	 on_signal(void *, int);
 static bool	 kill_rest(struct master *);
 static void	 on_stop_timer(void *);
 static void	 on_orphan_timer(void *);
+static void	 master_on_child_gone(struct master *);
+static void	 master_kill_orphans(struct master *);
+static void	 master_reopen_logs(struct master *);
 
 /* --- beginning --- */
 
@@ -138,22 +141,25 @@ open_doors(struct master *m)
 	return -1;
 }
 
-bool
-master_has_doors(const struct master *m)
-{
-	return !TAILQ_EMPTY(&m->listeners) || !TAILQ_EMPTY(&m->remotes);
-}
-
-bool
+static bool
 master_is_ready(const struct master *m)
 {
 	return remote_is_ready(m) && !m->draining && !m->stopping &&
 	    !pool_is_broken(m->pool);
 }
 
+static const struct master_events	 events = {
+	.stop = master_stop,
+	.on_child_gone = master_on_child_gone,
+	.kill_orphans = master_kill_orphans,
+	.reopen_logs = master_reopen_logs,
+	.is_ready = master_is_ready
+};
+
 int
 master_init(struct master *m, const struct cred *env)
 {
+	m->events = &events;
 	m->born = clock_ms();
 	m->began = time(NULL);
 	m->is_root = geteuid() == 0;
@@ -291,6 +297,7 @@ static void
 on_exit_of(struct master *m, pid_t pid, int status, bool is_left_behind)
 {
 	struct child	*c;
+	char		 why[BESIDE_WHY];
 
 	if ((c = child_by_pid(m, pid)) != NULL)
 		child_on_exit(c, status);
@@ -300,7 +307,12 @@ on_exit_of(struct master *m, pid_t pid, int status, bool is_left_behind)
 	} else if (remote_on_exit(m, pid, status)) {
 		if (m->stopping)
 			master_on_child_gone(m);
-	} else if (!beside_on_exit(m, pid, status) && is_left_behind)
+	} else if (beside_on_exit(&m->beside, pid, status, &m->status, why)) {
+		if (m->stopping)
+			master_on_child_gone(m);
+		else
+			master_stop(m, why);
+	} else if (is_left_behind)
 		on_stranger(m);
 }
 
@@ -410,7 +422,7 @@ on_orphan_timer(void *arg)
 		timer_set(&m->orphan_ev, ORPHAN_PASS_MS);
 }
 
-void
+static void
 master_kill_orphans(struct master *m)
 {
 
@@ -422,10 +434,10 @@ master_kill_orphans(struct master *m)
 
 /* --- the end --- */
 
-void
+static void
 master_on_child_gone(struct master *m)
 {
-	if (m->is_stdio && !master_has_doors(m) && !m->stopping) {
+	if (m->is_stdio && !world_has_doors(m) && !m->stopping) {
 		const struct child	*c;
 
 		TAILQ_FOREACH(c, &m->children, entry)
@@ -457,7 +469,7 @@ master_stop(struct master *m, const char *why)
 	notify_stopping(m->notify);
 	notify_status(m->notify, "Stopping: %s", why);
 	listen_close_all(m);
-	beside_stop(m, SIGTERM);
+	beside_stop(&m->beside, SIGTERM);
 	pool_stop(m->pool);
 	for (c = TAILQ_FIRST(&m->children); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, entry);
@@ -489,7 +501,7 @@ kill_rest(struct master *m)
 		killed = true;
 	}
 	if (m->beside.pid != 0) {
-		beside_stop(m, SIGKILL);
+		beside_stop(&m->beside, SIGKILL);
 		killed = true;
 	}
 	master_kill_orphans(m);
@@ -520,7 +532,9 @@ static void
 end_or_reload(struct master *m, int sig)
 {
 	if (m->beside.pid != 0) {
-		if (beside_signal(m, sig))
+		/* Near the end SIGHUP does not hurry it. */
+		if (m->stopping ? sig == SIGHUP :
+		    beside_signal(&m->beside, sig))
 			return;
 		master_stop(m, strsignal(sig));
 	}
@@ -530,7 +544,7 @@ end_or_reload(struct master *m, int sig)
 		master_stop(m, strsignal(sig));
 }
 
-void
+static void
 master_reopen_logs(struct master *m)
 {
 	log_reopen();

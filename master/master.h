@@ -5,129 +5,9 @@
 #ifndef MASTER_MASTER_H
 #define MASTER_MASTER_H
 
-#include <sys/queue.h>
-#include <sys/resource.h>
-#include <sys/types.h>
-
 #include <stdbool.h>
-#include <stdint.h>
-#include <time.h>
 
-#include "common/conf.h"
-#include "common/ev.h"
-#include "common/ipc.h"
-#include "common/log.h"
-#include "common/map.h"
-#include "master/beside.h"
-#include "master/cred.h"
-#include "master/idmap.h"
-#include "master/passed.h"
-#include "master/peer.h"
-#include "master/reserve.h"
-
-struct audit;
-struct child;
-struct ctl;
-struct fence;
-struct gate;
-struct groups;
-struct listener;
-struct penalties;
-struct policy;
-struct logfile;
-struct notify;
-struct pool;
-struct remote;
-struct route;
-struct setup;
-struct tokens;
-
-TAILQ_HEAD(listener_list, listener);
-TAILQ_HEAD(child_list, child);
-TAILQ_HEAD(remote_list, remote);
-TAILQ_HEAD(route_list, route);
-
-/* Counters: the rows of proto/stat.def. */
-enum master_stat {
-#define STAT(name, metric, meaning)	STAT_##name,
-#include "proto/stat.def"
-#undef STAT
-	STATS
-};
-
-struct master {
-	struct event_base	*base;
-	struct conf		 conf;
-	const struct setup	*setup;		/* where that comes from */
-	struct policy		*policy;	/* the names in conf */
-	uint64_t		 brand;		/* master/inside.h; or 0 */
-	char			*dir;		/* run directory */
-	int			 dir_lock;
-	int			 environment;	/* as a file; -1: not yet */
-	char			 worker[4096];	/* path of execsrv-worker */
-	char			 uplink[4096];	/* and of execsrv-uplink */
-	struct rlimit		 nofile;	/* as we were started with */
-	struct idmap		 idmap;
-	struct reserve		 reserve;
-	enum peer_way		 peer_way;	/* NONE until there is TCP */
-	bool			 is_root;
-	bool			 is_stdio;
-	bool			 is_daemon;	/* in the background */
-	bool			 has_terminal;	/* that may hang up */
-	bool			 is_serving;	/* or did */
-	bool			 stopping;
-	bool			 draining;	/* see master/drain.h */
-	struct timer		 drain_ev;
-	uint64_t		 drain_until;	/* ms; 0: no limit */
-	size_t			 drain_left;	/* sessions cut off */
-	int			 status;	/* to exit with */
-	uint64_t		 born;		/* clock_ms() */
-	time_t			 began;		/* the same, for others */
-	struct listener_list	 listeners;
-	struct listener_list	 metrics;	/* of MetricsListen */
-	struct passed		 passed;	/* until adopted */
-	char			 log_how[LOG_HOW_MAX];	/* for children */
-	struct logfile		*logfile;	/* NULL: LogTo is none */
-	struct audit		*audit;		/* NULL: AuditLog is none */
-	struct beside		 beside;
-	struct notify		*notify;	/* NULL: nobody wants to know */
-	struct remote_list	 remotes;
-	uid_t			 uplink_uid;
-	gid_t			 uplink_gid;
-	struct cred		 stdin_cred;	/* for one of them */
-	struct io		 stdin_ev;
-	struct timer		 stdin_turn;	/* of a file */
-	char			*stdin_line;	/* locked */
-	size_t			 stdin_len;
-	bool			 stdin_ends_us;
-	bool			 stdin_is_file;
-	struct tokens		*tokens;
-	struct penalties	*penalties;	/* for wrong ones */
-	struct budget		*budget;	/* memory of sessions */
-	struct gate		*gate;
-	struct groups		*groups;	/* NULL: there are none */
-	struct fence		*fence;
-	struct pool		*pool;
-	struct child_list	 children;
-	struct map		 by_pid;
-	struct map		 routes;	/* by session id */
-	struct route_list	 all_routes;
-	unsigned		 next_id;	/* of children */
-	unsigned		 next_number;	/* of sessions */
-	uint64_t		 released;	/* sessions, ever */
-	struct ctl		*ctl;
-	pid_t			*foreign;	/* children we were born with */
-	size_t			 nforeign;
-	struct sigfd		*signals;
-	struct timer		 reap_ev, stop_ev, orphan_ev;
-	unsigned		 orphan_passes;	/* that found nobody */
-	uint64_t		 orphan_until;	/* ms; 0: no search */
-	unsigned		 strangers;	/* reaped since the last look */
-	unsigned		 stop_rounds;	/* of killing */
-	uint64_t		 stats[STATS];
-};
-
-#define STAT_INC(m, name)	((m)->stats[STAT_##name]++)
+#include "master/world.h"
 
 /*
  * Make the master ready for what its configuration says: run directory,
@@ -136,29 +16,12 @@ struct master {
  */
 int	 master_init(struct master *m, const struct cred *env);
 
-/* Whether connections may come: more than one on standard input. */
-bool	 master_has_doors(const struct master *m);
-
-/* What /readyz says: every uplink is registered, and new sessions may come. */
-bool	 master_is_ready(const struct master *m);
 void	 master_fini(struct master *m);
 
 /* Serve until told to stop; the status to exit with. */
 int	 master_run(struct master *m);
 
-/* Open the logs anew: their files were moved away. */
-void	 master_reopen_logs(struct master *m);
-
 /* Stop in order; again: at once. */
 void	 master_stop(struct master *m, const char *why);
-
-/* A worker is gone: look for what it left behind, and whether we are done. */
-void	 master_on_child_gone(struct master *m);
-
-/*
- * What a worker left alive is killed, again and again until none is left; after
- * LIMIT_ORPHANS the log says that some cannot be.
- */
-void	 master_kill_orphans(struct master *m);
 
 #endif

@@ -10,8 +10,8 @@
 #include "common/conf.h"
 #include "common/ipc.h"
 #include "master/fence.h"
-#include "master/master.h"
 #include "master/peer.h"
+#include "master/world.h"
 
 struct policy;
 

@@ -328,7 +328,7 @@ pool_new(struct master *m)
 	p->now = &p->slots[0];
 	p->other = &p->slots[1];
 	/* One session on our own streams needs one worker. */
-	if (master_has_doors(m))
+	if (world_has_doors(m))
 		p->want = m->conf.min_spare;
 	timer_init(&p->refill_ev, m->base, on_refill, p);
 	timer_init(&p->decay_ev, m->base, on_decay, p);
@@ -492,7 +492,7 @@ on_decay(void *arg)
 {
 	struct pool	*p = arg;
 	struct child	*c, *next;
-	size_t		 n, least = !master_has_doors(p->master) ? 0 :
+	size_t		 n, least = !world_has_doors(p->master) ? 0 :
 			    p->master->conf.min_spare;
 
 	p->want = p->want / 2 > least ? p->want / 2 : least;
@@ -559,7 +559,7 @@ void
 pool_reload(struct pool *p)
 {
 
-	p->want = !master_has_doors(p->master) ? 0 :
+	p->want = !world_has_doors(p->master) ? 0 :
 	    p->master->conf.min_spare;
 	refill_in(p, 0);
 	timer_set(&p->decay_ev, 0);

@@ -7,7 +7,7 @@
 #define MASTER_POOL_H
 
 #include "master/child.h"
-#include "master/master.h"
+#include "master/world.h"
 
 struct pool;
 

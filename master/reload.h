@@ -3,7 +3,7 @@
 #define MASTER_RELOAD_H
 
 #include "common/buf.h"
-#include "master/master.h"
+#include "master/world.h"
 
 /* What a reload did. */
 struct reloaded {

@@ -212,7 +212,7 @@ give_up(struct remote *r)
 			return;
 	if (TAILQ_EMPTY(&m->listeners) && !m->is_stdio) {
 		m->status = 1;
-		master_stop(m, "every registration is refused");
+		m->events->stop(m, "every registration is refused");
 	}
 }
 

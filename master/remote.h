@@ -16,7 +16,7 @@
 #include "common/chan.h"
 #include "common/ev.h"
 #include "master/cred.h"
-#include "master/master.h"
+#include "master/world.h"
 
 /*
  *	STOPPED		no process; one is started at its time

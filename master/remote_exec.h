@@ -4,7 +4,8 @@
 
 #include <sys/types.h>
 
-#include "master/master.h"
+#include "master/world.h"
+
 
 /*
  * Find the user that uplinks run as.  0, or -1 after a line in the log.

@@ -73,7 +73,7 @@ on_stdin(void *arg)
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 		io_stop(&m->stdin_ev);
 		if (m->stdin_ends_us)
-			master_stop(m, "standard input was closed");
+			m->events->stop(m, "standard input was closed");
 	}
 }
 

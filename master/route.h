@@ -13,7 +13,7 @@
 
 #include "common/ev.h"
 #include "master/child.h"
-#include "master/master.h"
+#include "master/world.h"
 
 /* 128 random bits, written as clients expect: in the groups of a UUID. */
 #define ROUTE_ID_LEN	36

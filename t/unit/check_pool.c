@@ -38,7 +38,8 @@ static struct master	 m;
 static struct chan	 chans[8];
 static unsigned		 nchans, npumps, nlost, next_id;
 static uint64_t		 now;		/* ns */
-static bool		 has_doors, has_workers;
+static bool		 has_workers;
+static struct listener	 listener;
 static struct child	*forked, *exited;
 static pid_t		 forked_as;
 static int		 exited_with;
@@ -166,13 +167,6 @@ gate_pump(struct gate *g)
 	npumps++;
 }
 
-bool
-master_has_doors(const struct master *master)
-{
-	(void)master;
-	return has_doors;
-}
-
 const char *
 groups_path(const struct groups *g)
 {
@@ -231,8 +225,11 @@ setup(void)
 {
 	memset(&m, 0, sizeof(m));
 	now = 1000000000000;
-	has_doors = has_workers = true;
+	has_workers = true;
 	TAILQ_INIT(&m.children);
+	TAILQ_INIT(&m.listeners);
+	TAILQ_INIT(&m.remotes);
+	TAILQ_INSERT_TAIL(&m.listeners, &listener, entry);
 	make_program();
 	m.conf.min_spare = MIN;
 	m.conf.max_spare = MAX;
@@ -439,7 +436,7 @@ START_TEST(test_reload)
 	pass(1);
 	SPARE(1);
 	/* On standard input only there is one client, and he has come. */
-	has_doors = false;
+	TAILQ_INIT(&m.listeners);
 	pool_reload(m.pool);
 	pass(1);
 	SPARE(0);
