@@ -68,8 +68,32 @@ struct child {
 	struct timer		 kill_ev;
 };
 
-/* A worker being started.  NULL with errno. */
-struct child	*child_new(struct master *m);
+/* What becomes of workers. */
+struct child_events {
+	/* It says something, which may take its descriptor. */
+	void	(*on_msg)(struct child *c, struct ipc_msg *m);
+
+	/* Its state is another one. */
+	void	(*on_state)(struct child *c);
+
+	/* Nothing more will be said by it, nor can be said to it. */
+	void	(*on_settled)(struct child *c);
+
+	/* It died, or broke the rules, before it had a client. */
+	void	(*on_early_death)(struct child *c);
+
+	/* HANDING: the owner of the session does not answer. */
+	void	(*on_no_answer)(struct child *c);
+};
+
+/*
+ * A worker being started: the template is to be asked for its process, which
+ * gets *sock_out, the caller's to close.  NULL with errno.
+ */
+struct child	*child_new(struct master *m, int *sock_out);
+
+/* From one state to the next; another one is a fault of ours. */
+void	 child_set_state(struct child *c, enum child_state to);
 
 /* The template's answer: it has a process now, or (pid 0) never will. */
 void	 child_on_forked(struct child *c, pid_t pid, int error);
@@ -77,25 +101,8 @@ void	 child_on_forked(struct child *c, pid_t pid, int error);
 /* Its process ended. */
 void	 child_on_exit(struct child *c, int status);
 
-/*
- * Give it a connection (fd stays the caller's) of a peer, to be served as
- * that user in a session of its own (full: a kept one only), or (refuse)
- * answered with an HTTP status.
- * 0, or -1: it is not to be had.
- */
-int	 child_assign(struct child *c, int fd, const struct peer *p,
-	    int refuse, bool full);
-
-/*
- * The same for a connection that another worker greeted: it has had its
- * upgrade, and this first message is what came then.
- */
-int	 child_assign_greeted(struct child *c, int fd, const struct peer *p,
-	    bool full, const void *message, size_t len);
-int	 child_assign_stdio(struct child *c, int in, int out);
-
 /* Ask its session to end; kill it at once. */
-void	 child_stop(struct child *c);
+void	 child_stop(struct child *c, bool is_too_many);
 void	 child_kill(struct child *c);
 
 /* Free all records; the processes are nobody's business any more. */
@@ -106,9 +113,6 @@ void	 child_violates(struct child *c, const char *what);
 
 /* The template is gone: nobody will say which processes these are. */
 void	 child_on_template_gone(struct master *m);
-
-/* Tell a greeter what became of the session it asked for. */
-void	 child_decide(struct child *c, Ipc__Verdict v, struct route *r);
 
 /*
  * It handed its client over to the owner of a session.  If no answer comes (the

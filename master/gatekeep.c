@@ -9,6 +9,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
+#include "master/child_assign.h"
 #include "master/pool.h"
 
 /* One source's share: of an address of a user, or of a user in all. */

@@ -23,6 +23,8 @@
 #include "master/audit.h"
 #include "master/budget.h"
 #include "master/child.h"
+#include "master/child_assign.h"
+#include "master/child_msg.h"
 #include "master/ctl.h"
 #include "master/fence.h"
 #include "master/gatekeep.h"
@@ -160,6 +162,7 @@ int
 master_init(struct master *m, const struct cred *env)
 {
 	m->events = &events;
+	m->child_events = &child_msg_events;
 	m->born = clock_ms();
 	m->began = time(NULL);
 	m->is_root = geteuid() == 0;
@@ -473,7 +476,7 @@ master_stop(struct master *m, const char *why)
 	pool_stop(m->pool);
 	for (c = TAILQ_FIRST(&m->children); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, entry);
-		child_stop(c);
+		child_stop(c, false);
 	}
 	timer_set(&m->stop_ev, LIMIT_STOP);
 	master_kill_orphans(m);

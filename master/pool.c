@@ -360,8 +360,9 @@ pool_free(struct pool **pp)
 
 /* --- the workers --- */
 
-void
-pool_ask_fork(struct pool *p, unsigned id, unsigned group, int fd)
+/* A process in that group, with that end of a channel. */
+static void
+ask_fork(struct pool *p, unsigned id, unsigned group, int fd)
 {
 	Ipc__Fork	 out = IPC__FORK__INIT;
 
@@ -431,13 +432,26 @@ refill_soon(struct pool *p)
 		refill_in(p, QUIET_MS);
 }
 
+static struct child *
+add_worker(struct pool *p)
+{
+	struct child	*c;
+	int		 sock;
+
+	if ((c = child_new(p->master, &sock)) == NULL)
+		return NULL;
+	ask_fork(p, c->id, c->group, sock);
+	fd_close(&sock);
+	return c;
+}
+
 struct child *
 pool_take(struct pool *p)
 {
 	struct child	*c;
 
 	if ((c = find_spare(p->master)) == NULL) {
-		if (!may_start(p) || (c = child_new(p->master)) == NULL) {
+		if (!may_start(p) || (c = add_worker(p)) == NULL) {
 			refill_in(p, PAUSE_MS);
 			return NULL;
 		}
@@ -478,7 +492,7 @@ on_refill(void *arg)
 		return;
 	}
 	for (n = pool_spare(p->master); n < p->want; n++)
-		if (child_new(p->master) == NULL) {
+		if (add_worker(p) == NULL) {
 			log_warn("worker");
 			refill_in(p, PAUSE_MS);
 			break;

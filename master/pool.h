@@ -21,10 +21,6 @@ void		 pool_free(struct pool **pp);
  */
 struct child	*pool_take(struct pool *p);
 
-/* Ask the template for a process in that group, with that end of a channel. */
-void		 pool_ask_fork(struct pool *p, unsigned id, unsigned group,
-		    int fd);
-
 /* A worker that nobody had died unasked or lied; a worker is settled. */
 void		 pool_on_death(struct pool *p);
 void		 pool_on_child_gone(struct pool *p, const struct child *c);

@@ -11,6 +11,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/audit.h"
+#include "master/child_assign.h"
 
 /*
  * Tombstones come first in the list, oldest first: there may be thousands,

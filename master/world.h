@@ -27,6 +27,7 @@
 
 struct audit;
 struct child;
+struct child_events;
 struct ctl;
 struct fence;
 struct gate;
@@ -76,6 +77,7 @@ struct master_events {
 
 struct master {
 	const struct master_events *events;
+	const struct child_events *child_events;
 	struct event_base	*base;
 	struct conf		 conf;
 	const struct setup	*setup;		/* where that comes from */

@@ -15,6 +15,7 @@
 
 #include "common/clock.h"
 #include "common/limit.h"
+#include "master/child_assign.h"
 #include "master/gatekeep.h"
 #include "master/pool.h"
 

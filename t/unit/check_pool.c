@@ -90,10 +90,11 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 }
 
 struct child *
-child_new(struct master *master)
+child_new(struct master *master, int *sock_out)
 {
 	struct child	*c;
 
+	*sock_out = -1;
 	if (!has_workers)
 		return NULL;
 	ck_assert_ptr_nonnull(c = calloc(1, sizeof(*c)));
@@ -101,7 +102,6 @@ child_new(struct master *master)
 	c->id = ++next_id;
 	c->chan = &chans[0];
 	TAILQ_INSERT_TAIL(&m.children, c, entry);
-	pool_ask_fork(m.pool, c->id, 0, -1);
 	return c;
 }
 

@@ -12,6 +12,7 @@
 #include "common/limit.h"
 #include "master/audit.h"
 #include "master/child.h"
+#include "master/child_assign.h"
 #include "master/route.h"
 
 #define TTL	5000		/* ms that one is kept */

@@ -1,0 +1,369 @@
+#include "master/child_msg.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/admit.h"
+#include "master/audit.h"
+#include "master/budget.h"
+#include "master/child_assign.h"
+#include "master/ctl.h"
+#include "master/gatekeep.h"
+#include "master/policy.h"
+#include "master/pool.h"
+#include "master/remote.h"
+#include "master/route.h"
+#include "master/transcript.h"
+
+static void
+on_handover(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Handover	*in = body;
+
+	/* One that refuses its client, or an oversized first message. */
+	if (c->route == NULL || in->message.len > LIMIT_FIRST_MESSAGE) {
+		child_violates(c, "handover");
+		return;
+	}
+	child_set_state(c, CHILD_HANDING);
+	if (m->fd == -1) {
+		/* No descriptors left: its client tries again. */
+		child_decide(c, IPC__VERDICT__ATTACHED, NULL);
+		return;
+	}
+	route_handover(c, in->session_id, in->message.data, in->message.len,
+	    m->fd);
+}
+
+static void
+on_resumed(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Resumed	*in = body;
+
+	(void)m;
+	route_resumed(c, in->ticket, in->verdict);
+}
+
+/* The state that it is in goes on, so it may be said only once. */
+static bool
+turn_away_for(struct child *c, const char *why)
+{
+	if (c->was_turned_away)
+		return false;
+	c->was_turned_away = true;
+	audit_peer(c->master, &c->peer, (struct audit_what){
+	    .event = AUDIT_session_refused, .why = why });
+	return true;
+}
+
+static void
+turn_away(struct child *c)
+{
+	turn_away_for(c, c->master->draining ? "the server drains" :
+	    "too many sessions");
+}
+
+static void
+on_opened(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)body;
+	(void)m;
+	if (c->route == NULL) {
+		child_violates(c, "opened");
+		return;
+	}
+	child_set_state(c, CHILD_SERVING);
+	c->route->attached = true;
+	if (c->route->opened)
+		return;
+	c->route->opened = true;
+	STAT_INC(c->master, opened);
+	audit_session(c->route, (struct audit_what){
+	    .event = AUDIT_session_opened, .peer = c->peer.text,
+	    .listener = c->peer.listener });
+	if (policy_exceeded(c->master, &c->peer)) {
+		turn_away(c);
+		child_stop(c, true);
+	}
+}
+
+static void
+on_attached(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)body;
+	(void)m;
+	if (c->route != NULL)
+		c->route->attached = true;
+}
+
+static void
+on_detached(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)body;
+	(void)m;
+	if (c->route != NULL)
+		route_detached(c->route);
+}
+
+static void
+on_released(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Released	*in = body;
+
+	(void)m;
+	c->asked_to_leave = true;
+	child_set_state(c, CHILD_LEAVING);
+	if (c->route != NULL) {
+		route_used(c->route, in->used);
+		route_release(c->route);
+	}
+}
+
+static void
+on_ended(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Ended	*in = body;
+	struct route		*r = c->route;
+
+	(void)m;
+	c->asked_to_leave = true;
+	if (strncmp(in->why, "expired", 7) == 0)
+		STAT_INC(c->master, expired);
+	child_set_state(c, CHILD_LEAVING);
+	if (r != NULL) {
+		route_used(r, in->used);
+		route_on_owner_gone(r, in->why);
+	}
+}
+
+static void
+on_report(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)m;
+	ctl_on_report(c->master->ctl, c, body);
+}
+
+static void
+on_acted(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)m;
+	ctl_on_acted(c->master->ctl, c, body);
+}
+
+static void
+on_load(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Load	*in = body;
+
+	(void)m;
+	/* It is told in figures: of a worker that lies, too. */
+	c->running = in->running < c->max_running ? in->running :
+	    c->max_running;
+}
+
+static void
+on_memory_ask(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__MemoryAsk	*in = body;
+	struct held		 want = { in->output, in->message }, may;
+	Ipc__Memory		 out = IPC__MEMORY__INIT;
+
+	(void)m;
+	if (c->route == NULL)
+		return;			/* its end is known already */
+	may = budget_ask(c->master->budget, &c->share, c->route->identity,
+	    want, c->max_held, c->master->conf.max_held);
+	if (may.output < want.output || may.message < want.message)
+		STAT_INC(c->master, memory_refused);
+	out.output = may.output;
+	out.message = may.message;
+	chan_send(c->chan, IPC_memory, &out, -1);
+}
+
+/* Once: who guesses needs a connection for each guess. */
+static void
+on_credential(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Credential	*in = body;
+	Ipc__Judged		 out = IPC__JUDGED__INIT;
+	char			 why[ADMIT_WHY_MAX] = "";
+
+	(void)m;
+	if (!c->may_show || in->token.len > LIMIT_CREDENTIAL) {
+		child_violates(c, "credential");
+		return;
+	}
+	c->may_show = false;
+	out.status = admit_judge(c, in->token.data, in->token.len, why);
+	out.why = why;
+	if (in->token.len > 0)
+		sodium_memzero(in->token.data, in->token.len);
+	chan_send(c->chan, IPC_judged, &out, -1);
+}
+
+static void
+on_greeted(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Greeted	*in = body;
+
+	if (!c->admitted || in->message.len > LIMIT_FIRST_MESSAGE) {
+		child_violates(c, "greeted");
+		return;
+	}
+	/* This one has read what a client sent and serves nobody else. */
+	c->asked_to_leave = true;
+	child_set_state(c, CHILD_LEAVING);
+	if (m->fd == -1)
+		return;			/* no descriptors left */
+	admit_pass_on(c, m->fd, in->message.data, in->message.len);
+	m->fd = -1;
+}
+
+static void
+on_turned_away(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)body;
+	(void)m;
+	turn_away(c);
+}
+
+static void
+on_unlimited(struct child *c, const void *body, struct ipc_msg *m)
+{
+	(void)body;
+	(void)m;
+	if (turn_away_for(c, "limits cannot be set"))
+		STAT_INC(c->master, unlimited);
+}
+
+/* Of its own session: what it makes up is about nobody else. */
+static void
+on_command(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Command	*in = body;
+	struct audit_what	 what = { .event = AUDIT_process_started };
+
+	(void)m;
+	if (c->route == NULL || c->master->audit == NULL)
+		return;
+	audit_missed(c->master, in->missed);
+	what.pid = AUDIT_N(in->pid);
+	what.program = in->program;
+	if (in->n_argument > 0)
+		what.arguments = (struct audit_texts){ in->argument,
+		    in->n_argument };
+	if (in->cut)
+		what.cut = AUDIT_N(true);
+	what.terminal = AUDIT_N(in->terminal);
+	what.sandboxed = AUDIT_N(in->sandboxed);
+	audit_session(c->route, what);
+}
+
+static void
+on_transcript_ask(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__TranscriptAsk	*in = body;
+	Ipc__Transcript			 out = IPC__TRANSCRIPT__INIT;
+	Ipc__TranscriptRefused		 no = IPC__TRANSCRIPT_REFUSED__INIT;
+	int				 fd;
+
+	(void)m;
+	if (c->route == NULL || !c->may_record) {
+		child_violates(c, "transcript");
+		return;
+	}
+	if ((fd = transcript_open(c->route, in->terminal)) == -1) {
+		no.why = strerror(errno);
+		/* Who asks again knows, or had it under way already. */
+		if (!c->was_refused_file)
+			log_warn("session %u: transcript", c->route->number);
+		c->was_refused_file = true;
+		chan_send(c->chan, IPC_transcript_refused, &no, -1);
+		return;
+	}
+	out.ticket = in->ticket;
+	chan_send(c->chan, IPC_transcript, &out, fd);
+	fd_close(&fd);
+}
+
+typedef void	 on_fn(struct child *c, const void *body, struct ipc_msg *m);
+
+/* What a worker may say, and in which states. */
+static const struct {
+	on_fn		*fn;
+	unsigned	 states;
+} handlers[IPC_KINDS] = {
+#define IN(state)	(1u << CHILD_##state)
+	[IPC_handover] = { on_handover, IN(GREETING) },
+	[IPC_resumed] = { on_resumed, IN(SERVING) | IN(LEAVING) },
+	[IPC_opened] = { on_opened, IN(GREETING) },
+	[IPC_attached] = { on_attached, IN(SERVING) },
+	[IPC_detached] = { on_detached, IN(SERVING) },
+	[IPC_released] = { on_released, IN(SERVING) },
+	[IPC_ended] = { on_ended, IN(SERVING) },
+	[IPC_report] = { on_report, IN(SERVING) | IN(LEAVING) },
+	[IPC_acted] = { on_acted, IN(SERVING) | IN(LEAVING) },
+	[IPC_load] = { on_load, IN(SERVING) },
+	[IPC_credential] = { on_credential, IN(GREETING) },
+	[IPC_greeted] = { on_greeted, IN(GREETING) },
+	[IPC_turned_away] = { on_turned_away, IN(GREETING) },
+	[IPC_unlimited] = { on_unlimited, IN(GREETING) },
+	[IPC_command] = { on_command, IN(SERVING) },
+	[IPC_transcript_ask] = { on_transcript_ask, IN(SERVING) },
+	[IPC_memory_ask] = { on_memory_ask, IN(SERVING) },
+#undef IN
+};
+
+static void
+child_on_msg(struct child *c, struct ipc_msg *m)
+{
+	if (handlers[m->kind].fn == NULL ||
+	    (handlers[m->kind].states & (1u << c->state)) == 0) {
+		if (c->state == CHILD_LEAVING)
+			return;		/* said before it knew */
+		child_violates(c, ipc_rows[m->kind].name);
+		return;
+	}
+	handlers[m->kind].fn(c, m->body, m);
+}
+
+static void
+child_on_state(struct child *c)
+{
+	if (c->state != CHILD_GREETING && c->state != CHILD_HANDING)
+		gate_leave(c->master->gate, c);
+}
+
+static void
+child_on_settled(struct child *c)
+{
+	struct master	*m = c->master;
+
+	pool_on_child_gone(m->pool, c);
+	ctl_on_child_gone(m->ctl, c);
+	if (c->route != NULL)
+		route_on_owner_gone(c->route, "its worker is gone");
+}
+
+static void
+child_on_early_death(struct child *c)
+{
+	pool_on_death(c->master->pool);
+}
+
+static void
+child_on_no_answer(struct child *c)
+{
+	child_decide(c, IPC__VERDICT__ATTACHED, NULL);
+}
+
+const struct child_events	 child_msg_events = {
+	.on_msg = child_on_msg,
+	.on_state = child_on_state,
+	.on_settled = child_on_settled,
+	.on_early_death = child_on_early_death,
+	.on_no_answer = child_on_no_answer
+};

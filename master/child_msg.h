@@ -1,0 +1,9 @@
+/* What a worker says (proto/ipc.def), and what becomes of it. */
+#ifndef MASTER_CHILD_MSG_H
+#define MASTER_CHILD_MSG_H
+
+#include "master/child.h"
+
+extern const struct child_events	 child_msg_events;
+
+#endif
