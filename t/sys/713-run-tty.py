@@ -115,9 +115,13 @@ def command():
     return max(found, key=lambda p: p['session'])
 
 
-def state(pid):
-    with open(f'/proc/{pid}/stat') as file:
-        return file.read().rsplit(')', 1)[1].split()[0]
+def is_stopped(pid):
+    """Or will be: a shell that waits for its vfork()ed child to exec, which
+    was stopped just then, is not yet."""
+    with open(f'/proc/{pid}/status') as file:
+        fields = dict(line.split(':', 1) for line in file)
+    return 'T' in fields['State'].split()[0] or \
+        int(fields['ShdPnd'], 16) >> (signal.SIGSTOP - 1) & 1
 
 
 def test_size_and_exit():
@@ -249,10 +253,10 @@ def test_stop():
         os.kill(int(file.read().split()[0]), signal.SIGTSTP)
     t.until(b'st 148\r\n')
     assert not t.is_raw()
-    wait_for(lambda: state(pid) == 'T')
+    wait_for(is_stopped, pid)
     t.resize(20, 30)
     t.type(b'\n')
-    wait_for(lambda: state(pid) != 'T')
+    wait_for(lambda: not is_stopped(pid))
     wait_for(t.is_raw)
     t.type(b'\x03')
     t.until(b'end 130\r\n')
