@@ -72,8 +72,8 @@ answer_localhost(const char *host, struct resolve_answer *a)
 {
 	if (strcasecmp(host, "localhost") != 0)
 		return;
-	snprintf(a->address[a->n++], RESOLVE_TEXT, "127.0.0.1");
 	snprintf(a->address[a->n++], RESOLVE_TEXT, "::1");
+	snprintf(a->address[a->n++], RESOLVE_TEXT, "127.0.0.1");
 }
 
 static void

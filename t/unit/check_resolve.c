@@ -328,7 +328,7 @@ START_TEST(test_without_hosts)
 	if (!shared->is_hidden)
 		left_out("/etc/hosts cannot be hidden");
 	else
-		ck_answer(&all[0], "127.0.0.1");
+		ck_answer(&all[0], "::1");
 }
 END_TEST
 
