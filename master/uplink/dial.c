@@ -233,7 +233,8 @@ on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
 		snprintf(text, sizeof(text), "certificate of %.60s: %.60s",
 		    c->target.host, refused);
 		note(c, text, strlen(text));
-	} else if (why != NULL && len > 0) {
+	} else if (why != NULL && len > 0 && !c->is_distrusted) {
+		/* Of two addresses the one that answered tells more. */
 		note(c, why, len);
 	}
 	loop_timer_set(c->dialer->loop, &c->again, 0, try_next, c);

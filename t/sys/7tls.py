@@ -18,9 +18,9 @@ class Door:
     what to pass on, and whether to go on. Without a context it is a door that
     accepts and says nothing."""
 
-    def __init__(self, url, context, fault=None):
+    def __init__(self, url, context, fault=None, host="127.0.0.1"):
         self.server = int(url.rsplit(":", 1)[1]) if url else None
-        self.context, self.fault = context, fault
+        self.context, self.fault, self.host = context, fault, host
         self.connections = 0
         self.heads = []             # the first bytes of each, unsealed
         self.closes = 0             # goodbyes of clients
@@ -38,7 +38,7 @@ class Door:
         # A client that trusts us not is no news.
         self.loop.set_exception_handler(lambda *_: None)
         self.listener = self.loop.run_until_complete(asyncio.start_server(
-            self.serve if self.context else self.accept, "127.0.0.1", 0,
+            self.serve if self.context else self.accept, self.host, 0,
             ssl=self.context))
         self.port = self.listener.sockets[0].getsockname()[1]
         ready.set()
