@@ -409,7 +409,7 @@ start(struct reach *r)
 	m->pause = PAUSE_MIN;
 	/* A little before the library loses patience, to say why. */
 	m->deadline = clock_ms() + r->goal.connect_ms -
-	    r->goal.connect_ms / 20;
+	    r->goal.connect_ms / 10;
 	if (registry_init(&m->registry, &r->dialer, r->goal.url, ANSWER_NOISE,
 	    r->goal.environment, "", m->nonce) == -1) {
 		reach_fail(r, true, "no URL of a registry, or no name of an "
