@@ -27,7 +27,7 @@ int	 beside_start(struct beside *b, const struct rlimit *nofile)
 
 #define BESIDE_WHY	64
 
-/* Whether that child was it: the status for us to exit with, and why we stop. */
+/* Whether that child was it: the status to exit with, and why we stop. */
 bool	 beside_on_exit(struct beside *b, pid_t pid, int status,
 	    int *status_out, char why[BESIDE_WHY]);
 

@@ -572,7 +572,8 @@ holder_new(struct holders *hs, struct buf *key, bool confined)
 {
 	struct holder	*h;
 
-	if (covered_init() == -1 || !make_room(hs) || (h = calloc(1, sizeof(*h))) == NULL)
+	if (covered_init() == -1 || !make_room(hs) ||
+	    (h = calloc(1, sizeof(*h))) == NULL)
 		return NULL;
 	h->holders = hs;
 	h->key = *key;

@@ -21,8 +21,8 @@ struct holder;
 struct holders;
 
 /*
- * Those of a session; none is made before it is asked for.  on_changed(arg): one
- * became ready or failed, and what waits for it can go on.  NULL with errno.
+ * Those of a session; none is made before it is asked for.  on_changed(arg):
+ * one became ready or failed, what waits for it can go on.  NULL with errno.
  */
 struct holders	*holders_new(const struct env *env,
 		    void (*on_changed)(void *), void *arg)

@@ -400,7 +400,8 @@ find_view(struct session *s, struct rpc_req *req, uint32_t sandbox,
 		return -1;
 	st->sandboxed = true;
 	if (!plan.reads_all || !plan.writes_all) {
-		if ((st->holder = holder_for_command(s->holders, &plan)) != NULL)
+		st->holder = holder_for_command(s->holders, &plan);
+		if (st->holder != NULL)
 			holder_use(st->holder, true);
 		else
 			rv = -1;

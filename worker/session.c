@@ -654,7 +654,8 @@ on_ttl(void *arg)
 	if (s->state == SESSION_HANDING && s->conn != NULL)
 		conn_abandon(s->conn);	/* it may be another's already */
 	else if (s->state == SESSION_DETACHED)
-		session_end(s, "expired: nobody resumed it", s->env.set.grace_ms);
+		session_end(s, "expired: nobody resumed it",
+		    s->env.set.grace_ms);
 	else if (s->state != SESSION_ATTACHED && s->conn != NULL)
 		conn_close(s->conn, 1008, "no initialize in time");
 }
@@ -714,7 +715,8 @@ session_init(struct session *s, const struct session_events *events,
 	if (s->is_relayed)
 		s->window.retain = s->env.set.remote_retain;
 	budget_init(s);
-	if ((s->holders = holders_new(&s->env, s->events->on_holder, s)) == NULL)
+	s->holders = holders_new(&s->env, s->events->on_holder, s);
+	if (s->holders == NULL)
 		fatal("sandboxes");
 	json_init(&s->json);
 	buf_init(&s->scratch, (size_t)LIMIT_MESSAGE);
