@@ -180,7 +180,8 @@ def short():
 def idle():
     """What one that does nothing costs, and a list of all of them."""
     n = count("IDLE", 300)       # select(2) of the client: below 1,000
-    server = Server("MaxSessions=%d" % (n + 10), "MaxSessionsPerUser=%d" % (n + 10))
+    server = Server("MaxSessions=%d" % (n + 10),
+                    "MaxSessionsPerUser=%d" % (n + 10))
     master = rss(server.pid)
     some = [connect(server.url) for _ in range(n)]
     pids = [p for p in server.workers()]
