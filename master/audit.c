@@ -16,7 +16,6 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "master/route.h"
 #include "master/world.h"
 
 #define SYSLOG_PATH	"/dev/log"
@@ -270,15 +269,6 @@ audit_peer(struct master *m, const struct peer *p, struct audit_what what)
 	what.peer = p->text;
 	what.listener = p->listener;
 	audit(m, &what);
-}
-
-void
-audit_session(const struct route *r, struct audit_what what)
-{
-	what.session = AUDIT_N(r->number);
-	what.identity = r->identity;
-	what.uid = AUDIT_N(r->uid);
-	audit(r->master, &what);
 }
 
 void

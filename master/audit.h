@@ -13,7 +13,6 @@
 struct audit;
 struct master;
 struct peer;
-struct route;
 
 /* Whether a configuration says where, if at all.  0, or -1 with the reason. */
 int	 audit_check(const struct conf *c, struct conf_error *e)
@@ -29,13 +28,9 @@ void	 audit_free(struct audit **ap);
 /* Tell it something; m may have none. */
 void	 audit(struct master *m, const struct audit_what *what);
 
-/*
- * The same about a peer, or about a session: who that is, and where, is filled
- * in.
- */
+/* The same about a peer: who that is, and where, is filled in. */
 void	 audit_peer(struct master *m, const struct peer *p,
 	    struct audit_what what);
-void	 audit_session(const struct route *r, struct audit_what what);
 
 /* So many were not told by who should have. */
 void	 audit_missed(struct master *m, uint64_t n);

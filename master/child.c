@@ -176,7 +176,8 @@ on_overdue(void *arg)
 	if (c->state == CHILD_HANDING) {
 		log_info("%s: the worker of its session does not answer",
 		    c->peer.text);
-		c->master->child_events->on_no_answer(c);
+		c->master->child_events->decide(c, IPC__VERDICT__ATTACHED,
+		    NULL);
 		return;
 	}
 	if (!c->reaped && c->pid != 0)

@@ -82,8 +82,11 @@ struct child_events {
 	/* It died, or broke the rules, before it had a client. */
 	void	(*on_early_death)(struct child *c);
 
-	/* HANDING: the owner of the session does not answer. */
-	void	(*on_no_answer)(struct child *c);
+	/*
+	 * HANDING: what became of the session that its client asked for, which
+	 * is told to it.
+	 */
+	void	(*decide)(struct child *c, Ipc__Verdict v, struct route *r);
 };
 
 /*

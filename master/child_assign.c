@@ -7,7 +7,6 @@
 #include "common/envlist.h"
 #include "common/log.h"
 #include "master/audit.h"
-#include "master/figures.h"
 #include "master/policy.h"
 #include "master/route.h"
 
@@ -86,7 +85,7 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 	if (refuse != 0 && p->why != NULL)
 		out.why = (char *)(uintptr_t)p->why;
 	if (p->is_metrics) {
-		figures_take(c->master, gauges);
+		c->master->events->gauges(c->master, gauges);
 		if (gauges[GAUGE_waiting] > 0)
 			gauges[GAUGE_waiting]--;	/* who asks */
 		figures.stat = c->master->stats;
@@ -159,7 +158,7 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 		child_set_state(c, CHILD_GREETING);
 	}
 	if (v == IPC__VERDICT__TAKEN || v == IPC__VERDICT__YOURS)
-		audit_session(r, (struct audit_what){
+		route_audit(r, (struct audit_what){
 		    .event = AUDIT_session_resumed, .peer = c->peer.text,
 		    .listener = c->peer.listener });
 	if (v == IPC__VERDICT__YOURS) {

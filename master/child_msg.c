@@ -81,7 +81,7 @@ on_opened(struct child *c, const void *body, struct ipc_msg *m)
 		return;
 	c->route->opened = true;
 	STAT_INC(c->master, opened);
-	audit_session(c->route, (struct audit_what){
+	route_audit(c->route, (struct audit_what){
 	    .event = AUDIT_session_opened, .peer = c->peer.text,
 	    .listener = c->peer.listener });
 	if (policy_exceeded(c->master, &c->peer)) {
@@ -259,7 +259,7 @@ on_command(struct child *c, const void *body, struct ipc_msg *m)
 		what.cut = AUDIT_N(true);
 	what.terminal = AUDIT_N(in->terminal);
 	what.sandboxed = AUDIT_N(in->sandboxed);
-	audit_session(c->route, what);
+	route_audit(c->route, what);
 }
 
 static void
@@ -354,16 +354,10 @@ child_on_early_death(struct child *c)
 	pool_on_death(c->master->pool);
 }
 
-static void
-child_on_no_answer(struct child *c)
-{
-	child_decide(c, IPC__VERDICT__ATTACHED, NULL);
-}
-
 const struct child_events	 child_msg_events = {
 	.on_msg = child_on_msg,
 	.on_state = child_on_state,
 	.on_settled = child_on_settled,
 	.on_early_death = child_on_early_death,
-	.on_no_answer = child_on_no_answer
+	.decide = child_decide
 };

@@ -9,13 +9,6 @@
 
 #include "master/world.h"
 
-enum gauge {
-#define GAUGE(name, family, state, help)	GAUGE_##name,
-#include "proto/gauge.def"
-#undef GAUGE
-	GAUGES
-};
-
 /* As they are now. */
 void	 figures_take(const struct master *m, uint64_t gauges[GAUGES]);
 

@@ -27,6 +27,7 @@
 #include "master/child_msg.h"
 #include "master/ctl.h"
 #include "master/fence.h"
+#include "master/figures.h"
 #include "master/gatekeep.h"
 #include "master/groups.h"
 #include "master/listen.h"
@@ -150,9 +151,17 @@ master_is_ready(const struct master *m)
 	    !pool_is_broken(m->pool);
 }
 
+static void
+master_on_spare(struct master *m)
+{
+	gate_pump(m->gate);
+}
+
 static const struct master_events	 events = {
 	.stop = master_stop,
 	.on_child_gone = master_on_child_gone,
+	.on_spare = master_on_spare,
+	.gauges = figures_take,
 	.kill_orphans = master_kill_orphans,
 	.reopen_logs = master_reopen_logs,
 	.is_ready = master_is_ready

@@ -17,9 +17,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "master/gatekeep.h"
 #include "master/groups.h"
-#include "master/listen.h"
 #include "master/logto.h"
 
 #define RESPAWN_MS	50	/* after the first quick death of a template */
@@ -497,7 +495,7 @@ on_refill(void *arg)
 			refill_in(p, PAUSE_MS);
 			break;
 		}
-	gate_pump(p->master->gate);
+	p->master->events->on_spare(p->master);
 }
 
 /* The rush is over: half of what is kept beyond the minimum goes. */

@@ -11,7 +11,6 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/audit.h"
-#include "master/child_assign.h"
 
 /*
  * Tombstones come first in the list, oldest first: there may be thousands,
@@ -66,6 +65,22 @@ route_new(struct child *owner)
 	return r;
 }
 
+/* Tell a greeter what becomes of its client. */
+static void
+decide(struct child *c, Ipc__Verdict v, struct route *r)
+{
+	c->master->child_events->decide(c, v, r);
+}
+
+void
+route_audit(const struct route *r, struct audit_what what)
+{
+	what.session = AUDIT_N(r->number);
+	what.identity = r->identity;
+	what.uid = AUDIT_N(r->uid);
+	audit(r->master, &what);
+}
+
 static void
 tell_end(const struct route *r)
 {
@@ -77,7 +92,7 @@ tell_end(const struct route *r)
 	what.bytes_in = AUDIT_N(r->used.bytes_in);
 	what.bytes_out = AUDIT_N(r->used.bytes_out);
 	what.cpu_ms = AUDIT_N(r->used.cpu_ms);
-	audit_session(r, what);
+	route_audit(r, what);
 }
 
 void
@@ -96,7 +111,7 @@ void
 route_detached(struct route *r)
 {
 	if (r->attached)
-		audit_session(r, (struct audit_what){
+		route_audit(r, (struct audit_what){
 		    .event = AUDIT_session_detached });
 	r->attached = false;
 }
@@ -117,7 +132,7 @@ route_free(struct route **rp)
 	/* Who still waits for it gets "unknown". */
 	TAILQ_FOREACH(c, &r->master->children, entry)
 		if (c->wanted == r)
-			child_decide(c, IPC__VERDICT__UNKNOWN, NULL);
+			decide(c, IPC__VERDICT__UNKNOWN, NULL);
 	map_del(&r->master->routes, &r->node);
 	TAILQ_REMOVE(&r->master->all_routes, r, entry);
 	timer_stop(&r->expire_ev);
@@ -179,11 +194,11 @@ route_handover(struct child *greeter, const char *id, const void *message,
 	 */
 	if (r == NULL || !is_whose(r, &greeter->peer) ||
 	    r->owner == greeter) {
-		child_decide(greeter, IPC__VERDICT__UNKNOWN, NULL);
+		decide(greeter, IPC__VERDICT__UNKNOWN, NULL);
 		return;
 	}
 	if (r->owner == NULL) {
-		child_decide(greeter, IPC__VERDICT__YOURS, r);
+		decide(greeter, IPC__VERDICT__YOURS, r);
 		return;
 	}
 	/*
@@ -191,7 +206,7 @@ route_handover(struct child *greeter, const char *id, const void *message,
 	 * either; and nobody fills our memory with what waits for it.
 	 */
 	if (!chan_is_idle(r->owner->chan)) {
-		child_decide(greeter, IPC__VERDICT__ATTACHED, NULL);
+		decide(greeter, IPC__VERDICT__ATTACHED, NULL);
 		return;
 	}
 	greeter->wanted = r;
@@ -233,7 +248,7 @@ route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v)
 	if (v == IPC__VERDICT__RELEASED)
 		v = r->owner == NULL ? IPC__VERDICT__YOURS :
 		    IPC__VERDICT__ATTACHED;	/* another was quicker */
-	child_decide(greeter, v, r);
+	decide(greeter, v, r);
 }
 
 /*
@@ -301,7 +316,7 @@ settle_waiting(struct route *r, const struct child *owner)
 
 	TAILQ_FOREACH(c, &r->master->children, entry)
 		if (c->wanted == r && c->asked_id == owner->id)
-			child_decide(c, r->owner == NULL ?
+			decide(c, r->owner == NULL ?
 			    IPC__VERDICT__YOURS : IPC__VERDICT__ATTACHED, r);
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "common/ev.h"
+#include "master/audit.h"
 #include "master/child.h"
 #include "master/world.h"
 
@@ -67,5 +68,8 @@ void	 route_on_owner_gone(struct route *r, const char *why);
 /* Sessions that have a worker: of all clients, of one identity. */
 size_t	 route_count(const struct master *m);
 size_t	 route_count_of(const struct master *m, const char *identity);
+
+/* Tell the audit log something about a session: who and which is filled in. */
+void	 route_audit(const struct route *r, struct audit_what what);
 
 #endif

@@ -57,6 +57,14 @@ enum master_stat {
 	STATS
 };
 
+/* The rows of proto/gauge.def. */
+enum gauge {
+#define GAUGE(name, family, state, help)	GAUGE_##name,
+#include "proto/gauge.def"
+#undef GAUGE
+	GAUGES
+};
+
 /* What only the whole can do, for modules that are parts of it. */
 struct master_events {
 	/* Stop in order; again: at once. */
@@ -64,6 +72,12 @@ struct master_events {
 
 	/* A worker is gone: look for what it left, and whether we are done. */
 	void	(*on_child_gone)(struct master *m);
+
+	/* A worker may be had again for who waits for one. */
+	void	(*on_spare)(struct master *m);
+
+	/* What /metrics tells, as it is now. */
+	void	(*gauges)(const struct master *m, uint64_t gauges[GAUGES]);
 
 	/* What a worker left alive is killed until none is left. */
 	void	(*kill_orphans)(struct master *m);

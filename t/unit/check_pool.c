@@ -160,12 +160,14 @@ child_on_template_gone(struct master *master)
 	nlost++;
 }
 
-void
-gate_pump(struct gate *g)
+static void
+on_spare(struct master *master)
 {
-	(void)g;
+	ck_assert_ptr_eq(master, &m);
 	npumps++;
 }
+
+static const struct master_events	 events = { .on_spare = on_spare };
 
 const char *
 groups_path(const struct groups *g)
@@ -224,6 +226,7 @@ static void
 setup(void)
 {
 	memset(&m, 0, sizeof(m));
+	m.events = &events;
 	now = 1000000000000;
 	has_workers = true;
 	TAILQ_INIT(&m.children);

@@ -12,7 +12,6 @@
 #include "common/limit.h"
 #include "master/audit.h"
 #include "master/child.h"
-#include "master/child_assign.h"
 #include "master/route.h"
 
 #define TTL	5000		/* ms that one is kept */
@@ -75,8 +74,8 @@ child_by_id(struct master *master, unsigned id)
 	return NULL;
 }
 
-void
-child_decide(struct child *c, Ipc__Verdict v, struct route *r)
+static void
+decide(struct child *c, Ipc__Verdict v, struct route *r)
 {
 	told = c;
 	verdict = v;
@@ -109,14 +108,16 @@ child_wait_for_owner(struct child *c)
 }
 
 void
-audit_session(const struct route *r, struct audit_what what)
+audit(struct master *master, const struct audit_what *what)
 {
-	(void)r;
-	if (what.event != AUDIT_session_ended)
+	ck_assert_ptr_eq(master, &m);
+	if (what->event != AUDIT_session_ended)
 		return;
 	nends++;
-	snprintf(why, sizeof(why), "%s", what.why);
+	snprintf(why, sizeof(why), "%s", what->why);
 }
+
+static const struct child_events	 child_events = { .decide = decide };
 
 /* --- */
 
@@ -162,6 +163,7 @@ static void
 setup(void)
 {
 	memset(&m, 0, sizeof(m));
+	m.child_events = &child_events;
 	now = 1000000;
 	TAILQ_INIT(&m.children);
 	TAILQ_INIT(&m.all_routes);
