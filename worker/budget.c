@@ -1,12 +1,10 @@
 #include "worker/budget.h"
 
+#include <string.h>
+
 #include "common/clock.h"
 #include "common/ev.h"
 #include "common/limit.h"
-#include "common/log.h"
-#include "worker/conn.h"
-#include "worker/link.h"
-#include "worker/session.h"
 
 #define STEP	((uint64_t)1024 * 1024)	/* bytes; what is asked for is whole */
 
@@ -23,69 +21,58 @@ in_steps(uint64_t bytes)
 }
 
 static uint64_t
-output_max(const struct session *s)
+output_max(const struct budget *b)
 {
-	return LIMIT_OUTPUT_MEMORY + s->window.retain;
+	return LIMIT_OUTPUT_MEMORY + b->window->retain;
 }
 
 static void
-look_in(struct session *s, uint64_t ms)
+set(struct budget *b, uint64_t output, uint64_t message)
 {
-	timer_set(&s->budget.look_ev, ms);
+	b->output = output;
+	b->message = message;
+	b->window->memory_max = LIMIT_HELD_FREE + output;
+	b->events->allow(b->arg, LIMIT_HELD_FREE + message);
 }
 
 static void
-set(struct session *s, uint64_t output, uint64_t message)
+ask(struct budget *b, uint64_t output, uint64_t message)
 {
-	s->budget.output = output;
-	s->budget.message = message;
-	s->window.memory_max = LIMIT_HELD_FREE + output;
-	if (s->conn != NULL && s->state != SESSION_NEW)
-		conn_allow(s->conn, LIMIT_HELD_FREE + message);
-}
-
-static void
-ask(struct session *s, uint64_t output, uint64_t message)
-{
-	struct budget	*b = &s->budget;
-
 	/* What is given back is nobody's before it is. */
-	set(s, output < b->output ? output : b->output,
+	set(b, output < b->output ? output : b->output,
 	    message < b->message ? message : b->message);
 	b->asked_output = output;
 	b->asked_message = message;
 	b->asking++;
-	look_in(s, LIMIT_HELD_ANSWER);
-	if (link_ask_memory(s->link, output, message) == -1)
-		budget_on_master_gone(s);
+	timer_set(&b->look_ev, LIMIT_HELD_ANSWER);
+	if (b->events->ask(b->arg, output, message) == -1)
+		budget_on_master_gone(b);
 }
 
 void
-budget_answered(struct session *s, uint64_t output, uint64_t message)
+budget_answered(struct budget *b, uint64_t output, uint64_t message)
 {
-	struct budget	*b = &s->budget;
-
 	if (b->asking > 0)
 		b->asking--;
 	if (output < b->asked_output)
 		b->refused = clock_ms();
-	set(s, output, message);
+	set(b, output, message);
 	if (message >= b->wanted)
 		b->wanted = 0;
 	if (b->wanted > 0)
-		look_in(s, LIMIT_HELD_RETRY);
+		timer_set(&b->look_ev, LIMIT_HELD_RETRY);
 	else if (output > 0 || message > 0)
-		look_in(s, LIMIT_HELD_LOOK);
+		timer_set(&b->look_ev, LIMIT_HELD_LOOK);
 }
 
 /* Nobody counts: then it has what it wants. */
 void
-budget_on_master_gone(struct session *s)
+budget_on_master_gone(struct budget *b)
 {
-	if (s->budget.asking == 0)
+	if (b->asking == 0)
 		return;
-	s->budget.asking = 0;
-	budget_answered(s, s->budget.asked_output, s->budget.asked_message);
+	b->asking = 0;
+	budget_answered(b, b->asked_output, b->asked_message);
 }
 
 /*
@@ -95,33 +82,30 @@ budget_on_master_gone(struct session *s)
 static void
 on_look(void *arg)
 {
-	struct session	*s = arg;
-	struct budget	*b = &s->budget;
+	struct budget	*b = arg;
 	uint64_t	 output, message = b->message;
 
 	if (b->asking > 0) {
-		budget_on_master_gone(s);
+		budget_on_master_gone(b);
 		return;
 	}
-	output = in_steps(beyond_free(s->window.memory));
+	output = in_steps(beyond_free(b->window->memory));
 	if (output > b->output)
 		output = b->output;
 	if (b->wanted > 0)
 		message = b->wanted;
-	else if (s->conn == NULL ||
-	    conn_unfinished(s->conn) < LIMIT_HELD_FREE)
+	else if (b->events->unfinished(b->arg) < LIMIT_HELD_FREE)
 		message = 0;
 	if (output != b->output || message != b->message)
-		ask(s, output, message);
+		ask(b, output, message);
 	else
-		look_in(s, LIMIT_HELD_LOOK);
+		timer_set(&b->look_ev, LIMIT_HELD_LOOK);
 }
 
 bool
-budget_output(struct session *s)
+budget_output(struct budget *b)
 {
-	struct budget	*b = &s->budget;
-	uint64_t	 most = output_max(s), more;
+	uint64_t	 most = output_max(b), more;
 
 	if (b->output >= most)
 		return false;
@@ -130,39 +114,42 @@ budget_output(struct session *s)
 	if (b->refused != 0 && clock_ms() - b->refused < LIMIT_HELD_REFUSED)
 		return false;
 	/* It doubles: who asks for all at once keeps others from it. */
-	more = in_steps(2 * s->window.memory);
-	ask(s, more < most ? more : most, b->message);
+	more = in_steps(2 * b->window->memory);
+	ask(b, more < most ? more : most, b->message);
 	return b->asking > 0;
 }
 
 void
-budget_message(struct session *s, size_t want)
+budget_message(struct budget *b, size_t want)
 {
-	s->budget.wanted = in_steps(beyond_free(want));
-	if (s->budget.wanted > LIMIT_MESSAGE)
-		s->budget.wanted = LIMIT_MESSAGE;
-	ask(s, s->budget.output, s->budget.wanted);
+	b->wanted = in_steps(beyond_free(want));
+	if (b->wanted > LIMIT_MESSAGE)
+		b->wanted = LIMIT_MESSAGE;
+	ask(b, b->output, b->wanted);
 }
 
 void
-budget_on_conn_end(struct session *s)
+budget_on_conn_end(struct budget *b)
 {
-	struct budget	*b = &s->budget;
-
 	b->wanted = 0;
 	if (b->message > 0)
-		ask(s, b->output, 0);
+		ask(b, b->output, 0);
 }
 
 void
-budget_init(struct session *s)
+budget_init(struct budget *b, struct event_base *base, struct window *w,
+    const struct budget_events *events, void *arg)
 {
-	s->window.memory_max = LIMIT_HELD_FREE;
-	timer_init(&s->budget.look_ev, s->env.base, on_look, s);
+	memset(b, 0, sizeof(*b));
+	b->window = w;
+	b->events = events;
+	b->arg = arg;
+	w->memory_max = LIMIT_HELD_FREE;
+	timer_init(&b->look_ev, base, on_look, b);
 }
 
 void
-budget_fini(struct session *s)
+budget_fini(struct budget *b)
 {
-	timer_stop(&s->budget.look_ev);
+	timer_stop(&b->look_ev);
 }

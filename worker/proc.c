@@ -173,7 +173,7 @@ proc_has_room(const struct proc *p)
 	if (p->transcript != NULL && transcript_waits(p->transcript))
 		return false;
 	if (!window_has_memory(&s->window, LIMIT_READ_CHUNK) &&
-	    budget_output(s))
+	    budget_output(&s->budget))
 		return false;
 	if (s->conn == NULL)
 		return session_has_room(s) || overflow_make_room(s);

@@ -158,7 +158,7 @@ on_memory(struct session *s, const void *body, struct ipc_msg *m)
 	const Ipc__Memory	*in = body;
 
 	(void)m;
-	budget_answered(s, in->output, in->message);
+	budget_answered(&s->budget, in->output, in->message);
 }
 
 typedef void	 serve_fn(struct session *s, const void *body,
@@ -197,7 +197,7 @@ serve_on_gone(void *arg)
 	struct session	*s = arg;
 
 	transcripts_lost(s);
-	budget_on_master_gone(s);
+	budget_on_master_gone(&s->budget);
 	if (s->state == SESSION_RELEASED || s->state == SESSION_NEW ||
 	    s->state == SESSION_HANDING)
 		s->done = true;

@@ -146,8 +146,39 @@ on_receipt(void *arg, uint64_t pos)
 static void
 on_hungry(void *arg, size_t want)
 {
-	budget_message(arg, want);
+	struct session	*s = arg;
+
+	budget_message(&s->budget, want);
 }
+
+static int
+ask_memory(void *arg, uint64_t output, uint64_t message)
+{
+	struct session	*s = arg;
+
+	return link_ask_memory(s->link, output, message);
+}
+
+static void
+allow_message(void *arg, size_t bytes)
+{
+	struct session	*s = arg;
+
+	if (s->conn != NULL && s->state != SESSION_NEW)
+		conn_allow(s->conn, bytes);
+}
+
+static size_t
+unfinished(const void *arg)
+{
+	const struct session	*s = arg;
+
+	return s->conn != NULL ? conn_unfinished(s->conn) : 0;
+}
+
+static const struct budget_events	 budget_events = {
+	ask_memory, allow_message, unfinished
+};
 
 int
 session_received(struct session *s, uint64_t bytes)
@@ -252,7 +283,7 @@ on_conn_end(void *arg, const char *why)
 
 	s->conn = NULL;
 	s->has_receipts = false;
-	budget_on_conn_end(s);
+	budget_on_conn_end(&s->budget);
 	s->lingering++;
 	s->phase = PHASE_NEW;
 	s->events->on_conn_end(s);
@@ -714,7 +745,7 @@ session_init(struct session *s, const struct session_events *events,
 	window_init(&s->window);
 	if (s->is_relayed)
 		s->window.retain = s->env.set.remote_retain;
-	budget_init(s);
+	budget_init(&s->budget, base, &s->window, &budget_events, s);
 	s->holders = holders_new(&s->env, s->events->on_holder, s);
 	if (s->holders == NULL)
 		fatal("sandboxes");
@@ -770,7 +801,7 @@ session_fini(struct session *s)
 	timer_stop(&s->relayed_ev);
 	timer_stop(&s->evict_ev);
 	sigfd_free(&s->signals);
-	budget_fini(s);
+	budget_fini(&s->budget);
 	timer_stop(&s->reap_ev);
 	io_stop(&s->pace_ev);
 	fd_close(&s->pace_fd);
