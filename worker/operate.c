@@ -139,7 +139,7 @@ operate_tail(struct session *s, const Ipc__Tail *in, int *fdp)
 
 	if ((p = find(s, in->process)) == NULL)
 		result = IPC__ACT_RESULT__NO_PROCESS;
-	else if (*fdp == -1 || tail_new(p, *fdp, in->follow) == -1)
+	else if (*fdp == -1 || tails_add(&p->tails, *fdp, in->follow) == -1)
 		result = IPC__ACT_RESULT__UNABLE;
 	else
 		*fdp = -1;

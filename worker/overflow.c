@@ -65,7 +65,7 @@ overflow_end(struct session *s)
 	TAILQ_FOREACH(p, &s->all, entry) {
 		if ((bytes = ring_close_gap(&p->ring, &after, &by)) == 0)
 			continue;
-		tail_renumber(p, after, by);
+		tails_renumber(&p->tails, after, by);
 		log_warnx("%llu bytes of output of process %d were dropped "
 		    "while nobody was attached", (unsigned long long)bytes,
 		    p->pid);

@@ -27,7 +27,6 @@
 #include "worker/operate.h"
 #include "worker/replay.h"
 #include "worker/rpc.h"
-#include "worker/tail.h"
 #include "worker/transcript.h"
 #include "worker/waiter.h"
 
@@ -60,14 +59,6 @@ static const char *const state_names[] = { "running", "exited", "closed" };
 static void	 stream_on_read(void *);
 static void	 proc_on_timer(void *);
 static void	 proc_maybe_close(struct proc *p);
-
-const char *
-proc_stream_name(uint8_t stream)
-{
-	static const char *const names[] = { "stdout", "stderr", "pty" };
-
-	return names[stream];
-}
 
 const char *
 proc_state_name(const struct proc *p)
@@ -137,7 +128,7 @@ proc_tell_output(struct proc *p, struct chunk *c)
 	    "{\"processId\":") - 1;
 	n = snprintf(head, sizeof(head), ",\"seq\":%llu,\"stream\":\"%s\","
 	    "\"chunk\":\"", (unsigned long long)c->seq,
-	    proc_stream_name(c->stream));
+	    ring_stream_name(c->stream));
 	mid = (size_t)n;
 	if ((out = conn_begin(s->conn, before + p->json_id_len + mid + b64 +
 	    sizeof(tail) - 1)) == NULL)
@@ -244,7 +235,7 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 	if (c == NULL) {
 		if (s->conn == NULL &&
 		    ring_append(&p->ring, st->stream, data, n)) {
-			tail_wake_all(p);
+			tails_wake(&p->tails);
 			return;
 		}
 		if ((c = window_chunk(&s->window, s->conn == NULL &&
@@ -259,7 +250,7 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 	if (s->conn != NULL && !p->is_replayed)
 		proc_tell_output(p, c);
 	waiter_wake_all(p);
-	tail_wake_all(p);
+	tails_wake(&p->tails);
 	ring_evict(&p->ring);
 }
 
@@ -306,7 +297,7 @@ lose_rest(struct stream *st, int error)
 
 	p->lost = error;
 	log_warnx("process %d: reading its %s: %s", p->pid,
-	    proc_stream_name(st->stream), strerror(error));
+	    ring_stream_name(st->stream), strerror(error));
 	n = snprintf(text, sizeof(text), "%s[execsrv: the rest of this output "
 	    "could not be read: %s]%s", line, strerror(error), line);
 	add_output(st, NULL, text, (size_t)n);
@@ -512,7 +503,7 @@ proc_alloc(struct session *s, const char *id, size_t id_len)
 	kin_init(&p->kin, &others, p);
 	p->streams[0].fd = p->streams[1].fd = -1;
 	TAILQ_INIT(&p->waiters);
-	TAILQ_INIT(&p->tails);
+	tails_init(&p->tails, s->env.base, &p->ring, &s->tails);
 	ring_init(&p->ring, &s->window);
 	timer_init(&p->timer_ev, s->env.base, proc_on_timer, p);
 	input_init(&p->input, s->env.base, -1, false, &s->parked, on_room);
@@ -590,7 +581,7 @@ proc_free(struct proc **pp)
 		holder_use(p->holder, false);
 	replay_stop(p);
 	waiter_fail_all(p);
-	tail_free_all(p);
+	tails_fini(&p->tails);
 	transcript_end(&p->transcript);
 	input_fini(&p->input);
 	stream_end(&p->streams[0]);
@@ -659,7 +650,7 @@ proc_close(struct proc *p)
 	if (!p->is_replayed)
 		proc_tell_close(p);
 	waiter_wake_all(p);
-	tail_wake_all(p);
+	tails_end(&p->tails);
 	if (!p->terminated) {
 		cgroups_give_back(s->cgroups, &p->cgroup);
 		timer_set(&p->timer_ev, s->env.set.closed_ttl_ms);

@@ -22,6 +22,7 @@
 #include "worker/ring.h"
 #include "worker/session.h"
 #include "worker/spawn.h"
+#include "worker/tail.h"
 
 enum proc_state { PROC_RUNNING, PROC_EXITED, PROC_CLOSED };
 
@@ -73,7 +74,7 @@ struct proc {
 	struct stream		 streams[2];
 	struct ring		 ring;
 	TAILQ_HEAD(, waiter)	 waiters;
-	TAILQ_HEAD(, tail)	 tails;
+	struct tails		 tails;
 	struct transcript	*transcript;	/* or NULL */
 	struct acting		 ending;
 	struct timer		 timer_ev;	/* kill passes; retention */
@@ -154,6 +155,4 @@ void	 proc_on_input(struct proc *p);
 int	 proc_resize(struct proc *p, uint16_t rows, uint16_t cols);
 
 const char	*proc_state_name(const struct proc *p);
-const char	*proc_stream_name(uint8_t stream);
-
 #endif

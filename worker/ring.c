@@ -492,3 +492,11 @@ ring_after(const struct ring *r, uint64_t seq)
 	}
 	return found;
 }
+
+const char *
+ring_stream_name(uint8_t stream)
+{
+	static const char *const names[] = { "stdout", "stderr", "pty" };
+
+	return names[stream];
+}

@@ -27,6 +27,9 @@ enum chunk_state { CHUNK_SPOOLED, CHUNK_SENT, CHUNK_RELAYED, CHUNK_ACKED };
 
 enum proc_stream { STREAM_STDOUT, STREAM_STDERR, STREAM_PTY };
 
+/* As clients know it. */
+const char	*ring_stream_name(uint8_t stream);
+
 struct ring;
 
 struct chunk {

@@ -1,7 +1,5 @@
 #include "worker/tail.h"
 
-#include <sys/queue.h>
-
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,13 +8,12 @@
 #include "common/fd.h"
 #include "common/ipc.h"
 #include "common/limit.h"
-#include "worker/proc.h"
 
 #define TURN_PIECES	4	/* sent in one turn of the loop */
 
 struct tail {
 	TAILQ_ENTRY(tail)	 entry;
-	struct proc		*proc;
+	struct tails		*tails;
 	int			 fd;
 	struct io		 read_ev;	/* the operator left */
 	struct io		 write_ev;
@@ -28,8 +25,8 @@ struct tail {
 static void
 tail_free(struct tail *t)
 {
-	TAILQ_REMOVE(&t->proc->tails, t, entry);
-	t->proc->session->tails--;
+	TAILQ_REMOVE(&t->tails->list, t, entry);
+	(*t->tails->total)--;
 	io_stop(&t->read_ev);
 	io_stop(&t->write_ev);
 	fd_close(&t->fd);
@@ -47,7 +44,7 @@ on_read(void *arg)
 static const struct chunk *
 next_chunk(struct tail *t)
 {
-	struct ring		*r = &t->proc->ring;
+	struct ring		*r = t->tails->ring;
 	const struct chunk	*c = ring_after(r, t->seq > 0 ? t->seq - 1 :
 				    0);
 
@@ -68,7 +65,7 @@ put_piece(struct tail *t, const struct chunk *c)
 	Ipc__TailPiece	 out = IPC__TAIL_PIECE__INIT;
 
 	out.seq = c->seq;
-	out.stream = (char *)(uintptr_t)proc_stream_name(c->stream);
+	out.stream = (char *)(uintptr_t)ring_stream_name(c->stream);
 	out.data.data = (uint8_t *)(uintptr_t)c->data + t->at;
 	out.data.len = c->len - t->at;
 	if (ipc_send(t->fd, IPC_tail_piece, &out, -1) == -1)
@@ -86,8 +83,7 @@ on_write(void *arg)
 
 	for (i = 0; i < TURN_PIECES; i++) {
 		if ((c = next_chunk(t)) == NULL) {
-			if (t->until != UINT64_MAX ||
-			    t->proc->state == PROC_CLOSED)
+			if (t->until != UINT64_MAX || t->tails->is_over)
 				tail_free(t);
 			return;
 		}
@@ -101,25 +97,35 @@ on_write(void *arg)
 	io_start(&t->write_ev);
 }
 
-int
-tail_new(struct proc *p, int fd, bool follow)
+void
+tails_init(struct tails *ts, struct event_base *base, struct ring *ring,
+    unsigned *total)
 {
-	struct session	*s = p->session;
+	TAILQ_INIT(&ts->list);
+	ts->base = base;
+	ts->ring = ring;
+	ts->total = total;
+	ts->is_over = false;
+}
+
+int
+tails_add(struct tails *ts, int fd, bool follow)
+{
 	struct tail	*t;
 
-	if (s->tails >= LIMIT_TAILS) {
+	if (*ts->total >= LIMIT_TAILS) {
 		errno = EMFILE;
 		return -1;
 	}
 	if ((t = calloc(1, sizeof(*t))) == NULL)
 		return -1;
-	t->proc = p;
+	t->tails = ts;
 	t->fd = -1;
-	t->until = follow ? UINT64_MAX : p->ring.next_seq;
-	TAILQ_INSERT_TAIL(&p->tails, t, entry);
-	s->tails++;
-	io_init(&t->read_ev, s->env.base, fd, EV_READ, on_read, t);
-	io_init(&t->write_ev, s->env.base, fd, EV_WRITE, on_write, t);
+	t->until = follow ? UINT64_MAX : ts->ring->next_seq;
+	TAILQ_INSERT_TAIL(&ts->list, t, entry);
+	(*ts->total)++;
+	io_init(&t->read_ev, ts->base, fd, EV_READ, on_read, t);
+	io_init(&t->write_ev, ts->base, fd, EV_WRITE, on_write, t);
 	if (fd_nonblock(fd, 1) == -1 || io_start(&t->read_ev) == -1 ||
 	    io_start(&t->write_ev) == -1) {
 		tail_free(t);
@@ -131,11 +137,11 @@ tail_new(struct proc *p, int fd, bool follow)
 }
 
 void
-tail_renumber(struct proc *p, uint64_t after, uint64_t by)
+tails_renumber(struct tails *ts, uint64_t after, uint64_t by)
 {
 	struct tail	*t;
 
-	TAILQ_FOREACH(t, &p->tails, entry) {
+	TAILQ_FOREACH(t, &ts->list, entry) {
 		if (t->seq > after)
 			t->seq = t->seq - after > by ? t->seq - by : after;
 		if (t->until != UINT64_MAX && t->until > after)
@@ -145,19 +151,26 @@ tail_renumber(struct proc *p, uint64_t after, uint64_t by)
 }
 
 void
-tail_wake_all(struct proc *p)
+tails_wake(struct tails *ts)
 {
 	struct tail	*t;
 
-	TAILQ_FOREACH(t, &p->tails, entry)
+	TAILQ_FOREACH(t, &ts->list, entry)
 		io_start(&t->write_ev);
 }
 
 void
-tail_free_all(struct proc *p)
+tails_end(struct tails *ts)
+{
+	ts->is_over = true;
+	tails_wake(ts);
+}
+
+void
+tails_fini(struct tails *ts)
 {
 	struct tail	*t;
 
-	while ((t = TAILQ_FIRST(&p->tails)) != NULL)
+	while ((t = TAILQ_FIRST(&ts->list)) != NULL)
 		tail_free(t);
 }

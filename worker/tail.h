@@ -7,25 +7,41 @@
 #ifndef WORKER_TAIL_H
 #define WORKER_TAIL_H
 
+#include <sys/queue.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
-struct proc;
+#include "common/ev.h"
+#include "worker/ring.h"
+
+struct tail;
+
+/* Those of one process. Embedded. */
+struct tails {
+	TAILQ_HEAD(, tail)	 list;
+	struct event_base	*base;
+	struct ring		*ring;		/* its output */
+	unsigned		*total;		/* of all processes */
+	bool			 is_over;	/* no more will come */
+};
+
+void	 tails_init(struct tails *ts, struct event_base *base,
+	    struct ring *ring, unsigned *total);
+void	 tails_fini(struct tails *ts);
 
 /*
- * Show what is kept, and with follow what comes, until the process is closed.
+ * Show what is kept, and with follow what comes, until there will be no more.
  * fd is taken if it succeeds.  0, or -1 with errno; EMFILE: LIMIT_TAILS.
  */
-int	 tail_new(struct proc *p, int fd, bool follow)
+int	 tails_add(struct tails *ts, int fd, bool follow)
 	    __attribute__((warn_unused_result));
 
-/* There is more of it, or will be no more. */
-void	 tail_wake_all(struct proc *p);
+/* There is more; there will be no more. */
+void	 tails_wake(struct tails *ts);
+void	 tails_end(struct tails *ts);
 
 /* What had a number above after has one that is lower by that now. */
-void	 tail_renumber(struct proc *p, uint64_t after, uint64_t by);
-
-/* The process is forgotten. */
-void	 tail_free_all(struct proc *p);
+void	 tails_renumber(struct tails *ts, uint64_t after, uint64_t by);
 
 #endif

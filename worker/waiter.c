@@ -57,7 +57,7 @@ put_chunk_head(char *out, const struct chunk *c, bool is_first)
 {
 	return (size_t)snprintf(out, CHUNK_HEAD_MAX, "%s{\"seq\":%llu,"
 	    "\"stream\":\"%s\",\"chunk\":\"", is_first ? "" : ",",
-	    (unsigned long long)c->seq, proc_stream_name(c->stream));
+	    (unsigned long long)c->seq, ring_stream_name(c->stream));
 }
 
 #define ANSWER_MAX	(LIMIT_MESSAGE - 64 * 1024)	/* its chunks */
