@@ -215,7 +215,8 @@ start_now(struct session *s, struct rpc_req *req, struct start *st)
 		    "(os error %d)", what, strerror(errno), errno);
 	} else {
 		pr->sandboxed = st->sandboxed;
-		told_start(pr, &st->sp);
+		told_start(s->link, &s->env.set, pr->pid, pr->sandboxed,
+		    &st->sp);
 		transcript_start(pr, &st->sp);
 		if ((pr->holder = st->holder) != NULL)
 			holder_use(pr->holder, true);

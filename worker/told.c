@@ -9,7 +9,7 @@
 #include "common/limit.h"
 #include "worker/link.h"
 #include "worker/lookup.h"
-#include "worker/proc.h"
+#include "worker/spawn.h"
 
 /*
  * Which of the programs it was, as far as that can be known without waiting for
@@ -62,20 +62,20 @@ told_fits(char *const *argv)
 }
 
 void
-told_start(const struct proc *p, const struct spawn *sp)
+told_start(struct link *link, const Ipc__Settings *set, pid_t pid,
+    bool is_sandboxed, const struct spawn *sp)
 {
-	struct session	*s = p->session;
 	Ipc__Command	 out = IPC__COMMAND__INIT;
 
-	if (!s->env.set.audit)
+	if (!set->audit)
 		return;
-	out.pid = p->pid;
+	out.pid = pid;
 	out.program = (char *)(uintptr_t)find_program(sp);
 	out.terminal = sp->tty;
-	out.sandboxed = p->sandboxed;
-	if (s->env.set.log_arguments) {
+	out.sandboxed = is_sandboxed;
+	if (set->log_arguments) {
 		out.argument = (char **)(uintptr_t)sp->argv;
 		out.cut = !take_arguments(sp->argv, &out.n_argument);
 	}
-	link_command(s->link, &out);
+	link_command(link, &out);
 }
