@@ -430,11 +430,11 @@ http_has(const struct session *s, pid_t pid)
 	return s->http != NULL && http_link_pid(s->http->link) == pid;
 }
 
-bool
+void
 http_reaped(struct session *s, pid_t pid, int status)
 {
-	return s->http != NULL &&
-	    http_link_reaped(s->http->link, pid, status);
+	if (s->http != NULL)
+		http_link_reaped(s->http->link, pid, status);
 }
 
 void

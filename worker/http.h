@@ -51,7 +51,7 @@ void	 http_unhold(struct session *s);
 
 /* A child of ours that is no command, and its end. */
 bool	 http_has(const struct session *s, pid_t pid);
-bool	 http_reaped(struct session *s, pid_t pid, int status);
+void	 http_reaped(struct session *s, pid_t pid, int status);
 
 void	 http_free(struct session *s);
 

@@ -1,5 +1,4 @@
-#include "worker/files.h"
-#include "worker/rpc_priv.h"
+#include "worker/rpc.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,7 +11,7 @@
 #include "common/log.h"
 #include "common/utf8.h"
 #include "worker/conn.h"
-#include "worker/start.h"
+#include "worker/rpc_priv.h"
 
 /* Room for a struct of parameters of any group. */
 union params {
@@ -410,7 +409,7 @@ rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
 	return NULL;
 }
 
-static void
+void
 rpc_cancel_all(struct session *s)
 {
 	struct rpc_req	*req;
@@ -650,8 +649,8 @@ handle(struct session *s, const struct rpc_message *msg)
 		dispatch(s, &req, &e, msg);
 }
 
-static void
-rpc_input(struct session *s, char *text, size_t len, bool is_utf8)
+void
+rpc_on_message(struct session *s, char *text, size_t len, bool is_utf8)
 {
 	struct rpc_message	 msg = { NULL, len };
 	char			*copy = NULL;
@@ -672,16 +671,3 @@ rpc_input(struct session *s, char *text, size_t len, bool is_utf8)
 	json_trim(&s->json);
 	free(copy);
 }
-
-static void
-rpc_on_holder(void *arg)
-{
-	struct session	*s = arg;
-
-	files_holder_changed(s);
-	start_go_on(s);
-}
-
-const struct session_events	 rpc_session_events = {
-	rpc_input, rpc_session_decided, rpc_cancel_all, rpc_on_holder
-};

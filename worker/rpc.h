@@ -97,7 +97,13 @@ void	 rpc_ok(struct rpc_req *req);
 struct rpc_req	*rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *),
 		    void *waiter) __attribute__((warn_unused_result));
 
-/* What becomes of a session's connection: for session_init(). */
-extern const struct session_events	 rpc_session_events;
+/* For a session's events: a message came; forget all that were kept. */
+void	 rpc_on_message(struct session *s, char *text, size_t len,
+	    bool is_utf8);
+void	 rpc_cancel_all(struct session *s);
+
+/* See struct session_events (rpc_session.c). */
+void	 rpc_on_decided(struct session *s, struct rpc_req *req,
+	    Ipc__Verdict v);
 
 #endif

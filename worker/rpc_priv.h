@@ -13,10 +13,6 @@ typedef void	 rpc_fn(struct session *s, struct rpc_req *req, void *params,
 #include "proto/rpc.def"
 #undef RPC
 
-/* See struct session_events. */
-void	 rpc_session_decided(struct session *s, struct rpc_req *req,
-	    Ipc__Verdict v);
-
 /* Whether there is no configuration that environmentConfig/read would tell. */
 bool	 rpc_config_is_none(void);
 

@@ -46,7 +46,7 @@ answer_initialize(struct session *s, struct rpc_req *req)
 }
 
 void
-rpc_session_decided(struct session *s, struct rpc_req *req, Ipc__Verdict v)
+rpc_on_decided(struct session *s, struct rpc_req *req, Ipc__Verdict v)
 {
 	if (v == IPC__VERDICT__YOURS)
 		answer_initialize(s, req);

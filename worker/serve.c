@@ -9,8 +9,12 @@
 #include "worker/account.h"
 #include "worker/budget.h"
 #include "worker/conn.h"
+#include "worker/files.h"
+#include "worker/http.h"
 #include "worker/operate.h"
 #include "worker/proc.h"
+#include "worker/rpc.h"
+#include "worker/start.h"
 #include "worker/transcript.h"
 
 static void
@@ -207,4 +211,48 @@ serve_on_gone(void *arg)
 
 const struct link_events	 serve_link_events = {
 	serve_on_msg, serve_on_gone
+};
+
+static void
+serve_on_conn_end(struct session *s)
+{
+	rpc_cancel_all(s);
+	files_on_conn_end(s);
+	http_on_conn_end(s);
+}
+
+static void
+serve_on_holder(void *arg)
+{
+	struct session	*s = arg;
+
+	files_holder_changed(s);
+	start_go_on(s);
+}
+
+static void
+serve_on_room(struct session *s)
+{
+	http_unhold(s);
+	files_unhold(s);
+}
+
+static void
+serve_on_fini(struct session *s)
+{
+	http_free(s);
+	files_free(s);
+}
+
+const struct session_events	 serve_session_events = {
+	.on_message = rpc_on_message,
+	.on_decided = rpc_on_decided,
+	.on_conn_end = serve_on_conn_end,
+	.on_holder = serve_on_holder,
+	.on_room = serve_on_room,
+	.is_helper = http_has,
+	.on_helper_exit = http_reaped,
+	.is_busy = files_running,
+	.on_end = operate_on_session_end,
+	.on_fini = serve_on_fini,
 };

@@ -1,4 +1,7 @@
-/* What the master says to a session (proto/ipc.def). */
+/*
+ * What stands above a session: what the master says to it (proto/ipc.def), and
+ * what its requests need to know of it.
+ */
 #ifndef WORKER_SERVE_H
 #define WORKER_SERVE_H
 
@@ -7,5 +10,8 @@
 
 /* For link_new(), whose arg is the session. */
 extern const struct link_events	 serve_link_events;
+
+/* For session_init(). */
+extern const struct session_events	 serve_session_events;
 
 #endif

@@ -27,12 +27,9 @@
 #include "worker/brand.h"
 #include "worker/cgroup.h"
 #include "worker/conn.h"
-#include "worker/files.h"
 #include "worker/holder.h"
-#include "worker/http.h"
 #include "worker/link.h"
 #include "worker/note.h"
-#include "worker/operate.h"
 #include "worker/proc.h"
 #include "worker/replay.h"
 #include "worker/transcript.h"
@@ -110,8 +107,7 @@ session_unhold(struct session *s)
 {
 	struct proc	*p;
 
-	http_unhold(s);
-	files_unhold(s);
+	s->events->on_room(s);
 	if (!s->held || !session_has_room(s))
 		return;
 	s->held = false;
@@ -287,9 +283,7 @@ on_conn_end(void *arg, const char *why)
 	s->lingering++;
 	s->phase = PHASE_NEW;
 	s->events->on_conn_end(s);
-	files_on_conn_end(s);
 	watcher_clear(s->watcher);
-	http_on_conn_end(s);
 	if (s->is_stdio && s->state != SESSION_CLOSING)
 		session_end(s, why, 0);
 	else if (s->state == SESSION_ATTACHED)
@@ -431,6 +425,7 @@ reap(struct session *s, unsigned max)
 	struct proc	*p;
 	pid_t		 pid;
 	int		 status;
+	bool		 is_helper;
 
 	while (max-- > 0) {
 		/* Look before it is gone: the mark tells whose it is. */
@@ -440,7 +435,9 @@ reap(struct session *s, unsigned max)
 		}
 		if (pid == -1)
 			continue;
-		if ((p = find_pid(s, pid)) == NULL && !http_has(s, pid)) {
+		p = find_pid(s, pid);
+		is_helper = p == NULL && s->events->is_helper(s, pid);
+		if (p == NULL && !is_helper) {
 			s->orphans++;
 			proc_on_orphan(s, ptree_mark_of(pid));
 		}
@@ -448,8 +445,8 @@ reap(struct session *s, unsigned max)
 			continue;
 		if (p != NULL)
 			proc_on_exit(p, status);
-		else
-			http_reaped(s, pid, status);
+		else if (is_helper)
+			s->events->on_helper_exit(s, pid, status);
 	}
 	timer_set(&s->reap_ev, 0);
 }
@@ -586,7 +583,7 @@ on_kill(void *arg)
 		TAILQ_FOREACH(p, &s->all, entry)
 			transcript_end(&p->transcript);
 		log_end(s, &used);
-		operate_on_session_end(s);
+		s->events->on_end(s);
 		link_ended(s->link, s->why, &used);
 		s->done = true;
 		return;
@@ -784,8 +781,7 @@ session_fini(struct session *s)
 		proc_free(&p);
 	transcripts_free(s);
 	watcher_free(&s->watcher);
-	http_free(s);
-	files_free(s);
+	s->events->on_fini(s);
 	holders_free(&s->holders);
 	brand_free(&s->brand);
 	window_fini(&s->window);
@@ -875,7 +871,7 @@ next_turn(struct session *s)
 	if (!awake_stays(&s->awake, now))
 		return EVLOOP_ONCE;
 	sched_yield();
-	awake_yielded(&s->awake, now, clock_us(), files_running(s));
+	awake_yielded(&s->awake, now, clock_us(), s->events->is_busy(s));
 	/* Alone it stays until nothing happens, and so keeps answers back. */
 	return EVLOOP_ONCE | EVLOOP_NONBLOCK;
 }

@@ -163,11 +163,27 @@ struct session_events {
 	void	(*on_decided)(struct session *s, struct rpc_req *req,
 		    Ipc__Verdict v);
 
-	/* The connection is over: forget its requests. */
+	/* The connection is over, and all that was asked over it. */
 	void	(*on_conn_end)(struct session *s);
 
 	/* A holder became ready or failed; arg: the session. */
 	void	(*on_holder)(void *arg);
+
+	/* The client may have read: what waits for that can go on. */
+	void	(*on_room)(struct session *s);
+
+	/* Whether a child is no command of the client; its end. */
+	bool	(*is_helper)(const struct session *s, pid_t pid);
+	void	(*on_helper_exit)(struct session *s, pid_t pid, int status);
+
+	/* Whether something is under way that will wake the session soon. */
+	bool	(*is_busy)(const struct session *s);
+
+	/* Its processes are gone, before the master hears of it. */
+	void	(*on_end)(struct session *s);
+
+	/* It is freed. */
+	void	(*on_fini)(struct session *s);
 };
 
 /*

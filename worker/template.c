@@ -21,7 +21,6 @@
 #include "worker/greet.h"
 #include "worker/http_link.h"
 #include "worker/probe.h"
-#include "worker/rpc.h"
 #include "worker/serve.h"
 #include "worker/session.h"
 
@@ -161,7 +160,7 @@ serve(struct event_base **base, int sock, struct brought *b,
 		return 0;
 	if (a->transport == IPC__TRANSPORT__STDIO)
 		*base = new_base_for_files(*base);
-	session_init(&s, &rpc_session_events, *base, m->fd, b->out, a);
+	session_init(&s, &serve_session_events, *base, m->fd, b->out, a);
 	m->fd = -1;
 	s.nofile = *nofile;
 	s.http_exe = http_exe;
