@@ -9,9 +9,13 @@
 
 #include "common/ipc.h"
 
+struct cgroups;
+
 struct env {
 	struct event_base	*base;
 	Ipc__Settings		 set;		/* in force for its client */
+	unsigned		 number;	/* of the session, for people */
+	struct cgroups		*cgroups;	/* of its commands, or NULL */
 };
 
 #endif

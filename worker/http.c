@@ -305,7 +305,7 @@ http_new(struct session *s)
 	TAILQ_INIT(&h->all);
 	TAILQ_INIT(&h->ready);
 	if ((h->link = http_link_new(s->env.base, s->http_exe,
-	    s->number)) == NULL) {
+	    s->env.number)) == NULL) {
 		free(h);
 		return NULL;
 	}

@@ -23,13 +23,15 @@ static void	 input_on_write(void *);
 
 void
 input_init(struct input *in, struct event_base *base, int fd, bool is_tty,
-    size_t *parked_total, void (*on_room)(struct rpc_req *))
+    size_t *parked_total, void (*on_room)(void *, struct rpc_req *),
+    void *arg)
 {
 	memset(in, 0, sizeof(*in));
 	in->fd = -1;
 	in->is_tty = is_tty;
 	in->parked_total = parked_total;
 	in->on_room = on_room;
+	in->arg = arg;
 	buf_init(&in->queue, LIMIT_STDIN_QUEUE);
 	TAILQ_INIT(&in->parked);
 	TAILQ_INIT(&in->id_order);
@@ -57,7 +59,7 @@ let_in(struct input *in, struct parked *p)
 	*in->parked_total -= p->len;
 	free(p);
 	if (req != NULL)
-		in->on_room(req);
+		in->on_room(in->arg, req);
 }
 
 static void

@@ -41,7 +41,8 @@ struct input {
 	struct map		 ids;		/* write ids remembered */
 	TAILQ_HEAD(, write_id)	 id_order;
 	size_t			 nids;
-	void			(*on_room)(struct rpc_req *req);
+	void			(*on_room)(void *arg, struct rpc_req *req);
+	void			*arg;
 };
 
 enum input_result {
@@ -57,7 +58,7 @@ enum input_result {
  */
 void	 input_init(struct input *in, struct event_base *base, int fd,
 	    bool is_tty, size_t *parked_total,
-	    void (*on_room)(struct rpc_req *));
+	    void (*on_room)(void *arg, struct rpc_req *req), void *arg);
 void	 input_fini(struct input *in);
 
 /* Whether len bytes would be taken now. */

@@ -8,7 +8,16 @@
 #include "worker/kin.h"
 #include "worker/link.h"
 #include "worker/proc.h"
+#include "worker/session.h"
 #include "worker/tail.h"
+
+/* An operator wants a process to end, and hears when none of it is left. */
+struct ending {
+	struct sink		 sink;
+	struct session		*session;
+	struct proc		*proc;
+	struct acting		 acting;
+};
 
 static void
 answer(struct session *s, uint32_t ticket, Ipc__ActResult result,
@@ -32,10 +41,10 @@ find(struct session *s, const char *name)
 
 	pid = strtol(name, &end, 10);
 	if (*end == '\0' && pid > 0)
-		TAILQ_FOREACH_REVERSE(p, &s->all, proc_list, entry)
+		TAILQ_FOREACH_REVERSE(p, &s->procs.all, proc_list, entry)
 			if (p->pid == pid)
 				return p;
-	return map_find(&s->procs, name, strlen(name));
+	return procs_find(&s->procs, name, strlen(name));
 }
 
 /* --- ends --- */
@@ -62,13 +71,28 @@ answer_ended(struct session *s, struct acting *a, pid_t pid, size_t left)
 	link_acted(s->link, &out);
 }
 
-void
-operate_on_end(struct proc *p)
+static void
+ending_on_gone(struct sink *k)
 {
-	if (p->ending.ticket != 0)
-		answer_ended(p->session, &p->ending, p->pid,
-		    ptree_kill(0, NULL, kin_has, &p->kin));
+	free((struct ending *)k);
 }
+
+static void
+ending_on_killed(struct sink *k)
+{
+	struct ending	*e = (struct ending *)k;
+	struct proc	*p = e->proc;
+
+	answer_ended(e->session, &e->acting, p->pid,
+	    ptree_kill(0, NULL, kin_has, &p->kin));
+	sink_remove(k);
+	free(e);
+}
+
+static const struct sink_ops	 ending_ops = {
+	.on_killed = ending_on_killed,
+	.on_gone = ending_on_gone,
+};
 
 void
 operate_on_session_end(struct session *s)
@@ -81,16 +105,22 @@ operate_on_session_end(struct session *s)
 static void
 end_process(struct session *s, struct proc *p, uint32_t ticket)
 {
-	if (p->ending.ticket != 0) {
+	struct ending	*e;
+
+	if (sinks_find(&p->sinks, &ending_ops) != NULL) {
 		answer(s, ticket, IPC__ACT_RESULT__BUSY, p);
-		return;
+	} else if (p->state != PROC_RUNNING) {
+		answer(s, ticket, IPC__ACT_RESULT__NOT_RUNNING, p);
+	} else if ((e = calloc(1, sizeof(*e))) == NULL) {
+		answer(s, ticket, IPC__ACT_RESULT__UNABLE, p);
+	} else {
+		e->session = s;
+		e->proc = p;
+		e->acting.ticket = ticket;
+		e->acting.count = ptree_kill(0, NULL, kin_has, &p->kin);
+		sink_add(&p->sinks, &e->sink, &ending_ops);
+		(void)proc_terminate(p, 0);	/* it answers */
 	}
-	p->ending.ticket = ticket;
-	p->ending.count = ptree_kill(0, NULL, kin_has, &p->kin);
-	if (proc_terminate(p, 0))
-		return;			/* operate_on_end() follows */
-	p->ending.ticket = 0;
-	answer(s, ticket, IPC__ACT_RESULT__NOT_RUNNING, p);
 }
 
 static void
@@ -139,7 +169,7 @@ operate_tail(struct session *s, const Ipc__Tail *in, int *fdp)
 
 	if ((p = find(s, in->process)) == NULL)
 		result = IPC__ACT_RESULT__NO_PROCESS;
-	else if (*fdp == -1 || tails_add(&p->tails, *fdp, in->follow) == -1)
+	else if (*fdp == -1 || tail_add(p, &s->tails, *fdp, in->follow) == -1)
 		result = IPC__ACT_RESULT__UNABLE;
 	else
 		*fdp = -1;

@@ -7,9 +7,8 @@
 #define WORKER_OPERATE_H
 
 #include "common/ipc.h"
-#include "worker/session.h"
 
-struct proc;
+struct session;
 
 /*
  * Do it; the answer (link_acted()) comes now, or, when something is to end,
@@ -20,8 +19,7 @@ void	 operate(struct session *s, const Ipc__Act *in);
 /* Show the output of a process at *fdp, which is taken (-1) or left. */
 void	 operate_tail(struct session *s, const Ipc__Tail *in, int *fdp);
 
-/* A process that somebody wanted to end has ended, or the session has. */
-void	 operate_on_end(struct proc *p);
+/* A session that somebody wanted to end has ended. */
 void	 operate_on_session_end(struct session *s);
 
 #endif

@@ -1,71 +1,77 @@
 #include "worker/overflow.h"
 
+#include <string.h>
+
 #include "common/clock.h"
 #include "common/json_out.h"
 #include "common/log.h"
 #include "worker/proc.h"
-#include "worker/session.h"
-#include "worker/tail.h"
+
+static bool
+has_room(const struct overflow *o)
+{
+	return !window_is_stuck(o->window) &&
+	    o->window->spooled_cost < o->env->set.spool;
+}
 
 /* The process with the most output that waits pays for it. */
 static bool
-drop_one(struct session *s)
+drop_one(struct overflow *o)
 {
 	struct proc	*p, *most = NULL;
 
-	TAILQ_FOREACH(p, &s->all, entry)
+	TAILQ_FOREACH(p, &o->procs->all, entry)
 		if (most == NULL || p->ring.unread_cost >
 		    most->ring.unread_cost)
 			most = p;
 	if (most != NULL && ring_drop_oldest(&most->ring))
 		return true;
-	TAILQ_FOREACH(p, &s->all, entry)
+	TAILQ_FOREACH(p, &o->procs->all, entry)
 		if (ring_drop_oldest(&p->ring))
 			return true;
 	return false;
 }
 
 static bool
-drop_until_room(struct session *s)
+drop_until_room(struct overflow *o)
 {
-	if (!s->overflow.is_dropping)
+	if (!o->is_dropping)
 		log_warnx("output is dropped, the oldest first, as nobody is "
 		    "attached and DetachedSpool is full");
-	s->overflow.is_dropping = true;
-	while (!session_has_room(s))
-		if (!drop_one(s))
+	o->is_dropping = true;
+	while (!has_room(o))
+		if (!drop_one(o))
 			return false;
 	return true;
 }
 
 bool
-overflow_make_room(struct session *s)
+overflow_make_room(struct overflow *o)
 {
-	if (s->env.set.drop_oldest && drop_until_room(s))
+	if (has_room(o) || (o->env->set.drop_oldest && drop_until_room(o)))
 		return true;
-	if (s->overflow.since == 0) {
-		s->overflow.since = clock_ms();
+	if (o->since == 0) {
+		o->since = clock_ms();
 		log_warnx("output is held back, as nobody is attached and %s",
-		    window_is_stuck(&s->window) ? "there is no room for it on "
+		    window_is_stuck(o->window) ? "there is no room for it on "
 		    "the disk" : "DetachedSpool is full");
 	}
 	return false;
 }
 
 void
-overflow_end(struct session *s)
+overflow_end(struct overflow *o)
 {
-	struct overflow	*o = &s->overflow;
 	struct proc	*p;
 	uint64_t	 bytes, after, by;
 
 	o->held_ms = o->since != 0 ? clock_ms() - o->since : 0;
 	o->since = o->dropped = 0;
 	o->is_dropping = false;
-	TAILQ_FOREACH(p, &s->all, entry) {
+	TAILQ_FOREACH(p, &o->procs->all, entry) {
 		if ((bytes = ring_close_gap(&p->ring, &after, &by)) == 0)
 			continue;
-		tails_renumber(&p->tails, after, by);
+		sinks_renumber(&p->sinks, after, by);
 		log_warnx("%llu bytes of output of process %d were dropped "
 		    "while nobody was attached", (unsigned long long)bytes,
 		    p->pid);
@@ -77,15 +83,25 @@ overflow_end(struct session *s)
 }
 
 void
-overflow_tell(struct session *s, struct json_out *o)
+overflow_tell(const struct overflow *o, struct json_out *out)
 {
-	if (s->overflow.held_ms == 0 && s->overflow.dropped == 0)
+	if (o->held_ms == 0 && o->dropped == 0)
 		return;
-	json_out_key(o, "execsrvOverflow");
-	json_out_open(o, '{');
-	json_out_key(o, "heldBackMs");
-	json_out_u64(o, s->overflow.held_ms);
-	json_out_key(o, "droppedBytes");
-	json_out_u64(o, s->overflow.dropped);
-	json_out_close(o, '}');
+	json_out_key(out, "execsrvOverflow");
+	json_out_open(out, '{');
+	json_out_key(out, "heldBackMs");
+	json_out_u64(out, o->held_ms);
+	json_out_key(out, "droppedBytes");
+	json_out_u64(out, o->dropped);
+	json_out_close(out, '}');
+}
+
+void
+overflow_init(struct overflow *o, const struct env *env, struct procs *procs,
+    const struct window *window)
+{
+	memset(o, 0, sizeof(*o));
+	o->env = env;
+	o->procs = procs;
+	o->window = window;
 }

@@ -10,10 +10,15 @@
 #include <stdint.h>
 
 struct json_out;
-struct session;
+struct env;
+struct procs;
+struct window;
 
-/* Since the client left.  Embedded; zeros at first. */
+/* Of a session, since its client left.  Embedded. */
 struct overflow {
+	const struct env *env;
+	struct procs	*procs;
+	const struct window *window;
 	uint64_t	 since;		/* ms: something is held back; or 0 */
 	bool		 is_dropping;
 	/* What there is to tell: */
@@ -21,13 +26,16 @@ struct overflow {
 	uint64_t	 dropped;	/* bytes */
 };
 
-/* Nobody is attached and there is no room: whether there is now. */
-bool	 overflow_make_room(struct session *s);
+void	 overflow_init(struct overflow *o, const struct env *env,
+	    struct procs *procs, const struct window *window);
+
+/* Nobody is attached: whether there is room for more output, or is made. */
+bool	 overflow_make_room(struct overflow *o);
 
 /* A client is back, before it sees anything. */
-void	 overflow_end(struct session *s);
+void	 overflow_end(struct overflow *o);
 
 /* Members of the answer to its initialize, if there is something to tell. */
-void	 overflow_tell(struct session *s, struct json_out *o);
+void	 overflow_tell(const struct overflow *o, struct json_out *out);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * One process of a session: its streams, its retained output and events, who
- * waits for them, and how it is ended.
+ * The processes of a session: their streams, their retained output and events,
+ * and how they are ended.  Who hears of that are their sinks.
  *
  *	RUNNING -> EXITED -> CLOSED
  *
@@ -17,21 +17,61 @@
 
 #include "common/ev.h"
 #include "common/map.h"
+#include "worker/env.h"
 #include "worker/input.h"
 #include "worker/kin.h"
 #include "worker/ring.h"
-#include "worker/session.h"
+#include "worker/sink.h"
 #include "worker/spawn.h"
-#include "worker/tail.h"
 
 enum proc_state { PROC_RUNNING, PROC_EXITED, PROC_CLOSED };
 
 #define PROC_NAME_MAX	48	/* of argv[0] and the id, for operators */
 
 struct holder;
-struct tail;
-struct transcript;
-struct waiter;
+struct proc;
+
+TAILQ_HEAD(proc_list, proc);
+
+/* What they need of their session. */
+struct proc_events {
+	/*
+	 * Whether more output of a process may be read.  If not it waits for
+	 * procs_unhold().
+	 */
+	bool	(*has_room)(void *arg, const struct proc *p);
+
+	/* Reap children that ended: somebody is being killed. */
+	void	(*reap)(void *arg);
+
+	/* What a request that was kept wanted to be written is taken. */
+	void	(*on_written)(void *arg, struct rpc_req *req);
+
+	/* One was known long enough and is forgotten. */
+	void	(*on_forgotten)(void *arg);
+};
+
+/* All of a session.  Embedded. */
+struct procs {
+	const struct proc_events *events;
+	void			*arg;
+	const struct env	*env;
+	struct window		*window;
+	struct map		 by_id;
+	struct map		 by_pid;	/* those that run */
+	struct proc_list	 all;		/* oldest first */
+	unsigned		 running;
+	unsigned		 known;
+	unsigned		 started;	/* all told */
+	size_t			 closed_bytes;	/* output kept of closed ones */
+	size_t			 parked;	/* bytes of input that wait */
+	uint64_t		 bytes_out;	/* all told */
+	bool			 has_client;	/* who is told at once */
+	bool			 is_held;	/* some output is not read */
+	struct timer		 evict_ev;
+	struct io		 pace_ev;
+	int			 pace_fd;	/* timerfd of paced output */
+};
 
 /* One source of output. */
 struct stream {
@@ -52,7 +92,7 @@ struct proc {
 	TAILQ_ENTRY(proc)	 entry;
 	struct map_node		 node;
 	struct map_node		 pid_node;	/* while it runs */
-	struct session		*session;
+	struct procs		*procs;
 	char			*id;
 	size_t			 id_len;
 	char			*json_id;	/* as a JSON string */
@@ -73,16 +113,11 @@ struct proc {
 	struct input		 input;
 	struct stream		 streams[2];
 	struct ring		 ring;
-	TAILQ_HEAD(, waiter)	 waiters;
-	struct tails		 tails;
-	struct transcript	*transcript;	/* or NULL */
-	struct acting		 ending;
+	struct sinks		 sinks;
 	struct timer		 timer_ev;	/* kill passes; retention */
 	unsigned		 empty_passes;
 	unsigned		 orphans;	/* of its kin, reaped by us */
 	uint64_t		 kill_until;	/* ms: then others must */
-	bool			 is_replayed;
-	uint64_t		 replay_after;	/* this number */
 	bool			 is_held;	/* by its client's reads */
 	uint64_t		 caught_up;	/* ms: read after a resume; 0 */
 	uint64_t		 born;		/* ms */
@@ -91,28 +126,46 @@ struct proc {
 	char			 name[PROC_NAME_MAX];
 };
 
+void		 procs_init(struct procs *ps, const struct env *env,
+		    struct window *window, const struct proc_events *events,
+		    void *arg);
+void		 procs_fini(struct procs *ps);
+
+/* By what the client calls it, or by its number while it runs; or NULL. */
+struct proc	*procs_find(const struct procs *ps, const char *id,
+		    size_t id_len);
+struct proc	*procs_find_pid(const struct procs *ps, pid_t pid);
+
 /*
- * Start a process in a session under an id that is free.  NULL with errno;
- * *what_out then says what failed.
+ * A client is there.  One that came back will ask for what it missed: keep
+ * that, and for a while what it was told as well.  The stock client asks again,
+ * from the same place, when its own queue overflowed.  With holds: nothing new
+ * before it has asked, see proc_hold().
  */
-struct proc	*proc_new(struct session *s, const char *id, size_t id_len,
+void		 procs_on_client(struct procs *ps, bool holds);
+void		 procs_on_client_lost(struct procs *ps);
+
+/* What it did not ask for it does not want: tell it what is new. */
+void		 procs_release_unread(struct procs *ps);
+
+/* Look again whether what is held back has room. */
+void		 procs_unhold(struct procs *ps);
+
+/* A descendant with that mark was left to us and is reaped now. */
+void		 procs_on_orphan(struct procs *ps, uint64_t mark);
+
+/*
+ * Start a process under an id that is free.  NULL with errno; *what_out then
+ * says what failed.
+ */
+struct proc	*proc_new(struct procs *ps, const char *id, size_t id_len,
 		    struct spawn *sp, const char **what_out);
 void		 proc_free(struct proc **pp);
 
 /* Its status came. */
-void	 proc_on_exit(struct proc *p, int status);
+void		 proc_on_exit(struct proc *p, int status);
 
-/* A descendant with that mark was left to us and is reaped now. */
-void	 proc_on_orphan(struct session *s, uint64_t mark);
-
-/*
- * Its client came back and will ask for what it missed: keep that, and for a
- * while what it was told as well.  The stock client asks again, from the same
- * place, when its own queue overflowed.
- */
-void		 proc_catch_up(struct proc *p);
-
-/* It has asked. */
+/* Its client has asked for what it missed. */
 void		 proc_was_read(struct proc *p);
 
 /*
@@ -121,38 +174,20 @@ void		 proc_was_read(struct proc *p);
  */
 void		 proc_hold(struct proc *p, bool is_held);
 
-/* Its client came back and did not read it: it wants what is new only. */
-void		 proc_release_unread(struct proc *p);
-
-/* If that was LIMIT_CAUGHT_UP ago, keep no more of it.  Whether it was. */
-bool		 proc_end_catch_up(struct proc *p);
-
-/*
- * Put a chunk of it, its exit, or its end, on the connection; there is one for
- * a chunk.
- */
-void		 proc_tell_output(struct proc *p, struct chunk *c);
-void		 proc_tell_exit(struct proc *p);
-void		 proc_tell_close(struct proc *p);
-
-/* Read what was held back. */
-void	 proc_unhold(struct proc *p);
-void	 proc_unpace(struct proc *p);
-
 /*
  * Kill it and all its descendants; with a grace (ms) TERM goes to its group
  * first.  false: it has ended already, nothing is done.
  */
-bool	 proc_terminate(struct proc *p, uint64_t grace);
+bool		 proc_terminate(struct proc *p, uint64_t grace);
 
 /* Send a signal to its process group, if it runs. */
-void	 proc_signal(struct proc *p, int sig);
+void		 proc_signal(struct proc *p, int sig);
 
 /* Something was written to it: what it says now is an answer. */
-void	 proc_on_input(struct proc *p);
+void		 proc_on_input(struct proc *p);
 
 /* Set the size of its terminal.  0, or -1 with errno. */
-int	 proc_resize(struct proc *p, uint16_t rows, uint16_t cols);
+int		 proc_resize(struct proc *p, uint16_t rows, uint16_t cols);
 
 const char	*proc_state_name(const struct proc *p);
 #endif

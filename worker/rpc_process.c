@@ -18,7 +18,7 @@
 static struct proc *
 find_proc(struct session *s, const struct param_text *id)
 {
-	return map_find(&s->procs, id->s, id->len);
+	return procs_find(&s->procs, id->s, id->len);
 }
 
 void
@@ -216,7 +216,7 @@ rpc_process_list(struct session *s, struct rpc_req *req, void *params,
 	rpc_begin(req, &o);
 	json_out_key(&o, "processes");
 	json_out_open(&o, '[');
-	TAILQ_FOREACH(p, &s->all, entry) {
+	TAILQ_FOREACH(p, &s->procs.all, entry) {
 		json_out_open(&o, '{');
 		json_out_key(&o, "processId");
 		json_out_text(&o, p->id, p->id_len);

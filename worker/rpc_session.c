@@ -41,7 +41,7 @@ answer_initialize(struct session *s, struct rpc_req *req)
 	json_out_str(&o, s->id);
 	json_out_key(&o, "environmentInfo");
 	rpc_put_environment(s, &o);
-	overflow_tell(s, &o);
+	overflow_tell(&s->overflow, &o);
 	rpc_end(req, &o);
 }
 

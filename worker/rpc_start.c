@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/log.h"
 #include "worker/brand.h"
 #include "worker/enforce.h"
 #include "worker/envp.h"
@@ -210,14 +211,18 @@ start_now(struct session *s, struct rpc_req *req, struct start *st)
 		rpc_error(req, ERR_FAILED, "the session ends");
 	} else if (brand_for(&s->brand, &s->env, st->sp.view,
 	    &st->sp.brand) == -1 || (pr =
-	    proc_new(s, st->id, st->id_len, &st->sp, &what)) == NULL) {
+	    proc_new(&s->procs, st->id, st->id_len, &st->sp, &what)) == NULL) {
 		rpc_errorf(req, ERR_FAILED, "failed to start process: %s: %s "
 		    "(os error %d)", what, strerror(errno), errno);
 	} else {
 		pr->sandboxed = st->sandboxed;
 		told_start(s->link, &s->env.set, pr->pid, pr->sandboxed,
 		    &st->sp);
-		transcript_start(pr, &st->sp);
+		transcript_start(&s->transcripts, &s->env, s->link,
+		    s->transcripts_before, pr, &st->sp);
+		if (notify_add(&s->notifier, pr) == -1)
+			fatal("no memory for a process that runs");
+		session_look_later(s);
 		if ((pr->holder = st->holder) != NULL)
 			holder_use(pr->holder, true);
 		answer(req, pr);
@@ -477,11 +482,11 @@ rpc_process_start(struct session *s, struct rpc_req *req, void *params,
 	st->session = s;
 	view_init(&st->own);
 	if ((why = fill(s, p, st, &err)) == NULL) {
-		if (map_find(&s->procs, st->id, st->id_len) != NULL ||
+		if (procs_find(&s->procs, st->id, st->id_len) != NULL ||
 		    start_waits(s, st->id, st->id_len)) {
 			err = ERR_PROCESS_EXISTS;
 			why = "process already exists";
-		} else if (s->running >= s->env.set.max_processes) {
+		} else if (s->procs.running >= s->env.set.max_processes) {
 			err = ERR_TOO_MANY;
 			why = "too many processes run in this session";
 		}

@@ -89,11 +89,11 @@ on_query(struct session *s, const void *body, struct ipc_msg *m)
 
 	(void)m;
 	link_flush(s->link);
-	account_take(s->cgroups, &s->env.set, true, &acc);
+	account_take(s->env.cgroups, &s->env.set, true, &acc);
 	out.ticket = in->ticket;
-	out.running = s->running;
-	out.known = s->known;
-	out.bytes_out = s->bytes_out;
+	out.running = s->procs.running;
+	out.known = s->procs.known;
+	out.bytes_out = s->procs.bytes_out;
 	out.bytes_in = s->bytes_in;
 	out.unacked = s->window.sent_cost;
 	out.backlog = s->window.spooled_cost;
@@ -104,13 +104,13 @@ on_query(struct session *s, const void *body, struct ipc_msg *m)
 	out.read = acc.used.read;
 	out.written = acc.used.written;
 	out.command_kib = acc.used.peak_kib;
-	out.started = s->started;
+	out.started = s->procs.started;
 	out.has_oom = acc.has_oom;
 	out.oom = acc.oom;
 	if (s->client != NULL)
 		out.client = s->client;
 	out.process = list;
-	p = in->processes ? TAILQ_FIRST(&s->all) : NULL;
+	p = in->processes ? TAILQ_FIRST(&s->procs.all) : NULL;
 	do {
 		out.n_process = 0;
 		for (; p != NULL && out.n_process < LIMIT_REPORT_ROWS;
@@ -144,7 +144,7 @@ on_transcript(struct session *s, const void *body, struct ipc_msg *m)
 {
 	const Ipc__Transcript	*in = body;
 
-	transcripts_opened(s, in->ticket, &m->fd);
+	transcripts_opened(s->transcripts, in->ticket, &m->fd);
 }
 
 static void
@@ -153,7 +153,7 @@ on_transcript_refused(struct session *s, const void *body, struct ipc_msg *m)
 	const Ipc__TranscriptRefused	*in = body;
 
 	(void)m;
-	transcripts_refused(s, in->why);
+	transcripts_refused(s->transcripts, in->why);
 }
 
 static void
@@ -200,7 +200,7 @@ serve_on_gone(void *arg)
 {
 	struct session	*s = arg;
 
-	transcripts_lost(s);
+	transcripts_lost(s->transcripts);
 	budget_on_master_gone(&s->budget);
 	if (s->state == SESSION_RELEASED || s->state == SESSION_NEW ||
 	    s->state == SESSION_HANDING)
@@ -231,6 +231,12 @@ serve_on_holder(void *arg)
 }
 
 static void
+serve_on_written(struct rpc_req *req)
+{
+	rpc_status(req, "accepted");
+}
+
+static void
 serve_on_room(struct session *s)
 {
 	http_unhold(s);
@@ -249,6 +255,7 @@ const struct session_events	 serve_session_events = {
 	.on_decided = rpc_on_decided,
 	.on_conn_end = serve_on_conn_end,
 	.on_holder = serve_on_holder,
+	.on_written = serve_on_written,
 	.on_room = serve_on_room,
 	.is_helper = http_has,
 	.on_helper_exit = http_reaped,

@@ -30,8 +30,6 @@
 #include "worker/holder.h"
 #include "worker/link.h"
 #include "worker/note.h"
-#include "worker/proc.h"
-#include "worker/replay.h"
 #include "worker/transcript.h"
 #include "worker/watch.h"
 
@@ -44,8 +42,6 @@
 #define RECEIPT_PARTS	8
 
 #define LOOK_MS		1000	/* between two looks for children that ended */
-#define EVICT_MS	1000	/* between two looks for what need not stay */
-#define PACE_NS		400000	/* a paced stream is left alone for 0.4 ms */
 #define KILL_PASS_MS	2	/* between two looks for descendants */
 #define KILL_PASSES	3	/* that must find nobody */
 #define KILL_MS		100	/* a pass takes at most; nobody is served */
@@ -102,31 +98,34 @@ session_has_room(const struct session *s)
 	    conn_behind(s->conn) < LIMIT_OUT_CHILDREN;
 }
 
+static bool
+has_room(const void *arg)
+{
+	return session_has_room(arg);
+}
+
+/* Whether more output of a process may be read. */
+static bool
+may_read(void *arg, const struct proc *p)
+{
+	struct session	*s = arg;
+
+	if (!window_has_memory(&s->window, LIMIT_READ_CHUNK) &&
+	    budget_output(&s->budget))
+		return false;
+	if (s->conn == NULL)
+		return overflow_make_room(&s->overflow);
+	/* Its client may have come back, and ask for nothing. */
+	return !p->is_held && session_has_room(s) &&
+	    p->ring.unread_cost < s->env.set.spool + LIMIT_UNREAD;
+}
+
 void
 session_unhold(struct session *s)
 {
-	struct proc	*p;
-
 	s->events->on_room(s);
-	if (!s->held || !session_has_room(s))
-		return;
-	s->held = false;
-	TAILQ_FOREACH(p, &s->all, entry)
-		proc_unhold(p);
-}
-
-/* Here and not with the next output: there may be none. */
-static void
-on_evict(void *arg)
-{
-	struct session	*s = arg;
-	struct proc	*p;
-	bool		 ended = false;
-
-	TAILQ_FOREACH(p, &s->all, entry)
-		ended |= proc_end_catch_up(p);
-	if (ended)
-		malloc_trim(0);
+	if (session_has_room(s))
+		procs_unhold(&s->procs);
 }
 
 static void
@@ -198,42 +197,6 @@ ask_receipt(struct session *s)
 	conn_ask_receipt(s->conn);
 }
 
-/* A paced stream's time is over (see proc.c). */
-static void
-on_pace(void *arg)
-{
-	struct session	*s = arg;
-	struct proc	*p;
-	uint64_t	 expired;
-
-	if (read(s->pace_fd, &expired, sizeof(expired)) == -1)
-		return;
-	TAILQ_FOREACH(p, &s->all, entry)
-		proc_unpace(p);
-}
-
-int
-session_pace(struct session *s)
-{
-	struct itimerspec	 t;
-
-	memset(&t, 0, sizeof(t));
-	t.it_value.tv_nsec = PACE_NS;
-	if (s->pace_fd == -1) {
-		/* libevent rounds its own timers up to a millisecond. */
-		if ((s->pace_fd = timerfd_create(CLOCK_MONOTONIC,
-		    TFD_CLOEXEC | TFD_NONBLOCK)) == -1)
-			return -1;
-		io_init(&s->pace_ev, s->env.base, s->pace_fd,
-		    EV_READ | EV_PERSIST, on_pace, s);
-		if (io_start(&s->pace_ev) == -1) {
-			fd_close(&s->pace_fd);
-			return -1;
-		}
-	}
-	return timerfd_settime(s->pace_fd, 0, &t, NULL);
-}
-
 /* --- the connection --- */
 
 static void
@@ -247,12 +210,6 @@ on_message(void *arg, char *text, size_t len, bool is_utf8)
 	if (ms > 0 && s->conn != NULL)
 		conn_slow(s->conn, ms);
 	s->events->on_message(s, text, len, is_utf8);
-}
-
-void
-session_evict_later(struct session *s)
-{
-	timer_ensure(&s->evict_ev, EVICT_MS);
 }
 
 static void
@@ -278,6 +235,8 @@ on_conn_end(void *arg, const char *why)
 	struct session	*s = arg;
 
 	s->conn = NULL;
+	notifier_set_conn(&s->notifier, NULL);
+	procs_on_client_lost(&s->procs);
 	s->has_receipts = false;
 	budget_on_conn_end(&s->budget);
 	s->lingering++;
@@ -304,16 +263,13 @@ static void
 on_hold(void *arg)
 {
 	struct session	*s = arg;
-	struct proc	*p;
 
-	TAILQ_FOREACH(p, &s->all, entry)
-		proc_release_unread(p);
+	procs_release_unread(&s->procs);
 }
 
 void
 session_attach(struct session *s)
 {
-	struct proc	*p;
 	bool	 is_new = s->state != SESSION_DETACHED;
 
 	timer_stop(&s->ttl_ev);
@@ -334,10 +290,9 @@ session_attach(struct session *s)
 	 * will ask for what it missed; until then what goes to it and is
 	 * acknowledged stays readable as well, or its answer had a gap.
 	 */
-	s->held = true;
-	overflow_end(s);
-	TAILQ_FOREACH(p, &s->all, entry)
-		proc_catch_up(p);
+	overflow_end(&s->overflow);
+	notifier_set_conn(&s->notifier, s->conn);
+	procs_on_client(&s->procs, s->holds);
 	if (s->holds)
 		timer_set(&s->hold_ev, LIMIT_HOLD);
 }
@@ -388,7 +343,7 @@ session_decided(struct session *s, Ipc__Verdict v, const char *id,
 	s->handing = NULL;
 	if (v == IPC__VERDICT__YOURS) {
 		snprintf(s->id, sizeof(s->id), "%s", id);
-		s->number = number;
+		s->env.number = number;
 		log_set_session(number);
 	}
 	s->resuming = v == IPC__VERDICT__YOURS;
@@ -400,12 +355,6 @@ session_decided(struct session *s, Ipc__Verdict v, const char *id,
 
 /* --- children --- */
 
-static struct proc *
-find_pid(struct session *s, pid_t pid)
-{
-	return map_find(&s->pids, &pid, sizeof(pid));
-}
-
 /*
  * Children that ended: processes of the session, and what they left behind,
  * since we are a subreaper.  By waitpid(2) and not by a pidfd for
@@ -415,7 +364,7 @@ find_pid(struct session *s, pid_t pid)
 void
 session_look_later(struct session *s)
 {
-	if (s->running > 0)
+	if (s->procs.running > 0)
 		timer_ensure(&s->reap_ev, LOOK_MS);
 }
 
@@ -435,11 +384,11 @@ reap(struct session *s, unsigned max)
 		}
 		if (pid == -1)
 			continue;
-		p = find_pid(s, pid);
+		p = procs_find_pid(&s->procs, pid);
 		is_helper = p == NULL && s->events->is_helper(s, pid);
 		if (p == NULL && !is_helper) {
 			s->orphans++;
-			proc_on_orphan(s, ptree_mark_of(pid));
+			procs_on_orphan(&s->procs, ptree_mark_of(pid));
 		}
 		if (waitpid(pid, &status, WNOHANG) != pid)
 			continue;
@@ -465,20 +414,21 @@ log_end(struct session *s, Ipc__Used *out)
 	struct account	 a;
 	char		 oom[40] = "";
 
-	account_take(s->cgroups, &s->env.set, false, &a);
+	account_take(s->env.cgroups, &s->env.set, false, &a);
 	ipc__used__init(out);
-	out->processes = s->started;
+	out->processes = s->procs.started;
 	out->bytes_in = s->bytes_in;
-	out->bytes_out = s->bytes_out;
+	out->bytes_out = s->procs.bytes_out;
 	out->cpu_ms = a.used.cpu_ms;
-	out->transcripts = transcripts_used(s);
+	out->transcripts = transcripts_used(s->transcripts);
 	if (a.has_oom)
 		snprintf(oom, sizeof(oom), ", %llu out of memory",
 		    (unsigned long long)a.oom);
 	log_info("ended: %s; %llu bytes out, %llu bytes in, %u processes, "
 	    "cpu %llu ms, read %llu KiB, written %llu KiB, peak %llu KiB, "
-	    "commands %llu KiB%s", s->why, (unsigned long long)s->bytes_out,
-	    (unsigned long long)s->bytes_in, s->started,
+	    "commands %llu KiB%s", s->why,
+	    (unsigned long long)s->procs.bytes_out,
+	    (unsigned long long)s->bytes_in, s->procs.started,
 	    (unsigned long long)a.used.cpu_ms,
 	    (unsigned long long)a.used.read / 1024,
 	    (unsigned long long)a.used.written / 1024,
@@ -525,8 +475,8 @@ session_maybe_release(struct session *s)
 {
 	Ipc__Used	 used;
 
-	if (s->state != SESSION_DETACHED || s->known > 0 ||
-	    (s->started > 0 && ptree_kill(0, NULL, is_command, NULL) > 0))
+	if (s->state != SESSION_DETACHED || s->procs.known > 0 ||
+	    (s->procs.started > 0 && ptree_kill(0, NULL, is_command, NULL) > 0))
 		return;
 	session_set_state(s, SESSION_RELEASED);
 	timer_stop(&s->ttl_ev);
@@ -550,7 +500,7 @@ is_told(struct session *s)
 		s->tell_until = clock_ms() + TELL_MS;
 	if (clock_ms() >= s->tell_until)
 		return true;
-	TAILQ_FOREACH(p, &s->all, entry)
+	TAILQ_FOREACH(p, &s->procs.all, entry)
 		if (p->state != PROC_CLOSED)
 			return false;
 	return true;
@@ -562,7 +512,6 @@ on_kill(void *arg)
 {
 	struct session	*s = arg;
 	Ipc__Used	 used;
-	struct proc	*p;
 	unsigned	 orphans;
 
 	if (s->deadline > clock_ms() &&
@@ -570,7 +519,7 @@ on_kill(void *arg)
 		timer_set(&s->kill_ev, 20);
 		return;
 	}
-	cgroups_kill_all(s->cgroups);
+	cgroups_kill_all(s->env.cgroups);
 	orphans = s->orphans;
 	s->orphans = 0;
 	s->empty_passes = ptree_purge(NULL, NULL, NULL, orphans > 0,
@@ -580,8 +529,7 @@ on_kill(void *arg)
 	    clock_ms() > s->deadline + LIMIT_KILL) {
 		if (s->conn != NULL)
 			conn_close(s->conn, s->close_code, s->why);
-		TAILQ_FOREACH(p, &s->all, entry)
-			transcript_end(&p->transcript);
+		transcripts_end(s->transcripts);
 		log_end(s, &used);
 		s->events->on_end(s);
 		link_ended(s->link, s->why, &used);
@@ -638,7 +586,7 @@ end(struct session *s, const char *why, uint64_t grace, uint16_t code)
 	s->deadline = clock_ms() + grace;
 	timer_stop(&s->ttl_ev);
 	/* Without a grace this is what /proc may fail to show. */
-	TAILQ_FOREACH(p, &s->all, entry) {
+	TAILQ_FOREACH(p, &s->procs.all, entry) {
 		proc_signal(p, grace > 0 ? SIGTERM : SIGKILL);
 		proc_signal(p, SIGCONT);
 	}
@@ -688,6 +636,24 @@ on_ttl(void *arg)
 		conn_close(s->conn, 1008, "no initialize in time");
 }
 
+static void
+on_written(void *arg, struct rpc_req *req)
+{
+	struct session	*s = arg;
+
+	s->events->on_written(req);
+}
+
+static void
+on_forgotten(void *arg)
+{
+	session_maybe_release(arg);
+}
+
+static const struct proc_events	 proc_events = {
+	may_read, session_reap, on_written, on_forgotten
+};
+
 /* There is a turn: session_run() looks what is due at its end. */
 static void
 on_turn(void *arg)
@@ -702,11 +668,11 @@ on_turn(void *arg)
 static void
 tell_load(struct session *s)
 {
-	if (s->running == s->told_running ||
+	if (s->procs.running == s->told_running ||
 	    timer_is_set(&s->load_ev))
 		return;
-	s->told_running = s->running;
-	link_load(s->link, s->running);
+	s->told_running = s->procs.running;
+	link_load(s->link, s->procs.running);
 	timer_set(&s->load_ev, LIMIT_LOAD_PAUSE);
 }
 
@@ -719,7 +685,7 @@ session_init(struct session *s, const struct session_events *events,
 	memset(s, 0, sizeof(*s));
 	s->events = events;
 	s->env.base = base;
-	s->number = a->number;
+	s->env.number = a->number;
 	s->env.set = *a->settings;
 	limits_init(&s->limits, a->settings);
 	bucket_init(&s->bucket, a->settings->message_rate, clock_ms());
@@ -729,19 +695,19 @@ session_init(struct session *s, const struct session_events *events,
 	s->is_draining = a->draining;
 	s->is_strict = a->strict;
 	s->is_relayed = a->transport == IPC__TRANSPORT__STREAM;
-	s->pace_fd = s->http_exe = -1;
+	s->http_exe = -1;
 	s->born = clock_ms();
 	s->why = "";
 	snprintf(s->id, sizeof(s->id), "%s", a->session_id);
 	snprintf(s->peer, sizeof(s->peer), "%s", a->peer);
-	map_init(&s->procs);
-	map_init(&s->pids);
-	TAILQ_INIT(&s->all);
 	TAILQ_INIT(&s->waiting);
 	TAILQ_INIT(&s->starts);
 	window_init(&s->window);
 	if (s->is_relayed)
 		s->window.retain = s->env.set.remote_retain;
+	procs_init(&s->procs, &s->env, &s->window, &proc_events, s);
+	notifier_init(&s->notifier, has_room, s);
+	overflow_init(&s->overflow, &s->env, &s->procs, &s->window);
 	budget_init(&s->budget, base, &s->window, &budget_events, s);
 	s->holders = holders_new(&s->env, s->events->on_holder, s);
 	if (s->holders == NULL)
@@ -753,7 +719,6 @@ session_init(struct session *s, const struct session_events *events,
 	timer_init(&s->kill_ev, base, on_kill, s);
 	timer_init(&s->load_ev, base, on_turn, s);
 	timer_init(&s->relayed_ev, base, on_turn, s);
-	timer_init(&s->evict_ev, base, on_evict, s);
 	timer_init(&s->reap_ev, base, on_reap, s);
 	if ((s->signals = sigfd_new(s->env.base, signals, on_child, s)) == NULL)
 		fatal("SIGCHLD");
@@ -773,20 +738,15 @@ session_init(struct session *s, const struct session_events *events,
 void
 session_fini(struct session *s)
 {
-	struct proc	*p;
-
 	if (s->conn != NULL)
 		conn_free(&s->conn);
-	while ((p = TAILQ_FIRST(&s->all)) != NULL)
-		proc_free(&p);
-	transcripts_free(s);
+	procs_fini(&s->procs);
+	transcripts_free(&s->transcripts);
 	watcher_free(&s->watcher);
 	s->events->on_fini(s);
 	holders_free(&s->holders);
 	brand_free(&s->brand);
 	window_fini(&s->window);
-	map_fini(&s->procs);
-	map_fini(&s->pids);
 	json_fini(&s->json);
 	buf_fini(&s->scratch);
 	free(s->client);
@@ -795,12 +755,9 @@ session_fini(struct session *s)
 	timer_stop(&s->kill_ev);
 	timer_stop(&s->load_ev);
 	timer_stop(&s->relayed_ev);
-	timer_stop(&s->evict_ev);
 	sigfd_free(&s->signals);
 	budget_fini(&s->budget);
 	timer_stop(&s->reap_ev);
-	io_stop(&s->pace_ev);
-	fd_close(&s->pace_fd);
 }
 
 /* Whether the worker has nothing left to do. */
@@ -840,7 +797,8 @@ static void
 end_turn(struct session *s)
 {
 	session_flush(s);
-	replay_go_on(s);
+	while (notifier_go_on(&s->notifier))
+		session_flush(s);
 	session_unhold(s);
 	link_flush(s->link);
 	tell_load(s);

@@ -32,7 +32,9 @@
 #include "worker/budget.h"
 #include "worker/env.h"
 #include "worker/limits.h"
+#include "worker/notify.h"
 #include "worker/overflow.h"
+#include "worker/proc.h"
 #include "worker/ring.h"
 
 #define SESSION_ID_MAX	64		/* bytes of a session id */
@@ -50,18 +52,15 @@ enum session_state {
 enum session_phase { PHASE_NEW, PHASE_ATTACHED, PHASE_READY };
 
 struct brand;
-struct cgroups;
 struct conn;
 struct files;
 struct holders;
 struct http;
 struct link;
-struct proc;
 struct rpc_req;
 struct transcripts;
 struct watcher;
 
-TAILQ_HEAD(proc_list, proc);
 TAILQ_HEAD(rpc_req_list, rpc_req);
 TAILQ_HEAD(start_list, start);
 
@@ -78,7 +77,6 @@ struct session {
 	enum session_state	 state;
 	enum session_phase	 phase;
 	bool			 done;		/* the worker may leave */
-	unsigned		 number;	/* for people */
 	char			 id[SESSION_ID_MAX];
 	char			*client;	/* its name, or NULL */
 	char			 peer[80];	/* where it is, for people */
@@ -94,20 +92,14 @@ struct session {
 	struct limits		 limits;	/* of them as well */
 	struct bucket		 bucket;	/* messages that may come */
 	struct awake		 awake;		/* until the next one */
-	struct cgroups		*cgroups;	/* or NULL */
 
 	struct conn		*conn;		/* or NULL */
 	unsigned		 lingering;	/* that say goodbye */
 	bool			 resuming;	/* its first message */
 	struct rpc_req		*handing;	/* initialize */
 
-	struct map		 procs;		/* by process id */
-	struct map		 pids;		/* those that run, by pid */
-	struct proc_list	 all;		/* oldest first */
-	unsigned		 running;
-	unsigned		 known;
-	unsigned		 started;	/* all told */
-	size_t			 closed_bytes;	/* output kept of closed ones */
+	struct procs		 procs;
+	struct notifier		 notifier;
 	struct window		 window;
 	struct overflow		 overflow;
 	struct budget		 budget;
@@ -115,11 +107,8 @@ struct session {
 	bool			 has_receipts;	/* by the client itself */
 	bool			 holds;		/* no news before it read */
 	uint64_t		 receipt_base;	/* pos that they count from */
-	size_t			 parked;	/* bytes of input that wait */
 	struct rpc_req_list	 waiting;	/* answered later */
 	unsigned		 nwaiting;
-	bool			 held;		/* some output is not read */
-	unsigned		 replayed;	/* processes, see replay.h */
 	struct start_list	 starts;	/* wait for their sandbox */
 	struct files		*files;		/* made when needed, both */
 	struct holders		*holders;
@@ -136,10 +125,8 @@ struct session {
 	struct json		 json;
 	struct buf		 scratch;	/* one answer being written */
 	struct timer		 ttl_ev, kill_ev, reap_ev, load_ev,
-				 relayed_ev, evict_ev, hold_ev;
-	struct io		 pace_ev;
+				 relayed_ev, hold_ev;
 	struct sigfd		*signals;
-	int			 pace_fd;	/* timerfd of paced output */
 	unsigned		 empty_passes;	/* found nobody to kill */
 	unsigned		 orphans;	/* reaped since the last one */
 	uint64_t		 deadline;	/* of the grace time */
@@ -147,7 +134,7 @@ struct session {
 	uint16_t		 close_code;	/* RFC 6455 */
 	const char		*why;		/* it ends */
 	uint64_t		 born;		/* clock_ms() */
-	uint64_t		 bytes_out, bytes_in;
+	uint64_t		 bytes_in;
 };
 
 /* What is done for a session above it. */
@@ -168,6 +155,9 @@ struct session_events {
 
 	/* A holder became ready or failed; arg: the session. */
 	void	(*on_holder)(void *arg);
+
+	/* What a request that was kept wanted to be written is taken. */
+	void	(*on_written)(struct rpc_req *req);
 
 	/* The client may have read: what waits for that can go on. */
 	void	(*on_room)(struct session *s);
@@ -255,13 +245,7 @@ void	 session_flush(struct session *s);
 /* Look again whether held-back output may go on. */
 void	 session_unhold(struct session *s);
 
-/* Look once a second for what need not stay for a resumed client any more. */
-void	 session_evict_later(struct session *s);
-
 /* Look whether the worker is needed any more. */
 void	 session_maybe_release(struct session *s);
-
-/* Read that stream again in a moment, see proc.c. */
-int	 session_pace(struct session *s);
 
 #endif

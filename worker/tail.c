@@ -8,12 +8,15 @@
 #include "common/fd.h"
 #include "common/ipc.h"
 #include "common/limit.h"
+#include "worker/proc.h"
 
 #define TURN_PIECES	4	/* sent in one turn of the loop */
 
 struct tail {
-	TAILQ_ENTRY(tail)	 entry;
-	struct tails		*tails;
+	struct sink		 sink;
+	struct ring		*ring;		/* the output */
+	unsigned		*total;		/* of the session */
+	bool			 is_over;	/* no more will come */
 	int			 fd;
 	struct io		 read_ev;	/* the operator left */
 	struct io		 write_ev;
@@ -25,8 +28,9 @@ struct tail {
 static void
 tail_free(struct tail *t)
 {
-	TAILQ_REMOVE(&t->tails->list, t, entry);
-	(*t->tails->total)--;
+	if (t->sink.sinks != NULL)
+		sink_remove(&t->sink);
+	(*t->total)--;
 	io_stop(&t->read_ev);
 	io_stop(&t->write_ev);
 	fd_close(&t->fd);
@@ -44,7 +48,7 @@ on_read(void *arg)
 static const struct chunk *
 next_chunk(struct tail *t)
 {
-	struct ring		*r = t->tails->ring;
+	struct ring		*r = t->ring;
 	const struct chunk	*c = ring_after(r, t->seq > 0 ? t->seq - 1 :
 				    0);
 
@@ -83,7 +87,7 @@ on_write(void *arg)
 
 	for (i = 0; i < TURN_PIECES; i++) {
 		if ((c = next_chunk(t)) == NULL) {
-			if (t->until != UINT64_MAX || t->tails->is_over)
+			if (t->until != UINT64_MAX || t->is_over)
 				tail_free(t);
 			return;
 		}
@@ -97,35 +101,69 @@ on_write(void *arg)
 	io_start(&t->write_ev);
 }
 
-void
-tails_init(struct tails *ts, struct event_base *base, struct ring *ring,
-    unsigned *total)
+static void
+tail_on_output(struct sink *k, const struct output *o)
 {
-	TAILQ_INIT(&ts->list);
-	ts->base = base;
-	ts->ring = ring;
-	ts->total = total;
-	ts->is_over = false;
+	struct tail	*t = (struct tail *)k;
+
+	(void)o;
+	io_start(&t->write_ev);
 }
 
-int
-tails_add(struct tails *ts, int fd, bool follow)
+static void
+tail_on_close(struct sink *k)
 {
-	struct tail	*t;
+	struct tail	*t = (struct tail *)k;
 
-	if (*ts->total >= LIMIT_TAILS) {
+	t->is_over = true;
+	io_start(&t->write_ev);
+}
+
+static void
+tail_on_renumber(struct sink *k, uint64_t after, uint64_t by)
+{
+	struct tail	*t = (struct tail *)k;
+
+	if (t->seq > after)
+		t->seq = t->seq - after > by ? t->seq - by : after;
+	if (t->until != UINT64_MAX && t->until > after)
+		t->until = t->until - after > by ? t->until - by : after;
+}
+
+static void
+tail_on_gone(struct sink *k)
+{
+	tail_free((struct tail *)k);
+}
+
+static const struct sink_ops	 tail_ops = {
+	.on_output = tail_on_output,
+	.on_close = tail_on_close,
+	.on_renumber = tail_on_renumber,
+	.on_gone = tail_on_gone,
+};
+
+int
+tail_add(struct proc *p, unsigned *total, int fd, bool follow)
+{
+	struct event_base	*base = p->procs->env->base;
+	struct tail		*t;
+
+	if (*total >= LIMIT_TAILS) {
 		errno = EMFILE;
 		return -1;
 	}
 	if ((t = calloc(1, sizeof(*t))) == NULL)
 		return -1;
-	t->tails = ts;
+	t->ring = &p->ring;
+	t->total = total;
 	t->fd = -1;
-	t->until = follow ? UINT64_MAX : ts->ring->next_seq;
-	TAILQ_INSERT_TAIL(&ts->list, t, entry);
-	(*ts->total)++;
-	io_init(&t->read_ev, ts->base, fd, EV_READ, on_read, t);
-	io_init(&t->write_ev, ts->base, fd, EV_WRITE, on_write, t);
+	t->is_over = p->state == PROC_CLOSED;
+	t->until = follow ? UINT64_MAX : p->ring.next_seq;
+	sink_add(&p->sinks, &t->sink, &tail_ops);
+	(*total)++;
+	io_init(&t->read_ev, base, fd, EV_READ, on_read, t);
+	io_init(&t->write_ev, base, fd, EV_WRITE, on_write, t);
 	if (fd_nonblock(fd, 1) == -1 || io_start(&t->read_ev) == -1 ||
 	    io_start(&t->write_ev) == -1) {
 		tail_free(t);
@@ -134,43 +172,4 @@ tails_add(struct tails *ts, int fd, bool follow)
 	}
 	t->fd = fd;
 	return 0;
-}
-
-void
-tails_renumber(struct tails *ts, uint64_t after, uint64_t by)
-{
-	struct tail	*t;
-
-	TAILQ_FOREACH(t, &ts->list, entry) {
-		if (t->seq > after)
-			t->seq = t->seq - after > by ? t->seq - by : after;
-		if (t->until != UINT64_MAX && t->until > after)
-			t->until = t->until - after > by ? t->until - by :
-			    after;
-	}
-}
-
-void
-tails_wake(struct tails *ts)
-{
-	struct tail	*t;
-
-	TAILQ_FOREACH(t, &ts->list, entry)
-		io_start(&t->write_ev);
-}
-
-void
-tails_end(struct tails *ts)
-{
-	ts->is_over = true;
-	tails_wake(ts);
-}
-
-void
-tails_fini(struct tails *ts)
-{
-	struct tail	*t;
-
-	while ((t = TAILQ_FIRST(&ts->list)) != NULL)
-		tail_free(t);
 }

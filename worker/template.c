@@ -164,14 +164,14 @@ serve(struct event_base **base, int sock, struct brought *b,
 	m->fd = -1;
 	s.nofile = *nofile;
 	s.http_exe = http_exe;
-	s.cgroups = cgroups_new(*base, group);
+	s.env.cgroups = cgroups_new(*base, group);
 	if ((s.link = link_new(*base, sock, &serve_link_events,
 	    &s)) == NULL)
 		fatal("link");
 	if (a->greeted)
 		session_begin(&s, a->message.data, a->message.len);
 	session_run(&s);
-	cgroups_free(&s.cgroups);
+	cgroups_free(&s.env.cgroups);
 #ifdef __SANITIZE_ADDRESS__		/* the kernel is faster at it */
 	link_free(&s.link);
 	session_fini(&s);

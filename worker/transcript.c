@@ -16,6 +16,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "worker/cast.h"
+#include "worker/env.h"
 #include "worker/link.h"
 #include "worker/proc.h"
 #include "worker/told.h"
@@ -38,18 +39,25 @@ struct tape {
 	struct buf		 early;		/* until then */
 };
 
+/* One process. */
 struct transcript {
-	struct cast	 cast;
-	struct tape	*tape;
-	char		 id[32];	/* where its own is too long */
+	struct sink		 sink;
+	TAILQ_ENTRY(transcript)	 entry;
+	struct proc		*proc;
+	struct cast		 cast;
+	struct tape		*tape;
+	char			 id[32];	/* where its own is too long */
 };
 
 struct transcripts {
-	struct session		*session;
+	const struct env	*env;
+	struct link		*link;
+	TAILQ_HEAD(, transcript) open;
 	TAILQ_HEAD(, tape)	 tapes;
 	struct tape		*pipes;		/* of all pipes, or NULL */
 	uint32_t		 last_ticket;
 	uint64_t		 used;		/* bytes */
+	uint64_t		 before;	/* of them by others */
 	bool			 is_over;
 	struct timer		 late_ev;
 	struct buf		 line;
@@ -115,7 +123,7 @@ commit(struct tape *t, int r)
 
 	if (r == -1) {
 		give_up(all, strerror(errno));
-	} else if (all->used + len > all->session->env.set.transcript_max) {
+	} else if (all->used + len > all->env->set.transcript_max) {
 		give_up(all, "TranscriptMax");
 	} else if (len > 0) {
 		all->used += len;
@@ -133,7 +141,7 @@ tape_new(struct transcripts *all, bool is_terminal)
 	struct tape	*t;
 
 	/* Whatever happens there is room to say how it ends. */
-	if (all->used + CAST_END_MAX > all->session->env.set.transcript_max) {
+	if (all->used + CAST_END_MAX > all->env->set.transcript_max) {
 		give_up(all, "TranscriptMax");
 		return NULL;
 	}
@@ -149,8 +157,7 @@ tape_new(struct transcripts *all, bool is_terminal)
 	t->ticket = ++all->last_ticket;
 	buf_init(&t->early, EARLY_MAX);
 	TAILQ_INSERT_TAIL(&all->tapes, t, entry);
-	if (link_ask_transcript(all->session->link, t->ticket, is_terminal) ==
-	    -1) {
+	if (link_ask_transcript(all->link, t->ticket, is_terminal) == -1) {
 		give_up(all, "the server is gone");
 		tape_free(&t);
 	} else {
@@ -164,31 +171,31 @@ tape_new(struct transcripts *all, bool is_terminal)
 static void	 on_late(void *);
 
 static struct transcripts *
-transcripts_of(struct session *s)
+transcripts_new(const struct env *env, struct link *link, uint64_t before)
 {
 	struct transcripts	*all;
 
-	if (s->transcripts != NULL)
-		return s->transcripts;
 	if ((all = calloc(1, sizeof(*all))) == NULL) {
 		log_warn("transcripts");
 		return NULL;
 	}
-	timer_init(&all->late_ev, s->env.base, on_late, all);
-	all->session = s;
-	all->used = s->transcripts_before;
+	timer_init(&all->late_ev, env->base, on_late, all);
+	all->env = env;
+	all->link = link;
+	all->used = all->before = before;
+	TAILQ_INIT(&all->open);
 	TAILQ_INIT(&all->tapes);
 	buf_init(&all->line, LINE_MAX_);
-	return s->transcripts = all;
+	return all;
 }
 
 void
-transcripts_free(struct session *s)
+transcripts_free(struct transcripts **allp)
 {
-	struct transcripts	*all = s->transcripts;
+	struct transcripts	*all = *allp;
 	struct tape		*t;
 
-	s->transcripts = NULL;
+	*allp = NULL;
 	if (all == NULL)
 		return;
 	while ((t = TAILQ_FIRST(&all->tapes)) != NULL)
@@ -199,17 +206,15 @@ transcripts_free(struct session *s)
 }
 
 uint64_t
-transcripts_used(const struct session *s)
+transcripts_used(const struct transcripts *all)
 {
-	return s->transcripts == NULL ? 0 :
-	    s->transcripts->used - s->transcripts_before;
+	return all == NULL ? 0 : all->used - all->before;
 }
 
 void
-transcripts_opened(struct session *s, uint32_t ticket, int *fdp)
+transcripts_opened(struct transcripts *all, uint32_t ticket, int *fdp)
 {
-	struct transcripts	*all = s->transcripts;
-	struct tape		*t;
+	struct tape	*t;
 
 	if (all == NULL)
 		return;
@@ -236,10 +241,9 @@ transcripts_opened(struct session *s, uint32_t ticket, int *fdp)
 }
 
 void
-transcripts_refused(struct session *s, const char *why)
+transcripts_refused(struct transcripts *all, const char *why)
 {
-	struct transcripts	*all = s->transcripts;
-	struct tape		*t, *next;
+	struct tape	*t, *next;
 
 	if (all == NULL)
 		return;
@@ -266,10 +270,10 @@ first_waiting(const struct transcripts *all)
 }
 
 void
-transcripts_lost(struct session *s)
+transcripts_lost(struct transcripts *all)
 {
-	if (s->transcripts != NULL && first_waiting(s->transcripts) != NULL)
-		transcripts_refused(s, "the server is gone");
+	if (all != NULL && first_waiting(all) != NULL)
+		transcripts_refused(all, "the server is gone");
 }
 
 /* One may have been asked for a while after the one that this was set for. */
@@ -297,7 +301,7 @@ on_late(void *arg)
 static struct tape *
 find_tape(struct transcripts *all, bool is_terminal)
 {
-	if (all == NULL || all->is_over)
+	if (all->is_over)
 		return NULL;
 	if (is_terminal)
 		return tape_new(all, true);
@@ -306,88 +310,49 @@ find_tape(struct transcripts *all, bool is_terminal)
 	return all->pipes;
 }
 
-void
-transcript_start(struct proc *p, const struct spawn *sp)
+static void
+transcript_on_output(struct sink *k, const struct output *o)
 {
-	struct session		*s = p->session;
-	struct transcript	*t;
-	struct cast_head	 head;
-	struct tape		*tape;
-	bool			 is_new;
-
-	if (s->env.set.transcript == CONF_TRANSCRIPT_NONE ||
-	    (s->env.set.transcript == CONF_TRANSCRIPT_PTY && !sp->tty))
-		return;
-	is_new = sp->tty || s->transcripts == NULL ||
-	    s->transcripts->pipes == NULL;
-	if ((tape = find_tape(transcripts_of(s), sp->tty)) == NULL)
-		return;
-	if ((t = calloc(1, sizeof(*t))) == NULL) {
-		give_up(tape->all, strerror(errno));
-		return;
-	}
-	p->transcript = t;
-	t->tape = tape;
-	t->cast.is_terminal = sp->tty;
-	snprintf(t->id, sizeof(t->id), "\"pid %ld\"", (long)p->pid);
-	t->cast.json_id = p->json_id_len <= ID_MAX ? p->json_id : t->id;
-	t->cast.json_id_len = strlen(t->cast.json_id);
-	head.time = (uint64_t)time(NULL);
-	head.session = s->number;
-	head.rows = sp->rows;
-	head.cols = sp->cols;
-	head.argv = s->env.set.log_arguments && told_fits(sp->argv) ? sp->argv :
-	    NULL;
-	if (is_new)
-		commit(tape, cast_head(&t->cast, &tape->all->line, &head));
-	if (!tape->all->is_over)
-		commit(tape, cast_start(&t->cast, &tape->all->line,
-		    clock_us() - tape->began, p->pid, head.argv));
-}
-
-void
-transcript_output(struct transcript *t, unsigned stream, const void *data,
-    size_t len)
-{
-	struct tape	*tape = t->tape;
+	struct transcript	*t = (struct transcript *)k;
+	struct tape		*tape = t->tape;
 
 	if (!tape->all->is_over)
 		commit(tape, cast_output(&t->cast, &tape->all->line,
-		    clock_us() - tape->began, stream, data, len));
+		    clock_us() - tape->began, o->stream == STREAM_STDERR,
+		    o->data, o->len));
 }
 
-void
-transcript_resize(struct transcript *t, uint16_t rows, uint16_t cols)
+static void
+transcript_on_resize(struct sink *k, uint16_t rows, uint16_t cols)
 {
-	struct tape	*tape = t->tape;
+	struct transcript	*t = (struct transcript *)k;
+	struct tape		*tape = t->tape;
 
 	if (!tape->all->is_over)
 		commit(tape, cast_resize(&t->cast, &tape->all->line,
 		    clock_us() - tape->began, rows, cols));
 }
 
-void
-transcript_exit(struct transcript *t, int code)
+static void
+transcript_on_exit(struct sink *k)
 {
-	struct tape	*tape = t->tape;
+	struct transcript	*t = (struct transcript *)k;
+	struct tape		*tape = t->tape;
 
 	if (!tape->all->is_over)
 		commit(tape, cast_exit(&t->cast, &tape->all->line,
-		    clock_us() - tape->began, code));
+		    clock_us() - tape->began, t->proc->exit_code));
 }
 
-void
-transcript_end(struct transcript **tp)
+/* The process is closed, or forgotten. */
+static void
+transcript_end(struct transcript *t)
 {
-	struct transcript	*t = *tp;
-	struct tape		*tape;
+	struct tape		*tape = t->tape;
+	struct transcripts	*all = tape->all;
 
-	*tp = NULL;
-	if (t == NULL)
-		return;
-	tape = t->tape;
-	if (!tape->all->is_over)
-		commit(tape, cast_close(&t->cast, &tape->all->line,
+	if (!all->is_over)
+		commit(tape, cast_close(&t->cast, &all->line,
 		    clock_us() - tape->began));
 	/* One that has no file yet gets it, and is complete then. */
 	if (t->cast.is_terminal) {
@@ -396,12 +361,95 @@ transcript_end(struct transcript **tp)
 		else
 			tape_free(&tape);
 	}
+	TAILQ_REMOVE(&all->open, t, entry);
+	if (t->sink.sinks != NULL)
+		sink_remove(&t->sink);
 	free(t);
 }
 
-bool
-transcript_waits(const struct transcript *t)
+static void
+transcript_on_end(struct sink *k)
 {
-	return t->tape->fd == -1 && t->tape->early.len > EARLY_ENOUGH &&
-	    !t->tape->all->is_over;
+	transcript_end((struct transcript *)k);
+}
+
+/* Whether there is no file yet, and enough that waits for it. */
+static bool
+transcript_is_full(const struct sink *k)
+{
+	const struct tape	*tape = ((const struct transcript *)k)->tape;
+
+	return tape->fd == -1 && tape->early.len > EARLY_ENOUGH &&
+	    !tape->all->is_over;
+}
+
+static const struct sink_ops	 transcript_ops = {
+	.on_output = transcript_on_output,
+	.on_resize = transcript_on_resize,
+	.on_exit = transcript_on_exit,
+	.on_close = transcript_on_end,
+	.on_gone = transcript_on_end,
+	.is_full = transcript_is_full,
+};
+
+void
+transcripts_end(struct transcripts *all)
+{
+	struct transcript	*t;
+
+	while (all != NULL && (t = TAILQ_FIRST(&all->open)) != NULL)
+		transcript_end(t);
+}
+
+/* A line of its own for a process, and a head if the file is new. */
+static void
+put_start(struct transcript *t, const struct spawn *sp, bool is_new)
+{
+	struct tape		*tape = t->tape;
+	const struct env	*env = tape->all->env;
+	struct cast_head	 head;
+
+	head.time = (uint64_t)time(NULL);
+	head.session = env->number;
+	head.rows = sp->rows;
+	head.cols = sp->cols;
+	head.argv = env->set.log_arguments && told_fits(sp->argv) ? sp->argv :
+	    NULL;
+	if (is_new)
+		commit(tape, cast_head(&t->cast, &tape->all->line, &head));
+	if (!tape->all->is_over)
+		commit(tape, cast_start(&t->cast, &tape->all->line,
+		    clock_us() - tape->began, t->proc->pid, head.argv));
+}
+
+void
+transcript_start(struct transcripts **allp, const struct env *env,
+    struct link *link, uint64_t before, struct proc *p, const struct spawn *sp)
+{
+	struct transcript	*t;
+	struct tape		*tape;
+	bool			 is_new;
+
+	if (env->set.transcript == CONF_TRANSCRIPT_NONE ||
+	    (env->set.transcript == CONF_TRANSCRIPT_PTY && !sp->tty))
+		return;
+	if (*allp == NULL &&
+	    (*allp = transcripts_new(env, link, before)) == NULL)
+		return;
+	is_new = sp->tty || (*allp)->pipes == NULL;
+	if ((tape = find_tape(*allp, sp->tty)) == NULL)
+		return;
+	if ((t = calloc(1, sizeof(*t))) == NULL) {
+		give_up(tape->all, strerror(errno));
+		return;
+	}
+	t->proc = p;
+	t->tape = tape;
+	t->cast.is_terminal = sp->tty;
+	snprintf(t->id, sizeof(t->id), "\"pid %ld\"", (long)p->pid);
+	t->cast.json_id = p->json_id_len <= ID_MAX ? p->json_id : t->id;
+	t->cast.json_id_len = strlen(t->cast.json_id);
+	TAILQ_INSERT_TAIL(&tape->all->open, t, entry);
+	sink_add(&p->sinks, &t->sink, &transcript_ops);
+	put_start(t, sp, is_new);
 }

@@ -15,36 +15,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct env;
+struct link;
 struct proc;
-struct session;
 struct spawn;
-struct transcript;		/* of one process */
-struct transcripts;		/* of a session */
+struct transcripts;		/* of a session; NULL: there are none yet */
 
-/* A process was started: p->transcript, if there shall be one. */
-void	 transcript_start(struct proc *p, const struct spawn *sp);
-
-/* It put something out, has another size, has exited; is closed. */
-void	 transcript_output(struct transcript *t, unsigned stream,
-	    const void *data, size_t len);
-void	 transcript_resize(struct transcript *t, uint16_t rows,
-	    uint16_t cols);
-void	 transcript_exit(struct transcript *t, int code);
-void	 transcript_end(struct transcript **tp);
-
-/* Whether its output had better wait, as there is no file yet. */
-bool	 transcript_waits(const struct transcript *t);
+/*
+ * A process was started: put down what it does, if that is wanted.  *allp is
+ * made when it is needed; before: bytes that others have written to them.
+ */
+void	 transcript_start(struct transcripts **allp, const struct env *env,
+	    struct link *link, uint64_t before, struct proc *p,
+	    const struct spawn *sp);
 
 /* The file (*fdp, taken) that was asked for, or why there is none. */
-void	 transcripts_opened(struct session *s, uint32_t ticket, int *fdp);
-void	 transcripts_refused(struct session *s, const char *why);
+void	 transcripts_opened(struct transcripts *all, uint32_t ticket,
+	    int *fdp);
+void	 transcripts_refused(struct transcripts *all, const char *why);
 
 /* The master is gone: nobody makes those that are asked for. */
-void	 transcripts_lost(struct session *s);
+void	 transcripts_lost(struct transcripts *all);
+
+/* The session ends: so do all of them, completely. */
+void	 transcripts_end(struct transcripts *all);
 
 /* Bytes that we have written to them, or will. */
-uint64_t transcripts_used(const struct session *s);
+uint64_t transcripts_used(const struct transcripts *all);
 
-void	 transcripts_free(struct session *s);
+/* When there are no processes any more. */
+void	 transcripts_free(struct transcripts **allp);
 
 #endif

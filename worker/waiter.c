@@ -11,22 +11,22 @@
 #include "common/json_out.h"
 #include "common/limit.h"
 #include "worker/conn.h"
-#include "worker/replay.h"
+#include "worker/notify.h"
 #include "worker/rpc.h"
 
 struct waiter {
-	TAILQ_ENTRY(waiter)	 entry;
+	struct sink		 sink;
 	struct proc		*proc;
 	struct rpc_req		*req;
 	struct proc_read	 read;
 	struct timer		 timer_ev;
 };
 
-
 static void
 waiter_free(struct waiter *w)
 {
-	TAILQ_REMOVE(&w->proc->waiters, w, entry);
+	if (w->sink.sinks != NULL)
+		sink_remove(&w->sink);
 	timer_stop(&w->timer_ev);
 	free(w);
 }
@@ -244,7 +244,7 @@ put_failure(const struct proc *p, struct json_out *o)
 static void
 answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 {
-	struct session	*s = p->session;
+	struct session	*s = req->session;
 	struct extract	 x;
 	struct chunk	*c;
 	struct json_out	 o;
@@ -278,9 +278,9 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 		window_sent(&s->window, c, conn_pos(s->conn));
 	proc_hold(p, r->holds && x.end != NULL && !x.is_part);
 	if (x.is_part)
-		replay_begin(p, x.next_seq - 1);
+		notify_replay(p, x.next_seq - 1);
 	else if (!r->has_max)
-		replay_stop(p);
+		notify_live(p);
 }
 
 static void
@@ -300,20 +300,43 @@ waiter_on_timeout(void *arg)
 	waiter_answer(arg);
 }
 
-void
-waiter_wake_all(struct proc *p)
+/* Answer it if that has something to tell. */
+static void
+waiter_look(struct waiter *w)
 {
-	struct waiter	*w, *next;
-
-	for (w = TAILQ_FIRST(&p->waiters); w != NULL; w = next) {
-		next = TAILQ_NEXT(w, entry);
-		if (!read_is_ready(p, &w->read))
-			continue;
+	if (read_is_ready(w->proc, &w->read))
 		waiter_answer(w);
-		if (p->session->conn == NULL)
-			return;		/* it broke: nobody waits any more */
-	}
 }
+
+static void
+waiter_on_output(struct sink *k, const struct output *o)
+{
+	(void)o;
+	waiter_look((struct waiter *)k);
+}
+
+static void
+waiter_on_event(struct sink *k)
+{
+	waiter_look((struct waiter *)k);
+}
+
+static void
+waiter_on_gone(struct sink *k)
+{
+	struct waiter	*w = (struct waiter *)k;
+	struct rpc_req	*req = w->req;
+
+	waiter_free(w);
+	rpc_error(req, ERR_UNKNOWN_PROCESS, NULL);
+}
+
+static const struct sink_ops	 waiter_ops = {
+	.on_output = waiter_on_output,
+	.on_exit = waiter_on_event,
+	.on_close = waiter_on_event,
+	.on_gone = waiter_on_gone,
+};
 
 void
 proc_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
@@ -331,22 +354,9 @@ proc_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	}
 	w->proc = p;
 	w->read = *r;
-	TAILQ_INSERT_TAIL(&p->waiters, w, entry);
-	timer_init(&w->timer_ev, p->session->env.base, waiter_on_timeout, w);
+	sink_add(&p->sinks, &w->sink, &waiter_ops);
+	timer_init(&w->timer_ev, p->procs->env->base, waiter_on_timeout, w);
 	timer_set(&w->timer_ev, r->wait_ms);
 	if ((w->req = rpc_keep(req, waiter_cancel, w)) == NULL)
 		waiter_free(w);
-}
-
-void
-waiter_fail_all(struct proc *p)
-{
-	struct waiter	*w;
-	struct rpc_req	*req;
-
-	while ((w = TAILQ_FIRST(&p->waiters)) != NULL) {
-		req = w->req;
-		waiter_free(w);
-		rpc_error(req, ERR_UNKNOWN_PROCESS, NULL);
-	}
 }

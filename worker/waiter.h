@@ -11,6 +11,8 @@
 #include "common/json_out.h"
 #include "worker/proc.h"
 
+struct rpc_req;
+
 /* Read: answer req now, or when there is something to tell. */
 struct proc_read {
 	uint64_t	 after_seq;
@@ -22,12 +24,6 @@ struct proc_read {
 
 void	 proc_read(struct proc *p, struct rpc_req *req,
 	    const struct proc_read *r);
-
-/* Something happened: answer whom it concerns. */
-void	 waiter_wake_all(struct proc *p);
-
-/* The process is forgotten: nobody needs to wait any more. */
-void	 waiter_fail_all(struct proc *p);
 
 /* The members exited, exitCode and closed. */
 void	 proc_put_state(const struct proc *p, struct json_out *o);

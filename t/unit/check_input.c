@@ -32,8 +32,9 @@ req(unsigned i)
 }
 
 static void
-on_room(struct rpc_req *r)
+on_room(void *arg, struct rpc_req *r)
 {
+	(void)arg;
 	told[(char *)(void *)r - tokens]++;
 }
 
@@ -45,7 +46,8 @@ setup(void)
 	parked = 0;
 	ck_assert((base = event_base_new()) != NULL);
 	ck_assert_int_eq(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
-	input_init(&in, base, ends[1], false, &parked, on_room);
+	input_init(&in, base, ends[1], false, &parked, on_room,
+	    NULL);
 }
 
 static void
