@@ -5,7 +5,6 @@
 
 #include "common/limit.h"
 #include "common/log.h"
-#include "master/uplink/uplink.h"
 
 /* --- flows --- */
 
@@ -34,9 +33,9 @@ on_output(void *arg)
 static void
 answer_pings(struct flow *f)
 {
-	struct rendezvous	*r = &f->carrier->uplink->rendezvous;
+	struct carrier	*c = f->carrier;
 
-	while (f->npings > 0 && rendezvous_has_read(r, f->pings[0])) {
+	while (f->npings > 0 && c->line->has_read(c->line_arg, f->pings[0])) {
 		f->npings--;
 		memmove(f->pings, f->pings + 1,
 		    f->npings * sizeof(f->pings[0]));
@@ -49,10 +48,11 @@ static void
 on_ping(void *arg)
 {
 	struct flow	*f = arg;
+	struct carrier	*c = f->carrier;
 	unsigned	 i = f->npings < LEG_PINGS ? f->npings++ :
 			    LEG_PINGS - 1;
 
-	f->pings[i] = f->carrier->uplink->rendezvous.bytes_out;
+	f->pings[i] = c->line->sent(c->line_arg);
 	answer_pings(f);
 }
 
@@ -63,10 +63,11 @@ static const struct leg_events leg_events = {
 struct flow *
 flow_new(struct carrier *c)
 {
-	struct flow	*f;
+	const struct uplink_events	*up = c->env->events;
+	struct flow			*f;
 
 	if ((f = calloc(1, sizeof(*f))) == NULL ||
-	    (f->leg = uplink_new_leg(c->uplink, &leg_events, f)) == NULL) {
+	    (f->leg = up->new_leg(c->env->arg, &leg_events, f)) == NULL) {
 		log_warn("a stream");
 		free(f);
 		return NULL;
@@ -76,7 +77,7 @@ flow_new(struct carrier *c)
 	STAILQ_INIT(&f->notes);
 	TAILQ_INSERT_TAIL(&c->flows, f, entry);
 	c->nflows++;
-	uplink_tell_within(c->uplink, LIMIT_UPLINK_TELL);
+	up->on_news(c->env->arg, LIMIT_UPLINK_TELL);
 	return f;
 }
 
@@ -98,17 +99,19 @@ flow_free(struct flow **fp)
 	c->nflows--;
 	leg_free(&f->leg);
 	free(f);
-	uplink_tell_within(c->uplink, LIMIT_UPLINK_TELL);
+	c->env->events->on_news(c->env->arg, LIMIT_UPLINK_TELL);
 }
 
 void
 flow_ready(struct flow *f)
 {
+	struct carrier	*c = f->carrier;
+
 	if (f->is_ready)
 		return;
 	f->is_ready = true;
-	TAILQ_INSERT_TAIL(&f->carrier->ready, f, ready_entry);
-	rendezvous_want(&f->carrier->uplink->rendezvous);
+	TAILQ_INSERT_TAIL(&c->ready, f, ready_entry);
+	c->line->want(c->line_arg);
 }
 
 static struct note *
@@ -200,20 +203,23 @@ carrier_fini(struct carrier *c)
 }
 
 struct carrier *
-carrier_new(struct uplink *u)
+carrier_new(struct uplink_env *env, const struct carrier_line *line,
+    void *arg)
 {
 	static const struct carrier_ops *const	 kinds[] = {
 		[ANSWER_NOISE] = &carry_noise,
 		[ANSWER_CLEAR] = &carry_clear,
 		[ANSWER_PLAIN] = &carry_plain,
 	};
-	const struct carrier_ops	*ops = kinds[u->registry.kind];
+	const struct carrier_ops	*ops = kinds[env->registry.kind];
 	struct carrier			*c;
 
 	if ((c = calloc(1, ops->size)) == NULL)
 		return NULL;
 	c->ops = ops;
-	c->uplink = u;
+	c->env = env;
+	c->line = line;
+	c->line_arg = arg;
 	TAILQ_INIT(&c->flows);
 	TAILQ_INIT(&c->ready);
 	STAILQ_INIT(&c->control);
@@ -261,7 +267,7 @@ carrier_put(struct carrier *c, const uint8_t *frame, size_t len,
 		return;
 	STAILQ_INSERT_TAIL(&c->control, n, entry);
 	c->ncontrol++;
-	rendezvous_want(&c->uplink->rendezvous);
+	c->line->want(c->line_arg);
 }
 
 /* A frame of the flow whose turn it is, or 0. */

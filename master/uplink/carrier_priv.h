@@ -10,6 +10,7 @@
 #include "master/uplink/leg.h"
 #include "master/uplink/quota.h"
 #include "master/uplink/stream.h"
+#include "master/uplink/uplink_env.h"
 
 /* A stream and its way on this machine. */
 struct flow {
@@ -60,7 +61,9 @@ struct carrier_ops {
 
 struct carrier {
 	const struct carrier_ops	*ops;
-	struct uplink			*uplink;
+	struct uplink_env		*env;
+	const struct carrier_line	*line;
+	void				*line_arg;
 	TAILQ_HEAD(flow_list, flow)	 flows, ready;
 	unsigned			 nflows;
 	STAILQ_HEAD(, note)		 control;	/* LWS_PRE, frame */

@@ -7,8 +7,6 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "master/uplink/link.h"
-#include "master/uplink/uplink.h"
 
 struct carrier_noise {
 	struct carrier		 c;
@@ -33,7 +31,7 @@ on_validated(void *arg, uint64_t number, enum registry_verdict verdict)
 	struct carrier_noise	*n = arg;
 
 	if (verdict == REGISTRY_UNKNOWN_US)
-		link_denied(n->c.uplink->link);
+		n->c.env->events->on_denied(n->c.env->arg);
 	stream_validated(n->table, number, verdicts[verdict], NULL,
 	    clock_ms(), &n->act);
 	act(n);
@@ -42,15 +40,15 @@ on_validated(void *arg, uint64_t number, enum registry_verdict verdict)
 static void
 validate(struct carrier_noise *n)
 {
-	struct uplink			*u = n->c.uplink;
+	struct uplink_env		*env = n->c.env;
 	struct registry_question	 q;
 
-	q.registration = u->registered.id;
+	q.registration = env->registered.id;
 	q.harness = n->act.harness;
 	q.authorization = n->act.authorization;
 	q.stream = n->act.id;
 	q.number = n->act.number;
-	registry_validate(&u->registry, &q, on_validated, n);
+	registry_validate(&env->registry, &q, on_validated, n);
 }
 
 static void
@@ -82,7 +80,7 @@ static void
 act(struct carrier_noise *n)
 {
 	struct stream_act	*a = &n->act;
-	struct loop		*l = &n->c.uplink->loop;
+	struct loop		*l = &n->c.env->loop;
 	uint64_t		 deadline, now;
 
 	if (a->len > 0)
@@ -94,7 +92,7 @@ act(struct carrier_noise *n)
 		validate(n);
 		break;
 	case STREAM_FORGET:
-		registry_forget(&n->c.uplink->registry, a->number);
+		registry_forget(&n->c.env->registry, a->number);
 		break;
 	case STREAM_OPENED:
 		open_stream(n, a->stream);
@@ -180,17 +178,17 @@ static int
 init(struct carrier *c)
 {
 	struct carrier_noise	*n = (struct carrier_noise *)c;
-	struct uplink		*u = c->uplink;
+	struct uplink_env	*env = c->env;
 	struct span		 environment, registration;
 
 	/* Handshakes under way are secrets. */
 	if ((n->table = sodium_malloc(sizeof(*n->table))) == NULL)
 		return -1;
-	environment.at = u->start->environment;
+	environment.at = env->start->environment;
 	environment.len = strlen(environment.at);
-	registration.at = u->registered.id;
+	registration.at = env->registered.id;
 	registration.len = strlen(registration.at);
-	stream_table_init(n->table, u->identity, environment, registration);
+	stream_table_init(n->table, env->identity, environment, registration);
 	return 0;
 }
 
@@ -200,8 +198,8 @@ fini(struct carrier *c)
 	struct carrier_noise	*n = (struct carrier_noise *)c;
 	struct stream		*s;
 
-	registry_forget(&c->uplink->registry, 0);
-	loop_timer_clear(&c->uplink->loop, &n->deadline);
+	registry_forget(&c->env->registry, 0);
+	loop_timer_clear(&c->env->loop, &n->deadline);
 	while ((s = stream_take(n->table)) != NULL)
 		end_stream(n, s);
 	stream_table_fini(n->table);

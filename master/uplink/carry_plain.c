@@ -6,13 +6,11 @@
 
 #include <string.h>
 
-#include "master/uplink/uplink.h"
-
 /* With its connection it ends as well. */
 static void
 end(struct flow *f)
 {
-	rendezvous_fail(&f->carrier->uplink->rendezvous);
+	f->carrier->line->fail(f->carrier->line_arg);
 }
 
 /* Not before the harness speaks: a worker does not wait for ever. */
@@ -24,7 +22,7 @@ on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
 	(void)is_binary;
 	if ((f == NULL && (f = flow_new(c)) == NULL) ||
 	    flow_put(f, data, len) == -1)
-		rendezvous_fail(&c->uplink->rendezvous);
+		c->line->fail(c->line_arg);
 }
 
 static ssize_t

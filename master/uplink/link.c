@@ -10,9 +10,10 @@
 #include "common/log.h"
 
 struct link {
-	struct uplink	*uplink;
-	int		 sock;
-	struct watch	*watch;
+	const struct link_events	*events;
+	void				*arg;
+	int				 sock;
+	struct watch			*watch;
 };
 
 /* --- the beginning --- */
@@ -49,8 +50,7 @@ link_wait(int sock, Ipc__UplinkStart **start_out,
 static void
 on_bearer(struct link *l, Ipc__UplinkBearer *in)
 {
-	if (registry_set_bearer(&l->uplink->registry, in->token) == -1)
-		log_warn("credential");
+	l->events->on_bearer(l->arg, in->token);
 	sodium_memzero(in->token, strlen(in->token));
 }
 
@@ -65,13 +65,13 @@ on_readable(void *arg)
 	r = ipc_recv(l->sock, IPC_ROLE_MASTER, IPC_ROLE_UPLINK, &m);
 	if (r != 1) {
 		if (r == 0 || errno != EAGAIN)
-			loop_stop(&l->uplink->loop);
+			l->events->on_gone(l->arg);
 		return;
 	}
 	if (m.kind == IPC_uplink_bearer)
 		on_bearer(l, (Ipc__UplinkBearer *)m.body);
 	else if (m.kind == IPC_uplink_register)
-		uplink_register(l->uplink);
+		l->events->on_register(l->arg);
 	else
 		log_warnx("the master: an unexpected message");
 	ipc_msg_fini(&m);
@@ -88,23 +88,25 @@ on_hangup(void *arg)
 {
 	struct link	*l = arg;
 
-	loop_stop(&l->uplink->loop);
+	l->events->on_gone(l->arg);
 }
 
-static const struct watch_events events = {
+static const struct watch_events watch_events = {
 	on_readable, on_writable, on_hangup
 };
 
 struct link *
-link_new(struct uplink *u, int sock)
+link_new(struct loop *loop, int sock, const struct link_events *events,
+    void *arg)
 {
 	struct link	*l;
 
 	if ((l = calloc(1, sizeof(*l))) == NULL)
 		return NULL;
-	l->uplink = u;
+	l->events = events;
+	l->arg = arg;
 	l->sock = sock;
-	if ((l->watch = watch_new(&u->loop, sock, &events, l)) == NULL)
+	if ((l->watch = watch_new(loop, sock, &watch_events, l)) == NULL)
 		link_free(&l);
 	return l;
 }

@@ -4,9 +4,22 @@
 #ifndef MASTER_UPLINK_LINK_H
 #define MASTER_UPLINK_LINK_H
 
-#include "master/uplink/uplink.h"
+#include "master/uplink/loop.h"
+#include "master/uplink/registry.h"
+#include "proto/ipc.pb-c.h"
 
 struct link;
+
+struct link_events {
+	/* A credential, which is wiped afterwards. */
+	void	(*on_bearer)(void *arg, const char *token);
+
+	/* It is to be registered. */
+	void	(*on_register)(void *arg);
+
+	/* The master is gone. */
+	void	(*on_gone)(void *arg);
+};
 
 /*
  * Read the first two messages, waiting for them: what the uplink is about
@@ -17,11 +30,9 @@ int	 link_wait(int sock, Ipc__UplinkStart **start_out,
 	    Ipc__UplinkSecret **secret_out)
 	    __attribute__((warn_unused_result));
 
-/*
- * Hear the master on sock, which stays the caller's; when it is gone the loop
- * ends.  NULL with errno.
- */
-struct link	*link_new(struct uplink *u, int sock);
+/* Hear the master on sock, which stays the caller's.  NULL with errno. */
+struct link	*link_new(struct loop *loop, int sock,
+		    const struct link_events *events, void *arg);
 void		 link_free(struct link **lp);
 
 void	 link_answer(struct link *l, const struct registry_result *res);

@@ -41,14 +41,14 @@ start(struct uplink *u, int sock)
 	sodium_memzero(secret->dh.data, secret->dh.len);
 	sodium_memzero(secret->seed.data, secret->seed.len);
 	ipc__uplink_secret__free_unpacked(secret, NULL);
-	if (loop_init(&u->loop) == -1 ||
-	    dialer_init(&u->dialer, &u->loop, u->resolver,
+	if (loop_init(&u->env.loop) == -1 ||
+	    dialer_init(&u->env.dialer, &u->env.loop, u->env.resolver,
 	    about->ca_file) == -1)
 		exit(2);
 	if (confine_uplink() == -1)
 		fatal("confinement");
-	if (resolver_attach(u->resolver, &u->loop, on_no_resolver, u) == -1 ||
-	    (u->link = link_new(u, sock)) == NULL)
+	if (resolver_attach(u->env.resolver, &u->env.loop, on_no_resolver,
+	    u) == -1 || uplink_serve(u, sock) == -1)
 		fatal("event loop");
 }
 
@@ -66,9 +66,10 @@ main(int argc, char **argv)
 	}
 	if (confine_to_parent() == -1)
 		return 2;
-	sock = start_process("uplink", argv[1], true, &u.dialer, &u.resolver);
+	sock = start_process("uplink", argv[1], true, &u.env.dialer,
+	    &u.env.resolver);
 	start(&u, sock);
-	loop_run(&u.loop);
+	loop_run(&u.env.loop);
 	uplink_fini(&u);
 	fd_close(&sock);
 	return 0;

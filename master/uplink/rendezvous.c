@@ -13,15 +13,16 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/uplink/carrier.h"
-#include "master/uplink/uplink.h"
+#include "master/uplink/uplink_env.h"
 
 static void	 connect_now(void *arg);
+static void	 on_stuck(void *arg);
 
 static void
 set_phase(struct rendezvous *r, Ipc__UplinkPhase phase)
 {
 	r->phase = phase;
-	uplink_tell(r->uplink);
+	r->env->events->on_news(r->env->arg, 0);
 }
 
 /* --- between connections --- */
@@ -36,7 +37,7 @@ pause_and_connect(struct rendezvous *r)
 	r->window = r->window * 2 < LIMIT_RENDEZVOUS_PAUSE ? r->window * 2 :
 	    LIMIT_RENDEZVOUS_PAUSE;
 	r->must_pause = false;
-	loop_timer_set(&r->uplink->loop, &r->pause, ms, connect_now, r);
+	loop_timer_set(&r->env->loop, &r->pause, ms, connect_now, r);
 	set_phase(r, IPC__UPLINK_PHASE__PAUSING);
 }
 
@@ -44,7 +45,7 @@ pause_and_connect(struct rendezvous *r)
 static bool
 is_stale(const struct rendezvous *r, bool was_open)
 {
-	if (r->uplink->registry.kind != ANSWER_NOISE)
+	if (r->env->registry.kind != ANSWER_NOISE)
 		return true;
 	return !was_open && r->status >= 400 && r->status <= 499;
 }
@@ -52,7 +53,7 @@ is_stale(const struct rendezvous *r, bool was_open)
 static void
 stop_timers(struct rendezvous *r)
 {
-	struct loop	*l = &r->uplink->loop;
+	struct loop	*l = &r->env->loop;
 
 	loop_timer_clear(l, &r->pause);
 	loop_timer_clear(l, &r->ping);
@@ -77,7 +78,7 @@ on_end(void *arg, unsigned status, const char *why)
 	carrier_free(&r->carrier);
 	wsock_free(&r->sock);		/* and why is gone */
 	if (was_open && (clock_ms() - r->opened >= LIMIT_RENDEZVOUS_STABLE ||
-	    r->uplink->registry.kind != ANSWER_NOISE))
+	    r->env->registry.kind != ANSWER_NOISE))
 		r->window = LIMIT_RENDEZVOUS_WINDOW;
 	r->opened = 0;
 	if (is_stale(r, was_open)) {
@@ -91,12 +92,61 @@ on_end(void *arg, unsigned status, const char *why)
 /* --- connected --- */
 
 static void
+line_want(void *arg)
+{
+	struct rendezvous	*r = arg;
+
+	if (r->sock == NULL || r->is_writing)
+		return;
+	r->is_writing = true;
+	wsock_want(r->sock);
+	loop_timer_set(&r->env->loop, &r->stuck, LIMIT_RENDEZVOUS_PONG,
+	    on_stuck, r);
+}
+
+/* Or it is so little that it can still be read again. */
+static bool
+line_has_read(void *arg, uint64_t pos)
+{
+	struct rendezvous	*r = arg;
+	uint64_t		 read = r->inflight.read;
+
+	if (pos <= read || r->bytes_out - read <= LIMIT_UNPROVEN)
+		return true;
+	r->must_ask = true;
+	if (!r->inflight.is_asked)
+		line_want(r);
+	return false;
+}
+
+static uint64_t
+line_sent(const void *arg)
+{
+	const struct rendezvous	*r = arg;
+
+	return r->bytes_out;
+}
+
+static void
+line_fail(void *arg)
+{
+	struct rendezvous	*r = arg;
+
+	if (r->sock != NULL)
+		wsock_fail(r->sock);
+}
+
+static const struct carrier_line	 line = {
+	line_want, line_has_read, line_sent, line_fail
+};
+
+static void
 on_no_pong(void *arg)
 {
 	struct rendezvous	*r = arg;
 
 	log_warnx("rendezvous: no answer to a ping");
-	rendezvous_fail(r);
+	line_fail(r);
 }
 
 static void
@@ -105,7 +155,7 @@ on_stuck(void *arg)
 	struct rendezvous	*r = arg;
 
 	log_warnx("rendezvous: takes nothing any more");
-	rendezvous_fail(r);
+	line_fail(r);
 }
 
 static void
@@ -114,7 +164,7 @@ on_ping_timer(void *arg)
 	struct rendezvous	*r = arg;
 
 	r->must_ask = !r->inflight.is_asked;
-	rendezvous_want(r);
+	line_want(r);
 }
 
 static bool
@@ -127,7 +177,7 @@ must_ask(const struct rendezvous *r)
 static void
 ask(struct rendezvous *r)
 {
-	struct loop	*l = &r->uplink->loop;
+	struct loop	*l = &r->env->loop;
 
 	r->must_ask = false;
 	inflight_ask(&r->inflight, r->bytes_out, clock_us());
@@ -144,11 +194,11 @@ on_pong(void *arg)
 
 	if (!r->inflight.is_asked)
 		return;
-	loop_timer_clear(&r->uplink->loop, &r->pong);
+	loop_timer_clear(&r->env->loop, &r->pong);
 	inflight_answer(&r->inflight, now);
-	rendezvous_want(r);
+	line_want(r);
 	carrier_on_proof(r->carrier);
-	uplink_tell_within(r->uplink, LIMIT_RENDEZVOUS_TOLD);
+	r->env->events->on_news(r->env->arg, LIMIT_RENDEZVOUS_TOLD);
 }
 
 static void
@@ -167,11 +217,11 @@ on_open(void *arg)
 	r->opened = clock_ms();
 	r->status = 0;
 	inflight_init(&r->inflight, r->bytes_out);
-	loop_timer_set(&r->uplink->loop, &r->ping, LIMIT_RENDEZVOUS_PING,
+	loop_timer_set(&r->env->loop, &r->ping, LIMIT_RENDEZVOUS_PING,
 	    on_ping_timer, r);
-	if ((r->carrier = carrier_new(r->uplink)) == NULL) {
+	if ((r->carrier = carrier_new(r->env, &line, r)) == NULL) {
 		log_warn("rendezvous");
-		rendezvous_fail(r);
+		line_fail(r);
 		return;
 	}
 	log_info("connected to the rendezvous");
@@ -196,7 +246,7 @@ on_writable(void *arg)
 	bool			 is_binary;
 	size_t			 n, sent = 0;
 
-	loop_timer_clear(&r->uplink->loop, &r->stuck);
+	loop_timer_clear(&r->env->loop, &r->stuck);
 	r->is_writing = false;
 	/* A reader as fast as we are must not keep us from hearing others. */
 	while (r->carrier != NULL && sent < LIMIT_RENDEZVOUS_TURN &&
@@ -218,7 +268,7 @@ on_writable(void *arg)
 		r->bytes_out += n;
 		sent += n;
 	}
-	rendezvous_want(r);
+	line_want(r);
 	/*
 	 * There is more to come: first those who wait for this processor with
 	 * less, if there are any.  Beside a flood it brings the p99 of an echo
@@ -237,16 +287,17 @@ static void
 connect_now(void *arg)
 {
 	struct rendezvous	*r = arg;
-	struct uplink		*u = r->uplink;
+	struct uplink_env	*env = r->env;
 	struct target		 t;
-	size_t			 max = u->registry.kind == ANSWER_PLAIN ?
+	size_t			 max = env->registry.kind == ANSWER_PLAIN ?
 				    (size_t)LIMIT_MESSAGE :
 				    (size_t)LIMIT_RELAY_MESSAGE;
 
-	r->has_no_url = target_parse(&t, u->registered.url, "ws", "wss") == -1;
-	if (r->has_no_url || (r->sock = wsock_new(&u->dialer, &t,
+	r->has_no_url = target_parse(&t, env->registered.url, "ws",
+	    "wss") == -1;
+	if (r->has_no_url || (r->sock = wsock_new(&env->dialer, &t,
 	    LIMIT_RENDEZVOUS, max, &wsock_events, r)) == NULL) {
-		if (u->registered.is_long)
+		if (env->registered.is_long)
 			log_warnx("rendezvous: the registry gave a URL of "
 			    "more than %d bytes", TARGET_PATH - 1);
 		else
@@ -261,10 +312,10 @@ connect_now(void *arg)
 /* --- */
 
 void
-rendezvous_init(struct rendezvous *r, struct uplink *u)
+rendezvous_init(struct rendezvous *r, struct uplink_env *env)
 {
 	memset(r, 0, sizeof(*r));
-	r->uplink = u;
+	r->env = env;
 	r->window = LIMIT_RENDEZVOUS_WINDOW;
 	r->phase = IPC__UPLINK_PHASE__IDLE;
 }
@@ -272,7 +323,7 @@ rendezvous_init(struct rendezvous *r, struct uplink *u)
 void
 rendezvous_fini(struct rendezvous *r)
 {
-	if (r->uplink == NULL)
+	if (r->env == NULL)
 		return;
 	stop_timers(r);
 	carrier_free(&r->carrier);
@@ -288,35 +339,4 @@ rendezvous_start(struct rendezvous *r)
 		pause_and_connect(r);
 	else
 		connect_now(r);
-}
-
-void
-rendezvous_want(struct rendezvous *r)
-{
-	if (r->sock == NULL || r->is_writing)
-		return;
-	r->is_writing = true;
-	wsock_want(r->sock);
-	loop_timer_set(&r->uplink->loop, &r->stuck, LIMIT_RENDEZVOUS_PONG,
-	    on_stuck, r);
-}
-
-bool
-rendezvous_has_read(struct rendezvous *r, uint64_t pos)
-{
-	uint64_t	 read = r->inflight.read;
-
-	if (pos <= read || r->bytes_out - read <= LIMIT_UNPROVEN)
-		return true;
-	r->must_ask = true;
-	if (!r->inflight.is_asked)
-		rendezvous_want(r);
-	return false;
-}
-
-void
-rendezvous_fail(struct rendezvous *r)
-{
-	if (r->sock != NULL)
-		wsock_fail(r->sock);
 }

@@ -10,11 +10,11 @@
 #include "proto/ipc.pb-c.h"
 
 struct carrier;
-struct uplink;
+struct uplink_env;
 
 /* Embedded; members are private but for those that are shown. */
 struct rendezvous {
-	struct uplink		*uplink;
+	struct uplink_env	*env;
 	struct wsock		*sock;
 	struct carrier		*carrier;	/* while connected */
 	Ipc__UplinkPhase	 phase;		/* shown, as the next four */
@@ -30,23 +30,10 @@ struct rendezvous {
 	struct loop_timer	 pause, ping, pong, stuck;
 };
 
-void	 rendezvous_init(struct rendezvous *r, struct uplink *u);
+void	 rendezvous_init(struct rendezvous *r, struct uplink_env *env);
 void	 rendezvous_fini(struct rendezvous *r);
 
 /* There is a new registration: go where it says. */
 void	 rendezvous_start(struct rendezvous *r);
-
-/* There are frames: carrier_next() will be asked. */
-void	 rendezvous_want(struct rendezvous *r);
-
-/*
- * Whether what was sent until there were that many bytes_out is safe to call
- * arrived: the rendezvous read it, or it is so little that it can still be
- * read again (LIMIT_UNPROVEN).  If not, carrier_on_proof() follows.
- */
-bool	 rendezvous_has_read(struct rendezvous *r, uint64_t pos);
-
-/* The connection is of no use any more. */
-void	 rendezvous_fail(struct rendezvous *r);
 
 #endif

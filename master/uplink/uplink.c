@@ -27,32 +27,159 @@ kind_of(Ipc__RelayKind kind)
 }
 
 static int
-take_secret(struct uplink *u, const Ipc__UplinkSecret *in)
+take_secret(struct uplink_env *env, const Ipc__UplinkSecret *in)
 {
 	if (in->dh.len != NOISE_DH || in->seed.len != MLKEM_SEED_LEN ||
 	    in->nonce.len != REGISTRY_NONCE) {
 		errno = EINVAL;
 		return -1;
 	}
-	memcpy(u->nonce, in->nonce.data, REGISTRY_NONCE);
-	if ((u->identity = sodium_malloc(sizeof(*u->identity))) == NULL)
+	memcpy(env->nonce, in->nonce.data, REGISTRY_NONCE);
+	if ((env->identity = sodium_malloc(sizeof(*env->identity))) == NULL)
 		return -1;
-	return noise_identity_make(u->identity, in->dh.data, in->seed.data);
+	return noise_identity_make(env->identity, in->dh.data, in->seed.data);
 }
 
 /* It would be the same for as long as we live: no trouble of the network. */
 static int
 check_proxy(struct uplink *u)
 {
-	const char	*why = dialer_trouble(&u->dialer, &u->registry.base);
+	const struct dialer	*d = &u->env.dialer;
+	const char		*why = dialer_trouble(d, &u->env.registry.base);
 
 	if (why == NULL && u->is_forward)
-		why = dialer_trouble(&u->dialer, &u->forward);
+		why = dialer_trouble(d, &u->forward);
 	if (why == NULL)
 		return 0;
 	log_warnx("%s", why);
 	return -1;
 }
+
+static void
+on_registered(void *arg, const struct registry_result *res)
+{
+	struct uplink	*u = arg;
+
+	if (res->result == IPC__REGISTRATION__REGISTERED) {
+		log_info("registered");
+		u->env.registered = res->answer;
+	}
+	link_answer(u->link, res);
+	if (res->result == IPC__REGISTRATION__REGISTERED)
+		rendezvous_start(&u->rendezvous);
+}
+
+static void
+on_register(void *arg)
+{
+	struct uplink	*u = arg;
+
+	registry_register(&u->env.registry, &u->env.identity->pub,
+	    on_registered, u);
+}
+
+static struct leg *
+new_leg(void *arg, const struct leg_events *events, void *leg_arg)
+{
+	struct uplink	*u = arg;
+	struct leg	*l;
+	int		 fd;
+
+	if (u->is_forward)
+		return leg_to_server(&u->env.dialer, &u->forward, events,
+		    leg_arg);
+	if ((l = leg_to_worker(&u->env.loop, events, leg_arg, &fd)) == NULL)
+		return NULL;
+	link_stream(u->link, fd);
+	fd_close(&fd);
+	return l;
+}
+
+void
+uplink_tell(struct uplink *u)
+{
+	const struct rendezvous	*r = &u->rendezvous;
+	Ipc__UplinkStatus	 out = IPC__UPLINK_STATUS__INIT;
+
+	loop_timer_clear(&u->env.loop, &u->telling);
+	u->tell_at = 0;
+	out.phase = r->phase;
+	out.status = r->status;
+	out.no_url = r->has_no_url;
+	out.streams = carrier_streams(r->carrier);
+	out.bytes_in = r->bytes_in;
+	out.bytes_out = r->bytes_out;
+	link_status(u->link, &out);
+	/* Nobody is served any more: a new uplink brings a new one. */
+	if (resolver_is_gone(u->env.resolver) && out.streams == 0)
+		loop_stop(&u->env.loop);
+}
+
+static void
+tell(void *arg)
+{
+	uplink_tell(arg);
+}
+
+static void
+on_news(void *arg, uint64_t ms)
+{
+	struct uplink	*u = arg;
+	uint64_t	 at = clock_ms() + ms;
+
+	if (ms == 0) {
+		uplink_tell(u);
+		return;
+	}
+	if (u->tell_at != 0 && u->tell_at <= at)
+		return;
+	u->tell_at = at;
+	loop_timer_set(&u->env.loop, &u->telling, ms, tell, u);
+}
+
+static void
+on_denied(void *arg)
+{
+	struct uplink	*u = arg;
+
+	link_denied(u->link);
+}
+
+static const struct uplink_events	 env_events = {
+	new_leg, on_news, on_denied
+};
+
+/* --- the master --- */
+
+static void
+on_bearer(void *arg, const char *token)
+{
+	struct uplink	*u = arg;
+
+	if (registry_set_bearer(&u->env.registry, token) == -1)
+		log_warn("credential");
+}
+
+static void
+on_gone(void *arg)
+{
+	struct uplink	*u = arg;
+
+	loop_stop(&u->env.loop);
+}
+
+static const struct link_events	 link_events = {
+	on_bearer, on_register, on_gone
+};
+
+int
+uplink_serve(struct uplink *u, int sock)
+{
+	u->link = link_new(&u->env.loop, sock, &link_events, u);
+	return u->link == NULL ? -1 : 0;
+}
+
+/* --- */
 
 int
 uplink_init(struct uplink *u, Ipc__UplinkStart *start,
@@ -60,11 +187,13 @@ uplink_init(struct uplink *u, Ipc__UplinkStart *start,
 {
 	char	 shown[200];
 
-	u->start = start;
-	rendezvous_init(&u->rendezvous, u);
-	if (registry_init(&u->registry, &u->dialer, start->url,
+	u->env.start = start;
+	u->env.events = &env_events;
+	u->env.arg = u;
+	rendezvous_init(&u->rendezvous, &u->env);
+	if (registry_init(&u->env.registry, &u->env.dialer, start->url,
 	    kind_of(start->kind), start->environment, start->name,
-	    u->nonce) == -1) {
+	    u->env.nonce) == -1) {
 		log_warnx("%s: no URL of a registry, or no name of an "
 		    "environment", target_show(start->url, shown,
 		    sizeof(shown)));
@@ -79,7 +208,7 @@ uplink_init(struct uplink *u, Ipc__UplinkStart *start,
 	}
 	if (check_proxy(u) == -1)
 		return -1;
-	if (take_secret(u, secret) == -1) {
+	if (take_secret(&u->env, secret) == -1) {
 		log_warn("key");
 		return -1;
 	}
@@ -90,85 +219,13 @@ void
 uplink_fini(struct uplink *u)
 {
 	rendezvous_fini(&u->rendezvous);
-	loop_timer_clear(&u->loop, &u->telling);
-	registry_fini(&u->registry);
+	loop_timer_clear(&u->env.loop, &u->telling);
+	registry_fini(&u->env.registry);
 	link_free(&u->link);
-	resolver_free(&u->resolver);
-	dialer_fini(&u->dialer);
-	loop_fini(&u->loop);
-	if (u->identity != NULL)
-		sodium_free(u->identity);
-	ipc__uplink_start__free_unpacked(u->start, NULL);
-}
-
-static void
-on_registered(void *arg, const struct registry_result *res)
-{
-	struct uplink	*u = arg;
-
-	if (res->result == IPC__REGISTRATION__REGISTERED) {
-		log_info("registered");
-		u->registered = res->answer;
-	}
-	link_answer(u->link, res);
-	if (res->result == IPC__REGISTRATION__REGISTERED)
-		rendezvous_start(&u->rendezvous);
-}
-
-void
-uplink_register(struct uplink *u)
-{
-	registry_register(&u->registry, &u->identity->pub, on_registered, u);
-}
-
-struct leg *
-uplink_new_leg(struct uplink *u, const struct leg_events *events, void *arg)
-{
-	struct leg	*l;
-	int		 fd;
-
-	if (u->is_forward)
-		return leg_to_server(&u->dialer, &u->forward, events, arg);
-	if ((l = leg_to_worker(&u->loop, events, arg, &fd)) == NULL)
-		return NULL;
-	link_stream(u->link, fd);
-	fd_close(&fd);
-	return l;
-}
-
-void
-uplink_tell(struct uplink *u)
-{
-	const struct rendezvous	*r = &u->rendezvous;
-	Ipc__UplinkStatus	 out = IPC__UPLINK_STATUS__INIT;
-
-	loop_timer_clear(&u->loop, &u->telling);
-	u->tell_at = 0;
-	out.phase = r->phase;
-	out.status = r->status;
-	out.no_url = r->has_no_url;
-	out.streams = carrier_streams(r->carrier);
-	out.bytes_in = r->bytes_in;
-	out.bytes_out = r->bytes_out;
-	link_status(u->link, &out);
-	/* Nobody is served any more: a new uplink brings a new one. */
-	if (resolver_is_gone(u->resolver) && out.streams == 0)
-		loop_stop(&u->loop);
-}
-
-static void
-tell(void *arg)
-{
-	uplink_tell(arg);
-}
-
-void
-uplink_tell_within(struct uplink *u, uint64_t ms)
-{
-	uint64_t	 at = clock_ms() + ms;
-
-	if (u->tell_at != 0 && u->tell_at <= at)
-		return;
-	u->tell_at = at;
-	loop_timer_set(&u->loop, &u->telling, ms, tell, u);
+	resolver_free(&u->env.resolver);
+	dialer_fini(&u->env.dialer);
+	loop_fini(&u->env.loop);
+	if (u->env.identity != NULL)
+		sodium_free(u->env.identity);
+	ipc__uplink_start__free_unpacked(u->env.start, NULL);
 }

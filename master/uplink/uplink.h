@@ -6,31 +6,19 @@
 #ifndef MASTER_UPLINK_UPLINK_H
 #define MASTER_UPLINK_UPLINK_H
 
-#include "master/uplink/dial.h"
-#include "master/uplink/noise.h"
-#include "master/uplink/registry.h"
 #include "master/uplink/rendezvous.h"
-#include "proto/ipc.pb-c.h"
+#include "master/uplink/uplink_env.h"
 
-struct leg;
-struct leg_events;
 struct link;
 
 struct uplink {
-	struct loop			 loop;
-	struct resolver			*resolver;
-	struct dialer			 dialer;
-	struct registry			 registry;
-	struct rendezvous		 rendezvous;
-	struct link			*link;
-	Ipc__UplinkStart		*start;		/* owned */
-	struct noise_identity		*identity;	/* locked memory */
-	uint8_t				 nonce[REGISTRY_NONCE];
-	struct answer_registration	 registered;
-	struct loop_timer		 telling;
-	uint64_t			 tell_at;	/* ms: then; 0: not */
-	bool				 is_forward;
-	struct target			 forward;
+	struct uplink_env	 env;
+	struct rendezvous	 rendezvous;
+	struct link		*link;
+	struct loop_timer	 telling;
+	uint64_t		 tell_at;	/* ms: then; 0: not */
+	bool			 is_forward;
+	struct target		 forward;
 };
 
 /*
@@ -42,15 +30,11 @@ int	 uplink_init(struct uplink *u, Ipc__UplinkStart *start,
 	    __attribute__((warn_unused_result));
 void	 uplink_fini(struct uplink *u);
 
-/* The master wants it registered. */
-void	 uplink_register(struct uplink *u);
+/* Hear the master on sock, which stays the caller's.  0, or -1 with errno. */
+int	 uplink_serve(struct uplink *u, int sock)
+	    __attribute__((warn_unused_result));
 
-/* A leg for a new stream; NULL with errno. */
-struct leg	*uplink_new_leg(struct uplink *u,
-		    const struct leg_events *events, void *arg);
-
-/* Tell the master how it is; or within so many ms, what it is then. */
+/* Tell the master how it is. */
 void	 uplink_tell(struct uplink *u);
-void	 uplink_tell_within(struct uplink *u, uint64_t ms);
 
 #endif

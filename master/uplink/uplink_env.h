@@ -1,0 +1,44 @@
+/*
+ * What everything in an uplink stands on: data only, but for what only the
+ * uplink as a whole can do.
+ */
+#ifndef MASTER_UPLINK_UPLINK_ENV_H
+#define MASTER_UPLINK_UPLINK_ENV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "master/uplink/dial.h"
+#include "master/uplink/noise.h"
+#include "master/uplink/registry.h"
+#include "proto/ipc.pb-c.h"
+
+struct leg;
+struct leg_events;
+
+struct uplink_events {
+	/* A leg for a new stream; NULL with errno. */
+	struct leg	*(*new_leg)(void *arg, const struct leg_events *events,
+			    void *leg_arg);
+
+	/* There is news of it: the master hears within so many ms; 0: now. */
+	void		 (*on_news)(void *arg, uint64_t ms);
+
+	/* The registry does not take the credential any more. */
+	void		 (*on_denied)(void *arg);
+};
+
+struct uplink_env {
+	const struct uplink_events	*events;
+	void				*arg;
+	struct loop			 loop;
+	struct resolver			*resolver;
+	struct dialer			 dialer;
+	struct registry			 registry;
+	Ipc__UplinkStart		*start;		/* owned */
+	struct noise_identity		*identity;	/* locked memory */
+	uint8_t				 nonce[REGISTRY_NONCE];
+	struct answer_registration	 registered;
+};
+
+#endif
