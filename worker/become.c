@@ -15,7 +15,7 @@
 #include "common/envlist.h"
 #include "common/log.h"
 #include "common/signals.h"
-#include "worker/enforce.h"
+#include "worker/dropcaps.h"
 #include "worker/reader.h"
 
 #define NOBODY		65534		/* where the user data base has none */
@@ -167,6 +167,6 @@ become_reader(void)
 	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS");
 	if (geteuid() == 0)		/* and nobody else to be */
-		must(enforce_drop(), "capabilities");
+		must(dropcaps(), "capabilities");
 	must(reader_confine(is_alone), "confinement");
 }

@@ -51,12 +51,6 @@ int	 enforce_landlock(const struct plan *plan, bool alone,
 	    struct enforced *e, int *out) __attribute__((warn_unused_result));
 
 /*
- * No capabilities, also not by executing something as root.  0, or -1 with
- * errno.  System calls only.
- */
-int	 enforce_drop(void);
-
-/*
  * What no sandboxed command may do, whatever the plan: a filter of system
  * calls (seccomp(2)); net_off: no sockets but AF_UNIX, which connect to nothing
  * and are bound to nothing.  After no_new_privs. 0,

@@ -11,9 +11,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include <linux/capability.h>
-#include <linux/securebits.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -24,16 +21,11 @@
 
 #include "common/fd.h"
 #include "common/landlock.h"
+#include "worker/dropcaps.h"
 #include "worker/mounting.h"
-#include "worker/rawcall.h"
 
 #define NAMESPACES	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |	\
 	CLONE_NEWIPC)
-
-#define SECBITS	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |			\
-	SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |	\
-	SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |		\
-	SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
 static int
 failed(struct enforced *e, const char *what)
@@ -82,28 +74,6 @@ map_ids(uid_t uid, gid_t gid, struct enforced *e)
 	if (prctl(PR_SET_DUMPABLE, 0) == -1)
 		return failed(e, "user namespace");
 	return rv;
-}
-
-int
-enforce_drop(void)
-{
-	struct __user_cap_header_struct	 head;
-	struct __user_cap_data_struct	 none[2];
-	long				 r;
-
-	/*
-	 * Without the right to lock them there are none to get back: that is
-	 * nothing to put into errno, see worker/birth.h.
-	 */
-	r = rawcall(SYS_prctl, PR_SET_SECUREBITS, SECBITS, 0, 0, 0);
-	if (r < 0 && r != -EPERM) {
-		errno = (int)-r;
-		return -1;
-	}
-	memset(&head, 0, sizeof(head));
-	memset(none, 0, sizeof(none));
-	head.version = _LINUX_CAPABILITY_VERSION_3;
-	return (int)syscall(SYS_capset, &head, none);
 }
 
 /* What commands join. */
@@ -156,7 +126,7 @@ settle(const struct plan *plan, const char *hide, uid_t uid, gid_t gid,
 	e->view.fds[VIEW_RULESET] = ruleset;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
 	    (ruleset != -1 && landlock_join(ruleset) == -1) ||
-	    enforce_drop() == -1 || prctl(PR_SET_DUMPABLE, 0) == -1)
+	    dropcaps() == -1 || prctl(PR_SET_DUMPABLE, 0) == -1)
 		return failed(e, "dropping rights");
 	return 0;
 }

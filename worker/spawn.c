@@ -17,6 +17,7 @@
 #include "common/landlock.h"
 #include "worker/birth.h"
 #include "worker/brand.h"
+#include "worker/dropcaps.h"
 #include "worker/enforce.h"
 #include "worker/rawcall.h"
 
@@ -67,7 +68,7 @@ child_confine(const struct command *c)
 {
 	const struct view	*v = &c->view;
 
-	if (enforce_drop() == -1 ||
+	if (dropcaps() == -1 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		return errno;
 	if (v->fds[VIEW_RULESET] != -1 &&
