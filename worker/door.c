@@ -12,7 +12,7 @@
 #include "common/limit.h"
 #include "common/ws.h"
 #include "worker/iowait.h"
-#include "worker/rpc.h"
+#include "worker/jsonrpc.h"
 
 #define READ_MIN	1024		/* bytes of room for one read */
 #define POLICY		1008		/* close code: no message in time */
@@ -151,8 +151,8 @@ refuse(const struct door *d, const struct ws_event *ev)
 	int		 r;
 
 	buf_init(&b, LIMIT_FIRST_REFUSED);
-	if ((r = rpc_refuse((char *)ev->data, ev->len, ERR_PARAMS,
-	    rpc_too_long, &b)) == 0)
+	if ((r = jsonrpc_refuse((char *)ev->data, ev->len, ERR_PARAMS,
+	    jsonrpc_too_long, &b)) == 0)
 		r = put_frame(d, WS_TEXT, buf_data(&b), b.len);
 	buf_fini(&b);
 	return r;

@@ -131,7 +131,7 @@ answer(struct exchange *x)
 	buf_init(&body, LIMIT_HTTP_BODY);
 	x->req = NULL;
 	if (x->body.len > 0 && B64_ENCODED_LEN(x->body.len) + x->fields.len +
-	    6 * req->id_len + ENVELOPE > LIMIT_MESSAGE) {
+	    6 * req->id.len + ENVELOPE > LIMIT_MESSAGE) {
 		rpc_error(req, ERR_FAILED, "http/request failed: "
 		    "the answer does not fit one message");
 		return;

@@ -40,17 +40,6 @@ static const struct rpc_method methods[] = {
 #undef RPC
 };
 
-static const struct {
-	int		 code;
-	const char	*text;
-} errors[RPC_ERRORS] = {
-#define ERR(name, code, text)	{ code, text },
-#include "proto/err.def"
-#undef ERR
-};
-
-const char rpc_too_long[] = "invalid params: initialize is longer than 64 KiB";
-
 #define B64_PART	(48 * 1024)	/* bytes encoded in one go */
 
 /* What a message is made of: tokens, 0 where there is none. */
@@ -61,19 +50,9 @@ struct envelope {
 /* --- answers --- */
 
 static void
-put_id(struct json_out *o, const struct rpc_req *req)
-{
-	json_out_key(o, "id");
-	if (req->id_text != NULL)
-		json_out_text(o, req->id_text, req->id_len);
-	else
-		json_out_i64(o, req->id_number);
-}
-
-static void
 req_free(struct rpc_req *req)
 {
-	free(req->id_text);
+	free(req->id.text);
 	free(req);
 }
 
@@ -131,7 +110,7 @@ rpc_begin_value(struct rpc_req *req, struct json_out *o)
 	unkeep(req);
 	json_out_init(o, &req->session->scratch);
 	json_out_open(o, '{');
-	put_id(o, req);
+	jsonrpc_put_id(o, &req->id);
 	json_out_key(o, "result");
 }
 
@@ -312,22 +291,6 @@ rpc_end_b64(struct rpc_req *req, struct json_out *o, const char *key,
 	rpc_done(req);
 }
 
-/* All of it but the brace at the end. */
-static void
-put_error(struct json_out *o, const struct rpc_req *req, enum rpc_err err,
-    const char *text)
-{
-	json_out_open(o, '{');
-	json_out_key(o, "error");
-	json_out_open(o, '{');
-	json_out_key(o, "code");
-	json_out_i64(o, errors[err].code);
-	json_out_key(o, "message");
-	json_out_str(o, text != NULL ? text : errors[err].text);
-	json_out_close(o, '}');
-	put_id(o, req);
-}
-
 void
 rpc_error(struct rpc_req *req, enum rpc_err err, const char *text)
 {
@@ -335,7 +298,7 @@ rpc_error(struct rpc_req *req, enum rpc_err err, const char *text)
 
 	unkeep(req);
 	json_out_init(&o, &req->session->scratch);
-	put_error(&o, req, err, text);
+	jsonrpc_put_error(&o, &req->id, err, text);
 	finish(req, &o);
 }
 
@@ -391,11 +354,11 @@ rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
 	if ((k = calloc(1, sizeof(*k))) == NULL)
 		goto fail;
 	*k = *req;
-	if (req->id_text != NULL) {
+	if (req->id.text != NULL) {
 		/* An empty id is a text as well. */
-		if ((k->id_text = malloc(req->id_len + 1)) == NULL)
+		if ((k->id.text = malloc(req->id.len + 1)) == NULL)
 			goto fail;
-		memcpy(k->id_text, req->id_text, req->id_len);
+		memcpy(k->id.text, req->id.text, req->id.len);
 	}
 	k->kept = k->owned = true;
 	k->cancel = cancel;
@@ -437,7 +400,7 @@ complain(struct session *s, enum rpc_err err)
 	}
 	memset(&req, 0, sizeof(req));
 	req.session = s;
-	req.id_number = -1;
+	req.id.number = -1;
 	rpc_error(&req, err, NULL);
 }
 
@@ -456,40 +419,6 @@ is_trace(const struct json *j, uint32_t tok)
 	return json_tok(j, tok)->type == JSON_OBJECT &&
 	    is_text_or_null(j, json_find(j, tok, "traceparent")) &&
 	    is_text_or_null(j, json_find(j, tok, "tracestate"));
-}
-
-/* The id of a request; -1 when it is none. */
-static int
-read_id(const struct json *j, uint32_t tok, struct rpc_req *req)
-{
-	if (json_tok(j, tok)->type == JSON_STRING) {
-		req->id_text = j->text + json_tok(j, tok)->pos;
-		req->id_len = json_tok(j, tok)->len;
-		return 0;
-	}
-	return json_i64(j, tok, &req->id_number);
-}
-
-int
-rpc_refuse(char *text, size_t len, enum rpc_err err, const char *why,
-    struct buf *out)
-{
-	struct rpc_req	 req;
-	struct json	 j;
-	struct json_out	 o;
-	uint32_t	 id;
-
-	memset(&req, 0, sizeof(req));
-	json_init(&j);
-	if (json_parse(&j, text, len) == -1 || json_tok(&j, 0)->type !=
-	    JSON_OBJECT || (id = json_find(&j, 0, "id")) == 0 ||
-	    read_id(&j, id, &req) == -1)
-		req.id_number = -1;
-	json_out_init(&o, out);
-	put_error(&o, &req, err, why);
-	json_out_close(&o, '}');
-	json_fini(&j);
-	return json_out_fini(&o);
 }
 
 static void
@@ -618,7 +547,7 @@ answered(struct session *s, const struct envelope *e)
 	struct rpc_req	 req;
 
 	if (e->id == 0 || (e->result == 0 && e->error == 0) ||
-	    read_id(&s->json, e->id, &req) == -1)
+	    jsonrpc_read_id(&s->json, e->id, &req.id) == -1)
 		complain(s, ERR_MALFORMED);
 	else if (s->conn != NULL)
 		conn_close(s->conn, 1002, "an answer to no request");
@@ -640,7 +569,7 @@ handle(struct session *s, const struct rpc_message *msg)
 	if (e.method == 0)
 		answered(s, &e);
 	else if (!is_text(&s->json, e.method) ||
-	    (e.id != 0 && (read_id(&s->json, e.id, &req) == -1 ||
+	    (e.id != 0 && (jsonrpc_read_id(&s->json, e.id, &req.id) == -1 ||
 	    !is_trace(&s->json, e.trace))))
 		complain(s, ERR_MALFORMED);
 	else if (e.id == 0)

@@ -13,15 +13,8 @@
 
 #include "common/json.h"
 #include "common/json_out.h"
+#include "worker/jsonrpc.h"
 #include "worker/session.h"
-
-/* Error answers, the rows of proto/err.def. */
-enum rpc_err {
-#define ERR(name, code, text)	ERR_##name,
-#include "proto/err.def"
-#undef ERR
-	RPC_ERRORS
-};
 
 /*
  * A request being worked on.  It lives on the stack of the dispatcher; a
@@ -32,9 +25,7 @@ struct rpc_req {
 	struct session		*session;
 	bool			 kept;		/* in the session's list */
 	bool			 owned;		/* to be freed when answered */
-	char			*id_text;	/* or NULL: */
-	size_t			 id_len;
-	int64_t			 id_number;
+	struct jsonrpc_id	 id;
 	/* while it waits: what for */
 	void			(*cancel)(struct rpc_req *);
 	void			*waiter;
@@ -70,17 +61,6 @@ void	 rpc_end_b64(struct rpc_req *req, struct json_out *o, const char *key,
 void	 rpc_error(struct rpc_req *req, enum rpc_err err, const char *text);
 void	 rpc_errorf(struct rpc_req *req, enum rpc_err err, const char *fmt, ...)
 	    __attribute__((format(printf, 3, 4)));
-
-/*
- * What to answer to a message that nobody handles: an error by its id, or by
- * -1 if it has none that can be read.  Reading writes into text.  why NULL:
- * the row's.  0, or -1 with errno: memory.
- */
-int	 rpc_refuse(char *text, size_t len, enum rpc_err err, const char *why,
-	    struct buf *out) __attribute__((warn_unused_result));
-
-/* An initialize is longer than LIMIT_FIRST_MESSAGE. */
-extern const char	 rpc_too_long[];
 
 /* The answer was sent by other means than rpc_end(): forget the request. */
 void	 rpc_done(struct rpc_req *req);

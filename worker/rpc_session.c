@@ -69,7 +69,7 @@ rpc_session_initialize(struct session *s, struct rpc_req *req, void *params,
 	char				 id[SESSION_ID_MAX];
 
 	if (msg->len > LIMIT_FIRST_MESSAGE) {
-		rpc_error(req, ERR_PARAMS, rpc_too_long);
+		rpc_error(req, ERR_PARAMS, jsonrpc_too_long);
 		return;
 	}
 	s->has_receipts = p->has_receipts;
