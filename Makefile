@@ -82,9 +82,12 @@ GEN_O		:= $(GEN_C:.c=.o)
 COMMON_O	:= $(call objs,$(wildcard common/*.c)) $(GEN_O)
 CLIENT_O	:= $(call objs,$(wildcard common/client/*.c))
 MASTER_O	:= $(call objs,$(wildcard master/*.c))
-WORKER_O	:= $(call objs,$(wildcard worker/*.c))
-HTTP_SHARED	:= $(call objs,worker/enforce_seccomp.c)
-HTTP_O		:= $(call objs,$(wildcard worker/http/*.c)) $(HTTP_SHARED)
+WORKER_ROOMS	:= os fs conn sandbox proc http session rpc
+WORKER_O	:= $(call objs,$(wildcard worker/*.c \
+		   $(WORKER_ROOMS:%=worker/%/*.c)))
+HTTP_SHARED	:= $(call objs,worker/sandbox/enforce_seccomp.c)
+HTTP_O		:= $(call objs,$(wildcard worker/http/helper/*.c)) \
+		   $(HTTP_SHARED)
 CTL_O		:= $(call objs,$(wildcard master/execsrvctl/*.c))
 UPLINK_O	:= $(call objs,$(wildcard master/uplink/*.c))
 REACH_O		:= $(call objs,$(wildcard master/uplink/reach/*.c))

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/keccak.h"
-#include "common/mlkem_own.h"
+#include "common/mlkem_priv.h"
 #include "config.h"
 
 #ifdef HAVE_CRYPTO_KEM_MLKEM768_ENC_DETERMINISTIC

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/keccak.h"
-#include "common/mlkem_own.h"
+#include "common/mlkem_priv.h"
 
 #define K	MLKEM_K
 #define POLY	MLKEM_PACKED(12)

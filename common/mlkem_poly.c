@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/keccak.h"
-#include "common/mlkem_own.h"
+#include "common/mlkem_priv.h"
 
 #define Q	MLKEM_Q
 #define N	MLKEM_N

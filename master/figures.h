@@ -1,6 +1,6 @@
 /*
  * What /metrics tells, as numbers: the counters of proto/stat.def and the
- * gauges of proto/gauge.def.  A worker writes the text (worker/metrics.c).
+ * gauges of proto/gauge.def.  A worker writes the text (worker/conn/metrics.c).
  */
 #ifndef MASTER_FIGURES_H
 #define MASTER_FIGURES_H

@@ -2,7 +2,7 @@
  * Whether a connection comes from inside a sandbox of one of our sessions.  Who
  * is there would be taken for his user, and served without a sandbox.
  *
- * Over TCP a socket made there has our brand (worker/brand.h).
+ * Over TCP a socket made there has our brand (worker/sandbox/brand.h).
  *
  * Of a Unix socket the kernel names the process that connected.  What is looked
  * at is what it cannot shed, and keeps when the master dies: the mark of what

@@ -14,15 +14,15 @@
 #include "common/ipc.h"
 #include "common/log.h"
 #include "common/measured.h"
-#include "worker/become.h"
-#include "worker/cgroup.h"
-#include "worker/door.h"
-#include "worker/fence.h"
-#include "worker/greet.h"
-#include "worker/http_link.h"
-#include "worker/probe.h"
+#include "worker/conn/door.h"
+#include "worker/conn/greet.h"
+#include "worker/http/http_link.h"
+#include "worker/os/become.h"
+#include "worker/os/cgroup.h"
+#include "worker/os/fence.h"
+#include "worker/sandbox/probe.h"
 #include "worker/serve.h"
-#include "worker/session.h"
+#include "worker/session/session.h"
 
 /* --- a worker --- */
 

@@ -10,6 +10,7 @@
 
 #include "common/buf.h"
 #include "common/client/execsrv.h"
+#include "common/client/error.h"
 #include "common/client/launch.h"
 #include "common/endpoint.h"
 #include "common/json.h"
@@ -53,15 +54,6 @@ size_t	 execsrv_upgrade_request(const struct execsrv_address *u,
  */
 int	 execsrv_upgrade_judge(const char *head, size_t len, const char *key,
 	    struct execsrv_error *e) __attribute__((warn_unused_result));
-
-/* --- error.c (pure) --- */
-
-/* Write a reason; what is not printable becomes '?'. */
-void	 execsrv_error_set(struct execsrv_error *e, int64_t code,
-	    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-/* What somebody else said about it, behind the reason. */
-void	 execsrv_error_add(struct execsrv_error *e, const char *said);
 
 /* --- conn.c: bytes and frames --- */
 

@@ -1,8 +1,9 @@
+#include "common/client/error.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
 #include "common/utf8.h"
 
 /* U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069 move what is beside. */

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/error.h"
 #include "common/clock.h"
 #include "common/envlist.h"
 #include "common/fd.h"

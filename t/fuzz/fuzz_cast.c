@@ -10,7 +10,7 @@
 #include "common/b64.h"
 #include "common/json.h"
 #include "common/json_out.h"
-#include "worker/cast.h"
+#include "worker/session/cast.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)
 #define CUTS		8

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "worker/http/fields.h"
-#include "worker/http/url.h"
+#include "worker/http/helper/fields.h"
+#include "worker/http/helper/url.h"
 
 #define MUST(claim)	do { if (!(claim)) abort(); } while (0)
 #define LINE_MAX_LEN	512

@@ -10,7 +10,7 @@
 
 #include "common/keccak.h"
 #include "common/mlkem.h"
-#include "common/mlkem_own.h"
+#include "common/mlkem_priv.h"
 #include "master/uplink/kem.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)

@@ -13,7 +13,7 @@
 #include <valgrind/memcheck.h>
 #endif
 
-#include "common/mlkem_own.h"
+#include "common/mlkem_priv.h"
 
 #ifndef VALGRIND_MAKE_MEM_UNDEFINED
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "t/unit/fstree_help.h"
-#include "worker/agent.h"
+#include "worker/fs/agent.h"
 
 #define PATIENCE	20000		/* ms, for what should be quick */
 

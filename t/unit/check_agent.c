@@ -18,7 +18,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
-#include "worker/behind.h"
+#include "worker/fs/behind.h"
 
 #define FIXED	(offsetof(struct fsop, path) + 1) /* and where to answer */
 #define WHERE_LINE	2

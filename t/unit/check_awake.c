@@ -1,8 +1,8 @@
-/* worker/awake.c: who may wait awake, and for how long. */
+/* worker/os/awake.c: who may wait awake, and for how long. */
 #include <check.h>
 #include <stdlib.h>
 
-#include "worker/awake.h"
+#include "worker/os/awake.h"
 
 #define BEGIN	1000000			/* us; any time but 0 */
 

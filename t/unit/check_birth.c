@@ -1,4 +1,6 @@
-/* worker/birth.c: children that get there, fail, are held up, or are killed. */
+/*
+ * worker/os/birth.c: children that get there, fail, are held up, or are killed.
+ */
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -12,8 +14,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "worker/birth.h"
-#include "worker/rawcall.h"
+#include "worker/os/birth.h"
+#include "worker/os/rawcall.h"
 
 #define SLACK_MS	1500	/* that a loaded machine may take */
 #define TRIES		5	/* and one that stands still needs another */

@@ -1,8 +1,10 @@
-/* worker/bucket.c: how many come in a while, how long the next one waits. */
+/*
+ * worker/conn/bucket.c: how many come in a while, how long the next one waits.
+ */
 #include <check.h>
 #include <stdlib.h>
 
-#include "worker/bucket.h"
+#include "worker/conn/bucket.h"
 
 static struct bucket	 b;
 

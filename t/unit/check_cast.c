@@ -1,11 +1,14 @@
-/* worker/cast.c: what a transcript has in it; and common/utf8.c's rests. */
+/*
+ * worker/session/cast.c: what a transcript has in it; and common/utf8.c's
+ * rests.
+ */
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/utf8.h"
-#include "worker/cast.h"
+#include "worker/session/cast.h"
 
 static struct cast	 tty = { .is_terminal = true };
 static struct cast	 pipes = { .json_id = "\"p\"", .json_id_len = 3 };

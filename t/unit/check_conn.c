@@ -1,4 +1,6 @@
-/* worker/conn.c: long messages, and what goes before, between and behind. */
+/*
+ * worker/conn/conn.c: long messages, and what goes before, between and behind.
+ */
 #include <sys/socket.h>
 
 #include <check.h>
@@ -12,7 +14,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/ws.h"
-#include "worker/conn.h"
+#include "worker/conn/conn.h"
 
 #define PART	((size_t)LIMIT_FRAGMENT)
 #define FRAMES	256

@@ -1,10 +1,12 @@
-/* worker/covered.c: which files may not be replaced; other processes know. */
+/*
+ * worker/fs/covered.c: which files may not be replaced; other processes know.
+ */
 #include <check.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "worker/covered.h"
+#include "worker/fs/covered.h"
 
 static const struct covered	 files[] = { { 1, 2 }, { 3, 4 } };
 

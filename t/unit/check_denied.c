@@ -1,10 +1,10 @@
-/* worker/denied.c: which output sounds like a denial. */
+/* worker/proc/denied.c: which output sounds like a denial. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/limit.h"
-#include "worker/denied.h"
+#include "worker/proc/denied.h"
 
 static struct window	 window;
 static struct ring	 ring;

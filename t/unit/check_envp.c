@@ -1,11 +1,11 @@
-/* worker/envp.c: the environment of a command (spec/protocol.md 5.2). */
+/* worker/proc/envp.c: the environment of a command (spec/protocol.md 5.2). */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "worker/envp.h"
+#include "worker/proc/envp.h"
 
 static char *const	 server[] = {
 	(char *)(uintptr_t)"HOME=/home/u", (char *)(uintptr_t)"PATH=/bin",

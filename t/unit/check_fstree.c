@@ -1,5 +1,5 @@
 /* Chains of folders and the names in one, by themselves. */
-#include "worker/fstree.h"
+#include "worker/fs/fstree.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "common/limit.h"
-#include "worker/http/fields.h"
-#include "worker/http/url.h"
-#include "worker/http_check.h"
+#include "worker/http/helper/fields.h"
+#include "worker/http/helper/url.h"
+#include "worker/http/http_check.h"
 
 #define TEXT(s)	(s), sizeof(s) - 1
 

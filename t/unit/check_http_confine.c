@@ -20,7 +20,7 @@
 #include "common/measured.h"
 #include "t/unit/filter_help.h"
 #include "t/unit/left_out.h"
-#include "worker/http/confine.h"
+#include "worker/http/helper/confine.h"
 
 static char	 allowed[] = "/tmp/check_confine.XXXXXX";
 static char	 other[] = "/tmp/check_confine.XXXXXX";

@@ -1,4 +1,4 @@
-/* worker/input.c behind a pipe or terminal: order, limits, the end. */
+/* worker/proc/input.c behind a pipe or terminal: order, limits, the end. */
 #include <sys/resource.h>
 
 #include <check.h>
@@ -13,7 +13,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
-#include "worker/input.h"
+#include "worker/proc/input.h"
 
 #define MANY	8
 

@@ -1,11 +1,11 @@
-/* worker/jsonrpc.c: what is answered to a message that nobody handles. */
+/* worker/conn/jsonrpc.c: what is answered to a message that nobody handles. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/limit.h"
-#include "worker/jsonrpc.h"
+#include "worker/conn/jsonrpc.h"
 
 static const struct {
 	const char	*message, *id;

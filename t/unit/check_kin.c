@@ -1,4 +1,4 @@
-/* worker/kin.c: who belongs to a process, with its mark and without. */
+/* worker/proc/kin.c: who belongs to a process, with its mark and without. */
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/ptree.h"
-#include "worker/kin.h"
+#include "worker/proc/kin.h"
 
 static struct kin	 kin;
 static uint64_t		 mark, others_mark;

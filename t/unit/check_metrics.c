@@ -1,4 +1,6 @@
-/* worker/metrics.c: figures as text; t/sys/740 reads it as a program does. */
+/*
+ * worker/conn/metrics.c: figures as text; t/sys/740 reads it as a program does.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +8,7 @@
 
 #include <check.h>
 
-#include "worker/metrics.h"
+#include "worker/conn/metrics.h"
 
 #define ROOM	65536
 

@@ -8,7 +8,7 @@
 
 #include "common/keccak.h"
 #include "common/mlkem.h"
-#include "common/mlkem_own.h"
+#include "common/mlkem_priv.h"
 #include "master/uplink/kem.h"
 #include "t/unit/mlkem_vectors.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/keccak.h"
-#include "common/mlkem_own.h"
+#include "common/mlkem_priv.h"
 
 /* round(x * 2^bits / Q) and back, by divisions; halves go up. */
 START_TEST(test_compress)

@@ -15,7 +15,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
-#include "worker/proc.h"
+#include "worker/proc/proc.h"
 
 #define NOBODY	0x3ffffff0	/* no process has such a number */
 #define TTL_MS	30

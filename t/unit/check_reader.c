@@ -1,4 +1,4 @@
-/* worker/reader.c: what ends a process that reads what strangers send. */
+/* worker/os/reader.c: what ends a process that reads what strangers send. */
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -16,7 +16,7 @@
 #include "common/measured.h"
 #include "t/unit/filter_help.h"
 #include "t/unit/left_out.h"
-#include "worker/reader.h"
+#include "worker/os/reader.h"
 
 #define N(rows)	(int)(sizeof(rows) / sizeof((rows)[0]))
 

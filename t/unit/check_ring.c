@@ -1,5 +1,5 @@
 /*
- * worker/ring.c: windows and rings under random operations beside a model
+ * worker/proc/ring.c: windows and rings under random operations beside a model
  * that is too simple to be wrong, and the rules of eviction.
  */
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/limit.h"
-#include "worker/ring.h"
+#include "worker/proc/ring.h"
 
 #define RINGS		3
 #define MODEL_MAX	4096

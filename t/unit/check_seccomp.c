@@ -1,7 +1,7 @@
 /*
- * worker/enforce_seccomp.c and worker/brand.c, row by row: which system calls
- * of sandboxed commands are refused, with which arguments, and that no others
- * are.
+ * worker/sandbox/enforce_seccomp.c and worker/sandbox/brand.c, row by row:
+ * which system calls of sandboxed commands are refused, with which arguments,
+ * and that no others are.
  */
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "t/unit/filter_help.h"
-#include "worker/brand.h"
-#include "worker/enforce.h"
+#include "worker/sandbox/brand.h"
+#include "worker/sandbox/enforce.h"
 
 #define N(rows)		(sizeof(rows) / sizeof((rows)[0]))
 #define NO(name, ...)	FILTER_CASE(EPERM, name, __VA_ARGS__)

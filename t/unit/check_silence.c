@@ -1,6 +1,6 @@
 /*
- * worker/conn.c: when a silent client is asked for a sign of life, and given
- * up.  Time is ours; the line is the kernel's.
+ * worker/conn/conn.c: when a silent client is asked for a sign of life, and
+ * given up.  Time is ours; the line is the kernel's.
  */
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -17,7 +17,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/ws.h"
-#include "worker/conn.h"
+#include "worker/conn/conn.h"
 
 #define MUCH		(32 << 20)	/* bytes: no buffer takes so many */
 

@@ -1,9 +1,11 @@
-/* worker/sink.c: all hear of it, in their order, whoever leaves meanwhile. */
+/*
+ * worker/proc/sink.c: all hear of it, in their order, whoever leaves meanwhile.
+ */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "worker/sink.h"
+#include "worker/proc/sink.h"
 
 #define SINKS	4
 

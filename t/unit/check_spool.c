@@ -1,6 +1,6 @@
 /*
- * worker/spool.c: pieces under random allocation beside what was written to
- * them, and that the disk gets back what is freed.
+ * worker/proc/spool.c: pieces under random allocation beside what was written
+ * to them, and that the disk gets back what is freed.
  */
 #include <sys/stat.h>
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "worker/spool.h"
+#include "worker/proc/spool.h"
 
 #define PIECES		64
 #define STEPS		20000

@@ -1,4 +1,6 @@
-/* worker/watch.c: what needs no session (t/wire/380, t/sys/380 have that). */
+/*
+ * worker/fs/watch.c: what needs no session (t/wire/380, t/sys/380 have that).
+ */
 #include <check.h>
 #include <errno.h>
 #include <event2/event.h>
@@ -12,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/limit.h"
-#include "worker/watch.h"
+#include "worker/fs/watch.h"
 
 static struct event_base	*base;
 static struct watcher		*watcher;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "worker/fsop.h"
+#include "worker/fs/fsop.h"
 
 /* What came of it, so that one number can be compared. */
 #define REFUSED(why)	(1000 + FSWHY_##why)

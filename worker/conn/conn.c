@@ -1,0 +1,767 @@
+#include "common/ev.h"
+#include "worker/conn/conn_priv.h"
+
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <linux/sockios.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+
+#define QUEUE_MAX	(2 * (size_t)LIMIT_MESSAGE)
+#define QUEUE_KEEP	(256 * 1024)	/* memory kept between two turns */
+#define PART_FLUSH	(128 * 1024)	/* bytes of a long message */
+#define LINGER_MS	1000		/* for the client's answer to a close */
+
+static void	 conn_on_read(void *);
+static void	 conn_on_write(void *);
+static void	 conn_on_timer(void *);
+static void	 conn_on_gone(void *);
+static void	 conn_on_slow(void *);
+
+struct conn *
+conn_new(size_t size, struct event_base *base, int in, int out,
+    const struct conn_ops *ops, const struct conn_events *events, void *arg)
+{
+	struct conn	*c;
+
+	if ((c = calloc(1, size)) == NULL)
+		return NULL;
+	c->ops = ops;
+	c->events = events;
+	c->arg = arg;
+	c->in = c->out = -1;
+	c->is_socket = in == out;
+	c->last_life = clock_ms();
+	c->allowed = SIZE_MAX;
+	buf_init(&c->queue, QUEUE_MAX);
+	TAILQ_INIT(&c->sources);
+	io_init(&c->read_ev, base, in, EV_READ | EV_PERSIST, conn_on_read, c);
+	io_init(&c->write_ev, base, out, EV_WRITE, conn_on_write, c);
+	timer_init(&c->timer_ev, base, conn_on_timer, c);
+	timer_init(&c->gone_ev, base, conn_on_gone, c);
+	timer_init(&c->slow_ev, base, conn_on_slow, c);
+	if (fd_nonblock(in, 1) == -1 || fd_nonblock(out, 1) == -1 ||
+	    io_start(&c->read_ev) == -1) {
+		conn_free(&c);
+		return NULL;
+	}
+	c->in = in;
+	c->out = out;
+	conn_alive(c);
+	return c;
+}
+
+/* Close the descriptors; events first, see notes/feasibility.md section 2. */
+static void
+conn_drop_fds(struct conn *c)
+{
+	io_stop(&c->read_ev);
+	io_stop(&c->write_ev);
+	if (!c->is_socket && c->in != -1) {
+		/* Others have these open as well, a terminal's shell say. */
+		(void)!fd_nonblock(c->in, 0);
+		(void)!fd_nonblock(c->out, 0);
+	}
+	if (c->out != c->in)
+		fd_close(&c->out);
+	fd_close(&c->in);
+	c->out = -1;
+}
+
+/* The first long message is over; in the queue goes what is behind it. */
+static void
+drop_source(struct conn *c)
+{
+	struct conn_source	*src = TAILQ_FIRST(&c->sources);
+
+	TAILQ_REMOVE(&c->sources, src, entry);
+	buf_move(&c->queue, &src->behind);
+	src->free(src);
+}
+
+void
+conn_free(struct conn **cp)
+{
+	struct conn	*c = *cp;
+
+	*cp = NULL;
+	if (c == NULL)
+		return;
+	if (c->ops->fini != NULL)
+		c->ops->fini(c);
+	conn_drop_fds(c);
+	timer_stop(&c->timer_ev);
+	timer_stop(&c->gone_ev);
+	timer_stop(&c->slow_ev);
+	while (!TAILQ_EMPTY(&c->sources))
+		drop_source(c);
+	buf_fini(&c->queue);
+	free(c);
+}
+
+/* ENDING and beyond: tell the owner once that no more will come or go. */
+static void
+conn_set_state(struct conn *c, enum conn_state to, const char *why)
+{
+	bool		 was_open = c->state == CONN_OPEN;
+
+	if (to <= c->state)
+		return;
+	c->state = to;
+	if (to == CONN_GONE) {
+		conn_drop_fds(c);
+		timer_stop(&c->timer_ev);
+		timer_fire(&c->gone_ev);
+	} else {
+		timer_set(&c->timer_ev, LINGER_MS);
+		/* A socket may have more to say, which is thrown away. */
+		if (c->is_socket)
+			io_start(&c->read_ev);
+		else
+			io_stop(&c->read_ev);
+	}
+	if (was_open)
+		c->events->on_end(c->arg, why);
+}
+
+static void
+conn_on_gone(void *arg)
+{
+	struct conn	*c = arg;
+
+	c->events->on_gone(c->arg, c);
+}
+
+void
+conn_end(struct conn *c, const char *why)
+{
+	conn_set_state(c, CONN_GONE, why);
+}
+
+void
+conn_end_of_input(struct conn *c, const char *why)
+{
+	if (conn_queued(c) == 0) {
+		conn_end(c, why);
+		return;
+	}
+	conn_set_state(c, CONN_ENDING, why);
+	conn_flush(c);
+}
+
+void
+conn_close(struct conn *c, uint16_t code, const char *why)
+{
+	if (c->state != CONN_OPEN)
+		return;
+	c->ops->put_close(c, code, why);
+	conn_set_state(c, CONN_ENDING, why);
+	conn_flush(c);
+}
+
+int
+conn_fd(const struct conn *c)
+{
+	assert(c->exact);
+	return c->in;
+}
+
+void
+conn_abandon(struct conn *c)
+{
+	conn_set_state(c, CONN_GONE, "handed over");
+}
+
+void
+conn_set_exact(struct conn *c, bool exact)
+{
+	c->exact = exact;
+}
+
+bool
+conn_has_long_frame(const struct conn *c)
+{
+	return c->has_long_frame;
+}
+
+bool
+conn_may_read(const struct conn *c)
+{
+	return c->state == CONN_OPEN && !c->paused && !c->stalled &&
+	    !c->slowed;
+}
+
+static void
+conn_want_input(struct conn *c, bool want)
+{
+	if (c->state > CONN_OPEN)
+		return;
+	if (want && !c->hungry)
+		io_start(&c->read_ev);
+	else
+		io_stop(&c->read_ev);
+}
+
+/*
+ * Hand out what was read already, from the loop: the caller may be in the
+ * middle of an answer.
+ */
+static void
+conn_go_on(struct conn *c)
+{
+	if (conn_may_read(c) && !c->hungry)
+		io_fire(&c->read_ev);
+}
+
+void
+conn_pause(struct conn *c, bool paused)
+{
+	bool	 was = c->paused;
+
+	c->paused = paused;
+	conn_want_input(c, conn_may_read(c));
+	if (was)
+		conn_go_on(c);
+}
+
+size_t
+conn_unfinished(const struct conn *c)
+{
+	return c->ops->unfinished(c);
+}
+
+bool
+conn_may_hold(struct conn *c, size_t want)
+{
+	if (conn_unfinished(c) < c->allowed)
+		return true;
+	if (!c->hungry) {
+		c->hungry = true;
+		conn_want_input(c, false);
+		c->events->on_hungry(c->arg, want);
+	}
+	return !c->hungry;
+}
+
+void
+conn_allow(struct conn *c, size_t max)
+{
+	c->allowed = max;
+	if (!c->hungry)
+		return;
+	/* It was not heard meanwhile. */
+	conn_alive(c);
+	if (conn_unfinished(c) >= max)
+		return;
+	c->hungry = false;
+	conn_want_input(c, conn_may_read(c));
+	conn_go_on(c);
+}
+
+static void
+conn_on_slow(void *arg)
+{
+	struct conn	*c = arg;
+
+	c->slowed = false;
+	conn_want_input(c, conn_may_read(c));
+	conn_go_on(c);
+}
+
+void
+conn_slow(struct conn *c, unsigned ms)
+{
+	if (c->state != CONN_OPEN || c->slowed)
+		return;
+	timer_set(&c->slow_ev, ms);
+	c->slowed = true;
+	conn_want_input(c, false);
+}
+
+void
+conn_alive(struct conn *c)
+{
+	c->last_life = clock_ms();
+	c->asked = 0;
+	if (c->ops->ask_receipt != NULL && c->state == CONN_OPEN)
+		timer_ensure(&c->timer_ev, LIMIT_PEER_PING);
+}
+
+void
+conn_set_relayed(struct conn *c)
+{
+	c->relayed = true;
+}
+
+/* Whether somebody else wants its session, and only its own word counts. */
+static bool
+is_contested(const struct conn *c)
+{
+	return c->relayed && c->asked != 0 && c->patience <= LIMIT_TAKEOVER;
+}
+
+void
+conn_on_bytes(struct conn *c)
+{
+	if (!is_contested(c))
+		conn_alive(c);
+}
+
+/* How much of what was sent the other side's kernel has, at most asked_end. */
+static uint64_t
+seen_by_peer(const struct conn *c)
+{
+	uint64_t	 seen;
+	int		 waiting = 0;
+
+	if (ioctl(c->out, SIOCOUTQ, &waiting) == -1)
+		return 0;
+	seen = c->flushed - (uint64_t)waiting;
+	return seen < c->asked_end ? seen : c->asked_end;
+}
+
+void
+conn_probe(struct conn *c, uint64_t ms)
+{
+	struct conn_source	*src;
+
+	if (c->state != CONN_OPEN || c->ops->ask_receipt == NULL ||
+	    (c->asked != 0 && c->patience <= ms))
+		return;
+	c->asked = clock_ms();
+	c->patience = ms;
+	src = TAILQ_FIRST(&c->sources);
+	c->ops->ask_receipt(c, src != NULL ? src->pos : c->pos, CONN_SOON);
+	c->asked_end = c->flushed + c->queue.len;
+	c->seen = seen_by_peer(c);
+	timer_set(&c->timer_ev, ms);
+}
+
+/*
+ * A client on a slow line may have much to read before it comes to our
+ * question.  As long as its side of the connection takes bytes, up to the
+ * question and no further, it gets more time.
+ */
+static bool
+is_reading(struct conn *c)
+{
+	uint64_t	 seen = seen_by_peer(c);
+
+	if (seen <= c->seen || seen >= c->asked_end)
+		return false;
+	c->seen = seen;
+	timer_set(&c->timer_ev, c->patience);
+	return true;
+}
+
+/* Ask a silent client for a sign of life; give up on one that owes it. */
+static void
+conn_on_timer(void *arg)
+{
+	struct conn	*c = arg;
+	uint64_t	 silent;
+
+	if (c->state != CONN_OPEN) {
+		conn_end(c, "no answer to the close");
+		return;
+	}
+	if (c->asked != 0) {
+		if (is_contested(c) || !is_reading(c))
+			conn_close(c, 1001,
+			    "the client gives no sign of life");
+		return;
+	}
+	silent = clock_ms() - c->last_life;
+	if (silent >= LIMIT_PEER_PING) {
+		conn_probe(c, LIMIT_PEER_PONG);
+		return;
+	}
+	conn_trim(c);
+	timer_set(&c->timer_ev, LIMIT_PEER_PING - silent);
+}
+
+static void
+conn_on_read(void *arg)
+{
+	struct conn	*c = arg;
+
+	c->ops->on_input(c);
+}
+
+/* --- messages that are put on it --- */
+
+/* Where a message goes that is sent now. */
+static struct buf *
+last_queue(struct conn *c)
+{
+	struct conn_source	*last;
+
+	last = TAILQ_LAST(&c->sources, conn_sources);
+	return last != NULL ? &last->behind : &c->queue;
+}
+
+/* Room for n bytes more; NULL: the connection is over for want of it. */
+static void *
+room_in(struct conn *c, struct buf *b, size_t n)
+{
+	void	*p = NULL;
+
+	if (conn_queued(c) + n > QUEUE_MAX ||
+	    (p = buf_reserve(b, n)) == NULL)
+		conn_end(c, "out of memory for the connection");
+	return p;
+}
+
+int
+conn_put(struct conn *c, enum conn_place place, const void *data, size_t len)
+{
+	struct buf	*b = place == CONN_SOON ? &c->queue : last_queue(c);
+	void		*p;
+
+	if (c->state > CONN_ENDING)
+		return -1;
+	assert(!c->in_frame);
+	if ((p = room_in(c, b, len)) == NULL)
+		return -1;
+	memcpy(p, data, len);
+	buf_commit(b, len);
+	return 0;
+}
+
+/* A client that does not read its answers may not ask for more. */
+static void
+conn_maybe_stall(struct conn *c)
+{
+	if (conn_behind(c) <= LIMIT_OUT_READING || c->stalled)
+		return;
+	c->stalled = true;
+	conn_want_input(c, false);
+}
+
+char *
+conn_begin(struct conn *c, size_t len)
+{
+	size_t	 head = c->ops->head_len(len);
+	char	*p;
+
+	if (c->state != CONN_OPEN)
+		return NULL;
+	if ((p = room_in(c, last_queue(c), head + len +
+	    c->ops->tail_len(len))) == NULL)
+		return NULL;
+	c->begun = len;
+	return p + head;
+}
+
+void
+conn_commit(struct conn *c)
+{
+	struct buf	*b = last_queue(c);
+	size_t		 head = c->ops->head_len(c->begun);
+	char		*end;
+
+	end = (char *)buf_data(b) + b->len;
+	c->ops->put_head(end, c->begun, true, true);
+	c->ops->put_tail(end + head + c->begun);
+	buf_commit(b, head + c->begun + c->ops->tail_len(c->begun));
+	c->pos += c->begun;
+	conn_maybe_stall(c);
+}
+
+int
+conn_start(struct conn *c, size_t len)
+{
+	size_t	 head = c->ops->head_len(len);
+	char	*p;
+
+	if ((p = conn_part(c, head)) == NULL)
+		return -1;
+	c->ops->put_head(p, len, true, true);
+	buf_commit(last_queue(c), head);
+	c->begun = len;
+	c->in_frame = true;
+	return 0;
+}
+
+char *
+conn_part(struct conn *c, size_t n)
+{
+	return c->state != CONN_OPEN ? NULL : room_in(c, last_queue(c), n);
+}
+
+void
+conn_part_done(struct conn *c, size_t n)
+{
+	buf_commit(last_queue(c), n);
+	if (TAILQ_EMPTY(&c->sources) && c->queue.len >= PART_FLUSH)
+		conn_flush(c);
+}
+
+void
+conn_finish(struct conn *c)
+{
+	char	*p;
+
+	if ((p = conn_part(c, c->ops->tail_len(c->begun))) == NULL)
+		return;
+	c->ops->put_tail(p);
+	buf_commit(last_queue(c), c->ops->tail_len(c->begun));
+	c->in_frame = false;
+	c->pos += c->begun;
+	conn_maybe_stall(c);
+}
+
+int
+conn_send_source(struct conn *c, struct conn_source *src, size_t len)
+{
+	assert(len > 0 && !c->in_frame);
+	if (c->state == CONN_OPEN && conn_queued(c) + len > QUEUE_MAX)
+		conn_end(c, "out of memory for the connection");
+	if (c->state != CONN_OPEN) {
+		src->free(src);
+		return -1;
+	}
+	src->len = src->left = len;
+	src->pos = c->pos;
+	buf_init(&src->behind, QUEUE_MAX);
+	TAILQ_INSERT_TAIL(&c->sources, src, entry);
+	c->pos += len;
+	conn_maybe_stall(c);
+	return 0;
+}
+
+/* A long message that is all there. */
+struct text {
+	struct conn_source	 src;
+	struct buf		 b;
+};
+
+static void
+text_write(struct conn_source *src, char *at, size_t n)
+{
+	struct text	*t = (struct text *)src;
+
+	memcpy(at, buf_data(&t->b), n);
+	buf_drain(&t->b, n);
+}
+
+static void
+text_free(struct conn_source *src)
+{
+	struct text	*t = (struct text *)src;
+
+	buf_fini(&t->b);
+	free(t);
+}
+
+int
+conn_send_buf(struct conn *c, struct buf *b)
+{
+	struct text	*t;
+	size_t		 len = b->len;
+	int		 rv;
+
+	if (len <= LIMIT_OUT_READING) {
+		rv = conn_send(c, (char *)buf_data(b), len);
+		buf_drain(b, len);
+		return rv;
+	}
+	if ((t = calloc(1, sizeof(*t))) == NULL) {
+		buf_fini(b);
+		conn_end(c, "out of memory for the connection");
+		return -1;
+	}
+	t->src.write = text_write;
+	t->src.free = text_free;
+	buf_move(&t->b, b);
+	return conn_send_source(c, &t->src, len);
+}
+
+int
+conn_send(struct conn *c, const char *text, size_t len)
+{
+	struct buf	 b;
+	char		*p;
+
+	if (len > LIMIT_OUT_READING) {
+		buf_init(&b, len);
+		if (buf_put(&b, text, len) == 0)
+			return conn_send_buf(c, &b);
+		conn_end(c, "out of memory for the connection");
+		return -1;
+	}
+	if ((p = conn_begin(c, len)) == NULL)
+		return -1;
+	memcpy(p, text, len);
+	conn_commit(c);
+	return 0;
+}
+
+size_t
+conn_queued(const struct conn *c)
+{
+	const struct conn_source	*src;
+	size_t				 n = c->queue.len;
+
+	TAILQ_FOREACH(src, &c->sources, entry)
+		n += src->left + src->behind.len;
+	return n;
+}
+
+size_t
+conn_behind(const struct conn *c)
+{
+	const struct conn_source	*src = TAILQ_FIRST(&c->sources);
+
+	return src == NULL ? c->queue.len :
+	    conn_queued(c) - c->queue.len - src->left;
+}
+
+uint64_t
+conn_pos(const struct conn *c)
+{
+	return c->pos;
+}
+
+void
+conn_ask_receipt(struct conn *c)
+{
+	if (c->state == CONN_OPEN && c->ops->ask_receipt != NULL)
+		c->ops->ask_receipt(c, c->pos, CONN_IN_TURN);
+}
+
+/* --- what is given to the kernel --- */
+
+/*
+ * The next part of the long message, one in a turn of the loop, when little is
+ * left in front of it.  It is a frame, so that control frames find their place
+ * between two parts.  -1: the connection is over.
+ */
+static int
+fill_queue(struct conn *c)
+{
+	struct conn_source	*src = TAILQ_FIRST(&c->sources);
+	size_t			 n, head, tail;
+	bool			 is_last;
+	char			*p;
+
+	if (src == NULL || src->left == 0 || c->queue.len >= LIMIT_FRAGMENT)
+		return 0;
+	n = src->left < LIMIT_FRAGMENT ? src->left : LIMIT_FRAGMENT;
+	is_last = n == src->left;
+	head = c->ops->head_len(n);
+	tail = is_last ? c->ops->tail_len(src->len) : 0;
+	if ((p = buf_reserve(&c->queue, head + n + tail)) == NULL) {
+		conn_end(c, "out of memory for the connection");
+		return -1;
+	}
+	c->ops->put_head(p, n, src->left == src->len, is_last);
+	src->write(src, p + head, n);
+	if (is_last)
+		c->ops->put_tail(p + head + n);
+	buf_commit(&c->queue, head + n + tail);
+	src->left -= n;
+	return 0;
+}
+
+/* Send what the kernel takes.  What it took, or -1: the connection is over. */
+static ssize_t
+send_queue(struct conn *c)
+{
+	struct conn_source	*src;
+	ssize_t			 n;
+
+	do {
+		n = c->is_socket ?
+		    send(c->out, buf_data(&c->queue), c->queue.len,
+		    MSG_NOSIGNAL) :
+		    write(c->out, buf_data(&c->queue), c->queue.len);
+	} while (n == -1 && errno == EINTR);
+	if (n == -1 && errno == EAGAIN)
+		return 0;
+	if (n == -1) {
+		conn_end(c, errno == EPIPE || errno == ECONNRESET ?
+		    "the client is gone" : strerror(errno));
+		return -1;
+	}
+	buf_drain(&c->queue, (size_t)n);
+	c->flushed += (uint64_t)n;
+	while (c->queue.len == 0 &&
+	    (src = TAILQ_FIRST(&c->sources)) != NULL && src->left == 0)
+		drop_source(c);
+	return n;
+}
+
+/* Everything is sent: what an open or an ending connection makes of it. */
+static void
+conn_on_drained(struct conn *c)
+{
+	buf_trim(&c->queue, QUEUE_KEEP);
+	if (c->state != CONN_ENDING)
+		return;
+	if (c->is_socket) {
+		shutdown(c->out, SHUT_WR);
+		conn_set_state(c, CONN_LINGERING, NULL);
+	} else {
+		conn_set_state(c, CONN_GONE, NULL);
+	}
+}
+
+void
+conn_flush(struct conn *c)
+{
+	ssize_t	 n;
+
+	if (c->writing || c->state > CONN_ENDING || fill_queue(c) == -1)
+		return;
+	if (c->queue.len == 0) {
+		if (c->state == CONN_ENDING)
+			conn_on_drained(c);
+		return;
+	}
+	if ((n = send_queue(c)) == -1)
+		return;
+	if (conn_queued(c) > 0) {
+		c->writing = true;
+		io_start(&c->write_ev);
+	} else {
+		conn_on_drained(c);
+		if (c->ops->ask_receipt == NULL && c->state == CONN_OPEN &&
+		    !c->in_frame)
+			c->events->on_receipt(c->arg, c->pos);
+	}
+	if (c->stalled && conn_behind(c) < LIMIT_OUT_READING / 2) {
+		c->stalled = false;
+		conn_want_input(c, conn_may_read(c));
+		conn_go_on(c);
+	}
+	if (n > 0 && c->state == CONN_OPEN && !c->in_frame &&
+	    c->ops->on_flushed != NULL)
+		c->ops->on_flushed(c);
+}
+
+static void
+conn_on_write(void *arg)
+{
+	struct conn	*c = arg;
+
+	c->writing = false;
+	conn_flush(c);
+}
+
+void
+conn_trim(struct conn *c)
+{
+	buf_trim(&c->queue, 0);
+	if (c->ops->trim != NULL)
+		c->ops->trim(c);
+}

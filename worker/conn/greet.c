@@ -1,0 +1,166 @@
+#include "worker/conn/greet.h"
+
+#include <sys/socket.h>
+
+#include <errno.h>
+#include <poll.h>
+
+#include "common/buf.h"
+#include "common/clock.h"
+#include "common/httphead.h"
+#include "worker/conn/door.h"
+#include "worker/conn/iowait.h"
+#include "worker/conn/metrics.h"
+
+#define ANSWER_MAX	1024	/* bytes */
+#define METRICS_MAX	(64 * 1024)
+
+/*
+ * Read a head of at most HTTPHEAD_MAX bytes: look first (MSG_PEEK), then
+ * take what surely belongs to it.  Its length; 0: the peer left or was late;
+ * more than HTTPHEAD_MAX: it is too long.
+ */
+static size_t
+read_head(int fd, char *head, uint64_t deadline)
+{
+	size_t	 len = 0, end, take;
+	ssize_t	 n;
+
+	while (len <= HTTPHEAD_MAX) {
+		if (!iowait(fd, POLLIN, deadline))
+			return 0;
+		n = recv(fd, head + len, HTTPHEAD_MAX + 1 - len, MSG_PEEK);
+		if (n == -1 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n <= 0)
+			return 0;
+		end = httphead_end(head, len + (size_t)n);
+		take = end > 0 ? end - len : (size_t)n;
+		if (recv(fd, head + len, take, 0) != (ssize_t)take)
+			return 0;
+		len += take;
+		if (end > 0)
+			return len;
+	}
+	return len;
+}
+
+/*
+ * Whether a token lets the client in, where it shows one or has to.  0, or the
+ * status to answer with.
+ */
+static int
+ask(const struct greet_rules *r, const struct httphead *h, uint64_t deadline,
+    bool *is_admitted_out, char why[DOOR_WHY_MAX])
+{
+	struct span	 token;
+	bool		 has_shown = httphead_bearer(h, &token);
+	int		 status;
+
+	*is_admitted_out = false;
+	if (!has_shown && r->asking != IPC__ASKING__ALWAYS)
+		return 0;
+	status = door_ask(r->master, token, deadline, why);
+	*is_admitted_out = status == 0;
+	return status;
+}
+
+/* Judge what it asks, given how we are. */
+static void
+judge(struct httphead *h, int refuse, bool is_ready)
+{
+	if (refuse != 0) {
+		h->kind = HTTPHEAD_ERROR;
+		h->status = refuse;
+	}
+	if (h->kind == HTTPHEAD_READY && !is_ready) {
+		h->kind = HTTPHEAD_ERROR;
+		h->status = 503;
+	}
+}
+
+/* All that is no upgrade. */
+static void
+answer(int fd, const struct httphead *h, const char *why, uint64_t deadline)
+{
+	char	 text[ANSWER_MAX];
+	size_t	 n;
+
+	n = httphead_answer(h->kind == HTTPHEAD_ERROR ? h->status : 200,
+	    why, h->is_head, text, sizeof(text));
+	if (iowait_send(fd, text, n, deadline) == 0)
+		iowait_linger(fd);
+}
+
+/* 0, or -1: there is nothing to tell. */
+static int
+answer_metrics(int fd, const struct httphead *h, uint64_t deadline,
+    const Ipc__Figures *f)
+{
+	char		 head[ANSWER_MAX];
+	struct buf	 b;
+	size_t		 n;
+	int		 r;
+
+	buf_init(&b, METRICS_MAX);
+	if ((r = metrics_put(&b, f)) == 0) {
+		n = httphead_page(METRICS_TYPE, b.len, head, sizeof(head));
+		if (iowait_send(fd, head, n, deadline) == 0 && (h->is_head ||
+		    iowait_send(fd, (const char *)buf_data(&b), b.len,
+		    deadline) == 0))
+			iowait_linger(fd);
+	}
+	buf_fini(&b);
+	return r;
+}
+
+void
+greet_metrics(int fd, const struct greet_rules *r, const Ipc__Figures *f)
+{
+	char		 head[HTTPHEAD_MAX + 1];
+	uint64_t	 deadline = clock_ms() + r->ms;
+	struct httphead	 h;
+	size_t		 len;
+
+	if ((len = read_head(fd, head, deadline)) == 0)
+		return;
+	httphead_judge_metrics(head, len, r->hosts, r->nhosts, &h);
+	judge(&h, r->refuse, r->is_ready);
+	if (h.kind == HTTPHEAD_METRICS) {
+		if (answer_metrics(fd, &h, deadline, f) == 0)
+			return;
+		h.kind = HTTPHEAD_ERROR;
+		h.status = 500;
+	}
+	answer(fd, &h, r->why, deadline);
+}
+
+enum greeting
+greet(int fd, const struct greet_rules *r)
+{
+	char		 head[HTTPHEAD_MAX + 1], text[ANSWER_MAX];
+	char		 why[DOOR_WHY_MAX] = "";
+	uint64_t	 deadline = clock_ms() + r->ms;
+	struct httphead	 h;
+	bool		 is_admitted = false;
+	size_t		 len, n;
+	int		 status;
+
+	if ((len = read_head(fd, head, deadline)) == 0)
+		return GREETING_ANSWERED;
+	httphead_judge(head, len, r->hosts, r->nhosts, &h);
+	judge(&h, r->refuse, r->is_ready);
+	if (h.kind == HTTPHEAD_UPGRADE && r->asking != IPC__ASKING__NEVER &&
+	    (status = ask(r, &h, deadline, &is_admitted, why)) != 0) {
+		h.kind = HTTPHEAD_ERROR;
+		h.status = status;
+	}
+	if (h.kind == HTTPHEAD_UPGRADE) {
+		n = httphead_switch(&h, text, sizeof(text));
+		if (iowait_send(fd, text, n, deadline) == -1)
+			return GREETING_ANSWERED;
+		return is_admitted ? GREETING_ADMITTED : GREETING_UPGRADED;
+	}
+	answer(fd, &h, r->refuse != 0 ? r->why : why, deadline);
+	return GREETING_ANSWERED;
+}

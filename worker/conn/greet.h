@@ -1,0 +1,39 @@
+/*
+ * The HTTP part of a connection: read the head exactly, never a byte beyond
+ * it, answer what is no upgrade, switch to WebSocket what is.  Blocking, with
+ * a deadline: nothing else goes on in a worker at that time.
+ */
+#ifndef WORKER_CONN_GREET_H
+#define WORKER_CONN_GREET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/ipc.h"
+
+enum greeting {
+	GREETING_UPGRADED,	/* the next byte is the first of a frame */
+	GREETING_ADMITTED,	/* the same, for another worker: door_pass() */
+	GREETING_ANSWERED,	/* over: answered, left by the peer, or late */
+};
+
+struct greet_rules {
+	uint64_t	 ms;		/* for all of it */
+	int		 refuse;	/* status for whatever is asked, or 0 */
+	const char	*why;		/* that, for the peer */
+	bool		 is_ready;	/* what /readyz tells */
+	char *const	*hosts;		/* what we are called, besides */
+	size_t		 nhosts;
+	Ipc__Asking	 asking;	/* for a token */
+	int		 master;	/* who judges it */
+};
+
+/* Greet the peer on fd (kept open). */
+enum greeting	 greet(int fd, const struct greet_rules *r);
+
+/* The same where there is no WebSocket, but /metrics; and nobody is asked. */
+void		 greet_metrics(int fd, const struct greet_rules *r,
+		    const Ipc__Figures *f);
+
+#endif

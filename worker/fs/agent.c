@@ -1,0 +1,703 @@
+#include "worker/fs/agent.h"
+
+#include <sys/mman.h>
+#include <sys/queue.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/slice.h"
+#include "worker/fs/behind.h"
+#include "worker/fs/fsop_priv.h"
+#include "worker/os/awake.h"
+
+/* Of a request and of a result, what is sent as it is. */
+#define FIXED		offsetof(struct fsop, path)
+#define FIXED_RESULT	offsetof(struct fsop_result, fd)
+#define QUICK_PAYLOAD	(32 * 1024)	/* surely fits a socket's buffer */
+#define FDS		3		/* answer; data, open file, if any */
+#define GRACE_MS	1000		/* for a child that nobody waits for */
+#define NICENESS	10
+#define PARKED_MS	5000		/* for a child that cannot be made */
+#define PARKED_TRY_MS	20
+#define TURN		(4 * 1024 * 1024)	/* bytes read in one go */
+
+/* Where the answer goes: to a socket that came along, or to the line. */
+enum where { WHERE_OWN, WHERE_NEW_LINE, WHERE_LINE, WHERES };
+
+/* What is sent before the payload. */
+struct head {
+	unsigned char	 result[FIXED_RESULT];
+	uint64_t	 payload_len;
+	uint64_t	 wants;		/* no answer yet: to hold as much */
+	uint8_t		 leaves_line;	/* not 0: the next may come there */
+};
+
+static_assert(sizeof(struct head) <=
+    sizeof(((struct agent_answer *)NULL)->head), "room for a head");
+
+/* The agent's, not its children's. */
+static struct behind	 behind;
+static int		 kept = -1;	/* for answers, unless one takes it */
+
+struct request {
+	struct fsop	 op;
+	enum where	 where;
+	int		 fds[FDS];
+	void		*map;		/* of data that came as a file */
+};
+
+/*
+ * Children count as the session's commands do, which may use up TasksMax for a
+ * moment: a request waits for a place.
+ */
+struct parked {
+	TAILQ_ENTRY(parked)	 entry;
+	struct request		 req;
+	uint64_t		 until;		/* ms */
+	char			 data[];
+};
+
+static TAILQ_HEAD(, parked) parked = TAILQ_HEAD_INITIALIZER(parked);
+
+union ctl_room {
+	struct cmsghdr	 align;
+	char		 room[CMSG_SPACE(sizeof(int) * FDS)];
+};
+
+static void
+close_fds(int fds[FDS])
+{
+	size_t	 i;
+
+	for (i = 0; i < FDS; i++)
+		fd_close(&fds[i]);
+}
+
+/* --- the agent --- */
+
+static bool
+send_all(int fd, const void *data, size_t len)
+{
+	const char	*p = data;
+	ssize_t		 n;
+
+	while (len > 0) {
+		n = send(fd, p, len, MSG_NOSIGNAL);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1)
+			return false;
+		p += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/* Whether all of it went. */
+static bool
+answer(int fd, const struct fsop_result *r, bool leaves_line)
+{
+	struct head	 h;
+	struct iovec	 iov = { &h, sizeof(h) };
+	struct msghdr	 m;
+	union ctl_room	 room;
+
+	memset(&h, 0, sizeof(h));
+	memcpy(h.result, r, sizeof(h.result));
+	h.payload_len = r->payload.len;
+	h.leaves_line = leaves_line;
+	memset(&m, 0, sizeof(m));
+	m.msg_iov = &iov;
+	m.msg_iovlen = 1;
+	fd_put_rights(&m, &room, &r->fd, r->fd != -1);
+	/* Nobody listening any more is no error. */
+	return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) &&
+	    send_all(fd, buf_data(&r->payload), r->payload.len);
+}
+
+/* As struct fsop_how has it. */
+static int
+ask_to_hold(int peer, uint64_t bytes)
+{
+	struct head	 h;
+	ssize_t		 n = -1;
+	char		 go;
+
+	memset(&h, 0, sizeof(h));
+	h.wants = bytes;
+	if (send_all(peer, &h, sizeof(h)))
+		do
+			n = recv(peer, &go, 1, 0);
+		while (n == -1 && errno == EINTR);
+	if (n == 1)
+		return 0;
+	errno = ECANCELED;
+	return -1;
+}
+
+static bool
+has_data(const struct fsop *op)
+{
+	return op->kind == FSOP_WRITE || op->kind == FSOP_PWRITE;
+}
+
+/* A path at *p, which moves behind it; false: there is none that ends. */
+static bool
+take_path(const char **p, const char *end, char path[PATH_MAX])
+{
+	size_t	 len = strnlen(*p, (size_t)(end - *p));
+
+	if (*p + len == end || len >= PATH_MAX)
+		return false;
+	memcpy(path, *p, len + 1);
+	*p += len + 1;
+	return true;
+}
+
+/* The request in a packet; false: it is none. */
+static bool
+decode(const char *packet, size_t len, struct request *req)
+{
+	struct fsop	*op = &req->op;
+	const char	*p = packet + FIXED, *end = packet + len;
+
+	memset(op, 0, sizeof(*op));
+	if (len < FIXED + 1)
+		return false;
+	memcpy(op, packet, FIXED);
+	req->where = (unsigned char)*p++;
+	if ((unsigned)op->kind >= FSOP_KINDS || req->where >= WHERES ||
+	    !take_path(&p, end, op->path) || !take_path(&p, end, op->to))
+		return false;
+	op->fd = -1;
+	if (p == end)
+		return true;
+	op->data = p;
+	return has_data(op) && (size_t)(end - p) == op->len;
+}
+
+/* Where its answer goes is the first of its descriptors; whether it is. */
+static bool
+take_line(struct request *req)
+{
+	size_t	 i;
+
+	if (req->where != WHERE_LINE)
+		return req->fds[0] != -1;
+	fd_close(&req->fds[FDS - 1]);
+	for (i = FDS - 1; i > 0; i--)
+		req->fds[i] = req->fds[i - 1];
+	req->fds[0] = kept;
+	kept = -1;
+	return req->fds[0] != -1;
+}
+
+/* It is answered, and the next may be answered there. */
+static void
+give_line(struct request *req)
+{
+	fd_close(&kept);
+	kept = req->fds[0];
+	req->fds[0] = -1;
+}
+
+/* 1, or 0 at the end; a packet that is no request is left out. */
+static int
+receive(int sock, struct request *req)
+{
+	static char	 packet[FIXED + 1 + 2 * PATH_MAX + AGENT_INLINE];
+	struct iovec	 iov = { packet, sizeof(packet) };
+	struct msghdr	 m;
+	union ctl_room	 room;
+	ssize_t		 n;
+	size_t		 i;
+
+	for (;;) {
+		memset(&m, 0, sizeof(m));
+		m.msg_iov = &iov;
+		m.msg_iovlen = 1;
+		m.msg_control = room.room;
+		m.msg_controllen = sizeof(room.room);
+		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return 0;
+		for (i = 0; i < FDS; i++)
+			req->fds[i] = -1;
+		fd_take_rights(&m, req->fds, FDS);
+		if (decode(packet, (size_t)n, req) && take_line(req))
+			return 1;
+		/* Whoever waits for its answer is to see that none comes. */
+		close_fds(req->fds);
+		fd_close(&kept);
+	}
+}
+
+/* What it is about besides paths.  Whether that is there. */
+static bool
+attach_data(struct request *req, struct fsop_result *r)
+{
+	struct fsop	*op = &req->op;
+	bool		 is_file = has_data(op) && op->data == NULL &&
+			    op->len > 0;
+	void		*map;
+
+	op->fd = req->fds[is_file ? 2 : 1];
+	req->map = NULL;
+	if (!is_file)
+		return true;
+	map = mmap(NULL, op->len, PROT_READ, MAP_PRIVATE, req->fds[1], 0);
+	if (map == MAP_FAILED) {
+		r->error = errno;
+		return false;
+	}
+	op->data = req->map = map;
+	return true;
+}
+
+static void
+detach_data(struct request *req)
+{
+	if (req->map != NULL) {
+		munmap(req->map, req->op.len);
+		req->op.data = req->map = NULL;
+	}
+}
+
+/* Whether the answer is given. */
+static bool
+run(struct request *req, bool bounded)
+{
+	struct fsop_how		 how;
+	struct fsop_result	 r;
+	bool			 is_done, stays;
+
+	how.bounded = bounded;
+	how.max_out = QUICK_PAYLOAD;
+	how.gives_file = bounded;
+	how.hup = bounded ? -1 : req->fds[0];
+	how.hold = bounded ? NULL : ask_to_hold;
+	fsop_result_init(&r);
+	if (attach_data(req, &r)) {
+		fsop_run(&req->op, &how, &r);
+		detach_data(req);
+	}
+	is_done = !bounded || r.error != EAGAIN;
+	stays = bounded && req->where != WHERE_OWN;
+	if (is_done && answer(req->fds[0], &r, stays) && stays)
+		give_line(req);
+	if (bounded)
+		behind_add(&behind, &r.behind);
+	fsop_result_fini(&r);
+	return is_done;
+}
+
+/*
+ * The operation looks now and then whether anybody waits for it.  One that
+ * never comes to that, because its file system does not answer, is ended here:
+ * only a fatal signal, or exit, gets out of there.
+ */
+static void *
+watch_peer(void *arg)
+{
+	struct pollfd	 p = { *(int *)arg, 0, 0 };
+
+	while (poll(&p, 1, -1) == -1 && errno == EINTR)
+		;
+	poll(NULL, 0, GRACE_MS);
+	_exit(0);
+}
+
+/* Whether there is a child for it. */
+static bool
+run_in_child(int sock, struct request *req)
+{
+	struct parked	*w;
+	pthread_t	 watcher;
+
+	switch (fork()) {
+	case -1:
+		return false;
+	case 0:
+		TAILQ_FOREACH(w, &parked, entry)
+			if (&w->req != req)
+				close_fds(w->req.fds);
+		close(sock);
+		fd_close(&kept);
+		/* Many of them must not keep the worker from its turn. */
+		(void)setpriority(PRIO_PROCESS, 0, NICENESS);
+		/* Without it a peer that goes may have to wait: no more. */
+		(void)pthread_create(&watcher, NULL, watch_peer,
+		    &req->fds[0]);
+		run(req, false);
+		_exit(0);
+	}
+	return true;
+}
+
+static void
+refuse(const struct request *req)
+{
+	struct fsop_result	 r;
+
+	fsop_result_init(&r);
+	r.why = FSWHY_NO_PROCESS;
+	(void)answer(req->fds[0], &r, false);
+	fsop_result_fini(&r);
+}
+
+/* Keep it until there can be a child, perhaps.  Takes its descriptors. */
+static void
+park(struct request *req)
+{
+	size_t		 len = req->op.data != NULL ? req->op.len : 0, i;
+	struct parked	*w;
+
+	if ((w = malloc(sizeof(*w) + len)) == NULL) {
+		refuse(req);
+		return;
+	}
+	w->req = *req;
+	w->until = clock_ms() + PARKED_MS;
+	if (len > 0)
+		w->req.op.data = memcpy(w->data, req->op.data, len);
+	for (i = 0; i < FDS; i++)
+		req->fds[i] = -1;
+	TAILQ_INSERT_TAIL(&parked, w, entry);
+}
+
+/* Whether it need not wait any more: it is cancelled, under way, or refused. */
+static bool
+is_over(int sock, struct parked *w)
+{
+	struct fsop_how	 wanted = { .hup = w->req.fds[0] };
+
+	if (fsop_cancelled(&wanted) == -1 || run_in_child(sock, &w->req))
+		return true;
+	if (clock_ms() < w->until)
+		return false;
+	refuse(&w->req);
+	return true;
+}
+
+/* Until the next request is there. */
+static void
+try_parked(int sock)
+{
+	struct pollfd	 p = { sock, POLLIN, 0 };
+	struct parked	*w;
+
+	while ((w = TAILQ_FIRST(&parked)) != NULL) {
+		if (is_over(sock, w)) {
+			TAILQ_REMOVE(&parked, w, entry);
+			close_fds(w->req.fds);
+			free(w);
+		} else if (poll(&p, 1, PARKED_TRY_MS) != 0) {
+			return;
+		}
+	}
+}
+
+/* Between two requests, if there is time. */
+static void
+rest(int sock)
+{
+	struct pollfd	 p = { sock, POLLIN, 0 };
+	int		 ms = behind_wait_ms(&behind);
+
+	if (ms == 0 || (ms > 0 && poll(&p, 1, ms) == 0))
+		behind_flush(&behind);
+}
+
+/* Until the next request is there, or is not expected soon. */
+static void
+stay_awake(int sock, struct awake *a)
+{
+	struct pollfd	 p = { sock, POLLIN, 0 };
+	uint64_t	 now, then = clock_us();
+
+	for (; awake_stays(a, then) && poll(&p, 1, 0) == 0; then = now) {
+		sched_yield();
+		now = clock_us();
+		awake_yielded(a, then, now, false);
+	}
+}
+
+void
+agent_serve(int sock, bool quick, bool may_stay_awake)
+{
+	struct fsop_how	 wanted = { .hup = -1 };
+	struct request	 req;
+	struct awake	 awake;
+
+	slice_short();
+	awake_init(&awake, may_stay_awake);
+	/* Nobody asks how they ended. */
+	signal(SIGCHLD, SIG_IGN);
+	while (stay_awake(sock, &awake), rest(sock), try_parked(sock),
+	    receive(sock, &req) == 1) {
+		awake_asked(&awake, clock_us());
+		wanted.hup = req.fds[0];
+		if (fsop_cancelled(&wanted) == 0 &&
+		    (!quick || !run(&req, true)) &&
+		    !run_in_child(sock, &req))
+			park(&req);
+		close_fds(req.fds);
+	}
+	behind_flush(&behind);
+	_exit(0);
+}
+
+/* --- who asks --- */
+
+int
+agent_data(const struct fsop *op)
+{
+	int	 fd;
+
+	if ((fd = memfd_create("data", MFD_CLOEXEC)) != -1 &&
+	    fsop_write_all(fd, op->data, op->len, 0) == -1)
+		fd_close(&fd);
+	return fd;
+}
+
+static int
+send_request(int sock, const struct fsop *op, enum where where,
+    const int *fds, size_t n)
+{
+	unsigned char	 to = (unsigned char)where;
+	struct iovec	 iov[5];
+	struct msghdr	 m;
+	union ctl_room	 room;
+
+	iov[0].iov_base = (void *)(uintptr_t)op;
+	iov[0].iov_len = FIXED;
+	iov[1].iov_base = &to;
+	iov[1].iov_len = sizeof(to);
+	iov[2].iov_base = (void *)(uintptr_t)op->path;
+	iov[2].iov_len = strlen(op->path) + 1;
+	iov[3].iov_base = (void *)(uintptr_t)op->to;
+	iov[3].iov_len = strlen(op->to) + 1;
+	iov[4].iov_base = (void *)(uintptr_t)op->data;
+	iov[4].iov_len = op->data != NULL ? op->len : 0;
+	memset(&m, 0, sizeof(m));
+	m.msg_iov = iov;
+	m.msg_iovlen = 5;
+	fd_put_rights(&m, &room, fds, n);
+	return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == -1 ? -1 : 0;
+}
+
+void
+agent_line_init(struct agent_line *line)
+{
+	line->fd = -1;
+	line->user = NULL;
+	line->since = 0;
+}
+
+void
+agent_line_fini(struct agent_line *line)
+{
+	fd_close(&line->fd);
+	line->user = NULL;
+}
+
+/* Who has it for long has lost it to a child, and will not bring it back. */
+static enum where
+choose(const struct agent_line *line)
+{
+	if (line->user != NULL)
+		return clock_ms() < line->since + AGENT_LINE_MS ? WHERE_OWN :
+		    WHERE_NEW_LINE;
+	return line->fd == -1 ? WHERE_NEW_LINE : WHERE_LINE;
+}
+
+int
+agent_ask(int sock, const struct fsop *op, int data, struct agent_line *line,
+    const struct agent_answer *a)
+{
+	enum where	 where = choose(line);
+	int		 fds[FDS] = { -1, -1, -1 }, pair[2] = { -1, -1 };
+	int		 rv;
+	size_t		 n = 0;
+
+	if (where == WHERE_LINE) {
+		pair[0] = line->fd;
+	} else {
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+		    pair) == -1)
+			return -1;
+		fds[n++] = pair[1];
+	}
+	if (data != -1)
+		fds[n++] = data;
+	if (op->kind == FSOP_PREAD || op->kind == FSOP_PWRITE)
+		fds[n++] = op->fd;
+	rv = send_request(sock, op, where, fds, n);
+	fd_close(&pair[1]);
+	if (rv == -1) {
+		if (where != WHERE_LINE)
+			fd_close(&pair[0]);
+		return -1;
+	}
+	if (where != WHERE_OWN) {
+		line->fd = -1;
+		line->user = a;
+		line->since = clock_ms();
+	}
+	return pair[0];
+}
+
+void
+agent_end(struct agent_line *line, const struct agent_answer *a, int *fd)
+{
+	if (line->user == a) {
+		line->user = NULL;
+		if (a->leaves_line) {
+			line->fd = *fd;
+			*fd = -1;
+		}
+	}
+	fd_close(fd);
+}
+
+void
+agent_answer_init(struct agent_answer *a)
+{
+	memset(a, 0, sizeof(*a));
+	fsop_result_init(&a->r);
+}
+
+void
+agent_answer_fini(struct agent_answer *a)
+{
+	fsop_result_fini(&a->r);
+}
+
+static int
+broken(struct agent_answer *a)
+{
+	fsop_result_fini(&a->r);
+	fsop_result_init(&a->r);
+	a->r.why = FSWHY_DIED;
+	return -1;
+}
+
+/* The head is there: what it says.  Whether it can be. */
+static bool
+read_head(struct agent_answer *a)
+{
+	struct head	 h;
+
+	memcpy(&h, a->head, sizeof(h));
+	memcpy(&a->r, h.result, sizeof(h.result));
+	a->payload_len = (size_t)h.payload_len;
+	a->wants = h.wants;
+	return h.payload_len <= LIMIT_MESSAGE && h.wants <= LIMIT_MESSAGE &&
+	    (unsigned)a->r.why < FSWHYS;
+}
+
+int
+agent_let_hold(struct agent_answer *a, int fd)
+{
+	static const char	 go = 1;
+
+	assert(a->wants > 0);
+	a->wants = 0;
+	a->head_len = 0;
+	return send(fd, &go, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -1;
+}
+
+/* recvmsg(2) of a part of the answer; the opened file comes with the head. */
+static ssize_t
+receive_part(struct agent_answer *a, int fd, void *to, size_t len)
+{
+	struct iovec	 iov = { to, len };
+	struct msghdr	 m;
+	union ctl_room	 room;
+	ssize_t		 n;
+	int		 got;
+
+	memset(&m, 0, sizeof(m));
+	m.msg_iov = &iov;
+	m.msg_iovlen = 1;
+	m.msg_control = room.room;
+	m.msg_controllen = sizeof(room.room);
+	do
+		n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	while (n == -1 && errno == EINTR);
+	if (n > 0 && fd_take_rights(&m, &got, 1) == 1) {
+		fd_close(&a->r.fd);
+		a->r.fd = got;
+	}
+	return n;
+}
+
+static bool
+is_complete(const struct agent_answer *a)
+{
+	return a->head_len == sizeof(struct head) &&
+	    a->r.payload.len == a->payload_len;
+}
+
+int
+agent_answer_read(struct agent_answer *a, int fd)
+{
+	struct head	 h;
+	ssize_t		 n;
+	size_t		 want, taken = 0;
+	void		*to;
+
+	/* Nothing but its end comes before it may. */
+	if (a->wants > 0)
+		return broken(a);
+	while (!is_complete(a)) {
+		if (taken >= TURN)
+			return 0;
+		if (a->head_len < sizeof(struct head)) {
+			to = a->head + a->head_len;
+			want = sizeof(struct head) - a->head_len;
+		} else {
+			want = a->payload_len - a->r.payload.len;
+			if ((to = buf_reserve(&a->r.payload, want)) == NULL)
+				return broken(a);
+		}
+		if ((n = receive_part(a, fd, to, want)) == -1)
+			return errno == EAGAIN ? 0 : broken(a);
+		if (n == 0)
+			return broken(a);
+		if (a->head_len == sizeof(struct head)) {
+			buf_commit(&a->r.payload, (size_t)n);
+			taken += (size_t)n;
+			continue;
+		}
+		a->head_len += (size_t)n;
+		if (a->head_len < sizeof(struct head))
+			continue;
+		if (!read_head(a))
+			return broken(a);
+		if (a->wants > 0 || a->payload_len > LIMIT_FILE_QUICK)
+			return 0;
+	}
+	memcpy(&h, a->head, sizeof(h));
+	a->leaves_line = h.leaves_line != 0;
+	return 1;
+}

@@ -1,0 +1,89 @@
+#include "worker/fs/covered.h"
+
+#include <sys/mman.h>
+
+#include <stdatomic.h>
+#include <string.h>
+
+#define ROOM	8192		/* files; if there are more, it may be any */
+
+/* version is odd while it is being written, as in a seqlock. */
+static struct {
+	atomic_uint	 version;
+	bool		 all;
+	size_t		 n;
+	struct covered	 list[ROOM];
+} *table;
+
+int
+covered_init(void)
+{
+	void	*p;
+
+	if (table != NULL)
+		return 0;
+	p = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return -1;
+	table = p;
+	return 0;
+}
+
+void
+covered_begin(void)
+{
+	atomic_fetch_add(&table->version, 1);
+	table->n = 0;
+	table->all = false;
+}
+
+void
+covered_add(const struct covered *list, size_t n)
+{
+	if (n > ROOM - table->n) {
+		table->all = true;
+		return;
+	}
+	if (n > 0)
+		memcpy(table->list + table->n, list, n * sizeof(*list));
+	table->n += n;
+}
+
+void
+covered_all(void)
+{
+	table->all = true;
+}
+
+void
+covered_end(void)
+{
+	atomic_fetch_add(&table->version, 1);
+}
+
+int
+covered_seal(void)
+{
+	return table == NULL ? 0 : mprotect(table, sizeof(*table), PROT_READ);
+}
+
+bool
+covered_has(const struct stat *st)
+{
+	unsigned	 version;
+	size_t		 i, n;
+
+	if (table == NULL)
+		return false;
+	version = atomic_load(&table->version);
+	if (version % 2 != 0 || table->all || (n = table->n) > ROOM)
+		return true;
+	for (i = 0; i < n; i++)
+		if (table->list[i].dev == st->st_dev &&
+		    table->list[i].ino == st->st_ino)
+			return true;
+	atomic_thread_fence(memory_order_acquire);
+	/* Else it was not one list that was looked through. */
+	return atomic_load(&table->version) != version;
+}

@@ -1,0 +1,563 @@
+/*
+ * fs/copy.
+ *
+ * Files get content and permission bits (not set-ID and sticky ones, which a
+ * write would take away again).  One that exists is written in place: links
+ * to it, owner and attributes stay.  New folders get the bits that their
+ * source and the umask have in common, and always may be used by their owner,
+ * so that a second copy can be merged; the reference looks at the umask only
+ * and opens what was private.
+ *
+ * The destination itself may be a link.  Inside a tree nothing is followed,
+ * neither here nor there: a link where a file goes is ELOOP, so that nothing
+ * outside is written, whoever puts links there meanwhile.  What vanishes from
+ * the source meanwhile, devices and FIFOs in it are left out.
+ */
+#include "worker/fs/fsop_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/limit.h"
+#include "worker/fs/fstree.h"
+#include "worker/fs/lookup.h"
+
+#define MODE	0777			/* what is copied of it */
+#define QUICK	(LIMIT_FILE_QUICK / 2)	/* bytes; each is read and written */
+#define NAMES	(512 * 1024 * 1024)	/* bytes of a folder's names */
+#define TRIES	3	/* with a destination that others make and remove */
+
+struct copying {
+	const struct fsop	*op;
+	const struct fsop_how	*how;
+	struct fsop_result	*r;
+	struct stat		 root;		/* of the destination */
+	struct chain		 from, to;	/* equally long */
+};
+
+/* --- files --- */
+
+/* Close what was written; a server may only now say that it is full. */
+static int
+close_written(int fd, int rv)
+{
+	int	 saved = errno;
+
+	if (close(fd) == -1 && rv == 0 && errno != EINTR)
+		return -1;
+	errno = saved;
+	return rv;
+}
+
+/* Take away what was made, unless the name is another's by now. */
+static void
+unmake(int dir, const char *name, int fd)
+{
+	struct stat	 mine, now;
+	int		 saved = errno;
+
+	if (fstat(fd, &mine) == 0 &&
+	    fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    is_same_file(&mine, &now))
+		unlinkat(dir, name, 0);
+	errno = saved;
+}
+
+/* A new file.  errno EEXIST: there is something of that name. */
+static int
+copy_to_new(const struct copying *c, int in, const struct stat *st, int dir,
+    const char *name)
+{
+	mode_t	 mode = st->st_mode & MODE;
+	int	 out, rv;
+
+	if ((out = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC |
+	    O_NOCTTY, mode)) == -1)
+		return -1;
+	rv = content_copy(in, out, st, c->how);
+	/* What the umask took away.  Some file systems have no such bits. */
+	if (rv == 0 && fchmod(out, mode) == -1 && errno != EPERM &&
+	    errno != EOPNOTSUPP)
+		rv = -1;
+	if (rv == -1)
+		unmake(dir, name, out);
+	return close_written(out, rv);
+}
+
+/*
+ * Into an open file, regular or whatever it turns out to be.  It is never more
+ * open than it was or will be; if its bits may not be changed, nothing is.
+ */
+static int
+copy_to_open(const struct copying *c, int in, const struct stat *st, int out)
+{
+	struct stat	 now;
+	mode_t		 mode = st->st_mode & MODE, old;
+
+	if (fstat(out, &now) == -1)
+		return -1;
+	if (!S_ISREG(now.st_mode))
+		return fsop_refuse(c->r, FSWHY_NOT_REGULAR);
+	if (is_same_file(st, &now))
+		return fsop_refuse(c->r, FSWHY_ONTO_ITSELF);
+	old = now.st_mode & ~(mode_t)S_IFMT;
+	if ((old != mode && fchmod(out, old & mode) == -1) ||
+	    (now.st_size > 0 && ftruncate(out, 0) == -1) ||
+	    content_copy(in, out, st, c->how) == -1)
+		return -1;
+	return old != mode && (old & mode) != mode ? fchmod(out, mode) : 0;
+}
+
+/* Over what a descriptor (O_PATH) holds. */
+static int
+copy_over(const struct copying *c, int in, const struct stat *st, int held,
+    const struct stat *old)
+{
+	int	 out;
+
+	if (S_ISDIR(old->st_mode) || S_ISLNK(old->st_mode)) {
+		errno = S_ISDIR(old->st_mode) ? EISDIR : ELOOP;
+		return -1;
+	}
+	if (!S_ISREG(old->st_mode))
+		return fsop_refuse(c->r, FSWHY_NOT_REGULAR);
+	if (is_same_file(st, old))
+		return fsop_refuse(c->r, FSWHY_ONTO_ITSELF);
+	if (fsop_frees_much(old, c->how)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	if ((out = fsop_reopen(held, O_WRONLY |
+	    (c->how->bounded ? O_NONBLOCK : 0))) == -1)
+		return -1;
+	return close_written(out, copy_to_open(c, in, st, out));
+}
+
+/* A link to what does not exist: its target is made, at leisure. */
+static int
+copy_through_link(const struct copying *c, int in, const struct stat *st)
+{
+	int	 out, rv, saved;
+
+	if (c->how->bounded) {
+		errno = EAGAIN;
+		return -1;
+	}
+	if ((out = open(c->op->to, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
+	    O_NONBLOCK, st->st_mode & MODE)) == -1)
+		return -1;
+	rv = copy_to_open(c, in, st, out);
+	saved = errno;
+	/* Its name is not known; it is at least not half of something. */
+	if (rv == -1 && c->r->why == FSWHY_NONE && ftruncate(out, 0) == -1)
+		saved = errno;
+	errno = saved;
+	return close_written(out, rv);
+}
+
+/* A file to the path of the operation. */
+static int
+copy_to_path(const struct copying *c, int in, const struct stat *st)
+{
+	const char	*name;
+	struct stat	 old;
+	int		 i, fd, rv;
+
+	/* Others may make or remove it in between. */
+	for (i = 0; i < TRIES; i++) {
+		fd = fsop_look(c->op->to, c->op->nofollow, c->how, &old);
+		if (fd != -1) {
+			/* With blocks, too. */
+			rv = fstat(fd, &old) == -1 ? -1 :
+			    copy_over(c, in, st, fd, &old);
+			fd_close(&fd);
+			return rv;
+		}
+		if (errno != ENOENT || (fd = fsop_look_parent(c->op->to,
+		    c->op->nofollow, c->how, &name)) == -1)
+			return -1;
+		rv = copy_to_new(c, in, st, fd, name);
+		fd_close(&fd);
+		if (rv == 0 || errno != EEXIST)
+			return rv;
+	}
+	return copy_through_link(c, in, st);
+}
+
+/* A file to a name in a tree. */
+static int
+copy_to_name(const struct copying *c, int in, const struct stat *st, int dir,
+    const char *name)
+{
+	struct stat	 old;
+	int		 i, fd, rv;
+
+	for (i = 0; i < TRIES; i++) {
+		rv = copy_to_new(c, in, st, dir, name);
+		if (rv == 0 || errno != EEXIST)
+			return rv;
+		if ((fd = openat(dir, name, O_PATH | O_NOFOLLOW |
+		    O_CLOEXEC)) != -1) {
+			rv = fstat(fd, &old) == -1 ? -1 :
+			    copy_over(c, in, st, fd, &old);
+			fd_close(&fd);
+			return rv;
+		}
+		if (errno != ENOENT)
+			return -1;
+	}
+	return -1;
+}
+
+/* Whether a file that says it is empty is, which is told without waiting. */
+static int
+check_empty(int fd)
+{
+	char	 byte;
+
+	if (pread(fd, &byte, 1, 0) == 0)
+		return 0;
+	errno = EAGAIN;
+	return -1;
+}
+
+static int
+open_source(const struct copying *c, int held, const struct stat *st)
+{
+	int	 fd;
+
+	if (!c->how->bounded)
+		return fsop_reopen(held, O_RDONLY);
+	if (st->st_size > QUICK) {
+		errno = EAGAIN;
+		return -1;
+	}
+	fd = fsop_reopen(held, O_RDONLY | O_NONBLOCK);
+	if (fd != -1 && st->st_size == 0 && check_empty(fd) == -1)
+		fd_close(&fd);
+	return fd;
+}
+
+/* A regular file that is held: to a name in dir, or to the path (dir -1). */
+static int
+copy_file(const struct copying *c, int held, const struct stat *st, int dir,
+    const char *name)
+{
+	int	 in, rv;
+
+	if ((in = open_source(c, held, st)) == -1)
+		return -1;
+	rv = dir == -1 ? copy_to_path(c, in, st) :
+	    copy_to_name(c, in, st, dir, name);
+	fd_close(&in);
+	return rv;
+}
+
+/* --- links --- */
+
+static int
+copy_link(int held, int dir, const char *name)
+{
+	char	 target[PATH_MAX];
+	ssize_t	 len;
+
+	if ((len = readlinkat(held, "", target, sizeof(target))) == -1)
+		return -1;
+	if ((size_t)len >= sizeof(target)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	target[len] = '\0';
+	return symlinkat(target, dir, name);
+}
+
+static int
+copy_link_to_path(const struct copying *c, int held)
+{
+	const char	*name;
+	int		 dir, rv;
+
+	if ((dir = fsop_look_parent(c->op->to, c->op->nofollow, c->how,
+	    &name)) == -1) {
+		if (errno == EBUSY)
+			errno = EEXIST;
+		return -1;
+	}
+	rv = copy_link(held, dir, name);
+	fd_close(&dir);
+	return rv;
+}
+
+/* --- folders --- */
+
+/* Both are folders: what is in one is merged into the other.  Takes both. */
+static int
+begin_folder(struct copying *c, int from, int to)
+{
+	struct stat	 st;
+
+	if (chain_push(&c->from, from) == -1) {
+		fd_close(&to);
+		return -1;
+	}
+	if (chain_push(&c->to, to) == -1 || fstat(from, &st) == -1)
+		return -1;
+	/* Whoever moves folders while they are copied goes no deeper. */
+	if (is_same_file(&st, &c->root))
+		return fsop_refuse(c->r, FSWHY_INTO_ITSELF);
+	if (names_read(&chain_last(&c->from)->names, from, NAMES,
+	    c->how) == -1)
+		return -1;
+	if (chain_last(&c->from)->names.has_more) {
+		errno = EFBIG;
+		return -1;
+	}
+	return 0;
+}
+
+/* A folder that is held, into the lowest one. */
+static int
+copy_folder(struct copying *c, int held, const struct stat *st,
+    const char *name)
+{
+	int	 dir = chain_last(&c->to)->fd, from, to;
+
+	if ((from = openat(held, ".", O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC)) == -1)
+		return -1;
+	if (mkdirat(dir, name, (st->st_mode & MODE) | S_IRWXU) == -1 &&
+	    errno != EEXIST)
+		goto fail;
+	if ((to = tree_open(dir, name, O_PATH, 0)) == -1) {
+		if (errno == ENOTDIR || errno == ELOOP)
+			errno = EEXIST;
+		goto fail;
+	}
+	return begin_folder(c, from, to);
+ fail:
+	fd_close(&from);
+	return -1;
+}
+
+static int
+copy_held(struct copying *c, int held, const struct stat *st,
+    const char *name)
+{
+	int	 dir = chain_last(&c->to)->fd, rv;
+
+	if (S_ISDIR(st->st_mode))
+		return copy_folder(c, held, st, name);
+	if (S_ISLNK(st->st_mode))
+		return copy_link(held, dir, name);
+	if (!S_ISREG(st->st_mode))
+		return 0;
+	rv = copy_file(c, held, st, dir, name);
+	if (rv == -1 && c->r->why == FSWHY_ONTO_ITSELF) {
+		/* Hard links to each other: it has this content. */
+		c->r->why = FSWHY_NONE;
+		rv = 0;
+	}
+	return rv;
+}
+
+static int
+copy_entry(struct copying *c, const char *name)
+{
+	struct stat	 st;
+	int		 held, rv;
+
+	if (fsop_cancelled(c->how) == -1)
+		return -1;
+	if ((held = tree_guard(openat(chain_last(&c->from)->fd, name, O_PATH |
+	    O_NOFOLLOW | O_CLOEXEC))) == -1)
+		return errno == ENOENT ? 0 : -1;
+	rv = fstat(held, &st) == -1 ? -1 : copy_held(c, held, &st, name);
+	fd_close(&held);
+	return rv;
+}
+
+static int
+copy_all(struct copying *c)
+{
+	const struct dirent64	*de;
+
+	while (c->from.n > 0) {
+		de = names_next(&chain_last(&c->from)->names);
+		if (de != NULL) {
+			if (copy_entry(c, de->d_name) == -1)
+				return -1;
+		} else if (chain_pop(&c->from) == -1 ||
+		    chain_pop(&c->to) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* Refuse a destination in the folder of that status; takes fd, which is it. */
+static int
+check_outside(const struct copying *c, int fd, const struct stat *folder)
+{
+	struct stat	 st, last;
+	int		 up, rv = -1;
+
+	memset(&last, 0, sizeof(last));
+	while (fstat(fd, &st) == 0) {
+		if (is_same_file(&st, folder)) {
+			rv = fsop_refuse(c->r, FSWHY_INTO_ITSELF);
+			break;
+		}
+		if (is_same_file(&st, &last)) {
+			rv = 0;		/* the root is above itself */
+			break;
+		}
+		last = st;
+		up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		fd_close(&fd);
+		if ((fd = up) == -1)
+			break;
+	}
+	fd_close(&fd);
+	return rv;
+}
+
+/* The same for a path of which perhaps only the beginning exists. */
+static int
+check_path_outside(const struct copying *c, const struct stat *folder)
+{
+	char		 part[PATH_MAX], *slash;
+	struct stat	 st;
+	int		 fd;
+
+	memcpy(part, c->op->to, sizeof(part));
+	for (;;) {
+		fd = fsop_look(part[0] != '\0' ? part : "/", c->op->nofollow,
+		    c->how, &st);
+		if (fd != -1 && S_ISDIR(st.st_mode))
+			return check_outside(c, fd, folder);
+		if (fd == -1 && errno != ENOENT && errno != ENOTDIR)
+			return -1;
+		fd_close(&fd);
+		if ((slash = strrchr(part, '/')) == NULL)
+			return -1;
+		*slash = '\0';
+	}
+}
+
+/* The folders above the destination, as fs/createDirectory makes them. */
+static int
+make_parents(const struct copying *c)
+{
+	struct fsop	 op;
+	char		*slash;
+
+	memset(&op, 0, sizeof(op));
+	op.kind = FSOP_MKDIR;
+	op.nofollow = c->op->nofollow;
+	op.recursive = true;
+	op.fd = -1;
+	memcpy(op.path, c->op->to, sizeof(op.path));
+	slash = strrchr(op.path, '/');
+	if (slash == NULL || slash == op.path)
+		return 0;
+	*slash = '\0';
+	if (fsop_mkdir(&op, c->how, c->r) == 0)
+		return 0;
+	if (errno == EEXIST)
+		errno = ENOTDIR;
+	return -1;
+}
+
+/* The destination, made or what is there, open (O_PATH). */
+static int
+make_destination(struct copying *c, const struct stat *folder)
+{
+	const char	*name;
+	int		 dir, fd, own;
+
+	if (check_path_outside(c, folder) == -1 || make_parents(c) == -1)
+		return -1;
+	dir = fsop_look_parent(c->op->to, c->op->nofollow, c->how, &name);
+	if (dir == -1 ? errno != EBUSY : mkdirat(dir, name,
+	    (folder->st_mode & MODE) | S_IRWXU) == -1 && errno != EEXIST) {
+		fd_close(&dir);
+		return -1;
+	}
+	fd_close(&dir);
+	if ((fd = fsop_look(c->op->to, c->op->nofollow, c->how,
+	    &c->root)) == -1) {
+		if (errno == ENOENT)
+			errno = EEXIST;		/* a link to nothing */
+		return -1;
+	}
+	if (!S_ISDIR(c->root.st_mode)) {
+		errno = EEXIST;
+		fd_close(&fd);
+		return -1;
+	}
+	/* Now for good, if it was another a moment ago. */
+	if ((own = fcntl(fd, F_DUPFD_CLOEXEC, 3)) == -1 ||
+	    check_outside(c, own, folder) == -1)
+		fd_close(&fd);
+	return fd;
+}
+
+static int
+copy_tree(struct copying *c, int held, const struct stat *st)
+{
+	int	 from, to, rv = -1;
+
+	chain_init(&c->from, O_RDONLY);
+	chain_init(&c->to, O_PATH);
+	if ((from = openat(held, ".", O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC)) == -1)
+		return -1;
+	if ((to = make_destination(c, st)) == -1)
+		fd_close(&from);
+	else if (begin_folder(c, from, to) == 0)
+		rv = copy_all(c);
+	chain_fini(&c->from);
+	chain_fini(&c->to);
+	return rv;
+}
+
+static int
+copy_source(struct copying *c, int held, const struct stat *st)
+{
+	if (S_ISREG(st->st_mode))
+		return copy_file(c, held, st, -1, NULL);
+	if (S_ISLNK(st->st_mode))
+		return copy_link_to_path(c, held);
+	if (!S_ISDIR(st->st_mode))
+		return fsop_refuse(c->r, FSWHY_NOT_COPIED);
+	if (!c->op->recursive)
+		return fsop_refuse(c->r, FSWHY_NEEDS_RECURSIVE);
+	if (c->how->bounded) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return copy_tree(c, held, st);
+}
+
+int
+fsop_copy(const struct fsop *op, const struct fsop_how *how,
+    struct fsop_result *r)
+{
+	struct copying	 c;
+	struct stat	 st;
+	int		 held, rv;
+
+	memset(&c, 0, sizeof(c));
+	c.op = op;
+	c.how = how;
+	c.r = r;
+	if ((held = tree_look(op->path, op->nofollow, how, &st)) == -1)
+		return -1;
+	rv = copy_source(&c, held, &st);
+	fd_close(&held);
+	return rv;
+}

@@ -1,0 +1,299 @@
+/*
+ * fs/remove.  Nothing outside the tree is ever removed: every folder is
+ * entered by its name in one that is held open, no link is followed, and no
+ * mount is entered or taken away, whatever others do meanwhile.
+ *
+ * As rm(1), an unreadable folder goes if it is empty.  Unlike it, and as the
+ * reference, the first error ends it.
+ */
+#include "worker/fs/fsop_priv.h"
+
+#include <sys/statvfs.h>
+
+#include <linux/openat2.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "worker/fs/fstree.h"
+#include "worker/fs/lookup.h"
+
+#define ROUNDS	16	/* through a folder that somebody fills meanwhile */
+#define PARTS	16384	/* the same for one that is read in parts */
+#define TRIES	4	/* with a name that is now a folder and now not */
+#define NAMES	(16 * 1024 * 1024)	/* bytes of a folder held at once */
+#define QUICK	((uint64_t)1 << 30)	/* bytes that are quickly freed */
+
+struct removal {
+	const struct fsop_how	*how;
+	struct fsop_result	*r;
+	int			 dir;		/* holds the root of the tree */
+	const char		*name;		/* there */
+	struct chain		 chain;		/* what is being emptied */
+	size_t			 count;		/* names met */
+};
+
+/* --- mounts --- */
+
+/* "\040" for a blank and so on (proc_pid_mountinfo(5)), in place. */
+static void
+unescape(char *s)
+{
+	char	*to = s;
+
+	for (; *s != '\0'; s++) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' &&
+		    s[2] >= '0' && s[2] <= '7' &&
+		    s[3] >= '0' && s[3] <= '7') {
+			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 |
+			    (s[3] - '0'));
+			s += 3;
+		} else
+			*to++ = *s;
+	}
+	*to = '\0';
+}
+
+/* Whether a line of mountinfo has a mount point below that folder. */
+static bool
+is_mount_below(char *line, const char *folder)
+{
+	size_t	 len = strlen(folder);
+	char	*point, *rest = line;
+	int	 i;
+
+	for (i = 0; i < 4; i++)
+		strsep(&rest, " ");
+	if ((point = strsep(&rest, " ")) == NULL)
+		return false;
+	unescape(point);
+	return strncmp(point, folder, len) == 0 && point[len] == '/';
+}
+
+/*
+ * Whether something is mounted below, so that nothing is removed around it.
+ * As far as the kernel tells: a mount that is not seen here is met later.
+ */
+static bool
+has_mounts(int fd)
+{
+	char	 self[FD_SELF_MAX], folder[PATH_MAX], *line = NULL;
+	size_t	 cap = 0;
+	ssize_t	 len;
+	bool	 found = false;
+	FILE	*f;
+
+	if ((len = readlink(fd_self(fd, self), folder,
+	    sizeof(folder) - 1)) == -1 ||
+	    (f = fopen("/proc/self/mountinfo", "re")) == NULL)
+		return false;
+	folder[len] = '\0';
+	while (!found && getline(&line, &cap, f) != -1)
+		found = is_mount_below(line, folder);
+	free(line);
+	fclose(f);
+	return found;
+}
+
+/* --- one name --- */
+
+static int
+remove_empty(int dir, const char *name, struct fsop_result *r)
+{
+	if (unlinkat(dir, name, AT_REMOVEDIR) == 0)
+		return 0;
+	if (errno == EBUSY)
+		return fsop_refuse(r, FSWHY_PROTECTED);
+	if (errno == EEXIST)
+		errno = ENOTEMPTY;
+	return -1;
+}
+
+/* Anything but a folder: that is EISDIR. */
+static int
+remove_other(int dir, const char *name, struct fsop_result *r)
+{
+	if (unlinkat(dir, name, 0) == 0)
+		return 0;
+	return errno == EBUSY ? fsop_refuse(r, FSWHY_PROTECTED) : -1;
+}
+
+/* Go into a folder: what is in it is removed next. */
+static int
+enter(struct removal *rm, int dir, const char *name)
+{
+	int	 fd;
+
+	fd = tree_open(dir, name, O_RDONLY, RESOLVE_NO_XDEV);
+	if (fd == -1 && errno == EXDEV)
+		return fsop_refuse(rm->r, FSWHY_PROTECTED);
+	if (fd == -1 && errno == EACCES) {
+		if (remove_empty(dir, name, rm->r) == 0)
+			return 0;
+		if (errno == ENOTEMPTY)
+			errno = EACCES;
+		return -1;
+	}
+	if (fd == -1 || chain_push(&rm->chain, fd) == -1)
+		return -1;
+	return names_read(&chain_last(&rm->chain)->names, fd, NAMES, rm->how);
+}
+
+/* A name that was in dir when that was read. */
+static int
+remove_entry(struct removal *rm, int dir, const char *name, bool is_dir)
+{
+	int	 i, rv = -1;
+
+	if (++rm->count % 64 == 0 && fsop_cancelled(rm->how) == -1)
+		return -1;
+	for (i = 0; i < TRIES; i++) {
+		rv = is_dir ? enter(rm, dir, name) :
+		    remove_other(dir, name, rm->r);
+		if (rv == 0 || rm->r->why != FSWHY_NONE)
+			return rv;
+		if (errno == ENOENT)
+			return 0;
+		if (errno != (is_dir ? ENOTDIR : EISDIR) &&
+		    !(is_dir && errno == ELOOP))
+			return -1;
+		is_dir = !is_dir;
+	}
+	return -1;
+}
+
+/* --- trees --- */
+
+/*
+ * The lowest folder has been read to its end: take it away.  If it was
+ * filled again, or too large to be read at once, go through it once more.
+ */
+static int
+leave(struct removal *rm)
+{
+	struct chain_link	*l = chain_last(&rm->chain);
+	const char		*name = rm->name;
+	int			 dir = rm->dir;
+
+	if (rm->chain.n > 1) {
+		if ((dir = chain_above(&rm->chain)) == -1)
+			return -1;
+		name = names_last(&l[-1].names);
+	}
+	if (remove_empty(dir, name, rm->r) == 0 || (rm->chain.n > 1 &&
+	    rm->r->why == FSWHY_NONE && (errno == ENOENT || errno == ENOTDIR)))
+		return chain_pop(&rm->chain);
+	if (rm->r->why != FSWHY_NONE || errno != ENOTEMPTY)
+		return -1;
+	if (++l->rounds > (l->names.has_more ? PARTS : ROUNDS)) {
+		errno = ENOTEMPTY;
+		return -1;
+	}
+	return names_read(&l->names, l->fd, NAMES, rm->how);
+}
+
+static int
+remove_tree(struct removal *rm)
+{
+	const struct dirent64	*de;
+	struct chain_link	*l;
+
+	if (enter(rm, rm->dir, rm->name) == -1)
+		return -1;
+	while (rm->chain.n > 0) {
+		l = chain_last(&rm->chain);
+		if ((de = names_next(&l->names)) == NULL) {
+			if (leave(rm) == -1)
+				return -1;
+		} else if (remove_entry(rm, l->fd, de->d_name,
+		    de->d_type == DT_DIR) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+remove_folder(const struct fsop *op, const struct fsop_how *how,
+    struct fsop_result *r, int dir, const char *name)
+{
+	struct removal	 rm = { how, r, dir, name, { 0 }, 0 };
+	int		 rv;
+
+	if (how->bounded || !op->recursive) {
+		rv = remove_empty(dir, name, r);
+		if (rv == -1 && errno == ENOTEMPTY && op->recursive)
+			errno = EAGAIN;
+		return rv;
+	}
+	chain_init(&rm.chain, O_RDONLY);
+	rv = remove_tree(&rm);
+	chain_fini(&rm.chain);
+	return rv;
+}
+
+/* A mount point; in a sandbox that may be what its policy protects. */
+static int
+refuse_mount(int fd, struct fsop_result *r)
+{
+	struct statvfs	 v;
+
+	if (fstatvfs(fd, &v) == 0 && (v.f_flag & ST_RDONLY) != 0) {
+		errno = EROFS;
+		return -1;
+	}
+	return fsop_refuse(r, FSWHY_PROTECTED);
+}
+
+/* What the name in dir is, by the descriptor fd of it. */
+static int
+remove_found(const struct fsop *op, const struct fsop_how *how,
+    struct fsop_result *r, int dir, const char *name, int fd,
+    const struct statx *x)
+{
+	if ((x->stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
+		return refuse_mount(fd, r);
+	if (S_ISLNK(x->stx_mode) && op->nofollow) {
+		errno = ELOOP;
+		return -1;
+	}
+	if (S_ISDIR(x->stx_mode)) {
+		if (op->recursive && !how->bounded && has_mounts(fd))
+			return fsop_refuse(r, FSWHY_PROTECTED);
+		return remove_folder(op, how, r, dir, name);
+	}
+	if (how->bounded && x->stx_nlink == 1 &&
+	    x->stx_blocks > QUICK / 512) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return remove_other(dir, name, r);
+}
+
+int
+fsop_remove(const struct fsop *op, const struct fsop_how *how,
+    struct fsop_result *r)
+{
+	struct lookup	 l = { how->bounded, op->nofollow, true };
+	struct statx	 x;
+	const char	*name;
+	int		 dir, fd, rv = -1;
+
+	if ((dir = fsop_look_parent(op->path, op->nofollow, how,
+	    &name)) == -1) {
+		if (errno == EBUSY)
+			return fsop_refuse(r, FSWHY_PROTECTED);
+	} else if ((fd = lookup_at(dir, name, &l, &x)) != -1) {
+		rv = remove_found(op, how, r, dir, name, fd, &x);
+		fd_close(&fd);
+	}
+	fd_close(&dir);
+	if (rv == -1 && r->why == FSWHY_NONE && errno == ENOENT && op->force)
+		return 0;
+	return rv;
+}

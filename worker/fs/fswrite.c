@@ -1,0 +1,307 @@
+/*
+ * fs/writeFile.  A regular file is replaced by a new one in one step where
+ * nobody can tell the difference: it has one name, is ours, carries nothing
+ * that a new one would lack (hard links, extended attributes, set-ID bits, a
+ * foreign group), no sandbox covers it (worker/fs/covered.h), and its folder
+ * may be written.  Whoever dies in the middle leaves the old content then; and
+ * so does a full disk.  Anything else is written in place, as editors do.
+ *
+ * Nothing is synced.  But a file system that puts off where new content goes
+ * (ext4) would have an empty file after a power failure, for half a minute: so
+ * it is told to begin with writing out, a moment after the answer is given
+ * (worker/fs/behind.h).  With rename(2) over the old name ext4 does that by
+ * itself, while we wait: half of what such a request cost.  Hence names are
+ * exchanged.
+ */
+#include "worker/fs/fsop_priv.h"
+
+#include <sys/xattr.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/limit.h"
+#include "worker/fs/covered.h"
+
+#define KEPT_MODE	07777
+
+static int
+link_at(int fd, int dir, const char *name)
+{
+	char	 self[FD_SELF_MAX];
+
+	return linkat(AT_FDCWD, fd_self(fd, self), dir, name,
+	    AT_SYMLINK_FOLLOW);
+}
+
+/* A file in dir that has no name yet, with the content.  -1: errno. */
+static int
+make_nameless(int dir, const struct fsop *op, mode_t mode)
+{
+	int	 fd;
+
+	fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+	if (fd != -1 && fsop_write_all(fd, op->data, op->len, 0) == -1)
+		fd_close(&fd);
+	return fd;
+}
+
+/* Whether that was for want of permission or support: not for no space. */
+static bool
+is_hindrance(int error)
+{
+	return error == EOPNOTSUPP || error == EISDIR || error == ENOENT ||
+	    error == EINVAL || error == EACCES || error == EPERM ||
+	    error == EROFS || error == EXDEV || error == EBUSY ||
+	    error == EMLINK;
+}
+
+/* Extended attributes, an access control list among them. */
+static bool
+has_xattrs(int fd)
+{
+	return flistxattr(fd, NULL, 0) > 0;
+}
+
+static bool
+is_ordinary(int fd, const struct stat *st)
+{
+	return st->st_nlink == 1 && st->st_uid == geteuid() &&
+	    (st->st_mode & (S_ISUID | S_ISGID | S_ISVTX)) == 0 &&
+	    !has_xattrs(fd);
+}
+
+/* The folder of an open file and its name there, if it has one. */
+static int
+folder_of(int fd, const struct stat *st, const struct fsop_how *how,
+    char path[PATH_MAX], const char **name_out)
+{
+	struct stat	 now;
+	char		 self[FD_SELF_MAX];
+	ssize_t		 len;
+	int		 dir;
+
+	if ((len = readlink(fd_self(fd, self), path, PATH_MAX - 1)) == -1)
+		return -1;
+	path[len] = '\0';
+	if ((dir = fsop_look_parent(path, true, how, name_out)) == -1)
+		return -1;
+	if (fstatat(dir, *name_out, &now, AT_SYMLINK_NOFOLLOW) == -1 ||
+	    now.st_dev != st->st_dev || now.st_ino != st->st_ino) {
+		fd_close(&dir);
+		errno = ENOENT;
+		return -1;
+	}
+	return dir;
+}
+
+/*
+ * Exchange the files of two names in dir, the second of which is to be the old
+ * one, and drop that.  0, or -1 and nothing has changed.
+ */
+static int
+exchange(int dir, const char *aside, const char *name,
+    const struct stat *old)
+{
+	struct stat	 st;
+
+	if (renameat2(dir, aside, dir, name, RENAME_EXCHANGE) == -1)
+		return errno == EINVAL || errno == ENOSYS ?
+		    renameat(dir, aside, dir, name) : -1;
+	if (fstatat(dir, aside, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_dev == old->st_dev && st.st_ino == old->st_ino)
+		return unlinkat(dir, aside, 0);
+	/* Somebody was quicker, with a folder perhaps: it is his. */
+	if (renameat2(dir, aside, dir, name, RENAME_EXCHANGE) == 0)
+		errno = EBUSY;
+	return -1;
+}
+
+/* Give it owner and mode of the old one, and its name. */
+static int
+take_place(int fd, int dir, const char *name, const struct stat *old)
+{
+	struct stat	 st;
+	char		 aside[48];
+	int		 saved;
+
+	if (fstat(fd, &st) == -1 || (st.st_gid != old->st_gid &&
+	    fchown(fd, (uid_t)-1, old->st_gid) == -1) ||
+	    (st.st_mode != old->st_mode &&
+	    fchmod(fd, old->st_mode & KEPT_MODE) == -1))
+		return -1;
+	/* Only a name can be renamed: one moment there are two. */
+	snprintf(aside, sizeof(aside), ".execsrv-%ld-%lu.tmp",
+	    (long)getpid(), (unsigned long)st.st_ino);
+	if (link_at(fd, dir, aside) == -1)
+		return -1;
+	/* By now a sandbox may have been made. */
+	if (covered_has(old))
+		errno = EBUSY;
+	else if (exchange(dir, aside, name, old) == 0)
+		return 0;
+	saved = errno;
+	unlinkat(dir, aside, 0);
+	errno = saved;
+	return -1;
+}
+
+/*
+ * 1: it is to be written in place. *fd is open for writing until it is known
+ * that it will not be: nobody can run it meanwhile.
+ */
+static int
+replace_whole(int *fd, const struct stat *st, const struct fsop *op,
+    const struct fsop_how *how, struct fsop_result *r)
+{
+	char		 path[PATH_MAX];
+	const char	*name;
+	int		 dir, new_fd, rv;
+
+	if (!is_ordinary(*fd, st) || covered_has(st) ||
+	    (dir = folder_of(*fd, st, how, path, &name)) == -1)
+		return 1;
+	fd_close(fd);
+	/* Nobody else can open it before it has a name, and an owner. */
+	rv = new_fd = make_nameless(dir, op, st->st_mode & 0777);
+	/* The folder may give new ones a list that the old one lacks. */
+	if (new_fd != -1 && has_xattrs(new_fd))
+		rv = 1;
+	else if (new_fd != -1)
+		rv = take_place(new_fd, dir, name, st);
+	/* Nobody can run a file that is open for writing. */
+	if (rv == 0)
+		r->behind = fsop_reopen(new_fd, O_RDONLY);
+	fd_close(&new_fd);
+	fd_close(&dir);
+	return rv == -1 && is_hindrance(errno) ? 1 : rv;
+}
+
+static int
+write_in_place(int fd, const struct fsop *op)
+{
+	return ftruncate(fd, 0) == -1 ? -1 :
+	    fsop_write_all(fd, op->data, op->len, 0);
+}
+
+/* In one step or in place; what its mode forbids to write, neither. */
+static int
+write_regular(int fd, const struct stat *st, const struct fsop *op,
+    const struct fsop_how *how, struct fsop_result *r)
+{
+	int	 w, rv;
+
+	if ((w = fsop_reopen(fd, O_WRONLY | O_NONBLOCK)) == -1)
+		return -1;
+	rv = replace_whole(&w, st, op, how, r);
+	if (rv == 1 && w == -1 &&
+	    (w = fsop_reopen(fd, O_WRONLY | O_NONBLOCK)) == -1)
+		return -1;
+	if (rv == 1)
+		rv = write_in_place(w, op);
+	fd_close(&w);
+	return rv;
+}
+
+/* Write what the path names; errno ENOENT: nothing. */
+static int
+write_existing(const struct fsop *op, const struct fsop_how *how,
+    struct fsop_result *r)
+{
+	struct stat	 st;
+	int		 fd, rv;
+
+	if ((fd = fsop_look(op->path, op->nofollow, how, &st)) == -1)
+		return -1;
+	if (S_ISDIR(st.st_mode)) {
+		errno = EISDIR;
+		rv = -1;
+	} else if (!S_ISREG(st.st_mode)) {
+		rv = fsop_refuse(r, FSWHY_NOT_REGULAR);
+	} else if (fsop_frees_much(&st, how)) {
+		errno = EAGAIN;
+		rv = -1;
+	} else {
+		rv = write_regular(fd, &st, op, how, r);
+	}
+	fd_close(&fd);
+	return rv;
+}
+
+/* A name that is not there yet; errno EEXIST: by now it is. */
+static int
+write_new(const struct fsop *op, const struct fsop_how *how)
+{
+	const char	*name;
+	int		 dir, fd, rv = -1, saved;
+
+	if ((dir = fsop_look_parent(op->path, op->nofollow, how,
+	    &name)) == -1)
+		return -1;
+	if ((fd = make_nameless(dir, op, op->mode)) != -1) {
+		rv = link_at(fd, dir, name);
+	} else if (is_hindrance(errno) && (fd = openat(dir, name, O_WRONLY |
+	    O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, op->mode)) != -1) {
+		rv = fsop_write_all(fd, op->data, op->len, 0);
+		saved = errno;
+		if (rv == -1)
+			unlinkat(dir, name, 0);
+		errno = saved;
+	}
+	fd_close(&fd);
+	fd_close(&dir);
+	return rv;
+}
+
+/* A link whose target does not exist: its target is made. */
+static int
+write_through_link(const struct fsop *op, const struct fsop_how *how,
+    struct fsop_result *r)
+{
+	struct stat	 st;
+	int		 fd, rv;
+
+	if (how->bounded || op->nofollow) {
+		errno = how->bounded ? EAGAIN : ELOOP;
+		return -1;
+	}
+	if ((fd = open(op->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
+	    O_NONBLOCK, op->mode)) == -1)
+		return -1;
+	if (fstat(fd, &st) == -1)
+		rv = -1;
+	else if (!S_ISREG(st.st_mode))
+		rv = fsop_refuse(r, FSWHY_NOT_REGULAR);
+	else if ((rv = ftruncate(fd, 0)) == 0)
+		rv = fsop_write_all(fd, op->data, op->len, 0);
+	fd_close(&fd);
+	return rv;
+}
+
+int
+fsop_write(const struct fsop *op, const struct fsop_how *how,
+    struct fsop_result *r)
+{
+	int	 i, rv;
+
+	if (how->bounded && op->len > LIMIT_FILE_QUICK) {
+		errno = EAGAIN;
+		return -1;
+	}
+	/* Others may make or remove it in between. */
+	for (i = 0; i < 3; i++) {
+		rv = write_existing(op, how, r);
+		if (rv == 0 || r->why != FSWHY_NONE || errno != ENOENT)
+			return rv;
+		if (write_new(op, how) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+	}
+	return write_through_link(op, how, r);
+}

@@ -1,0 +1,149 @@
+#include "worker/fs/lookup.h"
+
+#include <linux/openat2.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "worker/fs/mounts.h"
+#include "worker/fs/ownproc.h"
+
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED		0x20	/* Linux 5.12 */
+#endif
+
+static int
+open_how(int dir, const char *path, const struct lookup *how,
+    uint64_t resolve)
+{
+	return fd_openat2(dir, path, O_PATH | (how->nolast ? O_NOFOLLOW : 0),
+	    resolve | RESOLVE_NO_MAGICLINKS |
+	    (how->nofollow ? RESOLVE_NO_SYMLINKS : 0));
+}
+
+/* quick: what the kernel knows without asking a server. */
+static int
+status(int fd, bool quick, struct statx *x)
+{
+	return statx(fd, "", AT_EMPTY_PATH | (quick ? AT_STATX_DONT_SYNC : 0),
+	    STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, x);
+}
+
+static bool
+is_local(const struct statx *x)
+{
+	return (x->stx_mask & STATX_MNT_ID) != 0 &&
+	    mount_is_local(x->stx_mnt_id);
+}
+
+bool
+lookup_is_local(int fd)
+{
+	struct statx	 x;
+
+	return status(fd, true, &x) == 0 && is_local(&x);
+}
+
+/*
+ * Look further from a folder that is local: as long as the way stays on its
+ * mount, disks answer.  -1 with EXDEV when it leaves it.
+ */
+static int
+below(int dir, const char *rest, const struct lookup *how)
+{
+	struct statx	 x;
+
+	if (status(dir, true, &x) == -1)
+		return -1;
+	if (!is_local(&x)) {
+		errno = EXDEV;
+		return -1;
+	}
+	return open_how(dir, rest, how, RESOLVE_NO_XDEV);
+}
+
+/*
+ * The deepest folder on the way that is in the caches, and from there.  A
+ * name that is not cached is so most often because it does not exist.  While
+ * somebody mounts, the root can be one that is not, and nothing is below it.
+ */
+static int
+from_cached_parent(const char *path, const struct lookup *how)
+{
+	static const struct lookup	 plain;
+	struct lookup			 up = plain;
+	char				 parent[PATH_MAX];
+	size_t				 len = strlen(path);
+	int				 dir, fd;
+
+	up.nofollow = how->nofollow;
+	memcpy(parent, path, len + 1);
+	for (;;) {
+		while (len > 1 && parent[len - 1] != '/')
+			len--;
+		while (len > 1 && parent[len - 1] == '/')
+			len--;
+		parent[len] = '\0';
+		dir = open_how(AT_FDCWD, parent, &up, RESOLVE_CACHED);
+		if (dir != -1 || errno != EAGAIN || len == 1)
+			break;
+	}
+	if (dir == -1)
+		return -1;
+	path += len + (len > 1 ? 1 : 0);
+	fd = below(dir, *path != '\0' ? path : ".", how);
+	fd_close(&dir);
+	if (fd == -1 && errno == EXDEV)
+		errno = EAGAIN;
+	return fd;
+}
+
+static int
+known(int fd, bool quick, struct statx *x)
+{
+	if (fd == -1)
+		return -1;
+	if (status(fd, quick, x) == -1)
+		goto fail;
+	if (quick && !is_local(x))
+		errno = EAGAIN;
+	else if (is_ownproc(fd, x))
+		errno = EACCES;
+	else
+		return fd;
+ fail:
+	fd_close(&fd);
+	return -1;
+}
+
+int
+lookup(const char *path, const struct lookup *how, struct statx *x)
+{
+	int	 fd;
+
+	if (!how->quick)
+		return known(open_how(AT_FDCWD, path, how, 0), false, x);
+	fd = open_how(AT_FDCWD, path, how, RESOLVE_CACHED);
+	if (fd == -1 && errno == EAGAIN && strlen(path) < PATH_MAX)
+		fd = from_cached_parent(path, how);
+	return known(fd, true, x);
+}
+
+int
+lookup_at(int dir, const char *name, const struct lookup *how,
+    struct statx *x)
+{
+	int	 fd;
+
+	if (!how->quick)
+		return known(open_how(dir, name, how, 0), false, x);
+	fd = open_how(dir, name, how, RESOLVE_CACHED);
+	if (fd == -1 && errno == EAGAIN &&
+	    (fd = below(dir, name, how)) == -1 && errno == EXDEV)
+		errno = EAGAIN;
+	return known(fd, true, x);
+}

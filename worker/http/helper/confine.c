@@ -1,0 +1,88 @@
+#include "worker/http/helper/confine.h"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "common/bpf.h"
+#include "common/landlock.h"
+#include "common/log.h"
+#include "common/measured.h"
+#include "worker/sandbox/enforce.h"
+
+/* --- files: Landlock --- */
+
+/*
+ * Where libraries, their configuration and certificates are.  Some files are
+ * links to places that are not in the list: a rule is about what they lead to.
+ */
+static const char *const readable[] = {
+	"/etc", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store",
+	"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager",
+	"/run/connman", "/var/lib/sss", "/var/lib/ca-certificates",
+	"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf",
+	"/etc/ssl/certs/ca-certificates.crt", "/dev/null", "/dev/random",
+	"/dev/urandom", "/sys/devices/system/cpu", "/proc/sys", NULL
+};
+
+/* --- system calls: seccomp(2), behind the filter of enforce_seccomp.c --- */
+
+/* Architecture, x32 and clone3(2) are dealt with by the first filter. */
+static const struct sock_filter no_processes[] = {
+	LOAD(nr),
+	NEVER(execve), NEVER(execveat),
+#ifdef SYS_fork
+	NEVER(fork), NEVER(vfork),
+#endif
+	NEVER(kill), NEVER(tkill), NEVER(tgkill), NEVER(pidfd_open),
+	NEVER(pidfd_send_signal), NEVER(rt_sigqueueinfo),
+	NEVER(rt_tgsigqueueinfo), NEVER(personality),
+	/* Our own limits may be looked at. */
+	IF_EQ(SYS_prlimit64, 0, 4),
+	LOAD(args[0]), IF_EQ(0, 1, 0), REFUSE(EPERM), ALLOW,
+	IF_EQ(SYS_clone, 0, 3),
+	LOAD(args[0]), IF_ANY(CLONE_THREAD, 1, 0), REFUSE(EPERM),
+	ALLOW
+};
+
+/* Both filters, or none where the kernel has no such thing. */
+static int
+filter(void)
+{
+	if (enforce_seccomp(false) == -1) {
+		if (errno == ENOSYS || errno == EINVAL)
+			return 0;
+		return -1;
+	}
+	return BPF_INSTALL(no_processes);
+}
+
+/* --- */
+
+int
+confine_early(void)
+{
+	static const struct rlimit	 none = { 0, 0 };
+
+	/* The channel's end tells it as well; this also when we hang. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 ||
+	    prctl(PR_SET_DUMPABLE, 0) == -1 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		return -1;
+	return setrlimit(RLIMIT_CORE, &none);
+}
+
+int
+confine(const char *const *env_files)
+{
+	if (is_measured()) {
+		log_info("not confined: this program is measured");
+		return 0;
+	}
+	return landlock_only_read(readable, env_files, true) == -1 ||
+	    filter() == -1 ? -1 : 0;
+}

@@ -1,0 +1,148 @@
+#include "worker/http/helper/fields.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COST	4	/* bytes of a line beyond name and value: ": \r\n" */
+
+static const char *const credentials[] = {
+	"authorization", "cookie", "cookie2", "host", "proxy-authorization",
+	"www-authenticate", NULL
+};
+
+static const char *const content[] = {
+	"content-encoding", "content-length", "content-type",
+	"transfer-encoding", NULL
+};
+
+void
+fields_init(struct fields *f)
+{
+	TAILQ_INIT(&f->list);
+	f->n = f->size = 0;
+}
+
+static void
+del(struct fields *f, struct field *e)
+{
+	TAILQ_REMOVE(&f->list, e, entry);
+	f->n--;
+	f->size -= strlen(e->name) + strlen(e->value) + COST;
+	free(e->name);
+	free(e->value);
+	free(e);
+}
+
+void
+fields_clear(struct fields *f)
+{
+	struct field	*e;
+
+	while ((e = TAILQ_FIRST(&f->list)) != NULL)
+		del(f, e);
+}
+
+static int
+add(struct fields *f, const char *name, size_t nlen, const char *value,
+    size_t vlen, bool is_secret)
+{
+	struct field	*e;
+	char		*p;
+
+	if ((e = calloc(1, sizeof(*e))) == NULL)
+		return -1;
+	if ((e->name = strndup(name, nlen)) == NULL ||
+	    (e->value = strndup(value, vlen)) == NULL) {
+		free(e->name);
+		free(e);
+		return -1;
+	}
+	for (p = e->name; *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	e->is_secret = is_secret;
+	TAILQ_INSERT_TAIL(&f->list, e, entry);
+	f->n++;
+	f->size += strlen(e->name) + strlen(e->value) + COST;
+	return 0;
+}
+
+int
+fields_add(struct fields *f, const char *name, const char *value,
+    bool is_secret)
+{
+	return add(f, name, strlen(name), value, strlen(value), is_secret);
+}
+
+const struct field *
+fields_find(const struct fields *f, const char *name)
+{
+	const struct field	*e;
+
+	TAILQ_FOREACH(e, &f->list, entry)
+		if (strcmp(e->name, name) == 0)
+			return e;
+	return NULL;
+}
+
+void
+fields_drop(struct fields *f, const char *name)
+{
+	struct field	*e, *next;
+
+	for (e = TAILQ_FIRST(&f->list); e != NULL; e = next) {
+		next = TAILQ_NEXT(e, entry);
+		if (strcmp(e->name, name) == 0)
+			del(f, e);
+	}
+}
+
+static void
+drop_all(struct fields *f, const char *const *names)
+{
+	for (; *names != NULL; names++)
+		fields_drop(f, *names);
+}
+
+void
+fields_drop_credentials(struct fields *f)
+{
+	struct field	*e, *next;
+
+	drop_all(f, credentials);
+	for (e = TAILQ_FIRST(&f->list); e != NULL; e = next) {
+		next = TAILQ_NEXT(e, entry);
+		if (e->is_secret)
+			del(f, e);
+	}
+}
+
+void
+fields_drop_content(struct fields *f)
+{
+	drop_all(f, content);
+}
+
+static bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+int
+fields_read(struct fields *f, const char *line, size_t len, size_t max)
+{
+	const char	*colon, *value, *end = line + len;
+
+	if (memchr(line, '\0', len) != NULL ||
+	    (colon = memchr(line, ':', len)) == NULL || colon == line)
+		return 1;
+	for (value = colon + 1; value < end && is_blank(*value); value++)
+		continue;
+	while (end > value && is_blank(end[-1]))
+		end--;
+	if ((size_t)(colon - line) + (size_t)(end - value) > max)
+		return 1;
+	return add(f, line, (size_t)(colon - line), value,
+	    (size_t)(end - value), false);
+}

@@ -1,0 +1,52 @@
+/*
+ * Lists of headers: those of a request as libcurl wants them, and those of an
+ * answer as they come, line by line.  Pure.
+ */
+#ifndef WORKER_HTTP_HELPER_FIELDS_H
+#define WORKER_HTTP_HELPER_FIELDS_H
+
+#include <sys/queue.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct field {
+	TAILQ_ENTRY(field)	 entry;
+	char			*name;		/* in small letters */
+	char			*value;
+	bool			 is_secret;	/* not for another origin */
+};
+
+struct fields {
+	TAILQ_HEAD(, field)	 list;
+	size_t			 n;
+	size_t			 size;		/* of names and values, and 4 */
+};
+
+void	 fields_init(struct fields *f);
+void	 fields_clear(struct fields *f);
+
+/* Add one at the end.  0, or -1: no memory. */
+int	 fields_add(struct fields *f, const char *name, const char *value,
+	    bool is_secret) __attribute__((warn_unused_result));
+
+/* The first of that name (small letters), or NULL. */
+const struct field *fields_find(const struct fields *f, const char *name);
+
+void	 fields_drop(struct fields *f, const char *name);
+
+/* What may not go along to another origin. */
+void	 fields_drop_credentials(struct fields *f);
+
+/* What tells about a body that is not sent any more. */
+void	 fields_drop_content(struct fields *f);
+
+/*
+ * Read a line of an answer, with its end: NAME, ":" and value.  Blanks around
+ * the value do not belong to it.  0; -1: no memory; 1: it is no header, or
+ * longer than max bytes.
+ */
+int	 fields_read(struct fields *f, const char *line, size_t len,
+	    size_t max) __attribute__((warn_unused_result));
+
+#endif

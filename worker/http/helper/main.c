@@ -1,0 +1,96 @@
+/*
+ * execsrv-http: does the HTTP of one session's http/request, started by its
+ * worker with its channel as standard input.  A process of its own, since it
+ * reads what any server sends and brings TLS along.
+ */
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <curl/curl.h>
+
+#include <fcntl.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "worker/http/helper/confine.h"
+#include "worker/http/helper/serve.h"
+
+/* Nothing but the channel, on a number beyond the standard streams. */
+static int
+take_channel(void)
+{
+	int	 sock, null;
+
+	if ((sock = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) == -1 ||
+	    (null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
+	    dup2(null, STDIN_FILENO) == -1 || dup2(null, STDOUT_FILENO) == -1)
+		fatal("standard streams");
+	fd_close(&null);
+	return sock;
+}
+
+/*
+ * libcurl takes its proxies from the environment, but not HTTP_PROXY: in a
+ * CGI program that is a header of the request.  This is none.
+ */
+static void
+use_proxy(void)
+{
+	const char	*proxy = getenv("HTTP_PROXY");
+
+	if (proxy != NULL && getenv("http_proxy") == NULL &&
+	    getenv("REQUEST_METHOD") == NULL &&
+	    setenv("http_proxy", proxy, 1) == -1)
+		fatal("environment");
+}
+
+static const char *
+env_path(const char *name)
+{
+	const char	*value = getenv(name);
+
+	return value != NULL && value[0] == '/' ? value : NULL;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char	*paths[3] = { NULL, NULL, NULL };
+	struct trust	 trust;
+	size_t		 n = 0;
+	int		 sock, type;
+	socklen_t	 len = sizeof(type);
+
+	if (argc != 3 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
+	    &len) == -1 || type != SOCK_SEQPACKET) {
+		fprintf(stderr, "execsrv-http is started by execsrv-worker\n");
+		return 2;
+	}
+	/* Before the log has a descriptor of its own. */
+	syscall(SYS_close_range, 3, ~0U, 0);
+	log_init("http", LOG_LEVEL_INFO, argv[2]);
+	log_set_session((unsigned)strtoul(argv[1], NULL, 10));
+	if (confine_early() == -1)
+		fatal("confinement");
+	sock = take_channel();
+	use_proxy();
+	/* For host names that are not ASCII. */
+	if (setlocale(LC_CTYPE, "C.UTF-8") == NULL)
+		log_debug("no locale of UTF-8");
+	if ((trust.file = env_path("CODEX_CA_CERTIFICATE")) == NULL)
+		trust.file = env_path("SSL_CERT_FILE");
+	trust.folder = env_path("SSL_CERT_DIR");
+	if (trust.file != NULL)
+		paths[n++] = trust.file;
+	if (trust.folder != NULL)
+		paths[n] = trust.folder;
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		fatalx("libcurl");
+	if (confine(paths) == -1)
+		fatal("confinement");
+	return serve(sock, &trust);
+}

@@ -1,0 +1,311 @@
+#include "worker/http/helper/serve.h"
+
+#include <sys/queue.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/chan.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "worker/http/helper/transfer.h"
+
+struct server {
+	struct event_base	*base;
+	struct chan		*chan;
+	struct loop		*loop;
+	const struct trust	*trust;
+	TAILQ_HEAD(, transfer)	 all;
+	unsigned		 n;
+	uint64_t		 last_id;
+	int			 status;	/* to exit with */
+};
+
+/* Bytes that may wait for the worker: all it granted, twice for packets. */
+#define QUEUE_MAX	(2 * (size_t)LIMIT_HTTP_ACTIVE * \
+			    (LIMIT_HTTP_WINDOW + LIMIT_HTTP_HEAD))
+
+/* --- to the worker --- */
+
+static void
+tell_done(struct server *s, uint64_t id, const char *error, bool refused)
+{
+	Ipc__HttpDone	 out = IPC__HTTP_DONE__INIT;
+
+	out.id = id;
+	if (error != NULL)
+		out.error = (char *)(uintptr_t)error;
+	out.refused = refused;
+	chan_send(s->chan, IPC_http_done, &out, -1);
+}
+
+/* It is over; the worker hears why. */
+static void
+end(struct server *s, struct transfer *t, const char *error)
+{
+	tell_done(s, t->id, error, false);
+	TAILQ_REMOVE(&s->all, t, entry);
+	s->n--;
+	transfer_free(&t);
+}
+
+static void
+on_answer(struct transfer *t, unsigned status, const struct fields *fields)
+{
+	struct server		*s = t->arg;
+	Ipc__HttpField		 field = IPC__HTTP_FIELD__INIT;
+	Ipc__HttpAnswer		 answer = IPC__HTTP_ANSWER__INIT;
+	const struct field	*f;
+
+	field.id = answer.id = t->id;
+	TAILQ_FOREACH(f, &fields->list, entry) {
+		field.name = f->name;
+		field.value = f->value;
+		chan_send(s->chan, IPC_http_field, &field, -1);
+	}
+	answer.status = status;
+	chan_send(s->chan, IPC_http_answer, &answer, -1);
+}
+
+static void
+on_piece(struct transfer *t, const void *data, size_t len)
+{
+	struct server	*s = t->arg;
+	Ipc__HttpPiece	 out = IPC__HTTP_PIECE__INIT;
+	size_t		 n;
+
+	out.id = t->id;
+	for (; len > 0; len -= n) {
+		n = len < LIMIT_HTTP_PIECE ? len : LIMIT_HTTP_PIECE;
+		out.data.data = (uint8_t *)(uintptr_t)data;
+		out.data.len = n;
+		chan_send(s->chan, IPC_http_piece, &out, -1);
+		data = (const char *)data + n;
+	}
+}
+
+static const struct transfer_events events = { on_answer, on_piece };
+
+static void
+on_transfer_done(void *arg, CURL *easy, CURLcode result)
+{
+	struct server	*s = arg;
+	struct transfer	*t = NULL;
+	const char	*error;
+
+	curl_easy_getinfo(easy, CURLINFO_PRIVATE, &t);
+	if (t != NULL && transfer_done(t, result, &error) == 0)
+		end(s, t, error);
+}
+
+/* --- from the worker: -1 is a message that should not have come --- */
+
+static struct transfer *
+find(struct server *s, uint64_t id)
+{
+	struct transfer	*t;
+
+	TAILQ_FOREACH(t, &s->all, entry)
+		if (t->id == id)
+			return t;
+	return NULL;
+}
+
+/* Begin when everything is there. */
+static void
+maybe_start(struct server *s, struct transfer *t)
+{
+	if (t->headers_due == 0 && t->body_got == t->body_len &&
+	    transfer_start(t) == -1)
+		end(s, t, "out of memory");
+}
+
+static const char *
+text_of(enum url_result r)
+{
+	switch (r) {
+	case URL_BAD:
+		return "url is invalid";
+	case URL_SCHEME:
+		return "only supports http and https URLs";
+	default:
+		return "out of memory";
+	}
+}
+
+static int
+on_request(struct server *s, const void *body)
+{
+	const Ipc__HttpRequest	*in = body;
+	struct transfer		*t;
+	enum url_result		 r;
+
+	if (in->id <= s->last_id || s->n >= LIMIT_HTTP_ACTIVE ||
+	    in->body > LIMIT_MESSAGE)
+		return -1;
+	s->last_id = in->id;
+	if ((r = transfer_new(&t, in->method, in->url)) != URL_OK) {
+		tell_done(s, in->id, text_of(r), r != URL_MEMORY);
+		return 0;
+	}
+	t->events = &events;
+	t->arg = s;
+	t->loop = s->loop;
+	t->id = in->id;
+	t->ca_file = s->trust->file;
+	t->ca_folder = s->trust->folder;
+	t->follow = in->follow;
+	t->headers_due = in->headers;
+	t->body_len = in->body;
+	TAILQ_INSERT_TAIL(&s->all, t, entry);
+	s->n++;
+	if (in->body > 0 && (t->body = malloc(in->body)) == NULL)
+		end(s, t, "out of memory");
+	else
+		maybe_start(s, t);
+	return 0;
+}
+
+static int
+on_header(struct server *s, const void *body)
+{
+	const Ipc__HttpHeader	*in = body;
+	struct transfer		*t;
+
+	if ((t = find(s, in->id)) == NULL)
+		return 0;
+	if (t->headers_due == 0)
+		return -1;
+	t->headers_due--;
+	if (fields_add(&t->headers, in->name, in->value, in->secret) == -1)
+		end(s, t, "out of memory");
+	else
+		maybe_start(s, t);
+	return 0;
+}
+
+/* Ask for more in steps of half a window. */
+static void
+ask(struct server *s, struct transfer *t, uint32_t got)
+{
+	Ipc__HttpAsk	 out = IPC__HTTP_ASK__INIT;
+
+	t->owed += got;
+	if (t->owed < LIMIT_HTTP_WINDOW / 2 || t->body_got == t->body_len)
+		return;
+	out.id = t->id;
+	out.bytes = t->owed;
+	t->owed = 0;
+	chan_send(s->chan, IPC_http_ask, &out, -1);
+}
+
+static int
+on_upload(struct server *s, const void *body)
+{
+	const Ipc__HttpUpload	*in = body;
+	struct transfer		*t;
+
+	if ((t = find(s, in->id)) == NULL)
+		return 0;
+	if (t->headers_due > 0 || in->data.len == 0 ||
+	    in->data.len > t->body_len - t->body_got)
+		return -1;
+	memcpy(t->body + t->body_got, in->data.data, in->data.len);
+	t->body_got += in->data.len;
+	ask(s, t, (uint32_t)in->data.len);
+	maybe_start(s, t);
+	return 0;
+}
+
+static int
+on_room(struct server *s, const void *body)
+{
+	const Ipc__HttpRoom	*in = body;
+	struct transfer		*t;
+
+	if ((t = find(s, in->id)) == NULL)
+		return 0;
+	if (in->bytes > LIMIT_HTTP_WINDOW - t->room)
+		return -1;
+	transfer_give_room(t, in->bytes);
+	return 0;
+}
+
+static int
+on_cancel(struct server *s, const void *body)
+{
+	const Ipc__HttpCancel	*in = body;
+	struct transfer		*t;
+
+	if ((t = find(s, in->id)) == NULL)
+		return 0;
+	TAILQ_REMOVE(&s->all, t, entry);
+	s->n--;
+	transfer_free(&t);
+	return 0;
+}
+
+typedef int	 on_fn(struct server *s, const void *body);
+
+static on_fn *const handlers[IPC_KINDS] = {
+	[IPC_http_request] = on_request,
+	[IPC_http_header] = on_header,
+	[IPC_http_upload] = on_upload,
+	[IPC_http_room] = on_room,
+	[IPC_http_cancel] = on_cancel,
+};
+
+static void
+leave(struct server *s, int status)
+{
+	s->status = status;
+	event_base_loopbreak(s->base);
+}
+
+static void
+on_msg(void *arg, struct ipc_msg *m)
+{
+	struct server	*s = arg;
+
+	if (handlers[m->kind](s, m->body) == 0)
+		return;
+	log_warnx("message %s is not legal now", ipc_rows[m->kind].name);
+	leave(s, 1);
+}
+
+/* The worker is done with us, or gone. */
+static void
+on_end(void *arg, int error)
+{
+	if (error != 0)
+		log_warnx("channel: %s", strerror(error));
+	leave(arg, error != 0);
+}
+
+int
+serve(int sock, const struct trust *trust)
+{
+	struct server	 s;
+	struct transfer	*t;
+
+	memset(&s, 0, sizeof(s));
+	s.trust = trust;
+	TAILQ_INIT(&s.all);
+	if ((s.base = event_base_new()) == NULL ||
+	    (s.loop = loop_new(s.base, on_transfer_done, &s)) == NULL ||
+	    (s.chan = chan_new(s.base, sock, IPC_ROLE_HTTP, IPC_ROLE_WORKER,
+	    on_msg, on_end, &s)) == NULL)
+		fatal("event loop");
+	chan_set_limit(s.chan, QUEUE_MAX);
+	if (event_base_dispatch(s.base) == -1)
+		fatalx("event loop");
+	while ((t = TAILQ_FIRST(&s.all)) != NULL) {
+		TAILQ_REMOVE(&s.all, t, entry);
+		transfer_free(&t);
+	}
+	chan_free(&s.chan);
+	loop_free(&s.loop);
+	event_base_free(s.base);
+	return s.status;
+}

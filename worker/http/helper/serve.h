@@ -1,0 +1,16 @@
+/* What the worker asks for, and what it is told. */
+#ifndef WORKER_HTTP_HELPER_SERVE_H
+#define WORKER_HTTP_HELPER_SERVE_H
+
+/* Certificates to trust beyond the system's, or NULL. */
+struct trust {
+	const char	*file, *folder;
+};
+
+/*
+ * Serve the worker on sock (taken) until it closes it.  The status to exit
+ * with.
+ */
+int	 serve(int sock, const struct trust *trust);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * One request and its answer, redirects included.  What comes of it is told
+ * by the callbacks of its server (serve.c).
+ */
+#ifndef WORKER_HTTP_HELPER_TRANSFER_H
+#define WORKER_HTTP_HELPER_TRANSFER_H
+
+#include <sys/queue.h>
+
+#include <curl/curl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "worker/http/helper/fields.h"
+#include "worker/http/helper/loop.h"
+#include "worker/http/helper/url.h"
+
+struct transfer;
+
+struct transfer_events {
+	/* The answer's head is complete: status and fields. */
+	void	(*on_answer)(struct transfer *t, unsigned status,
+		    const struct fields *fields);
+	/* A piece of its body, at most t->room bytes. */
+	void	(*on_piece)(struct transfer *t, const void *data, size_t len);
+};
+
+struct transfer {
+	TAILQ_ENTRY(transfer)	 entry;
+	const struct transfer_events *events;
+	void			*arg;
+	struct loop		*loop;
+	uint64_t		 id;
+	const char		*ca_file, *ca_folder;	/* or NULL */
+
+	char			*method;
+	struct url		 url;
+	bool			 follow;
+	struct fields		 headers;
+	unsigned		 headers_due;
+	char			*body;		/* NULL: none (any more) */
+	size_t			 body_len, body_got;
+	uint32_t		 owed;		/* of it, not asked for again */
+
+	CURL			*easy;
+	bool			 is_added;	/* to the loop */
+	struct curl_slist	*list;
+	char			 error[CURL_ERROR_SIZE];
+	unsigned		 redirects;
+
+	struct fields		 fields;	/* of the answer */
+	bool			 is_answered;
+	bool			 is_redirected;	/* next is where to */
+	struct url		 next;
+	const char		*failure;	/* of our own */
+	bool			 is_cut;	/* by us, behind the head */
+	size_t			 room;		/* for the body */
+	bool			 is_paused;
+};
+
+/*
+ * A transfer that is to be filled in; URL_OK, or why not (then nothing is
+ * made).
+ */
+enum url_result	 transfer_new(struct transfer **out, const char *method,
+		    const char *url);
+void		 transfer_free(struct transfer **tp);
+
+/* All of the request is there: begin.  0, or -1 (no memory). */
+int		 transfer_start(struct transfer *t)
+		    __attribute__((warn_unused_result));
+
+/* Let that much more of the body come. */
+void		 transfer_give_room(struct transfer *t, size_t bytes);
+
+/*
+ * libcurl is done with it.  1: it goes on elsewhere.  0: over; *error_out is
+ * NULL, or why it failed (valid as long as t).
+ */
+int		 transfer_done(struct transfer *t, CURLcode result,
+		    const char **error_out);
+
+#endif

@@ -1,0 +1,237 @@
+#include "worker/http/helper/url.h"
+
+#include <curl/curl.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* What the WHATWG's URL standard escapes besides blanks and non-ASCII. */
+#define IN_PATH		"\"<>`{}"
+#define IN_QUERY	"\"<>'"
+
+static bool
+has_control(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			return true;
+	return false;
+}
+
+/*
+ * Escape what may not be in path and query, which begin at byte "from"; the
+ * fragment is left out, since no server is told of it.  libcurl could do
+ * it (CURLU_URLENCODE), with a plus for a blank. malloc'd, or NULL.
+ */
+static char *
+escape(const char *s, size_t from)
+{
+	static const char	 hex[] = "0123456789ABCDEF";
+	const char		*which = IN_PATH, *p;
+	char			*out, *at;
+
+	if ((out = at = malloc(3 * strlen(s) + 1)) == NULL)
+		return NULL;
+	for (p = s; *p != '\0' && *p != '#'; p++) {
+		if ((size_t)(p - s) >= from && (*p == ' ' ||
+		    (unsigned char)*p >= 0x80 || strchr(which, *p) != NULL)) {
+			*at++ = '%';
+			*at++ = hex[(unsigned char)*p >> 4];
+			*at++ = hex[*p & 15];
+		} else {
+			*at++ = *p;
+		}
+		if (*p == '?')
+			which = IN_QUERY;
+	}
+	*at = '\0';
+	return out;
+}
+
+/* RFC 3986 section 3.1 */
+static bool
+is_scheme_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	    (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+}
+
+/* Where path and query begin: behind the host, if there is one. */
+static size_t
+authority_len(const char *s)
+{
+	size_t	 n = 0;
+
+	while (is_scheme_char(s[n]))
+		n++;
+	if (n > 0 && strncmp(s + n, "://", 3) == 0)
+		n += 3;
+	else if (strncmp(s, "//", 2) == 0)
+		n = 2;
+	else
+		return 0;
+	return n + strcspn(s + n, "/?#");
+}
+
+/* A part, malloc'd by us; NULL when there is none, or no memory. */
+static char *
+get(CURLU *h, CURLUPart part, unsigned flags)
+{
+	char	*value = NULL, *copy;
+
+	if (curl_url_get(h, part, &value, flags) != CURLUE_OK)
+		return NULL;
+	copy = strdup(value);
+	curl_free(value);
+	return copy;
+}
+
+static char *
+join(const char *a, const char *between, const char *b)
+{
+	size_t	 la = strlen(a), lm = strlen(between), lb = strlen(b);
+	char	*s;
+
+	if ((s = malloc(la + lm + lb + 1)) == NULL)
+		return NULL;
+	memcpy(s, a, la);
+	memcpy(s + la, between, lm);
+	memcpy(s + la + lm, b, lb + 1);
+	return s;
+}
+
+/* user:password, then out of the URL.  0, or -1: no memory. */
+static int
+take_user(CURLU *h, struct url *u)
+{
+	char	*name = get(h, CURLUPART_USER, CURLU_URLDECODE);
+	char	*password = get(h, CURLUPART_PASSWORD, CURLU_URLDECODE);
+	int	 r = 0;
+
+	if (name != NULL || password != NULL) {
+		u->user = join(name != NULL ? name : "", ":",
+		    password != NULL ? password : "");
+		r = u->user == NULL ? -1 : 0;
+	}
+	free(name);
+	free(password);
+	if (curl_url_set(h, CURLUPART_USER, NULL, 0) != CURLUE_OK ||
+	    curl_url_set(h, CURLUPART_PASSWORD, NULL, 0) != CURLUE_OK)
+		r = -1;
+	return r;
+}
+
+static int
+make_origin(CURLU *h, const char *scheme, struct url *u)
+{
+	char	*host = get(h, CURLUPART_HOST, 0), *front = NULL;
+	char	*port = get(h, CURLUPART_PORT, CURLU_DEFAULT_PORT);
+
+	if (host != NULL && port != NULL &&
+	    (front = join(scheme, "://", host)) != NULL)
+		u->origin = join(front, ":", port);
+	free(front);
+	free(host);
+	free(port);
+	return u->origin == NULL ? -1 : 0;
+}
+
+static enum url_result
+take_apart(CURLU *h, struct url *u)
+{
+	char		*scheme;
+	enum url_result	 r = URL_BAD;
+
+	if ((scheme = get(h, CURLUPART_SCHEME, 0)) == NULL)
+		return URL_BAD;
+	if (strcasecmp(scheme, "http") != 0 && strcasecmp(scheme, "https") != 0)
+		r = URL_SCHEME;
+	else if (take_user(h, u) == -1 || make_origin(h, scheme, u) == -1 ||
+	    (u->text = get(h, CURLUPART_URL, 0)) == NULL)
+		r = URL_MEMORY;
+	else
+		r = URL_OK;
+	free(scheme);
+	return r;
+}
+
+/* Into h: text that has been escaped, relative to base. */
+static CURLUcode
+resolve(CURLU *h, const char *text, const struct url *base)
+{
+	CURLUcode	 code = CURLUE_OK;
+
+	if (base != NULL)
+		code = curl_url_set(h, CURLUPART_URL, base->text, 0);
+	/* An empty reference means the same place. */
+	if (code == CURLUE_OK && (base == NULL || text[0] != '\0'))
+		code = curl_url_set(h, CURLUPART_URL, text,
+		    CURLU_NON_SUPPORT_SCHEME);
+	return code;
+}
+
+enum url_result
+url_parse(struct url *u, const char *text, const struct url *base)
+{
+	CURLU		*h = NULL;
+	CURLUcode	 code;
+	char		*trimmed, *escaped = NULL;
+	size_t		 len;
+	enum url_result	 r = URL_MEMORY;
+
+	memset(u, 0, sizeof(*u));
+	text += strspn(text, " ");
+	for (len = strlen(text); len > 0 && text[len - 1] == ' '; len--)
+		continue;
+	if ((trimmed = strndup(text, len)) == NULL)
+		return URL_MEMORY;
+	if (has_control(trimmed))
+		r = URL_BAD;
+	else if ((escaped = escape(trimmed, authority_len(trimmed))) != NULL &&
+	    (h = curl_url()) != NULL) {
+		code = resolve(h, escaped, base);
+		if (code == CURLUE_OK)
+			r = take_apart(h, u);
+		else if (code != CURLUE_OUT_OF_MEMORY)
+			r = URL_BAD;
+	}
+	if (r != URL_OK)
+		url_fini(u);
+	if (h != NULL)
+		curl_url_cleanup(h);
+	free(escaped);
+	free(trimmed);
+	return r;
+}
+
+void
+url_fini(struct url *u)
+{
+	free(u->text);
+	free(u->origin);
+	free(u->user);
+	memset(u, 0, sizeof(*u));
+}
+
+bool
+url_is_same_origin(const struct url *a, const struct url *b)
+{
+	return strcasecmp(a->origin, b->origin) == 0;
+}
+
+char *
+url_referer(const struct url *from, const struct url *to)
+{
+	const char	*slash;
+
+	if (strncasecmp(from->origin, "https:", 6) == 0 &&
+	    strncasecmp(to->origin, "https:", 6) != 0)
+		return NULL;
+	if (url_is_same_origin(from, to))
+		return strdup(from->text);
+	/* As it is written, without a port that needs no saying. */
+	slash = strchr(from->text + strlen("https://"), '/');
+	return strndup(from->text, slash == NULL ? strlen(from->text) :
+	    (size_t)(slash - from->text) + 1);
+}

@@ -1,0 +1,590 @@
+#include "worker/http/http_link.h"
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/chan.h"
+#include "common/clock.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "config.h"
+#include "worker/os/birth.h"
+#include "worker/os/rawcall.h"
+
+#define PROGRAM	"execsrv-http"
+
+TAILQ_HEAD(http_list, http_call);
+
+struct http_link {
+	struct event_base	*base;
+	int			 exe;
+	unsigned		 session;
+	pid_t			 pid;		/* 0: none that we know of */
+	struct chan		*chan;		/* NULL: not running */
+	struct http_list	 waiting, active;
+	unsigned		 nactive;
+	uint64_t		 last_id;
+	size_t			 parked;	/* bytes of calls */
+	struct timer		 idle_ev;
+};
+
+typedef int	 on_fn(struct http_call *c, const void *body);
+
+static on_fn	 on_ask, on_field, on_answer, on_piece, on_done;
+static void	 pump(struct http_link *l);
+
+/* The states in which a message about a call may come. */
+static const struct {
+	on_fn		*fn;
+	unsigned	 states;
+} handlers[IPC_KINDS] = {
+#define IN(state)	(1u << HTTP_##state)
+	/* The last one may come when all is sent already. */
+	[IPC_http_ask] = { on_ask, IN(UPLOADING) | IN(AWAITING) },
+	[IPC_http_field] = { on_field, IN(AWAITING) },
+	[IPC_http_answer] = { on_answer, IN(AWAITING) },
+	[IPC_http_piece] = { on_piece, IN(BODY) },
+	[IPC_http_done] = { on_done, IN(UPLOADING) | IN(AWAITING) | IN(BODY) },
+#undef IN
+};
+
+/* Of our environment it needs only these: it is the one to be broken into. */
+static const char *const kept_names[] = {
+	"ALL_PROXY", "ASAN_OPTIONS", "CODEX_CA_CERTIFICATE", "GCOV_PREFIX",
+	"GCOV_PREFIX_STRIP", "HTTPS_PROXY", "HTTP_PROXY", "LD_LIBRARY_PATH",
+	"LOCALDOMAIN", "LSAN_OPTIONS", "NO_PROXY", "REQUEST_METHOD",
+	"RES_OPTIONS", "SSL_CERT_DIR", "SSL_CERT_FILE", "UBSAN_OPTIONS",
+	"all_proxy", "http_proxy", "https_proxy", "no_proxy"
+};
+
+#define KEPT	(sizeof(kept_names) / sizeof(kept_names[0]))
+
+extern char **environ;
+
+/* --- calls --- */
+
+static void
+body_free(struct http_call *c)
+{
+	if (c->body != NULL)
+		c->link->parked -= c->body_len;
+	free(c->body);
+	c->body = NULL;
+}
+
+/* Out of the lists; its owner still has it. */
+static void
+take_out(struct http_call *c)
+{
+	struct http_link	*l = c->link;
+
+	if (c->state == HTTP_WAITING) {
+		TAILQ_REMOVE(&l->waiting, c, entry);
+	} else {
+		TAILQ_REMOVE(&l->active, c, entry);
+		if (--l->nactive == 0)
+			timer_set(&l->idle_ev, LIMIT_HTTP_IDLE);
+	}
+	body_free(c);
+	l->parked -= c->cost;
+	timer_stop(&c->timer_ev);
+}
+
+/*
+ * Nothing of c is used any more behind this, and on_done may have stopped the
+ * link: its lists are then empty.
+ */
+static void
+finish(struct http_call *c, const char *error, bool refused)
+{
+	take_out(c);
+	c->events->on_done(c, error, refused);
+	c->events->on_free(c);
+}
+
+void
+http_call_fail(struct http_call *c, const char *error)
+{
+	struct http_link	*l = c->link;
+	Ipc__HttpCancel		 out = IPC__HTTP_CANCEL__INIT;
+
+	if (c->state != HTTP_WAITING && l->chan != NULL) {
+		out.id = c->id;
+		chan_send(l->chan, IPC_http_cancel, &out, -1);
+	}
+	finish(c, error, false);
+	pump(l);
+}
+
+static void
+on_timeout(void *arg)
+{
+	http_call_fail(arg, "timed out");
+}
+
+static struct http_call *
+find(struct http_link *l, uint64_t id)
+{
+	struct http_call	*c;
+
+	TAILQ_FOREACH(c, &l->active, entry)
+		if (c->id == id)
+			return c;
+	return NULL;
+}
+
+/* --- the process --- */
+
+struct child {
+	struct birth	 birth;		/* the first member */
+	int		 exe, sock, null;
+	char		 name[sizeof(PROGRAM)], number[16];
+	char		 how[LOG_HOW_MAX];	/* it logs */
+	char		*argv[4];
+	char		*envp[KEPT + 1];	/* of ours, which stays */
+};
+
+/* System calls only, in our memory (worker/os/birth.h). */
+static int
+child_main(void *arg)
+{
+	struct child	*k = arg;
+	int		 error;
+
+	setsid();
+	if (dup2(k->sock, STDIN_FILENO) == -1 ||
+	    dup2(k->null, STDOUT_FILENO) == -1)
+		return birth_fail(&k->birth, errno, PROGRAM);
+	birth_close(k->exe, -1);
+	if ((error = birth_become_user()) == 0)
+		/* By descriptor: its folder may be closed to this user. */
+		error = (int)-rawcall(SYS_execveat, k->exe, (long)"",
+		    (long)k->argv, (long)k->envp, AT_EMPTY_PATH);
+	return birth_fail(&k->birth, error, PROGRAM);
+}
+
+static void
+fill_environment(struct child *k)
+{
+	char	**p;
+	size_t	 i, n = 0, len;
+
+	for (p = environ; *p != NULL && n < KEPT; p++)
+		for (i = 0; i < KEPT; i++) {
+			len = strlen(kept_names[i]);
+			if (strncmp(*p, kept_names[i], len) == 0 &&
+			    (*p)[len] == '=') {
+				k->envp[n++] = *p;
+				break;
+			}
+		}
+	k->envp[n] = NULL;
+}
+
+/* Its number, or -1 with errno. */
+static pid_t
+start_program(struct http_link *l, int sock)
+{
+	struct child	*k;
+	pid_t		 pid = -1;
+	int		 null, error;
+
+	if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
+	    (k = calloc(1, sizeof(*k))) == NULL)
+		goto out;
+	strcpy(k->name, PROGRAM);
+	snprintf(k->number, sizeof(k->number), "%u", l->session);
+	k->argv[0] = k->name;
+	k->argv[1] = k->number;
+	snprintf(k->how, sizeof(k->how), "%s", log_how());
+	k->argv[2] = k->how;
+	k->birth.size = sizeof(*k);
+	k->exe = l->exe;
+	k->sock = sock;
+	k->null = null;
+	fill_environment(k);
+	if ((pid = birth_give(&k->birth, -1, child_main)) == -1) {
+		error = errno;
+		free(k);
+		errno = error;
+	}
+ out:
+	fd_close(&null);
+	return pid;
+}
+
+static void	 on_msg(void *, struct ipc_msg *);
+static void	 on_end(void *, int);
+
+/* Bytes that may wait for it: all it can be owed, and as much for packets. */
+#define QUEUE_MAX	(2 * (size_t)LIMIT_HTTP_ACTIVE * (LIMIT_HTTP_WINDOW + \
+			    LIMIT_HTTP_HEAD + LIMIT_HTTP_LINE))
+
+static int
+start(struct http_link *l)
+{
+	int	 pair[2];
+
+	errno = ENOENT;
+	if (l->exe == -1 || fd_packet_pair(pair) == -1)
+		return -1;
+	/* One that was told to go and has not gone yet. */
+	if (l->pid != 0)
+		kill(l->pid, SIGKILL);
+	l->pid = start_program(l, pair[1]);
+	fd_close(&pair[1]);
+	if (l->pid == -1) {
+		l->pid = 0;
+		fd_close(&pair[0]);
+		return -1;
+	}
+	if ((l->chan = chan_new(l->base, pair[0], IPC_ROLE_WORKER,
+	    IPC_ROLE_HTTP, on_msg, on_end, l)) == NULL) {
+		fd_close(&pair[0]);	/* its end, too */
+		return -1;
+	}
+	chan_set_limit(l->chan, QUEUE_MAX);
+	log_debug("execsrv-http: pid %ld", (long)l->pid);
+	return 0;
+}
+
+/* It is gone: so are the calls it had.  Those that wait get another one. */
+static void
+lost(struct http_link *l, const char *why)
+{
+	struct http_call	*c;
+
+	chan_free(&l->chan);
+	while ((c = TAILQ_FIRST(&l->active)) != NULL)
+		finish(c, why, false);
+	timer_stop(&l->idle_ev);
+	pump(l);
+}
+
+static void
+on_end(void *arg, int error)
+{
+	struct http_link	*l = arg;
+
+	if (error != 0)
+		log_warnx("execsrv-http: %s", strerror(error));
+	if (error != 0 && l->pid != 0)
+		kill(l->pid, SIGKILL);
+	lost(l, "execsrv-http ended");
+}
+
+static void
+on_idle(void *arg)
+{
+	struct http_link	*l = arg;
+
+	if (l->nactive == 0)
+		chan_free(&l->chan);
+}
+
+/* --- what goes --- */
+
+static void
+upload(struct http_call *c)
+{
+	struct http_link	*l = c->link;
+	Ipc__HttpUpload		 out = IPC__HTTP_UPLOAD__INIT;
+	size_t			 n;
+
+	out.id = c->id;
+	while (c->body_sent < c->body_len && c->body_room > 0) {
+		n = c->body_len - c->body_sent;
+		if (n > c->body_room)
+			n = c->body_room;
+		if (n > LIMIT_HTTP_PIECE)
+			n = LIMIT_HTTP_PIECE;
+		out.data.data = (uint8_t *)c->body + c->body_sent;
+		out.data.len = n;
+		chan_send(l->chan, IPC_http_upload, &out, -1);
+		c->body_sent += n;
+		c->body_room -= n;
+	}
+	if (c->body_sent == c->body_len) {
+		body_free(c);
+		c->state = HTTP_AWAITING;
+	}
+}
+
+static void
+activate(struct http_call *c)
+{
+	struct http_link	*l = c->link;
+	Ipc__HttpRequest	 out = IPC__HTTP_REQUEST__INIT;
+	Ipc__HttpHeader		 header = IPC__HTTP_HEADER__INIT;
+	size_t			 i;
+
+	TAILQ_REMOVE(&l->waiting, c, entry);
+	TAILQ_INSERT_TAIL(&l->active, c, entry);
+	l->nactive++;
+	timer_stop(&l->idle_ev);
+	c->state = HTTP_UPLOADING;
+	c->id = out.id = header.id = ++l->last_id;
+	c->room = c->body_room = LIMIT_HTTP_WINDOW;
+	out.method = (char *)(uintptr_t)c->method;
+	out.url = (char *)(uintptr_t)c->url;
+	out.follow = c->follow;
+	out.headers = (uint32_t)c->nheaders;
+	out.body = c->body_len;
+	chan_send(l->chan, IPC_http_request, &out, -1);
+	for (i = 0; i < c->nheaders; i++) {
+		header.name = c->headers[i].name;
+		header.value = c->headers[i].value;
+		header.secret = c->headers[i].is_secret;
+		chan_send(l->chan, IPC_http_header, &header, -1);
+	}
+	upload(c);
+}
+
+/* Let those that wait begin, as many as may. */
+static void
+pump(struct http_link *l)
+{
+	struct http_call	*c;
+	char			 why[128];
+
+	while (l->nactive < LIMIT_HTTP_ACTIVE &&
+	    (c = TAILQ_FIRST(&l->waiting)) != NULL) {
+		if (l->chan != NULL || start(l) == 0) {
+			activate(c);
+			continue;
+		}
+		snprintf(why, sizeof(why), "execsrv-http %s: %s",
+		    l->exe == -1 ? "is not installed beside the worker" :
+		    "cannot be started", strerror(errno));
+		log_warnx("%s", why);
+		finish(c, why, false);
+	}
+}
+
+void
+http_call_start(struct http_link *l, struct http_call *c)
+{
+	c->link = l;
+	c->state = HTTP_WAITING;
+	TAILQ_INSERT_TAIL(&l->waiting, c, entry);
+	l->parked += c->cost + (c->body != NULL ? c->body_len : 0);
+	timer_init(&c->timer_ev, l->base, on_timeout, c);
+	if (c->has_timeout)
+		timer_set(&c->timer_ev, c->timeout_ms);
+	pump(l);
+}
+
+void
+http_call_took(struct http_call *c, size_t len)
+{
+	Ipc__HttpRoom	 out = IPC__HTTP_ROOM__INIT;
+
+	c->owed += len;
+	if (c->owed < LIMIT_HTTP_WINDOW / 2)
+		return;
+	out.id = c->id;
+	out.bytes = (uint32_t)c->owed;
+	c->room += c->owed;
+	c->owed = 0;
+	chan_send(c->link->chan, IPC_http_room, &out, -1);
+}
+
+bool
+http_link_has_room(const struct http_link *l, size_t len)
+{
+	return l->parked + len <= LIMIT_HTTP_PARKED;
+}
+
+/* --- what comes: -1 is a breach --- */
+
+static int
+on_ask(struct http_call *c, const void *body)
+{
+	const Ipc__HttpAsk	*in = body;
+
+	if (in->bytes > LIMIT_HTTP_WINDOW - c->body_room)
+		return -1;
+	c->body_room += in->bytes;
+	upload(c);
+	return 0;
+}
+
+static int
+on_field(struct http_call *c, const void *body)
+{
+	const Ipc__HttpField	*in = body;
+
+	c->head_len += strlen(in->name) + strlen(in->value) + 4;
+	if (c->head_len > LIMIT_HTTP_HEAD)
+		return -1;
+	c->events->on_field(c, in->name, in->value);
+	return 0;
+}
+
+static int
+on_answer(struct http_call *c, const void *body)
+{
+	const Ipc__HttpAnswer	*in = body;
+
+	if (in->status < 100 || in->status > 999)
+		return -1;
+	c->state = HTTP_BODY;
+	c->events->on_answer(c, in->status);
+	return 0;
+}
+
+static int
+on_piece(struct http_call *c, const void *body)
+{
+	const Ipc__HttpPiece	*in = body;
+
+	if (in->data.len == 0 || in->data.len > c->room ||
+	    in->data.len > LIMIT_HTTP_PIECE)
+		return -1;
+	c->room -= in->data.len;
+	c->events->on_piece(c, in->data.data, in->data.len);
+	return 0;
+}
+
+static int
+on_done(struct http_call *c, const void *body)
+{
+	const Ipc__HttpDone	*in = body;
+	struct http_link	*l = c->link;
+	bool			 is_error = in->error[0] != '\0';
+
+	/* An end without a beginning, or a refusal of what was done. */
+	if ((!is_error && c->state != HTTP_BODY) ||
+	    (in->refused && (!is_error || c->state == HTTP_BODY)))
+		return -1;
+	finish(c, is_error ? in->error : NULL, in->refused);
+	pump(l);
+	return 0;
+}
+
+/* Of any message about a call: it is the first member of all of them. */
+static uint64_t
+id_of(const struct ipc_msg *m)
+{
+	const ProtobufCFieldDescriptor	*id;
+	uint64_t			 n;
+
+	id = &ipc_rows[m->kind].type->fields[0];
+	assert(id->id == 1 && id->type == PROTOBUF_C_TYPE_UINT64);
+	memcpy(&n, (const char *)m->body + id->offset, sizeof(n));
+	return n;
+}
+
+static void
+on_msg(void *arg, struct ipc_msg *m)
+{
+	struct http_link	*l = arg;
+	uint64_t		 id;
+	struct http_call	*c;
+
+	id = id_of(m);
+	c = find(l, id);
+	/* One that is cancelled may still be on its way. */
+	if (c == NULL && id != 0 && id <= l->last_id)
+		return;
+	if (c != NULL && (handlers[m->kind].states & (1u << c->state)) != 0 &&
+	    handlers[m->kind].fn(c, m->body) == 0)
+		return;
+	log_warnx("execsrv-http: message %s is not legal now",
+	    ipc_rows[m->kind].name);
+	if (l->pid != 0)
+		kill(l->pid, SIGKILL);
+	lost(l, "execsrv-http broke the rules");
+}
+
+/* --- the link --- */
+
+int
+http_link_program(void)
+{
+	char	 path[PATH_MAX + sizeof(PROGRAM)], *slash;
+	ssize_t	 n;
+
+	if ((n = readlink("/proc/self/exe", path, PATH_MAX)) == -1)
+		return open(EXECSRV_LIBEXECDIR "/" PROGRAM,
+		    O_PATH | O_CLOEXEC);
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	strcpy(slash != NULL ? slash + 1 : path, PROGRAM);
+	return open(path, O_PATH | O_CLOEXEC);
+}
+
+struct http_link *
+http_link_new(struct event_base *base, int exe, unsigned session)
+{
+	struct http_link	*l;
+
+	if ((l = calloc(1, sizeof(*l))) == NULL)
+		return NULL;
+	l->base = base;
+	l->exe = exe;
+	l->session = session;
+	TAILQ_INIT(&l->waiting);
+	TAILQ_INIT(&l->active);
+	timer_init(&l->idle_ev, base, on_idle, l);
+	return l;
+}
+
+void
+http_link_stop(struct http_link *l)
+{
+	struct http_call	*c;
+
+	/* The end of the channel is what it ends by. */
+	chan_free(&l->chan);
+	while ((c = TAILQ_FIRST(&l->active)) != NULL ||
+	    (c = TAILQ_FIRST(&l->waiting)) != NULL) {
+		take_out(c);
+		c->events->on_free(c);
+	}
+	timer_stop(&l->idle_ev);
+}
+
+void
+http_link_free(struct http_link **lp)
+{
+	struct http_link	*l = *lp;
+
+	*lp = NULL;
+	if (l == NULL)
+		return;
+	http_link_stop(l);
+	free(l);
+}
+
+pid_t
+http_link_pid(const struct http_link *l)
+{
+	return l->pid;
+}
+
+bool
+http_link_reaped(struct http_link *l, pid_t pid, int status)
+{
+	if (pid != l->pid)
+		return false;
+	l->pid = 0;
+	if (WIFSIGNALED(status))
+		log_warnx("execsrv-http: ended by signal %d",
+		    WTERMSIG(status));
+	else if (WEXITSTATUS(status) != 0)
+		log_warnx("execsrv-http: ended with %d", WEXITSTATUS(status));
+	return true;
+}

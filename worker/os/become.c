@@ -1,0 +1,172 @@
+#include "worker/os/become.h"
+
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/envlist.h"
+#include "common/log.h"
+#include "common/signals.h"
+#include "worker/os/dropcaps.h"
+#include "worker/os/reader.h"
+
+#define NOBODY		65534		/* where the user data base has none */
+
+/*
+ * Real uids of users' workers: this and the process id, which is below 2^22.
+ * Nobody else has them: systemd gives out up to 1879048191, and nothing is
+ * used just below 2^31 (systemd, docs/UIDS-GIDS.md).
+ */
+#define REAL_UIDS	((uid_t)0x7fc00000)
+#define DEFAULT_PATH	"/usr/local/bin:/usr/bin:/bin"
+
+static void
+must(int r, const char *what)
+{
+	if (r == -1)
+		fatal("%s", what);
+}
+
+void
+become_worker(void)
+{
+	sigset_t	 empty;
+
+	signals_default();
+	signal(SIGPIPE, SIG_IGN);
+	/* A file that may grow no more is an error, not the end. */
+	signal(SIGXFSZ, SIG_IGN);
+	sigemptyset(&empty);
+	must(sigprocmask(SIG_SETMASK, &empty, NULL), "sigprocmask");
+	umask(022);
+	/* No core either, whatever RLIMIT_CORE says: commands keep theirs. */
+	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
+}
+
+/* An environment as login(1) would make it. */
+static void
+set_environment(const char *name, const char *home, const char *shell)
+{
+	char	**kept, **p;
+
+	if ((kept = envlist_locale()) == NULL || clearenv() != 0)
+		fatal("environment");
+	for (p = kept; *p != NULL; p++)
+		must(putenv(*p) == 0 ? 0 : -1, "putenv");
+	free(kept);
+	must(setenv("HOME", home, 1), "setenv");
+	must(setenv("SHELL", shell, 1), "setenv");
+	must(setenv("USER", name, 1), "setenv");
+	must(setenv("LOGNAME", name, 1), "setenv");
+	must(setenv("PATH", DEFAULT_PATH, 1), "setenv");
+}
+
+/*
+ * uid: who files belong to; real: who may signal us.  The kernel lets a
+ * process signal those whose real or saved uid is its own.
+ */
+static void
+drop_to(uid_t uid, uid_t real, gid_t gid)
+{
+	uid_t	 r, e, s;
+	gid_t	 gr, ge, gs;
+
+	must(setresgid(gid, gid, gid), "setresgid");
+	/* A container has not every number. */
+	if (setresuid(real, uid, real) == -1) {
+		real = uid;
+		must(setresuid(uid, uid, uid), "setresuid");
+	}
+	must(getresuid(&r, &e, &s), "getresuid");
+	must(getresgid(&gr, &ge, &gs), "getresgid");
+	if (r != real || e != uid || s != real || gr != gid || ge != gid ||
+	    gs != gid || (uid != 0 && setresuid(0, 0, 0) != -1))
+		fatalx("still somebody else after the drop");
+}
+
+uid_t
+become_real(void)
+{
+	return REAL_UIDS + (uid_t)getpid();
+}
+
+/* As root: become any user. */
+static void
+become_other(const Ipc__Assign *a)
+{
+	struct passwd	*pw;
+	char		 name[32];
+	gid_t		 gid;
+
+	errno = 0;
+	if ((pw = getpwuid((uid_t)a->uid)) != NULL) {
+		must(initgroups(pw->pw_name, pw->pw_gid), "initgroups");
+		set_environment(pw->pw_name, pw->pw_dir, pw->pw_shell);
+		gid = pw->pw_gid;
+	} else if (a->has_gid) {
+		/* A container's arbitrary uid: no home, no groups. */
+		snprintf(name, sizeof(name), "%u", a->uid);
+		gid = (gid_t)a->gid;
+		must(setgroups(0, NULL), "setgroups");
+		set_environment(name, "/", "/bin/sh");
+	} else {
+		fatalx("uid %u is not in the user data base", a->uid);
+	}
+	drop_to((uid_t)a->uid, become_real(), gid);
+	if (chdir(getenv("HOME")) == -1)
+		must(chdir("/"), "chdir");
+}
+
+void
+become_user(const Ipc__Assign *a, int environment)
+{
+	if (geteuid() == 0 && a->uid != 0)
+		become_other(a);
+	else if (geteuid() != (uid_t)a->uid)
+		fatalx("cannot become uid %u", a->uid);
+	else if (envlist_from_file(environment) == -1)
+		fatal("the environment of the server");
+	/* setresuid(2) may have changed it. */
+	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
+	must(prctl(PR_SET_CHILD_SUBREAPER, 1), "PR_SET_CHILD_SUBREAPER");
+}
+
+/* Whether that could be done. */
+static bool
+drop_to_nobody(uid_t real)
+{
+	/* EINVAL: a container of one user, who is all that we can be. */
+	if (geteuid() != 0 || (setresgid((gid_t)-1, NOBODY, (gid_t)-1) ==
+	    -1 && errno == EINVAL))
+		return false;
+	must(setgroups(0, NULL), "setgroups");
+	drop_to(NOBODY, real, NOBODY);
+	return true;
+}
+
+void
+become_anybody(void)
+{
+	drop_to_nobody(NOBODY);
+	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
+}
+
+void
+become_reader(void)
+{
+	bool	 is_alone = drop_to_nobody(become_real());
+
+	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
+	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS");
+	if (geteuid() == 0)		/* and nobody else to be */
+		must(dropcaps(), "capabilities");
+	must(reader_confine(is_alone), "confinement");
+}

@@ -1,0 +1,353 @@
+#include "worker/os/birth.h"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <linux/futex.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/signals.h"
+#include "worker/os/cgroup.h"
+#include "worker/os/rawcall.h"
+
+#define STACK_SIZE	(64 * 1024)	/* of a child, and of its child */
+#define STACKS_SIZE	(2 * STACK_SIZE)
+#define SLICE_NS	10000000	/* between two looks at a slow one */
+#define END_MS		100		/* for a killed one to be gone */
+
+/* Those that were late; their memory is not ours yet. */
+static TAILQ_HEAD(, birth)	 late = TAILQ_HEAD_INITIALIZER(late);
+static char			*spare;		/* stacks for the next one */
+
+void
+birth_free(struct birth *b)
+{
+	if (b != NULL)
+		explicit_bzero(b, b->size);
+	free(b);
+}
+
+/* --- in the child --- */
+
+static int
+is_twice_first(const struct birth *b)
+{
+	return b->twice && b->inner == 0;
+}
+
+/*
+ * Our handlers must not run in the memory we share, and ignored signals must
+ * not reach the command: all are at their default before any is let in.
+ */
+static void
+reset_signals(const struct birth *b)
+{
+	sigset_t	 none;
+
+	/* Without handlers there are two that we ignore (become_worker()). */
+	if (b->is_clean) {
+		signal(SIGPIPE, SIG_DFL);
+		signal(SIGXFSZ, SIG_DFL);
+	} else {
+		signals_default();
+	}
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Groups are entered with other rights on files than ours (cgroup_clone()). */
+static int
+enter(void *arg)
+{
+	struct birth	*b = arg;
+	long		 uid = rawcall(SYS_geteuid, 0, 0, 0, 0, 0);
+
+	reset_signals(b);
+	if (rawcall(SYS_getuid, 0, 0, 0, 0, 0) != uid) {
+		rawcall(SYS_setfsuid, uid, 0, 0, 0, 0);
+		rawcall(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+	}
+	return b->fn(b);
+}
+
+int
+birth_give_inner(struct birth *b, birth_fn *fn)
+{
+	/* The kernel writes its number before it runs. */
+	if (clone(fn, b->stacks + STACKS_SIZE, CLONE_VM | CLONE_PARENT |
+	    CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD, b,
+	    &b->inner, NULL, &b->unborn) == -1)
+		return birth_fail(b, errno, "fork");
+	/* Not _exit(3): a sanitizer would run its own end on this stack. */
+	rawcall(SYS_exit_group, 0, 0, 0, 0, 0);
+	return 0;
+}
+
+static void
+say(const char *text)
+{
+	rawcall(SYS_write, STDERR_FILENO, (long)text, (long)strlen(text), 0,
+	    0);
+}
+
+int
+birth_fail(struct birth *b, int error, const char *what)
+{
+	b->error = error;
+	if (__atomic_load_n(&b->is_late, __ATOMIC_SEQ_CST)) {
+		say("execsrv: failed to start process: ");
+		say(what);
+		say("\n");
+	}
+	/* Of others the kernel does it, when they are gone for good. */
+	if (is_twice_first(b)) {
+		__atomic_store_n(&b->unborn, 0, __ATOMIC_SEQ_CST);
+		rawcall(SYS_futex, (long)&b->unborn, FUTEX_WAKE, 1, 0, 0);
+	}
+	rawcall(SYS_exit_group, 127, 0, 0, 0, 0);
+	return -1;
+}
+
+/* What is before one that stays; the next to go. */
+static int
+close_before(int first, int but)
+{
+	if (but < first)
+		return first;
+	if (but > first)
+		rawcall(SYS_close_range, first, but - 1, 0, 0, 0);
+	return but + 1;
+}
+
+void
+birth_close(int one, int other)
+{
+	int	 next = STDERR_FILENO + 1;
+
+	next = close_before(next, one < other ? one : other);
+	next = close_before(next, one < other ? other : one);
+	rawcall(SYS_close_range, next, 0xffffffff, 0, 0, 0);
+}
+
+int
+birth_become_user(void)
+{
+	long	 uid = rawcall(SYS_geteuid, 0, 0, 0, 0, 0);
+
+	if (rawcall(SYS_getuid, 0, 0, 0, 0, 0) == uid)
+		return 0;
+	/* Not setresuid(3), which would look for other threads. */
+	return (int)-rawcall(SYS_setresuid, uid, uid, uid, 0, 0);
+}
+
+/* --- in the parent --- */
+
+static bool
+is_born(const struct birth *b)
+{
+	return __atomic_load_n(&b->unborn, __ATOMIC_SEQ_CST) == 0;
+}
+
+/* The child before never returned from its frames there. */
+static void
+forget_frames(char *stacks)
+{
+#ifdef __SANITIZE_ADDRESS__
+	__asan_unpoison_memory_region(stacks, STACKS_SIZE);
+#else
+	(void)stacks;
+#endif
+}
+
+static int
+take_stacks(struct birth *b)
+{
+	if ((b->stacks = spare) == NULL && (b->stacks = mmap(NULL,
+	    STACKS_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE |
+	    MAP_ANONYMOUS | MAP_STACK, -1, 0)) == MAP_FAILED)
+		return -1;
+	spare = NULL;
+	return 0;
+}
+
+static void
+give_stacks(struct birth *b)
+{
+	forget_frames(b->stacks);
+	if (spare == NULL)
+		spare = b->stacks;
+	else
+		munmap(b->stacks, STACKS_SIZE);
+}
+
+static void
+sweep(void)
+{
+	struct birth	*b, *next;
+
+	for (b = TAILQ_FIRST(&late); b != NULL; b = next) {
+		next = TAILQ_NEXT(b, entry);
+		if (!is_born(b))
+			continue;
+		TAILQ_REMOVE(&late, b, entry);
+		give_stacks(b);
+		birth_free(b);
+	}
+}
+
+/* Whether a process is running, or would if it had a processor. */
+static bool
+runs(pid_t pid)
+{
+	char	 path[32], text[64], *at;
+	ssize_t	 n;
+	int	 fd;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	fd_close(&fd);
+	text[n > 0 ? n : 0] = '\0';
+	return (at = strrchr(text, ')')) != NULL &&
+	    strncmp(at, ") R", 3) == 0;
+}
+
+/*
+ * How long we wait for a child in its present state.  A first of two is told to
+ * go on: without it there is nothing that counts as started.  In a sandbox's
+ * user namespace any process of its user may signal it.
+ */
+static uint64_t
+patience_with(const struct birth *b, pid_t inner)
+{
+	siginfo_t	 info;
+	pid_t		 pid = inner > 0 ? inner : b->pid;
+
+	info.si_pid = 0;
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WNOHANG |
+	    WNOWAIT) == -1 || info.si_pid != pid)
+		return runs(pid) ? BIRTH_RUNS_MS : BIRTH_SLEEPS_MS;
+	if (info.si_code != CLD_STOPPED || !b->twice || inner > 0)
+		return 0;
+	kill(pid, SIGCONT);
+	return BIRTH_SLEEPS_MS;
+}
+
+/*
+ * Whether it is born; false: it is late.  A child may be setting errno all the
+ * while, so nothing here looks at it.
+ */
+static bool
+await(const struct birth *b)
+{
+	static const struct timespec	 slice = { 0, SLICE_NS };
+	uint64_t			 began = 0;
+
+	for (;;) {
+		/* Not FUTEX_PRIVATE_FLAG: what wakes us is the kernel. */
+		syscall(SYS_futex, &b->unborn, FUTEX_WAIT, 1, &slice, NULL,
+		    0);
+		if (is_born(b))
+			return true;
+		if (began == 0)
+			began = clock_ms();
+		if (clock_ms() - began >= patience_with(b,
+		    __atomic_load_n(&b->inner, __ATOMIC_SEQ_CST)))
+			return false;
+	}
+}
+
+/* Kill and reap; one that takes its time is left to who reaps all others. */
+static void
+end(pid_t pid)
+{
+	struct pollfd	 p = { -1, POLLIN, 0 };
+	uint64_t	 now = clock_ms(), until = now + END_MS;
+
+	if (waitpid(pid, NULL, WNOHANG) == pid)
+		return;
+	kill(pid, SIGKILL);
+	/* Signals break it off, as those of other children that end. */
+	if ((p.fd = (int)syscall(SYS_pidfd_open, pid, 0)) != -1)
+		while (now < until && poll(&p, 1, (int)(until - now)) == -1)
+			now = clock_ms();
+	fd_close(&p.fd);
+	waitpid(pid, NULL, WNOHANG);
+}
+
+/* Nobody waits for it any more; unless it is born in this moment. */
+static void
+let_be(struct birth *b)
+{
+	__atomic_store_n(&b->is_late, 1, __ATOMIC_SEQ_CST);
+	TAILQ_INSERT_TAIL(&late, b, entry);
+	sweep();
+}
+
+/* What has become of it: as birth_give(). */
+static pid_t
+settle(struct birth *b, bool is_late)
+{
+	pid_t	 pid = b->pid;
+
+	if (b->twice) {
+		/* It has done its part, or is held up before it could. */
+		end(pid);
+		pid = b->inner;
+	}
+	if (pid > 0 && is_late && !is_born(b)) {
+		let_be(b);
+		return pid;
+	}
+	if (pid > 0 && b->error == 0) {
+		give_stacks(b);
+		birth_free(b);
+		return pid;
+	}
+	if (pid > 0)
+		end(pid);
+	give_stacks(b);
+	errno = b->error != 0 ? b->error : ETIMEDOUT;
+	return -1;
+}
+
+pid_t
+birth_give(struct birth *b, int group, birth_fn *fn)
+{
+	sigset_t	 all, old;
+
+	sweep();
+	if (take_stacks(b) == -1)
+		return -1;
+	b->fn = fn;
+	b->unborn = 1;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	b->pid = cgroup_clone(group, enter, b->stacks, STACK_SIZE, b,
+	    b->twice ? NULL : &b->unborn, &b->is_clean);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (b->pid == -1) {
+		give_stacks(b);
+		return -1;
+	}
+	return settle(b, !await(b));
+}

@@ -1,0 +1,526 @@
+#include "worker/os/cgroup.h"
+
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cgfs.h"
+#include "common/clock.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "common/usage.h"
+
+#define INTO_CGROUP	0x200000000ULL	/* CLONE_INTO_CGROUP, Linux 5.7 */
+#define CLEAR_SIGHAND	0x100000000ULL	/* CLONE_CLEAR_SIGHAND, Linux 5.5 */
+#define FIRST		16		/* groups; grows */
+#define LOOKS		4		/* for one that became empty */
+#define ADVANCE_MS	20		/* from a start to the next group */
+#define PROBE		"probe"
+
+/* struct clone_args of clone3(2), up to the member that we need. */
+struct clone3_args {
+	uint64_t	 flags, pidfd, child_tid, parent_tid, exit_signal,
+			 stack, stack_size, tls, set_tid, set_tid_size,
+			 cgroup;
+};
+
+enum group_state {
+	GROUP_NONE,			/* there is no such directory */
+	GROUP_FREE,
+	GROUP_USED,
+	GROUP_LEFT,			/* given back, and not empty */
+	GROUP_KILLED,			/* used, never again: discard() */
+	GROUP_SPENT			/* given back after that */
+};
+
+struct cgroups {
+	int		 dir;
+	unsigned	 n, cap;	/* numbers 1 to n */
+	unsigned	 look;		/* where to look for an empty one */
+	uint8_t		*state;		/* enum group_state, by number - 1 */
+	uint64_t	 oom;		/* killed before, in other sessions */
+	struct timer		 advance_ev;
+};
+
+/* --- the template --- */
+
+static pid_t
+fork_into(int dir, uint64_t flags, int sig)
+{
+	struct clone3_args	 a;
+
+	memset(&a, 0, sizeof(a));
+	a.flags = flags | INTO_CGROUP;
+	a.exit_signal = (uint64_t)sig;
+	a.cgroup = (uint64_t)dir;
+	return (pid_t)syscall(SYS_clone3, &a, sizeof(a));
+}
+
+/*
+ * Whether a child can be born into a group and live.  It dies at once where
+ * newer kernels (6.18) find that our own group was killed more often than that
+ * one: cgroup.kill was used there before we came.
+ */
+static bool
+can_live(int top)
+{
+	int	 dir, status = -1;
+	pid_t	 pid = -1;
+
+	if (mkdirat(top, PROBE, 0755) == -1 && errno != EEXIST)
+		return false;
+	if ((dir = openat(top, PROBE, O_PATH | O_DIRECTORY | O_CLOEXEC)) !=
+	    -1)
+		pid = fork_into(dir, 0, SIGCHLD);
+	if (pid == 0)
+		_exit(0);
+	while (pid != -1 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
+		continue;
+	fd_close(&dir);
+	unlinkat(top, PROBE, AT_REMOVEDIR);
+	if (status == 0)
+		return true;
+	log_debug("no control groups: %s", pid == -1 ? strerror(errno) :
+	    "a child is killed when it is born");
+	return false;
+}
+
+int
+cgroup_open_top(const char *path)
+{
+	int	 top;
+
+	if (path[0] == '\0' ||
+	    (top = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)) == -1)
+		return -1;
+	if (!can_live(top))
+		fd_close(&top);
+	return top;
+}
+
+static pid_t
+fork_plain(void)
+{
+	return (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+}
+
+pid_t
+cgroup_fork(int top, uint32_t number, int *dir_out)
+{
+	char	 name[16];
+	pid_t	 pid = -1;
+
+	*dir_out = -1;
+	if (top == -1 || number == 0)
+		return fork_plain();
+	snprintf(name, sizeof(name), "w%lu", (unsigned long)number);
+	if ((mkdirat(top, name, 0755) == 0 || errno == EEXIST) &&
+	    (*dir_out = openat(top, name, O_PATH | O_DIRECTORY | O_CLOEXEC |
+	    O_NOFOLLOW)) != -1)
+		/* With CLONE_PARENT the signal is that of the caller. */
+		pid = fork_into(*dir_out, CLONE_PARENT, 0);
+	if (pid == 0)
+		return 0;
+	fd_close(dir_out);
+	return pid != -1 ? pid : fork_plain();
+}
+
+/* --- the worker --- */
+
+int
+cgroup_give_to(int dir, uid_t uid)
+{
+	if (fchownat(dir, "", uid, (gid_t)-1, AT_EMPTY_PATH) == -1)
+		return -1;
+	return fchownat(dir, "cgroup.procs", uid, (gid_t)-1,
+	    AT_SYMLINK_NOFOLLOW);
+}
+
+/*
+ * The groups belong to our real uid, which no command has; files are looked at
+ * with the effective one, unless we say so.  Where both are the same (a root
+ * session, a master without rights) a command could move itself, and us.
+ */
+static void
+as_owner(void)
+{
+	if (getuid() != geteuid())
+		setfsuid(getuid());
+}
+
+static void
+as_user(void)
+{
+	int	 error = errno;
+
+	if (getuid() != geteuid()) {
+		setfsuid(geteuid());
+		/* That may have changed it: /proc/sys/fs/suid_dumpable. */
+		prctl(PR_SET_DUMPABLE, 0);
+	}
+	errno = error;
+}
+
+static int
+make_dir(int dir, const char *name)
+{
+	int	 r;
+
+	as_owner();
+	r = mkdirat(dir, name, 0755);
+	as_user();
+	return r;
+}
+
+static int
+remove_dir(int dir, const char *name)
+{
+	int	 r;
+
+	as_owner();
+	r = unlinkat(dir, name, AT_REMOVEDIR);
+	as_user();
+	return r;
+}
+
+static void	 on_advance(void *);
+
+static void
+advance_soon(struct cgroups *c)
+{
+
+	timer_ensure(&c->advance_ev, ADVANCE_MS);
+}
+
+/* Of it and all below; where the memory controller is on. */
+static int
+read_oom(int dir, uint64_t *n_out)
+{
+	char	 text[512];
+	ssize_t	 n;
+	int	 fd;
+
+	if ((fd = openat(dir, "memory.events", O_RDONLY | O_CLOEXEC |
+	    O_NOFOLLOW)) == -1)
+		return -1;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return usage_number(text, "oom_kill ", n_out);
+}
+
+int
+cgroups_oom(const struct cgroups *c, uint64_t *n_out)
+{
+	if (c == NULL || read_oom(c->dir, n_out) == -1)
+		return -1;
+	*n_out = *n_out > c->oom ? *n_out - c->oom : 0;
+	return 0;
+}
+
+struct cgroups *
+cgroups_new(struct event_base *base, int dir)
+{
+	struct cgroups	*c;
+
+	if (dir == -1)
+		return NULL;
+	if ((c = calloc(1, sizeof(*c))) == NULL) {
+		close(dir);
+		return NULL;
+	}
+	timer_init(&c->advance_ev, base, on_advance, c);
+	c->dir = dir;
+	/* The group may have been another worker's. */
+	if (read_oom(dir, &c->oom) == -1)
+		c->oom = 0;
+	advance_soon(c);
+	return c;
+}
+
+static void
+name_of(unsigned number, char name[16])
+{
+	snprintf(name, 16, "p%u", number);
+}
+
+void
+cgroups_free(struct cgroups **cp)
+{
+	struct cgroups	*c = *cp;
+	char		 name[16];
+	unsigned	 i;
+
+	*cp = NULL;
+	if (c == NULL)
+		return;
+	for (i = 1; i <= c->n; i++) {
+		name_of(i, name);
+		remove_dir(c->dir, name);
+	}
+	timer_stop(&c->advance_ev);
+	close(c->dir);
+	free(c->state);
+	free(c);
+}
+
+/* Whether nobody is in it: "populated 0" in cgroup.events. */
+static bool
+is_empty(const struct cgroups *c, unsigned number)
+{
+	char	 file[64], text[128], *at;
+	ssize_t	 n;
+	int	 fd;
+
+	snprintf(file, sizeof(file), "p%u/cgroup.events", number);
+	if ((fd = openat(c->dir, file, O_RDONLY | O_CLOEXEC)) == -1)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return (at = strstr(text, "populated ")) != NULL && at[10] == '0';
+}
+
+static int
+grow(struct cgroups *c)
+{
+	uint8_t	*state;
+
+	if (c->n == c->cap) {
+		if ((state = realloc(c->state, c->cap + c->cap / 2 +
+		    FIRST)) == NULL)
+			return -1;
+		c->state = state;
+		c->cap += c->cap / 2 + FIRST;
+	}
+	c->state[c->n++] = GROUP_NONE;
+	return 0;
+}
+
+/*
+ * Remove one that was killed.  Newer kernels (6.18) kill what is born into it
+ * later as well: they compare how often its parent's group was killed and how
+ * often this one.
+ */
+static bool
+discard(struct cgroups *c, unsigned number)
+{
+	char	 name[16];
+
+	name_of(number, name);
+	if (remove_dir(c->dir, name) == -1 && errno != ENOENT) {
+		c->state[number - 1] = GROUP_SPENT;
+		return false;
+	}
+	c->state[number - 1] = GROUP_NONE;
+	return true;
+}
+
+/* Make another; its number or 0. */
+static unsigned
+make(struct cgroups *c)
+{
+	char		 name[16];
+	unsigned	 i;
+
+	for (i = 0; i < c->n && c->state[i] != GROUP_NONE; i++)
+		if (c->state[i] == GROUP_SPENT && discard(c, i + 1))
+			break;
+	if (i == c->n && grow(c) == -1)
+		return 0;
+	name_of(i + 1, name);
+	if (make_dir(c->dir, name) == -1) {
+		/* Not of our making: perhaps it can be used, one day. */
+		if (errno == EEXIST)
+			c->state[i] = GROUP_LEFT;
+		return 0;
+	}
+	c->state[i] = GROUP_FREE;
+	return i + 1;
+}
+
+/* One that is free, or became so; 0: none. */
+static unsigned
+find(struct cgroups *c)
+{
+	unsigned	 i, looks = 0;
+
+	for (i = 0; i < c->n; i++)
+		if (c->state[i] == GROUP_FREE)
+			return i + 1;
+	for (i = 0; i < c->n && looks < LOOKS; i++) {
+		c->look = c->look + 1 < c->n ? c->look + 1 : 0;
+		if (c->state[c->look] != GROUP_LEFT)
+			continue;
+		looks++;
+		if (is_empty(c, c->look + 1)) {
+			c->state[c->look] = GROUP_FREE;
+			return c->look + 1;
+		}
+	}
+	return 0;
+}
+
+static void
+on_advance(void *arg)
+{
+	struct cgroups	*c = arg;
+
+	if (find(c) == 0)
+		make(c);
+}
+
+unsigned
+cgroups_take(struct cgroups *c, int *dir_out)
+{
+	char		 name[16];
+	unsigned	 number;
+
+	*dir_out = -1;
+	if (c == NULL)
+		return 0;
+	advance_soon(c);
+	if ((number = find(c)) == 0 && (number = make(c)) == 0)
+		return 0;
+	name_of(number, name);
+	if ((*dir_out = openat(c->dir, name, O_PATH | O_DIRECTORY |
+	    O_CLOEXEC | O_NOFOLLOW)) == -1) {
+		/* Somebody has removed it. */
+		if (errno == ENOENT)
+			c->state[number - 1] = GROUP_NONE;
+		return 0;
+	}
+	c->state[number - 1] = GROUP_USED;
+	return number;
+}
+
+void
+cgroups_give_back(struct cgroups *c, unsigned *number)
+{
+	if (c == NULL || *number == 0)
+		return;
+	if (c->state[*number - 1] == GROUP_KILLED)
+		discard(c, *number);
+	else
+		c->state[*number - 1] = is_empty(c, *number) ? GROUP_FREE :
+		    GROUP_LEFT;
+	*number = 0;
+}
+
+void
+cgroups_kill(struct cgroups *c, unsigned number)
+{
+	char	 name[16];
+
+	if (c == NULL || number == 0)
+		return;
+	c->state[number - 1] = GROUP_KILLED;
+	name_of(number, name);
+	as_owner();
+	if (cgfs_kill(c->dir, name) == -1)
+		log_debug("control group %s: %s", name, strerror(errno));
+	as_user();
+}
+
+void
+cgroups_kill_all(struct cgroups *c)
+{
+	unsigned	 i;
+
+	for (i = 1; c != NULL && i <= c->n; i++)
+		if (c->state[i - 1] != GROUP_NONE &&
+		    c->state[i - 1] != GROUP_FREE)
+			cgroups_kill(c, i);
+}
+
+/* --- a child --- */
+
+#ifdef __x86_64__
+/* The kernel returns twice; in the child only registers are what they were. */
+static pid_t
+clone_into(int dir, int (*fn)(void *), void *stack, size_t size, void *arg,
+    uint32_t *clear)
+{
+	struct clone3_args	 a;
+	register void		*r12 __asm__("r12") = arg;
+	long			 r = SYS_clone3;
+
+	memset(&a, 0, sizeof(a));
+	a.flags = CLONE_VM | CLEAR_SIGHAND |
+	    (clear != NULL ? CLONE_CHILD_CLEARTID : 0);
+	a.child_tid = (uint64_t)(uintptr_t)clear;
+	a.exit_signal = SIGCHLD;
+	a.stack = (uint64_t)(uintptr_t)stack;
+	a.stack_size = size;
+	if (dir != -1) {
+		a.flags |= INTO_CGROUP;
+		a.cgroup = (uint64_t)dir;
+	}
+	__asm__ volatile(
+	    "syscall\n\t"
+	    "test %%rax, %%rax\n\t"
+	    "jnz 1f\n\t"
+	    "xor %%ebp, %%ebp\n\t"	/* the outermost frame */
+	    "mov %%r12, %%rdi\n\t"
+	    "call *%%rbx\n\t"
+	    "mov %%eax, %%edi\n\t"
+	    "mov %[exit], %%eax\n\t"
+	    "syscall\n\t"
+	    "hlt\n"
+	    "1:"
+	    : "+a"(r)
+	    : "D"(&a), "S"(sizeof(a)), "b"(fn), "r"(r12),
+	      [exit] "i"(SYS_exit_group)
+	    : "rcx", "r11", "cc", "memory");
+	if (r < 0) {
+		errno = (int)-r;
+		return -1;
+	}
+	return (pid_t)r;
+}
+#else
+static pid_t
+clone_into(int dir, int (*fn)(void *), void *stack, size_t size, void *arg,
+    uint32_t *clear)
+{
+	(void)dir;
+	(void)fn;
+	(void)stack;
+	(void)size;
+	(void)arg;
+	(void)clear;
+	errno = ENOSYS;
+	return -1;
+}
+#endif
+
+pid_t
+cgroup_clone(int dir, int (*fn)(void *), void *stack, size_t size, void *arg,
+    uint32_t *clear, bool *clean)
+{
+	pid_t	 pid;
+
+	*clean = true;
+	if (dir != -1)
+		as_owner();
+	pid = clone_into(dir, fn, stack, size, arg, clear);
+	if (dir != -1)
+		as_user();
+	if (pid == -1)
+		*clean = false;
+	return pid != -1 ? pid : clone(fn, (char *)stack + size, CLONE_VM |
+	    (clear != NULL ? CLONE_CHILD_CLEARTID : 0) | SIGCHLD, arg, NULL,
+	    NULL, clear);
+}

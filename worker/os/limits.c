@@ -1,0 +1,179 @@
+#include "worker/os/limits.h"
+
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "common/ptree.h"
+#include "worker/os/rawcall.h"
+
+#define PRIORITY_MAX	19
+
+static rlim_t
+bound(uint64_t n, rlim_t most)
+{
+	return n < most ? (rlim_t)n : most;
+}
+
+static void
+add(struct limits *l, int resource, uint64_t soft, uint64_t hard)
+{
+	struct rlimit	 own;
+	size_t		 i;
+
+	/* Of two the lower one. */
+	for (i = 0; i < l->n && l->rlimit[i].resource != resource; i++)
+		continue;
+	if (i < l->n)
+		own = l->rlimit[i].value;
+	else if (i == LIMITS_MAX || getrlimit(resource, &own) == -1)
+		return;
+	else
+		own.rlim_cur = RLIM_INFINITY;
+	l->rlimit[i].resource = resource;
+	l->rlimit[i].value.rlim_max = bound(hard, own.rlim_max);
+	l->rlimit[i].value.rlim_cur = bound(bound(soft, own.rlim_cur),
+	    l->rlimit[i].value.rlim_max);
+	l->n += i == l->n;
+}
+
+void
+limits_init(struct limits *l, const Ipc__Settings *set)
+{
+	size_t	 i;
+	int	 now;
+
+	memset(l, 0, sizeof(*l));
+	for (i = 0; i < set->n_rlimit; i++)
+		add(l, (int)set->rlimit[i]->resource, set->rlimit[i]->soft,
+		    set->rlimit[i]->hard);
+	if (set->as_max != 0)
+		add(l, RLIMIT_AS, set->as_max, set->as_max);
+	l->tasks_max = set->tasks_max;
+	l->umask = (mode_t)set->umask;
+	errno = 0;
+	now = getpriority(PRIO_PROCESS, 0);
+	l->priority = (errno == 0 ? now : 0) + (int)set->nice;
+	if (l->priority > PRIORITY_MAX)
+		l->priority = PRIORITY_MAX;
+}
+
+void
+limits_apply(const struct limits *l)
+{
+	size_t	 i;
+
+	for (i = 0; i < l->n; i++)
+		setrlimit(l->rlimit[i].resource, &l->rlimit[i].value);
+	umask(l->umask);
+	/* Whoever made us more important than that keeps it so. */
+	rawcall(SYS_setpriority, PRIO_PROCESS, 0, l->priority, 0, 0);
+}
+
+/* Called for each of them: none is what is looked for. */
+static bool
+count_one(pid_t pid, void *arg)
+{
+	struct ptree_stat	 st;
+
+	if (ptree_stat(pid, &st) == 0)
+		*(uint64_t *)arg += st.threads;
+	return false;
+}
+
+int
+limits_count(struct limits *l)
+{
+	if (l->tasks_max == 0)
+		return 0;
+	l->tasks = 0;
+	ptree_kill(0, NULL, count_one, &l->tasks);
+	if (l->tasks < l->tasks_max)
+		return 0;
+	errno = EAGAIN;
+	return -1;
+}
+
+static int
+set_nproc(rlim_t soft, rlim_t hard)
+{
+	struct rlimit	 rl = { soft, hard };
+
+	return (int)-rawcall(SYS_prlimit64, 0, RLIMIT_NPROC, (long)&rl, 0, 0);
+}
+
+/*
+ * Whether one more process is below a limit: 0, or the errno.  One without our
+ * memory: there is one stack.
+ */
+static int
+try_nproc(rlim_t soft, rlim_t hard)
+{
+	long	 pid;
+	int	 error;
+
+	if ((error = set_nproc(soft, hard)) != 0)
+		return error;
+	pid = rawcall(SYS_clone, 0, 0, 0, 0, 0);
+	while (pid == 0)
+		rawcall(SYS_exit_group, 0, 0, 0, 0, 0);
+	if (pid < 0)
+		return (int)-pid;
+	while (rawcall(SYS_wait4, pid, 0, __WALL, 0, 0) == -EINTR)
+		continue;
+	return 0;
+}
+
+/* The lowest limit that leaves room for one more.  0, or the errno. */
+static int
+find_nproc(rlim_t hard, rlim_t *out)
+{
+	rlim_t	 low = 0, high = 1, middle;
+	int	 error;
+
+	while ((error = try_nproc(high, hard)) == EAGAIN && high < hard) {
+		low = high;
+		high = high > hard / 2 ? hard : 2 * high;
+	}
+	if (error != 0)
+		return error;
+	while (high - low > 1) {
+		middle = low + (high - low) / 2;
+		if ((error = try_nproc(middle, hard)) == 0)
+			high = middle;
+		else if (error == EAGAIN)
+			low = middle;
+		else
+			return error;
+	}
+	*out = high;
+	return 0;
+}
+
+int
+limits_apply_tasks(const struct limits *l)
+{
+	struct rlimit	 was;
+	rlim_t		 least, others, limit;
+	int		 error;
+
+	if (l->tasks_max == 0)
+		return 0;
+	error = (int)-rawcall(SYS_prlimit64, 0, RLIMIT_NPROC, 0, (long)&was,
+	    0);
+	if (error != 0 || was.rlim_max == 0 ||
+	    (error = find_nproc(was.rlim_max, &least)) != 0)
+		return error;
+	/* Not even we count: the kernel binds root by no such limit. */
+	if (least < 2)
+		return set_nproc(was.rlim_cur, was.rlim_max);
+	/* Without this process, and the one that could be. */
+	others = least > l->tasks + 2 ? least - 2 - l->tasks : 0;
+	limit = bound(l->tasks_max, was.rlim_cur);
+	limit = others > was.rlim_cur - limit ? was.rlim_cur : others + limit;
+	return set_nproc(limit, limit);
+}

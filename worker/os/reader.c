@@ -1,0 +1,85 @@
+#include "worker/os/reader.h"
+
+#include <sys/resource.h>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "common/bpf.h"
+#include "common/landlock.h"
+#include "common/log.h"
+#include "common/measured.h"
+
+/* --- system calls: seccomp(2) --- */
+
+#define MAY(name)	IF_EQ(SYS_##name, 0, 1), ALLOW
+
+#ifdef SYS_poll
+#define OLD_CALLS	MAY(poll), MAY(time),
+#else
+#define OLD_CALLS
+#endif
+
+/*
+ * At most 45, as sshd's.  None that opens, makes or starts anything: what a
+ * message brings (recvmsg) is the master's to send.
+ */
+static const struct sock_filter calls[] = {
+	LOAD(arch), IF_EQ(BPF_ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS),
+	LOAD(nr),
+	OLD_CALLS
+	MAY(ppoll), MAY(read), MAY(write), MAY(close), MAY(shutdown),
+	MAY(recvfrom), MAY(recvmsg), MAY(sendto), MAY(sendmsg),
+	MAY(mmap), MAY(munmap), MAY(mremap), MAY(mprotect), MAY(madvise),
+	MAY(brk), MAY(futex), MAY(getrandom), MAY(getpid),
+	MAY(clock_gettime), MAY(gettimeofday), MAY(restart_syscall),
+	MAY(rt_sigreturn), MAY(rt_sigprocmask), MAY(exit), MAY(exit_group),
+	RETURN(SECCOMP_RET_KILL_PROCESS)
+};
+
+/* Behind the first four and the last instruction, two for each. */
+_Static_assert((sizeof(calls) / sizeof(calls[0]) - 6) / 2 <= 45,
+    "more system calls than sshd needs");
+
+/* --- */
+
+static int
+limit_to(__rlimit_resource_t what, rlim_t n)
+{
+	struct rlimit	 rl = { n, n };
+
+	return setrlimit(what, &rl);
+}
+
+/* As sshd(8) limits who reads before authentication. */
+static int
+limit(bool is_alone)
+{
+	/* A log in a file gets no more lines of ours, but no signal. */
+	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
+	    limit_to(RLIMIT_FSIZE, 0) == -1 ||
+	    limit_to(RLIMIT_NPROC, 0) == -1 ||
+	    limit_to(RLIMIT_CORE, 0) == -1)
+		return -1;
+	/*
+	 * Not 0, for poll(2).  With others of the same user the kernel would
+	 * hold against us what they have on its way in messages (unix(7),
+	 * ETOOMANYREFS).
+	 */
+	return is_alone ? limit_to(RLIMIT_NOFILE, 1) : 0;
+}
+
+int
+reader_confine(bool is_alone)
+{
+	static const char *const	 nothing[] = { NULL };
+
+	if (is_measured()) {
+		log_debug("not confined: this program is measured");
+		return 0;
+	}
+	if (landlock_only_read(nothing, nothing, true) == -1 ||
+	    limit(is_alone) == -1)
+		return -1;
+	return BPF_INSTALL(calls);
+}

@@ -1,0 +1,373 @@
+#include "worker/proc/envp.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/envlist.h"
+#include "common/map.h"
+#include "common/params.h"
+
+#define PATTERN_MAX	1024	/* bytes */
+
+/* Names that inherit "core" keeps. */
+static const char *const core_names[] = {
+	"HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL",
+	"TEMP", "TMP", "TMPDIR", "USER", NULL
+};
+
+/* Patterns dropped unless ignoreDefaultExcludes. */
+static const char *const default_excludes[] = {
+	"*KEY*", "*SECRET*", "*TOKEN*", NULL
+};
+
+/* One variable, "NAME=value"; its name is the key. */
+struct var {
+	struct map_node	 node;
+	char		*pair;
+};
+
+/* An environment being made: the order in which variables came. */
+struct env {
+	struct map	 names;
+	struct var	**list;
+	size_t		 n, cap;
+};
+
+static bool
+is_listed(const char *const *list, const char *name, size_t len)
+{
+	for (; *list != NULL; list++)
+		if (strlen(*list) == len && memcmp(*list, name, len) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Whether a whole name matches a pattern of * and ?, without regard to case.
+ * On a mismatch the last star takes one character more, so the time is the
+ * product of the lengths at worst; that of a pattern is bounded.
+ */
+static bool
+matches(const char *pat, size_t plen, const char *name, size_t nlen)
+{
+	size_t	 p = 0, n = 0, star = plen, mark = 0;
+
+	while (n < nlen) {
+		if (p < plen && pat[p] == '*') {
+			star = p++;
+			mark = n;
+		} else if (p < plen && (pat[p] == '?' ||
+		    toupper((unsigned char)pat[p]) ==
+		    toupper((unsigned char)name[n]))) {
+			p++;
+			n++;
+		} else if (star < plen) {
+			p = star + 1;
+			n = ++mark;
+		} else {
+			return false;
+		}
+	}
+	while (p < plen && pat[p] == '*')
+		p++;
+	return p == plen;
+}
+
+/* Whether a name matches one of a JSON list of patterns. */
+static bool
+matches_list(const struct json *j, uint32_t list, const char *name)
+{
+	size_t		 len = strcspn(name, "=");
+	uint32_t	 i;
+
+	for (i = json_first(list); json_more(j, list, i);
+	    i = json_after_elem(j, i))
+		if (matches(json_text(j, i), json_tok(j, i)->len, name, len))
+			return true;
+	return false;
+}
+
+static bool
+matches_default(const char *name)
+{
+	size_t	 i, len = strcspn(name, "=");
+
+	for (i = 0; default_excludes[i] != NULL; i++)
+		if (matches(default_excludes[i], strlen(default_excludes[i]),
+		    name, len))
+			return true;
+	return false;
+}
+
+/* What is forked off later has no copy of it. */
+static void
+pair_free(char *pair)
+{
+	if (pair != NULL)
+		explicit_bzero(pair, strlen(pair));
+	free(pair);
+}
+
+/* Add "NAME=value" (taken), in place of one of that name. */
+static int
+env_put(struct env *e, char *pair)
+{
+	size_t		 len = strcspn(pair, "=");
+	struct var	*v, **list;
+
+	if ((v = map_find(&e->names, pair, len)) != NULL) {
+		map_del(&e->names, &v->node);
+		pair_free(v->pair);
+		v->pair = pair;
+		return map_add(&e->names, &v->node, pair, len, v);
+	}
+	if (e->n == e->cap) {
+		e->cap = e->cap == 0 ? 64 : e->cap * 2;
+		if ((list = reallocarray(e->list, e->cap,
+		    sizeof(*list))) == NULL)
+			goto fail;
+		e->list = list;
+	}
+	if ((v = calloc(1, sizeof(*v))) == NULL ||
+	    map_add(&e->names, &v->node, pair, len, v) == -1)
+		goto fail;
+	v->pair = pair;
+	e->list[e->n++] = v;
+	return 0;
+ fail:
+	free(v);
+	pair_free(pair);
+	return -1;
+}
+
+static void
+env_init(struct env *e)
+{
+	memset(e, 0, sizeof(*e));
+	map_init(&e->names);
+}
+
+/* Free it; the pairs as well unless they were taken. */
+static void
+env_fini(struct env *e)
+{
+	size_t	 i;
+
+	for (i = 0; i < e->n; i++) {
+		pair_free(e->list[i]->pair);
+		free(e->list[i]);
+	}
+	free(e->list);
+	map_fini(&e->names);
+}
+
+/* As environ(7) wants it; the pairs are the caller's.  NULL with errno. */
+static char **
+env_take(struct env *e)
+{
+	char	**envp;
+	size_t	 i;
+
+	if ((envp = calloc(e->n + 1, sizeof(*envp))) == NULL)
+		return NULL;
+	for (i = 0; i < e->n; i++) {
+		envp[i] = e->list[i]->pair;
+		e->list[i]->pair = NULL;
+	}
+	return envp;
+}
+
+static char *
+make_pair(const struct json *j, uint32_t key)
+{
+	size_t	 klen = json_tok(j, key)->len, vlen = json_tok(j, key + 1)->len;
+	char	*pair, *at;
+
+	if ((pair = malloc(klen + vlen + 2)) == NULL)
+		return NULL;
+	at = mempcpy(pair, json_text(j, key), klen);
+	*at++ = '=';
+	at = mempcpy(at, json_text(j, key + 1), vlen);
+	*at = '\0';
+	return pair;
+}
+
+static int
+malformed(struct envp_error *e, const char *text)
+{
+	e->is_malformed = true;
+	e->text = text;
+	return -1;
+}
+
+/* Whether names and values can be.  0, or -1. */
+static int
+check_object(const struct json *j, uint32_t obj, struct envp_error *e)
+{
+	const char	*name;
+	uint32_t	 key;
+	size_t		 len;
+
+	for (key = json_first(obj); json_more(j, obj, key);
+	    key = json_after_member(j, key)) {
+		name = json_text(j, key);
+		len = json_tok(j, key)->len;
+		if (json_tok(j, key + 1)->type != JSON_STRING)
+			return malformed(e,
+			    "a value of the environment is no string");
+		if (len == 0 || memchr(name, '=', len) != NULL)
+			return malformed(e,
+			    "a name of the environment is empty or has =");
+		if (memchr(name, '\0', len) != NULL ||
+		    memchr(json_text(j, key + 1), '\0',
+		    json_tok(j, key + 1)->len) != NULL) {
+			e->text = "nul byte found in the environment";
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int
+check_list(const struct json *j, uint32_t list, struct envp_error *e)
+{
+	uint32_t	 i;
+
+	for (i = json_first(list); json_more(j, list, i);
+	    i = json_after_elem(j, i))
+		if (json_tok(j, i)->type != JSON_STRING ||
+		    json_tok(j, i)->len > PATTERN_MAX)
+			return malformed(e,
+			    "a pattern of envPolicy is no string, or long");
+	return 0;
+}
+
+static int
+add_object(struct env *e, const struct json *j, uint32_t obj)
+{
+	uint32_t	 key;
+	char		*pair;
+
+	for (key = json_first(obj); json_more(j, obj, key);
+	    key = json_after_member(j, key)) {
+		if ((pair = make_pair(j, key)) == NULL)
+			return -1;
+		if (envlist_is_secret(pair))
+			pair_free(pair);
+		else if (env_put(e, pair) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* Steps 1 to 3: what is taken from the server. */
+static int
+add_server(struct env *e, const struct json *j,
+    const struct env_policy_params *p, bool core, char *const *server)
+{
+	char	*pair;
+
+	for (; *server != NULL; server++) {
+		if (strchr(*server, '=') == NULL ||
+		    envlist_is_secret(*server) ||
+		    (core && !is_listed(core_names, *server,
+		    strcspn(*server, "="))) ||
+		    (!p->ignore_default && matches_default(*server)) ||
+		    matches_list(j, p->exclude, *server))
+			continue;
+		if ((pair = strdup(*server)) == NULL ||
+		    env_put(e, pair) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* Step 5. */
+static void
+keep_only(struct env *e, const struct json *j, uint32_t list)
+{
+	size_t	 i, n = 0;
+
+	if (!json_more(j, list, json_first(list)))
+		return;
+	for (i = 0; i < e->n; i++)
+		if (matches_list(j, list, e->list[i]->pair)) {
+			e->list[n++] = e->list[i];
+		} else {
+			map_del(&e->names, &e->list[i]->node);
+			pair_free(e->list[i]->pair);
+			free(e->list[i]);
+		}
+	e->n = n;
+}
+
+static int
+read_policy(struct json *j, uint32_t tok, struct env_policy_params *p,
+    struct envp_error *e)
+{
+	struct param_error	 bad;
+
+	if (params_decode(j, tok, fields_env_policy, p, sizeof(*p), false,
+	    &bad) == -1)
+		return malformed(e, "envPolicy needs inherit, "
+		    "ignoreDefaultExcludes, exclude, set and includeOnly");
+	if (!param_is(&p->inherit, "all") && !param_is(&p->inherit, "core") &&
+	    !param_is(&p->inherit, "none"))
+		return malformed(e,
+		    "envPolicy.inherit is none of all, core, none");
+	if (check_list(j, p->exclude, e) == -1 ||
+	    check_list(j, p->include_only, e) == -1)
+		return -1;
+	return check_object(j, p->set, e);
+}
+
+char **
+envp_make(struct json *j, uint32_t env, uint32_t policy, char *const *server,
+    struct envp_error *error)
+{
+	struct env_policy_params	 p;
+	struct env			 e;
+	char				**envp = NULL;
+
+	memset(error, 0, sizeof(*error));
+	if (check_object(j, env, error) == -1 ||
+	    (policy != 0 && read_policy(j, policy, &p, error) == -1))
+		return NULL;
+	env_init(&e);
+	if (policy != 0) {
+		if (!param_is(&p.inherit, "none") && add_server(&e, j, &p,
+		    param_is(&p.inherit, "core"), server) == -1)
+			goto out;
+		if (add_object(&e, j, p.set) == -1)
+			goto out;
+		keep_only(&e, j, p.include_only);
+	}
+	if (add_object(&e, j, env) == 0)
+		envp = env_take(&e);
+ out:
+	env_fini(&e);
+	return envp;
+}
+
+void
+envp_free(char ***envp)
+{
+	char	**p;
+
+	for (p = *envp; p != NULL && *p != NULL; p++)
+		pair_free(*p);
+	free(*envp);
+	*envp = NULL;
+}
+
+const char *
+envp_get(char *const *envp, const char *name)
+{
+	size_t	 len = strlen(name);
+
+	for (; *envp != NULL; envp++)
+		if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
+			return *envp + len + 1;
+	return NULL;
+}

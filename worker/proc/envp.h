@@ -1,0 +1,31 @@
+/*
+ * The environment of a command: exactly what the client sent, or made from
+ * ours by its envPolicy (spec/protocol.md section 5.2).  Pure.
+ */
+#ifndef WORKER_PROC_ENVP_H
+#define WORKER_PROC_ENVP_H
+
+#include <stdbool.h>
+
+#include "common/json.h"
+
+/* Why an environment cannot be made. */
+struct envp_error {
+	bool		 is_malformed;	/* not what the protocol says; else it
+					   is, but no process can have it */
+	const char	*text;		/* for the client; NULL: no memory */
+};
+
+/*
+ * The environment for the object at token env and the policy at token policy
+ * (0: none), from server (as environ(7)): an array to be freed with
+ * envp_free().  NULL, with the reason in e.
+ */
+char	**envp_make(struct json *j, uint32_t env, uint32_t policy,
+	    char *const *server, struct envp_error *e);
+void	 envp_free(char ***envp);
+
+/* The value of a variable in an environment, or NULL. */
+const char	*envp_get(char *const *envp, const char *name);
+
+#endif

@@ -1,0 +1,306 @@
+#include "worker/proc/input.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/limit.h"
+
+#define QUEUE_KEEP	4096		/* memory kept while nothing waits */
+
+struct write_id {
+	TAILQ_ENTRY(write_id)	 entry;
+	struct map_node		 node;
+	char			 id[];
+};
+
+static void	 input_on_write(void *);
+
+void
+input_init(struct input *in, struct event_base *base, int fd, bool is_tty,
+    size_t *parked_total, void (*on_room)(void *, struct rpc_req *),
+    void *arg)
+{
+	memset(in, 0, sizeof(*in));
+	in->fd = -1;
+	in->is_tty = is_tty;
+	in->parked_total = parked_total;
+	in->on_room = on_room;
+	in->arg = arg;
+	buf_init(&in->queue, LIMIT_STDIN_QUEUE);
+	TAILQ_INIT(&in->parked);
+	TAILQ_INIT(&in->id_order);
+	map_init(&in->ids);
+	if (fd != -1)
+		io_init(&in->write_ev, base, fd, EV_WRITE, input_on_write, in);
+	in->fd = fd;
+}
+
+static void
+id_drop(struct input *in, struct write_id *w)
+{
+	map_del(&in->ids, &w->node);
+	TAILQ_REMOVE(&in->id_order, w, entry);
+	in->nids--;
+	free(w);
+}
+
+/* One that waited, out of the list, is done with: answer and forget it. */
+static void
+let_in(struct input *in, struct parked *p)
+{
+	struct rpc_req	*req = p->req;
+
+	*in->parked_total -= p->len;
+	free(p);
+	if (req != NULL)
+		in->on_room(in->arg, req);
+}
+
+static void
+close_fd(struct input *in)
+{
+	io_stop(&in->write_ev);
+	fd_close(&in->fd);
+}
+
+void
+input_fini(struct input *in)
+{
+	struct write_id	*w;
+
+	input_lose(in);
+	while ((w = TAILQ_FIRST(&in->id_order)) != NULL)
+		id_drop(in, w);
+	map_fini(&in->ids);
+}
+
+/* As much as the reader takes now; bytes, or -1 when it is gone. */
+static ssize_t
+push(struct input *in, const char *data, size_t len)
+{
+	size_t	 done = 0;
+	ssize_t	 n;
+
+	while (done < len) {
+		n = write(in->fd, data + done, len - done);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1 && errno == EAGAIN)
+			break;
+		if (n <= 0)
+			return -1;
+		done += (size_t)n;
+		if (done < len)
+			break;		/* it is full: no need to ask again */
+	}
+	in->written += done;
+	return (ssize_t)done;
+}
+
+/* What is queued, as far as the reader takes it now. */
+static void
+push_queue(struct input *in)
+{
+	ssize_t	 n;
+
+	if ((n = push(in, (char *)buf_data(&in->queue),
+	    in->queue.len)) == -1)
+		input_lose(in);
+	else
+		buf_drain(&in->queue, (size_t)n);
+}
+
+/* Once it was found full. */
+static void
+widen(struct input *in)
+{
+	if (in->is_wide || in->is_tty)
+		return;
+	in->is_wide = true;
+	fd_widen(in->fd);
+}
+
+/* Queue what the reader does not take now; -1 when it does not fit. */
+static int
+take(struct input *in, const char *data, size_t len)
+{
+	ssize_t	 n = 0;
+
+	if (in->queue.len > 0)
+		push_queue(in);		/* it may have become empty by now */
+	if (in->fd == -1 || len == 0)
+		return 0;		/* nobody reads: accepted and lost */
+	if (in->queue.len > 0 && in->queue.len + len > LIMIT_STDIN_QUEUE) {
+		errno = EFBIG;
+		return -1;
+	}
+	if (in->queue.len == 0 && (n = push(in, data, len)) == -1) {
+		input_lose(in);
+		return 0;
+	}
+	if ((size_t)n == len)
+		return 0;
+	widen(in);
+	/* One write larger than the queue may be is taken by an empty one. */
+	in->queue.max = LIMIT_STDIN_QUEUE > len ? LIMIT_STDIN_QUEUE : len;
+	if (buf_put(&in->queue, data + n, len - (size_t)n) == -1)
+		return -1;
+	io_start(&in->write_ev);
+	return 0;
+}
+
+bool
+input_has_room(const struct input *in, size_t len)
+{
+	return TAILQ_EMPTY(&in->parked) && (in->fd == -1 ||
+	    in->queue.len == 0 || in->queue.len + len <= LIMIT_STDIN_QUEUE);
+}
+
+enum input_result
+input_write(struct input *in, const void *data, size_t len,
+    struct rpc_req *req)
+{
+	struct parked	*p;
+
+	if (TAILQ_EMPTY(&in->parked)) {
+		if (take(in, data, len) == 0)
+			return INPUT_ACCEPTED;
+		if (errno != EFBIG)
+			return INPUT_ERROR;
+	}
+	if (*in->parked_total + len > LIMIT_STDIN_PARKED)
+		return INPUT_FULL;
+	if ((p = malloc(sizeof(*p) + len)) == NULL)
+		return INPUT_ERROR;
+	p->req = req;
+	p->len = len;
+	memcpy(p->data, data, len);
+	TAILQ_INSERT_TAIL(&in->parked, p, entry);
+	*in->parked_total += len;
+	return INPUT_PARKED;
+}
+
+/*
+ * Let in who waits, as far as there is room.  Each is out of the list while
+ * it is tried: the reader may be found gone, which lets everybody in.
+ */
+static void
+admit(struct input *in)
+{
+	struct parked	*p;
+
+	while ((p = TAILQ_FIRST(&in->parked)) != NULL) {
+		TAILQ_REMOVE(&in->parked, p, entry);
+		if (take(in, p->data, p->len) == -1) {
+			TAILQ_INSERT_HEAD(&in->parked, p, entry);
+			return;
+		}
+		let_in(in, p);
+	}
+	if (in->closing && in->queue.len == 0)
+		input_end(in);
+}
+
+static void
+input_on_write(void *arg)
+{
+	struct input	*in = arg;
+
+	push_queue(in);
+	if (in->fd == -1)
+		return;
+	buf_trim(&in->queue, QUEUE_KEEP);
+	if (in->queue.len > 0)
+		io_start(&in->write_ev);
+	if (in->queue.len < LIMIT_STDIN_QUEUE / 2)
+		admit(in);
+}
+
+void
+input_end(struct input *in)
+{
+	struct termios	 t;
+	char		 eof = 4;
+
+	in->closing = true;
+	if (in->fd == -1 || in->queue.len > 0 || !TAILQ_EMPTY(&in->parked))
+		return;
+	if (!in->is_tty) {
+		close_fd(in);
+		return;
+	}
+	/* A terminal has no end of file but what its user types. */
+	in->closing = false;
+	if (tcgetattr(in->fd, &t) == 0)
+		eof = (char)t.c_cc[VEOF];
+	if (take(in, &eof, 1) == -1)
+		input_lose(in);
+}
+
+void
+input_lose(struct input *in)
+{
+	struct parked	*p;
+
+	close_fd(in);
+	buf_fini(&in->queue);
+	while ((p = TAILQ_FIRST(&in->parked)) != NULL) {
+		TAILQ_REMOVE(&in->parked, p, entry);
+		let_in(in, p);
+	}
+}
+
+/* What is kept of an id: itself, or, whatever its length, a digest. */
+struct short_id {
+	unsigned char	 digest[crypto_generichash_BYTES];
+	const void	*bytes;
+	size_t		 len;
+};
+
+static void
+shorten(struct short_id *s, const char *id, size_t len)
+{
+	s->bytes = id;
+	s->len = len;
+	if (len <= sizeof(s->digest))
+		return;
+	crypto_generichash(s->digest, sizeof(s->digest),
+	    (const unsigned char *)id, len, NULL, 0);
+	s->bytes = s->digest;
+	s->len = sizeof(s->digest);
+}
+
+bool
+input_knows(const struct input *in, const char *id, size_t len)
+{
+	struct short_id	 s;
+
+	shorten(&s, id, len);
+	return map_find(&in->ids, s.bytes, s.len) != NULL;
+}
+
+int
+input_remember(struct input *in, const char *id, size_t len)
+{
+	struct short_id	 s;
+	struct write_id	*w;
+
+	shorten(&s, id, len);
+	if ((w = malloc(sizeof(*w) + s.len)) == NULL)
+		return -1;
+	memcpy(w->id, s.bytes, s.len);
+	if (map_add(&in->ids, &w->node, w->id, s.len, w) == -1) {
+		free(w);
+		return -1;
+	}
+	TAILQ_INSERT_TAIL(&in->id_order, w, entry);
+	if (++in->nids > LIMIT_WRITE_IDS)
+		id_drop(in, TAILQ_FIRST(&in->id_order));
+	return 0;
+}

@@ -1,0 +1,108 @@
+#include "worker/proc/kin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ptree.h"
+
+#define KIN_FIRST	16
+#define KIN_MAX		4096	/* remembered for one process */
+
+static bool
+is_noted(const struct kin *k, pid_t pid, uint64_t start)
+{
+	size_t	 i;
+
+	for (i = 0; i < k->n; i++)
+		if (k->list[i].pid == pid && k->list[i].start == start)
+			return true;
+	return false;
+}
+
+/* Without memory the pass goes on with those that are known. */
+static void
+note(struct kin *k, pid_t pid, uint64_t start)
+{
+	struct kin_one	*list;
+	size_t		 cap;
+
+	if (k->n == KIN_MAX)
+		return;
+	if (k->n == k->cap) {
+		cap = k->cap == 0 ? KIN_FIRST : 2 * k->cap;
+		if ((list = reallocarray(k->list, cap, sizeof(*list))) ==
+		    NULL)
+			return;
+		k->list = list;
+		k->cap = cap;
+	}
+	k->list[k->n].pid = pid;
+	k->list[k->n++].start = start;
+}
+
+bool
+kin_skips(pid_t pid, void *arg)
+{
+	const struct kin	*k = arg;
+
+	return k->others->have_pid(k->arg, pid);
+}
+
+static bool
+has_kin_parent(const struct kin *k, pid_t parent)
+{
+	struct ptree_stat	 st;
+
+	return ptree_mark_of(parent) == k->mark || (k->n > 0 &&
+	    ptree_stat(parent, &st) == 0 && is_noted(k, parent, st.start));
+}
+
+bool
+kin_has(pid_t pid, void *arg)
+{
+	struct kin		*k = arg;
+	struct ptree_stat	 st;
+	uint64_t		 mark = ptree_mark_of(pid);
+
+	if (mark == k->mark)
+		return true;
+	if (k->others->have_mark(k->arg, mark) || ptree_stat(pid, &st) == -1)
+		return false;
+	if (is_noted(k, pid, st.start))
+		return true;
+	if (st.session != k->pid && st.group != k->pid &&
+	    !has_kin_parent(k, st.parent))
+		return false;
+	note(k, pid, st.start);
+	return true;
+}
+
+void
+kin_look(struct kin *k)
+{
+	/* Parents come before their children. */
+	ptree_kill(0, kin_skips, kin_has, k);
+}
+
+void
+kin_init(struct kin *k, const struct kin_others *others, const void *arg)
+{
+	memset(k, 0, sizeof(*k));
+	k->others = others;
+	k->arg = arg;
+}
+
+void
+kin_born(struct kin *k, pid_t pid, uint64_t mark)
+{
+	k->pid = pid;
+	k->mark = mark;
+}
+
+void
+kin_fini(struct kin *k)
+{
+	free(k->list);
+	k->list = NULL;
+	k->n = k->cap = 0;
+}

@@ -1,0 +1,107 @@
+#include "worker/proc/overflow.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/json_out.h"
+#include "common/log.h"
+#include "worker/proc/proc.h"
+
+static bool
+has_room(const struct overflow *o)
+{
+	return !window_is_stuck(o->window) &&
+	    o->window->spooled_cost < o->env->set.spool;
+}
+
+/* The process with the most output that waits pays for it. */
+static bool
+drop_one(struct overflow *o)
+{
+	struct proc	*p, *most = NULL;
+
+	TAILQ_FOREACH(p, &o->procs->all, entry)
+		if (most == NULL || p->ring.unread_cost >
+		    most->ring.unread_cost)
+			most = p;
+	if (most != NULL && ring_drop_oldest(&most->ring))
+		return true;
+	TAILQ_FOREACH(p, &o->procs->all, entry)
+		if (ring_drop_oldest(&p->ring))
+			return true;
+	return false;
+}
+
+static bool
+drop_until_room(struct overflow *o)
+{
+	if (!o->is_dropping)
+		log_warnx("output is dropped, the oldest first, as nobody is "
+		    "attached and DetachedSpool is full");
+	o->is_dropping = true;
+	while (!has_room(o))
+		if (!drop_one(o))
+			return false;
+	return true;
+}
+
+bool
+overflow_make_room(struct overflow *o)
+{
+	if (has_room(o) || (o->env->set.drop_oldest && drop_until_room(o)))
+		return true;
+	if (o->since == 0) {
+		o->since = clock_ms();
+		log_warnx("output is held back, as nobody is attached and %s",
+		    window_is_stuck(o->window) ? "there is no room for it on "
+		    "the disk" : "DetachedSpool is full");
+	}
+	return false;
+}
+
+void
+overflow_end(struct overflow *o)
+{
+	struct proc	*p;
+	uint64_t	 bytes, after, by;
+
+	o->held_ms = o->since != 0 ? clock_ms() - o->since : 0;
+	o->since = o->dropped = 0;
+	o->is_dropping = false;
+	TAILQ_FOREACH(p, &o->procs->all, entry) {
+		if ((bytes = ring_close_gap(&p->ring, &after, &by)) == 0)
+			continue;
+		sinks_renumber(&p->sinks, after, by);
+		log_warnx("%llu bytes of output of process %d were dropped "
+		    "while nobody was attached", (unsigned long long)bytes,
+		    p->pid);
+		o->dropped += bytes;
+	}
+	if (o->held_ms > 0)
+		log_info("output was held back for %llu ms while nobody was "
+		    "attached", (unsigned long long)o->held_ms);
+}
+
+void
+overflow_tell(const struct overflow *o, struct json_out *out)
+{
+	if (o->held_ms == 0 && o->dropped == 0)
+		return;
+	json_out_key(out, "execsrvOverflow");
+	json_out_open(out, '{');
+	json_out_key(out, "heldBackMs");
+	json_out_u64(out, o->held_ms);
+	json_out_key(out, "droppedBytes");
+	json_out_u64(out, o->dropped);
+	json_out_close(out, '}');
+}
+
+void
+overflow_init(struct overflow *o, const struct env *env, struct procs *procs,
+    const struct window *window)
+{
+	memset(o, 0, sizeof(*o));
+	o->env = env;
+	o->procs = procs;
+	o->window = window;
+}

@@ -1,0 +1,335 @@
+#include "worker/proc/proc_priv.h"
+
+#include <sys/wait.h>
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/json_out.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "common/ptree.h"
+#include "worker/os/cgroup.h"
+#include "worker/proc/denied.h"
+#include "worker/sandbox/holder.h"
+
+static const char *const state_names[] = { "running", "exited", "closed" };
+
+static void	 proc_on_timer(void *);
+
+const char *
+proc_state_name(const struct proc *p)
+{
+	return state_names[p->state];
+}
+
+struct proc *
+procs_find(const struct procs *ps, const char *id, size_t id_len)
+{
+	return map_find(&ps->by_id, id, id_len);
+}
+
+struct proc *
+procs_find_pid(const struct procs *ps, pid_t pid)
+{
+	return map_find(&ps->by_pid, &pid, sizeof(pid));
+}
+
+/* --- birth --- */
+
+static char *
+json_string(const char *text, size_t len, size_t *len_out)
+{
+	struct json_out	 o;
+	struct buf	 b;
+	char		*s = NULL;
+
+	buf_init(&b, 8 * (size_t)LIMIT_MESSAGE);
+	json_out_init(&o, &b);
+	json_out_text(&o, text, len);
+	if (json_out_fini(&o) == 0 && (s = malloc(b.len + 1)) != NULL) {
+		memcpy(s, buf_data(&b), b.len);
+		s[b.len] = '\0';
+		*len_out = b.len;
+	}
+	buf_fini(&b);
+	return s;
+}
+
+static void
+set_name(char name[PROC_NAME_MAX], const char *text, size_t len)
+{
+	size_t	 i;
+
+	for (i = 0; i < PROC_NAME_MAX - 1 && i < len; i++)
+		name[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] : '?';
+}
+
+static bool
+others_have_mark(const void *arg, uint64_t mark)
+{
+	const struct proc	*p = arg, *q;
+
+	TAILQ_FOREACH(q, &p->procs->all, entry)
+		if (q != p && q->kin.mark == mark)
+			return true;
+	return false;
+}
+
+static bool
+others_have_pid(const void *arg, pid_t pid)
+{
+	const struct proc	*p = arg, *q = procs_find_pid(p->procs, pid);
+
+	return q != NULL && q != p;
+}
+
+static const struct kin_others	 others = {
+	others_have_mark, others_have_pid
+};
+
+/* Everything that may fail for want of memory, before there is a child. */
+static struct proc *
+proc_alloc(struct procs *ps, const char *id, size_t id_len)
+{
+	struct proc	*p;
+
+	if ((p = calloc(1, sizeof(*p))) == NULL)
+		return NULL;
+	p->procs = ps;
+	kin_init(&p->kin, &others, p);
+	p->streams[0].fd = p->streams[1].fd = -1;
+	sinks_init(&p->sinks);
+	ring_init(&p->ring, ps->window);
+	timer_init(&p->timer_ev, ps->env->base, proc_on_timer, p);
+	input_init(&p->input, ps->env->base, -1, false, &ps->parked,
+	    ps->events->on_written, ps->arg);
+	if ((p->id = malloc(id_len + 1)) == NULL ||
+	    (p->json_id = json_string(id, id_len, &p->json_id_len)) == NULL)
+		goto fail;
+	memcpy(p->id, id, id_len);
+	p->id_len = id_len;
+	if (map_add(&ps->by_id, &p->node, p->id, id_len, p) == -1)
+		goto fail;
+	TAILQ_INSERT_TAIL(&ps->all, p, entry);
+	ps->known++;
+	return p;
+ fail:
+	free(p->id);
+	free(p->json_id);
+	free(p);
+	return NULL;
+}
+
+struct proc *
+proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
+    const char **what_out)
+{
+	struct spawned	 child;
+	struct proc	*p;
+	int		 r;
+
+	*what_out = "memory";
+	if ((p = proc_alloc(ps, id, id_len)) == NULL)
+		return NULL;
+	p->tty = sp->tty;
+	p->has_input = sp->tty || sp->pipe_stdin;
+	sp->mark = ptree_new_mark();
+	p->born = clock_ms();
+	p->state = PROC_CLOSED;		/* until there is a child */
+	set_name(p->name, id, id_len);
+	if (sp->argv[0] != NULL)
+		set_name(p->command, sp->argv[0], strlen(sp->argv[0]));
+	p->cgroup = cgroups_take(ps->env->cgroups, &sp->cgroup);
+	r = spawn(sp, &child, what_out);
+	fd_close(&sp->cgroup);
+	if (r == -1) {
+		proc_free(&p);
+		return NULL;
+	}
+	p->pid = child.pid;
+	p->state = PROC_RUNNING;
+	kin_born(&p->kin, child.pid, sp->mark);
+	ps->running++;
+	ps->started++;
+	input_init(&p->input, ps->env->base, child.input, sp->tty,
+	    &ps->parked, ps->events->on_written, ps->arg);
+	if (proc_stream_init(&p->streams[0], p, child.output[0],
+	    sp->tty ? STREAM_PTY : STREAM_STDOUT) == -1 ||
+	    proc_stream_init(&p->streams[1], p, child.output[1],
+	    STREAM_STDERR) == -1 ||
+	    map_add(&ps->by_pid, &p->pid_node, &p->pid, sizeof(p->pid),
+	    p) == -1)
+		fatal("no memory for a process that runs");
+	return p;
+}
+
+void
+proc_free(struct proc **pp)
+{
+	struct proc	*p = *pp;
+	struct procs	*ps;
+
+	*pp = NULL;
+	if (p == NULL)
+		return;
+	ps = p->procs;
+	if (p->holder != NULL)
+		holder_use(p->holder, false);
+	sinks_fini(&p->sinks);
+	input_fini(&p->input);
+	proc_stream_end(&p->streams[0]);
+	proc_stream_end(&p->streams[1]);
+	ring_fini(&p->ring);
+	timer_stop(&p->timer_ev);
+	map_del(&ps->by_id, &p->node);
+	if (p->state == PROC_RUNNING)
+		map_del(&ps->by_pid, &p->pid_node);
+	TAILQ_REMOVE(&ps->all, p, entry);
+	ps->known--;
+	cgroups_give_back(ps->env->cgroups, &p->cgroup);
+	kin_fini(&p->kin);
+	free(p->id);
+	free(p->json_id);
+	free(p);
+}
+
+/* --- death --- */
+
+/* It needs its sandbox no more: what it left behind may. */
+static void
+leave_holder(struct proc *p)
+{
+	struct holder	*h = p->holder;
+
+	p->holder = NULL;
+	if (h != NULL)
+		holder_use(h, false);
+}
+
+/* Old closed processes make room for new ones. */
+static void
+bound_closed(struct procs *ps, struct proc *newest)
+{
+	struct proc	*p, *next;
+
+	for (p = TAILQ_FIRST(&ps->all); p != NULL; p = next) {
+		if (ps->closed_bytes <= LIMIT_RETAINED_CLOSED &&
+		    ps->known - ps->running <= LIMIT_CLOSED_PROCESSES)
+			break;
+		next = TAILQ_NEXT(p, entry);
+		/* What the client has not read yet stays. */
+		if (p->state == PROC_CLOSED && p != newest &&
+		    p->ring.unread_cost == 0 &&
+		    p->ring.relayed_count == 0 && !proc_is_being_killed(p))
+			proc_free(&p);
+	}
+}
+
+static void
+proc_close(struct proc *p)
+{
+	struct procs	*ps = p->procs;
+
+	proc_stream_end(&p->streams[0]);
+	proc_stream_end(&p->streams[1]);
+	input_lose(&p->input);
+	p->state = PROC_CLOSED;
+	p->unheard = !ps->has_client;
+	leave_holder(p);
+	ring_count(&p->ring, &ps->closed_bytes);
+	p->ring.next_seq++;		/* a close has a number, too */
+	sinks_close(&p->sinks);
+	if (!p->terminated) {
+		cgroups_give_back(ps->env->cgroups, &p->cgroup);
+		timer_set(&p->timer_ev, ps->env->set.closed_ttl_ms);
+	}
+	bound_closed(ps, p);
+}
+
+void
+proc_maybe_close(struct proc *p)
+{
+	if (p->state != PROC_EXITED)
+		return;
+	if (p->terminated ||
+	    (p->streams[0].fd == -1 && p->streams[1].fd == -1))
+		proc_close(p);
+}
+
+void
+proc_on_exit(struct proc *p, int status)
+{
+	struct procs	*ps = p->procs;
+
+	assert(p->state == PROC_RUNNING);
+	p->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) :
+	    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : -1;
+	if (p->terminated || (p->sandboxed && p->exit_code != 0))
+		proc_drain(p);
+	p->denied = p->sandboxed && denied(&p->ring, p->exit_code);
+	map_del(&ps->by_pid, &p->pid_node);
+	p->state = PROC_EXITED;
+	ps->running--;
+	if (!p->has_input)
+		input_lose(&p->input);
+	ring_exit(&p->ring);
+	sinks_exit(&p->sinks);
+	proc_maybe_close(p);
+}
+
+/* The grace is over, another pass is due, or it was known long enough. */
+static void
+proc_on_timer(void *arg)
+{
+	struct proc	*p = arg;
+	struct procs	*ps = p->procs;
+
+	if (proc_is_being_killed(p)) {
+		proc_kill_again(p);
+		return;
+	}
+	if (p->state != PROC_CLOSED)
+		return;
+	/* Whoever comes back in time finds what he has not read, or heard. */
+	if (!ps->has_client && (p->ring.unread_cost > 0 ||
+	    p->ring.relayed_count > 0 || p->unheard)) {
+		timer_set(&p->timer_ev, ps->env->set.closed_ttl_ms);
+		return;
+	}
+	proc_free(&p);
+	ps->events->on_forgotten(ps->arg);
+}
+
+/* --- all of them --- */
+
+void
+procs_init(struct procs *ps, const struct env *env, struct window *window,
+    const struct proc_events *events, void *arg)
+{
+	memset(ps, 0, sizeof(*ps));
+	ps->env = env;
+	ps->window = window;
+	ps->events = events;
+	ps->arg = arg;
+	map_init(&ps->by_id);
+	map_init(&ps->by_pid);
+	TAILQ_INIT(&ps->all);
+	procs_out_init(ps);
+}
+
+void
+procs_fini(struct procs *ps)
+{
+	struct proc	*p;
+
+	while ((p = TAILQ_FIRST(&ps->all)) != NULL)
+		proc_free(&p);
+	procs_out_fini(ps);
+	map_fini(&ps->by_id);
+	map_fini(&ps->by_pid);
+}

@@ -1,0 +1,98 @@
+/* How a process is ended, with all that it started. */
+#include "worker/proc/proc_priv.h"
+
+#include <signal.h>
+
+#include "common/clock.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "common/ptree.h"
+#include "worker/os/cgroup.h"
+
+#define KILL_PASS_MS	2		/* between two looks for descendants */
+#define KILL_PASSES	3		/* that must find nobody */
+#define KILL_MS		5		/* a pass takes at most */
+
+bool
+proc_is_being_killed(const struct proc *p)
+{
+	return p->terminated && (p->empty_passes < KILL_PASSES ||
+	    p->state != PROC_CLOSED);
+}
+
+/*
+ * Somebody may fork faster than we look, so that every look finds nobody:
+ * the orphans it leaves to us show that it is there (procs_on_orphan()).
+ */
+static void
+kill_pass(struct proc *p)
+{
+	struct procs	*ps = p->procs;
+	unsigned	 orphans = p->orphans;
+	uint64_t	 next = KILL_PASS_MS;
+
+	p->orphans = 0;
+	cgroups_kill(ps->env->cgroups, p->cgroup);
+	p->empty_passes = ptree_purge(kin_skips, kin_has, &p->kin, orphans > 0,
+	    KILL_MS, ps->events->reap, ps->arg) ? 0 : p->empty_passes + 1;
+	if (p->kill_until == 0)
+		p->kill_until = clock_ms() + LIMIT_KILL;
+	else if (clock_ms() > p->kill_until && p->empty_passes <
+	    KILL_PASSES && p->state == PROC_CLOSED) {
+		/* Not ours to kill: a set-user-ID program, say. */
+		log_warnx("a descendant of process %d cannot be killed",
+		    p->pid);
+		p->empty_passes = KILL_PASSES;
+	}
+	if (p->empty_passes >= KILL_PASSES && p->state == PROC_CLOSED) {
+		cgroups_give_back(ps->env->cgroups, &p->cgroup);
+		next = ps->env->set.closed_ttl_ms;
+		sinks_killed(&p->sinks);
+	}
+	timer_set(&p->timer_ev, next);
+}
+
+void
+proc_kill_again(struct proc *p)
+{
+	if (p->state == PROC_RUNNING) {
+		kin_look(&p->kin);
+		kill(p->pid, SIGKILL);
+	}
+	kill_pass(p);
+}
+
+void
+procs_on_orphan(struct procs *ps, uint64_t mark)
+{
+	struct proc	*p;
+
+	TAILQ_FOREACH(p, &ps->all, entry)
+		if (p->kin.mark == mark)
+			p->orphans++;
+}
+
+bool
+proc_terminate(struct proc *p, uint64_t grace)
+{
+	if (p->state != PROC_RUNNING)
+		return false;
+	p->terminated = true;
+	p->empty_passes = p->orphans = 0;
+	p->kill_until = 0;
+	if (grace > 0) {
+		kill(-p->pid, SIGTERM);
+		kill(-p->pid, SIGCONT);
+		timer_set(&p->timer_ev, grace);
+		return true;
+	}
+	proc_kill_again(p);
+	return true;
+}
+
+void
+proc_signal(struct proc *p, int sig)
+{
+	if (p->state == PROC_RUNNING)
+		kill(-p->pid, sig);
+}

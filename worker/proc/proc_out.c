@@ -1,0 +1,448 @@
+/* What a process puts out: reading it, holding it back, pacing it. */
+#include "worker/proc/proc_priv.h"
+
+#include <sys/ioctl.h>
+#include <sys/timerfd.h>
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+
+/*
+ * Pacing: a producer of single lines would wake us for each of them.  After
+ * PACE_STREAK short reads within PACE_US of one another the stream is left
+ * alone for a moment (start_pause()), so that its pipe fills. Input in
+ * between makes the next output an answer, which is never delayed.
+ */
+#define PACE_STREAK	8
+#define PACE_US		200
+#define PACE_SHORT	8192		/* bytes; reads below are short */
+
+/*
+ * A terminal gives 4095 bytes at most in one read, however much there is: as
+ * many as these say that there may be more, and that nobody has to wait for it.
+ */
+#define TERMINAL_FULL	2048
+
+#define BULKY		(LIMIT_READ_CHUNK / 2)
+#define READ_TRIES	10	/* of a read that fails */
+#define PACE_NS		400000	/* of such a moment: 0.4 ms */
+#define WIDE_AFTER	4		/* full reads: it will go on so */
+#define SPOOL_CHUNK	4096		/* room of a chunk nobody waits for */
+#define EVICT_MS	1000	/* between two looks for what need not stay */
+
+static void	 stream_on_read(void *);
+
+void
+proc_stream_end(struct stream *st)
+{
+	io_stop(&st->read_ev);
+	/* Nobody must wake it any more. */
+	st->held = st->paced = false;
+	st->streak = 0;
+	fd_close(&st->fd);
+}
+
+/* --- room --- */
+
+static bool
+has_room(const struct proc *p)
+{
+	return !sinks_full(&p->sinks) &&
+	    p->procs->events->has_room(p->procs->arg, p);
+}
+
+static void
+unhold(struct proc *p)
+{
+	int	 i;
+
+	for (i = 0; i < 2; i++) {
+		if (!p->streams[i].held)
+			continue;
+		if (!has_room(p)) {
+			p->procs->is_held = true;
+			return;
+		}
+		p->streams[i].held = false;
+		io_start(&p->streams[i].read_ev);
+	}
+}
+
+void
+procs_unhold(struct procs *ps)
+{
+	struct proc	*p;
+
+	if (!ps->is_held)
+		return;
+	ps->is_held = false;
+	TAILQ_FOREACH(p, &ps->all, entry)
+		unhold(p);
+}
+
+void
+proc_hold(struct proc *p, bool is_held)
+{
+	p->is_held = is_held;
+	if (!is_held)
+		unhold(p);
+}
+
+/* --- what a client that came back may want --- */
+
+void
+procs_on_client(struct procs *ps, bool holds)
+{
+	struct proc	*p;
+
+	ps->has_client = true;
+	/* What was held back goes to it. */
+	ps->is_held = true;
+	TAILQ_FOREACH(p, &ps->all, entry) {
+		p->ring.catching_up = true;
+		p->caught_up = 0;
+		p->is_held = holds;
+	}
+}
+
+void
+procs_on_client_lost(struct procs *ps)
+{
+	ps->has_client = false;
+}
+
+void
+procs_release_unread(struct procs *ps)
+{
+	struct proc	*p;
+
+	TAILQ_FOREACH(p, &ps->all, entry)
+		if (p->caught_up == 0)
+			proc_hold(p, false);
+}
+
+void
+proc_was_read(struct proc *p)
+{
+	if (!p->ring.catching_up || p->caught_up != 0)
+		return;
+	p->caught_up = clock_ms();
+	timer_ensure(&p->procs->evict_ev, EVICT_MS);
+}
+
+/* If it was read LIMIT_CAUGHT_UP ago, keep no more for that.  Whether so. */
+static bool
+end_catch_up(struct proc *p)
+{
+	if (!p->ring.catching_up || p->caught_up == 0)
+		return false;
+	if (clock_ms() - p->caught_up < LIMIT_CAUGHT_UP) {
+		timer_ensure(&p->procs->evict_ev, EVICT_MS);
+		return false;
+	}
+	p->ring.catching_up = false;
+	ring_evict(&p->ring);
+	return true;
+}
+
+/* Here and not with the next output: there may be none. */
+static void
+on_evict(void *arg)
+{
+	struct procs	*ps = arg;
+	struct proc	*p;
+	bool		 ended = false;
+
+	TAILQ_FOREACH(p, &ps->all, entry)
+		ended |= end_catch_up(p);
+	if (ended)
+		malloc_trim(0);
+}
+
+/* --- pacing --- */
+
+static void
+unpace(struct proc *p)
+{
+	int	 i;
+
+	/* "paced" stays: the next read belongs to the same streak. */
+	for (i = 0; i < 2; i++)
+		if (p->streams[i].paced && !p->streams[i].held)
+			io_start(&p->streams[i].read_ev);
+}
+
+static void
+on_pause_end(void *arg)
+{
+	struct procs	*ps = arg;
+	struct proc	*p;
+	uint64_t	 expired;
+
+	if (read(ps->pace_fd, &expired, sizeof(expired)) == -1)
+		return;
+	TAILQ_FOREACH(p, &ps->all, entry)
+		unpace(p);
+}
+
+/* All streams that are paced are read again in a moment.  0, or -1: not so. */
+static int
+start_pause(struct procs *ps)
+{
+	struct itimerspec	 t;
+
+	memset(&t, 0, sizeof(t));
+	t.it_value.tv_nsec = PACE_NS;
+	if (ps->pace_fd == -1) {
+		/* libevent rounds its own timers up to a millisecond. */
+		if ((ps->pace_fd = timerfd_create(CLOCK_MONOTONIC,
+		    TFD_CLOEXEC | TFD_NONBLOCK)) == -1)
+			return -1;
+		io_init(&ps->pace_ev, ps->env->base, ps->pace_fd,
+		    EV_READ | EV_PERSIST, on_pause_end, ps);
+		if (io_start(&ps->pace_ev) == -1) {
+			fd_close(&ps->pace_fd);
+			return -1;
+		}
+	}
+	return timerfd_settime(ps->pace_fd, 0, &t, NULL);
+}
+
+/* Leave the stream alone for a moment if it comes in crumbs. */
+static void
+pace(struct stream *st, size_t n)
+{
+	uint64_t	 now = clock_us();
+	bool		 is_near = now - st->last_read < PACE_US;
+
+	st->last_read = now;
+	st->streak = n < (st->stream == STREAM_PTY ? TERMINAL_FULL :
+	    PACE_SHORT) && (is_near || st->paced) ? st->streak + 1 : 0;
+	st->paced = false;
+	if (st->streak >= PACE_STREAK && st->fd != -1 &&
+	    start_pause(st->proc->procs) == 0) {
+		st->paced = true;
+		io_stop(&st->read_ev);
+	}
+}
+
+void
+proc_on_input(struct proc *p)
+{
+	int	 i;
+
+	for (i = 0; i < 2; i++) {
+		p->streams[i].streak = 0;
+		if (!p->streams[i].paced)
+			continue;
+		p->streams[i].paced = false;
+		if (!p->streams[i].held)
+			io_start(&p->streams[i].read_ev);
+	}
+}
+
+/* --- reading --- */
+
+/* A chunk of n bytes that were read to data, or there already. */
+static void
+add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
+{
+	struct proc	*p = st->proc;
+	struct procs	*ps = p->procs;
+	struct output	 o = { st->stream, data, n, NULL };
+
+	p->bytes_out += n;
+	ps->bytes_out += n;
+	if (c == NULL) {
+		if (!ps->has_client &&
+		    ring_append(&p->ring, st->stream, data, n)) {
+			sinks_output(&p->sinks, &o);
+			return;
+		}
+		if ((c = window_chunk(ps->window, !ps->has_client &&
+		    n < SPOOL_CHUNK ? SPOOL_CHUNK : n)) == NULL) {
+			/* A hole would be worse: the client waits for it. */
+			fatal("no memory for output");
+		}
+		memcpy(c->data, data, n);
+	}
+	c->len = (uint32_t)n;
+	ring_add(&p->ring, c, st->stream);
+	o.data = c->data;
+	o.chunk = c;
+	sinks_output(&p->sinks, &o);
+	ring_evict(&p->ring);
+}
+
+/* As read(2), but all that a terminal has.  Its end is found by the next. */
+static ssize_t
+take(const struct stream *st, void *to, size_t size)
+{
+	ssize_t	 n, len;
+
+	len = n = read(st->fd, to, size);
+	while (st->stream == STREAM_PTY && n >= TERMINAL_FULL &&
+	    (size_t)len < size && (n = read(st->fd, (char *)to + len,
+	    size - (size_t)len)) > 0)
+		len += n;
+	return len;
+}
+
+/* Say so where the rest should be, as ring_close_gap() does. */
+static void
+lose_rest(struct stream *st, int error)
+{
+	struct proc	*p = st->proc;
+	const char	*line = st->stream == STREAM_PTY ? "\r\n" : "\n";
+	char		 text[200];
+	int		 n;
+
+	p->lost = error;
+	log_warnx("process %d: reading its %s: %s", p->pid,
+	    ring_stream_name(st->stream), strerror(error));
+	n = snprintf(text, sizeof(text), "%s[execsrv: the rest of this output "
+	    "could not be read: %s]%s", line, strerror(error), line);
+	add_output(st, NULL, text, (size_t)n);
+}
+
+/* What read(2) could not do: try again, or give up.  As read_some(). */
+static ssize_t
+on_failure(struct stream *st)
+{
+
+	if (errno == EAGAIN || errno == EINTR)
+		return -1;
+	if (st->stream == STREAM_PTY && errno == EIO)
+		return 0;		/* so a terminal ends */
+	if (++st->failed < READ_TRIES)
+		return -1;
+	lose_rest(st, errno);
+	return 0;
+}
+
+/*
+ * What is there.  Large reads go straight into their chunk, small ones over a
+ * common buffer, so that a chunk is never larger than what is in it.
+ * Bytes, 0 at the end, or -1 when there is nothing now.
+ */
+static ssize_t
+read_some(struct stream *st)
+{
+	static char	 common[LIMIT_READ_CHUNK];
+	struct window	*w = st->proc->procs->window;
+	struct chunk	*c = NULL;
+	ssize_t		 n;
+
+	if (st->bulky && window_has_memory(w, LIMIT_READ_CHUNK) &&
+	    (c = chunk_new(LIMIT_READ_CHUNK)) != NULL)
+		n = take(st, c->data, LIMIT_READ_CHUNK);
+	else
+		n = take(st, common, sizeof(common));
+	if (n <= 0) {
+		free(c);
+		return n == 0 ? 0 : on_failure(st);
+	}
+	st->failed = 0;
+	st->bulky = n >= BULKY;
+	st->full = n == LIMIT_READ_CHUNK ? st->full + 1 : 0;
+	if (st->full == WIDE_AFTER)
+		fd_widen(st->fd);
+	if (c != NULL && !st->bulky) {
+		memcpy(common, c->data, (size_t)n);
+		free(c);
+		c = NULL;
+	}
+	add_output(st, c, common, (size_t)n);
+	return n;
+}
+
+static void
+stream_on_read(void *arg)
+{
+	struct stream	*st = arg;
+	struct proc	*p = st->proc;
+	ssize_t		 n;
+
+	if (!has_room(p)) {
+		st->held = true;
+		p->procs->is_held = true;
+		io_stop(&st->read_ev);
+		return;
+	}
+	if ((n = read_some(st)) == 0) {
+		proc_stream_end(st);
+		proc_maybe_close(p);
+	} else if (n > 0) {
+		pace(st, (size_t)n);
+	}
+}
+
+void
+proc_drain(struct proc *p)
+{
+	int	 i, reads;
+
+	for (i = 0; i < 2; i++)
+		for (reads = 0; reads < 2 && p->streams[i].fd != -1; reads++)
+			if (read_some(&p->streams[i]) <= 0)
+				break;
+}
+
+/* --- the streams --- */
+
+int
+proc_stream_init(struct stream *st, struct proc *p, int fd, uint8_t stream)
+{
+	st->proc = p;
+	st->stream = stream;
+	st->fd = fd;
+	if (fd == -1)
+		return 0;
+	io_init(&st->read_ev, p->procs->env->base, fd, EV_READ | EV_PERSIST,
+	    stream_on_read, st);
+	return io_start(&st->read_ev);
+}
+
+void
+procs_out_init(struct procs *ps)
+{
+	ps->pace_fd = -1;
+	timer_init(&ps->evict_ev, ps->env->base, on_evict, ps);
+}
+
+void
+procs_out_fini(struct procs *ps)
+{
+	timer_stop(&ps->evict_ev);
+	io_stop(&ps->pace_ev);
+	fd_close(&ps->pace_fd);
+}
+
+int
+proc_resize(struct proc *p, uint16_t rows, uint16_t cols)
+{
+	struct winsize	 size;
+
+	memset(&size, 0, sizeof(size));
+	size.ws_row = rows;
+	size.ws_col = cols;
+	if (!p->tty) {
+		errno = ENOTTY;
+		return -1;
+	}
+	if (p->streams[0].fd == -1)
+		return 0;		/* it has ended: no harm */
+	if (ioctl(p->streams[0].fd, TIOCSWINSZ, &size) == -1)
+		return -1;
+	sinks_resize(&p->sinks, rows, cols);
+	return 0;
+}

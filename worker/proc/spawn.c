@@ -1,0 +1,354 @@
+#include "worker/proc/spawn.h"
+
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/landlock.h"
+#include "worker/os/birth.h"
+#include "worker/os/dropcaps.h"
+#include "worker/os/rawcall.h"
+#include "worker/sandbox/brand.h"
+#include "worker/sandbox/enforce.h"
+
+/*
+ * What the child needs, in one piece of memory: it may outlive the request
+ * (worker/os/birth.h).  What is pointed to stands behind it, but for literals.
+ */
+struct command {
+	struct birth	 birth;		/* the first member */
+	char		**programs, **argv, **envp;
+	char		*cwd;
+	bool		 tty, confined;
+	struct view	 view;		/* if it is confined */
+	int		 brand;		/* worker/sandbox/brand.h, or -1 */
+	uint64_t	 mark;
+	struct rlimit	 nofile;
+	struct limits	 limits;
+	int		 std[3];	/* the child's ends */
+	const char	*what;		/* failed */
+};
+
+/* --- in the child: only system calls from here on --- */
+
+static int
+child_fail(struct command *c, const char *what, int error)
+{
+	c->what = what;
+	return birth_fail(&c->birth, error, what);
+}
+
+static void
+child_limits(const struct command *c)
+{
+	struct rlimit	 rl;
+
+	rl.rlim_cur = rl.rlim_max = (rlim_t)c->mark;
+	setrlimit(RLIMIT_LOCKS, &rl);
+	setrlimit(RLIMIT_NOFILE, &c->nofile);
+	limits_apply(&c->limits);
+}
+
+/*
+ * For good: nothing it executes has rights that the user does not have.  0, or
+ * the errno.
+ */
+static int
+child_confine(const struct command *c)
+{
+	const struct view	*v = &c->view;
+
+	if (dropcaps() == -1 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		return errno;
+	if (v->fds[VIEW_RULESET] != -1 &&
+	    landlock_join(v->fds[VIEW_RULESET]) == -1)
+		return errno;
+	if ((v->no_changes && enforce_no_changes() == -1) ||
+	    (v->fds[VIEW_PID] == -1 && enforce_self_only() == -1))
+		return errno;
+	if (enforce_seccomp(v->net_off) == -1)
+		return errno;
+	return c->brand != -1 ? brand_join(c->brand) : 0;
+}
+
+/*
+ * From here on anybody of the user may hold us up, and what we look for may be
+ * where nobody answers: so we may be late.
+ */
+static int
+child_execute(struct command *c)
+{
+	char	**p;
+	int	 error, best = ENOENT;
+
+	if ((error = (int)-rawcall(SYS_chdir, (long)c->cwd, 0, 0, 0, 0)) != 0)
+		return child_fail(c, "working directory", error);
+	if ((error = birth_become_user()) != 0)
+		return child_fail(c, "user", error);
+	if ((error = limits_apply_tasks(&c->limits)) != 0)
+		return child_fail(c, "TasksMax", error);
+	for (p = c->programs; *p != NULL; p++) {
+		error = (int)-rawcall(SYS_execve, (long)*p, (long)c->argv,
+		    (long)c->envp, 0, 0);
+		/* As execvp(3): a refusal is told if nothing better comes. */
+		if (error == EACCES)
+			best = EACCES;
+		else if (error != ENOENT && error != ENOTDIR)
+			return child_fail(c, "program", error);
+	}
+	return child_fail(c, "program", best);
+}
+
+/* The command's own process, in the sandbox if there is one. */
+static int
+child_run(void *arg)
+{
+	struct command	*c = arg;
+	int		 i, error;
+
+	setsid();
+	if (c->tty && ioctl(c->std[0], TIOCSCTTY, 0) == -1)
+		return child_fail(c, "controlling terminal", errno);
+	for (i = 0; i < 3; i++)
+		if (dup2(c->std[i], i) == -1)
+			return child_fail(c, "standard streams", errno);
+	birth_close(c->view.fds[VIEW_RULESET], c->brand);
+	child_limits(c);
+	if (c->confined && (error = child_confine(c)) != 0)
+		return child_fail(c, "sandbox", error);
+	birth_close(-1, -1);
+	return child_execute(c);
+}
+
+/*
+ * In the sandbox's namespaces.  Of that for processes only children are
+ * members: the command becomes one, and a child of our parent as if it were
+ * this one, which ends then.
+ */
+static int
+child_join(struct command *c)
+{
+	const struct view	*v = &c->view;
+	int			 i;
+
+	for (i = 0; i < VIEW_NSES; i++)
+		if (v->fds[i] != -1 && setns(v->fds[i], 0) == -1)
+			return child_fail(c, "sandbox", errno);
+	/* It came with the rights: what we share is the worker's memory. */
+	prctl(PR_SET_DUMPABLE, 0);
+	return c->birth.twice ? birth_give_inner(&c->birth, child_run) :
+	    child_run(c);
+}
+
+static int
+child_main(void *arg)
+{
+	struct command	*c = arg;
+
+	return c->confined ? child_join(c) : child_run(c);
+}
+
+/* --- in the parent --- */
+
+/* A terminal: our side to *master_out, the child's to *slave_out. */
+static int
+open_terminal(const struct spawn *s, int *master_out, int *slave_out)
+{
+	struct winsize	 size;
+	const char	*name = "/dev/ptmx";
+	int		 unlock = 0, dir = AT_FDCWD;
+
+	memset(&size, 0, sizeof(size));
+	size.ws_row = s->rows;
+	size.ws_col = s->cols;
+	if (s->view != NULL && s->view->fds[VIEW_PTS] != -1) {
+		dir = s->view->fds[VIEW_PTS];
+		name = "ptmx";
+	}
+	if ((*master_out = openat(dir, name,
+	    O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)) == -1 ||
+	    ioctl(*master_out, TIOCSPTLCK, &unlock) == -1 ||
+	    (*slave_out = ioctl(*master_out, TIOCGPTPEER,
+	    O_RDWR | O_NOCTTY | O_CLOEXEC)) == -1 ||
+	    ioctl(*master_out, TIOCSWINSZ, &size) == -1)
+		return -1;
+	return 0;
+}
+
+/* A pipe of which our end, ours[0] or [1], does not block. */
+static int
+open_pipe(int ends[2], int ours)
+{
+	if (pipe2(ends, O_CLOEXEC) == -1)
+		return -1;
+	return fd_nonblock(ends[ours], 1);
+}
+
+static int
+open_streams(const struct spawn *s, struct spawned *out, int std[3])
+{
+	int	 ends[2], i;
+
+	if (s->tty) {
+		if (open_terminal(s, &out->output[0], &std[0]) == -1 ||
+		    (out->input = fcntl(out->output[0], F_DUPFD_CLOEXEC,
+		    3)) == -1)
+			return -1;
+		std[1] = std[2] = std[0];
+		return 0;
+	}
+	for (i = 0; i < 2; i++) {
+		ends[0] = ends[1] = -1;
+		if (open_pipe(ends, 0) == -1)
+			goto fail;
+		out->output[i] = ends[0];
+		std[1 + i] = ends[1];
+	}
+	if (!s->pipe_stdin) {
+		std[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return std[0] == -1 ? -1 : 0;
+	}
+	ends[0] = ends[1] = -1;
+	if (open_pipe(ends, 1) == -1)
+		goto fail;
+	std[0] = ends[0];
+	out->input = ends[1];
+	return 0;
+ fail:
+	fd_close(&ends[0]);
+	fd_close(&ends[1]);
+	return -1;
+}
+
+static void
+close_std(const struct spawn *s, int std[3])
+{
+	fd_close(&std[0]);
+	if (!s->tty) {
+		fd_close(&std[1]);
+		fd_close(&std[2]);
+	}
+}
+
+/* Bytes of a list of strings and of the strings; *n_out: how many. */
+static size_t
+size_of(char *const *list, size_t *n_out)
+{
+	size_t	 i, size = sizeof(*list);
+
+	for (i = 0; list[i] != NULL; i++)
+		size += sizeof(*list) + strlen(list[i]) + 1;
+	*n_out = i;
+	return size;
+}
+
+/* A copy of n strings at *at, which moves behind them: pointers, then text. */
+static char **
+put_list(char **at, char *const *list, size_t n)
+{
+	char	**copy = (char **)(void *)*at, *text;
+	size_t	  i, len;
+
+	text = *at + (n + 1) * sizeof(*copy);
+	for (i = 0; i < n; i++) {
+		len = strlen(list[i]) + 1;
+		copy[i] = memcpy(text, list[i], len);
+		text += len;
+	}
+	copy[n] = NULL;
+	*at = text;
+	return copy;
+}
+
+/* The next place for a pointer. */
+static size_t
+aligned(size_t size)
+{
+	return (size + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
+}
+
+static struct command *
+command_new(const struct spawn *s)
+{
+	char *const	*const lists[3] = { s->programs, s->argv, s->envp };
+	struct command	*c;
+	char		*at, **copies[3];
+	size_t		 n[3], size = aligned(sizeof(*c)), sizes[3], i;
+
+	for (i = 0; i < 3; i++)
+		size += sizes[i] = aligned(size_of(lists[i], &n[i]));
+	size += strlen(s->cwd) + 1;
+	if ((c = malloc(size)) == NULL)
+		return NULL;
+	memset(c, 0, sizeof(*c));
+	c->birth.size = size;
+	at = (char *)c + aligned(sizeof(*c));
+	for (i = 0; i < 3; i++) {
+		copies[i] = put_list(&at, lists[i], n[i]);
+		at = (char *)copies[i] + sizes[i];
+	}
+	c->programs = copies[0];
+	c->argv = copies[1];
+	c->envp = copies[2];
+	c->cwd = strcpy(at, s->cwd);
+	c->tty = s->tty;
+	c->mark = s->mark;
+	c->nofile = s->nofile;
+	c->limits = *s->limits;
+	c->std[0] = c->std[1] = c->std[2] = -1;
+	c->brand = s->brand;
+	view_init(&c->view);
+	if ((c->confined = s->view != NULL))
+		c->view = *s->view;
+	c->birth.twice = c->view.fds[VIEW_PID] != -1;
+	return c;
+}
+
+int
+spawn(const struct spawn *s, struct spawned *out, const char **what_out)
+{
+	struct command	*c;
+	int		 std[3] = { -1, -1, -1 }, saved;
+
+	out->pid = -1;
+	out->input = out->output[0] = out->output[1] = -1;
+	*what_out = "memory";
+	if ((c = command_new(s)) == NULL)
+		goto fail;
+	*what_out = "TasksMax";
+	if (limits_count(&c->limits) == -1)
+		goto fail;
+	*what_out = "streams";
+	if (open_streams(s, out, std) == -1)
+		goto fail;
+	memcpy(c->std, std, sizeof(std));
+	c->what = "fork";
+	out->pid = birth_give(&c->birth, s->cgroup, child_main);
+	/* Rights come and go in a child that shares our memory. */
+	prctl(PR_SET_DUMPABLE, 0);
+	if (out->pid != -1) {
+		close_std(s, std);
+		return 0;
+	}
+	*what_out = c->what;
+ fail:
+	saved = errno;
+	birth_free((struct birth *)c);
+	close_std(s, std);
+	fd_close(&out->input);
+	fd_close(&out->output[0]);
+	fd_close(&out->output[1]);
+	errno = saved;
+	return -1;
+}

@@ -1,0 +1,137 @@
+#include "worker/proc/spool.h"
+
+#include <sys/mman.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+#define ALIGN		(sizeof(max_align_t))
+
+void
+spool_init(struct spool *s)
+{
+	s->fd = -1;
+	s->size = 0;
+	TAILQ_INIT(&s->parts);
+	TAILQ_INIT(&s->unused);
+}
+
+void
+spool_fini(struct spool *s)
+{
+	struct spool_part	*p;
+
+	while ((p = TAILQ_FIRST(&s->parts)) != NULL) {
+		TAILQ_REMOVE(&s->parts, p, entry);
+		munmap(p->at, SPOOL_PART);
+		free(p);
+	}
+	while ((p = TAILQ_FIRST(&s->unused)) != NULL) {
+		TAILQ_REMOVE(&s->unused, p, entry);
+		free(p);
+	}
+	fd_close(&s->fd);
+}
+
+/* Where the disk is large, as a rule; not every file system has O_TMPFILE. */
+static int
+open_file(void)
+{
+	static const char *const	 dirs[] = { "/var/tmp", "/tmp" };
+	char				 name[] = "/tmp/execsrv.XXXXXX";
+	size_t				 i;
+	int				 fd;
+
+	for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		if ((fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC |
+		    O_EXCL, 0600)) != -1)
+			return fd;
+	if ((fd = mkostemp(name, O_CLOEXEC)) != -1)
+		unlink(name);
+	return fd;
+}
+
+/* Room is taken here: a write to a full disk would be a SIGBUS later. */
+static int
+open_part(struct spool *s, struct spool_part *p)
+{
+	if (s->fd == -1 && (s->fd = open_file()) == -1)
+		return -1;
+	if ((errno = posix_fallocate(s->fd, (off_t)p->offset,
+	    (off_t)SPOOL_PART)) != 0)
+		return -1;
+	p->at = mmap(NULL, SPOOL_PART, PROT_READ | PROT_WRITE, MAP_SHARED,
+	    s->fd, (off_t)p->offset);
+	if (p->at == MAP_FAILED) {
+		p->at = NULL;
+		return -1;
+	}
+	p->used = p->left = 0;
+	return 0;
+}
+
+static struct spool_part *
+new_part(struct spool *s)
+{
+	struct spool_part	*p = TAILQ_FIRST(&s->unused);
+
+	if (p == NULL) {
+		if ((p = calloc(1, sizeof(*p))) == NULL)
+			return NULL;
+		p->offset = s->size;
+		s->size += SPOOL_PART;
+		TAILQ_INSERT_HEAD(&s->unused, p, entry);
+	}
+	if (open_part(s, p) == -1)
+		return NULL;
+	TAILQ_REMOVE(&s->unused, p, entry);
+	TAILQ_INSERT_TAIL(&s->parts, p, entry);
+	return p;
+}
+
+static void
+drop_part(struct spool *s, struct spool_part *p)
+{
+	munmap(p->at, SPOOL_PART);
+	p->at = NULL;
+	(void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+	    (off_t)p->offset, (off_t)SPOOL_PART);
+	TAILQ_REMOVE(&s->parts, p, entry);
+	TAILQ_INSERT_HEAD(&s->unused, p, entry);
+}
+
+void *
+spool_alloc(struct spool *s, size_t len, struct spool_part **part_out)
+{
+	struct spool_part	*p = TAILQ_LAST(&s->parts, spool_parts);
+	uint8_t			*at;
+
+	if (len > SPOOL_PART) {
+		errno = EFBIG;
+		return NULL;
+	}
+	len = (len + ALIGN - 1) / ALIGN * ALIGN;
+	if ((p == NULL || SPOOL_PART - p->used < len) &&
+	    (p = new_part(s)) == NULL)
+		return NULL;
+	at = p->at + p->used;
+	p->used += len;
+	p->left++;
+	*part_out = p;
+	return at;
+}
+
+void
+spool_free(struct spool *s, struct spool_part *p)
+{
+	if (--p->left > 0)
+		return;
+	if (p == TAILQ_LAST(&s->parts, spool_parts))
+		p->used = 0;		/* from its beginning again */
+	else
+		drop_part(s, p);
+}

@@ -1,0 +1,175 @@
+#include "worker/proc/tail.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/ipc.h"
+#include "common/limit.h"
+#include "worker/proc/proc.h"
+
+#define TURN_PIECES	4	/* sent in one turn of the loop */
+
+struct tail {
+	struct sink		 sink;
+	struct ring		*ring;		/* the output */
+	unsigned		*total;		/* of the session */
+	bool			 is_over;	/* no more will come */
+	int			 fd;
+	struct io		 read_ev;	/* the operator left */
+	struct io		 write_ev;
+	uint64_t		 seq;		/* of the chunk it is in */
+	uint32_t		 at;		/* bytes of that it has */
+	uint64_t		 until;		/* the first not shown */
+};
+
+static void
+tail_free(struct tail *t)
+{
+	if (t->sink.sinks != NULL)
+		sink_remove(&t->sink);
+	(*t->total)--;
+	io_stop(&t->read_ev);
+	io_stop(&t->write_ev);
+	fd_close(&t->fd);
+	free(t);
+}
+
+/* An operator says nothing: this is the end of it. */
+static void
+on_read(void *arg)
+{
+	tail_free(arg);
+}
+
+/* Where to go on; the chunk that it is in may have grown (ring_append()). */
+static const struct chunk *
+next_chunk(struct tail *t)
+{
+	struct ring		*r = t->ring;
+	const struct chunk	*c = ring_after(r, t->seq > 0 ? t->seq - 1 :
+				    0);
+
+	if (c != NULL && c->seq == t->seq && t->at >= c->len)
+		c = ring_after(r, t->seq);
+	if (c == NULL || c->seq >= t->until)
+		return NULL;
+	if (c->seq != t->seq) {
+		t->seq = c->seq;
+		t->at = 0;
+	}
+	return c;
+}
+
+static int
+put_piece(struct tail *t, const struct chunk *c)
+{
+	Ipc__TailPiece	 out = IPC__TAIL_PIECE__INIT;
+
+	out.seq = c->seq;
+	out.stream = (char *)(uintptr_t)ring_stream_name(c->stream);
+	out.data.data = (uint8_t *)(uintptr_t)c->data + t->at;
+	out.data.len = c->len - t->at;
+	if (ipc_send(t->fd, IPC_tail_piece, &out, -1) == -1)
+		return -1;
+	t->at = c->len;
+	return 0;
+}
+
+static void
+on_write(void *arg)
+{
+	struct tail		*t = arg;
+	const struct chunk	*c;
+	int			 i;
+
+	for (i = 0; i < TURN_PIECES; i++) {
+		if ((c = next_chunk(t)) == NULL) {
+			if (t->until != UINT64_MAX || t->is_over)
+				tail_free(t);
+			return;
+		}
+		if (put_piece(t, c) == 0)
+			continue;
+		if (errno == EAGAIN)
+			break;
+		tail_free(t);
+		return;
+	}
+	io_start(&t->write_ev);
+}
+
+static void
+tail_on_output(struct sink *k, const struct output *o)
+{
+	struct tail	*t = (struct tail *)k;
+
+	(void)o;
+	io_start(&t->write_ev);
+}
+
+static void
+tail_on_close(struct sink *k)
+{
+	struct tail	*t = (struct tail *)k;
+
+	t->is_over = true;
+	io_start(&t->write_ev);
+}
+
+static void
+tail_on_renumber(struct sink *k, uint64_t after, uint64_t by)
+{
+	struct tail	*t = (struct tail *)k;
+
+	if (t->seq > after)
+		t->seq = t->seq - after > by ? t->seq - by : after;
+	if (t->until != UINT64_MAX && t->until > after)
+		t->until = t->until - after > by ? t->until - by : after;
+}
+
+static void
+tail_on_gone(struct sink *k)
+{
+	tail_free((struct tail *)k);
+}
+
+static const struct sink_ops	 tail_ops = {
+	.on_output = tail_on_output,
+	.on_close = tail_on_close,
+	.on_renumber = tail_on_renumber,
+	.on_gone = tail_on_gone,
+};
+
+int
+tail_add(struct proc *p, unsigned *total, int fd, bool follow)
+{
+	struct event_base	*base = p->procs->env->base;
+	struct tail		*t;
+
+	if (*total >= LIMIT_TAILS) {
+		errno = EMFILE;
+		return -1;
+	}
+	if ((t = calloc(1, sizeof(*t))) == NULL)
+		return -1;
+	t->ring = &p->ring;
+	t->total = total;
+	t->fd = -1;
+	t->is_over = p->state == PROC_CLOSED;
+	t->until = follow ? UINT64_MAX : p->ring.next_seq;
+	sink_add(&p->sinks, &t->sink, &tail_ops);
+	(*total)++;
+	io_init(&t->read_ev, base, fd, EV_READ, on_read, t);
+	io_init(&t->write_ev, base, fd, EV_WRITE, on_write, t);
+	if (fd_nonblock(fd, 1) == -1 || io_start(&t->read_ev) == -1 ||
+	    io_start(&t->write_ev) == -1) {
+		tail_free(t);
+		errno = ENOMEM;
+		return -1;
+	}
+	t->fd = fd;
+	return 0;
+}

@@ -1,0 +1,626 @@
+#include "worker/rpc/files.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "worker/conn/conn.h"
+#include "worker/fs/agent.h"
+#include "worker/fs/behind.h"
+#include "worker/sandbox/holder.h"
+
+/* An operation that is done by an agent. */
+struct job {
+	TAILQ_ENTRY(job)	 entry;
+	TAILQ_ENTRY(job)	 ask_entry;	/* while it asks */
+	struct session		*session;
+	struct rpc_req		*req;		/* kept */
+	struct holder		*holder;
+	struct handle		*handle;	/* or NULL */
+	files_done_fn		*done;
+	void			*arg;
+	struct fsop		 op;		/* data: a copy, or NULL and */
+	int			 data;		/* a file in memory, or -1 */
+	void			*copy;
+	uint64_t		 data_len;	/* bytes, also when begun */
+	int			 fd;		/* of the answer; -1: waits */
+	struct io		 ev;
+	bool			 held;		/* not listened to, see below */
+	bool			 asks;		/* whether it may hold more */
+	uint64_t		 holds;		/* bytes, at most */
+	uint64_t		 begun;		/* ms; or allowed to go on */
+	struct agent_answer	 answer;
+};
+
+struct files {
+	struct map		 handles;
+	TAILQ_HEAD(, job)	 jobs;		/* oldest first */
+	unsigned		 njobs, running;
+	uint64_t		 data;		/* bytes, of all jobs */
+	unsigned		 held;
+	TAILQ_HEAD(, job)	 asking;	/* in this order they may */
+	uint64_t		 holds;		/* bytes, of all jobs */
+	struct job		*taking;	/* a long answer */
+	struct timer		 retry_ev;	/* an agent's queue was full */
+	struct behind		 behind;
+	struct timer		 behind_ev;
+};
+
+#define RETRY_MS	2
+#define SLOW_MS		1000	/* who takes longer may take for ever */
+
+static_assert(LIMIT_MESSAGE <= LIMIT_FILE_HELD, "the longest may be held");
+
+static void	 let_hold(struct session *s);
+static void	 start_jobs(struct session *s);
+
+static void
+on_retry(void *arg)
+{
+	let_hold(arg);
+	start_jobs(arg);
+}
+
+static void
+on_behind(void *arg)
+{
+	struct files	*f = arg;
+
+	behind_flush(&f->behind);
+}
+
+static void
+free_events(struct files *f)
+{
+	timer_stop(&f->retry_ev);
+	timer_stop(&f->behind_ev);
+}
+
+/* The time begins with the first, or one after the other would put it off. */
+static void
+leave_behind(struct files *f, struct fsop_result *r)
+{
+	if (r->behind != -1 && f->behind.n == 0)
+		timer_set(&f->behind_ev, BEHIND_MS);
+	behind_add(&f->behind, &r->behind);
+}
+
+static struct files *
+get(struct session *s)
+{
+	struct files	*f = s->files;
+
+	if (f != NULL)
+		return f;
+	if ((f = calloc(1, sizeof(*f))) == NULL)
+		return NULL;
+	timer_init(&f->retry_ev, s->env.base, on_retry, s);
+	timer_init(&f->behind_ev, s->env.base, on_behind, f);
+	map_init(&f->handles);
+	TAILQ_INIT(&f->jobs);
+	TAILQ_INIT(&f->asking);
+	s->files = f;
+	return f;
+}
+
+/* --- jobs --- */
+
+/* A job for it is over; it is the last to go. */
+static void
+handle_release(struct handle *h)
+{
+	if (--h->jobs > 0 || !h->closed)
+		return;
+	fd_close(&h->fd);
+	free(h);
+}
+
+/*
+ * Whether more of its answer may be read.  Answers wait in the agent's child
+ * while the client does not read those before, and long ones come one after
+ * another: two of the longest would not fit what may wait for it.
+ */
+static bool
+may_take(const struct job *j)
+{
+	const struct files	*f = j->session->files;
+	const struct conn	*c = j->session->conn;
+
+	if (c == NULL)
+		return true;
+	if (j->answer.payload_len <= LIMIT_FILE_QUICK)
+		return conn_behind(c) < LIMIT_OUT_CHILDREN;
+	return conn_queued(c) < LIMIT_OUT_CHILDREN &&
+	    (f->taking == NULL || f->taking == j);
+}
+
+static void
+listen_again(struct files *f)
+{
+	struct job	*j;
+
+	if (f->held == 0)
+		return;
+	TAILQ_FOREACH(j, &f->jobs, entry)
+		if (j->held && may_take(j) &&
+		    io_start(&j->ev) == 0) {
+			j->held = false;
+			f->held--;
+		}
+}
+
+void
+files_unhold(struct session *s)
+{
+	if (s->files != NULL)
+		listen_again(s->files);
+}
+
+static void
+job_free(struct job *j)
+{
+	struct files	*f = j->session->files;
+
+	TAILQ_REMOVE(&f->jobs, j, entry);
+	f->njobs--;
+	f->data -= j->data_len;
+	f->held -= j->held ? 1 : 0;
+	f->holds -= j->holds;
+	if (j->asks)
+		TAILQ_REMOVE(&f->asking, j, ask_entry);
+	if (f->taking == j) {
+		f->taking = NULL;
+		listen_again(f);
+	}
+	if (j->fd != -1)
+		f->running--;
+	if (j->handle != NULL)
+		handle_release(j->handle);
+	io_stop(&j->ev);
+	agent_end(holder_line(j->holder), &j->answer, &j->fd);
+	holder_use(j->holder, false);
+	fd_close(&j->data);
+	free(j->copy);
+	agent_answer_fini(&j->answer);
+	free(j);
+}
+
+static void
+answer(struct job *j)
+{
+	struct rpc_req		*req = j->req;
+	struct fsop_result	 r = j->answer.r;
+	struct fsop		 op = j->op;
+	struct handle		*h = j->handle;
+	files_done_fn		*done = j->done;
+	void			*arg = j->arg;
+
+	/* The answer may end the connection, and the job with it. */
+	fsop_result_init(&j->answer.r);
+	j->handle = NULL;
+	op.data = NULL;
+	job_free(j);
+	if (op.kind == FSOP_READ && r.fd != -1)
+		fsop_read_opened(&r);
+	done(req, &op, &r, arg);
+	fsop_result_fini(&r);
+	if (h != NULL)
+		handle_release(h);
+}
+
+/* Answer, and make room for others. */
+static void
+finish(struct job *j)
+{
+	struct session	*s = j->session;
+
+	answer(j);
+	let_hold(s);
+	start_jobs(s);
+}
+
+/*
+ * Its connection is over: who waits hears that there is no answer.  Others
+ * are not begun, since all of them end like this now.
+ */
+static void
+cancel_job(struct rpc_req *req)
+{
+	struct job	*j = req->waiter;
+
+	j->req = NULL;
+	j->answer.r.why = FSWHY_DIED;
+	answer(j);
+}
+
+/* It wants to hold more: after those that asked before. */
+static void
+on_wish(struct job *j)
+{
+	struct session	*s = j->session;
+	struct files	*f = s->files;
+
+	f->holds -= j->holds;
+	j->holds = 0;
+	j->asks = true;
+	TAILQ_INSERT_TAIL(&f->asking, j, ask_entry);
+	let_hold(s);
+	/* While it waits another may run. */
+	start_jobs(s);
+}
+
+static void
+on_answer(void *arg)
+{
+	struct job	*j = arg;
+	struct files	*f = j->session->files;
+
+	if (!may_take(j)) {
+		io_stop(&j->ev);
+		j->held = true;
+		f->held++;
+	} else if (agent_answer_read(&j->answer, j->fd) != 0) {
+		awake_asked(&j->session->awake, clock_us());
+		finish(j);
+	} else if (j->answer.wants > 0) {
+		on_wish(j);
+	} else if (j->answer.payload_len > LIMIT_FILE_QUICK &&
+	    f->taking == NULL) {
+		f->taking = j;
+	}
+}
+
+static void
+fail(struct job *j, int error, enum fsop_why why)
+{
+	const char	*text;
+
+	j->answer.r.error = error;
+	j->answer.r.why = why;
+	if (why == FSWHY_NO_SANDBOX) {
+		text = holder_why(j->holder);
+		if (buf_put(&j->answer.r.payload, text, strlen(text)) == -1)
+			j->answer.r.why = FSWHY_DIED;
+	}
+	finish(j);
+}
+
+/* Whether an older job of the same handle is not done yet. */
+static bool
+has_to_wait(const struct files *f, const struct job *j)
+{
+	const struct job	*other;
+
+	if (j->handle == NULL)
+		return false;
+	TAILQ_FOREACH(other, &f->jobs, entry) {
+		if (other == j)
+			break;
+		if (other->handle == j->handle)
+			return true;
+	}
+	return false;
+}
+
+static void
+retry_in(struct files *f, uint64_t ms)
+{
+
+	timer_set(&f->retry_ev, ms);
+}
+
+/*
+ * Whether one more may be under way.  Those that hang, on a server that does
+ * not answer, say, do not count among the others, or soon nothing would go on.
+ */
+static bool
+may_start(struct files *f)
+{
+	const struct job	*j;
+	uint64_t		 now = clock_ms();
+	unsigned		 quick = 0;
+
+	if (f->running < LIMIT_FILE_JOBS)
+		return true;
+	TAILQ_FOREACH(j, &f->jobs, entry)
+		quick += j->fd != -1 && !j->asks &&
+		    now - j->begun < SLOW_MS;
+	if (quick < LIMIT_FILE_JOBS && f->running < LIMIT_FILE_STUCK)
+		return true;
+	retry_in(f, SLOW_MS / 10);
+	return false;
+}
+
+/* Bytes allowed to those that hang, as above. */
+static uint64_t
+held_by_stuck(const struct files *f)
+{
+	const struct job	*j;
+	uint64_t		 now = clock_ms(), n = 0;
+
+	TAILQ_FOREACH(j, &f->jobs, entry)
+		if (!j->held && j->answer.head_len == 0 &&
+		    now - j->begun >= SLOW_MS)
+			n += j->holds;
+	return n;
+}
+
+static bool
+may_hold(struct files *f, uint64_t more)
+{
+	if (f->holds + more <= LIMIT_FILE_HELD)
+		return true;
+	if (f->holds + more <= LIMIT_FILE_HELD_STUCK &&
+	    f->holds - held_by_stuck(f) + more <= LIMIT_FILE_HELD)
+		return true;
+	retry_in(f, SLOW_MS / 10);
+	return false;
+}
+
+/* An answer can end the connection, and with it any job: no list is walked. */
+static void
+let_hold(struct session *s)
+{
+	struct files	*f = s->files;
+	struct job	*j;
+
+	while ((j = TAILQ_FIRST(&f->asking)) != NULL &&
+	    may_hold(f, j->answer.wants)) {
+		TAILQ_REMOVE(&f->asking, j, ask_entry);
+		j->asks = false;
+		f->holds += j->holds = j->answer.wants;
+		j->begun = clock_ms();
+		if (agent_let_hold(&j->answer, j->fd) == -1)
+			fail(j, errno, FSWHY_NONE);
+	}
+}
+
+/* 1: under way; 0: not yet; -1: finished with an error. */
+static int
+start_job(struct job *j)
+{
+	struct files	*f = j->session->files;
+
+	if (holder_state(j->holder) == HOLDER_FAILED) {
+		fail(j, 0, FSWHY_NO_SANDBOX);
+		return -1;
+	}
+	if (holder_state(j->holder) == HOLDER_STARTING || has_to_wait(f, j))
+		return 0;
+	if (j->handle != NULL && j->op.kind != FSOP_OPEN) {
+		/* Opened meanwhile, or not. */
+		if ((j->op.fd = j->handle->fd) == -1) {
+			fail(j, ENOENT, FSWHY_NONE);
+			return -1;
+		}
+	}
+	j->fd = agent_ask(holder_sock(j->holder), &j->op, j->data,
+	    holder_line(j->holder), &j->answer);
+	if (j->fd == -1) {
+		if (errno == EAGAIN) {
+			retry_in(f, RETRY_MS);
+			return 0;
+		}
+		fail(j, errno, FSWHY_NONE);
+		return -1;
+	}
+	f->running++;
+	j->begun = clock_ms();
+	fd_close(&j->data);
+	io_init(&j->ev, j->session->env.base, j->fd, EV_READ | EV_PERSIST,
+	    on_answer, j);
+	if (io_start(&j->ev) == -1) {
+		fail(j, ENOMEM, FSWHY_NONE);
+		return -1;
+	}
+	return 1;
+}
+
+/* An answer can end the connection and with it any job: begin again then. */
+static void
+start_jobs(struct session *s)
+{
+	struct files	*f = s->files;
+	struct job	*j;
+
+ again:
+	TAILQ_FOREACH(j, &f->jobs, entry) {
+		if (j->fd != -1)
+			continue;
+		if (!may_start(f))
+			return;
+		if (start_job(j) == -1)
+			goto again;
+	}
+}
+
+bool
+files_running(const struct session *s)
+{
+	return s->files != NULL && s->files->running > 0;
+}
+
+void
+files_holder_changed(struct session *s)
+{
+	if (s->files != NULL)
+		start_jobs(s);
+}
+
+/* 0, or -1 with errno. */
+static int
+keep_data(struct job *j, const struct fsop *op)
+{
+	if (op->data == NULL || op->len == 0)
+		return 0;
+	if (op->len > AGENT_INLINE)
+		return (j->data = agent_data(op)) == -1 ? -1 : 0;
+	if ((j->copy = malloc(op->len)) == NULL)
+		return -1;
+	memcpy(j->copy, op->data, op->len);
+	j->op.data = j->copy;
+	return 0;
+}
+
+/* A job for the operation, its data and file made its own. */
+static struct job *
+job_new(struct session *s, const struct fsop *op)
+{
+	struct job	*j;
+
+	if ((j = calloc(1, sizeof(*j))) == NULL)
+		return NULL;
+	j->session = s;
+	j->op = *op;
+	j->op.data = NULL;
+	j->op.fd = j->fd = j->data = -1;
+	agent_answer_init(&j->answer);
+	if (keep_data(j, op) == -1) {
+		free(j);
+		return NULL;
+	}
+	return j;
+}
+
+static void
+run_elsewhere(struct session *s, struct rpc_req *req, const struct fsop *op,
+    struct holder *view, struct handle *h, files_done_fn *done, void *arg)
+{
+	struct fsop_result	 r;
+	struct job		*j = NULL;
+
+	fsop_result_init(&r);
+	if (s->files->njobs >= LIMIT_FILE_WAITING || (op->data != NULL &&
+	    s->files->data + op->len > LIMIT_FILE_DATA)) {
+		r.why = FSWHY_BUSY;
+		done(req, op, &r, arg);
+		return;
+	}
+	if ((view == NULL && (view = holder_get(s->holders, NULL)) == NULL) ||
+	    (j = job_new(s, op)) == NULL) {
+		r.error = errno;
+		done(req, op, &r, arg);
+		return;
+	}
+	j->holder = view;
+	holder_use(view, true);
+	j->handle = h;
+	j->done = done;
+	j->arg = arg;
+	TAILQ_INSERT_TAIL(&s->files->jobs, j, entry);
+	s->files->njobs++;
+	s->files->data += j->data_len = op->data != NULL ? op->len : 0;
+	if (h != NULL)
+		h->jobs++;
+	if ((j->req = rpc_keep(req, cancel_job, j)) == NULL) {
+		/* It is answered; who waits must hear of it all the same. */
+		fail(j, 0, FSWHY_BUSY);
+		return;
+	}
+	start_jobs(s);
+}
+
+void
+files_run(struct session *s, struct rpc_req *req, const struct fsop *op,
+    struct holder *view, struct handle *h, files_done_fn *done, void *arg)
+{
+	static const struct fsop_how	 quick = { .bounded = true,
+		.max_out = LIMIT_FILE_QUICK, .hup = -1 };
+	struct fsop_result		 r;
+
+	fsop_result_init(&r);
+	if (get(s) == NULL) {
+		r.error = errno;
+		done(req, op, &r, arg);
+		return;
+	}
+	if (view != NULL || (h != NULL && (h->jobs > 0 ||
+	    (h->fd != -1 && !h->is_local)))) {
+		run_elsewhere(s, req, op, view, h, done, arg);
+		return;
+	}
+	fsop_run(op, &quick, &r);
+	if (r.error == EAGAIN)
+		run_elsewhere(s, req, op, NULL, h, done, arg);
+	else
+		done(req, op, &r, arg);
+	leave_behind(s->files, &r);
+	fsop_result_fini(&r);
+}
+
+/* --- handles --- */
+
+struct handle *
+handle_find(struct session *s, const char *id, size_t len)
+{
+	return s->files == NULL ? NULL :
+	    map_find(&s->files->handles, id, len);
+}
+
+struct handle *
+handle_add(struct session *s, const char *id, size_t len)
+{
+	struct files	*f;
+	struct handle	*h;
+
+	assert(len <= HANDLE_ID_MAX);
+	if ((f = get(s)) == NULL)
+		return NULL;
+	if (map_find(&f->handles, id, len) != NULL) {
+		errno = EEXIST;
+		return NULL;
+	}
+	if (f->handles.count >= LIMIT_FILE_HANDLES) {
+		errno = EMFILE;
+		return NULL;
+	}
+	if ((h = calloc(1, sizeof(*h))) == NULL)
+		return NULL;
+	h->session = s;
+	h->fd = -1;
+	memcpy(h->id, id, len);
+	if (map_add(&f->handles, &h->node, h->id, len, h) == -1) {
+		free(h);
+		return NULL;
+	}
+	return h;
+}
+
+void
+handle_close(struct session *s, struct handle *h)
+{
+	map_del(&s->files->handles, &h->node);
+	h->closed = true;
+	h->jobs++;
+	handle_release(h);
+}
+
+void
+files_on_conn_end(struct session *s)
+{
+	struct files	*f = s->files;
+	struct handle	*h;
+
+	while (f != NULL && (h = map_any(&f->handles)) != NULL)
+		handle_close(s, h);
+}
+
+void
+files_free(struct session *s)
+{
+	struct files	*f = s->files;
+
+	if (f == NULL)
+		return;
+	files_on_conn_end(s);
+	map_fini(&f->handles);
+	behind_flush(&f->behind);
+	free_events(f);
+	free(f);
+	s->files = NULL;
+}

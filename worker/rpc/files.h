@@ -1,0 +1,74 @@
+/*
+ * The files side of a session: operations under way, in the worker or in
+ * agents (worker/fs/agent.h), and the open handles of a connection.
+ */
+#ifndef WORKER_RPC_FILES_H
+#define WORKER_RPC_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/map.h"
+#include "worker/fs/fsop.h"
+#include "worker/rpc/rpc.h"
+#include "worker/session/session.h"
+
+struct holder;
+
+#define HANDLE_ID_MAX	32	/* bytes, as the reference */
+
+/* A file that the client has open. */
+struct handle {
+	struct map_node	 node;
+	struct session	*session;
+	char		 id[HANDLE_ID_MAX];
+	int		 fd;		/* -1: being opened */
+	bool		 writes;	/* mode replace */
+	bool		 is_local;	/* reads and writes do not hang */
+	bool		 closed;	/* freed with the last job for it */
+	unsigned	 jobs;		/* operations under way */
+};
+
+/*
+ * An operation is over: answer its request.  arg as given; r is freed by the
+ * caller.
+ */
+typedef void	 files_done_fn(struct rpc_req *req, const struct fsop *op,
+		    struct fsop_result *r, void *arg);
+
+/*
+ * Do it, under the view of a holder (NULL: everything), and call done: at
+ * once, or later when it may take time. op may be on the stack; its data are
+ * copied when they are needed longer.  h: the handle it is for, or NULL;
+ * operations of one handle keep their order.  done is always called: with
+ * req NULL when there is nobody to answer any more.
+ */
+void	 files_run(struct session *s, struct rpc_req *req,
+	    const struct fsop *op, struct holder *view, struct handle *h,
+	    files_done_fn *done, void *arg);
+
+/* Whether agents are at work. */
+bool	 files_running(const struct session *s);
+
+/* A holder became ready or failed: go on with what waits for it. */
+void	 files_holder_changed(struct session *s);
+
+/* There may be room for answers again. */
+void	 files_unhold(struct session *s);
+
+/*
+ * Handles: of the connection, under ids of at most HANDLE_ID_MAX bytes.
+ * NULL: there is none; or it cannot be, with errno EEXIST, EMFILE or ENOMEM.
+ */
+struct handle	*handle_find(struct session *s, const char *id, size_t len);
+struct handle	*handle_add(struct session *s, const char *id, size_t len);
+void	 handle_close(struct session *s, struct handle *h);
+
+/* The connection is over, after rpc_cancel_all(): its handles with it. */
+void	 files_on_conn_end(struct session *s);
+
+/* All of it, at the end. */
+void	 files_free(struct session *s);
+
+#endif

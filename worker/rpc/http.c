@@ -1,0 +1,450 @@
+#include "worker/rpc/http.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/b64.h"
+#include "common/json_out.h"
+#include "common/limit.h"
+#include "worker/conn/conn.h"
+#include "worker/conn/note.h"
+#include "worker/rpc/rpc.h"
+
+#define ENVELOPE	1024	/* bytes of an answer beyond its parts */
+#define FIELDS_MAX	(8 * (size_t)LIMIT_HTTP_HEAD)	/* of them as JSON */
+
+struct exchange;
+TAILQ_HEAD(exchange_list, exchange);
+
+struct http {
+	struct http_link	*link;
+	struct map		 streams;	/* by requestId */
+	struct exchange_list	 all;
+	struct exchange_list	 ready;		/* answers that wait */
+	size_t			 held_bytes;	/* of bodies in all */
+	bool			 held;		/* some stream waits */
+};
+
+/* One request.  The call is the link's until on_free(). */
+struct exchange {
+	struct http_call	 call;		/* first */
+	TAILQ_ENTRY(exchange)	 entry;		/* of all, or of ready */
+	struct map_node		 node;		/* a stream's */
+	struct session		*session;
+	struct rpc_req		*req;		/* or NULL: answered */
+	struct http_order	 order;
+	char			*id;
+	bool			 is_ready;	/* complete, to be answered */
+	bool			 is_mapped;
+	unsigned		 status;
+	struct buf		 fields;	/* of the answer, as JSON */
+	struct json_out		 out;		/* writes them */
+	struct buf		 body;		/* unless it is streamed */
+	uint64_t		 seq;		/* of the last delta */
+	size_t			 waiting;	/* sent, and no more wanted */
+};
+
+void
+http_order_fini(struct http_order *o)
+{
+	size_t	 i;
+
+	for (i = 0; i < o->nheaders; i++) {
+		free(o->headers[i].name);
+		free(o->headers[i].value);
+	}
+	free(o->headers);
+	free(o->method);
+	free(o->url);
+	free(o->body);
+	memset(o, 0, sizeof(*o));
+}
+
+static void
+exchange_free(struct exchange *x)
+{
+	struct http	*h = x->session->http;
+
+	if (x->is_mapped)
+		map_del(&h->streams, &x->node);
+	TAILQ_REMOVE(x->is_ready ? &h->ready : &h->all, x, entry);
+	h->held_bytes -= x->body.len;
+	http_order_fini(&x->order);
+	buf_fini(&x->fields);
+	buf_fini(&x->body);
+	free(x->id);
+	free(x);
+}
+
+/* --- what the client is told --- */
+
+/* data and more, or (done) the end. */
+static void
+send_delta(struct exchange *x, const void *data, size_t len, bool done,
+    const char *error)
+{
+	struct session	*s = x->session;
+	struct json_out	 o;
+
+	json_out_init(&o, &s->scratch);
+	json_out_open(&o, '{');
+	json_out_key(&o, "method");
+	json_out_str(&o, note_HTTP_DELTA);
+	json_out_key(&o, "params");
+	json_out_open(&o, '{');
+	json_out_key(&o, "requestId");
+	json_out_text(&o, x->id, x->order.id_len);
+	json_out_key(&o, "seq");
+	json_out_u64(&o, ++x->seq);
+	json_out_key(&o, "deltaBase64");
+	json_out_b64(&o, data, len);
+	json_out_key(&o, "done");
+	json_out_bool(&o, done);
+	json_out_key(&o, "error");
+	if (error != NULL)
+		json_out_str(&o, error);
+	else
+		json_out_null(&o);
+	json_out_close(&o, '}');
+	json_out_close(&o, '}');
+	if (json_out_fini(&o) == -1)
+		conn_close(s->conn, 1011, "out of memory for a delta");
+	else
+		conn_send(s->conn, (char *)buf_data(&s->scratch),
+		    s->scratch.len);
+	buf_drain(&s->scratch, s->scratch.len);
+	buf_trim(&s->scratch, 65536);
+}
+
+/*
+ * Answer with what there is.  The body goes before the answer is sent: sending
+ * may end the connection, so that x is gone.
+ */
+static void
+answer(struct exchange *x)
+{
+	struct rpc_req	*req = x->req;
+	struct json_out	 o;
+	struct buf	 body;
+
+	buf_init(&body, LIMIT_HTTP_BODY);
+	x->req = NULL;
+	if (x->body.len > 0 && B64_ENCODED_LEN(x->body.len) + x->fields.len +
+	    6 * req->id.len + ENVELOPE > LIMIT_MESSAGE) {
+		rpc_error(req, ERR_FAILED, "http/request failed: "
+		    "the answer does not fit one message");
+		return;
+	}
+	rpc_begin(req, &o);
+	json_out_key(&o, "status");
+	json_out_u64(&o, x->status);
+	json_out_key(&o, "headers");
+	json_out_raw(&o, (char *)buf_data(&x->fields), x->fields.len);
+	x->session->http->held_bytes -= x->body.len;
+	buf_move(&body, &x->body);
+	rpc_end_b64(req, &o, "bodyBase64", &body, "");
+}
+
+/*
+ * Complete answers, one after another as the client reads: two of the
+ * longest would not fit what may wait for it.
+ */
+static void
+answer_ready(struct session *s)
+{
+	struct http	*h = s->http;
+	struct exchange	*x;
+
+	while (s->conn != NULL && conn_queued(s->conn) < LIMIT_OUT_CHILDREN &&
+	    (x = TAILQ_FIRST(&h->ready)) != NULL) {
+		/* Not to be found when its sending ends the connection. */
+		TAILQ_REMOVE(&h->ready, x, entry);
+		x->is_ready = false;
+		TAILQ_INSERT_TAIL(&h->all, x, entry);
+		answer(x);
+		exchange_free(x);
+	}
+}
+
+static void
+fail(struct rpc_req *req, const char *error, bool refused)
+{
+	if (refused)
+		rpc_errorf(req, ERR_PARAMS, "invalid params: http/request %s",
+		    error);
+	else
+		rpc_errorf(req, ERR_FAILED, "http/request failed: %s", error);
+}
+
+/* --- what becomes of a call --- */
+
+/* The reference leaves out what is not plain text. */
+static bool
+is_plain(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if ((*s < ' ' && *s != '\t') || *s == 0x7f)
+			return false;
+	return true;
+}
+
+static void
+on_field(struct http_call *c, const char *name, const char *value)
+{
+	struct exchange	*x = (struct exchange *)c;
+
+	if (!is_plain(value))
+		return;
+	json_out_open(&x->out, '{');
+	json_out_key(&x->out, "name");
+	json_out_str(&x->out, name);
+	json_out_key(&x->out, "value");
+	json_out_str(&x->out, value);
+	json_out_close(&x->out, '}');
+}
+
+static void
+on_answer(struct http_call *c, unsigned status)
+{
+	struct exchange	*x = (struct exchange *)c;
+
+	json_out_close(&x->out, ']');
+	if (json_out_fini(&x->out) == -1) {
+		http_call_fail(c, "out of memory");
+		return;
+	}
+	x->status = status;
+	if (x->order.stream)
+		answer(x);
+}
+
+static void
+on_piece(struct http_call *c, const void *data, size_t len)
+{
+	struct exchange	*x = (struct exchange *)c;
+	struct session	*s = x->session;
+	struct http	*h = s->http;
+
+	if (x->order.stream) {
+		send_delta(x, data, len, false, NULL);
+		if (s->conn == NULL)
+			return;			/* x is gone with it */
+		x->waiting += len;
+		h->held = true;
+		http_unhold(s);
+		return;
+	}
+	if (x->body.len + len > LIMIT_HTTP_BODY) {
+		http_call_fail(c, "the body is longer than a message may be: "
+		    "ask for it with streamResponse");
+		return;
+	}
+	if (h->held_bytes + len > LIMIT_HTTP_HELD ||
+	    buf_put(&x->body, data, len) == -1) {
+		http_call_fail(c, "no memory for more bodies");
+		return;
+	}
+	h->held_bytes += len;
+	http_call_took(c, len);
+}
+
+static void
+on_done(struct http_call *c, const char *error, bool refused)
+{
+	struct exchange	*x = (struct exchange *)c;
+	struct rpc_req	*req = x->req;
+
+	if (req != NULL && error != NULL) {
+		x->req = NULL;
+		fail(req, error, refused);
+	} else if (req != NULL) {
+		TAILQ_REMOVE(&x->session->http->all, x, entry);
+		x->is_ready = true;
+		TAILQ_INSERT_TAIL(&x->session->http->ready, x, entry);
+	} else if (x->status != 0 && x->session->conn != NULL) {
+		send_delta(x, "", 0, true, error);
+	}
+}
+
+static void
+on_free(struct http_call *c)
+{
+	struct exchange	*x = (struct exchange *)c;
+	struct session	*s = x->session;
+
+	if (x->is_ready)
+		answer_ready(s);
+	else
+		exchange_free(x);
+}
+
+static const struct http_events events = {
+	on_field, on_answer, on_piece, on_done, on_free
+};
+
+/* --- beginning and end --- */
+
+/* Its connection ended: nobody is to be answered. */
+static void
+on_cancel(struct rpc_req *req)
+{
+	struct exchange	*x = req->waiter;
+
+	x->req = NULL;
+}
+
+static struct http *
+http_new(struct session *s)
+{
+	struct http	*h;
+
+	if ((h = calloc(1, sizeof(*h))) == NULL)
+		return NULL;
+	map_init(&h->streams);
+	TAILQ_INIT(&h->all);
+	TAILQ_INIT(&h->ready);
+	if ((h->link = http_link_new(s->env.base, s->http_exe,
+	    s->env.number)) == NULL) {
+		free(h);
+		return NULL;
+	}
+	return h;
+}
+
+static struct exchange *
+exchange_new(struct session *s, struct http_order *o)
+{
+	struct http	*h = s->http;
+	struct exchange	*x;
+
+	if ((x = calloc(1, sizeof(*x))) == NULL)
+		return NULL;
+	x->session = s;
+	TAILQ_INSERT_TAIL(&h->all, x, entry);
+	buf_init(&x->fields, FIELDS_MAX);
+	buf_init(&x->body, LIMIT_HTTP_BODY);
+	json_out_init(&x->out, &x->fields);
+	json_out_open(&x->out, '[');
+	if ((x->id = malloc(o->id_len + 1)) == NULL)
+		goto fail;
+	memcpy(x->id, o->id, o->id_len);
+	if (o->stream && map_add(&h->streams, &x->node, x->id, o->id_len,
+	    x) == -1)
+		goto fail;
+	x->is_mapped = o->stream;
+	x->order = *o;
+	memset(o, 0, sizeof(*o));
+	return x;
+ fail:
+	exchange_free(x);
+	return NULL;
+}
+
+static void
+exchange_start(struct exchange *x)
+{
+	struct http_call	*c = &x->call;
+	struct http_order	*o = &x->order;
+
+	c->events = &events;
+	c->method = o->method;
+	c->url = o->url;
+	c->follow = o->follow;
+	c->headers = o->headers;
+	c->nheaders = o->nheaders;
+	c->body = o->body;
+	c->body_len = o->body_len;
+	c->cost = o->cost;
+	o->body = NULL;
+	c->has_timeout = o->has_timeout;
+	c->timeout_ms = o->timeout_ms;
+	http_call_start(x->session->http->link, c);
+}
+
+void
+http_begin(struct session *s, struct rpc_req *req, struct http_order *o)
+{
+	struct exchange	*x;
+	size_t		 len = o->body_len + o->cost;
+
+	if (s->http == NULL && (s->http = http_new(s)) == NULL) {
+		fail(req, "out of memory", false);
+	} else if (!http_link_has_room(s->http->link, len)) {
+		fail(req, "too many requests wait", false);
+	} else if ((x = exchange_new(s, o)) == NULL) {
+		fail(req, "out of memory", false);
+	} else if ((x->req = rpc_keep(req, on_cancel, x)) == NULL) {
+		exchange_free(x);
+	} else {
+		exchange_start(x);
+	}
+	http_order_fini(o);
+}
+
+bool
+http_is_streaming(const struct session *s, const char *id, size_t len)
+{
+	return s->http != NULL &&
+	    map_find(&s->http->streams, id, len) != NULL;
+}
+
+void
+http_unhold(struct session *s)
+{
+	struct http	*h = s->http;
+	struct exchange	*x;
+	size_t		 n;
+
+	if (h == NULL || s->conn == NULL ||
+	    conn_behind(s->conn) >= LIMIT_OUT_CHILDREN)
+		return;
+	if (h->held) {
+		h->held = false;
+		TAILQ_FOREACH(x, &h->all, entry)
+			if ((n = x->waiting) > 0) {
+				x->waiting = 0;
+				http_call_took(&x->call, n);
+			}
+	}
+	answer_ready(s);
+}
+
+void
+http_on_conn_end(struct session *s)
+{
+	struct http	*h = s->http;
+	struct exchange	*x;
+
+	if (h == NULL)
+		return;
+	http_link_stop(h->link);
+	while ((x = TAILQ_FIRST(&h->ready)) != NULL)
+		exchange_free(x);
+	h->held = false;
+}
+
+bool
+http_has(const struct session *s, pid_t pid)
+{
+	return s->http != NULL && http_link_pid(s->http->link) == pid;
+}
+
+void
+http_reaped(struct session *s, pid_t pid, int status)
+{
+	if (s->http != NULL)
+		http_link_reaped(s->http->link, pid, status);
+}
+
+void
+http_free(struct session *s)
+{
+	if (s->http == NULL)
+		return;
+	http_on_conn_end(s);
+	http_link_free(&s->http->link);
+	map_fini(&s->http->streams);
+	free(s->http);
+	s->http = NULL;
+}

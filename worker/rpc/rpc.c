@@ -1,0 +1,602 @@
+#include "worker/rpc/rpc.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/b64.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "common/utf8.h"
+#include "worker/conn/conn.h"
+#include "worker/rpc/rpc_priv.h"
+
+/* Room for a struct of parameters of any group. */
+union params {
+#define GROUP(group)	struct group##_params group;
+#define FIELD(group, type, key, presence, member)
+#define END(group)
+#include "proto/rpc_params.def"
+#undef GROUP
+#undef FIELD
+#undef END
+};
+
+struct rpc_method {
+	const char		*name;
+	rpc_fn			*fn;
+	const struct field	*fields;
+	size_t			 size;
+	enum session_phase	 phase;
+};
+
+static const struct rpc_method methods[] = {
+#define RPC(method, fn, params, state)					\
+	{ method, rpc_##fn, fields_##params,				\
+	  sizeof(struct params##_params), PHASE_##state },
+#include "proto/rpc.def"
+#undef RPC
+};
+
+#define B64_PART	(48 * 1024)	/* bytes encoded in one go */
+
+/* What a message is made of: tokens, 0 where there is none. */
+struct envelope {
+	uint32_t	 id, method, params, result, error, trace;
+};
+
+/* --- answers --- */
+
+static void
+req_free(struct rpc_req *req)
+{
+	free(req->id.text);
+	free(req);
+}
+
+void
+rpc_done(struct rpc_req *req)
+{
+	struct session	*s = req->session;
+
+	buf_drain(&s->scratch, s->scratch.len);
+	buf_trim(&s->scratch, 65536);
+	if (req->owned)
+		req_free(req);
+}
+
+/* An answer could not be written. */
+static void
+give_up(struct session *s)
+{
+	log_warn("an answer was not written");
+	if (s->conn != NULL)
+		conn_close(s->conn, 1011, "an answer was too long");
+}
+
+/* Send what was written, or say that it could not be. */
+static void
+finish(struct rpc_req *req, struct json_out *o)
+{
+	struct session	*s = req->session;
+
+	json_out_close(o, '}');
+	if (json_out_fini(o) == -1)
+		give_up(s);
+	else if (s->conn != NULL)
+		conn_send_buf(s->conn, &s->scratch);
+	rpc_done(req);
+}
+
+/*
+ * A kept request is answered: take it out of the list first.  Sending may
+ * end the connection, and with it everything that is in the list.
+ */
+static void
+unkeep(struct rpc_req *req)
+{
+	if (!req->kept)
+		return;
+	TAILQ_REMOVE(&req->session->waiting, req, entry);
+	req->session->nwaiting--;
+	req->kept = false;
+}
+
+void
+rpc_begin_value(struct rpc_req *req, struct json_out *o)
+{
+	unkeep(req);
+	json_out_init(o, &req->session->scratch);
+	json_out_open(o, '{');
+	jsonrpc_put_id(o, &req->id);
+	json_out_key(o, "result");
+}
+
+void
+rpc_end_value(struct rpc_req *req, struct json_out *o)
+{
+	finish(req, o);
+}
+
+struct json_out *
+rpc_begin(struct rpc_req *req, struct json_out *o)
+{
+	rpc_begin_value(req, o);
+	json_out_open(o, '{');
+	return o;
+}
+
+void
+rpc_end(struct rpc_req *req, struct json_out *o)
+{
+	json_out_close(o, '}');
+	finish(req, o);
+}
+
+/* --- answers with base64 in them --- */
+
+static int
+send_part(struct session *s, const void *text, size_t len)
+{
+	char	*at;
+
+	if (s->conn == NULL || (at = conn_part(s->conn, len)) == NULL)
+		return -1;
+	memcpy(at, text, len);
+	conn_part_done(s->conn, len);
+	return 0;
+}
+
+static int
+send_b64(struct session *s, const char *data, size_t len)
+{
+	char	*at;
+	size_t	 n;
+
+	for (; len > 0; data += n, len -= n) {
+		n = len < B64_PART ? len : B64_PART;
+		if (s->conn == NULL || (at = conn_part(s->conn,
+		    B64_ENCODED_LEN(n))) == NULL)
+			return -1;
+		conn_part_done(s->conn, b64_encode(at, data, n));
+	}
+	return 0;
+}
+
+/* Send the scratch with the base64 of data put in at byte split. */
+static void
+send_now(struct session *s, size_t split, const struct buf *data)
+{
+	const char	*text = (const char *)buf_data(&s->scratch);
+	size_t		 len = s->scratch.len;
+
+	if (conn_start(s->conn, len + B64_ENCODED_LEN(data->len)) == 0 &&
+	    send_part(s, text, split) == 0 &&
+	    send_b64(s, (const char *)buf_data(data), data->len) == 0 &&
+	    send_part(s, text + split, len - split) == 0 && s->conn != NULL)
+		conn_finish(s->conn);
+}
+
+/* The same of a long answer: what it is made of. */
+struct long_answer {
+	struct conn_source	 src;
+	struct buf		 text, data;
+	size_t			 split;
+	size_t			 off;		/* bytes written */
+};
+
+/* n characters of the base64 of data, from off on. */
+static void
+put_b64(char *at, const struct buf *data, size_t off, size_t n)
+{
+	const uint8_t	*from;
+	size_t		 left, len, skip;
+	char		 four[4];
+
+	for (; n > 0; at += len, off += len, n -= len) {
+		from = buf_data(data) + off / 4 * 3;
+		left = data->len - off / 4 * 3;
+		if ((skip = off % 4) == 0 && n >= 4) {
+			len = n / 4 * 4;
+			b64_encode(at, from,
+			    left < len / 4 * 3 ? left : len / 4 * 3);
+			continue;
+		}
+		b64_encode(four, from, left < 3 ? left : 3);
+		len = n < 4 - skip ? n : 4 - skip;
+		memcpy(at, four + skip, len);
+	}
+}
+
+static void
+long_write(struct conn_source *src, char *at, size_t n)
+{
+	struct long_answer	*a = (struct long_answer *)src;
+	const char		*text = (const char *)buf_data(&a->text);
+	size_t			 end, len;
+
+	end = a->split + B64_ENCODED_LEN(a->data.len);
+	for (; n > 0; at += len, a->off += len, n -= len) {
+		len = a->off < a->split ? a->split - a->off :
+		    a->off < end ? end - a->off : n;
+		len = len < n ? len : n;
+		if (a->off < a->split)
+			memcpy(at, text + a->off, len);
+		else if (a->off < end)
+			put_b64(at, &a->data, a->off - a->split, len);
+		else
+			memcpy(at, text + a->split + (a->off - end), len);
+	}
+}
+
+static void
+long_free(struct conn_source *src)
+{
+	struct long_answer	*a = (struct long_answer *)src;
+
+	buf_fini(&a->text);
+	buf_fini(&a->data);
+	free(a);
+}
+
+static void
+send_long(struct session *s, size_t split, struct buf *data)
+{
+	struct long_answer	*a;
+
+	if ((a = calloc(1, sizeof(*a))) == NULL) {
+		give_up(s);
+		return;
+	}
+	a->src.write = long_write;
+	a->src.free = long_free;
+	a->split = split;
+	buf_move(&a->text, &s->scratch);
+	buf_move(&a->data, data);
+	conn_send_source(s->conn, &a->src,
+	    a->text.len + B64_ENCODED_LEN(a->data.len));
+}
+
+/* Members that are written already, with their commas. */
+static void
+put_rest(struct json_out *o, const char *rest)
+{
+	if (o->error == 0 && buf_put(o->b, rest, strlen(rest)) == -1)
+		o->error = errno;
+}
+
+void
+rpc_end_b64(struct rpc_req *req, struct json_out *o, const char *key,
+    struct buf *data, const char *rest)
+{
+	struct session	*s = req->session;
+	size_t		 split, len;
+
+	json_out_key(o, key);
+	json_out_str(o, "");
+	split = s->scratch.len - 1;
+	put_rest(o, rest);
+	json_out_close(o, '}');
+	json_out_close(o, '}');
+	len = s->scratch.len + B64_ENCODED_LEN(data->len);
+	if (json_out_fini(o) == -1 || len > LIMIT_MESSAGE)
+		give_up(s);
+	else if (s->conn != NULL && len <= LIMIT_OUT_READING)
+		send_now(s, split, data);
+	else if (s->conn != NULL)
+		send_long(s, split, data);
+	buf_fini(data);
+	rpc_done(req);
+}
+
+void
+rpc_error(struct rpc_req *req, enum rpc_err err, const char *text)
+{
+	struct json_out	 o;
+
+	unkeep(req);
+	json_out_init(&o, &req->session->scratch);
+	jsonrpc_put_error(&o, &req->id, err, text);
+	finish(req, &o);
+}
+
+void
+rpc_errorf(struct rpc_req *req, enum rpc_err err, const char *fmt, ...)
+{
+	char	 text[256];
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	rpc_error(req, err, text);
+}
+
+void
+rpc_status(struct rpc_req *req, const char *status)
+{
+	struct json_out	 o;
+
+	rpc_begin(req, &o);
+	json_out_key(&o, "status");
+	json_out_str(&o, status);
+	rpc_end(req, &o);
+}
+
+void
+rpc_ok(struct rpc_req *req)
+{
+	struct json_out	 o;
+
+	rpc_begin(req, &o);
+	rpc_end(req, &o);
+}
+
+/* --- requests that wait --- */
+
+struct rpc_req *
+rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
+{
+	struct session	*s = req->session;
+	struct rpc_req	*k;
+
+	if (req->kept) {
+		req->cancel = cancel;
+		req->waiter = waiter;
+		return req;
+	}
+	if (s->nwaiting >= LIMIT_REQUESTS) {
+		rpc_error(req, ERR_TOO_MANY, "too many requests wait");
+		return NULL;
+	}
+	if ((k = calloc(1, sizeof(*k))) == NULL)
+		goto fail;
+	*k = *req;
+	if (req->id.text != NULL) {
+		/* An empty id is a text as well. */
+		if ((k->id.text = malloc(req->id.len + 1)) == NULL)
+			goto fail;
+		memcpy(k->id.text, req->id.text, req->id.len);
+	}
+	k->kept = k->owned = true;
+	k->cancel = cancel;
+	k->waiter = waiter;
+	TAILQ_INSERT_TAIL(&s->waiting, k, entry);
+	s->nwaiting++;
+	return k;
+ fail:
+	free(k);
+	rpc_error(req, ERR_FAILED, "out of memory");
+	return NULL;
+}
+
+void
+rpc_cancel_all(struct session *s)
+{
+	struct rpc_req	*req;
+
+	while ((req = TAILQ_FIRST(&s->waiting)) != NULL) {
+		unkeep(req);
+		if (req->cancel != NULL)
+			req->cancel(req);
+		req_free(req);
+	}
+}
+
+/* --- messages --- */
+
+/* An error that belongs to no request: id -1 (spec section 2.3). */
+static void
+complain(struct session *s, enum rpc_err err)
+{
+	struct rpc_req	 req;
+
+	if (s->is_strict && err == ERR_MALFORMED) {
+		if (s->conn != NULL)
+			conn_close(s->conn, 1007, "not JSON-RPC");
+		return;
+	}
+	memset(&req, 0, sizeof(req));
+	req.session = s;
+	req.id.number = -1;
+	rpc_error(&req, err, NULL);
+}
+
+static bool
+is_text_or_null(const struct json *j, uint32_t tok)
+{
+	return tok == 0 || json_tok(j, tok)->type == JSON_STRING ||
+	    json_tok(j, tok)->type == JSON_NULL;
+}
+
+static bool
+is_trace(const struct json *j, uint32_t tok)
+{
+	if (tok == 0 || json_tok(j, tok)->type == JSON_NULL)
+		return true;
+	return json_tok(j, tok)->type == JSON_OBJECT &&
+	    is_text_or_null(j, json_find(j, tok, "traceparent")) &&
+	    is_text_or_null(j, json_find(j, tok, "tracestate"));
+}
+
+static void
+read_envelope(const struct json *j, struct envelope *e)
+{
+	e->id = json_find(j, 0, "id");
+	e->method = json_find(j, 0, "method");
+	e->params = json_find(j, 0, "params");
+	e->result = json_find(j, 0, "result");
+	e->error = json_find(j, 0, "error");
+	e->trace = json_find(j, 0, "trace");
+}
+
+static int
+compare_method(const void *key, const void *row)
+{
+	const struct param_text	*name = key;
+	const char		*want = ((const struct rpc_method *)row)->name;
+	size_t			 len = strlen(want);
+	int			 r;
+
+	r = memcmp(name->s, want, name->len < len ? name->len : len);
+	return r != 0 ? r : name->len < len ? -1 : name->len > len;
+}
+
+/* Whether there may be a file in it, or what is written to a process. */
+static bool
+has_data(const struct field *f)
+{
+	for (; f->key != NULL; f++)
+		if (f->type == FIELD_B64 || strcmp(f->key, "dataBase64") == 0)
+			return true;
+	return false;
+}
+
+static void
+dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
+    const struct rpc_message *msg)
+{
+	const struct rpc_method	*m;
+	struct param_text	 name;
+	struct param_error	 why;
+	union params		 params;
+
+	name.s = s->json.text + json_tok(&s->json, e->method)->pos;
+	name.len = json_tok(&s->json, e->method)->len;
+	m = bsearch(&name, methods, sizeof(methods) / sizeof(methods[0]),
+	    sizeof(methods[0]), compare_method);
+	/* As the reference, but that its client sends large files so. */
+	if (s->conn != NULL && conn_has_long_frame(s->conn) && (m == NULL ||
+	    !has_data(m->fields))) {
+		conn_close(s->conn, 1009, "message too big");
+		return;
+	}
+	if (m == NULL) {
+		rpc_error(req, ERR_UNKNOWN_METHOD, NULL);
+		return;
+	}
+	if (params_decode(&s->json, e->params, m->fields, &params, m->size,
+	    s->env.set.native_paths, &why) == -1) {
+		if (why.is_path)
+			rpc_errorf(req, errno == ENOENT ? ERR_NOT_FOUND :
+			    ERR_FAILED, "%s", strerror(errno));
+		else
+			rpc_errorf(req, ERR_PARAMS, "invalid params: %s",
+			    why.text);
+		return;
+	}
+	if (m->phase == PHASE_NEW && s->phase != PHASE_NEW)
+		rpc_error(req, ERR_INITIALIZED, NULL);
+	else if (m->phase > s->phase)
+		rpc_error(req, s->phase == PHASE_NEW ? ERR_NOT_INITIALIZED :
+		    ERR_NOT_READY, NULL);
+	else
+		m->fn(s, req, &params, msg);
+}
+
+/*
+ * The client has that many bytes of messages, counted from the answer to
+ * initialize on.  -1: it cannot.
+ */
+static int
+received(struct session *s, uint32_t params)
+{
+	uint32_t	 tok;
+	uint64_t	 bytes;
+
+	if (params == 0 || json_tok(&s->json, params)->type != JSON_OBJECT ||
+	    (tok = json_find(&s->json, params, "bytes")) == 0 ||
+	    json_u64(&s->json, tok, &bytes) == -1)
+		return -1;
+	return session_received(s, bytes);
+}
+
+/* "initialized", and receipts, in time only (spec sections 2.4, 4.2). */
+static void
+notified(struct session *s, const struct envelope *e)
+{
+	if (json_is_text(&s->json, e->method, "initialized") &&
+	    s->phase != PHASE_NEW) {
+		s->phase = PHASE_READY;
+		return;
+	}
+	if (json_is_text(&s->json, e->method, "session/received") &&
+	    s->phase != PHASE_NEW && s->conn != NULL) {
+		if (received(s, e->params) == -1)
+			conn_close(s->conn, 1002,
+			    "a receipt for what was not sent");
+		return;
+	}
+	complain(s, ERR_UNKNOWN_NOTE);
+	if (s->conn != NULL)
+		conn_close(s->conn, 1002, "unknown notification");
+}
+
+static bool
+is_text(const struct json *j, uint32_t tok)
+{
+	return tok != 0 && json_tok(j, tok)->type == JSON_STRING;
+}
+
+/* A result or an error: nobody asked the client for anything. */
+static void
+answered(struct session *s, const struct envelope *e)
+{
+	struct rpc_req	 req;
+
+	if (e->id == 0 || (e->result == 0 && e->error == 0) ||
+	    jsonrpc_read_id(&s->json, e->id, &req.id) == -1)
+		complain(s, ERR_MALFORMED);
+	else if (s->conn != NULL)
+		conn_close(s->conn, 1002, "an answer to no request");
+}
+
+static void
+handle(struct session *s, const struct rpc_message *msg)
+{
+	struct envelope	 e;
+	struct rpc_req	 req;
+
+	if (json_tok(&s->json, 0)->type != JSON_OBJECT) {
+		complain(s, ERR_MALFORMED);
+		return;
+	}
+	read_envelope(&s->json, &e);
+	memset(&req, 0, sizeof(req));
+	req.session = s;
+	if (e.method == 0)
+		answered(s, &e);
+	else if (!is_text(&s->json, e.method) ||
+	    (e.id != 0 && (jsonrpc_read_id(&s->json, e.id, &req.id) == -1 ||
+	    !is_trace(&s->json, e.trace))))
+		complain(s, ERR_MALFORMED);
+	else if (e.id == 0)
+		notified(s, &e);
+	else
+		dispatch(s, &req, &e, msg);
+}
+
+void
+rpc_on_message(struct session *s, char *text, size_t len, bool is_utf8)
+{
+	struct rpc_message	 msg = { NULL, len };
+	char			*copy = NULL;
+
+	/* The reader writes into the text; an initialize may be passed on. */
+	if (s->phase == PHASE_NEW && len <= LIMIT_FIRST_MESSAGE) {
+		if ((copy = malloc(len + 1)) == NULL) {
+			complain(s, ERR_FAILED);
+			return;
+		}
+		memcpy(copy, text, len);
+		msg.raw = copy;
+	}
+	if (!is_utf8 || json_parse(&s->json, text, len) == -1)
+		complain(s, ERR_MALFORMED);
+	else
+		handle(s, &msg);
+	json_trim(&s->json);
+	free(copy);
+}

@@ -1,0 +1,89 @@
+/*
+ * JSON-RPC: from a message to a handler and back.  Methods are the rows of
+ * proto/rpc.def, their parameters those of proto/rpc_params.def.
+ */
+#ifndef WORKER_RPC_RPC_H
+#define WORKER_RPC_RPC_H
+
+#include <sys/queue.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/json.h"
+#include "common/json_out.h"
+#include "worker/conn/jsonrpc.h"
+#include "worker/session/session.h"
+
+/*
+ * A request being worked on.  It lives on the stack of the dispatcher; a
+ * handler that answers later keeps it (rpc_keep()).
+ */
+struct rpc_req {
+	TAILQ_ENTRY(rpc_req)	 entry;		/* of those kept */
+	struct session		*session;
+	bool			 kept;		/* in the session's list */
+	bool			 owned;		/* to be freed when answered */
+	struct jsonrpc_id	 id;
+	/* while it waits: what for */
+	void			(*cancel)(struct rpc_req *);
+	void			*waiter;
+};
+
+/* The message being handled, for handlers that need it whole. */
+struct rpc_message {
+	const char	*raw;		/* as it came, or NULL */
+	size_t		 len;
+};
+
+/*
+ * The answer of a request: write the members of the result between begin and
+ * end.  rpc_end() releases a kept request.
+ */
+struct json_out *rpc_begin(struct rpc_req *req, struct json_out *o);
+void	 rpc_end(struct rpc_req *req, struct json_out *o);
+
+/* The same for a result that is no object written member by member. */
+void	 rpc_begin_value(struct rpc_req *req, struct json_out *o);
+void	 rpc_end_value(struct rpc_req *req, struct json_out *o);
+
+/*
+ * The rest of an answer between begin and end, and its end: a member whose
+ * value is the base64 of data, which never stands whole in memory; rest is
+ * what follows it in the object, JSON or empty.  The bytes are taken: data is
+ * empty afterwards.
+ */
+void	 rpc_end_b64(struct rpc_req *req, struct json_out *o, const char *key,
+	    struct buf *data, const char *rest);
+
+/* An error answer; text NULL: the row's. */
+void	 rpc_error(struct rpc_req *req, enum rpc_err err, const char *text);
+void	 rpc_errorf(struct rpc_req *req, enum rpc_err err, const char *fmt, ...)
+	    __attribute__((format(printf, 3, 4)));
+
+/* The answer was sent by other means than rpc_end(): forget the request. */
+void	 rpc_done(struct rpc_req *req);
+
+/* {"status": text} and {}. */
+void	 rpc_status(struct rpc_req *req, const char *status);
+void	 rpc_ok(struct rpc_req *req);
+
+/*
+ * A copy of the request for an answer later; cancel is called when its
+ * connection ends first.  One that is kept already stays where it is and gets
+ * the new cancel and waiter.  NULL: too many wait (the error is answered).
+ */
+struct rpc_req	*rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *),
+		    void *waiter) __attribute__((warn_unused_result));
+
+/* For a session's events: a message came; forget all that were kept. */
+void	 rpc_on_message(struct session *s, char *text, size_t len,
+	    bool is_utf8);
+void	 rpc_cancel_all(struct session *s);
+
+/* See struct session_events (rpc_session.c). */
+void	 rpc_on_decided(struct session *s, struct rpc_req *req,
+	    Ipc__Verdict v);
+
+#endif

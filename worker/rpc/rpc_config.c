@@ -1,0 +1,152 @@
+/*
+ * environmentConfig/read (spec/protocol.md section 10.2): the configuration
+ * of the client's program that the user has on this machine.
+ *
+ * The reference answers with the files' contents, cut to the keys asked for.
+ * That takes a reader and a writer of TOML, which we do not have.  So we tell
+ * what we know for sure, that there is no configuration: an answer without
+ * layers is the whole truth then.  (Files of a project count only where one
+ * of those below trusts it; tried with the reference.)  If there is any, or
+ * that cannot be told, the capability is not announced and the method is an
+ * error, since an empty answer would hide what was asked for.
+ */
+#include "worker/rpc/rpc_priv.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "worker/fs/lookup.h"
+
+static const char *const	 system_files[] = {
+	"/etc/codex/config.toml",
+	"/etc/codex/managed_config.toml",
+	"/etc/codex/requirements.toml",
+};
+
+/* The user's folder of the client's program, absolute.  0, or -1. */
+static int
+codex_home(char *path, size_t size)
+{
+	const char	*home;
+	int		 n;
+
+	if ((home = getenv("CODEX_HOME")) != NULL && home[0] != '\0')
+		n = snprintf(path, size, "%s", home);
+	else if ((home = getenv("HOME")) != NULL)
+		n = snprintf(path, size, "%s/.codex", home);
+	else
+		return -1;
+	return n < 0 || (size_t)n >= size || path[0] != '/' ? -1 : 0;
+}
+
+/* Whether there surely is no such file. */
+static bool
+is_absent(const char *path)
+{
+	static const struct lookup	 how = { .quick = true };
+	struct statx			 x;
+	int				 fd;
+
+	if ((fd = lookup(path, &how, &x)) == -1)
+		return errno == ENOENT;
+	fd_close(&fd);
+	return false;
+}
+
+bool
+rpc_config_is_none(void)
+{
+	char	 home[PATH_MAX], path[PATH_MAX + sizeof("/config.toml")];
+	size_t	 i;
+
+	if (codex_home(home, sizeof(home)) == -1)
+		return false;
+	snprintf(path, sizeof(path), "%s/config.toml", home);
+	if (!is_absent(path))
+		return false;
+	for (i = 0; i < sizeof(system_files) / sizeof(system_files[0]); i++)
+		if (!is_absent(system_files[i]))
+			return false;
+	return true;
+}
+
+/* Whether a list has key paths only: lists of one text or more. */
+static bool
+are_key_paths(const struct json *j, uint32_t list)
+{
+	uint32_t	 path, key;
+
+	for (path = json_first(list); json_more(j, list, path);
+	    path = json_after_elem(j, path)) {
+		if (json_tok(j, path)->type != JSON_ARRAY ||
+		    !json_more(j, path, json_first(path)))
+			return false;
+		for (key = json_first(path); json_more(j, path, key);
+		    key = json_after_elem(j, key))
+			if (json_tok(j, key)->type != JSON_STRING)
+				return false;
+	}
+	return true;
+}
+
+static void
+put_no_layers(struct json_out *o, const char *key)
+{
+	json_out_key(o, key);
+	json_out_open(o, '{');
+	json_out_key(o, "layers");
+	json_out_open(o, '[');
+	json_out_close(o, ']');
+	json_out_key(o, "cloudInsertionIndex");
+	json_out_u64(o, 0);
+	json_out_close(o, '}');
+}
+
+static void
+answer(struct rpc_req *req)
+{
+	struct json_out	 o;
+	char		 home[PATH_MAX], host[HOST_NAME_MAX + 1];
+
+	/* The plain name: a name service may let us wait. */
+	if (codex_home(home, sizeof(home)) == -1 ||
+	    gethostname(host, sizeof(host)) == -1) {
+		rpc_error(req, ERR_FAILED, NULL);
+		return;
+	}
+	host[sizeof(host) - 1] = '\0';
+	rpc_begin(req, &o);
+	rpc_put_uri(&o, "userHomeDir", getenv("HOME"));
+	rpc_put_uri(&o, "codexHomeDir", home);
+	json_out_key(&o, "hostname");
+	json_out_str(&o, host);
+	put_no_layers(&o, "config");
+	put_no_layers(&o, "requirements");
+	rpc_end(req, &o);
+}
+
+void
+rpc_config_read(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct config_read_params	*p = params;
+	const struct json		*j = &s->json;
+
+	(void)msg;
+	if (!are_key_paths(j, p->config) || !are_key_paths(j, p->requirements))
+		rpc_error(req, ERR_PARAMS, "invalid params: expected lists "
+		    "of texts, none empty");
+	else if (!json_more(j, p->config, json_first(p->config)) &&
+	    !json_more(j, p->requirements, json_first(p->requirements)))
+		rpc_error(req, ERR_PARAMS, "invalid params: at least one "
+		    "config or requirements path is required");
+	else if (!rpc_config_is_none())
+		rpc_error(req, ERR_FAILED, "there may be a configuration "
+		    "here, and this server does not read it");
+	else
+		answer(req);
+}

@@ -1,0 +1,111 @@
+/* environment/info and environment/status (spec/protocol.md section 4.4). */
+#include "worker/rpc/rpc_priv.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/uri.h"
+#include "config.h"
+
+void
+rpc_put_uri(struct json_out *o, const char *key, const char *path)
+{
+	char	 small[512], *uri = small;
+	size_t	 size = sizeof(small);
+
+	if (path == NULL)
+		return;
+	if (3 * strlen(path) + 8 > size &&
+	    (uri = malloc(size = 3 * strlen(path) + 8)) == NULL)
+		return;
+	if (uri_from_path(path, uri, size) != -1) {
+		if (key != NULL)
+			json_out_key(o, key);
+		json_out_str(o, uri);
+	}
+	if (uri != small)
+		free(uri);
+}
+
+static void
+put_shell(struct json_out *o)
+{
+	const char	*shell = getenv("SHELL"), *name;
+
+	if (shell == NULL || shell[0] != '/' || access(shell, X_OK) == -1)
+		shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash" :
+		    "/bin/sh";
+	name = strrchr(shell, '/') + 1;
+	json_out_key(o, "shell");
+	json_out_open(o, '{');
+	json_out_key(o, "name");
+	json_out_str(o, name);
+	json_out_key(o, "path");
+	json_out_str(o, shell);
+	json_out_close(o, '}');
+}
+
+void
+rpc_put_environment(struct session *s, struct json_out *o)
+{
+	const char	*tmp = getenv("TMPDIR");
+	char		 cwd[PATH_MAX];
+
+	(void)s;
+	json_out_open(o, '{');
+	put_shell(o);
+	json_out_key(o, "executorVersion");
+	json_out_str(o, PACKAGE_VERSION);
+	json_out_key(o, "providerId");
+	json_out_str(o, "execsrv " PACKAGE_VERSION);
+	rpc_put_uri(o, "cwd", getcwd(cwd, sizeof(cwd)));
+	rpc_put_uri(o, "userHomeDir", getenv("HOME"));
+	json_out_key(o, "platformOs");
+	json_out_str(o, "linux");
+	json_out_key(o, "temporaryDirectories");
+	json_out_open(o, '[');
+	rpc_put_uri(o, NULL, tmp);
+	json_out_close(o, ']');
+	rpc_put_uri(o, "tempDir", tmp != NULL && tmp[0] == '/' ? tmp :
+	    "/tmp");
+	json_out_key(o, "capabilities");
+	json_out_open(o, '{');
+#define CAP(name, meaning)						\
+	json_out_key(o, name);						\
+	json_out_bool(o, true);
+#define CAP_IF(name, meaning, when)					\
+	if (when()) {							\
+		CAP(name, meaning)					\
+	}
+#include "proto/cap.def"
+#undef CAP
+#undef CAP_IF
+	json_out_close(o, '}');
+	json_out_close(o, '}');
+}
+
+void
+rpc_env_info(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct json_out	 o;
+
+	(void)params;
+	(void)msg;
+	/* The result is the object itself, so no braces of rpc_begin(). */
+	rpc_begin_value(req, &o);
+	rpc_put_environment(s, &o);
+	rpc_end_value(req, &o);
+}
+
+void
+rpc_env_status(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	(void)s;
+	(void)params;
+	(void)msg;
+	rpc_status(req, "ready");
+}

@@ -1,0 +1,234 @@
+/* process/... (spec/protocol.md section 5; ours: proto/cap.def). */
+#include "worker/rpc/rpc_priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/signals.h"
+#include "worker/proc/envp.h"
+#include "worker/proc/proc.h"
+#include "worker/rpc/start.h"
+#include "worker/rpc/waiter.h"
+
+static struct proc *
+find_proc(struct session *s, const struct param_text *id)
+{
+	return procs_find(&s->procs, id->s, id->len);
+}
+
+void
+rpc_process_read(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct process_read_params	*p = params;
+	struct proc_read		 r;
+	struct proc			*pr;
+
+	(void)msg;
+	if ((pr = find_proc(s, &p->process_id)) == NULL) {
+		rpc_error(req, ERR_UNKNOWN_PROCESS, NULL);
+		return;
+	}
+	r.after_seq = p->after_seq.n;
+	r.has_max = p->max_bytes.given;
+	r.holds = p->holds;
+	r.max_bytes = p->max_bytes.n;
+	r.wait_ms = p->wait_ms.n;
+	proc_read(pr, req, &r);
+}
+
+static void
+cancel_write(struct rpc_req *req)
+{
+	struct proc	*pr = req->waiter;
+	struct parked	*pk;
+
+	/* What it wanted written stays in its turn. */
+	TAILQ_FOREACH(pk, &pr->input.parked, entry)
+		if (pk->req == req)
+			pk->req = NULL;
+}
+
+/* Whether it was taken; if not, the error is answered. */
+static bool
+write_to(struct session *s, struct proc *pr, struct rpc_req *req,
+    const struct param_text *chunk)
+{
+	struct rpc_req	*kept = NULL;
+
+	/* Only a write that may have to wait needs its request kept. */
+	if (!input_has_room(&pr->input, chunk->len) &&
+	    (kept = rpc_keep(req, cancel_write, pr)) == NULL)
+		return false;
+	s->bytes_in += chunk->len;
+	proc_on_input(pr);
+	switch (input_write(&pr->input, chunk->s, chunk->len, kept)) {
+	case INPUT_ACCEPTED:
+		rpc_status(kept != NULL ? kept : req, "accepted");
+		return true;
+	case INPUT_PARKED:
+		return true;
+	case INPUT_FULL:
+		rpc_error(kept != NULL ? kept : req, ERR_TOO_MANY,
+		    "too much input waits for processes that do not read");
+		break;
+	case INPUT_ERROR:
+		rpc_errorf(kept != NULL ? kept : req, ERR_FAILED, "%s",
+		    strerror(errno));
+		break;
+	}
+	return false;
+}
+
+void
+rpc_process_write(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct process_write_params	*p = params;
+	struct proc			*pr;
+
+	(void)msg;
+	if (p->write_id.s != NULL && p->write_id.len == 0) {
+		rpc_error(req, ERR_PARAMS, "writeId must not be empty");
+		return;
+	}
+	if ((pr = find_proc(s, &p->process_id)) == NULL) {
+		rpc_status(req, start_waits(s, p->process_id.s,
+		    p->process_id.len) ? "starting" : "unknownProcess");
+		return;
+	}
+	if (!pr->has_input || pr->input.closing) {
+		rpc_status(req, "stdinClosed");
+		return;
+	}
+	if (p->write_id.s != NULL && input_knows(&pr->input, p->write_id.s,
+	    p->write_id.len))
+		rpc_status(req, "accepted");
+	else if (write_to(s, pr, req, &p->chunk) && p->write_id.s != NULL &&
+	    input_remember(&pr->input, p->write_id.s, p->write_id.len) == -1)
+		log_warn("a write id was not remembered");
+}
+
+void
+rpc_process_closestdin(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct process_params	*p = params;
+	struct proc		*pr;
+
+	(void)msg;
+	if ((pr = find_proc(s, &p->process_id)) == NULL) {
+		rpc_status(req, "unknownProcess");
+	} else if (!pr->has_input || (pr->input.closing && !pr->tty)) {
+		rpc_status(req, "stdinClosed");
+	} else {
+		proc_on_input(pr);
+		input_end(&pr->input);
+		rpc_status(req, "accepted");
+	}
+}
+
+/* The number of a signal that a client names; 0: no such signal. */
+static int
+signal_number(const struct param_text *name)
+{
+	char	 text[16];
+
+	if (param_is(name, "interrupt"))
+		return SIGINT;
+	if (name->len >= sizeof(text) ||
+	    memchr(name->s, '\0', name->len) != NULL)
+		return 0;
+	memcpy(text, name->s, name->len);
+	text[name->len] = '\0';
+	return signals_number(text);
+}
+
+void
+rpc_process_signal(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct process_signal_params	*p = params;
+	struct proc			*pr;
+	int				 sig;
+
+	(void)msg;
+	if ((sig = signal_number(&p->signal)) == 0) {
+		rpc_error(req, ERR_PARAMS, "unknown signal");
+		return;
+	}
+	if ((pr = find_proc(s, &p->process_id)) != NULL)
+		proc_signal(pr, sig);
+	rpc_ok(req);
+}
+
+void
+rpc_process_terminate(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct process_terminate_params	*p = params;
+	struct json_out			 o;
+	struct proc			*pr;
+	bool				 running;
+
+	(void)msg;
+	pr = find_proc(s, &p->process_id);
+	running = pr != NULL ? proc_terminate(pr, p->grace_ms.n) :
+	    start_cancel(s, p->process_id.s, p->process_id.len);
+	rpc_begin(req, &o);
+	json_out_key(&o, "running");
+	json_out_bool(&o, running);
+	rpc_end(req, &o);
+}
+
+void
+rpc_process_resize(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct process_resize_params	*p = params;
+	struct proc			*pr;
+
+	(void)msg;
+	if ((pr = find_proc(s, &p->process_id)) == NULL)
+		rpc_error(req, ERR_UNKNOWN_PROCESS, NULL);
+	else if (proc_resize(pr, p->rows, p->cols) == -1)
+		rpc_errorf(req, errno == ENOTTY ? ERR_MALFORMED : ERR_FAILED,
+		    "%s", errno == ENOTTY ? "the process has no terminal" :
+		    strerror(errno));
+	else
+		rpc_ok(req);
+}
+
+void
+rpc_process_list(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct json_out	 o;
+	struct proc	*p;
+
+	(void)params;
+	(void)msg;
+	rpc_begin(req, &o);
+	json_out_key(&o, "processes");
+	json_out_open(&o, '[');
+	TAILQ_FOREACH(p, &s->procs.all, entry) {
+		json_out_open(&o, '{');
+		json_out_key(&o, "processId");
+		json_out_text(&o, p->id, p->id_len);
+		json_out_key(&o, "pid");
+		json_out_i64(&o, p->pid);
+		json_out_key(&o, "tty");
+		json_out_bool(&o, p->tty);
+		proc_put_state(p, &o);
+		json_out_key(&o, "nextSeq");
+		json_out_u64(&o, p->ring.next_seq);
+		json_out_close(&o, '}');
+	}
+	json_out_close(&o, ']');
+	rpc_end(req, &o);
+}

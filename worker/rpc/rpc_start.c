@@ -1,0 +1,502 @@
+/*
+ * process/start (spec/protocol.md section 5.1), and what waits for a sandbox.
+ */
+#include "worker/rpc/rpc_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "worker/fs/lookup.h"
+#include "worker/proc/envp.h"
+#include "worker/proc/proc.h"
+#include "worker/rpc/files.h"
+#include "worker/rpc/sandbox.h"
+#include "worker/rpc/start.h"
+#include "worker/sandbox/brand.h"
+#include "worker/sandbox/enforce.h"
+#include "worker/sandbox/holder.h"
+#include "worker/session/told.h"
+#include "worker/session/transcript.h"
+
+#define DEFAULT_PATH	"/bin:/usr/bin"	/* as execvp(3) without PATH */
+#define DEFAULT_ROWS	24
+#define DEFAULT_COLS	80
+
+extern char **environ;
+
+/* A process that is to be started, and all it needs. */
+struct start {
+	TAILQ_ENTRY(start)	 entry;		/* of those that wait */
+	struct session		*session;
+	struct rpc_req		*req;		/* kept, while it waits */
+	char			*id;
+	size_t			 id_len;
+	char			**argv, **envp, **programs;
+	char			 cwd[PATH_MAX];
+	struct spawn		 sp;
+	bool			 sandboxed;	/* by any sandbox object */
+	bool			 looked;	/* its paths answered */
+	bool			 looking, cancelled;
+	struct holder		*holder;	/* or NULL */
+	struct view		 own;		/* where no holder is needed */
+};
+
+/* The strings of a JSON list; NULL with a text why not (NULL: memory). */
+static char **
+make_argv(const struct json *j, uint32_t list, const char *arg0,
+    size_t arg0_len, enum rpc_err *err_out, const char **why_out)
+{
+	char		**argv;
+	uint32_t	 i;
+	size_t		 n = 0;
+
+	for (i = json_first(list); json_more(j, list, i);
+	    i = json_after_elem(j, i), n++) {
+		*err_out = ERR_PARAMS;
+		if (json_tok(j, i)->type != JSON_STRING) {
+			*why_out = "argv must be a list of strings";
+			return NULL;
+		}
+		*err_out = ERR_FAILED;
+		if (memchr(json_text(j, i), '\0', json_tok(j, i)->len) !=
+		    NULL) {
+			*why_out = "nul byte found in argv";
+			return NULL;
+		}
+	}
+	*err_out = ERR_PARAMS;
+	*why_out = "argv must not be empty";
+	if (n == 0)
+		return NULL;
+	*err_out = ERR_FAILED;
+	*why_out = NULL;
+	if ((argv = calloc(n + 1, sizeof(*argv))) == NULL)
+		return NULL;
+	for (i = json_first(list), n = 0; json_more(j, list, i);
+	    i = json_after_elem(j, i), n++) {
+		argv[n] = n == 0 && arg0 != NULL ? strndup(arg0, arg0_len) :
+		    strndup(json_text(j, i), json_tok(j, i)->len);
+		if (argv[n] == NULL) {
+			envp_free(&argv);
+			return NULL;
+		}
+	}
+	return argv;
+}
+
+/* The programs that a name may mean: itself, or one for each part of PATH. */
+static char **
+make_programs(const char *name, size_t len, char *const *envp)
+{
+	const char	*path, *part;
+	char		**list;
+	size_t		 n = 0, cap, plen;
+
+	path = envp_get(envp, "PATH");
+	if (path == NULL)
+		path = DEFAULT_PATH;
+	for (cap = 3, part = path; *part != '\0'; part++)
+		cap += *part == ':';
+	if ((list = calloc(cap, sizeof(*list))) == NULL)
+		return NULL;
+	if (memchr(name, '/', len) != NULL || len == 0) {
+		if ((list[0] = strndup(name, len)) == NULL)
+			goto fail;
+		return list;
+	}
+	for (part = path;; part += plen + 1) {
+		plen = strcspn(part, ":");
+		/* An empty part is the working directory (environ(7)). */
+		if (asprintf(&list[n], "%.*s%s%.*s", (int)plen, part,
+		    plen > 0 ? "/" : "./", (int)len, name) == -1) {
+			list[n] = NULL;
+			goto fail;
+		}
+		n++;
+		if (part[plen] == '\0')
+			return list;
+	}
+ fail:
+	envp_free(&list);
+	return NULL;
+}
+
+static bool
+is_uuid(const struct param_text *t)
+{
+	size_t	 i;
+
+	if (t->len != 36)
+		return false;
+	for (i = 0; i < t->len; i++)
+		if (i == 8 || i == 13 || i == 18 || i == 23) {
+			if (t->s[i] != '-')
+				return false;
+		} else if (memchr("0123456789abcdefABCDEF", t->s[i], 22) ==
+		    NULL) {
+			return false;
+		}
+	return true;
+}
+
+/* Members that are objects of their own; NULL, or what is wrong. */
+static const char *
+check_objects(struct json *j, const struct process_start_params *p,
+    struct spawn *sp)
+{
+	struct metadata_params	 md;
+	struct pty_size_params	 size;
+	struct param_error	 e;
+
+	sp->rows = DEFAULT_ROWS;
+	sp->cols = DEFAULT_COLS;
+	if (p->metadata != 0 && (params_decode(j, p->metadata,
+	    fields_metadata, &md, sizeof(md), false, &e) == -1 ||
+	    (md.thread_id.s != NULL && !is_uuid(&md.thread_id))))
+		return "metadata.threadId must be a UUID";
+	if (p->pty_size == 0)
+		return NULL;
+	if (params_decode(j, p->pty_size, fields_pty_size, &size,
+	    sizeof(size), false, &e) == -1)
+		return "ptySize needs rows and cols from 1 to 65535";
+	sp->rows = size.rows;
+	sp->cols = size.cols;
+	return NULL;
+}
+
+/* --- starting --- */
+
+static void
+start_free(struct start *st)
+{
+	if (st->holder != NULL)
+		holder_use(st->holder, false);
+	view_fini(&st->own);
+	envp_free(&st->argv);
+	envp_free(&st->envp);
+	envp_free(&st->programs);
+	free(st->id);
+	free(st);
+}
+
+static void
+answer(struct rpc_req *req, const struct proc *pr)
+{
+	struct json_out	 o;
+
+	rpc_begin(req, &o);
+	json_out_key(&o, "processId");
+	json_out_text(&o, pr->id, pr->id_len);
+	json_out_key(&o, "sandboxType");
+	json_out_str(&o, pr->sandboxed ? "linuxSeccomp" : "none");
+	rpc_end(req, &o);
+}
+
+/* Everything is there: do it, and free the start. */
+static void
+start_now(struct session *s, struct rpc_req *req, struct start *st)
+{
+	struct proc	*pr;
+	const char	*what;
+
+	if (st->holder != NULL)
+		st->sp.view = holder_view(st->holder);
+	what = "sandbox";
+	if (s->state == SESSION_CLOSING) {
+		rpc_error(req, ERR_FAILED, "the session ends");
+	} else if (brand_for(&s->brand, &s->env, st->sp.view,
+	    &st->sp.brand) == -1 || (pr =
+	    proc_new(&s->procs, st->id, st->id_len, &st->sp, &what)) == NULL) {
+		rpc_errorf(req, ERR_FAILED, "failed to start process: %s: %s "
+		    "(os error %d)", what, strerror(errno), errno);
+	} else {
+		pr->sandboxed = st->sandboxed;
+		told_start(s->link, &s->env.set, pr->pid, pr->sandboxed,
+		    &st->sp);
+		transcript_start(&s->transcripts, &s->env, s->link,
+		    s->transcripts_before, pr, &st->sp);
+		if (notify_add(&s->notifier, pr) == -1)
+			fatal("no memory for a process that runs");
+		session_look_later(s);
+		if ((pr->holder = st->holder) != NULL)
+			holder_use(pr->holder, true);
+		answer(req, pr);
+	}
+	start_free(st);
+}
+
+static void
+cancel_start(struct rpc_req *req)
+{
+	struct start	*st = req->waiter;
+
+	TAILQ_REMOVE(&req->session->starts, st, entry);
+	start_free(st);
+}
+
+static const char	 cancelled_text[] = "terminated before it was started";
+
+static void	 go(struct session *s, struct rpc_req *req, struct start *st);
+
+/*
+ * What it will use that is neither in the kernel's caches nor on a local file
+ * system: we would sleep until that answers, or for ever.  NULL: nothing.
+ */
+static const char *
+find_unsure(const struct start *st)
+{
+	static const struct lookup	 quick = { .quick = true };
+	struct statx			 x;
+	char				*const *p;
+	int				 fd;
+
+	fd = lookup(st->cwd, &quick, &x);
+	if (fd == -1)
+		return errno == EAGAIN ? st->cwd : NULL;
+	fd_close(&fd);
+	for (p = st->programs; *p != NULL; p++) {
+		/* Relative ones are below the folder, or lead to such. */
+		if (**p != '/')
+			continue;
+		fd = lookup(*p, &quick, &x);
+		if (fd == -1 && errno == EAGAIN)
+			return *p;
+		if (fd != -1 && S_ISREG(x.stx_mode)) {
+			fd_close(&fd);
+			break;
+		}
+		fd_close(&fd);
+	}
+	return NULL;
+}
+
+/* It answered, whatever that was: what is wrong with it, starting will tell. */
+static void
+on_looked(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
+    void *arg)
+{
+	struct start	*st = arg;
+
+	(void)op;
+	(void)r;
+	TAILQ_REMOVE(&st->session->starts, st, entry);
+	st->looking = false;
+	if (req != NULL && !st->cancelled) {
+		go(st->session, req, st);
+		return;
+	}
+	if (req != NULL)
+		rpc_error(req, ERR_FAILED, cancelled_text);
+	start_free(st);
+}
+
+/* Have an agent look at it; the request waits with it. */
+static void
+look(struct session *s, struct rpc_req *req, struct start *st,
+    const char *path)
+{
+	struct fsop	 op;
+
+	memset(&op, 0, sizeof(op));
+	op.kind = FSOP_STAT;
+	op.fd = -1;
+	snprintf(op.path, sizeof(op.path), "%s", path);
+	st->looked = st->looking = true;
+	TAILQ_INSERT_TAIL(&s->starts, st, entry);
+	files_run(s, req, &op, NULL, NULL, on_looked, st);
+}
+
+/* Everything is said: wait for what it needs, or start it. Takes st. */
+static void
+go(struct session *s, struct rpc_req *req, struct start *st)
+{
+	const char	*path;
+
+	if (!st->looked && (path = find_unsure(st)) != NULL) {
+		look(s, req, st, path);
+	} else if (st->holder == NULL ||
+	    holder_state(st->holder) == HOLDER_READY) {
+		start_now(s, req, st);
+	} else if ((st->req = rpc_keep(req, cancel_start, st)) == NULL) {
+		start_free(st);
+	} else {
+		TAILQ_INSERT_TAIL(&s->starts, st, entry);
+		start_go_on(s);		/* it may have failed */
+	}
+}
+
+void
+start_go_on(struct session *s)
+{
+	struct start	*st;
+	struct rpc_req	*req;
+
+	/* An answer may end the connection and with it all that wait. */
+ again:
+	TAILQ_FOREACH(st, &s->starts, entry) {
+		if (st->looking ||
+		    holder_state(st->holder) == HOLDER_STARTING)
+			continue;
+		TAILQ_REMOVE(&s->starts, st, entry);
+		req = st->req;
+		if (holder_state(st->holder) == HOLDER_READY) {
+			start_now(s, req, st);
+		} else {
+			rpc_errorf(req, ERR_FAILED,
+			    "the sandbox cannot be made: %s",
+			    holder_why(st->holder));
+			start_free(st);
+		}
+		goto again;
+	}
+}
+
+bool
+start_cancel(struct session *s, const char *id, size_t len)
+{
+	struct start	*st;
+	struct rpc_req	*req;
+
+	TAILQ_FOREACH(st, &s->starts, entry)
+		if (st->id_len == len && memcmp(st->id, id, len) == 0)
+			break;
+	if (st == NULL)
+		return false;
+	if (st->looking) {
+		st->cancelled = true;
+		return true;
+	}
+	TAILQ_REMOVE(&s->starts, st, entry);
+	req = st->req;
+	start_free(st);
+	rpc_error(req, ERR_FAILED, cancelled_text);
+	return true;
+}
+
+bool
+start_waits(const struct session *s, const char *id, size_t len)
+{
+	const struct start	*st;
+
+	TAILQ_FOREACH(st, &s->starts, entry)
+		if (st->id_len == len && memcmp(st->id, id, len) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * What enforces the sandbox: a holder, or (no network, but all files) only
+ * what every command can do for itself.  0, or -1: the request is answered.
+ */
+static int
+find_view(struct session *s, struct rpc_req *req, uint32_t sandbox,
+    struct start *st)
+{
+	struct enforced	 e;
+	struct plan	 plan;
+	int		 rv = 0;
+
+	if (sandbox_plan(s, req, sandbox, st->cwd,
+	    envp_get(st->envp, "TMPDIR"), &plan) == -1)
+		return -1;
+	st->sandboxed = true;
+	if (!plan.reads_all || !plan.writes_all) {
+		st->holder = holder_for_command(s->holders, &plan);
+		if (st->holder != NULL)
+			holder_use(st->holder, true);
+		else
+			rv = -1;
+		snprintf(e.why, sizeof(e.why), "%s", strerror(errno));
+	} else if (plan.net_off) {
+		st->own.net_off = true;
+		rv = enforce_landlock(&plan, false, &e,
+		    &st->own.fds[VIEW_RULESET]);
+		st->sp.view = &st->own;
+	}
+	plan_free(&plan);
+	if (rv == -1)
+		rpc_errorf(req, ERR_FAILED, "the sandbox cannot be made: %s",
+		    e.why);
+	return rv;
+}
+
+/* Fill in what the request says; NULL, or what is wrong. */
+static const char *
+fill(struct session *s, const struct process_start_params *p,
+    struct start *st, enum rpc_err *err)
+{
+	struct envp_error	 bad_env;
+	const char		*why = NULL;
+	uint32_t		 first = json_first(p->argv);
+
+	*err = ERR_FAILED;
+	if ((st->argv = make_argv(&s->json, p->argv, p->arg0.s, p->arg0.len,
+	    err, &why)) == NULL)
+		return why != NULL ? why : "out of memory";
+	if ((st->envp = envp_make(&s->json, p->env, p->env_policy, environ,
+	    &bad_env)) == NULL) {
+		*err = bad_env.is_malformed ? ERR_PARAMS : ERR_FAILED;
+		return bad_env.text != NULL ? bad_env.text : "out of memory";
+	}
+	*err = ERR_PARAMS;
+	if ((why = check_objects(&s->json, p, &st->sp)) != NULL)
+		return why;
+	*err = ERR_FAILED;
+	if ((st->programs = make_programs(json_text(&s->json, first),
+	    json_tok(&s->json, first)->len, st->envp)) == NULL ||
+	    (st->id = malloc(p->process_id.len + 1)) == NULL)
+		return "out of memory";
+	memcpy(st->id, p->process_id.s, p->process_id.len);
+	st->id_len = p->process_id.len;
+	memcpy(st->cwd, p->cwd.path, sizeof(st->cwd));
+	st->sp.argv = st->argv;
+	st->sp.envp = st->envp;
+	st->sp.programs = st->programs;
+	st->sp.cwd = st->cwd;
+	st->sp.tty = p->tty;
+	st->sp.pipe_stdin = p->pipe_stdin && !p->tty;
+	st->sp.nofile = s->nofile;
+	st->sp.limits = &s->limits;
+	return NULL;
+}
+
+void
+rpc_process_start(struct session *s, struct rpc_req *req, void *params,
+    const struct rpc_message *msg)
+{
+	struct process_start_params	*p = params;
+	struct start			*st;
+	enum rpc_err			 err;
+	const char			*why;
+
+	(void)msg;
+	if ((st = calloc(1, sizeof(*st))) == NULL) {
+		rpc_error(req, ERR_FAILED, "out of memory");
+		return;
+	}
+	st->session = s;
+	view_init(&st->own);
+	if ((why = fill(s, p, st, &err)) == NULL) {
+		if (procs_find(&s->procs, st->id, st->id_len) != NULL ||
+		    start_waits(s, st->id, st->id_len)) {
+			err = ERR_PROCESS_EXISTS;
+			why = "process already exists";
+		} else if (s->procs.running >= s->env.set.max_processes) {
+			err = ERR_TOO_MANY;
+			why = "too many processes run in this session";
+		}
+	}
+	if (why == NULL && (!sandbox_applies(s, p->sandbox) ||
+	    find_view(s, req, p->sandbox, st) == 0)) {
+		go(s, req, st);
+		return;
+	}
+	if (why != NULL)
+		rpc_error(req, err, why);
+	start_free(st);
+}

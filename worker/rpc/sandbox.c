@@ -1,0 +1,86 @@
+#include "worker/rpc/sandbox.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "worker/rpc/files.h"
+#include "worker/rpc/start.h"
+#include "worker/sandbox/holder.h"
+
+bool
+sandbox_applies(const struct session *s, uint32_t tok)
+{
+	return tok != 0 || s->env.set.sandbox != 0;
+}
+
+/*
+ * What is meant where a request says nothing: the policies of that name as the
+ * client defines them.  The workspace of a file call is the user's home folder;
+ * without one nothing can be written.
+ */
+static int
+plan_default(const struct session *s, struct plan_context *ctx,
+    struct plan *plan, char *why, size_t size)
+{
+	struct json	 j;
+	char		 text[64];
+	int		 r = -1;
+
+	if (ctx->cwd == NULL && (ctx->cwd = getenv("HOME")) != NULL &&
+	    strcmp(ctx->cwd, "/") == 0)
+		ctx->cwd = NULL;
+	snprintf(text, sizeof(text), "{\"sandbox\":{\"type\":\"%s\"}}",
+	    s->env.set.sandbox == 1 || ctx->cwd == NULL ? "read-only" :
+	    "workspace-write");
+	json_init(&j);
+	snprintf(why, size, "%s", strerror(ENOMEM));
+	if (json_parse(&j, text, strlen(text)) == 0)
+		r = plan_make(plan, &j, json_find(&j, 0, "sandbox"), ctx,
+		    why, size);
+	json_fini(&j);
+	return r;
+}
+
+int
+sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
+    const char *cwd, const char *tmpdir, struct plan *plan)
+{
+	struct plan_context	 ctx;
+	char			 why[160];
+
+	ctx.cwd = cwd;
+	ctx.tmpdir = tmpdir;
+	ctx.native_paths = s->env.set.native_paths;
+	if ((tok == 0 ? plan_default(s, &ctx, plan, why, sizeof(why)) :
+	    plan_make(plan, &s->json, tok, &ctx, why, sizeof(why))) == 0)
+		return 0;
+	plan_free(plan);
+	rpc_errorf(req, ERR_PARAMS, "sandbox: %s", why);
+	return -1;
+}
+
+int
+sandbox_view(struct session *s, struct rpc_req *req, uint32_t tok,
+    bool writes, struct holder **view_out)
+{
+	struct plan	 plan;
+	int		 rv = 0;
+
+	*view_out = NULL;
+	if (sandbox_plan(s, req, tok, NULL, getenv("TMPDIR"),
+	    &plan) == -1)
+		return -1;
+	if (!plan.reads_all || (writes && !plan.writes_all)) {
+		if ((*view_out = holder_get(s->holders, &plan)) == NULL) {
+			rpc_errorf(req, ERR_FAILED,
+			    "the sandbox cannot be made: %s",
+			    strerror(errno));
+			rv = -1;
+		}
+	}
+	plan_free(&plan);
+	return rv;
+}
+

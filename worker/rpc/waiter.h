@@ -1,0 +1,31 @@
+/*
+ * Reads of a process's retained output (spec/protocol.md section 5.3), and
+ * those that wait until there is something to tell.
+ */
+#ifndef WORKER_RPC_WAITER_H
+#define WORKER_RPC_WAITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/json_out.h"
+#include "worker/proc/proc.h"
+
+struct rpc_req;
+
+/* Read: answer req now, or when there is something to tell. */
+struct proc_read {
+	uint64_t	 after_seq;
+	bool		 has_max;
+	uint64_t	 max_bytes;
+	uint64_t	 wait_ms;
+	bool		 holds;		/* new output until all is read */
+};
+
+void	 proc_read(struct proc *p, struct rpc_req *req,
+	    const struct proc_read *r);
+
+/* The members exited, exitCode and closed. */
+void	 proc_put_state(const struct proc *p, struct json_out *o);
+
+#endif

@@ -1,0 +1,317 @@
+#include "worker/sandbox/brand.h"
+
+#include <sys/ioctl.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <linux/seccomp.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/bpf.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "worker/os/rawcall.h"
+
+#define TYPE_MASK	0xf		/* of socket(2): without its flags */
+#define NOTIF_ROOM	1024		/* of a notification, newer ones too */
+
+/* A command and what it started: who asks. */
+struct post {
+	TAILQ_ENTRY(post) entry;
+	struct brand	*brand;
+	int		 fd;
+	struct io	 ev;
+};
+
+struct brand {
+	struct event_base *base;
+	uint64_t	 number;
+	int		 sock[2];	/* ours; of children */
+	struct io	 ev;
+	TAILQ_HEAD(, post) posts;
+};
+
+union rights {
+	struct cmsghdr	 head;
+	char		 room[CMSG_SPACE(sizeof(int))];
+};
+
+/* --- a child --- */
+
+/*
+ * Behind the filter of enforce_seccomp(), which knows the architecture.  SMC
+ * and MPTCP have TCP below their sockets, without what was set on them: MPTCP
+ * is refused by the worker, as it is told by the third argument.
+ */
+static const struct sock_filter	 filter_calls[] = {
+	LOAD(nr),
+	IF_EQ(SYS_setsockopt, 0, 6),
+	LOAD_ARG(1), IF_EQ(SOL_SOCKET, 0, 3),
+	LOAD_ARG(2), IF_EQ(SO_MAX_PACING_RATE, 0, 1), REFUSE(EPERM), ALLOW,
+	IF_EQ(SYS_socket, 1, 0), ALLOW,
+	LOAD_ARG(0),
+	IF_EQ(AF_SMC, 0, 1), REFUSE(EAFNOSUPPORT),
+	IF_EQ(AF_INET, 2, 0), IF_EQ(AF_INET6, 1, 0), ALLOW,
+	LOAD_ARG(1), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, TYPE_MASK),
+	IF_EQ(SOCK_STREAM, 0, 1), RETURN(SECCOMP_RET_USER_NOTIF),
+	ALLOW
+};
+
+/* The descriptor for who answers, or a negative errno. */
+static int
+filter(void)
+{
+	struct seccomp_notif_addfd	 none;
+	struct sock_fprog		 prog;
+	long				 fd;
+
+	prog.filter = (struct sock_filter *)(uintptr_t)filter_calls;
+	prog.len = sizeof(filter_calls) / sizeof(filter_calls[0]);
+	/* A signal would end a socket(2) with EINTR, which nobody expects. */
+	fd = rawcall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+	    SECCOMP_FILTER_FLAG_NEW_LISTENER |
+	    SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, (long)&prog, 0, 0);
+	if (fd == -EINVAL)		/* Linux 5.19 */
+		fd = rawcall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		    SECCOMP_FILTER_FLAG_NEW_LISTENER, (long)&prog, 0, 0);
+	if (fd < 0)
+		return (int)fd;
+	/* Nobody has asked yet: a kernel that could answer says so. */
+	memset(&none, 0, sizeof(none));
+	none.srcfd = (uint32_t)fd;
+	none.flags = SECCOMP_ADDFD_FLAG_SEND;
+	return rawcall(SYS_ioctl, fd, SECCOMP_IOCTL_NOTIF_ADDFD,
+	    (long)&none, 0, 0) == -ENOENT ? (int)fd : -ENOSYS;
+}
+
+int
+brand_try(void)
+{
+	int	 fd = filter();
+
+	return fd < 0 ? -fd : 0;
+}
+
+int
+brand_join(int sock)
+{
+	union rights	 rights;
+	struct msghdr	 m;
+	struct iovec	 iov;
+	char		 byte = 0;
+	int		 fd;
+	long		 n;
+
+	if ((fd = filter()) < 0)
+		return -fd;
+	memset(&m, 0, sizeof(m));
+	iov.iov_base = &byte;
+	iov.iov_len = sizeof(byte);
+	m.msg_iov = &iov;
+	m.msg_iovlen = 1;
+	fd_put_rights(&m, &rights, &fd, 1);
+	n = rawcall(SYS_sendmsg, sock, (long)&m, MSG_NOSIGNAL | MSG_DONTWAIT,
+	    0, 0);
+	return n < 0 ? (int)-n : 0;
+}
+
+/* --- answers --- */
+
+static void
+refuse(const struct post *p, uint64_t id, int error)
+{
+	struct seccomp_notif_resp	 r;
+
+	memset(&r, 0, sizeof(r));
+	r.id = id;
+	r.error = -error;
+	/* Who asked may have been killed. */
+	ioctl(p->fd, SECCOMP_IOCTL_NOTIF_SEND, &r);
+}
+
+static int
+make_socket(const struct brand *b, const uint64_t *args)
+{
+	int	 fd;
+
+	if ((int)args[2] == IPPROTO_MPTCP) {
+		errno = EPROTONOSUPPORT;
+		return -1;
+	}
+	if ((fd = socket((int)args[0], (int)args[1] | SOCK_CLOEXEC,
+	    (int)args[2])) != -1 && setsockopt(fd, SOL_SOCKET,
+	    SO_MAX_PACING_RATE, &b->number, sizeof(b->number)) == -1)
+		fd_close(&fd);
+	return fd;
+}
+
+static void
+answer(const struct post *p, const struct seccomp_notif *n)
+{
+	struct seccomp_notif_addfd	 add;
+	uint64_t			 args[3];
+	int				 fd;
+
+	memcpy(args, n->data.args, sizeof(args));
+	if ((fd = make_socket(p->brand, args)) == -1) {
+		refuse(p, n->id, errno);
+		return;
+	}
+	memset(&add, 0, sizeof(add));
+	add.id = n->id;
+	add.flags = SECCOMP_ADDFD_FLAG_SEND;
+	add.srcfd = (uint32_t)fd;
+	add.newfd_flags = args[1] & SOCK_CLOEXEC ? O_CLOEXEC : 0;
+	if (ioctl(p->fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add) == -1)
+		refuse(p, n->id, errno);
+	fd_close(&fd);
+}
+
+static void
+post_free(struct post *p)
+{
+	TAILQ_REMOVE(&p->brand->posts, p, entry);
+	io_stop(&p->ev);
+	fd_close(&p->fd);
+	free(p);
+}
+
+static void
+on_post(void *arg)
+{
+	struct post	*p = arg;
+	struct pollfd	 poll_fd = { p->fd, POLLIN, 0 };
+	union {
+		struct seccomp_notif	 n;
+		char			 room[NOTIF_ROOM];
+	}		 u;
+
+	/* Without a question older kernels would have us wait for one. */
+	if (poll(&poll_fd, 1, 0) != 1)
+		return;
+	if ((poll_fd.revents & POLLIN) == 0) {
+		post_free(p);		/* nobody is left who could ask */
+		return;
+	}
+	memset(&u, 0, sizeof(u));
+	if (ioctl(p->fd, SECCOMP_IOCTL_NOTIF_RECV, &u.n) == 0)
+		answer(p, &u.n);	/* else who asked is gone */
+}
+
+/* --- who is branded --- */
+
+static void
+post_new(struct brand *b, int fd)
+{
+	struct post	*p;
+
+	if ((p = calloc(1, sizeof(*p))) == NULL) {
+		fd_close(&fd);		/* it gets ENOSYS */
+		return;
+	}
+	p->brand = b;
+	p->fd = fd;
+	TAILQ_INSERT_TAIL(&b->posts, p, entry);
+	io_init(&p->ev, b->base, fd, EV_READ | EV_PERSIST, on_post, p);
+	if (io_start(&p->ev) == -1)
+		post_free(p);
+}
+
+static void
+on_sock(void *arg)
+{
+	struct brand	*b = arg;
+	union rights	 rights;
+	struct msghdr	 m;
+	struct iovec	 iov;
+	char		 byte;
+	int		 fd;
+
+	for (;;) {
+		memset(&m, 0, sizeof(m));
+		iov.iov_base = &byte;
+		iov.iov_len = sizeof(byte);
+		m.msg_iov = &iov;
+		m.msg_iovlen = 1;
+		m.msg_control = rights.room;
+		m.msg_controllen = sizeof(rights.room);
+		if (recvmsg(b->sock[0], &m,
+		    MSG_CMSG_CLOEXEC | MSG_DONTWAIT) <= 0)
+			return;
+		if (fd_take_rights(&m, &fd, 1) == 1)
+			post_new(b, fd);
+	}
+}
+
+/* --- beginning and end --- */
+
+void
+brand_free(struct brand **bp)
+{
+	struct brand	*b = *bp;
+	struct post	*p;
+
+	*bp = NULL;
+	if (b == NULL)
+		return;
+	while ((p = TAILQ_FIRST(&b->posts)) != NULL)
+		post_free(p);
+	io_stop(&b->ev);
+	fd_close(&b->sock[0]);
+	fd_close(&b->sock[1]);
+	free(b);
+}
+
+static struct brand *
+brand_new(const struct env *env)
+{
+	struct brand	*b;
+
+	if ((b = calloc(1, sizeof(*b))) == NULL)
+		return NULL;
+	b->base = env->base;
+	b->number = env->set.brand;
+	b->sock[0] = b->sock[1] = -1;
+	TAILQ_INIT(&b->posts);
+	if (fd_packet_pair(b->sock) == -1)
+		goto fail;
+	io_init(&b->ev, b->base, b->sock[0], EV_READ | EV_PERSIST, on_sock,
+	    b);
+	if (io_start(&b->ev) == -1)
+		goto fail;
+	return b;
+ fail:
+	brand_free(&b);
+	return NULL;
+}
+
+int
+brand_for(struct brand **bp, const struct env *env, const struct view *v,
+    int *sock_out)
+{
+	struct brand	*b = *bp;
+
+	*sock_out = -1;
+	if (v == NULL || v->net_off || env->set.brand == 0)
+		return 0;
+	if (env->set.brand_unread) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	if (b == NULL && (b = *bp = brand_new(env)) == NULL) {
+		errno = ENOMEM;
+		return -1;
+	}
+	/* Those before it: their letters shall not fill the box. */
+	on_sock(b);
+	*sock_out = b->sock[1];
+	return 0;
+}

@@ -1,0 +1,186 @@
+/* What Landlock can say of a plan. */
+#include "worker/sandbox/enforce.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/landlock.h"
+
+/* What commands need to write to besides what the plan says. */
+static const char *const devices[] = {
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+	"/dev/tty", "/dev/ptmx", "/dev/shm", NULL
+};
+
+/* Allow access below a path; one that is not there needs nothing. */
+static int
+allow(int ruleset, const char *path, uint64_t access)
+{
+	int	 fd, rv;
+
+	if ((fd = open(path, O_PATH | O_CLOEXEC)) == -1)
+		return errno == ENOENT || errno == EACCES ||
+		    errno == ENOTDIR ? 0 : -1;
+	rv = landlock_allow(ruleset, fd, access);
+	fd_close(&fd);
+	return rv;
+}
+
+static int
+rights(const struct plan_rule *r)
+{
+	return r->kind == PLAN_WRITE ? 2 : r->kind == PLAN_READ ? 1 : 0;
+}
+
+/* Whether a rule allows more than r, by whatever names, where r's place is. */
+static bool
+is_allowed_more(const struct plan *plan, const struct plan_rule *r,
+    const char *place)
+{
+	char	 real[PATH_MAX];
+	size_t	 i, n;
+
+	for (i = 0; i < plan->n; i++) {
+		if (plan->rules[i].kind == PLAN_HIDE ||
+		    rights(&plan->rules[i]) <= rights(r) ||
+		    realpath(plan->rules[i].path, real) == NULL)
+			continue;
+		n = strcmp(real, "/") == 0 ? 0 : strlen(real);
+		if (strncmp(real, place, n) == 0 &&
+		    (place[n] == '/' || place[n] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* Whether its name could be made to lead elsewhere, by another link. */
+static bool
+has_loose_link(const struct plan *plan, const struct plan_rule *r)
+{
+	struct mounting_links	 l;
+	int			 rv;
+
+	mounting_links_start(&l, r->path);
+	while ((rv = mounting_links_next(&l)) == 1)
+		if (is_allowed_more(plan, r, l.real))
+			return true;
+	return rv == -1;
+}
+
+/*
+ * Landlock adds rights and never takes any: what is narrower than what is
+ * around it cannot be said.  NULL, or why not.
+ */
+static const char *
+cannot_say(const struct plan *plan, struct enforced *e)
+{
+	const struct plan_rule	*r;
+	char			 place[PATH_MAX];
+	bool			 is_missing;
+	size_t			 i;
+
+	for (i = 0; i < plan->n; i++) {
+		r = &plan->rules[i];
+		if (r->kind == PLAN_HIDE)
+			goto fail;
+		if (r->kind == PLAN_WRITE)
+			continue;
+		is_missing = realpath(r->path, place) == NULL;
+		if (is_missing && ((errno != ENOENT && errno != ENOTDIR &&
+		    errno != ELOOP) ||
+		    mounting_first_missing(r->path, place) == -1))
+			goto fail;
+		if (is_missing && r->if_exists)
+			continue;
+		if (is_allowed_more(plan, r, place) || has_loose_link(plan, r))
+			goto fail;
+	}
+	return NULL;
+ fail:
+	snprintf(e->why, sizeof(e->why), "without namespaces %.100s cannot "
+	    "be protected from what is allowed around it", r->path);
+	return e->why;
+}
+
+static int
+add_rules(int ruleset, const struct plan *plan, uint64_t handled, int version,
+    bool alone)
+{
+	const struct plan_rule	*r;
+	uint64_t		 access;
+	size_t			 i;
+
+	for (i = 0; i < plan->n; i++) {
+		r = &plan->rules[i];
+		/* Where its name leads may not be in what is around it. */
+		if (!plan_rule_gives(plan, i))
+			continue;
+		access = r->kind == PLAN_WRITE ? LANDLOCK_READS |
+		    landlock_writes(version) :
+		    r->kind == PLAN_READ ? LANDLOCK_READS : 0;
+		if ((access &= handled) != 0 &&
+		    allow(ruleset, r->path, access) == -1)
+			return -1;
+	}
+	if ((handled & LANDLOCK_WRITE_FILE) == 0)
+		return 0;
+	for (i = 0; devices[i] != NULL; i++)
+		if (allow(ruleset, devices[i], handled) == -1)
+			return -1;
+	/* Alone: they are those of all of the user's terminals. */
+	if (!alone && allow(ruleset, "/dev/pts", handled) == -1)
+		return -1;
+	/* Root, with no rights left, could write what the kernel gives root. */
+	return allow(ruleset, "/proc", geteuid() == 0 ?
+	    handled & LANDLOCK_READS : handled);
+}
+
+int
+enforce_landlock(const struct plan *plan, bool alone, struct enforced *e,
+    int *out)
+{
+	uint64_t	 fs = 0, net = 0, scoped = 0;
+	int		 version = landlock_abi();
+
+	*out = -1;
+	if (version < 1) {
+		if (!alone)
+			return 0;	/* the namespaces do */
+		snprintf(e->why, sizeof(e->why),
+		    "the kernel has no Landlock");
+		return -1;
+	}
+	if (alone && cannot_say(plan, e) != NULL)
+		return -1;
+	if (alone && !plan->writes_all && version < LANDLOCK_ABI_TRUNCATE) {
+		snprintf(e->why, sizeof(e->why), "without namespaces the "
+		    "kernel's Landlock (ABI %d) does not stop truncation",
+		    version);
+		return -1;
+	}
+	if (!plan->writes_all)
+		fs |= landlock_writes(version);
+	if (alone && !plan->reads_all)
+		fs |= LANDLOCK_READS;
+	if (plan->net_off && version >= LANDLOCK_ABI_TCP)
+		net = LANDLOCK_TCP;
+	if (version >= LANDLOCK_ABI_SCOPE)
+		scoped = LANDLOCK_SCOPES;
+	if ((fs | net | scoped) == 0)
+		return 0;
+	if ((*out = landlock_new(version, fs, net, scoped)) == -1 ||
+	    add_rules(*out, plan, fs, version, alone) == -1) {
+		snprintf(e->why, sizeof(e->why), "Landlock: %s",
+		    strerror(errno));
+		fd_close(out);
+		return -1;
+	}
+	return 0;
+}

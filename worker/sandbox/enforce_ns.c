@@ -1,0 +1,194 @@
+/*
+ * Enforcement by namespaces: a user namespace in which only the session's user
+ * exists, and below it mounts, processes, IPC and, when the plan says so, a
+ * network without interfaces.  The holder is the first process of its PID
+ * namespace: nobody in it can signal it, and all end with it.
+ */
+#include "worker/sandbox/enforce.h"
+
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/landlock.h"
+#include "worker/os/dropcaps.h"
+#include "worker/sandbox/mounting.h"
+
+#define NAMESPACES	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |	\
+	CLONE_NEWIPC)
+
+static int
+failed(struct enforced *e, const char *what)
+{
+	snprintf(e->why, sizeof(e->why), "%s: %s", what, strerror(errno));
+	return -1;
+}
+
+static int
+write_file(const char *path, const char *text)
+{
+	ssize_t	 n;
+	int	 fd;
+
+	if ((fd = open(path, O_WRONLY | O_CLOEXEC)) == -1)
+		return -1;
+	n = write(fd, text, strlen(text));
+	fd_close(&fd);
+	return n == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+/*
+ * We are who we were, and nobody else exists.  These files are root's for as
+ * long as we are not dumpable; a process of the same user that wants to trace
+ * us in that moment can do what the user can, and does not have the sandbox.
+ */
+static int
+map_ids(uid_t uid, gid_t gid, struct enforced *e)
+{
+	char	 line[40];
+	int	 rv;
+
+	if (prctl(PR_SET_DUMPABLE, 1) == -1)
+		return failed(e, "user namespace");
+	rv = write_file("/proc/self/setgroups", "deny");
+	snprintf(line, sizeof(line), "%lu %lu 1", (unsigned long)uid,
+	    (unsigned long)uid);
+	if (rv == 0)
+		rv = write_file("/proc/self/uid_map", line);
+	snprintf(line, sizeof(line), "%lu %lu 1", (unsigned long)gid,
+	    (unsigned long)gid);
+	if (rv == 0)
+		rv = write_file("/proc/self/gid_map", line);
+	if (rv == -1)
+		failed(e, "user namespace");
+	if (prctl(PR_SET_DUMPABLE, 0) == -1)
+		return failed(e, "user namespace");
+	return rv;
+}
+
+/* What commands join. */
+static int
+open_namespaces(bool net, struct enforced *e)
+{
+	static const char *const names[VIEW_NSES] = {
+		[VIEW_USER] = "user", [VIEW_NET] = "net", [VIEW_IPC] = "ipc",
+		[VIEW_PID] = "pid", [VIEW_MNT] = "mnt",
+	};
+	char	 path[32];
+	int	 i;
+
+	for (i = 0; i < VIEW_NSES; i++) {
+		if (i == VIEW_NET && !net)
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/ns/%s", names[i]);
+		if ((e->view.fds[i] = open(path, O_RDONLY | O_CLOEXEC)) == -1)
+			return failed(e, path);
+	}
+	e->view.fds[VIEW_PTS] = open("/dev/pts",
+	    O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return e->view.fds[VIEW_PTS] == -1 ? failed(e, "/dev/pts") : 0;
+}
+
+/* In the namespaces, with all rights over them and none elsewhere. */
+static int
+settle(const struct plan *plan, const char *hide, uid_t uid, gid_t gid,
+    struct enforced *e)
+{
+	int	 ruleset;
+
+	if (map_ids(uid, gid, e) == -1)
+		return -1;
+	/*
+	 * No namespaces in it: they would bring such rights to a command.  Now,
+	 * as root finds these files read-only later.  Where they are that now
+	 * (containers), the filter of system calls has to do.
+	 */
+	if (write_file("/proc/sys/user/max_user_namespaces", "0") == -1 &&
+	    errno != EROFS)
+		return failed(e, "max_user_namespaces");
+	if (mounting_make(plan, hide, &e->mounted) == -1) {
+		memcpy(e->why, e->mounted.why, sizeof(e->why));
+		return -1;
+	}
+	if (open_namespaces(plan->net_off, e) == -1 ||
+	    enforce_landlock(plan, false, e, &ruleset) == -1)
+		return -1;
+	e->view.fds[VIEW_RULESET] = ruleset;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
+	    (ruleset != -1 && landlock_join(ruleset) == -1) ||
+	    dropcaps() == -1 || prctl(PR_SET_DUMPABLE, 0) == -1)
+		return failed(e, "dropping rights");
+	return 0;
+}
+
+/* Whether the holder says that it is one; else why not. */
+static bool
+hear(int fd, struct enforced *e)
+{
+	ssize_t	 n, got = 0;
+
+	do {
+		n = read(fd, e->why + got, sizeof(e->why) - 1 - (size_t)got);
+		if (n > 0)
+			got += n;
+	} while (n > 0 || (n == -1 && errno == EINTR));
+	e->why[got] = '\0';
+	if (got == 0)
+		snprintf(e->why, sizeof(e->why), "the holder died");
+	return strcmp(e->why, "ok") == 0;
+}
+
+static void
+tell(int fd, const char *text)
+{
+	if (write(fd, text, strlen(text)) == -1)
+		_exit(1);
+}
+
+int
+enforce_ns(const struct plan *plan, const char *hide, struct enforced *e)
+{
+	uid_t	 uid = geteuid();
+	gid_t	 gid = getegid();
+	int	 pipe[2];
+	long	 pid, flags = NAMESPACES | CLONE_PARENT | SIGCHLD;
+
+	if (plan->net_off)
+		flags |= CLONE_NEWNET;
+	if (pipe2(pipe, O_CLOEXEC) == -1)
+		return failed(e, "pipe");
+	if ((pid = syscall(SYS_clone, flags, 0, 0, 0, 0)) == -1) {
+		failed(e, "namespaces");
+		fd_close(&pipe[0]);
+		fd_close(&pipe[1]);
+		return -1;
+	}
+	if (pid == 0) {
+		fd_close(&pipe[0]);
+		if (settle(plan, hide, uid, gid, e) == -1) {
+			tell(pipe[1], e->why);
+			_exit(1);
+		}
+		tell(pipe[1], "ok");
+		fd_close(&pipe[1]);
+		return 1;
+	}
+	fd_close(&pipe[1]);
+	e->outer_pid = (pid_t)pid;
+	if (hear(pipe[0], e)) {
+		fd_close(&pipe[0]);
+		return 0;
+	}
+	fd_close(&pipe[0]);
+	return -1;
+}

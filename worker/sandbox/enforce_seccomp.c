@@ -1,0 +1,186 @@
+#include "worker/sandbox/enforce.h"
+
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <sched.h>
+
+#include "common/bpf.h"
+
+/* Newer than the headers of Debian 12; the same number everywhere. */
+#ifndef SYS_open_tree_attr
+#define SYS_open_tree_attr	467
+#endif
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2		452
+#endif
+#ifndef SYS_setxattrat
+#define SYS_setxattrat		463
+#define SYS_removexattrat	466
+#endif
+#ifndef SYS_file_setattr
+#define SYS_file_setattr	469
+#endif
+
+#define SOCK_TYPES	0xf	/* the rest of the argument are flags */
+
+#define NAMESPACES	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |	\
+	CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |	\
+	0x80 /* CLONE_NEWTIME */)
+
+/*
+ * What reaches into other processes, into the kernel or out of the
+ * namespaces.  Ordinary programs need none of it; what they probe for
+ * answers as on a kernel or for a user that lacks it.
+ */
+#define FOREVER								\
+	NEVER(ptrace), NEVER(process_vm_readv), NEVER(process_vm_writev), \
+	NEVER(kcmp), NEVER(pidfd_getfd), NEVER(process_madvise),	 \
+	NEVER(io_uring_setup), NEVER(io_uring_enter),			\
+	NEVER(io_uring_register),					 \
+	NEVER(keyctl), NEVER(add_key), NEVER(request_key),		 \
+	NEVER(bpf), NEVER(perf_event_open), NEVER(userfaultfd),		\
+	NEVER(mount), NEVER(umount2), NEVER(pivot_root), NEVER(chroot),	\
+	NEVER(move_mount), NEVER(open_tree), NEVER(open_tree_attr),	 \
+	NEVER(fsopen), NEVER(fsconfig), NEVER(fsmount), NEVER(fspick),	\
+	NEVER(mount_setattr), NEVER(setns), NEVER(open_by_handle_at),	\
+	NEVER(swapon), NEVER(swapoff), NEVER(reboot), NEVER(acct),	 \
+	NEVER(quotactl), NEVER(kexec_load), NEVER(init_module),		\
+	NEVER(finit_module), NEVER(delete_module)
+
+/*
+ * A call whose first argument is the process that it changes: not the first
+ * one, which is the holder, or who started the container.
+ */
+#define NOT_THE_FIRST(name)						\
+	IF_EQ(SYS_##name, 0, 4), LOAD_ARG(0), IF_EQ(1, 0, 1),		\
+	REFUSE(EPERM), ALLOW
+
+/* The same where it is the second one; and all processes of the user. */
+#define NOT_THE_FIRST_BY(name, user)					\
+	IF_EQ(SYS_##name, 0, 6), LOAD_ARG(0), IF_EQ((user), 2, 0),	 \
+	LOAD_ARG(1), IF_EQ(1, 0, 1), REFUSE(EPERM), ALLOW
+
+/*
+ * Limits of other processes: one of processor time kills.  Programs that set
+ * their own name no process.
+ */
+#define OF_OTHERS							\
+	IF_EQ(SYS_prlimit64, 0, 4), LOAD_ARG(0), IF_EQ(0, 1, 0),	 \
+	REFUSE(EPERM), ALLOW,						\
+	NOT_THE_FIRST(sched_setscheduler), NOT_THE_FIRST(sched_setparam), \
+	NOT_THE_FIRST(sched_setattr), NOT_THE_FIRST(sched_setaffinity),	\
+	NOT_THE_FIRST_BY(setpriority, PRIO_USER),			 \
+	NOT_THE_FIRST_BY(ioprio_set, 3 /* IOPRIO_WHO_USER */)
+
+/* ptrace(2)-like calls are in; namespaces, terminals, other ABIs follow. */
+#define COMMON								\
+	LOAD(arch), IF_EQ(BPF_ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), \
+	LOAD(nr),							 \
+	IF_GE(0x40000000U, 0, 1), REFUSE(ENOSYS),	/* the x32 ABI */ \
+	FOREVER,							 \
+	OF_OTHERS,							\
+	/* Its flags are in memory, where no filter sees them. */	 \
+	IF_EQ(SYS_clone3, 0, 1), REFUSE(ENOSYS),			 \
+	IF_EQ(SYS_unshare, 1, 0), IF_EQ(SYS_clone, 0, 4),		 \
+	LOAD_ARG(0), IF_ANY(NAMESPACES, 0, 1), REFUSE(EPERM), ALLOW,	\
+	IF_EQ(SYS_ioctl, 0, 5),						\
+	LOAD_ARG(1), IF_EQ(TIOCSTI, 1, 0), IF_EQ(TIOCLINUX, 0, 1),	 \
+	REFUSE(EPERM), ALLOW
+
+static const struct sock_filter filter_net_on[] = { COMMON, ALLOW };
+
+/*
+ * No sockets but pairs of AF_UNIX, as the reference: whoever could connect to
+ * one in the file system would have what listens there run his commands, and
+ * that may be we.  No datagrams: sendmsg(2) has their address in memory, where
+ * no filter sees it, and what is passed along with one would answer.
+ */
+static const struct sock_filter filter_net_off[] = {
+	COMMON,
+	NEVER(connect), NEVER(bind), NEVER(listen), NEVER(accept),
+	NEVER(accept4), NEVER(sendmmsg),
+	IF_EQ(SYS_sendto, 0, 6),		/* with an address */
+	LOAD_ARG(4), IF_EQ(0, 0, 2), LOAD_HIGH(4), IF_EQ(0, 1, 0),
+	REFUSE(EPERM), ALLOW,
+	IF_EQ(SYS_socket, 1, 0), IF_EQ(SYS_socketpair, 0, 7),
+	LOAD_ARG(0), IF_EQ(AF_UNIX, 0, 4),
+	LOAD_ARG(1), AND(SOCK_TYPES),
+	IF_EQ(SOCK_STREAM, 2, 0), IF_EQ(SOCK_SEQPACKET, 1, 0),
+	REFUSE(EPERM),
+	ALLOW
+};
+
+/* Older ABIs have these beside what ends in "at". */
+#ifdef SYS_chmod
+#define OLD_CHANGES							\
+	NEVER(chmod), NEVER(chown), NEVER(lchown), NEVER(utime),	\
+	NEVER(utimes), NEVER(futimesat)
+#else
+#define OLD_CHANGES	LOAD(nr)
+#endif
+
+/* chattr(1) */
+#define SET_FLAGS	0x40086602U	/* FS_IOC_SETFLAGS */
+#define SET_XATTR	0x401c5820U	/* FS_IOC_FSSETXATTR */
+
+/*
+ * What of a file Landlock does not know: its mode, owner, times, attributes.
+ * Where nothing may be written and no mount is read-only.
+ */
+static const struct sock_filter filter_changes[] = {
+	LOAD(nr),
+	OLD_CHANGES,
+	NEVER(fchmod), NEVER(fchmodat), NEVER(fchmodat2),
+	NEVER(fchown), NEVER(fchownat), NEVER(utimensat),
+	NEVER(setxattr), NEVER(lsetxattr), NEVER(fsetxattr),
+	NEVER(setxattrat), NEVER(removexattr), NEVER(lremovexattr),
+	NEVER(fremovexattr), NEVER(removexattrat), NEVER(file_setattr),
+	IF_EQ(SYS_ioctl, 0, 4), LOAD_ARG(1),
+	IF_EQ(SET_FLAGS, 1, 0), IF_EQ(SET_XATTR, 0, 1), REFUSE(EPERM),
+	ALLOW
+};
+
+/* A call whose first argument is the process that it changes: oneself only. */
+#define ONESELF(name)							\
+	IF_EQ(SYS_##name, 0, 4), LOAD_ARG(0), IF_EQ(0, 1, 0),		\
+	REFUSE(EPERM), ALLOW
+
+/* The same where it is the second one; and all processes of the user. */
+#define ONESELF_BY(name, user)						\
+	IF_EQ(SYS_##name, 0, 6), LOAD_ARG(0), IF_EQ((user), 2, 0),	 \
+	LOAD_ARG(1), IF_EQ(0, 1, 0), REFUSE(EPERM), ALLOW
+
+/*
+ * How others of the user are scheduled, ours among them, which the kernel
+ * leaves to any of his processes.  One's own number counts as another's: no
+ * filter knows it.
+ */
+static const struct sock_filter filter_self_only[] = {
+	LOAD(nr),
+	ONESELF(sched_setscheduler), ONESELF(sched_setparam),
+	ONESELF(sched_setattr), ONESELF(sched_setaffinity),
+	ONESELF_BY(setpriority, PRIO_USER),
+	ONESELF_BY(ioprio_set, 3 /* IOPRIO_WHO_USER */),
+	ALLOW
+};
+
+int
+enforce_self_only(void)
+{
+	return BPF_INSTALL(filter_self_only);
+}
+
+int
+enforce_no_changes(void)
+{
+	return BPF_INSTALL(filter_changes);
+}
+
+int
+enforce_seccomp(bool net_off)
+{
+	return net_off ? BPF_INSTALL(filter_net_off) :
+	    BPF_INSTALL(filter_net_on);
+}

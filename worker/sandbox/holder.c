@@ -1,0 +1,760 @@
+#include "worker/sandbox/holder.h"
+
+#include <sys/file.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/clock.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "common/signals.h"
+#include "worker/fs/agent.h"
+#include "worker/fs/covered.h"
+#include "worker/fs/fsop_priv.h"
+#include "worker/sandbox/enforce.h"
+
+#define HOLDER_SOCK	3	/* in the holder; everything else is closed */
+#define RETRY_MS	1000	/* before what failed is tried again */
+#define TRIM_MS		2000	/* an unused one stays that has to be undone */
+#define NEXT_MS		10	/* between two that are ended */
+#define PATTERNS_MS	100	/* what patterns matched is believed */
+#define UNDO_MS		500	/* at the end: who lives in them has to end */
+
+struct holder {
+	TAILQ_ENTRY(holder)	 entry;
+	struct holders		*holders;
+	struct buf		 key;	/* its plan as text; empty: none */
+	enum holder_state	 state;
+	pid_t			 pid;	/* 0: not known yet */
+	bool			 greeted;
+	bool			 confined;	/* it has a plan */
+	unsigned		 users;
+	bool			 joined;	/* commands may live in it */
+	uint64_t		 since;	/* clock_ms(), of the state; 0: a good
+					   one was ended from outside */
+	int			 sock;
+	struct agent_line	 line;
+	struct io		 ev;
+	struct view		 view;
+	char			 why[ENFORCE_WHY];
+	char			*made;		/* see struct mounted */
+	size_t			 made_len;
+	int			*locks;
+	size_t			 nlocks;
+	struct covered		*files;		/* something is on them */
+	size_t			 nfiles;
+	bool			 more_files;
+	bool			 single;	/* for one command */
+};
+
+/* What has to be undone of one that has been told to end. */
+struct remains {
+	TAILQ_ENTRY(remains)	 entry;
+	struct holders		*holders;
+	int			 pidfd;
+	struct io		 ev;		/* it is dead */
+	char			*made;		/* see struct mounted */
+	size_t			 made_len;
+	int			*locks;
+	size_t			 nlocks;
+};
+
+struct holders {
+	const struct env	*env;
+	void			(*on_changed)(void *);
+	void			*arg;
+	bool			 is_ending;
+	TAILQ_HEAD(, holder)	 list;
+	TAILQ_HEAD(, remains)	 remains;
+	unsigned		 n;
+	unsigned long		 singles;	/* made so far */
+	struct timer		 trim_ev;
+};
+
+/*
+ * What a new holder says: HELLO, with the descriptors of its view, comes from
+ * the holder; PID from the process that made it, where the holder itself
+ * cannot know its number out here.
+ */
+enum word { WORD_HELLO, WORD_PID, WORD_FAILED };
+
+struct hello {
+	enum word	 word;
+	pid_t		 pid;		/* 0 in a HELLO: PID will follow */
+	bool		 net_off, no_changes;
+	bool		 has[VIEW_FDS];
+	char		 why[ENFORCE_WHY];
+	size_t		 made_len;	/* of the paths that follow */
+	size_t		 nlocks;
+	bool		 more_files;
+	size_t		 nfiles;	/* which follow these */
+};
+
+#define FDS_MAX	(VIEW_FDS + MOUNTED_LOCKS)
+
+union ctl_room {
+	struct cmsghdr	 align;
+	char		 room[CMSG_SPACE(sizeof(int) * FDS_MAX)];
+};
+
+/* --- the holder's side --- */
+
+static void
+say(enum word word, const struct enforced *e)
+{
+	struct hello	 h;
+	struct iovec	 iov[3];
+	struct msghdr	 m;
+	union ctl_room	 room;
+	int		 fds[FDS_MAX], i, n = 0;
+
+	memset(&h, 0, sizeof(h));
+	memset(&m, 0, sizeof(m));
+	h.word = word;
+	h.pid = word == WORD_PID ? e->outer_pid :
+	    e->view.fds[VIEW_PID] == -1 ? getpid() : 0;
+	h.net_off = e->view.net_off;
+	h.no_changes = e->view.no_changes;
+	memcpy(h.why, e->why, sizeof(h.why));
+	for (i = 0; word == WORD_HELLO && i < VIEW_FDS; i++)
+		if ((h.has[i] = e->view.fds[i] != -1))
+			fds[n++] = e->view.fds[i];
+	if (word == WORD_HELLO) {
+		h.made_len = e->mounted.made_len;
+		h.nlocks = e->mounted.nlocks;
+		h.nfiles = e->mounted.nfiles;
+		h.more_files = e->mounted.more_files;
+		memcpy(fds + n, e->mounted.locks, h.nlocks * sizeof(int));
+		n += (int)h.nlocks;
+	}
+	iov[0].iov_base = &h;
+	iov[0].iov_len = sizeof(h);
+	iov[1].iov_base = (void *)(uintptr_t)e->mounted.made;
+	iov[1].iov_len = h.made_len;
+	iov[2].iov_base = (void *)(uintptr_t)e->mounted.files;
+	iov[2].iov_len = h.nfiles * sizeof(struct covered);
+	m.msg_iov = iov;
+	m.msg_iovlen = 3;
+	fd_put_rights(&m, &room, fds, (size_t)n);
+	if (sendmsg(HOLDER_SOCK, &m, MSG_NOSIGNAL) == -1)
+		_exit(1);		/* nobody waits for us any more */
+}
+
+/* Our own folder, if there is one. */
+static const char *
+hidden(const struct env *env)
+{
+	return env->set.run_dir[0] != '\0' ? env->set.run_dir : NULL;
+}
+
+/* In the new process, which has everything of the worker yet. */
+static void __attribute__((noreturn))
+be_holder(const struct env *env, int sock, const struct plan *plan)
+{
+	struct enforced	 e;
+	sigset_t	 none;
+
+	signals_default();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	log_set_role("holder");
+	if (covered_seal() == -1)
+		_exit(1);
+	if (dup2(sock, HOLDER_SOCK) == -1 ||
+	    syscall(SYS_close_range, HOLDER_SOCK + 1, ~0U, 0) == -1 ||
+	    fd_cloexec(HOLDER_SOCK, 1) == -1 || chdir("/") == -1)
+		_exit(1);
+	memset(&e, 0, sizeof(e));
+	view_init(&e.view);
+	if (plan != NULL) {
+		switch (enforce(plan, hidden(env), &e)) {
+		case 0:
+			say(WORD_PID, &e);
+			_exit(0);
+		case -1:
+			say(WORD_FAILED, &e);
+			_exit(1);
+		}
+	}
+	say(WORD_HELLO, &e);
+	view_fini(&e.view);
+	agent_serve(HOLDER_SOCK, plan != NULL, env->set.busy_poll);
+}
+
+/* --- the worker's side --- */
+
+/* What must not be replaced now; while one is being made, nothing. */
+static void
+tell_covered(const struct holders *hs)
+{
+	const struct holder	*h;
+
+	covered_begin();
+	TAILQ_FOREACH(h, &hs->list, entry) {
+		if (h->confined && h->state == HOLDER_STARTING)
+			covered_all();
+		if (h->more_files)
+			covered_all();
+		covered_add(h->files, h->nfiles);
+	}
+	covered_end();
+}
+
+static void
+set_state(struct holder *h, enum holder_state state, const char *why)
+{
+	static const char *const names[] = { "starting", "ready", "failed" };
+
+	log_debug("holder %ld: %s %s", (long)h->pid, names[state], why);
+	h->state = state;
+	h->since = clock_ms();
+	memset(h->why, 0, sizeof(h->why));
+	memcpy(h->why, why, strnlen(why, sizeof(h->why) - 1));
+	tell_covered(h->holders);
+}
+
+/*
+ * Remove the folders that stand for what does not exist, as far as nobody else
+ * needs them.  Without a link on the way: who lived in the sandbox could have
+ * put one there.
+ */
+static void
+undo(struct holders *hs, struct remains *r, bool dead)
+{
+	struct fsop_how	 how = { .hup = -1 };
+	const char	*path = r->made, *name;
+	size_t		 i;
+	int		 dir;
+
+	for (i = 0; i < r->nlocks; i++) {
+		if (dead && path < r->made + r->made_len &&
+		    flock(r->locks[i], LOCK_EX | LOCK_NB) == 0 &&
+		    (dir = fsop_look_parent(path, true, &how, &name)) != -1) {
+			unlinkat(dir, name, AT_REMOVEDIR);
+			fd_close(&dir);
+		}
+		fd_close(&r->locks[i]);
+		path += strlen(path) + 1;
+	}
+	TAILQ_REMOVE(&hs->remains, r, entry);
+	io_stop(&r->ev);
+	fd_close(&r->pidfd);
+	free(r->made);
+	free(r->locks);
+	free(r);
+}
+
+/* The first process of a PID namespace is the last to end. */
+static void
+on_dead(void *arg)
+{
+	struct remains	*r = arg;
+
+	undo(r->holders, r, true);
+}
+
+/* End it, and undo what it made when all that live in it are gone. */
+static void
+bury(struct holder *h)
+{
+	struct holders	*hs = h->holders;
+	struct remains	*r;
+
+	if ((r = calloc(1, sizeof(*r))) == NULL)
+		fatal("no memory for what has to be undone");
+	r->holders = hs;
+	r->made = h->made;
+	r->made_len = h->made_len;
+	r->locks = h->locks;
+	r->nlocks = h->nlocks;
+	r->pidfd = -1;
+	TAILQ_INSERT_TAIL(&hs->remains, r, entry);
+	h->made = NULL;
+	h->locks = NULL;
+	h->made_len = h->nlocks = 0;
+	if (h->pid == 0) {
+		undo(hs, r, false);
+		return;
+	}
+	if ((r->pidfd = (int)syscall(SYS_pidfd_open, h->pid, 0)) == -1 ||
+	    syscall(SYS_pidfd_send_signal, r->pidfd, SIGKILL, NULL, 0) == -1) {
+		undo(hs, r, errno == ESRCH);
+		return;
+	}
+	io_init(&r->ev, h->holders->env->base, r->pidfd, EV_READ, on_dead, r);
+	if (io_start(&r->ev) == -1)
+		fatal("no memory for what has to be undone");
+}
+
+static void
+stop(struct holder *h)
+{
+	/*
+	 * Before it dies: whoever has a namespace last frees what is in it,
+	 * which may be all that its commands left in /dev/shm.
+	 */
+	view_fini(&h->view);
+	if (h->made_len > 0)
+		bury(h);
+	free(h->made);
+	free(h->locks);
+	free(h->files);
+	h->made = NULL;
+	h->locks = NULL;
+	h->files = NULL;
+	h->nfiles = 0;
+	h->more_files = false;
+	io_stop(&h->ev);
+	fd_close(&h->sock);
+	agent_line_fini(&h->line);
+	h->pid = 0;
+	h->greeted = false;
+}
+
+static void
+fail(struct holder *h, const char *why)
+{
+	stop(h);
+	set_state(h, HOLDER_FAILED, why);
+	if (h->confined && !h->holders->is_ending)
+		log_info("sandbox: %s", why);
+}
+
+static void
+take_view(struct holder *h, const struct hello *hello, struct msghdr *m)
+{
+	int	 fds[FDS_MAX], i, n = 0, got;
+
+	if ((got = (int)fd_take_rights(m, fds, FDS_MAX)) > FDS_MAX)
+		got = FDS_MAX;
+	h->view.net_off = hello->net_off;
+	h->view.no_changes = hello->no_changes;
+	for (i = 0; i < VIEW_FDS; i++)
+		if (hello->has[i] && n < got)
+			h->view.fds[i] = fds[n++];
+	if ((h->locks = calloc((size_t)(got - n) + 1,
+	    sizeof(*h->locks))) == NULL)
+		fatal("no memory for what has to be undone");
+	for (; n < got; n++)
+		h->locks[h->nlocks++] = fds[n];
+}
+
+/* What is behind a hello: as many paths as there are locks; files. */
+static void
+take_rest(struct holder *h, const struct hello *hello, const char *made)
+{
+	size_t	 len = hello->made_len, size;
+
+	size = hello->nfiles * sizeof(struct covered);
+	if ((h->made = malloc(len + 1)) == NULL ||
+	    (h->files = malloc(size + 1)) == NULL)
+		fatal("no memory for what has to be undone");
+	memcpy(h->files, made + len, size);
+	h->nfiles = hello->nfiles;
+	h->more_files = hello->more_files;
+	memcpy(h->made, made, len);
+	h->made[len] = '\0';
+	h->made_len = len;
+}
+
+/* One message; false: it is over. */
+static bool
+hear(struct holder *h)
+{
+	static char	 made[MOUNTED_MADE +
+			    MOUNTED_FILES * sizeof(struct covered)];
+	struct hello	 hello;
+	struct iovec	 iov[2] = { { &hello, sizeof(hello) },
+			    { made, sizeof(made) } };
+	struct msghdr	 m;
+	union ctl_room	 room;
+	ssize_t		 n;
+
+	memset(&m, 0, sizeof(m));
+	m.msg_iov = iov;
+	m.msg_iovlen = 2;
+	m.msg_control = room.room;
+	m.msg_controllen = sizeof(room.room);
+	n = recvmsg(h->sock, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (n < (ssize_t)sizeof(hello) ||
+	    hello.nfiles > MOUNTED_FILES || (size_t)n - sizeof(hello) !=
+	    hello.made_len + hello.nfiles * sizeof(struct covered))
+		return false;
+	hello.why[sizeof(hello.why) - 1] = '\0';
+	if (hello.word == WORD_FAILED) {
+		fail(h, hello.why);
+		return true;
+	}
+	if (hello.pid != 0)
+		h->pid = hello.pid;
+	if (hello.word == WORD_HELLO) {
+		take_view(h, &hello, &m);
+		take_rest(h, &hello, made);
+		h->greeted = true;
+	}
+	if (h->greeted && h->pid != 0)
+		set_state(h, HOLDER_READY, hello.why);
+	return true;
+}
+
+static void
+on_sock(void *arg)
+{
+	struct holder	*h = arg;
+	struct holders	*hs = h->holders;
+	bool		 was_ready = h->state == HOLDER_READY;
+
+	if (!hear(h)) {
+		fail(h, "it was ended from outside");
+		/* It was good: nothing says that the next one will not be. */
+		if (was_ready)
+			h->since = 0;
+	}
+	if (h->state != HOLDER_STARTING)
+		hs->on_changed(hs->arg);
+}
+
+/* Fork it.  0, or -1 with errno. */
+static int
+start(struct holder *h, const struct plan *plan)
+{
+	int	 pair[2];
+	pid_t	 pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1)
+		return -1;
+	h->sock = pair[0];
+	h->greeted = false;
+	io_init(&h->ev, h->holders->env->base, h->sock, EV_READ | EV_PERSIST,
+	    on_sock, h);
+	if (io_start(&h->ev) == -1) {
+		errno = ENOMEM;
+		goto fail;
+	}
+	if ((pid = fork()) == 0)
+		be_holder(h->holders->env, pair[1], plan);
+	if (pid == -1)
+		goto fail;
+	fd_close(&pair[1]);
+	set_state(h, HOLDER_STARTING, "");
+	if (plan == NULL) {
+		/* Nothing can go wrong: it may be asked at once. */
+		h->pid = pid;
+		set_state(h, HOLDER_READY, "");
+	}
+	return 0;
+ fail:
+	fd_close(&pair[1]);
+	stop(h);
+	return -1;
+}
+
+static void	 on_trim(void *);
+
+struct holders *
+holders_new(const struct env *env, void (*on_changed)(void *), void *arg)
+{
+	struct holders	*hs;
+
+	if ((hs = calloc(1, sizeof(*hs))) == NULL)
+		return NULL;
+	hs->env = env;
+	hs->on_changed = on_changed;
+	hs->arg = arg;
+	timer_init(&hs->trim_ev, env->base, on_trim, hs);
+	TAILQ_INIT(&hs->list);
+	TAILQ_INIT(&hs->remains);
+	return hs;
+}
+
+static void
+holder_free(struct holder *h)
+{
+	struct holders	*hs = h->holders;
+
+	TAILQ_REMOVE(&hs->list, h, entry);
+	hs->n--;
+	stop(h);
+	tell_covered(hs);
+	buf_fini(&h->key);
+	free(h);
+}
+
+/* Whether a command left somebody behind who lives in it. */
+static bool
+is_inhabited(const struct holder *h)
+{
+	char	 path[64], c;
+	bool	 found;
+	int	 fd;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children",
+	    (long)h->pid, (long)h->pid);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
+		return errno != ENOENT;
+	found = read(fd, &c, 1) != 0;
+	fd_close(&fd);
+	return found;
+}
+
+/*
+ * Empty folders that stand for what does not exist should not be seen longer
+ * than they are needed.  One at a time: what ends keeps the machine busy.
+ */
+static void
+on_trim(void *arg)
+{
+	struct holders	*hs = arg;
+	struct holder	*h;
+	uint64_t	 again = 0;
+
+	TAILQ_FOREACH(h, &hs->list, entry) {
+		if (h->users > 0 || h->made_len == 0)
+			continue;
+		if (is_inhabited(h)) {
+			again = TRIM_MS;
+			continue;
+		}
+		holder_free(h);
+		again = NEXT_MS;
+		break;
+	}
+	if (again != 0)
+		timer_set(&hs->trim_ev, again);
+}
+
+/* Room for one more: the one longest unused goes. */
+static bool
+make_room(struct holders *hs)
+{
+	struct holder	*h;
+
+	if (hs->n < LIMIT_POLICIES)
+		return true;
+	TAILQ_FOREACH(h, &hs->list, entry)
+		if (h->users == 0 && (!h->joined || !is_inhabited(h))) {
+			holder_free(h);
+			return true;
+		}
+	errno = EUSERS;
+	return false;
+}
+
+static struct holder *
+find(struct holders *hs, const struct buf *key)
+{
+	struct holder	*h;
+
+	TAILQ_FOREACH(h, &hs->list, entry)
+		if (h->key.len == key->len && (key->len == 0 ||
+		    memcmp(buf_data(&h->key), buf_data(key), key->len) == 0))
+			return h;
+	return NULL;
+}
+
+static struct holder *
+holder_new(struct holders *hs, struct buf *key, bool confined)
+{
+	struct holder	*h;
+
+	if (covered_init() == -1 || !make_room(hs) ||
+	    (h = calloc(1, sizeof(*h))) == NULL)
+		return NULL;
+	h->holders = hs;
+	h->key = *key;
+	buf_init(key, 0);
+	h->confined = confined;
+	h->sock = -1;
+	agent_line_init(&h->line);
+	view_init(&h->view);
+	TAILQ_INSERT_TAIL(&hs->list, h, entry);
+	hs->n++;
+	return h;
+}
+
+/* Patterns are about the names there are when the command starts. */
+static bool
+has_patterns(const struct plan *plan)
+{
+	size_t	 i;
+
+	for (i = 0; plan != NULL && i < plan->n; i++)
+		if (plan->rules[i].kind == PLAN_HIDE)
+			return true;
+	return false;
+}
+
+struct holder *
+holder_for_command(struct holders *hs, const struct plan *plan)
+{
+	struct holder	*h;
+	struct buf	 key;
+	char		 number[32];
+
+	if (!has_patterns(plan))
+		return holder_get(hs, plan);
+	buf_init(&key, sizeof(number));
+	snprintf(number, sizeof(number), "single %lu", hs->singles++);
+	if (buf_put(&key, number, strlen(number)) == -1 ||
+	    (h = holder_new(hs, &key, true)) == NULL) {
+		buf_fini(&key);
+		return NULL;
+	}
+	if (start(h, plan) == -1) {
+		holder_free(h);
+		return NULL;
+	}
+	h->single = true;
+	return h;
+}
+
+struct holder *
+holder_get(struct holders *hs, const struct plan *plan)
+{
+	struct holder	*h = NULL;
+	struct buf	 key;
+
+	buf_init(&key, LIMIT_FRAME);
+	if (plan != NULL && plan_print(plan, &key) == -1)
+		goto out;
+	if ((h = find(hs, &key)) == NULL) {
+		if ((h = holder_new(hs, &key, plan != NULL)) == NULL)
+			goto out;
+	} else if (h->state == HOLDER_READY && h->users == 0 &&
+	    has_patterns(plan) && clock_ms() - h->since > PATTERNS_MS) {
+		stop(h);		/* look again what matches */
+	} else if (h->state != HOLDER_FAILED || (h->confined &&
+	    h->since != 0 && (h->users > 0 ||
+	    clock_ms() - h->since < RETRY_MS))) {
+		goto out;
+	}
+	if (start(h, plan) == -1) {
+		/* Who uses what is left of an older one does so for a while. */
+		if (h->users == 0)
+			holder_free(h);
+		else
+			set_state(h, HOLDER_FAILED, "it cannot be started");
+		h = NULL;
+	}
+ out:
+	buf_fini(&key);
+	return h;
+}
+
+enum holder_state
+holder_state(const struct holder *h)
+{
+	return h->state;
+}
+
+const char *
+holder_why(const struct holder *h)
+{
+	return h->why;
+}
+
+int
+holder_sock(const struct holder *h)
+{
+	return h->sock;
+}
+
+struct agent_line *
+holder_line(struct holder *h)
+{
+	return &h->line;
+}
+
+const struct view *
+holder_view(struct holder *h)
+{
+	h->joined = true;
+	return &h->view;
+}
+
+void
+holder_use(struct holder *h, bool more)
+{
+	h->users += more ? 1U : -1U;
+	if (h->users == 0 && h->single)
+		holder_free(h);
+	else if (h->users == 0 && h->made_len > 0)
+		timer_set(&h->holders->trim_ev, TRIM_MS);
+}
+
+/* Whether a path is one of a list, each with its NUL, or in it. */
+static bool
+is_in(const char *made, size_t made_len, const char *path, size_t len)
+{
+	const char	*p;
+	size_t		 n;
+
+	for (p = made; p < made + made_len; p += n + 1) {
+		n = strlen(p);
+		if (len >= n && memcmp(p, path, n) == 0 &&
+		    (len == n || path[n] == '/'))
+			return true;
+	}
+	return false;
+}
+
+bool
+holders_made(const struct holders *hs, const char *path, size_t len)
+{
+	const struct holder	*h;
+	const struct remains	*r;
+
+	TAILQ_FOREACH(h, &hs->list, entry)
+		if (is_in(h->made, h->made_len, path, len))
+			return true;
+	TAILQ_FOREACH(r, &hs->remains, entry)
+		if (is_in(r->made, r->made_len, path, len))
+			return true;
+	return false;
+}
+
+void
+holders_end(struct holders *hs)
+{
+	hs->is_ending = true;
+}
+
+void
+holders_free(struct holders **hsp)
+{
+	struct holders	*hs = *hsp;
+	struct holder	*h;
+	struct remains	*r;
+	struct pollfd	 p = { .events = POLLIN };
+	uint64_t	 now, until;
+
+	*hsp = NULL;
+	if (hs == NULL)
+		return;
+	while ((h = TAILQ_FIRST(&hs->list)) != NULL)
+		holder_free(h);
+	until = clock_ms() + UNDO_MS;
+	while ((r = TAILQ_FIRST(&hs->remains)) != NULL) {
+		p.fd = r->pidfd;
+		now = clock_ms();
+		undo(hs, r, poll(&p, 1,
+		    now < until ? (int)(until - now) : 0) == 1);
+	}
+	timer_stop(&hs->trim_ev);
+	free(hs);
+}

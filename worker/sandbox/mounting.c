@@ -1,0 +1,702 @@
+#include "worker/sandbox/mounting.h"
+
+#include <sys/mount.h>
+#include <sys/syscall.h>
+
+#include <linux/openat2.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+
+int
+mounting_failed(struct mounting *m, const char *what, const char *path)
+{
+	snprintf(m->out->why, sizeof(m->out->why), "%s %.100s: %s", what, path,
+	    strerror(errno));
+	return -1;
+}
+
+int
+mounting_open(const char *path)
+{
+	return fd_openat2(AT_FDCWD, path, O_PATH,
+	    RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+}
+
+int
+mounting_read_only(int fd, bool deep)
+{
+	struct mount_attr	 a;
+
+	memset(&a, 0, sizeof(a));
+	a.attr_set = MOUNT_ATTR_RDONLY;
+	return mount_setattr(fd, "", AT_EMPTY_PATH |
+	    (deep ? AT_RECURSIVE : 0U), &a, sizeof(a));
+}
+
+/* For covered.h: what of fd is no folder. */
+static void
+remember_file(struct mounted *out, int fd)
+{
+	struct stat	 st;
+
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+		return;
+	if (out->nfiles == MOUNTED_FILES) {
+		out->more_files = true;
+		return;
+	}
+	out->files[out->nfiles].dev = st.st_dev;
+	out->files[out->nfiles++].ino = st.st_ino;
+}
+
+int
+mounting_put(struct mounting *m, int tree, int fd, const char *path)
+{
+	int	 rv;
+
+	remember_file(m->out, fd);
+	rv = move_mount(tree, "", fd, "",
+	    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+	if (rv == -1)
+		mounting_failed(m, "mounting on", path);
+	fd_close(&tree);
+	return rv;
+}
+
+int
+mounting_void(struct mounting *m, int fd, const char *path)
+{
+	struct mount_attr	 a;
+	int			 tree;
+
+	/* A device on a mount without devices cannot be opened. */
+	memset(&a, 0, sizeof(a));
+	a.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV;
+	tree = open_tree(m->null_tree_of, "",
+	    AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree == -1 || mount_setattr(tree, "", AT_EMPTY_PATH, &a,
+	    sizeof(a)) == -1) {
+		fd_close(&tree);
+		return mounting_failed(m, "hiding", path);
+	}
+	return mounting_put(m, tree, fd, path);
+}
+
+/* --- masks --- */
+
+static int
+new_tmpfs(unsigned mode)
+{
+	char	 text[16];
+	int	 fs, fd = -1;
+
+	snprintf(text, sizeof(text), "%o", mode);
+	if ((fs = fsopen("tmpfs", FSOPEN_CLOEXEC)) == -1)
+		return -1;
+	if (fsconfig(fs, FSCONFIG_SET_STRING, "mode", text, 0) == 0 &&
+	    fsconfig(fs, FSCONFIG_SET_STRING, "size", "1m", 0) == 0 &&
+	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		fd = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID |
+		    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	fd_close(&fs);
+	return fd;
+}
+
+static int
+remember_mask(struct mounting *m, int fd, const char *path)
+{
+	struct mask	*more;
+
+	if ((more = reallocarray(m->masks, m->nmasks + 1,
+	    sizeof(*more))) == NULL)
+		return -1;
+	m->masks = more;
+	more[m->nmasks].fd = fd;
+	if ((more[m->nmasks].path = strdup(path)) == NULL)
+		return -1;
+	m->nmasks++;
+	return 0;
+}
+
+int
+mounting_mask(struct mounting *m, int fd, const char *path, unsigned mode)
+{
+	int	 mnt;
+
+	if ((mnt = new_tmpfs(mode)) == -1)
+		return mounting_failed(m, "hiding", path);
+	if (move_mount(mnt, "", fd, "",
+	    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == -1 ||
+	    remember_mask(m, mnt, path) == -1) {
+		fd_close(&mnt);
+		return mounting_failed(m, "hiding", path);
+	}
+	return 0;
+}
+
+/* The mask that a path is in, the last made; NULL: none. */
+static const struct mask *
+mask_of(const struct mounting *m, const char *path)
+{
+	const struct mask	*k;
+	size_t			 i, n;
+
+	for (i = m->nmasks; i-- > 0;) {
+		k = &m->masks[i];
+		n = strcmp(k->path, "/") == 0 ? 0 : strlen(k->path);
+		if (strncmp(path, k->path, n) == 0 && path[n] == '/')
+			return k;
+	}
+	return NULL;
+}
+
+/* The folders on the way to a name in a mask; *name_out the name. */
+static int
+make_way(const struct mask *k, const char *path, const char **name_out)
+{
+	const char	*p = path + (strcmp(k->path, "/") == 0 ? 0 :
+			    strlen(k->path)), *end;
+	char		 name[NAME_MAX + 1];
+	int		 dir, next;
+
+	if ((dir = openat(k->fd, ".", O_PATH | O_CLOEXEC)) == -1)
+		return -1;
+	for (p += strspn(p, "/"); (end = strchr(p, '/')) != NULL;
+	    p = end + 1) {
+		if ((size_t)(end - p) > NAME_MAX)
+			break;
+		memcpy(name, p, (size_t)(end - p));
+		name[end - p] = '\0';
+		if (mkdirat(dir, name, 0755) == -1 && errno != EEXIST)
+			break;
+		next = openat(dir, name,
+		    O_PATH | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
+		fd_close(&dir);
+		if ((dir = next) == -1)
+			return -1;
+	}
+	if (end != NULL)
+		fd_close(&dir);
+	*name_out = p;
+	return dir;
+}
+
+int
+mounting_point(struct mounting *m, const char *path, bool is_dir)
+{
+	const struct mask	*k = mask_of(m, path);
+	const char		*name;
+	int			 dir, fd, rv;
+
+	if (k == NULL)
+		return 0;
+	if ((dir = make_way(k, path, &name)) == -1)
+		return mounting_failed(m, "making", path);
+	if (is_dir) {
+		rv = mkdirat(dir, name, 0755);
+	} else if ((rv = fd = openat(dir, name, O_CREAT | O_EXCL | O_WRONLY |
+	    O_CLOEXEC | O_NOFOLLOW, 0444)) != -1) {
+		fd_close(&fd);
+		rv = 0;
+	}
+	if (rv == -1 && errno == EEXIST)
+		rv = 0;
+	fd_close(&dir);
+	return rv == 0 ? 0 : mounting_failed(m, "making", path);
+}
+
+/* The same link in a mask as there was. */
+static int
+put_link(struct mounting *m, const struct place *p)
+{
+	const struct mask	*k = mask_of(m, p->rule->path);
+	const char		*name;
+	int			 dir, rv;
+
+	if (k == NULL)
+		return 0;
+	if ((dir = make_way(k, p->rule->path, &name)) == -1)
+		return mounting_failed(m, "making", p->rule->path);
+	rv = symlinkat(p->link, dir, name);
+	fd_close(&dir);
+	if (rv == -1 && errno != EEXIST)
+		return mounting_failed(m, "making", p->rule->path);
+	return 0;
+}
+
+/* --- what the rules are about --- */
+
+static int
+read_link(int fd, const char *path, char **out)
+{
+	char	 text[PATH_MAX];
+	ssize_t	 n;
+
+	if ((n = readlinkat(fd, path, text, sizeof(text) - 1)) == -1)
+		return -1;
+	text[n] = '\0';
+	return (*out = strdup(text)) == NULL ? -1 : 0;
+}
+
+bool
+mounting_is_system(const char *path)
+{
+	return (strncmp(path, "/dev", 4) == 0 && (path[4] == '\0' ||
+	    path[4] == '/')) || (strncmp(path, "/proc", 5) == 0 &&
+	    (path[5] == '\0' || path[5] == '/'));
+}
+
+/* It is not there: where it would be. */
+static int
+look_for(struct mounting *m, struct place *p)
+{
+	char	 missing[PATH_MAX];
+
+	if (mounting_first_missing(p->rule->path, missing) == -1 ||
+	    (p->missing = strdup(missing)) == NULL)
+		return mounting_failed(m, "looking for", p->rule->path);
+	return 0;
+}
+
+static int
+look_at(struct mounting *m, struct place *p)
+{
+	const char	*path = p->rule->path;
+	char		 self[FD_SELF_MAX];
+
+	if ((p->fd = open(path, O_PATH | O_CLOEXEC)) == -1)
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ?
+		    look_for(m, p) : mounting_failed(m, "looking at", path);
+	if (fstat(p->fd, &p->st) == -1)
+		return mounting_failed(m, "looking at", path);
+	if (p->rule->kind != PLAN_WRITE && mounting_is_stand_in(p->fd)) {
+		fd_close(&p->fd);
+		return look_for(m, p);
+	}
+	if (read_link(AT_FDCWD, fd_self(p->fd, self), &p->real) == -1)
+		return mounting_failed(m, "looking at", path);
+	if (read_link(AT_FDCWD, path, &p->link) == -1 && errno != EINVAL)
+		return mounting_failed(m, "looking at", path);
+	if (p->rule->kind == PLAN_DENY || strcmp(path, "/") == 0)
+		return 0;
+	p->tree = open_tree(p->fd, "", AT_EMPTY_PATH | AT_RECURSIVE |
+	    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	return p->tree == -1 ? mounting_failed(m, "copying", path) : 0;
+}
+
+/* Where it is now, which has to be what it was; -1 having said why. */
+static int
+find_again(struct mounting *m, const struct place *p)
+{
+	struct stat	 st;
+	int		 fd;
+
+	if ((fd = mounting_open(p->real)) == -1)
+		return mounting_failed(m, "finding again", p->real);
+	if (mask_of(m, p->real) == NULL && (fstat(fd, &st) == -1 ||
+	    st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino)) {
+		fd_close(&fd);
+		errno = ESTALE;
+		return mounting_failed(m, "finding again", p->real);
+	}
+	return fd;
+}
+
+/*
+ * A protected name that is, or goes through, a link in a writable folder: the
+ * link could be replaced by what is not protected, so nobody can open it
+ * or take it away.  1: one was shut.
+ */
+static int
+shut_links(struct mounting *m, const char *name)
+{
+	struct mounting_links	 l;
+	int			 fd, rv;
+
+	mounting_links_start(&l, name);
+	while ((rv = mounting_links_next(&l)) == 1) {
+		if (!mounting_is_in_writable(m, l.real))
+			continue;
+		if (mounting_pin_way(m, l.real) == -1)
+			return -1;
+		if ((fd = open(l.part, O_PATH | O_NOFOLLOW | O_CLOEXEC)) ==
+		    -1)
+			return mounting_failed(m, "protecting", l.part);
+		rv = mounting_void(m, fd, l.part);
+		fd_close(&fd);
+		return rv == 0 ? 1 : -1;
+	}
+	return rv == 0 ? 0 : mounting_failed(m, "protecting", l.part);
+}
+
+/*
+ * Whether it would be made in a folder like /tmp, where any user can make it:
+ * nothing is gained by covering it, and others would see it and could lock it.
+ */
+static bool
+is_in_shared(const char *path)
+{
+	const char	*slash = strrchr(path, '/');
+	char		 parent[PATH_MAX];
+	struct stat	 st;
+
+	snprintf(parent, sizeof(parent), "%.*s",
+	    slash == path ? 1 : (int)(slash - path), path);
+	return lstat(parent, &st) == 0 && (st.st_mode & S_ISVTX) != 0 &&
+	    (st.st_mode & S_IWOTH) != 0;
+}
+
+/* Whether a mask is just there. */
+static bool
+is_mask(const struct mounting *m, const char *path)
+{
+	size_t	 i;
+
+	for (i = 0; i < m->nmasks; i++)
+		if (strcmp(m->masks[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * A protected name that does not exist, in a folder where a command could make
+ * it: its first missing part is made and covered.
+ */
+static int
+cover_missing(struct mounting *m, const struct place *p)
+{
+	const char	*path = p->missing;
+	struct stat	 st;
+	int		 fd, rv;
+
+	/* What only adds rights, or is not to be protected when it is new. */
+	if (p->rule->kind == PLAN_WRITE ||
+	    (p->rule->if_exists && p->rule->kind == PLAN_DENY))
+		return 0;
+	if ((rv = shut_links(m, p->rule->path)) == -1)
+		return -1;
+	if (!mounting_is_in_writable(m, path) || is_mask(m, path) ||
+	    (p->rule->if_exists && is_in_shared(path)) ||
+	    /* a link to nothing, shut now */
+	    (rv == 1 && lstat(path, &st) == 0 && S_ISCHR(st.st_mode)))
+		return 0;
+	if (mounting_stand_in(m, path) == -1)
+		return -1;
+	if ((fd = mounting_open(path)) == -1)
+		return mounting_failed(m, "covering", path);
+	rv = mounting_mask(m, fd, path, p->rule->kind == PLAN_READ ?
+	    MASK_MODE_WAY : MASK_MODE_SHUT);
+	fd_close(&fd);
+	return rv;
+}
+
+bool
+mounting_allows_in(const struct plan *plan, const char *path)
+{
+	size_t	 i, n = strcmp(path, "/") == 0 ? 0 : strlen(path);
+
+	for (i = 0; i < plan->n; i++)
+		if (plan->rules[i].kind != PLAN_HIDE &&
+		    plan->rules[i].kind != PLAN_DENY &&
+		    strncmp(plan->rules[i].path, path, n) == 0 &&
+		    plan->rules[i].path[n] == '/')
+			return true;
+	return false;
+}
+
+int
+mounting_find_again(struct mounting *m, const struct place *p)
+{
+	int	 fd;
+
+	if (mask_of(m, p->real) != NULL) {
+		if ((fd = mounting_open(p->real)) == -1)
+			return MOUNTING_UNSEEN;
+		fd_close(&fd);
+	}
+	return find_again(m, p);
+}
+
+static int
+deny(struct mounting *m, struct place *p)
+{
+	int	 fd, rv;
+
+	if ((fd = mounting_find_again(m, p)) < 0)
+		return fd == MOUNTING_UNSEEN ? 0 : -1;
+	if (S_ISDIR(p->st.st_mode))
+		rv = mounting_mask(m, fd, p->real,
+		    mounting_allows_in(m->plan, p->rule->path) ? MASK_MODE_WAY :
+		    MASK_MODE_SHUT);
+	else
+		rv = mounting_void(m, fd, p->real);
+	fd_close(&fd);
+	return rv;
+}
+
+/*
+ * Devices are in our /dev and nowhere else: they would open for a root without
+ * rights as for any, also where mounts are read-only.
+ */
+static int
+restrict_tree(const struct place *p)
+{
+	struct mount_attr	 a;
+
+	memset(&a, 0, sizeof(a));
+	if (p->rule->kind == PLAN_READ)
+		a.attr_set |= MOUNT_ATTR_RDONLY;
+	if (!mounting_is_system(p->rule->path))
+		a.attr_set |= MOUNT_ATTR_NODEV;
+	if (a.attr_set == 0)
+		return 0;
+	return mount_setattr(p->tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &a,
+	    sizeof(a));
+}
+
+static int
+allow(struct mounting *m, struct place *p)
+{
+	int	 fd, rv, tree;
+
+	if (restrict_tree(p) == -1)
+		return mounting_failed(m, "restricting", p->real);
+	if (p->link != NULL && put_link(m, p) == -1)
+		return -1;
+	if (mounting_point(m, p->real, S_ISDIR(p->st.st_mode)) == -1 ||
+	    (fd = find_again(m, p)) == -1)
+		return -1;
+	tree = p->tree;
+	p->tree = -1;
+	rv = mounting_put(m, tree, fd, p->real);
+	fd_close(&fd);
+	return rv;
+}
+
+/* Whether a rule has nothing to say where its name leads. */
+static bool
+says_nothing(const struct mounting *m, const struct place *p)
+{
+	return p->rule->kind == PLAN_READ && !p->gives && p->real != NULL &&
+	    (!mounting_is_writable(m, p->real) ||
+	    mounting_is_system(p->real) != mounting_is_system(p->rule->path));
+}
+
+static int
+apply(struct mounting *m, struct place *p)
+{
+	bool	 is_ours = mounting_is_system(p->rule->path);
+	int	 rv;
+
+	if (strcmp(p->rule->path, "/") == 0)
+		return 0;
+	if (is_ours && look_at(m, p) == -1)
+		return -1;
+	if (says_nothing(m, p))
+		return shut_links(m, p->rule->path) == -1 ? -1 : 0;
+	if (p->real != NULL && strcmp(p->real, "/") == 0) {
+		errno = EBUSY;
+		return mounting_failed(m, "the root by another name,",
+		    p->rule->path);
+	}
+	/* Our own are as they should be, unless somebody wants it otherwise. */
+	if (is_ours && p->real != NULL && mounting_is_system(p->real) &&
+	    p->rule->kind == plan_decide_around(m->plan, p->rule->path))
+		return 0;
+	if (p->rule->kind != PLAN_WRITE && mounting_pin_way(m,
+	    p->real != NULL ? p->real : p->missing) == -1)
+		return -1;
+	if (p->fd == -1)
+		return is_ours ? 0 : cover_missing(m, p);
+	rv = p->rule->kind == PLAN_DENY ? deny(m, p) : allow(m, p);
+	if (rv == 0 && p->rule->kind != PLAN_WRITE)
+		rv = shut_links(m, p->rule->path);
+	return rv == -1 ? -1 : 0;
+}
+
+/* What allows less comes later, on top. */
+static int
+strictness(const struct place *p)
+{
+	return p->rule->kind == PLAN_WRITE ? 0 :
+	    p->rule->kind == PLAN_READ ? 1 : 2;
+}
+
+static int
+compare_places(const void *va, const void *vb)
+{
+	const struct place	*a = *(struct place *const *)va;
+	const struct place	*b = *(struct place *const *)vb;
+	int			 c;
+
+	if (a->real == NULL || b->real == NULL)
+		c = (a->real == NULL) - (b->real == NULL);
+	else if ((c = strcmp(a->real, b->real)) == 0)
+		c = strictness(a) - strictness(b);
+	return c != 0 ? c : a < b ? -1 : a > b;
+}
+
+/*
+ * In the order of where they really are: a folder that the plan names by a link
+ * must not be mounted over what is protected in it.
+ */
+static int
+apply_all(struct mounting *m)
+{
+	struct place	**order;
+	size_t		  i, n = 0;
+	int		  rv = 0;
+
+	if ((order = calloc(m->plan->n + 1, sizeof(struct place *))) == NULL)
+		return mounting_failed(m, "listing", "the rules");
+	for (i = 0; i < m->plan->n; i++)
+		if (m->plan->rules[i].kind != PLAN_HIDE)
+			order[n++] = &m->places[i];
+	qsort(order, n, sizeof(struct place *), compare_places);
+	for (i = 0; i < n && rv == 0; i++)
+		rv = apply(m, order[i]);
+	free(order);
+	return rv;
+}
+
+/* --- the root --- */
+
+/* Nothing, instead of everything: what is allowed is put into it. */
+static int
+new_root(struct mounting *m)
+{
+	int	 fd, root;
+
+	if ((m->old_root = open("/", O_PATH | O_CLOEXEC)) == -1 ||
+	    (root = open("/", O_PATH | O_CLOEXEC)) == -1)
+		return mounting_failed(m, "opening", "/");
+	if (mounting_mask(m, root, "/", MASK_MODE_WAY) == -1) {
+		fd_close(&root);
+		return -1;
+	}
+	fd_close(&root);
+	fd = m->masks[m->nmasks - 1].fd;
+	if (fchdir(fd) == -1 || syscall(SYS_pivot_root, ".", ".") == -1 ||
+	    chdir("/") == -1)
+		return mounting_failed(m, "changing", "/");
+	return 0;
+}
+
+static int
+prepare_root(struct mounting *m)
+{
+	enum plan_kind		 kind = plan_decide(m->plan, "/");
+	struct mount_attr	 a;
+
+	memset(&a, 0, sizeof(a));
+	a.propagation = MS_PRIVATE;
+	a.attr_set = MOUNT_ATTR_NODEV;
+	if (kind == PLAN_READ)
+		a.attr_set |= MOUNT_ATTR_RDONLY;
+	if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &a, sizeof(a)) == -1)
+		return mounting_failed(m, "making read-only", "/");
+	return kind == PLAN_DENY ? new_root(m) : 0;
+}
+
+/* Our own folder: of a server that would listen to its sessions' commands. */
+static int
+hide_ours(struct mounting *m)
+{
+	struct stat	 st;
+	int		 fd, rv;
+
+	if (m->hide == NULL || (fd = mounting_open(m->hide)) == -1)
+		return 0;
+	rv = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) ?
+	    mounting_mask(m, fd, m->hide, MASK_MODE_SHUT) : 0;
+	fd_close(&fd);
+	return rv;
+}
+
+static int
+seal(struct mounting *m)
+{
+	size_t	 i;
+
+	for (i = 0; i < m->nmasks; i++)
+		if (mounting_read_only(m->masks[i].fd, false) == -1)
+			return mounting_failed(m, "sealing",
+			    m->masks[i].path);
+	if (m->old_root == -1)
+		return 0;
+	if (fchdir(m->old_root) == -1 || umount2(".", MNT_DETACH) == -1 ||
+	    chdir("/") == -1)
+		return mounting_failed(m, "leaving", "/");
+	return 0;
+}
+
+static int
+make_all(struct mounting *m)
+{
+	size_t	 i, n = m->plan->n;
+
+	for (i = 0; i < n; i++)
+		if (!mounting_is_system(m->plan->rules[i].path) &&
+		    (m->plan->rules[i].kind == PLAN_HIDE ?
+		    mounting_look_at_pattern(m, &m->places[i]) :
+		    look_at(m, &m->places[i])) == -1)
+			return -1;
+	if (mounting_copy_nodes(m) == -1 || prepare_root(m) == -1)
+		return -1;
+	/* Before the rules: they may be about what is in it. */
+	if (mounting_system(m) == -1)
+		return -1;
+	if (apply_all(m) == -1 || mounting_patterns(m) == -1 ||
+	    hide_ours(m) == -1)
+		return -1;
+	return seal(m);
+}
+
+int
+mounting_make(const struct plan *plan, const char *hide, struct mounted *out)
+{
+	struct mounting	 m;
+	size_t		 i;
+	int		 rv;
+
+	/* Of what is left open the caller's end takes care: it has no heirs. */
+	memset(&m, 0, sizeof(m));
+	m.plan = plan;
+	m.hide = hide;
+	m.out = out;
+	m.old_root = -1;
+	if ((m.null_tree_of = open("/dev/null", O_PATH | O_CLOEXEC)) == -1)
+		return mounting_failed(&m, "opening", "/dev/null");
+	if ((m.places = calloc(plan->n + 1, sizeof(*m.places))) == NULL)
+		return mounting_failed(&m, "listing", "the rules");
+	for (i = 0; i < plan->n; i++) {
+		m.places[i].rule = &plan->rules[i];
+		m.places[i].gives = plan_rule_gives(plan, i);
+		m.places[i].fd = m.places[i].tree = -1;
+	}
+	rv = make_all(&m);
+	for (i = 0; i < plan->n; i++) {
+		fd_close(&m.places[i].fd);
+		fd_close(&m.places[i].tree);
+		free(m.places[i].real);
+		free(m.places[i].link);
+		free(m.places[i].missing);
+	}
+	for (i = 0; i < m.nmasks; i++) {
+		fd_close(&m.masks[i].fd);
+		free(m.masks[i].path);
+	}
+	free(m.places);
+	free(m.masks);
+	fd_close(&m.null_tree_of);
+	fd_close(&m.old_root);
+	return rv;
+}

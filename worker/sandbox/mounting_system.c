@@ -1,0 +1,415 @@
+/* /dev and /proc of a sandbox, and what its patterns hide. */
+#include "worker/sandbox/mounting.h"
+
+#include <sys/mount.h>
+#include <sys/statfs.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/pathglob.h"
+
+#define PLAIN	(MS_NOSUID | MS_NOEXEC)
+
+static const char *const nodes[] = {
+	"null", "zero", "full", "random", "urandom", "tty", NULL
+};
+
+static const struct {
+	const char	*name, *to;
+} links[] = {
+	{ "fd", "/proc/self/fd" }, { "stdin", "/proc/self/fd/0" },
+	{ "stdout", "/proc/self/fd/1" }, { "stderr", "/proc/self/fd/2" },
+	{ "ptmx", "pts/ptmx" }, { NULL, NULL }
+};
+
+/*
+ * What of /proc only root may change, for a sandboxed root: its number is
+ * the same inside and out, so the kernel's files are his.
+ */
+static const char *const kernels[] = {
+	"/proc/acpi", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/kcore",
+	"/proc/keys", "/proc/scsi", "/proc/sys", "/proc/sysrq-trigger",
+	"/proc/timer_list", NULL
+};
+
+/* --- /dev --- */
+
+static int
+copy_node(struct mounting *m, const char *name, int *tree)
+{
+	char	 path[32];
+
+	snprintf(path, sizeof(path), "/dev/%s", name);
+	*tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (*tree == -1 && errno != ENOENT)
+		return mounting_failed(m, "copying", path);
+	return 0;
+}
+
+static int
+put_node(struct mounting *m, const char *name, int tree)
+{
+	char	 path[32];
+	int	 fd, rv;
+
+	if (tree == -1)
+		return 0;
+	snprintf(path, sizeof(path), "/dev/%s", name);
+	fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0444);
+	if (fd == -1) {
+		fd_close(&tree);
+		return mounting_failed(m, "making", path);
+	}
+	rv = mounting_put(m, tree, fd, path);
+	fd_close(&fd);
+	return rv;
+}
+
+/* Folders, links and file systems in our /dev. */
+static int
+furnish_dev(struct mounting *m)
+{
+	char	 path[32];
+	size_t	 i;
+
+	for (i = 0; links[i].name != NULL; i++) {
+		snprintf(path, sizeof(path), "/dev/%s", links[i].name);
+		if (symlink(links[i].to, path) == -1)
+			return mounting_failed(m, "making", path);
+	}
+	if (mkdir("/dev/pts", 0755) == -1 || mkdir("/dev/shm", 0755) == -1)
+		return mounting_failed(m, "making", "/dev/pts");
+	if (mount("devpts", "/dev/pts", "devpts", PLAIN,
+	    "newinstance,ptmxmode=0666,mode=620") == -1)
+		return mounting_failed(m, "mounting", "/dev/pts");
+	/* The worker may be the one who has to free what is in it. */
+	if (mount("tmpfs", "/dev/shm", "tmpfs", PLAIN | MS_NODEV,
+	    "mode=1777,nr_inodes=16k") == -1)
+		return mounting_failed(m, "mounting", "/dev/shm");
+	return 0;
+}
+
+int
+mounting_copy_nodes(struct mounting *m)
+{
+	size_t	 i;
+
+	for (i = 0; i < MOUNTING_NODES; i++)
+		m->nodes[i] = -1;
+	for (i = 0; nodes[i] != NULL; i++)
+		if (copy_node(m, nodes[i], &m->nodes[i]) == -1)
+			return -1;
+	return 0;
+}
+
+static int
+make_dev(struct mounting *m)
+{
+	int	 fd, rv = 0;
+	size_t	 i;
+
+	if (mounting_point(m, "/dev", true) == -1)
+		return -1;
+	if (mount("tmpfs", "/dev", "tmpfs", PLAIN, "mode=755,size=64k") == -1)
+		return mounting_failed(m, "mounting", "/dev");
+	for (i = 0; nodes[i] != NULL && rv == 0; i++) {
+		rv = put_node(m, nodes[i], m->nodes[i]);
+		m->nodes[i] = -1;
+	}
+	if (rv == -1 || furnish_dev(m) == -1)
+		return -1;
+	if ((fd = open("/dev", O_PATH | O_CLOEXEC)) == -1)
+		return mounting_failed(m, "opening", "/dev");
+	rv = mounting_read_only(fd, false);
+	fd_close(&fd);
+	return rv == 0 ? 0 : mounting_failed(m, "sealing", "/dev");
+}
+
+/* --- /proc --- */
+
+/* Read-only, and what would tell secrets cannot be opened. */
+static int
+protect_kernel(struct mounting *m)
+{
+	size_t	 i;
+	int	 tree, fd, rv = 0;
+
+	for (i = 0; kernels[i] != NULL && rv == 0; i++) {
+		tree = open_tree(AT_FDCWD, kernels[i],
+		    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		if (tree == -1 && errno == ENOENT)
+			continue;
+		fd = open(kernels[i], O_PATH | O_CLOEXEC);
+		if (tree == -1 || fd == -1 ||
+		    mounting_read_only(tree, false) == -1) {
+			fd_close(&tree);
+			rv = mounting_failed(m, "protecting", kernels[i]);
+		} else {
+			rv = mounting_put(m, tree, fd, kernels[i]);
+		}
+		fd_close(&fd);
+	}
+	return rv;
+}
+
+static int
+make_proc(struct mounting *m)
+{
+	if (mounting_point(m, "/proc", true) == -1)
+		return -1;
+	/*
+	 * Who may not trace a process does not see it (proc(5)): not the
+	 * holder, nor, with Landlock, other commands.  What is before Linux
+	 * 5.8 has only the second word for it, which means less for root.
+	 */
+	if (mount("proc", "/proc", "proc", PLAIN | MS_NODEV,
+	    "hidepid=ptraceable") == -1 && (errno != EINVAL || mount("proc",
+	    "/proc", "proc", PLAIN | MS_NODEV, "hidepid=2") == -1))
+		return mounting_failed(m, "mounting", "/proc");
+	return geteuid() == 0 ? protect_kernel(m) : 0;
+}
+
+int
+mounting_system(struct mounting *m)
+{
+	if (make_dev(m) == -1)
+		return -1;
+	return make_proc(m);
+}
+
+/* --- patterns --- */
+
+/* A walk for what a pattern matches. */
+struct walk {
+	const char	*pattern;
+	char		 name[2 * PATH_MAX];	/* as the pattern calls it */
+	size_t		 base_len;		/* what of that is the base */
+	size_t		 real_len;		/* and where that really is */
+	unsigned	*budget;
+};
+
+/* How much of a path is in front of the slash of what is in it. */
+static size_t
+folder_len(const char *path)
+{
+	return strcmp(path, "/") == 0 ? 0 : strlen(path);
+}
+
+int
+mounting_look_at_pattern(struct mounting *m, struct place *p)
+{
+	char	 base[PATH_MAX], real[PATH_MAX], self[FD_SELF_MAX];
+	ssize_t	 n;
+
+	if (pathglob_base(p->rule->path, base, sizeof(base)) == -1)
+		return mounting_failed(m, "hiding", p->rule->path);
+	/* Where we may not search, commands, with less rights, may not. */
+	if ((p->fd = open(base, O_PATH | O_CLOEXEC)) == -1)
+		return errno == ENOENT || errno == ENOTDIR ||
+		    errno == ELOOP || errno == EACCES ? 0 :
+		    mounting_failed(m, "looking at", base);
+	if (fstat(p->fd, &p->st) == -1 || (n = readlink(fd_self(p->fd, self),
+	    real, sizeof(real) - 1)) == -1)
+		return mounting_failed(m, "looking at", base);
+	real[n] = '\0';
+	if ((p->real = strdup(real)) == NULL)
+		return mounting_failed(m, "looking at", base);
+	return 0;
+}
+
+/*
+ * Files, as the reference; what is in a folder matches by itself or not.  The
+ * folders around it stay: elsewhere it might not match for the next command.
+ */
+static int
+hide_match(struct mounting *m, const char *path)
+{
+	int	 fd, rv;
+
+	if (mounting_pin_way(m, path) == -1)
+		return -1;
+	if ((fd = mounting_open(path)) == -1)
+		return errno == ENOENT ? 0 :
+		    mounting_failed(m, "hiding", path);
+	rv = mounting_void(m, fd, path);
+	fd_close(&fd);
+	return rv;
+}
+
+/* A folder in which nobody can look for names, but open those he knows. */
+static int
+hide_folder(struct mounting *m, const char *path)
+{
+	int	 fd, rv;
+
+	if (mounting_allows_in(m->plan, path)) {
+		errno = EACCES;
+		return mounting_failed(m, "looking for what to hide in", path);
+	}
+	if (mounting_pin_way(m, path) == -1)
+		return -1;
+	if ((fd = mounting_open(path)) == -1)
+		return errno == ENOENT ? 0 :
+		    mounting_failed(m, "hiding", path);
+	rv = mounting_mask(m, fd, path, MASK_MODE_SHUT);
+	fd_close(&fd);
+	return rv;
+}
+
+/* What could not be looked at: nothing, if nobody gets there; else -1. */
+static int
+unseen(struct mounting *m, const FTSENT *e)
+{
+	if (e->fts_errno == ENOENT || (e->fts_info == FTS_NS &&
+	    e->fts_errno == EACCES))
+		return 0;
+	if (e->fts_info == FTS_DNR && e->fts_errno == EACCES)
+		return faccessat(AT_FDCWD, e->fts_path, X_OK, AT_EACCESS) ==
+		    -1 && errno == EACCES ? 0 : hide_folder(m, e->fts_path);
+	errno = e->fts_info == FTS_DC ? ELOOP : e->fts_errno;
+	return mounting_failed(m, "looking for what to hide in", e->fts_path);
+}
+
+/* What the pattern calls it, in w->name; false: that is too long. */
+static bool
+find_name(struct walk *w, const FTSENT *e)
+{
+	const char	*rest = e->fts_path + w->real_len;
+	size_t		 len = strlen(rest);
+
+	if (len >= sizeof(w->name) - w->base_len)
+		return false;
+	memcpy(w->name + w->base_len, rest, len + 1);
+	return true;
+}
+
+/* Too long a name is hidden, whatever it is. */
+static bool
+is_match(struct walk *w, const FTSENT *e)
+{
+	return !find_name(w, e) || pathglob_match(w->pattern, w->name);
+}
+
+/*
+ * What is mounted there has no files but the kernel's own, which come and go
+ * with processes and devices: patterns are not about these.
+ */
+static bool
+is_kernels(const FTSENT *e)
+{
+	static const long	 types[] = {
+		BPF_FS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+		DEBUGFS_MAGIC, DEVPTS_SUPER_MAGIC, PROC_SUPER_MAGIC,
+		SECURITYFS_MAGIC, SYSFS_MAGIC, TRACEFS_MAGIC
+	};
+	struct statfs		 fs;
+	size_t			 i;
+
+	if (e->fts_statp->st_dev == e->fts_parent->fts_statp->st_dev ||
+	    statfs(e->fts_path, &fs) == -1)
+		return false;
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (fs.f_type == types[i])
+			return true;
+	return false;
+}
+
+/* Whether there is nothing to be hidden in a folder. */
+static bool
+is_left_out(struct mounting *m, struct walk *w, const FTSENT *e)
+{
+	if (e->fts_level == 0)
+		return false;
+	if (m->plan->glob_depth != 0 &&
+	    e->fts_level >= (int)m->plan->glob_depth)
+		return true;
+	/* Of /dev a sandbox has its own. */
+	return strcmp(e->fts_path, "/dev") == 0 || is_kernels(e) ||
+	    (find_name(w, e) && !pathglob_may_match_below(w->pattern,
+	    w->name));
+}
+
+static int
+walk_entry(struct mounting *m, struct walk *w, FTS *fts, FTSENT *e)
+{
+	if (e->fts_info == FTS_DP)
+		return 0;
+	if ((*w->budget)-- == 0) {
+		errno = E2BIG;
+		return mounting_failed(m, "hiding", w->pattern);
+	}
+	switch (e->fts_info) {
+	case FTS_D:
+		if (is_left_out(m, w, e))
+			fts_set(fts, e, FTS_SKIP);
+		return 0;
+	case FTS_DNR:
+	case FTS_NS:
+	case FTS_ERR:
+	case FTS_DC:
+		return unseen(m, e);
+	case FTS_F:
+	case FTS_DEFAULT:
+		return is_match(w, e) ? hide_match(m, e->fts_path) : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Walk below the pattern's fixed part, as deep as the plan says. */
+static int
+hide_matches(struct mounting *m, const struct place *p, unsigned *budget)
+{
+	struct walk	 w = { .pattern = p->rule->path, .budget = budget };
+	char		*roots[2] = { p->real, NULL };
+	FTS		*fts;
+	FTSENT		*e;
+	int		 fd, rv = 0;
+
+	if ((fd = mounting_find_again(m, p)) < 0)
+		return fd == MOUNTING_UNSEEN ? 0 : -1;
+	fd_close(&fd);
+	if (pathglob_base(w.pattern, w.name, PATH_MAX) == -1 ||
+	    (fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL)) == NULL)
+		return mounting_failed(m, "hiding", w.pattern);
+	w.base_len = folder_len(w.name);
+	w.real_len = folder_len(p->real);
+	errno = 0;
+	while (rv == 0 && (e = fts_read(fts)) != NULL) {
+		rv = walk_entry(m, &w, fts, e);
+		errno = 0;
+	}
+	if (rv == 0 && errno != 0)
+		rv = mounting_failed(m, "hiding", w.pattern);
+	fts_close(fts);
+	return rv;
+}
+
+int
+mounting_patterns(struct mounting *m)
+{
+	unsigned	 budget = LIMIT_PATTERN_LOOKS;
+	struct place	*p;
+	size_t		 i;
+
+	for (i = 0; i < m->plan->n; i++) {
+		p = &m->places[i];
+		if (p->rule->kind != PLAN_HIDE)
+			continue;
+		if (mounting_is_system(p->rule->path) &&
+		    mounting_look_at_pattern(m, p) == -1)
+			return -1;
+		if (p->real != NULL && hide_matches(m, p, &budget) == -1)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,356 @@
+/* The way to what is protected in a writable folder. */
+#include "worker/sandbox/mounting.h"
+
+#include <sys/file.h>
+#include <sys/mount.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+/* Whether path is the folder, or below it. */
+static bool
+is_within(const char *folder, const char *path)
+{
+	size_t	 n = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+
+	return strncmp(folder, path, n) == 0 &&
+	    (path[n] == '/' || path[n] == '\0');
+}
+
+/* The folder that a path is in; out has PATH_MAX bytes. */
+static void
+folder_of(const char *path, char *out)
+{
+	const char	*slash = strrchr(path, '/');
+
+	snprintf(out, PATH_MAX, "%.*s", slash == path ? 1 :
+	    (int)(slash - path), path);
+}
+
+/*
+ * Whether the deepest place that a path is in is writable.  only_given: those
+ * of read-only rules that give nothing are left out.
+ */
+static bool
+is_written(const struct mounting *m, const char *path, bool only_given)
+{
+	const struct place	*p, *best = NULL;
+	size_t			 i, len, longest = 0;
+
+	for (i = 0; i < m->plan->n; i++) {
+		p = &m->places[i];
+		if (p->rule->kind == PLAN_HIDE || p->real == NULL ||
+		    !is_within(p->real, path) ||
+		    (only_given && p->rule->kind == PLAN_READ && !p->gives))
+			continue;
+		len = strlen(p->real);
+		/* Of two for one place what allows less is on top. */
+		if (best == NULL || len > longest || (len == longest &&
+		    best->rule->kind == PLAN_WRITE))
+			best = p;
+		longest = strlen(best->real);
+	}
+	return best != NULL && best->rule->kind == PLAN_WRITE;
+}
+
+bool
+mounting_is_in_writable(const struct mounting *m, const char *real)
+{
+	char	 folder[PATH_MAX];
+
+	folder_of(real, folder);
+	return is_written(m, folder, false);
+}
+
+bool
+mounting_is_writable(const struct mounting *m, const char *real)
+{
+	return is_written(m, real, true);
+}
+
+int
+mounting_resolve(const char *path, char *out)
+{
+	char	 folder[PATH_MAX], self[FD_SELF_MAX];
+	ssize_t	 n;
+	int	 fd;
+
+	folder_of(path, folder);
+	if ((fd = open(folder, O_PATH | O_CLOEXEC)) == -1)
+		return -1;
+	n = readlink(fd_self(fd, self), out, PATH_MAX);
+	fd_close(&fd);
+	if (n == -1)
+		return -1;
+	if (out[0] != '/') {
+		errno = ENOENT;		/* it cannot be reached from here */
+		return -1;
+	}
+	if (n == 1)
+		n = 0;			/* the root has a slash already */
+	if (snprintf(folder, sizeof(folder), "%s", strrchr(path, '/')) +
+	    n >= PATH_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	strcpy(out + n, folder);
+	return 0;
+}
+
+int
+mounting_follow(const char *link, const char *rest, char *path)
+{
+	char	 to[PATH_MAX], whole[PATH_MAX];
+	ssize_t	 n;
+	int	 len;
+
+	if ((n = readlink(link, to, sizeof(to) - 1)) == -1)
+		return -1;
+	to[n] = '\0';
+	if (to[0] == '/')
+		len = snprintf(whole, sizeof(whole), "%s%s", to, rest);
+	else
+		len = snprintf(whole, sizeof(whole), "%.*s/%s%s",
+		    (int)(strrchr(link, '/') - link), link, to, rest);
+	if (len >= PATH_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(path, whole, (size_t)len + 1);
+	return 0;
+}
+
+void
+mounting_links_start(struct mounting_links *l, const char *name)
+{
+	snprintf(l->path, sizeof(l->path), "%s", name);
+	l->at = 0;
+	l->n = 0;
+}
+
+int
+mounting_links_next(struct mounting_links *l)
+{
+	const char	*end = l->path + l->at;
+	struct stat	 st;
+
+	if (l->n > 0) {
+		/* Nothing is where that leads: no more of them. */
+		if (l->n > MOUNTING_LINKS ||
+		    mounting_follow(l->part, end, l->path) == -1)
+			return 0;
+		end = l->path;
+	}
+	while (*end != '\0') {
+		end = strchrnul(end + 1, '/');
+		snprintf(l->part, sizeof(l->part), "%.*s",
+		    (int)(end - l->path), l->path);
+		if (lstat(l->part, &st) == -1 || !S_ISLNK(st.st_mode))
+			continue;
+		l->n++;
+		l->at = (size_t)(end - l->path);
+		return mounting_resolve(l->part, l->real) == -1 ? -1 : 1;
+	}
+	return 0;
+}
+
+/* Whether there is something, other than what stands in for nothing. */
+static bool
+is_real(const char *path)
+{
+	int	 fd;
+	bool	 is;
+
+	if ((fd = open(path, O_PATH | O_CLOEXEC)) == -1)
+		return false;
+	is = !mounting_is_stand_in(fd);
+	fd_close(&fd);
+	return is;
+}
+
+int
+mounting_first_missing(const char *name, char *out)
+{
+	char		 path[PATH_MAX], part[PATH_MAX];
+	const char	*end = path;
+	struct stat	 st;
+	int		 links = 0;
+
+	snprintf(path, sizeof(path), "%s", name);
+	do {
+		end = strchrnul(end + 1, '/');
+		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
+		if (is_real(part))
+			continue;
+		/* A link to nothing: what matters is that. */
+		if (lstat(part, &st) == -1 || !S_ISLNK(st.st_mode) ||
+		    ++links > MOUNTING_LINKS ||
+		    mounting_follow(part, end, path) == -1)
+			break;
+		end = path;
+	} while (*end != '\0');
+	return mounting_resolve(part, out);
+}
+
+/* Mount a folder on itself: nobody can rename it then (rename(2), EBUSY). */
+static int
+pin(struct mounting *m, const char *path)
+{
+	struct statx	 x;
+	int		 fd, tree, rv = 0;
+
+	if ((fd = mounting_open(path)) == -1)
+		/* Links are shut, and what is missing is covered. */
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ?
+		    0 : mounting_failed(m, "protecting", path);
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &x) == -1) {
+		rv = mounting_failed(m, "protecting", path);
+	} else if ((x.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0) {
+		tree = open_tree(fd, "", AT_EMPTY_PATH | AT_RECURSIVE |
+		    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		rv = tree == -1 ? mounting_failed(m, "protecting", path) :
+		    mounting_put(m, tree, fd, path);
+	}
+	fd_close(&fd);
+	return rv;
+}
+
+int
+mounting_pin_way(struct mounting *m, const char *path)
+{
+	char		 part[PATH_MAX];
+	const char	*end = path;
+
+	for (;;) {
+		end = strchrnul(end + 1, '/');
+		if (*end == '\0')
+			return 0;
+		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
+		if (mounting_is_in_writable(m, part) && pin(m, part) == -1)
+			return -1;
+	}
+}
+
+/* --- what stands in for what is not there --- */
+
+/* One that cannot be read is not known to be. */
+static bool
+is_empty(int fd)
+{
+	const struct dirent	*e;
+	DIR			*d;
+	int			 dir;
+	bool			 empty;
+
+	if ((dir = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) == -1)
+		return false;
+	if ((d = fdopendir(dir)) == NULL) {
+		fd_close(&dir);
+		return false;
+	}
+	do {
+		errno = 0;
+		e = readdir(d);
+	} while (e != NULL && (strcmp(e->d_name, ".") == 0 ||
+	    strcmp(e->d_name, "..") == 0));
+	empty = e == NULL && errno == 0;
+	closedir(d);
+	return empty;
+}
+
+bool
+mounting_is_stand_in(int fd)
+{
+	struct stat	 st;
+
+	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    (st.st_mode & 07777) == STAND_IN && st.st_uid == geteuid() &&
+	    st.st_nlink <= 2 && is_empty(fd);
+}
+
+static int
+remember(struct mounted *out, const char *path, int fd)
+{
+	size_t	 len = strlen(path) + 1;
+
+	if (len > sizeof(out->made) - out->made_len ||
+	    out->nlocks >= MOUNTED_LOCKS) {
+		errno = E2BIG;
+		return -1;
+	}
+	memcpy(out->made + out->made_len, path, len);
+	out->made_len += len;
+	out->locks[out->nlocks++] = fd;
+	return 0;
+}
+
+/*
+ * Make or take over the folder that stands in at that path: locked, and still
+ * there then.  Its descriptor, or -1 with errno; EAGAIN: try again.
+ */
+static int
+claim_in(int dir, const char *name)
+{
+	struct stat	 st, now;
+	int		 fd;
+
+	if (mkdirat(dir, name, STAND_IN) == -1 && errno != EEXIST)
+		return -1;
+	if ((fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC)) == -1) {
+		if (errno == ENOENT)
+			errno = EAGAIN;
+		return -1;
+	}
+	if (!mounting_is_stand_in(fd)) {
+		fd_close(&fd);
+		errno = ESTALE;		/* somebody made a real one */
+		return -1;
+	}
+	if (flock(fd, LOCK_SH | LOCK_NB) == 0 && fstat(fd, &st) == 0 &&
+	    fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    now.st_ino == st.st_ino && now.st_dev == st.st_dev)
+		return fd;
+	fd_close(&fd);
+	errno = EAGAIN;
+	return -1;
+}
+
+/* No link on the way: it would be made elsewhere. */
+static int
+claim(const char *path)
+{
+	const char	*slash = strrchr(path, '/');
+	char		 parent[PATH_MAX];
+	int		 dir, fd;
+
+	snprintf(parent, sizeof(parent), "%.*s",
+	    slash == path ? 1 : (int)(slash - path), path);
+	if ((dir = mounting_open(parent)) == -1)
+		return -1;
+	fd = claim_in(dir, slash + 1);
+	fd_close(&dir);
+	return fd;
+}
+
+int
+mounting_stand_in(struct mounting *m, const char *path)
+{
+	struct timespec	 ms = { 0, 1000000 };
+	int		 fd, tries = 0;
+
+	while ((fd = claim(path)) == -1 && errno == EAGAIN && tries++ < 100)
+		nanosleep(&ms, NULL);
+	if (fd == -1 || remember(m->out, path, fd) == -1) {
+		fd_close(&fd);
+		return mounting_failed(m, "covering", path);
+	}
+	return 0;
+}

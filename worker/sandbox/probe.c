@@ -1,0 +1,90 @@
+#include "worker/sandbox/probe.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/ipc.h"
+#include "common/log.h"
+#include "worker/os/become.h"
+#include "worker/sandbox/brand.h"
+#include "worker/sandbox/enforce.h"
+
+static void
+tell(int sock, const char *text)
+{
+	Ipc__Ability	 out = IPC__ABILITY__INIT;
+
+	out.sandbox = (char *)(uintptr_t)text;
+	/* A daemon that has ended meanwhile wants no answer. */
+	if (ipc_send(sock, IPC_ability, &out, -1) == -1 && errno != EPIPE)
+		log_warn("probe");
+}
+
+/* Confined as a holder is: what commands add to that. */
+static void
+tell_all(int sock, const struct enforced *e)
+{
+	char		 text[ENFORCE_WHY + 300], network[100] = "";
+	bool		 is_alone = e->view.fds[VIEW_USER] == -1;
+	const char	*how = is_alone ? e->why :
+			    e->view.fds[VIEW_RULESET] == -1 ? "namespaces" :
+			    "namespaces and Landlock";
+	int		 error = brand_try();
+
+	if (error != 0)
+		snprintf(network, sizeof(network), "; no network in it while "
+		    "we listen on ws: %s", strerror(error));
+	snprintf(text, sizeof(text), "%s%s%s", how, is_alone ? "; not "
+	    "protected: modes, owners, times and attributes of files if "
+	    "anything may be written, and .git and the like where they do "
+	    "not exist" : "", network);
+	tell(sock, text);
+}
+
+/* Read everything but what one carve-out hides, write nothing, no network. */
+static void
+probe(int sock)
+{
+	static char		 root[] = "/", hidden[] = "/dev/null/x";
+	struct plan_rule	 rules[] = {
+		{ PLAN_READ, false, root, false },
+		{ PLAN_DENY, true, hidden, false }
+	};
+	struct plan		 plan;
+	struct enforced		 e;
+
+	memset(&plan, 0, sizeof(plan));
+	memset(&e, 0, sizeof(e));
+	plan.net_off = true;
+	plan.rules = rules;
+	plan.n = sizeof(rules) / sizeof(rules[0]);
+	view_init(&e.view);
+	switch (enforce(&plan, NULL, &e)) {
+	case 0:
+		break;			/* the holder says it */
+	case 1:
+		tell_all(sock, &e);
+		break;
+	default:
+		tell(sock, e.why);
+	}
+}
+
+void
+probe_start(int sock)
+{
+	pid_t	 pid;
+
+	if ((pid = fork()) == -1)
+		log_warn("probe");
+	if (pid != 0)
+		return;
+	signal(SIGCHLD, SIG_DFL);
+	log_set_role("probe");
+	become_anybody();
+	probe(sock);
+	_exit(0);
+}

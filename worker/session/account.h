@@ -1,0 +1,24 @@
+/* What a session has used: its worker, its commands, what serves it. */
+#ifndef WORKER_SESSION_ACCOUNT_H
+#define WORKER_SESSION_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/ipc.h"
+#include "common/usage.h"
+
+struct cgroups;
+
+struct account {
+	struct usage	 used;		/* the peak: of any one command */
+	uint64_t	 worker_kib;	/* the worker's */
+	bool		 has_oom;	/* it is known: */
+	uint64_t	 oom;		/* killed for want of memory */
+};
+
+/* As it is now; with the living (a look at each of them), or without. */
+void	 account_take(struct cgroups *cgroups, const Ipc__Settings *set,
+	    bool living, struct account *out);
+
+#endif

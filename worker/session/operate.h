@@ -1,0 +1,25 @@
+/*
+ * What operators do in a session, by the control socket and the master: end
+ * it or a process, signal one, look at its output.  A process is named by its
+ * number, as "execsrvctl ps" shows it, or as its client calls it.
+ */
+#ifndef WORKER_SESSION_OPERATE_H
+#define WORKER_SESSION_OPERATE_H
+
+#include "common/ipc.h"
+
+struct session;
+
+/*
+ * Do it; the answer (link_acted()) comes now, or, when something is to end,
+ * when it has.
+ */
+void	 operate(struct session *s, const Ipc__Act *in);
+
+/* Show the output of a process at *fdp, which is taken (-1) or left. */
+void	 operate_tail(struct session *s, const Ipc__Tail *in, int *fdp);
+
+/* A session that somebody wanted to end has ended. */
+void	 operate_on_session_end(struct session *s);
+
+#endif

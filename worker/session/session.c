@@ -1,0 +1,848 @@
+#include "worker/session/session.h"
+
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <malloc.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/json_out.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "common/ptree.h"
+#include "common/sigfd.h"
+#include "common/slice.h"
+#include "common/utf8.h"
+#include "worker/conn/conn.h"
+#include "worker/conn/note.h"
+#include "worker/fs/watch.h"
+#include "worker/os/cgroup.h"
+#include "worker/sandbox/brand.h"
+#include "worker/sandbox/holder.h"
+#include "worker/session/account.h"
+#include "worker/session/link.h"
+#include "worker/session/transcript.h"
+
+/*
+ * A receipt is asked for whenever this part of the window was sent since the
+ * last time.  Several may be on their way: with one at a time, as first
+ * planned, a client that reads slowly lets up to a whole window pile up
+ * behind it, and what a closed process keeps would exceed LIMIT_RETAINED.
+ */
+#define RECEIPT_PARTS	8
+
+#define LOOK_MS		1000	/* between two looks for children that ended */
+#define KILL_PASS_MS	2	/* between two looks for descendants */
+#define KILL_PASSES	3	/* that must find nobody */
+#define KILL_MS		100	/* a pass takes at most; nobody is served */
+#define TELL_MS		500	/* for the last words of what was killed */
+
+static const struct {
+	const char	*name;
+	unsigned	 next;		/* bits of the states that may follow */
+} states[] = {
+#define TO(state)	(1u << SESSION_##state)
+	[SESSION_NEW] = { "new", TO(HANDING) | TO(ATTACHED) | TO(CLOSING) },
+	[SESSION_HANDING] = { "handing", TO(NEW) | TO(ATTACHED) |
+	    TO(CLOSING) },
+	[SESSION_ATTACHED] = { "attached", TO(DETACHED) | TO(CLOSING) },
+	[SESSION_DETACHED] = { "detached", TO(ATTACHED) | TO(RELEASED) |
+	    TO(CLOSING) },
+	[SESSION_RELEASED] = { "released", 0 },
+	[SESSION_CLOSING] = { "closing", 0 },
+#undef TO
+};
+
+static void	 on_message(void *, char *, size_t, bool);
+static void	 on_receipt(void *, uint64_t);
+static void	 on_hungry(void *, size_t);
+static void	 on_conn_end(void *, const char *);
+static void	 on_conn_gone(void *, struct conn *);
+
+static const struct conn_events conn_events = {
+	on_message, on_receipt, on_hungry, on_conn_end, on_conn_gone
+};
+
+void
+session_set_state(struct session *s, enum session_state to)
+{
+	assert((states[s->state].next & (1u << to)) != 0);
+	log_debug("%s -> %s", states[s->state].name, states[to].name);
+	s->state = to;
+}
+
+/* --- output: how much of it may be on its way --- */
+
+bool
+session_has_room(const struct session *s)
+{
+	uint64_t	 window = s->env.set.window;
+
+	if (window_is_stuck(&s->window))
+		return false;
+	if (s->conn == NULL)
+		return s->window.spooled_cost < s->env.set.spool;
+	if (s->has_receipts && window < 4 * LIMIT_RECEIPT)
+		window = 4 * LIMIT_RECEIPT;
+	return s->window.sent_cost < window && !window_is_full(&s->window) &&
+	    conn_behind(s->conn) < LIMIT_OUT_CHILDREN;
+}
+
+static bool
+has_room(const void *arg)
+{
+	return session_has_room(arg);
+}
+
+/* Whether more output of a process may be read. */
+static bool
+may_read(void *arg, const struct proc *p)
+{
+	struct session	*s = arg;
+
+	if (!window_has_memory(&s->window, LIMIT_READ_CHUNK) &&
+	    budget_output(&s->budget))
+		return false;
+	if (s->conn == NULL)
+		return overflow_make_room(&s->overflow);
+	/* Its client may have come back, and ask for nothing. */
+	return !p->is_held && session_has_room(s) &&
+	    p->ring.unread_cost < s->env.set.spool + LIMIT_UNREAD;
+}
+
+void
+session_unhold(struct session *s)
+{
+	s->events->on_room(s);
+	if (session_has_room(s))
+		procs_unhold(&s->procs);
+}
+
+static void
+on_receipt(void *arg, uint64_t pos)
+{
+	struct session	*s = arg;
+
+	/* Whoever pongs may be a relay: the client tells by itself. */
+	if (!s->has_receipts)
+		window_relay(&s->window, pos, clock_ms());
+}
+
+static void
+on_hungry(void *arg, size_t want)
+{
+	struct session	*s = arg;
+
+	budget_message(&s->budget, want);
+}
+
+static int
+ask_memory(void *arg, uint64_t output, uint64_t message)
+{
+	struct session	*s = arg;
+
+	return link_ask_memory(s->link, output, message);
+}
+
+static void
+allow_message(void *arg, size_t bytes)
+{
+	struct session	*s = arg;
+
+	if (s->conn != NULL && s->state != SESSION_NEW)
+		conn_allow(s->conn, bytes);
+}
+
+static size_t
+unfinished(const void *arg)
+{
+	const struct session	*s = arg;
+
+	return s->conn != NULL ? conn_unfinished(s->conn) : 0;
+}
+
+static const struct budget_events	 budget_events = {
+	ask_memory, allow_message, unfinished
+};
+
+int
+session_received(struct session *s, uint64_t bytes)
+{
+	if (bytes > conn_pos(s->conn) - s->receipt_base)
+		return -1;
+	s->has_receipts = true;
+	window_ack(&s->window, s->receipt_base + bytes);
+	return 0;
+}
+
+static void
+ask_receipt(struct session *s)
+{
+	uint64_t	 part = s->env.set.window / RECEIPT_PARTS;
+
+	if (s->conn == NULL || s->has_receipts ||
+	    s->window.sent_total - s->receipt_total < part)
+		return;
+	s->receipt_total = s->window.sent_total;
+	conn_ask_receipt(s->conn);
+}
+
+/* --- the connection --- */
+
+static void
+on_message(void *arg, char *text, size_t len, bool is_utf8)
+{
+	struct session	*s = arg;
+	unsigned	 ms = bucket_take(&s->bucket, clock_ms());
+
+	awake_asked(&s->awake, clock_us());
+	/* Too fast: this one is the last for a while. */
+	if (ms > 0 && s->conn != NULL)
+		conn_slow(s->conn, ms);
+	s->events->on_message(s, text, len, is_utf8);
+}
+
+static void
+detach(struct session *s, const char *why)
+{
+	link_flush(s->link);
+	session_set_state(s, SESSION_DETACHED);
+	log_info("detached: %s", why);
+	session_maybe_release(s);
+	if (s->state != SESSION_DETACHED)
+		return;
+	link_detached(s->link);
+	window_lost(&s->window);
+	timer_set(&s->ttl_ev, s->retain_ms != 0 ? s->retain_ms :
+	    s->env.set.detached_ttl_ms);
+	session_unhold(s);
+	malloc_trim(0);
+}
+
+static void
+on_conn_end(void *arg, const char *why)
+{
+	struct session	*s = arg;
+
+	s->conn = NULL;
+	notifier_set_conn(&s->notifier, NULL);
+	procs_on_client_lost(&s->procs);
+	s->has_receipts = false;
+	budget_on_conn_end(&s->budget);
+	s->lingering++;
+	s->phase = PHASE_NEW;
+	s->events->on_conn_end(s);
+	watcher_clear(s->watcher);
+	if (s->is_stdio && s->state != SESSION_CLOSING)
+		session_end(s, why, 0);
+	else if (s->state == SESSION_ATTACHED)
+		detach(s, why);
+	/* Otherwise nobody was greeted: session_run() ends with the words. */
+}
+
+static void
+on_conn_gone(void *arg, struct conn *c)
+{
+	struct session	*s = arg;
+
+	s->lingering--;
+	conn_free(&c);
+}
+
+static void
+on_hold(void *arg)
+{
+	struct session	*s = arg;
+
+	procs_release_unread(&s->procs);
+}
+
+void
+session_attach(struct session *s)
+{
+	bool	 is_new = s->state != SESSION_DETACHED;
+
+	timer_stop(&s->ttl_ev);
+	session_set_state(s, SESSION_ATTACHED);
+	s->phase = PHASE_ATTACHED;
+	conn_set_exact(s->conn, false);
+	conn_allow(s->conn, LIMIT_HELD_FREE + s->budget.message);
+	/* The master hears of it when the client has its answer. */
+	link_soon(s->link, is_new ? link_opened : link_attached);
+	if (is_new && !s->resuming)
+		log_info("started: uid %lu, from %s, client \"%s\"",
+		    (unsigned long)geteuid(), s->peer,
+		    s->client != NULL ? s->client : "");
+	else
+		log_info("resumed: from %s", s->peer);
+	/*
+	 * Held-back output of before goes to the new connection.  The client
+	 * will ask for what it missed; until then what goes to it and is
+	 * acknowledged stays readable as well, or its answer had a gap.
+	 */
+	overflow_end(&s->overflow);
+	notifier_set_conn(&s->notifier, s->conn);
+	procs_on_client(&s->procs, s->holds);
+	if (s->holds)
+		timer_set(&s->hold_ev, LIMIT_HOLD);
+}
+
+Ipc__Verdict
+session_resume(struct session *s, int fd, const char *peer, char *message,
+    size_t len)
+{
+	if (s->state == SESSION_ATTACHED) {
+		conn_probe(s->conn, LIMIT_TAKEOVER);
+		return IPC__VERDICT__ATTACHED;
+	}
+	if (s->state == SESSION_RELEASED)
+		return IPC__VERDICT__RELEASED;
+	if (s->state != SESSION_DETACHED)
+		return IPC__VERDICT__UNKNOWN;
+	/* For want of descriptors or memory, say: its client tries again. */
+	if (fd == -1 || (s->conn = conn_ws_new(s->env.base, fd, &conn_events,
+	    s)) == NULL)
+		return IPC__VERDICT__ATTACHED;
+	if (s->is_relayed)
+		conn_set_relayed(s->conn);
+	snprintf(s->peer, sizeof(s->peer), "%s", peer);
+	s->resuming = true;
+	s->events->on_message(s, message, len, true);
+	s->resuming = false;
+	return IPC__VERDICT__TAKEN;
+}
+
+void
+session_decided(struct session *s, Ipc__Verdict v, const char *id,
+    unsigned number)
+{
+	struct rpc_req	*req = s->handing;
+
+	if (s->state != SESSION_HANDING)
+		return;
+	if (v == IPC__VERDICT__TAKEN) {
+		/* Another process serves it; not a word from us. */
+		if (s->conn != NULL)
+			conn_abandon(s->conn);
+		s->done = true;
+		return;
+	}
+	session_set_state(s, SESSION_NEW);
+	if (req == NULL || s->conn == NULL)
+		return;			/* the client left meanwhile */
+	s->handing = NULL;
+	if (v == IPC__VERDICT__YOURS) {
+		snprintf(s->id, sizeof(s->id), "%s", id);
+		s->env.number = number;
+		log_set_session(number);
+	}
+	s->resuming = v == IPC__VERDICT__YOURS;
+	s->events->on_decided(s, req, v);
+	s->resuming = false;
+	if (s->conn != NULL)		/* the answer may have ended it */
+		conn_pause(s->conn, false);
+}
+
+/* --- children --- */
+
+/*
+ * Children that ended: processes of the session, and what they left behind,
+ * since we are a subreaper.  By waitpid(2) and not by a pidfd for
+ * each process: these orphans must be reaped anyway, and one way to reap
+ * cannot lose a status to the other.
+ */
+void
+session_look_later(struct session *s)
+{
+	if (s->procs.running > 0)
+		timer_ensure(&s->reap_ev, LOOK_MS);
+}
+
+static void
+reap(struct session *s, unsigned max)
+{
+	struct proc	*p;
+	pid_t		 pid;
+	int		 status;
+	bool		 is_helper;
+
+	while (max-- > 0) {
+		/* Look before it is gone: the mark tells whose it is. */
+		if ((pid = ptree_peek()) == 0) {
+			session_look_later(s);
+			return;
+		}
+		if (pid == -1)
+			continue;
+		p = procs_find_pid(&s->procs, pid);
+		is_helper = p == NULL && s->events->is_helper(s, pid);
+		if (p == NULL && !is_helper) {
+			s->orphans++;
+			procs_on_orphan(&s->procs, ptree_mark_of(pid));
+		}
+		if (waitpid(pid, &status, WNOHANG) != pid)
+			continue;
+		if (p != NULL)
+			proc_on_exit(p, status);
+		else if (is_helper)
+			s->events->on_helper_exit(s, pid, status);
+	}
+	timer_set(&s->reap_ev, 0);
+}
+
+/* More at once: each look for those who make them goes over all of them. */
+void
+session_reap(void *arg)
+{
+	reap(arg, LIMIT_REAPED * 8);
+}
+
+/* What it used, for the log and for the master. */
+static void
+log_end(struct session *s, Ipc__Used *out)
+{
+	struct account	 a;
+	char		 oom[40] = "";
+
+	account_take(s->env.cgroups, &s->env.set, false, &a);
+	ipc__used__init(out);
+	out->processes = s->procs.started;
+	out->bytes_in = s->bytes_in;
+	out->bytes_out = s->procs.bytes_out;
+	out->cpu_ms = a.used.cpu_ms;
+	out->transcripts = transcripts_used(s->transcripts);
+	if (a.has_oom)
+		snprintf(oom, sizeof(oom), ", %llu out of memory",
+		    (unsigned long long)a.oom);
+	log_info("ended: %s; %llu bytes out, %llu bytes in, %u processes, "
+	    "cpu %llu ms, read %llu KiB, written %llu KiB, peak %llu KiB, "
+	    "commands %llu KiB%s", s->why,
+	    (unsigned long long)s->procs.bytes_out,
+	    (unsigned long long)s->bytes_in, s->procs.started,
+	    (unsigned long long)a.used.cpu_ms,
+	    (unsigned long long)a.used.read / 1024,
+	    (unsigned long long)a.used.written / 1024,
+	    (unsigned long long)a.worker_kib,
+	    (unsigned long long)a.used.peak_kib, oom);
+}
+
+static void
+on_reap(void *arg)
+{
+	struct session	*s = arg;
+
+	reap(arg, LIMIT_REAPED);
+	window_look_again(&s->window);
+}
+
+static void
+on_child(void *arg, int sig)
+{
+	struct session	*s = arg;
+
+	(void)sig;
+	timer_set(&s->reap_ev, 0);
+}
+
+/* Of a command: what serves the session itself ends with it. */
+static bool
+is_command(pid_t pid, void *arg)
+{
+	(void)arg;
+	return ptree_is_marked(pid);
+}
+
+/* Released, and the master knows or never will. */
+static void
+leave(struct session *s)
+{
+	if (s->state == SESSION_RELEASED && link_is_idle(s->link))
+		s->done = true;
+}
+
+void
+session_maybe_release(struct session *s)
+{
+	Ipc__Used	 used;
+
+	if (s->state != SESSION_DETACHED || s->procs.known > 0 ||
+	    (s->procs.started > 0 && ptree_kill(0, NULL, is_command, NULL) > 0))
+		return;
+	session_set_state(s, SESSION_RELEASED);
+	timer_stop(&s->ttl_ev);
+	s->why = "released: owns nothing";
+	log_end(s, &used);
+	link_released(s->link, &used);
+	leave(s);
+}
+
+/* --- the end --- */
+
+/* Whether the client knows, or shall not, how each of its processes ended. */
+static bool
+is_told(struct session *s)
+{
+	const struct proc	*p;
+
+	if (s->conn == NULL)
+		return true;
+	if (s->tell_until == 0)
+		s->tell_until = clock_ms() + TELL_MS;
+	if (clock_ms() >= s->tell_until)
+		return true;
+	TAILQ_FOREACH(p, &s->procs.all, entry)
+		if (p->state != PROC_CLOSED)
+			return false;
+	return true;
+}
+
+/* Kill what is left, again and again until nobody is. */
+static void
+on_kill(void *arg)
+{
+	struct session	*s = arg;
+	Ipc__Used	 used;
+	unsigned	 orphans;
+
+	if (s->deadline > clock_ms() &&
+	    ptree_kill(0, NULL, is_command, NULL) > 0) {
+		timer_set(&s->kill_ev, 20);
+		return;
+	}
+	cgroups_kill_all(s->env.cgroups);
+	orphans = s->orphans;
+	s->orphans = 0;
+	s->empty_passes = ptree_purge(NULL, NULL, NULL, orphans > 0,
+	    KILL_MS, session_reap, s) ? 0 : s->empty_passes + 1;
+	/* Whom we may not kill (a set-user-ID program) the master can. */
+	if ((s->empty_passes >= KILL_PASSES && is_told(s)) ||
+	    clock_ms() > s->deadline + LIMIT_KILL) {
+		if (s->conn != NULL)
+			conn_close(s->conn, s->close_code, s->why);
+		transcripts_end(s->transcripts);
+		log_end(s, &used);
+		s->events->on_end(s);
+		link_ended(s->link, s->why, &used);
+		s->done = true;
+		return;
+	}
+	timer_set(&s->kill_ev, KILL_PASS_MS);
+}
+
+/* Tell the client: what it asks for from now on is in vain. */
+static void
+tell_ending(struct session *s)
+{
+	struct json_out	 o;
+	struct buf	 b;
+
+	buf_init(&b, LIMIT_MESSAGE);
+	json_out_init(&o, &b);
+	json_out_open(&o, '{');
+	json_out_key(&o, "method");
+	json_out_str(&o, note_ENDING);
+	json_out_key(&o, "params");
+	json_out_open(&o, '{');
+	json_out_key(&o, "reason");
+	json_out_str(&o, s->why);
+	json_out_close(&o, '}');
+	json_out_close(&o, '}');
+	/* Without memory it is told by the end itself. */
+	if (json_out_fini(&o) == 0)
+		(void)conn_send(s->conn, (char *)buf_data(&b), b.len);
+	buf_fini(&b);
+}
+
+/*
+ * code: what the client is told (RFC 6455 section 7.4), behind all that its
+ * processes still say and how they end.  Until then it is served, but starts
+ * nothing.
+ */
+static void
+end(struct session *s, const char *why, uint64_t grace, uint16_t code)
+{
+	struct proc	*p;
+
+	if (s->state == SESSION_CLOSING || s->state == SESSION_RELEASED)
+		return;
+	if (s->state == SESSION_NEW || s->state == SESSION_HANDING) {
+		s->done = true;		/* no session yet */
+		return;
+	}
+	link_flush(s->link);
+	session_set_state(s, SESSION_CLOSING);
+	holders_end(s->holders);
+	s->why = why;
+	s->deadline = clock_ms() + grace;
+	timer_stop(&s->ttl_ev);
+	/* Without a grace this is what /proc may fail to show. */
+	TAILQ_FOREACH(p, &s->procs.all, entry) {
+		proc_signal(p, grace > 0 ? SIGTERM : SIGKILL);
+		proc_signal(p, SIGCONT);
+	}
+	s->close_code = code;
+	/* Who wants the end himself wants to hear no more. */
+	if (s->conn != NULL && code == 1000)
+		conn_close(s->conn, code, why);
+	else if (s->conn != NULL)
+		tell_ending(s);
+	on_kill(s);
+}
+
+void
+session_end(struct session *s, const char *why, uint64_t grace)
+{
+	end(s, why, grace, 1001);
+}
+
+void
+session_close(struct session *s)
+{
+	end(s, "closed by its client", s->env.set.grace_ms, 1000);
+}
+
+uint64_t
+session_retain(struct session *s, uint64_t ms)
+{
+	uint64_t	 max = s->env.set.detached_ttl_max_ms;
+
+	if (max < s->env.set.detached_ttl_ms)
+		max = s->env.set.detached_ttl_ms;
+	s->retain_ms = ms < max ? ms : max;
+	return s->retain_ms != 0 ? s->retain_ms : s->env.set.detached_ttl_ms;
+}
+
+static void
+on_ttl(void *arg)
+{
+	struct session	*s = arg;
+
+	if (s->state == SESSION_HANDING && s->conn != NULL)
+		conn_abandon(s->conn);	/* it may be another's already */
+	else if (s->state == SESSION_DETACHED)
+		session_end(s, "expired: nobody resumed it",
+		    s->env.set.grace_ms);
+	else if (s->state != SESSION_ATTACHED && s->conn != NULL)
+		conn_close(s->conn, 1008, "no initialize in time");
+}
+
+static void
+on_written(void *arg, struct rpc_req *req)
+{
+	struct session	*s = arg;
+
+	s->events->on_written(req);
+}
+
+static void
+on_forgotten(void *arg)
+{
+	session_maybe_release(arg);
+}
+
+static const struct proc_events	 proc_events = {
+	may_read, session_reap, on_written, on_forgotten
+};
+
+/* There is a turn: session_run() looks what is due at its end. */
+static void
+on_turn(void *arg)
+{
+	(void)arg;
+}
+
+/*
+ * What runs, for metrics.  Not with each of many short commands: they would
+ * wake the master twice each.
+ */
+static void
+tell_load(struct session *s)
+{
+	if (s->procs.running == s->told_running ||
+	    timer_is_set(&s->load_ev))
+		return;
+	s->told_running = s->procs.running;
+	link_load(s->link, s->procs.running);
+	timer_set(&s->load_ev, LIMIT_LOAD_PAUSE);
+}
+
+void
+session_init(struct session *s, const struct session_events *events,
+    struct event_base *base, int fd, int out, const Ipc__Assign *a)
+{
+	static const int	 signals[] = { SIGCHLD, 0 };
+
+	memset(s, 0, sizeof(*s));
+	s->events = events;
+	s->env.base = base;
+	s->env.number = a->number;
+	s->env.set = *a->settings;
+	limits_init(&s->limits, a->settings);
+	bucket_init(&s->bucket, a->settings->message_rate, clock_ms());
+	awake_init(&s->awake, a->settings->busy_poll);
+	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;
+	s->is_full = a->full;
+	s->is_draining = a->draining;
+	s->is_strict = a->strict;
+	s->is_relayed = a->transport == IPC__TRANSPORT__STREAM;
+	s->http_exe = -1;
+	s->born = clock_ms();
+	s->why = "";
+	snprintf(s->id, sizeof(s->id), "%s", a->session_id);
+	snprintf(s->peer, sizeof(s->peer), "%s", a->peer);
+	TAILQ_INIT(&s->waiting);
+	TAILQ_INIT(&s->starts);
+	window_init(&s->window);
+	if (s->is_relayed)
+		s->window.retain = s->env.set.remote_retain;
+	procs_init(&s->procs, &s->env, &s->window, &proc_events, s);
+	notifier_init(&s->notifier, has_room, s);
+	overflow_init(&s->overflow, &s->env, &s->procs, &s->window);
+	budget_init(&s->budget, base, &s->window, &budget_events, s);
+	s->holders = holders_new(&s->env, s->events->on_holder, s);
+	if (s->holders == NULL)
+		fatal("sandboxes");
+	json_init(&s->json);
+	buf_init(&s->scratch, (size_t)LIMIT_MESSAGE);
+	timer_init(&s->hold_ev, base, on_hold, s);
+	timer_init(&s->ttl_ev, base, on_ttl, s);
+	timer_init(&s->kill_ev, base, on_kill, s);
+	timer_init(&s->load_ev, base, on_turn, s);
+	timer_init(&s->relayed_ev, base, on_turn, s);
+	timer_init(&s->reap_ev, base, on_reap, s);
+	if ((s->signals = sigfd_new(s->env.base, signals, on_child, s)) == NULL)
+		fatal("SIGCHLD");
+	if (s->is_stdio) {
+		s->conn = conn_stdio_new(base, fd, out, &conn_events, s);
+	} else if ((s->conn = conn_ws_new(base, fd, &conn_events,
+	    s)) != NULL) {
+		conn_set_exact(s->conn, true);
+		if (s->is_relayed)
+			conn_set_relayed(s->conn);
+		timer_set(&s->ttl_ev, s->env.set.handshake_ms);
+	}
+	if (s->conn == NULL)
+		fatal("connection");
+}
+
+void
+session_fini(struct session *s)
+{
+	if (s->conn != NULL)
+		conn_free(&s->conn);
+	procs_fini(&s->procs);
+	transcripts_free(&s->transcripts);
+	watcher_free(&s->watcher);
+	s->events->on_fini(s);
+	holders_free(&s->holders);
+	brand_free(&s->brand);
+	window_fini(&s->window);
+	json_fini(&s->json);
+	buf_fini(&s->scratch);
+	free(s->client);
+	timer_stop(&s->hold_ev);
+	timer_stop(&s->ttl_ev);
+	timer_stop(&s->kill_ev);
+	timer_stop(&s->load_ev);
+	timer_stop(&s->relayed_ev);
+	sigfd_free(&s->signals);
+	budget_fini(&s->budget);
+	timer_stop(&s->reap_ev);
+}
+
+/* Whether the worker has nothing left to do. */
+static bool
+is_over(const struct session *s)
+{
+	if (s->lingering > 0)
+		return false;
+	return s->done || (s->conn == NULL && (s->state == SESSION_NEW ||
+	    s->state == SESSION_HANDING));
+}
+
+/* The time is over for what a relay has had; a later turn comes by itself. */
+static void
+expire_relayed(struct session *s)
+{
+	uint64_t	 now, due = window_due(&s->window);
+
+	if (due == 0)
+		return;
+	now = clock_ms();
+	window_expire(&s->window, now);
+	if ((due = window_due(&s->window)) != 0)
+		timer_ensure(&s->relayed_ev, due > now ? due - now : 1);
+}
+
+void
+session_flush(struct session *s)
+{
+	ask_receipt(s);
+	expire_relayed(s);
+	if (s->conn != NULL)
+		conn_flush(s->conn);
+}
+
+static void
+end_turn(struct session *s)
+{
+	session_flush(s);
+	while (notifier_go_on(&s->notifier))
+		session_flush(s);
+	session_unhold(s);
+	link_flush(s->link);
+	tell_load(s);
+	leave(s);
+}
+
+void
+session_begin(struct session *s, const void *message, size_t len)
+{
+	char	*copy;
+
+	if ((copy = malloc(len + 1)) == NULL)
+		fatal("first message");
+	if (len > 0)
+		memcpy(copy, message, len);
+	/* Who read it may say what it likes: it is looked at again. */
+	s->events->on_message(s, copy, len, utf8_is_valid(copy, len));
+	free(copy);
+	end_turn(s);
+}
+
+/* How the next turn begins: when something happens, or at once. */
+static int
+next_turn(struct session *s)
+{
+	uint64_t	 now = clock_us();
+
+	if (!awake_stays(&s->awake, now))
+		return EVLOOP_ONCE;
+	sched_yield();
+	awake_yielded(&s->awake, now, clock_us(), s->events->is_busy(s));
+	/* Alone it stays until nothing happens, and so keeps answers back. */
+	return EVLOOP_ONCE | EVLOOP_NONBLOCK;
+}
+
+void
+session_run(struct session *s)
+{
+	slice_short();
+	while (!is_over(s)) {
+		if (event_base_loop(s->env.base, next_turn(s)) == -1)
+			fatal("event loop");
+		end_turn(s);
+	}
+	/* They may have something to undo outside of this process. */
+	holders_free(&s->holders);
+}

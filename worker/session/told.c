@@ -1,0 +1,81 @@
+#include "worker/session/told.h"
+
+#include <sys/stat.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fd.h"
+#include "common/limit.h"
+#include "worker/fs/lookup.h"
+#include "worker/proc/spawn.h"
+#include "worker/session/link.h"
+
+/*
+ * Which of the programs it was, as far as that can be known without waiting for
+ * a file system; else the name, or path, that the client said.
+ */
+static const char *
+find_program(const struct spawn *sp)
+{
+	static const struct lookup	 quick = { .quick = true };
+	struct statx			 x;
+	char				*const *p;
+	const char			*name;
+	int				 fd;
+
+	for (p = sp->programs; *p != NULL && **p == '/'; p++) {
+		if ((fd = lookup(*p, &quick, &x)) == -1)
+			continue;
+		fd_close(&fd);
+		if (S_ISREG(x.stx_mode) &&
+		    (x.stx_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0)
+			return *p;
+	}
+	if (sp->programs[1] == NULL)
+		return sp->programs[0];
+	name = strrchr(sp->programs[0], '/');
+	return name != NULL ? name + 1 : sp->programs[0];
+}
+
+/* As many arguments as there is room for; whether that is all. */
+static bool
+take_arguments(char *const *argv, size_t *n_out)
+{
+	size_t	 i, size = 0;
+
+	for (i = 0; argv[i] != NULL; i++) {
+		size += strlen(argv[i]) + sizeof(char *);
+		if (size > LIMIT_TOLD_ARGUMENTS)
+			break;
+	}
+	*n_out = i;
+	return argv[i] == NULL;
+}
+
+bool
+told_fits(char *const *argv)
+{
+	size_t	 n;
+
+	return take_arguments(argv, &n);
+}
+
+void
+told_start(struct link *link, const Ipc__Settings *set, pid_t pid,
+    bool is_sandboxed, const struct spawn *sp)
+{
+	Ipc__Command	 out = IPC__COMMAND__INIT;
+
+	if (!set->audit)
+		return;
+	out.pid = pid;
+	out.program = (char *)(uintptr_t)find_program(sp);
+	out.terminal = sp->tty;
+	out.sandboxed = is_sandboxed;
+	if (set->log_arguments) {
+		out.argument = (char **)(uintptr_t)sp->argv;
+		out.cut = !take_arguments(sp->argv, &out.n_argument);
+	}
+	link_command(link, &out);
+}

@@ -1,0 +1,455 @@
+#include "worker/session/transcript.h"
+
+#include <sys/queue.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/buf.h"
+#include "common/clock.h"
+#include "common/conf.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "worker/os/env.h"
+#include "worker/proc/proc.h"
+#include "worker/session/cast.h"
+#include "worker/session/link.h"
+#include "worker/session/told.h"
+
+#define LINE_MAX_	(8 * (size_t)LIMIT_READ_CHUNK)	/* with escapes */
+#define LINE_KEPT	4096		/* of the memory for it */
+#define EARLY_MAX	(4 * 1024 * 1024) /* bytes that wait for a file */
+#define ID_MAX		256	/* bytes of an id in each line */
+#define EARLY_ENOUGH	(128 * 1024)	/* more is not read then */
+
+/* One file. */
+struct tape {
+	TAILQ_ENTRY(tape)	 entry;
+	struct transcripts	*all;
+	uint32_t		 ticket;	/* asked for by that */
+	int			 fd;		/* -1: not yet */
+	bool			 is_terminal;
+	bool			 is_done;	/* but for its file */
+	uint64_t		 began;		/* us */
+	struct buf		 early;		/* until then */
+};
+
+/* One process. */
+struct transcript {
+	struct sink		 sink;
+	TAILQ_ENTRY(transcript)	 entry;
+	struct proc		*proc;
+	struct cast		 cast;
+	struct tape		*tape;
+	char			 id[32];	/* where its own is too long */
+};
+
+struct transcripts {
+	const struct env	*env;
+	struct link		*link;
+	TAILQ_HEAD(, transcript) open;
+	TAILQ_HEAD(, tape)	 tapes;
+	struct tape		*pipes;		/* of all pipes, or NULL */
+	uint32_t		 last_ticket;
+	uint64_t		 used;		/* bytes */
+	uint64_t		 before;	/* of them by others */
+	bool			 is_over;
+	struct timer		 late_ev;
+	struct buf		 line;
+};
+
+/* --- files --- */
+
+static void
+tape_free(struct tape **tp)
+{
+	struct tape	*t = *tp;
+
+	*tp = NULL;
+	if (t == NULL)
+		return;
+	if (t->all->pipes == t)
+		t->all->pipes = NULL;
+	TAILQ_REMOVE(&t->all->tapes, t, entry);
+	fd_close(&t->fd);
+	buf_fini(&t->early);
+	free(t);
+}
+
+static int
+tape_put(struct tape *t, const void *data, size_t len)
+{
+	return t->fd == -1 ? buf_put(&t->early, data, len) :
+	    fd_append(t->fd, data, len);
+}
+
+/*
+ * It is over, for all of them: each says so at its end, for which there was
+ * room left in TranscriptMax, though perhaps not on the disk.
+ */
+static void
+give_up(struct transcripts *all, const char *why)
+{
+	struct tape	*t;
+
+	if (all->is_over)
+		return;
+	all->is_over = true;
+	log_warnx("transcripts end: %s", why);
+	TAILQ_FOREACH(t, &all->tapes, entry) {
+		buf_drain(&all->line, all->line.len);
+		if (cast_cut(t->is_terminal, &all->line, clock_us() - t->began,
+		    why) == -1 || tape_put(t, buf_data(&all->line),
+		    all->line.len) == -1)
+			log_debug("a transcript ends without a word");
+		/* One that waits for its file gets that with it. */
+		if (t->fd != -1)
+			fd_close(&t->fd);
+	}
+	buf_drain(&all->line, all->line.len);
+}
+
+/* Put down the line that was made, if it was (r), and if there is room. */
+static void
+commit(struct tape *t, int r)
+{
+	struct transcripts	*all = t->all;
+	size_t			 len = all->line.len;
+
+	if (r == -1) {
+		give_up(all, strerror(errno));
+	} else if (all->used + len > all->env->set.transcript_max) {
+		give_up(all, "TranscriptMax");
+	} else if (len > 0) {
+		all->used += len;
+		if (tape_put(t, buf_data(&all->line), len) == -1)
+			give_up(all, strerror(errno));
+	}
+	buf_drain(&all->line, all->line.len);
+	buf_trim(&all->line, LINE_KEPT);
+}
+
+/* A file that is asked for; NULL: there is none to be had. */
+static struct tape *
+tape_new(struct transcripts *all, bool is_terminal)
+{
+	struct tape	*t;
+
+	/* Whatever happens there is room to say how it ends. */
+	if (all->used + CAST_END_MAX > all->env->set.transcript_max) {
+		give_up(all, "TranscriptMax");
+		return NULL;
+	}
+	if ((t = calloc(1, sizeof(*t))) == NULL) {
+		give_up(all, strerror(errno));
+		return NULL;
+	}
+	all->used += CAST_END_MAX;
+	t->all = all;
+	t->fd = -1;
+	t->is_terminal = is_terminal;
+	t->began = clock_us();
+	t->ticket = ++all->last_ticket;
+	buf_init(&t->early, EARLY_MAX);
+	TAILQ_INSERT_TAIL(&all->tapes, t, entry);
+	if (link_ask_transcript(all->link, t->ticket, is_terminal) == -1) {
+		give_up(all, "the server is gone");
+		tape_free(&t);
+	} else {
+		timer_ensure(&all->late_ev, LIMIT_TRANSCRIPT_FILE);
+	}
+	return t;
+}
+
+/* --- the session's --- */
+
+static void	 on_late(void *);
+
+static struct transcripts *
+transcripts_new(const struct env *env, struct link *link, uint64_t before)
+{
+	struct transcripts	*all;
+
+	if ((all = calloc(1, sizeof(*all))) == NULL) {
+		log_warn("transcripts");
+		return NULL;
+	}
+	timer_init(&all->late_ev, env->base, on_late, all);
+	all->env = env;
+	all->link = link;
+	all->used = all->before = before;
+	TAILQ_INIT(&all->open);
+	TAILQ_INIT(&all->tapes);
+	buf_init(&all->line, LINE_MAX_);
+	return all;
+}
+
+void
+transcripts_free(struct transcripts **allp)
+{
+	struct transcripts	*all = *allp;
+	struct tape		*t;
+
+	*allp = NULL;
+	if (all == NULL)
+		return;
+	while ((t = TAILQ_FIRST(&all->tapes)) != NULL)
+		tape_free(&t);
+	timer_stop(&all->late_ev);
+	buf_fini(&all->line);
+	free(all);
+}
+
+uint64_t
+transcripts_used(const struct transcripts *all)
+{
+	return all == NULL ? 0 : all->used - all->before;
+}
+
+void
+transcripts_opened(struct transcripts *all, uint32_t ticket, int *fdp)
+{
+	struct tape	*t;
+
+	if (all == NULL)
+		return;
+	TAILQ_FOREACH(t, &all->tapes, entry)
+		if (t->ticket == ticket)
+			break;
+	/* Its process may have come and gone meanwhile. */
+	if (t == NULL || t->fd != -1)
+		return;
+	if (*fdp == -1) {
+		give_up(all, "no descriptor is left");
+		return;
+	}
+	t->fd = *fdp;
+	*fdp = -1;
+	if (t->early.len > 0 && fd_append(t->fd, buf_data(&t->early),
+	    t->early.len) == -1)
+		give_up(all, strerror(errno));
+	buf_fini(&t->early);
+	if (t->is_done)
+		tape_free(&t);
+	else if (all->is_over)
+		fd_close(&t->fd);
+}
+
+void
+transcripts_refused(struct transcripts *all, const char *why)
+{
+	struct tape	*t, *next;
+
+	if (all == NULL)
+		return;
+	give_up(all, why);
+	for (t = TAILQ_FIRST(&all->tapes); t != NULL; t = next) {
+		next = TAILQ_NEXT(t, entry);
+		if (t->fd == -1)
+			buf_fini(&t->early);
+		if (t->is_done)
+			tape_free(&t);
+	}
+}
+
+/* The oldest that waits for its file, or NULL. */
+static const struct tape *
+first_waiting(const struct transcripts *all)
+{
+	const struct tape	*t;
+
+	TAILQ_FOREACH(t, &all->tapes, entry)
+		if (t->fd == -1)
+			return t;
+	return NULL;
+}
+
+void
+transcripts_lost(struct transcripts *all)
+{
+	if (all != NULL && first_waiting(all) != NULL)
+		transcripts_refused(all, "the server is gone");
+}
+
+/* One may have been asked for a while after the one that this was set for. */
+static void
+on_late(void *arg)
+{
+	struct transcripts	*all = arg;
+	const struct tape	*t = first_waiting(all);
+	uint64_t		 age;
+
+	if (t == NULL || all->is_over)
+		return;
+	age = (clock_us() - t->began) / 1000;
+	if (age >= LIMIT_TRANSCRIPT_FILE) {
+		/* It may still come, for what there is until now. */
+		give_up(all, "the server does not answer");
+		return;
+	}
+	timer_set(&all->late_ev, LIMIT_TRANSCRIPT_FILE - age);
+}
+
+/* --- one process --- */
+
+/* Where it goes; NULL: nowhere. */
+static struct tape *
+find_tape(struct transcripts *all, bool is_terminal)
+{
+	if (all->is_over)
+		return NULL;
+	if (is_terminal)
+		return tape_new(all, true);
+	if (all->pipes == NULL)
+		all->pipes = tape_new(all, false);
+	return all->pipes;
+}
+
+static void
+transcript_on_output(struct sink *k, const struct output *o)
+{
+	struct transcript	*t = (struct transcript *)k;
+	struct tape		*tape = t->tape;
+
+	if (!tape->all->is_over)
+		commit(tape, cast_output(&t->cast, &tape->all->line,
+		    clock_us() - tape->began, o->stream == STREAM_STDERR,
+		    o->data, o->len));
+}
+
+static void
+transcript_on_resize(struct sink *k, uint16_t rows, uint16_t cols)
+{
+	struct transcript	*t = (struct transcript *)k;
+	struct tape		*tape = t->tape;
+
+	if (!tape->all->is_over)
+		commit(tape, cast_resize(&t->cast, &tape->all->line,
+		    clock_us() - tape->began, rows, cols));
+}
+
+static void
+transcript_on_exit(struct sink *k)
+{
+	struct transcript	*t = (struct transcript *)k;
+	struct tape		*tape = t->tape;
+
+	if (!tape->all->is_over)
+		commit(tape, cast_exit(&t->cast, &tape->all->line,
+		    clock_us() - tape->began, t->proc->exit_code));
+}
+
+/* The process is closed, or forgotten. */
+static void
+transcript_end(struct transcript *t)
+{
+	struct tape		*tape = t->tape;
+	struct transcripts	*all = tape->all;
+
+	if (!all->is_over)
+		commit(tape, cast_close(&t->cast, &all->line,
+		    clock_us() - tape->began));
+	/* One that has no file yet gets it, and is complete then. */
+	if (t->cast.is_terminal) {
+		if (tape->fd == -1 && tape->early.len > 0)
+			tape->is_done = true;
+		else
+			tape_free(&tape);
+	}
+	TAILQ_REMOVE(&all->open, t, entry);
+	if (t->sink.sinks != NULL)
+		sink_remove(&t->sink);
+	free(t);
+}
+
+static void
+transcript_on_end(struct sink *k)
+{
+	transcript_end((struct transcript *)k);
+}
+
+/* Whether there is no file yet, and enough that waits for it. */
+static bool
+transcript_is_full(const struct sink *k)
+{
+	const struct tape	*tape = ((const struct transcript *)k)->tape;
+
+	return tape->fd == -1 && tape->early.len > EARLY_ENOUGH &&
+	    !tape->all->is_over;
+}
+
+static const struct sink_ops	 transcript_ops = {
+	.on_output = transcript_on_output,
+	.on_resize = transcript_on_resize,
+	.on_exit = transcript_on_exit,
+	.on_close = transcript_on_end,
+	.on_gone = transcript_on_end,
+	.is_full = transcript_is_full,
+};
+
+void
+transcripts_end(struct transcripts *all)
+{
+	struct transcript	*t;
+
+	while (all != NULL && (t = TAILQ_FIRST(&all->open)) != NULL)
+		transcript_end(t);
+}
+
+/* A line of its own for a process, and a head if the file is new. */
+static void
+put_start(struct transcript *t, const struct spawn *sp, bool is_new)
+{
+	struct tape		*tape = t->tape;
+	const struct env	*env = tape->all->env;
+	struct cast_head	 head;
+
+	head.time = (uint64_t)time(NULL);
+	head.session = env->number;
+	head.rows = sp->rows;
+	head.cols = sp->cols;
+	head.argv = env->set.log_arguments && told_fits(sp->argv) ? sp->argv :
+	    NULL;
+	if (is_new)
+		commit(tape, cast_head(&t->cast, &tape->all->line, &head));
+	if (!tape->all->is_over)
+		commit(tape, cast_start(&t->cast, &tape->all->line,
+		    clock_us() - tape->began, t->proc->pid, head.argv));
+}
+
+void
+transcript_start(struct transcripts **allp, const struct env *env,
+    struct link *link, uint64_t before, struct proc *p, const struct spawn *sp)
+{
+	struct transcript	*t;
+	struct tape		*tape;
+	bool			 is_new;
+
+	if (env->set.transcript == CONF_TRANSCRIPT_NONE ||
+	    (env->set.transcript == CONF_TRANSCRIPT_PTY && !sp->tty))
+		return;
+	if (*allp == NULL &&
+	    (*allp = transcripts_new(env, link, before)) == NULL)
+		return;
+	is_new = sp->tty || (*allp)->pipes == NULL;
+	if ((tape = find_tape(*allp, sp->tty)) == NULL)
+		return;
+	if ((t = calloc(1, sizeof(*t))) == NULL) {
+		give_up(tape->all, strerror(errno));
+		return;
+	}
+	t->proc = p;
+	t->tape = tape;
+	t->cast.is_terminal = sp->tty;
+	snprintf(t->id, sizeof(t->id), "\"pid %ld\"", (long)p->pid);
+	t->cast.json_id = p->json_id_len <= ID_MAX ? p->json_id : t->id;
+	t->cast.json_id_len = strlen(t->cast.json_id);
+	TAILQ_INSERT_TAIL(&tape->all->open, t, entry);
+	sink_add(&p->sinks, &t->sink, &transcript_ops);
+	put_start(t, sp, is_new);
+}
