@@ -133,6 +133,15 @@ endpoint_is_one_line(const char *text)
 	return true;
 }
 
+bool
+endpoint_is_stdio(const char *url)
+{
+	struct endpoint	 ep;
+
+	return endpoint_parse(&ep, url) == ENDPOINT_OK &&
+	    ep.kind == ENDPOINT_STDIO;
+}
+
 enum endpoint_error
 endpoint_check_listen(const struct endpoint *ep)
 {

@@ -64,6 +64,9 @@ enum endpoint_error endpoint_parse_tcp(struct endpoint *ep, const char *text)
  */
 bool		 endpoint_is_one_line(const char *text);
 
+/* Whether that URL means standard input and output. */
+bool		 endpoint_is_stdio(const char *url);
+
 /* What keeps one that was read from being listened on, or ENDPOINT_OK. */
 enum endpoint_error endpoint_check_listen(const struct endpoint *ep)
 		    __attribute__((warn_unused_result));

@@ -25,7 +25,6 @@
 #include "master/inside.h"
 #include "master/peer.h"
 #include "master/policy.h"
-#include "master/setup.h"
 
 #define BACKLOG		4096
 #define TURN_MAX	64	/* connections accepted in one turn */
@@ -88,7 +87,7 @@ parse_url(const char *url, bool is_metrics, union endpoint_address *a,
 		    "bytes%s", url, endpoint_strerror(error), is_metrics ? "" :
 		    "ws://", sizeof(a->un.sun_path) - 1, is_metrics ? "" :
 		    ", or stdio");
-	assert(ep.kind != ENDPOINT_STDIO);	/* setup_is_stdio() */
+	assert(ep.kind != ENDPOINT_STDIO);	/* endpoint_is_stdio() */
 	*len_out = endpoint_address(&ep, a);
 	return 0;
 }
@@ -103,7 +102,7 @@ listen_check(const struct conf *c, bool has_tokens, struct conf_error *e)
 
 	for (i = 0; i < c->listen.n; i++) {
 		url = c->listen.item[i];
-		if (setup_is_stdio(url))
+		if (endpoint_is_stdio(url))
 			continue;
 		if (parse_url(url, false, &a, &len, e) == -1 ||
 		    (a.any.sa_family != AF_UNIX &&
@@ -475,7 +474,7 @@ extend(struct master *m, struct listener_list *list,
 		l->is_wanted = l->is_passed;
 	for (i = 0; i < specs->n; i++) {
 		spec = specs->item[i];
-		if (list == &m->listeners && (setup_is_stdio(spec) ||
+		if (list == &m->listeners && (endpoint_is_stdio(spec) ||
 		    is_passed(list, spec)))
 			continue;
 		if ((l = find_unclaimed(list, spec)) != NULL) {
@@ -668,7 +667,7 @@ on_accept(void *arg)
 		strcpy(p.listener, l->url);	/* of the same size */
 		p.is_metrics = l->is_metrics;
 		/* All that are ours then come from there. */
-		p.is_given = !l->is_passed && m->setup->nlisten > 0;
+		p.is_given = !l->is_passed && m->is_listen_given;
 		refuse = policy_admit(m, &p, &full);
 		gate_knock(m->gate, fd, &p, refuse, full);
 	}

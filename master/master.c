@@ -126,6 +126,7 @@ open_doors(struct master *m)
 	size_t			 i;
 
 	m->is_stdio = setup_has_stdio(&m->conf);
+	m->is_listen_given = m->setup->nlisten > 0;
 	if (transcript_prepare(&m->conf, &e) == -1 ||
 	    (m->tokens = tokens_load(&m->conf, false, &e)) == NULL)
 		goto fail;

@@ -96,21 +96,12 @@ setup_fini(struct setup *s)
 }
 
 bool
-setup_is_stdio(const char *url)
-{
-	struct endpoint	 ep;
-
-	return endpoint_parse(&ep, url) == ENDPOINT_OK &&
-	    ep.kind == ENDPOINT_STDIO;
-}
-
-bool
 setup_has_stdio(const struct conf *c)
 {
 	size_t	 i;
 
 	for (i = 0; i < c->listen.n; i++)
-		if (setup_is_stdio(c->listen.item[i]))
+		if (endpoint_is_stdio(c->listen.item[i]))
 			return true;
 	return false;
 }

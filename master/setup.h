@@ -51,7 +51,6 @@ bool	 setup_has_doors(const struct conf *c);
 
 /* Whether one of the listeners is standard input and output. */
 bool	 setup_has_stdio(const struct conf *c);
-bool	 setup_is_stdio(const char *url);
 
 /* Whether standard input has a use besides that. */
 bool	 setup_reads_stdin(const struct conf *c);

@@ -108,6 +108,7 @@ struct master {
 	enum peer_way		 peer_way;	/* NONE until there is TCP */
 	bool			 is_root;
 	bool			 is_stdio;
+	bool			 is_listen_given;	/* by --listen */
 	bool			 is_daemon;	/* in the background */
 	bool			 has_terminal;	/* that may hang up */
 	bool			 is_serving;	/* or did */
