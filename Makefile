@@ -81,7 +81,9 @@ GEN_O		:= $(GEN_C:.c=.o)
 
 COMMON_O	:= $(call objs,$(wildcard common/*.c)) $(GEN_O)
 CLIENT_O	:= $(call objs,$(wildcard common/client/*.c))
-MASTER_O	:= $(call objs,$(wildcard master/*.c))
+MASTER_ROOMS	:= logs auth workers accept remote ctl
+MASTER_O	:= $(call objs,$(wildcard master/*.c \
+		   $(MASTER_ROOMS:%=master/%/*.c)))
 WORKER_ROOMS	:= os fs conn sandbox proc http session rpc
 WORKER_O	:= $(call objs,$(wildcard worker/*.c \
 		   $(WORKER_ROOMS:%=worker/%/*.c)))
@@ -285,7 +287,7 @@ $(SERVICE_MADE): $(BUILD)/%: %.in $(ROWS2MDOC) $(BUILD)/config.mk
 	$(Q)$(call FILL,$<,$@)
 
 $(BUILD)/contrib/completion/%: contrib/build/rows2completion $(ROWS2MDOC) \
-    $(DEFS) master/main.c master/auth_options.h master/remote_options.h \
+    $(DEFS) master/main.c master/auth/auth_options.h master/remote/remote_options.h \
     $(BUILD)/config.mk
 	$(call say,ROWS,$@)
 	$(Q)mkdir -p $(@D)

@@ -146,7 +146,7 @@ put_fd(const char *line, size_t len)
 {
 	struct pollfd	 p = { sink.fd, POLLOUT, 0 };
 
-	/* Not O_APPEND, which splice(2) refuses: see master/logfile.c. */
+	/* Not O_APPEND, which splice(2) refuses: see master/logs/logfile.c. */
 	if (sink.fd != STDERR_FILENO)
 		lseek(sink.fd, 0, SEEK_END);
 	if (poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) != 0)

@@ -2,7 +2,7 @@
 #ifndef MASTER_CHILD_MSG_H
 #define MASTER_CHILD_MSG_H
 
-#include "master/child.h"
+#include "master/workers/child.h"
 
 extern const struct child_events	 child_msg_events;
 

@@ -3,7 +3,7 @@
 #include "common/clock.h"
 #include "common/ev.h"
 #include "common/log.h"
-#include "master/route.h"
+#include "master/workers/route.h"
 
 /*
  * Looking is cheaper than a hook wherever a session may end, and nobody's

@@ -11,8 +11,8 @@
 
 /*
  * Make the master ready for what its configuration says: run directory,
- * listeners, uplinks (env: see master/remote.h), template.  0, or -1 after a
- * line in the log.
+ * listeners, uplinks (env: see master/remote/remote.h), template.  0, or -1
+ * after a line in the log.
  */
 int	 master_init(struct master *m, const struct cred *env);
 

@@ -4,17 +4,17 @@
 
 #include "common/limit.h"
 #include "common/log.h"
-#include "master/audit.h"
-#include "master/fence.h"
-#include "master/listen.h"
-#include "master/names.h"
-#include "master/notify.h"
-#include "master/policy.h"
-#include "master/pool.h"
+#include "master/accept/listen.h"
+#include "master/accept/policy.h"
+#include "master/auth/names.h"
+#include "master/auth/tokens.h"
+#include "master/logs/audit.h"
+#include "master/logs/notify.h"
 #include "master/setup.h"
-#include "master/tokens.h"
-#include "master/transcript.h"
 #include "master/validate.h"
+#include "master/workers/fence.h"
+#include "master/workers/pool.h"
+#include "master/workers/transcript.h"
 
 /* A setting that stays as it is; a list that is full has enough of them. */
 static void

@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 #include "common/conf.h"
-#include "master/auth_options.h"
-#include "master/remote_options.h"
+#include "master/auth/auth_options.h"
+#include "master/remote/remote_options.h"
 
 struct setup {
 	char			*file;		/* absolute, or NULL: */

@@ -1,14 +1,14 @@
 #include "master/validate.h"
 
-#include "master/audit.h"
-#include "master/ctl.h"
-#include "master/listen.h"
-#include "master/logto.h"
-#include "master/names.h"
-#include "master/policy.h"
-#include "master/remote.h"
-#include "master/tokens.h"
-#include "master/transcript.h"
+#include "master/accept/listen.h"
+#include "master/accept/policy.h"
+#include "master/auth/names.h"
+#include "master/auth/tokens.h"
+#include "master/ctl/ctl.h"
+#include "master/logs/audit.h"
+#include "master/logs/logto.h"
+#include "master/remote/remote.h"
+#include "master/workers/transcript.h"
 
 int
 validate(const struct conf *c, struct conf_error *e)

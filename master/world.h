@@ -18,12 +18,12 @@
 #include "common/ipc.h"
 #include "common/log.h"
 #include "common/map.h"
+#include "master/accept/passed.h"
+#include "master/auth/idmap.h"
+#include "master/auth/peer.h"
 #include "master/beside.h"
-#include "master/cred.h"
-#include "master/idmap.h"
-#include "master/passed.h"
-#include "master/peer.h"
-#include "master/reserve.h"
+#include "master/remote/cred.h"
+#include "master/workers/reserve.h"
 
 struct audit;
 struct child;
@@ -96,7 +96,7 @@ struct master {
 	struct conf		 conf;
 	const struct setup	*setup;		/* where that comes from */
 	struct policy		*policy;	/* the names in conf */
-	uint64_t		 brand;		/* master/inside.h; or 0 */
+	uint64_t		 brand;		/* master/auth/inside.h; or 0 */
 	char			*dir;		/* run directory */
 	int			 dir_lock;
 	int			 environment;	/* as a file; -1: not yet */

@@ -1,13 +1,14 @@
 /*
- * cred_take_frame() of master/cred.c on any line: it is taken or c stays as it
- * was, the line is wiped in any case, and no reason repeats what was in it.
+ * cred_take_frame() of master/remote/cred.c on any line: it is taken or c stays
+ * as it was, the line is wiped in any case, and no reason repeats what was in
+ * it.
  */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "master/cred.h"
+#include "master/remote/cred.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 

@@ -1,13 +1,13 @@
 /*
- * master/jwt.c: any bytes as a token, which is never good; and any header and
- * claims (a line each) under a right signature: what is taken says what it
+ * master/auth/jwt.c: any bytes as a token, which is never good; and any header
+ * and claims (a line each) under a right signature: what is taken says what it
  * must, and is worth nothing with any bit of the signature changed.
  */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/jwt.h"
+#include "master/auth/jwt.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 

@@ -1,6 +1,6 @@
 /*
- * master/nettable.c: a line is a connection or nothing; what is read stands
- * there in so many words, and nothing is read beyond the line.
+ * master/auth/nettable.c: a line is a connection or nothing; what is read
+ * stands there in so many words, and nothing is read beyond the line.
  */
 #include <sys/types.h>
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/nettable.h"
+#include "master/auth/nettable.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 

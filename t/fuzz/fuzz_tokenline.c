@@ -1,11 +1,13 @@
-/* master/tokenline.c: any bytes are a token or a reason; written again, what
- * was read is the same. */
+/*
+ * master/auth/tokenline.c: any bytes are a token or a reason; written again,
+ * what was read is the same.
+ */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/tokenline.h"
+#include "master/auth/tokenline.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 

@@ -9,7 +9,7 @@ import subprocess
 from client import BUILD, LIMIT, Server, check, main, skip, wait_for
 
 USER = 65534
-PLACES = 8              # USER_MAX of master/ctl.c
+PLACES = 8              # USER_MAX of master/ctl/ctl.c
 
 
 class Crowd:

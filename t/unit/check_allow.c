@@ -1,5 +1,5 @@
-/* master/allow.c: AllowUsers, DenyUsers, AllowGroups, DenyGroups. */
-#include "master/allow.h"
+/* master/auth/allow.c: AllowUsers, DenyUsers, AllowGroups, DenyGroups. */
+#include "master/auth/allow.h"
 
 #include <check.h>
 #include <stdio.h>

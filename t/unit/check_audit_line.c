@@ -1,4 +1,4 @@
-/* master/audit_line.c: an event is one line of JSON, whatever is in it. */
+/* master/logs/audit_line.c: an event is one line of JSON, whatever is in it. */
 #include <check.h>
 #include <errno.h>
 #include <limits.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "master/audit_line.h"
+#include "master/logs/audit_line.h"
 
 static const struct audit_head	 head = {
 	.time = { 1764000000, 7999999 }, .run = "00112233445566ff", .seq = 42

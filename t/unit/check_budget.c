@@ -1,9 +1,12 @@
-/* master/budget.c: who gets how much, and that no message waits for ever. */
+/*
+ * master/workers/budget.c: who gets how much, and that no message waits for
+ * ever.
+ */
 #include <check.h>
 #include <stdlib.h>
 
 #include "common/limit.h"
-#include "master/budget.h"
+#include "master/workers/budget.h"
 
 #define MIB	((uint64_t)1024 * 1024)
 

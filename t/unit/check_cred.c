@@ -1,4 +1,7 @@
-/* master/cred.c: where tokens come from, and that they do not stay there. */
+/*
+ * master/remote/cred.c: where tokens come from, and that they do not stay
+ * there.
+ */
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -17,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "master/cred.h"
+#include "master/remote/cred.h"
 #include "t/unit/left_out.h"
 
 #define N(rows)	(int)(sizeof(rows) / sizeof((rows)[0]))

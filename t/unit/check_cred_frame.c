@@ -1,4 +1,4 @@
-/* master/cred.c: credentials as JSON, and where they may be shown. */
+/* master/remote/cred.c: credentials as JSON, and where they may be shown. */
 #include <check.h>
 #include <sodium.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "master/cred.h"
+#include "master/remote/cred.h"
 
 #define N(rows)	(int)(sizeof(rows) / sizeof((rows)[0]))
 

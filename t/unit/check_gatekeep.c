@@ -1,6 +1,6 @@
 /*
- * master/gatekeep.c: sshd's random early drop; shares of addresses and users,
- * patience, queues.  Workers, the pool, the clock and the dice are ours.
+ * master/accept/gatekeep.c: sshd's random early drop; shares of addresses and
+ * users, patience, queues.  Workers, the pool, the clock and the dice are ours.
  */
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -15,9 +15,9 @@
 
 #include "common/clock.h"
 #include "common/limit.h"
-#include "master/child_assign.h"
-#include "master/gatekeep.h"
-#include "master/pool.h"
+#include "master/accept/child_assign.h"
+#include "master/accept/gatekeep.h"
+#include "master/workers/pool.h"
 
 static struct master	 m;
 static struct child	 workers[2 * LIMIT_STARTUPS_FULL];

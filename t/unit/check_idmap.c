@@ -1,4 +1,4 @@
-/* master/idmap.c: who is a user in which user namespace. */
+/* master/auth/idmap.c: who is a user in which user namespace. */
 #include <sys/stat.h>
 
 #include <check.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "master/idmap.h"
+#include "master/auth/idmap.h"
 
 #define ALL	"         0          0 4294967295\n"
 

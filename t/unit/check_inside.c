@@ -1,4 +1,4 @@
-/* master/inside.c: who connects, from inside and from outside. */
+/* master/auth/inside.c: who connects, from inside and from outside. */
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "master/inside.h"
+#include "master/auth/inside.h"
 
 static char	 dir[] = "/tmp/check_inside.XXXXXX", folder[64];
 

@@ -1,10 +1,10 @@
-/* master/jwt.c: signed tokens. */
+/* master/auth/jwt.c: signed tokens. */
 #include <check.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "master/jwt.h"
+#include "master/auth/jwt.h"
 
 #define N(rows)	(int)(sizeof(rows) / sizeof((rows)[0]))
 

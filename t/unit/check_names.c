@@ -1,6 +1,6 @@
 /*
- * master/names.c: a name service that ends the process that asks it.  The one
- * of this machine is not asked.
+ * master/auth/names.c: a name service that ends the process that asks it.  The
+ * one of this machine is not asked.
  */
 #include <sys/wait.h>
 
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "common/conf.h"
-#include "master/names.h"
-#include "master/policy.h"
-#include "master/runas.h"
+#include "master/accept/policy.h"
+#include "master/auth/names.h"
+#include "master/auth/runas.h"
 
 #define MEMBERS	5000
 

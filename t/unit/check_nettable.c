@@ -1,4 +1,4 @@
-/* master/nettable.c: lines of /proc/net/tcp and tcp6. */
+/* master/auth/nettable.c: lines of /proc/net/tcp and tcp6. */
 #include <sys/socket.h>
 
 #include <arpa/inet.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "master/nettable.h"
+#include "master/auth/nettable.h"
 
 #define REST	" 00000000:00000000 00:00000000 00000000 "
 #define FOUR	"   0: 0100007F:1F90 0200007F:C350 01" REST

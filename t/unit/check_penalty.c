@@ -1,10 +1,10 @@
-/* master/penalty.c: who waits for how long, and what the log is told. */
+/* master/auth/penalty.c: who waits for how long, and what the log is told. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/limit.h"
-#include "master/penalty.h"
+#include "master/auth/penalty.h"
 
 #define BEGIN	(uint64_t)5000000	/* ms: some time after the boot */
 

@@ -1,5 +1,5 @@
 /*
- * master/pool.c: how many spare workers there are, when none, and which
+ * master/workers/pool.c: how many spare workers there are, when none, and which
  * template they come from.  Workers, channels and time are ours; a template
  * is a process that only sleeps.
  */
@@ -16,11 +16,11 @@
 
 #include "common/chan.h"
 #include "common/limit.h"
-#include "master/gatekeep.h"
-#include "master/groups.h"
-#include "master/listen.h"
-#include "master/logto.h"
-#include "master/pool.h"
+#include "master/accept/gatekeep.h"
+#include "master/accept/listen.h"
+#include "master/logs/logto.h"
+#include "master/workers/groups.h"
+#include "master/workers/pool.h"
 
 #define MIN	4
 #define MAX	20

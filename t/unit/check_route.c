@@ -1,7 +1,7 @@
 /*
- * master/route.c: whose session a client gets that asks for one, who of several
- * gets it, and how long those without a worker are kept.  Workers, their
- * channels and time are ours.
+ * master/workers/route.c: whose session a client gets that asks for one, who of
+ * several gets it, and how long those without a worker are kept.  Workers,
+ * their channels and time are ours.
  */
 #include <check.h>
 #include <stdio.h>
@@ -10,9 +10,9 @@
 #include <time.h>
 
 #include "common/limit.h"
-#include "master/audit.h"
-#include "master/child.h"
-#include "master/route.h"
+#include "master/logs/audit.h"
+#include "master/workers/child.h"
+#include "master/workers/route.h"
 
 #define TTL	5000		/* ms that one is kept */
 

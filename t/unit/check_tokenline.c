@@ -1,9 +1,9 @@
-/* master/tokenline.c: lines about tokens. */
+/* master/auth/tokenline.c: lines about tokens. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "master/tokenline.h"
+#include "master/auth/tokenline.h"
 
 #define N(rows)	(int)(sizeof(rows) / sizeof((rows)[0]))
 

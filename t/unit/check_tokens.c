@@ -1,4 +1,4 @@
-/* master/tokens.c: sets of tokens, one beside another. */
+/* master/auth/tokens.c: sets of tokens, one beside another. */
 #include <sys/stat.h>
 
 #include <check.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/limit.h"
-#include "master/tokens.h"
+#include "master/auth/tokens.h"
 
 static struct conf	 c;
 static struct conf_error e;

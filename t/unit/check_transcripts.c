@@ -1,4 +1,4 @@
-/* master/transcript.c: how many files a session may have. */
+/* master/workers/transcript.c: how many files a session may have. */
 #include <sys/stat.h>
 
 #include <check.h>
@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "common/limit.h"
-#include "master/route.h"
-#include "master/transcript.h"
+#include "master/workers/route.h"
+#include "master/workers/transcript.h"
 
 START_TEST(test_last)
 {

@@ -1,6 +1,6 @@
 /*
  * A control group for each process of a session, where the system lets us
- * (common/cgfs.h, master/groups.h):
+ * (common/cgfs.h, master/workers/groups.h):
  *
  *	.../wN		of the worker, made by the template; the worker lives
  *			there, its real uid owns it

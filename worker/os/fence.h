@@ -1,4 +1,4 @@
-/* Control groups that limit a session as a whole (master/fence.h). */
+/* Control groups that limit a session as a whole (master/workers/fence.h). */
 #ifndef WORKER_OS_FENCE_H
 #define WORKER_OS_FENCE_H
 

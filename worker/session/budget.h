@@ -1,8 +1,8 @@
 /*
  * Memory that a session takes for output and for a message that is not whole:
  * LIMIT_HELD_FREE for each, and what the master grants beyond that
- * (master/budget.h).  Output that gets none is put into the spool; a message
- * waits in its socket.
+ * (master/workers/budget.h).  Output that gets none is put into the spool; a
+ * message waits in its socket.
  */
 #ifndef WORKER_SESSION_BUDGET_H
 #define WORKER_SESSION_BUDGET_H

@@ -1,0 +1,113 @@
+#include "master/accept/admit.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "master/accept/gatekeep.h"
+#include "master/accept/policy.h"
+#include "master/auth/penalty.h"
+#include "master/logs/audit.h"
+
+#define NO_TOKEN	"no token"
+
+static uint32_t
+deny(struct child *c, const char *why, bool is_guess)
+{
+	struct master	*m = c->master;
+	unsigned	 n;
+
+	STAT_INC(m, denied);
+	n = penalties_add(m->penalties, peer_culprit(&c->peer), is_guess,
+	    clock_ms());
+	if (n > 0)
+		audit_peer(m, &c->peer, (struct audit_what){
+		    .event = AUDIT_token_refused, .why = why,
+		    .count = AUDIT_N(n) });
+	if (n == 1)
+		log_info("%s: denied: %s", c->peer.text, why);
+	else if (n > 1)
+		log_info("%s: denied: %s; %u times since it was last said "
+		    "of this source", c->peer.text, why, n);
+	return 401;
+}
+
+/* The client as whom its token names: 0, or a status.  See policy_admit(). */
+static uint32_t
+grant_peer(const struct child *c, struct peer *p, bool *full_out)
+{
+	const struct grant	*g = &c->grant;
+
+	*p = c->peer;
+	peer_grant(p, g->identity, g->user.uid, g->user.has_gid,
+	    g->user.gid);
+	return (uint32_t)policy_admit(c->master, p, full_out);
+}
+
+/* Who is known to the kernel may have thought that this is enough. */
+static void
+say_missing(const struct peer *p, char why[ADMIT_WHY_MAX])
+{
+	bool	 is_all = p->why == NULL || strcmp(p->why, NO_TOKEN) == 0;
+
+	snprintf(why, ADMIT_WHY_MAX, "%s%s" NO_TOKEN, is_all ? "" : p->why,
+	    is_all ? "" : ", and ");
+}
+
+/* Nothing of what a wrong one is wrong about: that would help to guess. */
+uint32_t
+admit_judge(struct child *c, const void *shown, size_t len,
+    char why_out[ADMIT_WHY_MAX])
+{
+	struct master	*m = c->master;
+	const char	*why;
+	struct peer	 p;
+	uint32_t	 status;
+	bool		 is_guess, full;
+
+	if (len == 0) {
+		say_missing(&c->peer, why_out);
+		return deny(c, NO_TOKEN, false);
+	}
+	/* Not even looked at: or waiting would not slow anybody down. */
+	if (penalties_left(m->penalties, peer_culprit(&c->peer),
+	    clock_ms()) > 0) {
+		STAT_INC(m, denied);
+		snprintf(why_out, ADMIT_WHY_MAX, "too many wrong tokens");
+		return 429;
+	}
+	if ((why = tokens_judge(m->tokens, shown, len, (uint64_t)time(NULL),
+	    &c->grant, &is_guess)) != NULL) {
+		snprintf(why_out, ADMIT_WHY_MAX, "%s", why);
+		return deny(c, why, is_guess);
+	}
+	if ((status = grant_peer(c, &p, &full)) != 0) {
+		snprintf(why_out, ADMIT_WHY_MAX, "%s", p.why);
+		return status;
+	}
+	STAT_INC(m, admitted);
+	log_info("%s: admitted as %s, uid %lu", c->peer.text,
+	    c->grant.identity, (unsigned long)p.uid);
+	audit_peer(m, &p, (struct audit_what){
+	    .event = AUDIT_token_accepted });
+	c->admitted = true;
+	return 0;
+}
+
+void
+admit_pass_on(struct child *c, int fd, const void *message, size_t len)
+{
+	struct master	*m = c->master;
+	struct peer	 p;
+	bool		 full;
+
+	/* The settings may be others than when it was judged. */
+	if (m->stopping || grant_peer(c, &p, &full) != 0)
+		fd_close(&fd);
+	else
+		gate_admit(m->gate, fd, &p, full, message, len);
+}

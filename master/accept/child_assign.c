@@ -1,0 +1,174 @@
+#include "master/accept/child_assign.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/envlist.h"
+#include "common/log.h"
+#include "master/accept/policy.h"
+#include "master/logs/audit.h"
+#include "master/workers/route.h"
+
+/*
+ * Our environment is for sessions of our own user only.  If it cannot be had,
+ * such a worker ends and says so.
+ */
+static void
+give_environment(struct child *c, const Ipc__Assign *a)
+{
+	Ipc__Environment	 out = IPC__ENVIRONMENT__INIT;
+	struct master		*m = c->master;
+
+	if (a->uid != geteuid() || a->refuse != 0 || a->figures != NULL ||
+	    a->asking == IPC__ASKING__ALWAYS)
+		return;
+	if (m->environment == -1 && (m->environment = envlist_to_file()) == -1)
+		log_warn("environment");
+	else
+		chan_send(c->chan, IPC_environment, &out, m->environment);
+}
+
+static int
+assign(struct child *c, int fd, Ipc__Assign *out)
+{
+	struct master		*m = c->master;
+	const struct conf	*conf;
+	struct conf		 room;
+	struct policy_settings	 settings;
+
+	if (c->chan == NULL)
+		return -1;
+	/* Who has to show a token is another worker's client then. */
+	if (out->refuse == 0 && out->figures == NULL && !c->peer.must_show &&
+	    (c->route = route_new(c)) == NULL) {
+		log_warn("session");
+		return -1;
+	}
+	if (c->route != NULL) {
+		out->number = c->route->number;
+		out->session_id = c->route->id;
+	}
+	out->peer = c->peer.text;
+	out->uid = c->peer.uid;
+	out->has_gid = c->peer.has_gid;
+	out->gid = c->peer.gid;
+	out->unready = !m->events->is_ready(m);
+	if ((conf = policy_get(m, &c->peer, &room)) == NULL)
+		return -1;
+	policy_settings(m, conf, c->id, &settings);
+	c->is_fenced = settings.way.has_v1;
+	out->settings = &settings.s;
+	c->detached_ttl = settings.s.detached_ttl_ms;
+	c->grace = settings.s.grace_ms;
+	c->max_running = settings.s.max_processes;
+	c->max_held = conf->max_held_per_user;
+	c->may_record = settings.s.transcript != CONF_TRANSCRIPT_NONE;
+	c->since = clock_ms();
+	child_set_state(c, CHILD_GREETING);
+	give_environment(c, out);
+	chan_send(c->chan, IPC_assign, out, fd);
+	policy_put(conf, &room);
+	return 0;
+}
+
+int
+child_assign(struct child *c, int fd, const struct peer *p, int refuse,
+    bool full)
+{
+	Ipc__Assign	 out = IPC__ASSIGN__INIT;
+	Ipc__Figures	 figures = IPC__FIGURES__INIT;
+	uint64_t	 gauges[GAUGES];
+
+	c->peer = *p;
+	out.refuse = (uint32_t)refuse;
+	if (refuse != 0 && p->why != NULL)
+		out.why = (char *)(uintptr_t)p->why;
+	if (p->is_metrics) {
+		c->master->events->gauges(c->master, gauges);
+		if (gauges[GAUGE_waiting] > 0)
+			gauges[GAUGE_waiting]--;	/* who asks */
+		figures.stat = c->master->stats;
+		figures.n_stat = STATS;
+		figures.gauge = gauges;
+		figures.n_gauge = GAUGES;
+		out.figures = &figures;
+	}
+	out.full = full;
+	out.draining = c->master->draining;
+	out.transport = p->uplink == 0 ? IPC__TRANSPORT__WEBSOCKET :
+	    IPC__TRANSPORT__STREAM;
+	out.strict = p->is_strict;
+	/* All tokens may be gone since it knocked: then none is good. */
+	c->may_show = refuse == 0 && p->uplink == 0 &&
+	    (p->must_show || tokens_any(c->master->tokens));
+	out.asking = p->must_show ? IPC__ASKING__ALWAYS : c->may_show ?
+	    IPC__ASKING__IF_SHOWN : IPC__ASKING__NEVER;
+	return assign(c, fd, &out);
+}
+
+int
+child_assign_greeted(struct child *c, int fd, const struct peer *p,
+    bool full, const void *message, size_t len)
+{
+	Ipc__Assign	 out = IPC__ASSIGN__INIT;
+
+	c->peer = *p;
+	out.full = full;
+	out.draining = c->master->draining;
+	out.transport = IPC__TRANSPORT__WEBSOCKET;
+	out.greeted = true;
+	out.message.data = (uint8_t *)(uintptr_t)message;
+	out.message.len = len;
+	return assign(c, fd, &out);
+}
+
+int
+child_assign_stdio(struct child *c, int in, int out_fd)
+{
+	Ipc__Assign	 out = IPC__ASSIGN__INIT;
+	Ipc__StdioOut	 second = IPC__STDIO_OUT__INIT;
+
+	c->peer.known = true;
+	c->peer.uid = geteuid();
+	strcpy(c->peer.text, "stdio");
+	strcpy(c->peer.address, "stdio");
+	strcpy(c->peer.listener, "stdio");
+	peer_is_user(&c->peer);
+	out.transport = IPC__TRANSPORT__STDIO;
+	chan_send(c->chan, IPC_stdio_out, &second, out_fd);
+	return assign(c, in, &out);
+}
+
+void
+child_decide(struct child *c, Ipc__Verdict v, struct route *r)
+{
+	struct master	*m = c->master;
+	Ipc__Decided	 out = IPC__DECIDED__INIT;
+
+	c->wanted = NULL;
+	if (c->state != CHILD_HANDING || c->chan == NULL)
+		return;
+	out.verdict = v;
+	if (v == IPC__VERDICT__TAKEN) {
+		STAT_INC(m, resumed);
+		c->asked_to_leave = true;
+		child_set_state(c, CHILD_LEAVING);
+	} else {
+		child_set_state(c, CHILD_GREETING);
+	}
+	if (v == IPC__VERDICT__TAKEN || v == IPC__VERDICT__YOURS)
+		route_audit(r, (struct audit_what){
+		    .event = AUDIT_session_resumed, .peer = c->peer.text,
+		    .listener = c->peer.listener });
+	if (v == IPC__VERDICT__YOURS) {
+		STAT_INC(m, resumed);
+		route_free(&c->route);	/* the id made for it, never told */
+		route_revive(r, c);
+		memcpy(r->peer, c->peer.text, sizeof(r->peer));
+		out.session_id = r->id;
+		out.number = r->number;
+		out.transcripts = r->used.transcripts;
+	}
+	chan_send(c->chan, IPC_decided, &out, -1);
+}

@@ -1,0 +1,353 @@
+#include "master/accept/gatekeep.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/accept/child_assign.h"
+#include "master/workers/pool.h"
+
+/* One source's share: of an address of a user, or of a user in all. */
+struct source {
+	struct map_node	 node;
+	struct source	*user;		/* of an address */
+	char		 name[PEER_TEXT_MAX];
+	unsigned	 greeting;
+	unsigned	 waiting;
+};
+
+/* Who waits. */
+struct knock {
+	TAILQ_ENTRY(knock)	 entry;
+	int			 fd;
+	int			 refuse;
+	struct peer		 peer;
+	struct source		*source;
+	bool			 full;
+	bool			 greeted;
+	size_t			 len;		/* of its first message: */
+	char			 message[];
+};
+
+struct gate {
+	struct master		*master;
+	TAILQ_HEAD(, knock)	 knocks;
+	struct child_list	 greeted;	/* oldest first */
+	size_t			 ngreeted, nwaiting;
+	struct map		 sources;
+	struct timer		 patience_ev;
+};
+
+static void	 on_patience(void *);
+
+bool
+gate_drops(unsigned n, unsigned drawn)
+{
+	unsigned	 p;
+
+	if (n < LIMIT_STARTUPS_BEGIN)
+		return false;
+	if (n >= LIMIT_STARTUPS_FULL)
+		return true;
+	p = LIMIT_STARTUPS_RATE + (100 - LIMIT_STARTUPS_RATE) *
+	    (n - LIMIT_STARTUPS_BEGIN) /
+	    (LIMIT_STARTUPS_FULL - LIMIT_STARTUPS_BEGIN);
+	return drawn < p;
+}
+
+struct gate *
+gate_new(struct master *m)
+{
+	struct gate	*g;
+
+	if ((g = calloc(1, sizeof(*g))) == NULL)
+		return NULL;
+	g->master = m;
+	TAILQ_INIT(&g->knocks);
+	TAILQ_INIT(&g->greeted);
+	map_init(&g->sources);
+	timer_init(&g->patience_ev, m->base, on_patience, g);
+	return g;
+}
+
+static struct source *
+find_or_add(struct gate *g, const char *name)
+{
+	struct source	*s;
+
+	if ((s = map_find(&g->sources, name, strlen(name))) != NULL)
+		return s;
+	if ((s = calloc(1, sizeof(*s))) == NULL)
+		return NULL;
+	strcpy(s->name, name);		/* of the same size */
+	if (map_add(&g->sources, &s->node, s->name, strlen(name), s) == -1) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+static void
+source_put(struct gate *g, struct source *s)
+{
+	struct source	*user = s->user;
+
+	if (s->greeting > 0 || s->waiting > 0)
+		return;
+	map_del(&g->sources, &s->node);
+	free(s);
+	if (user != NULL)
+		source_put(g, user);
+}
+
+/*
+ * The source of a peer.  An address alone would give every user millions of
+ * shares (127.0.0.0/8), a user alone one silent client all of his.
+ */
+static struct source *
+source_get(struct gate *g, const struct peer *p)
+{
+	struct source	*s, *user;
+
+	if ((user = find_or_add(g, p->user)) == NULL)
+		return NULL;
+	if ((s = find_or_add(g, p->source)) == NULL)
+		source_put(g, user);
+	else if (s != user)
+		s->user = user;
+	return s;
+}
+
+static void
+count(struct source *s, int greeting, int waiting)
+{
+	for (; s != NULL; s = s->user) {
+		s->greeting += (unsigned)greeting;
+		s->waiting += (unsigned)waiting;
+	}
+}
+
+static void
+knock_free(struct gate *g, struct knock *k)
+{
+	TAILQ_REMOVE(&g->knocks, k, entry);
+	g->nwaiting--;
+	count(k->source, 0, -1);
+	source_put(g, k->source);
+	fd_close(&k->fd);
+	free(k);
+}
+
+void
+gate_free(struct gate **gp)
+{
+	struct gate	*g = *gp;
+	struct child	*c;
+
+	*gp = NULL;
+	if (g == NULL)
+		return;
+	while (!TAILQ_EMPTY(&g->knocks))
+		knock_free(g, TAILQ_FIRST(&g->knocks));
+	while ((c = TAILQ_FIRST(&g->greeted)) != NULL)
+		gate_leave(g, c);
+	map_fini(&g->sources);
+	timer_stop(&g->patience_ev);
+	free(g);
+}
+
+static bool
+has_place(const struct gate *g, const struct source *s)
+{
+	if (g->ngreeted >= LIMIT_STARTUPS_FULL)
+		return false;
+	return s->user == NULL ? s->greeting < LIMIT_STARTUPS_USER :
+	    s->greeting < LIMIT_STARTUPS_SOURCE &&
+	    s->user->greeting < LIMIT_STARTUPS_USER;
+}
+
+/* Let one in; false: no worker can be had. */
+static bool
+let_in(struct gate *g, struct knock *k)
+{
+	struct child	*c;
+	bool		 full = k->full || g->master->draining;
+
+	if ((c = pool_take(g->master->pool)) == NULL)
+		return false;
+	count(k->source, 1, 0);
+	g->ngreeted++;
+	c->in_gate = true;
+	TAILQ_INSERT_TAIL(&g->greeted, c, gate_entry);
+	if ((k->greeted ? child_assign_greeted(c, k->fd, &k->peer, full,
+	    k->message, k->len) : child_assign(c, k->fd, &k->peer, k->refuse,
+	    full)) == -1)
+		gate_leave(g, c);
+	knock_free(g, k);
+	return true;
+}
+
+void
+gate_leave(struct gate *g, struct child *c)
+{
+	struct source	*s;
+
+	if (g == NULL || !c->in_gate)
+		return;
+	c->in_gate = false;
+	TAILQ_REMOVE(&g->greeted, c, gate_entry);
+	g->ngreeted--;
+	if ((s = map_find(&g->sources, c->peer.source,
+	    strlen(c->peer.source))) != NULL) {
+		count(s, -1, 0);
+		source_put(g, s);
+	}
+	if (g->nwaiting > 0 && !g->master->stopping) {
+
+		timer_set(&g->patience_ev, 0);
+	}
+}
+
+/*
+ * Somebody waits and there is no place: the oldest greeting that stands in
+ * its way goes when it has had its moment.
+ */
+static void
+make_place(struct gate *g, const struct knock *k)
+{
+	struct child	*c;
+	uint64_t	 age;
+	bool		 is_full = g->ngreeted >= LIMIT_STARTUPS_FULL;
+	bool		 is_own = k->source->greeting >=
+			    LIMIT_STARTUPS_SOURCE;
+
+	TAILQ_FOREACH(c, &g->greeted, gate_entry)
+		if (is_full || strcmp(is_own ? c->peer.source : c->peer.user,
+		    is_own ? k->peer.source : k->peer.user) == 0)
+			break;
+	if (c == NULL)
+		return;
+	age = clock_ms() - c->since;
+	if (age >= LIMIT_STARTUPS_PATIENCE) {
+		STAT_INC(g->master, dropped);
+		log_debug("%s: gives way", c->peer.text);
+		child_kill(c);
+		return;
+	}
+	timer_set(&g->patience_ev, LIMIT_STARTUPS_PATIENCE - age);
+}
+
+void
+gate_pump(struct gate *g)
+{
+	struct knock	*k, *next;
+
+	for (k = TAILQ_FIRST(&g->knocks); k != NULL; k = next) {
+		next = TAILQ_NEXT(k, entry);
+		if (g->ngreeted >= LIMIT_STARTUPS_FULL)
+			break;
+		if (has_place(g, k->source) && !let_in(g, k))
+			return;		/* the pool calls again */
+	}
+	if ((k = TAILQ_FIRST(&g->knocks)) != NULL)
+		make_place(g, k);
+}
+
+static void
+on_patience(void *arg)
+{
+	gate_pump(arg);
+}
+
+/*
+ * Whether it may wait for a place.  Whom nobody knows all share one queue: it
+ * is kept short, or they would wait too long, and no address has more than
+ * half of it.
+ */
+static bool
+may_wait(const struct gate *g, const struct source *s, const struct peer *p)
+{
+	const struct source	*user = s->user != NULL ? s->user : s;
+
+	if (!p->known && !has_place(g, s) &&
+	    (s->waiting >= LIMIT_STARTUPS_FULL / 2 ||
+	    gate_drops(user->waiting, randombytes_uniform(100))))
+		return false;
+	return user->waiting < LIMIT_STARTUPS_QUEUE;
+}
+
+/* One more who waits, with a message of that length; or it is dropped. */
+static struct knock *
+knock_new(struct gate *g, int fd, const struct peer *p, size_t len)
+{
+	struct source	*s;
+	struct knock	*k = NULL;
+
+	if ((s = source_get(g, p)) == NULL || !may_wait(g, s, p) ||
+	    (k = calloc(1, sizeof(*k) + len)) == NULL) {
+		if (s != NULL)
+			source_put(g, s);
+		STAT_INC(g->master, dropped);
+		fd_close(&fd);
+		return NULL;
+	}
+	k->fd = fd;
+	k->peer = *p;
+	k->source = s;
+	k->len = len;
+	count(s, 0, 1);
+	g->nwaiting++;
+	TAILQ_INSERT_TAIL(&g->knocks, k, entry);
+	return k;
+}
+
+void
+gate_knock(struct gate *g, int fd, const struct peer *p, int refuse,
+    bool full)
+{
+	struct knock	*k;
+
+	if (refuse != 0 &&
+	    gate_drops((unsigned)g->ngreeted, randombytes_uniform(100))) {
+		STAT_INC(g->master, dropped);
+		fd_close(&fd);
+		return;
+	}
+	if ((k = knock_new(g, fd, p, 0)) == NULL)
+		return;
+	k->refuse = refuse;
+	k->full = full;
+	gate_pump(g);
+}
+
+void
+gate_admit(struct gate *g, int fd, const struct peer *p, bool full,
+    const void *message, size_t len)
+{
+	struct knock	*k;
+
+	if ((k = knock_new(g, fd, p, len)) == NULL)
+		return;
+	k->full = full;
+	k->greeted = true;
+	if (len > 0)
+		memcpy(k->message, message, len);
+	gate_pump(g);
+}
+
+size_t
+gate_greeting(const struct gate *g)
+{
+	return g->ngreeted;
+}
+
+size_t
+gate_waiting(const struct gate *g)
+{
+	return g->nwaiting;
+}

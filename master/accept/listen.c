@@ -1,0 +1,674 @@
+#include "master/accept/listen.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/endpoint.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "common/rundirs.h"
+#include "common/tcp.h"
+#include "master/accept/gatekeep.h"
+#include "master/accept/policy.h"
+#include "master/auth/inside.h"
+#include "master/auth/peer.h"
+#include "master/workers/child.h"
+
+#define BACKLOG		4096
+#define TURN_MAX	64	/* connections accepted in one turn */
+#define PAUSE_MS	100	/* when descriptors run out */
+#define SAID_MS		60000	/* that they do, once in so long */
+
+static void	 on_accept(void *);
+static void	 on_pause(void *);
+
+/* --- opening --- */
+
+/* An address of TCP as a URL. */
+static void
+show_tcp(struct listener *l, const union endpoint_address *a)
+{
+	const char	*scheme = l->is_metrics ? "http" : "ws";
+	char		 host[INET6_ADDRSTRLEN] = "";
+
+	if (a->any.sa_family == AF_INET) {
+		inet_ntop(AF_INET, &a->in.sin_addr, host, sizeof(host));
+		snprintf(l->url, sizeof(l->url), "%s://%s:%u", scheme, host,
+		    ntohs(a->in.sin_port));
+	} else {
+		inet_ntop(AF_INET6, &a->in6.sin6_addr, host, sizeof(host));
+		snprintf(l->url, sizeof(l->url), "%s://[%s]:%u", scheme, host,
+		    ntohs(a->in6.sin6_port));
+	}
+}
+
+/* Whether those who come to that address can be told apart. */
+static int
+check_reach(const char *url, const union endpoint_address *a, bool has_tokens,
+    struct conf_error *e)
+{
+	if (has_tokens || tcp_is_loopback(&a->any))
+		return 0;
+	return conf_fail(e, "%.300s: not a loopback address, and no clients "
+	    "are served there without authentication: see Token, TokenFile "
+	    "and BearerSecretFile", url);
+}
+
+/* An address as it is asked for: ws:// goes without saying for figures. */
+static int
+parse_url(const char *url, bool is_metrics, union endpoint_address *a,
+    socklen_t *len_out, struct conf_error *e)
+{
+	struct endpoint		 ep;
+	enum endpoint_error	 error;
+
+	if (!endpoint_is_one_line(url))
+		return conf_fail(e, "a control character in the address of a "
+		    "listener");
+	error = is_metrics && strncmp(url, "unix:", 5) != 0 ?
+	    endpoint_parse_tcp(&ep, url) : endpoint_parse(&ep, url);
+	if (error == ENDPOINT_OK)
+		error = endpoint_check_listen(&ep);
+	if (error != ENDPOINT_OK)
+		return conf_fail(e, "%.300s: %s; expected %sIP:PORT with a "
+		    "numeric IP, unix:PATH with an absolute path of up to %zu "
+		    "bytes%s", url, endpoint_strerror(error), is_metrics ? "" :
+		    "ws://", sizeof(a->un.sun_path) - 1, is_metrics ? "" :
+		    ", or stdio");
+	assert(ep.kind != ENDPOINT_STDIO);	/* endpoint_is_stdio() */
+	*len_out = endpoint_address(&ep, a);
+	return 0;
+}
+
+int
+listen_check(const struct conf *c, bool has_tokens, struct conf_error *e)
+{
+	union endpoint_address	 a;
+	socklen_t		 len;
+	size_t			 i;
+	const char		*url;
+
+	for (i = 0; i < c->listen.n; i++) {
+		url = c->listen.item[i];
+		if (endpoint_is_stdio(url))
+			continue;
+		if (parse_url(url, false, &a, &len, e) == -1 ||
+		    (a.any.sa_family != AF_UNIX &&
+		    check_reach(url, &a, has_tokens, e) == -1))
+			return conf_at(e, conf_where(c, CONF_ROW_listen, i));
+	}
+	for (i = 0; i < c->metrics_listen.n; i++)
+		if (parse_url(c->metrics_listen.item[i], true, &a, &len, e) ==
+		    -1)
+			return conf_at(e, conf_where(c,
+			    CONF_ROW_metrics_listen, i));
+	return 0;
+}
+
+static int
+fail_errno(struct conf_error *e, const char *url)
+{
+	return conf_fail(e, "%.300s: %s", url, strerror(errno));
+}
+
+/* What clients by TCP are known by: those who are sandboxed, and users. */
+static void
+begin_tcp(struct master *m, bool is_metrics)
+{
+	if (!is_metrics)
+		m->brand = inside_brand(m->dir);
+	if (m->peer_way != PEER_WAY_NONE)
+		return;
+	switch (m->peer_way = peer_find_way()) {
+	case PEER_WAY_NONE:
+		log_warnx("this kernel does not tell whose a TCP connection "
+		    "is: by ws: only who shows a token is served");
+		break;
+	case PEER_WAY_DIAG:
+		log_info("users of TCP clients are known by sock_diag");
+		break;
+	case PEER_WAY_TABLE:
+		log_warnx("no tcp_diag in this kernel: users of TCP clients "
+		    "are known by /proc/net/tcp; no sandbox has a network");
+		break;
+	}
+}
+
+static int
+open_tcp(struct listener *l, const char *url, union endpoint_address *a,
+    socklen_t len, struct conf_error *e)
+{
+	struct master	*m = l->master;
+	int		 on = 1;
+
+	if ((l->fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1 ||
+	    setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on,
+	    sizeof(on)) == -1 ||
+	    tcp_tune(l->fd, &a->any) == -1 ||
+	    bind(l->fd, &a->any, len) == -1 ||
+	    listen(l->fd, BACKLOG) == -1 ||
+	    getsockname(l->fd, &a->any, &len) == -1)
+		return fail_errno(e, url);
+	begin_tcp(m, l->is_metrics);
+	show_tcp(l, a);
+	return 0;
+}
+
+/* A socket file that nobody listens behind any more goes. */
+static int
+remove_stale(const union endpoint_address *a, socklen_t len)
+{
+	struct stat	 st;
+	int		 fd, r;
+
+	if (lstat(a->un.sun_path, &st) == -1)
+		return errno == ENOENT ? 0 : -1;
+	if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid()) {
+		errno = EEXIST;
+		return -1;
+	}
+	if ((fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1)
+		return -1;
+	r = connect(fd, &a->any, len);
+	if (r == 0 || errno != ECONNREFUSED) {
+		fd_close(&fd);
+		errno = EADDRINUSE;
+		return -1;
+	}
+	fd_close(&fd);
+	return unlink(a->un.sun_path);
+}
+
+static int
+open_unix(struct listener *l, const char *url, const union endpoint_address *a,
+    socklen_t len, struct conf_error *e)
+{
+	mode_t	 mask;
+	int	 r;
+
+	if (remove_stale(a, len) == -1 ||
+	    (l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1)
+		return fail_errno(e, url);
+	/* A root master serves all users; another only itself. */
+	mask = umask(l->master->is_root ? 0111 : 0177);
+	r = bind(l->fd, &a->any, len);
+	umask(mask);
+	if (r == -1 || (l->path = strdup(a->un.sun_path)) == NULL ||
+	    listen(l->fd, BACKLOG) == -1)
+		return fail_errno(e, url);
+	snprintf(l->url, sizeof(l->url), "unix:%s", l->path);
+	return 0;
+}
+
+static void
+listener_free(struct listener *l)
+{
+	io_stop(&l->accept_ev);
+	timer_stop(&l->pause_ev);
+	fd_close(&l->fd);
+	if (l->path != NULL)
+		unlink(l->path);
+	free(l->path);
+	free(l->spec);
+	free(l);
+}
+
+static struct listener *
+listener_new(struct master *m)
+{
+	struct listener	*l;
+
+	if ((l = calloc(1, sizeof(*l))) == NULL)
+		return NULL;
+	l->master = m;
+	l->fd = -1;
+	return l;
+}
+
+/* Accept from it, as one of the list.  0, or -1 with errno. */
+static int
+listener_start(struct listener *l, struct listener_list *list)
+{
+	struct master	*m = l->master;
+
+	timer_init(&l->pause_ev, m->base, on_pause, l);
+	io_init(&l->accept_ev, m->base, l->fd, EV_READ | EV_PERSIST, on_accept,
+	    l);
+	if (io_start(&l->accept_ev) == -1)
+		return -1;
+	TAILQ_INSERT_TAIL(list, l, entry);
+	return 0;
+}
+
+/* Whether a URL is the address of a socket that was passed in. */
+static bool
+is_passed(const struct listener_list *list, const char *url)
+{
+	const struct listener	*l;
+	struct listener		 wanted = { .fd = -1 };
+	union endpoint_address	 a;
+	struct conf_error	 e;
+	socklen_t		 len;
+
+	if (strncmp(url, "ws://", 5) == 0 &&
+	    parse_url(url, false, &a, &len, &e) == 0)
+		show_tcp(&wanted, &a);
+	else
+		snprintf(wanted.url, sizeof(wanted.url), "%s", url);
+	TAILQ_FOREACH(l, list, entry)
+		if (l->is_passed && strcmp(l->url, wanted.url) == 0)
+			return true;
+	return false;
+}
+
+static int
+open_by_kind(struct listener *l, const char *url, struct conf_error *e)
+{
+	union endpoint_address	 a;
+	socklen_t		 len;
+
+	if (parse_url(url, l->is_metrics, &a, &len, e) == -1)
+		return -1;
+	return a.any.sa_family == AF_UNIX ? open_unix(l, url, &a, len, e) :
+	    open_tcp(l, url, &a, len, e);
+}
+
+static int
+open_one(struct master *m, struct listener_list *list, const char *url,
+    struct conf_error *e)
+{
+	struct listener	*l;
+
+	if ((l = listener_new(m)) == NULL)
+		return fail_errno(e, url);
+	l->is_wanted = true;
+	l->is_metrics = list == &m->metrics;
+	if (open_by_kind(l, url, e) == -1)
+		goto fail;
+	if ((l->spec = strdup(url)) == NULL || listener_start(l, list) == -1) {
+		fail_errno(e, url);
+		goto fail;
+	}
+	return 0;
+ fail:
+	listener_free(l);
+	return -1;
+}
+
+/* --- adopting --- */
+
+static int
+adopt_tcp(struct listener *l, const union endpoint_address *a,
+    struct conf_error *e)
+{
+	show_tcp(l, a);
+	if (check_reach(l->url, a, tokens_any(l->master->tokens), e) == -1)
+		return -1;
+	/* Else it is as its maker wants it, see TCPCongestion= of systemd. */
+	if (tcp_no_delay(l->fd) == -1)
+		return fail_errno(e, l->url);
+	begin_tcp(l->master, false);
+	return 0;
+}
+
+/* The file is its maker's: no path, so that we leave it. */
+static int
+adopt_unix(struct listener *l, const union endpoint_address *a, socklen_t len,
+    struct conf_error *e)
+{
+	const char	*path = a->un.sun_path;
+	size_t		 n = len <= offsetof(struct sockaddr_un, sun_path) ?
+			    0 : len - offsetof(struct sockaddr_un, sun_path);
+
+	if (n > 0 && path[0] != '\0')
+		snprintf(l->url, sizeof(l->url), "unix:%.*s",
+		    (int)strnlen(path, n), path);
+	else if (n > 1 && memchr(path + 1, '\0', n - 1) == NULL)
+		snprintf(l->url, sizeof(l->url), "unix:@%.*s", (int)n - 1,
+		    path + 1);
+	else
+		snprintf(l->url, sizeof(l->url), "unix:@");
+	if (endpoint_is_one_line(l->url))
+		return 0;
+	return conf_fail(e, "a control character in the address of a "
+	    "listener");
+}
+
+/* Whether that descriptor is a socket that streams come from. */
+static bool
+is_listening(int fd)
+{
+	int		 type, listens;
+	socklen_t	 len = sizeof(type), len2 = sizeof(listens);
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	    type == SOCK_STREAM && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN,
+	    &listens, &len2) == 0 && listens != 0;
+}
+
+static int
+adopt(struct listener *l, const char *what, struct conf_error *e)
+{
+	union endpoint_address	 a;
+	socklen_t		 len = sizeof(a);
+
+	memset(&a, 0, sizeof(a));
+	if (!is_listening(l->fd))
+		return conf_fail(e, "%s: not a listening stream socket", what);
+	if (getsockname(l->fd, &a.any, &len) == -1 ||
+	    fd_nonblock(l->fd, 1) == -1)
+		return fail_errno(e, what);
+	if (a.any.sa_family == AF_UNIX)
+		return adopt_unix(l, &a, len, e);
+	if (a.any.sa_family == AF_INET || a.any.sa_family == AF_INET6)
+		return adopt_tcp(l, &a, e);
+	return conf_fail(e, "%s: neither TCP nor a Unix socket", what);
+}
+
+int
+listen_adopt(struct master *m, int *fd, const char *name,
+    struct conf_error *e)
+{
+	struct listener	*l;
+	char		 what[64];
+
+	snprintf(what, sizeof(what), "descriptor %d (%.40s)", *fd,
+	    name != NULL && name[0] != '\0' ? name : "without a name");
+	if ((l = listener_new(m)) == NULL)
+		return fail_errno(e, what);
+	l->fd = *fd;
+	*fd = -1;
+	l->is_passed = l->is_wanted = true;
+	if (adopt(l, what, e) == -1)
+		goto fail;
+	if (listener_start(l, &m->listeners) == -1) {
+		fail_errno(e, what);
+		goto fail;
+	}
+	log_info("%s: %s", what, l->url);
+	return 0;
+ fail:
+	listener_free(l);
+	return -1;
+}
+
+/* --- another configuration --- */
+
+static struct listener *
+find_unclaimed(struct listener_list *list, const char *spec)
+{
+	struct listener	*l;
+
+	TAILQ_FOREACH(l, list, entry)
+		if (!l->is_wanted && l->spec != NULL &&
+		    strcmp(l->spec, spec) == 0)
+			return l;
+	return NULL;
+}
+
+static void
+close_from(struct listener_list *list, struct listener *l)
+{
+	struct listener	*next;
+
+	for (; l != NULL; l = next) {
+		next = TAILQ_NEXT(l, entry);
+		TAILQ_REMOVE(list, l, entry);
+		listener_free(l);
+	}
+}
+
+/*
+ * Sandboxed commands of sessions from before have no brand: over TCP they would
+ * be taken for their users (master/auth/inside.h).
+ */
+static bool
+comes_too_late(const struct master *m, const char *spec)
+{
+	const struct child	*c;
+
+	if (m->brand != 0 || strncmp(spec, "ws:", 3) != 0)
+		return false;
+	TAILQ_FOREACH(c, &m->children, entry)
+		if (c->since != 0)
+			return true;
+	return false;
+}
+
+static int
+open_another(struct master *m, struct listener_list *list, const char *spec,
+    struct conf_error *e)
+{
+	if (list == &m->listeners && comes_too_late(m, spec))
+		return conf_fail(e, "%.300s: the first address for TCP needs "
+		    "a restart when there are sessions", spec);
+	return open_one(m, list, spec, e);
+}
+
+/* Those of one kind that are new; none when that fails. */
+static int
+extend(struct master *m, struct listener_list *list,
+    const struct conf_list *specs, unsigned *added, struct conf_error *e)
+{
+	struct listener	*l, *last;
+	const char	*spec;
+	size_t		 i;
+
+	last = TAILQ_LAST(list, listener_list);
+	TAILQ_FOREACH(l, list, entry)
+		l->is_wanted = l->is_passed;
+	for (i = 0; i < specs->n; i++) {
+		spec = specs->item[i];
+		if (list == &m->listeners && (endpoint_is_stdio(spec) ||
+		    is_passed(list, spec)))
+			continue;
+		if ((l = find_unclaimed(list, spec)) != NULL) {
+			l->is_wanted = true;
+			continue;
+		}
+		if (open_another(m, list, spec, e) == -1) {
+			close_from(list, last != NULL ?
+			    TAILQ_NEXT(last, entry) : TAILQ_FIRST(list));
+			return -1;
+		}
+		++*added;
+	}
+	return 0;
+}
+
+int
+listen_extend(struct master *m, const struct conf *c, unsigned *added_out,
+    struct conf_error *e)
+{
+	struct listener	*last = TAILQ_LAST(&m->listeners, listener_list);
+
+	*added_out = 0;
+	if (extend(m, &m->listeners, &c->listen, added_out, e) == -1)
+		return -1;
+	if (extend(m, &m->metrics, &c->metrics_listen, added_out, e) == 0)
+		return 0;
+	close_from(&m->listeners, last != NULL ? TAILQ_NEXT(last, entry) :
+	    TAILQ_FIRST(&m->listeners));
+	return -1;
+}
+
+static unsigned
+reduce(struct listener_list *list)
+{
+	struct listener	*l, *next;
+	unsigned	 n = 0;
+
+	for (l = TAILQ_FIRST(list); l != NULL; l = next) {
+		next = TAILQ_NEXT(l, entry);
+		if (l->is_wanted)
+			continue;
+		log_info("no longer listening on %s", l->url);
+		TAILQ_REMOVE(list, l, entry);
+		listener_free(l);
+		n++;
+	}
+	return n;
+}
+
+unsigned
+listen_reduce(struct master *m)
+{
+	return reduce(&m->listeners) + reduce(&m->metrics);
+}
+
+/* Whoever reads it sees all of it. */
+static int
+write_doors(const struct master *m, const char *path, const char *fresh)
+{
+	const struct listener	*l;
+	FILE			*f;
+	int			 fd, r = 0;
+
+	if (unlink(fresh) == -1 && errno != ENOENT)
+		return -1;
+	if ((fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+	    0644)) == -1)
+		return -1;
+	if ((f = fdopen(fd, "w")) == NULL) {
+		fd_close(&fd);
+		return -1;
+	}
+	TAILQ_FOREACH(l, &m->listeners, entry)
+		if (fprintf(f, "%s\n", l->url) < 0)
+			r = -1;
+	return fclose(f) == EOF || r == -1 ? -1 : rename(fresh, path);
+}
+
+void
+listen_publish(const struct master *m)
+{
+	char	*path = NULL, *fresh = NULL;
+
+	if (m->dir == NULL)
+		return;		/* nobody can look */
+	if (asprintf(&path, "%s/" RUNDIRS_LISTEN, m->dir) == -1)
+		path = NULL;
+	if (asprintf(&fresh, "%s/" RUNDIRS_LISTEN ".new", m->dir) == -1)
+		fresh = NULL;
+	if (path == NULL || fresh == NULL || write_doors(m, path, fresh) ==
+	    -1) {
+		log_warn("%s/" RUNDIRS_LISTEN, m->dir);
+		if (fresh != NULL)
+			unlink(fresh);
+	}
+	free(path);
+	free(fresh);
+}
+
+static void
+unpublish(const struct master *m)
+{
+	char	*path;
+
+	if (m->dir == NULL ||
+	    asprintf(&path, "%s/" RUNDIRS_LISTEN, m->dir) == -1)
+		return;
+	unlink(path);
+	free(path);
+}
+
+void
+listen_close_all(struct master *m)
+{
+	unpublish(m);
+	close_from(&m->listeners, TAILQ_FIRST(&m->listeners));
+	close_from(&m->metrics, TAILQ_FIRST(&m->metrics));
+}
+
+/* --- accepting --- */
+
+static void
+pause_accepting(struct listener *l, const char *why)
+{
+
+	STAT_INC(l->master, paused);
+	if (l->paused == 0 || clock_ms() - l->paused >= SAID_MS) {
+		log_warnx("%s: accept: pausing again and again: %s", l->url,
+		    why);
+		l->paused = clock_ms();
+	}
+	io_stop(&l->accept_ev);
+	timer_set(&l->pause_ev, PAUSE_MS);
+}
+
+static void
+on_pause(void *arg)
+{
+	struct listener	*l = arg;
+
+	io_start(&l->accept_ev);
+}
+
+/*
+ * Who cannot be looked at for want of descriptors is, with those in reserve;
+ * others wait in the backlog then.
+ */
+static int
+identify(struct listener *l, int fd, struct peer *p)
+{
+	struct master	*m = l->master;
+	int		 r;
+
+	r = peer_identify(fd, m->peer_way, m->brand, &m->idmap, p);
+	if ((r == -1 || !p->known || p->unfit != NULL) &&
+	    reserve_is_needed()) {
+		reserve_release(&m->reserve);
+		r = peer_identify(fd, m->peer_way, m->brand, &m->idmap, p);
+		reserve_fill(&m->reserve);
+		pause_accepting(l, "too few descriptors");
+	}
+	if (r == -1)
+		log_warn("peer");
+	return r;
+}
+
+static void
+on_accept(void *arg)
+{
+	struct listener	*l = arg;
+	struct master	*m = l->master;
+	struct peer	 p;
+	int		 fd, i, refuse;
+	bool		 full;
+
+	for (i = 0; i < TURN_MAX && !timer_is_set(&l->pause_ev); i++) {
+		if ((fd = accept4(l->fd, NULL, NULL,
+		    SOCK_CLOEXEC | SOCK_NONBLOCK)) == -1) {
+			if (errno == EMFILE || errno == ENFILE ||
+			    errno == ENOBUFS || errno == ENOMEM)
+				pause_accepting(l, strerror(errno));
+			return;
+		}
+		STAT_INC(m, accepted);
+		if (identify(l, fd, &p) == -1) {
+			fd_close(&fd);
+			continue;
+		}
+		strcpy(p.listener, l->url);	/* of the same size */
+		p.is_metrics = l->is_metrics;
+		/* All that are ours then come from there. */
+		p.is_given = !l->is_passed && m->is_listen_given;
+		refuse = policy_admit(m, &p, &full);
+		gate_knock(m->gate, fd, &p, refuse, full);
+	}
+}

@@ -1,0 +1,100 @@
+#include "master/accept/passed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+
+/* A whole number of a variable; -1: there is none, or it is something else. */
+static long
+number_of(const char *name)
+{
+	const char	*text = getenv(name);
+	char		*end;
+	long		 value;
+
+	if (text == NULL || text[0] < '0' || text[0] > '9')
+		return -1;
+	errno = 0;
+	value = strtol(text, &end, 10);
+	return errno == 0 && *end == '\0' ? value : -1;
+}
+
+/* One name for each descriptor, with colons between them. */
+static int
+take_names(struct passed *p, const char *text)
+{
+	size_t	 i, len;
+
+	for (i = 0; i < p->n; i++) {
+		len = strcspn(text, ":");
+		if ((p->name[i] = strndup(text, len)) == NULL) {
+			log_warn("LISTEN_FDNAMES");
+			return -1;
+		}
+		text += len;
+		if ((*text == ':') != (i + 1 < p->n)) {
+			log_warnx("LISTEN_FDNAMES: not a name for each of %zu "
+			    "sockets", p->n);
+			return -1;
+		}
+		text += *text == ':';
+	}
+	return 0;
+}
+
+static int
+take(struct passed *p)
+{
+	const char	*names = getenv("LISTEN_FDNAMES");
+	long		 n = number_of("LISTEN_FDS");
+	size_t		 i;
+
+	/* Somebody else's, who started us without taking them out. */
+	if (number_of("LISTEN_PID") != (long)getpid() || n == 0)
+		return 0;
+	if (n < 0 || n > PASSED_MAX) {
+		log_warnx("LISTEN_FDS: not a number of sockets up to %d",
+		    PASSED_MAX);
+		return -1;
+	}
+	for (i = 0; i < (size_t)n; i++) {
+		p->fd[i] = PASSED_FIRST + (int)i;
+		if (fd_cloexec(p->fd[i], 1) == -1) {
+			log_warn("LISTEN_FDS: descriptor %d", p->fd[i]);
+			return -1;
+		}
+		p->n++;
+	}
+	return names == NULL ? 0 : take_names(p, names);
+}
+
+int
+passed_take_env(struct passed *p)
+{
+	int	 r;
+
+	memset(p, 0, sizeof(*p));
+	if ((r = take(p)) == -1)
+		passed_fini(p);
+	unsetenv("LISTEN_FDS");
+	unsetenv("LISTEN_PID");
+	unsetenv("LISTEN_FDNAMES");
+	return r;
+}
+
+void
+passed_fini(struct passed *p)
+{
+	size_t	 i;
+
+	for (i = 0; i < p->n; i++) {
+		fd_close(&p->fd[i]);
+		free(p->name[i]);
+		p->name[i] = NULL;
+	}
+	p->n = 0;
+}

@@ -1,0 +1,122 @@
+#include "master/auth/auth_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool
+auth_options_take(struct auth_options *o, int opt, const char *arg)
+{
+	const char	**const	at[] = {
+		&o->mode, &o->token_file, &o->token_hash, &o->secret_file,
+		&o->issuer, &o->audience, &o->skew
+	};
+
+	if (opt < OPT_WS_AUTH || opt > OPT_WS_SKEW)
+		return false;
+	*at[opt - OPT_WS_AUTH] = arg;
+	return true;
+}
+
+static bool
+has_token(const struct auth_options *o)
+{
+	return o->token_file != NULL || o->token_hash != NULL;
+}
+
+static bool
+has_signed(const struct auth_options *o)
+{
+	return o->secret_file != NULL || o->issuer != NULL ||
+	    o->audience != NULL || o->skew != NULL;
+}
+
+bool
+auth_options_any(const struct auth_options *o)
+{
+	return o->mode != NULL || has_token(o) || has_signed(o);
+}
+
+static int
+complain(struct conf_error *e, const char *text)
+{
+	snprintf(e->text, sizeof(e->text), "%s", text);
+	return -1;
+}
+
+/* An empty value would take away what it seems to ask for. */
+static int
+set(struct conf *c, const char *keyword, const char *value,
+    struct conf_error *e)
+{
+	if (value == NULL)
+		return 0;
+	if (value[0] == '\0') {
+		snprintf(e->text, sizeof(e->text), "the value for %s is "
+		    "empty", keyword);
+		return -1;
+	}
+	return conf_set(c, keyword, value, e);
+}
+
+static int
+apply_token(const struct auth_options *o, struct conf *c,
+    struct conf_error *e)
+{
+	char	 line[512];
+
+	if (has_signed(o))
+		return complain(e, "--ws-auth capability-token takes no "
+		    "switches of signed-bearer-token");
+	if ((o->token_file != NULL) == (o->token_hash != NULL))
+		return complain(e, "--ws-auth capability-token needs either "
+		    "--ws-token-file or --ws-token-sha256");
+	if (o->token_file != NULL)
+		return set(c, "TokenSecretFile", o->token_file, e);
+	if (strlen(o->token_hash) != 64)
+		return complain(e, "--ws-token-sha256: expected 64 "
+		    "hexadecimal digits");
+	snprintf(line, sizeof(line), "capability sha256:%s", o->token_hash);
+	return set(c, "Token", line, e);
+}
+
+static int
+apply_signed(const struct auth_options *o, struct conf *c,
+    struct conf_error *e)
+{
+	if (has_token(o))
+		return complain(e, "--ws-auth signed-bearer-token takes no "
+		    "switches of capability-token");
+	if (o->skew != NULL &&
+	    strspn(o->skew, "0123456789") != strlen(o->skew))
+		return complain(e, "--ws-max-clock-skew-seconds: expected a "
+		    "number");
+	if (o->secret_file == NULL)
+		return complain(e, "--ws-auth signed-bearer-token needs "
+		    "--ws-shared-secret-file");
+	return set(c, "BearerSecretFile", o->secret_file, e) == -1 ||
+	    set(c, "BearerIssuer", o->issuer, e) == -1 ||
+	    set(c, "BearerAudience", o->audience, e) == -1 ||
+	    set(c, "BearerClockSkew", o->skew, e) == -1 ||
+	    set(c, "RequireSubject", "no", e) == -1 ? -1 : 0;
+}
+
+int
+auth_options_apply(const struct auth_options *o, struct conf *c,
+    struct conf_error *e)
+{
+	int	 r;
+
+	if (!auth_options_any(o))
+		return 0;
+	if (o->mode == NULL)
+		return complain(e, "--ws-token-file and the like need "
+		    "--ws-auth");
+	if (strcmp(o->mode, "capability-token") == 0)
+		r = apply_token(o, c, e);
+	else if (strcmp(o->mode, "signed-bearer-token") == 0)
+		r = apply_signed(o, c, e);
+	else
+		return complain(e, "--ws-auth: expected capability-token or "
+		    "signed-bearer-token");
+	return r == -1 ? -1 : set(c, "RequireToken", "always", e);
+}

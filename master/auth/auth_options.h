@@ -1,0 +1,53 @@
+/*
+ * The switches about tokens, as the reference program's of the same names:
+ * they set keywords, and with them every TCP client has to show one.
+ */
+#ifndef MASTER_AUTH_AUTH_OPTIONS_H
+#define MASTER_AUTH_AUTH_OPTIONS_H
+
+#include <getopt.h>
+#include <stdbool.h>
+
+#include "common/conf.h"
+
+/* Numbers for getopt_long(3), and rows for its table. */
+enum {
+	OPT_WS_AUTH = 768,
+	OPT_WS_TOKEN_FILE,
+	OPT_WS_TOKEN_SHA256,
+	OPT_WS_SECRET_FILE,
+	OPT_WS_ISSUER,
+	OPT_WS_AUDIENCE,
+	OPT_WS_SKEW
+};
+
+#define AUTH_LONG_OPTIONS						\
+	{ "ws-auth", required_argument, NULL, OPT_WS_AUTH },		\
+	{ "ws-token-file", required_argument, NULL, OPT_WS_TOKEN_FILE }, \
+	{ "ws-token-sha256", required_argument, NULL,			\
+	    OPT_WS_TOKEN_SHA256 },					\
+	{ "ws-shared-secret-file", required_argument, NULL,		\
+	    OPT_WS_SECRET_FILE },					\
+	{ "ws-issuer", required_argument, NULL, OPT_WS_ISSUER },	\
+	{ "ws-audience", required_argument, NULL, OPT_WS_AUDIENCE },	\
+	{ "ws-max-clock-skew-seconds", required_argument, NULL,		\
+	    OPT_WS_SKEW }
+
+/* What was given; NULL: it was not. */
+struct auth_options {
+	const char	*mode;
+	const char	*token_file, *token_hash;
+	const char	*secret_file, *issuer, *audience, *skew;
+};
+
+/* Take one; whether it is ours. */
+bool	 auth_options_take(struct auth_options *o, int opt, const char *arg);
+
+/* Whether any was given. */
+bool	 auth_options_any(const struct auth_options *o);
+
+/* Set what they say.  0, or -1 with the reason in e. */
+int	 auth_options_apply(const struct auth_options *o, struct conf *c,
+	    struct conf_error *e) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,165 @@
+#include "master/auth/inside.h"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <linux/tcp.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sodium.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "common/ptree.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD	77		/* Linux 6.5 */
+#endif
+
+#define RATE_AT		offsetof(struct tcp_info, tcpi_max_pacing_rate)
+#define BRAND_BIT	(1ULL << 62)
+#define STATUS_MAX	4096		/* of /proc/PID/status */
+
+/*
+ * What keeps the number from being given to another.  Older kernels have no
+ * socket option for it: there one that is gone already may have been replaced.
+ */
+static int
+hold(int fd, pid_t pid)
+{
+	socklen_t	 len = sizeof(int);
+	int		 pidfd;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) == 0)
+		return pidfd;
+	return errno == ENOPROTOOPT ? (int)syscall(SYS_pidfd_open, pid, 0) :
+	    -1;
+}
+
+static bool
+is_alive(int pidfd)
+{
+	struct pollfd	 p = { pidfd, POLLIN, 0 };
+	int		 r;
+
+	/* A signal (a child of ours ended) breaks off even this. */
+	do
+		r = poll(&p, 1, 0);
+	while (r == -1 && errno == EINTR);
+	return r == 0;
+}
+
+/* The number behind a name at the beginning of a line; -1: there is none. */
+static long
+number_of(const char *text, const char *name)
+{
+	const char	*at = strstr(text, name);
+
+	return at == NULL ? -1 : strtol(at + strlen(name), NULL, 10);
+}
+
+/*
+ * How many filters of system calls a process is under: 0 or 1, but for us 0,
+ * where the kernel does not count them (before 5.9).  -1: it is not to be seen.
+ */
+static long
+filters_of(pid_t pid)
+{
+	char	 path[32], text[STATUS_MAX];
+	ssize_t	 n;
+	long	 count;
+	int	 fd;
+
+	snprintf(path, sizeof(path), "/proc/%ld/status", (long)pid);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
+		return -1;
+	n = read(fd, text, sizeof(text) - 1);
+	fd_close(&fd);
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	if ((count = number_of(text, "\nSeccomp_filters:")) != -1)
+		return count;
+	return pid != getpid() && number_of(text, "\nSeccomp:") > 0;
+}
+
+/*
+ * Whether it runs below a session, ours or another server's, after a crash of
+ * the master as well: 1, 0, or -1: it cannot be looked at.
+ */
+static int
+is_marked(pid_t pid)
+{
+	uint64_t	 mark;
+
+	if (ptree_read_mark(pid, &mark) == -1)
+		return -1;
+	return mark != RLIM_INFINITY && mark != ptree_mark_of(getpid());
+}
+
+uint64_t
+inside_brand(const char *dir)
+{
+	struct stat	 st;
+	uint64_t	 n;
+
+	if (dir == NULL) {
+		randombytes_buf(&n, sizeof(n));
+	} else {
+		/* The same after our crash: who was in a sandbox still is. */
+		if (stat(dir, &st) == -1)
+			fatal("%s", dir);
+		n = (uint64_t)st.st_ino ^ (uint64_t)st.st_dev << 32;
+	}
+	/* Spread, so that neighbours differ (the finalizer of MurmurHash3). */
+	n = (n ^ n >> 33) * 0xff51afd7ed558ccdULL;
+	n = (n ^ n >> 33) * 0xc4ceb9fe1a85ec53ULL;
+	n ^= n >> 33;
+	/* No rate that anybody would ask for, and not what means none. */
+	return (n >> 2) | BRAND_BIT;
+}
+
+const char *
+inside_why_tcp(const void *info, size_t len, uint64_t brand)
+{
+	uint64_t	 rate;
+
+	if (brand == 0)
+		return NULL;
+	if (info == NULL || len < RATE_AT + sizeof(rate))
+		return "its socket cannot be looked at";
+	memcpy(&rate, (const char *)info + RATE_AT, sizeof(rate));
+	return rate == brand ? "it is in a sandbox" : NULL;
+}
+
+const char *
+inside_why(int fd, pid_t pid)
+{
+	const char	*why = NULL;
+	long		 count;
+	int		 pidfd, marked;
+
+	/* Who has no number here is in none of our namespaces. */
+	if (pid == 0)
+		return NULL;
+	if ((pidfd = hold(fd, pid)) == -1)
+		return "its process is gone";
+	if ((count = filters_of(pid)) == -1 ||
+	    (marked = is_marked(pid)) == -1)
+		why = "its process cannot be looked at";
+	else if (count > 0 && count > filters_of(getpid()) && marked)
+		why = "it is in a sandbox";
+	if (!is_alive(pidfd))
+		why = "its process is gone";
+	fd_close(&pidfd);
+	return why;
+}

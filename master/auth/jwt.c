@@ -1,0 +1,213 @@
+#include "master/auth/jwt.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "common/span.h"
+#include "common/utf8.h"
+
+#define MAC_LEN		crypto_auth_hmacsha256_BYTES
+#define SHORT_HASH	16	/* bytes that stand for a long subject */
+
+static const char *const why[] = {
+	[JWT_GOOD] = "good",
+	[JWT_FORGED] = "signature",
+	[JWT_MALFORMED] = "malformed",
+	[JWT_EXPIRED] = "expired",
+	[JWT_EARLY] = "not valid yet",
+	[JWT_ISSUER] = "another issuer",
+	[JWT_AUDIENCE] = "another audience",
+	[JWT_SUBJECT] = "no subject",
+};
+
+const char *
+jwt_why(enum jwt_verdict v)
+{
+	return why[v];
+}
+
+/* RFC 7515: base64url without padding.  The length, or -1. */
+static ssize_t
+decode(struct span text, void *out, size_t size)
+{
+	size_t	 i, n;
+
+	/* libsodium 1.0.18 takes 0xdf for "_". */
+	for (i = 0; i < text.len; i++)
+		if ((text.at[i] & 0x80) != 0)
+			return -1;
+	if (sodium_base642bin(out, size, text.at, text.len, NULL, &n, NULL,
+	    sodium_base64_VARIANT_URLSAFE_NO_PADDING) == -1)
+		return -1;
+	return (ssize_t)n;
+}
+
+static bool
+is_signed(const struct jwt_rules *rules, struct span body, struct span mac)
+{
+	crypto_auth_hmacsha256_state	 state;
+	uint8_t				 shown[MAC_LEN], right[MAC_LEN];
+	bool				 is_same;
+
+	if (decode(mac, shown, sizeof(shown)) != MAC_LEN)
+		return false;
+	crypto_auth_hmacsha256_init(&state, rules->secret,
+	    rules->secret_len);
+	crypto_auth_hmacsha256_update(&state, (const uint8_t *)body.at,
+	    body.len);
+	crypto_auth_hmacsha256_final(&state, right);
+	is_same = sodium_memcmp(shown, right, MAC_LEN) == 0;
+	sodium_memzero(&state, sizeof(state));
+	sodium_memzero(right, sizeof(right));
+	return is_same;
+}
+
+/* Decode and parse a part: an object, or nothing. */
+static bool
+read_object(struct span part, char *room, size_t size, struct json *j)
+{
+	ssize_t	 n = decode(part, room, size);
+
+	return n != -1 && utf8_is_valid(room, (size_t)n) &&
+	    json_parse(j, room, (size_t)n) == 0 &&
+	    json_tok(j, 0)->type == JSON_OBJECT;
+}
+
+static bool
+is_type(const struct json *j, uint32_t i, enum json_type type)
+{
+	return json_tok(j, i)->type == (uint32_t)type;
+}
+
+static enum jwt_verdict
+judge_header(const struct json *j)
+{
+	uint32_t	 alg = json_find(j, 0, "alg");
+
+	return alg != 0 && json_is_text(j, alg, "HS256") &&
+	    json_find(j, 0, "crit") == 0 ? JWT_GOOD : JWT_MALFORMED;
+}
+
+static enum jwt_verdict
+judge_times(const struct json *j, uint64_t now, uint64_t skew)
+{
+	uint32_t	 exp = json_find(j, 0, "exp");
+	uint32_t	 nbf = json_find(j, 0, "nbf");
+	int64_t		 t;
+
+	if (exp == 0 || json_i64(j, exp, &t) == -1)
+		return JWT_MALFORMED;
+	if (t < 0 || (now > skew && (uint64_t)t < now - skew))
+		return JWT_EXPIRED;
+	if (nbf == 0 || is_type(j, nbf, JSON_NULL))
+		return JWT_GOOD;
+	if (json_i64(j, nbf, &t) == -1)
+		return JWT_MALFORMED;
+	return t > 0 && (uint64_t)t > now + skew ? JWT_EARLY : JWT_GOOD;
+}
+
+static enum jwt_verdict
+judge_issuer(const struct json *j, const char *issuer)
+{
+	uint32_t	 iss = json_find(j, 0, "iss");
+
+	if (iss != 0 && is_type(j, iss, JSON_NULL))
+		iss = 0;
+	if (iss != 0 && !is_type(j, iss, JSON_STRING))
+		return JWT_MALFORMED;
+	return issuer == NULL || (iss != 0 && json_is_text(j, iss, issuer)) ?
+	    JWT_GOOD : JWT_ISSUER;
+}
+
+static enum jwt_verdict
+judge_audience(const struct json *j, const char *audience)
+{
+	uint32_t	 aud = json_find(j, 0, "aud"), i;
+	bool		 is_ours = audience == NULL;
+
+	if (aud == 0 || is_type(j, aud, JSON_NULL))
+		return is_ours ? JWT_GOOD : JWT_AUDIENCE;
+	if (is_type(j, aud, JSON_STRING))
+		return is_ours || json_is_text(j, aud, audience) ?
+		    JWT_GOOD : JWT_AUDIENCE;
+	if (!is_type(j, aud, JSON_ARRAY))
+		return JWT_MALFORMED;
+	for (i = json_first(aud); json_more(j, aud, i);
+	    i = json_after_elem(j, i)) {
+		if (!is_type(j, i, JSON_STRING))
+			return JWT_MALFORMED;
+		is_ours = is_ours || json_is_text(j, i, audience);
+	}
+	return is_ours ? JWT_GOOD : JWT_AUDIENCE;
+}
+
+/* "#" begins no subject that stands as it is, so none can look like another. */
+static void
+take_subject(const struct json *j, char out[JWT_SUBJECT_MAX + 1])
+{
+	uint32_t	 sub = json_find(j, 0, "sub");
+	uint8_t		 hash[crypto_hash_sha256_BYTES];
+	const char	*text;
+	size_t		 len, i;
+
+	out[0] = '\0';
+	if (sub == 0 || !is_type(j, sub, JSON_STRING))
+		return;
+	text = json_text(j, sub);
+	len = json_tok(j, sub)->len;
+	for (i = 0; i < len; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			break;
+	if (len > 0 && len <= JWT_SUBJECT_MAX && i == len && text[0] != '#') {
+		memcpy(out, text, len);
+		out[len] = '\0';
+		return;
+	}
+	crypto_hash_sha256(hash, (const uint8_t *)text, len);
+	out[0] = '#';
+	sodium_bin2hex(out + 1, JWT_SUBJECT_MAX, hash, SHORT_HASH);
+}
+
+static enum jwt_verdict
+judge_claims(const struct jwt_rules *rules, const struct json *j,
+    uint64_t now, char subject_out[JWT_SUBJECT_MAX + 1])
+{
+	enum jwt_verdict	 v;
+
+	if ((v = judge_times(j, now, rules->skew)) != JWT_GOOD ||
+	    (v = judge_issuer(j, rules->issuer)) != JWT_GOOD ||
+	    (v = judge_audience(j, rules->audience)) != JWT_GOOD)
+		return v;
+	take_subject(j, subject_out);
+	return subject_out[0] == '\0' && rules->needs_subject ? JWT_SUBJECT :
+	    JWT_GOOD;
+}
+
+enum jwt_verdict
+jwt_judge(const struct jwt_rules *rules, const char *token, size_t len,
+    uint64_t now, char subject_out[JWT_SUBJECT_MAX + 1])
+{
+	struct span		 rest = { token, len }, header, claims;
+	struct span		 body = { token, 0 };
+	struct json		 j;
+	char			 room[JWT_MAX];
+	enum jwt_verdict	 v = JWT_MALFORMED;
+
+	if (len > JWT_MAX || !span_cut(&rest, '.', &header) ||
+	    !span_cut(&rest, '.', &claims))
+		return JWT_FORGED;
+	body.len = header.len + 1 + claims.len;
+	if (!is_signed(rules, body, rest))
+		return JWT_FORGED;
+	json_init(&j);
+	if (read_object(header, room, sizeof(room), &j))
+		v = judge_header(&j);
+	if (v == JWT_GOOD)
+		v = read_object(claims, room, sizeof(room), &j) ?
+		    judge_claims(rules, &j, now, subject_out) :
+		    JWT_MALFORMED;
+	json_fini(&j);
+	sodium_memzero(room, sizeof(room));
+	return v;
+}

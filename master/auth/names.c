@@ -1,0 +1,300 @@
+#include "master/auth/names.h"
+
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/fd.h"
+#include "common/log.h"
+
+#define SOCK		3		/* the child's, and its only one */
+#define ANSWER_MAX	(64 * 1024 * 1024)
+
+struct question {
+	bool	 is_group;
+	char	 name[512];
+};
+
+/* Before the texts: the name and the members, each with its NUL. */
+struct answer {
+	int		 error;
+	uint32_t	 n;		/* texts; 0: there is none */
+	uint32_t	 len;		/* bytes of them */
+	uid_t		 uid;
+	gid_t		 gid;
+};
+
+/* No context reaches all who ask; the child is nobody's in particular. */
+static struct {
+	pid_t		 pid;		/* 0: there is none */
+	int		 sock;
+	char		*text[2];	/* of a user, of a group */
+	char		**list[2];	/* what is in it, and NULL */
+	struct passwd	 user;
+	struct group	 group;
+	char		 why[640];
+} names;
+
+/* --- the child --- */
+
+static bool
+transfer(int fd, void *data, size_t len, bool is_out)
+{
+	char	*p = data;
+	ssize_t	 n;
+
+	while (len > 0) {
+		n = is_out ? send(fd, p, len, MSG_NOSIGNAL) :
+		    recv(fd, p, len, 0);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		p += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+static bool
+add(struct buf *b, struct answer *a, const char *text)
+{
+	a->n++;
+	return buf_put(b, text, strlen(text) + 1) == 0;
+}
+
+/* A name service that is away knows nobody, as without us. */
+static int
+failure(void)
+{
+	return errno == ENOMEM || errno == EMFILE || errno == ENFILE ?
+	    errno : 0;
+}
+
+static bool
+look_up(const struct question *q, struct answer *a, struct buf *b)
+{
+	const struct passwd	*pw;
+	const struct group	*gr;
+	char			**m;
+	bool			 is_ok;
+
+	errno = 0;
+	if (!q->is_group) {
+		if ((pw = getpwnam(q->name)) == NULL) {
+			a->error = failure();
+			return true;
+		}
+		a->uid = pw->pw_uid;
+		a->gid = pw->pw_gid;
+		return add(b, a, pw->pw_name);
+	}
+	if ((gr = getgrnam(q->name)) == NULL) {
+		a->error = failure();
+		return true;
+	}
+	a->gid = gr->gr_gid;
+	is_ok = add(b, a, gr->gr_name);
+	for (m = gr->gr_mem; is_ok && *m != NULL; m++)
+		is_ok = add(b, a, *m);
+	return is_ok;
+}
+
+static void __attribute__((noreturn))
+serve(int sock)
+{
+	struct question	 q;
+	struct answer	 a;
+	struct buf	 b;
+
+	/* Whatever becomes of the master, we keep no door of it open. */
+	if ((sock != SOCK && dup2(sock, SOCK) == -1) ||
+	    syscall(SYS_close_range, SOCK + 1, ~0U, 0) == -1 ||
+	    prctl(PR_SET_DUMPABLE, 0) == -1)
+		_exit(1);
+	while (transfer(SOCK, &q, sizeof(q), false)) {
+		memset(&a, 0, sizeof(a));
+		buf_init(&b, ANSWER_MAX);
+		if (!look_up(&q, &a, &b)) {
+			a.error = ENOMEM;
+			a.n = 0;
+			buf_fini(&b);
+		}
+		a.len = (uint32_t)b.len;
+		if (!transfer(SOCK, &a, sizeof(a), true) ||
+		    !transfer(SOCK, buf_data(&b), b.len, true))
+			break;
+		buf_fini(&b);
+	}
+	_exit(0);
+}
+
+/* --- who asks --- */
+
+static int
+start(void)
+{
+	int	 pair[2], error;
+
+	if (names.pid != 0)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		return -1;
+	if ((names.pid = fork()) == 0)
+		serve(pair[1]);
+	error = errno;
+	close(pair[1]);
+	names.sock = pair[0];
+	if (names.pid != -1)
+		return 0;
+	names.pid = 0;
+	fd_close(&names.sock);
+	errno = error;
+	return -1;
+}
+
+static void
+forget(bool is_group)
+{
+	free(names.text[is_group]);
+	free(names.list[is_group]);
+	names.text[is_group] = NULL;
+	names.list[is_group] = NULL;
+}
+
+/* Reap it; how it ended. */
+static int
+finish(void)
+{
+	int	 status = 0;
+
+	if (names.pid == 0)
+		return 0;
+	fd_close(&names.sock);
+	while (waitpid(names.pid, &status, 0) == -1 && errno == EINTR)
+		continue;
+	names.pid = 0;
+	return status;
+}
+
+void
+names_end(void)
+{
+	(void)finish();
+	forget(false);
+	forget(true);
+}
+
+static int
+take(bool is_group, const struct answer *a)
+{
+	char		*text, **list, *at;
+	uint32_t	 i;
+
+	names.text[is_group] = text = malloc(a->len + (size_t)1);
+	names.list[is_group] = list = calloc(a->n + (size_t)1, sizeof(*list));
+	if (text == NULL || list == NULL)
+		return -1;
+	if (!transfer(names.sock, text, a->len, false)) {
+		errno = ECANCELED;
+		return -1;
+	}
+	for (at = text, i = 0; i < a->n; i++, at += strlen(at) + 1)
+		list[i] = at;
+	return 0;
+}
+
+/* 1, or 0: there is none, or -1. */
+static int
+ask(const struct question *q, struct answer *a)
+{
+	if (start() == -1)
+		return -1;
+	if (!transfer(names.sock, (void *)(uintptr_t)q, sizeof(*q), true) ||
+	    !transfer(names.sock, a, sizeof(*a), false)) {
+		errno = ECANCELED;
+		return -1;
+	}
+	errno = a->error;
+	if (a->n == 0)
+		return a->error == 0 ? 0 : -1;
+	return take(q->is_group, a) == -1 ? -1 : 1;
+}
+
+static void
+explain(const struct question *q, int error, int status)
+{
+	snprintf(names.why, sizeof(names.why), "looking up %s %s: %s%s%s",
+	    q->is_group ? "group" : "user", q->name,
+	    error != ECANCELED ? strerror(error) : "the name service died",
+	    WIFSIGNALED(status) ? ": " : "",
+	    WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "");
+	log_warnx("%s", names.why);
+}
+
+/* As ask(). */
+static int
+find(const char *name, bool is_group, struct answer *a)
+{
+	struct question	 q;
+	int		 r, error;
+
+	forget(is_group);
+	memset(&q, 0, sizeof(q));
+	errno = 0;
+	if (strlen(name) >= sizeof(q.name))
+		return 0;
+	q.is_group = is_group;
+	strcpy(q.name, name);
+	if ((r = ask(&q, a)) != -1)
+		return r;
+	/* The next name gets a new one. */
+	error = errno;
+	explain(&q, error, finish());
+	errno = ECANCELED;
+	return -1;
+}
+
+const struct passwd *
+names_user(const char *name)
+{
+	struct answer	 a;
+
+	if (find(name, false, &a) != 1)
+		return NULL;
+	names.user.pw_name = names.list[false][0];
+	names.user.pw_uid = a.uid;
+	names.user.pw_gid = a.gid;
+	return &names.user;
+}
+
+const struct group *
+names_group(const char *name)
+{
+	struct answer	 a;
+
+	if (find(name, true, &a) != 1)
+		return NULL;
+	names.group.gr_name = names.list[true][0];
+	names.group.gr_gid = a.gid;
+	names.group.gr_mem = names.list[true] + 1;
+	return &names.group;
+}
+
+const char *
+names_error(int error)
+{
+	return error == ECANCELED && names.why[0] != '\0' ? names.why :
+	    strerror(error);
+}

@@ -1,0 +1,466 @@
+#include "master/auth/peer.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/tcp.h"
+#include "master/auth/idmap.h"
+#include "master/auth/inside.h"
+#include "master/auth/nettable.h"
+
+#define ANSWER_MAX	8192	/* bytes of a sock_diag answer */
+#define ANSWER_WAIT	1	/* seconds; the kernel answers at once */
+
+union address {
+	struct sockaddr		 any;
+	struct sockaddr_in	 in;
+	struct sockaddr_in6	 in6;
+	struct sockaddr_un	 un;
+	struct sockaddr_storage	 room;
+};
+
+static int
+identify_unix(int fd, struct peer *p)
+{
+	struct ucred	 c;
+	socklen_t	 len = sizeof(c);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &len) == -1)
+		return -1;
+	p->known = true;
+	p->uid = c.uid;
+	p->has_gid = true;
+	p->gid = c.gid;
+	p->unfit = inside_why(fd, c.pid);
+	strcpy(p->address, "unix");
+	strcpy(p->source, "unix");
+	snprintf(p->text, sizeof(p->text), "unix pid %ld", (long)c.pid);
+	return 0;
+}
+
+/* The request for the socket that is the peer's end of ours. */
+static int
+ask(int sock, const union address *ours, const union address *theirs)
+{
+	struct {
+		struct nlmsghdr			 head;
+		struct inet_diag_req_v2		 body;
+	} req;
+	struct inet_diag_sockid	*id = &req.body.id;
+
+	memset(&req, 0, sizeof(req));
+	req.head.nlmsg_len = sizeof(req);
+	req.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+	req.head.nlmsg_flags = NLM_F_REQUEST;
+	req.body.sdiag_family = (uint8_t)theirs->any.sa_family;
+	req.body.sdiag_protocol = IPPROTO_TCP;
+	req.body.idiag_states = ~0U;
+	req.body.idiag_ext = 1 << (INET_DIAG_INFO - 1);
+	id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+	if (theirs->any.sa_family == AF_INET) {
+		id->idiag_sport = theirs->in.sin_port;
+		id->idiag_dport = ours->in.sin_port;
+		memcpy(id->idiag_src, &theirs->in.sin_addr,
+		    sizeof(theirs->in.sin_addr));
+		memcpy(id->idiag_dst, &ours->in.sin_addr,
+		    sizeof(ours->in.sin_addr));
+	} else {
+		id->idiag_sport = theirs->in6.sin6_port;
+		id->idiag_dport = ours->in6.sin6_port;
+		memcpy(id->idiag_src, &theirs->in6.sin6_addr,
+		    sizeof(theirs->in6.sin6_addr));
+		memcpy(id->idiag_dst, &ours->in6.sin6_addr,
+		    sizeof(ours->in6.sin6_addr));
+		/* Which link, where addresses are of one only. */
+		id->idiag_if = theirs->in6.sin6_scope_id;
+	}
+	return send(sock, &req, sizeof(req), 0) == (ssize_t)sizeof(req) ?
+	    0 : -1;
+}
+
+/* What an answer says besides, and of how many bytes; or NULL. */
+static const void *
+find(const struct nlmsghdr *head, unsigned short type, size_t *len_out)
+{
+	const struct rtattr	*a;
+	size_t			 left;
+
+	left = head->nlmsg_len - NLMSG_SPACE(sizeof(struct inet_diag_msg));
+	a = (const struct rtattr *)(const void *)((const char *)head +
+	    NLMSG_SPACE(sizeof(struct inet_diag_msg)));
+	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
+		if (a->rta_type == type) {
+			*len_out = RTA_PAYLOAD(a);
+			return RTA_DATA(a);
+		}
+	*len_out = 0;
+	return NULL;
+}
+
+/*
+ * The uid in the answer.  A socket that its process has closed already
+ * (TIME-WAIT, or an orphan in FIN-WAIT) is shown with uid 0 and no inode:
+ * taking that for root would make every hasty client root.
+ */
+static void
+read_answer(struct peer *p, const struct nlmsghdr *head, size_t len,
+    const union address *ours, const union address *theirs, uint64_t brand)
+{
+	const struct inet_diag_msg	*m;
+	bool				 is_in = theirs->any.sa_family ==
+					    AF_INET;
+	const void			*info;
+	size_t				 size;
+
+	if (!NLMSG_OK(head, len) || head->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
+	    head->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
+		return;
+	m = NLMSG_DATA(head);
+	if (m->idiag_inode == 0 || m->idiag_state == TCP_LISTEN ||
+	    m->idiag_state == TCP_SYN_SENT)
+		return;
+	/* The kernel may answer with a listener where it finds no match. */
+	if (m->id.idiag_sport != (is_in ? theirs->in.sin_port :
+	    theirs->in6.sin6_port) || m->id.idiag_dport != (is_in ?
+	    ours->in.sin_port : ours->in6.sin6_port))
+		return;
+	p->known = true;
+	p->uid = (uid_t)m->idiag_uid;
+	info = find(head, INET_DIAG_INFO, &size);
+	p->unfit = inside_why_tcp(info, size, brand);
+}
+
+static int
+identify_tcp(struct peer *p, const union address *ours,
+    const union address *theirs, uint64_t brand)
+{
+	union {
+		struct nlmsghdr	 head;
+		char		 room[ANSWER_MAX];
+	} answer;
+	struct timeval		 wait = { ANSWER_WAIT, 0 };
+	ssize_t			 n;
+	int			 sock, r = -1;
+
+	if ((sock = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+	    NETLINK_SOCK_DIAG)) == -1)
+		return -1;
+	if (setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &wait,
+	    sizeof(wait)) == -1 || ask(sock, ours, theirs) == -1 ||
+	    (n = recv(sock, &answer, sizeof(answer), 0)) == -1)
+		goto out;
+	read_answer(p, &answer.head, (size_t)n, ours, theirs, brand);
+	r = 0;
+ out:
+	fd_close(&sock);
+	return r;
+}
+
+static void
+end_of(const union address *a, struct nettable_end *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (a->any.sa_family == AF_INET6) {
+		out->address = a->in6.sin6_addr;
+		out->port = ntohs(a->in6.sin6_port);
+		return;
+	}
+	memset(&out->address.s6_addr[10], 0xff, 2);
+	memcpy(&out->address.s6_addr[12], &a->in.sin_addr,
+	    sizeof(a->in.sin_addr));
+	out->port = ntohs(a->in.sin_port);
+}
+
+static bool
+is_same(const struct nettable_end *a, const struct nettable_end *b)
+{
+	return a->port == b->port &&
+	    IN6_ARE_ADDR_EQUAL(&a->address, &b->address);
+}
+
+/* As read_answer(): whose socket it is, if anybody has it. */
+static bool
+find_in_table(const char *file, struct peer *p,
+    const struct nettable_end *ours, const struct nettable_end *theirs)
+{
+	struct nettable_row	 row;
+	char			*line = NULL;
+	size_t			 cap = 0;
+	ssize_t			 n;
+	FILE			*f;
+
+	if ((f = fopen(file, "re")) == NULL)
+		return false;
+	while (!p->known && (n = getline(&line, &cap, f)) > 0)
+		if (nettable_parse(line, (size_t)n - 1, &row) == 0 &&
+		    row.inode != 0 && row.state != TCP_LISTEN &&
+		    row.state != TCP_SYN_SENT &&
+		    is_same(&row.local, theirs) &&
+		    is_same(&row.remote, ours)) {
+			p->known = true;
+			p->uid = row.uid;
+		}
+	free(line);
+	fclose(f);
+	return p->known;
+}
+
+/* A socket of IPv6 may have its end at an address of IPv4. */
+static int
+identify_by_table(struct peer *p, const union address *ours,
+    const union address *theirs)
+{
+	struct nettable_end	 one, other;
+
+	end_of(ours, &one);
+	end_of(theirs, &other);
+	if (theirs->any.sa_family == AF_INET6 ||
+	    !find_in_table("/proc/net/tcp", p, &one, &other))
+		(void)!find_in_table("/proc/net/tcp6", p, &one, &other);
+	return 0;
+}
+
+/* Whose connection it is; of one that is, or was, in a sandbox p->unfit. */
+static int
+identify_pair(enum peer_way way, struct peer *p, const union address *ours,
+    const union address *theirs, uint64_t brand)
+{
+	switch (way) {
+	case PEER_WAY_DIAG:
+		return identify_tcp(p, ours, theirs, brand);
+	case PEER_WAY_TABLE:
+		return identify_by_table(p, ours, theirs);
+	default:
+		return 0;
+	}
+}
+
+/* A connection of ours to ourselves: 0, or -1: there is no loopback. */
+static int
+connect_ourselves(int fds[2], union address *ours, union address *theirs)
+{
+	socklen_t	 len = sizeof(ours->in);
+	int		 lfd;
+
+	memset(ours, 0, sizeof(*ours));
+	ours->in.sin_family = AF_INET;
+	ours->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	lfd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (lfd == -1 || fds[0] == -1 || bind(lfd, &ours->any, len) == -1 ||
+	    listen(lfd, 1) == -1 || getsockname(lfd, &ours->any, &len) == -1 ||
+	    connect(fds[0], &ours->any, len) == -1 ||
+	    getsockname(fds[0], &theirs->any, &len) == -1 ||
+	    (fds[1] = accept4(lfd, NULL, NULL, SOCK_CLOEXEC)) == -1) {
+		fd_close(&lfd);
+		fd_close(&fds[0]);
+		return -1;
+	}
+	fd_close(&lfd);
+	return 0;
+}
+
+enum peer_way
+peer_find_way(void)
+{
+	static const enum peer_way	 ways[] = {
+		PEER_WAY_DIAG, PEER_WAY_TABLE
+	};
+	union address			 ours, theirs;
+	struct peer			 p;
+	enum peer_way			 found = PEER_WAY_NONE;
+	size_t				 i;
+	int				 fds[2];
+
+	if (connect_ourselves(fds, &ours, &theirs) == -1)
+		return PEER_WAY_DIAG;
+	for (i = 0; i < sizeof(ways) / sizeof(ways[0]) &&
+	    found == PEER_WAY_NONE; i++) {
+		memset(&p, 0, sizeof(p));
+		if (identify_pair(ways[i], &p, &ours, &theirs, 0) == 0 &&
+		    p.known)
+			found = ways[i];
+	}
+	fd_close(&fds[0]);
+	fd_close(&fds[1]);
+	return found;
+}
+
+const char *
+peer_way_name(enum peer_way way)
+{
+	static const char *const	 names[] = {
+		[PEER_WAY_NONE] = "none",
+		[PEER_WAY_DIAG] = "sock_diag",
+		[PEER_WAY_TABLE] = "/proc/net/tcp"
+	};
+
+	return names[way];
+}
+
+/* On an IPv6 socket an IPv4 peer looks like this: ::ffff:127.0.0.1. */
+static void
+unmap(union address *a)
+{
+	struct sockaddr_in	 in;
+
+	if (a->any.sa_family != AF_INET6 ||
+	    !IN6_IS_ADDR_V4MAPPED(&a->in6.sin6_addr))
+		return;
+	memset(&in, 0, sizeof(in));
+	in.sin_family = AF_INET;
+	in.sin_port = a->in6.sin6_port;
+	memcpy(&in.sin_addr, &a->in6.sin6_addr.s6_addr[12],
+	    sizeof(in.sin_addr));
+	a->in = in;
+}
+
+/* Of a machine with IPv6 the upper half: it has all of the lower one. */
+static void
+name_network(const union address *a, char host[INET6_ADDRSTRLEN])
+{
+	struct in6_addr	 net = a->in6.sin6_addr;
+
+	memset(&net.s6_addr[8], 0, 8);
+	inet_ntop(AF_INET6, &net, host, INET6_ADDRSTRLEN);
+}
+
+static void
+describe(struct peer *p, const union address *a)
+{
+	char	 host[INET6_ADDRSTRLEN] = "?";
+
+	if (a->any.sa_family == AF_INET) {
+		inet_ntop(AF_INET, &a->in.sin_addr, host, sizeof(host));
+		snprintf(p->text, sizeof(p->text), "%s:%u", host,
+		    ntohs(a->in.sin_port));
+	} else {
+		inet_ntop(AF_INET6, &a->in6.sin6_addr, host, sizeof(host));
+		snprintf(p->text, sizeof(p->text), "[%s]:%u", host,
+		    ntohs(a->in6.sin6_port));
+	}
+	snprintf(p->address, sizeof(p->address), "%s", host);
+	if (a->any.sa_family == AF_INET6 && !tcp_is_loopback(&a->any))
+		name_network(a, host);
+	snprintf(p->source, sizeof(p->source), "%s", host);
+}
+
+const char *
+peer_culprit(const struct peer *p)
+{
+	return p->known ? p->user : p->source;
+}
+
+void
+peer_grant(struct peer *p, const char *identity, uid_t uid, bool has_gid,
+    gid_t gid)
+{
+	char	 was[PEER_TEXT_MAX];
+
+	p->known = true;
+	p->must_show = false;
+	p->has_shown = true;
+	p->uid = p->client_uid = uid;
+	p->has_gid = p->has_client_gid = has_gid;
+	p->gid = p->client_gid = gid;
+	snprintf(p->identity, sizeof(p->identity), "%s", identity);
+	memcpy(was, p->text, sizeof(was));
+	snprintf(p->text, sizeof(p->text), "%.47s %.31s", was, identity);
+	/* Who has proven something has a share of his own from here on. */
+	memcpy(was, p->source, sizeof(was));
+	snprintf(p->user, sizeof(p->user), "%.30s", identity);
+	snprintf(p->source, sizeof(p->source), "%.24s %.50s", identity, was);
+}
+
+static void
+forget_user(struct peer *p)
+{
+	p->known = p->has_gid = false;
+	p->uid = 0;
+	p->gid = 0;
+}
+
+/* Behind p->source, which says from where. */
+static void
+name_user(struct peer *p)
+{
+	char	 from[PEER_TEXT_MAX];
+
+	if (p->known)
+		snprintf(p->user, sizeof(p->user), "uid %lu",
+		    (unsigned long)p->uid);
+	else
+		strcpy(p->user, "unknown");
+	memcpy(from, p->source, sizeof(from));
+	snprintf(p->source, sizeof(p->source), "%.30s %.46s", p->user, from);
+}
+
+static int
+identify(int fd, enum peer_way way, uint64_t brand, struct peer *p)
+{
+	union address	 ours, theirs;
+	socklen_t	 len = sizeof(ours);
+
+	memset(p, 0, sizeof(*p));
+	if (getsockname(fd, &ours.any, &len) == -1)
+		return -1;
+	if (ours.any.sa_family == AF_UNIX)
+		return identify_unix(fd, p);
+	len = sizeof(theirs);
+	if (getpeername(fd, &theirs.any, &len) == -1)
+		return -1;
+	unmap(&ours);
+	unmap(&theirs);
+	p->is_tcp = true;
+	if (identify_pair(way, p, &ours, &theirs, brand) == -1)
+		return -1;
+	/*
+	 * By another address of this machine a command in a sandbox is found
+	 * out as well; but nobody is who such an address says.
+	 */
+	if (!tcp_is_loopback(&ours.any) || !tcp_is_loopback(&theirs.any))
+		forget_user(p);
+	describe(p, &theirs);
+	return 0;
+}
+
+void
+peer_is_user(struct peer *p)
+{
+	p->client_uid = p->uid;
+	p->has_client_gid = p->has_gid;
+	p->client_gid = p->gid;
+	if (p->known)
+		snprintf(p->identity, sizeof(p->identity), "uid:%lu",
+		    (unsigned long)p->uid);
+	else
+		strcpy(p->identity, "unknown");
+}
+
+int
+peer_identify(int fd, enum peer_way way, uint64_t brand,
+    const struct idmap *im, struct peer *p)
+{
+	if (identify(fd, way, brand, p) == -1)
+		return -1;
+	if (!idmap_is_user(im, p->uid) || (p->has_gid &&
+	    !idmap_is_group(im, p->gid)))
+		forget_user(p);
+	name_user(p);
+	peer_is_user(p);
+	return 0;
+}

@@ -1,0 +1,28 @@
+/*
+ * A line about a token: "NAME sha256:HEX [user=USER]", the value of the
+ * keyword Token and a line of a TokenFile.  Pure.
+ */
+#ifndef MASTER_AUTH_TOKENLINE_H
+#define MASTER_AUTH_TOKENLINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TOKEN_NAME_MAX	32	/* characters of NAME */
+#define TOKEN_USER_MAX	255	/* and of USER */
+#define TOKEN_HASH_LEN	32	/* bytes: SHA-256 */
+
+struct tokenline {
+	char	 name[TOKEN_NAME_MAX + 1];
+	uint8_t	 hash[TOKEN_HASH_LEN];
+	char	 user[TOKEN_USER_MAX + 1];	/* or empty */
+};
+
+/*
+ * Read len bytes: words between blanks.  NULL, or what is wrong; then t is of
+ * no use.
+ */
+const char	*tokenline_parse(const char *text, size_t len,
+		    struct tokenline *t) __attribute__((warn_unused_result));
+
+#endif

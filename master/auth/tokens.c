@@ -1,0 +1,401 @@
+#include "master/auth/tokens.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/limit.h"
+#include "common/secret.h"
+#include "master/auth/jwt.h"
+#include "master/auth/tokenline.h"
+
+#define FILE_MAX	(1024 * 1024)	/* bytes of a TokenFile */
+#define SECRET_MAX	4096		/* and of a file with one secret */
+#define ROOM_MIN	16		/* tokens */
+#define LONE_NAME	"capability"	/* of the TokenSecretFile's */
+
+struct token {
+	uint8_t		 hash[TOKEN_HASH_LEN];
+	char		 name[TOKEN_NAME_MAX + 1];
+	struct runas	 user;
+};
+
+struct tokens {
+	struct token	*list;		/* locked */
+	size_t		 n, room;
+	char		*secret;	/* locked; NULL: none is signed */
+	char		*issuer, *audience;
+	struct jwt_rules rules;
+	struct runas	 user;		/* of those that are signed */
+};
+
+/* What is being made, for whom it is told. */
+struct maker {
+	struct tokens		*t;
+	const struct conf	*conf;
+	const char		*where;		/* the setting was read */
+	struct conf_error	*e;
+};
+
+static int
+refuse(const struct maker *k, const char *setting, const char *text)
+{
+	conf_fail(k->e, "%s: %s", setting, text);
+	return conf_at(k->e, k->where);
+}
+
+/* --- a list in locked memory --- */
+
+static int
+grow(struct tokens *t)
+{
+	size_t		 room = t->room == 0 ? ROOM_MIN : 2 * t->room;
+	struct token	*list;
+
+	if ((list = sodium_allocarray(room, sizeof(*list))) == NULL)
+		return -1;
+	if (t->n > 0)
+		memcpy(list, t->list, t->n * sizeof(*list));
+	if (t->list != NULL)
+		sodium_free(t->list);
+	t->list = list;
+	t->room = room;
+	return 0;
+}
+
+/*
+ * One name may have several tokens, so that one can be replaced while its
+ * sessions go on; but it is one user's.
+ */
+static int
+add(const struct maker *k, const char *setting, const struct tokenline *line)
+{
+	struct tokens	*t = k->t;
+	struct token	*new;
+	char		 what[128], reason[RUNAS_WHY];
+	size_t		 i;
+
+	if (t->n >= LIMIT_TOKENS)
+		return refuse(k, setting, "too many tokens");
+	if (t->n == t->room && grow(t) == -1)
+		return refuse(k, setting, strerror(errno));
+	new = &t->list[t->n];
+	memset(new, 0, sizeof(*new));
+	memcpy(new->hash, line->hash, sizeof(new->hash));
+	memcpy(new->name, line->name, sizeof(new->name));
+	snprintf(what, sizeof(what), line->user[0] != '\0' ?
+	    "user= of token %s" : "user= of token %s, or TokenUser",
+	    line->name);
+	if (runas_find(k->conf, what, line->user[0] != '\0' ? line->user :
+	    k->conf->token_user, &new->user, reason, sizeof(reason)) == -1)
+		return refuse(k, setting, reason);
+	for (i = 0; i < t->n; i++)
+		if (strcmp(t->list[i].name, new->name) == 0 &&
+		    t->list[i].user.uid != new->user.uid)
+			return refuse(k, setting, "a name of another user's "
+			    "token");
+	t->n++;
+	return 0;
+}
+
+static int
+add_line(const struct maker *k, const char *setting, const char *text,
+    size_t len)
+{
+	struct tokenline	 line;
+	const char		*wrong = tokenline_parse(text, len, &line);
+	int			 r;
+
+	r = wrong != NULL ? refuse(k, setting, wrong) :
+	    add(k, setting, &line);
+	sodium_memzero(&line, sizeof(line));
+	return r;
+}
+
+/* --- where they come from --- */
+
+static int
+add_listed(struct maker *k)
+{
+	const struct conf_list	*l = &k->conf->token;
+	size_t			 i;
+
+	for (i = 0; i < l->n; i++) {
+		k->where = conf_where(k->conf, CONF_ROW_token, i);
+		if (add_line(k, "Token", l->item[i], strlen(l->item[i])) ==
+		    -1)
+			return -1;
+	}
+	return 0;
+}
+
+static char *
+read_file(const struct maker *k, const char *keyword, const char *path,
+    size_t max, size_t *len_out)
+{
+	char	 reason[128], *text;
+
+	if ((text = secret_read_file(path, max, len_out, reason,
+	    sizeof(reason))) == NULL) {
+		conf_fail(k->e, "%s %.300s: %s", keyword, path, reason);
+		conf_at(k->e, k->where);
+	}
+	return text;
+}
+
+/* Lines as the values of Token; empty ones and comments are left out. */
+static int
+add_file(struct maker *k)
+{
+	const char	*path = k->conf->token_file, *end, *line, *stop;
+	char		*text, setting[400];
+	size_t		 len;
+	unsigned	 number = 0;
+	int		 r = 0;
+
+	k->where = conf_where(k->conf, CONF_ROW_token_file, 0);
+	if ((text = read_file(k, "TokenFile", path, FILE_MAX, &len)) == NULL)
+		return -1;
+	for (line = text; r == 0 && line < text + len; line = end + 1) {
+		if ((end = memchr(line, '\n', (size_t)(text + len - line))) ==
+		    NULL)
+			end = text + len;
+		number++;
+		stop = end > line && end[-1] == '\r' ? end - 1 : end;
+		if (stop == line || *line == '#')
+			continue;
+		snprintf(setting, sizeof(setting), "TokenFile %.300s: line "
+		    "%u", path, number);
+		r = add_line(k, setting, line, (size_t)(stop - line));
+	}
+	sodium_free(text);
+	return r;
+}
+
+/* The content without white space around it, as the reference. */
+static char *
+read_trimmed(const struct maker *k, const char *keyword, const char *path,
+    size_t *len_out)
+{
+	static const char	 white[] = " \t\r\n\v\f";
+	char			*text;
+	size_t			 skip;
+
+	if ((text = read_file(k, keyword, path, SECRET_MAX, len_out)) == NULL)
+		return NULL;
+	while (*len_out > 0 && memchr(white, text[*len_out - 1],
+	    sizeof(white) - 1) != NULL)
+		text[--*len_out] = '\0';
+	skip = strspn(text, white);
+	*len_out -= skip;
+	memmove(text, text + skip, *len_out + 1);
+	return text;
+}
+
+/* A file with one token in the clear. */
+static int
+add_lone(struct maker *k)
+{
+	const char		*path = k->conf->token_secret_file;
+	struct tokenline	 line;
+	char			*text;
+	size_t			 len;
+	int			 r = -1;
+
+	k->where = conf_where(k->conf, CONF_ROW_token_secret_file, 0);
+	if ((text = read_trimmed(k, "TokenSecretFile", path, &len)) == NULL)
+		return -1;
+	memset(&line, 0, sizeof(line));
+	strcpy(line.name, LONE_NAME);
+	crypto_hash_sha256(line.hash, (const uint8_t *)text, len);
+	if (len == 0)
+		refuse(k, "TokenSecretFile", "it is empty");
+	else
+		r = add(k, "TokenSecretFile", &line);
+	sodium_memzero(&line, sizeof(line));
+	sodium_free(text);
+	return r;
+}
+
+static int
+copy_text(const char *text, char **out)
+{
+	return text[0] == '\0' || (*out = strdup(text)) != NULL ? 0 : -1;
+}
+
+/* Those that are signed. */
+static int
+add_signed(struct maker *k, bool is_test)
+{
+	const struct conf	*c = k->conf;
+	struct tokens		*t = k->t;
+	char			 reason[RUNAS_WHY];
+	size_t			 len;
+
+	k->where = conf_where(c, CONF_ROW_bearer_secret_file, 0);
+	if (runas_find(c, "TokenUser", c->token_user, &t->user, reason,
+	    sizeof(reason)) == -1)
+		return refuse(k, "BearerSecretFile", reason);
+	if (is_test)
+		return 0;
+	if ((t->secret = read_trimmed(k, "BearerSecretFile",
+	    c->bearer_secret_file, &len)) == NULL)
+		return -1;
+	if (len < JWT_SECRET_MIN)
+		return refuse(k, "BearerSecretFile",
+		    "it needs at least 32 bytes");
+	if (copy_text(c->bearer_issuer, &t->issuer) == -1 ||
+	    copy_text(c->bearer_audience, &t->audience) == -1)
+		return refuse(k, "BearerSecretFile", strerror(errno));
+	t->rules.secret = (const uint8_t *)t->secret;
+	t->rules.secret_len = len;
+	t->rules.issuer = t->issuer;
+	t->rules.audience = t->audience;
+	t->rules.skew = c->bearer_skew / 1000;
+	t->rules.needs_subject = c->require_subject != 0;
+	return 0;
+}
+
+/* What needs something else. */
+static int
+check_needs(struct maker *k)
+{
+	const struct conf	*c = k->conf;
+	bool			 has_issuer = c->bearer_issuer[0] != '\0';
+
+	k->where = conf_where(c, has_issuer ? CONF_ROW_bearer_issuer :
+	    CONF_ROW_bearer_audience, 0);
+	if (c->bearer_secret_file[0] == '\0' && (has_issuer ||
+	    c->bearer_audience[0] != '\0'))
+		return refuse(k, "BearerIssuer and BearerAudience",
+		    "they need BearerSecretFile");
+	k->where = conf_where(c, CONF_ROW_require_token, 0);
+	if (c->require_token == CONF_TOKEN_ALWAYS && !tokens_wanted(c))
+		return refuse(k, "RequireToken always", "there is no token: "
+		    "see Token, TokenFile and BearerSecretFile");
+	k->where = "";
+	return 0;
+}
+
+static int
+fill(struct maker *k, bool is_test)
+{
+	const struct conf	*c = k->conf;
+	bool			 is_signed = c->bearer_secret_file[0] != '\0';
+	bool			 has_file = c->token_file[0] != '\0';
+	bool			 has_lone = c->token_secret_file[0] != '\0';
+
+	if (check_needs(k) == -1 || add_listed(k) == -1 ||
+	    (has_file && !is_test && add_file(k) == -1) ||
+	    (has_lone && !is_test && add_lone(k) == -1) ||
+	    (is_signed && add_signed(k, is_test) == -1))
+		return -1;
+	/* From here on nobody writes to them. */
+	if ((k->t->list != NULL && sodium_mprotect_readonly(k->t->list) ==
+	    -1) || (k->t->secret != NULL &&
+	    sodium_mprotect_readonly(k->t->secret) == -1))
+		return refuse(k, "tokens", strerror(errno));
+	return 0;
+}
+
+struct tokens *
+tokens_load(const struct conf *c, bool is_test, struct conf_error *e)
+{
+	struct maker	 k = { NULL, c, "", e };
+
+	if ((k.t = calloc(1, sizeof(*k.t))) == NULL) {
+		refuse(&k, "tokens", strerror(errno));
+		return NULL;
+	}
+	if (fill(&k, is_test) == -1)
+		tokens_free(&k.t);
+	return k.t;
+}
+
+void
+tokens_free(struct tokens **tp)
+{
+	struct tokens	*t = *tp;
+
+	*tp = NULL;
+	if (t == NULL)
+		return;
+	if (t->list != NULL)
+		sodium_free(t->list);
+	if (t->secret != NULL)
+		sodium_free(t->secret);
+	free(t->issuer);
+	free(t->audience);
+	free(t);
+}
+
+void
+tokens_wipe(struct conf *c)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->token.n; i++)
+		sodium_memzero(c->token.item[i], strlen(c->token.item[i]));
+}
+
+/* --- use --- */
+
+bool
+tokens_wanted(const struct conf *c)
+{
+	return c->token.n > 0 || c->token_file[0] != '\0' ||
+	    c->token_secret_file[0] != '\0' ||
+	    c->bearer_secret_file[0] != '\0';
+}
+
+bool
+tokens_any(const struct tokens *t)
+{
+	return t != NULL && (t->n > 0 || t->secret != NULL);
+}
+
+/* All are compared, whichever is right. */
+static const struct token *
+find(const struct tokens *t, const void *shown, size_t len)
+{
+	const struct token	*found = NULL;
+	uint8_t			 hash[TOKEN_HASH_LEN];
+	size_t			 i;
+
+	crypto_hash_sha256(hash, shown, len);
+	for (i = 0; i < t->n; i++)
+		if (sodium_memcmp(hash, t->list[i].hash, sizeof(hash)) == 0)
+			found = &t->list[i];
+	sodium_memzero(hash, sizeof(hash));
+	return found;
+}
+
+const char *
+tokens_judge(const struct tokens *t, const void *shown, size_t len,
+    uint64_t now, struct grant *out, bool *is_guess_out)
+{
+	const struct token	*found = find(t, shown, len);
+	char			 subject[JWT_SUBJECT_MAX + 1];
+	enum jwt_verdict	 v;
+
+	memset(out, 0, sizeof(*out));
+	*is_guess_out = false;
+	if (found != NULL) {
+		snprintf(out->identity, sizeof(out->identity), "token:%s",
+		    found->name);
+		out->user = found->user;
+		return NULL;
+	}
+	v = t->secret == NULL ? JWT_FORGED :
+	    jwt_judge(&t->rules, shown, len, now, subject);
+	if (v == JWT_GOOD) {
+		snprintf(out->identity, sizeof(out->identity), "jwt:%s",
+		    subject);
+		out->user = t->user;
+		return NULL;
+	}
+	*is_guess_out = v == JWT_FORGED;
+	return *is_guess_out ? "wrong token" : jwt_why(v);
+}

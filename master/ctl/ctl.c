@@ -1,0 +1,793 @@
+#include "common/ev.h"
+#include "master/ctl/ctl_priv.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/auth/inside.h"
+#include "master/auth/names.h"
+
+#define CLIENTS_MAX	64	/* operators at a time */
+#define OTHERS_MAX	48	/* the rest is for who sees all */
+#define USER_MAX	8	/* of one of the others */
+#define IDLE_MS		10000	/* before a request */
+#define TABLE_MAX	(16 * 1024 * 1024) /* bytes one may leave unread */
+#define PAUSE_MS	100	/* when descriptors run out */
+#define NOBODY	((uid_t)-1)	/* no user has it */
+#define PREFIX_MIN	4	/* characters of an id that name a session */
+
+struct ctl {
+	struct master			*master;
+	int				 fd;
+	char				*path;
+	struct io			 accept_ev;
+	struct timer			 pause_ev;
+	TAILQ_HEAD(, ctl_client)	 clients;
+	unsigned			 nclients;
+	uint32_t			 next_ticket;
+};
+
+enum who { ANY, OWNER };
+
+static const struct {
+	const char	*name;
+	ctl_fn		*fn;
+	enum who	 who;
+	size_t		 min, max;	/* arguments */
+} commands[] = {
+#define CTL(name, fn, form, who, option, min, max, arguments, help)	\
+	{ name, ctl_##fn, who, min, max },
+#define LOCAL(name, fn, arguments, help)
+#include "proto/ctl.def"
+#undef CTL
+#undef LOCAL
+};
+
+static void	 on_accept(void *);
+static void	 on_pause(void *);
+
+/* --- the socket --- */
+
+/* The group that may open it; (gid_t)-1: none but our own. */
+static int
+find_group(const struct conf *c, gid_t *gid_out, struct conf_error *e)
+{
+	const struct group	*gr;
+
+	*gid_out = (gid_t)-1;
+	if (c->control_group[0] == '\0')
+		return 0;
+	if ((gr = names_group(c->control_group)) == NULL) {
+		conf_fail(e, "ControlGroup %.200s: %s", c->control_group,
+		    errno == 0 ? "no such group" : names_error(errno));
+		return conf_at(e, conf_where(c, CONF_ROW_control_group, 0));
+	}
+	*gid_out = gr->gr_gid;
+	return 0;
+}
+
+int
+ctl_check(const struct conf *c, struct conf_error *e)
+{
+	gid_t	 gid;
+
+	return find_group(c, &gid, e);
+}
+
+static int
+set_group(const struct ctl *c)
+{
+	struct conf_error	 e;
+	gid_t			 gid;
+
+	if (find_group(&c->master->conf, &gid, &e) == -1) {
+		log_warnx("%s", e.text);
+		return -1;
+	}
+	if (lchown(c->path, (uid_t)-1, gid) == -1) {
+		log_warn("%s", c->path);
+		return -1;
+	}
+	return 0;
+}
+
+static int
+open_socket(struct ctl *c)
+{
+	struct sockaddr_un	 un;
+	mode_t			 mask;
+	int			 r;
+
+	memset(&un, 0, sizeof(un));
+	un.sun_family = AF_UNIX;
+	if (strlen(c->path) >= sizeof(un.sun_path)) {
+		log_warnx("%s: too long for a socket", c->path);
+		return -1;
+	}
+	strcpy(un.sun_path, c->path);
+	/* The run directory is locked: a file in the way is stale. */
+	if (unlink(c->path) == -1 && errno != ENOENT) {
+		log_warn("%s", c->path);
+		return -1;
+	}
+	if ((c->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1) {
+		log_warn("control socket");
+		return -1;
+	}
+	mask = umask(0117);
+	r = bind(c->fd, (struct sockaddr *)&un, sizeof(un));
+	umask(mask);
+	if (r == -1 || listen(c->fd, CLIENTS_MAX) == -1) {
+		log_warn("%s", c->path);
+		return -1;
+	}
+	return set_group(c);
+}
+
+static int
+start_accepting(struct ctl *c)
+{
+	struct event_base	*base = c->master->base;
+
+	timer_init(&c->pause_ev, base, on_pause, c);
+	io_init(&c->accept_ev, base, c->fd, EV_READ | EV_PERSIST, on_accept, c);
+	return io_start(&c->accept_ev);
+}
+
+struct ctl *
+ctl_new(struct master *m)
+{
+	struct ctl	*c;
+
+	if ((c = calloc(1, sizeof(*c))) == NULL)
+		return NULL;
+	c->master = m;
+	c->fd = -1;
+	TAILQ_INIT(&c->clients);
+	if (m->dir == NULL)
+		return c;		/* nobody can ask */
+	if (asprintf(&c->path, "%s/%s", m->dir, CTL_SOCKET) == -1)
+		c->path = NULL;
+	if (c->path == NULL || open_socket(c) == -1 ||
+	    start_accepting(c) == -1)
+		ctl_free(&c);
+	return c;
+}
+
+static void	 tell_act(struct ctl_client *c, const char *result,
+		    const char *why);
+
+static void
+client_free(struct ctl_client *cl)
+{
+	struct master	*m = cl->ctl->master;
+
+	tell_act(cl, "unknown", "nobody waited for it");
+	TAILQ_REMOVE(&cl->ctl->clients, cl, entry);
+	cl->ctl->nclients--;
+	chan_free(&cl->chan);
+	timer_stop(&cl->late_ev);
+	free(cl->awaited);
+	fd_close(&cl->stream);
+	buf_fini(&cl->text);
+	free(cl);
+	reserve_fill(&m->reserve);
+}
+
+void
+ctl_free(struct ctl **cp)
+{
+	struct ctl		*c = *cp;
+	struct ctl_client	*cl;
+
+	*cp = NULL;
+	if (c == NULL)
+		return;
+	while ((cl = TAILQ_FIRST(&c->clients)) != NULL) {
+		if (cl->waits)
+			ctl_on_end(cl);
+		client_free(cl);
+	}
+	io_stop(&c->accept_ev);
+	timer_stop(&c->pause_ev);
+	if (c->fd != -1)
+		unlink(c->path);
+	fd_close(&c->fd);
+	free(c->path);
+	free(c);
+}
+
+struct master *
+ctl_master(const struct ctl *c)
+{
+	return c->master;
+}
+
+/* --- operators --- */
+
+static void
+on_request(void *arg, struct ipc_msg *m)
+{
+	struct ctl_client	*cl = arg;
+	const Ipc__CtlRequest	*in = (const Ipc__CtlRequest *)m->body;
+	size_t			 i;
+
+	if (cl->ticket != 0 || cl->waits) {
+		ctl_put_end(cl, 1, "one command at a time");
+		return;
+	}
+	timer_stop(&cl->late_ev);		/* of who says nothing */
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(commands[i].name, in->command) == 0)
+			break;
+	if (i == sizeof(commands) / sizeof(commands[0])) {
+		ctl_put_end(cl, 2, "unknown command");
+	} else if (in->n_arg < commands[i].min ||
+	    in->n_arg > commands[i].max) {
+		ctl_put_end(cl, 2, "wrong number of arguments");
+	} else if (commands[i].who == OWNER && !cl->sees_all) {
+		ctl_audit(cl, "may not %s", in->command);
+		cl->command = commands[i].name;
+		ctl_act(cl);
+		ctl_put_end(cl, CTL_DENIED,
+		    "only for root and the daemon's user");
+	} else {
+		cl->in = in;
+		cl->command = commands[i].name;
+		commands[i].fn(cl);
+		cl->in = NULL;
+	}
+}
+
+static void
+on_client_end(void *arg, int error)
+{
+	(void)error;
+	client_free(arg);
+}
+
+/* What an act was about is known; the answer ends. */
+static void
+conclude(struct ctl_client *cl, struct child *child, enum ctl_outcome outcome,
+    const Ipc__Acted *in)
+{
+	ctl_acted_fn	*fn = cl->on_acted;
+
+	timer_stop(&cl->late_ev);
+	cl->ticket = 0;
+	cl->nawaited = 0;
+	cl->on_acted = NULL;
+	fn(cl, child, outcome, in);
+	fd_close(&cl->stream);
+}
+
+/*
+ * The workers had their time.  Of those that did not answer it is said: they
+ * are the ones that an operator has to know.
+ */
+static void
+on_late(void *arg)
+{
+	struct ctl_client	*cl = arg;
+	const struct child	*child;
+	size_t			 i;
+
+	if (cl->ticket == 0) {
+		client_free(cl);	/* it has not said a word */
+		return;
+	}
+	if (cl->on_acted != NULL) {
+		conclude(cl, child_by_id(cl->ctl->master, cl->awaited[0]),
+		    CTL_LATE, NULL);
+		return;
+	}
+	for (i = 0; i < cl->nawaited; i++) {
+		child = child_by_id(cl->ctl->master, cl->awaited[i]);
+		if (child != NULL && child->route != NULL &&
+		    ctl_may_see(cl, child->route))
+			cl->on_report(cl, child->route, NULL);
+	}
+	cl->ticket = 0;
+	cl->nawaited = 0;
+	ctl_put_end(cl, 0, NULL);
+}
+
+static void
+on_pause(void *arg)
+{
+	struct ctl	*c = arg;
+
+	io_start(&c->accept_ev);
+}
+
+/* Who is in a sandbox that does not hide our folder has no business here. */
+static bool
+is_inside(int fd, pid_t pid)
+{
+	const char	*why = inside_why(fd, pid);
+
+	if (why != NULL)
+		log_info("control: pid %ld: refused: %s", (long)pid, why);
+	return why != NULL;
+}
+
+/* Whether nobody else gets into the run directory; root knows no modes. */
+static bool
+is_ours_alone(const struct master *m)
+{
+	struct stat	 st;
+
+	return !m->is_root && stat(m->dir, &st) == 0 &&
+	    (st.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
+/* Who connects; NOBODY if he has no number here (master/auth/idmap.h). */
+static uid_t
+user_of(const struct ctl *c, uid_t uid)
+{
+	return idmap_is_user(&c->master->idmap, uid) ||
+	    is_ours_alone(c->master) ? uid : NOBODY;
+}
+
+static bool
+sees_all(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
+/* Whether there is room for one more of that user; root's is never taken. */
+static bool
+has_room(const struct ctl *c, uid_t uid)
+{
+	const struct ctl_client	*cl;
+	unsigned		 of_user = 0, of_others = 0;
+
+	if (sees_all(uid))
+		return c->nclients < CLIENTS_MAX;
+	TAILQ_FOREACH(cl, &c->clients, entry) {
+		of_user += cl->uid == uid;
+		of_others += !cl->sees_all;
+	}
+	return of_user < USER_MAX && of_others < OTHERS_MAX &&
+	    c->nclients < CLIENTS_MAX;
+}
+
+static void
+accept_one(struct ctl *c, int lfd)
+{
+	struct ctl_client	*cl;
+	struct ucred		 cred;
+	socklen_t		 len = sizeof(cred);
+	uid_t			 uid;
+	int			 fd;
+
+	if ((fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) ==
+	    -1) {
+		if (errno != EAGAIN && errno != ECONNABORTED) {
+			io_stop(&c->accept_ev);
+			timer_set(&c->pause_ev, PAUSE_MS);
+		}
+		return;
+	}
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1 ||
+	    !has_room(c, uid = user_of(c, cred.uid)) ||
+	    is_inside(fd, cred.pid) ||
+	    (cl = calloc(1, sizeof(*cl))) == NULL) {
+		fd_close(&fd);
+		return;
+	}
+	cl->ctl = c;
+	cl->stream = -1;
+	cl->uid = uid;
+	cl->pid = cred.pid;
+	cl->sees_all = sees_all(uid);
+	TAILQ_INSERT_TAIL(&c->clients, cl, entry);
+	c->nclients++;
+	timer_init(&cl->late_ev, c->master->base, on_late, cl);
+	if ((cl->chan = chan_new(c->master->base, fd, IPC_ROLE_MASTER,
+	    IPC_ROLE_OPERATOR, on_request, on_client_end, cl)) == NULL) {
+		fd_close(&fd);
+		client_free(cl);
+		return;
+	}
+	chan_set_limit(cl->chan, TABLE_MAX);
+	timer_set(&cl->late_ev, IDLE_MS);
+}
+
+/* When sessions have all descriptors, an operator is needed most. */
+static void
+on_accept(void *arg)
+{
+	struct ctl	*c = arg;
+
+	reserve_release(&c->master->reserve);
+	accept_one(c, c->fd);
+	reserve_fill(&c->master->reserve);
+}
+
+bool
+ctl_may_see(const struct ctl_client *c, const struct route *r)
+{
+	return r->opened && (c->sees_all || c->uid == r->client_uid);
+}
+
+void
+ctl_audit(const struct ctl_client *c, const char *fmt, ...)
+{
+	char	 text[256];
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_info("control: uid %lu, pid %ld: %s", (unsigned long)c->uid,
+	    (long)c->pid, text);
+}
+
+/* One word, so that nobody can add to the sentence. */
+static void
+set_name(char *name, size_t size, const char *text)
+{
+	size_t	 i;
+
+	for (i = 0; i < size - 1 && text[i] != '\0'; i++)
+		name[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] : '?';
+	name[i] = '\0';
+}
+
+void
+ctl_act(struct ctl_client *c)
+{
+	memset(&c->act, 0, sizeof(c->act));
+	c->is_act = true;
+	c->denied = NULL;
+	c->act.event = AUDIT_control;
+	c->act.by_uid = AUDIT_N(c->uid);
+	c->act.by_pid = AUDIT_N(c->pid);
+	c->act.command = c->command;
+	c->process[0] = '\0';
+}
+
+void
+ctl_act_on(struct ctl_client *c, const struct route *r, const char *process)
+{
+	c->act.session = AUDIT_N(r->number);
+	c->act.uid = AUDIT_N(r->uid);
+	memcpy(c->identity, r->identity, sizeof(c->identity));
+	c->act.identity = c->identity;
+	if (process == NULL)
+		return;
+	set_name(c->process, sizeof(c->process), process);
+	c->act.process = c->process;
+}
+
+/* A slip or an attack: who reads the log has to know what it was about. */
+static void
+note_missed(struct ctl_client *c, const char *name, const struct route *others)
+{
+	char	 whose[48] = "";
+
+	if (!c->is_act)
+		return;
+	set_name(c->asked, sizeof(c->asked), name);
+	c->act.asked = c->asked;
+	if (c->in->n_arg > 1) {
+		set_name(c->process, sizeof(c->process), c->in->arg[1]);
+		c->act.process = c->process;
+	}
+	if (others != NULL) {
+		ctl_act_on(c, others, NULL);
+		c->denied = "it is somebody else's";
+		snprintf(whose, sizeof(whose), ": it is uid %lu's",
+		    (unsigned long)others->client_uid);
+	}
+	ctl_audit(c, "%s: gets no session %s%s", c->command, c->asked, whose);
+}
+
+static void
+tell_act(struct ctl_client *c, const char *result, const char *why)
+{
+	if (!c->is_act)
+		return;
+	c->is_act = false;
+	c->act.result = result;
+	c->act.why = why;
+	audit(c->ctl->master, &c->act);
+}
+
+void
+ctl_act_done(struct ctl_client *c)
+{
+	tell_act(c, "done", NULL);
+}
+
+/* Whether that is its number, or how its id begins. */
+static bool
+is_named(const struct route *r, const char *name)
+{
+	char	 number[16];
+	size_t	 len = strlen(name);
+
+	snprintf(number, sizeof(number), "%u", r->number);
+	return strcmp(number, name) == 0 || (len >= PREFIX_MIN &&
+	    len <= ROUTE_ID_LEN && strncmp(r->id, name, len) == 0);
+}
+
+struct route *
+ctl_find(struct ctl_client *c, const char *name)
+{
+	struct route	*r, *found = NULL, *others = NULL;
+
+	TAILQ_FOREACH(r, &c->ctl->master->all_routes, entry) {
+		if (!r->opened || !is_named(r, name))
+			continue;
+		if (!ctl_may_see(c, r)) {
+			others = r;
+			continue;
+		}
+		if (found != NULL) {
+			note_missed(c, name, NULL);
+			ctl_put_end(c, 1, "more than one session begins so");
+			return NULL;
+		}
+		found = r;
+	}
+	if (found == NULL) {
+		note_missed(c, name, others);
+		ctl_put_end(c, 1, "no such session");
+	}
+	return found;
+}
+
+/* --- tables --- */
+
+void
+ctl_row_text(struct ctl_row *r, const char *text)
+{
+	if (r->n < CTL_CELLS_MAX)
+		r->cell[r->n++] = strdup(text);
+}
+
+void
+ctl_row_number(struct ctl_row *r, uint64_t n)
+{
+	char	 text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
+	ctl_row_text(r, text);
+}
+
+void
+ctl_put_head(struct ctl_client *c, const struct ctl_column *columns)
+{
+	Ipc__CtlHead	 out = IPC__CTL_HEAD__INIT;
+	char		*names[CTL_CELLS_MAX];
+	Ipc__CellKind	 kinds[CTL_CELLS_MAX];
+	size_t		 n;
+
+	for (n = 0; columns[n].name != NULL && n < CTL_CELLS_MAX; n++) {
+		names[n] = (char *)(uintptr_t)columns[n].name;
+		kinds[n] = columns[n].kind;
+	}
+	out.column = names;
+	out.n_column = n;
+	out.kind = kinds;
+	out.n_kind = n;
+	chan_send(c->chan, IPC_ctl_head, &out, -1);
+}
+
+void
+ctl_put_row(struct ctl_client *c, struct ctl_row *r)
+{
+	Ipc__CtlRow	 out = IPC__CTL_ROW__INIT;
+	static char	 none[] = "";
+	size_t		 i;
+
+	for (i = 0; i < r->n; i++)
+		if (r->cell[i] == NULL)
+			r->cell[i] = none;
+	out.cell = r->cell;
+	out.n_cell = r->n;
+	chan_send(c->chan, IPC_ctl_row, &out, -1);
+	for (i = 0; i < r->n; i++)
+		if (r->cell[i] != none)
+			free(r->cell[i]);
+	r->n = 0;
+}
+
+void
+ctl_put_end(struct ctl_client *c, unsigned exit_code, const char *error)
+{
+	Ipc__CtlEnd	 out = IPC__CTL_END__INIT;
+
+	out.exit_code = exit_code;
+	if (error != NULL)
+		out.error = (char *)(uintptr_t)error;
+	chan_send(c->chan, IPC_ctl_end, &out, -1);
+	tell_act(c, exit_code == 0 ? "done" : exit_code == CTL_DENIED ||
+	    c->denied != NULL ? "denied" : "failed", c->denied != NULL ?
+	    c->denied : error);
+}
+
+/* --- commands that ask the workers --- */
+
+static int
+await(struct ctl_client *c, const struct child *child)
+{
+	unsigned	*list;
+
+	if ((list = reallocarray(c->awaited, c->nawaited + 1,
+	    sizeof(*list))) == NULL)
+		return -1;
+	c->awaited = list;
+	list[c->nawaited++] = child->id;
+	return 0;
+}
+
+/*
+ * All have answered, or never will.  The one that was meant may have given its
+ * place back just now, or have ended.
+ */
+static void
+end_table(struct ctl_client *c)
+{
+	struct route	*r;
+
+	if (c->only == 0 || c->is_told) {
+		ctl_put_end(c, 0, NULL);
+		return;
+	}
+	TAILQ_FOREACH(r, &c->ctl->master->all_routes, entry)
+		if (r->number == c->only && r->owner == NULL) {
+			c->on_report(c, r, NULL);
+			ctl_put_end(c, 0, NULL);
+			return;
+		}
+	ctl_put_end(c, 1, "the session has ended");
+}
+
+/* That child has answered, or never will. */
+static void
+answered(struct ctl_client *c, struct child *child)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->nawaited; i++)
+		if (c->awaited[i] == child->id) {
+			if (c->on_acted != NULL) {
+				conclude(c, child, CTL_GONE, NULL);
+				return;
+			}
+			c->awaited[i] = c->awaited[--c->nawaited];
+			if (c->nawaited > 0)
+				return;
+			timer_stop(&c->late_ev);
+			c->ticket = 0;
+			end_table(c);
+			return;
+		}
+}
+
+static bool
+is_awaited(const struct ctl_client *c, const struct child *child)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->nawaited; i++)
+		if (c->awaited[i] == child->id)
+			return true;
+	return false;
+}
+
+static void
+begin(struct ctl_client *c)
+{
+	if ((c->ticket = ++c->ctl->next_ticket) == 0)
+		c->ticket = ++c->ctl->next_ticket;
+	c->nawaited = 0;
+}
+
+void
+ctl_ask(struct ctl_client *c, struct route *only, bool processes,
+    void (*on_report)(struct ctl_client *, struct route *,
+    const Ipc__Report *))
+{
+	struct route	*r;
+
+	begin(c);
+	c->only = only != NULL ? only->number : 0;
+	c->is_told = false;
+	c->on_report = on_report;
+	TAILQ_FOREACH(r, &c->ctl->master->all_routes, entry) {
+		if (!ctl_may_see(c, r) || (only != NULL && r != only))
+			continue;
+		if (r->owner == NULL) {
+			on_report(c, r, NULL);
+			c->is_told = true;
+		} else if (await(c, r->owner) == 0)
+			child_query(r->owner, c->ticket, processes);
+	}
+	if (c->nawaited == 0) {
+		c->ticket = 0;
+		end_table(c);
+	} else {
+		timer_set(&c->late_ev, LIMIT_QUERY);
+	}
+}
+
+void
+ctl_on_report(struct ctl *c, struct child *from, const Ipc__Report *r)
+{
+	struct ctl_client	*cl;
+
+	if (r->n_process > LIMIT_REPORT_ROWS) {
+		child_violates(from, "report");
+		return;
+	}
+	TAILQ_FOREACH(cl, &c->clients, entry) {
+		if (cl->ticket == 0 || cl->ticket != r->ticket ||
+		    !is_awaited(cl, from))
+			continue;
+		if (from->route != NULL && ctl_may_see(cl, from->route)) {
+			cl->on_report(cl, from->route, r);
+			cl->is_told = true;
+		}
+		if (!r->more)
+			answered(cl, from);
+		return;
+	}
+}
+
+uint32_t
+ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
+    ctl_acted_fn *on_acted)
+{
+
+	begin(c);
+	if (await(c, child) == -1) {
+		c->ticket = 0;
+		ctl_put_end(c, 1, "the daemon is out of memory");
+		return 0;
+	}
+	c->on_acted = on_acted;
+	timer_set(&c->late_ev, ms);
+	return c->ticket;
+}
+
+void
+ctl_on_acted(struct ctl *c, struct child *from, const Ipc__Acted *in)
+{
+	struct ctl_client	*cl;
+
+	TAILQ_FOREACH(cl, &c->clients, entry)
+		if (cl->ticket != 0 && cl->ticket == in->ticket &&
+		    cl->on_acted != NULL && is_awaited(cl, from)) {
+			conclude(cl, from, CTL_ANSWERED, in);
+			return;
+		}
+}
+
+void
+ctl_on_child_gone(struct ctl *c, struct child *child)
+{
+	struct ctl_client	*cl;
+
+	if (c == NULL)
+		return;
+	TAILQ_FOREACH(cl, &c->clients, entry)
+		if (cl->ticket != 0)
+			answered(cl, child);
+}

@@ -1,0 +1,347 @@
+/* The commands of proto/ctl.def that do something. */
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "common/signals.h"
+#include "master/ctl/ctl_priv.h"
+#include "master/drain.h"
+
+#define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
+#define NUMBER(name)	{ name, IPC__CELL_KIND__NUMBER }
+#define END		{ NULL, IPC__CELL_KIND__TEXT }
+
+/* --- in sessions --- */
+
+static const char *
+outcome_text(enum ctl_outcome outcome, const Ipc__Acted *in)
+{
+	switch (outcome) {
+	case CTL_GONE:
+		return "the session has ended";
+	case CTL_LATE:
+		return "the session does not answer";
+	case CTL_ANSWERED:
+		break;
+	}
+	switch (in->result) {
+	case IPC__ACT_RESULT__DONE:
+		return NULL;
+	case IPC__ACT_RESULT__NO_PROCESS:
+		return "no such process";
+	case IPC__ACT_RESULT__NOT_RUNNING:
+		return "the process has ended";
+	case IPC__ACT_RESULT__BUSY:
+		return "it is being ended already";
+	default:
+		return "the session cannot do that now";
+	}
+}
+
+/*
+ * The worker of a session that is to do something, or NULL, having answered.
+ * One that does not take its messages gets no more of them: they would fill
+ * our memory, and descriptors our table.
+ */
+static struct child *
+find_worker(struct ctl_client *c, const struct route *r)
+{
+	if (r->owner == NULL) {
+		ctl_put_end(c, 1, "the session has no processes");
+		return NULL;
+	}
+	if (r->owner->state != CHILD_SERVING ||
+	    !chan_is_idle(r->owner->chan)) {
+		ctl_put_end(c, 1, "the session does not answer");
+		return NULL;
+	}
+	return r->owner;
+}
+
+static int
+read_signal(const char *text)
+{
+	char	 name[16] = "SIG", *end;
+	size_t	 i, at = 3;
+	long	 n;
+
+	n = strtol(text, &end, 10);
+	if (isdigit((unsigned char)text[0]) && *end == '\0')
+		return n > 0 && n <= SIGRTMAX ? (int)n : 0;
+	if (strncasecmp(text, "SIG", 3) == 0)
+		text += 3;
+	for (i = 0; text[i] != '\0' && at < sizeof(name) - 1; i++)
+		name[at++] = (char)toupper((unsigned char)text[i]);
+	name[at] = '\0';
+	return text[i] == '\0' ? signals_number(name) : 0;
+}
+
+static void
+on_signalled(struct ctl_client *c, struct child *child,
+    enum ctl_outcome outcome, const Ipc__Acted *in)
+{
+	struct ctl_row	 row = { .n = 0 };
+	const char	*why = outcome_text(outcome, in);
+
+	(void)child;
+	if (why == NULL) {
+		ctl_row_number(&row, c->session);
+		ctl_row_number(&row, (uint64_t)in->pid);
+		ctl_put_row(c, &row);
+	}
+	ctl_put_end(c, why != NULL, why);
+}
+
+void
+ctl_signal(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		NUMBER("session"), NUMBER("pid"), END
+	};
+	Ipc__Act	 out = IPC__ACT__INIT;
+	struct route	*r;
+	struct child	*child;
+
+	ctl_act(c);
+	if ((out.signal = read_signal(c->in->arg[2])) == 0) {
+		ctl_put_end(c, 2, "no such signal");
+		return;
+	}
+	/* No name would be the session as a whole. */
+	if (c->in->arg[1][0] == '\0') {
+		ctl_put_end(c, 1, "no such process");
+		return;
+	}
+	c->act.signal = AUDIT_N(out.signal);
+	if ((r = ctl_find(c, c->in->arg[0])) == NULL)
+		return;
+	ctl_act_on(c, r, c->in->arg[1]);
+	if ((child = find_worker(c, r)) == NULL)
+		return;
+	ctl_audit(c, "sends signal %d to process %s of session %u of "
+	    "uid %lu", out.signal, c->process, r->number,
+	    (unsigned long)r->uid);
+	c->session = r->number;
+	out.process = c->in->arg[1];
+	ctl_put_head(c, columns);
+	if ((out.ticket = ctl_await(c, child, LIMIT_QUERY, on_signalled)) !=
+	    0)
+		child_act(child, &out);
+}
+
+static void
+put_ended(struct ctl_client *c, int pid, uint64_t gone, uint64_t left)
+{
+	struct ctl_row	 row = { .n = 0 };
+
+	ctl_row_number(&row, c->session);
+	if (pid == 0)
+		ctl_row_text(&row, "");
+	else
+		ctl_row_number(&row, (uint64_t)pid);
+	ctl_row_number(&row, gone);
+	ctl_row_number(&row, left);
+	ctl_put_row(c, &row);
+	c->act.gone = AUDIT_N(gone);
+	c->act.left = AUDIT_N(left);
+	ctl_put_end(c, left > 0, left > 0 ? "some could not be ended" : NULL);
+}
+
+static void
+on_killed(struct ctl_client *c, struct child *child, enum ctl_outcome outcome,
+    const Ipc__Acted *in)
+{
+	const char	*why = outcome_text(outcome, in);
+
+	(void)child;
+	if (why == NULL) {
+		ctl_audit(c, "session %u: %u processes gone, %u left",
+		    c->session, in->gone, in->left);
+		put_ended(c, in->pid, in->gone, in->left);
+	} else {
+		ctl_put_end(c, 1, why);
+	}
+}
+
+/* The same of a whole session: its worker has no choice. */
+static void
+on_session_killed(struct ctl_client *c, struct child *child,
+    enum ctl_outcome outcome, const Ipc__Acted *in)
+{
+	if (outcome != CTL_LATE) {
+		on_killed(c, child, outcome, in);
+		return;
+	}
+	ctl_audit(c, "session %u does not end: killed", c->session);
+	/* What it leaves behind is looked for when it is reaped. */
+	if (child != NULL)
+		child_kill(child);
+	ctl_put_end(c, 1, "the session did not answer; its worker was "
+	    "killed, and its processes are being");
+}
+
+static void
+kill_session(struct ctl_client *c, struct route *r)
+{
+	Ipc__Act	 out = IPC__ACT__INIT;
+	struct child	*child = r->owner;
+
+	if (child == NULL) {
+		r->why = "ended by an operator";
+		route_free(&r);
+		put_ended(c, 0, 0, 0);
+		return;
+	}
+	if ((out.ticket = ctl_await(c, child,
+	    child->grace + LIMIT_KILL + LIMIT_QUERY,
+	    on_session_killed)) != 0)
+		child_act(child, &out);
+}
+
+void
+ctl_kill(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		NUMBER("session"), NUMBER("pid"), NUMBER("gone"),
+		NUMBER("left"), END
+	};
+	Ipc__Act	 out = IPC__ACT__INIT;
+	bool		 is_process = c->in->n_arg > 1;
+	struct child	*child = NULL;
+	struct route	*r;
+
+	ctl_act(c);
+	if (is_process && c->in->arg[1][0] == '\0') {
+		ctl_put_end(c, 1, "no such process");
+		return;
+	}
+	if ((r = ctl_find(c, c->in->arg[0])) == NULL)
+		return;
+	ctl_act_on(c, r, is_process ? c->in->arg[1] : NULL);
+	if (is_process && (child = find_worker(c, r)) == NULL)
+		return;
+	ctl_audit(c, "ends %s%s%ssession %u of uid %lu", is_process ?
+	    "process " : "", c->process, is_process ? " of " : "", r->number,
+	    (unsigned long)r->uid);
+	c->session = r->number;
+	/* The client waits from here on, however long it takes. */
+	ctl_put_head(c, columns);
+	if (!is_process) {
+		kill_session(c, r);
+		return;
+	}
+	out.process = c->in->arg[1];
+	if ((out.ticket = ctl_await(c, child, LIMIT_KILL + LIMIT_QUERY,
+	    on_killed)) != 0)
+		child_act(child, &out);
+}
+
+static void
+on_tailed(struct ctl_client *c, struct child *child, enum ctl_outcome outcome,
+    const Ipc__Acted *in)
+{
+	Ipc__CtlStream	 out = IPC__CTL_STREAM__INIT;
+	const char	*why = outcome_text(outcome, in);
+
+	(void)child;
+	if (why == NULL)
+		chan_send(c->chan, IPC_ctl_stream, &out, c->stream);
+	ctl_put_end(c, why != NULL, why);
+}
+
+/*
+ * Output is the client's data: it goes from the worker to the operator and
+ * not through us.
+ */
+void
+ctl_tail(struct ctl_client *c)
+{
+	Ipc__Tail	 out = IPC__TAIL__INIT;
+	struct route	*r;
+	struct child	*child;
+	int		 pair[2];
+
+	ctl_act(c);
+	if ((r = ctl_find(c, c->in->arg[0])) == NULL)
+		return;
+	ctl_act_on(c, r, c->in->arg[1]);
+	if ((child = find_worker(c, r)) == NULL)
+		return;
+	ctl_audit(c, "looks at the output of process %s of session %u of "
+	    "uid %lu", c->process, r->number, (unsigned long)r->uid);
+	if (fd_packet_pair(pair) == -1) {
+		ctl_put_end(c, 1, strerror(errno));
+		return;
+	}
+	c->stream = pair[0];
+	out.process = c->in->arg[1];
+	out.follow = c->in->option;
+	if ((out.ticket = ctl_await(c, child, LIMIT_QUERY, on_tailed)) != 0)
+		child_tail(child, &out, pair[1]);
+	else
+		fd_close(&c->stream);
+	fd_close(&pair[1]);
+}
+
+/* --- of the server --- */
+
+void
+ctl_drain(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		TEXT("state"), NUMBER("sessions"), END
+	};
+	struct master	*m = ctl_master(c->ctl);
+	struct ctl_row	 row = { .n = 0 };
+
+	ctl_act(c);
+	ctl_audit(c, "drains the server");
+	drain_start(m);
+	ctl_put_head(c, columns);
+	if (!m->draining && !m->stopping) {
+		ctl_put_end(c, 1, "the daemon is out of memory");
+	} else if (c->in->option) {
+		ctl_act_done(c);
+		c->waits = true;	/* ctl_on_end() goes on */
+	} else {
+		ctl_row_text(&row, m->stopping ? "stopping" : "draining");
+		ctl_row_number(&row, route_count(m));
+		ctl_put_row(c, &row);
+		ctl_put_end(c, 0, NULL);
+	}
+}
+
+void
+ctl_on_end(struct ctl_client *c)
+{
+	struct master	*m = ctl_master(c->ctl);
+	struct ctl_row	 row = { .n = 0 };
+
+	ctl_row_text(&row, "stopped");
+	ctl_row_number(&row, m->drain_left);
+	ctl_put_row(c, &row);
+	ctl_put_end(c, m->drain_left > 0, m->drain_left > 0 ?
+	    "some sessions did not end in time" : NULL);
+}
+
+void
+ctl_reopen_logs(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = { TEXT("logs"), END };
+	struct ctl_row	 row = { .n = 0 };
+	struct master	*m = ctl_master(c->ctl);
+
+	ctl_act(c);
+	ctl_audit(c, "has the log opened anew");
+	m->events->reopen_logs(m);
+	ctl_put_head(c, columns);
+	ctl_row_text(&row, "reopened");
+	ctl_put_row(c, &row);
+	ctl_put_end(c, 0, NULL);
+}

@@ -1,0 +1,412 @@
+/* The commands of proto/ctl.def. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/clock.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "config.h"
+#include "master/accept/gatekeep.h"
+#include "master/accept/listen.h"
+#include "master/ctl/ctl_priv.h"
+#include "master/ctl/figures.h"
+#include "master/reload.h"
+#include "master/remote/remote.h"
+#include "master/workers/budget.h"
+#include "master/workers/fence.h"
+#include "master/workers/pool.h"
+
+#define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
+#define NUMBER(name)	{ name, IPC__CELL_KIND__NUMBER }
+#define LIST(name)	{ name, IPC__CELL_KIND__LIST }
+#define END		{ NULL, IPC__CELL_KIND__TEXT }
+
+/*
+ * A user, by number: a look-up by name may wait for a directory service, and
+ * the master waits for nobody.  execsrvctl knows the names.
+ */
+static void
+put_user(struct ctl_row *row, uid_t uid)
+{
+	char	 text[24];
+
+	snprintf(text, sizeof(text), "%lu", (unsigned long)uid);
+	ctl_row_text(row, text);
+}
+
+/* A line of a list; one that has no place any more is left out. */
+static void
+put_line(struct buf *b, const char *name, const char *state)
+{
+	size_t	 old = b->len;
+
+	if (buf_put(b, name, strlen(name)) == -1 ||
+	    buf_put(b, state, strlen(state)) == -1 ||
+	    buf_put(b, "\n", 1) == -1)
+		b->len = old;
+}
+
+/* The last line end becomes the NUL. */
+static void
+put_list(struct ctl_row *row, struct buf *b)
+{
+	if (b->len > 0)
+		buf_data(b)[b->len - 1] = '\0';
+	ctl_row_text(row, b->len > 0 ? (const char *)buf_data(b) : "");
+	buf_fini(b);
+}
+
+/* Where we listen: as many as were given, so no buffer of ours is enough. */
+static void
+put_listeners(struct ctl_row *row, const struct listener_list *list,
+    bool is_stdio, size_t max)
+{
+	const struct listener	*l;
+	struct buf		 b;
+
+	buf_init(&b, max);
+	if (is_stdio)
+		put_line(&b, "stdio", "");
+	TAILQ_FOREACH(l, list, entry)
+		put_line(&b, l->url, "");
+	put_list(row, &b);
+}
+
+static void
+put_uplinks(struct ctl_row *row, const struct master *m)
+{
+	const struct remote	*r;
+	struct buf		 b;
+	char			 state[24];
+
+	buf_init(&b, (size_t)LIMIT_CONTROL_MESSAGE / 4);
+	TAILQ_FOREACH(r, &m->remotes, entry) {
+		snprintf(state, sizeof(state), " %s", remote_state_name(r));
+		put_line(&b, r->conf->label, state);
+	}
+	put_list(row, &b);
+}
+
+void
+ctl_status(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		TEXT("version"), NUMBER("pid"), TEXT("state"), TEXT("ready"),
+		NUMBER("uptime"), TEXT("user"), LIST("listen"),
+		LIST("metrics"), LIST("uplinks"),
+		TEXT("tcp_users"), TEXT("directory"), TEXT("audit"),
+		NUMBER("attached"), NUMBER("detached"),
+		NUMBER("kept"), NUMBER("spare"), NUMBER("greeting"),
+		NUMBER("waiting"), NUMBER("memory"), TEXT("sandbox"),
+		TEXT("limits"),
+#define STAT(name, metric, meaning)	NUMBER(#name),
+#include "proto/stat.def"
+#undef STAT
+		END
+	};
+	struct master	*m = ctl_master(c->ctl);
+	struct ctl_row	 row = { .n = 0 };
+	char		 limits[128], *audit;
+	uint64_t	 n[3];
+	size_t		 i;
+
+	figures_sessions(m, n);
+	ctl_put_head(c, columns);
+	ctl_row_text(&row, PACKAGE_VERSION);
+	ctl_row_number(&row, (uint64_t)getpid());
+	ctl_row_text(&row, m->stopping ? "stopping" : m->draining ?
+	    "draining" : "running");
+	ctl_row_text(&row, m->events->is_ready(m) ? "yes" : "no");
+	ctl_row_number(&row, (clock_ms() - m->born) / 1000);
+	put_user(&row, geteuid());
+	/* In all they have to fit a message. */
+	put_listeners(&row, &m->listeners, m->is_stdio,
+	    (size_t)LIMIT_CONTROL_MESSAGE / 2);
+	put_listeners(&row, &m->metrics, false,
+	    (size_t)LIMIT_CONTROL_MESSAGE / 8);
+	put_uplinks(&row, m);
+	ctl_row_text(&row, m->brand == 0 ? "" : peer_way_name(m->peer_way));
+	ctl_row_text(&row, m->dir);
+	audit = audit_describe(m);
+	ctl_row_text(&row, audit != NULL ? audit : "");
+	free(audit);
+	for (i = 0; i < 3; i++)
+		ctl_row_number(&row, n[i]);
+	ctl_row_number(&row, pool_spare(m));
+	ctl_row_number(&row, gate_greeting(m->gate));
+	ctl_row_number(&row, gate_waiting(m->gate));
+	ctl_row_number(&row, budget_total(m->budget));
+	ctl_row_text(&row, pool_sandbox(m->pool));
+	fence_print(m->fence, limits, sizeof(limits));
+	ctl_row_text(&row, limits);
+	for (i = 0; i < STATS; i++)
+		ctl_row_number(&row, m->stats[i]);
+	ctl_put_row(c, &row);
+	ctl_put_end(c, 0, NULL);
+}
+
+void
+ctl_reload(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		NUMBER("added"), NUMBER("removed"), LIST("restart"), END
+	};
+	struct master		*m = ctl_master(c->ctl);
+	struct ctl_row		 row = { .n = 0 };
+	struct conf_error	 e;
+	struct reloaded		 done;
+
+	ctl_act(c);
+	if (!c->sees_all) {
+		ctl_put_end(c, CTL_DENIED, "only root and the user who runs "
+		    "the daemon may do that");
+		return;
+	}
+	log_info("control: uid %lu: reload", (unsigned long)c->uid);
+	if (m->stopping) {
+		ctl_put_end(c, 1, "the server stops");
+		return;
+	}
+	if (reload(m, &done, &e) == -1) {
+		ctl_put_end(c, 1, e.text);
+		return;
+	}
+	ctl_put_head(c, columns);
+	ctl_row_number(&row, done.added);
+	ctl_row_number(&row, done.removed);
+	put_list(&row, &done.kept);
+	ctl_put_row(c, &row);
+	ctl_put_end(c, 0, NULL);
+}
+
+#define SESSION_COLUMNS							\
+	NUMBER("session"), TEXT("user"), TEXT("state"), TEXT("peer"),	\
+	TEXT("client"), NUMBER("age"), NUMBER("worker"),		\
+	NUMBER("running"), NUMBER("known"), NUMBER("in"), NUMBER("out"), \
+	NUMBER("unacked"), NUMBER("backlog"), NUMBER("memory"),	\
+	NUMBER("peak_kib"),						\
+	NUMBER("command_kib"), NUMBER("cpu_ms"), NUMBER("read"),	\
+	NUMBER("written"), NUMBER("started"), NUMBER("oom"), TEXT("id")
+
+/* No report: it has no worker, or one that does not answer. */
+static const char *
+state_name(const struct route *r, const Ipc__Report *rep)
+{
+	if (r->owner == NULL)
+		return "kept";
+	return rep == NULL ? "no answer" : r->attached ? "attached" :
+	    "detached";
+}
+
+static void
+fill_session(struct ctl_row *row, const struct route *r,
+    const Ipc__Report *rep)
+{
+	static const Ipc__Report	 none = IPC__REPORT__INIT;
+
+	ctl_row_number(row, r->number);
+	put_user(row, r->uid);
+	ctl_row_text(row, state_name(r, rep));
+	if (rep == NULL)
+		rep = &none;
+	ctl_row_text(row, r->peer);
+	ctl_row_text(row, rep->client);
+	ctl_row_number(row, (clock_ms() - r->born) / 1000);
+	ctl_row_number(row, r->owner != NULL ? (uint64_t)r->owner->pid : 0);
+	ctl_row_number(row, rep->running);
+	ctl_row_number(row, rep->known);
+	ctl_row_number(row, rep->bytes_in);
+	ctl_row_number(row, rep->bytes_out);
+	ctl_row_number(row, rep->unacked);
+	ctl_row_number(row, rep->backlog);
+	ctl_row_number(row, rep->held);
+	ctl_row_number(row, rep->peak_kib);
+	ctl_row_number(row, rep->command_kib);
+	ctl_row_number(row, rep->cpu_ms);
+	ctl_row_number(row, rep->read);
+	ctl_row_number(row, rep->written);
+	ctl_row_number(row, rep->started);
+	if (rep->has_oom)
+		ctl_row_number(row, rep->oom);
+	else
+		ctl_row_text(row, "");
+	ctl_row_text(row, r->id);
+}
+
+static void
+put_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
+{
+	struct ctl_row	 row = { .n = 0 };
+
+	fill_session(&row, r, rep);
+	ctl_put_row(c, &row);
+}
+
+void
+ctl_sessions(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		SESSION_COLUMNS, END
+	};
+
+	ctl_put_head(c, columns);
+	ctl_ask(c, NULL, false, put_session);
+}
+
+/*
+ * One of the packets with the processes, of which the first has the row's
+ * beginning; the row is complete, and goes, with the last.
+ */
+static void
+collect_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
+{
+	struct ctl_row	 row = { .n = 0 };
+	size_t		 i;
+	char		 text[128];
+
+	for (i = 0; rep != NULL && i < rep->n_process; i++) {
+		const Ipc__Process	*p = rep->process[i];
+
+		snprintf(text, sizeof(text), "%d %.12s %.56s", p->pid,
+		    p->state, p->command);
+		put_line(&c->text, text, "");
+	}
+	if (rep != NULL && rep->more)
+		return;
+	fill_session(&row, r, rep);
+	ctl_row_number(&row, r->uplink);
+	ctl_row_text(&row, r->transcript != NULL ? r->transcript : "");
+	put_list(&row, &c->text);
+	ctl_put_row(c, &row);
+}
+
+void
+ctl_show(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		SESSION_COLUMNS, NUMBER("uplink"), TEXT("transcript"),
+		LIST("processes"), END
+	};
+	struct route			*r;
+
+	if ((r = ctl_find(c, c->in->arg[0])) == NULL)
+		return;
+	if (r->client_uid != c->uid) {
+		ctl_act(c);
+		ctl_act_on(c, r, NULL);
+	}
+	/* A line's room beside it: what has no place is left out. */
+	buf_fini(&c->text);
+	buf_init(&c->text, (size_t)LIMIT_CONTROL_MESSAGE / 2);
+	ctl_put_head(c, columns);
+	ctl_ask(c, r, true, collect_session);
+}
+
+static const struct ctl_column	 ps_columns[] = {
+	NUMBER("session"), TEXT("user"), NUMBER("pid"), TEXT("state"),
+	NUMBER("exit"), TEXT("tty"), NUMBER("age"), NUMBER("out"),
+	TEXT("command"), TEXT("process"), END
+};
+
+#define PS_COLUMNS	(sizeof(ps_columns) / sizeof(ps_columns[0]) - 1)
+
+/* Nobody says which processes it has. */
+static void
+put_unknown(struct ctl_client *c, const struct route *r)
+{
+	struct ctl_row	 row = { .n = 0 };
+
+	ctl_row_number(&row, r->number);
+	put_user(&row, r->uid);
+	ctl_row_text(&row, "");
+	ctl_row_text(&row, state_name(r, NULL));
+	while (row.n < PS_COLUMNS)
+		ctl_row_text(&row, "");
+	ctl_put_row(c, &row);
+}
+
+static void
+put_processes(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
+{
+	struct ctl_row	 row = { .n = 0 };
+	size_t		 i;
+
+	if (rep == NULL && r->owner != NULL)
+		put_unknown(c, r);
+	for (i = 0; rep != NULL && i < rep->n_process; i++) {
+		const Ipc__Process	*p = rep->process[i];
+
+		ctl_row_number(&row, r->number);
+		put_user(&row, r->uid);
+		ctl_row_number(&row, (uint64_t)p->pid);
+		ctl_row_text(&row, p->state);
+		if (strcmp(p->state, "running") == 0)
+			ctl_row_text(&row, "");
+		else
+			ctl_row_number(&row, (uint64_t)p->exit_code);
+		ctl_row_text(&row, p->tty ? "yes" : "no");
+		ctl_row_number(&row, p->age_ms / 1000);
+		ctl_row_number(&row, p->bytes_out);
+		ctl_row_text(&row, p->command);
+		ctl_row_text(&row, p->id);
+		ctl_put_row(c, &row);
+	}
+}
+
+void
+ctl_ps(struct ctl_client *c)
+{
+	struct route	*only = NULL;
+
+	if (c->in->n_arg > 0 && (only = ctl_find(c, c->in->arg[0])) == NULL)
+		return;
+	ctl_put_head(c, ps_columns);
+	ctl_ask(c, only, true, put_processes);
+}
+
+static void
+put_uplink(struct ctl_client *c, const struct remote *r)
+{
+	struct ctl_row	 row = { .n = 0 };
+	char		 trouble[REMOTE_TROUBLE];
+
+	remote_trouble(r, trouble, sizeof(trouble));
+	ctl_row_number(&row, r->number);
+	ctl_row_text(&row, r->conf->label);
+	ctl_row_text(&row, r->conf->environment);
+	put_user(&row, r->uid);
+	ctl_row_text(&row, remote_state_name(r));
+	ctl_row_text(&row, conf_word("transport", r->conf->transport));
+	ctl_row_number(&row, (clock_ms() - r->since) / 1000);
+	ctl_row_number(&row, r->attempts);
+	ctl_row_number(&row, r->restarts);
+	ctl_row_number(&row, (uint64_t)r->pid);
+	ctl_row_number(&row, r->streams);
+	ctl_row_number(&row, r->bytes_in);
+	ctl_row_number(&row, r->bytes_out);
+	ctl_row_text(&row, trouble);
+	ctl_put_row(c, &row);
+}
+
+/* Who may see all sessions may see these; nobody else's business. */
+void
+ctl_uplinks(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		NUMBER("uplink"), TEXT("name"), TEXT("environment"),
+		TEXT("user"), TEXT("state"), TEXT("transport"),
+		NUMBER("since"), NUMBER("attempts"), NUMBER("restarts"),
+		NUMBER("pid"), NUMBER("streams"), NUMBER("in"),
+		NUMBER("out"), TEXT("trouble"), END
+	};
+	const struct remote		*r;
+
+	ctl_put_head(c, columns);
+	if (c->sees_all)
+		TAILQ_FOREACH(r, &ctl_master(c->ctl)->remotes, entry)
+			put_uplink(c, r);
+	ctl_put_end(c, 0, NULL);
+}

@@ -1,0 +1,71 @@
+#include "master/ctl/figures.h"
+
+#include <string.h>
+
+#include "master/accept/gatekeep.h"
+#include "master/remote/remote.h"
+#include "master/workers/budget.h"
+#include "master/workers/child.h"
+#include "master/workers/route.h"
+
+/* There may be thousands of them: their rows are in the order of states. */
+_Static_assert(GAUGE_workers_greeting - GAUGE_workers_starting ==
+    CHILD_GREETING && GAUGE_workers_leaving - GAUGE_workers_starting ==
+    CHILD_LEAVING, "workers in gauge.def");
+
+static const struct {
+	const char	*family, *state;
+} rows[GAUGES] = {
+#define GAUGE(name, family, state, help)	{ family, state },
+#include "proto/gauge.def"
+#undef GAUGE
+};
+
+/* One more of a family in that state. */
+static void
+count(uint64_t gauges[GAUGES], const char *family, const char *state)
+{
+	size_t	 i;
+
+	for (i = 0; i < GAUGES; i++)
+		if (strcmp(rows[i].family, family) == 0 &&
+		    strcmp(rows[i].state, state) == 0)
+			gauges[i]++;
+}
+
+void
+figures_sessions(const struct master *m, uint64_t n[3])
+{
+	const struct route	*r;
+
+	n[0] = n[1] = n[2] = 0;
+	TAILQ_FOREACH(r, &m->all_routes, entry)
+		if (r->opened)
+			n[r->owner == NULL ? 2 : r->attached ? 0 : 1]++;
+}
+
+void
+figures_take(const struct master *m, uint64_t gauges[GAUGES])
+{
+	const struct child	*c;
+	const struct remote	*r;
+	uint64_t		 sessions[3];
+
+	memset(gauges, 0, GAUGES * sizeof(gauges[0]));
+	figures_sessions(m, sessions);
+	gauges[GAUGE_sessions_attached] = sessions[0];
+	gauges[GAUGE_sessions_detached] = sessions[1];
+	gauges[GAUGE_sessions_kept] = sessions[2];
+	gauges[GAUGE_start_time] = (uint64_t)m->began;
+	gauges[GAUGE_draining] = m->draining;
+	gauges[GAUGE_ready] = m->events->is_ready(m);
+	gauges[GAUGE_held] = budget_total(m->budget);
+	gauges[GAUGE_waiting] = gate_waiting(m->gate);
+	TAILQ_FOREACH(c, &m->children, entry) {
+		gauges[GAUGE_workers_starting + (int)c->state]++;
+		if (c->route != NULL)
+			gauges[GAUGE_processes] += c->running;
+	}
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		count(gauges, "uplinks", remote_state_name(r));
+}

@@ -1,0 +1,303 @@
+#include "master/logs/audit.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "master/world.h"
+
+#define SYSLOG_PATH	"/dev/log"
+#define LINE_MAX_	(1024 * 1024)	/* bytes; a packet, with escapes */
+#define LINE_KEPT	4096		/* of the memory for it */
+#define RUN_LEN		16		/* hexadecimal digits */
+
+struct audit {
+	char		*path;		/* NULL: syslog */
+	int		 fd;
+	char		 run[RUN_LEN + 1];
+	uint64_t	 seq;		/* of the last event */
+	uint64_t	 lost;		/* since the last that was written */
+	int		 error;		/* errno, while they are */
+	struct buf	 line;
+};
+
+/* --- where to --- */
+
+static bool
+is_none(const char *to)
+{
+	return strcasecmp(to, "none") == 0 || to[0] == '\0';
+}
+
+static bool
+is_syslog(const char *to)
+{
+	return strcasecmp(to, "syslog") == 0;
+}
+
+int
+audit_check(const struct conf *c, struct conf_error *e)
+{
+	const char	*to = c->audit_log;
+
+	if (to[0] == '/' || is_none(to) || is_syslog(to))
+		return 0;
+	conf_fail(e, "AuditLog %.200s: expected none, syslog or the "
+	    "absolute path of a file", to);
+	return conf_at(e, conf_where(c, CONF_ROW_audit_log, 0));
+}
+
+/* Who else can write there can make things up. */
+static bool
+is_ours(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 &&
+	    (st->st_uid == geteuid() || st->st_uid == 0) &&
+	    (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+static int
+open_file(const char *path)
+{
+	struct stat	 st;
+	int		 fd;
+
+	if ((fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW |
+	    O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0600)) == -1)
+		return -1;
+	if (fstat(fd, &st) == -1) {
+		fd_close(&fd);
+	} else if (!is_ours(&st)) {
+		fd_close(&fd);
+		errno = S_ISREG(st.st_mode) ? EPERM : EINVAL;
+	}
+	return fd;
+}
+
+/* syslog(3) waits for who does not read: see common/log.c. */
+static int
+open_syslog(void)
+{
+	struct sockaddr_un	 un;
+	int			 fd;
+
+	memset(&un, 0, sizeof(un));
+	un.sun_family = AF_UNIX;
+	strcpy(un.sun_path, SYSLOG_PATH);
+	if ((fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+	    0)) != -1 && connect(fd, (struct sockaddr *)&un, sizeof(un)) ==
+	    -1)
+		fd_close(&fd);
+	return fd;
+}
+
+static int
+open_log(const struct audit *a)
+{
+	return a->path != NULL ? open_file(a->path) : open_syslog();
+}
+
+static const char *
+name_of(const struct audit *a)
+{
+	return a->path != NULL ? a->path : "syslog";
+}
+
+int
+audit_init(struct master *m)
+{
+	unsigned char		 bits[RUN_LEN / 2];
+	struct conf_error	 e;
+	struct audit		*a;
+
+	if (audit_check(&m->conf, &e) == -1) {
+		log_warnx("%s", e.text);
+		return -1;
+	}
+	if (is_none(m->conf.audit_log))
+		return 0;
+	if ((a = calloc(1, sizeof(*a))) == NULL)
+		goto fail;
+	a->fd = -1;
+	buf_init(&a->line, LINE_MAX_);
+	randombytes_buf(bits, sizeof(bits));
+	sodium_bin2hex(a->run, sizeof(a->run), bits, sizeof(bits));
+	if ((!is_syslog(m->conf.audit_log) &&
+	    (a->path = strdup(m->conf.audit_log)) == NULL) ||
+	    (a->fd = open_log(a)) == -1)
+		goto fail;
+	m->audit = a;
+	return 0;
+ fail:
+	log_warn("AuditLog %s", m->conf.audit_log);
+	audit_free(&a);
+	return -1;
+}
+
+void
+audit_free(struct audit **ap)
+{
+	struct audit	*a = *ap;
+
+	*ap = NULL;
+	if (a == NULL)
+		return;
+	fd_close(&a->fd);
+	buf_fini(&a->line);
+	free(a->path);
+	free(a);
+}
+
+/* --- events --- */
+
+static int
+put_syslog(struct audit *a, const char *line, size_t len)
+{
+	char		 head[64];
+	struct iovec	 iov[2];
+	struct msghdr	 msg;
+	int		 n, fresh;
+
+	n = snprintf(head, sizeof(head), "<%d>execsrvd[%ld]: ",
+	    LOG_AUTHPRIV | LOG_NOTICE, (long)getpid());
+	iov[0].iov_base = head;
+	iov[0].iov_len = (size_t)n;
+	iov[1].iov_base = (void *)(uintptr_t)line;
+	iov[1].iov_len = len - 1;	/* a datagram has no LF */
+	memset(&msg, 0, sizeof(msg));
+	msg.msg_iov = iov;
+	msg.msg_iovlen = 2;
+	if (sendmsg(a->fd, &msg, MSG_NOSIGNAL) != -1)
+		return 0;
+	/* Nobody reads, or it was started again. */
+	if (errno == EAGAIN || (fresh = open_syslog()) == -1)
+		return -1;
+	fd_close(&a->fd);
+	a->fd = fresh;
+	return sendmsg(a->fd, &msg, MSG_NOSIGNAL) == -1 ? -1 : 0;
+}
+
+static int
+write_event(struct audit *a, const struct audit_what *what)
+{
+	struct audit_head	 head = { .run = a->run, .seq = a->seq + 1 };
+	const char		*line;
+	int			 r = -1;
+
+	clock_gettime(CLOCK_REALTIME, &head.time);
+	if (audit_line(&a->line, &head, what) == 0) {
+		line = (const char *)buf_data(&a->line);
+		r = a->path != NULL ? fd_append(a->fd, line, a->line.len) :
+		    put_syslog(a, line, a->line.len);
+	}
+	a->seq += r == 0;
+	buf_drain(&a->line, a->line.len);
+	buf_trim(&a->line, LINE_KEPT);
+	return r;
+}
+
+/*
+ * It works again: before anything else it tells what is missing.  A full disk
+ * may have room for a short line and none for the next; then the number goes
+ * on.
+ */
+static int
+tell_lost(struct audit *a)
+{
+	struct audit_what	 what = { .event = AUDIT_events_lost };
+
+	if (a->lost == 0)
+		return 0;
+	what.count = AUDIT_N(a->lost);
+	what.why = a->error != 0 ? strerror(a->error) : NULL;
+	if (write_event(a, &what) == -1)
+		return -1;
+	if (a->error != 0)
+		log_warnx("AuditLog %s: %llu events were lost", name_of(a),
+		    (unsigned long long)a->lost);
+	a->lost = 0;
+	a->error = 0;
+	return 0;
+}
+
+void
+audit(struct master *m, const struct audit_what *what)
+{
+	struct audit	*a = m->audit;
+
+	if (a == NULL || (tell_lost(a) == 0 && write_event(a, what) == 0))
+		return;
+	if (a->error == 0) {
+		a->error = errno;
+		log_warn("AuditLog %s: events are lost", name_of(a));
+	}
+	a->lost++;
+	a->seq++;
+	STAT_INC(m, unaudited);
+}
+
+void
+audit_missed(struct master *m, uint64_t n)
+{
+	if (m->audit == NULL || n == 0)
+		return;
+	m->audit->lost += n;
+	m->audit->seq += n;
+	m->stats[STAT_unaudited] += n;
+}
+
+void
+audit_peer(struct master *m, const struct peer *p, struct audit_what what)
+{
+	if (m->audit == NULL)
+		return;
+	what.identity = p->identity;
+	if (p->known)
+		what.uid = AUDIT_N(p->uid);
+	what.peer = p->text;
+	what.listener = p->listener;
+	audit(m, &what);
+}
+
+void
+audit_reopen(struct master *m)
+{
+	struct audit	*a = m->audit;
+	int		 fd;
+
+	if (a == NULL)
+		return;
+	if ((fd = open_log(a)) == -1) {
+		log_warn("AuditLog %s: the old one is kept", name_of(a));
+		return;
+	}
+	fd_close(&a->fd);
+	a->fd = fd;
+	audit(m, &(struct audit_what){ .event = AUDIT_log_reopened });
+}
+
+char *
+audit_describe(const struct master *m)
+{
+	const struct audit	*a = m->audit;
+	char			*text;
+
+	if (a == NULL)
+		return strdup("none");
+	if (a->error == 0)
+		return strdup(name_of(a));
+	return asprintf(&text, "%s; events are lost: %s", name_of(a),
+	    strerror(a->error)) == -1 ? NULL : text;
+}

@@ -1,0 +1,102 @@
+#include "master/logs/audit_line.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/json_out.h"
+
+#define TIME_MAX	64
+
+static const char *const	 events[AUDIT_EVENTS] = {
+#define AUDIT(name, event, when)	event,
+#define AUDIT_KEY(name, kind, meaning)
+#include "proto/audit.def"
+#undef AUDIT
+#undef AUDIT_KEY
+};
+
+static void
+put_TEXT(struct json_out *o, const char *key, AUDIT_TEXT text)
+{
+	if (text == NULL)
+		return;
+	json_out_key(o, key);
+	json_out_text(o, text, strnlen(text, PATH_MAX));
+}
+
+static void
+put_NUMBER(struct json_out *o, const char *key, AUDIT_NUMBER number)
+{
+	if (!number.is_set)
+		return;
+	json_out_key(o, key);
+	json_out_u64(o, number.n);
+}
+
+static void
+put_FLAG(struct json_out *o, const char *key, AUDIT_FLAG flag)
+{
+	if (!flag.is_set)
+		return;
+	json_out_key(o, key);
+	json_out_bool(o, flag.n != 0);
+}
+
+static void
+put_TEXTS(struct json_out *o, const char *key, AUDIT_TEXTS texts)
+{
+	size_t	 i;
+
+	if (texts.item == NULL)
+		return;
+	json_out_key(o, key);
+	json_out_open(o, '[');
+	for (i = 0; i < texts.n; i++)
+		json_out_text(o, texts.item[i], strnlen(texts.item[i],
+		    PATH_MAX));
+	json_out_close(o, ']');
+}
+
+/* RFC 3339, in UTC. */
+static void
+put_time(struct json_out *o, const struct timespec *ts)
+{
+	char		 text[TIME_MAX], whole[TIME_MAX];
+	struct tm	 tm;
+
+	if (gmtime_r(&ts->tv_sec, &tm) == NULL || strftime(text,
+	    sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+		text[0] = '\0';
+	snprintf(whole, sizeof(whole), "%.40s.%03ldZ", text,
+	    ts->tv_nsec / 1000000);
+	json_out_key(o, "time");
+	json_out_str(o, whole);
+}
+
+int
+audit_line(struct buf *b, const struct audit_head *head,
+    const struct audit_what *what)
+{
+	struct json_out	 o;
+
+	json_out_init(&o, b);
+	json_out_shown(&o);
+	json_out_open(&o, '{');
+	put_time(&o, &head->time);
+	json_out_key(&o, "run");
+	json_out_str(&o, head->run);
+	json_out_key(&o, "seq");
+	json_out_u64(&o, head->seq);
+	json_out_key(&o, "event");
+	json_out_str(&o, events[what->event]);
+#define AUDIT(name, event, when)
+#define AUDIT_KEY(name, kind, meaning)	put_##kind(&o, #name, what->name);
+#include "proto/audit.def"
+#undef AUDIT
+#undef AUDIT_KEY
+	json_out_close(&o, '}');
+	if (json_out_fini(&o) == -1)
+		return -1;
+	return buf_put(b, "\n", 1);
+}

@@ -1,0 +1,62 @@
+/* An event of the audit log as a line: the rows of proto/audit.def.  Pure. */
+#ifndef MASTER_LOGS_AUDIT_LINE_H
+#define MASTER_LOGS_AUDIT_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "common/buf.h"
+
+enum audit_event {
+#define AUDIT(name, event, when)	AUDIT_##name,
+#define AUDIT_KEY(name, kind, meaning)
+#include "proto/audit.def"
+#undef AUDIT
+#undef AUDIT_KEY
+	AUDIT_EVENTS
+};
+
+struct audit_number {
+	bool		 is_set;
+	uint64_t	 n;
+};
+struct audit_texts {
+	char *const	*item;		/* NULL: not set */
+	size_t		 n;
+};
+
+typedef const char		*AUDIT_TEXT;	/* NULL: not set */
+typedef struct audit_number	 AUDIT_NUMBER, AUDIT_FLAG;
+typedef struct audit_texts	 AUDIT_TEXTS;
+
+/* What is to be told; what is not set is left out.  Texts are the caller's. */
+struct audit_what {
+	enum audit_event	 event;
+#define AUDIT(name, event, when)
+#define AUDIT_KEY(name, kind, meaning)	AUDIT_##kind name;
+#include "proto/audit.def"
+#undef AUDIT
+#undef AUDIT_KEY
+};
+
+#define AUDIT_N(value)	((struct audit_number){ true, (uint64_t)(value) })
+
+/* What every line begins with. */
+struct audit_head {
+	struct timespec	 time;		/* of the wall clock */
+	const char	*run;		/* which run of the daemon this is */
+	uint64_t	 seq;
+};
+
+/*
+ * Put the line, an object and LF, behind what b holds.  Texts may be anything:
+ * what is no UTF-8 becomes U+FFFD, what is longer than a path is cut.
+ * 0, or -1 with errno (buf_put()).
+ */
+int	 audit_line(struct buf *b, const struct audit_head *head,
+	    const struct audit_what *what)
+	    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,849 @@
+#include "master/remote/remote.h"
+
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "common/target.h"
+#include "master/accept/gatekeep.h"
+#include "master/accept/listen.h"
+#include "master/accept/policy.h"
+#include "master/auth/runas.h"
+#include "master/logs/audit.h"
+#include "master/logs/notify.h"
+#include "master/remote/remote_exec.h"
+
+/* Bytes of a run's secrets: X25519, ML-KEM (d || z), and a nonce. */
+#define DH_LEN		32
+#define SEED_LEN	64
+#define NONCE_LEN	16
+#define SECRET_LEN	(DH_LEN + SEED_LEN + NONCE_LEN)
+
+#define DENIALS_MAX	3	/* 401 or 403 in a row are for good */
+#define EXIT_SETTINGS	2	/* of a process that cannot work with them */
+#define LAG_MS		20	/* of time(2), at most */
+
+static const struct {
+	const char	*name;
+	unsigned	 next;		/* bits of the states that may follow */
+} states[] = {
+#define TO(state)	(1u << REMOTE_##state)
+	[REMOTE_STOPPED] = { "stopped", TO(STARTING) | TO(REFUSED) },
+	[REMOTE_STARTING] = { "starting", TO(REGISTERING) | TO(STOPPED) },
+	[REMOTE_REGISTERING] = { "registering", TO(WAITING) |
+	    TO(REGISTERED) | TO(REFUSED) | TO(STOPPED) },
+	[REMOTE_WAITING] = { "waiting", TO(REGISTERING) | TO(STOPPED) },
+	[REMOTE_REGISTERED] = { "registered", TO(WAITING) | TO(STOPPED) },
+	[REMOTE_REFUSED] = { "refused", TO(REGISTERING) | TO(STOPPED) },
+#undef TO
+};
+
+static void	 on_timer(void *);
+
+static void	 tell_all(void *);
+
+/* Whoever started us, and wants to know. */
+static void
+tell_starter(struct remote *r)
+{
+	char	 trouble[REMOTE_TROUBLE] = "", text[2 * REMOTE_TROUBLE];
+
+	/* Before the first answer there is none to tell of. */
+	if (r->attempts > 1 || (r->state != REMOTE_STARTING &&
+	    r->state != REMOTE_REGISTERING))
+		remote_trouble(r, trouble, sizeof(trouble));
+	snprintf(text, sizeof(text), trouble[0] != '\0' ? "%s: %s" : "%s%s",
+	    remote_state_name(r), trouble);
+	notify_uplink(r->master->notify, r->number,
+	    r->state == REMOTE_REGISTERED, text, tell_all, r->master);
+}
+
+static void
+tell_all(void *arg)
+{
+	struct master	*m = arg;
+	struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		tell_starter(r);
+}
+
+static void
+set_state(struct remote *r, enum remote_state to)
+{
+	if (r->state == to)
+		return;
+	if ((states[r->state].next & (1u << to)) == 0)
+		fatalx("uplink %u: %s -> %s", r->number,
+		    states[r->state].name, states[to].name);
+	log_debug("uplink %u: %s -> %s", r->number, states[r->state].name,
+	    states[to].name);
+	r->state = to;
+	r->since = clock_ms();
+	tell_starter(r);
+}
+
+/*
+ * Never more than one request a second, wherever it is counted: the last one
+ * was there before it ended.
+ */
+static void
+register_in(struct remote *r, uint64_t ms)
+{
+	uint64_t	 age = clock_ms() - r->ended;
+
+	if (age < LIMIT_UPLINK_SPACING && ms < LIMIT_UPLINK_SPACING - age)
+		ms = LIMIT_UPLINK_SPACING - age;
+	timer_set(&r->timer_ev, ms);
+}
+
+static void
+tell(const struct remote *r, enum audit_event event, const char *why)
+{
+	audit(r->master, &(struct audit_what){ .event = event,
+	    .uplink = AUDIT_N(r->number), .name = r->conf->label,
+	    .environment = r->conf->environment, .why = why });
+}
+
+/* --- credentials --- */
+
+/*
+ * When a credential that is good now is not any more.  Not in whole seconds: it
+ * would be used for up to one more.  And not before time(2), which may lag.
+ */
+static uint64_t
+until(uint64_t expires)
+{
+	struct timespec	 now;
+	int64_t		 ms;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	ms = ((int64_t)expires - now.tv_sec) * 1000 - now.tv_nsec / 1000000;
+	return ms < 0 ? LAG_MS : (uint64_t)ms + LAG_MS;
+}
+
+void
+remote_send_bearer(struct remote *r)
+{
+	Ipc__UplinkBearer	 out = IPC__UPLINK_BEARER__INIT;
+
+	timer_stop(&r->expire_ev);
+	if (cred_is_good(&r->cred)) {
+		out.token = r->cred.token;
+		if (r->cred.expires != 0)
+			timer_set(&r->expire_ev, until(r->cred.expires));
+	}
+	if (r->chan != NULL)
+		chan_send(r->chan, IPC_uplink_bearer, &out, -1);
+}
+
+static void
+on_expiry(void *arg)
+{
+	struct remote	*r = arg;
+
+	log_warnx("uplink %u: its credential has expired", r->number);
+	remote_send_bearer(r);
+}
+
+/* The file may have a new one.  Whoever asks us for it may be broken. */
+static void
+refresh(struct remote *r)
+{
+	uint64_t	 now = clock_ms();
+	char		 why[128];
+
+	if (r->cred.source != CRED_FILE ||
+	    (r->refreshed != 0 && now - r->refreshed < LIMIT_UPLINK_REFRESH))
+		return;
+	r->refreshed = now;
+	if (cred_read_file(&r->cred, r->conf->credential_file, why,
+	    sizeof(why)) == -1)
+		log_warnx("uplink %u: %s: %s", r->number,
+		    r->conf->credential_file, why);
+	else
+		remote_send_bearer(r);
+}
+
+/* --- registration --- */
+
+static void
+do_register(struct remote *r)
+{
+	Ipc__UplinkRegister	 out = IPC__UPLINK_REGISTER__INIT;
+
+	r->attempts++;
+	set_state(r, REMOTE_REGISTERING);
+	chan_send(r->chan, IPC_uplink_register, &out, -1);
+}
+
+/* For good; or, if so configured, for long. */
+static void
+give_up(struct remote *r)
+{
+	struct master	*m = r->master;
+	struct remote	*other;
+	char		 why[REMOTE_TROUBLE];
+
+	set_state(r, REMOTE_REFUSED);
+	remote_trouble(r, why, sizeof(why));
+	log_warnx("uplink %u: registration refused (%s)", r->number, why);
+	tell(r, AUDIT_uplink_refused, why);
+	if (m->conf.uplink_retry > 0 && !r->has_bad_settings) {
+		register_in(r, m->conf.uplink_retry);
+		return;
+	}
+	/* With nothing left to wait for, whoever started us shall know. */
+	TAILQ_FOREACH(other, &m->remotes, entry)
+		if (other->state != REMOTE_REFUSED)
+			return;
+	if (TAILQ_EMPTY(&m->listeners) && !m->is_stdio) {
+		m->status = 1;
+		m->events->stop(m, "every registration is refused");
+	}
+}
+
+static void
+next_window(struct remote *r)
+{
+	r->window = r->window * 2 < LIMIT_UPLINK_RETRY_MAX ? r->window * 2 :
+	    LIMIT_UPLINK_RETRY_MAX;
+}
+
+/*
+ * remote.md 3.4: 0.5, 1, 2, 4, 5, 5 ... s and at random up to half more.  The
+ * first would be too soon: then it is the random part that must be left.
+ */
+static void
+wait_and_register(struct remote *r, uint64_t at_least)
+{
+	uint64_t	 ms = r->window < LIMIT_UPLINK_SPACING ?
+			    LIMIT_UPLINK_SPACING : r->window;
+	char		 why[REMOTE_TROUBLE];
+
+	ms += randombytes_uniform((uint32_t)r->window / 2 + 1);
+	next_window(r);
+	if (ms < at_least)
+		ms = at_least;
+	remote_trouble(r, why, sizeof(why));
+	log_info("uplink %u: registration: %s; again in %llu ms", r->number,
+	    why, (unsigned long long)ms);
+	set_state(r, REMOTE_WAITING);
+	register_in(r, ms);
+}
+
+static bool
+is_passing(unsigned status)
+{
+	return status == 408 || status == 429 || status >= 500;
+}
+
+static void
+on_refusal(struct remote *r, const Ipc__UplinkAnswer *in)
+{
+	if (in->status == 401 || in->status == 403) {
+		if (++r->denials >= DENIALS_MAX) {
+			give_up(r);
+			return;
+		}
+		refresh(r);
+		wait_and_register(r, in->retry_after_ms);
+	} else if (is_passing(in->status)) {
+		wait_and_register(r, in->retry_after_ms);
+	} else {
+		give_up(r);
+	}
+}
+
+static void
+on_answer(struct remote *r, const Ipc__UplinkAnswer *in)
+{
+	if (r->state != REMOTE_REGISTERING ||
+	    in->retry_after_ms > LIMIT_UPLINK_RETRY_AFTER)
+		return;
+	r->ended = clock_ms();
+	r->result = in->result;
+	r->status = in->status;
+	switch (in->result) {
+	case IPC__REGISTRATION__REGISTERED:
+		r->window = LIMIT_UPLINK_RETRY;
+		r->attempts = r->denials = 0;
+		set_state(r, REMOTE_REGISTERED);
+		log_info("uplink %u: %s is registered", r->number,
+		    r->conf->label);
+		tell(r, AUDIT_uplink_registered, NULL);
+		break;
+	case IPC__REGISTRATION__REFUSED:
+		on_refusal(r, in);
+		break;
+	case IPC__REGISTRATION__NONSENSE:
+		give_up(r);
+		break;
+	default:
+		wait_and_register(r, in->retry_after_ms);
+		break;
+	}
+}
+
+/* Its registration is worth nothing any more: at once, but not too often. */
+static void
+on_stale(struct remote *r)
+{
+	if (r->state != REMOTE_REGISTERED)
+		return;
+	set_state(r, REMOTE_WAITING);
+	register_in(r, 0);
+}
+
+static void
+on_status(struct remote *r, const Ipc__UplinkStatus *in)
+{
+	if (r->phase != in->phase || r->refusal != in->status) {
+		r->phase = in->phase;
+		r->refusal = in->status;
+		tell_starter(r);
+	}
+	r->streams = in->streams;
+	r->bytes_in = in->bytes_in;
+	r->bytes_out = in->bytes_out;
+	r->has_no_url = in->no_url;
+	if (in->phase == IPC__UPLINK_PHASE__STALE)
+		on_stale(r);
+}
+
+/* --- streams --- */
+
+/* It is a connection as any other, of whom the registry let in. */
+static void
+on_stream(struct remote *r, struct ipc_msg *msg)
+{
+	struct master	*m = r->master;
+	struct peer	 p;
+	bool		 full;
+
+	STAT_INC(m, accepted);
+	if (msg->fd == -1 || m->stopping)
+		return;
+	memset(&p, 0, sizeof(p));
+	p.known = true;
+	p.uid = r->uid;
+	p.has_gid = r->has_gid;
+	p.gid = r->gid;
+	p.uplink = r->number;
+	p.is_strict = r->conf->transport == CONF_TRANSPORT_NOISE;
+	snprintf(p.text, sizeof(p.text), "remote %.70s", r->conf->label);
+	snprintf(p.user, sizeof(p.user), "remote %u", r->number);
+	snprintf(p.source, sizeof(p.source), "%s", p.user);
+	p.client_uid = r->uid;
+	p.has_client_gid = r->has_gid;
+	p.client_gid = r->gid;
+	snprintf(p.identity, sizeof(p.identity), "remote:%.70s",
+	    r->conf->environment);
+	strcpy(p.address, "remote");
+	snprintf(p.listener, sizeof(p.listener), "uplink:%.150s",
+	    r->conf->label);
+	/* There is no HTTP to refuse it with: it is reset. */
+	if (policy_admit(m, &p, &full) != 0)
+		return;
+	gate_knock(m->gate, msg->fd, &p, 0, full);
+	msg->fd = -1;
+}
+
+/* --- the process --- */
+
+static void
+on_msg(void *arg, struct ipc_msg *msg)
+{
+	struct remote	*r = arg;
+
+	switch (msg->kind) {
+	case IPC_uplink_answer:
+		on_answer(r, (const Ipc__UplinkAnswer *)msg->body);
+		break;
+	case IPC_uplink_status:
+		on_status(r, (const Ipc__UplinkStatus *)msg->body);
+		break;
+	case IPC_uplink_denied:
+		refresh(r);
+		break;
+	default:
+		on_stream(r, msg);
+		break;
+	}
+}
+
+/* Again, after a while when it ended soon. */
+static void
+restart(struct remote *r)
+{
+	uint64_t	 age = clock_ms() - r->started;
+
+	chan_free(&r->chan);
+	if (r->state == REMOTE_REGISTERING)
+		r->ended = clock_ms();
+	set_state(r, REMOTE_STOPPED);
+	r->phase = IPC__UPLINK_PHASE__IDLE;
+	r->streams = 0;
+	if (r->master->stopping)
+		return;
+	if (age >= LIMIT_UPLINK_STABLE)
+		r->window = LIMIT_UPLINK_RETRY;
+	r->restarts++;
+	log_warnx("uplink %u: its process is gone", r->number);
+	tell(r, AUDIT_uplink_lost, NULL);
+	register_in(r, r->window);
+	next_window(r);
+}
+
+static void
+on_chan_end(void *arg, int error)
+{
+	struct remote	*r = arg;
+
+	if (error == EPROTO) {
+		STAT_INC(r->master, violations);
+		log_warnx("uplink %u: malformed message: killed", r->number);
+	}
+	if (r->pid != 0)
+		kill(r->pid, SIGKILL);
+	restart(r);
+}
+
+static void
+brief(struct remote *r)
+{
+	const struct conf	*c = &r->master->conf;
+	Ipc__UplinkStart	 start = IPC__UPLINK_START__INIT;
+	Ipc__UplinkSecret	 secret = IPC__UPLINK_SECRET__INIT;
+
+	start.url = r->conf->url;
+	start.environment = r->conf->environment;
+	start.name = r->conf->name;
+	start.kind = (Ipc__RelayKind)r->conf->transport;
+	start.ca_file = r->conf->ca_file[0] != '\0' ? r->conf->ca_file :
+	    c->uplink_ca_file;
+	start.forward = r->conf->forward;
+	start.log_level = (uint32_t)c->log_level;
+	start.number = r->number;
+	chan_send(r->chan, IPC_uplink_start, &start, -1);
+	secret.dh.data = r->secret;
+	secret.dh.len = DH_LEN;
+	secret.seed.data = r->secret + DH_LEN;
+	secret.seed.len = SEED_LEN;
+	secret.nonce.data = r->secret + DH_LEN + SEED_LEN;
+	secret.nonce.len = NONCE_LEN;
+	chan_send(r->chan, IPC_uplink_secret, &secret, -1);
+	remote_send_bearer(r);
+}
+
+static void
+start(struct remote *r)
+{
+	struct master	*m = r->master;
+	int		 sock;
+
+	r->started = clock_ms();
+	set_state(r, REMOTE_STARTING);
+	if ((r->pid = remote_exec(m, &sock)) == 0 ||
+	    (r->chan = chan_new(m->base, sock, IPC_ROLE_MASTER,
+	    IPC_ROLE_UPLINK, on_msg, on_chan_end, r)) == NULL) {
+		log_warn("uplink %u", r->number);
+		if (r->pid != 0)
+			fd_close(&sock);
+		restart(r);
+		return;
+	}
+	brief(r);
+	do_register(r);
+}
+
+static void
+on_timer(void *arg)
+{
+	struct remote	*r = arg;
+
+	if (r->master->stopping)
+		return;
+	if (r->state == REMOTE_STOPPED)
+		start(r);
+	else if (r->state == REMOTE_WAITING || r->state == REMOTE_REFUSED)
+		do_register(r);
+}
+
+/* They would be the same the next time. */
+static void
+refuse_settings(struct remote *r)
+{
+	if (r->state != REMOTE_STOPPED)
+		return;
+	timer_stop(&r->timer_ev);
+	r->has_bad_settings = true;
+	give_up(r);
+}
+
+bool
+remote_on_exit(struct master *m, pid_t pid, int status)
+{
+	struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry) {
+		if (r->pid != pid)
+			continue;
+		r->pid = 0;
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
+			log_warnx("cannot execute %s", m->uplink);
+		else if (WIFSIGNALED(status) && !m->stopping)
+			log_warnx("uplink %u: died of signal %d", r->number,
+			    WTERMSIG(status));
+		if (r->chan != NULL && !m->stopping)
+			restart(r);
+		if (WIFEXITED(status) && !m->stopping &&
+		    WEXITSTATUS(status) == EXIT_SETTINGS)
+			refuse_settings(r);
+		return true;
+	}
+	return false;
+}
+
+bool
+remote_has(const struct master *m, pid_t pid)
+{
+	const struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		if (r->pid == pid)
+			return true;
+	return false;
+}
+
+/* --- all of them --- */
+
+static int
+find_cred(struct remote *r, const struct cred *env)
+{
+	char	 why[128];
+
+	if (r->cred.source != CRED_NONE)
+		return 0;		/* from standard input */
+	if (r->conf->credential_file[0] != '\0') {
+		if (cred_read_file(&r->cred, r->conf->credential_file, why,
+		    sizeof(why)) == 0)
+			return 0;
+		log_warnx("CredentialFile %s: %s", r->conf->credential_file,
+		    why);
+		return -1;
+	}
+	if (env->source == CRED_NONE) {
+		log_warnx("Uplink %s: no credential for the registry (see "
+		    "CredentialFile)", r->conf->label);
+		return -1;
+	}
+	if (env->token == NULL) {
+		log_warnx("the credential in the environment is none: a "
+		    "token has no blanks");
+		return -1;
+	}
+	if (env->source == CRED_API_KEY && !cred_is_safe(r->conf->url)) {
+		log_warnx("CODEX_API_KEY is shown to https:// and to this "
+		    "machine only, not to %s", r->conf->url);
+		return -1;
+	}
+	return cred_copy(&r->cred, env);
+}
+
+/* Where it registers, and where its streams go, as the uplink will read it. */
+static int
+check_urls(const struct conf_uplink *u, struct conf_error *e)
+{
+	struct target	 t;
+	size_t		 row = CONF_UPLINK_url;
+	char		 shown[200];
+
+	if (target_parse(&t, u->url, "http", "https") == -1 ||
+	    strchr(t.path, '?') != NULL) {
+		conf_fail(e, "RegistryUrl %s: expected "
+		    "https://HOST[:PORT][/PATH]", target_show(u->url, shown,
+		    sizeof(shown)));
+	} else if (target_append(&t, "/", u->environment, "") == -1) {
+		row = CONF_UPLINK_environment;
+		conf_fail(e, "EnvironmentId %.200s: not a name",
+		    u->environment);
+	} else if (u->forward[0] != '\0' &&
+	    target_parse(&t, u->forward, "ws", "wss") == -1) {
+		row = CONF_UPLINK_forward;
+		conf_fail(e, "Forward %s: expected ws://HOST:PORT",
+		    target_show(u->forward, shown, sizeof(shown)));
+	} else {
+		return 0;
+	}
+	return conf_at(e, conf_uplink_where(u, row));
+}
+
+/* Who its sessions run as; with Forward they are another server's business. */
+static int
+find_user(const struct conf *c, const struct conf_uplink *u,
+    struct runas *out, struct conf_error *e)
+{
+	bool	 is_own = u->user[0] != '\0';
+	char	 why[RUNAS_WHY];
+
+	memset(out, 0, sizeof(*out));
+	out->uid = geteuid();
+	if (u->forward[0] != '\0' || runas_find(c, "RemoteUser",
+	    is_own ? u->user : c->remote_user, out, why, sizeof(why)) == 0)
+		return 0;
+	conf_fail(e, "Uplink %.100s: %s", u->label, why);
+	return conf_at(e, is_own || c->remote_user[0] == '\0' ?
+	    conf_uplink_where(u, CONF_UPLINK_user) :
+	    conf_where(c, CONF_ROW_remote_user, 0));
+}
+
+/* Whether both would register the same: with prefix and id as a path. */
+static bool
+is_same(const struct conf_uplink *u, const struct conf_uplink *v)
+{
+	struct target	 t, s;
+
+	return strcmp(u->environment, v->environment) == 0 &&
+	    target_parse(&t, u->url, "http", "https") == 0 &&
+	    target_append(&t, "/", u->environment, "") == 0 &&
+	    target_parse(&s, v->url, "http", "https") == 0 &&
+	    target_append(&s, "/", v->environment, "") == 0 &&
+	    strcasecmp(t.authority, s.authority) == 0 &&
+	    strcmp(t.path, s.path) == 0;
+}
+
+/* Two of one name are one in the log; of one environment, each ends another. */
+static int
+check_twice(const struct conf *c, const struct conf_uplink *u,
+    struct conf_error *e)
+{
+	const struct conf_uplink	*v;
+
+	for (v = c->uplink; v != u; v++) {
+		if (strcmp(u->label, v->label) == 0)
+			conf_fail(e, "Uplink %.100s: there are two of that "
+			    "name", u->label);
+		else if (is_same(u, v))
+			conf_fail(e, "Uplink %.100s: the RegistryUrl and "
+			    "EnvironmentId of Uplink %.100s", u->label,
+			    v->label);
+		else
+			continue;
+		return conf_at(e, u->where);
+	}
+	return 0;
+}
+
+int
+remote_check(const struct conf *c, struct conf_error *e)
+{
+	const struct conf_uplink	*u;
+	struct runas			 user;
+	unsigned			 from_stdin = 0;
+	size_t				 i;
+
+	for (i = 0; i < c->nuplink; i++) {
+		u = &c->uplink[i];
+		if (u->url[0] == '\0' || u->environment[0] == '\0') {
+			conf_fail(e, "Uplink %.100s: RegistryUrl and "
+			    "EnvironmentId are needed", u->label);
+			return conf_at(e, u->where);
+		}
+		if (check_urls(u, e) == -1 || check_twice(c, u, e) == -1 ||
+		    find_user(c, u, &user, e) == -1)
+			return -1;
+		if (u->from_stdin != CONF_STDIN_NO && ++from_stdin > 1) {
+			conf_fail(e, "CredentialStdin: two credentials on "
+			    "standard input");
+			return conf_at(e, conf_uplink_where(u,
+			    CONF_UPLINK_from_stdin));
+		}
+	}
+	return 0;
+}
+
+static int
+add(struct master *m, struct remote *r, const struct cred *env)
+{
+	struct conf_error	 e;
+	struct runas		 user;
+
+	TAILQ_INSERT_TAIL(&m->remotes, r, entry);
+	r->window = LIMIT_UPLINK_RETRY;
+	r->since = clock_ms();
+	timer_init(&r->timer_ev, m->base, on_timer, r);
+	timer_init(&r->expire_ev, m->base, on_expiry, r);
+	if ((r->secret = sodium_malloc(SECRET_LEN)) == NULL) {
+		log_warn("uplink");
+		return -1;
+	}
+	randombytes_buf(r->secret, SECRET_LEN);
+	if (find_user(&m->conf, r->conf, &user, &e) == -1) {
+		log_warnx("%s", e.text);
+		return -1;
+	}
+	r->uid = user.uid;
+	r->gid = user.gid;
+	r->has_gid = user.has_gid;
+	return find_cred(r, env);
+}
+
+int
+remote_init(struct master *m, const struct cred *env)
+{
+	struct remote	*r;
+	size_t		 i;
+
+	for (i = 0; i < m->conf.nuplink; i++) {
+		if ((r = calloc(1, sizeof(*r))) == NULL) {
+			log_warn("uplink");
+			return -1;
+		}
+		r->master = m;
+		r->conf = &m->conf.uplink[i];
+		r->number = (unsigned)i + 1;
+		if (r->conf->from_stdin != CONF_STDIN_NO) {
+			r->cred = m->stdin_cred;
+			memset(&m->stdin_cred, 0, sizeof(m->stdin_cred));
+		}
+		if (add(m, r, env) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+void
+remote_start_all(struct master *m)
+{
+	struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		start(r);
+}
+
+void
+remote_stop_all(struct master *m)
+{
+	struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry) {
+		timer_stop(&r->timer_ev);
+		timer_stop(&r->expire_ev);
+		chan_free(&r->chan);
+	}
+}
+
+void
+remote_free_all(struct master *m)
+{
+	struct remote	*r;
+
+	while ((r = TAILQ_FIRST(&m->remotes)) != NULL) {
+		TAILQ_REMOVE(&m->remotes, r, entry);
+		chan_free(&r->chan);
+		timer_stop(&r->timer_ev);
+		timer_stop(&r->expire_ev);
+		if (r->secret != NULL)
+			sodium_free(r->secret);
+		cred_fini(&r->cred);
+		free(r);
+	}
+}
+
+bool
+remote_is_gone(const struct master *m)
+{
+	const struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		if (r->pid != 0)
+			return false;
+	return true;
+}
+
+void
+remote_kill_all(struct master *m)
+{
+	const struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		if (r->pid != 0)
+			kill(r->pid, SIGKILL);
+}
+
+bool
+remote_is_ready(const struct master *m)
+{
+	const struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		if (r->state != REMOTE_REGISTERED)
+			return false;
+	return true;
+}
+
+const char *
+remote_state_name(const struct remote *r)
+{
+	static const char *const	 phases[] = {
+		[IPC__UPLINK_PHASE__IDLE] = "registered",
+		[IPC__UPLINK_PHASE__STALE] = "registered",
+		[IPC__UPLINK_PHASE__CONNECTING] = "connecting",
+		[IPC__UPLINK_PHASE__CONNECTED] = "connected",
+		[IPC__UPLINK_PHASE__PAUSING] = "pausing",
+	};
+
+	if (r->state == REMOTE_REGISTERED && (unsigned)r->phase <
+	    sizeof(phases) / sizeof(phases[0]))
+		return phases[r->phase];
+	return states[r->state].name;
+}
+
+void
+remote_trouble(const struct remote *r, char *out, size_t size)
+{
+	const char	*auth = r->status == 401 || r->status == 403 ?
+			    "authentication failed, " : "";
+
+	if (r->has_bad_settings) {
+		snprintf(out, size, "settings that cannot be used");
+		return;
+	}
+	switch (r->result) {
+	case IPC__REGISTRATION__REGISTERED:
+		out[0] = '\0';
+		if (r->refusal != 0)
+			snprintf(out, size, "rendezvous: status %u",
+			    r->refusal);
+		else if (r->has_no_url)
+			snprintf(out, size, "rendezvous: a URL that cannot "
+			    "be used");
+		break;
+	case IPC__REGISTRATION__CONTENDED:
+		snprintf(out, size, "busy, status %u", r->status);
+		break;
+	case IPC__REGISTRATION__NONSENSE:
+		snprintf(out, size, "an answer that is not for us");
+		break;
+	case IPC__REGISTRATION__REFUSED:
+		snprintf(out, size, "%sstatus %u", auth, r->status);
+		break;
+	default:
+		snprintf(out, size, "no answer from the registry");
+		break;
+	}
+}

@@ -1,0 +1,96 @@
+#include "master/remote/remote_exec.h"
+
+#include <sys/resource.h>
+
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/envlist.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "common/signals.h"
+#include "master/auth/names.h"
+#include "master/logs/logto.h"
+
+/* Without a user of their own; nobody else has this one. */
+#define UPLINK_UID	0x7fb00000
+
+int
+remote_exec_init(struct master *m)
+{
+	const struct passwd	*pw;
+
+	m->uplink_uid = m->uplink_gid = UPLINK_UID;
+	if (!m->is_root)
+		return 0;
+	if ((pw = names_user(m->conf.uplink_user)) != NULL) {
+		m->uplink_uid = pw->pw_uid;
+		m->uplink_gid = pw->pw_gid;
+	} else if (errno != 0) {
+		log_warnx("UplinkUser: %s", names_error(errno));
+		return -1;
+	}
+	if (m->uplink_uid == 0) {
+		log_warnx("UplinkUser %s: not as root", m->conf.uplink_user);
+		return -1;
+	}
+	return 0;
+}
+
+static void __attribute__((noreturn))
+run(const struct master *m, int sock)
+{
+	static const struct rlimit	 all = { RLIM_INFINITY,
+					    RLIM_INFINITY };
+	char		*argv[] = { NULL, NULL, NULL };
+	char		**env;
+	sigset_t	 none;
+
+	argv[0] = strdup("execsrv-uplink");
+	argv[1] = strdup(m->log_how);
+	if ((env = envlist_network()) == NULL || argv[0] == NULL ||
+	    argv[1] == NULL)
+		_exit(126);
+	signals_default();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (dup2(sock, STDIN_FILENO) == -1 ||
+	    dup2(logto_stderr(m), STDERR_FILENO) == -1 || chdir("/") == -1)
+		_exit(126);
+	/* Its keys shall not be swapped: it may lock its memory. */
+	if (m->is_root && setrlimit(RLIMIT_MEMLOCK, &all) == -1)
+		log_debug("RLIMIT_MEMLOCK");
+	if (m->is_root && (setgroups(0, NULL) == -1 ||
+	    setresgid(m->uplink_gid, m->uplink_gid, m->uplink_gid) == -1 ||
+	    setresuid(m->uplink_uid, m->uplink_uid, m->uplink_uid) == -1)) {
+		log_warn("uplink: its user");
+		_exit(126);
+	}
+	execve(m->uplink, argv, env);
+	log_warn("%s", m->uplink);
+	_exit(126);
+}
+
+pid_t
+remote_exec(struct master *m, int *sock_out)
+{
+	int	 pair[2];
+	pid_t	 pid;
+
+	if (fd_packet_pair(pair) == -1)
+		return 0;
+	/* A fork of us lives until its exec only: nothing of ours is kept. */
+	if ((pid = fork()) == 0)
+		run(m, pair[1]);
+	fd_close(&pair[1]);
+	if (pid == -1) {
+		fd_close(&pair[0]);
+		return 0;
+	}
+	*sock_out = pair[0];
+	return pid;
+}

@@ -1,0 +1,72 @@
+/*
+ * The switches of remote mode: they make one more Uplink block, as the
+ * reference program's of the same names.
+ */
+#ifndef MASTER_REMOTE_REMOTE_OPTIONS_H
+#define MASTER_REMOTE_REMOTE_OPTIONS_H
+
+#include <getopt.h>
+#include <stdbool.h>
+
+#include "common/conf.h"
+#include "master/remote/cred.h"
+
+/* Numbers for getopt_long(3), and rows for its table. */
+enum {
+	OPT_REMOTE = 512,
+	OPT_ENVIRONMENT,
+	OPT_EXECUTOR,
+	OPT_NAME,
+	OPT_TRANSPORT,
+	OPT_CONNECT,
+	OPT_BEARER_STDIN,
+	OPT_FRAMES_STDIN,
+	OPT_EXIT_ON_STDIN
+};
+
+#define REMOTE_LONG_OPTIONS						\
+	{ "remote", required_argument, NULL, OPT_REMOTE },		\
+	{ "environment-id", required_argument, NULL, OPT_ENVIRONMENT },	\
+	{ "executor-id", required_argument, NULL, OPT_EXECUTOR },	\
+	{ "name", required_argument, NULL, OPT_NAME },			\
+	{ "remote-transport", required_argument, NULL, OPT_TRANSPORT },	\
+	{ "connect", required_argument, NULL, OPT_CONNECT },		\
+	{ "registration-bearer-stdin", no_argument, NULL,		\
+	    OPT_BEARER_STDIN },						\
+	{ "executor-credential-stdin", no_argument, NULL,		\
+	    OPT_FRAMES_STDIN },						\
+	{ "exit-on-stdin-close", no_argument, NULL, OPT_EXIT_ON_STDIN }
+
+struct remote_options {
+	const char	*url;
+	const char	*environment;
+	const char	*executor;
+	const char	*name;
+	const char	*transport;
+	const char	*connect;
+	bool		 is_forward;	/* the command "forward" was given */
+	bool		 bearer_stdin;
+	bool		 frames_stdin;
+	bool		 exit_on_stdin;
+};
+
+/* Take a switch; whether it was one of these. */
+bool	 remote_options_take(struct remote_options *o, int opt,
+	    const char *arg);
+
+/*
+ * Add the block, if there is to be one.  0, or -1 with the reason in e.  Texts
+ * are trimmed.
+ */
+int	 remote_options_apply(const struct remote_options *o, struct conf *c,
+	    struct conf_error *e) __attribute__((warn_unused_result));
+
+/*
+ * Wait for the credential on standard input, if the block that may has it come
+ * from there, and put it into cred.  0, or -1 with the reason.
+ */
+int	 remote_options_read_stdin(const struct conf *c, struct cred *cred,
+	    struct conf_error *e)
+	    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,173 @@
+#include "master/workers/budget.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/limit.h"
+#include "common/map.h"
+
+/* The sessions of one identity. */
+struct payer {
+	struct map_node	 node;
+	char		*identity;
+	unsigned	 shares;
+	uint64_t	 total;
+	struct share	*over;		/* let in whatever the others hold */
+};
+
+struct share {
+	struct payer	*payer;
+	struct held	 held;
+};
+
+struct budget {
+	struct map	 payers;
+	uint64_t	 total;
+	struct share	*over;
+};
+
+struct budget *
+budget_new(void)
+{
+	struct budget	*b;
+
+	if ((b = calloc(1, sizeof(*b))) != NULL)
+		map_init(&b->payers);
+	return b;
+}
+
+void
+budget_free(struct budget **bp)
+{
+	struct budget	*b = *bp;
+
+	*bp = NULL;
+	if (b == NULL)
+		return;
+	assert(b->payers.count == 0);
+	map_fini(&b->payers);
+	free(b);
+}
+
+static struct payer *
+payer_of(struct budget *b, const char *identity)
+{
+	size_t		 len = strlen(identity);
+	struct payer	*p;
+
+	if ((p = map_find(&b->payers, identity, len)) != NULL)
+		return p;
+	if ((p = calloc(1, sizeof(*p))) == NULL)
+		return NULL;
+	if ((p->identity = strdup(identity)) == NULL ||
+	    map_add(&b->payers, &p->node, p->identity, len, p) == -1) {
+		free(p->identity);
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+static struct share *
+share_new(struct budget *b, const char *identity)
+{
+	struct share	*s;
+
+	if ((s = calloc(1, sizeof(*s))) == NULL)
+		return NULL;
+	if ((s->payer = payer_of(b, identity)) == NULL) {
+		free(s);
+		return NULL;
+	}
+	s->payer->shares++;
+	return s;
+}
+
+static void
+take_out(struct budget *b, struct share *s)
+{
+	uint64_t	 all = s->held.output + s->held.message;
+
+	s->payer->total -= all;
+	b->total -= all;
+	if (s->payer->over == s)
+		s->payer->over = NULL;
+	if (b->over == s)
+		b->over = NULL;
+}
+
+static void
+put_in(struct budget *b, struct share *s, struct held held)
+{
+	s->held = held;
+	s->payer->total += held.output + held.message;
+	b->total += held.output + held.message;
+}
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t
+room(uint64_t max, uint64_t total)
+{
+	return max == 0 ? UINT64_MAX : max > total ? max - total : 0;
+}
+
+struct held
+budget_ask(struct budget *b, struct share **sp, const char *identity,
+    struct held want, uint64_t user_max, uint64_t max)
+{
+	struct held	 none = { 0, 0 }, may, had;
+	struct share	*s = *sp;
+	uint64_t	 left;
+
+	/* Sums do not overflow, whatever is asked. */
+	want.output = least(want.output, UINT32_MAX);
+	want.message = least(want.message, LIMIT_MESSAGE);
+	if (s == NULL && (s = *sp = share_new(b, identity)) == NULL)
+		return none;
+	had = s->held;
+	take_out(b, s);
+	left = least(room(user_max, s->payer->total), room(max, b->total));
+	/* What it had it may have filled. */
+	may.output = least(want.output, left > had.output ? left :
+	    had.output);
+	left -= least(left, may.output);
+	may.message = want.message;
+	if (want.message > left && s->payer->over == NULL && b->over == NULL)
+		s->payer->over = b->over = s;
+	else if (want.message > left)
+		may.message = least(want.message, had.message);
+	put_in(b, s, may);
+	return may;
+}
+
+void
+budget_leave(struct budget *b, struct share **sp)
+{
+	struct share	*s = *sp;
+	struct payer	*p;
+
+	*sp = NULL;
+	if (s == NULL)
+		return;
+	p = s->payer;
+	take_out(b, s);
+	free(s);
+	if (--p->shares > 0)
+		return;
+	assert(p->total == 0);
+	map_del(&b->payers, &p->node);
+	free(p->identity);
+	free(p);
+}
+
+uint64_t
+budget_total(const struct budget *b)
+{
+	return b->total;
+}

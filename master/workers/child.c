@@ -1,0 +1,342 @@
+#include "master/workers/child.h"
+
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/workers/budget.h"
+#include "master/workers/fence.h"
+#include "master/workers/groups.h"
+
+#define BURIAL_MS	3000	/* between LEAVING and SIGKILL */
+
+static const struct {
+	const char	*name;
+	unsigned	 next;		/* bits of the states that may follow */
+} states[] = {
+#define TO(state)	(1u << CHILD_##state)
+	[CHILD_STARTING] = { "starting", TO(IDLE) | TO(GREETING) |
+	    TO(LEAVING) },
+	[CHILD_IDLE] = { "idle", TO(GREETING) | TO(LEAVING) },
+	[CHILD_GREETING] = { "greeting", TO(HANDING) | TO(SERVING) |
+	    TO(LEAVING) },
+	[CHILD_HANDING] = { "handing", TO(GREETING) | TO(SERVING) |
+	    TO(LEAVING) },
+	[CHILD_SERVING] = { "serving", TO(LEAVING) },
+	[CHILD_LEAVING] = { "leaving", 0 },
+#undef TO
+};
+
+const char *
+child_state_name(const struct child *c)
+{
+	return states[c->state].name;
+}
+
+void
+child_set_state(struct child *c, enum child_state to)
+{
+	if (c->state == to)
+		return;
+	if ((states[c->state].next & (1u << to)) == 0)
+		fatalx("worker %d: %s -> %s", c->pid, states[c->state].name,
+		    states[to].name);
+	log_debug("worker %d: %s -> %s", c->pid, states[c->state].name,
+	    states[to].name);
+	c->state = to;
+	c->master->child_events->on_state(c);
+	if (to == CHILD_LEAVING)
+		timer_set(&c->kill_ev, BURIAL_MS);
+	else
+		timer_stop(&c->kill_ev);
+}
+
+struct child *
+child_by_id(struct master *m, unsigned id)
+{
+	struct child	*c;
+
+	TAILQ_FOREACH(c, &m->children, entry)
+		if (c->id == id)
+			return c;
+	return NULL;
+}
+
+struct child *
+child_by_pid(struct master *m, pid_t pid)
+{
+	return map_find(&m->by_pid, &pid, sizeof(pid));
+}
+
+/* --- life and death --- */
+
+static void	 child_settle(struct child *c);
+
+static void
+child_free(struct child *c)
+{
+	struct master	*m = c->master;
+
+	if (c->pid != 0)
+		map_del(&m->by_pid, &c->by_pid);
+	TAILQ_REMOVE(&m->children, c, entry);
+	chan_free(&c->chan);
+	timer_stop(&c->kill_ev);
+	groups_give_back(m->groups, c->group);
+	budget_leave(m->budget, &c->share);
+	free(c);
+	m->events->on_child_gone(m);
+}
+
+/* Nothing more will be said, or it is dead: settle what it was about. */
+static void
+child_settle(struct child *c)
+{
+	chan_free(&c->chan);
+	child_set_state(c, CHILD_LEAVING);
+	c->wanted = NULL;
+	c->master->child_events->on_settled(c);
+	if (c->pid == 0 || c->reaped)
+		child_free(c);
+}
+
+void
+child_violates(struct child *c, const char *what)
+{
+	log_warnx("worker %d: %s while %s: killed", c->pid, what,
+	    states[c->state].name);
+	STAT_INC(c->master, violations);
+	child_kill(c);
+	/* One that follows may do the same, as soon as it is there. */
+	if (c->since == 0)
+		c->master->child_events->on_early_death(c);
+}
+
+/* Whether it should have ended, and like this. */
+static void
+judge_exit(struct child *c, int status)
+{
+	bool	 unasked = c->state == CHILD_SERVING || WIFSIGNALED(status);
+
+	if (!unasked || c->asked_to_leave)
+		return;
+	STAT_INC(c->master, deaths);
+	if (WIFSIGNALED(status))
+		log_warnx("worker %d%s died of signal %d", c->pid,
+		    c->route != NULL ? " of a session" : "",
+		    WTERMSIG(status));
+	else
+		log_warnx("worker %d died with status %d", c->pid,
+		    WEXITSTATUS(status));
+	/* Its user may kill his own: only what nobody had counts. */
+	if (c->since == 0)
+		c->master->child_events->on_early_death(c);
+}
+
+static void
+on_chan_end(void *arg, int error)
+{
+	struct child	*c = arg;
+
+	if (c->has_left)
+		judge_exit(c, c->status);
+	if (error == EPROTO) {
+		child_violates(c, "malformed message");
+	} else if (error != 0) {
+		log_warnx("worker %d: channel: %s", c->pid, strerror(error));
+		child_kill(c);
+	}
+	child_settle(c);
+}
+
+void
+child_wait_for_owner(struct child *c)
+{
+	if (c->state == CHILD_HANDING)
+		timer_set(&c->kill_ev, LIMIT_OFFER + LIMIT_OFFER_MARGIN);
+}
+
+/*
+ * It should be gone by now, but the process is not; or it waits for an answer
+ * that does not come.
+ */
+static void
+on_overdue(void *arg)
+{
+	struct child	*c = arg;
+
+	if (c->state == CHILD_HANDING) {
+		log_info("%s: the worker of its session does not answer",
+		    c->peer.text);
+		c->master->child_events->decide(c, IPC__VERDICT__ATTACHED,
+		    NULL);
+		return;
+	}
+	if (!c->reaped && c->pid != 0)
+		kill(c->pid, SIGKILL);
+	if (c->chan != NULL)
+		child_settle(c);
+}
+
+void
+child_on_exit(struct child *c, int status)
+{
+	c->reaped = true;
+	groups_give_back(c->master->groups, c->group);
+	c->group = 0;
+	if (c->is_fenced)
+		fence_give_back(c->master->fence, c->id);
+	/* What it could not kill, or did not live to. */
+	if (c->since != 0 || WIFSIGNALED(status))
+		c->master->events->kill_orphans(c->master);
+	/* Its last words may still be in the channel: they end it. */
+	if (c->chan != NULL && !WIFSIGNALED(status)) {
+		c->has_left = true;
+		c->status = status;
+		return;
+	}
+	judge_exit(c, status);
+	if (c->chan == NULL)
+		child_free(c);
+}
+
+void
+child_on_forked(struct child *c, pid_t pid, int error)
+{
+	struct master	*m = c->master;
+
+	if (pid == 0) {
+		log_warnx("fork: %s", strerror(error));
+		child_settle(c);
+		return;
+	}
+	c->pid = pid;
+	if (map_add(&m->by_pid, &c->by_pid, &c->pid, sizeof(c->pid), c) ==
+	    -1)
+		fatal("worker");
+	if (c->asked_to_leave)
+		kill(pid, SIGKILL);	/* somebody could not wait for it */
+	if (c->state == CHILD_STARTING)
+		child_set_state(c, CHILD_IDLE);
+}
+
+void
+child_on_template_gone(struct master *m)
+{
+	struct child	*c, *next;
+
+	for (c = TAILQ_FIRST(&m->children); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, entry);
+		if (c->pid == 0)
+			child_settle(c);
+	}
+}
+
+void
+child_forget_all(struct master *m)
+{
+	struct child	*c;
+
+	while ((c = TAILQ_FIRST(&m->children)) != NULL)
+		child_free(c);
+}
+
+void
+child_stop(struct child *c, bool is_too_many)
+{
+	Ipc__Stop	 out = IPC__STOP__INIT;
+
+	c->asked_to_leave = true;
+	if (c->state != CHILD_SERVING || c->chan == NULL) {
+		/* One whose number we do not know leaves when this closes. */
+		child_kill(c);
+		child_settle(c);
+		return;
+	}
+	out.grace_ms = c->grace;
+	out.is_too_many = is_too_many;
+	chan_send(c->chan, IPC_stop, &out, -1);
+}
+
+void
+child_kill(struct child *c)
+{
+	c->asked_to_leave = true;
+	if (c->pid != 0 && !c->reaped)
+		kill(c->pid, SIGKILL);
+	if (c->state != CHILD_SERVING)
+		child_set_state(c, CHILD_LEAVING);
+}
+
+/* --- what goes --- */
+
+void
+child_query(struct child *c, uint32_t ticket, bool processes)
+{
+	Ipc__Query	 out = IPC__QUERY__INIT;
+
+	out.ticket = ticket;
+	out.processes = processes;
+	if (c->chan != NULL)
+		chan_send(c->chan, IPC_query, &out, -1);
+}
+
+void
+child_act(struct child *c, const Ipc__Act *out)
+{
+	if (c->chan != NULL)
+		chan_send(c->chan, IPC_act, out, -1);
+}
+
+void
+child_tail(struct child *c, const Ipc__Tail *out, int fd)
+{
+	if (c->chan != NULL)
+		chan_send(c->chan, IPC_tail, out, fd);
+}
+
+static void
+on_msg(void *arg, struct ipc_msg *m)
+{
+	struct child	*c = arg;
+
+	c->master->child_events->on_msg(c, m);
+}
+
+struct child *
+child_new(struct master *m, int *sock_out)
+{
+	struct child	*c;
+	int		 pair[2];
+
+	*sock_out = -1;
+	if ((c = calloc(1, sizeof(*c))) == NULL)
+		return NULL;
+	c->master = m;
+	c->id = ++m->next_id;
+	if (fd_packet_pair(pair) == -1) {
+		free(c);
+		return NULL;
+	}
+	timer_init(&c->kill_ev, m->base, on_overdue, c);
+	if ((c->chan = chan_new(m->base, pair[0], IPC_ROLE_MASTER,
+	    IPC_ROLE_WORKER, on_msg, on_chan_end, c)) == NULL) {
+		fd_close(&pair[0]);
+		fd_close(&pair[1]);
+		free(c);
+		return NULL;
+	}
+	TAILQ_INSERT_TAIL(&m->children, c, entry);
+	STAT_INC(m, workers);
+	c->group = groups_take(m->groups);
+	*sock_out = pair[1];
+	return c;
+}

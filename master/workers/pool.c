@@ -1,0 +1,624 @@
+#include "master/workers/pool.h"
+
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/chan.h"
+#include "common/clock.h"
+#include "common/envlist.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/logs/logto.h"
+#include "master/workers/groups.h"
+
+#define RESPAWN_MS	50	/* after the first quick death of a template */
+#define DEATHS_MAX	5	/* in DEATHS_MS before we pause */
+#define DEATHS_MS	10000
+#define PAUSE_MS	1000
+#define DECAY_MS	1000	/* after a rush the pool shrinks by half */
+#define QUIET_MS	20	/* before spare workers are made up for */
+#define FIRST_MS	30000	/* for a template's first answer, ... */
+#define FOLLOW_MS	10000	/* ... while there is another one */
+#define EARLY_MAX	64	/* exits before the template's answer */
+
+/* In use, or about to be, or until what it was asked for is done. */
+struct template {
+	struct pool	*pool;
+	pid_t		 pid;		/* 0: there is none */
+	struct chan	*chan;		/* NULL: it has to go, or is gone */
+	struct timer	 late_ev;	/* an answer is */
+	uint64_t	 asked;		/* ms: since when one is awaited */
+	uint64_t	 started;	/* ms */
+	bool		 has_answered;
+	unsigned	 forks;		/* asked of it, ever */
+	unsigned	 awaited;	/* of these: not answered yet */
+};
+
+struct pool {
+	struct master	*master;
+	struct template	 slots[2], *now, *other;
+	struct timer	 refill_ev, decay_ev;
+	size_t		 want;		/* spare workers to keep now */
+	bool		 is_broken;	/* the last template never answered */
+	uint64_t	 backoff;	/* ms: after its death */
+	uint64_t	 respawn;	/* ms: no other one before that */
+	uint64_t	 deaths[DEATHS_MAX];
+	unsigned	 ndeaths;
+	uint64_t	 paused;	/* ms: until then */
+	bool		 stopping;
+	struct {
+		pid_t	 pid;
+		int	 status;
+	}		 early[EARLY_MAX];
+	unsigned	 nearly;
+	char		 sandbox[512];	/* what one is made of here */
+};
+
+static void	 on_msg(void *, struct ipc_msg *);
+static void	 on_end(void *, int);
+static void	 on_refill(void *);
+static void	 on_decay(void *);
+static void	 watch(struct template *);
+
+/* --- the template --- */
+
+/* said: where to say why it cannot be executed, or -1. */
+static void
+exec_template(struct pool *p, int sock, int said)
+{
+	struct master	*m = p->master;
+	char		 nofile[64], **env;
+	sigset_t	 none;
+	int		 error;
+
+	snprintf(nofile, sizeof(nofile), "%llu:%llu",
+	    (unsigned long long)m->nofile.rlim_cur,
+	    (unsigned long long)m->nofile.rlim_max);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	/*
+	 * All symbols at once: a worker that binds one lazily would do so
+	 * again in each session.  worker/main.c takes the variable out.
+	 */
+	setenv("LD_BIND_NOW", "1", 1);
+	if ((env = envlist_worker()) != NULL &&
+	    dup2(sock, STDIN_FILENO) != -1 &&
+	    dup2(logto_stderr(m), STDERR_FILENO) != -1)
+		execle(m->worker, "execsrv-worker", nofile,
+		    m->log_how, groups_path(m->groups),
+		    (char *)NULL, env);
+	error = errno;
+	log_warn("%s", m->worker);
+	if (said != -1)
+		(void)!write(said, &error, sizeof(error));
+	_exit(126);
+}
+
+static int
+start_template(struct template *t, int said)
+{
+	Ipc__Probe	 probe = IPC__PROBE__INIT;
+	int		 pair[2];
+
+	if (fd_packet_pair(pair) == -1) {
+		log_warn("template: channel");
+		return -1;
+	}
+	t->started = clock_ms();
+	t->has_answered = false;
+	t->forks = t->awaited = 0;
+	/* A fork of us lives until its exec only: nothing of ours is kept. */
+	if ((t->pid = fork()) == 0)
+		exec_template(t->pool, pair[1], said);
+	fd_close(&pair[1]);
+	if (t->pid == -1) {
+		t->pid = 0;
+		log_warn("template: fork");
+		fd_close(&pair[0]);
+		return -1;
+	}
+	if ((t->chan = chan_new(t->pool->master->base, pair[0],
+	    IPC_ROLE_MASTER, IPC_ROLE_TEMPLATE, on_msg, on_end, t)) == NULL) {
+		log_warn("template: channel");
+		fd_close(&pair[0]);
+		return -1;
+	}
+	chan_send(t->chan, IPC_probe, &probe, -1);
+	watch(t);
+	return 0;
+}
+
+/*
+ * The first one: a server that can have no workers does not start.  Those that
+ * follow are not waited for; without them the sessions that there are go on.
+ */
+static int
+start_first(struct pool *p)
+{
+	int	 said[2], r, error;
+	ssize_t	 n = 0;
+
+	if (pipe2(said, O_CLOEXEC) == -1) {
+		log_warn("template: pipe");
+		return -1;
+	}
+	r = start_template(p->now, said[1]);
+	fd_close(&said[1]);
+	/* The end of the file comes when it is executed. */
+	if (r == 0)
+		do
+			n = read(said[0], &error, sizeof(error));
+		while (n == -1 && errno == EINTR);
+	fd_close(&said[0]);
+	return n == 0 ? r : -1;
+}
+
+static void
+refill_in(struct pool *p, uint64_t ms)
+{
+
+	if (!p->stopping)
+		timer_ensure(&p->refill_ev, ms);
+}
+
+static void
+on_forked(struct pool *p, const Ipc__Forked *in)
+{
+	struct child	*c;
+	unsigned	 i;
+	int		 status;
+
+	if ((c = child_by_id(p->master, in->id)) == NULL)
+		return;
+	child_on_forked(c, in->pid, in->error);
+	/* It may have ended before we knew its number. */
+	for (i = 0; i < p->nearly; i++)
+		if (p->early[i].pid == in->pid) {
+			status = p->early[i].status;
+			p->early[i] = p->early[--p->nearly];
+			child_on_exit(c, status);
+			break;
+		}
+}
+
+/*
+ * All workers of a template have one layout of their memory: what an attacker
+ * learns of it in one would hold in the next.  So now and then there is another
+ * template.  The old one works until that has answered, and is let go when it
+ * has answered all that it was asked.
+ */
+static bool
+is_due(const struct pool *p)
+{
+	unsigned	 max = p->master->conf.template_max_forks;
+
+	return max != 0 && p->now->chan != NULL && p->now->has_answered &&
+	    p->now->forks >= max && p->other->pid == 0 &&
+	    clock_ms() >= p->now->started + LIMIT_RESPAWN;
+}
+
+static void
+use_other(struct pool *p)
+{
+	struct template	*old = p->now;
+
+	p->now = p->other;
+	p->other = old;
+	log_debug("template %ld: %u workers, %ld follows", (long)old->pid,
+	    old->forks, (long)p->now->pid);
+}
+
+static void
+on_msg(void *arg, struct ipc_msg *m)
+{
+	struct template	*t = arg;
+	struct pool	*p = t->pool;
+
+	if (t == p->other && !t->has_answered)
+		use_other(p);
+	t->has_answered = true;
+	p->is_broken = false;
+	if (m->kind == IPC_forked) {
+		t->awaited -= t->awaited > 0;
+		on_forked(p, (const Ipc__Forked *)m->body);
+	} else {
+		snprintf(p->sandbox, sizeof(p->sandbox), "%s",
+		    ((const Ipc__Ability *)m->body)->sandbox);
+	}
+	watch(t);
+	/* It ends with its channel. */
+	if (p->other->has_answered && p->other->awaited == 0)
+		chan_free(&p->other->chan);
+}
+
+/* At once if it worked for a while, else later each time. */
+static void
+respawn(struct template *t)
+{
+	struct pool	*p = t->pool;
+	uint64_t	 now = clock_ms();
+
+	if (now - t->started >= LIMIT_RESPAWN)
+		p->backoff = 0;
+	else if (p->backoff == 0)
+		p->backoff = RESPAWN_MS;
+	else
+		p->backoff = p->backoff * 2 < LIMIT_RESPAWN ?
+		    p->backoff * 2 : LIMIT_RESPAWN;
+	p->respawn = now + p->backoff;
+	/* Sooner than what was to be done without it. */
+	timer_set(&p->refill_ev, p->backoff);
+}
+
+static void
+on_end(void *arg, int error)
+{
+	struct template	*t = arg;
+	struct pool	*p = t->pool;
+
+	chan_free(&t->chan);
+	timer_stop(&t->late_ev);
+	if (t->pid != 0)
+		kill(t->pid, SIGKILL);
+	if (p->stopping)
+		return;
+	if (t == p->other && !t->has_answered) {
+		log_warnx("the new template is gone: the old one stays");
+		p->now->forks = 0;
+		return;
+	}
+	log_warnx("the template is gone");
+	child_on_template_gone(p->master);
+	if (t != p->now) {
+		refill_in(p, 0);
+		return;
+	}
+	p->is_broken = !t->has_answered || error == ETIMEDOUT;
+	respawn(t);
+}
+
+/*
+ * One that hangs (stopped, or waiting for a disk) would be waited for by every
+ * new client.
+ */
+static void
+on_late(void *arg)
+{
+	struct template	*t = arg;
+
+	if (t->chan == NULL)
+		return;
+	log_warnx("template %ld does not answer: killed", (long)t->pid);
+	on_end(t, ETIMEDOUT);
+}
+
+/* Wait for its next answer, from now on, if one is to come. */
+static void
+watch(struct template *t)
+{
+
+	t->asked = clock_ms();
+	if (t->chan != NULL && (t->awaited > 0 || !t->has_answered))
+		timer_set(&t->late_ev, t->has_answered ? LIMIT_FORK_ANSWER :
+		    t == t->pool->now ? FIRST_MS : FOLLOW_MS);
+	else
+		timer_stop(&t->late_ev);
+}
+
+struct pool *
+pool_new(struct master *m)
+{
+	struct pool	*p;
+
+	if ((p = calloc(1, sizeof(*p))) == NULL)
+		return NULL;
+	p->master = m;
+	p->slots[0].pool = p->slots[1].pool = p;
+	p->now = &p->slots[0];
+	p->other = &p->slots[1];
+	/* One session on our own streams needs one worker. */
+	if (world_has_doors(m))
+		p->want = m->conf.min_spare;
+	timer_init(&p->refill_ev, m->base, on_refill, p);
+	timer_init(&p->decay_ev, m->base, on_decay, p);
+	timer_init(&p->now->late_ev, m->base, on_late, p->now);
+	timer_init(&p->other->late_ev, m->base, on_late, p->other);
+	if (start_first(p) == -1)
+		pool_free(&p);
+	else
+		refill_in(p, 0);
+	return p;
+}
+
+void
+pool_free(struct pool **pp)
+{
+	struct pool	*p = *pp;
+
+	*pp = NULL;
+	if (p == NULL)
+		return;
+	chan_free(&p->now->chan);
+	chan_free(&p->other->chan);
+	timer_stop(&p->refill_ev);
+	timer_stop(&p->decay_ev);
+	timer_stop(&p->now->late_ev);
+	timer_stop(&p->other->late_ev);
+	free(p);
+}
+
+/* --- the workers --- */
+
+/* A process in that group, with that end of a channel. */
+static void
+ask_fork(struct pool *p, unsigned id, unsigned group, int fd)
+{
+	Ipc__Fork	 out = IPC__FORK__INIT;
+
+	out.id = id;
+	out.group = group;
+	if (p->now->chan == NULL)
+		return;
+	p->now->forks++;
+	if (p->now->awaited++ == 0 && p->now->has_answered)
+		watch(p->now);
+	chan_send(p->now->chan, IPC_fork, &out, fd);
+}
+
+static bool
+is_spare(const struct child *c)
+{
+	return (c->state == CHILD_IDLE || c->state == CHILD_STARTING) &&
+	    c->chan != NULL;
+}
+
+size_t
+pool_spare(const struct master *m)
+{
+	const struct child	*c;
+	size_t			 n = 0;
+
+	TAILQ_FOREACH(c, &m->children, entry)
+		n += is_spare(c);
+	return n;
+}
+
+/* The oldest spare worker: spares are the newest of all children. */
+static struct child *
+find_spare(struct master *m)
+{
+	struct child	*c, *found = NULL;
+
+	TAILQ_FOREACH(c, &m->children, entry)
+		if (is_spare(c) && (found == NULL ||
+		    (found->state == CHILD_STARTING &&
+		    c->state == CHILD_IDLE))) {
+			found = c;
+			if (c->state == CHILD_IDLE)
+				break;
+		}
+	return found;
+}
+
+static bool
+may_start(const struct pool *p)
+{
+	return !p->stopping && p->now->chan != NULL && clock_ms() >= p->paused;
+}
+
+/*
+ * Not at once: a fork now would take the processor from the client and the
+ * worker that just met.  When half of the spare workers are gone, or in a
+ * quiet moment.
+ */
+static void
+refill_soon(struct pool *p)
+{
+
+	if (pool_spare(p->master) <= p->want / 2)
+		timer_set(&p->refill_ev, 0);
+	else
+		refill_in(p, QUIET_MS);
+}
+
+static struct child *
+add_worker(struct pool *p)
+{
+	struct child	*c;
+	int		 sock;
+
+	if ((c = child_new(p->master, &sock)) == NULL)
+		return NULL;
+	ask_fork(p, c->id, c->group, sock);
+	fd_close(&sock);
+	return c;
+}
+
+struct child *
+pool_take(struct pool *p)
+{
+	struct child	*c;
+
+	if ((c = find_spare(p->master)) == NULL) {
+		if (!may_start(p) || (c = add_worker(p)) == NULL) {
+			refill_in(p, PAUSE_MS);
+			return NULL;
+		}
+		/* A rush: keep more for a while. */
+		p->want = p->want * 2 < p->master->conf.max_spare ?
+		    p->want * 2 : p->master->conf.max_spare;
+		if (p->want == 0)
+			p->want = p->master->conf.max_spare > 0;
+		timer_set(&p->decay_ev, DECAY_MS);
+	}
+	refill_soon(p);
+	return c;
+}
+
+static void
+on_refill(void *arg)
+{
+	struct pool	*p = arg;
+	struct template	*t = p->now;
+	uint64_t	 now = clock_ms();
+	size_t		 n;
+
+	if (p->stopping)
+		return;
+	/* However many ask for workers, and how soon. */
+	if (t->chan == NULL && now < p->respawn) {
+		refill_in(p, p->respawn - now);
+		return;
+	}
+	if (t->chan == NULL && start_template(t, -1) == -1) {
+		refill_in(p, LIMIT_RESPAWN);
+		return;
+	}
+	if (is_due(p) && start_template(p->other, -1) == -1)
+		t->forks = 0;
+	if (now < p->paused) {
+		refill_in(p, p->paused - now);
+		return;
+	}
+	for (n = pool_spare(p->master); n < p->want; n++)
+		if (add_worker(p) == NULL) {
+			log_warn("worker");
+			refill_in(p, PAUSE_MS);
+			break;
+		}
+	p->master->events->on_spare(p->master);
+}
+
+/* The rush is over: half of what is kept beyond the minimum goes. */
+static void
+on_decay(void *arg)
+{
+	struct pool	*p = arg;
+	struct child	*c, *next;
+	size_t		 n, least = !world_has_doors(p->master) ? 0 :
+			    p->master->conf.min_spare;
+
+	p->want = p->want / 2 > least ? p->want / 2 : least;
+	n = pool_spare(p->master);
+	for (c = TAILQ_FIRST(&p->master->children); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, entry);
+		if (n > p->want && c->state == CHILD_IDLE) {
+			child_kill(c);
+			n--;
+		}
+	}
+	if (p->want > least)
+		timer_set(&p->decay_ev, DECAY_MS);
+}
+
+void
+pool_on_death(struct pool *p)
+{
+	uint64_t	 now = clock_ms();
+
+	p->deaths[p->ndeaths++ % DEATHS_MAX] = now;
+	if (p->ndeaths < DEATHS_MAX ||
+	    now - p->deaths[p->ndeaths % DEATHS_MAX] > DEATHS_MS)
+		return;
+	if (now >= p->paused)
+		log_warnx("workers die quickly: pausing");
+	p->paused = now + PAUSE_MS;
+	refill_in(p, PAUSE_MS);
+}
+
+void
+pool_on_child_gone(struct pool *p, const struct child *c)
+{
+	/* Nobody had it, so it was to be had: whatever became of it then. */
+	if (c->since == 0)
+		refill_in(p, 0);
+}
+
+bool
+pool_on_exit(struct pool *p, pid_t pid, int status)
+{
+	struct child	*c;
+	bool		 expected = false;
+
+	if (pool_has(p, pid)) {
+		*(pid == p->now->pid ? &p->now->pid : &p->other->pid) = 0;
+		if (!p->stopping && WIFEXITED(status) &&
+		    WEXITSTATUS(status) == 126)
+			log_warnx("cannot execute %s", p->master->worker);
+		return true;
+	}
+	TAILQ_FOREACH(c, &p->master->children, entry)
+		expected |= c->pid == 0;
+	if (!expected)
+		p->nearly = 0;		/* what is noted was not ours */
+	else if (p->nearly < EARLY_MAX) {
+		p->early[p->nearly].pid = pid;
+		p->early[p->nearly++].status = status;
+	}
+	return false;
+}
+
+void
+pool_reload(struct pool *p)
+{
+
+	p->want = !world_has_doors(p->master) ? 0 :
+	    p->master->conf.min_spare;
+	refill_in(p, 0);
+	timer_set(&p->decay_ev, 0);
+}
+
+void
+pool_stop(struct pool *p)
+{
+	p->stopping = true;
+	chan_free(&p->now->chan);
+	chan_free(&p->other->chan);
+	timer_stop(&p->refill_ev);
+	timer_stop(&p->decay_ev);
+}
+
+bool
+pool_has(const struct pool *p, pid_t pid)
+{
+	return pid == p->now->pid || pid == p->other->pid;
+}
+
+bool
+pool_is_gone(const struct pool *p)
+{
+	return p->now->pid == 0 && p->other->pid == 0;
+}
+
+void
+pool_kill(struct pool *p)
+{
+	if (p->now->pid != 0)
+		kill(p->now->pid, SIGKILL);
+	if (p->other->pid != 0)
+		kill(p->other->pid, SIGKILL);
+}
+
+bool
+pool_is_broken(const struct pool *p)
+{
+	const struct template	*t = p->now;
+
+	return p->is_broken || (t->has_answered && t->awaited > 0 &&
+	    clock_ms() - t->asked >= LIMIT_FORK_ANSWER / 4);
+}
+
+const char *
+pool_sandbox(const struct pool *p)
+{
+	return p->sandbox[0] != '\0' ? p->sandbox : "not known yet";
+}

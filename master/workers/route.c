@@ -1,0 +1,347 @@
+#include "master/workers/route.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/ev.h"
+#include "common/limit.h"
+#include "common/log.h"
+#include "master/logs/audit.h"
+
+/*
+ * Tombstones come first in the list, oldest first: there may be thousands,
+ * and who counts sessions looks at those behind them only.
+ */
+#define LIVE_FOREACH(r, m)						\
+	for ((r) = TAILQ_LAST(&(m)->all_routes, route_list);		\
+	    (r) != NULL && (r)->owner != NULL;				\
+	    (r) = TAILQ_PREV(r, route_list, entry))
+
+static void	 route_on_expire(void *);
+
+static void
+make_id(char id[ROUTE_ID_LEN + 1])
+{
+	unsigned char	 bits[16];
+	char		 hex[2 * sizeof(bits) + 1];
+
+	randombytes_buf(bits, sizeof(bits));
+	sodium_bin2hex(hex, sizeof(hex), bits, sizeof(bits));
+	snprintf(id, ROUTE_ID_LEN + 1, "%.8s-%.4s-%.4s-%.4s-%.12s", hex,
+	    hex + 8, hex + 12, hex + 16, hex + 20);
+	sodium_memzero(bits, sizeof(bits));
+	sodium_memzero(hex, sizeof(hex));
+}
+
+struct route *
+route_new(struct child *owner)
+{
+	struct master	*m = owner->master;
+	struct route	*r;
+
+	if ((r = calloc(1, sizeof(*r))) == NULL)
+		return NULL;
+	r->master = m;
+	make_id(r->id);
+	timer_init(&r->expire_ev, m->base, route_on_expire, r);
+	if (map_add(&m->routes, &r->node, r->id, ROUTE_ID_LEN, r) == -1) {
+		free(r);
+		errno = ENOMEM;
+		return NULL;
+	}
+	r->number = ++m->next_number;
+	r->client_uid = owner->peer.client_uid;
+	r->uid = owner->peer.uid;
+	r->uplink = owner->peer.uplink;
+	memcpy(r->identity, owner->peer.identity, sizeof(r->identity));
+	r->owner = owner;
+	r->born = clock_ms();
+	snprintf(r->peer, sizeof(r->peer), "%s", owner->peer.text);
+	TAILQ_INSERT_TAIL(&m->all_routes, r, entry);
+	return r;
+}
+
+/* Tell a greeter what becomes of its client. */
+static void
+decide(struct child *c, Ipc__Verdict v, struct route *r)
+{
+	c->master->child_events->decide(c, v, r);
+}
+
+void
+route_audit(const struct route *r, struct audit_what what)
+{
+	what.session = AUDIT_N(r->number);
+	what.identity = r->identity;
+	what.uid = AUDIT_N(r->uid);
+	audit(r->master, &what);
+}
+
+static void
+tell_end(const struct route *r)
+{
+	struct audit_what	 what = { .event = AUDIT_session_ended };
+
+	what.why = r->why != NULL ? r->why : "the server stops";
+	what.seconds = AUDIT_N((clock_ms() - r->born) / 1000);
+	what.processes = AUDIT_N(r->used.processes);
+	what.bytes_in = AUDIT_N(r->used.bytes_in);
+	what.bytes_out = AUDIT_N(r->used.bytes_out);
+	what.cpu_ms = AUDIT_N(r->used.cpu_ms);
+	route_audit(r, what);
+}
+
+void
+route_used(struct route *r, const Ipc__Used *used)
+{
+	if (used == NULL)
+		return;
+	r->used.processes += used->processes;
+	r->used.bytes_in += used->bytes_in;
+	r->used.bytes_out += used->bytes_out;
+	r->used.cpu_ms += used->cpu_ms;
+	r->used.transcripts += used->transcripts;
+}
+
+void
+route_detached(struct route *r)
+{
+	if (r->attached)
+		route_audit(r, (struct audit_what){
+		    .event = AUDIT_session_detached });
+	r->attached = false;
+}
+
+void
+route_free(struct route **rp)
+{
+	struct route	*r = *rp;
+	struct child	*c;
+
+	*rp = NULL;
+	if (r == NULL)
+		return;
+	if (r->opened)
+		tell_end(r);
+	if (r->owner != NULL)
+		r->owner->route = NULL;
+	/* Who still waits for it gets "unknown". */
+	TAILQ_FOREACH(c, &r->master->children, entry)
+		if (c->wanted == r)
+			decide(c, IPC__VERDICT__UNKNOWN, NULL);
+	map_del(&r->master->routes, &r->node);
+	TAILQ_REMOVE(&r->master->all_routes, r, entry);
+	timer_stop(&r->expire_ev);
+	free(r->transcript);
+	sodium_memzero(r->id, sizeof(r->id));
+	free(r);
+}
+
+static void
+route_on_expire(void *arg)
+{
+	struct route	*r = arg;
+
+	log_debug("session %u forgotten", r->number);
+	r->why = "expired: nobody resumed it";
+	route_free(&r);
+}
+
+size_t
+route_count(const struct master *m)
+{
+	const struct route	*r;
+	size_t			 n = 0;
+
+	LIVE_FOREACH(r, m)
+		n += r->opened;
+	return n;
+}
+
+size_t
+route_count_of(const struct master *m, const char *identity)
+{
+	const struct route	*r;
+	size_t			 n = 0;
+
+	LIVE_FOREACH(r, m)
+		n += r->opened && strcmp(r->identity, identity) == 0;
+	return n;
+}
+
+static bool
+is_whose(const struct route *r, const struct peer *p)
+{
+	return r->uid == p->uid && r->uplink == p->uplink &&
+	    strcmp(r->identity, p->identity) == 0;
+}
+
+void
+route_handover(struct child *greeter, const char *id, const void *message,
+    size_t len, int fd)
+{
+	struct master	*m = greeter->master;
+	Ipc__Resume	 out = IPC__RESUME__INIT;
+	struct route	*r = map_find(&m->routes, id, strlen(id));
+
+	/*
+	 * Another's session looks exactly like one that never was.  One that
+	 * is not "opened" may be known to its client already: its owner says.
+	 */
+	if (r == NULL || !is_whose(r, &greeter->peer) ||
+	    r->owner == greeter) {
+		decide(greeter, IPC__VERDICT__UNKNOWN, NULL);
+		return;
+	}
+	if (r->owner == NULL) {
+		decide(greeter, IPC__VERDICT__YOURS, r);
+		return;
+	}
+	/*
+	 * One that does not take its messages (stopped, say) is not there
+	 * either; and nobody fills our memory with what waits for it.
+	 */
+	if (!chan_is_idle(r->owner->chan)) {
+		decide(greeter, IPC__VERDICT__ATTACHED, NULL);
+		return;
+	}
+	greeter->wanted = r;
+	greeter->asked_id = r->owner->id;
+	out.ticket = greeter->id;
+	out.until = clock_ms() + LIMIT_OFFER;
+	out.peer = greeter->peer.text;
+	out.message.data = (uint8_t *)(uintptr_t)message;
+	out.message.len = len;
+	chan_send(r->owner->chan, IPC_resume, &out, fd);
+	child_wait_for_owner(greeter);
+}
+
+void
+route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v)
+{
+	struct child	*greeter = child_by_id(owner->master, ticket);
+	struct route	*r;
+
+	/* Only who was asked may answer, and only for itself. */
+	if (greeter == NULL || greeter->asked_id != owner->id)
+		return;
+	if ((r = greeter->wanted) == NULL) {
+		/* It stood still with the client in its hands: it has it. */
+		if (v == IPC__VERDICT__TAKEN &&
+		    greeter->state == CHILD_GREETING)
+			child_kill(greeter);
+		return;
+	}
+	if (v != IPC__VERDICT__TAKEN && v != IPC__VERDICT__ATTACHED &&
+	    v != IPC__VERDICT__UNKNOWN && v != IPC__VERDICT__RELEASED) {
+		child_violates(owner, "resumed");
+		v = IPC__VERDICT__UNKNOWN;
+	}
+	if (v != IPC__VERDICT__RELEASED && r->owner != owner)
+		v = IPC__VERDICT__UNKNOWN;
+	if (v == IPC__VERDICT__TAKEN)
+		snprintf(r->peer, sizeof(r->peer), "%s", greeter->peer.text);
+	if (v == IPC__VERDICT__RELEASED)
+		v = r->owner == NULL ? IPC__VERDICT__YOURS :
+		    IPC__VERDICT__ATTACHED;	/* another was quicker */
+	decide(greeter, v, r);
+}
+
+/*
+ * Sessions kept without a worker cost little, but not nothing: beyond the
+ * limit a user's oldest go.
+ */
+static void
+bound_kept(struct master *m, uid_t uid)
+{
+	struct route	*r, *next;
+	size_t		 n = 0;
+
+	TAILQ_FOREACH(r, &m->all_routes, entry)
+		n += r->owner == NULL && r->uid == uid;
+	for (r = TAILQ_FIRST(&m->all_routes); r != NULL && n > LIMIT_KEPT;
+	    r = next) {
+		next = TAILQ_NEXT(r, entry);
+		if (r->owner == NULL && r->uid == uid) {
+			r->why = "too many that are kept";
+			route_free(&r);
+			n--;
+		}
+	}
+}
+
+/* From the live ones to the tombstones, as their newest. */
+static void
+bury(struct route *r)
+{
+	struct master	*m = r->master;
+	struct route	*at;
+
+	LIVE_FOREACH(at, m)
+		continue;
+	TAILQ_REMOVE(&m->all_routes, r, entry);
+	r->owner = NULL;
+	if (at != NULL)
+		TAILQ_INSERT_AFTER(&m->all_routes, at, r, entry);
+	else
+		TAILQ_INSERT_HEAD(&m->all_routes, r, entry);
+}
+
+void
+route_revive(struct route *r, struct child *owner)
+{
+	struct master	*m = r->master;
+
+	timer_stop(&r->expire_ev);
+	if (r->owner != NULL)
+		r->owner->route = NULL;
+	r->owner = owner;
+	owner->route = r;
+	TAILQ_REMOVE(&m->all_routes, r, entry);
+	TAILQ_INSERT_TAIL(&m->all_routes, r, entry);
+}
+
+/*
+ * Who asked the owner for it a moment too late gets no answer from there:
+ * the first has it, the others may ask again.
+ */
+static void
+settle_waiting(struct route *r, const struct child *owner)
+{
+	struct child	*c;
+
+	TAILQ_FOREACH(c, &r->master->children, entry)
+		if (c->wanted == r && c->asked_id == owner->id)
+			decide(c, r->owner == NULL ?
+			    IPC__VERDICT__YOURS : IPC__VERDICT__ATTACHED, r);
+}
+
+void
+route_release(struct route *r)
+{
+	struct master	*m = r->master;
+	struct child	*owner = r->owner;
+	uid_t		 uid = r->uid;
+
+	route_detached(r);
+	r->owner->route = NULL;
+	bury(r);
+	timer_set(&r->expire_ev, owner->detached_ttl);
+	settle_waiting(r, owner);
+	/* Now and then is enough. */
+	if (++m->released % (LIMIT_KEPT / 8) == 0)
+		bound_kept(m, uid);
+}
+
+void
+route_on_owner_gone(struct route *r, const char *why)
+{
+	r->why = why;
+	if (r->opened)
+		STAT_INC(r->master, ended);
+	route_free(&r);
+}
