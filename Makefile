@@ -79,7 +79,9 @@ GEN_C		:= $(PROTOS:%.proto=$(BUILD)/%.pb-c.c)
 GEN_H		:= $(GEN_C:.c=.h)
 GEN_O		:= $(GEN_C:.c=.o)
 
-COMMON_O	:= $(call objs,$(wildcard common/*.c)) $(GEN_O)
+COMMON_ROOMS	:= conf ipc json linux net noise plan
+COMMON_O	:= $(call objs,$(wildcard common/*.c \
+		   $(COMMON_ROOMS:%=common/%/*.c))) $(GEN_O)
 CLIENT_O	:= $(call objs,$(wildcard common/client/*.c))
 MASTER_ROOMS	:= logs auth workers accept remote ctl
 MASTER_O	:= $(call objs,$(wildcard master/*.c \
@@ -113,8 +115,9 @@ TEST_LIBS	:= $(call lib,unit worker http master reach uplink ctl client \
 # libexecsrv, as others link it: its own objects and what they need of ours,
 # position-independent; only what execsrv.h declares is to be seen.
 LIB_H		:= common/client/execsrv.h
-LIB_NEEDS	:= b64 buf clock endpoint envlist fd httphead json json_out \
-		   program sha1 span tcp uri utf8 ws
+LIB_NEEDS	:= buf clock envlist fd program span json/b64 json/json \
+		   json/json_out json/uri json/utf8 net/endpoint \
+		   net/httphead net/sha1 net/tcp net/ws
 LIB_O		:= $(patsubst %.c,$(BUILD)/pic/%.o,\
 		   $(wildcard common/client/*.c) $(LIB_NEEDS:%=common/%.c))
 # Another number when a program would have to be built anew.

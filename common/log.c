@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/utf8.h"
+#include "common/json/utf8.h"
 
 #define LOG_LINE_MAX	1024	/* longer lines are cut */
 #define LOG_JSON_MAX	4000	/* the same; less than PIPE_BUF */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/program.h"

@@ -9,7 +9,7 @@
 
 #include "config.h"
 
-#include "common/endpoint.h"
+#include "common/net/endpoint.h"
 
 #define CONF_NAME	"execsrvd.conf"
 #define NO_FILE		"none"	/* -f none: one of that name is ./none */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "master/auth/auth_options.h"
 #include "master/remote/remote_options.h"
 

@@ -5,7 +5,7 @@
 #ifndef MASTER_VALIDATE_H
 #define MASTER_VALIDATE_H
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 
 /*
  * Nothing is opened and no secret is read; names of users and groups are looked

@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "common/ev.h"
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 #include "common/log.h"
 #include "common/map.h"
 #include "master/accept/passed.h"

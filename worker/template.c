@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 #include "common/log.h"
 #include "common/measured.h"
 #include "worker/conn/door.h"

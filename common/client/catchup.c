@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/client/process_priv.h"
-#include "common/utf8.h"
+#include "common/json/utf8.h"
 
 void
 execsrv_process_nobodys_read(void *arg, const struct execsrv_answer *a)

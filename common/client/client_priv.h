@@ -9,14 +9,14 @@
 #include <netinet/in.h>
 
 #include "common/buf.h"
-#include "common/client/execsrv.h"
 #include "common/client/error.h"
+#include "common/client/execsrv.h"
 #include "common/client/launch.h"
-#include "common/endpoint.h"
-#include "common/json.h"
-#include "common/json_out.h"
+#include "common/json/json.h"
+#include "common/json/json_out.h"
 #include "common/limit.h"
-#include "common/ws.h"
+#include "common/net/endpoint.h"
+#include "common/net/ws.h"
 
 /* --- url.c (pure) --- */
 

@@ -11,13 +11,13 @@
 
 #include <sodium.h>
 
-#include "common/b64.h"
 #include "common/client/client_priv.h"
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/tcp.h"
-#include "common/uri.h"
-#include "common/utf8.h"
+#include "common/json/b64.h"
+#include "common/json/uri.h"
+#include "common/json/utf8.h"
+#include "common/net/tcp.h"
 
 #define CLOSE_MS	500	/* for the last bytes to leave */
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/json/utf8.h"
 
 /* U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069 move what is beside. */
 static bool

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/b64.h"
 #include "common/client/process_priv.h"
+#include "common/json/b64.h"
 
 /* Events that wait for an earlier one: servers rarely send out of order. */
 #define EARLY_MAX	4096

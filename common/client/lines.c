@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/client/client_priv.h"
+#include "common/json/utf8.h"
 #include "common/limit.h"
-#include "common/utf8.h"
 
 int
 execsrv_put_line(struct execsrv *x, const void *data, size_t len)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/client/client_priv.h"
-#include "common/uri.h"
+#include "common/json/uri.h"
 
 #define READ_ROOT							\
 	"{\"path\":{\"type\":\"special\","				\

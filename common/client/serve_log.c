@@ -4,7 +4,7 @@
 
 #include "common/client/client_priv.h"
 #include "common/client/serve.h"
-#include "common/utf8.h"
+#include "common/json/utf8.h"
 
 /* What the server itself warns of may be why it ends. */
 static void

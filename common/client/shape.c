@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/b64.h"
 #include "common/client/client_priv.h"
-#include "common/uri.h"
-#include "common/utf8.h"
+#include "common/json/b64.h"
+#include "common/json/uri.h"
+#include "common/json/utf8.h"
 
 #define URI_MAX		(3 * PATH_MAX + 8)
 

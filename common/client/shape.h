@@ -5,8 +5,8 @@
 #define COMMON_CLIENT_SHAPE_H
 
 #include "common/client/execsrv.h"
-#include "common/json.h"
-#include "common/json_out.h"
+#include "common/json/json.h"
+#include "common/json/json_out.h"
 
 struct execsrv_done {
 	char	 unused;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/client/client_priv.h"
-#include "common/utf8.h"
+#include "common/json/utf8.h"
 
 static void
 put_members(struct json_out *o, const struct json *j, uint32_t tok)

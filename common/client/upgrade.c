@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/client/client_priv.h"
-#include "common/httphead.h"
+#include "common/net/httphead.h"
 #include "common/span.h"
 
 #define LINES_MAX	100

@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/endpoint.h"
 #include "common/ev.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "common/net/endpoint.h"
+#include "common/net/tcp.h"
 #include "common/rundirs.h"
-#include "common/tcp.h"
 #include "master/accept/gatekeep.h"
 #include "master/accept/policy.h"
 #include "master/auth/inside.h"

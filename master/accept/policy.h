@@ -7,8 +7,8 @@
 #ifndef MASTER_ACCEPT_POLICY_H
 #define MASTER_ACCEPT_POLICY_H
 
-#include "common/conf.h"
-#include "common/ipc.h"
+#include "common/conf/conf.h"
+#include "common/ipc/ipc.h"
 #include "master/auth/peer.h"
 #include "master/workers/fence.h"
 #include "master/world.h"

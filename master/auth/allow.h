@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 
 /*
  * Why the settings c that are in force for a client keep it out, or NULL.  who:

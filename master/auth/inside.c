@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/linux/ptree.h"
 #include "common/log.h"
-#include "common/ptree.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD	77		/* Linux 6.5 */

@@ -6,10 +6,10 @@
  *
  * Of a Unix socket the kernel names the process that connected.  What is looked
  * at is what it cannot shed, and keeps when the master dies: the mark of what
- * runs below a session (common/ptree.h), and that it is under more filters of
- * system calls than we are.  The filters are those of any sandbox, not only of
- * ours, and the mark is any server's: what a command has confined is confined
- * for us as well.
+ * runs below a session (common/linux/ptree.h), and that it is under more
+ * filters of system calls than we are.  The filters are those of any sandbox,
+ * not only of ours, and the mark is any server's: what a command has confined
+ * is confined for us as well.
  */
 #ifndef MASTER_AUTH_INSIDE_H
 #define MASTER_AUTH_INSIDE_H

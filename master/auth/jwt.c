@@ -3,9 +3,9 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "common/json.h"
+#include "common/json/json.h"
+#include "common/json/utf8.h"
 #include "common/span.h"
-#include "common/utf8.h"
 
 #define MAC_LEN		crypto_auth_hmacsha256_BYTES
 #define SHORT_HASH	16	/* bytes that stand for a long subject */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/tcp.h"
+#include "common/net/tcp.h"
 #include "master/auth/idmap.h"
 #include "master/auth/inside.h"
 #include "master/auth/nettable.h"

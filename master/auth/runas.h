@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 
 #define RUNAS_WHY	512	/* bytes of a reason */
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "master/auth/peer.h"
 #include "master/auth/runas.h"
 

@@ -5,8 +5,8 @@
 #include <sys/queue.h>
 
 #include "common/buf.h"
-#include "common/chan.h"
 #include "common/ev.h"
+#include "common/ipc/chan.h"
 #include "master/ctl/ctl.h"
 #include "master/logs/audit.h"
 #include "master/workers/route.h"

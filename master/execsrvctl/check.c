@@ -12,7 +12,7 @@
 
 #include "common/buf.h"
 #include "common/fd.h"
-#include "common/json_out.h"
+#include "common/json/json_out.h"
 #include "config.h"
 #include "master/execsrvctl/control.h"
 

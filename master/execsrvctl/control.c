@@ -13,7 +13,7 @@
 
 #include "common/client/execsrv.h"
 #include "common/fd.h"
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 #include "common/rundirs.h"
 
 #define CONTROL_SOCKET	"control.sock"

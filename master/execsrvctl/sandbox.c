@@ -11,12 +11,12 @@
 #include "common/buf.h"
 #include "common/client/execsrv.h"
 #include "common/fd.h"
-#include "common/json.h"
-#include "common/json_out.h"
+#include "common/json/json.h"
+#include "common/json/json_out.h"
+#include "common/json/params.h"
+#include "common/json/utf8.h"
 #include "common/limit.h"
-#include "common/params.h"
-#include "common/plan.h"
-#include "common/utf8.h"
+#include "common/plan/plan.h"
 #include "master/execsrvctl/control.h"
 
 struct explain {

@@ -10,7 +10,7 @@
 
 #include "common/buf.h"
 #include "common/client/execsrv.h"
-#include "common/json_out.h"
+#include "common/json/json_out.h"
 
 #define JSON_MAX	((size_t)256 * 1024 * 1024)
 #define GAP		2	/* blanks between columns */

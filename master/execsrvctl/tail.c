@@ -11,8 +11,8 @@
 #include "common/buf.h"
 #include "common/client/execsrv.h"
 #include "common/fd.h"
-#include "common/ipc.h"
-#include "common/json_out.h"
+#include "common/ipc/ipc.h"
+#include "common/json/json_out.h"
 #include "common/limit.h"
 #include "master/execsrvctl/control.h"
 

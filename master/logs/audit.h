@@ -7,7 +7,7 @@
 #ifndef MASTER_LOGS_AUDIT_H
 #define MASTER_LOGS_AUDIT_H
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "master/logs/audit_line.h"
 
 struct audit;

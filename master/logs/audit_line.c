@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/json_out.h"
+#include "common/json/json_out.h"
 
 #define TIME_MAX	64
 

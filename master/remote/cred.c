@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/json.h"
+#include "common/json/json.h"
+#include "common/json/utf8.h"
 #include "common/secret.h"
-#include "common/utf8.h"
 
 #define FILE_MAX	(CRED_MAX + 2)	/* bytes of a file: a token, CRLF */
 

@@ -17,7 +17,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "common/target.h"
+#include "common/net/target.h"
 #include "master/accept/gatekeep.h"
 #include "master/accept/listen.h"
 #include "master/accept/policy.h"

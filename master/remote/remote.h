@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/chan.h"
 #include "common/ev.h"
+#include "common/ipc/chan.h"
 #include "master/remote/cred.h"
 #include "master/world.h"
 

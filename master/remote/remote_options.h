@@ -8,7 +8,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "master/remote/cred.h"
 
 /* Numbers for getopt_long(3), and rows for its table. */

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/b64.h"
-#include "common/json.h"
-#include "common/utf8.h"
+#include "common/json/b64.h"
+#include "common/json/json.h"
+#include "common/json/utf8.h"
 
 /* The text of a member, or 0. */
 static uint32_t

@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 #include "common/limit.h"
+#include "common/net/target.h"
 #include "common/span.h"
-#include "common/target.h"
 #include "master/uplink/noise.h"
 
 #define ANSWER_PROFILE	"noise_hybrid_ik_v1"

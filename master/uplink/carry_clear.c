@@ -6,9 +6,9 @@
 
 #include <string.h>
 
+#include "common/json/utf8.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "common/utf8.h"
 
 static struct flow *
 find(struct carrier *c, struct span id)

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "common/bpf.h"
-#include "common/landlock.h"
 #include "common/limit.h"
+#include "common/linux/bpf.h"
+#include "common/linux/landlock.h"
 #include "common/log.h"
 #include "common/measured.h"
 

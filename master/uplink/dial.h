@@ -6,7 +6,7 @@
 #ifndef MASTER_UPLINK_DIAL_H
 #define MASTER_UPLINK_DIAL_H
 
-#include "common/target.h"
+#include "common/net/target.h"
 #include "master/uplink/loop.h"
 #include "master/uplink/resolve.h"
 

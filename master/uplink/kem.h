@@ -1,9 +1,9 @@
 /*
- * ML-KEM-768 of the Noise channel: what common/mlkem.h has, or libcrypto (since
- * 3.5) where libsodium has none.  Here and not there, because nothing but the
- * uplink is linked with libcrypto.
+ * ML-KEM-768 of the Noise channel: what common/noise/mlkem.h has, or libcrypto
+ * (since 3.5) where libsodium has none.  Here and not there, because nothing
+ * but the uplink is linked with libcrypto.
  *
- * The functions mean what those of common/mlkem.h do, and the words there
+ * The functions mean what those of common/noise/mlkem.h do, and the words there
  * are about them, too.  libcrypto has the keys on its heap meanwhile, and wipes
  * them; of secret keys it also refuses those that are no key for other reasons
  * than their hash.
@@ -11,7 +11,7 @@
 #ifndef MASTER_UPLINK_KEM_H
 #define MASTER_UPLINK_KEM_H
 
-#include "common/mlkem.h"
+#include "common/noise/mlkem.h"
 
 /*
  * Once, before the others: libcrypto does not try out each secret key, which

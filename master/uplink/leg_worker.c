@@ -11,7 +11,7 @@
 #include "common/buf.h"
 #include "common/fd.h"
 #include "common/limit.h"
-#include "common/ws.h"
+#include "common/net/ws.h"
 
 #define READ_MIN	(128 * 1024)	/* bytes of room for one read */
 #define TURN_MAX	256		/* frames and reads of one turn */

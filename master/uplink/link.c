@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 #include "common/limit.h"
 #include "common/log.h"
 

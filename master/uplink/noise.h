@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/json_out.h"
-#include "common/mlkem.h"
+#include "common/json/json_out.h"
+#include "common/noise/mlkem.h"
 #include "common/span.h"
 #include "master/uplink/gcm.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/json_out.h"
+#include "common/json/json_out.h"
 #include "common/limit.h"
 #include "common/log.h"
 

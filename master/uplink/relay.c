@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/json/utf8.h"
 #include "proto/relay.pb-c.h"
 
 #define VERSION		1

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/linux/slice.h"
 #include "common/log.h"
-#include "common/slice.h"
 #include "master/uplink/confine.h"
 #include "master/uplink/kem.h"
 

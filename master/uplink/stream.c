@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/json/utf8.h"
 
 /* --- answers ---------------------------------------------------------------*/
 

@@ -7,7 +7,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/ws.h"
+#include "common/net/ws.h"
 
 struct wsock {
 	struct dial			*dial;

@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/chan.h"
 #include "common/ev.h"
+#include "common/ipc/chan.h"
 #include "common/map.h"
 #include "master/auth/peer.h"
 #include "master/auth/tokens.h"

@@ -13,8 +13,8 @@
 #ifndef MASTER_WORKERS_FENCE_H
 #define MASTER_WORKERS_FENCE_H
 
-#include "common/conf.h"
-#include "common/ipc.h"
+#include "common/conf/conf.h"
+#include "common/ipc/ipc.h"
 #include "master/world.h"
 
 enum {

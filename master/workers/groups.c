@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cgfs.h"
 #include "common/clock.h"
 #include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
+#include "common/linux/cgfs.h"
 #include "common/log.h"
 
 #define PREFIX		"execsrv-"

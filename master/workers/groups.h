@@ -1,5 +1,6 @@
 /*
- * A control group for each worker (common/cgfs.h), where we may have them:
+ * A control group for each worker (common/linux/cgfs.h), where we may have
+ * them:
  *
  *	OUR OWN GROUP/execsrv-PID/wN
  *

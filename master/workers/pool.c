@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/chan.h"
 #include "common/clock.h"
 #include "common/envlist.h"
 #include "common/ev.h"
 #include "common/fd.h"
+#include "common/ipc/chan.h"
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/logs/logto.h"

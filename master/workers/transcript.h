@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 
 struct route;
 

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/b64.h"
 #include "common/buf.h"
-#include "common/httphead.h"
-#include "common/json.h"
-#include "common/ws.h"
+#include "common/json/b64.h"
+#include "common/json/json.h"
+#include "common/net/httphead.h"
+#include "common/net/ws.h"
 #include "t/bench/broker.h"
 
 #define REQUEST_MAX	65536		/* a head and its body */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/b64.h"
+#include "common/json/b64.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/b64.h"
-#include "common/json.h"
-#include "common/json_out.h"
+#include "common/json/b64.h"
+#include "common/json/json.h"
+#include "common/json/json_out.h"
 #include "worker/session/cast.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 
 #define DEPTH_MAX	3
 #define MUST(claim)	do { if (!(claim)) abort(); } while (0)

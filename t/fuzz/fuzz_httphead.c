@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/httphead.h"
+#include "common/net/httphead.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 #include "common/limit.h"
 
 #define MUST(claim)	do { if (!(claim)) abort(); } while (0)

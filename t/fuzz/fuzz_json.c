@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/json.h"
-#include "common/json_out.h"
-#include "common/utf8.h"
+#include "common/json/json.h"
+#include "common/json/json_out.h"
+#include "common/json/utf8.h"
 #include "t/unit/json_help.h"
 
 #define MUST(claim)	do { if (!(claim)) abort(); } while (0)

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/client/client_priv.h"
+#include "common/json/utf8.h"
 #include "common/limit.h"
-#include "common/utf8.h"
 #include "t/fuzz/chop.h"
 
 #define HEAD	2

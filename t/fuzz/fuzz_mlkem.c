@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/keccak.h"
-#include "common/mlkem.h"
-#include "common/mlkem_priv.h"
+#include "common/noise/keccak.h"
+#include "common/noise/mlkem.h"
+#include "common/noise/mlkem_priv.h"
 #include "master/uplink/kem.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/params.h"
-#include "common/utf8.h"
+#include "common/json/params.h"
+#include "common/json/utf8.h"
 
 #define MUST(claim)	do { if (!(claim)) abort(); } while (0)
 

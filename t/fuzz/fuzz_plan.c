@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json/utf8.h"
 #include "common/limit.h"
-#include "common/pathglob.h"
-#include "common/plan.h"
-#include "common/utf8.h"
+#include "common/plan/pathglob.h"
+#include "common/plan/plan.h"
 
 #define MUST(claim)	do { if (!(claim)) abort(); } while (0)
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/json/utf8.h"
 #include "master/uplink/relay.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)

@@ -8,7 +8,7 @@
 
 #include "common/client/client_priv.h"
 #include "common/client/shape.h"
-#include "common/utf8.h"
+#include "common/json/utf8.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 

@@ -1,5 +1,5 @@
 /*
- * common/target.c on four lines: a URL, a segment for its path, a
+ * common/net/target.c on four lines: a URL, a segment for its path, a
  * no_proxy and a proxy.  What is let through means the same when it is written
  * anew, and a host is what stands behind "//" and nothing else.
  */
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/target.h"
+#include "common/net/target.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 #define LINES	4

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/uri.h"
+#include "common/json/uri.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/json/utf8.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)
 

@@ -1,14 +1,14 @@
 /*
- * common/ws.c on hostile bytes.  First byte: bit 0 the server side, bits 1-2
- * and 3-4 the limits of frames and messages, bit 5 trims now and then.  Second
- * and third: two ways to chop (0 whole, 1 as ws_reader_need() asks, else a
- * seed).  The rest goes over the wire.  Events are the same for any chopping,
+ * common/net/ws.c on hostile bytes.  First byte: bit 0 the server side, bits
+ * 1-2 and 3-4 the limits of frames and messages, bit 5 trims now and then.
+ * Second and third: two ways to chop (0 whole, 1 as ws_reader_need() asks, else
+ * a seed).  The rest goes over the wire.  Events are the same for any chopping,
  * and never larger than the limits.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ws.h"
+#include "common/net/ws.h"
 
 #define HEAD	3
 #define MUST(x)	do { if (!(x)) abort(); } while (0)

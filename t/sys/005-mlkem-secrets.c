@@ -13,7 +13,7 @@
 #include <valgrind/memcheck.h>
 #endif
 
-#include "common/mlkem_priv.h"
+#include "common/noise/mlkem_priv.h"
 
 #ifndef VALGRIND_MAKE_MEM_UNDEFINED
 

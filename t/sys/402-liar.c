@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 #include "common/limit.h"
 
 #define FLOOD	(256 * 1024 * 1024)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/b64.h"
+#include "common/json/b64.h"
 #include "master/uplink/answer.h"
 #include "t/unit/json_help.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "master/logs/audit_line.h"
 
 static const struct audit_head	 head = {

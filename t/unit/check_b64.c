@@ -10,13 +10,13 @@
 #define B64_TABLE_ONLY
 #define b64_encode	table_b64_encode
 #define b64_decode	table_b64_decode
-#include "common/b64.c"
+#include "common/json/b64.c"
 #undef b64_encode
 #undef b64_decode
-#undef COMMON_B64_H
+#undef COMMON_JSON_B64_H
 #undef B64_ENCODED_LEN
 #undef B64_DECODED_MAX
-#include "common/b64.h"
+#include "common/json/b64.h"
 
 static const struct codec {
 	size_t	(*encode)(char *, const void *, size_t);

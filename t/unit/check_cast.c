@@ -1,5 +1,5 @@
 /*
- * worker/session/cast.c: what a transcript has in it; and common/utf8.c's
+ * worker/session/cast.c: what a transcript has in it; and common/json/utf8.c's
  * rests.
  */
 #include <check.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/json/utf8.h"
 #include "worker/session/cast.h"
 
 static struct cast	 tty = { .is_terminal = true };

@@ -1,4 +1,4 @@
-/* common/cgfs.c: where a group is, and what is done there. */
+/* common/linux/cgfs.c: where a group is, and what is done there. */
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -14,7 +14,7 @@
 
 #include <check.h>
 
-#include "common/cgfs.h"
+#include "common/linux/cgfs.h"
 #include "t/unit/left_out.h"
 
 #define V1	"4:memory:/a\n1:name=systemd:/b\n"

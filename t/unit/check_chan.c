@@ -1,4 +1,6 @@
-/* common/ipc.c and common/chan.c: what goes through, and what must not. */
+/*
+ * common/ipc/ipc.c and common/ipc/chan.c: what goes through, and what must not.
+ */
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -11,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/chan.h"
 #include "common/fd.h"
-#include "common/ipc.h"
+#include "common/ipc/chan.h"
+#include "common/ipc/ipc.h"
 #include "common/limit.h"
 
 static int

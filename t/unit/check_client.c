@@ -20,11 +20,11 @@
 
 #include <check.h>
 
-#include "common/b64.h"
 #include "common/client/client_priv.h"
 #include "common/clock.h"
-#include "common/httphead.h"
+#include "common/json/b64.h"
 #include "common/limit.h"
+#include "common/net/httphead.h"
 #include "t/unit/peer_help.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))

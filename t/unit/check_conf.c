@@ -1,6 +1,6 @@
 /*
- * common/conf.c, conf_value.c, conf_file.c: every row of proto/conf.def and
- * uplink.def, files good and bad.
+ * common/conf/conf.c, conf_value.c, conf_file.c: every row of proto/conf.def
+ * and uplink.def, files good and bad.
  */
 #include <sys/stat.h>
 

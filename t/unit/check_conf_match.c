@@ -1,6 +1,6 @@
 /*
- * common/conf_match.c and what conf.c does with blocks: patterns, what is in
- * force for a client, and what a reload keeps.
+ * common/conf/conf_match.c and what conf.c does with blocks: patterns, what is
+ * in force for a client, and what a reload keeps.
  */
 #include <check.h>
 #include <stdio.h>

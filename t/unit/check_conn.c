@@ -13,7 +13,7 @@
 #include "common/buf.h"
 #include "common/fd.h"
 #include "common/limit.h"
-#include "common/ws.h"
+#include "common/net/ws.h"
 #include "worker/conn/conn.h"
 
 #define PART	((size_t)LIMIT_FRAGMENT)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/httphead.h"
+#include "common/net/httphead.h"
 
 #define HOST	"Host: 127.0.0.1:4000\r\n"
 #define KEY	"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"

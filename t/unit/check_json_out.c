@@ -1,4 +1,4 @@
-#include "common/json_out.h"
+#include "common/json/json_out.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include <check.h>
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "t/unit/json_help.h"
 
 #define FFFD		"\xef\xbf\xbd"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/keccak.h"
+#include "common/noise/keccak.h"
 
 static void
 ck_hex(const uint8_t *got, size_t len, const char *want)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/ptree.h"
+#include "common/linux/ptree.h"
 #include "worker/proc/kin.h"
 
 static struct kin	 kin;

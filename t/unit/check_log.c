@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/json.h"
+#include "common/json/json.h"
+#include "common/json/utf8.h"
 #include "common/log.h"
-#include "common/utf8.h"
 
 static int	 ends[2];
 

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "common/keccak.h"
-#include "common/mlkem.h"
-#include "common/mlkem_priv.h"
+#include "common/noise/keccak.h"
+#include "common/noise/mlkem.h"
+#include "common/noise/mlkem_priv.h"
 #include "master/uplink/kem.h"
 #include "t/unit/mlkem_vectors.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/keccak.h"
-#include "common/mlkem_priv.h"
+#include "common/noise/keccak.h"
+#include "common/noise/mlkem_priv.h"
 
 /* round(x * 2^bits / Q) and back, by divisions; halves go up. */
 START_TEST(test_compress)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "master/accept/policy.h"
 #include "master/auth/names.h"
 #include "master/auth/runas.h"

@@ -1,9 +1,9 @@
-/* common/params.c: every type and presence, by the rows that have them. */
+/* common/json/params.c: every type and presence, by the rows that have them. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/params.h"
+#include "common/json/params.h"
 
 static struct param_error	 e;
 static struct json		 j;

@@ -1,11 +1,13 @@
-/* common/pathglob.c: each wildcard, and the time that hostile ones take. */
+/*
+ * common/plan/pathglob.c: each wildcard, and the time that hostile ones take.
+ */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/pathglob.h"
+#include "common/plan/pathglob.h"
 
 /* As the reference: measured with 0.169.0 where it is not plain. */
 static const struct match {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/limit.h"
-#include "common/plan.h"
+#include "common/plan/plan.h"
 
 #define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
 

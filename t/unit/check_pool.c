@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/chan.h"
+#include "common/ipc/chan.h"
 #include "common/limit.h"
 #include "master/accept/gatekeep.h"
 #include "master/accept/listen.h"

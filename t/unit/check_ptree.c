@@ -1,4 +1,6 @@
-/* common/ptree.c on trees of our own: who hides, who is left out, marks. */
+/*
+ * common/linux/ptree.c on trees of our own: who hides, who is left out, marks.
+ */
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -13,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/ptree.h"
+#include "common/linux/ptree.h"
 
 /* Those of a tree write a byte here when they are where they belong. */
 static int	 ready[2];

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/sha1.h"
+#include "common/net/sha1.h"
 
 static void
 ck_digest(const void *data, size_t len, const char *want)

@@ -16,7 +16,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
-#include "common/ws.h"
+#include "common/net/ws.h"
 #include "worker/conn/conn.h"
 
 #define MUCH		(32 << 20)	/* bytes: no buffer takes so many */

@@ -1,4 +1,4 @@
-#include "common/slice.h"
+#include "common/linux/slice.h"
 #include "t/unit/left_out.h"
 
 #include <sys/resource.h>

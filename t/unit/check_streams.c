@@ -9,7 +9,7 @@
 
 #include <check.h>
 
-#include "common/json_out.h"
+#include "common/json/json_out.h"
 #include "t/unit/peer_help.h"
 
 #define BLOCK		(256 * 1024)

@@ -1,5 +1,5 @@
 /*
- * common/target.c: URLs that are to be taken to exactly one host, or
+ * common/net/target.c: URLs that are to be taken to exactly one host, or
  * not at all; proxies and who needs none.
  */
 #include <check.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/target.h"
+#include "common/net/target.h"
 
 #define N(rows)	(int)(sizeof(rows) / sizeof((rows)[0]))
 

@@ -1,12 +1,12 @@
-/* common/tcp.c: what the sockets of connections are set to. */
+/* common/net/tcp.c: what the sockets of connections are set to. */
 #include <check.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/endpoint.h"
-#include "common/tcp.h"
+#include "common/net/endpoint.h"
+#include "common/net/tcp.h"
 
 /* The address that a URL stands for; its length. */
 static socklen_t

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/uri.h"
+#include "common/json/uri.h"
 
 static const struct good {
 	const char	*uri;

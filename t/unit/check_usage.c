@@ -1,4 +1,4 @@
-/* common/usage.c: texts of /proc, and what processes of our own use. */
+/* common/linux/usage.c: texts of /proc, and what processes of our own use. */
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/usage.h"
+#include "common/linux/usage.h"
 
 START_TEST(test_number)
 {

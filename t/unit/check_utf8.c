@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/utf8.h"
+#include "common/json/utf8.h"
 
 /*
  * By decoding: the value must be one that needs this length, no surrogate and

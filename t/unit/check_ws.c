@@ -1,6 +1,6 @@
 /*
- * common/ws.c: every case is fed whole, byte by byte, in pieces of 997 bytes
- * and exactly as ws_reader_need() asks, and must give the same events.
+ * common/net/ws.c: every case is fed whole, byte by byte, in pieces of 997
+ * bytes and exactly as ws_reader_need() asks, and must give the same events.
  *
  * A case is written as words.  Sent: the first byte of a frame in hex and its
  * payload ("81:Hello", "01:Hel 80:lo"), "81*70000" for so many bytes of a
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/ws.h"
+#include "common/net/ws.h"
 #include "t/unit/ws_help.h"
 
 #define FRAME_MAX	((size_t)16 << 20)

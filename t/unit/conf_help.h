@@ -2,7 +2,7 @@
 #ifndef T_UNIT_CONF_HELP_H
 #define T_UNIT_CONF_HELP_H
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 
 enum when { WHEN_START, WHEN_LIVE, WHEN_MATCH };
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/bpf.h"
+#include "common/linux/bpf.h"
 
 #define MARK	0x5ecc0de5U	/* the sixth argument of calls to judge */
 #define THROUGH	ENOANO		/* what becomes of them below: nobody's error */

@@ -2,8 +2,8 @@
 #ifndef T_UNIT_JSON_HELP_H
 #define T_UNIT_JSON_HELP_H
 
-#include "common/json.h"
-#include "common/json_out.h"
+#include "common/json/json.h"
+#include "common/json/json_out.h"
 
 /* A literal with its length: it may hold NUL. */
 #define T(text)		text, sizeof(text) - 1

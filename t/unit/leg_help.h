@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "common/clock.h"
-#include "common/ws.h"
+#include "common/net/ws.h"
 #include "master/uplink/leg.h"
 
 /* ck_assert() writes to a file each time: too slow for what comes often. */

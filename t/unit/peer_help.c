@@ -13,8 +13,8 @@
 #include <check.h>
 
 #include "common/clock.h"
-#include "common/httphead.h"
 #include "common/limit.h"
+#include "common/net/httphead.h"
 
 struct execsrv		*x;
 int			 peer;

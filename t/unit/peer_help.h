@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "common/client/client_priv.h"
-#include "common/ws.h"
+#include "common/net/ws.h"
 
 #define PEER_KEY	"dGhlIHNhbXBsZSBub25jZQ=="
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/json.h"
+#include "common/json/json.h"
 
 struct vectors {
 	struct json	 j;

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/json/utf8.h"
 #include "common/limit.h"
-#include "common/utf8.h"
 
 #define READ_SIZE	65536		/* one read */
 #define TURN_MAX	(1024 * 1024)	/* bytes taken in one turn */

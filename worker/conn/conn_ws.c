@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/limit.h"
-#include "common/ws.h"
+#include "common/net/ws.h"
 
 #define READ_MIN	4096		/* bytes of room for one read */
 #define TURN_MAX	(1024 * 1024)	/* bytes taken in one turn */

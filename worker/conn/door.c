@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 #include "common/limit.h"
-#include "common/ws.h"
+#include "common/net/ws.h"
 #include "worker/conn/iowait.h"
 #include "worker/conn/jsonrpc.h"
 

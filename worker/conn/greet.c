@@ -7,7 +7,7 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
-#include "common/httphead.h"
+#include "common/net/httphead.h"
 #include "worker/conn/door.h"
 #include "worker/conn/iowait.h"
 #include "worker/conn/metrics.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 
 enum greeting {
 	GREETING_UPGRADED,	/* the next byte is the first of a frame */

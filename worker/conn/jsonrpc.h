@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "common/buf.h"
-#include "common/json.h"
-#include "common/json_out.h"
+#include "common/json/json.h"
+#include "common/json/json_out.h"
 
 /* Error answers, the rows of proto/err.def. */
 enum rpc_err {

@@ -7,7 +7,7 @@
 #define WORKER_CONN_METRICS_H
 
 #include "common/buf.h"
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 
 #define METRICS_TYPE							\
 	"application/openmetrics-text; version=1.0.0; charset=utf-8"

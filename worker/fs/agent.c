@@ -22,7 +22,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/limit.h"
-#include "common/slice.h"
+#include "common/linux/slice.h"
 #include "worker/fs/behind.h"
 #include "worker/fs/fsop_priv.h"
 #include "worker/os/awake.h"

@@ -8,7 +8,7 @@
 
 #include <sys/resource.h>
 
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 
 /* Shed what any worker never needs.  In the template, once. */
 void	 become_worker(void);

@@ -15,12 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cgfs.h"
 #include "common/clock.h"
 #include "common/ev.h"
 #include "common/fd.h"
+#include "common/linux/cgfs.h"
+#include "common/linux/usage.h"
 #include "common/log.h"
-#include "common/usage.h"
 
 #define INTO_CGROUP	0x200000000ULL	/* CLONE_INTO_CGROUP, Linux 5.7 */
 #define CLEAR_SIGHAND	0x100000000ULL	/* CLONE_CLEAR_SIGHAND, Linux 5.5 */

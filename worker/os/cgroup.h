@@ -1,6 +1,6 @@
 /*
  * A control group for each process of a session, where the system lets us
- * (common/cgfs.h, master/workers/groups.h):
+ * (common/linux/cgfs.h, master/workers/groups.h):
  *
  *	.../wN		of the worker, made by the template; the worker lives
  *			there, its real uid owns it
@@ -10,8 +10,8 @@
  * Under a root master the user has no right to any of it (worker/os/become.h);
  * else he is who we are, and a process of his could move itself to another
  * group, which no program does by accident.  Where there are no groups
- * everything works as well, by the mark and the process tree (common/ptree.h,
- * worker/proc/kin.h).
+ * everything works as well, by the mark and the process tree
+ * (common/linux/ptree.h, worker/proc/kin.h).
  *
  * What it costs: making and removing a group takes some 150 us, so they are
  * used again, and one is made in advance.  A child must be born in its group,

@@ -7,7 +7,7 @@
 
 #include <event2/event.h>
 
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 
 struct cgroups;
 

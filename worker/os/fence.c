@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cgfs.h"
 #include "common/fd.h"
+#include "common/linux/cgfs.h"
+#include "common/linux/usage.h"
 #include "common/log.h"
-#include "common/usage.h"
 
 /* Of version 1: a group of our own. */
 static int

@@ -2,7 +2,7 @@
 #ifndef WORKER_OS_FENCE_H
 #define WORKER_OS_FENCE_H
 
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 
 /*
  * Enter them, while we may: the worker and all its children are bound then.

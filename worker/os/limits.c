@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/ptree.h"
+#include "common/linux/ptree.h"
 #include "worker/os/rawcall.h"
 
 #define PRIORITY_MAX	19

@@ -1,6 +1,7 @@
 /*
  * What the settings allow the commands of a session: resource limits, umask,
- * priority.  RLIMIT_LOCKS is none of them: it is the mark (common/ptree.h).
+ * priority.  RLIMIT_LOCKS is none of them: it is the mark
+ * (common/linux/ptree.h).
  *
  * RLIMIT_NPROC in place of TasksMax: the kernel compares it with all that the
  * user has on this machine, in containers too where /proc does not show it.
@@ -14,7 +15,7 @@
 
 #include <stddef.h>
 
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 
 #define LIMITS_MAX	8
 

@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "common/bpf.h"
-#include "common/landlock.h"
+#include "common/linux/bpf.h"
+#include "common/linux/landlock.h"
 #include "common/log.h"
 #include "common/measured.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/envlist.h"
+#include "common/json/params.h"
 #include "common/map.h"
-#include "common/params.h"
 
 #define PATTERN_MAX	1024	/* bytes */
 

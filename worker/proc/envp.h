@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "common/json.h"
+#include "common/json/json.h"
 
 /* Why an environment cannot be made. */
 struct envp_error {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ptree.h"
+#include "common/linux/ptree.h"
 
 #define KIN_FIRST	16
 #define KIN_MAX		4096	/* remembered for one process */

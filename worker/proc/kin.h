@@ -1,11 +1,11 @@
 /*
- * Who belongs to a process.  Its descendants have its mark (common/ptree.h),
- * but whoever lowers his RLIMIT_LOCKS loses it.  Such a one still belongs to it
- * when he is in the session or the process group that it leads, or when his
- * parent belongs to it; and he is remembered, because parents die first.  Who
- * has done all that away before anybody looked is found by his control group
- * (worker/os/cgroup.h) or, at the end of the session, because he is a
- * descendant of the worker.
+ * Who belongs to a process.  Its descendants have its mark
+ * (common/linux/ptree.h), but whoever lowers his RLIMIT_LOCKS loses it.  Such a
+ * one still belongs to it when he is in the session or the process group that
+ * it leads, or when his parent belongs to it; and he is remembered, because
+ * parents die first.  Who has done all that away before anybody looked is found
+ * by his control group (worker/os/cgroup.h) or, at the end of the session,
+ * because he is a descendant of the worker.
  */
 #ifndef WORKER_PROC_KIN_H
 #define WORKER_PROC_KIN_H

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/json_out.h"
+#include "common/json/json_out.h"
 #include "common/log.h"
 #include "worker/proc/proc.h"
 

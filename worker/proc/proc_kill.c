@@ -5,8 +5,8 @@
 
 #include "common/clock.h"
 #include "common/limit.h"
+#include "common/linux/ptree.h"
 #include "common/log.h"
-#include "common/ptree.h"
 #include "worker/os/cgroup.h"
 
 #define KILL_PASS_MS	2		/* between two looks for descendants */

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/landlock.h"
+#include "common/linux/landlock.h"
 #include "worker/os/birth.h"
 #include "worker/os/dropcaps.h"
 #include "worker/os/rawcall.h"

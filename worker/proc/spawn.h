@@ -23,7 +23,7 @@ struct spawn {
 	bool		 tty;
 	bool		 pipe_stdin;		/* not with tty */
 	uint16_t	 rows, cols;		/* of the terminal */
-	uint64_t	 mark;			/* see common/ptree.h */
+	uint64_t	 mark;			/* see common/linux/ptree.h */
 	struct rlimit	 nofile;		/* the child's, not ours */
 	const struct limits *limits;		/* over that */
 	const struct view *view;		/* sandbox, or NULL */

@@ -6,7 +6,7 @@
 
 #include "common/ev.h"
 #include "common/fd.h"
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 #include "common/limit.h"
 #include "worker/proc/proc.h"
 

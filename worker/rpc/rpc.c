@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/b64.h"
+#include "common/json/b64.h"
+#include "common/json/utf8.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "common/utf8.h"
 #include "worker/conn/conn.h"
 #include "worker/rpc/rpc_priv.h"
 

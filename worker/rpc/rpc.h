@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/json.h"
-#include "common/json_out.h"
+#include "common/json/json.h"
+#include "common/json/json_out.h"
 #include "worker/conn/jsonrpc.h"
 #include "worker/session/session.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/uri.h"
+#include "common/json/uri.h"
 #include "config.h"
 
 void

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/b64.h"
 #include "common/fd.h"
+#include "common/json/b64.h"
+#include "common/json/uri.h"
+#include "common/json/utf8.h"
 #include "common/limit.h"
-#include "common/uri.h"
-#include "common/utf8.h"
 #include "worker/rpc/files.h"
 #include "worker/rpc/sandbox.h"
 #include "worker/sandbox/holder.h"

@@ -2,7 +2,7 @@
 #ifndef WORKER_RPC_RPC_PRIV_H
 #define WORKER_RPC_RPC_PRIV_H
 
-#include "common/params.h"
+#include "common/json/params.h"
 #include "worker/rpc/rpc.h"
 
 /* A handler: params is the struct of its group, msg the message. */

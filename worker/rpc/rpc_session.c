@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 #include "common/limit.h"
 #include "worker/conn/conn.h"
 #include "worker/session/link.h"

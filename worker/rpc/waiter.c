@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/b64.h"
 #include "common/clock.h"
 #include "common/ev.h"
-#include "common/json_out.h"
+#include "common/json/b64.h"
+#include "common/json/json_out.h"
 #include "common/limit.h"
 #include "worker/conn/conn.h"
 #include "worker/rpc/rpc.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/json_out.h"
+#include "common/json/json_out.h"
 #include "worker/proc/proc.h"
 
 struct rpc_req;

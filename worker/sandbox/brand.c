@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/bpf.h"
 #include "common/ev.h"
 #include "common/fd.h"
+#include "common/linux/bpf.h"
 #include "worker/os/rawcall.h"
 
 #define TYPE_MASK	0xf		/* of socket(2): without its flags */

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/landlock.h"
+#include "common/linux/landlock.h"
 
 static bool
 writes_nothing(const struct plan *plan)

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "worker/sandbox/mounting.h"
 #include "worker/sandbox/view.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/landlock.h"
+#include "common/linux/landlock.h"
 
 /* What commands need to write to besides what the plan says. */
 static const char *const devices[] = {

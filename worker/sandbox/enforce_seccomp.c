@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-#include "common/bpf.h"
+#include "common/linux/bpf.h"
 
 /* Newer than the headers of Debian 12; the same number everywhere. */
 #ifndef SYS_open_tree_attr

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "worker/os/env.h"
 #include "worker/sandbox/view.h"
 

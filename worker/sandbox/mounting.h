@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/plan.h"
+#include "common/plan/plan.h"
 #include "worker/fs/covered.h"
 
 #define MOUNTING_NODES	8	/* at most, of /dev */

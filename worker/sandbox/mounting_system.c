@@ -15,7 +15,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
-#include "common/pathglob.h"
+#include "common/plan/pathglob.h"
 
 #define PLAIN	(MS_NOSUID | MS_NOEXEC)
 

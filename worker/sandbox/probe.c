@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 #include "common/log.h"
 #include "worker/os/become.h"
 #include "worker/sandbox/brand.h"

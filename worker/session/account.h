@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/ipc.h"
-#include "common/usage.h"
+#include "common/ipc/ipc.h"
+#include "common/linux/usage.h"
 
 struct cgroups;
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/json_out.h"
-#include "common/utf8.h"
+#include "common/json/json_out.h"
+#include "common/json/utf8.h"
 
 #define WHY_MAX		100	/* bytes of a reason */
 

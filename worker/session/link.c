@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/chan.h"
+#include "common/ipc/chan.h"
 #include "common/limit.h"
 #include "common/log.h"
 

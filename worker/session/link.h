@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 
 struct link;
 

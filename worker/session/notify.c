@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/b64.h"
+#include "common/json/b64.h"
 #include "worker/conn/conn.h"
 #include "worker/conn/note.h"
 #include "worker/proc/proc.h"

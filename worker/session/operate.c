@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ptree.h"
+#include "common/linux/ptree.h"
 #include "worker/proc/kin.h"
 #include "worker/proc/proc.h"
 #include "worker/proc/tail.h"

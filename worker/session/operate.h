@@ -6,7 +6,7 @@
 #ifndef WORKER_SESSION_OPERATE_H
 #define WORKER_SESSION_OPERATE_H
 
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 
 struct session;
 

@@ -24,8 +24,8 @@
 
 #include "common/buf.h"
 #include "common/ev.h"
-#include "common/ipc.h"
-#include "common/json.h"
+#include "common/ipc/ipc.h"
+#include "common/json/json.h"
 #include "common/map.h"
 #include "worker/conn/bucket.h"
 #include "worker/os/awake.h"

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "common/ipc.h"
+#include "common/ipc/ipc.h"
 
 struct link;
 struct spawn;

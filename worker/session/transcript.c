@@ -10,7 +10,7 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/json.h"
-#include "common/utf8.h"
+#include "common/json/json.h"
+#include "common/json/utf8.h"
 
 /* The text of a member; its closing quote gives way to a NUL. */
 static bool

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/json_out.h"
+#include "common/json/json_out.h"
 
 /* As libexecsrv does on websockets of its own. */
 #define HEARTBEAT_MS	5000	/* while nothing is read */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/chan.h"
+#include "common/ipc/chan.h"
 #include "common/limit.h"
 #include "common/log.h"
 #include "worker/http/helper/transfer.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/b64.h"
+#include "common/json/b64.h"
 #include "common/limit.h"
 
 #define KEEPALIVE_S	60L	/* silence of a stream after which TCP asks */

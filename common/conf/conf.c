@@ -1,0 +1,610 @@
+#include "common/conf/conf_priv.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define DISTANCE_MAX	3	/* letters that are wrong in a keyword */
+#define KEYWORD_MAX	40	/* bytes that are compared for that */
+
+#define set_CHOICE_cgroup	set_choice
+#define set_CHOICE_facility	set_choice
+#define set_CHOICE_format	set_choice
+#define set_CHOICE_level	set_choice
+#define set_CHOICE_overflow	set_choice
+#define set_CHOICE_paths	set_choice
+#define set_CHOICE_root		set_choice
+#define set_CHOICE_sandbox	set_choice
+#define set_CHOICE_stdin	set_choice
+#define set_CHOICE_token	set_choice
+#define set_CHOICE_transcript	set_choice
+#define set_CHOICE_transport	set_choice
+#define set_CHOICE_yesno	set_choice
+#define print_CHOICE_cgroup	print_choice
+#define print_CHOICE_facility	print_choice
+#define print_CHOICE_format	print_choice
+#define print_CHOICE_level	print_choice
+#define print_CHOICE_overflow	print_choice
+#define print_CHOICE_paths	print_choice
+#define print_CHOICE_root	print_choice
+#define print_CHOICE_sandbox	print_choice
+#define print_CHOICE_stdin	print_choice
+#define print_CHOICE_token	print_choice
+#define print_CHOICE_transcript	print_choice
+#define print_CHOICE_transport	print_choice
+#define print_CHOICE_yesno	print_choice
+
+static const struct conf_row rows[] = {
+#define CONF(keyword, type, member, value, when, help)			\
+	{ #keyword, #type, set_##type, print_##type,			\
+	  offsetof(struct conf, member), sizeof(CONF_##type), value,\
+	  CONF_##when },
+#include "proto/conf.def"
+#undef CONF
+};
+
+static const struct conf_row uplink_rows[] = {
+#define UPLINK(keyword, type, member, value, help)			\
+	{ #keyword, #type, set_##type, print_##type,			\
+	  offsetof(struct conf_uplink, member), sizeof(CONF_##type),	\
+	  value, CONF_START },
+#include "proto/uplink.def"
+#undef UPLINK
+};
+
+/* --- rows of one struct --- */
+
+static int
+rows_init(const struct conf_row *r, size_t n, void *base)
+{
+	size_t	 i;
+
+	for (i = 0; i < n; i++)
+		if (r[i].set(&r[i], (char *)base + r[i].offset,
+		    r[i].value) == -1)
+			return -1;
+	return 0;
+}
+
+bool
+conf_row_is_list(const struct conf_row *row)
+{
+	return row->set == set_LIST || row->set == set_NAMES;
+}
+
+void
+conf_row_fini(const struct conf_row *row, void *member)
+{
+	if (row->set == set_TEXT) {
+		free(*(char **)member);
+		*(char **)member = NULL;
+	} else if (conf_row_is_list(row)) {
+		conf_list_fini(member);
+	}
+}
+
+static void
+rows_fini(const struct conf_row *r, size_t n, void *base)
+{
+	size_t	 i;
+
+	for (i = 0; i < n; i++)
+		conf_row_fini(&r[i], (char *)base + r[i].offset);
+}
+
+static const struct conf_row *
+rows_find(const struct conf_row *r, size_t n, const char *keyword)
+{
+	size_t	 i;
+
+	for (i = 0; i < n; i++)
+		if (strcasecmp(r[i].keyword, keyword) == 0)
+			return &r[i];
+	return NULL;
+}
+
+static void
+rows_print(const struct conf_row *r, size_t n, const void *base, FILE *out)
+{
+	size_t	 i;
+
+	for (i = 0; i < n; i++)
+		r[i].print(&r[i], (const char *)base + r[i].offset, out);
+}
+
+const struct conf_row *
+conf_row_at(size_t n)
+{
+	return &rows[n];
+}
+
+const struct conf_row *
+conf_row_find(const char *keyword, size_t *n_out)
+{
+	const struct conf_row	*r = rows_find(rows, CONF_ROWS, keyword);
+
+	if (r != NULL)
+		*n_out = (size_t)(r - rows);
+	return r;
+}
+
+int
+conf_row_copy(const struct conf_row *row, void *to, const void *from)
+{
+	const struct conf_list	*l = from;
+	size_t			 i;
+
+	conf_row_fini(row, to);
+	if (row->set == set_TEXT)
+		return set_TEXT(row, to, *(char *const *)from);
+	if (conf_row_is_list(row)) {
+		for (i = 0; i < l->n; i++)
+			if (set_LIST(row, to, l->item[i]) == -1)
+				return -1;
+		return 0;
+	}
+	memcpy(to, from, row->size);
+	return 0;
+}
+
+/* --- the whole --- */
+
+int
+conf_init(struct conf *c)
+{
+	memset(c, 0, sizeof(*c));
+	if (rows_init(rows, CONF_ROWS, c) == 0)
+		return 0;
+	conf_fini(c);
+	return -1;
+}
+
+static void
+uplink_fini(struct conf_uplink *u)
+{
+	size_t	 i;
+
+	rows_fini(uplink_rows, CONF_UPLINK_ROWS, u);
+	for (i = 0; i < CONF_UPLINK_ROWS; i++)
+		conf_list_fini(&u->where_of[i]);
+	free(u->label);
+	free(u->where);
+}
+
+void
+conf_fini(struct conf *c)
+{
+	size_t	 i;
+
+	rows_fini(rows, CONF_ROWS, c);
+	for (i = 0; i < CONF_ROWS; i++)
+		conf_list_fini(&c->where_of[i]);
+	for (i = 0; i < c->nuplink; i++)
+		uplink_fini(&c->uplink[i]);
+	free(c->uplink);
+	for (i = 0; i < c->nmatch; i++)
+		conf_match_fini(&c->match[i]);
+	free(c->match);
+	memset(c, 0, sizeof(*c));
+}
+
+int
+conf_fail(struct conf_error *e, const char *fmt, ...)
+{
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+static const char *
+place(const struct conf_list *l, size_t i)
+{
+	return i < l->n ? l->item[i] : "";
+}
+
+const char *
+conf_where(const struct conf *c, size_t row, size_t i)
+{
+	return place(&c->where_of[row], i);
+}
+
+const char *
+conf_uplink_where(const struct conf_uplink *u, size_t row)
+{
+	return u->given[row] ? place(&u->where_of[row], 0) : u->where;
+}
+
+int
+conf_at(struct conf_error *e, const char *where)
+{
+	struct conf_error	 why = *e;
+
+	return where[0] == '\0' ? -1 : conf_fail(e, "%.280s: %s", where,
+	    why.text);
+}
+
+static int
+begin_uplink(struct conf *c, const char *label, const char *where,
+    struct conf_error *e)
+{
+	struct conf_uplink	*u;
+
+	if (*label == '\0')
+		return conf_fail(e, "Uplink: it needs a name");
+	if ((u = reallocarray(c->uplink, c->nuplink + 1, sizeof(*u))) ==
+	    NULL)
+		goto fail;
+	c->uplink = u;
+	u += c->nuplink;
+	memset(u, 0, sizeof(*u));
+	if ((u->label = strdup(label)) == NULL ||
+	    (u->where = strdup(where)) == NULL ||
+	    rows_init(uplink_rows, CONF_UPLINK_ROWS, u) == -1) {
+		uplink_fini(u);
+		goto fail;
+	}
+	c->nuplink++;
+	c->block = CONF_IN_UPLINK;
+	return 0;
+ fail:
+	return conf_fail(e, "Uplink: %s", strerror(errno));
+}
+
+void
+conf_empty(struct conf *c, size_t row)
+{
+	conf_row_fini(&rows[row], (char *)c + rows[row].offset);
+	conf_list_fini(&c->where_of[row]);
+}
+
+void
+conf_end_block(struct conf *c)
+{
+	c->block = CONF_OUTER;
+}
+
+/* --- one keyword --- */
+
+/* Letters to change, add or take away to make one of the other. */
+static size_t
+distance(const char *a, const char *b)
+{
+	size_t	 row[KEYWORD_MAX + 1], alen = strlen(a), blen = strlen(b);
+	size_t	 i, k, corner, old, best;
+
+	if (alen > KEYWORD_MAX || blen > KEYWORD_MAX)
+		return SIZE_MAX;
+	for (k = 0; k <= blen; k++)
+		row[k] = k;
+	for (i = 1; i <= alen; i++) {
+		corner = row[0]++;
+		for (k = 1; k <= blen; k++) {
+			old = row[k];
+			best = corner + (tolower((unsigned char)a[i - 1]) !=
+			    tolower((unsigned char)b[k - 1]));
+			if (best > old + 1)
+				best = old + 1;
+			if (best > row[k - 1] + 1)
+				best = row[k - 1] + 1;
+			row[k] = best;
+			corner = old;
+		}
+	}
+	return row[blen];
+}
+
+/* The keyword that was meant, or NULL. */
+static const char *
+nearest(const struct conf *c, const char *keyword)
+{
+	static const char *const	 blocks[] = { "Include", "Match",
+					    "Uplink" };
+	const struct conf_row		*r = rows;
+	size_t				 n = CONF_ROWS, i, d;
+	size_t				 least = DISTANCE_MAX + 1;
+	const char			*best = NULL;
+
+	if (c->block == CONF_IN_UPLINK) {
+		r = uplink_rows;
+		n = CONF_UPLINK_ROWS;
+	}
+	for (i = 0; i < n + 3; i++) {
+		const char	*word = i < n ? r[i].keyword : blocks[i - n];
+
+		/* Not every short word is like every other one. */
+		d = distance(keyword, word);
+		if (d < least && d < strlen(word) / 2) {
+			least = d;
+			best = word;
+		}
+	}
+	return best;
+}
+
+/* Why a keyword is not one of this place. */
+static int
+misplaced(const struct conf *c, const char *keyword, struct conf_error *e)
+{
+	const struct conf_row	*outer, *inner;
+	const char		*meant;
+
+	if (strcasecmp(keyword, "Include") == 0)
+		return conf_fail(e, "Include: in files only");
+	outer = rows_find(rows, CONF_ROWS, keyword);
+	inner = rows_find(uplink_rows, CONF_UPLINK_ROWS, keyword);
+	if (outer != NULL && c->block == CONF_IN_MATCH)
+		return conf_fail(e, "\"%s\" cannot be in a Match block: it "
+		    "belongs before the first one", outer->keyword);
+	if (outer != NULL)
+		return conf_fail(e, "\"%s\" belongs before the first Uplink",
+		    outer->keyword);
+	if (inner != NULL)
+		return conf_fail(e, "\"%s\" belongs into an Uplink block",
+		    inner->keyword);
+	if ((meant = nearest(c, keyword)) != NULL)
+		return conf_fail(e, "unknown keyword \"%.60s\": did you mean "
+		    "\"%s\"?", keyword, meant);
+	return conf_fail(e, "unknown keyword \"%.60s\"", keyword);
+}
+
+static int
+bad_value(const struct conf_row *row, const char *value,
+    struct conf_error *e)
+{
+	return conf_fail(e, "%s: bad value \"%.200s\"", row->keyword, value);
+}
+
+/* Whether a value is good that nobody wants. */
+static int
+check_value(const struct conf_row *row, const char *value,
+    struct conf_error *e)
+{
+	union {
+		struct conf	 room;
+		char		 byte[1];
+	}	 u;
+	int	 r;
+
+	memset(&u, 0, sizeof(u));
+	r = row->set(row, &u, value);
+	conf_row_fini(row, &u);
+	return r == -1 ? bad_value(row, value, e) : 0;
+}
+
+/* A line is what becomes of it when it is printed. */
+static bool
+is_one_line(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (((unsigned char)*text < ' ' && *text != '\t') ||
+		    *text == 0x7f)
+			return false;
+	return true;
+}
+
+/* Set a row, and note where it was: of a list for each value. */
+static int
+set_row(const struct conf_row *row, void *base, struct conf_list *places,
+    const char *value, const char *where, struct conf_error *e)
+{
+	if (conf_row_is_list(row) && *value == '\0')
+		return conf_fail(e, "%s: it needs a value", row->keyword);
+	if (row->set(row, (char *)base + row->offset, value) == -1)
+		return bad_value(row, value, e);
+	if (!conf_row_is_list(row))
+		conf_list_fini(places);
+	return conf_list_add(places, where) == 0 ? 0 : conf_fail(e, "%s: %s",
+	    row->keyword, strerror(errno));
+}
+
+static int
+set_in_uplink(struct conf *c, const char *keyword, const char *value,
+    const char *where, struct conf_error *e)
+{
+	struct conf_uplink	*u = &c->uplink[c->nuplink - 1];
+	const struct conf_row	*row;
+	size_t			 n;
+
+	if ((row = rows_find(uplink_rows, CONF_UPLINK_ROWS, keyword)) == NULL)
+		return misplaced(c, keyword, e);
+	n = (size_t)(row - uplink_rows);
+	if (where != NULL && u->given[n])
+		return check_value(row, value, e);
+	if (set_row(row, u, &u->where_of[n], value, where != NULL ? where :
+	    "", e) == -1)
+		return -1;
+	u->given[n] = true;
+	return 0;
+}
+
+/* In a file (which has a place) the first value of a keyword counts. */
+static int
+set_one(struct conf *c, const char *keyword, const char *value,
+    const char *where, struct conf_error *e)
+{
+	const char		*at = where != NULL ? where : "";
+	const struct conf_row	*row;
+	size_t			 n = 0;
+
+	if (!is_one_line(value))
+		return conf_fail(e, "%.60s: a control character", keyword);
+	if (strcasecmp(keyword, "Uplink") == 0)
+		return begin_uplink(c, value, at, e);
+	if (strcasecmp(keyword, "Match") == 0)
+		return conf_match_begin(c, value, at, e);
+	if (c->block == CONF_IN_UPLINK)
+		return set_in_uplink(c, keyword, value, where, e);
+	row = conf_row_find(keyword, &n);
+	if (row == NULL || (c->block == CONF_IN_MATCH &&
+	    row->when != CONF_MATCH))
+		return misplaced(c, keyword, e);
+	if (c->block == CONF_IN_MATCH)
+		return check_value(row, value, e) == -1 ? -1 :
+		    conf_match_set(c, row, value, e);
+	if (where != NULL && c->given[n] && !conf_row_is_list(row))
+		return check_value(row, value, e);
+	if (set_row(row, c, &c->where_of[n], value, at, e) == -1)
+		return -1;
+	c->given[n] = true;
+	return 0;
+}
+
+int
+conf_set(struct conf *c, const char *keyword, const char *value,
+    struct conf_error *e)
+{
+	return set_one(c, keyword, value, NULL, e);
+}
+
+int
+conf_add(struct conf *c, const char *keyword, const char *value,
+    const char *where, struct conf_error *e)
+{
+	return set_one(c, keyword, value, where, e);
+}
+
+/* --- printing and comparing --- */
+
+static void
+print_uplinks(const struct conf *c, FILE *out)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->nuplink; i++) {
+		conf_print_line("Uplink", c->uplink[i].label, out);
+		rows_print(uplink_rows, CONF_UPLINK_ROWS, &c->uplink[i],
+		    out);
+	}
+}
+
+void
+conf_print(const struct conf *c, FILE *out)
+{
+	size_t	 i;
+
+	rows_print(rows, CONF_ROWS, c, out);
+	for (i = 0; i < c->nmatch; i++)
+		conf_match_print(&c->match[i], out);
+	print_uplinks(c, out);
+}
+
+/* One row, or with NULL all Uplink blocks, as text; NULL with errno. */
+static char *
+text_of(const struct conf *c, const struct conf_row *row)
+{
+	char	*text = NULL;
+	size_t	 len;
+	FILE	*out;
+
+	if ((out = open_memstream(&text, &len)) == NULL)
+		return NULL;
+	if (row == NULL)
+		print_uplinks(c, out);
+	else
+		row->print(row, (const char *)c + row->offset, out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* 1, 0, or -1 with errno. */
+static int
+differ(const struct conf *a, const struct conf *b, const struct conf_row *row)
+{
+	char	*atext = text_of(a, row), *btext = text_of(b, row);
+	int	 r = -1;
+
+	if (atext != NULL && btext != NULL)
+		r = strcmp(atext, btext) != 0;
+	free(atext);
+	free(btext);
+	return r;
+}
+
+/* Nothing can fail here: contents change places. */
+static void
+exchange(const struct conf_row *row, struct conf *a, struct conf *b)
+{
+	char	*x = (char *)a + row->offset, *y = (char *)b + row->offset;
+	char	 byte;
+	size_t	 i;
+
+	for (i = 0; i < row->size; i++) {
+		byte = x[i];
+		x[i] = y[i];
+		y[i] = byte;
+	}
+}
+
+int
+conf_keep(struct conf *now, struct conf *old,
+    void (*on_kept)(void *, const char *), void *arg)
+{
+	struct conf_uplink	*uplink = now->uplink;
+	struct conf_list	 place_of;
+	size_t			 i, n = now->nuplink;
+	int			 changed[CONF_ROWS + 1];
+
+	for (i = 0; i < CONF_ROWS; i++)
+		if ((changed[i] = rows[i].when != CONF_START ? 0 :
+		    differ(now, old, &rows[i])) == -1)
+			return -1;
+	if ((changed[CONF_ROWS] = differ(now, old, NULL)) == -1)
+		return -1;
+	for (i = 0; i < CONF_ROWS; i++)
+		if (changed[i]) {
+			on_kept(arg, rows[i].keyword);
+			exchange(&rows[i], now, old);
+			place_of = now->where_of[i];
+			now->where_of[i] = old->where_of[i];
+			old->where_of[i] = place_of;
+		}
+	if (changed[CONF_ROWS])
+		on_kept(arg, "Uplink");
+	now->uplink = old->uplink;
+	now->nuplink = old->nuplink;
+	old->uplink = uplink;
+	old->nuplink = n;
+	return 0;
+}
+
+int
+conf_resolve(const struct conf *c, const struct conf_client *who,
+    struct conf *out)
+{
+	const struct conf_value	*v;
+	const struct conf_row	*row;
+	size_t			 i, k;
+
+	memset(out, 0, sizeof(*out));
+	for (i = 0; i < CONF_ROWS; i++)
+		if (conf_row_copy(&rows[i], (char *)out + rows[i].offset,
+		    (const char *)c + rows[i].offset) == -1)
+			goto fail;
+	for (i = 0; i < c->nmatch; i++) {
+		if (!conf_match_holds(&c->match[i], who))
+			continue;
+		for (k = 0; k < c->match[i].nvalue; k++) {
+			v = &c->match[i].value[k];
+			row = &rows[v->row];
+			/* Given means here: by a block. */
+			if ((!out->given[v->row] || conf_row_is_list(row)) &&
+			    row->set(row, (char *)out + row->offset,
+			    v->text) == -1)
+				goto fail;
+			out->given[v->row] = true;
+		}
+	}
+	return 0;
+ fail:
+	conf_fini(out);
+	errno = ENOMEM;
+	return -1;
+}

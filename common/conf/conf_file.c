@@ -1,0 +1,364 @@
+/* From a file to settings: lines, quotes, and files that it includes. */
+#include "common/conf/conf_priv.h"
+
+#include <sys/stat.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+#define DEPTH_MAX	16		/* files that include one another */
+#define FILE_MAX_	(1024 * 1024)	/* bytes of one */
+#define WHERE_MAX	300		/* bytes of "FILE:LINE" */
+
+/* --- words --- */
+
+/* What stands in quotes, in place; what is behind them, or NULL. */
+static char *
+unquote(char *text)
+{
+	char	*from = text + 1, *to = text;
+
+	for (; *from != '"'; from++) {
+		if (*from == '\\' && (from[1] == '"' || from[1] == '\\'))
+			from++;
+		if (*from == '\0')
+			return NULL;
+		*to++ = *from;
+	}
+	*to = '\0';
+	return from + 1;
+}
+
+int
+conf_word_next(char **at, char **word_out)
+{
+	char	*word = *at + strspn(*at, " \t"), *end;
+
+	if (*word == '\0')
+		return 0;
+	if (*word != '"') {
+		end = word + strcspn(word, " \t\"");
+		if (*end == '"')
+			return -1;
+	} else if ((end = unquote(word)) == NULL ||
+	    (*end != '\0' && *end != ' ' && *end != '\t')) {
+		return -1;
+	}
+	if (*end != '\0')
+		*end++ = '\0';
+	*word_out = word;
+	*at = end;
+	return 1;
+}
+
+/* --- lines --- */
+
+/* Split a line in place; whether there is a keyword. */
+static bool
+split(char *line, char **keyword_out, char **value_out)
+{
+	char	*end;
+
+	line += strspn(line, " \t");
+	end = line + strlen(line);
+	while (end > line && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	if (*line == '\0' || *line == '#')
+		return false;
+	*keyword_out = line;
+	line += strcspn(line, " \t=");
+	if (*line != '\0')
+		*line++ = '\0';
+	*value_out = line + strspn(line, " \t=");
+	return true;
+}
+
+/* A comment begins with a word; what is in quotes is none. */
+static void
+cut_comment(char *value)
+{
+	char	*at;
+	bool	 is_word = true;
+
+	for (at = value; *at != '\0'; at++) {
+		if (is_word && *at == '#')
+			break;
+		if (is_word && *at == '"')
+			for (at++; *at != '"' && *at != '\0'; at++)
+				if (*at == '\\' && at[1] != '\0')
+					at++;
+		if (*at == '\0')
+			return;
+		is_word = *at == ' ' || *at == '\t';
+	}
+	while (at > value && (at[-1] == ' ' || at[-1] == '\t'))
+		at--;
+	*at = '\0';
+}
+
+/*
+ * Take the quotes off a value that has them.  One without goes to the end of
+ * the line, as paths and addresses with blanks in them always did.
+ */
+static int
+take_quotes(char *value, struct conf_error *e)
+{
+	char	*rest;
+
+	if (*value != '"')
+		return 0;
+	if ((rest = unquote(value)) == NULL)
+		return conf_fail(e, "a quote without an end");
+	rest += strspn(rest, " \t");
+	if (*rest != '\0')
+		return conf_fail(e, "\"%.100s\" behind the value", rest);
+	return 0;
+}
+
+/* What an Include names, one pattern after the other: as a file's. */
+static int
+include_all(struct conf *c, char *value, conf_include_fn *include, void *arg,
+    struct conf_error *why, struct conf_error *e)
+{
+	char	*pattern;
+	size_t	 n = 0;
+	int	 r;
+
+	if (c->block != CONF_OUTER)
+		return conf_fail(why, "\"Include\" belongs before the first "
+		    "Match or Uplink");
+	while ((r = conf_word_next(&value, &pattern)) == 1) {
+		n++;
+		r = include(arg, c, pattern, e);
+		if (r == -2)
+			*why = *e;
+		if (r != 0)
+			return -1;
+	}
+	if (r == -1)
+		return conf_fail(why, "Include: a quote too many");
+	return n > 0 ? 0 : conf_fail(why, "Include: what?");
+}
+
+/* One line; -1 with the reason in why, or, if that is empty, all of it in e. */
+static int
+parse_line(struct conf *c, char *line, const char *where,
+    conf_include_fn *include, void *arg, struct conf_error *why,
+    struct conf_error *e)
+{
+	char	*keyword, *value;
+	bool	 is_bare;
+
+	if (strlen(line) > CONF_LINE_MAX)
+		return conf_fail(why, "line too long");
+	if (!split(line, &keyword, &value))
+		return 0;
+	cut_comment(value);
+	if (strcasecmp(keyword, "Include") == 0)
+		return include_all(c, value, include, arg, why, e);
+	is_bare = *value == '\0';
+	if (strcasecmp(keyword, "Match") != 0 &&
+	    take_quotes(value, why) == -1)
+		return -1;
+	/* A word too few is seldom a wish for nothing, which is "". */
+	if (conf_add(c, keyword, value, where, why) == -1)
+		return -1;
+	return is_bare ? conf_fail(why, "%.60s: it needs a value", keyword) :
+	    0;
+}
+
+int
+conf_parse(struct conf *c, const char *name, char *text, size_t len,
+    conf_include_fn *include, void *arg, struct conf_error *e)
+{
+	struct conf_error	 why;
+	char			 where[WHERE_MAX], *line, *next;
+	unsigned		 number = 0;
+	int			 r = 0;
+
+	for (line = text; r == 0 && line < text + len; line = next) {
+		number++;
+		if ((next = memchr(line, '\n', (size_t)(text + len - line))) ==
+		    NULL)
+			next = text + len;
+		*next++ = '\0';
+		snprintf(where, sizeof(where), "%.280s:%u", name, number);
+		why.text[0] = '\0';
+		if (strlen(line) != (size_t)(next - 1 - line))
+			r = conf_fail(&why, "a NUL byte");
+		else
+			r = parse_line(c, line, where, include, arg, &why, e);
+		if (r == -1 && why.text[0] != '\0')
+			conf_fail(e, "%s: %.200s", where, why.text);
+	}
+	conf_end_block(c);
+	return r;
+}
+
+/* --- files --- */
+
+/* A file being read, and who includes it. */
+struct reading {
+	const struct reading	*by;
+	const char		*path;
+	unsigned		 depth;
+	dev_t			 dev;
+	ino_t			 ino;
+};
+
+static int	 load(struct conf *c, const char *path,
+		    const struct reading *by, struct conf_error *e);
+
+static int
+check_file(int fd, struct reading *rd, struct conf_error *e)
+{
+	const struct reading	*r;
+	struct stat		 st;
+
+	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))
+		return conf_fail(e, "%.280s: not a file", rd->path);
+	if ((st.st_uid != 0 && st.st_uid != geteuid()) ||
+	    (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+		return conf_fail(e, "%.280s: it must belong to root or to the "
+		    "user who runs the daemon, and not be writable by "
+		    "anybody else", rd->path);
+	for (r = rd->by; r != NULL; r = r->by)
+		if (r->dev == st.st_dev && r->ino == st.st_ino)
+			return conf_fail(e, "%.280s: it includes itself",
+			    rd->path);
+	rd->dev = st.st_dev;
+	rd->ino = st.st_ino;
+	return 0;
+}
+
+/* All of a file, malloc'd and with a NUL behind it; NULL with errno. */
+static char *
+slurp(int fd, size_t *len_out)
+{
+	struct stat	 st;
+	char		*text;
+	size_t		 len = 0, size;
+	ssize_t		 n = 0;
+
+	if (fstat(fd, &st) == -1)
+		return NULL;
+	if (st.st_size > FILE_MAX_) {
+		errno = EFBIG;
+		return NULL;
+	}
+	size = (size_t)st.st_size;
+	if ((text = malloc(size + 1)) == NULL)
+		return NULL;
+	while (len < size && (n = read(fd, text + len, size - len)) > 0)
+		len += (size_t)n;
+	if (n == -1) {
+		free(text);
+		return NULL;
+	}
+	text[len] = '\0';
+	*len_out = len;
+	return text;
+}
+
+/* The pattern for glob(3): relative to the folder of the file it stands in. */
+static char *
+make_pattern(const char *path, const char *pattern)
+{
+	const char	*slash = strrchr(path, '/');
+	char		*out, *to;
+
+	if (pattern[0] == '/' || slash == NULL)
+		return strdup(pattern);
+	if ((out = malloc(2 * strlen(path) + strlen(pattern) + 2)) == NULL)
+		return NULL;
+	for (to = out; path <= slash; path++) {
+		if (strchr("*?[\\", *path) != NULL)
+			*to++ = '\\';
+		*to++ = *path;
+	}
+	strcpy(to, pattern);
+	return out;
+}
+
+/* A folder that is not there has nothing that matches. */
+static int
+on_glob_error(const char *path, int error)
+{
+	(void)path;
+	return error != ENOENT && error != ENOTDIR;
+}
+
+/* What matches, sorted; a pattern may match nothing, a name may not. */
+static int
+on_include(void *arg, struct conf *c, const char *name, struct conf_error *e)
+{
+	const struct reading	*rd = arg;
+	char			*pattern;
+	glob_t			 found;
+	size_t			 i;
+	int			 r;
+
+	if ((pattern = make_pattern(rd->path, name)) == NULL) {
+		conf_fail(e, "Include: %s", strerror(errno));
+		return -2;
+	}
+	r = glob(pattern, 0, on_glob_error, &found);
+	free(pattern);
+	if (r == GLOB_NOMATCH && strpbrk(name, "*?[") != NULL)
+		return 0;
+	if (r != 0) {
+		conf_fail(e, "Include %.200s: %s", name, r == GLOB_NOMATCH ?
+		    "no such file" : "cannot be looked up");
+		return -2;
+	}
+	for (i = 0; i < found.gl_pathc && r == 0; i++)
+		r = load(c, found.gl_pathv[i], rd, e);
+	globfree(&found);
+	return r;
+}
+
+static int
+load(struct conf *c, const char *path, const struct reading *by,
+    struct conf_error *e)
+{
+	struct reading	 rd = { .by = by, .path = path };
+	char		*text = NULL;
+	size_t		 len;
+	int		 fd, r = -1;
+
+	rd.depth = by == NULL ? 1 : by->depth + 1;
+	if (rd.depth > DEPTH_MAX)
+		return conf_fail(e, "%.280s: more than %d files that include "
+		    "one another", path, DEPTH_MAX);
+	/* A FIFO would make us wait. */
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1)
+		return conf_fail(e, "%.280s: %s", path, strerror(errno));
+	if (check_file(fd, &rd, e) == -1)
+		goto out;
+	if ((text = slurp(fd, &len)) == NULL) {
+		conf_fail(e, "%.280s: %s", path, strerror(errno));
+		goto out;
+	}
+	r = conf_parse(c, path, text, len, on_include, &rd, e);
+ out:
+	free(text);
+	fd_close(&fd);
+	return r;
+}
+
+int
+conf_load(struct conf *c, const char *path, struct conf_error *e)
+{
+	int	 r = load(c, path, NULL, e);
+
+	conf_end_block(c);
+	return r;
+}

@@ -1,0 +1,227 @@
+#include "common/ipc/ipc.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/limit.h"
+
+#define SMALL	512	/* packets up to this are built on the stack */
+
+const struct ipc_row ipc_rows[IPC_KINDS] = {
+#define FD_NO	false
+#define FD_ONE	true
+#define IPC(name, type, from, to, fd)					\
+	{ #name, &ipc__##name##__descriptor, IPC_ROLE_##from,		\
+	  IPC_ROLE_##to, FD_##fd },
+#include "proto/ipc.def"
+#undef IPC
+};
+
+void *
+ipc_pack(enum ipc_kind kind, const void *body, size_t *len_out)
+{
+	uint8_t	*p;
+	size_t	 n = protobuf_c_message_get_packed_size(body);
+
+	if (n >= LIMIT_CONTROL_MESSAGE) {
+		errno = EMSGSIZE;
+		return NULL;
+	}
+	if ((p = malloc(n + 1)) == NULL)
+		return NULL;
+	p[0] = (uint8_t)kind;
+	protobuf_c_message_pack(body, p + 1);
+	*len_out = n + 1;
+	return p;
+}
+
+int
+ipc_send_packed(int sock, const void *packet, size_t len, int fd)
+{
+	union {
+		struct cmsghdr	 hdr;
+		char		 room[CMSG_SPACE(sizeof(int))];
+	} ctl;
+	struct iovec	 iov;
+	struct msghdr	 msg;
+	ssize_t		 n;
+
+	memset(&msg, 0, sizeof(msg));
+	iov.iov_base = (void *)(uintptr_t)packet;
+	iov.iov_len = len;
+	msg.msg_iov = &iov;
+	msg.msg_iovlen = 1;
+	fd_put_rights(&msg, &ctl, &fd, fd != -1);
+	do
+		n = sendmsg(sock, &msg, MSG_NOSIGNAL);
+	while (n == -1 && errno == EINTR);
+	return n == -1 ? -1 : 0;
+}
+
+int
+ipc_send(int sock, enum ipc_kind kind, const void *body, int fd)
+{
+	uint8_t	 small[SMALL];
+	void	*packet;
+	size_t	 n = protobuf_c_message_get_packed_size(body);
+	int	 r;
+
+	if (n < sizeof(small)) {
+		small[0] = (uint8_t)kind;
+		protobuf_c_message_pack(body, small + 1);
+		r = ipc_send_packed(sock, small, n + 1, fd);
+		explicit_bzero(small, n + 1);
+		return r;
+	}
+	if ((packet = ipc_pack(kind, body, &n)) == NULL)
+		return -1;
+	r = ipc_send_packed(sock, packet, n, fd);
+	explicit_bzero(packet, n);
+	free(packet);
+	return r;
+}
+
+/* The one descriptor that came along, or -1; more are closed: EPROTO. */
+static int
+take_fd(struct msghdr *msg, int *fd_out)
+{
+	*fd_out = -1;
+	return fd_take_rights(msg, fd_out, 1) > 1 ||
+	    (msg->msg_flags & MSG_TRUNC) != 0 ? -1 : 0;
+}
+
+/* was_lost_out: one came that we had no number for. */
+static int
+receive(int sock, uint8_t *packet, size_t size, size_t *len_out, int *fd_out,
+    bool *was_lost_out)
+{
+	union {
+		struct cmsghdr	 hdr;
+		char		 room[CMSG_SPACE(2 * sizeof(int))];
+	} ctl;
+	struct iovec	 iov;
+	struct msghdr	 msg;
+	int		 was_reset = 0;
+	ssize_t		 n;
+
+	memset(&msg, 0, sizeof(msg));
+	iov.iov_base = packet;
+	iov.iov_len = size;
+	msg.msg_iov = &iov;
+	msg.msg_iovlen = 1;
+	msg.msg_control = ctl.room;
+	msg.msg_controllen = sizeof(ctl.room);
+	/*
+	 * A peer that left with packets of ours unread is told once, ahead
+	 * of its last words (ECONNRESET): these come with the next call.
+	 */
+	do
+		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	while (n == -1 && (errno == EINTR || (errno == ECONNRESET &&
+	    !was_reset++)));
+	if (n == -1)
+		return errno == ECONNRESET ? 0 : -1;
+	if (take_fd(&msg, fd_out) == -1) {
+		fd_close(fd_out);
+		errno = EPROTO;
+		return -1;
+	}
+	*was_lost_out = *fd_out == -1 && (msg.msg_flags & MSG_CTRUNC) != 0;
+	*len_out = (size_t)n;
+	return n == 0 ? 0 : 1;
+}
+
+/*
+ * How long the next packet is, without taking it; -1 with errno.  Only then is
+ * there room for it: one that came after a look that found nothing would be
+ * cut.
+ */
+static ssize_t
+next_len(int sock)
+{
+	ssize_t	 n;
+	uint8_t	 byte;
+	int	 was_reset = 0;
+
+	do
+		n = recv(sock, &byte, 1, MSG_PEEK | MSG_TRUNC);
+	while (n == -1 && (errno == EINTR || (errno == ECONNRESET &&
+	    !was_reset++)));
+	return n;
+}
+
+int
+ipc_recv(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
+{
+	uint8_t			 small[SMALL], *packet = small;
+	const struct ipc_row	*row;
+	size_t			 len, size = sizeof(small);
+	ssize_t			 want;
+	bool			 was_lost;
+	int			 r;
+
+	m->body = NULL;
+	m->fd = -1;
+	if ((want = next_len(sock)) == -1)
+		return errno == ECONNRESET ? 0 : -1;
+	if (want > (ssize_t)sizeof(small)) {
+		size = want > LIMIT_CONTROL_MESSAGE ? LIMIT_CONTROL_MESSAGE :
+		    (size_t)want;
+		if ((packet = malloc(size)) == NULL)
+			return -1;
+	}
+	if ((r = receive(sock, packet, size, &len, &m->fd, &was_lost)) != 1)
+		goto out;
+	r = -1;
+	errno = EPROTO;
+	if (packet[0] >= IPC_KINDS)
+		goto out;
+	m->kind = packet[0];
+	row = &ipc_rows[m->kind];
+	if (row->from != from || row->to != to ||
+	    row->has_fd != (m->fd != -1 || was_lost))
+		goto out;
+	if ((m->body = protobuf_c_message_unpack(row->type, NULL, len - 1,
+	    packet + 1)) == NULL) {
+		errno = EPROTO;
+		goto out;
+	}
+	r = 1;
+ out:
+	explicit_bzero(packet, size);
+	if (packet != small)
+		free(packet);
+	if (r != 1)
+		fd_close(&m->fd);
+	return r;
+}
+
+int
+ipc_wait(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
+{
+	struct pollfd	 p = { sock, POLLIN, 0 };
+	int		 r;
+
+	do {
+		if (poll(&p, 1, -1) == -1 && errno != EINTR)
+			return -1;
+		r = ipc_recv(sock, from, to, m);
+	} while (r == -1 && errno == EAGAIN);
+	return r;
+}
+
+void
+ipc_msg_fini(struct ipc_msg *m)
+{
+	if (m->body != NULL)
+		protobuf_c_message_free_unpacked(m->body, NULL);
+	m->body = NULL;
+	fd_close(&m->fd);
+}

@@ -1,0 +1,363 @@
+#include "common/json/json_out.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "common/json/b64.h"
+#include "common/json/utf8.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define REPLACEMENT	"\xef\xbf\xbd"		/* U+FFFD */
+
+#define DIGITS_MAX	20			/* 18446744073709551615 */
+
+static void
+put(struct json_out *o, const char *data, size_t len)
+{
+	if (o->error == 0 && buf_put(o->b, data, len) == -1)
+		o->error = errno;
+}
+
+/* Room for n bytes, to be committed; or NULL. */
+static char *
+reserve(struct json_out *o, size_t n)
+{
+	char	*room;
+
+	if (o->error != 0)
+		return NULL;
+	if ((room = buf_reserve(o->b, n)) == NULL)
+		o->error = errno;
+	return room;
+}
+
+/* Before a key or a value; afterwards the next one needs a comma or not. */
+static void
+begin(struct json_out *o, bool next_needs_comma)
+{
+	if (o->need_comma)
+		put(o, ",", 1);
+	o->need_comma = next_needs_comma;
+}
+
+static void
+put_code(struct json_out *o, unsigned code)
+{
+	static const char	 hex[] = "0123456789abcdef";
+	char			 esc[6] = "\\u";
+	int			 i;
+
+	for (i = 5; i >= 2; i--, code >>= 4)
+		esc[i] = hex[code & 15];
+	put(o, esc, sizeof(esc));
+}
+
+/*
+ * The length of the character at p, and its number, if it gives orders to a
+ * terminal or turns the direction of writing (Bidi_Control of Unicode); else 0.
+ */
+static size_t
+order_span(const char *p, size_t len, unsigned *code)
+{
+	const unsigned char	*u = (const unsigned char *)p;
+
+	if ((*code = u[0]) == 0x7f)
+		return 1;
+	if (len < 2 || u[0] < 0xc2)
+		return 0;
+	*code = (u[0] & 0x1fU) << 6 | (u[1] & 0x3fU);
+	if (u[0] == 0xc2 || u[0] == 0xd8)
+		return *code < 0xa0 || *code == 0x61c ? 2 : 0;
+	if (len < 3 || u[0] != 0xe2)
+		return 0;
+	*code = (u[0] & 0xfU) << 12 | (u[1] & 0x3fU) << 6 | (u[2] & 0x3fU);
+	return *code == 0x200e || *code == 0x200f ||
+	    (*code >= 0x202a && *code <= 0x202e) ||
+	    (*code >= 0x2066 && *code <= 0x2069) ? 3 : 0;
+}
+
+/* JSON, or what needs no escapes in it, but perhaps for who looks at it. */
+static void
+put_json(struct json_out *o, const char *text, size_t len)
+{
+	unsigned	 code;
+	size_t		 i, n, from = 0;
+
+	for (i = 0; o->is_shown && i < len; i++) {
+		if ((n = order_span(text + i, len - i, &code)) == 0)
+			continue;
+		put(o, text + from, i - from);
+		put_code(o, code);
+		from = i + n;
+		i = from - 1;
+	}
+	put(o, text + from, len - from);
+}
+
+static void
+put_value(struct json_out *o, const char *json, size_t len)
+{
+	begin(o, true);
+	put_json(o, json, len);
+}
+
+/*
+ * Text
+ */
+
+/* Bytes from p on that are ASCII and need no escape; len at most. */
+static size_t
+ascii_span(const char *p, size_t len)
+{
+	size_t	 i = 0;
+#ifdef __SSE2__
+	__m128i	 v;
+	int	 mask;
+
+	for (; len - i >= 16; i += 16) {
+		v = _mm_loadu_si128((const __m128i *)(p + i));
+		/* Signed: what is not ASCII is below a blank too. */
+		mask = _mm_movemask_epi8(_mm_or_si128(
+		    _mm_cmplt_epi8(v, _mm_set1_epi8(0x20)), _mm_or_si128(
+		    _mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
+		    _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')))));
+		if (mask != 0)
+			return i + (size_t)__builtin_ctz((unsigned int)mask);
+	}
+#endif
+	while (i < len && p[i] != '"' && p[i] != '\\' &&
+	    (unsigned char)p[i] >= 0x20 && (unsigned char)p[i] < 0x80)
+		i++;
+	return i;
+}
+
+/* The length of the character of two bytes or more at p, 0 if none is. */
+static size_t
+char_span(const char *p, size_t len)
+{
+	const unsigned char	 lead = (unsigned char)*p;
+	size_t			 n;
+
+	if (lead < 0xc2 || lead > 0xf4)
+		return 0;
+	n = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+	return n <= len && utf8_is_valid(p, n) ? n : 0;
+}
+
+/* Bytes from p on that are written as they are. */
+static size_t
+plain_span(const char *p, size_t len)
+{
+	size_t	 i, n;
+
+	for (i = 0;; i += n) {
+		i += ascii_span(p + i, len - i);
+		if (i == len || (n = char_span(p + i, len - i)) == 0)
+			return i;
+	}
+}
+
+/* One byte that cannot be written as it is. */
+static void
+put_escaped(struct json_out *o, char c)
+{
+	static const char	 letter[256] = {
+		['"'] = '"', ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
+		['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'
+	};
+	const unsigned char	 u = (unsigned char)c;
+	char			 esc[2] = { '\\' };
+
+	if (u >= 0x80) {
+		put(o, REPLACEMENT, sizeof(REPLACEMENT) - 1);
+	} else if (letter[u] != '\0') {
+		esc[1] = letter[u];
+		put(o, esc, 2);
+	} else {
+		put_code(o, u);
+	}
+}
+
+static void
+put_plain(struct json_out *o, const char *text, size_t len)
+{
+	char	*room;
+
+	if ((room = reserve(o, len + 2)) == NULL)
+		return;
+	room[0] = '"';
+	if (len > 0)
+		memcpy(room + 1, text, len);
+	room[len + 1] = '"';
+	buf_commit(o->b, len + 2);
+}
+
+static void
+put_text(struct json_out *o, const char *text, size_t len)
+{
+	size_t	 n;
+
+	if (o->error != 0)
+		return;
+	n = len == 0 ? 0 : plain_span(text, len);
+	if (n == len && !o->is_shown) {
+		put_plain(o, text, len);
+		return;
+	}
+	put(o, "\"", 1);
+	while (n < len && o->error == 0) {
+		put_json(o, text, n);
+		put_escaped(o, text[n]);
+		text += n + 1;
+		len -= n + 1;
+		n = plain_span(text, len);
+	}
+	put_json(o, text, n);
+	put(o, "\"", 1);
+}
+
+/*
+ * Digits
+ */
+
+/* Write n before end; returns its first digit. */
+static char *
+digits(char *end, uint64_t n)
+{
+	do {
+		*--end = (char)('0' + n % 10);
+	} while ((n /= 10) > 0);
+	return end;
+}
+
+/*
+ * The rest is the interface.
+ */
+
+void
+json_out_init(struct json_out *o, struct buf *b)
+{
+	o->b = b;
+	o->need_comma = o->is_shown = false;
+	o->error = 0;
+}
+
+void
+json_out_shown(struct json_out *o)
+{
+	o->is_shown = true;
+}
+
+int
+json_out_fini(struct json_out *o)
+{
+	if (o->error == 0)
+		return 0;
+	errno = o->error;
+	return -1;
+}
+
+void
+json_out_open(struct json_out *o, char bracket)
+{
+	assert(bracket == '{' || bracket == '[');
+	begin(o, false);
+	put(o, &bracket, 1);
+}
+
+void
+json_out_close(struct json_out *o, char bracket)
+{
+	assert(bracket == '}' || bracket == ']');
+	put(o, &bracket, 1);
+	o->need_comma = true;
+}
+
+void
+json_out_key(struct json_out *o, const char *key)
+{
+	begin(o, false);
+	put_plain(o, key, strlen(key));
+	put(o, ":", 1);
+}
+
+void
+json_out_key_text(struct json_out *o, const char *key, size_t len)
+{
+	begin(o, false);
+	put_text(o, key, len);
+	put(o, ":", 1);
+}
+
+void
+json_out_text(struct json_out *o, const char *text, size_t len)
+{
+	begin(o, true);
+	put_text(o, text, len);
+}
+
+void
+json_out_str(struct json_out *o, const char *str)
+{
+	json_out_text(o, str, strlen(str));
+}
+
+void
+json_out_u64(struct json_out *o, uint64_t n)
+{
+	char	 text[DIGITS_MAX], *end = text + sizeof(text), *p;
+
+	p = digits(end, n);
+	put_value(o, p, (size_t)(end - p));
+}
+
+void
+json_out_i64(struct json_out *o, int64_t n)
+{
+	char	 text[1 + DIGITS_MAX], *end = text + sizeof(text), *p;
+
+	p = digits(end, n < 0 ? -(uint64_t)n : (uint64_t)n);
+	if (n < 0)
+		*--p = '-';
+	put_value(o, p, (size_t)(end - p));
+}
+
+void
+json_out_bool(struct json_out *o, bool b)
+{
+	if (b)
+		put_value(o, "true", 4);
+	else
+		put_value(o, "false", 5);
+}
+
+void
+json_out_null(struct json_out *o)
+{
+	put_value(o, "null", 4);
+}
+
+void
+json_out_b64(struct json_out *o, const void *data, size_t len)
+{
+	char	*room;
+	size_t	 n;
+
+	begin(o, true);
+	if ((room = reserve(o, B64_ENCODED_LEN(len) + 2)) == NULL)
+		return;
+	room[0] = '"';
+	n = len == 0 ? 0 : b64_encode(room + 1, data, len);
+	room[n + 1] = '"';
+	buf_commit(o->b, n + 2);
+}
+
+void
+json_out_raw(struct json_out *o, const char *json, size_t len)
+{
+	put_value(o, json, len);
+}

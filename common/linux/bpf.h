@@ -1,0 +1,56 @@
+/*
+ * Filters of system calls (seccomp(2)), written as tables: an instruction a
+ * macro.  A test goes on behind the next t or f instructions.
+ */
+#ifndef COMMON_LINUX_BPF_H
+#define COMMON_LINUX_BPF_H
+
+#include <sys/syscall.h>
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+#include <errno.h>
+#include <stddef.h>
+
+#if defined(__x86_64__)
+#define BPF_ARCH	AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define BPF_ARCH	AUDIT_ARCH_AARCH64
+#else
+#error "which audit architecture is this?"
+#endif
+
+#define BPF_FIELD(f)	((unsigned)offsetof(struct seccomp_data, f))
+#define LOAD(f)		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, BPF_FIELD(f))
+/* Arguments are 64 bits; what matters is in the lower half, as a rule. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LOAD_ARG(n)	LOAD(args[n])
+#define LOAD_HIGH(n)	BPF_STMT(BPF_LD | BPF_W | BPF_ABS,		\
+	BPF_FIELD(args[n]) + 4)
+#else
+#error "the lower half of an argument comes second here"
+#endif
+#define AND(v)		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (v))
+#define RETURN(v)	BPF_STMT(BPF_RET | BPF_K, (v))
+#define REFUSE(e)	RETURN(SECCOMP_RET_ERRNO | (e))
+#define ALLOW		RETURN(SECCOMP_RET_ALLOW)
+#define IF_EQ(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (v), (t), (f))
+#define IF_ANY(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (v), (t), (f))
+#define IF_GE(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (v), (t), (f))
+
+/* A call that is always refused: "not permitted".  The number is loaded. */
+#define NEVER(name)	IF_EQ(SYS_##name, 0, 1), REFUSE(EPERM)
+
+/*
+ * Filter the calling process with n instructions, for good; after
+ * no_new_privs.  0, or -1 with errno.  A system call only.
+ */
+int	 bpf_install(const struct sock_filter *filter, size_t n)
+	    __attribute__((warn_unused_result));
+
+#define BPF_INSTALL(table)						\
+	bpf_install((table), sizeof(table) / sizeof((table)[0]))
+
+#endif

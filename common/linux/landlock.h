@@ -1,0 +1,65 @@
+/*
+ * Landlock (landlock(7)): what of it we use.  Debian 12's headers know the
+ * first version only, so the numbers of later ones are here.
+ */
+#ifndef COMMON_LINUX_LANDLOCK_H
+#define COMMON_LINUX_LANDLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Rights on files. */
+#define LANDLOCK_EXECUTE	(1ULL << 0)
+#define LANDLOCK_WRITE_FILE	(1ULL << 1)
+#define LANDLOCK_READ_FILE	(1ULL << 2)
+#define LANDLOCK_READ_DIR	(1ULL << 3)
+#define LANDLOCK_REMOVE_MAKE	(0x1ffULL << 4)	/* REMOVE_DIR to MAKE_SYM */
+#define LANDLOCK_REFER		(1ULL << 13)	/* ABI 2 */
+#define LANDLOCK_TRUNCATE	(1ULL << 14)	/* ABI 3 */
+
+#define LANDLOCK_TCP		(3ULL << 0)	/* ABI 4: bind, connect */
+#define LANDLOCK_SCOPES		(3ULL << 0)	/* ABI 6: abstract, signals */
+
+#define LANDLOCK_READS							\
+	(LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_READ_DIR)
+#define LANDLOCK_ON_FILES						\
+	(LANDLOCK_EXECUTE | LANDLOCK_WRITE_FILE | LANDLOCK_READ_FILE |	\
+	LANDLOCK_TRUNCATE)
+
+#define LANDLOCK_ABI_TRUNCATE	3
+#define LANDLOCK_ABI_TCP	4
+#define LANDLOCK_ABI_SCOPE	6
+
+/* The kernel's version, or -1 with errno: it has none. */
+int	 landlock_abi(void);
+
+/* All rights to change files that a version knows. */
+uint64_t landlock_writes(int abi);
+
+/*
+ * A ruleset that handles those rights, a version's.  Close-on-exec; -1 with
+ * errno.
+ */
+int	 landlock_new(int abi, uint64_t fs, uint64_t net, uint64_t scoped)
+	    __attribute__((warn_unused_result));
+
+/*
+ * Allow access below what fd (O_PATH is enough) holds; of a file only what
+ * files have.  0, or -1 with errno.
+ */
+int	 landlock_allow(int ruleset, int fd, uint64_t access)
+	    __attribute__((warn_unused_result));
+
+/*
+ * From now on nothing of the file system but reading below those paths; paths
+ * that are not there need no rule.  Both lists end with NULL.  0, also when
+ * the kernel has no Landlock, or -1 with errno.
+ */
+int	 landlock_only_read(const char *const *paths,
+	    const char *const *more, bool scopes)
+	    __attribute__((warn_unused_result));
+
+/* Join a ruleset for good.  0, or -1 with errno.  A system call only. */
+int	 landlock_join(int ruleset) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,360 @@
+#include "common/linux/ptree.h"
+
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define LIST_FIRST	64	/* processes; grows */
+#define MISSES		2	/* in a row that end it */
+#define MISSES_SUSPECT	200	/* the same when somebody must be there */
+
+/* Processes found and not yet looked at. */
+struct pids {
+	pid_t	*list;
+	size_t	 n, cap;
+	bool	 blind;		/* something could not be looked at */
+};
+
+static int
+pids_add(struct pids *p, pid_t pid)
+{
+	pid_t	*list;
+	size_t	 cap;
+
+	if (p->n == p->cap) {
+		cap = p->cap == 0 ? LIST_FIRST : p->cap * 2;
+		if ((list = reallocarray(p->list, cap, sizeof(*list))) ==
+		    NULL) {
+			p->blind = true;
+			return -1;
+		}
+		p->list = list;
+		p->cap = cap;
+	}
+	p->list[p->n++] = pid;
+	return 0;
+}
+
+/* A small file below /proc, NUL-terminated; its length or -1. */
+static ssize_t
+slurp(const char *path, char *out, size_t size)
+{
+	ssize_t	 n, got = 0;
+	int	 fd;
+
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
+		return -1;
+	while ((size_t)got < size - 1 && (n = read(fd, out + got,
+	    size - 1 - (size_t)got)) > 0)
+		got += n;
+	close(fd);
+	out[got] = '\0';
+	return got;
+}
+
+/* Gone is one thing; no descriptors left is another: nobody was counted. */
+static void
+look_failed(struct pids *p)
+{
+	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+		p->blind = true;
+}
+
+/* The list of a thread's children may be long: read it in pieces. */
+static int
+add_children(struct pids *p, const char *path)
+{
+	char	 piece[4096];
+	ssize_t	 n, i;
+	pid_t	 pid = 0;
+	int	 fd, r = 0;
+
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1) {
+		look_failed(p);
+		return -1;
+	}
+	while ((n = read(fd, piece, sizeof(piece))) > 0)
+		for (i = 0; i < n; i++) {
+			if (piece[i] >= '0' && piece[i] <= '9') {
+				pid = pid * 10 + (piece[i] - '0');
+			} else if (pid != 0) {
+				if (pids_add(p, pid) == -1)
+					r = -1;
+				pid = 0;
+			}
+		}
+	close(fd);
+	return r;
+}
+
+/* The children of all threads of a process. */
+static void
+add_process(struct pids *p, pid_t pid)
+{
+	char		 path[64];
+	struct dirent	*e;
+	DIR		*d;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
+	if ((d = opendir(path)) == NULL) {
+		look_failed(p);
+		return;
+	}
+	while ((e = readdir(d)) != NULL) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%ld/task/%.20s/children",
+		    (long)pid, e->d_name);
+		add_children(p, path);
+	}
+	closedir(d);
+}
+
+int
+ptree_stat(pid_t pid, struct ptree_stat *out)
+{
+	char			 path[64], text[512], *p, state;
+	long			 parent, group, session, threads;
+	unsigned long long	 start;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	if (slurp(path, text, sizeof(text)) <= 0 ||
+	    (p = strrchr(text, ')')) == NULL ||
+	    sscanf(p + 1, " %c %ld %ld %ld %*s %*s %*s %*s %*s %*s %*s %*s "
+	    "%*s %*s %*s %*s %*s %ld %*s %llu", &state, &parent, &group,
+	    &session, &threads, &start) != 6)
+		return -1;
+	out->parent = (pid_t)parent;
+	out->group = (pid_t)group;
+	out->session = (pid_t)session;
+	out->threads = (unsigned)threads;
+	out->start = start;
+	out->is_alive = (state != 'Z' && state != 'X') || threads > 1;
+	return 0;
+}
+
+/* The same without CONFIG_PROC_CHILDREN: look at every process there is. */
+static void
+add_children_by_scan(struct pids *p, pid_t parent)
+{
+	struct ptree_stat	 st;
+	struct dirent		*e;
+	DIR			*d;
+	char			*end;
+	long			 pid;
+
+	if ((d = opendir("/proc")) == NULL)
+		return;
+	while ((e = readdir(d)) != NULL) {
+		pid = strtol(e->d_name, &end, 10);
+		if (*end == '\0' && pid > 0 &&
+		    ptree_stat((pid_t)pid, &st) == 0 &&
+		    st.parent == parent)
+			pids_add(p, (pid_t)pid);
+	}
+	closedir(d);
+}
+
+bool
+ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
+    bool is_suspect, uint64_t ms, void (*reap)(void *), void *reap_arg)
+{
+	int		 misses = 0, enough;
+	uint64_t	 until = clock_ms() + ms;
+	bool		 found = false;
+
+	enough = is_suspect ? MISSES_SUSPECT : MISSES;
+	while (misses < enough && clock_ms() <= until) {
+		reap(reap_arg);
+		if (ptree_kill(SIGKILL, skip, match, arg) > 0) {
+			found = true;
+			misses = 0;
+		} else {
+			misses++;
+		}
+	}
+	return found || is_suspect;
+}
+
+/* The signal that stopped a tracee; that of an exec(2) is only a tracer's. */
+static long
+signal_of_stop(const siginfo_t *info)
+{
+	return info->si_status > 0 && info->si_status < NSIG &&
+	    info->si_status != SIGTRAP ? info->si_status : 0;
+}
+
+pid_t
+ptree_peek(void)
+{
+	siginfo_t	 info;
+
+	info.si_pid = 0;
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == -1 ||
+	    info.si_pid == 0)
+		return 0;
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+		return info.si_pid;
+	if (ptrace(PTRACE_DETACH, info.si_pid, 0, signal_of_stop(&info)) == 0)
+		return -1;
+	/* It is being killed, or shall be: that end is reported, too. */
+	kill(info.si_pid, SIGKILL);
+	return 0;
+}
+
+/* It is a hard limit. */
+int
+ptree_read_mark(pid_t pid, uint64_t *mark_out)
+{
+	static const char	 label[] = "Max file locks";
+	struct rlimit		 rl;
+	char			 path[64], text[4096], *line;
+	unsigned long long	 mark;
+
+	if (prlimit(pid, RLIMIT_LOCKS, NULL, &rl) == 0) {
+		*mark_out = rl.rlim_max;
+		return 0;
+	}
+	if (errno != EPERM)
+		return -1;
+	/* Another user's (a set-user-ID program): its limits can be read. */
+	snprintf(path, sizeof(path), "/proc/%ld/limits", (long)pid);
+	if (slurp(path, text, sizeof(text)) <= 0 ||
+	    (line = strstr(text, label)) == NULL)
+		return -1;
+	if (sscanf(line + sizeof(label) - 1, "%*s %llu", &mark) == 1)
+		*mark_out = mark;
+	else
+		*mark_out = RLIM_INFINITY;
+	return 0;
+}
+
+uint64_t
+ptree_mark_of(pid_t pid)
+{
+	uint64_t	 mark;
+
+	return ptree_read_mark(pid, &mark) == 0 ? mark : RLIM_INFINITY;
+}
+
+static bool
+is_known(const struct pids *p, pid_t pid)
+{
+	size_t	 i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->list[i] == pid)
+			return true;
+	return pid == getpid();
+}
+
+/*
+ * Signal one of the list if it lives and matches.  The pidfd pins the process
+ * before it is looked at, and a parent that is ours shows that the number was
+ * not given to a stranger since it was listed.
+ */
+static bool
+kill_one(struct pids *p, pid_t pid, int sig, ptree_match_fn *match,
+    void *arg)
+{
+	struct ptree_stat	 st;
+	bool			 found = false;
+	int			 fd;
+
+	if ((fd = (int)syscall(SYS_pidfd_open, pid, 0)) == -1) {
+		look_failed(p);
+		return false;
+	}
+	if (ptree_stat(pid, &st) == 0 && st.is_alive &&
+	    is_known(p, st.parent) &&
+	    (match == NULL || match(pid, arg))) {
+		found = true;
+		if (sig != 0)
+			syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+	}
+	close(fd);
+	return found;
+}
+
+/* Take out the children that are to be skipped. */
+static void
+prune(struct pids *p, ptree_match_fn *skip, void *arg)
+{
+	size_t	 i, n = 0;
+
+	for (i = 0; i < p->n; i++)
+		if (!skip(p->list[i], arg))
+			p->list[n++] = p->list[i];
+	p->n = n;
+}
+
+size_t
+ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match, void *arg)
+{
+	struct pids	 p = { NULL, 0, 0, false };
+	bool		 by_file;
+	size_t		 begin, end, i, found = 0;
+
+	/* We have one thread: no need to look for more. */
+	by_file = add_children(&p, "/proc/thread-self/children") == 0 ||
+	    errno != ENOENT;
+	if (!by_file)
+		add_children_by_scan(&p, getpid());
+	if (skip != NULL)
+		prune(&p, skip, arg);
+	/*
+	 * Generation by generation.  Strike first, the youngest first, and
+	 * look for children afterwards: somebody who forks on and on is alive
+	 * for some microseconds only, and is the last in the list.  Children
+	 * that are missed by that become ours and are found the next time.
+	 */
+	for (begin = 0; begin < p.n; begin = end) {
+		end = p.n;
+		for (i = end; i-- > begin;)
+			found += kill_one(&p, p.list[i], sig, match, arg);
+		for (i = begin; i < end; i++)
+			if (by_file)
+				add_process(&p, p.list[i]);
+			else
+				add_children_by_scan(&p, p.list[i]);
+	}
+	free(p.list);
+	return found == 0 && p.blind ? 1 : found;
+}
+
+uint64_t
+ptree_new_mark(void)
+{
+	struct rlimit	 rl;
+	uint64_t	 top = 1ULL << 62, n;
+
+	/* Below a session of another execsrvd the limit is taken: go lower. */
+	if (getrlimit(RLIMIT_LOCKS, &rl) == 0 && rl.rlim_max < top)
+		top = rl.rlim_max;
+	if (top < 4)
+		return top;
+	randombytes_buf(&n, sizeof(n));
+	return top / 2 + n % (top / 2 - 1);
+}
+
+bool
+ptree_is_marked(pid_t pid)
+{
+	uint64_t	 mark = ptree_mark_of(pid);
+
+	return mark != RLIM_INFINITY && mark != ptree_mark_of(getpid());
+}
