@@ -738,6 +738,7 @@ session_init(struct session *s, const struct session_events *events,
 void
 session_fini(struct session *s)
 {
+	notifier_set_conn(&s->notifier, NULL);
 	if (s->conn != NULL)
 		conn_free(&s->conn);
 	procs_fini(&s->procs);
