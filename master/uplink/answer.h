@@ -10,8 +10,8 @@
 
 #include "common/limit.h"
 #include "common/net/target.h"
+#include "common/noise/noise.h"
 #include "common/span.h"
-#include "master/uplink/noise.h"
 
 #define ANSWER_PROFILE	"noise_hybrid_ik_v1"
 #define ANSWER_ID_MAX	256	/* bytes of a registration's id */

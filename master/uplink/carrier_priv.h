@@ -6,10 +6,10 @@
 #include <sys/types.h>
 
 #include "common/buf.h"
+#include "common/noise/quota.h"
+#include "common/noise/stream.h"
 #include "master/uplink/carrier.h"
 #include "master/uplink/leg.h"
-#include "master/uplink/quota.h"
-#include "master/uplink/stream.h"
 #include "master/uplink/uplink_env.h"
 
 /* A stream and its way on this machine. */

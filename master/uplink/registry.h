@@ -8,10 +8,10 @@
 #include <sys/queue.h>
 
 #include "common/buf.h"
+#include "common/noise/noise.h"
 #include "common/span.h"
 #include "master/uplink/answer.h"
 #include "master/uplink/dial.h"
-#include "master/uplink/noise.h"
 #include "proto/ipc.pb-c.h"
 
 /* Embedded; members are private but for those that are set. */

@@ -11,8 +11,8 @@
 #include "common/fd.h"
 #include "common/linux/slice.h"
 #include "common/log.h"
+#include "common/noise/kem.h"
 #include "master/uplink/confine.h"
-#include "master/uplink/kem.h"
 
 /* Nothing but the channel, on a number beyond the standard streams. */
 static int

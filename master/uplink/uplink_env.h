@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/noise/noise.h"
 #include "master/uplink/dial.h"
-#include "master/uplink/noise.h"
 #include "master/uplink/registry.h"
 #include "proto/ipc.pb-c.h"
 

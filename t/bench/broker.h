@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-#include "master/uplink/noise.h"
-#include "master/uplink/relay.h"
+#include "common/noise/noise.h"
+#include "common/noise/relay.h"
 
 struct event_base;
 struct broker;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/uplink/record.h"
+#include "common/noise/record.h"
 #include "t/bench/broker.h"
 #include "t/bench/harness.h"
 #include "t/bench/program.h"

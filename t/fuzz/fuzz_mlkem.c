@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "common/noise/keccak.h"
+#include "common/noise/kem.h"
 #include "common/noise/mlkem.h"
 #include "common/noise/mlkem_priv.h"
-#include "master/uplink/kem.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)
 

@@ -1,5 +1,5 @@
 /*
- * master/uplink/noise.c on hostile bytes.  First byte: 0 the rest is message
+ * common/noise/noise.c on hostile bytes.  First byte: 0 the rest is message
  * 1; 1 the rest is message 2; 2 the rest lies, from some place on, over a good
  * message 1; 3 it is a harness that does everything right with keys of its own
  * making: the X25519 key, then the ML-KEM key, then the payload.  All that is
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/uplink/noise.h"
+#include "common/noise/noise.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 

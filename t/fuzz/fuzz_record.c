@@ -1,5 +1,5 @@
 /*
- * master/uplink/record.c: a harness that knows the key and does what it likes.
+ * common/noise/record.c: a harness that knows the key and does what it likes.
  * A step is four bytes and what follows: what to do (its lowest two bits: 0
  * seal, 1 send as it is, 2 seal for another place, 3 take a message), where to
  * (signed, from the number expected), and the length of the bytes that follow
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/uplink/record.h"
+#include "common/noise/record.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 #define HEAD	4

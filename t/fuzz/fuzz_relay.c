@@ -1,12 +1,12 @@
 /*
- * master/uplink/relay.c on hostile bytes: what it lets through is as its
+ * common/noise/relay.c on hostile bytes: what it lets through is as its
  * header promises, and comes back the same when it is written and read again.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/json/utf8.h"
-#include "master/uplink/relay.h"
+#include "common/noise/relay.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/uplink/noise.h"
+#include "common/noise/noise.h"
 
 #define THINGS		16384
 #define REQUEST_MAX	(4 * 1024 * 1024)

@@ -1,5 +1,5 @@
 /*
- * master/uplink/stream.c against a rendezvous that damages, repeats, delays
+ * common/noise/stream.c against a rendezvous that damages, repeats, delays
  * and mixes up (threats R5 to R7): whatever comes of it, nobody reads a byte
  * that the harness did not send, no answer opens a stream that it is not for,
  * and no number is used twice.
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/uplink/stream.h"
+#include "common/noise/stream.h"
 
 /* ck_assert() writes to a file each time: too slow for what comes often. */
 #define MUST(claim)	do {						\

@@ -7,9 +7,9 @@
 #include <ucontext.h>
 
 #include "common/noise/keccak.h"
+#include "common/noise/kem.h"
 #include "common/noise/mlkem.h"
 #include "common/noise/mlkem_priv.h"
-#include "master/uplink/kem.h"
 #include "t/unit/mlkem_vectors.h"
 
 /* They put on the stack what they like. */

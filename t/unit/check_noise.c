@@ -1,11 +1,11 @@
-/* master/uplink/noise.c and gcm.c: the vectors, and all that must fail. */
+/* common/noise/noise.c and gcm.c: the vectors, and all that must fail. */
 #include <check.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/uplink/noise.h"
+#include "common/noise/noise.h"
 #include "t/unit/vector_help.h"
 
 #define BIG	(NOISE_MESSAGE_MAX + 1)

@@ -1,10 +1,10 @@
-/* master/uplink/quota.c: a reserve for each, and the rest for who comes. */
+/* common/noise/quota.c: a reserve for each, and the rest for who comes. */
 #include <check.h>
 #include <errno.h>
 #include <string.h>
 
 #include "common/limit.h"
-#include "master/uplink/quota.h"
+#include "common/noise/quota.h"
 
 #define OWN	((size_t)LIMIT_STREAM_RESERVE)
 #define ALL	(LIMIT_RELAY_HELD - LIMIT_STREAMS * OWN)

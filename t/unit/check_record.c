@@ -1,11 +1,11 @@
-/* master/uplink/record.c: cutting, numbering, order and reassembly. */
+/* common/noise/record.c: cutting, numbering, order and reassembly. */
 #include <check.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/uplink/record.h"
+#include "common/noise/record.h"
 #include "t/unit/vector_help.h"
 
 /* As ck_assert(), which writes to a file each time, for places run often. */

@@ -1,11 +1,11 @@
-/* master/uplink/relay.c: the vectors, and frames that are dropped. */
+/* common/noise/relay.c: the vectors, and frames that are dropped. */
 #include <check.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/uplink/relay.h"
+#include "common/noise/relay.h"
 #include "t/unit/vector_help.h"
 
 /* As ck_assert(), which writes to a file each time, for places run often. */

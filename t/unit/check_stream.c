@@ -1,5 +1,5 @@
 /*
- * master/uplink/stream.c: a table and its harnesses.  Frames go through
+ * common/noise/stream.c: a table and its harnesses.  Frames go through
  * relay_encode() and relay_decode() on their way, both ways.
  */
 #include <check.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/uplink/stream.h"
+#include "common/noise/stream.h"
 
 #define START	1000000		/* when a test begins, milliseconds */
 

@@ -11,11 +11,11 @@
 
 #include "common/clock.h"
 #include "common/limit.h"
+#include "common/noise/record.h"
+#include "common/noise/relay.h"
+#include "common/noise/stream.h"
 #include "master/uplink/reach/reach.h"
-#include "master/uplink/record.h"
 #include "master/uplink/registry.h"
-#include "master/uplink/relay.h"
-#include "master/uplink/stream.h"
 
 #define PAUSE_MIN	500	/* ms; as executors pause, remote.md 3.4 */
 #define PAUSE_MAX	5000

@@ -1,10 +1,10 @@
-#include "master/uplink/noise.h"
+#include "common/noise/noise.h"
 
 #include <errno.h>
 #include <sodium.h>
 #include <string.h>
 
-#include "master/uplink/kem.h"
+#include "common/noise/kem.h"
 
 /* What is hashed; the label for JSON says X25519 there. */
 #define PROTOCOL	"Noise_hybridIK_25519+MLKEM768_AESGCM_SHA256"

@@ -2,8 +2,8 @@
  * Memory that streams share: each has a reserve that no other can take, the
  * rest is for who comes first.  Pure.
  */
-#ifndef MASTER_UPLINK_QUOTA_H
-#define MASTER_UPLINK_QUOTA_H
+#ifndef COMMON_NOISE_QUOTA_H
+#define COMMON_NOISE_QUOTA_H
 
 #include <stddef.h>
 

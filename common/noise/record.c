@@ -1,4 +1,4 @@
-#include "master/uplink/record.h"
+#include "common/noise/record.h"
 
 #include <assert.h>
 #include <errno.h>

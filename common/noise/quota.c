@@ -1,4 +1,4 @@
-#include "master/uplink/quota.h"
+#include "common/noise/quota.h"
 
 #include <assert.h>
 #include <errno.h>

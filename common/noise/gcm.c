@@ -1,4 +1,4 @@
-#include "master/uplink/gcm.h"
+#include "common/noise/gcm.h"
 
 #include <errno.h>
 #include <openssl/evp.h>

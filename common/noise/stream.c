@@ -1,4 +1,4 @@
-#include "master/uplink/stream.h"
+#include "common/noise/stream.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "master/uplink/kem.h"
+#include "common/noise/kem.h"
 
 #include "config.h"
 

@@ -7,8 +7,8 @@
  * where there is one.  Its context holds the key in memory of libcrypto
  * (wiped at the end): whoever wants that locked locks the process.
  */
-#ifndef MASTER_UPLINK_GCM_H
-#define MASTER_UPLINK_GCM_H
+#ifndef COMMON_NOISE_GCM_H
+#define COMMON_NOISE_GCM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  * A table holds secrets of handshakes that are under way, and should be in
  * memory that is never written out; stream_table_fini() wipes it.
  */
-#ifndef MASTER_UPLINK_STREAM_H
-#define MASTER_UPLINK_STREAM_H
+#ifndef COMMON_NOISE_STREAM_H
+#define COMMON_NOISE_STREAM_H
 
 #include <sys/types.h>
 
@@ -19,10 +19,10 @@
 
 #include "common/limit.h"
 #include "common/map.h"
+#include "common/noise/noise.h"
+#include "common/noise/record.h"
+#include "common/noise/relay.h"
 #include "common/span.h"
-#include "master/uplink/noise.h"
-#include "master/uplink/record.h"
-#include "master/uplink/relay.h"
 
 /* What message 2 carries when the registry refuses our own credential. */
 #define STREAM_REJECTION	"codex-registry-authentication-rejected/v1"

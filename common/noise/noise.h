@@ -12,17 +12,17 @@
  * Refused beyond what the stock ends refuse: X25519 keys of low order (the
  * secret would be zero), which is allowed.
  */
-#ifndef MASTER_UPLINK_NOISE_H
-#define MASTER_UPLINK_NOISE_H
+#ifndef COMMON_NOISE_NOISE_H
+#define COMMON_NOISE_NOISE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/json/json_out.h"
+#include "common/noise/gcm.h"
 #include "common/noise/mlkem.h"
 #include "common/span.h"
-#include "master/uplink/gcm.h"
 
 /* The label of our suite in the JSON of public keys. */
 #define NOISE_SUITE	"Noise_hybridIK_X25519+MLKEM768_AESGCM_SHA256"

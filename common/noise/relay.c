@@ -1,4 +1,4 @@
-#include "master/uplink/relay.h"
+#include "common/noise/relay.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  * The clear frames in which the rendezvous carries streams (proto/relay.proto,
  * remote.md section 5).  Pure.
  */
-#ifndef MASTER_UPLINK_RELAY_H
-#define MASTER_UPLINK_RELAY_H
+#ifndef COMMON_NOISE_RELAY_H
+#define COMMON_NOISE_RELAY_H
 
 #include <sys/types.h>
 

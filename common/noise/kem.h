@@ -8,8 +8,8 @@
  * them; of secret keys it also refuses those that are no key for other reasons
  * than their hash.
  */
-#ifndef MASTER_UPLINK_KEM_H
-#define MASTER_UPLINK_KEM_H
+#ifndef COMMON_NOISE_KEM_H
+#define COMMON_NOISE_KEM_H
 
 #include "common/noise/mlkem.h"
 

@@ -3,8 +3,8 @@
  * length in front, cut into records, each sealed and numbered (remote.md
  * section 7).  Pure.
  */
-#ifndef MASTER_UPLINK_RECORD_H
-#define MASTER_UPLINK_RECORD_H
+#ifndef COMMON_NOISE_RECORD_H
+#define COMMON_NOISE_RECORD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,9 +12,9 @@
 
 #include "common/buf.h"
 #include "common/limit.h"
+#include "common/noise/gcm.h"
+#include "common/noise/quota.h"
 #include "common/span.h"
-#include "master/uplink/gcm.h"
-#include "master/uplink/quota.h"
 
 /* Bytes of a record as it is sent. */
 #define RECORD_SEALED_MAX	(LIMIT_RECORD + GCM_TAG)
