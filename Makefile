@@ -342,10 +342,15 @@ RUN_TESTS	= $(PYTHON) contrib/build/run-tests --build $(BUILD) \
 		  --jobs $(JOBS) --timeout $(TEST_TIMEOUT) --select '$(T)' \
 		  --sanitizers '$(SANITIZERS)'
 UNIT_TESTS	= $(if $(T),,$(UNIT:%=unit:%) $(SEEDS:%=seeds:%))
+NNN		= [0-9][0-9][0-9]
+# Of two with one name the shell script is the test, and calls the other.
+scripts		= $(sort $(wildcard $(1)/$(NNN)-*.sh) $(filter-out \
+		  $(patsubst %.sh,%.py,$(wildcard $(1)/$(NNN)-*.sh)),\
+		  $(wildcard $(1)/$(NNN)-*.py)))
 OTHER_TESTS	= $(patsubst %,wire:%,$(wildcard t/wire/run.py)) \
-		  $(patsubst %,sys:%,$(sort $(wildcard t/sys/[0-9]*.sh))) \
+		  $(patsubst %,sys:%,$(call scripts,t/sys)) \
 		  $(patsubst %,stock:%,$(sort $(wildcard t/stock/[0-9]*.py)))
-SLOW_TESTS	= t/sys/503-takeover.sh t/sys/812-rendezvous.sh
+SLOW_TESTS	= t/sys/503-takeover.py t/sys/812-rendezvous.py
 # Where the stock client is kept, for the builds below this one too.
 STOCK_DIR	?= $(BUILD)/stock
 export STOCK_DIR
@@ -358,7 +363,7 @@ check: all $(if $(T),,$(UNIT) $(SEEDS)) $(TOOLS)
 check-long: TEST_TIMEOUT = 7200
 check-long: all $(TOOLS)
 	$(Q)SLOW=1 $(RUN_TESTS) $(patsubst %,sys:%,$(SLOW_TESTS) \
-	    $(sort $(wildcard t/long/[0-9]*.sh)))
+	    $(call scripts,t/long))
 	$(if $(T),,$(Q)$(PYTHON) t/wire/run.py --build $(BUILD) --slow 530)
 	$(if $(T),,+$(Q)$(MAKE) check-vm MAY_SKIP=yes)
 

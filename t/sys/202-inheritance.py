@@ -131,7 +131,7 @@ def check_unreadable(server, client, secret):
     worker = server.worker_of(client.pid_of("stay"))
     control = os.path.join(server.rundir, "control.sock")
     lib.check(os.path.exists(control), "no control socket")
-    client.start("probe", client.python, "-I", HERE + "/202-probe.py",
+    client.start("probe", client.python, "-I", HERE + "/2probe.py",
                  str(worker), str(server.pid), control, env=env)
     text, code = client.output("probe")
     if not lib.check(code == 0, "the probe fails: %r" % text):

@@ -1,6 +1,6 @@
 """983: workers that say what they may not.
 
-The daemon runs with 983-puppet.py in the place of execsrv-worker, so that each
+The daemon runs with 98puppet.py in the place of execsrv-worker, so that each
 row of proto/ipc.def is said in each state of a worker.
 """
 import importlib
@@ -95,7 +95,7 @@ class Stage:
         shutil.copy(SRCDIR + "/proto/ipc.def", self.folder)
         with open(self.folder + "/execsrv-worker", "w",
                   encoding="utf-8") as out, \
-                open(SRCDIR + "/t/sys/983-puppet.py",
+                open(SRCDIR + "/t/sys/98puppet.py",
                      encoding="utf-8") as puppet:
             out.write("#!%s\n" % sys.executable + puppet.read())
         os.chmod(self.folder + "/execsrv-worker", 0o755)

@@ -1,6 +1,6 @@
 """What a command can do to its worker and to the master, as JSON.
 
-202-probe.py WORKER MASTER CONTROL-SOCKET
+2probe.py WORKER MASTER CONTROL-SOCKET
 """
 import ctypes
 import json

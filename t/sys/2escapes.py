@@ -1,4 +1,4 @@
-"""One way to escape: 201-escapes.py WAY READY-FILE.
+"""One way to escape: 2escapes.py WAY READY-FILE.
 
 The process that is started stays (it is to be terminated); what it starts
 tries to outlive it, and writes the file when it has done what it can.

@@ -1,3 +1,0 @@
-#!/bin/sh
-# Where the log goes, and what its lines are.
-exec python3 "${0%.sh}.py" "$@"
