@@ -177,7 +177,7 @@ has_url() {
 }
 without() {
 	: >"$DIR/other"
-	python3 "${0%/*}/383-without.py" "$1" >"$DIR/other" &
+	python3 "${0%/*}/3without.py" "$1" >"$DIR/other" &
 	at_exit "kill $!"
 	wait_for 1 has_url || fail "no way to the server"
 	at=$(cat "$DIR/other")

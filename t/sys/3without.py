@@ -1,4 +1,4 @@
-"""usage: 383-without.py URL: a way to a server on which it does not announce
+"""usage: 3without.py URL: a way to a server on which it does not announce
 execsrvFsAttributes.  Prints its own URL."""
 import socket
 import sys
