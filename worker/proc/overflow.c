@@ -7,8 +7,8 @@
 #include "common/log.h"
 #include "worker/proc/proc.h"
 
-static bool
-has_room(const struct overflow *o)
+bool
+overflow_has_room(const struct overflow *o)
 {
 	return !window_is_stuck(o->window) &&
 	    o->window->spooled_cost < o->env->set.spool;
@@ -39,7 +39,7 @@ drop_until_room(struct overflow *o)
 		log_warnx("output is dropped, the oldest first, as nobody is "
 		    "attached and DetachedSpool is full");
 	o->is_dropping = true;
-	while (!has_room(o))
+	while (!overflow_has_room(o))
 		if (!drop_one(o))
 			return false;
 	return true;
@@ -48,7 +48,8 @@ drop_until_room(struct overflow *o)
 bool
 overflow_make_room(struct overflow *o)
 {
-	if (has_room(o) || (o->env->set.drop_oldest && drop_until_room(o)))
+	if (overflow_has_room(o) ||
+	    (o->env->set.drop_oldest && drop_until_room(o)))
 		return true;
 	if (o->since == 0) {
 		o->since = clock_ms();

@@ -29,7 +29,8 @@ struct overflow {
 void	 overflow_init(struct overflow *o, const struct env *env,
 	    struct procs *procs, const struct window *window);
 
-/* Nobody is attached: whether there is room for more output, or is made. */
+/* Nobody is attached: whether there is room for more output; or is made. */
+bool	 overflow_has_room(const struct overflow *o);
 bool	 overflow_make_room(struct overflow *o);
 
 /* A client is back, before it sees anything. */

@@ -88,10 +88,10 @@ session_has_room(const struct session *s)
 {
 	uint64_t	 window = s->env.set.window;
 
+	if (s->conn == NULL)
+		return overflow_has_room(&s->overflow);
 	if (window_is_stuck(&s->window))
 		return false;
-	if (s->conn == NULL)
-		return s->window.spooled_cost < s->env.set.spool;
 	if (s->has_receipts && window < 4 * LIMIT_RECEIPT)
 		window = 4 * LIMIT_RECEIPT;
 	return s->window.sent_cost < window && !window_is_full(&s->window) &&
