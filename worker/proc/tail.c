@@ -16,7 +16,6 @@ struct tail {
 	struct sink		 sink;
 	struct ring		*ring;		/* the output */
 	unsigned		*total;		/* of the session */
-	bool			 is_over;	/* no more will come */
 	int			 fd;
 	struct io		 read_ev;	/* the operator left */
 	struct io		 write_ev;
@@ -87,7 +86,7 @@ on_write(void *arg)
 
 	for (i = 0; i < TURN_PIECES; i++) {
 		if ((c = next_chunk(t)) == NULL) {
-			if (t->until != UINT64_MAX || t->is_over)
+			if (t->until != UINT64_MAX)
 				tail_free(t);
 			return;
 		}
@@ -115,7 +114,8 @@ tail_on_close(struct sink *k)
 {
 	struct tail	*t = (struct tail *)k;
 
-	t->is_over = true;
+	if (t->until == UINT64_MAX)
+		t->until = t->ring->next_seq;
 	io_start(&t->write_ev);
 }
 
@@ -158,8 +158,8 @@ tail_add(struct proc *p, unsigned *total, int fd, bool follow)
 	t->ring = &p->ring;
 	t->total = total;
 	t->fd = -1;
-	t->is_over = p->state == PROC_CLOSED;
-	t->until = follow ? UINT64_MAX : p->ring.next_seq;
+	t->until = follow && p->state != PROC_CLOSED ? UINT64_MAX :
+	    p->ring.next_seq;
 	sink_add(&p->sinks, &t->sink, &tail_ops);
 	(*total)++;
 	io_init(&t->read_ev, base, fd, EV_READ, on_read, t);
