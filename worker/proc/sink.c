@@ -8,21 +8,21 @@ struct sink_walk {
 	struct sink_walk	*outer;
 };
 
-/* Call fn for each, whoever leaves meanwhile. */
-static void
-each(struct sinks *s, void (*fn)(struct sink *k, const void *arg),
-    const void *arg)
-{
-	struct sink_walk	 w = { TAILQ_FIRST(&s->list), s->walks };
-	struct sink		*k;
-
-	s->walks = &w;
-	while ((k = w.next) != NULL) {
-		w.next = TAILQ_NEXT(k, entry);
-		fn(k, arg);
-	}
-	s->walks = w.outer;
-}
+/* Tell each to whom it matters, whoever leaves meanwhile. */
+#define TELL(s, row, args)						\
+	do {								\
+		struct sink_walk	 w = { TAILQ_FIRST(&(s)->list),	\
+					       (s)->walks };		\
+		struct sink		*k;				\
+									\
+		(s)->walks = &w;					\
+		while ((k = w.next) != NULL) {				\
+			w.next = TAILQ_NEXT(k, entry);			\
+			if (k->ops->row != NULL)			\
+				k->ops->row args;			\
+		}							\
+		(s)->walks = w.outer;					\
+	} while (0)
 
 void
 sinks_init(struct sinks *s)
@@ -75,93 +75,40 @@ sinks_find(const struct sinks *s, const struct sink_ops *ops)
 	return NULL;
 }
 
-static void
-tell_output(struct sink *k, const void *arg)
-{
-	if (k->ops->on_output != NULL)
-		k->ops->on_output(k, arg);
-}
-
 void
 sinks_output(struct sinks *s, const struct output *o)
 {
-	each(s, tell_output, o);
-}
-
-static void
-tell_resize(struct sink *k, const void *arg)
-{
-	const uint16_t	*size = arg;
-
-	if (k->ops->on_resize != NULL)
-		k->ops->on_resize(k, size[0], size[1]);
+	TELL(s, on_output, (k, o));
 }
 
 void
 sinks_resize(struct sinks *s, uint16_t rows, uint16_t cols)
 {
-	const uint16_t	 size[2] = { rows, cols };
-
-	each(s, tell_resize, size);
-}
-
-static void
-tell_exit(struct sink *k, const void *arg)
-{
-	(void)arg;
-	if (k->ops->on_exit != NULL)
-		k->ops->on_exit(k);
+	TELL(s, on_resize, (k, rows, cols));
 }
 
 void
 sinks_exit(struct sinks *s)
 {
-	each(s, tell_exit, NULL);
-}
-
-static void
-tell_close(struct sink *k, const void *arg)
-{
-	(void)arg;
-	if (k->ops->on_close != NULL)
-		k->ops->on_close(k);
+	TELL(s, on_exit, (k));
 }
 
 void
 sinks_close(struct sinks *s)
 {
-	each(s, tell_close, NULL);
-}
-
-static void
-tell_killed(struct sink *k, const void *arg)
-{
-	(void)arg;
-	if (k->ops->on_killed != NULL)
-		k->ops->on_killed(k);
+	TELL(s, on_close, (k));
 }
 
 void
 sinks_killed(struct sinks *s)
 {
-	each(s, tell_killed, NULL);
-}
-
-static void
-tell_renumber(struct sink *k, const void *arg)
-{
-	const uint64_t	*numbers = arg;
-
-	if (k->ops->on_renumber != NULL)
-		k->ops->on_renumber(k, numbers[0], numbers[1]);
+	TELL(s, on_killed, (k));
 }
 
 void
 sinks_renumber(struct sinks *s, uint64_t after, uint64_t by)
 {
-	const uint64_t	 numbers[2] = { after, by };
-
-	each(s, tell_renumber, numbers);
+	TELL(s, on_renumber, (k, after, by));
 }
 
 bool
