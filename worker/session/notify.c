@@ -20,16 +20,7 @@ struct notify {
 
 /* --- messages --- */
 
-/* {"method":M,"params":{"processId":ID,"seq":N and the beginning of more. */
-static int
-put_head(const struct proc *p, char *out, size_t size, const char *method,
-    uint64_t seq)
-{
-	return snprintf(out, size, "{\"method\":\"%s\",\"params\":"
-	    "{\"processId\":%s,\"seq\":%llu", method, p->json_id,
-	    (unsigned long long)seq);
-}
-
+/* more: members behind seq, or nothing. */
 static void
 send_event(struct notify *nt, const char *method, uint64_t seq,
     const char *more)
@@ -37,7 +28,7 @@ send_event(struct notify *nt, const char *method, uint64_t seq,
 	struct conn	*conn = nt->all->conn;
 	size_t		 size = nt->proc->json_id_len + 128;
 	char		*text;
-	int		 n, m;
+	int		 n;
 
 	if (conn == NULL)
 		return;
@@ -45,9 +36,10 @@ send_event(struct notify *nt, const char *method, uint64_t seq,
 		conn_close(conn, 1011, "out of memory for an event");
 		return;
 	}
-	n = put_head(nt->proc, text, size, method, seq);
-	m = snprintf(text + n, size - (size_t)n, "%s}}", more);
-	conn_send(conn, text, (size_t)(n + m));
+	n = snprintf(text, size, "{\"method\":\"%s\",\"params\":"
+	    "{\"processId\":%s,\"seq\":%llu%s}}", method, nt->proc->json_id,
+	    (unsigned long long)seq, more);
+	conn_send(conn, text, (size_t)n);
 	free(text);
 }
 
