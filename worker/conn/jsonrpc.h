@@ -1,6 +1,6 @@
 /*
- * JSON-RPC as it is on the wire (spec/protocol.md section 2): the id of a
- * request, and answers that say what is wrong.  Pure.
+ * JSON-RPC 2.0 as exec servers speak it, without its member "jsonrpc": the id
+ * of a request, and answers that say what is wrong.  Pure.
  */
 #ifndef WORKER_CONN_JSONRPC_H
 #define WORKER_CONN_JSONRPC_H

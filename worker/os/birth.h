@@ -20,7 +20,8 @@
  *   - it uses nothing but what it was given, struct birth and what is in the
  *     same piece of memory: whatever else there was may be gone;
  *   - errno is ours, and a late child runs beside us: what can be made to fail
- *     in it must be a rawcall() (os/rawcall.h), which leaves errno alone.
+ *     in it must be a rawcall(), which leaves errno alone
+ *     (worker/os/rawcall.h).
  *
  * Who may signal it: under a root master nobody of the user, until the child
  * is the user, which it becomes last (birth_become_user()), or joins a user
