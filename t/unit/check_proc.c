@@ -478,12 +478,12 @@ END_TEST
 /* What read(2) cannot do is told where the rest should be. */
 START_TEST(test_read_fails)
 {
-	int	 null = open("/", O_RDONLY | O_CLOEXEC), i;
+	int	 folder = open("/", O_RDONLY | O_CLOEXEC), i;
 
-	ck_assert_int_ge(null, 0);
-	ck_assert_int_eq(dup3(null, p->streams[0].fd, O_CLOEXEC),
+	ck_assert_int_ge(folder, 0);
+	ck_assert_int_eq(dup3(folder, p->streams[0].fd, O_CLOEXEC),
 	    p->streams[0].fd);
-	fd_close(&null);
+	fd_close(&folder);
 	/* Of a folder nothing can be read, and epoll(7) does not take it. */
 	for (i = 0; i < 20 && p->streams[0].fd != -1; i++) {
 		event_active(&p->streams[0].read_ev.ev, EV_READ, 0);
