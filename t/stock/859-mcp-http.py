@@ -5,7 +5,7 @@ import json
 import threading
 
 from model import tool
-from rig import LIMIT, check, main, same, wait_for
+from rig import check, main, same
 
 CONFIG = '''\
 [mcp_servers.kettle]
@@ -100,10 +100,11 @@ def run(rig):
 
     run = rig.run(script, config=CONFIG % 'http://127.0.0.1:%d/mcp' %
                   kettle.server_port)
-    wait_for(lambda: ('DELETE', 204, 'secret') in kettle.seen, LIMIT,
-             'the session ends')
     kettle.shutdown()
     kettle.server_close()
+    # At its end the client asks for the end of the MCP session, too, and
+    # leaves at once; requests end with their connection, so this one may or
+    # may not get through.
     check(len(run.proxy.sent('http/request')) > 4, 'not by the exec server')
     check(run.proxy.sent('http/request/bodyDelta'), 'no stream')
     same({word for _, _, word in kettle.seen}, {'secret'}, 'header')
