@@ -203,7 +203,7 @@ static void
 on_message(void *arg, char *text, size_t len, bool is_utf8)
 {
 	struct session	*s = arg;
-	unsigned	 ms = bucket_take(&s->bucket, clock_ms());
+	unsigned	 ms = ratelimit_take(&s->bucket, clock_ms());
 
 	awake_asked(&s->awake, clock_us());
 	/* Too fast: this one is the last for a while. */
@@ -688,7 +688,7 @@ session_init(struct session *s, const struct session_events *events,
 	s->env.number = a->number;
 	s->env.set = *a->settings;
 	limits_init(&s->limits, a->settings);
-	bucket_init(&s->bucket, a->settings->message_rate, clock_ms());
+	ratelimit_init(&s->bucket, a->settings->message_rate, clock_ms());
 	awake_init(&s->awake, a->settings->busy_poll);
 	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;
 	s->is_full = a->full;

@@ -27,7 +27,7 @@
 #include "common/ipc/ipc.h"
 #include "common/json/json.h"
 #include "common/map.h"
-#include "worker/conn/bucket.h"
+#include "worker/conn/ratelimit.h"
 #include "worker/os/awake.h"
 #include "worker/os/env.h"
 #include "worker/os/limits.h"
@@ -90,7 +90,7 @@ struct session {
 	bool			 was_turned_away;	/* and was told */
 	struct rlimit		 nofile;	/* of commands */
 	struct limits		 limits;	/* of them as well */
-	struct bucket		 bucket;	/* messages that may come */
+	struct ratelimit	 bucket;	/* messages that may come */
 	struct awake		 awake;		/* until the next one */
 
 	struct conn		*conn;		/* or NULL */

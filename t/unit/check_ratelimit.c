@@ -1,20 +1,21 @@
 /*
- * worker/conn/bucket.c: how many come in a while, how long the next one waits.
+ * worker/conn/ratelimit.c: how many come in a while, how long the next one
+ * waits.
  */
 #include <check.h>
 #include <stdlib.h>
 
-#include "worker/conn/bucket.h"
+#include "worker/conn/ratelimit.h"
 
-static struct bucket	 b;
+static struct ratelimit	 b;
 
 START_TEST(test_any)
 {
 	int	 i;
 
-	bucket_init(&b, 0, 5);
+	ratelimit_init(&b, 0, 5);
 	for (i = 0; i < 100000; i++)
-		ck_assert_uint_eq(bucket_take(&b, 5), 0);
+		ck_assert_uint_eq(ratelimit_take(&b, 5), 0);
 }
 END_TEST
 
@@ -24,19 +25,19 @@ START_TEST(test_burst)
 	uint64_t	 now = 1000;
 	unsigned	 i, ms;
 
-	bucket_init(&b, 10, now);
+	ratelimit_init(&b, 10, now);
 	for (i = 0; i < 9; i++)
-		ck_assert_uint_eq(bucket_take(&b, now), 0);
-	ck_assert_uint_eq(bucket_take(&b, now), 100);
+		ck_assert_uint_eq(ratelimit_take(&b, now), 0);
+	ck_assert_uint_eq(ratelimit_take(&b, now), 100);
 	for (i = 0; i < 50; i++) {
 		now += 100;
-		ck_assert_uint_eq(bucket_take(&b, now), 100);
+		ck_assert_uint_eq(ratelimit_take(&b, now), 100);
 	}
 	/* A pause fills it, and no further. */
 	now += 1000000;
 	for (i = 0; i < 9; i++)
-		ck_assert_uint_eq(bucket_take(&b, now), 0);
-	ms = bucket_take(&b, now);
+		ck_assert_uint_eq(ratelimit_take(&b, now), 0);
+	ms = ratelimit_take(&b, now);
 	ck_assert_uint_eq(ms, 100);
 }
 END_TEST
@@ -49,9 +50,9 @@ START_TEST(test_rate)
 	uint32_t		 rate = rates[_i];
 	uint64_t		 now = 0, n;
 
-	bucket_init(&b, rate, 0);
+	ratelimit_init(&b, rate, 0);
 	for (n = 0; now < 20000 && n < 10000000; n++)
-		now += bucket_take(&b, now);
+		now += ratelimit_take(&b, now);
 	ck_assert_uint_ge(now, 20000);
 	ck_assert_uint_le(n, (uint64_t)rate * (now / 1000 + 2) + 1);
 	ck_assert_uint_ge(n, (uint64_t)rate * 20 / 2);
@@ -61,18 +62,18 @@ END_TEST
 /* A clock that stands, or goes back, gives nothing. */
 START_TEST(test_clock)
 {
-	bucket_init(&b, 1, 100);
-	ck_assert_uint_eq(bucket_take(&b, 50), 1000);
-	ck_assert_uint_ge(bucket_take(&b, 50), 1000);
-	ck_assert_uint_gt(bucket_take(&b, 60), 0);
+	ratelimit_init(&b, 1, 100);
+	ck_assert_uint_eq(ratelimit_take(&b, 50), 1000);
+	ck_assert_uint_ge(ratelimit_take(&b, 50), 1000);
+	ck_assert_uint_gt(ratelimit_take(&b, 60), 0);
 }
 END_TEST
 
 int
 main(void)
 {
-	Suite	*s = suite_create("bucket");
-	TCase	*t = tcase_create("bucket");
+	Suite	*s = suite_create("ratelimit");
+	TCase	*t = tcase_create("ratelimit");
 	SRunner	*r;
 	int	 failed;
 

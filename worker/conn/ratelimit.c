@@ -1,9 +1,9 @@
-#include "worker/conn/bucket.h"
+#include "worker/conn/ratelimit.h"
 
 #define TOKEN	1000
 
 void
-bucket_init(struct bucket *b, uint32_t rate, uint64_t now)
+ratelimit_init(struct ratelimit *b, uint32_t rate, uint64_t now)
 {
 	b->rate = rate;
 	b->level = (int64_t)rate * TOKEN;
@@ -11,7 +11,7 @@ bucket_init(struct bucket *b, uint32_t rate, uint64_t now)
 }
 
 unsigned
-bucket_take(struct bucket *b, uint64_t now)
+ratelimit_take(struct ratelimit *b, uint64_t now)
 {
 	int64_t		 most = (int64_t)b->rate * TOKEN;
 	uint64_t	 past = now > b->last ? now - b->last : 0;
