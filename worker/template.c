@@ -15,7 +15,7 @@
 #include "common/log.h"
 #include "common/measured.h"
 #include "worker/conn/door.h"
-#include "worker/conn/greet.h"
+#include "worker/conn/upgrade.h"
 #include "worker/http/http_link.h"
 #include "worker/os/become.h"
 #include "worker/os/cgroup.h"
@@ -107,7 +107,7 @@ enter_limits(const Ipc__Assign *a, int sock, int group)
 static bool
 is_let_in(const Ipc__Assign *a, int fd, int sock, bool is_bound)
 {
-	struct greet_rules	 r = {
+	struct upgrade_rules	 r = {
 		.ms = a->settings->handshake_ms,
 		.refuse = (int)a->refuse,
 		.why = a->why,
@@ -117,10 +117,10 @@ is_let_in(const Ipc__Assign *a, int fd, int sock, bool is_bound)
 		.asking = a->asking,
 		.master = sock,
 	};
-	enum greeting		 g;
+	enum upgraded		 g;
 
 	if (a->figures != NULL) {
-		greet_metrics(fd, &r, a->figures);
+		upgrade_metrics(fd, &r, a->figures);
 		return false;
 	}
 	if (a->transport != IPC__TRANSPORT__WEBSOCKET || a->greeted)
@@ -129,9 +129,9 @@ is_let_in(const Ipc__Assign *a, int fd, int sock, bool is_bound)
 		r.refuse = 503;
 		r.why = no_limits;
 	}
-	if ((g = greet(fd, &r)) == GREETING_ADMITTED)
+	if ((g = upgrade(fd, &r)) == UPGRADE_ADMITTED)
 		door_pass(sock, fd, r.ms);
-	return g == GREETING_UPGRADED && a->asking != IPC__ASKING__ALWAYS;
+	return g == UPGRADE_UPGRADED && a->asking != IPC__ASKING__ALWAYS;
 }
 
 /* What came before the assignment, or -1. */

@@ -3,8 +3,8 @@
  * it, answer what is no upgrade, switch to WebSocket what is.  Blocking, with
  * a deadline: nothing else goes on in a worker at that time.
  */
-#ifndef WORKER_CONN_GREET_H
-#define WORKER_CONN_GREET_H
+#ifndef WORKER_CONN_UPGRADE_H
+#define WORKER_CONN_UPGRADE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,13 +12,13 @@
 
 #include "common/ipc/ipc.h"
 
-enum greeting {
-	GREETING_UPGRADED,	/* the next byte is the first of a frame */
-	GREETING_ADMITTED,	/* the same, for another worker: door_pass() */
-	GREETING_ANSWERED,	/* over: answered, left by the peer, or late */
+enum upgraded {
+	UPGRADE_UPGRADED,	/* the next byte is the first of a frame */
+	UPGRADE_ADMITTED,	/* the same, for another worker: door_pass() */
+	UPGRADE_ANSWERED,	/* over: answered, left by the peer, or late */
 };
 
-struct greet_rules {
+struct upgrade_rules {
 	uint64_t	 ms;		/* for all of it */
 	int		 refuse;	/* status for whatever is asked, or 0 */
 	const char	*why;		/* that, for the peer */
@@ -30,10 +30,10 @@ struct greet_rules {
 };
 
 /* Greet the peer on fd (kept open). */
-enum greeting	 greet(int fd, const struct greet_rules *r);
+enum upgraded	 upgrade(int fd, const struct upgrade_rules *r);
 
 /* The same where there is no WebSocket, but /metrics; and nobody is asked. */
-void		 greet_metrics(int fd, const struct greet_rules *r,
+void		 upgrade_metrics(int fd, const struct upgrade_rules *r,
 		    const Ipc__Figures *f);
 
 #endif

@@ -1,4 +1,4 @@
-#include "worker/conn/greet.h"
+#include "worker/conn/upgrade.h"
 
 #include <sys/socket.h>
 
@@ -50,7 +50,7 @@ read_head(int fd, char *head, uint64_t deadline)
  * status to answer with.
  */
 static int
-ask(const struct greet_rules *r, const struct httphead *h, uint64_t deadline,
+ask(const struct upgrade_rules *r, const struct httphead *h, uint64_t deadline,
     bool *is_admitted_out, char why[DOOR_WHY_MAX])
 {
 	struct span	 token;
@@ -115,7 +115,7 @@ answer_metrics(int fd, const struct httphead *h, uint64_t deadline,
 }
 
 void
-greet_metrics(int fd, const struct greet_rules *r, const Ipc__Figures *f)
+upgrade_metrics(int fd, const struct upgrade_rules *r, const Ipc__Figures *f)
 {
 	char		 head[HTTPHEAD_MAX + 1];
 	uint64_t	 deadline = clock_ms() + r->ms;
@@ -135,8 +135,8 @@ greet_metrics(int fd, const struct greet_rules *r, const Ipc__Figures *f)
 	answer(fd, &h, r->why, deadline);
 }
 
-enum greeting
-greet(int fd, const struct greet_rules *r)
+enum upgraded
+upgrade(int fd, const struct upgrade_rules *r)
 {
 	char		 head[HTTPHEAD_MAX + 1], text[ANSWER_MAX];
 	char		 why[DOOR_WHY_MAX] = "";
@@ -147,7 +147,7 @@ greet(int fd, const struct greet_rules *r)
 	int		 status;
 
 	if ((len = read_head(fd, head, deadline)) == 0)
-		return GREETING_ANSWERED;
+		return UPGRADE_ANSWERED;
 	httphead_judge(head, len, r->hosts, r->nhosts, &h);
 	judge(&h, r->refuse, r->is_ready);
 	if (h.kind == HTTPHEAD_UPGRADE && r->asking != IPC__ASKING__NEVER &&
@@ -158,9 +158,9 @@ greet(int fd, const struct greet_rules *r)
 	if (h.kind == HTTPHEAD_UPGRADE) {
 		n = httphead_switch(&h, text, sizeof(text));
 		if (iowait_send(fd, text, n, deadline) == -1)
-			return GREETING_ANSWERED;
-		return is_admitted ? GREETING_ADMITTED : GREETING_UPGRADED;
+			return UPGRADE_ANSWERED;
+		return is_admitted ? UPGRADE_ADMITTED : UPGRADE_UPGRADED;
 	}
 	answer(fd, &h, r->refuse != 0 ? r->why : why, deadline);
-	return GREETING_ANSWERED;
+	return UPGRADE_ANSWERED;
 }
