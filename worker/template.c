@@ -14,7 +14,7 @@
 #include "common/ipc/ipc.h"
 #include "common/log.h"
 #include "common/measured.h"
-#include "worker/conn/door.h"
+#include "worker/conn/token_auth.h"
 #include "worker/conn/upgrade.h"
 #include "worker/http/http_link.h"
 #include "worker/os/become.h"
@@ -130,7 +130,7 @@ is_let_in(const Ipc__Assign *a, int fd, int sock, bool is_bound)
 		r.why = no_limits;
 	}
 	if ((g = upgrade(fd, &r)) == UPGRADE_ADMITTED)
-		door_pass(sock, fd, r.ms);
+		token_auth_pass(sock, fd, r.ms);
 	return g == UPGRADE_UPGRADED && a->asking != IPC__ASKING__ALWAYS;
 }
 

@@ -8,9 +8,9 @@
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/net/httphead.h"
-#include "worker/conn/door.h"
 #include "worker/conn/iowait.h"
 #include "worker/conn/metrics.h"
+#include "worker/conn/token_auth.h"
 
 #define ANSWER_MAX	1024	/* bytes */
 #define METRICS_MAX	(64 * 1024)
@@ -51,7 +51,7 @@ read_head(int fd, char *head, uint64_t deadline)
  */
 static int
 ask(const struct upgrade_rules *r, const struct httphead *h, uint64_t deadline,
-    bool *is_admitted_out, char why[DOOR_WHY_MAX])
+    bool *is_admitted_out, char why[TOKEN_AUTH_WHY_MAX])
 {
 	struct span	 token;
 	bool		 has_shown = httphead_bearer(h, &token);
@@ -60,7 +60,7 @@ ask(const struct upgrade_rules *r, const struct httphead *h, uint64_t deadline,
 	*is_admitted_out = false;
 	if (!has_shown && r->asking != IPC__ASKING__ALWAYS)
 		return 0;
-	status = door_ask(r->master, token, deadline, why);
+	status = token_auth_ask(r->master, token, deadline, why);
 	*is_admitted_out = status == 0;
 	return status;
 }
@@ -139,7 +139,7 @@ enum upgraded
 upgrade(int fd, const struct upgrade_rules *r)
 {
 	char		 head[HTTPHEAD_MAX + 1], text[ANSWER_MAX];
-	char		 why[DOOR_WHY_MAX] = "";
+	char		 why[TOKEN_AUTH_WHY_MAX] = "";
 	uint64_t	 deadline = clock_ms() + r->ms;
 	struct httphead	 h;
 	bool		 is_admitted = false;

@@ -14,7 +14,8 @@
 
 enum upgraded {
 	UPGRADE_UPGRADED,	/* the next byte is the first of a frame */
-	UPGRADE_ADMITTED,	/* the same, for another worker: door_pass() */
+	UPGRADE_ADMITTED,	/* the same, for another worker:
+				   token_auth_pass() */
 	UPGRADE_ANSWERED,	/* over: answered, left by the peer, or late */
 };
 

@@ -1,4 +1,4 @@
-#include "worker/conn/door.h"
+#include "worker/conn/token_auth.h"
 
 #include <sys/socket.h>
 
@@ -30,8 +30,8 @@ tell(int sock, enum ipc_kind kind, const void *body, int fd,
 }
 
 int
-door_ask(int sock, struct span token, uint64_t deadline,
-    char why[DOOR_WHY_MAX])
+token_auth_ask(int sock, struct span token, uint64_t deadline,
+    char why[TOKEN_AUTH_WHY_MAX])
 {
 	Ipc__Credential		 out = IPC__CREDENTIAL__INIT;
 	const Ipc__Judged	*in;
@@ -52,7 +52,7 @@ door_ask(int sock, struct span token, uint64_t deadline,
 	if (m.kind == IPC_judged) {
 		in = (const Ipc__Judged *)m.body;
 		status = (int)in->status;
-		snprintf(why, DOOR_WHY_MAX, "%s", in->why);
+		snprintf(why, TOKEN_AUTH_WHY_MAX, "%s", in->why);
 	}
 	ipc_msg_fini(&m);
 	return status;
@@ -60,14 +60,14 @@ door_ask(int sock, struct span token, uint64_t deadline,
 
 /* --- the first message --- */
 
-struct door {
+struct token_auth {
 	int			 fd;
 	uint64_t		 deadline;
 	struct ws_reader	 reader;
 };
 
 static int
-put_frame(const struct door *d, enum ws_opcode opcode, const void *data,
+put_frame(const struct token_auth *d, enum ws_opcode opcode, const void *data,
     size_t len)
 {
 	uint8_t	 head[WS_HEADER_MAX];
@@ -81,10 +81,10 @@ put_frame(const struct door *d, enum ws_opcode opcode, const void *data,
 
 /* Say goodbye; the client may still be in the middle of something. */
 static int
-put_close(const struct door *d, uint16_t code)
+put_close(const struct token_auth *d, uint16_t code)
 {
 	uint8_t		 payload[2] = { (uint8_t)(code >> 8), (uint8_t)code };
-	struct door	 last = *d;
+	struct token_auth	 last = *d;
 
 	last.deadline = clock_ms() + 1;	/* if there is room at all */
 	if (put_frame(&last, WS_CLOSE, payload, code == 1005 ? 0 :
@@ -95,7 +95,7 @@ put_close(const struct door *d, uint16_t code)
 
 /* Read what surely belongs to the frame at hand.  0, or -1: it is over. */
 static int
-read_some(struct door *d)
+read_some(struct token_auth *d)
 {
 	uint8_t	*room;
 	size_t	 size, need;
@@ -118,7 +118,7 @@ read_some(struct door *d)
 
 /* The first message, in the reader's memory.  0, or -1: there is none. */
 static int
-read_message(struct door *d, struct ws_event *ev)
+read_message(struct token_auth *d, struct ws_event *ev)
 {
 	int	 r = 0;
 
@@ -145,7 +145,7 @@ read_message(struct door *d, struct ws_event *ev)
 
 /* It is too long to be handed over: an error, by its id. */
 static int
-refuse(const struct door *d, const struct ws_event *ev)
+refuse(const struct token_auth *d, const struct ws_event *ev)
 {
 	struct buf	 b;
 	int		 r;
@@ -160,7 +160,7 @@ refuse(const struct door *d, const struct ws_event *ev)
 
 /* The first that can be passed on. */
 static int
-read_first(struct door *d, struct ws_event *ev)
+read_first(struct token_auth *d, struct ws_event *ev)
 {
 	int	 r;
 
@@ -171,10 +171,10 @@ read_first(struct door *d, struct ws_event *ev)
 }
 
 void
-door_pass(int sock, int fd, uint64_t ms)
+token_auth_pass(int sock, int fd, uint64_t ms)
 {
 	Ipc__Greeted	 out = IPC__GREETED__INIT;
-	struct door	 d = { .fd = fd, .deadline = clock_ms() + ms };
+	struct token_auth	 d = { .fd = fd, .deadline = clock_ms() + ms };
 	struct ws_event	 ev;
 
 	ws_reader_init(&d.reader, true, LIMIT_FIRST_REFUSED,
