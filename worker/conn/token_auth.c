@@ -11,7 +11,7 @@
 #include "common/ipc/ipc.h"
 #include "common/limit.h"
 #include "common/net/ws.h"
-#include "worker/conn/iowait.h"
+#include "worker/conn/iodeadline.h"
 #include "worker/conn/jsonrpc.h"
 
 #define READ_MIN	1024		/* bytes of room for one read */
@@ -24,7 +24,7 @@ tell(int sock, enum ipc_kind kind, const void *body, int fd,
     uint64_t deadline)
 {
 	while (ipc_send(sock, kind, body, fd) == -1)
-		if (errno != EAGAIN || !iowait(sock, POLLOUT, deadline))
+		if (errno != EAGAIN || !iodeadline(sock, POLLOUT, deadline))
 			return -1;
 	return 0;
 }
@@ -43,7 +43,7 @@ token_auth_ask(int sock, struct span token, uint64_t deadline,
 	if (tell(sock, IPC_credential, &out, -1, deadline) == -1)
 		return status;
 	do {
-		if (!iowait(sock, POLLIN, deadline))
+		if (!iodeadline(sock, POLLIN, deadline))
 			return status;
 		r = ipc_recv(sock, IPC_ROLE_MASTER, IPC_ROLE_WORKER, &m);
 	} while (r == -1 && errno == EAGAIN);
@@ -74,9 +74,9 @@ put_frame(const struct token_auth *d, enum ws_opcode opcode, const void *data,
 	size_t	 n;
 
 	n = ws_header(head, true, opcode, len, NULL);
-	if (iowait_send(d->fd, head, n, d->deadline) == -1)
+	if (iodeadline_send(d->fd, head, n, d->deadline) == -1)
 		return -1;
-	return len == 0 ? 0 : iowait_send(d->fd, data, len, d->deadline);
+	return len == 0 ? 0 : iodeadline_send(d->fd, data, len, d->deadline);
 }
 
 /* Say goodbye; the client may still be in the middle of something. */
@@ -89,7 +89,7 @@ put_close(const struct token_auth *d, uint16_t code)
 	last.deadline = clock_ms() + 1;	/* if there is room at all */
 	if (put_frame(&last, WS_CLOSE, payload, code == 1005 ? 0 :
 	    sizeof(payload)) == 0)
-		iowait_linger(d->fd);
+		iodeadline_linger(d->fd);
 	return -1;
 }
 
@@ -101,7 +101,7 @@ read_some(struct token_auth *d)
 	size_t	 size, need;
 	ssize_t	 n;
 
-	if (!iowait(d->fd, POLLIN, d->deadline))
+	if (!iodeadline(d->fd, POLLIN, d->deadline))
 		return put_close(d, POLICY);
 	if ((room = ws_reader_room(&d->reader, READ_MIN, &size)) == NULL)
 		return -1;

@@ -8,7 +8,7 @@
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/net/httphead.h"
-#include "worker/conn/iowait.h"
+#include "worker/conn/iodeadline.h"
 #include "worker/conn/metrics.h"
 #include "worker/conn/token_auth.h"
 
@@ -27,7 +27,7 @@ read_head(int fd, char *head, uint64_t deadline)
 	ssize_t	 n;
 
 	while (len <= HTTPHEAD_MAX) {
-		if (!iowait(fd, POLLIN, deadline))
+		if (!iodeadline(fd, POLLIN, deadline))
 			return 0;
 		n = recv(fd, head + len, HTTPHEAD_MAX + 1 - len, MSG_PEEK);
 		if (n == -1 && (errno == EINTR || errno == EAGAIN))
@@ -88,8 +88,8 @@ answer(int fd, const struct httphead *h, const char *why, uint64_t deadline)
 
 	n = httphead_answer(h->kind == HTTPHEAD_ERROR ? h->status : 200,
 	    why, h->is_head, text, sizeof(text));
-	if (iowait_send(fd, text, n, deadline) == 0)
-		iowait_linger(fd);
+	if (iodeadline_send(fd, text, n, deadline) == 0)
+		iodeadline_linger(fd);
 }
 
 /* 0, or -1: there is nothing to tell. */
@@ -105,10 +105,11 @@ answer_metrics(int fd, const struct httphead *h, uint64_t deadline,
 	buf_init(&b, METRICS_MAX);
 	if ((r = metrics_put(&b, f)) == 0) {
 		n = httphead_page(METRICS_TYPE, b.len, head, sizeof(head));
-		if (iowait_send(fd, head, n, deadline) == 0 && (h->is_head ||
-		    iowait_send(fd, (const char *)buf_data(&b), b.len,
+		if (iodeadline_send(fd, head, n, deadline) == 0 &&
+		    (h->is_head ||
+		    iodeadline_send(fd, (const char *)buf_data(&b), b.len,
 		    deadline) == 0))
-			iowait_linger(fd);
+			iodeadline_linger(fd);
 	}
 	buf_fini(&b);
 	return r;
@@ -157,7 +158,7 @@ upgrade(int fd, const struct upgrade_rules *r)
 	}
 	if (h.kind == HTTPHEAD_UPGRADE) {
 		n = httphead_switch(&h, text, sizeof(text));
-		if (iowait_send(fd, text, n, deadline) == -1)
+		if (iodeadline_send(fd, text, n, deadline) == -1)
 			return UPGRADE_ANSWERED;
 		return is_admitted ? UPGRADE_ADMITTED : UPGRADE_UPGRADED;
 	}

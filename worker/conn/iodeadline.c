@@ -1,4 +1,4 @@
-#include "worker/conn/iowait.h"
+#include "worker/conn/iodeadline.h"
 
 #include <sys/socket.h>
 
@@ -10,7 +10,7 @@
 #define LINGER_MS	500	/* for the peer to read the answer */
 
 bool
-iowait(int fd, short events, uint64_t deadline)
+iodeadline(int fd, short events, uint64_t deadline)
 {
 	struct pollfd	 p = { fd, events, 0 };
 	uint64_t	 now;
@@ -25,7 +25,7 @@ iowait(int fd, short events, uint64_t deadline)
 }
 
 int
-iowait_send(int fd, const void *data, size_t len, uint64_t deadline)
+iodeadline_send(int fd, const void *data, size_t len, uint64_t deadline)
 {
 	const char	*at = data;
 	ssize_t		 n;
@@ -35,7 +35,7 @@ iowait_send(int fd, const void *data, size_t len, uint64_t deadline)
 		if (n == -1 && errno == EINTR)
 			continue;
 		if (n == -1 && errno == EAGAIN &&
-		    iowait(fd, POLLOUT, deadline))
+		    iodeadline(fd, POLLOUT, deadline))
 			continue;
 		if (n <= 0)
 			return -1;
@@ -46,14 +46,14 @@ iowait_send(int fd, const void *data, size_t len, uint64_t deadline)
 }
 
 void
-iowait_linger(int fd)
+iodeadline_linger(int fd)
 {
 	uint64_t	 deadline = clock_ms() + LINGER_MS;
 	char		 sink[4096];
 
 	if (shutdown(fd, SHUT_WR) == -1)
 		return;
-	while (iowait(fd, POLLIN, deadline))
+	while (iodeadline(fd, POLLIN, deadline))
 		if (recv(fd, sink, sizeof(sink), 0) <= 0)
 			return;
 }
