@@ -1,6 +1,7 @@
 /*
  * What /metrics tells, as numbers: the counters of proto/stat.def and the
- * gauges of proto/gauge.def.  A worker writes the text (worker/conn/metrics.c).
+ * gauges of proto/gauge.def.  A worker writes the text
+ * (worker/conn/openmetrics.c).
  */
 #ifndef MASTER_CTL_FIGURES_H
 #define MASTER_CTL_FIGURES_H

@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "common/net/httphead.h"
 #include "worker/conn/iodeadline.h"
-#include "worker/conn/metrics.h"
+#include "worker/conn/openmetrics.h"
 #include "worker/conn/token_auth.h"
 
 #define ANSWER_MAX	1024	/* bytes */
@@ -103,8 +103,8 @@ answer_metrics(int fd, const struct httphead *h, uint64_t deadline,
 	int		 r;
 
 	buf_init(&b, METRICS_MAX);
-	if ((r = metrics_put(&b, f)) == 0) {
-		n = httphead_page(METRICS_TYPE, b.len, head, sizeof(head));
+	if ((r = openmetrics_put(&b, f)) == 0) {
+		n = httphead_page(OPENMETRICS_TYPE, b.len, head, sizeof(head));
 		if (iodeadline_send(fd, head, n, deadline) == 0 &&
 		    (h->is_head ||
 		    iodeadline_send(fd, (const char *)buf_data(&b), b.len,

@@ -1,4 +1,4 @@
-#include "worker/conn/metrics.h"
+#include "worker/conn/openmetrics.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ put_gauge(struct buf *b, size_t i, uint64_t value)
 }
 
 int
-metrics_put(struct buf *b, const Ipc__Figures *f)
+openmetrics_put(struct buf *b, const Ipc__Figures *f)
 {
 	size_t	 i;
 

@@ -1,5 +1,6 @@
 /*
- * worker/conn/metrics.c: figures as text; t/sys/740 reads it as a program does.
+ * worker/conn/openmetrics.c: figures as text; t/sys/740 reads it as a program
+ * does.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 #include <check.h>
 
-#include "worker/conn/metrics.h"
+#include "worker/conn/openmetrics.h"
 
 #define ROOM	65536
 
@@ -58,7 +59,7 @@ teardown(void)
 static const char *
 text(void)
 {
-	ck_assert_int_eq(metrics_put(&b, &figures), 0);
+	ck_assert_int_eq(openmetrics_put(&b, &figures), 0);
 	ck_assert_int_eq(buf_put(&b, "", 1), 0);
 	return (const char *)buf_data(&b);
 }
@@ -114,11 +115,11 @@ END_TEST
 START_TEST(test_mismatch)
 {
 	figures.n_stat = STATS - 1;
-	ck_assert_int_eq(metrics_put(&b, &figures), -1);
+	ck_assert_int_eq(openmetrics_put(&b, &figures), -1);
 	ck_assert_int_eq(errno, EINVAL);
 	figures.n_stat = STATS;
 	figures.n_gauge = GAUGES + 1;
-	ck_assert_int_eq(metrics_put(&b, &figures), -1);
+	ck_assert_int_eq(openmetrics_put(&b, &figures), -1);
 	ck_assert_int_eq(errno, EINVAL);
 	ck_assert_uint_eq(b.len, 0);
 }
@@ -128,12 +129,12 @@ START_TEST(test_no_room)
 {
 	size_t	 size, whole;
 
-	ck_assert_int_eq(metrics_put(&b, &figures), 0);
+	ck_assert_int_eq(openmetrics_put(&b, &figures), 0);
 	whole = b.len;
 	for (size = 0; size < whole; size += 97) {
 		buf_fini(&b);
 		buf_init(&b, size);
-		ck_assert_int_eq(metrics_put(&b, &figures), -1);
+		ck_assert_int_eq(openmetrics_put(&b, &figures), -1);
 		ck_assert_int_eq(errno, EFBIG);
 	}
 }
@@ -142,7 +143,7 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("metrics");
+	Suite	*s = suite_create("openmetrics");
 	TCase	*t = tcase_create("all");
 	SRunner	*sr = srunner_create(s);
 	int	 failed;
