@@ -81,7 +81,7 @@ become(const Ipc__Assign *a, struct event_base **base, int *http_exe,
 		event_base_free(*base);
 		*base = NULL;
 		fd_close(http_exe);
-		become_reader();
+		become_preauth();
 	} else {
 		become_user(a, environment);
 	}

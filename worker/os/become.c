@@ -16,7 +16,7 @@
 #include "common/log.h"
 #include "common/signals.h"
 #include "worker/os/dropcaps.h"
-#include "worker/os/reader.h"
+#include "worker/os/preauth.h"
 
 #define NOBODY		65534		/* where the user data base has none */
 
@@ -160,7 +160,7 @@ become_anybody(void)
 }
 
 void
-become_reader(void)
+become_preauth(void)
 {
 	bool	 is_alone = drop_to_nobody(become_real());
 
@@ -168,5 +168,5 @@ become_reader(void)
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS");
 	if (geteuid() == 0)		/* and nobody else to be */
 		must(dropcaps(), "capabilities");
-	must(reader_confine(is_alone), "confinement");
+	must(preauth_confine(is_alone), "confinement");
 }

@@ -38,6 +38,6 @@ void	 become_anybody(void);
  * and next to no system call, for good.  Exits when any of it fails, also where
  * the kernel has no filter for system calls (seccomp(2)).
  */
-void	 become_reader(void);
+void	 become_preauth(void);
 
 #endif

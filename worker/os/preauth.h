@@ -2,8 +2,8 @@
  * What a process may not do that reads bytes of somebody whom nobody knows
  * yet: anything but read, answer, and hand over.
  */
-#ifndef WORKER_OS_READER_H
-#define WORKER_OS_READER_H
+#ifndef WORKER_OS_PREAUTH_H
+#define WORKER_OS_PREAUTH_H
 
 #include <stdbool.h>
 
@@ -14,6 +14,6 @@
  * something of it cannot be had here, and nobody may be served by this
  * process.
  */
-int	 reader_confine(bool is_alone) __attribute__((warn_unused_result));
+int	 preauth_confine(bool is_alone) __attribute__((warn_unused_result));
 
 #endif

@@ -1,4 +1,4 @@
-/* worker/os/reader.c: what ends a process that reads what strangers send. */
+/* worker/os/preauth.c: what ends a process that reads what strangers send. */
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -16,7 +16,7 @@
 #include "common/measured.h"
 #include "t/unit/filter_help.h"
 #include "t/unit/left_out.h"
-#include "worker/os/reader.h"
+#include "worker/os/preauth.h"
 
 #define N(rows)	(int)(sizeof(rows) / sizeof((rows)[0]))
 
@@ -79,7 +79,7 @@ in_child(void (*fn)(void))
 	ck_assert_int_ne(pid, -1);
 	if (pid == 0) {
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
-		    reader_confine(true) == -1)
+		    preauth_confine(true) == -1)
 			_exit(2);
 		fn();
 		_exit(0);
@@ -119,7 +119,7 @@ static const long	 allowed[] = {
 static void
 confine(void)
 {
-	filter_must(reader_confine(true) == 0);
+	filter_must(preauth_confine(true) == 0);
 }
 
 START_TEST(test_all_calls)
@@ -137,7 +137,7 @@ END_TEST
 static void
 confine_beside_others(void)
 {
-	filter_must(reader_confine(false) == 0);
+	filter_must(preauth_confine(false) == 0);
 }
 
 START_TEST(test_limits)
@@ -210,7 +210,7 @@ START_TEST(test_no_privileges)
 	if ((pid = fork()) == 0) {
 		CLAIM(1, setresuid(65534, 65534, 65534) == 0 ||
 		    geteuid() != 0);
-		_exit(reader_confine(false) == -1 ? 0 : 1);
+		_exit(preauth_confine(false) == -1 ? 0 : 1);
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
@@ -220,8 +220,8 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("reader");
-	TCase	*t = tcase_create("reader");
+	Suite	*s = suite_create("preauth");
+	TCase	*t = tcase_create("preauth");
 	SRunner	*r;
 	int	 failed;
 

@@ -1,4 +1,4 @@
-#include "worker/os/reader.h"
+#include "worker/os/preauth.h"
 
 #include <sys/resource.h>
 
@@ -70,7 +70,7 @@ limit(bool is_alone)
 }
 
 int
-reader_confine(bool is_alone)
+preauth_confine(bool is_alone)
 {
 	static const char *const	 nothing[] = { NULL };
 
