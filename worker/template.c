@@ -17,9 +17,9 @@
 #include "worker/conn/token_auth.h"
 #include "worker/conn/upgrade.h"
 #include "worker/http/http_link.h"
-#include "worker/os/become.h"
 #include "worker/os/cgroup.h"
 #include "worker/os/fence.h"
+#include "worker/os/privdrop.h"
 #include "worker/sandbox/probe.h"
 #include "worker/serve.h"
 #include "worker/session/session.h"
@@ -64,7 +64,7 @@ give_group(int *group, const Ipc__Assign *a)
 {
 	if (is_answer_only(a) || a->asking == IPC__ASKING__ALWAYS ||
 	    (geteuid() == 0 && a->uid != 0 &&
-	    *group != -1 && cgroup_give_to(*group, become_real()) == -1))
+	    *group != -1 && cgroup_give_to(*group, privdrop_real()) == -1))
 		fd_close(group);
 }
 
@@ -81,9 +81,9 @@ become(const Ipc__Assign *a, struct event_base **base, int *http_exe,
 		event_base_free(*base);
 		*base = NULL;
 		fd_close(http_exe);
-		become_preauth();
+		privdrop_preauth();
 	} else {
-		become_user(a, environment);
+		privdrop_user(a, environment);
 	}
 }
 
@@ -305,7 +305,7 @@ template_run(int sock, const struct rlimit *nofile, const char *groups)
 	int		 r, fd, http_exe, top, group;
 
 	top = cgroup_open_top(groups);
-	become_worker();
+	privdrop_worker();
 	/* While we may: a session's user may not reach its folder. */
 	http_exe = http_link_program();
 	warm_up();

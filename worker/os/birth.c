@@ -62,7 +62,7 @@ reset_signals(const struct birth *b)
 {
 	sigset_t	 none;
 
-	/* Without handlers there are two that we ignore (become_worker()). */
+	/* Without handlers there are two that we ignore (privdrop_worker()). */
 	if (b->is_clean) {
 		signal(SIGPIPE, SIG_DFL);
 		signal(SIGXFSZ, SIG_DFL);

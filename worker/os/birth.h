@@ -92,7 +92,7 @@ int	 birth_fail(struct birth *b, int error, const char *what);
 
 /*
  * Be the user in every respect, as the last thing before the exec: of a user's
- * worker only the effective uid is the user's (worker/os/become.h), so up to
+ * worker only the effective uid is the user's (worker/os/privdrop.h), so up to
  * here no other process of the user can signal the child.  0, or the errno.
  */
 int	 birth_become_user(void) __attribute__((warn_unused_result));

@@ -7,10 +7,10 @@
  *	.../wN/pN	of a process and all its descendants
  *
  * cgroup.kill then reaches every descendant at once, whatever it has become.
- * Under a root master the user has no right to any of it (worker/os/become.h);
- * else he is who we are, and a process of his could move itself to another
- * group, which no program does by accident.  Where there are no groups
- * everything works as well, by the mark and the process tree
+ * Under a root master the user has no right to any of it
+ * (worker/os/privdrop.h); else he is who we are, and a process of his could
+ * move itself to another group, which no program does by accident.  Where there
+ * are no groups everything works as well, by the mark and the process tree
  * (common/linux/ptree.h, worker/proc/kin.h).
  *
  * What it costs: making and removing a group takes some 150 us, so they are

@@ -8,7 +8,7 @@
 
 #include "common/ipc/ipc.h"
 #include "common/log.h"
-#include "worker/os/become.h"
+#include "worker/os/privdrop.h"
 #include "worker/sandbox/brand.h"
 #include "worker/sandbox/enforce.h"
 
@@ -84,7 +84,7 @@ probe_start(int sock)
 		return;
 	signal(SIGCHLD, SIG_DFL);
 	log_set_role("probe");
-	become_anybody();
+	privdrop_anybody();
 	probe(sock);
 	_exit(0);
 }

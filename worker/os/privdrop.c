@@ -1,4 +1,4 @@
-#include "worker/os/become.h"
+#include "worker/os/privdrop.h"
 
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -36,7 +36,7 @@ must(int r, const char *what)
 }
 
 void
-become_worker(void)
+privdrop_worker(void)
 {
 	sigset_t	 empty;
 
@@ -93,14 +93,14 @@ drop_to(uid_t uid, uid_t real, gid_t gid)
 }
 
 uid_t
-become_real(void)
+privdrop_real(void)
 {
 	return REAL_UIDS + (uid_t)getpid();
 }
 
 /* As root: become any user. */
 static void
-become_other(const Ipc__Assign *a)
+privdrop_other(const Ipc__Assign *a)
 {
 	struct passwd	*pw;
 	char		 name[32];
@@ -120,16 +120,16 @@ become_other(const Ipc__Assign *a)
 	} else {
 		fatalx("uid %u is not in the user data base", a->uid);
 	}
-	drop_to((uid_t)a->uid, become_real(), gid);
+	drop_to((uid_t)a->uid, privdrop_real(), gid);
 	if (chdir(getenv("HOME")) == -1)
 		must(chdir("/"), "chdir");
 }
 
 void
-become_user(const Ipc__Assign *a, int environment)
+privdrop_user(const Ipc__Assign *a, int environment)
 {
 	if (geteuid() == 0 && a->uid != 0)
-		become_other(a);
+		privdrop_other(a);
 	else if (geteuid() != (uid_t)a->uid)
 		fatalx("cannot become uid %u", a->uid);
 	else if (envlist_from_file(environment) == -1)
@@ -153,16 +153,16 @@ drop_to_nobody(uid_t real)
 }
 
 void
-become_anybody(void)
+privdrop_anybody(void)
 {
 	drop_to_nobody(NOBODY);
 	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
 }
 
 void
-become_preauth(void)
+privdrop_preauth(void)
 {
-	bool	 is_alone = drop_to_nobody(become_real());
+	bool	 is_alone = drop_to_nobody(privdrop_real());
 
 	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS");

@@ -3,15 +3,15 @@
  * one paragraph that every role reads the same.  It happens before the first
  * byte of the client is read; whatever fails ends the process.
  */
-#ifndef WORKER_OS_BECOME_H
-#define WORKER_OS_BECOME_H
+#ifndef WORKER_OS_PRIVDROP_H
+#define WORKER_OS_PRIVDROP_H
 
 #include <sys/resource.h>
 
 #include "common/ipc/ipc.h"
 
 /* Shed what any worker never needs.  In the template, once. */
-void	 become_worker(void);
+void	 privdrop_worker(void);
 
 /*
  * Become the user of an assignment: groups, ids, environment, folder; not
@@ -23,13 +23,13 @@ void	 become_worker(void);
  * that nobody else has.  So the session's commands, which are the user in
  * every respect, cannot signal, stop or trace their worker.
  */
-void	 become_user(const Ipc__Assign *a, int environment);
+void	 privdrop_user(const Ipc__Assign *a, int environment);
 
 /* That real uid, before; it need not be possible. */
-uid_t	 become_real(void);
+uid_t	 privdrop_real(void);
 
 /* Become an ordinary user, whoever that is; if there is none stay as we are. */
-void	 become_anybody(void);
+void	 privdrop_anybody(void);
 
 /*
  * Who reads what strangers send, before anybody knows who they are or because
@@ -38,6 +38,6 @@ void	 become_anybody(void);
  * and next to no system call, for good.  Exits when any of it fails, also where
  * the kernel has no filter for system calls (seccomp(2)).
  */
-void	 become_preauth(void);
+void	 privdrop_preauth(void);
 
 #endif
