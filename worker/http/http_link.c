@@ -20,8 +20,8 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "config.h"
-#include "worker/os/birth.h"
 #include "worker/os/rawcall.h"
+#include "worker/os/tvfork.h"
 
 #define PROGRAM	"execsrv-http"
 
@@ -148,7 +148,7 @@ find(struct http_link *l, uint64_t id)
 /* --- the process --- */
 
 struct child {
-	struct birth	 birth;		/* the first member */
+	struct tvfork	 birth;		/* the first member */
 	int		 exe, sock, null;
 	char		 name[sizeof(PROGRAM)], number[16];
 	char		 how[LOG_HOW_MAX];	/* it logs */
@@ -156,7 +156,7 @@ struct child {
 	char		*envp[KEPT + 1];	/* of ours, which stays */
 };
 
-/* System calls only, in our memory (worker/os/birth.h). */
+/* System calls only, in our memory (worker/os/tvfork.h). */
 static int
 child_main(void *arg)
 {
@@ -166,13 +166,13 @@ child_main(void *arg)
 	setsid();
 	if (dup2(k->sock, STDIN_FILENO) == -1 ||
 	    dup2(k->null, STDOUT_FILENO) == -1)
-		return birth_fail(&k->birth, errno, PROGRAM);
-	birth_close(k->exe, -1);
-	if ((error = birth_become_user()) == 0)
+		return tvfork_fail(&k->birth, errno, PROGRAM);
+	tvfork_close(k->exe, -1);
+	if ((error = tvfork_become_user()) == 0)
 		/* By descriptor: its folder may be closed to this user. */
 		error = (int)-rawcall(SYS_execveat, k->exe, (long)"",
 		    (long)k->argv, (long)k->envp, AT_EMPTY_PATH);
-	return birth_fail(&k->birth, error, PROGRAM);
+	return tvfork_fail(&k->birth, error, PROGRAM);
 }
 
 static void
@@ -215,7 +215,7 @@ start_program(struct http_link *l, int sock)
 	k->sock = sock;
 	k->null = null;
 	fill_environment(k);
-	if ((pid = birth_give(&k->birth, -1, child_main)) == -1) {
+	if ((pid = tvfork_give(&k->birth, -1, child_main)) == -1) {
 		error = errno;
 		free(k);
 		errno = error;

@@ -26,7 +26,7 @@ dropcaps(void)
 
 	/*
 	 * Without the right to lock them there are none to get back: that is
-	 * nothing to put into errno, see worker/os/birth.h.
+	 * nothing to put into errno, see worker/os/tvfork.h.
 	 */
 	r = rawcall(SYS_prctl, PR_SET_SECUREBITS, SECBITS, 0, 0, 0);
 	if (r < 0 && r != -EPERM) {

@@ -1,6 +1,6 @@
 /*
  * System calls that leave errno alone: for a child that runs in memory which
- * somebody else is using (worker/os/birth.h).  They return what the kernel
+ * somebody else is using (worker/os/tvfork.h).  They return what the kernel
  * does: an errno is negative.
  */
 #ifndef WORKER_OS_RAWCALL_H

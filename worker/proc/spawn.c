@@ -15,18 +15,18 @@
 
 #include "common/fd.h"
 #include "common/linux/landlock.h"
-#include "worker/os/birth.h"
 #include "worker/os/dropcaps.h"
 #include "worker/os/rawcall.h"
+#include "worker/os/tvfork.h"
 #include "worker/sandbox/brand.h"
 #include "worker/sandbox/enforce.h"
 
 /*
  * What the child needs, in one piece of memory: it may outlive the request
- * (worker/os/birth.h).  What is pointed to stands behind it, but for literals.
+ * (worker/os/tvfork.h).  What is pointed to stands behind it, but for literals.
  */
 struct command {
-	struct birth	 birth;		/* the first member */
+	struct tvfork	 birth;		/* the first member */
 	char		**programs, **argv, **envp;
 	char		*cwd;
 	bool		 tty, confined;
@@ -45,7 +45,7 @@ static int
 child_fail(struct command *c, const char *what, int error)
 {
 	c->what = what;
-	return birth_fail(&c->birth, error, what);
+	return tvfork_fail(&c->birth, error, what);
 }
 
 static void
@@ -94,7 +94,7 @@ child_execute(struct command *c)
 
 	if ((error = (int)-rawcall(SYS_chdir, (long)c->cwd, 0, 0, 0, 0)) != 0)
 		return child_fail(c, "working directory", error);
-	if ((error = birth_become_user()) != 0)
+	if ((error = tvfork_become_user()) != 0)
 		return child_fail(c, "user", error);
 	if ((error = limits_apply_tasks(&c->limits)) != 0)
 		return child_fail(c, "TasksMax", error);
@@ -123,11 +123,11 @@ child_run(void *arg)
 	for (i = 0; i < 3; i++)
 		if (dup2(c->std[i], i) == -1)
 			return child_fail(c, "standard streams", errno);
-	birth_close(c->view.fds[VIEW_RULESET], c->brand);
+	tvfork_close(c->view.fds[VIEW_RULESET], c->brand);
 	child_limits(c);
 	if (c->confined && (error = child_confine(c)) != 0)
 		return child_fail(c, "sandbox", error);
-	birth_close(-1, -1);
+	tvfork_close(-1, -1);
 	return child_execute(c);
 }
 
@@ -147,7 +147,7 @@ child_join(struct command *c)
 			return child_fail(c, "sandbox", errno);
 	/* It came with the rights: what we share is the worker's memory. */
 	prctl(PR_SET_DUMPABLE, 0);
-	return c->birth.twice ? birth_give_inner(&c->birth, child_run) :
+	return c->birth.twice ? tvfork_give_inner(&c->birth, child_run) :
 	    child_run(c);
 }
 
@@ -334,7 +334,7 @@ spawn(const struct spawn *s, struct spawned *out, const char **what_out)
 		goto fail;
 	memcpy(c->std, std, sizeof(std));
 	c->what = "fork";
-	out->pid = birth_give(&c->birth, s->cgroup, child_main);
+	out->pid = tvfork_give(&c->birth, s->cgroup, child_main);
 	/* Rights come and go in a child that shares our memory. */
 	prctl(PR_SET_DUMPABLE, 0);
 	if (out->pid != -1) {
@@ -344,7 +344,7 @@ spawn(const struct spawn *s, struct spawned *out, const char **what_out)
 	*what_out = c->what;
  fail:
 	saved = errno;
-	birth_free((struct birth *)c);
+	tvfork_free((struct tvfork *)c);
 	close_std(s, std);
 	fd_close(&out->input);
 	fd_close(&out->output[0]);

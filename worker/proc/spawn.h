@@ -1,5 +1,5 @@
 /*
- * From a command to a running child: born in our memory (worker/os/birth.h),
+ * From a command to a running child: born in our memory (worker/os/tvfork.h),
  * only system calls in between, then execve(2).  The caller waits for the exec
  * and learns why it failed; unless that takes too long, see there.
  */

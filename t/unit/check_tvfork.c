@@ -1,5 +1,6 @@
 /*
- * worker/os/birth.c: children that get there, fail, are held up, or are killed.
+ * worker/os/tvfork.c: children that get there, fail, are held up, or are
+ * killed.
  */
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -14,14 +15,14 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "worker/os/birth.h"
 #include "worker/os/rawcall.h"
+#include "worker/os/tvfork.h"
 
 #define SLACK_MS	1500	/* that a loaded machine may take */
 #define TRIES		5	/* and one that stands still needs another */
 
 struct baby {
-	struct birth	 birth;		/* the first member */
+	struct tvfork	 birth;		/* the first member */
 	char		*argv[4];
 	char		*envp[1];
 	int		 pipe[2];
@@ -68,13 +69,13 @@ run(void *arg)
 
 	error = (int)-rawcall(SYS_execve, (long)"/bin/sh", (long)k->argv,
 	    (long)k->envp, 0, 0);
-	return birth_fail(&k->birth, error, "run");
+	return tvfork_fail(&k->birth, error, "run");
 }
 
 static int
 fall(void *arg)
 {
-	return birth_fail(arg, ENOTBLK, "fall");
+	return tvfork_fail(arg, ENOTBLK, "fall");
 }
 
 static void
@@ -119,19 +120,19 @@ be_killed(void *arg)
 static int
 run_inner(void *arg)
 {
-	return birth_give_inner(arg, run);
+	return tvfork_give_inner(arg, run);
 }
 
 static int
 fail_inner(void *arg)
 {
-	return birth_give_inner(arg, fall);
+	return tvfork_give_inner(arg, fall);
 }
 
 static int
 stop_inner(void *arg)
 {
-	return birth_give_inner(arg, stop_and_run);
+	return tvfork_give_inner(arg, stop_and_run);
 }
 
 static int
@@ -152,7 +153,7 @@ keep_stopping(void *arg)
 /* --- those that get there, or say why not --- */
 
 static const struct {
-	birth_fn	*fn;
+	tvfork_fn	*fn;
 	bool		 twice;
 	int		 error;
 } ways[] = {
@@ -175,7 +176,7 @@ START_TEST(test_ways)
 		k = baby_new("exit 3");
 		k->birth.twice = ways[_i].twice;
 		errno = 0;
-		pid = birth_give(&k->birth, -1, ways[_i].fn);
+		pid = tvfork_give(&k->birth, -1, ways[_i].fn);
 		if (ways[_i].error == 0) {
 			ck_assert_int_gt(pid, 0);
 			ck_assert_int_eq(status_of(pid), 3);
@@ -195,7 +196,7 @@ START_TEST(test_killed)
 	struct baby	*k = baby_new("exit 3");
 	pid_t		 pid;
 
-	pid = birth_give(&k->birth, -1, be_killed);
+	pid = tvfork_give(&k->birth, -1, be_killed);
 	ck_assert_int_gt(pid, 0);
 	ck_assert_int_eq(status_of(pid), 128 + SIGKILL);
 }
@@ -208,25 +209,25 @@ START_TEST(test_hopeless)
 	uint64_t	 began, took = UINT64_MAX;
 	int		 i;
 
-	for (i = 0; i < TRIES && took >= BIRTH_SLEEPS_MS + SLACK_MS; i++) {
+	for (i = 0; i < TRIES && took >= TVFORK_SLEEPS_MS + SLACK_MS; i++) {
 		k = baby_new("exit 3");
 		k->birth.twice = true;
 		began = clock_ms();
-		ck_assert_int_eq(birth_give(&k->birth, -1, keep_stopping),
+		ck_assert_int_eq(tvfork_give(&k->birth, -1, keep_stopping),
 		    -1);
 		ck_assert_int_eq(errno, ETIMEDOUT);
 		took = clock_ms() - began;
 		free(k);
 		nobody_is_left();
 	}
-	ck_assert_uint_lt(took, BIRTH_SLEEPS_MS + SLACK_MS);
+	ck_assert_uint_lt(took, TVFORK_SLEEPS_MS + SLACK_MS);
 }
 END_TEST
 
 /* --- those that are late --- */
 
 static const struct {
-	birth_fn	*fn;
+	tvfork_fn	*fn;
 	bool		 twice;
 	int		 status;
 } late[] = {
@@ -255,11 +256,11 @@ START_TEST(test_late)
 		k->pipe[1] = null;
 		k->birth.twice = late[_i].twice;
 		began = clock_ms();
-		pids[i] = birth_give(&k->birth, -1, late[_i].fn);
+		pids[i] = tvfork_give(&k->birth, -1, late[_i].fn);
 		ck_assert_int_gt(pids[i], 0);
-		slow += clock_ms() - began >= BIRTH_SLEEPS_MS + SLACK_MS;
+		slow += clock_ms() - began >= TVFORK_SLEEPS_MS + SLACK_MS;
 		k = baby_new("exit 4");
-		ck_assert_int_gt(pid = birth_give(&k->birth, -1, run), 0);
+		ck_assert_int_gt(pid = tvfork_give(&k->birth, -1, run), 0);
 		ck_assert_int_eq(status_of(pid), 4);
 	}
 	/* While the machine stands still nobody is in time. */
@@ -276,7 +277,7 @@ START_TEST(test_late)
 	nobody_is_left();
 	/* Which gives back what they had: a sanitizer says whether. */
 	k = baby_new("exit 5");
-	ck_assert_int_gt(pid = birth_give(&k->birth, -1, run), 0);
+	ck_assert_int_gt(pid = tvfork_give(&k->birth, -1, run), 0);
 	ck_assert_int_eq(status_of(pid), 5);
 	close(null);
 }
@@ -293,7 +294,7 @@ START_TEST(test_errno)
 
 	ck_assert_int_eq(pipe(ends), 0);
 	k->pipe[1] = ends[1];
-	pid = birth_give(&k->birth, -1, stop_and_fail);
+	pid = tvfork_give(&k->birth, -1, stop_and_fail);
 	ck_assert_int_gt(pid, 0);
 	errno = EXDEV;
 	kill(pid, SIGCONT);
@@ -315,12 +316,12 @@ close_and_write(void *arg)
 	struct baby	*k = arg;
 	char		 answer = '0';
 
-	birth_close(k->pipe[1], -1);
+	tvfork_close(k->pipe[1], -1);
 	if (rawcall(SYS_fcntl, k->pipe[0], F_GETFD, 0, 0, 0) == -EBADF)
 		answer = '1';
 	rawcall(SYS_write, k->pipe[1], (long)&answer, 1, 0, 0);
-	birth_close(-1, -1);
-	return birth_fail(&k->birth, (int)-rawcall(SYS_fcntl, k->pipe[1],
+	tvfork_close(-1, -1);
+	return tvfork_fail(&k->birth, (int)-rawcall(SYS_fcntl, k->pipe[1],
 	    F_GETFD, 0, 0, 0), "close");
 }
 
@@ -333,7 +334,7 @@ START_TEST(test_close)
 	ck_assert_int_eq(pipe(pair), 0);
 	k->pipe[0] = pair[0];
 	k->pipe[1] = pair[1];
-	ck_assert_int_eq(birth_give(&k->birth, -1, close_and_write), -1);
+	ck_assert_int_eq(tvfork_give(&k->birth, -1, close_and_write), -1);
 	ck_assert_int_eq(errno, EBADF);
 	free(k);
 	ck_assert_int_eq(read(pair[0], &c, 1), 1);
@@ -346,8 +347,8 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("birth");
-	TCase	*t = tcase_create("birth");
+	Suite	*s = suite_create("tvfork");
+	TCase	*t = tcase_create("tvfork");
 	SRunner	*r;
 	int	 failed;
 

@@ -1,4 +1,4 @@
-#include "worker/os/birth.h"
+#include "worker/os/tvfork.h"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -34,11 +34,11 @@
 #define END_MS		100		/* for a killed one to be gone */
 
 /* Those that were late; their memory is not ours yet. */
-static TAILQ_HEAD(, birth)	 late = TAILQ_HEAD_INITIALIZER(late);
+static TAILQ_HEAD(, tvfork)	 late = TAILQ_HEAD_INITIALIZER(late);
 static char			*spare;		/* stacks for the next one */
 
 void
-birth_free(struct birth *b)
+tvfork_free(struct tvfork *b)
 {
 	if (b != NULL)
 		explicit_bzero(b, b->size);
@@ -48,7 +48,7 @@ birth_free(struct birth *b)
 /* --- in the child --- */
 
 static int
-is_twice_first(const struct birth *b)
+is_twice_first(const struct tvfork *b)
 {
 	return b->twice && b->inner == 0;
 }
@@ -58,7 +58,7 @@ is_twice_first(const struct birth *b)
  * not reach the command: all are at their default before any is let in.
  */
 static void
-reset_signals(const struct birth *b)
+reset_signals(const struct tvfork *b)
 {
 	sigset_t	 none;
 
@@ -77,7 +77,7 @@ reset_signals(const struct birth *b)
 static int
 enter(void *arg)
 {
-	struct birth	*b = arg;
+	struct tvfork	*b = arg;
 	long		 uid = rawcall(SYS_geteuid, 0, 0, 0, 0, 0);
 
 	reset_signals(b);
@@ -89,13 +89,13 @@ enter(void *arg)
 }
 
 int
-birth_give_inner(struct birth *b, birth_fn *fn)
+tvfork_give_inner(struct tvfork *b, tvfork_fn *fn)
 {
 	/* The kernel writes its number before it runs. */
 	if (clone(fn, b->stacks + STACKS_SIZE, CLONE_VM | CLONE_PARENT |
 	    CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD, b,
 	    &b->inner, NULL, &b->unborn) == -1)
-		return birth_fail(b, errno, "fork");
+		return tvfork_fail(b, errno, "fork");
 	/* Not _exit(3): a sanitizer would run its own end on this stack. */
 	rawcall(SYS_exit_group, 0, 0, 0, 0, 0);
 	return 0;
@@ -109,7 +109,7 @@ say(const char *text)
 }
 
 int
-birth_fail(struct birth *b, int error, const char *what)
+tvfork_fail(struct tvfork *b, int error, const char *what)
 {
 	b->error = error;
 	if (__atomic_load_n(&b->is_late, __ATOMIC_SEQ_CST)) {
@@ -138,7 +138,7 @@ close_before(int first, int but)
 }
 
 void
-birth_close(int one, int other)
+tvfork_close(int one, int other)
 {
 	int	 next = STDERR_FILENO + 1;
 
@@ -148,7 +148,7 @@ birth_close(int one, int other)
 }
 
 int
-birth_become_user(void)
+tvfork_become_user(void)
 {
 	long	 uid = rawcall(SYS_geteuid, 0, 0, 0, 0, 0);
 
@@ -161,7 +161,7 @@ birth_become_user(void)
 /* --- in the parent --- */
 
 static bool
-is_born(const struct birth *b)
+is_born(const struct tvfork *b)
 {
 	return __atomic_load_n(&b->unborn, __ATOMIC_SEQ_CST) == 0;
 }
@@ -178,7 +178,7 @@ forget_frames(char *stacks)
 }
 
 static int
-take_stacks(struct birth *b)
+take_stacks(struct tvfork *b)
 {
 	if ((b->stacks = spare) == NULL && (b->stacks = mmap(NULL,
 	    STACKS_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE |
@@ -189,7 +189,7 @@ take_stacks(struct birth *b)
 }
 
 static void
-give_stacks(struct birth *b)
+give_stacks(struct tvfork *b)
 {
 	forget_frames(b->stacks);
 	if (spare == NULL)
@@ -201,7 +201,7 @@ give_stacks(struct birth *b)
 static void
 sweep(void)
 {
-	struct birth	*b, *next;
+	struct tvfork	*b, *next;
 
 	for (b = TAILQ_FIRST(&late); b != NULL; b = next) {
 		next = TAILQ_NEXT(b, entry);
@@ -209,7 +209,7 @@ sweep(void)
 			continue;
 		TAILQ_REMOVE(&late, b, entry);
 		give_stacks(b);
-		birth_free(b);
+		tvfork_free(b);
 	}
 }
 
@@ -237,7 +237,7 @@ runs(pid_t pid)
  * user namespace any process of its user may signal it.
  */
 static uint64_t
-patience_with(const struct birth *b, pid_t inner)
+patience_with(const struct tvfork *b, pid_t inner)
 {
 	siginfo_t	 info;
 	pid_t		 pid = inner > 0 ? inner : b->pid;
@@ -245,11 +245,11 @@ patience_with(const struct birth *b, pid_t inner)
 	info.si_pid = 0;
 	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WNOHANG |
 	    WNOWAIT) == -1 || info.si_pid != pid)
-		return runs(pid) ? BIRTH_RUNS_MS : BIRTH_SLEEPS_MS;
+		return runs(pid) ? TVFORK_RUNS_MS : TVFORK_SLEEPS_MS;
 	if (info.si_code != CLD_STOPPED || !b->twice || inner > 0)
 		return 0;
 	kill(pid, SIGCONT);
-	return BIRTH_SLEEPS_MS;
+	return TVFORK_SLEEPS_MS;
 }
 
 /*
@@ -257,7 +257,7 @@ patience_with(const struct birth *b, pid_t inner)
  * while, so nothing here looks at it.
  */
 static bool
-await(const struct birth *b)
+await(const struct tvfork *b)
 {
 	static const struct timespec	 slice = { 0, SLICE_NS };
 	uint64_t			 began = 0;
@@ -296,16 +296,16 @@ end(pid_t pid)
 
 /* Nobody waits for it any more; unless it is born in this moment. */
 static void
-let_be(struct birth *b)
+let_be(struct tvfork *b)
 {
 	__atomic_store_n(&b->is_late, 1, __ATOMIC_SEQ_CST);
 	TAILQ_INSERT_TAIL(&late, b, entry);
 	sweep();
 }
 
-/* What has become of it: as birth_give(). */
+/* What has become of it: as tvfork_give(). */
 static pid_t
-settle(struct birth *b, bool is_late)
+settle(struct tvfork *b, bool is_late)
 {
 	pid_t	 pid = b->pid;
 
@@ -320,7 +320,7 @@ settle(struct birth *b, bool is_late)
 	}
 	if (pid > 0 && b->error == 0) {
 		give_stacks(b);
-		birth_free(b);
+		tvfork_free(b);
 		return pid;
 	}
 	if (pid > 0)
@@ -331,7 +331,7 @@ settle(struct birth *b, bool is_late)
 }
 
 pid_t
-birth_give(struct birth *b, int group, birth_fn *fn)
+tvfork_give(struct tvfork *b, int group, tvfork_fn *fn)
 {
 	sigset_t	 all, old;
 
