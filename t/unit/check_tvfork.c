@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "worker/os/rawcall.h"
+#include "worker/os/rawsys.h"
 #include "worker/os/tvfork.h"
 
 #define SLACK_MS	1500	/* that a loaded machine may take */
@@ -67,7 +67,7 @@ run(void *arg)
 	struct baby	*k = arg;
 	int		 error;
 
-	error = (int)-rawcall(SYS_execve, (long)"/bin/sh", (long)k->argv,
+	error = (int)-rawsys(SYS_execve, (long)"/bin/sh", (long)k->argv,
 	    (long)k->envp, 0, 0);
 	return tvfork_fail(&k->birth, error, "run");
 }
@@ -81,7 +81,7 @@ fall(void *arg)
 static void
 signal_self(int sig)
 {
-	rawcall(SYS_kill, rawcall(SYS_getpid, 0, 0, 0, 0, 0), sig, 0, 0, 0);
+	rawsys(SYS_kill, rawsys(SYS_getpid, 0, 0, 0, 0, 0), sig, 0, 0, 0);
 }
 
 static int
@@ -96,7 +96,7 @@ stop_and_fail(void *arg)
 {
 	struct baby	*k = arg;
 
-	rawcall(SYS_dup3, k->pipe[1], STDERR_FILENO, 0, 0, 0);
+	rawsys(SYS_dup3, k->pipe[1], STDERR_FILENO, 0, 0, 0);
 	signal_self(SIGSTOP);
 	return fall(arg);
 }
@@ -106,7 +106,7 @@ sleep_and_run(void *arg)
 {
 	static const struct timespec	 ts = { 1, 0 };
 
-	rawcall(SYS_nanosleep, (long)&ts, 0, 0, 0, 0);
+	rawsys(SYS_nanosleep, (long)&ts, 0, 0, 0, 0);
 	return run(arg);
 }
 
@@ -317,11 +317,11 @@ close_and_write(void *arg)
 	char		 answer = '0';
 
 	tvfork_close(k->pipe[1], -1);
-	if (rawcall(SYS_fcntl, k->pipe[0], F_GETFD, 0, 0, 0) == -EBADF)
+	if (rawsys(SYS_fcntl, k->pipe[0], F_GETFD, 0, 0, 0) == -EBADF)
 		answer = '1';
-	rawcall(SYS_write, k->pipe[1], (long)&answer, 1, 0, 0);
+	rawsys(SYS_write, k->pipe[1], (long)&answer, 1, 0, 0);
 	tvfork_close(-1, -1);
-	return tvfork_fail(&k->birth, (int)-rawcall(SYS_fcntl, k->pipe[1],
+	return tvfork_fail(&k->birth, (int)-rawsys(SYS_fcntl, k->pipe[1],
 	    F_GETFD, 0, 0, 0), "close");
 }
 

@@ -20,7 +20,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "config.h"
-#include "worker/os/rawcall.h"
+#include "worker/os/rawsys.h"
 #include "worker/os/tvfork.h"
 
 #define PROGRAM	"execsrv-http"
@@ -170,7 +170,7 @@ child_main(void *arg)
 	tvfork_close(k->exe, -1);
 	if ((error = tvfork_become_user()) == 0)
 		/* By descriptor: its folder may be closed to this user. */
-		error = (int)-rawcall(SYS_execveat, k->exe, (long)"",
+		error = (int)-rawsys(SYS_execveat, k->exe, (long)"",
 		    (long)k->argv, (long)k->envp, AT_EMPTY_PATH);
 	return tvfork_fail(&k->birth, error, PROGRAM);
 }

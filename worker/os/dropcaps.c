@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "worker/os/rawcall.h"
+#include "worker/os/rawsys.h"
 
 #define SECBITS	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |			\
 	SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |	\
@@ -28,7 +28,7 @@ dropcaps(void)
 	 * Without the right to lock them there are none to get back: that is
 	 * nothing to put into errno, see worker/os/tvfork.h.
 	 */
-	r = rawcall(SYS_prctl, PR_SET_SECUREBITS, SECBITS, 0, 0, 0);
+	r = rawsys(SYS_prctl, PR_SET_SECUREBITS, SECBITS, 0, 0, 0);
 	if (r < 0 && r != -EPERM) {
 		errno = (int)-r;
 		return -1;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/linux/ptree.h"
-#include "worker/os/rawcall.h"
+#include "worker/os/rawsys.h"
 
 #define PRIORITY_MAX	19
 
@@ -71,7 +71,7 @@ limits_apply(const struct limits *l)
 		setrlimit(l->rlimit[i].resource, &l->rlimit[i].value);
 	umask(l->umask);
 	/* Whoever made us more important than that keeps it so. */
-	rawcall(SYS_setpriority, PRIO_PROCESS, 0, l->priority, 0, 0);
+	rawsys(SYS_setpriority, PRIO_PROCESS, 0, l->priority, 0, 0);
 }
 
 /* Called for each of them: none is what is looked for. */
@@ -103,7 +103,7 @@ set_nproc(rlim_t soft, rlim_t hard)
 {
 	struct rlimit	 rl = { soft, hard };
 
-	return (int)-rawcall(SYS_prlimit64, 0, RLIMIT_NPROC, (long)&rl, 0, 0);
+	return (int)-rawsys(SYS_prlimit64, 0, RLIMIT_NPROC, (long)&rl, 0, 0);
 }
 
 /*
@@ -118,12 +118,12 @@ try_nproc(rlim_t soft, rlim_t hard)
 
 	if ((error = set_nproc(soft, hard)) != 0)
 		return error;
-	pid = rawcall(SYS_clone, 0, 0, 0, 0, 0);
+	pid = rawsys(SYS_clone, 0, 0, 0, 0, 0);
 	while (pid == 0)
-		rawcall(SYS_exit_group, 0, 0, 0, 0, 0);
+		rawsys(SYS_exit_group, 0, 0, 0, 0, 0);
 	if (pid < 0)
 		return (int)-pid;
-	while (rawcall(SYS_wait4, pid, 0, __WALL, 0, 0) == -EINTR)
+	while (rawsys(SYS_wait4, pid, 0, __WALL, 0, 0) == -EINTR)
 		continue;
 	return 0;
 }
@@ -163,7 +163,7 @@ limits_apply_tasks(const struct limits *l)
 
 	if (l->tasks_max == 0)
 		return 0;
-	error = (int)-rawcall(SYS_prlimit64, 0, RLIMIT_NPROC, 0, (long)&was,
+	error = (int)-rawsys(SYS_prlimit64, 0, RLIMIT_NPROC, 0, (long)&was,
 	    0);
 	if (error != 0 || was.rlim_max == 0 ||
 	    (error = find_nproc(was.rlim_max, &least)) != 0)

@@ -26,7 +26,7 @@
 #include "common/fd.h"
 #include "common/signals.h"
 #include "worker/os/cgroup.h"
-#include "worker/os/rawcall.h"
+#include "worker/os/rawsys.h"
 
 #define STACK_SIZE	(64 * 1024)	/* of a child, and of its child */
 #define STACKS_SIZE	(2 * STACK_SIZE)
@@ -78,12 +78,12 @@ static int
 enter(void *arg)
 {
 	struct tvfork	*b = arg;
-	long		 uid = rawcall(SYS_geteuid, 0, 0, 0, 0, 0);
+	long		 uid = rawsys(SYS_geteuid, 0, 0, 0, 0, 0);
 
 	reset_signals(b);
-	if (rawcall(SYS_getuid, 0, 0, 0, 0, 0) != uid) {
-		rawcall(SYS_setfsuid, uid, 0, 0, 0, 0);
-		rawcall(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (rawsys(SYS_getuid, 0, 0, 0, 0, 0) != uid) {
+		rawsys(SYS_setfsuid, uid, 0, 0, 0, 0);
+		rawsys(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 	}
 	return b->fn(b);
 }
@@ -97,14 +97,14 @@ tvfork_give_inner(struct tvfork *b, tvfork_fn *fn)
 	    &b->inner, NULL, &b->unborn) == -1)
 		return tvfork_fail(b, errno, "fork");
 	/* Not _exit(3): a sanitizer would run its own end on this stack. */
-	rawcall(SYS_exit_group, 0, 0, 0, 0, 0);
+	rawsys(SYS_exit_group, 0, 0, 0, 0, 0);
 	return 0;
 }
 
 static void
 say(const char *text)
 {
-	rawcall(SYS_write, STDERR_FILENO, (long)text, (long)strlen(text), 0,
+	rawsys(SYS_write, STDERR_FILENO, (long)text, (long)strlen(text), 0,
 	    0);
 }
 
@@ -120,9 +120,9 @@ tvfork_fail(struct tvfork *b, int error, const char *what)
 	/* Of others the kernel does it, when they are gone for good. */
 	if (is_twice_first(b)) {
 		__atomic_store_n(&b->unborn, 0, __ATOMIC_SEQ_CST);
-		rawcall(SYS_futex, (long)&b->unborn, FUTEX_WAKE, 1, 0, 0);
+		rawsys(SYS_futex, (long)&b->unborn, FUTEX_WAKE, 1, 0, 0);
 	}
-	rawcall(SYS_exit_group, 127, 0, 0, 0, 0);
+	rawsys(SYS_exit_group, 127, 0, 0, 0, 0);
 	return -1;
 }
 
@@ -133,7 +133,7 @@ close_before(int first, int but)
 	if (but < first)
 		return first;
 	if (but > first)
-		rawcall(SYS_close_range, first, but - 1, 0, 0, 0);
+		rawsys(SYS_close_range, first, but - 1, 0, 0, 0);
 	return but + 1;
 }
 
@@ -144,18 +144,18 @@ tvfork_close(int one, int other)
 
 	next = close_before(next, one < other ? one : other);
 	next = close_before(next, one < other ? other : one);
-	rawcall(SYS_close_range, next, 0xffffffff, 0, 0, 0);
+	rawsys(SYS_close_range, next, 0xffffffff, 0, 0, 0);
 }
 
 int
 tvfork_become_user(void)
 {
-	long	 uid = rawcall(SYS_geteuid, 0, 0, 0, 0, 0);
+	long	 uid = rawsys(SYS_geteuid, 0, 0, 0, 0, 0);
 
-	if (rawcall(SYS_getuid, 0, 0, 0, 0, 0) == uid)
+	if (rawsys(SYS_getuid, 0, 0, 0, 0, 0) == uid)
 		return 0;
 	/* Not setresuid(3), which would look for other threads. */
-	return (int)-rawcall(SYS_setresuid, uid, uid, uid, 0, 0);
+	return (int)-rawsys(SYS_setresuid, uid, uid, uid, 0, 0);
 }
 
 /* --- in the parent --- */

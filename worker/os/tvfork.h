@@ -21,7 +21,7 @@
  *     same piece of memory: whatever else there was may be gone;
  *   - errno is ours, and a late child runs beside us: what can be made to fail
  *     in it must be a rawcall(), which leaves errno alone
- *     (worker/os/rawcall.h).
+ *     (worker/os/rawsys.h).
  *
  * Who may signal it: under a root master nobody of the user, until the child
  * is the user, which it becomes last (tvfork_become_user()), or joins a user

@@ -16,7 +16,7 @@
 #include "common/fd.h"
 #include "common/linux/landlock.h"
 #include "worker/os/dropcaps.h"
-#include "worker/os/rawcall.h"
+#include "worker/os/rawsys.h"
 #include "worker/os/tvfork.h"
 #include "worker/sandbox/brand.h"
 #include "worker/sandbox/enforce.h"
@@ -92,14 +92,14 @@ child_execute(struct command *c)
 	char	**p;
 	int	 error, best = ENOENT;
 
-	if ((error = (int)-rawcall(SYS_chdir, (long)c->cwd, 0, 0, 0, 0)) != 0)
+	if ((error = (int)-rawsys(SYS_chdir, (long)c->cwd, 0, 0, 0, 0)) != 0)
 		return child_fail(c, "working directory", error);
 	if ((error = tvfork_become_user()) != 0)
 		return child_fail(c, "user", error);
 	if ((error = limits_apply_tasks(&c->limits)) != 0)
 		return child_fail(c, "TasksMax", error);
 	for (p = c->programs; *p != NULL; p++) {
-		error = (int)-rawcall(SYS_execve, (long)*p, (long)c->argv,
+		error = (int)-rawsys(SYS_execve, (long)*p, (long)c->argv,
 		    (long)c->envp, 0, 0);
 		/* As execvp(3): a refusal is told if nothing better comes. */
 		if (error == EACCES)

@@ -18,7 +18,7 @@
 #include "common/ev.h"
 #include "common/fd.h"
 #include "common/linux/bpf.h"
-#include "worker/os/rawcall.h"
+#include "worker/os/rawsys.h"
 
 #define TYPE_MASK	0xf		/* of socket(2): without its flags */
 #define NOTIF_ROOM	1024		/* of a notification, newer ones too */
@@ -76,11 +76,11 @@ filter(void)
 	prog.filter = (struct sock_filter *)(uintptr_t)filter_calls;
 	prog.len = sizeof(filter_calls) / sizeof(filter_calls[0]);
 	/* A signal would end a socket(2) with EINTR, which nobody expects. */
-	fd = rawcall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+	fd = rawsys(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 	    SECCOMP_FILTER_FLAG_NEW_LISTENER |
 	    SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, (long)&prog, 0, 0);
 	if (fd == -EINVAL)		/* Linux 5.19 */
-		fd = rawcall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		fd = rawsys(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 		    SECCOMP_FILTER_FLAG_NEW_LISTENER, (long)&prog, 0, 0);
 	if (fd < 0)
 		return (int)fd;
@@ -88,7 +88,7 @@ filter(void)
 	memset(&none, 0, sizeof(none));
 	none.srcfd = (uint32_t)fd;
 	none.flags = SECCOMP_ADDFD_FLAG_SEND;
-	return rawcall(SYS_ioctl, fd, SECCOMP_IOCTL_NOTIF_ADDFD,
+	return rawsys(SYS_ioctl, fd, SECCOMP_IOCTL_NOTIF_ADDFD,
 	    (long)&none, 0, 0) == -ENOENT ? (int)fd : -ENOSYS;
 }
 
@@ -118,7 +118,7 @@ brand_join(int sock)
 	m.msg_iov = &iov;
 	m.msg_iovlen = 1;
 	fd_put_rights(&m, &rights, &fd, 1);
-	n = rawcall(SYS_sendmsg, sock, (long)&m, MSG_NOSIGNAL | MSG_DONTWAIT,
+	n = rawsys(SYS_sendmsg, sock, (long)&m, MSG_NOSIGNAL | MSG_DONTWAIT,
 	    0, 0);
 	return n < 0 ? (int)-n : 0;
 }

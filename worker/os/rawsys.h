@@ -3,11 +3,11 @@
  * somebody else is using (worker/os/tvfork.h).  They return what the kernel
  * does: an errno is negative.
  */
-#ifndef WORKER_OS_RAWCALL_H
-#define WORKER_OS_RAWCALL_H
+#ifndef WORKER_OS_RAWSYS_H
+#define WORKER_OS_RAWSYS_H
 
 static inline long
-rawcall(long number, long a, long b, long c, long d, long e)
+rawsys(long number, long a, long b, long c, long d, long e)
 {
 #if defined(__x86_64__)
 	register long	 r10 __asm__("r10") = d;
