@@ -34,7 +34,7 @@ struct command {
 	int		 brand;		/* worker/sandbox/brand.h, or -1 */
 	uint64_t	 mark;
 	struct rlimit	 nofile;
-	struct limits	 limits;
+	struct rlimits	 rlimits;
 	int		 std[3];	/* the child's ends */
 	const char	*what;		/* failed */
 };
@@ -56,7 +56,7 @@ child_limits(const struct command *c)
 	rl.rlim_cur = rl.rlim_max = (rlim_t)c->mark;
 	setrlimit(RLIMIT_LOCKS, &rl);
 	setrlimit(RLIMIT_NOFILE, &c->nofile);
-	limits_apply(&c->limits);
+	rlimits_apply(&c->rlimits);
 }
 
 /*
@@ -96,7 +96,7 @@ child_execute(struct command *c)
 		return child_fail(c, "working directory", error);
 	if ((error = tvfork_become_user()) != 0)
 		return child_fail(c, "user", error);
-	if ((error = limits_apply_tasks(&c->limits)) != 0)
+	if ((error = rlimits_apply_tasks(&c->rlimits)) != 0)
 		return child_fail(c, "TasksMax", error);
 	for (p = c->programs; *p != NULL; p++) {
 		error = (int)-rawsys(SYS_execve, (long)*p, (long)c->argv,
@@ -305,7 +305,7 @@ command_new(const struct spawn *s)
 	c->tty = s->tty;
 	c->mark = s->mark;
 	c->nofile = s->nofile;
-	c->limits = *s->limits;
+	c->rlimits = *s->rlimits;
 	c->std[0] = c->std[1] = c->std[2] = -1;
 	c->brand = s->brand;
 	view_init(&c->view);
@@ -327,7 +327,7 @@ spawn(const struct spawn *s, struct spawned *out, const char **what_out)
 	if ((c = command_new(s)) == NULL)
 		goto fail;
 	*what_out = "TasksMax";
-	if (limits_count(&c->limits) == -1)
+	if (rlimits_count(&c->rlimits) == -1)
 		goto fail;
 	*what_out = "streams";
 	if (open_streams(s, out, std) == -1)

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "worker/os/limits.h"
+#include "worker/os/rlimits.h"
 #include "worker/sandbox/view.h"
 
 struct spawn {
@@ -25,7 +25,7 @@ struct spawn {
 	uint16_t	 rows, cols;		/* of the terminal */
 	uint64_t	 mark;			/* see common/linux/ptree.h */
 	struct rlimit	 nofile;		/* the child's, not ours */
-	const struct limits *limits;		/* over that */
+	const struct rlimits *rlimits;		/* over that */
 	const struct view *view;		/* sandbox, or NULL */
 	int		 brand;			/* the mark, brand.h; or -1 */
 	int		 cgroup;		/* worker/os/cgroup.h; or -1 */

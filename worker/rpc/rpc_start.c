@@ -461,7 +461,7 @@ fill(struct session *s, const struct process_start_params *p,
 	st->sp.tty = p->tty;
 	st->sp.pipe_stdin = p->pipe_stdin && !p->tty;
 	st->sp.nofile = s->nofile;
-	st->sp.limits = &s->limits;
+	st->sp.rlimits = &s->rlimits;
 	return NULL;
 }
 

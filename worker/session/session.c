@@ -687,7 +687,7 @@ session_init(struct session *s, const struct session_events *events,
 	s->env.base = base;
 	s->env.number = a->number;
 	s->env.set = *a->settings;
-	limits_init(&s->limits, a->settings);
+	rlimits_init(&s->rlimits, a->settings);
 	ratelimit_init(&s->bucket, a->settings->message_rate, clock_ms());
 	awake_init(&s->awake, a->settings->busy_poll);
 	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;

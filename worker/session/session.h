@@ -30,7 +30,7 @@
 #include "worker/conn/ratelimit.h"
 #include "worker/os/awake.h"
 #include "worker/os/env.h"
-#include "worker/os/limits.h"
+#include "worker/os/rlimits.h"
 #include "worker/proc/overflow.h"
 #include "worker/proc/proc.h"
 #include "worker/proc/ring.h"
@@ -89,7 +89,7 @@ struct session {
 	bool			 is_draining;	/* and that is why */
 	bool			 was_turned_away;	/* and was told */
 	struct rlimit		 nofile;	/* of commands */
-	struct limits		 limits;	/* of them as well */
+	struct rlimits		 rlimits;	/* of them as well */
 	struct ratelimit	 bucket;	/* messages that may come */
 	struct awake		 awake;		/* until the next one */
 

@@ -1,4 +1,4 @@
-#include "worker/os/limits.h"
+#include "worker/os/rlimits.h"
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -20,7 +20,7 @@ bound(uint64_t n, rlim_t most)
 }
 
 static void
-add(struct limits *l, int resource, uint64_t soft, uint64_t hard)
+add(struct rlimits *l, int resource, uint64_t soft, uint64_t hard)
 {
 	struct rlimit	 own;
 	size_t		 i;
@@ -30,7 +30,7 @@ add(struct limits *l, int resource, uint64_t soft, uint64_t hard)
 		continue;
 	if (i < l->n)
 		own = l->rlimit[i].value;
-	else if (i == LIMITS_MAX || getrlimit(resource, &own) == -1)
+	else if (i == RLIMITS_MAX || getrlimit(resource, &own) == -1)
 		return;
 	else
 		own.rlim_cur = RLIM_INFINITY;
@@ -42,7 +42,7 @@ add(struct limits *l, int resource, uint64_t soft, uint64_t hard)
 }
 
 void
-limits_init(struct limits *l, const Ipc__Settings *set)
+rlimits_init(struct rlimits *l, const Ipc__Settings *set)
 {
 	size_t	 i;
 	int	 now;
@@ -63,7 +63,7 @@ limits_init(struct limits *l, const Ipc__Settings *set)
 }
 
 void
-limits_apply(const struct limits *l)
+rlimits_apply(const struct rlimits *l)
 {
 	size_t	 i;
 
@@ -86,7 +86,7 @@ count_one(pid_t pid, void *arg)
 }
 
 int
-limits_count(struct limits *l)
+rlimits_count(struct rlimits *l)
 {
 	if (l->tasks_max == 0)
 		return 0;
@@ -155,7 +155,7 @@ find_nproc(rlim_t hard, rlim_t *out)
 }
 
 int
-limits_apply_tasks(const struct limits *l)
+rlimits_apply_tasks(const struct rlimits *l)
 {
 	struct rlimit	 was;
 	rlim_t		 least, others, limit;
