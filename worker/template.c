@@ -17,8 +17,8 @@
 #include "worker/conn/token_auth.h"
 #include "worker/conn/upgrade.h"
 #include "worker/http/http_link.h"
-#include "worker/os/cgroup.h"
 #include "worker/os/fence.h"
+#include "worker/os/pcgroup.h"
 #include "worker/os/privdrop.h"
 #include "worker/sandbox/probe.h"
 #include "worker/serve.h"
@@ -64,7 +64,7 @@ give_group(int *group, const Ipc__Assign *a)
 {
 	if (is_answer_only(a) || a->asking == IPC__ASKING__ALWAYS ||
 	    (geteuid() == 0 && a->uid != 0 &&
-	    *group != -1 && cgroup_give_to(*group, privdrop_real()) == -1))
+	    *group != -1 && pcgroup_give_to(*group, privdrop_real()) == -1))
 		fd_close(group);
 }
 
@@ -164,14 +164,14 @@ serve(struct event_base **base, int sock, struct brought *b,
 	m->fd = -1;
 	s.nofile = *nofile;
 	s.http_exe = http_exe;
-	s.env.cgroups = cgroups_new(*base, group);
+	s.env.cgroups = pcgroups_new(*base, group);
 	if ((s.link = link_new(*base, sock, &serve_link_events,
 	    &s)) == NULL)
 		fatal("link");
 	if (a->greeted)
 		session_begin(&s, a->message.data, a->message.len);
 	session_run(&s);
-	cgroups_free(&s.env.cgroups);
+	pcgroups_free(&s.env.cgroups);
 #ifdef __SANITIZE_ADDRESS__		/* the kernel is faster at it */
 	link_free(&s.link);
 	session_fini(&s);
@@ -304,7 +304,7 @@ template_run(int sock, const struct rlimit *nofile, const char *groups)
 	pid_t		 pid;
 	int		 r, fd, http_exe, top, group;
 
-	top = cgroup_open_top(groups);
+	top = pcgroup_open_top(groups);
 	privdrop_worker();
 	/* While we may: a session's user may not reach its folder. */
 	http_exe = http_link_program();
@@ -322,7 +322,7 @@ template_run(int sock, const struct rlimit *nofile, const char *groups)
 		fd = m.fd;
 		m.fd = -1;
 		errno = EMFILE;
-		pid = fd == -1 ? -1 : cgroup_fork(top, in->group, &group);
+		pid = fd == -1 ? -1 : pcgroup_fork(top, in->group, &group);
 		if (pid == 0) {
 			signal(SIGCHLD, SIG_DFL);
 			close(sock);

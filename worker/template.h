@@ -11,7 +11,7 @@
 /*
  * Serve the master on sock until it closes; in a worker this returns as
  * well, with its status: exit with it.  nofile: what commands shall have;
- * groups: the directory of control groups (worker/os/cgroup.h), or "".
+ * groups: the directory of control groups (worker/os/pcgroup.h), or "".
  */
 int	 template_run(int sock, const struct rlimit *nofile,
 	    const char *groups);

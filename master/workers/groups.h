@@ -5,10 +5,10 @@
  *	OUR OWN GROUP/execsrv-PID/wN
  *
  * The template starts each worker in its own; the worker makes one below it for
- * each process (worker/os/cgroup.h).  When a worker is gone, its group is given
- * to another if nobody and nothing is in it; else what is left is killed, and
- * the group removed.  A lock on our directory says that we live: what a dead
- * execsrvd left is removed by the next in the same group.
+ * each process (worker/os/pcgroup.h).  When a worker is gone, its group is
+ * given to another if nobody and nothing is in it; else what is left is killed,
+ * and the group removed.  A lock on our directory says that we live: what a
+ * dead execsrvd left is removed by the next in the same group.
  */
 #ifndef MASTER_WORKERS_GROUPS_H
 #define MASTER_WORKERS_GROUPS_H

@@ -6,7 +6,7 @@
 
 /*
  * Enter them, while we may: the worker and all its children are bound then.
- * group: that of the worker (worker/os/cgroup.h), or -1.  0, or -1 if one
+ * group: that of the worker (worker/os/pcgroup.h), or -1.  0, or -1 if one
  * cannot be entered, with a line in the log: then nothing is to run here, for a
  * limit that does not hold is none.
  */

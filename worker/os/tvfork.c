@@ -25,7 +25,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/signals.h"
-#include "worker/os/cgroup.h"
+#include "worker/os/pcgroup.h"
 #include "worker/os/rawsys.h"
 
 #define STACK_SIZE	(64 * 1024)	/* of a child, and of its child */
@@ -73,7 +73,7 @@ reset_signals(const struct tvfork *b)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Groups are entered with other rights on files than ours (cgroup_clone()). */
+/* Groups are entered with other rights on files than ours (pcgroup_clone()). */
 static int
 enter(void *arg)
 {
@@ -342,7 +342,7 @@ tvfork_give(struct tvfork *b, int group, tvfork_fn *fn)
 	b->unborn = 1;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
-	b->pid = cgroup_clone(group, enter, b->stacks, STACK_SIZE, b,
+	b->pid = pcgroup_clone(group, enter, b->stacks, STACK_SIZE, b,
 	    b->twice ? NULL : &b->unborn, &b->is_clean);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (b->pid == -1) {

@@ -65,7 +65,7 @@ struct tvfork {
 void	 tvfork_free(struct tvfork *b);
 
 /*
- * A child that runs fn(b), born in a control group (worker/os/cgroup.h) or,
+ * A child that runs fn(b), born in a control group (worker/os/pcgroup.h) or,
  * with -1, in ours, with all signals at their default.  Its number, and b is no
  * longer the caller's.  Or -1 with errno, of fork or as the child told it:
  * then b is still the caller's, and no child is left.

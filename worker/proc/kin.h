@@ -4,7 +4,7 @@
  * one still belongs to it when he is in the session or the process group that
  * it leads, or when his parent belongs to it; and he is remembered, because
  * parents die first.  Who has done all that away before anybody looked is found
- * by his control group (worker/os/cgroup.h) or, at the end of the session,
+ * by his control group (worker/os/pcgroup.h) or, at the end of the session,
  * because he is a descendant of the worker.
  */
 #ifndef WORKER_PROC_KIN_H

@@ -13,7 +13,7 @@
 #include "common/limit.h"
 #include "common/linux/ptree.h"
 #include "common/log.h"
-#include "worker/os/cgroup.h"
+#include "worker/os/pcgroup.h"
 #include "worker/proc/denied.h"
 #include "worker/sandbox/holder.h"
 
@@ -144,7 +144,7 @@ proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
 	set_name(p->name, id, id_len);
 	if (sp->argv[0] != NULL)
 		set_name(p->command, sp->argv[0], strlen(sp->argv[0]));
-	p->cgroup = cgroups_take(ps->env->cgroups, &sp->cgroup);
+	p->cgroup = pcgroups_take(ps->env->cgroups, &sp->cgroup);
 	r = spawn(sp, &child, what_out);
 	fd_close(&sp->cgroup);
 	if (r == -1) {
@@ -191,7 +191,7 @@ proc_free(struct proc **pp)
 		map_del(&ps->by_pid, &p->pid_node);
 	TAILQ_REMOVE(&ps->all, p, entry);
 	ps->known--;
-	cgroups_give_back(ps->env->cgroups, &p->cgroup);
+	pcgroups_give_back(ps->env->cgroups, &p->cgroup);
 	kin_fini(&p->kin);
 	free(p->id);
 	free(p->json_id);
@@ -245,7 +245,7 @@ proc_close(struct proc *p)
 	p->ring.next_seq++;		/* a close has a number, too */
 	sinks_close(&p->sinks);
 	if (!p->terminated) {
-		cgroups_give_back(ps->env->cgroups, &p->cgroup);
+		pcgroups_give_back(ps->env->cgroups, &p->cgroup);
 		timer_set(&p->timer_ev, ps->env->set.closed_ttl_ms);
 	}
 	bound_closed(ps, p);

@@ -7,7 +7,7 @@
 #include "common/limit.h"
 #include "common/linux/ptree.h"
 #include "common/log.h"
-#include "worker/os/cgroup.h"
+#include "worker/os/pcgroup.h"
 
 #define KILL_PASS_MS	2		/* between two looks for descendants */
 #define KILL_PASSES	3		/* that must find nobody */
@@ -32,7 +32,7 @@ kill_pass(struct proc *p)
 	uint64_t	 next = KILL_PASS_MS;
 
 	p->orphans = 0;
-	cgroups_kill(ps->env->cgroups, p->cgroup);
+	pcgroups_kill(ps->env->cgroups, p->cgroup);
 	p->empty_passes = ptree_purge(kin_skips, kin_has, &p->kin, orphans > 0,
 	    KILL_MS, ps->events->reap, ps->arg) ? 0 : p->empty_passes + 1;
 	if (p->kill_until == 0)
@@ -45,7 +45,7 @@ kill_pass(struct proc *p)
 		p->empty_passes = KILL_PASSES;
 	}
 	if (p->empty_passes >= KILL_PASSES && p->state == PROC_CLOSED) {
-		cgroups_give_back(ps->env->cgroups, &p->cgroup);
+		pcgroups_give_back(ps->env->cgroups, &p->cgroup);
 		next = ps->env->set.closed_ttl_ms;
 		sinks_killed(&p->sinks);
 	}

@@ -28,7 +28,7 @@ struct spawn {
 	const struct rlimits *rlimits;		/* over that */
 	const struct view *view;		/* sandbox, or NULL */
 	int		 brand;			/* the mark, brand.h; or -1 */
-	int		 cgroup;		/* worker/os/cgroup.h; or -1 */
+	int		 cgroup;		/* worker/os/pcgroup.h; or -1 */
 };
 
 /* Descriptors of ours, non-blocking, close-on-exec; -1 where there is none. */

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "worker/os/cgroup.h"
 #include "worker/os/fence.h"
+#include "worker/os/pcgroup.h"
 
 void
 account_take(struct cgroups *cgroups, const Ipc__Settings *set, bool living,
@@ -18,6 +18,6 @@ account_take(struct cgroups *cgroups, const Ipc__Settings *set, bool living,
 	usage_add(&out->used, &own);
 	if (living)
 		usage_add_living(&out->used);
-	out->has_oom = cgroups_oom(cgroups, &out->oom) == 0 ||
+	out->has_oom = pcgroups_oom(cgroups, &out->oom) == 0 ||
 	    fence_oom(set, &out->oom) == 0;
 }

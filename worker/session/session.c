@@ -26,7 +26,7 @@
 #include "worker/conn/conn.h"
 #include "worker/conn/note.h"
 #include "worker/fs/watch.h"
-#include "worker/os/cgroup.h"
+#include "worker/os/pcgroup.h"
 #include "worker/sandbox/brand.h"
 #include "worker/sandbox/holder.h"
 #include "worker/session/account.h"
@@ -519,7 +519,7 @@ on_kill(void *arg)
 		timer_set(&s->kill_ev, 20);
 		return;
 	}
-	cgroups_kill_all(s->env.cgroups);
+	pcgroups_kill_all(s->env.cgroups);
 	orphans = s->orphans;
 	s->orphans = 0;
 	s->empty_passes = ptree_purge(NULL, NULL, NULL, orphans > 0,

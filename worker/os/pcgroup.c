@@ -1,4 +1,4 @@
-#include "worker/os/cgroup.h"
+#include "worker/os/pcgroup.h"
 
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
@@ -98,7 +98,7 @@ can_live(int top)
 }
 
 int
-cgroup_open_top(const char *path)
+pcgroup_open_top(const char *path)
 {
 	int	 top;
 
@@ -117,7 +117,7 @@ fork_plain(void)
 }
 
 pid_t
-cgroup_fork(int top, uint32_t number, int *dir_out)
+pcgroup_fork(int top, uint32_t number, int *dir_out)
 {
 	char	 name[16];
 	pid_t	 pid = -1;
@@ -140,7 +140,7 @@ cgroup_fork(int top, uint32_t number, int *dir_out)
 /* --- the worker --- */
 
 int
-cgroup_give_to(int dir, uid_t uid)
+pcgroup_give_to(int dir, uid_t uid)
 {
 	if (fchownat(dir, "", uid, (gid_t)-1, AT_EMPTY_PATH) == -1)
 		return -1;
@@ -222,7 +222,7 @@ read_oom(int dir, uint64_t *n_out)
 }
 
 int
-cgroups_oom(const struct cgroups *c, uint64_t *n_out)
+pcgroups_oom(const struct cgroups *c, uint64_t *n_out)
 {
 	if (c == NULL || read_oom(c->dir, n_out) == -1)
 		return -1;
@@ -231,7 +231,7 @@ cgroups_oom(const struct cgroups *c, uint64_t *n_out)
 }
 
 struct cgroups *
-cgroups_new(struct event_base *base, int dir)
+pcgroups_new(struct event_base *base, int dir)
 {
 	struct cgroups	*c;
 
@@ -257,7 +257,7 @@ name_of(unsigned number, char name[16])
 }
 
 void
-cgroups_free(struct cgroups **cp)
+pcgroups_free(struct cgroups **cp)
 {
 	struct cgroups	*c = *cp;
 	char		 name[16];
@@ -383,7 +383,7 @@ on_advance(void *arg)
 }
 
 unsigned
-cgroups_take(struct cgroups *c, int *dir_out)
+pcgroups_take(struct cgroups *c, int *dir_out)
 {
 	char		 name[16];
 	unsigned	 number;
@@ -407,7 +407,7 @@ cgroups_take(struct cgroups *c, int *dir_out)
 }
 
 void
-cgroups_give_back(struct cgroups *c, unsigned *number)
+pcgroups_give_back(struct cgroups *c, unsigned *number)
 {
 	if (c == NULL || *number == 0)
 		return;
@@ -420,7 +420,7 @@ cgroups_give_back(struct cgroups *c, unsigned *number)
 }
 
 void
-cgroups_kill(struct cgroups *c, unsigned number)
+pcgroups_kill(struct cgroups *c, unsigned number)
 {
 	char	 name[16];
 
@@ -435,14 +435,14 @@ cgroups_kill(struct cgroups *c, unsigned number)
 }
 
 void
-cgroups_kill_all(struct cgroups *c)
+pcgroups_kill_all(struct cgroups *c)
 {
 	unsigned	 i;
 
 	for (i = 1; c != NULL && i <= c->n; i++)
 		if (c->state[i - 1] != GROUP_NONE &&
 		    c->state[i - 1] != GROUP_FREE)
-			cgroups_kill(c, i);
+			pcgroups_kill(c, i);
 }
 
 /* --- a child --- */
@@ -507,7 +507,7 @@ clone_into(int dir, int (*fn)(void *), void *stack, size_t size, void *arg,
 #endif
 
 pid_t
-cgroup_clone(int dir, int (*fn)(void *), void *stack, size_t size, void *arg,
+pcgroup_clone(int dir, int (*fn)(void *), void *stack, size_t size, void *arg,
     uint32_t *clear, bool *clean)
 {
 	pid_t	 pid;

@@ -19,8 +19,8 @@
  * period of the kernel, 5 to 15 ms.  clone3() has no wrapper in the C library
  * and wants some assembly, so there are groups on x86-64 only.
  */
-#ifndef WORKER_OS_CGROUP_H
-#define WORKER_OS_CGROUP_H
+#ifndef WORKER_OS_PCGROUP_H
+#define WORKER_OS_PCGROUP_H
 
 #include <sys/types.h>
 
@@ -35,7 +35,7 @@
  * The master's directory of groups, or -1: path is empty, or nobody can be
  * started in it.
  */
-int		 cgroup_open_top(const char *path);
+int		 pcgroup_open_top(const char *path);
 
 /*
  * As fork(2), for a child of our parent (CLONE_PARENT: no handler of a library
@@ -43,7 +43,7 @@ int		 cgroup_open_top(const char *path);
  * is the group, or -1: it has none, because top is -1, number is 0 or the
  * system said no.  -1 with errno.
  */
-pid_t		 cgroup_fork(int top, uint32_t number, int *dir_out);
+pid_t		 pcgroup_fork(int top, uint32_t number, int *dir_out);
 
 /* --- for the worker --- */
 
@@ -51,39 +51,39 @@ pid_t		 cgroup_fork(int top, uint32_t number, int *dir_out);
  * Give the group at dir to the uid that will be our real one, while we may.
  * 0, or -1 with errno.
  */
-int		 cgroup_give_to(int dir, uid_t uid);
+int		 pcgroup_give_to(int dir, uid_t uid);
 
 struct cgroups;
 
 /* The groups of a session, in dir (taken).  NULL when dir is -1. */
-struct cgroups	*cgroups_new(struct event_base *base, int dir);
+struct cgroups	*pcgroups_new(struct event_base *base, int dir);
 
 /* Remove the groups that are empty; the master sees to the others. */
-void		 cgroups_free(struct cgroups **cp);
+void		 pcgroups_free(struct cgroups **cp);
 
 /*
  * Take a group that is empty: its number, above 0, and a descriptor of it, for
- * cgroup_clone() and to be closed then.  0, with *dir_out -1: there is none; c
+ * pcgroup_clone() and to be closed then.  0, with *dir_out -1: there is none; c
  * may be NULL.
  */
-unsigned	 cgroups_take(struct cgroups *c, int *dir_out);
+unsigned	 pcgroups_take(struct cgroups *c, int *dir_out);
 
 /*
  * Its process is over: *number becomes 0.  Whoever was left behind in it stays
  * there, until he ends or the session does.
  */
-void		 cgroups_give_back(struct cgroups *c, unsigned *number);
+void		 pcgroups_give_back(struct cgroups *c, unsigned *number);
 
 /*
  * How many of this session's processes the kernel has killed for want of
  * memory: 0, or -1 when nobody counts that here.
  */
-int		 cgroups_oom(const struct cgroups *c, uint64_t *n_out)
+int		 pcgroups_oom(const struct cgroups *c, uint64_t *n_out)
 		    __attribute__((warn_unused_result));
 
 /* Kill all that are in it (0: nobody), in all of them. */
-void		 cgroups_kill(struct cgroups *c, unsigned number);
-void		 cgroups_kill_all(struct cgroups *c);
+void		 pcgroups_kill(struct cgroups *c, unsigned number);
+void		 pcgroups_kill_all(struct cgroups *c);
 
 /*
  * As clone(2) with CLONE_VM: fn(arg) on a stack of so many bytes at stack.  The
@@ -93,7 +93,7 @@ void		 cgroups_kill_all(struct cgroups *c);
  * that is woken (CLONE_CHILD_CLEARTID).  *clean, which is true or false before
  * fn is called: it has none of our signal handlers.
  */
-pid_t		 cgroup_clone(int dir, int (*fn)(void *), void *stack,
+pid_t		 pcgroup_clone(int dir, int (*fn)(void *), void *stack,
 		    size_t size, void *arg, uint32_t *clear, bool *clean);
 
 #endif
