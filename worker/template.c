@@ -17,9 +17,9 @@
 #include "worker/conn/token_auth.h"
 #include "worker/conn/upgrade.h"
 #include "worker/http/http_link.h"
-#include "worker/os/fence.h"
 #include "worker/os/pcgroup.h"
 #include "worker/os/privdrop.h"
+#include "worker/os/scgroup.h"
 #include "worker/sandbox/probe.h"
 #include "worker/serve.h"
 #include "worker/session/session.h"
@@ -96,7 +96,7 @@ enter_limits(const Ipc__Assign *a, int sock, int group)
 	Ipc__Unlimited	 out = IPC__UNLIMITED__INIT;
 
 	if (is_answer_only(a) || a->asking == IPC__ASKING__ALWAYS ||
-	    fence_enter(a->settings, group) == 0)
+	    scgroup_enter(a->settings, group) == 0)
 		return true;
 	if (ipc_send(sock, IPC_unlimited, &out, -1) == -1)
 		log_warn("%s", no_limits);

@@ -6,9 +6,9 @@
  *	OUR OWN GROUP/execsrv-PID/sN
  *
  * for each controller that lets us, locked (cgfs_claim()), made again if it is
- * taken away.  The worker enters before it is the user, see worker/os/fence.h;
- * when it is gone its groups are removed here.  Where there are none, resource
- * limits of its commands stand in, if there are such.
+ * taken away.  The worker enters before it is the user, see
+ * worker/os/scgroup.h; when it is gone its groups are removed here.  Where
+ * there are none, resource limits of its commands stand in, if there are such.
  */
 #ifndef MASTER_WORKERS_FENCE_H
 #define MASTER_WORKERS_FENCE_H

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "worker/os/fence.h"
 #include "worker/os/pcgroup.h"
+#include "worker/os/scgroup.h"
 
 void
 account_take(struct cgroups *cgroups, const Ipc__Settings *set, bool living,
@@ -19,5 +19,5 @@ account_take(struct cgroups *cgroups, const Ipc__Settings *set, bool living,
 	if (living)
 		usage_add_living(&out->used);
 	out->has_oom = pcgroups_oom(cgroups, &out->oom) == 0 ||
-	    fence_oom(set, &out->oom) == 0;
+	    scgroup_oom(set, &out->oom) == 0;
 }

@@ -1,4 +1,4 @@
-#include "worker/os/fence.h"
+#include "worker/os/scgroup.h"
 
 #include <sys/stat.h>
 
@@ -31,7 +31,7 @@ enter_own(const Ipc__Fence *step)
 }
 
 int
-fence_enter(const Ipc__Settings *set, int group)
+scgroup_enter(const Ipc__Settings *set, int group)
 {
 	const Ipc__Fence	*step;
 	size_t			 i;
@@ -52,7 +52,7 @@ fence_enter(const Ipc__Settings *set, int group)
 }
 
 int
-fence_oom(const Ipc__Settings *set, uint64_t *n_out)
+scgroup_oom(const Ipc__Settings *set, uint64_t *n_out)
 {
 	char	 path[4096 + 64], text[512];
 	ssize_t	 n;
