@@ -9,13 +9,13 @@
 
 #include "common/ipc/ipc.h"
 
-struct cgroups;
+struct pcgroups;
 
 struct env {
 	struct event_base	*base;
 	Ipc__Settings		 set;		/* in force for its client */
 	unsigned		 number;	/* of the session, for people */
-	struct cgroups		*cgroups;	/* of its commands, or NULL */
+	struct pcgroups		*cgroups;	/* of its commands, or NULL */
 };
 
 #endif

@@ -45,7 +45,7 @@ enum group_state {
 	GROUP_SPENT			/* given back after that */
 };
 
-struct cgroups {
+struct pcgroups {
 	int		 dir;
 	unsigned	 n, cap;	/* numbers 1 to n */
 	unsigned	 look;		/* where to look for an empty one */
@@ -198,7 +198,7 @@ remove_dir(int dir, const char *name)
 static void	 on_advance(void *);
 
 static void
-advance_soon(struct cgroups *c)
+advance_soon(struct pcgroups *c)
 {
 
 	timer_ensure(&c->advance_ev, ADVANCE_MS);
@@ -222,7 +222,7 @@ read_oom(int dir, uint64_t *n_out)
 }
 
 int
-pcgroups_oom(const struct cgroups *c, uint64_t *n_out)
+pcgroups_oom(const struct pcgroups *c, uint64_t *n_out)
 {
 	if (c == NULL || read_oom(c->dir, n_out) == -1)
 		return -1;
@@ -230,10 +230,10 @@ pcgroups_oom(const struct cgroups *c, uint64_t *n_out)
 	return 0;
 }
 
-struct cgroups *
+struct pcgroups *
 pcgroups_new(struct event_base *base, int dir)
 {
-	struct cgroups	*c;
+	struct pcgroups	*c;
 
 	if (dir == -1)
 		return NULL;
@@ -257,9 +257,9 @@ name_of(unsigned number, char name[16])
 }
 
 void
-pcgroups_free(struct cgroups **cp)
+pcgroups_free(struct pcgroups **cp)
 {
-	struct cgroups	*c = *cp;
+	struct pcgroups	*c = *cp;
 	char		 name[16];
 	unsigned	 i;
 
@@ -278,7 +278,7 @@ pcgroups_free(struct cgroups **cp)
 
 /* Whether nobody is in it: "populated 0" in cgroup.events. */
 static bool
-is_empty(const struct cgroups *c, unsigned number)
+is_empty(const struct pcgroups *c, unsigned number)
 {
 	char	 file[64], text[128], *at;
 	ssize_t	 n;
@@ -294,7 +294,7 @@ is_empty(const struct cgroups *c, unsigned number)
 }
 
 static int
-grow(struct cgroups *c)
+grow(struct pcgroups *c)
 {
 	uint8_t	*state;
 
@@ -315,7 +315,7 @@ grow(struct cgroups *c)
  * often this one.
  */
 static bool
-discard(struct cgroups *c, unsigned number)
+discard(struct pcgroups *c, unsigned number)
 {
 	char	 name[16];
 
@@ -330,7 +330,7 @@ discard(struct cgroups *c, unsigned number)
 
 /* Make another; its number or 0. */
 static unsigned
-make(struct cgroups *c)
+make(struct pcgroups *c)
 {
 	char		 name[16];
 	unsigned	 i;
@@ -353,7 +353,7 @@ make(struct cgroups *c)
 
 /* One that is free, or became so; 0: none. */
 static unsigned
-find(struct cgroups *c)
+find(struct pcgroups *c)
 {
 	unsigned	 i, looks = 0;
 
@@ -376,14 +376,14 @@ find(struct cgroups *c)
 static void
 on_advance(void *arg)
 {
-	struct cgroups	*c = arg;
+	struct pcgroups	*c = arg;
 
 	if (find(c) == 0)
 		make(c);
 }
 
 unsigned
-pcgroups_take(struct cgroups *c, int *dir_out)
+pcgroups_take(struct pcgroups *c, int *dir_out)
 {
 	char		 name[16];
 	unsigned	 number;
@@ -407,7 +407,7 @@ pcgroups_take(struct cgroups *c, int *dir_out)
 }
 
 void
-pcgroups_give_back(struct cgroups *c, unsigned *number)
+pcgroups_give_back(struct pcgroups *c, unsigned *number)
 {
 	if (c == NULL || *number == 0)
 		return;
@@ -420,7 +420,7 @@ pcgroups_give_back(struct cgroups *c, unsigned *number)
 }
 
 void
-pcgroups_kill(struct cgroups *c, unsigned number)
+pcgroups_kill(struct pcgroups *c, unsigned number)
 {
 	char	 name[16];
 
@@ -435,7 +435,7 @@ pcgroups_kill(struct cgroups *c, unsigned number)
 }
 
 void
-pcgroups_kill_all(struct cgroups *c)
+pcgroups_kill_all(struct pcgroups *c)
 {
 	unsigned	 i;
 

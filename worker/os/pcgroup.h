@@ -53,37 +53,37 @@ pid_t		 pcgroup_fork(int top, uint32_t number, int *dir_out);
  */
 int		 pcgroup_give_to(int dir, uid_t uid);
 
-struct cgroups;
+struct pcgroups;
 
 /* The groups of a session, in dir (taken).  NULL when dir is -1. */
-struct cgroups	*pcgroups_new(struct event_base *base, int dir);
+struct pcgroups	*pcgroups_new(struct event_base *base, int dir);
 
 /* Remove the groups that are empty; the master sees to the others. */
-void		 pcgroups_free(struct cgroups **cp);
+void		 pcgroups_free(struct pcgroups **cp);
 
 /*
  * Take a group that is empty: its number, above 0, and a descriptor of it, for
  * pcgroup_clone() and to be closed then.  0, with *dir_out -1: there is none; c
  * may be NULL.
  */
-unsigned	 pcgroups_take(struct cgroups *c, int *dir_out);
+unsigned	 pcgroups_take(struct pcgroups *c, int *dir_out);
 
 /*
  * Its process is over: *number becomes 0.  Whoever was left behind in it stays
  * there, until he ends or the session does.
  */
-void		 pcgroups_give_back(struct cgroups *c, unsigned *number);
+void		 pcgroups_give_back(struct pcgroups *c, unsigned *number);
 
 /*
  * How many of this session's processes the kernel has killed for want of
  * memory: 0, or -1 when nobody counts that here.
  */
-int		 pcgroups_oom(const struct cgroups *c, uint64_t *n_out)
+int		 pcgroups_oom(const struct pcgroups *c, uint64_t *n_out)
 		    __attribute__((warn_unused_result));
 
 /* Kill all that are in it (0: nobody), in all of them. */
-void		 pcgroups_kill(struct cgroups *c, unsigned number);
-void		 pcgroups_kill_all(struct cgroups *c);
+void		 pcgroups_kill(struct pcgroups *c, unsigned number);
+void		 pcgroups_kill_all(struct pcgroups *c);
 
 /*
  * As clone(2) with CLONE_VM: fn(arg) on a stack of so many bytes at stack.  The

@@ -6,7 +6,7 @@
 #include "worker/os/scgroup.h"
 
 void
-account_take(struct cgroups *cgroups, const Ipc__Settings *set, bool living,
+account_take(struct pcgroups *cgroups, const Ipc__Settings *set, bool living,
     struct account *out)
 {
 	struct usage	 own;

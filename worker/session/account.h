@@ -8,7 +8,7 @@
 #include "common/ipc/ipc.h"
 #include "common/linux/usage.h"
 
-struct cgroups;
+struct pcgroups;
 
 struct account {
 	struct usage	 used;		/* the peak: of any one command */
@@ -18,7 +18,7 @@ struct account {
 };
 
 /* As it is now; with the living (a look at each of them), or without. */
-void	 account_take(struct cgroups *cgroups, const Ipc__Settings *set,
+void	 account_take(struct pcgroups *cgroups, const Ipc__Settings *set,
 	    bool living, struct account *out);
 
 #endif
