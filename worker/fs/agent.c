@@ -25,7 +25,7 @@
 #include "common/linux/slice.h"
 #include "worker/fs/behind.h"
 #include "worker/fs/fsop_priv.h"
-#include "worker/os/awake.h"
+#include "worker/os/busypoll.h"
 
 /* Of a request and of a result, what is sent as it is. */
 #define FIXED		offsetof(struct fsop, path)
@@ -429,15 +429,15 @@ rest(int sock)
 
 /* Until the next request is there, or is not expected soon. */
 static void
-stay_awake(int sock, struct awake *a)
+stay_awake(int sock, struct busypoll *a)
 {
 	struct pollfd	 p = { sock, POLLIN, 0 };
 	uint64_t	 now, then = clock_us();
 
-	for (; awake_stays(a, then) && poll(&p, 1, 0) == 0; then = now) {
+	for (; busypoll_stays(a, then) && poll(&p, 1, 0) == 0; then = now) {
 		sched_yield();
 		now = clock_us();
-		awake_yielded(a, then, now, false);
+		busypoll_yielded(a, then, now, false);
 	}
 }
 
@@ -446,15 +446,15 @@ agent_serve(int sock, bool quick, bool may_stay_awake)
 {
 	struct fsop_how	 wanted = { .hup = -1 };
 	struct request	 req;
-	struct awake	 awake;
+	struct busypoll	 busypoll;
 
 	slice_short();
-	awake_init(&awake, may_stay_awake);
+	busypoll_init(&busypoll, may_stay_awake);
 	/* Nobody asks how they ended. */
 	signal(SIGCHLD, SIG_IGN);
-	while (stay_awake(sock, &awake), rest(sock), try_parked(sock),
+	while (stay_awake(sock, &busypoll), rest(sock), try_parked(sock),
 	    receive(sock, &req) == 1) {
-		awake_asked(&awake, clock_us());
+		busypoll_asked(&busypoll, clock_us());
 		wanted.hup = req.fds[0];
 		if (fsop_cancelled(&wanted) == 0 &&
 		    (!quick || !run(&req, true)) &&

@@ -24,7 +24,7 @@
 /*
  * Serve requests that come on sock until it ends, then exit.  quick: try
  * bounded first (nobody did before).  It may wait for them awake, if so
- * (worker/os/awake.h).
+ * (worker/os/busypoll.h).
  */
 void	 agent_serve(int sock, bool quick, bool may_stay_awake)
 	    __attribute__((noreturn));

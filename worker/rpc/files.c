@@ -265,7 +265,7 @@ on_answer(void *arg)
 		j->held = true;
 		f->held++;
 	} else if (agent_answer_read(&j->answer, j->fd) != 0) {
-		awake_asked(&j->session->awake, clock_us());
+		busypoll_asked(&j->session->busypoll, clock_us());
 		finish(j);
 	} else if (j->answer.wants > 0) {
 		on_wish(j);

@@ -205,7 +205,7 @@ on_message(void *arg, char *text, size_t len, bool is_utf8)
 	struct session	*s = arg;
 	unsigned	 ms = ratelimit_take(&s->bucket, clock_ms());
 
-	awake_asked(&s->awake, clock_us());
+	busypoll_asked(&s->busypoll, clock_us());
 	/* Too fast: this one is the last for a while. */
 	if (ms > 0 && s->conn != NULL)
 		conn_slow(s->conn, ms);
@@ -689,7 +689,7 @@ session_init(struct session *s, const struct session_events *events,
 	s->env.set = *a->settings;
 	rlimits_init(&s->rlimits, a->settings);
 	ratelimit_init(&s->bucket, a->settings->message_rate, clock_ms());
-	awake_init(&s->awake, a->settings->busy_poll);
+	busypoll_init(&s->busypoll, a->settings->busy_poll);
 	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;
 	s->is_full = a->full;
 	s->is_draining = a->draining;
@@ -827,10 +827,10 @@ next_turn(struct session *s)
 {
 	uint64_t	 now = clock_us();
 
-	if (!awake_stays(&s->awake, now))
+	if (!busypoll_stays(&s->busypoll, now))
 		return EVLOOP_ONCE;
 	sched_yield();
-	awake_yielded(&s->awake, now, clock_us(), s->events->is_busy(s));
+	busypoll_yielded(&s->busypoll, now, clock_us(), s->events->is_busy(s));
 	/* Alone it stays until nothing happens, and so keeps answers back. */
 	return EVLOOP_ONCE | EVLOOP_NONBLOCK;
 }

@@ -28,7 +28,7 @@
 #include "common/json/json.h"
 #include "common/map.h"
 #include "worker/conn/ratelimit.h"
-#include "worker/os/awake.h"
+#include "worker/os/busypoll.h"
 #include "worker/os/env.h"
 #include "worker/os/rlimits.h"
 #include "worker/proc/overflow.h"
@@ -91,7 +91,7 @@ struct session {
 	struct rlimit		 nofile;	/* of commands */
 	struct rlimits		 rlimits;	/* of them as well */
 	struct ratelimit	 bucket;	/* messages that may come */
-	struct awake		 awake;		/* until the next one */
+	struct busypoll		 busypoll;		/* until the next one */
 
 	struct conn		*conn;		/* or NULL */
 	unsigned		 lingering;	/* that say goodbye */

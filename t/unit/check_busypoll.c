@@ -1,0 +1,169 @@
+/* worker/os/busypoll.c: who may wait awake, and for how long. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "worker/os/busypoll.h"
+
+#define BEGIN	1000000			/* us; any time but 0 */
+
+static struct busypoll	 a;
+static uint64_t		 now;
+
+/* Requests whose turns end so far apart; whether it stays after the last. */
+static bool
+ask(unsigned n, uint64_t gap)
+{
+	bool	 stays = false;
+
+	while (n-- > 0) {
+		now += gap;
+		busypoll_asked(&a, now);
+		stays = busypoll_stays(&a, now);
+	}
+	return stays;
+}
+
+static void
+setup(void)
+{
+	now = BEGIN;
+	busypoll_init(&a, true);
+}
+
+START_TEST(test_quick)
+{
+	/* The first has none before it. */
+	ck_assert(!ask(BUSYPOLL_STREAK, BUSYPOLL_GAP));
+	ck_assert(ask(1, BUSYPOLL_GAP));
+	ck_assert(ask(1000, 1));
+}
+END_TEST
+
+/* One that comes late begins anew. */
+START_TEST(test_slow)
+{
+	ck_assert(!ask(1000, BUSYPOLL_GAP + 1));
+	ck_assert(ask(BUSYPOLL_STREAK, BUSYPOLL_GAP));
+	ck_assert(!ask(1, BUSYPOLL_GAP + 1));
+	ck_assert(!ask(BUSYPOLL_STREAK - 1, 1));
+	ck_assert(ask(1, 1));
+}
+END_TEST
+
+/* What a turn takes is no pause, and each counts once. */
+START_TEST(test_turns)
+{
+	unsigned	 i;
+
+	for (i = 0; i < BUSYPOLL_STREAK; i++) {
+		now += BUSYPOLL_GAP;
+		busypoll_asked(&a, now);
+		busypoll_asked(&a, now);
+		now += 10 * BUSYPOLL_GAP;
+		ck_assert(!busypoll_stays(&a, now));
+	}
+	ck_assert(ask(1, BUSYPOLL_GAP));
+	now += BUSYPOLL_GAP + 1;
+	busypoll_asked(&a, now);
+	/* It was too late, whatever else came with it. */
+	busypoll_asked(&a, now);
+	ck_assert(!busypoll_stays(&a, now));
+}
+END_TEST
+
+/* Turns without a request neither count nor prolong it. */
+START_TEST(test_end)
+{
+	uint64_t	 t;
+
+	for (t = now; t < now + 100 * BUSYPOLL_STREAK; t++)
+		ck_assert(!busypoll_stays(&a, t));
+	ck_assert(ask(BUSYPOLL_STREAK + 1, 10));
+	for (t = now; t <= now + BUSYPOLL_POLL; t++)
+		ck_assert(busypoll_stays(&a, t));
+	ck_assert(!busypoll_stays(&a, t));
+	/* Nor is it begun again. */
+	ck_assert(!busypoll_stays(&a, now));
+	ck_assert(ask(1, BUSYPOLL_GAP));
+}
+END_TEST
+
+/* Nothing until so long after now, however often it is asked; then again. */
+static void
+sleeps_for(uint64_t pause)
+{
+	uint64_t	 until = now + pause;
+
+	ck_assert(!busypoll_stays(&a, now));
+	while (now < until - 100)
+		ck_assert(!ask(1, 100));
+	ck_assert(ask(1, 100));
+}
+
+/* Somebody else computes: for a while it is as if it might not. */
+START_TEST(test_others)
+{
+	now += 2 * BUSYPOLL_SOON;
+	ck_assert(ask(BUSYPOLL_STREAK + 1, 10));
+	busypoll_yielded(&a, now, now + BUSYPOLL_YIELD, false);
+	ck_assert(ask(1, BUSYPOLL_GAP));
+	busypoll_yielded(&a, now, now + BUSYPOLL_YIELD_TO, true);
+	ck_assert(ask(1, BUSYPOLL_GAP));
+	busypoll_yielded(&a, now - BUSYPOLL_YIELD - 1, now, false);
+	sleeps_for(BUSYPOLL_PAUSE);
+	ck_assert(ask(10, 100));
+	busypoll_yielded(&a, now - BUSYPOLL_YIELD_TO - 1, now, true);
+	sleeps_for(BUSYPOLL_PAUSE_2);
+}
+END_TEST
+
+/* For longer when it happens again, until it has not for a while. */
+START_TEST(test_others_stay)
+{
+	int	 i;
+
+	now += 2 * BUSYPOLL_SOON;
+	ck_assert(ask(BUSYPOLL_STREAK + 1, 10));
+	busypoll_yielded(&a, now - BUSYPOLL_YIELD - 1, now, false);
+	sleeps_for(BUSYPOLL_PAUSE);
+	for (i = 0; i < 3; i++) {
+		ck_assert(ask(BUSYPOLL_SOON / 100 - 10, 100));
+		busypoll_yielded(&a, now - BUSYPOLL_YIELD - 1, now, false);
+		sleeps_for(BUSYPOLL_PAUSE_2);
+	}
+	ck_assert(ask(BUSYPOLL_SOON / 100 + 10, 100));
+	busypoll_yielded(&a, now - BUSYPOLL_YIELD - 1, now, false);
+	sleeps_for(BUSYPOLL_PAUSE);
+}
+END_TEST
+
+START_TEST(test_never)
+{
+	busypoll_init(&a, false);
+	ck_assert(!ask(1000, 1));
+}
+END_TEST
+
+int
+main(void)
+{
+	SRunner	*r;
+	Suite	*s = suite_create("busypoll");
+	TCase	*t = tcase_create("all");
+	int	 failed;
+
+	tcase_add_checked_fixture(t, setup, NULL);
+	tcase_add_test(t, test_quick);
+	tcase_add_test(t, test_slow);
+	tcase_add_test(t, test_turns);
+	tcase_add_test(t, test_end);
+	tcase_add_test(t, test_others);
+	tcase_add_test(t, test_others_stay);
+	tcase_add_test(t, test_never);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
