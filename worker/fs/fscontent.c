@@ -1,5 +1,5 @@
 /* The content of one file to another: see fstree.h. */
-#include "worker/fs/fstree.h"
+#include "worker/fs/dirstack.h"
 
 #include <errno.h>
 #include <stdlib.h>

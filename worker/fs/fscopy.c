@@ -24,7 +24,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
-#include "worker/fs/fstree.h"
+#include "worker/fs/dirstack.h"
 #include "worker/fs/lookup.h"
 
 #define MODE	0777			/* what is copied of it */

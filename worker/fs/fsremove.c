@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "worker/fs/fstree.h"
+#include "worker/fs/dirstack.h"
 #include "worker/fs/lookup.h"
 
 #define ROUNDS	16	/* through a folder that somebody fills meanwhile */

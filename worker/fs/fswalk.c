@@ -25,7 +25,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/map.h"
-#include "worker/fs/fstree.h"
+#include "worker/fs/dirstack.h"
 
 #define NAMES		(64 * 1024 * 1024)	/* bytes of a folder's names */
 #define NAMES_QUICK	(LIMIT_QUICK_ENTRIES * 64)

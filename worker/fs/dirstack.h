@@ -5,8 +5,8 @@
  * no more than CHAIN_OPEN descriptors: those at the top are closed and found
  * again by ".." on the way back, if it leads to the same folder.
  */
-#ifndef WORKER_FS_FSTREE_H
-#define WORKER_FS_FSTREE_H
+#ifndef WORKER_FS_DIRSTACK_H
+#define WORKER_FS_DIRSTACK_H
 
 #include <sys/stat.h>
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 /* Chains of folders and the names in one, by themselves. */
-#include "worker/fs/fstree.h"
+#include "worker/fs/dirstack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -167,8 +167,8 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("fstree");
-	TCase	*t = tcase_create("fstree");
+	Suite	*s = suite_create("dirstack");
+	TCase	*t = tcase_create("dirstack");
 	SRunner	*sr = srunner_create(s);
 	int	 failed;
 

@@ -1,4 +1,4 @@
-#include "worker/fs/fstree.h"
+#include "worker/fs/dirstack.h"
 
 #include <linux/openat2.h>
 
