@@ -18,8 +18,8 @@
 
 #include "common/fd.h"
 #include "t/unit/left_out.h"
+#include "worker/fs/localfs.h"
 #include "worker/fs/lookup.h"
-#include "worker/fs/mounts.h"
 
 #define NROWS(a)	(sizeof(a) / sizeof((a)[0]))
 

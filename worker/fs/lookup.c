@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "worker/fs/mounts.h"
+#include "worker/fs/localfs.h"
 #include "worker/fs/ownproc.h"
 
 #ifndef RESOLVE_CACHED

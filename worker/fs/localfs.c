@@ -1,4 +1,4 @@
-#include "worker/fs/mounts.h"
+#include "worker/fs/localfs.h"
 
 #include <sys/stat.h>
 #include <sys/types.h>

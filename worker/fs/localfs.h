@@ -2,8 +2,8 @@
  * Which file systems surely answer: those on this machine, not on a server
  * or in another process (proc_pid_mountinfo(5)).
  */
-#ifndef WORKER_FS_MOUNTS_H
-#define WORKER_FS_MOUNTS_H
+#ifndef WORKER_FS_LOCALFS_H
+#define WORKER_FS_LOCALFS_H
 
 #include <stdbool.h>
 #include <stdint.h>
