@@ -18,7 +18,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
-#include "worker/fs/behind.h"
+#include "worker/fs/writeback.h"
 
 #define FIXED	(offsetof(struct fsop, path) + 1) /* and where to answer */
 #define WHERE_LINE	2
@@ -562,7 +562,7 @@ START_TEST(test_no_leaks)
 	ck_assert(children_within(false, PATIENCE));
 	ck_assert_uint_eq(count_fds(getpid()), mine);
 	/* It may be about to close what the last one was about. */
-	ck_assert_uint_le(count_fds(agent), its + 8 + BEHIND_FILES);
+	ck_assert_uint_le(count_fds(agent), its + 8 + WRITEBACK_FILES);
 }
 END_TEST
 

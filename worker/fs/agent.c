@@ -23,8 +23,8 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/linux/slice.h"
-#include "worker/fs/behind.h"
 #include "worker/fs/fsop_priv.h"
+#include "worker/fs/writeback.h"
 #include "worker/os/busypoll.h"
 
 /* Of a request and of a result, what is sent as it is. */
@@ -53,7 +53,7 @@ static_assert(sizeof(struct head) <=
     sizeof(((struct agent_answer *)NULL)->head), "room for a head");
 
 /* The agent's, not its children's. */
-static struct behind	 behind;
+static struct writeback	 writeback;
 static int		 kept = -1;	/* for answers, unless one takes it */
 
 struct request {
@@ -305,7 +305,7 @@ run(struct request *req, bool bounded)
 	if (is_done && answer(req->fds[0], &r, stays) && stays)
 		give_line(req);
 	if (bounded)
-		behind_add(&behind, &r.behind);
+		writeback_add(&writeback, &r.writeback);
 	fsop_result_fini(&r);
 	return is_done;
 }
@@ -421,10 +421,10 @@ static void
 rest(int sock)
 {
 	struct pollfd	 p = { sock, POLLIN, 0 };
-	int		 ms = behind_wait_ms(&behind);
+	int		 ms = writeback_wait_ms(&writeback);
 
 	if (ms == 0 || (ms > 0 && poll(&p, 1, ms) == 0))
-		behind_flush(&behind);
+		writeback_flush(&writeback);
 }
 
 /* Until the next request is there, or is not expected soon. */
@@ -462,7 +462,7 @@ agent_serve(int sock, bool quick, bool may_stay_awake)
 			park(&req);
 		close_fds(req.fds);
 	}
-	behind_flush(&behind);
+	writeback_flush(&writeback);
 	_exit(0);
 }
 

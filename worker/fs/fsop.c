@@ -12,8 +12,8 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
-#include "worker/fs/behind.h"
 #include "worker/fs/lookup.h"
+#include "worker/fs/writeback.h"
 
 static fsop_fn *const functions[FSOP_KINDS] = {
 #define FSOP(name, fn)	[FSOP_##name] = fn,
@@ -27,17 +27,17 @@ void
 fsop_result_init(struct fsop_result *r)
 {
 	memset(r, 0, sizeof(*r));
-	r->fd = r->behind = -1;
+	r->fd = r->writeback = -1;
 	buf_init(&r->payload, LIMIT_MESSAGE);
 }
 
 void
 fsop_result_fini(struct fsop_result *r)
 {
-	struct behind	 b = { .n = 0 };
+	struct writeback	 b = { .n = 0 };
 
-	behind_add(&b, &r->behind);
-	behind_flush(&b);
+	writeback_add(&b, &r->writeback);
+	writeback_flush(&b);
 	fd_close(&r->fd);
 	buf_fini(&r->payload);
 }

@@ -94,7 +94,7 @@ struct fsop_result {
 	uint32_t	 mode;		/* STAT: of what a link leads to */
 	/* What is above travels as it is (agent.c). */
 	int		 fd;		/* OPEN: the caller's; else -1 */
-	int		 behind;	/* WRITE: for behind_add(), or -1 */
+	int		 writeback;	/* WRITE: for writeback_add(), or -1 */
 	struct buf	 payload;
 };
 

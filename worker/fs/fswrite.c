@@ -9,7 +9,7 @@
  * Nothing is synced.  But a file system that puts off where new content goes
  * (ext4) would have an empty file after a power failure, for half a minute: so
  * it is told to begin with writing out, a moment after the answer is given
- * (worker/fs/behind.h).  With rename(2) over the old name ext4 does that by
+ * (worker/fs/writeback.h).  With rename(2) over the old name ext4 does that by
  * itself, while we wait: half of what such a request cost.  Hence names are
  * exchanged.
  */
@@ -176,7 +176,7 @@ replace_whole(int *fd, const struct stat *st, const struct fsop *op,
 		rv = take_place(new_fd, dir, name, st);
 	/* Nobody can run a file that is open for writing. */
 	if (rv == 0)
-		r->behind = fsop_reopen(new_fd, O_RDONLY);
+		r->writeback = fsop_reopen(new_fd, O_RDONLY);
 	fd_close(&new_fd);
 	fd_close(&dir);
 	return rv == -1 && is_hindrance(errno) ? 1 : rv;

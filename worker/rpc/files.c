@@ -11,7 +11,7 @@
 #include "common/limit.h"
 #include "worker/conn/conn.h"
 #include "worker/fs/agent.h"
-#include "worker/fs/behind.h"
+#include "worker/fs/writeback.h"
 #include "worker/sandbox/holder.h"
 
 /* An operation that is done by an agent. */
@@ -47,8 +47,8 @@ struct files {
 	uint64_t		 holds;		/* bytes, of all jobs */
 	struct job		*taking;	/* a long answer */
 	struct timer		 retry_ev;	/* an agent's queue was full */
-	struct behind		 behind;
-	struct timer		 behind_ev;
+	struct writeback		 writeback;
+	struct timer		 writeback_ev;
 };
 
 #define RETRY_MS	2
@@ -71,23 +71,23 @@ on_behind(void *arg)
 {
 	struct files	*f = arg;
 
-	behind_flush(&f->behind);
+	writeback_flush(&f->writeback);
 }
 
 static void
 free_events(struct files *f)
 {
 	timer_stop(&f->retry_ev);
-	timer_stop(&f->behind_ev);
+	timer_stop(&f->writeback_ev);
 }
 
 /* The time begins with the first, or one after the other would put it off. */
 static void
 leave_behind(struct files *f, struct fsop_result *r)
 {
-	if (r->behind != -1 && f->behind.n == 0)
-		timer_set(&f->behind_ev, BEHIND_MS);
-	behind_add(&f->behind, &r->behind);
+	if (r->writeback != -1 && f->writeback.n == 0)
+		timer_set(&f->writeback_ev, WRITEBACK_MS);
+	writeback_add(&f->writeback, &r->writeback);
 }
 
 static struct files *
@@ -100,7 +100,7 @@ get(struct session *s)
 	if ((f = calloc(1, sizeof(*f))) == NULL)
 		return NULL;
 	timer_init(&f->retry_ev, s->env.base, on_retry, s);
-	timer_init(&f->behind_ev, s->env.base, on_behind, f);
+	timer_init(&f->writeback_ev, s->env.base, on_behind, f);
 	map_init(&f->handles);
 	TAILQ_INIT(&f->jobs);
 	TAILQ_INIT(&f->asking);
@@ -619,7 +619,7 @@ files_free(struct session *s)
 		return;
 	files_on_conn_end(s);
 	map_fini(&f->handles);
-	behind_flush(&f->behind);
+	writeback_flush(&f->writeback);
 	free_events(f);
 	free(f);
 	s->files = NULL;

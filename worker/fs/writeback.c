@@ -1,4 +1,4 @@
-#include "worker/fs/behind.h"
+#include "worker/fs/writeback.h"
 
 #include <sys/stat.h>
 
@@ -19,20 +19,20 @@ begin(int *fdp)
 }
 
 void
-behind_add(struct behind *b, int *fdp)
+writeback_add(struct writeback *b, int *fdp)
 {
 	if (*fdp == -1)
 		return;
-	if (b->n == BEHIND_FILES)
-		behind_flush(b);
+	if (b->n == WRITEBACK_FILES)
+		writeback_flush(b);
 	if (b->n == 0)
-		b->due = clock_ms() + BEHIND_MS;
+		b->due = clock_ms() + WRITEBACK_MS;
 	b->fds[b->n++] = *fdp;
 	*fdp = -1;
 }
 
 int
-behind_wait_ms(const struct behind *b)
+writeback_wait_ms(const struct writeback *b)
 {
 	uint64_t	 now;
 
@@ -43,7 +43,7 @@ behind_wait_ms(const struct behind *b)
 }
 
 void
-behind_flush(struct behind *b)
+writeback_flush(struct writeback *b)
 {
 	while (b->n > 0)
 		begin(&b->fds[--b->n]);

@@ -4,28 +4,28 @@
  * and again pays for the last one only, since the others have no name any more
  * by then.
  */
-#ifndef WORKER_FS_BEHIND_H
-#define WORKER_FS_BEHIND_H
+#ifndef WORKER_FS_WRITEBACK_H
+#define WORKER_FS_WRITEBACK_H
 
 #include <stdint.h>
 
-#define BEHIND_MS	20	/* so long one waits at most */
-#define BEHIND_FILES	16
+#define WRITEBACK_MS	20	/* so long one waits at most */
+#define WRITEBACK_FILES	16
 
 /* All zero: none. */
-struct behind {
-	int		 fds[BEHIND_FILES];
+struct writeback {
+	int		 fds[WRITEBACK_FILES];
 	unsigned	 n;
 	uint64_t	 due;		/* clock_ms(), of the first */
 };
 
 /* Take *fdp, which becomes -1; -1 is fine. */
-void	 behind_add(struct behind *b, int *fdp);
+void	 writeback_add(struct writeback *b, int *fdp);
 
-/* ms until behind_flush() is due, or -1: there is none. */
-int	 behind_wait_ms(const struct behind *b);
+/* ms until writeback_flush() is due, or -1: there is none. */
+int	 writeback_wait_ms(const struct writeback *b);
 
 /* Begin with all of them, and close them. */
-void	 behind_flush(struct behind *b);
+void	 writeback_flush(struct writeback *b);
 
 #endif
