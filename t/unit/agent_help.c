@@ -15,7 +15,7 @@
 
 int			 sock = -1;
 pid_t			 agent;
-struct agent_line	 line;
+struct fsagent_line	 line;
 
 static int		 theirs = -1;
 
@@ -25,7 +25,7 @@ start_agent(bool quick)
 	ck_assert_int_ne(agent = fork(), -1);
 	if (agent == 0) {
 		close(sock);
-		agent_serve(theirs, quick, true);
+		fsagent_serve(theirs, quick, true);
 	}
 	fd_close(&theirs);
 }
@@ -41,7 +41,7 @@ agent_setup(void)
 	sock = pair[0];
 	theirs = pair[1];
 	agent = 0;
-	agent_line_init(&line);
+	fsagent_line_init(&line);
 }
 
 void
@@ -51,7 +51,7 @@ agent_teardown(void)
 
 	fd_close(&sock);
 	fd_close(&theirs);
-	agent_line_fini(&line);
+	fsagent_line_fini(&line);
 	if (agent != 0) {
 		ck_assert_int_eq(waitpid(agent, &status, 0), agent);
 		ck_assert_int_eq(status, 0);
@@ -60,17 +60,17 @@ agent_teardown(void)
 }
 
 int
-ask_on(struct agent_line *l, const struct fsop *op,
-    const struct agent_answer *a)
+ask_on(struct fsagent_line *l, const struct fsop *op,
+    const struct fsagent_answer *a)
 {
 	struct fsop	 copy = *op;
 	int		 data = -1, fd;
 
-	if (op->data != NULL && op->len > AGENT_INLINE) {
-		ck_assert_int_ne(data = agent_data(op), -1);
+	if (op->data != NULL && op->len > FSAGENT_INLINE) {
+		ck_assert_int_ne(data = fsagent_data(op), -1);
 		copy.data = NULL;
 	}
-	ck_assert_int_ne(fd = agent_ask(sock, &copy, data, l, a), -1);
+	ck_assert_int_ne(fd = fsagent_ask(sock, &copy, data, l, a), -1);
 	fd_close(&data);
 	return fd;
 }
@@ -78,29 +78,29 @@ ask_on(struct agent_line *l, const struct fsop *op,
 int
 ask(const struct fsop *op)
 {
-	static const struct agent_answer	 other;
-	struct agent_line	 taken = { -1, &other, AGENT_LINE_EVER };
+	static const struct fsagent_answer	 other;
+	struct fsagent_line	 taken = { -1, &other, AGENT_LINE_EVER };
 
 	return ask_on(&taken, op, NULL);
 }
 
 int
-read_on(struct agent_answer *a, int fd)
+read_on(struct fsagent_answer *a, int fd)
 {
 	struct pollfd	 p = { fd, POLLIN, 0 };
 	int		 rv;
 
-	agent_answer_init(a);
-	while ((rv = agent_answer_read(a, fd)) == 0) {
+	fsagent_answer_init(a);
+	while ((rv = fsagent_answer_read(a, fd)) == 0) {
 		if (a->wants > 0)
-			ck_assert_int_eq(agent_let_hold(a, fd), 0);
+			ck_assert_int_eq(fsagent_let_hold(a, fd), 0);
 		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
 	}
 	return rv;
 }
 
 int
-hear(struct agent_answer *a, int *fd)
+hear(struct fsagent_answer *a, int *fd)
 {
 	int	 rv = read_on(a, *fd);
 
@@ -109,24 +109,24 @@ hear(struct agent_answer *a, int *fd)
 }
 
 int
-outcome(const struct agent_answer *a)
+outcome(const struct fsagent_answer *a)
 {
 	return a->r.why != FSWHY_NONE ? 1000 + (int)a->r.why : a->r.error;
 }
 
 int
-do_it(const struct fsop *op, struct agent_answer *a)
+do_it(const struct fsop *op, struct fsagent_answer *a)
 {
 	int	 fd = ask_on(&line, op, a);
 
 	ck_assert_int_eq(read_on(a, fd), 1);
-	agent_end(&line, a, &fd);
+	fsagent_end(&line, a, &fd);
 	ck_assert_int_eq(fd, -1);
 	return outcome(a);
 }
 
 void
-has_content(struct agent_answer *a, const void *want, size_t len)
+has_content(struct fsagent_answer *a, const void *want, size_t len)
 {
 	char	 room[64];
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "t/unit/fstree_help.h"
-#include "worker/fs/agent.h"
+#include "worker/fs/fsagent.h"
 
 #define PATIENCE	20000		/* ms, for what should be quick */
 
@@ -18,7 +18,7 @@
 /* Where it is asked, and where it answers; sock is closed by the teardown. */
 extern int		 sock;
 extern pid_t		 agent;		/* 0: not started yet */
-extern struct agent_line line;
+extern struct fsagent_line line;
 
 void	 agent_setup(void);
 void	 start_agent(bool quick);
@@ -27,25 +27,25 @@ void	 start_agent(bool quick);
 void	 agent_teardown(void);
 
 /* Ask it, for a; or for an answer on a socket of its own. */
-int	 ask_on(struct agent_line *l, const struct fsop *op,
-	    const struct agent_answer *a);
+int	 ask_on(struct fsagent_line *l, const struct fsop *op,
+	    const struct fsagent_answer *a);
 int	 ask(const struct fsop *op);
 
 /*
- * Read an answer to its end: what agent_answer_read() said last.  hear() closes
- * its descriptor.
+ * Read an answer to its end: what fsagent_answer_read() said last.  hear()
+ * closes its descriptor.
  */
-int	 read_on(struct agent_answer *a, int fd);
-int	 hear(struct agent_answer *a, int *fd);
+int	 read_on(struct fsagent_answer *a, int fd);
+int	 hear(struct fsagent_answer *a, int *fd);
 
 /* What came of it, as op_run() has it. */
-int	 outcome(const struct agent_answer *a);
+int	 outcome(const struct fsagent_answer *a);
 
 /* Ask and hear: the result of the operation; a is the caller's to end. */
-int	 do_it(const struct fsop *op, struct agent_answer *a);
+int	 do_it(const struct fsop *op, struct fsagent_answer *a);
 
 /* The bytes that were read; a quick agent may give the file instead. */
-void	 has_content(struct agent_answer *a, const void *want, size_t len);
+void	 has_content(struct fsagent_answer *a, const void *want, size_t len);
 
 size_t	 count_fds(pid_t pid);
 

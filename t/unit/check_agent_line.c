@@ -15,7 +15,7 @@
 /* One socket for one answer after another, if it is quick. */
 START_TEST(test_line)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	int			 fd = -1, i;
 
@@ -25,7 +25,7 @@ START_TEST(test_line)
 	for (i = 0; i < 10; i++) {
 		ck_assert_int_eq(do_it(&op, &a), 0);
 		has_content(&a, "hello", 5);
-		agent_answer_fini(&a);
+		fsagent_answer_fini(&a);
 		if (i > 0)
 			ck_assert_int_eq(line.fd, fd);
 		fd = line.fd;
@@ -38,7 +38,7 @@ END_TEST
 /* Who comes while it is in use gets another; and the answers are not mixed. */
 START_TEST(test_line_taken)
 {
-	struct agent_answer	 a, b;
+	struct fsagent_answer	 a, b;
 	struct fsop		 op;
 	int			 fd[2], i;
 
@@ -53,13 +53,13 @@ START_TEST(test_line_taken)
 		ck_assert_ptr_eq(line.user, &a);
 		ck_assert_int_eq(read_on(&b, fd[1]), 1);
 		has_content(&b, "world", 5);
-		agent_end(&line, &b, &fd[1]);
+		fsagent_end(&line, &b, &fd[1]);
 		ck_assert_int_eq(line.fd, -1);
 		ck_assert_int_eq(read_on(&a, fd[0]), 1);
 		has_content(&a, "hello", 5);
-		agent_end(&line, &a, &fd[0]);
-		agent_answer_fini(&a);
-		agent_answer_fini(&b);
+		fsagent_end(&line, &a, &fd[0]);
+		fsagent_answer_fini(&a);
+		fsagent_answer_fini(&b);
 	}
 }
 END_TEST
@@ -67,7 +67,7 @@ END_TEST
 /* It goes with who does not wait for the end, or with a child; then anew. */
 START_TEST(test_line_lost)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	int			 fd, i;
 
@@ -76,20 +76,20 @@ START_TEST(test_line_lost)
 	for (i = 0; i < 5; i++) {
 		op_init(&op, FSOP_STAT, "f", NULL);
 		ck_assert_int_eq(do_it(&op, &a), 0);
-		agent_answer_fini(&a);
+		fsagent_answer_fini(&a);
 		ck_assert_int_ne(line.fd, -1);
 		fd = ask_on(&line, &op, &a);
-		agent_answer_init(&a);
-		agent_end(&line, &a, &fd);
+		fsagent_answer_init(&a);
+		fsagent_end(&line, &a, &fd);
 		ck_assert_int_eq(line.fd, -1);
 		ck_assert_int_eq(do_it(&op, &a), 0);
 		ck_assert_uint_eq(a.r.size, 5);
-		agent_answer_fini(&a);
+		fsagent_answer_fini(&a);
 		ck_assert_int_ne(line.fd, -1);
 		op_init(&op, FSOP_READ, "long", NULL);
 		ck_assert_int_eq(do_it(&op, &a), 0);
 		ck_assert_uint_eq(a.r.payload.len, 10000000);
-		agent_answer_fini(&a);
+		fsagent_answer_fini(&a);
 		ck_assert_int_eq(line.fd, -1);
 	}
 	ck_assert(children_within(false, PATIENCE));
@@ -99,32 +99,32 @@ END_TEST
 /* An open file and data find their places behind no socket, too. */
 START_TEST(test_line_files)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	char			*big;
 	int			 fd, i;
 
-	ck_assert_ptr_nonnull(big = malloc(AGENT_INLINE + 1));
-	memset(big, 'b', AGENT_INLINE + 1);
+	ck_assert_ptr_nonnull(big = malloc(FSAGENT_INLINE + 1));
+	memset(big, 'b', FSAGENT_INLINE + 1);
 	start_agent(true);
 	op_init(&op, FSOP_OPEN, "f", NULL);
 	op.replace = true;
 	ck_assert_int_eq(do_it(&op, &a), 0);
 	ck_assert_int_ne(fd = a.r.fd, -1);
 	a.r.fd = -1;
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	for (i = 0; i < 3; i++) {
 		ck_assert_int_ne(line.fd, -1);
 		op_init(&op, FSOP_PWRITE, "", NULL);
 		op.fd = fd;
 		op.data = big;
-		op.len = AGENT_INLINE + 1;
+		op.len = FSAGENT_INLINE + 1;
 		op.offset = (uint64_t)i * op.len;
 		ck_assert_int_eq(do_it(&op, &a), 0);
-		agent_answer_fini(&a);
+		fsagent_answer_fini(&a);
 	}
 	sh("test $(tr -d b < f | wc -c) = 0;"
-	    "test $(stat -c %%s f) = %d", 3 * (AGENT_INLINE + 1));
+	    "test $(stat -c %%s f) = %d", 3 * (FSAGENT_INLINE + 1));
 	fd_close(&fd);
 	free(big);
 }
@@ -133,7 +133,7 @@ END_TEST
 /* An operation that takes long does not keep it from the others. */
 START_TEST(test_line_held)
 {
-	struct agent_answer	 a, b;
+	struct fsagent_answer	 a, b;
 	struct fsop		 op;
 	struct pollfd		 p = { -1, POLLIN, 0 };
 	int			 i;
@@ -142,40 +142,40 @@ START_TEST(test_line_held)
 	start_agent(true);
 	op_init(&op, FSOP_READ, "long", NULL);
 	p.fd = ask_on(&line, &op, &a);
-	agent_answer_init(&a);
+	fsagent_answer_init(&a);
 	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
-	ck_assert_int_eq(agent_answer_read(&a, p.fd), 0);
+	ck_assert_int_eq(fsagent_answer_read(&a, p.fd), 0);
 	ck_assert_uint_gt(a.wants, 0);
 	/* Long ago, that is. */
-	line.since -= AGENT_LINE_MS;
+	line.since -= FSAGENT_LINE_MS;
 	op_init(&op, FSOP_READ, "f", NULL);
 	for (i = 0; i < 3; i++) {
 		ck_assert_int_eq(do_it(&op, &b), 0);
 		has_content(&b, "hello", 5);
-		agent_answer_fini(&b);
+		fsagent_answer_fini(&b);
 		ck_assert_int_ne(line.fd, -1);
 		ck_assert_ptr_null(line.user);
 	}
 	i = line.fd;
-	ck_assert_int_eq(agent_let_hold(&a, p.fd), 0);
+	ck_assert_int_eq(fsagent_let_hold(&a, p.fd), 0);
 	do
 		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
-	while (agent_answer_read(&a, p.fd) == 0);
+	while (fsagent_answer_read(&a, p.fd) == 0);
 	ck_assert_uint_eq(a.r.payload.len, 10000000);
-	agent_end(&line, &a, &p.fd);
-	agent_answer_fini(&a);
+	fsagent_end(&line, &a, &p.fd);
+	fsagent_answer_fini(&a);
 	ck_assert_int_eq(line.fd, i);
 	ck_assert_int_eq(do_it(&op, &b), 0);
-	agent_answer_fini(&b);
+	fsagent_answer_fini(&b);
 }
 END_TEST
 
 /* It stays where it is when there is no room for a request. */
 START_TEST(test_line_full)
 {
-	static const struct agent_answer	 other;
-	struct agent_answer	 a;
-	struct agent_line	 taken = { -1, &other, AGENT_LINE_EVER };
+	static const struct fsagent_answer	 other;
+	struct fsagent_answer	 a;
+	struct fsagent_line	 taken = { -1, &other, AGENT_LINE_EVER };
 	struct fsop		 op;
 	int			 fds[2000], n = 0, fd, was;
 
@@ -183,25 +183,25 @@ START_TEST(test_line_full)
 	start_agent(true);
 	op_init(&op, FSOP_STAT, "f", NULL);
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	ck_assert_int_ne(was = line.fd, -1);
 	ck_assert_int_eq(kill(agent, SIGSTOP), 0);
-	while ((fd = agent_ask(sock, &op, -1, &taken, NULL)) != -1) {
+	while ((fd = fsagent_ask(sock, &op, -1, &taken, NULL)) != -1) {
 		ck_assert_int_lt(n, 2000);
 		fds[n++] = fd;
 	}
 	ck_assert_int_eq(errno, EAGAIN);
-	ck_assert_int_eq(agent_ask(sock, &op, -1, &line, &a), -1);
+	ck_assert_int_eq(fsagent_ask(sock, &op, -1, &line, &a), -1);
 	ck_assert_int_eq(errno, EAGAIN);
 	ck_assert_int_eq(line.fd, was);
 	ck_assert_ptr_null(line.user);
 	ck_assert_int_eq(kill(agent, SIGCONT), 0);
 	while (n > 0) {
 		ck_assert_int_eq(hear(&a, &fds[--n]), 1);
-		agent_answer_fini(&a);
+		fsagent_answer_fini(&a);
 	}
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	ck_assert_int_eq(line.fd, was);
 }
 END_TEST
@@ -209,7 +209,7 @@ END_TEST
 /* Nor does what is cancelled leave anything behind. */
 START_TEST(test_line_leaks)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	size_t			 its;
 	int			 fd, i;
@@ -218,19 +218,19 @@ START_TEST(test_line_leaks)
 	start_agent(true);
 	op_init(&op, FSOP_STAT, "f", NULL);
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	its = count_fds(agent);
 	for (i = 0; i < 100; i++) {
 		fd = ask_on(&line, &op, &a);
-		agent_answer_init(&a);
-		agent_end(&line, &a, &fd);
+		fsagent_answer_init(&a);
+		fsagent_end(&line, &a, &fd);
 		if (i % 3 == 0)
 			continue;
 		ck_assert_int_eq(do_it(&op, &a), 0);
-		agent_answer_fini(&a);
+		fsagent_answer_fini(&a);
 	}
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	ck_assert_uint_eq(count_fds(agent), its);
 }
 END_TEST
@@ -238,7 +238,7 @@ END_TEST
 /* A packet that is refused takes the line along: who waits there hears it. */
 START_TEST(test_line_refused)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	int			 fd;
 
@@ -246,18 +246,18 @@ START_TEST(test_line_refused)
 	start_agent(true);
 	op_init(&op, FSOP_STAT, "f", NULL);
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	ck_assert_int_ne(line.fd, -1);
 	op.kind = FSOP_KINDS;
 	fd = ask_on(&line, &op, &a);
 	ck_assert_int_eq(read_on(&a, fd), -1);
 	ck_assert_int_eq(outcome(&a), REFUSED(DIED));
-	agent_end(&line, &a, &fd);
-	agent_answer_fini(&a);
+	fsagent_end(&line, &a, &fd);
+	fsagent_answer_fini(&a);
 	ck_assert_int_eq(line.fd, -1);
 	op.kind = FSOP_STAT;
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	ck_assert_int_ne(line.fd, -1);
 }
 END_TEST
@@ -265,7 +265,7 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("agent_line");
+	Suite	*s = suite_create("fsagent_line");
 	TCase	*t = tcase_create("all");
 	SRunner	*sr;
 	int	 failed;

@@ -10,7 +10,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "worker/conn/conn.h"
-#include "worker/fs/agent.h"
+#include "worker/fs/fsagent.h"
 #include "worker/fs/writeback.h"
 #include "worker/sandbox/holder.h"
 
@@ -34,7 +34,7 @@ struct job {
 	bool			 asks;		/* whether it may hold more */
 	uint64_t		 holds;		/* bytes, at most */
 	uint64_t		 begun;		/* ms; or allowed to go on */
-	struct agent_answer	 answer;
+	struct fsagent_answer	 answer;
 };
 
 struct files {
@@ -182,11 +182,11 @@ job_free(struct job *j)
 	if (j->handle != NULL)
 		handle_release(j->handle);
 	io_stop(&j->ev);
-	agent_end(holder_line(j->holder), &j->answer, &j->fd);
+	fsagent_end(holder_line(j->holder), &j->answer, &j->fd);
 	holder_use(j->holder, false);
 	fd_close(&j->data);
 	free(j->copy);
-	agent_answer_fini(&j->answer);
+	fsagent_answer_fini(&j->answer);
 	free(j);
 }
 
@@ -264,7 +264,7 @@ on_answer(void *arg)
 		io_stop(&j->ev);
 		j->held = true;
 		f->held++;
-	} else if (agent_answer_read(&j->answer, j->fd) != 0) {
+	} else if (fsagent_answer_read(&j->answer, j->fd) != 0) {
 		busypoll_asked(&j->session->busypoll, clock_us());
 		finish(j);
 	} else if (j->answer.wants > 0) {
@@ -375,7 +375,7 @@ let_hold(struct session *s)
 		j->asks = false;
 		f->holds += j->holds = j->answer.wants;
 		j->begun = clock_ms();
-		if (agent_let_hold(&j->answer, j->fd) == -1)
+		if (fsagent_let_hold(&j->answer, j->fd) == -1)
 			fail(j, errno, FSWHY_NONE);
 	}
 }
@@ -399,7 +399,7 @@ start_job(struct job *j)
 			return -1;
 		}
 	}
-	j->fd = agent_ask(holder_sock(j->holder), &j->op, j->data,
+	j->fd = fsagent_ask(holder_sock(j->holder), &j->op, j->data,
 	    holder_line(j->holder), &j->answer);
 	if (j->fd == -1) {
 		if (errno == EAGAIN) {
@@ -458,8 +458,8 @@ keep_data(struct job *j, const struct fsop *op)
 {
 	if (op->data == NULL || op->len == 0)
 		return 0;
-	if (op->len > AGENT_INLINE)
-		return (j->data = agent_data(op)) == -1 ? -1 : 0;
+	if (op->len > FSAGENT_INLINE)
+		return (j->data = fsagent_data(op)) == -1 ? -1 : 0;
 	if ((j->copy = malloc(op->len)) == NULL)
 		return -1;
 	memcpy(j->copy, op->data, op->len);
@@ -479,7 +479,7 @@ job_new(struct session *s, const struct fsop *op)
 	j->op = *op;
 	j->op.data = NULL;
 	j->op.fd = j->fd = j->data = -1;
-	agent_answer_init(&j->answer);
+	fsagent_answer_init(&j->answer);
 	if (keep_data(j, op) == -1) {
 		free(j);
 		return NULL;

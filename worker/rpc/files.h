@@ -1,6 +1,6 @@
 /*
  * The files side of a session: operations under way, in the worker or in
- * agents (worker/fs/agent.h), and the open handles of a connection.
+ * agents (worker/fs/fsagent.h), and the open handles of a connection.
  */
 #ifndef WORKER_RPC_FILES_H
 #define WORKER_RPC_FILES_H

@@ -21,8 +21,8 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/signals.h"
-#include "worker/fs/agent.h"
 #include "worker/fs/covered.h"
+#include "worker/fs/fsagent.h"
 #include "worker/fs/fsop_priv.h"
 #include "worker/sandbox/enforce.h"
 
@@ -46,7 +46,7 @@ struct holder {
 	uint64_t		 since;	/* clock_ms(), of the state; 0: a good
 					   one was ended from outside */
 	int			 sock;
-	struct agent_line	 line;
+	struct fsagent_line	 line;
 	struct io		 ev;
 	struct view		 view;
 	char			 why[ENFORCE_WHY];
@@ -191,7 +191,7 @@ be_holder(const struct env *env, int sock, const struct plan *plan)
 	}
 	say(WORD_HELLO, &e);
 	view_fini(&e.view);
-	agent_serve(HOLDER_SOCK, plan != NULL, env->set.busy_poll);
+	fsagent_serve(HOLDER_SOCK, plan != NULL, env->set.busy_poll);
 }
 
 /* --- the worker's side --- */
@@ -319,7 +319,7 @@ stop(struct holder *h)
 	h->more_files = false;
 	io_stop(&h->ev);
 	fd_close(&h->sock);
-	agent_line_fini(&h->line);
+	fsagent_line_fini(&h->line);
 	h->pid = 0;
 	h->greeted = false;
 }
@@ -580,7 +580,7 @@ holder_new(struct holders *hs, struct buf *key, bool confined)
 	buf_init(key, 0);
 	h->confined = confined;
 	h->sock = -1;
-	agent_line_init(&h->line);
+	fsagent_line_init(&h->line);
 	view_init(&h->view);
 	TAILQ_INSERT_TAIL(&hs->list, h, entry);
 	hs->n++;
@@ -674,7 +674,7 @@ holder_sock(const struct holder *h)
 	return h->sock;
 }
 
-struct agent_line *
+struct fsagent_line *
 holder_line(struct holder *h)
 {
 	return &h->line;

@@ -1,8 +1,8 @@
 /*
  * A holder: a process that has one view of the file system, and lends it.  It
- * serves file operations under that view (worker/fs/agent.h), and commands join
- * its namespaces.  One for each sandbox policy of a session, and one without
- * a sandbox, which is there for operations that may take time.
+ * serves file operations under that view (worker/fs/fsagent.h), and commands
+ * join its namespaces.  One for each sandbox policy of a session, and one
+ * without a sandbox, which is there for operations that may take time.
  */
 #ifndef WORKER_SANDBOX_HOLDER_H
 #define WORKER_SANDBOX_HOLDER_H
@@ -59,7 +59,7 @@ const char	*holder_why(const struct holder *h);
 int	 holder_sock(const struct holder *h);
 
 /* Where its agent answers one of them at a time. */
-struct agent_line *holder_line(struct holder *h);
+struct fsagent_line *holder_line(struct holder *h);
 
 /* What a command joins; after HOLDER_READY only. */
 const struct view *holder_view(struct holder *h);

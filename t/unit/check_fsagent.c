@@ -52,13 +52,13 @@ refuse_forks(int n)
 /* It waits for a child, and others go on; but not for ever. */
 START_TEST(test_no_children)
 {
-	struct agent_answer	 a, b;
+	struct fsagent_answer	 a, b;
 	struct fsop		 op;
-	char			*big = malloc(AGENT_INLINE);
+	char			*big = malloc(FSAGENT_INLINE);
 	int			 fds[3], i;
 
 	ck_assert_ptr_nonnull(big);
-	memset(big, 'x', AGENT_INLINE);
+	memset(big, 'x', FSAGENT_INLINE);
 	sh("printf hello > f; mkdir d; touch d/x");
 	refuse_forks(0);
 	start_agent(false);
@@ -67,7 +67,7 @@ START_TEST(test_no_children)
 	fds[0] = ask(&op);
 	op_init(&op, FSOP_WRITE, "g", NULL);
 	op.data = big;
-	op.len = AGENT_INLINE;
+	op.len = FSAGENT_INLINE;
 	fds[1] = ask(&op);
 	op_init(&op, FSOP_WRITE, "h", NULL);
 	op.data = "other";
@@ -75,11 +75,11 @@ START_TEST(test_no_children)
 	fds[2] = ask(&op);
 	ck_assert_int_eq(hear(&a, &fds[0]), 1);
 	has_content(&a, "hello", 5);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	for (i = 1; i < 3; i++) {
 		ck_assert_int_eq(hear(&a, &fds[i]), 1);
 		ck_assert_int_eq(outcome(&a), 0);
-		agent_answer_fini(&a);
+		fsagent_answer_fini(&a);
 	}
 	ck_assert_int_eq(*refusals, 0);
 	sh("test $(wc -c < g) = $(tr -dc x < g | wc -c)");
@@ -89,14 +89,14 @@ START_TEST(test_no_children)
 	fds[0] = ask(&op);
 	ck_assert_int_eq(hear(&b, &fds[0]), 1);
 	ck_assert_int_eq(outcome(&b), REFUSED(NO_PROCESS));
-	agent_answer_fini(&b);
+	fsagent_answer_fini(&b);
 	/* Who does not wait is not waited for. */
 	fds[0] = ask(&op);
 	fd_close(&fds[0]);
 	refuse_forks(0);
 	op_init(&op, FSOP_STAT, "f", NULL);
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	free(big);
 }
 END_TEST
@@ -105,7 +105,7 @@ END_TEST
 
 START_TEST(test_answers)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 
 	sh("printf hello > f; mkdir d; touch d/x; ln -s f fl");
@@ -115,33 +115,33 @@ START_TEST(test_answers)
 	ck_assert(a.r.is_file && a.r.is_symlink && !a.r.is_dir);
 	ck_assert_uint_eq(a.r.size, 5);
 	ck_assert_int_gt(a.r.modified_ms, 1600000000000);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	op_init(&op, FSOP_READ, "f", NULL);
 	ck_assert_int_eq(do_it(&op, &a), 0);
 	has_content(&a, "hello", 5);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	op_init(&op, FSOP_READ, "nope", NULL);
 	ck_assert_int_eq(do_it(&op, &a), ENOENT);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	op_init(&op, FSOP_READ, "d", NULL);
 	ck_assert_int_eq(do_it(&op, &a), REFUSED(NOT_REGULAR));
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	op_init(&op, FSOP_LIST, "d", NULL);
 	ck_assert_int_eq(do_it(&op, &a), 0);
 	ck_assert_uint_gt(a.r.payload.len, 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	op_init(&op, FSOP_COPY, "d", "e/e");
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	sh("test -f e/e/x");
 }
 END_TEST
 
 START_TEST(test_writes)
 {
-	static const size_t	 lens[] = { AGENT_INLINE, AGENT_INLINE + 1,
+	static const size_t	 lens[] = { FSAGENT_INLINE, FSAGENT_INLINE + 1,
 		LIMIT_FILE_QUICK + 1 };
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	char			*big;
 	size_t			 i;
@@ -153,18 +153,18 @@ START_TEST(test_writes)
 	op.data = "text";
 	op.len = 4;
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	op_init(&op, FSOP_WRITE, "empty", NULL);
 	op.data = "";
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	op_init(&op, FSOP_WRITE, "big", NULL);
 	op.data = big;
 	for (i = 0; i < 3; i++) {
 		sh("printf old > big; echo '#!/bin/sh' > run; chmod 755 run");
 		op.len = lens[i];
 		ck_assert_int_eq(do_it(&op, &a), 0);
-		agent_answer_fini(&a);
+		fsagent_answer_fini(&a);
 		sh("test $(tr -d b < big | wc -c) = 0;"
 		    "test $(stat -c %%s big) = %zu", lens[i]);
 	}
@@ -174,7 +174,7 @@ START_TEST(test_writes)
 	op.len = strlen(op.data);
 	for (i = 0; i < 3; i++) {
 		ck_assert_int_eq(do_it(&op, &a), 0);
-		agent_answer_fini(&a);
+		fsagent_answer_fini(&a);
 		sh("./run");
 	}
 	sh("test \"$(cat f)\" = text; test -f empty; ! test -s empty");
@@ -184,7 +184,7 @@ END_TEST
 
 START_TEST(test_blocks)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	int			 fd;
 
@@ -195,14 +195,14 @@ START_TEST(test_blocks)
 	ck_assert_int_ne(fd = a.r.fd, -1);
 	a.r.fd = -1;
 	ck_assert(a.r.is_local);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	op_init(&op, FSOP_PWRITE, "", NULL);
 	op.fd = fd;
 	op.data = "block";
 	op.len = 5;
 	op.offset = 3;
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	fd_close(&fd);
 	op_init(&op, FSOP_OPEN, "f", NULL);
 	ck_assert_int_eq(do_it(&op, &a), 0);
@@ -211,17 +211,17 @@ START_TEST(test_blocks)
 	op.offset = 2;
 	op.len = LIMIT_FILE_BLOCK;
 	fd = ask(&op);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	ck_assert_int_eq(hear(&a, &fd), 1);
 	has_content(&a, "\0block", 6);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 }
 END_TEST
 
 /* A long one is announced before it is read. */
 START_TEST(test_long_answer)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	struct pollfd		 p = { -1, POLLIN, 0 };
 	int			 fd;
@@ -230,25 +230,25 @@ START_TEST(test_long_answer)
 	start_agent(_i != 0);
 	op_init(&op, FSOP_READ, "f", NULL);
 	p.fd = fd = ask(&op);
-	agent_answer_init(&a);
+	fsagent_answer_init(&a);
 	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
-	ck_assert_int_eq(agent_answer_read(&a, fd), 0);
+	ck_assert_int_eq(fsagent_answer_read(&a, fd), 0);
 	ck_assert_uint_eq(a.wants, 10000001);
 	ck_assert_uint_eq(a.payload_len, 0);
 	/* Nothing more until it may. */
 	ck_assert_int_eq(poll(&p, 1, 100), 0);
-	ck_assert_int_eq(agent_let_hold(&a, fd), 0);
+	ck_assert_int_eq(fsagent_let_hold(&a, fd), 0);
 	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
-	ck_assert_int_eq(agent_answer_read(&a, fd), 0);
+	ck_assert_int_eq(fsagent_answer_read(&a, fd), 0);
 	ck_assert_uint_eq(a.payload_len, 10000000);
 	ck_assert_uint_eq(a.r.payload.len, 0);
 	ck_assert(has_children());
-	while (agent_answer_read(&a, fd) == 0)
+	while (fsagent_answer_read(&a, fd) == 0)
 		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
 	ck_assert_uint_eq(a.r.payload.len, 10000000);
 	ck_assert_int_eq(a.r.error, 0);
 	fd_close(&fd);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	ck_assert(children_within(false, PATIENCE));
 }
 END_TEST
@@ -256,7 +256,7 @@ END_TEST
 /* A folder of long names asks for as much as there could be. */
 START_TEST(test_long_list)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	struct pollfd		 p = { -1, POLLIN, 0 };
 	char			 word[241];
@@ -267,23 +267,23 @@ START_TEST(test_long_list)
 	start_agent(_i != 0);
 	op_init(&op, FSOP_LIST, "d", NULL);
 	p.fd = ask(&op);
-	agent_answer_init(&a);
+	fsagent_answer_init(&a);
 	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
-	ck_assert_int_eq(agent_answer_read(&a, p.fd), 0);
+	ck_assert_int_eq(fsagent_answer_read(&a, p.fd), 0);
 	ck_assert_uint_gt(a.wants, LIMIT_FILE_QUICK);
 	ck_assert_uint_gt(a.wants, LIMIT_FOLDER_ENTRIES * NAME_MAX);
-	ck_assert_int_eq(agent_let_hold(&a, p.fd), 0);
+	ck_assert_int_eq(fsagent_let_hold(&a, p.fd), 0);
 	ck_assert_int_eq(hear(&a, &p.fd), 1);
 	ck_assert_int_eq(outcome(&a), 0);
 	ck_assert_uint_gt(a.r.payload.len, 10000 * 240);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 }
 END_TEST
 
 /* Who asks whether it may hold more and hears nothing ends with its client. */
 START_TEST(test_cancelled_asking)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	struct pollfd		 p = { -1, POLLIN, 0 };
 
@@ -291,22 +291,22 @@ START_TEST(test_cancelled_asking)
 	start_agent(_i != 0);
 	op_init(&op, FSOP_READ, "f", NULL);
 	p.fd = ask(&op);
-	agent_answer_init(&a);
+	fsagent_answer_init(&a);
 	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
-	ck_assert_int_eq(agent_answer_read(&a, p.fd), 0);
+	ck_assert_int_eq(fsagent_answer_read(&a, p.fd), 0);
 	ck_assert_uint_gt(a.wants, 0);
 	ck_assert(has_children());
 	fd_close(&p.fd);
 	ck_assert(children_within(false, PATIENCE));
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 }
 END_TEST
 
 /* Hundreds at once, each with an answer of its own. */
 START_TEST(test_many)
 {
-	struct agent_answer	 a;
-	struct agent_line	 taken = { -1, &a, AGENT_LINE_EVER };
+	struct fsagent_answer	 a;
+	struct fsagent_line	 taken = { -1, &a, AGENT_LINE_EVER };
 	struct fsop		 op;
 	int			 fds[300], i, got = 0;
 	char			 name[32];
@@ -316,12 +316,12 @@ START_TEST(test_many)
 	for (i = 0; i < 300; i++) {
 		snprintf(name, sizeof(name), "f%d", i);
 		op_init(&op, FSOP_READ, name, NULL);
-		while ((fds[i] = agent_ask(sock, &op, -1, &taken,
+		while ((fds[i] = fsagent_ask(sock, &op, -1, &taken,
 		    NULL)) == -1) {
 			ck_assert_int_eq(errno, EAGAIN);
 			ck_assert_int_lt(got, i);
 			ck_assert_int_eq(hear(&a, &fds[got++]), 1);
-			agent_answer_fini(&a);
+			fsagent_answer_fini(&a);
 		}
 	}
 	for (; got < 300; got++) {
@@ -329,7 +329,7 @@ START_TEST(test_many)
 		ck_assert_int_eq(outcome(&a), 0);
 		snprintf(name, sizeof(name), "%d\n", got);
 		has_content(&a, name, strlen(name));
-		agent_answer_fini(&a);
+		fsagent_answer_fini(&a);
 	}
 }
 END_TEST
@@ -339,7 +339,7 @@ END_TEST
 /* Before it was even looked at: nothing is done. */
 START_TEST(test_cancelled_before)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	int			 fd;
 
@@ -353,7 +353,7 @@ START_TEST(test_cancelled_before)
 	start_agent(_i != 0);
 	ck_assert_int_eq(hear(&a, &fd), 1);
 	ck_assert_int_eq(outcome(&a), ENOENT);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 }
 END_TEST
 
@@ -439,7 +439,7 @@ is_left_out(const void *data, size_t len, size_t n)
 START_TEST(test_garbage)
 {
 	static char		 packet[FIXED + 3 * PATH_MAX];
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	size_t			 len, before;
 	int			 kind;
@@ -448,7 +448,7 @@ START_TEST(test_garbage)
 	start_agent(_i != 0);
 	op_init(&op, FSOP_STAT, "f", NULL);
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	ck_assert(children_within(false, PATIENCE));
 	before = count_fds(agent);
 	fill(packet, &op);
@@ -475,7 +475,7 @@ START_TEST(test_garbage)
 	packet[FIXED - 1] = WHERE_LINE;
 	is_left_out(packet, len, 3);
 	is_left_out(packet, len, 8);
-	agent_line_fini(&line);
+	fsagent_line_fini(&line);
 	/* Paths longer than any is. */
 	fill(packet, &op);
 	memset(packet + FIXED, '/', sizeof(packet) - FIXED);
@@ -502,7 +502,7 @@ START_TEST(test_garbage)
 	/* Nobody to answer. */
 	close(send_raw(packet, len, 0));
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	ck_assert_uint_le(count_fds(agent), before + 8);
 }
 END_TEST
@@ -510,7 +510,7 @@ END_TEST
 /* A block of a file that is not there, or not sent along. */
 START_TEST(test_without_file)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	char			 packet[FIXED + 3] = { 0 };
 	int			 fd;
@@ -523,19 +523,19 @@ START_TEST(test_without_file)
 	fd = send_raw(packet, sizeof(packet), 1);
 	ck_assert_int_eq(hear(&a, &fd), 1);
 	ck_assert_int_eq(outcome(&a), EBADF);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	op.kind = FSOP_WRITE;
 	fill(packet, &op);
 	fd = send_raw(packet, sizeof(packet), 1);
 	ck_assert_int_eq(hear(&a, &fd), 1);
 	ck_assert_int_eq(outcome(&a), EBADF);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 }
 END_TEST
 
 START_TEST(test_no_leaks)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	size_t			 mine, its;
 	int			 i;
@@ -544,7 +544,7 @@ START_TEST(test_no_leaks)
 	start_agent(_i != 0);
 	op_init(&op, FSOP_OPEN, "f", NULL);
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	ck_assert(children_within(false, PATIENCE));
 	mine = count_fds(getpid());
 	its = count_fds(agent);
@@ -552,12 +552,12 @@ START_TEST(test_no_leaks)
 		op_init(&op, i % 2 != 0 ? FSOP_OPEN : FSOP_READ,
 		    i % 3 != 0 ? "f" : "nope", NULL);
 		(void)do_it(&op, &a);
-		agent_answer_fini(&a);
+		fsagent_answer_fini(&a);
 		op_init(&op, FSOP_WRITE, "new", NULL);
 		op.data = "x";
 		op.len = 1;
 		ck_assert_int_eq(do_it(&op, &a), 0);
-		agent_answer_fini(&a);
+		fsagent_answer_fini(&a);
 	}
 	ck_assert(children_within(false, PATIENCE));
 	ck_assert_uint_eq(count_fds(getpid()), mine);
@@ -571,7 +571,7 @@ END_TEST
 START_TEST(test_broken_answers)
 {
 	static const size_t	 lens[] = { 0, 1, 20, 128 };
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	unsigned char		 junk[128];
 	int			 pair[2];
 
@@ -583,14 +583,14 @@ START_TEST(test_broken_answers)
 	ck_assert_int_eq(hear(&a, &pair[0]), -1);
 	ck_assert_int_eq(outcome(&a), REFUSED(DIED));
 	ck_assert_uint_eq(a.r.payload.len, 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 }
 END_TEST
 
 /* The child dies while it asks, or with half of its answer sent. */
 START_TEST(test_killed)
 {
-	struct agent_answer	 a;
+	struct fsagent_answer	 a;
 	struct fsop		 op;
 	struct pollfd		 p = { -1, POLLIN, 0 };
 	char			 path[64];
@@ -609,33 +609,33 @@ START_TEST(test_killed)
 	ck_assert_int_eq(fscanf(f, "%ld", &child), 1);
 	fclose(f);
 	ck_assert_int_gt(child, 1);
-	agent_answer_init(&a);
-	ck_assert_int_eq(agent_answer_read(&a, fd), 0);
+	fsagent_answer_init(&a);
+	ck_assert_int_eq(fsagent_answer_read(&a, fd), 0);
 	ck_assert_uint_gt(a.wants, 0);
 	if ((_i & 2) != 0) {
-		ck_assert_int_eq(agent_let_hold(&a, fd), 0);
+		ck_assert_int_eq(fsagent_let_hold(&a, fd), 0);
 		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
-		ck_assert_int_eq(agent_answer_read(&a, fd), 0);
+		ck_assert_int_eq(fsagent_answer_read(&a, fd), 0);
 		ck_assert_uint_gt(a.payload_len, 0);
 	}
 	ck_assert_int_eq(kill((pid_t)child, SIGKILL), 0);
-	while ((rv = agent_answer_read(&a, fd)) == 0)
+	while ((rv = fsagent_answer_read(&a, fd)) == 0)
 		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
 	fd_close(&fd);
 	ck_assert_int_eq(rv, -1);
 	ck_assert_int_eq(outcome(&a), REFUSED(DIED));
 	ck_assert_uint_eq(a.r.payload.len, 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 	op_init(&op, FSOP_STAT, "f", NULL);
 	ck_assert_int_eq(do_it(&op, &a), 0);
-	agent_answer_fini(&a);
+	fsagent_answer_fini(&a);
 }
 END_TEST
 
 int
 main(void)
 {
-	Suite	*s = suite_create("agent");
+	Suite	*s = suite_create("fsagent");
 	TCase	*t = tcase_create("all");
 	SRunner	*sr;
 	int	 failed;

@@ -9,12 +9,12 @@
  * on that socket; whoever closes his end of it cancels the operation.  Before
  * an operation holds much it asks whether it may, and waits.
  *
- * One such socket is kept for what comes next (struct agent_line): to make, to
- * send and to close one for each costs 30 us, and a walk of the kernel's over
- * all sockets that are on their way.
+ * One such socket is kept for what comes next (struct fsagent_line): to make,
+ * to send and to close one for each costs 30 us, and a walk of the kernel's
+ * over all sockets that are on their way.
  */
-#ifndef WORKER_FS_AGENT_H
-#define WORKER_FS_AGENT_H
+#ifndef WORKER_FS_FSAGENT_H
+#define WORKER_FS_FSAGENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,60 +26,60 @@
  * bounded first (nobody did before).  It may wait for them awake, if so
  * (worker/os/busypoll.h).
  */
-void	 agent_serve(int sock, bool quick, bool may_stay_awake)
+void	 fsagent_serve(int sock, bool quick, bool may_stay_awake)
 	    __attribute__((noreturn));
 
 /* bytes of data that go with a request; what is more is a file. */
-#define AGENT_INLINE	8192
+#define FSAGENT_INLINE	8192
 
 /*
  * The data of WRITE and PWRITE as a file in memory, the caller's; -1 with
  * errno.
  */
-int	 agent_data(const struct fsop *op) __attribute__((warn_unused_result));
+int	 fsagent_data(const struct fsop *op) __attribute__((warn_unused_result));
 
 /* An answer that is being read; r is what came so far. */
-struct agent_answer {
+struct fsagent_answer {
 	struct fsop_result	 r;
 	size_t			 head_len;	/* of the head, so far */
 	size_t			 payload_len;	/* bytes in all; 0: not known */
-	uint64_t		 wants;		/* see agent_let_hold() */
+	uint64_t		 wants;		/* see fsagent_let_hold() */
 	bool			 leaves_line;	/* it is all, and free again */
 	unsigned char		 head[128];
 };
 
-void	 agent_answer_init(struct agent_answer *a);
-void	 agent_answer_fini(struct agent_answer *a);
+void	 fsagent_answer_init(struct fsagent_answer *a);
+void	 fsagent_answer_fini(struct fsagent_answer *a);
 
 /*
  * Where the answers of an agent come, for one request at a time, and for
- * another after AGENT_LINE_MS, when the one has another process at work.
+ * another after FSAGENT_LINE_MS, when the one has another process at work.
  */
-#define AGENT_LINE_MS	20
-struct agent_line {
+#define FSAGENT_LINE_MS	20
+struct fsagent_line {
 	int				 fd;	/* -1: there is none, or */
-	const struct agent_answer	*user;	/* it is in use, */
+	const struct fsagent_answer	*user;	/* it is in use, */
 	uint64_t			 since;	/* clock_ms() */
 };
 
-void	 agent_line_init(struct agent_line *line);
-void	 agent_line_fini(struct agent_line *line);
+void	 fsagent_line_init(struct fsagent_line *line);
+void	 fsagent_line_fini(struct fsagent_line *line);
 
 /*
- * Send a request, with its data: op's, at most AGENT_INLINE bytes, or the file
- * data with op->data NULL; or -1 and NULL: none.  The descriptor on which the
- * answer comes, for a and agent_end(), or -1 with errno; EAGAIN: the agent has
- * not yet taken what was sent before.
+ * Send a request, with its data: op's, at most FSAGENT_INLINE bytes, or the
+ * file data with op->data NULL; or -1 and NULL: none.  The descriptor on which
+ * the answer comes, for a and fsagent_end(), or -1 with errno; EAGAIN: the
+ * agent has not yet taken what was sent before.
  */
-int	 agent_ask(int sock, const struct fsop *op, int data,
-	    struct agent_line *line, const struct agent_answer *a)
+int	 fsagent_ask(int sock, const struct fsop *op, int data,
+	    struct fsagent_line *line, const struct fsagent_answer *a)
 	    __attribute__((warn_unused_result));
 
 /*
  * The answer is there, or nobody waits for it any more, which cancels the
  * operation: *fd (or -1) goes, or is kept for the next one.
  */
-void	 agent_end(struct agent_line *line, const struct agent_answer *a,
+void	 fsagent_end(struct fsagent_line *line, const struct fsagent_answer *a,
 	    int *fd);
 
 /*
@@ -89,11 +89,11 @@ void	 agent_end(struct agent_line *line, const struct agent_answer *a,
  * what it was allowed before.  -1: no more will, the operation was ended from
  * outside (r says so).
  */
-int	 agent_answer_read(struct agent_answer *a, int fd)
+int	 fsagent_answer_read(struct fsagent_answer *a, int fd)
 	    __attribute__((warn_unused_result));
 
 /* It may hold what it wants.  0, or -1 with errno. */
-int	 agent_let_hold(struct agent_answer *a, int fd)
+int	 fsagent_let_hold(struct fsagent_answer *a, int fd)
 	    __attribute__((warn_unused_result));
 
 #endif

@@ -1,4 +1,4 @@
-#include "worker/fs/agent.h"
+#include "worker/fs/fsagent.h"
 
 #include <sys/mman.h>
 #include <sys/queue.h>
@@ -50,7 +50,7 @@ struct head {
 };
 
 static_assert(sizeof(struct head) <=
-    sizeof(((struct agent_answer *)NULL)->head), "room for a head");
+    sizeof(((struct fsagent_answer *)NULL)->head), "room for a head");
 
 /* The agent's, not its children's. */
 static struct writeback	 writeback;
@@ -222,7 +222,7 @@ give_line(struct request *req)
 static int
 receive(int sock, struct request *req)
 {
-	static char	 packet[FIXED + 1 + 2 * PATH_MAX + AGENT_INLINE];
+	static char	 packet[FIXED + 1 + 2 * PATH_MAX + FSAGENT_INLINE];
 	struct iovec	 iov = { packet, sizeof(packet) };
 	struct msghdr	 m;
 	union ctl_room	 room;
@@ -442,7 +442,7 @@ stay_awake(int sock, struct busypoll *a)
 }
 
 void
-agent_serve(int sock, bool quick, bool may_stay_awake)
+fsagent_serve(int sock, bool quick, bool may_stay_awake)
 {
 	struct fsop_how	 wanted = { .hup = -1 };
 	struct request	 req;
@@ -469,7 +469,7 @@ agent_serve(int sock, bool quick, bool may_stay_awake)
 /* --- who asks --- */
 
 int
-agent_data(const struct fsop *op)
+fsagent_data(const struct fsop *op)
 {
 	int	 fd;
 
@@ -506,7 +506,7 @@ send_request(int sock, const struct fsop *op, enum where where,
 }
 
 void
-agent_line_init(struct agent_line *line)
+fsagent_line_init(struct fsagent_line *line)
 {
 	line->fd = -1;
 	line->user = NULL;
@@ -514,7 +514,7 @@ agent_line_init(struct agent_line *line)
 }
 
 void
-agent_line_fini(struct agent_line *line)
+fsagent_line_fini(struct fsagent_line *line)
 {
 	fd_close(&line->fd);
 	line->user = NULL;
@@ -522,17 +522,17 @@ agent_line_fini(struct agent_line *line)
 
 /* Who has it for long has lost it to a child, and will not bring it back. */
 static enum where
-choose(const struct agent_line *line)
+choose(const struct fsagent_line *line)
 {
 	if (line->user != NULL)
-		return clock_ms() < line->since + AGENT_LINE_MS ? WHERE_OWN :
+		return clock_ms() < line->since + FSAGENT_LINE_MS ? WHERE_OWN :
 		    WHERE_NEW_LINE;
 	return line->fd == -1 ? WHERE_NEW_LINE : WHERE_LINE;
 }
 
 int
-agent_ask(int sock, const struct fsop *op, int data, struct agent_line *line,
-    const struct agent_answer *a)
+fsagent_ask(int sock, const struct fsop *op, int data,
+    struct fsagent_line *line, const struct fsagent_answer *a)
 {
 	enum where	 where = choose(line);
 	int		 fds[FDS] = { -1, -1, -1 }, pair[2] = { -1, -1 };
@@ -567,7 +567,7 @@ agent_ask(int sock, const struct fsop *op, int data, struct agent_line *line,
 }
 
 void
-agent_end(struct agent_line *line, const struct agent_answer *a, int *fd)
+fsagent_end(struct fsagent_line *line, const struct fsagent_answer *a, int *fd)
 {
 	if (line->user == a) {
 		line->user = NULL;
@@ -580,20 +580,20 @@ agent_end(struct agent_line *line, const struct agent_answer *a, int *fd)
 }
 
 void
-agent_answer_init(struct agent_answer *a)
+fsagent_answer_init(struct fsagent_answer *a)
 {
 	memset(a, 0, sizeof(*a));
 	fsop_result_init(&a->r);
 }
 
 void
-agent_answer_fini(struct agent_answer *a)
+fsagent_answer_fini(struct fsagent_answer *a)
 {
 	fsop_result_fini(&a->r);
 }
 
 static int
-broken(struct agent_answer *a)
+broken(struct fsagent_answer *a)
 {
 	fsop_result_fini(&a->r);
 	fsop_result_init(&a->r);
@@ -603,7 +603,7 @@ broken(struct agent_answer *a)
 
 /* The head is there: what it says.  Whether it can be. */
 static bool
-read_head(struct agent_answer *a)
+read_head(struct fsagent_answer *a)
 {
 	struct head	 h;
 
@@ -616,7 +616,7 @@ read_head(struct agent_answer *a)
 }
 
 int
-agent_let_hold(struct agent_answer *a, int fd)
+fsagent_let_hold(struct fsagent_answer *a, int fd)
 {
 	static const char	 go = 1;
 
@@ -628,7 +628,7 @@ agent_let_hold(struct agent_answer *a, int fd)
 
 /* recvmsg(2) of a part of the answer; the opened file comes with the head. */
 static ssize_t
-receive_part(struct agent_answer *a, int fd, void *to, size_t len)
+receive_part(struct fsagent_answer *a, int fd, void *to, size_t len)
 {
 	struct iovec	 iov = { to, len };
 	struct msghdr	 m;
@@ -652,14 +652,14 @@ receive_part(struct agent_answer *a, int fd, void *to, size_t len)
 }
 
 static bool
-is_complete(const struct agent_answer *a)
+is_complete(const struct fsagent_answer *a)
 {
 	return a->head_len == sizeof(struct head) &&
 	    a->r.payload.len == a->payload_len;
 }
 
 int
-agent_answer_read(struct agent_answer *a, int fd)
+fsagent_answer_read(struct fsagent_answer *a, int fd)
 {
 	struct head	 h;
 	ssize_t		 n;
