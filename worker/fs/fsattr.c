@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "worker/fs/covered.h"
+#include "worker/fs/mounted_inodes.h"
 
 #define MODE		07777
 #define NS		1000000000ULL
@@ -98,7 +98,7 @@ may_replace(int dir, const char *name, const struct fsop_how *how)
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
 		return errno == ENOENT ? 0 : -1;
-	if (covered_has(&st)) {
+	if (mounted_inodes_has(&st)) {
 		errno = EBUSY;
 		return -1;
 	}

@@ -2,9 +2,10 @@
  * fs/writeFile.  A regular file is replaced by a new one in one step where
  * nobody can tell the difference: it has one name, is ours, carries nothing
  * that a new one would lack (hard links, extended attributes, set-ID bits, a
- * foreign group), no sandbox covers it (worker/fs/covered.h), and its folder
- * may be written.  Whoever dies in the middle leaves the old content then; and
- * so does a full disk.  Anything else is written in place, as editors do.
+ * foreign group), no sandbox covers it (worker/fs/mounted_inodes.h), and its
+ * folder may be written.  Whoever dies in the middle leaves the old content
+ * then; and so does a full disk.  Anything else is written in place, as editors
+ * do.
  *
  * Nothing is synced.  But a file system that puts off where new content goes
  * (ext4) would have an empty file after a power failure, for half a minute: so
@@ -26,7 +27,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
-#include "worker/fs/covered.h"
+#include "worker/fs/mounted_inodes.h"
 
 #define KEPT_MODE	07777
 
@@ -141,7 +142,7 @@ take_place(int fd, int dir, const char *name, const struct stat *old)
 	if (link_at(fd, dir, aside) == -1)
 		return -1;
 	/* By now a sandbox may have been made. */
-	if (covered_has(old))
+	if (mounted_inodes_has(old))
 		errno = EBUSY;
 	else if (exchange(dir, aside, name, old) == 0)
 		return 0;
@@ -163,7 +164,7 @@ replace_whole(int *fd, const struct stat *st, const struct fsop *op,
 	const char	*name;
 	int		 dir, new_fd, rv;
 
-	if (!is_ordinary(*fd, st) || covered_has(st) ||
+	if (!is_ordinary(*fd, st) || mounted_inodes_has(st) ||
 	    (dir = folder_of(*fd, st, how, path, &name)) == -1)
 		return 1;
 	fd_close(fd);

@@ -21,9 +21,9 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/signals.h"
-#include "worker/fs/covered.h"
 #include "worker/fs/fsagent.h"
 #include "worker/fs/fsop_priv.h"
+#include "worker/fs/mounted_inodes.h"
 #include "worker/sandbox/enforce.h"
 
 #define HOLDER_SOCK	3	/* in the holder; everything else is closed */
@@ -54,7 +54,7 @@ struct holder {
 	size_t			 made_len;
 	int			*locks;
 	size_t			 nlocks;
-	struct covered		*files;		/* something is on them */
+	struct mounted_inodes	*files;		/* something is on them */
 	size_t			 nfiles;
 	bool			 more_files;
 	bool			 single;	/* for one command */
@@ -145,7 +145,7 @@ say(enum word word, const struct enforced *e)
 	iov[1].iov_base = (void *)(uintptr_t)e->mounted.made;
 	iov[1].iov_len = h.made_len;
 	iov[2].iov_base = (void *)(uintptr_t)e->mounted.files;
-	iov[2].iov_len = h.nfiles * sizeof(struct covered);
+	iov[2].iov_len = h.nfiles * sizeof(struct mounted_inodes);
 	m.msg_iov = iov;
 	m.msg_iovlen = 3;
 	fd_put_rights(&m, &room, fds, (size_t)n);
@@ -171,7 +171,7 @@ be_holder(const struct env *env, int sock, const struct plan *plan)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	log_set_role("holder");
-	if (covered_seal() == -1)
+	if (mounted_inodes_seal() == -1)
 		_exit(1);
 	if (dup2(sock, HOLDER_SOCK) == -1 ||
 	    syscall(SYS_close_range, HOLDER_SOCK + 1, ~0U, 0) == -1 ||
@@ -202,15 +202,15 @@ tell_covered(const struct holders *hs)
 {
 	const struct holder	*h;
 
-	covered_begin();
+	mounted_inodes_begin();
 	TAILQ_FOREACH(h, &hs->list, entry) {
 		if (h->confined && h->state == HOLDER_STARTING)
-			covered_all();
+			mounted_inodes_all();
 		if (h->more_files)
-			covered_all();
-		covered_add(h->files, h->nfiles);
+			mounted_inodes_all();
+		mounted_inodes_add(h->files, h->nfiles);
 	}
-	covered_end();
+	mounted_inodes_end();
 }
 
 static void
@@ -358,7 +358,7 @@ take_rest(struct holder *h, const struct hello *hello, const char *made)
 {
 	size_t	 len = hello->made_len, size;
 
-	size = hello->nfiles * sizeof(struct covered);
+	size = hello->nfiles * sizeof(struct mounted_inodes);
 	if ((h->made = malloc(len + 1)) == NULL ||
 	    (h->files = malloc(size + 1)) == NULL)
 		fatal("no memory for what has to be undone");
@@ -375,7 +375,7 @@ static bool
 hear(struct holder *h)
 {
 	static char	 made[MOUNTED_MADE +
-			    MOUNTED_FILES * sizeof(struct covered)];
+			    MOUNTED_FILES * sizeof(struct mounted_inodes)];
 	struct hello	 hello;
 	struct iovec	 iov[2] = { { &hello, sizeof(hello) },
 			    { made, sizeof(made) } };
@@ -393,7 +393,7 @@ hear(struct holder *h)
 		return true;
 	if (n < (ssize_t)sizeof(hello) ||
 	    hello.nfiles > MOUNTED_FILES || (size_t)n - sizeof(hello) !=
-	    hello.made_len + hello.nfiles * sizeof(struct covered))
+	    hello.made_len + hello.nfiles * sizeof(struct mounted_inodes))
 		return false;
 	hello.why[sizeof(hello.why) - 1] = '\0';
 	if (hello.word == WORD_FAILED) {
@@ -572,7 +572,7 @@ holder_new(struct holders *hs, struct buf *key, bool confined)
 {
 	struct holder	*h;
 
-	if (covered_init() == -1 || !make_room(hs) ||
+	if (mounted_inodes_init() == -1 || !make_room(hs) ||
 	    (h = calloc(1, sizeof(*h))) == NULL)
 		return NULL;
 	h->holders = hs;

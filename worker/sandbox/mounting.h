@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 #include "common/plan/plan.h"
-#include "worker/fs/covered.h"
+#include "worker/fs/mounted_inodes.h"
 
 #define MOUNTING_NODES	8	/* at most, of /dev */
 #define MOUNTING_LINKS	40	/* followed at most, as the kernel */
@@ -63,7 +63,7 @@ struct mounted {
 	size_t	 made_len;
 	int	 locks[MOUNTED_LOCKS];	/* their open, locked descriptors */
 	size_t	 nlocks;
-	struct covered files[MOUNTED_FILES];
+	struct mounted_inodes files[MOUNTED_FILES];
 	size_t	 nfiles;
 	bool	 more_files;	/* than fit */
 };

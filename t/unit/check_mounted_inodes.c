@@ -1,44 +1,45 @@
 /*
- * worker/fs/covered.c: which files may not be replaced; other processes know.
+ * worker/fs/mounted_inodes.c: which files may not be replaced; other processes
+ * know.
  */
 #include <check.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "worker/fs/covered.h"
+#include "worker/fs/mounted_inodes.h"
 
-static const struct covered	 files[] = { { 1, 2 }, { 3, 4 } };
+static const struct mounted_inodes	 files[] = { { 1, 2 }, { 3, 4 } };
 
 static bool
 has(uint64_t dev, uint64_t ino)
 {
 	struct stat	 st = { .st_dev = dev, .st_ino = ino };
 
-	return covered_has(&st);
+	return mounted_inodes_has(&st);
 }
 
 START_TEST(test_lists)
 {
 	ck_assert(!has(1, 2));
-	ck_assert_int_eq(covered_init(), 0);
+	ck_assert_int_eq(mounted_inodes_init(), 0);
 	ck_assert(!has(1, 2));
-	covered_begin();
+	mounted_inodes_begin();
 	ck_assert(has(9, 9));		/* nobody knows now */
-	covered_add(files, 2);
-	covered_add(NULL, 0);
-	covered_end();
+	mounted_inodes_add(files, 2);
+	mounted_inodes_add(NULL, 0);
+	mounted_inodes_end();
 	ck_assert(has(1, 2) && has(3, 4) && !has(1, 4) && !has(0, 0));
-	covered_begin();
-	covered_add(files + 1, 1);
-	covered_end();
+	mounted_inodes_begin();
+	mounted_inodes_add(files + 1, 1);
+	mounted_inodes_end();
 	ck_assert(!has(1, 2) && has(3, 4));
-	covered_begin();
-	covered_all();
-	covered_end();
+	mounted_inodes_begin();
+	mounted_inodes_all();
+	mounted_inodes_end();
 	ck_assert(has(1, 2) && has(9, 9));
-	covered_begin();
-	covered_end();
+	mounted_inodes_begin();
+	mounted_inodes_end();
 	ck_assert(!has(3, 4));
 }
 END_TEST
@@ -46,20 +47,20 @@ END_TEST
 /* More than there is room for: it may be any. */
 START_TEST(test_many)
 {
-	static struct covered	 many[6000];
+	static struct mounted_inodes	 many[6000];
 	size_t			 i;
 
-	ck_assert_int_eq(covered_init(), 0);
+	ck_assert_int_eq(mounted_inodes_init(), 0);
 	for (i = 0; i < sizeof(many) / sizeof(many[0]); i++)
-		many[i] = (struct covered){ 7, i };
-	covered_begin();
-	covered_add(many, i);
-	covered_end();
+		many[i] = (struct mounted_inodes){ 7, i };
+	mounted_inodes_begin();
+	mounted_inodes_add(many, i);
+	mounted_inodes_end();
 	ck_assert(has(7, i - 1) && !has(7, i));
-	covered_begin();
-	covered_add(many, i);
-	covered_add(many, i);
-	covered_end();
+	mounted_inodes_begin();
+	mounted_inodes_add(many, i);
+	mounted_inodes_add(many, i);
+	mounted_inodes_end();
 	ck_assert(has(7, i));
 }
 END_TEST
@@ -71,19 +72,19 @@ START_TEST(test_processes)
 	char	 c;
 	pid_t	 pid;
 
-	ck_assert_int_eq(covered_init(), 0);
+	ck_assert_int_eq(mounted_inodes_init(), 0);
 	ck_assert_int_eq(pipe(down), 0);
 	ck_assert_int_ne(pid = fork(), -1);
 	if (pid == 0) {
-		if (covered_seal() == -1 || close(down[1]) == -1 ||
+		if (mounted_inodes_seal() == -1 || close(down[1]) == -1 ||
 		    read(down[0], &c, 1) != 0)
 			_exit(1);
 		_exit(has(1, 2) && !has(5, 6) ? 0 : 2);
 	}
 	close(down[0]);
-	covered_begin();
-	covered_add(files, 2);
-	covered_end();
+	mounted_inodes_begin();
+	mounted_inodes_add(files, 2);
+	mounted_inodes_end();
 	close(down[1]);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
@@ -93,8 +94,8 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("covered");
-	TCase	*t = tcase_create("covered");
+	Suite	*s = suite_create("mounted_inodes");
+	TCase	*t = tcase_create("mounted_inodes");
 	SRunner	*r;
 	int	 failed;
 

@@ -1,4 +1,4 @@
-#include "worker/fs/covered.h"
+#include "worker/fs/mounted_inodes.h"
 
 #include <sys/mman.h>
 
@@ -12,11 +12,11 @@ static struct {
 	atomic_uint	 version;
 	bool		 all;
 	size_t		 n;
-	struct covered	 list[ROOM];
+	struct mounted_inodes	 list[ROOM];
 } *table;
 
 int
-covered_init(void)
+mounted_inodes_init(void)
 {
 	void	*p;
 
@@ -31,7 +31,7 @@ covered_init(void)
 }
 
 void
-covered_begin(void)
+mounted_inodes_begin(void)
 {
 	atomic_fetch_add(&table->version, 1);
 	table->n = 0;
@@ -39,7 +39,7 @@ covered_begin(void)
 }
 
 void
-covered_add(const struct covered *list, size_t n)
+mounted_inodes_add(const struct mounted_inodes *list, size_t n)
 {
 	if (n > ROOM - table->n) {
 		table->all = true;
@@ -51,25 +51,25 @@ covered_add(const struct covered *list, size_t n)
 }
 
 void
-covered_all(void)
+mounted_inodes_all(void)
 {
 	table->all = true;
 }
 
 void
-covered_end(void)
+mounted_inodes_end(void)
 {
 	atomic_fetch_add(&table->version, 1);
 }
 
 int
-covered_seal(void)
+mounted_inodes_seal(void)
 {
 	return table == NULL ? 0 : mprotect(table, sizeof(*table), PROT_READ);
 }
 
 bool
-covered_has(const struct stat *st)
+mounted_inodes_has(const struct stat *st)
 {
 	unsigned	 version;
 	size_t		 i, n;
