@@ -9,7 +9,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "worker/conn/conn.h"
-#include "worker/fs/watch.h"
+#include "worker/fs/pathwatch.h"
 
 static void
 on_change(void *arg, uint64_t id)
@@ -52,7 +52,7 @@ count_missing(struct session *s, uint32_t list)
 }
 
 static int
-watch_all(struct session *s, struct watch *w,
+watch_all(struct session *s, struct pathwatch *w,
     const struct watch_missing_params *p)
 {
 	struct param_path	 path;
@@ -61,25 +61,25 @@ watch_all(struct session *s, struct watch *w,
 	for (i = json_first(p->missing); json_more(&s->json, p->missing, i);
 	    i = json_after_elem(&s->json, i))
 		if (element(s, i, &path) == -1 ||
-		    watch_missing(w, path.path) == -1)
+		    pathwatch_missing(w, path.path) == -1)
 			return -1;
-	return p->present.given ? watch_present(w, p->present.path) : 0;
+	return p->present.given ? pathwatch_present(w, p->present.path) : 0;
 }
 
 /* Whether it is watched from now on. */
 static bool
 is_watching(struct session *s, const struct watch_missing_params *p)
 {
-	struct watch	*w;
+	struct pathwatch	*w;
 
 	if (s->watcher == NULL &&
-	    (s->watcher = watcher_new(s->env.base, on_change, s)) == NULL)
+	    (s->watcher = pathwatcher_new(s->env.base, on_change, s)) == NULL)
 		return false;
-	if ((w = watch_new(s->watcher, p->id.n)) != NULL &&
+	if ((w = pathwatch_new(s->watcher, p->id.n)) != NULL &&
 	    watch_all(s, w, p) == 0)
 		return true;
 	log_debug("not watched: %s", strerror(errno));
-	watch_free(&w);
+	pathwatch_free(&w);
 	return false;
 }
 

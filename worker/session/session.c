@@ -25,7 +25,7 @@
 #include "common/sigfd.h"
 #include "worker/conn/conn.h"
 #include "worker/conn/note.h"
-#include "worker/fs/watch.h"
+#include "worker/fs/pathwatch.h"
 #include "worker/os/pcgroup.h"
 #include "worker/sandbox/brand.h"
 #include "worker/sandbox/holder.h"
@@ -242,7 +242,7 @@ on_conn_end(void *arg, const char *why)
 	s->lingering++;
 	s->phase = PHASE_NEW;
 	s->events->on_conn_end(s);
-	watcher_clear(s->watcher);
+	pathwatcher_clear(s->watcher);
 	if (s->is_stdio && s->state != SESSION_CLOSING)
 		session_end(s, why, 0);
 	else if (s->state == SESSION_ATTACHED)
@@ -743,7 +743,7 @@ session_fini(struct session *s)
 		conn_free(&s->conn);
 	procs_fini(&s->procs);
 	transcripts_free(&s->transcripts);
-	watcher_free(&s->watcher);
+	pathwatcher_free(&s->watcher);
 	s->events->on_fini(s);
 	holders_free(&s->holders);
 	brand_free(&s->brand);

@@ -19,7 +19,7 @@ struct loop {
 };
 
 /* What libcurl is told about a socket. */
-struct watch {
+struct pathwatch {
 	struct event	*ev;
 	struct loop	*loop;
 };
@@ -55,7 +55,7 @@ act(struct loop *l, curl_socket_t s, int what)
 static void
 on_socket_event(int fd, short what, void *arg)
 {
-	struct watch	*w = arg;
+	struct pathwatch	*w = arg;
 
 	/* w may be freed in there. */
 	act(w->loop, fd, ((what & EV_READ) != 0 ? CURL_CSELECT_IN : 0) |
@@ -69,7 +69,7 @@ on_timer_event(void *arg)
 }
 
 static void
-watch_free(struct watch *w)
+pathwatch_free(struct pathwatch *w)
 {
 	if (w == NULL)
 		return;
@@ -82,13 +82,13 @@ static int
 on_socket(CURL *easy, curl_socket_t s, int what, void *arg, void *socket_arg)
 {
 	struct loop	*l = arg;
-	struct watch	*w = socket_arg;
+	struct pathwatch	*w = socket_arg;
 	short		 want;
 
 	(void)easy;
 	if (what == CURL_POLL_REMOVE) {
 		curl_multi_assign(l->multi, s, NULL);
-		watch_free(w);
+		pathwatch_free(w);
 		return 0;
 	}
 	want = (short)(EV_PERSIST |

@@ -1,5 +1,6 @@
 /*
- * worker/fs/watch.c: what needs no session (t/wire/380, t/sys/380 have that).
+ * worker/fs/pathwatch.c: what needs no session (t/wire/380, t/sys/380 have
+ * that).
  */
 #include <check.h>
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/limit.h"
-#include "worker/fs/watch.h"
+#include "worker/fs/pathwatch.h"
 
 static struct event_base	*base;
 static struct watcher		*watcher;
@@ -47,7 +48,7 @@ on_change(void *arg, uint64_t id)
 	ck_assert_ptr_eq(arg, &clears);
 	told[ntold++] = id;
 	if (clears)
-		watcher_clear(watcher);
+		pathwatcher_clear(watcher);
 }
 
 static void
@@ -60,7 +61,7 @@ setup(void)
 	ck_assert_ptr_ne(mkdtemp(top), NULL);
 	ck_assert_int_ne(sodium_init(), -1);
 	base = event_base_new();
-	watcher = watcher_new(base, on_change, &clears);
+	watcher = pathwatcher_new(base, on_change, &clears);
 	ck_assert(base != NULL && watcher != NULL);
 	ntold = 0;
 	clears = false;
@@ -71,7 +72,7 @@ teardown(void)
 {
 	char	 command[sizeof(top) + 16];
 
-	watcher_free(&watcher);
+	pathwatcher_free(&watcher);
 	ck_assert_ptr_null(watcher);
 	event_base_free(base);
 	snprintf(command, sizeof(command), "rm -rf %s", top);
@@ -88,13 +89,13 @@ settle(void)
 		ck_assert_int_ne(event_base_loop(base, EVLOOP_NONBLOCK), -1);
 }
 
-static struct watch *
+static struct pathwatch *
 missing(uint64_t id, const char *name)
 {
-	struct watch	*w = watch_new(watcher, id);
+	struct pathwatch	*w = pathwatch_new(watcher, id);
 
 	ck_assert_ptr_ne(w, NULL);
-	ck_assert_int_eq(watch_missing(w, at(name)), 0);
+	ck_assert_int_eq(pathwatch_missing(w, at(name)), 0);
 	return w;
 }
 
@@ -130,35 +131,35 @@ END_TEST
 
 START_TEST(test_errors)
 {
-	struct watch	*w = watch_new(watcher, 1);
+	struct pathwatch	*w = pathwatch_new(watcher, 1);
 	char		 deep[PATH_MAX];
 
 	ck_assert_ptr_ne(w, NULL);
 	errno = 0;
-	ck_assert_ptr_null(watch_new(watcher, 1));
+	ck_assert_ptr_null(pathwatch_new(watcher, 1));
 	ck_assert_int_eq(errno, EEXIST);
 	make("f");
-	ck_assert_int_eq(watch_missing(w, at("f")), -1);
+	ck_assert_int_eq(pathwatch_missing(w, at("f")), -1);
 	ck_assert_int_eq(errno, EEXIST);
-	ck_assert_int_eq(watch_missing(w, at("")), -1);
+	ck_assert_int_eq(pathwatch_missing(w, at("")), -1);
 	ck_assert_int_eq(errno, EEXIST);
-	ck_assert_int_eq(watch_missing(w, "/"), -1);
+	ck_assert_int_eq(pathwatch_missing(w, "/"), -1);
 	ck_assert_int_eq(errno, EEXIST);
-	ck_assert_int_eq(watch_missing(w, at("f/x")), -1);
+	ck_assert_int_eq(pathwatch_missing(w, at("f/x")), -1);
 	ck_assert_int_eq(errno, ENOTDIR);
-	ck_assert_int_eq(watch_present(w, at("x")), -1);
+	ck_assert_int_eq(pathwatch_present(w, at("x")), -1);
 	ck_assert_int_eq(errno, ENOENT);
 	ck_assert_int_eq(symlink("l", at("l")), 0);
-	ck_assert_int_eq(watch_missing(w, at("l")), -1);
+	ck_assert_int_eq(pathwatch_missing(w, at("l")), -1);
 	ck_assert_int_eq(errno, ELOOP);
-	ck_assert_int_eq(watch_missing(w, "/proc/no"), -1);
+	ck_assert_int_eq(pathwatch_missing(w, "/proc/no"), -1);
 	ck_assert_int_eq(errno, EOPNOTSUPP);
 	memset(deep, 'x', sizeof(deep));
 	deep[0] = '/';
 	deep[300] = '\0';
-	ck_assert_int_eq(watch_missing(w, deep), -1);
+	ck_assert_int_eq(pathwatch_missing(w, deep), -1);
 	ck_assert_int_eq(errno, ENAMETOOLONG);
-	watch_free(&w);
+	pathwatch_free(&w);
 	ck_assert_ptr_null(w);
 	/* The id is free again, and nothing of it is left. */
 	missing(1, "x");
@@ -171,7 +172,7 @@ END_TEST
 /* A link that names a path too long for us when it is put before the rest. */
 START_TEST(test_long_links)
 {
-	struct watch	*w = watch_new(watcher, 1);
+	struct pathwatch	*w = pathwatch_new(watcher, 1);
 	char		 target[PATH_MAX], path[PATH_MAX];
 	size_t		 n;
 
@@ -179,19 +180,19 @@ START_TEST(test_long_links)
 	target[PATH_MAX - 1] = '\0';
 	ck_assert_int_eq(symlink(target, at("long")), 0);
 	n = (size_t)snprintf(path, sizeof(path), "%s/long", top);
-	ck_assert_int_eq(watch_missing(w, path), -1);
+	ck_assert_int_eq(pathwatch_missing(w, path), -1);
 	ck_assert_int_eq(errno, ENAMETOOLONG);
 	while (n + 3 < sizeof(path))
 		n += (size_t)snprintf(path + n, sizeof(path) - n, "/y");
-	ck_assert_int_eq(watch_missing(w, path), -1);
+	ck_assert_int_eq(pathwatch_missing(w, path), -1);
 	ck_assert_int_eq(errno, ENAMETOOLONG);
-	watch_free(&w);
+	pathwatch_free(&w);
 }
 END_TEST
 
 START_TEST(test_steps)
 {
-	struct watch	*w = watch_new(watcher, 1);
+	struct pathwatch	*w = pathwatch_new(watcher, 1);
 	char		 path[PATH_MAX];
 	size_t		 n;
 	unsigned	 i;
@@ -202,15 +203,15 @@ START_TEST(test_steps)
 		ck_assert_int_eq(mkdir(path, 0700), 0);
 	}
 	for (i = 0; i <= LIMIT_WATCH_STEPS / 100; i++)
-		if (watch_present(w, path) == -1)
+		if (pathwatch_present(w, path) == -1)
 			break;
 	ck_assert_int_eq(errno, E2BIG);
 	ck_assert_uint_le(i, LIMIT_WATCH_STEPS / 100);
-	watch_free(&w);
+	pathwatch_free(&w);
 }
 END_TEST
 
-/* The oldest gives way; it is told, but not from inside watch_new(). */
+/* The oldest gives way; it is told, but not from inside pathwatch_new(). */
 START_TEST(test_oldest)
 {
 	unsigned	 i;
@@ -231,7 +232,7 @@ END_TEST
 /* Telling the first ends the connection: no word about the others. */
 START_TEST(test_clear_inside)
 {
-	struct watch	*w;
+	struct pathwatch	*w;
 
 	clears = true;
 	missing(1, "x");
@@ -243,9 +244,9 @@ START_TEST(test_clear_inside)
 	make("y");
 	settle();
 	ck_assert_uint_eq(ntold, 1);
-	w = watch_new(watcher, 3);
+	w = pathwatch_new(watcher, 3);
 	ck_assert_ptr_ne(w, NULL);
-	ck_assert_int_eq(watch_present(w, at("y")), 0);
+	ck_assert_int_eq(pathwatch_present(w, at("y")), 0);
 	unlink(at("y"));
 	settle();
 	ck_assert_uint_eq(ntold, 2);
@@ -271,23 +272,23 @@ END_TEST
 /* Without watches the loop has nothing to wait for, after a while. */
 START_TEST(test_linger)
 {
-	struct watch	*w = missing(1, "x");
+	struct pathwatch	*w = missing(1, "x");
 
-	watch_free(&w);
+	pathwatch_free(&w);
 	ck_assert_int_ne(event_base_loop(base, 0), -1);
 	missing(2, "x");
 	make("x");
 	ck_assert_int_ne(event_base_loop(base, 0), -1);
 	ck_assert_uint_eq(ntold, 1);
-	watcher_clear(NULL);
+	pathwatcher_clear(NULL);
 }
 END_TEST
 
 int
 main(void)
 {
-	Suite	*s = suite_create("watch");
-	TCase	*c = tcase_create("watch");
+	Suite	*s = suite_create("pathwatch");
+	TCase	*c = tcase_create("pathwatch");
 	SRunner	*r = srunner_create(s);
 	int	 failed;
 

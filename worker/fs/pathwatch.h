@@ -11,8 +11,8 @@
  * Nothing here waits for a file system (worker/fs/lookup.h), and nothing gets
  * lost between looking and watching: a folder is watched first.
  */
-#ifndef WORKER_FS_WATCH_H
-#define WORKER_FS_WATCH_H
+#ifndef WORKER_FS_PATHWATCH_H
+#define WORKER_FS_PATHWATCH_H
 
 #include <event2/event.h>
 
@@ -24,18 +24,18 @@
  * while it is needed and LIMIT_WATCH_LINGER longer.
  */
 struct watcher;
-struct watch;
+struct pathwatch;
 
 /*
  * None yet, or NULL.  The loop calls on_change for a watch that is over
- * because something changed; it may call watcher_clear().
+ * because something changed; it may call pathwatcher_clear().
  */
-struct watcher	*watcher_new(struct event_base *base,
+struct watcher	*pathwatcher_new(struct event_base *base,
 		    void (*on_change)(void *arg, uint64_t id), void *arg);
-void		 watcher_free(struct watcher **rp);
+void		 pathwatcher_free(struct watcher **rp);
 
 /* All are over, silently; the descriptor is closed (some 20 ms). */
-void		 watcher_clear(struct watcher *r);
+void		 pathwatcher_clear(struct watcher *r);
 
 /*
  * A watch of nothing so far.  It stays its watcher's: free it only before the
@@ -45,8 +45,8 @@ void		 watcher_clear(struct watcher *r);
  * use, EMFILE too few inotify descriptors would be left for the user's
  * programs, or of inotify_init1(2).
  */
-struct watch	*watch_new(struct watcher *r, uint64_t id);
-void		 watch_free(struct watch **wp);
+struct pathwatch	*pathwatch_new(struct watcher *r, uint64_t id);
+void		 pathwatch_free(struct pathwatch **wp);
 
 /*
  * Add an absolute path without "." and "..", that does not exist, or that
@@ -58,9 +58,9 @@ void		 watch_free(struct watch **wp);
  *	E2BIG, ENOSPC	too much to watch, ours or the kernel's limit
  * or of lookup() or inotify_add_watch(2): EACCES, ENOTDIR, ...
  */
-int		 watch_missing(struct watch *w, const char *path)
+int		 pathwatch_missing(struct pathwatch *w, const char *path)
 		    __attribute__((warn_unused_result));
-int		 watch_present(struct watch *w, const char *path)
+int		 pathwatch_present(struct pathwatch *w, const char *path)
 		    __attribute__((warn_unused_result));
 
 #endif

@@ -1,4 +1,4 @@
-#include "worker/fs/watch.h"
+#include "worker/fs/pathwatch.h"
 
 #include <sys/inotify.h>
 #include <sys/queue.h>
@@ -46,12 +46,12 @@ struct point {
 	LIST_ENTRY(point)	 of_place;
 	SLIST_ENTRY(point)	 of_watch;
 	struct place		*place;
-	struct watch		*watch;
+	struct pathwatch		*pathwatch;
 	char			 name[];	/* "": the place alone */
 };
 
-struct watch {
-	TAILQ_ENTRY(watch)	 entry;
+struct pathwatch {
+	TAILQ_ENTRY(pathwatch)	 entry;
 	struct watcher		*watcher;
 	uint64_t		 id;
 	bool			 changed;	/* in that list */
@@ -59,7 +59,7 @@ struct watch {
 	SLIST_HEAD(, point)	 points;
 };
 
-TAILQ_HEAD(watch_list, watch);
+TAILQ_HEAD(watch_list, pathwatch);
 
 struct watcher {
 	struct event_base	*base;
@@ -77,7 +77,7 @@ struct watcher {
 
 /* Where a path leads: what is found so far, and what is left of it. */
 struct walk {
-	struct watch	*watch;
+	struct pathwatch	*pathwatch;
 	int		 fd;
 	bool		 is_folder;
 	bool		 is_missing;	/* the name looked up last */
@@ -130,7 +130,7 @@ static void
 point_free(struct watcher *r, struct point *t)
 {
 	LIST_REMOVE(t, of_place);
-	SLIST_REMOVE(&t->watch->points, t, point, of_watch);
+	SLIST_REMOVE(&t->pathwatch->points, t, point, of_watch);
 	r->npoints--;
 	if (LIST_EMPTY(&t->place->points))
 		place_drop(r, t->place);
@@ -189,7 +189,7 @@ place_of(struct watcher *r, int fd, bool is_folder)
 }
 
 static int
-point_add(struct watch *w, struct place *p, const char *name)
+point_add(struct pathwatch *w, struct place *p, const char *name)
 {
 	struct watcher	*r = w->watcher;
 	struct point	*t;
@@ -197,7 +197,7 @@ point_add(struct watch *w, struct place *p, const char *name)
 
 	/* Paths of one watch have most of their parents in common. */
 	LIST_FOREACH(t, &p->points, of_place)
-		if (t->watch == w && strcmp(t->name, name) == 0)
+		if (t->pathwatch == w && strcmp(t->name, name) == 0)
 			return 0;
 	if (r->npoints >= LIMIT_WATCH_POINTS) {
 		errno = E2BIG;
@@ -205,7 +205,7 @@ point_add(struct watch *w, struct place *p, const char *name)
 	}
 	if ((t = malloc(sizeof(*t) + size)) == NULL)
 		return -1;
-	t->watch = w;
+	t->pathwatch = w;
 	t->place = p;
 	memcpy(t->name, name, size);
 	LIST_INSERT_HEAD(&p->points, t, of_place);
@@ -216,7 +216,7 @@ point_add(struct watch *w, struct place *p, const char *name)
 
 /* Be told of changes of what fd is, and of that name in it. */
 static int
-expect(struct watch *w, int fd, bool is_folder, const char *name)
+expect(struct pathwatch *w, int fd, bool is_folder, const char *name)
 {
 	struct place	*p;
 
@@ -307,12 +307,12 @@ walk_step(struct walk *k, const char *name)
 		errno = ENOTDIR;
 		return -1;
 	}
-	if (++k->watch->steps > LIMIT_WATCH_STEPS) {
+	if (++k->pathwatch->steps > LIMIT_WATCH_STEPS) {
 		errno = E2BIG;
 		return -1;
 	}
 	/* What happens behind this is told, so nothing falls in between. */
-	if (expect(k->watch, k->fd, true, name) == -1)
+	if (expect(k->pathwatch, k->fd, true, name) == -1)
 		return -1;
 	if ((fd = lookup_at(k->fd, name, &how, &x)) == -1) {
 		k->is_missing = errno == ENOENT;
@@ -329,11 +329,11 @@ walk_step(struct walk *k, const char *name)
 
 /* Follow a path to its end, or as far as it exists, and watch all of it. */
 static int
-walk_path(struct walk *k, struct watch *w, const char *path)
+walk_path(struct walk *k, struct pathwatch *w, const char *path)
 {
 	char	 name[PATH_MAX];
 
-	k->watch = w;
+	k->pathwatch = w;
 	k->fd = -1;
 	k->is_missing = false;
 	k->links = 0;
@@ -351,7 +351,7 @@ walk_path(struct walk *k, struct watch *w, const char *path)
 }
 
 int
-watch_missing(struct watch *w, const char *path)
+pathwatch_missing(struct pathwatch *w, const char *path)
 {
 	struct walk	 k;
 	int		 r;
@@ -365,7 +365,7 @@ watch_missing(struct watch *w, const char *path)
 }
 
 int
-watch_present(struct watch *w, const char *path)
+pathwatch_present(struct pathwatch *w, const char *path)
 {
 	struct walk	 k;
 	int		 r;
@@ -379,7 +379,7 @@ watch_present(struct watch *w, const char *path)
 /* --- changes --- */
 
 static void
-set_changed(struct watch *w)
+set_changed(struct pathwatch *w)
 {
 	if (w->changed)
 		return;
@@ -391,7 +391,7 @@ set_changed(struct watch *w)
 static void
 set_all_changed(struct watcher *r)
 {
-	struct watch	*w;
+	struct pathwatch	*w;
 
 	while ((w = TAILQ_FIRST(&r->watches)) != NULL)
 		set_changed(w);
@@ -411,19 +411,19 @@ on_event(struct watcher *r, const struct inotify_event *e)
 		return;		/* of a watch that is over */
 	LIST_FOREACH(t, &p->points, of_place)
 		if (e->len == 0 || strcmp(e->name, t->name) == 0)
-			set_changed(t->watch);
+			set_changed(t->pathwatch);
 }
 
 /* Telling one may end the connection, and with it all the others. */
 static void
 tell(struct watcher *r)
 {
-	struct watch	*w;
+	struct pathwatch	*w;
 	uint64_t	 id;
 
 	while ((w = TAILQ_FIRST(&r->changed)) != NULL) {
 		id = w->id;
-		watch_free(&w);
+		pathwatch_free(&w);
 		r->on_change(r->arg, id);
 	}
 }
@@ -474,10 +474,10 @@ start(struct watcher *r)
 	return -1;
 }
 
-struct watch *
-watch_new(struct watcher *r, uint64_t id)
+struct pathwatch *
+pathwatch_new(struct watcher *r, uint64_t id)
 {
-	struct watch	*w;
+	struct pathwatch	*w;
 
 	TAILQ_FOREACH(w, &r->watches, entry)
 		if (w->id == id) {
@@ -507,9 +507,9 @@ watch_new(struct watcher *r, uint64_t id)
  * were told, and the kernel takes its time to close one.
  */
 void
-watch_free(struct watch **wp)
+pathwatch_free(struct pathwatch **wp)
 {
-	struct watch	*w = *wp;
+	struct pathwatch	*w = *wp;
 	struct watcher	*r;
 	struct point	*t;
 
@@ -526,7 +526,7 @@ watch_free(struct watch **wp)
 }
 
 struct watcher *
-watcher_new(struct event_base *base, void (*on_change)(void *, uint64_t),
+pathwatcher_new(struct event_base *base, void (*on_change)(void *, uint64_t),
     void *arg)
 {
 	struct watcher	*r;
@@ -544,27 +544,27 @@ watcher_new(struct event_base *base, void (*on_change)(void *, uint64_t),
 }
 
 void
-watcher_clear(struct watcher *r)
+pathwatcher_clear(struct watcher *r)
 {
-	struct watch	*w;
+	struct pathwatch	*w;
 
 	if (r == NULL)
 		return;
 	set_all_changed(r);
 	while ((w = TAILQ_FIRST(&r->changed)) != NULL)
-		watch_free(&w);
+		pathwatch_free(&w);
 	stop(r);
 }
 
 void
-watcher_free(struct watcher **rp)
+pathwatcher_free(struct watcher **rp)
 {
 	struct watcher	*r = *rp;
 
 	*rp = NULL;
 	if (r == NULL)
 		return;
-	watcher_clear(r);
+	pathwatcher_clear(r);
 	map_fini(&r->places);
 	free(r);
 }
