@@ -36,7 +36,8 @@ void	 fsagent_serve(int sock, bool quick, bool may_stay_awake)
  * The data of WRITE and PWRITE as a file in memory, the caller's; -1 with
  * errno.
  */
-int	 fsagent_data(const struct fsop *op) __attribute__((warn_unused_result));
+int	 fsagent_data(const struct fsop *op)
+	    __attribute__((warn_unused_result));
 
 /* An answer that is being read; r is what came so far. */
 struct fsagent_answer {
