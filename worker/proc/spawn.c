@@ -30,7 +30,7 @@ struct command {
 	char		**programs, **argv, **envp;
 	char		*cwd;
 	bool		 tty, confined;
-	struct view	 view;		/* if it is confined */
+	struct nsset	 nsset;		/* if it is confined */
 	int		 brand;		/* worker/sandbox/brand.h, or -1 */
 	uint64_t	 mark;
 	struct rlimit	 nofile;
@@ -66,16 +66,16 @@ child_limits(const struct command *c)
 static int
 child_confine(const struct command *c)
 {
-	const struct view	*v = &c->view;
+	const struct nsset	*v = &c->nsset;
 
 	if (dropcaps() == -1 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		return errno;
-	if (v->fds[VIEW_RULESET] != -1 &&
-	    landlock_join(v->fds[VIEW_RULESET]) == -1)
+	if (v->fds[NSSET_RULESET] != -1 &&
+	    landlock_join(v->fds[NSSET_RULESET]) == -1)
 		return errno;
 	if ((v->no_changes && enforce_no_changes() == -1) ||
-	    (v->fds[VIEW_PID] == -1 && enforce_self_only() == -1))
+	    (v->fds[NSSET_PID] == -1 && enforce_self_only() == -1))
 		return errno;
 	if (enforce_seccomp(v->net_off) == -1)
 		return errno;
@@ -123,7 +123,7 @@ child_run(void *arg)
 	for (i = 0; i < 3; i++)
 		if (dup2(c->std[i], i) == -1)
 			return child_fail(c, "standard streams", errno);
-	tvfork_close(c->view.fds[VIEW_RULESET], c->brand);
+	tvfork_close(c->nsset.fds[NSSET_RULESET], c->brand);
 	child_limits(c);
 	if (c->confined && (error = child_confine(c)) != 0)
 		return child_fail(c, "sandbox", error);
@@ -139,10 +139,10 @@ child_run(void *arg)
 static int
 child_join(struct command *c)
 {
-	const struct view	*v = &c->view;
+	const struct nsset	*v = &c->nsset;
 	int			 i;
 
-	for (i = 0; i < VIEW_NSES; i++)
+	for (i = 0; i < NSSET_NSES; i++)
 		if (v->fds[i] != -1 && setns(v->fds[i], 0) == -1)
 			return child_fail(c, "sandbox", errno);
 	/* It came with the rights: what we share is the worker's memory. */
@@ -172,8 +172,8 @@ open_terminal(const struct spawn *s, int *master_out, int *slave_out)
 	memset(&size, 0, sizeof(size));
 	size.ws_row = s->rows;
 	size.ws_col = s->cols;
-	if (s->view != NULL && s->view->fds[VIEW_PTS] != -1) {
-		dir = s->view->fds[VIEW_PTS];
+	if (s->nsset != NULL && s->nsset->fds[NSSET_PTS] != -1) {
+		dir = s->nsset->fds[NSSET_PTS];
 		name = "ptmx";
 	}
 	if ((*master_out = openat(dir, name,
@@ -308,10 +308,10 @@ command_new(const struct spawn *s)
 	c->rlimits = *s->rlimits;
 	c->std[0] = c->std[1] = c->std[2] = -1;
 	c->brand = s->brand;
-	view_init(&c->view);
-	if ((c->confined = s->view != NULL))
-		c->view = *s->view;
-	c->birth.twice = c->view.fds[VIEW_PID] != -1;
+	nsset_init(&c->nsset);
+	if ((c->confined = s->nsset != NULL))
+		c->nsset = *s->nsset;
+	c->birth.twice = c->nsset.fds[NSSET_PID] != -1;
 	return c;
 }
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "worker/os/rlimits.h"
-#include "worker/sandbox/view.h"
+#include "worker/sandbox/nsset.h"
 
 struct spawn {
 	char		*const *programs;	/* tried in turn */
@@ -26,7 +26,7 @@ struct spawn {
 	uint64_t	 mark;			/* see common/linux/ptree.h */
 	struct rlimit	 nofile;		/* the child's, not ours */
 	const struct rlimits *rlimits;		/* over that */
-	const struct view *view;		/* sandbox, or NULL */
+	const struct nsset *nsset;		/* sandbox, or NULL */
 	int		 brand;			/* the mark, brand.h; or -1 */
 	int		 cgroup;		/* worker/os/pcgroup.h; or -1 */
 };

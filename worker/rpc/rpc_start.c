@@ -43,7 +43,7 @@ struct start {
 	bool			 looked;	/* its paths answered */
 	bool			 looking, cancelled;
 	struct holder		*holder;	/* or NULL */
-	struct view		 own;		/* where no holder is needed */
+	struct nsset		 own;		/* where no holder is needed */
 };
 
 /* The strings of a JSON list; NULL with a text why not (NULL: memory). */
@@ -176,7 +176,7 @@ start_free(struct start *st)
 {
 	if (st->holder != NULL)
 		holder_use(st->holder, false);
-	view_fini(&st->own);
+	nsset_fini(&st->own);
 	envp_free(&st->argv);
 	envp_free(&st->envp);
 	envp_free(&st->programs);
@@ -205,11 +205,11 @@ start_now(struct session *s, struct rpc_req *req, struct start *st)
 	const char	*what;
 
 	if (st->holder != NULL)
-		st->sp.view = holder_view(st->holder);
+		st->sp.nsset = holder_view(st->holder);
 	what = "sandbox";
 	if (s->state == SESSION_CLOSING) {
 		rpc_error(req, ERR_FAILED, "the session ends");
-	} else if (brand_for(&s->brand, &s->env, st->sp.view,
+	} else if (brand_for(&s->brand, &s->env, st->sp.nsset,
 	    &st->sp.brand) == -1 || (pr =
 	    proc_new(&s->procs, st->id, st->id_len, &st->sp, &what)) == NULL) {
 		rpc_errorf(req, ERR_FAILED, "failed to start process: %s: %s "
@@ -415,8 +415,8 @@ find_view(struct session *s, struct rpc_req *req, uint32_t sandbox,
 	} else if (plan.net_off) {
 		st->own.net_off = true;
 		rv = enforce_landlock(&plan, false, &e,
-		    &st->own.fds[VIEW_RULESET]);
-		st->sp.view = &st->own;
+		    &st->own.fds[NSSET_RULESET]);
+		st->sp.nsset = &st->own;
 	}
 	plan_free(&plan);
 	if (rv == -1)
@@ -480,7 +480,7 @@ rpc_process_start(struct session *s, struct rpc_req *req, void *params,
 		return;
 	}
 	st->session = s;
-	view_init(&st->own);
+	nsset_init(&st->own);
 	if ((why = fill(s, p, st, &err)) == NULL) {
 		if (procs_find(&s->procs, st->id, st->id_len) != NULL ||
 		    start_waits(s, st->id, st->id_len)) {

@@ -294,7 +294,7 @@ brand_new(const struct env *env)
 }
 
 int
-brand_for(struct brand **bp, const struct env *env, const struct view *v,
+brand_for(struct brand **bp, const struct env *env, const struct nsset *v,
     int *sock_out)
 {
 	struct brand	*b = *bp;

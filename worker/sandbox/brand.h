@@ -30,7 +30,7 @@
 #define WORKER_SANDBOX_BRAND_H
 
 #include "worker/os/env.h"
-#include "worker/sandbox/view.h"
+#include "worker/sandbox/nsset.h"
 
 struct brand;
 
@@ -42,7 +42,7 @@ struct brand;
  * 0, or -1 with errno.
  */
 int	 brand_for(struct brand **bp, const struct env *env,
-	    const struct view *v, int *sock_out)
+	    const struct nsset *v, int *sock_out)
 	    __attribute__((warn_unused_result));
 
 void	 brand_free(struct brand **bp);

@@ -30,7 +30,7 @@ enforce(const struct plan *plan, const char *hide, struct enforced *e)
 	char	 first[ENFORCE_WHY];
 	int	 rv, ruleset;
 
-	e->view.net_off = plan->net_off;
+	e->nsset.net_off = plan->net_off;
 	if ((rv = enforce_ns(plan, hide, e)) != -1)
 		return rv;
 	memcpy(first, e->why, sizeof(first));
@@ -40,7 +40,7 @@ enforce(const struct plan *plan, const char *hide, struct enforced *e)
 		    strdupa(e->why));
 		return -1;
 	}
-	e->view.fds[VIEW_RULESET] = ruleset;
+	e->nsset.fds[NSSET_RULESET] = ruleset;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
 	    (ruleset != -1 && landlock_join(ruleset) == -1)) {
 		snprintf(e->why, sizeof(e->why), "Landlock: %s",
@@ -48,7 +48,7 @@ enforce(const struct plan *plan, const char *hide, struct enforced *e)
 		return -1;
 	}
 	/* Landlock leaves modes and the like alone; some tools need them. */
-	e->view.no_changes = writes_nothing(plan);
+	e->nsset.no_changes = writes_nothing(plan);
 	snprintf(e->why, sizeof(e->why), "by Landlock alone: %.170s", first);
 	return 1;
 }

@@ -13,13 +13,13 @@
 
 #include "common/plan/plan.h"
 #include "worker/sandbox/mounting.h"
-#include "worker/sandbox/view.h"
+#include "worker/sandbox/nsset.h"
 
 #define ENFORCE_WHY	MOUNTED_WHY	/* bytes of a reason */
 
 /* What comes of it. */
 struct enforced {
-	struct view	 view;		/* for commands */
+	struct nsset	 nsset;		/* for commands */
 	pid_t		 outer_pid;	/* in the first process: the holder's */
 	char		 why[ENFORCE_WHY];	/* it failed, or was degraded */
 	struct mounted	 mounted;	/* what has to be undone */

@@ -80,23 +80,23 @@ map_ids(uid_t uid, gid_t gid, struct enforced *e)
 static int
 open_namespaces(bool net, struct enforced *e)
 {
-	static const char *const names[VIEW_NSES] = {
-		[VIEW_USER] = "user", [VIEW_NET] = "net", [VIEW_IPC] = "ipc",
-		[VIEW_PID] = "pid", [VIEW_MNT] = "mnt",
+	static const char *const names[NSSET_NSES] = {
+		[NSSET_USER] = "user", [NSSET_NET] = "net", [NSSET_IPC] = "ipc",
+		[NSSET_PID] = "pid", [NSSET_MNT] = "mnt",
 	};
 	char	 path[32];
 	int	 i;
 
-	for (i = 0; i < VIEW_NSES; i++) {
-		if (i == VIEW_NET && !net)
+	for (i = 0; i < NSSET_NSES; i++) {
+		if (i == NSSET_NET && !net)
 			continue;
 		snprintf(path, sizeof(path), "/proc/self/ns/%s", names[i]);
-		if ((e->view.fds[i] = open(path, O_RDONLY | O_CLOEXEC)) == -1)
+		if ((e->nsset.fds[i] = open(path, O_RDONLY | O_CLOEXEC)) == -1)
 			return failed(e, path);
 	}
-	e->view.fds[VIEW_PTS] = open("/dev/pts",
+	e->nsset.fds[NSSET_PTS] = open("/dev/pts",
 	    O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return e->view.fds[VIEW_PTS] == -1 ? failed(e, "/dev/pts") : 0;
+	return e->nsset.fds[NSSET_PTS] == -1 ? failed(e, "/dev/pts") : 0;
 }
 
 /* In the namespaces, with all rights over them and none elsewhere. */
@@ -123,7 +123,7 @@ settle(const struct plan *plan, const char *hide, uid_t uid, gid_t gid,
 	if (open_namespaces(plan->net_off, e) == -1 ||
 	    enforce_landlock(plan, false, e, &ruleset) == -1)
 		return -1;
-	e->view.fds[VIEW_RULESET] = ruleset;
+	e->nsset.fds[NSSET_RULESET] = ruleset;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
 	    (ruleset != -1 && landlock_join(ruleset) == -1) ||
 	    dropcaps() == -1 || prctl(PR_SET_DUMPABLE, 0) == -1)

@@ -48,7 +48,7 @@ struct holder {
 	int			 sock;
 	struct fsagent_line	 line;
 	struct io		 ev;
-	struct view		 view;
+	struct nsset		 nsset;
 	char			 why[ENFORCE_WHY];
 	char			*made;		/* see struct mounted */
 	size_t			 made_len;
@@ -95,7 +95,7 @@ struct hello {
 	enum word	 word;
 	pid_t		 pid;		/* 0 in a HELLO: PID will follow */
 	bool		 net_off, no_changes;
-	bool		 has[VIEW_FDS];
+	bool		 has[NSSET_FDS];
 	char		 why[ENFORCE_WHY];
 	size_t		 made_len;	/* of the paths that follow */
 	size_t		 nlocks;
@@ -103,7 +103,7 @@ struct hello {
 	size_t		 nfiles;	/* which follow these */
 };
 
-#define FDS_MAX	(VIEW_FDS + MOUNTED_LOCKS)
+#define FDS_MAX	(NSSET_FDS + MOUNTED_LOCKS)
 
 union ctl_room {
 	struct cmsghdr	 align;
@@ -125,13 +125,13 @@ say(enum word word, const struct enforced *e)
 	memset(&m, 0, sizeof(m));
 	h.word = word;
 	h.pid = word == WORD_PID ? e->outer_pid :
-	    e->view.fds[VIEW_PID] == -1 ? getpid() : 0;
-	h.net_off = e->view.net_off;
-	h.no_changes = e->view.no_changes;
+	    e->nsset.fds[NSSET_PID] == -1 ? getpid() : 0;
+	h.net_off = e->nsset.net_off;
+	h.no_changes = e->nsset.no_changes;
 	memcpy(h.why, e->why, sizeof(h.why));
-	for (i = 0; word == WORD_HELLO && i < VIEW_FDS; i++)
-		if ((h.has[i] = e->view.fds[i] != -1))
-			fds[n++] = e->view.fds[i];
+	for (i = 0; word == WORD_HELLO && i < NSSET_FDS; i++)
+		if ((h.has[i] = e->nsset.fds[i] != -1))
+			fds[n++] = e->nsset.fds[i];
 	if (word == WORD_HELLO) {
 		h.made_len = e->mounted.made_len;
 		h.nlocks = e->mounted.nlocks;
@@ -178,7 +178,7 @@ be_holder(const struct env *env, int sock, const struct plan *plan)
 	    fd_cloexec(HOLDER_SOCK, 1) == -1 || chdir("/") == -1)
 		_exit(1);
 	memset(&e, 0, sizeof(e));
-	view_init(&e.view);
+	nsset_init(&e.nsset);
 	if (plan != NULL) {
 		switch (enforce(plan, hidden(env), &e)) {
 		case 0:
@@ -190,7 +190,7 @@ be_holder(const struct env *env, int sock, const struct plan *plan)
 		}
 	}
 	say(WORD_HELLO, &e);
-	view_fini(&e.view);
+	nsset_fini(&e.nsset);
 	fsagent_serve(HOLDER_SOCK, plan != NULL, env->set.busy_poll);
 }
 
@@ -306,7 +306,7 @@ stop(struct holder *h)
 	 * Before it dies: whoever has a namespace last frees what is in it,
 	 * which may be all that its commands left in /dev/shm.
 	 */
-	view_fini(&h->view);
+	nsset_fini(&h->nsset);
 	if (h->made_len > 0)
 		bury(h);
 	free(h->made);
@@ -340,11 +340,11 @@ take_view(struct holder *h, const struct hello *hello, struct msghdr *m)
 
 	if ((got = (int)fd_take_rights(m, fds, FDS_MAX)) > FDS_MAX)
 		got = FDS_MAX;
-	h->view.net_off = hello->net_off;
-	h->view.no_changes = hello->no_changes;
-	for (i = 0; i < VIEW_FDS; i++)
+	h->nsset.net_off = hello->net_off;
+	h->nsset.no_changes = hello->no_changes;
+	for (i = 0; i < NSSET_FDS; i++)
 		if (hello->has[i] && n < got)
-			h->view.fds[i] = fds[n++];
+			h->nsset.fds[i] = fds[n++];
 	if ((h->locks = calloc((size_t)(got - n) + 1,
 	    sizeof(*h->locks))) == NULL)
 		fatal("no memory for what has to be undone");
@@ -581,7 +581,7 @@ holder_new(struct holders *hs, struct buf *key, bool confined)
 	h->confined = confined;
 	h->sock = -1;
 	fsagent_line_init(&h->line);
-	view_init(&h->view);
+	nsset_init(&h->nsset);
 	TAILQ_INSERT_TAIL(&hs->list, h, entry);
 	hs->n++;
 	return h;
@@ -680,11 +680,11 @@ holder_line(struct holder *h)
 	return &h->line;
 }
 
-const struct view *
+const struct nsset *
 holder_view(struct holder *h)
 {
 	h->joined = true;
-	return &h->view;
+	return &h->nsset;
 }
 
 void

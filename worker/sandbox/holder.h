@@ -13,7 +13,7 @@
 
 #include "common/plan/plan.h"
 #include "worker/os/env.h"
-#include "worker/sandbox/view.h"
+#include "worker/sandbox/nsset.h"
 
 enum holder_state { HOLDER_STARTING, HOLDER_READY, HOLDER_FAILED };
 
@@ -62,7 +62,7 @@ int	 holder_sock(const struct holder *h);
 struct fsagent_line *holder_line(struct holder *h);
 
 /* What a command joins; after HOLDER_READY only. */
-const struct view *holder_view(struct holder *h);
+const struct nsset *holder_view(struct holder *h);
 
 /*
  * Somebody needs it from now on, or no more: it stays meanwhile, and one of a

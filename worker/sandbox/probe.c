@@ -28,9 +28,9 @@ static void
 tell_all(int sock, const struct enforced *e)
 {
 	char		 text[ENFORCE_WHY + 300], network[100] = "";
-	bool		 is_alone = e->view.fds[VIEW_USER] == -1;
+	bool		 is_alone = e->nsset.fds[NSSET_USER] == -1;
 	const char	*how = is_alone ? e->why :
-			    e->view.fds[VIEW_RULESET] == -1 ? "namespaces" :
+			    e->nsset.fds[NSSET_RULESET] == -1 ? "namespaces" :
 			    "namespaces and Landlock";
 	int		 error = brand_try();
 
@@ -61,7 +61,7 @@ probe(int sock)
 	plan.net_off = true;
 	plan.rules = rules;
 	plan.n = sizeof(rules) / sizeof(rules[0]);
-	view_init(&e.view);
+	nsset_init(&e.nsset);
 	switch (enforce(&plan, NULL, &e)) {
 	case 0:
 		break;			/* the holder says it */

@@ -1,0 +1,32 @@
+/*
+ * A view: what a holder gives to commands that join it.  Made in the holder's
+ * process (worker/sandbox/enforce.h), used between clone and exec
+ * (worker/proc/spawn.c).
+ */
+#ifndef WORKER_SANDBOX_NSSET_H
+#define WORKER_SANDBOX_NSSET_H
+
+#include <stdbool.h>
+
+/* Namespaces in the order in which they are joined (setns(2)). */
+enum nsset_ns {
+	NSSET_USER, NSSET_NET, NSSET_IPC, NSSET_PID, NSSET_MNT,
+	NSSET_NSES
+};
+
+enum nsset_fd {
+	NSSET_RULESET = NSSET_NSES,	/* Landlock; restricts what joins */
+	NSSET_PTS,			/* O_PATH: its own /dev/pts */
+	NSSET_FDS
+};
+
+struct nsset {
+	int	 fds[NSSET_FDS];		/* -1: none */
+	bool	 net_off;		/* by seccomp(2), whatever else */
+	bool	 no_changes;		/* the same: of modes, owners, times */
+};
+
+void	 nsset_init(struct nsset *v);
+void	 nsset_fini(struct nsset *v);
+
+#endif
