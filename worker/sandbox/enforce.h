@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 #include "common/plan/plan.h"
-#include "worker/sandbox/mounting.h"
 #include "worker/sandbox/nsset.h"
+#include "worker/sandbox/sbmount.h"
 
 #define ENFORCE_WHY	MOUNTED_WHY	/* bytes of a reason */
 

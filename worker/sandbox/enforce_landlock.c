@@ -64,11 +64,11 @@ is_allowed_more(const struct plan *plan, const struct plan_rule *r,
 static bool
 has_loose_link(const struct plan *plan, const struct plan_rule *r)
 {
-	struct mounting_links	 l;
+	struct sbmount_links	 l;
 	int			 rv;
 
-	mounting_links_start(&l, r->path);
-	while ((rv = mounting_links_next(&l)) == 1)
+	sbmount_links_start(&l, r->path);
+	while ((rv = sbmount_links_next(&l)) == 1)
 		if (is_allowed_more(plan, r, l.real))
 			return true;
 	return rv == -1;
@@ -95,7 +95,7 @@ cannot_say(const struct plan *plan, struct enforced *e)
 		is_missing = realpath(r->path, place) == NULL;
 		if (is_missing && ((errno != ENOENT && errno != ENOTDIR &&
 		    errno != ELOOP) ||
-		    mounting_first_missing(r->path, place) == -1))
+		    sbmount_first_missing(r->path, place) == -1))
 			goto fail;
 		if (is_missing && r->if_exists)
 			continue;

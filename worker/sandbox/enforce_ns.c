@@ -22,7 +22,7 @@
 #include "common/fd.h"
 #include "common/linux/landlock.h"
 #include "worker/os/dropcaps.h"
-#include "worker/sandbox/mounting.h"
+#include "worker/sandbox/sbmount.h"
 
 #define NAMESPACES	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |	\
 	CLONE_NEWIPC)
@@ -116,7 +116,7 @@ settle(const struct plan *plan, const char *hide, uid_t uid, gid_t gid,
 	if (write_file("/proc/sys/user/max_user_namespaces", "0") == -1 &&
 	    errno != EROFS)
 		return failed(e, "max_user_namespaces");
-	if (mounting_make(plan, hide, &e->mounted) == -1) {
+	if (sbmount_make(plan, hide, &e->mounted) == -1) {
 		memcpy(e->why, e->mounted.why, sizeof(e->why));
 		return -1;
 	}

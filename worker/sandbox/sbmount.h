@@ -7,8 +7,8 @@
  * links, and has to be the same.  So a name that somebody swaps meanwhile
  * makes this fail, and never lead elsewhere.
  */
-#ifndef WORKER_SANDBOX_MOUNTING_H
-#define WORKER_SANDBOX_MOUNTING_H
+#ifndef WORKER_SANDBOX_SBMOUNT_H
+#define WORKER_SANDBOX_SBMOUNT_H
 
 #include <sys/stat.h>
 
@@ -19,8 +19,8 @@
 #include "common/plan/plan.h"
 #include "worker/fs/mounted_inodes.h"
 
-#define MOUNTING_NODES	8	/* at most, of /dev */
-#define MOUNTING_LINKS	40	/* followed at most, as the kernel */
+#define SBMOUNT_NODES	8	/* at most, of /dev */
+#define SBMOUNT_LINKS	40	/* followed at most, as the kernel */
 
 /* What a rule is about, as it was when it was looked at. */
 struct place {
@@ -68,13 +68,13 @@ struct mounted {
 	bool	 more_files;	/* than fit */
 };
 
-struct mounting {
+struct sbmount {
 	const struct plan	*plan;
 	const char		*hide;		/* a folder of ours, or NULL */
 	struct place		*places;
 	struct mask		*masks;
 	size_t			 nmasks;
-	int			 nodes[MOUNTING_NODES];	/* copies; -1 */
+	int			 nodes[SBMOUNT_NODES];	/* copies; -1 */
 	int			 null_tree_of;	/* O_PATH of /dev/null */
 	int			 old_root;	/* to be unmounted, or -1 */
 	struct mounted		*out;
@@ -85,65 +85,65 @@ struct mounting {
  * says, NULL: there is none.  0, or -1 with the reason in out: then the
  * namespace is good for nothing.
  */
-int	 mounting_make(const struct plan *plan, const char *hide,
+int	 sbmount_make(const struct plan *plan, const char *hide,
 	    struct mounted *out) __attribute__((warn_unused_result));
 
 /* --- the parts, for mounting*.c --- */
 
 /* Say why, with errno's text; -1 to return. */
-int	 mounting_failed(struct mounting *m, const char *what,
+int	 sbmount_failed(struct sbmount *m, const char *what,
 	    const char *path);
 
 #define MASK_MODE_SHUT	0u	/* nothing in it */
 #define MASK_MODE_WAY	0555u	/* the way to what is in it */
 
 /* An empty folder over what fd (O_PATH) holds, which path names. */
-int	 mounting_mask(struct mounting *m, int fd, const char *path,
+int	 sbmount_mask(struct sbmount *m, int fd, const char *path,
 	    unsigned mode) __attribute__((warn_unused_result));
 
 /* Whether a rule allows something in a folder. */
-bool	 mounting_allows_in(const struct plan *plan, const char *path);
+bool	 sbmount_allows_in(const struct plan *plan, const char *path);
 
 /* A mount on top of what fd holds; takes tree. */
-int	 mounting_put(struct mounting *m, int tree, int fd, const char *path)
+int	 sbmount_put(struct sbmount *m, int tree, int fd, const char *path)
 	    __attribute__((warn_unused_result));
 
 /* What a file is that nobody can open, over what fd holds. */
-int	 mounting_void(struct mounting *m, int fd, const char *path)
+int	 sbmount_void(struct sbmount *m, int fd, const char *path)
 	    __attribute__((warn_unused_result));
 
 /* No link on the way; -1 with errno. */
-int	 mounting_open(const char *path);
+int	 sbmount_open(const char *path);
 
 /* Of one mount, or of all below too; fd of it (O_PATH). */
-int	 mounting_read_only(int fd, bool deep);
+int	 sbmount_read_only(int fd, bool deep);
 
 /*
  * Own /dev and /proc; copies of the devices are taken before anything changes.
  */
-int	 mounting_copy_nodes(struct mounting *m)
+int	 sbmount_copy_nodes(struct sbmount *m)
 	    __attribute__((warn_unused_result));
-int	 mounting_system(struct mounting *m)
+int	 sbmount_system(struct sbmount *m)
 	    __attribute__((warn_unused_result));
 
 /* Of these a sandbox has its own, and rules are about what is in those. */
-bool	 mounting_is_system(const char *path);
+bool	 sbmount_is_system(const char *path);
 
 /*
  * Where what is to be hidden is now, which has to be what it was (O_PATH).  -1
- * having said why, or MOUNTING_UNSEEN: nothing of it is seen.
+ * having said why, or SBMOUNT_UNSEEN: nothing of it is seen.
  */
-#define MOUNTING_UNSEEN	(-2)
-int	 mounting_find_again(struct mounting *m, const struct place *p)
+#define SBMOUNT_UNSEEN	(-2)
+int	 sbmount_find_again(struct sbmount *m, const struct place *p)
 	    __attribute__((warn_unused_result));
 
 /*
  * What the patterns of the plan match now.  Before anything changes: where they
  * are about, by whatever links.
  */
-int	 mounting_look_at_pattern(struct mounting *m, struct place *p)
+int	 sbmount_look_at_pattern(struct sbmount *m, struct place *p)
 	    __attribute__((warn_unused_result));
-int	 mounting_patterns(struct mounting *m)
+int	 sbmount_patterns(struct sbmount *m)
 	    __attribute__((warn_unused_result));
 
 /*
@@ -151,37 +151,37 @@ int	 mounting_patterns(struct mounting *m)
  * that and the rules' places really are, whatever the names in the plan.
  * real: the path has no links.
  */
-bool	 mounting_is_in_writable(const struct mounting *m, const char *real);
+bool	 sbmount_is_in_writable(const struct sbmount *m, const char *real);
 
 /*
  * Whether a command could change what is at that real path if no rule made it
  * read-only.
  */
-bool	 mounting_is_writable(const struct mounting *m, const char *real);
+bool	 sbmount_is_writable(const struct sbmount *m, const char *real);
 
 /*
  * The same path without links, but for its last name: out has PATH_MAX bytes.
  * 0, or -1 with errno.
  */
-int	 mounting_resolve(const char *path, char *out)
+int	 sbmount_resolve(const char *path, char *out)
 	    __attribute__((warn_unused_result));
 
 /*
  * The first name of a path that does not exist, or where a link to nothing
- * leads; as mounting_resolve().
+ * leads; as sbmount_resolve().
  */
-int	 mounting_first_missing(const char *name, char *out)
+int	 sbmount_first_missing(const char *name, char *out)
 	    __attribute__((warn_unused_result));
 
 /*
  * What a link on a path leads to, with the rest of that, to path (PATH_MAX
  * bytes; rest may be in it).  0, or -1 with errno.
  */
-int	 mounting_follow(const char *link, const char *rest, char *path)
+int	 sbmount_follow(const char *link, const char *rest, char *path)
 	    __attribute__((warn_unused_result));
 
 /* The links on the way to a name, itself one of them, in their order. */
-struct mounting_links {
+struct sbmount_links {
 	char		 path[PATH_MAX];	/* those behind us followed */
 	size_t		 at;			/* how far we looked in it */
 	unsigned	 n;
@@ -190,10 +190,10 @@ struct mounting_links {
 };
 
 /* From the first. */
-void	 mounting_links_start(struct mounting_links *l, const char *name);
+void	 sbmount_links_start(struct sbmount_links *l, const char *name);
 
 /* 1: the next is in part and real; 0: there is none; -1 with errno. */
-int	 mounting_links_next(struct mounting_links *l)
+int	 sbmount_links_next(struct sbmount_links *l)
 	    __attribute__((warn_unused_result));
 
 /*
@@ -201,24 +201,24 @@ int	 mounting_links_next(struct mounting_links *l)
  * rename them, stay where they are: else it could make another path of that
  * name.
  */
-int	 mounting_pin_way(struct mounting *m, const char *path)
+int	 sbmount_pin_way(struct sbmount *m, const char *path)
 	    __attribute__((warn_unused_result));
 
 /*
  * Whether fd (O_PATH will do) is a folder that stands in for nothing.  Anybody
  * may give a folder that mode: what is in one makes it a real one.
  */
-bool	 mounting_is_stand_in(int fd);
+bool	 sbmount_is_stand_in(int fd);
 
 /*
  * Make it, or take over the one that is there; m->out knows it then.  No link
  * on the way is followed.
  */
-int	 mounting_stand_in(struct mounting *m, const char *path)
+int	 sbmount_stand_in(struct sbmount *m, const char *path)
 	    __attribute__((warn_unused_result));
 
 /* A folder or file in a mask to mount on. */
-int	 mounting_point(struct mounting *m, const char *path, bool is_dir)
+int	 sbmount_point(struct sbmount *m, const char *path, bool is_dir)
 	    __attribute__((warn_unused_result));
 
 #endif

@@ -1,5 +1,5 @@
 /* /dev and /proc of a sandbox, and what its patterns hide. */
-#include "worker/sandbox/mounting.h"
+#include "worker/sandbox/sbmount.h"
 
 #include <sys/mount.h>
 #include <sys/statfs.h>
@@ -44,19 +44,19 @@ static const char *const kernels[] = {
 /* --- /dev --- */
 
 static int
-copy_node(struct mounting *m, const char *name, int *tree)
+copy_node(struct sbmount *m, const char *name, int *tree)
 {
 	char	 path[32];
 
 	snprintf(path, sizeof(path), "/dev/%s", name);
 	*tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (*tree == -1 && errno != ENOENT)
-		return mounting_failed(m, "copying", path);
+		return sbmount_failed(m, "copying", path);
 	return 0;
 }
 
 static int
-put_node(struct mounting *m, const char *name, int tree)
+put_node(struct sbmount *m, const char *name, int tree)
 {
 	char	 path[32];
 	int	 fd, rv;
@@ -67,16 +67,16 @@ put_node(struct mounting *m, const char *name, int tree)
 	fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0444);
 	if (fd == -1) {
 		fd_close(&tree);
-		return mounting_failed(m, "making", path);
+		return sbmount_failed(m, "making", path);
 	}
-	rv = mounting_put(m, tree, fd, path);
+	rv = sbmount_put(m, tree, fd, path);
 	fd_close(&fd);
 	return rv;
 }
 
 /* Folders, links and file systems in our /dev. */
 static int
-furnish_dev(struct mounting *m)
+furnish_dev(struct sbmount *m)
 {
 	char	 path[32];
 	size_t	 i;
@@ -84,26 +84,26 @@ furnish_dev(struct mounting *m)
 	for (i = 0; links[i].name != NULL; i++) {
 		snprintf(path, sizeof(path), "/dev/%s", links[i].name);
 		if (symlink(links[i].to, path) == -1)
-			return mounting_failed(m, "making", path);
+			return sbmount_failed(m, "making", path);
 	}
 	if (mkdir("/dev/pts", 0755) == -1 || mkdir("/dev/shm", 0755) == -1)
-		return mounting_failed(m, "making", "/dev/pts");
+		return sbmount_failed(m, "making", "/dev/pts");
 	if (mount("devpts", "/dev/pts", "devpts", PLAIN,
 	    "newinstance,ptmxmode=0666,mode=620") == -1)
-		return mounting_failed(m, "mounting", "/dev/pts");
+		return sbmount_failed(m, "mounting", "/dev/pts");
 	/* The worker may be the one who has to free what is in it. */
 	if (mount("tmpfs", "/dev/shm", "tmpfs", PLAIN | MS_NODEV,
 	    "mode=1777,nr_inodes=16k") == -1)
-		return mounting_failed(m, "mounting", "/dev/shm");
+		return sbmount_failed(m, "mounting", "/dev/shm");
 	return 0;
 }
 
 int
-mounting_copy_nodes(struct mounting *m)
+sbmount_copy_nodes(struct sbmount *m)
 {
 	size_t	 i;
 
-	for (i = 0; i < MOUNTING_NODES; i++)
+	for (i = 0; i < SBMOUNT_NODES; i++)
 		m->nodes[i] = -1;
 	for (i = 0; nodes[i] != NULL; i++)
 		if (copy_node(m, nodes[i], &m->nodes[i]) == -1)
@@ -112,15 +112,15 @@ mounting_copy_nodes(struct mounting *m)
 }
 
 static int
-make_dev(struct mounting *m)
+make_dev(struct sbmount *m)
 {
 	int	 fd, rv = 0;
 	size_t	 i;
 
-	if (mounting_point(m, "/dev", true) == -1)
+	if (sbmount_point(m, "/dev", true) == -1)
 		return -1;
 	if (mount("tmpfs", "/dev", "tmpfs", PLAIN, "mode=755,size=64k") == -1)
-		return mounting_failed(m, "mounting", "/dev");
+		return sbmount_failed(m, "mounting", "/dev");
 	for (i = 0; nodes[i] != NULL && rv == 0; i++) {
 		rv = put_node(m, nodes[i], m->nodes[i]);
 		m->nodes[i] = -1;
@@ -128,17 +128,17 @@ make_dev(struct mounting *m)
 	if (rv == -1 || furnish_dev(m) == -1)
 		return -1;
 	if ((fd = open("/dev", O_PATH | O_CLOEXEC)) == -1)
-		return mounting_failed(m, "opening", "/dev");
-	rv = mounting_read_only(fd, false);
+		return sbmount_failed(m, "opening", "/dev");
+	rv = sbmount_read_only(fd, false);
 	fd_close(&fd);
-	return rv == 0 ? 0 : mounting_failed(m, "sealing", "/dev");
+	return rv == 0 ? 0 : sbmount_failed(m, "sealing", "/dev");
 }
 
 /* --- /proc --- */
 
 /* Read-only, and what would tell secrets cannot be opened. */
 static int
-protect_kernel(struct mounting *m)
+protect_kernel(struct sbmount *m)
 {
 	size_t	 i;
 	int	 tree, fd, rv = 0;
@@ -150,11 +150,11 @@ protect_kernel(struct mounting *m)
 			continue;
 		fd = open(kernels[i], O_PATH | O_CLOEXEC);
 		if (tree == -1 || fd == -1 ||
-		    mounting_read_only(tree, false) == -1) {
+		    sbmount_read_only(tree, false) == -1) {
 			fd_close(&tree);
-			rv = mounting_failed(m, "protecting", kernels[i]);
+			rv = sbmount_failed(m, "protecting", kernels[i]);
 		} else {
-			rv = mounting_put(m, tree, fd, kernels[i]);
+			rv = sbmount_put(m, tree, fd, kernels[i]);
 		}
 		fd_close(&fd);
 	}
@@ -162,9 +162,9 @@ protect_kernel(struct mounting *m)
 }
 
 static int
-make_proc(struct mounting *m)
+make_proc(struct sbmount *m)
 {
-	if (mounting_point(m, "/proc", true) == -1)
+	if (sbmount_point(m, "/proc", true) == -1)
 		return -1;
 	/*
 	 * Who may not trace a process does not see it (proc(5)): not the
@@ -174,12 +174,12 @@ make_proc(struct mounting *m)
 	if (mount("proc", "/proc", "proc", PLAIN | MS_NODEV,
 	    "hidepid=ptraceable") == -1 && (errno != EINVAL || mount("proc",
 	    "/proc", "proc", PLAIN | MS_NODEV, "hidepid=2") == -1))
-		return mounting_failed(m, "mounting", "/proc");
+		return sbmount_failed(m, "mounting", "/proc");
 	return geteuid() == 0 ? protect_kernel(m) : 0;
 }
 
 int
-mounting_system(struct mounting *m)
+sbmount_system(struct sbmount *m)
 {
 	if (make_dev(m) == -1)
 		return -1;
@@ -205,24 +205,24 @@ folder_len(const char *path)
 }
 
 int
-mounting_look_at_pattern(struct mounting *m, struct place *p)
+sbmount_look_at_pattern(struct sbmount *m, struct place *p)
 {
 	char	 base[PATH_MAX], real[PATH_MAX], self[FD_SELF_MAX];
 	ssize_t	 n;
 
 	if (pathglob_base(p->rule->path, base, sizeof(base)) == -1)
-		return mounting_failed(m, "hiding", p->rule->path);
+		return sbmount_failed(m, "hiding", p->rule->path);
 	/* Where we may not search, commands, with less rights, may not. */
 	if ((p->fd = open(base, O_PATH | O_CLOEXEC)) == -1)
 		return errno == ENOENT || errno == ENOTDIR ||
 		    errno == ELOOP || errno == EACCES ? 0 :
-		    mounting_failed(m, "looking at", base);
+		    sbmount_failed(m, "looking at", base);
 	if (fstat(p->fd, &p->st) == -1 || (n = readlink(fd_self(p->fd, self),
 	    real, sizeof(real) - 1)) == -1)
-		return mounting_failed(m, "looking at", base);
+		return sbmount_failed(m, "looking at", base);
 	real[n] = '\0';
 	if ((p->real = strdup(real)) == NULL)
-		return mounting_failed(m, "looking at", base);
+		return sbmount_failed(m, "looking at", base);
 	return 0;
 }
 
@@ -231,43 +231,43 @@ mounting_look_at_pattern(struct mounting *m, struct place *p)
  * folders around it stay: elsewhere it might not match for the next command.
  */
 static int
-hide_match(struct mounting *m, const char *path)
+hide_match(struct sbmount *m, const char *path)
 {
 	int	 fd, rv;
 
-	if (mounting_pin_way(m, path) == -1)
+	if (sbmount_pin_way(m, path) == -1)
 		return -1;
-	if ((fd = mounting_open(path)) == -1)
+	if ((fd = sbmount_open(path)) == -1)
 		return errno == ENOENT ? 0 :
-		    mounting_failed(m, "hiding", path);
-	rv = mounting_void(m, fd, path);
+		    sbmount_failed(m, "hiding", path);
+	rv = sbmount_void(m, fd, path);
 	fd_close(&fd);
 	return rv;
 }
 
 /* A folder in which nobody can look for names, but open those he knows. */
 static int
-hide_folder(struct mounting *m, const char *path)
+hide_folder(struct sbmount *m, const char *path)
 {
 	int	 fd, rv;
 
-	if (mounting_allows_in(m->plan, path)) {
+	if (sbmount_allows_in(m->plan, path)) {
 		errno = EACCES;
-		return mounting_failed(m, "looking for what to hide in", path);
+		return sbmount_failed(m, "looking for what to hide in", path);
 	}
-	if (mounting_pin_way(m, path) == -1)
+	if (sbmount_pin_way(m, path) == -1)
 		return -1;
-	if ((fd = mounting_open(path)) == -1)
+	if ((fd = sbmount_open(path)) == -1)
 		return errno == ENOENT ? 0 :
-		    mounting_failed(m, "hiding", path);
-	rv = mounting_mask(m, fd, path, MASK_MODE_SHUT);
+		    sbmount_failed(m, "hiding", path);
+	rv = sbmount_mask(m, fd, path, MASK_MODE_SHUT);
 	fd_close(&fd);
 	return rv;
 }
 
 /* What could not be looked at: nothing, if nobody gets there; else -1. */
 static int
-unseen(struct mounting *m, const FTSENT *e)
+unseen(struct sbmount *m, const FTSENT *e)
 {
 	if (e->fts_errno == ENOENT || (e->fts_info == FTS_NS &&
 	    e->fts_errno == EACCES))
@@ -276,7 +276,7 @@ unseen(struct mounting *m, const FTSENT *e)
 		return faccessat(AT_FDCWD, e->fts_path, X_OK, AT_EACCESS) ==
 		    -1 && errno == EACCES ? 0 : hide_folder(m, e->fts_path);
 	errno = e->fts_info == FTS_DC ? ELOOP : e->fts_errno;
-	return mounting_failed(m, "looking for what to hide in", e->fts_path);
+	return sbmount_failed(m, "looking for what to hide in", e->fts_path);
 }
 
 /* What the pattern calls it, in w->name; false: that is too long. */
@@ -325,7 +325,7 @@ is_kernels(const FTSENT *e)
 
 /* Whether there is nothing to be hidden in a folder. */
 static bool
-is_left_out(struct mounting *m, struct walk *w, const FTSENT *e)
+is_left_out(struct sbmount *m, struct walk *w, const FTSENT *e)
 {
 	if (e->fts_level == 0)
 		return false;
@@ -339,13 +339,13 @@ is_left_out(struct mounting *m, struct walk *w, const FTSENT *e)
 }
 
 static int
-walk_entry(struct mounting *m, struct walk *w, FTS *fts, FTSENT *e)
+walk_entry(struct sbmount *m, struct walk *w, FTS *fts, FTSENT *e)
 {
 	if (e->fts_info == FTS_DP)
 		return 0;
 	if ((*w->budget)-- == 0) {
 		errno = E2BIG;
-		return mounting_failed(m, "hiding", w->pattern);
+		return sbmount_failed(m, "hiding", w->pattern);
 	}
 	switch (e->fts_info) {
 	case FTS_D:
@@ -367,7 +367,7 @@ walk_entry(struct mounting *m, struct walk *w, FTS *fts, FTSENT *e)
 
 /* Walk below the pattern's fixed part, as deep as the plan says. */
 static int
-hide_matches(struct mounting *m, const struct place *p, unsigned *budget)
+hide_matches(struct sbmount *m, const struct place *p, unsigned *budget)
 {
 	struct walk	 w = { .pattern = p->rule->path, .budget = budget };
 	char		*roots[2] = { p->real, NULL };
@@ -375,12 +375,12 @@ hide_matches(struct mounting *m, const struct place *p, unsigned *budget)
 	FTSENT		*e;
 	int		 fd, rv = 0;
 
-	if ((fd = mounting_find_again(m, p)) < 0)
-		return fd == MOUNTING_UNSEEN ? 0 : -1;
+	if ((fd = sbmount_find_again(m, p)) < 0)
+		return fd == SBMOUNT_UNSEEN ? 0 : -1;
 	fd_close(&fd);
 	if (pathglob_base(w.pattern, w.name, PATH_MAX) == -1 ||
 	    (fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL)) == NULL)
-		return mounting_failed(m, "hiding", w.pattern);
+		return sbmount_failed(m, "hiding", w.pattern);
 	w.base_len = folder_len(w.name);
 	w.real_len = folder_len(p->real);
 	errno = 0;
@@ -389,13 +389,13 @@ hide_matches(struct mounting *m, const struct place *p, unsigned *budget)
 		errno = 0;
 	}
 	if (rv == 0 && errno != 0)
-		rv = mounting_failed(m, "hiding", w.pattern);
+		rv = sbmount_failed(m, "hiding", w.pattern);
 	fts_close(fts);
 	return rv;
 }
 
 int
-mounting_patterns(struct mounting *m)
+sbmount_patterns(struct sbmount *m)
 {
 	unsigned	 budget = LIMIT_PATTERN_LOOKS;
 	struct place	*p;
@@ -405,8 +405,8 @@ mounting_patterns(struct mounting *m)
 		p = &m->places[i];
 		if (p->rule->kind != PLAN_HIDE)
 			continue;
-		if (mounting_is_system(p->rule->path) &&
-		    mounting_look_at_pattern(m, p) == -1)
+		if (sbmount_is_system(p->rule->path) &&
+		    sbmount_look_at_pattern(m, p) == -1)
 			return -1;
 		if (p->real != NULL && hide_matches(m, p, &budget) == -1)
 			return -1;

@@ -1,5 +1,5 @@
 /* The way to what is protected in a writable folder. */
-#include "worker/sandbox/mounting.h"
+#include "worker/sandbox/sbmount.h"
 
 #include <sys/file.h>
 #include <sys/mount.h>
@@ -39,7 +39,7 @@ folder_of(const char *path, char *out)
  * of read-only rules that give nothing are left out.
  */
 static bool
-is_written(const struct mounting *m, const char *path, bool only_given)
+is_written(const struct sbmount *m, const char *path, bool only_given)
 {
 	const struct place	*p, *best = NULL;
 	size_t			 i, len, longest = 0;
@@ -61,7 +61,7 @@ is_written(const struct mounting *m, const char *path, bool only_given)
 }
 
 bool
-mounting_is_in_writable(const struct mounting *m, const char *real)
+sbmount_is_in_writable(const struct sbmount *m, const char *real)
 {
 	char	 folder[PATH_MAX];
 
@@ -70,13 +70,13 @@ mounting_is_in_writable(const struct mounting *m, const char *real)
 }
 
 bool
-mounting_is_writable(const struct mounting *m, const char *real)
+sbmount_is_writable(const struct sbmount *m, const char *real)
 {
 	return is_written(m, real, true);
 }
 
 int
-mounting_resolve(const char *path, char *out)
+sbmount_resolve(const char *path, char *out)
 {
 	char	 folder[PATH_MAX], self[FD_SELF_MAX];
 	ssize_t	 n;
@@ -105,7 +105,7 @@ mounting_resolve(const char *path, char *out)
 }
 
 int
-mounting_follow(const char *link, const char *rest, char *path)
+sbmount_follow(const char *link, const char *rest, char *path)
 {
 	char	 to[PATH_MAX], whole[PATH_MAX];
 	ssize_t	 n;
@@ -128,7 +128,7 @@ mounting_follow(const char *link, const char *rest, char *path)
 }
 
 void
-mounting_links_start(struct mounting_links *l, const char *name)
+sbmount_links_start(struct sbmount_links *l, const char *name)
 {
 	snprintf(l->path, sizeof(l->path), "%s", name);
 	l->at = 0;
@@ -136,15 +136,15 @@ mounting_links_start(struct mounting_links *l, const char *name)
 }
 
 int
-mounting_links_next(struct mounting_links *l)
+sbmount_links_next(struct sbmount_links *l)
 {
 	const char	*end = l->path + l->at;
 	struct stat	 st;
 
 	if (l->n > 0) {
 		/* Nothing is where that leads: no more of them. */
-		if (l->n > MOUNTING_LINKS ||
-		    mounting_follow(l->part, end, l->path) == -1)
+		if (l->n > SBMOUNT_LINKS ||
+		    sbmount_follow(l->part, end, l->path) == -1)
 			return 0;
 		end = l->path;
 	}
@@ -156,7 +156,7 @@ mounting_links_next(struct mounting_links *l)
 			continue;
 		l->n++;
 		l->at = (size_t)(end - l->path);
-		return mounting_resolve(l->part, l->real) == -1 ? -1 : 1;
+		return sbmount_resolve(l->part, l->real) == -1 ? -1 : 1;
 	}
 	return 0;
 }
@@ -170,13 +170,13 @@ is_real(const char *path)
 
 	if ((fd = open(path, O_PATH | O_CLOEXEC)) == -1)
 		return false;
-	is = !mounting_is_stand_in(fd);
+	is = !sbmount_is_stand_in(fd);
 	fd_close(&fd);
 	return is;
 }
 
 int
-mounting_first_missing(const char *name, char *out)
+sbmount_first_missing(const char *name, char *out)
 {
 	char		 path[PATH_MAX], part[PATH_MAX];
 	const char	*end = path;
@@ -191,39 +191,39 @@ mounting_first_missing(const char *name, char *out)
 			continue;
 		/* A link to nothing: what matters is that. */
 		if (lstat(part, &st) == -1 || !S_ISLNK(st.st_mode) ||
-		    ++links > MOUNTING_LINKS ||
-		    mounting_follow(part, end, path) == -1)
+		    ++links > SBMOUNT_LINKS ||
+		    sbmount_follow(part, end, path) == -1)
 			break;
 		end = path;
 	} while (*end != '\0');
-	return mounting_resolve(part, out);
+	return sbmount_resolve(part, out);
 }
 
 /* Mount a folder on itself: nobody can rename it then (rename(2), EBUSY). */
 static int
-pin(struct mounting *m, const char *path)
+pin(struct sbmount *m, const char *path)
 {
 	struct statx	 x;
 	int		 fd, tree, rv = 0;
 
-	if ((fd = mounting_open(path)) == -1)
+	if ((fd = sbmount_open(path)) == -1)
 		/* Links are shut, and what is missing is covered. */
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ?
-		    0 : mounting_failed(m, "protecting", path);
+		    0 : sbmount_failed(m, "protecting", path);
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &x) == -1) {
-		rv = mounting_failed(m, "protecting", path);
+		rv = sbmount_failed(m, "protecting", path);
 	} else if ((x.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0) {
 		tree = open_tree(fd, "", AT_EMPTY_PATH | AT_RECURSIVE |
 		    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-		rv = tree == -1 ? mounting_failed(m, "protecting", path) :
-		    mounting_put(m, tree, fd, path);
+		rv = tree == -1 ? sbmount_failed(m, "protecting", path) :
+		    sbmount_put(m, tree, fd, path);
 	}
 	fd_close(&fd);
 	return rv;
 }
 
 int
-mounting_pin_way(struct mounting *m, const char *path)
+sbmount_pin_way(struct sbmount *m, const char *path)
 {
 	char		 part[PATH_MAX];
 	const char	*end = path;
@@ -233,7 +233,7 @@ mounting_pin_way(struct mounting *m, const char *path)
 		if (*end == '\0')
 			return 0;
 		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-		if (mounting_is_in_writable(m, part) && pin(m, part) == -1)
+		if (sbmount_is_in_writable(m, part) && pin(m, part) == -1)
 			return -1;
 	}
 }
@@ -266,7 +266,7 @@ is_empty(int fd)
 }
 
 bool
-mounting_is_stand_in(int fd)
+sbmount_is_stand_in(int fd)
 {
 	struct stat	 st;
 
@@ -309,7 +309,7 @@ claim_in(int dir, const char *name)
 			errno = EAGAIN;
 		return -1;
 	}
-	if (!mounting_is_stand_in(fd)) {
+	if (!sbmount_is_stand_in(fd)) {
 		fd_close(&fd);
 		errno = ESTALE;		/* somebody made a real one */
 		return -1;
@@ -333,7 +333,7 @@ claim(const char *path)
 
 	snprintf(parent, sizeof(parent), "%.*s",
 	    slash == path ? 1 : (int)(slash - path), path);
-	if ((dir = mounting_open(parent)) == -1)
+	if ((dir = sbmount_open(parent)) == -1)
 		return -1;
 	fd = claim_in(dir, slash + 1);
 	fd_close(&dir);
@@ -341,7 +341,7 @@ claim(const char *path)
 }
 
 int
-mounting_stand_in(struct mounting *m, const char *path)
+sbmount_stand_in(struct sbmount *m, const char *path)
 {
 	struct timespec	 ms = { 0, 1000000 };
 	int		 fd, tries = 0;
@@ -350,7 +350,7 @@ mounting_stand_in(struct mounting *m, const char *path)
 		nanosleep(&ms, NULL);
 	if (fd == -1 || remember(m->out, path, fd) == -1) {
 		fd_close(&fd);
-		return mounting_failed(m, "covering", path);
+		return sbmount_failed(m, "covering", path);
 	}
 	return 0;
 }

@@ -1,4 +1,4 @@
-#include "worker/sandbox/mounting.h"
+#include "worker/sandbox/sbmount.h"
 
 #include <sys/mount.h>
 #include <sys/syscall.h>
@@ -16,7 +16,7 @@
 
 
 int
-mounting_failed(struct mounting *m, const char *what, const char *path)
+sbmount_failed(struct sbmount *m, const char *what, const char *path)
 {
 	snprintf(m->out->why, sizeof(m->out->why), "%s %.100s: %s", what, path,
 	    strerror(errno));
@@ -24,14 +24,14 @@ mounting_failed(struct mounting *m, const char *what, const char *path)
 }
 
 int
-mounting_open(const char *path)
+sbmount_open(const char *path)
 {
 	return fd_openat2(AT_FDCWD, path, O_PATH,
 	    RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
 int
-mounting_read_only(int fd, bool deep)
+sbmount_read_only(int fd, bool deep)
 {
 	struct mount_attr	 a;
 
@@ -58,7 +58,7 @@ remember_file(struct mounted *out, int fd)
 }
 
 int
-mounting_put(struct mounting *m, int tree, int fd, const char *path)
+sbmount_put(struct sbmount *m, int tree, int fd, const char *path)
 {
 	int	 rv;
 
@@ -66,13 +66,13 @@ mounting_put(struct mounting *m, int tree, int fd, const char *path)
 	rv = move_mount(tree, "", fd, "",
 	    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 	if (rv == -1)
-		mounting_failed(m, "mounting on", path);
+		sbmount_failed(m, "mounting on", path);
 	fd_close(&tree);
 	return rv;
 }
 
 int
-mounting_void(struct mounting *m, int fd, const char *path)
+sbmount_void(struct sbmount *m, int fd, const char *path)
 {
 	struct mount_attr	 a;
 	int			 tree;
@@ -85,9 +85,9 @@ mounting_void(struct mounting *m, int fd, const char *path)
 	if (tree == -1 || mount_setattr(tree, "", AT_EMPTY_PATH, &a,
 	    sizeof(a)) == -1) {
 		fd_close(&tree);
-		return mounting_failed(m, "hiding", path);
+		return sbmount_failed(m, "hiding", path);
 	}
-	return mounting_put(m, tree, fd, path);
+	return sbmount_put(m, tree, fd, path);
 }
 
 /* --- masks --- */
@@ -111,7 +111,7 @@ new_tmpfs(unsigned mode)
 }
 
 static int
-remember_mask(struct mounting *m, int fd, const char *path)
+remember_mask(struct sbmount *m, int fd, const char *path)
 {
 	struct mask	*more;
 
@@ -127,24 +127,24 @@ remember_mask(struct mounting *m, int fd, const char *path)
 }
 
 int
-mounting_mask(struct mounting *m, int fd, const char *path, unsigned mode)
+sbmount_mask(struct sbmount *m, int fd, const char *path, unsigned mode)
 {
 	int	 mnt;
 
 	if ((mnt = new_tmpfs(mode)) == -1)
-		return mounting_failed(m, "hiding", path);
+		return sbmount_failed(m, "hiding", path);
 	if (move_mount(mnt, "", fd, "",
 	    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == -1 ||
 	    remember_mask(m, mnt, path) == -1) {
 		fd_close(&mnt);
-		return mounting_failed(m, "hiding", path);
+		return sbmount_failed(m, "hiding", path);
 	}
 	return 0;
 }
 
 /* The mask that a path is in, the last made; NULL: none. */
 static const struct mask *
-mask_of(const struct mounting *m, const char *path)
+mask_of(const struct sbmount *m, const char *path)
 {
 	const struct mask	*k;
 	size_t			 i, n;
@@ -190,7 +190,7 @@ make_way(const struct mask *k, const char *path, const char **name_out)
 }
 
 int
-mounting_point(struct mounting *m, const char *path, bool is_dir)
+sbmount_point(struct sbmount *m, const char *path, bool is_dir)
 {
 	const struct mask	*k = mask_of(m, path);
 	const char		*name;
@@ -199,7 +199,7 @@ mounting_point(struct mounting *m, const char *path, bool is_dir)
 	if (k == NULL)
 		return 0;
 	if ((dir = make_way(k, path, &name)) == -1)
-		return mounting_failed(m, "making", path);
+		return sbmount_failed(m, "making", path);
 	if (is_dir) {
 		rv = mkdirat(dir, name, 0755);
 	} else if ((rv = fd = openat(dir, name, O_CREAT | O_EXCL | O_WRONLY |
@@ -210,12 +210,12 @@ mounting_point(struct mounting *m, const char *path, bool is_dir)
 	if (rv == -1 && errno == EEXIST)
 		rv = 0;
 	fd_close(&dir);
-	return rv == 0 ? 0 : mounting_failed(m, "making", path);
+	return rv == 0 ? 0 : sbmount_failed(m, "making", path);
 }
 
 /* The same link in a mask as there was. */
 static int
-put_link(struct mounting *m, const struct place *p)
+put_link(struct sbmount *m, const struct place *p)
 {
 	const struct mask	*k = mask_of(m, p->rule->path);
 	const char		*name;
@@ -224,11 +224,11 @@ put_link(struct mounting *m, const struct place *p)
 	if (k == NULL)
 		return 0;
 	if ((dir = make_way(k, p->rule->path, &name)) == -1)
-		return mounting_failed(m, "making", p->rule->path);
+		return sbmount_failed(m, "making", p->rule->path);
 	rv = symlinkat(p->link, dir, name);
 	fd_close(&dir);
 	if (rv == -1 && errno != EEXIST)
-		return mounting_failed(m, "making", p->rule->path);
+		return sbmount_failed(m, "making", p->rule->path);
 	return 0;
 }
 
@@ -247,7 +247,7 @@ read_link(int fd, const char *path, char **out)
 }
 
 bool
-mounting_is_system(const char *path)
+sbmount_is_system(const char *path)
 {
 	return (strncmp(path, "/dev", 4) == 0 && (path[4] == '\0' ||
 	    path[4] == '/')) || (strncmp(path, "/proc", 5) == 0 &&
@@ -256,56 +256,56 @@ mounting_is_system(const char *path)
 
 /* It is not there: where it would be. */
 static int
-look_for(struct mounting *m, struct place *p)
+look_for(struct sbmount *m, struct place *p)
 {
 	char	 missing[PATH_MAX];
 
-	if (mounting_first_missing(p->rule->path, missing) == -1 ||
+	if (sbmount_first_missing(p->rule->path, missing) == -1 ||
 	    (p->missing = strdup(missing)) == NULL)
-		return mounting_failed(m, "looking for", p->rule->path);
+		return sbmount_failed(m, "looking for", p->rule->path);
 	return 0;
 }
 
 static int
-look_at(struct mounting *m, struct place *p)
+look_at(struct sbmount *m, struct place *p)
 {
 	const char	*path = p->rule->path;
 	char		 self[FD_SELF_MAX];
 
 	if ((p->fd = open(path, O_PATH | O_CLOEXEC)) == -1)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ?
-		    look_for(m, p) : mounting_failed(m, "looking at", path);
+		    look_for(m, p) : sbmount_failed(m, "looking at", path);
 	if (fstat(p->fd, &p->st) == -1)
-		return mounting_failed(m, "looking at", path);
-	if (p->rule->kind != PLAN_WRITE && mounting_is_stand_in(p->fd)) {
+		return sbmount_failed(m, "looking at", path);
+	if (p->rule->kind != PLAN_WRITE && sbmount_is_stand_in(p->fd)) {
 		fd_close(&p->fd);
 		return look_for(m, p);
 	}
 	if (read_link(AT_FDCWD, fd_self(p->fd, self), &p->real) == -1)
-		return mounting_failed(m, "looking at", path);
+		return sbmount_failed(m, "looking at", path);
 	if (read_link(AT_FDCWD, path, &p->link) == -1 && errno != EINVAL)
-		return mounting_failed(m, "looking at", path);
+		return sbmount_failed(m, "looking at", path);
 	if (p->rule->kind == PLAN_DENY || strcmp(path, "/") == 0)
 		return 0;
 	p->tree = open_tree(p->fd, "", AT_EMPTY_PATH | AT_RECURSIVE |
 	    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	return p->tree == -1 ? mounting_failed(m, "copying", path) : 0;
+	return p->tree == -1 ? sbmount_failed(m, "copying", path) : 0;
 }
 
 /* Where it is now, which has to be what it was; -1 having said why. */
 static int
-find_again(struct mounting *m, const struct place *p)
+find_again(struct sbmount *m, const struct place *p)
 {
 	struct stat	 st;
 	int		 fd;
 
-	if ((fd = mounting_open(p->real)) == -1)
-		return mounting_failed(m, "finding again", p->real);
+	if ((fd = sbmount_open(p->real)) == -1)
+		return sbmount_failed(m, "finding again", p->real);
 	if (mask_of(m, p->real) == NULL && (fstat(fd, &st) == -1 ||
 	    st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino)) {
 		fd_close(&fd);
 		errno = ESTALE;
-		return mounting_failed(m, "finding again", p->real);
+		return sbmount_failed(m, "finding again", p->real);
 	}
 	return fd;
 }
@@ -316,25 +316,25 @@ find_again(struct mounting *m, const struct place *p)
  * or take it away.  1: one was shut.
  */
 static int
-shut_links(struct mounting *m, const char *name)
+shut_links(struct sbmount *m, const char *name)
 {
-	struct mounting_links	 l;
+	struct sbmount_links	 l;
 	int			 fd, rv;
 
-	mounting_links_start(&l, name);
-	while ((rv = mounting_links_next(&l)) == 1) {
-		if (!mounting_is_in_writable(m, l.real))
+	sbmount_links_start(&l, name);
+	while ((rv = sbmount_links_next(&l)) == 1) {
+		if (!sbmount_is_in_writable(m, l.real))
 			continue;
-		if (mounting_pin_way(m, l.real) == -1)
+		if (sbmount_pin_way(m, l.real) == -1)
 			return -1;
 		if ((fd = open(l.part, O_PATH | O_NOFOLLOW | O_CLOEXEC)) ==
 		    -1)
-			return mounting_failed(m, "protecting", l.part);
-		rv = mounting_void(m, fd, l.part);
+			return sbmount_failed(m, "protecting", l.part);
+		rv = sbmount_void(m, fd, l.part);
 		fd_close(&fd);
 		return rv == 0 ? 1 : -1;
 	}
-	return rv == 0 ? 0 : mounting_failed(m, "protecting", l.part);
+	return rv == 0 ? 0 : sbmount_failed(m, "protecting", l.part);
 }
 
 /*
@@ -356,7 +356,7 @@ is_in_shared(const char *path)
 
 /* Whether a mask is just there. */
 static bool
-is_mask(const struct mounting *m, const char *path)
+is_mask(const struct sbmount *m, const char *path)
 {
 	size_t	 i;
 
@@ -371,7 +371,7 @@ is_mask(const struct mounting *m, const char *path)
  * it: its first missing part is made and covered.
  */
 static int
-cover_missing(struct mounting *m, const struct place *p)
+cover_missing(struct sbmount *m, const struct place *p)
 {
 	const char	*path = p->missing;
 	struct stat	 st;
@@ -383,23 +383,23 @@ cover_missing(struct mounting *m, const struct place *p)
 		return 0;
 	if ((rv = shut_links(m, p->rule->path)) == -1)
 		return -1;
-	if (!mounting_is_in_writable(m, path) || is_mask(m, path) ||
+	if (!sbmount_is_in_writable(m, path) || is_mask(m, path) ||
 	    (p->rule->if_exists && is_in_shared(path)) ||
 	    /* a link to nothing, shut now */
 	    (rv == 1 && lstat(path, &st) == 0 && S_ISCHR(st.st_mode)))
 		return 0;
-	if (mounting_stand_in(m, path) == -1)
+	if (sbmount_stand_in(m, path) == -1)
 		return -1;
-	if ((fd = mounting_open(path)) == -1)
-		return mounting_failed(m, "covering", path);
-	rv = mounting_mask(m, fd, path, p->rule->kind == PLAN_READ ?
+	if ((fd = sbmount_open(path)) == -1)
+		return sbmount_failed(m, "covering", path);
+	rv = sbmount_mask(m, fd, path, p->rule->kind == PLAN_READ ?
 	    MASK_MODE_WAY : MASK_MODE_SHUT);
 	fd_close(&fd);
 	return rv;
 }
 
 bool
-mounting_allows_in(const struct plan *plan, const char *path)
+sbmount_allows_in(const struct plan *plan, const char *path)
 {
 	size_t	 i, n = strcmp(path, "/") == 0 ? 0 : strlen(path);
 
@@ -413,31 +413,31 @@ mounting_allows_in(const struct plan *plan, const char *path)
 }
 
 int
-mounting_find_again(struct mounting *m, const struct place *p)
+sbmount_find_again(struct sbmount *m, const struct place *p)
 {
 	int	 fd;
 
 	if (mask_of(m, p->real) != NULL) {
-		if ((fd = mounting_open(p->real)) == -1)
-			return MOUNTING_UNSEEN;
+		if ((fd = sbmount_open(p->real)) == -1)
+			return SBMOUNT_UNSEEN;
 		fd_close(&fd);
 	}
 	return find_again(m, p);
 }
 
 static int
-deny(struct mounting *m, struct place *p)
+deny(struct sbmount *m, struct place *p)
 {
 	int	 fd, rv;
 
-	if ((fd = mounting_find_again(m, p)) < 0)
-		return fd == MOUNTING_UNSEEN ? 0 : -1;
+	if ((fd = sbmount_find_again(m, p)) < 0)
+		return fd == SBMOUNT_UNSEEN ? 0 : -1;
 	if (S_ISDIR(p->st.st_mode))
-		rv = mounting_mask(m, fd, p->real,
-		    mounting_allows_in(m->plan, p->rule->path) ? MASK_MODE_WAY :
+		rv = sbmount_mask(m, fd, p->real,
+		    sbmount_allows_in(m->plan, p->rule->path) ? MASK_MODE_WAY :
 		    MASK_MODE_SHUT);
 	else
-		rv = mounting_void(m, fd, p->real);
+		rv = sbmount_void(m, fd, p->real);
 	fd_close(&fd);
 	return rv;
 }
@@ -454,7 +454,7 @@ restrict_tree(const struct place *p)
 	memset(&a, 0, sizeof(a));
 	if (p->rule->kind == PLAN_READ)
 		a.attr_set |= MOUNT_ATTR_RDONLY;
-	if (!mounting_is_system(p->rule->path))
+	if (!sbmount_is_system(p->rule->path))
 		a.attr_set |= MOUNT_ATTR_NODEV;
 	if (a.attr_set == 0)
 		return 0;
@@ -463,37 +463,37 @@ restrict_tree(const struct place *p)
 }
 
 static int
-allow(struct mounting *m, struct place *p)
+allow(struct sbmount *m, struct place *p)
 {
 	int	 fd, rv, tree;
 
 	if (restrict_tree(p) == -1)
-		return mounting_failed(m, "restricting", p->real);
+		return sbmount_failed(m, "restricting", p->real);
 	if (p->link != NULL && put_link(m, p) == -1)
 		return -1;
-	if (mounting_point(m, p->real, S_ISDIR(p->st.st_mode)) == -1 ||
+	if (sbmount_point(m, p->real, S_ISDIR(p->st.st_mode)) == -1 ||
 	    (fd = find_again(m, p)) == -1)
 		return -1;
 	tree = p->tree;
 	p->tree = -1;
-	rv = mounting_put(m, tree, fd, p->real);
+	rv = sbmount_put(m, tree, fd, p->real);
 	fd_close(&fd);
 	return rv;
 }
 
 /* Whether a rule has nothing to say where its name leads. */
 static bool
-says_nothing(const struct mounting *m, const struct place *p)
+says_nothing(const struct sbmount *m, const struct place *p)
 {
 	return p->rule->kind == PLAN_READ && !p->gives && p->real != NULL &&
-	    (!mounting_is_writable(m, p->real) ||
-	    mounting_is_system(p->real) != mounting_is_system(p->rule->path));
+	    (!sbmount_is_writable(m, p->real) ||
+	    sbmount_is_system(p->real) != sbmount_is_system(p->rule->path));
 }
 
 static int
-apply(struct mounting *m, struct place *p)
+apply(struct sbmount *m, struct place *p)
 {
-	bool	 is_ours = mounting_is_system(p->rule->path);
+	bool	 is_ours = sbmount_is_system(p->rule->path);
 	int	 rv;
 
 	if (strcmp(p->rule->path, "/") == 0)
@@ -504,14 +504,14 @@ apply(struct mounting *m, struct place *p)
 		return shut_links(m, p->rule->path) == -1 ? -1 : 0;
 	if (p->real != NULL && strcmp(p->real, "/") == 0) {
 		errno = EBUSY;
-		return mounting_failed(m, "the root by another name,",
+		return sbmount_failed(m, "the root by another name,",
 		    p->rule->path);
 	}
 	/* Our own are as they should be, unless somebody wants it otherwise. */
-	if (is_ours && p->real != NULL && mounting_is_system(p->real) &&
+	if (is_ours && p->real != NULL && sbmount_is_system(p->real) &&
 	    p->rule->kind == plan_decide_around(m->plan, p->rule->path))
 		return 0;
-	if (p->rule->kind != PLAN_WRITE && mounting_pin_way(m,
+	if (p->rule->kind != PLAN_WRITE && sbmount_pin_way(m,
 	    p->real != NULL ? p->real : p->missing) == -1)
 		return -1;
 	if (p->fd == -1)
@@ -549,14 +549,14 @@ compare_places(const void *va, const void *vb)
  * must not be mounted over what is protected in it.
  */
 static int
-apply_all(struct mounting *m)
+apply_all(struct sbmount *m)
 {
 	struct place	**order;
 	size_t		  i, n = 0;
 	int		  rv = 0;
 
 	if ((order = calloc(m->plan->n + 1, sizeof(struct place *))) == NULL)
-		return mounting_failed(m, "listing", "the rules");
+		return sbmount_failed(m, "listing", "the rules");
 	for (i = 0; i < m->plan->n; i++)
 		if (m->plan->rules[i].kind != PLAN_HIDE)
 			order[n++] = &m->places[i];
@@ -571,14 +571,14 @@ apply_all(struct mounting *m)
 
 /* Nothing, instead of everything: what is allowed is put into it. */
 static int
-new_root(struct mounting *m)
+new_root(struct sbmount *m)
 {
 	int	 fd, root;
 
 	if ((m->old_root = open("/", O_PATH | O_CLOEXEC)) == -1 ||
 	    (root = open("/", O_PATH | O_CLOEXEC)) == -1)
-		return mounting_failed(m, "opening", "/");
-	if (mounting_mask(m, root, "/", MASK_MODE_WAY) == -1) {
+		return sbmount_failed(m, "opening", "/");
+	if (sbmount_mask(m, root, "/", MASK_MODE_WAY) == -1) {
 		fd_close(&root);
 		return -1;
 	}
@@ -586,12 +586,12 @@ new_root(struct mounting *m)
 	fd = m->masks[m->nmasks - 1].fd;
 	if (fchdir(fd) == -1 || syscall(SYS_pivot_root, ".", ".") == -1 ||
 	    chdir("/") == -1)
-		return mounting_failed(m, "changing", "/");
+		return sbmount_failed(m, "changing", "/");
 	return 0;
 }
 
 static int
-prepare_root(struct mounting *m)
+prepare_root(struct sbmount *m)
 {
 	enum plan_kind		 kind = plan_decide(m->plan, "/");
 	struct mount_attr	 a;
@@ -602,68 +602,68 @@ prepare_root(struct mounting *m)
 	if (kind == PLAN_READ)
 		a.attr_set |= MOUNT_ATTR_RDONLY;
 	if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &a, sizeof(a)) == -1)
-		return mounting_failed(m, "making read-only", "/");
+		return sbmount_failed(m, "making read-only", "/");
 	return kind == PLAN_DENY ? new_root(m) : 0;
 }
 
 /* Our own folder: of a server that would listen to its sessions' commands. */
 static int
-hide_ours(struct mounting *m)
+hide_ours(struct sbmount *m)
 {
 	struct stat	 st;
 	int		 fd, rv;
 
-	if (m->hide == NULL || (fd = mounting_open(m->hide)) == -1)
+	if (m->hide == NULL || (fd = sbmount_open(m->hide)) == -1)
 		return 0;
 	rv = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) ?
-	    mounting_mask(m, fd, m->hide, MASK_MODE_SHUT) : 0;
+	    sbmount_mask(m, fd, m->hide, MASK_MODE_SHUT) : 0;
 	fd_close(&fd);
 	return rv;
 }
 
 static int
-seal(struct mounting *m)
+seal(struct sbmount *m)
 {
 	size_t	 i;
 
 	for (i = 0; i < m->nmasks; i++)
-		if (mounting_read_only(m->masks[i].fd, false) == -1)
-			return mounting_failed(m, "sealing",
+		if (sbmount_read_only(m->masks[i].fd, false) == -1)
+			return sbmount_failed(m, "sealing",
 			    m->masks[i].path);
 	if (m->old_root == -1)
 		return 0;
 	if (fchdir(m->old_root) == -1 || umount2(".", MNT_DETACH) == -1 ||
 	    chdir("/") == -1)
-		return mounting_failed(m, "leaving", "/");
+		return sbmount_failed(m, "leaving", "/");
 	return 0;
 }
 
 static int
-make_all(struct mounting *m)
+make_all(struct sbmount *m)
 {
 	size_t	 i, n = m->plan->n;
 
 	for (i = 0; i < n; i++)
-		if (!mounting_is_system(m->plan->rules[i].path) &&
+		if (!sbmount_is_system(m->plan->rules[i].path) &&
 		    (m->plan->rules[i].kind == PLAN_HIDE ?
-		    mounting_look_at_pattern(m, &m->places[i]) :
+		    sbmount_look_at_pattern(m, &m->places[i]) :
 		    look_at(m, &m->places[i])) == -1)
 			return -1;
-	if (mounting_copy_nodes(m) == -1 || prepare_root(m) == -1)
+	if (sbmount_copy_nodes(m) == -1 || prepare_root(m) == -1)
 		return -1;
 	/* Before the rules: they may be about what is in it. */
-	if (mounting_system(m) == -1)
+	if (sbmount_system(m) == -1)
 		return -1;
-	if (apply_all(m) == -1 || mounting_patterns(m) == -1 ||
+	if (apply_all(m) == -1 || sbmount_patterns(m) == -1 ||
 	    hide_ours(m) == -1)
 		return -1;
 	return seal(m);
 }
 
 int
-mounting_make(const struct plan *plan, const char *hide, struct mounted *out)
+sbmount_make(const struct plan *plan, const char *hide, struct mounted *out)
 {
-	struct mounting	 m;
+	struct sbmount	 m;
 	size_t		 i;
 	int		 rv;
 
@@ -674,9 +674,9 @@ mounting_make(const struct plan *plan, const char *hide, struct mounted *out)
 	m.out = out;
 	m.old_root = -1;
 	if ((m.null_tree_of = open("/dev/null", O_PATH | O_CLOEXEC)) == -1)
-		return mounting_failed(&m, "opening", "/dev/null");
+		return sbmount_failed(&m, "opening", "/dev/null");
 	if ((m.places = calloc(plan->n + 1, sizeof(*m.places))) == NULL)
-		return mounting_failed(&m, "listing", "the rules");
+		return sbmount_failed(&m, "listing", "the rules");
 	for (i = 0; i < plan->n; i++) {
 		m.places[i].rule = &plan->rules[i];
 		m.places[i].gives = plan_rule_gives(plan, i);
