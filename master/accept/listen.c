@@ -128,7 +128,7 @@ static void
 begin_tcp(struct master *m, bool is_metrics)
 {
 	if (!is_metrics)
-		m->brand = inside_brand(m->dir);
+		m->sockmark = inside_brand(m->dir);
 	if (m->peer_way != PEER_WAY_NONE)
 		return;
 	switch (m->peer_way = peer_find_way()) {
@@ -434,7 +434,7 @@ close_from(struct listener_list *list, struct listener *l)
 }
 
 /*
- * Sandboxed commands of sessions from before have no brand: over TCP they would
+ * Sandboxed commands of sessions from before have no mark: over TCP they would
  * be taken for their users (master/auth/inside.h).
  */
 static bool
@@ -442,7 +442,7 @@ comes_too_late(const struct master *m, const char *spec)
 {
 	const struct child	*c;
 
-	if (m->brand != 0 || strncmp(spec, "ws:", 3) != 0)
+	if (m->sockmark != 0 || strncmp(spec, "ws:", 3) != 0)
 		return false;
 	TAILQ_FOREACH(c, &m->children, entry)
 		if (c->since != 0)
@@ -629,11 +629,11 @@ identify(struct listener *l, int fd, struct peer *p)
 	struct master	*m = l->master;
 	int		 r;
 
-	r = peer_identify(fd, m->peer_way, m->brand, &m->idmap, p);
+	r = peer_identify(fd, m->peer_way, m->sockmark, &m->idmap, p);
 	if ((r == -1 || !p->known || p->unfit != NULL) &&
 	    reserve_is_needed()) {
 		reserve_release(&m->reserve);
-		r = peer_identify(fd, m->peer_way, m->brand, &m->idmap, p);
+		r = peer_identify(fd, m->peer_way, m->sockmark, &m->idmap, p);
 		reserve_fill(&m->reserve);
 		pause_accepting(l, "too few descriptors");
 	}

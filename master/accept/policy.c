@@ -496,7 +496,7 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->log_level = (uint32_t)c->log_level;
 	if (m->dir != NULL)
 		out->run_dir = m->dir;
-	out->brand = m->brand;
+	out->sockmark = m->sockmark;
 	out->brand_unread = m->peer_way != PEER_WAY_DIAG;
 	out->audit = m->audit != NULL;
 	out->log_arguments = c->log_arguments != 0;

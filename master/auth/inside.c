@@ -129,16 +129,16 @@ inside_brand(const char *dir)
 }
 
 const char *
-inside_why_tcp(const void *info, size_t len, uint64_t brand)
+inside_why_tcp(const void *info, size_t len, uint64_t sockmark)
 {
 	uint64_t	 rate;
 
-	if (brand == 0)
+	if (sockmark == 0)
 		return NULL;
 	if (info == NULL || len < RATE_AT + sizeof(rate))
 		return "its socket cannot be looked at";
 	memcpy(&rate, (const char *)info + RATE_AT, sizeof(rate));
-	return rate == brand ? "it is in a sandbox" : NULL;
+	return rate == sockmark ? "it is in a sandbox" : NULL;
 }
 
 const char *

@@ -2,7 +2,7 @@
  * Whether a connection comes from inside a sandbox of one of our sessions.  Who
  * is there would be taken for his user, and served without a sandbox.
  *
- * Over TCP a socket made there has our brand (worker/sandbox/brand.h).
+ * Over TCP a socket made there has our mark (worker/sandbox/sockmark.h).
  *
  * Of a Unix socket the kernel names the process that connected.  What is looked
  * at is what it cannot shed, and keeps when the master dies: the mark of what
@@ -20,8 +20,8 @@
 #include <stdint.h>
 
 /*
- * The brand of the server with that run directory: nobody else has it.  NULL:
- * of one without, by chance.
+ * The socket mark of the server with that run directory: nobody else has it.
+ * NULL: of one without, by chance.
  */
 uint64_t	 inside_brand(const char *dir);
 
@@ -30,7 +30,7 @@ uint64_t	 inside_brand(const char *dir);
  * (TCP_INFO, tcp(7)) says of the socket at its other end, of len bytes.
  */
 const char	*inside_why_tcp(const void *info, size_t len,
-		    uint64_t brand);
+		    uint64_t sockmark);
 
 /*
  * Why the process pid at the other end of the socket fd is not to be served, or

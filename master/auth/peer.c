@@ -118,7 +118,7 @@ find(const struct nlmsghdr *head, unsigned short type, size_t *len_out)
  */
 static void
 read_answer(struct peer *p, const struct nlmsghdr *head, size_t len,
-    const union address *ours, const union address *theirs, uint64_t brand)
+    const union address *ours, const union address *theirs, uint64_t sockmark)
 {
 	const struct inet_diag_msg	*m;
 	bool				 is_in = theirs->any.sa_family ==
@@ -141,12 +141,12 @@ read_answer(struct peer *p, const struct nlmsghdr *head, size_t len,
 	p->known = true;
 	p->uid = (uid_t)m->idiag_uid;
 	info = find(head, INET_DIAG_INFO, &size);
-	p->unfit = inside_why_tcp(info, size, brand);
+	p->unfit = inside_why_tcp(info, size, sockmark);
 }
 
 static int
 identify_tcp(struct peer *p, const union address *ours,
-    const union address *theirs, uint64_t brand)
+    const union address *theirs, uint64_t sockmark)
 {
 	union {
 		struct nlmsghdr	 head;
@@ -163,7 +163,7 @@ identify_tcp(struct peer *p, const union address *ours,
 	    sizeof(wait)) == -1 || ask(sock, ours, theirs) == -1 ||
 	    (n = recv(sock, &answer, sizeof(answer), 0)) == -1)
 		goto out;
-	read_answer(p, &answer.head, (size_t)n, ours, theirs, brand);
+	read_answer(p, &answer.head, (size_t)n, ours, theirs, sockmark);
 	r = 0;
  out:
 	fd_close(&sock);
@@ -237,11 +237,11 @@ identify_by_table(struct peer *p, const union address *ours,
 /* Whose connection it is; of one that is, or was, in a sandbox p->unfit. */
 static int
 identify_pair(enum peer_way way, struct peer *p, const union address *ours,
-    const union address *theirs, uint64_t brand)
+    const union address *theirs, uint64_t sockmark)
 {
 	switch (way) {
 	case PEER_WAY_DIAG:
-		return identify_tcp(p, ours, theirs, brand);
+		return identify_tcp(p, ours, theirs, sockmark);
 	case PEER_WAY_TABLE:
 		return identify_by_table(p, ours, theirs);
 	default:
@@ -410,7 +410,7 @@ name_user(struct peer *p)
 }
 
 static int
-identify(int fd, enum peer_way way, uint64_t brand, struct peer *p)
+identify(int fd, enum peer_way way, uint64_t sockmark, struct peer *p)
 {
 	union address	 ours, theirs;
 	socklen_t	 len = sizeof(ours);
@@ -426,7 +426,7 @@ identify(int fd, enum peer_way way, uint64_t brand, struct peer *p)
 	unmap(&ours);
 	unmap(&theirs);
 	p->is_tcp = true;
-	if (identify_pair(way, p, &ours, &theirs, brand) == -1)
+	if (identify_pair(way, p, &ours, &theirs, sockmark) == -1)
 		return -1;
 	/*
 	 * By another address of this machine a command in a sandbox is found
@@ -452,10 +452,10 @@ peer_is_user(struct peer *p)
 }
 
 int
-peer_identify(int fd, enum peer_way way, uint64_t brand,
+peer_identify(int fd, enum peer_way way, uint64_t sockmark,
     const struct idmap *im, struct peer *p)
 {
-	if (identify(fd, way, brand, p) == -1)
+	if (identify(fd, way, sockmark, p) == -1)
 		return -1;
 	if (!idmap_is_user(im, p->uid) || (p->has_gid &&
 	    !idmap_is_group(im, p->gid)))

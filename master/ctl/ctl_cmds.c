@@ -128,7 +128,7 @@ ctl_status(struct ctl_client *c)
 	put_listeners(&row, &m->metrics, false,
 	    (size_t)LIMIT_CONTROL_MESSAGE / 8);
 	put_uplinks(&row, m);
-	ctl_row_text(&row, m->brand == 0 ? "" : peer_way_name(m->peer_way));
+	ctl_row_text(&row, m->sockmark == 0 ? "" : peer_way_name(m->peer_way));
 	ctl_row_text(&row, m->dir);
 	audit = audit_describe(m);
 	ctl_row_text(&row, audit != NULL ? audit : "");

@@ -30,15 +30,16 @@ static char	 dir[] = "/tmp/check_inside.XXXXXX", folder[64];
 START_TEST(test_brand)
 {
 	char		 other[80];
-	uint64_t	 brand = inside_brand(folder);
+	uint64_t	 sockmark = inside_brand(folder);
 
-	ck_assert_uint_ne(brand, 0);
-	ck_assert_uint_ne(brand, UINT64_MAX);
-	ck_assert_uint_gt(brand, 1ULL << 61);	/* no rate of any link */
-	ck_assert_uint_eq(brand, inside_brand(folder));
+	ck_assert_uint_ne(sockmark, 0);
+	ck_assert_uint_ne(sockmark, UINT64_MAX);
+	ck_assert_uint_gt(sockmark, 1ULL << 61);	/* no rate of any
+							   link */
+	ck_assert_uint_eq(sockmark, inside_brand(folder));
 	snprintf(other, sizeof(other), "%s/other", folder);
 	ck_assert_int_eq(mkdir(other, 0700), 0);
-	ck_assert_uint_ne(brand, inside_brand(other));
+	ck_assert_uint_ne(sockmark, inside_brand(other));
 	rmdir(other);
 }
 END_TEST
@@ -46,20 +47,20 @@ END_TEST
 START_TEST(test_tcp)
 {
 	struct tcp_info	 info;
-	uint64_t	 brand = inside_brand(folder);
+	uint64_t	 sockmark = inside_brand(folder);
 	size_t		 len = sizeof(info);
 
 	memset(&info, 0, sizeof(info));
 	info.tcpi_max_pacing_rate = UINT64_MAX;
-	ck_assert_ptr_null(inside_why_tcp(&info, len, brand));
-	info.tcpi_max_pacing_rate = brand + 1;
-	ck_assert_ptr_null(inside_why_tcp(&info, len, brand));
-	info.tcpi_max_pacing_rate = brand;
-	ck_assert_ptr_nonnull(inside_why_tcp(&info, len, brand));
+	ck_assert_ptr_null(inside_why_tcp(&info, len, sockmark));
+	info.tcpi_max_pacing_rate = sockmark + 1;
+	ck_assert_ptr_null(inside_why_tcp(&info, len, sockmark));
+	info.tcpi_max_pacing_rate = sockmark;
+	ck_assert_ptr_nonnull(inside_why_tcp(&info, len, sockmark));
 	/* A kernel that does not say it says nothing good. */
 	len = offsetof(struct tcp_info, tcpi_max_pacing_rate);
-	ck_assert_ptr_nonnull(inside_why_tcp(&info, len, brand));
-	ck_assert_ptr_nonnull(inside_why_tcp(NULL, 0, brand));
+	ck_assert_ptr_nonnull(inside_why_tcp(&info, len, sockmark));
+	ck_assert_ptr_nonnull(inside_why_tcp(NULL, 0, sockmark));
 	/* There is nothing to be known by. */
 	ck_assert_ptr_null(inside_why_tcp(NULL, 0, 0));
 }

@@ -1,5 +1,5 @@
 /*
- * worker/sandbox/enforce_seccomp.c and worker/sandbox/brand.c, row by row:
+ * worker/sandbox/enforce_seccomp.c and worker/sandbox/sockmark.c, row by row:
  * which system calls of sandboxed commands are refused, with which arguments,
  * and that no others are.
  */
@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "t/unit/filter_help.h"
-#include "worker/sandbox/brand.h"
 #include "worker/sandbox/enforce.h"
+#include "worker/sandbox/sockmark.h"
 
 #define N(rows)		(sizeof(rows) / sizeof((rows)[0]))
 #define NO(name, ...)	FILTER_CASE(EPERM, name, __VA_ARGS__)
@@ -144,9 +144,9 @@ self_only(void)
 }
 
 static void
-brand(void)
+sockmark(void)
 {
-	int	 error = brand_try();
+	int	 error = sockmark_try();
 
 	/* A kernel without what it takes has the filter all the same. */
 	filter_must(error == 0 || error == ENOSYS);
@@ -196,8 +196,8 @@ END_TEST
 
 START_TEST(test_brand)
 {
-	filter_check(brand, FILTER_LETS, EPERM, NULL, 0, false, -1);
-	filter_check_cases(brand, brand_cases, N(brand_cases), false);
+	filter_check(sockmark, FILTER_LETS, EPERM, NULL, 0, false, -1);
+	filter_check_cases(sockmark, brand_cases, N(brand_cases), false);
 }
 END_TEST
 

@@ -18,8 +18,8 @@
 #include "worker/os/dropcaps.h"
 #include "worker/os/rawsys.h"
 #include "worker/os/tvfork.h"
-#include "worker/sandbox/brand.h"
 #include "worker/sandbox/enforce.h"
+#include "worker/sandbox/sockmark.h"
 
 /*
  * What the child needs, in one piece of memory: it may outlive the request
@@ -31,7 +31,7 @@ struct command {
 	char		*cwd;
 	bool		 tty, confined;
 	struct nsset	 nsset;		/* if it is confined */
-	int		 brand;		/* worker/sandbox/brand.h, or -1 */
+	int	 sockmark;		/* worker/sandbox/sockmark.h, or -1 */
 	uint64_t	 mark;
 	struct rlimit	 nofile;
 	struct rlimits	 rlimits;
@@ -79,7 +79,7 @@ child_confine(const struct command *c)
 		return errno;
 	if (enforce_seccomp(v->net_off) == -1)
 		return errno;
-	return c->brand != -1 ? brand_join(c->brand) : 0;
+	return c->sockmark != -1 ? sockmark_join(c->sockmark) : 0;
 }
 
 /*
@@ -123,7 +123,7 @@ child_run(void *arg)
 	for (i = 0; i < 3; i++)
 		if (dup2(c->std[i], i) == -1)
 			return child_fail(c, "standard streams", errno);
-	tvfork_close(c->nsset.fds[NSSET_RULESET], c->brand);
+	tvfork_close(c->nsset.fds[NSSET_RULESET], c->sockmark);
 	child_limits(c);
 	if (c->confined && (error = child_confine(c)) != 0)
 		return child_fail(c, "sandbox", error);
@@ -307,7 +307,7 @@ command_new(const struct spawn *s)
 	c->nofile = s->nofile;
 	c->rlimits = *s->rlimits;
 	c->std[0] = c->std[1] = c->std[2] = -1;
-	c->brand = s->brand;
+	c->sockmark = s->sockmark;
 	nsset_init(&c->nsset);
 	if ((c->confined = s->nsset != NULL))
 		c->nsset = *s->nsset;

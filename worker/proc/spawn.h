@@ -27,7 +27,7 @@ struct spawn {
 	struct rlimit	 nofile;		/* the child's, not ours */
 	const struct rlimits *rlimits;		/* over that */
 	const struct nsset *nsset;		/* sandbox, or NULL */
-	int		 brand;			/* the mark, brand.h; or -1 */
+	int		 sockmark;			/* sockmark.h; or -1 */
 	int		 cgroup;		/* worker/os/pcgroup.h; or -1 */
 };
 

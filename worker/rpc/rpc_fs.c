@@ -332,7 +332,7 @@ run(struct session *s, struct rpc_req *req, struct fsop *op,
 {
 	struct holder	*view = NULL;
 
-	if (sandbox_applies(s, sandbox) && sandbox_view(s, req, sandbox,
+	if (sandbox_applies(s, sandbox) && sandbox_nsset(s, req, sandbox,
 	    writes, &view) == -1)
 		return;
 	op->is_confined = view != NULL;
@@ -609,7 +609,7 @@ rpc_fs_open(struct session *s, struct rpc_req *req, void *params,
 		    "handleId has at most %d bytes", HANDLE_ID_MAX);
 		return;
 	}
-	if (sandbox_applies(s, p->sandbox) && sandbox_view(s, req, p->sandbox,
+	if (sandbox_applies(s, p->sandbox) && sandbox_nsset(s, req, p->sandbox,
 	    op.replace, &view) == -1)
 		return;
 	if ((h = handle_add(s, p->handle_id.s, p->handle_id.len)) == NULL) {

@@ -17,9 +17,9 @@
 #include "worker/rpc/files.h"
 #include "worker/rpc/sandbox.h"
 #include "worker/rpc/start.h"
-#include "worker/sandbox/brand.h"
 #include "worker/sandbox/enforce.h"
 #include "worker/sandbox/holder.h"
+#include "worker/sandbox/sockmark.h"
 #include "worker/session/told.h"
 #include "worker/session/transcript.h"
 
@@ -205,12 +205,12 @@ start_now(struct session *s, struct rpc_req *req, struct start *st)
 	const char	*what;
 
 	if (st->holder != NULL)
-		st->sp.nsset = holder_view(st->holder);
+		st->sp.nsset = holder_nsset(st->holder);
 	what = "sandbox";
 	if (s->state == SESSION_CLOSING) {
 		rpc_error(req, ERR_FAILED, "the session ends");
-	} else if (brand_for(&s->brand, &s->env, st->sp.nsset,
-	    &st->sp.brand) == -1 || (pr =
+	} else if (sockmark_for(&s->sockmark, &s->env, st->sp.nsset,
+	    &st->sp.sockmark) == -1 || (pr =
 	    proc_new(&s->procs, st->id, st->id_len, &st->sp, &what)) == NULL) {
 		rpc_errorf(req, ERR_FAILED, "failed to start process: %s: %s "
 		    "(os error %d)", what, strerror(errno), errno);

@@ -62,7 +62,7 @@ sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
 }
 
 int
-sandbox_view(struct session *s, struct rpc_req *req, uint32_t tok,
+sandbox_nsset(struct session *s, struct rpc_req *req, uint32_t tok,
     bool writes, struct holder **view_out)
 {
 	struct plan	 plan;

@@ -30,7 +30,7 @@ int	 sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
  * the sandbox does not confine what it does: reading, or writing as well.  0,
  * or -1: the request is answered.
  */
-int	 sandbox_view(struct session *s, struct rpc_req *req, uint32_t tok,
+int	 sandbox_nsset(struct session *s, struct rpc_req *req, uint32_t tok,
 	    bool writes, struct holder **view_out)
 	    __attribute__((warn_unused_result));
 

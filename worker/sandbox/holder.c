@@ -681,7 +681,7 @@ holder_line(struct holder *h)
 }
 
 const struct nsset *
-holder_view(struct holder *h)
+holder_nsset(struct holder *h)
 {
 	h->joined = true;
 	return &h->nsset;

@@ -62,7 +62,7 @@ int	 holder_sock(const struct holder *h);
 struct fsagent_line *holder_line(struct holder *h);
 
 /* What a command joins; after HOLDER_READY only. */
-const struct nsset *holder_view(struct holder *h);
+const struct nsset *holder_nsset(struct holder *h);
 
 /*
  * Somebody needs it from now on, or no more: it stays meanwhile, and one of a

@@ -9,8 +9,8 @@
 #include "common/ipc/ipc.h"
 #include "common/log.h"
 #include "worker/os/privdrop.h"
-#include "worker/sandbox/brand.h"
 #include "worker/sandbox/enforce.h"
+#include "worker/sandbox/sockmark.h"
 
 static void
 tell(int sock, const char *text)
@@ -32,7 +32,7 @@ tell_all(int sock, const struct enforced *e)
 	const char	*how = is_alone ? e->why :
 			    e->nsset.fds[NSSET_RULESET] == -1 ? "namespaces" :
 			    "namespaces and Landlock";
-	int		 error = brand_try();
+	int		 error = sockmark_try();
 
 	if (error != 0)
 		snprintf(network, sizeof(network), "; no network in it while "

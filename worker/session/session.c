@@ -27,8 +27,8 @@
 #include "worker/conn/note.h"
 #include "worker/fs/pathwatch.h"
 #include "worker/os/pcgroup.h"
-#include "worker/sandbox/brand.h"
 #include "worker/sandbox/holder.h"
+#include "worker/sandbox/sockmark.h"
 #include "worker/session/account.h"
 #include "worker/session/link.h"
 #include "worker/session/transcript.h"
@@ -746,7 +746,7 @@ session_fini(struct session *s)
 	pathwatcher_free(&s->watcher);
 	s->events->on_fini(s);
 	holders_free(&s->holders);
-	brand_free(&s->brand);
+	sockmark_free(&s->sockmark);
 	window_fini(&s->window);
 	json_fini(&s->json);
 	buf_fini(&s->scratch);

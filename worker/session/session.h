@@ -51,7 +51,7 @@ enum session_state {
 /* How far the handshake of the present connection is. */
 enum session_phase { PHASE_NEW, PHASE_ATTACHED, PHASE_READY };
 
-struct brand;
+struct sockmark;
 struct conn;
 struct files;
 struct holders;
@@ -112,7 +112,7 @@ struct session {
 	struct start_list	 starts;	/* wait for their sandbox */
 	struct files		*files;		/* made when needed, both */
 	struct holders		*holders;
-	struct brand		*brand;		/* made when needed */
+	struct sockmark		*sockmark;		/* made when needed */
 
 	struct http		*http;		/* made when needed */
 	int			 http_exe;	/* its program, or -1 */

@@ -1,7 +1,7 @@
 /*
- * The brand: by it the master knows a TCP connection that comes from a sandbox
- * of its own.  A socket says whose it is, the user's, and would get him a
- * session without a sandbox.
+ * The mark of sockets: by it the master knows a TCP connection that comes from
+ * a sandbox of its own.  A socket says whose it is, the user's, and would get
+ * him a session without a sandbox.
  *
  * What the master is told of a socket at the other end (sock_diag(7)) names no
  * process, and who has it may have left by then.  But it has what was set on
@@ -26,26 +26,26 @@
  * It needs Linux 5.14, and that nobody asks about us in the same way (EBUSY).
  * Where it cannot be, commands with a network and a sandbox are not started.
  */
-#ifndef WORKER_SANDBOX_BRAND_H
-#define WORKER_SANDBOX_BRAND_H
+#ifndef WORKER_SANDBOX_SOCKMARK_H
+#define WORKER_SANDBOX_SOCKMARK_H
 
 #include "worker/os/env.h"
 #include "worker/sandbox/nsset.h"
 
-struct brand;
+struct sockmark;
 
 /* --- the worker --- */
 
 /*
- * What a command of that view (or NULL) needs: *sock_out is for brand_join(),
- * ours, or -1 when nothing is to be branded.  *bp is made when it is needed.
- * 0, or -1 with errno.
+ * What a command of that view (or NULL) needs: *sock_out is for
+ * sockmark_join(), ours, or -1 when nothing is to be marked.  *bp is made when
+ * it is needed. 0, or -1 with errno.
  */
-int	 brand_for(struct brand **bp, const struct env *env,
+int	 sockmark_for(struct sockmark **bp, const struct env *env,
 	    const struct nsset *v, int *sock_out)
 	    __attribute__((warn_unused_result));
 
-void	 brand_free(struct brand **bp);
+void	 sockmark_free(struct sockmark **bp);
 
 /* --- a child, before it executes a command --- */
 
@@ -53,9 +53,9 @@ void	 brand_free(struct brand **bp);
  * Have sockets made by who has the other end of sock; after no_new_privs.  0,
  * or the errno.  System calls only, which leave errno alone.
  */
-int	 brand_join(int sock) __attribute__((warn_unused_result));
+int	 sockmark_join(int sock) __attribute__((warn_unused_result));
 
 /* Whether that can be: 0, or the errno.  Then it is, and nobody makes any. */
-int	 brand_try(void) __attribute__((warn_unused_result));
+int	 sockmark_try(void) __attribute__((warn_unused_result));
 
 #endif

@@ -1,4 +1,4 @@
-#include "worker/sandbox/brand.h"
+#include "worker/sandbox/sockmark.h"
 
 #include <sys/ioctl.h>
 #include <sys/queue.h>
@@ -26,12 +26,12 @@
 /* A command and what it started: who asks. */
 struct post {
 	TAILQ_ENTRY(post) entry;
-	struct brand	*brand;
+	struct sockmark	*sockmark;
 	int		 fd;
 	struct io	 ev;
 };
 
-struct brand {
+struct sockmark {
 	struct event_base *base;
 	uint64_t	 number;
 	int		 sock[2];	/* ours; of children */
@@ -93,7 +93,7 @@ filter(void)
 }
 
 int
-brand_try(void)
+sockmark_try(void)
 {
 	int	 fd = filter();
 
@@ -101,7 +101,7 @@ brand_try(void)
 }
 
 int
-brand_join(int sock)
+sockmark_join(int sock)
 {
 	union rights	 rights;
 	struct msghdr	 m;
@@ -138,7 +138,7 @@ refuse(const struct post *p, uint64_t id, int error)
 }
 
 static int
-make_socket(const struct brand *b, const uint64_t *args)
+make_socket(const struct sockmark *b, const uint64_t *args)
 {
 	int	 fd;
 
@@ -161,7 +161,7 @@ answer(const struct post *p, const struct seccomp_notif *n)
 	int				 fd;
 
 	memcpy(args, n->data.args, sizeof(args));
-	if ((fd = make_socket(p->brand, args)) == -1) {
+	if ((fd = make_socket(p->sockmark, args)) == -1) {
 		refuse(p, n->id, errno);
 		return;
 	}
@@ -178,7 +178,7 @@ answer(const struct post *p, const struct seccomp_notif *n)
 static void
 post_free(struct post *p)
 {
-	TAILQ_REMOVE(&p->brand->posts, p, entry);
+	TAILQ_REMOVE(&p->sockmark->posts, p, entry);
 	io_stop(&p->ev);
 	fd_close(&p->fd);
 	free(p);
@@ -206,10 +206,10 @@ on_post(void *arg)
 		answer(p, &u.n);	/* else who asked is gone */
 }
 
-/* --- who is branded --- */
+/* --- which commands are marked --- */
 
 static void
-post_new(struct brand *b, int fd)
+post_new(struct sockmark *b, int fd)
 {
 	struct post	*p;
 
@@ -217,7 +217,7 @@ post_new(struct brand *b, int fd)
 		fd_close(&fd);		/* it gets ENOSYS */
 		return;
 	}
-	p->brand = b;
+	p->sockmark = b;
 	p->fd = fd;
 	TAILQ_INSERT_TAIL(&b->posts, p, entry);
 	io_init(&p->ev, b->base, fd, EV_READ | EV_PERSIST, on_post, p);
@@ -228,7 +228,7 @@ post_new(struct brand *b, int fd)
 static void
 on_sock(void *arg)
 {
-	struct brand	*b = arg;
+	struct sockmark	*b = arg;
 	union rights	 rights;
 	struct msghdr	 m;
 	struct iovec	 iov;
@@ -254,9 +254,9 @@ on_sock(void *arg)
 /* --- beginning and end --- */
 
 void
-brand_free(struct brand **bp)
+sockmark_free(struct sockmark **bp)
 {
-	struct brand	*b = *bp;
+	struct sockmark	*b = *bp;
 	struct post	*p;
 
 	*bp = NULL;
@@ -270,15 +270,15 @@ brand_free(struct brand **bp)
 	free(b);
 }
 
-static struct brand *
-brand_new(const struct env *env)
+static struct sockmark *
+sockmark_new(const struct env *env)
 {
-	struct brand	*b;
+	struct sockmark	*b;
 
 	if ((b = calloc(1, sizeof(*b))) == NULL)
 		return NULL;
 	b->base = env->base;
-	b->number = env->set.brand;
+	b->number = env->set.sockmark;
 	b->sock[0] = b->sock[1] = -1;
 	TAILQ_INIT(&b->posts);
 	if (fd_packet_pair(b->sock) == -1)
@@ -289,24 +289,24 @@ brand_new(const struct env *env)
 		goto fail;
 	return b;
  fail:
-	brand_free(&b);
+	sockmark_free(&b);
 	return NULL;
 }
 
 int
-brand_for(struct brand **bp, const struct env *env, const struct nsset *v,
+sockmark_for(struct sockmark **bp, const struct env *env, const struct nsset *v,
     int *sock_out)
 {
-	struct brand	*b = *bp;
+	struct sockmark	*b = *bp;
 
 	*sock_out = -1;
-	if (v == NULL || v->net_off || env->set.brand == 0)
+	if (v == NULL || v->net_off || env->set.sockmark == 0)
 		return 0;
 	if (env->set.brand_unread) {
 		errno = EOPNOTSUPP;
 		return -1;
 	}
-	if (b == NULL && (b = *bp = brand_new(env)) == NULL) {
+	if (b == NULL && (b = *bp = sockmark_new(env)) == NULL) {
 		errno = ENOMEM;
 		return -1;
 	}
