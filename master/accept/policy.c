@@ -497,7 +497,7 @@ policy_settings(const struct master *m, const struct conf *c,
 	if (m->dir != NULL)
 		out->run_dir = m->dir;
 	out->sockmark = m->sockmark;
-	out->brand_unread = m->peer_way != PEER_WAY_DIAG;
+	out->sockmark_unread = m->peer_way != PEER_WAY_DIAG;
 	out->audit = m->audit != NULL;
 	out->log_arguments = c->log_arguments != 0;
 	out->transcript = (uint32_t)c->transcript;

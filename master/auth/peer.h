@@ -69,7 +69,7 @@ void	 peer_grant(struct peer *p, const char *identity, uid_t uid,
  * (the exact pair of addresses, which way tells).  A peer that is not on
  * loopback, or gone already, or who has no number here (master/auth/idmap.h),
  * is not known; one in a sandbox of ours is unfit (master/auth/inside.h;
- * sockmark is ours). 0, or -1 with errno.
+ * sockmark is ours).  0, or -1 with errno.
  */
 int	 peer_identify(int fd, enum peer_way way, uint64_t sockmark,
 	    const struct idmap *im, struct peer *p)

@@ -34,7 +34,7 @@ START_TEST(test_brand)
 
 	ck_assert_uint_ne(sockmark, 0);
 	ck_assert_uint_ne(sockmark, UINT64_MAX);
-	ck_assert_uint_gt(sockmark, 1ULL << 61);	/* no rate of any
+	ck_assert_uint_gt(sockmark, 1ULL << 61); /* no rate of any
 							   link */
 	ck_assert_uint_eq(sockmark, inside_brand(folder));
 	snprintf(other, sizeof(other), "%s/other", folder);

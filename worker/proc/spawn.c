@@ -31,7 +31,7 @@ struct command {
 	char		*cwd;
 	bool		 tty, confined;
 	struct nsset	 nsset;		/* if it is confined */
-	int	 sockmark;		/* worker/sandbox/sockmark.h, or -1 */
+	int	 sockmark;	/* worker/sandbox/sockmark.h, or -1 */
 	uint64_t	 mark;
 	struct rlimit	 nofile;
 	struct rlimits	 rlimits;

@@ -302,7 +302,7 @@ sockmark_for(struct sockmark **bp, const struct env *env, const struct nsset *v,
 	*sock_out = -1;
 	if (v == NULL || v->net_off || env->set.sockmark == 0)
 		return 0;
-	if (env->set.brand_unread) {
+	if (env->set.sockmark_unread) {
 		errno = EOPNOTSUPP;
 		return -1;
 	}

@@ -39,7 +39,7 @@ struct sockmark;
 /*
  * What a command of that view (or NULL) needs: *sock_out is for
  * sockmark_join(), ours, or -1 when nothing is to be marked.  *bp is made when
- * it is needed. 0, or -1 with errno.
+ * it is needed.  0, or -1 with errno.
  */
 int	 sockmark_for(struct sockmark **bp, const struct env *env,
 	    const struct nsset *v, int *sock_out)
