@@ -26,7 +26,7 @@ open_base(void)
 }
 
 static size_t
-count_open(const struct chain *c)
+count_open(const struct dirstack *c)
 {
 	size_t	 i, n = 0;
 
@@ -37,17 +37,17 @@ count_open(const struct chain *c)
 
 /* base, d, d/d, ...: DEPTH + 1 in all. */
 static void
-make_chain(struct chain *c)
+make_chain(struct dirstack *c)
 {
 	int	 i, fd;
 
-	ck_assert_int_eq(chain_push(c, open_base()), 0);
+	ck_assert_int_eq(dirstack_push(c, open_base()), 0);
 	for (i = 0; i < DEPTH; i++) {
-		fd = chain_last(c)->fd;
+		fd = dirstack_last(c)->fd;
 		ck_assert_int_eq(mkdirat(fd, "d", 0777), 0);
 		fd = tree_open(fd, "d", c->flags, 0);
 		ck_assert_int_ne(fd, -1);
-		ck_assert_int_eq(chain_push(c, fd), 0);
+		ck_assert_int_eq(dirstack_push(c, fd), 0);
 		ck_assert_uint_le(count_open(c), CHAIN_OPEN);
 	}
 }
@@ -55,35 +55,35 @@ make_chain(struct chain *c)
 START_TEST(test_down_and_up)
 {
 	struct stat	 st, now;
-	struct chain	 c;
+	struct dirstack	 c;
 	int		 fd, i;
 
-	chain_init(&c, _i == 0 ? O_RDONLY : O_PATH);
+	dirstack_init(&c, _i == 0 ? O_RDONLY : O_PATH);
 	make_chain(&c);
 	for (i = DEPTH; i > 0; i--) {
-		fd = chain_above(&c);
+		fd = dirstack_above(&c);
 		ck_assert_int_ne(fd, -1);
 		ck_assert_int_eq(fstat(fd, &st), 0);
-		ck_assert_int_eq(chain_pop(&c), 0);
-		ck_assert_int_eq(fstat(chain_last(&c)->fd, &now), 0);
+		ck_assert_int_eq(dirstack_pop(&c), 0);
+		ck_assert_int_eq(fstat(dirstack_last(&c)->fd, &now), 0);
 		ck_assert(is_same_file(&st, &now));
 		ck_assert_uint_le(count_open(&c), CHAIN_OPEN);
 	}
 	ck_assert_int_eq(stat(base, &st), 0);
 	ck_assert(is_same_file(&st, &now));
-	ck_assert_int_eq(chain_pop(&c), 0);
+	ck_assert_int_eq(dirstack_pop(&c), 0);
 	ck_assert_uint_eq(c.n, 0);
-	chain_fini(&c);
+	dirstack_fini(&c);
 }
 END_TEST
 
 /* A folder that went elsewhere does not lead there. */
 START_TEST(test_moved)
 {
-	struct chain	 c;
+	struct dirstack	 c;
 	int		 i, n = 0;
 
-	chain_init(&c, O_PATH);
+	dirstack_init(&c, O_PATH);
 	make_chain(&c);
 	/* The last that is open; the one above it is closed. */
 	for (i = 0; c.links[i].fd == -1; i++)
@@ -91,11 +91,11 @@ START_TEST(test_moved)
 	ck_assert_int_gt(i, 0);
 	ck_assert_int_eq(mkdirat(c.links[i].fd, "other", 0777), 0);
 	sh("mkdir elsewhere; mv $(printf 'd/%%.0s' $(seq %d)) elsewhere", i);
-	while (chain_pop(&c) == 0)
+	while (dirstack_pop(&c) == 0)
 		n++;
 	ck_assert_int_eq(errno, ESTALE);
 	ck_assert_int_eq(n, DEPTH - i);
-	chain_fini(&c);
+	dirstack_fini(&c);
 	ck_assert_int_eq(do_remove("elsewhere"), 0);
 }
 END_TEST

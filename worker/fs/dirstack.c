@@ -111,17 +111,17 @@ names_last(const struct names *ns)
 	    ns->last))->d_name;
 }
 
-/* --- chains --- */
+/* --- the stack --- */
 
 void
-chain_init(struct chain *c, int flags)
+dirstack_init(struct dirstack *c, int flags)
 {
 	memset(c, 0, sizeof(*c));
 	c->flags = flags;
 }
 
 void
-chain_fini(struct chain *c)
+dirstack_fini(struct dirstack *c)
 {
 	size_t	 i;
 	int	 saved = errno;
@@ -131,15 +131,15 @@ chain_fini(struct chain *c)
 		names_fini(&c->links[i].names);
 	}
 	free(c->links);
-	chain_init(c, c->flags);
+	dirstack_init(c, c->flags);
 	errno = saved;
 }
 
 /* Close the highest one that is open, and remember what it was. */
 static int
-close_highest(struct chain *c)
+close_highest(struct dirstack *c)
 {
-	struct chain_link	*l = &c->links[c->closed];
+	struct dirstack_dir	*l = &c->links[c->closed];
 	struct stat		 st;
 
 	if (fstat(l->fd, &st) == -1)
@@ -152,9 +152,9 @@ close_highest(struct chain *c)
 }
 
 int
-chain_push(struct chain *c, int fd)
+dirstack_push(struct dirstack *c, int fd)
 {
-	struct chain_link	*bigger;
+	struct dirstack_dir	*bigger;
 	size_t			 cap = c->cap == 0 ? 16 : c->cap * 2;
 
 	if (c->n == c->cap) {
@@ -174,17 +174,17 @@ chain_push(struct chain *c, int fd)
 	return -1;
 }
 
-struct chain_link *
-chain_last(const struct chain *c)
+struct dirstack_dir *
+dirstack_last(const struct dirstack *c)
 {
 	assert(c->n > 0);
 	return &c->links[c->n - 1];
 }
 
 int
-chain_above(struct chain *c)
+dirstack_above(struct dirstack *c)
 {
-	struct chain_link	*l;
+	struct dirstack_dir	*l;
 	struct stat		 st;
 	int			 fd;
 
@@ -209,11 +209,11 @@ chain_above(struct chain *c)
 }
 
 int
-chain_pop(struct chain *c)
+dirstack_pop(struct dirstack *c)
 {
-	struct chain_link	*l = chain_last(c);
+	struct dirstack_dir	*l = dirstack_last(c);
 
-	if (c->n > 1 && chain_above(c) == -1)
+	if (c->n > 1 && dirstack_above(c) == -1)
 		return -1;
 	fd_close(&l->fd);
 	names_fini(&l->names);

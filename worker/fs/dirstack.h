@@ -1,7 +1,7 @@
 /*
  * Trees of folders by descriptors: what remove, copy and walk share.
  *
- * A chain holds a folder, one below it, one below that, however deep, with
+ * It holds a folder, one below it, one below that, however deep, with
  * no more than CHAIN_OPEN descriptors: those at the top are closed and found
  * again by ".." on the way back, if it leads to the same folder.
  */
@@ -44,7 +44,7 @@ const struct dirent64	*names_next(struct names *ns);
 /* The name that it gave last. */
 const char	*names_last(const struct names *ns);
 
-struct chain_link {
+struct dirstack_dir {
 	int		 fd;		/* -1: closed, see dev and ino */
 	dev_t		 dev;
 	ino_t		 ino;
@@ -52,32 +52,32 @@ struct chain_link {
 	unsigned int	 rounds;	/* the caller's use */
 };
 
-struct chain {
-	struct chain_link	*links;
+struct dirstack {
+	struct dirstack_dir	*links;
 	size_t			 n, cap;
 	size_t			 closed;	/* so many, from the top */
 	int			 flags;		/* for open(2), when reopened */
 };
 
-/* Empty.  flags: O_RDONLY, or O_PATH for a chain that is never read. */
-void	 chain_init(struct chain *c, int flags);
-void	 chain_fini(struct chain *c);
+/* Empty.  flags: O_RDONLY, or O_PATH for one that is never read. */
+void	 dirstack_init(struct dirstack *c, int flags);
+void	 dirstack_fini(struct dirstack *c);
 
 /* Add a folder; takes fd, also when it fails.  0, or -1 with errno. */
-int	 chain_push(struct chain *c, int fd)
+int	 dirstack_push(struct dirstack *c, int fd)
 	    __attribute__((warn_unused_result));
 
 /* The lowest one; borrowed until the next push or pop. */
-struct chain_link	*chain_last(const struct chain *c);
+struct dirstack_dir	*dirstack_last(const struct dirstack *c);
 
 /*
  * The one above the lowest, open again (there is one).  Borrowed.  -1 with
  * errno, ESTALE when the lowest was moved elsewhere.
  */
-int	 chain_above(struct chain *c) __attribute__((warn_unused_result));
+int	 dirstack_above(struct dirstack *c) __attribute__((warn_unused_result));
 
-/* Forget the lowest.  0, or -1 as chain_above() has it. */
-int	 chain_pop(struct chain *c) __attribute__((warn_unused_result));
+/* Forget the lowest.  0, or -1 as dirstack_above() has it. */
+int	 dirstack_pop(struct dirstack *c) __attribute__((warn_unused_result));
 
 /*
  * Open a folder below dir, for reading or as flags say.  path is made of names

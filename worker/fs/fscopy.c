@@ -37,7 +37,7 @@ struct copying {
 	const struct fsop_how	*how;
 	struct fsop_result	*r;
 	struct stat		 root;		/* of the destination */
-	struct chain		 from, to;	/* equally long */
+	struct dirstack		 from, to;	/* equally long */
 };
 
 /* --- files --- */
@@ -301,19 +301,19 @@ begin_folder(struct copying *c, int from, int to)
 {
 	struct stat	 st;
 
-	if (chain_push(&c->from, from) == -1) {
+	if (dirstack_push(&c->from, from) == -1) {
 		fd_close(&to);
 		return -1;
 	}
-	if (chain_push(&c->to, to) == -1 || fstat(from, &st) == -1)
+	if (dirstack_push(&c->to, to) == -1 || fstat(from, &st) == -1)
 		return -1;
 	/* Whoever moves folders while they are copied goes no deeper. */
 	if (is_same_file(&st, &c->root))
 		return fsop_refuse(c->r, FSWHY_INTO_ITSELF);
-	if (names_read(&chain_last(&c->from)->names, from, NAMES,
+	if (names_read(&dirstack_last(&c->from)->names, from, NAMES,
 	    c->how) == -1)
 		return -1;
-	if (chain_last(&c->from)->names.has_more) {
+	if (dirstack_last(&c->from)->names.has_more) {
 		errno = EFBIG;
 		return -1;
 	}
@@ -325,7 +325,7 @@ static int
 copy_folder(struct copying *c, int held, const struct stat *st,
     const char *name)
 {
-	int	 dir = chain_last(&c->to)->fd, from, to;
+	int	 dir = dirstack_last(&c->to)->fd, from, to;
 
 	if ((from = openat(held, ".", O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC)) == -1)
@@ -348,7 +348,7 @@ static int
 copy_held(struct copying *c, int held, const struct stat *st,
     const char *name)
 {
-	int	 dir = chain_last(&c->to)->fd, rv;
+	int	 dir = dirstack_last(&c->to)->fd, rv;
 
 	if (S_ISDIR(st->st_mode))
 		return copy_folder(c, held, st, name);
@@ -373,8 +373,8 @@ copy_entry(struct copying *c, const char *name)
 
 	if (fsop_cancelled(c->how) == -1)
 		return -1;
-	if ((held = tree_guard(openat(chain_last(&c->from)->fd, name, O_PATH |
-	    O_NOFOLLOW | O_CLOEXEC))) == -1)
+	if ((held = tree_guard(openat(dirstack_last(&c->from)->fd, name,
+	    O_PATH | O_NOFOLLOW | O_CLOEXEC))) == -1)
 		return errno == ENOENT ? 0 : -1;
 	rv = fstat(held, &st) == -1 ? -1 : copy_held(c, held, &st, name);
 	fd_close(&held);
@@ -387,12 +387,12 @@ copy_all(struct copying *c)
 	const struct dirent64	*de;
 
 	while (c->from.n > 0) {
-		de = names_next(&chain_last(&c->from)->names);
+		de = names_next(&dirstack_last(&c->from)->names);
 		if (de != NULL) {
 			if (copy_entry(c, de->d_name) == -1)
 				return -1;
-		} else if (chain_pop(&c->from) == -1 ||
-		    chain_pop(&c->to) == -1)
+		} else if (dirstack_pop(&c->from) == -1 ||
+		    dirstack_pop(&c->to) == -1)
 			return -1;
 	}
 	return 0;
@@ -511,8 +511,8 @@ copy_tree(struct copying *c, int held, const struct stat *st)
 {
 	int	 from, to, rv = -1;
 
-	chain_init(&c->from, O_RDONLY);
-	chain_init(&c->to, O_PATH);
+	dirstack_init(&c->from, O_RDONLY);
+	dirstack_init(&c->to, O_PATH);
 	if ((from = openat(held, ".", O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC)) == -1)
 		return -1;
@@ -520,8 +520,8 @@ copy_tree(struct copying *c, int held, const struct stat *st)
 		fd_close(&from);
 	else if (begin_folder(c, from, to) == 0)
 		rv = copy_all(c);
-	chain_fini(&c->from);
-	chain_fini(&c->to);
+	dirstack_fini(&c->from);
+	dirstack_fini(&c->to);
 	return rv;
 }
 

@@ -35,7 +35,7 @@ struct removal {
 	struct fsop_result	*r;
 	int			 dir;		/* holds the root of the tree */
 	const char		*name;		/* there */
-	struct chain		 chain;		/* what is being emptied */
+	struct dirstack	 dirstack;		/* what is being emptied */
 	size_t			 count;		/* names met */
 };
 
@@ -140,9 +140,10 @@ enter(struct removal *rm, int dir, const char *name)
 			errno = EACCES;
 		return -1;
 	}
-	if (fd == -1 || chain_push(&rm->chain, fd) == -1)
+	if (fd == -1 || dirstack_push(&rm->dirstack, fd) == -1)
 		return -1;
-	return names_read(&chain_last(&rm->chain)->names, fd, NAMES, rm->how);
+	return names_read(&dirstack_last(&rm->dirstack)->names, fd, NAMES,
+	    rm->how);
 }
 
 /* A name that was in dir when that was read. */
@@ -177,18 +178,18 @@ remove_entry(struct removal *rm, int dir, const char *name, bool is_dir)
 static int
 leave(struct removal *rm)
 {
-	struct chain_link	*l = chain_last(&rm->chain);
+	struct dirstack_dir	*l = dirstack_last(&rm->dirstack);
 	const char		*name = rm->name;
 	int			 dir = rm->dir;
 
-	if (rm->chain.n > 1) {
-		if ((dir = chain_above(&rm->chain)) == -1)
+	if (rm->dirstack.n > 1) {
+		if ((dir = dirstack_above(&rm->dirstack)) == -1)
 			return -1;
 		name = names_last(&l[-1].names);
 	}
-	if (remove_empty(dir, name, rm->r) == 0 || (rm->chain.n > 1 &&
+	if (remove_empty(dir, name, rm->r) == 0 || (rm->dirstack.n > 1 &&
 	    rm->r->why == FSWHY_NONE && (errno == ENOENT || errno == ENOTDIR)))
-		return chain_pop(&rm->chain);
+		return dirstack_pop(&rm->dirstack);
 	if (rm->r->why != FSWHY_NONE || errno != ENOTEMPTY)
 		return -1;
 	if (++l->rounds > (l->names.has_more ? PARTS : ROUNDS)) {
@@ -202,12 +203,12 @@ static int
 remove_tree(struct removal *rm)
 {
 	const struct dirent64	*de;
-	struct chain_link	*l;
+	struct dirstack_dir	*l;
 
 	if (enter(rm, rm->dir, rm->name) == -1)
 		return -1;
-	while (rm->chain.n > 0) {
-		l = chain_last(&rm->chain);
+	while (rm->dirstack.n > 0) {
+		l = dirstack_last(&rm->dirstack);
 		if ((de = names_next(&l->names)) == NULL) {
 			if (leave(rm) == -1)
 				return -1;
@@ -231,9 +232,9 @@ remove_folder(const struct fsop *op, const struct fsop_how *how,
 			errno = EAGAIN;
 		return rv;
 	}
-	chain_init(&rm.chain, O_RDONLY);
+	dirstack_init(&rm.dirstack, O_RDONLY);
 	rv = remove_tree(&rm);
-	chain_fini(&rm.chain);
+	dirstack_fini(&rm.dirstack);
 	return rv;
 }
 
