@@ -94,7 +94,7 @@ output(struct proc *q, const char *text)
 	ck_assert_ptr_nonnull(c);
 	memcpy(c->data, text, o.len);
 	c->len = (uint32_t)o.len;
-	ring_add(&q->ring, c, STREAM_STDOUT);
+	retain_add(&q->retain, c, STREAM_STDOUT);
 	sinks_output(&q->sinks, &o);
 }
 
@@ -103,7 +103,7 @@ exits(struct proc *q, int code)
 {
 	q->state = PROC_EXITED;
 	q->exit_code = code;
-	ring_exit(&q->ring);
+	retain_exit(&q->retain);
 	sinks_exit(&q->sinks);
 }
 
@@ -111,7 +111,7 @@ static void
 closes(struct proc *q)
 {
 	q->state = PROC_CLOSED;
-	q->ring.next_seq++;
+	q->retain.next_seq++;
 	sinks_close(&q->sinks);
 }
 
@@ -133,7 +133,7 @@ setup(void)
 		p[i].procs = &procs;
 		p[i].json_id = ids[i];
 		p[i].json_id_len = strlen(ids[i]);
-		ring_init(&p[i].ring, &window);
+		retain_init(&p[i].retain, &window);
 		sinks_init(&p[i].sinks);
 		ck_assert_int_eq(notify_add(&n, &p[i]), 0);
 	}
@@ -147,7 +147,7 @@ teardown(void)
 
 	for (i = 0; i < 2; i++) {
 		sinks_fini(&p[i].sinks);
-		ring_fini(&p[i].ring);
+		retain_fini(&p[i].retain);
 	}
 	ck_assert(TAILQ_EMPTY(&n.replayed));
 	window_fini(&window);

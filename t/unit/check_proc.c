@@ -178,8 +178,8 @@ close_pipes(void)
 static void
 read_all(struct proc *q)
 {
-	ring_ack(&q->ring, q->ring.next_seq);
-	ck_assert_uint_eq(q->ring.unread_cost, 0);
+	retain_ack(&q->retain, q->retain.next_seq);
+	ck_assert_uint_eq(q->retain.unread_cost, 0);
 }
 
 static void
@@ -242,8 +242,8 @@ START_TEST(test_life)
 	    strcmp(heard, "2c1cx1cC") == 0);
 	ck_assert_uint_eq(strlen(text), 12);
 	/* Two pieces, the exit, the last piece, the close. */
-	ck_assert_uint_eq(p->ring.exit_seq, 3);
-	ck_assert_uint_eq(p->ring.next_seq, 6);
+	ck_assert_uint_eq(p->retain.exit_seq, 3);
+	ck_assert_uint_eq(p->retain.next_seq, 6);
 	ck_assert(!p->unheard);
 }
 END_TEST
@@ -339,7 +339,7 @@ START_TEST(test_no_client)
 	turn();
 	ck_assert_str_eq(heard, "1c1c1-");
 	ck_assert_str_eq(text, "told kept too");
-	ck_assert_uint_eq(p->ring.count, 2);
+	ck_assert_uint_eq(p->retain.count, 2);
 	proc_on_exit(p, 0);
 	close_pipes();
 	ck_assert(p->unheard);
@@ -453,7 +453,7 @@ START_TEST(test_hold)
 	procs_on_client_lost(&procs);
 	procs_on_client(&procs, true);
 	ck_assert(p->is_held);
-	ck_assert(p->ring.catching_up);
+	ck_assert(p->retain.catching_up);
 	proc_was_read(p);
 	procs_release_unread(&procs);
 	ck_assert(p->is_held);

@@ -55,12 +55,12 @@ look_at(struct sight *t, const uint8_t *data, size_t len)
 }
 
 static const struct chunk *
-first_looked_at(const struct ring *r)
+first_looked_at(const struct retain *r)
 {
 	const struct chunk	*c, *first = NULL;
 	size_t			 sum = 0;
 
-	TAILQ_FOREACH_REVERSE(c, &r->chunks, chunk_list, ring_entry) {
+	TAILQ_FOREACH_REVERSE(c, &r->chunks, chunk_list, retain_entry) {
 		if ((sum += c->len) > LIMIT_RETAINED)
 			break;
 		first = c;
@@ -69,20 +69,20 @@ first_looked_at(const struct ring *r)
 }
 
 static bool
-sounds_denied(const struct ring *r, uint8_t stream)
+sounds_denied(const struct retain *r, uint8_t stream)
 {
 	const struct chunk	*c;
 	struct sight		 t;
 
 	t.len = 0;
-	for (c = first_looked_at(r); c != NULL; c = TAILQ_NEXT(c, ring_entry))
+	for (c = first_looked_at(r); c != NULL; c = TAILQ_NEXT(c, retain_entry))
 		if (c->stream == stream && look_at(&t, c->data, c->len))
 			return true;
 	return false;
 }
 
 bool
-denied(const struct ring *r, int exit_code)
+denied(const struct retain *r, int exit_code)
 {
 	uint8_t	 stream;
 

@@ -8,12 +8,12 @@
 
 #include <stdbool.h>
 
-#include "worker/proc/ring.h"
+#include "worker/proc/retain.h"
 
 /*
  * True when it failed and the newest LIMIT_RETAINED bytes of its output sound
  * like a denial, or it was killed for a system call.
  */
-bool	 denied(const struct ring *r, int exit_code);
+bool	 denied(const struct retain *r, int exit_code);
 
 #endif

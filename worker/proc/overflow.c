@@ -21,13 +21,13 @@ drop_one(struct overflow *o)
 	struct proc	*p, *most = NULL;
 
 	TAILQ_FOREACH(p, &o->procs->all, entry)
-		if (most == NULL || p->ring.unread_cost >
-		    most->ring.unread_cost)
+		if (most == NULL || p->retain.unread_cost >
+		    most->retain.unread_cost)
 			most = p;
-	if (most != NULL && ring_drop_oldest(&most->ring))
+	if (most != NULL && retain_drop_oldest(&most->retain))
 		return true;
 	TAILQ_FOREACH(p, &o->procs->all, entry)
-		if (ring_drop_oldest(&p->ring))
+		if (retain_drop_oldest(&p->retain))
 			return true;
 	return false;
 }
@@ -70,7 +70,7 @@ overflow_end(struct overflow *o)
 	o->since = o->dropped = 0;
 	o->is_dropping = false;
 	TAILQ_FOREACH(p, &o->procs->all, entry) {
-		if ((bytes = ring_close_gap(&p->ring, &after, &by)) == 0)
+		if ((bytes = retain_close_gap(&p->retain, &after, &by)) == 0)
 			continue;
 		sinks_renumber(&p->sinks, after, by);
 		log_warnx("%llu bytes of output of process %d were dropped "

@@ -104,7 +104,7 @@ proc_alloc(struct procs *ps, const char *id, size_t id_len)
 	kin_init(&p->kin, &others, p);
 	p->streams[0].fd = p->streams[1].fd = -1;
 	sinks_init(&p->sinks);
-	ring_init(&p->ring, ps->window);
+	retain_init(&p->retain, ps->window);
 	timer_init(&p->timer_ev, ps->env->base, proc_on_timer, p);
 	input_init(&p->input, ps->env->base, -1, false, &ps->parked,
 	    ps->events->on_written, ps->arg);
@@ -184,7 +184,7 @@ proc_free(struct proc **pp)
 	input_fini(&p->input);
 	proc_stream_end(&p->streams[0]);
 	proc_stream_end(&p->streams[1]);
-	ring_fini(&p->ring);
+	retain_fini(&p->retain);
 	timer_stop(&p->timer_ev);
 	map_del(&ps->by_id, &p->node);
 	if (p->state == PROC_RUNNING)
@@ -224,8 +224,8 @@ bound_closed(struct procs *ps, struct proc *newest)
 		next = TAILQ_NEXT(p, entry);
 		/* What the client has not read yet stays. */
 		if (p->state == PROC_CLOSED && p != newest &&
-		    p->ring.unread_cost == 0 &&
-		    p->ring.relayed_count == 0 && !proc_is_being_killed(p))
+		    p->retain.unread_cost == 0 &&
+		    p->retain.relayed_count == 0 && !proc_is_being_killed(p))
 			proc_free(&p);
 	}
 }
@@ -241,8 +241,8 @@ proc_close(struct proc *p)
 	p->state = PROC_CLOSED;
 	p->unheard = !ps->has_client;
 	leave_holder(p);
-	ring_count(&p->ring, &ps->closed_bytes);
-	p->ring.next_seq++;		/* a close has a number, too */
+	retain_count(&p->retain, &ps->closed_bytes);
+	p->retain.next_seq++;		/* a close has a number, too */
 	sinks_close(&p->sinks);
 	if (!p->terminated) {
 		pcgroups_give_back(ps->env->cgroups, &p->cgroup);
@@ -271,13 +271,13 @@ proc_on_exit(struct proc *p, int status)
 	    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : -1;
 	if (p->terminated || (p->sandboxed && p->exit_code != 0))
 		proc_drain(p);
-	p->denied = p->sandboxed && denied(&p->ring, p->exit_code);
+	p->denied = p->sandboxed && denied(&p->retain, p->exit_code);
 	map_del(&ps->by_pid, &p->pid_node);
 	p->state = PROC_EXITED;
 	ps->running--;
 	if (!p->has_input)
 		input_lose(&p->input);
-	ring_exit(&p->ring);
+	retain_exit(&p->retain);
 	sinks_exit(&p->sinks);
 	proc_maybe_close(p);
 }
@@ -296,8 +296,8 @@ proc_on_timer(void *arg)
 	if (p->state != PROC_CLOSED)
 		return;
 	/* Whoever comes back in time finds what he has not read, or heard. */
-	if (!ps->has_client && (p->ring.unread_cost > 0 ||
-	    p->ring.relayed_count > 0 || p->unheard)) {
+	if (!ps->has_client && (p->retain.unread_cost > 0 ||
+	    p->retain.relayed_count > 0 || p->unheard)) {
 		timer_set(&p->timer_ev, ps->env->set.closed_ttl_ms);
 		return;
 	}

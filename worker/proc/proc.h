@@ -20,7 +20,7 @@
 #include "worker/os/env.h"
 #include "worker/proc/input.h"
 #include "worker/proc/kin.h"
-#include "worker/proc/ring.h"
+#include "worker/proc/retain.h"
 #include "worker/proc/sink.h"
 #include "worker/proc/spawn.h"
 
@@ -112,7 +112,7 @@ struct proc {
 	int			 lost;		/* errno: output was not read */
 	struct input		 input;
 	struct stream		 streams[2];
-	struct ring		 ring;
+	struct retain		 retain;
 	struct sinks		 sinks;
 	struct timer		 timer_ev;	/* kill passes; retention */
 	unsigned		 empty_passes;

@@ -108,7 +108,7 @@ procs_on_client(struct procs *ps, bool holds)
 	/* What was held back goes to it. */
 	ps->is_held = true;
 	TAILQ_FOREACH(p, &ps->all, entry) {
-		p->ring.catching_up = true;
+		p->retain.catching_up = true;
 		p->caught_up = 0;
 		p->is_held = holds;
 	}
@@ -133,7 +133,7 @@ procs_release_unread(struct procs *ps)
 void
 proc_was_read(struct proc *p)
 {
-	if (!p->ring.catching_up || p->caught_up != 0)
+	if (!p->retain.catching_up || p->caught_up != 0)
 		return;
 	p->caught_up = clock_ms();
 	timer_ensure(&p->procs->evict_ev, EVICT_MS);
@@ -143,14 +143,14 @@ proc_was_read(struct proc *p)
 static bool
 end_catch_up(struct proc *p)
 {
-	if (!p->ring.catching_up || p->caught_up == 0)
+	if (!p->retain.catching_up || p->caught_up == 0)
 		return false;
 	if (clock_ms() - p->caught_up < LIMIT_CAUGHT_UP) {
 		timer_ensure(&p->procs->evict_ev, EVICT_MS);
 		return false;
 	}
-	p->ring.catching_up = false;
-	ring_evict(&p->ring);
+	p->retain.catching_up = false;
+	retain_evict(&p->retain);
 	return true;
 }
 
@@ -264,7 +264,7 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 	ps->bytes_out += n;
 	if (c == NULL) {
 		if (!ps->has_client &&
-		    ring_append(&p->ring, st->stream, data, n)) {
+		    retain_append(&p->retain, st->stream, data, n)) {
 			sinks_output(&p->sinks, &o);
 			return;
 		}
@@ -276,11 +276,11 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 		memcpy(c->data, data, n);
 	}
 	c->len = (uint32_t)n;
-	ring_add(&p->ring, c, st->stream);
+	retain_add(&p->retain, c, st->stream);
 	o.data = c->data;
 	o.chunk = c;
 	sinks_output(&p->sinks, &o);
-	ring_evict(&p->ring);
+	retain_evict(&p->retain);
 }
 
 /* As read(2), but all that a terminal has.  Its end is found by the next. */
@@ -297,7 +297,7 @@ take(const struct stream *st, void *to, size_t size)
 	return len;
 }
 
-/* Say so where the rest should be, as ring_close_gap() does. */
+/* Say so where the rest should be, as retain_close_gap() does. */
 static void
 lose_rest(struct stream *st, int error)
 {
@@ -308,7 +308,7 @@ lose_rest(struct stream *st, int error)
 
 	p->lost = error;
 	log_warnx("process %d: reading its %s: %s", p->pid,
-	    ring_stream_name(st->stream), strerror(error));
+	    retain_stream_name(st->stream), strerror(error));
 	n = snprintf(text, sizeof(text), "%s[execsrv: the rest of this output "
 	    "could not be read: %s]%s", line, strerror(error), line);
 	add_output(st, NULL, text, (size_t)n);

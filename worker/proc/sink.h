@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "worker/proc/ring.h"
+#include "worker/proc/retain.h"
 
 struct sink;
 struct sinks;

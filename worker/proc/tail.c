@@ -14,7 +14,7 @@
 
 struct tail {
 	struct sink		 sink;
-	struct ring		*ring;		/* the output */
+	struct retain		*retain;		/* the output */
 	unsigned		*total;		/* of the session */
 	int			 fd;
 	struct io		 read_ev;	/* the operator left */
@@ -43,16 +43,16 @@ on_read(void *arg)
 	tail_free(arg);
 }
 
-/* Where to go on; the chunk that it is in may have grown (ring_append()). */
+/* Where to go on; the chunk that it is in may have grown (retain_append()). */
 static const struct chunk *
 next_chunk(struct tail *t)
 {
-	struct ring		*r = t->ring;
-	const struct chunk	*c = ring_after(r, t->seq > 0 ? t->seq - 1 :
+	struct retain		*r = t->retain;
+	const struct chunk	*c = retain_after(r, t->seq > 0 ? t->seq - 1 :
 				    0);
 
 	if (c != NULL && c->seq == t->seq && t->at >= c->len)
-		c = ring_after(r, t->seq);
+		c = retain_after(r, t->seq);
 	if (c == NULL || c->seq >= t->until)
 		return NULL;
 	if (c->seq != t->seq) {
@@ -68,7 +68,7 @@ put_piece(struct tail *t, const struct chunk *c)
 	Ipc__TailPiece	 out = IPC__TAIL_PIECE__INIT;
 
 	out.seq = c->seq;
-	out.stream = (char *)(uintptr_t)ring_stream_name(c->stream);
+	out.stream = (char *)(uintptr_t)retain_stream_name(c->stream);
 	out.data.data = (uint8_t *)(uintptr_t)c->data + t->at;
 	out.data.len = c->len - t->at;
 	if (ipc_send(t->fd, IPC_tail_piece, &out, -1) == -1)
@@ -115,7 +115,7 @@ tail_on_close(struct sink *k)
 	struct tail	*t = (struct tail *)k;
 
 	if (t->until == UINT64_MAX)
-		t->until = t->ring->next_seq;
+		t->until = t->retain->next_seq;
 	io_start(&t->write_ev);
 }
 
@@ -155,11 +155,11 @@ tail_add(struct proc *p, unsigned *total, int fd, bool follow)
 	}
 	if ((t = calloc(1, sizeof(*t))) == NULL)
 		return -1;
-	t->ring = &p->ring;
+	t->retain = &p->retain;
 	t->total = total;
 	t->fd = -1;
 	t->until = follow && p->state != PROC_CLOSED ? UINT64_MAX :
-	    p->ring.next_seq;
+	    p->retain.next_seq;
 	sink_add(&p->sinks, &t->sink, &tail_ops);
 	(*total)++;
 	io_init(&t->read_ev, base, fd, EV_READ, on_read, t);

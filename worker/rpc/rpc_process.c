@@ -226,7 +226,7 @@ rpc_process_list(struct session *s, struct rpc_req *req, void *params,
 		json_out_bool(&o, p->tty);
 		proc_put_state(p, &o);
 		json_out_key(&o, "nextSeq");
-		json_out_u64(&o, p->ring.next_seq);
+		json_out_u64(&o, p->retain.next_seq);
 		json_out_close(&o, '}');
 	}
 	json_out_close(&o, ']');

@@ -41,12 +41,12 @@ waiter_cancel(struct rpc_req *req)
 static bool
 read_is_ready(const struct proc *p, const struct proc_read *r)
 {
-	struct chunk	*newest = TAILQ_LAST(&p->ring.chunks, chunk_list);
+	struct chunk	*newest = TAILQ_LAST(&p->retain.chunks, chunk_list);
 
 	return (newest != NULL && newest->seq > r->after_seq) ||
 	    p->state == PROC_CLOSED ||
 	    (p->state == PROC_EXITED &&
-	    r->after_seq < p->ring.next_seq - 1);
+	    r->after_seq < p->retain.next_seq - 1);
 }
 
 #define CHUNK_HEAD_MAX	96	/* {"seq":N,"stream":"S","chunk":" */
@@ -57,7 +57,7 @@ put_chunk_head(char *out, const struct chunk *c, bool is_first)
 {
 	return (size_t)snprintf(out, CHUNK_HEAD_MAX, "%s{\"seq\":%llu,"
 	    "\"stream\":\"%s\",\"chunk\":\"", is_first ? "" : ",",
-	    (unsigned long long)c->seq, ring_stream_name(c->stream));
+	    (unsigned long long)c->seq, retain_stream_name(c->stream));
 }
 
 #define ANSWER_MAX	(LIMIT_MESSAGE - 64 * 1024)	/* its chunks */
@@ -90,13 +90,13 @@ cut(const struct proc *p, const struct proc_read *r, struct extract *x)
 
 	x->is_part = true;
 	x->next_seq = x->end->seq;
-	if (p->ring.exit_seq <= r->after_seq ||
-	    p->ring.exit_seq > x->end->seq)
+	if (p->retain.exit_seq <= r->after_seq ||
+	    p->retain.exit_seq > x->end->seq)
 		return;
-	x->next_seq = p->ring.exit_seq;
+	x->next_seq = p->retain.exit_seq;
 	x->len = 0;
 	for (c = x->first; c->seq < x->next_seq; c = TAILQ_NEXT(c,
-	    ring_entry))
+	    retain_entry))
 		x->len += chunk_len(c, c == x->first);
 	x->end = c;
 }
@@ -109,10 +109,10 @@ extract(const struct proc *p, const struct proc_read *r, struct extract *x)
 	size_t		 len;
 
 	x->is_part = false;
-	x->first = x->end = c = ring_after(&p->ring, r->after_seq);
-	x->next_seq = p->ring.next_seq;
+	x->first = x->end = c = retain_after(&p->retain, r->after_seq);
+	x->next_seq = p->retain.next_seq;
 	x->len = 0;
-	for (; c != NULL; c = x->end = TAILQ_NEXT(c, ring_entry)) {
+	for (; c != NULL; c = x->end = TAILQ_NEXT(c, retain_entry)) {
 		sum += c->len;
 		if (r->has_max && c != x->first && sum > r->max_bytes)
 			return;
@@ -150,7 +150,7 @@ send_chunks(struct session *s, const struct extract *x)
 	struct chunk	*c;
 	char		*at;
 
-	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, ring_entry)) {
+	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, retain_entry)) {
 		if ((at = conn_part(s->conn, chunk_room(c))) == NULL)
 			return -1;
 		conn_part_done(s->conn,
@@ -200,7 +200,7 @@ send_read(struct session *s, const struct extract *x, const char *text,
 		return;
 	}
 	at = mempcpy(begin, text, split);
-	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, ring_entry))
+	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, retain_entry))
 		at = put_chunk(at, c, c == x->first);
 	memcpy(at, text + split, len - split);
 	buf_commit(&whole, len + x->len);
@@ -274,7 +274,7 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	proc_was_read(p);
 	if (s->conn == NULL)
 		return;
-	for (c = x.first; c != x.end; c = TAILQ_NEXT(c, ring_entry))
+	for (c = x.first; c != x.end; c = TAILQ_NEXT(c, retain_entry))
 		window_sent(&s->window, c, conn_pos(s->conn));
 	proc_hold(p, r->holds && x.end != NULL && !x.is_part);
 	if (x.is_part)
@@ -343,7 +343,7 @@ proc_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 {
 	struct waiter	*w;
 
-	ring_ack(&p->ring, r->after_seq);
+	retain_ack(&p->retain, r->after_seq);
 	if (r->wait_ms == 0 || read_is_ready(p, r)) {
 		answer_read(p, req, r);
 		return;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "common/ev.h"
-#include "worker/proc/ring.h"
+#include "worker/proc/retain.h"
 
 /* What it is about. */
 struct budget_events {

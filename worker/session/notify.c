@@ -52,13 +52,13 @@ send_exit(struct notify *nt)
 	snprintf(more, sizeof(more), ",\"exitCode\":%d,"
 	    "\"sandboxDenied\":%s", p->exit_code,
 	    p->denied ? "true" : "false");
-	send_event(nt, note_EXITED, p->ring.exit_seq, more);
+	send_event(nt, note_EXITED, p->retain.exit_seq, more);
 }
 
 static void
 send_close(struct notify *nt)
 {
-	send_event(nt, note_CLOSED, nt->proc->ring.next_seq - 1, "");
+	send_event(nt, note_CLOSED, nt->proc->retain.next_seq - 1, "");
 }
 
 /* Encoded in place behind its headers.  Sending it may end the connection. */
@@ -75,7 +75,7 @@ send_output(struct notify *nt, struct chunk *c)
 	    "{\"processId\":") - 1;
 	n = snprintf(head, sizeof(head), ",\"seq\":%llu,\"stream\":\"%s\","
 	    "\"chunk\":\"", (unsigned long long)c->seq,
-	    ring_stream_name(c->stream));
+	    retain_stream_name(c->stream));
 	mid = (size_t)n;
 	if ((out = conn_begin(conn, before + p->json_id_len + mid + b64 +
 	    sizeof(tail) - 1)) == NULL)
@@ -189,12 +189,12 @@ send_next(struct notify *nt, struct chunk *c)
 	const struct proc	*p = nt->proc;
 	uint64_t		 seq = nt->after + 1;
 
-	if (seq == p->ring.exit_seq) {
+	if (seq == p->retain.exit_seq) {
 		send_exit(nt);
 	} else if (c != NULL) {
 		seq = c->seq;
 		send_output(nt, c);
-		c = nt->all->conn != NULL ? TAILQ_NEXT(c, ring_entry) : NULL;
+		c = nt->all->conn != NULL ? TAILQ_NEXT(c, retain_entry) : NULL;
 	} else {
 		if (p->state == PROC_CLOSED)
 			send_close(nt);
@@ -221,7 +221,7 @@ notifier_go_on(struct notifier *n)
 	for (nt = TAILQ_FIRST(&n->replayed); nt != NULL && n->conn != NULL;
 	    nt = next) {
 		next = TAILQ_NEXT(nt, entry);
-		c = ring_after(&nt->proc->ring, nt->after);
+		c = retain_after(&nt->proc->retain, nt->after);
 		while (nt->is_replayed && has_room(n))
 			c = send_next(nt, c);
 	}

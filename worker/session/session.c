@@ -117,7 +117,7 @@ may_read(void *arg, const struct proc *p)
 		return overflow_make_room(&s->overflow);
 	/* Its client may have come back, and ask for nothing. */
 	return !p->is_held && session_has_room(s) &&
-	    p->ring.unread_cost < s->env.set.spool + LIMIT_UNREAD;
+	    p->retain.unread_cost < s->env.set.spool + LIMIT_UNREAD;
 }
 
 void

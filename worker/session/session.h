@@ -33,7 +33,7 @@
 #include "worker/os/rlimits.h"
 #include "worker/proc/overflow.h"
 #include "worker/proc/proc.h"
-#include "worker/proc/ring.h"
+#include "worker/proc/retain.h"
 #include "worker/session/budget.h"
 #include "worker/session/notify.h"
 

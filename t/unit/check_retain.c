@@ -1,6 +1,6 @@
 /*
- * worker/proc/ring.c: windows and rings under random operations beside a model
- * that is too simple to be wrong, and the rules of eviction.
+ * worker/proc/retain.c: windows and rings under random operations beside a
+ * model that is too simple to be wrong, and the rules of eviction.
  */
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/limit.h"
-#include "worker/proc/ring.h"
+#include "worker/proc/retain.h"
 
 #define RINGS		3
 #define MODEL_MAX	4096
@@ -50,7 +50,7 @@ draw(uint32_t below)
 }
 
 static struct chunk *
-add(struct ring *r, size_t cap, size_t len, uint8_t stream, int fill)
+add(struct retain *r, size_t cap, size_t len, uint8_t stream, int fill)
 {
 	struct chunk	*c;
 
@@ -58,12 +58,12 @@ add(struct ring *r, size_t cap, size_t len, uint8_t stream, int fill)
 	MUST(c != NULL && c->cap == cap && c->len == 0);
 	memset(c->data, fill, len);
 	c->len = (uint32_t)len;
-	ring_add(r, c, stream);
+	retain_add(r, c, stream);
 	return c;
 }
 
 static void
-model_add(struct model *m, struct ring *rings, unsigned i)
+model_add(struct model *m, struct retain *rings, unsigned i)
 {
 	struct shadow	*s = &m->list[i][m->n[i]++];
 
@@ -79,7 +79,7 @@ model_add(struct model *m, struct ring *rings, unsigned i)
 }
 
 static void
-model_append(struct model *m, struct ring *rings, unsigned i)
+model_append(struct model *m, struct retain *rings, unsigned i)
 {
 	struct shadow	*s = m->n[i] > 0 ? &m->list[i][m->n[i] - 1] : NULL;
 	uint8_t		 data[CAP_MAX], stream = (uint8_t)draw(2);
@@ -89,7 +89,7 @@ model_append(struct model *m, struct ring *rings, unsigned i)
 	fits = s != NULL && !s->sealed && s->stream == stream &&
 	    s->seq == m->next_seq[i] - 1 && s->len + len <= s->cap;
 	memset(data, s != NULL ? s->fill : 0, sizeof(data));
-	MUST(ring_append(&rings[i], stream, data, len) == fits);
+	MUST(retain_append(&rings[i], stream, data, len) == fits);
 	if (fits)
 		s->len += (uint32_t)len;
 }
@@ -188,7 +188,7 @@ model_lost(struct model *m, struct window *w)
 }
 
 static void
-compare(const struct model *m, const struct ring *rings,
+compare(const struct model *m, const struct retain *rings,
     const struct window *w)
 {
 	const struct shadow	*s;
@@ -200,7 +200,7 @@ compare(const struct model *m, const struct ring *rings,
 	for (i = 0; i < RINGS; i++) {
 		unread = bytes = 0;
 		c = TAILQ_FIRST(&rings[i].chunks);
-		for (k = 0; k < m->n[i]; k++, c = TAILQ_NEXT(c, ring_entry)) {
+		for (k = 0; k < m->n[i]; k++, c = TAILQ_NEXT(c, retain_entry)) {
 			s = &m->list[i][k];
 			MUST(c == s->c && c->seq == s->seq);
 			MUST(c->len == s->len && c->state == s->state);
@@ -222,7 +222,7 @@ compare(const struct model *m, const struct ring *rings,
 		after = draw((uint32_t)m->next_seq[i] + 2);
 		for (k = 0; k < m->n[i] && m->list[i][k].seq <= after; k++)
 			continue;
-		MUST(ring_after(&rings[i], after) ==
+		MUST(retain_after(&rings[i], after) ==
 		    (k < m->n[i] ? m->list[i][k].c : NULL));
 	}
 	MUST(w->sent_cost == sent && w->spooled_cost == spooled);
@@ -235,7 +235,7 @@ compare(const struct model *m, const struct ring *rings,
 START_TEST(test_random)
 {
 	static struct model	 m;
-	struct ring		 rings[RINGS];
+	struct retain		 rings[RINGS];
 	struct window		 w;
 	unsigned		 i, step;
 	size_t			 bytes, count;
@@ -244,7 +244,7 @@ START_TEST(test_random)
 	memset(&m, 0, sizeof(m));
 	window_init(&w);
 	for (i = 0; i < RINGS; i++) {
-		ring_init(&rings[i], &w);
+		retain_init(&rings[i], &w);
 		m.next_seq[i] = 1;
 	}
 	for (step = 0; step < STEPS; step++) {
@@ -266,7 +266,7 @@ START_TEST(test_random)
 		case 10:
 			bytes = draw(20000);
 			count = draw(200);
-			ring_evict_to(&rings[i], bytes, count);
+			retain_evict_to(&rings[i], bytes, count);
 			model_evict(&m, i, bytes, count);
 			break;
 		default:
@@ -279,7 +279,7 @@ START_TEST(test_random)
 			compare(&m, rings, &w);
 	}
 	for (i = 0; i < RINGS; i++) {
-		ring_fini(&rings[i]);
+		retain_fini(&rings[i]);
 		m.n[i] = 0;
 		MUST(rings[i].bytes == 0 && rings[i].count == 0);
 		MUST(rings[i].unread_cost == 0);
@@ -293,20 +293,20 @@ END_TEST
 START_TEST(test_unread_stays)
 {
 	struct window	 w;
-	struct ring	 r;
+	struct retain	 r;
 	struct chunk	*c;
 	unsigned	 i;
 
 	window_init(&w);
-	ring_init(&r, &w);
+	retain_init(&r, &w);
 	for (i = 0; i < 40; i++)
 		add(&r, 65536, 65536, 0, 'x');
-	ring_evict_to(&r, 0, 0);
+	retain_evict_to(&r, 0, 0);
 	ck_assert_uint_eq(r.count, 40);
 	i = 0;
-	TAILQ_FOREACH(c, &r.chunks, ring_entry)
+	TAILQ_FOREACH(c, &r.chunks, retain_entry)
 		window_sent(&w, c, ++i);
-	ring_evict_to(&r, 0, 0);
+	retain_evict_to(&r, 0, 0);
 	ck_assert_uint_eq(r.count, 40);
 	ck_assert_uint_eq(w.spooled_cost, 0);
 	/*
@@ -323,7 +323,7 @@ START_TEST(test_unread_stays)
 	ck_assert_uint_eq(r.bytes, LIMIT_RETAINED);
 	ck_assert_uint_eq(r.unread_cost, 0);
 	ck_assert_uint_eq(w.sent_cost, 0);
-	ring_fini(&r);
+	retain_fini(&r);
 }
 END_TEST
 
@@ -334,12 +334,12 @@ END_TEST
 START_TEST(test_unread_behind)
 {
 	struct window	 w;
-	struct ring	 r;
+	struct retain	 r;
 	struct chunk	*first, *last;
 	unsigned	 i;
 
 	window_init(&w);
-	ring_init(&r, &w);
+	retain_init(&r, &w);
 	r.catching_up = _i == 1;
 	first = add(&r, 65536, 65536, 0, 'a');
 	add(&r, 65536, 65536, 0, 'b');
@@ -348,18 +348,18 @@ START_TEST(test_unread_behind)
 	for (i = 0; i < LIMIT_CATCH_UP + 1; i++)
 		add(&r, LIMIT_RETAINED, LIMIT_RETAINED, 0, 'x');
 	window_sent(&w, first, 1);
-	window_sent(&w, TAILQ_NEXT(first, ring_entry), 2);
+	window_sent(&w, TAILQ_NEXT(first, retain_entry), 2);
 	window_sent(&w, last, 3);
 	window_ack(&w, 2);
 	ck_assert_ptr_eq(TAILQ_FIRST(&r.chunks), first);
 	window_ack(&w, 3);
 	window_lost(&w);
-	ring_evict(&r);
+	retain_evict(&r);
 	ck_assert_uint_eq(r.count, LIMIT_CATCH_UP + 3);
 	ck_assert_int_eq(TAILQ_FIRST(&r.chunks)->data[0], 'b');
 	ck_assert_uint_eq(r.bytes - LIMIT_RETAINED,
 	    (LIMIT_CATCH_UP + 1) * (size_t)LIMIT_RETAINED);
-	ring_fini(&r);
+	retain_fini(&r);
 }
 END_TEST
 
@@ -368,23 +368,23 @@ START_TEST(test_order_of_eviction)
 {
 	struct chunk	*a, *b;
 	struct window	 w;
-	struct ring	 r;
+	struct retain	 r;
 
 	window_init(&w);
-	ring_init(&r, &w);
+	retain_init(&r, &w);
 	a = add(&r, 10, 10, 0, 'a');
 	b = add(&r, 10, 10, 0, 'b');
 	window_sent(&w, b, 1);
 	window_ack(&w, 1);
-	ring_evict_to(&r, 0, 0);
+	retain_evict_to(&r, 0, 0);
 	ck_assert_uint_eq(r.count, 1);
 	ck_assert_ptr_eq(TAILQ_FIRST(&r.chunks), a);
 	window_sent(&w, a, 2);
 	window_ack(&w, 2);
-	ring_evict_to(&r, 0, 0);
+	retain_evict_to(&r, 0, 0);
 	ck_assert_uint_eq(r.count, 0);
 	ck_assert_uint_eq(r.next_seq, 3);
-	ring_fini(&r);
+	retain_fini(&r);
 }
 END_TEST
 
@@ -392,25 +392,25 @@ END_TEST
 START_TEST(test_file)
 {
 	struct window	 w;
-	struct ring	 r;
+	struct retain	 r;
 	struct chunk	*c;
 	unsigned	 i, n = 0;
 
 	window_init(&w);
 	w.memory_max = 200000;
-	ring_init(&r, &w);
+	retain_init(&r, &w);
 	for (i = 0; i < 100; i++) {
 		ck_assert_ptr_nonnull(c = window_chunk(&w, 65536));
 		memset(c->data, (int)i, 65536);
 		c->len = 65536;
-		ring_add(&r, c, 0);
+		retain_add(&r, c, 0);
 		n += c->part != NULL;
 	}
 	ck_assert_uint_eq(n, 97);	/* three fit */
 	ck_assert_uint_le(w.memory, w.memory_max);
 	ck_assert(!window_is_stuck(&w));
 	i = 0;
-	TAILQ_FOREACH(c, &r.chunks, ring_entry) {
+	TAILQ_FOREACH(c, &r.chunks, retain_entry) {
 		ck_assert_int_eq(c->data[0], (int)i);
 		ck_assert_int_eq(c->data[65535], (int)i);
 		window_sent(&w, c, ++i);
@@ -418,7 +418,7 @@ START_TEST(test_file)
 	window_ack(&w, 50);
 	ck_assert_uint_eq(w.memory, 0);		/* the oldest were there */
 	ck_assert(window_has_memory(&w, 65536));
-	ring_fini(&r);
+	retain_fini(&r);
 	window_fini(&w);
 }
 END_TEST
@@ -427,7 +427,7 @@ END_TEST
 START_TEST(test_full_disk)
 {
 	struct window	 w;
-	struct ring	 r;
+	struct retain	 r;
 	struct chunk	*c;
 	struct rlimit	 was, none = { 0, 0 };
 
@@ -435,13 +435,13 @@ START_TEST(test_full_disk)
 	none.rlim_max = was.rlim_max;
 	window_init(&w);
 	w.memory_max = 1000;
-	ring_init(&r, &w);
+	retain_init(&r, &w);
 	signal(SIGXFSZ, SIG_IGN);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
 	ck_assert(!window_is_stuck(&w));
 	ck_assert_ptr_nonnull(c = window_chunk(&w, 4096));
 	c->len = 4096;
-	ring_add(&r, c, 0);
+	retain_add(&r, c, 0);
 	ck_assert_ptr_null(c->part);
 	ck_assert(window_is_stuck(&w));
 	window_look_again(&w);
@@ -450,21 +450,21 @@ START_TEST(test_full_disk)
 	window_look_again(&w);
 	ck_assert(!window_is_stuck(&w));
 	ck_assert_ptr_nonnull(c = window_chunk(&w, 4096));
-	ring_add(&r, c, 0);
+	retain_add(&r, c, 0);
 	ck_assert_ptr_nonnull(c->part);
-	ring_fini(&r);
+	retain_fini(&r);
 	window_fini(&w);
 }
 END_TEST
 
 static void
-numbers_are(const struct ring *r, const char *seqs, const char *fills)
+numbers_are(const struct retain *r, const char *seqs, const char *fills)
 {
 	struct chunk	*c;
 	char		 seq[100], fill[100];
 	size_t		 n = 0, k = 0;
 
-	TAILQ_FOREACH(c, &r->chunks, ring_entry) {
+	TAILQ_FOREACH(c, &r->chunks, retain_entry) {
 		n += (size_t)snprintf(seq + n, sizeof(seq) - n, "%llu ",
 		    (unsigned long long)c->seq);
 		fill[k++] = (char)c->data[0];
@@ -478,30 +478,30 @@ numbers_are(const struct ring *r, const char *seqs, const char *fills)
 START_TEST(test_drop)
 {
 	struct window	 w;
-	struct ring	 r;
+	struct retain	 r;
 	uint64_t	 after = 0, by = 0;
 	size_t		 cost;
 
 	window_init(&w);
-	ring_init(&r, &w);
-	ck_assert(!ring_drop_oldest(&r));
+	retain_init(&r, &w);
+	ck_assert(!retain_drop_oldest(&r));
 	window_sent(&w, add(&r, 10, 10, 0, 'a'), 1);
 	window_lost(&w);
 	add(&r, 10, 10, 0, 'b');
-	ck_assert(!ring_drop_oldest(&r));	/* the newest */
-	ck_assert_uint_eq(ring_close_gap(&r, &after, &by), 0);
+	ck_assert(!retain_drop_oldest(&r));	/* the newest */
+	ck_assert_uint_eq(retain_close_gap(&r, &after, &by), 0);
 	add(&r, 10, 10, 0, 'c');
 	add(&r, 10, 10, 1, 'd');
-	ck_assert(ring_drop_oldest(&r));
-	ck_assert(ring_drop_oldest(&r));
-	ring_exit(&r);
+	ck_assert(retain_drop_oldest(&r));
+	ck_assert(retain_drop_oldest(&r));
+	retain_exit(&r);
 	add(&r, 10, 10, 0, 'e');
-	ck_assert(ring_drop_oldest(&r));
+	ck_assert(retain_drop_oldest(&r));
 	add(&r, 10, 10, 0, 'f');
 	add(&r, 10, 10, 0, 'g');
-	ck_assert(ring_drop_oldest(&r));
+	ck_assert(retain_drop_oldest(&r));
 	ck_assert_uint_eq(r.next_seq, 9);
-	ck_assert_uint_eq(ring_close_gap(&r, &after, &by), 40);
+	ck_assert_uint_eq(retain_close_gap(&r, &after, &by), 40);
 	ck_assert_uint_eq(after, 2);
 	ck_assert_uint_eq(by, 3);
 	ck_assert_uint_eq(r.exit_seq, 3);
@@ -509,16 +509,16 @@ START_TEST(test_drop)
 	numbers_are(&r, "1 2 4 5 ", "a\nfg");
 	ck_assert_uint_eq(r.next_seq, 6);
 	ck_assert_ptr_nonnull(strstr((char *)TAILQ_NEXT(TAILQ_FIRST(&r.chunks),
-	    ring_entry)->data, " 40 bytes of output were dropped"));
+	    retain_entry)->data, " 40 bytes of output were dropped"));
 	/* Once more behind that. */
-	ck_assert_uint_eq(ring_close_gap(&r, &after, &by), 0);
-	window_sent(&w, ring_after(&r, 1), 2);
-	ck_assert(ring_drop_oldest(&r));
-	ck_assert_uint_eq(ring_close_gap(&r, &after, &by), 10);
+	ck_assert_uint_eq(retain_close_gap(&r, &after, &by), 0);
+	window_sent(&w, retain_after(&r, 1), 2);
+	ck_assert(retain_drop_oldest(&r));
+	ck_assert_uint_eq(retain_close_gap(&r, &after, &by), 10);
 	numbers_are(&r, "1 2 4 5 ", "a\n\ng");
 	cost = w.spooled_cost + w.sent_cost;
 	ck_assert_uint_eq(w.memory, cost);
-	ring_fini(&r);
+	retain_fini(&r);
 	ck_assert_uint_eq(w.spooled_cost + w.sent_cost, 0);
 	window_fini(&w);
 }
@@ -529,20 +529,20 @@ START_TEST(test_cursor)
 {
 	struct chunk	*a, *b;
 	struct window	 w;
-	struct ring	 r;
+	struct retain	 r;
 
 	window_init(&w);
-	ring_init(&r, &w);
+	retain_init(&r, &w);
 	a = add(&r, 10, 10, 0, 'a');
 	b = add(&r, 10, 10, 0, 'b');
 	window_sent(&w, a, 1);
 	window_lost(&w);
-	ring_ack(&r, 2);
+	retain_ack(&r, 2);
 	ck_assert_int_eq(a->state, CHUNK_ACKED);
 	ck_assert_int_eq(b->state, CHUNK_SPOOLED);
-	ring_evict_to(&r, 0, 0);
+	retain_evict_to(&r, 0, 0);
 	ck_assert_ptr_eq(TAILQ_FIRST(&r.chunks), b);
-	ring_fini(&r);
+	retain_fini(&r);
 	ck_assert_uint_eq(w.spooled_cost, 0);
 }
 END_TEST
@@ -551,23 +551,23 @@ END_TEST
 START_TEST(test_lost)
 {
 	struct window	 w;
-	struct ring	 r;
+	struct retain	 r;
 	struct chunk	*a;
 
 	window_init(&w);
-	ring_init(&r, &w);
+	retain_init(&r, &w);
 	a = add(&r, 100, 10, 1, 'a');
-	ck_assert(ring_append(&r, 1, "bc", 2));
-	ck_assert(!ring_append(&r, 0, "bc", 2));
+	ck_assert(retain_append(&r, 1, "bc", 2));
+	ck_assert(!retain_append(&r, 0, "bc", 2));
 	window_sent(&w, a, 100);
 	ck_assert_uint_eq(w.sent_cost, chunk_cost(a));
 	window_lost(&w);
 	ck_assert_uint_eq(w.sent_cost, 0);
 	ck_assert_uint_eq(w.spooled_cost, chunk_cost(a));
-	ck_assert(!ring_append(&r, 1, "d", 1));
+	ck_assert(!retain_append(&r, 1, "d", 1));
 	window_ack(&w, 100);		/* of the old connection: nothing */
 	ck_assert_int_eq(a->state, CHUNK_SPOOLED);
-	ring_fini(&r);
+	retain_fini(&r);
 	ck_assert_uint_eq(w.spooled_cost, 0);
 }
 END_TEST
@@ -577,23 +577,23 @@ END_TEST
 #define PIECES		64
 
 static void
-fill(struct window *w, struct ring *r)
+fill(struct window *w, struct retain *r)
 {
 	unsigned	 i;
 
 	window_init(w);
-	ring_init(r, w);
+	retain_init(r, w);
 	for (i = 1; i <= PIECES; i++)
 		window_sent(w, add(r, PIECE, PIECE, 0, (int)i), i);
 }
 
 /* All are there, in their order, with what was in them. */
 static void
-look(const struct ring *r, unsigned from)
+look(const struct retain *r, unsigned from)
 {
 	const struct chunk	*c;
 
-	TAILQ_FOREACH(c, &r->chunks, ring_entry) {
+	TAILQ_FOREACH(c, &r->chunks, retain_entry) {
 		ck_assert_uint_eq(c->seq, from);
 		ck_assert_uint_eq(c->data[0], from);
 		ck_assert_uint_eq(c->data[c->len - 1], from);
@@ -610,7 +610,7 @@ look(const struct ring *r, unsigned from)
 START_TEST(test_relayed)
 {
 	struct window	 w;
-	struct ring	 r;
+	struct retain	 r;
 
 	fill(&w, &r);
 	w.retain = 20 * PIECE;
@@ -634,7 +634,7 @@ START_TEST(test_relayed)
 	ck_assert_uint_eq(window_due(&w), 0);
 	ck_assert_uint_le(w.relayed_cost, w.retain);
 	ck_assert_uint_ge(r.relayed_count, 18);
-	ring_fini(&r);
+	retain_fini(&r);
 	ck_assert_uint_eq(w.relayed_cost, 0);
 	ck_assert_uint_eq(w.relayed_memory, 0);
 	window_fini(&w);
@@ -645,7 +645,7 @@ END_TEST
 START_TEST(test_relayed_again)
 {
 	struct window	 w;
-	struct ring	 r;
+	struct retain	 r;
 	struct chunk	*c;
 	unsigned	 i = 0;
 
@@ -653,7 +653,7 @@ START_TEST(test_relayed_again)
 	w.retain = PIECE;
 	window_relay(&w, PIECES, 1000);
 	window_lost(&w);
-	TAILQ_FOREACH(c, &r.chunks, ring_entry)
+	TAILQ_FOREACH(c, &r.chunks, retain_entry)
 		window_sent(&w, c, ++i);
 	ck_assert_uint_eq(w.relayed_cost, 0);
 	ck_assert_uint_gt(w.sent_cost, PIECES * PIECE);
@@ -661,17 +661,17 @@ START_TEST(test_relayed_again)
 	window_expire(&w, 1000 + LIMIT_RELAYED_MS);
 	look(&r, 1);
 	i = 0;
-	TAILQ_FOREACH(c, &r.chunks, ring_entry)
+	TAILQ_FOREACH(c, &r.chunks, retain_entry)
 		window_sent(&w, c, ++i);
 	window_relay(&w, PIECES, 50000);
 	window_expire(&w, 49999 + LIMIT_RELAYED_MS);
 	look(&r, 1);
 	/* The client's own word ends it. */
-	ring_ack(&r, PIECES);
-	ring_evict(&r);
+	retain_ack(&r, PIECES);
+	retain_evict(&r);
 	look(&r, PIECES - 8 + 1);
 	ck_assert_uint_eq(r.relayed_count, 0);
-	ring_fini(&r);
+	retain_fini(&r);
 	window_fini(&w);
 }
 END_TEST
@@ -680,7 +680,7 @@ END_TEST
 START_TEST(test_not_relayed)
 {
 	struct window	 w;
-	struct ring	 r;
+	struct retain	 r;
 
 	fill(&w, &r);
 	w.retain = _i == 0 ? 0 : PIECES * PIECE;
@@ -689,7 +689,7 @@ START_TEST(test_not_relayed)
 	else
 		window_ack(&w, PIECES);
 	look(&r, PIECES - 8 + 1);
-	ring_fini(&r);
+	retain_fini(&r);
 	window_fini(&w);
 }
 END_TEST
@@ -699,7 +699,7 @@ START_TEST(test_relayed_full)
 {
 	struct rlimit	 none = { 0, 0 };
 	struct window	 w;
-	struct ring	 r;
+	struct retain	 r;
 	pid_t		 pid;
 	int		 status;
 
@@ -715,7 +715,7 @@ START_TEST(test_relayed_full)
 		MUST(r.relayed_count == PIECES && r.count == PIECES);
 		window_expire(&w, 1000 + LIMIT_RELAYED_MS);
 		MUST(!window_is_full(&w));
-		ring_fini(&r);
+		retain_fini(&r);
 		window_fini(&w);
 		_exit(0);
 	}
@@ -727,8 +727,8 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("ring");
-	TCase	*t = tcase_create("ring");
+	Suite	*s = suite_create("retain");
+	TCase	*t = tcase_create("retain");
 	SRunner	*r;
 	int	 failed;
 

@@ -1,4 +1,4 @@
-#include "worker/proc/ring.h"
+#include "worker/proc/retain.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -37,15 +37,15 @@ is_unread(enum chunk_state s)
 static void
 chunk_set_state(struct chunk *c, enum chunk_state to)
 {
-	struct window	*w = c->ring->window;
+	struct window	*w = c->retain->window;
 	size_t		 cost = chunk_cost(c);
 
 	if (c->state == to)
 		return;
 	if (is_unread(c->state) && !is_unread(to))
-		c->ring->unread_cost -= cost;
+		c->retain->unread_cost -= cost;
 	else if (!is_unread(c->state) && is_unread(to))
-		c->ring->unread_cost += cost;
+		c->retain->unread_cost += cost;
 	switch ((enum chunk_state)c->state) {
 	case CHUNK_SPOOLED:
 		w->spooled_cost -= cost;
@@ -53,18 +53,18 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 	case CHUNK_SENT:
 		TAILQ_REMOVE(&w->sent, c, state_entry);
 		w->sent_cost -= cost;
-		c->ring->sent_bytes -= c->len;
+		c->retain->sent_bytes -= c->len;
 		break;
 	case CHUNK_RELAYED:
 		TAILQ_REMOVE(&w->relayed, c, state_entry);
 		w->relayed_cost -= cost;
 		w->relayed_memory -= c->part == NULL ? cost : 0;
-		c->ring->relayed_count--;
+		c->retain->relayed_count--;
 		break;
 	case CHUNK_ACKED:
-		TAILQ_REMOVE(&c->ring->acked, c, state_entry);
-		c->ring->acked_bytes -= c->len;
-		c->ring->acked_count--;
+		TAILQ_REMOVE(&c->retain->acked, c, state_entry);
+		c->retain->acked_bytes -= c->len;
+		c->retain->acked_count--;
 		break;
 	}
 	c->state = (uint8_t)to;
@@ -76,18 +76,18 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 		TAILQ_INSERT_TAIL(&w->sent, c, state_entry);
 		w->sent_cost += cost;
 		w->sent_total += cost;
-		c->ring->sent_bytes += c->len;
+		c->retain->sent_bytes += c->len;
 		break;
 	case CHUNK_RELAYED:
 		TAILQ_INSERT_TAIL(&w->relayed, c, state_entry);
 		w->relayed_cost += cost;
 		w->relayed_memory += c->part == NULL ? cost : 0;
-		c->ring->relayed_count++;
+		c->retain->relayed_count++;
 		break;
 	case CHUNK_ACKED:
-		TAILQ_INSERT_TAIL(&c->ring->acked, c, state_entry);
-		c->ring->acked_bytes += c->len;
-		c->ring->acked_count++;
+		TAILQ_INSERT_TAIL(&c->retain->acked, c, state_entry);
+		c->retain->acked_bytes += c->len;
+		c->retain->acked_count++;
 		break;
 	}
 }
@@ -95,7 +95,7 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 void
 window_sent(struct window *w, struct chunk *c, uint64_t pos)
 {
-	assert(c->ring->window == w);
+	assert(c->retain->window == w);
 	c->sealed = true;
 	if (c->state != CHUNK_SPOOLED && c->state != CHUNK_RELAYED)
 		return;		/* it is on the way already, or has arrived */
@@ -107,12 +107,12 @@ void
 window_ack(struct window *w, uint64_t pos)
 {
 	struct chunk	*c;
-	struct ring	*r;
+	struct retain	*r;
 
 	while ((c = TAILQ_FIRST(&w->sent)) != NULL && c->pos <= pos) {
-		r = c->ring;
+		r = c->retain;
 		chunk_set_state(c, CHUNK_ACKED);
-		ring_evict(r);
+		retain_evict(r);
 	}
 }
 
@@ -134,8 +134,8 @@ spool(struct window *w, struct chunk *c)
 		return c;
 	memcpy(moved, c, size);
 	moved->part = part;
-	TAILQ_INSERT_BEFORE(c, moved, ring_entry);
-	TAILQ_REMOVE(&c->ring->chunks, c, ring_entry);
+	TAILQ_INSERT_BEFORE(c, moved, retain_entry);
+	TAILQ_REMOVE(&c->retain->chunks, c, retain_entry);
 	TAILQ_INSERT_BEFORE(c, moved, state_entry);
 	TAILQ_REMOVE(&w->sent, c, state_entry);
 	w->memory -= chunk_cost(c);
@@ -164,13 +164,13 @@ void
 window_expire(struct window *w, uint64_t now)
 {
 	struct chunk	*c;
-	struct ring	*r;
+	struct retain	*r;
 
 	while ((c = TAILQ_FIRST(&w->relayed)) != NULL &&
 	    w->relayed_cost > w->retain && c->pos + LIMIT_RELAYED_MS <= now) {
-		r = c->ring;
+		r = c->retain;
 		chunk_set_state(c, CHUNK_ACKED);
-		ring_evict(r);
+		retain_evict(r);
 	}
 }
 
@@ -242,7 +242,7 @@ window_lost(struct window *w)
 }
 
 void
-ring_init(struct ring *r, struct window *w)
+retain_init(struct retain *r, struct window *w)
 {
 	memset(r, 0, sizeof(*r));
 	TAILQ_INIT(&r->chunks);
@@ -254,7 +254,7 @@ ring_init(struct ring *r, struct window *w)
 static void
 chunk_free(struct chunk *c)
 {
-	struct window	*w = c->ring->window;
+	struct window	*w = c->retain->window;
 
 	if (c->part != NULL) {
 		spool_free(&w->spool, c->part);
@@ -267,13 +267,13 @@ chunk_free(struct chunk *c)
 static void
 chunk_drop(struct chunk *c)
 {
-	struct ring	*r = c->ring;
+	struct retain	*r = c->retain;
 
 	chunk_set_state(c, CHUNK_ACKED);
 	TAILQ_REMOVE(&r->acked, c, state_entry);
 	r->acked_bytes -= c->len;
 	r->acked_count--;
-	TAILQ_REMOVE(&r->chunks, c, ring_entry);
+	TAILQ_REMOVE(&r->chunks, c, retain_entry);
 	r->bytes -= c->len;
 	if (r->total != NULL)
 		*r->total -= c->len;
@@ -284,7 +284,7 @@ chunk_drop(struct chunk *c)
 }
 
 void
-ring_fini(struct ring *r)
+retain_fini(struct retain *r)
 {
 	struct chunk	*c;
 
@@ -293,7 +293,7 @@ ring_fini(struct ring *r)
 }
 
 void
-ring_count(struct ring *r, size_t *total)
+retain_count(struct retain *r, size_t *total)
 {
 	assert(r->total == NULL);
 	r->total = total;
@@ -313,13 +313,13 @@ chunk_new(size_t cap)
 }
 
 void
-ring_add(struct ring *r, struct chunk *c, uint8_t stream)
+retain_add(struct retain *r, struct chunk *c, uint8_t stream)
 {
-	c->ring = r;
+	c->retain = r;
 	c->seq = r->next_seq++;
 	c->stream = stream;
 	c->state = CHUNK_SPOOLED;
-	TAILQ_INSERT_TAIL(&r->chunks, c, ring_entry);
+	TAILQ_INSERT_TAIL(&r->chunks, c, retain_entry);
 	r->bytes += c->len;
 	r->count++;
 	r->unread_cost += chunk_cost(c);
@@ -328,14 +328,14 @@ ring_add(struct ring *r, struct chunk *c, uint8_t stream)
 }
 
 void
-ring_exit(struct ring *r)
+retain_exit(struct retain *r)
 {
 	r->exit_seq = r->next_seq++;
 	r->exit_gap = r->gap;
 }
 
 bool
-ring_append(struct ring *r, uint8_t stream, const void *data, size_t len)
+retain_append(struct retain *r, uint8_t stream, const void *data, size_t len)
 {
 	struct chunk	*c = TAILQ_LAST(&r->chunks, chunk_list);
 
@@ -350,13 +350,13 @@ ring_append(struct ring *r, uint8_t stream, const void *data, size_t len)
 }
 
 void
-ring_ack(struct ring *r, uint64_t seq)
+retain_ack(struct retain *r, uint64_t seq)
 {
 	struct chunk	*c, *next;
 
 	for (c = TAILQ_FIRST(&r->chunks); c != NULL && c->seq <= seq &&
 	    (r->unread_cost > 0 || r->relayed_count > 0); c = next) {
-		next = TAILQ_NEXT(c, ring_entry);
+		next = TAILQ_NEXT(c, retain_entry);
 		if (c->sealed)
 			chunk_set_state(c, CHUNK_ACKED);
 	}
@@ -377,7 +377,7 @@ min(size_t a, size_t b)
  * that place, but for twice so much, as whole chunks go.
  */
 void
-ring_evict_to(struct ring *r, size_t bytes, size_t count)
+retain_evict_to(struct retain *r, size_t bytes, size_t count)
 {
 	size_t		 most = min(bytes, LIMIT_RETAINED);
 	size_t		 least = min(bytes, 2 * LIMIT_UNPROVEN);
@@ -391,22 +391,22 @@ ring_evict_to(struct ring *r, size_t bytes, size_t count)
 }
 
 void
-ring_evict(struct ring *r)
+retain_evict(struct retain *r)
 {
 	size_t	 factor = r->catching_up ? LIMIT_CATCH_UP : 1;
 
-	ring_evict_to(r, factor * LIMIT_RETAINED, factor * LIMIT_CHUNKS);
+	retain_evict_to(r, factor * LIMIT_RETAINED, factor * LIMIT_CHUNKS);
 }
 
 /* The oldest that no client can have seen. */
 static struct chunk *
-first_unseen(const struct ring *r)
+first_unseen(const struct retain *r)
 {
 	struct chunk	*c;
 
 	if (r->marker != NULL)
-		return TAILQ_NEXT(r->marker, ring_entry);
-	TAILQ_FOREACH(c, &r->chunks, ring_entry)
+		return TAILQ_NEXT(r->marker, retain_entry);
+	TAILQ_FOREACH(c, &r->chunks, retain_entry)
 		if (!c->sealed)
 			break;
 	return c;
@@ -414,17 +414,17 @@ first_unseen(const struct ring *r)
 
 /* A chunk in the place of c, with its number. */
 static struct chunk *
-put_marker(struct ring *r, struct chunk *c)
+put_marker(struct retain *r, struct chunk *c)
 {
 	struct chunk	*m;
 
 	if ((m = chunk_new(MARKER_MAX)) == NULL)
 		return NULL;
-	m->ring = r;
+	m->retain = r;
 	m->seq = c->seq;
 	m->stream = c->stream;
 	m->state = CHUNK_SPOOLED;
-	TAILQ_INSERT_BEFORE(c, m, ring_entry);
+	TAILQ_INSERT_BEFORE(c, m, retain_entry);
 	r->count++;
 	r->unread_cost += chunk_cost(m);
 	r->window->spooled_cost += chunk_cost(m);
@@ -433,11 +433,11 @@ put_marker(struct ring *r, struct chunk *c)
 }
 
 bool
-ring_drop_oldest(struct ring *r)
+retain_drop_oldest(struct retain *r)
 {
 	struct chunk	*c = first_unseen(r);
 
-	if (c == NULL || TAILQ_NEXT(c, ring_entry) == NULL)
+	if (c == NULL || TAILQ_NEXT(c, retain_entry) == NULL)
 		return false;
 	if (r->marker == NULL) {
 		if ((r->marker = put_marker(r, c)) == NULL)
@@ -453,7 +453,7 @@ ring_drop_oldest(struct ring *r)
 }
 
 uint64_t
-ring_close_gap(struct ring *r, uint64_t *after_out, uint64_t *by_out)
+retain_close_gap(struct retain *r, uint64_t *after_out, uint64_t *by_out)
 {
 	struct chunk	*m = r->marker, *c = m;
 	const char	*line;
@@ -470,7 +470,7 @@ ring_close_gap(struct ring *r, uint64_t *after_out, uint64_t *by_out)
 		*r->total += m->len;
 	*after_out = m->seq;
 	*by_out = r->gap;
-	while ((c = TAILQ_NEXT(c, ring_entry)) != NULL)
+	while ((c = TAILQ_NEXT(c, retain_entry)) != NULL)
 		c->seq -= r->gap;
 	r->next_seq -= r->gap;
 	r->exit_seq -= r->exit_gap;
@@ -480,12 +480,12 @@ ring_close_gap(struct ring *r, uint64_t *after_out, uint64_t *by_out)
 }
 
 struct chunk *
-ring_after(const struct ring *r, uint64_t seq)
+retain_after(const struct retain *r, uint64_t seq)
 {
 	struct chunk	*c, *found = NULL;
 
 	/* Readers are near the end, as a rule. */
-	TAILQ_FOREACH_REVERSE(c, &r->chunks, chunk_list, ring_entry) {
+	TAILQ_FOREACH_REVERSE(c, &r->chunks, chunk_list, retain_entry) {
 		if (c->seq <= seq)
 			break;
 		found = c;
@@ -494,7 +494,7 @@ ring_after(const struct ring *r, uint64_t seq)
 }
 
 const char *
-ring_stream_name(uint8_t stream)
+retain_stream_name(uint8_t stream)
 {
 	static const char *const names[] = { "stdout", "stderr", "pty" };
 

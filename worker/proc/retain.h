@@ -12,8 +12,8 @@
  * Chunks are in memory as long as that is not more than it may be, beyond that
  * in a file (worker/proc/spool.h).
  */
-#ifndef WORKER_PROC_RING_H
-#define WORKER_PROC_RING_H
+#ifndef WORKER_PROC_RETAIN_H
+#define WORKER_PROC_RETAIN_H
 
 #include <sys/queue.h>
 
@@ -28,14 +28,14 @@ enum chunk_state { CHUNK_SPOOLED, CHUNK_SENT, CHUNK_RELAYED, CHUNK_ACKED };
 enum proc_stream { STREAM_STDOUT, STREAM_STDERR, STREAM_PTY };
 
 /* As clients know it. */
-const char	*ring_stream_name(uint8_t stream);
+const char	*retain_stream_name(uint8_t stream);
 
-struct ring;
+struct retain;
 
 struct chunk {
-	TAILQ_ENTRY(chunk)	 ring_entry;
+	TAILQ_ENTRY(chunk)	 retain_entry;
 	TAILQ_ENTRY(chunk)	 state_entry;	/* of sent, relayed or acked */
-	struct ring		*ring;
+	struct retain		*retain;
 	struct spool_part	*part;		/* NULL: malloc()ed */
 	uint64_t		 seq;
 	uint64_t		 pos;		/* of the connection; RELAYED:
@@ -68,7 +68,7 @@ struct window {
 };
 
 /* One process's. Embedded. */
-struct ring {
+struct retain {
 	struct window		*window;
 	struct chunk_list	 chunks;
 	struct chunk_list	 acked;		/* of them, oldest first */
@@ -83,7 +83,7 @@ struct ring {
 	bool			 catching_up;	/* a reader is about to */
 	size_t			*total;		/* bytes count in, or NULL */
 	uint64_t		 exit_seq;	/* the exit's number, or 0 */
-	/* What was dropped unread, see ring_drop_oldest(): */
+	/* What was dropped unread, see retain_drop_oldest(): */
 	struct chunk		*marker;	/* in its place, or NULL */
 	uint64_t		 gap;		/* numbers behind that */
 	uint64_t		 exit_gap;	/* of them before the exit's */
@@ -130,60 +130,60 @@ void	 window_lost(struct window *w);
 /* c was put on the connection, which stands at pos behind it. */
 void	 window_sent(struct window *w, struct chunk *c, uint64_t pos);
 
-void	 ring_init(struct ring *r, struct window *w);
-void	 ring_fini(struct ring *r);
+void	 retain_init(struct retain *r, struct window *w);
+void	 retain_fini(struct retain *r);
 
 /* Count the bytes held in a total as well, from here on. */
-void	 ring_count(struct ring *r, size_t *total);
+void	 retain_count(struct retain *r, size_t *total);
 
 /* As window_chunk(), in memory.  Free with free() if it is not added. */
 struct chunk	*chunk_new(size_t cap);
 
 /* Give it the next number; it is the ring's from here on. */
-void		 ring_add(struct ring *r, struct chunk *c, uint8_t stream);
+void		 retain_add(struct retain *r, struct chunk *c, uint8_t stream);
 
 /* The process ended: that has the next number. */
-void		 ring_exit(struct ring *r);
+void		 retain_exit(struct retain *r);
 
 /*
  * Append to the newest chunk if nobody has seen it, it is of that stream and
  * has room: less overhead while nobody is attached.  Whether it was done.
  */
-bool		 ring_append(struct ring *r, uint8_t stream, const void *data,
+bool	 retain_append(struct retain *r, uint8_t stream, const void *data,
 		    size_t len);
 
 /*
  * The reader says that it has everything up to seq: what was ever sent of
  * that counts as acknowledged, however its connection ended.
  */
-void		 ring_ack(struct ring *r, uint64_t seq);
+void		 retain_ack(struct retain *r, uint64_t seq);
 
 /* Forget the oldest acknowledged chunks beyond what stays readable. */
-void		 ring_evict(struct ring *r);
+void		 retain_evict(struct retain *r);
 
 /*
  * The same with other limits, on all that is held: until it is no more than
  * they say, or as little of it is acknowledged as stays at least.
  */
-void		 ring_evict_to(struct ring *r, size_t bytes, size_t count);
+void		 retain_evict_to(struct retain *r, size_t bytes, size_t count);
 
 /*
  * Drop the oldest chunk that no client can have seen and that is not the
  * newest.  Whether there was one.  In its place a marker stays; the numbers of
- * what follows it are preliminary until ring_close_gap().
+ * what follows it are preliminary until retain_close_gap().
  */
-bool		 ring_drop_oldest(struct ring *r);
+bool		 retain_drop_oldest(struct retain *r);
 
 /*
  * Before a client sees it: number anew what follows the marker, and write into
  * that how much was dropped.  Bytes, or 0: nothing was; what had a number above
  * *after_out has one that is lower by *by_out now.
  */
-uint64_t	 ring_close_gap(struct ring *r, uint64_t *after_out,
+uint64_t	 retain_close_gap(struct retain *r, uint64_t *after_out,
 		    uint64_t *by_out);
 
 /* The oldest chunk with a number above seq, or NULL. */
-struct chunk	*ring_after(const struct ring *r, uint64_t seq);
+struct chunk	*retain_after(const struct retain *r, uint64_t seq);
 
 /* What a chunk costs: its memory. */
 static inline size_t
