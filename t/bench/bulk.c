@@ -110,7 +110,7 @@ bench_tty(const struct bench *b)
 
 /* Send one write of a chunk of `A`, which is zeroes. */
 static void
-input_write(struct client *c, unsigned long number)
+procin_write(struct client *c, unsigned long number)
 {
 	const size_t	 len = (INPUT_CHUNK + 2) / 3 * 4;
 	char		*text = client_room(c, len + 256);
@@ -143,7 +143,7 @@ bench_input(const struct bench *b)
 	begin = now();
 	while (answered < INPUT_CHUNKS || !exited) {
 		while (sent < INPUT_CHUNKS && sent < answered + INPUT_FLYING)
-			input_write(c, sent++);
+			procin_write(c, sent++);
 		client_next(c, &m);
 		if (m.kind == MSG_REPLY && !msg_has(&m, "\"accepted\""))
 			errx(1, "write: %.*s", (int)m.len, m.text);

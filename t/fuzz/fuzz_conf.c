@@ -12,7 +12,7 @@
 #define DEPTH_MAX	3
 #define MUST(claim)	do { if (!(claim)) abort(); } while (0)
 
-struct input {
+struct procin {
 	const void	*data;
 	size_t		 len;
 	unsigned	 depth, left;
@@ -20,13 +20,13 @@ struct input {
 
 int	 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-static int	 parse(struct conf *c, struct input *in,
+static int	 parse(struct conf *c, struct procin *in,
 		    struct conf_error *e);
 
 static int
 include(void *arg, struct conf *c, const char *pattern, struct conf_error *e)
 {
-	struct input	*in = arg;
+	struct procin	*in = arg;
 	int		 r;
 
 	MUST(strlen(pattern) <= in->len);
@@ -43,7 +43,7 @@ include(void *arg, struct conf *c, const char *pattern, struct conf_error *e)
 
 /* An exact copy: who reads on behind it is found out. */
 static int
-parse(struct conf *c, struct input *in, struct conf_error *e)
+parse(struct conf *c, struct procin *in, struct conf_error *e)
 {
 	char	*text;
 	int	 r;
@@ -72,7 +72,7 @@ static void
 check_print(const struct conf *c)
 {
 	struct conf_error	 e;
-	struct input		 in = { NULL, 0, 0, 0 };
+	struct procin		 in = { NULL, 0, 0, 0 };
 	struct conf		 again;
 	char			*a, *b;
 	size_t			 blen;
@@ -115,7 +115,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct conf_error	 e;
-	struct input		 in = { data, len, 0, 16 };
+	struct procin		 in = { data, len, 0, 16 };
 	struct conf		 c, empty;
 
 	if (len > 3000)			/* printed lines must fit as well */

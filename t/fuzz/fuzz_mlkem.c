@@ -18,14 +18,14 @@
 int	 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What is left of the input. */
-struct input {
+struct procin {
 	const uint8_t	*p;
 	size_t		 len;
 };
 
 /* The next bytes; once there are none left, the last one again and again. */
 static void
-take(struct input *in, uint8_t *out, size_t len)
+take(struct procin *in, uint8_t *out, size_t len)
 {
 	for (; len > 0; len--) {
 		*out++ = in->len > 0 ? *in->p : 0;
@@ -68,7 +68,7 @@ rejected(const uint8_t *secret, const uint8_t *ciphertext, uint8_t *out)
 }
 
 static void
-try_public(struct input *in)
+try_public(struct procin *in)
 {
 	uint8_t	 public[MLKEM_PUBLIC_LEN], m[MLKEM_RANDOM_LEN];
 	uint8_t	 ciphertext[MLKEM_CIPHERTEXT_LEN], again[MLKEM_CIPHERTEXT_LEN];
@@ -91,7 +91,7 @@ try_public(struct input *in)
 }
 
 static void
-try_secret(struct input *in)
+try_secret(struct procin *in)
 {
 	uint8_t		 secret[MLKEM_SECRET_LEN];
 	uint8_t		 ciphertext[MLKEM_CIPHERTEXT_LEN];
@@ -119,7 +119,7 @@ try_secret(struct input *in)
 
 /* Good at first, then with some bytes of the input's choice. */
 static void
-try_pair(struct input *in)
+try_pair(struct procin *in)
 {
 	uint8_t	 seed[MLKEM_SEED_LEN], m[MLKEM_RANDOM_LEN], at[2], byte;
 	uint8_t	 public[MLKEM_PUBLIC_LEN], secret[MLKEM_SECRET_LEN];
@@ -156,7 +156,7 @@ try_pair(struct input *in)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct input	 in = { data, size };
+	struct procin	 in = { data, size };
 	uint8_t		 what;
 
 	take(&in, &what, 1);

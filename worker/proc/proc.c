@@ -106,7 +106,7 @@ proc_alloc(struct procs *ps, const char *id, size_t id_len)
 	sinks_init(&p->sinks);
 	retain_init(&p->retain, ps->window);
 	timer_init(&p->timer_ev, ps->env->base, proc_on_timer, p);
-	input_init(&p->input, ps->env->base, -1, false, &ps->parked,
+	procin_init(&p->procin, ps->env->base, -1, false, &ps->parked,
 	    ps->events->on_written, ps->arg);
 	if ((p->id = malloc(id_len + 1)) == NULL ||
 	    (p->json_id = json_string(id, id_len, &p->json_id_len)) == NULL)
@@ -156,7 +156,7 @@ proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
 	kin_born(&p->kin, child.pid, sp->mark);
 	ps->running++;
 	ps->started++;
-	input_init(&p->input, ps->env->base, child.input, sp->tty,
+	procin_init(&p->procin, ps->env->base, child.input, sp->tty,
 	    &ps->parked, ps->events->on_written, ps->arg);
 	if (proc_stream_init(&p->streams[0], p, child.output[0],
 	    sp->tty ? STREAM_PTY : STREAM_STDOUT) == -1 ||
@@ -181,7 +181,7 @@ proc_free(struct proc **pp)
 	if (p->holder != NULL)
 		holder_use(p->holder, false);
 	sinks_fini(&p->sinks);
-	input_fini(&p->input);
+	procin_fini(&p->procin);
 	proc_stream_end(&p->streams[0]);
 	proc_stream_end(&p->streams[1]);
 	retain_fini(&p->retain);
@@ -237,7 +237,7 @@ proc_close(struct proc *p)
 
 	proc_stream_end(&p->streams[0]);
 	proc_stream_end(&p->streams[1]);
-	input_lose(&p->input);
+	procin_lose(&p->procin);
 	p->state = PROC_CLOSED;
 	p->unheard = !ps->has_client;
 	leave_holder(p);
@@ -276,7 +276,7 @@ proc_on_exit(struct proc *p, int status)
 	p->state = PROC_EXITED;
 	ps->running--;
 	if (!p->has_input)
-		input_lose(&p->input);
+		procin_lose(&p->procin);
 	retain_exit(&p->retain);
 	sinks_exit(&p->sinks);
 	proc_maybe_close(p);

@@ -18,8 +18,8 @@
 #include "common/ev.h"
 #include "common/map.h"
 #include "worker/os/env.h"
-#include "worker/proc/input.h"
 #include "worker/proc/kin.h"
+#include "worker/proc/procin.h"
 #include "worker/proc/retain.h"
 #include "worker/proc/sink.h"
 #include "worker/proc/spawn.h"
@@ -110,7 +110,7 @@ struct proc {
 	bool			 denied;	/* by its sandbox */
 	int			 exit_code;
 	int			 lost;		/* errno: output was not read */
-	struct input		 input;
+	struct procin		 procin;
 	struct stream		 streams[2];
 	struct retain		 retain;
 	struct sinks		 sinks;

@@ -49,7 +49,7 @@ cancel_write(struct rpc_req *req)
 	struct parked	*pk;
 
 	/* What it wanted written stays in its turn. */
-	TAILQ_FOREACH(pk, &pr->input.parked, entry)
+	TAILQ_FOREACH(pk, &pr->procin.parked, entry)
 		if (pk->req == req)
 			pk->req = NULL;
 }
@@ -62,22 +62,22 @@ write_to(struct session *s, struct proc *pr, struct rpc_req *req,
 	struct rpc_req	*kept = NULL;
 
 	/* Only a write that may have to wait needs its request kept. */
-	if (!input_has_room(&pr->input, chunk->len) &&
+	if (!procin_has_room(&pr->procin, chunk->len) &&
 	    (kept = rpc_keep(req, cancel_write, pr)) == NULL)
 		return false;
 	s->bytes_in += chunk->len;
 	proc_on_input(pr);
-	switch (input_write(&pr->input, chunk->s, chunk->len, kept)) {
-	case INPUT_ACCEPTED:
+	switch (procin_write(&pr->procin, chunk->s, chunk->len, kept)) {
+	case PROCIN_ACCEPTED:
 		rpc_status(kept != NULL ? kept : req, "accepted");
 		return true;
-	case INPUT_PARKED:
+	case PROCIN_PARKED:
 		return true;
-	case INPUT_FULL:
+	case PROCIN_FULL:
 		rpc_error(kept != NULL ? kept : req, ERR_TOO_MANY,
 		    "too much input waits for processes that do not read");
 		break;
-	case INPUT_ERROR:
+	case PROCIN_ERROR:
 		rpc_errorf(kept != NULL ? kept : req, ERR_FAILED, "%s",
 		    strerror(errno));
 		break;
@@ -102,15 +102,15 @@ rpc_process_write(struct session *s, struct rpc_req *req, void *params,
 		    p->process_id.len) ? "starting" : "unknownProcess");
 		return;
 	}
-	if (!pr->has_input || pr->input.closing) {
+	if (!pr->has_input || pr->procin.closing) {
 		rpc_status(req, "stdinClosed");
 		return;
 	}
-	if (p->write_id.s != NULL && input_knows(&pr->input, p->write_id.s,
+	if (p->write_id.s != NULL && procin_knows(&pr->procin, p->write_id.s,
 	    p->write_id.len))
 		rpc_status(req, "accepted");
 	else if (write_to(s, pr, req, &p->chunk) && p->write_id.s != NULL &&
-	    input_remember(&pr->input, p->write_id.s, p->write_id.len) == -1)
+	    procin_remember(&pr->procin, p->write_id.s, p->write_id.len) == -1)
 		log_warn("a write id was not remembered");
 }
 
@@ -124,11 +124,11 @@ rpc_process_closestdin(struct session *s, struct rpc_req *req, void *params,
 	(void)msg;
 	if ((pr = find_proc(s, &p->process_id)) == NULL) {
 		rpc_status(req, "unknownProcess");
-	} else if (!pr->has_input || (pr->input.closing && !pr->tty)) {
+	} else if (!pr->has_input || (pr->procin.closing && !pr->tty)) {
 		rpc_status(req, "stdinClosed");
 	} else {
 		proc_on_input(pr);
-		input_end(&pr->input);
+		procin_end(&pr->procin);
 		rpc_status(req, "accepted");
 	}
 }

@@ -1,4 +1,4 @@
-#include "worker/proc/input.h"
+#include "worker/proc/procin.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -19,10 +19,10 @@ struct write_id {
 	char			 id[];
 };
 
-static void	 input_on_write(void *);
+static void	 procin_on_write(void *);
 
 void
-input_init(struct input *in, struct event_base *base, int fd, bool is_tty,
+procin_init(struct procin *in, struct event_base *base, int fd, bool is_tty,
     size_t *parked_total, void (*on_room)(void *, struct rpc_req *),
     void *arg)
 {
@@ -37,12 +37,12 @@ input_init(struct input *in, struct event_base *base, int fd, bool is_tty,
 	TAILQ_INIT(&in->id_order);
 	map_init(&in->ids);
 	if (fd != -1)
-		io_init(&in->write_ev, base, fd, EV_WRITE, input_on_write, in);
+		io_init(&in->write_ev, base, fd, EV_WRITE, procin_on_write, in);
 	in->fd = fd;
 }
 
 static void
-id_drop(struct input *in, struct write_id *w)
+id_drop(struct procin *in, struct write_id *w)
 {
 	map_del(&in->ids, &w->node);
 	TAILQ_REMOVE(&in->id_order, w, entry);
@@ -52,7 +52,7 @@ id_drop(struct input *in, struct write_id *w)
 
 /* One that waited, out of the list, is done with: answer and forget it. */
 static void
-let_in(struct input *in, struct parked *p)
+let_in(struct procin *in, struct parked *p)
 {
 	struct rpc_req	*req = p->req;
 
@@ -63,18 +63,18 @@ let_in(struct input *in, struct parked *p)
 }
 
 static void
-close_fd(struct input *in)
+close_fd(struct procin *in)
 {
 	io_stop(&in->write_ev);
 	fd_close(&in->fd);
 }
 
 void
-input_fini(struct input *in)
+procin_fini(struct procin *in)
 {
 	struct write_id	*w;
 
-	input_lose(in);
+	procin_lose(in);
 	while ((w = TAILQ_FIRST(&in->id_order)) != NULL)
 		id_drop(in, w);
 	map_fini(&in->ids);
@@ -82,7 +82,7 @@ input_fini(struct input *in)
 
 /* As much as the reader takes now; bytes, or -1 when it is gone. */
 static ssize_t
-push(struct input *in, const char *data, size_t len)
+push(struct procin *in, const char *data, size_t len)
 {
 	size_t	 done = 0;
 	ssize_t	 n;
@@ -105,20 +105,20 @@ push(struct input *in, const char *data, size_t len)
 
 /* What is queued, as far as the reader takes it now. */
 static void
-push_queue(struct input *in)
+push_queue(struct procin *in)
 {
 	ssize_t	 n;
 
 	if ((n = push(in, (char *)buf_data(&in->queue),
 	    in->queue.len)) == -1)
-		input_lose(in);
+		procin_lose(in);
 	else
 		buf_drain(&in->queue, (size_t)n);
 }
 
 /* Once it was found full. */
 static void
-widen(struct input *in)
+widen(struct procin *in)
 {
 	if (in->is_wide || in->is_tty)
 		return;
@@ -128,7 +128,7 @@ widen(struct input *in)
 
 /* Queue what the reader does not take now; -1 when it does not fit. */
 static int
-take(struct input *in, const char *data, size_t len)
+take(struct procin *in, const char *data, size_t len)
 {
 	ssize_t	 n = 0;
 
@@ -141,7 +141,7 @@ take(struct input *in, const char *data, size_t len)
 		return -1;
 	}
 	if (in->queue.len == 0 && (n = push(in, data, len)) == -1) {
-		input_lose(in);
+		procin_lose(in);
 		return 0;
 	}
 	if ((size_t)n == len)
@@ -156,34 +156,34 @@ take(struct input *in, const char *data, size_t len)
 }
 
 bool
-input_has_room(const struct input *in, size_t len)
+procin_has_room(const struct procin *in, size_t len)
 {
 	return TAILQ_EMPTY(&in->parked) && (in->fd == -1 ||
 	    in->queue.len == 0 || in->queue.len + len <= LIMIT_STDIN_QUEUE);
 }
 
-enum input_result
-input_write(struct input *in, const void *data, size_t len,
+enum procin_result
+procin_write(struct procin *in, const void *data, size_t len,
     struct rpc_req *req)
 {
 	struct parked	*p;
 
 	if (TAILQ_EMPTY(&in->parked)) {
 		if (take(in, data, len) == 0)
-			return INPUT_ACCEPTED;
+			return PROCIN_ACCEPTED;
 		if (errno != EFBIG)
-			return INPUT_ERROR;
+			return PROCIN_ERROR;
 	}
 	if (*in->parked_total + len > LIMIT_STDIN_PARKED)
-		return INPUT_FULL;
+		return PROCIN_FULL;
 	if ((p = malloc(sizeof(*p) + len)) == NULL)
-		return INPUT_ERROR;
+		return PROCIN_ERROR;
 	p->req = req;
 	p->len = len;
 	memcpy(p->data, data, len);
 	TAILQ_INSERT_TAIL(&in->parked, p, entry);
 	*in->parked_total += len;
-	return INPUT_PARKED;
+	return PROCIN_PARKED;
 }
 
 /*
@@ -191,7 +191,7 @@ input_write(struct input *in, const void *data, size_t len,
  * it is tried: the reader may be found gone, which lets everybody in.
  */
 static void
-admit(struct input *in)
+admit(struct procin *in)
 {
 	struct parked	*p;
 
@@ -204,13 +204,13 @@ admit(struct input *in)
 		let_in(in, p);
 	}
 	if (in->closing && in->queue.len == 0)
-		input_end(in);
+		procin_end(in);
 }
 
 static void
-input_on_write(void *arg)
+procin_on_write(void *arg)
 {
-	struct input	*in = arg;
+	struct procin	*in = arg;
 
 	push_queue(in);
 	if (in->fd == -1)
@@ -223,7 +223,7 @@ input_on_write(void *arg)
 }
 
 void
-input_end(struct input *in)
+procin_end(struct procin *in)
 {
 	struct termios	 t;
 	char		 eof = 4;
@@ -240,11 +240,11 @@ input_end(struct input *in)
 	if (tcgetattr(in->fd, &t) == 0)
 		eof = (char)t.c_cc[VEOF];
 	if (take(in, &eof, 1) == -1)
-		input_lose(in);
+		procin_lose(in);
 }
 
 void
-input_lose(struct input *in)
+procin_lose(struct procin *in)
 {
 	struct parked	*p;
 
@@ -277,7 +277,7 @@ shorten(struct short_id *s, const char *id, size_t len)
 }
 
 bool
-input_knows(const struct input *in, const char *id, size_t len)
+procin_knows(const struct procin *in, const char *id, size_t len)
 {
 	struct short_id	 s;
 
@@ -286,7 +286,7 @@ input_knows(const struct input *in, const char *id, size_t len)
 }
 
 int
-input_remember(struct input *in, const char *id, size_t len)
+procin_remember(struct procin *in, const char *id, size_t len)
 {
 	struct short_id	 s;
 	struct write_id	*w;

@@ -1,4 +1,4 @@
-/* worker/proc/input.c behind a pipe or terminal: order, limits, the end. */
+/* worker/proc/procin.c behind a pipe or terminal: order, limits, the end. */
 #include <sys/resource.h>
 
 #include <check.h>
@@ -13,7 +13,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
-#include "worker/proc/input.h"
+#include "worker/proc/procin.h"
 
 #define MANY	8
 
@@ -22,7 +22,7 @@ static char		 tokens[MANY];
 static unsigned		 told[MANY];
 static size_t		 parked;
 static struct event_base *base;
-static struct input	 in;
+static struct procin	 in;
 static int		 ends[2];
 
 static struct rpc_req *
@@ -46,14 +46,14 @@ setup(void)
 	parked = 0;
 	ck_assert((base = event_base_new()) != NULL);
 	ck_assert_int_eq(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
-	input_init(&in, base, ends[1], false, &parked, on_room,
+	procin_init(&in, base, ends[1], false, &parked, on_room,
 	    NULL);
 }
 
 static void
 teardown(void)
 {
-	input_fini(&in);
+	procin_fini(&in);
 	fd_close(&ends[0]);
 	event_base_free(base);
 }
@@ -65,11 +65,11 @@ fill(size_t len)
 	char	*data = calloc(1, LIMIT_STDIN_QUEUE);
 
 	while (in.queue.len == 0)
-		ck_assert_int_eq(input_write(&in, data, 4096, NULL),
-		    INPUT_ACCEPTED);
+		ck_assert_int_eq(procin_write(&in, data, 4096, NULL),
+		    PROCIN_ACCEPTED);
 	while (in.queue.len < len)
-		ck_assert_int_eq(input_write(&in, data, len - in.queue.len,
-		    NULL), INPUT_ACCEPTED);
+		ck_assert_int_eq(procin_write(&in, data, len - in.queue.len,
+		    NULL), PROCIN_ACCEPTED);
 	free(data);
 }
 
@@ -89,7 +89,7 @@ drain_pipe(void)
 static int
 remember(const char *id, size_t len)
 {
-	return input_knows(&in, id, len) ? 1 : input_remember(&in, id, len);
+	return procin_knows(&in, id, len) ? 1 : procin_remember(&in, id, len);
 }
 
 START_TEST(test_order)
@@ -104,8 +104,8 @@ START_TEST(test_order)
 		len = i * 37 % sizeof(piece) + 1;
 		for (k = 0; k < len; k++)
 			piece[k] = value++;
-		ck_assert_int_eq(input_write(&in, piece, len, NULL),
-		    INPUT_ACCEPTED);
+		ck_assert_int_eq(procin_write(&in, piece, len, NULL),
+		    PROCIN_ACCEPTED);
 		total += len;
 	}
 	got = malloc(65536);
@@ -131,10 +131,10 @@ START_TEST(test_parked)
 
 	fill(LIMIT_STDIN_QUEUE);
 	want = in.written + in.queue.len;
-	ck_assert(!input_has_room(&in, 1));
-	ck_assert_int_eq(input_write(&in, data, 1000, req(0)), INPUT_PARKED);
-	ck_assert_int_eq(input_write(&in, data, 1, req(1)), INPUT_PARKED);
-	ck_assert_int_eq(input_write(&in, data, 1, NULL), INPUT_PARKED);
+	ck_assert(!procin_has_room(&in, 1));
+	ck_assert_int_eq(procin_write(&in, data, 1000, req(0)), PROCIN_PARKED);
+	ck_assert_int_eq(procin_write(&in, data, 1, req(1)), PROCIN_PARKED);
+	ck_assert_int_eq(procin_write(&in, data, 1, NULL), PROCIN_PARKED);
 	ck_assert_uint_eq(parked, 1002);
 	while (parked > 0 || in.queue.len > 0) {
 		sum += drain_pipe();
@@ -153,11 +153,11 @@ START_TEST(test_full)
 	char		*data = calloc(1, LIMIT_STDIN_PARKED);
 
 	fill(LIMIT_STDIN_QUEUE);
-	ck_assert_int_eq(input_write(&in, data, LIMIT_STDIN_PARKED, req(0)),
-	    INPUT_PARKED);
-	ck_assert_int_eq(input_write(&in, data, 1, req(1)), INPUT_FULL);
+	ck_assert_int_eq(procin_write(&in, data, LIMIT_STDIN_PARKED, req(0)),
+	    PROCIN_PARKED);
+	ck_assert_int_eq(procin_write(&in, data, 1, req(1)), PROCIN_FULL);
 	free(data);
-	input_lose(&in);
+	procin_lose(&in);
 	ck_assert_uint_eq(parked, 0);
 	ck_assert_uint_eq(told[0], 1);
 	ck_assert_uint_eq(told[1], 0);
@@ -168,13 +168,13 @@ START_TEST(test_end)
 {
 	char	 byte;
 
-	ck_assert_int_eq(input_write(&in, "abc", 3, NULL), INPUT_ACCEPTED);
-	input_end(&in);
+	ck_assert_int_eq(procin_write(&in, "abc", 3, NULL), PROCIN_ACCEPTED);
+	procin_end(&in);
 	ck_assert_int_eq(in.fd, -1);
 	ck_assert_uint_eq(drain_pipe(), 3);
 	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
 	/* Accepted and lost. */
-	ck_assert_int_eq(input_write(&in, "abc", 3, NULL), INPUT_ACCEPTED);
+	ck_assert_int_eq(procin_write(&in, "abc", 3, NULL), PROCIN_ACCEPTED);
 }
 END_TEST
 
@@ -185,9 +185,9 @@ START_TEST(test_end_behind)
 	size_t	 sum = 0, want;
 
 	fill(LIMIT_STDIN_QUEUE);
-	ck_assert_int_eq(input_write(&in, data, 5000, req(0)), INPUT_PARKED);
+	ck_assert_int_eq(procin_write(&in, data, 5000, req(0)), PROCIN_PARKED);
 	want = in.written + in.queue.len + 5000;
-	input_end(&in);
+	procin_end(&in);
 	ck_assert(in.fd != -1 && in.closing);
 	while (in.fd != -1) {
 		sum += drain_pipe();
@@ -204,14 +204,14 @@ END_TEST
 START_TEST(test_reader_gone)
 {
 	fill(LIMIT_STDIN_QUEUE);
-	ck_assert_int_eq(input_write(&in, "x", 1, req(0)), INPUT_PARKED);
+	ck_assert_int_eq(procin_write(&in, "x", 1, req(0)), PROCIN_PARKED);
 	fd_close(&ends[0]);
 	event_base_loop(base, EVLOOP_ONCE);
 	ck_assert_int_eq(in.fd, -1);
 	ck_assert_uint_eq(in.queue.len, 0);
 	ck_assert_uint_eq(parked, 0);
 	ck_assert_uint_eq(told[0], 1);
-	ck_assert_int_eq(input_write(&in, "x", 1, NULL), INPUT_ACCEPTED);
+	ck_assert_int_eq(procin_write(&in, "x", 1, NULL), PROCIN_ACCEPTED);
 }
 END_TEST
 
@@ -227,9 +227,9 @@ START_TEST(test_reader_gone_between)
 	int		 file;
 
 	fill(LIMIT_STDIN_QUEUE / 2);
-	ck_assert_int_eq(input_write(&in, data, LIMIT_STDIN_QUEUE, req(0)),
-	    INPUT_PARKED);
-	ck_assert_int_eq(input_write(&in, data, 10, req(1)), INPUT_PARKED);
+	ck_assert_int_eq(procin_write(&in, data, LIMIT_STDIN_QUEUE, req(0)),
+	    PROCIN_PARKED);
+	ck_assert_int_eq(procin_write(&in, data, 10, req(1)), PROCIN_PARKED);
 	signal(SIGXFSZ, SIG_IGN);
 	rl.rlim_cur = rl.rlim_max = in.queue.len;
 	ck_assert((file = mkstemp(name)) != -1);
@@ -253,8 +253,8 @@ START_TEST(test_large)
 	size_t	 len = (size_t)LIMIT_STDIN_QUEUE * 2, sum = 0;
 	char	*data = calloc(1, len);
 
-	ck_assert_int_eq(input_write(&in, data, len, req(0)), INPUT_ACCEPTED);
-	ck_assert(!input_has_room(&in, 1));
+	ck_assert_int_eq(procin_write(&in, data, len, req(0)), PROCIN_ACCEPTED);
+	ck_assert(!procin_has_room(&in, 1));
 	while (in.queue.len > 0) {
 		sum += drain_pipe();
 		event_base_loop(base, EVLOOP_NONBLOCK);
@@ -291,8 +291,8 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("input");
-	TCase	*t = tcase_create("input");
+	Suite	*s = suite_create("procin");
+	TCase	*t = tcase_create("procin");
 	SRunner	*r;
 	int	 failed;
 

@@ -3,8 +3,8 @@
  * standard input, the queue in front of it, and the requests that wait for
  * room there.  A child that does not read delays only those.
  */
-#ifndef WORKER_PROC_INPUT_H
-#define WORKER_PROC_INPUT_H
+#ifndef WORKER_PROC_PROCIN_H
+#define WORKER_PROC_PROCIN_H
 
 #include <sys/queue.h>
 
@@ -28,7 +28,7 @@ struct parked {
 
 struct write_id;
 
-struct input {
+struct procin {
 	int			 fd;		/* -1: closed or never there */
 	struct io		 write_ev;
 	struct buf		 queue;
@@ -45,40 +45,40 @@ struct input {
 	void			*arg;
 };
 
-enum input_result {
-	INPUT_ACCEPTED,		/* queued, or lost since nobody reads */
-	INPUT_PARKED,		/* req is kept and answered by on_room */
-	INPUT_FULL,		/* too much waits already */
-	INPUT_ERROR		/* errno */
+enum procin_result {
+	PROCIN_ACCEPTED,		/* queued, or lost since nobody reads */
+	PROCIN_PARKED,		/* req is kept and answered by on_room */
+	PROCIN_FULL,		/* too much waits already */
+	PROCIN_ERROR		/* errno */
 };
 
 /*
  * Input by fd (owned from here on; -1: none).  parked_total counts the bytes
  * that wait in the whole session.
  */
-void	 input_init(struct input *in, struct event_base *base, int fd,
+void	 procin_init(struct procin *in, struct event_base *base, int fd,
 	    bool is_tty, size_t *parked_total,
 	    void (*on_room)(void *arg, struct rpc_req *req), void *arg);
-void	 input_fini(struct input *in);
+void	 procin_fini(struct procin *in);
 
 /* Whether len bytes would be taken now. */
-bool	 input_has_room(const struct input *in, size_t len);
+bool	 procin_has_room(const struct procin *in, size_t len);
 
 /* Write len bytes in their turn; req is kept when there is no room. */
-enum input_result input_write(struct input *in, const void *data, size_t len,
+enum procin_result procin_write(struct procin *in, const void *data, size_t len,
 	    struct rpc_req *req);
 
 /* End of file behind what is queued (a terminal: ^D). */
-void	 input_end(struct input *in);
+void	 procin_end(struct procin *in);
 
 /* Nobody reads any more: what is queued or comes is lost. */
-void	 input_lose(struct input *in);
+void	 procin_lose(struct procin *in);
 
 /* Whether a write of that id was taken (of the last LIMIT_WRITE_IDS). */
-bool	 input_knows(const struct input *in, const char *id, size_t len);
+bool	 procin_knows(const struct procin *in, const char *id, size_t len);
 
 /* Remember the id of one that was.  0, or -1 with errno ENOMEM. */
-int	 input_remember(struct input *in, const char *id, size_t len)
+int	 procin_remember(struct procin *in, const char *id, size_t len)
 	    __attribute__((warn_unused_result));
 
 #endif
