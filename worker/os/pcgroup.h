@@ -11,7 +11,7 @@
  * (worker/os/privdrop.h); else he is who we are, and a process of his could
  * move itself to another group, which no program does by accident.  Where there
  * are no groups everything works as well, by the mark and the process tree
- * (common/linux/ptree.h, worker/proc/kin.h).
+ * (common/linux/ptree.h, worker/proc/descendants.h).
  *
  * What it costs: making and removing a group takes some 150 us, so they are
  * used again, and one is made in advance.  A child must be born in its group,

@@ -75,7 +75,7 @@ others_have_mark(const void *arg, uint64_t mark)
 	const struct proc	*p = arg, *q;
 
 	TAILQ_FOREACH(q, &p->procs->all, entry)
-		if (q != p && q->kin.mark == mark)
+		if (q != p && q->descendants.mark == mark)
 			return true;
 	return false;
 }
@@ -88,7 +88,7 @@ others_have_pid(const void *arg, pid_t pid)
 	return q != NULL && q != p;
 }
 
-static const struct kin_others	 others = {
+static const struct descendants_others	 others = {
 	others_have_mark, others_have_pid
 };
 
@@ -101,7 +101,7 @@ proc_alloc(struct procs *ps, const char *id, size_t id_len)
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return NULL;
 	p->procs = ps;
-	kin_init(&p->kin, &others, p);
+	descendants_init(&p->descendants, &others, p);
 	p->streams[0].fd = p->streams[1].fd = -1;
 	sinks_init(&p->sinks);
 	retain_init(&p->retain, ps->window);
@@ -153,7 +153,7 @@ proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
 	}
 	p->pid = child.pid;
 	p->state = PROC_RUNNING;
-	kin_born(&p->kin, child.pid, sp->mark);
+	descendants_born(&p->descendants, child.pid, sp->mark);
 	ps->running++;
 	ps->started++;
 	procin_init(&p->procin, ps->env->base, child.input, sp->tty,
@@ -192,7 +192,7 @@ proc_free(struct proc **pp)
 	TAILQ_REMOVE(&ps->all, p, entry);
 	ps->known--;
 	pcgroups_give_back(ps->env->cgroups, &p->cgroup);
-	kin_fini(&p->kin);
+	descendants_fini(&p->descendants);
 	free(p->id);
 	free(p->json_id);
 	free(p);

@@ -18,7 +18,7 @@
 #include "common/ev.h"
 #include "common/map.h"
 #include "worker/os/env.h"
-#include "worker/proc/kin.h"
+#include "worker/proc/descendants.h"
 #include "worker/proc/procin.h"
 #include "worker/proc/retain.h"
 #include "worker/proc/sink.h"
@@ -100,7 +100,7 @@ struct proc {
 	enum proc_state		 state;
 	pid_t			 pid;
 	unsigned		 cgroup;	/* its number, or 0 */
-	struct kin		 kin;		/* who belongs to it */
+	struct descendants	 descendants;		/* who belongs to it */
 	bool			 tty;
 	bool			 has_input;	/* tty or pipeStdin */
 	bool			 terminated;

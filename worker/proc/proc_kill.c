@@ -33,7 +33,8 @@ kill_pass(struct proc *p)
 
 	p->orphans = 0;
 	pcgroups_kill(ps->env->cgroups, p->cgroup);
-	p->empty_passes = ptree_purge(kin_skips, kin_has, &p->kin, orphans > 0,
+	p->empty_passes = ptree_purge(descendants_skips, descendants_has,
+	    &p->descendants, orphans > 0,
 	    KILL_MS, ps->events->reap, ps->arg) ? 0 : p->empty_passes + 1;
 	if (p->kill_until == 0)
 		p->kill_until = clock_ms() + LIMIT_KILL;
@@ -56,7 +57,7 @@ void
 proc_kill_again(struct proc *p)
 {
 	if (p->state == PROC_RUNNING) {
-		kin_look(&p->kin);
+		descendants_look(&p->descendants);
 		kill(p->pid, SIGKILL);
 	}
 	kill_pass(p);
@@ -68,7 +69,7 @@ procs_on_orphan(struct procs *ps, uint64_t mark)
 	struct proc	*p;
 
 	TAILQ_FOREACH(p, &ps->all, entry)
-		if (p->kin.mark == mark)
+		if (p->descendants.mark == mark)
 			p->orphans++;
 }
 

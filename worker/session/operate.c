@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/linux/ptree.h"
-#include "worker/proc/kin.h"
+#include "worker/proc/descendants.h"
 #include "worker/proc/proc.h"
 #include "worker/proc/tail.h"
 #include "worker/session/link.h"
@@ -84,7 +84,7 @@ ending_on_killed(struct sink *k)
 	struct proc	*p = e->proc;
 
 	answer_ended(e->session, &e->acting, p->pid,
-	    ptree_kill(0, NULL, kin_has, &p->kin));
+	    ptree_kill(0, NULL, descendants_has, &p->descendants));
 	sink_remove(k);
 	free(e);
 }
@@ -117,7 +117,8 @@ end_process(struct session *s, struct proc *p, uint32_t ticket)
 		e->session = s;
 		e->proc = p;
 		e->acting.ticket = ticket;
-		e->acting.count = ptree_kill(0, NULL, kin_has, &p->kin);
+		e->acting.count = ptree_kill(0, NULL, descendants_has,
+		    &p->descendants);
 		sink_add(&p->sinks, &e->sink, &ending_ops);
 		(void)proc_terminate(p, 0);	/* it answers */
 	}

@@ -1,4 +1,4 @@
-#include "worker/proc/kin.h"
+#include "worker/proc/descendants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #define KIN_MAX		4096	/* remembered for one process */
 
 static bool
-is_noted(const struct kin *k, pid_t pid, uint64_t start)
+is_noted(const struct descendants *k, pid_t pid, uint64_t start)
 {
 	size_t	 i;
 
@@ -21,9 +21,9 @@ is_noted(const struct kin *k, pid_t pid, uint64_t start)
 
 /* Without memory the pass goes on with those that are known. */
 static void
-note(struct kin *k, pid_t pid, uint64_t start)
+note(struct descendants *k, pid_t pid, uint64_t start)
 {
-	struct kin_one	*list;
+	struct descendants_one	*list;
 	size_t		 cap;
 
 	if (k->n == KIN_MAX)
@@ -41,15 +41,15 @@ note(struct kin *k, pid_t pid, uint64_t start)
 }
 
 bool
-kin_skips(pid_t pid, void *arg)
+descendants_skips(pid_t pid, void *arg)
 {
-	const struct kin	*k = arg;
+	const struct descendants	*k = arg;
 
 	return k->others->have_pid(k->arg, pid);
 }
 
 static bool
-has_kin_parent(const struct kin *k, pid_t parent)
+has_kin_parent(const struct descendants *k, pid_t parent)
 {
 	struct ptree_stat	 st;
 
@@ -58,9 +58,9 @@ has_kin_parent(const struct kin *k, pid_t parent)
 }
 
 bool
-kin_has(pid_t pid, void *arg)
+descendants_has(pid_t pid, void *arg)
 {
-	struct kin		*k = arg;
+	struct descendants		*k = arg;
 	struct ptree_stat	 st;
 	uint64_t		 mark = ptree_mark_of(pid);
 
@@ -78,14 +78,15 @@ kin_has(pid_t pid, void *arg)
 }
 
 void
-kin_look(struct kin *k)
+descendants_look(struct descendants *k)
 {
 	/* Parents come before their children. */
-	ptree_kill(0, kin_skips, kin_has, k);
+	ptree_kill(0, descendants_skips, descendants_has, k);
 }
 
 void
-kin_init(struct kin *k, const struct kin_others *others, const void *arg)
+descendants_init(struct descendants *k, const struct descendants_others *others,
+    const void *arg)
 {
 	memset(k, 0, sizeof(*k));
 	k->others = others;
@@ -93,14 +94,14 @@ kin_init(struct kin *k, const struct kin_others *others, const void *arg)
 }
 
 void
-kin_born(struct kin *k, pid_t pid, uint64_t mark)
+descendants_born(struct descendants *k, pid_t pid, uint64_t mark)
 {
 	k->pid = pid;
 	k->mark = mark;
 }
 
 void
-kin_fini(struct kin *k)
+descendants_fini(struct descendants *k)
 {
 	free(k->list);
 	k->list = NULL;

@@ -7,8 +7,8 @@
  * by his control group (worker/os/pcgroup.h) or, at the end of the session,
  * because he is a descendant of the worker.
  */
-#ifndef WORKER_PROC_KIN_H
-#define WORKER_PROC_KIN_H
+#ifndef WORKER_PROC_DESCENDANTS_H
+#define WORKER_PROC_DESCENDANTS_H
 
 #include <sys/types.h>
 
@@ -16,13 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct kin_one {
+struct descendants_one {
 	pid_t		 pid;
 	uint64_t	 start;		/* as in struct ptree_stat */
 };
 
 /* What is asked about the others of the session; arg: whose kin it is. */
-struct kin_others {
+struct descendants_others {
 	/* Whether another process has that mark. */
 	bool	(*have_mark)(const void *arg, uint64_t mark);
 
@@ -31,33 +31,33 @@ struct kin_others {
 };
 
 /* Embedded. */
-struct kin {
-	const struct kin_others	*others;
+struct descendants {
+	const struct descendants_others	*others;
 	const void		*arg;
 	pid_t			 pid;		/* of the process */
 	uint64_t		 mark;		/* of it */
-	struct kin_one		*list;		/* those without the mark */
+	struct descendants_one	*list;		/* those without the mark */
 	size_t			 n, cap;
 };
 
-void	 kin_init(struct kin *k, const struct kin_others *others,
-	    const void *arg);
-void	 kin_fini(struct kin *k);
+void	 descendants_init(struct descendants *k,
+	    const struct descendants_others *others, const void *arg);
+void	 descendants_fini(struct descendants *k);
 
 /* It runs now. */
-void	 kin_born(struct kin *k, pid_t pid, uint64_t mark);
+void	 descendants_born(struct descendants *k, pid_t pid, uint64_t mark);
 
 /* Look who belongs to it now, before it is killed. */
-void	 kin_look(struct kin *k);
+void	 descendants_look(struct descendants *k);
 
 /* Whether a descendant of ours belongs to it; arg: a ptree_match_fn. */
-bool	 kin_has(pid_t pid, void *arg);
+bool	 descendants_has(pid_t pid, void *arg);
 
 /*
  * Whether a child of ours is another process that runs: then all below it are
  * that one's, since what is orphaned comes to us.  A look leaves these out: to
  * read a mark costs some ten microseconds where the kernel hides it from us.
  */
-bool	 kin_skips(pid_t pid, void *arg);
+bool	 descendants_skips(pid_t pid, void *arg);
 
 #endif

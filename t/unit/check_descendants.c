@@ -1,4 +1,7 @@
-/* worker/proc/kin.c: who belongs to a process, with its mark and without. */
+/*
+ * worker/proc/descendants.c: who belongs to a process, with its mark and
+ * without.
+ */
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -9,9 +12,9 @@
 #include <unistd.h>
 
 #include "common/linux/ptree.h"
-#include "worker/proc/kin.h"
+#include "worker/proc/descendants.h"
 
-static struct kin	 kin;
+static struct descendants	 descendants;
 static uint64_t		 mark, others_mark;
 static pid_t		 others_pid;
 static int		 up[2], down[2];	/* from and to a child */
@@ -19,18 +22,18 @@ static int		 up[2], down[2];	/* from and to a child */
 static bool
 have_mark(const void *arg, uint64_t m)
 {
-	ck_assert_ptr_eq(arg, &kin);
+	ck_assert_ptr_eq(arg, &descendants);
 	return m == others_mark;
 }
 
 static bool
 have_pid(const void *arg, pid_t pid)
 {
-	ck_assert_ptr_eq(arg, &kin);
+	ck_assert_ptr_eq(arg, &descendants);
 	return pid == others_pid;
 }
 
-static const struct kin_others	 others = { have_mark, have_pid };
+static const struct descendants_others	 others = { have_mark, have_pid };
 
 static void
 set_mark(uint64_t m)
@@ -85,14 +88,14 @@ setup(void)
 	/* A limit can be lowered only. */
 	others_mark = mark / 2;
 	others_pid = -1;
-	kin_init(&kin, &others, &kin);
-	kin_born(&kin, -1, mark);
+	descendants_init(&descendants, &others, &descendants);
+	descendants_born(&descendants, -1, mark);
 }
 
 static void
 teardown(void)
 {
-	kin_fini(&kin);
+	descendants_fini(&descendants);
 }
 
 START_TEST(test_mark)
@@ -105,10 +108,10 @@ START_TEST(test_mark)
 		_exit(0);
 	}
 	wait_step();
-	ck_assert(kin_has(pid, &kin));
-	ck_assert(!kin_has(getpid(), &kin));
+	ck_assert(descendants_has(pid, &descendants));
+	ck_assert(!descendants_has(getpid(), &descendants));
 	/* Nothing has to be remembered of it. */
-	ck_assert_uint_eq(kin.n, 0);
+	ck_assert_uint_eq(descendants.n, 0);
 	end(pid);
 }
 END_TEST
@@ -128,17 +131,17 @@ START_TEST(test_group)
 		_exit(0);
 	}
 	wait_step();
-	ck_assert(!kin_has(pid, &kin));
-	kin_born(&kin, pid, mark);
-	ck_assert(kin_has(pid, &kin));
-	ck_assert_uint_eq(kin.n, 1);
+	ck_assert(!descendants_has(pid, &descendants));
+	descendants_born(&descendants, pid, mark);
+	ck_assert(descendants_has(pid, &descendants));
+	ck_assert_uint_eq(descendants.n, 1);
 	go_on();
 	wait_step();
-	kin_born(&kin, -1, mark);
-	ck_assert(kin_has(pid, &kin));
-	ck_assert_uint_eq(kin.n, 1);
+	descendants_born(&descendants, -1, mark);
+	ck_assert(descendants_has(pid, &descendants));
+	ck_assert_uint_eq(descendants.n, 1);
 	end(pid);
-	ck_assert(!kin_has(pid, &kin));
+	ck_assert(!descendants_has(pid, &descendants));
 }
 END_TEST
 
@@ -162,8 +165,8 @@ START_TEST(test_parent)
 	}
 	ck_assert_int_eq(read(up[0], &child, sizeof(child)), sizeof(child));
 	wait_step();
-	ck_assert(kin_has(child, &kin) == (_i == 0));
-	ck_assert_uint_eq(kin.n, _i == 0);
+	ck_assert(descendants_has(child, &descendants) == (_i == 0));
+	ck_assert_uint_eq(descendants.n, _i == 0);
 	end(pid);
 }
 END_TEST
@@ -171,16 +174,16 @@ END_TEST
 START_TEST(test_skips)
 {
 	others_pid = 4711;
-	ck_assert(kin_skips(4711, &kin));
-	ck_assert(!kin_skips(4712, &kin));
+	ck_assert(descendants_skips(4711, &descendants));
+	ck_assert(!descendants_skips(4712, &descendants));
 }
 END_TEST
 
 int
 main(void)
 {
-	Suite	*s = suite_create("kin");
-	TCase	*t = tcase_create("kin");
+	Suite	*s = suite_create("descendants");
+	TCase	*t = tcase_create("descendants");
 	SRunner	*r;
 	int	 failed;
 
