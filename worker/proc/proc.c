@@ -14,7 +14,7 @@
 #include "common/linux/ptree.h"
 #include "common/log.h"
 #include "worker/os/pcgroup.h"
-#include "worker/proc/denied.h"
+#include "worker/proc/denial.h"
 #include "worker/sandbox/holder.h"
 
 static const char *const state_names[] = { "running", "exited", "closed" };
@@ -271,7 +271,7 @@ proc_on_exit(struct proc *p, int status)
 	    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : -1;
 	if (p->terminated || (p->sandboxed && p->exit_code != 0))
 		proc_drain(p);
-	p->denied = p->sandboxed && denied(&p->retain, p->exit_code);
+	p->denied = p->sandboxed && denial(&p->retain, p->exit_code);
 	map_del(&ps->by_pid, &p->pid_node);
 	p->state = PROC_EXITED;
 	ps->running--;

@@ -1,10 +1,10 @@
-/* worker/proc/denied.c: which output sounds like a denial. */
+/* worker/proc/denial.c: which output sounds like a denial. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/limit.h"
-#include "worker/proc/denied.h"
+#include "worker/proc/denial.h"
 
 static struct window	 window;
 static struct retain	 retain;
@@ -41,13 +41,13 @@ say(uint8_t stream, const char *text)
 
 START_TEST(test_exit_codes)
 {
-	ck_assert(!denied(&retain, 0));
-	ck_assert(!denied(&retain, 1));
-	ck_assert(!denied(&retain, 127));
-	ck_assert(denied(&retain, 128 + 31));	/* SIGSYS */
+	ck_assert(!denial(&retain, 0));
+	ck_assert(!denial(&retain, 1));
+	ck_assert(!denial(&retain, 127));
+	ck_assert(denial(&retain, 128 + 31));	/* SIGSYS */
 	say(0, "touch: cannot touch 'x': Read-only file system\n");
-	ck_assert(!denied(&retain, 0));
-	ck_assert(denied(&retain, 1));
+	ck_assert(!denial(&retain, 0));
+	ck_assert(denial(&retain, 1));
 }
 END_TEST
 
@@ -61,7 +61,7 @@ START_TEST(test_phrases)
 {
 	say((uint8_t)(_i % 3), "first some words\n");
 	say((uint8_t)(_i % 3), phrases[_i]);
-	ck_assert(denied(&retain, 1));
+	ck_assert(denial(&retain, 1));
 }
 END_TEST
 
@@ -70,7 +70,7 @@ START_TEST(test_near_misses)
 	say(0, "permission  denied, operation not\npermitted, read-only");
 	say(1, "permission ");
 	say(0, "denied");		/* another stream */
-	ck_assert(!denied(&retain, 1));
+	ck_assert(!denial(&retain, 1));
 }
 END_TEST
 
@@ -85,7 +85,7 @@ START_TEST(test_cuts)
 	put(1, before, 4096 - (size_t)_i % 64);
 	put(1, phrase, cut);
 	put(1, phrase + cut, strlen(phrase) - cut);
-	ck_assert(denied(&retain, 1));
+	ck_assert(denial(&retain, 1));
 }
 END_TEST
 
@@ -98,9 +98,9 @@ START_TEST(test_old_output)
 	memset(much, 'x', LIMIT_RETAINED);
 	say(0, "permission denied");
 	put(0, much, LIMIT_RETAINED);
-	ck_assert(!denied(&retain, 1));
+	ck_assert(!denial(&retain, 1));
 	say(0, "permission denied");
-	ck_assert(denied(&retain, 1));
+	ck_assert(denial(&retain, 1));
 	free(much);
 }
 END_TEST
@@ -108,8 +108,8 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("denied");
-	TCase	*t = tcase_create("denied");
+	Suite	*s = suite_create("denial");
+	TCase	*t = tcase_create("denial");
 	SRunner	*sr;
 	int	 failed;
 

@@ -1,4 +1,4 @@
-#include "worker/proc/denied.h"
+#include "worker/proc/denial.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -82,7 +82,7 @@ sounds_denied(const struct retain *r, uint8_t stream)
 }
 
 bool
-denied(const struct retain *r, int exit_code)
+denial(const struct retain *r, int exit_code)
 {
 	uint8_t	 stream;
 
