@@ -12,9 +12,9 @@
 #include "worker/rpc/http.h"
 #include "worker/rpc/rpc.h"
 #include "worker/rpc/start.h"
-#include "worker/session/account.h"
 #include "worker/session/budget.h"
 #include "worker/session/operate.h"
+#include "worker/session/session_usage.h"
 #include "worker/session/transcript.h"
 
 static void
@@ -83,13 +83,13 @@ on_query(struct session *s, const void *body, struct ipc_msg *m)
 	Ipc__Report		 out = IPC__REPORT__INIT;
 	Ipc__Process		 procs[LIMIT_REPORT_ROWS];
 	Ipc__Process		*list[LIMIT_REPORT_ROWS];
-	struct account		 acc;
+	struct session_usage		 acc;
 	struct proc		*p;
 	uint64_t		 now = clock_ms();
 
 	(void)m;
 	link_flush(s->link);
-	account_take(s->env.cgroups, &s->env.set, true, &acc);
+	session_usage_take(s->env.cgroups, &s->env.set, true, &acc);
 	out.ticket = in->ticket;
 	out.running = s->procs.running;
 	out.known = s->procs.known;

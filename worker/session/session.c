@@ -29,8 +29,8 @@
 #include "worker/os/pcgroup.h"
 #include "worker/sandbox/holder.h"
 #include "worker/sandbox/sockmark.h"
-#include "worker/session/account.h"
 #include "worker/session/link.h"
+#include "worker/session/session_usage.h"
 #include "worker/session/transcript.h"
 
 /*
@@ -411,10 +411,10 @@ session_reap(void *arg)
 static void
 log_end(struct session *s, Ipc__Used *out)
 {
-	struct account	 a;
+	struct session_usage	 a;
 	char		 oom[40] = "";
 
-	account_take(s->env.cgroups, &s->env.set, false, &a);
+	session_usage_take(s->env.cgroups, &s->env.set, false, &a);
 	ipc__used__init(out);
 	out->processes = s->procs.started;
 	out->bytes_in = s->bytes_in;

@@ -1,6 +1,6 @@
 /* What a session has used: its worker, its commands, what serves it. */
-#ifndef WORKER_SESSION_ACCOUNT_H
-#define WORKER_SESSION_ACCOUNT_H
+#ifndef WORKER_SESSION_SESSION_USAGE_H
+#define WORKER_SESSION_SESSION_USAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 struct pcgroups;
 
-struct account {
+struct session_usage {
 	struct usage	 used;		/* the peak: of any one command */
 	uint64_t	 worker_kib;	/* the worker's */
 	bool		 has_oom;	/* it is known: */
@@ -18,7 +18,7 @@ struct account {
 };
 
 /* As it is now; with the living (a look at each of them), or without. */
-void	 account_take(struct pcgroups *cgroups, const Ipc__Settings *set,
-	    bool living, struct account *out);
+void	 session_usage_take(struct pcgroups *cgroups, const Ipc__Settings *set,
+	    bool living, struct session_usage *out);
 
 #endif

@@ -1,4 +1,4 @@
-#include "worker/session/account.h"
+#include "worker/session/session_usage.h"
 
 #include <string.h>
 
@@ -6,8 +6,8 @@
 #include "worker/os/scgroup.h"
 
 void
-account_take(struct pcgroups *cgroups, const Ipc__Settings *set, bool living,
-    struct account *out)
+session_usage_take(struct pcgroups *cgroups, const Ipc__Settings *set,
+    bool living, struct session_usage *out)
 {
 	struct usage	 own;
 
