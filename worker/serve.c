@@ -13,7 +13,7 @@
 #include "worker/rpc/rpc.h"
 #include "worker/rpc/start.h"
 #include "worker/session/budget.h"
-#include "worker/session/operate.h"
+#include "worker/session/operator.h"
 #include "worker/session/session_usage.h"
 #include "worker/session/transcript.h"
 
@@ -129,14 +129,14 @@ on_act(struct session *s, const void *body, struct ipc_msg *m)
 {
 	(void)m;
 	link_flush(s->link);
-	operate(s, body);
+	operator_act(s, body);
 }
 
 static void
 on_tail(struct session *s, const void *body, struct ipc_msg *m)
 {
 	link_flush(s->link);
-	operate_tail(s, body, &m->fd);
+	operator_tail(s, body, &m->fd);
 }
 
 static void
@@ -260,6 +260,6 @@ const struct session_events	 serve_session_events = {
 	.is_helper = http_has,
 	.on_helper_exit = http_reaped,
 	.is_busy = files_running,
-	.on_end = operate_on_session_end,
+	.on_end = operator_on_session_end,
 	.on_fini = serve_on_fini,
 };

@@ -1,4 +1,4 @@
-#include "worker/session/operate.h"
+#include "worker/session/operator.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static const struct sink_ops	 ending_ops = {
 };
 
 void
-operate_on_session_end(struct session *s)
+operator_on_session_end(struct session *s)
 {
 	if (s->ending.ticket != 0)
 		answer_ended(s, &s->ending, 0,
@@ -142,7 +142,7 @@ end_session(struct session *s, uint32_t ticket)
 }
 
 void
-operate(struct session *s, const Ipc__Act *in)
+operator_act(struct session *s, const Ipc__Act *in)
 {
 	struct proc	*p;
 
@@ -163,7 +163,7 @@ operate(struct session *s, const Ipc__Act *in)
 }
 
 void
-operate_tail(struct session *s, const Ipc__Tail *in, int *fdp)
+operator_tail(struct session *s, const Ipc__Tail *in, int *fdp)
 {
 	Ipc__ActResult	 result = IPC__ACT_RESULT__DONE;
 	struct proc	*p;
