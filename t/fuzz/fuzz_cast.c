@@ -10,7 +10,7 @@
 #include "common/json/b64.h"
 #include "common/json/json.h"
 #include "common/json/json_out.h"
-#include "worker/session/cast.h"
+#include "worker/session/asciicast.h"
 
 #define CHECK(claim)	do { if (!(claim)) abort(); } while (0)
 #define CUTS		8
@@ -85,7 +85,7 @@ read_whole(const uint8_t *data, size_t size, struct buf *said)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct cast	 c = { .json_id = "\"p\"", .json_id_len = 3 };
+	struct asciicast	 c = { .json_id = "\"p\"", .json_id_len = 3 };
 	struct buf	 b, said, whole;
 	const uint8_t	*cut = data + 1;
 	size_t		 at = 0, n, i;
@@ -101,10 +101,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (i = 0; at < size; i++) {
 		n = cut[i % CUTS] % 8 + (i >= CUTS ? 1 : 0);
 		n = n < size - at ? n : size - at;
-		CHECK(cast_output(&c, &b, i, 0, data + at, n) == 0);
+		CHECK(asciicast_output(&c, &b, i, 0, data + at, n) == 0);
 		at += n;
 	}
-	CHECK(cast_close(&c, &b, i) == 0);
+	CHECK(asciicast_close(&c, &b, i) == 0);
 	read_lines(c.is_terminal, &b, &said);
 	if (c.is_terminal)
 		read_whole(data, size, &whole);

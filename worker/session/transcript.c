@@ -17,7 +17,7 @@
 #include "common/log.h"
 #include "worker/os/env.h"
 #include "worker/proc/proc.h"
-#include "worker/session/cast.h"
+#include "worker/session/asciicast.h"
 #include "worker/session/link.h"
 #include "worker/session/told.h"
 
@@ -44,7 +44,7 @@ struct transcript {
 	struct sink		 sink;
 	TAILQ_ENTRY(transcript)	 entry;
 	struct proc		*proc;
-	struct cast		 cast;
+	struct asciicast		 asciicast;
 	struct tape		*tape;
 	char			 id[32];	/* where its own is too long */
 };
@@ -103,7 +103,8 @@ give_up(struct transcripts *all, const char *why)
 	log_warnx("transcripts end: %s", why);
 	TAILQ_FOREACH(t, &all->tapes, entry) {
 		buf_drain(&all->line, all->line.len);
-		if (cast_cut(t->is_terminal, &all->line, clock_us() - t->began,
+		if (asciicast_cut(t->is_terminal, &all->line,
+		    clock_us() - t->began,
 		    why) == -1 || tape_put(t, buf_data(&all->line),
 		    all->line.len) == -1)
 			log_debug("a transcript ends without a word");
@@ -141,7 +142,7 @@ tape_new(struct transcripts *all, bool is_terminal)
 	struct tape	*t;
 
 	/* Whatever happens there is room to say how it ends. */
-	if (all->used + CAST_END_MAX > all->env->set.transcript_max) {
+	if (all->used + ASCIICAST_END_MAX > all->env->set.transcript_max) {
 		give_up(all, "TranscriptMax");
 		return NULL;
 	}
@@ -149,7 +150,7 @@ tape_new(struct transcripts *all, bool is_terminal)
 		give_up(all, strerror(errno));
 		return NULL;
 	}
-	all->used += CAST_END_MAX;
+	all->used += ASCIICAST_END_MAX;
 	t->all = all;
 	t->fd = -1;
 	t->is_terminal = is_terminal;
@@ -317,7 +318,7 @@ transcript_on_output(struct sink *k, const struct output *o)
 	struct tape		*tape = t->tape;
 
 	if (!tape->all->is_over)
-		commit(tape, cast_output(&t->cast, &tape->all->line,
+		commit(tape, asciicast_output(&t->asciicast, &tape->all->line,
 		    clock_us() - tape->began, o->stream == STREAM_STDERR,
 		    o->data, o->len));
 }
@@ -329,7 +330,7 @@ transcript_on_resize(struct sink *k, uint16_t rows, uint16_t cols)
 	struct tape		*tape = t->tape;
 
 	if (!tape->all->is_over)
-		commit(tape, cast_resize(&t->cast, &tape->all->line,
+		commit(tape, asciicast_resize(&t->asciicast, &tape->all->line,
 		    clock_us() - tape->began, rows, cols));
 }
 
@@ -340,7 +341,7 @@ transcript_on_exit(struct sink *k)
 	struct tape		*tape = t->tape;
 
 	if (!tape->all->is_over)
-		commit(tape, cast_exit(&t->cast, &tape->all->line,
+		commit(tape, asciicast_exit(&t->asciicast, &tape->all->line,
 		    clock_us() - tape->began, t->proc->exit_code));
 }
 
@@ -352,10 +353,10 @@ transcript_end(struct transcript *t)
 	struct transcripts	*all = tape->all;
 
 	if (!all->is_over)
-		commit(tape, cast_close(&t->cast, &all->line,
+		commit(tape, asciicast_close(&t->asciicast, &all->line,
 		    clock_us() - tape->began));
 	/* One that has no file yet gets it, and is complete then. */
-	if (t->cast.is_terminal) {
+	if (t->asciicast.is_terminal) {
 		if (tape->fd == -1 && tape->early.len > 0)
 			tape->is_done = true;
 		else
@@ -407,7 +408,7 @@ put_start(struct transcript *t, const struct spawn *sp, bool is_new)
 {
 	struct tape		*tape = t->tape;
 	const struct env	*env = tape->all->env;
-	struct cast_head	 head;
+	struct asciicast_head	 head;
 
 	head.time = (uint64_t)time(NULL);
 	head.session = env->number;
@@ -416,9 +417,10 @@ put_start(struct transcript *t, const struct spawn *sp, bool is_new)
 	head.argv = env->set.log_arguments && told_fits(sp->argv) ? sp->argv :
 	    NULL;
 	if (is_new)
-		commit(tape, cast_head(&t->cast, &tape->all->line, &head));
+		commit(tape, asciicast_head(&t->asciicast, &tape->all->line,
+		    &head));
 	if (!tape->all->is_over)
-		commit(tape, cast_start(&t->cast, &tape->all->line,
+		commit(tape, asciicast_start(&t->asciicast, &tape->all->line,
 		    clock_us() - tape->began, t->proc->pid, head.argv));
 }
 
@@ -445,10 +447,10 @@ transcript_start(struct transcripts **allp, const struct env *env,
 	}
 	t->proc = p;
 	t->tape = tape;
-	t->cast.is_terminal = sp->tty;
+	t->asciicast.is_terminal = sp->tty;
 	snprintf(t->id, sizeof(t->id), "\"pid %ld\"", (long)p->pid);
-	t->cast.json_id = p->json_id_len <= ID_MAX ? p->json_id : t->id;
-	t->cast.json_id_len = strlen(t->cast.json_id);
+	t->asciicast.json_id = p->json_id_len <= ID_MAX ? p->json_id : t->id;
+	t->asciicast.json_id_len = strlen(t->asciicast.json_id);
 	TAILQ_INSERT_TAIL(&tape->all->open, t, entry);
 	sink_add(&p->sinks, &t->sink, &transcript_ops);
 	put_start(t, sp, is_new);

@@ -2,7 +2,7 @@
  * Transcripts (Transcript, TranscriptMax): what the processes of a session put
  * out, in files.  The master makes them, where the user has nothing to say, and
  * hands over a descriptor to write to; until it is there output waits.  One
- * file for each terminal, one for all pipes (worker/session/cast.h).
+ * file for each terminal, one for all pipes (worker/session/asciicast.h).
  *
  * Whatever goes wrong, or when it is enough, the transcripts of the session end
  * with a line in the log, and, if there is room for it, in each of them; the

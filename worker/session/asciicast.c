@@ -1,4 +1,4 @@
-#include "worker/session/cast.h"
+#include "worker/session/asciicast.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ end_line(bool is_terminal, struct json_out *o, size_t before)
 }
 
 static void
-put_process(const struct cast *c, struct json_out *o)
+put_process(const struct asciicast *c, struct json_out *o)
 {
 	json_out_key(o, "process");
 	json_out_raw(o, c->json_id, c->json_id_len);
@@ -87,7 +87,8 @@ put_command(struct json_out *o, char *const *argv)
 }
 
 int
-cast_head(const struct cast *c, struct buf *b, const struct cast_head *h)
+asciicast_head(const struct asciicast *c, struct buf *b,
+    const struct asciicast_head *h)
 {
 	struct json_out	 o;
 	size_t		 before = b->len;
@@ -120,8 +121,8 @@ cast_head(const struct cast *c, struct buf *b, const struct cast_head *h)
 }
 
 int
-cast_start(const struct cast *c, struct buf *b, uint64_t us, int64_t pid,
-    char *const *argv)
+asciicast_start(const struct asciicast *c, struct buf *b, uint64_t us,
+    int64_t pid, char *const *argv)
 {
 	struct json_out	 o;
 	size_t		 before = b->len;
@@ -140,8 +141,8 @@ cast_start(const struct cast *c, struct buf *b, uint64_t us, int64_t pid,
 }
 
 static int
-put_output(const struct cast *c, struct buf *b, uint64_t us, unsigned stream,
-    const char *text, size_t len)
+put_output(const struct asciicast *c, struct buf *b, uint64_t us,
+    unsigned stream, const char *text, size_t len)
 {
 	struct json_out	 o;
 	size_t		 before = b->len;
@@ -167,8 +168,8 @@ put_output(const struct cast *c, struct buf *b, uint64_t us, unsigned stream,
 }
 
 int
-cast_output(struct cast *c, struct buf *b, uint64_t us, unsigned stream,
-    const void *data, size_t len)
+asciicast_output(struct asciicast *c, struct buf *b, uint64_t us,
+    unsigned stream, const void *data, size_t len)
 {
 	size_t	 n = c->rest[stream].n, keep;
 	char	*joined = NULL;
@@ -191,8 +192,8 @@ cast_output(struct cast *c, struct buf *b, uint64_t us, unsigned stream,
 }
 
 int
-cast_resize(const struct cast *c, struct buf *b, uint64_t us, uint16_t rows,
-    uint16_t cols)
+asciicast_resize(const struct asciicast *c, struct buf *b, uint64_t us,
+    uint16_t rows, uint16_t cols)
 {
 	struct json_out	 o;
 	size_t		 before = b->len;
@@ -207,7 +208,7 @@ cast_resize(const struct cast *c, struct buf *b, uint64_t us, uint16_t rows,
 }
 
 int
-cast_exit(const struct cast *c, struct buf *b, uint64_t us, int code)
+asciicast_exit(const struct asciicast *c, struct buf *b, uint64_t us, int code)
 {
 	struct json_out	 o;
 	size_t		 before = b->len;
@@ -228,12 +229,12 @@ cast_exit(const struct cast *c, struct buf *b, uint64_t us, int code)
 }
 
 int
-cast_close(struct cast *c, struct buf *b, uint64_t us)
+asciicast_close(struct asciicast *c, struct buf *b, uint64_t us)
 {
 	unsigned	 i;
 	int		 r = 0;
 
-	for (i = 0; i < CAST_STREAMS; i++) {
+	for (i = 0; i < ASCIICAST_STREAMS; i++) {
 		if (put_output(c, b, us, i, (const char *)c->rest[i].byte,
 		    c->rest[i].n) == -1)
 			r = -1;
@@ -243,7 +244,7 @@ cast_close(struct cast *c, struct buf *b, uint64_t us)
 }
 
 int
-cast_cut(bool is_terminal, struct buf *b, uint64_t us, const char *why)
+asciicast_cut(bool is_terminal, struct buf *b, uint64_t us, const char *why)
 {
 	struct json_out	 o;
 	size_t		 before = b->len;

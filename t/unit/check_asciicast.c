@@ -1,6 +1,6 @@
 /*
- * worker/session/cast.c: what a transcript has in it; and common/json/utf8.c's
- * rests.
+ * worker/session/asciicast.c: what a transcript has in it; and
+ * common/json/utf8.c's rests.
  */
 #include <check.h>
 #include <errno.h>
@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "common/json/utf8.h"
-#include "worker/session/cast.h"
+#include "worker/session/asciicast.h"
 
-static struct cast	 tty = { .is_terminal = true };
-static struct cast	 pipes = { .json_id = "\"p\"", .json_id_len = 3 };
+static struct asciicast	 tty = { .is_terminal = true };
+static struct asciicast	 pipes = { .json_id = "\"p\"", .json_id_len = 3 };
 static struct buf	 b;
 
 static void
@@ -47,24 +47,25 @@ START_TEST(test_heads)
 {
 	static char	 cat[] = "cat", x[] = "\"x";
 	char		*argv[] = { cat, x, NULL };
-	struct cast_head h = { .time = 1700000000, .session = 7, .rows = 24,
+	struct asciicast_head h = { .time = 1700000000, .session = 7, .rows =
+	    24,
 			    .cols = 80 };
 
-	ck_assert_str_eq(written(cast_head(&tty, &b, &h)),
+	ck_assert_str_eq(written(asciicast_head(&tty, &b, &h)),
 	    "{\"version\":2,\"width\":80,\"height\":24,"
 	    "\"timestamp\":1700000000,\"title\":\"session 7\"}\n");
 	h.argv = argv;
-	ck_assert_str_eq(written(cast_head(&tty, &b, &h)),
+	ck_assert_str_eq(written(asciicast_head(&tty, &b, &h)),
 	    "{\"version\":2,\"width\":80,\"height\":24,"
 	    "\"timestamp\":1700000000,\"title\":\"session 7\","
 	    "\"command\":\"cat \\\"x\"}\n");
-	ck_assert_str_eq(written(cast_head(&pipes, &b, &h)),
+	ck_assert_str_eq(written(asciicast_head(&pipes, &b, &h)),
 	    "{\"timestamp\":1700000000,\"session\":7}\n");
-	ck_assert_str_eq(written(cast_start(&tty, &b, 5, 9, argv)), "");
-	ck_assert_str_eq(written(cast_start(&pipes, &b, 1000005, 9, NULL)),
+	ck_assert_str_eq(written(asciicast_start(&tty, &b, 5, 9, argv)), "");
+	ck_assert_str_eq(written(asciicast_start(&pipes, &b, 1000005, 9, NULL)),
 	    "{\"t\":1.000005,\"process\":\"p\",\"event\":\"start\","
 	    "\"pid\":9}\n");
-	ck_assert_str_eq(written(cast_start(&pipes, &b, 0, 9, argv)),
+	ck_assert_str_eq(written(asciicast_start(&pipes, &b, 0, 9, argv)),
 	    "{\"t\":0.000000,\"process\":\"p\",\"event\":\"start\","
 	    "\"pid\":9,\"arguments\":[\"cat\",\"\\\"x\"]}\n");
 }
@@ -72,27 +73,28 @@ END_TEST
 
 START_TEST(test_events)
 {
-	ck_assert_str_eq(written(cast_output(&tty, &b, 61500000, 0,
+	ck_assert_str_eq(written(asciicast_output(&tty, &b, 61500000, 0,
 	    "a\r\n\x1b[m", 6)), "[61.500000,\"o\",\"a\\r\\n\\u001b[m\"]\n");
-	ck_assert_str_eq(written(cast_resize(&tty, &b, 1, 40, 132)),
+	ck_assert_str_eq(written(asciicast_resize(&tty, &b, 1, 40, 132)),
 	    "[0.000001,\"r\",\"132x40\"]\n");
-	ck_assert_str_eq(written(cast_resize(&pipes, &b, 1, 40, 132)), "");
-	ck_assert_str_eq(written(cast_exit(&tty, &b, 2, 137)),
+	ck_assert_str_eq(written(asciicast_resize(&pipes, &b, 1, 40, 132)), "");
+	ck_assert_str_eq(written(asciicast_exit(&tty, &b, 2, 137)),
 	    "[0.000002,\"m\",\"exit 137\"]\n");
-	ck_assert_str_eq(written(cast_exit(&pipes, &b, 2, -1)),
+	ck_assert_str_eq(written(asciicast_exit(&pipes, &b, 2, -1)),
 	    "{\"t\":0.000002,\"process\":\"p\",\"event\":\"exit\","
 	    "\"code\":-1}\n");
-	ck_assert_str_eq(written(cast_cut(true, &b, 3, "full")),
+	ck_assert_str_eq(written(asciicast_cut(true, &b, 3, "full")),
 	    "[0.000003,\"m\",\"cut: full\"]\n");
-	ck_assert_str_eq(written(cast_cut(false, &b, 3, "full")),
+	ck_assert_str_eq(written(asciicast_cut(false, &b, 3, "full")),
 	    "{\"t\":0.000003,\"event\":\"cut\",\"why\":\"full\"}\n");
-	ck_assert_str_eq(written(cast_output(&pipes, &b, 0, 1, "x\n", 2)),
+	ck_assert_str_eq(written(asciicast_output(&pipes, &b, 0, 1, "x\n", 2)),
 	    "{\"t\":0.000000,\"process\":\"p\",\"stream\":\"stderr\","
 	    "\"data\":\"x\\n\"}\n");
-	ck_assert_str_eq(written(cast_output(&pipes, &b, 0, 0, "x\xff", 2)),
-	    "{\"t\":0.000000,\"process\":\"p\",\"stream\":\"stdout\","
+	ck_assert_str_eq(written(asciicast_output(&pipes, &b, 0, 0, "x\xff",
+	    2)), "{\"t\":0.000000,\"process\":\"p\",\"stream\":\"stdout\","
 	    "\"base64\":\"eP8=\"}\n");
-	ck_assert_str_eq(written(cast_output(&pipes, &b, 0, 0, "", 0)), "");
+	ck_assert_str_eq(written(asciicast_output(&pipes, &b, 0, 0, "", 0)),
+	    "");
 }
 END_TEST
 
@@ -101,11 +103,12 @@ START_TEST(test_shown)
 {
 	static char	 name[] = "\xc2\x9b" "1m\x7f\xe2\x80\xae";
 	char		*argv[] = { name, NULL };
-	struct cast	 c = { .json_id = "\"\xc2\x9b\"", .json_id_len = 4 };
+	struct asciicast	 c = { .json_id = "\"\xc2\x9b\"", .json_id_len =
+	    4 };
 
-	ck_assert_str_eq(written(cast_output(&tty, &b, 0, 0, name, 8)),
+	ck_assert_str_eq(written(asciicast_output(&tty, &b, 0, 0, name, 8)),
 	    "[0.000000,\"o\",\"\\u009b1m\\u007f\\u202e\"]\n");
-	ck_assert_str_eq(written(cast_start(&c, &b, 0, 9, argv)),
+	ck_assert_str_eq(written(asciicast_start(&c, &b, 0, 9, argv)),
 	    "{\"t\":0.000000,\"process\":\"\\u009b\",\"event\":\"start\","
 	    "\"pid\":9,\"arguments\":[\"\\u009b1m\\u007f\\u202e\"]}\n");
 }
@@ -118,14 +121,14 @@ START_TEST(test_cut_fits)
 
 	memset(why, '\1', sizeof(why));
 	why[sizeof(why) - 1] = '\0';
-	ck_assert_int_eq(cast_cut(false, &b, UINT64_MAX, why), 0);
+	ck_assert_int_eq(asciicast_cut(false, &b, UINT64_MAX, why), 0);
 	memset(why, 'x', sizeof(why) - 1);
 	buf_drain(&b, b.len);
-	ck_assert_int_eq(cast_cut(false, &b, UINT64_MAX, why), 0);
-	ck_assert_uint_le(b.len, CAST_END_MAX);
+	ck_assert_int_eq(asciicast_cut(false, &b, UINT64_MAX, why), 0);
+	ck_assert_uint_le(b.len, ASCIICAST_END_MAX);
 	buf_drain(&b, b.len);
-	ck_assert_int_eq(cast_cut(true, &b, UINT64_MAX, why), 0);
-	ck_assert_uint_le(b.len, CAST_END_MAX);
+	ck_assert_int_eq(asciicast_cut(true, &b, UINT64_MAX, why), 0);
+	ck_assert_uint_le(b.len, ASCIICAST_END_MAX);
 }
 END_TEST
 
@@ -137,34 +140,39 @@ START_TEST(test_cut_characters)
 	const char	*euro = "\xe2\x82\xac", *clef = "\xf0\x9d\x84\x9e";
 
 	/* One byte at a time. */
-	ck_assert_str_eq(written(cast_output(&tty, &b, 0, 0, euro, 1)), "");
-	ck_assert_str_eq(written(cast_output(&tty, &b, 0, 0, euro + 1, 1)),
+	ck_assert_str_eq(written(asciicast_output(&tty, &b, 0, 0, euro, 1)),
 	    "");
-	ck_assert_str_eq(written(cast_output(&tty, &b, 0, 0, euro + 2, 1)),
+	ck_assert_str_eq(written(asciicast_output(&tty, &b, 0, 0, euro + 1, 1)),
+	    "");
+	ck_assert_str_eq(written(asciicast_output(&tty, &b, 0, 0, euro + 2, 1)),
 	    O("\xe2\x82\xac"));
-	ck_assert_str_eq(written(cast_output(&tty, &b, 0, 0,
+	ck_assert_str_eq(written(asciicast_output(&tty, &b, 0, 0,
 	    "ab\xf0\x9d\x84", 5)), O("ab"));
-	ck_assert_str_eq(written(cast_output(&tty, &b, 0, 0, clef + 3, 1)),
+	ck_assert_str_eq(written(asciicast_output(&tty, &b, 0, 0, clef + 3, 1)),
 	    O("\xf0\x9d\x84\x9e"));
 	/* What began and does not go on is each byte for itself. */
-	ck_assert_str_eq(written(cast_output(&tty, &b, 0, 0, euro, 2)), "");
-	ck_assert_str_eq(written(cast_output(&tty, &b, 0, 0, "x", 1)),
+	ck_assert_str_eq(written(asciicast_output(&tty, &b, 0, 0, euro, 2)),
+	    "");
+	ck_assert_str_eq(written(asciicast_output(&tty, &b, 0, 0, "x", 1)),
 	    O(BAD BAD "x"));
 	/* What cannot go on does not wait: a surrogate, an overlong form. */
-	ck_assert_str_eq(written(cast_output(&tty, &b, 0, 0, "\xed\xa0", 2)),
-	    O(BAD BAD));
-	ck_assert_str_eq(written(cast_output(&tty, &b, 0, 0, "\xc0", 1)),
+	ck_assert_str_eq(written(asciicast_output(&tty, &b, 0, 0, "\xed\xa0",
+	    2)), O(BAD BAD));
+	ck_assert_str_eq(written(asciicast_output(&tty, &b, 0, 0, "\xc0", 1)),
 	    O(BAD));
 	/* The end comes in the middle. */
-	ck_assert_str_eq(written(cast_output(&tty, &b, 0, 0, clef, 3)), "");
-	ck_assert_str_eq(written(cast_close(&tty, &b, 0)), O(BAD BAD BAD));
-	ck_assert_str_eq(written(cast_close(&tty, &b, 0)), "");
+	ck_assert_str_eq(written(asciicast_output(&tty, &b, 0, 0, clef, 3)),
+	    "");
+	ck_assert_str_eq(written(asciicast_close(&tty, &b, 0)), O(BAD BAD BAD));
+	ck_assert_str_eq(written(asciicast_close(&tty, &b, 0)), "");
 	/* Streams have nothing to do with one another. */
-	ck_assert_str_eq(written(cast_output(&pipes, &b, 0, 0, euro, 2)), "");
-	ck_assert_str_eq(written(cast_output(&pipes, &b, 0, 1, euro, 1)), "");
-	ck_assert_ptr_nonnull(strstr(written(cast_output(&pipes, &b, 0, 0,
+	ck_assert_str_eq(written(asciicast_output(&pipes, &b, 0, 0, euro, 2)),
+	    "");
+	ck_assert_str_eq(written(asciicast_output(&pipes, &b, 0, 1, euro, 1)),
+	    "");
+	ck_assert_ptr_nonnull(strstr(written(asciicast_output(&pipes, &b, 0, 0,
 	    euro + 2, 1)), "\"stdout\",\"data\":\"\xe2\x82\xac\"}\n"));
-	ck_assert_ptr_nonnull(strstr(written(cast_close(&pipes, &b, 0)),
+	ck_assert_ptr_nonnull(strstr(written(asciicast_close(&pipes, &b, 0)),
 	    "\"stderr\",\"base64\":\"4g==\"}\n"));
 }
 END_TEST
@@ -174,12 +182,12 @@ START_TEST(test_no_room)
 {
 	buf_fini(&b);
 	buf_init(&b, 40);
-	ck_assert_int_eq(cast_output(&tty, &b, 0, 0, "short", 5), 0);
-	ck_assert_int_eq(cast_output(&tty, &b, 0, 0, "too long for it", 15),
-	    -1);
+	ck_assert_int_eq(asciicast_output(&tty, &b, 0, 0, "short", 5), 0);
+	ck_assert_int_eq(asciicast_output(&tty, &b, 0, 0, "too long for it",
+	    15), -1);
 	ck_assert_int_eq(errno, EFBIG);
 	ck_assert_str_eq(written(0), O("short"));
-	ck_assert_int_eq(cast_cut(false, &b, 0, "nobody knows why"), -1);
+	ck_assert_int_eq(asciicast_cut(false, &b, 0, "nobody knows why"), -1);
 	ck_assert_uint_eq(b.len, 0);
 }
 END_TEST
@@ -211,8 +219,8 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("cast");
-	TCase	*t = tcase_create("cast");
+	Suite	*s = suite_create("asciicast");
+	TCase	*t = tcase_create("asciicast");
 	SRunner	*r;
 	int	 failed;
 
