@@ -20,7 +20,7 @@
 #include "worker/sandbox/enforce.h"
 #include "worker/sandbox/holder.h"
 #include "worker/sandbox/sockmark.h"
-#include "worker/session/told.h"
+#include "worker/session/exec_audit.h"
 #include "worker/session/transcript.h"
 
 #define DEFAULT_PATH	"/bin:/usr/bin"	/* as execvp(3) without PATH */
@@ -216,7 +216,7 @@ start_now(struct session *s, struct rpc_req *req, struct start *st)
 		    "(os error %d)", what, strerror(errno), errno);
 	} else {
 		pr->sandboxed = st->sandboxed;
-		told_start(s->link, &s->env.set, pr->pid, pr->sandboxed,
+		exec_audit_start(s->link, &s->env.set, pr->pid, pr->sandboxed,
 		    &st->sp);
 		transcript_start(&s->transcripts, &s->env, s->link,
 		    s->transcripts_before, pr, &st->sp);

@@ -18,8 +18,8 @@
 #include "worker/os/env.h"
 #include "worker/proc/proc.h"
 #include "worker/session/asciicast.h"
+#include "worker/session/exec_audit.h"
 #include "worker/session/link.h"
-#include "worker/session/told.h"
 
 #define LINE_MAX_	(8 * (size_t)LIMIT_READ_CHUNK)	/* with escapes */
 #define LINE_KEPT	4096		/* of the memory for it */
@@ -414,8 +414,8 @@ put_start(struct transcript *t, const struct spawn *sp, bool is_new)
 	head.session = env->number;
 	head.rows = sp->rows;
 	head.cols = sp->cols;
-	head.argv = env->set.log_arguments && told_fits(sp->argv) ? sp->argv :
-	    NULL;
+	head.argv = env->set.log_arguments && exec_audit_fits(sp->argv) ?
+	    sp->argv : NULL;
 	if (is_new)
 		commit(tape, asciicast_head(&t->asciicast, &tape->all->line,
 		    &head));

@@ -1,6 +1,6 @@
 /* What logs are told of commands (AuditLog, LogArguments). */
-#ifndef WORKER_SESSION_TOLD_H
-#define WORKER_SESSION_TOLD_H
+#ifndef WORKER_SESSION_EXEC_AUDIT_H
+#define WORKER_SESSION_EXEC_AUDIT_H
 
 #include <sys/types.h>
 
@@ -12,10 +12,10 @@ struct link;
 struct spawn;
 
 /* Whether there is room for all of these arguments (LIMIT_TOLD_ARGUMENTS). */
-bool	 told_fits(char *const *argv);
+bool	 exec_audit_fits(char *const *argv);
 
 /* A process was started: the audit log's business, if there is one. */
-void	 told_start(struct link *link, const Ipc__Settings *set, pid_t pid,
-	    bool is_sandboxed, const struct spawn *sp);
+void	 exec_audit_start(struct link *link, const Ipc__Settings *set,
+	    pid_t pid, bool is_sandboxed, const struct spawn *sp);
 
 #endif

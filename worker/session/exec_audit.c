@@ -1,4 +1,4 @@
-#include "worker/session/told.h"
+#include "worker/session/exec_audit.h"
 
 #include <sys/stat.h>
 
@@ -54,7 +54,7 @@ take_arguments(char *const *argv, size_t *n_out)
 }
 
 bool
-told_fits(char *const *argv)
+exec_audit_fits(char *const *argv)
 {
 	size_t	 n;
 
@@ -62,7 +62,7 @@ told_fits(char *const *argv)
 }
 
 void
-told_start(struct link *link, const Ipc__Settings *set, pid_t pid,
+exec_audit_start(struct link *link, const Ipc__Settings *set, pid_t pid,
     bool is_sandboxed, const struct spawn *sp)
 {
 	Ipc__Command	 out = IPC__COMMAND__INIT;
