@@ -14,8 +14,10 @@
 
 #include "common/buf.h"
 
-#define ASCIICAST_STREAMS	2	/* of one process: standard output and error */
-#define ASCIICAST_END_MAX	256	/* bytes of asciicast_cut(), with such a reason */
+/* Of one process: standard output and error. */
+#define ASCIICAST_STREAMS	2
+/* Bytes of asciicast_cut(), with a reason as long as any. */
+#define ASCIICAST_END_MAX	256
 
 /* One process.  Embedded; all zero but for who it is. */
 struct asciicast {
