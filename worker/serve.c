@@ -8,7 +8,7 @@
 #include "common/log.h"
 #include "worker/conn/conn.h"
 #include "worker/proc/proc.h"
-#include "worker/rpc/files.h"
+#include "worker/rpc/fsjobs.h"
 #include "worker/rpc/http.h"
 #include "worker/rpc/rpc.h"
 #include "worker/rpc/start.h"
@@ -217,7 +217,7 @@ static void
 serve_on_conn_end(struct session *s)
 {
 	rpc_cancel_all(s);
-	files_on_conn_end(s);
+	fsjobs_on_conn_end(s);
 	http_on_conn_end(s);
 }
 
@@ -226,7 +226,7 @@ serve_on_holder(void *arg)
 {
 	struct session	*s = arg;
 
-	files_holder_changed(s);
+	fsjobs_holder_changed(s);
 	start_go_on(s);
 }
 
@@ -240,14 +240,14 @@ static void
 serve_on_room(struct session *s)
 {
 	http_unhold(s);
-	files_unhold(s);
+	fsjobs_unhold(s);
 }
 
 static void
 serve_on_fini(struct session *s)
 {
 	http_free(s);
-	files_free(s);
+	fsjobs_free(s);
 }
 
 const struct session_events	 serve_session_events = {
@@ -259,7 +259,7 @@ const struct session_events	 serve_session_events = {
 	.on_room = serve_on_room,
 	.is_helper = http_has,
 	.on_helper_exit = http_reaped,
-	.is_busy = files_running,
+	.is_busy = fsjobs_running,
 	.on_end = operator_on_session_end,
 	.on_fini = serve_on_fini,
 };

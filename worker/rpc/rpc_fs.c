@@ -10,7 +10,7 @@
 #include "common/json/uri.h"
 #include "common/json/utf8.h"
 #include "common/limit.h"
-#include "worker/rpc/files.h"
+#include "worker/rpc/fsjobs.h"
 #include "worker/rpc/sandbox.h"
 #include "worker/sandbox/holder.h"
 
@@ -328,7 +328,7 @@ take_mode(struct rpc_req *req, struct fsop *op, const struct param_u64 *mode)
 /* Find the view that the sandbox asks for, and run. */
 static void
 run(struct session *s, struct rpc_req *req, struct fsop *op,
-    uint32_t sandbox, bool writes, files_done_fn *done)
+    uint32_t sandbox, bool writes, fsjobs_done_fn *done)
 {
 	struct holder	*view = NULL;
 
@@ -339,13 +339,13 @@ run(struct session *s, struct rpc_req *req, struct fsop *op,
 	if (!writes && holders_made(s->holders, op->path, strlen(op->path)))
 		rpc_error(req, ERR_NOT_FOUND, strerror(ENOENT));
 	else
-		files_run(s, req, op, view, NULL, done, NULL);
+		fsjobs_run(s, req, op, view, NULL, done, NULL);
 }
 
 /* What needs nothing but a path. */
 static void
 run_path(struct session *s, struct rpc_req *req, void *params,
-    enum fsop_kind kind, files_done_fn *done)
+    enum fsop_kind kind, fsjobs_done_fn *done)
 {
 	struct fs_path_params	*p = params;
 	struct fsop		 op;
@@ -623,7 +623,7 @@ rpc_fs_open(struct session *s, struct rpc_req *req, void *params,
 		return;
 	}
 	h->writes = op.replace;
-	files_run(s, req, &op, view, h, done_open, h);
+	fsjobs_run(s, req, &op, view, h, done_open, h);
 }
 
 /* The handle, or NULL: that there is none is answered. */
@@ -662,7 +662,7 @@ rpc_fs_readblock(struct session *s, struct rpc_req *req, void *params,
 	op.fd = h->fd;
 	op.offset = p->offset.n;
 	op.len = p->len.n;
-	files_run(s, req, &op, NULL, h, done_block, NULL);
+	fsjobs_run(s, req, &op, NULL, h, done_block, NULL);
 }
 
 void
@@ -694,7 +694,7 @@ rpc_fs_writeblock(struct session *s, struct rpc_req *req, void *params,
 	op.offset = p->offset.n;
 	op.data = p->chunk.s;
 	op.len = p->chunk.len;
-	files_run(s, req, &op, NULL, h, done_ok, NULL);
+	fsjobs_run(s, req, &op, NULL, h, done_ok, NULL);
 }
 
 void

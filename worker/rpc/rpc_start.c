@@ -14,7 +14,7 @@
 #include "worker/fs/lookup.h"
 #include "worker/proc/envp.h"
 #include "worker/proc/proc.h"
-#include "worker/rpc/files.h"
+#include "worker/rpc/fsjobs.h"
 #include "worker/rpc/sandbox.h"
 #include "worker/rpc/start.h"
 #include "worker/sandbox/enforce.h"
@@ -308,7 +308,7 @@ look(struct session *s, struct rpc_req *req, struct start *st,
 	snprintf(op.path, sizeof(op.path), "%s", path);
 	st->looked = st->looking = true;
 	TAILQ_INSERT_TAIL(&s->starts, st, entry);
-	files_run(s, req, &op, NULL, NULL, on_looked, st);
+	fsjobs_run(s, req, &op, NULL, NULL, on_looked, st);
 }
 
 /* Everything is said: wait for what it needs, or start it. Takes st. */

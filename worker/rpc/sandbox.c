@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "worker/rpc/files.h"
+#include "worker/rpc/fsjobs.h"
 #include "worker/rpc/start.h"
 #include "worker/sandbox/holder.h"
 

@@ -53,7 +53,7 @@ enum session_phase { PHASE_NEW, PHASE_ATTACHED, PHASE_READY };
 
 struct sockmark;
 struct conn;
-struct files;
+struct fsjobs;
 struct holders;
 struct http;
 struct link;
@@ -110,7 +110,7 @@ struct session {
 	struct rpc_req_list	 waiting;	/* answered later */
 	unsigned		 nwaiting;
 	struct start_list	 starts;	/* wait for their sandbox */
-	struct files		*files;		/* made when needed, both */
+	struct fsjobs	*fsjobs;		/* made when needed, both */
 	struct holders		*holders;
 	struct sockmark		*sockmark;		/* made when needed */
 

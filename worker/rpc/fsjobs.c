@@ -1,4 +1,4 @@
-#include "worker/rpc/files.h"
+#include "worker/rpc/fsjobs.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ struct job {
 	struct rpc_req		*req;		/* kept */
 	struct holder		*holder;
 	struct handle		*handle;	/* or NULL */
-	files_done_fn		*done;
+	fsjobs_done_fn		*done;
 	void			*arg;
 	struct fsop		 op;		/* data: a copy, or NULL and */
 	int			 data;		/* a file in memory, or -1 */
@@ -37,7 +37,7 @@ struct job {
 	struct fsagent_answer	 answer;
 };
 
-struct files {
+struct fsjobs {
 	struct map		 handles;
 	TAILQ_HEAD(, job)	 jobs;		/* oldest first */
 	unsigned		 njobs, running;
@@ -69,13 +69,13 @@ on_retry(void *arg)
 static void
 on_behind(void *arg)
 {
-	struct files	*f = arg;
+	struct fsjobs	*f = arg;
 
 	writeback_flush(&f->writeback);
 }
 
 static void
-free_events(struct files *f)
+free_events(struct fsjobs *f)
 {
 	timer_stop(&f->retry_ev);
 	timer_stop(&f->writeback_ev);
@@ -83,17 +83,17 @@ free_events(struct files *f)
 
 /* The time begins with the first, or one after the other would put it off. */
 static void
-leave_behind(struct files *f, struct fsop_result *r)
+leave_behind(struct fsjobs *f, struct fsop_result *r)
 {
 	if (r->writeback != -1 && f->writeback.n == 0)
 		timer_set(&f->writeback_ev, WRITEBACK_MS);
 	writeback_add(&f->writeback, &r->writeback);
 }
 
-static struct files *
+static struct fsjobs *
 get(struct session *s)
 {
-	struct files	*f = s->files;
+	struct fsjobs	*f = s->fsjobs;
 
 	if (f != NULL)
 		return f;
@@ -104,7 +104,7 @@ get(struct session *s)
 	map_init(&f->handles);
 	TAILQ_INIT(&f->jobs);
 	TAILQ_INIT(&f->asking);
-	s->files = f;
+	s->fsjobs = f;
 	return f;
 }
 
@@ -128,7 +128,7 @@ handle_release(struct handle *h)
 static bool
 may_take(const struct job *j)
 {
-	const struct files	*f = j->session->files;
+	const struct fsjobs	*f = j->session->fsjobs;
 	const struct conn	*c = j->session->conn;
 
 	if (c == NULL)
@@ -140,7 +140,7 @@ may_take(const struct job *j)
 }
 
 static void
-listen_again(struct files *f)
+listen_again(struct fsjobs *f)
 {
 	struct job	*j;
 
@@ -155,16 +155,16 @@ listen_again(struct files *f)
 }
 
 void
-files_unhold(struct session *s)
+fsjobs_unhold(struct session *s)
 {
-	if (s->files != NULL)
-		listen_again(s->files);
+	if (s->fsjobs != NULL)
+		listen_again(s->fsjobs);
 }
 
 static void
 job_free(struct job *j)
 {
-	struct files	*f = j->session->files;
+	struct fsjobs	*f = j->session->fsjobs;
 
 	TAILQ_REMOVE(&f->jobs, j, entry);
 	f->njobs--;
@@ -197,7 +197,7 @@ answer(struct job *j)
 	struct fsop_result	 r = j->answer.r;
 	struct fsop		 op = j->op;
 	struct handle		*h = j->handle;
-	files_done_fn		*done = j->done;
+	fsjobs_done_fn		*done = j->done;
 	void			*arg = j->arg;
 
 	/* The answer may end the connection, and the job with it. */
@@ -243,7 +243,7 @@ static void
 on_wish(struct job *j)
 {
 	struct session	*s = j->session;
-	struct files	*f = s->files;
+	struct fsjobs	*f = s->fsjobs;
 
 	f->holds -= j->holds;
 	j->holds = 0;
@@ -258,7 +258,7 @@ static void
 on_answer(void *arg)
 {
 	struct job	*j = arg;
-	struct files	*f = j->session->files;
+	struct fsjobs	*f = j->session->fsjobs;
 
 	if (!may_take(j)) {
 		io_stop(&j->ev);
@@ -292,7 +292,7 @@ fail(struct job *j, int error, enum fsop_why why)
 
 /* Whether an older job of the same handle is not done yet. */
 static bool
-has_to_wait(const struct files *f, const struct job *j)
+has_to_wait(const struct fsjobs *f, const struct job *j)
 {
 	const struct job	*other;
 
@@ -308,7 +308,7 @@ has_to_wait(const struct files *f, const struct job *j)
 }
 
 static void
-retry_in(struct files *f, uint64_t ms)
+retry_in(struct fsjobs *f, uint64_t ms)
 {
 
 	timer_set(&f->retry_ev, ms);
@@ -319,7 +319,7 @@ retry_in(struct files *f, uint64_t ms)
  * not answer, say, do not count among the others, or soon nothing would go on.
  */
 static bool
-may_start(struct files *f)
+may_start(struct fsjobs *f)
 {
 	const struct job	*j;
 	uint64_t		 now = clock_ms();
@@ -338,7 +338,7 @@ may_start(struct files *f)
 
 /* Bytes allowed to those that hang, as above. */
 static uint64_t
-held_by_stuck(const struct files *f)
+held_by_stuck(const struct fsjobs *f)
 {
 	const struct job	*j;
 	uint64_t		 now = clock_ms(), n = 0;
@@ -351,7 +351,7 @@ held_by_stuck(const struct files *f)
 }
 
 static bool
-may_hold(struct files *f, uint64_t more)
+may_hold(struct fsjobs *f, uint64_t more)
 {
 	if (f->holds + more <= LIMIT_FILE_HELD)
 		return true;
@@ -366,7 +366,7 @@ may_hold(struct files *f, uint64_t more)
 static void
 let_hold(struct session *s)
 {
-	struct files	*f = s->files;
+	struct fsjobs	*f = s->fsjobs;
 	struct job	*j;
 
 	while ((j = TAILQ_FIRST(&f->asking)) != NULL &&
@@ -384,7 +384,7 @@ let_hold(struct session *s)
 static int
 start_job(struct job *j)
 {
-	struct files	*f = j->session->files;
+	struct fsjobs	*f = j->session->fsjobs;
 
 	if (holder_state(j->holder) == HOLDER_FAILED) {
 		fail(j, 0, FSWHY_NO_SANDBOX);
@@ -425,7 +425,7 @@ start_job(struct job *j)
 static void
 start_jobs(struct session *s)
 {
-	struct files	*f = s->files;
+	struct fsjobs	*f = s->fsjobs;
 	struct job	*j;
 
  again:
@@ -440,15 +440,15 @@ start_jobs(struct session *s)
 }
 
 bool
-files_running(const struct session *s)
+fsjobs_running(const struct session *s)
 {
-	return s->files != NULL && s->files->running > 0;
+	return s->fsjobs != NULL && s->fsjobs->running > 0;
 }
 
 void
-files_holder_changed(struct session *s)
+fsjobs_holder_changed(struct session *s)
 {
-	if (s->files != NULL)
+	if (s->fsjobs != NULL)
 		start_jobs(s);
 }
 
@@ -489,14 +489,14 @@ job_new(struct session *s, const struct fsop *op)
 
 static void
 run_elsewhere(struct session *s, struct rpc_req *req, const struct fsop *op,
-    struct holder *view, struct handle *h, files_done_fn *done, void *arg)
+    struct holder *view, struct handle *h, fsjobs_done_fn *done, void *arg)
 {
 	struct fsop_result	 r;
 	struct job		*j = NULL;
 
 	fsop_result_init(&r);
-	if (s->files->njobs >= LIMIT_FILE_WAITING || (op->data != NULL &&
-	    s->files->data + op->len > LIMIT_FILE_DATA)) {
+	if (s->fsjobs->njobs >= LIMIT_FILE_WAITING || (op->data != NULL &&
+	    s->fsjobs->data + op->len > LIMIT_FILE_DATA)) {
 		r.why = FSWHY_BUSY;
 		done(req, op, &r, arg);
 		return;
@@ -512,9 +512,9 @@ run_elsewhere(struct session *s, struct rpc_req *req, const struct fsop *op,
 	j->handle = h;
 	j->done = done;
 	j->arg = arg;
-	TAILQ_INSERT_TAIL(&s->files->jobs, j, entry);
-	s->files->njobs++;
-	s->files->data += j->data_len = op->data != NULL ? op->len : 0;
+	TAILQ_INSERT_TAIL(&s->fsjobs->jobs, j, entry);
+	s->fsjobs->njobs++;
+	s->fsjobs->data += j->data_len = op->data != NULL ? op->len : 0;
 	if (h != NULL)
 		h->jobs++;
 	if ((j->req = rpc_keep(req, cancel_job, j)) == NULL) {
@@ -526,8 +526,8 @@ run_elsewhere(struct session *s, struct rpc_req *req, const struct fsop *op,
 }
 
 void
-files_run(struct session *s, struct rpc_req *req, const struct fsop *op,
-    struct holder *view, struct handle *h, files_done_fn *done, void *arg)
+fsjobs_run(struct session *s, struct rpc_req *req, const struct fsop *op,
+    struct holder *view, struct handle *h, fsjobs_done_fn *done, void *arg)
 {
 	static const struct fsop_how	 quick = { .bounded = true,
 		.max_out = LIMIT_FILE_QUICK, .hup = -1 };
@@ -549,7 +549,7 @@ files_run(struct session *s, struct rpc_req *req, const struct fsop *op,
 		run_elsewhere(s, req, op, NULL, h, done, arg);
 	else
 		done(req, op, &r, arg);
-	leave_behind(s->files, &r);
+	leave_behind(s->fsjobs, &r);
 	fsop_result_fini(&r);
 }
 
@@ -558,14 +558,14 @@ files_run(struct session *s, struct rpc_req *req, const struct fsop *op,
 struct handle *
 handle_find(struct session *s, const char *id, size_t len)
 {
-	return s->files == NULL ? NULL :
-	    map_find(&s->files->handles, id, len);
+	return s->fsjobs == NULL ? NULL :
+	    map_find(&s->fsjobs->handles, id, len);
 }
 
 struct handle *
 handle_add(struct session *s, const char *id, size_t len)
 {
-	struct files	*f;
+	struct fsjobs	*f;
 	struct handle	*h;
 
 	assert(len <= HANDLE_ID_MAX);
@@ -594,16 +594,16 @@ handle_add(struct session *s, const char *id, size_t len)
 void
 handle_close(struct session *s, struct handle *h)
 {
-	map_del(&s->files->handles, &h->node);
+	map_del(&s->fsjobs->handles, &h->node);
 	h->closed = true;
 	h->jobs++;
 	handle_release(h);
 }
 
 void
-files_on_conn_end(struct session *s)
+fsjobs_on_conn_end(struct session *s)
 {
-	struct files	*f = s->files;
+	struct fsjobs	*f = s->fsjobs;
 	struct handle	*h;
 
 	while (f != NULL && (h = map_any(&f->handles)) != NULL)
@@ -611,16 +611,16 @@ files_on_conn_end(struct session *s)
 }
 
 void
-files_free(struct session *s)
+fsjobs_free(struct session *s)
 {
-	struct files	*f = s->files;
+	struct fsjobs	*f = s->fsjobs;
 
 	if (f == NULL)
 		return;
-	files_on_conn_end(s);
+	fsjobs_on_conn_end(s);
 	map_fini(&f->handles);
 	writeback_flush(&f->writeback);
 	free_events(f);
 	free(f);
-	s->files = NULL;
+	s->fsjobs = NULL;
 }

@@ -2,8 +2,8 @@
  * The files side of a session: operations under way, in the worker or in
  * agents (worker/fs/fsagent.h), and the open handles of a connection.
  */
-#ifndef WORKER_RPC_FILES_H
-#define WORKER_RPC_FILES_H
+#ifndef WORKER_RPC_FSJOBS_H
+#define WORKER_RPC_FSJOBS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ struct handle {
  * An operation is over: answer its request.  arg as given; r is freed by the
  * caller.
  */
-typedef void	 files_done_fn(struct rpc_req *req, const struct fsop *op,
+typedef void	 fsjobs_done_fn(struct rpc_req *req, const struct fsop *op,
 		    struct fsop_result *r, void *arg);
 
 /*
@@ -44,18 +44,18 @@ typedef void	 files_done_fn(struct rpc_req *req, const struct fsop *op,
  * operations of one handle keep their order.  done is always called: with
  * req NULL when there is nobody to answer any more.
  */
-void	 files_run(struct session *s, struct rpc_req *req,
+void	 fsjobs_run(struct session *s, struct rpc_req *req,
 	    const struct fsop *op, struct holder *view, struct handle *h,
-	    files_done_fn *done, void *arg);
+	    fsjobs_done_fn *done, void *arg);
 
 /* Whether agents are at work. */
-bool	 files_running(const struct session *s);
+bool	 fsjobs_running(const struct session *s);
 
 /* A holder became ready or failed: go on with what waits for it. */
-void	 files_holder_changed(struct session *s);
+void	 fsjobs_holder_changed(struct session *s);
 
 /* There may be room for answers again. */
-void	 files_unhold(struct session *s);
+void	 fsjobs_unhold(struct session *s);
 
 /*
  * Handles: of the connection, under ids of at most HANDLE_ID_MAX bytes.
@@ -66,9 +66,9 @@ struct handle	*handle_add(struct session *s, const char *id, size_t len);
 void	 handle_close(struct session *s, struct handle *h);
 
 /* The connection is over, after rpc_cancel_all(): its handles with it. */
-void	 files_on_conn_end(struct session *s);
+void	 fsjobs_on_conn_end(struct session *s);
 
 /* All of it, at the end. */
-void	 files_free(struct session *s);
+void	 fsjobs_free(struct session *s);
 
 #endif
