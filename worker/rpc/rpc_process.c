@@ -12,8 +12,8 @@
 #include "common/signals.h"
 #include "worker/proc/envp.h"
 #include "worker/proc/proc.h"
+#include "worker/rpc/procread.h"
 #include "worker/rpc/start.h"
-#include "worker/rpc/waiter.h"
 
 static struct proc *
 find_proc(struct session *s, const struct param_text *id)

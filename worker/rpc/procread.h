@@ -2,8 +2,8 @@
  * Reads of a process's retained output (spec/protocol.md section 5.3), and
  * those that wait until there is something to tell.
  */
-#ifndef WORKER_RPC_WAITER_H
-#define WORKER_RPC_WAITER_H
+#ifndef WORKER_RPC_PROCREAD_H
+#define WORKER_RPC_PROCREAD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* What a process is asked for: its retained output, now or later. */
-#include "worker/rpc/waiter.h"
+#include "worker/rpc/procread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "worker/rpc/rpc.h"
 #include "worker/session/notify.h"
 
-struct waiter {
+struct procread {
 	struct sink		 sink;
 	struct proc		*proc;
 	struct rpc_req		*req;
@@ -23,7 +23,7 @@ struct waiter {
 };
 
 static void
-waiter_free(struct waiter *w)
+procread_free(struct procread *w)
 {
 	if (w->sink.sinks != NULL)
 		sink_remove(&w->sink);
@@ -32,9 +32,9 @@ waiter_free(struct waiter *w)
 }
 
 static void
-waiter_cancel(struct rpc_req *req)
+procread_cancel(struct rpc_req *req)
 {
-	waiter_free(req->waiter);
+	procread_free(req->waiter);
 }
 
 /* Whether a read has something to tell (spec section 5.3). */
@@ -284,64 +284,64 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 }
 
 static void
-waiter_answer(struct waiter *w)
+procread_answer(struct procread *w)
 {
 	struct proc		*p = w->proc;
 	struct rpc_req		*req = w->req;
 	struct proc_read	 r = w->read;
 
-	waiter_free(w);
+	procread_free(w);
 	answer_read(p, req, &r);
 }
 
 static void
-waiter_on_timeout(void *arg)
+procread_on_timeout(void *arg)
 {
-	waiter_answer(arg);
+	procread_answer(arg);
 }
 
 /* Answer it if that has something to tell. */
 static void
-waiter_look(struct waiter *w)
+procread_look(struct procread *w)
 {
 	if (read_is_ready(w->proc, &w->read))
-		waiter_answer(w);
+		procread_answer(w);
 }
 
 static void
-waiter_on_output(struct sink *k, const struct output *o)
+procread_on_output(struct sink *k, const struct output *o)
 {
 	(void)o;
-	waiter_look((struct waiter *)k);
+	procread_look((struct procread *)k);
 }
 
 static void
-waiter_on_event(struct sink *k)
+procread_on_event(struct sink *k)
 {
-	waiter_look((struct waiter *)k);
+	procread_look((struct procread *)k);
 }
 
 static void
-waiter_on_gone(struct sink *k)
+procread_on_gone(struct sink *k)
 {
-	struct waiter	*w = (struct waiter *)k;
+	struct procread	*w = (struct procread *)k;
 	struct rpc_req	*req = w->req;
 
-	waiter_free(w);
+	procread_free(w);
 	rpc_error(req, ERR_UNKNOWN_PROCESS, NULL);
 }
 
 static const struct sink_ops	 waiter_ops = {
-	.on_output = waiter_on_output,
-	.on_exit = waiter_on_event,
-	.on_close = waiter_on_event,
-	.on_gone = waiter_on_gone,
+	.on_output = procread_on_output,
+	.on_exit = procread_on_event,
+	.on_close = procread_on_event,
+	.on_gone = procread_on_gone,
 };
 
 void
 proc_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 {
-	struct waiter	*w;
+	struct procread	*w;
 
 	retain_ack(&p->retain, r->after_seq);
 	if (r->wait_ms == 0 || read_is_ready(p, r)) {
@@ -355,8 +355,8 @@ proc_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	w->proc = p;
 	w->read = *r;
 	sink_add(&p->sinks, &w->sink, &waiter_ops);
-	timer_init(&w->timer_ev, p->procs->env->base, waiter_on_timeout, w);
+	timer_init(&w->timer_ev, p->procs->env->base, procread_on_timeout, w);
 	timer_set(&w->timer_ev, r->wait_ms);
-	if ((w->req = rpc_keep(req, waiter_cancel, w)) == NULL)
-		waiter_free(w);
+	if ((w->req = rpc_keep(req, procread_cancel, w)) == NULL)
+		procread_free(w);
 }
