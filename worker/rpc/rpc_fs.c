@@ -11,7 +11,7 @@
 #include "common/json/utf8.h"
 #include "common/limit.h"
 #include "worker/rpc/fsjobs.h"
-#include "worker/rpc/sandbox.h"
+#include "worker/rpc/rpc_sandbox.h"
 #include "worker/sandbox/holder.h"
 
 #define URI_MAX		(3 * PATH_MAX + 8)
@@ -332,8 +332,8 @@ run(struct session *s, struct rpc_req *req, struct fsop *op,
 {
 	struct holder	*view = NULL;
 
-	if (sandbox_applies(s, sandbox) && sandbox_nsset(s, req, sandbox,
-	    writes, &view) == -1)
+	if (rpc_sandbox_applies(s, sandbox) && rpc_sandbox_nsset(s, req,
+	    sandbox, writes, &view) == -1)
 		return;
 	op->is_confined = view != NULL;
 	if (!writes && holders_made(s->holders, op->path, strlen(op->path)))
@@ -609,8 +609,8 @@ rpc_fs_open(struct session *s, struct rpc_req *req, void *params,
 		    "handleId has at most %d bytes", HANDLE_ID_MAX);
 		return;
 	}
-	if (sandbox_applies(s, p->sandbox) && sandbox_nsset(s, req, p->sandbox,
-	    op.replace, &view) == -1)
+	if (rpc_sandbox_applies(s, p->sandbox) && rpc_sandbox_nsset(s, req,
+	    p->sandbox, op.replace, &view) == -1)
 		return;
 	if ((h = handle_add(s, p->handle_id.s, p->handle_id.len)) == NULL) {
 		if (errno == EEXIST)

@@ -15,7 +15,7 @@
 #include "worker/proc/envp.h"
 #include "worker/proc/proc.h"
 #include "worker/rpc/fsjobs.h"
-#include "worker/rpc/sandbox.h"
+#include "worker/rpc/rpc_sandbox.h"
 #include "worker/rpc/start.h"
 #include "worker/sandbox/enforce.h"
 #include "worker/sandbox/holder.h"
@@ -401,7 +401,7 @@ find_view(struct session *s, struct rpc_req *req, uint32_t sandbox,
 	struct plan	 plan;
 	int		 rv = 0;
 
-	if (sandbox_plan(s, req, sandbox, st->cwd,
+	if (rpc_sandbox_plan(s, req, sandbox, st->cwd,
 	    envp_get(st->envp, "TMPDIR"), &plan) == -1)
 		return -1;
 	st->sandboxed = true;
@@ -491,7 +491,7 @@ rpc_process_start(struct session *s, struct rpc_req *req, void *params,
 			why = "too many processes run in this session";
 		}
 	}
-	if (why == NULL && (!sandbox_applies(s, p->sandbox) ||
+	if (why == NULL && (!rpc_sandbox_applies(s, p->sandbox) ||
 	    find_view(s, req, p->sandbox, st) == 0)) {
 		go(s, req, st);
 		return;

@@ -1,4 +1,4 @@
-#include "worker/rpc/sandbox.h"
+#include "worker/rpc/rpc_sandbox.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "worker/sandbox/holder.h"
 
 bool
-sandbox_applies(const struct session *s, uint32_t tok)
+rpc_sandbox_applies(const struct session *s, uint32_t tok)
 {
 	return tok != 0 || s->env.set.sandbox != 0;
 }
@@ -44,7 +44,7 @@ plan_default(const struct session *s, struct plan_context *ctx,
 }
 
 int
-sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
+rpc_sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
     const char *cwd, const char *tmpdir, struct plan *plan)
 {
 	struct plan_context	 ctx;
@@ -62,14 +62,14 @@ sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
 }
 
 int
-sandbox_nsset(struct session *s, struct rpc_req *req, uint32_t tok,
+rpc_sandbox_nsset(struct session *s, struct rpc_req *req, uint32_t tok,
     bool writes, struct holder **view_out)
 {
 	struct plan	 plan;
 	int		 rv = 0;
 
 	*view_out = NULL;
-	if (sandbox_plan(s, req, tok, NULL, getenv("TMPDIR"),
+	if (rpc_sandbox_plan(s, req, tok, NULL, getenv("TMPDIR"),
 	    &plan) == -1)
 		return -1;
 	if (!plan.reads_all || (writes && !plan.writes_all)) {
