@@ -20,11 +20,11 @@
 #include "master/accept/passed.h"
 #include "master/auth/allow.h"
 #include "master/auth/auth_options.h"
+#include "master/cmdline.h"
 #include "master/logs/logto.h"
 #include "master/logs/notify.h"
 #include "master/master.h"
 #include "master/remote/remote.h"
-#include "master/setup.h"
 #include "master/validate.h"
 
 #define WORKER		"execsrv-worker"
@@ -36,7 +36,7 @@
 #define EXIT_CONFIG	78	/* EX_CONFIG of sysexits.h(3) */
 
 struct options {
-	struct setup	 setup;
+	struct cmdline	 cmdline;
 	const char	*client;	/* whom -T is about */
 	bool		 test;
 	bool		 print;
@@ -122,7 +122,7 @@ take_notify(struct master *m, int last)
 static void
 take_option(struct options *o, int opt)
 {
-	struct setup	*s = &o->setup;
+	struct cmdline	*s = &o->cmdline;
 	int		 r = 0;
 
 	switch (opt) {
@@ -133,10 +133,10 @@ take_option(struct options *o, int opt)
 		s->foreground = true;
 		break;
 	case 'f':
-		r = setup_take_file(s, optarg);
+		r = cmdline_take_file(s, optarg);
 		break;
 	case 'o':
-		r = setup_take_option(s, optarg);
+		r = cmdline_take_option(s, optarg);
 		break;
 	case 't':
 		o->test = true;
@@ -145,7 +145,7 @@ take_option(struct options *o, int opt)
 		o->print = true;
 		break;
 	case OPT_LISTEN:
-		r = setup_take_listen(s, optarg);
+		r = cmdline_take_listen(s, optarg);
 		break;
 	case OPT_NOTIFY_FD:
 		o->notify_fd = take_number(optarg);
@@ -183,7 +183,7 @@ read_options(int argc, char **argv, struct options *o)
 	exits = getenv("CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE");
 	if (exits != NULL && exits[0] != '\0' && strcmp(exits, "0") != 0 &&
 	    strcmp(exits, "false") != 0)
-		o->setup.remote.exit_on_stdin = true;
+		o->cmdline.remote.exit_on_stdin = true;
 }
 
 static void
@@ -192,13 +192,13 @@ read_settings(struct master *m, struct options *o)
 	struct conf_error	 e;
 	int			 r;
 
-	if (setup_find_default(&o->setup) == -1)
+	if (cmdline_find_default(&o->cmdline) == -1)
 		fatal("settings");
-	m->setup = &o->setup;
-	if ((r = setup_load(&o->setup, &m->conf, &e)) != SETUP_OK)
-		complain(&e, r == SETUP_BAD_USE ? EXIT_USAGE : EXIT_CONFIG);
-	if (setup_has_stdio(&m->conf) + (o->command != NULL) +
-	    setup_reads_stdin(&m->conf) > 1) {
+	m->cmdline = &o->cmdline;
+	if ((r = cmdline_load(&o->cmdline, &m->conf, &e)) != CMDLINE_OK)
+		complain(&e, r == CMDLINE_BAD_USE ? EXIT_USAGE : EXIT_CONFIG);
+	if (cmdline_has_stdio(&m->conf) + (o->command != NULL) +
+	    cmdline_reads_stdin(&m->conf) > 1) {
 		fputs("execsrvd: standard input can be one thing only: a "
 		    "session, credentials, the command's\n", stderr);
 		exit(EXIT_USAGE);
@@ -324,7 +324,7 @@ without_server(const struct conf *c, const struct options *o, size_t npassed)
 		allow_warn(c, stderr);
 	if (o->test || o->print)
 		return 0;
-	if (npassed != 0 || setup_has_doors(c))
+	if (npassed != 0 || cmdline_has_doors(c))
 		return -1;
 	fputs("execsrvd: nothing to listen on: give --listen or --remote, "
 	    "or Listen or Uplink in the configuration file\n", stderr);
@@ -337,10 +337,10 @@ without_server(const struct conf *c, const struct options *o, size_t npassed)
  * waits for its address and ends it by its pid.
  */
 static bool
-goes_to_background(const struct conf *c, const struct setup *s)
+goes_to_background(const struct conf *c, const struct cmdline *s)
 {
 	return !c->foreground && s->nlisten == 0 && s->remote.url == NULL &&
-	    !setup_has_stdio(c) && !setup_reads_stdin(c);
+	    !cmdline_has_stdio(c) && !cmdline_reads_stdin(c);
 }
 
 int
@@ -365,7 +365,7 @@ main(int argc, char **argv)
 	if (cred_take_env(&env) == -1)
 		fatal("the credential in the environment");
 	if (argc > 1 && strcmp(argv[1], "forward") == 0) {
-		o.setup.remote.is_forward = true;
+		o.cmdline.remote.is_forward = true;
 		argc--;
 		argv++;
 	}
@@ -376,7 +376,7 @@ main(int argc, char **argv)
 	read_settings(&m, &o);
 	if ((status = without_server(&m.conf, &o, m.passed.n)) != -1) {
 		conf_fini(&m.conf);
-		setup_fini(&o.setup);
+		cmdline_fini(&o.cmdline);
 		cred_fini(&env);
 		passed_fini(&m.passed);
 		notify_free(&m.notify);
@@ -391,7 +391,7 @@ main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	program_find(WORKER, m.worker, sizeof(m.worker));
 	program_find(UPLINK_PROGRAM, m.uplink, sizeof(m.uplink));
-	if (o.command == NULL && goes_to_background(&m.conf, &o.setup)) {
+	if (o.command == NULL && goes_to_background(&m.conf, &o.cmdline)) {
 		ready = daemonize();
 		m.is_daemon = true;
 	}
@@ -400,7 +400,7 @@ main(int argc, char **argv)
 	if (master_init(&m, &env) == -1 ||
 	    remote_watch_stdin(&m, m.conf.exit_on_stdin) == -1) {
 		master_fini(&m);
-		setup_fini(&o.setup);
+		cmdline_fini(&o.cmdline);
 		cred_fini(&env);
 		return 1;
 	}
@@ -423,6 +423,6 @@ main(int argc, char **argv)
 	if (pid_file[0] != '\0')
 		unlink(pid_file);
 	free(pid_file);
-	setup_fini(&o.setup);
+	cmdline_fini(&o.cmdline);
 	return status;
 }

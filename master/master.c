@@ -28,6 +28,7 @@
 #include "master/auth/penalty.h"
 #include "master/auth/tokens.h"
 #include "master/child_msg.h"
+#include "master/cmdline.h"
 #include "master/ctl/ctl.h"
 #include "master/ctl/figures.h"
 #include "master/logs/audit.h"
@@ -38,7 +39,6 @@
 #include "master/remote/remote.h"
 #include "master/remote/remote_exec.h"
 #include "master/rundir.h"
-#include "master/setup.h"
 #include "master/workers/budget.h"
 #include "master/workers/child.h"
 #include "master/workers/fence.h"
@@ -125,8 +125,8 @@ open_doors(struct master *m)
 	unsigned		 n;
 	size_t			 i;
 
-	m->is_stdio = setup_has_stdio(&m->conf);
-	m->is_listen_given = m->setup->nlisten > 0;
+	m->is_stdio = cmdline_has_stdio(&m->conf);
+	m->is_listen_given = m->cmdline->nlisten > 0;
 	if (transcript_prepare(&m->conf, &e) == -1 ||
 	    (m->tokens = tokens_load(&m->conf, false, &e)) == NULL)
 		goto fail;

@@ -12,7 +12,7 @@ struct reloaded {
 };
 
 /*
- * Read the configuration again (master/setup.h).  New sessions get what it
+ * Read the configuration again (master/cmdline.h).  New sessions get what it
  * says, sessions and listeners that stay are not touched.  0 with *out, whose
  * buffer is the caller's; or -1 with the reason in e: nothing has changed.
  * Either way there is a line in the log.

@@ -41,7 +41,7 @@ struct notify;
 struct pool;
 struct remote;
 struct route;
-struct setup;
+struct cmdline;
 struct tokens;
 
 TAILQ_HEAD(listener_list, listener);
@@ -94,7 +94,7 @@ struct master {
 	const struct child_events *child_events;
 	struct event_base	*base;
 	struct conf		 conf;
-	const struct setup	*setup;		/* where that comes from */
+	const struct cmdline	*cmdline;	/* where that comes from */
 	struct policy		*policy;	/* the names in conf */
 	uint64_t	 sockmark;		/* master/auth/inside.h; or 0 */
 	char			*dir;		/* run directory */

@@ -1,4 +1,4 @@
-#include "master/setup.h"
+#include "master/cmdline.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #define NO_FILE		"none"	/* -f none: one of that name is ./none */
 
 int
-setup_take_file(struct setup *s, const char *path)
+cmdline_take_file(struct cmdline *s, const char *path)
 {
 	char	*folder;
 	int	 r;
@@ -41,7 +41,7 @@ is_folder(const char *path)
 }
 
 int
-setup_find_default(struct setup *s)
+cmdline_find_default(struct cmdline *s)
 {
 	const char	*config = getenv("XDG_CONFIG_HOME");
 	const char	*home = getenv("HOME");
@@ -74,19 +74,19 @@ add(char ***list, size_t *n, char *text)
 }
 
 int
-setup_take_option(struct setup *s, char *text)
+cmdline_take_option(struct cmdline *s, char *text)
 {
 	return add(&s->option, &s->noption, text);
 }
 
 int
-setup_take_listen(struct setup *s, char *url)
+cmdline_take_listen(struct cmdline *s, char *url)
 {
 	return add(&s->listen, &s->nlisten, url);
 }
 
 void
-setup_fini(struct setup *s)
+cmdline_fini(struct cmdline *s)
 {
 	free(s->default_file);
 	free(s->file);
@@ -96,7 +96,7 @@ setup_fini(struct setup *s)
 }
 
 bool
-setup_has_stdio(const struct conf *c)
+cmdline_has_stdio(const struct conf *c)
 {
 	size_t	 i;
 
@@ -107,13 +107,13 @@ setup_has_stdio(const struct conf *c)
 }
 
 bool
-setup_has_doors(const struct conf *c)
+cmdline_has_doors(const struct conf *c)
 {
 	return c->listen.n != 0 || c->nuplink != 0;
 }
 
 bool
-setup_reads_stdin(const struct conf *c)
+cmdline_reads_stdin(const struct conf *c)
 {
 	size_t	 i;
 
@@ -141,7 +141,7 @@ set_option(struct conf *c, const char *text, struct conf_error *e)
 }
 
 static int
-set_options(const struct setup *s, struct conf *c, struct conf_error *e)
+set_options(const struct cmdline *s, struct conf *c, struct conf_error *e)
 {
 	size_t	 i;
 
@@ -156,7 +156,7 @@ set_options(const struct setup *s, struct conf *c, struct conf_error *e)
 }
 
 static int
-read_file(const struct setup *s, struct conf *c, struct conf_error *e)
+read_file(const struct cmdline *s, struct conf *c, struct conf_error *e)
 {
 	if (s->file != NULL && strcmp(s->file, NO_FILE) == 0)
 		return 0;
@@ -168,7 +168,7 @@ read_file(const struct setup *s, struct conf *c, struct conf_error *e)
 
 /* What the command line names stands instead of all others. */
 static int
-set_listeners(const struct setup *s, struct conf *c, struct conf_error *e)
+set_listeners(const struct cmdline *s, struct conf *c, struct conf_error *e)
 {
 	size_t	 i;
 
@@ -183,32 +183,32 @@ set_listeners(const struct setup *s, struct conf *c, struct conf_error *e)
 
 /* On standard input there is nobody to show anything, as the reference says. */
 static int
-set_auth(const struct setup *s, struct conf *c, struct conf_error *e)
+set_auth(const struct cmdline *s, struct conf *c, struct conf_error *e)
 {
-	if (auth_options_any(&s->auth) && setup_has_stdio(c))
+	if (auth_options_any(&s->auth) && cmdline_has_stdio(c))
 		return conf_fail(e, "--ws-auth is not for stdio");
 	return auth_options_apply(&s->auth, c, e);
 }
 
 int
-setup_load(const struct setup *s, struct conf *c, struct conf_error *e)
+cmdline_load(const struct cmdline *s, struct conf *c, struct conf_error *e)
 {
-	int	 r = SETUP_BAD_CONF;
+	int	 r = CMDLINE_BAD_CONF;
 
 	if (conf_init(c) == -1)
 		return conf_fail(e, "%s", strerror(errno));
 	if (set_options(s, c, e) == -1 || read_file(s, c, e) == -1 ||
 	    set_listeners(s, c, e) == -1)
 		goto fail;
-	r = SETUP_BAD_USE;
+	r = CMDLINE_BAD_USE;
 	if (set_auth(s, c, e) == -1 ||
 	    remote_options_apply(&s->remote, c, e) == -1)
 		goto fail;
-	if (setup_has_stdio(c) && setup_reads_stdin(c)) {
+	if (cmdline_has_stdio(c) && cmdline_reads_stdin(c)) {
 		conf_fail(e, "standard input cannot be a session as well");
 		goto fail;
 	}
-	return SETUP_OK;
+	return CMDLINE_OK;
  fail:
 	conf_fini(c);
 	return r;

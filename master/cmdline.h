@@ -2,8 +2,8 @@
  * Where the settings come from: the command line and the file that it names.
  * Kept, as a reload asks both again.
  */
-#ifndef MASTER_SETUP_H
-#define MASTER_SETUP_H
+#ifndef MASTER_CMDLINE_H
+#define MASTER_CMDLINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "master/auth/auth_options.h"
 #include "master/remote/remote_options.h"
 
-struct setup {
+struct cmdline {
 	char			*file;		/* absolute, or NULL: */
 	char			*default_file;	/* if it exists; or NULL */
 	char			**option;	/* "Keyword=value" */
@@ -24,35 +24,35 @@ struct setup {
 	struct auth_options	 auth;
 };
 
-enum { SETUP_OK = 0, SETUP_BAD_CONF = -1, SETUP_BAD_USE = -2 };
+enum { CMDLINE_OK = 0, CMDLINE_BAD_CONF = -1, CMDLINE_BAD_USE = -2 };
 
 /* Take what a switch says.  0, or -1 with errno. */
-int	 setup_take_file(struct setup *s, const char *path);
-int	 setup_take_option(struct setup *s, char *text);
-int	 setup_take_listen(struct setup *s, char *url);
-void	 setup_fini(struct setup *s);
+int	 cmdline_take_file(struct cmdline *s, const char *path);
+int	 cmdline_take_option(struct cmdline *s, char *text);
+int	 cmdline_take_listen(struct cmdline *s, char *url);
+void	 cmdline_fini(struct cmdline *s);
 
 /*
  * What is read if no file is named, if it exists: for root the system's, for
  * others their own, $XDG_CONFIG_HOME/execsrv/execsrvd.conf (XDG Base Directory
  * Specification).  Once, while the environment is there.  0, or -1 with errno.
  */
-int	 setup_find_default(struct setup *s);
+int	 cmdline_find_default(struct cmdline *s);
 
 /*
- * The settings as command line and file have them now.  SETUP_OK, or why not,
+ * The settings as command line and file have them now.  CMDLINE_OK, or why not,
  * with the reason in e; then c holds nothing.
  */
-int	 setup_load(const struct setup *s, struct conf *c,
+int	 cmdline_load(const struct cmdline *s, struct conf *c,
 	    struct conf_error *e) __attribute__((warn_unused_result));
 
 /* Whether there is anywhere to be asked. */
-bool	 setup_has_doors(const struct conf *c);
+bool	 cmdline_has_doors(const struct conf *c);
 
 /* Whether one of the listeners is standard input and output. */
-bool	 setup_has_stdio(const struct conf *c);
+bool	 cmdline_has_stdio(const struct conf *c);
 
 /* Whether standard input has a use besides that. */
-bool	 setup_reads_stdin(const struct conf *c);
+bool	 cmdline_reads_stdin(const struct conf *c);
 
 #endif
