@@ -252,7 +252,7 @@ tell_ready(const struct master *m, int ready)
 		 * would be one of the protocol, or of our command.
 		 */
 		TAILQ_FOREACH(l, &m->listeners, entry)
-			if (m->is_stdio || m->beside.argv != NULL)
+			if (m->is_stdio || m->payload.argv != NULL)
 				log_info("listening on %s", l->url);
 			else if (strncmp(l->url, "ws://", 5) == 0)
 				printf("%s\n", l->url);
@@ -384,8 +384,8 @@ main(int argc, char **argv)
 	}
 	read_credential(&m);
 	log_set_level((enum log_level)m.conf.log_level);
-	m.beside.argv = o.command;
-	m.beside.mask = umask(022);
+	m.payload.argv = o.command;
+	m.payload.mask = umask(022);
 	signal(SIGPIPE, SIG_IGN);
 	/* A log that may grow no more is not the end of us. */
 	signal(SIGXFSZ, SIG_IGN);
@@ -411,7 +411,7 @@ main(int argc, char **argv)
 	tell_ready(&m, ready);
 	notify_status(m.notify, "Serving");
 	notify_ready(m.notify);
-	if (o.command != NULL && beside_start(&m.beside, &m.nofile) == -1) {
+	if (o.command != NULL && payload_start(&m.payload, &m.nofile) == -1) {
 		m.status = 1;
 		master_stop(&m, "no command");
 	}

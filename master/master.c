@@ -290,7 +290,7 @@ is_orphan(pid_t pid, void *arg)
 {
 	const struct master	*m = arg;
 
-	return (getpid() != 1 && m->beside.argv == NULL) ||
+	return (getpid() != 1 && m->payload.argv == NULL) ||
 	    ptree_is_marked(pid);
 }
 
@@ -310,7 +310,7 @@ static void
 on_exit_of(struct master *m, pid_t pid, int status, bool is_left_behind)
 {
 	struct child	*c;
-	char		 why[BESIDE_WHY];
+	char		 why[PAYLOAD_WHY];
 
 	if ((c = child_by_pid(m, pid)) != NULL)
 		child_on_exit(c, status);
@@ -320,7 +320,7 @@ on_exit_of(struct master *m, pid_t pid, int status, bool is_left_behind)
 	} else if (remote_on_exit(m, pid, status)) {
 		if (m->stopping)
 			master_on_child_gone(m);
-	} else if (beside_on_exit(&m->beside, pid, status, &m->status, why)) {
+	} else if (payload_on_exit(&m->payload, pid, status, &m->status, why)) {
 		if (m->stopping)
 			master_on_child_gone(m);
 		else
@@ -384,7 +384,7 @@ is_ours(pid_t pid, void *arg)
 	for (i = 0; i < m->nforeign; i++)
 		if (m->foreign[i] == pid)
 			return true;
-	return pool_has(m->pool, pid) || pid == m->beside.pid ||
+	return pool_has(m->pool, pid) || pid == m->payload.pid ||
 	    remote_has(m, pid) || child_by_pid(m, pid) != NULL;
 }
 
@@ -463,7 +463,7 @@ master_on_child_gone(struct master *m)
 	/* What the sessions said last is on its way. */
 	remote_stop_all(m);
 	if (remote_is_gone(m) && pool_is_gone(m->pool) &&
-	    m->beside.pid == 0 &&
+	    m->payload.pid == 0 &&
 	    m->orphan_passes >= ORPHAN_PASSES)
 		event_base_loopbreak(m->base);
 }
@@ -482,7 +482,7 @@ master_stop(struct master *m, const char *why)
 	notify_stopping(m->notify);
 	notify_status(m->notify, "Stopping: %s", why);
 	listen_close_all(m);
-	beside_stop(&m->beside, SIGTERM);
+	payload_stop(&m->payload, SIGTERM);
 	pool_stop(m->pool);
 	for (c = TAILQ_FIRST(&m->children); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, entry);
@@ -513,8 +513,8 @@ kill_rest(struct master *m)
 		pool_kill(m->pool);
 		killed = true;
 	}
-	if (m->beside.pid != 0) {
-		beside_stop(&m->beside, SIGKILL);
+	if (m->payload.pid != 0) {
+		payload_stop(&m->payload, SIGKILL);
 		killed = true;
 	}
 	master_kill_orphans(m);
@@ -544,10 +544,10 @@ is_reloadable(const struct master *m)
 static void
 end_or_reload(struct master *m, int sig)
 {
-	if (m->beside.pid != 0) {
+	if (m->payload.pid != 0) {
 		/* Near the end SIGHUP does not hurry it. */
 		if (m->stopping ? sig == SIGHUP :
-		    beside_signal(&m->beside, sig))
+		    payload_signal(&m->payload, sig))
 			return;
 		master_stop(m, strsignal(sig));
 	}

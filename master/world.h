@@ -21,7 +21,7 @@
 #include "master/accept/passed.h"
 #include "master/auth/idmap.h"
 #include "master/auth/peer.h"
-#include "master/beside.h"
+#include "master/payload.h"
 #include "master/remote/cred.h"
 #include "master/workers/reserve.h"
 
@@ -126,7 +126,7 @@ struct master {
 	char			 log_how[LOG_HOW_MAX];	/* for children */
 	struct logfile		*logfile;	/* NULL: LogTo is none */
 	struct audit		*audit;		/* NULL: AuditLog is none */
-	struct beside		 beside;
+	struct payload		 payload;
 	struct notify		*notify;	/* NULL: nobody wants to know */
 	struct remote_list	 remotes;
 	uid_t			 uplink_uid;

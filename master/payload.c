@@ -1,4 +1,4 @@
-#include "master/beside.h"
+#include "master/payload.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ give_terminal(pid_t group)
 }
 
 static void __attribute__((noreturn))
-run(const struct beside *b, const struct rlimit *nofile)
+run(const struct payload *b, const struct rlimit *nofile)
 {
 	sigset_t	 none;
 	int		 error;
@@ -46,7 +46,7 @@ run(const struct beside *b, const struct rlimit *nofile)
 }
 
 int
-beside_start(struct beside *b, const struct rlimit *nofile)
+payload_start(struct payload *b, const struct rlimit *nofile)
 {
 	b->has_terminal = isatty(STDIN_FILENO) &&
 	    tcgetpgrp(STDIN_FILENO) == getpgrp();
@@ -68,8 +68,8 @@ beside_start(struct beside *b, const struct rlimit *nofile)
 }
 
 bool
-beside_on_exit(struct beside *b, pid_t pid, int status, int *status_out,
-    char why[BESIDE_WHY])
+payload_on_exit(struct payload *b, pid_t pid, int status, int *status_out,
+    char why[PAYLOAD_WHY])
 {
 	if (b->pid == 0 || pid != b->pid)
 		return false;
@@ -78,11 +78,11 @@ beside_on_exit(struct beside *b, pid_t pid, int status, int *status_out,
 		give_terminal(getpgrp());
 	if (WIFSIGNALED(status)) {
 		*status_out = 128 + WTERMSIG(status);
-		snprintf(why, BESIDE_WHY, "the command was ended by signal %d",
+		snprintf(why, PAYLOAD_WHY, "the command was ended by signal %d",
 		    WTERMSIG(status));
 	} else {
 		*status_out = WEXITSTATUS(status);
-		snprintf(why, BESIDE_WHY, "the command ended with %d",
+		snprintf(why, PAYLOAD_WHY, "the command ended with %d",
 		    WEXITSTATUS(status));
 	}
 	return true;
@@ -90,17 +90,17 @@ beside_on_exit(struct beside *b, pid_t pid, int status, int *status_out,
 
 /* The group, as a terminal does: a shell does not pass signals on. */
 static void
-signal_group(const struct beside *b, int sig)
+signal_group(const struct payload *b, int sig)
 {
 	if (kill(-b->pid, sig) == -1 && kill(b->pid, sig) == -1)
 		log_debug("command: %s", strerror(errno));
 }
 
 bool
-beside_signal(struct beside *b, int sig)
+payload_signal(struct payload *b, int sig)
 {
 	if (sig != SIGHUP && b->was_told) {
-		beside_stop(b, SIGKILL);
+		payload_stop(b, SIGKILL);
 		return false;
 	}
 	/* To many a server SIGHUP does not mean to end. */
@@ -111,7 +111,7 @@ beside_signal(struct beside *b, int sig)
 }
 
 void
-beside_stop(const struct beside *b, int sig)
+payload_stop(const struct payload *b, int sig)
 {
 	if (b->pid != 0)
 		signal_group(b, sig);
