@@ -22,7 +22,7 @@
 #include "master/auth/auth_options.h"
 #include "master/cmdline.h"
 #include "master/logs/logto.h"
-#include "master/logs/notify.h"
+#include "master/logs/sdnotify.h"
 #include "master/master.h"
 #include "master/remote/remote.h"
 #include "master/validate.h"
@@ -115,7 +115,7 @@ take_notify(struct master *m, int last)
 	for (fd = STDERR_FILENO + 1; fd < last; fd++)
 		if (fd_cloexec(fd, 1) == -1 && errno != EBADF)
 			fatal("--notify-fd");
-	if (notify_take_fd(&m->notify, last) == -1)
+	if (sdnotify_take_fd(&m->sdnotify, last) == -1)
 		exit(EXIT_USAGE);
 }
 
@@ -245,7 +245,7 @@ tell_ready(const struct master *m, int ready)
 	int			 null;
 
 	TAILQ_FOREACH(l, &m->listeners, entry)
-		notify_listen(m->notify, l->url);
+		sdnotify_listen(m->sdnotify, l->url);
 	if (ready == -1) {
 		/*
 		 * Starters wait for this line, and only this.  With stdio it
@@ -359,7 +359,7 @@ main(int argc, char **argv)
 		fatal("/dev/null");
 	if (passed_take_env(&m.passed) == -1)
 		return 1;
-	m.notify = notify_take_env();
+	m.sdnotify = sdnotify_take_env();
 	if (sodium_init() == -1)
 		fatal("start");
 	if (cred_take_env(&env) == -1)
@@ -379,7 +379,7 @@ main(int argc, char **argv)
 		cmdline_fini(&o.cmdline);
 		cred_fini(&env);
 		passed_fini(&m.passed);
-		notify_free(&m.notify);
+		sdnotify_free(&m.sdnotify);
 		return status;
 	}
 	read_credential(&m);
@@ -409,8 +409,8 @@ main(int argc, char **argv)
 		log_warn("%s", m.conf.pid_file);
 	logto_switch(&m);
 	tell_ready(&m, ready);
-	notify_status(m.notify, "Serving");
-	notify_ready(m.notify);
+	sdnotify_status(m.sdnotify, "Serving");
+	sdnotify_ready(m.sdnotify);
 	if (o.command != NULL && payload_start(&m.payload, &m.nofile) == -1) {
 		m.status = 1;
 		master_stop(&m, "no command");

@@ -34,7 +34,7 @@
 #include "master/logs/audit.h"
 #include "master/logs/logfile.h"
 #include "master/logs/logto.h"
-#include "master/logs/notify.h"
+#include "master/logs/sdnotify.h"
 #include "master/reload.h"
 #include "master/remote/remote.h"
 #include "master/remote/remote_exec.h"
@@ -224,7 +224,7 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("log file");
 		return -1;
 	}
-	notify_start(m->notify, m->base);
+	sdnotify_start(m->sdnotify, m->base);
 	names_end();
 	reserve_fill(&m->reserve);
 	listen_publish(m);
@@ -237,7 +237,7 @@ master_fini(struct master *m)
 {
 	struct route	*r;
 
-	notify_free(&m->notify);
+	sdnotify_free(&m->sdnotify);
 	listen_close_all(m);
 	passed_fini(&m->passed);
 	remote_free_all(m);
@@ -479,8 +479,8 @@ master_stop(struct master *m, const char *why)
 	}
 	m->stopping = true;
 	log_info("stopping: %s", why);
-	notify_stopping(m->notify);
-	notify_status(m->notify, "Stopping: %s", why);
+	sdnotify_stopping(m->sdnotify);
+	sdnotify_status(m->sdnotify, "Stopping: %s", why);
 	listen_close_all(m);
 	payload_stop(&m->payload, SIGTERM);
 	pool_stop(m->pool);
@@ -536,7 +536,7 @@ on_stop_timer(void *arg)
 static bool
 is_reloadable(const struct master *m)
 {
-	if (m->is_daemon || m->notify != NULL)
+	if (m->is_daemon || m->sdnotify != NULL)
 		return true;
 	return m->conf.foreground && !(m->has_terminal && !has_terminal());
 }

@@ -10,7 +10,7 @@
 #include "master/auth/tokens.h"
 #include "master/cmdline.h"
 #include "master/logs/audit.h"
-#include "master/logs/notify.h"
+#include "master/logs/sdnotify.h"
 #include "master/validate.h"
 #include "master/workers/fence.h"
 #include "master/workers/pool.h"
@@ -105,13 +105,13 @@ reload(struct master *m, struct reloaded *out, struct conf_error *e)
 	struct audit_what	 what = { .event = AUDIT_configuration_read };
 	int			 r;
 
-	notify_reloading(m->notify);
+	sdnotify_reloading(m->sdnotify);
 	r = take_over(m, out, e);
 	names_end();
 	what.result = r == 0 ? "done" : "failed";
 	what.why = r == 0 ? NULL : e->text;
 	audit(m, &what);
-	notify_ready(m->notify);
+	sdnotify_ready(m->sdnotify);
 	return r;
 }
 

@@ -37,7 +37,7 @@ struct penalties;
 struct policy;
 struct logfile;
 struct master;
-struct notify;
+struct sdnotify;
 struct pool;
 struct remote;
 struct route;
@@ -127,7 +127,7 @@ struct master {
 	struct logfile		*logfile;	/* NULL: LogTo is none */
 	struct audit		*audit;		/* NULL: AuditLog is none */
 	struct payload		 payload;
-	struct notify		*notify;	/* NULL: nobody wants to know */
+	struct sdnotify		*sdnotify;	/* NULL: nobody wants to know */
 	struct remote_list	 remotes;
 	uid_t			 uplink_uid;
 	gid_t			 uplink_gid;

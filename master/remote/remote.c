@@ -23,7 +23,7 @@
 #include "master/accept/policy.h"
 #include "master/auth/runas.h"
 #include "master/logs/audit.h"
-#include "master/logs/notify.h"
+#include "master/logs/sdnotify.h"
 #include "master/remote/remote_exec.h"
 
 /* Bytes of a run's secrets: X25519, ML-KEM (d || z), and a nonce. */
@@ -67,7 +67,7 @@ tell_starter(struct remote *r)
 		remote_trouble(r, trouble, sizeof(trouble));
 	snprintf(text, sizeof(text), trouble[0] != '\0' ? "%s: %s" : "%s%s",
 	    remote_state_name(r), trouble);
-	notify_uplink(r->master->notify, r->number,
+	sdnotify_uplink(r->master->sdnotify, r->number,
 	    r->state == REMOTE_REGISTERED, text, tell_all, r->master);
 }
 

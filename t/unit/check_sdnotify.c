@@ -266,8 +266,8 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("notify");
-	TCase	*t = tcase_create("notify");
+	Suite	*s = suite_create("sdnotify");
+	TCase	*t = tcase_create("sdnotify");
 	SRunner	*r;
 	int	 failed;
 

@@ -1,4 +1,4 @@
-#include "master/logs/notify.h"
+#include "master/logs/sdnotify.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -19,7 +19,7 @@
 
 #define STATUS_MAX	256
 
-struct notify {
+struct sdnotify {
 	struct sockaddr_un	 un;
 	socklen_t		 len;		/* 0: fd is connected */
 	int			 fd;
@@ -33,7 +33,7 @@ struct notify {
 
 /* "/path" or "@abstract"; others (vsock:) are not for a daemon of one host. */
 static int
-read_address(struct notify *n, const char *text)
+read_address(struct sdnotify *n, const char *text)
 {
 	size_t	 len = strlen(text);
 
@@ -70,7 +70,7 @@ number_of(const char *name)
 
 /* One without WATCHDOG_PID is for whoever has it (sd_watchdog_enabled(3)). */
 static void
-read_watchdog(struct notify *n)
+read_watchdog(struct sdnotify *n)
 {
 	uint64_t	 usec = number_of("WATCHDOG_USEC");
 
@@ -80,10 +80,10 @@ read_watchdog(struct notify *n)
 	n->period = usec / 2000 > 0 ? usec / 2000 : 1;
 }
 
-static struct notify *
-notify_new(const char *path)
+static struct sdnotify *
+sdnotify_new(const char *path)
 {
-	struct notify	*n;
+	struct sdnotify	*n;
 
 	if ((n = calloc(1, sizeof(*n))) == NULL ||
 	    (n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC |
@@ -94,18 +94,18 @@ notify_new(const char *path)
 	}
 	read_watchdog(n);
 	if (read_address(n, path) == -1)
-		notify_free(&n);
+		sdnotify_free(&n);
 	return n;
 }
 
-struct notify *
-notify_take_env(void)
+struct sdnotify *
+sdnotify_take_env(void)
 {
 	const char	*path = getenv("NOTIFY_SOCKET");
-	struct notify	*n = NULL;
+	struct sdnotify	*n = NULL;
 
 	if (path != NULL && path[0] != '\0')
-		n = notify_new(path);
+		n = sdnotify_new(path);
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
 	unsetenv("WATCHDOG_PID");
@@ -127,9 +127,9 @@ is_packet_end(int fd)
 }
 
 int
-notify_take_fd(struct notify **np, int fd)
+sdnotify_take_fd(struct sdnotify **np, int fd)
 {
-	struct notify	*n;
+	struct sdnotify	*n;
 
 	if (!is_packet_end(fd)) {
 		log_warnx("--notify-fd %d: not an end of a packet socket pair",
@@ -141,15 +141,15 @@ notify_take_fd(struct notify **np, int fd)
 		return -1;
 	}
 	n->fd = fd;
-	notify_free(np);
+	sdnotify_free(np);
 	*np = n;
 	return 0;
 }
 
 void
-notify_free(struct notify **np)
+sdnotify_free(struct sdnotify **np)
 {
-	struct notify	*n = *np;
+	struct sdnotify	*n = *np;
 
 	*np = NULL;
 	if (n == NULL)
@@ -165,7 +165,7 @@ notify_free(struct notify **np)
  * it was told.
  */
 static bool
-say(struct notify *n, const char *text)
+say(struct sdnotify *n, const char *text)
 {
 	if (n == NULL || sendto(n->fd, text, strlen(text), MSG_NOSIGNAL |
 	    MSG_DONTWAIT, n->len == 0 ? NULL : (const struct sockaddr *)&n->un,
@@ -178,7 +178,7 @@ say(struct notify *n, const char *text)
 static void
 on_watchdog(void *arg)
 {
-	struct notify	*n = arg;
+	struct sdnotify	*n = arg;
 
 	timer_set(&n->watchdog_ev, n->period);
 	say(n, "WATCHDOG=1");
@@ -187,13 +187,13 @@ on_watchdog(void *arg)
 static void
 on_room(void *arg)
 {
-	struct notify	*n = arg;
+	struct sdnotify	*n = arg;
 
 	n->again(n->again_arg);
 }
 
 void
-notify_start(struct notify *n, struct event_base *base)
+sdnotify_start(struct sdnotify *n, struct event_base *base)
 {
 	if (n == NULL)
 		return;
@@ -204,13 +204,13 @@ notify_start(struct notify *n, struct event_base *base)
 }
 
 void
-notify_ready(struct notify *n)
+sdnotify_ready(struct sdnotify *n)
 {
 	say(n, "READY=1");
 }
 
 void
-notify_reloading(struct notify *n)
+sdnotify_reloading(struct sdnotify *n)
 {
 	char		 text[80];
 	struct timespec	 ts;
@@ -223,13 +223,13 @@ notify_reloading(struct notify *n)
 }
 
 void
-notify_stopping(struct notify *n)
+sdnotify_stopping(struct sdnotify *n)
 {
 	say(n, "STOPPING=1");
 }
 
 void
-notify_listen(struct notify *n, const char *url)
+sdnotify_listen(struct sdnotify *n, const char *url)
 {
 	char	 text[256 + STATUS_MAX];
 
@@ -240,7 +240,7 @@ notify_listen(struct notify *n, const char *url)
 }
 
 void
-notify_uplink(struct notify *n, unsigned number, bool is_registered,
+sdnotify_uplink(struct sdnotify *n, unsigned number, bool is_registered,
     const char *state, void (*again)(void *), void *arg)
 {
 	char	 text[STATUS_MAX];
@@ -256,7 +256,7 @@ notify_uplink(struct notify *n, unsigned number, bool is_registered,
 }
 
 void
-notify_status(struct notify *n, const char *fmt, ...)
+sdnotify_status(struct sdnotify *n, const char *fmt, ...)
 {
 	char	 line[STATUS_MAX], text[STATUS_MAX + 16];
 	va_list	 ap;
