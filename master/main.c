@@ -16,8 +16,8 @@
 #include "common/log.h"
 #include "common/program.h"
 #include "config.h"
+#include "master/accept/activation.h"
 #include "master/accept/listen.h"
-#include "master/accept/passed.h"
 #include "master/auth/allow.h"
 #include "master/auth/auth_options.h"
 #include "master/cmdline.h"
@@ -357,7 +357,7 @@ main(int argc, char **argv)
 	memset(&o, 0, sizeof(o));
 	if (fd_reserve_std() == -1)
 		fatal("/dev/null");
-	if (passed_take_env(&m.passed) == -1)
+	if (activation_take_env(&m.activation) == -1)
 		return 1;
 	m.sdnotify = sdnotify_take_env();
 	if (sodium_init() == -1)
@@ -374,11 +374,11 @@ main(int argc, char **argv)
 	if (o.notify_fd != -1)
 		take_notify(&m, o.notify_fd);
 	read_settings(&m, &o);
-	if ((status = without_server(&m.conf, &o, m.passed.n)) != -1) {
+	if ((status = without_server(&m.conf, &o, m.activation.n)) != -1) {
 		conf_fini(&m.conf);
 		cmdline_fini(&o.cmdline);
 		cred_fini(&env);
-		passed_fini(&m.passed);
+		activation_fini(&m.activation);
 		sdnotify_free(&m.sdnotify);
 		return status;
 	}

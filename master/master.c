@@ -130,8 +130,8 @@ open_doors(struct master *m)
 	if (transcript_prepare(&m->conf, &e) == -1 ||
 	    (m->tokens = tokens_load(&m->conf, false, &e)) == NULL)
 		goto fail;
-	for (i = 0; i < m->passed.n; i++)
-		if (listen_adopt(m, &m->passed.fd[i], m->passed.name[i],
+	for (i = 0; i < m->activation.n; i++)
+		if (listen_adopt(m, &m->activation.fd[i], m->activation.name[i],
 		    &e) == -1)
 			goto fail;
 	if ((m->policy = policy_new(&m->conf, &e)) != NULL &&
@@ -239,7 +239,7 @@ master_fini(struct master *m)
 
 	sdnotify_free(&m->sdnotify);
 	listen_close_all(m);
-	passed_fini(&m->passed);
+	activation_fini(&m->activation);
 	remote_free_all(m);
 	while ((r = TAILQ_FIRST(&m->all_routes)) != NULL)
 		route_free(&r);

@@ -18,7 +18,7 @@
 #include "common/ipc/ipc.h"
 #include "common/log.h"
 #include "common/map.h"
-#include "master/accept/passed.h"
+#include "master/accept/activation.h"
 #include "master/auth/idmap.h"
 #include "master/auth/peer.h"
 #include "master/payload.h"
@@ -122,7 +122,7 @@ struct master {
 	time_t			 began;		/* the same, for others */
 	struct listener_list	 listeners;
 	struct listener_list	 metrics;	/* of MetricsListen */
-	struct passed		 passed;	/* until adopted */
+	struct activation		 activation;	/* until adopted */
 	char			 log_how[LOG_HOW_MAX];	/* for children */
 	struct logfile		*logfile;	/* NULL: LogTo is none */
 	struct audit		*audit;		/* NULL: AuditLog is none */

@@ -1,4 +1,4 @@
-#include "master/accept/passed.h"
+#include "master/accept/activation.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ number_of(const char *name)
 
 /* One name for each descriptor, with colons between them. */
 static int
-take_names(struct passed *p, const char *text)
+take_names(struct activation *p, const char *text)
 {
 	size_t	 i, len;
 
@@ -47,7 +47,7 @@ take_names(struct passed *p, const char *text)
 }
 
 static int
-take(struct passed *p)
+take(struct activation *p)
 {
 	const char	*names = getenv("LISTEN_FDNAMES");
 	long		 n = number_of("LISTEN_FDS");
@@ -56,13 +56,13 @@ take(struct passed *p)
 	/* Somebody else's, who started us without taking them out. */
 	if (number_of("LISTEN_PID") != (long)getpid() || n == 0)
 		return 0;
-	if (n < 0 || n > PASSED_MAX) {
+	if (n < 0 || n > ACTIVATION_MAX) {
 		log_warnx("LISTEN_FDS: not a number of sockets up to %d",
-		    PASSED_MAX);
+		    ACTIVATION_MAX);
 		return -1;
 	}
 	for (i = 0; i < (size_t)n; i++) {
-		p->fd[i] = PASSED_FIRST + (int)i;
+		p->fd[i] = ACTIVATION_FIRST + (int)i;
 		if (fd_cloexec(p->fd[i], 1) == -1) {
 			log_warn("LISTEN_FDS: descriptor %d", p->fd[i]);
 			return -1;
@@ -73,13 +73,13 @@ take(struct passed *p)
 }
 
 int
-passed_take_env(struct passed *p)
+activation_take_env(struct activation *p)
 {
 	int	 r;
 
 	memset(p, 0, sizeof(*p));
 	if ((r = take(p)) == -1)
-		passed_fini(p);
+		activation_fini(p);
 	unsetenv("LISTEN_FDS");
 	unsetenv("LISTEN_PID");
 	unsetenv("LISTEN_FDNAMES");
@@ -87,7 +87,7 @@ passed_take_env(struct passed *p)
 }
 
 void
-passed_fini(struct passed *p)
+activation_fini(struct activation *p)
 {
 	size_t	 i;
 
