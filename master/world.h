@@ -96,7 +96,7 @@ struct master {
 	struct conf		 conf;
 	const struct cmdline	*cmdline;	/* where that comes from */
 	struct policy		*policy;	/* the names in conf */
-	uint64_t	 sockmark;		/* master/auth/inside.h; or 0 */
+	uint64_t	 sockmark;	/* master/auth/peer_sandbox.h; or 0 */
 	char			*dir;		/* run directory */
 	int			 dir_lock;
 	int			 environment;	/* as a file; -1: not yet */

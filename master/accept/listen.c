@@ -22,8 +22,8 @@
 #include "common/rundirs.h"
 #include "master/accept/gatekeep.h"
 #include "master/accept/policy.h"
-#include "master/auth/inside.h"
 #include "master/auth/peer.h"
+#include "master/auth/peer_sandbox.h"
 #include "master/workers/child.h"
 
 #define BACKLOG		4096
@@ -128,7 +128,7 @@ static void
 begin_tcp(struct master *m, bool is_metrics)
 {
 	if (!is_metrics)
-		m->sockmark = inside_brand(m->dir);
+		m->sockmark = peer_sandbox_brand(m->dir);
 	if (m->peer_way != PEER_WAY_NONE)
 		return;
 	switch (m->peer_way = peer_find_way()) {
@@ -435,7 +435,7 @@ close_from(struct listener_list *list, struct listener *l)
 
 /*
  * Sandboxed commands of sessions from before have no mark: over TCP they would
- * be taken for their users (master/auth/inside.h).
+ * be taken for their users (master/auth/peer_sandbox.h).
  */
 static bool
 comes_too_late(const struct master *m, const char *spec)

@@ -19,8 +19,8 @@
 #include "common/fd.h"
 #include "common/net/tcp.h"
 #include "master/auth/idmap.h"
-#include "master/auth/inside.h"
 #include "master/auth/nettable.h"
+#include "master/auth/peer_sandbox.h"
 
 #define ANSWER_MAX	8192	/* bytes of a sock_diag answer */
 #define ANSWER_WAIT	1	/* seconds; the kernel answers at once */
@@ -45,7 +45,7 @@ identify_unix(int fd, struct peer *p)
 	p->uid = c.uid;
 	p->has_gid = true;
 	p->gid = c.gid;
-	p->unfit = inside_why(fd, c.pid);
+	p->unfit = peer_sandbox_why(fd, c.pid);
 	strcpy(p->address, "unix");
 	strcpy(p->source, "unix");
 	snprintf(p->text, sizeof(p->text), "unix pid %ld", (long)c.pid);
@@ -141,7 +141,7 @@ read_answer(struct peer *p, const struct nlmsghdr *head, size_t len,
 	p->known = true;
 	p->uid = (uid_t)m->idiag_uid;
 	info = find(head, INET_DIAG_INFO, &size);
-	p->unfit = inside_why_tcp(info, size, sockmark);
+	p->unfit = peer_sandbox_why_tcp(info, size, sockmark);
 }
 
 static int

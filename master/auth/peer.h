@@ -68,7 +68,7 @@ void	 peer_grant(struct peer *p, const char *identity, uid_t uid,
  * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or TCP socket
  * (the exact pair of addresses, which way tells).  A peer that is not on
  * loopback, or gone already, or who has no number here (master/auth/idmap.h),
- * is not known; one in a sandbox of ours is unfit (master/auth/inside.h;
+ * is not known; one in a sandbox of ours is unfit (master/auth/peer_sandbox.h;
  * sockmark is ours).  0, or -1 with errno.
  */
 int	 peer_identify(int fd, enum peer_way way, uint64_t sockmark,

@@ -16,8 +16,8 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "master/auth/inside.h"
 #include "master/auth/names.h"
+#include "master/auth/peer_sandbox.h"
 
 #define CLIENTS_MAX	64	/* operators at a time */
 #define OTHERS_MAX	48	/* the rest is for who sees all */
@@ -317,7 +317,7 @@ on_pause(void *arg)
 static bool
 is_inside(int fd, pid_t pid)
 {
-	const char	*why = inside_why(fd, pid);
+	const char	*why = peer_sandbox_why(fd, pid);
 
 	if (why != NULL)
 		log_info("control: pid %ld: refused: %s", (long)pid, why);

@@ -11,8 +11,8 @@
  * not only of ours, and the mark is any server's: what a command has confined
  * is confined for us as well.
  */
-#ifndef MASTER_AUTH_INSIDE_H
-#define MASTER_AUTH_INSIDE_H
+#ifndef MASTER_AUTH_PEER_SANDBOX_H
+#define MASTER_AUTH_PEER_SANDBOX_H
 
 #include <sys/types.h>
 
@@ -23,13 +23,13 @@
  * The socket mark of the server with that run directory: nobody else has it.
  * NULL: of one without, by chance.
  */
-uint64_t	 inside_brand(const char *dir);
+uint64_t	 peer_sandbox_brand(const char *dir);
 
 /*
  * Why a TCP connection is not to be served, or NULL; info: what the kernel
  * (TCP_INFO, tcp(7)) says of the socket at its other end, of len bytes.
  */
-const char	*inside_why_tcp(const void *info, size_t len,
+const char	*peer_sandbox_why_tcp(const void *info, size_t len,
 		    uint64_t sockmark);
 
 /*
@@ -37,6 +37,6 @@ const char	*inside_why_tcp(const void *info, size_t len,
  * NULL.  One that is gone, or cannot be looked at, is not: it may have been one
  * of those, and have left its socket to another.
  */
-const char	*inside_why(int fd, pid_t pid);
+const char	*peer_sandbox_why(int fd, pid_t pid);
 
 #endif

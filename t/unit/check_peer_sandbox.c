@@ -1,4 +1,4 @@
-/* master/auth/inside.c: who connects, from inside and from outside. */
+/* master/auth/peer_sandbox.c: who connects, from inside and from outside. */
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "master/auth/inside.h"
+#include "master/auth/peer_sandbox.h"
 
 static char	 dir[] = "/tmp/check_inside.XXXXXX", folder[64];
 
@@ -30,16 +30,16 @@ static char	 dir[] = "/tmp/check_inside.XXXXXX", folder[64];
 START_TEST(test_brand)
 {
 	char		 other[80];
-	uint64_t	 sockmark = inside_brand(folder);
+	uint64_t	 sockmark = peer_sandbox_brand(folder);
 
 	ck_assert_uint_ne(sockmark, 0);
 	ck_assert_uint_ne(sockmark, UINT64_MAX);
 	ck_assert_uint_gt(sockmark, 1ULL << 61); /* no rate of any
 							   link */
-	ck_assert_uint_eq(sockmark, inside_brand(folder));
+	ck_assert_uint_eq(sockmark, peer_sandbox_brand(folder));
 	snprintf(other, sizeof(other), "%s/other", folder);
 	ck_assert_int_eq(mkdir(other, 0700), 0);
-	ck_assert_uint_ne(sockmark, inside_brand(other));
+	ck_assert_uint_ne(sockmark, peer_sandbox_brand(other));
 	rmdir(other);
 }
 END_TEST
@@ -47,22 +47,22 @@ END_TEST
 START_TEST(test_tcp)
 {
 	struct tcp_info	 info;
-	uint64_t	 sockmark = inside_brand(folder);
+	uint64_t	 sockmark = peer_sandbox_brand(folder);
 	size_t		 len = sizeof(info);
 
 	memset(&info, 0, sizeof(info));
 	info.tcpi_max_pacing_rate = UINT64_MAX;
-	ck_assert_ptr_null(inside_why_tcp(&info, len, sockmark));
+	ck_assert_ptr_null(peer_sandbox_why_tcp(&info, len, sockmark));
 	info.tcpi_max_pacing_rate = sockmark + 1;
-	ck_assert_ptr_null(inside_why_tcp(&info, len, sockmark));
+	ck_assert_ptr_null(peer_sandbox_why_tcp(&info, len, sockmark));
 	info.tcpi_max_pacing_rate = sockmark;
-	ck_assert_ptr_nonnull(inside_why_tcp(&info, len, sockmark));
+	ck_assert_ptr_nonnull(peer_sandbox_why_tcp(&info, len, sockmark));
 	/* A kernel that does not say it says nothing good. */
 	len = offsetof(struct tcp_info, tcpi_max_pacing_rate);
-	ck_assert_ptr_nonnull(inside_why_tcp(&info, len, sockmark));
-	ck_assert_ptr_nonnull(inside_why_tcp(NULL, 0, sockmark));
+	ck_assert_ptr_nonnull(peer_sandbox_why_tcp(&info, len, sockmark));
+	ck_assert_ptr_nonnull(peer_sandbox_why_tcp(NULL, 0, sockmark));
 	/* There is nothing to be known by. */
-	ck_assert_ptr_null(inside_why_tcp(NULL, 0, 0));
+	ck_assert_ptr_null(peer_sandbox_why_tcp(NULL, 0, 0));
 }
 END_TEST
 
@@ -133,7 +133,7 @@ look(int fd)
 	ck_assert_int_eq(getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred,
 	    &len), 0);
 	ck_assert_int_gt(cred.pid, 0);
-	return inside_why(fd, cred.pid);
+	return peer_sandbox_why(fd, cred.pid);
 }
 
 static const struct {
@@ -206,7 +206,7 @@ END_TEST
 /* Who has no number here is none of ours. */
 START_TEST(test_stranger)
 {
-	ck_assert_ptr_null(inside_why(-1, 0));
+	ck_assert_ptr_null(peer_sandbox_why(-1, 0));
 }
 END_TEST
 
@@ -230,8 +230,8 @@ teardown(void)
 int
 main(void)
 {
-	Suite	*s = suite_create("inside");
-	TCase	*t = tcase_create("inside");
+	Suite	*s = suite_create("peer_sandbox");
+	TCase	*t = tcase_create("peer_sandbox");
 	SRunner	*r;
 	int	 failed;
 

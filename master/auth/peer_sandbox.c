@@ -1,4 +1,4 @@
-#include "master/auth/inside.h"
+#include "master/auth/peer_sandbox.h"
 
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -107,7 +107,7 @@ is_marked(pid_t pid)
 }
 
 uint64_t
-inside_brand(const char *dir)
+peer_sandbox_brand(const char *dir)
 {
 	struct stat	 st;
 	uint64_t	 n;
@@ -129,7 +129,7 @@ inside_brand(const char *dir)
 }
 
 const char *
-inside_why_tcp(const void *info, size_t len, uint64_t sockmark)
+peer_sandbox_why_tcp(const void *info, size_t len, uint64_t sockmark)
 {
 	uint64_t	 rate;
 
@@ -142,7 +142,7 @@ inside_why_tcp(const void *info, size_t len, uint64_t sockmark)
 }
 
 const char *
-inside_why(int fd, pid_t pid)
+peer_sandbox_why(int fd, pid_t pid)
 {
 	const char	*why = NULL;
 	long		 count;
