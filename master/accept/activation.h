@@ -21,7 +21,8 @@ struct activation {
  * the descriptors if they are meant for this process: closed by exec from here
  * on.  0, or -1 after a line in the log.
  */
-int	 activation_take_env(struct activation *p) __attribute__((warn_unused_result));
+int	 activation_take_env(struct activation *p)
+	    __attribute__((warn_unused_result));
 
 /* What nobody took is closed. */
 void	 activation_fini(struct activation *p);
