@@ -266,8 +266,8 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("sdnotify");
-	TCase	*t = tcase_create("sdnotify");
+	Suite	*s = suite_create("notify");
+	TCase	*t = tcase_create("notify");
 	SRunner	*r;
 	int	 failed;
 
