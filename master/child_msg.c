@@ -8,7 +8,7 @@
 #include "common/log.h"
 #include "master/accept/admit.h"
 #include "master/accept/child_assign.h"
-#include "master/accept/gatekeep.h"
+#include "master/accept/gate.h"
 #include "master/accept/policy.h"
 #include "master/ctl/ctl.h"
 #include "master/logs/audit.h"

@@ -21,7 +21,7 @@
 #include "common/sigfd.h"
 #include "config.h"
 #include "master/accept/child_assign.h"
-#include "master/accept/gatekeep.h"
+#include "master/accept/gate.h"
 #include "master/accept/listen.h"
 #include "master/accept/policy.h"
 #include "master/auth/names.h"

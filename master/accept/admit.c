@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "master/accept/gatekeep.h"
+#include "master/accept/gate.h"
 #include "master/accept/policy.h"
 #include "master/auth/penalty.h"
 #include "master/logs/audit.h"

@@ -20,7 +20,7 @@
 #include "common/net/endpoint.h"
 #include "common/net/tcp.h"
 #include "common/rundirs.h"
-#include "master/accept/gatekeep.h"
+#include "master/accept/gate.h"
 #include "master/accept/policy.h"
 #include "master/auth/peer.h"
 #include "master/auth/peer_sandbox.h"

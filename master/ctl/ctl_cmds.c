@@ -9,7 +9,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "config.h"
-#include "master/accept/gatekeep.h"
+#include "master/accept/gate.h"
 #include "master/accept/listen.h"
 #include "master/ctl/ctl_priv.h"
 #include "master/ctl/figures.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "master/accept/gatekeep.h"
+#include "master/accept/gate.h"
 #include "master/remote/remote.h"
 #include "master/workers/budget.h"
 #include "master/workers/child.h"

@@ -18,7 +18,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "common/net/target.h"
-#include "master/accept/gatekeep.h"
+#include "master/accept/gate.h"
 #include "master/accept/listen.h"
 #include "master/accept/policy.h"
 #include "master/auth/runas.h"

@@ -16,7 +16,7 @@
 
 #include "common/ipc/chan.h"
 #include "common/limit.h"
-#include "master/accept/gatekeep.h"
+#include "master/accept/gate.h"
 #include "master/accept/listen.h"
 #include "master/logs/logto.h"
 #include "master/workers/groups.h"

@@ -1,5 +1,5 @@
 /*
- * master/accept/gatekeep.c: sshd's random early drop; shares of addresses and
+ * master/accept/gate.c: sshd's random early drop; shares of addresses and
  * users, patience, queues.  Workers, the pool, the clock and the dice are ours.
  */
 #include <sys/resource.h>
@@ -16,7 +16,7 @@
 #include "common/clock.h"
 #include "common/limit.h"
 #include "master/accept/child_assign.h"
-#include "master/accept/gatekeep.h"
+#include "master/accept/gate.h"
 #include "master/workers/pool.h"
 
 static struct master	 m;
@@ -470,8 +470,8 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("gatekeep");
-	TCase	*t = tcase_create("gatekeep");
+	Suite	*s = suite_create("gate");
+	TCase	*t = tcase_create("gate");
 	SRunner	*r;
 	int	 failed;
 

@@ -5,8 +5,8 @@
  * oldest greeting gives way after a moment.  Peers that the kernel does not
  * know are dropped at random from some number on (sshd's MaxStartups).
  */
-#ifndef MASTER_ACCEPT_GATEKEEP_H
-#define MASTER_ACCEPT_GATEKEEP_H
+#ifndef MASTER_ACCEPT_GATE_H
+#define MASTER_ACCEPT_GATE_H
 
 #include "master/auth/peer.h"
 #include "master/workers/child.h"

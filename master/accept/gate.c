@@ -1,4 +1,4 @@
-#include "master/accept/gatekeep.h"
+#include "master/accept/gate.h"
 
 #include <sodium.h>
 #include <stdlib.h>
