@@ -6,10 +6,10 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "master/accept/admit.h"
 #include "master/accept/child_assign.h"
 #include "master/accept/gate.h"
 #include "master/accept/policy.h"
+#include "master/accept/token_login.h"
 #include "master/ctl/ctl.h"
 #include "master/logs/audit.h"
 #include "master/remote/remote.h"
@@ -189,7 +189,7 @@ on_credential(struct child *c, const void *body, struct ipc_msg *m)
 {
 	const Ipc__Credential	*in = body;
 	Ipc__Judged		 out = IPC__JUDGED__INIT;
-	char			 why[ADMIT_WHY_MAX] = "";
+	char			 why[TOKEN_LOGIN_WHY_MAX] = "";
 
 	(void)m;
 	if (!c->may_show || in->token.len > LIMIT_CREDENTIAL) {
@@ -197,7 +197,7 @@ on_credential(struct child *c, const void *body, struct ipc_msg *m)
 		return;
 	}
 	c->may_show = false;
-	out.status = admit_judge(c, in->token.data, in->token.len, why);
+	out.status = token_login_judge(c, in->token.data, in->token.len, why);
 	out.why = why;
 	if (in->token.len > 0)
 		sodium_memzero(in->token.data, in->token.len);
@@ -218,7 +218,7 @@ on_greeted(struct child *c, const void *body, struct ipc_msg *m)
 	child_set_state(c, CHILD_LEAVING);
 	if (m->fd == -1)
 		return;			/* no descriptors left */
-	admit_pass_on(c, m->fd, in->message.data, in->message.len);
+	token_login_pass_on(c, m->fd, in->message.data, in->message.len);
 	m->fd = -1;
 }
 

@@ -1,4 +1,4 @@
-#include "master/accept/admit.h"
+#include "master/accept/token_login.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -50,18 +50,18 @@ grant_peer(const struct child *c, struct peer *p, bool *full_out)
 
 /* Who is known to the kernel may have thought that this is enough. */
 static void
-say_missing(const struct peer *p, char why[ADMIT_WHY_MAX])
+say_missing(const struct peer *p, char why[TOKEN_LOGIN_WHY_MAX])
 {
 	bool	 is_all = p->why == NULL || strcmp(p->why, NO_TOKEN) == 0;
 
-	snprintf(why, ADMIT_WHY_MAX, "%s%s" NO_TOKEN, is_all ? "" : p->why,
-	    is_all ? "" : ", and ");
+	snprintf(why, TOKEN_LOGIN_WHY_MAX, "%s%s" NO_TOKEN, is_all ? "" :
+	    p->why, is_all ? "" : ", and ");
 }
 
 /* Nothing of what a wrong one is wrong about: that would help to guess. */
 uint32_t
-admit_judge(struct child *c, const void *shown, size_t len,
-    char why_out[ADMIT_WHY_MAX])
+token_login_judge(struct child *c, const void *shown, size_t len,
+    char why_out[TOKEN_LOGIN_WHY_MAX])
 {
 	struct master	*m = c->master;
 	const char	*why;
@@ -77,16 +77,16 @@ admit_judge(struct child *c, const void *shown, size_t len,
 	if (penalties_left(m->penalties, peer_culprit(&c->peer),
 	    clock_ms()) > 0) {
 		STAT_INC(m, denied);
-		snprintf(why_out, ADMIT_WHY_MAX, "too many wrong tokens");
+		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "too many wrong tokens");
 		return 429;
 	}
 	if ((why = tokens_judge(m->tokens, shown, len, (uint64_t)time(NULL),
 	    &c->grant, &is_guess)) != NULL) {
-		snprintf(why_out, ADMIT_WHY_MAX, "%s", why);
+		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "%s", why);
 		return deny(c, why, is_guess);
 	}
 	if ((status = grant_peer(c, &p, &full)) != 0) {
-		snprintf(why_out, ADMIT_WHY_MAX, "%s", p.why);
+		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "%s", p.why);
 		return status;
 	}
 	STAT_INC(m, admitted);
@@ -99,7 +99,7 @@ admit_judge(struct child *c, const void *shown, size_t len,
 }
 
 void
-admit_pass_on(struct child *c, int fd, const void *message, size_t len)
+token_login_pass_on(struct child *c, int fd, const void *message, size_t len)
 {
 	struct master	*m = c->master;
 	struct peer	 p;
