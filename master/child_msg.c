@@ -16,7 +16,7 @@
 #include "master/workers/budget.h"
 #include "master/workers/pool.h"
 #include "master/workers/route.h"
-#include "master/workers/transcript.h"
+#include "master/workers/transcript_files.h"
 
 static void
 on_handover(struct child *c, const void *body, struct ipc_msg *m)
@@ -275,7 +275,7 @@ on_transcript_ask(struct child *c, const void *body, struct ipc_msg *m)
 		child_violates(c, "transcript");
 		return;
 	}
-	if ((fd = transcript_open(c->route, in->terminal)) == -1) {
+	if ((fd = transcript_files_open(c->route, in->terminal)) == -1) {
 		no.why = strerror(errno);
 		/* Who asks again knows, or had it under way already. */
 		if (!c->was_refused_file)

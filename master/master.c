@@ -45,7 +45,7 @@
 #include "master/workers/groups.h"
 #include "master/workers/pool.h"
 #include "master/workers/route.h"
-#include "master/workers/transcript.h"
+#include "master/workers/transcript_files.h"
 
 #define LOOK_MS		1000	/* between two looks for children that ended */
 #define ORPHAN_PASS_MS	5	/* between two looks for orphans */
@@ -127,7 +127,7 @@ open_doors(struct master *m)
 
 	m->is_stdio = cmdline_has_stdio(&m->conf);
 	m->is_listen_given = m->cmdline->nlisten > 0;
-	if (transcript_prepare(&m->conf, &e) == -1 ||
+	if (transcript_files_prepare(&m->conf, &e) == -1 ||
 	    (m->tokens = tokens_load(&m->conf, false, &e)) == NULL)
 		goto fail;
 	for (i = 0; i < m->activation.n; i++)

@@ -14,7 +14,7 @@
 #include "master/validate.h"
 #include "master/workers/fence.h"
 #include "master/workers/pool.h"
-#include "master/workers/transcript.h"
+#include "master/workers/transcript_files.h"
 
 /* A setting that stays as it is; a list that is full has enough of them. */
 static void
@@ -73,8 +73,8 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 	buf_init(&out->kept, (size_t)LIMIT_CONTROL_MESSAGE / 2);
 	if (cmdline_load(m->cmdline, &now, e) != CMDLINE_OK)
 		goto fail;
-	if (check(m, &now, e) == -1 || transcript_prepare(&now, e) == -1 ||
-	    (names = policy_new(&now, e)) == NULL ||
+	if (check(m, &now, e) == -1 || transcript_files_prepare(&now, e) ==
+	    -1 || (names = policy_new(&now, e)) == NULL ||
 	    (tokens = tokens_load(&now, false, e)) == NULL ||
 	    listen_check(&now, tokens_any(tokens), e) == -1 ||
 	    listen_extend(m, &now, &out->added, e) == -1)

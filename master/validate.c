@@ -8,7 +8,7 @@
 #include "master/logs/audit.h"
 #include "master/logs/logto.h"
 #include "master/remote/remote.h"
-#include "master/workers/transcript.h"
+#include "master/workers/transcript_files.h"
 
 int
 validate(const struct conf *c, struct conf_error *e)
@@ -18,7 +18,7 @@ validate(const struct conf *c, struct conf_error *e)
 	int		 r = -1;
 
 	if (logto_check(c, e) == 0 && audit_check(c, e) == 0 &&
-	    transcript_check(c, e) == 0 && ctl_check(c, e) == 0 &&
+	    transcript_files_check(c, e) == 0 && ctl_check(c, e) == 0 &&
 	    remote_check(c, e) == 0 && (names = policy_new(c, e)) != NULL &&
 	    (tokens = tokens_load(c, true, e)) != NULL)
 		r = listen_check(c, tokens_wanted(c), e);

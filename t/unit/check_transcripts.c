@@ -1,4 +1,4 @@
-/* master/workers/transcript.c: how many files a session may have. */
+/* master/workers/transcript_files.c: how many files a session may have. */
 #include <sys/stat.h>
 
 #include <check.h>
@@ -10,7 +10,7 @@
 
 #include "common/limit.h"
 #include "master/workers/route.h"
-#include "master/workers/transcript.h"
+#include "master/workers/transcript_files.h"
 
 START_TEST(test_last)
 {
@@ -28,10 +28,10 @@ START_TEST(test_last)
 	r.master = &m;
 	r.uid = r.client_uid = geteuid();
 	r.transcripts = LIMIT_TRANSCRIPTS - 1;
-	ck_assert_int_ne(fd = transcript_open(&r, true), -1);
+	ck_assert_int_ne(fd = transcript_files_open(&r, true), -1);
 	close(fd);
 	ck_assert_uint_eq(r.transcripts, LIMIT_TRANSCRIPTS);
-	ck_assert_int_eq(transcript_open(&r, true), -1);
+	ck_assert_int_eq(transcript_files_open(&r, true), -1);
 	ck_assert_int_eq(errno, EMFILE);
 	free(r.transcript);
 	snprintf(command, sizeof(command), "rm -r %s", top);

@@ -1,4 +1,4 @@
-#include "master/workers/transcript.h"
+#include "master/workers/transcript_files.h"
 
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -46,7 +46,7 @@ is_wanted(const struct conf *c)
 }
 
 int
-transcript_check(const struct conf *c, struct conf_error *e)
+transcript_files_check(const struct conf *c, struct conf_error *e)
 {
 	if (c->transcript_dir[0] == '/' || (!is_wanted(c) &&
 	    c->transcript_dir[0] == '\0'))
@@ -85,11 +85,11 @@ open_top(const char *path)
 }
 
 int
-transcript_prepare(const struct conf *c, struct conf_error *e)
+transcript_files_prepare(const struct conf *c, struct conf_error *e)
 {
 	int	 fd;
 
-	if (transcript_check(c, e) == -1)
+	if (transcript_files_check(c, e) == -1)
 		return -1;
 	if (!is_wanted(c))
 		return 0;
@@ -194,7 +194,7 @@ open_folder(const struct route *r)
 }
 
 int
-transcript_open(struct route *r, bool is_terminal)
+transcript_files_open(struct route *r, bool is_terminal)
 {
 	char	 name[32];
 	int	 dir, fd;
