@@ -30,7 +30,7 @@
 #include "master/child_msg.h"
 #include "master/cmdline.h"
 #include "master/ctl/ctl.h"
-#include "master/ctl/figures.h"
+#include "master/ctl/gauges.h"
 #include "master/logs/audit.h"
 #include "master/logs/logfile.h"
 #include "master/logs/logto.h"
@@ -162,7 +162,7 @@ static const struct master_events	 events = {
 	.stop = master_stop,
 	.on_child_gone = master_on_child_gone,
 	.on_spare = master_on_spare,
-	.gauges = figures_take,
+	.gauges = gauges_take,
 	.kill_orphans = master_kill_orphans,
 	.reopen_logs = master_reopen_logs,
 	.is_ready = master_is_ready

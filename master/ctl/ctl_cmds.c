@@ -12,7 +12,7 @@
 #include "master/accept/gate.h"
 #include "master/accept/listen.h"
 #include "master/ctl/ctl_priv.h"
-#include "master/ctl/figures.h"
+#include "master/ctl/gauges.h"
 #include "master/reload.h"
 #include "master/remote/remote.h"
 #include "master/workers/budget.h"
@@ -113,7 +113,7 @@ ctl_status(struct ctl_client *c)
 	uint64_t	 n[3];
 	size_t		 i;
 
-	figures_sessions(m, n);
+	gauges_sessions(m, n);
 	ctl_put_head(c, columns);
 	ctl_row_text(&row, PACKAGE_VERSION);
 	ctl_row_number(&row, (uint64_t)getpid());

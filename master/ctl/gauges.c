@@ -1,4 +1,4 @@
-#include "master/ctl/figures.h"
+#include "master/ctl/gauges.h"
 
 #include <string.h>
 
@@ -34,7 +34,7 @@ count(uint64_t gauges[GAUGES], const char *family, const char *state)
 }
 
 void
-figures_sessions(const struct master *m, uint64_t n[3])
+gauges_sessions(const struct master *m, uint64_t n[3])
 {
 	const struct route	*r;
 
@@ -45,14 +45,14 @@ figures_sessions(const struct master *m, uint64_t n[3])
 }
 
 void
-figures_take(const struct master *m, uint64_t gauges[GAUGES])
+gauges_take(const struct master *m, uint64_t gauges[GAUGES])
 {
 	const struct child	*c;
 	const struct remote	*r;
 	uint64_t		 sessions[3];
 
 	memset(gauges, 0, GAUGES * sizeof(gauges[0]));
-	figures_sessions(m, sessions);
+	gauges_sessions(m, sessions);
 	gauges[GAUGE_sessions_attached] = sessions[0];
 	gauges[GAUGE_sessions_detached] = sessions[1];
 	gauges[GAUGE_sessions_kept] = sessions[2];
