@@ -13,8 +13,8 @@
 #include "common/secret.h"
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/cp.h"
-#include "master/execsrvctl/doors.h"
 #include "master/execsrvctl/hosts.h"
+#include "master/execsrvctl/listeners.h"
 #include "master/execsrvctl/run.h"
 
 #define SECONDS_MAX	86400	/* seconds */
@@ -312,7 +312,7 @@ first_url(const struct table *t)
 	size_t	 i;
 
 	for (i = 0; (url = table_member(t, "listen", i)) != NULL; i++) {
-		if (doors_fits(url))
+		if (listeners_fits(url))
 			break;
 		free(url);
 	}
@@ -334,7 +334,7 @@ ask_url(const char *dir)
 		if ((url = first_url(t)) == NULL)
 			complain("the daemon", "it listens nowhere");
 	} else if (e.closed[0] == '\0' ||
-	    (url = doors_read(e.closed)) == NULL) {
+	    (url = listeners_read(e.closed)) == NULL) {
 		complain("the daemon", e.text);
 	}
 	if (url == NULL)

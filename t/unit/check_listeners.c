@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "master/execsrvctl/control.h"
-#include "master/execsrvctl/doors.h"
+#include "master/execsrvctl/listeners.h"
 #include "t/unit/left_out.h"
 
 #define USER	65534		/* who asks, where we are root, and ... */
@@ -198,7 +198,7 @@ write_listen(const char *name, const char *text, mode_t mode)
 static void
 says(const char *where, const char *wanted)
 {
-	char	*url = doors_read(where);
+	char	*url = listeners_read(where);
 
 	if (wanted == NULL)
 		ck_assert_ptr_null(url);
@@ -216,8 +216,8 @@ START_TEST(test_first_line)
 	says(dir, "unix:/x/y");
 	write_listen("listen", "ws://h:1", 0600);
 	says(dir, "ws://h:1");
-	ck_assert(!doors_fits("http://x") && !doors_fits("wss://x") &&
-	    !doors_fits("x unix:/y"));
+	ck_assert(!listeners_fits("http://x") && !listeners_fits("wss://x") &&
+	    !listeners_fits("x unix:/y"));
 }
 END_TEST
 
@@ -294,8 +294,8 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("doors");
-	TCase	*t = tcase_create("doors");
+	Suite	*s = suite_create("listeners");
+	TCase	*t = tcase_create("listeners");
 	SRunner	*r;
 	int	 failed;
 

@@ -1,4 +1,4 @@
-#include "master/execsrvctl/doors.h"
+#include "master/execsrvctl/listeners.h"
 
 #include <sys/stat.h>
 
@@ -12,7 +12,7 @@
 #include "common/rundirs.h"
 
 bool
-doors_fits(const char *url)
+listeners_fits(const char *url)
 {
 	return strncmp(url, "ws://", 5) == 0 || strncmp(url, "unix:", 5) == 0;
 }
@@ -48,7 +48,7 @@ open_file(const char *dir)
 }
 
 char *
-doors_read(const char *dir)
+listeners_read(const char *dir)
 {
 	char	*line = NULL, *url = NULL;
 	size_t	 size = 0;
@@ -64,7 +64,7 @@ doors_read(const char *dir)
 	}
 	while (url == NULL && (n = getline(&line, &size, f)) > 0) {
 		line[n - (line[n - 1] == '\n')] = '\0';
-		if (doors_fits(line))
+		if (listeners_fits(line))
 			url = strdup(line);
 	}
 	free(line);
