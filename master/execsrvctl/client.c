@@ -13,9 +13,9 @@
 #include "common/secret.h"
 #include "master/execsrvctl/control.h"
 #include "master/execsrvctl/cp.h"
-#include "master/execsrvctl/hosts.h"
 #include "master/execsrvctl/listeners.h"
 #include "master/execsrvctl/run.h"
+#include "master/execsrvctl/servers.h"
 
 #define SECONDS_MAX	86400	/* seconds */
 #define TOKEN_VARIABLE	"EXECSRV_TOKEN"
@@ -349,7 +349,7 @@ static int
 choose(const char *text, struct server *s)
 {
 	if (strchr(text, ':') == NULL)
-		return hosts_find(text, s);
+		return servers_find(text, s);
 	if ((s->url = strdup(text)) == NULL)
 		return complain(text, strerror(errno));
 	return 0;
@@ -384,7 +384,7 @@ find_server(const struct client *c, const char *name, struct server *s)
 		return -1;
 	}
 	if (c->token_file != NULL &&
-	    hosts_read_token(c->token_file, s) == -1)
+	    servers_read_token(c->token_file, s) == -1)
 		return -1;
 	if (c->ca_file != NULL && server_set_ca(s, c->ca_file) == -1)
 		return complain(c->ca_file, strerror(errno));

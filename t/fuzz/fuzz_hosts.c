@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/execsrvctl/hosts.h"
+#include "master/execsrvctl/servers.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 
@@ -28,7 +28,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	MUST(line != NULL);
 	memcpy(line + 1, data, size);
-	switch (hosts_parse(line + 1, &out, &why)) {
+	switch (servers_parse(line + 1, &out, &why)) {
 	case 1:
 		MUST(out.name < out.url);
 		MUST(strpbrk(out.name, ":/#") != out.name);

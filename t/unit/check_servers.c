@@ -1,9 +1,9 @@
-/* Lines of the file of hosts (master/execsrvctl/hosts.h). */
+/* Lines of the file of hosts (master/execsrvctl/servers.h). */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/execsrvctl/hosts.h"
+#include "master/execsrvctl/servers.h"
 
 static struct host_line	 line;
 static char		 text[256];
@@ -16,7 +16,7 @@ parse(const char *s)
 
 	ck_assert_uint_lt(strlen(s), sizeof(text));
 	strcpy(text, s);
-	r = hosts_parse(text, &line, &why);
+	r = servers_parse(text, &line, &why);
 	if (r == -1)
 		ck_assert_ptr_nonnull(why);
 	return r;
@@ -70,7 +70,7 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("hosts");
+	Suite	*s = suite_create("servers");
 	TCase	*t = tcase_create("lines");
 	SRunner	*r;
 	int	 failed;

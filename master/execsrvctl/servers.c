@@ -1,4 +1,4 @@
-#include "master/execsrvctl/hosts.h"
+#include "master/execsrvctl/servers.h"
 
 #include <sys/stat.h>
 
@@ -59,7 +59,7 @@ parse_option(char *word, struct host_line *out, const char **why_out)
 }
 
 int
-hosts_parse(char *line, struct host_line *out, const char **why_out)
+servers_parse(char *line, struct host_line *out, const char **why_out)
 {
 	char	*rest, *word;
 
@@ -161,7 +161,7 @@ read_line(FILE *f, char *line, int size)
 }
 
 int
-hosts_read_token(const char *path, struct server *out)
+servers_read_token(const char *path, struct server *out)
 {
 	char	 why[128], *text, *end;
 	size_t	 len;
@@ -236,7 +236,7 @@ take_line(FILE *f, const char *path, const char *folder,
 	if (line->token_file == NULL)
 		return 1;
 	return beside(folder, line->token_file, file) == -1 ||
-	    hosts_read_token(file, out) == -1 ? -1 : 1;
+	    servers_read_token(file, out) == -1 ? -1 : 1;
 }
 
 static int
@@ -251,7 +251,7 @@ find_in(FILE *f, const char *path, const char *folder, const char *name,
 
 	while (r == 0 && (got = read_line(f, text, sizeof(text))) == 1) {
 		number++;
-		if ((r = hosts_parse(text, &line, &why)) == -1)
+		if ((r = servers_parse(text, &line, &why)) == -1)
 			complain("%s:%u: %s", path, number, why);
 		else if (r == 1)
 			r = strcmp(line.name, name) != 0 ? 0 :
@@ -264,7 +264,7 @@ find_in(FILE *f, const char *path, const char *folder, const char *name,
 }
 
 int
-hosts_find(const char *name, struct server *out)
+servers_find(const char *name, struct server *out)
 {
 	char	 folder[PATH_MAX - 8], path[PATH_MAX];
 	FILE	*f;

@@ -8,8 +8,8 @@
  * token may do all that its user may: the file that has it must be ours, and
  * nobody else's to read.
  */
-#ifndef MASTER_EXECSRVCTL_HOSTS_H
-#define MASTER_EXECSRVCTL_HOSTS_H
+#ifndef MASTER_EXECSRVCTL_SERVERS_H
+#define MASTER_EXECSRVCTL_SERVERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ struct host_line {
  * Read a line, which is cut up for it and must live as long.  1; 0: there is
  * nothing in it; -1 with the reason in why.  Pure.
  */
-int	 hosts_parse(char *line, struct host_line *out, const char **why_out)
+int	 servers_parse(char *line, struct host_line *out, const char **why_out)
 	    __attribute__((warn_unused_result));
 
 /* A server: where it is, and what lets us in. */
@@ -48,11 +48,11 @@ int	 server_set_ca(struct server *s, const char *path)
  * The one of that name.  0, or -1, having said why on standard error: also when
  * there is none.
  */
-int	 hosts_find(const char *name, struct server *out)
+int	 servers_find(const char *name, struct server *out)
 	    __attribute__((warn_unused_result));
 
 /* The token in a file, its first line.  0, or -1, having said why. */
-int	 hosts_read_token(const char *path, struct server *out)
+int	 servers_read_token(const char *path, struct server *out)
 	    __attribute__((warn_unused_result));
 
 #endif
