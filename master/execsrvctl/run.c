@@ -25,7 +25,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "master/execsrvctl/missed.h"
-#include "master/execsrvctl/sink.h"
+#include "master/execsrvctl/outq.h"
 #include "master/execsrvctl/term.h"
 
 #define INPUT_CHUNK	(64 * 1024)
@@ -62,7 +62,7 @@ struct run {
 	int				 status;	/* to end with */
 	bool				 is_status_fixed;
 	bool				 may_run;	/* over there */
-	struct sink			 sinks[2];	/* output, error */
+	struct outq			 sinks[2];	/* output, error */
 	bool				 input_open;
 	bool				 is_terminal[3];	/* by fd */
 	char				 last_input;
@@ -199,7 +199,7 @@ on_output(void *arg, enum execsrv_stream stream, const void *data, size_t len)
 	/* Whoever attaches later reads it. */
 	if (r->o->detach)
 		return;
-	if (sink_put(&r->sinks[stream == EXECSRV_STDERR], data, len) == -1)
+	if (outq_put(&r->sinks[stream == EXECSRV_STDERR], data, len) == -1)
 		fail(r, "output: %s", strerror(errno));
 }
 
@@ -514,7 +514,7 @@ check_sinks(struct run *r)
 static size_t
 held(const struct run *r)
 {
-	return sink_held(&r->sinks[0]) + sink_held(&r->sinks[1]);
+	return outq_held(&r->sinks[0]) + outq_held(&r->sinks[1]);
 }
 
 /*
@@ -561,7 +561,7 @@ prepare(const struct run *r, struct pollfd fds[FDS])
 	fds[FD_INPUT].fd = wants_input(r) ? STDIN_FILENO : -1;
 	fds[FD_INPUT].events = POLLIN;
 	for (i = 0; i < 2; i++) {
-		fds[FD_SINKS + i].fd = sink_held(&r->sinks[i]) > 0 ?
+		fds[FD_SINKS + i].fd = outq_held(&r->sinks[i]) > 0 ?
 		    r->sinks[i].fd : -1;
 		fds[FD_SINKS + i].events = POLLOUT;
 	}
@@ -580,7 +580,7 @@ turn(struct run *r)
 		on_signals(r);
 	for (i = 0; i < 2; i++)
 		if (fds[FD_SINKS + i].revents != 0) {
-			sink_on_room(&r->sinks[i]);
+			outq_on_room(&r->sinks[i]);
 			r->last_moved = clock_ms();
 		}
 	if (fds[FD_INPUT].revents != 0 && wants_input(r))
@@ -876,8 +876,8 @@ run_command(const struct run_options *o)
 		execsrv_close(&r.x);
 		return EXIT_RUN;
 	}
-	sink_init(&r.sinks[0], STDOUT_FILENO);
-	sink_init(&r.sinks[1], STDERR_FILENO);
+	outq_init(&r.sinks[0], STDOUT_FILENO);
+	outq_init(&r.sinks[1], STDERR_FILENO);
 	if (begin(&r) == 0) {
 		if (r.tty && !o->detach)
 			term_raw(STDIN_FILENO);
@@ -890,8 +890,8 @@ run_command(const struct run_options *o)
 	end_session(&r);
 	execsrv_close(&r.x);
 	term_restore();
-	sink_fini(&r.sinks[0]);
-	sink_fini(&r.sinks[1]);
+	outq_fini(&r.sinks[0]);
+	outq_fini(&r.sinks[1]);
 	fd_close(&r.signal_fd);
 	return r.status;
 }

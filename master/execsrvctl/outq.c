@@ -1,4 +1,4 @@
-#include "master/execsrvctl/sink.h"
+#include "master/execsrvctl/outq.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ reopen(int fd)
 }
 
 void
-sink_init(struct sink *s, int fd)
+outq_init(struct outq *s, int fd)
 {
 	struct stat	 st;
 	int		 own;
@@ -56,7 +56,7 @@ sink_init(struct sink *s, int fd)
 }
 
 void
-sink_fini(struct sink *s)
+outq_fini(struct outq *s)
 {
 	buf_fini(&s->queue);
 	if (s->is_own)
@@ -65,7 +65,7 @@ sink_fini(struct sink *s)
 
 /* One write.  The number of bytes; 0: no room now, or broken. */
 static size_t
-push(struct sink *s, const void *data, size_t len)
+push(struct outq *s, const void *data, size_t len)
 {
 	ssize_t	 n;
 
@@ -85,7 +85,7 @@ push(struct sink *s, const void *data, size_t len)
 }
 
 int
-sink_put(struct sink *s, const void *data, size_t len)
+outq_put(struct outq *s, const void *data, size_t len)
 {
 	const uint8_t	*p = data;
 	size_t		 n = 1;
@@ -100,7 +100,7 @@ sink_put(struct sink *s, const void *data, size_t len)
 }
 
 void
-sink_on_room(struct sink *s)
+outq_on_room(struct outq *s)
 {
 	size_t	 n;
 

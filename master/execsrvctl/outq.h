@@ -1,17 +1,17 @@
 /*
  * Where output goes: standard output or error of ours, without ever waiting
  * for it.  What cannot be written yet is queued; whoever fills it looks at
- * sink_held() and stops in time.
+ * outq_held() and stops in time.
  */
-#ifndef MASTER_EXECSRVCTL_SINK_H
-#define MASTER_EXECSRVCTL_SINK_H
+#ifndef MASTER_EXECSRVCTL_OUTQ_H
+#define MASTER_EXECSRVCTL_OUTQ_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "common/buf.h"
 
-struct sink {
+struct outq {
 	int		 fd;
 	bool		 is_own;	/* opened by us */
 	bool		 is_socket;
@@ -22,19 +22,19 @@ struct sink {
 };
 
 /* Embedded.  fd stays the caller's. */
-void	 sink_init(struct sink *s, int fd);
-void	 sink_fini(struct sink *s);
+void	 outq_init(struct outq *s, int fd);
+void	 outq_fini(struct outq *s);
 
 /* Write or queue.  Nothing when it is broken (error).  -1: no memory. */
-int	 sink_put(struct sink *s, const void *data, size_t len)
+int	 outq_put(struct outq *s, const void *data, size_t len)
 	    __attribute__((warn_unused_result));
 
 /* poll(2) says that there is room, or nobody there. */
-void	 sink_on_room(struct sink *s);
+void	 outq_on_room(struct outq *s);
 
 /* Bytes that wait. */
 static inline size_t
-sink_held(const struct sink *s)
+outq_held(const struct outq *s)
 {
 	return s->queue.len;
 }
