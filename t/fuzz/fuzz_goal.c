@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/uplink/reach/goal.h"
+#include "master/uplink/reach/reach_target.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 
@@ -26,13 +26,13 @@ check_text(const char *line, size_t size, const char *text)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct goal	 g;
+	struct reach_target	 g;
 	char		*line = malloc(size > 0 ? size : 1);
 
 	MUST(line != NULL);
 	memcpy(line, data, size);
-	if (goal_read(&g, line, size) == 0) {
-		MUST(size <= GOAL_MAX && g.url != NULL);
+	if (reach_target_read(&g, line, size) == 0) {
+		MUST(size <= REACH_TARGET_MAX && g.url != NULL);
 		MUST(g.connect_ms > 0 && g.connect_ms <= INT_MAX);
 		MUST(g.silence_ms > 0 && g.silence_ms <= INT_MAX);
 		check_text(line, size, g.url);

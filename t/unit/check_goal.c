@@ -15,15 +15,15 @@
 
 /* --- what to reach --- */
 
-static struct goal	 goal;
-static char		 text[2 * GOAL_MAX];
+static struct reach_target	 reach_target;
+static char		 text[2 * REACH_TARGET_MAX];
 
 static int
 take(const char *line)
 {
 	strcpy(text, line);
 	errno = 0;
-	return goal_read(&goal, text, strlen(text));
+	return reach_target_read(&reach_target, text, strlen(text));
 }
 
 #define SILENCE	"\"silenceMs\":2"
@@ -32,22 +32,22 @@ take(const char *line)
 START_TEST(test_goal)
 {
 	ck_assert_int_eq(take("{\"url\":\"wss://h\"," TIMES "}"), 0);
-	ck_assert_str_eq(goal.url, "wss://h");
-	ck_assert_uint_eq(goal.connect_ms, 1);
-	ck_assert_uint_eq(goal.silence_ms, 2);
-	ck_assert_ptr_null(goal.environment);
-	ck_assert_ptr_null(goal.token);
-	ck_assert_ptr_null(goal.ca_file);
+	ck_assert_str_eq(reach_target.url, "wss://h");
+	ck_assert_uint_eq(reach_target.connect_ms, 1);
+	ck_assert_uint_eq(reach_target.silence_ms, 2);
+	ck_assert_ptr_null(reach_target.environment);
+	ck_assert_ptr_null(reach_target.token);
+	ck_assert_ptr_null(reach_target.ca_file);
 	ck_assert_int_eq(take(" {\"connectMs\": 2147483647 ,"
 	    "\"silenceMs\":2147483646,\"token\":"
 	    "\"\\\"\\\\t\\u0041\",\"caFile\":\"/\\u00e4\",\"environment\":"
 	    "\"e\",\"url\":\"x\"} "), 0);
-	ck_assert_uint_eq(goal.connect_ms, 2147483647);
-	ck_assert_uint_eq(goal.silence_ms, 2147483646);
-	ck_assert_str_eq(goal.token, "\"\\tA");
-	ck_assert_str_eq(goal.ca_file, "/\xc3\xa4");
-	ck_assert_str_eq(goal.environment, "e");
-	ck_assert_str_eq(goal.url, "x");
+	ck_assert_uint_eq(reach_target.connect_ms, 2147483647);
+	ck_assert_uint_eq(reach_target.silence_ms, 2147483646);
+	ck_assert_str_eq(reach_target.token, "\"\\tA");
+	ck_assert_str_eq(reach_target.ca_file, "/\xc3\xa4");
+	ck_assert_str_eq(reach_target.environment, "e");
+	ck_assert_str_eq(reach_target.url, "x");
 }
 END_TEST
 
@@ -84,9 +84,11 @@ START_TEST(test_long_goal)
 
 	memset(text, ' ', sizeof(text));
 	memcpy(text, "{\"url\":\"u\"," TIMES "}", n);
-	ck_assert_int_eq(goal_read(&goal, text, GOAL_MAX), 0);
+	ck_assert_int_eq(reach_target_read(&reach_target, text,
+	    REACH_TARGET_MAX), 0);
 	memcpy(text, "{\"url\":\"u\"," TIMES "}", n);
-	ck_assert_int_eq(goal_read(&goal, text, GOAL_MAX + 1), -1);
+	ck_assert_int_eq(reach_target_read(&reach_target, text,
+	    REACH_TARGET_MAX + 1), -1);
 }
 END_TEST
 

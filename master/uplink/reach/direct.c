@@ -5,7 +5,7 @@
 static int
 start(struct reach *r)
 {
-	if (reach_connect(r, &r->target, r->goal.connect_ms,
+	if (reach_connect(r, &r->target, r->reach_target.connect_ms,
 	    (size_t)LIMIT_MESSAGE) == -1)
 		return -1;
 	wsock_set_authorization(r->sock, r->authorization);

@@ -33,10 +33,10 @@ read_goal(struct reach *r, int fd)
 	ssize_t	 n;
 	char	*text;
 
-	if ((text = sodium_malloc(GOAL_MAX)) == NULL)
+	if ((text = sodium_malloc(REACH_TARGET_MAX)) == NULL)
 		fatal("memory");
-	if ((n = pair_read_first(fd, text, GOAL_MAX)) == -1 ||
-	    goal_read(&r->goal, text, (size_t)n) == -1) {
+	if ((n = pair_read_first(fd, text, REACH_TARGET_MAX)) == -1 ||
+	    reach_target_read(&r->reach_target, text, (size_t)n) == -1) {
 		sodium_free(text);
 		return NULL;
 	}

@@ -100,13 +100,14 @@ take_token(struct reach *r)
 	static const char	 scheme[] = "Bearer ";
 	size_t			 len;
 
-	if (r->goal.token == NULL)
+	if (r->reach_target.token == NULL)
 		return 0;
-	len = strlen(r->goal.token);
+	len = strlen(r->reach_target.token);
 	if ((r->authorization = sodium_malloc(sizeof(scheme) + len)) == NULL)
 		return -1;
 	memcpy(r->authorization, scheme, sizeof(scheme) - 1);
-	memcpy(r->authorization + sizeof(scheme) - 1, r->goal.token, len + 1);
+	memcpy(r->authorization + sizeof(scheme) - 1, r->reach_target.token,
+	    len + 1);
 	return 0;
 }
 
@@ -114,20 +115,21 @@ take_token(struct reach *r)
 static int
 take_url(struct reach *r)
 {
-	if (r->goal.environment == NULL) {
+	if (r->reach_target.environment == NULL) {
 		r->far = &far_direct;
-		if (target_parse(&r->target, r->goal.url, "ws", "wss") == -1 ||
-		    !r->target.is_tls)
+		if (target_parse(&r->target, r->reach_target.url, "ws",
+		    "wss") == -1 || !r->target.is_tls)
 			return refuse(r, "not wss://HOST[:PORT][/PATH]");
 		return 0;
 	}
 	r->far = &far_remote;
-	if (target_parse(&r->target, r->goal.url, "http", "https") == -1)
+	if (target_parse(&r->target, r->reach_target.url, "http", "https") ==
+	    -1)
 		return refuse(r, "not https://HOST of a registry");
 	if (!r->target.is_tls && !target_is_loopback(&r->target))
 		return refuse(r, "a registry beyond this machine, and not "
 		    "https://");
-	if (r->goal.token == NULL)
+	if (r->reach_target.token == NULL)
 		return refuse(r, "a registry wants a credential");
 	return 0;
 }
@@ -135,7 +137,7 @@ take_url(struct reach *r)
 int
 reach_init(struct reach *r)
 {
-	const char	*ca = r->goal.ca_file;
+	const char	*ca = r->reach_target.ca_file;
 
 	if (take_url(r) == -1)
 		return -1;
@@ -178,13 +180,14 @@ silent(const struct reach *r)
 static uint64_t
 ping_ms(const struct reach *r)
 {
-	return r->goal.silence_ms * 3 / 7;
+	return r->reach_target.silence_ms * 3 / 7;
 }
 
 static void
 watch_silence(struct reach *r)
 {
-	uint64_t	 limit = r->is_pinged ? r->goal.silence_ms : ping_ms(r);
+	uint64_t	 limit = r->is_pinged ? r->reach_target.silence_ms :
+	    ping_ms(r);
 	uint64_t	 ms = silent(r);
 
 	if (pair_is_full(&r->pair))
@@ -207,7 +210,7 @@ on_silence(void *arg)
 		r->is_pinged = false;
 		r->must_pong = true;
 		reach_want(r);
-	} else if (r->is_pinged && silent(r) >= r->goal.silence_ms) {
+	} else if (r->is_pinged && silent(r) >= r->reach_target.silence_ms) {
 		reach_fail(r, false, "the server does not answer");
 		return;
 	} else if (!r->is_pinged && silent(r) >= ping_ms(r)) {

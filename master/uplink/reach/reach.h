@@ -16,8 +16,8 @@
 #define MASTER_UPLINK_REACH_REACH_H
 
 #include "master/uplink/dial.h"
-#include "master/uplink/reach/goal.h"
 #include "master/uplink/reach/pair.h"
+#include "master/uplink/reach/reach_target.h"
 #include "master/uplink/wsock.h"
 
 struct reach;
@@ -49,7 +49,7 @@ struct reach {
 	struct loop			 loop;
 	struct resolver			*resolver;
 	struct dialer			 dialer;
-	struct goal			 goal;
+	struct reach_target			 reach_target;
 	struct target			 target;	/* of goal.url */
 	char				*authorization;	/* locked; or NULL */
 	const struct far		*far;

@@ -408,10 +408,10 @@ start(struct reach *r)
 	memset(m, 0, sizeof(*m));
 	m->pause = PAUSE_MIN;
 	/* A little before the library loses patience, to say why. */
-	m->deadline = clock_ms() + r->goal.connect_ms -
-	    r->goal.connect_ms / 10;
-	if (registry_init(&m->registry, &r->dialer, r->goal.url, ANSWER_NOISE,
-	    r->goal.environment, "", m->nonce) == -1) {
+	m->deadline = clock_ms() + r->reach_target.connect_ms -
+	    r->reach_target.connect_ms / 10;
+	if (registry_init(&m->registry, &r->dialer, r->reach_target.url,
+	    ANSWER_NOISE, r->reach_target.environment, "", m->nonce) == -1) {
 		reach_fail(r, true, "no URL of a registry, or no name of an "
 		    "environment");
 		return -1;
@@ -420,7 +420,7 @@ start(struct reach *r)
 		reach_fail(r, true, "%s: %s", m->registry.base.host, why);
 		return -1;
 	}
-	if (registry_set_bearer(&m->registry, r->goal.token) == -1 ||
+	if (registry_set_bearer(&m->registry, r->reach_target.token) == -1 ||
 	    make_key(m) == -1) {
 		reach_fail(r, false, "no key: %s", strerror(errno));
 		return -1;

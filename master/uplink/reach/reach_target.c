@@ -1,4 +1,4 @@
-#include "master/uplink/reach/goal.h"
+#include "master/uplink/reach/reach_target.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -29,7 +29,7 @@ take_ms(const struct json *j, uint32_t tok, uint64_t *out)
 }
 
 static bool
-take(struct goal *g, const struct json *j, uint32_t key)
+take(struct reach_target *g, const struct json *j, uint32_t key)
 {
 	uint32_t	 value = key + 1;
 
@@ -48,7 +48,7 @@ take(struct goal *g, const struct json *j, uint32_t key)
 }
 
 int
-goal_read(struct goal *g, char *text, size_t len)
+reach_target_read(struct reach_target *g, char *text, size_t len)
 {
 	struct json	 j;
 	uint32_t	 i;
@@ -57,7 +57,7 @@ goal_read(struct goal *g, char *text, size_t len)
 	memset(g, 0, sizeof(*g));
 	json_init(&j);
 	errno = 0;
-	is_good = len <= GOAL_MAX && utf8_is_valid(text, len) &&
+	is_good = len <= REACH_TARGET_MAX && utf8_is_valid(text, len) &&
 	    json_parse(&j, text, len) == 0 &&
 	    json_tok(&j, 0)->type == JSON_OBJECT;
 	for (i = is_good ? json_first(0) : 0; is_good && json_more(&j, 0, i);

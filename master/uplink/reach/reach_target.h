@@ -9,15 +9,15 @@
  *	connectMs	time to connect
  *	silenceMs	how long nothing may be heard, then it is lost
  */
-#ifndef MASTER_UPLINK_REACH_GOAL_H
-#define MASTER_UPLINK_REACH_GOAL_H
+#ifndef MASTER_UPLINK_REACH_REACH_TARGET_H
+#define MASTER_UPLINK_REACH_REACH_TARGET_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define GOAL_MAX	(16 * 1024)	/* bytes of the line */
+#define REACH_TARGET_MAX	(16 * 1024)	/* bytes of the line */
 
-struct goal {
+struct reach_target {
 	const char	*url;
 	const char	*environment;	/* or NULL: a server, no registry */
 	const char	*token;		/* or NULL */
@@ -29,7 +29,7 @@ struct goal {
  * Read the line.  The text is written to and must stay: g points into it.  0,
  * or -1 with errno EINVAL (something else) or ENOMEM.
  */
-int	 goal_read(struct goal *g, char *text, size_t len)
+int	 reach_target_read(struct reach_target *g, char *text, size_t len)
 	    __attribute__((warn_unused_result));
 
 #endif
