@@ -95,7 +95,7 @@ END_TEST
 /* --- lines --- */
 
 static struct loop	 loop;
-static struct pair	 pair;
+static struct stdio_peer	 stdio_peer;
 static int		 other;		/* the library's end */
 static int		 ours;
 static unsigned		 lines, rooms;
@@ -103,18 +103,18 @@ static unsigned		 lines, rooms;
 static void
 on_line(void *arg)
 {
-	ck_assert_ptr_eq(arg, &pair);
+	ck_assert_ptr_eq(arg, &stdio_peer);
 	lines++;
 }
 
 static void
 on_room(void *arg)
 {
-	ck_assert_ptr_eq(arg, &pair);
+	ck_assert_ptr_eq(arg, &stdio_peer);
 	rooms++;
 }
 
-static const struct pair_events	 events = { on_line, on_room };
+static const struct stdio_peer_events	 events = { on_line, on_room };
 
 static void
 start(void)
@@ -125,14 +125,15 @@ start(void)
 	ours = fds[0];
 	other = fds[1];
 	ck_assert_int_eq(loop_init(&loop), 0);
-	ck_assert_int_eq(pair_init(&pair, ours, &loop, &events, &pair), 0);
+	ck_assert_int_eq(stdio_peer_init(&stdio_peer, ours, &loop, &events,
+	    &stdio_peer), 0);
 	lines = rooms = 0;
 }
 
 static void
 stop(void)
 {
-	pair_fini(&pair);
+	stdio_peer_fini(&stdio_peer);
 	loop_fini(&loop);
 	close(ours);
 	close(other);
@@ -172,12 +173,13 @@ ck_first(const char *want)
 	size_t		 len;
 	int		 i;
 
-	for (i = 0; i < 1000 && !pair_first(&pair, &data, &len); i++)
+	for (i = 0; i < 1000 && !stdio_peer_first(&stdio_peer, &data,
+	    &len); i++)
 		turn();
-	ck_assert(pair_first(&pair, &data, &len));
+	ck_assert(stdio_peer_first(&stdio_peer, &data, &len));
 	ck_assert_uint_eq(len, strlen(want));
 	ck_assert_int_eq(memcmp(data, want, len), 0);
-	pair_drop(&pair);
+	stdio_peer_drop(&stdio_peer);
 }
 
 START_TEST(test_lines)
@@ -189,14 +191,14 @@ START_TEST(test_lines)
 	say("one\ntw");
 	ck_first("one");
 	turn();
-	ck_assert(!pair_first(&pair, &data, &len));
+	ck_assert(!stdio_peer_first(&stdio_peer, &data, &len));
 	say("o\n\nthree\nfour");
 	ck_first("two");
 	ck_first("");
 	ck_first("three");
 	turn();
-	ck_assert(!pair_is_over(&pair));
-	ck_assert(!pair_first(&pair, &data, &len));
+	ck_assert(!stdio_peer_is_over(&stdio_peer));
+	ck_assert(!stdio_peer_first(&stdio_peer, &data, &len));
 	ck_assert_uint_ge(lines, 2);
 	stop();
 }
@@ -212,14 +214,14 @@ START_TEST(test_end)
 	close(other);
 	other = -1;
 	ck_first("one");
-	ck_assert(!pair_is_over(&pair));
+	ck_assert(!stdio_peer_is_over(&stdio_peer));
 	ck_first("two");
-	for (i = 0; i < 1000 && !pair_is_over(&pair); i++)
+	for (i = 0; i < 1000 && !stdio_peer_is_over(&stdio_peer); i++)
 		turn();
-	ck_assert(pair_is_over(&pair));
+	ck_assert(stdio_peer_is_over(&stdio_peer));
 	/* Nobody hears it, and nothing waits. */
-	ck_assert_int_eq(pair_put(&pair, (uint8_t *)text, 5), 0);
-	ck_assert(!pair_is_full(&pair));
+	ck_assert_int_eq(stdio_peer_put(&stdio_peer, (uint8_t *)text, 5), 0);
+	ck_assert(!stdio_peer_is_full(&stdio_peer));
 	stop();
 }
 END_TEST
@@ -233,7 +235,7 @@ START_TEST(test_endless)
 	ck_assert_ptr_nonnull(big);
 	memset(big, 'a', n);
 	start();
-	while (!pair_is_over(&pair)) {
+	while (!stdio_peer_is_over(&stdio_peer)) {
 		ssize_t	 k = send(other, big, n, MSG_DONTWAIT);
 
 		sent += k > 0 ? (size_t)k : 0;
@@ -258,17 +260,17 @@ START_TEST(test_room)
 	memset(big, 'a', n);
 	big[7] = big[n - 2] = '\n';
 	start();
-	ck_assert_int_eq(pair_put(&pair, (uint8_t *)memcpy(text, "a\nb", 3), 3),
-	    0);
-	ck_assert(!pair_is_full(&pair));
+	ck_assert_int_eq(stdio_peer_put(&stdio_peer, (uint8_t *)memcpy(text,
+	    "a\nb", 3), 3), 0);
+	ck_assert(!stdio_peer_is_full(&stdio_peer));
 	ck_assert_int_eq(recv(other, got, sizeof(got), 0), 4);
 	ck_assert_int_eq(memcmp(got, "a b\n", 4), 0);
-	ck_assert_int_eq(pair_put(&pair, big, n), 0);
-	ck_assert(pair_is_full(&pair));
+	ck_assert_int_eq(stdio_peer_put(&stdio_peer, big, n), 0);
+	ck_assert(stdio_peer_is_full(&stdio_peer));
 	turn();
 	ck_assert_uint_eq(rooms, 0);
 	/* A last word, behind it. */
-	ck_assert_int_eq(pair_put(&pair, (uint8_t *)text, 3), 0);
+	ck_assert_int_eq(stdio_peer_put(&stdio_peer, (uint8_t *)text, 3), 0);
 	while (at < n + 1 + 4) {
 		if ((k = recv(other, got, sizeof(got), MSG_DONTWAIT)) > 0)
 			at += (size_t)k;
@@ -276,7 +278,7 @@ START_TEST(test_room)
 	}
 	ck_assert_uint_eq(at, n + 1 + 4);
 	ck_assert_uint_eq(rooms, 1);
-	ck_assert(!pair_is_full(&pair));
+	ck_assert(!stdio_peer_is_full(&stdio_peer));
 	ck_assert_int_eq(big[7], ' ');
 	free(big);
 	stop();
@@ -289,13 +291,13 @@ START_TEST(test_read_first)
 
 	start();
 	say("one\ntwo\n0123456789abcdef");
-	ck_assert_int_eq(pair_read_first(ours, out, sizeof(out)), 3);
+	ck_assert_int_eq(stdio_peer_read_first(ours, out, sizeof(out)), 3);
 	ck_assert_int_eq(memcmp(out, "one", 3), 0);
-	ck_assert_int_eq(pair_read_first(ours, out, 4), 3);
-	ck_assert_int_eq(pair_read_first(ours, out, sizeof(out)), -1);
+	ck_assert_int_eq(stdio_peer_read_first(ours, out, 4), 3);
+	ck_assert_int_eq(stdio_peer_read_first(ours, out, sizeof(out)), -1);
 	close(other);
 	other = -1;
-	ck_assert_int_eq(pair_read_first(ours, out, sizeof(out)), -1);
+	ck_assert_int_eq(stdio_peer_read_first(ours, out, sizeof(out)), -1);
 	stop();
 }
 END_TEST

@@ -31,10 +31,10 @@ send_frame(struct reach *r)
 	const uint8_t	*data;
 	size_t		 len;
 
-	if (!r->is_ready || !pair_first(&r->pair, &data, &len))
+	if (!r->is_ready || !stdio_peer_first(&r->stdio_peer, &data, &len))
 		return false;
 	if (wsock_send_text(r->sock, &r->text, data, len))
-		pair_drop(&r->pair);
+		stdio_peer_drop(&r->stdio_peer);
 	return true;
 }
 

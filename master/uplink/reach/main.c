@@ -35,7 +35,7 @@ read_goal(struct reach *r, int fd)
 
 	if ((text = sodium_malloc(REACH_TARGET_MAX)) == NULL)
 		fatal("memory");
-	if ((n = pair_read_first(fd, text, REACH_TARGET_MAX)) == -1 ||
+	if ((n = stdio_peer_read_first(fd, text, REACH_TARGET_MAX)) == -1 ||
 	    reach_target_read(&r->reach_target, text, (size_t)n) == -1) {
 		sodium_free(text);
 		return NULL;

@@ -23,7 +23,7 @@ end(struct reach *r)
 {
 	r->is_ending = true;
 	loop_timer_clear(&r->loop, &r->silence);
-	if (!pair_is_full(&r->pair))
+	if (!stdio_peer_is_full(&r->stdio_peer))
 		loop_stop(&r->loop);
 }
 
@@ -71,7 +71,7 @@ reach_fail(struct reach *r, bool is_permanent, const char *fmt, ...)
 	va_end(ap);
 	n = reach_put_why(r, line, sizeof(line));
 	/* Without memory the end alone has to tell. */
-	if (n > 0 && pair_put(&r->pair, (uint8_t *)line, n) == -1)
+	if (n > 0 && stdio_peer_put(&r->stdio_peer, (uint8_t *)line, n) == -1)
 		n = 0;
 	end(r);
 }
@@ -159,7 +159,7 @@ reach_fini(struct reach *r)
 	loop_timer_clear(&r->loop, &r->late);
 	wsock_free(&r->sock);
 	r->far->fini(r);
-	pair_fini(&r->pair);
+	stdio_peer_fini(&r->stdio_peer);
 	resolver_free(&r->resolver);
 	dialer_fini(&r->dialer);
 	loop_fini(&r->loop);
@@ -190,7 +190,7 @@ watch_silence(struct reach *r)
 	    ping_ms(r);
 	uint64_t	 ms = silent(r);
 
-	if (pair_is_full(&r->pair))
+	if (stdio_peer_is_full(&r->stdio_peer))
 		limit = ms + HEARTBEAT_MS;
 	loop_timer_set(&r->loop, &r->silence, ms < limit ? limit - ms : 0,
 	    on_silence, r);
@@ -205,7 +205,7 @@ on_silence(void *arg)
 
 	if (wsock_heard(r->sock) > r->heard)
 		r->is_pinged = false;
-	if (pair_is_full(&r->pair)) {
+	if (stdio_peer_is_full(&r->stdio_peer)) {
 		r->heard = clock_ms();
 		r->is_pinged = false;
 		r->must_pong = true;
@@ -279,7 +279,7 @@ on_writable(void *arg)
 	while (!r->is_ending && !wsock_is_full(r->sock)) {
 		if (r->far->send(r))
 			continue;
-		if (pair_is_over(&r->pair))
+		if (stdio_peer_is_over(&r->stdio_peer))
 			leave(r);
 		return;
 	}
@@ -375,7 +375,8 @@ reach_ready(struct reach *r)
 	char	 ready[] = "{\"ready\":true}";
 
 	r->is_ready = true;
-	if (pair_put(&r->pair, (uint8_t *)ready, strlen(ready)) == -1)
+	if (stdio_peer_put(&r->stdio_peer, (uint8_t *)ready, strlen(ready)) ==
+	    -1)
 		reach_fail(r, false, "out of memory");
 	reach_want(r);
 }
@@ -383,9 +384,9 @@ reach_ready(struct reach *r)
 void
 reach_deliver(struct reach *r, uint8_t *data, size_t len)
 {
-	if (pair_put(&r->pair, data, len) == -1)
+	if (stdio_peer_put(&r->stdio_peer, data, len) == -1)
 		reach_fail(r, false, "out of memory");
-	if (r->sock == NULL || !pair_is_full(&r->pair))
+	if (r->sock == NULL || !stdio_peer_is_full(&r->stdio_peer))
 		return;
 	wsock_read(r->sock, false);
 	watch_silence(r);
@@ -396,7 +397,8 @@ on_line(void *arg)
 {
 	struct reach	*r = arg;
 
-	if (pair_is_over(&r->pair) && (!r->is_ready || r->sock == NULL))
+	if (stdio_peer_is_over(&r->stdio_peer) && (!r->is_ready || r->sock ==
+	    NULL))
 		loop_stop(&r->loop);
 	reach_want(r);
 }
@@ -416,12 +418,13 @@ on_room(void *arg)
 	}
 }
 
-static const struct pair_events	 pair_events = { on_line, on_room };
+static const struct stdio_peer_events	 stdio_peer_events = { on_line,
+    on_room };
 
 void
 reach_run(struct reach *r, int fd)
 {
-	if (pair_init(&r->pair, fd, &r->loop, &pair_events, r) == 0 &&
-	    r->far->start(r) == 0)
+	if (stdio_peer_init(&r->stdio_peer, fd, &r->loop, &stdio_peer_events,
+	    r) == 0 && r->far->start(r) == 0)
 		loop_run(&r->loop);
 }

@@ -16,8 +16,8 @@
 #define MASTER_UPLINK_REACH_REACH_H
 
 #include "master/uplink/dial.h"
-#include "master/uplink/reach/pair.h"
 #include "master/uplink/reach/reach_target.h"
+#include "master/uplink/reach/stdio_peer.h"
 #include "master/uplink/wsock.h"
 
 struct reach;
@@ -32,7 +32,10 @@ struct far {
 	void	(*on_open)(struct reach *r);
 	void	(*on_message)(struct reach *r, uint8_t *data, size_t len,
 		    bool is_binary);
-	/* Send a frame, of pair_first() or of its own; false: there is none. */
+	/*
+	 * Send a frame, of stdio_peer_first() or of its own; false: there is
+	 * none.
+	 */
 	bool	(*send)(struct reach *r);
 	/* The library takes messages again. */
 	void	(*on_room)(struct reach *r);
@@ -53,7 +56,7 @@ struct reach {
 	struct target			 target;	/* of goal.url */
 	char				*authorization;	/* locked; or NULL */
 	const struct far		*far;
-	struct pair			 pair;
+	struct stdio_peer			 stdio_peer;
 	struct wsock			*sock;
 	struct wsock_text		 text;		/* far_direct */
 	struct remote			*remote;	/* far_remote; locked */

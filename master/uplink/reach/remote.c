@@ -264,7 +264,7 @@ deliver(struct reach *r)
 	uint8_t	*data;
 	size_t	 len;
 
-	while (!r->is_ending && !pair_is_full(&r->pair) &&
+	while (!r->is_ending && !stdio_peer_is_full(&r->stdio_peer) &&
 	    record_first(&r->remote->in, &data, &len)) {
 		reach_deliver(r, data, len);
 		record_drop(&r->remote->in);
@@ -328,7 +328,7 @@ put_record(struct reach *r)
 	int			 n = 0;
 
 	while (n == 0) {
-		if (!pair_first(&r->pair, &data, &len))
+		if (!stdio_peer_first(&r->stdio_peer, &data, &len))
 			return 0;
 		if (!m->is_cutting && record_cut(&m->cutter, data, len) == -1)
 			return -1;
@@ -338,7 +338,7 @@ put_record(struct reach *r)
 			return -1;
 		if (n == 0) {
 			m->is_cutting = false;
-			pair_drop(&r->pair);
+			stdio_peer_drop(&r->stdio_peer);
 		}
 	}
 	f.payload = sealed;

@@ -1,4 +1,4 @@
-#include "master/uplink/reach/pair.h"
+#include "master/uplink/reach/stdio_peer.h"
 
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -18,7 +18,7 @@
 
 /* Byte by byte: what follows is read elsewhere. */
 ssize_t
-pair_read_first(int fd, char *out, size_t size)
+stdio_peer_read_first(int fd, char *out, size_t size)
 {
 	size_t	 len = 0;
 	ssize_t	 n;
@@ -36,7 +36,7 @@ pair_read_first(int fd, char *out, size_t size)
 }
 
 static void
-find_line(struct pair *p)
+find_line(struct stdio_peer *p)
 {
 	const uint8_t	*data = buf_data(&p->in), *end = NULL;
 
@@ -50,7 +50,7 @@ find_line(struct pair *p)
 
 /* Read until there is a line, or nothing more for now. */
 static void
-fill(struct pair *p)
+fill(struct stdio_peer *p)
 {
 	uint8_t	*room;
 	ssize_t	 n;
@@ -77,7 +77,7 @@ fill(struct pair *p)
 static void
 on_readable(void *arg)
 {
-	struct pair	*p = arg;
+	struct stdio_peer	*p = arg;
 
 	if (p->line == 0)
 		fill(p);
@@ -86,7 +86,8 @@ on_readable(void *arg)
 }
 
 bool
-pair_first(const struct pair *p, const uint8_t **data_out, size_t *len_out)
+stdio_peer_first(const struct stdio_peer *p, const uint8_t **data_out,
+    size_t *len_out)
 {
 	if (p->line == 0)
 		return false;
@@ -96,7 +97,7 @@ pair_first(const struct pair *p, const uint8_t **data_out, size_t *len_out)
 }
 
 void
-pair_drop(struct pair *p)
+stdio_peer_drop(struct stdio_peer *p)
 {
 	buf_drain(&p->in, p->line);
 	buf_trim(&p->in, KEEP);
@@ -105,7 +106,7 @@ pair_drop(struct pair *p)
 }
 
 bool
-pair_is_over(const struct pair *p)
+stdio_peer_is_over(const struct stdio_peer *p)
 {
 	return p->has_ended && p->line == 0;
 }
@@ -113,7 +114,7 @@ pair_is_over(const struct pair *p)
 /* --- out --- */
 
 static void
-flush(struct pair *p)
+flush(struct stdio_peer *p)
 {
 	ssize_t	 n;
 
@@ -135,7 +136,7 @@ flush(struct pair *p)
 static void
 on_writable(void *arg)
 {
-	struct pair	*p = arg;
+	struct stdio_peer	*p = arg;
 
 	flush(p);
 	if (p->out.len == 0)
@@ -143,7 +144,7 @@ on_writable(void *arg)
 }
 
 int
-pair_put(struct pair *p, uint8_t *data, size_t len)
+stdio_peer_put(struct stdio_peer *p, uint8_t *data, size_t len)
 {
 	uint8_t	*at = data;
 	size_t	 left = len;
@@ -160,7 +161,7 @@ pair_put(struct pair *p, uint8_t *data, size_t len)
 }
 
 bool
-pair_is_full(const struct pair *p)
+stdio_peer_is_full(const struct stdio_peer *p)
 {
 	return p->out.len > 0;
 }
@@ -171,7 +172,7 @@ pair_is_full(const struct pair *p)
 static void
 on_hangup(void *arg)
 {
-	struct pair	*p = arg;
+	struct stdio_peer	*p = arg;
 
 	watch_free(&p->watch);
 	on_readable(p);
@@ -182,8 +183,8 @@ static const struct watch_events	 watch_events = {
 };
 
 int
-pair_init(struct pair *p, int fd, struct loop *l,
-    const struct pair_events *events, void *arg)
+stdio_peer_init(struct stdio_peer *p, int fd, struct loop *l,
+    const struct stdio_peer_events *events, void *arg)
 {
 	int	 room = ROOM;
 
@@ -200,7 +201,7 @@ pair_init(struct pair *p, int fd, struct loop *l,
 }
 
 void
-pair_fini(struct pair *p)
+stdio_peer_fini(struct stdio_peer *p)
 {
 	watch_free(&p->watch);
 	buf_fini(&p->in);
