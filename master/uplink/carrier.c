@@ -39,7 +39,7 @@ answer_pings(struct flow *f)
 		f->npings--;
 		memmove(f->pings, f->pings + 1,
 		    f->npings * sizeof(f->pings[0]));
-		leg_pong(f->leg);
+		local_end_pong(f->local_end);
 	}
 }
 
@@ -49,14 +49,14 @@ on_ping(void *arg)
 {
 	struct flow	*f = arg;
 	struct carrier	*c = f->carrier;
-	unsigned	 i = f->npings < LEG_PINGS ? f->npings++ :
-			    LEG_PINGS - 1;
+	unsigned	 i = f->npings < LOCAL_END_PINGS ? f->npings++ :
+			    LOCAL_END_PINGS - 1;
 
 	f->pings[i] = c->line->sent(c->line_arg);
 	answer_pings(f);
 }
 
-static const struct leg_events leg_events = {
+static const struct local_end_events local_end_events = {
 	on_first, on_drop, on_output, on_ping
 };
 
@@ -67,7 +67,8 @@ flow_new(struct carrier *c)
 	struct flow			*f;
 
 	if ((f = calloc(1, sizeof(*f))) == NULL ||
-	    (f->leg = up->new_leg(c->env->arg, &leg_events, f)) == NULL) {
+	    (f->local_end = up->new_leg(c->env->arg, &local_end_events, f)) ==
+	    NULL) {
 		log_warn("a stream");
 		free(f);
 		return NULL;
@@ -97,7 +98,7 @@ flow_free(struct flow **fp)
 		TAILQ_REMOVE(&c->ready, f, ready_entry);
 	TAILQ_REMOVE(&c->flows, f, entry);
 	c->nflows--;
-	leg_free(&f->leg);
+	local_end_free(&f->local_end);
 	free(f);
 	c->env->events->on_news(c->env->arg, LIMIT_UPLINK_TELL);
 }
@@ -142,7 +143,7 @@ flow_put(struct flow *f, const uint8_t *data, size_t len)
 	STAILQ_INSERT_TAIL(&f->notes, n, entry);
 	f->nnotes++;
 	f->held += len;
-	leg_push(f->leg);
+	local_end_push(f->local_end);
 	return 0;
 }
 
@@ -279,15 +280,15 @@ next_of(struct flow *f, uint8_t **frame_out)
 	size_t				 len;
 	ssize_t				 n;
 
-	if (!leg_output(f->leg, &data, &len)) {
-		if (leg_is_over(f->leg))
+	if (!local_end_output(f->local_end, &data, &len)) {
+		if (local_end_is_over(f->local_end))
 			ops->end(f);
 		return 0;
 	}
 	if ((n = ops->seal(f, data, len, frame_out)) > 0)
 		flow_ready(f);
 	else if (n == 0)
-		leg_take(f->leg);
+		local_end_take(f->local_end);
 	else
 		ops->end(f);
 	return n > 0 ? (size_t)n : 0;

@@ -9,16 +9,16 @@
 #include "common/noise/quota.h"
 #include "common/noise/stream.h"
 #include "master/uplink/carrier.h"
-#include "master/uplink/leg.h"
+#include "master/uplink/local_end.h"
 #include "master/uplink/uplink_env.h"
 
 /* A stream and its way on this machine. */
 struct flow {
 	TAILQ_ENTRY(flow)	 entry, ready_entry;
 	struct carrier		*carrier;
-	struct leg		*leg;
+	struct local_end		*local_end;
 	bool			 is_ready;	/* has something to send */
-	uint64_t		 pings[LEG_PINGS];	/* to be answered */
+	uint64_t	 pings[LOCAL_END_PINGS];	/* to be answered */
 	unsigned		 npings;	/* when that much was read */
 	struct stream		*stream;	/* sealed ones */
 	struct record_cutter	 cutter;

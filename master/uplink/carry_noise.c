@@ -98,7 +98,7 @@ act(struct carrier_noise *n)
 		open_stream(n, a->stream);
 		break;
 	case STREAM_ARRIVED:
-		leg_push(((struct flow *)a->stream->owner)->leg);
+		local_end_push(((struct flow *)a->stream->owner)->local_end);
 		break;
 	case STREAM_ENDED:
 		end_stream(n, a->stream);

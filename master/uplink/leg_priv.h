@@ -2,18 +2,18 @@
 #ifndef MASTER_UPLINK_LEG_PRIV_H
 #define MASTER_UPLINK_LEG_PRIV_H
 
-#include "master/uplink/leg.h"
+#include "master/uplink/local_end.h"
 
 struct leg_ops {
-	void	(*push)(struct leg *);
-	void	(*take)(struct leg *);
-	void	(*pong)(struct leg *);
-	void	(*fini)(struct leg *);
+	void	(*push)(struct local_end *);
+	void	(*take)(struct local_end *);
+	void	(*pong)(struct local_end *);
+	void	(*fini)(struct local_end *);
 };
 
-struct leg {
+struct local_end {
 	const struct leg_ops	*ops;
-	const struct leg_events	*events;
+	const struct local_end_events	*events;
 	void			*arg;
 	const uint8_t		*output;	/* or NULL */
 	size_t			 output_len;

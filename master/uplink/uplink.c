@@ -10,8 +10,8 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/uplink/carrier.h"
-#include "master/uplink/leg.h"
 #include "master/uplink/link.h"
+#include "master/uplink/local_end.h"
 
 static enum answer_kind
 kind_of(Ipc__RelayKind kind)
@@ -78,17 +78,18 @@ on_register(void *arg)
 	    on_registered, u);
 }
 
-static struct leg *
-new_leg(void *arg, const struct leg_events *events, void *leg_arg)
+static struct local_end *
+new_leg(void *arg, const struct local_end_events *events, void *leg_arg)
 {
 	struct uplink	*u = arg;
-	struct leg	*l;
+	struct local_end	*l;
 	int		 fd;
 
 	if (u->is_forward)
-		return leg_to_server(&u->env.dialer, &u->forward, events,
+		return local_end_to_server(&u->env.dialer, &u->forward, events,
 		    leg_arg);
-	if ((l = leg_to_worker(&u->env.loop, events, leg_arg, &fd)) == NULL)
+	if ((l = local_end_to_worker(&u->env.loop, events, leg_arg, &fd)) ==
+	    NULL)
 		return NULL;
 	link_stream(u->link, fd);
 	fd_close(&fd);

@@ -13,12 +13,13 @@
 #include "master/uplink/registry.h"
 #include "proto/ipc.pb-c.h"
 
-struct leg;
-struct leg_events;
+struct local_end;
+struct local_end_events;
 
 struct uplink_events {
 	/* A leg for a new stream; NULL with errno. */
-	struct leg	*(*new_leg)(void *arg, const struct leg_events *events,
+	struct local_end	*(*new_leg)(void *arg,
+	    const struct local_end_events *events,
 			    void *leg_arg);
 
 	/* There is news of it: the master hears within so many ms; 0: now. */

@@ -1,4 +1,4 @@
-/* master/uplink/leg_worker.c: messages and pings, both ways. */
+/* master/uplink/local_end_worker.c: messages and pings, both ways. */
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -34,7 +34,7 @@ START_TEST(test_messages)
 		rig_say_random(lengths[i]);
 	WAIT(rig.got == 2 * NLENGTHS && rig.at == rig.nto);
 	ck_assert(!rig.is_bad && rig.outputs == 0);
-	ck_assert(!leg_is_over(rig.leg));
+	ck_assert(!local_end_is_over(rig.local_end));
 	rig_ck_calm();
 }
 END_TEST
@@ -49,9 +49,9 @@ START_TEST(test_partial_writes)
 	for (i = 0; i < NLENGTHS; i++) {
 		rig_say_random(lengths[i] <= 65536 ||
 		    lengths[i] == LIMIT_FRAGMENT + 1 ? lengths[i] : 100000);
-		leg_push(rig.leg);
+		local_end_push(rig.local_end);
 	}
-	WAIT_READING((leg_push(rig.leg), rig.got == rig.nto),
+	WAIT_READING((local_end_push(rig.local_end), rig.got == rig.nto),
 	    1 + randombytes_uniform(10000));
 	ck_assert_uint_eq(rig.at, rig.nto);
 	ck_assert(!rig.is_bad);
@@ -97,7 +97,7 @@ START_TEST(test_output)
 	const uint8_t	*data;
 	size_t		 len;
 
-	ck_assert(!leg_output(rig.leg, &data, &len));
+	ck_assert(!local_end_output(rig.local_end, &data, &len));
 	rig_frame(true, WS_TEXT, "one", 3);
 	rig_frame(false, WS_TEXT, "t", 1);
 	rig_frame(false, WS_CONTINUATION, "", 0);
@@ -109,20 +109,20 @@ START_TEST(test_output)
 	rig_idle();
 	ck_assert_uint_eq(rig.outputs, 1);
 	ck_assert(IS_OUTPUT("one"));
-	leg_take(rig.leg);
+	local_end_take(rig.local_end);
 	ck_assert_uint_eq(rig.outputs, 2);
 	ck_assert(IS_OUTPUT("two"));
-	leg_take(rig.leg);
+	local_end_take(rig.local_end);
 	ck_assert(IS_OUTPUT("three"));
-	leg_take(rig.leg);
+	local_end_take(rig.local_end);
 	ck_assert(IS_OUTPUT(""));
-	leg_take(rig.leg);
-	ck_assert(!leg_output(rig.leg, &data, &len));
+	local_end_take(rig.local_end);
+	ck_assert(!local_end_output(rig.local_end, &data, &len));
 	ck_assert_uint_eq(rig.outputs, 4);
 	rig_frame(true, WS_TEXT, "later", 5);
 	WAIT(rig.outputs == 5);
 	ck_assert(IS_OUTPUT("later"));
-	ck_assert(!leg_is_over(rig.leg));
+	ck_assert(!local_end_is_over(rig.local_end));
 }
 END_TEST
 
@@ -141,7 +141,7 @@ START_TEST(test_bytes)
 	WAIT(rig.outputs == 1 && rig.pings == 1);
 	ck_assert(IS_OUTPUT("{\"\"}"));
 	WAIT(rig.pongs == 1);
-	leg_take(rig.leg);
+	local_end_take(rig.local_end);
 	WAIT(rig.outputs == 2);
 	ck_assert(IS_OUTPUT("x"));
 }
@@ -191,10 +191,10 @@ START_TEST(test_longest_output)
 	n = ws_header(head, true, WS_TEXT, LIMIT_MESSAGE, NULL);
 	pid = writer(head, n, LIMIT_MESSAGE, "\x81\x02{}", 4);
 	WAIT(rig.outputs == 1);
-	ck_assert(leg_output(rig.leg, &data, &len));
+	ck_assert(local_end_output(rig.local_end, &data, &len));
 	ck_assert_uint_eq(len, LIMIT_MESSAGE);
 	ck_assert(data[0] == 'x' && memcmp(data, data + 1, len - 1) == 0);
-	leg_take(rig.leg);
+	local_end_take(rig.local_end);
 	WAIT(rig.outputs == 2);
 	ck_assert(IS_OUTPUT("{}"));
 	ck_assert_int_eq(reaped(pid), 0);
@@ -213,7 +213,7 @@ START_TEST(test_too_long)
 	    NULL);
 	m = ws_header(tail, true, WS_CONTINUATION, 1, NULL);
 	pid = writer(head, n, LIMIT_MESSAGE, tail, is_one ? 0 : m);
-	WAIT(leg_is_over(rig.leg));
+	WAIT(local_end_is_over(rig.local_end));
 	ck_assert_uint_eq(rig.outputs, 1);
 	/* It has both ends, as we have, and would wait for us. */
 	kill(pid, SIGKILL);
@@ -262,7 +262,7 @@ START_TEST(test_ping_waits)
 	WAIT(rig.outputs == 1);
 	rig_idle();
 	ck_assert_uint_eq(rig.pings, 0);
-	leg_take(rig.leg);
+	local_end_take(rig.local_end);
 	ck_assert_uint_eq(rig.pings, 2);
 	ck_assert(IS_OUTPUT("two"));
 	rig_idle();
@@ -270,7 +270,7 @@ START_TEST(test_ping_waits)
 	ck_assert_uint_eq(rig.pongs, 0);
 	/* The oldest first, and no more than there are. */
 	for (unsigned i = 0; i < 3; i++)
-		leg_pong(rig.leg);
+		local_end_pong(rig.local_end);
 	WAIT(rig.pongs == 2);
 	ck_assert(rig.pong_len[0] == 1 && rig.pong_data[0][0] == 'p');
 	ck_assert(rig.pong_len[1] == 1 && rig.pong_data[1][0] == 'q');
@@ -285,15 +285,15 @@ START_TEST(test_pings_replaced)
 	uint8_t	 i;
 
 	rig.answers_pings = false;
-	for (i = 0; i < LEG_PINGS + 3; i++)
+	for (i = 0; i < LOCAL_END_PINGS + 3; i++)
 		rig_frame(true, WS_PING, &i, 1);
-	WAIT(rig.pings == LEG_PINGS + 3);
-	for (i = 0; i < LEG_PINGS + 3; i++)
-		leg_pong(rig.leg);
-	WAIT(rig.pongs == LEG_PINGS);
-	for (i = 0; i < LEG_PINGS - 1; i++)
+	WAIT(rig.pings == LOCAL_END_PINGS + 3);
+	for (i = 0; i < LOCAL_END_PINGS + 3; i++)
+		local_end_pong(rig.local_end);
+	WAIT(rig.pongs == LOCAL_END_PINGS);
+	for (i = 0; i < LOCAL_END_PINGS - 1; i++)
 		ck_assert_uint_eq(rig.pong_data[i][0], i);
-	ck_assert_uint_eq(rig.pong_data[i][0], LEG_PINGS + 2);
+	ck_assert_uint_eq(rig.pong_data[i][0], LOCAL_END_PINGS + 2);
 }
 END_TEST
 
@@ -329,7 +329,7 @@ START_TEST(test_ping_flood)
 	WAIT(rig.outputs == 1);
 	ck_assert(IS_OUTPUT("still here"));
 	WAIT(rig.got == 1);
-	ck_assert(!rig.is_bad && !leg_is_over(rig.leg));
+	ck_assert(!rig.is_bad && !local_end_is_over(rig.local_end));
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* master/uplink/leg_worker.c: how a worker may end, or misbehave. */
+/* master/uplink/local_end_worker.c: how a worker may end, or misbehave. */
 #include <sys/socket.h>
 
 #include <fcntl.h>
@@ -20,18 +20,18 @@ START_TEST(test_close)
 	rig_frame(true, WS_TEXT, "beyond", 6);
 	WAIT(rig.outputs == 1);
 	ck_assert(IS_OUTPUT("last"));
-	ck_assert(!leg_is_over(rig.leg));
-	leg_take(rig.leg);
+	ck_assert(!local_end_is_over(rig.leg));
+	local_end_take(rig.leg);
 	ck_assert_uint_eq(rig.outputs, 2);
-	ck_assert(leg_is_over(rig.leg));
+	ck_assert(local_end_is_over(rig.leg));
 	/* Nothing works any more, and nothing breaks. */
 	rig_say("x", 1);
-	leg_pong(rig.leg);
-	leg_take(rig.leg);
-	leg_push(rig.leg);
+	local_end_pong(rig.leg);
+	local_end_take(rig.leg);
+	local_end_push(rig.leg);
 	rig_idle();
 	rig_hear(SIZE_MAX);
-	ck_assert(leg_is_over(rig.leg) && rig.got == 0 && rig.pongs == 0);
+	ck_assert(local_end_is_over(rig.leg) && rig.got == 0 && rig.pongs == 0);
 	ck_assert_uint_eq(rig.outputs, 2);
 }
 END_TEST
@@ -64,9 +64,9 @@ START_TEST(test_garbage)
 	rig_raw(garbage[_i].data, garbage[_i].len);
 	WAIT(rig.outputs == 1);
 	ck_assert(IS_OUTPUT("ok"));
-	leg_take(rig.leg);
+	local_end_take(rig.leg);
 	ck_assert_uint_eq(rig.outputs, 2);
-	ck_assert(leg_is_over(rig.leg));
+	ck_assert(local_end_is_over(rig.leg));
 	rig_raw("\x81\x02{}", 4);
 	rig_idle();
 	ck_assert_uint_eq(rig.outputs, 2);
@@ -80,7 +80,7 @@ START_TEST(test_noise)
 	randombytes_buf(noise, sizeof(noise));
 	noise[0] = 0x70;
 	rig_raw(noise, sizeof(noise));
-	WAIT(leg_is_over(rig.leg));
+	WAIT(local_end_is_over(rig.leg));
 	ck_assert_uint_eq(rig.outputs, 1);
 }
 END_TEST
@@ -103,17 +103,17 @@ START_TEST(test_hangup)
 	WAIT(rig.outputs == 1);
 	ck_assert_uint_eq(rig.outputs, 1);
 	ck_assert(IS_OUTPUT("one"));
-	ck_assert(!leg_is_over(rig.leg));
+	ck_assert(!local_end_is_over(rig.leg));
 	for (i = 0; i < 100; i++) {
-		leg_take(rig.leg);
+		local_end_take(rig.leg);
 		ck_assert(rig_is_output(&"0123456789"[i % 10], 1));
 		if (i % 10 == 0)
 			rig_idle();
 	}
-	leg_take(rig.leg);
+	local_end_take(rig.leg);
 	ck_assert(IS_OUTPUT("cut off"));
-	leg_take(rig.leg);
-	ck_assert(leg_is_over(rig.leg));
+	local_end_take(rig.leg);
+	ck_assert(local_end_is_over(rig.leg));
 	ck_assert_uint_eq(rig.outputs, 103);
 }
 END_TEST
@@ -126,7 +126,7 @@ START_TEST(test_hangup_only)
 	if (_i == 2)
 		rig_idle();
 	fd_close(&rig.worker);
-	WAIT(leg_is_over(rig.leg));
+	WAIT(local_end_is_over(rig.leg));
 	rig_idle();
 	ck_assert_uint_eq(rig.outputs, 1);
 }
@@ -141,9 +141,9 @@ START_TEST(test_hangup_writing)
 	fd_close(&rig.worker);
 	WAIT(rig.outputs == 1);
 	ck_assert(IS_OUTPUT("why"));
-	leg_push(rig.leg);
-	leg_take(rig.leg);
-	ck_assert(leg_is_over(rig.leg) && rig.at == 0);
+	local_end_push(rig.leg);
+	local_end_take(rig.leg);
+	ck_assert(local_end_is_over(rig.leg) && rig.at == 0);
 	rig_ck_calm();
 }
 END_TEST
@@ -154,8 +154,8 @@ START_TEST(test_half_closed)
 	rig_frame(true, WS_TEXT, "x", 1);
 	ck_assert_int_eq(shutdown(rig.worker, SHUT_WR), 0);
 	WAIT(rig.outputs == 1);
-	leg_take(rig.leg);
-	ck_assert(leg_is_over(rig.leg));
+	local_end_take(rig.leg);
+	ck_assert(local_end_is_over(rig.leg));
 	rig_ck_calm();
 }
 END_TEST
@@ -188,7 +188,7 @@ on_ping_again(void *arg)
 		MUST(write(rig.worker, ping, sizeof(ping)) == sizeof(ping));
 }
 
-static const struct leg_events	 again_events = {
+static const struct local_end_events	 again_events = {
 	NULL, NULL, NULL, on_ping_again
 };
 
@@ -204,14 +204,14 @@ START_TEST(test_talker)
 	ck_assert_msg(more > 0, "%u pings in one turn", rig.pings);
 	more = 1;
 	WAIT(more == 0);
-	ck_assert(!leg_is_over(rig.leg));
+	ck_assert(!local_end_is_over(rig.leg));
 }
 END_TEST
 
 #define LEGS	200		/* LIMIT_STREAMS, and more */
 
 struct one {
-	struct leg	*leg;
+	struct local_end	*local_end;
 	int		 fd;
 	bool		 is_told;
 	unsigned	 outputs;
@@ -239,7 +239,7 @@ one_output(void *arg)
 	((struct one *)arg)->outputs++;
 }
 
-static const struct leg_events	 one_events = {
+static const struct local_end_events	 one_events = {
 	one_first, one_drop, one_output, one_output
 };
 
@@ -263,10 +263,10 @@ START_TEST(test_many)
 	size_t			 i, n, len, before = count_fds();
 
 	for (i = 0; i < LEGS; i++) {
-		all[i].leg = leg_to_worker(&rig.loop, &one_events, &all[i],
-		    &all[i].fd);
+		all[i].leg = local_end_to_worker(&rig.loop, &one_events,
+		    &all[i], &all[i].fd);
 		ck_assert_ptr_nonnull(all[i].leg);
-		leg_push(all[i].leg);
+		local_end_push(all[i].leg);
 		ck_assert(all[i].is_told);
 		ck_assert_int_eq(write(all[i].fd, "\x81\x01y", 3), 3);
 	}
@@ -275,13 +275,14 @@ START_TEST(test_many)
 	for (i = 0; i < LEGS; i++) {
 		n = i * 7 % LEGS;
 		ck_assert_uint_eq(all[n].outputs, 1);
-		ck_assert(leg_output(all[n].leg, &data, &len) && len == 1);
+		ck_assert(local_end_output(all[n].leg, &data, &len) && len ==
+		    1);
 		ck_assert_int_eq(read(all[n].fd, room, sizeof(room)), 11);
 		if (i % 2 == 0)
-			leg_take(all[n].leg);
+			local_end_take(all[n].leg);
 		if (i % 3 == 0)
 			fd_close(&all[n].fd);
-		leg_free(&all[n].leg);
+		local_end_free(&all[n].leg);
 		fd_close(&all[n].fd);
 	}
 	WAIT(count_fds() == before);

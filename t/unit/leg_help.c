@@ -58,13 +58,13 @@ on_ping(void *arg)
 
 	MUST(arg == &rig);
 	/* All that came before it was taken. */
-	MUST(!leg_output(rig.leg, &data, &len));
+	MUST(!local_end_output(rig.local_end, &data, &len));
 	rig.pings++;
 	if (rig.answers_pings)
-		leg_pong(rig.leg);
+		local_end_pong(rig.local_end);
 }
 
-static const struct leg_events	 rig_events = {
+static const struct local_end_events	 rig_events = {
 	on_first, on_drop, on_output, on_ping
 };
 
@@ -75,7 +75,7 @@ rig_say(const void *data, size_t len)
 	ck_assert_ptr_nonnull(rig.to[rig.nto].data = malloc(len + 1));
 	memcpy(rig.to[rig.nto].data, data, len);
 	rig.to[rig.nto++].len = len;
-	leg_push(rig.leg);
+	local_end_push(rig.local_end);
 }
 
 void
@@ -98,7 +98,7 @@ rig_is_output(const void *data, size_t len)
 	const uint8_t	*out;
 	size_t		 n;
 
-	return leg_output(rig.leg, &out, &n) && n == len &&
+	return local_end_output(rig.local_end, &out, &n) && n == len &&
 	    memcmp(out, data, len) == 0;
 }
 
@@ -243,11 +243,11 @@ rig_shrink(void)
 /* --- fixtures --------------------------------------------------------------*/
 
 void
-rig_start(const struct leg_events *events)
+rig_start(const struct local_end_events *events)
 {
-	rig.leg = leg_to_worker(&rig.loop, events != NULL ? events :
+	rig.local_end = local_end_to_worker(&rig.loop, events != NULL ? events :
 	    &rig_events, &rig, &rig.worker);
-	ck_assert_ptr_nonnull(rig.leg);
+	ck_assert_ptr_nonnull(rig.local_end);
 	ck_assert_int_ge(rig.worker, 0);
 	/* A frame above LIMIT_FRAGMENT is an error here. */
 	ws_reader_init(&rig.reader, true, LIMIT_FRAGMENT, LIMIT_MESSAGE);
@@ -256,9 +256,9 @@ rig_start(const struct leg_events *events)
 void
 rig_stop(void)
 {
-	leg_free(&rig.leg);
-	ck_assert_ptr_null(rig.leg);
-	leg_free(&rig.leg);
+	local_end_free(&rig.local_end);
+	ck_assert_ptr_null(rig.local_end);
+	local_end_free(&rig.local_end);
 	fd_close(&rig.worker);
 	ws_reader_fini(&rig.reader);
 }

@@ -1,7 +1,7 @@
 /*
- * What tests of legs share: a leg to a worker (master/uplink/leg.h) in a loop
- * of its own, its carrier, and a worker at the other end of the socket pair, a
- * WebSocket server as strict as ours.
+ * What tests of legs share: a leg to a worker (master/uplink/local_end.h) in a
+ * loop of its own, its carrier, and a worker at the other end of the socket
+ * pair, a WebSocket server as strict as ours.
  */
 #ifndef T_UNIT_LEG_HELP_H
 #define T_UNIT_LEG_HELP_H
@@ -13,7 +13,7 @@
 
 #include "common/clock.h"
 #include "common/net/ws.h"
-#include "master/uplink/leg.h"
+#include "master/uplink/local_end.h"
 
 /* ck_assert() writes to a file each time: too slow for what comes often. */
 #define MUST(claim)	do {						\
@@ -27,7 +27,7 @@ struct rig {
 	struct loop		 loop;
 	struct loop_timer	 tick;
 	uint64_t		 ticks;
-	struct leg		*leg;
+	struct local_end		*local_end;
 
 	/* The carrier. */
 	struct {
@@ -55,7 +55,7 @@ void	 rig_setup(void);
 void	 rig_teardown(void);
 
 /* Another leg, and its end; events are NULL, or others than the rig's. */
-void	 rig_start(const struct leg_events *events);
+void	 rig_start(const struct local_end_events *events);
 void	 rig_stop(void);
 
 /* --- the carrier -----------------------------------------------------------*/

@@ -9,7 +9,7 @@
 #include "master/uplink/wsock.h"
 
 struct leg_server {
-	struct leg	 l;
+	struct local_end	 l;
 	struct wsock	*sock;
 	struct buf	 message;	/* the server's, being taken */
 	struct wsock_text text;		/* the first message to it */
@@ -78,13 +78,13 @@ static const struct wsock_events wsock_events = {
 };
 
 static void
-push(struct leg *l)
+push(struct local_end *l)
 {
 	wsock_want(((struct leg_server *)l)->sock);
 }
 
 static void
-take(struct leg *l)
+take(struct local_end *l)
 {
 	struct leg_server	*s = (struct leg_server *)l;
 
@@ -95,13 +95,13 @@ take(struct leg *l)
 
 /* libwebsockets has answered the server's ping. */
 static void
-pong(struct leg *l)
+pong(struct local_end *l)
 {
 	(void)l;
 }
 
 static void
-fini(struct leg *l)
+fini(struct local_end *l)
 {
 	struct leg_server	*s = (struct leg_server *)l;
 
@@ -111,12 +111,12 @@ fini(struct leg *l)
 
 static const struct leg_ops ops = { push, take, pong, fini };
 
-struct leg *
-leg_to_server(struct dialer *d, const struct target *t,
-    const struct leg_events *events, void *arg)
+struct local_end *
+local_end_to_server(struct dialer *d, const struct target *t,
+    const struct local_end_events *events, void *arg)
 {
 	struct leg_server	*s;
-	struct leg		*l;
+	struct local_end		*l;
 
 	if ((s = calloc(1, sizeof(*s))) == NULL)
 		return NULL;
@@ -127,6 +127,6 @@ leg_to_server(struct dialer *d, const struct target *t,
 	buf_init(&s->message, (size_t)LIMIT_MESSAGE);
 	if ((s->sock = wsock_new(d, t, LIMIT_RENDEZVOUS,
 	    (size_t)LIMIT_MESSAGE, &wsock_events, s)) == NULL)
-		leg_free(&l);
+		local_end_free(&l);
 	return l;
 }

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 void
-leg_free(struct leg **lp)
+local_end_free(struct local_end **lp)
 {
-	struct leg	*l = *lp;
+	struct local_end	*l = *lp;
 
 	*lp = NULL;
 	if (l == NULL)
@@ -15,14 +15,15 @@ leg_free(struct leg **lp)
 }
 
 void
-leg_push(struct leg *l)
+local_end_push(struct local_end *l)
 {
 	if (!l->is_over)
 		l->ops->push(l);
 }
 
 bool
-leg_output(const struct leg *l, const uint8_t **data_out, size_t *len_out)
+local_end_output(const struct local_end *l, const uint8_t **data_out,
+    size_t *len_out)
 {
 	*data_out = l->output;
 	*len_out = l->output_len;
@@ -30,7 +31,7 @@ leg_output(const struct leg *l, const uint8_t **data_out, size_t *len_out)
 }
 
 void
-leg_take(struct leg *l)
+local_end_take(struct local_end *l)
 {
 	l->output = NULL;
 	l->output_len = 0;
@@ -38,13 +39,13 @@ leg_take(struct leg *l)
 }
 
 bool
-leg_is_over(const struct leg *l)
+local_end_is_over(const struct local_end *l)
 {
 	return l->is_over && l->output == NULL;
 }
 
 void
-leg_pong(struct leg *l)
+local_end_pong(struct local_end *l)
 {
 	if (!l->is_over)
 		l->ops->pong(l);

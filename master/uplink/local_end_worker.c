@@ -18,7 +18,7 @@
 #define CONTROL_MAX	4096		/* bytes of pongs that wait */
 
 struct leg_worker {
-	struct leg		 l;
+	struct local_end		 l;
 	struct loop		*loop;
 	struct loop_timer	 later;
 	bool			 is_deaf;	/* it takes nothing any more */
@@ -28,7 +28,8 @@ struct leg_worker {
 	struct {
 		uint8_t		 data[WS_CONTROL_MAX];
 		size_t		 len;
-	}			 pings[LEG_PINGS];	/* the oldest first */
+	}			 pings[LOCAL_END_PINGS];	/* the oldest
+								   first */
 	unsigned		 npings;
 	bool			 is_writing;	/* hears when it may go on */
 	struct buf		 control;	/* frames between messages */
@@ -69,8 +70,8 @@ fill(struct leg_worker *w)
 static void
 on_ping(struct leg_worker *w, const struct ws_event *ev)
 {
-	unsigned	 i = w->npings < LEG_PINGS ? w->npings++ :
-			    LEG_PINGS - 1;
+	unsigned	 i = w->npings < LOCAL_END_PINGS ? w->npings++ :
+			    LOCAL_END_PINGS - 1;
 
 	memcpy(w->pings[i].data, ev->data, ev->len);
 	w->pings[i].len = ev->len;
@@ -213,7 +214,7 @@ put_frame(struct leg_worker *w, uint8_t *data)
 }
 
 static void
-push(struct leg *l)
+push(struct local_end *l)
 {
 	struct leg_worker	*w = (struct leg_worker *)l;
 	uint8_t			*data;
@@ -247,18 +248,18 @@ on_writable(void *arg)
 	struct leg_worker	*w = arg;
 
 	w->is_writing = false;
-	leg_push(&w->l);
+	local_end_push(&w->l);
 }
 
 static void
-take(struct leg *l)
+take(struct local_end *l)
 {
 	if (!l->is_over)
 		advance((struct leg_worker *)l);
 }
 
 static void
-pong(struct leg *l)
+pong(struct local_end *l)
 {
 	struct leg_worker	*w = (struct leg_worker *)l;
 	static const uint8_t	 mask[4];
@@ -277,7 +278,7 @@ pong(struct leg *l)
 }
 
 static void
-fini(struct leg *l)
+fini(struct local_end *l)
 {
 	struct leg_worker	*w = (struct leg_worker *)l;
 
@@ -294,12 +295,12 @@ static const struct watch_events watch_events = {
 
 static const struct leg_ops ops = { push, take, pong, fini };
 
-struct leg *
-leg_to_worker(struct loop *loop, const struct leg_events *events, void *arg,
-    int *fd_out)
+struct local_end *
+local_end_to_worker(struct loop *loop, const struct local_end_events *events,
+    void *arg, int *fd_out)
 {
 	struct leg_worker	*w;
-	struct leg		*l;
+	struct local_end		*l;
 	int			 pair[2];
 
 	if ((w = calloc(1, sizeof(*w))) == NULL)
@@ -313,14 +314,14 @@ leg_to_worker(struct loop *loop, const struct leg_events *events, void *arg,
 	ws_reader_init(&w->reader, false, LIMIT_MESSAGE, LIMIT_MESSAGE);
 	buf_init(&w->control, CONTROL_MAX);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1) {
-		leg_free(&l);
+		local_end_free(&l);
 		return NULL;
 	}
 	w->fd = pair[0];
 	*fd_out = pair[1];
 	if ((w->watch = watch_new(loop, w->fd, &watch_events, w)) == NULL) {
 		fd_close(fd_out);
-		leg_free(&l);
+		local_end_free(&l);
 	}
 	return l;
 }
