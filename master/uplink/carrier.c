@@ -6,12 +6,12 @@
 #include "common/limit.h"
 #include "common/log.h"
 
-/* --- flows --- */
+/* --- streams --- */
 
 static bool
 on_first(void *arg, uint8_t **data_out, size_t *len_out)
 {
-	struct flow	*f = arg;
+	struct carrier_stream	*f = arg;
 
 	return f->carrier->ops->first(f, data_out, len_out);
 }
@@ -19,7 +19,7 @@ on_first(void *arg, uint8_t **data_out, size_t *len_out)
 static void
 on_drop(void *arg)
 {
-	struct flow	*f = arg;
+	struct carrier_stream	*f = arg;
 
 	f->carrier->ops->drop(f);
 }
@@ -27,11 +27,11 @@ on_drop(void *arg)
 static void
 on_output(void *arg)
 {
-	flow_ready(arg);
+	carrier_stream_ready(arg);
 }
 
 static void
-answer_pings(struct flow *f)
+answer_pings(struct carrier_stream *f)
 {
 	struct carrier	*c = f->carrier;
 
@@ -47,7 +47,7 @@ answer_pings(struct flow *f)
 static void
 on_ping(void *arg)
 {
-	struct flow	*f = arg;
+	struct carrier_stream	*f = arg;
 	struct carrier	*c = f->carrier;
 	unsigned	 i = f->npings < LOCAL_END_PINGS ? f->npings++ :
 			    LOCAL_END_PINGS - 1;
@@ -60,15 +60,15 @@ static const struct local_end_events local_end_events = {
 	on_first, on_drop, on_output, on_ping
 };
 
-struct flow *
-flow_new(struct carrier *c)
+struct carrier_stream *
+carrier_stream_new(struct carrier *c)
 {
 	const struct uplink_events	*up = c->env->events;
-	struct flow			*f;
+	struct carrier_stream			*f;
 
 	if ((f = calloc(1, sizeof(*f))) == NULL ||
-	    (f->local_end = up->new_leg(c->env->arg, &local_end_events, f)) ==
-	    NULL) {
+	    (f->local_end = up->new_local_end(c->env->arg, &local_end_events,
+	    f)) == NULL) {
 		log_warn("a stream");
 		free(f);
 		return NULL;
@@ -76,16 +76,16 @@ flow_new(struct carrier *c)
 	f->carrier = c;
 	f->share.quota = &c->quota;
 	STAILQ_INIT(&f->notes);
-	TAILQ_INSERT_TAIL(&c->flows, f, entry);
-	c->nflows++;
+	TAILQ_INSERT_TAIL(&c->streams, f, entry);
+	c->nstreams++;
 	up->on_news(c->env->arg, LIMIT_UPLINK_TELL);
 	return f;
 }
 
 void
-flow_free(struct flow **fp)
+carrier_stream_free(struct carrier_stream **fp)
 {
-	struct flow	*f = *fp;
+	struct carrier_stream	*f = *fp;
 	struct carrier	*c;
 
 	*fp = NULL;
@@ -93,18 +93,18 @@ flow_free(struct flow **fp)
 		return;
 	c = f->carrier;
 	while (f->nnotes > 0)
-		flow_drop(f);
+		carrier_stream_drop(f);
 	if (f->is_ready)
 		TAILQ_REMOVE(&c->ready, f, ready_entry);
-	TAILQ_REMOVE(&c->flows, f, entry);
-	c->nflows--;
+	TAILQ_REMOVE(&c->streams, f, entry);
+	c->nstreams--;
 	local_end_free(&f->local_end);
 	free(f);
 	c->env->events->on_news(c->env->arg, LIMIT_UPLINK_TELL);
 }
 
 void
-flow_ready(struct flow *f)
+carrier_stream_ready(struct carrier_stream *f)
 {
 	struct carrier	*c = f->carrier;
 
@@ -115,10 +115,10 @@ flow_ready(struct flow *f)
 	c->line->want(c->line_arg);
 }
 
-static struct note *
+static struct queued_msg *
 note_new(const uint8_t *data, size_t room, size_t len)
 {
-	struct note	*n;
+	struct queued_msg	*n;
 
 	if ((n = malloc(sizeof(*n) + room + len)) == NULL)
 		return NULL;
@@ -128,9 +128,9 @@ note_new(const uint8_t *data, size_t room, size_t len)
 }
 
 int
-flow_put(struct flow *f, const uint8_t *data, size_t len)
+carrier_stream_put(struct carrier_stream *f, const uint8_t *data, size_t len)
 {
-	struct note	*n;
+	struct queued_msg	*n;
 
 	if (f->nnotes >= LIMIT_STREAM_MESSAGES ||
 	    f->held + len > LIMIT_STREAM_HELD ||
@@ -148,9 +148,10 @@ flow_put(struct flow *f, const uint8_t *data, size_t len)
 }
 
 bool
-flow_first(struct flow *f, uint8_t **data_out, size_t *len_out)
+carrier_stream_first(struct carrier_stream *f, uint8_t **data_out,
+    size_t *len_out)
 {
-	struct note	*n = STAILQ_FIRST(&f->notes);
+	struct queued_msg	*n = STAILQ_FIRST(&f->notes);
 
 	if (n == NULL)
 		return false;
@@ -160,9 +161,9 @@ flow_first(struct flow *f, uint8_t **data_out, size_t *len_out)
 }
 
 void
-flow_drop(struct flow *f)
+carrier_stream_drop(struct carrier_stream *f)
 {
-	struct note	*n = STAILQ_FIRST(&f->notes);
+	struct queued_msg	*n = STAILQ_FIRST(&f->notes);
 
 	STAILQ_REMOVE_HEAD(&f->notes, entry);
 	f->nnotes--;
@@ -172,7 +173,7 @@ flow_drop(struct flow *f)
 }
 
 bool
-flow_begins(struct flow *f, size_t len, uint8_t **room_out)
+carrier_stream_begins(struct carrier_stream *f, size_t len, uint8_t **room_out)
 {
 	struct carrier	*c = f->carrier;
 
@@ -196,10 +197,10 @@ carrier_init(struct carrier *c)
 void
 carrier_fini(struct carrier *c)
 {
-	struct flow	*f;
+	struct carrier_stream	*f;
 
-	while ((f = TAILQ_FIRST(&c->flows)) != NULL)
-		flow_free(&f);
+	while ((f = TAILQ_FIRST(&c->streams)) != NULL)
+		carrier_stream_free(&f);
 	free(c->frame);
 }
 
@@ -221,7 +222,7 @@ carrier_new(struct uplink_env *env, const struct carrier_line *line,
 	c->env = env;
 	c->line = line;
 	c->line_arg = arg;
-	TAILQ_INIT(&c->flows);
+	TAILQ_INIT(&c->streams);
 	TAILQ_INIT(&c->ready);
 	STAILQ_INIT(&c->control);
 	quota_init(&c->quota);
@@ -236,7 +237,7 @@ void
 carrier_free(struct carrier **cp)
 {
 	struct carrier	*c = *cp;
-	struct note	*n;
+	struct queued_msg	*n;
 
 	*cp = NULL;
 	if (c == NULL)
@@ -261,7 +262,7 @@ void
 carrier_put(struct carrier *c, const uint8_t *frame, size_t len,
     bool may_be_lost)
 {
-	struct note	*n;
+	struct queued_msg	*n;
 
 	if ((may_be_lost && c->ncontrol >= LIMIT_RESETS) ||
 	    (n = note_new(frame, LWS_PRE, len)) == NULL)
@@ -271,9 +272,9 @@ carrier_put(struct carrier *c, const uint8_t *frame, size_t len,
 	c->line->want(c->line_arg);
 }
 
-/* A frame of the flow whose turn it is, or 0. */
+/* A frame of the stream whose turn it is, or 0. */
 static size_t
-next_of(struct flow *f, uint8_t **frame_out)
+next_of(struct carrier_stream *f, uint8_t **frame_out)
 {
 	const struct carrier_ops	*ops = f->carrier->ops;
 	const uint8_t			*data;
@@ -286,7 +287,7 @@ next_of(struct flow *f, uint8_t **frame_out)
 		return 0;
 	}
 	if ((n = ops->seal(f, data, len, frame_out)) > 0)
-		flow_ready(f);
+		carrier_stream_ready(f);
 	else if (n == 0)
 		local_end_take(f->local_end);
 	else
@@ -297,7 +298,7 @@ next_of(struct flow *f, uint8_t **frame_out)
 size_t
 carrier_next(struct carrier *c, uint8_t **frame_out, bool *is_binary_out)
 {
-	struct flow	*f;
+	struct carrier_stream	*f;
 	size_t		 n;
 
 	*is_binary_out = c->ops->is_binary;
@@ -320,14 +321,14 @@ carrier_next(struct carrier *c, uint8_t **frame_out, bool *is_binary_out)
 void
 carrier_on_proof(struct carrier *c)
 {
-	struct flow	*f;
+	struct carrier_stream	*f;
 
-	TAILQ_FOREACH(f, &c->flows, entry)
+	TAILQ_FOREACH(f, &c->streams, entry)
 		answer_pings(f);
 }
 
 unsigned
 carrier_streams(const struct carrier *c)
 {
-	return c == NULL ? 0 : c->nflows;
+	return c == NULL ? 0 : c->nstreams;
 }

@@ -13,8 +13,8 @@
 #include "master/uplink/uplink_env.h"
 
 /* A stream and its way on this machine. */
-struct flow {
-	TAILQ_ENTRY(flow)	 entry, ready_entry;
+struct carrier_stream {
+	TAILQ_ENTRY(carrier_stream)	 entry, ready_entry;
 	struct carrier		*carrier;
 	struct local_end		*local_end;
 	bool			 is_ready;	/* has something to send */
@@ -26,14 +26,14 @@ struct flow {
 	struct stream_id	 id;		/* clear ones */
 	uint32_t		 seq;
 	bool			 is_sent;	/* the message in hand */
-	STAILQ_HEAD(, note)	 notes;		/* for the server */
+	STAILQ_HEAD(, queued_msg)	 notes;		/* for the server */
 	size_t			 nnotes, held;	/* their number and bytes */
 	struct quota_share	 share;
 };
 
 /* A message, or a frame. */
-struct note {
-	STAILQ_ENTRY(note)	 entry;
+struct queued_msg {
+	STAILQ_ENTRY(queued_msg)	 entry;
 	size_t			 len;
 	uint8_t			 data[];
 };
@@ -46,17 +46,18 @@ struct carrier_ops {
 	void	(*fini)(struct carrier *c);
 	void	(*on_message)(struct carrier *c, uint8_t *data, size_t len,
 		    bool is_binary);
-	bool	(*first)(struct flow *f, uint8_t **data_out,
+	bool	(*first)(struct carrier_stream *f, uint8_t **data_out,
 		    size_t *len_out);
-	void	(*drop)(struct flow *f);
+	void	(*drop)(struct carrier_stream *f);
 	/*
 	 * The next frame of a message of the server: its length, 0 when there
 	 * is no more of it, -1: the stream must end.
 	 */
-	ssize_t	(*seal)(struct flow *f, const uint8_t *data, size_t len,
+	ssize_t	(*seal)(struct carrier_stream *f, const uint8_t *data,
+	    size_t len,
 		    uint8_t **frame_out);
-	/* End the stream for a reason of ours: the flow is freed. */
-	void	(*end)(struct flow *f);
+	/* End the stream for a reason of ours: the stream is freed. */
+	void	(*end)(struct carrier_stream *f);
 };
 
 struct carrier {
@@ -64,33 +65,35 @@ struct carrier {
 	struct uplink_env		*env;
 	const struct carrier_line	*line;
 	void				*line_arg;
-	TAILQ_HEAD(flow_list, flow)	 flows, ready;
-	unsigned			 nflows;
-	STAILQ_HEAD(, note)		 control;	/* LWS_PRE, frame */
+	TAILQ_HEAD(carrier_stream_list, carrier_stream)	 streams, ready;
+	unsigned			 nstreams;
+	STAILQ_HEAD(, queued_msg)		 control;	/* LWS_PRE,
+								   frame */
 	unsigned			 ncontrol;
-	struct note			*current;	/* being sent */
+	struct queued_msg			*current;	/* being sent */
 	uint8_t				*frame;		/* of clear kinds */
 	struct quota			 quota;		/* of notes */
 };
 
 extern const struct carrier_ops	carry_noise, carry_clear, carry_plain;
 
-/* A flow with its leg; NULL after a line in the log. */
-struct flow	*flow_new(struct carrier *c);
-void		 flow_free(struct flow **fp);
+/* A stream with its local end; NULL after a line in the log. */
+struct carrier_stream	*carrier_stream_new(struct carrier *c);
+void		 carrier_stream_free(struct carrier_stream **fp);
 
 /* It may have something to send. */
-void		 flow_ready(struct flow *f);
+void		 carrier_stream_ready(struct carrier_stream *f);
 
 /*
  * Keep a message for the server until it takes it.  0, or -1: more than may
  * wait, and the stream must end.
  */
-int		 flow_put(struct flow *f, const uint8_t *data, size_t len)
+int	 carrier_stream_put(struct carrier_stream *f, const uint8_t *data,
+	    size_t len)
 		    __attribute__((warn_unused_result));
-bool		 flow_first(struct flow *f, uint8_t **data_out,
+bool	 carrier_stream_first(struct carrier_stream *f, uint8_t **data_out,
 		    size_t *len_out);
-void		 flow_drop(struct flow *f);
+void		 carrier_stream_drop(struct carrier_stream *f);
 
 /* Of clear kinds: nothing to begin with, and what is left at the end. */
 int		 carrier_init(struct carrier *c);
@@ -101,7 +104,8 @@ void		 carrier_fini(struct carrier *c);
  * still to be made, with room for len bytes at *room_out; NULL there: no
  * memory.
  */
-bool		 flow_begins(struct flow *f, size_t len, uint8_t **room_out);
+bool	 carrier_stream_begins(struct carrier_stream *f, size_t len,
+	    uint8_t **room_out);
 
 /*
  * Send a frame ahead of all others.  One that may be lost is, when there are

@@ -10,12 +10,12 @@
 #include "common/limit.h"
 #include "common/log.h"
 
-static struct flow *
+static struct carrier_stream *
 find(struct carrier *c, struct span id)
 {
-	struct flow	*f;
+	struct carrier_stream	*f;
 
-	TAILQ_FOREACH(f, &c->flows, entry)
+	TAILQ_FOREACH(f, &c->streams, entry)
 		if (f->id.len == id.len &&
 		    memcmp(f->id.text, id.at, id.len) == 0)
 			return f;
@@ -39,22 +39,22 @@ reset(struct carrier *c, struct span id)
 }
 
 static void
-end(struct flow *f)
+end(struct carrier_stream *f)
 {
 	struct carrier	*c = f->carrier;
 	struct stream_id id = f->id;
 	struct span	 span = { id.text, id.len };
 
-	flow_free(&f);
+	carrier_stream_free(&f);
 	reset(c, span);
 }
 
-static struct flow *
+static struct carrier_stream *
 begin(struct carrier *c, struct span id)
 {
-	struct flow	*f;
+	struct carrier_stream	*f;
 
-	if (c->nflows >= LIMIT_STREAMS || (f = flow_new(c)) == NULL) {
+	if (c->nstreams >= LIMIT_STREAMS || (f = carrier_stream_new(c)) == NULL) {
 		reset(c, id);
 		return NULL;
 	}
@@ -67,7 +67,7 @@ static void
 on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
 {
 	struct relay_frame	 in;
-	struct flow		*f;
+	struct carrier_stream		*f;
 
 	if (!is_binary || relay_decode(&in, data, len) == -1) {
 		log_debug("rendezvous: a message dropped");
@@ -79,20 +79,22 @@ on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
 	} else if (in.kind == RELAY_DATA) {
 		if (f == NULL)
 			f = begin(c, in.id);
-		if (f != NULL && flow_put(f, in.payload, in.len) == -1)
+		if (f != NULL &&
+		    carrier_stream_put(f, in.payload, in.len) == -1)
 			end(f);
 	} else if (in.kind == RELAY_RESET) {
-		flow_free(&f);
+		carrier_stream_free(&f);
 	}
 	relay_free(&in);
 }
 
 static ssize_t
-seal(struct flow *f, const uint8_t *data, size_t len, uint8_t **frame_out)
+seal(struct carrier_stream *f, const uint8_t *data, size_t len,
+    uint8_t **frame_out)
 {
 	struct relay_frame	 out;
 
-	if (!flow_begins(f, len + RELAY_ROOM, frame_out))
+	if (!carrier_stream_begins(f, len + RELAY_ROOM, frame_out))
 		return 0;
 	if (*frame_out == NULL)
 		return -1;
@@ -108,5 +110,5 @@ seal(struct flow *f, const uint8_t *data, size_t len, uint8_t **frame_out)
 
 const struct carrier_ops carry_clear = {
 	sizeof(struct carrier), true, carrier_init, carrier_fini, on_message,
-	flow_first, flow_drop, seal, end
+	carrier_stream_first, carrier_stream_drop, seal, end
 };

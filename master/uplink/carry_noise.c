@@ -54,19 +54,19 @@ validate(struct carrier_noise *n)
 static void
 end_stream(struct carrier_noise *n, struct stream *s)
 {
-	struct flow	*f = s->owner;
+	struct carrier_stream	*f = s->owner;
 
 	(void)n;
-	flow_free(&f);
+	carrier_stream_free(&f);
 	stream_free(&s);
 }
 
 static void
 open_stream(struct carrier_noise *n, struct stream *s)
 {
-	struct flow	*f;
+	struct carrier_stream	*f;
 
-	if ((f = flow_new(&n->c)) == NULL) {
+	if ((f = carrier_stream_new(&n->c)) == NULL) {
 		stream_end(n->table, s, &n->act);
 		act(n);
 		return;
@@ -81,6 +81,7 @@ act(struct carrier_noise *n)
 {
 	struct stream_act	*a = &n->act;
 	struct loop		*l = &n->c.env->loop;
+	struct carrier_stream	*f;
 	uint64_t		 deadline, now;
 
 	if (a->len > 0)
@@ -98,7 +99,8 @@ act(struct carrier_noise *n)
 		open_stream(n, a->stream);
 		break;
 	case STREAM_ARRIVED:
-		local_end_push(((struct flow *)a->stream->owner)->local_end);
+		f = a->stream->owner;
+		local_end_push(f->local_end);
 		break;
 	case STREAM_ENDED:
 		end_stream(n, a->stream);
@@ -139,19 +141,20 @@ on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
 }
 
 static bool
-first(struct flow *f, uint8_t **data_out, size_t *len_out)
+first(struct carrier_stream *f, uint8_t **data_out, size_t *len_out)
 {
 	return record_first(&f->stream->in, data_out, len_out);
 }
 
 static void
-drop(struct flow *f)
+drop(struct carrier_stream *f)
 {
 	record_drop(&f->stream->in);
 }
 
 static ssize_t
-seal(struct flow *f, const uint8_t *data, size_t len, uint8_t **frame_out)
+seal(struct carrier_stream *f, const uint8_t *data, size_t len,
+    uint8_t **frame_out)
 {
 	struct carrier_noise	*n = (struct carrier_noise *)f->carrier;
 	ssize_t			 r;
@@ -166,7 +169,7 @@ seal(struct flow *f, const uint8_t *data, size_t len, uint8_t **frame_out)
 }
 
 static void
-end(struct flow *f)
+end(struct carrier_stream *f)
 {
 	struct carrier_noise	*n = (struct carrier_noise *)f->carrier;
 

@@ -8,7 +8,7 @@
 
 /* With its connection it ends as well. */
 static void
-end(struct flow *f)
+end(struct carrier_stream *f)
 {
 	f->carrier->line->fail(f->carrier->line_arg);
 }
@@ -17,18 +17,19 @@ end(struct flow *f)
 static void
 on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
 {
-	struct flow	*f = TAILQ_FIRST(&c->flows);
+	struct carrier_stream	*f = TAILQ_FIRST(&c->streams);
 
 	(void)is_binary;
-	if ((f == NULL && (f = flow_new(c)) == NULL) ||
-	    flow_put(f, data, len) == -1)
+	if ((f == NULL && (f = carrier_stream_new(c)) == NULL) ||
+	    carrier_stream_put(f, data, len) == -1)
 		c->line->fail(c->line_arg);
 }
 
 static ssize_t
-seal(struct flow *f, const uint8_t *data, size_t len, uint8_t **frame_out)
+seal(struct carrier_stream *f, const uint8_t *data, size_t len,
+    uint8_t **frame_out)
 {
-	if (!flow_begins(f, len, frame_out))
+	if (!carrier_stream_begins(f, len, frame_out))
 		return 0;
 	if (*frame_out == NULL)
 		return -1;
@@ -38,5 +39,5 @@ seal(struct flow *f, const uint8_t *data, size_t len, uint8_t **frame_out)
 
 const struct carrier_ops carry_plain = {
 	sizeof(struct carrier), false, carrier_init, carrier_fini, on_message,
-	flow_first, flow_drop, seal, end
+	carrier_stream_first, carrier_stream_drop, seal, end
 };

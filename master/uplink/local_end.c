@@ -1,4 +1,4 @@
-#include "master/uplink/leg_priv.h"
+#include "master/uplink/local_end_priv.h"
 
 #include <stdlib.h>
 

@@ -16,7 +16,7 @@ struct dialer;
 struct local_end;
 struct target;
 
-/* The carrier's side.  None may free the leg. */
+/* The carrier's side.  None may free the local end. */
 struct local_end_events {
 	/*
 	 * The next message to the server, or false; local_end_push() asks
@@ -36,15 +36,15 @@ struct local_end_events {
 };
 
 /*
- * A leg to a worker of our own; its end of the connection, which it treats as
- * a WebSocket client's behind the upgrade, is at *fd_out and the caller's.
- * NULL with errno.
+ * A local end to a worker of our own; its end of the connection, which it
+ * treats as a WebSocket client's behind the upgrade, is at *fd_out and the
+ * caller's.  NULL with errno.
  */
 struct local_end	*local_end_to_worker(struct loop *l,
 		    const struct local_end_events *events, void *arg,
 		    int *fd_out);
 
-/* A leg to another exec server.  NULL with errno. */
+/* A local end to another exec server.  NULL with errno. */
 struct local_end	*local_end_to_server(struct dialer *d,
 	    const struct target *t,
 		    const struct local_end_events *events, void *arg);

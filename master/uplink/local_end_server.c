@@ -1,5 +1,5 @@
-/* A leg to another exec server: a WebSocket client (forward mode). */
-#include "master/uplink/leg_priv.h"
+/* A local end to another exec server: a WebSocket client (forward mode). */
+#include "master/uplink/local_end_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "common/limit.h"
 #include "master/uplink/wsock.h"
 
-struct leg_server {
+struct local_end_server {
 	struct local_end	 l;
 	struct wsock	*sock;
 	struct buf	 message;	/* the server's, being taken */
@@ -18,7 +18,7 @@ struct leg_server {
 static void
 on_open(void *arg)
 {
-	struct leg_server	*s = arg;
+	struct local_end_server	*s = arg;
 
 	wsock_want(s->sock);
 }
@@ -27,7 +27,7 @@ on_open(void *arg)
 static void
 on_message(void *arg, uint8_t *data, size_t len, bool is_binary)
 {
-	struct leg_server	*s = arg;
+	struct local_end_server	*s = arg;
 
 	(void)is_binary;
 	if (s->l.output != NULL || buf_put(&s->message, data, len) == -1) {
@@ -43,7 +43,7 @@ on_message(void *arg, uint8_t *data, size_t len, bool is_binary)
 static void
 on_writable(void *arg)
 {
-	struct leg_server	*s = arg;
+	struct local_end_server	*s = arg;
 	uint8_t			*data;
 	size_t			 len;
 
@@ -65,7 +65,7 @@ on_pong(void *arg)
 static void
 on_end(void *arg, unsigned status, const char *why)
 {
-	struct leg_server	*s = arg;
+	struct local_end_server	*s = arg;
 
 	(void)status;
 	(void)why;
@@ -80,13 +80,13 @@ static const struct wsock_events wsock_events = {
 static void
 push(struct local_end *l)
 {
-	wsock_want(((struct leg_server *)l)->sock);
+	wsock_want(((struct local_end_server *)l)->sock);
 }
 
 static void
 take(struct local_end *l)
 {
-	struct leg_server	*s = (struct leg_server *)l;
+	struct local_end_server	*s = (struct local_end_server *)l;
 
 	buf_drain(&s->message, s->message.len);
 	buf_trim(&s->message, WSOCK_FRAME);
@@ -103,19 +103,19 @@ pong(struct local_end *l)
 static void
 fini(struct local_end *l)
 {
-	struct leg_server	*s = (struct leg_server *)l;
+	struct local_end_server	*s = (struct local_end_server *)l;
 
 	wsock_free(&s->sock);
 	buf_fini(&s->message);
 }
 
-static const struct leg_ops ops = { push, take, pong, fini };
+static const struct local_end_ops ops = { push, take, pong, fini };
 
 struct local_end *
 local_end_to_server(struct dialer *d, const struct target *t,
     const struct local_end_events *events, void *arg)
 {
-	struct leg_server	*s;
+	struct local_end_server	*s;
 	struct local_end		*l;
 
 	if ((s = calloc(1, sizeof(*s))) == NULL)

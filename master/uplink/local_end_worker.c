@@ -1,5 +1,5 @@
-/* A leg to a worker: WebSocket frames on a socket pair. */
-#include "master/uplink/leg_priv.h"
+/* A local end to a worker: WebSocket frames on a socket pair. */
+#include "master/uplink/local_end_priv.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -17,7 +17,7 @@
 #define TURN_MAX	256		/* frames and reads of one turn */
 #define CONTROL_MAX	4096		/* bytes of pongs that wait */
 
-struct leg_worker {
+struct local_end_worker {
 	struct local_end		 l;
 	struct loop		*loop;
 	struct loop_timer	 later;
@@ -47,7 +47,7 @@ static void	 on_later(void *arg);
 
 /* Read more.  False: nothing there, or nothing more ever. */
 static bool
-fill(struct leg_worker *w)
+fill(struct local_end_worker *w)
 {
 	uint8_t	*room;
 	size_t	 size;
@@ -68,7 +68,7 @@ fill(struct leg_worker *w)
 }
 
 static void
-on_ping(struct leg_worker *w, const struct ws_event *ev)
+on_ping(struct local_end_worker *w, const struct ws_event *ev)
 {
 	unsigned	 i = w->npings < LOCAL_END_PINGS ? w->npings++ :
 			    LOCAL_END_PINGS - 1;
@@ -83,7 +83,7 @@ on_ping(struct leg_worker *w, const struct ws_event *ev)
  * that matters is left for others' turns: what it says waits in the socket.
  */
 static void
-advance(struct leg_worker *w)
+advance(struct local_end_worker *w)
 {
 	struct ws_event	 ev;
 	int		 turns = 0;
@@ -125,7 +125,7 @@ advance(struct leg_worker *w)
 static void
 on_later(void *arg)
 {
-	struct leg_worker	*w = arg;
+	struct local_end_worker	*w = arg;
 
 	if (w->l.output == NULL && !w->l.is_over)
 		advance(w);
@@ -134,7 +134,7 @@ on_later(void *arg)
 static void
 on_readable(void *arg)
 {
-	struct leg_worker	*w = arg;
+	struct local_end_worker	*w = arg;
 
 	if (w->l.output == NULL && !w->l.is_over)
 		advance(w);
@@ -151,7 +151,7 @@ on_hangup(void *arg)
 
 /* Bytes written; 0: it takes no more now, or ever. */
 static size_t
-put(struct leg_worker *w, const struct iovec *v, size_t n)
+put(struct local_end_worker *w, const struct iovec *v, size_t n)
 {
 	struct msghdr	 m;
 	ssize_t		 r;
@@ -168,7 +168,7 @@ put(struct leg_worker *w, const struct iovec *v, size_t n)
 }
 
 static bool
-put_control(struct leg_worker *w)
+put_control(struct local_end_worker *w)
 {
 	struct iovec	 v = { buf_data(&w->control), w->control.len };
 
@@ -179,7 +179,7 @@ put_control(struct leg_worker *w)
 
 /* The worker wants frames masked; a mask of nothing leaves them as they are. */
 static void
-begin_frame(struct leg_worker *w, size_t len)
+begin_frame(struct local_end_worker *w, size_t len)
 {
 	static const uint8_t	 mask[4];
 	size_t			 rest = len - w->msg_at;
@@ -193,7 +193,7 @@ begin_frame(struct leg_worker *w, size_t len)
 
 /* Go on with the frame; false: no room. */
 static bool
-put_frame(struct leg_worker *w, uint8_t *data)
+put_frame(struct local_end_worker *w, uint8_t *data)
 {
 	struct iovec	 v[2];
 	size_t		 n, head = w->head_len - w->head_at;
@@ -216,7 +216,7 @@ put_frame(struct leg_worker *w, uint8_t *data)
 static void
 push(struct local_end *l)
 {
-	struct leg_worker	*w = (struct leg_worker *)l;
+	struct local_end_worker	*w = (struct local_end_worker *)l;
 	uint8_t			*data;
 	size_t			 len;
 
@@ -245,7 +245,7 @@ push(struct local_end *l)
 static void
 on_writable(void *arg)
 {
-	struct leg_worker	*w = arg;
+	struct local_end_worker	*w = arg;
 
 	w->is_writing = false;
 	local_end_push(&w->l);
@@ -255,13 +255,13 @@ static void
 take(struct local_end *l)
 {
 	if (!l->is_over)
-		advance((struct leg_worker *)l);
+		advance((struct local_end_worker *)l);
 }
 
 static void
 pong(struct local_end *l)
 {
-	struct leg_worker	*w = (struct leg_worker *)l;
+	struct local_end_worker	*w = (struct local_end_worker *)l;
 	static const uint8_t	 mask[4];
 	uint8_t			 frame[WS_HEADER_MAX + WS_CONTROL_MAX];
 	size_t			 n, len = w->pings[0].len;
@@ -280,7 +280,7 @@ pong(struct local_end *l)
 static void
 fini(struct local_end *l)
 {
-	struct leg_worker	*w = (struct leg_worker *)l;
+	struct local_end_worker	*w = (struct local_end_worker *)l;
 
 	loop_timer_clear(w->loop, &w->later);
 	watch_free(&w->watch);
@@ -293,13 +293,13 @@ static const struct watch_events watch_events = {
 	on_readable, on_writable, on_hangup
 };
 
-static const struct leg_ops ops = { push, take, pong, fini };
+static const struct local_end_ops ops = { push, take, pong, fini };
 
 struct local_end *
 local_end_to_worker(struct loop *loop, const struct local_end_events *events,
     void *arg, int *fd_out)
 {
-	struct leg_worker	*w;
+	struct local_end_worker	*w;
 	struct local_end		*l;
 	int			 pair[2];
 

@@ -79,7 +79,7 @@ on_register(void *arg)
 }
 
 static struct local_end *
-new_leg(void *arg, const struct local_end_events *events, void *leg_arg)
+new_local_end(void *arg, const struct local_end_events *events, void *end_arg)
 {
 	struct uplink	*u = arg;
 	struct local_end	*l;
@@ -87,8 +87,8 @@ new_leg(void *arg, const struct local_end_events *events, void *leg_arg)
 
 	if (u->is_forward)
 		return local_end_to_server(&u->env.dialer, &u->forward, events,
-		    leg_arg);
-	if ((l = local_end_to_worker(&u->env.loop, events, leg_arg, &fd)) ==
+		    end_arg);
+	if ((l = local_end_to_worker(&u->env.loop, events, end_arg, &fd)) ==
 	    NULL)
 		return NULL;
 	link_stream(u->link, fd);
@@ -147,7 +147,7 @@ on_denied(void *arg)
 }
 
 static const struct uplink_events	 env_events = {
-	new_leg, on_news, on_denied
+	new_local_end, on_news, on_denied
 };
 
 /* --- the master --- */

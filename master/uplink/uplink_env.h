@@ -17,10 +17,10 @@ struct local_end;
 struct local_end_events;
 
 struct uplink_events {
-	/* A leg for a new stream; NULL with errno. */
-	struct local_end	*(*new_leg)(void *arg,
+	/* A local end for a new stream; NULL with errno. */
+	struct local_end	*(*new_local_end)(void *arg,
 	    const struct local_end_events *events,
-			    void *leg_arg);
+			    void *end_arg);
 
 	/* There is news of it: the master hears within so many ms; 0: now. */
 	void		 (*on_news)(void *arg, uint64_t ms);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/limit.h"
-#include "t/unit/leg_help.h"
+#include "t/unit/local_end_help.h"
 
 /* --- to the worker ---------------------------------------------------------*/
 
@@ -359,7 +359,7 @@ all_tests(void)
 int
 main(void)
 {
-	Suite	*s = suite_create("leg");
+	Suite	*s = suite_create("local_end");
 	SRunner	*sr;
 	int	 failed;
 

@@ -1,4 +1,4 @@
-#include "t/unit/leg_help.h"
+#include "t/unit/local_end_help.h"
 
 #include <sys/socket.h>
 

@@ -1,10 +1,10 @@
-/* What the kinds of legs share; for leg*.c only. */
-#ifndef MASTER_UPLINK_LEG_PRIV_H
-#define MASTER_UPLINK_LEG_PRIV_H
+/* What the kinds of local ends share; for local_end*.c only. */
+#ifndef MASTER_UPLINK_LOCAL_END_PRIV_H
+#define MASTER_UPLINK_LOCAL_END_PRIV_H
 
 #include "master/uplink/local_end.h"
 
-struct leg_ops {
+struct local_end_ops {
 	void	(*push)(struct local_end *);
 	void	(*take)(struct local_end *);
 	void	(*pong)(struct local_end *);
@@ -12,7 +12,7 @@ struct leg_ops {
 };
 
 struct local_end {
-	const struct leg_ops	*ops;
+	const struct local_end_ops	*ops;
 	const struct local_end_events	*events;
 	void			*arg;
 	const uint8_t		*output;	/* or NULL */

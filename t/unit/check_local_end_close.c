@@ -9,7 +9,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
-#include "t/unit/leg_help.h"
+#include "t/unit/local_end_help.h"
 
 /* --- the end ---------------------------------------------------------------*/
 
@@ -20,18 +20,19 @@ START_TEST(test_close)
 	rig_frame(true, WS_TEXT, "beyond", 6);
 	WAIT(rig.outputs == 1);
 	ck_assert(IS_OUTPUT("last"));
-	ck_assert(!local_end_is_over(rig.leg));
-	local_end_take(rig.leg);
+	ck_assert(!local_end_is_over(rig.local_end));
+	local_end_take(rig.local_end);
 	ck_assert_uint_eq(rig.outputs, 2);
-	ck_assert(local_end_is_over(rig.leg));
+	ck_assert(local_end_is_over(rig.local_end));
 	/* Nothing works any more, and nothing breaks. */
 	rig_say("x", 1);
-	local_end_pong(rig.leg);
-	local_end_take(rig.leg);
-	local_end_push(rig.leg);
+	local_end_pong(rig.local_end);
+	local_end_take(rig.local_end);
+	local_end_push(rig.local_end);
 	rig_idle();
 	rig_hear(SIZE_MAX);
-	ck_assert(local_end_is_over(rig.leg) && rig.got == 0 && rig.pongs == 0);
+	ck_assert(local_end_is_over(rig.local_end) && rig.got == 0 &&
+	    rig.pongs == 0);
 	ck_assert_uint_eq(rig.outputs, 2);
 }
 END_TEST
@@ -57,16 +58,16 @@ static const struct {
 #undef G
 };
 
-/* The leg is over, once, whatever follows. */
+/* The local end is over, once, whatever follows. */
 START_TEST(test_garbage)
 {
 	rig_raw("\x81\x02ok", 4);
 	rig_raw(garbage[_i].data, garbage[_i].len);
 	WAIT(rig.outputs == 1);
 	ck_assert(IS_OUTPUT("ok"));
-	local_end_take(rig.leg);
+	local_end_take(rig.local_end);
 	ck_assert_uint_eq(rig.outputs, 2);
-	ck_assert(local_end_is_over(rig.leg));
+	ck_assert(local_end_is_over(rig.local_end));
 	rig_raw("\x81\x02{}", 4);
 	rig_idle();
 	ck_assert_uint_eq(rig.outputs, 2);
@@ -80,7 +81,7 @@ START_TEST(test_noise)
 	randombytes_buf(noise, sizeof(noise));
 	noise[0] = 0x70;
 	rig_raw(noise, sizeof(noise));
-	WAIT(local_end_is_over(rig.leg));
+	WAIT(local_end_is_over(rig.local_end));
 	ck_assert_uint_eq(rig.outputs, 1);
 }
 END_TEST
@@ -103,17 +104,17 @@ START_TEST(test_hangup)
 	WAIT(rig.outputs == 1);
 	ck_assert_uint_eq(rig.outputs, 1);
 	ck_assert(IS_OUTPUT("one"));
-	ck_assert(!local_end_is_over(rig.leg));
+	ck_assert(!local_end_is_over(rig.local_end));
 	for (i = 0; i < 100; i++) {
-		local_end_take(rig.leg);
+		local_end_take(rig.local_end);
 		ck_assert(rig_is_output(&"0123456789"[i % 10], 1));
 		if (i % 10 == 0)
 			rig_idle();
 	}
-	local_end_take(rig.leg);
+	local_end_take(rig.local_end);
 	ck_assert(IS_OUTPUT("cut off"));
-	local_end_take(rig.leg);
-	ck_assert(local_end_is_over(rig.leg));
+	local_end_take(rig.local_end);
+	ck_assert(local_end_is_over(rig.local_end));
 	ck_assert_uint_eq(rig.outputs, 103);
 }
 END_TEST
@@ -126,7 +127,7 @@ START_TEST(test_hangup_only)
 	if (_i == 2)
 		rig_idle();
 	fd_close(&rig.worker);
-	WAIT(local_end_is_over(rig.leg));
+	WAIT(local_end_is_over(rig.local_end));
 	rig_idle();
 	ck_assert_uint_eq(rig.outputs, 1);
 }
@@ -141,9 +142,9 @@ START_TEST(test_hangup_writing)
 	fd_close(&rig.worker);
 	WAIT(rig.outputs == 1);
 	ck_assert(IS_OUTPUT("why"));
-	local_end_push(rig.leg);
-	local_end_take(rig.leg);
-	ck_assert(local_end_is_over(rig.leg) && rig.at == 0);
+	local_end_push(rig.local_end);
+	local_end_take(rig.local_end);
+	ck_assert(local_end_is_over(rig.local_end) && rig.at == 0);
 	rig_ck_calm();
 }
 END_TEST
@@ -154,8 +155,8 @@ START_TEST(test_half_closed)
 	rig_frame(true, WS_TEXT, "x", 1);
 	ck_assert_int_eq(shutdown(rig.worker, SHUT_WR), 0);
 	WAIT(rig.outputs == 1);
-	local_end_take(rig.leg);
-	ck_assert(local_end_is_over(rig.leg));
+	local_end_take(rig.local_end);
+	ck_assert(local_end_is_over(rig.local_end));
 	rig_ck_calm();
 }
 END_TEST
@@ -204,7 +205,7 @@ START_TEST(test_talker)
 	ck_assert_msg(more > 0, "%u pings in one turn", rig.pings);
 	more = 1;
 	WAIT(more == 0);
-	ck_assert(!local_end_is_over(rig.leg));
+	ck_assert(!local_end_is_over(rig.local_end));
 }
 END_TEST
 
@@ -263,10 +264,10 @@ START_TEST(test_many)
 	size_t			 i, n, len, before = count_fds();
 
 	for (i = 0; i < LEGS; i++) {
-		all[i].leg = local_end_to_worker(&rig.loop, &one_events,
+		all[i].local_end = local_end_to_worker(&rig.loop, &one_events,
 		    &all[i], &all[i].fd);
-		ck_assert_ptr_nonnull(all[i].leg);
-		local_end_push(all[i].leg);
+		ck_assert_ptr_nonnull(all[i].local_end);
+		local_end_push(all[i].local_end);
 		ck_assert(all[i].is_told);
 		ck_assert_int_eq(write(all[i].fd, "\x81\x01y", 3), 3);
 	}
@@ -275,18 +276,18 @@ START_TEST(test_many)
 	for (i = 0; i < LEGS; i++) {
 		n = i * 7 % LEGS;
 		ck_assert_uint_eq(all[n].outputs, 1);
-		ck_assert(local_end_output(all[n].leg, &data, &len) && len ==
-		    1);
+		ck_assert(local_end_output(all[n].local_end, &data, &len) &&
+		    len == 1);
 		ck_assert_int_eq(read(all[n].fd, room, sizeof(room)), 11);
 		if (i % 2 == 0)
-			local_end_take(all[n].leg);
+			local_end_take(all[n].local_end);
 		if (i % 3 == 0)
 			fd_close(&all[n].fd);
-		local_end_free(&all[n].leg);
+		local_end_free(&all[n].local_end);
 		fd_close(&all[n].fd);
 	}
 	WAIT(count_fds() == before);
-	/* The first leg of all did not notice. */
+	/* The first of all did not notice. */
 	rig_say("x", 1);
 	WAIT(rig.got == 1);
 }

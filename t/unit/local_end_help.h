@@ -1,10 +1,10 @@
 /*
- * What tests of legs share: a leg to a worker (master/uplink/local_end.h) in a
- * loop of its own, its carrier, and a worker at the other end of the socket
- * pair, a WebSocket server as strict as ours.
+ * What tests of local ends share: one to a worker
+ * (master/uplink/local_end.h) in a loop of its own, its carrier, and a worker at the other end of the
+ * socket pair, a WebSocket server as strict as ours.
  */
-#ifndef T_UNIT_LEG_HELP_H
-#define T_UNIT_LEG_HELP_H
+#ifndef T_UNIT_LOCAL_END_HELP_H
+#define T_UNIT_LOCAL_END_HELP_H
 
 #include <check.h>
 #include <stdbool.h>
@@ -50,11 +50,11 @@ struct rig {
 };
 extern struct rig	 rig;
 
-/* Fixtures: a loop with a leg in it, and its end. */
+/* Fixtures: a loop with a local end in it, and its end. */
 void	 rig_setup(void);
 void	 rig_teardown(void);
 
-/* Another leg, and its end; events are NULL, or others than the rig's. */
+/* Another, and its other end; events are NULL, or others than the rig's. */
 void	 rig_start(const struct local_end_events *events);
 void	 rig_stop(void);
 
@@ -64,7 +64,7 @@ void	 rig_stop(void);
 void	 rig_say(const void *data, size_t len);
 void	 rig_say_random(size_t len);
 
-/* Whether the leg has this output. */
+/* Whether the local end has this output. */
 bool	 rig_is_output(const void *data, size_t len);
 #define IS_OUTPUT(text)	rig_is_output(text, sizeof(text) - 1)
 
@@ -91,7 +91,7 @@ void	 rig_ck_calm(void);
 /* Milliseconds, more of them in a measured program. */
 uint64_t rig_scaled(uint64_t ms);
 
-/* The leg's socket takes as few bytes as one can. */
+/* The local end's socket takes as few bytes as one can. */
 void	 rig_shrink(void);
 
 /* Until it is true; the worker reads max bytes each time. */
