@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/client/client_priv.h"
-#include "common/client/shape.h"
+#include "common/client/jsonmap.h"
 #include "common/limit.h"
 
 #define EARLY_MAX	((size_t)16 * 1024 * 1024)	/* bytes that wait */
@@ -125,7 +125,7 @@ execsrv_http_note(struct execsrv *x, const char *method, uint32_t params)
 
 	if (strcmp(method, "http/request/bodyDelta") != 0)
 		return false;
-	if (params == 0 || (d = execsrv_shape_get(&execsrv_shape_delta,
+	if (params == 0 || (d = execsrv_jsonmap_get(&execsrv_jsonmap_delta,
 	    &x->json, params)) == NULL) {
 		execsrv_lose(x, "the server sent a malformed %s", method);
 		return true;
@@ -154,7 +154,7 @@ on_head(void *arg, const struct execsrv_answer *a)
 		finish(h, a->error->code, a->error->text);
 		return;
 	}
-	if ((head = execsrv_shape_get(&execsrv_shape_http_head, a->json,
+	if ((head = execsrv_jsonmap_get(&execsrv_jsonmap_http_head, a->json,
 	    a->result)) == NULL) {
 		finish(h, 0, "the server's answer to http/request is "
 		    "malformed");
@@ -180,7 +180,7 @@ put_request(struct buf *b, const char *id,
 	json_out_str(&o, id);
 	json_out_key(&o, "streamResponse");
 	json_out_bool(&o, true);
-	if (execsrv_shape_put(&o, &execsrv_shape_http_request, in) == -1)
+	if (execsrv_jsonmap_put(&o, &execsrv_jsonmap_http_request, in) == -1)
 		return -1;
 	json_out_close(&o, '}');
 	return json_out_fini(&o);

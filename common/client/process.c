@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/client/process_priv.h"
-#include "common/client/shape.h"
+#include "common/client/jsonmap.h"
 #include "common/limit.h"
 
 #define CHUNK_MAX	(64 * 1024)	/* of one process/write */
@@ -152,11 +152,11 @@ execsrv_process_write(struct execsrv_process *p, const void *data, size_t len)
 /* --- process/start --- */
 
 static int
-put_group(struct json_out *o, const char *key, const struct shape *shape,
+put_group(struct json_out *o, const char *key, const struct jsonmap *map,
     const void *from)
 {
 	json_out_key(o, key);
-	return execsrv_shape_put_object(o, shape, from);
+	return execsrv_jsonmap_put_object(o, map, from);
 }
 
 static int
@@ -170,7 +170,7 @@ put_policy(struct json_out *o, const struct execsrv_start *s)
 	if (s->inherit)
 		p = &all;
 	return p == NULL ? 0 :
-	    put_group(o, "envPolicy", &execsrv_shape_env_policy, p);
+	    put_group(o, "envPolicy", &execsrv_jsonmap_env_policy, p);
 }
 
 static int
@@ -222,7 +222,7 @@ put_start(struct buf *b, const struct execsrv *x,
 		copy.env = none;
 	json_out_init(&o, b);
 	o.need_comma = true;
-	if (execsrv_shape_put(&o, &execsrv_shape_start, &copy) == -1 ||
+	if (execsrv_jsonmap_put(&o, &execsrv_jsonmap_start, &copy) == -1 ||
 	    put_policy(&o, s) == -1 || put_sandbox(&o, s) == -1)
 		return -1;
 	if (s->tty && s->rows > 0 && s->cols > 0 &&

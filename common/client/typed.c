@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/client/client_priv.h"
-#include "common/client/shape.h"
+#include "common/client/jsonmap.h"
 #include "common/clock.h"
 #include "common/limit.h"
 
@@ -15,7 +15,7 @@ typedef void give_fn(any_fn *fn, void *arg, const void *r,
 
 struct request {
 	const char		*method;
-	const struct shape	*in, *out;
+	const struct jsonmap	*in, *out;
 	bool			 is_safe;
 	give_fn			*give;
 };
@@ -56,7 +56,7 @@ on_answer(void *arg, const struct execsrv_answer *a)
 	struct execsrv_error	 e;
 	void			*r = NULL;
 
-	if (a->error == NULL && (r = execsrv_shape_get(t->request->out,
+	if (a->error == NULL && (r = execsrv_jsonmap_get(t->request->out,
 	    a->json, a->result)) == NULL)
 		execsrv_error_set(&e, 0, errno == ENOMEM ? "out of memory" :
 		    "the server's answer to %s is malformed",
@@ -72,7 +72,7 @@ put_params(const struct request *q, const void *in, struct buf *b)
 	struct json_out	 o;
 
 	json_out_init(&o, b);
-	if (execsrv_shape_put_object(&o, q->in, in) == -1)
+	if (execsrv_jsonmap_put_object(&o, q->in, in) == -1)
 		return -1;
 	return json_out_fini(&o);
 }
@@ -174,8 +174,8 @@ wait_done(struct execsrv *x, const struct request *q, const void *in,
 
 #define ROW_OF(name, method, in, out, safe)				\
 	static const struct request request_##name = { method,		\
-	    &execsrv_shape_##in, &execsrv_shape_##out, safe,		\
-	    give_##name };
+	    &execsrv_jsonmap_##in, &execsrv_jsonmap_##out,		\
+	    safe, give_##name };
 
 /* Called as what it is. */
 #define GIVE(name, out)							\

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/client/client_priv.h"
-#include "common/client/shape.h"
+#include "common/client/jsonmap.h"
 #include "common/limit.h"
 
 struct execsrv_watch {
@@ -55,7 +55,7 @@ on_answer(void *arg, const struct execsrv_answer *a)
 	const struct execsrv_error *why = a->error;
 	bool			 is_watched;
 
-	if (why == NULL && (r = execsrv_shape_get(&execsrv_shape_watching,
+	if (why == NULL && (r = execsrv_jsonmap_get(&execsrv_jsonmap_watching,
 	    a->json, a->result)) == NULL) {
 		execsrv_error_set(&e, 0, "the server's answer to "
 		    "fs/watchMissing is malformed");
@@ -77,7 +77,7 @@ put_watch(struct buf *b, const struct execsrv_watch_missing *in)
 
 	json_out_init(&o, b);
 	json_out_open(&o, '{');
-	if (execsrv_shape_put(&o, &execsrv_shape_watch_missing, in) == -1)
+	if (execsrv_jsonmap_put(&o, &execsrv_jsonmap_watch_missing, in) == -1)
 		return -1;
 	json_out_close(&o, '}');
 	return json_out_fini(&o);

@@ -1,4 +1,4 @@
-#include "common/client/shape.h"
+#include "common/client/jsonmap.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,26 +15,26 @@
 
 /* --- the tables --- */
 
-#define SHAPE(name, type)						\
+#define JSONMAP(name, type)						\
 	typedef struct type	 S_##name;				\
-	static const struct shape_row rows_##name[] = {
-#define ROW(shape, type, key, presence, member)				\
-	{ key, SHAPE_##type, SHAPE_##presence,				\
-	  offsetof(S_##shape, member), 0, NULL },
-#define SUB(shape, type, key, presence, member, sub)			\
-	{ key, SHAPE_##type, SHAPE_##presence,				\
-	  AT_##type(shape, member), NUMBER_##type(shape, member),	\
-	  &execsrv_shape_##sub },
-#define AT_OBJECT(shape, member)	0
-#define AT_LIST(shape, member)		offsetof(S_##shape, member)
-#define NUMBER_OBJECT(shape, member)	0
-#define NUMBER_LIST(shape, member)	offsetof(S_##shape, n##member)
+	static const struct jsonmap_row rows_##name[] = {
+#define ROW(map, type, key, presence, member)				\
+	{ key, JSONMAP_##type, JSONMAP_##presence,			\
+	  offsetof(S_##map, member), 0, NULL },
+#define SUB(map, type, key, presence, member, sub)			\
+	{ key, JSONMAP_##type, JSONMAP_##presence,			\
+	  AT_##type(map, member), NUMBER_##type(map, member),		\
+	  &execsrv_jsonmap_##sub },
+#define AT_OBJECT(map, member)		0
+#define AT_LIST(map, member)		offsetof(S_##map, member)
+#define NUMBER_OBJECT(map, member)	0
+#define NUMBER_LIST(map, member)	offsetof(S_##map, n##member)
 #define END(name)							\
-	{ NULL, SHAPE_TEXT, SHAPE_OPTIONAL, 0, 0, NULL } };		\
-	const struct shape execsrv_shape_##name = { sizeof(S_##name),	\
-	    rows_##name };
-#include "common/client/shapes.def"
-#undef SHAPE
+	{ NULL, JSONMAP_TEXT, JSONMAP_OPTIONAL, 0, 0, NULL } };		\
+	const struct jsonmap execsrv_jsonmap_##name = {			\
+		sizeof(S_##name), rows_##name };
+#include "common/client/jsonmaps.def"
+#undef JSONMAP
 #undef ROW
 #undef SUB
 #undef END
@@ -48,14 +48,14 @@ typedef uint64_t			 C_U64;
 typedef int64_t				 C_I64;
 typedef struct execsrv_bytes		 C_BYTES;
 
-#define SHAPE(name, type)
-#define ROW(shape, type, key, presence, member)				\
+#define JSONMAP(name, type)
+#define ROW(map, type, key, presence, member)				\
 	_Static_assert(__builtin_types_compatible_p(C_##type,		\
-	    __typeof__(((S_##shape *)0)->member)), #shape "." #member);
-#define SUB(shape, type, key, presence, member, sub)
+	    __typeof__(((S_##map *)0)->member)), #map "." #member);
+#define SUB(map, type, key, presence, member, sub)
 #define END(name)
-#include "common/client/shapes.def"
-#undef SHAPE
+#include "common/client/jsonmaps.def"
+#undef JSONMAP
 #undef ROW
 #undef SUB
 #undef END
@@ -148,18 +148,18 @@ put_json(struct json_out *o, const char *json)
 }
 
 int
-execsrv_shape_put_object(struct json_out *o, const struct shape *shape,
+execsrv_jsonmap_put_object(struct json_out *o, const struct jsonmap *map,
     const void *from)
 {
 	json_out_open(o, '{');
-	if (execsrv_shape_put(o, shape, from) == -1)
+	if (execsrv_jsonmap_put(o, map, from) == -1)
 		return -1;
 	json_out_close(o, '}');
 	return 0;
 }
 
 static int
-put_list(struct json_out *o, const struct shape_row *row, const void *from)
+put_list(struct json_out *o, const struct jsonmap_row *row, const void *from)
 {
 	const char	*elem = MEMBER(from, row, C_TEXT);
 	size_t		 i, n;
@@ -167,35 +167,36 @@ put_list(struct json_out *o, const struct shape_row *row, const void *from)
 	n = *(const size_t *)((const char *)from + row->number);
 	json_out_open(o, '[');
 	for (i = 0; i < n; i++, elem += row->sub->size)
-		if (execsrv_shape_put_object(o, row->sub, elem) == -1)
+		if (execsrv_jsonmap_put_object(o, row->sub, elem) == -1)
 			return -1;
 	json_out_close(o, ']');
 	return 0;
 }
 
 static bool
-is_pointer(enum shape_type type)
+is_pointer(enum jsonmap_type type)
 {
-	return type == SHAPE_TEXT || type == SHAPE_PATH || type == SHAPE_JSON;
+	return type == JSONMAP_TEXT || type == JSONMAP_PATH || type ==
+	    JSONMAP_JSON;
 }
 
 /* A member that is not given is left out, or must be. */
 static bool
-is_given(const struct shape_row *row, const void *from)
+is_given(const struct jsonmap_row *row, const void *from)
 {
 	if (is_pointer(row->type))
 		return MEMBER(from, row, C_TEXT) != NULL;
-	if (row->presence == SHAPE_NEEDED)
+	if (row->presence == JSONMAP_NEEDED)
 		return true;
 	switch (row->type) {
-	case SHAPE_ON:
-	case SHAPE_OFF:
+	case JSONMAP_ON:
+	case JSONMAP_OFF:
 		return MEMBER(from, row, bool);
-	case SHAPE_U64:
+	case JSONMAP_U64:
 		return MEMBER(from, row, uint64_t) != 0;
-	case SHAPE_BYTES:
+	case JSONMAP_BYTES:
 		return MEMBER(from, row, struct execsrv_bytes).len > 0;
-	case SHAPE_LIST:
+	case JSONMAP_LIST:
 		return MEMBER(from, row, C_TEXT) != NULL;
 	default:
 		return true;
@@ -203,58 +204,58 @@ is_given(const struct shape_row *row, const void *from)
 }
 
 static int
-put_value(struct json_out *o, const struct shape_row *row, const void *from)
+put_value(struct json_out *o, const struct jsonmap_row *row, const void *from)
 {
 	const struct execsrv_bytes	*b;
 
 	switch (row->type) {
-	case SHAPE_TEXT:
+	case JSONMAP_TEXT:
 		return put_text(o, MEMBER(from, row, C_TEXT));
-	case SHAPE_PATH:
+	case JSONMAP_PATH:
 		return put_path(o, MEMBER(from, row, C_TEXT));
-	case SHAPE_JSON:
+	case JSONMAP_JSON:
 		return put_json(o, MEMBER(from, row, C_TEXT));
-	case SHAPE_TEXTS:
-	case SHAPE_PATHS:
+	case JSONMAP_TEXTS:
+	case JSONMAP_PATHS:
 		return put_texts(o, MEMBER(from, row, C_TEXTS),
-		    row->type == SHAPE_PATHS);
-	case SHAPE_VARS:
+		    row->type == JSONMAP_PATHS);
+	case JSONMAP_VARS:
 		return put_vars(o, MEMBER(from, row, C_TEXTS));
-	case SHAPE_OBJECT:
-		return execsrv_shape_put_object(o, row->sub, from);
-	case SHAPE_LIST:
+	case JSONMAP_OBJECT:
+		return execsrv_jsonmap_put_object(o, row->sub, from);
+	case JSONMAP_LIST:
 		return put_list(o, row, from);
-	case SHAPE_BYTES:
+	case JSONMAP_BYTES:
 		b = &MEMBER(from, row, struct execsrv_bytes);
 		json_out_b64(o, b->data, b->len);
 		break;
-	case SHAPE_U64:
+	case JSONMAP_U64:
 		json_out_u64(o, MEMBER(from, row, uint64_t));
 		break;
-	case SHAPE_I64:
+	case JSONMAP_I64:
 		json_out_i64(o, MEMBER(from, row, int64_t));
 		break;
-	case SHAPE_BOOL:
+	case JSONMAP_BOOL:
 		json_out_bool(o, MEMBER(from, row, bool));
 		break;
-	case SHAPE_ON:
-	case SHAPE_OFF:
-	case SHAPE_YES:
-		json_out_bool(o, row->type != SHAPE_OFF);
+	case JSONMAP_ON:
+	case JSONMAP_OFF:
+	case JSONMAP_YES:
+		json_out_bool(o, row->type != JSONMAP_OFF);
 		break;
 	}
 	return 0;
 }
 
 int
-execsrv_shape_put(struct json_out *o, const struct shape *shape,
+execsrv_jsonmap_put(struct json_out *o, const struct jsonmap *map,
     const void *from)
 {
-	const struct shape_row	*row;
+	const struct jsonmap_row	*row;
 
-	for (row = shape->rows; row->key != NULL; row++) {
+	for (row = map->rows; row->key != NULL; row++) {
 		if (!is_given(row, from)) {
-			if (row->presence == SHAPE_NEEDED)
+			if (row->presence == JSONMAP_NEEDED)
 				return refuse(EINVAL);
 			continue;
 		}
@@ -400,11 +401,11 @@ get_texts(struct reading *r, uint32_t tok, bool are_paths, C_TEXTS *out)
 	return 0;
 }
 
-static int	 get_members(struct reading *, const struct shape *, uint32_t,
+static int	 get_members(struct reading *, const struct jsonmap *, uint32_t,
 		    void *);
 
 static int
-get_list(struct reading *r, const struct shape_row *row, uint32_t tok,
+get_list(struct reading *r, const struct jsonmap_row *row, uint32_t tok,
     void *to)
 {
 	uint32_t	 i, n;
@@ -428,15 +429,15 @@ get_list(struct reading *r, const struct shape_row *row, uint32_t tok,
 }
 
 static int
-get_texty(struct reading *r, const struct shape_row *row, uint32_t tok,
+get_texty(struct reading *r, const struct jsonmap_row *row, uint32_t tok,
     void *to)
 {
 	const char	*text = NULL;
 	int		 result;
 
-	if (row->type == SHAPE_TEXT)
+	if (row->type == JSONMAP_TEXT)
 		result = get_text(r, tok, &text);
-	else if (row->type == SHAPE_PATH)
+	else if (row->type == JSONMAP_PATH)
 		result = get_path(r, tok, &text);
 	else
 		result = get_json(r, tok, &text);
@@ -445,13 +446,13 @@ get_texty(struct reading *r, const struct shape_row *row, uint32_t tok,
 }
 
 static int
-get_number(struct reading *r, const struct shape_row *row, uint32_t tok,
+get_number(struct reading *r, const struct jsonmap_row *row, uint32_t tok,
     void *to)
 {
 	uint64_t	 u = 0;
 	int64_t		 i = 0;
 
-	if (row->type == SHAPE_U64) {
+	if (row->type == JSONMAP_U64) {
 		if (json_u64(r->j, tok, &u) == -1)
 			return -1;
 		SET(to, row, uint64_t, u);
@@ -464,7 +465,7 @@ get_number(struct reading *r, const struct shape_row *row, uint32_t tok,
 }
 
 static int
-get_bool(struct reading *r, const struct shape_row *row, uint32_t tok,
+get_bool(struct reading *r, const struct jsonmap_row *row, uint32_t tok,
     void *to)
 {
 	uint32_t	 type = json_tok(r->j, tok)->type;
@@ -476,36 +477,36 @@ get_bool(struct reading *r, const struct shape_row *row, uint32_t tok,
 }
 
 static int
-get_value(struct reading *r, const struct shape_row *row, uint32_t tok,
+get_value(struct reading *r, const struct jsonmap_row *row, uint32_t tok,
     void *to)
 {
 	struct execsrv_bytes	 bytes;
 	C_TEXTS			 texts;
 
 	switch (row->type) {
-	case SHAPE_TEXT:
-	case SHAPE_PATH:
-	case SHAPE_JSON:
+	case JSONMAP_TEXT:
+	case JSONMAP_PATH:
+	case JSONMAP_JSON:
 		return get_texty(r, row, tok, to);
-	case SHAPE_TEXTS:
-	case SHAPE_PATHS:
-		if (get_texts(r, tok, row->type == SHAPE_PATHS, &texts) == -1)
+	case JSONMAP_TEXTS:
+	case JSONMAP_PATHS:
+		if (get_texts(r, tok, row->type == JSONMAP_PATHS, &texts) == -1)
 			return -1;
 		SET(to, row, C_TEXTS, texts);
 		return 0;
-	case SHAPE_BYTES:
+	case JSONMAP_BYTES:
 		if (get_bytes(r, tok, &bytes) == -1)
 			return -1;
 		SET(to, row, struct execsrv_bytes, bytes);
 		return 0;
-	case SHAPE_U64:
-	case SHAPE_I64:
+	case JSONMAP_U64:
+	case JSONMAP_I64:
 		return get_number(r, row, tok, to);
-	case SHAPE_BOOL:
+	case JSONMAP_BOOL:
 		return get_bool(r, row, tok, to);
-	case SHAPE_OBJECT:
+	case JSONMAP_OBJECT:
 		return get_members(r, row->sub, tok, to);
-	case SHAPE_LIST:
+	case JSONMAP_LIST:
 		return get_list(r, row, tok, to);
 	default:
 		return -1;		/* only ever written */
@@ -513,23 +514,23 @@ get_value(struct reading *r, const struct shape_row *row, uint32_t tok,
 }
 
 static int
-get_members(struct reading *r, const struct shape *shape, uint32_t tok,
+get_members(struct reading *r, const struct jsonmap *map, uint32_t tok,
     void *to)
 {
-	const struct shape_row	*row;
+	const struct jsonmap_row	*row;
 	uint32_t		 value;
 
 	if (json_tok(r->j, tok)->type != JSON_OBJECT)
 		return -1;
-	for (row = shape->rows; row->key != NULL; row++) {
+	for (row = map->rows; row->key != NULL; row++) {
 		value = json_find(r->j, tok, row->key);
-		if (value != 0 && (row->presence == SHAPE_NEEDED ||
+		if (value != 0 && (row->presence == JSONMAP_NEEDED ||
 		    json_tok(r->j, value)->type != JSON_NULL)) {
 			if (get_value(r, row, value, to) == -1)
 				return -1;
-		} else if (row->presence == SHAPE_NEEDED) {
+		} else if (row->presence == JSONMAP_NEEDED) {
 			return -1;
-		} else if (row->presence == SHAPE_DEFAULT_M1) {
+		} else if (row->presence == JSONMAP_DEFAULT_M1) {
 			SET(to, row, int64_t, -1);
 		}
 	}
@@ -537,23 +538,23 @@ get_members(struct reading *r, const struct shape *shape, uint32_t tok,
 }
 
 void *
-execsrv_shape_get(const struct shape *shape, const struct json *j,
+execsrv_jsonmap_get(const struct jsonmap *map, const struct json *j,
     uint32_t tok)
 {
 	struct reading	 r = { .j = j };
 	void		*to;
 
-	(void)take(&r, shape->size);
-	if (get_members(&r, shape, tok, NULL) == -1) {
+	(void)take(&r, map->size);
+	if (get_members(&r, map, tok, NULL) == -1) {
 		errno = EINVAL;
 		return NULL;
 	}
 	if ((r.base = calloc(1, r.used)) == NULL)
 		return NULL;
 	r.used = 0;
-	to = take(&r, shape->size);
+	to = take(&r, map->size);
 	/* What counting does not look at: the letters of base64. */
-	if (get_members(&r, shape, tok, to) == -1) {
+	if (get_members(&r, map, tok, to) == -1) {
 		free(r.base);
 		errno = EINVAL;
 		return NULL;
