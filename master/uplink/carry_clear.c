@@ -54,7 +54,8 @@ begin(struct carrier *c, struct span id)
 {
 	struct carrier_stream	*f;
 
-	if (c->nstreams >= LIMIT_STREAMS || (f = carrier_stream_new(c)) == NULL) {
+	if (c->nstreams >= LIMIT_STREAMS || (f = carrier_stream_new(c)) ==
+	    NULL) {
 		reset(c, id);
 		return NULL;
 	}

@@ -1,7 +1,8 @@
 /*
- * What tests of local ends share: one to a worker
- * (master/uplink/local_end.h) in a loop of its own, its carrier, and a worker at the other end of the
- * socket pair, a WebSocket server as strict as ours.
+ * What tests of local ends share: one to a worker (master/uplink/local_end.h)
+ * in a loop of its own, its carrier, and a
+ * worker at the other end of the socket pair, a WebSocket server as strict as
+ * ours.
  */
 #ifndef T_UNIT_LOCAL_END_HELP_H
 #define T_UNIT_LOCAL_END_HELP_H
