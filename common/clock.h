@@ -1,6 +1,6 @@
 /*
- * Time that only goes forward (CLOCK_MONOTONIC).  No expiry in this house looks
- * at the wall clock.
+ * Time that only goes forward (CLOCK_MONOTONIC).  No time limit of ours is
+ * measured by the wall clock.
  */
 #ifndef COMMON_CLOCK_H
 #define COMMON_CLOCK_H

@@ -3,7 +3,7 @@
  * (role, process id, session) is set once.  Never log output bytes,
  * environment, tokens or file contents.
  *
- * The only mutable global of the house lives here.  Lines go out in one
+ * The only mutable global state of our programs is here.  Lines go out in one
  * write(2) and never block (a full pipe loses the line).  Whatever is in the
  * text, it stays one line, and a terminal takes no orders from it: control
  * characters, and bytes that are no UTF-8, are written as \xHH, a backslash as

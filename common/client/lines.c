@@ -1,4 +1,4 @@
-/* Messages on a socket or pipe: one a line (spec/protocol.md section 1.3). */
+/* Messages on a socket or pipe: one a line (PROTOCOL 1.3). */
 #include <errno.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /*
- * A strict JSON reader (RFC 8259 and the stricter points of
- * spec/protocol.md section 2.3): one pass, a flat tape of tokens into the
- * text.  Pure.
+ * A strict JSON reader (RFC 8259, and stricter where PROTOCOL 2.3 is):
+ * one pass, a flat tape of tokens into the text.  Pure.
  *
  * Refused: anything behind the value, an object key given twice at any depth,
  * nesting of 128 levels or more, more than 262,144 values (all of them, also

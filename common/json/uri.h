@@ -1,7 +1,4 @@
-/*
- * file: URIs (RFC 8089) to paths and back; spec/protocol.md section 8.1.
- * Pure.
- */
+/* file: URIs (RFC 8089) to paths and back (PROTOCOL 6.1).  Pure. */
 #ifndef COMMON_JSON_URI_H
 #define COMMON_JSON_URI_H
 

@@ -1,7 +1,7 @@
 /*
  * The head of one HTTP/1.1 request (RFC 9112), and what the listener makes of
- * it: spec/protocol.md section 1.1, design section 3.  Pure and strict: what
- * is not understood is refused, nothing is guessed.
+ * it (PROTOCOL 1.1).  Pure and strict: what is not understood is refused,
+ * nothing is guessed.
  */
 #ifndef COMMON_NET_HTTPHEAD_H
 #define COMMON_NET_HTTPHEAD_H

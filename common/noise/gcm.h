@@ -1,5 +1,5 @@
 /*
- * AES-256-GCM as the Noise framework uses it (remote.md 8.1): the nonce is a
+ * AES-256-GCM as the Noise framework uses it (PROTOCOL 13.1): the nonce is a
  * 64-bit counter, big-endian, behind four zero bytes, the tag of 16 bytes
  * comes last.  One direction of one key.
  *

@@ -31,7 +31,7 @@ struct work {
 	uint64_t	 d[5];
 };
 
-/* Section 3.2.4, a plane: the only step that is not linear. */
+/* FIPS 202 section 3.2.4, a plane: the only step that is not linear. */
 #define CHI(to, y, b0, b1, b2, b3, b4)					\
 	(to)[(y) + 0] = (b0) ^ (~(b1) & (b2));				\
 	(to)[(y) + 1] = (b1) ^ (~(b2) & (b3));				\
@@ -87,7 +87,7 @@ permute(uint64_t a[25])
 	sodium_memzero(&w, sizeof(w));
 }
 
-/* Bytes fill a lane from its low end (section 3.1.2), on any host. */
+/* Bytes fill a lane from its low end (FIPS 202 section 3.1.2), on any host. */
 static inline void
 mix_byte(struct keccak *k, unsigned int at, uint8_t byte)
 {

@@ -1,6 +1,6 @@
 /*
  * ML-KEM-768 (FIPS 203), the key encapsulation of the Noise channel
- * (spec/remote.md section 8).  By libsodium where it has it (since 1.0.22),
+ * (PROTOCOL 13).  By libsodium where it has it (since 1.0.22),
  * else by mlkem_own.c.  Randomness is the caller's.  Pure, constant time in all
  * that is secret.
  *
@@ -32,8 +32,8 @@ int	 mlkem_keypair(const uint8_t seed[MLKEM_SEED_LEN],
 	    __attribute__((warn_unused_result));
 
 /*
- * Whether somebody's public key is one (section 7.2): its coefficients are
- * reduced.  0, or -1 with EINVAL.
+ * Check a public key of somebody else (FIPS 203 section 7.2): its coefficients
+ * must be reduced.  0, or -1 with EINVAL.
  */
 int	 mlkem_check_public(const uint8_t public[MLKEM_PUBLIC_LEN])
 	    __attribute__((warn_unused_result));
@@ -52,7 +52,7 @@ int	 mlkem_encapsulate(const uint8_t public[MLKEM_PUBLIC_LEN],
  * The shared secret that a ciphertext tells.  A ciphertext that nobody made for
  * this key gives a secret that nobody else knows: no failure, and no way to
  * tell.  0, or -1 with EINVAL (the hash within the secret key does not fit,
- * section 7.3: it was damaged) or EIO.
+ * FIPS 203 section 7.3: it was damaged) or EIO.
  */
 int	 mlkem_decapsulate(const uint8_t secret[MLKEM_SECRET_LEN],
 	    const uint8_t ciphertext[MLKEM_CIPHERTEXT_LEN],

@@ -77,7 +77,9 @@ void	 mlkem_sample_ntt(struct mlkem_poly *p, const uint8_t rho[32],
 void	 mlkem_sample_cbd(struct mlkem_poly *p, const uint8_t seed[32],
 	    uint8_t n);
 
-/* A coefficient to and from bits < 12 bits, with loss (section 4.2.1). */
+/*
+ * A coefficient to and from bits < 12 bits, with loss (FIPS 203 section 4.2.1).
+ */
 uint16_t mlkem_compress(uint16_t v, unsigned int bits);
 uint16_t mlkem_decompress(uint16_t v, unsigned int bits);
 

@@ -1,7 +1,7 @@
 /*
  * The handshake between a harness (initiator) and us (responder): Noise
- * hybridIK with X25519, ML-KEM-768, AES-256-GCM and SHA-256, as remote.md
- * section 8 has it byte by byte.  Pure: what is random is given, no clock, no
+ * hybridIK with X25519, ML-KEM-768, AES-256-GCM and SHA-256, byte by
+ * byte in PROTOCOL 13.  Pure: what is random is given, no clock, no
  * sockets.  sodium_init() was called before.
  *
  * Structs with secrets are the caller's, who keeps them in memory that is

@@ -1,7 +1,7 @@
 /*
  * What a stream carries behind its handshake: JSON-RPC messages, each with its
- * length in front, cut into records, each sealed and numbered (remote.md
- * section 7).  Pure.
+ * length in front, cut into records, each sealed and numbered (PROTOCOL
+ * 12.7).  Pure.
  */
 #ifndef COMMON_NOISE_RECORD_H
 #define COMMON_NOISE_RECORD_H

@@ -1,6 +1,6 @@
 /*
  * The clear frames in which the rendezvous carries streams (proto/relay.proto,
- * remote.md section 5).  Pure.
+ * PROTOCOL 12.5).  Pure.
  */
 #ifndef COMMON_NOISE_RELAY_H
 #define COMMON_NOISE_RELAY_H
@@ -41,7 +41,7 @@ struct relay_frame {
  * Read a message of len bytes.  What f points at lives until relay_free().
  * 0, or -1 with errno, the frame being one to drop without an answer (f needs
  * no relay_free() then): EMSGSIZE (above LIMIT_RELAY_MESSAGE), ENOMEM, EPROTO
- * for all else that section 5.1 names, text that is not UTF-8 as well.
+ * for all else that PROTOCOL 12.5 names, and for text that is not UTF-8.
  *
  * The id is not empty, not blank, up to LIMIT_RELAY_STREAM_ID bytes of UTF-8
  * without control characters, so that it may stand in an HTTP header; apart

@@ -192,7 +192,7 @@ read_handshake(struct stream_table *t, struct stream_pending *p,
 	return true;
 }
 
-/* Section 6.1, steps 3 to 8. */
+/* PROTOCOL 12.6, steps 3 to 5. */
 static void
 new_handshake(struct stream_table *t, const struct relay_frame *f,
     uint64_t now, struct stream_act *act)

@@ -1,5 +1,5 @@
 /*
- * The streams of one rendezvous websocket (remote.md section 6): which are
+ * The streams of one rendezvous websocket (PROTOCOL 12.6): which are
  * active, which wait for the registry, which frames answer which, and when
  * handshakes are refused for a while.  Pure: a frame, an answer of the
  * registry or the time goes in, and what is to be done comes out; the time is

@@ -1,5 +1,5 @@
 /*
- * Sandbox plans: what a sandbox object (spec/protocol.md section 11) allows, as
+ * Sandbox plans: what a sandbox object (PROTOCOL 9) allows, as
  * a list of rules.  Pure: nothing here looks at the file system, so that a plan
  * can be made, tested and shown anywhere; worker/holder enforces it.
  *

@@ -1,6 +1,6 @@
 /*
  * The policies of April 2026: what today's client would send for them.  They
- * were replaced by permissions (spec/protocol.md section 11, older forms).
+ * were replaced by permissions (PROTOCOL 9.5).
  */
 #include <string.h>
 
@@ -71,7 +71,7 @@ policy_workspace(struct plan_maker *m, uint32_t tok)
 	return 0;
 }
 
-/* As the core, the app server and the documents spell them. */
+/* The spellings of the stock client, of its app server and of its manuals. */
 static const struct policy {
 	const char	*names[3];
 	policy_fn	*fn;
