@@ -60,7 +60,10 @@ conn_new(size_t size, struct event_base *base, int in, int out,
 	return c;
 }
 
-/* Close the descriptors; events first, see notes/feasibility.md section 2. */
+/*
+ * Close the descriptors, but stop the events first: a descriptor that another
+ * process holds too would stay in epoll(7) after close(2).
+ */
 static void
 conn_drop_fds(struct conn *c)
 {

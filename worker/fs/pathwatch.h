@@ -1,6 +1,6 @@
 /*
  * Watches: which of some paths that do not exist may have come into being
- * (fs/watchMissing, spec/protocol.md section 10.1; inotify(7)).
+ * (fs/watchMissing, PROTOCOL 8.1; inotify(7)).
  *
  * A path is watched from the root down: the folder of each of its names, of
  * each link on the way and of that link's target, as far as it exists.  So

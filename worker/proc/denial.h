@@ -1,7 +1,7 @@
 /*
  * Whether a sandboxed process failed because of its sandbox.  Nobody can
- * know; this is the rule of the reference (spec/protocol.md section 11), which
- * clients act on.  Pure.
+ * know; this is the rule of the reference (PROTOCOL 9.4), on which clients act.
+ * Pure.
  */
 #ifndef WORKER_PROC_DENIAL_H
 #define WORKER_PROC_DENIAL_H

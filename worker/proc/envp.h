@@ -1,6 +1,6 @@
 /*
  * The environment of a command: exactly what the client sent, or made from
- * ours by its envPolicy (spec/protocol.md section 5.2).  Pure.
+ * ours by its envPolicy (PROTOCOL 5.2).  Pure.
  */
 #ifndef WORKER_PROC_ENVP_H
 #define WORKER_PROC_ENVP_H

@@ -1,8 +1,8 @@
 /*
  * The output of one process that can still be read, by sequence number; and,
  * across the processes of a session, what of it the client has acknowledged.
- * Design section 4: a byte is dropped only when the client has acknowledged
- * it, and of those the newest LIMIT_RETAINED bytes stay even then.
+ * A byte is dropped only when the client has acknowledged it (PROTOCOL 4.5);
+ * even then the newest LIMIT_RETAINED bytes stay.
  *
  * A chunk is SPOOLED until it is put on a connection, then SENT, then ACKED;
  * it goes back to SPOOLED when its connection is lost.  Where receipts are a

@@ -1,5 +1,5 @@
 /*
- * http/request of a session (spec/protocol.md section 9): requests in flight,
+ * http/request of a session (PROTOCOL 7): requests in flight,
  * their answers, and streams.  All end with the connection.
  */
 #ifndef WORKER_RPC_HTTP_H

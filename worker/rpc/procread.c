@@ -37,7 +37,7 @@ procread_cancel(struct rpc_req *req)
 	procread_free(req->waiter);
 }
 
-/* Whether a read has something to tell (spec section 5.3). */
+/* Whether a read has something to tell (PROTOCOL 5.3). */
 static bool
 read_is_ready(const struct proc *p, const struct proc_read *r)
 {

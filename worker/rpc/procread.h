@@ -1,5 +1,5 @@
 /*
- * Reads of a process's retained output (spec/protocol.md section 5.3), and
+ * Reads of a process's retained output (PROTOCOL 5.3), and
  * those that wait until there is something to tell.
  */
 #ifndef WORKER_RPC_PROCREAD_H

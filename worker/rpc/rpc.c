@@ -387,7 +387,7 @@ rpc_cancel_all(struct session *s)
 
 /* --- messages --- */
 
-/* An error that belongs to no request: id -1 (spec section 2.3). */
+/* An error that belongs to no request: id -1 (PROTOCOL 2.3). */
 static void
 complain(struct session *s, enum rpc_err err)
 {
@@ -513,7 +513,7 @@ received(struct session *s, uint32_t params)
 	return session_received(s, bytes);
 }
 
-/* "initialized", and receipts, in time only (spec sections 2.4, 4.2). */
+/* "initialized" and receipts, after initialize only (PROTOCOL 2.4, 4.2). */
 static void
 notified(struct session *s, const struct envelope *e)
 {

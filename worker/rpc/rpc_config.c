@@ -1,6 +1,6 @@
 /*
- * environmentConfig/read (spec/protocol.md section 10.2): the configuration
- * of the client's program that the user has on this machine.
+ * environmentConfig/read (PROTOCOL 8.2): the configuration of the client's
+ * program that the user has on this machine.
  *
  * The reference answers with the files' contents, cut to the keys asked for.
  * That takes a reader and a writer of TOML, which we do not have.  So we tell

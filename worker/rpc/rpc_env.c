@@ -1,4 +1,4 @@
-/* environment/info and environment/status (spec/protocol.md section 4.4). */
+/* environment/info and environment/status (PROTOCOL 4.4). */
 #include "worker/rpc/rpc_priv.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* fs/... (spec/protocol.md section 8). */
+/* fs/... (PROTOCOL 6). */
 #include "worker/rpc/rpc_priv.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* http/request: its parameters (spec/protocol.md section 9.1). */
+/* http/request: its parameters (PROTOCOL 7.1). */
 #include "worker/rpc/rpc_priv.h"
 
 #include <stdarg.h>

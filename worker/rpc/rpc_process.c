@@ -1,4 +1,4 @@
-/* process/... (spec/protocol.md section 5; ours: proto/cap.def). */
+/* process/... (PROTOCOL 5; our extensions: 10.1). */
 #include "worker/rpc/rpc_priv.h"
 
 #include <errno.h>

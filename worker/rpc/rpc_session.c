@@ -1,7 +1,4 @@
-/*
- * initialize (spec/protocol.md section 4.1, design section 4), session/close,
- * session/retain.
- */
+/* initialize, session/close, session/retain (PROTOCOL 4.1, 4.6, 10.1). */
 #include "worker/rpc/rpc_priv.h"
 
 #include <stdlib.h>

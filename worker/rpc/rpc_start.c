@@ -1,6 +1,4 @@
-/*
- * process/start (spec/protocol.md section 5.1), and what waits for a sandbox.
- */
+/* process/start (PROTOCOL 5.1), and starts that wait for a sandbox. */
 #include "worker/rpc/rpc_priv.h"
 
 #include <errno.h>

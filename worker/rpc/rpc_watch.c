@@ -1,4 +1,4 @@
-/* fs/watchMissing (spec/protocol.md section 10.1). */
+/* fs/watchMissing (PROTOCOL 8.1). */
 #include "worker/conn/note.h"
 #include "worker/rpc/rpc_priv.h"
 
