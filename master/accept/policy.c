@@ -587,8 +587,8 @@ keeps_out(const struct policy *p, const struct conf *c,
 }
 
 /*
- * Why that peer is not served here (design section 3), or NULL.  The word of a
- * token makes nobody a root client on this machine.
+ * Return why that peer is not served here, or NULL.  A token does not make its
+ * client a root client of this machine (PermitRootSession local).
  */
 static const char *
 judge(const struct master *m, const struct conf *c, struct peer *p,
@@ -617,7 +617,7 @@ judge(const struct master *m, const struct conf *c, struct peer *p,
 	return NULL;
 }
 
-/* Whom the kernel's word does not let in may show a token. */
+/* A peer that its kernel credentials do not admit may present a token. */
 static bool
 may_show(const struct master *m, const struct peer *p)
 {

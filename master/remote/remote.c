@@ -224,8 +224,8 @@ next_window(struct remote *r)
 }
 
 /*
- * remote.md 3.4: 0.5, 1, 2, 4, 5, 5 ... s and at random up to half more.  The
- * first would be too soon: then it is the random part that must be left.
+ * 0.5, 1, 2, 4, 5, 5 ... s and at random up to half more (PROTOCOL 12.3), but
+ * never less than LIMIT_UPLINK_SPACING, to which the random part is added too.
  */
 static void
 wait_and_register(struct remote *r, uint64_t at_least)

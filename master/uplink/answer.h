@@ -1,5 +1,5 @@
 /*
- * Answers of the registry (remote.md section 3).  Pure.  Members that we do
+ * Answers of the registry (PROTOCOL 12.2).  Pure.  Members that we do
  * not know are ignored, missing ones are errors.
  */
 #ifndef MASTER_UPLINK_ANSWER_H

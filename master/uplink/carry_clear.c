@@ -1,6 +1,6 @@
 /*
- * Streams as relay frames in the clear (remote.md section 12, "relay mode"):
- * a frame is a message, a stream begins with its first one.
+ * RemoteTransport relay (PROTOCOL 12.8): streams as relay frames in the clear.
+ * A frame is a message, a stream begins with its first one.
  */
 #include "master/uplink/carrier_priv.h"
 

@@ -1,4 +1,4 @@
-/* Streams sealed end to end: Noise in relay frames (remote.md 5 to 8). */
+/* Streams sealed end to end: Noise in relay frames (PROTOCOL 12.5 to 13). */
 #include "master/uplink/carrier_priv.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * The websocket as one connection (remote.md section 12, "executor mode"): a
+ * RemoteTransport plain (PROTOCOL 12.8): the websocket is one connection, a
  * text message is a JSON-RPC message.
  */
 #include "master/uplink/carrier_priv.h"

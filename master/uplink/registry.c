@@ -14,7 +14,7 @@
 #define ANSWER_MAX	(64 * 1024)	/* bytes of an answer */
 #define BODY_MAX	(64 * 1024)	/* bytes of a question */
 #define SCHEME		"Bearer "
-#define VERSION		"codex-exec-server-v1"	/* hashed, remote.md 12 */
+#define VERSION		"codex-exec-server-v1"	/* PROTOCOL 12.8 */
 
 struct request {
 	TAILQ_ENTRY(request)	 entry;

@@ -1,6 +1,6 @@
 /*
- * What is asked of the environment registry (remote.md sections 3 and 12): to
- * register us, and whether a harness may come in.
+ * Requests to the environment registry (PROTOCOL 12.2 and 12.8): register this
+ * machine, validate a harness, and, as a harness, ask for a connection.
  */
 #ifndef MASTER_UPLINK_REGISTRY_H
 #define MASTER_UPLINK_REGISTRY_H

@@ -27,7 +27,7 @@ set_phase(struct rendezvous *r, Ipc__UplinkPhase phase)
 
 /* --- between connections --- */
 
-/* remote.md 4.2: at random between half the window and all of it. */
+/* At random between half the window and all of it (PROTOCOL 12.4). */
 static void
 pause_and_connect(struct rendezvous *r)
 {

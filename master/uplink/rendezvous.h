@@ -1,6 +1,6 @@
 /*
- * The one websocket to the rendezvous (remote.md section 4): connected again
- * and again, kept alive, and known how far it was read at the other end.
+ * The one websocket to the rendezvous (PROTOCOL 12.4): connects it again when
+ * it ends, keeps it alive, and knows how far the other end has read.
  */
 #ifndef MASTER_UPLINK_RENDEZVOUS_H
 #define MASTER_UPLINK_RENDEZVOUS_H

@@ -1,7 +1,7 @@
 /*
- * An executor behind its registry, whose harness we are (remote.md): ask for a
+ * The harness's side of remote mode (PROTOCOL 12): ask the registry for a
  * connection, claim a stream at the rendezvous, shake hands as the initiator,
- * then records.  Keys are those of this process.
+ * then exchange records.  The keys belong to this process.
  */
 #include <errno.h>
 #include <sodium.h>
@@ -17,7 +17,7 @@
 #include "master/uplink/reach/reach.h"
 #include "master/uplink/registry.h"
 
-#define PAUSE_MIN	500	/* ms; as executors pause, remote.md 3.4 */
+#define PAUSE_MIN	500	/* ms; as executors pause, PROTOCOL 12.3 */
 #define PAUSE_MAX	5000
 #define GREETING_MAX	(NOISE_REQUEST + LIMIT_RELAY_AUTHORIZATION)
 #define ROOM		(STREAM_FRAME_MAX > GREETING_MAX + RELAY_ROOM ? \
