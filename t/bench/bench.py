@@ -34,7 +34,7 @@ REFERENCE = ('/scratch/ref/node_modules/@openai/codex-linux-x64/vendor/'
 OURS = ('execsrvd', 'execsrv-worker', 'execsrv-http', 'execsrv-uplink',
         'execsrvctl')
 START_SECONDS = 15      # until the address is printed
-STOP_SECONDS = 6        # issue: SIGTERM stops in order within 5 s
+STOP_SECONDS = 6        # SIGTERM has to stop in order within 5 s
 NOBODY = 65534
 WORK = '/var/tmp'
 PR_SET_CHILD_SUBREAPER = 36

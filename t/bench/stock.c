@@ -1,7 +1,7 @@
 /*
  * What the stock client asks when a session starts, t/stock/startup.txt, sent
  * in the same order: never before what it had waited for.  bench.py made the
- * documents.
+ * files that it looks for.
  */
 #include <err.h>
 #include <stdio.h>

@@ -147,7 +147,7 @@ class Server(client.Server):
             raise
 
     def stop(self):
-        """Ours in order, as the issue wants it."""
+        """Our server has to stop in order, the reference is killed."""
         if not self.reference:
             super().stop()
         self.kill()

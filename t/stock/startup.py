@@ -5,7 +5,7 @@ usage: startup.py --url ws://127.0.0.1:PORT [-n TIMES]
 
 Prints the median, in microseconds, from sending "initialize" to the last answer
 of startup.txt (see record.py), which is sent in the same order as the client
-did: never before what the client had waited for.  The documents and the skill
+did: never before what the client had waited for.  The AGENTS.md and the skill
 are made in a folder of their own in /tmp, which the server has to see.
 """
 import argparse

@@ -16,7 +16,7 @@ lib = box.lib
 # files are free. It can look up numbers and do no harm.
 OF_ROOT = {"fds"}
 FREE_TO_ROOT = {"fds", "oom", "refs", "core_filter"}
-# What an ordinary command may not do to its worker (threats, 5.3).
+# What an ordinary command may not do to its worker.
 ON_WORKER = ("kill_0 stop stop_thread queue stop_group stop_by_fd attach "
              "seize read_memory write_memory mem environ maps auxv stack fds "
              "fd_1 exe cwd root ns_mnt get_fd enter advise kcmp limit oom "

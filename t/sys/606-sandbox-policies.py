@@ -90,7 +90,7 @@ def many(kind, client, run):
 
 
 def told(kind, client, run):
-    """sandboxType and sandboxDenied (spec, 11)."""
+    """sandboxType and sandboxDenied (PROTOCOL 5.1, 9.4)."""
     with box.Place(kind.uid, git=False) as place:
         policy = box.workspace(place.ws)
         for n, (script, want, sandbox) in enumerate((

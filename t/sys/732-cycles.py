@@ -1,7 +1,7 @@
 """Connect, use and close, again and again: memory and descriptors stay what
 they were.  With sanitizers LeakSanitizer looks too.
 
-CYCLES=10000 for as many as the issue asks for.
+CYCLES=10000 for a run of hours.
 """
 import os
 import subprocess

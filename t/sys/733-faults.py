@@ -2,7 +2,7 @@
 wrong, to execsrvd and, if it is there, to the reference: whatever can be
 survived is not noticed, the rest ends with one line.
 
-CUTS=1000 for as many as the issue asks for; SEED=N repeats a run.
+CUTS=1000 for a long run; SEED=N repeats a run.
 """
 import importlib
 import socket

@@ -3,7 +3,7 @@ output shows whether that was noticed. A fault says of each connection, by its
 number, what to do with a piece from the server: a function that returns what to
 pass on, and whether to go on.
 
-CUTS=1000 for as many as the issue asks for; SEED=N repeats a run.
+CUTS=1000 for a long run; SEED=N repeats a run.
 """
 import hashlib
 import os

@@ -11,7 +11,7 @@ for file in execsrvd.service execsrvd.socket sysusers.conf tmpfiles.conf; do
 	    "$made/$file" >"$DIR/$file"
 done
 
-# What the issue asks for by name.
+# What service managers and operators rely on by name.
 for line in Type=notify KillMode=process Delegate=yes 'WatchdogSec=[1-9]' \
     'ExecStart=/.*/execsrvd -D'; do
 	has_line "$DIR/execsrvd.service" "^$line" || fail "no $line"

@@ -191,8 +191,8 @@ START_TEST(test_lengths)
 END_TEST
 
 /*
- * remote.md 3.1: an address that cannot be used is not the end, it counts as a
- * connection that fails.
+ * A URL that cannot be used does not fail the registration; it counts as a
+ * connection that failed (PROTOCOL 12.2).
  */
 START_TEST(test_unusable_urls)
 {

@@ -1,4 +1,4 @@
-/* worker/proc/envp.c: the environment of a command (spec/protocol.md 5.2). */
+/* worker/proc/envp.c: the environment of a command (PROTOCOL 5.2). */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * common/noise/stream.c against a rendezvous that damages, repeats, delays
- * and mixes up (threats R5 to R7): whatever comes of it, nobody reads a byte
+ * and mixes up frames: whatever comes of it, nobody reads a byte
  * that the harness did not send, no answer opens a stream that it is not for,
  * and no number is used twice.
  */

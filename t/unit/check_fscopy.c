@@ -304,7 +304,7 @@ START_TEST(test_sizes)
 }
 END_TEST
 
-/* F6: as large as it says, as small as it is. */
+/* As large as it says, as small as it is. */
 START_TEST(test_sparse)
 {
 	sh("truncate -s 1T f || exit 0;"
@@ -339,7 +339,7 @@ grow(void)
 	close(fd);
 }
 
-/* F6: up to where it was when it began. */
+/* Up to where it was when it began. */
 START_TEST(test_growing)
 {
 	int	 i, fd, pid;
@@ -496,7 +496,7 @@ is_link(const char *path)
 #define RACE	"mkdir -p s/a/x canary; echo 1 > s/a/x/f; echo 2 > s/a/g;" \
 		"echo secret > canary/f; echo secret > canary/secret; "
 
-/* F1: a folder of the source is now and then a link to secrets. */
+/* A folder of the source is now and then a link to secrets. */
 START_TEST(test_source_swapped)
 {
 	int	 i, fd, pid, rv, entered = 0;

@@ -384,7 +384,7 @@ set_up_swap(void)
 	(void)mkdir(path, 0777);
 }
 
-/* F5: a folder of the tree is now and then a link to what must stay. */
+/* A folder of the tree is now and then a link to what must stay. */
 START_TEST(test_swapped)
 {
 	int	 i, fd, pid, rv, ok = 0, linked = 0;

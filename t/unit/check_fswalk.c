@@ -382,7 +382,7 @@ END_TEST
 
 /* --- others at work --- */
 
-/* F1: a folder is now and then a link to one with a secret. */
+/* A folder is now and then a link to one with a secret. */
 START_TEST(test_swapped)
 {
 	struct fsop	 op;

@@ -255,7 +255,7 @@ ck_refused(const uint8_t *public, const uint8_t *m)
 	}
 }
 
-/* FIPS 203 section 7.2; the first is that of spec/vectors/mlkem768.json. */
+/* FIPS 203 section 7.2: coefficients that are not reduced. */
 START_TEST(test_public_not_reduced)
 {
 	struct talk	 t;
@@ -311,7 +311,7 @@ START_TEST(test_public_of_nobody)
 }
 END_TEST
 
-/* Section 7.3: every bit of the public key and of its hash counts. */
+/* FIPS 203 section 7.3: every bit of the public key and of its hash counts. */
 START_TEST(test_secret_damaged)
 {
 	const struct kem	*kem = careful[_i];

@@ -417,7 +417,7 @@ START_TEST(test_shapes)
 }
 END_TEST
 
-/* What codex 0.169.0 sends for workspace-write (real-client.md section 7). */
+/* What codex 0.169.0 sends for workspace-write (PROTOCOL 11). */
 START_TEST(test_client)
 {
 	ck_assert_str_eq(explain("{'permissions':{'type':'managed',"

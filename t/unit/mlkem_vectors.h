@@ -1,7 +1,6 @@
 /*
- * ML-KEM-768: what @noble/post-quantum 0.7.1 (npm) makes of seeds and m.  Where
- * the seed is from spec/vectors/NAME.json, that says the same, as far as it
- * goes.  Keys and ciphertexts by their SHA-256.
+ * ML-KEM-768: what @noble/post-quantum 0.7.1 (npm) makes of seeds and m.  Keys
+ * and ciphertexts by their SHA-256.
  */
 #ifndef T_UNIT_MLKEM_VECTORS_H
 #define T_UNIT_MLKEM_VECTORS_H
