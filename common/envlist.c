@@ -97,7 +97,7 @@ envlist_is_secret(const char *variable)
 /* --- as a file --- */
 
 static int
-put(int fd, const char *variable)
+envlist_put(int fd, const char *variable)
 {
 	size_t	 left = strlen(variable) + 1;
 	ssize_t	 n;
@@ -124,7 +124,7 @@ envlist_to_file(void)
 	    MFD_ALLOW_SEALING)) == -1)
 		return -1;
 	for (p = environ; *p != NULL; p++)
-		if (!envlist_is_secret(*p) && put(fd, *p) == -1)
+		if (!envlist_is_secret(*p) && envlist_put(fd, *p) == -1)
 			goto fail;
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW |
 	    F_SEAL_WRITE) == -1)
@@ -136,7 +136,7 @@ envlist_to_file(void)
 }
 
 static int
-get(int fd, char *to, size_t len)
+envlist_get(int fd, char *to, size_t len)
 {
 	size_t	 got = 0;
 	ssize_t	 n;
@@ -173,7 +173,7 @@ envlist_from_file(int fd)
 	list = room;
 	text = (char *)(list + len + 1);
 	if (madvise(room, size, MADV_WIPEONFORK) == -1 ||
-	    get(fd, text, len) == -1) {
+	    envlist_get(fd, text, len) == -1) {
 		munmap(room, size);
 		return -1;
 	}

@@ -111,7 +111,7 @@ log_set_fd(int fd)
  * same datagrams (RFC 3164) by a socket that does not block.
  */
 static void
-open_syslog(void)
+log_open_syslog(void)
 {
 	struct sockaddr_un	 un;
 
@@ -129,13 +129,13 @@ open_syslog(void)
 }
 
 static void
-put_syslog(const char *line, size_t len)
+log_put_syslog(const char *line, size_t len)
 {
 	if (sink.sock != -1 && send(sink.sock, line, len, MSG_NOSIGNAL) != -1)
 		return;
 	if (sink.sock != -1 && errno == EAGAIN)
 		return;			/* nobody reads: the line is lost */
-	open_syslog();			/* it was started again, perhaps */
+	log_open_syslog();	/* it was started again, perhaps */
 	if (sink.sock != -1)
 		(void)!send(sink.sock, line, len, MSG_NOSIGNAL);
 }
@@ -175,7 +175,7 @@ log_set_how(const char *how)
 			sink.facility = atoi(p);
 	}
 	if (sink.target == TO_SYSLOG)
-		open_syslog();
+		log_open_syslog();
 }
 
 void
@@ -189,7 +189,7 @@ void
 log_reopen(void)
 {
 	if (sink.target == TO_SYSLOG)
-		open_syslog();
+		log_open_syslog();
 	if (sink.reopen != NULL)
 		sink.reopen(sink.reopen_arg);
 }
@@ -201,11 +201,11 @@ log_set_session(unsigned number)
 }
 
 static void
-put(struct line *l, const char *fmt, ...)
+log_put(struct line *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 static void
-put(struct line *l, const char *fmt, ...)
+log_put(struct line *l, const char *fmt, ...)
 {
 	va_list	 ap;
 	int	 n;
@@ -257,12 +257,12 @@ put_clean(struct line *l, const char *p, bool json)
 		room = l->max - 1 - l->n;
 		if (strlen(code) > room)
 			return;
-		put(l, "%s", code);
+		log_put(l, "%s", code);
 	}
 }
 
 static void
-put_time(struct line *l)
+log_put_time(struct line *l)
 {
 	struct timespec	 ts;
 	struct tm	 tm;
@@ -271,23 +271,23 @@ put_time(struct line *l)
 	clock_gettime(CLOCK_REALTIME, &ts);
 	gmtime_r(&ts.tv_sec, &tm);
 	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	put(l, "%s.%03ldZ", text, ts.tv_nsec / 1000000);
+	log_put(l, "%s.%03ldZ", text, ts.tv_nsec / 1000000);
 }
 
 static void
 put_text_line(struct line *l, const char *text)
 {
 	if (sink.target == TO_FILE) {
-		put_time(l);
-		put(l, " ");
+		log_put_time(l);
+		log_put(l, " ");
 	}
 	if (sink.target == TO_SYSLOG)
-		put(l, "execsrvd[%ld]: %s", (long)getpid(), sink.role);
+		log_put(l, "execsrvd[%ld]: %s", (long)getpid(), sink.role);
 	else
-		put(l, "%s[%ld]", sink.role, (long)getpid());
+		log_put(l, "%s[%ld]", sink.role, (long)getpid());
 	if (sink.session != 0)
-		put(l, " session %u", sink.session);
-	put(l, ": ");
+		log_put(l, " session %u", sink.session);
+	log_put(l, ": ");
 	put_clean(l, text, false);
 }
 
@@ -295,18 +295,18 @@ static void
 put_json_line(struct line *l, enum log_level level, const char *text)
 {
 	if (sink.target == TO_SYSLOG)
-		put(l, "execsrvd[%ld]: ", (long)getpid());
-	put(l, "{\"time\":\"");
-	put_time(l);
-	put(l, "\",\"level\":\"%s\",\"role\":\"%s\",\"pid\":%ld",
+		log_put(l, "execsrvd[%ld]: ", (long)getpid());
+	log_put(l, "{\"time\":\"");
+	log_put_time(l);
+	log_put(l, "\",\"level\":\"%s\",\"role\":\"%s\",\"pid\":%ld",
 	    level_names[level], sink.role, (long)getpid());
 	if (sink.session != 0)
-		put(l, ",\"session\":%u", sink.session);
-	put(l, ",\"message\":\"");
+		log_put(l, ",\"session\":%u", sink.session);
+	log_put(l, ",\"message\":\"");
 	l->max -= 2;			/* for the end */
 	put_clean(l, text, true);
 	l->max += 2;
-	put(l, "\"}");
+	log_put(l, "\"}");
 }
 
 static void
@@ -326,15 +326,15 @@ emit(enum log_level level, int error, const char *fmt, va_list ap)
 	l.n = 0;
 	l.max = (sink.json ? LOG_JSON_MAX : LOG_LINE_MAX) - 1;
 	if (sink.target == TO_SYSLOG)
-		put(&l, "<%d>", sink.facility | priorities[level]);
+		log_put(&l, "<%d>", sink.facility | priorities[level]);
 	else if (sink.target == TO_JOURNAL)
-		put(&l, "<%d>", priorities[level]);
+		log_put(&l, "<%d>", priorities[level]);
 	if (sink.json)
 		put_json_line(&l, level, text);
 	else
 		put_text_line(&l, text);
 	if (sink.target == TO_SYSLOG) {
-		put_syslog(l.text, l.n);
+		log_put_syslog(l.text, l.n);
 	} else {
 		l.text[l.n++] = '\n';
 		put_fd(l.text, l.n);

@@ -57,7 +57,7 @@ map_find(const struct map *m, const void *key, size_t len)
 }
 
 static int
-grow(struct map *m)
+map_grow(struct map *m)
 {
 	struct map	 old = *m;
 	struct map_node	*n, *next, **slot;
@@ -86,7 +86,7 @@ map_add(struct map *m, struct map_node *n, const void *key, size_t len,
 {
 	struct map_node	**slot;
 
-	if (m->count >= m->nslots && grow(m) == -1)
+	if (m->count >= m->nslots && map_grow(m) == -1)
 		return -1;
 	n->hash = hash_of(m, key, len);
 	n->key = key;

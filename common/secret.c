@@ -14,29 +14,29 @@
 #include "common/fd.h"
 
 static int
-refuse(char *why, size_t size, const char *text)
+secret_refuse(char *why, size_t size, const char *text)
 {
 	snprintf(why, size, "%s", text);
 	return -1;
 }
 
 static int
-check_file(int fd, char *why, size_t size)
+secret_check_file(int fd, char *why, size_t size)
 {
 	struct stat	 st;
 
 	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))
-		return refuse(why, size, "not a file");
+		return secret_refuse(why, size, "not a file");
 	if (st.st_uid != 0 && st.st_uid != geteuid())
-		return refuse(why, size, "of another user");
+		return secret_refuse(why, size, "of another user");
 	if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-		return refuse(why, size, "open to others: chmod 600");
+		return secret_refuse(why, size, "open to others: chmod 600");
 	return 0;
 }
 
 /* All there is, up to one byte more than max; -1 with errno. */
 static ssize_t
-read_all(int fd, char *room, size_t max)
+secret_read_all(int fd, char *room, size_t max)
 {
 	size_t	 len = 0;
 	ssize_t	 n;
@@ -65,14 +65,14 @@ secret_read_file(const char *path, size_t max, size_t *len_out, char *why,
 
 	/* A FIFO would make us wait. */
 	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1) {
-		refuse(why, size, strerror(errno));
+		secret_refuse(why, size, strerror(errno));
 		return NULL;
 	}
-	if (check_file(fd, why, size) == -1)
+	if (secret_check_file(fd, why, size) == -1)
 		goto out;
 	if ((room = sodium_malloc(max + 1)) == NULL ||
-	    (n = read_all(fd, room, max)) == -1) {
-		refuse(why, size, strerror(errno));
+	    (n = secret_read_all(fd, room, max)) == -1) {
+		secret_refuse(why, size, strerror(errno));
 	} else if (n > (ssize_t)max) {
 		snprintf(why, size, "longer than %zu bytes", max);
 	} else {

@@ -21,7 +21,7 @@ struct sigfd {
 
 /* What cannot be read now is there in the next turn. */
 static void
-on_read(void *arg)
+sigfd_on_read(void *arg)
 {
 	struct signalfd_siginfo	 in[AT_ONCE];
 	struct sigfd		*s = arg;
@@ -55,7 +55,7 @@ sigfd_new(struct event_base *base, const int *list, sigfd_fn *fn, void *arg)
 	/* One that is ignored would not stay pending. */
 	for (sig = list; *sig != 0; sig++)
 		signal(*sig, SIG_DFL);
-	io_init(&s->ev, base, s->fd, EV_READ | EV_PERSIST, on_read, s);
+	io_init(&s->ev, base, s->fd, EV_READ | EV_PERSIST, sigfd_on_read, s);
 	if (io_start(&s->ev) == -1) {
 		errno = ENOMEM;
 		goto fail;

@@ -39,7 +39,7 @@ execsrv_begin(struct execsrv *x, const char *method, struct json_out *o)
 }
 
 static int
-send_text(struct execsrv *x)
+call_send_text(struct execsrv *x)
 {
 	int	 r;
 
@@ -85,7 +85,7 @@ execsrv_end(struct execsrv *x, struct execsrv_call *c, struct json_out *o)
 		    x->session[0] != '\0'))
 			r = keep_text(x, c);
 		if (r == 0 && c->is_sent)
-			r = send_text(x);
+			r = call_send_text(x);
 		else
 			buf_drain(&x->text, x->text.len);
 		if (r == -1)
@@ -312,7 +312,7 @@ find_call(struct execsrv *x, uint32_t id)
 
 /* Tell who asked, and forget the call: it may ask something else. */
 static void
-answer(struct execsrv *x, struct execsrv_call *c,
+call_answer(struct execsrv *x, struct execsrv_call *c,
     const struct execsrv_answer *a)
 {
 	struct execsrv_process	*p = c->process;
@@ -329,7 +329,7 @@ answer(struct execsrv *x, struct execsrv_call *c,
 }
 
 static void
-on_answer(struct execsrv *x, uint32_t id, uint32_t result, uint32_t error)
+call_on_answer(struct execsrv *x, uint32_t id, uint32_t result, uint32_t error)
 {
 	struct execsrv_answer	 a = { .json = &x->json };
 	struct execsrv_error	 e;
@@ -345,12 +345,12 @@ on_answer(struct execsrv *x, uint32_t id, uint32_t result, uint32_t error)
 		    a.error != NULL ? a.error->text : "");
 		return;
 	}
-	answer(x, c, &a);
+	call_answer(x, c, &a);
 }
 
 /* Servers may ask; this client knows nothing. */
 static void
-on_request(struct execsrv *x, uint32_t id)
+call_on_request(struct execsrv *x, uint32_t id)
 {
 	const struct json	*j = &x->json;
 	struct json_out		 o;
@@ -373,7 +373,7 @@ on_request(struct execsrv *x, uint32_t id)
 	if (json_out_fini(&o) == -1)
 		execsrv_fail(x, "out of memory");
 	else
-		send_text(x);
+		call_send_text(x);
 }
 
 void
@@ -417,7 +417,7 @@ on_note(struct execsrv *x, uint32_t method)
 }
 
 static bool
-is_id(const struct json *j, uint32_t tok)
+call_is_id(const struct json *j, uint32_t tok)
 {
 	int64_t	 n;
 
@@ -432,11 +432,11 @@ is_message(const struct json *j, uint32_t id, uint32_t method,
 {
 	if (method != 0)
 		return json_tok(j, method)->type == JSON_STRING &&
-		    (id == 0 || is_id(j, id));
+		    (id == 0 || call_is_id(j, id));
 	if (id == 0 || (result == 0 && error == 0))
 		return false;
 	/* null: the server could not even read the id; why is worth knowing. */
-	return is_id(j, id) || (result == 0 &&
+	return call_is_id(j, id) || (result == 0 &&
 	    json_tok(j, id)->type == JSON_NULL);
 }
 
@@ -480,11 +480,11 @@ take_message(struct execsrv *x, char *text, size_t len)
 		execsrv_lose(x, "the server sent something else than "
 		    "JSON-RPC");
 	else if (method != 0 && id != 0)
-		on_request(x, id);
+		call_on_request(x, id);
 	else if (method != 0)
 		on_note(x, method);
 	else
-		on_answer(x, id, result, error);
+		call_on_answer(x, id, result, error);
 }
 
 void
@@ -539,7 +539,7 @@ execsrv_settle(struct execsrv *x)
 			break;
 		if (c->process != NULL && c->what == EXECSRV_START)
 			execsrv_process_orphan(c->process);
-		answer(x, c, &a);
+		call_answer(x, c, &a);
 	}
 	TAILQ_FOREACH(c, &x->calls, entry)
 		if (c->id <= last)
@@ -559,7 +559,7 @@ execsrv_fail_calls(struct execsrv *x)
 			if (c->process == NULL)
 				break;
 		if (c != NULL)
-			answer(x, c, &a);
+			call_answer(x, c, &a);
 	} while (c != NULL);
 	execsrv_http_lost(x);
 	execsrv_watch_lost(x);

@@ -148,7 +148,7 @@ take_ends(struct execsrv_process *p, const struct json *j, uint32_t result,
  * numbers of the exit and of the end at most.
  */
 static bool
-join(struct execsrv_process *p, const struct json *j, uint32_t result,
+catchup_join(struct execsrv_process *p, const struct json *j, uint32_t result,
     uint64_t next)
 {
 	uint32_t	 list = json_find(j, result, "chunks"), seq;
@@ -184,7 +184,7 @@ on_no_read(struct execsrv_process *p, const struct execsrv_error *e)
 		p->hooks.on_answer(p->arg, EXECSRV_START, e);
 }
 
-static void	 ask_read(struct execsrv_process *p, uint64_t after);
+static void	 catchup_ask_read(struct execsrv_process *p, uint64_t after);
 
 void
 execsrv_process_on_read(struct execsrv_process *p,
@@ -205,7 +205,7 @@ execsrv_process_on_read(struct execsrv_process *p,
 	}
 	tok = json_find(j, a->result, "nextSeq");
 	if (tok == 0 || json_u64(j, tok, &next) == -1 || next == 0 ||
-	    (p->is_joining && !join(p, j, a->result, next)) ||
+	    (p->is_joining && !catchup_join(p, j, a->result, next)) ||
 	    (n = take_chunks(p, j, json_find(j, a->result, "chunks"))) ==
 	    -1) {
 		execsrv_lose(p->x, "the server sent a malformed answer to "
@@ -220,18 +220,18 @@ execsrv_process_on_read(struct execsrv_process *p,
 	   known when all chunks are there. */
 	if (!p->closed && p->next_seq < next && n > 0 &&
 	    execsrv_is_true(j, a->result, "exited"))
-		ask_read(p, next - 1);
+		catchup_ask_read(p, next - 1);
 	else if (!p->closed && p->next_seq < next)
 		lose_process(p, "output was lost: the server kept too "
 		    "little of it");
 	else if (!p->closed && n > 0)
-		ask_read(p, p->next_seq - 1);	/* there may be more */
+		catchup_ask_read(p, p->next_seq - 1);	/* there may be more */
 	else
 		p->is_behind = false;
 }
 
 static void
-ask_read(struct execsrv_process *p, uint64_t after)
+catchup_ask_read(struct execsrv_process *p, uint64_t after)
 {
 	struct execsrv_call	*c;
 	struct json_out		 o;
@@ -304,7 +304,7 @@ execsrv_process_catch_up(struct execsrv *x)
 		/* One whose start still waits has said nothing. */
 		if (!p->closed && p->awaited[EXECSRV_START] == 0) {
 			execsrv_event_drop_unsure(p);
-			ask_read(p, p->next_seq - 1);
+			catchup_ask_read(p, p->next_seq - 1);
 		}
 }
 
@@ -329,7 +329,7 @@ execsrv_process_attach(struct execsrv *x, const char *id,
 	/* Without a connection it is asked for with all the others. */
 	if (execsrv_is_open(x) || (x->state == EXECSRV_CATCHING_UP &&
 	    !x->is_lost))
-		ask_read(p, 0);
+		catchup_ask_read(p, 0);
 	if (execsrv_status(x) == EXECSRV_FAILED) {
 		execsrv_process_free(&p);
 		errno = EPIPE;

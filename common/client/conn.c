@@ -227,7 +227,7 @@ execsrv_hold(struct execsrv *x, bool hold)
 /* --- out --- */
 
 static int
-put_frame(struct execsrv *x, bool fin, enum ws_opcode opcode,
+client_conn_put_frame(struct execsrv *x, bool fin, enum ws_opcode opcode,
     const void *data, size_t len)
 {
 	uint8_t	*room, mask[4];
@@ -279,8 +279,8 @@ execsrv_send(struct execsrv *x, enum ws_opcode opcode, const void *data,
 		if (!fin || at > 0)
 			n = n < LIMIT_FRAGMENT ? n : LIMIT_FRAGMENT;
 		fin = at + n == len;
-		if (put_frame(x, fin, at == 0 ? opcode : WS_CONTINUATION,
-		    n == 0 ? NULL : p + at, n) == -1)
+		if (client_conn_put_frame(x, fin, at == 0 ? opcode :
+		    WS_CONTINUATION, n == 0 ? NULL : p + at, n) == -1)
 			return -1;
 		at += n;
 	} while (at < len);
@@ -331,7 +331,7 @@ send_pong(struct execsrv *x)
 
 /* An answer that is no answer, or a close: say so and end. */
 static void
-on_close(struct execsrv *x, const struct ws_event *ev)
+client_conn_on_close(struct execsrv *x, const struct ws_event *ev)
 {
 	uint8_t	 code[2] = { (uint8_t)(ev->code >> 8), (uint8_t)ev->code };
 
@@ -346,7 +346,7 @@ on_close(struct execsrv *x, const struct ws_event *ev)
 }
 
 static void
-on_event(struct execsrv *x, const struct ws_event *ev)
+client_conn_on_event(struct execsrv *x, const struct ws_event *ev)
 {
 	switch (ev->type) {
 	case WS_EV_MESSAGE:
@@ -366,7 +366,7 @@ on_event(struct execsrv *x, const struct ws_event *ev)
 		break;
 	case WS_EV_CLOSE:
 	case WS_EV_ERROR:
-		on_close(x, ev);
+		client_conn_on_close(x, ev);
 		break;
 	case WS_EV_PONG:
 	case WS_EV_NONE:
@@ -385,7 +385,7 @@ drain_events(struct execsrv *x)
 			json_trim(&x->json);
 			return 0;
 		}
-		on_event(x, &ev);
+		client_conn_on_event(x, &ev);
 	}
 	return -1;
 }
@@ -450,7 +450,7 @@ execsrv_feed(struct execsrv *x, const void *data, size_t len)
 
 /* One read into the reader.  1: go on; 0: nothing there; -1: failed. */
 static int
-read_some(struct execsrv *x, size_t *n_out)
+client_conn_read_some(struct execsrv *x, size_t *n_out)
 {
 	uint8_t	*room, head[READ_MIN];
 	size_t	 size = sizeof(head);
@@ -486,7 +486,7 @@ read_in(struct execsrv *x)
 	int	 r;
 
 	do
-		r = read_some(x, &n);
+		r = client_conn_read_some(x, &n);
 	while (r == 1 && !x->held && n < TURN_MAX);
 	ws_reader_trim(&x->reader);
 	return r == -1 ? -1 : 0;
@@ -512,7 +512,7 @@ execsrv_events(const struct execsrv *x)
 
 /* ms of silence after which a ping is sent: time is left for its answer. */
 static uint64_t
-ping_ms(const struct execsrv *x)
+client_conn_ping_ms(const struct execsrv *x)
 {
 	return (uint64_t)x->silence_ms * 3 / 7;
 }
@@ -523,7 +523,7 @@ silence_ms(const struct execsrv *x)
 {
 	uint64_t	 silent = x->clock() - x->last_heard;
 	uint64_t	 limit = x->is_pinged ? (uint64_t)x->silence_ms :
-			    ping_ms(x);
+			    client_conn_ping_ms(x);
 
 	if (x->is_lines)
 		return -1;
@@ -532,7 +532,7 @@ silence_ms(const struct execsrv *x)
 
 /* Of two times, -1 for ever. */
 static int
-least(int a, int b)
+client_conn_least(int a, int b)
 {
 	return a == -1 || (b != -1 && b < a) ? b : a;
 }
@@ -547,7 +547,8 @@ execsrv_wait_ms(const struct execsrv *x)
 	if (!execsrv_is_open(x))
 		return execsrv_recover_wait_ms(x);
 	if (!x->held)
-		return least(execsrv_process_wait_ms(x), silence_ms(x));
+		return client_conn_least(execsrv_process_wait_ms(x),
+		    silence_ms(x));
 	silent = x->clock() - x->last_sent;
 	return silent < HEARTBEAT_MS ? (int)(HEARTBEAT_MS - silent) :
 	    x->out.len > 0 ? HEARTBEAT_MS : 0;
@@ -576,13 +577,13 @@ check_silence(struct execsrv *x)
 		return;
 	}
 	/* Late, perhaps: it has its time from now on. */
-	x->last_heard = x->clock() - ping_ms(x);
+	x->last_heard = x->clock() - client_conn_ping_ms(x);
 	x->is_pinged = true;
 	execsrv_send(x, WS_PING, NULL, 0);
 }
 
 static void
-handle(struct execsrv *x, short revents)
+client_conn_handle(struct execsrv *x, short revents)
 {
 	if (!execsrv_is_open(x))
 		execsrv_recover_step(x, revents);
@@ -611,7 +612,7 @@ execsrv_handle(struct execsrv *x, short revents)
 {
 	x->is_busy = true;
 	if (x->state != EXECSRV_GONE)
-		handle(x, revents);
+		client_conn_handle(x, revents);
 	if (x->state == EXECSRV_GONE) {
 		execsrv_fail_calls(x);
 		execsrv_process_lose_all(x);

@@ -33,7 +33,7 @@ ms_left(uint64_t deadline)
 
 /* A server that vanished must not be waited for until doomsday. */
 static void
-set_options(int fd, const struct sockaddr *to)
+connect_set_options(int fd, const struct sockaddr *to)
 {
 	int	 on = 1, idle = 15, interval = 5, count = 4;
 
@@ -54,7 +54,7 @@ execsrv_socket(const struct execsrv_address *u)
 	    SOCK_NONBLOCK, 0)) == -1)
 		return -1;
 	if (u->addr.any.sa_family != AF_UNIX)
-		set_options(fd, &u->addr.any);
+		connect_set_options(fd, &u->addr.any);
 	if (connect(fd, &u->addr.any, u->len) == -1 &&
 	    errno != EINPROGRESS && errno != EINTR)
 		fd_close(&fd);
@@ -100,7 +100,7 @@ execsrv_start_upgrade(struct execsrv *x)
 /* --- the session --- */
 
 static void
-take_cwd(struct execsrv *x, const struct json *j, uint32_t tok)
+connect_take_cwd(struct execsrv *x, const struct json *j, uint32_t tok)
 {
 	char	 path[PATH_MAX];
 
@@ -167,7 +167,7 @@ execsrv_take_session(struct execsrv *x, const struct execsrv_answer *a)
 	take_overflow(x, j, json_find(j, a->result, "execsrvOverflow"));
 	if ((info = json_find(j, a->result, "environmentInfo")) == 0)
 		return;
-	take_cwd(x, j, json_find(j, info, "cwd"));
+	connect_take_cwd(x, j, json_find(j, info, "cwd"));
 	if ((list = json_find(j, info, "capabilities")) == 0)
 		return;
 	for (i = 0; i < CAPS; i++) {
@@ -253,7 +253,8 @@ execsrv_send_initialized(struct execsrv *x)
 
 /* A credential is printable ASCII without blanks (RFC 6750 section 2.1). */
 static int
-take_token(struct execsrv *x, const char *token, struct execsrv_error *e)
+connect_take_token(struct execsrv *x, const char *token,
+    struct execsrv_error *e)
 {
 	size_t	 i, len = strlen(token);
 
@@ -317,7 +318,7 @@ execsrv_prepare(const struct execsrv_options *o, struct execsrv_error *e)
 	if (o->recover_ms != 0)
 		x->patience = o->recover_ms > 0 ? o->recover_ms : 0;
 	if ((o->bearer_token != NULL &&
-	    take_token(x, o->bearer_token, e) == -1) ||
+	    connect_take_token(x, o->bearer_token, e) == -1) ||
 	    (o->resume_session != NULL &&
 	    take_session(x, o->resume_session, e) == -1))
 		execsrv_free(&x);

@@ -17,7 +17,7 @@ is_unseen(const unsigned char *u)
 
 /* Length of the printable character at p, or 0. */
 static size_t
-printable(const char *p, size_t len)
+error_printable(const char *p, size_t len)
 {
 	const unsigned char	*u = (const unsigned char *)p;
 	size_t			 n;
@@ -38,7 +38,7 @@ execsrv_printable(char *text)
 	char	*p;
 
 	for (p = text; len > 0; p += n, len -= n, width++)
-		if ((n = printable(p, len)) == 0) {
+		if ((n = error_printable(p, len)) == 0) {
 			*p = '?';
 			n = 1;
 		}

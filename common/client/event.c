@@ -47,7 +47,7 @@ execsrv_event_exited_before(struct execsrv_process *p, const struct event *ev)
 }
 
 static void
-deliver(struct execsrv_process *p, const struct event *ev)
+event_deliver(struct execsrv_process *p, const struct event *ev)
 {
 	p->next_seq = ev->seq + 1;
 	p->x->has_moved = true;
@@ -90,7 +90,7 @@ event_copy(const struct event *ev)
 
 /* Keep an event that came before its turn. */
 static void
-keep(struct execsrv_process *p, const struct event *ev)
+event_keep(struct execsrv_process *p, const struct event *ev)
 {
 	struct event	*copy, *at;
 
@@ -149,7 +149,7 @@ execsrv_event_take_early(struct execsrv_process *p)
 			return;
 		}
 		if (next->seq == p->next_seq)
-			deliver(p, next);
+			event_deliver(p, next);
 		event_free(p, next);
 	}
 	/* Behind the last nothing is due: what came early was never meant. */
@@ -165,9 +165,9 @@ execsrv_event_take(struct execsrv_process *p, const struct event *ev)
 	/* Only what has to wait is copied. */
 	if (p->is_joining || ev->seq > p->next_seq || ev->is_unsure ||
 	    is_unsure(TAILQ_FIRST(&p->early)))
-		keep(p, ev);
+		event_keep(p, ev);
 	else
-		deliver(p, ev);
+		event_deliver(p, ev);
 	if (!p->is_joining)
 		execsrv_event_take_early(p);
 }
@@ -200,7 +200,7 @@ execsrv_event_drop_unsure(struct execsrv_process *p)
 }
 
 static struct execsrv_process *
-find(struct execsrv *x, uint32_t params)
+event_find(struct execsrv *x, uint32_t params)
 {
 	struct execsrv_process	*p;
 	uint32_t		 tok = json_find(&x->json, params, "processId");
@@ -304,7 +304,7 @@ execsrv_process_note(struct execsrv *x, const char *method, uint32_t params)
 		if (i + 1 == sizeof(notes) / sizeof(notes[0]))
 			return false;
 	/* Nobody's business any more. */
-	if ((p = find(x, params)) == NULL)
+	if ((p = event_find(x, params)) == NULL)
 		return true;
 	ev.kind = notes[i].kind;
 	if ((seq = json_find(&x->json, params, "seq")) == 0 ||

@@ -39,7 +39,7 @@ early_free(struct execsrv_http *h, struct early *ev)
 
 /* The last word: whoever hears it may free h. */
 static void
-finish(struct execsrv_http *h, int64_t code, const char *why)
+client_http_finish(struct execsrv_http *h, int64_t code, const char *why)
 {
 	struct execsrv_error	 e;
 
@@ -54,7 +54,7 @@ finish(struct execsrv_http *h, int64_t code, const char *why)
 
 /* The next piece.  Whether more may follow. */
 static bool
-deliver(struct execsrv_http *h, const struct execsrv_delta *d)
+client_http_deliver(struct execsrv_http *h, const struct execsrv_delta *d)
 {
 	h->next_seq++;
 	h->x->has_moved = true;
@@ -62,7 +62,7 @@ deliver(struct execsrv_http *h, const struct execsrv_delta *d)
 		h->hooks.on_body(h->arg, d->bytes.data, d->bytes.len);
 	if (!d->is_last && d->error == NULL)
 		return true;
-	finish(h, 0, d->error);
+	client_http_finish(h, 0, d->error);
 	return false;
 }
 
@@ -80,14 +80,14 @@ deliver_early(struct execsrv_http *h)
 		h->early_bytes -= d->bytes.len;
 		free(ev);
 		if (d->seq == h->next_seq)
-			goes_on = deliver(h, d);
+			goes_on = client_http_deliver(h, d);
 		free(d);
 	}
 }
 
 /* d is kept; 0, or -1: it cannot be. */
 static int
-keep(struct execsrv_http *h, struct execsrv_delta *d)
+client_http_keep(struct execsrv_http *h, struct execsrv_delta *d)
 {
 	struct early	*ev, *at;
 
@@ -107,7 +107,7 @@ keep(struct execsrv_http *h, struct execsrv_delta *d)
 }
 
 static struct execsrv_http *
-find(struct execsrv *x, const char *id)
+client_http_find(struct execsrv *x, const char *id)
 {
 	struct execsrv_http	*h;
 
@@ -130,14 +130,14 @@ execsrv_http_note(struct execsrv *x, const char *method, uint32_t params)
 		execsrv_lose(x, "the server sent a malformed %s", method);
 		return true;
 	}
-	h = find(x, d->id);
+	h = client_http_find(x, d->id);
 	if (h == NULL || d->seq < h->next_seq) {
 		free(d);		/* nobody's any more, or known */
 		return true;
 	}
-	if (keep(h, d) == -1) {
+	if (client_http_keep(h, d) == -1) {
 		free(d);
-		finish(h, 0, "too much of the body came too early");
+		client_http_finish(h, 0, "too much of the body came too early");
 	} else if (h->has_head) {
 		deliver_early(h);
 	}
@@ -145,18 +145,19 @@ execsrv_http_note(struct execsrv *x, const char *method, uint32_t params)
 }
 
 static void
-on_head(void *arg, const struct execsrv_answer *a)
+client_http_on_head(void *arg, const struct execsrv_answer *a)
 {
 	struct execsrv_http		*h = arg;
 	struct execsrv_http_head	*head;
 
 	if (a->error != NULL) {
-		finish(h, a->error->code, a->error->text);
+		client_http_finish(h, a->error->code, a->error->text);
 		return;
 	}
 	if ((head = execsrv_jsonmap_get(&execsrv_jsonmap_http_head, a->json,
 	    a->result)) == NULL) {
-		finish(h, 0, "the server's answer to http/request is "
+		client_http_finish(h, 0,
+		    "the server's answer to http/request is "
 		    "malformed");
 		return;
 	}
@@ -207,7 +208,8 @@ execsrv_http_request(struct execsrv *x, const struct execsrv_http_request *in,
 	    (unsigned long long)++x->last_http);
 	buf_init(&b, LIMIT_MESSAGE);
 	if (put_request(&b, h->id, in) == -1 || execsrv_call(x,
-	    "http/request", (char *)buf_data(&b), b.len, on_head, h) == -1) {
+	    "http/request", (char *)buf_data(&b), b.len, client_http_on_head,
+	    h) == -1) {
 		error = errno;
 		execsrv_http_free(&h);
 		errno = error;
@@ -238,7 +240,7 @@ execsrv_http_free(struct execsrv_http **hp)
 	*hp = NULL;
 	if (h == NULL)
 		return;
-	execsrv_forget(h->x, on_head, h);
+	execsrv_forget(h->x, client_http_on_head, h);
 	h->is_done = true;
 	memset(&h->hooks, 0, sizeof(h->hooks));
 	TAILQ_REMOVE(&h->x->https, h, entry);
@@ -257,7 +259,8 @@ execsrv_http_lost(struct execsrv *x)
 		again = false;
 		TAILQ_FOREACH(h, &x->https, entry)
 			if (!h->is_done && h->has_head) {
-				finish(h, 0, "the connection was lost before "
+				client_http_finish(h, 0,
+				    "the connection was lost before "
 				    "the end of the body");
 				again = true;
 				break;

@@ -66,23 +66,23 @@ typedef struct execsrv_bytes		 C_BYTES;
 /* --- writing --- */
 
 static int
-refuse(int error)
+jsonmap_refuse(int error)
 {
 	errno = error;
 	return -1;
 }
 
 static int
-put_text(struct json_out *o, const char *text)
+jsonmap_put_text(struct json_out *o, const char *text)
 {
 	if (!utf8_is_valid(text, strlen(text)))
-		return refuse(EILSEQ);
+		return jsonmap_refuse(EILSEQ);
 	json_out_str(o, text);
 	return 0;
 }
 
 static int
-put_path(struct json_out *o, const char *path)
+jsonmap_put_path(struct json_out *o, const char *path)
 {
 	char	 uri[URI_MAX];
 
@@ -114,13 +114,13 @@ put_vars(struct json_out *o, const char *const *v)
 	for (; v != NULL && *v != NULL; v++) {
 		n = strcspn(*v, "=");
 		if (!utf8_is_valid(*v, strlen(*v)))
-			return refuse(EILSEQ);
+			return jsonmap_refuse(EILSEQ);
 		if (n == 0 || (*v)[n] == '\0')
-			return refuse(EINVAL);
+			return jsonmap_refuse(EINVAL);
 		if (is_overridden(v))
 			continue;
 		json_out_key_text(o, *v, n);
-		if (put_text(o, *v + n + 1) == -1)
+		if (jsonmap_put_text(o, *v + n + 1) == -1)
 			return -1;
 	}
 	json_out_close(o, '}');
@@ -132,14 +132,15 @@ put_texts(struct json_out *o, const char *const *v, bool are_paths)
 {
 	json_out_open(o, '[');
 	for (; v != NULL && *v != NULL; v++)
-		if ((are_paths ? put_path : put_text)(o, *v) == -1)
+		if ((are_paths ? jsonmap_put_path : jsonmap_put_text)(o, *v) ==
+		    -1)
 			return -1;
 	json_out_close(o, ']');
 	return 0;
 }
 
 static int
-put_json(struct json_out *o, const char *json)
+jsonmap_put_json(struct json_out *o, const char *json)
 {
 	if (execsrv_check_json(json, strlen(json)) == -1)
 		return -1;
@@ -159,7 +160,8 @@ execsrv_jsonmap_put_object(struct json_out *o, const struct jsonmap *map,
 }
 
 static int
-put_list(struct json_out *o, const struct jsonmap_row *row, const void *from)
+jsonmap_put_list(struct json_out *o, const struct jsonmap_row *row,
+    const void *from)
 {
 	const char	*elem = MEMBER(from, row, C_TEXT);
 	size_t		 i, n;
@@ -204,17 +206,18 @@ is_given(const struct jsonmap_row *row, const void *from)
 }
 
 static int
-put_value(struct json_out *o, const struct jsonmap_row *row, const void *from)
+jsonmap_put_value(struct json_out *o, const struct jsonmap_row *row,
+    const void *from)
 {
 	const struct execsrv_bytes	*b;
 
 	switch (row->type) {
 	case JSONMAP_TEXT:
-		return put_text(o, MEMBER(from, row, C_TEXT));
+		return jsonmap_put_text(o, MEMBER(from, row, C_TEXT));
 	case JSONMAP_PATH:
-		return put_path(o, MEMBER(from, row, C_TEXT));
+		return jsonmap_put_path(o, MEMBER(from, row, C_TEXT));
 	case JSONMAP_JSON:
-		return put_json(o, MEMBER(from, row, C_TEXT));
+		return jsonmap_put_json(o, MEMBER(from, row, C_TEXT));
 	case JSONMAP_TEXTS:
 	case JSONMAP_PATHS:
 		return put_texts(o, MEMBER(from, row, C_TEXTS),
@@ -224,7 +227,7 @@ put_value(struct json_out *o, const struct jsonmap_row *row, const void *from)
 	case JSONMAP_OBJECT:
 		return execsrv_jsonmap_put_object(o, row->sub, from);
 	case JSONMAP_LIST:
-		return put_list(o, row, from);
+		return jsonmap_put_list(o, row, from);
 	case JSONMAP_BYTES:
 		b = &MEMBER(from, row, struct execsrv_bytes);
 		json_out_b64(o, b->data, b->len);
@@ -256,11 +259,11 @@ execsrv_jsonmap_put(struct json_out *o, const struct jsonmap *map,
 	for (row = map->rows; row->key != NULL; row++) {
 		if (!is_given(row, from)) {
 			if (row->presence == JSONMAP_NEEDED)
-				return refuse(EINVAL);
+				return jsonmap_refuse(EINVAL);
 			continue;
 		}
 		json_out_key(o, row->key);
-		if (put_value(o, row, from) == -1)
+		if (jsonmap_put_value(o, row, from) == -1)
 			return -1;
 	}
 	return 0;
@@ -279,7 +282,7 @@ struct reading {
 };
 
 static void *
-take(struct reading *r, size_t size)
+jsonmap_take(struct reading *r, size_t size)
 {
 	size_t	 at = (r->used + alignof(max_align_t) - 1) /
 		    alignof(max_align_t) * alignof(max_align_t);
@@ -304,7 +307,7 @@ get_text(struct reading *r, uint32_t tok, const char **out)
 	if (t->type != JSON_STRING ||
 	    memchr(json_text(r->j, tok), '\0', t->len) != NULL)
 		return -1;
-	if ((copy = take(r, (size_t)t->len + 1)) != NULL) {
+	if ((copy = jsonmap_take(r, (size_t)t->len + 1)) != NULL) {
 		memcpy(copy, json_text(r->j, tok), t->len);
 		copy[t->len] = '\0';
 	}
@@ -322,7 +325,7 @@ get_path(struct reading *r, uint32_t tok, const char **out)
 	if (t->type != JSON_STRING || (n = uri_to_path(json_text(r->j, tok),
 	    t->len, path, sizeof(path))) == -1)
 		return -1;
-	if ((copy = take(r, (size_t)n + 1)) != NULL)
+	if ((copy = jsonmap_take(r, (size_t)n + 1)) != NULL)
 		memcpy(copy, path, (size_t)n + 1);
 	*out = copy;
 	return 0;
@@ -340,7 +343,7 @@ get_json(struct reading *r, uint32_t tok, const char **out)
 	json_out_init(&o, &b);
 	execsrv_put_value(&o, r->j, tok);
 	error = json_out_fini(&o);
-	if (error == 0 && (copy = take(r, b.len + 1)) != NULL) {
+	if (error == 0 && (copy = jsonmap_take(r, b.len + 1)) != NULL) {
 		memcpy(copy, buf_data(&b), b.len);
 		copy[b.len] = '\0';
 	}
@@ -358,7 +361,7 @@ get_bytes(struct reading *r, uint32_t tok, struct execsrv_bytes *out)
 
 	if (t->type != JSON_STRING)
 		return -1;
-	if ((data = take(r, B64_DECODED_MAX(t->len) + 1)) != NULL) {
+	if ((data = jsonmap_take(r, B64_DECODED_MAX(t->len) + 1)) != NULL) {
 		if ((n = b64_decode(data, json_text(r->j, tok), t->len)) == -1)
 			return -1;
 		data[n] = '\0';
@@ -369,7 +372,7 @@ get_bytes(struct reading *r, uint32_t tok, struct execsrv_bytes *out)
 }
 
 static uint32_t
-count(const struct json *j, uint32_t list)
+jsonmap_count(const struct json *j, uint32_t list)
 {
 	uint32_t	 i, n = 0;
 
@@ -387,7 +390,8 @@ get_texts(struct reading *r, uint32_t tok, bool are_paths, C_TEXTS *out)
 
 	if (json_tok(r->j, tok)->type != JSON_ARRAY)
 		return -1;
-	v = take(r, ((size_t)count(r->j, tok) + 1) * sizeof(*v));
+	v = jsonmap_take(r, ((size_t)jsonmap_count(r->j, tok) +
+	    1) * sizeof(*v));
 	for (i = json_first(tok); json_more(r->j, tok, i);
 	    i = json_after_elem(r->j, i)) {
 		if ((are_paths ? get_path : get_text)(r, i, &text) == -1)
@@ -413,8 +417,8 @@ get_list(struct reading *r, const struct jsonmap_row *row, uint32_t tok,
 
 	if (json_tok(r->j, tok)->type != JSON_ARRAY)
 		return -1;
-	n = count(r->j, tok);
-	elem = elems = take(r, n * row->sub->size);
+	n = jsonmap_count(r->j, tok);
+	elem = elems = jsonmap_take(r, n * row->sub->size);
 	for (i = json_first(tok); json_more(r->j, tok, i);
 	    i = json_after_elem(r->j, i)) {
 		if (get_members(r, row->sub, i, elem) == -1)
@@ -544,7 +548,7 @@ execsrv_jsonmap_get(const struct jsonmap *map, const struct json *j,
 	struct reading	 r = { .j = j };
 	void		*to;
 
-	(void)take(&r, map->size);
+	(void)jsonmap_take(&r, map->size);
 	if (get_members(&r, map, tok, NULL) == -1) {
 		errno = EINVAL;
 		return NULL;
@@ -552,7 +556,7 @@ execsrv_jsonmap_get(const struct jsonmap *map, const struct json *j,
 	if ((r.base = calloc(1, r.used)) == NULL)
 		return NULL;
 	r.used = 0;
-	to = take(&r, map->size);
+	to = jsonmap_take(&r, map->size);
 	/* What counting does not look at: the letters of base64. */
 	if (get_members(&r, map, tok, to) == -1) {
 		free(r.base);

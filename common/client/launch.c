@@ -76,8 +76,9 @@ set_descriptors(posix_spawn_file_actions_t *actions, const struct launch *how,
 }
 
 static int
-start(const struct launch *how, const posix_spawn_file_actions_t *actions,
-    const posix_spawnattr_t *attr, pid_t *pid_out)
+launch_start(const struct launch *how,
+    const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+    pid_t *pid_out)
 {
 	char	**args, **env;
 
@@ -115,7 +116,7 @@ execsrv_launch(const struct launch *how, struct launched *out)
 	error = 0;
 	if (set_descriptors(&actions, how, copies) == -1 ||
 	    set_attributes(&attr, how->is_server) == -1 ||
-	    start(how, &actions, &attr, &out->pid) == -1)
+	    launch_start(how, &actions, &attr, &out->pid) == -1)
 		error = errno;
 	else
 		out->pidfd = (int)syscall(SYS_pidfd_open, out->pid, 0);

@@ -25,17 +25,17 @@ execsrv_put_line(struct execsrv *x, const void *data, size_t len)
 }
 
 static bool
-is_blank(const char *line, size_t len)
+lines_is_blank(const char *line, size_t len)
 {
 	return strspn(line, " \t\r") >= len;
 }
 
 static void
-on_line(struct execsrv *x, char *line, size_t len)
+lines_on_line(struct execsrv *x, char *line, size_t len)
 {
 	if (len > 0 && line[len - 1] == '\r')
 		len--;
-	if (is_blank(line, len))
+	if (lines_is_blank(line, len))
 		return;
 	if (!utf8_is_valid(line, len))
 		execsrv_lose(x, "the server sent a message that is not UTF-8");
@@ -72,7 +72,7 @@ execsrv_feed_lines(struct execsrv *x, const void *data, size_t len)
 			break;
 		*end = '\0';
 		n = (size_t)(end - line);
-		on_line(x, line, n);
+		lines_on_line(x, line, n);
 		buf_drain(&x->head, n + 1);
 		seen = 0;
 	}

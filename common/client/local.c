@@ -8,7 +8,7 @@
 #define FIXED	12		/* words before and behind the settings */
 
 static size_t
-count(const char *const *list)
+local_count(const char *const *list)
 {
 	size_t	 n = 0;
 
@@ -24,7 +24,7 @@ make_words(const char *path, const char *const *settings)
 	const char	**v;
 	size_t		  i, n = 0;
 
-	if ((v = calloc(2 * count(settings) + FIXED, sizeof(*v))) == NULL)
+	if ((v = calloc(2 * local_count(settings) + FIXED, sizeof(*v))) == NULL)
 		return NULL;
 	v[n++] = path;
 	v[n++] = "-D";
@@ -34,7 +34,7 @@ make_words(const char *path, const char *const *settings)
 	v[n++] = "RuntimeDirectory=none";
 	v[n++] = "-o";
 	v[n++] = "LogLevel=warning";
-	for (i = 0; i < count(settings); i++) {
+	for (i = 0; i < local_count(settings); i++) {
 		v[n++] = "-o";
 		v[n++] = settings[i];
 	}

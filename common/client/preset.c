@@ -43,7 +43,7 @@ put_folders(struct json_out *o, const char *cwd)
 }
 
 static void
-put_sandbox(struct json_out *o, const char *allowed, const char *cwd)
+preset_put_sandbox(struct json_out *o, const char *allowed, const char *cwd)
 {
 	json_out_open(o, '{');
 	json_out_key(o, "permissions");
@@ -74,7 +74,7 @@ execsrv_sandbox_json(enum execsrv_sandbox sandbox, const char *cwd)
 		return NULL;
 	buf_init(&b, SIZE_MAX);
 	json_out_init(&o, &b);
-	put_sandbox(&o, permissions[sandbox], uri);
+	preset_put_sandbox(&o, permissions[sandbox], uri);
 	if (json_out_fini(&o) == 0 && buf_put(&b, "", 1) == 0)
 		text = strdup((char *)buf_data(&b));
 	buf_fini(&b);

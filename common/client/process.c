@@ -160,7 +160,7 @@ put_group(struct json_out *o, const char *key, const struct jsonmap *map,
 }
 
 static int
-put_policy(struct json_out *o, const struct execsrv_start *s)
+process_put_policy(struct json_out *o, const struct execsrv_start *s)
 {
 	static const struct execsrv_env_policy	 all = {
 		.inherit = "all", .keep_secrets = true
@@ -174,7 +174,7 @@ put_policy(struct json_out *o, const struct execsrv_start *s)
 }
 
 static int
-put_sandbox(struct json_out *o, const struct execsrv_start *s)
+process_put_sandbox(struct json_out *o, const struct execsrv_start *s)
 {
 	char	*made = NULL;
 	int	 r = 0;
@@ -207,7 +207,7 @@ put_size(struct json_out *o, uint16_t rows, uint16_t cols)
 
 /* What is asked, before a process of ours is known.  0, or -1 with errno. */
 static int
-put_start(struct buf *b, const struct execsrv *x,
+process_put_start(struct buf *b, const struct execsrv *x,
     const struct execsrv_start *s)
 {
 	static const char *const	 none[] = { NULL };
@@ -223,7 +223,7 @@ put_start(struct buf *b, const struct execsrv *x,
 	json_out_init(&o, b);
 	o.need_comma = true;
 	if (execsrv_jsonmap_put(&o, &execsrv_jsonmap_start, &copy) == -1 ||
-	    put_policy(&o, s) == -1 || put_sandbox(&o, s) == -1)
+	    process_put_policy(&o, s) == -1 || process_put_sandbox(&o, s) == -1)
 		return -1;
 	if (s->tty && s->rows > 0 && s->cols > 0 &&
 	    execsrv_can(x, "execsrvPtySize"))
@@ -265,7 +265,7 @@ execsrv_process_start(struct execsrv *x, const struct execsrv_start *s,
 	int			 error;
 
 	buf_init(&b, LIMIT_MESSAGE);
-	if (put_start(&b, x, s) == -1 ||
+	if (process_put_start(&b, x, s) == -1 ||
 	    (p = execsrv_process_new(x, NULL, hooks, arg)) == NULL ||
 	    (c = execsrv_process_begin(p, "process/start",
 	    EXECSRV_START, &o)) == NULL)

@@ -29,7 +29,8 @@ execsrv_reach_is(const char *url)
 
 /* The URL of a registry has no "@", the name of an environment may. */
 static int
-take_url(struct execsrv *x, const char *url, struct execsrv_error *e)
+client_reach_take_url(struct execsrv *x, const char *url,
+    struct execsrv_error *e)
 {
 	const char	*at = NULL;
 
@@ -64,7 +65,7 @@ execsrv_reach_prepare(struct execsrv *x, const char *url,
 		execsrv_error_set(e, 0, "%.200s...: too long", url);
 		return -1;
 	}
-	if (take_url(x, url, e) == -1)
+	if (client_reach_take_url(x, url, e) == -1)
 		return -1;
 	program_find(PROGRAM, found, sizeof(found));
 	if ((x->reach.program = strdup(program != NULL ? program : found)) ==

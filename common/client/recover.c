@@ -67,7 +67,7 @@ execsrv_recover(struct execsrv *x)
 }
 
 static void
-give_up(struct execsrv *x)
+recover_give_up(struct execsrv *x)
 {
 	if (!x->is_opening)
 		execsrv_fail(x, "the connection was lost; %s", x->lost.text);
@@ -101,7 +101,7 @@ on_no_first(struct execsrv *x, int error)
 
 /* 0, or -1 with errno. */
 static int
-begin(struct execsrv *x)
+recover_begin(struct execsrv *x)
 {
 	if (x->reach.url != NULL)
 		return execsrv_reach_start(x);
@@ -114,7 +114,7 @@ attempt(struct execsrv *x)
 {
 	uint64_t	 now = x->clock();
 
-	if (begin(x) == 0) {
+	if (recover_begin(x) == 0) {
 		x->attempt_at = now + (uint64_t)x->connect_ms;
 		execsrv_set_state(x, EXECSRV_CONNECTING);
 	} else if (x->is_opening) {
@@ -153,7 +153,7 @@ on_connected(struct execsrv *x)
 }
 
 static void
-finish(struct execsrv *x)
+recover_finish(struct execsrv *x)
 {
 	execsrv_set_state(x, EXECSRV_OPEN);
 	execsrv_process_restart_wait(x);
@@ -228,7 +228,7 @@ execsrv_recover_step(struct execsrv *x, short revents)
 	if (x->is_lost)
 		return;
 	if (now >= x->deadline && x->state != EXECSRV_CATCHING_UP) {
-		give_up(x);
+		recover_give_up(x);
 		return;
 	}
 	if (x->state == EXECSRV_WAITING) {
@@ -251,7 +251,7 @@ execsrv_recover_check(struct execsrv *x)
 		initialize(x);
 	}
 	if (x->state == EXECSRV_CATCHING_UP && x->behind == 0 && !x->is_lost)
-		finish(x);
+		recover_finish(x);
 }
 
 short

@@ -125,7 +125,7 @@ has_ended(const struct execsrv_server *s)
 }
 
 static void
-on_end(struct execsrv_server *s)
+serve_on_end(struct execsrv_server *s)
 {
 	char	 reason[sizeof(s->why.text)];
 
@@ -160,7 +160,7 @@ execsrv_server_dispatch(struct execsrv_server *s)
 	read_news(s);
 	read_log(s);
 	if (has_ended(s))
-		on_end(s);
+		serve_on_end(s);
 	return s->has_ended ? -1 : 0;
 }
 

@@ -8,8 +8,8 @@
 
 /* What the server itself warns of may be why it ends. */
 static void
-give(struct execsrv_server *s, enum execsrv_log_level level, const char *role,
-    const char *text)
+serve_log_give(struct execsrv_server *s, enum execsrv_log_level level,
+    const char *role, const char *text)
 {
 	char	 line[SERVE_LINE_MAX + 64];
 
@@ -47,8 +47,8 @@ give_object(struct execsrv_server *s, char *text, size_t len)
 	if (i < 4) {
 		execsrv_copy_text(&j, who, role, sizeof(role));
 		execsrv_copy_text(&j, what, message, sizeof(message));
-		give(s, (enum execsrv_log_level)(EXECSRV_LOG_ERROR + i), role,
-		    message);
+		serve_log_give(s, (enum execsrv_log_level)(EXECSRV_LOG_ERROR +
+		    i), role, message);
 	}
 	json_fini(&j);
 	return i < 4;
@@ -56,7 +56,7 @@ give_object(struct execsrv_server *s, char *text, size_t len)
 
 /* What it says before it has settings is no object. */
 static void
-give_line(struct execsrv_server *s, char *line, size_t len)
+serve_log_give_line(struct execsrv_server *s, char *line, size_t len)
 {
 	static const char	 name[] = "execsrvd: ";
 	char			 copy[SERVE_LINE_MAX + 1];
@@ -66,7 +66,7 @@ give_line(struct execsrv_server *s, char *line, size_t len)
 	copy[len] = '\0';
 	if (len == 0 || give_object(s, line, len))
 		return;
-	give(s, EXECSRV_LOG_ERROR, "execsrvd", strncmp(copy, name,
+	serve_log_give(s, EXECSRV_LOG_ERROR, "execsrvd", strncmp(copy, name,
 	    sizeof(name) - 1) == 0 ? copy + sizeof(name) - 1 : copy);
 }
 
@@ -78,14 +78,14 @@ execsrv_serve_log(struct execsrv_server *s)
 
 	while ((end = memchr(at, '\n', left)) != NULL) {
 		if (!s->is_cut)
-			give_line(s, at, (size_t)(end - at));
+			serve_log_give_line(s, at, (size_t)(end - at));
 		s->is_cut = false;
 		left -= (size_t)(end + 1 - at);
 		at = end + 1;
 	}
 	if (left == sizeof(s->said)) {
 		if (!s->is_cut)
-			give_line(s, at, left);
+			serve_log_give_line(s, at, left);
 		s->is_cut = true;
 		left = 0;
 	}
@@ -97,6 +97,6 @@ void
 execsrv_serve_log_end(struct execsrv_server *s)
 {
 	if (s->nsaid > 0 && !s->is_cut)
-		give_line(s, s->said, s->nsaid);
+		serve_log_give_line(s, s->said, s->nsaid);
 	s->nsaid = 0;
 }

@@ -32,8 +32,8 @@ struct birth {
 /* --- credentials --- */
 
 static int
-put_frame(const char *environment, const char *credential, int64_t expires,
-    struct buf *b)
+serve_start_put_frame(const char *environment, const char *credential,
+    int64_t expires, struct buf *b)
 {
 	struct json_out	 o;
 
@@ -58,7 +58,7 @@ put_frame(const char *environment, const char *credential, int64_t expires,
 
 /* All or nothing. */
 static int
-send_frame(int fd, const struct buf *b)
+serve_start_send_frame(int fd, const struct buf *b)
 {
 	ssize_t	 n = send(fd, buf_data(b), b->len, MSG_NOSIGNAL |
 		    MSG_DONTWAIT);
@@ -85,8 +85,8 @@ execsrv_server_credential(struct execsrv_server *s, const char *credential,
 		return -1;
 	}
 	buf_init(&b, FRAME_MAX + 1);
-	if (put_frame(s->environment, credential, expires, &b) == 0)
-		r = send_frame(s->in, &b);
+	if (serve_start_put_frame(s->environment, credential, expires, &b) == 0)
+		r = serve_start_send_frame(s->in, &b);
 	error = errno;
 	if (b.len > 0)
 		sodium_memzero(buf_data(&b), b.len);
@@ -132,7 +132,7 @@ open_ends(struct execsrv_server *s, struct birth *b)
 }
 
 static int
-watch(const struct execsrv_server *s, int fd)
+serve_start_watch(const struct execsrv_server *s, int fd)
 {
 	struct epoll_event	 ev = { .events = EPOLLIN };
 
@@ -161,7 +161,7 @@ launch(struct execsrv_server *s, const struct execsrv_serve *conf,
 }
 
 static int
-start(struct execsrv_server *s, const struct execsrv_serve *conf,
+serve_start_start(struct execsrv_server *s, const struct execsrv_serve *conf,
     const char *path, struct birth *b)
 {
 	if ((b->null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
@@ -183,8 +183,10 @@ start(struct execsrv_server *s, const struct execsrv_serve *conf,
 		return -1;
 	if (launch(s, conf, path, b) == -1)
 		return -1;
-	return watch(s, s->in) == -1 || watch(s, s->log) == -1 ||
-	    watch(s, s->news) == -1 || watch(s, s->child.pidfd) == -1 ? -1 : 0;
+	return serve_start_watch(s, s->in) == -1 ||
+	    serve_start_watch(s, s->log) == -1 ||
+	    serve_start_watch(s, s->news) == -1 ||
+	    serve_start_watch(s, s->child.pidfd) == -1 ? -1 : 0;
 }
 
 static struct execsrv_server *
@@ -236,8 +238,8 @@ execsrv_serve(const struct execsrv_serve *conf, struct execsrv_error *e)
 	if (execsrv_serve_check(conf, e) == -1 ||
 	    execsrv_find_server(conf->program, path, e) == -1)
 		return NULL;
-	if ((s = server_new(conf)) == NULL || (r = start(s, conf, path,
-	    &b)) == -1)
+	if ((s = server_new(conf)) == NULL || (r = serve_start_start(s, conf,
+	    path, &b)) == -1)
 		execsrv_error_set(e, 0, "%s: %s", path, strerror(errno));
 	fd_close(&b.settings);
 	fd_close(&b.null);

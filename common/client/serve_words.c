@@ -10,7 +10,7 @@
 #define WORDS	28		/* but for addresses, and with the NULL */
 
 static int
-refuse(struct execsrv_error *e, const char *why)
+serve_words_refuse(struct execsrv_error *e, const char *why)
 {
 	execsrv_error_set(e, 0, "%s", why);
 	return -1;
@@ -53,17 +53,20 @@ execsrv_serve_check(const struct execsrv_serve *conf, struct execsrv_error *e)
 	if (check_listen(conf->listen, e) == -1)
 		return -1;
 	if ((conf->registry == NULL) != (conf->environment == NULL))
-		return refuse(e, "a registry and an environment go together");
+		return serve_words_refuse(e,
+		    "a registry and an environment go together");
 	if (conf->registry == NULL && (conf->name != NULL ||
 	    conf->credential != NULL))
-		return refuse(e, "a name or credential without a registry");
+		return serve_words_refuse(e,
+		    "a name or credential without a registry");
 	if (conf->credential != NULL &&
 	    !execsrv_serve_is_credential(conf->credential))
-		return refuse(e, "the credential cannot be one");
+		return serve_words_refuse(e, "the credential cannot be one");
 	if (conf->config != NULL && conf->config_file != NULL)
-		return refuse(e, "a configuration and a file of one");
+		return serve_words_refuse(e,
+		    "a configuration and a file of one");
 	if (conf->log_level > EXECSRV_LOG_DEBUG)
-		return refuse(e, "no such level of the log");
+		return serve_words_refuse(e, "no such level of the log");
 	return 0;
 }
 

@@ -13,7 +13,7 @@
 
 /* A pipe for what it says: 0, or -1 with errno. */
 static int
-open_log(struct execsrv *x, int *end_out)
+client_spawn_open_log(struct execsrv *x, int *end_out)
 {
 	int	 pair[2];
 
@@ -39,7 +39,7 @@ execsrv_start_child(struct execsrv *x, const char *const *argv, char **env,
 	fds[0] = fds[1] = pair[1];
 	how.fds = fds;
 	if (fd_nonblock(x->fd, 1) == 0 &&
-	    (!is_server || open_log(x, &fds[2]) == 0))
+	    (!is_server || client_spawn_open_log(x, &fds[2]) == 0))
 		r = execsrv_launch(&how, &x->child);
 	error = errno;
 	fd_close(&pair[1]);

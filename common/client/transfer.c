@@ -57,7 +57,7 @@ unref(struct execsrv_transfer *t)
 }
 
 static void
-fail(struct execsrv_transfer *t, int64_t code, const char *why)
+transfer_fail(struct execsrv_transfer *t, int64_t code, const char *why)
 {
 	if (!t->has_failed)
 		execsrv_error_set(&t->why, code, "%s", why);
@@ -66,10 +66,10 @@ fail(struct execsrv_transfer *t, int64_t code, const char *why)
 
 /* A request that could not be sent. */
 static void
-fail_errno(struct execsrv_transfer *t)
+transfer_fail_errno(struct execsrv_transfer *t)
 {
-	fail(t, 0, execsrv_status(t->x) == EXECSRV_FAILED ? t->x->why.text :
-	    strerror(errno));
+	transfer_fail(t, 0, execsrv_status(t->x) == EXECSRV_FAILED ?
+	    t->x->why.text : strerror(errno));
 }
 
 static bool
@@ -93,11 +93,11 @@ on_block(void *arg, const struct execsrv_block *r,
 	struct execsrv_transfer	*t = s->t;
 
 	if (e != NULL) {
-		fail(t, e->code, e->text);
+		transfer_fail(t, e->code, e->text);
 		s->is_busy = false;
 	} else if (r->bytes.len > s->len ||
 	    (s->data = malloc(r->bytes.len + 1)) == NULL) {
-		fail(t, 0, "the server's block cannot be taken");
+		transfer_fail(t, 0, "the server's block cannot be taken");
 		s->is_busy = false;
 	} else {
 		memcpy(s->data, r->bytes.data, r->bytes.len);
@@ -115,14 +115,14 @@ on_block(void *arg, const struct execsrv_block *r,
 }
 
 static void
-on_written(void *arg, const struct execsrv_error *e)
+transfer_on_written(void *arg, const struct execsrv_error *e)
 {
 	struct slot		*s = arg;
 	struct execsrv_transfer	*t = s->t;
 
 	s->is_busy = false;
 	if (e != NULL)
-		fail(t, e->code, e->text);
+		transfer_fail(t, e->code, e->text);
 	else
 		t->moved += s->len;
 	step(t);
@@ -130,7 +130,7 @@ on_written(void *arg, const struct execsrv_error *e)
 }
 
 static void
-ask_read(struct execsrv_transfer *t, struct slot *s)
+transfer_ask_read(struct execsrv_transfer *t, struct slot *s)
 {
 	struct execsrv_fs_read_block	 in = { .handle = t->handle };
 
@@ -139,7 +139,7 @@ ask_read(struct execsrv_transfer *t, struct slot *s)
 	    BLOCK;
 	in.len = s->len;
 	if (execsrv_fs_read_block(t->x, &in, on_block, s) == -1) {
-		fail_errno(t);
+		transfer_fail_errno(t);
 		return;
 	}
 	t->refs++;
@@ -155,12 +155,12 @@ send_write(struct execsrv_transfer *t, struct slot *s)
 	ssize_t				 n;
 
 	if (s->data == NULL && (s->data = malloc(BLOCK)) == NULL) {
-		fail_errno(t);
+		transfer_fail_errno(t);
 		return;
 	}
 	n = t->hooks.on_room(t->arg, s->data, BLOCK);
 	if (n < 0 || (size_t)n > BLOCK) {
-		fail(t, 0, "given up");
+		transfer_fail(t, 0, "given up");
 		return;
 	}
 	if (n == 0) {
@@ -170,8 +170,8 @@ send_write(struct execsrv_transfer *t, struct slot *s)
 	in.offset = t->asked;
 	in.bytes.data = s->data;
 	s->len = in.bytes.len = (size_t)n;
-	if (execsrv_fs_write_block(t->x, &in, on_written, s) == -1) {
-		fail_errno(t);
+	if (execsrv_fs_write_block(t->x, &in, transfer_on_written, s) == -1) {
+		transfer_fail_errno(t);
 		return;
 	}
 	t->refs++;
@@ -181,7 +181,7 @@ send_write(struct execsrv_transfer *t, struct slot *s)
 
 /* As many requests as may be. */
 static void
-ask(struct execsrv_transfer *t)
+transfer_ask(struct execsrv_transfer *t)
 {
 	size_t	 i;
 
@@ -191,13 +191,13 @@ ask(struct execsrv_transfer *t)
 		if (t->is_write)
 			send_write(t, &t->slots[i]);
 		else
-			ask_read(t, &t->slots[i]);
+			transfer_ask_read(t, &t->slots[i]);
 	}
 }
 
 /* What has come and is next. */
 static void
-deliver(struct execsrv_transfer *t)
+transfer_deliver(struct execsrv_transfer *t)
 {
 	struct slot	*s;
 	size_t		 i;
@@ -235,7 +235,7 @@ clear(struct execsrv_transfer *t)
 
 /* The last word: whoever hears it may free t, which the caller still holds. */
 static void
-finish(struct execsrv_transfer *t)
+transfer_finish(struct execsrv_transfer *t)
 {
 	t->is_done = true;
 	if (t->hooks.on_done != NULL && !t->is_forgotten)
@@ -244,13 +244,13 @@ finish(struct execsrv_transfer *t)
 }
 
 static void
-on_closed(void *arg, const struct execsrv_error *e)
+transfer_on_closed(void *arg, const struct execsrv_error *e)
 {
 	struct execsrv_transfer	*t = arg;
 
 	if (e != NULL)
-		fail(t, e->code, e->text);
-	finish(t);
+		transfer_fail(t, e->code, e->text);
+	transfer_finish(t);
 	unref(t);
 }
 
@@ -262,12 +262,12 @@ close_file(struct execsrv_transfer *t)
 	t->is_closing = true;
 	/* What failed need not wait for that. */
 	if (t->is_open && execsrv_fs_close(t->x, &in, t->has_failed ? NULL :
-	    on_closed, t) == -1)
-		fail_errno(t);
+	    transfer_on_closed, t) == -1)
+		transfer_fail_errno(t);
 	if (t->is_open && !t->has_failed)
 		t->refs++;
 	else
-		finish(t);
+		transfer_finish(t);
 }
 
 /* Whatever is to be done now; the caller holds t. */
@@ -279,30 +279,30 @@ step(struct execsrv_transfer *t)
 		return;
 	t->is_busy = true;
 	if (!t->is_write) {
-		deliver(t);
+		transfer_deliver(t);
 		clear(t);
 	}
 	if (t->is_open)
-		ask(t);
+		transfer_ask(t);
 	t->is_busy = false;
 	if (t->is_over && is_idle(t))
 		close_file(t);
 }
 
 static void
-on_open(void *arg, const struct execsrv_error *e)
+transfer_on_open(void *arg, const struct execsrv_error *e)
 {
 	struct execsrv_transfer	*t = arg;
 
 	t->is_open = e == NULL;
 	if (e != NULL)
-		fail(t, e->code, e->text);
+		transfer_fail(t, e->code, e->text);
 	step(t);
 	unref(t);
 }
 
 static struct execsrv_transfer *
-begin(struct execsrv *x, const struct execsrv_file *f, bool is_write,
+transfer_begin(struct execsrv *x, const struct execsrv_file *f, bool is_write,
     const struct execsrv_transfer_hooks *hooks, void *arg)
 {
 	struct execsrv_fs_open	 in = { .path = f->path,
@@ -329,7 +329,7 @@ begin(struct execsrv *x, const struct execsrv_file *f, bool is_write,
 	    (unsigned long long)++x->last_file);
 	in.handle = t->handle;
 	in.mode = is_write ? "replace" : NULL;
-	if (execsrv_fs_open(x, &in, on_open, t) == -1) {
+	if (execsrv_fs_open(x, &in, transfer_on_open, t) == -1) {
 		free(t);
 		return NULL;
 	}
@@ -342,7 +342,7 @@ struct execsrv_transfer *
 execsrv_file_read(struct execsrv *x, const struct execsrv_file *f,
     const struct execsrv_transfer_hooks *hooks, void *arg)
 {
-	return begin(x, f, false, hooks, arg);
+	return transfer_begin(x, f, false, hooks, arg);
 }
 
 struct execsrv_transfer *
@@ -353,7 +353,7 @@ execsrv_file_write(struct execsrv *x, const struct execsrv_file *f,
 		errno = EINVAL;
 		return NULL;
 	}
-	return begin(x, f, true, hooks, arg);
+	return transfer_begin(x, f, true, hooks, arg);
 }
 
 void
@@ -377,7 +377,7 @@ execsrv_transfer_free(struct execsrv_transfer **tp)
 		return;
 	t->is_forgotten = true;
 	if (!t->is_done)
-		fail(t, 0, "forgotten");
+		transfer_fail(t, 0, "forgotten");
 	/* What is under way comes to its end, then it is closed. */
 	step(t);
 	unref(t);

@@ -35,7 +35,7 @@ struct typed {
 };
 
 static void
-give(struct typed *t, void *r, const struct execsrv_error *e)
+typed_give(struct typed *t, void *r, const struct execsrv_error *e)
 {
 	if (t->waiting != NULL) {
 		t->waiting->is_done = true;
@@ -50,7 +50,7 @@ give(struct typed *t, void *r, const struct execsrv_error *e)
 }
 
 static void
-on_answer(void *arg, const struct execsrv_answer *a)
+typed_on_answer(void *arg, const struct execsrv_answer *a)
 {
 	struct typed		*t = arg;
 	struct execsrv_error	 e;
@@ -61,7 +61,7 @@ on_answer(void *arg, const struct execsrv_answer *a)
 		execsrv_error_set(&e, 0, errno == ENOMEM ? "out of memory" :
 		    "the server's answer to %s is malformed",
 		    t->request->method);
-	give(t, r, r != NULL ? NULL : a->error != NULL ? a->error : &e);
+	typed_give(t, r, r != NULL ? NULL : a->error != NULL ? a->error : &e);
 	free(t);
 }
 
@@ -86,7 +86,7 @@ send_typed(struct execsrv *x, const struct request *q, const struct buf *b,
 
 	if ((c = execsrv_begin(x, q->method, &o)) == NULL)
 		return -1;
-	c->fn = on_answer;
+	c->fn = typed_on_answer;
 	c->arg = t;
 	c->is_safe = q->is_safe;
 	json_out_raw(&o, (char *)buf_data(b), b->len);
@@ -130,7 +130,7 @@ call(struct execsrv *x, const struct request *q, const void *in, any_fn *fn,
 }
 
 static void *
-wait_for(struct execsrv *x, const struct request *q, const void *in,
+typed_wait_for(struct execsrv *x, const struct request *q, const void *in,
     int timeout_ms, struct execsrv_error *e)
 {
 	struct waiting	 w = { .error = e };
@@ -163,7 +163,7 @@ static int
 wait_done(struct execsrv *x, const struct request *q, const void *in,
     int timeout_ms, struct execsrv_error *e)
 {
-	void	*r = wait_for(x, q, in, timeout_ms, e);
+	void	*r = typed_wait_for(x, q, in, timeout_ms, e);
 
 	free(r);
 	return r != NULL ? 0 : -1;
@@ -200,7 +200,7 @@ wait_done(struct execsrv *x, const struct request *q, const void *in,
 	    const struct execsrv_##in *p, int timeout_ms,		\
 	    struct execsrv_error *e)					\
 	{								\
-		return wait_for(x, &request_##name, p, timeout_ms, e);	\
+		return typed_wait_for(x, &request_##name, p, timeout_ms, e); \
 	}
 
 #define ASK(name, method, out, safe)					\
@@ -217,7 +217,7 @@ wait_done(struct execsrv *x, const struct request *q, const void *in,
 	execsrv_##name##_wait(struct execsrv *x, int timeout_ms,	\
 	    struct execsrv_error *e)					\
 	{								\
-		return wait_for(x, &request_##name, NULL, timeout_ms,	\
+		return typed_wait_for(x, &request_##name, NULL, timeout_ms, \
 		    e);							\
 	}
 

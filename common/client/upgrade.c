@@ -36,7 +36,7 @@ execsrv_upgrade_request(const struct execsrv_address *u, const char *key,
 
 /* Note a line if it is one of ours.  -1: malformed, or twice. */
 static int
-take_line(struct span line, struct span found[FIELDS])
+client_upgrade_take_line(struct span line, struct span found[FIELDS])
 {
 	struct span	 name;
 	size_t		 i;
@@ -70,7 +70,7 @@ take_lines(struct span rest, struct span found[FIELDS])
 			return -1;
 		if (line.len == 0)
 			return rest.len == 0 ? 0 : -1;
-		if (take_line(line, found) == -1)
+		if (client_upgrade_take_line(line, found) == -1)
 			return -1;
 	}
 	return -1;

@@ -24,7 +24,7 @@ _Static_assert((int)ENDPOINT_WS == (int)EXECSRV_WS &&
     (int)ENDPOINT_STDIO == (int)EXECSRV_STDIO, "kinds");
 
 static void
-give(const struct endpoint *ep, struct execsrv_url *u)
+client_url_give(const struct endpoint *ep, struct execsrv_url *u)
 {
 	u->kind = (enum execsrv_url_kind)ep->kind;
 	memcpy(u->host, ep->host, sizeof(u->host));
@@ -45,7 +45,7 @@ read_url(const char *text, struct execsrv_url *u, bool is_listener)
 		error = endpoint_check_listen(&ep);
 	memset(u, 0, sizeof(*u));
 	if (error == ENDPOINT_OK)
-		give(&ep, u);
+		client_url_give(&ep, u);
 	return (enum execsrv_url_error)error;
 }
 

@@ -47,7 +47,7 @@ execsrv_watch_note(struct execsrv *x, const char *method, uint32_t params)
 }
 
 static void
-on_answer(void *arg, const struct execsrv_answer *a)
+watch_on_answer(void *arg, const struct execsrv_answer *a)
 {
 	struct execsrv_watch	*w = arg;
 	struct execsrv_watching	*r = NULL;
@@ -104,7 +104,7 @@ execsrv_watch_missing(struct execsrv *x, const char *const *missing,
 	TAILQ_INSERT_TAIL(&x->watches, w, entry);
 	buf_init(&b, LIMIT_MESSAGE);
 	if (put_watch(&b, &in) == -1 || execsrv_call(x, "fs/watchMissing",
-	    (char *)buf_data(&b), b.len, on_answer, w) == -1) {
+	    (char *)buf_data(&b), b.len, watch_on_answer, w) == -1) {
 		error = errno;
 		execsrv_watch_free(&w);
 		errno = error;
@@ -121,7 +121,7 @@ execsrv_watch_free(struct execsrv_watch **wp)
 	*wp = NULL;
 	if (w == NULL)
 		return;
-	execsrv_forget(w->x, on_answer, w);
+	execsrv_forget(w->x, watch_on_answer, w);
 	TAILQ_REMOVE(&w->x->watches, w, entry);
 	free(w);
 }

@@ -496,7 +496,7 @@ conf_print(const struct conf *c, FILE *out)
 
 /* One row, or with NULL all Uplink blocks, as text; NULL with errno. */
 static char *
-text_of(const struct conf *c, const struct conf_row *row)
+conf_text_of(const struct conf *c, const struct conf_row *row)
 {
 	char	*text = NULL;
 	size_t	 len;
@@ -518,7 +518,7 @@ text_of(const struct conf *c, const struct conf_row *row)
 static int
 differ(const struct conf *a, const struct conf *b, const struct conf_row *row)
 {
-	char	*atext = text_of(a, row), *btext = text_of(b, row);
+	char	*atext = conf_text_of(a, row), *btext = conf_text_of(b, row);
 	int	 r = -1;
 
 	if (atext != NULL && btext != NULL)
@@ -530,7 +530,7 @@ differ(const struct conf *a, const struct conf *b, const struct conf_row *row)
 
 /* Nothing can fail here: contents change places. */
 static void
-exchange(const struct conf_row *row, struct conf *a, struct conf *b)
+conf_exchange(const struct conf_row *row, struct conf *a, struct conf *b)
 {
 	char	*x = (char *)a + row->offset, *y = (char *)b + row->offset;
 	char	 byte;
@@ -561,7 +561,7 @@ conf_keep(struct conf *now, struct conf *old,
 	for (i = 0; i < CONF_ROWS; i++)
 		if (changed[i]) {
 			on_kept(arg, rows[i].keyword);
-			exchange(&rows[i], now, old);
+			conf_exchange(&rows[i], now, old);
 			place_of = now->where_of[i];
 			now->where_of[i] = old->where_of[i];
 			old->where_of[i] = place_of;

@@ -63,7 +63,7 @@ conf_word_next(char **at, char **word_out)
 
 /* Split a line in place; whether there is a keyword. */
 static bool
-split(char *line, char **keyword_out, char **value_out)
+conf_file_split(char *line, char **keyword_out, char **value_out)
 {
 	char	*end;
 
@@ -159,7 +159,7 @@ parse_line(struct conf *c, char *line, const char *where,
 
 	if (strlen(line) > CONF_LINE_MAX)
 		return conf_fail(why, "line too long");
-	if (!split(line, &keyword, &value))
+	if (!conf_file_split(line, &keyword, &value))
 		return 0;
 	cut_comment(value);
 	if (strcasecmp(keyword, "Include") == 0)
@@ -218,7 +218,7 @@ static int	 load(struct conf *c, const char *path,
 		    const struct reading *by, struct conf_error *e);
 
 static int
-check_file(int fd, struct reading *rd, struct conf_error *e)
+conf_file_check_file(int fd, struct reading *rd, struct conf_error *e)
 {
 	const struct reading	*r;
 	struct stat		 st;
@@ -241,7 +241,7 @@ check_file(int fd, struct reading *rd, struct conf_error *e)
 
 /* All of a file, malloc'd and with a NUL behind it; NULL with errno. */
 static char *
-slurp(int fd, size_t *len_out)
+conf_file_slurp(int fd, size_t *len_out)
 {
 	struct stat	 st;
 	char		*text;
@@ -341,9 +341,9 @@ load(struct conf *c, const char *path, const struct reading *by,
 	/* A FIFO would make us wait. */
 	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1)
 		return conf_fail(e, "%.280s: %s", path, strerror(errno));
-	if (check_file(fd, &rd, e) == -1)
+	if (conf_file_check_file(fd, &rd, e) == -1)
 		goto out;
-	if ((text = slurp(fd, &len)) == NULL) {
+	if ((text = conf_file_slurp(fd, &len)) == NULL) {
 		conf_fail(e, "%.280s: %s", path, strerror(errno));
 		goto out;
 	}

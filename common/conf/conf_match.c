@@ -27,7 +27,7 @@ static const struct {
 
 /* The last star is tried with more and more: no two ever together. */
 static bool
-matches(const char *pattern, const char *text)
+conf_match_matches(const char *pattern, const char *text)
 {
 	const char	*star = NULL, *from = NULL;
 
@@ -57,7 +57,7 @@ struct address {
 
 /* IPv4 in IPv6 is what it is. */
 static bool
-read_address(const char *text, struct address *a)
+conf_match_read_address(const char *text, struct address *a)
 {
 	static const uint8_t	 mapped[12] = { [10] = 0xff, [11] = 0xff };
 
@@ -96,7 +96,7 @@ read_network(char *text, struct address *net, unsigned *bits_out)
 	unsigned	 i;
 
 	*slash++ = '\0';
-	if (*slash < '0' || *slash > '9' || !read_address(text, net))
+	if (*slash < '0' || *slash > '9' || !conf_match_read_address(text, net))
 		return -1;
 	n = strtoul(slash, &end, 10);
 	if (*end != '\0' || n > net->bits)
@@ -124,13 +124,14 @@ matches_address(char *pattern, const char *text)
 	unsigned	 bits;
 
 	if (strpbrk(pattern, "*?") != NULL || is_place(pattern))
-		return matches(pattern, text);
+		return conf_match_matches(pattern, text);
 	if (strchr(pattern, '/') == NULL)
-		return !read_address(pattern, &net) ? -1 :
-		    read_address(text, &a) && same_bits(&a, &net, net.bits);
+		return !conf_match_read_address(pattern, &net) ? -1 :
+		    conf_match_read_address(text, &a) &&
+		    same_bits(&a, &net, net.bits);
 	if (read_network(pattern, &net, &bits) == -1)
 		return -1;
-	return read_address(text, &a) && same_bits(&a, &net, bits);
+	return conf_match_read_address(text, &a) && same_bits(&a, &net, bits);
 }
 
 /* -2: a pattern that is none. */
@@ -151,7 +152,7 @@ match_list(const char *list, const char *text, bool is_address)
 		memcpy(part, list, n);
 		part[n] = '\0';
 		r = is_address ? matches_address(part, text) :
-		    matches(part, text);
+		    conf_match_matches(part, text);
 		if (r == -1)
 			return -2;
 		if (r == 1 && is_not)
@@ -378,7 +379,7 @@ add_to_spec(struct conf_spec *s, const char *key, char *value,
 		return conf_fail(e, "\"%.60s\" is none of identity, user, "
 		    "group, addr, listener", key);
 	if (criteria[i].kind == ADDRESS && !is_place(value) &&
-	    !read_address(value, &a))
+	    !conf_match_read_address(value, &a))
 		return conf_fail(e, "\"%.60s\" is no address, nor unix, stdio "
 		    "or remote", value);
 	if (criteria[i].kind != TEXTS) {

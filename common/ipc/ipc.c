@@ -99,8 +99,8 @@ take_fd(struct msghdr *msg, int *fd_out)
 
 /* was_lost_out: one came that we had no number for. */
 static int
-receive(int sock, uint8_t *packet, size_t size, size_t *len_out, int *fd_out,
-    bool *was_lost_out)
+ipc_receive(int sock, uint8_t *packet, size_t size, size_t *len_out,
+    int *fd_out, bool *was_lost_out)
 {
 	union {
 		struct cmsghdr	 hdr;
@@ -177,7 +177,7 @@ ipc_recv(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
 		if ((packet = malloc(size)) == NULL)
 			return -1;
 	}
-	if ((r = receive(sock, packet, size, &len, &m->fd, &was_lost)) != 1)
+	if ((r = ipc_receive(sock, packet, size, &len, &m->fd, &was_lost)) != 1)
 		goto out;
 	r = -1;
 	errno = EPROTO;

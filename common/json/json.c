@@ -43,7 +43,7 @@ struct reader {
 };
 
 static int
-refuse(int error)
+json_refuse(int error)
 {
 	errno = error;
 	return -1;
@@ -138,10 +138,10 @@ read_hex4(struct reader *r, uint32_t *out)
 	int		 i, digit;
 
 	if (r->end - r->p < 4)
-		return refuse(EINVAL);
+		return json_refuse(EINVAL);
 	for (i = 0; i < 4; i++) {
 		if ((digit = hex_digit(r->p[i])) == -1)
-			return refuse(EINVAL);
+			return json_refuse(EINVAL);
 		u = u << 4 | (uint32_t)digit;
 	}
 	r->p += 4;
@@ -179,15 +179,15 @@ read_unicode(struct reader *r, char **out)
 	if (read_hex4(r, &u) == -1)
 		return -1;
 	if (u >= 0xdc00 && u <= 0xdfff)
-		return refuse(EINVAL);
+		return json_refuse(EINVAL);
 	if (u >= 0xd800 && u <= 0xdbff) {
 		if (r->end - r->p < 2 || r->p[0] != '\\' || r->p[1] != 'u')
-			return refuse(EINVAL);
+			return json_refuse(EINVAL);
 		r->p += 2;
 		if (read_hex4(r, &low) == -1)
 			return -1;
 		if (low < 0xdc00 || low > 0xdfff)
-			return refuse(EINVAL);
+			return json_refuse(EINVAL);
 		u = 0x10000 + ((u - 0xd800) << 10) + (low - 0xdc00);
 	}
 	*out = put_utf8(*out, u);
@@ -205,13 +205,13 @@ read_escape(struct reader *r, char **out)
 	char			 c;
 
 	if (r->end - r->p < 2)
-		return refuse(EINVAL);
+		return json_refuse(EINVAL);
 	c = r->p[1];
 	r->p += 2;
 	if (c == 'u')
 		return read_unicode(r, out);
 	if (meaning[(unsigned char)c] == '\0')
-		return refuse(EINVAL);
+		return json_refuse(EINVAL);
 	*(*out)++ = meaning[(unsigned char)c];
 	return 0;
 }
@@ -233,7 +233,7 @@ read_string(struct reader *r, char **start_out, size_t *len_out)
 		out += r->p - run;
 	}
 	if (r->p == r->end || *r->p != '"')
-		return refuse(EINVAL);
+		return json_refuse(EINVAL);
 	r->p++;
 	*start_out = start;
 	*len_out = (size_t)(out - start);
@@ -252,7 +252,7 @@ grow_tape(struct json *j)
 
 	cap = j->cap == 0 ? TOKS_FIRST : j->cap;
 	if (j->cap != 0 && __builtin_mul_overflow(cap, 2, &cap))
-		return refuse(ENOMEM);
+		return json_refuse(ENOMEM);
 	if ((toks = reallocarray(j->toks, cap, sizeof(*toks))) == NULL)
 		return -1;
 	j->toks = toks;
@@ -280,7 +280,7 @@ static int
 add_value(struct reader *r, enum json_type type, const char *start, size_t len)
 {
 	if (r->nvalues == JSON_VALUES_MAX)
-		return refuse(E2BIG);
+		return json_refuse(E2BIG);
 	r->nvalues++;
 	return add_tok(r, type, start, len);
 }
@@ -306,7 +306,7 @@ check_pairs(const struct json *j, uint32_t obj)
 		assert(n < PAIRS_MAX);
 		for (i = 0; i < n; i++)
 			if (is_same_key(j, keys[i], key))
-				return refuse(EINVAL);
+				return json_refuse(EINVAL);
 		keys[n++] = key;
 	}
 	return 0;
@@ -348,7 +348,7 @@ add_slot(struct reader *r, uint32_t key)
 	    i = (i + 1) & (r->nslots - 1))
 		if (r->slots[i].hash == hash &&
 		    is_same_key(j, r->slots[i].tok, key))
-			return refuse(EINVAL);
+			return json_refuse(EINVAL);
 	r->slots[i].hash = hash;
 	r->slots[i].tok = key;
 	return 0;
@@ -381,7 +381,7 @@ check_keys(struct reader *r, uint32_t obj, uint32_t n)
  */
 
 static void
-skip_blanks(struct reader *r)
+json_skip_blanks(struct reader *r)
 {
 	while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' ||
 	    *r->p == '\r' || *r->p == '\t'))
@@ -390,11 +390,11 @@ skip_blanks(struct reader *r)
 
 /* The next character that is not blank must be c. */
 static int
-expect(struct reader *r, char c)
+json_expect(struct reader *r, char c)
 {
-	skip_blanks(r);
+	json_skip_blanks(r);
 	if (r->p == r->end || *r->p != c)
-		return refuse(EINVAL);
+		return json_refuse(EINVAL);
 	r->p++;
 	return 0;
 }
@@ -416,12 +416,12 @@ skip_digits(struct reader *r)
 
 	while (r->p < r->end && is_digit(*r->p))
 		r->p++;
-	return r->p > start ? 0 : refuse(EINVAL);
+	return r->p > start ? 0 : json_refuse(EINVAL);
 }
 
 /* A digit behind a leading zero is refused by whoever reads on. */
 static int
-read_number(struct reader *r)
+json_read_number(struct reader *r)
 {
 	const char	*start = r->p;
 
@@ -446,7 +446,7 @@ read_word(struct reader *r, enum json_type type, const char *word)
 	const char	*start = r->p;
 
 	if ((size_t)(r->end - r->p) < len || memcmp(r->p, word, len) != 0)
-		return refuse(EINVAL);
+		return json_refuse(EINVAL);
 	r->p += len;
 	return add_value(r, type, start, len);
 }
@@ -468,13 +468,13 @@ read_key(struct reader *r)
 	char	*start;
 	size_t	 len;
 
-	skip_blanks(r);
+	json_skip_blanks(r);
 	if (r->p == r->end || *r->p != '"')
-		return refuse(EINVAL);
+		return json_refuse(EINVAL);
 	if (read_string(r, &start, &len) == -1 ||
 	    add_tok(r, JSON_STRING, start, len) == -1)
 		return -1;
-	return expect(r, ':');
+	return json_expect(r, ':');
 }
 
 static int
@@ -483,7 +483,7 @@ open_frame(struct reader *r, enum json_type type, char close)
 	struct frame	*f = &r->stack[r->depth];
 
 	if (r->depth == JSON_DEPTH_MAX)
-		return refuse(E2BIG);
+		return json_refuse(E2BIG);
 	if (add_value(r, type, r->p, 0) == -1)
 		return -1;
 	f->tok = r->j->ntoks - 1;
@@ -507,11 +507,11 @@ close_frame(struct reader *r)
 
 /* A whole scalar, or the opening bracket of an array or object. */
 static int
-read_value(struct reader *r)
+json_read_value(struct reader *r)
 {
-	skip_blanks(r);
+	json_skip_blanks(r);
 	if (r->p == r->end)
-		return refuse(EINVAL);
+		return json_refuse(EINVAL);
 	switch (*r->p) {
 	case '"':
 		return read_text(r);
@@ -526,7 +526,7 @@ read_value(struct reader *r)
 	case 't':
 		return read_word(r, JSON_TRUE, "true");
 	default:
-		return read_number(r);
+		return json_read_number(r);
 	}
 }
 
@@ -541,13 +541,13 @@ seek_value(struct reader *r)
 
 	while (r->depth > 0) {
 		f = &r->stack[r->depth - 1];
-		skip_blanks(r);
+		json_skip_blanks(r);
 		if (skip_char(r, f->close)) {
 			if (close_frame(r) == -1)
 				return -1;
 			continue;
 		}
-		if (f->n++ > 0 && expect(r, ',') == -1)
+		if (f->n++ > 0 && json_expect(r, ',') == -1)
 			return -1;
 		return f->close == '}' ? read_key(r) : 0;
 	}
@@ -555,14 +555,14 @@ seek_value(struct reader *r)
 }
 
 static int
-read_all(struct reader *r)
+json_read_all(struct reader *r)
 {
 	do {
-		if (read_value(r) == -1 || seek_value(r) == -1)
+		if (json_read_value(r) == -1 || seek_value(r) == -1)
 			return -1;
 	} while (r->depth > 0);
-	skip_blanks(r);
-	return r->p == r->end ? 0 : refuse(EINVAL);
+	json_skip_blanks(r);
+	return r->p == r->end ? 0 : json_refuse(EINVAL);
 }
 
 /*
@@ -591,9 +591,9 @@ json_parse(struct json *j, char *text, size_t len)
 	j->text = text;
 	j->ntoks = 0;
 	if (len == 0)
-		return refuse(EINVAL);
+		return json_refuse(EINVAL);
 	if (len > INT32_MAX)
-		return refuse(E2BIG);
+		return json_refuse(E2BIG);
 	r.j = j;
 	r.p = text;
 	r.end = text + len;
@@ -601,7 +601,7 @@ json_parse(struct json *j, char *text, size_t len)
 	r.depth = 0;
 	r.slots = NULL;
 	r.nslots = 0;
-	rv = read_all(&r);
+	rv = json_read_all(&r);
 	saved = errno;
 	free(r.slots);
 	if (rv == -1)
@@ -650,16 +650,16 @@ read_integer(const struct json *j, uint32_t i, bool *negative, uint64_t *out)
 	uint64_t		 n = 0;
 
 	if (t->type != JSON_NUMBER)
-		return refuse(EINVAL);
+		return json_refuse(EINVAL);
 	if ((*negative = *p == '-'))
 		p++;
 	for (d = p; d < end; d++)	/* 1e99 is none, however large */
 		if (!is_digit(*d))
-			return refuse(EINVAL);
+			return json_refuse(EINVAL);
 	for (; p < end; p++)
 		if (__builtin_mul_overflow(n, 10, &n) ||
 		    __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n))
-			return refuse(ERANGE);
+			return json_refuse(ERANGE);
 	*out = n;
 	return 0;
 }
@@ -673,7 +673,7 @@ json_i64(const struct json *j, uint32_t i, int64_t *out)
 	if (read_integer(j, i, &negative, &n) == -1)
 		return -1;
 	if (n > (uint64_t)INT64_MAX + negative)
-		return refuse(ERANGE);
+		return json_refuse(ERANGE);
 	/* -n, without ever holding 2^63. */
 	*out = negative && n > 0 ? -(int64_t)(n - 1) - 1 : (int64_t)n;
 	return 0;
@@ -688,7 +688,7 @@ json_u64(const struct json *j, uint32_t i, uint64_t *out)
 	if (read_integer(j, i, &negative, &n) == -1)
 		return -1;
 	if (negative && n > 0)
-		return refuse(ERANGE);
+		return json_refuse(ERANGE);
 	*out = n;
 	return 0;
 }

@@ -16,7 +16,7 @@
 #define DIGITS_MAX	20			/* 18446744073709551615 */
 
 static void
-put(struct json_out *o, const char *data, size_t len)
+json_out_put(struct json_out *o, const char *data, size_t len)
 {
 	if (o->error == 0 && buf_put(o->b, data, len) == -1)
 		o->error = errno;
@@ -37,10 +37,10 @@ reserve(struct json_out *o, size_t n)
 
 /* Before a key or a value; afterwards the next one needs a comma or not. */
 static void
-begin(struct json_out *o, bool next_needs_comma)
+json_out_begin(struct json_out *o, bool next_needs_comma)
 {
 	if (o->need_comma)
-		put(o, ",", 1);
+		json_out_put(o, ",", 1);
 	o->need_comma = next_needs_comma;
 }
 
@@ -53,7 +53,7 @@ put_code(struct json_out *o, unsigned code)
 
 	for (i = 5; i >= 2; i--, code >>= 4)
 		esc[i] = hex[code & 15];
-	put(o, esc, sizeof(esc));
+	json_out_put(o, esc, sizeof(esc));
 }
 
 /*
@@ -82,7 +82,7 @@ order_span(const char *p, size_t len, unsigned *code)
 
 /* JSON, or what needs no escapes in it, but perhaps for who looks at it. */
 static void
-put_json(struct json_out *o, const char *text, size_t len)
+json_out_put_json(struct json_out *o, const char *text, size_t len)
 {
 	unsigned	 code;
 	size_t		 i, n, from = 0;
@@ -90,19 +90,19 @@ put_json(struct json_out *o, const char *text, size_t len)
 	for (i = 0; o->is_shown && i < len; i++) {
 		if ((n = order_span(text + i, len - i, &code)) == 0)
 			continue;
-		put(o, text + from, i - from);
+		json_out_put(o, text + from, i - from);
 		put_code(o, code);
 		from = i + n;
 		i = from - 1;
 	}
-	put(o, text + from, len - from);
+	json_out_put(o, text + from, len - from);
 }
 
 static void
-put_value(struct json_out *o, const char *json, size_t len)
+json_out_put_value(struct json_out *o, const char *json, size_t len)
 {
-	begin(o, true);
-	put_json(o, json, len);
+	json_out_begin(o, true);
+	json_out_put_json(o, json, len);
 }
 
 /*
@@ -173,17 +173,17 @@ put_escaped(struct json_out *o, char c)
 	char			 esc[2] = { '\\' };
 
 	if (u >= 0x80) {
-		put(o, REPLACEMENT, sizeof(REPLACEMENT) - 1);
+		json_out_put(o, REPLACEMENT, sizeof(REPLACEMENT) - 1);
 	} else if (letter[u] != '\0') {
 		esc[1] = letter[u];
-		put(o, esc, 2);
+		json_out_put(o, esc, 2);
 	} else {
 		put_code(o, u);
 	}
 }
 
 static void
-put_plain(struct json_out *o, const char *text, size_t len)
+json_out_put_plain(struct json_out *o, const char *text, size_t len)
 {
 	char	*room;
 
@@ -197,7 +197,7 @@ put_plain(struct json_out *o, const char *text, size_t len)
 }
 
 static void
-put_text(struct json_out *o, const char *text, size_t len)
+json_out_put_text(struct json_out *o, const char *text, size_t len)
 {
 	size_t	 n;
 
@@ -205,19 +205,19 @@ put_text(struct json_out *o, const char *text, size_t len)
 		return;
 	n = len == 0 ? 0 : plain_span(text, len);
 	if (n == len && !o->is_shown) {
-		put_plain(o, text, len);
+		json_out_put_plain(o, text, len);
 		return;
 	}
-	put(o, "\"", 1);
+	json_out_put(o, "\"", 1);
 	while (n < len && o->error == 0) {
-		put_json(o, text, n);
+		json_out_put_json(o, text, n);
 		put_escaped(o, text[n]);
 		text += n + 1;
 		len -= n + 1;
 		n = plain_span(text, len);
 	}
-	put_json(o, text, n);
-	put(o, "\"", 1);
+	json_out_put_json(o, text, n);
+	json_out_put(o, "\"", 1);
 }
 
 /*
@@ -265,39 +265,39 @@ void
 json_out_open(struct json_out *o, char bracket)
 {
 	assert(bracket == '{' || bracket == '[');
-	begin(o, false);
-	put(o, &bracket, 1);
+	json_out_begin(o, false);
+	json_out_put(o, &bracket, 1);
 }
 
 void
 json_out_close(struct json_out *o, char bracket)
 {
 	assert(bracket == '}' || bracket == ']');
-	put(o, &bracket, 1);
+	json_out_put(o, &bracket, 1);
 	o->need_comma = true;
 }
 
 void
 json_out_key(struct json_out *o, const char *key)
 {
-	begin(o, false);
-	put_plain(o, key, strlen(key));
-	put(o, ":", 1);
+	json_out_begin(o, false);
+	json_out_put_plain(o, key, strlen(key));
+	json_out_put(o, ":", 1);
 }
 
 void
 json_out_key_text(struct json_out *o, const char *key, size_t len)
 {
-	begin(o, false);
-	put_text(o, key, len);
-	put(o, ":", 1);
+	json_out_begin(o, false);
+	json_out_put_text(o, key, len);
+	json_out_put(o, ":", 1);
 }
 
 void
 json_out_text(struct json_out *o, const char *text, size_t len)
 {
-	begin(o, true);
-	put_text(o, text, len);
+	json_out_begin(o, true);
+	json_out_put_text(o, text, len);
 }
 
 void
@@ -312,7 +312,7 @@ json_out_u64(struct json_out *o, uint64_t n)
 	char	 text[DIGITS_MAX], *end = text + sizeof(text), *p;
 
 	p = digits(end, n);
-	put_value(o, p, (size_t)(end - p));
+	json_out_put_value(o, p, (size_t)(end - p));
 }
 
 void
@@ -323,22 +323,22 @@ json_out_i64(struct json_out *o, int64_t n)
 	p = digits(end, n < 0 ? -(uint64_t)n : (uint64_t)n);
 	if (n < 0)
 		*--p = '-';
-	put_value(o, p, (size_t)(end - p));
+	json_out_put_value(o, p, (size_t)(end - p));
 }
 
 void
 json_out_bool(struct json_out *o, bool b)
 {
 	if (b)
-		put_value(o, "true", 4);
+		json_out_put_value(o, "true", 4);
 	else
-		put_value(o, "false", 5);
+		json_out_put_value(o, "false", 5);
 }
 
 void
 json_out_null(struct json_out *o)
 {
-	put_value(o, "null", 4);
+	json_out_put_value(o, "null", 4);
 }
 
 void
@@ -347,7 +347,7 @@ json_out_b64(struct json_out *o, const void *data, size_t len)
 	char	*room;
 	size_t	 n;
 
-	begin(o, true);
+	json_out_begin(o, true);
 	if ((room = reserve(o, B64_ENCODED_LEN(len) + 2)) == NULL)
 		return;
 	room[0] = '"';
@@ -359,5 +359,5 @@ json_out_b64(struct json_out *o, const void *data, size_t len)
 void
 json_out_raw(struct json_out *o, const char *json, size_t len)
 {
-	put_value(o, json, len);
+	json_out_put_value(o, json, len);
 }

@@ -152,7 +152,7 @@ is_path(const char *p, const char *end)
  * Returns where in path it begins, or -1 with errno.
  */
 static ssize_t
-resolve(const char *text, const char *end, char *path, size_t size)
+uri_resolve(const char *text, const char *end, char *path, size_t size)
 {
 	const char	*slash;
 	size_t		 at = size - 1, len, up = 0;
@@ -207,7 +207,7 @@ uri_to_path(const char *uri, size_t len, char *path, size_t size)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	if ((at = resolve(text, uri + len, path, size)) == -1)
+	if ((at = uri_resolve(text, uri + len, path, size)) == -1)
 		return -1;
 	n = size - 1 - (size_t)at;
 	memmove(path, path + at, n);
@@ -216,7 +216,7 @@ uri_to_path(const char *uri, size_t len, char *path, size_t size)
 }
 
 static bool
-is_plain(char c)
+uri_is_plain(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	    (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
@@ -239,7 +239,7 @@ uri_from_path(const char *path, char *uri, size_t size)
 		goto fail;
 	memcpy(uri, prefix, n);
 	for (; *path != '\0'; path++) {
-		need = is_plain(*path) ? 1 : 3;
+		need = uri_is_plain(*path) ? 1 : 3;
 		if (size - n <= need)
 			goto fail;
 		if (need == 1) {

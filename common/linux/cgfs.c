@@ -57,7 +57,7 @@ own_path(const char *cgroup, const char *controller)
 
 /* Undo the octal escapes of mountinfo (proc(5)), in place. */
 static void
-unescape(char *s)
+cgfs_unescape(char *s)
 {
 	char	*to = s;
 
@@ -79,7 +79,7 @@ unescape(char *s)
  * empty; NULL if the mount does not show it.
  */
 static const char *
-below(const char *path, const char *root)
+cgfs_below(const char *path, const char *root)
 {
 	size_t	 n = strcmp(root, "/") == 0 ? 0 : strlen(root);
 
@@ -118,9 +118,9 @@ try_mount(char *line, const char *controller, const char *path, char *out,
 		if ((field[i] = strtok_r(i == 0 ? line : NULL, " ",
 		    &save)) == NULL)
 			return -1;
-	unescape(field[3]);
-	unescape(field[4]);
-	if ((rest = below(path, field[3])) == NULL)
+	cgfs_unescape(field[3]);
+	cgfs_unescape(field[4]);
+	if ((rest = cgfs_below(path, field[3])) == NULL)
 		return -1;
 	n = snprintf(out, size, "%s%s", field[4], rest);
 	if (n < 0 || (size_t)n >= size) {
@@ -131,8 +131,8 @@ try_mount(char *line, const char *controller, const char *path, char *out,
 }
 
 static int
-parse(const char *cgroup, const char *mountinfo, const char *controller,
-    char *out, size_t size)
+cgfs_parse_own(const char *cgroup, const char *mountinfo,
+    const char *controller, char *out, size_t size)
 {
 	char	*path, *copy = NULL, *line, *next;
 	int	 r = -1;
@@ -159,19 +159,19 @@ parse(const char *cgroup, const char *mountinfo, const char *controller,
 int
 cgfs_parse(const char *cgroup, const char *mountinfo, char *out, size_t size)
 {
-	return parse(cgroup, mountinfo, NULL, out, size);
+	return cgfs_parse_own(cgroup, mountinfo, NULL, out, size);
 }
 
 int
 cgfs_parse_v1(const char *cgroup, const char *mountinfo,
     const char *controller, char *out, size_t size)
 {
-	return parse(cgroup, mountinfo, controller, out, size);
+	return cgfs_parse_own(cgroup, mountinfo, controller, out, size);
 }
 
 /* A file of /proc, however long: malloc'd, or NULL with errno. */
 static char *
-slurp(const char *path)
+cgfs_slurp(const char *path)
 {
 	FILE	*f;
 	char	*text = NULL;
@@ -197,9 +197,9 @@ cgfs_own_v1(const char *controller, char *out, size_t size)
 	char	*cgroup, *mounts = NULL;
 	int	 r = -1;
 
-	if ((cgroup = slurp("/proc/self/cgroup")) != NULL &&
-	    (mounts = slurp("/proc/self/mountinfo")) != NULL)
-		r = parse(cgroup, mounts, controller, out, size);
+	if ((cgroup = cgfs_slurp("/proc/self/cgroup")) != NULL &&
+	    (mounts = cgfs_slurp("/proc/self/mountinfo")) != NULL)
+		r = cgfs_parse_own(cgroup, mounts, controller, out, size);
 	free(cgroup);
 	free(mounts);
 	return r;
@@ -325,7 +325,7 @@ cgfs_is_there(int parent, const char *name, int dir)
 
 /* Somebody who looks for stale ones may lock or remove it before we have it. */
 static int
-claim(int parent, const char *name)
+cgfs_try_claim(int parent, const char *name)
 {
 	int	 dir;
 
@@ -352,8 +352,8 @@ cgfs_claim(int parent, const char *prefix, char *name, size_t size)
 			errno = ENAMETOOLONG;
 			return -1;
 		}
-		if ((dir = claim(parent, name)) == -1 && errno != EEXIST &&
-		    errno != ENOENT)
+		if ((dir = cgfs_try_claim(parent, name)) == -1 && errno !=
+		    EEXIST && errno != ENOENT)
 			return -1;
 	}
 	return dir;

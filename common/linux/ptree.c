@@ -51,7 +51,7 @@ pids_add(struct pids *p, pid_t pid)
 
 /* A small file below /proc, NUL-terminated; its length or -1. */
 static ssize_t
-slurp(const char *path, char *out, size_t size)
+ptree_slurp(const char *path, char *out, size_t size)
 {
 	ssize_t	 n, got = 0;
 	int	 fd;
@@ -132,7 +132,7 @@ ptree_stat(pid_t pid, struct ptree_stat *out)
 	unsigned long long	 start;
 
 	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	if (slurp(path, text, sizeof(text)) <= 0 ||
+	if (ptree_slurp(path, text, sizeof(text)) <= 0 ||
 	    (p = strrchr(text, ')')) == NULL ||
 	    sscanf(p + 1, " %c %ld %ld %ld %*s %*s %*s %*s %*s %*s %*s %*s "
 	    "%*s %*s %*s %*s %*s %ld %*s %llu", &state, &parent, &group,
@@ -233,7 +233,7 @@ ptree_read_mark(pid_t pid, uint64_t *mark_out)
 		return -1;
 	/* Another user's (a set-user-ID program): its limits can be read. */
 	snprintf(path, sizeof(path), "/proc/%ld/limits", (long)pid);
-	if (slurp(path, text, sizeof(text)) <= 0 ||
+	if (ptree_slurp(path, text, sizeof(text)) <= 0 ||
 	    (line = strstr(text, label)) == NULL)
 		return -1;
 	if (sscanf(line + sizeof(label) - 1, "%*s %llu", &mark) == 1)

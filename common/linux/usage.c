@@ -97,7 +97,7 @@ usage_parse_status(const char *text, struct usage *u)
 }
 
 static void
-slurp(pid_t pid, const char *name, char text[TEXT_MAX])
+usage_slurp(pid_t pid, const char *name, char text[TEXT_MAX])
 {
 	char	 path[64];
 	ssize_t	 n = -1;
@@ -119,11 +119,11 @@ add_one(pid_t pid, void *arg)
 	char		 text[TEXT_MAX];
 
 	memset(&u, 0, sizeof(u));
-	slurp(pid, "stat", text);
+	usage_slurp(pid, "stat", text);
 	usage_parse_stat(text, sysconf(_SC_CLK_TCK), &u);
-	slurp(pid, "io", text);
+	usage_slurp(pid, "io", text);
 	usage_parse_io(text, &u);
-	slurp(pid, "status", text);
+	usage_slurp(pid, "status", text);
 	usage_parse_status(text, &u);
 	usage_add(arg, &u);
 	return false;

@@ -307,7 +307,7 @@ static int	(*const judges[])(struct head *) = {
 };
 
 static void
-judge(struct head *hd, size_t len, struct httphead *h)
+httphead_judge_all(struct head *hd, size_t len, struct httphead *h)
 {
 	size_t		 i;
 
@@ -334,7 +334,7 @@ httphead_judge(const char *text, size_t len, char *const *hosts,
 	struct head	 hd = { .site = SESSIONS, .rest = { text, len },
 			    .hosts = hosts, .nhosts = nhosts };
 
-	judge(&hd, len, h);
+	httphead_judge_all(&hd, len, h);
 }
 
 void
@@ -344,7 +344,7 @@ httphead_judge_metrics(const char *text, size_t len, char *const *hosts,
 	struct head	 hd = { .site = METRICS, .rest = { text, len },
 			    .hosts = hosts, .nhosts = nhosts };
 
-	judge(&hd, len, h);
+	httphead_judge_all(&hd, len, h);
 }
 
 bool

@@ -5,7 +5,7 @@
 #define BLOCK	64
 
 static inline uint32_t
-rol(uint32_t v, int n)
+sha1_rol(uint32_t v, int n)
 {
 	return v << n | v >> (32 - n);
 }
@@ -21,7 +21,7 @@ mix(uint32_t h[5], const uint8_t *p)
 		w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
 		    (uint32_t)p[2] << 8 | p[3];
 	for (; i < 80; i++)
-		w[i] = rol(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+		w[i] = sha1_rol(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
 	for (i = 0; i < 80; i++) {
 		if (i < 20)
 			f = ((b & c) | (~b & d)) + 0x5a827999;
@@ -31,10 +31,10 @@ mix(uint32_t h[5], const uint8_t *p)
 			f = ((b & c) | (b & d) | (c & d)) + 0x8f1bbcdc;
 		else
 			f = (b ^ c ^ d) + 0xca62c1d6;
-		t = rol(a, 5) + f + e + w[i];
+		t = sha1_rol(a, 5) + f + e + w[i];
 		e = d;
 		d = c;
-		c = rol(b, 30);
+		c = sha1_rol(b, 30);
 		b = a;
 		a = t;
 	}

@@ -58,7 +58,7 @@ is_ipv6(const char *host)
 }
 
 static bool
-is_name(const char *host)
+target_is_name(const char *host)
 {
 	for (; *host != '\0'; host++)
 		if (!isalnum((unsigned char)*host) &&
@@ -91,7 +91,7 @@ read_authority(const char *s, size_t len, char host[TARGET_HOST],
 		return invalid();
 	memcpy(host, s, n);
 	host[n] = '\0';
-	if (has_brackets ? !is_ipv6(host) : !is_name(host))
+	if (has_brackets ? !is_ipv6(host) : !target_is_name(host))
 		return invalid();
 	return read_port(stop, (size_t)(end - stop), port);
 }
@@ -202,7 +202,7 @@ map_ipv4(struct in_addr in, struct address *out)
 
 /* As it is written in full. */
 static bool
-read_address(const char *text, struct address *out)
+target_read_address(const char *text, struct address *out)
 {
 	struct in_addr	 in;
 
@@ -220,7 +220,7 @@ read_host(const char *text, struct address *out)
 {
 	struct in_addr	 in;
 
-	if (read_address(text, out))
+	if (target_read_address(text, out))
 		return true;
 	if (inet_aton(text, &in) == 0)
 		return false;
@@ -248,7 +248,7 @@ read_bits(const char *s, int max)
 
 /* Whether the network "ADDRESS/BITS" has that address. */
 static bool
-is_inside(char *network, char *slash, const struct address *a)
+target_is_inside(char *network, char *slash, const struct address *a)
 {
 	struct address	 net;
 	bool		 is_ipv4 = strchr(network, ':') == NULL;
@@ -256,7 +256,7 @@ is_inside(char *network, char *slash, const struct address *a)
 	uint8_t		 mask;
 
 	*slash = '\0';
-	if (bits == -1 || !read_address(network, &net))
+	if (bits == -1 || !target_read_address(network, &net))
 		return false;
 	if (is_ipv4)
 		bits += MAPPED_BITS;
@@ -311,8 +311,9 @@ is_exempt(const char *entry, size_t len, const struct target *t)
 		memcpy(text, entry, len);
 		text[len] = '\0';
 		if ((slash = strchr(text, '/')) != NULL)
-			return is_address && is_inside(text, slash, &here);
-		if (read_address(text, &there))
+			return is_address && target_is_inside(text, slash,
+			    &here);
+		if (target_read_address(text, &there))
 			return is_address &&
 			    memcmp(&here, &there, sizeof(here)) == 0;
 	}
@@ -323,7 +324,7 @@ is_exempt(const char *entry, size_t len, const struct target *t)
 	}
 	if (read_authority(entry, len, name, &port) == -1 || port != t->port)
 		return false;
-	if (read_address(name, &there))
+	if (target_read_address(name, &there))
 		return is_address && !only_below &&
 		    memcmp(&here, &there, sizeof(here)) == 0;
 	return is_below(t->host, is_address, name, only_below);

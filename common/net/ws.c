@@ -159,7 +159,7 @@ ws_reader_init(struct ws_reader *r, bool is_server, size_t frame_max,
 }
 
 static void
-drop_all(struct ws_reader *r)
+ws_drop_all(struct ws_reader *r)
 {
 	r->msg_opcode = -1;
 	r->msg_len = r->off = r->len = r->frame = r->bare = 0;
@@ -176,7 +176,7 @@ free_base(struct ws_reader *r)
 void
 ws_reader_fini(struct ws_reader *r)
 {
-	drop_all(r);
+	ws_drop_all(r);
 	free_base(r);
 }
 
@@ -381,7 +381,7 @@ accept_head(struct ws_reader *r)
 }
 
 static void
-fail(struct ws_reader *r, uint16_t code)
+ws_fail(struct ws_reader *r, uint16_t code)
 {
 	ws_reader_fini(r);
 	r->error = code;
@@ -414,7 +414,7 @@ take_data(struct ws_reader *r, int head, struct ws_event *ev)
 	ev->is_binary = opcode == WS_BINARY;
 	ev->is_utf8 = is_ascii || utf8_is_valid(ev->data, ev->len);
 	if (!ev->is_binary && !ev->is_utf8)
-		fail(r, 1007);
+		ws_fail(r, 1007);
 }
 
 static void
@@ -445,18 +445,18 @@ take_close(struct ws_reader *r, int head, struct ws_event *ev)
 	if (ev->len > 0) {
 		ev->code = ev->len < 2 ? 0 : (uint16_t)get_be(ev->data, 2);
 		if (!close_code_is_valid(ev->code)) {
-			fail(r, 1002);
+			ws_fail(r, 1002);
 			return;
 		}
 		ev->data += 2;
 		ev->len -= 2;
 	}
 	if (!utf8_is_valid(ev->data, ev->len)) {
-		fail(r, 1007);
+		ws_fail(r, 1007);
 		return;
 	}
 	r->is_closed = true;
-	drop_all(r);
+	ws_drop_all(r);
 }
 
 /* The payload of the frame at hand up to end, as far as it is masked yet. */
@@ -511,7 +511,7 @@ ws_reader_next(struct ws_reader *r, struct ws_event *ev)
 	memset(ev, 0, sizeof(*ev));
 	while (r->error == 0 && ev->type == WS_EV_NONE) {
 		if ((code = accept_head(r)) != 0)
-			fail(r, code);
+			ws_fail(r, code);
 		else if (r->frame == 0 || r->len < r->frame)
 			break;
 		else

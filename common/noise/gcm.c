@@ -29,7 +29,7 @@ gcm_fini(struct gcm *g)
 
 /* All but the tag.  -1 with errno. */
 static int
-run(struct gcm *g, uint64_t n, struct gcm_ad ad, const uint8_t *data,
+gcm_run(struct gcm *g, uint64_t n, struct gcm_ad ad, const uint8_t *data,
     size_t len, uint8_t *out)
 {
 	uint8_t	 nonce[NONCE] = { 0 };
@@ -62,7 +62,7 @@ gcm_seal(struct gcm *g, uint64_t n, struct gcm_ad ad, const uint8_t *data,
 		errno = EINVAL;
 		return -1;
 	}
-	if (run(g, n, ad, data, len, out) == -1)
+	if (gcm_run(g, n, ad, data, len, out) == -1)
 		return -1;
 	if (EVP_CipherFinal_ex(g->ctx, out + len, &got) == 1 &&
 	    EVP_CIPHER_CTX_ctrl(g->ctx, EVP_CTRL_AEAD_GET_TAG, GCM_TAG,
@@ -89,7 +89,7 @@ gcm_open(struct gcm *g, uint64_t n, struct gcm_ad ad, const uint8_t *data,
 	}
 	len -= GCM_TAG;
 	memcpy(tag, data + len, GCM_TAG);
-	if (run(g, n, ad, data, len, out) == 0) {
+	if (gcm_run(g, n, ad, data, len, out) == 0) {
 		/* It compares in constant time. */
 		if (EVP_CIPHER_CTX_ctrl(g->ctx, EVP_CTRL_AEAD_SET_TAG,
 		    GCM_TAG, tag) == 1 &&

@@ -19,7 +19,7 @@ static const uint64_t	iota[24] = {
 };
 
 static inline uint64_t
-rol(uint64_t v, unsigned int n)
+keccak_rol(uint64_t v, unsigned int n)
 {
 	return n == 0 ? v : v << n | v >> (64 - n);
 }
@@ -53,12 +53,12 @@ one_round(uint64_t to[25], const uint64_t a[25], uint64_t c[5],
 
 	for (x = 0; x < 5; x++)
 		c[x] = a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20];
-	d[0] = c[4] ^ rol(c[1], 1);
-	d[1] = c[0] ^ rol(c[2], 1);
-	d[2] = c[1] ^ rol(c[3], 1);
-	d[3] = c[2] ^ rol(c[4], 1);
-	d[4] = c[3] ^ rol(c[0], 1);
-#define B(from, n)	rol(a[from] ^ d[(from) % 5], n)
+	d[0] = c[4] ^ keccak_rol(c[1], 1);
+	d[1] = c[0] ^ keccak_rol(c[2], 1);
+	d[2] = c[1] ^ keccak_rol(c[3], 1);
+	d[3] = c[2] ^ keccak_rol(c[4], 1);
+	d[4] = c[3] ^ keccak_rol(c[0], 1);
+#define B(from, n)	keccak_rol(a[from] ^ d[(from) % 5], n)
 #define PLANE(y, l0, n0, l1, n1, l2, n2, l3, n3, l4, n4) do {		\
 	uint64_t b0 = B(l0, n0), b1 = B(l1, n1), b2 = B(l2, n2),	\
 		 b3 = B(l3, n3), b4 = B(l4, n4);			\

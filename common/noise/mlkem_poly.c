@@ -38,7 +38,7 @@ quotient(uint32_t v)
 }
 
 static inline uint16_t
-reduce(uint32_t v)
+mlkem_poly_reduce(uint32_t v)
 {
 	return (uint16_t)(v - quotient(v) * Q);
 }
@@ -82,7 +82,7 @@ mlkem_ntt(struct mlkem_poly *p)
 			a = p->c + start;
 			b = a + len;
 			for (j = 0; j < len; j++) {
-				t = reduce((uint32_t)*zeta * b[j]);
+				t = mlkem_poly_reduce((uint32_t)*zeta * b[j]);
 				b[j] = reduce_once((uint32_t)a[j] + Q - t);
 				a[j] = reduce_once((uint32_t)a[j] + t);
 			}
@@ -105,14 +105,14 @@ mlkem_ntt_inverse(struct mlkem_poly *p)
 			for (j = 0; j < len; j++) {
 				t = a[j];
 				a[j] = reduce_once((uint32_t)t + b[j]);
-				b[j] = reduce(*zeta *
+				b[j] = mlkem_poly_reduce(*zeta *
 				    ((uint32_t)b[j] + Q - t));
 			}
 		}
 	}
 	/* 128^-1 mod Q */
 	for (j = 0; j < N; j++)
-		p->c[j] = reduce((uint32_t)p->c[j] * 3303);
+		p->c[j] = mlkem_poly_reduce((uint32_t)p->c[j] * 3303);
 }
 
 void
@@ -131,9 +131,10 @@ mlkem_mul_add(struct mlkem_poly *sum, const struct mlkem_poly *a,
 		gamma = zetas[64 + i / 4];
 		if (i % 4 != 0)
 			gamma = Q - gamma;
-		sum->c[i] = reduce(sum->c[i] + a0 * b0 +
-		    reduce(a1 * b1) * gamma);
-		sum->c[i + 1] = reduce(sum->c[i + 1] + a0 * b1 + a1 * b0);
+		sum->c[i] = mlkem_poly_reduce(sum->c[i] + a0 * b0 +
+		    mlkem_poly_reduce(a1 * b1) * gamma);
+		sum->c[i + 1] = mlkem_poly_reduce(sum->c[i + 1] + a0 * b1 +
+		    a1 * b0);
 	}
 }
 

@@ -81,7 +81,8 @@ mix_key_and_hash(struct noise_symmetric *s, const uint8_t input[32])
 
 /* Returns the bytes at out, or -1 with errno. */
 static int
-seal(struct noise_symmetric *s, const void *data, size_t len, uint8_t *out)
+noise_seal(struct noise_symmetric *s, const void *data, size_t len,
+    uint8_t *out)
 {
 	struct gcm_ad	 ad = { s->h, sizeof(s->h) };
 	struct gcm	 g;
@@ -155,7 +156,7 @@ put_part(crypto_hash_sha256_state *st, const void *data, size_t len)
 
 /* Up to and with the pre-message: the responder's keys. */
 static void
-begin(struct noise_symmetric *s, const struct noise_name *name,
+noise_begin(struct noise_symmetric *s, const struct noise_name *name,
     const struct noise_public *responder)
 {
 	crypto_hash_sha256_state	 st;
@@ -175,7 +176,8 @@ begin(struct noise_symmetric *s, const struct noise_name *name,
 }
 
 static void
-split(struct noise_symmetric *s, bool is_responder, struct noise_keys *keys)
+noise_split(struct noise_symmetric *s, bool is_responder,
+    struct noise_keys *keys)
 {
 	uint8_t	*out[2];
 
@@ -264,8 +266,8 @@ write_request(struct noise_initiator *i, const struct noise_identity *self,
 	memcpy(m->kem, i->e.pub.kem, sizeof(m->kem));
 	mix_public(s, &i->e.pub);
 	if (mix_dh(s, i->e.dh, to->dh) == -1 ||
-	    seal(s, self->pub.dh, NOISE_DH, m->static_dh) == -1 ||
-	    seal(s, self->pub.kem, MLKEM_PUBLIC_LEN, m->static_kem) == -1)
+	    noise_seal(s, self->pub.dh, NOISE_DH, m->static_dh) == -1 ||
+	    noise_seal(s, self->pub.kem, MLKEM_PUBLIC_LEN, m->static_kem) == -1)
 		return -1;
 	return mix_dh(s, self->dh, to->dh);
 }
@@ -282,9 +284,9 @@ noise_request(struct noise_initiator *i, const struct noise_identity *self,
 		errno = EMSGSIZE;
 		goto fail;
 	}
-	begin(&i->sym, name, to);
+	noise_begin(&i->sym, name, to);
 	if (write_request(i, self, to, random, m) == 0 &&
-	    seal(&i->sym, payload, len, m->payload) != -1)
+	    noise_seal(&i->sym, payload, len, m->payload) != -1)
 		return (int)(NOISE_REQUEST + len);
  fail:
 	sodium_memzero(i, sizeof(*i));
@@ -330,7 +332,7 @@ noise_take_request(struct noise_responder *r,
 		errno = EMSGSIZE;
 		goto fail;
 	}
-	begin(&r->sym, name, &self->pub);
+	noise_begin(&r->sym, name, &self->pub);
 	if (read_request(r, self, m) == 0 && unseal(&r->sym, m->payload,
 	    len - sizeof(*m), payload_out) == 0)
 		return (int)(len - NOISE_REQUEST);
@@ -368,7 +370,7 @@ write_kem(struct noise_responder *r, const struct noise_random *random,
 	mix_key(s, shared);
 	if (kem_result(kem_encapsulate(r->s.kem, random->m[1], ct,
 	    shared)) == -1 ||
-	    seal(s, ct, sizeof(ct), m->skem) == -1)
+	    noise_seal(s, ct, sizeof(ct), m->skem) == -1)
 		goto out;
 	mix_key_and_hash(s, shared);
 	ret = 0;
@@ -409,8 +411,8 @@ noise_response(struct noise_responder *r, const struct noise_random *random,
 		errno = EMSGSIZE;
 	} else if (write_kem(r, random, m) == 0 &&
 	    write_e(r, random, m) == 0 &&
-	    seal(&r->sym, payload, len, m->payload) != -1) {
-		split(&r->sym, true, keys_out);
+	    noise_seal(&r->sym, payload, len, m->payload) != -1) {
+		noise_split(&r->sym, true, keys_out);
 		ret = (int)(NOISE_RESPONSE + len);
 	}
 	if (ret == -1)
@@ -467,7 +469,7 @@ noise_take_response(struct noise_initiator *i,
 		errno = EMSGSIZE;
 	} else if (read_kem(i, self, m) == 0 && read_e(i, self, m) == 0 &&
 	    unseal(&i->sym, m->payload, len - sizeof(*m), payload_out) == 0) {
-		split(&i->sym, false, keys_out);
+		noise_split(&i->sym, false, keys_out);
 		ret = (int)(len - NOISE_RESPONSE);
 	}
 	if (ret == -1)

@@ -99,7 +99,7 @@ waiting_of(struct record_reader *r, uint32_t seq)
 }
 
 static void
-forget(struct record_reader *r, struct record_waiting *w)
+record_forget(struct record_reader *r, struct record_waiting *w)
 {
 	r->waiting_len -= w->len;
 	free(w->data);
@@ -113,7 +113,7 @@ record_reader_fini(struct record_reader *r)
 	size_t	 i;
 
 	for (i = 0; i < LIMIT_RECORD_GAP; i++)
-		forget(r, &r->waiting[i]);
+		record_forget(r, &r->waiting[i]);
 	buf_fini(&r->plain);
 	gcm_fini(&r->gcm);
 	quota_lower(&r->share, 0);
@@ -133,7 +133,7 @@ record_reader_share(struct record_reader *r, struct quota *q)
  * may be when messages were taken.
  */
 static size_t
-held(const struct record_reader *r)
+record_held(const struct record_reader *r)
 {
 	size_t	 half = r->plain.cap / 2;
 
@@ -176,7 +176,7 @@ scan(struct record_reader *r, bool is_full)
 
 /* The record expected, of a length that is allowed.  -1 with errno. */
 static int
-take(struct record_reader *r, const uint8_t *data, size_t len)
+record_take(struct record_reader *r, const uint8_t *data, size_t len)
 {
 	uint8_t	*room;
 
@@ -191,7 +191,8 @@ take(struct record_reader *r, const uint8_t *data, size_t len)
 
 /* Keep one that came too early.  -1 with errno. */
 static int
-keep(struct record_reader *r, uint32_t seq, const uint8_t *data, size_t len)
+record_keep(struct record_reader *r, uint32_t seq, const uint8_t *data,
+    size_t len)
 {
 	struct record_waiting	*w = waiting_of(r, seq);
 
@@ -212,7 +213,8 @@ keep(struct record_reader *r, uint32_t seq, const uint8_t *data, size_t len)
  * one record may hold more of them than may wait.
  */
 static int
-put(struct record_reader *r, uint32_t seq, const uint8_t *data, size_t len)
+record_put_frame(struct record_reader *r, uint32_t seq, const uint8_t *data,
+    size_t len)
 {
 	struct record_waiting	*w;
 	bool			 is_full = r->messages >= LIMIT_STREAM_MESSAGES;
@@ -223,14 +225,15 @@ put(struct record_reader *r, uint32_t seq, const uint8_t *data, size_t len)
 		return -1;
 	}
 	if (seq != r->next)
-		return keep(r, seq, data, len);
-	if (take(r, data, len) == -1 || scan(r, is_full) == -1)
+		return record_keep(r, seq, data, len);
+	if (record_take(r, data, len) == -1 || scan(r, is_full) == -1)
 		return -1;
 	while ((w = waiting_of(r, r->next))->data != NULL) {
-		if (take(r, w->data, w->len) == -1 || scan(r, is_full) == -1)
+		if (record_take(r, w->data, w->len) == -1 || scan(r, is_full) ==
+		    -1)
 			return -1;
-		/* take() went on to the next number. */
-		forget(r, w);
+		/* record_take() went on to the next number. */
+		record_forget(r, w);
 	}
 	return 0;
 }
@@ -247,8 +250,8 @@ record_put(struct record_reader *r, uint32_t seq, const uint8_t *data,
 	    seq - r->next <= LIMIT_RECORD_GAP &&
 	    waiting_of(r, seq)->data != NULL))
 		return 0;
-	if (put(r, seq, data, len) == 0 &&
-	    quota_set(&r->share, held(r)) == 0)
+	if (record_put_frame(r, seq, data, len) == 0 &&
+	    quota_set(&r->share, record_held(r)) == 0)
 		return 0;
 	r->is_broken = true;
 	return -1;
@@ -292,5 +295,5 @@ record_drop(struct record_reader *r)
 	shrink(&r->plain);
 	/* What broke it was not counted. */
 	if (!r->is_broken)
-		quota_lower(&r->share, held(r));
+		quota_lower(&r->share, record_held(r));
 }

@@ -23,7 +23,7 @@ static const char *const	 blanks[] = {
 };
 
 static bool
-is_blank(struct span s)
+relay_is_blank(struct span s)
 {
 	size_t	 i, n = sizeof(blanks) / sizeof(blanks[0]);
 
@@ -39,18 +39,18 @@ is_blank(struct span s)
 }
 
 static bool
-is_text(ProtobufCBinaryData b)
+relay_is_text(ProtobufCBinaryData b)
 {
 	return utf8_is_valid(b.data, b.len);
 }
 
 static bool
-is_id(struct span s)
+relay_is_id(struct span s)
 {
 	size_t	 i;
 
 	if (s.len == 0 || s.len > LIMIT_RELAY_STREAM_ID ||
-	    !utf8_is_valid(s.at, s.len) || is_blank(s))
+	    !utf8_is_valid(s.at, s.len) || relay_is_blank(s))
 		return false;
 	for (i = 0; i < s.len; i++)
 		if ((unsigned char)s.at[i] < ' ' || s.at[i] == 0x7f)
@@ -87,7 +87,7 @@ take_body(struct relay_frame *f, const message *m)
 		return true;
 	case RELAY__RELAY_MESSAGE_FRAME__BODY_RESET:
 		return take_payload(f, RELAY_RESET, m->reset->reason) &&
-		    is_text(m->reset->reason);
+		    relay_is_text(m->reset->reason);
 	case RELAY__RELAY_MESSAGE_FRAME__BODY_HEARTBEAT:
 		f->kind = RELAY_HEARTBEAT;
 		return true;
@@ -118,8 +118,8 @@ relay_decode(struct relay_frame *f, const void *data, size_t len)
 	f->memory = m;
 	f->id.at = (const char *)m->stream_id.data;
 	f->id.len = m->stream_id.len;
-	if (m->version == VERSION && is_id(f->id) && take_body(f, m) &&
-	    is_text(m->traceparent) && is_text(m->tracestate))
+	if (m->version == VERSION && relay_is_id(f->id) && take_body(f, m) &&
+	    relay_is_text(m->traceparent) && relay_is_text(m->tracestate))
 		return 0;
 	relay_free(f);
 	errno = EPROTO;

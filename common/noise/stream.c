@@ -129,7 +129,7 @@ count_failure(struct stream_table *t, uint64_t now)
 }
 
 static void
-refuse(struct stream_table *t, struct span id, uint64_t now,
+stream_refuse(struct stream_table *t, struct span id, uint64_t now,
     struct stream_act *act)
 {
 	count_failure(t, now);
@@ -205,7 +205,7 @@ new_handshake(struct stream_table *t, const struct relay_frame *f,
 		return;
 	}
 	if (!read_handshake(t, p, f, act)) {
-		refuse(t, f->id, now, act);
+		stream_refuse(t, f->id, now, act);
 		return;
 	}
 	memcpy(p->id.text, f->id.at, f->id.len);
@@ -218,7 +218,7 @@ new_handshake(struct stream_table *t, const struct relay_frame *f,
 }
 
 static void
-on_handshake(struct stream_table *t, const struct relay_frame *f,
+stream_on_handshake(struct stream_table *t, const struct relay_frame *f,
     struct stream *s, struct stream_pending *p, uint64_t now,
     struct stream_act *act)
 {
@@ -226,7 +226,7 @@ on_handshake(struct stream_table *t, const struct relay_frame *f,
 		act_reset(act, f->id);
 	} else if (p != NULL) {
 		drop_pending(p, act);
-		refuse(t, f->id, now, act);
+		stream_refuse(t, f->id, now, act);
 	} else {
 		new_handshake(t, f, now, act);
 	}
@@ -234,7 +234,7 @@ on_handshake(struct stream_table *t, const struct relay_frame *f,
 
 /* Message 2 to p.  0, or -1. */
 static int
-answer(struct stream_pending *p, const struct noise_random *given,
+stream_answer(struct stream_pending *p, const struct noise_random *given,
     const char *payload, struct noise_keys *keys, struct stream_act *act)
 {
 	uint8_t			 msg[NOISE_RESPONSE +
@@ -275,7 +275,7 @@ new_stream(struct stream_table *t, const struct stream_id *id,
 
 /* The registry said yes.  False: refuse it; it is counted if it is at fault. */
 static bool
-admit(struct stream_table *t, struct stream_pending *p,
+stream_admit(struct stream_table *t, struct stream_pending *p,
     const struct noise_random *random, uint64_t now, struct stream_act *act)
 {
 	struct noise_keys	 keys;
@@ -283,7 +283,7 @@ admit(struct stream_table *t, struct stream_pending *p,
 
 	if (t->active.count >= LIMIT_STREAMS)
 		return false;
-	if (answer(p, random, "", &keys, act) == -1) {
+	if (stream_answer(p, random, "", &keys, act) == -1) {
 		count_failure(t, now);
 	} else if ((act->stream = new_stream(t, &p->id, &keys)) != NULL) {
 		act->event = STREAM_OPENED;
@@ -305,14 +305,14 @@ stream_validated(struct stream_table *t, uint64_t number,
 	if (number == 0 || (p = find_number(t, number)) == NULL)
 		return;
 	if (verdict == STREAM_YES) {
-		if (!admit(t, p, random, now, act))
+		if (!stream_admit(t, p, random, now, act))
 			act_reset(act, span_of(&p->id));
 	} else if (verdict == STREAM_UNKNOWN_US &&
-	    answer(p, random, STREAM_REJECTION, &keys, act) == 0) {
+	    stream_answer(p, random, STREAM_REJECTION, &keys, act) == 0) {
 		sodium_memzero(&keys, sizeof(keys));
 		count_failure(t, now);
 	} else {
-		refuse(t, span_of(&p->id), now, act);
+		stream_refuse(t, span_of(&p->id), now, act);
 	}
 	sodium_memzero(p, sizeof(*p));
 }
@@ -337,7 +337,7 @@ stream_on_time(struct stream_table *t, uint64_t now, struct stream_act *act)
 	act_init(act);
 	for (p = t->pending; p < t->pending + LIMIT_STREAMS_PENDING; p++)
 		if (p->number != 0 && p->deadline <= now) {
-			refuse(t, span_of(&p->id), now, act);
+			stream_refuse(t, span_of(&p->id), now, act);
 			drop_pending(p, act);
 			return true;
 		}
@@ -347,7 +347,8 @@ stream_on_time(struct stream_table *t, uint64_t now, struct stream_act *act)
 /* --- active streams --------------------------------------------------------*/
 
 static void
-end_stream(struct stream_table *t, struct stream *s, struct stream_act *act)
+stream_end_stream(struct stream_table *t, struct stream *s,
+    struct stream_act *act)
 {
 	unlink_stream(t, s);
 	act->event = STREAM_ENDED;
@@ -355,7 +356,7 @@ end_stream(struct stream_table *t, struct stream *s, struct stream_act *act)
 }
 
 static void
-on_data(struct stream_table *t, const struct relay_frame *f,
+stream_on_data(struct stream_table *t, const struct relay_frame *f,
     struct stream *s, struct stream_pending *p, uint64_t now,
     struct stream_act *act)
 {
@@ -370,7 +371,7 @@ on_data(struct stream_table *t, const struct relay_frame *f,
 		act->stream = s;
 	} else {
 		act_reset(act, f->id);
-		end_stream(t, s, act);
+		stream_end_stream(t, s, act);
 	}
 }
 
@@ -384,16 +385,16 @@ stream_on_frame(struct stream_table *t, const struct relay_frame *f,
 	act_init(act);
 	switch (f->kind) {
 	case RELAY_HANDSHAKE:
-		on_handshake(t, f, s, p, now, act);
+		stream_on_handshake(t, f, s, p, now, act);
 		break;
 	case RELAY_DATA:
-		on_data(t, f, s, p, now, act);
+		stream_on_data(t, f, s, p, now, act);
 		break;
 	case RELAY_RESET:
 		if (p != NULL)
 			drop_pending(p, act);
 		else if (s != NULL)
-			end_stream(t, s, act);
+			stream_end_stream(t, s, act);
 		break;
 	case RELAY_ACK:
 	case RELAY_RESUME:
@@ -407,7 +408,7 @@ stream_end(struct stream_table *t, struct stream *s, struct stream_act *act)
 {
 	act_init(act);
 	act_reset(act, span_of(&s->id));
-	end_stream(t, s, act);
+	stream_end_stream(t, s, act);
 }
 
 ssize_t

@@ -133,7 +133,7 @@ name_end(const char *s)
 
 /* The name behind the one at s, or the end. */
 static const char *
-next_name(const char *s)
+pathglob_next_name(const char *s)
 {
 	s = name_end(s);
 	return s + (*s == '/');
@@ -159,7 +159,7 @@ pathglob_match(const char *pattern, const char *path)
 		if (is_folders(p)) {
 			if (p[2] == '\0')
 				return *s != '\0';
-			folders = p = next_name(p);
+			folders = p = pathglob_next_name(p);
 			taken = s;
 			continue;
 		}
@@ -167,13 +167,13 @@ pathglob_match(const char *pattern, const char *path)
 			return true;
 		if (*p != '\0' && *s != '\0' &&
 		    match_name(p, name_end(p), s, name_end(s))) {
-			p = next_name(p);
-			s = next_name(s);
+			p = pathglob_next_name(p);
+			s = pathglob_next_name(s);
 			continue;
 		}
 		if (folders == NULL || *taken == '\0')
 			return false;
-		taken = next_name(taken);
+		taken = pathglob_next_name(taken);
 		s = taken;
 		p = folders;
 	}
@@ -188,7 +188,7 @@ pathglob_may_match_below(const char *pattern, const char *folder)
 	    folder[0] != '/')
 		return false;
 	for (p = pattern + 1, s = folder + 1; !is_folders(p);
-	    p = next_name(p), s = next_name(s)) {
+	    p = pathglob_next_name(p), s = pathglob_next_name(s)) {
 		if (*p == '\0' || *s == '\0')
 			return *p != '\0';
 		if (!match_name(p, name_end(p), s, name_end(s)))

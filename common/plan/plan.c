@@ -41,7 +41,7 @@ is_root(const char *path)
 
 /* Whether path is the folder, or below it. */
 static bool
-is_within(const char *folder, const char *path)
+plan_is_within(const char *folder, const char *path)
 {
 	size_t	 n = is_root(folder) ? 0 : strlen(folder);
 
@@ -65,7 +65,7 @@ compare_paths(const char *a, const char *b)
 }
 
 static int
-compare_places(const struct plan_rule *a, const struct plan_rule *b)
+plan_compare_places(const struct plan_rule *a, const struct plan_rule *b)
 {
 	if ((a->kind == PLAN_HIDE) != (b->kind == PLAN_HIDE))
 		return a->kind == PLAN_HIDE ? 1 : -1;
@@ -77,7 +77,7 @@ static int
 compare_rules(const void *va, const void *vb)
 {
 	const struct plan_rule	*a = va, *b = vb;
-	int			 c = compare_places(a, b);
+	int			 c = plan_compare_places(a, b);
 
 	if (c != 0)
 		return c;
@@ -124,7 +124,7 @@ sort_rules(struct plan *p)
 		return;
 	qsort(p->rules, p->n, sizeof(p->rules[0]), compare_rules);
 	for (i = 1; i < p->n; i++)
-		if (compare_places(&p->rules[n], &p->rules[i]) == 0)
+		if (plan_compare_places(&p->rules[n], &p->rules[i]) == 0)
 			free(p->rules[i].path);
 		else
 			p->rules[++n] = p->rules[i];
@@ -137,7 +137,7 @@ deepest(const struct plan *p, size_t n, const char *path)
 {
 	while (n-- > 0)
 		if (p->rules[n].kind != PLAN_HIDE &&
-		    is_within(p->rules[n].path, path))
+		    plan_is_within(p->rules[n].path, path))
 			return &p->rules[n];
 	return NULL;
 }
@@ -163,7 +163,7 @@ add_platform(struct plan *p)
 static int
 compare_to_key(const void *key, const void *rule)
 {
-	return compare_places(key, rule);
+	return plan_compare_places(key, rule);
 }
 
 static int
@@ -198,7 +198,7 @@ add_protected(struct plan *p)
 }
 
 static int
-rights(const struct plan_rule *r)
+plan_rights(const struct plan_rule *r)
 {
 	if (r == NULL || r->kind == PLAN_DENY)
 		return 0;
@@ -219,7 +219,7 @@ struct above {
 static const struct above *
 climb(const struct above *up, size_t *depth, const char *path)
 {
-	while (*depth > 0 && !is_within(up[*depth - 1].path, path))
+	while (*depth > 0 && !plan_is_within(up[*depth - 1].path, path))
 		(*depth)--;
 	return *depth > 0 ? &up[*depth - 1] : NULL;
 }
@@ -239,7 +239,7 @@ most_rights(const struct plan *p)
 
 	for (i = 0; i < p->n; i++)
 		if (p->rules[i].kind != PLAN_HIDE)
-			most = max(most, rights(&p->rules[i]));
+			most = max(most, plan_rights(&p->rules[i]));
 	return most;
 }
 
@@ -269,19 +269,19 @@ drop_idle(struct plan *p)
 			continue;
 		}
 		over = climb(up, &depth, r.path);
-		takes = over != NULL && over->most > rights(&r);
-		idle = rights(&r) == (over != NULL ? over->rights : 0);
+		takes = over != NULL && over->most > plan_rights(&r);
+		idle = plan_rights(&r) == (over != NULL ? over->rights : 0);
 		if (idle && (!takes || r.if_exists) &&
-		    (rights(&r) == most || is_root(r.path))) {
+		    (plan_rights(&r) == most || is_root(r.path))) {
 			free(r.path);
 			continue;
 		}
 		r.may_miss = r.if_exists && (takes || idle);
 		r.if_exists |= !takes && !idle;
 		up[depth].path = r.path;
-		up[depth].rights = rights(&r);
+		up[depth].rights = plan_rights(&r);
 		up[depth].most = r.if_exists && over != NULL ?
-		    max(rights(&r), over->most) : rights(&r);
+		    max(plan_rights(&r), over->most) : plan_rights(&r);
 		depth++;
 		p->rules[n++] = r;
 	}
@@ -373,20 +373,20 @@ plan_rule_gives(const struct plan *p, size_t i)
 	const struct plan_rule	*r = &p->rules[i];
 
 	return r->kind != PLAN_HIDE &&
-	    rights(r) > rights(deepest(p, i, r->path));
+	    plan_rights(r) > plan_rights(deepest(p, i, r->path));
 }
 
 /* --- as text --- */
 
 static int
-put_text(struct buf *out, const char *text)
+plan_put_text(struct buf *out, const char *text)
 {
 	return buf_put(out, text, strlen(text));
 }
 
 /* As in /proc/mounts: nothing that ends a word, a line, or has a meaning. */
 static int
-put_path(struct buf *out, const char *path)
+plan_put_path(struct buf *out, const char *path)
 {
 	char	 octal[8];
 
@@ -398,7 +398,7 @@ put_path(struct buf *out, const char *path)
 		}
 		snprintf(octal, sizeof(octal), "\\%03o",
 		    (unsigned)(unsigned char)*path);
-		if (put_text(out, octal) == -1)
+		if (plan_put_text(out, octal) == -1)
 			return -1;
 	}
 	return 0;
@@ -410,17 +410,17 @@ print_rule(const struct plan *p, size_t i, struct buf *out)
 	const struct plan_rule	*r = &p->rules[i];
 	char			 depth[32];
 
-	if (put_text(out, words[r->kind]) == -1 || put_text(out, " ") == -1 ||
-	    put_path(out, r->path) == -1)
+	if (plan_put_text(out, words[r->kind]) == -1 ||
+	    plan_put_text(out, " ") == -1 || plan_put_path(out, r->path) == -1)
 		return -1;
-	if (plan_rule_may_miss(p, i) && put_text(out, " if-exists") == -1)
+	if (plan_rule_may_miss(p, i) && plan_put_text(out, " if-exists") == -1)
 		return -1;
 	if (r->kind == PLAN_HIDE && p->glob_depth > 0) {
 		snprintf(depth, sizeof(depth), " depth %u", p->glob_depth);
-		if (put_text(out, depth) == -1)
+		if (plan_put_text(out, depth) == -1)
 			return -1;
 	}
-	return put_text(out, "\n");
+	return plan_put_text(out, "\n");
 }
 
 int
@@ -431,5 +431,6 @@ plan_print(const struct plan *p, struct buf *out)
 	for (i = 0; i < p->n; i++)
 		if (print_rule(p, i, out) == -1)
 			return -1;
-	return put_text(out, p->net_off ? "network off\n" : "network on\n");
+	return plan_put_text(out, p->net_off ? "network off\n" :
+	    "network on\n");
 }

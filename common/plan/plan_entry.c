@@ -171,7 +171,7 @@ alternative_end(char *s, char *brace)
 
 /* A pattern without braces; without wildcards it is a path. */
 static int
-put_plain(struct plan_maker *m, const char *pattern)
+plan_entry_put_plain(struct plan_maker *m, const char *pattern)
 {
 	char		 path[PATH_MAX] = "/", plain[PATH_MAX];
 	const char	*c;
@@ -212,7 +212,7 @@ expand(struct plan_maker *m, char *pattern, unsigned deep, unsigned *room)
 			return refuse_entry(m, "a malformed pattern");
 		if ((*room)-- == 0)
 			return refuse_entry(m, "too many alternatives");
-		return put_plain(m, pattern);
+		return plan_entry_put_plain(m, pattern);
 	}
 	if ((close = closing(open)) == NULL)
 		return refuse_entry(m, "a malformed pattern");
@@ -254,7 +254,7 @@ put_pattern_text(struct plan_maker *m, const char *pattern, size_t len)
 /* --- entries --- */
 
 static int
-put_path(struct plan_maker *m, const struct entry *e, uint32_t tok)
+plan_entry_put_path(struct plan_maker *m, const struct entry *e, uint32_t tok)
 {
 	struct entry_path_params	 p;
 	char				 path[PATH_MAX] = "/";
@@ -316,7 +316,7 @@ plan_entry(struct plan_maker *m, uint32_t tok)
 	    read_access(m, &p, &e) == -1)
 		return -1;
 	if (param_is(&place.type, "path"))
-		return put_path(m, &e, p.path);
+		return plan_entry_put_path(m, &e, p.path);
 	if (param_is(&place.type, "glob_pattern"))
 		return put_pattern(m, &e, p.path);
 	if (param_is(&place.type, "special"))

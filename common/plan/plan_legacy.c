@@ -86,7 +86,7 @@ static const struct policy {
 };
 
 static int
-put_policy(struct plan_maker *m, uint32_t tok)
+plan_legacy_put_policy(struct plan_maker *m, uint32_t tok)
 {
 	struct legacy_policy_params	 p;
 	size_t				 i, k;
@@ -106,12 +106,12 @@ plan_legacy(struct plan_maker *m, uint32_t tok)
 	struct legacy_sandbox_params	 s;
 
 	if (json_find(m->j, tok, "sandboxPolicy") == 0)
-		return put_policy(m, tok);
+		return plan_legacy_put_policy(m, tok);
 	if (PLAN_DECODE(m, tok, legacy_sandbox, &s) == -1)
 		return -1;
 	if (s.policy_cwd.given)
 		plan_set_cwd(m, s.policy_cwd.path);
 	else if (s.cwd.given)
 		plan_set_cwd(m, s.cwd.path);
-	return put_policy(m, s.policy);
+	return plan_legacy_put_policy(m, s.policy);
 }

@@ -326,7 +326,7 @@ check_windows(struct plan_maker *m, const struct sandbox_params *s)
 }
 
 static int
-make(struct plan_maker *m, uint32_t tok)
+plan_make_make(struct plan_maker *m, uint32_t tok)
 {
 	struct sandbox_params	 s;
 
@@ -349,7 +349,7 @@ plan_make(struct plan *p, struct json *j, unsigned tok,
 				    .why_size = size };
 
 	memset(p, 0, sizeof(*p));
-	if (make(&m, tok) == -1)
+	if (plan_make_make(&m, tok) == -1)
 		return -1;
 	return plan_settle(p, m.has_minimal) == 0 ? 0 : refuse_errno(&m);
 }
