@@ -53,7 +53,7 @@ on_decided(struct session *s, const void *body, struct ipc_msg *m)
 }
 
 static void
-on_stop(struct session *s, const void *body, struct ipc_msg *m)
+worker_on_stop(struct session *s, const void *body, struct ipc_msg *m)
 {
 	const Ipc__Stop	*in = body;
 
@@ -171,7 +171,7 @@ typedef void	 serve_fn(struct session *s, const void *body,
 static serve_fn *const handlers[IPC_KINDS] = {
 	[IPC_resume] = on_resume,
 	[IPC_decided] = on_decided,
-	[IPC_stop] = on_stop,
+	[IPC_stop] = worker_on_stop,
 	[IPC_query] = on_query,
 	[IPC_act] = on_act,
 	[IPC_tail] = on_tail,

@@ -141,7 +141,7 @@ struct brought {
 };
 
 static int
-serve(struct event_base **base, int sock, struct brought *b,
+template_serve(struct event_base **base, int sock, struct brought *b,
     struct ipc_msg *m, const struct rlimit *nofile, int http_exe, int group)
 {
 	const Ipc__Assign	*a = (const Ipc__Assign *)m->body;
@@ -200,7 +200,7 @@ wait_and_serve(struct event_base **base, int sock,
 			continue;
 		}
 		r = m.kind != IPC_assign ? 0 :	/* told to stop already */
-		    serve(base, sock, &b, &m, nofile, http_exe, group);
+		    template_serve(base, sock, &b, &m, nofile, http_exe, group);
 		ipc_msg_fini(&m);
 		return r;
 	}
@@ -229,7 +229,7 @@ worker_run(int sock, const struct rlimit *nofile, int http_exe, int group)
 
 /* The kernel is faster at cleaning up; what is measured has to be written. */
 static void __attribute__((noreturn))
-leave(int status)
+template_leave(int status)
 {
 	if (!is_measured())
 		_exit(status);
@@ -285,7 +285,7 @@ warm_up(void)
 }
 
 static void
-answer(int sock, uint32_t id, pid_t pid)
+template_answer(int sock, uint32_t id, pid_t pid)
 {
 	Ipc__Forked	 out = IPC__FORKED__INIT;
 
@@ -329,9 +329,9 @@ template_run(int sock, const struct rlimit *nofile, const char *groups)
 			fd_close(&top);
 			ipc_msg_fini(&m);
 			log_set_role("worker");
-			leave(worker_run(fd, nofile, http_exe, group));
+			template_leave(worker_run(fd, nofile, http_exe, group));
 		}
-		answer(sock, in->id, pid);
+		template_answer(sock, in->id, pid);
 		fd_close(&fd);
 		ipc_msg_fini(&m);
 	}

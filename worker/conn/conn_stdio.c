@@ -56,7 +56,7 @@ stdio_put_close(struct conn *c, uint16_t code, const char *why)
 }
 
 static bool
-is_blank(const char *text, size_t len)
+conn_stdio_is_blank(const char *text, size_t len)
 {
 	return strspn(text, " \t\r") >= len;
 }
@@ -67,7 +67,7 @@ stdio_on_line(struct conn *c, char *text, size_t len)
 {
 	if (len > 0 && text[len - 1] == '\r')
 		len--;
-	if (is_blank(text, len))
+	if (conn_stdio_is_blank(text, len))
 		return;
 	if (!utf8_is_valid(text, len))
 		conn_end(c, "a line that is not UTF-8");

@@ -24,8 +24,8 @@ struct conn_ws {
 };
 
 static void
-put_control(struct conn *c, enum conn_place place, enum ws_opcode opcode,
-    const void *data, size_t len)
+conn_ws_put_control(struct conn *c, enum conn_place place,
+    enum ws_opcode opcode, const void *data, size_t len)
 {
 	uint8_t	 frame[WS_HEADER_MAX + WS_CONTROL_MAX];
 	size_t	 n;
@@ -74,7 +74,7 @@ ws_ask_receipt(struct conn *c, uint64_t pos, enum conn_place place)
 
 	for (i = 0; i < RECEIPT_LEN; i++)
 		payload[i] = (uint8_t)(pos >> (56 - 8 * i));
-	put_control(c, place, WS_PING, payload, sizeof(payload));
+	conn_ws_put_control(c, place, WS_PING, payload, sizeof(payload));
 }
 
 static void
@@ -98,7 +98,7 @@ ws_on_ping(struct conn *c, const struct ws_event *ev)
 	struct conn_ws	*w = (struct conn_ws *)c;
 
 	if (c->queue.len < LIMIT_OUT_PONGS || c->flushed >= w->pong_end) {
-		put_control(c, CONN_SOON, WS_PONG, ev->data, ev->len);
+		conn_ws_put_control(c, CONN_SOON, WS_PONG, ev->data, ev->len);
 		w->pong_end = c->flushed + c->queue.len;
 		return;
 	}
@@ -121,7 +121,7 @@ ws_put_close(struct conn *c, uint16_t code, const char *why)
 	payload[1] = (uint8_t)code;
 	memcpy(payload + 2, why, n);
 	/* 1005: the client gave no code, so none goes back. */
-	put_control(c, CONN_IN_TURN, WS_CLOSE, payload,
+	conn_ws_put_control(c, CONN_IN_TURN, WS_CLOSE, payload,
 	    code == 1005 ? 0 : 2 + n);
 }
 
@@ -274,7 +274,7 @@ ws_on_flushed(struct conn *c)
 	if (!w->has_pong || c->flushed < w->pong_end)
 		return;
 	w->has_pong = false;
-	put_control(c, CONN_SOON, WS_PONG, w->pong, w->pong_len);
+	conn_ws_put_control(c, CONN_SOON, WS_PONG, w->pong, w->pong_len);
 	w->pong_end = c->flushed + c->queue.len;
 	conn_flush(c);
 }

@@ -29,11 +29,11 @@ static const struct {
 #define GAUGES	(sizeof(gauges) / sizeof(gauges[0]))
 
 static int
-put(struct buf *b, const char *fmt, ...)
+openmetrics_printf(struct buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 static int
-put(struct buf *b, const char *fmt, ...)
+openmetrics_printf(struct buf *b, const char *fmt, ...)
 {
 	char	 line[LINE_MAX_];
 	va_list	 ap;
@@ -57,11 +57,11 @@ put_family(struct buf *b, const char *name, const char *type,
 	static const char	 unit[] = "seconds";
 	size_t			 len = strlen(name), ulen = strlen(unit);
 
-	if (put(b, "# TYPE execsrv_%s %s\n", name, type) == -1 ||
+	if (openmetrics_printf(b, "# TYPE execsrv_%s %s\n", name, type) == -1 ||
 	    (len > ulen && strcmp(name + len - ulen, unit) == 0 &&
-	    put(b, "# UNIT execsrv_%s %s\n", name, unit) == -1))
+	    openmetrics_printf(b, "# UNIT execsrv_%s %s\n", name, unit) == -1))
 		return -1;
-	return put(b, "# HELP execsrv_%s %s.\n", name, help);
+	return openmetrics_printf(b, "# HELP execsrv_%s %s.\n", name, help);
 }
 
 static int
@@ -72,10 +72,10 @@ put_gauge(struct buf *b, size_t i, uint64_t value)
 	    -1)
 		return -1;
 	if (gauges[i].state[0] == '\0')
-		return put(b, "execsrv_%s %llu\n", gauges[i].family,
-		    (unsigned long long)value);
-	return put(b, "execsrv_%s{state=\"%s\"} %llu\n", gauges[i].family,
-	    gauges[i].state, (unsigned long long)value);
+		return openmetrics_printf(b, "execsrv_%s %llu\n",
+		    gauges[i].family, (unsigned long long)value);
+	return openmetrics_printf(b, "execsrv_%s{state=\"%s\"} %llu\n",
+	    gauges[i].family, gauges[i].state, (unsigned long long)value);
 }
 
 int
@@ -88,16 +88,16 @@ openmetrics_put(struct buf *b, const Ipc__Figures *f)
 		return -1;
 	}
 	if (put_family(b, "build", "info", "which version this is") == -1 ||
-	    put(b, "execsrv_build_info{version=\"%s\"} 1\n",
+	    openmetrics_printf(b, "execsrv_build_info{version=\"%s\"} 1\n",
 	    PACKAGE_VERSION) == -1)
 		return -1;
 	for (i = 0; i < STATS; i++)
 		if (put_family(b, stats[i].name, "counter", stats[i].help) ==
-		    -1 || put(b, "execsrv_%s_total %llu\n", stats[i].name,
-		    (unsigned long long)f->stat[i]) == -1)
+		    -1 || openmetrics_printf(b, "execsrv_%s_total %llu\n",
+		    stats[i].name, (unsigned long long)f->stat[i]) == -1)
 			return -1;
 	for (i = 0; i < GAUGES; i++)
 		if (put_gauge(b, i, f->gauge[i]) == -1)
 			return -1;
-	return put(b, "# EOF\n");
+	return openmetrics_printf(b, "# EOF\n");
 }

@@ -20,7 +20,7 @@
 /* --- the token --- */
 
 static int
-tell(int sock, enum ipc_kind kind, const void *body, int fd,
+token_auth_tell(int sock, enum ipc_kind kind, const void *body, int fd,
     uint64_t deadline)
 {
 	while (ipc_send(sock, kind, body, fd) == -1)
@@ -40,7 +40,7 @@ token_auth_ask(int sock, struct span token, uint64_t deadline,
 
 	out.token.data = (uint8_t *)(uintptr_t)token.at;
 	out.token.len = token.len;
-	if (tell(sock, IPC_credential, &out, -1, deadline) == -1)
+	if (token_auth_tell(sock, IPC_credential, &out, -1, deadline) == -1)
 		return status;
 	do {
 		if (!iodeadline(sock, POLLIN, deadline))
@@ -67,8 +67,8 @@ struct token_auth {
 };
 
 static int
-put_frame(const struct token_auth *d, enum ws_opcode opcode, const void *data,
-    size_t len)
+token_auth_put_frame(const struct token_auth *d, enum ws_opcode opcode,
+    const void *data, size_t len)
 {
 	uint8_t	 head[WS_HEADER_MAX];
 	size_t	 n;
@@ -87,7 +87,7 @@ put_close(const struct token_auth *d, uint16_t code)
 	struct token_auth	 last = *d;
 
 	last.deadline = clock_ms() + 1;	/* if there is room at all */
-	if (put_frame(&last, WS_CLOSE, payload, code == 1005 ? 0 :
+	if (token_auth_put_frame(&last, WS_CLOSE, payload, code == 1005 ? 0 :
 	    sizeof(payload)) == 0)
 		iodeadline_linger(d->fd);
 	return -1;
@@ -95,7 +95,7 @@ put_close(const struct token_auth *d, uint16_t code)
 
 /* Read what surely belongs to the frame at hand.  0, or -1: it is over. */
 static int
-read_some(struct token_auth *d)
+token_auth_read_some(struct token_auth *d)
 {
 	uint8_t	*room;
 	size_t	 size, need;
@@ -128,7 +128,7 @@ read_message(struct token_auth *d, struct ws_event *ev)
 		case WS_EV_MESSAGE:
 			return 0;
 		case WS_EV_PING:
-			r = put_frame(d, WS_PONG, ev->data, ev->len);
+			r = token_auth_put_frame(d, WS_PONG, ev->data, ev->len);
 			break;
 		case WS_EV_PONG:
 			break;
@@ -136,7 +136,7 @@ read_message(struct token_auth *d, struct ws_event *ev)
 		case WS_EV_ERROR:
 			return ev->code == 0 ? -1 : put_close(d, ev->code);
 		case WS_EV_NONE:
-			r = read_some(d);
+			r = token_auth_read_some(d);
 			break;
 		}
 	}
@@ -145,7 +145,7 @@ read_message(struct token_auth *d, struct ws_event *ev)
 
 /* It is too long to be handed over: an error, by its id. */
 static int
-refuse(const struct token_auth *d, const struct ws_event *ev)
+token_auth_refuse(const struct token_auth *d, const struct ws_event *ev)
 {
 	struct buf	 b;
 	int		 r;
@@ -153,7 +153,7 @@ refuse(const struct token_auth *d, const struct ws_event *ev)
 	buf_init(&b, LIMIT_FIRST_REFUSED);
 	if ((r = jsonrpc_refuse((char *)ev->data, ev->len, ERR_PARAMS,
 	    jsonrpc_too_long, &b)) == 0)
-		r = put_frame(d, WS_TEXT, buf_data(&b), b.len);
+		r = token_auth_put_frame(d, WS_TEXT, buf_data(&b), b.len);
 	buf_fini(&b);
 	return r;
 }
@@ -165,7 +165,7 @@ read_first(struct token_auth *d, struct ws_event *ev)
 	int	 r;
 
 	while ((r = read_message(d, ev)) == 0 && ev->len > LIMIT_FIRST_MESSAGE)
-		if (refuse(d, ev) == -1)
+		if (token_auth_refuse(d, ev) == -1)
 			return -1;
 	return r;
 }
@@ -182,7 +182,7 @@ token_auth_pass(int sock, int fd, uint64_t ms)
 	if (read_first(&d, &ev) == 0) {
 		out.message.data = ev.data;
 		out.message.len = ev.len;
-		(void)!tell(sock, IPC_greeted, &out, fd, d.deadline);
+		(void)!token_auth_tell(sock, IPC_greeted, &out, fd, d.deadline);
 	}
 	ws_reader_fini(&d.reader);
 }

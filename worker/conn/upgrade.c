@@ -21,7 +21,7 @@
  * more than HTTPHEAD_MAX: it is too long.
  */
 static size_t
-read_head(int fd, char *head, uint64_t deadline)
+upgrade_read_head(int fd, char *head, uint64_t deadline)
 {
 	size_t	 len = 0, end, take;
 	ssize_t	 n;
@@ -50,8 +50,8 @@ read_head(int fd, char *head, uint64_t deadline)
  * status to answer with.
  */
 static int
-ask(const struct upgrade_rules *r, const struct httphead *h, uint64_t deadline,
-    bool *is_admitted_out, char why[TOKEN_AUTH_WHY_MAX])
+upgrade_ask(const struct upgrade_rules *r, const struct httphead *h,
+    uint64_t deadline, bool *is_admitted_out, char why[TOKEN_AUTH_WHY_MAX])
 {
 	struct span	 token;
 	bool		 has_shown = httphead_bearer(h, &token);
@@ -67,7 +67,7 @@ ask(const struct upgrade_rules *r, const struct httphead *h, uint64_t deadline,
 
 /* Judge what it asks, given how we are. */
 static void
-judge(struct httphead *h, int refuse, bool is_ready)
+upgrade_judge(struct httphead *h, int refuse, bool is_ready)
 {
 	if (refuse != 0) {
 		h->kind = HTTPHEAD_ERROR;
@@ -81,7 +81,8 @@ judge(struct httphead *h, int refuse, bool is_ready)
 
 /* All that is no upgrade. */
 static void
-answer(int fd, const struct httphead *h, const char *why, uint64_t deadline)
+upgrade_answer(int fd, const struct httphead *h, const char *why,
+    uint64_t deadline)
 {
 	char	 text[ANSWER_MAX];
 	size_t	 n;
@@ -123,17 +124,17 @@ upgrade_metrics(int fd, const struct upgrade_rules *r, const Ipc__Figures *f)
 	struct httphead	 h;
 	size_t		 len;
 
-	if ((len = read_head(fd, head, deadline)) == 0)
+	if ((len = upgrade_read_head(fd, head, deadline)) == 0)
 		return;
 	httphead_judge_metrics(head, len, r->hosts, r->nhosts, &h);
-	judge(&h, r->refuse, r->is_ready);
+	upgrade_judge(&h, r->refuse, r->is_ready);
 	if (h.kind == HTTPHEAD_METRICS) {
 		if (answer_metrics(fd, &h, deadline, f) == 0)
 			return;
 		h.kind = HTTPHEAD_ERROR;
 		h.status = 500;
 	}
-	answer(fd, &h, r->why, deadline);
+	upgrade_answer(fd, &h, r->why, deadline);
 }
 
 enum upgraded
@@ -147,12 +148,12 @@ upgrade(int fd, const struct upgrade_rules *r)
 	size_t		 len, n;
 	int		 status;
 
-	if ((len = read_head(fd, head, deadline)) == 0)
+	if ((len = upgrade_read_head(fd, head, deadline)) == 0)
 		return UPGRADE_ANSWERED;
 	httphead_judge(head, len, r->hosts, r->nhosts, &h);
-	judge(&h, r->refuse, r->is_ready);
+	upgrade_judge(&h, r->refuse, r->is_ready);
 	if (h.kind == HTTPHEAD_UPGRADE && r->asking != IPC__ASKING__NEVER &&
-	    (status = ask(r, &h, deadline, &is_admitted, why)) != 0) {
+	    (status = upgrade_ask(r, &h, deadline, &is_admitted, why)) != 0) {
 		h.kind = HTTPHEAD_ERROR;
 		h.status = status;
 	}
@@ -162,6 +163,6 @@ upgrade(int fd, const struct upgrade_rules *r)
 			return UPGRADE_ANSWERED;
 		return is_admitted ? UPGRADE_ADMITTED : UPGRADE_UPGRADED;
 	}
-	answer(fd, &h, r->refuse != 0 ? r->why : why, deadline);
+	upgrade_answer(fd, &h, r->refuse != 0 ? r->why : why, deadline);
 	return UPGRADE_ANSWERED;
 }

@@ -112,7 +112,7 @@ send_all(int fd, const void *data, size_t len)
 
 /* Whether all of it went. */
 static bool
-answer(int fd, const struct fsop_result *r, bool leaves_line)
+fsagent_send_answer(int fd, const struct fsop_result *r, bool leaves_line)
 {
 	struct head	 h;
 	struct iovec	 iov = { &h, sizeof(h) };
@@ -153,14 +153,14 @@ ask_to_hold(int peer, uint64_t bytes)
 }
 
 static bool
-has_data(const struct fsop *op)
+fsagent_has_data(const struct fsop *op)
 {
 	return op->kind == FSOP_WRITE || op->kind == FSOP_PWRITE;
 }
 
 /* A path at *p, which moves behind it; false: there is none that ends. */
 static bool
-take_path(const char **p, const char *end, char path[PATH_MAX])
+fsagent_take_path(const char **p, const char *end, char path[PATH_MAX])
 {
 	size_t	 len = strnlen(*p, (size_t)(end - *p));
 
@@ -173,7 +173,7 @@ take_path(const char **p, const char *end, char path[PATH_MAX])
 
 /* The request in a packet; false: it is none. */
 static bool
-decode(const char *packet, size_t len, struct request *req)
+fsagent_decode(const char *packet, size_t len, struct request *req)
 {
 	struct fsop	*op = &req->op;
 	const char	*p = packet + FIXED, *end = packet + len;
@@ -184,18 +184,19 @@ decode(const char *packet, size_t len, struct request *req)
 	memcpy(op, packet, FIXED);
 	req->where = (unsigned char)*p++;
 	if ((unsigned)op->kind >= FSOP_KINDS || req->where >= WHERES ||
-	    !take_path(&p, end, op->path) || !take_path(&p, end, op->to))
+	    !fsagent_take_path(&p, end, op->path) || !fsagent_take_path(&p, end,
+	    op->to))
 		return false;
 	op->fd = -1;
 	if (p == end)
 		return true;
 	op->data = p;
-	return has_data(op) && (size_t)(end - p) == op->len;
+	return fsagent_has_data(op) && (size_t)(end - p) == op->len;
 }
 
 /* Where its answer goes is the first of its descriptors; whether it is. */
 static bool
-take_line(struct request *req)
+fsagent_take_line(struct request *req)
 {
 	size_t	 i;
 
@@ -211,7 +212,7 @@ take_line(struct request *req)
 
 /* It is answered, and the next may be answered there. */
 static void
-give_line(struct request *req)
+fsagent_give_line(struct request *req)
 {
 	fd_close(&kept);
 	kept = req->fds[0];
@@ -220,7 +221,7 @@ give_line(struct request *req)
 
 /* 1, or 0 at the end; a packet that is no request is left out. */
 static int
-receive(int sock, struct request *req)
+fsagent_receive(int sock, struct request *req)
 {
 	static char	 packet[FIXED + 1 + 2 * PATH_MAX + FSAGENT_INLINE];
 	struct iovec	 iov = { packet, sizeof(packet) };
@@ -243,7 +244,8 @@ receive(int sock, struct request *req)
 		for (i = 0; i < FDS; i++)
 			req->fds[i] = -1;
 		fd_take_rights(&m, req->fds, FDS);
-		if (decode(packet, (size_t)n, req) && take_line(req))
+		if (fsagent_decode(packet, (size_t)n, req) &&
+		    fsagent_take_line(req))
 			return 1;
 		/* Whoever waits for its answer is to see that none comes. */
 		close_fds(req->fds);
@@ -256,7 +258,7 @@ static bool
 attach_data(struct request *req, struct fsop_result *r)
 {
 	struct fsop	*op = &req->op;
-	bool		 is_file = has_data(op) && op->data == NULL &&
+	bool		 is_file = fsagent_has_data(op) && op->data == NULL &&
 			    op->len > 0;
 	void		*map;
 
@@ -284,7 +286,7 @@ detach_data(struct request *req)
 
 /* Whether the answer is given. */
 static bool
-run(struct request *req, bool bounded)
+fsagent_run(struct request *req, bool bounded)
 {
 	struct fsop_how		 how;
 	struct fsop_result	 r;
@@ -302,8 +304,8 @@ run(struct request *req, bool bounded)
 	}
 	is_done = !bounded || r.error != EAGAIN;
 	stays = bounded && req->where != WHERE_OWN;
-	if (is_done && answer(req->fds[0], &r, stays) && stays)
-		give_line(req);
+	if (is_done && fsagent_send_answer(req->fds[0], &r, stays) && stays)
+		fsagent_give_line(req);
 	if (bounded)
 		writeback_add(&writeback, &r.writeback);
 	fsop_result_fini(&r);
@@ -347,20 +349,20 @@ run_in_child(int sock, struct request *req)
 		/* Without it a peer that goes may have to wait: no more. */
 		(void)pthread_create(&watcher, NULL, watch_peer,
 		    &req->fds[0]);
-		run(req, false);
+		fsagent_run(req, false);
 		_exit(0);
 	}
 	return true;
 }
 
 static void
-refuse(const struct request *req)
+fsagent_refuse(const struct request *req)
 {
 	struct fsop_result	 r;
 
 	fsop_result_init(&r);
 	r.why = FSWHY_NO_PROCESS;
-	(void)answer(req->fds[0], &r, false);
+	(void)fsagent_send_answer(req->fds[0], &r, false);
 	fsop_result_fini(&r);
 }
 
@@ -372,7 +374,7 @@ park(struct request *req)
 	struct parked	*w;
 
 	if ((w = malloc(sizeof(*w) + len)) == NULL) {
-		refuse(req);
+		fsagent_refuse(req);
 		return;
 	}
 	w->req = *req;
@@ -386,7 +388,7 @@ park(struct request *req)
 
 /* Whether it need not wait any more: it is cancelled, under way, or refused. */
 static bool
-is_over(int sock, struct parked *w)
+fsagent_is_over(int sock, struct parked *w)
 {
 	struct fsop_how	 wanted = { .hup = w->req.fds[0] };
 
@@ -394,7 +396,7 @@ is_over(int sock, struct parked *w)
 		return true;
 	if (clock_ms() < w->until)
 		return false;
-	refuse(&w->req);
+	fsagent_refuse(&w->req);
 	return true;
 }
 
@@ -406,7 +408,7 @@ try_parked(int sock)
 	struct parked	*w;
 
 	while ((w = TAILQ_FIRST(&parked)) != NULL) {
-		if (is_over(sock, w)) {
+		if (fsagent_is_over(sock, w)) {
 			TAILQ_REMOVE(&parked, w, entry);
 			close_fds(w->req.fds);
 			free(w);
@@ -453,11 +455,11 @@ fsagent_serve(int sock, bool quick, bool may_stay_awake)
 	/* Nobody asks how they ended. */
 	signal(SIGCHLD, SIG_IGN);
 	while (stay_awake(sock, &busypoll), rest(sock), try_parked(sock),
-	    receive(sock, &req) == 1) {
+	    fsagent_receive(sock, &req) == 1) {
 		busypoll_asked(&busypoll, clock_us());
 		wanted.hup = req.fds[0];
 		if (fsop_cancelled(&wanted) == 0 &&
-		    (!quick || !run(&req, true)) &&
+		    (!quick || !fsagent_run(&req, true)) &&
 		    !run_in_child(sock, &req))
 			park(&req);
 		close_fds(req.fds);
@@ -522,7 +524,7 @@ fsagent_line_fini(struct fsagent_line *line)
 
 /* Who has it for long has lost it to a child, and will not bring it back. */
 static enum where
-choose(const struct fsagent_line *line)
+fsagent_choose(const struct fsagent_line *line)
 {
 	if (line->user != NULL)
 		return clock_ms() < line->since + FSAGENT_LINE_MS ? WHERE_OWN :
@@ -534,7 +536,7 @@ int
 fsagent_ask(int sock, const struct fsop *op, int data,
     struct fsagent_line *line, const struct fsagent_answer *a)
 {
-	enum where	 where = choose(line);
+	enum where	 where = fsagent_choose(line);
 	int		 fds[FDS] = { -1, -1, -1 }, pair[2] = { -1, -1 };
 	int		 rv;
 	size_t		 n = 0;
@@ -603,7 +605,7 @@ broken(struct fsagent_answer *a)
 
 /* The head is there: what it says.  Whether it can be. */
 static bool
-read_head(struct fsagent_answer *a)
+fsagent_read_head(struct fsagent_answer *a)
 {
 	struct head	 h;
 
@@ -692,7 +694,7 @@ fsagent_answer_read(struct fsagent_answer *a, int fd)
 		a->head_len += (size_t)n;
 		if (a->head_len < sizeof(struct head))
 			continue;
-		if (!read_head(a))
+		if (!fsagent_read_head(a))
 			return broken(a);
 		if (a->wants > 0 || a->payload_len > LIMIT_FILE_QUICK)
 			return 0;

@@ -36,7 +36,7 @@ prove(int fd, const struct stat *st)
 }
 
 static struct timespec
-time_of(bool is_given, uint64_t ns)
+fsattr_time_of(bool is_given, uint64_t ns)
 {
 	struct timespec	 t = { .tv_nsec = UTIME_OMIT };
 
@@ -63,8 +63,8 @@ fsop_setattr(const struct fsop *op, const struct fsop_how *how,
 		goto out;
 	/* What was found, whatever has its name by now. */
 	fd_self(fd, self);
-	times[0] = time_of(op->sets_atime, op->atime_ns);
-	times[1] = time_of(op->sets_mtime, op->mtime_ns);
+	times[0] = fsattr_time_of(op->sets_atime, op->atime_ns);
+	times[1] = fsattr_time_of(op->sets_mtime, op->mtime_ns);
 	if (op->sets_mode && chmod(self, op->mode & MODE) == -1)
 		goto out;
 	rv = !op->sets_atime && !op->sets_mtime ? 0 :

@@ -450,7 +450,7 @@ check_path_outside(const struct copying *c, const struct stat *folder)
 
 /* The folders above the destination, as fs/createDirectory makes them. */
 static int
-make_parents(const struct copying *c)
+fscopy_make_parents(const struct copying *c)
 {
 	struct fsop	 op;
 	char		*slash;
@@ -479,7 +479,7 @@ make_destination(struct copying *c, const struct stat *folder)
 	const char	*name;
 	int		 dir, fd, own;
 
-	if (check_path_outside(c, folder) == -1 || make_parents(c) == -1)
+	if (check_path_outside(c, folder) == -1 || fscopy_make_parents(c) == -1)
 		return -1;
 	dir = fsop_look_parent(c->op->to, c->op->nofollow, c->how, &name);
 	if (dir == -1 ? errno != EBUSY : mkdirat(dir, name,

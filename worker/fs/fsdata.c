@@ -62,7 +62,7 @@ open_regular(const struct fsop *op, const struct fsop_how *how,
  * more holds nothing, or two could wait for each other.
  */
 static int
-read_all(int fd, size_t guess, const struct fsop_how *how,
+fsdata_read_all(int fd, size_t guess, const struct fsop_how *how,
     struct fsop_result *r)
 {
 	size_t	 off = 0, n = guess, held = LIMIT_FILE_QUICK;
@@ -124,7 +124,7 @@ fsop_read(const struct fsop *op, const struct fsop_how *how,
 	} else {
 		/* One more, so that the end is seen at once. */
 		guess = st.st_size > 0 ? (size_t)st.st_size + 1 : GUESS;
-		rv = read_all(fd, guess, how, r);
+		rv = fsdata_read_all(fd, guess, how, r);
 	}
 	fd_close(&fd);
 	return rv;
@@ -208,7 +208,7 @@ fsop_read_opened(struct fsop_result *r)
 	struct fsop_how	 how = { .hup = -1 };
 
 	if (r->size > LIMIT_FILE_QUICK ||
-	    read_all(r->fd, (size_t)r->size + 1, &how, r) == -1) {
+	    fsdata_read_all(r->fd, (size_t)r->size + 1, &how, r) == -1) {
 		r->error = r->why == FSWHY_NONE ? errno : 0;
 		buf_fini(&r->payload);
 	}

@@ -130,7 +130,7 @@ fsop_hold(const struct fsop_how *how, uint64_t bytes)
 }
 
 static int
-look(const char *path, bool nofollow, bool nolast,
+fsop_lookup(const char *path, bool nofollow, bool nolast,
     const struct fsop_how *how, struct statx *x)
 {
 	struct lookup	 l;
@@ -148,7 +148,7 @@ fsop_look(const char *path, bool nofollow, const struct fsop_how *how,
 	struct statx	 x;
 	int		 fd;
 
-	if ((fd = look(path, nofollow, false, how, &x)) == -1)
+	if ((fd = fsop_lookup(path, nofollow, false, how, &x)) == -1)
 		return -1;
 	memset(st, 0, sizeof(*st));
 	st->st_dev = makedev(x.stx_dev_major, x.stx_dev_minor);
@@ -262,7 +262,8 @@ fsop_stat(const struct fsop *op, const struct fsop_how *how,
 	int		 fd, rv = 0;
 
 	/* The path itself first; most are no links, or are not there. */
-	if ((fd = look(op->path, op->nofollow, !op->nofollow, how, &x)) == -1)
+	if ((fd = fsop_lookup(op->path, op->nofollow, !op->nofollow, how,
+	    &x)) == -1)
 		return -1;
 	r->is_symlink = S_ISLNK(x.stx_mode);
 	if (r->is_symlink && op->attributes)
@@ -271,7 +272,7 @@ fsop_stat(const struct fsop *op, const struct fsop_how *how,
 	if (rv == -1)
 		return -1;
 	if (r->is_symlink) {
-		fd = look(op->path, false, false, how, &x);
+		fd = fsop_lookup(op->path, false, false, how, &x);
 		if (fd == -1 && !(op->attributes && is_nowhere(errno)))
 			return -1;
 		fd_close(&fd);
@@ -297,7 +298,7 @@ fsop_canon(const struct fsop *op, const struct fsop_how *how,
 	ssize_t		 len;
 	int		 fd;
 
-	if ((fd = look(op->path, op->nofollow, false, how, &x)) == -1)
+	if ((fd = fsop_lookup(op->path, op->nofollow, false, how, &x)) == -1)
 		return -1;
 	len = readlink(fd_self(fd, self), path, sizeof(path));
 	fd_close(&fd);
@@ -354,7 +355,8 @@ existing_part(const char *path, const struct fsop *op,
 
 	memcpy(part, path, len + 1);
 	for (;;) {
-		fd = look(len > 0 ? part : "/", op->nofollow, false, how, &x);
+		fd = fsop_lookup(len > 0 ? part : "/", op->nofollow, false, how,
+		    &x);
 		if (fd != -1 || errno != ENOENT || len == 0)
 			break;
 		while (len > 0 && part[len - 1] != '/')
@@ -370,7 +372,7 @@ existing_part(const char *path, const struct fsop *op,
 }
 
 static int
-make_parents(const struct fsop *op, const struct fsop_how *how)
+fsop_make_parents(const struct fsop *op, const struct fsop_how *how)
 {
 	const char	*rest;
 	char		 name[NAME_MAX + 1];
@@ -406,7 +408,7 @@ fsop_mkdir(const struct fsop *op, const struct fsop_how *how,
 
 	(void)r;
 	if (op->recursive)
-		return make_parents(op, how);
+		return fsop_make_parents(op, how);
 	if ((dir = fsop_look_parent(op->path, op->nofollow, how,
 	    &name)) == -1) {
 		if (errno == EBUSY)
@@ -486,7 +488,8 @@ fsop_list(const struct fsop *op, const struct fsop_how *how,
 	DIR		*d;
 	int		 path_fd, fd, rv;
 
-	if ((path_fd = look(op->path, op->nofollow, false, how, &x)) == -1)
+	if ((path_fd = fsop_lookup(op->path, op->nofollow, false, how, &x)) ==
+	    -1)
 		return -1;
 	fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fd_close(&path_fd);

@@ -43,7 +43,7 @@ struct removal {
 
 /* "\040" for a blank and so on (proc_pid_mountinfo(5)), in place. */
 static void
-unescape(char *s)
+fsremove_unescape(char *s)
 {
 	char	*to = s;
 
@@ -72,7 +72,7 @@ is_mount_below(char *line, const char *folder)
 		strsep(&rest, " ");
 	if ((point = strsep(&rest, " ")) == NULL)
 		return false;
-	unescape(point);
+	fsremove_unescape(point);
 	return strncmp(point, folder, len) == 0 && point[len] == '/';
 }
 
@@ -126,7 +126,7 @@ remove_other(int dir, const char *name, struct fsop_result *r)
 
 /* Go into a folder: what is in it is removed next. */
 static int
-enter(struct removal *rm, int dir, const char *name)
+fsremove_enter(struct removal *rm, int dir, const char *name)
 {
 	int	 fd;
 
@@ -155,7 +155,7 @@ remove_entry(struct removal *rm, int dir, const char *name, bool is_dir)
 	if (++rm->count % 64 == 0 && fsop_cancelled(rm->how) == -1)
 		return -1;
 	for (i = 0; i < TRIES; i++) {
-		rv = is_dir ? enter(rm, dir, name) :
+		rv = is_dir ? fsremove_enter(rm, dir, name) :
 		    remove_other(dir, name, rm->r);
 		if (rv == 0 || rm->r->why != FSWHY_NONE)
 			return rv;
@@ -176,7 +176,7 @@ remove_entry(struct removal *rm, int dir, const char *name, bool is_dir)
  * filled again, or too large to be read at once, go through it once more.
  */
 static int
-leave(struct removal *rm)
+fsremove_leave(struct removal *rm)
 {
 	struct dirstack_dir	*l = dirstack_last(&rm->dirstack);
 	const char		*name = rm->name;
@@ -205,12 +205,12 @@ remove_tree(struct removal *rm)
 	const struct dirent64	*de;
 	struct dirstack_dir	*l;
 
-	if (enter(rm, rm->dir, rm->name) == -1)
+	if (fsremove_enter(rm, rm->dir, rm->name) == -1)
 		return -1;
 	while (rm->dirstack.n > 0) {
 		l = dirstack_last(&rm->dirstack);
 		if ((de = names_next(&l->names)) == NULL) {
-			if (leave(rm) == -1)
+			if (fsremove_leave(rm) == -1)
 				return -1;
 		} else if (remove_entry(rm, l->fd, de->d_name,
 		    de->d_type == DT_DIR) == -1)

@@ -88,7 +88,7 @@ uri_len(const char *s, size_t len)
 }
 
 static int
-put(struct walk *w, enum fsop_record_type type, const char *path,
+fswalk_put(struct walk *w, enum fsop_record_type type, const char *path,
     size_t len, const char *text)
 {
 	size_t	 cost = URI_MORE + uri_len(path, len) + COST +
@@ -113,7 +113,7 @@ put_error(struct walk *w, const char *path, size_t len, int error)
 
 	snprintf(text, sizeof(text), "%s (os error %d)", strerror(error),
 	    error);
-	return put(w, FSOP_REC_ERROR, path, len, text);
+	return fswalk_put(w, FSOP_REC_ERROR, path, len, text);
 }
 
 /* --- folders that wait --- */
@@ -150,7 +150,7 @@ add_folder(struct walk *w, const struct id *id, size_t off, size_t len,
 /* --- what a name is --- */
 
 static int
-open_how(const struct walk *w, int dir, const char *path, int flags)
+fswalk_open_how(const struct walk *w, int dir, const char *path, int flags)
 {
 	uint64_t	 xdev = w->how->bounded ? RESOLVE_NO_XDEV : 0;
 	int		 fd;
@@ -167,12 +167,12 @@ open_how(const struct walk *w, int dir, const char *path, int flags)
 
 /* Which folder a name leads to; another kind is ENOTDIR. */
 static int
-identify(const struct walk *w, int dir, const char *name, struct id *id)
+fswalk_identify(const struct walk *w, int dir, const char *name, struct id *id)
 {
 	struct stat	 st;
 	int		 fd, rv;
 
-	if ((fd = open_how(w, dir, name, O_PATH)) == -1)
+	if ((fd = fswalk_open_how(w, dir, name, O_PATH)) == -1)
 		return -1;
 	if ((rv = fstat(fd, &st)) == 0) {
 		id->dev = st.st_dev;
@@ -214,7 +214,7 @@ examine(const struct walk *w, int dir, const struct dirent64 *de,
 		return errno == EAGAIN ? -1 : 0;
 	is_dir = type == DT_DIR;
 	if (w->op->follow_dirs && (is_dir || type == DT_LNK)) {
-		is_dir = identify(w, dir, de->d_name, id) == 0;
+		is_dir = fswalk_identify(w, dir, de->d_name, id) == 0;
 		if (!is_dir && (errno == EMFILE || errno == ENFILE ||
 		    (errno == EAGAIN && w->how->bounded)))
 			return -1;
@@ -255,7 +255,7 @@ consider(struct walk *w, const char *name, const struct id *id, size_t off,
 }
 
 static int
-walk_entry(struct walk *w, int dir, const struct dirent64 *de,
+fswalk_walk_entry(struct walk *w, int dir, const struct dirent64 *de,
     uint32_t depth, int error)
 {
 	enum fsop_record_type	 type = FSOP_REC_OTHER;
@@ -277,7 +277,7 @@ walk_entry(struct walk *w, int dir, const struct dirent64 *de,
 	len = path_of(w, de->d_name);
 	if (error != 0)
 		return put_error(w, w->path, len, error);
-	if (put(w, type, w->path, len, NULL) == -1)
+	if (fswalk_put(w, type, w->path, len, NULL) == -1)
 		return -1;
 	if (type != FSOP_REC_DIR || w->is_full)
 		return 0;
@@ -286,7 +286,7 @@ walk_entry(struct walk *w, int dir, const struct dirent64 *de,
 }
 
 static int
-compare(const void *a, const void *b)
+fswalk_compare(const void *a, const void *b)
 {
 	const struct dirent64 *const	*x = a, *const *y = b;
 
@@ -319,7 +319,8 @@ read_sorted(struct walk *w, int fd)
 		w->sorted[w->nsorted++] = de;
 	}
 	if (w->nsorted > 1)
-		qsort(w->sorted, w->nsorted, sizeof(*w->sorted), compare);
+		qsort(w->sorted, w->nsorted, sizeof(*w->sorted),
+		    fswalk_compare);
 	return 0;
 }
 
@@ -340,7 +341,7 @@ walk_open(struct walk *w, int fd, uint32_t depth)
 	if (fstatat(fd, ".", &st, 0) == -1)
 		error = errno;
 	for (i = 0; i < w->nsorted && !w->is_full; i++)
-		if (walk_entry(w, fd, w->sorted[i], depth, error) == -1)
+		if (fswalk_walk_entry(w, fd, w->sorted[i], depth, error) == -1)
 			return -1;
 	return 0;
 }
@@ -364,7 +365,7 @@ open_below(const struct walk *w, const char *rest)
 		}
 		memcpy(part, rest, len);
 		part[len] = '\0';
-		fd = open_how(w, dir, part,
+		fd = fswalk_open_how(w, dir, part,
 		    rest[len] == '\0' ? O_RDONLY : O_PATH);
 		if (dir != w->root)
 			fd_close(&dir);
@@ -376,7 +377,7 @@ open_below(const struct walk *w, const char *rest)
 }
 
 static int
-open_folder(const struct walk *w, const struct folder *f)
+fswalk_open_folder(const struct walk *w, const struct folder *f)
 {
 	struct stat	 st;
 	int		 fd;
@@ -397,7 +398,7 @@ open_folder(const struct walk *w, const struct folder *f)
 
 /* w->path becomes that of the folder, with room for a name behind it. */
 static int
-take_path(struct walk *w, const struct folder *f)
+fswalk_take_path(struct walk *w, const struct folder *f)
 {
 	size_t	 len = f->len > 0 ? f->len : strlen(w->op->path);
 	char	*bigger;
@@ -421,9 +422,9 @@ walk_folder(struct walk *w, const struct folder *f)
 {
 	int	 fd, rv;
 
-	if (take_path(w, f) == -1 || fsop_cancelled(w->how) == -1)
+	if (fswalk_take_path(w, f) == -1 || fsop_cancelled(w->how) == -1)
 		return -1;
-	if ((fd = open_folder(w, f)) == -1) {
+	if ((fd = fswalk_open_folder(w, f)) == -1) {
 		if (errno == EAGAIN && w->how->bounded)
 			return -1;
 		return put_error(w, w->path, w->len, errno);

@@ -79,7 +79,7 @@ is_ordinary(int fd, const struct stat *st)
 
 /* The folder of an open file and its name there, if it has one. */
 static int
-folder_of(int fd, const struct stat *st, const struct fsop_how *how,
+fswrite_folder_of(int fd, const struct stat *st, const struct fsop_how *how,
     char path[PATH_MAX], const char **name_out)
 {
 	struct stat	 now;
@@ -106,7 +106,7 @@ folder_of(int fd, const struct stat *st, const struct fsop_how *how,
  * one, and drop that.  0, or -1 and nothing has changed.
  */
 static int
-exchange(int dir, const char *aside, const char *name,
+fswrite_exchange(int dir, const char *aside, const char *name,
     const struct stat *old)
 {
 	struct stat	 st;
@@ -144,7 +144,7 @@ take_place(int fd, int dir, const char *name, const struct stat *old)
 	/* By now a sandbox may have been made. */
 	if (mounted_inodes_has(old))
 		errno = EBUSY;
-	else if (exchange(dir, aside, name, old) == 0)
+	else if (fswrite_exchange(dir, aside, name, old) == 0)
 		return 0;
 	saved = errno;
 	unlinkat(dir, aside, 0);
@@ -165,7 +165,7 @@ replace_whole(int *fd, const struct stat *st, const struct fsop *op,
 	int		 dir, new_fd, rv;
 
 	if (!is_ordinary(*fd, st) || mounted_inodes_has(st) ||
-	    (dir = folder_of(*fd, st, how, path, &name)) == -1)
+	    (dir = fswrite_folder_of(*fd, st, how, path, &name)) == -1)
 		return 1;
 	fd_close(fd);
 	/* Nobody else can open it before it has a name, and an owner. */

@@ -60,7 +60,7 @@ is_local_type(const char *type)
 }
 
 static int
-add(uint64_t id)
+localfs_add(uint64_t id)
 {
 	uint64_t	*bigger;
 
@@ -111,12 +111,12 @@ add_unlisted_root(void)
 		root.id = x.stx_mnt_id;
 		root.is_asked = true;
 	}
-	return root.is_local ? add(root.id) : 0;
+	return root.is_local ? localfs_add(root.id) : 0;
 }
 
 /* "36 35 98:0 /root /point options optional... - type source options" */
 static int
-read_line(char *line, bool *has_root)
+localfs_read_line(char *line, bool *has_root)
 {
 	char	*dash, *end, *type;
 	uint64_t id;
@@ -132,7 +132,7 @@ read_line(char *line, bool *has_root)
 		*has_root = true;
 	type = dash + 3;
 	type[strcspn(type, " \n")] = '\0';
-	return is_local_type(type) ? add(id) : 0;
+	return is_local_type(type) ? localfs_add(id) : 0;
 }
 
 static int
@@ -145,7 +145,7 @@ read_lines(FILE *f)
 
 	table.n = 0;
 	while (rv == 0 && getline(&line, &cap, f) != -1)
-		rv = read_line(line, &has_root);
+		rv = localfs_read_line(line, &has_root);
 	free(line);
 	if (rv == -1 || !feof(f))
 		return -1;

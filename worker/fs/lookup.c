@@ -17,7 +17,7 @@
 #endif
 
 static int
-open_how(int dir, const char *path, const struct lookup *how,
+lookup_open_how(int dir, const char *path, const struct lookup *how,
     uint64_t resolve)
 {
 	return fd_openat2(dir, path, O_PATH | (how->nolast ? O_NOFOLLOW : 0),
@@ -53,7 +53,7 @@ lookup_is_local(int fd)
  * mount, disks answer.  -1 with EXDEV when it leaves it.
  */
 static int
-below(int dir, const char *rest, const struct lookup *how)
+lookup_below(int dir, const char *rest, const struct lookup *how)
 {
 	struct statx	 x;
 
@@ -63,7 +63,7 @@ below(int dir, const char *rest, const struct lookup *how)
 		errno = EXDEV;
 		return -1;
 	}
-	return open_how(dir, rest, how, RESOLVE_NO_XDEV);
+	return lookup_open_how(dir, rest, how, RESOLVE_NO_XDEV);
 }
 
 /*
@@ -88,14 +88,14 @@ from_cached_parent(const char *path, const struct lookup *how)
 		while (len > 1 && parent[len - 1] == '/')
 			len--;
 		parent[len] = '\0';
-		dir = open_how(AT_FDCWD, parent, &up, RESOLVE_CACHED);
+		dir = lookup_open_how(AT_FDCWD, parent, &up, RESOLVE_CACHED);
 		if (dir != -1 || errno != EAGAIN || len == 1)
 			break;
 	}
 	if (dir == -1)
 		return -1;
 	path += len + (len > 1 ? 1 : 0);
-	fd = below(dir, *path != '\0' ? path : ".", how);
+	fd = lookup_below(dir, *path != '\0' ? path : ".", how);
 	fd_close(&dir);
 	if (fd == -1 && errno == EXDEV)
 		errno = EAGAIN;
@@ -126,8 +126,8 @@ lookup(const char *path, const struct lookup *how, struct statx *x)
 	int	 fd;
 
 	if (!how->quick)
-		return known(open_how(AT_FDCWD, path, how, 0), false, x);
-	fd = open_how(AT_FDCWD, path, how, RESOLVE_CACHED);
+		return known(lookup_open_how(AT_FDCWD, path, how, 0), false, x);
+	fd = lookup_open_how(AT_FDCWD, path, how, RESOLVE_CACHED);
 	if (fd == -1 && errno == EAGAIN && strlen(path) < PATH_MAX)
 		fd = from_cached_parent(path, how);
 	return known(fd, true, x);
@@ -140,10 +140,10 @@ lookup_at(int dir, const char *name, const struct lookup *how,
 	int	 fd;
 
 	if (!how->quick)
-		return known(open_how(dir, name, how, 0), false, x);
-	fd = open_how(dir, name, how, RESOLVE_CACHED);
+		return known(lookup_open_how(dir, name, how, 0), false, x);
+	fd = lookup_open_how(dir, name, how, RESOLVE_CACHED);
 	if (fd == -1 && errno == EAGAIN &&
-	    (fd = below(dir, name, how)) == -1 && errno == EXDEV)
+	    (fd = lookup_below(dir, name, how)) == -1 && errno == EXDEV)
 		errno = EAGAIN;
 	return known(fd, true, x);
 }

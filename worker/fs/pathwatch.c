@@ -108,7 +108,7 @@ new_inotify(void)
 }
 
 static void
-stop(struct watcher *r)
+pathwatch_stop(struct watcher *r)
 {
 	io_stop(&r->ev);
 	timer_stop(&r->linger);
@@ -216,7 +216,7 @@ point_add(struct pathwatch *w, struct place *p, const char *name)
 
 /* Be told of changes of what fd is, and of that name in it. */
 static int
-expect(struct pathwatch *w, int fd, bool is_folder, const char *name)
+pathwatch_expect(struct pathwatch *w, int fd, bool is_folder, const char *name)
 {
 	struct place	*p;
 
@@ -280,7 +280,7 @@ walk_link(struct walk *k, int fd)
 
 /* Take the next name off the rest; false at the end of it. */
 static bool
-next_name(struct walk *k, char *name)
+pathwatch_next_name(struct walk *k, char *name)
 {
 	size_t	 skip, len;
 
@@ -312,7 +312,7 @@ walk_step(struct walk *k, const char *name)
 		return -1;
 	}
 	/* What happens behind this is told, so nothing falls in between. */
-	if (expect(k->pathwatch, k->fd, true, name) == -1)
+	if (pathwatch_expect(k->pathwatch, k->fd, true, name) == -1)
 		return -1;
 	if ((fd = lookup_at(k->fd, name, &how, &x)) == -1) {
 		k->is_missing = errno == ENOENT;
@@ -344,7 +344,7 @@ walk_path(struct walk *k, struct pathwatch *w, const char *path)
 	}
 	if (walk_root(k) == -1)
 		return -1;
-	while (next_name(k, name))
+	while (pathwatch_next_name(k, name))
 		if (walk_step(k, name) == -1)
 			return -1;
 	return 0;
@@ -371,7 +371,7 @@ pathwatch_present(struct pathwatch *w, const char *path)
 	int		 r;
 
 	if ((r = walk_path(&k, w, path)) == 0)
-		r = expect(w, k.fd, k.is_folder, "");
+		r = pathwatch_expect(w, k.fd, k.is_folder, "");
 	fd_close(&k.fd);
 	return r;
 }
@@ -398,7 +398,7 @@ set_all_changed(struct watcher *r)
 }
 
 static void
-on_event(struct watcher *r, const struct inotify_event *e)
+pathwatch_on_event(struct watcher *r, const struct inotify_event *e)
 {
 	struct place	*p;
 	struct point	*t;
@@ -416,7 +416,7 @@ on_event(struct watcher *r, const struct inotify_event *e)
 
 /* Telling one may end the connection, and with it all the others. */
 static void
-tell(struct watcher *r)
+pathwatch_tell(struct watcher *r)
 {
 	struct pathwatch	*w;
 	uint64_t	 id;
@@ -429,7 +429,7 @@ tell(struct watcher *r)
 }
 
 static void
-on_readable(void *arg)
+pathwatch_on_readable(void *arg)
 {
 	alignas(struct inotify_event) char	 buf[16384];
 	const struct inotify_event		*e;
@@ -444,9 +444,9 @@ on_readable(void *arg)
 	}
 	for (at = buf; n > 0 && at < buf + n; at += sizeof(*e) + e->len) {
 		e = (const struct inotify_event *)(void *)at;
-		on_event(r, e);
+		pathwatch_on_event(r, e);
 	}
-	tell(r);
+	pathwatch_tell(r);
 }
 
 /* --- all of them --- */
@@ -454,11 +454,11 @@ on_readable(void *arg)
 static void
 on_linger(void *arg)
 {
-	stop(arg);
+	pathwatch_stop(arg);
 }
 
 static int
-start(struct watcher *r)
+pathwatch_start(struct watcher *r)
 {
 	timer_stop(&r->linger);
 	if (r->fd != -1)
@@ -466,10 +466,11 @@ start(struct watcher *r)
 	if ((r->fd = new_inotify()) == -1)
 		return -1;
 	timer_init(&r->linger, r->base, on_linger, r);
-	io_init(&r->ev, r->base, r->fd, EV_READ | EV_PERSIST, on_readable, r);
+	io_init(&r->ev, r->base, r->fd, EV_READ | EV_PERSIST,
+	    pathwatch_on_readable, r);
 	if (io_start(&r->ev) == 0)
 		return 0;
-	stop(r);
+	pathwatch_stop(r);
 	errno = ENOMEM;
 	return -1;
 }
@@ -486,7 +487,7 @@ pathwatch_new(struct watcher *r, uint64_t id)
 		}
 	if ((w = calloc(1, sizeof(*w))) == NULL)
 		return NULL;
-	if (start(r) == -1) {
+	if (pathwatch_start(r) == -1) {
 		free(w);
 		return NULL;
 	}
@@ -553,7 +554,7 @@ pathwatcher_clear(struct watcher *r)
 	set_all_changed(r);
 	while ((w = TAILQ_FIRST(&r->changed)) != NULL)
 		pathwatch_free(&w);
-	stop(r);
+	pathwatch_stop(r);
 }
 
 void

@@ -9,7 +9,7 @@
 
 /* Best effort: not every file system has it, and nobody waits. */
 static void
-begin(int *fdp)
+writeback_begin(int *fdp)
 {
 	struct stat	 st;
 
@@ -46,5 +46,5 @@ void
 writeback_flush(struct writeback *b)
 {
 	while (b->n > 0)
-		begin(&b->fds[--b->n]);
+		writeback_begin(&b->fds[--b->n]);
 }

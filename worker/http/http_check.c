@@ -37,7 +37,7 @@ http_is_token(const char *s, size_t len, size_t max)
 }
 
 static bool
-has_control(const char *s, size_t len, bool tab_is_fine)
+http_check_has_control(const char *s, size_t len, bool tab_is_fine)
 {
 	size_t	 i;
 
@@ -51,13 +51,14 @@ has_control(const char *s, size_t len, bool tab_is_fine)
 bool
 http_is_value(const char *s, size_t len)
 {
-	return !has_control(s, len, true);
+	return !http_check_has_control(s, len, true);
 }
 
 bool
 http_is_url(const char *s, size_t len)
 {
-	return len > 0 && len <= LIMIT_HTTP_LINE && !has_control(s, len, false);
+	return len > 0 && len <= LIMIT_HTTP_LINE && !http_check_has_control(s,
+	    len, false);
 }
 
 static bool

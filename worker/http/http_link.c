@@ -42,7 +42,8 @@ struct http_link {
 
 typedef int	 on_fn(struct http_call *c, const void *body);
 
-static on_fn	 on_ask, on_field, on_answer, on_piece, on_done;
+static on_fn	 on_ask, http_link_on_field, http_link_on_answer,
+    http_link_on_piece, http_link_on_done;
 static void	 pump(struct http_link *l);
 
 /* The states in which a message about a call may come. */
@@ -53,10 +54,11 @@ static const struct {
 #define IN(state)	(1u << HTTP_##state)
 	/* The last one may come when all is sent already. */
 	[IPC_http_ask] = { on_ask, IN(UPLOADING) | IN(AWAITING) },
-	[IPC_http_field] = { on_field, IN(AWAITING) },
-	[IPC_http_answer] = { on_answer, IN(AWAITING) },
-	[IPC_http_piece] = { on_piece, IN(BODY) },
-	[IPC_http_done] = { on_done, IN(UPLOADING) | IN(AWAITING) | IN(BODY) },
+	[IPC_http_field] = { http_link_on_field, IN(AWAITING) },
+	[IPC_http_answer] = { http_link_on_answer, IN(AWAITING) },
+	[IPC_http_piece] = { http_link_on_piece, IN(BODY) },
+	[IPC_http_done] = { http_link_on_done, IN(UPLOADING) | IN(AWAITING) |
+	    IN(BODY) },
 #undef IN
 };
 
@@ -86,7 +88,7 @@ body_free(struct http_call *c)
 
 /* Out of the lists; its owner still has it. */
 static void
-take_out(struct http_call *c)
+http_link_take_out(struct http_call *c)
 {
 	struct http_link	*l = c->link;
 
@@ -107,9 +109,9 @@ take_out(struct http_call *c)
  * link: its lists are then empty.
  */
 static void
-finish(struct http_call *c, const char *error, bool refused)
+http_link_finish(struct http_call *c, const char *error, bool refused)
 {
-	take_out(c);
+	http_link_take_out(c);
 	c->events->on_done(c, error, refused);
 	c->events->on_free(c);
 }
@@ -124,7 +126,7 @@ http_call_fail(struct http_call *c, const char *error)
 		out.id = c->id;
 		chan_send(l->chan, IPC_http_cancel, &out, -1);
 	}
-	finish(c, error, false);
+	http_link_finish(c, error, false);
 	pump(l);
 }
 
@@ -135,7 +137,7 @@ on_timeout(void *arg)
 }
 
 static struct http_call *
-find(struct http_link *l, uint64_t id)
+http_link_find(struct http_link *l, uint64_t id)
 {
 	struct http_call	*c;
 
@@ -158,7 +160,7 @@ struct child {
 
 /* System calls only, in our memory (worker/os/tvfork.h). */
 static int
-child_main(void *arg)
+http_link_child_main(void *arg)
 {
 	struct child	*k = arg;
 	int		 error;
@@ -215,7 +217,7 @@ start_program(struct http_link *l, int sock)
 	k->sock = sock;
 	k->null = null;
 	fill_environment(k);
-	if ((pid = tvfork_give(&k->birth, -1, child_main)) == -1) {
+	if ((pid = tvfork_give(&k->birth, -1, http_link_child_main)) == -1) {
 		error = errno;
 		free(k);
 		errno = error;
@@ -225,15 +227,15 @@ start_program(struct http_link *l, int sock)
 	return pid;
 }
 
-static void	 on_msg(void *, struct ipc_msg *);
-static void	 on_end(void *, int);
+static void	 http_link_on_msg(void *, struct ipc_msg *);
+static void	 http_link_on_end(void *, int);
 
 /* Bytes that may wait for it: all it can be owed, and as much for packets. */
 #define QUEUE_MAX	(2 * (size_t)LIMIT_HTTP_ACTIVE * (LIMIT_HTTP_WINDOW + \
 			    LIMIT_HTTP_HEAD + LIMIT_HTTP_LINE))
 
 static int
-start(struct http_link *l)
+http_link_start(struct http_link *l)
 {
 	int	 pair[2];
 
@@ -251,7 +253,7 @@ start(struct http_link *l)
 		return -1;
 	}
 	if ((l->chan = chan_new(l->base, pair[0], IPC_ROLE_WORKER,
-	    IPC_ROLE_HTTP, on_msg, on_end, l)) == NULL) {
+	    IPC_ROLE_HTTP, http_link_on_msg, http_link_on_end, l)) == NULL) {
 		fd_close(&pair[0]);	/* its end, too */
 		return -1;
 	}
@@ -268,13 +270,13 @@ lost(struct http_link *l, const char *why)
 
 	chan_free(&l->chan);
 	while ((c = TAILQ_FIRST(&l->active)) != NULL)
-		finish(c, why, false);
+		http_link_finish(c, why, false);
 	timer_stop(&l->idle_ev);
 	pump(l);
 }
 
 static void
-on_end(void *arg, int error)
+http_link_on_end(void *arg, int error)
 {
 	struct http_link	*l = arg;
 
@@ -361,7 +363,7 @@ pump(struct http_link *l)
 
 	while (l->nactive < LIMIT_HTTP_ACTIVE &&
 	    (c = TAILQ_FIRST(&l->waiting)) != NULL) {
-		if (l->chan != NULL || start(l) == 0) {
+		if (l->chan != NULL || http_link_start(l) == 0) {
 			activate(c);
 			continue;
 		}
@@ -369,7 +371,7 @@ pump(struct http_link *l)
 		    l->exe == -1 ? "is not installed beside the worker" :
 		    "cannot be started", strerror(errno));
 		log_warnx("%s", why);
-		finish(c, why, false);
+		http_link_finish(c, why, false);
 	}
 }
 
@@ -422,7 +424,7 @@ on_ask(struct http_call *c, const void *body)
 }
 
 static int
-on_field(struct http_call *c, const void *body)
+http_link_on_field(struct http_call *c, const void *body)
 {
 	const Ipc__HttpField	*in = body;
 
@@ -434,7 +436,7 @@ on_field(struct http_call *c, const void *body)
 }
 
 static int
-on_answer(struct http_call *c, const void *body)
+http_link_on_answer(struct http_call *c, const void *body)
 {
 	const Ipc__HttpAnswer	*in = body;
 
@@ -446,7 +448,7 @@ on_answer(struct http_call *c, const void *body)
 }
 
 static int
-on_piece(struct http_call *c, const void *body)
+http_link_on_piece(struct http_call *c, const void *body)
 {
 	const Ipc__HttpPiece	*in = body;
 
@@ -459,7 +461,7 @@ on_piece(struct http_call *c, const void *body)
 }
 
 static int
-on_done(struct http_call *c, const void *body)
+http_link_on_done(struct http_call *c, const void *body)
 {
 	const Ipc__HttpDone	*in = body;
 	struct http_link	*l = c->link;
@@ -469,7 +471,7 @@ on_done(struct http_call *c, const void *body)
 	if ((!is_error && c->state != HTTP_BODY) ||
 	    (in->refused && (!is_error || c->state == HTTP_BODY)))
 		return -1;
-	finish(c, is_error ? in->error : NULL, in->refused);
+	http_link_finish(c, is_error ? in->error : NULL, in->refused);
 	pump(l);
 	return 0;
 }
@@ -488,14 +490,14 @@ id_of(const struct ipc_msg *m)
 }
 
 static void
-on_msg(void *arg, struct ipc_msg *m)
+http_link_on_msg(void *arg, struct ipc_msg *m)
 {
 	struct http_link	*l = arg;
 	uint64_t		 id;
 	struct http_call	*c;
 
 	id = id_of(m);
-	c = find(l, id);
+	c = http_link_find(l, id);
 	/* One that is cancelled may still be on its way. */
 	if (c == NULL && id != 0 && id <= l->last_id)
 		return;
@@ -551,7 +553,7 @@ http_link_stop(struct http_link *l)
 	chan_free(&l->chan);
 	while ((c = TAILQ_FIRST(&l->active)) != NULL ||
 	    (c = TAILQ_FIRST(&l->waiting)) != NULL) {
-		take_out(c);
+		http_link_take_out(c);
 		c->events->on_free(c);
 	}
 	timer_stop(&l->idle_ev);

@@ -174,7 +174,7 @@ as_user(void)
 }
 
 static int
-make_dir(int dir, const char *name)
+pcgroup_make_dir(int dir, const char *name)
 {
 	int	 r;
 
@@ -251,7 +251,7 @@ pcgroups_new(struct event_base *base, int dir)
 }
 
 static void
-name_of(unsigned number, char name[16])
+pcgroup_name_of(unsigned number, char name[16])
 {
 	snprintf(name, 16, "p%u", number);
 }
@@ -267,7 +267,7 @@ pcgroups_free(struct pcgroups **cp)
 	if (c == NULL)
 		return;
 	for (i = 1; i <= c->n; i++) {
-		name_of(i, name);
+		pcgroup_name_of(i, name);
 		remove_dir(c->dir, name);
 	}
 	timer_stop(&c->advance_ev);
@@ -278,7 +278,7 @@ pcgroups_free(struct pcgroups **cp)
 
 /* Whether nobody is in it: "populated 0" in cgroup.events. */
 static bool
-is_empty(const struct pcgroups *c, unsigned number)
+pcgroup_is_empty(const struct pcgroups *c, unsigned number)
 {
 	char	 file[64], text[128], *at;
 	ssize_t	 n;
@@ -294,7 +294,7 @@ is_empty(const struct pcgroups *c, unsigned number)
 }
 
 static int
-grow(struct pcgroups *c)
+pcgroup_grow(struct pcgroups *c)
 {
 	uint8_t	*state;
 
@@ -319,7 +319,7 @@ discard(struct pcgroups *c, unsigned number)
 {
 	char	 name[16];
 
-	name_of(number, name);
+	pcgroup_name_of(number, name);
 	if (remove_dir(c->dir, name) == -1 && errno != ENOENT) {
 		c->state[number - 1] = GROUP_SPENT;
 		return false;
@@ -330,7 +330,7 @@ discard(struct pcgroups *c, unsigned number)
 
 /* Make another; its number or 0. */
 static unsigned
-make(struct pcgroups *c)
+pcgroup_make(struct pcgroups *c)
 {
 	char		 name[16];
 	unsigned	 i;
@@ -338,10 +338,10 @@ make(struct pcgroups *c)
 	for (i = 0; i < c->n && c->state[i] != GROUP_NONE; i++)
 		if (c->state[i] == GROUP_SPENT && discard(c, i + 1))
 			break;
-	if (i == c->n && grow(c) == -1)
+	if (i == c->n && pcgroup_grow(c) == -1)
 		return 0;
-	name_of(i + 1, name);
-	if (make_dir(c->dir, name) == -1) {
+	pcgroup_name_of(i + 1, name);
+	if (pcgroup_make_dir(c->dir, name) == -1) {
 		/* Not of our making: perhaps it can be used, one day. */
 		if (errno == EEXIST)
 			c->state[i] = GROUP_LEFT;
@@ -353,7 +353,7 @@ make(struct pcgroups *c)
 
 /* One that is free, or became so; 0: none. */
 static unsigned
-find(struct pcgroups *c)
+pcgroup_find(struct pcgroups *c)
 {
 	unsigned	 i, looks = 0;
 
@@ -365,7 +365,7 @@ find(struct pcgroups *c)
 		if (c->state[c->look] != GROUP_LEFT)
 			continue;
 		looks++;
-		if (is_empty(c, c->look + 1)) {
+		if (pcgroup_is_empty(c, c->look + 1)) {
 			c->state[c->look] = GROUP_FREE;
 			return c->look + 1;
 		}
@@ -378,8 +378,8 @@ on_advance(void *arg)
 {
 	struct pcgroups	*c = arg;
 
-	if (find(c) == 0)
-		make(c);
+	if (pcgroup_find(c) == 0)
+		pcgroup_make(c);
 }
 
 unsigned
@@ -392,9 +392,9 @@ pcgroups_take(struct pcgroups *c, int *dir_out)
 	if (c == NULL)
 		return 0;
 	advance_soon(c);
-	if ((number = find(c)) == 0 && (number = make(c)) == 0)
+	if ((number = pcgroup_find(c)) == 0 && (number = pcgroup_make(c)) == 0)
 		return 0;
-	name_of(number, name);
+	pcgroup_name_of(number, name);
 	if ((*dir_out = openat(c->dir, name, O_PATH | O_DIRECTORY |
 	    O_CLOEXEC | O_NOFOLLOW)) == -1) {
 		/* Somebody has removed it. */
@@ -414,8 +414,8 @@ pcgroups_give_back(struct pcgroups *c, unsigned *number)
 	if (c->state[*number - 1] == GROUP_KILLED)
 		discard(c, *number);
 	else
-		c->state[*number - 1] = is_empty(c, *number) ? GROUP_FREE :
-		    GROUP_LEFT;
+		c->state[*number - 1] = pcgroup_is_empty(c, *number) ?
+		    GROUP_FREE : GROUP_LEFT;
 	*number = 0;
 }
 
@@ -427,7 +427,7 @@ pcgroups_kill(struct pcgroups *c, unsigned number)
 	if (c == NULL || number == 0)
 		return;
 	c->state[number - 1] = GROUP_KILLED;
-	name_of(number, name);
+	pcgroup_name_of(number, name);
 	as_owner();
 	if (cgfs_kill(c->dir, name) == -1)
 		log_debug("control group %s: %s", name, strerror(errno));

@@ -53,7 +53,7 @@ limit_to(__rlimit_resource_t what, rlim_t n)
 
 /* As sshd(8) limits who reads before authentication. */
 static int
-limit(bool is_alone)
+preauth_limit(bool is_alone)
 {
 	/* A log in a file gets no more lines of ours, but no signal. */
 	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
@@ -79,7 +79,7 @@ preauth_confine(bool is_alone)
 		return 0;
 	}
 	if (landlock_only_read(nothing, nothing, true) == -1 ||
-	    limit(is_alone) == -1)
+	    preauth_limit(is_alone) == -1)
 		return -1;
 	return BPF_INSTALL(calls);
 }

@@ -20,7 +20,7 @@ bound(uint64_t n, rlim_t most)
 }
 
 static void
-add(struct rlimits *l, int resource, uint64_t soft, uint64_t hard)
+rlimits_add(struct rlimits *l, int resource, uint64_t soft, uint64_t hard)
 {
 	struct rlimit	 own;
 	size_t		 i;
@@ -49,10 +49,10 @@ rlimits_init(struct rlimits *l, const Ipc__Settings *set)
 
 	memset(l, 0, sizeof(*l));
 	for (i = 0; i < set->n_rlimit; i++)
-		add(l, (int)set->rlimit[i]->resource, set->rlimit[i]->soft,
-		    set->rlimit[i]->hard);
+		rlimits_add(l, (int)set->rlimit[i]->resource,
+		    set->rlimit[i]->soft, set->rlimit[i]->hard);
 	if (set->as_max != 0)
-		add(l, RLIMIT_AS, set->as_max, set->as_max);
+		rlimits_add(l, RLIMIT_AS, set->as_max, set->as_max);
 	l->tasks_max = set->tasks_max;
 	l->umask = (mode_t)set->umask;
 	errno = 0;

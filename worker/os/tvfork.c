@@ -75,7 +75,7 @@ reset_signals(const struct tvfork *b)
 
 /* Groups are entered with other rights on files than ours (pcgroup_clone()). */
 static int
-enter(void *arg)
+tvfork_enter(void *arg)
 {
 	struct tvfork	*b = arg;
 	long		 uid = rawsys(SYS_geteuid, 0, 0, 0, 0, 0);
@@ -102,7 +102,7 @@ tvfork_give_inner(struct tvfork *b, tvfork_fn *fn)
 }
 
 static void
-say(const char *text)
+tvfork_say(const char *text)
 {
 	rawsys(SYS_write, STDERR_FILENO, (long)text, (long)strlen(text), 0,
 	    0);
@@ -113,9 +113,9 @@ tvfork_fail(struct tvfork *b, int error, const char *what)
 {
 	b->error = error;
 	if (__atomic_load_n(&b->is_late, __ATOMIC_SEQ_CST)) {
-		say("execsrv: failed to start process: ");
-		say(what);
-		say("\n");
+		tvfork_say("execsrv: failed to start process: ");
+		tvfork_say(what);
+		tvfork_say("\n");
 	}
 	/* Of others the kernel does it, when they are gone for good. */
 	if (is_twice_first(b)) {
@@ -257,7 +257,7 @@ patience_with(const struct tvfork *b, pid_t inner)
  * while, so nothing here looks at it.
  */
 static bool
-await(const struct tvfork *b)
+tvfork_await(const struct tvfork *b)
 {
 	static const struct timespec	 slice = { 0, SLICE_NS };
 	uint64_t			 began = 0;
@@ -278,7 +278,7 @@ await(const struct tvfork *b)
 
 /* Kill and reap; one that takes its time is left to who reaps all others. */
 static void
-end(pid_t pid)
+tvfork_end(pid_t pid)
 {
 	struct pollfd	 p = { -1, POLLIN, 0 };
 	uint64_t	 now = clock_ms(), until = now + END_MS;
@@ -305,13 +305,13 @@ let_be(struct tvfork *b)
 
 /* What has become of it: as tvfork_give(). */
 static pid_t
-settle(struct tvfork *b, bool is_late)
+tvfork_settle(struct tvfork *b, bool is_late)
 {
 	pid_t	 pid = b->pid;
 
 	if (b->twice) {
 		/* It has done its part, or is held up before it could. */
-		end(pid);
+		tvfork_end(pid);
 		pid = b->inner;
 	}
 	if (pid > 0 && is_late && !is_born(b)) {
@@ -324,7 +324,7 @@ settle(struct tvfork *b, bool is_late)
 		return pid;
 	}
 	if (pid > 0)
-		end(pid);
+		tvfork_end(pid);
 	give_stacks(b);
 	errno = b->error != 0 ? b->error : ETIMEDOUT;
 	return -1;
@@ -342,12 +342,12 @@ tvfork_give(struct tvfork *b, int group, tvfork_fn *fn)
 	b->unborn = 1;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
-	b->pid = pcgroup_clone(group, enter, b->stacks, STACK_SIZE, b,
+	b->pid = pcgroup_clone(group, tvfork_enter, b->stacks, STACK_SIZE, b,
 	    b->twice ? NULL : &b->unborn, &b->is_clean);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (b->pid == -1) {
 		give_stacks(b);
 		return -1;
 	}
-	return settle(b, !await(b));
+	return tvfork_settle(b, !tvfork_await(b));
 }

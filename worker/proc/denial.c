@@ -35,7 +35,7 @@ has_phrase(const struct sight *t)
 }
 
 static bool
-look_at(struct sight *t, const uint8_t *data, size_t len)
+denial_look_at(struct sight *t, const uint8_t *data, size_t len)
 {
 	size_t	 i, n;
 
@@ -76,7 +76,7 @@ sounds_denied(const struct retain *r, uint8_t stream)
 
 	t.len = 0;
 	for (c = first_looked_at(r); c != NULL; c = TAILQ_NEXT(c, retain_entry))
-		if (c->stream == stream && look_at(&t, c->data, c->len))
+		if (c->stream == stream && denial_look_at(&t, c->data, c->len))
 			return true;
 	return false;
 }

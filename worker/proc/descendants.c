@@ -21,7 +21,7 @@ is_noted(const struct descendants *k, pid_t pid, uint64_t start)
 
 /* Without memory the pass goes on with those that are known. */
 static void
-note(struct descendants *k, pid_t pid, uint64_t start)
+descendants_note(struct descendants *k, pid_t pid, uint64_t start)
 {
 	struct descendants_one	*list;
 	size_t		 cap;
@@ -73,7 +73,7 @@ descendants_has(pid_t pid, void *arg)
 	if (st.session != k->pid && st.group != k->pid &&
 	    !has_kin_parent(k, st.parent))
 		return false;
-	note(k, pid, st.start);
+	descendants_note(k, pid, st.start);
 	return true;
 }
 

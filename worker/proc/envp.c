@@ -35,7 +35,7 @@ struct env {
 };
 
 static bool
-is_listed(const char *const *list, const char *name, size_t len)
+envp_is_listed(const char *const *list, const char *name, size_t len)
 {
 	for (; *list != NULL; list++)
 		if (strlen(*list) == len && memcmp(*list, name, len) == 0)
@@ -49,7 +49,7 @@ is_listed(const char *const *list, const char *name, size_t len)
  * product of the lengths at worst; that of a pattern is bounded.
  */
 static bool
-matches(const char *pat, size_t plen, const char *name, size_t nlen)
+envp_matches(const char *pat, size_t plen, const char *name, size_t nlen)
 {
 	size_t	 p = 0, n = 0, star = plen, mark = 0;
 
@@ -83,7 +83,8 @@ matches_list(const struct json *j, uint32_t list, const char *name)
 
 	for (i = json_first(list); json_more(j, list, i);
 	    i = json_after_elem(j, i))
-		if (matches(json_text(j, i), json_tok(j, i)->len, name, len))
+		if (envp_matches(json_text(j, i), json_tok(j, i)->len, name,
+		    len))
 			return true;
 	return false;
 }
@@ -94,8 +95,8 @@ matches_default(const char *name)
 	size_t	 i, len = strcspn(name, "=");
 
 	for (i = 0; default_excludes[i] != NULL; i++)
-		if (matches(default_excludes[i], strlen(default_excludes[i]),
-		    name, len))
+		if (envp_matches(default_excludes[i],
+		    strlen(default_excludes[i]), name, len))
 			return true;
 	return false;
 }
@@ -271,7 +272,7 @@ add_server(struct env *e, const struct json *j,
 	for (; *server != NULL; server++) {
 		if (strchr(*server, '=') == NULL ||
 		    envlist_is_secret(*server) ||
-		    (core && !is_listed(core_names, *server,
+		    (core && !envp_is_listed(core_names, *server,
 		    strcspn(*server, "="))) ||
 		    (!p->ignore_default && matches_default(*server)) ||
 		    matches_list(j, p->exclude, *server))
@@ -285,7 +286,7 @@ add_server(struct env *e, const struct json *j,
 
 /* Step 5. */
 static void
-keep_only(struct env *e, const struct json *j, uint32_t list)
+envp_keep_only(struct env *e, const struct json *j, uint32_t list)
 {
 	size_t	 i, n = 0;
 
@@ -341,7 +342,7 @@ envp_make(struct json *j, uint32_t env, uint32_t policy, char *const *server,
 			goto out;
 		if (add_object(&e, j, p.set) == -1)
 			goto out;
-		keep_only(&e, j, p.include_only);
+		envp_keep_only(&e, j, p.include_only);
 	}
 	if (add_object(&e, j, env) == 0)
 		envp = env_take(&e);

@@ -61,7 +61,7 @@ json_string(const char *text, size_t len, size_t *len_out)
 }
 
 static void
-set_name(char name[PROC_NAME_MAX], const char *text, size_t len)
+proc_set_name(char name[PROC_NAME_MAX], const char *text, size_t len)
 {
 	size_t	 i;
 
@@ -141,9 +141,9 @@ proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
 	sp->mark = ptree_new_mark();
 	p->born = clock_ms();
 	p->state = PROC_CLOSED;		/* until there is a child */
-	set_name(p->name, id, id_len);
+	proc_set_name(p->name, id, id_len);
 	if (sp->argv[0] != NULL)
-		set_name(p->command, sp->argv[0], strlen(sp->argv[0]));
+		proc_set_name(p->command, sp->argv[0], strlen(sp->argv[0]));
 	p->cgroup = pcgroups_take(ps->env->cgroups, &sp->cgroup);
 	r = spawn(sp, &child, what_out);
 	fd_close(&sp->cgroup);

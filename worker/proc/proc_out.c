@@ -54,7 +54,7 @@ proc_stream_end(struct stream *st)
 /* --- room --- */
 
 static bool
-has_room(const struct proc *p)
+proc_out_has_room(const struct proc *p)
 {
 	return !sinks_full(&p->sinks) &&
 	    p->procs->events->has_room(p->procs->arg, p);
@@ -68,7 +68,7 @@ unhold(struct proc *p)
 	for (i = 0; i < 2; i++) {
 		if (!p->streams[i].held)
 			continue;
-		if (!has_room(p)) {
+		if (!proc_out_has_room(p)) {
 			p->procs->is_held = true;
 			return;
 		}
@@ -285,7 +285,7 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 
 /* As read(2), but all that a terminal has.  Its end is found by the next. */
 static ssize_t
-take(const struct stream *st, void *to, size_t size)
+proc_out_take(const struct stream *st, void *to, size_t size)
 {
 	ssize_t	 n, len;
 
@@ -314,9 +314,9 @@ lose_rest(struct stream *st, int error)
 	add_output(st, NULL, text, (size_t)n);
 }
 
-/* What read(2) could not do: try again, or give up.  As read_some(). */
+/* read(2) failed: try again, or give up.  As proc_out_read_some(). */
 static ssize_t
-on_failure(struct stream *st)
+proc_out_on_failure(struct stream *st)
 {
 
 	if (errno == EAGAIN || errno == EINTR)
@@ -335,7 +335,7 @@ on_failure(struct stream *st)
  * Bytes, 0 at the end, or -1 when there is nothing now.
  */
 static ssize_t
-read_some(struct stream *st)
+proc_out_read_some(struct stream *st)
 {
 	static char	 common[LIMIT_READ_CHUNK];
 	struct window	*w = st->proc->procs->window;
@@ -344,12 +344,12 @@ read_some(struct stream *st)
 
 	if (st->bulky && window_has_memory(w, LIMIT_READ_CHUNK) &&
 	    (c = chunk_new(LIMIT_READ_CHUNK)) != NULL)
-		n = take(st, c->data, LIMIT_READ_CHUNK);
+		n = proc_out_take(st, c->data, LIMIT_READ_CHUNK);
 	else
-		n = take(st, common, sizeof(common));
+		n = proc_out_take(st, common, sizeof(common));
 	if (n <= 0) {
 		free(c);
-		return n == 0 ? 0 : on_failure(st);
+		return n == 0 ? 0 : proc_out_on_failure(st);
 	}
 	st->failed = 0;
 	st->bulky = n >= BULKY;
@@ -372,13 +372,13 @@ stream_on_read(void *arg)
 	struct proc	*p = st->proc;
 	ssize_t		 n;
 
-	if (!has_room(p)) {
+	if (!proc_out_has_room(p)) {
 		st->held = true;
 		p->procs->is_held = true;
 		io_stop(&st->read_ev);
 		return;
 	}
-	if ((n = read_some(st)) == 0) {
+	if ((n = proc_out_read_some(st)) == 0) {
 		proc_stream_end(st);
 		proc_maybe_close(p);
 	} else if (n > 0) {
@@ -393,7 +393,7 @@ proc_drain(struct proc *p)
 
 	for (i = 0; i < 2; i++)
 		for (reads = 0; reads < 2 && p->streams[i].fd != -1; reads++)
-			if (read_some(&p->streams[i]) <= 0)
+			if (proc_out_read_some(&p->streams[i]) <= 0)
 				break;
 }
 

@@ -52,7 +52,7 @@ id_drop(struct procin *in, struct write_id *w)
 
 /* One that waited, out of the list, is done with: answer and forget it. */
 static void
-let_in(struct procin *in, struct parked *p)
+procin_let_in(struct procin *in, struct parked *p)
 {
 	struct rpc_req	*req = p->req;
 
@@ -82,7 +82,7 @@ procin_fini(struct procin *in)
 
 /* As much as the reader takes now; bytes, or -1 when it is gone. */
 static ssize_t
-push(struct procin *in, const char *data, size_t len)
+procin_push(struct procin *in, const char *data, size_t len)
 {
 	size_t	 done = 0;
 	ssize_t	 n;
@@ -109,7 +109,7 @@ push_queue(struct procin *in)
 {
 	ssize_t	 n;
 
-	if ((n = push(in, (char *)buf_data(&in->queue),
+	if ((n = procin_push(in, (char *)buf_data(&in->queue),
 	    in->queue.len)) == -1)
 		procin_lose(in);
 	else
@@ -128,7 +128,7 @@ widen(struct procin *in)
 
 /* Queue what the reader does not take now; -1 when it does not fit. */
 static int
-take(struct procin *in, const char *data, size_t len)
+procin_take(struct procin *in, const char *data, size_t len)
 {
 	ssize_t	 n = 0;
 
@@ -140,7 +140,7 @@ take(struct procin *in, const char *data, size_t len)
 		errno = EFBIG;
 		return -1;
 	}
-	if (in->queue.len == 0 && (n = push(in, data, len)) == -1) {
+	if (in->queue.len == 0 && (n = procin_push(in, data, len)) == -1) {
 		procin_lose(in);
 		return 0;
 	}
@@ -169,7 +169,7 @@ procin_write(struct procin *in, const void *data, size_t len,
 	struct parked	*p;
 
 	if (TAILQ_EMPTY(&in->parked)) {
-		if (take(in, data, len) == 0)
+		if (procin_take(in, data, len) == 0)
 			return PROCIN_ACCEPTED;
 		if (errno != EFBIG)
 			return PROCIN_ERROR;
@@ -191,17 +191,17 @@ procin_write(struct procin *in, const void *data, size_t len,
  * it is tried: the reader may be found gone, which lets everybody in.
  */
 static void
-admit(struct procin *in)
+procin_admit(struct procin *in)
 {
 	struct parked	*p;
 
 	while ((p = TAILQ_FIRST(&in->parked)) != NULL) {
 		TAILQ_REMOVE(&in->parked, p, entry);
-		if (take(in, p->data, p->len) == -1) {
+		if (procin_take(in, p->data, p->len) == -1) {
 			TAILQ_INSERT_HEAD(&in->parked, p, entry);
 			return;
 		}
-		let_in(in, p);
+		procin_let_in(in, p);
 	}
 	if (in->closing && in->queue.len == 0)
 		procin_end(in);
@@ -219,7 +219,7 @@ procin_on_write(void *arg)
 	if (in->queue.len > 0)
 		io_start(&in->write_ev);
 	if (in->queue.len < LIMIT_STDIN_QUEUE / 2)
-		admit(in);
+		procin_admit(in);
 }
 
 void
@@ -239,7 +239,7 @@ procin_end(struct procin *in)
 	in->closing = false;
 	if (tcgetattr(in->fd, &t) == 0)
 		eof = (char)t.c_cc[VEOF];
-	if (take(in, &eof, 1) == -1)
+	if (procin_take(in, &eof, 1) == -1)
 		procin_lose(in);
 }
 
@@ -252,7 +252,7 @@ procin_lose(struct procin *in)
 	buf_fini(&in->queue);
 	while ((p = TAILQ_FIRST(&in->parked)) != NULL) {
 		TAILQ_REMOVE(&in->parked, p, entry);
-		let_in(in, p);
+		procin_let_in(in, p);
 	}
 }
 

@@ -152,7 +152,7 @@ child_join(struct command *c)
 }
 
 static int
-child_main(void *arg)
+spawn_child_main(void *arg)
 {
 	struct command	*c = arg;
 
@@ -255,7 +255,7 @@ size_of(char *const *list, size_t *n_out)
 
 /* A copy of n strings at *at, which moves behind them: pointers, then text. */
 static char **
-put_list(char **at, char *const *list, size_t n)
+spawn_put_list(char **at, char *const *list, size_t n)
 {
 	char	**copy = (char **)(void *)*at, *text;
 	size_t	  i, len;
@@ -295,7 +295,7 @@ command_new(const struct spawn *s)
 	c->birth.size = size;
 	at = (char *)c + aligned(sizeof(*c));
 	for (i = 0; i < 3; i++) {
-		copies[i] = put_list(&at, lists[i], n[i]);
+		copies[i] = spawn_put_list(&at, lists[i], n[i]);
 		at = (char *)copies[i] + sizes[i];
 	}
 	c->programs = copies[0];
@@ -334,7 +334,7 @@ spawn(const struct spawn *s, struct spawned *out, const char **what_out)
 		goto fail;
 	memcpy(c->std, std, sizeof(std));
 	c->what = "fork";
-	out->pid = tvfork_give(&c->birth, s->cgroup, child_main);
+	out->pid = tvfork_give(&c->birth, s->cgroup, spawn_child_main);
 	/* Rights come and go in a child that shares our memory. */
 	prctl(PR_SET_DUMPABLE, 0);
 	if (out->pid != -1) {

@@ -39,7 +39,7 @@ spool_fini(struct spool *s)
 
 /* Where the disk is large, as a rule; not every file system has O_TMPFILE. */
 static int
-open_file(void)
+spool_open_file(void)
 {
 	static const char *const	 dirs[] = { "/var/tmp", "/tmp" };
 	char				 name[] = "/tmp/execsrv.XXXXXX";
@@ -59,7 +59,7 @@ open_file(void)
 static int
 open_part(struct spool *s, struct spool_part *p)
 {
-	if (s->fd == -1 && (s->fd = open_file()) == -1)
+	if (s->fd == -1 && (s->fd = spool_open_file()) == -1)
 		return -1;
 	if ((errno = posix_fallocate(s->fd, (off_t)p->offset,
 	    (off_t)SPOOL_PART)) != 0)

@@ -38,7 +38,7 @@ tail_free(struct tail *t)
 
 /* An operator says nothing: this is the end of it. */
 static void
-on_read(void *arg)
+tail_on_read(void *arg)
 {
 	tail_free(arg);
 }
@@ -162,7 +162,7 @@ tail_add(struct proc *p, unsigned *total, int fd, bool follow)
 	    p->retain.next_seq;
 	sink_add(&p->sinks, &t->sink, &tail_ops);
 	(*total)++;
-	io_init(&t->read_ev, base, fd, EV_READ, on_read, t);
+	io_init(&t->read_ev, base, fd, EV_READ, tail_on_read, t);
 	io_init(&t->write_ev, base, fd, EV_WRITE, on_write, t);
 	if (fd_nonblock(fd, 1) == -1 || io_start(&t->read_ev) == -1 ||
 	    io_start(&t->write_ev) == -1) {

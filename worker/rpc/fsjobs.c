@@ -91,7 +91,7 @@ leave_behind(struct fsjobs *f, struct fsop_result *r)
 }
 
 static struct fsjobs *
-get(struct session *s)
+fsjobs_get(struct session *s)
 {
 	struct fsjobs	*f = s->fsjobs;
 
@@ -191,7 +191,7 @@ job_free(struct job *j)
 }
 
 static void
-answer(struct job *j)
+fsjobs_answer(struct job *j)
 {
 	struct rpc_req		*req = j->req;
 	struct fsop_result	 r = j->answer.r;
@@ -215,11 +215,11 @@ answer(struct job *j)
 
 /* Answer, and make room for others. */
 static void
-finish(struct job *j)
+fsjobs_finish(struct job *j)
 {
 	struct session	*s = j->session;
 
-	answer(j);
+	fsjobs_answer(j);
 	let_hold(s);
 	start_jobs(s);
 }
@@ -235,7 +235,7 @@ cancel_job(struct rpc_req *req)
 
 	j->req = NULL;
 	j->answer.r.why = FSWHY_DIED;
-	answer(j);
+	fsjobs_answer(j);
 }
 
 /* It wants to hold more: after those that asked before. */
@@ -255,7 +255,7 @@ on_wish(struct job *j)
 }
 
 static void
-on_answer(void *arg)
+fsjobs_on_answer(void *arg)
 {
 	struct job	*j = arg;
 	struct fsjobs	*f = j->session->fsjobs;
@@ -266,7 +266,7 @@ on_answer(void *arg)
 		f->held++;
 	} else if (fsagent_answer_read(&j->answer, j->fd) != 0) {
 		busypoll_asked(&j->session->busypoll, clock_us());
-		finish(j);
+		fsjobs_finish(j);
 	} else if (j->answer.wants > 0) {
 		on_wish(j);
 	} else if (j->answer.payload_len > LIMIT_FILE_QUICK &&
@@ -276,7 +276,7 @@ on_answer(void *arg)
 }
 
 static void
-fail(struct job *j, int error, enum fsop_why why)
+fsjobs_fail(struct job *j, int error, enum fsop_why why)
 {
 	const char	*text;
 
@@ -287,7 +287,7 @@ fail(struct job *j, int error, enum fsop_why why)
 		if (buf_put(&j->answer.r.payload, text, strlen(text)) == -1)
 			j->answer.r.why = FSWHY_DIED;
 	}
-	finish(j);
+	fsjobs_finish(j);
 }
 
 /* Whether an older job of the same handle is not done yet. */
@@ -319,7 +319,7 @@ retry_in(struct fsjobs *f, uint64_t ms)
  * not answer, say, do not count among the others, or soon nothing would go on.
  */
 static bool
-may_start(struct fsjobs *f)
+fsjobs_may_start(struct fsjobs *f)
 {
 	const struct job	*j;
 	uint64_t		 now = clock_ms();
@@ -376,7 +376,7 @@ let_hold(struct session *s)
 		f->holds += j->holds = j->answer.wants;
 		j->begun = clock_ms();
 		if (fsagent_let_hold(&j->answer, j->fd) == -1)
-			fail(j, errno, FSWHY_NONE);
+			fsjobs_fail(j, errno, FSWHY_NONE);
 	}
 }
 
@@ -387,7 +387,7 @@ start_job(struct job *j)
 	struct fsjobs	*f = j->session->fsjobs;
 
 	if (holder_state(j->holder) == HOLDER_FAILED) {
-		fail(j, 0, FSWHY_NO_SANDBOX);
+		fsjobs_fail(j, 0, FSWHY_NO_SANDBOX);
 		return -1;
 	}
 	if (holder_state(j->holder) == HOLDER_STARTING || has_to_wait(f, j))
@@ -395,7 +395,7 @@ start_job(struct job *j)
 	if (j->handle != NULL && j->op.kind != FSOP_OPEN) {
 		/* Opened meanwhile, or not. */
 		if ((j->op.fd = j->handle->fd) == -1) {
-			fail(j, ENOENT, FSWHY_NONE);
+			fsjobs_fail(j, ENOENT, FSWHY_NONE);
 			return -1;
 		}
 	}
@@ -406,16 +406,16 @@ start_job(struct job *j)
 			retry_in(f, RETRY_MS);
 			return 0;
 		}
-		fail(j, errno, FSWHY_NONE);
+		fsjobs_fail(j, errno, FSWHY_NONE);
 		return -1;
 	}
 	f->running++;
 	j->begun = clock_ms();
 	fd_close(&j->data);
 	io_init(&j->ev, j->session->env.base, j->fd, EV_READ | EV_PERSIST,
-	    on_answer, j);
+	    fsjobs_on_answer, j);
 	if (io_start(&j->ev) == -1) {
-		fail(j, ENOMEM, FSWHY_NONE);
+		fsjobs_fail(j, ENOMEM, FSWHY_NONE);
 		return -1;
 	}
 	return 1;
@@ -432,7 +432,7 @@ start_jobs(struct session *s)
 	TAILQ_FOREACH(j, &f->jobs, entry) {
 		if (j->fd != -1)
 			continue;
-		if (!may_start(f))
+		if (!fsjobs_may_start(f))
 			return;
 		if (start_job(j) == -1)
 			goto again;
@@ -519,7 +519,7 @@ run_elsewhere(struct session *s, struct rpc_req *req, const struct fsop *op,
 		h->jobs++;
 	if ((j->req = rpc_keep(req, cancel_job, j)) == NULL) {
 		/* It is answered; who waits must hear of it all the same. */
-		fail(j, 0, FSWHY_BUSY);
+		fsjobs_fail(j, 0, FSWHY_BUSY);
 		return;
 	}
 	start_jobs(s);
@@ -534,7 +534,7 @@ fsjobs_run(struct session *s, struct rpc_req *req, const struct fsop *op,
 	struct fsop_result		 r;
 
 	fsop_result_init(&r);
-	if (get(s) == NULL) {
+	if (fsjobs_get(s) == NULL) {
 		r.error = errno;
 		done(req, op, &r, arg);
 		return;
@@ -569,7 +569,7 @@ handle_add(struct session *s, const char *id, size_t len)
 	struct handle	*h;
 
 	assert(len <= HANDLE_ID_MAX);
-	if ((f = get(s)) == NULL)
+	if ((f = fsjobs_get(s)) == NULL)
 		return NULL;
 	if (map_find(&f->handles, id, len) != NULL) {
 		errno = EEXIST;

@@ -122,7 +122,7 @@ send_delta(struct exchange *x, const void *data, size_t len, bool done,
  * may end the connection, so that x is gone.
  */
 static void
-answer(struct exchange *x)
+http_send_answer(struct exchange *x)
 {
 	struct rpc_req	*req = x->req;
 	struct json_out	 o;
@@ -162,13 +162,13 @@ answer_ready(struct session *s)
 		TAILQ_REMOVE(&h->ready, x, entry);
 		x->is_ready = false;
 		TAILQ_INSERT_TAIL(&h->all, x, entry);
-		answer(x);
+		http_send_answer(x);
 		exchange_free(x);
 	}
 }
 
 static void
-fail(struct rpc_req *req, const char *error, bool refused)
+http_fail(struct rpc_req *req, const char *error, bool refused)
 {
 	if (refused)
 		rpc_errorf(req, ERR_PARAMS, "invalid params: http/request %s",
@@ -181,7 +181,7 @@ fail(struct rpc_req *req, const char *error, bool refused)
 
 /* The reference leaves out what is not plain text. */
 static bool
-is_plain(const char *s)
+http_is_plain(const char *s)
 {
 	for (; *s != '\0'; s++)
 		if ((*s < ' ' && *s != '\t') || *s == 0x7f)
@@ -190,11 +190,11 @@ is_plain(const char *s)
 }
 
 static void
-on_field(struct http_call *c, const char *name, const char *value)
+http_on_field(struct http_call *c, const char *name, const char *value)
 {
 	struct exchange	*x = (struct exchange *)c;
 
-	if (!is_plain(value))
+	if (!http_is_plain(value))
 		return;
 	json_out_open(&x->out, '{');
 	json_out_key(&x->out, "name");
@@ -205,7 +205,7 @@ on_field(struct http_call *c, const char *name, const char *value)
 }
 
 static void
-on_answer(struct http_call *c, unsigned status)
+http_on_answer(struct http_call *c, unsigned status)
 {
 	struct exchange	*x = (struct exchange *)c;
 
@@ -216,11 +216,11 @@ on_answer(struct http_call *c, unsigned status)
 	}
 	x->status = status;
 	if (x->order.stream)
-		answer(x);
+		http_send_answer(x);
 }
 
 static void
-on_piece(struct http_call *c, const void *data, size_t len)
+http_on_piece(struct http_call *c, const void *data, size_t len)
 {
 	struct exchange	*x = (struct exchange *)c;
 	struct session	*s = x->session;
@@ -250,14 +250,14 @@ on_piece(struct http_call *c, const void *data, size_t len)
 }
 
 static void
-on_done(struct http_call *c, const char *error, bool refused)
+http_on_done(struct http_call *c, const char *error, bool refused)
 {
 	struct exchange	*x = (struct exchange *)c;
 	struct rpc_req	*req = x->req;
 
 	if (req != NULL && error != NULL) {
 		x->req = NULL;
-		fail(req, error, refused);
+		http_fail(req, error, refused);
 	} else if (req != NULL) {
 		TAILQ_REMOVE(&x->session->http->all, x, entry);
 		x->is_ready = true;
@@ -280,14 +280,14 @@ on_free(struct http_call *c)
 }
 
 static const struct http_events events = {
-	on_field, on_answer, on_piece, on_done, on_free
+	http_on_field, http_on_answer, http_on_piece, http_on_done, on_free
 };
 
 /* --- beginning and end --- */
 
 /* Its connection ended: nobody is to be answered. */
 static void
-on_cancel(struct rpc_req *req)
+http_on_cancel(struct rpc_req *req)
 {
 	struct exchange	*x = req->waiter;
 
@@ -369,12 +369,12 @@ http_begin(struct session *s, struct rpc_req *req, struct http_order *o)
 	size_t		 len = o->body_len + o->cost;
 
 	if (s->http == NULL && (s->http = http_new(s)) == NULL) {
-		fail(req, "out of memory", false);
+		http_fail(req, "out of memory", false);
 	} else if (!http_link_has_room(s->http->link, len)) {
-		fail(req, "too many requests wait", false);
+		http_fail(req, "too many requests wait", false);
 	} else if ((x = exchange_new(s, o)) == NULL) {
-		fail(req, "out of memory", false);
-	} else if ((x->req = rpc_keep(req, on_cancel, x)) == NULL) {
+		http_fail(req, "out of memory", false);
+	} else if ((x->req = rpc_keep(req, http_on_cancel, x)) == NULL) {
 		exchange_free(x);
 	} else {
 		exchange_start(x);

@@ -84,7 +84,7 @@ chunk_len(const struct chunk *c, bool is_first)
  * output from behind the exit, which has a number but is not told.
  */
 static void
-cut(const struct proc *p, const struct proc_read *r, struct extract *x)
+procread_cut(const struct proc *p, const struct proc_read *r, struct extract *x)
 {
 	struct chunk	*c;
 
@@ -119,7 +119,7 @@ extract(const struct proc *p, const struct proc_read *r, struct extract *x)
 		len = chunk_len(c, c == x->first);
 		if (x->len + len > ANSWER_MAX) {
 			if (!r->has_max)
-				cut(p, r, x);
+				procread_cut(p, r, x);
 			return;
 		}
 		x->len += len;
@@ -162,7 +162,7 @@ send_chunks(struct session *s, const struct extract *x)
 }
 
 static int
-send_text(struct session *s, const void *text, size_t len)
+procread_send_text(struct session *s, const void *text, size_t len)
 {
 	char	*at;
 
@@ -187,9 +187,9 @@ send_read(struct session *s, const struct extract *x, const char *text,
 
 	if (len + x->len <= LIMIT_OUT_READING) {
 		if (conn_start(s->conn, len + x->len) == 0 &&
-		    send_text(s, text, split) == 0 &&
+		    procread_send_text(s, text, split) == 0 &&
 		    send_chunks(s, x) == 0 &&
-		    send_text(s, text + split, len - split) == 0)
+		    procread_send_text(s, text + split, len - split) == 0)
 			conn_finish(s->conn);
 		return;
 	}

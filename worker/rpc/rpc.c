@@ -69,7 +69,7 @@ rpc_done(struct rpc_req *req)
 
 /* An answer could not be written. */
 static void
-give_up(struct session *s)
+rpc_give_up(struct session *s)
 {
 	log_warn("an answer was not written");
 	if (s->conn != NULL)
@@ -78,13 +78,13 @@ give_up(struct session *s)
 
 /* Send what was written, or say that it could not be. */
 static void
-finish(struct rpc_req *req, struct json_out *o)
+rpc_finish(struct rpc_req *req, struct json_out *o)
 {
 	struct session	*s = req->session;
 
 	json_out_close(o, '}');
 	if (json_out_fini(o) == -1)
-		give_up(s);
+		rpc_give_up(s);
 	else if (s->conn != NULL)
 		conn_send_buf(s->conn, &s->scratch);
 	rpc_done(req);
@@ -117,7 +117,7 @@ rpc_begin_value(struct rpc_req *req, struct json_out *o)
 void
 rpc_end_value(struct rpc_req *req, struct json_out *o)
 {
-	finish(req, o);
+	rpc_finish(req, o);
 }
 
 struct json_out *
@@ -132,7 +132,7 @@ void
 rpc_end(struct rpc_req *req, struct json_out *o)
 {
 	json_out_close(o, '}');
-	finish(req, o);
+	rpc_finish(req, o);
 }
 
 /* --- answers with base64 in them --- */
@@ -247,7 +247,7 @@ send_long(struct session *s, size_t split, struct buf *data)
 	struct long_answer	*a;
 
 	if ((a = calloc(1, sizeof(*a))) == NULL) {
-		give_up(s);
+		rpc_give_up(s);
 		return;
 	}
 	a->src.write = long_write;
@@ -282,7 +282,7 @@ rpc_end_b64(struct rpc_req *req, struct json_out *o, const char *key,
 	json_out_close(o, '}');
 	len = s->scratch.len + B64_ENCODED_LEN(data->len);
 	if (json_out_fini(o) == -1 || len > LIMIT_MESSAGE)
-		give_up(s);
+		rpc_give_up(s);
 	else if (s->conn != NULL && len <= LIMIT_OUT_READING)
 		send_now(s, split, data);
 	else if (s->conn != NULL)
@@ -299,7 +299,7 @@ rpc_error(struct rpc_req *req, enum rpc_err err, const char *text)
 	unkeep(req);
 	json_out_init(&o, &req->session->scratch);
 	jsonrpc_put_error(&o, &req->id, err, text);
-	finish(req, &o);
+	rpc_finish(req, &o);
 }
 
 void
@@ -389,7 +389,7 @@ rpc_cancel_all(struct session *s)
 
 /* An error that belongs to no request: id -1 (PROTOCOL 2.3). */
 static void
-complain(struct session *s, enum rpc_err err)
+rpc_complain(struct session *s, enum rpc_err err)
 {
 	struct rpc_req	 req;
 
@@ -446,7 +446,7 @@ compare_method(const void *key, const void *row)
 
 /* Whether there may be a file in it, or what is written to a process. */
 static bool
-has_data(const struct field *f)
+rpc_has_data(const struct field *f)
 {
 	for (; f->key != NULL; f++)
 		if (f->type == FIELD_B64 || strcmp(f->key, "dataBase64") == 0)
@@ -469,7 +469,7 @@ dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
 	    sizeof(methods[0]), compare_method);
 	/* As the reference, but that its client sends large files so. */
 	if (s->conn != NULL && conn_has_long_frame(s->conn) && (m == NULL ||
-	    !has_data(m->fields))) {
+	    !rpc_has_data(m->fields))) {
 		conn_close(s->conn, 1009, "message too big");
 		return;
 	}
@@ -529,49 +529,49 @@ notified(struct session *s, const struct envelope *e)
 			    "a receipt for what was not sent");
 		return;
 	}
-	complain(s, ERR_UNKNOWN_NOTE);
+	rpc_complain(s, ERR_UNKNOWN_NOTE);
 	if (s->conn != NULL)
 		conn_close(s->conn, 1002, "unknown notification");
 }
 
 static bool
-is_text(const struct json *j, uint32_t tok)
+rpc_is_text(const struct json *j, uint32_t tok)
 {
 	return tok != 0 && json_tok(j, tok)->type == JSON_STRING;
 }
 
 /* A result or an error: nobody asked the client for anything. */
 static void
-answered(struct session *s, const struct envelope *e)
+rpc_answered(struct session *s, const struct envelope *e)
 {
 	struct rpc_req	 req;
 
 	if (e->id == 0 || (e->result == 0 && e->error == 0) ||
 	    jsonrpc_read_id(&s->json, e->id, &req.id) == -1)
-		complain(s, ERR_MALFORMED);
+		rpc_complain(s, ERR_MALFORMED);
 	else if (s->conn != NULL)
 		conn_close(s->conn, 1002, "an answer to no request");
 }
 
 static void
-handle(struct session *s, const struct rpc_message *msg)
+rpc_handle(struct session *s, const struct rpc_message *msg)
 {
 	struct envelope	 e;
 	struct rpc_req	 req;
 
 	if (json_tok(&s->json, 0)->type != JSON_OBJECT) {
-		complain(s, ERR_MALFORMED);
+		rpc_complain(s, ERR_MALFORMED);
 		return;
 	}
 	read_envelope(&s->json, &e);
 	memset(&req, 0, sizeof(req));
 	req.session = s;
 	if (e.method == 0)
-		answered(s, &e);
-	else if (!is_text(&s->json, e.method) ||
+		rpc_answered(s, &e);
+	else if (!rpc_is_text(&s->json, e.method) ||
 	    (e.id != 0 && (jsonrpc_read_id(&s->json, e.id, &req.id) == -1 ||
 	    !is_trace(&s->json, e.trace))))
-		complain(s, ERR_MALFORMED);
+		rpc_complain(s, ERR_MALFORMED);
 	else if (e.id == 0)
 		notified(s, &e);
 	else
@@ -587,16 +587,16 @@ rpc_on_message(struct session *s, char *text, size_t len, bool is_utf8)
 	/* The reader writes into the text; an initialize may be passed on. */
 	if (s->phase == PHASE_NEW && len <= LIMIT_FIRST_MESSAGE) {
 		if ((copy = malloc(len + 1)) == NULL) {
-			complain(s, ERR_FAILED);
+			rpc_complain(s, ERR_FAILED);
 			return;
 		}
 		memcpy(copy, text, len);
 		msg.raw = copy;
 	}
 	if (!is_utf8 || json_parse(&s->json, text, len) == -1)
-		complain(s, ERR_MALFORMED);
+		rpc_complain(s, ERR_MALFORMED);
 	else
-		handle(s, &msg);
+		rpc_handle(s, &msg);
 	json_trim(&s->json);
 	free(copy);
 }

@@ -107,7 +107,7 @@ put_no_layers(struct json_out *o, const char *key)
 }
 
 static void
-answer(struct rpc_req *req)
+rpc_config_answer(struct rpc_req *req)
 {
 	struct json_out	 o;
 	char		 home[PATH_MAX], host[HOST_NAME_MAX + 1];
@@ -148,5 +148,5 @@ rpc_config_read(struct session *s, struct rpc_req *req, void *params,
 		rpc_error(req, ERR_FAILED, "there may be a configuration "
 		    "here, and this server does not read it");
 	else
-		answer(req);
+		rpc_config_answer(req);
 }

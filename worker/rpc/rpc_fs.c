@@ -46,7 +46,7 @@ static const struct {
 
 /* Whether it failed; the request is answered then. */
 static bool
-failed(struct rpc_req *req, const struct fsop_result *r)
+rpc_fs_failed(struct rpc_req *req, const struct fsop_result *r)
 {
 	if (r->why == FSWHY_NONE && r->error == 0)
 		return false;
@@ -71,7 +71,7 @@ done_ok(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 {
 	(void)op;
 	(void)arg;
-	if (!failed(req, r))
+	if (!rpc_fs_failed(req, r))
 		rpc_ok(req);
 }
 
@@ -83,7 +83,7 @@ done_read(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 
 	(void)op;
 	(void)arg;
-	if (failed(req, r))
+	if (rpc_fs_failed(req, r))
 		return;
 	rpc_begin(req, &o);
 	rpc_end_b64(req, &o, "dataBase64", &r->payload, "");
@@ -96,7 +96,7 @@ done_block(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	struct json_out	 o;
 
 	(void)arg;
-	if (failed(req, r))
+	if (rpc_fs_failed(req, r))
 		return;
 	rpc_begin(req, &o);
 	rpc_end_b64(req, &o, "chunk", &r->payload,
@@ -129,7 +129,7 @@ done_stat(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	struct json_out	 o;
 
 	(void)arg;
-	if (failed(req, r))
+	if (rpc_fs_failed(req, r))
 		return;
 	rpc_begin(req, &o);
 	json_out_key(&o, "isDirectory");
@@ -184,7 +184,7 @@ done_canon(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 
 	(void)op;
 	(void)arg;
-	if (failed(req, r))
+	if (rpc_fs_failed(req, r))
 		return;
 	rpc_begin(req, &o);
 	put_uri(&o, "path", (const char *)buf_data(&r->payload),
@@ -216,7 +216,7 @@ done_list(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	size_t			 off = 0;
 
 	(void)arg;
-	if (failed(req, r))
+	if (rpc_fs_failed(req, r))
 		return;
 	rpc_begin(req, &o);
 	json_out_key(&o, "entries");
@@ -280,7 +280,7 @@ done_walk(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 
 	(void)op;
 	(void)arg;
-	if (failed(req, r))
+	if (rpc_fs_failed(req, r))
 		return;
 	rpc_begin(req, &o);
 	put_walked(req->session, &o, r, false);
@@ -293,7 +293,8 @@ done_walk(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 /* --- requests --- */
 
 static void
-begin(struct fsop *op, enum fsop_kind kind, const struct param_path *path)
+rpc_fs_begin(struct fsop *op, enum fsop_kind kind,
+    const struct param_path *path)
 {
 	op->kind = kind;
 	op->nofollow = op->recursive = op->force = op->replace = false;
@@ -327,7 +328,7 @@ take_mode(struct rpc_req *req, struct fsop *op, const struct param_u64 *mode)
 
 /* Find the view that the sandbox asks for, and run. */
 static void
-run(struct session *s, struct rpc_req *req, struct fsop *op,
+rpc_fs_run(struct session *s, struct rpc_req *req, struct fsop *op,
     uint32_t sandbox, bool writes, fsjobs_done_fn *done)
 {
 	struct holder	*view = NULL;
@@ -350,9 +351,9 @@ run_path(struct session *s, struct rpc_req *req, void *params,
 	struct fs_path_params	*p = params;
 	struct fsop		 op;
 
-	begin(&op, kind, &p->path);
+	rpc_fs_begin(&op, kind, &p->path);
 	op.nofollow = p->nofollow;
-	run(s, req, &op, p->sandbox, false, done);
+	rpc_fs_run(s, req, &op, p->sandbox, false, done);
 }
 
 void
@@ -371,10 +372,10 @@ rpc_fs_stat(struct session *s, struct rpc_req *req, void *params,
 	struct fsop		 op;
 
 	(void)msg;
-	begin(&op, FSOP_STAT, &p->path);
+	rpc_fs_begin(&op, FSOP_STAT, &p->path);
 	op.nofollow = p->nofollow;
 	op.attributes = p->attributes;
-	run(s, req, &op, p->sandbox, false, done_stat);
+	rpc_fs_run(s, req, &op, p->sandbox, false, done_stat);
 }
 
 void
@@ -393,10 +394,10 @@ rpc_fs_list(struct session *s, struct rpc_req *req, void *params,
 	struct fsop		 op;
 
 	(void)msg;
-	begin(&op, FSOP_LIST, &p->path);
+	rpc_fs_begin(&op, FSOP_LIST, &p->path);
 	op.nofollow = p->nofollow;
 	op.attributes = p->attributes;
-	run(s, req, &op, p->sandbox, false, done_list);
+	rpc_fs_run(s, req, &op, p->sandbox, false, done_list);
 }
 
 void
@@ -412,13 +413,13 @@ rpc_fs_write(struct session *s, struct rpc_req *req, void *params,
 		rpc_error(req, ERR_MALFORMED, "dataBase64 is not base64");
 		return;
 	}
-	begin(&op, FSOP_WRITE, &p->path);
+	rpc_fs_begin(&op, FSOP_WRITE, &p->path);
 	op.nofollow = p->nofollow;
 	op.data = p->data.s;
 	op.len = (size_t)n;
 	if (take_mode(req, &op, &p->mode) == -1)
 		return;
-	run(s, req, &op, p->sandbox, true, done_ok);
+	rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
 }
 
 void
@@ -429,11 +430,11 @@ rpc_fs_mkdir(struct session *s, struct rpc_req *req, void *params,
 	struct fsop		 op;
 
 	(void)msg;
-	begin(&op, FSOP_MKDIR, &p->path);
+	rpc_fs_begin(&op, FSOP_MKDIR, &p->path);
 	op.nofollow = p->nofollow;
 	op.recursive = !p->not_recursive;
 	if (take_mode(req, &op, &p->mode) == 0)
-		run(s, req, &op, p->sandbox, true, done_ok);
+		rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
 }
 
 void
@@ -444,7 +445,7 @@ rpc_fs_setattr(struct session *s, struct rpc_req *req, void *params,
 	struct fsop			 op;
 
 	(void)msg;
-	begin(&op, FSOP_SETATTR, &p->path);
+	rpc_fs_begin(&op, FSOP_SETATTR, &p->path);
 	op.nofollow = p->nofollow;
 	op.sets_mode = p->mode.given;
 	op.sets_atime = p->atime.given;
@@ -454,7 +455,7 @@ rpc_fs_setattr(struct session *s, struct rpc_req *req, void *params,
 	if (op.atime_ns > INT64_MAX || op.mtime_ns > INT64_MAX)
 		rpc_error(req, ERR_MALFORMED, "the time is too late");
 	else if (take_mode(req, &op, &p->mode) == 0)
-		run(s, req, &op, p->sandbox, true, done_ok);
+		rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
 }
 
 void
@@ -465,7 +466,7 @@ rpc_fs_symlink(struct session *s, struct rpc_req *req, void *params,
 	struct fsop			 op;
 
 	(void)msg;
-	begin(&op, FSOP_SYMLINK, &p->path);
+	rpc_fs_begin(&op, FSOP_SYMLINK, &p->path);
 	op.nofollow = p->nofollow;
 	if (p->target.len == 0 || p->target.len >= sizeof(op.to)) {
 		rpc_errorf(req, ERR_MALFORMED, "a target has 1 to %d bytes",
@@ -474,7 +475,7 @@ rpc_fs_symlink(struct session *s, struct rpc_req *req, void *params,
 	}
 	memcpy(op.to, p->target.s, p->target.len);
 	op.to[p->target.len] = '\0';
-	run(s, req, &op, p->sandbox, true, done_ok);
+	rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
 }
 
 void
@@ -485,10 +486,10 @@ rpc_fs_rename(struct session *s, struct rpc_req *req, void *params,
 	struct fsop		 op;
 
 	(void)msg;
-	begin(&op, FSOP_RENAME, &p->from);
+	rpc_fs_begin(&op, FSOP_RENAME, &p->from);
 	op.nofollow = p->nofollow;
 	strcpy(op.to, p->to.path);
-	run(s, req, &op, p->sandbox, true, done_ok);
+	rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
 }
 
 void
@@ -504,11 +505,11 @@ rpc_fs_remove(struct session *s, struct rpc_req *req, void *params,
 		    "followSymlinks false needs recursive false");
 		return;
 	}
-	begin(&op, FSOP_REMOVE, &p->path);
+	rpc_fs_begin(&op, FSOP_REMOVE, &p->path);
 	op.nofollow = p->nofollow;
 	op.recursive = !p->not_recursive;
 	op.force = !p->not_force;
-	run(s, req, &op, p->sandbox, true, done_ok);
+	rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
 }
 
 void
@@ -519,10 +520,10 @@ rpc_fs_copy(struct session *s, struct rpc_req *req, void *params,
 	struct fsop		 op;
 
 	(void)msg;
-	begin(&op, FSOP_COPY, &p->from);
+	rpc_fs_begin(&op, FSOP_COPY, &p->from);
 	strcpy(op.to, p->to.path);
 	op.recursive = p->recursive;
-	run(s, req, &op, p->sandbox, true, done_ok);
+	rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
 }
 
 void
@@ -549,13 +550,13 @@ rpc_fs_walk(struct session *s, struct rpc_req *req, void *params,
 		    LIMIT_FOLDER_ENTRIES);
 		return;
 	}
-	begin(&op, FSOP_WALK, &p->path);
+	rpc_fs_begin(&op, FSOP_WALK, &p->path);
 	op.max_depth = (uint32_t)w.depth.n;
 	op.max_dirs = (uint32_t)w.dirs.n;
 	op.max_entries = (uint32_t)w.entries.n;
 	op.follow_dirs = w.follow_dirs;
 	op.prune_hidden = w.prune_hidden;
-	run(s, req, &op, p->sandbox, false, done_walk);
+	rpc_fs_run(s, req, &op, p->sandbox, false, done_walk);
 }
 
 /* --- handles --- */
@@ -573,7 +574,7 @@ done_open(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	if (r->why != FSWHY_NONE || r->error != 0) {
 		if (!h->closed)
 			handle_close(h->session, h);
-		failed(req, r);
+		rpc_fs_failed(req, r);
 		return;
 	}
 	h->fd = r->fd;
@@ -596,7 +597,7 @@ rpc_fs_open(struct session *s, struct rpc_req *req, void *params,
 	struct fsop		 op;
 
 	(void)msg;
-	begin(&op, FSOP_OPEN, &p->path);
+	rpc_fs_begin(&op, FSOP_OPEN, &p->path);
 	op.replace = param_is(&p->mode, "replace");
 	if (p->mode.s != NULL && !op.replace && !param_is(&p->mode, "read")) {
 		rpc_error(req, ERR_PARAMS, "unknown mode");
@@ -658,7 +659,7 @@ rpc_fs_readblock(struct session *s, struct rpc_req *req, void *params,
 		rpc_error(req, ERR_MALFORMED, "the offset is too large");
 		return;
 	}
-	begin(&op, FSOP_PREAD, NULL);
+	rpc_fs_begin(&op, FSOP_PREAD, NULL);
 	op.fd = h->fd;
 	op.offset = p->offset.n;
 	op.len = p->len.n;
@@ -689,7 +690,7 @@ rpc_fs_writeblock(struct session *s, struct rpc_req *req, void *params,
 		rpc_error(req, ERR_FAILED, "Bad file descriptor (os error 9)");
 		return;
 	}
-	begin(&op, FSOP_PWRITE, NULL);
+	rpc_fs_begin(&op, FSOP_PWRITE, NULL);
 	op.fd = h->fd;
 	op.offset = p->offset.n;
 	op.data = p->chunk.s;

@@ -21,12 +21,13 @@ struct refusal {
 	char		 text[256];
 };
 
-static int refuse(struct refusal *r, enum rpc_err err, const char *fmt, ...)
+static int rpc_http_refuse(struct refusal *r, enum rpc_err err, const char *fmt,
+    ...)
 	    __attribute__((format(printf, 3, 4)));
 
 /* -1, for the caller to return. */
 static int
-refuse(struct refusal *r, enum rpc_err err, const char *fmt, ...)
+rpc_http_refuse(struct refusal *r, enum rpc_err err, const char *fmt, ...)
 {
 	va_list	 ap;
 
@@ -45,7 +46,7 @@ shown(size_t len)
 
 /* The value with that of a variable behind it, into h. */
 static int
-read_value(const struct http_header_params *p, struct http_header *h,
+rpc_http_read_value(const struct http_header_params *p, struct http_header *h,
     struct refusal *r)
 {
 	const char	*name = p->name.s, *more = "", *why;
@@ -53,21 +54,24 @@ read_value(const struct http_header_params *p, struct http_header *h,
 
 	if (p->variable.s != NULL && (more = http_variable(environ,
 	    p->variable.s, p->variable.len, &why)) == NULL)
-		return refuse(r, ERR_PARAMS, "http/request header %.*s %s "
+		return rpc_http_refuse(r, ERR_PARAMS,
+		    "http/request header %.*s %s "
 		    "%.*s", shown(p->name.len), name, why,
 		    shown(p->variable.len), p->variable.s);
 	n = strlen(more);
 	if (!http_is_value(p->value.s, p->value.len) ||
 	    !http_is_value(more, n))
-		return refuse(r, ERR_PARAMS, "http/request header value is "
+		return rpc_http_refuse(r, ERR_PARAMS,
+		    "http/request header value is "
 		    "invalid for %.*s", shown(p->name.len), name);
 	if (p->name.len + p->value.len + n > LIMIT_HTTP_LINE)
-		return refuse(r, ERR_PARAMS, "http/request header %.*s is "
+		return rpc_http_refuse(r, ERR_PARAMS,
+		    "http/request header %.*s is "
 		    "longer than %d bytes", shown(p->name.len), name,
 		    LIMIT_HTTP_LINE);
 	h->is_secret = p->variable.s != NULL;
 	if ((h->value = malloc(p->value.len + n + 1)) == NULL)
-		return refuse(r, ERR_FAILED, "out of memory");
+		return rpc_http_refuse(r, ERR_FAILED, "out of memory");
 	memcpy(h->value, p->value.s, p->value.len);
 	memcpy(h->value + p->value.len, more, n + 1);
 	return 0;
@@ -81,17 +85,18 @@ read_header(struct json *j, uint32_t tok, struct http_header *h,
 	struct param_error		 e;
 
 	if (json_tok(j, tok)->type != JSON_OBJECT)
-		return refuse(r, ERR_PARAMS, "a header must be an object");
+		return rpc_http_refuse(r, ERR_PARAMS,
+		    "a header must be an object");
 	if (params_decode(j, tok, fields_http_header, &p, sizeof(p), false,
 	    &e) == -1)
-		return refuse(r, ERR_PARAMS, "%s in a header", e.text);
+		return rpc_http_refuse(r, ERR_PARAMS, "%s in a header", e.text);
 	if (!http_is_token(p.name.s, p.name.len, LIMIT_HTTP_LINE))
-		return refuse(r, ERR_PARAMS,
+		return rpc_http_refuse(r, ERR_PARAMS,
 		    "http/request header name is invalid");
-	if (read_value(&p, h, r) == -1)
+	if (rpc_http_read_value(&p, h, r) == -1)
 		return -1;
 	if ((h->name = strndup(p.name.s, p.name.len)) == NULL)
-		return refuse(r, ERR_FAILED, "out of memory");
+		return rpc_http_refuse(r, ERR_FAILED, "out of memory");
 	return 0;
 }
 
@@ -108,9 +113,9 @@ read_headers(struct json *j, uint32_t list, struct http_order *o,
 	    i = json_after_elem(j, i))
 		n++;
 	if (n > LIMIT_HTTP_HEAD / HEADER_COST)
-		return refuse(r, ERR_PARAMS, "too many headers");
+		return rpc_http_refuse(r, ERR_PARAMS, "too many headers");
 	if ((o->headers = calloc(n + 1, sizeof(*o->headers))) == NULL)
-		return refuse(r, ERR_FAILED, "out of memory");
+		return rpc_http_refuse(r, ERR_FAILED, "out of memory");
 	for (i = json_first(list), n = 0; json_more(j, list, i);
 	    i = json_after_elem(j, i), n++) {
 		o->nheaders = n + 1;
@@ -119,7 +124,8 @@ read_headers(struct json *j, uint32_t list, struct http_order *o,
 		o->cost += strlen(o->headers[n].name) +
 		    strlen(o->headers[n].value) + HEADER_COST;
 		if (o->cost > LIMIT_HTTP_HEAD)
-			return refuse(r, ERR_PARAMS, "headers are longer "
+			return rpc_http_refuse(r, ERR_PARAMS,
+			    "headers are longer "
 			    "than %d bytes", LIMIT_HTTP_HEAD);
 	}
 	return 0;
@@ -127,27 +133,30 @@ read_headers(struct json *j, uint32_t list, struct http_order *o,
 
 /* What is no list and no body. */
 static int
-check(struct session *s, const struct http_request_params *p,
+rpc_http_check(struct session *s, const struct http_request_params *p,
     struct refusal *r)
 {
 	/* CONNECT would be a tunnel that nobody speaks through. */
 	if (!http_is_token(p->method.s, p->method.len, LIMIT_HTTP_METHOD) ||
 	    param_is(&p->method, "CONNECT"))
-		return refuse(r, ERR_PARAMS,
+		return rpc_http_refuse(r, ERR_PARAMS,
 		    "http/request method is invalid");
 	if (!http_is_url(p->url.s, p->url.len))
-		return refuse(r, ERR_PARAMS, "http/request url is invalid");
+		return rpc_http_refuse(r, ERR_PARAMS,
+		    "http/request url is invalid");
 	if (p->redirects.s != NULL && !param_is(&p->redirects, "follow") &&
 	    !param_is(&p->redirects, "stop"))
-		return refuse(r, ERR_PARAMS,
+		return rpc_http_refuse(r, ERR_PARAMS,
 		    "redirectPolicy is none of follow, stop");
 	if (!p->stream)
 		return 0;
 	if (p->request_id.len > LIMIT_HTTP_ID)
-		return refuse(r, ERR_PARAMS, "requestId is longer than %d "
+		return rpc_http_refuse(r, ERR_PARAMS,
+		    "requestId is longer than %d "
 		    "bytes", LIMIT_HTTP_ID);
 	if (http_is_streaming(s, p->request_id.s, p->request_id.len))
-		return refuse(r, ERR_PARAMS, "http/request streamResponse "
+		return rpc_http_refuse(r, ERR_PARAMS,
+		    "http/request streamResponse "
 		    "requestId `%.*s` is already active",
 		    shown(p->request_id.len), p->request_id.s);
 	return 0;
@@ -157,7 +166,7 @@ static int
 read_order(struct session *s, const struct http_request_params *p,
     struct http_order *o, struct refusal *r)
 {
-	if (check(s, p, r) == -1 ||
+	if (rpc_http_check(s, p, r) == -1 ||
 	    read_headers(&s->json, p->headers, o, r) == -1)
 		return -1;
 	o->id = p->request_id.s;
@@ -171,7 +180,7 @@ read_order(struct session *s, const struct http_request_params *p,
 	if ((o->method = strndup(p->method.s, p->method.len)) == NULL ||
 	    (o->url = strndup(p->url.s, p->url.len)) == NULL ||
 	    (o->body_len > 0 && (o->body = malloc(o->body_len)) == NULL))
-		return refuse(r, ERR_FAILED, "out of memory");
+		return rpc_http_refuse(r, ERR_FAILED, "out of memory");
 	if (o->body_len > 0)
 		memcpy(o->body, p->body.s, o->body_len);
 	return 0;

@@ -183,7 +183,7 @@ start_free(struct start *st)
 }
 
 static void
-answer(struct rpc_req *req, const struct proc *pr)
+rpc_start_answer(struct rpc_req *req, const struct proc *pr)
 {
 	struct json_out	 o;
 
@@ -223,7 +223,7 @@ start_now(struct session *s, struct rpc_req *req, struct start *st)
 		session_look_later(s);
 		if ((pr->holder = st->holder) != NULL)
 			holder_use(pr->holder, true);
-		answer(req, pr);
+		rpc_start_answer(req, pr);
 	}
 	start_free(st);
 }
@@ -295,7 +295,7 @@ on_looked(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 
 /* Have an agent look at it; the request waits with it. */
 static void
-look(struct session *s, struct rpc_req *req, struct start *st,
+rpc_start_look(struct session *s, struct rpc_req *req, struct start *st,
     const char *path)
 {
 	struct fsop	 op;
@@ -316,7 +316,7 @@ go(struct session *s, struct rpc_req *req, struct start *st)
 	const char	*path;
 
 	if (!st->looked && (path = find_unsure(st)) != NULL) {
-		look(s, req, st, path);
+		rpc_start_look(s, req, st, path);
 	} else if (st->holder == NULL ||
 	    holder_state(st->holder) == HOLDER_READY) {
 		start_now(s, req, st);
@@ -425,7 +425,7 @@ find_view(struct session *s, struct rpc_req *req, uint32_t sandbox,
 
 /* Fill in what the request says; NULL, or what is wrong. */
 static const char *
-fill(struct session *s, const struct process_start_params *p,
+rpc_start_fill(struct session *s, const struct process_start_params *p,
     struct start *st, enum rpc_err *err)
 {
 	struct envp_error	 bad_env;
@@ -479,7 +479,7 @@ rpc_process_start(struct session *s, struct rpc_req *req, void *params,
 	}
 	st->session = s;
 	nsset_init(&st->own);
-	if ((why = fill(s, p, st, &err)) == NULL) {
+	if ((why = rpc_start_fill(s, p, st, &err)) == NULL) {
 		if (procs_find(&s->procs, st->id, st->id_len) != NULL ||
 		    start_waits(s, st->id, st->id_len)) {
 			err = ERR_PROCESS_EXISTS;

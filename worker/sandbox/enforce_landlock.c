@@ -21,7 +21,7 @@ static const char *const devices[] = {
 
 /* Allow access below a path; one that is not there needs nothing. */
 static int
-allow(int ruleset, const char *path, uint64_t access)
+enforce_landlock_allow(int ruleset, const char *path, uint64_t access)
 {
 	int	 fd, rv;
 
@@ -34,7 +34,7 @@ allow(int ruleset, const char *path, uint64_t access)
 }
 
 static int
-rights(const struct plan_rule *r)
+enforce_landlock_rights(const struct plan_rule *r)
 {
 	return r->kind == PLAN_WRITE ? 2 : r->kind == PLAN_READ ? 1 : 0;
 }
@@ -49,8 +49,9 @@ is_allowed_more(const struct plan *plan, const struct plan_rule *r,
 
 	for (i = 0; i < plan->n; i++) {
 		if (plan->rules[i].kind == PLAN_HIDE ||
-		    rights(&plan->rules[i]) <= rights(r) ||
-		    realpath(plan->rules[i].path, real) == NULL)
+		    enforce_landlock_rights(&plan->rules[i]) <=
+		    enforce_landlock_rights(r) || realpath(plan->rules[i].path,
+		    real) == NULL)
 			continue;
 		n = strcmp(real, "/") == 0 ? 0 : strlen(real);
 		if (strncmp(real, place, n) == 0 &&
@@ -126,19 +127,20 @@ add_rules(int ruleset, const struct plan *plan, uint64_t handled, int version,
 		    landlock_writes(version) :
 		    r->kind == PLAN_READ ? LANDLOCK_READS : 0;
 		if ((access &= handled) != 0 &&
-		    allow(ruleset, r->path, access) == -1)
+		    enforce_landlock_allow(ruleset, r->path, access) == -1)
 			return -1;
 	}
 	if ((handled & LANDLOCK_WRITE_FILE) == 0)
 		return 0;
 	for (i = 0; devices[i] != NULL; i++)
-		if (allow(ruleset, devices[i], handled) == -1)
+		if (enforce_landlock_allow(ruleset, devices[i], handled) == -1)
 			return -1;
 	/* Alone: they are those of all of the user's terminals. */
-	if (!alone && allow(ruleset, "/dev/pts", handled) == -1)
+	if (!alone && enforce_landlock_allow(ruleset, "/dev/pts", handled) ==
+	    -1)
 		return -1;
 	/* Root, with no rights left, could write what the kernel gives root. */
-	return allow(ruleset, "/proc", geteuid() == 0 ?
+	return enforce_landlock_allow(ruleset, "/proc", geteuid() == 0 ?
 	    handled & LANDLOCK_READS : handled);
 }
 

@@ -28,7 +28,7 @@
 	CLONE_NEWIPC)
 
 static int
-failed(struct enforced *e, const char *what)
+enforce_ns_failed(struct enforced *e, const char *what)
 {
 	snprintf(e->why, sizeof(e->why), "%s: %s", what, strerror(errno));
 	return -1;
@@ -59,7 +59,7 @@ map_ids(uid_t uid, gid_t gid, struct enforced *e)
 	int	 rv;
 
 	if (prctl(PR_SET_DUMPABLE, 1) == -1)
-		return failed(e, "user namespace");
+		return enforce_ns_failed(e, "user namespace");
 	rv = write_file("/proc/self/setgroups", "deny");
 	snprintf(line, sizeof(line), "%lu %lu 1", (unsigned long)uid,
 	    (unsigned long)uid);
@@ -70,9 +70,9 @@ map_ids(uid_t uid, gid_t gid, struct enforced *e)
 	if (rv == 0)
 		rv = write_file("/proc/self/gid_map", line);
 	if (rv == -1)
-		failed(e, "user namespace");
+		enforce_ns_failed(e, "user namespace");
 	if (prctl(PR_SET_DUMPABLE, 0) == -1)
-		return failed(e, "user namespace");
+		return enforce_ns_failed(e, "user namespace");
 	return rv;
 }
 
@@ -92,17 +92,18 @@ open_namespaces(bool net, struct enforced *e)
 			continue;
 		snprintf(path, sizeof(path), "/proc/self/ns/%s", names[i]);
 		if ((e->nsset.fds[i] = open(path, O_RDONLY | O_CLOEXEC)) == -1)
-			return failed(e, path);
+			return enforce_ns_failed(e, path);
 	}
 	e->nsset.fds[NSSET_PTS] = open("/dev/pts",
 	    O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return e->nsset.fds[NSSET_PTS] == -1 ? failed(e, "/dev/pts") : 0;
+	return e->nsset.fds[NSSET_PTS] == -1 ?
+	    enforce_ns_failed(e, "/dev/pts") : 0;
 }
 
 /* In the namespaces, with all rights over them and none elsewhere. */
 static int
-settle(const struct plan *plan, const char *hide, uid_t uid, gid_t gid,
-    struct enforced *e)
+enforce_ns_settle(const struct plan *plan, const char *hide, uid_t uid,
+    gid_t gid, struct enforced *e)
 {
 	int	 ruleset;
 
@@ -115,7 +116,7 @@ settle(const struct plan *plan, const char *hide, uid_t uid, gid_t gid,
 	 */
 	if (write_file("/proc/sys/user/max_user_namespaces", "0") == -1 &&
 	    errno != EROFS)
-		return failed(e, "max_user_namespaces");
+		return enforce_ns_failed(e, "max_user_namespaces");
 	if (sbmount_make(plan, hide, &e->mounted) == -1) {
 		memcpy(e->why, e->mounted.why, sizeof(e->why));
 		return -1;
@@ -127,13 +128,13 @@ settle(const struct plan *plan, const char *hide, uid_t uid, gid_t gid,
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
 	    (ruleset != -1 && landlock_join(ruleset) == -1) ||
 	    dropcaps() == -1 || prctl(PR_SET_DUMPABLE, 0) == -1)
-		return failed(e, "dropping rights");
+		return enforce_ns_failed(e, "dropping rights");
 	return 0;
 }
 
 /* Whether the holder says that it is one; else why not. */
 static bool
-hear(int fd, struct enforced *e)
+enforce_ns_hear(int fd, struct enforced *e)
 {
 	ssize_t	 n, got = 0;
 
@@ -149,7 +150,7 @@ hear(int fd, struct enforced *e)
 }
 
 static void
-tell(int fd, const char *text)
+enforce_ns_tell(int fd, const char *text)
 {
 	if (write(fd, text, strlen(text)) == -1)
 		_exit(1);
@@ -166,26 +167,26 @@ enforce_ns(const struct plan *plan, const char *hide, struct enforced *e)
 	if (plan->net_off)
 		flags |= CLONE_NEWNET;
 	if (pipe2(pipe, O_CLOEXEC) == -1)
-		return failed(e, "pipe");
+		return enforce_ns_failed(e, "pipe");
 	if ((pid = syscall(SYS_clone, flags, 0, 0, 0, 0)) == -1) {
-		failed(e, "namespaces");
+		enforce_ns_failed(e, "namespaces");
 		fd_close(&pipe[0]);
 		fd_close(&pipe[1]);
 		return -1;
 	}
 	if (pid == 0) {
 		fd_close(&pipe[0]);
-		if (settle(plan, hide, uid, gid, e) == -1) {
-			tell(pipe[1], e->why);
+		if (enforce_ns_settle(plan, hide, uid, gid, e) == -1) {
+			enforce_ns_tell(pipe[1], e->why);
 			_exit(1);
 		}
-		tell(pipe[1], "ok");
+		enforce_ns_tell(pipe[1], "ok");
 		fd_close(&pipe[1]);
 		return 1;
 	}
 	fd_close(&pipe[1]);
 	e->outer_pid = (pid_t)pid;
-	if (hear(pipe[0], e)) {
+	if (enforce_ns_hear(pipe[0], e)) {
 		fd_close(&pipe[0]);
 		return 0;
 	}

@@ -113,7 +113,7 @@ union ctl_room {
 /* --- the holder's side --- */
 
 static void
-say(enum word word, const struct enforced *e)
+holder_say(enum word word, const struct enforced *e)
 {
 	struct hello	 h;
 	struct iovec	 iov[3];
@@ -182,14 +182,14 @@ be_holder(const struct env *env, int sock, const struct plan *plan)
 	if (plan != NULL) {
 		switch (enforce(plan, hidden(env), &e)) {
 		case 0:
-			say(WORD_PID, &e);
+			holder_say(WORD_PID, &e);
 			_exit(0);
 		case -1:
-			say(WORD_FAILED, &e);
+			holder_say(WORD_FAILED, &e);
 			_exit(1);
 		}
 	}
-	say(WORD_HELLO, &e);
+	holder_say(WORD_HELLO, &e);
 	nsset_fini(&e.nsset);
 	fsagent_serve(HOLDER_SOCK, plan != NULL, env->set.busy_poll);
 }
@@ -214,7 +214,7 @@ tell_covered(const struct holders *hs)
 }
 
 static void
-set_state(struct holder *h, enum holder_state state, const char *why)
+holder_set_state(struct holder *h, enum holder_state state, const char *why)
 {
 	static const char *const names[] = { "starting", "ready", "failed" };
 
@@ -268,7 +268,7 @@ on_dead(void *arg)
 
 /* End it, and undo what it made when all that live in it are gone. */
 static void
-bury(struct holder *h)
+holder_bury(struct holder *h)
 {
 	struct holders	*hs = h->holders;
 	struct remains	*r;
@@ -300,7 +300,7 @@ bury(struct holder *h)
 }
 
 static void
-stop(struct holder *h)
+holder_stop(struct holder *h)
 {
 	/*
 	 * Before it dies: whoever has a namespace last frees what is in it,
@@ -308,7 +308,7 @@ stop(struct holder *h)
 	 */
 	nsset_fini(&h->nsset);
 	if (h->made_len > 0)
-		bury(h);
+		holder_bury(h);
 	free(h->made);
 	free(h->locks);
 	free(h->files);
@@ -325,10 +325,10 @@ stop(struct holder *h)
 }
 
 static void
-fail(struct holder *h, const char *why)
+holder_fail(struct holder *h, const char *why)
 {
-	stop(h);
-	set_state(h, HOLDER_FAILED, why);
+	holder_stop(h);
+	holder_set_state(h, HOLDER_FAILED, why);
 	if (h->confined && !h->holders->is_ending)
 		log_info("sandbox: %s", why);
 }
@@ -372,7 +372,7 @@ take_rest(struct holder *h, const struct hello *hello, const char *made)
 
 /* One message; false: it is over. */
 static bool
-hear(struct holder *h)
+holder_hear(struct holder *h)
 {
 	static char	 made[MOUNTED_MADE +
 			    MOUNTED_FILES * sizeof(struct mounted_inodes)];
@@ -397,7 +397,7 @@ hear(struct holder *h)
 		return false;
 	hello.why[sizeof(hello.why) - 1] = '\0';
 	if (hello.word == WORD_FAILED) {
-		fail(h, hello.why);
+		holder_fail(h, hello.why);
 		return true;
 	}
 	if (hello.pid != 0)
@@ -408,19 +408,19 @@ hear(struct holder *h)
 		h->greeted = true;
 	}
 	if (h->greeted && h->pid != 0)
-		set_state(h, HOLDER_READY, hello.why);
+		holder_set_state(h, HOLDER_READY, hello.why);
 	return true;
 }
 
 static void
-on_sock(void *arg)
+holder_on_sock(void *arg)
 {
 	struct holder	*h = arg;
 	struct holders	*hs = h->holders;
 	bool		 was_ready = h->state == HOLDER_READY;
 
-	if (!hear(h)) {
-		fail(h, "it was ended from outside");
+	if (!holder_hear(h)) {
+		holder_fail(h, "it was ended from outside");
 		/* It was good: nothing says that the next one will not be. */
 		if (was_ready)
 			h->since = 0;
@@ -431,7 +431,7 @@ on_sock(void *arg)
 
 /* Fork it.  0, or -1 with errno. */
 static int
-start(struct holder *h, const struct plan *plan)
+holder_start(struct holder *h, const struct plan *plan)
 {
 	int	 pair[2];
 	pid_t	 pid;
@@ -441,7 +441,7 @@ start(struct holder *h, const struct plan *plan)
 	h->sock = pair[0];
 	h->greeted = false;
 	io_init(&h->ev, h->holders->env->base, h->sock, EV_READ | EV_PERSIST,
-	    on_sock, h);
+	    holder_on_sock, h);
 	if (io_start(&h->ev) == -1) {
 		errno = ENOMEM;
 		goto fail;
@@ -451,16 +451,16 @@ start(struct holder *h, const struct plan *plan)
 	if (pid == -1)
 		goto fail;
 	fd_close(&pair[1]);
-	set_state(h, HOLDER_STARTING, "");
+	holder_set_state(h, HOLDER_STARTING, "");
 	if (plan == NULL) {
 		/* Nothing can go wrong: it may be asked at once. */
 		h->pid = pid;
-		set_state(h, HOLDER_READY, "");
+		holder_set_state(h, HOLDER_READY, "");
 	}
 	return 0;
  fail:
 	fd_close(&pair[1]);
-	stop(h);
+	holder_stop(h);
 	return -1;
 }
 
@@ -489,7 +489,7 @@ holder_free(struct holder *h)
 
 	TAILQ_REMOVE(&hs->list, h, entry);
 	hs->n--;
-	stop(h);
+	holder_stop(h);
 	tell_covered(hs);
 	buf_fini(&h->key);
 	free(h);
@@ -556,7 +556,7 @@ make_room(struct holders *hs)
 }
 
 static struct holder *
-find(struct holders *hs, const struct buf *key)
+holder_find(struct holders *hs, const struct buf *key)
 {
 	struct holder	*h;
 
@@ -615,7 +615,7 @@ holder_for_command(struct holders *hs, const struct plan *plan)
 		buf_fini(&key);
 		return NULL;
 	}
-	if (start(h, plan) == -1) {
+	if (holder_start(h, plan) == -1) {
 		holder_free(h);
 		return NULL;
 	}
@@ -632,23 +632,24 @@ holder_get(struct holders *hs, const struct plan *plan)
 	buf_init(&key, LIMIT_FRAME);
 	if (plan != NULL && plan_print(plan, &key) == -1)
 		goto out;
-	if ((h = find(hs, &key)) == NULL) {
+	if ((h = holder_find(hs, &key)) == NULL) {
 		if ((h = holder_new(hs, &key, plan != NULL)) == NULL)
 			goto out;
 	} else if (h->state == HOLDER_READY && h->users == 0 &&
 	    has_patterns(plan) && clock_ms() - h->since > PATTERNS_MS) {
-		stop(h);		/* look again what matches */
+		holder_stop(h);		/* look again what matches */
 	} else if (h->state != HOLDER_FAILED || (h->confined &&
 	    h->since != 0 && (h->users > 0 ||
 	    clock_ms() - h->since < RETRY_MS))) {
 		goto out;
 	}
-	if (start(h, plan) == -1) {
+	if (holder_start(h, plan) == -1) {
 		/* Who uses what is left of an older one does so for a while. */
 		if (h->users == 0)
 			holder_free(h);
 		else
-			set_state(h, HOLDER_FAILED, "it cannot be started");
+			holder_set_state(h, HOLDER_FAILED,
+			    "it cannot be started");
 		h = NULL;
 	}
  out:

@@ -13,7 +13,7 @@
 #include "worker/sandbox/sockmark.h"
 
 static void
-tell(int sock, const char *text)
+probe_tell(int sock, const char *text)
 {
 	Ipc__Ability	 out = IPC__ABILITY__INIT;
 
@@ -25,7 +25,7 @@ tell(int sock, const char *text)
 
 /* Confined as a holder is: what commands add to that. */
 static void
-tell_all(int sock, const struct enforced *e)
+probe_tell_all(int sock, const struct enforced *e)
 {
 	char		 text[ENFORCE_WHY + 300], network[100] = "";
 	bool		 is_alone = e->nsset.fds[NSSET_USER] == -1;
@@ -41,7 +41,7 @@ tell_all(int sock, const struct enforced *e)
 	    "protected: modes, owners, times and attributes of files if "
 	    "anything may be written, and .git and the like where they do "
 	    "not exist" : "", network);
-	tell(sock, text);
+	probe_tell(sock, text);
 }
 
 /* Read everything but what one carve-out hides, write nothing, no network. */
@@ -66,10 +66,10 @@ probe(int sock)
 	case 0:
 		break;			/* the holder says it */
 	case 1:
-		tell_all(sock, &e);
+		probe_tell_all(sock, &e);
 		break;
 	default:
-		tell(sock, e.why);
+		probe_tell(sock, e.why);
 	}
 }
 

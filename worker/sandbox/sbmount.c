@@ -267,7 +267,7 @@ look_for(struct sbmount *m, struct place *p)
 }
 
 static int
-look_at(struct sbmount *m, struct place *p)
+sbmount_look_at(struct sbmount *m, struct place *p)
 {
 	const char	*path = p->rule->path;
 	char		 self[FD_SELF_MAX];
@@ -426,7 +426,7 @@ sbmount_find_again(struct sbmount *m, const struct place *p)
 }
 
 static int
-deny(struct sbmount *m, struct place *p)
+sbmount_deny(struct sbmount *m, struct place *p)
 {
 	int	 fd, rv;
 
@@ -463,7 +463,7 @@ restrict_tree(const struct place *p)
 }
 
 static int
-allow(struct sbmount *m, struct place *p)
+sbmount_allow(struct sbmount *m, struct place *p)
 {
 	int	 fd, rv, tree;
 
@@ -498,7 +498,7 @@ apply(struct sbmount *m, struct place *p)
 
 	if (strcmp(p->rule->path, "/") == 0)
 		return 0;
-	if (is_ours && look_at(m, p) == -1)
+	if (is_ours && sbmount_look_at(m, p) == -1)
 		return -1;
 	if (says_nothing(m, p))
 		return shut_links(m, p->rule->path) == -1 ? -1 : 0;
@@ -516,7 +516,8 @@ apply(struct sbmount *m, struct place *p)
 		return -1;
 	if (p->fd == -1)
 		return is_ours ? 0 : cover_missing(m, p);
-	rv = p->rule->kind == PLAN_DENY ? deny(m, p) : allow(m, p);
+	rv = p->rule->kind == PLAN_DENY ? sbmount_deny(m, p) :
+	    sbmount_allow(m, p);
 	if (rv == 0 && p->rule->kind != PLAN_WRITE)
 		rv = shut_links(m, p->rule->path);
 	return rv == -1 ? -1 : 0;
@@ -531,7 +532,7 @@ strictness(const struct place *p)
 }
 
 static int
-compare_places(const void *va, const void *vb)
+sbmount_compare_places(const void *va, const void *vb)
 {
 	const struct place	*a = *(struct place *const *)va;
 	const struct place	*b = *(struct place *const *)vb;
@@ -560,7 +561,7 @@ apply_all(struct sbmount *m)
 	for (i = 0; i < m->plan->n; i++)
 		if (m->plan->rules[i].kind != PLAN_HIDE)
 			order[n++] = &m->places[i];
-	qsort(order, n, sizeof(struct place *), compare_places);
+	qsort(order, n, sizeof(struct place *), sbmount_compare_places);
 	for (i = 0; i < n && rv == 0; i++)
 		rv = apply(m, order[i]);
 	free(order);
@@ -622,7 +623,7 @@ hide_ours(struct sbmount *m)
 }
 
 static int
-seal(struct sbmount *m)
+sbmount_seal(struct sbmount *m)
 {
 	size_t	 i;
 
@@ -647,7 +648,7 @@ make_all(struct sbmount *m)
 		if (!sbmount_is_system(m->plan->rules[i].path) &&
 		    (m->plan->rules[i].kind == PLAN_HIDE ?
 		    sbmount_look_at_pattern(m, &m->places[i]) :
-		    look_at(m, &m->places[i])) == -1)
+		    sbmount_look_at(m, &m->places[i])) == -1)
 			return -1;
 	if (sbmount_copy_nodes(m) == -1 || prepare_root(m) == -1)
 		return -1;
@@ -657,7 +658,7 @@ make_all(struct sbmount *m)
 	if (apply_all(m) == -1 || sbmount_patterns(m) == -1 ||
 	    hide_ours(m) == -1)
 		return -1;
-	return seal(m);
+	return sbmount_seal(m);
 }
 
 int

@@ -281,7 +281,7 @@ unseen(struct sbmount *m, const FTSENT *e)
 
 /* What the pattern calls it, in w->name; false: that is too long. */
 static bool
-find_name(struct walk *w, const FTSENT *e)
+sbmount_system_find_name(struct walk *w, const FTSENT *e)
 {
 	const char	*rest = e->fts_path + w->real_len;
 	size_t		 len = strlen(rest);
@@ -296,7 +296,8 @@ find_name(struct walk *w, const FTSENT *e)
 static bool
 is_match(struct walk *w, const FTSENT *e)
 {
-	return !find_name(w, e) || pathglob_match(w->pattern, w->name);
+	return !sbmount_system_find_name(w, e) || pathglob_match(w->pattern,
+	    w->name);
 }
 
 /*
@@ -334,12 +335,13 @@ is_left_out(struct sbmount *m, struct walk *w, const FTSENT *e)
 		return true;
 	/* Of /dev a sandbox has its own. */
 	return strcmp(e->fts_path, "/dev") == 0 || is_kernels(e) ||
-	    (find_name(w, e) && !pathglob_may_match_below(w->pattern,
-	    w->name));
+	    (sbmount_system_find_name(w, e) &&
+	    !pathglob_may_match_below(w->pattern, w->name));
 }
 
 static int
-walk_entry(struct sbmount *m, struct walk *w, FTS *fts, FTSENT *e)
+sbmount_system_walk_entry(struct sbmount *m, struct walk *w, FTS *fts,
+    FTSENT *e)
 {
 	if (e->fts_info == FTS_DP)
 		return 0;
@@ -385,7 +387,7 @@ hide_matches(struct sbmount *m, const struct place *p, unsigned *budget)
 	w.real_len = folder_len(p->real);
 	errno = 0;
 	while (rv == 0 && (e = fts_read(fts)) != NULL) {
-		rv = walk_entry(m, &w, fts, e);
+		rv = sbmount_system_walk_entry(m, &w, fts, e);
 		errno = 0;
 	}
 	if (rv == 0 && errno != 0)

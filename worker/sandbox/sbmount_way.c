@@ -16,7 +16,7 @@
 
 /* Whether path is the folder, or below it. */
 static bool
-is_within(const char *folder, const char *path)
+sbmount_way_is_within(const char *folder, const char *path)
 {
 	size_t	 n = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
 
@@ -26,7 +26,7 @@ is_within(const char *folder, const char *path)
 
 /* The folder that a path is in; out has PATH_MAX bytes. */
 static void
-folder_of(const char *path, char *out)
+sbmount_way_folder_of(const char *path, char *out)
 {
 	const char	*slash = strrchr(path, '/');
 
@@ -47,7 +47,7 @@ is_written(const struct sbmount *m, const char *path, bool only_given)
 	for (i = 0; i < m->plan->n; i++) {
 		p = &m->places[i];
 		if (p->rule->kind == PLAN_HIDE || p->real == NULL ||
-		    !is_within(p->real, path) ||
+		    !sbmount_way_is_within(p->real, path) ||
 		    (only_given && p->rule->kind == PLAN_READ && !p->gives))
 			continue;
 		len = strlen(p->real);
@@ -65,7 +65,7 @@ sbmount_is_in_writable(const struct sbmount *m, const char *real)
 {
 	char	 folder[PATH_MAX];
 
-	folder_of(real, folder);
+	sbmount_way_folder_of(real, folder);
 	return is_written(m, folder, false);
 }
 
@@ -82,7 +82,7 @@ sbmount_resolve(const char *path, char *out)
 	ssize_t	 n;
 	int	 fd;
 
-	folder_of(path, folder);
+	sbmount_way_folder_of(path, folder);
 	if ((fd = open(folder, O_PATH | O_CLOEXEC)) == -1)
 		return -1;
 	n = readlink(fd_self(fd, self), out, PATH_MAX);
@@ -242,7 +242,7 @@ sbmount_pin_way(struct sbmount *m, const char *path)
 
 /* One that cannot be read is not known to be. */
 static bool
-is_empty(int fd)
+sbmount_way_is_empty(int fd)
 {
 	const struct dirent	*e;
 	DIR			*d;
@@ -272,11 +272,11 @@ sbmount_is_stand_in(int fd)
 
 	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) &&
 	    (st.st_mode & 07777) == STAND_IN && st.st_uid == geteuid() &&
-	    st.st_nlink <= 2 && is_empty(fd);
+	    st.st_nlink <= 2 && sbmount_way_is_empty(fd);
 }
 
 static int
-remember(struct mounted *out, const char *path, int fd)
+sbmount_way_remember(struct mounted *out, const char *path, int fd)
 {
 	size_t	 len = strlen(path) + 1;
 
@@ -325,7 +325,7 @@ claim_in(int dir, const char *name)
 
 /* No link on the way: it would be made elsewhere. */
 static int
-claim(const char *path)
+sbmount_way_claim(const char *path)
 {
 	const char	*slash = strrchr(path, '/');
 	char		 parent[PATH_MAX];
@@ -346,9 +346,10 @@ sbmount_stand_in(struct sbmount *m, const char *path)
 	struct timespec	 ms = { 0, 1000000 };
 	int		 fd, tries = 0;
 
-	while ((fd = claim(path)) == -1 && errno == EAGAIN && tries++ < 100)
+	while ((fd = sbmount_way_claim(path)) == -1 && errno == EAGAIN &&
+	    tries++ < 100)
 		nanosleep(&ms, NULL);
-	if (fd == -1 || remember(m->out, path, fd) == -1) {
+	if (fd == -1 || sbmount_way_remember(m->out, path, fd) == -1) {
 		fd_close(&fd);
 		return sbmount_failed(m, "covering", path);
 	}

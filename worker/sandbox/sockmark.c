@@ -67,7 +67,7 @@ static const struct sock_filter	 filter_calls[] = {
 
 /* The descriptor for who answers, or a negative errno. */
 static int
-filter(void)
+sockmark_filter(void)
 {
 	struct seccomp_notif_addfd	 none;
 	struct sock_fprog		 prog;
@@ -95,7 +95,7 @@ filter(void)
 int
 sockmark_try(void)
 {
-	int	 fd = filter();
+	int	 fd = sockmark_filter();
 
 	return fd < 0 ? -fd : 0;
 }
@@ -110,7 +110,7 @@ sockmark_join(int sock)
 	int		 fd;
 	long		 n;
 
-	if ((fd = filter()) < 0)
+	if ((fd = sockmark_filter()) < 0)
 		return -fd;
 	memset(&m, 0, sizeof(m));
 	iov.iov_base = &byte;
@@ -126,7 +126,7 @@ sockmark_join(int sock)
 /* --- answers --- */
 
 static void
-refuse(const struct post *p, uint64_t id, int error)
+sockmark_refuse(const struct post *p, uint64_t id, int error)
 {
 	struct seccomp_notif_resp	 r;
 
@@ -154,7 +154,7 @@ make_socket(const struct sockmark *b, const uint64_t *args)
 }
 
 static void
-answer(const struct post *p, const struct seccomp_notif *n)
+sockmark_answer(const struct post *p, const struct seccomp_notif *n)
 {
 	struct seccomp_notif_addfd	 add;
 	uint64_t			 args[3];
@@ -162,7 +162,7 @@ answer(const struct post *p, const struct seccomp_notif *n)
 
 	memcpy(args, n->data.args, sizeof(args));
 	if ((fd = make_socket(p->sockmark, args)) == -1) {
-		refuse(p, n->id, errno);
+		sockmark_refuse(p, n->id, errno);
 		return;
 	}
 	memset(&add, 0, sizeof(add));
@@ -171,7 +171,7 @@ answer(const struct post *p, const struct seccomp_notif *n)
 	add.srcfd = (uint32_t)fd;
 	add.newfd_flags = args[1] & SOCK_CLOEXEC ? O_CLOEXEC : 0;
 	if (ioctl(p->fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add) == -1)
-		refuse(p, n->id, errno);
+		sockmark_refuse(p, n->id, errno);
 	fd_close(&fd);
 }
 
@@ -203,7 +203,7 @@ on_post(void *arg)
 	}
 	memset(&u, 0, sizeof(u));
 	if (ioctl(p->fd, SECCOMP_IOCTL_NOTIF_RECV, &u.n) == 0)
-		answer(p, &u.n);	/* else who asked is gone */
+		sockmark_answer(p, &u.n);	/* else who asked is gone */
 }
 
 /* --- which commands are marked --- */
@@ -226,7 +226,7 @@ post_new(struct sockmark *b, int fd)
 }
 
 static void
-on_sock(void *arg)
+sockmark_on_sock(void *arg)
 {
 	struct sockmark	*b = arg;
 	union rights	 rights;
@@ -283,8 +283,8 @@ sockmark_new(const struct env *env)
 	TAILQ_INIT(&b->posts);
 	if (fd_packet_pair(b->sock) == -1)
 		goto fail;
-	io_init(&b->ev, b->base, b->sock[0], EV_READ | EV_PERSIST, on_sock,
-	    b);
+	io_init(&b->ev, b->base, b->sock[0], EV_READ | EV_PERSIST,
+	    sockmark_on_sock, b);
 	if (io_start(&b->ev) == -1)
 		goto fail;
 	return b;
@@ -311,7 +311,7 @@ sockmark_for(struct sockmark **bp, const struct env *env, const struct nsset *v,
 		return -1;
 	}
 	/* Those before it: their letters shall not fill the box. */
-	on_sock(b);
+	sockmark_on_sock(b);
 	*sock_out = b->sock[1];
 	return 0;
 }

@@ -27,7 +27,7 @@ output_max(const struct budget *b)
 }
 
 static void
-set(struct budget *b, uint64_t output, uint64_t message)
+budget_set(struct budget *b, uint64_t output, uint64_t message)
 {
 	b->output = output;
 	b->message = message;
@@ -36,10 +36,10 @@ set(struct budget *b, uint64_t output, uint64_t message)
 }
 
 static void
-ask(struct budget *b, uint64_t output, uint64_t message)
+budget_request(struct budget *b, uint64_t output, uint64_t message)
 {
 	/* What is given back is nobody's before it is. */
-	set(b, output < b->output ? output : b->output,
+	budget_set(b, output < b->output ? output : b->output,
 	    message < b->message ? message : b->message);
 	b->asked_output = output;
 	b->asked_message = message;
@@ -56,7 +56,7 @@ budget_answered(struct budget *b, uint64_t output, uint64_t message)
 		b->asking--;
 	if (output < b->asked_output)
 		b->refused = clock_ms();
-	set(b, output, message);
+	budget_set(b, output, message);
 	if (message >= b->wanted)
 		b->wanted = 0;
 	if (b->wanted > 0)
@@ -80,7 +80,7 @@ budget_on_master_gone(struct budget *b)
  * message waits for, or give back what is too much.
  */
 static void
-on_look(void *arg)
+budget_on_look(void *arg)
 {
 	struct budget	*b = arg;
 	uint64_t	 output, message = b->message;
@@ -97,7 +97,7 @@ on_look(void *arg)
 	else if (b->events->unfinished(b->arg) < LIMIT_HELD_FREE)
 		message = 0;
 	if (output != b->output || message != b->message)
-		ask(b, output, message);
+		budget_request(b, output, message);
 	else
 		timer_set(&b->look_ev, LIMIT_HELD_LOOK);
 }
@@ -115,7 +115,7 @@ budget_output(struct budget *b)
 		return false;
 	/* It doubles: who asks for all at once keeps others from it. */
 	more = in_steps(2 * b->window->memory);
-	ask(b, more < most ? more : most, b->message);
+	budget_request(b, more < most ? more : most, b->message);
 	return b->asking > 0;
 }
 
@@ -125,7 +125,7 @@ budget_message(struct budget *b, size_t want)
 	b->wanted = in_steps(beyond_free(want));
 	if (b->wanted > LIMIT_MESSAGE)
 		b->wanted = LIMIT_MESSAGE;
-	ask(b, b->output, b->wanted);
+	budget_request(b, b->output, b->wanted);
 }
 
 void
@@ -133,7 +133,7 @@ budget_on_conn_end(struct budget *b)
 {
 	b->wanted = 0;
 	if (b->message > 0)
-		ask(b, b->output, 0);
+		budget_request(b, b->output, 0);
 }
 
 void
@@ -145,7 +145,7 @@ budget_init(struct budget *b, struct event_base *base, struct window *w,
 	b->events = events;
 	b->arg = arg;
 	w->memory_max = LIMIT_HELD_FREE;
-	timer_init(&b->look_ev, base, on_look, b);
+	timer_init(&b->look_ev, base, budget_on_look, b);
 }
 
 void

@@ -83,7 +83,7 @@ link_soon(struct link *l, void (*tell)(struct link *))
 
 /* Without a master it is lost. */
 static void
-put(struct link *l, enum ipc_kind kind, const void *body, int fd)
+link_put(struct link *l, enum ipc_kind kind, const void *body, int fd)
 {
 	link_flush(l);
 	if (l->chan != NULL)
@@ -99,19 +99,19 @@ link_handover(struct link *l, const char *id, const char *message, size_t len,
 	out.session_id = (char *)(uintptr_t)id;
 	out.message.data = (uint8_t *)(uintptr_t)message;
 	out.message.len = len;
-	put(l, IPC_handover, &out, fd);
+	link_put(l, IPC_handover, &out, fd);
 }
 
 void
 link_resumed(struct link *l, const Ipc__Resumed *out)
 {
-	put(l, IPC_resumed, out, -1);
+	link_put(l, IPC_resumed, out, -1);
 }
 
 void
 link_report(struct link *l, const Ipc__Report *out)
 {
-	put(l, IPC_report, out, -1);
+	link_put(l, IPC_report, out, -1);
 }
 
 void
@@ -119,7 +119,7 @@ link_opened(struct link *l)
 {
 	Ipc__Opened	 out = IPC__OPENED__INIT;
 
-	put(l, IPC_opened, &out, -1);
+	link_put(l, IPC_opened, &out, -1);
 }
 
 void
@@ -127,7 +127,7 @@ link_attached(struct link *l)
 {
 	Ipc__Attached	 out = IPC__ATTACHED__INIT;
 
-	put(l, IPC_attached, &out, -1);
+	link_put(l, IPC_attached, &out, -1);
 }
 
 void
@@ -135,7 +135,7 @@ link_detached(struct link *l)
 {
 	Ipc__Detached	 out = IPC__DETACHED__INIT;
 
-	put(l, IPC_detached, &out, -1);
+	link_put(l, IPC_detached, &out, -1);
 }
 
 bool
@@ -150,13 +150,13 @@ link_released(struct link *l, Ipc__Used *used)
 	Ipc__Released	 out = IPC__RELEASED__INIT;
 
 	out.used = used;
-	put(l, IPC_released, &out, -1);
+	link_put(l, IPC_released, &out, -1);
 }
 
 void
 link_acted(struct link *l, const Ipc__Acted *out)
 {
-	put(l, IPC_acted, out, -1);
+	link_put(l, IPC_acted, out, -1);
 }
 
 int
@@ -168,7 +168,7 @@ link_ask_transcript(struct link *l, uint32_t ticket, bool is_terminal)
 		return -1;
 	out.ticket = ticket;
 	out.terminal = is_terminal;
-	put(l, IPC_transcript_ask, &out, -1);
+	link_put(l, IPC_transcript_ask, &out, -1);
 	return 0;
 }
 
@@ -181,7 +181,7 @@ link_ask_memory(struct link *l, uint64_t output, uint64_t message)
 		return -1;
 	out.output = output;
 	out.message = message;
-	put(l, IPC_memory_ask, &out, -1);
+	link_put(l, IPC_memory_ask, &out, -1);
 	return 0;
 }
 
@@ -190,7 +190,7 @@ link_turned_away(struct link *l)
 {
 	Ipc__TurnedAway	 out = IPC__TURNED_AWAY__INIT;
 
-	put(l, IPC_turned_away, &out, -1);
+	link_put(l, IPC_turned_away, &out, -1);
 }
 
 void
@@ -204,7 +204,7 @@ link_command(struct link *l, Ipc__Command *out)
 	}
 	out->missed = l->missed;
 	l->missed = 0;
-	put(l, IPC_command, out, -1);
+	link_put(l, IPC_command, out, -1);
 }
 
 void
@@ -213,7 +213,7 @@ link_load(struct link *l, unsigned running)
 	Ipc__Load	 out = IPC__LOAD__INIT;
 
 	out.running = running;
-	put(l, IPC_load, &out, -1);
+	link_put(l, IPC_load, &out, -1);
 }
 
 void
@@ -223,5 +223,5 @@ link_ended(struct link *l, const char *why, Ipc__Used *used)
 
 	out.used = used;
 	out.why = (char *)(uintptr_t)why;
-	put(l, IPC_ended, &out, -1);
+	link_put(l, IPC_ended, &out, -1);
 }

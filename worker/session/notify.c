@@ -205,7 +205,7 @@ send_next(struct notify *nt, struct chunk *c)
 }
 
 static bool
-has_room(const struct notifier *n)
+notify_has_room(const struct notifier *n)
 {
 	return n->conn != NULL && n->has_room(n->arg);
 }
@@ -216,13 +216,13 @@ notifier_go_on(struct notifier *n)
 	struct notify	*nt, *next;
 	struct chunk	*c;
 
-	if (TAILQ_EMPTY(&n->replayed) || !has_room(n))
+	if (TAILQ_EMPTY(&n->replayed) || !notify_has_room(n))
 		return false;
 	for (nt = TAILQ_FIRST(&n->replayed); nt != NULL && n->conn != NULL;
 	    nt = next) {
 		next = TAILQ_NEXT(nt, entry);
 		c = retain_after(&nt->proc->retain, nt->after);
-		while (nt->is_replayed && has_room(n))
+		while (nt->is_replayed && notify_has_room(n))
 			c = send_next(nt, c);
 	}
 	return true;

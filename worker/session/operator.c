@@ -20,7 +20,7 @@ struct ending {
 };
 
 static void
-answer(struct session *s, uint32_t ticket, Ipc__ActResult result,
+operator_answer(struct session *s, uint32_t ticket, Ipc__ActResult result,
     const struct proc *p)
 {
 	Ipc__Acted	 out = IPC__ACTED__INIT;
@@ -33,7 +33,7 @@ answer(struct session *s, uint32_t ticket, Ipc__ActResult result,
 
 /* Numbers are used again: of several the newest is meant. */
 static struct proc *
-find(struct session *s, const char *name)
+operator_find(struct session *s, const char *name)
 {
 	struct proc	*p;
 	char		*end;
@@ -50,7 +50,7 @@ find(struct session *s, const char *name)
 /* --- ends --- */
 
 static bool
-is_command(pid_t pid, void *arg)
+operator_is_command(pid_t pid, void *arg)
 {
 	(void)arg;
 	return ptree_is_marked(pid);
@@ -99,7 +99,7 @@ operator_on_session_end(struct session *s)
 {
 	if (s->ending.ticket != 0)
 		answer_ended(s, &s->ending, 0,
-		    ptree_kill(0, NULL, is_command, NULL));
+		    ptree_kill(0, NULL, operator_is_command, NULL));
 }
 
 static void
@@ -108,11 +108,11 @@ end_process(struct session *s, struct proc *p, uint32_t ticket)
 	struct ending	*e;
 
 	if (sinks_find(&p->sinks, &ending_ops) != NULL) {
-		answer(s, ticket, IPC__ACT_RESULT__BUSY, p);
+		operator_answer(s, ticket, IPC__ACT_RESULT__BUSY, p);
 	} else if (p->state != PROC_RUNNING) {
-		answer(s, ticket, IPC__ACT_RESULT__NOT_RUNNING, p);
+		operator_answer(s, ticket, IPC__ACT_RESULT__NOT_RUNNING, p);
 	} else if ((e = calloc(1, sizeof(*e))) == NULL) {
-		answer(s, ticket, IPC__ACT_RESULT__UNABLE, p);
+		operator_answer(s, ticket, IPC__ACT_RESULT__UNABLE, p);
 	} else {
 		e->session = s;
 		e->proc = p;
@@ -125,19 +125,19 @@ end_process(struct session *s, struct proc *p, uint32_t ticket)
 }
 
 static void
-end_session(struct session *s, uint32_t ticket)
+operator_end_session(struct session *s, uint32_t ticket)
 {
 	if (s->ending.ticket != 0) {
-		answer(s, ticket, IPC__ACT_RESULT__BUSY, NULL);
+		operator_answer(s, ticket, IPC__ACT_RESULT__BUSY, NULL);
 		return;
 	}
 	if (s->state == SESSION_RELEASED) {
-		answer(s, ticket, IPC__ACT_RESULT__DONE, NULL);
+		operator_answer(s, ticket, IPC__ACT_RESULT__DONE, NULL);
 		return;
 	}
 	/* One that is closing already has counted nothing. */
 	s->ending.ticket = ticket;
-	s->ending.count = ptree_kill(0, NULL, is_command, NULL);
+	s->ending.count = ptree_kill(0, NULL, operator_is_command, NULL);
 	session_end(s, "ended by an operator", s->env.set.grace_ms);
 }
 
@@ -147,17 +147,18 @@ operator_act(struct session *s, const Ipc__Act *in)
 	struct proc	*p;
 
 	if (in->process[0] == '\0') {
-		end_session(s, in->ticket);
+		operator_end_session(s, in->ticket);
 		return;
 	}
-	if ((p = find(s, in->process)) == NULL) {
-		answer(s, in->ticket, IPC__ACT_RESULT__NO_PROCESS, NULL);
+	if ((p = operator_find(s, in->process)) == NULL) {
+		operator_answer(s, in->ticket, IPC__ACT_RESULT__NO_PROCESS,
+		    NULL);
 	} else if (in->signal == 0) {
 		end_process(s, p, in->ticket);
 	} else if (p->state != PROC_RUNNING) {
-		answer(s, in->ticket, IPC__ACT_RESULT__NOT_RUNNING, p);
+		operator_answer(s, in->ticket, IPC__ACT_RESULT__NOT_RUNNING, p);
 	} else {
-		answer(s, in->ticket, kill(-p->pid, in->signal) == 0 ?
+		operator_answer(s, in->ticket, kill(-p->pid, in->signal) == 0 ?
 		    IPC__ACT_RESULT__DONE : IPC__ACT_RESULT__UNABLE, p);
 	}
 }
@@ -168,11 +169,11 @@ operator_tail(struct session *s, const Ipc__Tail *in, int *fdp)
 	Ipc__ActResult	 result = IPC__ACT_RESULT__DONE;
 	struct proc	*p;
 
-	if ((p = find(s, in->process)) == NULL)
+	if ((p = operator_find(s, in->process)) == NULL)
 		result = IPC__ACT_RESULT__NO_PROCESS;
 	else if (*fdp == -1 || tail_add(p, &s->tails, *fdp, in->follow) == -1)
 		result = IPC__ACT_RESULT__UNABLE;
 	else
 		*fdp = -1;
-	answer(s, in->ticket, result, p);
+	operator_answer(s, in->ticket, result, p);
 }

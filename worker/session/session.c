@@ -63,14 +63,14 @@ static const struct {
 #undef TO
 };
 
-static void	 on_message(void *, char *, size_t, bool);
+static void	 session_on_message(void *, char *, size_t, bool);
 static void	 on_receipt(void *, uint64_t);
 static void	 on_hungry(void *, size_t);
 static void	 on_conn_end(void *, const char *);
 static void	 on_conn_gone(void *, struct conn *);
 
 static const struct conn_events conn_events = {
-	on_message, on_receipt, on_hungry, on_conn_end, on_conn_gone
+	session_on_message, on_receipt, on_hungry, on_conn_end, on_conn_gone
 };
 
 void
@@ -99,7 +99,7 @@ session_has_room(const struct session *s)
 }
 
 static bool
-has_room(const void *arg)
+session_has_window_room(const void *arg)
 {
 	return session_has_room(arg);
 }
@@ -200,7 +200,7 @@ ask_receipt(struct session *s)
 /* --- the connection --- */
 
 static void
-on_message(void *arg, char *text, size_t len, bool is_utf8)
+session_on_message(void *arg, char *text, size_t len, bool is_utf8)
 {
 	struct session	*s = arg;
 	unsigned	 ms = ratelimit_take(&s->bucket, clock_ms());
@@ -369,7 +369,7 @@ session_look_later(struct session *s)
 }
 
 static void
-reap(struct session *s, unsigned max)
+session_reap_some(struct session *s, unsigned max)
 {
 	struct proc	*p;
 	pid_t		 pid;
@@ -404,7 +404,7 @@ reap(struct session *s, unsigned max)
 void
 session_reap(void *arg)
 {
-	reap(arg, LIMIT_REAPED * 8);
+	session_reap_some(arg, LIMIT_REAPED * 8);
 }
 
 /* What it used, for the log and for the master. */
@@ -437,11 +437,11 @@ log_end(struct session *s, Ipc__Used *out)
 }
 
 static void
-on_reap(void *arg)
+session_on_reap(void *arg)
 {
 	struct session	*s = arg;
 
-	reap(arg, LIMIT_REAPED);
+	session_reap_some(arg, LIMIT_REAPED);
 	window_look_again(&s->window);
 }
 
@@ -456,7 +456,7 @@ on_child(void *arg, int sig)
 
 /* Of a command: what serves the session itself ends with it. */
 static bool
-is_command(pid_t pid, void *arg)
+session_is_command(pid_t pid, void *arg)
 {
 	(void)arg;
 	return ptree_is_marked(pid);
@@ -464,7 +464,7 @@ is_command(pid_t pid, void *arg)
 
 /* Released, and the master knows or never will. */
 static void
-leave(struct session *s)
+session_leave(struct session *s)
 {
 	if (s->state == SESSION_RELEASED && link_is_idle(s->link))
 		s->done = true;
@@ -476,14 +476,15 @@ session_maybe_release(struct session *s)
 	Ipc__Used	 used;
 
 	if (s->state != SESSION_DETACHED || s->procs.known > 0 ||
-	    (s->procs.started > 0 && ptree_kill(0, NULL, is_command, NULL) > 0))
+	    (s->procs.started > 0 && ptree_kill(0, NULL, session_is_command,
+	    NULL) > 0))
 		return;
 	session_set_state(s, SESSION_RELEASED);
 	timer_stop(&s->ttl_ev);
 	s->why = "released: owns nothing";
 	log_end(s, &used);
 	link_released(s->link, &used);
-	leave(s);
+	session_leave(s);
 }
 
 /* --- the end --- */
@@ -515,7 +516,7 @@ on_kill(void *arg)
 	unsigned	 orphans;
 
 	if (s->deadline > clock_ms() &&
-	    ptree_kill(0, NULL, is_command, NULL) > 0) {
+	    ptree_kill(0, NULL, session_is_command, NULL) > 0) {
 		timer_set(&s->kill_ev, 20);
 		return;
 	}
@@ -569,7 +570,8 @@ tell_ending(struct session *s)
  * nothing.
  */
 static void
-end(struct session *s, const char *why, uint64_t grace, uint16_t code)
+session_end_with(struct session *s, const char *why, uint64_t grace,
+    uint16_t code)
 {
 	struct proc	*p;
 
@@ -602,13 +604,13 @@ end(struct session *s, const char *why, uint64_t grace, uint16_t code)
 void
 session_end(struct session *s, const char *why, uint64_t grace)
 {
-	end(s, why, grace, 1001);
+	session_end_with(s, why, grace, 1001);
 }
 
 void
 session_close(struct session *s)
 {
-	end(s, "closed by its client", s->env.set.grace_ms, 1000);
+	session_end_with(s, "closed by its client", s->env.set.grace_ms, 1000);
 }
 
 uint64_t
@@ -637,7 +639,7 @@ on_ttl(void *arg)
 }
 
 static void
-on_written(void *arg, struct rpc_req *req)
+session_on_written(void *arg, struct rpc_req *req)
 {
 	struct session	*s = arg;
 
@@ -651,7 +653,7 @@ on_forgotten(void *arg)
 }
 
 static const struct proc_events	 proc_events = {
-	may_read, session_reap, on_written, on_forgotten
+	may_read, session_reap, session_on_written, on_forgotten
 };
 
 /* There is a turn: session_run() looks what is due at its end. */
@@ -706,7 +708,7 @@ session_init(struct session *s, const struct session_events *events,
 	if (s->is_relayed)
 		s->window.retain = s->env.set.remote_retain;
 	procs_init(&s->procs, &s->env, &s->window, &proc_events, s);
-	notifier_init(&s->notifier, has_room, s);
+	notifier_init(&s->notifier, session_has_window_room, s);
 	overflow_init(&s->overflow, &s->env, &s->procs, &s->window);
 	budget_init(&s->budget, base, &s->window, &budget_events, s);
 	s->holders = holders_new(&s->env, s->events->on_holder, s);
@@ -719,7 +721,7 @@ session_init(struct session *s, const struct session_events *events,
 	timer_init(&s->kill_ev, base, on_kill, s);
 	timer_init(&s->load_ev, base, on_turn, s);
 	timer_init(&s->relayed_ev, base, on_turn, s);
-	timer_init(&s->reap_ev, base, on_reap, s);
+	timer_init(&s->reap_ev, base, session_on_reap, s);
 	if ((s->signals = sigfd_new(s->env.base, signals, on_child, s)) == NULL)
 		fatal("SIGCHLD");
 	if (s->is_stdio) {
@@ -763,7 +765,7 @@ session_fini(struct session *s)
 
 /* Whether the worker has nothing left to do. */
 static bool
-is_over(const struct session *s)
+session_is_over(const struct session *s)
 {
 	if (s->lingering > 0)
 		return false;
@@ -803,7 +805,7 @@ end_turn(struct session *s)
 	session_unhold(s);
 	link_flush(s->link);
 	tell_load(s);
-	leave(s);
+	session_leave(s);
 }
 
 void
@@ -839,7 +841,7 @@ void
 session_run(struct session *s)
 {
 	slice_short();
-	while (!is_over(s)) {
+	while (!session_is_over(s)) {
 		if (event_base_loop(s->env.base, next_turn(s)) == -1)
 			fatal("event loop");
 		end_turn(s);

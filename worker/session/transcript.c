@@ -93,7 +93,7 @@ tape_put(struct tape *t, const void *data, size_t len)
  * room left in TranscriptMax, though perhaps not on the disk.
  */
 static void
-give_up(struct transcripts *all, const char *why)
+transcript_give_up(struct transcripts *all, const char *why)
 {
 	struct tape	*t;
 
@@ -117,19 +117,19 @@ give_up(struct transcripts *all, const char *why)
 
 /* Put down the line that was made, if it was (r), and if there is room. */
 static void
-commit(struct tape *t, int r)
+transcript_commit(struct tape *t, int r)
 {
 	struct transcripts	*all = t->all;
 	size_t			 len = all->line.len;
 
 	if (r == -1) {
-		give_up(all, strerror(errno));
+		transcript_give_up(all, strerror(errno));
 	} else if (all->used + len > all->env->set.transcript_max) {
-		give_up(all, "TranscriptMax");
+		transcript_give_up(all, "TranscriptMax");
 	} else if (len > 0) {
 		all->used += len;
 		if (tape_put(t, buf_data(&all->line), len) == -1)
-			give_up(all, strerror(errno));
+			transcript_give_up(all, strerror(errno));
 	}
 	buf_drain(&all->line, all->line.len);
 	buf_trim(&all->line, LINE_KEPT);
@@ -143,11 +143,11 @@ tape_new(struct transcripts *all, bool is_terminal)
 
 	/* Whatever happens there is room to say how it ends. */
 	if (all->used + ASCIICAST_END_MAX > all->env->set.transcript_max) {
-		give_up(all, "TranscriptMax");
+		transcript_give_up(all, "TranscriptMax");
 		return NULL;
 	}
 	if ((t = calloc(1, sizeof(*t))) == NULL) {
-		give_up(all, strerror(errno));
+		transcript_give_up(all, strerror(errno));
 		return NULL;
 	}
 	all->used += ASCIICAST_END_MAX;
@@ -159,7 +159,7 @@ tape_new(struct transcripts *all, bool is_terminal)
 	buf_init(&t->early, EARLY_MAX);
 	TAILQ_INSERT_TAIL(&all->tapes, t, entry);
 	if (link_ask_transcript(all->link, t->ticket, is_terminal) == -1) {
-		give_up(all, "the server is gone");
+		transcript_give_up(all, "the server is gone");
 		tape_free(&t);
 	} else {
 		timer_ensure(&all->late_ev, LIMIT_TRANSCRIPT_FILE);
@@ -169,7 +169,7 @@ tape_new(struct transcripts *all, bool is_terminal)
 
 /* --- the session's --- */
 
-static void	 on_late(void *);
+static void	 transcript_on_late(void *);
 
 static struct transcripts *
 transcripts_new(const struct env *env, struct link *link, uint64_t before)
@@ -180,7 +180,7 @@ transcripts_new(const struct env *env, struct link *link, uint64_t before)
 		log_warn("transcripts");
 		return NULL;
 	}
-	timer_init(&all->late_ev, env->base, on_late, all);
+	timer_init(&all->late_ev, env->base, transcript_on_late, all);
 	all->env = env;
 	all->link = link;
 	all->used = all->before = before;
@@ -226,14 +226,14 @@ transcripts_opened(struct transcripts *all, uint32_t ticket, int *fdp)
 	if (t == NULL || t->fd != -1)
 		return;
 	if (*fdp == -1) {
-		give_up(all, "no descriptor is left");
+		transcript_give_up(all, "no descriptor is left");
 		return;
 	}
 	t->fd = *fdp;
 	*fdp = -1;
 	if (t->early.len > 0 && fd_append(t->fd, buf_data(&t->early),
 	    t->early.len) == -1)
-		give_up(all, strerror(errno));
+		transcript_give_up(all, strerror(errno));
 	buf_fini(&t->early);
 	if (t->is_done)
 		tape_free(&t);
@@ -248,7 +248,7 @@ transcripts_refused(struct transcripts *all, const char *why)
 
 	if (all == NULL)
 		return;
-	give_up(all, why);
+	transcript_give_up(all, why);
 	for (t = TAILQ_FIRST(&all->tapes); t != NULL; t = next) {
 		next = TAILQ_NEXT(t, entry);
 		if (t->fd == -1)
@@ -279,7 +279,7 @@ transcripts_lost(struct transcripts *all)
 
 /* One may have been asked for a while after the one that this was set for. */
 static void
-on_late(void *arg)
+transcript_on_late(void *arg)
 {
 	struct transcripts	*all = arg;
 	const struct tape	*t = first_waiting(all);
@@ -290,7 +290,7 @@ on_late(void *arg)
 	age = (clock_us() - t->began) / 1000;
 	if (age >= LIMIT_TRANSCRIPT_FILE) {
 		/* It may still come, for what there is until now. */
-		give_up(all, "the server does not answer");
+		transcript_give_up(all, "the server does not answer");
 		return;
 	}
 	timer_set(&all->late_ev, LIMIT_TRANSCRIPT_FILE - age);
@@ -318,9 +318,9 @@ transcript_on_output(struct sink *k, const struct output *o)
 	struct tape		*tape = t->tape;
 
 	if (!tape->all->is_over)
-		commit(tape, asciicast_output(&t->asciicast, &tape->all->line,
-		    clock_us() - tape->began, o->stream == STREAM_STDERR,
-		    o->data, o->len));
+		transcript_commit(tape, asciicast_output(&t->asciicast,
+		    &tape->all->line, clock_us() - tape->began, o->stream ==
+		    STREAM_STDERR, o->data, o->len));
 }
 
 static void
@@ -330,8 +330,8 @@ transcript_on_resize(struct sink *k, uint16_t rows, uint16_t cols)
 	struct tape		*tape = t->tape;
 
 	if (!tape->all->is_over)
-		commit(tape, asciicast_resize(&t->asciicast, &tape->all->line,
-		    clock_us() - tape->began, rows, cols));
+		transcript_commit(tape, asciicast_resize(&t->asciicast,
+		    &tape->all->line, clock_us() - tape->began, rows, cols));
 }
 
 static void
@@ -341,8 +341,9 @@ transcript_on_exit(struct sink *k)
 	struct tape		*tape = t->tape;
 
 	if (!tape->all->is_over)
-		commit(tape, asciicast_exit(&t->asciicast, &tape->all->line,
-		    clock_us() - tape->began, t->proc->exit_code));
+		transcript_commit(tape, asciicast_exit(&t->asciicast,
+		    &tape->all->line, clock_us() - tape->began,
+		    t->proc->exit_code));
 }
 
 /* The process is closed, or forgotten. */
@@ -353,8 +354,8 @@ transcript_end(struct transcript *t)
 	struct transcripts	*all = tape->all;
 
 	if (!all->is_over)
-		commit(tape, asciicast_close(&t->asciicast, &all->line,
-		    clock_us() - tape->began));
+		transcript_commit(tape, asciicast_close(&t->asciicast,
+		    &all->line, clock_us() - tape->began));
 	/* One that has no file yet gets it, and is complete then. */
 	if (t->asciicast.is_terminal) {
 		if (tape->fd == -1 && tape->early.len > 0)
@@ -404,7 +405,7 @@ transcripts_end(struct transcripts *all)
 
 /* A line of its own for a process, and a head if the file is new. */
 static void
-put_start(struct transcript *t, const struct spawn *sp, bool is_new)
+transcript_put_start(struct transcript *t, const struct spawn *sp, bool is_new)
 {
 	struct tape		*tape = t->tape;
 	const struct env	*env = tape->all->env;
@@ -417,11 +418,12 @@ put_start(struct transcript *t, const struct spawn *sp, bool is_new)
 	head.argv = env->set.log_arguments && exec_audit_fits(sp->argv) ?
 	    sp->argv : NULL;
 	if (is_new)
-		commit(tape, asciicast_head(&t->asciicast, &tape->all->line,
-		    &head));
+		transcript_commit(tape, asciicast_head(&t->asciicast,
+		    &tape->all->line, &head));
 	if (!tape->all->is_over)
-		commit(tape, asciicast_start(&t->asciicast, &tape->all->line,
-		    clock_us() - tape->began, t->proc->pid, head.argv));
+		transcript_commit(tape, asciicast_start(&t->asciicast,
+		    &tape->all->line, clock_us() - tape->began, t->proc->pid,
+		    head.argv));
 }
 
 void
@@ -442,7 +444,7 @@ transcript_start(struct transcripts **allp, const struct env *env,
 	if ((tape = find_tape(*allp, sp->tty)) == NULL)
 		return;
 	if ((t = calloc(1, sizeof(*t))) == NULL) {
-		give_up(tape->all, strerror(errno));
+		transcript_give_up(tape->all, strerror(errno));
 		return;
 	}
 	t->proc = p;
@@ -453,5 +455,5 @@ transcript_start(struct transcripts **allp, const struct env *env,
 	t->asciicast.json_id_len = strlen(t->asciicast.json_id);
 	TAILQ_INSERT_TAIL(&tape->all->open, t, entry);
 	sink_add(&p->sinks, &t->sink, &transcript_ops);
-	put_start(t, sp, is_new);
+	transcript_put_start(t, sp, is_new);
 }

@@ -51,7 +51,7 @@ static const struct sock_filter no_processes[] = {
 
 /* Both filters, or none where the kernel has no such thing. */
 static int
-filter(void)
+helper_filter(void)
 {
 	if (enforce_seccomp(false) == -1) {
 		if (errno == ENOSYS || errno == EINVAL)
@@ -84,5 +84,5 @@ confine(const char *const *env_files)
 		return 0;
 	}
 	return landlock_only_read(readable, env_files, true) == -1 ||
-	    filter() == -1 ? -1 : 0;
+	    helper_filter() == -1 ? -1 : 0;
 }

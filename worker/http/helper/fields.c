@@ -44,8 +44,8 @@ fields_clear(struct fields *f)
 }
 
 static int
-add(struct fields *f, const char *name, size_t nlen, const char *value,
-    size_t vlen, bool is_secret)
+fields_append(struct fields *f, const char *name, size_t nlen,
+    const char *value, size_t vlen, bool is_secret)
 {
 	struct field	*e;
 	char		*p;
@@ -71,7 +71,8 @@ int
 fields_add(struct fields *f, const char *name, const char *value,
     bool is_secret)
 {
-	return add(f, name, strlen(name), value, strlen(value), is_secret);
+	return fields_append(f, name, strlen(name), value, strlen(value),
+	    is_secret);
 }
 
 const struct field *
@@ -98,7 +99,7 @@ fields_drop(struct fields *f, const char *name)
 }
 
 static void
-drop_all(struct fields *f, const char *const *names)
+fields_drop_all(struct fields *f, const char *const *names)
 {
 	for (; *names != NULL; names++)
 		fields_drop(f, *names);
@@ -109,7 +110,7 @@ fields_drop_credentials(struct fields *f)
 {
 	struct field	*e, *next;
 
-	drop_all(f, credentials);
+	fields_drop_all(f, credentials);
 	for (e = TAILQ_FIRST(&f->list); e != NULL; e = next) {
 		next = TAILQ_NEXT(e, entry);
 		if (e->is_secret)
@@ -120,11 +121,11 @@ fields_drop_credentials(struct fields *f)
 void
 fields_drop_content(struct fields *f)
 {
-	drop_all(f, content);
+	fields_drop_all(f, content);
 }
 
 static bool
-is_blank(char c)
+fields_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
@@ -137,12 +138,12 @@ fields_read(struct fields *f, const char *line, size_t len, size_t max)
 	if (memchr(line, '\0', len) != NULL ||
 	    (colon = memchr(line, ':', len)) == NULL || colon == line)
 		return 1;
-	for (value = colon + 1; value < end && is_blank(*value); value++)
+	for (value = colon + 1; value < end && fields_is_blank(*value); value++)
 		continue;
-	while (end > value && is_blank(end[-1]))
+	while (end > value && fields_is_blank(end[-1]))
 		end--;
 	if ((size_t)(colon - line) + (size_t)(end - value) > max)
 		return 1;
-	return add(f, line, (size_t)(colon - line), value,
+	return fields_append(f, line, (size_t)(colon - line), value,
 	    (size_t)(end - value), false);
 }

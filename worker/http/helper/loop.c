@@ -44,7 +44,7 @@ on_done_event(void *arg)
 }
 
 static void
-act(struct loop *l, curl_socket_t s, int what)
+helper_act(struct loop *l, curl_socket_t s, int what)
 {
 	int	 running;
 
@@ -58,14 +58,14 @@ on_socket_event(int fd, short what, void *arg)
 	struct pathwatch	*w = arg;
 
 	/* w may be freed in there. */
-	act(w->loop, fd, ((what & EV_READ) != 0 ? CURL_CSELECT_IN : 0) |
+	helper_act(w->loop, fd, ((what & EV_READ) != 0 ? CURL_CSELECT_IN : 0) |
 	    ((what & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0));
 }
 
 static void
 on_timer_event(void *arg)
 {
-	act(arg, CURL_SOCKET_TIMEOUT, 0);
+	helper_act(arg, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static void
@@ -112,7 +112,7 @@ on_socket(CURL *easy, curl_socket_t s, int what, void *arg, void *socket_arg)
 }
 
 static int
-on_timer(CURLM *multi, long ms, void *arg)
+helper_on_timer(CURLM *multi, long ms, void *arg)
 {
 	struct loop	*l = arg;
 
@@ -143,7 +143,7 @@ loop_new(struct event_base *base, loop_done_fn *on_done, void *arg)
 	}
 	curl_multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
 	curl_multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
-	curl_multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+	curl_multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, helper_on_timer);
 	curl_multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
 	curl_multi_setopt(l->multi, CURLMOPT_MAXCONNECTS, IDLE_CONNECTIONS);
 	curl_multi_setopt(l->multi, CURLMOPT_PIPELINING,

@@ -21,7 +21,7 @@
 
 /* Nothing but the channel, on a number beyond the standard streams. */
 static int
-take_channel(void)
+helper_take_channel(void)
 {
 	int	 sock, null;
 
@@ -76,7 +76,7 @@ main(int argc, char **argv)
 	log_set_session((unsigned)strtoul(argv[1], NULL, 10));
 	if (confine_early() == -1)
 		fatal("confinement");
-	sock = take_channel();
+	sock = helper_take_channel();
 	use_proxy();
 	/* For host names that are not ASCII. */
 	if (setlocale(LC_CTYPE, "C.UTF-8") == NULL)

@@ -42,7 +42,7 @@ tell_done(struct server *s, uint64_t id, const char *error, bool refused)
 
 /* It is over; the worker hears why. */
 static void
-end(struct server *s, struct transfer *t, const char *error)
+helper_end(struct server *s, struct transfer *t, const char *error)
 {
 	tell_done(s, t->id, error, false);
 	TAILQ_REMOVE(&s->all, t, entry);
@@ -51,7 +51,8 @@ end(struct server *s, struct transfer *t, const char *error)
 }
 
 static void
-on_answer(struct transfer *t, unsigned status, const struct fields *fields)
+helper_on_answer(struct transfer *t, unsigned status,
+    const struct fields *fields)
 {
 	struct server		*s = t->arg;
 	Ipc__HttpField		 field = IPC__HTTP_FIELD__INIT;
@@ -69,7 +70,7 @@ on_answer(struct transfer *t, unsigned status, const struct fields *fields)
 }
 
 static void
-on_piece(struct transfer *t, const void *data, size_t len)
+helper_on_piece(struct transfer *t, const void *data, size_t len)
 {
 	struct server	*s = t->arg;
 	Ipc__HttpPiece	 out = IPC__HTTP_PIECE__INIT;
@@ -85,7 +86,8 @@ on_piece(struct transfer *t, const void *data, size_t len)
 	}
 }
 
-static const struct transfer_events events = { on_answer, on_piece };
+static const struct transfer_events events = { helper_on_answer,
+    helper_on_piece };
 
 static void
 on_transfer_done(void *arg, CURL *easy, CURLcode result)
@@ -96,13 +98,13 @@ on_transfer_done(void *arg, CURL *easy, CURLcode result)
 
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, &t);
 	if (t != NULL && transfer_done(t, result, &error) == 0)
-		end(s, t, error);
+		helper_end(s, t, error);
 }
 
 /* --- from the worker: -1 is a message that should not have come --- */
 
 static struct transfer *
-find(struct server *s, uint64_t id)
+helper_find(struct server *s, uint64_t id)
 {
 	struct transfer	*t;
 
@@ -118,11 +120,11 @@ maybe_start(struct server *s, struct transfer *t)
 {
 	if (t->headers_due == 0 && t->body_got == t->body_len &&
 	    transfer_start(t) == -1)
-		end(s, t, "out of memory");
+		helper_end(s, t, "out of memory");
 }
 
 static const char *
-text_of(enum url_result r)
+helper_text_of(enum url_result r)
 {
 	switch (r) {
 	case URL_BAD:
@@ -135,7 +137,7 @@ text_of(enum url_result r)
 }
 
 static int
-on_request(struct server *s, const void *body)
+helper_on_request(struct server *s, const void *body)
 {
 	const Ipc__HttpRequest	*in = body;
 	struct transfer		*t;
@@ -146,7 +148,7 @@ on_request(struct server *s, const void *body)
 		return -1;
 	s->last_id = in->id;
 	if ((r = transfer_new(&t, in->method, in->url)) != URL_OK) {
-		tell_done(s, in->id, text_of(r), r != URL_MEMORY);
+		tell_done(s, in->id, helper_text_of(r), r != URL_MEMORY);
 		return 0;
 	}
 	t->events = &events;
@@ -161,25 +163,25 @@ on_request(struct server *s, const void *body)
 	TAILQ_INSERT_TAIL(&s->all, t, entry);
 	s->n++;
 	if (in->body > 0 && (t->body = malloc(in->body)) == NULL)
-		end(s, t, "out of memory");
+		helper_end(s, t, "out of memory");
 	else
 		maybe_start(s, t);
 	return 0;
 }
 
 static int
-on_header(struct server *s, const void *body)
+helper_on_header(struct server *s, const void *body)
 {
 	const Ipc__HttpHeader	*in = body;
 	struct transfer		*t;
 
-	if ((t = find(s, in->id)) == NULL)
+	if ((t = helper_find(s, in->id)) == NULL)
 		return 0;
 	if (t->headers_due == 0)
 		return -1;
 	t->headers_due--;
 	if (fields_add(&t->headers, in->name, in->value, in->secret) == -1)
-		end(s, t, "out of memory");
+		helper_end(s, t, "out of memory");
 	else
 		maybe_start(s, t);
 	return 0;
@@ -187,7 +189,7 @@ on_header(struct server *s, const void *body)
 
 /* Ask for more in steps of half a window. */
 static void
-ask(struct server *s, struct transfer *t, uint32_t got)
+helper_ask(struct server *s, struct transfer *t, uint32_t got)
 {
 	Ipc__HttpAsk	 out = IPC__HTTP_ASK__INIT;
 
@@ -206,25 +208,25 @@ on_upload(struct server *s, const void *body)
 	const Ipc__HttpUpload	*in = body;
 	struct transfer		*t;
 
-	if ((t = find(s, in->id)) == NULL)
+	if ((t = helper_find(s, in->id)) == NULL)
 		return 0;
 	if (t->headers_due > 0 || in->data.len == 0 ||
 	    in->data.len > t->body_len - t->body_got)
 		return -1;
 	memcpy(t->body + t->body_got, in->data.data, in->data.len);
 	t->body_got += in->data.len;
-	ask(s, t, (uint32_t)in->data.len);
+	helper_ask(s, t, (uint32_t)in->data.len);
 	maybe_start(s, t);
 	return 0;
 }
 
 static int
-on_room(struct server *s, const void *body)
+helper_on_room(struct server *s, const void *body)
 {
 	const Ipc__HttpRoom	*in = body;
 	struct transfer		*t;
 
-	if ((t = find(s, in->id)) == NULL)
+	if ((t = helper_find(s, in->id)) == NULL)
 		return 0;
 	if (in->bytes > LIMIT_HTTP_WINDOW - t->room)
 		return -1;
@@ -233,12 +235,12 @@ on_room(struct server *s, const void *body)
 }
 
 static int
-on_cancel(struct server *s, const void *body)
+helper_on_cancel(struct server *s, const void *body)
 {
 	const Ipc__HttpCancel	*in = body;
 	struct transfer		*t;
 
-	if ((t = find(s, in->id)) == NULL)
+	if ((t = helper_find(s, in->id)) == NULL)
 		return 0;
 	TAILQ_REMOVE(&s->all, t, entry);
 	s->n--;
@@ -249,38 +251,38 @@ on_cancel(struct server *s, const void *body)
 typedef int	 on_fn(struct server *s, const void *body);
 
 static on_fn *const handlers[IPC_KINDS] = {
-	[IPC_http_request] = on_request,
-	[IPC_http_header] = on_header,
+	[IPC_http_request] = helper_on_request,
+	[IPC_http_header] = helper_on_header,
 	[IPC_http_upload] = on_upload,
-	[IPC_http_room] = on_room,
-	[IPC_http_cancel] = on_cancel,
+	[IPC_http_room] = helper_on_room,
+	[IPC_http_cancel] = helper_on_cancel,
 };
 
 static void
-leave(struct server *s, int status)
+helper_leave(struct server *s, int status)
 {
 	s->status = status;
 	event_base_loopbreak(s->base);
 }
 
 static void
-on_msg(void *arg, struct ipc_msg *m)
+helper_on_msg(void *arg, struct ipc_msg *m)
 {
 	struct server	*s = arg;
 
 	if (handlers[m->kind](s, m->body) == 0)
 		return;
 	log_warnx("message %s is not legal now", ipc_rows[m->kind].name);
-	leave(s, 1);
+	helper_leave(s, 1);
 }
 
 /* The worker is done with us, or gone. */
 static void
-on_end(void *arg, int error)
+helper_on_end(void *arg, int error)
 {
 	if (error != 0)
 		log_warnx("channel: %s", strerror(error));
-	leave(arg, error != 0);
+	helper_leave(arg, error != 0);
 }
 
 int
@@ -295,7 +297,7 @@ serve(int sock, const struct trust *trust)
 	if ((s.base = event_base_new()) == NULL ||
 	    (s.loop = loop_new(s.base, on_transfer_done, &s)) == NULL ||
 	    (s.chan = chan_new(s.base, sock, IPC_ROLE_HTTP, IPC_ROLE_WORKER,
-	    on_msg, on_end, &s)) == NULL)
+	    helper_on_msg, helper_on_end, &s)) == NULL)
 		fatal("event loop");
 	chan_set_limit(s.chan, QUEUE_MAX);
 	if (event_base_dispatch(s.base) == -1)

@@ -252,7 +252,7 @@ head_is_complete(struct transfer *t)
 
 /* CURLOPT_HEADERFUNCTION: any number but that of the bytes is an error. */
 static size_t
-on_header(char *line, size_t one, size_t len, void *arg)
+curl_transfer_on_header(char *line, size_t one, size_t len, void *arg)
 {
 	struct transfer	*t = arg;
 
@@ -419,7 +419,7 @@ set_request(struct transfer *t)
 	SET(CURLOPT_CUSTOMREQUEST, t->method);
 	SET(CURLOPT_PRIVATE, t);
 	SET(CURLOPT_ERRORBUFFER, t->error);
-	SET(CURLOPT_HEADERFUNCTION, on_header);
+	SET(CURLOPT_HEADERFUNCTION, curl_transfer_on_header);
 	SET(CURLOPT_HEADERDATA, t);
 	SET(CURLOPT_WRITEFUNCTION, on_body);
 	SET(CURLOPT_WRITEDATA, t);

@@ -11,7 +11,7 @@
 #define IN_QUERY	"\"<>'"
 
 static bool
-has_control(const char *s)
+helper_url_has_control(const char *s)
 {
 	for (; *s != '\0'; s++)
 		if ((unsigned char)*s < ' ' || *s == 0x7f)
@@ -76,7 +76,7 @@ authority_len(const char *s)
 
 /* A part, malloc'd by us; NULL when there is none, or no memory. */
 static char *
-get(CURLU *h, CURLUPart part, unsigned flags)
+helper_url_get(CURLU *h, CURLUPart part, unsigned flags)
 {
 	char	*value = NULL, *copy;
 
@@ -88,7 +88,7 @@ get(CURLU *h, CURLUPart part, unsigned flags)
 }
 
 static char *
-join(const char *a, const char *between, const char *b)
+helper_url_join(const char *a, const char *between, const char *b)
 {
 	size_t	 la = strlen(a), lm = strlen(between), lb = strlen(b);
 	char	*s;
@@ -105,12 +105,13 @@ join(const char *a, const char *between, const char *b)
 static int
 take_user(CURLU *h, struct url *u)
 {
-	char	*name = get(h, CURLUPART_USER, CURLU_URLDECODE);
-	char	*password = get(h, CURLUPART_PASSWORD, CURLU_URLDECODE);
+	char	*name = helper_url_get(h, CURLUPART_USER, CURLU_URLDECODE);
+	char	*password = helper_url_get(h, CURLUPART_PASSWORD,
+	    CURLU_URLDECODE);
 	int	 r = 0;
 
 	if (name != NULL || password != NULL) {
-		u->user = join(name != NULL ? name : "", ":",
+		u->user = helper_url_join(name != NULL ? name : "", ":",
 		    password != NULL ? password : "");
 		r = u->user == NULL ? -1 : 0;
 	}
@@ -125,12 +126,12 @@ take_user(CURLU *h, struct url *u)
 static int
 make_origin(CURLU *h, const char *scheme, struct url *u)
 {
-	char	*host = get(h, CURLUPART_HOST, 0), *front = NULL;
-	char	*port = get(h, CURLUPART_PORT, CURLU_DEFAULT_PORT);
+	char	*host = helper_url_get(h, CURLUPART_HOST, 0), *front = NULL;
+	char	*port = helper_url_get(h, CURLUPART_PORT, CURLU_DEFAULT_PORT);
 
 	if (host != NULL && port != NULL &&
-	    (front = join(scheme, "://", host)) != NULL)
-		u->origin = join(front, ":", port);
+	    (front = helper_url_join(scheme, "://", host)) != NULL)
+		u->origin = helper_url_join(front, ":", port);
 	free(front);
 	free(host);
 	free(port);
@@ -143,12 +144,12 @@ take_apart(CURLU *h, struct url *u)
 	char		*scheme;
 	enum url_result	 r = URL_BAD;
 
-	if ((scheme = get(h, CURLUPART_SCHEME, 0)) == NULL)
+	if ((scheme = helper_url_get(h, CURLUPART_SCHEME, 0)) == NULL)
 		return URL_BAD;
 	if (strcasecmp(scheme, "http") != 0 && strcasecmp(scheme, "https") != 0)
 		r = URL_SCHEME;
 	else if (take_user(h, u) == -1 || make_origin(h, scheme, u) == -1 ||
-	    (u->text = get(h, CURLUPART_URL, 0)) == NULL)
+	    (u->text = helper_url_get(h, CURLUPART_URL, 0)) == NULL)
 		r = URL_MEMORY;
 	else
 		r = URL_OK;
@@ -158,7 +159,7 @@ take_apart(CURLU *h, struct url *u)
 
 /* Into h: text that has been escaped, relative to base. */
 static CURLUcode
-resolve(CURLU *h, const char *text, const struct url *base)
+helper_url_resolve(CURLU *h, const char *text, const struct url *base)
 {
 	CURLUcode	 code = CURLUE_OK;
 
@@ -186,11 +187,11 @@ url_parse(struct url *u, const char *text, const struct url *base)
 		continue;
 	if ((trimmed = strndup(text, len)) == NULL)
 		return URL_MEMORY;
-	if (has_control(trimmed))
+	if (helper_url_has_control(trimmed))
 		r = URL_BAD;
 	else if ((escaped = escape(trimmed, authority_len(trimmed))) != NULL &&
 	    (h = curl_url()) != NULL) {
-		code = resolve(h, escaped, base);
+		code = helper_url_resolve(h, escaped, base);
 		if (code == CURLUE_OK)
 			r = take_apart(h, u);
 		else if (code != CURLUE_OUT_OF_MEMORY)
