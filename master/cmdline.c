@@ -62,7 +62,7 @@ cmdline_find_default(struct cmdline *s)
 }
 
 static int
-add(char ***list, size_t *n, char *text)
+cmdline_add(char ***list, size_t *n, char *text)
 {
 	char	**more;
 
@@ -76,13 +76,13 @@ add(char ***list, size_t *n, char *text)
 int
 cmdline_take_option(struct cmdline *s, char *text)
 {
-	return add(&s->option, &s->noption, text);
+	return cmdline_add(&s->option, &s->noption, text);
 }
 
 int
 cmdline_take_listen(struct cmdline *s, char *url)
 {
-	return add(&s->listen, &s->nlisten, url);
+	return cmdline_add(&s->listen, &s->nlisten, url);
 }
 
 void
@@ -141,7 +141,8 @@ set_option(struct conf *c, const char *text, struct conf_error *e)
 }
 
 static int
-set_options(const struct cmdline *s, struct conf *c, struct conf_error *e)
+cmdline_set_options(const struct cmdline *s, struct conf *c,
+    struct conf_error *e)
 {
 	size_t	 i;
 
@@ -156,7 +157,7 @@ set_options(const struct cmdline *s, struct conf *c, struct conf_error *e)
 }
 
 static int
-read_file(const struct cmdline *s, struct conf *c, struct conf_error *e)
+cmdline_read_file(const struct cmdline *s, struct conf *c, struct conf_error *e)
 {
 	if (s->file != NULL && strcmp(s->file, NO_FILE) == 0)
 		return 0;
@@ -197,8 +198,8 @@ cmdline_load(const struct cmdline *s, struct conf *c, struct conf_error *e)
 
 	if (conf_init(c) == -1)
 		return conf_fail(e, "%s", strerror(errno));
-	if (set_options(s, c, e) == -1 || read_file(s, c, e) == -1 ||
-	    set_listeners(s, c, e) == -1)
+	if (cmdline_set_options(s, c, e) == -1 || cmdline_read_file(s, c, e) ==
+	    -1 || set_listeners(s, c, e) == -1)
 		goto fail;
 	r = CMDLINE_BAD_USE;
 	if (set_auth(s, c, e) == -1 ||

@@ -19,7 +19,7 @@ look_in(struct master *m, uint64_t ms)
 }
 
 static void
-on_look(void *arg)
+drain_on_look(void *arg)
 {
 	struct master	*m = arg;
 	size_t		 n = route_count(m);
@@ -42,7 +42,7 @@ drain_start(struct master *m)
 	if (m->draining || m->stopping)
 		return;
 	m->draining = true;
-	timer_init(&m->drain_ev, m->base, on_look, m);
+	timer_init(&m->drain_ev, m->base, drain_on_look, m);
 	log_info("draining: %zu sessions", route_count(m));
 	if (m->conf.drain_timeout > 0)
 		m->drain_until = clock_ms() + m->conf.drain_timeout;

@@ -57,7 +57,7 @@ static const struct option long_options[] = {
 };
 
 static void
-usage(FILE *out)
+execsrvd_usage(FILE *out)
 {
 	const struct option	*o;
 
@@ -79,12 +79,12 @@ usage(FILE *out)
 static void __attribute__((noreturn))
 wrong_use(void)
 {
-	usage(stderr);
+	execsrvd_usage(stderr);
 	exit(EXIT_USAGE);
 }
 
 static void __attribute__((noreturn))
-complain(const struct conf_error *e, int status)
+execsrvd_complain(const struct conf_error *e, int status)
 {
 	fprintf(stderr, "execsrvd: %s\n", e->text);
 	exit(status);
@@ -92,7 +92,7 @@ complain(const struct conf_error *e, int status)
 
 /* A descriptor behind the standard ones. */
 static int
-take_number(const char *text)
+execsrvd_take_number(const char *text)
 {
 	char	*end;
 	long	 n = strtol(text, &end, 10);
@@ -148,13 +148,13 @@ take_option(struct options *o, int opt)
 		r = cmdline_take_listen(s, optarg);
 		break;
 	case OPT_NOTIFY_FD:
-		o->notify_fd = take_number(optarg);
+		o->notify_fd = execsrvd_take_number(optarg);
 		break;
 	case OPT_VERSION:
 		puts("execsrvd " PACKAGE_VERSION);
 		exit(0);
 	case OPT_HELP:
-		usage(stdout);
+		execsrvd_usage(stdout);
 		exit(0);
 	default:
 		if (!remote_options_take(&s->remote, opt, optarg) &&
@@ -166,7 +166,7 @@ take_option(struct options *o, int opt)
 }
 
 static void
-read_options(int argc, char **argv, struct options *o)
+execsrvd_read_options(int argc, char **argv, struct options *o)
 {
 	const char	*exits;
 	int		 opt;
@@ -196,7 +196,8 @@ read_settings(struct master *m, struct options *o)
 		fatal("settings");
 	m->cmdline = &o->cmdline;
 	if ((r = cmdline_load(&o->cmdline, &m->conf, &e)) != CMDLINE_OK)
-		complain(&e, r == CMDLINE_BAD_USE ? EXIT_USAGE : EXIT_CONFIG);
+		execsrvd_complain(&e, r == CMDLINE_BAD_USE ? EXIT_USAGE :
+		    EXIT_CONFIG);
 	if (cmdline_has_stdio(&m->conf) + (o->command != NULL) +
 	    cmdline_reads_stdin(&m->conf) > 1) {
 		fputs("execsrvd: standard input can be one thing only: a "
@@ -212,7 +213,7 @@ read_credential(struct master *m)
 	struct conf_error	 e;
 
 	if (remote_options_read_stdin(&m->conf, &m->stdin_cred, &e) == -1)
-		complain(&e, 1);
+		execsrvd_complain(&e, 1);
 }
 
 /*
@@ -370,7 +371,7 @@ main(int argc, char **argv)
 		argv++;
 	}
 	o.notify_fd = -1;
-	read_options(argc, argv, &o);
+	execsrvd_read_options(argc, argv, &o);
 	if (o.notify_fd != -1)
 		take_notify(&m, o.notify_fd);
 	read_settings(&m, &o);

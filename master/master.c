@@ -53,8 +53,8 @@
 #define ORPHAN_PASSES	3	/* that must find nobody */
 #define LAST_WORDS_MS	500	/* after the workers were killed */
 
-static void	 on_reap(void *);
-static void	 on_signal(void *, int);
+static void	 master_on_reap(void *);
+static void	 master_on_signal(void *, int);
 static bool	 kill_rest(struct master *);
 static void	 on_stop_timer(void *);
 static void	 on_orphan_timer(void *);
@@ -110,9 +110,9 @@ init_events(struct master *m)
 				    SIGQUIT, SIGHUP, SIGUSR1, 0 };
 
 	if ((m->base = event_base_new()) == NULL || (m->signals =
-	    sigfd_new(m->base, signals, on_signal, m)) == NULL)
+	    sigfd_new(m->base, signals, master_on_signal, m)) == NULL)
 		return -1;
-	timer_init(&m->reap_ev, m->base, on_reap, m);
+	timer_init(&m->reap_ev, m->base, master_on_reap, m);
 	timer_init(&m->stop_ev, m->base, on_stop_timer, m);
 	timer_init(&m->orphan_ev, m->base, on_orphan_timer, m);
 	return 0;
@@ -347,7 +347,7 @@ reap_later(struct master *m)
  * several turns, if they are many.
  */
 static void
-reap(void *arg)
+master_reap(void *arg)
 {
 	struct master	*m = arg;
 	pid_t		 pid;
@@ -370,13 +370,13 @@ reap(void *arg)
 }
 
 static void
-on_reap(void *arg)
+master_on_reap(void *arg)
 {
-	reap(arg);
+	master_reap(arg);
 }
 
 static bool
-is_ours(pid_t pid, void *arg)
+master_is_ours(pid_t pid, void *arg)
 {
 	struct master	*m = arg;
 	size_t		 i;
@@ -408,8 +408,8 @@ hunt(struct master *m)
 	m->strangers = 0;
 	/* Without a look at /proc it would go on and on. */
 	reserve_release(&m->reserve);
-	m->orphan_passes = ptree_purge(is_ours, is_orphan, m, strangers > 0,
-	    ORPHAN_MS, reap, m) ? 0 : m->orphan_passes + 1;
+	m->orphan_passes = ptree_purge(master_is_ours, is_orphan, m, strangers >
+	    0, ORPHAN_MS, master_reap, m) ? 0 : m->orphan_passes + 1;
 	reserve_fill(&m->reserve);
 	if (m->orphan_passes < ORPHAN_PASSES) {
 		if (clock_ms() < m->orphan_until)
@@ -565,7 +565,7 @@ master_reopen_logs(struct master *m)
 }
 
 static void
-on_signal(void *arg, int sig)
+master_on_signal(void *arg, int sig)
 {
 	struct master	*m = arg;
 

@@ -25,7 +25,7 @@ give_terminal(pid_t group)
 }
 
 static void __attribute__((noreturn))
-run(const struct payload *b, const struct rlimit *nofile)
+payload_run(const struct payload *b, const struct rlimit *nofile)
 {
 	sigset_t	 none;
 	int		 error;
@@ -54,7 +54,7 @@ payload_start(struct payload *b, const struct rlimit *nofile)
 	signal(SIGTTOU, SIG_IGN);
 	/* A fork of us lives until its exec only: nothing of ours is kept. */
 	if ((b->pid = fork()) == 0)
-		run(b, nofile);
+		payload_run(b, nofile);
 	if (b->pid == -1) {
 		b->pid = 0;
 		log_warn("%s", b->argv[0]);

@@ -30,7 +30,7 @@ on_kept(void *arg, const char *keyword)
 
 /* What is wrong with it as a whole.  What was passed in stays open. */
 static int
-check(const struct master *m, const struct conf *c, struct conf_error *e)
+reload_check(const struct master *m, const struct conf *c, struct conf_error *e)
 {
 	if (validate(c, e) == -1)
 		return -1;
@@ -41,7 +41,7 @@ check(const struct master *m, const struct conf *c, struct conf_error *e)
 
 /* It is good: make it ours.  Takes all of it. */
 static void
-commit(struct master *m, struct conf *now, struct policy *names,
+reload_commit(struct master *m, struct conf *now, struct policy *names,
     struct tokens *tokens, struct reloaded *out)
 {
 	if (cmdline_has_stdio(now) != m->is_stdio)
@@ -73,14 +73,14 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 	buf_init(&out->kept, (size_t)LIMIT_CONTROL_MESSAGE / 2);
 	if (cmdline_load(m->cmdline, &now, e) != CMDLINE_OK)
 		goto fail;
-	if (check(m, &now, e) == -1 || transcript_files_prepare(&now, e) ==
-	    -1 || (names = policy_new(&now, e)) == NULL ||
+	if (reload_check(m, &now, e) == -1 || transcript_files_prepare(&now,
+	    e) == -1 || (names = policy_new(&now, e)) == NULL ||
 	    (tokens = tokens_load(&now, false, e)) == NULL ||
 	    listen_check(&now, tokens_any(tokens), e) == -1 ||
 	    listen_extend(m, &now, &out->added, e) == -1)
 		goto undo;
 	if (conf_keep(&now, &m->conf, on_kept, out) == 0) {
-		commit(m, &now, names, tokens, out);
+		reload_commit(m, &now, names, tokens, out);
 		return 0;
 	}
 	/* What was opened for it goes again. */

@@ -21,7 +21,7 @@
  * errno, or with 0 there and the reason.
  */
 static int
-make(const char *dir, const char **why_out)
+rundir_make(const char *dir, const char **why_out)
 {
 	struct stat	 st;
 
@@ -43,7 +43,7 @@ make(const char *dir, const char **why_out)
 	return -1;
 }
 
-/* The lock's descriptor; -1 as make(), or EWOULDBLOCK: another has it. */
+/* The lock's descriptor; -1 as rundir_make(); EWOULDBLOCK: another has it. */
 static int
 lock_in(const char *dir, const char **why_out)
 {
@@ -51,7 +51,7 @@ lock_in(const char *dir, const char **why_out)
 	char		*path;
 	int		 fd = -1;
 
-	if (make(dir, why_out) == -1 ||
+	if (rundir_make(dir, why_out) == -1 ||
 	    asprintf(&path, "%s/%s", dir, LOCK_FILE) == -1)
 		return -1;
 	do {

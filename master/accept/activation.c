@@ -10,7 +10,7 @@
 
 /* A whole number of a variable; -1: there is none, or it is something else. */
 static long
-number_of(const char *name)
+activation_number_of(const char *name)
 {
 	const char	*text = getenv(name);
 	char		*end;
@@ -47,14 +47,14 @@ take_names(struct activation *p, const char *text)
 }
 
 static int
-take(struct activation *p)
+activation_take(struct activation *p)
 {
 	const char	*names = getenv("LISTEN_FDNAMES");
-	long		 n = number_of("LISTEN_FDS");
+	long		 n = activation_number_of("LISTEN_FDS");
 	size_t		 i;
 
 	/* Somebody else's, who started us without taking them out. */
-	if (number_of("LISTEN_PID") != (long)getpid() || n == 0)
+	if (activation_number_of("LISTEN_PID") != (long)getpid() || n == 0)
 		return 0;
 	if (n < 0 || n > ACTIVATION_MAX) {
 		log_warnx("LISTEN_FDS: not a number of sockets up to %d",
@@ -78,7 +78,7 @@ activation_take_env(struct activation *p)
 	int	 r;
 
 	memset(p, 0, sizeof(*p));
-	if ((r = take(p)) == -1)
+	if ((r = activation_take(p)) == -1)
 		activation_fini(p);
 	unsetenv("LISTEN_FDS");
 	unsetenv("LISTEN_PID");

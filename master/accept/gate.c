@@ -76,7 +76,7 @@ gate_new(struct master *m)
 }
 
 static struct source *
-find_or_add(struct gate *g, const char *name)
+gate_find_or_add(struct gate *g, const char *name)
 {
 	struct source	*s;
 
@@ -114,9 +114,9 @@ source_get(struct gate *g, const struct peer *p)
 {
 	struct source	*s, *user;
 
-	if ((user = find_or_add(g, p->user)) == NULL)
+	if ((user = gate_find_or_add(g, p->user)) == NULL)
 		return NULL;
-	if ((s = find_or_add(g, p->source)) == NULL)
+	if ((s = gate_find_or_add(g, p->source)) == NULL)
 		source_put(g, user);
 	else if (s != user)
 		s->user = user;
@@ -124,7 +124,7 @@ source_get(struct gate *g, const struct peer *p)
 }
 
 static void
-count(struct source *s, int greeting, int waiting)
+gate_count(struct source *s, int greeting, int waiting)
 {
 	for (; s != NULL; s = s->user) {
 		s->greeting += (unsigned)greeting;
@@ -137,7 +137,7 @@ knock_free(struct gate *g, struct knock *k)
 {
 	TAILQ_REMOVE(&g->knocks, k, entry);
 	g->nwaiting--;
-	count(k->source, 0, -1);
+	gate_count(k->source, 0, -1);
 	source_put(g, k->source);
 	fd_close(&k->fd);
 	free(k);
@@ -173,14 +173,14 @@ has_place(const struct gate *g, const struct source *s)
 
 /* Let one in; false: no worker can be had. */
 static bool
-let_in(struct gate *g, struct knock *k)
+gate_let_in(struct gate *g, struct knock *k)
 {
 	struct child	*c;
 	bool		 full = k->full || g->master->draining;
 
 	if ((c = pool_take(g->master->pool)) == NULL)
 		return false;
-	count(k->source, 1, 0);
+	gate_count(k->source, 1, 0);
 	g->ngreeted++;
 	c->in_gate = true;
 	TAILQ_INSERT_TAIL(&g->greeted, c, gate_entry);
@@ -204,7 +204,7 @@ gate_leave(struct gate *g, struct child *c)
 	g->ngreeted--;
 	if ((s = map_find(&g->sources, c->peer.source,
 	    strlen(c->peer.source))) != NULL) {
-		count(s, -1, 0);
+		gate_count(s, -1, 0);
 		source_put(g, s);
 	}
 	if (g->nwaiting > 0 && !g->master->stopping) {
@@ -251,7 +251,7 @@ gate_pump(struct gate *g)
 		next = TAILQ_NEXT(k, entry);
 		if (g->ngreeted >= LIMIT_STARTUPS_FULL)
 			break;
-		if (has_place(g, k->source) && !let_in(g, k))
+		if (has_place(g, k->source) && !gate_let_in(g, k))
 			return;		/* the pool calls again */
 	}
 	if ((k = TAILQ_FIRST(&g->knocks)) != NULL)
@@ -300,7 +300,7 @@ knock_new(struct gate *g, int fd, const struct peer *p, size_t len)
 	k->peer = *p;
 	k->source = s;
 	k->len = len;
-	count(s, 0, 1);
+	gate_count(s, 0, 1);
 	g->nwaiting++;
 	TAILQ_INSERT_TAIL(&g->knocks, k, entry);
 	return k;

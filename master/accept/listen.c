@@ -31,8 +31,8 @@
 #define PAUSE_MS	100	/* when descriptors run out */
 #define SAID_MS		60000	/* that they do, once in so long */
 
-static void	 on_accept(void *);
-static void	 on_pause(void *);
+static void	 listen_on_accept(void *);
+static void	 listen_on_pause(void *);
 
 /* --- opening --- */
 
@@ -118,7 +118,7 @@ listen_check(const struct conf *c, bool has_tokens, struct conf_error *e)
 }
 
 static int
-fail_errno(struct conf_error *e, const char *url)
+listen_fail_errno(struct conf_error *e, const char *url)
 {
 	return conf_fail(e, "%.300s: %s", url, strerror(errno));
 }
@@ -161,7 +161,7 @@ open_tcp(struct listener *l, const char *url, union endpoint_address *a,
 	    bind(l->fd, &a->any, len) == -1 ||
 	    listen(l->fd, BACKLOG) == -1 ||
 	    getsockname(l->fd, &a->any, &len) == -1)
-		return fail_errno(e, url);
+		return listen_fail_errno(e, url);
 	begin_tcp(m, l->is_metrics);
 	show_tcp(l, a);
 	return 0;
@@ -203,14 +203,14 @@ open_unix(struct listener *l, const char *url, const union endpoint_address *a,
 	if (remove_stale(a, len) == -1 ||
 	    (l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1)
-		return fail_errno(e, url);
+		return listen_fail_errno(e, url);
 	/* A root master serves all users; another only itself. */
 	mask = umask(l->master->is_root ? 0111 : 0177);
 	r = bind(l->fd, &a->any, len);
 	umask(mask);
 	if (r == -1 || (l->path = strdup(a->un.sun_path)) == NULL ||
 	    listen(l->fd, BACKLOG) == -1)
-		return fail_errno(e, url);
+		return listen_fail_errno(e, url);
 	snprintf(l->url, sizeof(l->url), "unix:%s", l->path);
 	return 0;
 }
@@ -246,9 +246,9 @@ listener_start(struct listener *l, struct listener_list *list)
 {
 	struct master	*m = l->master;
 
-	timer_init(&l->pause_ev, m->base, on_pause, l);
-	io_init(&l->accept_ev, m->base, l->fd, EV_READ | EV_PERSIST, on_accept,
-	    l);
+	timer_init(&l->pause_ev, m->base, listen_on_pause, l);
+	io_init(&l->accept_ev, m->base, l->fd, EV_READ | EV_PERSIST,
+	    listen_on_accept, l);
 	if (io_start(&l->accept_ev) == -1)
 		return -1;
 	TAILQ_INSERT_TAIL(list, l, entry);
@@ -295,13 +295,13 @@ open_one(struct master *m, struct listener_list *list, const char *url,
 	struct listener	*l;
 
 	if ((l = listener_new(m)) == NULL)
-		return fail_errno(e, url);
+		return listen_fail_errno(e, url);
 	l->is_wanted = true;
 	l->is_metrics = list == &m->metrics;
 	if (open_by_kind(l, url, e) == -1)
 		goto fail;
 	if ((l->spec = strdup(url)) == NULL || listener_start(l, list) == -1) {
-		fail_errno(e, url);
+		listen_fail_errno(e, url);
 		goto fail;
 	}
 	return 0;
@@ -321,7 +321,7 @@ adopt_tcp(struct listener *l, const union endpoint_address *a,
 		return -1;
 	/* Else it is as its maker wants it, see TCPCongestion= of systemd. */
 	if (tcp_no_delay(l->fd) == -1)
-		return fail_errno(e, l->url);
+		return listen_fail_errno(e, l->url);
 	begin_tcp(l->master, false);
 	return 0;
 }
@@ -372,7 +372,7 @@ adopt(struct listener *l, const char *what, struct conf_error *e)
 		return conf_fail(e, "%s: not a listening stream socket", what);
 	if (getsockname(l->fd, &a.any, &len) == -1 ||
 	    fd_nonblock(l->fd, 1) == -1)
-		return fail_errno(e, what);
+		return listen_fail_errno(e, what);
 	if (a.any.sa_family == AF_UNIX)
 		return adopt_unix(l, &a, len, e);
 	if (a.any.sa_family == AF_INET || a.any.sa_family == AF_INET6)
@@ -390,14 +390,14 @@ listen_adopt(struct master *m, int *fd, const char *name,
 	snprintf(what, sizeof(what), "descriptor %d (%.40s)", *fd,
 	    name != NULL && name[0] != '\0' ? name : "without a name");
 	if ((l = listener_new(m)) == NULL)
-		return fail_errno(e, what);
+		return listen_fail_errno(e, what);
 	l->fd = *fd;
 	*fd = -1;
 	l->is_passed = l->is_wanted = true;
 	if (adopt(l, what, e) == -1)
 		goto fail;
 	if (listener_start(l, &m->listeners) == -1) {
-		fail_errno(e, what);
+		listen_fail_errno(e, what);
 		goto fail;
 	}
 	log_info("%s: %s", what, l->url);
@@ -508,7 +508,7 @@ listen_extend(struct master *m, const struct conf *c, unsigned *added_out,
 }
 
 static unsigned
-reduce(struct listener_list *list)
+listen_drop_unwanted(struct listener_list *list)
 {
 	struct listener	*l, *next;
 	unsigned	 n = 0;
@@ -528,7 +528,8 @@ reduce(struct listener_list *list)
 unsigned
 listen_reduce(struct master *m)
 {
-	return reduce(&m->listeners) + reduce(&m->metrics);
+	return listen_drop_unwanted(&m->listeners) +
+	    listen_drop_unwanted(&m->metrics);
 }
 
 /* Whoever reads it sees all of it. */
@@ -612,7 +613,7 @@ pause_accepting(struct listener *l, const char *why)
 }
 
 static void
-on_pause(void *arg)
+listen_on_pause(void *arg)
 {
 	struct listener	*l = arg;
 
@@ -624,7 +625,7 @@ on_pause(void *arg)
  * others wait in the backlog then.
  */
 static int
-identify(struct listener *l, int fd, struct peer *p)
+listen_identify(struct listener *l, int fd, struct peer *p)
 {
 	struct master	*m = l->master;
 	int		 r;
@@ -643,7 +644,7 @@ identify(struct listener *l, int fd, struct peer *p)
 }
 
 static void
-on_accept(void *arg)
+listen_on_accept(void *arg)
 {
 	struct listener	*l = arg;
 	struct master	*m = l->master;
@@ -660,7 +661,7 @@ on_accept(void *arg)
 			return;
 		}
 		STAT_INC(m, accepted);
-		if (identify(l, fd, &p) == -1) {
+		if (listen_identify(l, fd, &p) == -1) {
 			fd_close(&fd);
 			continue;
 		}

@@ -44,7 +44,7 @@ struct policy {
 /* --- names --- */
 
 static struct user *
-find_name(const struct policy *p, const char *name)
+policy_find_name(const struct policy *p, const char *name)
 {
 	size_t	 i;
 
@@ -71,7 +71,7 @@ add_user(struct policy *p, const struct passwd *pw)
 {
 	struct user	*u;
 
-	if (find_name(p, pw->pw_name) != NULL)
+	if (policy_find_name(p, pw->pw_name) != NULL)
 		return 0;
 	if ((u = reallocarray(p->user, p->nuser + 1, sizeof(*u))) == NULL)
 		return -1;
@@ -144,7 +144,7 @@ add_group(struct policy *p, const struct group *gr)
 		    add_group_to(&p->user[i], gr->gr_name) == -1)
 			return -1;
 	for (name = gr->gr_mem; *name != NULL; name++)
-		if ((u = find_name(p, *name)) != NULL &&
+		if ((u = policy_find_name(p, *name)) != NULL &&
 		    u->gid != gr->gr_gid &&
 		    add_group_to(u, gr->gr_name) == -1)
 			return -1;
@@ -189,7 +189,7 @@ look_up_user(struct policy *p, const char *name)
 {
 	const struct passwd	*pw;
 
-	if (find_name(p, name) != NULL)
+	if (policy_find_name(p, name) != NULL)
 		return 0;
 	if ((pw = names_user(name)) == NULL)
 		return errno == 0 ? 0 : -1;
@@ -280,7 +280,7 @@ note_unknown(void *arg, const char *name, bool is_pattern)
 {
 	struct policy	*p = arg;
 
-	p->denies_unknown |= is_pattern || find_name(p, name) == NULL;
+	p->denies_unknown |= is_pattern || policy_find_name(p, name) == NULL;
 	return 0;
 }
 
@@ -323,7 +323,7 @@ check_user(struct policy *p, const char *name, const char *where,
 		return 0;
 	if (look_up_user(p, name) == -1)
 		return conf_fail(e, "%s", names_error(errno));
-	if ((u = find_name(p, name)) != NULL &&
+	if ((u = policy_find_name(p, name)) != NULL &&
 	    (geteuid() == 0 || u->uid == geteuid()))
 		return 0;
 	conf_fail(e, "SessionUser %.100s: %s", name, u == NULL ?
@@ -404,7 +404,7 @@ take_groups(struct conf_client *who, const struct user *u)
 
 /* Who that is, for lists of patterns.  number: room for a user's name. */
 static void
-describe(const struct policy *p, const struct peer *peer,
+policy_describe(const struct policy *p, const struct peer *peer,
     struct conf_client *who, char number[NUMBER_MAX])
 {
 	const struct user	*u;
@@ -436,7 +436,7 @@ policy_get(const struct master *m, const struct peer *p, struct conf *room)
 
 	if (m->conf.nmatch == 0)
 		return &m->conf;
-	describe(m->policy, p, &who, number);
+	policy_describe(m->policy, p, &who, number);
 	return conf_resolve(&m->conf, &who, room) == -1 ? NULL : room;
 }
 
@@ -515,7 +515,7 @@ map_user(const struct master *m, const struct conf *c, struct peer *p)
 
 	if (c->session_user[0] == '\0')
 		return true;
-	if ((u = find_name(m->policy, c->session_user)) == NULL)
+	if ((u = policy_find_name(m->policy, c->session_user)) == NULL)
 		return false;
 	p->uid = u->uid;
 	p->gid = u->gid;
@@ -580,7 +580,7 @@ keeps_out(const struct policy *p, const struct conf *c,
 	char			 number[NUMBER_MAX];
 	const char		*why;
 
-	describe(p, peer, &who, number);
+	policy_describe(p, peer, &who, number);
 	if ((why = allow_judge(c, &who)) != NULL)
 		return why;
 	return denies(p, c, peer->client_uid);
@@ -591,7 +591,7 @@ keeps_out(const struct policy *p, const struct conf *c,
  * client a root client of this machine (PermitRootSession local).
  */
 static const char *
-judge(const struct master *m, const struct conf *c, struct peer *p,
+policy_judge(const struct master *m, const struct conf *c, struct peer *p,
     bool *by_list_out)
 {
 	const char	*why;
@@ -658,7 +658,7 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 
 	*full_out = false;
 	if ((c = policy_get(m, p, &room)) != NULL) {
-		why = judge(m, c, p, &by_list);
+		why = policy_judge(m, c, p, &by_list);
 		*full_out = is_too_much(m, c, p, 1);
 		policy_put(c, &room);
 	}

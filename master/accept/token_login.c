@@ -16,7 +16,7 @@
 #define NO_TOKEN	"no token"
 
 static uint32_t
-deny(struct child *c, const char *why, bool is_guess)
+token_login_deny(struct child *c, const char *why, bool is_guess)
 {
 	struct master	*m = c->master;
 	unsigned	 n;
@@ -71,7 +71,7 @@ token_login_judge(struct child *c, const void *shown, size_t len,
 
 	if (len == 0) {
 		say_missing(&c->peer, why_out);
-		return deny(c, NO_TOKEN, false);
+		return token_login_deny(c, NO_TOKEN, false);
 	}
 	/* Not even looked at: or waiting would not slow anybody down. */
 	if (penalties_left(m->penalties, peer_culprit(&c->peer),
@@ -83,7 +83,7 @@ token_login_judge(struct child *c, const void *shown, size_t len,
 	if ((why = tokens_judge(m->tokens, shown, len, (uint64_t)time(NULL),
 	    &c->grant, &is_guess)) != NULL) {
 		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "%s", why);
-		return deny(c, why, is_guess);
+		return token_login_deny(c, why, is_guess);
 	}
 	if ((status = grant_peer(c, &p, &full)) != 0) {
 		snprintf(why_out, TOKEN_LOGIN_WHY_MAX, "%s", p.why);

@@ -10,7 +10,7 @@
 
 /* As conf_pattern_list(), of all lines of a keyword. */
 static int
-matches(const struct conf_list *l, const char *name)
+allow_matches(const struct conf_list *l, const char *name)
 {
 	size_t	 i;
 	int	 r, found = 0;
@@ -28,7 +28,7 @@ has_user(const struct conf_list *l, const struct conf_client *who)
 {
 	const char	*name = who->text[CONF_MATCH_user];
 
-	return name != NULL && matches(l, name) == 1;
+	return name != NULL && allow_matches(l, name) == 1;
 }
 
 /* As Match Group: one with ! is one too many. */
@@ -40,7 +40,7 @@ has_group(const struct conf_list *l, const struct conf_client *who)
 	bool	 found = false;
 
 	for (i = 0; i < who->ngroup; i++) {
-		if ((r = matches(l, who->group[i])) < 0)
+		if ((r = allow_matches(l, who->group[i])) < 0)
 			return false;
 		found |= r == 1;
 	}
@@ -187,7 +187,7 @@ struct warning {
 
 /* A user without a name is matched by his number. */
 static bool
-is_number(const char *name)
+allow_is_number(const char *name)
 {
 	return name[strspn(name, "0123456789")] == '\0';
 }
@@ -197,7 +197,7 @@ warn_name(void *arg, const char *name, bool is_pattern)
 {
 	const struct warning	*w = arg;
 
-	if (is_pattern || (!w->is_group && is_number(name)) ||
+	if (is_pattern || (!w->is_group && allow_is_number(name)) ||
 	    (w->is_group ? names_group(name) != NULL :
 	    names_user(name) != NULL))
 		return 0;

@@ -37,7 +37,7 @@ auth_options_any(const struct auth_options *o)
 }
 
 static int
-complain(struct conf_error *e, const char *text)
+auth_options_complain(struct conf_error *e, const char *text)
 {
 	snprintf(e->text, sizeof(e->text), "%s", text);
 	return -1;
@@ -45,7 +45,7 @@ complain(struct conf_error *e, const char *text)
 
 /* An empty value would take away what it seems to ask for. */
 static int
-set(struct conf *c, const char *keyword, const char *value,
+auth_options_set(struct conf *c, const char *keyword, const char *value,
     struct conf_error *e)
 {
 	if (value == NULL)
@@ -65,18 +65,21 @@ apply_token(const struct auth_options *o, struct conf *c,
 	char	 line[512];
 
 	if (has_signed(o))
-		return complain(e, "--ws-auth capability-token takes no "
+		return auth_options_complain(e,
+		    "--ws-auth capability-token takes no "
 		    "switches of signed-bearer-token");
 	if ((o->token_file != NULL) == (o->token_hash != NULL))
-		return complain(e, "--ws-auth capability-token needs either "
+		return auth_options_complain(e,
+		    "--ws-auth capability-token needs either "
 		    "--ws-token-file or --ws-token-sha256");
 	if (o->token_file != NULL)
-		return set(c, "TokenSecretFile", o->token_file, e);
+		return auth_options_set(c, "TokenSecretFile", o->token_file, e);
 	if (strlen(o->token_hash) != 64)
-		return complain(e, "--ws-token-sha256: expected 64 "
+		return auth_options_complain(e,
+		    "--ws-token-sha256: expected 64 "
 		    "hexadecimal digits");
 	snprintf(line, sizeof(line), "capability sha256:%s", o->token_hash);
-	return set(c, "Token", line, e);
+	return auth_options_set(c, "Token", line, e);
 }
 
 static int
@@ -84,20 +87,23 @@ apply_signed(const struct auth_options *o, struct conf *c,
     struct conf_error *e)
 {
 	if (has_token(o))
-		return complain(e, "--ws-auth signed-bearer-token takes no "
+		return auth_options_complain(e,
+		    "--ws-auth signed-bearer-token takes no "
 		    "switches of capability-token");
 	if (o->skew != NULL &&
 	    strspn(o->skew, "0123456789") != strlen(o->skew))
-		return complain(e, "--ws-max-clock-skew-seconds: expected a "
+		return auth_options_complain(e,
+		    "--ws-max-clock-skew-seconds: expected a "
 		    "number");
 	if (o->secret_file == NULL)
-		return complain(e, "--ws-auth signed-bearer-token needs "
+		return auth_options_complain(e,
+		    "--ws-auth signed-bearer-token needs "
 		    "--ws-shared-secret-file");
-	return set(c, "BearerSecretFile", o->secret_file, e) == -1 ||
-	    set(c, "BearerIssuer", o->issuer, e) == -1 ||
-	    set(c, "BearerAudience", o->audience, e) == -1 ||
-	    set(c, "BearerClockSkew", o->skew, e) == -1 ||
-	    set(c, "RequireSubject", "no", e) == -1 ? -1 : 0;
+	return auth_options_set(c, "BearerSecretFile", o->secret_file, e) ==
+	    -1 || auth_options_set(c, "BearerIssuer", o->issuer, e) == -1 ||
+	    auth_options_set(c, "BearerAudience", o->audience, e) == -1 ||
+	    auth_options_set(c, "BearerClockSkew", o->skew, e) == -1 ||
+	    auth_options_set(c, "RequireSubject", "no", e) == -1 ? -1 : 0;
 }
 
 int
@@ -109,14 +115,16 @@ auth_options_apply(const struct auth_options *o, struct conf *c,
 	if (!auth_options_any(o))
 		return 0;
 	if (o->mode == NULL)
-		return complain(e, "--ws-token-file and the like need "
+		return auth_options_complain(e,
+		    "--ws-token-file and the like need "
 		    "--ws-auth");
 	if (strcmp(o->mode, "capability-token") == 0)
 		r = apply_token(o, c, e);
 	else if (strcmp(o->mode, "signed-bearer-token") == 0)
 		r = apply_signed(o, c, e);
 	else
-		return complain(e, "--ws-auth: expected capability-token or "
+		return auth_options_complain(e,
+		    "--ws-auth: expected capability-token or "
 		    "signed-bearer-token");
-	return r == -1 ? -1 : set(c, "RequireToken", "always", e);
+	return r == -1 ? -1 : auth_options_set(c, "RequireToken", "always", e);
 }

@@ -32,7 +32,7 @@ has_all(const char *folder, const char *name)
 }
 
 static unsigned
-read_number(const char *folder, const char *name)
+idmap_read_number(const char *folder, const char *name)
 {
 	unsigned	 n = OVERFLOW;
 	FILE		*f;
@@ -50,8 +50,8 @@ idmap_read_from(struct idmap *im, const char *folder)
 {
 	im->has_all_users = has_all(folder, "self/uid_map");
 	im->has_all_groups = has_all(folder, "self/gid_map");
-	im->overflow_uid = read_number(folder, "sys/kernel/overflowuid");
-	im->overflow_gid = read_number(folder, "sys/kernel/overflowgid");
+	im->overflow_uid = idmap_read_number(folder, "sys/kernel/overflowuid");
+	im->overflow_gid = idmap_read_number(folder, "sys/kernel/overflowgid");
 }
 
 void

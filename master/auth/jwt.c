@@ -29,7 +29,7 @@ jwt_why(enum jwt_verdict v)
 
 /* RFC 7515: base64url without padding.  The length, or -1. */
 static ssize_t
-decode(struct span text, void *out, size_t size)
+jwt_decode(struct span text, void *out, size_t size)
 {
 	size_t	 i, n;
 
@@ -50,7 +50,7 @@ is_signed(const struct jwt_rules *rules, struct span body, struct span mac)
 	uint8_t				 shown[MAC_LEN], right[MAC_LEN];
 	bool				 is_same;
 
-	if (decode(mac, shown, sizeof(shown)) != MAC_LEN)
+	if (jwt_decode(mac, shown, sizeof(shown)) != MAC_LEN)
 		return false;
 	crypto_auth_hmacsha256_init(&state, rules->secret,
 	    rules->secret_len);
@@ -67,7 +67,7 @@ is_signed(const struct jwt_rules *rules, struct span body, struct span mac)
 static bool
 read_object(struct span part, char *room, size_t size, struct json *j)
 {
-	ssize_t	 n = decode(part, room, size);
+	ssize_t	 n = jwt_decode(part, room, size);
 
 	return n != -1 && utf8_is_valid(room, (size_t)n) &&
 	    json_parse(j, room, (size_t)n) == 0 &&

@@ -68,7 +68,7 @@ transfer(int fd, void *data, size_t len, bool is_out)
 }
 
 static bool
-add(struct buf *b, struct answer *a, const char *text)
+names_add(struct buf *b, struct answer *a, const char *text)
 {
 	a->n++;
 	return buf_put(b, text, strlen(text) + 1) == 0;
@@ -83,7 +83,7 @@ failure(void)
 }
 
 static bool
-look_up(const struct question *q, struct answer *a, struct buf *b)
+names_look_up(const struct question *q, struct answer *a, struct buf *b)
 {
 	const struct passwd	*pw;
 	const struct group	*gr;
@@ -98,21 +98,21 @@ look_up(const struct question *q, struct answer *a, struct buf *b)
 		}
 		a->uid = pw->pw_uid;
 		a->gid = pw->pw_gid;
-		return add(b, a, pw->pw_name);
+		return names_add(b, a, pw->pw_name);
 	}
 	if ((gr = getgrnam(q->name)) == NULL) {
 		a->error = failure();
 		return true;
 	}
 	a->gid = gr->gr_gid;
-	is_ok = add(b, a, gr->gr_name);
+	is_ok = names_add(b, a, gr->gr_name);
 	for (m = gr->gr_mem; is_ok && *m != NULL; m++)
-		is_ok = add(b, a, *m);
+		is_ok = names_add(b, a, *m);
 	return is_ok;
 }
 
 static void __attribute__((noreturn))
-serve(int sock)
+names_serve(int sock)
 {
 	struct question	 q;
 	struct answer	 a;
@@ -126,7 +126,7 @@ serve(int sock)
 	while (transfer(SOCK, &q, sizeof(q), false)) {
 		memset(&a, 0, sizeof(a));
 		buf_init(&b, ANSWER_MAX);
-		if (!look_up(&q, &a, &b)) {
+		if (!names_look_up(&q, &a, &b)) {
 			a.error = ENOMEM;
 			a.n = 0;
 			buf_fini(&b);
@@ -143,7 +143,7 @@ serve(int sock)
 /* --- who asks --- */
 
 static int
-start(void)
+names_start(void)
 {
 	int	 pair[2], error;
 
@@ -152,7 +152,7 @@ start(void)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
 		return -1;
 	if ((names.pid = fork()) == 0)
-		serve(pair[1]);
+		names_serve(pair[1]);
 	error = errno;
 	close(pair[1]);
 	names.sock = pair[0];
@@ -165,7 +165,7 @@ start(void)
 }
 
 static void
-forget(bool is_group)
+names_forget(bool is_group)
 {
 	free(names.text[is_group]);
 	free(names.list[is_group]);
@@ -175,7 +175,7 @@ forget(bool is_group)
 
 /* Reap it; how it ended. */
 static int
-finish(void)
+names_finish(void)
 {
 	int	 status = 0;
 
@@ -191,13 +191,13 @@ finish(void)
 void
 names_end(void)
 {
-	(void)finish();
-	forget(false);
-	forget(true);
+	(void)names_finish();
+	names_forget(false);
+	names_forget(true);
 }
 
 static int
-take(bool is_group, const struct answer *a)
+names_take(bool is_group, const struct answer *a)
 {
 	char		*text, **list, *at;
 	uint32_t	 i;
@@ -217,9 +217,9 @@ take(bool is_group, const struct answer *a)
 
 /* 1, or 0: there is none, or -1. */
 static int
-ask(const struct question *q, struct answer *a)
+names_ask(const struct question *q, struct answer *a)
 {
-	if (start() == -1)
+	if (names_start() == -1)
 		return -1;
 	if (!transfer(names.sock, (void *)(uintptr_t)q, sizeof(*q), true) ||
 	    !transfer(names.sock, a, sizeof(*a), false)) {
@@ -229,11 +229,11 @@ ask(const struct question *q, struct answer *a)
 	errno = a->error;
 	if (a->n == 0)
 		return a->error == 0 ? 0 : -1;
-	return take(q->is_group, a) == -1 ? -1 : 1;
+	return names_take(q->is_group, a) == -1 ? -1 : 1;
 }
 
 static void
-explain(const struct question *q, int error, int status)
+names_explain(const struct question *q, int error, int status)
 {
 	snprintf(names.why, sizeof(names.why), "looking up %s %s: %s%s%s",
 	    q->is_group ? "group" : "user", q->name,
@@ -243,25 +243,25 @@ explain(const struct question *q, int error, int status)
 	log_warnx("%s", names.why);
 }
 
-/* As ask(). */
+/* As names_ask(). */
 static int
-find(const char *name, bool is_group, struct answer *a)
+names_find(const char *name, bool is_group, struct answer *a)
 {
 	struct question	 q;
 	int		 r, error;
 
-	forget(is_group);
+	names_forget(is_group);
 	memset(&q, 0, sizeof(q));
 	errno = 0;
 	if (strlen(name) >= sizeof(q.name))
 		return 0;
 	q.is_group = is_group;
 	strcpy(q.name, name);
-	if ((r = ask(&q, a)) != -1)
+	if ((r = names_ask(&q, a)) != -1)
 		return r;
 	/* The next name gets a new one. */
 	error = errno;
-	explain(&q, error, finish());
+	names_explain(&q, error, names_finish());
 	errno = ECANCELED;
 	return -1;
 }
@@ -271,7 +271,7 @@ names_user(const char *name)
 {
 	struct answer	 a;
 
-	if (find(name, false, &a) != 1)
+	if (names_find(name, false, &a) != 1)
 		return NULL;
 	names.user.pw_name = names.list[false][0];
 	names.user.pw_uid = a.uid;
@@ -284,7 +284,7 @@ names_group(const char *name)
 {
 	struct answer	 a;
 
-	if (find(name, true, &a) != 1)
+	if (names_find(name, true, &a) != 1)
 		return NULL;
 	names.group.gr_name = names.list[true][0];
 	names.group.gr_gid = a.gid;

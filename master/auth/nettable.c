@@ -18,8 +18,8 @@ digit_of(char c)
 
 /* Digits, from min to max of them; what is behind them stays. */
 static bool
-take_number(struct cursor *c, unsigned base, unsigned min, unsigned max,
-    uint64_t *out)
+nettable_take_number(struct cursor *c, unsigned base, unsigned min,
+    unsigned max, uint64_t *out)
 {
 	unsigned	 n;
 
@@ -31,7 +31,7 @@ take_number(struct cursor *c, unsigned base, unsigned min, unsigned max,
 }
 
 static bool
-take(struct cursor *c, char wanted)
+nettable_take(struct cursor *c, char wanted)
 {
 	if (c->at == c->end || *c->at != wanted)
 		return false;
@@ -40,9 +40,9 @@ take(struct cursor *c, char wanted)
 }
 
 static void
-skip_blanks(struct cursor *c)
+nettable_skip_blanks(struct cursor *c)
 {
-	while (take(c, ' '))
+	while (nettable_take(c, ' '))
 		continue;
 }
 
@@ -57,7 +57,7 @@ take_end(struct cursor *c, struct nettable_end *out)
 
 	for (i = 0; i < 4 && (i == 0 || c->at == c->end || *c->at != ':');
 	    i++) {
-		if (!take_number(c, 16, WORD, WORD, &n))
+		if (!nettable_take_number(c, 16, WORD, WORD, &n))
 			return false;
 		words[i] = (uint32_t)n;
 	}
@@ -70,7 +70,7 @@ take_end(struct cursor *c, struct nettable_end *out)
 	} else {
 		return false;
 	}
-	if (!take(c, ':') || !take_number(c, 16, 4, 4, &n))
+	if (!nettable_take(c, ':') || !nettable_take_number(c, 16, 4, 4, &n))
 		return false;
 	out->port = (uint16_t)n;
 	return true;
@@ -82,8 +82,9 @@ take_pair(struct cursor *c, unsigned first)
 {
 	uint64_t	 n;
 
-	return take_number(c, 16, first, first, &n) && take(c, ':') &&
-	    take_number(c, 16, WORD, 2 * WORD, &n) && take(c, ' ');
+	return nettable_take_number(c, 16, first, first, &n) &&
+	    nettable_take(c, ':') && nettable_take_number(c, 16, WORD, 2 * WORD,
+	    &n) && nettable_take(c, ' ');
 }
 
 /*
@@ -96,22 +97,24 @@ nettable_parse(const char *line, size_t len, struct nettable_row *out)
 	struct cursor	 c = { line, line + len };
 	uint64_t	 n, state, uid;
 
-	skip_blanks(&c);
-	if (!take_number(&c, 10, 1, 10, &n) || !take(&c, ':') ||
-	    !take(&c, ' ') || !take_end(&c, &out->local) || !take(&c, ' ') ||
-	    !take_end(&c, &out->remote) || !take(&c, ' ') ||
-	    !take_number(&c, 16, 2, 2, &state) || !take(&c, ' ') ||
-	    !take_pair(&c, WORD) || !take_pair(&c, 2) ||
-	    !take_number(&c, 16, WORD, WORD, &n) || !take(&c, ' '))
+	nettable_skip_blanks(&c);
+	if (!nettable_take_number(&c, 10, 1, 10, &n) ||
+	    !nettable_take(&c, ':') || !nettable_take(&c, ' ') ||
+	    !take_end(&c, &out->local) || !nettable_take(&c, ' ') ||
+	    !take_end(&c, &out->remote) || !nettable_take(&c, ' ') ||
+	    !nettable_take_number(&c, 16, 2, 2, &state) ||
+	    !nettable_take(&c, ' ') || !take_pair(&c, WORD) ||
+	    !take_pair(&c, 2) || !nettable_take_number(&c, 16, WORD, WORD,
+	    &n) || !nettable_take(&c, ' '))
 		return -1;
-	skip_blanks(&c);
-	if (!take_number(&c, 10, 1, 10, &uid) || uid > UINT32_MAX ||
-	    !take(&c, ' '))
+	nettable_skip_blanks(&c);
+	if (!nettable_take_number(&c, 10, 1, 10, &uid) || uid > UINT32_MAX ||
+	    !nettable_take(&c, ' '))
 		return -1;
-	skip_blanks(&c);
-	if (!take_number(&c, 10, 1, 10, &n) || !take(&c, ' ') ||
-	    !take_number(&c, 10, 1, 19, &out->inode) ||
-	    (c.at < c.end && *c.at != ' '))
+	nettable_skip_blanks(&c);
+	if (!nettable_take_number(&c, 10, 1, 10, &n) ||
+	    !nettable_take(&c, ' ') || !nettable_take_number(&c, 10, 1, 19,
+	    &out->inode) || (c.at < c.end && *c.at != ' '))
 		return -1;
 	out->state = (unsigned)state;
 	out->uid = (uid_t)uid;

@@ -54,7 +54,7 @@ identify_unix(int fd, struct peer *p)
 
 /* The request for the socket that is the peer's end of ours. */
 static int
-ask(int sock, const union address *ours, const union address *theirs)
+peer_ask(int sock, const union address *ours, const union address *theirs)
 {
 	struct {
 		struct nlmsghdr			 head;
@@ -94,7 +94,7 @@ ask(int sock, const union address *ours, const union address *theirs)
 
 /* What an answer says besides, and of how many bytes; or NULL. */
 static const void *
-find(const struct nlmsghdr *head, unsigned short type, size_t *len_out)
+peer_find(const struct nlmsghdr *head, unsigned short type, size_t *len_out)
 {
 	const struct rtattr	*a;
 	size_t			 left;
@@ -117,7 +117,7 @@ find(const struct nlmsghdr *head, unsigned short type, size_t *len_out)
  * taking that for root would make every hasty client root.
  */
 static void
-read_answer(struct peer *p, const struct nlmsghdr *head, size_t len,
+peer_read_answer(struct peer *p, const struct nlmsghdr *head, size_t len,
     const union address *ours, const union address *theirs, uint64_t sockmark)
 {
 	const struct inet_diag_msg	*m;
@@ -140,7 +140,7 @@ read_answer(struct peer *p, const struct nlmsghdr *head, size_t len,
 		return;
 	p->known = true;
 	p->uid = (uid_t)m->idiag_uid;
-	info = find(head, INET_DIAG_INFO, &size);
+	info = peer_find(head, INET_DIAG_INFO, &size);
 	p->unfit = peer_sandbox_why_tcp(info, size, sockmark);
 }
 
@@ -160,10 +160,10 @@ identify_tcp(struct peer *p, const union address *ours,
 	    NETLINK_SOCK_DIAG)) == -1)
 		return -1;
 	if (setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &wait,
-	    sizeof(wait)) == -1 || ask(sock, ours, theirs) == -1 ||
+	    sizeof(wait)) == -1 || peer_ask(sock, ours, theirs) == -1 ||
 	    (n = recv(sock, &answer, sizeof(answer), 0)) == -1)
 		goto out;
-	read_answer(p, &answer.head, (size_t)n, ours, theirs, sockmark);
+	peer_read_answer(p, &answer.head, (size_t)n, ours, theirs, sockmark);
 	r = 0;
  out:
 	fd_close(&sock);
@@ -186,13 +186,13 @@ end_of(const union address *a, struct nettable_end *out)
 }
 
 static bool
-is_same(const struct nettable_end *a, const struct nettable_end *b)
+peer_is_same(const struct nettable_end *a, const struct nettable_end *b)
 {
 	return a->port == b->port &&
 	    IN6_ARE_ADDR_EQUAL(&a->address, &b->address);
 }
 
-/* As read_answer(): whose socket it is, if anybody has it. */
+/* As peer_read_answer(): whose socket it is, if anybody has it. */
 static bool
 find_in_table(const char *file, struct peer *p,
     const struct nettable_end *ours, const struct nettable_end *theirs)
@@ -209,8 +209,8 @@ find_in_table(const char *file, struct peer *p,
 		if (nettable_parse(line, (size_t)n - 1, &row) == 0 &&
 		    row.inode != 0 && row.state != TCP_LISTEN &&
 		    row.state != TCP_SYN_SENT &&
-		    is_same(&row.local, theirs) &&
-		    is_same(&row.remote, ours)) {
+		    peer_is_same(&row.local, theirs) &&
+		    peer_is_same(&row.remote, ours)) {
 			p->known = true;
 			p->uid = row.uid;
 		}
@@ -340,7 +340,7 @@ name_network(const union address *a, char host[INET6_ADDRSTRLEN])
 }
 
 static void
-describe(struct peer *p, const union address *a)
+peer_describe(struct peer *p, const union address *a)
 {
 	char	 host[INET6_ADDRSTRLEN] = "?";
 
@@ -410,7 +410,7 @@ name_user(struct peer *p)
 }
 
 static int
-identify(int fd, enum peer_way way, uint64_t sockmark, struct peer *p)
+peer_identify_fd(int fd, enum peer_way way, uint64_t sockmark, struct peer *p)
 {
 	union address	 ours, theirs;
 	socklen_t	 len = sizeof(ours);
@@ -434,7 +434,7 @@ identify(int fd, enum peer_way way, uint64_t sockmark, struct peer *p)
 	 */
 	if (!tcp_is_loopback(&ours.any) || !tcp_is_loopback(&theirs.any))
 		forget_user(p);
-	describe(p, &theirs);
+	peer_describe(p, &theirs);
 	return 0;
 }
 
@@ -455,7 +455,7 @@ int
 peer_identify(int fd, enum peer_way way, uint64_t sockmark,
     const struct idmap *im, struct peer *p)
 {
-	if (identify(fd, way, sockmark, p) == -1)
+	if (peer_identify_fd(fd, way, sockmark, p) == -1)
 		return -1;
 	if (!idmap_is_user(im, p->uid) || (p->has_gid &&
 	    !idmap_is_group(im, p->gid)))

@@ -60,7 +60,7 @@ is_alive(int pidfd)
 
 /* The number behind a name at the beginning of a line; -1: there is none. */
 static long
-number_of(const char *text, const char *name)
+peer_sandbox_number_of(const char *text, const char *name)
 {
 	const char	*at = strstr(text, name);
 
@@ -87,9 +87,10 @@ filters_of(pid_t pid)
 	if (n <= 0)
 		return -1;
 	text[n] = '\0';
-	if ((count = number_of(text, "\nSeccomp_filters:")) != -1)
+	if ((count = peer_sandbox_number_of(text, "\nSeccomp_filters:")) != -1)
 		return count;
-	return pid != getpid() && number_of(text, "\nSeccomp:") > 0;
+	return pid != getpid() && peer_sandbox_number_of(text, "\nSeccomp:") >
+	    0;
 }
 
 /*

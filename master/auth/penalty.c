@@ -41,7 +41,7 @@ penalties_new(void)
 }
 
 static void
-drop(struct penalties *p, struct culprit *c)
+penalty_drop(struct penalties *p, struct culprit *c)
 {
 	TAILQ_REMOVE(&p->all, c, entry);
 	map_del(&p->by_name, &c->node);
@@ -57,7 +57,7 @@ penalties_free(struct penalties **pp)
 	if (p == NULL)
 		return;
 	while (!TAILQ_EMPTY(&p->all))
-		drop(p, TAILQ_FIRST(&p->all));
+		penalty_drop(p, TAILQ_FIRST(&p->all));
 	map_fini(&p->by_name);
 	free(p);
 }
@@ -72,7 +72,7 @@ penalties_left(const struct penalties *p, const char *source, uint64_t now)
 }
 
 static struct culprit *
-find_or_add(struct penalties *p, const char *source)
+penalty_find_or_add(struct penalties *p, const char *source)
 {
 	struct culprit	*c;
 
@@ -82,7 +82,7 @@ find_or_add(struct penalties *p, const char *source)
 		return c;
 	}
 	if (p->by_name.count >= LIMIT_FAILURE_SOURCES)
-		drop(p, TAILQ_FIRST(&p->all));
+		penalty_drop(p, TAILQ_FIRST(&p->all));
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		return NULL;
 	snprintf(c->name, sizeof(c->name), "%s", source);
@@ -132,7 +132,7 @@ penalties_add(struct penalties *p, const char *source, bool is_guess,
 	uint64_t	 since;
 	unsigned	 n;
 
-	if ((c = find_or_add(p, source)) == NULL)
+	if ((c = penalty_find_or_add(p, source)) == NULL)
 		return 0;
 	since = c->last > c->until ? c->last : c->until;
 	if (now > since && now - since > LIMIT_FAILURE_MEMORY)

@@ -8,7 +8,7 @@
 #include "master/auth/names.h"
 
 static int
-refuse(char *why, size_t size, const char *what, const char *name,
+runas_refuse(char *why, size_t size, const char *what, const char *name,
     const char *text)
 {
 	snprintf(why, size, "%s %s: %s", what, name, text);
@@ -32,13 +32,13 @@ runas_find(const struct conf *c, const char *what, const char *name,
 		return -1;
 	}
 	if ((pw = names_user(name)) == NULL)
-		return refuse(why, size, what, name, errno == 0 ?
+		return runas_refuse(why, size, what, name, errno == 0 ?
 		    "no such user" : names_error(errno));
 	if (!is_root && pw->pw_uid != geteuid())
-		return refuse(why, size, what, name, "only root can run "
+		return runas_refuse(why, size, what, name, "only root can run "
 		    "sessions of another user");
 	if (pw->pw_uid == 0 && c->permit_root != CONF_ROOT_YES)
-		return refuse(why, size, what, name,
+		return runas_refuse(why, size, what, name,
 		    "needs PermitRootSession yes");
 	out->uid = pw->pw_uid;
 	out->gid = pw->pw_gid;

@@ -28,7 +28,7 @@ next_word(struct span *s)
 
 /* What may stand in a log line, in a Match block and in a file's name. */
 static bool
-is_name(struct span s)
+tokenline_is_name(struct span s)
 {
 	size_t	 i;
 
@@ -64,7 +64,7 @@ tokenline_parse(const char *text, size_t len, struct tokenline *t)
 
 	memset(t, 0, sizeof(*t));
 	word = next_word(&rest);
-	if (!is_name(word))
+	if (!tokenline_is_name(word))
 		return "a name of up to 32 letters, digits, \".\", \"_\" or "
 		    "\"-\" comes first";
 	memcpy(t->name, word.at, word.len);

@@ -40,7 +40,7 @@ struct maker {
 };
 
 static int
-refuse(const struct maker *k, const char *setting, const char *text)
+tokens_refuse(const struct maker *k, const char *setting, const char *text)
 {
 	conf_fail(k->e, "%s: %s", setting, text);
 	return conf_at(k->e, k->where);
@@ -49,7 +49,7 @@ refuse(const struct maker *k, const char *setting, const char *text)
 /* --- a list in locked memory --- */
 
 static int
-grow(struct tokens *t)
+tokens_grow(struct tokens *t)
 {
 	size_t		 room = t->room == 0 ? ROOM_MIN : 2 * t->room;
 	struct token	*list;
@@ -70,7 +70,8 @@ grow(struct tokens *t)
  * sessions go on; but it is one user's.
  */
 static int
-add(const struct maker *k, const char *setting, const struct tokenline *line)
+tokens_add(const struct maker *k, const char *setting,
+    const struct tokenline *line)
 {
 	struct tokens	*t = k->t;
 	struct token	*new;
@@ -78,9 +79,9 @@ add(const struct maker *k, const char *setting, const struct tokenline *line)
 	size_t		 i;
 
 	if (t->n >= LIMIT_TOKENS)
-		return refuse(k, setting, "too many tokens");
-	if (t->n == t->room && grow(t) == -1)
-		return refuse(k, setting, strerror(errno));
+		return tokens_refuse(k, setting, "too many tokens");
+	if (t->n == t->room && tokens_grow(t) == -1)
+		return tokens_refuse(k, setting, strerror(errno));
 	new = &t->list[t->n];
 	memset(new, 0, sizeof(*new));
 	memcpy(new->hash, line->hash, sizeof(new->hash));
@@ -90,11 +91,12 @@ add(const struct maker *k, const char *setting, const struct tokenline *line)
 	    line->name);
 	if (runas_find(k->conf, what, line->user[0] != '\0' ? line->user :
 	    k->conf->token_user, &new->user, reason, sizeof(reason)) == -1)
-		return refuse(k, setting, reason);
+		return tokens_refuse(k, setting, reason);
 	for (i = 0; i < t->n; i++)
 		if (strcmp(t->list[i].name, new->name) == 0 &&
 		    t->list[i].user.uid != new->user.uid)
-			return refuse(k, setting, "a name of another user's "
+			return tokens_refuse(k, setting,
+			    "a name of another user's "
 			    "token");
 	t->n++;
 	return 0;
@@ -108,8 +110,8 @@ add_line(const struct maker *k, const char *setting, const char *text,
 	const char		*wrong = tokenline_parse(text, len, &line);
 	int			 r;
 
-	r = wrong != NULL ? refuse(k, setting, wrong) :
-	    add(k, setting, &line);
+	r = wrong != NULL ? tokens_refuse(k, setting, wrong) :
+	    tokens_add(k, setting, &line);
 	sodium_memzero(&line, sizeof(line));
 	return r;
 }
@@ -132,7 +134,7 @@ add_listed(struct maker *k)
 }
 
 static char *
-read_file(const struct maker *k, const char *keyword, const char *path,
+tokens_read_file(const struct maker *k, const char *keyword, const char *path,
     size_t max, size_t *len_out)
 {
 	char	 reason[128], *text;
@@ -156,7 +158,8 @@ add_file(struct maker *k)
 	int		 r = 0;
 
 	k->where = conf_where(k->conf, CONF_ROW_token_file, 0);
-	if ((text = read_file(k, "TokenFile", path, FILE_MAX, &len)) == NULL)
+	if ((text = tokens_read_file(k, "TokenFile", path, FILE_MAX, &len)) ==
+	    NULL)
 		return -1;
 	for (line = text; r == 0 && line < text + len; line = end + 1) {
 		if ((end = memchr(line, '\n', (size_t)(text + len - line))) ==
@@ -183,7 +186,8 @@ read_trimmed(const struct maker *k, const char *keyword, const char *path,
 	char			*text;
 	size_t			 skip;
 
-	if ((text = read_file(k, keyword, path, SECRET_MAX, len_out)) == NULL)
+	if ((text = tokens_read_file(k, keyword, path, SECRET_MAX, len_out)) ==
+	    NULL)
 		return NULL;
 	while (*len_out > 0 && memchr(white, text[*len_out - 1],
 	    sizeof(white) - 1) != NULL)
@@ -211,9 +215,9 @@ add_lone(struct maker *k)
 	strcpy(line.name, LONE_NAME);
 	crypto_hash_sha256(line.hash, (const uint8_t *)text, len);
 	if (len == 0)
-		refuse(k, "TokenSecretFile", "it is empty");
+		tokens_refuse(k, "TokenSecretFile", "it is empty");
 	else
-		r = add(k, "TokenSecretFile", &line);
+		r = tokens_add(k, "TokenSecretFile", &line);
 	sodium_memzero(&line, sizeof(line));
 	sodium_free(text);
 	return r;
@@ -237,18 +241,18 @@ add_signed(struct maker *k, bool is_test)
 	k->where = conf_where(c, CONF_ROW_bearer_secret_file, 0);
 	if (runas_find(c, "TokenUser", c->token_user, &t->user, reason,
 	    sizeof(reason)) == -1)
-		return refuse(k, "BearerSecretFile", reason);
+		return tokens_refuse(k, "BearerSecretFile", reason);
 	if (is_test)
 		return 0;
 	if ((t->secret = read_trimmed(k, "BearerSecretFile",
 	    c->bearer_secret_file, &len)) == NULL)
 		return -1;
 	if (len < JWT_SECRET_MIN)
-		return refuse(k, "BearerSecretFile",
+		return tokens_refuse(k, "BearerSecretFile",
 		    "it needs at least 32 bytes");
 	if (copy_text(c->bearer_issuer, &t->issuer) == -1 ||
 	    copy_text(c->bearer_audience, &t->audience) == -1)
-		return refuse(k, "BearerSecretFile", strerror(errno));
+		return tokens_refuse(k, "BearerSecretFile", strerror(errno));
 	t->rules.secret = (const uint8_t *)t->secret;
 	t->rules.secret_len = len;
 	t->rules.issuer = t->issuer;
@@ -269,18 +273,19 @@ check_needs(struct maker *k)
 	    CONF_ROW_bearer_audience, 0);
 	if (c->bearer_secret_file[0] == '\0' && (has_issuer ||
 	    c->bearer_audience[0] != '\0'))
-		return refuse(k, "BearerIssuer and BearerAudience",
+		return tokens_refuse(k, "BearerIssuer and BearerAudience",
 		    "they need BearerSecretFile");
 	k->where = conf_where(c, CONF_ROW_require_token, 0);
 	if (c->require_token == CONF_TOKEN_ALWAYS && !tokens_wanted(c))
-		return refuse(k, "RequireToken always", "there is no token: "
+		return tokens_refuse(k, "RequireToken always",
+		    "there is no token: "
 		    "see Token, TokenFile and BearerSecretFile");
 	k->where = "";
 	return 0;
 }
 
 static int
-fill(struct maker *k, bool is_test)
+tokens_fill(struct maker *k, bool is_test)
 {
 	const struct conf	*c = k->conf;
 	bool			 is_signed = c->bearer_secret_file[0] != '\0';
@@ -296,7 +301,7 @@ fill(struct maker *k, bool is_test)
 	if ((k->t->list != NULL && sodium_mprotect_readonly(k->t->list) ==
 	    -1) || (k->t->secret != NULL &&
 	    sodium_mprotect_readonly(k->t->secret) == -1))
-		return refuse(k, "tokens", strerror(errno));
+		return tokens_refuse(k, "tokens", strerror(errno));
 	return 0;
 }
 
@@ -306,10 +311,10 @@ tokens_load(const struct conf *c, bool is_test, struct conf_error *e)
 	struct maker	 k = { NULL, c, "", e };
 
 	if ((k.t = calloc(1, sizeof(*k.t))) == NULL) {
-		refuse(&k, "tokens", strerror(errno));
+		tokens_refuse(&k, "tokens", strerror(errno));
 		return NULL;
 	}
-	if (fill(&k, is_test) == -1)
+	if (tokens_fill(&k, is_test) == -1)
 		tokens_free(&k.t);
 	return k.t;
 }
@@ -358,7 +363,7 @@ tokens_any(const struct tokens *t)
 
 /* All are compared, whichever is right. */
 static const struct token *
-find(const struct tokens *t, const void *shown, size_t len)
+tokens_find(const struct tokens *t, const void *shown, size_t len)
 {
 	const struct token	*found = NULL;
 	uint8_t			 hash[TOKEN_HASH_LEN];
@@ -376,7 +381,7 @@ const char *
 tokens_judge(const struct tokens *t, const void *shown, size_t len,
     uint64_t now, struct grant *out, bool *is_guess_out)
 {
-	const struct token	*found = find(t, shown, len);
+	const struct token	*found = tokens_find(t, shown, len);
 	char			 subject[JWT_SUBJECT_MAX + 1];
 	enum jwt_verdict	 v;
 

@@ -55,8 +55,8 @@ static const struct {
 #undef LOCAL
 };
 
-static void	 on_accept(void *);
-static void	 on_pause(void *);
+static void	 ctl_on_accept(void *);
+static void	 ctl_on_pause(void *);
 
 /* --- the socket --- */
 
@@ -142,8 +142,9 @@ start_accepting(struct ctl *c)
 {
 	struct event_base	*base = c->master->base;
 
-	timer_init(&c->pause_ev, base, on_pause, c);
-	io_init(&c->accept_ev, base, c->fd, EV_READ | EV_PERSIST, on_accept, c);
+	timer_init(&c->pause_ev, base, ctl_on_pause, c);
+	io_init(&c->accept_ev, base, c->fd, EV_READ | EV_PERSIST, ctl_on_accept,
+	    c);
 	return io_start(&c->accept_ev);
 }
 
@@ -219,7 +220,7 @@ ctl_master(const struct ctl *c)
 /* --- operators --- */
 
 static void
-on_request(void *arg, struct ipc_msg *m)
+ctl_on_request(void *arg, struct ipc_msg *m)
 {
 	struct ctl_client	*cl = arg;
 	const Ipc__CtlRequest	*in = (const Ipc__CtlRequest *)m->body;
@@ -279,7 +280,7 @@ conclude(struct ctl_client *cl, struct child *child, enum ctl_outcome outcome,
  * are the ones that an operator has to know.
  */
 static void
-on_late(void *arg)
+ctl_on_late(void *arg)
 {
 	struct ctl_client	*cl = arg;
 	const struct child	*child;
@@ -306,7 +307,7 @@ on_late(void *arg)
 }
 
 static void
-on_pause(void *arg)
+ctl_on_pause(void *arg)
 {
 	struct ctl	*c = arg;
 
@@ -315,7 +316,7 @@ on_pause(void *arg)
 
 /* Who is in a sandbox that does not hide our folder has no business here. */
 static bool
-is_inside(int fd, pid_t pid)
+ctl_is_inside(int fd, pid_t pid)
 {
 	const char	*why = peer_sandbox_why(fd, pid);
 
@@ -326,7 +327,7 @@ is_inside(int fd, pid_t pid)
 
 /* Whether nobody else gets into the run directory; root knows no modes. */
 static bool
-is_ours_alone(const struct master *m)
+ctl_is_ours_alone(const struct master *m)
 {
 	struct stat	 st;
 
@@ -339,7 +340,7 @@ static uid_t
 user_of(const struct ctl *c, uid_t uid)
 {
 	return idmap_is_user(&c->master->idmap, uid) ||
-	    is_ours_alone(c->master) ? uid : NOBODY;
+	    ctl_is_ours_alone(c->master) ? uid : NOBODY;
 }
 
 static bool
@@ -350,7 +351,7 @@ sees_all(uid_t uid)
 
 /* Whether there is room for one more of that user; root's is never taken. */
 static bool
-has_room(const struct ctl *c, uid_t uid)
+ctl_has_room(const struct ctl *c, uid_t uid)
 {
 	const struct ctl_client	*cl;
 	unsigned		 of_user = 0, of_others = 0;
@@ -383,8 +384,8 @@ accept_one(struct ctl *c, int lfd)
 		return;
 	}
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1 ||
-	    !has_room(c, uid = user_of(c, cred.uid)) ||
-	    is_inside(fd, cred.pid) ||
+	    !ctl_has_room(c, uid = user_of(c, cred.uid)) ||
+	    ctl_is_inside(fd, cred.pid) ||
 	    (cl = calloc(1, sizeof(*cl))) == NULL) {
 		fd_close(&fd);
 		return;
@@ -396,9 +397,9 @@ accept_one(struct ctl *c, int lfd)
 	cl->sees_all = sees_all(uid);
 	TAILQ_INSERT_TAIL(&c->clients, cl, entry);
 	c->nclients++;
-	timer_init(&cl->late_ev, c->master->base, on_late, cl);
+	timer_init(&cl->late_ev, c->master->base, ctl_on_late, cl);
 	if ((cl->chan = chan_new(c->master->base, fd, IPC_ROLE_MASTER,
-	    IPC_ROLE_OPERATOR, on_request, on_client_end, cl)) == NULL) {
+	    IPC_ROLE_OPERATOR, ctl_on_request, on_client_end, cl)) == NULL) {
 		fd_close(&fd);
 		client_free(cl);
 		return;
@@ -409,7 +410,7 @@ accept_one(struct ctl *c, int lfd)
 
 /* When sessions have all descriptors, an operator is needed most. */
 static void
-on_accept(void *arg)
+ctl_on_accept(void *arg)
 {
 	struct ctl	*c = arg;
 
@@ -439,7 +440,7 @@ ctl_audit(const struct ctl_client *c, const char *fmt, ...)
 
 /* One word, so that nobody can add to the sentence. */
 static void
-set_name(char *name, size_t size, const char *text)
+ctl_set_name(char *name, size_t size, const char *text)
 {
 	size_t	 i;
 
@@ -470,7 +471,7 @@ ctl_act_on(struct ctl_client *c, const struct route *r, const char *process)
 	c->act.identity = c->identity;
 	if (process == NULL)
 		return;
-	set_name(c->process, sizeof(c->process), process);
+	ctl_set_name(c->process, sizeof(c->process), process);
 	c->act.process = c->process;
 }
 
@@ -482,10 +483,10 @@ note_missed(struct ctl_client *c, const char *name, const struct route *others)
 
 	if (!c->is_act)
 		return;
-	set_name(c->asked, sizeof(c->asked), name);
+	ctl_set_name(c->asked, sizeof(c->asked), name);
 	c->act.asked = c->asked;
 	if (c->in->n_arg > 1) {
-		set_name(c->process, sizeof(c->process), c->in->arg[1]);
+		ctl_set_name(c->process, sizeof(c->process), c->in->arg[1]);
 		c->act.process = c->process;
 	}
 	if (others != NULL) {
@@ -625,7 +626,7 @@ ctl_put_end(struct ctl_client *c, unsigned exit_code, const char *error)
 /* --- commands that ask the workers --- */
 
 static int
-await(struct ctl_client *c, const struct child *child)
+ctl_add_awaited(struct ctl_client *c, const struct child *child)
 {
 	unsigned	*list;
 
@@ -661,7 +662,7 @@ end_table(struct ctl_client *c)
 
 /* That child has answered, or never will. */
 static void
-answered(struct ctl_client *c, struct child *child)
+ctl_answered(struct ctl_client *c, struct child *child)
 {
 	size_t	 i;
 
@@ -693,7 +694,7 @@ is_awaited(const struct ctl_client *c, const struct child *child)
 }
 
 static void
-begin(struct ctl_client *c)
+ctl_begin(struct ctl_client *c)
 {
 	if ((c->ticket = ++c->ctl->next_ticket) == 0)
 		c->ticket = ++c->ctl->next_ticket;
@@ -707,7 +708,7 @@ ctl_ask(struct ctl_client *c, struct route *only, bool processes,
 {
 	struct route	*r;
 
-	begin(c);
+	ctl_begin(c);
 	c->only = only != NULL ? only->number : 0;
 	c->is_told = false;
 	c->on_report = on_report;
@@ -717,7 +718,7 @@ ctl_ask(struct ctl_client *c, struct route *only, bool processes,
 		if (r->owner == NULL) {
 			on_report(c, r, NULL);
 			c->is_told = true;
-		} else if (await(c, r->owner) == 0)
+		} else if (ctl_add_awaited(c, r->owner) == 0)
 			child_query(r->owner, c->ticket, processes);
 	}
 	if (c->nawaited == 0) {
@@ -746,7 +747,7 @@ ctl_on_report(struct ctl *c, struct child *from, const Ipc__Report *r)
 			cl->is_told = true;
 		}
 		if (!r->more)
-			answered(cl, from);
+			ctl_answered(cl, from);
 		return;
 	}
 }
@@ -756,8 +757,8 @@ ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
     ctl_acted_fn *on_acted)
 {
 
-	begin(c);
-	if (await(c, child) == -1) {
+	ctl_begin(c);
+	if (ctl_add_awaited(c, child) == -1) {
 		c->ticket = 0;
 		ctl_put_end(c, 1, "the daemon is out of memory");
 		return 0;
@@ -789,5 +790,5 @@ ctl_on_child_gone(struct ctl *c, struct child *child)
 		return;
 	TAILQ_FOREACH(cl, &c->clients, entry)
 		if (cl->ticket != 0)
-			answered(cl, child);
+			ctl_answered(cl, child);
 }

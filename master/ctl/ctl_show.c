@@ -51,7 +51,7 @@ put_line(struct buf *b, const char *name, const char *state)
 
 /* The last line end becomes the NUL. */
 static void
-put_list(struct ctl_row *row, struct buf *b)
+ctl_show_put_list(struct ctl_row *row, struct buf *b)
 {
 	if (b->len > 0)
 		buf_data(b)[b->len - 1] = '\0';
@@ -72,7 +72,7 @@ put_listeners(struct ctl_row *row, const struct listener_list *list,
 		put_line(&b, "stdio", "");
 	TAILQ_FOREACH(l, list, entry)
 		put_line(&b, l->url, "");
-	put_list(row, &b);
+	ctl_show_put_list(row, &b);
 }
 
 static void
@@ -87,7 +87,7 @@ put_uplinks(struct ctl_row *row, const struct master *m)
 		snprintf(state, sizeof(state), " %s", remote_state_name(r));
 		put_line(&b, r->conf->label, state);
 	}
-	put_list(row, &b);
+	ctl_show_put_list(row, &b);
 }
 
 void
@@ -177,7 +177,7 @@ ctl_reload(struct ctl_client *c)
 	ctl_put_head(c, columns);
 	ctl_row_number(&row, done.added);
 	ctl_row_number(&row, done.removed);
-	put_list(&row, &done.kept);
+	ctl_show_put_list(&row, &done.kept);
 	ctl_put_row(c, &row);
 	ctl_put_end(c, 0, NULL);
 }
@@ -279,7 +279,7 @@ collect_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 	fill_session(&row, r, rep);
 	ctl_row_number(&row, r->uplink);
 	ctl_row_text(&row, r->transcript != NULL ? r->transcript : "");
-	put_list(&row, &c->text);
+	ctl_show_put_list(&row, &c->text);
 	ctl_put_row(c, &row);
 }
 

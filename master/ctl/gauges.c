@@ -23,7 +23,7 @@ static const struct {
 
 /* One more of a family in that state. */
 static void
-count(uint64_t gauges[GAUGES], const char *family, const char *state)
+gauges_count(uint64_t gauges[GAUGES], const char *family, const char *state)
 {
 	size_t	 i;
 
@@ -67,5 +67,5 @@ gauges_take(const struct master *m, uint64_t gauges[GAUGES])
 			gauges[GAUGE_processes] += c->running;
 	}
 	TAILQ_FOREACH(r, &m->remotes, entry)
-		count(gauges, "uplinks", remote_state_name(r));
+		gauges_count(gauges, "uplinks", remote_state_name(r));
 }

@@ -21,7 +21,7 @@
 
 /* The one beside us, as in the build folder; else the one that is installed. */
 static int
-find_server(char *path, size_t size)
+check_find_server(char *path, size_t size)
 {
 	ssize_t	 n;
 	char	*slash;
@@ -130,7 +130,7 @@ config_check(const char *file, bool is_json)
 	int		 status, r = 0;
 
 	buf_init(&words, WORDS_MAX);
-	if (find_server(path, sizeof(path)) == -1 ||
+	if (check_find_server(path, sizeof(path)) == -1 ||
 	    (status = ask_server(path, file, &words)) == -1) {
 		fprintf(stderr, "execsrvctl: %s: %s\n", path,
 		    strerror(errno));

@@ -37,7 +37,7 @@ struct client {
 	bool			 wants_help;
 };
 
-static int	 complain(const char *what, const char *why);
+static int	 client_complain(const char *what, const char *why);
 
 /* 0, or -1, having said why. */
 #define CLIENT_OPT(fn, name, letter, value, commands, help)	\
@@ -63,7 +63,7 @@ static const struct row {
 
 /* Always -1. */
 static int
-complain(const char *what, const char *why)
+client_complain(const char *what, const char *why)
 {
 	fprintf(stderr, "execsrvctl: %s: %s\n", what, why);
 	return -1;
@@ -72,7 +72,7 @@ complain(const char *what, const char *why)
 /* --- options --- */
 
 static void
-usage(const struct client *c, FILE *out)
+client_usage(const struct client *c, FILE *out)
 {
 	const struct row	*row;
 	char			 words[64];
@@ -123,13 +123,13 @@ take_env(struct client *c, const char *value)
 	bool		 is_whole = strchr(value, '=') != NULL;
 
 	if (value[0] == '\0' || value[0] == '=')
-		return complain(value, "not a variable");
+		return client_complain(value, "not a variable");
 	if (!is_whole && (here = getenv(value)) == NULL)
 		return 0;
 	if (asprintf(&c->env[c->nenv], "%s%s%s", value, is_whole ? "" : "=",
 	    here) == -1) {
 		c->env[c->nenv] = NULL;
-		return complain(value, strerror(ENOMEM));
+		return client_complain(value, strerror(ENOMEM));
 	}
 	c->nenv++;
 	return 0;
@@ -154,7 +154,8 @@ seconds_in_ms(const char *value)
 	n = strtol(value, &end, 10);
 	if (errno != 0 || end == value || *end != '\0' || n < 0 ||
 	    n > SECONDS_MAX)
-		return complain(value, "not a number of seconds up to 86400");
+		return client_complain(value,
+		    "not a number of seconds up to 86400");
 	return (int)n * 1000;
 }
 
@@ -206,7 +207,7 @@ take_sandbox(struct client *c, const char *value)
 	else if (strcmp(value, "workspace-write") == 0)
 		c->run.sandbox = EXECSRV_WORKSPACE_WRITE;
 	else
-		return complain(value, "neither read-only nor "
+		return client_complain(value, "neither read-only nor "
 		    "workspace-write");
 	return 0;
 }
@@ -218,7 +219,7 @@ take_silence(struct client *c, const char *value)
 
 	c->run.silence = c->cp.silence = ms;
 	if (ms == 0)
-		return complain(value, "not a time for an answer");
+		return client_complain(value, "not a time for an answer");
 	return ms == -1 ? -1 : 0;
 }
 
@@ -282,7 +283,7 @@ find_row(int opt)
 
 /* The arguments left begin at optind.  0, or -1, having said why. */
 static int
-read_options(struct client *c, int argc, char **argv)
+client_read_options(struct client *c, int argc, char **argv)
 {
 	const struct row	*row;
 	struct option		 list[ROWS + 1];
@@ -293,7 +294,7 @@ read_options(struct client *c, int argc, char **argv)
 	optind = 0;			/* glibc: begin anew */
 	while ((opt = getopt_long(argc, argv, letters, list, NULL)) != -1) {
 		if ((row = find_row(opt)) == NULL) {
-			usage(c, stderr);
+			client_usage(c, stderr);
 			return -1;
 		}
 		if (row->take(c, optarg) == -1)
@@ -332,10 +333,10 @@ ask_url(const char *dir)
 
 	if (control_ask_simply(dir, "status", &t, &e) == EXIT_OK) {
 		if ((url = first_url(t)) == NULL)
-			complain("the daemon", "it listens nowhere");
+			client_complain("the daemon", "it listens nowhere");
 	} else if (e.closed[0] == '\0' ||
 	    (url = listeners_read(e.closed)) == NULL) {
-		complain("the daemon", e.text);
+		client_complain("the daemon", e.text);
 	}
 	if (url == NULL)
 		fputs("execsrvctl: name a server with --url, in EXECSRV_URL, "
@@ -346,12 +347,12 @@ ask_url(const char *dir)
 
 /* A URL has a ":", a name has none. */
 static int
-choose(const char *text, struct server *s)
+client_choose(const char *text, struct server *s)
 {
 	if (strchr(text, ':') == NULL)
 		return servers_find(text, s);
 	if ((s->url = strdup(text)) == NULL)
-		return complain(text, strerror(errno));
+		return client_complain(text, strerror(errno));
 	return 0;
 }
 
@@ -372,13 +373,13 @@ told_server(const struct client *c, const char *name)
 }
 
 static int
-find_server(const struct client *c, const char *name, struct server *s)
+client_find_server(const struct client *c, const char *name, struct server *s)
 {
 	const char	*text = told_server(c, name);
 
 	memset(s, 0, sizeof(*s));
 	if (text != NULL) {
-		if (choose(text, s) == -1)
+		if (client_choose(text, s) == -1)
 			return -1;
 	} else if ((s->url = ask_url(c->dir)) == NULL) {
 		return -1;
@@ -387,10 +388,10 @@ find_server(const struct client *c, const char *name, struct server *s)
 	    servers_read_token(c->token_file, s) == -1)
 		return -1;
 	if (c->ca_file != NULL && server_set_ca(s, c->ca_file) == -1)
-		return complain(c->ca_file, strerror(errno));
+		return client_complain(c->ca_file, strerror(errno));
 	if (s->token == NULL && c->token != NULL &&
 	    server_set_token(s, c->token) == -1)
-		return complain(TOKEN_VARIABLE, strerror(errno));
+		return client_complain(TOKEN_VARIABLE, strerror(errno));
 	return 0;
 }
 
@@ -402,22 +403,22 @@ find_server(const struct client *c, const char *name, struct server *s)
  * it, no command either.
  */
 static int
-begin(struct client *c, int argc)
+client_begin(struct client *c, int argc)
 {
 	if (sodium_init() == -1 || ((c->token =
 	    secret_take_env(TOKEN_VARIABLE)) == NULL && errno != 0))
-		return complain(TOKEN_VARIABLE, strerror(ENOMEM));
+		return client_complain(TOKEN_VARIABLE, strerror(ENOMEM));
 	if (c->token != NULL && c->token[0] == '\0') {
 		sodium_free(c->token);
 		c->token = NULL;
 	}
 	c->nenv = 1;
 	c->env = calloc((size_t)argc + 2, sizeof(char *));
-	return c->env != NULL ? 0 : complain(c->words, strerror(errno));
+	return c->env != NULL ? 0 : client_complain(c->words, strerror(errno));
 }
 
 static void
-end(struct client *c)
+client_end(struct client *c)
 {
 	size_t	 i;
 
@@ -433,7 +434,7 @@ run_there(struct client *c)
 	struct server	 s;
 	int		 status = EXIT_RUN;
 
-	if (find_server(c, NULL, &s) == 0) {
+	if (client_find_server(c, NULL, &s) == 0) {
 		c->run.url = s.url;
 		c->run.token = s.token;
 		c->run.ca_file = s.ca_file;
@@ -456,7 +457,7 @@ add_term(struct client *c)
 	if (asprintf(&c->env[0], "TERM=%s", term) != -1)
 		return 0;
 	c->env[0] = NULL;
-	return complain("TERM", strerror(ENOMEM));
+	return client_complain("TERM", strerror(ENOMEM));
 }
 
 static int
@@ -491,10 +492,10 @@ find_session(const struct client *c, char *name)
 	char			*id = NULL;
 
 	if (control_ask(&q, &t, NULL, &e) != EXIT_OK)
-		complain(name, e.text);
+		client_complain(name, e.text);
 	else if ((found = table_cell(t, "id")) == NULL ||
 	    (id = strdup(found)) == NULL)
-		complain(name, "the daemon does not tell its id");
+		client_complain(name, "the daemon does not tell its id");
 	table_free(&t);
 	return id;
 }
@@ -544,7 +545,8 @@ do_cp(struct client *c, int argc, char **argv)
 
 	(void)argc;
 	if ((from != NULL) == (to != NULL)) {
-		complain("cp", from != NULL ? "one of both has to be here" :
+		client_complain("cp", from != NULL ?
+		    "one of both has to be here" :
 		    "one of both has to be on a server: NAME:PATH, or :PATH");
 		return EXIT_USAGE;
 	}
@@ -552,7 +554,7 @@ do_cp(struct client *c, int argc, char **argv)
 	c->cp.from = from != NULL ? from : argv[0];
 	c->cp.to = to != NULL ? to : argv[1];
 	*strchr(name, ':') = '\0';
-	if (find_server(c, name[0] != '\0' ? name : NULL, &s) == 0) {
+	if (client_find_server(c, name[0] != '\0' ? name : NULL, &s) == 0) {
 		c->cp.url = s.url;
 		c->cp.token = s.token;
 		c->cp.ca_file = s.ca_file;
@@ -594,21 +596,22 @@ client_command(const char *dir, bool is_plain, int argc, char **argv)
 	c.words = d->words;
 	status = d->bit == IN_CP ? EXIT_USAGE : EXIT_RUN;
 	if (!is_plain) {
-		usage(&c, stderr);
+		client_usage(&c, stderr);
 		return status;
 	}
-	if (begin(&c, argc) == 0 && read_options(&c, argc, argv) == 0) {
+	if (client_begin(&c, argc) == 0 && client_read_options(&c, argc,
+	    argv) == 0) {
 		argc -= optind;
 		argv += optind;
 		if (c.wants_help) {
-			usage(&c, stdout);
+			client_usage(&c, stdout);
 			status = fflush(stdout) == 0 ? EXIT_OK : EXIT_RUN;
 		} else if (argc < d->min || argc > d->max) {
-			usage(&c, stderr);
+			client_usage(&c, stderr);
 		} else {
 			status = d->fn(&c, argc, argv);
 		}
 	}
-	end(&c);
+	client_end(&c);
 	return status;
 }

@@ -22,11 +22,11 @@
 #define RETRY_MS	10	/* the daemon's queue is full */
 #define COLUMNS_MAX	256
 
-static int	 say(struct control_error *, int, const char *, ...)
+static int	 control_say(struct control_error *, int, const char *, ...)
 		    __attribute__((format(printf, 3, 4)));
 
 static int
-say(struct control_error *e, int status, const char *fmt, ...)
+control_say(struct control_error *e, int status, const char *fmt, ...)
 {
 	va_list	 ap;
 
@@ -44,7 +44,7 @@ say(struct control_error *e, int status, const char *fmt, ...)
  * of the whole machine the daemon has its time to answer all the same.
  */
 static int
-connect_to(int fd, const struct sockaddr_un *un)
+control_connect_to(int fd, const struct sockaddr_un *un)
 {
 	int	 left = ANSWER_MS / RETRY_MS;
 
@@ -62,20 +62,22 @@ connect_to(int fd, const struct sockaddr_un *un)
 
 /* What a failed connect(2) says about the daemon. */
 static int
-judge(int error, const char *dir, struct control_error *e)
+control_judge(int error, const char *dir, struct control_error *e)
 {
 	switch (error) {
 	case ENOENT:
 	case ECONNREFUSED:
-		return say(e, EXIT_NO_DAEMON, "no daemon runs (%s/%s: %s)",
-		    dir, CONTROL_SOCKET, strerror(error));
+		return control_say(e, EXIT_NO_DAEMON,
+		    "no daemon runs (%s/%s: %s)", dir, CONTROL_SOCKET,
+		    strerror(error));
 	case ETIMEDOUT:
-		return say(e, EXIT_UNKNOWN, "%s/%s: the daemon does not "
+		return control_say(e, EXIT_UNKNOWN,
+		    "%s/%s: the daemon does not "
 		    "answer", dir, CONTROL_SOCKET);
 	default:
 		if (error == EACCES || error == EPERM)
 			snprintf(e->closed, sizeof(e->closed), "%s", dir);
-		return say(e, error == EACCES || error == EPERM ?
+		return control_say(e, error == EACCES || error == EPERM ?
 		    EXIT_UNKNOWN : EXIT_OTHER, "%s/%s: %s", dir,
 		    CONTROL_SOCKET, strerror(error));
 	}
@@ -92,14 +94,14 @@ open_control(const char *dir, int *fd_out, struct control_error *e)
 	n = snprintf(un.sun_path, sizeof(un.sun_path), "%s/%s", dir,
 	    CONTROL_SOCKET);
 	if ((size_t)n >= sizeof(un.sun_path))
-		return judge(ENAMETOOLONG, dir, e);
+		return control_judge(ENAMETOOLONG, dir, e);
 	if ((*fd_out = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1)
-		return judge(errno, dir, e);
-	if (connect_to(*fd_out, &un) == -1) {
+		return control_judge(errno, dir, e);
+	if (control_connect_to(*fd_out, &un) == -1) {
 		n = errno;
 		fd_close(fd_out);
-		return judge(n, dir, e);
+		return control_judge(n, dir, e);
 	}
 	return EXIT_OK;
 }
@@ -109,7 +111,7 @@ open_control(const char *dir, int *fd_out, struct control_error *e)
  * could be anybody's, and "run" hands its input to whom the answer names.
  */
 static bool
-is_trusted(int fd)
+control_is_trusted(int fd)
 {
 	struct ucred	 cred;
 	socklen_t	 len = sizeof(cred);
@@ -125,11 +127,12 @@ open_own(int *fd_out, struct control_error *e)
 	int	 status;
 
 	if (rundirs_default(&dir) == -1)
-		return say(e, EXIT_OTHER, "%s", strerror(errno));
+		return control_say(e, EXIT_OTHER, "%s", strerror(errno));
 	status = open_control(dir, fd_out, e);
-	if (status == EXIT_OK && !is_trusted(*fd_out)) {
+	if (status == EXIT_OK && !control_is_trusted(*fd_out)) {
 		fd_close(fd_out);
-		status = say(e, EXIT_UNKNOWN, "%s: that is another user's "
+		status = control_say(e, EXIT_UNKNOWN,
+		    "%s: that is another user's "
 		    "daemon", dir);
 	}
 	free(dir);
@@ -159,7 +162,7 @@ open_any(const char *dir, int *fd_out, struct control_error *e)
 /* --- the answer --- */
 
 static int
-on_head(const Ipc__CtlHead *head, struct table **t_out)
+control_on_head(const Ipc__CtlHead *head, struct table **t_out)
 {
 	enum table_kind	 kinds[COLUMNS_MAX];
 	size_t		 i;
@@ -196,7 +199,7 @@ on_row(const Ipc__CtlRow *row, struct table *t)
 }
 
 static int
-on_stream(struct ipc_msg *m, int *stream_out)
+control_on_stream(struct ipc_msg *m, int *stream_out)
 {
 	if (stream_out == NULL || *stream_out != -1 || m->fd == -1) {
 		errno = m->fd == -1 ? EMFILE : EPROTO;
@@ -209,34 +212,35 @@ on_stream(struct ipc_msg *m, int *stream_out)
 
 /* Take one message.  1: more follow; 0: the end, with its status; -1. */
 static int
-on_message(struct ipc_msg *m, struct table **t_out, int *stream_out,
+control_on_message(struct ipc_msg *m, struct table **t_out, int *stream_out,
     int *status_out, struct control_error *e)
 {
 	const Ipc__CtlEnd	*end;
 
 	switch (m->kind) {
 	case IPC_ctl_head:
-		return on_head((const Ipc__CtlHead *)m->body, t_out) == -1 ?
-		    -1 : 1;
+		return control_on_head((const Ipc__CtlHead *)m->body, t_out) ==
+		    -1 ? -1 : 1;
 	case IPC_ctl_row:
 		return on_row((const Ipc__CtlRow *)m->body, *t_out) == -1 ?
 		    -1 : 1;
 	case IPC_ctl_stream:
-		return on_stream(m, stream_out) == -1 ? -1 : 1;
+		return control_on_stream(m, stream_out) == -1 ? -1 : 1;
 	default:
 		end = (const Ipc__CtlEnd *)m->body;
 		*status_out = end->exit_code < 256 ? (int)end->exit_code :
 		    EXIT_OTHER;
 		if (end->exit_code != 0)
-			say(e, 0, "%s", end->error[0] != '\0' ? end->error :
+			control_say(e, 0, "%s", end->error[0] != '\0' ?
+			    end->error :
 			    "the daemon refused");
 		return 0;
 	}
 }
 
 static int
-read_answer(int fd, bool is_patient, struct table **t_out, int *stream_out,
-    struct control_error *e)
+control_read_answer(int fd, bool is_patient, struct table **t_out,
+    int *stream_out, struct control_error *e)
 {
 	struct pollfd	 pfd = { .fd = fd, .events = POLLIN };
 	struct ipc_msg	 m;
@@ -246,11 +250,12 @@ read_answer(int fd, bool is_patient, struct table **t_out, int *stream_out,
 	for (;;) {
 		r = ipc_recv(fd, IPC_ROLE_MASTER, IPC_ROLE_OPERATOR, &m);
 		if (r == 0)
-			return say(e, EXIT_OTHER, "the daemon hung up");
+			return control_say(e, EXIT_OTHER, "the daemon hung up");
 		if (r == 1) {
 			left = ANSWER_MS / TURN_MS;
 			waits = is_patient;
-			r = on_message(&m, t_out, stream_out, &status, e);
+			r = control_on_message(&m, t_out, stream_out, &status,
+			    e);
 			ipc_msg_fini(&m);
 			if (r == 0)
 				return status;
@@ -258,10 +263,10 @@ read_answer(int fd, bool is_patient, struct table **t_out, int *stream_out,
 				continue;
 		}
 		if (errno != EAGAIN)
-			return say(e, EXIT_OTHER, "the daemon's answer: %s",
-			    strerror(errno));
+			return control_say(e, EXIT_OTHER,
+			    "the daemon's answer: %s", strerror(errno));
 		if (!waits && left == 0)
-			return say(e, EXIT_UNKNOWN,
+			return control_say(e, EXIT_UNKNOWN,
 			    "the daemon does not answer");
 		if (poll(&pfd, 1, waits ? -1 : TURN_MS) == 0)
 			left--;
@@ -287,17 +292,18 @@ control_ask(const struct control_request *q, struct table **t_out,
 	request.option = q->option;
 	/* The first packet always fits. */
 	if (ipc_send(fd, IPC_ctl_request, &request, -1) == -1)
-		status = say(e, EXIT_OTHER, "cannot ask the daemon: %s",
+		status = control_say(e, EXIT_OTHER, "cannot ask the daemon: %s",
 		    strerror(errno));
 	else
-		status = read_answer(fd, q->is_patient, t_out, stream_out,
-		    e);
+		status = control_read_answer(fd, q->is_patient, t_out,
+		    stream_out, e);
 	if (status == EXIT_OK && *t_out == NULL &&
 	    (stream_out == NULL || *stream_out == -1))
-		status = say(e, EXIT_OTHER, "the daemon's answer is empty");
+		status = control_say(e, EXIT_OTHER,
+		    "the daemon's answer is empty");
 	/* Rows come as workers answer. */
 	if (status == EXIT_OK && *t_out != NULL && table_sort(*t_out) == -1)
-		status = say(e, EXIT_OTHER, "%s", strerror(errno));
+		status = control_say(e, EXIT_OTHER, "%s", strerror(errno));
 	fd_close(&fd);
 	return status;
 }

@@ -17,7 +17,7 @@
 #define PRIVATE		0600	/* of a file whose mode is not known */
 
 static struct timespec
-time_of(int64_t ns)
+cp_down_time_of(int64_t ns)
 {
 	struct timespec	 t = { .tv_sec = ns / NS, .tv_nsec = ns % NS };
 
@@ -33,7 +33,7 @@ static int
 set_times(struct cp *c, int fd, const struct cp_there *t)
 {
 	const struct timespec	 times[2] = {
-		time_of(t->atime_ns), time_of(t->mtime_ns)
+		cp_down_time_of(t->atime_ns), cp_down_time_of(t->mtime_ns)
 	};
 
 	if (!c->o->preserve || !t->has_mode)

@@ -33,7 +33,7 @@ static char			 unfinished[PATH_MAX];
 static volatile sig_atomic_t	 is_unfinished_there, stopped_by;
 
 static void
-on_signal(int sig)
+cp_file_on_signal(int sig)
 {
 	/* A name there is removed by a request, before we go; once. */
 	if (is_unfinished_there && stopped_by == 0) {
@@ -51,7 +51,7 @@ cp_catch(void)
 {
 	static const int	 signals[] = { SIGHUP, SIGINT, SIGTERM };
 	/* No restart: a pipe that is read from may be silent for ever. */
-	const struct sigaction	 sa = { .sa_handler = on_signal };
+	const struct sigaction	 sa = { .sa_handler = cp_file_on_signal };
 	struct sigaction	 old;
 	size_t			 i;
 
@@ -94,7 +94,7 @@ cp_unfinished_there(bool is_one)
 /* --- one file --- */
 
 static void
-show(struct job *j, bool is_last)
+cp_file_show(struct job *j, bool is_last)
 {
 	char		 line[512];
 	uint64_t	 now = clock_ms();
@@ -112,7 +112,7 @@ show(struct job *j, bool is_last)
 }
 
 static void
-on_data(void *arg, const void *data, size_t len)
+cp_file_on_data(void *arg, const void *data, size_t len)
 {
 	struct job	*j = arg;
 	const char	*from = data;
@@ -131,7 +131,7 @@ on_data(void *arg, const void *data, size_t len)
 }
 
 static ssize_t
-on_room(void *arg, void *room, size_t size)
+cp_file_on_room(void *arg, void *room, size_t size)
 {
 	struct job	*j = arg;
 	ssize_t		 n;
@@ -152,7 +152,7 @@ on_room(void *arg, void *room, size_t size)
 }
 
 static void
-on_done(void *arg, uint64_t bytes, const struct execsrv_error *e)
+cp_file_on_done(void *arg, uint64_t bytes, const struct execsrv_error *e)
 {
 	struct job	*j = arg;
 
@@ -166,7 +166,8 @@ on_done(void *arg, uint64_t bytes, const struct execsrv_error *e)
 }
 
 static const struct execsrv_transfer_hooks	 hooks = {
-	.on_data = on_data, .on_room = on_room, .on_done = on_done
+	.on_data = cp_file_on_data, .on_room = cp_file_on_room,
+	.on_done = cp_file_on_done
 };
 
 /* Once, from the beginning or from where the last try ended. */
@@ -191,7 +192,7 @@ try(struct job *j, const char *there)
 	}
 	while (!j->is_done && j->error == 0 && !cp_is_stopped() &&
 	    execsrv_wait(j->cp->x, SHOW_MS) == 0)
-		show(j, false);
+		cp_file_show(j, false);
 	if (!j->is_done)
 		j->why = *execsrv_why(j->cp->x);
 	execsrv_transfer_free(&t);
@@ -216,7 +217,7 @@ cp_transfer(struct cp *c, const char *here, int fd, const char *there,
 			break;
 	}
 	if (j.is_whole && j.error == 0) {
-		show(&j, true);
+		cp_file_show(&j, true);
 		return 0;
 	}
 	*why = j.why;

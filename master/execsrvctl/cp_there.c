@@ -27,7 +27,8 @@ struct said {
 };
 
 static void
-on_answer(void *arg, enum execsrv_request what, const struct execsrv_error *e)
+cp_there_on_answer(void *arg, enum execsrv_request what,
+    const struct execsrv_error *e)
 {
 	struct said	*s = arg;
 
@@ -36,7 +37,8 @@ on_answer(void *arg, enum execsrv_request what, const struct execsrv_error *e)
 }
 
 static void
-on_output(void *arg, enum execsrv_stream stream, const void *data, size_t len)
+cp_there_on_output(void *arg, enum execsrv_stream stream, const void *data,
+    size_t len)
 {
 	struct said	*s = arg;
 	size_t		 room = sizeof(s->text) - 1 - s->len;
@@ -50,20 +52,20 @@ on_output(void *arg, enum execsrv_stream stream, const void *data, size_t len)
 }
 
 static void
-on_exited(void *arg, int status, bool sandbox_denied)
+cp_there_on_exited(void *arg, int status, bool sandbox_denied)
 {
 	(void)sandbox_denied;
 	((struct said *)arg)->status = status;
 }
 
 static void
-on_closed(void *arg)
+cp_there_on_closed(void *arg)
 {
 	((struct said *)arg)->is_over = true;
 }
 
 static void
-on_lost(void *arg, const struct execsrv_error *e)
+cp_there_on_lost(void *arg, const struct execsrv_error *e)
 {
 	(void)e;
 	((struct said *)arg)->status = -1;
@@ -72,13 +74,15 @@ on_lost(void *arg, const struct execsrv_error *e)
 
 /* Run a script with up to three arguments.  Its status, or -1. */
 static int
-run(struct cp *c, struct said *s, const char *script, const char *a,
+cp_there_run(struct cp *c, struct said *s, const char *script, const char *a,
     const char *b, const char *d)
 {
 	static const struct execsrv_hooks	 hooks = {
-		.on_answer = on_answer, .on_output = on_output,
-		.on_exited = on_exited, .on_closed = on_closed,
-		.on_lost = on_lost
+		.on_answer = cp_there_on_answer,
+		.on_output = cp_there_on_output,
+		.on_exited = cp_there_on_exited,
+		.on_closed = cp_there_on_closed,
+		.on_lost = cp_there_on_lost
 	};
 	const char *const	 argv[] = {
 		"/bin/sh", "-c", script, "sh", a, b, d, NULL
@@ -108,7 +112,7 @@ order(struct cp *c, const char *what, const char *script, const char *a,
 {
 	struct said	 s;
 
-	if (run(c, &s, script, a, b, d) == 0)
+	if (cp_there_run(c, &s, script, a, b, d) == 0)
 		return 0;
 	e->code = 0;
 	snprintf(e->text, sizeof(e->text), "%s: the server has no method for "
@@ -150,7 +154,7 @@ ask_stat(struct cp *c, const char *path, struct cp_there *t)
 	unsigned	 mode;
 	char		*line;
 
-	if (run(c, &s, "stat -Lc '%a %X %Y' -- \"$1\" || echo; "
+	if (cp_there_run(c, &s, "stat -Lc '%a %X %Y' -- \"$1\" || echo; "
 	    "if [ -L \"$1\" ]; then readlink -- \"$1\"; fi", path, "", "") !=
 	    0 || (line = strchr(s.text, '\n')) == NULL)
 		return;

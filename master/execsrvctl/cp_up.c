@@ -27,7 +27,7 @@ struct up {
 
 /* Up to SMALL bytes of a file, and whether that is all.  -1: errno. */
 static ssize_t
-read_all(int fd, char *to)
+cp_up_read_all(int fd, char *to)
 {
 	size_t	 len = 0;
 	ssize_t	 n;
@@ -55,7 +55,7 @@ send_small(struct up *u, struct execsrv_error *why)
 
 	if ((data = malloc(SMALL + 1)) == NULL)
 		return 1;
-	if ((n = read_all(u->fd, data)) == -1) {
+	if ((n = cp_up_read_all(u->fd, data)) == -1) {
 		cp_complain(u->cp, u->here, "%s", strerror(errno));
 		why->text[0] = '\0';
 	} else if (n > SMALL) {

@@ -18,7 +18,7 @@ listeners_fits(const char *url)
 }
 
 static bool
-is_trusted(int fd)
+listeners_is_trusted(int fd)
 {
 	struct stat	 st;
 
@@ -29,7 +29,7 @@ is_trusted(int fd)
 
 /* What we must not wait for is no regular file either. */
 static int
-open_file(const char *dir)
+listeners_open_file(const char *dir)
 {
 	struct stat	 st;
 	int		 top, fd = -1;
@@ -37,11 +37,11 @@ open_file(const char *dir)
 	if ((top = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 	    O_CLOEXEC)) == -1)
 		return -1;
-	if (is_trusted(top))
+	if (listeners_is_trusted(top))
 		fd = openat(top, RUNDIRS_LISTEN, O_RDONLY | O_NOFOLLOW |
 		    O_NONBLOCK | O_CLOEXEC);
 	fd_close(&top);
-	if (fd != -1 && (!is_trusted(fd) || fstat(fd, &st) == -1 ||
+	if (fd != -1 && (!listeners_is_trusted(fd) || fstat(fd, &st) == -1 ||
 	    !S_ISREG(st.st_mode)))
 		fd_close(&fd);
 	return fd;
@@ -56,7 +56,7 @@ listeners_read(const char *dir)
 	FILE	*f;
 	int	 fd;
 
-	if ((fd = open_file(dir)) == -1)
+	if ((fd = listeners_open_file(dir)) == -1)
 		return NULL;
 	if ((f = fdopen(fd, "r")) == NULL) {
 		fd_close(&fd);

@@ -65,7 +65,7 @@ static const struct command	 commands[] = {
 #define WIDTH		31	/* of a command in the help */
 
 static int
-usage(FILE *out)
+execsrvctl_usage(FILE *out)
 {
 	char	 words[96];
 	size_t	 i;
@@ -90,7 +90,7 @@ usage(FILE *out)
 
 /* Everything was printed, or not. */
 static int
-finish(int status)
+execsrvctl_finish(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
@@ -144,12 +144,12 @@ read_globals(int argc, char **argv, const char *form, struct options *o)
 			o->json = true;
 			break;
 		case 'h':
-			usage(stdout);
-			exit(finish(EXIT_OK));
+			execsrvctl_usage(stdout);
+			exit(execsrvctl_finish(EXIT_OK));
 		case 'V':
 			exit(cmd_version(NULL, o, 0, NULL));
 		default:
-			exit(usage(stderr));
+			exit(execsrvctl_usage(stderr));
 		}
 }
 
@@ -180,10 +180,10 @@ cmd_config(const struct command *c, struct options *o, int argc, char **argv)
 	read_globals(argc, argv, GLOBALS, o);
 	if (argc - optind < 1 || argc - optind > 2 ||
 	    strcmp(argv[optind], "check") != 0)
-		return usage(stderr);
+		return execsrvctl_usage(stderr);
 	if (hush(o) == -1)
 		return EXIT_OTHER;
-	return finish(config_check(argv[optind + 1], o->json));
+	return execsrvctl_finish(config_check(argv[optind + 1], o->json));
 }
 
 static int
@@ -195,10 +195,10 @@ cmd_top(const struct command *c, struct options *o, int argc, char **argv)
 	t.dir = o->dir;
 	t.json = o->json;
 	if (top_read(argc, argv, &t) == -1)
-		return usage(stderr);
+		return execsrvctl_usage(stderr);
 	if (hush(o) == -1)
 		return EXIT_OTHER;
-	return finish(top(&t));
+	return execsrvctl_finish(top(&t));
 }
 
 static int
@@ -208,8 +208,8 @@ cmd_help(const struct command *c, struct options *o, int argc, char **argv)
 	(void)o;
 	(void)argc;
 	(void)argv;
-	usage(stdout);
-	return finish(EXIT_OK);
+	execsrvctl_usage(stdout);
+	return execsrvctl_finish(EXIT_OK);
 }
 
 static int
@@ -219,7 +219,7 @@ cmd_version(const struct command *c, struct options *o, int argc, char **argv)
 	if (c != NULL) {
 		read_globals(argc, argv, GLOBALS, o);
 		if (optind != argc)
-			return usage(stderr);
+			return execsrvctl_usage(stderr);
 	}
 	if (hush(o) == -1)
 		return EXIT_OTHER;
@@ -227,7 +227,7 @@ cmd_version(const struct command *c, struct options *o, int argc, char **argv)
 		puts("{\"version\":\"" PACKAGE_VERSION "\"}");
 	else
 		puts("execsrvctl " PACKAGE_VERSION);
-	return finish(EXIT_OK);
+	return execsrvctl_finish(EXIT_OK);
 }
 
 static int
@@ -236,11 +236,12 @@ cmd_sandbox(const struct command *c, struct options *o, int argc, char **argv)
 	int	 status = sandbox_command(argc, argv, o->json);
 
 	(void)c;
-	return status == EXIT_USAGE ? usage(stderr) : status;
+	return status == EXIT_USAGE ? execsrvctl_usage(stderr) : status;
 }
 
 static int
-print(const struct command *c, const struct options *o, const struct table *t)
+execsrvctl_print(const struct command *c, const struct options *o,
+    const struct table *t)
 {
 	struct table_look	 look;
 
@@ -270,7 +271,7 @@ cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 	read_globals(argc, argv, GLOBALS, o);
 	if ((o->follow && c->option != FOLLOW) ||
 	    (o->wait && c->option != WAIT))
-		return usage(stderr);
+		return execsrvctl_usage(stderr);
 	if (hush(o) == -1)
 		return EXIT_OTHER;
 	q.dir = o->dir;
@@ -289,10 +290,10 @@ cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 	 */
 	if (t != NULL && (status == EXIT_OK || !o->json ||
 	    (c->form == ACT && table_rows(t) > 0)) &&
-	    print(c, o, t) != EXIT_OK && status == EXIT_OK)
+	    execsrvctl_print(c, o, t) != EXIT_OK && status == EXIT_OK)
 		status = EXIT_OTHER;
 	table_free(&t);
-	return finish(status);
+	return execsrvctl_finish(status);
 }
 
 static int
@@ -315,12 +316,12 @@ main(int argc, char **argv)
 	}
 	read_globals(argc, argv, "+" GLOBALS, &o);
 	if (optind == argc)
-		return usage(stderr);
+		return execsrvctl_usage(stderr);
 	argc -= optind;
 	argv += optind;
 	for (i = 0; i < COMMANDS; i++)
 		if (strcmp(commands[i].name, argv[0]) == 0)
 			return commands[i].fn(&commands[i], &o, argc, argv);
 	fprintf(stderr, "execsrvctl: %s: no such command\n", argv[0]);
-	return usage(stderr);
+	return execsrvctl_usage(stderr);
 }

@@ -21,7 +21,7 @@
  * we were given would be everybody's who shares it.  -1: cannot be had.
  */
 static int
-reopen(int fd)
+outq_reopen(int fd)
 {
 	char	 path[64];
 
@@ -45,7 +45,7 @@ outq_init(struct outq *s, int fd)
 	/* Files take their time, but they take it all. */
 	if (!S_ISFIFO(st.st_mode) && !isatty(fd))
 		return;
-	if ((own = reopen(fd)) != -1) {
+	if ((own = outq_reopen(fd)) != -1) {
 		s->fd = own;
 		s->is_own = true;
 		return;
@@ -65,7 +65,7 @@ outq_fini(struct outq *s)
 
 /* One write.  The number of bytes; 0: no room now, or broken. */
 static size_t
-push(struct outq *s, const void *data, size_t len)
+outq_push(struct outq *s, const void *data, size_t len)
 {
 	ssize_t	 n;
 
@@ -92,7 +92,7 @@ outq_put(struct outq *s, const void *data, size_t len)
 
 	while (!s->may_block && s->queue.len == 0 && s->error == 0 &&
 	    len > 0 && n > 0) {
-		n = push(s, p, len);
+		n = outq_push(s, p, len);
 		p += n;
 		len -= n;
 	}
@@ -107,7 +107,7 @@ outq_on_room(struct outq *s)
 	do {
 		if (s->queue.len == 0)
 			break;
-		n = push(s, buf_data(&s->queue), s->queue.len);
+		n = outq_push(s, buf_data(&s->queue), s->queue.len);
 		if (s->error == 0)
 			buf_drain(&s->queue, n);
 	} while (s->error == 0 && n > 0 && !s->may_block);

@@ -76,11 +76,11 @@ struct run {
 	uint64_t			 last_moved;	/* ms: output did */
 };
 
-static void	 fail(struct run *, const char *, ...)
+static void	 run_fail(struct run *, const char *, ...)
 		    __attribute__((format(printf, 2, 3)));
 
 static void
-say(const char *text)
+run_say(const char *text)
 {
 	term_restore();
 	fprintf(stderr, "execsrvctl: %s\n", text);
@@ -88,7 +88,7 @@ say(const char *text)
 
 /* Give up: say why, end with 125. */
 static void
-fail(struct run *r, const char *fmt, ...)
+run_fail(struct run *r, const char *fmt, ...)
 {
 	char	 text[1024];
 	va_list	 ap;
@@ -97,7 +97,7 @@ fail(struct run *r, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (r->phase != FAILED)
-		say(text);
+		run_say(text);
 	r->phase = FAILED;
 	r->status = EXIT_RUN;
 }
@@ -153,7 +153,7 @@ on_start(struct run *r, const struct execsrv_error *e)
 
 	if (e != NULL) {
 		r->may_run = false;
-		fail(r, "%s: %s", r->name, e->text);
+		run_fail(r, "%s: %s", r->name, e->text);
 		if (r->o->session == NULL)
 			r->status = start_status(e->text);
 		return;
@@ -175,11 +175,11 @@ on_no_input(struct run *r, const struct execsrv_error *e)
 {
 	r->input_open = false;
 	if (e->code != 0 && r->phase == RUNNING)
-		fail(r, "input: %s", e->text);
+		run_fail(r, "input: %s", e->text);
 }
 
 static void
-on_answer(void *arg, enum execsrv_request what,
+run_on_answer(void *arg, enum execsrv_request what,
     const struct execsrv_error *e)
 {
 	struct run	*r = arg;
@@ -192,7 +192,8 @@ on_answer(void *arg, enum execsrv_request what,
 }
 
 static void
-on_output(void *arg, enum execsrv_stream stream, const void *data, size_t len)
+run_on_output(void *arg, enum execsrv_stream stream, const void *data,
+    size_t len)
 {
 	struct run	*r = arg;
 
@@ -200,11 +201,11 @@ on_output(void *arg, enum execsrv_stream stream, const void *data, size_t len)
 	if (r->o->detach)
 		return;
 	if (outq_put(&r->sinks[stream == EXECSRV_STDERR], data, len) == -1)
-		fail(r, "output: %s", strerror(errno));
+		run_fail(r, "output: %s", strerror(errno));
 }
 
 static void
-on_exited(void *arg, int exit_code, bool sandbox_denied)
+run_on_exited(void *arg, int exit_code, bool sandbox_denied)
 {
 	struct run	*r = arg;
 
@@ -218,27 +219,27 @@ on_exited(void *arg, int exit_code, bool sandbox_denied)
 		return;
 	r->status = exit_code;
 	if (exit_code < 0 || exit_code > 255) {
-		say("the server does not know how the command ended");
+		run_say("the server does not know how the command ended");
 		r->status = EXIT_RUN;
 	}
 }
 
 static void
-on_closed(void *arg)
+run_on_closed(void *arg)
 {
 	struct run	*r = arg;
 
 	if (r->may_run)
-		fail(r, "the server does not tell how the command ended");
+		run_fail(r, "the server does not tell how the command ended");
 	r->last_moved = clock_ms();
 	if (r->phase != FAILED)
 		r->phase = CLOSED;
 }
 
 static void
-on_lost(void *arg, const struct execsrv_error *e)
+run_on_lost(void *arg, const struct execsrv_error *e)
 {
-	fail(arg, "%s", e->text);
+	run_fail(arg, "%s", e->text);
 }
 
 /* --- input --- */
@@ -261,7 +262,8 @@ end_input(struct run *r)
 	else if (execsrv_can(r->x, "execsrvProcessCloseStdin"))
 		execsrv_process_close_stdin(r->p);
 	else
-		say("this server cannot tell the command that its input ends");
+		run_say("this server cannot tell the command that its "
+		    "input ends");
 }
 
 /*
@@ -300,7 +302,7 @@ on_input(struct run *r)
 			return;
 		/* A terminal that hung up, or is not ours to read: empty. */
 		if (errno != EIO) {
-			fail(r, "input: %s", strerror(errno));
+			run_fail(r, "input: %s", strerror(errno));
 			return;
 		}
 		n = 0;
@@ -328,9 +330,9 @@ wants_input(const struct run *r)
 
 /* --- signals --- */
 
-static void	 on_stop(struct run *, int);
+static void	 run_on_stop(struct run *, int);
 static void	 on_continue(struct run *, int);
-static void	 on_hangup(struct run *, int);
+static void	 run_on_hangup(struct run *, int);
 
 static const struct {
 	int		 sig;
@@ -338,11 +340,11 @@ static const struct {
 	void		(*fn)(struct run *, int);
 } signals[] = {
 	{ SIGCONT,	"SIGCONT",	on_continue },
-	{ SIGHUP,	"SIGHUP",	on_hangup },
+	{ SIGHUP,	"SIGHUP",	run_on_hangup },
 	{ SIGINT,	"SIGINT",	pass_signal },
 	{ SIGQUIT,	"SIGQUIT",	pass_signal },
 	{ SIGTERM,	"SIGTERM",	pass_signal },
-	{ SIGTSTP,	"SIGTSTP",	on_stop },
+	{ SIGTSTP,	"SIGTSTP",	run_on_stop },
 	{ SIGUSR1,	"SIGUSR1",	pass_signal },
 	{ SIGUSR2,	"SIGUSR2",	pass_signal },
 	{ SIGWINCH,	"SIGWINCH",	on_resize },
@@ -370,7 +372,7 @@ pass_signal(struct run *r, int sig)
 	switch (r->phase) {
 	case STARTING:
 		if (r->early_signal != 0)
-			fail(r, "the server does not answer");
+			run_fail(r, "the server does not answer");
 		r->early_signal = sig;
 		break;
 	case RUNNING:
@@ -378,7 +380,7 @@ pass_signal(struct run *r, int sig)
 		if (execsrv_process_awaits(r->p, EXECSRV_SIGNAL) >=
 		    (execsrv_status(r->x) == EXECSRV_RECOVERING ? 1 :
 		    SIGNALS_MAX)) {
-			fail(r, "the server does not answer");
+			run_fail(r, "the server does not answer");
 			break;
 		}
 		for (i = 0; signals[i].sig != sig; i++)
@@ -396,7 +398,7 @@ pass_signal(struct run *r, int sig)
 
 /* Our terminal is gone: what runs by itself goes on without one. */
 static void
-on_hangup(struct run *r, int sig)
+run_on_hangup(struct run *r, int sig)
 {
 	if (r->o->session != NULL)
 		r->has_left = true;
@@ -429,7 +431,7 @@ on_continue(struct run *r, int sig)
  * the system lets nobody there be stopped by a SIGTSTP.
  */
 static void
-on_stop(struct run *r, int sig)
+run_on_stop(struct run *r, int sig)
 {
 	bool		 by_name = execsrv_can(r->x,
 			    "execsrvProcessSignalName");
@@ -478,7 +480,7 @@ take_signals(struct run *r)
 	if (sigprocmask(SIG_BLOCK, &r->signals, NULL) == -1 ||
 	    (r->signal_fd = signalfd(-1, &r->signals,
 	    SFD_CLOEXEC | SFD_NONBLOCK)) == -1) {
-		fail(r, "signals: %s", strerror(errno));
+		run_fail(r, "signals: %s", strerror(errno));
 		return -1;
 	}
 	return 0;
@@ -504,7 +506,7 @@ check_sinks(struct run *r)
 		r->is_status_fixed = true;
 		r->status = 128 + SIGPIPE;
 		if (r->sinks[i].error != EPIPE) {
-			say(strerror(r->sinks[i].error));
+			run_say(strerror(r->sinks[i].error));
 			r->status = EXIT_RUN;
 		}
 		execsrv_process_terminate(r->p, 0);
@@ -512,7 +514,7 @@ check_sinks(struct run *r)
 }
 
 static size_t
-held(const struct run *r)
+run_held(const struct run *r)
 {
 	return outq_held(&r->sinks[0]) + outq_held(&r->sinks[1]);
 }
@@ -524,7 +526,7 @@ held(const struct run *r)
 static void
 check_hold(struct run *r)
 {
-	size_t	 n = held(r), above = HOLD_ABOVE;
+	size_t	 n = run_held(r), above = HOLD_ABOVE;
 
 	if (r->is_signalled)
 		above = HOLD_SIGNALLED;
@@ -568,7 +570,7 @@ prepare(const struct run *r, struct pollfd fds[FDS])
 }
 
 static void
-turn(struct run *r)
+run_turn(struct run *r)
 {
 	struct pollfd	 fds[FDS];
 	size_t		 i;
@@ -588,7 +590,7 @@ turn(struct run *r)
 	if (r->phase < CLOSED && fds[FD_SERVER].revents != 0 &&
 	    execsrv_dispatch(r->x) == -1 &&
 	    r->phase < CLOSED)
-		fail(r, "%s", execsrv_why(r->x)->text);
+		run_fail(r, "%s", execsrv_why(r->x)->text);
 	missed_say(r->x, &r->missed);
 	check_sinks(r);
 	check_hold(r);
@@ -598,12 +600,12 @@ static bool
 is_done(const struct run *r)
 {
 	return r->phase == FAILED || r->has_left || (r->phase == CLOSED &&
-	    (held(r) == 0 || reader_ms(r) == 0));
+	    (run_held(r) == 0 || reader_ms(r) == 0));
 }
 
 /* Leave nothing behind: what still runs ends, if the server can be told. */
 static void
-leave(struct run *r)
+run_leave(struct run *r)
 {
 	uint64_t	 deadline = clock_ms() + LEAVE_MS, now;
 
@@ -619,7 +621,7 @@ leave(struct run *r)
 
 /* Whether the session has what somebody may want to attach to. */
 static bool
-is_wanted(struct run *r)
+run_is_wanted(struct run *r)
 {
 	struct execsrv_process_list	*list;
 	struct execsrv_error		 e;
@@ -641,11 +643,11 @@ is_wanted(struct run *r)
 
 /* Nobody will resume it: what the command left behind ends now. */
 static void
-end_session(struct run *r)
+run_end_session(struct run *r)
 {
 	struct execsrv_error	 e;
 
-	if (is_wanted(r))
+	if (run_is_wanted(r))
 		return;
 	/* If that fails the server ends it later, of itself. */
 	if (execsrv_can(r->x, "execsrvSessionClose"))
@@ -676,8 +678,9 @@ choose_cwd(const struct run *r, char here[PATH_MAX])
 }
 
 static const struct execsrv_hooks	 hooks = {
-	.on_answer = on_answer, .on_output = on_output,
-	.on_exited = on_exited, .on_closed = on_closed, .on_lost = on_lost,
+	.on_answer = run_on_answer, .on_output = run_on_output,
+	.on_exited = run_on_exited, .on_closed = run_on_closed,
+	.on_lost = run_on_lost,
 };
 
 /* The user's shell over there; whatever the server is. */
@@ -707,12 +710,12 @@ retain(struct run *r)
 	if (execsrv_can(r->x, "execsrvSessionRetain"))
 		got = execsrv_session_retain_wait(r->x, &most, ASK_MS, &e);
 	if (got == NULL)
-		say("this server keeps it for a short time only");
+		run_say("this server keeps it for a short time only");
 	free(got);
 }
 
 static int
-start(struct run *r)
+run_start(struct run *r)
 {
 	struct execsrv_start	 s = { .inherit = true };
 	char			 here[PATH_MAX], shell[PATH_MAX];
@@ -741,13 +744,13 @@ start(struct run *r)
 		return 0;
 	}
 	if (errno == EPIPE)
-		fail(r, "%s", execsrv_why(r->x)->text);
+		run_fail(r, "%s", execsrv_why(r->x)->text);
 	else if (errno == EILSEQ)
-		fail(r, "the command or its environment is not UTF-8");
+		run_fail(r, "the command or its environment is not UTF-8");
 	else if (s.cwd[0] != '/')
-		fail(r, "%s: not an absolute path", s.cwd);
+		run_fail(r, "%s: not an absolute path", s.cwd);
 	else
-		fail(r, "%s: %s", r->name, strerror(errno));
+		run_fail(r, "%s: %s", r->name, strerror(errno));
 	return -1;
 }
 
@@ -757,7 +760,7 @@ static int
 set_process(struct run *r, const char *id)
 {
 	if (strlen(id) >= sizeof(r->id)) {
-		fail(r, "%s: such a long name", id);
+		run_fail(r, "%s: such a long name", id);
 		return -1;
 	}
 	memcpy(r->id, id, strlen(id) + 1);
@@ -776,15 +779,15 @@ choose_process(struct run *r, const struct execsrv_process_list *list)
 		    list->nprocesses == 1 :
 		    strcmp(info->id, r->o->process) == 0)
 			found = info;
-	if (found == NULL && r->o->process != NULL) {
-		fail(r, "%s: no such process in that session", r->o->process);
-	} else if (found == NULL && list->nprocesses == 0) {
-		fail(r, "%s: has no process", r->o->session);
-	} else if (found == NULL) {
-		fail(r, "%s: has %zu processes; name one of them: %s/%s",
+	if (found == NULL && r->o->process != NULL)
+		run_fail(r, "%s: no such process in that session",
+		    r->o->process);
+	else if (found == NULL && list->nprocesses == 0)
+		run_fail(r, "%s: has no process", r->o->session);
+	else if (found == NULL)
+		run_fail(r, "%s: has %zu processes; name one of them: %s/%s",
 		    r->o->session, list->nprocesses, r->o->session,
 		    list->processes[0].id);
-	}
 	if (found == NULL || set_process(r, found->id) == -1)
 		return -1;
 	r->tty = found->tty;
@@ -804,7 +807,7 @@ find_process(struct run *r)
 		    FIRST_PROCESS);
 	list = execsrv_process_list_wait(r->x, ASK_MS, &e);
 	if (list == NULL) {
-		fail(r, "%s: %s", r->o->session, e.text);
+		run_fail(r, "%s: %s", r->o->session, e.text);
 		return -1;
 	}
 	chosen = choose_process(r, list);
@@ -822,12 +825,12 @@ attach(struct run *r)
 	r->last_input = '\n';
 	if ((r->p = execsrv_process_attach(r->x, r->id, &hooks, r)) != NULL)
 		return 0;
-	fail(r, "%s: %s", r->id, strerror(errno));
+	run_fail(r, "%s: %s", r->id, strerror(errno));
 	return -1;
 }
 
 static int
-begin(struct run *r)
+run_begin(struct run *r)
 {
 	int	 fd;
 
@@ -836,7 +839,7 @@ begin(struct run *r)
 		r->is_terminal[fd] = isatty(fd) == 1;
 	if (take_signals(r) == -1)
 		return -1;
-	return r->o->session != NULL ? attach(r) : start(r);
+	return r->o->session != NULL ? attach(r) : run_start(r);
 }
 
 /* Once it runs nobody waits for it. */
@@ -850,9 +853,9 @@ tell_left(struct run *r)
 		fprintf(stderr, "\nexecsrvctl: left; \"attach %s\" again\n",
 		    r->o->session);
 	else if (id == NULL)
-		fail(r, "the session's id is too long");
+		run_fail(r, "the session's id is too long");
 	else if (puts(id) == EOF || fflush(stdout) == EOF)
-		fail(r, "output: %s", strerror(errno));
+		run_fail(r, "output: %s", strerror(errno));
 }
 
 int
@@ -868,26 +871,26 @@ run_command(const struct run_options *o)
 	how.ca_file = o->ca_file;
 	how.resume_session = o->session;
 	if ((r.x = execsrv_open(o->url, &how, &e)) == NULL) {
-		say(e.text);
+		run_say(e.text);
 		return EXIT_RUN;
 	}
 	if (execsrv_fd(r.x) == -1) {
-		say(strerror(errno));
+		run_say(strerror(errno));
 		execsrv_close(&r.x);
 		return EXIT_RUN;
 	}
 	outq_init(&r.sinks[0], STDOUT_FILENO);
 	outq_init(&r.sinks[1], STDERR_FILENO);
-	if (begin(&r) == 0) {
+	if (run_begin(&r) == 0) {
 		if (r.tty && !o->detach)
 			term_raw(STDIN_FILENO);
 		while (!is_done(&r))
-			turn(&r);
+			run_turn(&r);
 		if (r.has_left)
 			tell_left(&r);
-		leave(&r);
+		run_leave(&r);
 	}
-	end_session(&r);
+	run_end_session(&r);
 	execsrv_close(&r.x);
 	term_restore();
 	outq_fini(&r.sinks[0]);

@@ -40,7 +40,7 @@ static const struct option	 options[] = {
 };
 
 static int
-complain(const struct explain *x, const char *why)
+sandbox_complain(const struct explain *x, const char *why)
 {
 	char	 text[PATH_MAX + 512];
 
@@ -53,7 +53,7 @@ complain(const struct explain *x, const char *why)
 /* --- what it is about --- */
 
 static int
-read_all(struct buf *b, int fd)
+sandbox_read_all(struct buf *b, int fd)
 {
 	void	*room;
 	ssize_t	 n;
@@ -68,29 +68,29 @@ read_all(struct buf *b, int fd)
 }
 
 static int
-read_file(struct explain *x)
+sandbox_read_file(struct explain *x)
 {
 	bool	 is_stdin = strcmp(x->file, "-") == 0;
 	int	 fd = STDIN_FILENO, r;
 
 	if (!is_stdin &&
 	    (fd = open(x->file, O_RDONLY | O_CLOEXEC | O_NOCTTY)) == -1)
-		return complain(x, strerror(errno));
+		return sandbox_complain(x, strerror(errno));
 	/* In a list of one: token 0 means no object to params_decode(). */
 	r = buf_put(&x->text, "[", 1);
 	if (r == 0)
-		r = read_all(&x->text, fd);
+		r = sandbox_read_all(&x->text, fd);
 	if (r == 0)
 		r = buf_put(&x->text, "]", 1);
 	if (r == -1)
-		complain(x, strerror(errno));
+		sandbox_complain(x, strerror(errno));
 	if (!is_stdin)
 		fd_close(&fd);
 	return r;
 }
 
 static int
-parse(struct explain *x)
+sandbox_parse(struct explain *x)
 {
 	char	*text = (char *)buf_data(&x->text);
 
@@ -98,7 +98,7 @@ parse(struct explain *x)
 	    json_parse(&x->j, text, x->text.len) == -1 || x->j.ntoks < 2 ||
 	    json_after_elem(&x->j, 1) != x->j.ntoks ||
 	    json_tok(&x->j, 1)->type != JSON_OBJECT)
-		return complain(x, "no JSON object");
+		return sandbox_complain(x, "no JSON object");
 	return 0;
 }
 
@@ -155,7 +155,7 @@ write_json(const struct plan *p, struct json_out *o)
 }
 
 static int
-print(const struct explain *x, bool has_sandbox)
+sandbox_print(const struct explain *x, bool has_sandbox)
 {
 	struct json_out	 o;
 	struct buf	 b;
@@ -176,16 +176,16 @@ print(const struct explain *x, bool has_sandbox)
 			r = buf_put(&b, "\n", 1);
 	}
 	if (r == -1)
-		complain(x, strerror(errno));
+		sandbox_complain(x, strerror(errno));
 	else if (fwrite(buf_data(&b), 1, b.len, stdout) != b.len ||
 	    fflush(stdout) != 0)
-		r = complain(x, "output");
+		r = sandbox_complain(x, "output");
 	buf_fini(&b);
 	return r;
 }
 
 static int
-explain(struct explain *x)
+sandbox_explain(struct explain *x)
 {
 	char		 why[512];
 	uint32_t	 tok;
@@ -193,13 +193,13 @@ explain(struct explain *x)
 
 	buf_init(&x->text, LIMIT_MESSAGE);
 	json_init(&x->j);
-	if (read_file(x) == -1 || parse(x) == -1)
+	if (sandbox_read_file(x) == -1 || sandbox_parse(x) == -1)
 		goto out;
 	if ((tok = find_sandbox(x)) != 0 && plan_make(&x->plan, &x->j, tok,
 	    &x->ctx, why, sizeof(why)) == -1)
-		complain(x, why);
+		sandbox_complain(x, why);
 	else
-		r = print(x, tok != 0);
+		r = sandbox_print(x, tok != 0);
  out:
 	plan_free(&x->plan);
 	json_fini(&x->j);
@@ -238,5 +238,5 @@ sandbox_command(int argc, char **argv, bool is_json)
 	if (optind + 1 != argc)
 		return EXIT_USAGE;
 	x.file = argv[optind];
-	return explain(&x);
+	return sandbox_explain(&x);
 }

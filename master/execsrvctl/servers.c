@@ -16,12 +16,12 @@
 #define BLANKS		" \t\r\n"
 #define LINE_MAX_LEN	8192
 
-static int	 complain(const char *fmt, ...)
+static int	 servers_complain(const char *fmt, ...)
 		    __attribute__((format(printf, 1, 2)));
 
 /* Always -1. */
 static int
-complain(const char *fmt, ...)
+servers_complain(const char *fmt, ...)
 {
 	va_list	 ap;
 
@@ -124,7 +124,7 @@ server_set_token(struct server *s, const char *token)
 
 /* Whether nobody else may read it, or change it. */
 static bool
-is_ours_alone(FILE *f)
+servers_is_ours_alone(FILE *f)
 {
 	struct stat	 st;
 
@@ -135,8 +135,8 @@ is_ours_alone(FILE *f)
 static int
 not_ours(const char *path)
 {
-	return complain("%s: has a token: it must be ours, and readable by "
-	    "nobody else (chmod 600)", path);
+	return servers_complain("%s: has a token: it must be ours, and "
+	    "readable by nobody else (chmod 600)", path);
 }
 
 /*
@@ -144,7 +144,7 @@ not_ours(const char *path)
  * read (errno).
  */
 static int
-read_line(FILE *f, char *line, int size)
+servers_read_line(FILE *f, char *line, int size)
 {
 	size_t	 n;
 
@@ -167,13 +167,13 @@ servers_read_token(const char *path, struct server *out)
 	size_t	 len;
 
 	if (sodium_init() == -1)
-		return complain("%s", strerror(ENOMEM));
+		return servers_complain("%s", strerror(ENOMEM));
 	if ((text = secret_read_file(path, LINE_MAX_LEN, &len, why,
 	    sizeof(why))) == NULL)
-		return complain("%s: %s", path, why);
+		return servers_complain("%s: %s", path, why);
 	end = text + strcspn(text, BLANKS);
 	if (end == text || end[strspn(end, BLANKS)] != '\0') {
-		complain("%s: %s", path, end == text ? "it is empty" :
+		servers_complain("%s: %s", path, end == text ? "it is empty" :
 		    "not a token in one line");
 		sodium_free(text);
 		return -1;
@@ -196,10 +196,10 @@ find_folder(char *out, size_t size)
 		below = "/.config";
 	}
 	if (home == NULL || home[0] != '/')
-		return complain("HOME is not set: no names of servers");
+		return servers_complain("HOME is not set: no names of servers");
 	n = snprintf(out, size, "%s%s/execsrv", home, below);
 	return n < 0 || (size_t)n >= size ?
-	    complain("HOME is too long") : 0;
+	    servers_complain("HOME is too long") : 0;
 }
 
 /* A path as it is, if it is absolute, or below folder. */
@@ -211,27 +211,27 @@ beside(const char *folder, const char *path, char out[PATH_MAX])
 
 	n = snprintf(out, PATH_MAX, "%s%s%s", is_whole ? "" : folder,
 	    is_whole ? "" : "/", path);
-	return n < 0 || n >= PATH_MAX ? complain("%s: %s", path,
+	return n < 0 || n >= PATH_MAX ? servers_complain("%s: %s", path,
 	    strerror(ENAMETOOLONG)) : 0;
 }
 
 /* What the line says, if it is of that name: 1; 0: it is not; -1. */
 static int
-take_line(FILE *f, const char *path, const char *folder,
+servers_take_line(FILE *f, const char *path, const char *folder,
     const struct host_line *line, struct server *out)
 {
 	char	 file[PATH_MAX];
 
-	if (line->token != NULL && !is_ours_alone(f))
+	if (line->token != NULL && !servers_is_ours_alone(f))
 		return not_ours(path);
 	if ((out->url = strdup(line->url)) == NULL ||
 	    (line->token != NULL && server_set_token(out, line->token) == -1))
-		return complain("%s", strerror(errno));
+		return servers_complain("%s", strerror(errno));
 	if (line->ca_file != NULL) {
 		if (beside(folder, line->ca_file, file) == -1)
 			return -1;
 		if (server_set_ca(out, file) == -1)
-			return complain("%s", strerror(errno));
+			return servers_complain("%s", strerror(errno));
 	}
 	if (line->token_file == NULL)
 		return 1;
@@ -249,16 +249,18 @@ find_in(FILE *f, const char *path, const char *folder, const char *name,
 	unsigned		 number = 0;
 	int			 got = 1, r = 0;
 
-	while (r == 0 && (got = read_line(f, text, sizeof(text))) == 1) {
+	while (r == 0 && (got = servers_read_line(f, text, sizeof(text))) ==
+	    1) {
 		number++;
 		if ((r = servers_parse(text, &line, &why)) == -1)
-			complain("%s:%u: %s", path, number, why);
+			servers_complain("%s:%u: %s", path, number, why);
 		else if (r == 1)
 			r = strcmp(line.name, name) != 0 ? 0 :
-			    take_line(f, path, folder, &line, out);
+			    servers_take_line(f, path, folder, &line, out);
 	}
 	if (got == -1)
-		r = complain("%s:%u: %s", path, number + 1, strerror(errno));
+		r = servers_complain("%s:%u: %s", path, number + 1,
+		    strerror(errno));
 	sodium_memzero(text, sizeof(text));
 	return r;
 }
@@ -275,12 +277,12 @@ servers_find(const char *name, struct server *out)
 		return -1;
 	snprintf(path, sizeof(path), "%s/hosts", folder);
 	if ((f = fopen(path, "re")) == NULL)
-		return complain("%s: not a URL, and no name of a server: "
-		    "%s: %s", name, path, strerror(errno));
+		return servers_complain("%s: not a URL, and no name of a "
+		    "server: %s: %s", name, path, strerror(errno));
 	setvbuf(f, NULL, _IONBF, 0);
 	if ((r = find_in(f, path, folder, name, out)) == 0)
-		complain("%s: not a URL, and no name of a server in %s", name,
-		    path);
+		servers_complain("%s: not a URL, and no name of a server in %s",
+		    name, path);
 	fclose(f);
 	if (r == 1)
 		return 0;

@@ -190,7 +190,7 @@ table_member(const struct table *t, const char *name, size_t i)
 /* --- how cells are shown --- */
 
 static bool
-read_number(const char *cell, uint64_t *out)
+table_read_number(const char *cell, uint64_t *out)
 {
 	char	*end;
 
@@ -202,10 +202,10 @@ read_number(const char *cell, uint64_t *out)
 }
 
 static char *
-print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+table_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 static char *
-print(const char *fmt, ...)
+table_printf(const char *fmt, ...)
 {
 	va_list	 ap;
 	char	*s;
@@ -223,17 +223,17 @@ table_show_seconds(const char *cell)
 {
 	uint64_t	 n;
 
-	if (!read_number(cell, &n))
+	if (!table_read_number(cell, &n))
 		return strdup(cell);
 	if (n < 60)
-		return print("%us", (unsigned)n);
+		return table_printf("%us", (unsigned)n);
 	if (n < 3600)
-		return print("%um%02us", (unsigned)(n / 60),
+		return table_printf("%um%02us", (unsigned)(n / 60),
 		    (unsigned)(n % 60));
 	if (n < 86400)
-		return print("%uh%02um", (unsigned)(n / 3600),
+		return table_printf("%uh%02um", (unsigned)(n / 3600),
 		    (unsigned)(n / 60 % 60));
-	return print("%llud%02uh", (unsigned long long)(n / 86400),
+	return table_printf("%llud%02uh", (unsigned long long)(n / 86400),
 	    (unsigned)(n / 3600 % 24));
 }
 
@@ -245,18 +245,18 @@ table_show_bytes(const char *cell)
 	uint64_t		 n, rest = 0;
 	size_t			 i = 0;
 
-	if (!read_number(cell, &n))
+	if (!table_read_number(cell, &n))
 		return strdup(cell);
 	if (n < 1024)
-		return print("%u", (unsigned)n);
+		return table_printf("%u", (unsigned)n);
 	for (; n >= 1024; i++) {
 		rest = n % 1024;
 		n /= 1024;
 	}
 	if (n < 10)
-		return print("%u.%u%c", (unsigned)n,
+		return table_printf("%u.%u%c", (unsigned)n,
 		    (unsigned)(rest * 10 / 1024), units[i - 1]);
-	return print("%u%c", (unsigned)n, units[i - 1]);
+	return table_printf("%u%c", (unsigned)n, units[i - 1]);
 }
 
 char *
@@ -265,7 +265,7 @@ table_show_user(const char *cell)
 	const struct passwd	*pw;
 	uint64_t		 n;
 
-	if (!read_number(cell, &n) || n > UINT32_MAX ||
+	if (!table_read_number(cell, &n) || n > UINT32_MAX ||
 	    (pw = getpwuid((uid_t)n)) == NULL)
 		return strdup(cell);
 	return strdup(pw->pw_name);
@@ -273,7 +273,7 @@ table_show_user(const char *cell)
 
 /* The members of a list in one line: malloc'd, or NULL. */
 static char *
-join(const char *list)
+table_join(const char *list)
 {
 	char	*text, *to;
 
@@ -290,14 +290,14 @@ join(const char *list)
 
 /* A cell as people see it (malloc'd, or NULL), and its width. */
 static char *
-show(const struct table *t, size_t row, size_t column, size_t *width_out)
+table_show(const struct table *t, size_t row, size_t column, size_t *width_out)
 {
 	const struct form	*form = find_form(t->names[column]);
 	const char		*cell = t->rows[row][column];
 	char			*text;
 
 	if (t->kinds[column] == TABLE_LIST)
-		text = join(cell);
+		text = table_join(cell);
 	else
 		text = form != NULL ? form->show(cell) : strdup(cell);
 	*width_out = text == NULL ? 0 : execsrv_printable(text);
@@ -313,7 +313,7 @@ struct place {
 };
 
 static int
-compare(const void *a, const void *b)
+table_compare(const void *a, const void *b)
 {
 	const struct place	*p = a, *q = b;
 
@@ -335,9 +335,9 @@ table_sort(struct table *t)
 	for (i = 0; i < t->nrows; i++) {
 		list[i].row = t->rows[i];
 		list[i].at = i;
-		(void)!read_number(t->rows[i][0], &list[i].key);
+		(void)!table_read_number(t->rows[i][0], &list[i].key);
 	}
-	qsort(list, t->nrows, sizeof(*list), compare);
+	qsort(list, t->nrows, sizeof(*list), table_compare);
 	for (i = 0; i < t->nrows; i++)
 		t->rows[i] = list[i].row;
 	free(list);
@@ -426,7 +426,7 @@ column_width(const struct table *t, size_t column)
 
 	free(header(t->names[column], &max));
 	for (i = 0; i < t->nrows; i++) {
-		free(show(t, i, column, &n));
+		free(table_show(t, i, column, &n));
 		if (n > max)
 			max = n;
 	}
@@ -443,7 +443,7 @@ print_row(const struct table *t, size_t row, bool is_header,
 
 	for (i = 0; i < t->ncolumns; i++) {
 		text = is_header ? header(t->names[i], &width) :
-		    show(t, row, i, &width);
+		    table_show(t, row, i, &width);
 		put_cell(t, i, text != NULL ? text : "", width, room[i], out);
 		free(text);
 	}
@@ -451,7 +451,7 @@ print_row(const struct table *t, size_t row, bool is_header,
 
 /* Cut a line of UTF-8 to so many characters. */
 static void
-cut(char *line, size_t width)
+table_cut(char *line, size_t width)
 {
 	for (; *line != '\0'; line++)
 		if (((unsigned char)*line & 0xc0) != 0x80 && width-- == 0) {
@@ -475,7 +475,7 @@ print_line(const struct table *t, size_t row, bool is_header,
 	if (fclose(f) == 0) {
 		line[strcspn(line, "\n")] = '\0';
 		if (look->width > 0)
-			cut(line, look->width);
+			table_cut(line, look->width);
 		if (is_header && look->has_colour)
 			fprintf(out, BOLD "%s" PLAIN "\n", line);
 		else
@@ -503,15 +503,15 @@ table_print(const struct table *t, const struct table_look *look, FILE *out)
 
 /* The value of a column; further members of a list are indented. */
 static void
-print_value(const struct table *t, size_t row, size_t column, size_t indent,
-    FILE *out)
+table_print_value(const struct table *t, size_t row, size_t column,
+    size_t indent, FILE *out)
 {
 	const char	*list = t->rows[row][column];
 	size_t		 width, n;
 	char		*text;
 
 	if (t->kinds[column] != TABLE_LIST) {
-		if ((text = show(t, row, column, &width)) != NULL)
+		if ((text = table_show(t, row, column, &width)) != NULL)
 			fputs(text, out);
 		free(text);
 		putc('\n', out);
@@ -549,7 +549,7 @@ table_print_upright(const struct table *t, const struct table_look *look,
 				pad(out, room - width + GAP);
 			}
 			free(text);
-			print_value(t, row, i, room + GAP, out);
+			table_print_value(t, row, i, room + GAP, out);
 		}
 	}
 }
@@ -558,7 +558,7 @@ table_print_upright(const struct table *t, const struct table_look *look,
 
 /* Whether a cell may stand as a JSON number. */
 static bool
-is_number(const char *cell)
+table_is_number(const char *cell)
 {
 	size_t	 n;
 
@@ -569,7 +569,7 @@ is_number(const char *cell)
 }
 
 static void
-put_list(struct json_out *o, const char *list)
+table_put_list(struct json_out *o, const char *list)
 {
 	char	*member;
 
@@ -590,11 +590,11 @@ put_object(struct json_out *o, const struct table *t, char *const *cells)
 		form = find_form(t->names[i]);
 		json_out_key_text(o, t->names[i], strlen(t->names[i]));
 		if (t->kinds[i] == TABLE_LIST)
-			put_list(o, cells[i]);
+			table_put_list(o, cells[i]);
 		else if (t->kinds[i] == TABLE_TEXT &&
 		    (form == NULL || !form->is_number))
 			json_out_str(o, cells[i]);
-		else if (is_number(cells[i]))
+		else if (table_is_number(cells[i]))
 			json_out_raw(o, cells[i], strlen(cells[i]));
 		else if (cells[i][0] == '\0')
 			json_out_null(o);

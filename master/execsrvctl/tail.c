@@ -67,7 +67,7 @@ put_bytes(const Ipc__TailPiece *p)
 }
 
 static int
-put_json(const Ipc__TailPiece *p)
+ctl_tail_put_json(const Ipc__TailPiece *p)
 {
 	struct json_out	 o;
 	struct buf	 b;
@@ -91,19 +91,19 @@ put_json(const Ipc__TailPiece *p)
 }
 
 static int
-on_piece(struct show *s, const Ipc__TailPiece *p)
+ctl_tail_on_piece(struct show *s, const Ipc__TailPiece *p)
 {
 	/* Events have numbers as well, but come last. */
 	if (s->seq != 0 && p->seq > s->seq + 1 && !s->is_json)
 		fputs("execsrvctl: output was dropped before it was read\n",
 		    stderr);
 	s->seq = p->seq;
-	return s->is_json ? put_json(p) : put_bytes(p);
+	return s->is_json ? ctl_tail_put_json(p) : put_bytes(p);
 }
 
 /* 1: go on; 0: the end; -1 with errno. */
 static int
-receive(struct show *s, int fd)
+ctl_tail_receive(struct show *s, int fd)
 {
 	struct pollfd	 pfd = { .fd = fd, .events = POLLIN };
 	struct ipc_msg	 m;
@@ -111,8 +111,8 @@ receive(struct show *s, int fd)
 
 	r = ipc_recv(fd, IPC_ROLE_WORKER, IPC_ROLE_OPERATOR, &m);
 	if (r == 1) {
-		r = on_piece(s, (const Ipc__TailPiece *)m.body) == 0 ? 1 :
-		    -1;
+		r = ctl_tail_on_piece(s, (const Ipc__TailPiece *)m.body) == 0 ?
+		    1 : -1;
 		ipc_msg_fini(&m);
 		return r;
 	}
@@ -127,7 +127,7 @@ tail_show(int fd, bool is_json)
 	struct show	 s = { .is_json = is_json };
 	int		 r;
 
-	while ((r = receive(&s, fd)) == 1)
+	while ((r = ctl_tail_receive(&s, fd)) == 1)
 		continue;
 	if (r == -1)
 		perror("execsrvctl: tail");

@@ -141,7 +141,8 @@ put_status(FILE *out, const struct table *t)
 
 /* Both answers as one line. */
 static int
-put_json(FILE *out, const struct table *status, const struct table *sessions)
+top_put_json(FILE *out, const struct table *status,
+    const struct table *sessions)
 {
 	const struct table	*tables[2] = { status, sessions };
 	static const char *const names[2] = {
@@ -184,7 +185,7 @@ draw(const struct top_options *o, const struct table_look *look, FILE *out,
 	if ((r = control_ask_simply(o->dir, "status", &status, e)) == EXIT_OK)
 		r = control_ask_simply(o->dir, "sessions", &sessions, e);
 	if (r == EXIT_OK && o->json) {
-		if (put_json(out, status, sessions) == -1) {
+		if (top_put_json(out, status, sessions) == -1) {
 			snprintf(e->text, sizeof(e->text), "%s",
 			    strerror(errno));
 			r = EXIT_OTHER;
@@ -227,7 +228,7 @@ batch(const struct top_options *o)
 /* --- on a terminal --- */
 
 static void
-on_end(int sig)
+top_on_end(int sig)
 {
 	(void)sig;
 	told_to_end = 1;
@@ -241,7 +242,7 @@ watch_ends(void)
 	size_t			 i;
 
 	memset(&sa, 0, sizeof(sa));
-	sa.sa_handler = on_end;		/* without SA_RESTART: poll(2) ends */
+	sa.sa_handler = top_on_end;	/* without SA_RESTART: poll(2) ends */
 	sigemptyset(&sa.sa_mask);
 	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		sigaction(ends[i], &sa, NULL);
@@ -266,7 +267,7 @@ put_screen(const char *text, unsigned lines)
 
 /* Whether it could be drawn at all. */
 static bool
-refresh(const struct top_options *o)
+top_refresh(const struct top_options *o)
 {
 	struct table_look	 look;
 	struct control_error	 e;
@@ -321,7 +322,7 @@ live(const struct top_options *o)
 	for (i = 0; ok && !told_to_end; i++) {
 		if (o->times != 0 && i >= o->times)
 			break;
-		if ((ok = refresh(o)) && !wait_for_key(o->interval))
+		if ((ok = top_refresh(o)) && !wait_for_key(o->interval))
 			break;
 	}
 	fputs(LEAVE, stdout);

@@ -61,7 +61,7 @@ audit_check(const struct conf *c, struct conf_error *e)
 
 /* Who else can write there can make things up. */
 static bool
-is_ours(const struct stat *st)
+audit_is_ours(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && st->st_nlink == 1 &&
 	    (st->st_uid == geteuid() || st->st_uid == 0) &&
@@ -69,7 +69,7 @@ is_ours(const struct stat *st)
 }
 
 static int
-open_file(const char *path)
+audit_open_file(const char *path)
 {
 	struct stat	 st;
 	int		 fd;
@@ -79,7 +79,7 @@ open_file(const char *path)
 		return -1;
 	if (fstat(fd, &st) == -1) {
 		fd_close(&fd);
-	} else if (!is_ours(&st)) {
+	} else if (!audit_is_ours(&st)) {
 		fd_close(&fd);
 		errno = S_ISREG(st.st_mode) ? EPERM : EINVAL;
 	}
@@ -88,7 +88,7 @@ open_file(const char *path)
 
 /* syslog(3) waits for who does not read: see common/log.c. */
 static int
-open_syslog(void)
+audit_open_syslog(void)
 {
 	struct sockaddr_un	 un;
 	int			 fd;
@@ -104,13 +104,13 @@ open_syslog(void)
 }
 
 static int
-open_log(const struct audit *a)
+audit_open_log(const struct audit *a)
 {
-	return a->path != NULL ? open_file(a->path) : open_syslog();
+	return a->path != NULL ? audit_open_file(a->path) : audit_open_syslog();
 }
 
 static const char *
-name_of(const struct audit *a)
+audit_name_of(const struct audit *a)
 {
 	return a->path != NULL ? a->path : "syslog";
 }
@@ -136,7 +136,7 @@ audit_init(struct master *m)
 	sodium_bin2hex(a->run, sizeof(a->run), bits, sizeof(bits));
 	if ((!is_syslog(m->conf.audit_log) &&
 	    (a->path = strdup(m->conf.audit_log)) == NULL) ||
-	    (a->fd = open_log(a)) == -1)
+	    (a->fd = audit_open_log(a)) == -1)
 		goto fail;
 	m->audit = a;
 	return 0;
@@ -163,7 +163,7 @@ audit_free(struct audit **ap)
 /* --- events --- */
 
 static int
-put_syslog(struct audit *a, const char *line, size_t len)
+audit_put_syslog(struct audit *a, const char *line, size_t len)
 {
 	char		 head[64];
 	struct iovec	 iov[2];
@@ -182,7 +182,7 @@ put_syslog(struct audit *a, const char *line, size_t len)
 	if (sendmsg(a->fd, &msg, MSG_NOSIGNAL) != -1)
 		return 0;
 	/* Nobody reads, or it was started again. */
-	if (errno == EAGAIN || (fresh = open_syslog()) == -1)
+	if (errno == EAGAIN || (fresh = audit_open_syslog()) == -1)
 		return -1;
 	fd_close(&a->fd);
 	a->fd = fresh;
@@ -200,7 +200,7 @@ write_event(struct audit *a, const struct audit_what *what)
 	if (audit_line(&a->line, &head, what) == 0) {
 		line = (const char *)buf_data(&a->line);
 		r = a->path != NULL ? fd_append(a->fd, line, a->line.len) :
-		    put_syslog(a, line, a->line.len);
+		    audit_put_syslog(a, line, a->line.len);
 	}
 	a->seq += r == 0;
 	buf_drain(&a->line, a->line.len);
@@ -225,8 +225,8 @@ tell_lost(struct audit *a)
 	if (write_event(a, &what) == -1)
 		return -1;
 	if (a->error != 0)
-		log_warnx("AuditLog %s: %llu events were lost", name_of(a),
-		    (unsigned long long)a->lost);
+		log_warnx("AuditLog %s: %llu events were lost",
+		    audit_name_of(a), (unsigned long long)a->lost);
 	a->lost = 0;
 	a->error = 0;
 	return 0;
@@ -241,7 +241,7 @@ audit(struct master *m, const struct audit_what *what)
 		return;
 	if (a->error == 0) {
 		a->error = errno;
-		log_warn("AuditLog %s: events are lost", name_of(a));
+		log_warn("AuditLog %s: events are lost", audit_name_of(a));
 	}
 	a->lost++;
 	a->seq++;
@@ -279,8 +279,8 @@ audit_reopen(struct master *m)
 
 	if (a == NULL)
 		return;
-	if ((fd = open_log(a)) == -1) {
-		log_warn("AuditLog %s: the old one is kept", name_of(a));
+	if ((fd = audit_open_log(a)) == -1) {
+		log_warn("AuditLog %s: the old one is kept", audit_name_of(a));
 		return;
 	}
 	fd_close(&a->fd);
@@ -297,7 +297,7 @@ audit_describe(const struct master *m)
 	if (a == NULL)
 		return strdup("none");
 	if (a->error == 0)
-		return strdup(name_of(a));
-	return asprintf(&text, "%s; events are lost: %s", name_of(a),
+		return strdup(audit_name_of(a));
+	return asprintf(&text, "%s; events are lost: %s", audit_name_of(a),
 	    strerror(a->error)) == -1 ? NULL : text;
 }

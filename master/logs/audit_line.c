@@ -60,7 +60,7 @@ put_TEXTS(struct json_out *o, const char *key, AUDIT_TEXTS texts)
 
 /* RFC 3339, in UTC. */
 static void
-put_time(struct json_out *o, const struct timespec *ts)
+audit_line_put_time(struct json_out *o, const struct timespec *ts)
 {
 	char		 text[TIME_MAX], whole[TIME_MAX];
 	struct tm	 tm;
@@ -83,7 +83,7 @@ audit_line(struct buf *b, const struct audit_head *head,
 	json_out_init(&o, b);
 	json_out_shown(&o);
 	json_out_open(&o, '{');
-	put_time(&o, &head->time);
+	audit_line_put_time(&o, &head->time);
 	json_out_key(&o, "run");
 	json_out_str(&o, head->run);
 	json_out_key(&o, "seq");

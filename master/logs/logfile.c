@@ -27,7 +27,7 @@ struct logfile {
 
 /* A link could lead the daemon's lines into somebody else's file. */
 static int
-open_file(const char *path)
+logfile_open_file(const char *path)
 {
 	struct stat	 st;
 	int		 fd;
@@ -51,7 +51,7 @@ logfile_new(const char *path)
 		goto fail;
 	l->fd = l->null = l->ends[0] = l->ends[1] = -1;
 	if ((l->path = strdup(path)) == NULL ||
-	    (l->fd = open_file(path)) == -1 ||
+	    (l->fd = logfile_open_file(path)) == -1 ||
 	    (l->null = open("/dev/null", O_WRONLY | O_CLOEXEC)) == -1 ||
 	    pipe2(l->ends, O_CLOEXEC | O_NONBLOCK) == -1)
 		goto fail;
@@ -139,7 +139,7 @@ logfile_reopen(struct logfile *l)
 	int	 fd;
 
 	drain(l);
-	if ((fd = open_file(l->path)) == -1) {
+	if ((fd = logfile_open_file(l->path)) == -1) {
 		log_warn("LogTo %s", l->path);
 		return -1;
 	}

@@ -33,7 +33,7 @@ target(const struct master *m)
 }
 
 static void
-reopen(void *arg)
+logto_reopen(void *arg)
 {
 	(void)!logfile_reopen(arg);	/* it has said why not */
 }
@@ -53,7 +53,7 @@ logto_init(struct master *m)
 		return 0;
 	if ((m->logfile = logfile_new(m->conf.log_to)) == NULL)
 		return -1;
-	log_set_reopen(reopen, m->logfile);
+	log_set_reopen(logto_reopen, m->logfile);
 	return 0;
 }
 

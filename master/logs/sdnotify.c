@@ -33,7 +33,7 @@ struct sdnotify {
 
 /* "/path" or "@abstract"; others (vsock:) are not for a daemon of one host. */
 static int
-read_address(struct sdnotify *n, const char *text)
+sdnotify_read_address(struct sdnotify *n, const char *text)
 {
 	size_t	 len = strlen(text);
 
@@ -55,7 +55,7 @@ read_address(struct sdnotify *n, const char *text)
 
 /* The number a variable holds; 0: there is none. */
 static uint64_t
-number_of(const char *name)
+sdnotify_number_of(const char *name)
 {
 	const char	*text = getenv(name);
 	char		*end;
@@ -72,10 +72,10 @@ number_of(const char *name)
 static void
 read_watchdog(struct sdnotify *n)
 {
-	uint64_t	 usec = number_of("WATCHDOG_USEC");
+	uint64_t	 usec = sdnotify_number_of("WATCHDOG_USEC");
 
 	if (usec == 0 || usec == UINT64_MAX || (getenv("WATCHDOG_PID") !=
-	    NULL && number_of("WATCHDOG_PID") != (uint64_t)getpid()))
+	    NULL && sdnotify_number_of("WATCHDOG_PID") != (uint64_t)getpid()))
 		return;
 	n->period = usec / 2000 > 0 ? usec / 2000 : 1;
 }
@@ -93,7 +93,7 @@ sdnotify_new(const char *path)
 		return NULL;
 	}
 	read_watchdog(n);
-	if (read_address(n, path) == -1)
+	if (sdnotify_read_address(n, path) == -1)
 		sdnotify_free(&n);
 	return n;
 }
@@ -165,7 +165,7 @@ sdnotify_free(struct sdnotify **np)
  * it was told.
  */
 static bool
-say(struct sdnotify *n, const char *text)
+sdnotify_say(struct sdnotify *n, const char *text)
 {
 	if (n == NULL || sendto(n->fd, text, strlen(text), MSG_NOSIGNAL |
 	    MSG_DONTWAIT, n->len == 0 ? NULL : (const struct sockaddr *)&n->un,
@@ -181,11 +181,11 @@ on_watchdog(void *arg)
 	struct sdnotify	*n = arg;
 
 	timer_set(&n->watchdog_ev, n->period);
-	say(n, "WATCHDOG=1");
+	sdnotify_say(n, "WATCHDOG=1");
 }
 
 static void
-on_room(void *arg)
+sdnotify_on_room(void *arg)
 {
 	struct sdnotify	*n = arg;
 
@@ -197,7 +197,7 @@ sdnotify_start(struct sdnotify *n, struct event_base *base)
 {
 	if (n == NULL)
 		return;
-	io_init(&n->room_ev, base, n->fd, EV_WRITE, on_room, n);
+	io_init(&n->room_ev, base, n->fd, EV_WRITE, sdnotify_on_room, n);
 	timer_init(&n->watchdog_ev, base, on_watchdog, n);
 	if (n->period != 0)
 		timer_set(&n->watchdog_ev, n->period);
@@ -206,7 +206,7 @@ sdnotify_start(struct sdnotify *n, struct event_base *base)
 void
 sdnotify_ready(struct sdnotify *n)
 {
-	say(n, "READY=1");
+	sdnotify_say(n, "READY=1");
 }
 
 void
@@ -219,13 +219,13 @@ sdnotify_reloading(struct sdnotify *n)
 	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
 	    (unsigned long long)ts.tv_sec * 1000000 +
 	    (unsigned long long)ts.tv_nsec / 1000);
-	say(n, text);
+	sdnotify_say(n, text);
 }
 
 void
 sdnotify_stopping(struct sdnotify *n)
 {
-	say(n, "STOPPING=1");
+	sdnotify_say(n, "STOPPING=1");
 }
 
 void
@@ -236,7 +236,7 @@ sdnotify_listen(struct sdnotify *n, const char *url)
 	if (n == NULL || n->len != 0)
 		return;
 	snprintf(text, sizeof(text), "X_EXECSRV_LISTEN=%s", url);
-	say(n, text);
+	sdnotify_say(n, text);
 }
 
 void
@@ -251,7 +251,7 @@ sdnotify_uplink(struct sdnotify *n, unsigned number, bool is_registered,
 	n->again_arg = arg;
 	snprintf(text, sizeof(text), "X_EXECSRV_UPLINK=%u %d %s", number,
 	    is_registered, state);
-	if (!say(n, text) && errno == EAGAIN)
+	if (!sdnotify_say(n, text) && errno == EAGAIN)
 		io_start(&n->room_ev);
 }
 
@@ -270,5 +270,5 @@ sdnotify_status(struct sdnotify *n, const char *fmt, ...)
 		return;
 	memcpy(n->status, line, sizeof(line));
 	snprintf(text, sizeof(text), "STATUS=%s", line);
-	say(n, text);
+	sdnotify_say(n, text);
 }

@@ -45,7 +45,7 @@ is_token(const char *s, size_t len)
 }
 
 static int
-refuse(char *why, size_t size, const char *text)
+cred_refuse(char *why, size_t size, const char *text)
 {
 	snprintf(why, size, "%s", text);
 	return -1;
@@ -117,9 +117,9 @@ cred_read_file(struct cred *c, const char *path, char *why, size_t size)
 	while (n > 0 && (room[n - 1] == '\n' || room[n - 1] == '\r'))
 		n--;
 	if (!is_token(room, n))
-		refuse(why, size, "not one line with a token");
+		cred_refuse(why, size, "not one line with a token");
 	else if ((r = set_token(c, room, n)) == -1)
-		refuse(why, size, strerror(errno));
+		cred_refuse(why, size, strerror(errno));
 	else
 		c->source = CRED_FILE;
 	sodium_free(room);
@@ -181,10 +181,10 @@ cred_take_frame(struct cred *c, char *line, size_t len,
 	if (utf8_is_valid(line, len) && json_parse(&j, line, len) == 0)
 		wrong = check_frame(&j, environment, &token, &expires);
 	if (wrong != NULL) {
-		refuse(why, size, wrong);
+		cred_refuse(why, size, wrong);
 	} else if ((r = set_token(c, json_text(&j, token),
 	    json_tok(&j, token)->len)) == -1) {
-		refuse(why, size, strerror(errno));
+		cred_refuse(why, size, strerror(errno));
 	} else {
 		c->source = CRED_FRAMES;
 		c->expires = expires;
@@ -196,7 +196,7 @@ cred_take_frame(struct cred *c, char *line, size_t len,
 
 /* Byte by byte: what follows the line is for later. */
 static ssize_t
-read_line(char *line, size_t size)
+cred_read_line(char *line, size_t size)
 {
 	struct pollfd	 p = { STDIN_FILENO, POLLIN, 0 };
 	size_t		 n = 0;
@@ -227,10 +227,10 @@ cred_read_stdin(struct cred *c, bool frames, const char *environment,
 	int	 r = -1;
 
 	if ((line = sodium_malloc(CRED_MAX + 1)) == NULL)
-		return refuse(why, size, strerror(errno));
-	n = read_line(line, CRED_MAX + 1);
+		return cred_refuse(why, size, strerror(errno));
+	n = cred_read_line(line, CRED_MAX + 1);
 	if (n == -1) {
-		refuse(why, size, "no whole line of up to 16 KiB");
+		cred_refuse(why, size, "no whole line of up to 16 KiB");
 	} else if (frames) {
 		r = cred_take_frame(c, line, (size_t)n, environment, why,
 		    size);
@@ -238,9 +238,9 @@ cred_read_stdin(struct cred *c, bool frames, const char *environment,
 		if (n > 0 && line[n - 1] == '\r')
 			n--;
 		if (!is_token(line, (size_t)n))
-			refuse(why, size, "a token has no blanks");
+			cred_refuse(why, size, "a token has no blanks");
 		else if ((r = set_token(c, line, (size_t)n)) == -1)
-			refuse(why, size, strerror(errno));
+			cred_refuse(why, size, strerror(errno));
 		else
 			c->source = CRED_LINE;
 	}

@@ -51,9 +51,9 @@ static const struct {
 #undef TO
 };
 
-static void	 on_timer(void *);
+static void	 remote_on_timer(void *);
 
-static void	 tell_all(void *);
+static void	 remote_tell_all(void *);
 
 /* Whoever started us, and wants to know. */
 static void
@@ -68,11 +68,11 @@ tell_starter(struct remote *r)
 	snprintf(text, sizeof(text), trouble[0] != '\0' ? "%s: %s" : "%s%s",
 	    remote_state_name(r), trouble);
 	sdnotify_uplink(r->master->sdnotify, r->number,
-	    r->state == REMOTE_REGISTERED, text, tell_all, r->master);
+	    r->state == REMOTE_REGISTERED, text, remote_tell_all, r->master);
 }
 
 static void
-tell_all(void *arg)
+remote_tell_all(void *arg)
 {
 	struct master	*m = arg;
 	struct remote	*r;
@@ -82,7 +82,7 @@ tell_all(void *arg)
 }
 
 static void
-set_state(struct remote *r, enum remote_state to)
+remote_set_state(struct remote *r, enum remote_state to)
 {
 	if (r->state == to)
 		return;
@@ -111,7 +111,7 @@ register_in(struct remote *r, uint64_t ms)
 }
 
 static void
-tell(const struct remote *r, enum audit_event event, const char *why)
+remote_tell(const struct remote *r, enum audit_event event, const char *why)
 {
 	audit(r->master, &(struct audit_what){ .event = event,
 	    .uplink = AUDIT_N(r->number), .name = r->conf->label,
@@ -161,7 +161,7 @@ on_expiry(void *arg)
 
 /* The file may have a new one.  Whoever asks us for it may be broken. */
 static void
-refresh(struct remote *r)
+remote_refresh(struct remote *r)
 {
 	uint64_t	 now = clock_ms();
 	char		 why[128];
@@ -186,22 +186,22 @@ do_register(struct remote *r)
 	Ipc__UplinkRegister	 out = IPC__UPLINK_REGISTER__INIT;
 
 	r->attempts++;
-	set_state(r, REMOTE_REGISTERING);
+	remote_set_state(r, REMOTE_REGISTERING);
 	chan_send(r->chan, IPC_uplink_register, &out, -1);
 }
 
 /* For good; or, if so configured, for long. */
 static void
-give_up(struct remote *r)
+remote_give_up(struct remote *r)
 {
 	struct master	*m = r->master;
 	struct remote	*other;
 	char		 why[REMOTE_TROUBLE];
 
-	set_state(r, REMOTE_REFUSED);
+	remote_set_state(r, REMOTE_REFUSED);
 	remote_trouble(r, why, sizeof(why));
 	log_warnx("uplink %u: registration refused (%s)", r->number, why);
-	tell(r, AUDIT_uplink_refused, why);
+	remote_tell(r, AUDIT_uplink_refused, why);
 	if (m->conf.uplink_retry > 0 && !r->has_bad_settings) {
 		register_in(r, m->conf.uplink_retry);
 		return;
@@ -241,12 +241,12 @@ wait_and_register(struct remote *r, uint64_t at_least)
 	remote_trouble(r, why, sizeof(why));
 	log_info("uplink %u: registration: %s; again in %llu ms", r->number,
 	    why, (unsigned long long)ms);
-	set_state(r, REMOTE_WAITING);
+	remote_set_state(r, REMOTE_WAITING);
 	register_in(r, ms);
 }
 
 static bool
-is_passing(unsigned status)
+remote_is_passing(unsigned status)
 {
 	return status == 408 || status == 429 || status >= 500;
 }
@@ -256,20 +256,20 @@ on_refusal(struct remote *r, const Ipc__UplinkAnswer *in)
 {
 	if (in->status == 401 || in->status == 403) {
 		if (++r->denials >= DENIALS_MAX) {
-			give_up(r);
+			remote_give_up(r);
 			return;
 		}
-		refresh(r);
+		remote_refresh(r);
 		wait_and_register(r, in->retry_after_ms);
-	} else if (is_passing(in->status)) {
+	} else if (remote_is_passing(in->status)) {
 		wait_and_register(r, in->retry_after_ms);
 	} else {
-		give_up(r);
+		remote_give_up(r);
 	}
 }
 
 static void
-on_answer(struct remote *r, const Ipc__UplinkAnswer *in)
+remote_on_answer(struct remote *r, const Ipc__UplinkAnswer *in)
 {
 	if (r->state != REMOTE_REGISTERING ||
 	    in->retry_after_ms > LIMIT_UPLINK_RETRY_AFTER)
@@ -281,16 +281,16 @@ on_answer(struct remote *r, const Ipc__UplinkAnswer *in)
 	case IPC__REGISTRATION__REGISTERED:
 		r->window = LIMIT_UPLINK_RETRY;
 		r->attempts = r->denials = 0;
-		set_state(r, REMOTE_REGISTERED);
+		remote_set_state(r, REMOTE_REGISTERED);
 		log_info("uplink %u: %s is registered", r->number,
 		    r->conf->label);
-		tell(r, AUDIT_uplink_registered, NULL);
+		remote_tell(r, AUDIT_uplink_registered, NULL);
 		break;
 	case IPC__REGISTRATION__REFUSED:
 		on_refusal(r, in);
 		break;
 	case IPC__REGISTRATION__NONSENSE:
-		give_up(r);
+		remote_give_up(r);
 		break;
 	default:
 		wait_and_register(r, in->retry_after_ms);
@@ -304,7 +304,7 @@ on_stale(struct remote *r)
 {
 	if (r->state != REMOTE_REGISTERED)
 		return;
-	set_state(r, REMOTE_WAITING);
+	remote_set_state(r, REMOTE_WAITING);
 	register_in(r, 0);
 }
 
@@ -328,7 +328,7 @@ on_status(struct remote *r, const Ipc__UplinkStatus *in)
 
 /* It is a connection as any other, of whom the registry let in. */
 static void
-on_stream(struct remote *r, struct ipc_msg *msg)
+remote_on_stream(struct remote *r, struct ipc_msg *msg)
 {
 	struct master	*m = r->master;
 	struct peer	 p;
@@ -365,22 +365,22 @@ on_stream(struct remote *r, struct ipc_msg *msg)
 /* --- the process --- */
 
 static void
-on_msg(void *arg, struct ipc_msg *msg)
+remote_on_msg(void *arg, struct ipc_msg *msg)
 {
 	struct remote	*r = arg;
 
 	switch (msg->kind) {
 	case IPC_uplink_answer:
-		on_answer(r, (const Ipc__UplinkAnswer *)msg->body);
+		remote_on_answer(r, (const Ipc__UplinkAnswer *)msg->body);
 		break;
 	case IPC_uplink_status:
 		on_status(r, (const Ipc__UplinkStatus *)msg->body);
 		break;
 	case IPC_uplink_denied:
-		refresh(r);
+		remote_refresh(r);
 		break;
 	default:
-		on_stream(r, msg);
+		remote_on_stream(r, msg);
 		break;
 	}
 }
@@ -394,7 +394,7 @@ restart(struct remote *r)
 	chan_free(&r->chan);
 	if (r->state == REMOTE_REGISTERING)
 		r->ended = clock_ms();
-	set_state(r, REMOTE_STOPPED);
+	remote_set_state(r, REMOTE_STOPPED);
 	r->phase = IPC__UPLINK_PHASE__IDLE;
 	r->streams = 0;
 	if (r->master->stopping)
@@ -403,13 +403,13 @@ restart(struct remote *r)
 		r->window = LIMIT_UPLINK_RETRY;
 	r->restarts++;
 	log_warnx("uplink %u: its process is gone", r->number);
-	tell(r, AUDIT_uplink_lost, NULL);
+	remote_tell(r, AUDIT_uplink_lost, NULL);
 	register_in(r, r->window);
 	next_window(r);
 }
 
 static void
-on_chan_end(void *arg, int error)
+remote_on_chan_end(void *arg, int error)
 {
 	struct remote	*r = arg;
 
@@ -450,16 +450,16 @@ brief(struct remote *r)
 }
 
 static void
-start(struct remote *r)
+remote_start(struct remote *r)
 {
 	struct master	*m = r->master;
 	int		 sock;
 
 	r->started = clock_ms();
-	set_state(r, REMOTE_STARTING);
+	remote_set_state(r, REMOTE_STARTING);
 	if ((r->pid = remote_exec(m, &sock)) == 0 ||
 	    (r->chan = chan_new(m->base, sock, IPC_ROLE_MASTER,
-	    IPC_ROLE_UPLINK, on_msg, on_chan_end, r)) == NULL) {
+	    IPC_ROLE_UPLINK, remote_on_msg, remote_on_chan_end, r)) == NULL) {
 		log_warn("uplink %u", r->number);
 		if (r->pid != 0)
 			fd_close(&sock);
@@ -471,14 +471,14 @@ start(struct remote *r)
 }
 
 static void
-on_timer(void *arg)
+remote_on_timer(void *arg)
 {
 	struct remote	*r = arg;
 
 	if (r->master->stopping)
 		return;
 	if (r->state == REMOTE_STOPPED)
-		start(r);
+		remote_start(r);
 	else if (r->state == REMOTE_WAITING || r->state == REMOTE_REFUSED)
 		do_register(r);
 }
@@ -491,7 +491,7 @@ refuse_settings(struct remote *r)
 		return;
 	timer_stop(&r->timer_ev);
 	r->has_bad_settings = true;
-	give_up(r);
+	remote_give_up(r);
 }
 
 bool
@@ -613,7 +613,7 @@ find_user(const struct conf *c, const struct conf_uplink *u,
 
 /* Whether both would register the same: with prefix and id as a path. */
 static bool
-is_same(const struct conf_uplink *u, const struct conf_uplink *v)
+remote_is_same(const struct conf_uplink *u, const struct conf_uplink *v)
 {
 	struct target	 t, s;
 
@@ -637,7 +637,7 @@ check_twice(const struct conf *c, const struct conf_uplink *u,
 		if (strcmp(u->label, v->label) == 0)
 			conf_fail(e, "Uplink %.100s: there are two of that "
 			    "name", u->label);
-		else if (is_same(u, v))
+		else if (remote_is_same(u, v))
 			conf_fail(e, "Uplink %.100s: the RegistryUrl and "
 			    "EnvironmentId of Uplink %.100s", u->label,
 			    v->label);
@@ -677,7 +677,7 @@ remote_check(const struct conf *c, struct conf_error *e)
 }
 
 static int
-add(struct master *m, struct remote *r, const struct cred *env)
+remote_add(struct master *m, struct remote *r, const struct cred *env)
 {
 	struct conf_error	 e;
 	struct runas		 user;
@@ -685,7 +685,7 @@ add(struct master *m, struct remote *r, const struct cred *env)
 	TAILQ_INSERT_TAIL(&m->remotes, r, entry);
 	r->window = LIMIT_UPLINK_RETRY;
 	r->since = clock_ms();
-	timer_init(&r->timer_ev, m->base, on_timer, r);
+	timer_init(&r->timer_ev, m->base, remote_on_timer, r);
 	timer_init(&r->expire_ev, m->base, on_expiry, r);
 	if ((r->secret = sodium_malloc(SECRET_LEN)) == NULL) {
 		log_warn("uplink");
@@ -720,7 +720,7 @@ remote_init(struct master *m, const struct cred *env)
 			r->cred = m->stdin_cred;
 			memset(&m->stdin_cred, 0, sizeof(m->stdin_cred));
 		}
-		if (add(m, r, env) == -1)
+		if (remote_add(m, r, env) == -1)
 			return -1;
 	}
 	return 0;
@@ -732,7 +732,7 @@ remote_start_all(struct master *m)
 	struct remote	*r;
 
 	TAILQ_FOREACH(r, &m->remotes, entry)
-		start(r);
+		remote_start(r);
 }
 
 void

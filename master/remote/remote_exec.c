@@ -42,7 +42,7 @@ remote_exec_init(struct master *m)
 }
 
 static void __attribute__((noreturn))
-run(const struct master *m, int sock)
+remote_exec_run(const struct master *m, int sock)
 {
 	static const struct rlimit	 all = { RLIM_INFINITY,
 					    RLIM_INFINITY };
@@ -85,7 +85,7 @@ remote_exec(struct master *m, int *sock_out)
 		return 0;
 	/* A fork of us lives until its exec only: nothing of ours is kept. */
 	if ((pid = fork()) == 0)
-		run(m, pair[1]);
+		remote_exec_run(m, pair[1]);
 	fd_close(&pair[1]);
 	if (pid == -1) {
 		fd_close(&pair[0]);

@@ -44,34 +44,39 @@ remote_options_take(struct remote_options *o, int opt, const char *arg)
 }
 
 static int
-complain(struct conf_error *e, const char *text)
+remote_options_complain(struct conf_error *e, const char *text)
 {
 	return conf_fail(e, "%s", text);
 }
 
 /* What does not go together, or is missing. */
 static int
-check(const struct remote_options *o, struct conf_error *e)
+remote_options_check(const struct remote_options *o, struct conf_error *e)
 {
 	if (o->url == NULL)
-		return complain(e, "--environment-id and the like need "
+		return remote_options_complain(e,
+		    "--environment-id and the like need "
 		    "--remote");
 	if ((o->environment != NULL) == (o->executor != NULL))
-		return complain(e, "--remote needs --environment-id, or "
+		return remote_options_complain(e,
+		    "--remote needs --environment-id, or "
 		    "--executor-id for a registry of May 2026");
 	if (o->executor != NULL && o->transport != NULL &&
 	    strcmp(o->transport, "plain") != 0)
-		return complain(e, "--executor-id means --remote-transport "
+		return remote_options_complain(e,
+		    "--executor-id means --remote-transport "
 		    "plain");
 	if (o->is_forward != (o->connect != NULL))
-		return complain(e, "forward and --connect go together");
+		return remote_options_complain(e,
+		    "forward and --connect go together");
 	if (o->bearer_stdin && o->frames_stdin)
-		return complain(e, "two credentials on standard input");
+		return remote_options_complain(e,
+		    "two credentials on standard input");
 	return 0;
 }
 
 static int
-set(struct conf *c, const char *keyword, const char *value,
+remote_options_set(struct conf *c, const char *keyword, const char *value,
     struct conf_error *e)
 {
 	char	*copy, *end;
@@ -82,7 +87,7 @@ set(struct conf *c, const char *keyword, const char *value,
 	while (isspace((unsigned char)*value))
 		value++;
 	if ((copy = strdup(value)) == NULL)
-		return complain(e, "out of memory");
+		return remote_options_complain(e, "out of memory");
 	end = copy + strlen(copy);
 	while (end > copy && isspace((unsigned char)end[-1]))
 		*--end = '\0';
@@ -103,17 +108,17 @@ remote_options_apply(const struct remote_options *o, struct conf *c,
 	    o->name == NULL && o->transport == NULL && o->connect == NULL &&
 	    !o->is_forward && !o->bearer_stdin && !o->frames_stdin)
 		return 0;
-	if (check(o, e) == -1)
+	if (remote_options_check(o, e) == -1)
 		return -1;
-	if (set(c, "Uplink", LABEL, e) == -1 ||
-	    set(c, "RegistryUrl", o->url, e) == -1 ||
-	    set(c, "EnvironmentId", o->environment != NULL ?
+	if (remote_options_set(c, "Uplink", LABEL, e) == -1 ||
+	    remote_options_set(c, "RegistryUrl", o->url, e) == -1 ||
+	    remote_options_set(c, "EnvironmentId", o->environment != NULL ?
 	    o->environment : o->executor, e) == -1 ||
-	    set(c, "ExecutorName", o->name, e) == -1 ||
-	    set(c, "RemoteTransport", transport, e) == -1 ||
-	    set(c, "Forward", o->connect, e) == -1 ||
-	    set(c, "CredentialStdin", o->bearer_stdin ? "bearer" :
-	    o->frames_stdin ? "frames" : NULL, e) == -1)
+	    remote_options_set(c, "ExecutorName", o->name, e) == -1 ||
+	    remote_options_set(c, "RemoteTransport", transport, e) == -1 ||
+	    remote_options_set(c, "Forward", o->connect, e) == -1 ||
+	    remote_options_set(c, "CredentialStdin", o->bearer_stdin ?
+	    "bearer" : o->frames_stdin ? "frames" : NULL, e) == -1)
 		r = -1;
 	conf_end_block(c);
 	return r;

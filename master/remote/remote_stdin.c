@@ -25,7 +25,7 @@ owner(struct master *m)
 }
 
 static void
-take_line(struct master *m, size_t len)
+remote_stdin_take_line(struct master *m, size_t len)
 {
 	struct remote	*r = owner(m);
 	char		 why[128];
@@ -42,14 +42,14 @@ take_line(struct master *m, size_t len)
 
 /* What came; a line that is too long is thrown away. */
 static void
-take(struct master *m, const char *data, size_t n)
+remote_stdin_take(struct master *m, const char *data, size_t n)
 {
 	size_t	 i;
 
 	for (i = 0; i < n; i++) {
 		if (data[i] == '\n') {
 			if (m->stdin_len <= CRED_MAX)
-				take_line(m, m->stdin_len);
+				remote_stdin_take_line(m, m->stdin_len);
 			m->stdin_len = 0;
 		} else if (m->stdin_len <= CRED_MAX) {
 			m->stdin_line[m->stdin_len++] = data[i];
@@ -68,7 +68,7 @@ on_stdin(void *arg)
 	if (n > 0 && m->stdin_is_file)
 		timer_set(&m->stdin_turn, 0);
 	if (n > 0) {
-		take(m, room, (size_t)n);
+		remote_stdin_take(m, room, (size_t)n);
 		sodium_memzero(room, (size_t)n);
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 		io_stop(&m->stdin_ev);
@@ -79,7 +79,7 @@ on_stdin(void *arg)
 
 /* epoll(7) refuses files and some devices: they have all that they will. */
 static int
-watch(struct master *m)
+remote_stdin_watch(struct master *m)
 {
 	struct stat	 st;
 
@@ -106,7 +106,7 @@ remote_watch_stdin(struct master *m, bool ends_us)
 	if (!m->stdin_ends_us)
 		return 0;
 	if ((m->stdin_line = sodium_malloc(CRED_MAX + 1)) == NULL ||
-	    fd_nonblock(STDIN_FILENO, 1) == -1 || watch(m) == -1) {
+	    fd_nonblock(STDIN_FILENO, 1) == -1 || remote_stdin_watch(m) == -1) {
 		log_warn("standard input");
 		return -1;
 	}

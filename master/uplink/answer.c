@@ -19,7 +19,7 @@ find_text(const struct json *j, const char *key)
 
 /* Copy the text at token i; false: too long, or with a NUL in it. */
 static bool
-take_text(const struct json *j, uint32_t i, char *out, size_t size)
+answer_take_text(const struct json *j, uint32_t i, char *out, size_t size)
 {
 	size_t	 len = json_tok(j, i)->len;
 
@@ -31,7 +31,7 @@ take_text(const struct json *j, uint32_t i, char *out, size_t size)
 }
 
 static int
-parse(struct json *j, char *text, size_t len)
+answer_parse(struct json *j, char *text, size_t len)
 {
 	json_init(j);
 	if (!utf8_is_valid(text, len)) {
@@ -47,7 +47,7 @@ parse(struct json *j, char *text, size_t len)
 }
 
 static int
-check(struct answer_registration *a, const struct json *j,
+answer_check(struct answer_registration *a, const struct json *j,
     enum answer_kind kind, const char *environment)
 {
 	uint32_t	 name, url, profile, id;
@@ -61,10 +61,10 @@ check(struct answer_registration *a, const struct json *j,
 	if (name == 0 || url == 0)
 		return -1;
 	if (kind == ANSWER_NOISE && (profile == 0 || id == 0 ||
-	    !take_text(j, id, a->id, sizeof(a->id))))
+	    !answer_take_text(j, id, a->id, sizeof(a->id))))
 		return -1;
 	/* Left empty it cannot be used either. */
-	a->is_long = !take_text(j, url, a->url, sizeof(a->url)) &&
+	a->is_long = !answer_take_text(j, url, a->url, sizeof(a->url)) &&
 	    json_tok(j, url)->len >= sizeof(a->url);
 	errno = EBADMSG;
 	return json_is_text(j, name, environment) &&
@@ -80,8 +80,8 @@ answer_registration(struct answer_registration *a, char *text, size_t len,
 	int		 r = -1, why;
 
 	memset(a, 0, sizeof(*a));
-	if (parse(&j, text, len) == 0)
-		r = check(a, &j, kind, environment);
+	if (answer_parse(&j, text, len) == 0)
+		r = answer_check(a, &j, kind, environment);
 	why = errno;
 	json_fini(&j);
 	errno = why;
@@ -121,7 +121,7 @@ take_connection(struct answer_connection *a, const struct json *j)
 	    take_key(j, key, "x25519_public_key", a->executor.dh, NOISE_DH) &&
 	    take_key(j, key, "mlkem768_public_key", a->executor.kem,
 	    MLKEM_PUBLIC_LEN) &&
-	    take_text(j, authorization, a->authorization,
+	    answer_take_text(j, authorization, a->authorization,
 	    sizeof(a->authorization)) && a->authorization[0] != '\0';
 }
 
@@ -133,8 +133,8 @@ answer_connection(struct answer_connection *a, char *text, size_t len,
 	int		 r = -1, why;
 
 	memset(a, 0, sizeof(*a));
-	if (parse(&j, text, len) == 0 &&
-	    (r = check(&a->of, &j, ANSWER_NOISE, environment)) == 0 &&
+	if (answer_parse(&j, text, len) == 0 &&
+	    (r = answer_check(&a->of, &j, ANSWER_NOISE, environment)) == 0 &&
 	    !take_connection(a, &j)) {
 		errno = EINVAL;
 		r = -1;
@@ -152,7 +152,7 @@ answer_is_valid(char *text, size_t len)
 	uint32_t	 i;
 	bool		 yes;
 
-	yes = parse(&j, text, len) == 0 &&
+	yes = answer_parse(&j, text, len) == 0 &&
 	    (i = json_find(&j, 0, "valid")) != 0 &&
 	    json_tok(&j, i)->type == JSON_TRUE;
 	json_fini(&j);
@@ -167,7 +167,7 @@ answer_error_code(char *text, size_t len, char *out, size_t size)
 	size_t		 n = 0, k;
 	const char	*s;
 
-	if (parse(&j, text, len) == 0 &&
+	if (answer_parse(&j, text, len) == 0 &&
 	    (i = json_find(&j, 0, "error")) != 0 &&
 	    (i = json_find(&j, i, "code")) != 0 &&
 	    json_tok(&j, i)->type == JSON_STRING) {

@@ -25,7 +25,7 @@ on_drop(void *arg)
 }
 
 static void
-on_output(void *arg)
+carrier_on_output(void *arg)
 {
 	carrier_stream_ready(arg);
 }
@@ -45,7 +45,7 @@ answer_pings(struct carrier_stream *f)
 
 /* All that it sent before is on the websocket already. */
 static void
-on_ping(void *arg)
+carrier_on_ping(void *arg)
 {
 	struct carrier_stream	*f = arg;
 	struct carrier	*c = f->carrier;
@@ -57,7 +57,7 @@ on_ping(void *arg)
 }
 
 static const struct local_end_events local_end_events = {
-	on_first, on_drop, on_output, on_ping
+	on_first, on_drop, carrier_on_output, carrier_on_ping
 };
 
 struct carrier_stream *

@@ -11,7 +11,7 @@
 #include "common/log.h"
 
 static struct carrier_stream *
-find(struct carrier *c, struct span id)
+carry_clear_find(struct carrier *c, struct span id)
 {
 	struct carrier_stream	*f;
 
@@ -39,7 +39,7 @@ reset(struct carrier *c, struct span id)
 }
 
 static void
-end(struct carrier_stream *f)
+carry_clear_end(struct carrier_stream *f)
 {
 	struct carrier	*c = f->carrier;
 	struct stream_id id = f->id;
@@ -50,7 +50,7 @@ end(struct carrier_stream *f)
 }
 
 static struct carrier_stream *
-begin(struct carrier *c, struct span id)
+carry_clear_begin(struct carrier *c, struct span id)
 {
 	struct carrier_stream	*f;
 
@@ -65,7 +65,8 @@ begin(struct carrier *c, struct span id)
 }
 
 static void
-on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
+carry_clear_on_message(struct carrier *c, uint8_t *data, size_t len,
+    bool is_binary)
 {
 	struct relay_frame	 in;
 	struct carrier_stream		*f;
@@ -74,15 +75,15 @@ on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
 		log_debug("rendezvous: a message dropped");
 		return;
 	}
-	f = find(c, in.id);
+	f = carry_clear_find(c, in.id);
 	if (in.kind == RELAY_DATA && !utf8_is_valid(in.payload, in.len)) {
 		log_debug("rendezvous: a message that is no text dropped");
 	} else if (in.kind == RELAY_DATA) {
 		if (f == NULL)
-			f = begin(c, in.id);
+			f = carry_clear_begin(c, in.id);
 		if (f != NULL &&
 		    carrier_stream_put(f, in.payload, in.len) == -1)
-			end(f);
+			carry_clear_end(f);
 	} else if (in.kind == RELAY_RESET) {
 		carrier_stream_free(&f);
 	}
@@ -90,7 +91,7 @@ on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
 }
 
 static ssize_t
-seal(struct carrier_stream *f, const uint8_t *data, size_t len,
+carry_clear_seal(struct carrier_stream *f, const uint8_t *data, size_t len,
     uint8_t **frame_out)
 {
 	struct relay_frame	 out;
@@ -110,6 +111,8 @@ seal(struct carrier_stream *f, const uint8_t *data, size_t len,
 }
 
 const struct carrier_ops carry_clear = {
-	sizeof(struct carrier), true, carrier_init, carrier_fini, on_message,
-	carrier_stream_first, carrier_stream_drop, seal, end
+	sizeof(struct carrier), true, carrier_init, carrier_fini,
+	    carry_clear_on_message,
+	carrier_stream_first, carrier_stream_drop, carry_clear_seal,
+	    carry_clear_end
 };

@@ -18,7 +18,7 @@ struct carrier_noise {
 
 static void	 on_deadline(void *arg);
 
-static void	 act(struct carrier_noise *n);
+static void	 carry_noise_act(struct carrier_noise *n);
 
 static void
 on_validated(void *arg, uint64_t number, enum registry_verdict verdict)
@@ -34,7 +34,7 @@ on_validated(void *arg, uint64_t number, enum registry_verdict verdict)
 		n->c.env->events->on_denied(n->c.env->arg);
 	stream_validated(n->table, number, verdicts[verdict], NULL,
 	    clock_ms(), &n->act);
-	act(n);
+	carry_noise_act(n);
 }
 
 static void
@@ -52,7 +52,7 @@ validate(struct carrier_noise *n)
 }
 
 static void
-end_stream(struct carrier_noise *n, struct stream *s)
+carry_noise_end_stream(struct carrier_noise *n, struct stream *s)
 {
 	struct carrier_stream	*f = s->owner;
 
@@ -68,7 +68,7 @@ open_stream(struct carrier_noise *n, struct stream *s)
 
 	if ((f = carrier_stream_new(&n->c)) == NULL) {
 		stream_end(n->table, s, &n->act);
-		act(n);
+		carry_noise_act(n);
 		return;
 	}
 	f->stream = s;
@@ -77,7 +77,7 @@ open_stream(struct carrier_noise *n, struct stream *s)
 
 /* Do what the table says. */
 static void
-act(struct carrier_noise *n)
+carry_noise_act(struct carrier_noise *n)
 {
 	struct stream_act	*a = &n->act;
 	struct loop		*l = &n->c.env->loop;
@@ -103,7 +103,7 @@ act(struct carrier_noise *n)
 		local_end_push(f->local_end);
 		break;
 	case STREAM_ENDED:
-		end_stream(n, a->stream);
+		carry_noise_end_stream(n, a->stream);
 		break;
 	}
 	if ((deadline = stream_deadline(n->table)) == UINT64_MAX) {
@@ -121,11 +121,12 @@ on_deadline(void *arg)
 	struct carrier_noise	*n = arg;
 
 	while (stream_on_time(n->table, clock_ms(), &n->act))
-		act(n);
+		carry_noise_act(n);
 }
 
 static void
-on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
+carry_noise_on_message(struct carrier *c, uint8_t *data, size_t len,
+    bool is_binary)
 {
 	struct carrier_noise	*n = (struct carrier_noise *)c;
 	struct relay_frame	 f;
@@ -137,7 +138,7 @@ on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
 	}
 	stream_on_frame(n->table, &f, clock_ms(), &n->act);
 	relay_free(&f);
-	act(n);
+	carry_noise_act(n);
 }
 
 static bool
@@ -147,13 +148,13 @@ first(struct carrier_stream *f, uint8_t **data_out, size_t *len_out)
 }
 
 static void
-drop(struct carrier_stream *f)
+carry_noise_drop(struct carrier_stream *f)
 {
 	record_drop(&f->stream->in);
 }
 
 static ssize_t
-seal(struct carrier_stream *f, const uint8_t *data, size_t len,
+carry_noise_seal(struct carrier_stream *f, const uint8_t *data, size_t len,
     uint8_t **frame_out)
 {
 	struct carrier_noise	*n = (struct carrier_noise *)f->carrier;
@@ -169,12 +170,12 @@ seal(struct carrier_stream *f, const uint8_t *data, size_t len,
 }
 
 static void
-end(struct carrier_stream *f)
+carry_noise_end(struct carrier_stream *f)
 {
 	struct carrier_noise	*n = (struct carrier_noise *)f->carrier;
 
 	stream_end(n->table, f->stream, &n->act);
-	act(n);
+	carry_noise_act(n);
 }
 
 static int
@@ -196,7 +197,7 @@ init(struct carrier *c)
 }
 
 static void
-fini(struct carrier *c)
+carry_noise_fini(struct carrier *c)
 {
 	struct carrier_noise	*n = (struct carrier_noise *)c;
 	struct stream		*s;
@@ -204,12 +205,13 @@ fini(struct carrier *c)
 	registry_forget(&c->env->registry, 0);
 	loop_timer_clear(&c->env->loop, &n->deadline);
 	while ((s = stream_take(n->table)) != NULL)
-		end_stream(n, s);
+		carry_noise_end_stream(n, s);
 	stream_table_fini(n->table);
 	sodium_free(n->table);
 }
 
 const struct carrier_ops carry_noise = {
-	sizeof(struct carrier_noise), true, init, fini, on_message, first,
-	drop, seal, end
+	sizeof(struct carrier_noise), true, init, carry_noise_fini,
+	    carry_noise_on_message, first,
+	carry_noise_drop, carry_noise_seal, carry_noise_end
 };

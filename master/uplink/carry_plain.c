@@ -8,14 +8,15 @@
 
 /* With its connection it ends as well. */
 static void
-end(struct carrier_stream *f)
+carry_plain_end(struct carrier_stream *f)
 {
 	f->carrier->line->fail(f->carrier->line_arg);
 }
 
 /* Not before the harness speaks: a worker does not wait for ever. */
 static void
-on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
+carry_plain_on_message(struct carrier *c, uint8_t *data, size_t len,
+    bool is_binary)
 {
 	struct carrier_stream	*f = TAILQ_FIRST(&c->streams);
 
@@ -26,7 +27,7 @@ on_message(struct carrier *c, uint8_t *data, size_t len, bool is_binary)
 }
 
 static ssize_t
-seal(struct carrier_stream *f, const uint8_t *data, size_t len,
+carry_plain_seal(struct carrier_stream *f, const uint8_t *data, size_t len,
     uint8_t **frame_out)
 {
 	if (!carrier_stream_begins(f, len, frame_out))
@@ -38,6 +39,8 @@ seal(struct carrier_stream *f, const uint8_t *data, size_t len,
 }
 
 const struct carrier_ops carry_plain = {
-	sizeof(struct carrier), false, carrier_init, carrier_fini, on_message,
-	carrier_stream_first, carrier_stream_drop, seal, end
+	sizeof(struct carrier), false, carrier_init, carrier_fini,
+	    carry_plain_on_message,
+	carrier_stream_first, carrier_stream_drop, carry_plain_seal,
+	    carry_plain_end
 };

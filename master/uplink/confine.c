@@ -80,7 +80,7 @@ static const struct sock_filter resolver_calls[] = {
 
 /* A kernel without filters is no error. */
 static int
-filter(const struct sock_filter *calls, size_t n)
+uplink_filter(const struct sock_filter *calls, size_t n)
 {
 	if (bpf_install(calls, n) == -1 && errno != ENOSYS &&
 	    errno != EINVAL)
@@ -88,12 +88,12 @@ filter(const struct sock_filter *calls, size_t n)
 	return 0;
 }
 
-#define FILTER(table)	filter(table, sizeof(table) / sizeof((table)[0]))
+#define FILTER(table)	uplink_filter(table, sizeof(table) / sizeof((table)[0]))
 
 /* --- */
 
 static int
-limit(int what, rlim_t n)
+uplink_limit(int what, rlim_t n)
 {
 	struct rlimit	 rl = { n, n };
 
@@ -126,7 +126,7 @@ confine_early(void)
 {
 	if (prctl(PR_SET_DUMPABLE, 0) == -1 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
-	    limit(RLIMIT_CORE, 0) == -1)
+	    uplink_limit(RLIMIT_CORE, 0) == -1)
 		return -1;
 	lock_memory();
 	return 0;
@@ -143,8 +143,8 @@ confine_uplink(void)
 	 * Not RLIMIT_FSIZE: the log may be a file.  128 streams could have 8
 	 * GiB of messages to send; who needs that much loses his stream.
 	 */
-	if (limit(RLIMIT_NPROC, 0) == -1 ||
-	    limit(RLIMIT_DATA, (rlim_t)LIMIT_UPLINK_MEMORY) == -1)
+	if (uplink_limit(RLIMIT_NPROC, 0) == -1 ||
+	    uplink_limit(RLIMIT_DATA, (rlim_t)LIMIT_UPLINK_MEMORY) == -1)
 		return -1;
 	return landlock_only_read(nothing, nothing, true) == -1 ? -1 :
 	    FILTER(uplink_calls);
@@ -157,7 +157,7 @@ confine_resolver(void)
 		fatal("confinement");
 	if (is_measured())
 		return;
-	if (limit(RLIMIT_NPROC, 0) == -1 ||
+	if (uplink_limit(RLIMIT_NPROC, 0) == -1 ||
 	    landlock_only_read(readable, nothing, false) == -1 ||
 	    FILTER(resolver_calls) == -1)
 		fatal("confinement");

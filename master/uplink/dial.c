@@ -47,7 +47,7 @@ static const struct lws_protocols protocols[] = {
 /* --- the dialer --- */
 
 static int
-take(const char *name, const char *other, char **out)
+dial_take(const char *name, const char *other, char **out)
 {
 	const char	*value = getenv(name);
 
@@ -69,10 +69,10 @@ dialer_take_env(struct dialer *d)
 	size_t				 i;
 
 	memset(d, 0, sizeof(*d));
-	if (take("https_proxy", "HTTPS_PROXY", &d->env.https) == -1 ||
-	    take("http_proxy", NULL, &d->env.http) == -1 ||
-	    take("all_proxy", "ALL_PROXY", &d->env.all) == -1 ||
-	    take("no_proxy", "NO_PROXY", &d->env.none) == -1)
+	if (dial_take("https_proxy", "HTTPS_PROXY", &d->env.https) == -1 ||
+	    dial_take("http_proxy", NULL, &d->env.http) == -1 ||
+	    dial_take("all_proxy", "ALL_PROXY", &d->env.all) == -1 ||
+	    dial_take("no_proxy", "NO_PROXY", &d->env.none) == -1)
 		return -1;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unsetenv(names[i]);
@@ -185,7 +185,7 @@ dialer_trouble(const struct dialer *d, const struct target *t)
 
 /* Control characters and bytes beyond ASCII become "?": it is for the log. */
 static void
-printable(char *text)
+dial_printable(char *text)
 {
 	for (; *text != '\0'; text++)
 		if (*text < ' ' || *text > '~')
@@ -193,17 +193,17 @@ printable(char *text)
 }
 
 static void
-end(struct dial *c)
+dial_end(struct dial *c)
 {
 	c->events->on_end(c->arg, c->status, c->why);
 }
 
 static void
-note(struct dial *c, const char *why, size_t len)
+dial_note(struct dial *c, const char *why, size_t len)
 {
 	snprintf(c->why, sizeof(c->why), "%.*s", (int)(len < WHY_MAX ? len :
 	    WHY_MAX - 1), why);
-	printable(c->why);
+	dial_printable(c->why);
 }
 
 /* A certificate that was refused: why, which libwebsockets keeps to itself. */
@@ -222,7 +222,7 @@ certificate_trouble(struct lws *wsi)
  * closing this one.
  */
 static void
-on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
+dial_on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
 {
 	const char	*refused = certificate_trouble(wsi);
 	char		 text[WHY_MAX];
@@ -232,10 +232,10 @@ on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
 		c->is_distrusted = true;
 		snprintf(text, sizeof(text), "certificate of %.60s: %.60s",
 		    c->target.host, refused);
-		note(c, text, strlen(text));
+		dial_note(c, text, strlen(text));
 	} else if (why != NULL && len > 0 && !c->is_distrusted) {
 		/* Of two addresses the one that answered tells more. */
-		note(c, why, len);
+		dial_note(c, why, len);
 	}
 	loop_timer_set(c->dialer->loop, &c->again, 0, try_next, c);
 }
@@ -308,7 +308,7 @@ is_path_long(const struct dial *c)
  * few short lines behind it.  *p is where they end, len what may follow.
  */
 static int
-put_path(const struct dial *c, uint8_t **p, size_t *len)
+dial_put_path(const struct dial *c, uint8_t **p, size_t *len)
 {
 	static const char	 line[] = " " STAND_IN " HTTP/1.1\r\n";
 	size_t			 n = strlen(STAND_IN);
@@ -348,18 +348,18 @@ on_client(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		/* More callbacks follow, which may come too late for us. */
 		lws_set_wsi_user(wsi, NULL);
 		c->wsi = NULL;
-		on_failure(c, wsi, in, in == NULL ? 0 : len);
+		dial_on_failure(c, wsi, in, in == NULL ? 0 : len);
 		return 0;
 	case LWS_CALLBACK_CLOSED_CLIENT_HTTP:
 	case LWS_CALLBACK_CLIENT_CLOSED:
 		lws_set_wsi_user(wsi, NULL);
 		c->wsi = NULL;
 		if (c->why[0] == '\0')
-			note(c, "connection closed", 17);
-		end(c);
+			dial_note(c, "connection closed", 17);
+		dial_end(c);
 		return 0;
 	case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
-		if (is_path_long(c) && put_path(c, in, &len) == -1)
+		if (is_path_long(c) && dial_put_path(c, in, &len) == -1)
 			return -1;
 		return put_fields(c, wsi, in, len);
 	case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
@@ -374,7 +374,7 @@ on_client(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 }
 
 static struct lws *
-connect_to(struct dial *c, const char *address)
+dial_connect_to(struct dial *c, const char *address)
 {
 	struct lws_client_connect_info	 i;
 	const struct target		*t = &c->target;
@@ -413,13 +413,13 @@ try_next(void *arg)
 	struct dial	*c = arg;
 
 	while (c->status == 0 && c->next < c->addresses.n) {
-		c->wsi = connect_to(c, c->addresses.address[c->next++]);
+		c->wsi = dial_connect_to(c, c->addresses.address[c->next++]);
 		if (c->wsi != NULL)
 			return;
 	}
 	if (c->why[0] == '\0')
-		note(c, "no connection", 13);
-	end(c);
+		dial_note(c, "no connection", 13);
+	dial_end(c);
 }
 
 static void
@@ -430,18 +430,18 @@ on_addresses(void *arg, const struct resolve_answer *a)
 	c->wish = NULL;
 	c->addresses = *a;
 	if (a->n == 0)
-		note(c, "host not found", 14);
+		dial_note(c, "host not found", 14);
 	try_next(c);
 }
 
 static void
-on_late(void *arg)
+dial_on_late(void *arg)
 {
 	struct dial	*c = arg;
 
 	c->status = 0;
-	note(c, "no answer in time", 17);
-	end(c);
+	dial_note(c, "no answer in time", 17);
+	dial_end(c);
 }
 
 struct dial *
@@ -468,7 +468,7 @@ dial_new(struct dialer *d, const struct target *t, const char *method,
 	if ((c->wish = resolve(d->resolver, c->has_proxy ? c->proxy.host :
 	    t->host, on_addresses, c)) == NULL)
 		goto fail;
-	loop_timer_set(d->loop, &c->late, ms, on_late, c);
+	loop_timer_set(d->loop, &c->late, ms, dial_on_late, c);
 	return c;
  fail:
 	free(c);

@@ -20,7 +20,7 @@ struct link {
 
 /* One message, which must be of that kind. */
 static void *
-wait_for(int sock, enum ipc_kind kind)
+uplink_link_wait_for(int sock, enum ipc_kind kind)
 {
 	struct ipc_msg	 m;
 
@@ -37,8 +37,9 @@ int
 link_wait(int sock, Ipc__UplinkStart **start_out,
     Ipc__UplinkSecret **secret_out)
 {
-	if ((*start_out = wait_for(sock, IPC_uplink_start)) == NULL ||
-	    (*secret_out = wait_for(sock, IPC_uplink_secret)) == NULL) {
+	if ((*start_out = uplink_link_wait_for(sock, IPC_uplink_start)) ==
+	    NULL || (*secret_out = uplink_link_wait_for(sock,
+	    IPC_uplink_secret)) == NULL) {
 		log_debug("the master is gone");
 		return -1;
 	}
@@ -48,14 +49,14 @@ link_wait(int sock, Ipc__UplinkStart **start_out,
 /* --- what comes --- */
 
 static void
-on_bearer(struct link *l, Ipc__UplinkBearer *in)
+uplink_link_on_bearer(struct link *l, Ipc__UplinkBearer *in)
 {
 	l->events->on_bearer(l->arg, in->token);
 	sodium_memzero(in->token, strlen(in->token));
 }
 
 static void
-on_readable(void *arg)
+uplink_link_on_readable(void *arg)
 {
 	struct link	*l = arg;
 	struct ipc_msg	 m;
@@ -69,7 +70,7 @@ on_readable(void *arg)
 		return;
 	}
 	if (m.kind == IPC_uplink_bearer)
-		on_bearer(l, (Ipc__UplinkBearer *)m.body);
+		uplink_link_on_bearer(l, (Ipc__UplinkBearer *)m.body);
 	else if (m.kind == IPC_uplink_register)
 		l->events->on_register(l->arg);
 	else
@@ -78,13 +79,13 @@ on_readable(void *arg)
 }
 
 static void
-on_writable(void *arg)
+uplink_link_on_writable(void *arg)
 {
 	(void)arg;
 }
 
 static void
-on_hangup(void *arg)
+uplink_link_on_hangup(void *arg)
 {
 	struct link	*l = arg;
 
@@ -92,7 +93,7 @@ on_hangup(void *arg)
 }
 
 static const struct watch_events watch_events = {
-	on_readable, on_writable, on_hangup
+	uplink_link_on_readable, uplink_link_on_writable, uplink_link_on_hangup
 };
 
 struct link *

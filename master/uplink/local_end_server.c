@@ -16,7 +16,7 @@ struct local_end_server {
 };
 
 static void
-on_open(void *arg)
+local_end_server_on_open(void *arg)
 {
 	struct local_end_server	*s = arg;
 
@@ -25,7 +25,8 @@ on_open(void *arg)
 
 /* It is taken before the next one is read. */
 static void
-on_message(void *arg, uint8_t *data, size_t len, bool is_binary)
+local_end_server_on_message(void *arg, uint8_t *data, size_t len,
+    bool is_binary)
 {
 	struct local_end_server	*s = arg;
 
@@ -41,7 +42,7 @@ on_message(void *arg, uint8_t *data, size_t len, bool is_binary)
 }
 
 static void
-on_writable(void *arg)
+local_end_server_on_writable(void *arg)
 {
 	struct local_end_server	*s = arg;
 	uint8_t			*data;
@@ -57,13 +58,13 @@ on_writable(void *arg)
 }
 
 static void
-on_pong(void *arg)
+local_end_server_on_pong(void *arg)
 {
 	(void)arg;
 }
 
 static void
-on_end(void *arg, unsigned status, const char *why)
+local_end_server_on_end(void *arg, unsigned status, const char *why)
 {
 	struct local_end_server	*s = arg;
 
@@ -74,17 +75,19 @@ on_end(void *arg, unsigned status, const char *why)
 }
 
 static const struct wsock_events wsock_events = {
-	on_open, on_message, on_writable, on_pong, NULL, on_end
+	local_end_server_on_open, local_end_server_on_message,
+	local_end_server_on_writable, local_end_server_on_pong, NULL,
+	local_end_server_on_end
 };
 
 static void
-push(struct local_end *l)
+local_end_server_push(struct local_end *l)
 {
 	wsock_want(((struct local_end_server *)l)->sock);
 }
 
 static void
-take(struct local_end *l)
+local_end_server_take(struct local_end *l)
 {
 	struct local_end_server	*s = (struct local_end_server *)l;
 
@@ -95,13 +98,13 @@ take(struct local_end *l)
 
 /* libwebsockets has answered the server's ping. */
 static void
-pong(struct local_end *l)
+local_end_server_pong(struct local_end *l)
 {
 	(void)l;
 }
 
 static void
-fini(struct local_end *l)
+local_end_server_fini(struct local_end *l)
 {
 	struct local_end_server	*s = (struct local_end_server *)l;
 
@@ -109,7 +112,8 @@ fini(struct local_end *l)
 	buf_fini(&s->message);
 }
 
-static const struct local_end_ops ops = { push, take, pong, fini };
+static const struct local_end_ops ops = { local_end_server_push,
+    local_end_server_take, local_end_server_pong, local_end_server_fini };
 
 struct local_end *
 local_end_to_server(struct dialer *d, const struct target *t,

@@ -47,7 +47,7 @@ static void	 on_later(void *arg);
 
 /* Read more.  False: nothing there, or nothing more ever. */
 static bool
-fill(struct local_end_worker *w)
+local_end_worker_fill(struct local_end_worker *w)
 {
 	uint8_t	*room;
 	size_t	 size;
@@ -68,7 +68,7 @@ fill(struct local_end_worker *w)
 }
 
 static void
-on_ping(struct local_end_worker *w, const struct ws_event *ev)
+local_end_worker_on_ping(struct local_end_worker *w, const struct ws_event *ev)
 {
 	unsigned	 i = w->npings < LOCAL_END_PINGS ? w->npings++ :
 			    LOCAL_END_PINGS - 1;
@@ -97,7 +97,7 @@ advance(struct local_end_worker *w)
 		ws_reader_next(&w->reader, &ev);
 		switch (ev.type) {
 		case WS_EV_NONE:
-			if (!fill(w) && !w->l.is_over) {
+			if (!local_end_worker_fill(w) && !w->l.is_over) {
 				ws_reader_trim(&w->reader);
 				watch_read(w->watch, true);
 				return;
@@ -108,7 +108,7 @@ advance(struct local_end_worker *w)
 			w->l.output_len = ev.len;
 			break;
 		case WS_EV_PING:
-			on_ping(w, &ev);
+			local_end_worker_on_ping(w, &ev);
 			break;
 		case WS_EV_PONG:
 			break;
@@ -132,7 +132,7 @@ on_later(void *arg)
 }
 
 static void
-on_readable(void *arg)
+local_end_worker_on_readable(void *arg)
 {
 	struct local_end_worker	*w = arg;
 
@@ -142,16 +142,17 @@ on_readable(void *arg)
 
 /* What it said before is still in the socket. */
 static void
-on_hangup(void *arg)
+local_end_worker_on_hangup(void *arg)
 {
-	on_readable(arg);
+	local_end_worker_on_readable(arg);
 }
 
 /* --- to the worker --- */
 
 /* Bytes written; 0: it takes no more now, or ever. */
 static size_t
-put(struct local_end_worker *w, const struct iovec *v, size_t n)
+local_end_worker_put(struct local_end_worker *w, const struct iovec *v,
+    size_t n)
 {
 	struct msghdr	 m;
 	ssize_t		 r;
@@ -168,12 +169,12 @@ put(struct local_end_worker *w, const struct iovec *v, size_t n)
 }
 
 static bool
-put_control(struct local_end_worker *w)
+local_end_worker_put_control(struct local_end_worker *w)
 {
 	struct iovec	 v = { buf_data(&w->control), w->control.len };
 
 	if (w->control.len > 0)
-		buf_drain(&w->control, put(w, &v, 1));
+		buf_drain(&w->control, local_end_worker_put(w, &v, 1));
 	return w->control.len == 0;
 }
 
@@ -193,7 +194,7 @@ begin_frame(struct local_end_worker *w, size_t len)
 
 /* Go on with the frame; false: no room. */
 static bool
-put_frame(struct local_end_worker *w, uint8_t *data)
+local_end_worker_put_frame(struct local_end_worker *w, uint8_t *data)
 {
 	struct iovec	 v[2];
 	size_t		 n, head = w->head_len - w->head_at;
@@ -202,7 +203,7 @@ put_frame(struct local_end_worker *w, uint8_t *data)
 	v[0].iov_len = head;
 	v[1].iov_base = data + w->msg_at + w->frame_at;
 	v[1].iov_len = w->frame_len - w->frame_at;
-	if ((n = put(w, v, 2)) == 0)
+	if ((n = local_end_worker_put(w, v, 2)) == 0)
 		return false;
 	w->head_at += n < head ? n : head;
 	w->frame_at += n < head ? 0 : n - head;
@@ -214,7 +215,7 @@ put_frame(struct local_end_worker *w, uint8_t *data)
 }
 
 static void
-push(struct local_end *l)
+local_end_worker_push(struct local_end *l)
 {
 	struct local_end_worker	*w = (struct local_end_worker *)l;
 	uint8_t			*data;
@@ -223,13 +224,13 @@ push(struct local_end *l)
 	if (w->is_writing || w->is_deaf)
 		return;
 	for (;;) {
-		if (!w->in_frame && !put_control(w))
+		if (!w->in_frame && !local_end_worker_put_control(w))
 			break;
 		if (!l->events->first(l->arg, &data, &len))
 			return;
 		if (!w->in_frame)
 			begin_frame(w, len);
-		if (!put_frame(w, data))
+		if (!local_end_worker_put_frame(w, data))
 			break;
 		if (!w->in_frame && w->msg_at == len) {
 			w->msg_at = 0;
@@ -243,7 +244,7 @@ push(struct local_end *l)
 }
 
 static void
-on_writable(void *arg)
+local_end_worker_on_writable(void *arg)
 {
 	struct local_end_worker	*w = arg;
 
@@ -252,14 +253,14 @@ on_writable(void *arg)
 }
 
 static void
-take(struct local_end *l)
+local_end_worker_take(struct local_end *l)
 {
 	if (!l->is_over)
 		advance((struct local_end_worker *)l);
 }
 
 static void
-pong(struct local_end *l)
+local_end_worker_pong(struct local_end *l)
 {
 	struct local_end_worker	*w = (struct local_end_worker *)l;
 	static const uint8_t	 mask[4];
@@ -274,11 +275,11 @@ pong(struct local_end *l)
 	memmove(w->pings, w->pings + 1, w->npings * sizeof(w->pings[0]));
 	/* With too many of them the worker has not read the last ones. */
 	if (buf_put(&w->control, frame, n + len) == 0)
-		push(l);
+		local_end_worker_push(l);
 }
 
 static void
-fini(struct local_end *l)
+local_end_worker_fini(struct local_end *l)
 {
 	struct local_end_worker	*w = (struct local_end_worker *)l;
 
@@ -290,10 +291,12 @@ fini(struct local_end *l)
 }
 
 static const struct watch_events watch_events = {
-	on_readable, on_writable, on_hangup
+	local_end_worker_on_readable, local_end_worker_on_writable,
+	local_end_worker_on_hangup
 };
 
-static const struct local_end_ops ops = { push, take, pong, fini };
+static const struct local_end_ops ops = { local_end_worker_push,
+    local_end_worker_take, local_end_worker_pong, local_end_worker_fini };
 
 struct local_end *
 local_end_to_worker(struct loop *loop, const struct local_end_events *events,

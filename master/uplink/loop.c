@@ -34,7 +34,7 @@ want_write(void *arg)
  * it: such a wish has to wait for the next turn.
  */
 static int
-on_writable(struct lws *wsi, struct watch *w)
+wsloop_on_writable(struct lws *wsi, struct watch *w)
 {
 	w->in_write = true;
 	w->events->on_writable(w->arg);
@@ -60,7 +60,7 @@ on_file(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		w->events->on_readable(w->arg);
 		break;
 	case LWS_CALLBACK_RAW_WRITEABLE_FILE:
-		return w == NULL ? -1 : on_writable(wsi, w);
+		return w == NULL ? -1 : wsloop_on_writable(wsi, w);
 	case LWS_CALLBACK_RAW_CLOSE_FILE:
 		if (w == NULL)
 			break;
@@ -147,7 +147,7 @@ loop_stop(struct loop *l)
 /* --- timers --- */
 
 static void
-on_timer(lws_sorted_usec_list_t *sul)
+wsloop_on_timer(lws_sorted_usec_list_t *sul)
 {
 	struct loop_timer	*t = (struct loop_timer *)sul;
 
@@ -160,14 +160,14 @@ loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t ms,
 {
 	t->fn = fn;
 	t->arg = arg;
-	lws_sul_schedule(l->lws, 0, &t->sul, on_timer,
+	lws_sul_schedule(l->lws, 0, &t->sul, wsloop_on_timer,
 	    (lws_usec_t)(ms * 1000));
 }
 
 void
 loop_timer_clear(struct loop *l, struct loop_timer *t)
 {
-	lws_sul_schedule(l->lws, 0, &t->sul, on_timer,
+	lws_sul_schedule(l->lws, 0, &t->sul, wsloop_on_timer,
 	    LWS_SET_TIMER_USEC_CANCEL);
 }
 

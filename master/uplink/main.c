@@ -18,14 +18,14 @@
 #include "master/uplink/uplink.h"
 
 static void
-on_no_resolver(void *arg)
+uplink_on_no_resolver(void *arg)
 {
 	uplink_tell(arg);
 }
 
 /* Prepare everything that needs files, then do without. */
 static void
-start(struct uplink *u, int sock)
+uplink_prepare(struct uplink *u, int sock)
 {
 	char			 role[24];
 	Ipc__UplinkStart	*about;
@@ -47,8 +47,8 @@ start(struct uplink *u, int sock)
 		exit(2);
 	if (confine_uplink() == -1)
 		fatal("confinement");
-	if (resolver_attach(u->env.resolver, &u->env.loop, on_no_resolver,
-	    u) == -1 || uplink_serve(u, sock) == -1)
+	if (resolver_attach(u->env.resolver, &u->env.loop,
+	    uplink_on_no_resolver, u) == -1 || uplink_serve(u, sock) == -1)
 		fatal("event loop");
 }
 
@@ -68,7 +68,7 @@ main(int argc, char **argv)
 		return 2;
 	sock = start_process("uplink", argv[1], true, &u.env.dialer,
 	    &u.env.resolver);
-	start(&u, sock);
+	uplink_prepare(&u, sock);
 	loop_run(&u.env.loop);
 	uplink_fini(&u);
 	fd_close(&sock);

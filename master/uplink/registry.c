@@ -182,7 +182,7 @@ tell_connection(struct request *q)
 }
 
 static void
-finish(void *arg)
+registry_finish(void *arg)
 {
 	struct request	*q = arg;
 
@@ -199,11 +199,12 @@ finish(void *arg)
 static void
 finish_soon(struct request *q)
 {
-	loop_timer_set(q->registry->dialer->loop, &q->soon, 0, finish, q);
+	loop_timer_set(q->registry->dialer->loop, &q->soon, 0, registry_finish,
+	    q);
 }
 
 static void
-on_end(void *arg, unsigned status, const char *why)
+registry_on_end(void *arg, unsigned status, const char *why)
 {
 	struct request	*q = arg;
 
@@ -236,7 +237,8 @@ body_len(const struct request *q)
 }
 
 static int
-add_headers(struct request *q, struct lws *wsi, uint8_t **p, uint8_t *end)
+registry_add_headers(struct request *q, struct lws *wsi, uint8_t **p,
+    uint8_t *end)
 {
 	const char	*bearer = q->registry->bearer;
 	char		 length[24];
@@ -304,14 +306,14 @@ pull_answer(struct lws *wsi)
 }
 
 static int
-on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
+registry_on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
     void *in, size_t len)
 {
 	struct request	*q = arg;
 
 	switch (reason) {
 	case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
-		return add_headers(q, wsi, in, *(uint8_t **)in + len);
+		return registry_add_headers(q, wsi, in, *(uint8_t **)in + len);
 	case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
 		return q->has_body ? send_body(q, wsi) : 0;
 	case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
@@ -331,7 +333,8 @@ on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
 	}
 }
 
-static const struct dial_events dial_events = { on_event, on_end };
+static const struct dial_events dial_events = { registry_on_event,
+    registry_on_end };
 
 static struct request *
 request_new(struct registry *r, void *arg)
@@ -383,7 +386,7 @@ put_noise(struct json_out *o, const struct noise_public *key)
 
 /* The hash names this run of this daemon, so that a repetition is seen. */
 static void
-put_plain(struct json_out *o, const struct registry *r)
+registry_put_plain(struct json_out *o, const struct registry *r)
 {
 	crypto_hash_sha256_state	 s;
 	unsigned char			 hash[crypto_hash_sha256_BYTES];
@@ -452,7 +455,7 @@ registry_register(struct registry *r, const struct noise_public *key,
 		if (r->kind == ANSWER_NOISE)
 			put_noise(&o, key);
 		else
-			put_plain(&o, r);
+			registry_put_plain(&o, r);
 		if (end_body(&o) == -1) {
 			finish_soon(q);
 			return;

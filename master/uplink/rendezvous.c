@@ -64,7 +64,7 @@ stop_timers(struct rendezvous *r)
 
 /* It ended, or never came up. */
 static void
-on_end(void *arg, unsigned status, const char *why)
+rendezvous_on_end(void *arg, unsigned status, const char *why)
 {
 	struct rendezvous	*r = arg;
 	bool			 was_open = r->opened != 0;
@@ -175,7 +175,7 @@ must_ask(const struct rendezvous *r)
 }
 
 static void
-ask(struct rendezvous *r)
+rendezvous_ask(struct rendezvous *r)
 {
 	struct loop	*l = &r->env->loop;
 
@@ -187,7 +187,7 @@ ask(struct rendezvous *r)
 }
 
 static void
-on_pong(void *arg)
+rendezvous_on_pong(void *arg)
 {
 	struct rendezvous	*r = arg;
 	uint64_t		 now = clock_us();
@@ -202,7 +202,7 @@ on_pong(void *arg)
 }
 
 static void
-on_open(void *arg)
+rendezvous_on_open(void *arg)
 {
 	struct rendezvous	*r = arg;
 	int			 low = LIMIT_RENDEZVOUS_UNSENT;
@@ -229,7 +229,7 @@ on_open(void *arg)
 }
 
 static void
-on_message(void *arg, uint8_t *data, size_t len, bool is_binary)
+rendezvous_on_message(void *arg, uint8_t *data, size_t len, bool is_binary)
 {
 	struct rendezvous	*r = arg;
 
@@ -239,7 +239,7 @@ on_message(void *arg, uint8_t *data, size_t len, bool is_binary)
 }
 
 static void
-on_writable(void *arg)
+rendezvous_on_writable(void *arg)
 {
 	struct rendezvous	*r = arg;
 	uint8_t			*frame;
@@ -252,7 +252,7 @@ on_writable(void *arg)
 	while (r->carrier != NULL && sent < LIMIT_RENDEZVOUS_TURN &&
 	    !wsock_is_full(r->sock)) {
 		if (must_ask(r)) {
-			ask(r);
+			rendezvous_ask(r);
 			continue;
 		}
 		if (inflight_is_full(&r->inflight, r->bytes_out))
@@ -280,7 +280,8 @@ on_writable(void *arg)
 }
 
 static const struct wsock_events wsock_events = {
-	on_open, on_message, on_writable, on_pong, NULL, on_end
+	rendezvous_on_open, rendezvous_on_message, rendezvous_on_writable,
+	    rendezvous_on_pong, NULL, rendezvous_on_end
 };
 
 static void
@@ -303,7 +304,7 @@ connect_now(void *arg)
 		else
 			log_warnx("rendezvous: an address that cannot be "
 			    "used");
-		on_end(r, 0, "not connected");
+		rendezvous_on_end(r, 0, "not connected");
 		return;
 	}
 	set_phase(r, IPC__UPLINK_PHASE__CONNECTING);

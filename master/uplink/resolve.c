@@ -77,7 +77,7 @@ answer_localhost(const char *host, struct resolve_answer *a)
 }
 
 static void
-look_up(const char *host, struct resolve_answer *a)
+resolve_look_up(const char *host, struct resolve_answer *a)
 {
 	struct addrinfo	 hints, *list, *ai;
 
@@ -98,7 +98,7 @@ look_up(const char *host, struct resolve_answer *a)
 
 /* Only the channel: when the uplink ends, so do we. */
 static void
-keep_only(int sock)
+resolve_keep_only(int sock)
 {
 	if (dup2(sock, STDIN_FILENO) == -1 ||
 	    syscall(SYS_close_range, 3, ~0U, 0) == -1)
@@ -106,7 +106,7 @@ keep_only(int sock)
 }
 
 static void __attribute__((noreturn))
-serve(int sock)
+resolve_serve(int sock)
 {
 	struct question	 q;
 	struct reply	 r;
@@ -121,7 +121,7 @@ serve(int sock)
 		q.host[HOST_MAX] = '\0';
 		memset(&r, 0, sizeof(r));
 		r.number = q.number;
-		look_up(q.host, &r.answer);
+		resolve_look_up(q.host, &r.answer);
 		if (send(sock, &r, sizeof(r), MSG_NOSIGNAL) !=
 		    (ssize_t)sizeof(r))
 			_exit(0);
@@ -145,9 +145,9 @@ resolver_start(void (*confine_self)(void))
 	TAILQ_INIT(&r->wishes);
 	if ((pid = fork()) == 0) {
 		log_set_role("resolver");
-		keep_only(pair[1]);
+		resolve_keep_only(pair[1]);
 		confine_self();
-		serve(STDIN_FILENO);
+		resolve_serve(STDIN_FILENO);
 	}
 	fd_close(&pair[1]);
 	r->sock = pair[0];
@@ -198,7 +198,7 @@ find_known(struct resolver *r, const char *host)
 }
 
 static void
-remember(struct resolver *r, const char *host,
+resolve_remember(struct resolver *r, const char *host,
     const struct resolve_answer *a)
 {
 	struct known	*k = find_known(r, host);
@@ -219,7 +219,7 @@ on_reply(struct resolver *r, const struct reply *reply)
 
 	TAILQ_FOREACH(w, &r->wishes, entry)
 		if (w->number == reply->number) {
-			remember(r, w->host, &reply->answer);
+			resolve_remember(r, w->host, &reply->answer);
 			grant(w, &reply->answer);
 			return;
 		}
@@ -256,7 +256,7 @@ on_soon(void *arg)
 
 /* Nobody new can be found, but connections go on as long as they last. */
 static void
-on_hangup(void *arg)
+resolve_on_hangup(void *arg)
 {
 	struct resolver		*r = arg;
 	struct resolve_wish	*w;
@@ -275,7 +275,7 @@ on_hangup(void *arg)
 
 /* libwebsockets tells of no hang-up as long as there is something to read. */
 static void
-on_readable(void *arg)
+resolve_on_readable(void *arg)
 {
 	struct resolver	*r = arg;
 	struct reply	 reply;
@@ -284,7 +284,7 @@ on_readable(void *arg)
 
 	n = recv(r->sock, &reply, sizeof(reply), MSG_DONTWAIT);
 	if (n == 0 || (n == -1 && errno != EAGAIN && errno != EINTR)) {
-		on_hangup(r);
+		resolve_on_hangup(r);
 		return;
 	}
 	if (n != (ssize_t)sizeof(reply) || reply.answer.n > RESOLVE_MAX)
@@ -295,13 +295,13 @@ on_readable(void *arg)
 }
 
 static void
-on_writable(void *arg)
+resolve_on_writable(void *arg)
 {
 	(void)arg;
 }
 
 static const struct watch_events events = {
-	on_readable, on_writable, on_hangup
+	resolve_on_readable, resolve_on_writable, resolve_on_hangup
 };
 
 int
@@ -363,7 +363,7 @@ resolve(struct resolver *r, const char *host,
 	strcpy(q.host, host);
 	if (send(r->sock, &q, sizeof(q), MSG_NOSIGNAL) == (ssize_t)sizeof(q))
 		return w;
-	/* It has just died: on_hangup() is still to hear of that. */
+	/* It has just died: resolve_on_hangup() is still to hear of that. */
 	if (errno == EPIPE || errno == ECONNRESET)
 		loop_timer_set(r->loop, &w->soon, 0, on_soon, w);
 	else

@@ -16,7 +16,7 @@
 
 /* Nothing but the channel, on a number beyond the standard streams. */
 static int
-take_channel(bool keeps_stderr)
+start_take_channel(bool keeps_stderr)
 {
 	int	 sock, null;
 
@@ -41,7 +41,7 @@ start_process(const char *role, const char *how, bool keeps_stderr,
 	log_init(role, LOG_LEVEL_INFO, how);
 	if (confine_early() == -1)
 		fatal("confinement");
-	sock = take_channel(keeps_stderr && !log_is_syslog());
+	sock = start_take_channel(keeps_stderr && !log_is_syslog());
 	signal(SIGPIPE, SIG_IGN);
 	/* Ctrl-C in the terminal of who started us is not for us. */
 	if (setsid() == -1)

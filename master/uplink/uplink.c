@@ -117,7 +117,7 @@ uplink_tell(struct uplink *u)
 }
 
 static void
-tell(void *arg)
+uplink_on_tell_timer(void *arg)
 {
 	uplink_tell(arg);
 }
@@ -135,7 +135,7 @@ on_news(void *arg, uint64_t ms)
 	if (u->tell_at != 0 && u->tell_at <= at)
 		return;
 	u->tell_at = at;
-	loop_timer_set(&u->env.loop, &u->telling, ms, tell, u);
+	loop_timer_set(&u->env.loop, &u->telling, ms, uplink_on_tell_timer, u);
 }
 
 static void
@@ -153,7 +153,7 @@ static const struct uplink_events	 env_events = {
 /* --- the master --- */
 
 static void
-on_bearer(void *arg, const char *token)
+uplink_on_bearer(void *arg, const char *token)
 {
 	struct uplink	*u = arg;
 
@@ -170,7 +170,7 @@ on_gone(void *arg)
 }
 
 static const struct link_events	 link_events = {
-	on_bearer, on_register, on_gone
+	uplink_on_bearer, on_register, on_gone
 };
 
 int

@@ -21,7 +21,7 @@ struct wsock {
 };
 
 static int
-on_piece(struct wsock *s, struct lws *wsi, const void *data, size_t len)
+wsock_on_piece(struct wsock *s, struct lws *wsi, const void *data, size_t len)
 {
 	if (buf_put(&s->message, data, len) == -1) {
 		log_warnx("WebSocket: %s", errno == EFBIG ?
@@ -39,7 +39,8 @@ on_piece(struct wsock *s, struct lws *wsi, const void *data, size_t len)
 }
 
 static int
-add_headers(const struct wsock *s, struct lws *wsi, uint8_t **p, uint8_t *end)
+wsock_add_headers(const struct wsock *s, struct lws *wsi, uint8_t **p,
+    uint8_t *end)
 {
 	if (s->authorization == NULL)
 		return 0;
@@ -61,14 +62,14 @@ on_goodbye(struct wsock *s, const uint8_t *data, size_t len)
 }
 
 static int
-on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
+wsock_on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
     void *in, size_t len)
 {
 	struct wsock	*s = arg;
 
 	switch (reason) {
 	case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
-		return add_headers(s, wsi, in, *(uint8_t **)in + len);
+		return wsock_add_headers(s, wsi, in, *(uint8_t **)in + len);
 	case LWS_CALLBACK_CLIENT_ESTABLISHED:
 		s->wsi = wsi;
 		s->heard = clock_ms();
@@ -77,7 +78,7 @@ on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
 		break;
 	case LWS_CALLBACK_CLIENT_RECEIVE:
 		s->heard = clock_ms();
-		return on_piece(s, wsi, in, len);
+		return wsock_on_piece(s, wsi, in, len);
 	case LWS_CALLBACK_CLIENT_RECEIVE_PONG:
 		s->heard = clock_ms();
 		s->events->on_pong(s->arg);
@@ -97,7 +98,7 @@ on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
 }
 
 static void
-on_end(void *arg, unsigned status, const char *why)
+wsock_on_end(void *arg, unsigned status, const char *why)
 {
 	struct wsock	*s = arg;
 
@@ -105,7 +106,7 @@ on_end(void *arg, unsigned status, const char *why)
 	s->events->on_end(s->arg, status, why);
 }
 
-static const struct dial_events dial_events = { on_event, on_end };
+static const struct dial_events dial_events = { wsock_on_event, wsock_on_end };
 
 struct wsock *
 wsock_new(struct dialer *d, const struct target *t, uint64_t ms, size_t max,

@@ -85,7 +85,7 @@ share_new(struct budget *b, const char *identity)
 }
 
 static void
-take_out(struct budget *b, struct share *s)
+budget_take_out(struct budget *b, struct share *s)
 {
 	uint64_t	 all = s->held.output + s->held.message;
 
@@ -106,7 +106,7 @@ put_in(struct budget *b, struct share *s, struct held held)
 }
 
 static uint64_t
-least(uint64_t a, uint64_t b)
+budget_least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -126,22 +126,23 @@ budget_ask(struct budget *b, struct share **sp, const char *identity,
 	uint64_t	 left;
 
 	/* Sums do not overflow, whatever is asked. */
-	want.output = least(want.output, UINT32_MAX);
-	want.message = least(want.message, LIMIT_MESSAGE);
+	want.output = budget_least(want.output, UINT32_MAX);
+	want.message = budget_least(want.message, LIMIT_MESSAGE);
 	if (s == NULL && (s = *sp = share_new(b, identity)) == NULL)
 		return none;
 	had = s->held;
-	take_out(b, s);
-	left = least(room(user_max, s->payer->total), room(max, b->total));
+	budget_take_out(b, s);
+	left = budget_least(room(user_max, s->payer->total),
+	    room(max, b->total));
 	/* What it had it may have filled. */
-	may.output = least(want.output, left > had.output ? left :
+	may.output = budget_least(want.output, left > had.output ? left :
 	    had.output);
-	left -= least(left, may.output);
+	left -= budget_least(left, may.output);
 	may.message = want.message;
 	if (want.message > left && s->payer->over == NULL && b->over == NULL)
 		s->payer->over = b->over = s;
 	else if (want.message > left)
-		may.message = least(want.message, had.message);
+		may.message = budget_least(want.message, had.message);
 	put_in(b, s, may);
 	return may;
 }
@@ -156,7 +157,7 @@ budget_leave(struct budget *b, struct share **sp)
 	if (s == NULL)
 		return;
 	p = s->payer;
-	take_out(b, s);
+	budget_take_out(b, s);
 	free(s);
 	if (--p->shares > 0)
 		return;

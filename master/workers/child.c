@@ -142,7 +142,7 @@ judge_exit(struct child *c, int status)
 }
 
 static void
-on_chan_end(void *arg, int error)
+child_on_chan_end(void *arg, int error)
 {
 	struct child	*c = arg;
 
@@ -304,7 +304,7 @@ child_tail(struct child *c, const Ipc__Tail *out, int fd)
 }
 
 static void
-on_msg(void *arg, struct ipc_msg *m)
+child_forward_msg(void *arg, struct ipc_msg *m)
 {
 	struct child	*c = arg;
 
@@ -328,7 +328,8 @@ child_new(struct master *m, int *sock_out)
 	}
 	timer_init(&c->kill_ev, m->base, on_overdue, c);
 	if ((c->chan = chan_new(m->base, pair[0], IPC_ROLE_MASTER,
-	    IPC_ROLE_WORKER, on_msg, on_chan_end, c)) == NULL) {
+	    IPC_ROLE_WORKER, child_forward_msg, child_on_chan_end, c)) ==
+	    NULL) {
 		fd_close(&pair[0]);
 		fd_close(&pair[1]);
 		free(c);

@@ -74,7 +74,7 @@ value_of(const struct conf *c, int i)
 
 /* A directory of ours below the parent, whose path is at[i].path. */
 static int
-claim(struct fence *f, int i)
+fence_claim(struct fence *f, int i)
 {
 	char	*path = f->at[i].path, *end = path + f->at[i].parent_len;
 	size_t	 room = PATH_MAX - f->at[i].parent_len;
@@ -100,12 +100,12 @@ find_v1(struct fence *f, int i)
 		return;
 	cgfs_remove_stale(f->at[i].parent, PREFIX);
 	f->at[i].parent_len = strlen(path);
-	if (claim(f, i) == 0 && faccessat(f->at[i].dir, rows[i].v1, W_OK,
+	if (fence_claim(f, i) == 0 && faccessat(f->at[i].dir, rows[i].v1, W_OK,
 	    AT_EACCESS) == 0)
 		f->at[i].how = V1;
 }
 
-static void	 on_timer(void *);
+static void	 fence_on_timer(void *);
 
 struct fence *
 fence_new(struct master *m)
@@ -118,7 +118,7 @@ fence_new(struct master *m)
 	TAILQ_INIT(&f->left);
 	for (i = 0; i < FENCES; i++)
 		f->at[i].parent = f->at[i].dir = -1;
-	timer_init(&f->ev, m->base, on_timer, f);
+	timer_init(&f->ev, m->base, fence_on_timer, f);
 	if (m->conf.process_cgroup == CONF_CGROUP_NO)
 		return f;
 	for (i = 0; i < FENCES; i++)
@@ -149,7 +149,7 @@ remove_of(struct fence *f, unsigned number)
 }
 
 static void
-on_timer(void *arg)
+fence_on_timer(void *arg)
 {
 	struct fence	*f = arg;
 	struct left	*l, *next;
@@ -178,12 +178,12 @@ fence_give_back(struct fence *f, unsigned number)
 	l->number = number;
 	l->until = clock_ms() + LIMIT_ORPHANS;
 	TAILQ_INSERT_TAIL(&f->left, l, entry);
-	on_timer(f);
+	fence_on_timer(f);
 }
 
 /* No worker is left; who was killed last may take a moment. */
 static void
-remove_ours(struct fence *f, int i)
+fence_remove_ours(struct fence *f, int i)
 {
 	uint64_t	 until = clock_ms() + LAST_MS;
 	unsigned	 budget;
@@ -210,7 +210,7 @@ fence_free(struct fence **fp)
 		return;
 	for (i = 0; i < FENCES; i++) {
 		if (f->at[i].dir != -1)
-			remove_ours(f, i);
+			fence_remove_ours(f, i);
 		fd_close(&f->at[i].dir);
 		fd_close(&f->at[i].parent);
 	}
@@ -225,7 +225,7 @@ fence_free(struct fence **fp)
 /* --- for people --- */
 
 static const char *
-name_of(const struct fence *f, int i)
+fence_name_of(const struct fence *f, int i)
 {
 	switch (f->at[i].how) {
 	case V1:
@@ -246,10 +246,10 @@ fence_print(const struct fence *f, char *out, size_t size)
 
 	snprintf(out, size, "none");
 	for (i = 0; i < FENCES && len < size; i++)
-		if (name_of(f, i)[0] != '\0')
+		if (fence_name_of(f, i)[0] != '\0')
 			len += (size_t)snprintf(out + len, size - len,
 			    "%s%s by %s", len > 0 ? ", " : "", rows[i].word,
-			    name_of(f, i));
+			    fence_name_of(f, i));
 }
 
 /* Whether it is limited, for all or for some. */
@@ -298,7 +298,7 @@ fence_stand_in(const struct fence *f, const struct conf *c,
 
 /* What is written; in a group that was another's, also that there is none. */
 static void
-print_value(const struct fence *f, int i, uint64_t n, char out[24])
+fence_print_value(const struct fence *f, int i, uint64_t n, char out[24])
 {
 	bool	 is_weight = i == FENCE_cpu;
 
@@ -319,7 +319,7 @@ restore(struct fence *f)
 		if (f->at[i].how != V1 || cgfs_is_there(f->at[i].parent,
 		    f->at[i].name, f->at[i].dir))
 			continue;
-		if (claim(f, i) == 0)
+		if (fence_claim(f, i) == 0)
 			log_warnx("our control group for %s was taken away; "
 			    "a new one is made", rows[i].word);
 		else
@@ -350,7 +350,7 @@ fence_way(struct fence *f, const struct conf *c, unsigned number,
 			snprintf(out->dir[i], sizeof(out->dir[i]), "%s/s%u",
 			    f->at[i].path, number);
 		}
-		print_value(f, i, value_of(c, i), out->value[i]);
+		fence_print_value(f, i, value_of(c, i), out->value[i]);
 		step->dir = out->dir[i];
 		step->file = (char *)(uintptr_t)(f->at[i].how == V1 ?
 		    rows[i].v1 : rows[i].v2);

@@ -59,7 +59,7 @@ struct groups {
 
 /* A new directory, locked. */
 static int
-make_dir(struct groups *g)
+groups_make_dir(struct groups *g)
 {
 	char	*end = g->path + strlen(g->path);
 	size_t	 room = sizeof(g->path) - strlen(g->path);
@@ -82,7 +82,7 @@ make_dir(struct groups *g)
 
 /* Whether a controller is in a list of the group at dir. */
 static bool
-is_listed(int dir, const char *file, const char *controller)
+groups_is_listed(int dir, const char *file, const char *controller)
 {
 	char	 text[512], *word, *save;
 	ssize_t	 n = -1;
@@ -104,11 +104,11 @@ is_listed(int dir, const char *file, const char *controller)
 static bool
 is_offered(int dir, const char *controller)
 {
-	return is_listed(dir, "cgroup.controllers", controller);
+	return groups_is_listed(dir, "cgroup.controllers", controller);
 }
 
 static int
-turn(int dir, char sign, const char *controller)
+groups_turn(int dir, char sign, const char *controller)
 {
 	char	 text[64];
 
@@ -123,9 +123,9 @@ turn_off(struct groups *g)
 	size_t	 i;
 
 	for (i = 0; i < CONTROLLERS; i++)
-		if (g->is_on[i] && (turn(g->dir, '-', controllers[i]) == -1 ||
-		    (!g->was_on[i] &&
-		    turn(g->parent, '-', controllers[i]) == -1)))
+		if (g->is_on[i] && (groups_turn(g->dir, '-', controllers[i]) ==
+		    -1 || (!g->was_on[i] &&
+		    groups_turn(g->parent, '-', controllers[i]) == -1)))
 			log_debug("controller %s: %s", controllers[i],
 			    strerror(errno));
 	memset(g->is_on, 0, sizeof(g->is_on));
@@ -157,14 +157,14 @@ turn_on(struct groups *g)
 	g->has_moved = true;
 	is_any = false;
 	for (i = 0; i < CONTROLLERS; i++) {
-		g->was_on[i] = is_listed(g->parent, "cgroup.subtree_control",
-		    controllers[i]);
+		g->was_on[i] = groups_is_listed(g->parent,
+		    "cgroup.subtree_control", controllers[i]);
 		if (!is_offered(g->parent, controllers[i]) ||
-		    turn(g->parent, '+', controllers[i]) == -1)
+		    groups_turn(g->parent, '+', controllers[i]) == -1)
 			continue;
-		g->is_on[i] = turn(g->dir, '+', controllers[i]) == 0;
+		g->is_on[i] = groups_turn(g->dir, '+', controllers[i]) == 0;
 		if (!g->is_on[i] && !g->was_on[i])
-			turn(g->parent, '-', controllers[i]);
+			groups_turn(g->parent, '-', controllers[i]);
 		is_any |= g->is_on[i];
 	}
 	if (!is_any)
@@ -182,10 +182,10 @@ groups_has(const struct groups *g, const char *controller)
 	return false;
 }
 
-static void	 on_timer(void *);
+static void	 groups_on_timer(void *);
 
 static int
-start(struct groups *g, struct master *m)
+groups_start(struct groups *g, struct master *m)
 {
 	if (cgfs_own(g->path, sizeof(g->path)) == -1 ||
 	    (g->parent = open(g->path, O_RDONLY | O_DIRECTORY |
@@ -195,8 +195,8 @@ start(struct groups *g, struct master *m)
 	/* Also in a group that is ours nobody may be put without this. */
 	if (faccessat(g->parent, "cgroup.procs", W_OK, AT_EACCESS) == -1)
 		return -1;
-	timer_init(&g->ev, m->base, on_timer, g);
-	if (make_dir(g) == -1)
+	timer_init(&g->ev, m->base, groups_on_timer, g);
+	if (groups_make_dir(g) == -1)
 		return -1;
 	turn_on(g);
 	return 0;
@@ -212,7 +212,7 @@ groups_new(struct master *m)
 		return NULL;
 	g->parent = g->dir = -1;
 	TAILQ_INIT(&g->left);
-	if (start(g, m) == -1) {
+	if (groups_start(g, m) == -1) {
 		log_debug("no control groups: %s", strerror(errno));
 		groups_free(&g);
 		return NULL;
@@ -222,7 +222,7 @@ groups_new(struct master *m)
 }
 
 static void
-remove_ours(struct groups *g)
+groups_remove_ours(struct groups *g)
 {
 	uint64_t	 until = clock_ms() + LAST_MS;
 	unsigned	 budget;
@@ -251,7 +251,7 @@ groups_free(struct groups **gp)
 		return;
 	if (g->dir != -1) {
 		turn_off(g);
-		remove_ours(g);
+		groups_remove_ours(g);
 	}
 	while ((l = TAILQ_FIRST(&g->left)) != NULL) {
 		TAILQ_REMOVE(&g->left, l, entry);
@@ -280,14 +280,14 @@ groups_take(struct groups *g)
 }
 
 static void
-name_of(unsigned number, char name[16])
+groups_name_of(unsigned number, char name[16])
 {
 	snprintf(name, 16, "w%u", number);
 }
 
 /* Whether "populated 0" is in its cgroup.events. */
 static bool
-is_empty(int dir)
+groups_is_empty(int dir)
 {
 	char	 text[128], *at;
 	ssize_t	 n;
@@ -316,7 +316,7 @@ reclaim(const struct groups *g, const char *name)
 	if ((dir = openat(g->dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC |
 	    O_NOFOLLOW)) == -1)
 		return false;
-	ok = fstat(dir, &st) == 0 && is_empty(dir);
+	ok = fstat(dir, &st) == 0 && groups_is_empty(dir);
 	if (ok && st.st_uid != geteuid())
 		ok = fchownat(dir, "", geteuid(), (gid_t)-1,
 		    AT_EMPTY_PATH) == 0 && fchownat(dir, "cgroup.procs",
@@ -329,11 +329,11 @@ reclaim(const struct groups *g, const char *name)
 
 /* Whether it is settled: gone, or nothing can be done. */
 static bool
-settle(struct groups *g, const struct left *l, unsigned *budget)
+groups_settle(struct groups *g, const struct left *l, unsigned *budget)
 {
 	char	 name[16];
 
-	name_of(l->number, name);
+	groups_name_of(l->number, name);
 	if (cgfs_remove(g->dir, name, budget) == 0)
 		return true;
 	if (errno == EAGAIN)
@@ -347,7 +347,7 @@ settle(struct groups *g, const struct left *l, unsigned *budget)
 }
 
 static void
-on_timer(void *arg)
+groups_on_timer(void *arg)
 {
 	struct groups	*g = arg;
 	struct left	*l, *next;
@@ -355,7 +355,7 @@ on_timer(void *arg)
 
 	for (l = TAILQ_FIRST(&g->left); l != NULL && budget > 0; l = next) {
 		next = TAILQ_NEXT(l, entry);
-		if (settle(g, l, &budget)) {
+		if (groups_settle(g, l, &budget)) {
 			TAILQ_REMOVE(&g->left, l, entry);
 			free(l);
 		}
@@ -372,7 +372,7 @@ groups_give_back(struct groups *g, unsigned number)
 
 	if (g == NULL || number == 0)
 		return;
-	name_of(number, name);
+	groups_name_of(number, name);
 	if (g->nfree < FREE_MAX && reclaim(g, name)) {
 		g->free[g->nfree++] = number;
 		return;
@@ -383,5 +383,5 @@ groups_give_back(struct groups *g, unsigned number)
 	l->number = number;
 	l->until = clock_ms() + LIMIT_ORPHANS;
 	TAILQ_INSERT_TAIL(&g->left, l, entry);
-	on_timer(g);
+	groups_on_timer(g);
 }

@@ -63,11 +63,11 @@ struct pool {
 	char		 sandbox[512];	/* what one is made of here */
 };
 
-static void	 on_msg(void *, struct ipc_msg *);
-static void	 on_end(void *, int);
+static void	 pool_on_msg(void *, struct ipc_msg *);
+static void	 pool_on_end(void *, int);
 static void	 on_refill(void *);
 static void	 on_decay(void *);
-static void	 watch(struct template *);
+static void	 pool_watch(struct template *);
 
 /* --- the template --- */
 
@@ -127,13 +127,14 @@ start_template(struct template *t, int said)
 		return -1;
 	}
 	if ((t->chan = chan_new(t->pool->master->base, pair[0],
-	    IPC_ROLE_MASTER, IPC_ROLE_TEMPLATE, on_msg, on_end, t)) == NULL) {
+	    IPC_ROLE_MASTER, IPC_ROLE_TEMPLATE, pool_on_msg, pool_on_end, t)) ==
+	    NULL) {
 		log_warn("template: channel");
 		fd_close(&pair[0]);
 		return -1;
 	}
 	chan_send(t->chan, IPC_probe, &probe, -1);
-	watch(t);
+	pool_watch(t);
 	return 0;
 }
 
@@ -218,7 +219,7 @@ use_other(struct pool *p)
 }
 
 static void
-on_msg(void *arg, struct ipc_msg *m)
+pool_on_msg(void *arg, struct ipc_msg *m)
 {
 	struct template	*t = arg;
 	struct pool	*p = t->pool;
@@ -234,7 +235,7 @@ on_msg(void *arg, struct ipc_msg *m)
 		snprintf(p->sandbox, sizeof(p->sandbox), "%s",
 		    ((const Ipc__Ability *)m->body)->sandbox);
 	}
-	watch(t);
+	pool_watch(t);
 	/* It ends with its channel. */
 	if (p->other->has_answered && p->other->awaited == 0)
 		chan_free(&p->other->chan);
@@ -260,7 +261,7 @@ respawn(struct template *t)
 }
 
 static void
-on_end(void *arg, int error)
+pool_on_end(void *arg, int error)
 {
 	struct template	*t = arg;
 	struct pool	*p = t->pool;
@@ -291,19 +292,19 @@ on_end(void *arg, int error)
  * new client.
  */
 static void
-on_late(void *arg)
+pool_on_late(void *arg)
 {
 	struct template	*t = arg;
 
 	if (t->chan == NULL)
 		return;
 	log_warnx("template %ld does not answer: killed", (long)t->pid);
-	on_end(t, ETIMEDOUT);
+	pool_on_end(t, ETIMEDOUT);
 }
 
 /* Wait for its next answer, from now on, if one is to come. */
 static void
-watch(struct template *t)
+pool_watch(struct template *t)
 {
 
 	t->asked = clock_ms();
@@ -330,8 +331,8 @@ pool_new(struct master *m)
 		p->want = m->conf.min_spare;
 	timer_init(&p->refill_ev, m->base, on_refill, p);
 	timer_init(&p->decay_ev, m->base, on_decay, p);
-	timer_init(&p->now->late_ev, m->base, on_late, p->now);
-	timer_init(&p->other->late_ev, m->base, on_late, p->other);
+	timer_init(&p->now->late_ev, m->base, pool_on_late, p->now);
+	timer_init(&p->other->late_ev, m->base, pool_on_late, p->other);
 	if (start_first(p) == -1)
 		pool_free(&p);
 	else
@@ -370,7 +371,7 @@ ask_fork(struct pool *p, unsigned id, unsigned group, int fd)
 		return;
 	p->now->forks++;
 	if (p->now->awaited++ == 0 && p->now->has_answered)
-		watch(p->now);
+		pool_watch(p->now);
 	chan_send(p->now->chan, IPC_fork, &out, fd);
 }
 
@@ -410,7 +411,7 @@ find_spare(struct master *m)
 }
 
 static bool
-may_start(const struct pool *p)
+pool_may_start(const struct pool *p)
 {
 	return !p->stopping && p->now->chan != NULL && clock_ms() >= p->paused;
 }
@@ -449,7 +450,7 @@ pool_take(struct pool *p)
 	struct child	*c;
 
 	if ((c = find_spare(p->master)) == NULL) {
-		if (!may_start(p) || (c = add_worker(p)) == NULL) {
+		if (!pool_may_start(p) || (c = add_worker(p)) == NULL) {
 			refill_in(p, PAUSE_MS);
 			return NULL;
 		}

@@ -276,7 +276,7 @@ bound_kept(struct master *m, uid_t uid)
 
 /* From the live ones to the tombstones, as their newest. */
 static void
-bury(struct route *r)
+route_bury(struct route *r)
 {
 	struct master	*m = r->master;
 	struct route	*at;
@@ -329,7 +329,7 @@ route_release(struct route *r)
 
 	route_detached(r);
 	r->owner->route = NULL;
-	bury(r);
+	route_bury(r);
 	timer_set(&r->expire_ev, owner->detached_ttl);
 	settle_waiting(r, owner);
 	/* Now and then is enough. */

@@ -28,7 +28,7 @@
 /* --- settings --- */
 
 static bool
-is_wanted(const struct conf *c)
+transcript_files_is_wanted(const struct conf *c)
 {
 	const struct conf_match	*m;
 	size_t			 i, k;
@@ -48,7 +48,7 @@ is_wanted(const struct conf *c)
 int
 transcript_files_check(const struct conf *c, struct conf_error *e)
 {
-	if (c->transcript_dir[0] == '/' || (!is_wanted(c) &&
+	if (c->transcript_dir[0] == '/' || (!transcript_files_is_wanted(c) &&
 	    c->transcript_dir[0] == '\0'))
 		return 0;
 	conf_fail(e, "TranscriptDir %.200s: the absolute path of a folder is "
@@ -91,7 +91,7 @@ transcript_files_prepare(const struct conf *c, struct conf_error *e)
 
 	if (transcript_files_check(c, e) == -1)
 		return -1;
-	if (!is_wanted(c))
+	if (!transcript_files_is_wanted(c))
 		return 0;
 	if ((mkdir(c->transcript_dir, TOP_MODE) == -1 && errno != EEXIST) ||
 	    (fd = open_top(c->transcript_dir)) == -1)
@@ -139,7 +139,7 @@ let_read(int fd, mode_t mode, const struct route *r)
 
 /* A folder in another (*fd, which is closed), made if it is not there. */
 static int
-enter(int *fd, const char *name, const struct route *r)
+transcript_files_enter(int *fd, const char *name, const struct route *r)
 {
 	int	 next = -1;
 
@@ -176,7 +176,7 @@ name_folder(struct route *r)
 
 /* The folder of a session, from its path. */
 static int
-open_folder(const struct route *r)
+transcript_files_open_folder(const struct route *r)
 {
 	char	*copy, *user, *session;
 	int	 fd = -1;
@@ -187,8 +187,9 @@ open_folder(const struct route *r)
 	*session++ = '\0';
 	user = strrchr(copy, '/');
 	*user++ = '\0';
-	if ((fd = open_top(copy)) != -1 && enter(&fd, user, r) == 0)
-		(void)!enter(&fd, session, r);
+	if ((fd = open_top(copy)) != -1 && transcript_files_enter(&fd, user,
+	    r) == 0)
+		(void)!transcript_files_enter(&fd, session, r);
 	free(copy);
 	return fd;
 }
@@ -204,7 +205,7 @@ transcript_files_open(struct route *r, bool is_terminal)
 		return -1;
 	}
 	if ((r->transcript == NULL && name_folder(r) == -1) ||
-	    (dir = open_folder(r)) == -1)
+	    (dir = transcript_files_open_folder(r)) == -1)
 		return -1;
 	snprintf(name, sizeof(name), "%u.%s", ++r->transcripts,
 	    is_terminal ? "cast" : "jsonl");

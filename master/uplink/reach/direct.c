@@ -3,7 +3,7 @@
 #include "master/uplink/reach/reach.h"
 
 static int
-start(struct reach *r)
+direct_start(struct reach *r)
 {
 	if (reach_connect(r, &r->target, r->reach_target.connect_ms,
 	    (size_t)LIMIT_MESSAGE) == -1)
@@ -13,20 +13,20 @@ start(struct reach *r)
 }
 
 static void
-fini(struct reach *r)
+direct_fini(struct reach *r)
 {
 	(void)r;
 }
 
 static void
-on_message(struct reach *r, uint8_t *data, size_t len, bool is_binary)
+direct_on_message(struct reach *r, uint8_t *data, size_t len, bool is_binary)
 {
 	(void)is_binary;
 	reach_deliver(r, data, len);
 }
 
 static bool
-send_frame(struct reach *r)
+direct_send_frame(struct reach *r)
 {
 	const uint8_t	*data;
 	size_t		 len;
@@ -39,13 +39,13 @@ send_frame(struct reach *r)
 }
 
 static void
-on_room(struct reach *r)
+direct_on_room(struct reach *r)
 {
 	(void)r;
 }
 
 static bool
-on_end(struct reach *r, unsigned status, const char *why)
+direct_on_end(struct reach *r, unsigned status, const char *why)
 {
 	(void)r;
 	(void)status;
@@ -54,5 +54,6 @@ on_end(struct reach *r, unsigned status, const char *why)
 }
 
 const struct far	 far_direct = {
-	start, fini, reach_ready, on_message, send_frame, on_room, on_end
+	direct_start, direct_fini, reach_ready, direct_on_message,
+	    direct_send_frame, direct_on_room, direct_on_end
 };

@@ -16,7 +16,7 @@
 
 /* What is in vain before there is a loop. */
 static void
-tell(const struct reach *r, int fd)
+reach_tell(const struct reach *r, int fd)
 {
 	char	 line[2048];
 	size_t	 n = reach_put_why(r, line, sizeof(line) - 1);
@@ -45,21 +45,21 @@ read_goal(struct reach *r, int fd)
 
 /* A connection goes on without; one that is being made will fail. */
 static void
-on_no_resolver(void *arg)
+reach_on_no_resolver(void *arg)
 {
 	(void)arg;
 }
 
 static int
-serve(struct reach *r, int fd)
+reach_serve(struct reach *r, int fd)
 {
 	if (reach_init(r) == -1) {
-		tell(r, fd);
+		reach_tell(r, fd);
 		return 1;
 	}
 	if (confine_uplink() == -1)
 		fatal("confinement");
-	if (resolver_attach(r->resolver, &r->loop, on_no_resolver,
+	if (resolver_attach(r->resolver, &r->loop, reach_on_no_resolver,
 	    r) == -1)
 		fatal("event loop");
 	reach_run(r, fd);
@@ -85,7 +85,7 @@ main(int argc, char **argv)
 	fd = start_process("reach", "stderr", false, &r.dialer, &r.resolver);
 	if ((text = read_goal(&r, fd)) == NULL)
 		return 2;
-	status = serve(&r, fd);
+	status = reach_serve(&r, fd);
 	sodium_free(text);
 	fd_close(&fd);
 	return status;

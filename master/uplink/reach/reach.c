@@ -19,7 +19,7 @@ static void	 on_silence(void *arg);
 
 /* What was said before may still have to be taken. */
 static void
-end(struct reach *r)
+reach_end(struct reach *r)
 {
 	r->is_ending = true;
 	loop_timer_clear(&r->loop, &r->silence);
@@ -73,18 +73,18 @@ reach_fail(struct reach *r, bool is_permanent, const char *fmt, ...)
 	/* Without memory the end alone has to tell. */
 	if (n > 0 && stdio_peer_put(&r->stdio_peer, (uint8_t *)line, n) == -1)
 		n = 0;
-	end(r);
+	reach_end(r);
 }
 
 /* --- before the loop --- */
 
 static int
-refuse(struct reach *r, const char *fmt, ...)
+reach_refuse(struct reach *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Always -1. */
 static int
-refuse(struct reach *r, const char *fmt, ...)
+reach_refuse(struct reach *r, const char *fmt, ...)
 {
 	va_list	 ap;
 
@@ -95,7 +95,7 @@ refuse(struct reach *r, const char *fmt, ...)
 }
 
 static int
-take_token(struct reach *r)
+reach_take_token(struct reach *r)
 {
 	static const char	 scheme[] = "Bearer ";
 	size_t			 len;
@@ -113,24 +113,25 @@ take_token(struct reach *r)
 
 /* A credential goes nowhere in the clear but to this machine. */
 static int
-take_url(struct reach *r)
+reach_take_url(struct reach *r)
 {
 	if (r->reach_target.environment == NULL) {
 		r->far = &far_direct;
 		if (target_parse(&r->target, r->reach_target.url, "ws",
 		    "wss") == -1 || !r->target.is_tls)
-			return refuse(r, "not wss://HOST[:PORT][/PATH]");
+			return reach_refuse(r, "not wss://HOST[:PORT][/PATH]");
 		return 0;
 	}
 	r->far = &far_remote;
 	if (target_parse(&r->target, r->reach_target.url, "http", "https") ==
 	    -1)
-		return refuse(r, "not https://HOST of a registry");
+		return reach_refuse(r, "not https://HOST of a registry");
 	if (!r->target.is_tls && !target_is_loopback(&r->target))
-		return refuse(r, "a registry beyond this machine, and not "
+		return reach_refuse(r,
+		    "a registry beyond this machine, and not "
 		    "https://");
 	if (r->reach_target.token == NULL)
-		return refuse(r, "a registry wants a credential");
+		return reach_refuse(r, "a registry wants a credential");
 	return 0;
 }
 
@@ -139,15 +140,15 @@ reach_init(struct reach *r)
 {
 	const char	*ca = r->reach_target.ca_file;
 
-	if (take_url(r) == -1)
+	if (reach_take_url(r) == -1)
 		return -1;
-	if (take_token(r) == -1)
-		return refuse(r, "out of memory");
+	if (reach_take_token(r) == -1)
+		return reach_refuse(r, "out of memory");
 	if (loop_init(&r->loop) == -1)
-		return refuse(r, "libwebsockets does not start");
+		return reach_refuse(r, "libwebsockets does not start");
 	if (dialer_init(&r->dialer, &r->loop, r->resolver,
 	    ca != NULL ? ca : "") == -1)
-		return refuse(r, "%.200s: no certificates of authorities",
+		return reach_refuse(r, "%.200s: no certificates of authorities",
 		    ca != NULL ? ca : "this system");
 	return 0;
 }
@@ -178,7 +179,7 @@ silent(const struct reach *r)
 
 /* ms of silence after which a ping is sent: time is left for its answer. */
 static uint64_t
-ping_ms(const struct reach *r)
+reach_ping_ms(const struct reach *r)
 {
 	return r->reach_target.silence_ms * 3 / 7;
 }
@@ -187,7 +188,7 @@ static void
 watch_silence(struct reach *r)
 {
 	uint64_t	 limit = r->is_pinged ? r->reach_target.silence_ms :
-	    ping_ms(r);
+	    reach_ping_ms(r);
 	uint64_t	 ms = silent(r);
 
 	if (stdio_peer_is_full(&r->stdio_peer))
@@ -213,9 +214,9 @@ on_silence(void *arg)
 	} else if (r->is_pinged && silent(r) >= r->reach_target.silence_ms) {
 		reach_fail(r, false, "the server does not answer");
 		return;
-	} else if (!r->is_pinged && silent(r) >= ping_ms(r)) {
+	} else if (!r->is_pinged && silent(r) >= reach_ping_ms(r)) {
 		/* It has its time from now on. */
-		r->heard = clock_ms() - ping_ms(r);
+		r->heard = clock_ms() - reach_ping_ms(r);
 		r->is_pinged = r->must_ping = true;
 		reach_want(r);
 	}
@@ -225,7 +226,7 @@ on_silence(void *arg)
 /* --- the websocket --- */
 
 static void
-on_open(void *arg)
+reach_on_open(void *arg)
 {
 	struct reach	*r = arg;
 
@@ -235,7 +236,7 @@ on_open(void *arg)
 }
 
 static void
-on_message(void *arg, uint8_t *data, size_t len, bool is_binary)
+reach_on_message(void *arg, uint8_t *data, size_t len, bool is_binary)
 {
 	struct reach	*r = arg;
 
@@ -244,7 +245,7 @@ on_message(void *arg, uint8_t *data, size_t len, bool is_binary)
 }
 
 static void
-on_late(void *arg)
+reach_on_late(void *arg)
 {
 	struct reach	*r = arg;
 
@@ -253,17 +254,17 @@ on_late(void *arg)
 
 /* The library has said all that it had to say. */
 static void
-leave(struct reach *r)
+reach_leave(struct reach *r)
 {
 	if (r->is_leaving)
 		return;
 	r->is_leaving = true;
 	wsock_close(r->sock);
-	loop_timer_set(&r->loop, &r->late, GOODBYE_MS, on_late, r);
+	loop_timer_set(&r->loop, &r->late, GOODBYE_MS, reach_on_late, r);
 }
 
 static void
-on_writable(void *arg)
+reach_on_writable(void *arg)
 {
 	struct reach	*r = arg;
 
@@ -280,7 +281,7 @@ on_writable(void *arg)
 		if (r->far->send(r))
 			continue;
 		if (stdio_peer_is_over(&r->stdio_peer))
-			leave(r);
+			reach_leave(r);
 		return;
 	}
 	if (r->is_ending)
@@ -290,13 +291,13 @@ on_writable(void *arg)
 }
 
 static void
-on_pong(void *arg)
+reach_on_pong(void *arg)
 {
 	(void)arg;
 }
 
 static void
-on_close(void *arg, unsigned code, const char *words, size_t len)
+reach_on_close(void *arg, unsigned code, const char *words, size_t len)
 {
 	struct reach	*r = arg;
 
@@ -316,13 +317,13 @@ is_final(const struct reach *r, unsigned status)
 }
 
 static void
-on_end(void *arg, unsigned status, const char *why)
+reach_on_end(void *arg, unsigned status, const char *why)
 {
 	struct reach	*r = arg;
 
 	loop_timer_clear(&r->loop, &r->silence);
 	if (r->is_leaving)
-		end(r);
+		reach_end(r);
 	else if (!r->is_ending && r->far->on_end(r, status, why))
 		return;
 	else if (r->is_ready)
@@ -336,7 +337,8 @@ on_end(void *arg, unsigned status, const char *why)
 }
 
 static const struct wsock_events	 wsock_events = {
-	on_open, on_message, on_writable, on_pong, on_close, on_end
+	reach_on_open, reach_on_message, reach_on_writable, reach_on_pong,
+	    reach_on_close, reach_on_end
 };
 
 void
@@ -393,7 +395,7 @@ reach_deliver(struct reach *r, uint8_t *data, size_t len)
 }
 
 static void
-on_line(void *arg)
+reach_on_line(void *arg)
 {
 	struct reach	*r = arg;
 
@@ -404,7 +406,7 @@ on_line(void *arg)
 }
 
 static void
-on_room(void *arg)
+reach_on_room(void *arg)
 {
 	struct reach	*r = arg;
 
@@ -418,8 +420,8 @@ on_room(void *arg)
 	}
 }
 
-static const struct stdio_peer_events	 stdio_peer_events = { on_line,
-    on_room };
+static const struct stdio_peer_events	 stdio_peer_events = { reach_on_line,
+    reach_on_room };
 
 void
 reach_run(struct reach *r, int fd)

@@ -10,7 +10,7 @@
 
 /* The text of a member; its closing quote gives way to a NUL. */
 static bool
-take_text(const struct json *j, uint32_t tok, const char **out)
+reach_target_take_text(const struct json *j, uint32_t tok, const char **out)
 {
 	const struct json_tok	*t = json_tok(j, tok);
 
@@ -29,18 +29,18 @@ take_ms(const struct json *j, uint32_t tok, uint64_t *out)
 }
 
 static bool
-take(struct reach_target *g, const struct json *j, uint32_t key)
+reach_target_take(struct reach_target *g, const struct json *j, uint32_t key)
 {
 	uint32_t	 value = key + 1;
 
 	if (json_is_text(j, key, "url"))
-		return take_text(j, value, &g->url);
+		return reach_target_take_text(j, value, &g->url);
 	if (json_is_text(j, key, "environment"))
-		return take_text(j, value, &g->environment);
+		return reach_target_take_text(j, value, &g->environment);
 	if (json_is_text(j, key, "token"))
-		return take_text(j, value, &g->token);
+		return reach_target_take_text(j, value, &g->token);
 	if (json_is_text(j, key, "caFile"))
-		return take_text(j, value, &g->ca_file);
+		return reach_target_take_text(j, value, &g->ca_file);
 	if (json_is_text(j, key, "connectMs"))
 		return take_ms(j, value, &g->connect_ms);
 	return json_is_text(j, key, "silenceMs") &&
@@ -62,7 +62,7 @@ reach_target_read(struct reach_target *g, char *text, size_t len)
 	    json_tok(&j, 0)->type == JSON_OBJECT;
 	for (i = is_good ? json_first(0) : 0; is_good && json_more(&j, 0, i);
 	    i = json_after_member(&j, i))
-		is_good = take(g, &j, i);
+		is_good = reach_target_take(g, &j, i);
 	json_fini(&j);
 	if (is_good && g->url != NULL && g->connect_ms > 0 && g->silence_ms > 0)
 		return 0;

@@ -57,7 +57,7 @@ static void	 on_connection(void *arg,
 		    const struct registry_connection *res);
 
 static void
-ask(void *arg)
+reach_remote_ask(void *arg)
 {
 	struct reach	*r = arg;
 
@@ -88,11 +88,11 @@ try_again(struct reach *r, uint64_t at_least, const char *fmt, ...)
 	if (clock_ms() + ms >= m->deadline)
 		reach_fail(r, false, "%s", why);
 	else
-		loop_timer_set(&r->loop, &m->again, ms, ask, r);
+		loop_timer_set(&r->loop, &m->again, ms, reach_remote_ask, r);
 }
 
 static bool
-is_passing(const struct registry_connection *res)
+reach_remote_is_passing(const struct registry_connection *res)
 {
 	return (res->status == 0 && !res->is_distrusted) ||
 	    res->status == 408 || res->status == 429 || res->status >= 500 ||
@@ -101,7 +101,7 @@ is_passing(const struct registry_connection *res)
 }
 
 static void
-connect_to(struct reach *r)
+reach_remote_connect_to(struct reach *r)
 {
 	struct remote	*m = r->remote;
 	uint64_t	 now = clock_ms();
@@ -128,15 +128,15 @@ on_connection(void *arg, const struct registry_connection *res)
 
 	if (res->is_good) {
 		r->remote->bundle = *res->answer;
-		connect_to(r);
+		reach_remote_connect_to(r);
 	} else if (res->status == 200) {
 		reach_fail(r, false, "the registry answers what is not for "
 		    "us");
-	} else if (res->status == 0 && !is_passing(res)) {
+	} else if (res->status == 0 && !reach_remote_is_passing(res)) {
 		reach_fail(r, true, "registry: %s", res->why);
 	} else if (res->status == 0) {
 		try_again(r, 0, "registry: %s", res->why);
-	} else if (is_passing(res)) {
+	} else if (reach_remote_is_passing(res)) {
 		try_again(r, res->retry_after, "the registry refused: HTTP "
 		    "%u %s", res->status, res->code);
 	} else {
@@ -213,7 +213,7 @@ put_greeting(struct remote *m)
 }
 
 static void
-on_open(struct reach *r)
+reach_remote_on_open(struct reach *r)
 {
 	struct remote	*m = r->remote;
 
@@ -226,7 +226,7 @@ on_open(struct reach *r)
 
 /* Message 2, and perhaps a word that ends it. */
 static void
-on_handshake(struct reach *r, const struct relay_frame *f)
+reach_remote_on_handshake(struct reach *r, const struct relay_frame *f)
 {
 	struct remote	*m = r->remote;
 	uint8_t		 words[sizeof(STREAM_REJECTION)];
@@ -259,7 +259,7 @@ on_handshake(struct reach *r, const struct relay_frame *f)
 /* --- records --- */
 
 static void
-deliver(struct reach *r)
+reach_remote_deliver(struct reach *r)
 {
 	uint8_t	*data;
 	size_t	 len;
@@ -272,7 +272,7 @@ deliver(struct reach *r)
 }
 
 static void
-on_data(struct reach *r, const struct relay_frame *f)
+reach_remote_on_data(struct reach *r, const struct relay_frame *f)
 {
 	if (r->remote->state != REMOTE_OPEN)
 		reach_fail(r, false, "data before the handshake");
@@ -280,7 +280,7 @@ on_data(struct reach *r, const struct relay_frame *f)
 		reach_fail(r, false, "a record that is not the next one: %s",
 		    strerror(errno));
 	else
-		deliver(r);
+		reach_remote_deliver(r);
 }
 
 static void
@@ -295,7 +295,8 @@ on_reset(struct reach *r)
 }
 
 static void
-on_message(struct reach *r, uint8_t *data, size_t len, bool is_binary)
+reach_remote_on_message(struct reach *r, uint8_t *data, size_t len,
+    bool is_binary)
 {
 	struct remote		*m = r->remote;
 	struct relay_frame	 f;
@@ -308,9 +309,9 @@ on_message(struct reach *r, uint8_t *data, size_t len, bool is_binary)
 		return;
 	}
 	if (f.kind == RELAY_HANDSHAKE)
-		on_handshake(r, &f);
+		reach_remote_on_handshake(r, &f);
 	else if (f.kind == RELAY_DATA)
-		on_data(r, &f);
+		reach_remote_on_data(r, &f);
 	else if (f.kind == RELAY_RESET)
 		on_reset(r);
 	relay_free(&f);
@@ -347,7 +348,7 @@ put_record(struct reach *r)
 }
 
 static bool
-send_frame(struct reach *r)
+reach_remote_send_frame(struct reach *r)
 {
 	struct remote	*m = r->remote;
 	ssize_t		 n = 0;
@@ -370,7 +371,7 @@ send_frame(struct reach *r)
 /* --- */
 
 static bool
-on_end(struct reach *r, unsigned status, const char *why)
+reach_remote_on_end(struct reach *r, unsigned status, const char *why)
 {
 	if (r->remote->state == REMOTE_OPEN || wsock_is_distrusted(r->sock))
 		return false;
@@ -396,7 +397,7 @@ make_key(struct remote *m)
 }
 
 static int
-start(struct reach *r)
+reach_remote_start(struct reach *r)
 {
 	struct remote	*m;
 	const char	*why;
@@ -425,12 +426,12 @@ start(struct reach *r)
 		reach_fail(r, false, "no key: %s", strerror(errno));
 		return -1;
 	}
-	ask(r);
+	reach_remote_ask(r);
 	return 0;
 }
 
 static void
-fini(struct reach *r)
+reach_remote_fini(struct reach *r)
 {
 	struct remote	*m = r->remote;
 
@@ -446,5 +447,7 @@ fini(struct reach *r)
 }
 
 const struct far	 far_remote = {
-	start, fini, on_open, on_message, send_frame, deliver, on_end
+	reach_remote_start, reach_remote_fini, reach_remote_on_open,
+	    reach_remote_on_message, reach_remote_send_frame,
+	    reach_remote_deliver, reach_remote_on_end
 };

@@ -50,7 +50,7 @@ find_line(struct stdio_peer *p)
 
 /* Read until there is a line, or nothing more for now. */
 static void
-fill(struct stdio_peer *p)
+stdio_peer_fill(struct stdio_peer *p)
 {
 	uint8_t	*room;
 	ssize_t	 n;
@@ -75,12 +75,12 @@ fill(struct stdio_peer *p)
 }
 
 static void
-on_readable(void *arg)
+stdio_peer_on_readable(void *arg)
 {
 	struct stdio_peer	*p = arg;
 
 	if (p->line == 0)
-		fill(p);
+		stdio_peer_fill(p);
 	if (p->line > 0 || p->has_ended)
 		p->events->on_line(p->arg);
 }
@@ -102,7 +102,7 @@ stdio_peer_drop(struct stdio_peer *p)
 	buf_drain(&p->in, p->line);
 	buf_trim(&p->in, KEEP);
 	p->line = p->scanned = 0;
-	fill(p);
+	stdio_peer_fill(p);
 }
 
 bool
@@ -134,7 +134,7 @@ flush(struct stdio_peer *p)
 }
 
 static void
-on_writable(void *arg)
+stdio_peer_on_writable(void *arg)
 {
 	struct stdio_peer	*p = arg;
 
@@ -170,16 +170,16 @@ stdio_peer_is_full(const struct stdio_peer *p)
 
 /* What was said before is still there, and is fetched as it is taken. */
 static void
-on_hangup(void *arg)
+stdio_peer_on_hangup(void *arg)
 {
 	struct stdio_peer	*p = arg;
 
 	watch_free(&p->watch);
-	on_readable(p);
+	stdio_peer_on_readable(p);
 }
 
 static const struct watch_events	 watch_events = {
-	on_readable, on_writable, on_hangup
+	stdio_peer_on_readable, stdio_peer_on_writable, stdio_peer_on_hangup
 };
 
 int
