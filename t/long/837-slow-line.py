@@ -1,0 +1,184 @@
+"""837: a line of 1 Mbit/s: what goes through it, and how long a request waits
+beside a flood; whatever is lost or comes twice is a failure.
+
+FLOOD=N is how many seconds a flood lasts; RATE the bytes a second of the line,
+ROOM those that are under way in it."""
+import base64
+import contextlib
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "sys"))
+from client import (LIMIT, Closed, Server, check, connect, main, resume_in,
+                    say)
+from lines import LINE, Output, line, middle
+
+FLOOD = float(os.environ.get("FLOOD", 30))
+RATE = int(os.environ.get("RATE", 125000))
+ROOM = int(os.environ.get("ROOM", 65536))
+LONG = 10 * LIMIT               # for what has a queue before it
+PAUSE = 0.25                    # between two requests
+
+
+class Asking:
+    """A request from time to time, and how long it waited."""
+
+    def __init__(self, c):
+        self.c, self.number, self.began = c, None, 0.0
+        self.times = []
+
+    def step(self):
+        if self.number is None:
+            if time.monotonic() > self.began + PAUSE:
+                self.began = time.monotonic()
+                self.number = self.c.request("environment/status")
+        elif self.c.answers.pop(self.number, None):
+            self.times.append(time.monotonic() - self.began)
+            self.number = None
+
+    def finish(self):
+        if self.number is not None:
+            self.c.answer(self.number, LONG)
+            self.times.append(time.monotonic() - self.began)
+
+    def __str__(self):
+        return "a request waits %.3f s, %.3f s at most (%d)" % (
+            middle(self.times), max(self.times), len(self.times))
+
+
+def quiet(url):
+    with connect(url) as c:
+        asking = Asking(c)
+        for _ in range(40):
+            asking.step()
+            c.pump(PAUSE)
+        asking.finish()
+        c.call("session/close")
+    return asking
+
+
+def take(c, out, seconds, asking):
+    """For so long; bytes a second."""
+    began, before = time.monotonic(), out.bytes
+    while time.monotonic() < began + seconds:
+        asking.step()
+        c.pump(0.05)
+        while c.notes:
+            out.note(c.notes.popleft())
+    return (out.bytes - before) / (time.monotonic() - began)
+
+
+def output(url):
+    """A command writes as fast as it may."""
+    with connect(url) as c:
+        out, asking = Output(), Asking(c)
+        out.begin(c)
+        take(c, out, 5, Asking(c))      # until all that holds some is full
+        c.answers.clear()
+        speed = take(c, out, FLOOD, asking)
+        asking.finish()
+        out.end(c, LONG)
+        c.call("session/close")
+    check(speed > RATE / 2, "%.0f bytes a second" % speed)
+    return speed, asking, out.lines
+
+
+def cut(url):
+    """The same, cut and resumed several times."""
+    out, resumes = Output(), []
+    c = connect(url)
+    out.begin(c)
+    for _ in range(4):
+        take(c, out, FLOOD / 4, Asking(c))
+        c.reset()
+        began = time.monotonic()
+        c = resume_in(url, c.session, LONG)
+        resumes.append(time.monotonic() - began)
+        out.read(c, LONG)
+    out.end(c, LONG)
+    c.call("session/close")
+    c.close()
+    return out.lines, resumes
+
+
+def write(c, number):
+    """64 KiB of numbered lines."""
+    size = 65536 // LINE
+    return c.request("process/write", {
+        "processId": "in", "writeId": "w%d" % number,
+        "chunk": base64.b64encode(b"".join(
+            b"%011d\n" % i for i in range(number * size, number * size + size)
+        )).decode()})
+
+
+JUDGE = """
+import sys
+n = 0
+for line in sys.stdin.buffer:
+    if line != b"%011d\\n" % n:
+        sys.exit("%d: %r" % (n, line))
+    n += 1
+print(n)
+"""
+
+
+def inputs(url):
+    """A client writes as fast as it may, while it asks."""
+    with connect(url) as c:
+        c.start("in", sys.executable, "-c", JUDGE, pipeStdin=True)
+        asking, sent, waiting = Asking(c), 0, []
+        began = time.monotonic()
+        while time.monotonic() < began + FLOOD:
+            asking.step()
+            if len(waiting) < 2:
+                waiting.append(write(c, sent))
+                sent += 1
+            c.pump(0.02)
+            for number in list(waiting):
+                if number in c.answers:
+                    waiting.remove(number)
+                    check(c.answer(number)["status"] == "accepted", "refused")
+        for number in waiting:
+            c.answer(number, LONG)
+        took = time.monotonic() - began
+        asking.finish()
+        c.call("process/closeStdin", {"processId": "in"}, LONG)
+        out = b""
+        with contextlib.suppress(Closed):
+            while not out.endswith(b"\n"):
+                out += base64.b64decode(c.note("process/output",
+                                               "in", LONG)["chunk"])
+        size = 65536 // LINE * sent
+        check(out == b"%d\n" % size, "%d lines in, %r counted" % (size, out))
+        c.call("session/close")
+    return size * LINE / took, asking, size
+
+
+def small_window():
+    server = Server("OutputWindow=256K")
+    with line(server.url, rate=RATE, room=ROOM) as way:
+        speed, asking, lines = output(way.url)
+        say("  output: %.1f KiB/s; %s; %d lines exact" % (
+            speed / 1024, asking, lines))
+    server.stop()
+
+
+def usual_window():
+    server = Server()
+    with line(server.url, rate=RATE, room=ROOM) as way:
+        say("  nothing else: %s" % quiet(way.url))
+        speed, asking, lines = output(way.url)
+        say("  output: %.1f KiB/s; %s; %d lines exact" % (
+            speed / 1024, asking, lines))
+        lines, resumes = cut(way.url)
+        say("  cut four times: resumed in %.2f s, %.2f s at most; %d lines "
+            "exact" % (middle(resumes), max(resumes), lines))
+        speed, asking, lines = inputs(way.url)
+        say("  input: %.1f KiB/s; %s; %d lines exact" % (
+            speed / 1024, asking, lines))
+    server.stop()
+
+
+main(usual_window, small_window)
