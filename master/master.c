@@ -40,9 +40,8 @@
 #include "master/remote/remote_exec.h"
 #include "master/rundir.h"
 #include "master/workers/budget.h"
+#include "master/workers/cgroups.h"
 #include "master/workers/child.h"
-#include "master/workers/fence.h"
-#include "master/workers/groups.h"
 #include "master/workers/pool.h"
 #include "master/workers/route.h"
 #include "master/workers/transcript_files.h"
@@ -210,12 +209,11 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("gate");
 		return -1;
 	}
-	m->groups = groups_new(m);
-	if ((m->fence = fence_new(m)) == NULL) {
-		log_warn("fence");
+	if ((m->cgroups = cgroups_new(m->base, &m->conf)) == NULL) {
+		log_warn("control groups");
 		return -1;
 	}
-	fence_warn(m->fence, &m->conf);
+	cgroups_warn(m->cgroups, &m->conf);
 	if (open_doors(m) == -1 || remote_exec_init(m) == -1 ||
 	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
@@ -250,8 +248,7 @@ master_fini(struct master *m)
 	tokens_free(&m->tokens);
 	child_forget_all(m);
 	pool_free(&m->pool);
-	fence_free(&m->fence);
-	groups_free(&m->groups);
+	cgroups_free(&m->cgroups);
 	policy_free(&m->policy);
 	rundir_close(&m->dir, &m->dir_lock);
 	fd_close(&m->environment);

@@ -12,7 +12,7 @@
 #include "master/logs/audit.h"
 #include "master/logs/sdnotify.h"
 #include "master/validate.h"
-#include "master/workers/fence.h"
+#include "master/workers/cgroups.h"
 #include "master/workers/pool.h"
 #include "master/workers/transcript_files.h"
 
@@ -55,7 +55,7 @@ reload_commit(struct master *m, struct conf *now, struct policy *names,
 	tokens_wipe(&m->conf);
 	tokens_free(&m->tokens);
 	m->tokens = tokens;
-	fence_warn(m->fence, &m->conf);
+	cgroups_warn(m->cgroups, &m->conf);
 	log_set_level((enum log_level)m->conf.log_level);
 	pool_reload(m->pool);
 	log_info("the configuration was read again; %u listeners added, %u "

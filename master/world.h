@@ -26,12 +26,11 @@
 #include "master/workers/reserve.h"
 
 struct audit;
+struct cgroups;
 struct child;
 struct child_events;
 struct ctl;
-struct fence;
 struct gate;
-struct groups;
 struct listener;
 struct penalties;
 struct policy;
@@ -142,8 +141,7 @@ struct master {
 	struct penalties	*penalties;	/* for wrong ones */
 	struct budget		*budget;	/* memory of sessions */
 	struct gate		*gate;
-	struct groups		*groups;	/* NULL: there are none */
-	struct fence		*fence;
+	struct cgroups		*cgroups;	/* of workers */
 	struct pool		*pool;
 	struct child_list	 children;
 	struct map		 by_pid;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/log.h"
 
 #define DEPTH_MAX	32	/* groups below one another */
@@ -130,9 +131,9 @@ try_mount(char *line, const char *controller, const char *path, char *out,
 	return 0;
 }
 
-static int
-cgfs_parse_own(const char *cgroup, const char *mountinfo,
-    const char *controller, char *out, size_t size)
+int
+cgfs_parse(const char *cgroup, const char *mountinfo, const char *controller,
+    char *out, size_t size)
 {
 	char	*path, *copy = NULL, *line, *next;
 	int	 r = -1;
@@ -154,19 +155,6 @@ cgfs_parse_own(const char *cgroup, const char *mountinfo,
 	free(path);
 	free(copy);
 	return r;
-}
-
-int
-cgfs_parse(const char *cgroup, const char *mountinfo, char *out, size_t size)
-{
-	return cgfs_parse_own(cgroup, mountinfo, NULL, out, size);
-}
-
-int
-cgfs_parse_v1(const char *cgroup, const char *mountinfo,
-    const char *controller, char *out, size_t size)
-{
-	return cgfs_parse_own(cgroup, mountinfo, controller, out, size);
 }
 
 /* A file of /proc, however long: malloc'd, or NULL with errno. */
@@ -192,23 +180,17 @@ cgfs_slurp(const char *path)
 }
 
 int
-cgfs_own_v1(const char *controller, char *out, size_t size)
+cgfs_own(const char *controller, char *out, size_t size)
 {
 	char	*cgroup, *mounts = NULL;
 	int	 r = -1;
 
 	if ((cgroup = cgfs_slurp("/proc/self/cgroup")) != NULL &&
 	    (mounts = cgfs_slurp("/proc/self/mountinfo")) != NULL)
-		r = cgfs_parse_own(cgroup, mounts, controller, out, size);
+		r = cgfs_parse(cgroup, mounts, controller, out, size);
 	free(cgroup);
 	free(mounts);
 	return r;
-}
-
-int
-cgfs_own(char *out, size_t size)
-{
-	return cgfs_own_v1(NULL, out, size);
 }
 
 /* --- what is done there --- */
@@ -217,15 +199,40 @@ int
 cgfs_write(int dir, const char *file, const char *text)
 {
 	ssize_t	 n;
-	int	 fd, error;
+	int	 fd;
 
 	if ((fd = openat(dir, file, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)) == -1)
 		return -1;
 	n = write(fd, text, strlen(text));
-	error = errno;
-	close(fd);
-	errno = error;
+	fd_close(&fd);
 	return n == -1 ? -1 : 0;
+}
+
+int
+cgfs_read(int dir, const char *file, char *out, size_t size)
+{
+	ssize_t	 n;
+	int	 fd;
+
+	out[0] = '\0';
+	if ((fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) == -1)
+		return -1;
+	n = read(fd, out, size - 1);
+	fd_close(&fd);
+	if (n == -1)
+		return -1;
+	out[n] = '\0';
+	return 0;
+}
+
+bool
+cgfs_is_empty(int dir, const char *name)
+{
+	char	 file[NAME_MAX + 32], text[128], *at;
+
+	snprintf(file, sizeof(file), "%s/cgroup.events", name);
+	return cgfs_read(dir, file, text, sizeof(text)) == 0 &&
+	    (at = strstr(text, "populated ")) != NULL && at[10] == '0';
 }
 
 int

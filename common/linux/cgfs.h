@@ -12,24 +12,30 @@
 
 /*
  * The directory of a process's group: from what /proc/PID/cgroup and
- * /proc/PID/mountinfo say.  Pure.  0, or -1 with errno: ENOENT (there is no
- * such group, or it cannot be reached from here), ENAMETOOLONG.
+ * /proc/PID/mountinfo say.  Pure.  controller: of version 1; NULL: version 2.
+ * 0, or -1 with errno: ENOENT (there is no such group, or it cannot be reached
+ * from here), ENAMETOOLONG.
  */
-int	 cgfs_parse(const char *cgroup, const char *mountinfo, char *out,
-	    size_t size) __attribute__((warn_unused_result));
-
-/* The same for a controller of version 1. */
-int	 cgfs_parse_v1(const char *cgroup, const char *mountinfo,
+int	 cgfs_parse(const char *cgroup, const char *mountinfo,
 	    const char *controller, char *out, size_t size)
 	    __attribute__((warn_unused_result));
 
-/* Both of the calling process. */
-int	 cgfs_own_v1(const char *controller, char *out, size_t size)
+/* The same of the calling process. */
+int	 cgfs_own(const char *controller, char *out, size_t size)
 	    __attribute__((warn_unused_result));
-int	 cgfs_own(char *out, size_t size) __attribute__((warn_unused_result));
 
 /* Write a text into a file of the group at dir.  0, or -1 with errno. */
 int	 cgfs_write(int dir, const char *file, const char *text);
+
+/*
+ * Read a short file of the group at dir, as a text: its first size - 1 bytes.
+ * 0, or -1 with errno and an empty text.
+ */
+int	 cgfs_read(int dir, const char *file, char *out, size_t size)
+	    __attribute__((warn_unused_result));
+
+/* Whether no process is in the group name in dir, nor in those below it. */
+bool	 cgfs_is_empty(int dir, const char *name);
 
 /*
  * Kill all processes of the group name in dir, and of those below it, at once

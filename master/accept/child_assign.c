@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "master/accept/policy.h"
 #include "master/logs/audit.h"
+#include "master/workers/cgroups.h"
 #include "master/workers/route.h"
 
 /*
@@ -36,6 +37,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	const struct conf	*conf;
 	struct conf		 room;
 	struct policy_settings	 settings;
+	struct cgroups_limits	 limits;
 
 	if (c->chan == NULL)
 		return -1;
@@ -56,8 +58,12 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	out->unready = !m->events->is_ready(m);
 	if ((conf = policy_get(m, &c->peer, &room)) == NULL)
 		return -1;
-	policy_settings(m, conf, c->id, &settings);
-	c->is_fenced = settings.way.has_v1;
+	policy_settings(m, conf, &settings);
+	cgroups_limit(m->cgroups, conf, c->id, &c->cgroups, &limits);
+	settings.s.cgroup_limit = limits.list;
+	settings.s.n_cgroup_limit = limits.n;
+	settings.s.as_max = limits.as_max;
+	settings.s.tasks_max = limits.tasks_max;
 	out->settings = &settings.s;
 	c->detached_ttl = settings.s.detached_ttl_ms;
 	c->grace = settings.s.grace_ms;

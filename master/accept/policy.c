@@ -464,7 +464,7 @@ add_rlimit(struct policy_settings *ps, int resource,
 
 void
 policy_settings(const struct master *m, const struct conf *c,
-    unsigned number, struct policy_settings *ps)
+    struct policy_settings *ps)
 {
 	Ipc__Settings	*out = &ps->s;
 
@@ -474,10 +474,6 @@ policy_settings(const struct master *m, const struct conf *c,
 	add_rlimit(ps, RLIMIT_##name, &c->member);
 #include "proto/rlimit.def"
 #undef RLIMIT_ROW
-	fence_way(m->fence, c, number, &ps->way);
-	out->fence = ps->way.list;
-	out->n_fence = ps->way.n;
-	fence_stand_in(m->fence, c, &out->as_max, &out->tasks_max);
 	out->nice = c->nice;
 	out->umask = c->umask;
 	out->message_rate = (uint32_t)c->message_rate;

@@ -10,7 +10,6 @@
 #include "common/conf/conf.h"
 #include "common/ipc/ipc.h"
 #include "master/auth/peer.h"
-#include "master/workers/fence.h"
 #include "master/world.h"
 
 struct policy;
@@ -37,12 +36,11 @@ struct policy_settings {
 	Ipc__Settings	 s;
 	Ipc__Rlimit	 rlimit[POLICY_RLIMITS];
 	Ipc__Rlimit	*list[POLICY_RLIMITS];
-	struct fence_way way;
 };
 
-/* number: of the worker, see master/workers/fence.h. */
+/* All but what control groups limit (master/workers/cgroups.h). */
 void		 policy_settings(const struct master *m, const struct conf *c,
-		    unsigned number, struct policy_settings *out);
+		    struct policy_settings *out);
 
 /*
  * Whether a peer may come: 0, or the HTTP status to refuse it with, after a

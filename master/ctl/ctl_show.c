@@ -16,7 +16,7 @@
 #include "master/reload.h"
 #include "master/remote/remote.h"
 #include "master/workers/budget.h"
-#include "master/workers/fence.h"
+#include "master/workers/cgroups.h"
 #include "master/workers/pool.h"
 
 #define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
@@ -140,7 +140,7 @@ ctl_status(struct ctl_client *c)
 	ctl_row_number(&row, gate_waiting(m->gate));
 	ctl_row_number(&row, budget_total(m->budget));
 	ctl_row_text(&row, pool_sandbox(m->pool));
-	fence_print(m->fence, limits, sizeof(limits));
+	cgroups_print(m->cgroups, limits, sizeof(limits));
 	ctl_row_text(&row, limits);
 	for (i = 0; i < STATS; i++)
 		ctl_row_number(&row, m->stats[i]);

@@ -13,8 +13,6 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/workers/budget.h"
-#include "master/workers/fence.h"
-#include "master/workers/groups.h"
 
 #define BURIAL_MS	3000	/* between LEAVING and SIGKILL */
 
@@ -90,7 +88,7 @@ child_free(struct child *c)
 	TAILQ_REMOVE(&m->children, c, entry);
 	chan_free(&c->chan);
 	timer_stop(&c->kill_ev);
-	groups_give_back(m->groups, c->group);
+	cgroups_give_back(m->cgroups, &c->cgroups);
 	budget_leave(m->budget, &c->share);
 	free(c);
 	m->events->on_child_gone(m);
@@ -190,10 +188,7 @@ void
 child_on_exit(struct child *c, int status)
 {
 	c->reaped = true;
-	groups_give_back(c->master->groups, c->group);
-	c->group = 0;
-	if (c->is_fenced)
-		fence_give_back(c->master->fence, c->id);
+	cgroups_give_back(c->master->cgroups, &c->cgroups);
 	/* What it could not kill, or did not live to. */
 	if (c->since != 0 || WIFSIGNALED(status))
 		c->master->events->kill_orphans(c->master);
@@ -337,7 +332,7 @@ child_new(struct master *m, int *sock_out)
 	}
 	TAILQ_INSERT_TAIL(&m->children, c, entry);
 	STAT_INC(m, workers);
-	c->group = groups_take(m->groups);
+	cgroups_take(m->cgroups, &c->cgroups);
 	*sock_out = pair[1];
 	return c;
 }

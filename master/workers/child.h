@@ -22,6 +22,7 @@
 #include "common/map.h"
 #include "master/auth/peer.h"
 #include "master/auth/tokens.h"
+#include "master/workers/cgroups.h"
 #include "master/world.h"
 
 enum child_state {
@@ -39,7 +40,7 @@ struct child {
 	struct master		*master;
 	enum child_state	 state;
 	unsigned		 id;
-	unsigned		 group;		/* see groups.h; or 0 */
+	struct cgroups_worker	 cgroups;
 	pid_t			 pid;		/* 0: not known yet */
 	struct map_node		 by_pid;
 	struct chan		*chan;		/* NULL: it is gone */
@@ -51,7 +52,6 @@ struct child {
 	int			 status;	/* then, as of waitpid(2) */
 	bool			 asked_to_leave;
 	bool			 in_gate;
-	bool			 is_fenced;	/* see master/workers/fence.h */
 	struct route		*route;		/* the session it serves */
 	struct route		*wanted;	/* HANDING: it asked for */
 	unsigned		 asked_id;	/* of the child that decides */

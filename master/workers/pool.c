@@ -18,7 +18,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/logs/logto.h"
-#include "master/workers/groups.h"
+#include "master/workers/cgroups.h"
 
 #define RESPAWN_MS	50	/* after the first quick death of a template */
 #define DEATHS_MAX	5	/* in DEATHS_MS before we pause */
@@ -94,7 +94,7 @@ exec_template(struct pool *p, int sock, int said)
 	    dup2(sock, STDIN_FILENO) != -1 &&
 	    dup2(logto_stderr(m), STDERR_FILENO) != -1)
 		execle(m->worker, "execsrv-worker", nofile,
-		    m->log_how, groups_path(m->groups),
+		    m->log_how, cgroups_path(m->cgroups),
 		    (char *)NULL, env);
 	error = errno;
 	log_warn("%s", m->worker);
@@ -439,7 +439,7 @@ add_worker(struct pool *p)
 
 	if ((c = child_new(p->master, &sock)) == NULL)
 		return NULL;
-	ask_fork(p, c->id, c->group, sock);
+	ask_fork(p, c->id, c->cgroups.v2, sock);
 	fd_close(&sock);
 	return c;
 }

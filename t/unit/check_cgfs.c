@@ -61,7 +61,8 @@ START_TEST(test_parse)
 	int	 r;
 
 	errno = 0;
-	r = cgfs_parse(rows[_i].cgroup, rows[_i].mountinfo, out, sizeof(out));
+	r = cgfs_parse(rows[_i].cgroup, rows[_i].mountinfo, NULL, out,
+	    sizeof(out));
 	if (rows[_i].path == NULL) {
 		ck_assert_int_eq(r, -1);
 		ck_assert_int_eq(errno, ENOENT);
@@ -96,7 +97,7 @@ START_TEST(test_parse_v1)
 	char	 out[PATH_MAX];
 	int	 r;
 
-	r = cgfs_parse_v1(v1_rows[_i].cgroup, v1_rows[_i].mountinfo,
+	r = cgfs_parse(v1_rows[_i].cgroup, v1_rows[_i].mountinfo,
 	    v1_rows[_i].controller, out, sizeof(out));
 	ck_assert_int_eq(r, v1_rows[_i].path == NULL ? -1 : 0);
 	if (r == 0)
@@ -108,10 +109,10 @@ START_TEST(test_parse_too_long)
 {
 	char	 out[8];
 
-	ck_assert_int_eq(cgfs_parse("0::/abc\n", MOUNT("/", "/mnt"), out,
+	ck_assert_int_eq(cgfs_parse("0::/abc\n", MOUNT("/", "/mnt"), NULL, out,
 	    sizeof(out)), -1);
 	ck_assert_int_eq(errno, ENAMETOOLONG);
-	ck_assert_int_eq(cgfs_parse("0::/ab\n", MOUNT("/", "/mnt"), out,
+	ck_assert_int_eq(cgfs_parse("0::/ab\n", MOUNT("/", "/mnt"), NULL, out,
 	    sizeof(out)), 0);
 }
 END_TEST
@@ -128,7 +129,7 @@ make_group(void)
 	char	 path[PATH_MAX];
 
 	snprintf(name, sizeof(name), "execsrv-check-%ld", (long)getpid());
-	return cgfs_own(path, sizeof(path)) == 0 &&
+	return cgfs_own(NULL, path, sizeof(path)) == 0 &&
 	    (top = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)) != -1 &&
 	    mkdirat(top, name, 0755) == 0;
 }

@@ -19,7 +19,7 @@
 #include "master/accept/gate.h"
 #include "master/accept/listen.h"
 #include "master/logs/logto.h"
-#include "master/workers/groups.h"
+#include "master/workers/cgroups.h"
 #include "master/workers/pool.h"
 
 #define MIN	4
@@ -170,7 +170,7 @@ on_spare(struct master *master)
 static const struct master_events	 events = { .on_spare = on_spare };
 
 const char *
-groups_path(const struct groups *g)
+cgroups_path(const struct cgroups *g)
 {
 	(void)g;
 	return "";

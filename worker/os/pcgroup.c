@@ -209,16 +209,9 @@ static int
 read_oom(int dir, uint64_t *n_out)
 {
 	char	 text[512];
-	ssize_t	 n;
-	int	 fd;
 
-	if ((fd = openat(dir, "memory.events", O_RDONLY | O_CLOEXEC |
-	    O_NOFOLLOW)) == -1)
-		return -1;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return usage_number(text, "oom_kill ", n_out);
+	return cgfs_read(dir, "memory.events", text, sizeof(text)) == -1 ? -1 :
+	    usage_number(text, "oom_kill ", n_out);
 }
 
 int
@@ -276,21 +269,13 @@ pcgroups_free(struct pcgroups **cp)
 	free(c);
 }
 
-/* Whether nobody is in it: "populated 0" in cgroup.events. */
 static bool
 pcgroup_is_empty(const struct pcgroups *c, unsigned number)
 {
-	char	 file[64], text[128], *at;
-	ssize_t	 n;
-	int	 fd;
+	char	 name[16];
 
-	snprintf(file, sizeof(file), "p%u/cgroup.events", number);
-	if ((fd = openat(c->dir, file, O_RDONLY | O_CLOEXEC)) == -1)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return (at = strstr(text, "populated ")) != NULL && at[10] == '0';
+	pcgroup_name_of(number, name);
+	return cgfs_is_empty(c->dir, name);
 }
 
 static int

@@ -1,6 +1,6 @@
 /*
  * A control group for each process of a session, where the system lets us
- * (common/linux/cgfs.h, master/workers/groups.h):
+ * (common/linux/cgfs.h, master/workers/cgroups.h):
  *
  *	.../wN		of the worker, made by the template; the worker lives
  *			there, its real uid owns it

@@ -1,4 +1,4 @@
-/* Control groups that limit a session as a whole (master/workers/fence.h). */
+/* Control groups that limit a session as a whole (master/workers/cgroups.h). */
 #ifndef WORKER_OS_SCGROUP_H
 #define WORKER_OS_SCGROUP_H
 

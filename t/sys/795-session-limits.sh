@@ -22,7 +22,7 @@ for word in TasksMax MemoryMax CPUWeight; do
 	esac
 done
 expect 0 "$CTL" run --url "$URL" -- true
-python3 "${0%/*}/795-fences.py" || fail "without control groups"
+python3 "${0%/*}/795-session-limits.py" || fail "without control groups"
 case $limits in
 *cgroup*)	;;
 *)	skip "no control groups to be had" ;;

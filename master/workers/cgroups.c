@@ -1,0 +1,559 @@
+#include "master/workers/cgroups.h"
+
+#include <sys/queue.h>
+#include <sys/stat.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/limit.h"
+#include "common/linux/cgfs.h"
+#include "common/log.h"
+
+#define PREFIX		"execsrv-"
+#define MAIN		"main"		/* where we live, if we must */
+#define AGAIN_MS	5	/* between two tries to remove */
+#define TURN_MAX	32	/* removed in one turn of the loop */
+#define ALL_MAX		(1u << 20)
+#define LAST_MS		200	/* for the killed to vanish at our end */
+#define FREE_MAX	64	/* kept for the next workers */
+#define SHARES		1024	/* of version 1, for a weight of 100 */
+
+static const struct {
+	const char		*controller;
+	Ipc__Controller		 kind;
+	const char		*v1, *v2;	/* files */
+	const char		*word;
+	const char		*rlimit;
+	size_t			 conf_row;
+} rows[CGROUP_LIMITS] = {
+#define CGROUP(controller, kind, setting, v1, v2, word, rlimit)		\
+	{ #controller, IPC__CONTROLLER__##kind, v1, v2, word, rlimit,	\
+	    CONF_ROW_##setting },
+#include "proto/cgroup.def"
+#undef CGROUP
+};
+
+/* A group of our own, in the one that we were started in. */
+struct own {
+	char			 path[PATH_MAX];
+	size_t			 parent_len;	/* of that path */
+	int			 parent, dir;	/* dir is locked; -1: none */
+};
+
+/* A group of a worker that is gone, to be removed. */
+struct left {
+	TAILQ_ENTRY(left)	 entry;
+	struct own		*own;
+	char			 name[16];
+	uint64_t		 until;		/* ms */
+};
+
+enum by { BY_NONE, BY_V1, BY_V2 };
+
+struct cgroups {
+	struct own		 v2;
+	bool			 has_moved;	/* we live in MAIN */
+	struct {
+		enum by		 by;
+		bool		 was_on;	/* for v2.parent, not by us */
+		struct own	 v1;
+	}			 limit[CGROUP_LIMITS];
+	unsigned		 last;		/* number given */
+	unsigned		 free[FREE_MAX];
+	size_t			 nfree;
+	TAILQ_HEAD(, left)	 left;
+	struct timer		 reap_ev;
+};
+
+static void	 on_reap(void *);
+
+/* --- our own groups --- */
+
+static const char *
+own_name(const struct own *o)
+{
+	return o->path + o->parent_len + 1;
+}
+
+/* Make it, locked. */
+static int
+own_claim(struct own *o)
+{
+	size_t	 room = sizeof(o->path) - o->parent_len;
+
+	assert(o->parent != -1 && o->dir == -1);
+	if (room < 2) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	o->path[o->parent_len] = '/';
+	o->dir = cgfs_claim(o->parent, PREFIX, o->path + o->parent_len + 1,
+	    room - 1);
+	return o->dir == -1 ? -1 : 0;
+}
+
+/*
+ * Find out where we are (controller: of version 1; NULL: version 2) and make
+ * our own group there, in which the file has to be writable.
+ */
+static int
+own_open(struct own *o, const char *controller, const char *file)
+{
+	if (cgfs_own(controller, o->path, sizeof(o->path)) == -1 ||
+	    (o->parent = open(o->path, O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC)) == -1)
+		return -1;
+	cgfs_remove_stale(o->parent, PREFIX);
+	/* Version 2 lets nobody be put into a group below without this. */
+	if (controller == NULL &&
+	    faccessat(o->parent, "cgroup.procs", W_OK, AT_EACCESS) == -1)
+		return -1;
+	o->parent_len = strlen(o->path);
+	if (own_claim(o) == -1)
+		return -1;
+	if (faccessat(o->dir, file, W_OK, AT_EACCESS) == 0)
+		return 0;
+	fd_close(&o->dir);
+	unlinkat(o->parent, own_name(o), AT_REMOVEDIR);
+	return -1;
+}
+
+static void
+own_remove(struct own *o)
+{
+	uint64_t	 until = clock_ms() + LAST_MS;
+	unsigned	 budget;
+
+	for (;;) {
+		budget = ALL_MAX;
+		if (cgfs_remove(o->parent, own_name(o), &budget) == 0)
+			return;
+		if (errno != EBUSY || clock_ms() >= until)
+			break;
+		/*
+		 * No worker is left, so whatever is in there was started by
+		 * one.  Version 1 cannot kill: there it has been killed.
+		 */
+		cgfs_kill(o->parent, own_name(o));
+		usleep(AGAIN_MS * 1000);
+	}
+	log_debug("control group %s: %s", o->path, strerror(errno));
+}
+
+static void
+own_close(struct own *o)
+{
+	if (o->dir != -1)
+		own_remove(o);
+	fd_close(&o->dir);
+	fd_close(&o->parent);
+}
+
+/* If somebody has removed our own group, make another one. */
+static void
+own_restore(struct own *o, const char *word)
+{
+	if (o->dir != -1 && cgfs_is_there(o->parent, own_name(o), o->dir))
+		return;
+	fd_close(&o->dir);
+	if (own_claim(o) == 0)
+		log_warnx("our control group for %s was taken away; a new one "
+		    "is made", word);
+	else
+		log_warn("our control group for %s was taken away", word);
+}
+
+/* --- controllers of version 2 --- */
+
+/* Whether a controller is in a list of the group at dir. */
+static bool
+is_listed(int dir, const char *file, const char *controller)
+{
+	char	 text[512], *word, *save;
+
+	if (cgfs_read(dir, file, text, sizeof(text)) == -1)
+		return false;
+	for (word = strtok_r(text, " \n", &save); word != NULL;
+	    word = strtok_r(NULL, " \n", &save))
+		if (strcmp(word, controller) == 0)
+			return true;
+	return false;
+}
+
+static int
+turn(int dir, char sign, const char *controller)
+{
+	char	 text[64];
+
+	snprintf(text, sizeof(text), "%c%s", sign, controller);
+	return cgfs_write(dir, "cgroup.subtree_control", text);
+}
+
+/* What others have turned on stays on. */
+static void
+turn_off(struct cgroups *g)
+{
+	const char	*name;
+	int		 i;
+
+	for (i = 0; i < CGROUP_LIMITS; i++) {
+		name = rows[i].controller;
+		if (g->limit[i].by == BY_V2 &&
+		    (turn(g->v2.dir, '-', name) == -1 || (!g->limit[i].was_on &&
+		    turn(g->v2.parent, '-', name) == -1)))
+			log_debug("controller %s: %s", name, strerror(errno));
+	}
+	if (g->has_moved && (cgfs_write(g->v2.parent, "cgroup.procs", "0") ==
+	    -1 || unlinkat(g->v2.dir, MAIN, AT_REMOVEDIR) == -1))
+		log_debug("control group %s: %s", MAIN, strerror(errno));
+	g->has_moved = false;
+}
+
+static bool
+turn_on_one(struct cgroups *g, int i)
+{
+	const char	*name = rows[i].controller;
+
+	g->limit[i].was_on = is_listed(g->v2.parent, "cgroup.subtree_control",
+	    name);
+	if (!is_listed(g->v2.parent, "cgroup.controllers", name) ||
+	    turn(g->v2.parent, '+', name) == -1)
+		return false;
+	if (turn(g->v2.dir, '+', name) == 0) {
+		g->limit[i].by = BY_V2;
+		return true;
+	}
+	if (!g->limit[i].was_on)
+		turn(g->v2.parent, '-', name);
+	return false;
+}
+
+/*
+ * Controllers for the groups of workers.  A group gives them to others only
+ * while no process is in it (cgroups(7), no internal processes): so we move
+ * from there to a group beside the workers'.  Where another process is in it
+ * there are none.
+ */
+static void
+turn_on(struct cgroups *g)
+{
+	bool	 is_any = false;
+	int	 i;
+
+	for (i = 0; i < CGROUP_LIMITS; i++)
+		is_any |= is_listed(g->v2.parent, "cgroup.controllers",
+		    rows[i].controller);
+	if (!is_any || mkdirat(g->v2.dir, MAIN, 0755) == -1)
+		return;
+	if (cgfs_write(g->v2.dir, MAIN "/cgroup.procs", "0") == -1) {
+		unlinkat(g->v2.dir, MAIN, AT_REMOVEDIR);
+		return;
+	}
+	g->has_moved = true;
+	is_any = false;
+	for (i = 0; i < CGROUP_LIMITS; i++)
+		is_any |= turn_on_one(g, i);
+	if (!is_any)
+		turn_off(g);
+}
+
+struct cgroups *
+cgroups_new(struct event_base *base, const struct conf *c)
+{
+	struct cgroups	*g;
+	int		 i;
+
+	if ((g = calloc(1, sizeof(*g))) == NULL)
+		return NULL;
+	TAILQ_INIT(&g->left);
+	timer_init(&g->reap_ev, base, on_reap, g);
+	g->v2.parent = g->v2.dir = -1;
+	for (i = 0; i < CGROUP_LIMITS; i++)
+		g->limit[i].v1.parent = g->limit[i].v1.dir = -1;
+	if (c->process_cgroup == CONF_CGROUP_NO)
+		return g;
+	if (own_open(&g->v2, NULL, "cgroup.kill") == 0) {
+		log_debug("control groups: %s", g->v2.path);
+		turn_on(g);
+	} else {
+		log_debug("no control groups: %s", strerror(errno));
+	}
+	for (i = 0; i < CGROUP_LIMITS; i++)
+		if (g->limit[i].by == BY_NONE && own_open(&g->limit[i].v1,
+		    rows[i].controller, rows[i].v1) == 0)
+			g->limit[i].by = BY_V1;
+	return g;
+}
+
+void
+cgroups_free(struct cgroups **gp)
+{
+	struct cgroups	*g = *gp;
+	struct left	*l;
+	int		 i;
+
+	*gp = NULL;
+	if (g == NULL)
+		return;
+	if (g->v2.dir != -1)
+		turn_off(g);
+	own_close(&g->v2);
+	for (i = 0; i < CGROUP_LIMITS; i++)
+		own_close(&g->limit[i].v1);
+	while ((l = TAILQ_FIRST(&g->left)) != NULL) {
+		TAILQ_REMOVE(&g->left, l, entry);
+		free(l);
+	}
+	timer_stop(&g->reap_ev);
+	free(g);
+}
+
+const char *
+cgroups_path(const struct cgroups *g)
+{
+	return g->v2.dir == -1 ? "" : g->v2.path;
+}
+
+/* --- which limits hold --- */
+
+static uint64_t
+value_of(const struct conf *c, int i)
+{
+	switch (i) {
+#define CGROUP(controller, kind, setting, v1, v2, word, rlimit)		\
+	case CGROUP_##controller:					\
+		return c->setting;
+#include "proto/cgroup.def"
+#undef CGROUP
+	}
+	return 0;
+}
+
+static const char *
+enforcer(const struct cgroups *g, int i)
+{
+	return g->limit[i].by == BY_V1 ? "cgroup v1" :
+	    g->limit[i].by == BY_V2 ? "cgroup v2" : rows[i].rlimit;
+}
+
+void
+cgroups_print(const struct cgroups *g, char *out, size_t size)
+{
+	size_t	 len = 0;
+	int	 i;
+
+	snprintf(out, size, "none");
+	for (i = 0; i < CGROUP_LIMITS && len < size; i++)
+		if (enforcer(g, i)[0] != '\0')
+			len += (size_t)snprintf(out + len, size - len,
+			    "%s%s by %s", len > 0 ? ", " : "", rows[i].word,
+			    enforcer(g, i));
+}
+
+/* Whether there is a limit, for all clients or for some. */
+static bool
+is_asked_for(const struct conf *c, int i)
+{
+	size_t	 k, n;
+
+	for (k = 0; k < c->nmatch; k++)
+		for (n = 0; n < c->match[k].nvalue; n++)
+			if (c->match[k].value[n].row == rows[i].conf_row &&
+			    strcmp(c->match[k].value[n].text, "0") != 0)
+				return true;
+	return value_of(c, i) != 0;
+}
+
+void
+cgroups_warn(const struct cgroups *g, const struct conf *c)
+{
+	int	 i;
+
+	for (i = 0; i < CGROUP_LIMITS; i++)
+		if (g->limit[i].by == BY_NONE && is_asked_for(c, i))
+			log_warnx("%s cannot be enforced here%s%s: no control "
+			    "group with the controller \"%s\" is ours",
+			    rows[i].word, rows[i].rlimit[0] != '\0' ?
+			    " but by " : "", rows[i].rlimit,
+			    rows[i].controller);
+}
+
+/* What is written; in a group that was another's, also that there is none. */
+static void
+print_value(const struct cgroups *g, int i, uint64_t n, char out[24])
+{
+	bool	 is_weight = i == CGROUP_cpu;
+
+	if (n == 0)
+		strcpy(out, is_weight ? "100" : "max");
+	else
+		snprintf(out, 24, "%llu", (unsigned long long)(is_weight &&
+		    g->limit[i].by == BY_V1 ? n * SHARES / 100 : n));
+}
+
+void
+cgroups_limit(struct cgroups *g, const struct conf *c, unsigned id,
+    struct cgroups_worker *w, struct cgroups_limits *out)
+{
+	Ipc__CgroupLimit	*l;
+	bool			 is_v1;
+	int			 i;
+
+	assert(id > 0 && w->v1 == 0);
+	out->n = 0;
+	out->as_max = g->limit[CGROUP_memory].by == BY_NONE ?
+	    c->memory_max : 0;
+	out->tasks_max = g->limit[CGROUP_pids].by == BY_NONE ?
+	    c->tasks_max : 0;
+	for (i = 0; i < CGROUP_LIMITS; i++) {
+		is_v1 = g->limit[i].by == BY_V1;
+		if (is_v1)
+			own_restore(&g->limit[i].v1, rows[i].word);
+		if (g->limit[i].by == BY_NONE || (is_v1 && value_of(c, i) ==
+		    0))
+			continue;
+		l = &out->limit[out->n];
+		ipc__cgroup_limit__init(l);
+		out->dir[i][0] = '\0';
+		if (is_v1) {
+			w->v1 = id;
+			snprintf(out->dir[i], sizeof(out->dir[i]), "%s/s%u",
+			    g->limit[i].v1.path, id);
+		}
+		print_value(g, i, value_of(c, i), out->value[i]);
+		l->controller = rows[i].kind;
+		l->dir = out->dir[i];
+		l->file = (char *)(uintptr_t)(is_v1 ? rows[i].v1 : rows[i].v2);
+		l->value = out->value[i];
+		out->list[out->n++] = l;
+	}
+}
+
+/* --- workers --- */
+
+static void
+v2_name(unsigned number, char name[16])
+{
+	snprintf(name, 16, "w%u", number);
+}
+
+void
+cgroups_take(struct cgroups *g, struct cgroups_worker *w)
+{
+	assert(w->v2 == 0 && w->v1 == 0);
+	if (g->v2.dir != -1)
+		w->v2 = g->nfree > 0 ? g->free[--g->nfree] : ++g->last;
+}
+
+/*
+ * Whether it can be another worker's: it is empty, with no group below it, and
+ * it is ours again.  To make and remove one for each session halves the number
+ * of sessions in a second.
+ */
+static bool
+reclaim(const struct cgroups *g, const char *name)
+{
+	struct stat	 st;
+	bool		 ok;
+	int		 dir;
+
+	if ((dir = openat(g->v2.dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC |
+	    O_NOFOLLOW)) == -1)
+		return false;
+	ok = fstat(dir, &st) == 0 && cgfs_is_empty(dir, ".");
+	if (ok && st.st_uid != geteuid())
+		ok = fchownat(dir, "", geteuid(), (gid_t)-1,
+		    AT_EMPTY_PATH) == 0 && fchownat(dir, "cgroup.procs",
+		    geteuid(), (gid_t)-1, AT_SYMLINK_NOFOLLOW) == 0;
+	/* Now that nobody else can: two links, of its name and its dot. */
+	ok = ok && fstat(dir, &st) == 0 && st.st_nlink == 2;
+	close(dir);
+	return ok;
+}
+
+/* Try to remove one.  Whether that is over: gone, or nothing can be done. */
+static bool
+reap(const struct left *l, unsigned *budget)
+{
+	/* Our own group was taken away: it was empty. */
+	if (l->own->dir == -1 ||
+	    cgfs_remove(l->own->dir, l->name, budget) == 0)
+		return true;
+	if (errno == EAGAIN)
+		return false;
+	if (errno != EBUSY || clock_ms() > l->until) {
+		log_warn("control group %s/%s", l->own->path, l->name);
+		return true;
+	}
+	/* Version 1 cannot: what is in there is an orphan (master.c). */
+	cgfs_kill(l->own->dir, l->name);
+	return false;
+}
+
+static void
+on_reap(void *arg)
+{
+	struct cgroups	*g = arg;
+	struct left	*l, *next;
+	unsigned	 budget = TURN_MAX;
+
+	for (l = TAILQ_FIRST(&g->left); l != NULL && budget > 0; l = next) {
+		next = TAILQ_NEXT(l, entry);
+		if (reap(l, &budget)) {
+			TAILQ_REMOVE(&g->left, l, entry);
+			free(l);
+		}
+	}
+	if (!TAILQ_EMPTY(&g->left))
+		timer_set(&g->reap_ev, AGAIN_MS);
+}
+
+/* Remove a worker's group, now or as soon as it is empty. */
+static void
+retire(struct cgroups *g, struct own *o, const char *name)
+{
+	struct left	 now = { .own = o }, *l;
+	unsigned	 budget = TURN_MAX;
+
+	snprintf(now.name, sizeof(now.name), "%s", name);
+	now.until = clock_ms() + LIMIT_ORPHANS;
+	if (reap(&now, &budget))
+		return;
+	/* Without memory it is removed at our end. */
+	if ((l = malloc(sizeof(*l))) == NULL)
+		return;
+	*l = now;
+	TAILQ_INSERT_TAIL(&g->left, l, entry);
+	timer_ensure(&g->reap_ev, AGAIN_MS);
+}
+
+void
+cgroups_give_back(struct cgroups *g, struct cgroups_worker *w)
+{
+	char	 name[16];
+	int	 i;
+
+	if (w->v2 != 0) {
+		assert(g->v2.dir != -1 && w->v2 <= g->last);
+		v2_name(w->v2, name);
+		if (g->nfree < FREE_MAX && reclaim(g, name))
+			g->free[g->nfree++] = w->v2;
+		else
+			retire(g, &g->v2, name);
+	}
+	snprintf(name, sizeof(name), "s%u", w->v1);
+	for (i = 0; w->v1 != 0 && i < CGROUP_LIMITS; i++)
+		if (g->limit[i].by == BY_V1)
+			retire(g, &g->limit[i].v1, name);
+	w->v2 = w->v1 = 0;
+}
