@@ -97,7 +97,8 @@ UPLINK_O	:= $(call objs,$(wildcard master/uplink/*.c))
 REACH_O		:= $(call objs,$(wildcard master/uplink/reach/*.c))
 
 # The archives, and what is in them.  A program takes its own objects and the
-# archives below it; tests take the archives only.
+# archives below it; tests take the archives only, in this order.
+ARCHIVES	:= worker http master reach uplink ctl client common
 LIB_common	:= $(COMMON_O)
 LIB_client	:= $(CLIENT_O)
 LIB_master	:= $(call not_main,$(MASTER_O))
@@ -109,8 +110,7 @@ LIB_reach	:= $(call not_main,$(REACH_O))
 LIB_unit	:= $(call objs,$(filter-out t/unit/check_%,\
 		   $(wildcard t/unit/*.c)))
 lib		= $(patsubst %,$(BUILD)/lib%.a,$(1))
-TEST_LIBS	:= $(call lib,unit worker http master reach uplink ctl client \
-		   common)
+TEST_LIBS	:= $(call lib,unit $(ARCHIVES))
 
 # libexecsrv, as others link it: its own objects and what they need of ours,
 # position-independent; only what execsrv.h declares is to be seen.
@@ -127,8 +127,37 @@ LIB_FILE	:= $(LIB_SO).0.0
 LIBRARY		:= $(addprefix $(BUILD)/,libexecsrv.a libexecsrv.so \
 		   libexecsrv.pc)
 
-PROGRAMS	:= $(addprefix $(BUILD)/,execsrvd execsrv-worker execsrv-http \
-		   execsrv-uplink execsrv-reach execsrvctl)
+# Of measured programs only: lets LeakSanitizer see what they hide from others.
+LEAKS_O		:= $(if $(findstring address,$(SANITIZERS)),\
+		   $(call objs,contrib/build/leaks.c))
+
+# The programs: NAME_O are the objects of one, NAME_A the archives below it,
+# NAME_L libraries that others do without, NAME_DIR where it is installed.
+# Everybody else who wants a list of them reads BUILD/programs.
+PROGRAMS	:= execsrvd execsrv-worker execsrv-http execsrv-uplink \
+		   execsrv-reach execsrvctl
+execsrvd_O	:= $(MASTER_O) $(LEAKS_O)
+execsrvd_A	:= common
+execsrvd_DIR	= $(sbindir)
+execsrv-worker_O := $(WORKER_O) $(LEAKS_O)
+execsrv-worker_A := common
+execsrv-worker_DIR = $(libexecdir)/execsrv
+execsrv-http_O	:= $(HTTP_O) $(LEAKS_O)
+execsrv-http_A	:= common
+execsrv-http_L	= $(CURL_LIBS)
+execsrv-http_DIR = $(libexecdir)/execsrv
+execsrv-uplink_O := $(UPLINK_O) $(LEAKS_O)
+execsrv-uplink_A := common
+execsrv-uplink_L = $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
+execsrv-uplink_DIR = $(libexecdir)/execsrv
+execsrv-reach_O	:= $(REACH_O) $(LEAKS_O)
+execsrv-reach_A	:= uplink common
+execsrv-reach_L	= $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
+execsrv-reach_DIR = $(libexecdir)/execsrv
+execsrvctl_O	:= $(CTL_O)
+execsrvctl_A	:= client common
+execsrvctl_DIR	= $(bindir)
+
 UNIT		:= $(patsubst t/unit/%.c,$(BUILD)/t/%,\
 		   $(sort $(wildcard t/unit/check_*.c)))
 # A fuzz target is also a test: its seeds once through, with any compiler.
@@ -158,10 +187,6 @@ ROTATE		= $(BUILD)/contrib/logrotate/execsrvd
 SERVICE_MADE	:= $(patsubst %.in,$(BUILD)/%,$(wildcard contrib/systemd/*.in \
 		   contrib/init/*.in contrib/logrotate/*.in))
 
-# Of measured programs only: lets LeakSanitizer see what they hide from others.
-LEAKS_O		:= $(if $(findstring address,$(SANITIZERS)),\
-		   $(call objs,contrib/build/leaks.c))
-
 NET_LIBS	= $(EVENT_LIBS) $(SODIUM_LIBS) $(PROTOBUF_C_LIBS)
 # Tests are linked with every archive.
 TEST_NET_LIBS	= $(NET_LIBS) $(CURL_LIBS) $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
@@ -169,38 +194,20 @@ TEST_NET_LIBS	= $(NET_LIBS) $(CURL_LIBS) $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
 COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
 LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
 
-all: $(PROGRAMS) $(LIBRARY) $(MAN:%=$(BUILD)/%) $(SAMPLE) $(SERVICE_MADE) \
-    $(COMPLETION)
+all: $(PROGRAMS:%=$(BUILD)/%) $(BUILD)/programs $(LIBRARY) \
+    $(MAN:%=$(BUILD)/%) $(SAMPLE) $(SERVICE_MADE) $(COMPLETION)
 
 # Only what is written so far: handy while a program does not link yet.
-lib: $(call lib,common client master worker http ctl uplink reach)
+lib: $(call lib,$(ARCHIVES))
 
-$(BUILD)/execsrvd: $(MASTER_O) $(LEAKS_O) $(call lib,common)
+$(foreach p,$(PROGRAMS),\
+    $(eval $(BUILD)/$(p): $($(p)_O) $(call lib,$($(p)_A))))
+$(PROGRAMS:%=$(BUILD)/%):
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(LIBS)
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $($(@F)_L) $(LIBS)
 
-$(BUILD)/execsrv-worker: $(WORKER_O) $(LEAKS_O) $(call lib,common)
-	$(call say,LINK,$@)
-	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(LIBS)
-
-$(BUILD)/execsrv-http: $(HTTP_O) $(LEAKS_O) $(call lib,common)
-	$(call say,LINK,$@)
-	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(CURL_LIBS) \
-	    $(LIBS)
-
-$(BUILD)/execsrv-uplink: $(UPLINK_O) $(LEAKS_O) $(call lib,common)
-	$(call say,LINK,$@)
-	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) \
-	    $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS) $(LIBS)
-
-$(BUILD)/execsrv-reach: $(REACH_O) $(LEAKS_O) $(call lib,uplink common)
-	$(call say,LINK,$@)
-	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) \
-	    $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS) $(LIBS)
-
-$(BUILD)/execsrvctl: $(CTL_O) $(call lib,client common)
-	$(call say,LINK,$@)
-	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(LIBS)
+$(BUILD)/programs: Makefile
+	$(Q)printf '%s\n' $(PROGRAMS) >$@
 
 LIB_MAP		= contrib/build/libexecsrv.map
 LIB_LDFLAGS	= $(filter-out -pie,$(BASE_LDFLAGS)) -shared \
@@ -242,7 +249,7 @@ $(BUILD)/lib%.list: FORCE
 	$(Q)printf '%s\n' $(LIB_$*) | cmp -s - $@ || \
 	    printf '%s\n' $(LIB_$*) >$@
 
-$(foreach l,common client master worker http ctl uplink reach unit,\
+$(foreach l,$(ARCHIVES) unit,\
     $(eval $(BUILD)/lib$(l).a: $(LIB_$(l))))
 
 $(BUILD)/%.o: %.c $(BUILD)/config.mk | $(GEN_H)
@@ -432,17 +439,8 @@ install: all
 	$(INSTALL) -d $(DEST)$(sbindir) $(DEST)$(bindir) \
 	    $(DEST)$(libexecdir)/execsrv $(DEST)$(includedir) \
 	    $(DEST)$(libdir)/pkgconfig
-	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrvd $(DEST)$(sbindir)/execsrvd
-	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrvctl \
-	    $(DEST)$(bindir)/execsrvctl
-	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrv-worker \
-	    $(DEST)$(libexecdir)/execsrv/execsrv-worker
-	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrv-http \
-	    $(DEST)$(libexecdir)/execsrv/execsrv-http
-	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrv-uplink \
-	    $(DEST)$(libexecdir)/execsrv/execsrv-uplink
-	$(INSTALL) -m 755 $(STRIP) $(BUILD)/execsrv-reach \
-	    $(DEST)$(libexecdir)/execsrv/execsrv-reach
+	$(foreach p,$(PROGRAMS),$(INSTALL) -m 755 $(STRIP) $(BUILD)/$(p) \
+	    $(DEST)$($(p)_DIR)/$(p) &&) :
 	$(INSTALL) -m 644 $(LIB_H) $(DEST)$(includedir)/execsrv.h
 	$(INSTALL) -m 644 $(BUILD)/libexecsrv.a $(DEST)$(libdir)/libexecsrv.a
 	$(INSTALL) -m 644 $(STRIP) $(BUILD)/$(LIB_FILE) \
@@ -476,11 +474,7 @@ install-strip:
 
 # Settings that somebody changed stay.
 uninstall:
-	rm -f $(DEST)$(sbindir)/execsrvd $(DEST)$(bindir)/execsrvctl \
-	    $(DEST)$(libexecdir)/execsrv/execsrv-worker \
-	    $(DEST)$(libexecdir)/execsrv/execsrv-http \
-	    $(DEST)$(libexecdir)/execsrv/execsrv-uplink \
-	    $(DEST)$(libexecdir)/execsrv/execsrv-reach \
+	rm -f $(foreach p,$(PROGRAMS),$(DEST)$($(p)_DIR)/$(p)) \
 	    $(DEST)$(includedir)/execsrv.h $(addprefix $(DEST)$(libdir)/,\
 	    libexecsrv.a libexecsrv.so $(LIB_SO) $(LIB_FILE) \
 	    pkgconfig/libexecsrv.pc)
@@ -512,9 +506,8 @@ distcheck: dist
 
 # clean leaves the configuration alone, distclean leaves nothing.
 MADE		= $(addprefix $(BUILD)/,bench common contrib cppcheck deb man \
-		  master pic proto t worker san cover fuzz distcheck pycache vm execsrvd \
-		  execsrv-worker execsrv-http execsrv-uplink execsrv-reach execsrvctl \
-		  lib*.a lib*.list libexecsrv.* *.tar.gz)
+		  master pic proto t worker san cover fuzz distcheck pycache vm \
+		  programs $(PROGRAMS) lib*.a lib*.list libexecsrv.* *.tar.gz)
 clean:
 	rm -rf $(MADE)
 

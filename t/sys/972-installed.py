@@ -184,8 +184,10 @@ def linked():
     if release != "12":
         say("  left out: this is no Debian 12")
         return
-    for program in ("execsrvd", "execsrv-worker", "execsrv-http",
-                    "execsrv-uplink", "execsrvctl"):
+    with open(BUILD + "/programs", encoding="ascii") as f:
+        programs = f.read().split()
+    check("execsrv-worker" in programs, programs)
+    for program in programs:
         path = "%s/%s" % (BUILD, program)
         wanted = re.findall(r"NEEDED +(\S+)", subprocess.run(
             ["objdump", "-p", path], capture_output=True, text=True,
