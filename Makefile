@@ -79,9 +79,12 @@ GEN_C		:= $(PROTOS:%.proto=$(BUILD)/%.pb-c.c)
 GEN_H		:= $(GEN_C:.c=.h)
 GEN_O		:= $(GEN_C:.c=.o)
 
-COMMON_ROOMS	:= conf ipc json linux net noise plan
+COMMON_ROOMS	:= conf ipc json linux net plan
 COMMON_O	:= $(call objs,$(wildcard common/*.c \
 		   $(COMMON_ROOMS:%=common/%/*.c))) $(GEN_O)
+# What needs libwebsockets and libcrypto, an archive of its own.
+DIAL_ROOMS	:= noise dial
+DIAL_O		:= $(call objs,$(wildcard $(DIAL_ROOMS:%=common/%/*.c)))
 CLIENT_O	:= $(call objs,$(wildcard common/client/*.c))
 MASTER_ROOMS	:= logs auth workers accept remote ctl
 MASTER_O	:= $(call objs,$(wildcard master/*.c \
@@ -98,8 +101,9 @@ REACH_O		:= $(call objs,$(wildcard master/uplink/reach/*.c))
 
 # The archives, and what is in them.  A program takes its own objects and the
 # archives below it; tests take the archives only, in this order.
-ARCHIVES	:= worker http master reach uplink ctl client common
+ARCHIVES	:= worker http master reach uplink ctl client dial common
 LIB_common	:= $(COMMON_O)
+LIB_dial	:= $(DIAL_O)
 LIB_client	:= $(CLIENT_O)
 LIB_master	:= $(call not_main,$(MASTER_O))
 LIB_worker	:= $(call not_main,$(WORKER_O))
@@ -147,11 +151,11 @@ execsrv-http_A	:= common
 execsrv-http_L	= $(CURL_LIBS)
 execsrv-http_DIR = $(libexecdir)/execsrv
 execsrv-uplink_O := $(UPLINK_O) $(LEAKS_O)
-execsrv-uplink_A := common
+execsrv-uplink_A := dial common
 execsrv-uplink_L = $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
 execsrv-uplink_DIR = $(libexecdir)/execsrv
 execsrv-reach_O	:= $(REACH_O) $(LEAKS_O)
-execsrv-reach_A	:= uplink common
+execsrv-reach_A	:= dial common
 execsrv-reach_L	= $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
 execsrv-reach_DIR = $(libexecdir)/execsrv
 execsrvctl_O	:= $(CTL_O)
@@ -337,7 +341,7 @@ $(FUZZERS): $(BUILD)/t/%: t/fuzz/%.c $(TEST_LIBS)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(BUILD)/t/fuzz/$*.o \
 	    $(call test_libs,t/fuzz/$*.c) $(TEST_NET_LIBS) $(LIBS)
 
-$(TOOLS): $(BUILD)/t/%: $(BUILD)/t/sys/%.o $(call lib,uplink client common)
+$(TOOLS): $(BUILD)/t/%: $(BUILD)/t/sys/%.o $(call lib,dial client common)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(TOOL_LIBS) $(LIBS)
 
@@ -404,7 +408,7 @@ fuzz-run: $(FUZZ_CHOSEN)
 	$(Q)sh contrib/build/run-fuzz $(BUILD) $(N) $(FUZZ_CHOSEN)
 
 $(BUILD)/bench/bench: $(call objs,$(filter-out %/command.c,\
-    $(wildcard t/bench/*.c))) $(call lib,uplink client common)
+    $(wildcard t/bench/*.c))) $(call lib,dial client common)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(NET_LIBS) $(CRYPTO_LIBS) \

@@ -12,7 +12,7 @@ struct carrier_noise {
 	struct carrier		 c;
 	struct stream_table	*table;		/* locked memory */
 	struct stream_act	 act;
-	struct loop_timer	 deadline;
+	struct wsloop_timer	 deadline;
 	uint8_t			 frame[LWS_PRE + STREAM_FRAME_MAX];
 };
 
@@ -80,7 +80,7 @@ static void
 carry_noise_act(struct carrier_noise *n)
 {
 	struct stream_act	*a = &n->act;
-	struct loop		*l = &n->c.env->loop;
+	struct wsloop		*l = &n->c.env->loop;
 	struct carrier_stream	*f;
 	uint64_t		 deadline, now;
 
@@ -107,11 +107,11 @@ carry_noise_act(struct carrier_noise *n)
 		break;
 	}
 	if ((deadline = stream_deadline(n->table)) == UINT64_MAX) {
-		loop_timer_clear(l, &n->deadline);
+		wsloop_timer_clear(l, &n->deadline);
 		return;
 	}
 	now = clock_ms();
-	loop_timer_set(l, &n->deadline, deadline > now ? deadline - now : 0,
+	wsloop_timer_set(l, &n->deadline, deadline > now ? deadline - now : 0,
 	    on_deadline, n);
 }
 
@@ -203,7 +203,7 @@ carry_noise_fini(struct carrier *c)
 	struct stream		*s;
 
 	registry_forget(&c->env->registry, 0);
-	loop_timer_clear(&c->env->loop, &n->deadline);
+	wsloop_timer_clear(&c->env->loop, &n->deadline);
 	while ((s = stream_take(n->table)) != NULL)
 		carry_noise_end_stream(n, s);
 	stream_table_fini(n->table);

@@ -13,7 +13,7 @@ struct link {
 	const struct link_events	*events;
 	void				*arg;
 	int				 sock;
-	struct watch			*watch;
+	struct wswatch			*watch;
 };
 
 /* --- the beginning --- */
@@ -92,12 +92,12 @@ uplink_link_on_hangup(void *arg)
 	l->events->on_gone(l->arg);
 }
 
-static const struct watch_events watch_events = {
+static const struct wswatch_events wswatch_events = {
 	uplink_link_on_readable, uplink_link_on_writable, uplink_link_on_hangup
 };
 
 struct link *
-link_new(struct loop *loop, int sock, const struct link_events *events,
+link_new(struct wsloop *loop, int sock, const struct link_events *events,
     void *arg)
 {
 	struct link	*l;
@@ -107,7 +107,7 @@ link_new(struct loop *loop, int sock, const struct link_events *events,
 	l->events = events;
 	l->arg = arg;
 	l->sock = sock;
-	if ((l->watch = watch_new(loop, sock, &watch_events, l)) == NULL)
+	if ((l->watch = wswatch_new(loop, sock, &wswatch_events, l)) == NULL)
 		link_free(&l);
 	return l;
 }
@@ -120,7 +120,7 @@ link_free(struct link **lp)
 	*lp = NULL;
 	if (l == NULL)
 		return;
-	watch_free(&l->watch);
+	wswatch_free(&l->watch);
 	free(l);
 }
 

@@ -4,8 +4,8 @@
 #ifndef MASTER_UPLINK_LINK_H
 #define MASTER_UPLINK_LINK_H
 
-#include "master/uplink/loop.h"
-#include "master/uplink/registry.h"
+#include "common/dial/registry.h"
+#include "common/dial/wsloop.h"
 #include "proto/ipc.pb-c.h"
 
 struct link;
@@ -31,7 +31,7 @@ int	 link_wait(int sock, Ipc__UplinkStart **start_out,
 	    __attribute__((warn_unused_result));
 
 /* Hear the master on sock, which stays the caller's.  NULL with errno. */
-struct link	*link_new(struct loop *loop, int sock,
+struct link	*link_new(struct wsloop *loop, int sock,
 		    const struct link_events *events, void *arg);
 void		 link_free(struct link **lp);
 

@@ -7,7 +7,7 @@
 #ifndef MASTER_UPLINK_LOCAL_END_H
 #define MASTER_UPLINK_LOCAL_END_H
 
-#include "master/uplink/loop.h"
+#include "common/dial/wsloop.h"
 
 /* Pings of the server that may wait; one more takes the place of the last. */
 #define LOCAL_END_PINGS	8
@@ -40,7 +40,7 @@ struct local_end_events {
  * treats as a WebSocket client's behind the upgrade, is at *fd_out and the
  * caller's.  NULL with errno.
  */
-struct local_end	*local_end_to_worker(struct loop *l,
+struct local_end	*local_end_to_worker(struct wsloop *l,
 		    const struct local_end_events *events, void *arg,
 		    int *fd_out);
 

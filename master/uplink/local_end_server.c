@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/dial/wsock.h"
 #include "common/limit.h"
-#include "master/uplink/wsock.h"
 
 struct local_end_server {
 	struct local_end	 l;

@@ -19,11 +19,11 @@
 
 struct local_end_worker {
 	struct local_end		 l;
-	struct loop		*loop;
-	struct loop_timer	 later;
+	struct wsloop		*loop;
+	struct wsloop_timer	 later;
 	bool			 is_deaf;	/* it takes nothing any more */
 	int			 fd;
-	struct watch		*watch;
+	struct wswatch		*watch;
 	struct ws_reader	 reader;
 	struct {
 		uint8_t		 data[WS_CONTROL_MAX];
@@ -90,8 +90,8 @@ advance(struct local_end_worker *w)
 
 	while (w->l.output == NULL && !w->l.is_over) {
 		if (turns++ == TURN_MAX) {
-			loop_timer_set(w->loop, &w->later, 0, on_later, w);
-			watch_read(w->watch, false);
+			wsloop_timer_set(w->loop, &w->later, 0, on_later, w);
+			wswatch_read(w->watch, false);
 			return;
 		}
 		ws_reader_next(&w->reader, &ev);
@@ -99,7 +99,7 @@ advance(struct local_end_worker *w)
 		case WS_EV_NONE:
 			if (!local_end_worker_fill(w) && !w->l.is_over) {
 				ws_reader_trim(&w->reader);
-				watch_read(w->watch, true);
+				wswatch_read(w->watch, true);
 				return;
 			}
 			break;
@@ -118,7 +118,7 @@ advance(struct local_end_worker *w)
 			break;
 		}
 	}
-	watch_read(w->watch, false);
+	wswatch_read(w->watch, false);
 	w->l.events->on_output(w->l.arg);
 }
 
@@ -240,7 +240,7 @@ local_end_worker_push(struct local_end *l)
 	if (w->is_deaf)
 		return;
 	w->is_writing = true;
-	watch_write(w->watch);
+	wswatch_write(w->watch);
 }
 
 static void
@@ -283,14 +283,14 @@ local_end_worker_fini(struct local_end *l)
 {
 	struct local_end_worker	*w = (struct local_end_worker *)l;
 
-	loop_timer_clear(w->loop, &w->later);
-	watch_free(&w->watch);
+	wsloop_timer_clear(w->loop, &w->later);
+	wswatch_free(&w->watch);
 	fd_close(&w->fd);
 	ws_reader_fini(&w->reader);
 	buf_fini(&w->control);
 }
 
-static const struct watch_events watch_events = {
+static const struct wswatch_events wswatch_events = {
 	local_end_worker_on_readable, local_end_worker_on_writable,
 	local_end_worker_on_hangup
 };
@@ -299,7 +299,7 @@ static const struct local_end_ops ops = { local_end_worker_push,
     local_end_worker_take, local_end_worker_pong, local_end_worker_fini };
 
 struct local_end *
-local_end_to_worker(struct loop *loop, const struct local_end_events *events,
+local_end_to_worker(struct wsloop *loop, const struct local_end_events *events,
     void *arg, int *fd_out)
 {
 	struct local_end_worker	*w;
@@ -322,7 +322,7 @@ local_end_to_worker(struct loop *loop, const struct local_end_events *events,
 	}
 	w->fd = pair[0];
 	*fd_out = pair[1];
-	if ((w->watch = watch_new(loop, w->fd, &watch_events, w)) == NULL) {
+	if ((w->watch = wswatch_new(loop, w->fd, &wswatch_events, w)) == NULL) {
 		fd_close(fd_out);
 		local_end_free(&l);
 	}

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/dial/netconfine.h"
+#include "common/dial/netstart.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "master/uplink/confine.h"
 #include "master/uplink/link.h"
-#include "master/uplink/start.h"
 #include "master/uplink/uplink.h"
 
 static void
@@ -41,11 +41,11 @@ uplink_prepare(struct uplink *u, int sock)
 	sodium_memzero(secret->dh.data, secret->dh.len);
 	sodium_memzero(secret->seed.data, secret->seed.len);
 	ipc__uplink_secret__free_unpacked(secret, NULL);
-	if (loop_init(&u->env.loop) == -1 ||
+	if (wsloop_init(&u->env.loop) == -1 ||
 	    dialer_init(&u->env.dialer, &u->env.loop, u->env.resolver,
 	    about->ca_file) == -1)
 		exit(2);
-	if (confine_uplink() == -1)
+	if (netconfine_process() == -1)
 		fatal("confinement");
 	if (resolver_attach(u->env.resolver, &u->env.loop,
 	    uplink_on_no_resolver, u) == -1 || uplink_serve(u, sock) == -1)
@@ -64,12 +64,13 @@ main(int argc, char **argv)
 		fprintf(stderr, "execsrv-uplink is started by execsrvd(8)\n");
 		return 2;
 	}
-	if (confine_to_parent() == -1)
+	if (netconfine_to_parent() == -1)
 		return 2;
-	sock = start_process("uplink", argv[1], true, &u.env.dialer,
-	    &u.env.resolver);
+	if ((sock = netstart("uplink", argv[1], true, &u.env.dialer,
+	    &u.env.resolver)) == -1)
+		return 1;
 	uplink_prepare(&u, sock);
-	loop_run(&u.env.loop);
+	wsloop_run(&u.env.loop);
 	uplink_fini(&u);
 	fd_close(&sock);
 	return 0;

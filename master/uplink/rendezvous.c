@@ -37,7 +37,7 @@ pause_and_connect(struct rendezvous *r)
 	r->window = r->window * 2 < LIMIT_RENDEZVOUS_PAUSE ? r->window * 2 :
 	    LIMIT_RENDEZVOUS_PAUSE;
 	r->must_pause = false;
-	loop_timer_set(&r->env->loop, &r->pause, ms, connect_now, r);
+	wsloop_timer_set(&r->env->loop, &r->pause, ms, connect_now, r);
 	set_phase(r, IPC__UPLINK_PHASE__PAUSING);
 }
 
@@ -53,12 +53,12 @@ is_stale(const struct rendezvous *r, bool was_open)
 static void
 stop_timers(struct rendezvous *r)
 {
-	struct loop	*l = &r->env->loop;
+	struct wsloop	*l = &r->env->loop;
 
-	loop_timer_clear(l, &r->pause);
-	loop_timer_clear(l, &r->ping);
-	loop_timer_clear(l, &r->pong);
-	loop_timer_clear(l, &r->stuck);
+	wsloop_timer_clear(l, &r->pause);
+	wsloop_timer_clear(l, &r->ping);
+	wsloop_timer_clear(l, &r->pong);
+	wsloop_timer_clear(l, &r->stuck);
 	r->must_ask = r->is_writing = false;
 }
 
@@ -100,7 +100,7 @@ line_want(void *arg)
 		return;
 	r->is_writing = true;
 	wsock_want(r->sock);
-	loop_timer_set(&r->env->loop, &r->stuck, LIMIT_RENDEZVOUS_PONG,
+	wsloop_timer_set(&r->env->loop, &r->stuck, LIMIT_RENDEZVOUS_PONG,
 	    on_stuck, r);
 }
 
@@ -177,13 +177,13 @@ must_ask(const struct rendezvous *r)
 static void
 rendezvous_ask(struct rendezvous *r)
 {
-	struct loop	*l = &r->env->loop;
+	struct wsloop	*l = &r->env->loop;
 
 	r->must_ask = false;
 	inflight_ask(&r->inflight, r->bytes_out, clock_us());
 	wsock_ping(r->sock);
-	loop_timer_set(l, &r->ping, LIMIT_RENDEZVOUS_PING, on_ping_timer, r);
-	loop_timer_set(l, &r->pong, LIMIT_RENDEZVOUS_PONG, on_no_pong, r);
+	wsloop_timer_set(l, &r->ping, LIMIT_RENDEZVOUS_PING, on_ping_timer, r);
+	wsloop_timer_set(l, &r->pong, LIMIT_RENDEZVOUS_PONG, on_no_pong, r);
 }
 
 static void
@@ -194,7 +194,7 @@ rendezvous_on_pong(void *arg)
 
 	if (!r->inflight.is_asked)
 		return;
-	loop_timer_clear(&r->env->loop, &r->pong);
+	wsloop_timer_clear(&r->env->loop, &r->pong);
 	inflight_answer(&r->inflight, now);
 	line_want(r);
 	carrier_on_proof(r->carrier);
@@ -217,7 +217,7 @@ rendezvous_on_open(void *arg)
 	r->opened = clock_ms();
 	r->status = 0;
 	inflight_init(&r->inflight, r->bytes_out);
-	loop_timer_set(&r->env->loop, &r->ping, LIMIT_RENDEZVOUS_PING,
+	wsloop_timer_set(&r->env->loop, &r->ping, LIMIT_RENDEZVOUS_PING,
 	    on_ping_timer, r);
 	if ((r->carrier = carrier_new(r->env, &line, r)) == NULL) {
 		log_warn("rendezvous");
@@ -246,7 +246,7 @@ rendezvous_on_writable(void *arg)
 	bool			 is_binary;
 	size_t			 n, sent = 0;
 
-	loop_timer_clear(&r->env->loop, &r->stuck);
+	wsloop_timer_clear(&r->env->loop, &r->stuck);
 	r->is_writing = false;
 	/* A reader as fast as we are must not keep us from hearing others. */
 	while (r->carrier != NULL && sent < LIMIT_RENDEZVOUS_TURN &&

@@ -5,8 +5,8 @@
 #ifndef MASTER_UPLINK_RENDEZVOUS_H
 #define MASTER_UPLINK_RENDEZVOUS_H
 
+#include "common/dial/wsock.h"
 #include "master/uplink/inflight.h"
-#include "master/uplink/wsock.h"
 #include "proto/ipc.pb-c.h"
 
 struct carrier;
@@ -27,7 +27,7 @@ struct rendezvous {
 	struct inflight		 inflight;
 	bool			 must_ask;
 	bool			 is_writing;
-	struct loop_timer	 pause, ping, pong, stuck;
+	struct wsloop_timer	 pause, ping, pong, stuck;
 };
 
 void	 rendezvous_init(struct rendezvous *r, struct uplink_env *env);

@@ -102,7 +102,7 @@ uplink_tell(struct uplink *u)
 	const struct rendezvous	*r = &u->rendezvous;
 	Ipc__UplinkStatus	 out = IPC__UPLINK_STATUS__INIT;
 
-	loop_timer_clear(&u->env.loop, &u->telling);
+	wsloop_timer_clear(&u->env.loop, &u->telling);
 	u->tell_at = 0;
 	out.phase = r->phase;
 	out.status = r->status;
@@ -113,7 +113,7 @@ uplink_tell(struct uplink *u)
 	link_status(u->link, &out);
 	/* Nobody is served any more: a new uplink brings a new one. */
 	if (resolver_is_gone(u->env.resolver) && out.streams == 0)
-		loop_stop(&u->env.loop);
+		wsloop_stop(&u->env.loop);
 }
 
 static void
@@ -135,7 +135,8 @@ on_news(void *arg, uint64_t ms)
 	if (u->tell_at != 0 && u->tell_at <= at)
 		return;
 	u->tell_at = at;
-	loop_timer_set(&u->env.loop, &u->telling, ms, uplink_on_tell_timer, u);
+	wsloop_timer_set(&u->env.loop, &u->telling, ms, uplink_on_tell_timer,
+	    u);
 }
 
 static void
@@ -166,7 +167,7 @@ on_gone(void *arg)
 {
 	struct uplink	*u = arg;
 
-	loop_stop(&u->env.loop);
+	wsloop_stop(&u->env.loop);
 }
 
 static const struct link_events	 link_events = {
@@ -220,12 +221,12 @@ void
 uplink_fini(struct uplink *u)
 {
 	rendezvous_fini(&u->rendezvous);
-	loop_timer_clear(&u->env.loop, &u->telling);
+	wsloop_timer_clear(&u->env.loop, &u->telling);
 	registry_fini(&u->env.registry);
 	link_free(&u->link);
 	resolver_free(&u->env.resolver);
 	dialer_fini(&u->env.dialer);
-	loop_fini(&u->env.loop);
+	wsloop_fini(&u->env.loop);
 	if (u->env.identity != NULL)
 		sodium_free(u->env.identity);
 	ipc__uplink_start__free_unpacked(u->env.start, NULL);

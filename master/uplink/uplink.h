@@ -15,7 +15,7 @@ struct uplink {
 	struct uplink_env	 env;
 	struct rendezvous	 rendezvous;
 	struct link		*link;
-	struct loop_timer	 telling;
+	struct wsloop_timer	 telling;
 	uint64_t		 tell_at;	/* ms: then; 0: not */
 	bool			 is_forward;
 	struct target		 forward;

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/dial/dial.h"
+#include "common/dial/registry.h"
 #include "common/noise/noise.h"
-#include "master/uplink/dial.h"
-#include "master/uplink/registry.h"
 #include "proto/ipc.pb-c.h"
 
 struct local_end;
@@ -32,7 +32,7 @@ struct uplink_events {
 struct uplink_env {
 	const struct uplink_events	*events;
 	void				*arg;
-	struct loop			 loop;
+	struct wsloop			 loop;
 	struct resolver			*resolver;
 	struct dialer			 dialer;
 	struct registry			 registry;

@@ -1,13 +1,14 @@
 /*
- * master/uplink/answer.c on any bytes: nothing that is cut off counts, nothing
- * that is for another environment, and what comes out is short and clean.
+ * common/dial/registry_answer.c on any bytes: nothing that is cut off counts,
+ * nothing that is for another environment, and what comes out is short and
+ * clean.
  */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/uplink/answer.h"
+#include "common/dial/registry_answer.h"
 #include "t/unit/json_help.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)

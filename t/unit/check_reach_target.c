@@ -94,7 +94,7 @@ END_TEST
 
 /* --- lines --- */
 
-static struct loop	 loop;
+static struct wsloop	 loop;
 static struct stdio_peer	 stdio_peer;
 static int		 other;		/* the library's end */
 static int		 ours;
@@ -124,7 +124,7 @@ start(void)
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	ours = fds[0];
 	other = fds[1];
-	ck_assert_int_eq(loop_init(&loop), 0);
+	ck_assert_int_eq(wsloop_init(&loop), 0);
 	ck_assert_int_eq(stdio_peer_init(&stdio_peer, ours, &loop, &events,
 	    &stdio_peer), 0);
 	lines = rooms = 0;
@@ -134,7 +134,7 @@ static void
 stop(void)
 {
 	stdio_peer_fini(&stdio_peer);
-	loop_fini(&loop);
+	wsloop_fini(&loop);
 	close(ours);
 	close(other);
 }
@@ -148,15 +148,15 @@ on_tick(void *arg)
 static void
 turn(void)
 {
-	struct loop_timer	 t;
+	struct wsloop_timer	 t;
 	int			 i;
 
 	memset(&t, 0, sizeof(t));
 	for (i = 0; i < 3; i++) {
-		loop_timer_set(&loop, &t, 2, on_tick, NULL);
+		wsloop_timer_set(&loop, &t, 2, on_tick, NULL);
 		lws_service(loop.lws, 0);
 	}
-	loop_timer_clear(&loop, &t);
+	wsloop_timer_clear(&loop, &t);
 }
 
 static void

@@ -1,5 +1,5 @@
 /*
- * master/uplink/resolve.c: the process and its client, in a loop (loop.c).
+ * common/dial/resolve.c: the process and its client, in a loop (wsloop.c).
  * No name here is asked of the network: they are in /etc/hosts, or no names.
  * Where the answers matter a stand-in takes the place of the process: it runs
  * where that would shed its rights, and never returns.
@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/dial/resolve.h"
 #include "common/limit.h"
-#include "master/uplink/resolve.h"
 #include "t/unit/left_out.h"
 
 #define MUST(claim)	do {						\
@@ -55,8 +55,8 @@ struct asker {
 	struct asker		*asks;
 };
 
-static struct loop		 loop;
-static struct loop_timer	 tick;
+static struct wsloop		 loop;
+static struct wsloop_timer	 tick;
 static uint64_t			 ticks;
 static struct resolver		*resolver;
 static int			 gone;
@@ -119,7 +119,7 @@ stand_in_for(int fd, const struct question *q)
 	post(fd, &r, sizeof(r));
 }
 
-static void
+static int
 stand_in(void)
 {
 	struct question	 q;
@@ -130,10 +130,11 @@ stand_in(void)
 	_exit(0);
 }
 
-static void
+static int
 be_itself(void)
 {
 	shared->pid = getpid();
+	return 0;
 }
 
 static bool
@@ -144,13 +145,14 @@ hide(const char *path)
 }
 
 /* Without /etc/hosts, and where the only name server does not answer. */
-static void
+static int
 be_without_hosts(void)
 {
-	be_itself();
+	shared->pid = getpid();
 	shared->is_hidden = unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
 	    hide("/etc/hosts") && hide("/etc/resolv.conf");
+	return 0;
 }
 
 /* --- the loop --------------------------------------------------------------*/
@@ -159,7 +161,7 @@ static void
 on_tick(void *arg)
 {
 	ticks++;
-	loop_timer_set(&loop, &tick, TICK_MS, on_tick, arg);
+	wsloop_timer_set(&loop, &tick, TICK_MS, on_tick, arg);
 }
 
 static void
@@ -203,13 +205,13 @@ on_gone(void *arg)
 }
 
 static void
-start(void (*process)(void))
+start(int (*process)(void))
 {
 	ck_assert_ptr_nonnull(resolver = resolver_start(process));
-	ck_assert_int_eq(loop_init(&loop), 0);
+	ck_assert_int_eq(wsloop_init(&loop), 0);
 	ck_assert_int_eq(resolver_attach(resolver, &loop, on_gone,
 	    &gone), 0);
-	loop_timer_set(&loop, &tick, TICK_MS, on_tick, NULL);
+	wsloop_timer_set(&loop, &tick, TICK_MS, on_tick, NULL);
 }
 
 static void
@@ -228,8 +230,8 @@ teardown(void)
 	ck_assert_ptr_null(resolver);
 	resolver_free(&resolver);
 	idle();
-	loop_timer_clear(&loop, &tick);
-	loop_fini(&loop);
+	wsloop_timer_clear(&loop, &tick);
+	wsloop_fini(&loop);
 }
 
 /* --- who asks --------------------------------------------------------------*/

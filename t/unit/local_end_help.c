@@ -179,7 +179,7 @@ static void
 on_tick(void *arg)
 {
 	rig.ticks++;
-	loop_timer_set(&rig.loop, &rig.tick, TICK_MS, on_tick, arg);
+	wsloop_timer_set(&rig.loop, &rig.tick, TICK_MS, on_tick, arg);
 }
 
 uint64_t
@@ -216,7 +216,7 @@ rig_ck_calm(void)
 	uint64_t	 last = 0;
 	unsigned	 n = 0;
 
-	loop_timer_set(&rig.loop, &rig.tick, 200, on_tick, NULL);
+	wsloop_timer_set(&rig.loop, &rig.tick, 200, on_tick, NULL);
 	for (; rig.ticks == before; rig_turn()) {
 		now = clock_ms();
 		n += now < until && now != last;
@@ -268,8 +268,8 @@ rig_setup(void)
 {
 	ck_assert_int_ge(sodium_init(), 0);
 	memset(&rig, 0, sizeof(rig));
-	ck_assert_int_eq(loop_init(&rig.loop), 0);
-	loop_timer_set(&rig.loop, &rig.tick, TICK_MS, on_tick, NULL);
+	ck_assert_int_eq(wsloop_init(&rig.loop), 0);
+	wsloop_timer_set(&rig.loop, &rig.tick, TICK_MS, on_tick, NULL);
 	rig.answers_pings = true;
 	rig_start(NULL);
 }
@@ -281,8 +281,8 @@ rig_teardown(void)
 
 	rig_stop();
 	rig_idle();
-	loop_timer_clear(&rig.loop, &rig.tick);
-	loop_fini(&rig.loop);
+	wsloop_timer_clear(&rig.loop, &rig.tick);
+	wsloop_fini(&rig.loop);
 	for (i = 0; i < rig.nto; i++)
 		free(rig.to[i].data);
 	free(rig.moved);

@@ -25,8 +25,8 @@
 #define RIG_MESSAGES	64	/* to the worker */
 
 struct rig {
-	struct loop		 loop;
-	struct loop_timer	 tick;
+	struct wsloop		 loop;
+	struct wsloop_timer	 tick;
 	uint64_t		 ticks;
 	struct local_end		*local_end;
 

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/dial/netconfine.h"
+#include "common/dial/netstart.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "master/uplink/confine.h"
 #include "master/uplink/reach/reach.h"
-#include "master/uplink/start.h"
 
 /* What is in vain before there is a loop. */
 static void
@@ -57,7 +57,7 @@ reach_serve(struct reach *r, int fd)
 		reach_tell(r, fd);
 		return 1;
 	}
-	if (confine_uplink() == -1)
+	if (netconfine_process() == -1)
 		fatal("confinement");
 	if (resolver_attach(r->resolver, &r->loop, reach_on_no_resolver,
 	    r) == -1)
@@ -82,7 +82,9 @@ main(int argc, char **argv)
 		    "libexecsrv(3)\n");
 		return 2;
 	}
-	fd = start_process("reach", "stderr", false, &r.dialer, &r.resolver);
+	if ((fd = netstart("reach", "stderr", false, &r.dialer,
+	    &r.resolver)) == -1)
+		return 1;
 	if ((text = read_goal(&r, fd)) == NULL)
 		return 2;
 	status = reach_serve(&r, fd);

@@ -22,9 +22,9 @@ static void
 reach_end(struct reach *r)
 {
 	r->is_ending = true;
-	loop_timer_clear(&r->loop, &r->silence);
+	wsloop_timer_clear(&r->loop, &r->silence);
 	if (!stdio_peer_is_full(&r->stdio_peer))
-		loop_stop(&r->loop);
+		wsloop_stop(&r->loop);
 }
 
 size_t
@@ -144,7 +144,7 @@ reach_init(struct reach *r)
 		return -1;
 	if (reach_take_token(r) == -1)
 		return reach_refuse(r, "out of memory");
-	if (loop_init(&r->loop) == -1)
+	if (wsloop_init(&r->loop) == -1)
 		return reach_refuse(r, "libwebsockets does not start");
 	if (dialer_init(&r->dialer, &r->loop, r->resolver,
 	    ca != NULL ? ca : "") == -1)
@@ -156,14 +156,14 @@ reach_init(struct reach *r)
 void
 reach_fini(struct reach *r)
 {
-	loop_timer_clear(&r->loop, &r->silence);
-	loop_timer_clear(&r->loop, &r->late);
+	wsloop_timer_clear(&r->loop, &r->silence);
+	wsloop_timer_clear(&r->loop, &r->late);
 	wsock_free(&r->sock);
 	r->far->fini(r);
 	stdio_peer_fini(&r->stdio_peer);
 	resolver_free(&r->resolver);
 	dialer_fini(&r->dialer);
-	loop_fini(&r->loop);
+	wsloop_fini(&r->loop);
 	sodium_free(r->authorization);
 }
 
@@ -193,7 +193,7 @@ watch_silence(struct reach *r)
 
 	if (stdio_peer_is_full(&r->stdio_peer))
 		limit = ms + HEARTBEAT_MS;
-	loop_timer_set(&r->loop, &r->silence, ms < limit ? limit - ms : 0,
+	wsloop_timer_set(&r->loop, &r->silence, ms < limit ? limit - ms : 0,
 	    on_silence, r);
 }
 
@@ -249,7 +249,7 @@ reach_on_late(void *arg)
 {
 	struct reach	*r = arg;
 
-	loop_stop(&r->loop);
+	wsloop_stop(&r->loop);
 }
 
 /* The library has said all that it had to say. */
@@ -260,7 +260,7 @@ reach_leave(struct reach *r)
 		return;
 	r->is_leaving = true;
 	wsock_close(r->sock);
-	loop_timer_set(&r->loop, &r->late, GOODBYE_MS, reach_on_late, r);
+	wsloop_timer_set(&r->loop, &r->late, GOODBYE_MS, reach_on_late, r);
 }
 
 static void
@@ -321,7 +321,7 @@ reach_on_end(void *arg, unsigned status, const char *why)
 {
 	struct reach	*r = arg;
 
-	loop_timer_clear(&r->loop, &r->silence);
+	wsloop_timer_clear(&r->loop, &r->silence);
 	if (r->is_leaving)
 		reach_end(r);
 	else if (!r->is_ending && r->far->on_end(r, status, why))
@@ -344,7 +344,7 @@ static const struct wsock_events	 wsock_events = {
 void
 reach_disconnect(struct reach *r)
 {
-	loop_timer_clear(&r->loop, &r->silence);
+	wsloop_timer_clear(&r->loop, &r->silence);
 	wsock_free(&r->sock);
 	r->is_pinged = r->must_ping = r->must_pong = r->was_full = false;
 }
@@ -401,7 +401,7 @@ reach_on_line(void *arg)
 
 	if (stdio_peer_is_over(&r->stdio_peer) && (!r->is_ready || r->sock ==
 	    NULL))
-		loop_stop(&r->loop);
+		wsloop_stop(&r->loop);
 	reach_want(r);
 }
 
@@ -411,7 +411,7 @@ reach_on_room(void *arg)
 	struct reach	*r = arg;
 
 	if (r->is_ending) {
-		loop_stop(&r->loop);
+		wsloop_stop(&r->loop);
 	} else if (r->sock != NULL) {
 		r->heard = clock_ms();
 		wsock_read(r->sock, true);
@@ -428,5 +428,5 @@ reach_run(struct reach *r, int fd)
 {
 	if (stdio_peer_init(&r->stdio_peer, fd, &r->loop, &stdio_peer_events,
 	    r) == 0 && r->far->start(r) == 0)
-		loop_run(&r->loop);
+		wsloop_run(&r->loop);
 }

@@ -15,10 +15,10 @@
 #ifndef MASTER_UPLINK_REACH_REACH_H
 #define MASTER_UPLINK_REACH_REACH_H
 
-#include "master/uplink/dial.h"
+#include "common/dial/dial.h"
+#include "common/dial/wsock.h"
 #include "master/uplink/reach/reach_target.h"
 #include "master/uplink/reach/stdio_peer.h"
-#include "master/uplink/wsock.h"
 
 struct reach;
 struct remote;
@@ -49,7 +49,7 @@ struct far {
 extern const struct far	far_direct, far_remote;
 
 struct reach {
-	struct loop			 loop;
+	struct wsloop			 loop;
 	struct resolver			*resolver;
 	struct dialer			 dialer;
 	struct reach_target			 reach_target;
@@ -60,7 +60,7 @@ struct reach {
 	struct wsock			*sock;
 	struct wsock_text		 text;		/* far_direct */
 	struct remote			*remote;	/* far_remote; locked */
-	struct loop_timer		 silence, late;
+	struct wsloop_timer		 silence, late;
 	bool				 is_ready, is_leaving, is_ending;
 	bool				 is_pinged, must_ping, must_pong;
 	bool				 was_full;

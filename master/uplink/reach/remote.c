@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/dial/registry.h"
 #include "common/limit.h"
 #include "common/noise/record.h"
 #include "common/noise/relay.h"
 #include "common/noise/stream.h"
 #include "master/uplink/reach/reach.h"
-#include "master/uplink/registry.h"
 
 #define PAUSE_MIN	500	/* ms; as executors pause, PROTOCOL 12.3 */
 #define PAUSE_MAX	5000
@@ -46,7 +46,7 @@ struct remote {
 	struct record_reader		 in;
 	struct record_cutter		 cutter;
 	bool				 is_cutting;
-	struct loop_timer		 again;
+	struct wsloop_timer		 again;
 	uint64_t			 deadline, pause;	/* ms */
 	uint8_t				 room[LWS_PRE + ROOM];
 };
@@ -88,7 +88,7 @@ try_again(struct reach *r, uint64_t at_least, const char *fmt, ...)
 	if (clock_ms() + ms >= m->deadline)
 		reach_fail(r, false, "%s", why);
 	else
-		loop_timer_set(&r->loop, &m->again, ms, reach_remote_ask, r);
+		wsloop_timer_set(&r->loop, &m->again, ms, reach_remote_ask, r);
 }
 
 static bool
@@ -437,7 +437,7 @@ reach_remote_fini(struct reach *r)
 
 	if (m == NULL)
 		return;
-	loop_timer_clear(&r->loop, &m->again);
+	wsloop_timer_clear(&r->loop, &m->again);
 	/* Without a registry there are no requests either. */
 	if (m->registry.dialer != NULL)
 		registry_fini(&m->registry);

@@ -71,7 +71,7 @@ stdio_peer_fill(struct stdio_peer *p)
 			p->has_ended = true;
 	}
 	if (p->watch != NULL)
-		watch_read(p->watch, p->line == 0 && !p->has_ended);
+		wswatch_read(p->watch, p->line == 0 && !p->has_ended);
 }
 
 static void
@@ -124,7 +124,7 @@ flush(struct stdio_peer *p)
 		if (n == -1 && errno == EINTR)
 			continue;
 		if (n == -1 && errno == EAGAIN && p->watch != NULL) {
-			watch_write(p->watch);
+			wswatch_write(p->watch);
 			return;
 		}
 		/* Nobody is there: that is heard on the other side. */
@@ -174,16 +174,16 @@ stdio_peer_on_hangup(void *arg)
 {
 	struct stdio_peer	*p = arg;
 
-	watch_free(&p->watch);
+	wswatch_free(&p->watch);
 	stdio_peer_on_readable(p);
 }
 
-static const struct watch_events	 watch_events = {
+static const struct wswatch_events	 wswatch_events = {
 	stdio_peer_on_readable, stdio_peer_on_writable, stdio_peer_on_hangup
 };
 
 int
-stdio_peer_init(struct stdio_peer *p, int fd, struct loop *l,
+stdio_peer_init(struct stdio_peer *p, int fd, struct wsloop *l,
     const struct stdio_peer_events *events, void *arg)
 {
 	int	 room = ROOM;
@@ -196,14 +196,14 @@ stdio_peer_init(struct stdio_peer *p, int fd, struct loop *l,
 	buf_init(&p->out, (size_t)LIMIT_MESSAGE + LAST_MAX);
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) == -1)
 		return -1;
-	p->watch = watch_new(l, fd, &watch_events, p);
+	p->watch = wswatch_new(l, fd, &wswatch_events, p);
 	return p->watch == NULL ? -1 : 0;
 }
 
 void
 stdio_peer_fini(struct stdio_peer *p)
 {
-	watch_free(&p->watch);
+	wswatch_free(&p->watch);
 	buf_fini(&p->in);
 	buf_fini(&p->out);
 }

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "common/buf.h"
-#include "master/uplink/loop.h"
+#include "common/dial/wsloop.h"
 
 /* None may free it. */
 struct stdio_peer_events {
@@ -26,7 +26,7 @@ struct stdio_peer_events {
 /* Embedded; members are private. */
 struct stdio_peer {
 	int				 fd;
-	struct watch			*watch;
+	struct wswatch			*watch;
 	const struct stdio_peer_events	*events;
 	void				*arg;
 	struct buf			 in, out;
@@ -43,7 +43,7 @@ ssize_t	 stdio_peer_read_first(int fd, char *out, size_t size)
 	    __attribute__((warn_unused_result));
 
 /* From then on; the descriptor stays the caller's.  0, or -1 with errno. */
-int	 stdio_peer_init(struct stdio_peer *p, int fd, struct loop *l,
+int	 stdio_peer_init(struct stdio_peer *p, int fd, struct wsloop *l,
 	    const struct stdio_peer_events *events, void *arg)
 	    __attribute__((warn_unused_result));
 void	 stdio_peer_fini(struct stdio_peer *p);

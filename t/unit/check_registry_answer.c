@@ -1,12 +1,12 @@
-/* master/uplink/answer.c: what a registry may answer, and what it may not. */
+/* common/dial/registry_answer.c: what a registry may answer, and may not. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/dial/registry_answer.h"
 #include "common/json/b64.h"
-#include "master/uplink/answer.h"
 #include "t/unit/json_help.h"
 
 #define N(rows)	(int)(sizeof(rows) / sizeof((rows)[0]))

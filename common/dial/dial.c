@@ -1,4 +1,4 @@
-#include "master/uplink/dial.h"
+#include "common/dial/dial.h"
 
 #include <openssl/ssl.h>
 
@@ -29,7 +29,7 @@ struct dial {
 	struct lws			*wsi;
 	bool				 is_up;
 	bool				 is_distrusted;
-	struct loop_timer		 late, again;
+	struct wsloop_timer		 late, again;
 	unsigned			 status;
 	char				 why[WHY_MAX];
 };
@@ -101,7 +101,7 @@ system_ca(void)
 }
 
 static struct lws_vhost *
-new_vhost(struct loop *l, const char *name, const char *ca)
+new_vhost(struct wsloop *l, const char *name, const char *ca)
 {
 	struct lws_context_creation_info	 info;
 
@@ -136,7 +136,7 @@ has_certificates(const char *file)
 }
 
 int
-dialer_init(struct dialer *d, struct loop *l, struct resolver *r,
+dialer_init(struct dialer *d, struct wsloop *l, struct resolver *r,
     const char *ca_file)
 {
 	const char	*ca = ca_file[0] != '\0' ? ca_file : system_ca();
@@ -166,7 +166,7 @@ dialer_fini(struct dialer *d)
 	free(d->env.none);
 	memset(&d->env, 0, sizeof(d->env));
 	if (d->head != NULL)
-		loop_timer_clear(d->loop, &d->wipe);
+		wsloop_timer_clear(d->loop, &d->wipe);
 }
 
 const char *
@@ -237,7 +237,7 @@ dial_on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
 		/* Of two addresses the one that answered tells more. */
 		dial_note(c, why, len);
 	}
-	loop_timer_set(c->dialer->loop, &c->again, 0, try_next, c);
+	wsloop_timer_set(c->dialer->loop, &c->again, 0, try_next, c);
 }
 
 /* Of all that libwebsockets tells: in other cases user is something else. */
@@ -292,7 +292,7 @@ put_fields(struct dial *c, struct lws *wsi, void *in, size_t len)
 		d->head = from;
 	if (*p > d->head_end)
 		d->head_end = *p;
-	loop_timer_set(d->loop, &d->wipe, 0, wipe_head, d);
+	wsloop_timer_set(d->loop, &d->wipe, 0, wipe_head, d);
 	return r;
 }
 
@@ -468,7 +468,7 @@ dial_new(struct dialer *d, const struct target *t, const char *method,
 	if ((c->wish = resolve(d->resolver, c->has_proxy ? c->proxy.host :
 	    t->host, on_addresses, c)) == NULL)
 		goto fail;
-	loop_timer_set(d->loop, &c->late, ms, dial_on_late, c);
+	wsloop_timer_set(d->loop, &c->late, ms, dial_on_late, c);
 	return c;
  fail:
 	free(c);
@@ -485,7 +485,7 @@ dial_is_distrusted(const struct dial *c)
 void
 dial_done(struct dial *c)
 {
-	loop_timer_clear(c->dialer->loop, &c->late);
+	wsloop_timer_clear(c->dialer->loop, &c->late);
 }
 
 void
@@ -497,8 +497,8 @@ dial_free(struct dial **cp)
 	if (c == NULL)
 		return;
 	resolve_cancel(&c->wish);
-	loop_timer_clear(c->dialer->loop, &c->late);
-	loop_timer_clear(c->dialer->loop, &c->again);
+	wsloop_timer_clear(c->dialer->loop, &c->late);
+	wsloop_timer_clear(c->dialer->loop, &c->again);
 	if (c->wsi != NULL) {
 		lws_set_wsi_user(c->wsi, NULL);
 		lws_set_timeout(c->wsi, PENDING_TIMEOUT_USER_OK,

@@ -1,4 +1,4 @@
-#include "master/uplink/registry.h"
+#include "common/dial/registry.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ struct request {
 	TAILQ_ENTRY(request)	 entry;
 	struct registry		*registry;
 	struct dial		*dial;
-	struct loop_timer	 soon;
+	struct wsloop_timer	 soon;
 	struct buf		 body, answer;
 	bool			 has_body;
 	bool			 is_whole;
@@ -68,7 +68,7 @@ static void
 request_free(struct request *q)
 {
 	TAILQ_REMOVE(&q->registry->requests, q, entry);
-	loop_timer_clear(q->registry->dialer->loop, &q->soon);
+	wsloop_timer_clear(q->registry->dialer->loop, &q->soon);
 	dial_free(&q->dial);
 	buf_fini(&q->body);
 	buf_fini(&q->answer);
@@ -199,8 +199,8 @@ registry_finish(void *arg)
 static void
 finish_soon(struct request *q)
 {
-	loop_timer_set(q->registry->dialer->loop, &q->soon, 0, registry_finish,
-	    q);
+	wsloop_timer_set(q->registry->dialer->loop, &q->soon, 0,
+	    registry_finish, q);
 }
 
 static void

@@ -1,4 +1,4 @@
-#include "master/uplink/answer.h"
+#include "common/dial/registry_answer.h"
 
 #include <ctype.h>
 #include <errno.h>

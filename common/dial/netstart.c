@@ -1,22 +1,21 @@
-#include "master/uplink/start.h"
+#include "common/dial/netstart.h"
 
 #include <sys/syscall.h>
 
 #include <fcntl.h>
 #include <signal.h>
 #include <sodium.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "common/dial/netconfine.h"
 #include "common/fd.h"
 #include "common/linux/slice.h"
 #include "common/log.h"
 #include "common/noise/kem.h"
-#include "master/uplink/confine.h"
 
 /* Nothing but the channel, on a number beyond the standard streams. */
 static int
-start_take_channel(bool keeps_stderr)
+netstart_take_channel(bool keeps_stderr)
 {
 	int	 sock, null;
 
@@ -24,14 +23,16 @@ start_take_channel(bool keeps_stderr)
 	    (null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
 	    dup2(null, STDIN_FILENO) == -1 ||
 	    dup2(null, STDOUT_FILENO) == -1 ||
-	    (!keeps_stderr && dup2(null, STDERR_FILENO) == -1))
-		fatal("standard streams");
+	    (!keeps_stderr && dup2(null, STDERR_FILENO) == -1)) {
+		log_warn("standard streams");
+		return -1;
+	}
 	fd_close(&null);
 	return sock;
 }
 
 int
-start_process(const char *role, const char *how, bool keeps_stderr,
+netstart(const char *role, const char *how, bool keeps_stderr,
     struct dialer *d, struct resolver **resolver_out)
 {
 	int	 sock;
@@ -39,20 +40,28 @@ start_process(const char *role, const char *how, bool keeps_stderr,
 	/* Before the log has a descriptor of its own. */
 	syscall(SYS_close_range, 3, ~0U, 0);
 	log_init(role, LOG_LEVEL_INFO, how);
-	if (confine_early() == -1)
-		fatal("confinement");
-	sock = start_take_channel(keeps_stderr && !log_is_syslog());
+	if (netconfine_early() == -1) {
+		log_warn("confinement");
+		return -1;
+	}
+	if ((sock = netstart_take_channel(keeps_stderr &&
+	    !log_is_syslog())) == -1)
+		return -1;
 	signal(SIGPIPE, SIG_IGN);
 	/* Ctrl-C in the terminal of who started us is not for us. */
 	if (setsid() == -1)
 		log_debug("already a session leader");
-	if (sodium_init() == -1)
-		fatalx("sodium_init");
+	if (sodium_init() == -1) {
+		log_warnx("sodium_init");
+		return -1;
+	}
 	kem_start();
-	if (dialer_take_env(d) == -1)
-		fatal("environment");
-	if ((*resolver_out = resolver_start(confine_resolver)) == NULL)
-		exit(2);
+	if (dialer_take_env(d) == -1) {
+		log_warn("environment");
+		return -1;
+	}
+	if ((*resolver_out = resolver_start(netconfine_resolver)) == NULL)
+		return -1;
 	slice_short();
 	return sock;
 }

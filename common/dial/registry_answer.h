@@ -2,8 +2,8 @@
  * Answers of the registry (PROTOCOL 12.2).  Pure.  Members that we do
  * not know are ignored, missing ones are errors.
  */
-#ifndef MASTER_UPLINK_ANSWER_H
-#define MASTER_UPLINK_ANSWER_H
+#ifndef COMMON_DIAL_REGISTRY_ANSWER_H
+#define COMMON_DIAL_REGISTRY_ANSWER_H
 
 #include <stdbool.h>
 #include <stddef.h>

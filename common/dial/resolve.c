@@ -1,4 +1,4 @@
-#include "master/uplink/resolve.h"
+#include "common/dial/resolve.h"
 
 #include <sys/queue.h>
 #include <sys/socket.h>
@@ -42,7 +42,7 @@ struct resolve_wish {
 	void				(*on_answer)(void *,
 					    const struct resolve_answer *);
 	void				*arg;
-	struct loop_timer		 soon;
+	struct wsloop_timer		 soon;
 };
 
 struct known {
@@ -52,9 +52,9 @@ struct known {
 };
 
 struct resolver {
-	struct loop			*loop;
+	struct wsloop			*loop;
 	int				 sock;
-	struct watch			*watch;
+	struct wswatch			*watch;
 	bool				 is_gone;
 	void				(*on_gone)(void *);
 	void				*arg;
@@ -97,14 +97,14 @@ resolve_look_up(const char *host, struct resolve_answer *a)
 }
 
 /* Only the channel: when the uplink ends, so do we. */
-static void
+static int
 resolve_keep_only(int sock)
 {
-	if (dup2(sock, STDIN_FILENO) == -1 ||
-	    syscall(SYS_close_range, 3, ~0U, 0) == -1)
-		fatal("resolver");
+	return dup2(sock, STDIN_FILENO) == -1 ||
+	    syscall(SYS_close_range, 3, ~0U, 0) == -1 ? -1 : 0;
 }
 
+/* lint-ok: ends the process that resolver_start() forked, and no other. */
 static void __attribute__((noreturn))
 resolve_serve(int sock)
 {
@@ -129,7 +129,7 @@ resolve_serve(int sock)
 }
 
 struct resolver *
-resolver_start(void (*confine_self)(void))
+resolver_start(int (*confine_self)(void))
 {
 	struct resolver	*r;
 	int		 pair[2];
@@ -145,8 +145,11 @@ resolver_start(void (*confine_self)(void))
 	TAILQ_INIT(&r->wishes);
 	if ((pid = fork()) == 0) {
 		log_set_role("resolver");
-		resolve_keep_only(pair[1]);
-		confine_self();
+		if (resolve_keep_only(pair[1]) == -1 ||
+		    confine_self() == -1) {
+			log_warn("resolver");
+			_exit(1);
+		}
 		resolve_serve(STDIN_FILENO);
 	}
 	fd_close(&pair[1]);
@@ -164,7 +167,7 @@ static void
 wish_free(struct resolve_wish *w)
 {
 	TAILQ_REMOVE(&w->resolver->wishes, w, entry);
-	loop_timer_clear(w->resolver->loop, &w->soon);
+	wsloop_timer_clear(w->resolver->loop, &w->soon);
 	free(w);
 }
 
@@ -265,10 +268,10 @@ resolve_on_hangup(void *arg)
 		return;
 	log_warnx("the resolver is gone");
 	r->is_gone = true;
-	watch_read(r->watch, false);
+	wswatch_read(r->watch, false);
 	TAILQ_FOREACH(w, &r->wishes, entry) {
 		(void)know(r, w->host, &w->copy);
-		loop_timer_set(r->loop, &w->soon, 0, on_soon, w);
+		wsloop_timer_set(r->loop, &w->soon, 0, on_soon, w);
 	}
 	r->on_gone(r->arg);
 }
@@ -300,18 +303,18 @@ resolve_on_writable(void *arg)
 	(void)arg;
 }
 
-static const struct watch_events events = {
+static const struct wswatch_events events = {
 	resolve_on_readable, resolve_on_writable, resolve_on_hangup
 };
 
 int
-resolver_attach(struct resolver *r, struct loop *l,
+resolver_attach(struct resolver *r, struct wsloop *l,
     void (*on_gone)(void *arg), void *arg)
 {
 	r->loop = l;
 	r->on_gone = on_gone;
 	r->arg = arg;
-	r->watch = watch_new(l, r->sock, &events, r);
+	r->watch = wswatch_new(l, r->sock, &events, r);
 	return r->watch == NULL ? -1 : 0;
 }
 
@@ -331,7 +334,7 @@ resolver_free(struct resolver **rp)
 		return;
 	while (!TAILQ_EMPTY(&r->wishes))
 		wish_free(TAILQ_FIRST(&r->wishes));
-	watch_free(&r->watch);
+	wswatch_free(&r->watch);
 	fd_close(&r->sock);
 	free(r);
 }
@@ -356,7 +359,7 @@ resolve(struct resolver *r, const char *host,
 	strcpy(w->host, host);
 	TAILQ_INSERT_TAIL(&r->wishes, w, entry);
 	if (know(r, host, &w->copy) || r->is_gone) {
-		loop_timer_set(r->loop, &w->soon, 0, on_soon, w);
+		wsloop_timer_set(r->loop, &w->soon, 0, on_soon, w);
 		return w;
 	}
 	q.number = w->number = ++r->last;
@@ -365,7 +368,7 @@ resolve(struct resolver *r, const char *host,
 		return w;
 	/* It has just died: resolve_on_hangup() is still to hear of that. */
 	if (errno == EPIPE || errno == ECONNRESET)
-		loop_timer_set(r->loop, &w->soon, 0, on_soon, w);
+		wsloop_timer_set(r->loop, &w->soon, 0, on_soon, w);
 	else
 		resolve_cancel(&w);
 	return w;

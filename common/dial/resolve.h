@@ -3,14 +3,13 @@
  * for the answer, and with it all streams; and so the uplink itself needs no
  * file of the system.
  */
-#ifndef MASTER_UPLINK_RESOLVE_H
-#define MASTER_UPLINK_RESOLVE_H
+#ifndef COMMON_DIAL_RESOLVE_H
+#define COMMON_DIAL_RESOLVE_H
 
-#include <stdbool.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "master/uplink/loop.h"
+#include "common/dial/wsloop.h"
 
 #define RESOLVE_TEXT	48	/* a numeric address and its NUL */
 #define RESOLVE_MAX	8	/* addresses of a name that are tried */
@@ -23,18 +22,18 @@ struct resolve_answer {
 struct resolver;
 
 /*
- * Fork the process, which calls confine_self() to shed what it does not need
- * and ends with us; before there is a secret in memory.  NULL after a line in
- * the log.
+ * Fork the process, which calls confine_self() to give up what it does not
+ * need (0, or -1: it exits); before there is a secret in memory.  NULL after a
+ * line in the log.
  */
-struct resolver	*resolver_start(void (*confine_self)(void));
+struct resolver	*resolver_start(int (*confine_self)(void));
 
 /*
  * Serve its answers from here on.  on_gone is called once if its process ends
  * before we do: names that it has told of stay known from then on, others are
  * not found.  0, or -1 with errno.
  */
-int		 resolver_attach(struct resolver *r, struct loop *l,
+int		 resolver_attach(struct resolver *r, struct wsloop *l,
 		    void (*on_gone)(void *arg), void *arg);
 bool		 resolver_is_gone(const struct resolver *r);
 void		 resolver_free(struct resolver **rp);

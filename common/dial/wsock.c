@@ -1,4 +1,4 @@
-#include "master/uplink/wsock.h"
+#include "common/dial/wsock.h"
 
 #include <errno.h>
 #include <sodium.h>

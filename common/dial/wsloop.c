@@ -1,4 +1,4 @@
-#include "master/uplink/loop.h"
+#include "common/dial/wsloop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,12 +9,12 @@
 
 #define FILES_MAX	1024	/* watched at a time; libwebsockets' tables */
 
-struct watch {
-	struct loop			*loop;
+struct wswatch {
+	struct wsloop			*loop;
 	struct lws			*wsi;	/* NULL: hung up */
-	struct loop_timer		 again;
+	struct wsloop_timer		 again;
 	bool				 in_write;
-	const struct watch_events	*events;
+	const struct wswatch_events	*events;
 	void				*arg;
 };
 
@@ -23,7 +23,7 @@ struct watch {
 static void
 want_write(void *arg)
 {
-	struct watch	*w = arg;
+	struct wswatch	*w = arg;
 
 	if (w->wsi != NULL)
 		(void)lws_callback_on_writable(w->wsi);
@@ -34,7 +34,7 @@ want_write(void *arg)
  * it: such a wish has to wait for the next turn.
  */
 static int
-wsloop_on_writable(struct lws *wsi, struct watch *w)
+wsloop_on_writable(struct lws *wsi, struct wswatch *w)
 {
 	w->in_write = true;
 	w->events->on_writable(w->arg);
@@ -48,7 +48,7 @@ static int
 on_file(struct lws *wsi, enum lws_callback_reasons reason, void *user,
     void *in, size_t len)
 {
-	struct watch	*w = lws_get_opaque_user_data(wsi);
+	struct wswatch	*w = lws_get_opaque_user_data(wsi);
 
 	(void)user;
 	(void)in;
@@ -86,7 +86,7 @@ on_notice(int level, const char *line)
 }
 
 int
-loop_init(struct loop *l)
+wsloop_init(struct wsloop *l)
 {
 	struct lws_context_creation_info	 info;
 
@@ -115,14 +115,14 @@ loop_init(struct loop *l)
 	info.vhost_name = "files";
 	if ((l->vhost = lws_create_vhost(l->lws, &info)) == NULL) {
 		log_warnx("libwebsockets: no place for files");
-		loop_fini(l);
+		wsloop_fini(l);
 		return -1;
 	}
 	return 0;
 }
 
 void
-loop_fini(struct loop *l)
+wsloop_fini(struct wsloop *l)
 {
 	if (l->lws != NULL)
 		lws_context_destroy(l->lws);
@@ -130,7 +130,7 @@ loop_fini(struct loop *l)
 }
 
 void
-loop_run(struct loop *l)
+wsloop_run(struct wsloop *l)
 {
 	while (!l->is_over)
 		if (lws_service(l->lws, 0) < 0)
@@ -138,7 +138,7 @@ loop_run(struct loop *l)
 }
 
 void
-loop_stop(struct loop *l)
+wsloop_stop(struct wsloop *l)
 {
 	l->is_over = true;
 	lws_cancel_service(l->lws);
@@ -149,13 +149,13 @@ loop_stop(struct loop *l)
 static void
 wsloop_on_timer(lws_sorted_usec_list_t *sul)
 {
-	struct loop_timer	*t = (struct loop_timer *)sul;
+	struct wsloop_timer	*t = (struct wsloop_timer *)sul;
 
 	t->fn(t->arg);
 }
 
 void
-loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t ms,
+wsloop_timer_set(struct wsloop *l, struct wsloop_timer *t, uint64_t ms,
     void (*fn)(void *arg), void *arg)
 {
 	t->fn = fn;
@@ -165,7 +165,7 @@ loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t ms,
 }
 
 void
-loop_timer_clear(struct loop *l, struct loop_timer *t)
+wsloop_timer_clear(struct wsloop *l, struct wsloop_timer *t)
 {
 	lws_sul_schedule(l->lws, 0, &t->sul, wsloop_on_timer,
 	    LWS_SET_TIMER_USEC_CANCEL);
@@ -177,12 +177,12 @@ loop_timer_clear(struct loop *l, struct loop_timer *t)
  * libwebsockets closes a descriptor of its own accord as soon as the other end
  * hangs up, whatever is unread in it: so it gets one that is only waited on.
  */
-struct watch *
-watch_new(struct loop *l, int fd, const struct watch_events *events,
+struct wswatch *
+wswatch_new(struct wsloop *l, int fd, const struct wswatch_events *events,
     void *arg)
 {
 	lws_adopt_desc_t	 desc;
-	struct watch		*w;
+	struct wswatch		*w;
 
 	if ((w = calloc(1, sizeof(*w))) == NULL)
 		return NULL;
@@ -207,14 +207,14 @@ watch_new(struct loop *l, int fd, const struct watch_events *events,
 }
 
 void
-watch_free(struct watch **wp)
+wswatch_free(struct wswatch **wp)
 {
-	struct watch	*w = *wp;
+	struct wswatch	*w = *wp;
 
 	*wp = NULL;
 	if (w == NULL)
 		return;
-	loop_timer_clear(w->loop, &w->again);
+	wsloop_timer_clear(w->loop, &w->again);
 	if (w->wsi != NULL) {
 		/* It may be in the middle of a callback for it. */
 		lws_set_opaque_user_data(w->wsi, NULL);
@@ -225,17 +225,17 @@ watch_free(struct watch **wp)
 }
 
 void
-watch_read(struct watch *w, bool wanted)
+wswatch_read(struct wswatch *w, bool wanted)
 {
 	if (w->wsi != NULL)
 		(void)lws_rx_flow_control(w->wsi, wanted);
 }
 
 void
-watch_write(struct watch *w)
+wswatch_write(struct wswatch *w)
 {
 	if (w->in_write)
-		loop_timer_set(w->loop, &w->again, 0, want_write, w);
+		wsloop_timer_set(w->loop, &w->again, 0, want_write, w);
 	else
 		want_write(w);
 }

@@ -2,16 +2,16 @@
  * Requests to the environment registry (PROTOCOL 12.2 and 12.8): register this
  * machine, validate a harness, and, as a harness, ask for a connection.
  */
-#ifndef MASTER_UPLINK_REGISTRY_H
-#define MASTER_UPLINK_REGISTRY_H
+#ifndef COMMON_DIAL_REGISTRY_H
+#define COMMON_DIAL_REGISTRY_H
 
 #include <sys/queue.h>
 
 #include "common/buf.h"
+#include "common/dial/dial.h"
+#include "common/dial/registry_answer.h"
 #include "common/noise/noise.h"
 #include "common/span.h"
-#include "master/uplink/answer.h"
-#include "master/uplink/dial.h"
 #include "proto/ipc.pb-c.h"
 
 /* Embedded; members are private but for those that are set. */

@@ -1,4 +1,4 @@
-#include "master/uplink/confine.h"
+#include "common/dial/netconfine.h"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -64,7 +64,7 @@ static const char *const nothing[] = { NULL };
 	LOAD(arch), IF_EQ(BPF_ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), \
 	LOAD(nr)
 
-static const struct sock_filter uplink_calls[] = {
+static const struct sock_filter process_calls[] = {
 	HEAD, OLD_CALLS BASICS, NETWORK,
 	/* As on a kernel that lacks it: libraries have another way. */
 	REFUSE(ENOSYS)
@@ -80,7 +80,7 @@ static const struct sock_filter resolver_calls[] = {
 
 /* A kernel without filters is no error. */
 static int
-uplink_filter(const struct sock_filter *calls, size_t n)
+netconfine_filter(const struct sock_filter *calls, size_t n)
 {
 	if (bpf_install(calls, n) == -1 && errno != ENOSYS &&
 	    errno != EINVAL)
@@ -88,12 +88,13 @@ uplink_filter(const struct sock_filter *calls, size_t n)
 	return 0;
 }
 
-#define FILTER(table)	uplink_filter(table, sizeof(table) / sizeof((table)[0]))
+#define FILTER(table)							\
+	netconfine_filter(table, sizeof(table) / sizeof((table)[0]))
 
 /* --- */
 
 static int
-uplink_limit(int what, rlim_t n)
+netconfine_limit(int what, rlim_t n)
 {
 	struct rlimit	 rl = { n, n };
 
@@ -116,24 +117,24 @@ lock_memory(void)
 }
 
 int
-confine_to_parent(void)
+netconfine_to_parent(void)
 {
 	return prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 int
-confine_early(void)
+netconfine_early(void)
 {
 	if (prctl(PR_SET_DUMPABLE, 0) == -1 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
-	    uplink_limit(RLIMIT_CORE, 0) == -1)
+	    netconfine_limit(RLIMIT_CORE, 0) == -1)
 		return -1;
 	lock_memory();
 	return 0;
 }
 
 int
-confine_uplink(void)
+netconfine_process(void)
 {
 	if (is_measured()) {
 		log_info("not confined: this program is measured");
@@ -143,22 +144,22 @@ confine_uplink(void)
 	 * Not RLIMIT_FSIZE: the log may be a file.  128 streams could have 8
 	 * GiB of messages to send; who needs that much loses his stream.
 	 */
-	if (uplink_limit(RLIMIT_NPROC, 0) == -1 ||
-	    uplink_limit(RLIMIT_DATA, (rlim_t)LIMIT_UPLINK_MEMORY) == -1)
+	if (netconfine_limit(RLIMIT_NPROC, 0) == -1 ||
+	    netconfine_limit(RLIMIT_DATA, (rlim_t)LIMIT_UPLINK_MEMORY) == -1)
 		return -1;
 	return landlock_only_read(nothing, nothing, true) == -1 ? -1 :
-	    FILTER(uplink_calls);
+	    FILTER(process_calls);
 }
 
-void
-confine_resolver(void)
+int
+netconfine_resolver(void)
 {
-	if (confine_to_parent() == -1)
-		fatal("confinement");
+	if (netconfine_to_parent() == -1)
+		return -1;
 	if (is_measured())
-		return;
-	if (uplink_limit(RLIMIT_NPROC, 0) == -1 ||
-	    landlock_only_read(readable, nothing, false) == -1 ||
-	    FILTER(resolver_calls) == -1)
-		fatal("confinement");
+		return 0;
+	if (netconfine_limit(RLIMIT_NPROC, 0) == -1 ||
+	    landlock_only_read(readable, nothing, false) == -1)
+		return -1;
+	return FILTER(resolver_calls);
 }

@@ -3,23 +3,23 @@
  * are tried one after another, through a proxy where the environment wants
  * one, and all of it has a time limit.
  */
-#ifndef MASTER_UPLINK_DIAL_H
-#define MASTER_UPLINK_DIAL_H
+#ifndef COMMON_DIAL_DIAL_H
+#define COMMON_DIAL_DIAL_H
 
+#include "common/dial/resolve.h"
+#include "common/dial/wsloop.h"
 #include "common/net/target.h"
-#include "master/uplink/loop.h"
-#include "master/uplink/resolve.h"
 
 /* How connections are made.  Embedded; members are private. */
 struct dialer {
-	struct loop		*loop;
+	struct wsloop		*loop;
 	struct resolver		*resolver;
 	/* A proxy is its vhost's: one in the clear, one for TLS. */
 	struct lws_vhost	*direct, *proxied[2];
 	struct proxy_env	 env;		/* owned */
 	/* What requests left in libwebsockets' buffer, until it is wiped. */
 	uint8_t			*head, *head_end;
-	struct loop_timer	 wipe;
+	struct wsloop_timer	 wipe;
 };
 
 /*
@@ -32,7 +32,7 @@ int	 dialer_take_env(struct dialer *d) __attribute__((warn_unused_result));
  * Make it ready: certificates (of ca_file, or of the system when that is
  * empty) are read here.  0, or -1 after a line in the log.
  */
-int	 dialer_init(struct dialer *d, struct loop *l, struct resolver *r,
+int	 dialer_init(struct dialer *d, struct wsloop *l, struct resolver *r,
 	    const char *ca_file) __attribute__((warn_unused_result));
 void	 dialer_fini(struct dialer *d);
 

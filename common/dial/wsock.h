@@ -1,11 +1,11 @@
 /*
  * A WebSocket client of libwebsockets: whole messages in, frames out.
  */
-#ifndef MASTER_UPLINK_WSOCK_H
-#define MASTER_UPLINK_WSOCK_H
+#ifndef COMMON_DIAL_WSOCK_H
+#define COMMON_DIAL_WSOCK_H
 
 #include "common/buf.h"
-#include "master/uplink/dial.h"
+#include "common/dial/dial.h"
 
 struct wsock;
 

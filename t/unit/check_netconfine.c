@@ -1,4 +1,4 @@
-/* master/uplink/confine.c: which system calls are there, and no others. */
+/* common/dial/netconfine.c: which system calls are there, and no others. */
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -8,9 +8,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "common/dial/netconfine.h"
 #include "common/limit.h"
 #include "common/measured.h"
-#include "master/uplink/confine.h"
 #include "t/unit/filter_help.h"
 #include "t/unit/left_out.h"
 
@@ -48,13 +48,13 @@ static const long	 of_resolvers[] = {
 static void
 uplink(void)
 {
-	filter_must(confine_uplink() == 0);
+	filter_must(netconfine_process() == 0);
 }
 
 static void
 resolver(void)
 {
-	confine_resolver();
+	filter_must(netconfine_resolver() == 0);
 }
 
 START_TEST(test_uplink)
@@ -99,7 +99,7 @@ START_TEST(test_resolver_reads)
 	ck_assert_int_ne(pid = fork(), -1);
 	if (pid == 0) {
 		filter_must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-		confine_resolver();
+		filter_must(netconfine_resolver() == 0);
 		filter_must(open("/etc/passwd", O_RDONLY) != -1);
 		filter_must(open("/etc/passwd", O_WRONLY) == -1);
 		filter_must(open("/proc/self/stat", O_RDONLY) == -1);
@@ -114,8 +114,8 @@ END_TEST
 int
 main(void)
 {
-	Suite	*s = suite_create("uplink_confine");
-	TCase	*t = tcase_create("uplink_confine");
+	Suite	*s = suite_create("netconfine");
+	TCase	*t = tcase_create("netconfine");
 	SRunner	*r;
 	int	 failed;
 
