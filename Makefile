@@ -97,7 +97,7 @@ HTTP_O		:= $(call objs,$(wildcard worker/http/helper/*.c)) \
 		   $(HTTP_SHARED)
 CTL_O		:= $(call objs,$(wildcard master/execsrvctl/*.c))
 UPLINK_O	:= $(call objs,$(wildcard master/uplink/*.c))
-REACH_O		:= $(call objs,$(wildcard master/uplink/reach/*.c))
+REACH_O		:= $(call objs,$(wildcard common/client/reach/*.c))
 
 # The archives, and what is in them.  A program takes its own objects and the
 # archives below it; tests take the archives only, in this order.

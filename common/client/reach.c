@@ -1,7 +1,7 @@
 /*
  * Connections by execsrv-reach: a process of its own for what needs TLS, HTTP
  * or Noise.  It is told in a line what to reach, answers with one, and then a
- * line is a message (master/uplink/reach/reach.h).
+ * line is a message (common/client/reach/reach_conn.h).
  */
 #include <errno.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* master/uplink/reach: what to reach, as a line; lines on the socket. */
+/* common/client/reach: what to reach, as a line; lines on the socket. */
 #include <sys/socket.h>
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 
 #include <check.h>
 
+#include "common/client/reach/reach_conn.h"
 #include "common/limit.h"
-#include "master/uplink/reach/reach.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 

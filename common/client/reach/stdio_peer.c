@@ -1,4 +1,4 @@
-#include "master/uplink/reach/stdio_peer.h"
+#include "common/client/reach/stdio_peer.h"
 
 #include <sys/socket.h>
 #include <sys/types.h>

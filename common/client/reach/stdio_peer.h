@@ -2,8 +2,8 @@
  * The socket to libexecsrv: a message a line, both ways, one at a time.  Who
  * does not take a message is not sent another one: nothing is queued here.
  */
-#ifndef MASTER_UPLINK_REACH_STDIO_PEER_H
-#define MASTER_UPLINK_REACH_STDIO_PEER_H
+#ifndef COMMON_CLIENT_REACH_STDIO_PEER_H
+#define COMMON_CLIENT_REACH_STDIO_PEER_H
 
 #include <stdbool.h>
 #include <stddef.h>

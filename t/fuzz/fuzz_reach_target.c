@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/uplink/reach/reach_target.h"
+#include "common/client/reach/reach_target.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 

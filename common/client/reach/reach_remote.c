@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/client/reach/reach_conn.h"
 #include "common/clock.h"
 #include "common/dial/registry.h"
 #include "common/limit.h"
 #include "common/noise/record.h"
 #include "common/noise/relay.h"
 #include "common/noise/stream.h"
-#include "master/uplink/reach/reach.h"
 
 #define PAUSE_MIN	500	/* ms; as executors pause, PROTOCOL 12.3 */
 #define PAUSE_MAX	5000

@@ -1,7 +1,7 @@
 /*
  * One connection for libexecsrv, of a kind that needs TLS, HTTP or Noise: what
  * the whole of execsrv-reach is about.  The library says in a line what is to
- * be reached (goal.h), and is answered by one:
+ * be reached (reach_target.h), and is answered by one:
  *
  *	{"ready":true}
  *
@@ -12,13 +12,13 @@
  *
  * permanent: another attempt would end the same way.
  */
-#ifndef MASTER_UPLINK_REACH_REACH_H
-#define MASTER_UPLINK_REACH_REACH_H
+#ifndef COMMON_CLIENT_REACH_REACH_CONN_H
+#define COMMON_CLIENT_REACH_REACH_CONN_H
 
+#include "common/client/reach/reach_target.h"
+#include "common/client/reach/stdio_peer.h"
 #include "common/dial/dial.h"
 #include "common/dial/wsock.h"
-#include "master/uplink/reach/reach_target.h"
-#include "master/uplink/reach/stdio_peer.h"
 
 struct reach;
 struct remote;

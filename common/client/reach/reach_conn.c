@@ -1,4 +1,4 @@
-#include "master/uplink/reach/reach.h"
+#include "common/client/reach/reach_conn.h"
 
 #include <errno.h>
 #include <sodium.h>

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/client/reach/reach_conn.h"
 #include "common/dial/netconfine.h"
 #include "common/dial/netstart.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "master/uplink/reach/reach.h"
 
 /* What is in vain before there is a loop. */
 static void

@@ -1,4 +1,4 @@
-#include "master/uplink/reach/reach_target.h"
+#include "common/client/reach/reach_target.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -9,8 +9,8 @@
  *	connectMs	time to connect
  *	silenceMs	how long nothing may be heard, then it is lost
  */
-#ifndef MASTER_UPLINK_REACH_REACH_TARGET_H
-#define MASTER_UPLINK_REACH_REACH_TARGET_H
+#ifndef COMMON_CLIENT_REACH_REACH_TARGET_H
+#define COMMON_CLIENT_REACH_REACH_TARGET_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* An exec server at the other end of a websocket: a text is a message. */
+#include "common/client/reach/reach_conn.h"
 #include "common/limit.h"
-#include "master/uplink/reach/reach.h"
 
 static int
 direct_start(struct reach *r)
