@@ -18,6 +18,34 @@
 #include "common/ipc/ipc.h"
 #include "common/limit.h"
 
+#define TOKEN	0xa5		/* each byte of one */
+static unsigned		 nwiped;	/* pieces of memory with one in them */
+static uint8_t		 token[600];
+
+/* In the place of libc's: what is freed afterwards cannot be looked at. */
+void
+explicit_bzero(void *p, size_t len)
+{
+	volatile uint8_t	*at = p;
+	size_t			 n = 0;
+
+	for (; len > 0; at++, len--) {
+		n = *at == TOKEN ? n + 1 : 0;
+		nwiped += n == sizeof(token);
+		*at = 0;
+	}
+}
+
+/* The same where the size of what is wiped is known, see _FORTIFY_SOURCE. */
+void	 __explicit_bzero_chk(void *p, size_t len, size_t size);
+
+void
+__explicit_bzero_chk(void *p, size_t len, size_t size)
+{
+	ck_assert_uint_le(len, size);
+	explicit_bzero(p, len);
+}
+
 static int
 count_fds(void)
 {
@@ -399,6 +427,44 @@ START_TEST(test_queue)
 }
 END_TEST
 
+/* A token may be in it: nothing of it stays in memory, sent or not. */
+START_TEST(test_wiped)
+{
+	Ipc__Credential	 out = IPC__CREDENTIAL__INIT;
+	Ipc__Resumed	 more = IPC__RESUMED__INIT;
+	struct both	 b;
+
+	memset(token, TOKEN, sizeof(token));
+	out.token.data = token;
+	out.token.len = sizeof(token);
+	both_init(&b);
+	add_worker(&b);
+	nwiped = 0;
+	chan_send(b.worker.chan, IPC_credential, &out, -1);
+	ck_assert_uint_eq(nwiped, 1);
+	while (chan_is_idle(b.worker.chan)) {
+		more.ticket++;
+		chan_send(b.worker.chan, IPC_resumed, &more, -1);
+	}
+	nwiped = 0;
+	chan_send(b.worker.chan, IPC_credential, &out, -1);
+	ck_assert_uint_eq(nwiped, 0);
+	/* Ours when it is sent; and twice the copy of who takes both. */
+	run(&b);
+	ck_assert_uint_eq(nwiped, 3);
+	/* One that nobody takes. */
+	while (chan_is_idle(b.worker.chan)) {
+		more.ticket++;
+		chan_send(b.worker.chan, IPC_resumed, &more, -1);
+	}
+	chan_send(b.worker.chan, IPC_credential, &out, -1);
+	nwiped = 0;
+	chan_free(&b.worker.chan);
+	ck_assert_uint_eq(nwiped, 1);
+	both_fini(&b);
+}
+END_TEST
+
 START_TEST(test_never_read)
 {
 	Ipc__Resumed	 out = IPC__RESUMED__INIT;
@@ -527,6 +593,7 @@ main(void)
 	tcase_add_loop_test(t, test_violations, 0, IPC_KINDS);
 	tcase_add_test(t, test_too_large);
 	tcase_add_test(t, test_queue);
+	tcase_add_test(t, test_wiped);
 	tcase_add_test(t, test_never_read);
 	tcase_add_test(t, test_ends);
 	tcase_add_loop_test(t, test_last_words, 0, 2);
