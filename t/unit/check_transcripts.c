@@ -1,4 +1,7 @@
-/* master/workers/transcript_files.c: how many files a session may have. */
+/*
+ * master/workers/transcript_files.c: how many files a session may have, and in
+ * which folders.
+ */
 #include <sys/stat.h>
 
 #include <check.h>
@@ -12,13 +15,14 @@
 #include "master/workers/route.h"
 #include "master/workers/transcript_files.h"
 
-START_TEST(test_last)
+static struct master	 m;
+static struct route	 r;
+static char		 top[96];
+
+static void
+setup(void)
 {
-	static struct master	 m;
-	struct route		 r;
-	const char		*tmp = getenv("TMPDIR");
-	char			 top[96], command[112];
-	int			 fd;
+	const char	*tmp = getenv("TMPDIR");
 
 	memset(&r, 0, sizeof(r));
 	snprintf(top, sizeof(top), "%.60s/check_transcripts.XXXXXX",
@@ -27,15 +31,57 @@ START_TEST(test_last)
 	m.conf.transcript_dir = top;
 	r.master = &m;
 	r.uid = r.client_uid = geteuid();
+}
+
+static void
+teardown(void)
+{
+	char	 command[112];
+
+	free(r.transcript);
+	snprintf(command, sizeof(command), "rm -r %s", top);
+	ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(test_last)
+{
+	int	 fd;
+
 	r.transcripts = LIMIT_TRANSCRIPTS - 1;
 	ck_assert_int_ne(fd = transcript_files_open(&r, true), -1);
 	close(fd);
 	ck_assert_uint_eq(r.transcripts, LIMIT_TRANSCRIPTS);
 	ck_assert_int_eq(transcript_files_open(&r, true), -1);
 	ck_assert_int_eq(errno, EMFILE);
-	free(r.transcript);
-	snprintf(command, sizeof(command), "rm -r %s", top);
-	ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+/* Whoever else may write to one of the folders could lead us elsewhere. */
+START_TEST(test_writable)
+{
+	static const mode_t	 modes[] = { 0730, 0703 };
+	char			*folder, *slash;
+	int			 fd, levels;
+	size_t			 i;
+
+	ck_assert_int_ne(fd = transcript_files_open(&r, true), -1);
+	close(fd);
+	ck_assert_ptr_nonnull(folder = strdup(r.transcript));
+	/* That of the session, of the user, of all. */
+	for (levels = 0; levels < 3; levels++) {
+		for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+			ck_assert_int_eq(chmod(folder, modes[i]), 0);
+			ck_assert_int_eq(transcript_files_open(&r, true), -1);
+			ck_assert_int_eq(errno, EPERM);
+		}
+		ck_assert_int_eq(chmod(folder, 0700), 0);
+		ck_assert_int_ne(fd = transcript_files_open(&r, true), -1);
+		close(fd);
+		ck_assert_ptr_nonnull(slash = strrchr(folder, '/'));
+		*slash = '\0';
+	}
+	ck_assert_int_eq(strncmp(folder, top, strlen(folder)), 0);
+	free(folder);
 }
 END_TEST
 
@@ -44,14 +90,16 @@ main(void)
 {
 	Suite	*s = suite_create("transcripts");
 	TCase	*t = tcase_create("transcripts");
-	SRunner	*r;
+	SRunner	*runner;
 	int	 failed;
 
+	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_last);
+	tcase_add_test(t, test_writable);
 	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
+	runner = srunner_create(s);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
 	return failed != 0;
 }
