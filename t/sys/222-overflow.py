@@ -3,13 +3,16 @@ and beyond DetachedSpool."""
 import base64
 import contextlib
 import hashlib
+import importlib
 import os
 import re
 import subprocess
 import sys
 
-from client import (LIMIT, SANITIZED, Server, check, connect, main,
+from client import (LIMIT, SANITIZED, RpcError, Server, check, connect, main,
                     resume_in, rss, say, wait_for, worker_of)
+
+read_only = importlib.import_module("6common").read_only
 
 # Numbered lines, so that a piece tells what it is.
 LINES = "import sys\nfor i in range(%d):\n    sys.stdout.write('%%011d\\n' %% i)"
@@ -22,15 +25,27 @@ def lines(first, last):
     return b"".join(b"%011d\n" % i for i in range(first, last))
 
 
-def begin(server, *commands):
+def begin(server, *commands, **more):
     """A session that runs them while nobody is attached, to their end or
     until they are held back."""
     c = connect(server.url)
     worker = worker_of(server, c)
     for i, command in enumerate(commands):
-        c.start("p%d" % i, sys.executable, "-c", command)
+        c.start("p%d" % i, sys.executable, "-c", command, **more)
     c.reset()
     return c.session, worker
+
+
+def box_of(server):
+    """Parameters of process/start for a sandbox, if there can be one."""
+    with contextlib.closing(connect(server.url)) as c:
+        more = {"sandbox": read_only("/tmp")}
+        try:
+            c.start("box", "true", **more)
+        except RpcError as e:
+            print("left out: a denial in output: %s" % e, flush=True)
+            return {}
+    return more
 
 
 class Reader:
@@ -86,8 +101,10 @@ class Reader:
 def spooled():
     """More than memory may hold, and than an answer can."""
     server, n = Server("DetachedSpool=200M"), (60 << 20) // LINE
-    session, worker = begin(server, LINES % n + "\nsys.exit(3)")
-    wait_for(lambda: not descendants_of(worker), 4 * LIMIT,
+    box, denied = box_of(server), b"permission denied\n"
+    session, worker = begin(server, LINES % n + "\nsys.stdout.write(%r)\n"
+                            "sys.exit(3)" % denied.decode(), **box)
+    wait_for(lambda: not commands_of(worker), 4 * LIMIT,
              "the command goes to its end")
     say("  60 MiB kept, %d KiB in memory" % (rss(worker) >> 10))
     check(SANITIZED or rss(worker) < 24 << 20, "%d bytes" % rss(worker))
@@ -98,20 +115,31 @@ def spooled():
             (len(r.first["chunks"]), r.parts))
         check(not r.first["exited"] and not r.first["closed"] and r.parts,
               "the answer is a part: %s %s" % (r.first["exited"], r.parts))
+        # How it ended is told when it is.
+        check(not r.first["sandboxDenied"], "denied before its end")
         check(hashlib.sha256(r.out).digest() ==
-              hashlib.sha256(lines(0, n)).digest(),
+              hashlib.sha256(lines(0, n) + denied).digest(),
               "%d bytes instead of %d" % (len(r.out), n * LINE))
         check(list(r.ends.values()) == ["process/exited", "process/closed"],
               "ends: %s" % r.ends)
         last = c.call("process/read", {"processId": "p0", "maxBytes": 1})
         check(last["exitCode"] == 3 and last["closed"], "its status")
+        check(last["sandboxDenied"] == bool(box), "a denial")
     server.stop()
 
 
-def descendants_of(worker):
+def commands_of(worker):
+    """What runs below it, but for what serves a sandbox."""
     with open("/proc/%d/task/%d/children" % (worker, worker),
               encoding="ascii") as f:
-        return f.read().split()
+        pids = f.read().split()
+    found = []
+    for pid in pids:
+        with contextlib.suppress(OSError), \
+                open("/proc/%s/comm" % pid, encoding="ascii") as f:
+            if f.read() != "execsrv-worker\n":
+                found.append(pid)
+    return found
 
 
 def held():
@@ -135,7 +163,7 @@ def dropped():
     n = (24 << 20) // LINE
     session, worker = begin(server, LINES % n + "\nsys.exit(5)",
                             "print('quiet')")
-    wait_for(lambda: not descendants_of(worker), LIMIT,
+    wait_for(lambda: not commands_of(worker), LIMIT,
              "the command goes to its end")
     check(server.has_logged("output is dropped, the oldest first"), "the log")
     with contextlib.closing(resume_in(server.url, session, LIMIT)) as c:
