@@ -130,7 +130,7 @@ on_ended(struct child *c, const void *body, struct ipc_msg *m)
 
 	(void)m;
 	c->asked_to_leave = true;
-	if (strncmp(in->why, "expired", 7) == 0)
+	if (in->reason == IPC__END_REASON__EXPIRED)
 		STAT_INC(c->master, expired);
 	child_set_state(c, CHILD_LEAVING);
 	if (r != NULL) {

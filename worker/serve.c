@@ -62,12 +62,18 @@ worker_on_stop(struct session *s, const void *body, struct ipc_msg *m)
 	    "the server stops", in->grace_ms);
 }
 
+static const Ipc__ProcessState	 process_states[] = {
+	[PROC_RUNNING] = IPC__PROCESS_STATE__RUNNING,
+	[PROC_EXITED] = IPC__PROCESS_STATE__EXITED,
+	[PROC_CLOSED] = IPC__PROCESS_STATE__CLOSED
+};
+
 static void
 fill_process(Ipc__Process *out, struct proc *p, uint64_t now)
 {
 	ipc__process__init(out);
 	out->pid = p->pid;
-	out->state = (char *)(uintptr_t)proc_state_name(p);
+	out->state = process_states[p->state];
 	out->exit_code = p->exit_code;
 	out->tty = p->tty;
 	out->age_ms = now - p->born;

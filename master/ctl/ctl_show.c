@@ -256,6 +256,21 @@ ctl_sessions(struct ctl_client *c)
 	ctl_ask(c, NULL, false, put_session);
 }
 
+static const char *
+process_state(const Ipc__Process *p)
+{
+	switch (p->state) {
+	case IPC__PROCESS_STATE__RUNNING:
+		return "running";
+	case IPC__PROCESS_STATE__EXITED:
+		return "exited";
+	case IPC__PROCESS_STATE__CLOSED:
+		return "closed";
+	default:
+		return "unknown";
+	}
+}
+
 /*
  * One of the packets with the processes, of which the first has the row's
  * beginning; the row is complete, and goes, with the last.
@@ -270,8 +285,8 @@ collect_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 	for (i = 0; rep != NULL && i < rep->n_process; i++) {
 		const Ipc__Process	*p = rep->process[i];
 
-		snprintf(text, sizeof(text), "%d %.12s %.56s", p->pid,
-		    p->state, p->command);
+		snprintf(text, sizeof(text), "%d %s %.56s", p->pid,
+		    process_state(p), p->command);
 		put_line(&c->text, text, "");
 	}
 	if (rep != NULL && rep->more)
@@ -342,8 +357,8 @@ put_processes(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 		ctl_row_number(&row, r->number);
 		put_user(&row, r->uid);
 		ctl_row_number(&row, (uint64_t)p->pid);
-		ctl_row_text(&row, p->state);
-		if (strcmp(p->state, "running") == 0)
+		ctl_row_text(&row, process_state(p));
+		if (p->state == IPC__PROCESS_STATE__RUNNING)
 			ctl_row_text(&row, "");
 		else
 			ctl_row_number(&row, (uint64_t)p->exit_code);

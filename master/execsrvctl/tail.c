@@ -51,7 +51,8 @@ put_safely(FILE *out, char *text, size_t len)
 static int
 put_bytes(const Ipc__TailPiece *p)
 {
-	FILE	*out = strcmp(p->stream, "stderr") == 0 ? stderr : stdout;
+	FILE	*out = p->stream == IPC__TAIL_STREAM__ERRORS ? stderr :
+		    stdout;
 	char	*copy;
 
 	if (!isatty(fileno(out))) {
@@ -79,7 +80,8 @@ ctl_tail_put_json(const Ipc__TailPiece *p)
 	json_out_key(&o, "seq");
 	json_out_u64(&o, p->seq);
 	json_out_key(&o, "stream");
-	json_out_str(&o, p->stream);
+	json_out_str(&o, p->stream == IPC__TAIL_STREAM__ERRORS ? "stderr" :
+	    p->stream == IPC__TAIL_STREAM__TERMINAL ? "pty" : "stdout");
 	json_out_key(&o, "chunk");
 	json_out_b64(&o, p->data.data, p->data.len);
 	json_out_close(&o, '}');

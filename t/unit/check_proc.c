@@ -221,7 +221,7 @@ START_TEST(test_life)
 {
 	ck_assert_ptr_eq(procs_find(&procs, "one", 3), p);
 	ck_assert_ptr_eq(procs_find_pid(&procs, NOBODY), p);
-	ck_assert_str_eq(proc_state_name(p), "running");
+	ck_assert_int_eq(p->state, PROC_RUNNING);
 	ck_assert_str_eq(p->command, "a?program");
 	put(out_fd, "out ");
 	put(err_fd, "err ");
@@ -230,14 +230,14 @@ START_TEST(test_life)
 	ck_assert_uint_eq(procs.bytes_out, 8);
 	/* Others may still hold its output. */
 	proc_on_exit(p, W_EXITCODE(3, 0));
-	ck_assert_str_eq(proc_state_name(p), "exited");
+	ck_assert_int_eq(p->state, PROC_EXITED);
 	ck_assert_int_eq(p->exit_code, 3);
 	ck_assert_uint_eq(procs.running, 0);
 	ck_assert_ptr_null(procs_find_pid(&procs, NOBODY));
 	put(out_fd, "late");
 	turn();
 	close_pipes();
-	ck_assert_str_eq(proc_state_name(p), "closed");
+	ck_assert_int_eq(p->state, PROC_CLOSED);
 	ck_assert(strcmp(heard, "1c2cx1cC") == 0 ||
 	    strcmp(heard, "2c1cx1cC") == 0);
 	ck_assert_uint_eq(strlen(text), 12);
@@ -260,10 +260,10 @@ static const struct {
 START_TEST(test_code)
 {
 	close_pipes();
-	ck_assert_str_eq(proc_state_name(p), "running");
+	ck_assert_int_eq(p->state, PROC_RUNNING);
 	proc_on_exit(p, codes[_i].status);
 	ck_assert_int_eq(p->exit_code, codes[_i].code);
-	ck_assert_str_eq(proc_state_name(p), "closed");
+	ck_assert_int_eq(p->state, PROC_CLOSED);
 	ck_assert_str_eq(heard, "xC");
 }
 END_TEST

@@ -17,15 +17,7 @@
 #include "worker/proc/denial.h"
 #include "worker/sandbox/holder.h"
 
-static const char *const state_names[] = { "running", "exited", "closed" };
-
 static void	 proc_on_timer(void *);
-
-const char *
-proc_state_name(const struct proc *p)
-{
-	return state_names[p->state];
-}
 
 struct proc *
 procs_find(const struct procs *ps, const char *id, size_t id_len)

@@ -189,5 +189,4 @@ void		 proc_on_input(struct proc *p);
 /* Set the size of its terminal.  0, or -1 with errno. */
 int		 proc_resize(struct proc *p, uint16_t rows, uint16_t cols);
 
-const char	*proc_state_name(const struct proc *p);
 #endif

@@ -62,13 +62,19 @@ next_chunk(struct tail *t)
 	return c;
 }
 
+static const Ipc__TailStream	 tail_streams[] = {
+	[STREAM_STDOUT] = IPC__TAIL_STREAM__OUTPUT,
+	[STREAM_STDERR] = IPC__TAIL_STREAM__ERRORS,
+	[STREAM_PTY] = IPC__TAIL_STREAM__TERMINAL
+};
+
 static int
 put_piece(struct tail *t, const struct chunk *c)
 {
 	Ipc__TailPiece	 out = IPC__TAIL_PIECE__INIT;
 
 	out.seq = c->seq;
-	out.stream = (char *)(uintptr_t)retain_stream_name(c->stream);
+	out.stream = tail_streams[c->stream];
 	out.data.data = (uint8_t *)(uintptr_t)c->data + t->at;
 	out.data.len = c->len - t->at;
 	if (ipc_send(t->fd, IPC_tail_piece, &out, -1) == -1)

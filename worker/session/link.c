@@ -217,11 +217,13 @@ link_load(struct link *l, unsigned running)
 }
 
 void
-link_ended(struct link *l, const char *why, Ipc__Used *used)
+link_ended(struct link *l, Ipc__EndReason reason, const char *why,
+    Ipc__Used *used)
 {
 	Ipc__Ended	 out = IPC__ENDED__INIT;
 
 	out.used = used;
+	out.reason = reason;
 	out.why = (char *)(uintptr_t)why;
 	link_put(l, IPC_ended, &out, -1);
 }

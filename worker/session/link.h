@@ -81,6 +81,7 @@ void	 link_turned_away(struct link *l);
 void	 link_command(struct link *l, Ipc__Command *out);
 
 /* It is over; the worker leaves. */
-void	 link_ended(struct link *l, const char *why, Ipc__Used *used);
+void	 link_ended(struct link *l, Ipc__EndReason reason, const char *why,
+	    Ipc__Used *used);
 
 #endif

@@ -533,7 +533,7 @@ on_kill(void *arg)
 		transcripts_end(s->transcripts);
 		log_end(s, &used);
 		s->events->on_end(s);
-		link_ended(s->link, s->why, &used);
+		link_ended(s->link, s->reason, s->why, &used);
 		s->done = true;
 		return;
 	}
@@ -631,10 +631,11 @@ on_ttl(void *arg)
 
 	if (s->state == SESSION_HANDING && s->conn != NULL)
 		conn_abandon(s->conn);	/* it may be another's already */
-	else if (s->state == SESSION_DETACHED)
+	else if (s->state == SESSION_DETACHED) {
+		s->reason = IPC__END_REASON__EXPIRED;
 		session_end(s, "expired: nobody resumed it",
 		    s->env.set.grace_ms);
-	else if (s->state != SESSION_ATTACHED && s->conn != NULL)
+	} else if (s->state != SESSION_ATTACHED && s->conn != NULL)
 		conn_close(s->conn, 1008, "no initialize in time");
 }
 

@@ -133,6 +133,7 @@ struct session {
 	uint64_t		 tell_until;	/* ms: its last words */
 	uint16_t		 close_code;	/* RFC 6455 */
 	const char		*why;		/* it ends */
+	Ipc__EndReason		 reason;	/* that, for the master */
 	uint64_t		 born;		/* clock_ms() */
 	uint64_t		 bytes_in;
 };
