@@ -51,9 +51,9 @@ on_resumed(struct child *c, const void *body, struct ipc_msg *m)
 static bool
 turn_away_for(struct child *c, const char *why)
 {
-	if (c->was_turned_away)
+	if (c->client == CHILD_TURNED_AWAY)
 		return false;
-	c->was_turned_away = true;
+	child_set_client(c, CHILD_TURNED_AWAY);
 	audit_peer(c->master, &c->peer, (struct audit_what){
 	    .event = AUDIT_session_refused, .why = why });
 	return true;
@@ -114,8 +114,7 @@ on_released(struct child *c, const void *body, struct ipc_msg *m)
 	const Ipc__Released	*in = body;
 
 	(void)m;
-	c->asked_to_leave = true;
-	child_set_state(c, CHILD_LEAVING);
+	child_leaves(c);
 	if (c->route != NULL) {
 		route_used(c->route, in->used);
 		route_release(c->route);
@@ -129,10 +128,9 @@ on_ended(struct child *c, const void *body, struct ipc_msg *m)
 	struct route		*r = c->route;
 
 	(void)m;
-	c->asked_to_leave = true;
 	if (in->reason == IPC__END_REASON__EXPIRED)
 		STAT_INC(c->master, expired);
-	child_set_state(c, CHILD_LEAVING);
+	child_leaves(c);
 	if (r != NULL) {
 		route_used(r, in->used);
 		route_on_owner_gone(r, in->why);
@@ -192,12 +190,14 @@ on_credential(struct child *c, const void *body, struct ipc_msg *m)
 	char			 why[TOKEN_LOGIN_WHY_MAX] = "";
 
 	(void)m;
-	if (!c->may_show || in->token.len > LIMIT_CREDENTIAL) {
+	if (c->token != CHILD_TOKEN_AWAITED ||
+	    in->token.len > LIMIT_CREDENTIAL) {
 		child_violates(c, "credential");
 		return;
 	}
-	c->may_show = false;
 	out.status = token_login_judge(c, in->token.data, in->token.len, why);
+	child_set_token(c, out.status == 0 ? CHILD_TOKEN_GOOD :
+	    CHILD_TOKEN_REFUSED);
 	out.why = why;
 	if (in->token.len > 0)
 		sodium_memzero(in->token.data, in->token.len);
@@ -209,13 +209,13 @@ on_greeted(struct child *c, const void *body, struct ipc_msg *m)
 {
 	const Ipc__Greeted	*in = body;
 
-	if (!c->admitted || in->message.len > LIMIT_FIRST_MESSAGE) {
+	if (c->token != CHILD_TOKEN_GOOD ||
+	    in->message.len > LIMIT_FIRST_MESSAGE) {
 		child_violates(c, "greeted");
 		return;
 	}
 	/* This one has read what a client sent and serves nobody else. */
-	c->asked_to_leave = true;
-	child_set_state(c, CHILD_LEAVING);
+	child_leaves(c);
 	if (m->fd == -1)
 		return;			/* no descriptors left */
 	token_login_pass_on(c, m->fd, in->message.data, in->message.len);
@@ -271,16 +271,16 @@ on_transcript_ask(struct child *c, const void *body, struct ipc_msg *m)
 	int				 fd;
 
 	(void)m;
-	if (c->route == NULL || !c->may_record) {
+	if (c->route == NULL || c->tape == CHILD_TAPE_NONE) {
 		child_violates(c, "transcript");
 		return;
 	}
 	if ((fd = transcript_files_open(c->route, in->terminal)) == -1) {
 		no.why = strerror(errno);
 		/* Who asks again knows, or had it under way already. */
-		if (!c->was_refused_file)
+		if (c->tape != CHILD_TAPE_REFUSED)
 			log_warn("session %u: transcript", c->route->number);
-		c->was_refused_file = true;
+		child_set_tape(c, CHILD_TAPE_REFUSED);
 		chan_send(c->chan, IPC_transcript_refused, &no, -1);
 		return;
 	}

@@ -244,9 +244,9 @@ master_fini(struct master *m)
 	ctl_free(&m->ctl);
 	gate_free(&m->gate);
 	penalties_free(&m->penalties);
-	budget_free(&m->budget);
 	tokens_free(&m->tokens);
 	child_forget_all(m);
+	budget_free(&m->budget);
 	pool_free(&m->pool);
 	cgroups_free(&m->cgroups);
 	policy_free(&m->policy);
@@ -391,7 +391,7 @@ knows_all_workers(const struct master *m)
 	const struct child	*c;
 
 	TAILQ_FOREACH(c, &m->children, entry)
-		if (c->pid == 0 && c->chan != NULL)
+		if (c->process == CHILD_UNKNOWN && c->chan != NULL)
 			return false;
 	return true;
 }
@@ -497,7 +497,7 @@ kill_rest(struct master *m)
 	bool		 killed = false;
 
 	TAILQ_FOREACH(c, &m->children, entry)
-		if (c->pid != 0 && !c->reaped) {
+		if (c->process == CHILD_RUNS) {
 			log_warnx("worker %d does not stop: killed", c->pid);
 			kill(c->pid, SIGKILL);
 			killed = true;

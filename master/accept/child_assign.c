@@ -1,5 +1,6 @@
 #include "master/accept/child_assign.h"
 
+#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,12 +40,14 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	struct policy_settings	 settings;
 	struct cgroups_limits	 limits;
 
-	if (c->chan == NULL)
+	assert(c->chan != NULL && c->client == CHILD_SPARE && c->route == NULL);
+	if ((conf = policy_get(m, &c->peer, &room)) == NULL)
 		return -1;
-	/* Who has to show a token is another worker's client then. */
+	/* A client that has to show a token is another worker's then. */
 	if (out->refuse == 0 && out->figures == NULL && !c->peer.must_show &&
 	    (c->route = route_new(c)) == NULL) {
 		log_warn("session");
+		policy_put(conf, &room);
 		return -1;
 	}
 	if (c->route != NULL) {
@@ -56,8 +59,6 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	out->has_gid = c->peer.has_gid;
 	out->gid = c->peer.gid;
 	out->unready = !m->events->is_ready(m);
-	if ((conf = policy_get(m, &c->peer, &room)) == NULL)
-		return -1;
 	policy_settings(m, conf, &settings);
 	cgroups_limit(m->cgroups, conf, c->id, &c->cgroups, &limits);
 	settings.s.cgroup_limit = limits.list;
@@ -69,8 +70,12 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	c->grace = settings.s.grace_ms;
 	c->max_running = settings.s.max_processes;
 	c->max_held = conf->max_held_per_user;
-	c->may_record = settings.s.transcript != CONF_TRANSCRIPT_NONE;
+	if (settings.s.transcript != CONF_TRANSCRIPT_NONE)
+		child_set_tape(c, CHILD_TAPE_WANTED);
+	if (out->asking != IPC__ASKING__NEVER)
+		child_set_token(c, CHILD_TOKEN_AWAITED);
 	c->since = clock_ms();
+	child_set_client(c, CHILD_MET);
 	child_set_state(c, CHILD_GREETING);
 	give_environment(c, out);
 	chan_send(c->chan, IPC_assign, out, fd);
@@ -106,10 +111,10 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 	    IPC__TRANSPORT__STREAM;
 	out.strict = p->is_strict;
 	/* All tokens may be gone since it knocked: then none is good. */
-	c->may_show = refuse == 0 && p->uplink == 0 &&
-	    (p->must_show || tokens_any(c->master->tokens));
-	out.asking = p->must_show ? IPC__ASKING__ALWAYS : c->may_show ?
-	    IPC__ASKING__IF_SHOWN : IPC__ASKING__NEVER;
+	if (refuse == 0 && p->uplink == 0)
+		out.asking = p->must_show ? IPC__ASKING__ALWAYS :
+		    tokens_any(c->master->tokens) ? IPC__ASKING__IF_SHOWN :
+		    IPC__ASKING__NEVER;
 	return assign(c, fd, &out);
 }
 
@@ -158,8 +163,7 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 	out.verdict = v;
 	if (v == IPC__VERDICT__TAKEN) {
 		STAT_INC(m, resumed);
-		c->asked_to_leave = true;
-		child_set_state(c, CHILD_LEAVING);
+		child_leaves(c);
 	} else {
 		child_set_state(c, CHILD_GREETING);
 	}

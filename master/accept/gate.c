@@ -182,7 +182,7 @@ gate_let_in(struct gate *g, struct knock *k)
 		return false;
 	gate_count(k->source, 1, 0);
 	g->ngreeted++;
-	c->in_gate = true;
+	c->place = k->source;
 	TAILQ_INSERT_TAIL(&g->greeted, c, gate_entry);
 	if ((k->greeted ? child_assign_greeted(c, k->fd, &k->peer, full,
 	    k->message, k->len) : child_assign(c, k->fd, &k->peer, k->refuse,
@@ -195,22 +195,17 @@ gate_let_in(struct gate *g, struct knock *k)
 void
 gate_leave(struct gate *g, struct child *c)
 {
-	struct source	*s;
+	struct source	*s = c->place;
 
-	if (g == NULL || !c->in_gate)
+	if (g == NULL || s == NULL)
 		return;
-	c->in_gate = false;
+	c->place = NULL;
 	TAILQ_REMOVE(&g->greeted, c, gate_entry);
 	g->ngreeted--;
-	if ((s = map_find(&g->sources, c->peer.source,
-	    strlen(c->peer.source))) != NULL) {
-		gate_count(s, -1, 0);
-		source_put(g, s);
-	}
-	if (g->nwaiting > 0 && !g->master->stopping) {
-
+	gate_count(s, -1, 0);
+	source_put(g, s);
+	if (g->nwaiting > 0 && !g->master->stopping)
 		timer_set(&g->patience_ev, 0);
-	}
 }
 
 /*

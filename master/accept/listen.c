@@ -445,7 +445,7 @@ comes_too_late(const struct master *m, const char *spec)
 	if (m->sockmark != 0 || strncmp(spec, "ws:", 3) != 0)
 		return false;
 	TAILQ_FOREACH(c, &m->children, entry)
-		if (c->since != 0)
+		if (c->client != CHILD_SPARE)
 			return true;
 	return false;
 }

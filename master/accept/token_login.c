@@ -94,7 +94,6 @@ token_login_judge(struct child *c, const void *shown, size_t len,
 	    c->grant.identity, (unsigned long)p.uid);
 	audit_peer(m, &p, (struct audit_what){
 	    .event = AUDIT_token_accepted });
-	c->admitted = true;
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,11 +17,15 @@
 
 #define BURIAL_MS	3000	/* between LEAVING and SIGKILL */
 
-static const struct {
+/* A state: its name, and the bits of the states that may follow. */
+struct row {
 	const char	*name;
-	unsigned	 next;		/* bits of the states that may follow */
-} states[] = {
+	unsigned	 next;
+};
+
 #define TO(state)	(1u << CHILD_##state)
+
+static const struct row	 state_rows[CHILD_STATES] = {
 	[CHILD_STARTING] = { "starting", TO(IDLE) | TO(GREETING) |
 	    TO(LEAVING) },
 	[CHILD_IDLE] = { "idle", TO(GREETING) | TO(LEAVING) },
@@ -29,32 +34,122 @@ static const struct {
 	[CHILD_HANDING] = { "handing", TO(GREETING) | TO(SERVING) |
 	    TO(LEAVING) },
 	[CHILD_SERVING] = { "serving", TO(LEAVING) },
-	[CHILD_LEAVING] = { "leaving", 0 },
-#undef TO
+	[CHILD_LEAVING] = { "leaving", 0 }
 };
+
+static const struct row	 process_rows[CHILD_PROCESSES] = {
+	[CHILD_UNKNOWN] = { "process unknown", TO(RUNS) },
+	[CHILD_RUNS] = { "process runs", TO(UNHEARD) | TO(REAPED) },
+	[CHILD_UNHEARD] = { "process unheard", 0 },
+	[CHILD_REAPED] = { "process reaped", 0 }
+};
+
+static const struct row	 end_rows[CHILD_ENDS] = {
+	[CHILD_STAYS] = { "stays", TO(STOPS) | TO(LEAVES) | TO(KILLED) },
+	[CHILD_STOPS] = { "stops", TO(LEAVES) | TO(KILLED) },
+	[CHILD_LEAVES] = { "leaves", TO(KILLED) },
+	[CHILD_KILLED] = { "killed", 0 }
+};
+
+static const struct row	 client_rows[CHILD_CLIENTS] = {
+	[CHILD_SPARE] = { "spare", TO(MET) },
+	[CHILD_MET] = { "client met", TO(TURNED_AWAY) },
+	[CHILD_TURNED_AWAY] = { "client turned away", 0 }
+};
+
+static const struct row	 token_rows[CHILD_TOKENS] = {
+	[CHILD_TOKEN_NONE] = { "no token", TO(TOKEN_AWAITED) },
+	[CHILD_TOKEN_AWAITED] = { "token awaited", TO(TOKEN_REFUSED) |
+	    TO(TOKEN_GOOD) },
+	[CHILD_TOKEN_REFUSED] = { "token refused", 0 },
+	[CHILD_TOKEN_GOOD] = { "token good", 0 }
+};
+
+static const struct row	 tape_rows[CHILD_TAPES] = {
+	[CHILD_TAPE_NONE] = { "no transcripts", TO(TAPE_WANTED) },
+	[CHILD_TAPE_WANTED] = { "transcripts wanted", TO(TAPE_REFUSED) },
+	[CHILD_TAPE_REFUSED] = { "transcripts refused", 0 }
+};
+
+#undef TO
+
+/* Whether it is a move at all; it must be a legal one. */
+static bool
+check_move(const struct child *c, const struct row *rows, unsigned from,
+    unsigned to)
+{
+	assert(c != NULL && c->master != NULL);
+	if (from == to)
+		return false;
+	if ((rows[from].next & (1u << to)) == 0)
+		fatalx("worker %d: %s -> %s", c->pid, rows[from].name,
+		    rows[to].name);
+	log_debug("worker %d: %s -> %s", c->pid, rows[from].name,
+	    rows[to].name);
+	return true;
+}
 
 const char *
 child_state_name(const struct child *c)
 {
-	return states[c->state].name;
+	return state_rows[c->state].name;
 }
 
 void
 child_set_state(struct child *c, enum child_state to)
 {
-	if (c->state == to)
+	if (!check_move(c, state_rows, c->state, to))
 		return;
-	if ((states[c->state].next & (1u << to)) == 0)
-		fatalx("worker %d: %s -> %s", c->pid, states[c->state].name,
-		    states[to].name);
-	log_debug("worker %d: %s -> %s", c->pid, states[c->state].name,
-	    states[to].name);
 	c->state = to;
 	c->master->child_events->on_state(c);
 	if (to == CHILD_LEAVING)
 		timer_set(&c->kill_ev, BURIAL_MS);
 	else
 		timer_stop(&c->kill_ev);
+}
+
+static void
+child_set_process(struct child *c, enum child_process to)
+{
+	if (check_move(c, process_rows, c->process, to))
+		c->process = to;
+}
+
+static void
+child_set_end(struct child *c, enum child_end to)
+{
+	if (check_move(c, end_rows, c->end, to))
+		c->end = to;
+}
+
+void
+child_set_client(struct child *c, enum child_client to)
+{
+	if (check_move(c, client_rows, c->client, to))
+		c->client = to;
+}
+
+void
+child_set_token(struct child *c, enum child_token to)
+{
+	if (check_move(c, token_rows, c->token, to))
+		c->token = to;
+}
+
+void
+child_set_tape(struct child *c, enum child_tape to)
+{
+	if (check_move(c, tape_rows, c->tape, to))
+		c->tape = to;
+}
+
+void
+child_leaves(struct child *c)
+{
+	/* What it said before it was killed is still read. */
+	if (c->end != CHILD_KILLED)
+		child_set_end(c, CHILD_LEAVES);
+	child_set_state(c, CHILD_LEAVING);
 }
 
 struct child *
@@ -83,7 +178,8 @@ child_free(struct child *c)
 {
 	struct master	*m = c->master;
 
-	if (c->pid != 0)
+	assert(c->place == NULL);
+	if (c->process == CHILD_RUNS)
 		map_del(&m->by_pid, &c->by_pid);
 	TAILQ_REMOVE(&m->children, c, entry);
 	chan_free(&c->chan);
@@ -102,7 +198,7 @@ child_settle(struct child *c)
 	child_set_state(c, CHILD_LEAVING);
 	c->wanted = NULL;
 	c->master->child_events->on_settled(c);
-	if (c->pid == 0 || c->reaped)
+	if (c->process != CHILD_RUNS)
 		child_free(c);
 }
 
@@ -110,11 +206,11 @@ void
 child_violates(struct child *c, const char *what)
 {
 	log_warnx("worker %d: %s while %s: killed", c->pid, what,
-	    states[c->state].name);
+	    state_rows[c->state].name);
 	STAT_INC(c->master, violations);
 	child_kill(c);
 	/* One that follows may do the same, as soon as it is there. */
-	if (c->since == 0)
+	if (c->client == CHILD_SPARE)
 		c->master->child_events->on_early_death(c);
 }
 
@@ -124,7 +220,7 @@ judge_exit(struct child *c, int status)
 {
 	bool	 unasked = c->state == CHILD_SERVING || WIFSIGNALED(status);
 
-	if (!unasked || c->asked_to_leave)
+	if (!unasked || c->end != CHILD_STAYS)
 		return;
 	STAT_INC(c->master, deaths);
 	if (WIFSIGNALED(status))
@@ -135,7 +231,7 @@ judge_exit(struct child *c, int status)
 		log_warnx("worker %d died with status %d", c->pid,
 		    WEXITSTATUS(status));
 	/* Its user may kill his own: only what nobody had counts. */
-	if (c->since == 0)
+	if (c->client == CHILD_SPARE)
 		c->master->child_events->on_early_death(c);
 }
 
@@ -144,7 +240,7 @@ child_on_chan_end(void *arg, int error)
 {
 	struct child	*c = arg;
 
-	if (c->has_left)
+	if (c->process == CHILD_UNHEARD)
 		judge_exit(c, c->status);
 	if (error == EPROTO) {
 		child_violates(c, "malformed message");
@@ -178,7 +274,7 @@ on_overdue(void *arg)
 		    NULL);
 		return;
 	}
-	if (!c->reaped && c->pid != 0)
+	if (c->process == CHILD_RUNS)
 		kill(c->pid, SIGKILL);
 	if (c->chan != NULL)
 		child_settle(c);
@@ -187,17 +283,20 @@ on_overdue(void *arg)
 void
 child_on_exit(struct child *c, int status)
 {
-	c->reaped = true;
+	assert(c->process == CHILD_RUNS);
+	/* Its number may be another process's from here on. */
+	map_del(&c->master->by_pid, &c->by_pid);
 	cgroups_give_back(c->master->cgroups, &c->cgroups);
 	/* What it could not kill, or did not live to. */
-	if (c->since != 0 || WIFSIGNALED(status))
+	if (c->client != CHILD_SPARE || WIFSIGNALED(status))
 		c->master->events->kill_orphans(c->master);
 	/* Its last words may still be in the channel: they end it. */
 	if (c->chan != NULL && !WIFSIGNALED(status)) {
-		c->has_left = true;
+		child_set_process(c, CHILD_UNHEARD);
 		c->status = status;
 		return;
 	}
+	child_set_process(c, CHILD_REAPED);
 	judge_exit(c, status);
 	if (c->chan == NULL)
 		child_free(c);
@@ -208,16 +307,18 @@ child_on_forked(struct child *c, pid_t pid, int error)
 {
 	struct master	*m = c->master;
 
+	assert(c->process == CHILD_UNKNOWN);
 	if (pid == 0) {
 		log_warnx("fork: %s", strerror(error));
 		child_settle(c);
 		return;
 	}
 	c->pid = pid;
+	child_set_process(c, CHILD_RUNS);
 	if (map_add(&m->by_pid, &c->by_pid, &c->pid, sizeof(c->pid), c) ==
 	    -1)
 		fatal("worker");
-	if (c->asked_to_leave)
+	if (c->end == CHILD_KILLED)
 		kill(pid, SIGKILL);	/* somebody could not wait for it */
 	if (c->state == CHILD_STARTING)
 		child_set_state(c, CHILD_IDLE);
@@ -230,7 +331,7 @@ child_on_template_gone(struct master *m)
 
 	for (c = TAILQ_FIRST(&m->children); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, entry);
-		if (c->pid == 0)
+		if (c->process == CHILD_UNKNOWN)
 			child_settle(c);
 	}
 }
@@ -249,13 +350,14 @@ child_stop(struct child *c, bool is_too_many)
 {
 	Ipc__Stop	 out = IPC__STOP__INIT;
 
-	c->asked_to_leave = true;
 	if (c->state != CHILD_SERVING || c->chan == NULL) {
 		/* One whose number we do not know leaves when this closes. */
 		child_kill(c);
 		child_settle(c);
 		return;
 	}
+	if (c->end == CHILD_STAYS)
+		child_set_end(c, CHILD_STOPS);
 	out.grace_ms = c->grace;
 	out.is_too_many = is_too_many;
 	chan_send(c->chan, IPC_stop, &out, -1);
@@ -264,8 +366,8 @@ child_stop(struct child *c, bool is_too_many)
 void
 child_kill(struct child *c)
 {
-	c->asked_to_leave = true;
-	if (c->pid != 0 && !c->reaped)
+	child_set_end(c, CHILD_KILLED);
+	if (c->process == CHILD_RUNS)
 		kill(c->pid, SIGKILL);
 	if (c->state != CHILD_SERVING)
 		child_set_state(c, CHILD_LEAVING);

@@ -1,12 +1,8 @@
 /*
- * One worker, from the request to fork it to its burial.
- *
- *	STARTING	asked for; what is sent to it waits in its socket
- *	IDLE		forked and waiting
- *	GREETING	a connection is assigned, no session yet
- *	HANDING		the owner of the session it asked for decides
- *	SERVING		a session is its
- *	LEAVING		it will exit, or was killed
+ * One worker, from the request to fork it until its record is freed.  Each
+ * question about it is a state of its own, with a table of legal moves in
+ * child.c: what it does, what its process is, how it ends, what became of its
+ * client, of a token, of transcripts.
  */
 #ifndef MASTER_WORKERS_CHILD_H
 #define MASTER_WORKERS_CHILD_H
@@ -25,44 +21,90 @@
 #include "master/workers/cgroups.h"
 #include "master/world.h"
 
+/* What it does. */
 enum child_state {
-	CHILD_STARTING,
-	CHILD_IDLE,
-	CHILD_GREETING,
-	CHILD_HANDING,
-	CHILD_SERVING,
-	CHILD_LEAVING
+	CHILD_STARTING,		/* asked for; what is sent to it waits */
+	CHILD_IDLE,		/* forked and waiting */
+	CHILD_GREETING,		/* has a connection, no session yet */
+	CHILD_HANDING,		/* the owner of the session that its client
+				   asked for decides */
+	CHILD_SERVING,		/* has a session */
+	CHILD_LEAVING,		/* will exit, or was killed */
+	CHILD_STATES
 };
+
+/* Its process. */
+enum child_process {
+	CHILD_UNKNOWN,		/* the template has not answered */
+	CHILD_RUNS,		/* has a pid; is in by_pid */
+	CHILD_UNHEARD,		/* reaped; its last messages and its exit
+				   status are still to be looked at */
+	CHILD_REAPED,
+	CHILD_PROCESSES
+};
+
+/* How it ends. */
+enum child_end {
+	CHILD_STAYS,
+	CHILD_STOPS,		/* asked to end its session */
+	CHILD_LEAVES,		/* by itself: it said so, or has no client */
+	CHILD_KILLED,
+	CHILD_ENDS
+};
+
+/* Its client. */
+enum child_client {
+	CHILD_SPARE,		/* never had one */
+	CHILD_MET,		/* assigned */
+	CHILD_TURNED_AWAY,	/* gets no session; the audit log was told */
+	CHILD_CLIENTS
+};
+
+/* A token by which its client says who it is. */
+enum child_token {
+	CHILD_TOKEN_NONE,	/* may show none */
+	CHILD_TOKEN_AWAITED,	/* may show one, once */
+	CHILD_TOKEN_REFUSED,
+	CHILD_TOKEN_GOOD,	/* grant is what it is good for */
+	CHILD_TOKENS
+};
+
+/* Transcripts of its session. */
+enum child_tape {
+	CHILD_TAPE_NONE,	/* none are wanted */
+	CHILD_TAPE_WANTED,
+	CHILD_TAPE_REFUSED,	/* no file for one; the log was told */
+	CHILD_TAPES
+};
+
+struct source;
 
 struct child {
 	TAILQ_ENTRY(child)	 entry;
-	TAILQ_ENTRY(child)	 gate_entry;	/* GREETING or HANDING */
+	TAILQ_ENTRY(child)	 gate_entry;	/* while it has a place */
 	struct master		*master;
 	enum child_state	 state;
+	enum child_process	 process;
+	enum child_end		 end;
+	enum child_client	 client;
+	enum child_token	 token;
+	enum child_tape		 tape;
 	unsigned		 id;
 	struct cgroups_worker	 cgroups;
 	pid_t			 pid;		/* 0: not known yet */
 	struct map_node		 by_pid;
 	struct chan		*chan;		/* NULL: it is gone */
-	bool			 reaped;
-	bool			 has_left;	/* but is still heard */
-	bool			 was_turned_away; /* its client */
-	bool			 may_record;	/* transcripts */
-	bool			 was_refused_file;	/* for one */
-	int			 status;	/* then, as of waitpid(2) */
-	bool			 asked_to_leave;
-	bool			 in_gate;
+	int			 status;	/* UNHEARD: of waitpid(2) */
+	struct source		*place;		/* in the gate; NULL: none */
 	struct route		*route;		/* the session it serves */
 	struct route		*wanted;	/* HANDING: it asked for */
 	unsigned		 asked_id;	/* of the child that decides */
 	struct peer		 peer;
-	bool			 may_show;	/* its client a token */
-	bool			 admitted;	/* it was good for: */
-	struct grant		 grant;
+	struct grant		 grant;		/* TOKEN_GOOD: what it gives */
 	uint64_t		 detached_ttl, grace;	/* ms, for its client */
 	unsigned		 running;	/* processes, as it said last */
 	unsigned		 max_running;	/* MaxProcesses */
-	uint64_t		 since;		/* ms: assigned */
+	uint64_t		 since;		/* MET: ms, when */
 	struct share		*share;		/* of memory */
 	uint64_t		 max_held;	/* of its identity's, bytes */
 	struct timer		 kill_ev;
@@ -95,8 +137,14 @@ struct child_events {
  */
 struct child	*child_new(struct master *m, int *sock_out);
 
-/* From one state to the next; another one is a fault of ours. */
+/* Move to another state; a move that is not legal is a fault of ours. */
 void	 child_set_state(struct child *c, enum child_state to);
+void	 child_set_client(struct child *c, enum child_client to);
+void	 child_set_token(struct child *c, enum child_token to);
+void	 child_set_tape(struct child *c, enum child_tape to);
+
+/* It ends by itself from here on, which is no failure: LEAVING. */
+void	 child_leaves(struct child *c);
 
 /* The template's answer: it has a process now, or (pid 0) never will. */
 void	 child_on_forked(struct child *c, pid_t pid, int error);

@@ -178,7 +178,8 @@ on_forked(struct pool *p, const Ipc__Forked *in)
 	unsigned	 i;
 	int		 status;
 
-	if ((c = child_by_id(p->master, in->id)) == NULL)
+	if ((c = child_by_id(p->master, in->id)) == NULL ||
+	    c->process != CHILD_UNKNOWN)
 		return;
 	child_on_forked(c, in->pid, in->error);
 	/* It may have ended before we knew its number. */
@@ -540,7 +541,7 @@ void
 pool_on_child_gone(struct pool *p, const struct child *c)
 {
 	/* Nobody had it, so it was to be had: whatever became of it then. */
-	if (c->since == 0)
+	if (c->client == CHILD_SPARE)
 		refill_in(p, 0);
 }
 

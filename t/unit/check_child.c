@@ -1,0 +1,497 @@
+/*
+ * master/workers/child.c: the life of a worker's record.  Its channel, signals
+ * and what stands above it are ours.
+ */
+#include <check.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/ipc/chan.h"
+#include "common/log.h"
+#include "master/workers/budget.h"
+#include "master/workers/child.h"
+
+#define PID		4242
+#define EXITED(n)	((n) << 8)
+#define SIGNALLED(n)	(n)
+
+struct chan {
+	chan_end_fn	*on_end;
+	void		*arg;
+	enum ipc_kind	 sent;
+	unsigned	 nsent;
+	int		 sock;
+	bool		 is_too_many;
+};
+
+static struct master	 m;
+static struct chan	*last;		/* made */
+static unsigned		 nopen, ngone, nsettled, nearly, norphans, nstates;
+static pid_t		 killed;
+static unsigned		 nkilled;
+
+/* --- in the place of channels, signals and those above --- */
+
+struct chan *
+chan_new(struct event_base *base, int sock, enum ipc_role self,
+    enum ipc_role peer, chan_msg_fn *on_msg, chan_end_fn *on_end, void *arg)
+{
+	ck_assert(base == m.base && self == IPC_ROLE_MASTER &&
+	    peer == IPC_ROLE_WORKER && on_msg != NULL);
+	ck_assert_ptr_nonnull(last = calloc(1, sizeof(*last)));
+	last->on_end = on_end;
+	last->arg = arg;
+	last->sock = sock;
+	nopen++;
+	return last;
+}
+
+void
+chan_free(struct chan **cp)
+{
+	if (*cp == NULL)
+		return;
+	close((*cp)->sock);
+	free(*cp);
+	*cp = NULL;
+	nopen--;
+}
+
+void
+chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
+{
+	ck_assert_int_eq(fd, -1);
+	c->sent = kind;
+	c->nsent++;
+	if (kind == IPC_stop)
+		c->is_too_many = ((const Ipc__Stop *)body)->is_too_many;
+}
+
+int
+kill(pid_t pid, int sig)
+{
+	ck_assert_int_eq(sig, SIGKILL);
+	killed = pid;
+	nkilled++;
+	return 0;
+}
+
+static void
+on_state(struct child *c)
+{
+	ck_assert_ptr_eq(c->master, &m);
+	nstates++;
+}
+
+static void
+on_settled(struct child *c)
+{
+	ck_assert_int_eq(c->state, CHILD_LEAVING);
+	ck_assert_ptr_null(c->chan);
+	nsettled++;
+}
+
+static void
+on_early_death(struct child *c)
+{
+	ck_assert_int_eq(c->client, CHILD_SPARE);
+	nearly++;
+}
+
+static void
+on_gone(struct master *master)
+{
+	ck_assert_ptr_eq(master, &m);
+	ngone++;
+}
+
+static void
+on_orphans(struct master *master)
+{
+	ck_assert_ptr_eq(master, &m);
+	norphans++;
+}
+
+static const struct child_events	 child_events = {
+	.on_state = on_state,
+	.on_settled = on_settled,
+	.on_early_death = on_early_death
+};
+
+static const struct master_events	 events = {
+	.on_child_gone = on_gone,
+	.kill_orphans = on_orphans
+};
+
+/* --- */
+
+static void
+setup(void)
+{
+	memset(&m, 0, sizeof(m));
+	m.events = &events;
+	m.child_events = &child_events;
+	TAILQ_INIT(&m.children);
+	map_init(&m.by_pid);
+	m.conf.process_cgroup = CONF_CGROUP_NO;
+	ck_assert_ptr_nonnull(m.base = event_base_new());
+	ck_assert_ptr_nonnull(m.budget = budget_new());
+	ck_assert_ptr_nonnull(m.cgroups = cgroups_new(m.base, &m.conf));
+}
+
+static void
+teardown(void)
+{
+	child_forget_all(&m);
+	ck_assert_uint_eq(nopen, 0);
+	ck_assert_uint_eq(m.by_pid.count, 0);
+	map_fini(&m.by_pid);
+	budget_free(&m.budget);
+	cgroups_free(&m.cgroups);
+	event_base_free(m.base);
+}
+
+static struct child *
+start(void)
+{
+	struct child	*c;
+	int		 sock;
+
+	ck_assert_ptr_nonnull(c = child_new(&m, &sock));
+	close(sock);
+	ck_assert_int_eq(c->process, CHILD_UNKNOWN);
+	ck_assert_int_eq(c->end, CHILD_STAYS);
+	return c;
+}
+
+static struct child *
+start_forked(void)
+{
+	struct child	*c = start();
+
+	child_on_forked(c, PID, 0);
+	ck_assert_int_eq(c->process, CHILD_RUNS);
+	ck_assert_int_eq(c->state, CHILD_IDLE);
+	ck_assert_ptr_eq(child_by_pid(&m, PID), c);
+	return c;
+}
+
+static struct child *
+start_serving(void)
+{
+	struct child	*c = start_forked();
+
+	child_set_client(c, CHILD_MET);
+	child_set_state(c, CHILD_GREETING);
+	child_set_state(c, CHILD_SERVING);
+	return c;
+}
+
+/* Its channel ends. */
+static void
+hang_up(struct child *c, int error)
+{
+	c->chan->on_end(c->chan->arg, error);
+}
+
+/* --- life --- */
+
+/* A session ends as its worker said: no death, its record goes with both. */
+START_TEST(test_life)
+{
+	struct child	*c = start_serving();
+
+	ck_assert_uint_eq(nstates, 3);
+	child_leaves(c);
+	ck_assert_int_eq(c->end, CHILD_LEAVES);
+	ck_assert_int_eq(c->state, CHILD_LEAVING);
+	child_on_exit(c, EXITED(0));
+	ck_assert_int_eq(c->process, CHILD_UNHEARD);
+	ck_assert_uint_eq(norphans, 1);
+	ck_assert_uint_eq(ngone, 0);
+	hang_up(c, 0);
+	ck_assert_uint_eq(nsettled, 1);
+	ck_assert_uint_eq(ngone, 1);
+	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
+	ck_assert(TAILQ_EMPTY(&m.children));
+	ck_assert_uint_eq(nkilled, 0);
+}
+END_TEST
+
+/* The same when the channel's end comes first. */
+START_TEST(test_channel_first)
+{
+	struct child	*c = start_serving();
+
+	child_leaves(c);
+	hang_up(c, 0);
+	ck_assert_uint_eq(nsettled, 1);
+	ck_assert_uint_eq(ngone, 0);
+	child_on_exit(c, EXITED(0));
+	ck_assert_uint_eq(ngone, 1);
+	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
+}
+END_TEST
+
+/* One that was serving and said nothing has died, whatever its status. */
+START_TEST(test_death)
+{
+	struct child	*c = start_serving();
+
+	child_on_exit(c, EXITED(0));
+	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
+	hang_up(c, 0);
+	ck_assert_uint_eq(m.stats[STAT_deaths], 1);
+	ck_assert_uint_eq(ngone, 1);
+	/* By a signal: at once, and nothing is awaited of its channel. */
+	c = start_serving();
+	child_on_exit(c, SIGNALLED(SIGSEGV));
+	ck_assert_int_eq(c->process, CHILD_REAPED);
+	ck_assert_uint_eq(m.stats[STAT_deaths], 2);
+	hang_up(c, 0);
+	ck_assert_uint_eq(m.stats[STAT_deaths], 2);
+	ck_assert_uint_eq(ngone, 2);
+	ck_assert_uint_eq(nearly, 0);
+}
+END_TEST
+
+/* A spare one that leaves is no death; one that is killed is, and early. */
+START_TEST(test_spare)
+{
+	struct child	*c = start_forked();
+
+	child_on_exit(c, EXITED(0));
+	hang_up(c, 0);
+	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
+	ck_assert_uint_eq(norphans, 0);
+	c = start_forked();
+	child_on_exit(c, SIGNALLED(SIGKILL));
+	hang_up(c, 0);
+	ck_assert_uint_eq(m.stats[STAT_deaths], 1);
+	ck_assert_uint_eq(nearly, 1);
+	ck_assert_uint_eq(norphans, 1);
+}
+END_TEST
+
+/* --- the number of its process --- */
+
+/* After its end the number may be another process's. */
+START_TEST(test_number)
+{
+	struct child	*c = start_serving(), *other = start();
+
+	child_on_exit(c, SIGNALLED(SIGKILL));
+	ck_assert_ptr_null(child_by_pid(&m, PID));
+	child_on_forked(other, PID, 0);
+	ck_assert_ptr_eq(child_by_pid(&m, PID), other);
+	hang_up(c, 0);
+	ck_assert_ptr_eq(child_by_pid(&m, PID), other);
+	child_kill(other);
+	ck_assert_int_eq(killed, PID);
+}
+END_TEST
+
+/* Killed before its number is known: then, if it is not gone already. */
+START_TEST(test_early)
+{
+	struct child	*c = start();
+
+	child_kill(c);
+	ck_assert_uint_eq(nkilled, 0);
+	ck_assert_int_eq(c->end, CHILD_KILLED);
+	ck_assert_int_eq(c->state, CHILD_LEAVING);
+	child_on_forked(c, PID, 0);
+	ck_assert_uint_eq(nkilled, 1);
+	ck_assert_int_eq(killed, PID);
+	/* One that leaves by itself does not need that. */
+	c = start();
+	child_set_client(c, CHILD_MET);
+	child_set_state(c, CHILD_GREETING);
+	child_set_state(c, CHILD_SERVING);
+	child_leaves(c);
+	child_on_forked(c, PID + 1, 0);
+	ck_assert_uint_eq(nkilled, 1);
+}
+END_TEST
+
+/* There will be no process: without a template, or as it says. */
+START_TEST(test_never)
+{
+	struct child	*c = start(), *forked = start_forked();
+
+	child_on_template_gone(&m);
+	ck_assert_uint_eq(ngone, 1);
+	ck_assert_ptr_eq(TAILQ_FIRST(&m.children), forked);
+	c = start();
+	child_on_forked(c, 0, 11);
+	ck_assert_uint_eq(ngone, 2);
+	ck_assert_uint_eq(nsettled, 2);
+}
+END_TEST
+
+/* --- ends --- */
+
+START_TEST(test_stop)
+{
+	struct child	*c = start_serving(), *spare;
+	struct chan	*chan = last;
+
+	child_stop(c, true);
+	ck_assert_int_eq(c->end, CHILD_STOPS);
+	ck_assert_int_eq(c->state, CHILD_SERVING);
+	ck_assert(chan->sent == IPC_stop && chan->is_too_many);
+	child_stop(c, false);
+	ck_assert_uint_eq(chan->nsent, 2);
+	child_leaves(c);
+	ck_assert_int_eq(c->end, CHILD_LEAVES);
+	/* Without a session it is killed. */
+	spare = start();
+	child_on_forked(spare, PID + 1, 0);
+	child_stop(spare, false);
+	ck_assert_int_eq(killed, PID + 1);
+	ck_assert_int_eq(spare->end, CHILD_KILLED);
+	child_on_exit(spare, SIGNALLED(SIGKILL));
+	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
+}
+END_TEST
+
+/* What a killed worker said before is read, and does not undo that. */
+START_TEST(test_killed)
+{
+	struct child	*c = start_serving();
+
+	child_kill(c);
+	ck_assert_int_eq(c->state, CHILD_SERVING);
+	ck_assert_uint_eq(nkilled, 1);
+	child_leaves(c);
+	ck_assert_int_eq(c->end, CHILD_KILLED);
+	ck_assert_int_eq(c->state, CHILD_LEAVING);
+	child_on_exit(c, SIGNALLED(SIGKILL));
+	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
+	child_kill(c);
+	ck_assert_uint_eq(nkilled, 1);
+}
+END_TEST
+
+/* A message that is none costs it its life. */
+START_TEST(test_violation)
+{
+	struct child	*c = start_forked();
+
+	hang_up(c, EPROTO);
+	ck_assert_int_eq(c->end, CHILD_KILLED);
+	ck_assert_uint_eq(nkilled, 1);
+	ck_assert_uint_eq(nearly, 1);
+	ck_assert_uint_eq(m.stats[STAT_violations], 1);
+	ck_assert_uint_eq(nsettled, 1);
+}
+END_TEST
+
+/* --- moves --- */
+
+enum question { STATE, CLIENT, TOKEN, TAPE };
+
+static void
+set(struct child *c, enum question q, int to)
+{
+	switch (q) {
+	case STATE:
+		child_set_state(c, (enum child_state)to);
+		break;
+	case CLIENT:
+		child_set_client(c, (enum child_client)to);
+		break;
+	case TOKEN:
+		child_set_token(c, (enum child_token)to);
+		break;
+	case TAPE:
+		child_set_tape(c, (enum child_tape)to);
+		break;
+	}
+}
+
+/* A way to go, and then one step that is a fault of ours. */
+static const struct {
+	enum question	 q;
+	int		 way[3];	/* ended by -1 */
+	int		 wrong;
+} moves[] = {
+	{ STATE, { -1 }, CHILD_SERVING },
+	{ STATE, { -1 }, CHILD_HANDING },
+	{ STATE, { CHILD_IDLE, -1 }, CHILD_STARTING },
+	{ STATE, { CHILD_IDLE, CHILD_GREETING, -1 }, CHILD_IDLE },
+	{ STATE, { CHILD_GREETING, CHILD_SERVING, -1 }, CHILD_GREETING },
+	{ STATE, { CHILD_GREETING, CHILD_LEAVING, -1 }, CHILD_GREETING },
+	{ CLIENT, { -1 }, CHILD_TURNED_AWAY },
+	{ CLIENT, { CHILD_MET, -1 }, CHILD_SPARE },
+	{ CLIENT, { CHILD_MET, CHILD_TURNED_AWAY, -1 }, CHILD_MET },
+	{ TOKEN, { -1 }, CHILD_TOKEN_GOOD },
+	{ TOKEN, { CHILD_TOKEN_AWAITED, CHILD_TOKEN_REFUSED, -1 },
+	    CHILD_TOKEN_AWAITED },
+	{ TOKEN, { CHILD_TOKEN_AWAITED, CHILD_TOKEN_REFUSED, -1 },
+	    CHILD_TOKEN_GOOD },
+	{ TAPE, { -1 }, CHILD_TAPE_REFUSED },
+	{ TAPE, { CHILD_TAPE_WANTED, CHILD_TAPE_REFUSED, -1 },
+	    CHILD_TAPE_WANTED }
+};
+
+static struct child *
+go(int n)
+{
+	struct child	*c = start();
+	int		 i;
+
+	for (i = 0; moves[n].way[i] != -1; i++)
+		set(c, moves[n].q, moves[n].way[i]);
+	/* To stay is no move that could be wrong. */
+	if (i > 0)
+		set(c, moves[n].q, moves[n].way[i - 1]);
+	return c;
+}
+
+START_TEST(test_legal)
+{
+	go(_i);
+}
+END_TEST
+
+/* Ends with status 1: fatalx(). */
+START_TEST(test_illegal)
+{
+	struct child	*c = go(_i);
+
+	set(c, moves[_i].q, moves[_i].wrong);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("child");
+	TCase	*t = tcase_create("child");
+	SRunner	*sr = srunner_create(s);
+	int	 failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_life);
+	tcase_add_test(t, test_channel_first);
+	tcase_add_test(t, test_death);
+	tcase_add_test(t, test_spare);
+	tcase_add_test(t, test_number);
+	tcase_add_test(t, test_early);
+	tcase_add_test(t, test_never);
+	tcase_add_test(t, test_stop);
+	tcase_add_test(t, test_killed);
+	tcase_add_test(t, test_violation);
+	tcase_add_loop_test(t, test_legal, 0,
+	    (int)(sizeof(moves) / sizeof(moves[0])));
+	tcase_add_loop_exit_test(t, test_illegal, 1, 0,
+	    (int)(sizeof(moves) / sizeof(moves[0])));
+	suite_add_tcase(s, t);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed != 0;
+}
