@@ -16,7 +16,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
-#include "worker/http/helper/confine.h"
+#include "worker/http/helper/http_confine.h"
 #include "worker/http/helper/serve.h"
 
 /* Nothing but the channel, on a number beyond the standard streams. */
@@ -74,7 +74,7 @@ main(int argc, char **argv)
 	syscall(SYS_close_range, 3, ~0U, 0);
 	log_init("http", LOG_LEVEL_INFO, argv[2]);
 	log_set_session((unsigned)strtoul(argv[1], NULL, 10));
-	if (confine_early() == -1)
+	if (http_confine_early() == -1)
 		fatal("confinement");
 	sock = helper_take_channel();
 	use_proxy();
@@ -90,7 +90,7 @@ main(int argc, char **argv)
 		paths[n] = trust.folder;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		fatalx("libcurl");
-	if (confine(paths) == -1)
+	if (http_confine(paths) == -1)
 		fatal("confinement");
 	return serve(sock, &trust);
 }

@@ -4,8 +4,8 @@
  * sockets, threads (libcurl resolves names in them), and reading what name
  * resolution and TLS are configured by.
  */
-#ifndef WORKER_HTTP_HELPER_CONFINE_H
-#define WORKER_HTTP_HELPER_CONFINE_H
+#ifndef WORKER_HTTP_HELPER_HTTP_CONFINE_H
+#define WORKER_HTTP_HELPER_HTTP_CONFINE_H
 
 #include <stdbool.h>
 
@@ -13,14 +13,14 @@
  * Before anything else: ends with its parent, not dumpable, no core, no new
  * privileges.  0, or -1 with errno.
  */
-int	 confine_early(void) __attribute__((warn_unused_result));
+int	 http_confine_early(void) __attribute__((warn_unused_result));
 
 /*
  * For good: no other program, no other process, no file changed, and of files
  * only configuration read, where the kernel can do that.  env_files are paths
  * from the environment, of certificates.  0, or -1 with errno.
  */
-int	 confine(const char *const *env_files)
+int	 http_confine(const char *const *env_files)
 	    __attribute__((warn_unused_result));
 
 #endif

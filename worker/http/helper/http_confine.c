@@ -1,4 +1,4 @@
-#include "worker/http/helper/confine.h"
+#include "worker/http/helper/http_confine.h"
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -51,7 +51,7 @@ static const struct sock_filter no_processes[] = {
 
 /* Both filters, or none where the kernel has no such thing. */
 static int
-helper_filter(void)
+http_confine_filter(void)
 {
 	if (enforce_seccomp(false) == -1) {
 		if (errno == ENOSYS || errno == EINVAL)
@@ -64,7 +64,7 @@ helper_filter(void)
 /* --- */
 
 int
-confine_early(void)
+http_confine_early(void)
 {
 	static const struct rlimit	 none = { 0, 0 };
 
@@ -77,12 +77,12 @@ confine_early(void)
 }
 
 int
-confine(const char *const *env_files)
+http_confine(const char *const *env_files)
 {
 	if (is_measured()) {
 		log_info("not confined: this program is measured");
 		return 0;
 	}
 	return landlock_only_read(readable, env_files, true) == -1 ||
-	    helper_filter() == -1 ? -1 : 0;
+	    http_confine_filter() == -1 ? -1 : 0;
 }
