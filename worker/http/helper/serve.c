@@ -14,7 +14,7 @@
 struct server {
 	struct event_base	*base;
 	struct chan		*chan;
-	struct loop		*loop;
+	struct http_loop		*loop;
 	const struct trust	*trust;
 	TAILQ_HEAD(, transfer)	 all;
 	unsigned		 n;
@@ -295,7 +295,7 @@ serve(int sock, const struct trust *trust)
 	s.trust = trust;
 	TAILQ_INIT(&s.all);
 	if ((s.base = event_base_new()) == NULL ||
-	    (s.loop = loop_new(s.base, on_transfer_done, &s)) == NULL ||
+	    (s.loop = http_loop_new(s.base, on_transfer_done, &s)) == NULL ||
 	    (s.chan = chan_new(s.base, sock, IPC_ROLE_HTTP, IPC_ROLE_WORKER,
 	    helper_on_msg, helper_on_end, &s)) == NULL)
 		fatal("event loop");
@@ -307,7 +307,7 @@ serve(int sock, const struct trust *trust)
 		transfer_free(&t);
 	}
 	chan_free(&s.chan);
-	loop_free(&s.loop);
+	http_loop_free(&s.loop);
 	event_base_free(s.base);
 	return s.status;
 }

@@ -43,7 +43,7 @@ transfer_free(struct transfer **tp)
 	if (t == NULL)
 		return;
 	if (t->is_added)
-		loop_remove(t->loop, t->easy);
+		http_loop_remove(t->loop, t->easy);
 	if (t->easy != NULL)
 		curl_easy_cleanup(t->easy);
 	curl_slist_free_all(t->list);
@@ -141,7 +141,7 @@ transfer_start(struct transfer *t)
 	fields_drop(&t->headers, "expect");
 	if (use_credentials(t) == -1 || configure(t) == -1)
 		return -1;
-	t->is_added = loop_add(t->loop, t->easy) == 0;
+	t->is_added = http_loop_add(t->loop, t->easy) == 0;
 	return t->is_added ? 0 : -1;
 }
 
@@ -368,14 +368,14 @@ go_on(struct transfer *t)
 	memset(&t->next, 0, sizeof(t->next));
 	if (use_credentials(t) == -1 || configure(t) == -1)
 		return -1;
-	t->is_added = loop_add(t->loop, t->easy) == 0;
+	t->is_added = http_loop_add(t->loop, t->easy) == 0;
 	return t->is_added ? 0 : -1;
 }
 
 int
 transfer_done(struct transfer *t, CURLcode result, const char **error_out)
 {
-	loop_remove(t->loop, t->easy);
+	http_loop_remove(t->loop, t->easy);
 	t->is_added = false;
 	*error_out = t->failure;
 	if (t->failure != NULL)

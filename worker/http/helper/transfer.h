@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "worker/http/helper/fields.h"
-#include "worker/http/helper/loop.h"
+#include "worker/http/helper/http_loop.h"
 #include "worker/http/helper/url.h"
 
 struct transfer;
@@ -31,7 +31,7 @@ struct transfer {
 	TAILQ_ENTRY(transfer)	 entry;
 	const struct transfer_events *events;
 	void			*arg;
-	struct loop		*loop;
+	struct http_loop		*loop;
 	uint64_t		 id;
 	const char		*ca_file, *ca_folder;	/* or NULL */
 

@@ -1,4 +1,4 @@
-#include "worker/http/helper/loop.h"
+#include "worker/http/helper/http_loop.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -9,26 +9,26 @@
 
 #define IDLE_CONNECTIONS	32L	/* kept open for the next request */
 
-struct loop {
+struct http_loop {
 	struct event_base	*base;
 	CURLM			*multi;
 	struct timer		 timer_ev;
 	struct timer		 done_ev;	/* somebody may be done */
-	loop_done_fn		*on_done;
+	http_loop_done_fn		*on_done;
 	void			*arg;
 };
 
 /* What libcurl is told about a socket. */
-struct pathwatch {
+struct http_loop_socket {
 	struct event	*ev;
-	struct loop	*loop;
+	struct http_loop	*loop;
 };
 
 /* Tell who is done; from the loop, where nothing of libcurl is on the stack. */
 static void
 on_done_event(void *arg)
 {
-	struct loop	*l = arg;
+	struct http_loop	*l = arg;
 	CURLMsg		*m;
 	CURL		*easy;
 	CURLcode	 result;
@@ -44,7 +44,7 @@ on_done_event(void *arg)
 }
 
 static void
-helper_act(struct loop *l, curl_socket_t s, int what)
+http_loop_act(struct http_loop *l, curl_socket_t s, int what)
 {
 	int	 running;
 
@@ -55,21 +55,25 @@ helper_act(struct loop *l, curl_socket_t s, int what)
 static void
 on_socket_event(int fd, short what, void *arg)
 {
-	struct pathwatch	*w = arg;
+	struct http_loop_socket	*w = arg;
+	int			 mask = 0;
 
+	if ((what & EV_READ) != 0)
+		mask |= CURL_CSELECT_IN;
+	if ((what & EV_WRITE) != 0)
+		mask |= CURL_CSELECT_OUT;
 	/* w may be freed in there. */
-	helper_act(w->loop, fd, ((what & EV_READ) != 0 ? CURL_CSELECT_IN : 0) |
-	    ((what & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0));
+	http_loop_act(w->loop, fd, mask);
 }
 
 static void
 on_timer_event(void *arg)
 {
-	helper_act(arg, CURL_SOCKET_TIMEOUT, 0);
+	http_loop_act(arg, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static void
-pathwatch_free(struct pathwatch *w)
+http_loop_socket_free(struct http_loop_socket *w)
 {
 	if (w == NULL)
 		return;
@@ -81,14 +85,14 @@ pathwatch_free(struct pathwatch *w)
 static int
 on_socket(CURL *easy, curl_socket_t s, int what, void *arg, void *socket_arg)
 {
-	struct loop	*l = arg;
-	struct pathwatch	*w = socket_arg;
+	struct http_loop	*l = arg;
+	struct http_loop_socket	*w = socket_arg;
 	short		 want;
 
 	(void)easy;
 	if (what == CURL_POLL_REMOVE) {
 		curl_multi_assign(l->multi, s, NULL);
-		pathwatch_free(w);
+		http_loop_socket_free(w);
 		return 0;
 	}
 	want = (short)(EV_PERSIST |
@@ -112,9 +116,9 @@ on_socket(CURL *easy, curl_socket_t s, int what, void *arg, void *socket_arg)
 }
 
 static int
-helper_on_timer(CURLM *multi, long ms, void *arg)
+http_loop_on_timer(CURLM *multi, long ms, void *arg)
 {
-	struct loop	*l = arg;
+	struct http_loop	*l = arg;
 
 	(void)multi;
 	if (ms < 0)
@@ -124,10 +128,10 @@ helper_on_timer(CURLM *multi, long ms, void *arg)
 	return 0;
 }
 
-struct loop *
-loop_new(struct event_base *base, loop_done_fn *on_done, void *arg)
+struct http_loop *
+http_loop_new(struct event_base *base, http_loop_done_fn *on_done, void *arg)
 {
-	struct loop	*l;
+	struct http_loop	*l;
 
 	if ((l = calloc(1, sizeof(*l))) == NULL)
 		return NULL;
@@ -138,12 +142,12 @@ loop_new(struct event_base *base, loop_done_fn *on_done, void *arg)
 	timer_init(&l->timer_ev, base, on_timer_event, l);
 	timer_init(&l->done_ev, base, on_done_event, l);
 	if ((l->multi = curl_multi_init()) == NULL) {
-		loop_free(&l);
+		http_loop_free(&l);
 		return NULL;
 	}
 	curl_multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
 	curl_multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
-	curl_multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, helper_on_timer);
+	curl_multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, http_loop_on_timer);
 	curl_multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
 	curl_multi_setopt(l->multi, CURLMOPT_MAXCONNECTS, IDLE_CONNECTIONS);
 	curl_multi_setopt(l->multi, CURLMOPT_PIPELINING,
@@ -152,9 +156,9 @@ loop_new(struct event_base *base, loop_done_fn *on_done, void *arg)
 }
 
 void
-loop_free(struct loop **lp)
+http_loop_free(struct http_loop **lp)
 {
-	struct loop	*l = *lp;
+	struct http_loop	*l = *lp;
 
 	*lp = NULL;
 	if (l == NULL)
@@ -167,13 +171,13 @@ loop_free(struct loop **lp)
 }
 
 int
-loop_add(struct loop *l, CURL *easy)
+http_loop_add(struct http_loop *l, CURL *easy)
 {
 	return curl_multi_add_handle(l->multi, easy) == CURLM_OK ? 0 : -1;
 }
 
 void
-loop_remove(struct loop *l, CURL *easy)
+http_loop_remove(struct http_loop *l, CURL *easy)
 {
 	curl_multi_remove_handle(l->multi, easy);
 	/* A transfer that was unpaused may have ended meanwhile. */
