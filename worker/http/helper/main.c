@@ -17,7 +17,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "worker/http/helper/http_confine.h"
-#include "worker/http/helper/serve.h"
+#include "worker/http/helper/http_serve.h"
 
 /* Nothing but the channel, on a number beyond the standard streams. */
 static int
@@ -92,5 +92,5 @@ main(int argc, char **argv)
 		fatalx("libcurl");
 	if (http_confine(paths) == -1)
 		fatal("confinement");
-	return serve(sock, &trust);
+	return http_serve(sock, &trust);
 }

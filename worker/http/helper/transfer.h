@@ -1,6 +1,6 @@
 /*
  * One request and its answer, redirects included.  What comes of it is told
- * by the callbacks of its server (serve.c).
+ * by the callbacks of its server (http_serve.c).
  */
 #ifndef WORKER_HTTP_HELPER_TRANSFER_H
 #define WORKER_HTTP_HELPER_TRANSFER_H

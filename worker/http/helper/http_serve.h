@@ -1,6 +1,6 @@
 /* What the worker asks for, and what it is told. */
-#ifndef WORKER_HTTP_HELPER_SERVE_H
-#define WORKER_HTTP_HELPER_SERVE_H
+#ifndef WORKER_HTTP_HELPER_HTTP_SERVE_H
+#define WORKER_HTTP_HELPER_HTTP_SERVE_H
 
 /* Certificates to trust beyond the system's, or NULL. */
 struct trust {
@@ -11,6 +11,6 @@ struct trust {
  * Serve the worker on sock (taken) until it closes it.  The status to exit
  * with.
  */
-int	 serve(int sock, const struct trust *trust);
+int	 http_serve(int sock, const struct trust *trust);
 
 #endif

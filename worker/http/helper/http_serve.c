@@ -1,4 +1,4 @@
-#include "worker/http/helper/serve.h"
+#include "worker/http/helper/http_serve.h"
 
 #include <sys/queue.h>
 
@@ -42,7 +42,7 @@ tell_done(struct server *s, uint64_t id, const char *error, bool refused)
 
 /* It is over; the worker hears why. */
 static void
-helper_end(struct server *s, struct transfer *t, const char *error)
+http_serve_end(struct server *s, struct transfer *t, const char *error)
 {
 	tell_done(s, t->id, error, false);
 	TAILQ_REMOVE(&s->all, t, entry);
@@ -51,7 +51,7 @@ helper_end(struct server *s, struct transfer *t, const char *error)
 }
 
 static void
-helper_on_answer(struct transfer *t, unsigned status,
+http_serve_on_answer(struct transfer *t, unsigned status,
     const struct fields *fields)
 {
 	struct server		*s = t->arg;
@@ -70,7 +70,7 @@ helper_on_answer(struct transfer *t, unsigned status,
 }
 
 static void
-helper_on_piece(struct transfer *t, const void *data, size_t len)
+http_serve_on_piece(struct transfer *t, const void *data, size_t len)
 {
 	struct server	*s = t->arg;
 	Ipc__HttpPiece	 out = IPC__HTTP_PIECE__INIT;
@@ -86,8 +86,8 @@ helper_on_piece(struct transfer *t, const void *data, size_t len)
 	}
 }
 
-static const struct transfer_events events = { helper_on_answer,
-    helper_on_piece };
+static const struct transfer_events events = { http_serve_on_answer,
+    http_serve_on_piece };
 
 static void
 on_transfer_done(void *arg, CURL *easy, CURLcode result)
@@ -98,13 +98,13 @@ on_transfer_done(void *arg, CURL *easy, CURLcode result)
 
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, &t);
 	if (t != NULL && transfer_done(t, result, &error) == 0)
-		helper_end(s, t, error);
+		http_serve_end(s, t, error);
 }
 
 /* --- from the worker: -1 is a message that should not have come --- */
 
 static struct transfer *
-helper_find(struct server *s, uint64_t id)
+http_serve_find(struct server *s, uint64_t id)
 {
 	struct transfer	*t;
 
@@ -120,11 +120,11 @@ maybe_start(struct server *s, struct transfer *t)
 {
 	if (t->headers_due == 0 && t->body_got == t->body_len &&
 	    transfer_start(t) == -1)
-		helper_end(s, t, "out of memory");
+		http_serve_end(s, t, "out of memory");
 }
 
 static const char *
-helper_text_of(enum url_result r)
+http_serve_text_of(enum url_result r)
 {
 	switch (r) {
 	case URL_BAD:
@@ -137,7 +137,7 @@ helper_text_of(enum url_result r)
 }
 
 static int
-helper_on_request(struct server *s, const void *body)
+http_serve_on_request(struct server *s, const void *body)
 {
 	const Ipc__HttpRequest	*in = body;
 	struct transfer		*t;
@@ -148,7 +148,7 @@ helper_on_request(struct server *s, const void *body)
 		return -1;
 	s->last_id = in->id;
 	if ((r = transfer_new(&t, in->method, in->url)) != URL_OK) {
-		tell_done(s, in->id, helper_text_of(r), r != URL_MEMORY);
+		tell_done(s, in->id, http_serve_text_of(r), r != URL_MEMORY);
 		return 0;
 	}
 	t->events = &events;
@@ -163,25 +163,25 @@ helper_on_request(struct server *s, const void *body)
 	TAILQ_INSERT_TAIL(&s->all, t, entry);
 	s->n++;
 	if (in->body > 0 && (t->body = malloc(in->body)) == NULL)
-		helper_end(s, t, "out of memory");
+		http_serve_end(s, t, "out of memory");
 	else
 		maybe_start(s, t);
 	return 0;
 }
 
 static int
-helper_on_header(struct server *s, const void *body)
+http_serve_on_header(struct server *s, const void *body)
 {
 	const Ipc__HttpHeader	*in = body;
 	struct transfer		*t;
 
-	if ((t = helper_find(s, in->id)) == NULL)
+	if ((t = http_serve_find(s, in->id)) == NULL)
 		return 0;
 	if (t->headers_due == 0)
 		return -1;
 	t->headers_due--;
 	if (fields_add(&t->headers, in->name, in->value, in->secret) == -1)
-		helper_end(s, t, "out of memory");
+		http_serve_end(s, t, "out of memory");
 	else
 		maybe_start(s, t);
 	return 0;
@@ -189,7 +189,7 @@ helper_on_header(struct server *s, const void *body)
 
 /* Ask for more in steps of half a window. */
 static void
-helper_ask(struct server *s, struct transfer *t, uint32_t got)
+http_serve_ask(struct server *s, struct transfer *t, uint32_t got)
 {
 	Ipc__HttpAsk	 out = IPC__HTTP_ASK__INIT;
 
@@ -208,25 +208,25 @@ on_upload(struct server *s, const void *body)
 	const Ipc__HttpUpload	*in = body;
 	struct transfer		*t;
 
-	if ((t = helper_find(s, in->id)) == NULL)
+	if ((t = http_serve_find(s, in->id)) == NULL)
 		return 0;
 	if (t->headers_due > 0 || in->data.len == 0 ||
 	    in->data.len > t->body_len - t->body_got)
 		return -1;
 	memcpy(t->body + t->body_got, in->data.data, in->data.len);
 	t->body_got += in->data.len;
-	helper_ask(s, t, (uint32_t)in->data.len);
+	http_serve_ask(s, t, (uint32_t)in->data.len);
 	maybe_start(s, t);
 	return 0;
 }
 
 static int
-helper_on_room(struct server *s, const void *body)
+http_serve_on_room(struct server *s, const void *body)
 {
 	const Ipc__HttpRoom	*in = body;
 	struct transfer		*t;
 
-	if ((t = helper_find(s, in->id)) == NULL)
+	if ((t = http_serve_find(s, in->id)) == NULL)
 		return 0;
 	if (in->bytes > LIMIT_HTTP_WINDOW - t->room)
 		return -1;
@@ -235,12 +235,12 @@ helper_on_room(struct server *s, const void *body)
 }
 
 static int
-helper_on_cancel(struct server *s, const void *body)
+http_serve_on_cancel(struct server *s, const void *body)
 {
 	const Ipc__HttpCancel	*in = body;
 	struct transfer		*t;
 
-	if ((t = helper_find(s, in->id)) == NULL)
+	if ((t = http_serve_find(s, in->id)) == NULL)
 		return 0;
 	TAILQ_REMOVE(&s->all, t, entry);
 	s->n--;
@@ -251,42 +251,42 @@ helper_on_cancel(struct server *s, const void *body)
 typedef int	 on_fn(struct server *s, const void *body);
 
 static on_fn *const handlers[IPC_KINDS] = {
-	[IPC_http_request] = helper_on_request,
-	[IPC_http_header] = helper_on_header,
+	[IPC_http_request] = http_serve_on_request,
+	[IPC_http_header] = http_serve_on_header,
 	[IPC_http_upload] = on_upload,
-	[IPC_http_room] = helper_on_room,
-	[IPC_http_cancel] = helper_on_cancel,
+	[IPC_http_room] = http_serve_on_room,
+	[IPC_http_cancel] = http_serve_on_cancel,
 };
 
 static void
-helper_leave(struct server *s, int status)
+http_serve_leave(struct server *s, int status)
 {
 	s->status = status;
 	event_base_loopbreak(s->base);
 }
 
 static void
-helper_on_msg(void *arg, struct ipc_msg *m)
+http_serve_on_msg(void *arg, struct ipc_msg *m)
 {
 	struct server	*s = arg;
 
 	if (handlers[m->kind](s, m->body) == 0)
 		return;
 	log_warnx("message %s is not legal now", ipc_rows[m->kind].name);
-	helper_leave(s, 1);
+	http_serve_leave(s, 1);
 }
 
 /* The worker is done with us, or gone. */
 static void
-helper_on_end(void *arg, int error)
+http_serve_on_end(void *arg, int error)
 {
 	if (error != 0)
 		log_warnx("channel: %s", strerror(error));
-	helper_leave(arg, error != 0);
+	http_serve_leave(arg, error != 0);
 }
 
 int
-serve(int sock, const struct trust *trust)
+http_serve(int sock, const struct trust *trust)
 {
 	struct server	 s;
 	struct transfer	*t;
@@ -297,7 +297,7 @@ serve(int sock, const struct trust *trust)
 	if ((s.base = event_base_new()) == NULL ||
 	    (s.loop = http_loop_new(s.base, on_transfer_done, &s)) == NULL ||
 	    (s.chan = chan_new(s.base, sock, IPC_ROLE_HTTP, IPC_ROLE_WORKER,
-	    helper_on_msg, helper_on_end, &s)) == NULL)
+	    http_serve_on_msg, http_serve_on_end, &s)) == NULL)
 		fatal("event loop");
 	chan_set_limit(s.chan, QUEUE_MAX);
 	if (event_base_dispatch(s.base) == -1)
