@@ -9,14 +9,14 @@
 #include "common/ipc/chan.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "worker/http/helper/transfer.h"
+#include "worker/http/helper/http_transfer.h"
 
 struct server {
 	struct event_base	*base;
 	struct chan		*chan;
 	struct http_loop		*loop;
 	const struct trust	*trust;
-	TAILQ_HEAD(, transfer)	 all;
+	TAILQ_HEAD(, http_transfer)	 all;
 	unsigned		 n;
 	uint64_t		 last_id;
 	int			 status;	/* to exit with */
@@ -42,16 +42,16 @@ tell_done(struct server *s, uint64_t id, const char *error, bool refused)
 
 /* It is over; the worker hears why. */
 static void
-http_serve_end(struct server *s, struct transfer *t, const char *error)
+http_serve_end(struct server *s, struct http_transfer *t, const char *error)
 {
 	tell_done(s, t->id, error, false);
 	TAILQ_REMOVE(&s->all, t, entry);
 	s->n--;
-	transfer_free(&t);
+	http_transfer_free(&t);
 }
 
 static void
-http_serve_on_answer(struct transfer *t, unsigned status,
+http_serve_on_answer(struct http_transfer *t, unsigned status,
     const struct fields *fields)
 {
 	struct server		*s = t->arg;
@@ -70,7 +70,7 @@ http_serve_on_answer(struct transfer *t, unsigned status,
 }
 
 static void
-http_serve_on_piece(struct transfer *t, const void *data, size_t len)
+http_serve_on_piece(struct http_transfer *t, const void *data, size_t len)
 {
 	struct server	*s = t->arg;
 	Ipc__HttpPiece	 out = IPC__HTTP_PIECE__INIT;
@@ -86,27 +86,27 @@ http_serve_on_piece(struct transfer *t, const void *data, size_t len)
 	}
 }
 
-static const struct transfer_events events = { http_serve_on_answer,
+static const struct http_transfer_events events = { http_serve_on_answer,
     http_serve_on_piece };
 
 static void
 on_transfer_done(void *arg, CURL *easy, CURLcode result)
 {
 	struct server	*s = arg;
-	struct transfer	*t = NULL;
+	struct http_transfer	*t = NULL;
 	const char	*error;
 
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, &t);
-	if (t != NULL && transfer_done(t, result, &error) == 0)
+	if (t != NULL && http_transfer_done(t, result, &error) == 0)
 		http_serve_end(s, t, error);
 }
 
 /* --- from the worker: -1 is a message that should not have come --- */
 
-static struct transfer *
+static struct http_transfer *
 http_serve_find(struct server *s, uint64_t id)
 {
-	struct transfer	*t;
+	struct http_transfer	*t;
 
 	TAILQ_FOREACH(t, &s->all, entry)
 		if (t->id == id)
@@ -116,10 +116,10 @@ http_serve_find(struct server *s, uint64_t id)
 
 /* Begin when everything is there. */
 static void
-maybe_start(struct server *s, struct transfer *t)
+maybe_start(struct server *s, struct http_transfer *t)
 {
 	if (t->headers_due == 0 && t->body_got == t->body_len &&
-	    transfer_start(t) == -1)
+	    http_transfer_start(t) == -1)
 		http_serve_end(s, t, "out of memory");
 }
 
@@ -140,14 +140,14 @@ static int
 http_serve_on_request(struct server *s, const void *body)
 {
 	const Ipc__HttpRequest	*in = body;
-	struct transfer		*t;
+	struct http_transfer		*t;
 	enum url_result		 r;
 
 	if (in->id <= s->last_id || s->n >= LIMIT_HTTP_ACTIVE ||
 	    in->body > LIMIT_MESSAGE)
 		return -1;
 	s->last_id = in->id;
-	if ((r = transfer_new(&t, in->method, in->url)) != URL_OK) {
+	if ((r = http_transfer_new(&t, in->method, in->url)) != URL_OK) {
 		tell_done(s, in->id, http_serve_text_of(r), r != URL_MEMORY);
 		return 0;
 	}
@@ -173,7 +173,7 @@ static int
 http_serve_on_header(struct server *s, const void *body)
 {
 	const Ipc__HttpHeader	*in = body;
-	struct transfer		*t;
+	struct http_transfer		*t;
 
 	if ((t = http_serve_find(s, in->id)) == NULL)
 		return 0;
@@ -189,7 +189,7 @@ http_serve_on_header(struct server *s, const void *body)
 
 /* Ask for more in steps of half a window. */
 static void
-http_serve_ask(struct server *s, struct transfer *t, uint32_t got)
+http_serve_ask(struct server *s, struct http_transfer *t, uint32_t got)
 {
 	Ipc__HttpAsk	 out = IPC__HTTP_ASK__INIT;
 
@@ -206,7 +206,7 @@ static int
 on_upload(struct server *s, const void *body)
 {
 	const Ipc__HttpUpload	*in = body;
-	struct transfer		*t;
+	struct http_transfer		*t;
 
 	if ((t = http_serve_find(s, in->id)) == NULL)
 		return 0;
@@ -224,13 +224,13 @@ static int
 http_serve_on_room(struct server *s, const void *body)
 {
 	const Ipc__HttpRoom	*in = body;
-	struct transfer		*t;
+	struct http_transfer		*t;
 
 	if ((t = http_serve_find(s, in->id)) == NULL)
 		return 0;
 	if (in->bytes > LIMIT_HTTP_WINDOW - t->room)
 		return -1;
-	transfer_give_room(t, in->bytes);
+	http_transfer_give_room(t, in->bytes);
 	return 0;
 }
 
@@ -238,13 +238,13 @@ static int
 http_serve_on_cancel(struct server *s, const void *body)
 {
 	const Ipc__HttpCancel	*in = body;
-	struct transfer		*t;
+	struct http_transfer		*t;
 
 	if ((t = http_serve_find(s, in->id)) == NULL)
 		return 0;
 	TAILQ_REMOVE(&s->all, t, entry);
 	s->n--;
-	transfer_free(&t);
+	http_transfer_free(&t);
 	return 0;
 }
 
@@ -289,7 +289,7 @@ int
 http_serve(int sock, const struct trust *trust)
 {
 	struct server	 s;
-	struct transfer	*t;
+	struct http_transfer	*t;
 
 	memset(&s, 0, sizeof(s));
 	s.trust = trust;
@@ -304,7 +304,7 @@ http_serve(int sock, const struct trust *trust)
 		fatalx("event loop");
 	while ((t = TAILQ_FIRST(&s.all)) != NULL) {
 		TAILQ_REMOVE(&s.all, t, entry);
-		transfer_free(&t);
+		http_transfer_free(&t);
 	}
 	chan_free(&s.chan);
 	http_loop_free(&s.loop);

@@ -2,8 +2,8 @@
  * One request and its answer, redirects included.  What comes of it is told
  * by the callbacks of its server (http_serve.c).
  */
-#ifndef WORKER_HTTP_HELPER_TRANSFER_H
-#define WORKER_HTTP_HELPER_TRANSFER_H
+#ifndef WORKER_HTTP_HELPER_HTTP_TRANSFER_H
+#define WORKER_HTTP_HELPER_HTTP_TRANSFER_H
 
 #include <sys/queue.h>
 
@@ -17,19 +17,20 @@
 #include "worker/http/helper/http_loop.h"
 #include "worker/http/helper/url.h"
 
-struct transfer;
+struct http_transfer;
 
-struct transfer_events {
+struct http_transfer_events {
 	/* The answer's head is complete: status and fields. */
-	void	(*on_answer)(struct transfer *t, unsigned status,
+	void	(*on_answer)(struct http_transfer *t, unsigned status,
 		    const struct fields *fields);
 	/* A piece of its body, at most t->room bytes. */
-	void	(*on_piece)(struct transfer *t, const void *data, size_t len);
+	void	(*on_piece)(struct http_transfer *t, const void *data,
+		    size_t len);
 };
 
-struct transfer {
-	TAILQ_ENTRY(transfer)	 entry;
-	const struct transfer_events *events;
+struct http_transfer {
+	TAILQ_ENTRY(http_transfer)	 entry;
+	const struct http_transfer_events *events;
 	void			*arg;
 	struct http_loop		*loop;
 	uint64_t		 id;
@@ -64,22 +65,22 @@ struct transfer {
  * A transfer that is to be filled in; URL_OK, or why not (then nothing is
  * made).
  */
-enum url_result	 transfer_new(struct transfer **out, const char *method,
-		    const char *url);
-void		 transfer_free(struct transfer **tp);
+enum url_result	 http_transfer_new(struct http_transfer **out,
+		    const char *method, const char *url);
+void		 http_transfer_free(struct http_transfer **tp);
 
 /* All of the request is there: begin.  0, or -1 (no memory). */
-int		 transfer_start(struct transfer *t)
+int		 http_transfer_start(struct http_transfer *t)
 		    __attribute__((warn_unused_result));
 
 /* Let that much more of the body come. */
-void		 transfer_give_room(struct transfer *t, size_t bytes);
+void		 http_transfer_give_room(struct http_transfer *t, size_t bytes);
 
 /*
  * libcurl is done with it.  1: it goes on elsewhere.  0: over; *error_out is
  * NULL, or why it failed (valid as long as t).
  */
-int		 transfer_done(struct transfer *t, CURLcode result,
+int		 http_transfer_done(struct http_transfer *t, CURLcode result,
 		    const char **error_out);
 
 #endif

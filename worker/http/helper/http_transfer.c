@@ -1,4 +1,4 @@
-#include "worker/http/helper/transfer.h"
+#include "worker/http/helper/http_transfer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +10,13 @@
 #define KEEPALIVE_S	60L	/* silence of a stream after which TCP asks */
 #define DISCARD_MAX	65536	/* bytes of a redirect's body worth reading */
 
-static int	 configure(struct transfer *);
+static int	 configure(struct http_transfer *);
 
 enum url_result
-transfer_new(struct transfer **out, const char *method, const char *url)
+http_transfer_new(struct http_transfer **out, const char *method,
+    const char *url)
 {
-	struct transfer	*t;
+	struct http_transfer	*t;
 	enum url_result	 r = URL_MEMORY;
 
 	*out = NULL;
@@ -27,7 +28,7 @@ transfer_new(struct transfer **out, const char *method, const char *url)
 	if ((t->method = strdup(method)) == NULL ||
 	    (t->easy = curl_easy_init()) == NULL ||
 	    (r = url_parse(&t->url, url, NULL)) != URL_OK) {
-		transfer_free(&t);
+		http_transfer_free(&t);
 		return r;
 	}
 	*out = t;
@@ -35,9 +36,9 @@ transfer_new(struct transfer **out, const char *method, const char *url)
 }
 
 void
-transfer_free(struct transfer **tp)
+http_transfer_free(struct http_transfer **tp)
 {
-	struct transfer	*t = *tp;
+	struct http_transfer	*t = *tp;
 
 	*tp = NULL;
 	if (t == NULL)
@@ -59,7 +60,7 @@ transfer_free(struct transfer **tp)
 /* --- the request --- */
 
 static int
-list_add(struct transfer *t, const char *line)
+list_add(struct http_transfer *t, const char *line)
 {
 	struct curl_slist	*list;
 
@@ -71,7 +72,7 @@ list_add(struct transfer *t, const char *line)
 
 /* As CURLOPT_HTTPHEADER wants it: "name;" is one without a value. */
 static int
-list_add_field(struct transfer *t, const struct field *f)
+list_add_field(struct http_transfer *t, const struct field *f)
 {
 	char	*line;
 	int	 r;
@@ -92,7 +93,7 @@ list_add_field(struct transfer *t, const struct field *f)
  * ("name:" takes a header out).
  */
 static int
-make_list(struct transfer *t)
+make_list(struct http_transfer *t)
 {
 	const struct field	*f;
 
@@ -112,7 +113,7 @@ make_list(struct transfer *t)
 
 /* User and password of the URL become a header, unless there is one. */
 static int
-use_credentials(struct transfer *t)
+use_credentials(struct http_transfer *t)
 {
 	static const char	 basic[] = "Basic ";
 	char			*value, *at;
@@ -133,7 +134,7 @@ use_credentials(struct transfer *t)
 }
 
 int
-transfer_start(struct transfer *t)
+http_transfer_start(struct http_transfer *t)
 {
 	/* How long it is and how it is framed is libcurl's business. */
 	fields_drop(&t->headers, "content-length");
@@ -166,7 +167,7 @@ is_ascii(const char *s)
 
 /* Whether it goes on elsewhere; sets failure when it must not. */
 static bool
-find_next(struct transfer *t, long status)
+find_next(struct http_transfer *t, long status)
 {
 	const struct field	*location;
 
@@ -200,7 +201,7 @@ find_next(struct transfer *t, long status)
  * the connection can be used again.
  */
 static bool
-is_short(const struct transfer *t)
+is_short(const struct http_transfer *t)
 {
 	const struct field	*length;
 
@@ -227,7 +228,7 @@ has_two_lengths(const struct fields *f)
 
 /* -1 to end the transfer. */
 static int
-head_is_complete(struct transfer *t)
+head_is_complete(struct http_transfer *t)
 {
 	long	 status = 0;
 
@@ -252,9 +253,9 @@ head_is_complete(struct transfer *t)
 
 /* CURLOPT_HEADERFUNCTION: any number but that of the bytes is an error. */
 static size_t
-curl_transfer_on_header(char *line, size_t one, size_t len, void *arg)
+http_transfer_on_header(char *line, size_t one, size_t len, void *arg)
 {
-	struct transfer	*t = arg;
+	struct http_transfer	*t = arg;
 
 	(void)one;
 	if (t->is_answered)
@@ -286,7 +287,7 @@ curl_transfer_on_header(char *line, size_t one, size_t len, void *arg)
 static size_t
 on_body(char *data, size_t one, size_t len, void *arg)
 {
-	struct transfer	*t = arg;
+	struct http_transfer	*t = arg;
 
 	(void)one;
 	if (t->is_redirected)
@@ -305,7 +306,7 @@ on_body(char *data, size_t one, size_t len, void *arg)
 }
 
 void
-transfer_give_room(struct transfer *t, size_t bytes)
+http_transfer_give_room(struct http_transfer *t, size_t bytes)
 {
 	t->room += bytes;
 	/* What came last waits in libcurl, at most this much. */
@@ -318,7 +319,7 @@ transfer_give_room(struct transfer *t, size_t bytes)
 /* --- redirects (RFC 9110 section 15.4), as the reference does them --- */
 
 static int
-set_referer(struct transfer *t)
+set_referer(struct http_transfer *t)
 {
 	char	*referer;
 	int	 r = 0;
@@ -331,7 +332,7 @@ set_referer(struct transfer *t)
 }
 
 static int
-drop_body(struct transfer *t, long status)
+drop_body(struct http_transfer *t, long status)
 {
 	bool	 is_head = strcmp(t->method, "HEAD") == 0;
 	char	*get;
@@ -353,7 +354,7 @@ drop_body(struct transfer *t, long status)
 }
 
 static int
-go_on(struct transfer *t)
+go_on(struct http_transfer *t)
 {
 	long	 status = 0;
 
@@ -373,7 +374,8 @@ go_on(struct transfer *t)
 }
 
 int
-transfer_done(struct transfer *t, CURLcode result, const char **error_out)
+http_transfer_done(struct http_transfer *t, CURLcode result,
+    const char **error_out)
 {
 	http_loop_remove(t->loop, t->easy);
 	t->is_added = false;
@@ -404,7 +406,7 @@ transfer_done(struct transfer *t, CURLcode result, const char **error_out)
 
 /* What it is, and what comes of it. */
 static int
-set_request(struct transfer *t)
+set_request(struct http_transfer *t)
 {
 	SET(CURLOPT_URL, t->url.text);
 	SET(CURLOPT_HTTPHEADER, t->list);
@@ -419,7 +421,7 @@ set_request(struct transfer *t)
 	SET(CURLOPT_CUSTOMREQUEST, t->method);
 	SET(CURLOPT_PRIVATE, t);
 	SET(CURLOPT_ERRORBUFFER, t->error);
-	SET(CURLOPT_HEADERFUNCTION, curl_transfer_on_header);
+	SET(CURLOPT_HEADERFUNCTION, http_transfer_on_header);
 	SET(CURLOPT_HEADERDATA, t);
 	SET(CURLOPT_WRITEFUNCTION, on_body);
 	SET(CURLOPT_WRITEDATA, t);
@@ -433,7 +435,7 @@ set_request(struct transfer *t)
  * alt-svc, HSTS, HTTP/0.9, decompression.
  */
 static int
-set_manner(struct transfer *t)
+set_manner(struct http_transfer *t)
 {
 #if LIBCURL_VERSION_NUM >= 0x075500
 	SET(CURLOPT_PROTOCOLS_STR, "http,https");
@@ -465,7 +467,7 @@ set_manner(struct transfer *t)
 
 /* For the first request, or the next one of a redirect. */
 static int
-configure(struct transfer *t)
+configure(struct http_transfer *t)
 {
 	fields_clear(&t->fields);
 	t->error[0] = '\0';
