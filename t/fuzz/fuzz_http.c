@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "worker/http/helper/fields.h"
-#include "worker/http/helper/url.h"
+#include "worker/http/helper/http_fields.h"
+#include "worker/http/helper/http_url.h"
 
 #define MUST(claim)	do { if (!(claim)) abort(); } while (0)
 #define LINE_MAX_LEN	512
@@ -24,53 +24,53 @@ check_text(const char *s)
 }
 
 static void
-check_url(const struct url *u)
+check_url(const struct http_url *u)
 {
-	struct url	 again;
+	struct http_url	 again;
 
 	check_text(u->text);
 	MUST(strncasecmp(u->text, "http://", 7) == 0 ||
 	    strncasecmp(u->text, "https://", 8) == 0);
-	MUST(url_parse(&again, u->text, NULL) == URL_OK);
+	MUST(http_url_parse(&again, u->text, NULL) == HTTP_URL_OK);
 	MUST(strcmp(again.text, u->text) == 0 && again.user == NULL);
-	MUST(url_is_same_origin(u, &again));
-	url_fini(&again);
+	MUST(http_url_is_same_origin(u, &again));
+	http_url_fini(&again);
 }
 
 static void
 fuzz_urls(const char *first, const char *second)
 {
-	struct url	 a, b;
+	struct http_url	 a, b;
 	char		*referer;
 
-	if (url_parse(&a, first, NULL) != URL_OK) {
+	if (http_url_parse(&a, first, NULL) != HTTP_URL_OK) {
 		MUST(a.text == NULL && a.origin == NULL && a.user == NULL);
 		return;
 	}
 	check_url(&a);
-	if (url_parse(&b, second, &a) == URL_OK) {
+	if (http_url_parse(&b, second, &a) == HTTP_URL_OK) {
 		check_url(&b);
-		if ((referer = url_referer(&a, &b)) != NULL)
+		if ((referer = http_url_referer(&a, &b)) != NULL)
 			check_text(referer);
 		free(referer);
-		url_fini(&b);
+		http_url_fini(&b);
 	}
-	url_fini(&a);
+	http_url_fini(&a);
 }
 
 static void
 fuzz_fields(const char *data, size_t len)
 {
-	struct fields		 f;
-	const struct field	*e;
+	struct http_fields		 f;
+	const struct http_field	*e;
 	const char		*end;
 	size_t			 n, count = 0, size = 0;
 
-	fields_init(&f);
+	http_fields_init(&f);
 	for (; len > 0; data += n, len -= n) {
 		end = memchr(data, '\n', len);
 		n = end == NULL ? len : (size_t)(end - data) + 1;
-		if (fields_read(&f, data, n, LINE_MAX_LEN) == 0)
+		if (http_fields_read(&f, data, n, LINE_MAX_LEN) == 0)
 			count++;
 	}
 	MUST(f.n == count);
@@ -81,9 +81,9 @@ fuzz_fields(const char *data, size_t len)
 		size += n + 4;
 	}
 	MUST(f.size == size);
-	fields_drop_credentials(&f);
-	MUST(fields_find(&f, "authorization") == NULL);
-	fields_clear(&f);
+	http_fields_drop_credentials(&f);
+	MUST(http_fields_find(&f, "authorization") == NULL);
+	http_fields_clear(&f);
 	MUST(f.size == 0 && f.n == 0);
 }
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/limit.h"
-#include "worker/http/helper/fields.h"
-#include "worker/http/helper/url.h"
+#include "worker/http/helper/http_fields.h"
+#include "worker/http/helper/http_url.h"
 #include "worker/http/http_check.h"
 
 #define TEXT(s)	(s), sizeof(s) - 1
@@ -104,10 +104,10 @@ END_TEST
 
 /* Each name and value in one text. */
 static const char *
-all_of(const struct fields *f)
+all_of(const struct http_fields *f)
 {
 	static char		 out[1024];
-	const struct field	*e;
+	const struct http_field	*e;
 
 	out[0] = '\0';
 	TAILQ_FOREACH(e, &f->list, entry) {
@@ -121,23 +121,24 @@ all_of(const struct fields *f)
 
 START_TEST(lines)
 {
-	struct fields	 f;
+	struct http_fields	 f;
 
-	fields_init(&f);
-	ck_assert_int_eq(fields_read(&f, TEXT("X-One: \t a b \r\n"), 99), 0);
-	ck_assert_int_eq(fields_read(&f, TEXT("x-one:2\n"), 99), 0);
-	ck_assert_int_eq(fields_read(&f, TEXT("E:\r\n"), 99), 0);
-	ck_assert_int_eq(fields_read(&f, TEXT("c: d: e"), 99), 0);
+	http_fields_init(&f);
+	ck_assert_int_eq(http_fields_read(&f, TEXT("X-One: \t a b \r\n"),
+	    99), 0);
+	ck_assert_int_eq(http_fields_read(&f, TEXT("x-one:2\n"), 99), 0);
+	ck_assert_int_eq(http_fields_read(&f, TEXT("E:\r\n"), 99), 0);
+	ck_assert_int_eq(http_fields_read(&f, TEXT("c: d: e"), 99), 0);
 	ck_assert_str_eq(all_of(&f), "x-one=a b;x-one=2;e=;c=d: e;");
 	ck_assert_uint_eq(f.n, 4);
-	ck_assert_int_eq(fields_read(&f, TEXT("no colon\r\n"), 99), 1);
-	ck_assert_int_eq(fields_read(&f, TEXT(": nameless\r\n"), 99), 1);
-	ck_assert_int_eq(fields_read(&f, TEXT("n: a\0b\r\n"), 99), 1);
-	ck_assert_int_eq(fields_read(&f, TEXT(""), 99), 1);
-	ck_assert_int_eq(fields_read(&f, TEXT("abc: def\r\n"), 6), 0);
-	ck_assert_int_eq(fields_read(&f, TEXT("abc: defg\r\n"), 6), 1);
+	ck_assert_int_eq(http_fields_read(&f, TEXT("no colon\r\n"), 99), 1);
+	ck_assert_int_eq(http_fields_read(&f, TEXT(": nameless\r\n"), 99), 1);
+	ck_assert_int_eq(http_fields_read(&f, TEXT("n: a\0b\r\n"), 99), 1);
+	ck_assert_int_eq(http_fields_read(&f, TEXT(""), 99), 1);
+	ck_assert_int_eq(http_fields_read(&f, TEXT("abc: def\r\n"), 6), 0);
+	ck_assert_int_eq(http_fields_read(&f, TEXT("abc: defg\r\n"), 6), 1);
 	ck_assert_uint_eq(f.n, 5);
-	fields_clear(&f);
+	http_fields_clear(&f);
 	ck_assert_uint_eq(f.n, 0);
 	ck_assert_uint_eq(f.size, 0);
 }
@@ -145,47 +146,48 @@ END_TEST
 
 START_TEST(what_goes_along)
 {
-	struct fields	 f;
+	struct http_fields	 f;
 
-	fields_init(&f);
-	ck_assert_int_eq(fields_add(&f, "Authorization", "a", false), 0);
-	ck_assert_int_eq(fields_add(&f, "Cookie", "b", false), 0);
-	ck_assert_int_eq(fields_add(&f, "X-Key", "c", true), 0);
-	ck_assert_int_eq(fields_add(&f, "Host", "d", false), 0);
-	ck_assert_int_eq(fields_add(&f, "Content-Type", "e", false), 0);
-	ck_assert_int_eq(fields_add(&f, "X-Plain", "f", false), 0);
-	ck_assert_int_eq(fields_add(&f, "cookie", "g", false), 0);
-	ck_assert_ptr_null(fields_find(&f, "content"));
-	ck_assert_str_eq(fields_find(&f, "cookie")->value, "b");
-	fields_drop_credentials(&f);
+	http_fields_init(&f);
+	ck_assert_int_eq(http_fields_add(&f, "Authorization", "a", false), 0);
+	ck_assert_int_eq(http_fields_add(&f, "Cookie", "b", false), 0);
+	ck_assert_int_eq(http_fields_add(&f, "X-Key", "c", true), 0);
+	ck_assert_int_eq(http_fields_add(&f, "Host", "d", false), 0);
+	ck_assert_int_eq(http_fields_add(&f, "Content-Type", "e", false), 0);
+	ck_assert_int_eq(http_fields_add(&f, "X-Plain", "f", false), 0);
+	ck_assert_int_eq(http_fields_add(&f, "cookie", "g", false), 0);
+	ck_assert_ptr_null(http_fields_find(&f, "content"));
+	ck_assert_str_eq(http_fields_find(&f, "cookie")->value, "b");
+	http_fields_drop_credentials(&f);
 	ck_assert_str_eq(all_of(&f), "content-type=e;x-plain=f;");
-	fields_drop_content(&f);
+	http_fields_drop_content(&f);
 	ck_assert_str_eq(all_of(&f), "x-plain=f;");
-	fields_clear(&f);
+	http_fields_clear(&f);
 }
 END_TEST
 
 static void
 expect(const char *base, const char *text, const char *want)
 {
-	struct url	 b, u;
+	struct http_url	 b, u;
 
 	if (base != NULL)
-		ck_assert_int_eq(url_parse(&b, base, NULL), URL_OK);
-	ck_assert_msg(url_parse(&u, text, base != NULL ? &b : NULL) == URL_OK,
+		ck_assert_int_eq(http_url_parse(&b, base, NULL), HTTP_URL_OK);
+	ck_assert_msg(http_url_parse(&u, text, base != NULL ? &b : NULL) ==
+	    HTTP_URL_OK,
 	    "%s", text);
 	ck_assert_str_eq(u.text, want);
-	url_fini(&u);
+	http_url_fini(&u);
 	if (base != NULL)
-		url_fini(&b);
+		http_url_fini(&b);
 }
 
 static void
-expect_not(const char *text, enum url_result want)
+expect_not(const char *text, enum http_url_result want)
 {
-	struct url	 u;
+	struct http_url	 u;
 
-	ck_assert_msg(url_parse(&u, text, NULL) == want, "%s", text);
+	ck_assert_msg(http_url_parse(&u, text, NULL) == want, "%s", text);
 	ck_assert_ptr_null(u.text);
 	ck_assert_ptr_null(u.origin);
 }
@@ -201,18 +203,18 @@ START_TEST(urls)
 	expect(NULL, "http://h?q", "http://h/?q");
 	expect(NULL, "http://u:p@h/", "http://h/");
 	expect(NULL, "http://[::1]:80/", "http://[::1]:80/");
-	expect_not("", URL_BAD);
-	expect_not("nonsense", URL_BAD);
-	expect_not("/path", URL_BAD);
-	expect_not("http://", URL_BAD);
-	expect_not("http://h:99999/", URL_BAD);
-	expect_not("http://[::1/", URL_BAD);
-	expect_not("http://a b/", URL_BAD);
-	expect_not("http://a<b/", URL_BAD);
-	expect_not("http://h/\r\nx", URL_BAD);
-	expect_not("file:///etc/passwd", URL_SCHEME);
-	expect_not("ftp://h/", URL_SCHEME);
-	expect_not("gopher://h/", URL_SCHEME);
+	expect_not("", HTTP_URL_BAD);
+	expect_not("nonsense", HTTP_URL_BAD);
+	expect_not("/path", HTTP_URL_BAD);
+	expect_not("http://", HTTP_URL_BAD);
+	expect_not("http://h:99999/", HTTP_URL_BAD);
+	expect_not("http://[::1/", HTTP_URL_BAD);
+	expect_not("http://a b/", HTTP_URL_BAD);
+	expect_not("http://a<b/", HTTP_URL_BAD);
+	expect_not("http://h/\r\nx", HTTP_URL_BAD);
+	expect_not("file:///etc/passwd", HTTP_URL_SCHEME);
+	expect_not("ftp://h/", HTTP_URL_SCHEME);
+	expect_not("gopher://h/", HTTP_URL_SCHEME);
 }
 END_TEST
 
@@ -233,37 +235,38 @@ END_TEST
 
 START_TEST(users)
 {
-	struct url	 u;
+	struct http_url	 u;
 
-	ck_assert_int_eq(url_parse(&u, "http://u%20v:p%3Aq@h/", NULL), URL_OK);
+	ck_assert_int_eq(http_url_parse(&u, "http://u%20v:p%3Aq@h/", NULL),
+	    HTTP_URL_OK);
 	ck_assert_str_eq(u.user, "u v:p:q");
-	url_fini(&u);
-	ck_assert_int_eq(url_parse(&u, "http://u@h/", NULL), URL_OK);
+	http_url_fini(&u);
+	ck_assert_int_eq(http_url_parse(&u, "http://u@h/", NULL), HTTP_URL_OK);
 	ck_assert_str_eq(u.user, "u:");
-	url_fini(&u);
-	ck_assert_int_eq(url_parse(&u, "http://h/", NULL), URL_OK);
+	http_url_fini(&u);
+	ck_assert_int_eq(http_url_parse(&u, "http://h/", NULL), HTTP_URL_OK);
 	ck_assert_ptr_null(u.user);
-	url_fini(&u);
+	http_url_fini(&u);
 }
 END_TEST
 
 static void
 expect_referer(const char *from, const char *to, bool same, const char *want)
 {
-	struct url	 a, b;
+	struct http_url	 a, b;
 	char		*got;
 
-	ck_assert_int_eq(url_parse(&a, from, NULL), URL_OK);
-	ck_assert_int_eq(url_parse(&b, to, NULL), URL_OK);
-	ck_assert_int_eq(url_is_same_origin(&a, &b), same);
-	got = url_referer(&a, &b);
+	ck_assert_int_eq(http_url_parse(&a, from, NULL), HTTP_URL_OK);
+	ck_assert_int_eq(http_url_parse(&b, to, NULL), HTTP_URL_OK);
+	ck_assert_int_eq(http_url_is_same_origin(&a, &b), same);
+	got = http_url_referer(&a, &b);
 	if (want == NULL)
 		ck_assert_ptr_null(got);
 	else
 		ck_assert_str_eq(got, want);
 	free(got);
-	url_fini(&a);
-	url_fini(&b);
+	http_url_fini(&a);
+	http_url_fini(&b);
 }
 
 START_TEST(referers)

@@ -52,12 +52,12 @@ http_serve_end(struct server *s, struct http_transfer *t, const char *error)
 
 static void
 http_serve_on_answer(struct http_transfer *t, unsigned status,
-    const struct fields *fields)
+    const struct http_fields *fields)
 {
 	struct server		*s = t->arg;
 	Ipc__HttpField		 field = IPC__HTTP_FIELD__INIT;
 	Ipc__HttpAnswer		 answer = IPC__HTTP_ANSWER__INIT;
-	const struct field	*f;
+	const struct http_field	*f;
 
 	field.id = answer.id = t->id;
 	TAILQ_FOREACH(f, &fields->list, entry) {
@@ -124,12 +124,12 @@ maybe_start(struct server *s, struct http_transfer *t)
 }
 
 static const char *
-http_serve_text_of(enum url_result r)
+http_serve_text_of(enum http_url_result r)
 {
 	switch (r) {
-	case URL_BAD:
+	case HTTP_URL_BAD:
 		return "url is invalid";
-	case URL_SCHEME:
+	case HTTP_URL_SCHEME:
 		return "only supports http and https URLs";
 	default:
 		return "out of memory";
@@ -141,14 +141,15 @@ http_serve_on_request(struct server *s, const void *body)
 {
 	const Ipc__HttpRequest	*in = body;
 	struct http_transfer		*t;
-	enum url_result		 r;
+	enum http_url_result		 r;
 
 	if (in->id <= s->last_id || s->n >= LIMIT_HTTP_ACTIVE ||
 	    in->body > LIMIT_MESSAGE)
 		return -1;
 	s->last_id = in->id;
-	if ((r = http_transfer_new(&t, in->method, in->url)) != URL_OK) {
-		tell_done(s, in->id, http_serve_text_of(r), r != URL_MEMORY);
+	if ((r = http_transfer_new(&t, in->method, in->url)) != HTTP_URL_OK) {
+		tell_done(s, in->id, http_serve_text_of(r),
+		    r != HTTP_URL_MEMORY);
 		return 0;
 	}
 	t->events = &events;
@@ -180,7 +181,7 @@ http_serve_on_header(struct server *s, const void *body)
 	if (t->headers_due == 0)
 		return -1;
 	t->headers_due--;
-	if (fields_add(&t->headers, in->name, in->value, in->secret) == -1)
+	if (http_fields_add(&t->headers, in->name, in->value, in->secret) == -1)
 		http_serve_end(s, t, "out of memory");
 	else
 		maybe_start(s, t);

@@ -12,27 +12,27 @@
 
 static int	 configure(struct http_transfer *);
 
-enum url_result
+enum http_url_result
 http_transfer_new(struct http_transfer **out, const char *method,
     const char *url)
 {
 	struct http_transfer	*t;
-	enum url_result	 r = URL_MEMORY;
+	enum http_url_result	 r = HTTP_URL_MEMORY;
 
 	*out = NULL;
 	if ((t = calloc(1, sizeof(*t))) == NULL)
-		return URL_MEMORY;
-	fields_init(&t->headers);
-	fields_init(&t->fields);
+		return HTTP_URL_MEMORY;
+	http_fields_init(&t->headers);
+	http_fields_init(&t->fields);
 	t->room = LIMIT_HTTP_WINDOW;
 	if ((t->method = strdup(method)) == NULL ||
 	    (t->easy = curl_easy_init()) == NULL ||
-	    (r = url_parse(&t->url, url, NULL)) != URL_OK) {
+	    (r = http_url_parse(&t->url, url, NULL)) != HTTP_URL_OK) {
 		http_transfer_free(&t);
 		return r;
 	}
 	*out = t;
-	return URL_OK;
+	return HTTP_URL_OK;
 }
 
 void
@@ -48,10 +48,10 @@ http_transfer_free(struct http_transfer **tp)
 	if (t->easy != NULL)
 		curl_easy_cleanup(t->easy);
 	curl_slist_free_all(t->list);
-	fields_clear(&t->headers);
-	fields_clear(&t->fields);
-	url_fini(&t->url);
-	url_fini(&t->next);
+	http_fields_clear(&t->headers);
+	http_fields_clear(&t->fields);
+	http_url_fini(&t->url);
+	http_url_fini(&t->next);
 	free(t->method);
 	free(t->body);
 	free(t);
@@ -72,7 +72,7 @@ list_add(struct http_transfer *t, const char *line)
 
 /* As CURLOPT_HTTPHEADER wants it: "name;" is one without a value. */
 static int
-list_add_field(struct http_transfer *t, const struct field *f)
+list_add_field(struct http_transfer *t, const struct http_field *f)
 {
 	char	*line;
 	int	 r;
@@ -95,17 +95,17 @@ list_add_field(struct http_transfer *t, const struct field *f)
 static int
 make_list(struct http_transfer *t)
 {
-	const struct field	*f;
+	const struct http_field	*f;
 
 	curl_slist_free_all(t->list);
 	t->list = NULL;
 	TAILQ_FOREACH(f, &t->headers.list, entry)
 		if (list_add_field(t, f) == -1)
 			return -1;
-	if (fields_find(&t->headers, "accept") == NULL &&
+	if (http_fields_find(&t->headers, "accept") == NULL &&
 	    list_add(t, "accept: */*") == -1)
 		return -1;
-	if (fields_find(&t->headers, "content-type") == NULL &&
+	if (http_fields_find(&t->headers, "content-type") == NULL &&
 	    list_add(t, "content-type:") == -1)
 		return -1;
 	return list_add(t, "expect:");
@@ -121,14 +121,14 @@ use_credentials(struct http_transfer *t)
 	int			 r;
 
 	if (t->url.user == NULL ||
-	    fields_find(&t->headers, "authorization") != NULL)
+	    http_fields_find(&t->headers, "authorization") != NULL)
 		return 0;
 	len = strlen(t->url.user);
 	if ((value = malloc(sizeof(basic) + B64_ENCODED_LEN(len))) == NULL)
 		return -1;
 	at = mempcpy(value, basic, sizeof(basic) - 1);
 	at[b64_encode(at, t->url.user, len)] = '\0';
-	r = fields_add(&t->headers, "authorization", value, true);
+	r = http_fields_add(&t->headers, "authorization", value, true);
 	free(value);
 	return r;
 }
@@ -137,9 +137,9 @@ int
 http_transfer_start(struct http_transfer *t)
 {
 	/* How long it is and how it is framed is libcurl's business. */
-	fields_drop(&t->headers, "content-length");
-	fields_drop(&t->headers, "transfer-encoding");
-	fields_drop(&t->headers, "expect");
+	http_fields_drop(&t->headers, "content-length");
+	http_fields_drop(&t->headers, "transfer-encoding");
+	http_fields_drop(&t->headers, "expect");
 	if (use_credentials(t) == -1 || configure(t) == -1)
 		return -1;
 	t->is_added = http_loop_add(t->loop, t->easy) == 0;
@@ -169,21 +169,21 @@ is_ascii(const char *s)
 static bool
 find_next(struct http_transfer *t, long status)
 {
-	const struct field	*location;
+	const struct http_field	*location;
 
 	if (!t->follow || !is_redirect(status) ||
-	    (location = fields_find(&t->fields, "location")) == NULL ||
+	    (location = http_fields_find(&t->fields, "location")) == NULL ||
 	    !is_ascii(location->value))
 		return false;
-	switch (url_parse(&t->next, location->value, &t->url)) {
-	case URL_OK:
+	switch (http_url_parse(&t->next, location->value, &t->url)) {
+	case HTTP_URL_OK:
 		break;
-	case URL_BAD:
+	case HTTP_URL_BAD:
 		return false;
-	case URL_SCHEME:
+	case HTTP_URL_SCHEME:
 		t->failure = "redirect to a URL that is not http or https";
 		return false;
-	case URL_MEMORY:
+	case HTTP_URL_MEMORY:
 		t->failure = "out of memory";
 		return false;
 	}
@@ -203,21 +203,22 @@ find_next(struct http_transfer *t, long status)
 static bool
 is_short(const struct http_transfer *t)
 {
-	const struct field	*length;
+	const struct http_field	*length;
 
 	if (strcmp(t->method, "HEAD") == 0)
 		return true;
-	return (length = fields_find(&t->fields, "content-length")) != NULL &&
+	length = http_fields_find(&t->fields, "content-length");
+	return length != NULL &&
 	    strtoull(length->value, NULL, 10) <= DISCARD_MAX;
 }
 
 /* Somebody between us and the server may have meant the other one. */
 static bool
-has_two_lengths(const struct fields *f)
+has_two_lengths(const struct http_fields *f)
 {
-	const struct field	*first, *e;
+	const struct http_field	*first, *e;
 
-	if ((first = fields_find(f, "content-length")) == NULL)
+	if ((first = http_fields_find(f, "content-length")) == NULL)
 		return false;
 	for (e = TAILQ_NEXT(first, entry); e != NULL; e = TAILQ_NEXT(e, entry))
 		if (strcmp(e->name, first->name) == 0 &&
@@ -245,7 +246,7 @@ head_is_complete(struct http_transfer *t)
 		return -1;
 	t->is_answered = true;
 	t->events->on_answer(t, (unsigned)status, &t->fields);
-	fields_clear(&t->fields);
+	http_fields_clear(&t->fields);
 	/* Another protocol follows, which nobody here speaks. */
 	t->is_cut = status == 101;
 	return t->is_cut ? -1 : 0;
@@ -261,12 +262,12 @@ http_transfer_on_header(char *line, size_t one, size_t len, void *arg)
 	if (t->is_answered)
 		return len;		/* trailers */
 	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
-		fields_clear(&t->fields);	/* of 1xx */
+		http_fields_clear(&t->fields);	/* of 1xx */
 		return len;
 	}
 	if (len <= 2 && (len == 0 || line[0] == '\r' || line[0] == '\n'))
 		return head_is_complete(t) == 0 ? len : len + 1;
-	switch (fields_read(&t->fields, line, len, LIMIT_HTTP_LINE)) {
+	switch (http_fields_read(&t->fields, line, len, LIMIT_HTTP_LINE)) {
 	case 0:
 		break;
 	case 1:
@@ -324,9 +325,9 @@ set_referer(struct http_transfer *t)
 	char	*referer;
 	int	 r = 0;
 
-	fields_drop(&t->headers, "referer");
-	if ((referer = url_referer(&t->url, &t->next)) != NULL)
-		r = fields_add(&t->headers, "referer", referer, false);
+	http_fields_drop(&t->headers, "referer");
+	if ((referer = http_url_referer(&t->url, &t->next)) != NULL)
+		r = http_fields_add(&t->headers, "referer", referer, false);
 	free(referer);
 	return r;
 }
@@ -343,7 +344,7 @@ drop_body(struct http_transfer *t, long status)
 	free(t->body);
 	t->body = NULL;
 	t->body_len = 0;
-	fields_drop_content(&t->headers);
+	http_fields_drop_content(&t->headers);
 	if (is_head)
 		return 0;
 	if ((get = strdup("GET")) == NULL)
@@ -362,9 +363,9 @@ go_on(struct http_transfer *t)
 	t->is_redirected = false;
 	if (drop_body(t, status) == -1 || set_referer(t) == -1)
 		return -1;
-	if (!url_is_same_origin(&t->url, &t->next))
-		fields_drop_credentials(&t->headers);
-	url_fini(&t->url);
+	if (!http_url_is_same_origin(&t->url, &t->next))
+		http_fields_drop_credentials(&t->headers);
+	http_url_fini(&t->url);
 	t->url = t->next;
 	memset(&t->next, 0, sizeof(t->next));
 	if (use_credentials(t) == -1 || configure(t) == -1)
@@ -469,7 +470,7 @@ set_manner(struct http_transfer *t)
 static int
 configure(struct http_transfer *t)
 {
-	fields_clear(&t->fields);
+	http_fields_clear(&t->fields);
 	t->error[0] = '\0';
 	curl_easy_reset(t->easy);
 	if (make_list(t) == -1)

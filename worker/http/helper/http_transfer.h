@@ -13,16 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "worker/http/helper/fields.h"
+#include "worker/http/helper/http_fields.h"
 #include "worker/http/helper/http_loop.h"
-#include "worker/http/helper/url.h"
+#include "worker/http/helper/http_url.h"
 
 struct http_transfer;
 
 struct http_transfer_events {
 	/* The answer's head is complete: status and fields. */
 	void	(*on_answer)(struct http_transfer *t, unsigned status,
-		    const struct fields *fields);
+		    const struct http_fields *fields);
 	/* A piece of its body, at most t->room bytes. */
 	void	(*on_piece)(struct http_transfer *t, const void *data,
 		    size_t len);
@@ -37,9 +37,9 @@ struct http_transfer {
 	const char		*ca_file, *ca_folder;	/* or NULL */
 
 	char			*method;
-	struct url		 url;
+	struct http_url		 url;
 	bool			 follow;
-	struct fields		 headers;
+	struct http_fields		 headers;
 	unsigned		 headers_due;
 	char			*body;		/* NULL: none (any more) */
 	size_t			 body_len, body_got;
@@ -51,10 +51,10 @@ struct http_transfer {
 	char			 error[CURL_ERROR_SIZE];
 	unsigned		 redirects;
 
-	struct fields		 fields;	/* of the answer */
+	struct http_fields		 fields;	/* of the answer */
 	bool			 is_answered;
 	bool			 is_redirected;	/* next is where to */
-	struct url		 next;
+	struct http_url		 next;
 	const char		*failure;	/* of our own */
 	bool			 is_cut;	/* by us, behind the head */
 	size_t			 room;		/* for the body */
@@ -62,10 +62,10 @@ struct http_transfer {
 };
 
 /*
- * A transfer that is to be filled in; URL_OK, or why not (then nothing is
+ * A transfer that is to be filled in; HTTP_URL_OK, or why not (then nothing is
  * made).
  */
-enum url_result	 http_transfer_new(struct http_transfer **out,
+enum http_url_result	 http_transfer_new(struct http_transfer **out,
 		    const char *method, const char *url);
 void		 http_transfer_free(struct http_transfer **tp);
 

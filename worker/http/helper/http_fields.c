@@ -1,4 +1,4 @@
-#include "worker/http/helper/fields.h"
+#include "worker/http/helper/http_fields.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -17,14 +17,14 @@ static const char *const content[] = {
 };
 
 void
-fields_init(struct fields *f)
+http_fields_init(struct http_fields *f)
 {
 	TAILQ_INIT(&f->list);
 	f->n = f->size = 0;
 }
 
 static void
-del(struct fields *f, struct field *e)
+del(struct http_fields *f, struct http_field *e)
 {
 	TAILQ_REMOVE(&f->list, e, entry);
 	f->n--;
@@ -35,19 +35,19 @@ del(struct fields *f, struct field *e)
 }
 
 void
-fields_clear(struct fields *f)
+http_fields_clear(struct http_fields *f)
 {
-	struct field	*e;
+	struct http_field	*e;
 
 	while ((e = TAILQ_FIRST(&f->list)) != NULL)
 		del(f, e);
 }
 
 static int
-fields_append(struct fields *f, const char *name, size_t nlen,
+http_fields_append(struct http_fields *f, const char *name, size_t nlen,
     const char *value, size_t vlen, bool is_secret)
 {
-	struct field	*e;
+	struct http_field	*e;
 	char		*p;
 
 	if ((e = calloc(1, sizeof(*e))) == NULL)
@@ -68,17 +68,17 @@ fields_append(struct fields *f, const char *name, size_t nlen,
 }
 
 int
-fields_add(struct fields *f, const char *name, const char *value,
+http_fields_add(struct http_fields *f, const char *name, const char *value,
     bool is_secret)
 {
-	return fields_append(f, name, strlen(name), value, strlen(value),
+	return http_fields_append(f, name, strlen(name), value, strlen(value),
 	    is_secret);
 }
 
-const struct field *
-fields_find(const struct fields *f, const char *name)
+const struct http_field *
+http_fields_find(const struct http_fields *f, const char *name)
 {
-	const struct field	*e;
+	const struct http_field	*e;
 
 	TAILQ_FOREACH(e, &f->list, entry)
 		if (strcmp(e->name, name) == 0)
@@ -87,9 +87,9 @@ fields_find(const struct fields *f, const char *name)
 }
 
 void
-fields_drop(struct fields *f, const char *name)
+http_fields_drop(struct http_fields *f, const char *name)
 {
-	struct field	*e, *next;
+	struct http_field	*e, *next;
 
 	for (e = TAILQ_FIRST(&f->list); e != NULL; e = next) {
 		next = TAILQ_NEXT(e, entry);
@@ -99,18 +99,18 @@ fields_drop(struct fields *f, const char *name)
 }
 
 static void
-fields_drop_all(struct fields *f, const char *const *names)
+http_fields_drop_all(struct http_fields *f, const char *const *names)
 {
 	for (; *names != NULL; names++)
-		fields_drop(f, *names);
+		http_fields_drop(f, *names);
 }
 
 void
-fields_drop_credentials(struct fields *f)
+http_fields_drop_credentials(struct http_fields *f)
 {
-	struct field	*e, *next;
+	struct http_field	*e, *next;
 
-	fields_drop_all(f, credentials);
+	http_fields_drop_all(f, credentials);
 	for (e = TAILQ_FIRST(&f->list); e != NULL; e = next) {
 		next = TAILQ_NEXT(e, entry);
 		if (e->is_secret)
@@ -119,31 +119,33 @@ fields_drop_credentials(struct fields *f)
 }
 
 void
-fields_drop_content(struct fields *f)
+http_fields_drop_content(struct http_fields *f)
 {
-	fields_drop_all(f, content);
+	http_fields_drop_all(f, content);
 }
 
 static bool
-fields_is_blank(char c)
+http_fields_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 int
-fields_read(struct fields *f, const char *line, size_t len, size_t max)
+http_fields_read(struct http_fields *f, const char *line, size_t len,
+    size_t max)
 {
 	const char	*colon, *value, *end = line + len;
 
 	if (memchr(line, '\0', len) != NULL ||
 	    (colon = memchr(line, ':', len)) == NULL || colon == line)
 		return 1;
-	for (value = colon + 1; value < end && fields_is_blank(*value); value++)
+	for (value = colon + 1; value < end && http_fields_is_blank(*value);
+	    value++)
 		continue;
-	while (end > value && fields_is_blank(end[-1]))
+	while (end > value && http_fields_is_blank(end[-1]))
 		end--;
 	if ((size_t)(colon - line) + (size_t)(end - value) > max)
 		return 1;
-	return fields_append(f, line, (size_t)(colon - line), value,
+	return http_fields_append(f, line, (size_t)(colon - line), value,
 	    (size_t)(end - value), false);
 }

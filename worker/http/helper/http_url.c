@@ -1,4 +1,4 @@
-#include "worker/http/helper/url.h"
+#include "worker/http/helper/http_url.h"
 
 #include <curl/curl.h>
 
@@ -11,7 +11,7 @@
 #define IN_QUERY	"\"<>'"
 
 static bool
-helper_url_has_control(const char *s)
+http_url_has_control(const char *s)
 {
 	for (; *s != '\0'; s++)
 		if ((unsigned char)*s < ' ' || *s == 0x7f)
@@ -76,7 +76,7 @@ authority_len(const char *s)
 
 /* A part, malloc'd by us; NULL when there is none, or no memory. */
 static char *
-helper_url_get(CURLU *h, CURLUPart part, unsigned flags)
+http_url_get(CURLU *h, CURLUPart part, unsigned flags)
 {
 	char	*value = NULL, *copy;
 
@@ -88,7 +88,7 @@ helper_url_get(CURLU *h, CURLUPart part, unsigned flags)
 }
 
 static char *
-helper_url_join(const char *a, const char *between, const char *b)
+http_url_join(const char *a, const char *between, const char *b)
 {
 	size_t	 la = strlen(a), lm = strlen(between), lb = strlen(b);
 	char	*s;
@@ -103,15 +103,15 @@ helper_url_join(const char *a, const char *between, const char *b)
 
 /* user:password, then out of the URL.  0, or -1: no memory. */
 static int
-take_user(CURLU *h, struct url *u)
+take_user(CURLU *h, struct http_url *u)
 {
-	char	*name = helper_url_get(h, CURLUPART_USER, CURLU_URLDECODE);
-	char	*password = helper_url_get(h, CURLUPART_PASSWORD,
+	char	*name = http_url_get(h, CURLUPART_USER, CURLU_URLDECODE);
+	char	*password = http_url_get(h, CURLUPART_PASSWORD,
 	    CURLU_URLDECODE);
 	int	 r = 0;
 
 	if (name != NULL || password != NULL) {
-		u->user = helper_url_join(name != NULL ? name : "", ":",
+		u->user = http_url_join(name != NULL ? name : "", ":",
 		    password != NULL ? password : "");
 		r = u->user == NULL ? -1 : 0;
 	}
@@ -124,42 +124,42 @@ take_user(CURLU *h, struct url *u)
 }
 
 static int
-make_origin(CURLU *h, const char *scheme, struct url *u)
+make_origin(CURLU *h, const char *scheme, struct http_url *u)
 {
-	char	*host = helper_url_get(h, CURLUPART_HOST, 0), *front = NULL;
-	char	*port = helper_url_get(h, CURLUPART_PORT, CURLU_DEFAULT_PORT);
+	char	*host = http_url_get(h, CURLUPART_HOST, 0), *front = NULL;
+	char	*port = http_url_get(h, CURLUPART_PORT, CURLU_DEFAULT_PORT);
 
 	if (host != NULL && port != NULL &&
-	    (front = helper_url_join(scheme, "://", host)) != NULL)
-		u->origin = helper_url_join(front, ":", port);
+	    (front = http_url_join(scheme, "://", host)) != NULL)
+		u->origin = http_url_join(front, ":", port);
 	free(front);
 	free(host);
 	free(port);
 	return u->origin == NULL ? -1 : 0;
 }
 
-static enum url_result
-take_apart(CURLU *h, struct url *u)
+static enum http_url_result
+take_apart(CURLU *h, struct http_url *u)
 {
 	char		*scheme;
-	enum url_result	 r = URL_BAD;
+	enum http_url_result	 r = HTTP_URL_BAD;
 
-	if ((scheme = helper_url_get(h, CURLUPART_SCHEME, 0)) == NULL)
-		return URL_BAD;
+	if ((scheme = http_url_get(h, CURLUPART_SCHEME, 0)) == NULL)
+		return HTTP_URL_BAD;
 	if (strcasecmp(scheme, "http") != 0 && strcasecmp(scheme, "https") != 0)
-		r = URL_SCHEME;
+		r = HTTP_URL_SCHEME;
 	else if (take_user(h, u) == -1 || make_origin(h, scheme, u) == -1 ||
-	    (u->text = helper_url_get(h, CURLUPART_URL, 0)) == NULL)
-		r = URL_MEMORY;
+	    (u->text = http_url_get(h, CURLUPART_URL, 0)) == NULL)
+		r = HTTP_URL_MEMORY;
 	else
-		r = URL_OK;
+		r = HTTP_URL_OK;
 	free(scheme);
 	return r;
 }
 
 /* Into h: text that has been escaped, relative to base. */
 static CURLUcode
-helper_url_resolve(CURLU *h, const char *text, const struct url *base)
+http_url_resolve(CURLU *h, const char *text, const struct http_url *base)
 {
 	CURLUcode	 code = CURLUE_OK;
 
@@ -172,33 +172,34 @@ helper_url_resolve(CURLU *h, const char *text, const struct url *base)
 	return code;
 }
 
-enum url_result
-url_parse(struct url *u, const char *text, const struct url *base)
+enum http_url_result
+http_url_parse(struct http_url *u, const char *text,
+    const struct http_url *base)
 {
 	CURLU		*h = NULL;
 	CURLUcode	 code;
 	char		*trimmed, *escaped = NULL;
 	size_t		 len;
-	enum url_result	 r = URL_MEMORY;
+	enum http_url_result	 r = HTTP_URL_MEMORY;
 
 	memset(u, 0, sizeof(*u));
 	text += strspn(text, " ");
 	for (len = strlen(text); len > 0 && text[len - 1] == ' '; len--)
 		continue;
 	if ((trimmed = strndup(text, len)) == NULL)
-		return URL_MEMORY;
-	if (helper_url_has_control(trimmed))
-		r = URL_BAD;
+		return HTTP_URL_MEMORY;
+	if (http_url_has_control(trimmed))
+		r = HTTP_URL_BAD;
 	else if ((escaped = escape(trimmed, authority_len(trimmed))) != NULL &&
 	    (h = curl_url()) != NULL) {
-		code = helper_url_resolve(h, escaped, base);
+		code = http_url_resolve(h, escaped, base);
 		if (code == CURLUE_OK)
 			r = take_apart(h, u);
 		else if (code != CURLUE_OUT_OF_MEMORY)
-			r = URL_BAD;
+			r = HTTP_URL_BAD;
 	}
-	if (r != URL_OK)
-		url_fini(u);
+	if (r != HTTP_URL_OK)
+		http_url_fini(u);
 	if (h != NULL)
 		curl_url_cleanup(h);
 	free(escaped);
@@ -207,7 +208,7 @@ url_parse(struct url *u, const char *text, const struct url *base)
 }
 
 void
-url_fini(struct url *u)
+http_url_fini(struct http_url *u)
 {
 	free(u->text);
 	free(u->origin);
@@ -216,20 +217,20 @@ url_fini(struct url *u)
 }
 
 bool
-url_is_same_origin(const struct url *a, const struct url *b)
+http_url_is_same_origin(const struct http_url *a, const struct http_url *b)
 {
 	return strcasecmp(a->origin, b->origin) == 0;
 }
 
 char *
-url_referer(const struct url *from, const struct url *to)
+http_url_referer(const struct http_url *from, const struct http_url *to)
 {
 	const char	*slash;
 
 	if (strncasecmp(from->origin, "https:", 6) == 0 &&
 	    strncasecmp(to->origin, "https:", 6) != 0)
 		return NULL;
-	if (url_is_same_origin(from, to))
+	if (http_url_is_same_origin(from, to))
 		return strdup(from->text);
 	/* As it is written, without a port that needs no saying. */
 	slash = strchr(from->text + strlen("https://"), '/');
