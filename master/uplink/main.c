@@ -14,8 +14,8 @@
 #include "common/dial/netstart.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "master/uplink/link.h"
 #include "master/uplink/uplink.h"
+#include "master/uplink/uplink_link.h"
 
 static void
 uplink_on_no_resolver(void *arg)
@@ -31,7 +31,7 @@ uplink_prepare(struct uplink *u, int sock)
 	Ipc__UplinkStart	*about;
 	Ipc__UplinkSecret	*secret;
 
-	if (link_wait(sock, &about, &secret) == -1)
+	if (uplink_link_wait(sock, &about, &secret) == -1)
 		exit(1);
 	log_set_level((enum log_level)about->log_level);
 	snprintf(role, sizeof(role), "uplink %u", about->number);

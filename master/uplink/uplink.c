@@ -10,8 +10,8 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/uplink/carrier.h"
-#include "master/uplink/link.h"
 #include "master/uplink/local_end.h"
+#include "master/uplink/uplink_link.h"
 
 static enum answer_kind
 kind_of(Ipc__RelayKind kind)
@@ -64,7 +64,7 @@ on_registered(void *arg, const struct registry_result *res)
 		log_info("registered");
 		u->env.registered = res->answer;
 	}
-	link_answer(u->link, res);
+	uplink_link_answer(u->link, res);
 	if (res->result == IPC__REGISTRATION__REGISTERED)
 		rendezvous_start(&u->rendezvous);
 }
@@ -91,7 +91,7 @@ new_local_end(void *arg, const struct local_end_events *events, void *end_arg)
 	if ((l = local_end_to_worker(&u->env.loop, events, end_arg, &fd)) ==
 	    NULL)
 		return NULL;
-	link_stream(u->link, fd);
+	uplink_link_stream(u->link, fd);
 	fd_close(&fd);
 	return l;
 }
@@ -110,7 +110,7 @@ uplink_tell(struct uplink *u)
 	out.streams = carrier_streams(r->carrier);
 	out.bytes_in = r->bytes_in;
 	out.bytes_out = r->bytes_out;
-	link_status(u->link, &out);
+	uplink_link_status(u->link, &out);
 	/* Nobody is served any more: a new uplink brings a new one. */
 	if (resolver_is_gone(u->env.resolver) && out.streams == 0)
 		wsloop_stop(&u->env.loop);
@@ -144,7 +144,7 @@ on_denied(void *arg)
 {
 	struct uplink	*u = arg;
 
-	link_denied(u->link);
+	uplink_link_denied(u->link);
 }
 
 static const struct uplink_events	 env_events = {
@@ -170,14 +170,14 @@ on_gone(void *arg)
 	wsloop_stop(&u->env.loop);
 }
 
-static const struct link_events	 link_events = {
+static const struct uplink_link_events	 link_events = {
 	uplink_on_bearer, on_register, on_gone
 };
 
 int
 uplink_serve(struct uplink *u, int sock)
 {
-	u->link = link_new(&u->env.loop, sock, &link_events, u);
+	u->link = uplink_link_new(&u->env.loop, sock, &link_events, u);
 	return u->link == NULL ? -1 : 0;
 }
 
@@ -223,7 +223,7 @@ uplink_fini(struct uplink *u)
 	rendezvous_fini(&u->rendezvous);
 	wsloop_timer_clear(&u->env.loop, &u->telling);
 	registry_fini(&u->env.registry);
-	link_free(&u->link);
+	uplink_link_free(&u->link);
 	resolver_free(&u->env.resolver);
 	dialer_fini(&u->env.dialer);
 	wsloop_fini(&u->env.loop);

@@ -9,12 +9,12 @@
 #include "master/uplink/rendezvous.h"
 #include "master/uplink/uplink_env.h"
 
-struct link;
+struct uplink_link;
 
 struct uplink {
 	struct uplink_env	 env;
 	struct rendezvous	 rendezvous;
-	struct link		*link;
+	struct uplink_link		*link;
 	struct wsloop_timer	 telling;
 	uint64_t		 tell_at;	/* ms: then; 0: not */
 	bool			 is_forward;

@@ -1,16 +1,16 @@
 /*
  * The master's end of an uplink: one wrapper for each message.
  */
-#ifndef MASTER_UPLINK_LINK_H
-#define MASTER_UPLINK_LINK_H
+#ifndef MASTER_UPLINK_UPLINK_LINK_H
+#define MASTER_UPLINK_UPLINK_LINK_H
 
 #include "common/dial/registry.h"
 #include "common/dial/wsloop.h"
 #include "proto/ipc.pb-c.h"
 
-struct link;
+struct uplink_link;
 
-struct link_events {
+struct uplink_link_events {
 	/* A credential, which is wiped afterwards. */
 	void	(*on_bearer)(void *arg, const char *token);
 
@@ -26,22 +26,24 @@ struct link_events {
  * (the caller's, see protobuf-c) and its key.  0, or -1 after a line in the
  * log.
  */
-int	 link_wait(int sock, Ipc__UplinkStart **start_out,
+int	 uplink_link_wait(int sock, Ipc__UplinkStart **start_out,
 	    Ipc__UplinkSecret **secret_out)
 	    __attribute__((warn_unused_result));
 
 /* Hear the master on sock, which stays the caller's.  NULL with errno. */
-struct link	*link_new(struct wsloop *loop, int sock,
-		    const struct link_events *events, void *arg);
-void		 link_free(struct link **lp);
+struct uplink_link	*uplink_link_new(struct wsloop *loop, int sock,
+			    const struct uplink_link_events *events,
+			    void *arg);
+void			 uplink_link_free(struct uplink_link **lp);
 
-void	 link_answer(struct link *l, const struct registry_result *res);
-void	 link_status(struct link *l, const Ipc__UplinkStatus *s);
+void	 uplink_link_answer(struct uplink_link *l,
+	    const struct registry_result *res);
+void	 uplink_link_status(struct uplink_link *l, const Ipc__UplinkStatus *s);
 
 /* The credential is not taken any more. */
-void	 link_denied(struct link *l);
+void	 uplink_link_denied(struct uplink_link *l);
 
 /* Give the master a connection; fd stays the caller's. */
-void	 link_stream(struct link *l, int fd);
+void	 uplink_link_stream(struct uplink_link *l, int fd);
 
 #endif

@@ -1,4 +1,4 @@
-#include "master/uplink/link.h"
+#include "master/uplink/uplink_link.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -9,8 +9,8 @@
 #include "common/limit.h"
 #include "common/log.h"
 
-struct link {
-	const struct link_events	*events;
+struct uplink_link {
+	const struct uplink_link_events	*events;
 	void				*arg;
 	int				 sock;
 	struct wswatch			*watch;
@@ -34,7 +34,7 @@ uplink_link_wait_for(int sock, enum ipc_kind kind)
 }
 
 int
-link_wait(int sock, Ipc__UplinkStart **start_out,
+uplink_link_wait(int sock, Ipc__UplinkStart **start_out,
     Ipc__UplinkSecret **secret_out)
 {
 	if ((*start_out = uplink_link_wait_for(sock, IPC_uplink_start)) ==
@@ -49,7 +49,7 @@ link_wait(int sock, Ipc__UplinkStart **start_out,
 /* --- what comes --- */
 
 static void
-uplink_link_on_bearer(struct link *l, Ipc__UplinkBearer *in)
+uplink_link_on_bearer(struct uplink_link *l, Ipc__UplinkBearer *in)
 {
 	l->events->on_bearer(l->arg, in->token);
 	sodium_memzero(in->token, strlen(in->token));
@@ -58,7 +58,7 @@ uplink_link_on_bearer(struct link *l, Ipc__UplinkBearer *in)
 static void
 uplink_link_on_readable(void *arg)
 {
-	struct link	*l = arg;
+	struct uplink_link	*l = arg;
 	struct ipc_msg	 m;
 	int		 r;
 
@@ -87,7 +87,7 @@ uplink_link_on_writable(void *arg)
 static void
 uplink_link_on_hangup(void *arg)
 {
-	struct link	*l = arg;
+	struct uplink_link	*l = arg;
 
 	l->events->on_gone(l->arg);
 }
@@ -96,11 +96,11 @@ static const struct wswatch_events wswatch_events = {
 	uplink_link_on_readable, uplink_link_on_writable, uplink_link_on_hangup
 };
 
-struct link *
-link_new(struct wsloop *loop, int sock, const struct link_events *events,
-    void *arg)
+struct uplink_link *
+uplink_link_new(struct wsloop *loop, int sock,
+    const struct uplink_link_events *events, void *arg)
 {
-	struct link	*l;
+	struct uplink_link	*l;
 
 	if ((l = calloc(1, sizeof(*l))) == NULL)
 		return NULL;
@@ -108,14 +108,14 @@ link_new(struct wsloop *loop, int sock, const struct link_events *events,
 	l->arg = arg;
 	l->sock = sock;
 	if ((l->watch = wswatch_new(loop, sock, &wswatch_events, l)) == NULL)
-		link_free(&l);
+		uplink_link_free(&l);
 	return l;
 }
 
 void
-link_free(struct link **lp)
+uplink_link_free(struct uplink_link **lp)
 {
-	struct link	*l = *lp;
+	struct uplink_link	*l = *lp;
 
 	*lp = NULL;
 	if (l == NULL)
@@ -128,7 +128,8 @@ link_free(struct link **lp)
 
 /* The socket waits for room: the master reads all the time. */
 static void
-send_to_master(struct link *l, enum ipc_kind kind, const void *body, int fd)
+uplink_link_send(struct uplink_link *l, enum ipc_kind kind,
+    const void *body, int fd)
 {
 	if (l != NULL && ipc_send(l->sock, kind, body, fd) == -1 &&
 	    errno != EPIPE && errno != ECONNRESET)
@@ -136,7 +137,7 @@ send_to_master(struct link *l, enum ipc_kind kind, const void *body, int fd)
 }
 
 void
-link_answer(struct link *l, const struct registry_result *res)
+uplink_link_answer(struct uplink_link *l, const struct registry_result *res)
 {
 	Ipc__UplinkAnswer	 out = IPC__UPLINK_ANSWER__INIT;
 
@@ -144,27 +145,27 @@ link_answer(struct link *l, const struct registry_result *res)
 	out.status = res->status;
 	out.retry_after_ms = res->retry_after < LIMIT_UPLINK_RETRY_AFTER ?
 	    res->retry_after : LIMIT_UPLINK_RETRY_AFTER;
-	send_to_master(l, IPC_uplink_answer, &out, -1);
+	uplink_link_send(l, IPC_uplink_answer, &out, -1);
 }
 
 void
-link_status(struct link *l, const Ipc__UplinkStatus *s)
+uplink_link_status(struct uplink_link *l, const Ipc__UplinkStatus *s)
 {
-	send_to_master(l, IPC_uplink_status, s, -1);
+	uplink_link_send(l, IPC_uplink_status, s, -1);
 }
 
 void
-link_stream(struct link *l, int fd)
+uplink_link_stream(struct uplink_link *l, int fd)
 {
 	Ipc__UplinkStream	 out = IPC__UPLINK_STREAM__INIT;
 
-	send_to_master(l, IPC_uplink_stream, &out, fd);
+	uplink_link_send(l, IPC_uplink_stream, &out, fd);
 }
 
 void
-link_denied(struct link *l)
+uplink_link_denied(struct uplink_link *l)
 {
 	Ipc__UplinkDenied	 out = IPC__UPLINK_DENIED__INIT;
 
-	send_to_master(l, IPC_uplink_denied, &out, -1);
+	uplink_link_send(l, IPC_uplink_denied, &out, -1);
 }
