@@ -21,8 +21,8 @@
 #include "worker/os/privdrop.h"
 #include "worker/os/scgroup.h"
 #include "worker/sandbox/probe.h"
-#include "worker/serve.h"
 #include "worker/session/session.h"
+#include "worker/worker_serve.h"
 
 /* --- a worker --- */
 
@@ -160,12 +160,12 @@ template_serve(struct event_base **base, int sock, struct brought *b,
 		return 0;
 	if (a->transport == IPC__TRANSPORT__STDIO)
 		*base = new_base_for_files(*base);
-	session_init(&s, &serve_session_events, *base, m->fd, b->out, a);
+	session_init(&s, &worker_serve_session_events, *base, m->fd, b->out, a);
 	m->fd = -1;
 	s.nofile = *nofile;
 	s.http_exe = http_exe;
 	s.env.cgroups = pcgroups_new(*base, group);
-	if ((s.link = link_new(*base, sock, &serve_link_events,
+	if ((s.link = link_new(*base, sock, &worker_serve_link_events,
 	    &s)) == NULL)
 		fatal("link");
 	if (a->greeted)

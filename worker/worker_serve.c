@@ -1,4 +1,4 @@
-#include "worker/serve.h"
+#include "worker/worker_serve.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ on_decided(struct session *s, const void *body, struct ipc_msg *m)
 }
 
 static void
-worker_on_stop(struct session *s, const void *body, struct ipc_msg *m)
+worker_serve_on_stop(struct session *s, const void *body, struct ipc_msg *m)
 {
 	const Ipc__Stop	*in = body;
 
@@ -177,7 +177,7 @@ typedef void	 serve_fn(struct session *s, const void *body,
 static serve_fn *const handlers[IPC_KINDS] = {
 	[IPC_resume] = on_resume,
 	[IPC_decided] = on_decided,
-	[IPC_stop] = worker_on_stop,
+	[IPC_stop] = worker_serve_on_stop,
 	[IPC_query] = on_query,
 	[IPC_act] = on_act,
 	[IPC_tail] = on_tail,
@@ -187,7 +187,7 @@ static serve_fn *const handlers[IPC_KINDS] = {
 };
 
 static void
-serve_on_msg(void *arg, struct ipc_msg *m)
+worker_serve_on_msg(void *arg, struct ipc_msg *m)
 {
 	/* An assignment comes once, before there is a link. */
 	if (handlers[m->kind] == NULL)
@@ -202,7 +202,7 @@ serve_on_msg(void *arg, struct ipc_msg *m)
  * there is no run directory no other can find us.
  */
 static void
-serve_on_gone(void *arg)
+worker_serve_on_gone(void *arg)
 {
 	struct session	*s = arg;
 
@@ -215,12 +215,12 @@ serve_on_gone(void *arg)
 		session_end(s, "the server is gone", s->env.set.grace_ms);
 }
 
-const struct link_events	 serve_link_events = {
-	serve_on_msg, serve_on_gone
+const struct link_events	 worker_serve_link_events = {
+	worker_serve_on_msg, worker_serve_on_gone
 };
 
 static void
-serve_on_conn_end(struct session *s)
+worker_serve_on_conn_end(struct session *s)
 {
 	rpc_cancel_all(s);
 	fsjobs_on_conn_end(s);
@@ -228,7 +228,7 @@ serve_on_conn_end(struct session *s)
 }
 
 static void
-serve_on_holder(void *arg)
+worker_serve_on_holder(void *arg)
 {
 	struct session	*s = arg;
 
@@ -237,35 +237,35 @@ serve_on_holder(void *arg)
 }
 
 static void
-serve_on_written(struct rpc_req *req)
+worker_serve_on_written(struct rpc_req *req)
 {
 	rpc_status(req, "accepted");
 }
 
 static void
-serve_on_room(struct session *s)
+worker_serve_on_room(struct session *s)
 {
 	http_unhold(s);
 	fsjobs_unhold(s);
 }
 
 static void
-serve_on_fini(struct session *s)
+worker_serve_on_fini(struct session *s)
 {
 	http_free(s);
 	fsjobs_free(s);
 }
 
-const struct session_events	 serve_session_events = {
+const struct session_events	 worker_serve_session_events = {
 	.on_message = rpc_on_message,
 	.on_decided = rpc_on_decided,
-	.on_conn_end = serve_on_conn_end,
-	.on_holder = serve_on_holder,
-	.on_written = serve_on_written,
-	.on_room = serve_on_room,
+	.on_conn_end = worker_serve_on_conn_end,
+	.on_holder = worker_serve_on_holder,
+	.on_written = worker_serve_on_written,
+	.on_room = worker_serve_on_room,
 	.is_helper = http_has,
 	.on_helper_exit = http_reaped,
 	.is_busy = fsjobs_running,
 	.on_end = operator_on_session_end,
-	.on_fini = serve_on_fini,
+	.on_fini = worker_serve_on_fini,
 };

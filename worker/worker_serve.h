@@ -2,16 +2,16 @@
  * What stands above a session: what the master says to it (proto/ipc.def), and
  * what its requests need to know of it.
  */
-#ifndef WORKER_SERVE_H
-#define WORKER_SERVE_H
+#ifndef WORKER_WORKER_SERVE_H
+#define WORKER_WORKER_SERVE_H
 
 #include "worker/session/link.h"
 #include "worker/session/session.h"
 
 /* For link_new(), whose arg is the session. */
-extern const struct link_events	 serve_link_events;
+extern const struct link_events	 worker_serve_link_events;
 
 /* For session_init(). */
-extern const struct session_events	 serve_session_events;
+extern const struct session_events	 worker_serve_session_events;
 
 #endif
