@@ -11,8 +11,8 @@
 #include "master/execsrvctl/check.h"
 #include "master/execsrvctl/client.h"
 #include "master/execsrvctl/control.h"
+#include "master/execsrvctl/ctl_tail.h"
 #include "master/execsrvctl/sandbox.h"
-#include "master/execsrvctl/tail.h"
 #include "master/execsrvctl/term.h"
 #include "master/execsrvctl/top.h"
 
@@ -281,7 +281,7 @@ cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 	q.is_patient = c->form == ACT;
 	status = control_ask(&q, &t, c->form == STREAM ? &stream : NULL, &e);
 	if (status == EXIT_OK && c->form == STREAM)
-		status = tail_show(stream, o->json);
+		status = ctl_tail_show(stream, o->json);
 	if (e.text[0] != '\0')
 		fprintf(stderr, "execsrvctl: %s\n", e.text);
 	/*

@@ -1,4 +1,4 @@
-#include "master/execsrvctl/tail.h"
+#include "master/execsrvctl/ctl_tail.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -124,7 +124,7 @@ ctl_tail_receive(struct show *s, int fd)
 }
 
 int
-tail_show(int fd, bool is_json)
+ctl_tail_show(int fd, bool is_json)
 {
 	struct show	 s = { .is_json = is_json };
 	int		 r;

@@ -1,6 +1,6 @@
 /* "execsrvctl tail": the output of a process, from its session's worker. */
-#ifndef MASTER_EXECSRVCTL_TAIL_H
-#define MASTER_EXECSRVCTL_TAIL_H
+#ifndef MASTER_EXECSRVCTL_CTL_TAIL_H
+#define MASTER_EXECSRVCTL_CTL_TAIL_H
 
 #include <stdbool.h>
 
@@ -10,6 +10,6 @@
  * could do something to it becomes '?'.  As JSON: a line for each piece.  The
  * exit status.
  */
-int	 tail_show(int fd, bool is_json);
+int	 ctl_tail_show(int fd, bool is_json);
 
 #endif
