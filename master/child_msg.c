@@ -13,7 +13,7 @@
 #include "master/ctl/ctl.h"
 #include "master/logs/audit.h"
 #include "master/remote/remote.h"
-#include "master/workers/budget.h"
+#include "master/workers/membudget.h"
 #include "master/workers/pool.h"
 #include "master/workers/route.h"
 #include "master/workers/transcript_files.h"
@@ -172,7 +172,7 @@ on_memory_ask(struct child *c, const void *body, struct ipc_msg *m)
 	(void)m;
 	if (c->route == NULL)
 		return;			/* its end is known already */
-	may = budget_ask(c->master->budget, &c->share, c->route->identity,
+	may = membudget_ask(c->master->budget, &c->share, c->route->identity,
 	    want, c->max_held, c->master->conf.max_held);
 	if (may.output < want.output || may.message < want.message)
 		STAT_INC(c->master, memory_refused);

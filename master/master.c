@@ -39,9 +39,9 @@
 #include "master/remote/remote.h"
 #include "master/remote/remote_exec.h"
 #include "master/rundir.h"
-#include "master/workers/budget.h"
 #include "master/workers/cgroups.h"
 #include "master/workers/child.h"
+#include "master/workers/membudget.h"
 #include "master/workers/pool.h"
 #include "master/workers/route.h"
 #include "master/workers/transcript_files.h"
@@ -205,7 +205,7 @@ master_init(struct master *m, const struct cred *env)
 		return -1;
 	if ((m->gate = gate_new(m)) == NULL ||
 	    (m->penalties = penalties_new()) == NULL ||
-	    (m->budget = budget_new()) == NULL) {
+	    (m->budget = membudget_new()) == NULL) {
 		log_warn("gate");
 		return -1;
 	}
@@ -246,7 +246,7 @@ master_fini(struct master *m)
 	penalties_free(&m->penalties);
 	tokens_free(&m->tokens);
 	child_forget_all(m);
-	budget_free(&m->budget);
+	membudget_free(&m->budget);
 	pool_free(&m->pool);
 	cgroups_free(&m->cgroups);
 	policy_free(&m->policy);

@@ -139,7 +139,7 @@ struct master {
 	bool			 stdin_is_file;
 	struct tokens		*tokens;
 	struct penalties	*penalties;	/* for wrong ones */
-	struct budget		*budget;	/* memory of sessions */
+	struct membudget		*budget;	/* memory of sessions */
 	struct gate		*gate;
 	struct cgroups		*cgroups;	/* of workers */
 	struct pool		*pool;

@@ -15,8 +15,8 @@
 #include "master/ctl/gauges.h"
 #include "master/reload.h"
 #include "master/remote/remote.h"
-#include "master/workers/budget.h"
 #include "master/workers/cgroups.h"
+#include "master/workers/membudget.h"
 #include "master/workers/pool.h"
 
 #define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
@@ -138,7 +138,7 @@ ctl_status(struct ctl_client *c)
 	ctl_row_number(&row, pool_spare(m));
 	ctl_row_number(&row, gate_greeting(m->gate));
 	ctl_row_number(&row, gate_waiting(m->gate));
-	ctl_row_number(&row, budget_total(m->budget));
+	ctl_row_number(&row, membudget_total(m->budget));
 	ctl_row_text(&row, pool_sandbox(m->pool));
 	cgroups_print(m->cgroups, limits, sizeof(limits));
 	ctl_row_text(&row, limits);

@@ -4,8 +4,8 @@
 
 #include "master/accept/gate.h"
 #include "master/remote/remote.h"
-#include "master/workers/budget.h"
 #include "master/workers/child.h"
+#include "master/workers/membudget.h"
 #include "master/workers/route.h"
 
 /* There may be thousands of them: their rows are in the order of states. */
@@ -59,7 +59,7 @@ gauges_take(const struct master *m, uint64_t gauges[GAUGES])
 	gauges[GAUGE_start_time] = (uint64_t)m->began;
 	gauges[GAUGE_draining] = m->draining;
 	gauges[GAUGE_ready] = m->events->is_ready(m);
-	gauges[GAUGE_held] = budget_total(m->budget);
+	gauges[GAUGE_held] = membudget_total(m->budget);
 	gauges[GAUGE_waiting] = gate_waiting(m->gate);
 	TAILQ_FOREACH(c, &m->children, entry) {
 		gauges[GAUGE_workers_starting + (int)c->state]++;

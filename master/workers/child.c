@@ -13,7 +13,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "master/workers/budget.h"
+#include "master/workers/membudget.h"
 
 #define BURIAL_MS	3000	/* between LEAVING and SIGKILL */
 
@@ -185,7 +185,7 @@ child_free(struct child *c)
 	chan_free(&c->chan);
 	timer_stop(&c->kill_ev);
 	cgroups_give_back(m->cgroups, &c->cgroups);
-	budget_leave(m->budget, &c->share);
+	membudget_leave(m->budget, &c->share);
 	free(c);
 	m->events->on_child_gone(m);
 }

@@ -1,7 +1,7 @@
 /*
  * Memory that a session takes for output and for a message that is not whole:
  * LIMIT_HELD_FREE for each, and what the master grants beyond that
- * (master/workers/budget.h).  Output that gets none is put into the spool; a
+ * (master/workers/membudget.h).  Output that gets none is put into the spool; a
  * message waits in its socket.
  */
 #ifndef WORKER_SESSION_BUDGET_H

@@ -1,28 +1,28 @@
 /*
- * master/workers/budget.c: who gets how much, and that no message waits for
+ * master/workers/membudget.c: who gets how much, and that no message waits for
  * ever.
  */
 #include <check.h>
 #include <stdlib.h>
 
 #include "common/limit.h"
-#include "master/workers/budget.h"
+#include "master/workers/membudget.h"
 
 #define MIB	((uint64_t)1024 * 1024)
 
-static struct budget	*b;
+static struct membudget	*b;
 
 static void
 setup(void)
 {
-	b = budget_new();
+	b = membudget_new();
 	ck_assert_ptr_nonnull(b);
 }
 
 static void
 teardown(void)
 {
-	budget_free(&b);
+	membudget_free(&b);
 	ck_assert_ptr_null(b);
 }
 
@@ -33,7 +33,7 @@ wants(struct share **s, const char *identity, uint64_t output,
 {
 	struct held	 h = { output * MIB, message * MIB };
 
-	h = budget_ask(b, s, identity, h, 10 * MIB, 16 * MIB);
+	h = membudget_ask(b, s, identity, h, 10 * MIB, 16 * MIB);
 	h.output /= MIB;
 	h.message /= MIB;
 	return h;
@@ -47,20 +47,20 @@ START_TEST(test_bounds)
 	ck_assert_uint_eq(wants(&s[1], "uid:1", 6, 0).output, 4);
 	ck_assert_uint_eq(wants(&s[2], "uid:2", 9, 0).output, 6);
 	ck_assert_uint_eq(wants(&s[3], "uid:3", 1, 0).output, 0);
-	ck_assert_uint_eq(budget_total(b), 16 * MIB);
+	ck_assert_uint_eq(membudget_total(b), 16 * MIB);
 	/* Asked again it is the same; less is given back, and had by others. */
 	ck_assert_uint_eq(wants(&s[2], "uid:2", 9, 0).output, 6);
 	ck_assert_uint_eq(wants(&s[0], "uid:1", 2, 0).output, 2);
 	ck_assert_uint_eq(wants(&s[1], "uid:1", 9, 0).output, 8);
-	ck_assert_uint_eq(budget_total(b), 16 * MIB);
-	budget_leave(b, &s[1]);
+	ck_assert_uint_eq(membudget_total(b), 16 * MIB);
+	membudget_leave(b, &s[1]);
 	ck_assert_ptr_null(s[1]);
-	budget_leave(b, &s[1]);
+	membudget_leave(b, &s[1]);
 	ck_assert_uint_eq(wants(&s[3], "uid:3", 99, 0).output, 8);
-	budget_leave(b, &s[0]);
-	budget_leave(b, &s[2]);
-	budget_leave(b, &s[3]);
-	ck_assert_uint_eq(budget_total(b), 0);
+	membudget_leave(b, &s[0]);
+	membudget_leave(b, &s[2]);
+	membudget_leave(b, &s[3]);
+	ck_assert_uint_eq(membudget_total(b), 0);
 }
 END_TEST
 
@@ -70,14 +70,14 @@ START_TEST(test_shrunk)
 	struct share	*s = NULL;
 	struct held	 h = { 5 * MIB, 2 * MIB };
 
-	h = budget_ask(b, &s, "uid:1", h, 0, 0);
+	h = membudget_ask(b, &s, "uid:1", h, 0, 0);
 	ck_assert_uint_eq(h.output, 5 * MIB);
 	ck_assert_uint_eq(h.message, 2 * MIB);
 	h.output = 9 * MIB;
-	h = budget_ask(b, &s, "uid:1", h, MIB, MIB);
+	h = membudget_ask(b, &s, "uid:1", h, MIB, MIB);
 	ck_assert_uint_eq(h.output, 5 * MIB);
 	ck_assert_uint_eq(h.message, 2 * MIB);
-	budget_leave(b, &s);
+	membudget_leave(b, &s);
 }
 END_TEST
 
@@ -96,11 +96,11 @@ START_TEST(test_messages)
 	ck_assert_uint_eq(wants(&s[3], "uid:1", 0, 60).message, 0);
 	ck_assert_uint_eq(wants(&s[2], "uid:1", 0, 0).message, 0);
 	ck_assert_uint_eq(wants(&s[3], "uid:1", 0, 60).message, 60);
-	budget_leave(b, &s[3]);
+	membudget_leave(b, &s[3]);
 	ck_assert_uint_eq(wants(&s[2], "uid:1", 0, 50).message, 50);
-	budget_leave(b, &s[2]);
-	budget_leave(b, &s[1]);
-	budget_leave(b, &s[0]);
+	membudget_leave(b, &s[2]);
+	membudget_leave(b, &s[1]);
+	membudget_leave(b, &s[0]);
 }
 END_TEST
 
@@ -112,10 +112,10 @@ START_TEST(test_one_in_all)
 	ck_assert_uint_eq(wants(&s[0], "uid:1", 0, 60).message, 60);
 	ck_assert_uint_eq(wants(&s[1], "uid:2", 0, 60).message, 0);
 	ck_assert_uint_eq(wants(&s[1], "uid:2", 3, 0).output, 0);
-	budget_leave(b, &s[0]);
+	membudget_leave(b, &s[0]);
 	ck_assert_uint_eq(wants(&s[1], "uid:2", 3, 60).message, 60);
-	ck_assert_uint_eq(budget_total(b), 63 * MIB);
-	budget_leave(b, &s[1]);
+	ck_assert_uint_eq(membudget_total(b), 63 * MIB);
+	membudget_leave(b, &s[1]);
 }
 END_TEST
 
@@ -125,24 +125,24 @@ START_TEST(test_lies)
 	struct share	*s[2] = { NULL, NULL };
 	struct held	 h = { UINT64_MAX, UINT64_MAX };
 
-	h = budget_ask(b, &s[0], "uid:1", h, 10 * MIB, 16 * MIB);
+	h = membudget_ask(b, &s[0], "uid:1", h, 10 * MIB, 16 * MIB);
 	ck_assert_uint_eq(h.output, 10 * MIB);
 	ck_assert_uint_eq(h.message, LIMIT_MESSAGE);
 	h.output = h.message = UINT64_MAX;
-	h = budget_ask(b, &s[1], "uid:2", h, 10 * MIB, 16 * MIB);
+	h = membudget_ask(b, &s[1], "uid:2", h, 10 * MIB, 16 * MIB);
 	ck_assert_uint_eq(h.output, 0);
 	ck_assert_uint_eq(h.message, 0);
-	budget_leave(b, &s[0]);
-	budget_leave(b, &s[1]);
-	ck_assert_uint_eq(budget_total(b), 0);
+	membudget_leave(b, &s[0]);
+	membudget_leave(b, &s[1]);
+	ck_assert_uint_eq(membudget_total(b), 0);
 }
 END_TEST
 
 int
 main(void)
 {
-	Suite	*s = suite_create("budget");
-	TCase	*t = tcase_create("budget");
+	Suite	*s = suite_create("membudget");
+	TCase	*t = tcase_create("membudget");
 	SRunner	*r;
 	int	 failed;
 

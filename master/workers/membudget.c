@@ -1,4 +1,4 @@
-#include "master/workers/budget.h"
+#include "master/workers/membudget.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -21,16 +21,16 @@ struct share {
 	struct held	 held;
 };
 
-struct budget {
+struct membudget {
 	struct map	 payers;
 	uint64_t	 total;
 	struct share	*over;
 };
 
-struct budget *
-budget_new(void)
+struct membudget *
+membudget_new(void)
 {
-	struct budget	*b;
+	struct membudget	*b;
 
 	if ((b = calloc(1, sizeof(*b))) != NULL)
 		map_init(&b->payers);
@@ -38,9 +38,9 @@ budget_new(void)
 }
 
 void
-budget_free(struct budget **bp)
+membudget_free(struct membudget **bp)
 {
-	struct budget	*b = *bp;
+	struct membudget	*b = *bp;
 
 	*bp = NULL;
 	if (b == NULL)
@@ -51,7 +51,7 @@ budget_free(struct budget **bp)
 }
 
 static struct payer *
-payer_of(struct budget *b, const char *identity)
+payer_of(struct membudget *b, const char *identity)
 {
 	size_t		 len = strlen(identity);
 	struct payer	*p;
@@ -70,7 +70,7 @@ payer_of(struct budget *b, const char *identity)
 }
 
 static struct share *
-share_new(struct budget *b, const char *identity)
+share_new(struct membudget *b, const char *identity)
 {
 	struct share	*s;
 
@@ -85,7 +85,7 @@ share_new(struct budget *b, const char *identity)
 }
 
 static void
-budget_take_out(struct budget *b, struct share *s)
+membudget_take_out(struct membudget *b, struct share *s)
 {
 	uint64_t	 all = s->held.output + s->held.message;
 
@@ -98,7 +98,7 @@ budget_take_out(struct budget *b, struct share *s)
 }
 
 static void
-put_in(struct budget *b, struct share *s, struct held held)
+put_in(struct membudget *b, struct share *s, struct held held)
 {
 	s->held = held;
 	s->payer->total += held.output + held.message;
@@ -106,7 +106,7 @@ put_in(struct budget *b, struct share *s, struct held held)
 }
 
 static uint64_t
-budget_least(uint64_t a, uint64_t b)
+membudget_least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -118,7 +118,7 @@ room(uint64_t max, uint64_t total)
 }
 
 struct held
-budget_ask(struct budget *b, struct share **sp, const char *identity,
+membudget_ask(struct membudget *b, struct share **sp, const char *identity,
     struct held want, uint64_t user_max, uint64_t max)
 {
 	struct held	 none = { 0, 0 }, may, had;
@@ -126,29 +126,29 @@ budget_ask(struct budget *b, struct share **sp, const char *identity,
 	uint64_t	 left;
 
 	/* Sums do not overflow, whatever is asked. */
-	want.output = budget_least(want.output, UINT32_MAX);
-	want.message = budget_least(want.message, LIMIT_MESSAGE);
+	want.output = membudget_least(want.output, UINT32_MAX);
+	want.message = membudget_least(want.message, LIMIT_MESSAGE);
 	if (s == NULL && (s = *sp = share_new(b, identity)) == NULL)
 		return none;
 	had = s->held;
-	budget_take_out(b, s);
-	left = budget_least(room(user_max, s->payer->total),
+	membudget_take_out(b, s);
+	left = membudget_least(room(user_max, s->payer->total),
 	    room(max, b->total));
 	/* What it had it may have filled. */
-	may.output = budget_least(want.output, left > had.output ? left :
+	may.output = membudget_least(want.output, left > had.output ? left :
 	    had.output);
-	left -= budget_least(left, may.output);
+	left -= membudget_least(left, may.output);
 	may.message = want.message;
 	if (want.message > left && s->payer->over == NULL && b->over == NULL)
 		s->payer->over = b->over = s;
 	else if (want.message > left)
-		may.message = budget_least(want.message, had.message);
+		may.message = membudget_least(want.message, had.message);
 	put_in(b, s, may);
 	return may;
 }
 
 void
-budget_leave(struct budget *b, struct share **sp)
+membudget_leave(struct membudget *b, struct share **sp)
 {
 	struct share	*s = *sp;
 	struct payer	*p;
@@ -157,7 +157,7 @@ budget_leave(struct budget *b, struct share **sp)
 	if (s == NULL)
 		return;
 	p = s->payer;
-	budget_take_out(b, s);
+	membudget_take_out(b, s);
 	free(s);
 	if (--p->shares > 0)
 		return;
@@ -168,7 +168,7 @@ budget_leave(struct budget *b, struct share **sp)
 }
 
 uint64_t
-budget_total(const struct budget *b)
+membudget_total(const struct membudget *b)
 {
 	return b->total;
 }

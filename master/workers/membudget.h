@@ -7,13 +7,13 @@
  * A message needs all of what it asks for, or never ends.  So one at a time is
  * let in whatever the others hold: of each identity, and of the server.
  */
-#ifndef MASTER_WORKERS_BUDGET_H
-#define MASTER_WORKERS_BUDGET_H
+#ifndef MASTER_WORKERS_MEMBUDGET_H
+#define MASTER_WORKERS_MEMBUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct budget;
+struct membudget;
 struct share;			/* of one session; NULL: it has none */
 
 /* What one session holds, or wants to, in bytes beyond LIMIT_HELD_FREE. */
@@ -23,24 +23,24 @@ struct held {
 };
 
 /* An empty one; NULL with errno. */
-struct budget	*budget_new(void);
+struct membudget	*membudget_new(void);
 
 /* When nobody has a share. */
-void		 budget_free(struct budget **bp);
+void		 membudget_free(struct membudget **bp);
 
 /*
  * A session of that identity (which is copied) wants to hold so much in all;
  * of one identity shall be held user_max at most, of all max; 0: any.  What it
  * may: never less than it had and still wants.
  */
-struct held	 budget_ask(struct budget *b, struct share **sp,
+struct held	 membudget_ask(struct membudget *b, struct share **sp,
 		    const char *identity, struct held want, uint64_t user_max,
 		    uint64_t max);
 
 /* It holds nothing any more. */
-void		 budget_leave(struct budget *b, struct share **sp);
+void		 membudget_leave(struct membudget *b, struct share **sp);
 
 /* What all hold. */
-uint64_t	 budget_total(const struct budget *b);
+uint64_t	 membudget_total(const struct membudget *b);
 
 #endif
