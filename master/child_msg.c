@@ -62,7 +62,7 @@ turn_away_for(struct child *c, const char *why)
 static void
 turn_away(struct child *c)
 {
-	turn_away_for(c, c->master->draining ? "the server drains" :
+	turn_away_for(c, c->master->drain.is_on ? "the server drains" :
 	    "too many sessions");
 }
 

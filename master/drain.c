@@ -1,50 +1,61 @@
 #include "master/drain.h"
 
+#include <assert.h>
+
 #include "common/clock.h"
-#include "common/ev.h"
 #include "common/log.h"
-#include "master/workers/route.h"
 
 /*
- * Looking is cheaper than a hook wherever a session may end, and nobody's
- * list is taken apart under its feet.
+ * Polling is cheaper than a hook wherever a session may end, and no list
+ * changes while it is walked.
  */
 #define LOOK_MS		100
 
 static void
-look_in(struct master *m, uint64_t ms)
-{
-
-	timer_set(&m->drain_ev, ms);
-}
-
-static void
 drain_on_look(void *arg)
 {
-	struct master	*m = arg;
-	size_t		 n = route_count(m);
+	struct drain	*d = arg;
+	size_t		 n = d->events->sessions(d->arg);
 
-	if (m->stopping)
-		return;
-	if (n > 0 && (m->drain_until == 0 || clock_ms() < m->drain_until)) {
-		look_in(m, LOOK_MS);
+	assert(d->is_on);
+	if (n > 0 && (d->until == 0 || clock_ms() < d->until)) {
+		timer_set(&d->look_ev, LOOK_MS);
 		return;
 	}
-	m->drain_left = n;
-	if (n > 0)
-		log_warnx("%zu sessions did not end in time", n);
-	m->events->stop(m, n > 0 ? "DrainTimeout" : "drained");
+	d->left = n;
+	d->events->on_over(d->arg, n);
 }
 
 void
-drain_start(struct master *m)
+drain_init(struct drain *d, struct event_base *base,
+    const struct drain_events *events, void *arg)
 {
-	if (m->draining || m->stopping)
+	assert(!d->is_on);
+	d->events = events;
+	d->arg = arg;
+	timer_init(&d->look_ev, base, drain_on_look, d);
+}
+
+void
+drain_fini(struct drain *d)
+{
+	timer_stop(&d->look_ev);
+}
+
+void
+drain_start(struct drain *d, uint64_t timeout)
+{
+	if (d->is_on)
 		return;
-	m->draining = true;
-	timer_init(&m->drain_ev, m->base, drain_on_look, m);
-	log_info("draining: %zu sessions", route_count(m));
-	if (m->conf.drain_timeout > 0)
-		m->drain_until = clock_ms() + m->conf.drain_timeout;
-	look_in(m, LOOK_MS);
+	d->is_on = true;
+	log_info("draining: %zu sessions", d->events->sessions(d->arg));
+	if (timeout > 0)
+		d->until = clock_ms() + timeout;
+	timer_set(&d->look_ev, LOOK_MS);
+}
+
+void
+drain_stop(struct drain *d)
+{
+	timer_stop(&d->look_ev);
 }

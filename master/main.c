@@ -212,7 +212,8 @@ read_credential(struct master *m)
 {
 	struct conf_error	 e;
 
-	if (remote_options_read_stdin(&m->conf, &m->stdin_cred, &e) == -1)
+	if (remote_options_read_stdin(&m->conf, &m->remote_stdin.cred, &e) ==
+	    -1)
 		execsrvd_complain(&e, 1);
 }
 

@@ -1,12 +1,9 @@
 #include "master/master.h"
 
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +13,6 @@
 #include "common/ev.h"
 #include "common/fd.h"
 #include "common/limit.h"
-#include "common/linux/ptree.h"
 #include "common/log.h"
 #include "common/sigfd.h"
 #include "config.h"
@@ -46,20 +42,34 @@
 #include "master/workers/route.h"
 #include "master/workers/transcript_files.h"
 
-#define LOOK_MS		1000	/* between two looks for children that ended */
-#define ORPHAN_PASS_MS	5	/* between two looks for orphans */
-#define ORPHAN_MS	5	/* a look takes at most */
-#define ORPHAN_PASSES	3	/* that must find nobody */
 #define LAST_WORDS_MS	500	/* after the workers were killed */
 
-static void	 master_on_reap(void *);
 static void	 master_on_signal(void *, int);
 static bool	 kill_rest(struct master *);
 static void	 on_stop_timer(void *);
-static void	 on_orphan_timer(void *);
 static void	 master_on_child_gone(struct master *);
 static void	 master_kill_orphans(struct master *);
 static void	 master_reopen_logs(struct master *);
+static bool	 master_on_exit(void *, pid_t, int);
+static void	 master_on_orphan(void *);
+static bool	 master_is_ours(void *, pid_t);
+static bool	 master_knows_all_workers(void *);
+static void	 master_on_no_orphans(void *);
+
+static const struct reaper_events	 reaper_events = {
+	.on_exit = master_on_exit,
+	.on_orphan = master_on_orphan,
+	.is_ours = master_is_ours,
+	.knows_all = master_knows_all_workers,
+	.on_no_orphans = master_on_no_orphans
+};
+
+static size_t	 master_count_sessions(const void *);
+static void	 master_on_drained(void *, size_t);
+
+static const struct drain_events	 drain_events = {
+	master_count_sessions, master_on_drained
+};
 
 /* --- beginning --- */
 
@@ -73,21 +83,6 @@ has_terminal(void)
 		return false;
 	close(fd);
 	return true;
-}
-
-/* Processes that are our children by an accident of exec(2) stay alone. */
-static bool
-note_foreign(pid_t pid, void *arg)
-{
-	struct master	*m = arg;
-	pid_t		*list;
-
-	if ((list = reallocarray(m->foreign, m->nforeign + 1,
-	    sizeof(*list))) != NULL) {
-		m->foreign = list;
-		m->foreign[m->nforeign++] = pid;
-	}
-	return true;			/* skip: none is signalled */
 }
 
 static int
@@ -111,9 +106,10 @@ init_events(struct master *m)
 	if ((m->base = event_base_new()) == NULL || (m->signals =
 	    sigfd_new(m->base, signals, master_on_signal, m)) == NULL)
 		return -1;
-	timer_init(&m->reap_ev, m->base, master_on_reap, m);
+	reaper_init(&m->reaper, m->base, &m->reserve,
+	    getpid() == 1 || m->payload.argv != NULL, &reaper_events, m);
+	drain_init(&m->drain, m->base, &drain_events, m);
 	timer_init(&m->stop_ev, m->base, on_stop_timer, m);
-	timer_init(&m->orphan_ev, m->base, on_orphan_timer, m);
 	return 0;
 }
 
@@ -147,7 +143,7 @@ open_doors(struct master *m)
 static bool
 master_is_ready(const struct master *m)
 {
-	return remote_is_ready(m) && !m->draining && !m->stopping &&
+	return remote_is_ready(m) && !m->drain.is_on && !m->stopping &&
 	    !pool_is_broken(m->pool);
 }
 
@@ -196,7 +192,6 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("prctl");
 		return -1;
 	}
-	ptree_kill(0, note_foreign, NULL, m);
 	if (init_events(m) == -1) {
 		log_warn("events");
 		return -1;
@@ -255,20 +250,14 @@ master_fini(struct master *m)
 	reserve_fini(&m->reserve);
 	map_fini(&m->by_pid);
 	map_fini(&m->routes);
-	free(m->foreign);
+	reaper_fini(&m->reaper);
 	if (m->is_serving)
 		audit(m, &(struct audit_what){
 		    .event = AUDIT_server_stopped });
 	sigfd_free(&m->signals);
-	timer_stop(&m->reap_ev);
-	timer_stop(&m->drain_ev);
+	drain_fini(&m->drain);
 	timer_stop(&m->stop_ev);
-	timer_stop(&m->orphan_ev);
-	io_stop(&m->stdin_ev);
-	timer_stop(&m->stdin_turn);
-	if (m->stdin_line != NULL)
-		sodium_free(m->stdin_line);
-	cred_fini(&m->stdin_cred);
+	remote_stdin_fini(&m->remote_stdin);
 	audit_free(&m->audit);
 	logfile_free(&m->logfile);
 	if (m->base != NULL)
@@ -278,116 +267,53 @@ master_fini(struct master *m)
 
 /* --- children --- */
 
-/*
- * As PID 1 we inherit everybody's orphans, and always those of the command
- * beside us: only marked ones are of our sessions.
- */
+/* Whether anybody knew it. */
 static bool
-is_orphan(pid_t pid, void *arg)
+master_on_exit(void *arg, pid_t pid, int status)
 {
-	const struct master	*m = arg;
-
-	return (getpid() != 1 && m->payload.argv == NULL) ||
-	    ptree_is_marked(pid);
-}
-
-/*
- * What a dead worker left behind has ended, as a rule: a sign that there may
- * be more of it, somebody who forks faster than we look.
- */
-static void
-on_stranger(struct master *m)
-{
-	STAT_INC(m, orphans);
-	m->strangers++;
-	master_kill_orphans(m);
-}
-
-static void
-on_exit_of(struct master *m, pid_t pid, int status, bool is_left_behind)
-{
+	struct master	*m = arg;
 	struct child	*c;
 	char		 why[PAYLOAD_WHY];
 
-	if ((c = child_by_pid(m, pid)) != NULL)
+	if ((c = child_by_pid(m, pid)) != NULL) {
 		child_on_exit(c, status);
-	else if (pool_on_exit(m->pool, pid, status)) {
-		if (m->stopping)
-			master_on_child_gone(m);
-	} else if (remote_on_exit(m, pid, status)) {
-		if (m->stopping)
-			master_on_child_gone(m);
-	} else if (payload_on_exit(&m->payload, pid, status, &m->status, why)) {
-		if (m->stopping)
-			master_on_child_gone(m);
-		else
+		return true;
+	}
+	if (payload_on_exit(&m->payload, pid, status, &m->status, why)) {
+		if (!m->stopping) {
 			master_stop(m, why);
-	} else if (is_left_behind)
-		on_stranger(m);
+			return true;
+		}
+	} else if (!pool_on_exit(m->pool, pid, status) &&
+	    !remote_on_exit(m, pid, status)) {
+		return false;
+	}
+	if (m->stopping)
+		master_on_child_gone(m);
+	return true;
 }
 
 static void
-reap_soon(struct master *m)
-{
-	timer_set(&m->reap_ev, 0);
-}
-
-/* Whatever SIGCHLD says: a waitid(2) may fail. */
-static void
-reap_later(struct master *m)
-{
-	timer_set(&m->reap_ev, LOOK_MS);
-}
-
-/*
- * Every status there is: of workers, the template, orphans and strangers.  In
- * several turns, if they are many.
- */
-static void
-master_reap(void *arg)
+master_on_orphan(void *arg)
 {
 	struct master	*m = arg;
-	pid_t		 pid;
-	int		 status, n;
-	bool		 is_left;
 
-	for (n = 0; n < LIMIT_REAPED; n++) {
-		/* Look before it is gone: the mark tells whose it was. */
-		if ((pid = ptree_peek()) == 0) {
-			reap_later(m);
-			return;
-		}
-		if (pid == -1)
-			continue;
-		is_left = is_orphan(pid, m);
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			on_exit_of(m, pid, status, is_left);
-	}
-	reap_soon(m);
-}
-
-static void
-master_on_reap(void *arg)
-{
-	master_reap(arg);
+	STAT_INC(m, orphans);
 }
 
 static bool
-master_is_ours(pid_t pid, void *arg)
+master_is_ours(void *arg, pid_t pid)
 {
 	struct master	*m = arg;
-	size_t		 i;
 
-	for (i = 0; i < m->nforeign; i++)
-		if (m->foreign[i] == pid)
-			return true;
 	return pool_has(m->pool, pid) || pid == m->payload.pid ||
 	    remote_has(m, pid) || child_by_pid(m, pid) != NULL;
 }
 
 static bool
-knows_all_workers(const struct master *m)
+master_knows_all_workers(void *arg)
 {
+	const struct master	*m = arg;
 	const struct child	*c;
 
 	TAILQ_FOREACH(c, &m->children, entry)
@@ -396,50 +322,16 @@ knows_all_workers(const struct master *m)
 	return true;
 }
 
-/* Look once more.  Whether nobody is left, or our time is over. */
-static bool
-hunt(struct master *m)
-{
-	unsigned	 strangers = m->strangers;
-
-	m->strangers = 0;
-	/* Without a look at /proc it would go on and on. */
-	reserve_release(&m->reserve);
-	m->orphan_passes = ptree_purge(master_is_ours, is_orphan, m, strangers >
-	    0, ORPHAN_MS, master_reap, m) ? 0 : m->orphan_passes + 1;
-	reserve_fill(&m->reserve);
-	if (m->orphan_passes < ORPHAN_PASSES) {
-		if (clock_ms() < m->orphan_until)
-			return false;
-		/* Not ours to kill: a set-user-ID program, say. */
-		log_warnx("what a worker left behind cannot be killed");
-		m->orphan_passes = ORPHAN_PASSES;
-	}
-	m->orphan_until = 0;
-	timer_stop(&m->orphan_ev);
-	return true;
-}
-
 static void
-on_orphan_timer(void *arg)
+master_on_no_orphans(void *arg)
 {
-	struct master	*m = arg;
-
-	/* A worker whose number we do not know yet is no orphan. */
-	if (knows_all_workers(m) && hunt(m))
-		master_on_child_gone(m);
-	else
-		timer_set(&m->orphan_ev, ORPHAN_PASS_MS);
+	master_on_child_gone(arg);
 }
 
 static void
 master_kill_orphans(struct master *m)
 {
-
-	m->orphan_passes = 0;
-	if (m->orphan_until == 0)
-		m->orphan_until = clock_ms() + LIMIT_ORPHANS;
-	timer_ensure(&m->orphan_ev, 0);
+	reaper_kill_orphans(&m->reaper);
 }
 
 /* --- the end --- */
@@ -461,7 +353,7 @@ master_on_child_gone(struct master *m)
 	remote_stop_all(m);
 	if (remote_is_gone(m) && pool_is_gone(m->pool) &&
 	    m->payload.pid == 0 &&
-	    m->orphan_passes >= ORPHAN_PASSES)
+	    reaper_has_no_orphans(&m->reaper))
 		event_base_loopbreak(m->base);
 }
 
@@ -475,6 +367,7 @@ master_stop(struct master *m, const char *why)
 		return;
 	}
 	m->stopping = true;
+	drain_stop(&m->drain);
 	log_info("stopping: %s", why);
 	sdnotify_stopping(m->sdnotify);
 	sdnotify_status(m->sdnotify, "Stopping: %s", why);
@@ -529,6 +422,20 @@ on_stop_timer(void *arg)
 		event_base_loopbreak(m->base);
 }
 
+static size_t
+master_count_sessions(const void *arg)
+{
+	return route_count(arg);
+}
+
+static void
+master_on_drained(void *arg, size_t left)
+{
+	if (left > 0)
+		log_warnx("%zu sessions did not end in time", left);
+	master_stop(arg, left > 0 ? "DrainTimeout" : "drained");
+}
+
 /* The end of a terminal ends who runs in it, but not a daemon. */
 static bool
 is_reloadable(const struct master *m)
@@ -568,7 +475,7 @@ master_on_signal(void *arg, int sig)
 
 	switch (sig) {
 	case SIGCHLD:
-		reap_soon(m);
+		reaper_reap_soon(&m->reaper);
 		break;
 	case SIGUSR1:
 		log_info("SIGUSR1: the log is opened anew");
@@ -608,7 +515,7 @@ master_run(struct master *m)
 	    .version = PACKAGE_VERSION, .pid = AUDIT_N(getpid()) });
 	if (m->is_stdio && start_stdio(m) == -1)
 		return 1;
-	reap_later(m);
+	reaper_reap_soon(&m->reaper);
 	if (event_base_dispatch(m->base) == -1) {
 		log_warn("event loop");
 		m->status = 1;

@@ -7,7 +7,7 @@
 #include "master/ctl/ctl.h"
 #include "master/logs/audit.h"
 #include "master/logs/logto.h"
-#include "master/remote/remote.h"
+#include "master/remote/remote_check.h"
 #include "master/workers/transcript_files.h"
 
 int

@@ -21,8 +21,10 @@
 #include "master/accept/activation.h"
 #include "master/auth/idmap.h"
 #include "master/auth/peer.h"
+#include "master/drain.h"
 #include "master/payload.h"
-#include "master/remote/cred.h"
+#include "master/reaper.h"
+#include "master/remote/remote_stdin.h"
 #include "master/workers/reserve.h"
 
 struct audit;
@@ -112,10 +114,7 @@ struct master {
 	bool			 has_terminal;	/* that may hang up */
 	bool			 is_serving;	/* or did */
 	bool			 stopping;
-	bool			 draining;	/* see master/drain.h */
-	struct timer		 drain_ev;
-	uint64_t		 drain_until;	/* ms; 0: no limit */
-	size_t			 drain_left;	/* sessions cut off */
+	struct drain		 drain;
 	int			 status;	/* to exit with */
 	uint64_t		 born;		/* clock_ms() */
 	time_t			 began;		/* the same, for others */
@@ -130,13 +129,7 @@ struct master {
 	struct remote_list	 remotes;
 	uid_t			 uplink_uid;
 	gid_t			 uplink_gid;
-	struct cred		 stdin_cred;	/* for one of them */
-	struct io		 stdin_ev;
-	struct timer		 stdin_turn;	/* of a file */
-	char			*stdin_line;	/* locked */
-	size_t			 stdin_len;
-	bool			 stdin_ends_us;
-	bool			 stdin_is_file;
+	struct remote_stdin	 remote_stdin;
 	struct tokens		*tokens;
 	struct penalties	*penalties;	/* for wrong ones */
 	struct membudget		*budget;	/* memory of sessions */
@@ -151,13 +144,9 @@ struct master {
 	unsigned		 next_number;	/* of sessions */
 	uint64_t		 released;	/* sessions, ever */
 	struct ctl		*ctl;
-	pid_t			*foreign;	/* children we were born with */
-	size_t			 nforeign;
 	struct sigfd		*signals;
-	struct timer		 reap_ev, stop_ev, orphan_ev;
-	unsigned		 orphan_passes;	/* that found nobody */
-	uint64_t		 orphan_until;	/* ms; 0: no search */
-	unsigned		 strangers;	/* reaped since the last look */
+	struct reaper		 reaper;
+	struct timer		 stop_ev;
 	unsigned		 stop_rounds;	/* of killing */
 	uint64_t		 stats[STATS];
 };

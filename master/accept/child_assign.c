@@ -106,7 +106,7 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 		out.figures = &figures;
 	}
 	out.full = full;
-	out.draining = c->master->draining;
+	out.draining = c->master->drain.is_on;
 	out.transport = p->uplink == 0 ? IPC__TRANSPORT__WEBSOCKET :
 	    IPC__TRANSPORT__STREAM;
 	out.strict = p->is_strict;
@@ -126,7 +126,7 @@ child_assign_greeted(struct child *c, int fd, const struct peer *p,
 
 	c->peer = *p;
 	out.full = full;
-	out.draining = c->master->draining;
+	out.draining = c->master->drain.is_on;
 	out.transport = IPC__TRANSPORT__WEBSOCKET;
 	out.greeted = true;
 	out.message.data = (uint8_t *)(uintptr_t)message;

@@ -176,7 +176,7 @@ static bool
 gate_let_in(struct gate *g, struct knock *k)
 {
 	struct child	*c;
-	bool		 full = k->full || g->master->draining;
+	bool		 full = k->full || g->master->drain.is_on;
 
 	if ((c = pool_take(g->master->pool)) == NULL)
 		return false;

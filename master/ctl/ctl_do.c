@@ -302,11 +302,10 @@ ctl_drain(struct ctl_client *c)
 
 	ctl_act(c);
 	ctl_audit(c, "drains the server");
-	drain_start(m);
+	if (!m->stopping)
+		drain_start(&m->drain, m->conf.drain_timeout);
 	ctl_put_head(c, columns);
-	if (!m->draining && !m->stopping) {
-		ctl_put_end(c, 1, "the daemon is out of memory");
-	} else if (c->in->option) {
+	if (c->in->option) {
 		ctl_act_done(c);
 		c->waits = true;	/* ctl_on_end() goes on */
 	} else {
@@ -324,9 +323,9 @@ ctl_on_end(struct ctl_client *c)
 	struct ctl_row	 row = { .n = 0 };
 
 	ctl_row_text(&row, "stopped");
-	ctl_row_number(&row, m->drain_left);
+	ctl_row_number(&row, m->drain.left);
 	ctl_put_row(c, &row);
-	ctl_put_end(c, m->drain_left > 0, m->drain_left > 0 ?
+	ctl_put_end(c, m->drain.left > 0, m->drain.left > 0 ?
 	    "some sessions did not end in time" : NULL);
 }
 

@@ -57,7 +57,7 @@ gauges_take(const struct master *m, uint64_t gauges[GAUGES])
 	gauges[GAUGE_sessions_detached] = sessions[1];
 	gauges[GAUGE_sessions_kept] = sessions[2];
 	gauges[GAUGE_start_time] = (uint64_t)m->began;
-	gauges[GAUGE_draining] = m->draining;
+	gauges[GAUGE_draining] = m->drain.is_on;
 	gauges[GAUGE_ready] = m->events->is_ready(m);
 	gauges[GAUGE_held] = membudget_total(m->budget);
 	gauges[GAUGE_waiting] = gate_waiting(m->gate);

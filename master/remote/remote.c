@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "master/auth/runas.h"
 #include "master/logs/audit.h"
 #include "master/logs/sdnotify.h"
+#include "master/remote/remote_check.h"
 #include "master/remote/remote_exec.h"
 
 /* Bytes of a run's secrets: X25519, ML-KEM (d || z), and a nonce. */
@@ -564,118 +564,6 @@ find_cred(struct remote *r, const struct cred *env)
 	return cred_copy(&r->cred, env);
 }
 
-/* Where it registers, and where its streams go, as the uplink will read it. */
-static int
-check_urls(const struct conf_uplink *u, struct conf_error *e)
-{
-	struct target	 t;
-	size_t		 row = CONF_UPLINK_url;
-	char		 shown[200];
-
-	if (target_parse(&t, u->url, "http", "https") == -1 ||
-	    strchr(t.path, '?') != NULL) {
-		conf_fail(e, "RegistryUrl %s: expected "
-		    "https://HOST[:PORT][/PATH]", target_show(u->url, shown,
-		    sizeof(shown)));
-	} else if (target_append(&t, "/", u->environment, "") == -1) {
-		row = CONF_UPLINK_environment;
-		conf_fail(e, "EnvironmentId %.200s: not a name",
-		    u->environment);
-	} else if (u->forward[0] != '\0' &&
-	    target_parse(&t, u->forward, "ws", "wss") == -1) {
-		row = CONF_UPLINK_forward;
-		conf_fail(e, "Forward %s: expected ws://HOST:PORT",
-		    target_show(u->forward, shown, sizeof(shown)));
-	} else {
-		return 0;
-	}
-	return conf_at(e, conf_uplink_where(u, row));
-}
-
-/* Who its sessions run as; with Forward they are another server's business. */
-static int
-find_user(const struct conf *c, const struct conf_uplink *u,
-    struct runas *out, struct conf_error *e)
-{
-	bool	 is_own = u->user[0] != '\0';
-	char	 why[RUNAS_WHY];
-
-	memset(out, 0, sizeof(*out));
-	out->uid = geteuid();
-	if (u->forward[0] != '\0' || runas_find(c, "RemoteUser",
-	    is_own ? u->user : c->remote_user, out, why, sizeof(why)) == 0)
-		return 0;
-	conf_fail(e, "Uplink %.100s: %s", u->label, why);
-	return conf_at(e, is_own || c->remote_user[0] == '\0' ?
-	    conf_uplink_where(u, CONF_UPLINK_user) :
-	    conf_where(c, CONF_ROW_remote_user, 0));
-}
-
-/* Whether both would register the same: with prefix and id as a path. */
-static bool
-remote_is_same(const struct conf_uplink *u, const struct conf_uplink *v)
-{
-	struct target	 t, s;
-
-	return strcmp(u->environment, v->environment) == 0 &&
-	    target_parse(&t, u->url, "http", "https") == 0 &&
-	    target_append(&t, "/", u->environment, "") == 0 &&
-	    target_parse(&s, v->url, "http", "https") == 0 &&
-	    target_append(&s, "/", v->environment, "") == 0 &&
-	    strcasecmp(t.authority, s.authority) == 0 &&
-	    strcmp(t.path, s.path) == 0;
-}
-
-/* Two of one name are one in the log; of one environment, each ends another. */
-static int
-check_twice(const struct conf *c, const struct conf_uplink *u,
-    struct conf_error *e)
-{
-	const struct conf_uplink	*v;
-
-	for (v = c->uplink; v != u; v++) {
-		if (strcmp(u->label, v->label) == 0)
-			conf_fail(e, "Uplink %.100s: there are two of that "
-			    "name", u->label);
-		else if (remote_is_same(u, v))
-			conf_fail(e, "Uplink %.100s: the RegistryUrl and "
-			    "EnvironmentId of Uplink %.100s", u->label,
-			    v->label);
-		else
-			continue;
-		return conf_at(e, u->where);
-	}
-	return 0;
-}
-
-int
-remote_check(const struct conf *c, struct conf_error *e)
-{
-	const struct conf_uplink	*u;
-	struct runas			 user;
-	unsigned			 from_stdin = 0;
-	size_t				 i;
-
-	for (i = 0; i < c->nuplink; i++) {
-		u = &c->uplink[i];
-		if (u->url[0] == '\0' || u->environment[0] == '\0') {
-			conf_fail(e, "Uplink %.100s: RegistryUrl and "
-			    "EnvironmentId are needed", u->label);
-			return conf_at(e, u->where);
-		}
-		if (check_urls(u, e) == -1 || check_twice(c, u, e) == -1 ||
-		    find_user(c, u, &user, e) == -1)
-			return -1;
-		if (u->from_stdin != CONF_STDIN_NO && ++from_stdin > 1) {
-			conf_fail(e, "CredentialStdin: two credentials on "
-			    "standard input");
-			return conf_at(e, conf_uplink_where(u,
-			    CONF_UPLINK_from_stdin));
-		}
-	}
-	return 0;
-}
-
 static int
 remote_add(struct master *m, struct remote *r, const struct cred *env)
 {
@@ -692,7 +580,7 @@ remote_add(struct master *m, struct remote *r, const struct cred *env)
 		return -1;
 	}
 	randombytes_buf(r->secret, SECRET_LEN);
-	if (find_user(&m->conf, r->conf, &user, &e) == -1) {
+	if (remote_find_user(&m->conf, r->conf, &user, &e) == -1) {
 		log_warnx("%s", e.text);
 		return -1;
 	}
@@ -705,8 +593,9 @@ remote_add(struct master *m, struct remote *r, const struct cred *env)
 int
 remote_init(struct master *m, const struct cred *env)
 {
-	struct remote	*r;
-	size_t		 i;
+	struct remote_stdin	*in = &m->remote_stdin;
+	struct remote		*r;
+	size_t			 i;
 
 	for (i = 0; i < m->conf.nuplink; i++) {
 		if ((r = calloc(1, sizeof(*r))) == NULL) {
@@ -717,8 +606,8 @@ remote_init(struct master *m, const struct cred *env)
 		r->conf = &m->conf.uplink[i];
 		r->number = (unsigned)i + 1;
 		if (r->conf->from_stdin != CONF_STDIN_NO) {
-			r->cred = m->stdin_cred;
-			memset(&m->stdin_cred, 0, sizeof(m->stdin_cred));
+			r->cred = in->cred;
+			memset(&in->cred, 0, sizeof(in->cred));
 		}
 		if (remote_add(m, r, env) == -1)
 			return -1;
@@ -783,6 +672,63 @@ remote_kill_all(struct master *m)
 	TAILQ_FOREACH(r, &m->remotes, entry)
 		if (r->pid != 0)
 			kill(r->pid, SIGKILL);
+}
+
+/* --- credentials on standard input --- */
+
+/* Return the uplink whose credentials come from standard input, or NULL. */
+static struct remote *
+remote_of_stdin(struct master *m)
+{
+	struct remote	*r;
+
+	TAILQ_FOREACH(r, &m->remotes, entry)
+		if (r->conf->from_stdin != CONF_STDIN_NO)
+			break;
+	return r;
+}
+
+static void
+remote_on_stdin_line(void *arg, char *line, size_t len)
+{
+	struct remote	*r = remote_of_stdin(arg);
+	char		 why[128];
+
+	if (r == NULL || r->cred.source != CRED_FRAMES)
+		return;
+	if (cred_take_frame(&r->cred, line, len, r->conf->environment, why,
+	    sizeof(why)) == -1)
+		log_warnx("uplink %u: a credential is not taken: %s",
+		    r->number, why);
+	else
+		remote_send_bearer(r);
+}
+
+static void
+remote_on_stdin_end(void *arg)
+{
+	struct master	*m = arg;
+
+	m->events->stop(m, "standard input was closed");
+}
+
+static const struct remote_stdin_events	 stdin_events = {
+	remote_on_stdin_line, remote_on_stdin_end
+};
+
+int
+remote_watch_stdin(struct master *m, bool ends_us)
+{
+	struct remote	*r = remote_of_stdin(m);
+
+	if (!ends_us && (r == NULL || r->cred.source != CRED_FRAMES))
+		return 0;
+	if (remote_stdin_watch(&m->remote_stdin, m->base, &stdin_events,
+	    m) == -1) {
+		log_warn("standard input");
+		return -1;
+	}
+	return 0;
 }
 
 bool

@@ -70,14 +70,6 @@ struct remote {
 };
 
 /*
- * Whether the blocks are complete, of use to an uplink, and no two about the
- * same; users are looked up.
- * 0, or -1 with the reason in e.
- */
-int	 remote_check(const struct conf *c, struct conf_error *e)
-	    __attribute__((warn_unused_result));
-
-/*
  * Make the uplinks of the configuration ready; env has the token of the
  * environment.  0, or -1 after a line in the log.
  */
@@ -101,6 +93,13 @@ bool	 remote_has(const struct master *m, pid_t pid);
 /* Give it the credential that it has now. */
 void	 remote_send_bearer(struct remote *r);
 
+/*
+ * Watch standard input, if its end is ours or an uplink takes credentials from
+ * it.  0, or -1 after a line in the log.
+ */
+int	 remote_watch_stdin(struct master *m, bool ends_us)
+	    __attribute__((warn_unused_result));
+
 /* Whether every environment is registered. */
 bool	 remote_is_ready(const struct master *m);
 
@@ -110,8 +109,5 @@ const char	*remote_state_name(const struct remote *r);
 /* What is the matter with its registration; empty: nothing. */
 #define REMOTE_TROUBLE	64	/* bytes */
 void	 remote_trouble(const struct remote *r, char *out, size_t size);
-
-/* Standard input is where credentials come from, or whose end is ours. */
-int	 remote_watch_stdin(struct master *m, bool ends_us);
 
 #endif

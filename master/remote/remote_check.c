@@ -1,0 +1,121 @@
+#include "master/remote/remote_check.h"
+
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "common/net/target.h"
+
+/* Check the URLs as the uplink will parse them. */
+static int
+check_urls(const struct conf_uplink *u, struct conf_error *e)
+{
+	struct target	 t;
+	size_t		 row = CONF_UPLINK_url;
+	char		 shown[200];
+
+	if (target_parse(&t, u->url, "http", "https") == -1 ||
+	    strchr(t.path, '?') != NULL) {
+		conf_fail(e, "RegistryUrl %s: expected "
+		    "https://HOST[:PORT][/PATH]", target_show(u->url, shown,
+		    sizeof(shown)));
+	} else if (target_append(&t, "/", u->environment, "") == -1) {
+		row = CONF_UPLINK_environment;
+		conf_fail(e, "EnvironmentId %.200s: not a name",
+		    u->environment);
+	} else if (u->forward[0] != '\0' &&
+	    target_parse(&t, u->forward, "ws", "wss") == -1) {
+		row = CONF_UPLINK_forward;
+		conf_fail(e, "Forward %s: expected ws://HOST:PORT",
+		    target_show(u->forward, shown, sizeof(shown)));
+	} else {
+		return 0;
+	}
+	return conf_at(e, conf_uplink_where(u, row));
+}
+
+int
+remote_find_user(const struct conf *c, const struct conf_uplink *u,
+    struct runas *out, struct conf_error *e)
+{
+	bool	 is_own = u->user[0] != '\0';
+	char	 why[RUNAS_WHY];
+
+	memset(out, 0, sizeof(*out));
+	out->uid = geteuid();
+	if (u->forward[0] != '\0' || runas_find(c, "RemoteUser",
+	    is_own ? u->user : c->remote_user, out, why, sizeof(why)) == 0)
+		return 0;
+	conf_fail(e, "Uplink %.100s: %s", u->label, why);
+	return conf_at(e, is_own || c->remote_user[0] == '\0' ?
+	    conf_uplink_where(u, CONF_UPLINK_user) :
+	    conf_where(c, CONF_ROW_remote_user, 0));
+}
+
+/* Whether both register the same environment: compare URL and path. */
+static bool
+is_same(const struct conf_uplink *u, const struct conf_uplink *v)
+{
+	struct target	 t, s;
+
+	return strcmp(u->environment, v->environment) == 0 &&
+	    target_parse(&t, u->url, "http", "https") == 0 &&
+	    target_append(&t, "/", u->environment, "") == 0 &&
+	    target_parse(&s, v->url, "http", "https") == 0 &&
+	    target_append(&s, "/", v->environment, "") == 0 &&
+	    strcasecmp(t.authority, s.authority) == 0 &&
+	    strcmp(t.path, s.path) == 0;
+}
+
+/*
+ * Two of one name cannot be told apart in the log; two of one environment end
+ * each other's registration.
+ */
+static int
+check_twice(const struct conf *c, const struct conf_uplink *u,
+    struct conf_error *e)
+{
+	const struct conf_uplink	*v;
+
+	for (v = c->uplink; v != u; v++) {
+		if (strcmp(u->label, v->label) == 0)
+			conf_fail(e, "Uplink %.100s: there are two of that "
+			    "name", u->label);
+		else if (is_same(u, v))
+			conf_fail(e, "Uplink %.100s: the RegistryUrl and "
+			    "EnvironmentId of Uplink %.100s", u->label,
+			    v->label);
+		else
+			continue;
+		return conf_at(e, u->where);
+	}
+	return 0;
+}
+
+int
+remote_check(const struct conf *c, struct conf_error *e)
+{
+	const struct conf_uplink	*u;
+	struct runas			 user;
+	unsigned			 from_stdin = 0;
+	size_t				 i;
+
+	for (i = 0; i < c->nuplink; i++) {
+		u = &c->uplink[i];
+		if (u->url[0] == '\0' || u->environment[0] == '\0') {
+			conf_fail(e, "Uplink %.100s: RegistryUrl and "
+			    "EnvironmentId are needed", u->label);
+			return conf_at(e, u->where);
+		}
+		if (check_urls(u, e) == -1 || check_twice(c, u, e) == -1 ||
+		    remote_find_user(c, u, &user, e) == -1)
+			return -1;
+		if (u->from_stdin != CONF_STDIN_NO && ++from_stdin > 1) {
+			conf_fail(e, "CredentialStdin: two credentials on "
+			    "standard input");
+			return conf_at(e, conf_uplink_where(u,
+			    CONF_UPLINK_from_stdin));
+		}
+	}
+	return 0;
+}

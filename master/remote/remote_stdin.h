@@ -1,0 +1,41 @@
+/*
+ * Standard input of a server in remote mode: a credential before the start,
+ * lines with further ones, and its end.
+ */
+#ifndef MASTER_REMOTE_REMOTE_STDIN_H
+#define MASTER_REMOTE_REMOTE_STDIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/ev.h"
+#include "master/remote/cred.h"
+
+struct remote_stdin_events {
+	/* A line came, without its end; of locked memory, for this call. */
+	void	(*on_line)(void *arg, char *line, size_t len);
+
+	/* Standard input ended. */
+	void	(*on_end)(void *arg);
+};
+
+struct remote_stdin {
+	const struct remote_stdin_events *events;
+	void		*arg;
+	struct cred	 cred;		/* until an uplink takes it */
+	struct io	 ev;
+	struct timer	 turn;		/* of a file, which has no events */
+	char		*line;		/* locked memory; NULL: not watched */
+	size_t		 len;
+	bool		 is_file;
+};
+
+/* Watch standard input.  0, or -1 with errno. */
+int	 remote_stdin_watch(struct remote_stdin *in, struct event_base *base,
+	    const struct remote_stdin_events *events, void *arg)
+	    __attribute__((warn_unused_result));
+
+/* Stop; wipe the credential. */
+void	 remote_stdin_fini(struct remote_stdin *in);
+
+#endif
