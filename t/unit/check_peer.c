@@ -1,0 +1,128 @@
+/* master/auth/peer.c: who is at the other end, and who is nobody. */
+#include <sys/socket.h>
+
+#include <check.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "master/auth/idmap.h"
+#include "master/auth/peer.h"
+#include "t/unit/left_out.h"
+
+#define OTHER	4711u		/* no number of ours */
+
+static struct idmap	 im;
+static enum peer_way	 way;
+static int		 listener, client, server;
+
+static void
+setup(void)
+{
+	struct sockaddr_in	 in;
+	socklen_t		 len = sizeof(in);
+
+	im = (struct idmap){ true, true, OTHER, OTHER };
+	way = peer_find_way();
+	memset(&in, 0, sizeof(in));
+	in.sin_family = AF_INET;
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	listener = socket(AF_INET, SOCK_STREAM, 0);
+	client = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&in, len), 0);
+	ck_assert_int_eq(listen(listener, 1), 0);
+	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&in, &len),
+	    0);
+	ck_assert_int_eq(connect(client, (struct sockaddr *)&in, len), 0);
+	ck_assert_int_ne(server = accept(listener, NULL, NULL), -1);
+}
+
+static void
+teardown(void)
+{
+	close(listener);
+	close(server);
+}
+
+/*
+ * One that is gone has no owner any more, and the kernel says that it is
+ * root's; what it sent is there to be read all the same.
+ */
+START_TEST(test_gone)
+{
+	static const enum peer_way	 ways[] = { PEER_WAY_DIAG,
+						PEER_WAY_TABLE };
+	struct peer			 p;
+	size_t				 i;
+
+	if (way == PEER_WAY_NONE) {
+		left_out("nothing tells whose a connection is");
+		return;
+	}
+	if (way != PEER_WAY_DIAG)
+		left_out("sock_diag");
+	for (i = way != PEER_WAY_DIAG; i < 2; i++) {
+		ck_assert_int_eq(peer_identify(server, ways[i], 0, &im, &p),
+		    0);
+		ck_assert(p.known);
+		ck_assert_uint_eq(p.uid, geteuid());
+	}
+	ck_assert_int_eq(send(client, "initialize", 10, 0), 10);
+	close(client);
+	for (i = way != PEER_WAY_DIAG; i < 2; i++) {
+		ck_assert_int_eq(peer_identify(server, ways[i], 0, &im, &p),
+		    0);
+		ck_assert_msg(!p.known, "uid %u", p.uid);
+		ck_assert_str_eq(p.identity, "unknown");
+	}
+}
+END_TEST
+
+/* Who has no number here is nobody, and who is in a group that has none. */
+START_TEST(test_unmapped)
+{
+	struct peer	 p;
+	int		 pair[2];
+
+	close(client);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	ck_assert_int_eq(peer_identify(pair[0], way, 0, &im, &p), 0);
+	ck_assert(p.known && p.has_gid);
+	ck_assert_uint_eq(p.gid, getegid());
+	im.has_all_groups = false;
+	ck_assert_int_eq(peer_identify(pair[0], way, 0, &im, &p), 0);
+	ck_assert(p.known);
+	im.overflow_gid = getegid();
+	ck_assert_int_eq(peer_identify(pair[0], way, 0, &im, &p), 0);
+	ck_assert(!p.known && !p.has_gid);
+	ck_assert_str_eq(p.identity, "unknown");
+	im.has_all_groups = true;
+	im.has_all_users = false;
+	ck_assert_int_eq(peer_identify(pair[0], way, 0, &im, &p), 0);
+	ck_assert(p.known);
+	im.overflow_uid = geteuid();
+	ck_assert_int_eq(peer_identify(pair[0], way, 0, &im, &p), 0);
+	ck_assert(!p.known);
+	close(pair[0]);
+	close(pair[1]);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("peer");
+	TCase	*t = tcase_create("peer");
+	SRunner	*r;
+	int	 failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_gone);
+	tcase_add_test(t, test_unmapped);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
