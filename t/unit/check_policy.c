@@ -1,0 +1,264 @@
+/*
+ * master/accept/policy.c: who is served as whom, by what the kernel says, by a
+ * token, or through an uplink.
+ */
+#include <check.h>
+#include <sodium.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "master/accept/policy.h"
+#include "master/auth/tokens.h"
+#include "master/world.h"
+#include "t/unit/conf_help.h"
+
+#define US	1000u		/* the user of a daemon that is not root's */
+#define OTHER	1001u
+
+static struct master	 m;
+static uid_t		 euid;
+
+/* In the place of libc's: whose daemon that is. */
+uid_t
+geteuid(void)
+{
+	return euid;
+}
+
+/* --- peers --- */
+
+static struct peer
+local(uid_t uid)
+{
+	struct peer	 p;
+
+	memset(&p, 0, sizeof(p));
+	p.known = true;
+	p.uid = uid;
+	strcpy(p.address, "unix");
+	peer_is_user(&p);
+	return p;
+}
+
+static struct peer
+tcp(uid_t uid)
+{
+	struct peer	 p = local(uid);
+
+	p.is_tcp = true;
+	strcpy(p.address, "127.0.0.1");
+	return p;
+}
+
+static struct peer
+given(uid_t uid)
+{
+	struct peer	 p = tcp(uid);
+
+	p.is_given = true;
+	return p;
+}
+
+static struct peer
+remote(uid_t uid)
+{
+	struct peer	 p = local(uid);
+
+	p.uplink = 1;
+	return p;
+}
+
+/* A user of this machine who has shown a token for another one. */
+static struct peer
+shown(struct peer p, uid_t uid)
+{
+	peer_grant(&p, "token:x", uid, false, 0);
+	return p;
+}
+
+/* --- */
+
+static void
+start(uid_t user, const char *conf)
+{
+	memset(&m, 0, sizeof(m));
+	TAILQ_INIT(&m.all_routes);
+	euid = user;
+	m.is_root = user == 0;
+	ck_assert_msg(load(conf) == 0, "%s", e.text);
+	m.conf = c;
+	ck_assert_msg((m.policy = policy_new(&m.conf, &e)) != NULL, "%s",
+	    e.text);
+}
+
+static void
+stop(void)
+{
+	policy_free(&m.policy);
+	conf_fini(&c);
+	ck_assert_int_eq(conf_init(&c), 0);
+}
+
+/* Why that peer is not served; "": it is. */
+static const char *
+why_not(struct peer p)
+{
+	static const char	*why;
+	bool			 full;
+	int			 status;
+
+	status = policy_admit(&m, &p, &full);
+	why = p.why != NULL ? p.why : "";
+	ck_assert_int_eq(status, why[0] == '\0' || p.must_show ? 0 : 403);
+	ck_assert(!full);
+	return why;
+}
+
+#define SERVED(p)	ck_assert_str_eq(why_not(p), "")
+#define REFUSED(p, why)	ck_assert_str_eq(why_not(p), why)
+
+#define NO_ROOT		"no sessions as root"
+#define NOT_OURS	"not a user of this server"
+
+/* Root is who is root here: nobody else can say so, however he comes. */
+START_TEST(test_root)
+{
+	start(0, "PermitRootSession local\n");
+	SERVED(local(0));
+	SERVED(given(0));
+	REFUSED(tcp(0), NO_ROOT);
+	REFUSED(remote(0), NO_ROOT);
+	REFUSED(shown(local(0), 0), NO_ROOT);
+	REFUSED(shown(local(OTHER), 0), NO_ROOT);
+	REFUSED(shown(given(OTHER), 0), NO_ROOT);
+	SERVED(local(OTHER));
+	SERVED(tcp(OTHER));
+	SERVED(remote(OTHER));
+	SERVED(shown(local(0), OTHER));
+	stop();
+	start(0, "PermitRootSession yes\n");
+	SERVED(local(0));
+	SERVED(tcp(0));
+	SERVED(remote(0));
+	SERVED(shown(local(OTHER), 0));
+	stop();
+	start(0, "PermitRootSession no\n");
+	REFUSED(local(0), NO_ROOT);
+	REFUSED(given(0), NO_ROOT);
+	REFUSED(remote(0), NO_ROOT);
+	REFUSED(shown(local(OTHER), 0), NO_ROOT);
+	SERVED(local(OTHER));
+	stop();
+}
+END_TEST
+
+/* Sessions of everybody as root are for a root client alone, too. */
+START_TEST(test_session_user)
+{
+	start(0, "PermitRootSession local\nSessionUser root\n");
+	SERVED(local(0));
+	REFUSED(local(OTHER), NO_ROOT);
+	REFUSED(given(OTHER), NO_ROOT);
+	REFUSED(remote(OTHER), NO_ROOT);
+	stop();
+}
+END_TEST
+
+/* Any other daemon has its own user's sessions only. */
+START_TEST(test_own)
+{
+	start(US, "");
+	SERVED(local(US));
+	SERVED(tcp(US));
+	SERVED(remote(US));
+	SERVED(shown(tcp(OTHER), US));
+	REFUSED(local(OTHER), NOT_OURS);
+	REFUSED(tcp(0), NOT_OURS);
+	REFUSED(local(0), NOT_OURS);
+	REFUSED(shown(tcp(US), OTHER), NOT_OURS);
+	stop();
+}
+END_TEST
+
+/* Whom nobody knows, and who is in a sandbox: figures are for the former. */
+START_TEST(test_unknown)
+{
+	struct peer	 p = tcp(US);
+
+	start(US, "");
+	p.known = false;
+	REFUSED(p, "unknown user");
+	p.is_metrics = true;
+	SERVED(p);
+	p.unfit = "it is in a sandbox";
+	REFUSED(p, "it is in a sandbox");
+	p = local(US);
+	p.unfit = "it is in a sandbox";
+	REFUSED(p, "it is in a sandbox");
+	stop();
+}
+END_TEST
+
+#define TOKEN	"Token ci sha256:"					\
+	"0000000000000000000000000000000000000000000000000000000000000000\n"
+
+/* Who may show a token: nobody who is in a sandbox, or who has shown one. */
+START_TEST(test_tokens)
+{
+	struct peer	 p;
+	bool		 full;
+
+	ck_assert_int_ne(sodium_init(), -1);
+	start(0, "RequireToken always\nTokenUser nobody\n" TOKEN);
+	ck_assert_msg((m.tokens = tokens_load(&m.conf, false, &e)) != NULL,
+	    "%s", e.text);
+	p = tcp(OTHER);
+	ck_assert_int_eq(policy_admit(&m, &p, &full), 0);
+	ck_assert(p.must_show);
+	ck_assert_str_eq(p.why, "no token");
+	/* By the kernel's word alone, where that is certain. */
+	p = local(OTHER);
+	ck_assert_int_eq(policy_admit(&m, &p, &full), 0);
+	ck_assert(!p.must_show && p.why == NULL);
+	p = remote(OTHER);
+	ck_assert_int_eq(policy_admit(&m, &p, &full), 0);
+	ck_assert(!p.must_show);
+	p = shown(tcp(OTHER), OTHER);
+	ck_assert_int_eq(policy_admit(&m, &p, &full), 0);
+	ck_assert(!p.must_show);
+	p = shown(tcp(OTHER), 0);
+	ck_assert_int_eq(policy_admit(&m, &p, &full), 403);
+	ck_assert(!p.must_show);
+	p = tcp(OTHER);
+	p.unfit = "it is in a sandbox";
+	ck_assert_int_eq(policy_admit(&m, &p, &full), 403);
+	ck_assert(!p.must_show);
+	p = remote(0);
+	ck_assert_int_eq(policy_admit(&m, &p, &full), 403);
+	ck_assert(!p.must_show);
+	tokens_free(&m.tokens);
+	stop();
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("policy");
+	TCase	*t = tcase_create("policy");
+	SRunner	*r;
+	int	 failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_root);
+	tcase_add_test(t, test_session_user);
+	tcase_add_test(t, test_own);
+	tcase_add_test(t, test_unknown);
+	tcase_add_test(t, test_tokens);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
