@@ -363,6 +363,28 @@ START_TEST(test_unread_behind)
 }
 END_TEST
 
+/* More of what arrived stays while a client may still ask for it. */
+START_TEST(test_catching_up)
+{
+	struct window	 w;
+	struct retain	 r;
+	unsigned	 i, n = (LIMIT_CATCH_UP + 2) * LIMIT_RETAINED / 65536;
+
+	window_init(&w);
+	retain_init(&r, &w);
+	r.catching_up = true;
+	for (i = 1; i <= n; i++)
+		window_sent(&w, add(&r, 65536, 65536, 0, 'x'), i);
+	window_ack(&w, n);
+	ck_assert_uint_eq(r.bytes, LIMIT_CATCH_UP * (size_t)LIMIT_RETAINED);
+	r.catching_up = false;
+	retain_evict(&r);
+	ck_assert_uint_eq(r.bytes, LIMIT_RETAINED);
+	retain_fini(&r);
+	window_fini(&w);
+}
+END_TEST
+
 /* An old chunk in the way does not keep newer acknowledged ones. */
 START_TEST(test_order_of_eviction)
 {
@@ -736,6 +758,7 @@ main(void)
 	tcase_add_loop_test(t, test_random, 0, 8);
 	tcase_add_test(t, test_unread_stays);
 	tcase_add_loop_test(t, test_unread_behind, 0, 2);
+	tcase_add_test(t, test_catching_up);
 	tcase_add_test(t, test_order_of_eviction);
 	tcase_add_test(t, test_file);
 	tcase_add_test(t, test_full_disk);
