@@ -438,6 +438,31 @@ START_TEST(test_terminate)
 }
 END_TEST
 
+/*
+ * Orphans that bear its mark come from somebody who is too fast to be seen: as
+ * long as there are new ones it is not over, however many looks find nobody.
+ */
+START_TEST(test_orphans)
+{
+	int	 i;
+
+	ck_assert(proc_terminate(p, 0));
+	proc_on_exit(p, W_EXITCODE(0, SIGKILL));
+	ck_assert_str_eq(heard, "xC");
+	for (i = 0; i < 10; i++) {
+		procs_on_orphan(&procs, p->descendants.mark);
+		ck_assert_int_eq(event_base_loop(env.base, EVLOOP_ONCE), 0);
+	}
+	ck_assert_str_eq(heard, "xC");
+	/* Those of others are none of its business. */
+	for (i = 0; i < 10 && strchr(heard, 'K') == NULL; i++) {
+		procs_on_orphan(&procs, p->descendants.mark + 1);
+		ck_assert_int_eq(event_base_loop(env.base, EVLOOP_ONCE), 0);
+	}
+	ck_assert_str_eq(heard, "xCK");
+}
+END_TEST
+
 START_TEST(test_grace)
 {
 	ck_assert(proc_terminate(p, 60000));
@@ -515,6 +540,7 @@ main(void)
 	tcase_add_loop_test(t, test_keep, 0, 2);
 	tcase_add_test(t, test_many);
 	tcase_add_test(t, test_terminate);
+	tcase_add_test(t, test_orphans);
 	tcase_add_test(t, test_grace);
 	tcase_add_test(t, test_hold);
 	tcase_add_test(t, test_resize);
