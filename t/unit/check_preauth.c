@@ -3,16 +3,21 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <check.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/linux/landlock.h"
 #include "common/measured.h"
 #include "t/unit/filter_help.h"
 #include "t/unit/left_out.h"
@@ -155,6 +160,50 @@ START_TEST(test_limits)
 }
 END_TEST
 
+/*
+ * What a filter does not see: whom a datagram goes to.  Scopes of Landlock keep
+ * it from who listens at an abstract address.
+ */
+static struct sockaddr_un	 abstract;
+static int			 sender;
+
+static ssize_t
+send_abstract(void)
+{
+	return sendto(sender, "x", 1, 0, (struct sockaddr *)&abstract,
+	    sizeof(abstract));
+}
+
+static void
+try_abstract(void)
+{
+	if (send_abstract() != -1 || errno != EPERM)
+		_exit(1);
+}
+
+START_TEST(test_scopes)
+{
+	int	 fd;
+
+	if (is_measured() || landlock_abi() < LANDLOCK_ABI_SCOPE) {
+		left_out("scopes of Landlock");
+		return;
+	}
+	memset(&abstract, 0, sizeof(abstract));
+	abstract.sun_family = AF_UNIX;
+	snprintf(abstract.sun_path + 1, sizeof(abstract.sun_path) - 1,
+	    "check_preauth.%ld", (long)getpid());
+	ck_assert_int_ne(fd = socket(AF_UNIX, SOCK_DGRAM, 0), -1);
+	ck_assert_int_ne(sender = socket(AF_UNIX, SOCK_DGRAM, 0), -1);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&abstract,
+	    sizeof(abstract)), 0);
+	ck_assert_int_eq(send_abstract(), 1);
+	ck_assert_int_eq(in_child(try_abstract), 0);
+	close(sender);
+	close(fd);
+}
+END_TEST
+
 /* --- what it needs --- */
 
 #define CLAIM(n, claim)	do { if (!(claim)) _exit(n); } while (0)
@@ -229,6 +278,7 @@ main(void)
 	tcase_add_loop_test(t, test_forbidden, 0, N(forbidden));
 	tcase_add_test(t, test_all_calls);
 	tcase_add_test(t, test_limits);
+	tcase_add_test(t, test_scopes);
 	tcase_add_test(t, test_needed);
 	tcase_add_test(t, test_no_privileges);
 	suite_add_tcase(s, t);
