@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,14 @@
 #define TOKS_KEEP	256	/* 4 KiB, see json_trim() */
 #define PAIRS_MAX	16	/* members compared each with each */
 #define SLOTS_FIRST	64	/* room for PAIRS_MAX + 1, half full */
+#define BLOCK_SIZE	1000	/* bytes: the lists of one small message */
+
+/* Memory that was asked for, and room for more. */
+struct json_block {
+	struct json_block	*next;
+	size_t			 used, size;	/* bytes of data */
+	max_align_t		 data[];
+};
 
 /* An array or object that is not closed yet. */
 struct frame {
@@ -575,9 +584,46 @@ json_init(struct json *j)
 	memset(j, 0, sizeof(*j));
 }
 
+static void
+free_blocks(struct json *j)
+{
+	struct json_block	*b;
+
+	while ((b = j->blocks) != NULL) {
+		j->blocks = b->next;
+		free(b);
+	}
+}
+
+void *
+json_alloc(struct json *j, size_t n, size_t size)
+{
+	struct json_block	*b = j->blocks;
+	size_t			 room;
+
+	if (__builtin_mul_overflow(n, size, &n) || n > SIZE_MAX / 2) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	n = (n + alignof(max_align_t) - 1) & -alignof(max_align_t);
+	if (b == NULL || b->size - b->used < n) {
+		room = n < BLOCK_SIZE - sizeof(*b) ? BLOCK_SIZE - sizeof(*b) :
+		    n;
+		if ((b = malloc(sizeof(*b) + room)) == NULL)
+			return NULL;
+		b->next = j->blocks;
+		b->used = 0;
+		b->size = room;
+		j->blocks = b;
+	}
+	b->used += n;
+	return (char *)b->data + b->used - n;
+}
+
 void
 json_fini(struct json *j)
 {
+	free_blocks(j);
 	free(j->toks);
 	json_init(j);
 }
@@ -588,6 +634,7 @@ json_parse(struct json *j, char *text, size_t len)
 	struct reader	 r;		/* the stack needs no clearing */
 	int		 rv, saved;
 
+	free_blocks(j);
 	j->text = text;
 	j->ntoks = 0;
 	if (len == 0)
@@ -613,6 +660,7 @@ json_parse(struct json *j, char *text, size_t len)
 void
 json_trim(struct json *j)
 {
+	free_blocks(j);
 	if (j->cap > TOKS_KEEP)
 		json_fini(j);
 }

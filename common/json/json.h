@@ -40,12 +40,15 @@ struct json_tok {
 	uint32_t	 type;		/* enum json_type */
 };
 
+struct json_block;
+
 /* A parsed text.  Embedded; reused from message to message. */
 struct json {
 	char		*text;		/* the caller's, not owned */
 	struct json_tok	*toks;		/* token 0 is the whole value */
 	uint32_t	 ntoks;
 	uint32_t	 cap;
+	struct json_block *blocks;	/* see json_alloc() */
 };
 
 void	 json_init(struct json *j);
@@ -61,10 +64,17 @@ int	 json_parse(struct json *j, char *text, size_t len)
 	    __attribute__((warn_unused_result));
 
 /*
- * Free the tape when it has grown beyond a few KiB; call between messages, the
- * tokens are gone.
+ * Free what json_alloc() gave, and the tape when it has grown beyond a few KiB;
+ * call between messages, the tokens are gone.
  */
 void	 json_trim(struct json *j);
+
+/*
+ * Memory for n objects of that size that lasts as long as the tokens: until the
+ * next json_parse(), json_trim() or json_fini().  NULL with errno.
+ */
+void	*json_alloc(struct json *j, size_t n, size_t size)
+	    __attribute__((malloc, warn_unused_result));
 
 /* Token i. */
 static inline const struct json_tok *

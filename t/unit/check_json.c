@@ -1,7 +1,9 @@
 #include "common/json/json.h"
 
 #include <errno.h>
+#include <stdalign.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -806,6 +808,37 @@ START_TEST(test_reuse)
 }
 END_TEST
 
+/* Pieces of every size stay whole and aligned until the next text. */
+START_TEST(test_alloc)
+{
+	struct json	 j;
+	char		 text[] = "[1]";
+	unsigned char	*p[3000];
+	size_t		 n, k;
+
+	json_init(&j);
+	ck_assert_int_eq(json_parse(&j, text, 3), 0);
+	for (n = 1; n < 3000; n++) {
+		ck_assert_ptr_nonnull(p[n] = json_alloc(&j, n, 1));
+		ck_assert_uint_eq((uintptr_t)p[n] % alignof(max_align_t), 0);
+		memset(p[n], (int)(n & 0xff), n);
+	}
+	for (n = 1; n < 3000; n++)
+		for (k = 0; k < n; k++)
+			if (p[n][k] != (n & 0xff))
+				ck_abort_msg("byte %zu of %zu", k, n);
+	errno = 0;
+	ck_assert_ptr_null(json_alloc(&j, SIZE_MAX / 4, 8));
+	ck_assert_int_eq(errno, ENOMEM);
+	ck_assert_ptr_null(json_alloc(&j, SIZE_MAX, 1));
+	ck_assert_int_eq(json_parse(&j, text, 3), 0);
+	ck_assert_ptr_nonnull(json_alloc(&j, 7, 8));
+	json_trim(&j);
+	ck_assert_ptr_nonnull(json_alloc(&j, 7, 8));
+	json_fini(&j);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -832,6 +865,7 @@ main(void)
 	tcase_add_test(tc, test_find);
 	tcase_add_test(tc, test_tape);
 	tcase_add_test(tc, test_reuse);
+	tcase_add_test(tc, test_alloc);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);
