@@ -2,6 +2,10 @@
  * Parameters of a request: rows of proto/rpc_params.def, checked and decoded
  * into one struct for each group.  The only place that says "missing" or
  * "wrong type".
+ *
+ * What is decoded is borrowed from the JSON: texts stand in the message, each
+ * followed by NUL, and lists in memory of json_alloc().  A handler that needs
+ * something longer than its message copies it.
  */
 #ifndef COMMON_JSON_PARAMS_H
 #define COMMON_JSON_PARAMS_H
@@ -12,8 +16,12 @@
 #include <stdint.h>
 
 #include "common/json/json.h"
+#include "common/limit.h"
 
-/* Bytes in the message; s is NULL when the member was absent. */
+/*
+ * Bytes in the message and a NUL behind them, but there may be others in it; s
+ * is NULL when the member was absent.
+ */
 struct param_text {
 	char	*s;
 	size_t	 len;
@@ -29,25 +37,71 @@ struct param_u64 {
 	uint64_t n;
 };
 
-typedef struct param_text	PARAM_TEXT, PARAM_NAME, PARAM_B64;
+/* The name and the value of a member. */
+struct param_pair {
+	struct param_text name, value;
+};
+
+/* Lists; n is 0 when they were absent, too. */
+struct param_texts {
+	size_t			 n;
+	struct param_text	*v;
+};
+
+struct param_pairs {
+	size_t			 n;
+	struct param_pair	*v;
+};
+
+struct param_paths {
+	size_t			 n;
+	char			**v;	/* NULL: a path that cannot be */
+};
+
+struct param_keys {
+	size_t			 n;
+};
+
+struct param_each {
+	size_t			 n;
+	void			*v;	/* structs of the inner group */
+};
+
+typedef struct param_text	PARAM_TEXT, PARAM_NAME, PARAM_UUID, PARAM_B64;
 typedef struct param_path	PARAM_URI;
 typedef struct param_u64	PARAM_U64;
 typedef bool			PARAM_BOOL, PARAM_OFF;
 typedef uint16_t		PARAM_U16;
 typedef uint32_t		PARAM_LIST, PARAM_OBJECT; /* token, or 0 */
 typedef char			PARAM_NONE;
+typedef struct param_texts	PARAM_TEXTS;
+typedef struct param_pairs	PARAM_PAIRS;
+typedef struct param_paths	PARAM_URIS;
+typedef struct param_keys	PARAM_KEYS;
 
-#define GROUP(group)	struct group##_params { char unused_;
+/* given: the object was there; of params themselves it is always true. */
+#define GROUP(group)	struct group##_params { bool given;
 #define FIELD(group, type, key, presence, member)	PARAM_##type member;
+#define MANY(group, type, key, presence, member, words)			\
+	PARAM_##type member;
+#define NESTED(group, inner, key, presence, member, words)		\
+	struct inner##_params member;
+#define EACH(group, inner, key, presence, member, noun, max)		\
+	struct param_each member;
 #define END(group)	};
 #include "proto/rpc_params.def"
 #undef GROUP
 #undef FIELD
+#undef MANY
+#undef NESTED
+#undef EACH
 #undef END
 
 enum field_type {
-	FIELD_TEXT, FIELD_NAME, FIELD_URI, FIELD_B64, FIELD_BOOL, FIELD_U64,
-	FIELD_U16, FIELD_LIST, FIELD_OBJECT, FIELD_NONE, FIELD_OFF
+	FIELD_TEXT, FIELD_NAME, FIELD_UUID, FIELD_URI, FIELD_B64, FIELD_BOOL,
+	FIELD_U64, FIELD_U16, FIELD_LIST, FIELD_OBJECT, FIELD_NONE, FIELD_OFF,
+	FIELD_TEXTS, FIELD_PAIRS, FIELD_URIS, FIELD_KEYS,
+	FIELD_NESTED, FIELD_EACH
 };
 
 enum field_presence { FIELD_NEEDED, FIELD_OPTIONAL, FIELD_NOTNULL };
@@ -57,19 +111,38 @@ struct field {
 	enum field_type		 type;
 	enum field_presence	 presence;
 	size_t			 offset;
+	const char		*words;		/* or the noun of EACH */
+	const struct field	*inner;		/* of NESTED and EACH */
+	size_t			 size;		/* of one of EACH */
+	size_t			 max;
 };
 
-/* The fields of a group, ended by a row without a key. */
-#define GROUP(group)	extern const struct field fields_##group[];
+/*
+ * The fields of a group, ended by a row without a key; room for a struct of any
+ * group.
+ */
 #define FIELD(group, type, key, presence, member)
+#define MANY(group, type, key, presence, member, words)
+#define NESTED(group, inner, key, presence, member, words)
+#define EACH(group, inner, key, presence, member, noun, max)
 #define END(group)
+#define GROUP(group)	extern const struct field fields_##group[];
 #include "proto/rpc_params.def"
 #undef GROUP
+union params {
+#define GROUP(group)	struct group##_params group;
+#include "proto/rpc_params.def"
+};
+#undef GROUP
 #undef FIELD
+#undef MANY
+#undef NESTED
+#undef EACH
 #undef END
 
 struct param_error {
-	bool	 is_path;	/* a path that cannot be: errno says how */
+	bool	 is_errno;	/* a path that cannot be, or memory: errno */
+	bool	 is_worded;	/* the text is words of a row, and all of it */
 	char	 text[160];	/* for the client */
 };
 
@@ -77,8 +150,8 @@ struct param_error {
 bool	 param_is(const struct param_text *t, const char *word);
 
 /*
- * The path that token tok names, an element of a LIST, say.  0, or -1 with
- * errno: EINVAL it is no string or no file URI, or as uri_to_path().
+ * The path that token tok names, for example an element of a LIST.  0, or -1
+ * with errno: EINVAL it is no string or no file URI, or as uri_to_path().
  */
 int	 param_path(const struct json *j, uint32_t tok, bool native_paths,
 	    struct param_path *out) __attribute__((warn_unused_result));
@@ -87,7 +160,7 @@ int	 param_path(const struct json *j, uint32_t tok, bool native_paths,
  * Decode the object at token tok (0: no params at all) into out, a struct of
  * the group with these fields, zeroed first. native_paths accepts absolute
  * paths where URIs belong. 0, or -1 with the reason in e. Decodes base64 in
- * place.
+ * place, once.
  */
 int	 params_decode(struct json *j, uint32_t tok,
 	    const struct field *fields, void *out, size_t size,

@@ -22,6 +22,23 @@ by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static struct json	 j;
+static struct process_start_params p;
+
+/* Decode a request with that env and policy; whether that can be. */
+static bool
+decode(char *text, size_t len, struct param_error *e)
+{
+	json_init(&j);
+	ck_assert_msg(json_parse(&j, text, len) == 0, "%s", text);
+	return params_decode(&j, json_find(&j, 0, "p"), fields_process_start,
+	    &p, sizeof(p), false, e) == 0;
+}
+
+#define REQUEST(env, policy)						\
+	"{\"p\":{\"processId\":\"\",\"argv\":[],\"cwd\":\"file:///\","	\
+	"\"tty\":false,\"env\":" env ",\"envPolicy\":" policy "}}"
+
 /*
  * The environment as one line, sorted; or the text of the refusal, behind !
  * what is malformed, behind ? what cannot be.
@@ -30,21 +47,18 @@ static const char *
 made(const char *env, const char *policy)
 {
 	static char	 line[4096];
-	struct json	 j;
 	struct envp_error why;
-	char		 text[4096], **e;
-	uint32_t	 envtok, poltok = 0;
+	struct param_error bad;
+	char		 text[4096], **e = NULL;
 	size_t		 n;
 
-	snprintf(text, sizeof(text), "{\"env\":%s,\"policy\":%s}", env,
+	n = (size_t)snprintf(text, sizeof(text), REQUEST("%s", "%s"), env,
 	    policy != NULL ? policy : "null");
-	json_init(&j);
-	ck_assert_msg(json_parse(&j, text, strlen(text)) == 0, "%s", text);
-	envtok = json_find(&j, 0, "env");
-	if (policy != NULL)
-		poltok = json_find(&j, 0, "policy");
 	line[0] = '\0';
-	if ((e = envp_make(&j, envtok, poltok, server, &why)) == NULL) {
+	if (!decode(text, n, &bad)) {
+		snprintf(line, sizeof(line), "!%s", bad.text);
+	} else if ((e = envp_make(&p.env, p.env_policy.given ?
+	    &p.env_policy : NULL, server, &why)) == NULL) {
 		ck_assert_ptr_nonnull(why.text);
 		snprintf(line, sizeof(line), "%c%s",
 		    why.is_malformed ? '!' : '?', why.text);
@@ -182,20 +196,20 @@ END_TEST
 /* So many variables as a client may send; execve(2) takes fewer. */
 START_TEST(test_many)
 {
-	struct json	 j;
 	clock_t		 began = clock();
 	struct envp_error why;
+	struct param_error bad;
 	char		*text = malloc(100000 * 16), **e;
 	size_t		 n, len = 0;
 
-	text[len++] = '{';
+	len += (size_t)sprintf(text, "{\"p\":{\"processId\":\"\","
+	    "\"argv\":[],\"cwd\":\"file:///\",\"tty\":false,\"env\":{");
 	for (n = 0; n < 100000; n++)
 		len += (size_t)sprintf(text + len, "%s\"V%06zu\":\"\"",
 		    n > 0 ? "," : "", n);
-	text[len++] = '}';
-	json_init(&j);
-	ck_assert_int_eq(json_parse(&j, text, len), 0);
-	ck_assert((e = envp_make(&j, 0, 0, server, &why)) != NULL);
+	len += (size_t)sprintf(text + len, "}}}");
+	ck_assert(decode(text, len, &bad));
+	ck_assert((e = envp_make(&p.env, NULL, server, &why)) != NULL);
 	for (n = 0; e[n] != NULL; n++)
 		continue;
 	ck_assert_uint_eq(n, 100000);

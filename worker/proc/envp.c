@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/envlist.h"
-#include "common/json/params.h"
 #include "common/map.h"
 
 #define PATTERN_MAX	1024	/* bytes */
@@ -74,17 +73,14 @@ envp_matches(const char *pat, size_t plen, const char *name, size_t nlen)
 	return p == plen;
 }
 
-/* Whether a name matches one of a JSON list of patterns. */
+/* Whether a name matches one of a list of patterns. */
 static bool
-matches_list(const struct json *j, uint32_t list, const char *name)
+matches_list(const struct param_texts *list, const char *name)
 {
-	size_t		 len = strcspn(name, "=");
-	uint32_t	 i;
+	size_t	 i, len = strcspn(name, "=");
 
-	for (i = json_first(list); json_more(j, list, i);
-	    i = json_after_elem(j, i))
-		if (envp_matches(json_text(j, i), json_tok(j, i)->len, name,
-		    len))
+	for (i = 0; i < list->n; i++)
+		if (envp_matches(list->v[i].s, list->v[i].len, name, len))
 			return true;
 	return false;
 }
@@ -180,17 +176,15 @@ env_take(struct env *e)
 }
 
 static char *
-make_pair(const struct json *j, uint32_t key)
+make_pair(const struct param_pair *p)
 {
-	size_t	 klen = json_tok(j, key)->len, vlen = json_tok(j, key + 1)->len;
 	char	*pair, *at;
 
-	if ((pair = malloc(klen + vlen + 2)) == NULL)
+	if ((pair = malloc(p->name.len + p->value.len + 2)) == NULL)
 		return NULL;
-	at = mempcpy(pair, json_text(j, key), klen);
+	at = mempcpy(pair, p->name.s, p->name.len);
 	*at++ = '=';
-	at = mempcpy(at, json_text(j, key + 1), vlen);
-	*at = '\0';
+	memcpy(at, p->value.s, p->value.len + 1);
 	return pair;
 }
 
@@ -204,25 +198,19 @@ malformed(struct envp_error *e, const char *text)
 
 /* Whether names and values can be.  0, or -1. */
 static int
-check_object(const struct json *j, uint32_t obj, struct envp_error *e)
+check_names(const struct param_pairs *list, struct envp_error *e)
 {
-	const char	*name;
-	uint32_t	 key;
-	size_t		 len;
+	const struct param_pair	*p;
+	size_t			 i;
 
-	for (key = json_first(obj); json_more(j, obj, key);
-	    key = json_after_member(j, key)) {
-		name = json_text(j, key);
-		len = json_tok(j, key)->len;
-		if (json_tok(j, key + 1)->type != JSON_STRING)
-			return malformed(e,
-			    "a value of the environment is no string");
-		if (len == 0 || memchr(name, '=', len) != NULL)
+	for (i = 0; i < list->n; i++) {
+		p = &list->v[i];
+		if (p->name.len == 0 ||
+		    memchr(p->name.s, '=', p->name.len) != NULL)
 			return malformed(e,
 			    "a name of the environment is empty or has =");
-		if (memchr(name, '\0', len) != NULL ||
-		    memchr(json_text(j, key + 1), '\0',
-		    json_tok(j, key + 1)->len) != NULL) {
+		if (strlen(p->name.s) != p->name.len ||
+		    strlen(p->value.s) != p->value.len) {
 			e->text = "nul byte found in the environment";
 			return -1;
 		}
@@ -231,28 +219,25 @@ check_object(const struct json *j, uint32_t obj, struct envp_error *e)
 }
 
 static int
-check_list(const struct json *j, uint32_t list, struct envp_error *e)
+check_patterns(const struct param_texts *list, struct envp_error *e)
 {
-	uint32_t	 i;
+	size_t	 i;
 
-	for (i = json_first(list); json_more(j, list, i);
-	    i = json_after_elem(j, i))
-		if (json_tok(j, i)->type != JSON_STRING ||
-		    json_tok(j, i)->len > PATTERN_MAX)
+	for (i = 0; i < list->n; i++)
+		if (list->v[i].len > PATTERN_MAX)
 			return malformed(e,
 			    "a pattern of envPolicy is no string, or long");
 	return 0;
 }
 
 static int
-add_object(struct env *e, const struct json *j, uint32_t obj)
+add_pairs(struct env *e, const struct param_pairs *list)
 {
-	uint32_t	 key;
-	char		*pair;
+	size_t	 i;
+	char	*pair;
 
-	for (key = json_first(obj); json_more(j, obj, key);
-	    key = json_after_member(j, key)) {
-		if ((pair = make_pair(j, key)) == NULL)
+	for (i = 0; i < list->n; i++) {
+		if ((pair = make_pair(&list->v[i])) == NULL)
 			return -1;
 		if (envlist_is_secret(pair))
 			pair_free(pair);
@@ -264,9 +249,10 @@ add_object(struct env *e, const struct json *j, uint32_t obj)
 
 /* Steps 1 to 3: what is taken from the server. */
 static int
-add_server(struct env *e, const struct json *j,
-    const struct env_policy_params *p, bool core, char *const *server)
+add_server(struct env *e, const struct env_policy_params *p,
+    char *const *server)
 {
+	bool	 core = param_is(&p->inherit, "core");
 	char	*pair;
 
 	for (; *server != NULL; server++) {
@@ -275,7 +261,7 @@ add_server(struct env *e, const struct json *j,
 		    (core && !envp_is_listed(core_names, *server,
 		    strcspn(*server, "="))) ||
 		    (!p->ignore_default && matches_default(*server)) ||
-		    matches_list(j, p->exclude, *server))
+		    matches_list(&p->exclude, *server))
 			continue;
 		if ((pair = strdup(*server)) == NULL ||
 		    env_put(e, pair) == -1)
@@ -286,14 +272,14 @@ add_server(struct env *e, const struct json *j,
 
 /* Step 5. */
 static void
-envp_keep_only(struct env *e, const struct json *j, uint32_t list)
+envp_keep_only(struct env *e, const struct param_texts *list)
 {
 	size_t	 i, n = 0;
 
-	if (!json_more(j, list, json_first(list)))
+	if (list->n == 0)
 		return;
 	for (i = 0; i < e->n; i++)
-		if (matches_list(j, list, e->list[i]->pair)) {
+		if (matches_list(list, e->list[i]->pair)) {
 			e->list[n++] = e->list[i];
 		} else {
 			map_del(&e->names, &e->list[i]->node);
@@ -304,47 +290,40 @@ envp_keep_only(struct env *e, const struct json *j, uint32_t list)
 }
 
 static int
-read_policy(struct json *j, uint32_t tok, struct env_policy_params *p,
-    struct envp_error *e)
+check_policy(const struct env_policy_params *p, struct envp_error *e)
 {
-	struct param_error	 bad;
-
-	if (params_decode(j, tok, fields_env_policy, p, sizeof(*p), false,
-	    &bad) == -1)
-		return malformed(e, "envPolicy needs inherit, "
-		    "ignoreDefaultExcludes, exclude, set and includeOnly");
 	if (!param_is(&p->inherit, "all") && !param_is(&p->inherit, "core") &&
 	    !param_is(&p->inherit, "none"))
 		return malformed(e,
 		    "envPolicy.inherit is none of all, core, none");
-	if (check_list(j, p->exclude, e) == -1 ||
-	    check_list(j, p->include_only, e) == -1)
+	if (check_patterns(&p->exclude, e) == -1 ||
+	    check_patterns(&p->include_only, e) == -1)
 		return -1;
-	return check_object(j, p->set, e);
+	return check_names(&p->set, e);
 }
 
 char **
-envp_make(struct json *j, uint32_t env, uint32_t policy, char *const *server,
+envp_make(const struct param_pairs *env,
+    const struct env_policy_params *policy, char *const *server,
     struct envp_error *error)
 {
-	struct env_policy_params	 p;
-	struct env			 e;
-	char				**envp = NULL;
+	struct env	 e;
+	char		**envp = NULL;
 
 	memset(error, 0, sizeof(*error));
-	if (check_object(j, env, error) == -1 ||
-	    (policy != 0 && read_policy(j, policy, &p, error) == -1))
+	if (check_names(env, error) == -1 ||
+	    (policy != NULL && check_policy(policy, error) == -1))
 		return NULL;
 	env_init(&e);
-	if (policy != 0) {
-		if (!param_is(&p.inherit, "none") && add_server(&e, j, &p,
-		    param_is(&p.inherit, "core"), server) == -1)
+	if (policy != NULL) {
+		if (!param_is(&policy->inherit, "none") &&
+		    add_server(&e, policy, server) == -1)
 			goto out;
-		if (add_object(&e, j, p.set) == -1)
+		if (add_pairs(&e, &policy->set) == -1)
 			goto out;
-		envp_keep_only(&e, j, p.include_only);
+		envp_keep_only(&e, &policy->include_only);
 	}
-	if (add_object(&e, j, env) == 0)
+	if (add_pairs(&e, env) == 0)
 		envp = env_take(&e);
  out:
 	env_fini(&e);

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "common/json/json.h"
+#include "common/json/params.h"
 
 /* Why an environment cannot be made. */
 struct envp_error {
@@ -17,12 +17,13 @@ struct envp_error {
 };
 
 /*
- * The environment for the object at token env and the policy at token policy
- * (0: none), from server (as environ(7)): an array to be freed with
- * envp_free().  NULL, with the reason in e.
+ * The environment of these variables and by that policy (NULL: none), from
+ * server (as environ(7)): an array to be freed with envp_free().  NULL, with
+ * the reason in e.
  */
-char	**envp_make(struct json *j, uint32_t env, uint32_t policy,
-	    char *const *server, struct envp_error *e);
+char	**envp_make(const struct param_pairs *env,
+	    const struct env_policy_params *policy, char *const *server,
+	    struct envp_error *e);
 void	 envp_free(char ***envp);
 
 /* The value of a variable in an environment, or NULL. */

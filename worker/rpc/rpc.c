@@ -13,17 +13,6 @@
 #include "worker/conn/conn.h"
 #include "worker/rpc/rpc_priv.h"
 
-/* Room for a struct of parameters of any group. */
-union params {
-#define GROUP(group)	struct group##_params group;
-#define FIELD(group, type, key, presence, member)
-#define END(group)
-#include "proto/rpc_params.def"
-#undef GROUP
-#undef FIELD
-#undef END
-};
-
 struct rpc_method {
 	const char		*name;
 	rpc_fn			*fn;
@@ -405,20 +394,13 @@ rpc_complain(struct session *s, enum rpc_err err)
 }
 
 static bool
-is_text_or_null(const struct json *j, uint32_t tok)
+is_trace(struct json *j, uint32_t tok)
 {
-	return tok == 0 || json_tok(j, tok)->type == JSON_STRING ||
-	    json_tok(j, tok)->type == JSON_NULL;
-}
+	struct trace_params	 trace;
+	struct param_error	 why;
 
-static bool
-is_trace(const struct json *j, uint32_t tok)
-{
-	if (tok == 0 || json_tok(j, tok)->type == JSON_NULL)
-		return true;
-	return json_tok(j, tok)->type == JSON_OBJECT &&
-	    is_text_or_null(j, json_find(j, tok, "traceparent")) &&
-	    is_text_or_null(j, json_find(j, tok, "tracestate"));
+	return params_decode(j, tok, fields_trace, &trace, sizeof(trace),
+	    false, &why) == 0;
 }
 
 static void
@@ -479,12 +461,12 @@ dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
 	}
 	if (params_decode(&s->json, e->params, m->fields, &params, m->size,
 	    s->env.set.native_paths, &why) == -1) {
-		if (why.is_path)
+		if (why.is_errno)
 			rpc_errorf(req, errno == ENOENT ? ERR_NOT_FOUND :
 			    ERR_FAILED, "%s", strerror(errno));
 		else
-			rpc_errorf(req, ERR_PARAMS, "invalid params: %s",
-			    why.text);
+			rpc_errorf(req, ERR_PARAMS, "%s%s", why.is_worded ?
+			    "" : "invalid params: ", why.text);
 		return;
 	}
 	if (m->phase == PHASE_NEW && s->phase != PHASE_NEW)
@@ -503,14 +485,13 @@ dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
 static int
 received(struct session *s, uint32_t params)
 {
-	uint32_t	 tok;
-	uint64_t	 bytes;
+	struct session_received_params	 p;
+	struct param_error		 why;
 
-	if (params == 0 || json_tok(&s->json, params)->type != JSON_OBJECT ||
-	    (tok = json_find(&s->json, params, "bytes")) == 0 ||
-	    json_u64(&s->json, tok, &bytes) == -1)
+	if (params_decode(&s->json, params, fields_session_received, &p,
+	    sizeof(p), false, &why) == -1)
 		return -1;
-	return session_received(s, bytes);
+	return session_received(s, p.bytes.n);
 }
 
 /* "initialized" and receipts, after initialize only (PROTOCOL 2.4, 4.2). */

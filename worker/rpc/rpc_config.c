@@ -74,25 +74,6 @@ rpc_config_is_none(void)
 	return true;
 }
 
-/* Whether a list has key paths only: lists of one text or more. */
-static bool
-are_key_paths(const struct json *j, uint32_t list)
-{
-	uint32_t	 path, key;
-
-	for (path = json_first(list); json_more(j, list, path);
-	    path = json_after_elem(j, path)) {
-		if (json_tok(j, path)->type != JSON_ARRAY ||
-		    !json_more(j, path, json_first(path)))
-			return false;
-		for (key = json_first(path); json_more(j, path, key);
-		    key = json_after_elem(j, key))
-			if (json_tok(j, key)->type != JSON_STRING)
-				return false;
-	}
-	return true;
-}
-
 static void
 put_no_layers(struct json_out *o, const char *key)
 {
@@ -134,14 +115,10 @@ rpc_config_read(struct session *s, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct config_read_params	*p = params;
-	const struct json		*j = &s->json;
 
+	(void)s;
 	(void)msg;
-	if (!are_key_paths(j, p->config) || !are_key_paths(j, p->requirements))
-		rpc_error(req, ERR_PARAMS, "invalid params: expected lists "
-		    "of texts, none empty");
-	else if (!json_more(j, p->config, json_first(p->config)) &&
-	    !json_more(j, p->requirements, json_first(p->requirements)))
+	if (p->config.n == 0 && p->requirements.n == 0)
 		rpc_error(req, ERR_PARAMS, "invalid params: at least one "
 		    "config or requirements path is required");
 	else if (!rpc_config_is_none())

@@ -530,20 +530,14 @@ void
 rpc_fs_walk(struct session *s, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
-	struct fs_walk_params		*p = params;
-	struct walk_options_params	 w;
-	struct param_error		 e;
-	struct fsop			 op;
+	struct fs_walk_params			*p = params;
+	const struct walk_options_params	*w = &p->options;
+	struct fsop				 op;
 
 	(void)msg;
-	if (params_decode(&s->json, p->options, fields_walk_options, &w,
-	    sizeof(w), false, &e) == -1) {
-		rpc_errorf(req, ERR_PARAMS, "invalid params: %s", e.text);
-		return;
-	}
-	if (w.depth.n > LIMIT_WALK_DEPTH || w.dirs.n < 1 ||
-	    w.dirs.n > LIMIT_WALK_FOLDERS || w.entries.n < 1 ||
-	    w.entries.n > LIMIT_FOLDER_ENTRIES) {
+	if (w->depth.n > LIMIT_WALK_DEPTH || w->dirs.n < 1 ||
+	    w->dirs.n > LIMIT_WALK_FOLDERS || w->entries.n < 1 ||
+	    w->entries.n > LIMIT_FOLDER_ENTRIES) {
 		rpc_errorf(req, ERR_MALFORMED, "maxDepth is at most %d, "
 		    "maxDirectories from 1 to %d, maxEntries from 1 to %d",
 		    LIMIT_WALK_DEPTH, LIMIT_WALK_FOLDERS,
@@ -551,11 +545,11 @@ rpc_fs_walk(struct session *s, struct rpc_req *req, void *params,
 		return;
 	}
 	rpc_fs_begin(&op, FSOP_WALK, &p->path);
-	op.max_depth = (uint32_t)w.depth.n;
-	op.max_dirs = (uint32_t)w.dirs.n;
-	op.max_entries = (uint32_t)w.entries.n;
-	op.follow_dirs = w.follow_dirs;
-	op.prune_hidden = w.prune_hidden;
+	op.max_depth = (uint32_t)w->depth.n;
+	op.max_dirs = (uint32_t)w->dirs.n;
+	op.max_entries = (uint32_t)w->entries.n;
+	op.follow_dirs = w->follow_dirs;
+	op.prune_hidden = w->prune_hidden;
 	rpc_fs_run(s, req, &op, p->sandbox, false, done_walk);
 }
 

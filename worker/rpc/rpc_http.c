@@ -78,51 +78,33 @@ rpc_http_read_value(const struct http_header_params *p, struct http_header *h,
 }
 
 static int
-read_header(struct json *j, uint32_t tok, struct http_header *h,
+read_header(const struct http_header_params *p, struct http_header *h,
     struct refusal *r)
 {
-	struct http_header_params	 p;
-	struct param_error		 e;
-
-	if (json_tok(j, tok)->type != JSON_OBJECT)
-		return rpc_http_refuse(r, ERR_PARAMS,
-		    "a header must be an object");
-	if (params_decode(j, tok, fields_http_header, &p, sizeof(p), false,
-	    &e) == -1)
-		return rpc_http_refuse(r, ERR_PARAMS, "%s in a header", e.text);
-	if (!http_is_token(p.name.s, p.name.len, LIMIT_HTTP_LINE))
+	if (!http_is_token(p->name.s, p->name.len, LIMIT_HTTP_LINE))
 		return rpc_http_refuse(r, ERR_PARAMS,
 		    "http/request header name is invalid");
-	if (rpc_http_read_value(&p, h, r) == -1)
+	if (rpc_http_read_value(p, h, r) == -1)
 		return -1;
-	if ((h->name = strndup(p.name.s, p.name.len)) == NULL)
+	if ((h->name = strdup(p->name.s)) == NULL)
 		return rpc_http_refuse(r, ERR_FAILED, "out of memory");
 	return 0;
 }
 
 static int
-read_headers(struct json *j, uint32_t list, struct http_order *o,
+read_headers(const struct param_each *list, struct http_order *o,
     struct refusal *r)
 {
-	uint32_t	 i;
-	size_t		 n = 0;
+	const struct http_header_params	*p = list->v;
+	struct http_header		*h;
 
-	if (list == 0)
-		return 0;
-	for (i = json_first(list); json_more(j, list, i);
-	    i = json_after_elem(j, i))
-		n++;
-	if (n > LIMIT_HTTP_HEAD / HEADER_COST)
-		return rpc_http_refuse(r, ERR_PARAMS, "too many headers");
-	if ((o->headers = calloc(n + 1, sizeof(*o->headers))) == NULL)
+	if ((o->headers = calloc(list->n + 1, sizeof(*o->headers))) == NULL)
 		return rpc_http_refuse(r, ERR_FAILED, "out of memory");
-	for (i = json_first(list), n = 0; json_more(j, list, i);
-	    i = json_after_elem(j, i), n++) {
-		o->nheaders = n + 1;
-		if (read_header(j, i, &o->headers[n], r) == -1)
+	while (o->nheaders < list->n) {
+		h = &o->headers[o->nheaders];
+		if (read_header(&p[o->nheaders++], h, r) == -1)
 			return -1;
-		o->cost += strlen(o->headers[n].name) +
-		    strlen(o->headers[n].value) + HEADER_COST;
+		o->cost += strlen(h->name) + strlen(h->value) + HEADER_COST;
 		if (o->cost > LIMIT_HTTP_HEAD)
 			return rpc_http_refuse(r, ERR_PARAMS,
 			    "headers are longer "
@@ -167,7 +149,7 @@ read_order(struct session *s, const struct http_request_params *p,
     struct http_order *o, struct refusal *r)
 {
 	if (rpc_http_check(s, p, r) == -1 ||
-	    read_headers(&s->json, p->headers, o, r) == -1)
+	    read_headers(&p->headers, o, r) == -1)
 		return -1;
 	o->id = p->request_id.s;
 	o->id_len = p->request_id.len;

@@ -44,52 +44,34 @@ struct start {
 	struct nsset		 own;		/* where no holder is needed */
 };
 
-/* The strings of a JSON list; NULL with a text why not (NULL: memory). */
-static char **
-make_argv(const struct json *j, uint32_t list, const char *arg0,
-    size_t arg0_len, enum rpc_err *err_out, const char **why_out)
+/* argv, with arg0 for the first if it is given; NULL, or what is wrong. */
+static const char *
+make_argv(struct start *st, const struct process_start_params *p,
+    enum rpc_err *err_out)
 {
-	char		**argv;
-	uint32_t	 i;
-	size_t		 n = 0;
+	const struct param_text	*t;
+	size_t			 i;
 
-	for (i = json_first(list); json_more(j, list, i);
-	    i = json_after_elem(j, i), n++) {
-		*err_out = ERR_PARAMS;
-		if (json_tok(j, i)->type != JSON_STRING) {
-			*why_out = "argv must be a list of strings";
-			return NULL;
-		}
-		*err_out = ERR_FAILED;
-		if (memchr(json_text(j, i), '\0', json_tok(j, i)->len) !=
-		    NULL) {
-			*why_out = "nul byte found in argv";
-			return NULL;
-		}
-	}
 	*err_out = ERR_PARAMS;
-	*why_out = "argv must not be empty";
-	if (n == 0)
-		return NULL;
+	if (p->argv.n == 0)
+		return "argv must not be empty";
 	*err_out = ERR_FAILED;
-	*why_out = NULL;
-	if ((argv = calloc(n + 1, sizeof(*argv))) == NULL)
-		return NULL;
-	for (i = json_first(list), n = 0; json_more(j, list, i);
-	    i = json_after_elem(j, i), n++) {
-		argv[n] = n == 0 && arg0 != NULL ? strndup(arg0, arg0_len) :
-		    strndup(json_text(j, i), json_tok(j, i)->len);
-		if (argv[n] == NULL) {
-			envp_free(&argv);
-			return NULL;
-		}
+	for (i = 0; i < p->argv.n; i++)
+		if (strlen(p->argv.v[i].s) != p->argv.v[i].len)
+			return "nul byte found in argv";
+	if ((st->argv = calloc(i + 1, sizeof(*st->argv))) == NULL)
+		return "out of memory";
+	for (i = 0; i < p->argv.n; i++) {
+		t = i == 0 && p->arg0.s != NULL ? &p->arg0 : &p->argv.v[i];
+		if ((st->argv[i] = strdup(t->s)) == NULL)
+			return "out of memory";
 	}
-	return argv;
+	return NULL;
 }
 
 /* The programs that a name may mean: itself, or one for each part of PATH. */
 static char **
-make_programs(const char *name, size_t len, char *const *envp)
+make_programs(const char *name, char *const *envp)
 {
 	const char	*path, *part;
 	char		**list;
@@ -102,16 +84,16 @@ make_programs(const char *name, size_t len, char *const *envp)
 		cap += *part == ':';
 	if ((list = calloc(cap, sizeof(*list))) == NULL)
 		return NULL;
-	if (memchr(name, '/', len) != NULL || len == 0) {
-		if ((list[0] = strndup(name, len)) == NULL)
+	if (strchr(name, '/') != NULL || name[0] == '\0') {
+		if ((list[0] = strdup(name)) == NULL)
 			goto fail;
 		return list;
 	}
 	for (part = path;; part += plen + 1) {
 		plen = strcspn(part, ":");
 		/* An empty part is the working directory (environ(7)). */
-		if (asprintf(&list[n], "%.*s%s%.*s", (int)plen, part,
-		    plen > 0 ? "/" : "./", (int)len, name) == -1) {
+		if (asprintf(&list[n], "%.*s%s%s", (int)plen, part,
+		    plen > 0 ? "/" : "./", name) == -1) {
 			list[n] = NULL;
 			goto fail;
 		}
@@ -121,49 +103,6 @@ make_programs(const char *name, size_t len, char *const *envp)
 	}
  fail:
 	envp_free(&list);
-	return NULL;
-}
-
-static bool
-is_uuid(const struct param_text *t)
-{
-	size_t	 i;
-
-	if (t->len != 36)
-		return false;
-	for (i = 0; i < t->len; i++)
-		if (i == 8 || i == 13 || i == 18 || i == 23) {
-			if (t->s[i] != '-')
-				return false;
-		} else if (memchr("0123456789abcdefABCDEF", t->s[i], 22) ==
-		    NULL) {
-			return false;
-		}
-	return true;
-}
-
-/* Members that are objects of their own; NULL, or what is wrong. */
-static const char *
-check_objects(struct json *j, const struct process_start_params *p,
-    struct spawn *sp)
-{
-	struct metadata_params	 md;
-	struct pty_size_params	 size;
-	struct param_error	 e;
-
-	sp->rows = DEFAULT_ROWS;
-	sp->cols = DEFAULT_COLS;
-	if (p->metadata != 0 && (params_decode(j, p->metadata,
-	    fields_metadata, &md, sizeof(md), false, &e) == -1 ||
-	    (md.thread_id.s != NULL && !is_uuid(&md.thread_id))))
-		return "metadata.threadId must be a UUID";
-	if (p->pty_size == 0)
-		return NULL;
-	if (params_decode(j, p->pty_size, fields_pty_size, &size,
-	    sizeof(size), false, &e) == -1)
-		return "ptySize needs rows and cols from 1 to 65535";
-	sp->rows = size.rows;
-	sp->cols = size.cols;
 	return NULL;
 }
 
@@ -429,24 +368,17 @@ rpc_start_fill(struct session *s, const struct process_start_params *p,
     struct start *st, enum rpc_err *err)
 {
 	struct envp_error	 bad_env;
-	const char		*why = NULL;
-	uint32_t		 first = json_first(p->argv);
+	const char		*why;
 
-	*err = ERR_FAILED;
-	if ((st->argv = make_argv(&s->json, p->argv, p->arg0.s, p->arg0.len,
-	    err, &why)) == NULL)
-		return why != NULL ? why : "out of memory";
-	if ((st->envp = envp_make(&s->json, p->env, p->env_policy, environ,
-	    &bad_env)) == NULL) {
+	if ((why = make_argv(st, p, err)) != NULL)
+		return why;
+	if ((st->envp = envp_make(&p->env, p->env_policy.given ?
+	    &p->env_policy : NULL, environ, &bad_env)) == NULL) {
 		*err = bad_env.is_malformed ? ERR_PARAMS : ERR_FAILED;
 		return bad_env.text != NULL ? bad_env.text : "out of memory";
 	}
-	*err = ERR_PARAMS;
-	if ((why = check_objects(&s->json, p, &st->sp)) != NULL)
-		return why;
 	*err = ERR_FAILED;
-	if ((st->programs = make_programs(json_text(&s->json, first),
-	    json_tok(&s->json, first)->len, st->envp)) == NULL ||
+	if ((st->programs = make_programs(p->argv.v[0].s, st->envp)) == NULL ||
 	    (st->id = malloc(p->process_id.len + 1)) == NULL)
 		return "out of memory";
 	memcpy(st->id, p->process_id.s, p->process_id.len);
@@ -456,6 +388,8 @@ rpc_start_fill(struct session *s, const struct process_start_params *p,
 	st->sp.envp = st->envp;
 	st->sp.programs = st->programs;
 	st->sp.cwd = st->cwd;
+	st->sp.rows = p->pty_size.given ? p->pty_size.rows : DEFAULT_ROWS;
+	st->sp.cols = p->pty_size.given ? p->pty_size.cols : DEFAULT_COLS;
 	st->sp.tty = p->tty;
 	st->sp.pipe_stdin = p->pipe_stdin && !p->tty;
 	st->sp.nofile = s->nofile;

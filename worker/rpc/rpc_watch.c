@@ -26,42 +26,14 @@ on_change(void *arg, uint64_t id)
 	conn_send(s->conn, text, (size_t)n);
 }
 
-/*
- * What an element of the list is: a path, into p; a URI of a path that cannot
- * be (-1 with another errno than EINVAL); or no URI (-1 with EINVAL).
- */
 static int
-element(struct session *s, uint32_t tok, struct param_path *p)
+watch_all(struct pathwatch *w, const struct watch_missing_params *p)
 {
-	return param_path(&s->json, tok, s->env.set.native_paths, p);
-}
+	size_t	 i;
 
-/* The number of elements, or -1 when one of them is no URI. */
-static int
-count_missing(struct session *s, uint32_t list)
-{
-	struct param_path	 path;
-	uint32_t		 i;
-	int			 n = 0;
-
-	for (i = json_first(list); json_more(&s->json, list, i);
-	    i = json_after_elem(&s->json, i), n++)
-		if (element(s, i, &path) == -1 && errno == EINVAL)
-			return -1;
-	return n;
-}
-
-static int
-watch_all(struct session *s, struct pathwatch *w,
-    const struct watch_missing_params *p)
-{
-	struct param_path	 path;
-	uint32_t		 i;
-
-	for (i = json_first(p->missing); json_more(&s->json, p->missing, i);
-	    i = json_after_elem(&s->json, i))
-		if (element(s, i, &path) == -1 ||
-		    pathwatch_missing(w, path.path) == -1)
+	for (i = 0; i < p->missing.n; i++)
+		if (p->missing.v[i] == NULL ||
+		    pathwatch_missing(w, p->missing.v[i]) == -1)
 			return -1;
 	return p->present.given ? pathwatch_present(w, p->present.path) : 0;
 }
@@ -76,7 +48,7 @@ is_watching(struct session *s, const struct watch_missing_params *p)
 	    (s->watcher = pathwatcher_new(s->env.base, on_change, s)) == NULL)
 		return false;
 	if ((w = pathwatch_new(s->watcher, p->id.n)) != NULL &&
-	    watch_all(s, w, p) == 0)
+	    watch_all(w, p) == 0)
 		return true;
 	log_debug("not watched: %s", strerror(errno));
 	pathwatch_free(&w);
@@ -89,17 +61,11 @@ rpc_watch_missing(struct session *s, struct rpc_req *req, void *params,
 {
 	struct watch_missing_params	*p = params;
 	struct json_out			 o;
-	int				 n;
 
 	(void)msg;
-	if ((n = count_missing(s, p->missing)) == -1) {
-		rpc_error(req, ERR_PARAMS,
-		    "invalid params: expected file: URIs in \"missing\"");
-		return;
-	}
 	rpc_begin(req, &o);
 	json_out_key(&o, "watching");
-	json_out_bool(&o, n > 0 && n <= LIMIT_WATCH_PATHS &&
-	    is_watching(s, p));
+	json_out_bool(&o, p->missing.n > 0 &&
+	    p->missing.n <= LIMIT_WATCH_PATHS && is_watching(s, p));
 	rpc_end(req, &o);
 }
