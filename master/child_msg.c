@@ -247,7 +247,7 @@ on_command(struct child *c, const void *body, struct ipc_msg *m)
 	struct audit_what	 what = { .event = AUDIT_process_started };
 
 	(void)m;
-	if (c->route == NULL || c->master->audit == NULL)
+	if (c->route == NULL || c->master->logs.audit == NULL)
 		return;
 	audit_missed(c->master, in->missed);
 	what.pid = AUDIT_N(in->pid);

@@ -194,7 +194,7 @@ read_settings(struct master *m, struct options *o)
 
 	if (cmdline_find_default(&o->cmdline) == -1)
 		fatal("settings");
-	m->cmdline = &o->cmdline;
+	m->start.cmdline = &o->cmdline;
 	if ((r = cmdline_load(&o->cmdline, &m->conf, &e)) != CMDLINE_OK)
 		execsrvd_complain(&e, r == CMDLINE_BAD_USE ? EXIT_USAGE :
 		    EXIT_CONFIG);
@@ -246,15 +246,15 @@ tell_ready(const struct master *m, int ready)
 	const struct listener	*l;
 	int			 null;
 
-	TAILQ_FOREACH(l, &m->listeners, entry)
+	TAILQ_FOREACH(l, &m->listen.list, entry)
 		sdnotify_listen(m->sdnotify, l->url);
 	if (ready == -1) {
 		/*
 		 * Starters wait for this line, and only this.  With stdio it
 		 * would be one of the protocol, or of our command.
 		 */
-		TAILQ_FOREACH(l, &m->listeners, entry)
-			if (m->is_stdio || m->payload.argv != NULL)
+		TAILQ_FOREACH(l, &m->listen.list, entry)
+			if (m->start.is_stdio || m->payload.argv != NULL)
 				log_info("listening on %s", l->url);
 			else if (strncmp(l->url, "ws://", 5) == 0)
 				printf("%s\n", l->url);
@@ -265,7 +265,7 @@ tell_ready(const struct master *m, int ready)
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 		/* LogTo stderr is a wish to keep it. */
-		if (log_is_syslog() || m->logfile != NULL)
+		if (log_is_syslog() || m->logs.file != NULL)
 			dup2(null, STDERR_FILENO);
 		fd_close(&null);
 	}
@@ -359,7 +359,7 @@ main(int argc, char **argv)
 	memset(&o, 0, sizeof(o));
 	if (fd_reserve_std() == -1)
 		fatal("/dev/null");
-	if (activation_take_env(&m.activation) == -1)
+	if (activation_take_env(&m.listen.activation) == -1)
 		return 1;
 	m.sdnotify = sdnotify_take_env();
 	if (sodium_init() == -1)
@@ -376,11 +376,12 @@ main(int argc, char **argv)
 	if (o.notify_fd != -1)
 		take_notify(&m, o.notify_fd);
 	read_settings(&m, &o);
-	if ((status = without_server(&m.conf, &o, m.activation.n)) != -1) {
+	if ((status = without_server(&m.conf, &o, m.listen.activation.n)) !=
+	    -1) {
 		conf_fini(&m.conf);
 		cmdline_fini(&o.cmdline);
 		cred_fini(&env);
-		activation_fini(&m.activation);
+		activation_fini(&m.listen.activation);
 		sdnotify_free(&m.sdnotify);
 		return status;
 	}
@@ -391,11 +392,11 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	/* A log that may grow no more is not the end of us. */
 	signal(SIGXFSZ, SIG_IGN);
-	program_find(WORKER, m.worker, sizeof(m.worker));
-	program_find(UPLINK_PROGRAM, m.uplink, sizeof(m.uplink));
+	program_find(WORKER, m.start.worker, sizeof(m.start.worker));
+	program_find(UPLINK_PROGRAM, m.start.uplink, sizeof(m.start.uplink));
 	if (o.command == NULL && goes_to_background(&m.conf, &o.cmdline)) {
 		ready = daemonize();
-		m.is_daemon = true;
+		m.start.is_daemon = true;
 	}
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGUSR2, SIG_IGN);
@@ -413,7 +414,8 @@ main(int argc, char **argv)
 	tell_ready(&m, ready);
 	sdnotify_status(m.sdnotify, "Serving");
 	sdnotify_ready(m.sdnotify);
-	if (o.command != NULL && payload_start(&m.payload, &m.nofile) == -1) {
+	if (o.command != NULL && payload_start(&m.payload, &m.start.nofile) ==
+	    -1) {
 		m.status = 1;
 		master_stop(&m, "no command");
 	}

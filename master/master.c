@@ -90,9 +90,9 @@ raise_nofile(struct master *m)
 {
 	struct rlimit	 rl;
 
-	if (getrlimit(RLIMIT_NOFILE, &m->nofile) == -1)
+	if (getrlimit(RLIMIT_NOFILE, &m->start.nofile) == -1)
 		return -1;
-	rl = m->nofile;
+	rl = m->start.nofile;
 	rl.rlim_cur = rl.rlim_max;
 	return setrlimit(RLIMIT_NOFILE, &rl);
 }
@@ -120,14 +120,14 @@ open_doors(struct master *m)
 	unsigned		 n;
 	size_t			 i;
 
-	m->is_stdio = cmdline_has_stdio(&m->conf);
-	m->is_listen_given = m->cmdline->nlisten > 0;
+	m->start.is_stdio = cmdline_has_stdio(&m->conf);
+	m->start.is_listen_given = m->start.cmdline->nlisten > 0;
 	if (transcript_files_prepare(&m->conf, &e) == -1 ||
 	    (m->tokens = tokens_load(&m->conf, false, &e)) == NULL)
 		goto fail;
-	for (i = 0; i < m->activation.n; i++)
-		if (listen_adopt(m, &m->activation.fd[i], m->activation.name[i],
-		    &e) == -1)
+	for (i = 0; i < m->listen.activation.n; i++)
+		if (listen_adopt(m, &m->listen.activation.fd[i],
+		    m->listen.activation.name[i], &e) == -1)
 			goto fail;
 	if ((m->policy = policy_new(&m->conf, &e)) != NULL &&
 	    listen_check(&m->conf, tokens_any(m->tokens), &e) == 0 &&
@@ -168,20 +168,20 @@ master_init(struct master *m, const struct cred *env)
 {
 	m->events = &events;
 	m->child_events = &child_msg_events;
-	m->born = clock_ms();
-	m->began = time(NULL);
-	m->is_root = geteuid() == 0;
-	idmap_read(&m->idmap);
-	m->has_terminal = has_terminal();
-	m->dir_lock = m->environment = -1;
+	m->start.at = clock_ms();
+	m->start.time = time(NULL);
+	m->start.is_root = geteuid() == 0;
+	idmap_read(&m->start.idmap);
+	m->start.has_terminal = has_terminal();
+	m->rundir.lock = m->environment = -1;
 	reserve_init(&m->reserve);
-	TAILQ_INIT(&m->listeners);
-	TAILQ_INIT(&m->metrics);
-	TAILQ_INIT(&m->remotes);
-	TAILQ_INIT(&m->children);
-	TAILQ_INIT(&m->all_routes);
-	map_init(&m->by_pid);
-	map_init(&m->routes);
+	TAILQ_INIT(&m->listen.list);
+	TAILQ_INIT(&m->listen.metrics);
+	TAILQ_INIT(&m->uplinks.list);
+	TAILQ_INIT(&m->children.list);
+	TAILQ_INIT(&m->routes.list);
+	map_init(&m->children.by_pid);
+	map_init(&m->routes.by_id);
 	if (logto_init(m) == -1 || audit_init(m) == -1)
 		return -1;
 	if (raise_nofile(m) == -1)
@@ -196,7 +196,8 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("events");
 		return -1;
 	}
-	if (rundir_open(m->conf.runtime_dir, &m->dir, &m->dir_lock) == -1)
+	if (rundir_open(m->conf.runtime_dir, &m->rundir.path,
+	    &m->rundir.lock) == -1)
 		return -1;
 	if ((m->gate = gate_new(m)) == NULL ||
 	    (m->penalties = penalties_new()) == NULL ||
@@ -213,7 +214,8 @@ master_init(struct master *m, const struct cred *env)
 	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
 		return -1;
-	if (m->logfile != NULL && logfile_start(m->logfile, m->base) == -1) {
+	if (m->logs.file != NULL && logfile_start(m->logs.file, m->base) ==
+	    -1) {
 		log_warn("log file");
 		return -1;
 	}
@@ -232,9 +234,9 @@ master_fini(struct master *m)
 
 	sdnotify_free(&m->sdnotify);
 	listen_close_all(m);
-	activation_fini(&m->activation);
+	activation_fini(&m->listen.activation);
 	remote_free_all(m);
-	while ((r = TAILQ_FIRST(&m->all_routes)) != NULL)
+	while ((r = TAILQ_FIRST(&m->routes.list)) != NULL)
 		route_free(&r);
 	ctl_free(&m->ctl);
 	gate_free(&m->gate);
@@ -245,11 +247,11 @@ master_fini(struct master *m)
 	pool_free(&m->pool);
 	cgroups_free(&m->cgroups);
 	policy_free(&m->policy);
-	rundir_close(&m->dir, &m->dir_lock);
+	rundir_close(&m->rundir.path, &m->rundir.lock);
 	fd_close(&m->environment);
 	reserve_fini(&m->reserve);
-	map_fini(&m->by_pid);
-	map_fini(&m->routes);
+	map_fini(&m->children.by_pid);
+	map_fini(&m->routes.by_id);
 	reaper_fini(&m->reaper);
 	if (m->is_serving)
 		audit(m, &(struct audit_what){
@@ -258,8 +260,8 @@ master_fini(struct master *m)
 	drain_fini(&m->drain);
 	timer_stop(&m->stop_ev);
 	remote_stdin_fini(&m->remote_stdin);
-	audit_free(&m->audit);
-	logfile_free(&m->logfile);
+	audit_free(&m->logs.audit);
+	logfile_free(&m->logs.file);
 	if (m->base != NULL)
 		event_base_free(m->base);
 	conf_fini(&m->conf);
@@ -316,7 +318,7 @@ master_knows_all_workers(void *arg)
 	const struct master	*m = arg;
 	const struct child	*c;
 
-	TAILQ_FOREACH(c, &m->children, entry)
+	TAILQ_FOREACH(c, &m->children.list, entry)
 		if (c->process == CHILD_UNKNOWN && c->chan != NULL)
 			return false;
 	return true;
@@ -339,15 +341,15 @@ master_kill_orphans(struct master *m)
 static void
 master_on_child_gone(struct master *m)
 {
-	if (m->is_stdio && !world_has_doors(m) && !m->stopping) {
+	if (m->start.is_stdio && !world_has_doors(m) && !m->stopping) {
 		const struct child	*c;
 
-		TAILQ_FOREACH(c, &m->children, entry)
+		TAILQ_FOREACH(c, &m->children.list, entry)
 			if (c->route != NULL || c->state == CHILD_GREETING)
 				return;
 		master_stop(m, "end of input");
 	}
-	if (!m->stopping || !TAILQ_EMPTY(&m->children))
+	if (!m->stopping || !TAILQ_EMPTY(&m->children.list))
 		return;
 	/* What the sessions said last is on its way. */
 	remote_stop_all(m);
@@ -374,7 +376,7 @@ master_stop(struct master *m, const char *why)
 	listen_close_all(m);
 	payload_stop(&m->payload, SIGTERM);
 	pool_stop(m->pool);
-	for (c = TAILQ_FIRST(&m->children); c != NULL; c = next) {
+	for (c = TAILQ_FIRST(&m->children.list); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, entry);
 		child_stop(c, false);
 	}
@@ -389,7 +391,7 @@ kill_rest(struct master *m)
 	struct child	*c;
 	bool		 killed = false;
 
-	TAILQ_FOREACH(c, &m->children, entry)
+	TAILQ_FOREACH(c, &m->children.list, entry)
 		if (c->process == CHILD_RUNS) {
 			log_warnx("worker %d does not stop: killed", c->pid);
 			kill(c->pid, SIGKILL);
@@ -440,9 +442,10 @@ master_on_drained(void *arg, size_t left)
 static bool
 is_reloadable(const struct master *m)
 {
-	if (m->is_daemon || m->sdnotify != NULL)
+	if (m->start.is_daemon || m->sdnotify != NULL)
 		return true;
-	return m->conf.foreground && !(m->has_terminal && !has_terminal());
+	return m->conf.foreground && !(m->start.has_terminal &&
+	    !has_terminal());
 }
 
 static void
@@ -513,7 +516,7 @@ master_run(struct master *m)
 	m->is_serving = true;
 	audit(m, &(struct audit_what){ .event = AUDIT_server_started,
 	    .version = PACKAGE_VERSION, .pid = AUDIT_N(getpid()) });
-	if (m->is_stdio && start_stdio(m) == -1)
+	if (m->start.is_stdio && start_stdio(m) == -1)
 		return 1;
 	reaper_reap_soon(&m->reaper);
 	if (event_base_dispatch(m->base) == -1) {

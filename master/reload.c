@@ -34,7 +34,7 @@ reload_check(const struct master *m, const struct conf *c, struct conf_error *e)
 {
 	if (validate(c, e) == -1)
 		return -1;
-	if (cmdline_has_doors(c) || m->activation.n > 0)
+	if (cmdline_has_doors(c) || m->listen.activation.n > 0)
 		return 0;
 	return conf_fail(e, "nothing to listen on");
 }
@@ -44,7 +44,7 @@ static void
 reload_commit(struct master *m, struct conf *now, struct policy *names,
     struct tokens *tokens, struct reloaded *out)
 {
-	if (cmdline_has_stdio(now) != m->is_stdio)
+	if (cmdline_has_stdio(now) != m->start.is_stdio)
 		on_kept(out, "Listen stdio");
 	out->removed = listen_reduce(m);
 	listen_publish(m);
@@ -71,7 +71,7 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 
 	memset(out, 0, sizeof(*out));
 	buf_init(&out->kept, (size_t)LIMIT_CONTROL_MESSAGE / 2);
-	if (cmdline_load(m->cmdline, &now, e) != CMDLINE_OK)
+	if (cmdline_load(m->start.cmdline, &now, e) != CMDLINE_OK)
 		goto fail;
 	if (reload_check(m, &now, e) == -1 || transcript_files_prepare(&now,
 	    e) == -1 || (names = policy_new(&now, e)) == NULL ||

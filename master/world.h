@@ -90,64 +90,98 @@ struct master_events {
 	bool	(*is_ready)(const struct master *m);
 };
 
+/* How the server was started; set once, by main() and master_init(). */
+struct world_start {
+	const struct cmdline	*cmdline;
+	char		 worker[4096];	/* path of execsrv-worker */
+	char		 uplink[4096];	/* and of execsrv-uplink */
+	bool		 is_root;
+	bool		 is_stdio;
+	bool		 is_daemon;	/* in the background */
+	bool		 is_listen_given;	/* by --listen */
+	bool		 has_terminal;	/* that may hang up */
+	struct rlimit	 nofile;	/* as it was; for commands */
+	struct idmap	 idmap;
+	uint64_t	 at;		/* clock_ms() */
+	time_t		 time;		/* the same, for people */
+};
+
+/* Where it listens: master/accept/listen.h. */
+struct world_listen {
+	struct listener_list	 list;
+	struct listener_list	 metrics;	/* of MetricsListen */
+	struct activation	 activation;	/* until adopted */
+	enum peer_way		 peer_way;	/* NONE until there is TCP */
+};
+
+/* Logs: master/logs/logto.h, master/logs/audit.h. */
+struct world_logs {
+	char			 how[LOG_HOW_MAX];	/* for children */
+	struct logfile		*file;		/* NULL: LogTo is none */
+	struct audit		*audit;		/* NULL: AuditLog is none */
+};
+
+/* Workers: master/workers/child.h. */
+struct world_children {
+	struct child_list	 list;
+	struct map		 by_pid;
+	unsigned		 next_id;
+};
+
+/* Sessions: master/workers/route.h. */
+struct world_routes {
+	struct route_list	 list;
+	struct map		 by_id;		/* by session id */
+	unsigned		 next_number;
+	uint64_t		 released;	/* ever */
+};
+
+/* Remote mode: master/remote/remote.h, and who its uplinks run as. */
+struct world_uplinks {
+	struct remote_list	 list;
+	uid_t			 uid;
+	gid_t			 gid;
+};
+
+struct world_rundir {
+	char	*path;
+	int	 lock;
+};
+
 struct master {
 	const struct master_events *events;
 	const struct child_events *child_events;
 	struct event_base	*base;
 	struct conf		 conf;
-	const struct cmdline	*cmdline;	/* where that comes from */
-	struct policy		*policy;	/* the names in conf */
-	uint64_t	 sockmark;	/* master/auth/peer_sandbox.h; or 0 */
-	char			*dir;		/* run directory */
-	int			 dir_lock;
-	int			 environment;	/* as a file; -1: not yet */
-	char			 worker[4096];	/* path of execsrv-worker */
-	char			 uplink[4096];	/* and of execsrv-uplink */
-	struct rlimit		 nofile;	/* as we were started with */
-	struct idmap		 idmap;
+	struct world_start	 start;
+	struct world_rundir	 rundir;
 	struct reserve		 reserve;
-	enum peer_way		 peer_way;	/* NONE until there is TCP */
-	bool			 is_root;
-	bool			 is_stdio;
-	bool			 is_listen_given;	/* by --listen */
-	bool			 is_daemon;	/* in the background */
-	bool			 has_terminal;	/* that may hang up */
 	bool			 is_serving;	/* or did */
 	bool			 stopping;
-	struct drain		 drain;
+	unsigned		 stop_rounds;	/* of killing */
+	struct timer		 stop_ev;
 	int			 status;	/* to exit with */
-	uint64_t		 born;		/* clock_ms() */
-	time_t			 began;		/* the same, for others */
-	struct listener_list	 listeners;
-	struct listener_list	 metrics;	/* of MetricsListen */
-	struct activation		 activation;	/* until adopted */
-	char			 log_how[LOG_HOW_MAX];	/* for children */
-	struct logfile		*logfile;	/* NULL: LogTo is none */
-	struct audit		*audit;		/* NULL: AuditLog is none */
-	struct payload		 payload;
-	struct sdnotify		*sdnotify;	/* NULL: nobody wants to know */
-	struct remote_list	 remotes;
-	uid_t			 uplink_uid;
-	gid_t			 uplink_gid;
-	struct remote_stdin	 remote_stdin;
-	struct tokens		*tokens;
-	struct penalties	*penalties;	/* for wrong ones */
-	struct membudget		*budget;	/* memory of sessions */
-	struct gate		*gate;
-	struct cgroups		*cgroups;	/* of workers */
-	struct pool		*pool;
-	struct child_list	 children;
-	struct map		 by_pid;
-	struct map		 routes;	/* by session id */
-	struct route_list	 all_routes;
-	unsigned		 next_id;	/* of children */
-	unsigned		 next_number;	/* of sessions */
-	uint64_t		 released;	/* sessions, ever */
-	struct ctl		*ctl;
+	struct drain		 drain;
 	struct sigfd		*signals;
 	struct reaper		 reaper;
-	struct timer		 stop_ev;
-	unsigned		 stop_rounds;	/* of killing */
+	struct payload		 payload;
+	struct sdnotify		*sdnotify;	/* NULL: no service manager */
+	struct world_logs	 logs;
+	struct world_listen	 listen;
+	struct gate		*gate;
+	struct policy		*policy;	/* the names in conf */
+	struct tokens		*tokens;
+	struct penalties	*penalties;	/* for wrong ones */
+	uint64_t	 sockmark;	/* master/auth/peer_sandbox.h; or 0 */
+	struct membudget	*budget;	/* memory of sessions */
+	struct cgroups		*cgroups;	/* of workers */
+	struct pool		*pool;
+	int			 environment;	/* as a file; -1: not yet */
+	struct world_children	 children;
+	struct world_routes	 routes;
+	struct world_uplinks	 uplinks;
+	struct remote_stdin	 remote_stdin;
+	struct ctl		*ctl;
 	uint64_t		 stats[STATS];
 };
 
@@ -155,7 +189,7 @@ struct master {
 static inline bool
 world_has_doors(const struct master *m)
 {
-	return !TAILQ_EMPTY(&m->listeners) || !TAILQ_EMPTY(&m->remotes);
+	return !TAILQ_EMPTY(&m->listen.list) || !TAILQ_EMPTY(&m->uplinks.list);
 }
 
 #define STAT_INC(m, name)	((m)->stats[STAT_##name]++)

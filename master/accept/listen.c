@@ -128,10 +128,10 @@ static void
 begin_tcp(struct master *m, bool is_metrics)
 {
 	if (!is_metrics)
-		m->sockmark = peer_sandbox_brand(m->dir);
-	if (m->peer_way != PEER_WAY_NONE)
+		m->sockmark = peer_sandbox_brand(m->rundir.path);
+	if (m->listen.peer_way != PEER_WAY_NONE)
 		return;
-	switch (m->peer_way = peer_find_way()) {
+	switch (m->listen.peer_way = peer_find_way()) {
 	case PEER_WAY_NONE:
 		log_warnx("this kernel does not tell whose a TCP connection "
 		    "is: by ws: only who shows a token is served");
@@ -205,7 +205,7 @@ open_unix(struct listener *l, const char *url, const union endpoint_address *a,
 	    SOCK_NONBLOCK, 0)) == -1)
 		return listen_fail_errno(e, url);
 	/* A root master serves all users; another only itself. */
-	mask = umask(l->master->is_root ? 0111 : 0177);
+	mask = umask(l->master->start.is_root ? 0111 : 0177);
 	r = bind(l->fd, &a->any, len);
 	umask(mask);
 	if (r == -1 || (l->path = strdup(a->un.sun_path)) == NULL ||
@@ -297,7 +297,7 @@ open_one(struct master *m, struct listener_list *list, const char *url,
 	if ((l = listener_new(m)) == NULL)
 		return listen_fail_errno(e, url);
 	l->is_wanted = true;
-	l->is_metrics = list == &m->metrics;
+	l->is_metrics = list == &m->listen.metrics;
 	if (open_by_kind(l, url, e) == -1)
 		goto fail;
 	if ((l->spec = strdup(url)) == NULL || listener_start(l, list) == -1) {
@@ -396,7 +396,7 @@ listen_adopt(struct master *m, int *fd, const char *name,
 	l->is_passed = l->is_wanted = true;
 	if (adopt(l, what, e) == -1)
 		goto fail;
-	if (listener_start(l, &m->listeners) == -1) {
+	if (listener_start(l, &m->listen.list) == -1) {
 		listen_fail_errno(e, what);
 		goto fail;
 	}
@@ -444,7 +444,7 @@ comes_too_late(const struct master *m, const char *spec)
 
 	if (m->sockmark != 0 || strncmp(spec, "ws:", 3) != 0)
 		return false;
-	TAILQ_FOREACH(c, &m->children, entry)
+	TAILQ_FOREACH(c, &m->children.list, entry)
 		if (c->client != CHILD_SPARE)
 			return true;
 	return false;
@@ -454,7 +454,7 @@ static int
 open_another(struct master *m, struct listener_list *list, const char *spec,
     struct conf_error *e)
 {
-	if (list == &m->listeners && comes_too_late(m, spec))
+	if (list == &m->listen.list && comes_too_late(m, spec))
 		return conf_fail(e, "%.300s: the first address for TCP needs "
 		    "a restart when there are sessions", spec);
 	return open_one(m, list, spec, e);
@@ -474,7 +474,7 @@ extend(struct master *m, struct listener_list *list,
 		l->is_wanted = l->is_passed;
 	for (i = 0; i < specs->n; i++) {
 		spec = specs->item[i];
-		if (list == &m->listeners && (endpoint_is_stdio(spec) ||
+		if (list == &m->listen.list && (endpoint_is_stdio(spec) ||
 		    is_passed(list, spec)))
 			continue;
 		if ((l = find_unclaimed(list, spec)) != NULL) {
@@ -495,15 +495,16 @@ int
 listen_extend(struct master *m, const struct conf *c, unsigned *added_out,
     struct conf_error *e)
 {
-	struct listener	*last = TAILQ_LAST(&m->listeners, listener_list);
+	struct listener	*last = TAILQ_LAST(&m->listen.list, listener_list);
 
 	*added_out = 0;
-	if (extend(m, &m->listeners, &c->listen, added_out, e) == -1)
+	if (extend(m, &m->listen.list, &c->listen, added_out, e) == -1)
 		return -1;
-	if (extend(m, &m->metrics, &c->metrics_listen, added_out, e) == 0)
+	if (extend(m, &m->listen.metrics, &c->metrics_listen, added_out, e) ==
+	    0)
 		return 0;
-	close_from(&m->listeners, last != NULL ? TAILQ_NEXT(last, entry) :
-	    TAILQ_FIRST(&m->listeners));
+	close_from(&m->listen.list, last != NULL ? TAILQ_NEXT(last, entry) :
+	    TAILQ_FIRST(&m->listen.list));
 	return -1;
 }
 
@@ -528,8 +529,8 @@ listen_drop_unwanted(struct listener_list *list)
 unsigned
 listen_reduce(struct master *m)
 {
-	return listen_drop_unwanted(&m->listeners) +
-	    listen_drop_unwanted(&m->metrics);
+	return listen_drop_unwanted(&m->listen.list) +
+	    listen_drop_unwanted(&m->listen.metrics);
 }
 
 /* Whoever reads it sees all of it. */
@@ -549,7 +550,7 @@ write_doors(const struct master *m, const char *path, const char *fresh)
 		fd_close(&fd);
 		return -1;
 	}
-	TAILQ_FOREACH(l, &m->listeners, entry)
+	TAILQ_FOREACH(l, &m->listen.list, entry)
 		if (fprintf(f, "%s\n", l->url) < 0)
 			r = -1;
 	return fclose(f) == EOF || r == -1 ? -1 : rename(fresh, path);
@@ -560,15 +561,15 @@ listen_publish(const struct master *m)
 {
 	char	*path = NULL, *fresh = NULL;
 
-	if (m->dir == NULL)
+	if (m->rundir.path == NULL)
 		return;		/* nobody can look */
-	if (asprintf(&path, "%s/" RUNDIRS_LISTEN, m->dir) == -1)
+	if (asprintf(&path, "%s/" RUNDIRS_LISTEN, m->rundir.path) == -1)
 		path = NULL;
-	if (asprintf(&fresh, "%s/" RUNDIRS_LISTEN ".new", m->dir) == -1)
+	if (asprintf(&fresh, "%s/" RUNDIRS_LISTEN ".new", m->rundir.path) == -1)
 		fresh = NULL;
 	if (path == NULL || fresh == NULL || write_doors(m, path, fresh) ==
 	    -1) {
-		log_warn("%s/" RUNDIRS_LISTEN, m->dir);
+		log_warn("%s/" RUNDIRS_LISTEN, m->rundir.path);
 		if (fresh != NULL)
 			unlink(fresh);
 	}
@@ -581,8 +582,8 @@ unpublish(const struct master *m)
 {
 	char	*path;
 
-	if (m->dir == NULL ||
-	    asprintf(&path, "%s/" RUNDIRS_LISTEN, m->dir) == -1)
+	if (m->rundir.path == NULL ||
+	    asprintf(&path, "%s/" RUNDIRS_LISTEN, m->rundir.path) == -1)
 		return;
 	unlink(path);
 	free(path);
@@ -592,8 +593,8 @@ void
 listen_close_all(struct master *m)
 {
 	unpublish(m);
-	close_from(&m->listeners, TAILQ_FIRST(&m->listeners));
-	close_from(&m->metrics, TAILQ_FIRST(&m->metrics));
+	close_from(&m->listen.list, TAILQ_FIRST(&m->listen.list));
+	close_from(&m->listen.metrics, TAILQ_FIRST(&m->listen.metrics));
 }
 
 /* --- accepting --- */
@@ -630,11 +631,13 @@ listen_identify(struct listener *l, int fd, struct peer *p)
 	struct master	*m = l->master;
 	int		 r;
 
-	r = peer_identify(fd, m->peer_way, m->sockmark, &m->idmap, p);
+	r = peer_identify(fd, m->listen.peer_way, m->sockmark, &m->start.idmap,
+	    p);
 	if ((r == -1 || !p->known || p->unfit != NULL) &&
 	    reserve_is_needed()) {
 		reserve_release(&m->reserve);
-		r = peer_identify(fd, m->peer_way, m->sockmark, &m->idmap, p);
+		r = peer_identify(fd, m->listen.peer_way, m->sockmark,
+		    &m->start.idmap, p);
 		reserve_fill(&m->reserve);
 		pause_accepting(l, "too few descriptors");
 	}
@@ -668,7 +671,7 @@ listen_on_accept(void *arg)
 		strcpy(p.listener, l->url);	/* of the same size */
 		p.is_metrics = l->is_metrics;
 		/* All that are ours then come from there. */
-		p.is_given = !l->is_passed && m->is_listen_given;
+		p.is_given = !l->is_passed && m->start.is_listen_given;
 		refuse = policy_admit(m, &p, &full);
 		gate_knock(m->gate, fd, &p, refuse, full);
 	}

@@ -490,11 +490,11 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->max_processes = (uint32_t)c->max_processes;
 	out->native_paths = c->native_paths != 0;
 	out->log_level = (uint32_t)c->log_level;
-	if (m->dir != NULL)
-		out->run_dir = m->dir;
+	if (m->rundir.path != NULL)
+		out->run_dir = m->rundir.path;
 	out->sockmark = m->sockmark;
-	out->sockmark_unread = m->peer_way != PEER_WAY_DIAG;
-	out->audit = m->audit != NULL;
+	out->sockmark_unread = m->listen.peer_way != PEER_WAY_DIAG;
+	out->audit = m->logs.audit != NULL;
 	out->log_arguments = c->log_arguments != 0;
 	out->transcript = (uint32_t)c->transcript;
 	out->transcript_max = c->transcript_max;
@@ -602,7 +602,7 @@ policy_judge(const struct master *m, const struct conf *c, struct peer *p,
 	if (p->is_tcp && !p->has_shown &&
 	    m->conf.require_token == CONF_TOKEN_ALWAYS)
 		return "no token";
-	if ((!m->is_root && p->uid != geteuid()) || !map_user(m, c, p))
+	if ((!m->start.is_root && p->uid != geteuid()) || !map_user(m, c, p))
 		return "not a user of this server";
 	if ((why = keeps_out(m->policy, c, p)) != NULL) {
 		*by_list_out = true;

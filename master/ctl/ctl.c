@@ -158,9 +158,9 @@ ctl_new(struct master *m)
 	c->master = m;
 	c->fd = -1;
 	TAILQ_INIT(&c->clients);
-	if (m->dir == NULL)
+	if (m->rundir.path == NULL)
 		return c;		/* nobody can ask */
-	if (asprintf(&c->path, "%s/%s", m->dir, CTL_SOCKET) == -1)
+	if (asprintf(&c->path, "%s/%s", m->rundir.path, CTL_SOCKET) == -1)
 		c->path = NULL;
 	if (c->path == NULL || open_socket(c) == -1 ||
 	    start_accepting(c) == -1)
@@ -331,7 +331,7 @@ ctl_is_ours_alone(const struct master *m)
 {
 	struct stat	 st;
 
-	return !m->is_root && stat(m->dir, &st) == 0 &&
+	return !m->start.is_root && stat(m->rundir.path, &st) == 0 &&
 	    (st.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
@@ -339,7 +339,7 @@ ctl_is_ours_alone(const struct master *m)
 static uid_t
 user_of(const struct ctl *c, uid_t uid)
 {
-	return idmap_is_user(&c->master->idmap, uid) ||
+	return idmap_is_user(&c->master->start.idmap, uid) ||
 	    ctl_is_ours_alone(c->master) ? uid : NOBODY;
 }
 
@@ -532,7 +532,7 @@ ctl_find(struct ctl_client *c, const char *name)
 {
 	struct route	*r, *found = NULL, *others = NULL;
 
-	TAILQ_FOREACH(r, &c->ctl->master->all_routes, entry) {
+	TAILQ_FOREACH(r, &c->ctl->master->routes.list, entry) {
 		if (!r->opened || !is_named(r, name))
 			continue;
 		if (!ctl_may_see(c, r)) {
@@ -651,7 +651,7 @@ end_table(struct ctl_client *c)
 		ctl_put_end(c, 0, NULL);
 		return;
 	}
-	TAILQ_FOREACH(r, &c->ctl->master->all_routes, entry)
+	TAILQ_FOREACH(r, &c->ctl->master->routes.list, entry)
 		if (r->number == c->only && r->owner == NULL) {
 			c->on_report(c, r, NULL);
 			ctl_put_end(c, 0, NULL);
@@ -712,7 +712,7 @@ ctl_ask(struct ctl_client *c, struct route *only, bool processes,
 	c->only = only != NULL ? only->number : 0;
 	c->is_told = false;
 	c->on_report = on_report;
-	TAILQ_FOREACH(r, &c->ctl->master->all_routes, entry) {
+	TAILQ_FOREACH(r, &c->ctl->master->routes.list, entry) {
 		if (!ctl_may_see(c, r) || (only != NULL && r != only))
 			continue;
 		if (r->owner == NULL) {

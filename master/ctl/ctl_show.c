@@ -83,7 +83,7 @@ put_uplinks(struct ctl_row *row, const struct master *m)
 	char			 state[24];
 
 	buf_init(&b, (size_t)LIMIT_CONTROL_MESSAGE / 4);
-	TAILQ_FOREACH(r, &m->remotes, entry) {
+	TAILQ_FOREACH(r, &m->uplinks.list, entry) {
 		snprintf(state, sizeof(state), " %s", remote_state_name(r));
 		put_line(&b, r->conf->label, state);
 	}
@@ -120,16 +120,17 @@ ctl_status(struct ctl_client *c)
 	ctl_row_text(&row, m->stopping ? "stopping" : m->drain.is_on ?
 	    "draining" : "running");
 	ctl_row_text(&row, m->events->is_ready(m) ? "yes" : "no");
-	ctl_row_number(&row, (clock_ms() - m->born) / 1000);
+	ctl_row_number(&row, (clock_ms() - m->start.at) / 1000);
 	put_user(&row, geteuid());
 	/* In all they have to fit a message. */
-	put_listeners(&row, &m->listeners, m->is_stdio,
+	put_listeners(&row, &m->listen.list, m->start.is_stdio,
 	    (size_t)LIMIT_CONTROL_MESSAGE / 2);
-	put_listeners(&row, &m->metrics, false,
+	put_listeners(&row, &m->listen.metrics, false,
 	    (size_t)LIMIT_CONTROL_MESSAGE / 8);
 	put_uplinks(&row, m);
-	ctl_row_text(&row, m->sockmark == 0 ? "" : peer_way_name(m->peer_way));
-	ctl_row_text(&row, m->dir);
+	ctl_row_text(&row, m->sockmark == 0 ? "" :
+	    peer_way_name(m->listen.peer_way));
+	ctl_row_text(&row, m->rundir.path);
 	audit = audit_describe(m);
 	ctl_row_text(&row, audit != NULL ? audit : "");
 	free(audit);
@@ -421,7 +422,7 @@ ctl_uplinks(struct ctl_client *c)
 
 	ctl_put_head(c, columns);
 	if (c->sees_all)
-		TAILQ_FOREACH(r, &ctl_master(c->ctl)->remotes, entry)
+		TAILQ_FOREACH(r, &ctl_master(c->ctl)->uplinks.list, entry)
 			put_uplink(c, r);
 	ctl_put_end(c, 0, NULL);
 }

@@ -39,7 +39,7 @@ gauges_sessions(const struct master *m, uint64_t n[3])
 	const struct route	*r;
 
 	n[0] = n[1] = n[2] = 0;
-	TAILQ_FOREACH(r, &m->all_routes, entry)
+	TAILQ_FOREACH(r, &m->routes.list, entry)
 		if (r->opened)
 			n[r->owner == NULL ? 2 : r->attached ? 0 : 1]++;
 }
@@ -56,16 +56,16 @@ gauges_take(const struct master *m, uint64_t gauges[GAUGES])
 	gauges[GAUGE_sessions_attached] = sessions[0];
 	gauges[GAUGE_sessions_detached] = sessions[1];
 	gauges[GAUGE_sessions_kept] = sessions[2];
-	gauges[GAUGE_start_time] = (uint64_t)m->began;
+	gauges[GAUGE_start_time] = (uint64_t)m->start.time;
 	gauges[GAUGE_draining] = m->drain.is_on;
 	gauges[GAUGE_ready] = m->events->is_ready(m);
 	gauges[GAUGE_held] = membudget_total(m->budget);
 	gauges[GAUGE_waiting] = gate_waiting(m->gate);
-	TAILQ_FOREACH(c, &m->children, entry) {
+	TAILQ_FOREACH(c, &m->children.list, entry) {
 		gauges[GAUGE_workers_starting + (int)c->state]++;
 		if (c->route != NULL)
 			gauges[GAUGE_processes] += c->running;
 	}
-	TAILQ_FOREACH(r, &m->remotes, entry)
+	TAILQ_FOREACH(r, &m->uplinks.list, entry)
 		gauges_count(gauges, "uplinks", remote_state_name(r));
 }

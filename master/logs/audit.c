@@ -138,7 +138,7 @@ audit_init(struct master *m)
 	    (a->path = strdup(m->conf.audit_log)) == NULL) ||
 	    (a->fd = audit_open_log(a)) == -1)
 		goto fail;
-	m->audit = a;
+	m->logs.audit = a;
 	return 0;
  fail:
 	log_warn("AuditLog %s", m->conf.audit_log);
@@ -235,7 +235,7 @@ tell_lost(struct audit *a)
 void
 audit(struct master *m, const struct audit_what *what)
 {
-	struct audit	*a = m->audit;
+	struct audit	*a = m->logs.audit;
 
 	if (a == NULL || (tell_lost(a) == 0 && write_event(a, what) == 0))
 		return;
@@ -251,17 +251,17 @@ audit(struct master *m, const struct audit_what *what)
 void
 audit_missed(struct master *m, uint64_t n)
 {
-	if (m->audit == NULL || n == 0)
+	if (m->logs.audit == NULL || n == 0)
 		return;
-	m->audit->lost += n;
-	m->audit->seq += n;
+	m->logs.audit->lost += n;
+	m->logs.audit->seq += n;
 	m->stats[STAT_unaudited] += n;
 }
 
 void
 audit_peer(struct master *m, const struct peer *p, struct audit_what what)
 {
-	if (m->audit == NULL)
+	if (m->logs.audit == NULL)
 		return;
 	what.identity = p->identity;
 	if (p->known)
@@ -274,7 +274,7 @@ audit_peer(struct master *m, const struct peer *p, struct audit_what what)
 void
 audit_reopen(struct master *m)
 {
-	struct audit	*a = m->audit;
+	struct audit	*a = m->logs.audit;
 	int		 fd;
 
 	if (a == NULL)
@@ -291,7 +291,7 @@ audit_reopen(struct master *m)
 char *
 audit_describe(const struct master *m)
 {
-	const struct audit	*a = m->audit;
+	const struct audit	*a = m->logs.audit;
 	char			*text;
 
 	if (a == NULL)

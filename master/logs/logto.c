@@ -27,7 +27,7 @@ target(const struct master *m)
 
 	if (to[0] == '/')
 		return "file";
-	if (strcmp(to, "syslog") == 0 || (to[0] == '\0' && m->is_daemon))
+	if (strcmp(to, "syslog") == 0 || (to[0] == '\0' && m->start.is_daemon))
 		return "syslog";
 	return log_stderr_how();
 }
@@ -44,29 +44,30 @@ logto_init(struct master *m)
 	const char	*to = target(m);
 
 	/* Three bits of a number of syslog(3) are the priority. */
-	snprintf(m->log_how, sizeof(m->log_how), "%s%s,%d", to,
+	snprintf(m->logs.how, sizeof(m->logs.how), "%s%s,%d", to,
 	    m->conf.log_format == CONF_FORMAT_JSON ? ",json" : "",
 	    m->conf.facility << 3);
 	if (strcmp(to, "stderr") == 0 || strcmp(to, "journal") == 0)
-		log_set_how(m->log_how);
+		log_set_how(m->logs.how);
 	if (strcmp(to, "file") != 0)
 		return 0;
-	if ((m->logfile = logfile_new(m->conf.log_to)) == NULL)
+	if ((m->logs.file = logfile_new(m->conf.log_to)) == NULL)
 		return -1;
-	log_set_reopen(logto_reopen, m->logfile);
+	log_set_reopen(logto_reopen, m->logs.file);
 	return 0;
 }
 
 void
 logto_switch(struct master *m)
 {
-	log_set_how(m->log_how);
-	if (m->logfile != NULL)
-		logfile_use(m->logfile);
+	log_set_how(m->logs.how);
+	if (m->logs.file != NULL)
+		logfile_use(m->logs.file);
 }
 
 int
 logto_stderr(const struct master *m)
 {
-	return m->logfile == NULL ? STDERR_FILENO : logfile_pipe(m->logfile);
+	return m->logs.file == NULL ? STDERR_FILENO :
+	    logfile_pipe(m->logs.file);
 }

@@ -77,7 +77,7 @@ remote_tell_all(void *arg)
 	struct master	*m = arg;
 	struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->remotes, entry)
+	TAILQ_FOREACH(r, &m->uplinks.list, entry)
 		tell_starter(r);
 }
 
@@ -207,10 +207,10 @@ remote_give_up(struct remote *r)
 		return;
 	}
 	/* With nothing left to wait for, whoever started us shall know. */
-	TAILQ_FOREACH(other, &m->remotes, entry)
+	TAILQ_FOREACH(other, &m->uplinks.list, entry)
 		if (other->state != REMOTE_REFUSED)
 			return;
-	if (TAILQ_EMPTY(&m->listeners) && !m->is_stdio) {
+	if (TAILQ_EMPTY(&m->listen.list) && !m->start.is_stdio) {
 		m->status = 1;
 		m->events->stop(m, "every registration is refused");
 	}
@@ -499,12 +499,12 @@ remote_on_exit(struct master *m, pid_t pid, int status)
 {
 	struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->remotes, entry) {
+	TAILQ_FOREACH(r, &m->uplinks.list, entry) {
 		if (r->pid != pid)
 			continue;
 		r->pid = 0;
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
-			log_warnx("cannot execute %s", m->uplink);
+			log_warnx("cannot execute %s", m->start.uplink);
 		else if (WIFSIGNALED(status) && !m->stopping)
 			log_warnx("uplink %u: died of signal %d", r->number,
 			    WTERMSIG(status));
@@ -523,7 +523,7 @@ remote_has(const struct master *m, pid_t pid)
 {
 	const struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->remotes, entry)
+	TAILQ_FOREACH(r, &m->uplinks.list, entry)
 		if (r->pid == pid)
 			return true;
 	return false;
@@ -570,7 +570,7 @@ remote_add(struct master *m, struct remote *r, const struct cred *env)
 	struct conf_error	 e;
 	struct runas		 user;
 
-	TAILQ_INSERT_TAIL(&m->remotes, r, entry);
+	TAILQ_INSERT_TAIL(&m->uplinks.list, r, entry);
 	r->window = LIMIT_UPLINK_RETRY;
 	r->since = clock_ms();
 	timer_init(&r->timer_ev, m->base, remote_on_timer, r);
@@ -620,7 +620,7 @@ remote_start_all(struct master *m)
 {
 	struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->remotes, entry)
+	TAILQ_FOREACH(r, &m->uplinks.list, entry)
 		remote_start(r);
 }
 
@@ -629,7 +629,7 @@ remote_stop_all(struct master *m)
 {
 	struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->remotes, entry) {
+	TAILQ_FOREACH(r, &m->uplinks.list, entry) {
 		timer_stop(&r->timer_ev);
 		timer_stop(&r->expire_ev);
 		chan_free(&r->chan);
@@ -641,8 +641,8 @@ remote_free_all(struct master *m)
 {
 	struct remote	*r;
 
-	while ((r = TAILQ_FIRST(&m->remotes)) != NULL) {
-		TAILQ_REMOVE(&m->remotes, r, entry);
+	while ((r = TAILQ_FIRST(&m->uplinks.list)) != NULL) {
+		TAILQ_REMOVE(&m->uplinks.list, r, entry);
 		chan_free(&r->chan);
 		timer_stop(&r->timer_ev);
 		timer_stop(&r->expire_ev);
@@ -658,7 +658,7 @@ remote_is_gone(const struct master *m)
 {
 	const struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->remotes, entry)
+	TAILQ_FOREACH(r, &m->uplinks.list, entry)
 		if (r->pid != 0)
 			return false;
 	return true;
@@ -669,7 +669,7 @@ remote_kill_all(struct master *m)
 {
 	const struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->remotes, entry)
+	TAILQ_FOREACH(r, &m->uplinks.list, entry)
 		if (r->pid != 0)
 			kill(r->pid, SIGKILL);
 }
@@ -682,7 +682,7 @@ remote_of_stdin(struct master *m)
 {
 	struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->remotes, entry)
+	TAILQ_FOREACH(r, &m->uplinks.list, entry)
 		if (r->conf->from_stdin != CONF_STDIN_NO)
 			break;
 	return r;
@@ -736,7 +736,7 @@ remote_is_ready(const struct master *m)
 {
 	const struct remote	*r;
 
-	TAILQ_FOREACH(r, &m->remotes, entry)
+	TAILQ_FOREACH(r, &m->uplinks.list, entry)
 		if (r->state != REMOTE_REGISTERED)
 			return false;
 	return true;

@@ -24,17 +24,17 @@ remote_exec_init(struct master *m)
 {
 	const struct passwd	*pw;
 
-	m->uplink_uid = m->uplink_gid = UPLINK_UID;
-	if (!m->is_root)
+	m->uplinks.uid = m->uplinks.gid = UPLINK_UID;
+	if (!m->start.is_root)
 		return 0;
 	if ((pw = names_user(m->conf.uplink_user)) != NULL) {
-		m->uplink_uid = pw->pw_uid;
-		m->uplink_gid = pw->pw_gid;
+		m->uplinks.uid = pw->pw_uid;
+		m->uplinks.gid = pw->pw_gid;
 	} else if (errno != 0) {
 		log_warnx("UplinkUser: %s", names_error(errno));
 		return -1;
 	}
-	if (m->uplink_uid == 0) {
+	if (m->uplinks.uid == 0) {
 		log_warnx("UplinkUser %s: not as root", m->conf.uplink_user);
 		return -1;
 	}
@@ -51,7 +51,7 @@ remote_exec_run(const struct master *m, int sock)
 	sigset_t	 none;
 
 	argv[0] = strdup("execsrv-uplink");
-	argv[1] = strdup(m->log_how);
+	argv[1] = strdup(m->logs.how);
 	if ((env = envlist_network()) == NULL || argv[0] == NULL ||
 	    argv[1] == NULL)
 		_exit(126);
@@ -62,16 +62,16 @@ remote_exec_run(const struct master *m, int sock)
 	    dup2(logto_stderr(m), STDERR_FILENO) == -1 || chdir("/") == -1)
 		_exit(126);
 	/* Its keys shall not be swapped: it may lock its memory. */
-	if (m->is_root && setrlimit(RLIMIT_MEMLOCK, &all) == -1)
+	if (m->start.is_root && setrlimit(RLIMIT_MEMLOCK, &all) == -1)
 		log_debug("RLIMIT_MEMLOCK");
-	if (m->is_root && (setgroups(0, NULL) == -1 ||
-	    setresgid(m->uplink_gid, m->uplink_gid, m->uplink_gid) == -1 ||
-	    setresuid(m->uplink_uid, m->uplink_uid, m->uplink_uid) == -1)) {
+	if (m->start.is_root && (setgroups(0, NULL) == -1 ||
+	    setresgid(m->uplinks.gid, m->uplinks.gid, m->uplinks.gid) == -1 ||
+	    setresuid(m->uplinks.uid, m->uplinks.uid, m->uplinks.uid) == -1)) {
 		log_warn("uplink: its user");
 		_exit(126);
 	}
-	execve(m->uplink, argv, env);
-	log_warn("%s", m->uplink);
+	execve(m->start.uplink, argv, env);
+	log_warn("%s", m->start.uplink);
 	_exit(126);
 }
 

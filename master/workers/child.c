@@ -157,7 +157,7 @@ child_by_id(struct master *m, unsigned id)
 {
 	struct child	*c;
 
-	TAILQ_FOREACH(c, &m->children, entry)
+	TAILQ_FOREACH(c, &m->children.list, entry)
 		if (c->id == id)
 			return c;
 	return NULL;
@@ -166,7 +166,7 @@ child_by_id(struct master *m, unsigned id)
 struct child *
 child_by_pid(struct master *m, pid_t pid)
 {
-	return map_find(&m->by_pid, &pid, sizeof(pid));
+	return map_find(&m->children.by_pid, &pid, sizeof(pid));
 }
 
 /* --- life and death --- */
@@ -180,8 +180,8 @@ child_free(struct child *c)
 
 	assert(c->place == NULL);
 	if (c->process == CHILD_RUNS)
-		map_del(&m->by_pid, &c->by_pid);
-	TAILQ_REMOVE(&m->children, c, entry);
+		map_del(&m->children.by_pid, &c->by_pid);
+	TAILQ_REMOVE(&m->children.list, c, entry);
 	chan_free(&c->chan);
 	timer_stop(&c->kill_ev);
 	cgroups_give_back(m->cgroups, &c->cgroups);
@@ -285,7 +285,7 @@ child_on_exit(struct child *c, int status)
 {
 	assert(c->process == CHILD_RUNS);
 	/* Its number may be another process's from here on. */
-	map_del(&c->master->by_pid, &c->by_pid);
+	map_del(&c->master->children.by_pid, &c->by_pid);
 	cgroups_give_back(c->master->cgroups, &c->cgroups);
 	/* What it could not kill, or did not live to. */
 	if (c->client != CHILD_SPARE || WIFSIGNALED(status))
@@ -315,8 +315,8 @@ child_on_forked(struct child *c, pid_t pid, int error)
 	}
 	c->pid = pid;
 	child_set_process(c, CHILD_RUNS);
-	if (map_add(&m->by_pid, &c->by_pid, &c->pid, sizeof(c->pid), c) ==
-	    -1)
+	if (map_add(&m->children.by_pid, &c->by_pid, &c->pid, sizeof(c->pid),
+	    c) == -1)
 		fatal("worker");
 	if (c->end == CHILD_KILLED)
 		kill(pid, SIGKILL);	/* somebody could not wait for it */
@@ -329,7 +329,7 @@ child_on_template_gone(struct master *m)
 {
 	struct child	*c, *next;
 
-	for (c = TAILQ_FIRST(&m->children); c != NULL; c = next) {
+	for (c = TAILQ_FIRST(&m->children.list); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, entry);
 		if (c->process == CHILD_UNKNOWN)
 			child_settle(c);
@@ -341,7 +341,7 @@ child_forget_all(struct master *m)
 {
 	struct child	*c;
 
-	while ((c = TAILQ_FIRST(&m->children)) != NULL)
+	while ((c = TAILQ_FIRST(&m->children.list)) != NULL)
 		child_free(c);
 }
 
@@ -418,7 +418,7 @@ child_new(struct master *m, int *sock_out)
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		return NULL;
 	c->master = m;
-	c->id = ++m->next_id;
+	c->id = ++m->children.next_id;
 	if (fd_packet_pair(pair) == -1) {
 		free(c);
 		return NULL;
@@ -432,7 +432,7 @@ child_new(struct master *m, int *sock_out)
 		free(c);
 		return NULL;
 	}
-	TAILQ_INSERT_TAIL(&m->children, c, entry);
+	TAILQ_INSERT_TAIL(&m->children.list, c, entry);
 	STAT_INC(m, workers);
 	cgroups_take(m->cgroups, &c->cgroups);
 	*sock_out = pair[1];

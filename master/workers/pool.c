@@ -81,8 +81,8 @@ exec_template(struct pool *p, int sock, int said)
 	int		 error;
 
 	snprintf(nofile, sizeof(nofile), "%llu:%llu",
-	    (unsigned long long)m->nofile.rlim_cur,
-	    (unsigned long long)m->nofile.rlim_max);
+	    (unsigned long long)m->start.nofile.rlim_cur,
+	    (unsigned long long)m->start.nofile.rlim_max);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/*
@@ -93,11 +93,11 @@ exec_template(struct pool *p, int sock, int said)
 	if ((env = envlist_worker()) != NULL &&
 	    dup2(sock, STDIN_FILENO) != -1 &&
 	    dup2(logto_stderr(m), STDERR_FILENO) != -1)
-		execle(m->worker, "execsrv-worker", nofile,
-		    m->log_how, cgroups_path(m->cgroups),
+		execle(m->start.worker, "execsrv-worker", nofile,
+		    m->logs.how, cgroups_path(m->cgroups),
 		    (char *)NULL, env);
 	error = errno;
-	log_warn("%s", m->worker);
+	log_warn("%s", m->start.worker);
 	if (said != -1)
 		(void)!write(said, &error, sizeof(error));
 	_exit(126);
@@ -389,7 +389,7 @@ pool_spare(const struct master *m)
 	const struct child	*c;
 	size_t			 n = 0;
 
-	TAILQ_FOREACH(c, &m->children, entry)
+	TAILQ_FOREACH(c, &m->children.list, entry)
 		n += is_spare(c);
 	return n;
 }
@@ -400,7 +400,7 @@ find_spare(struct master *m)
 {
 	struct child	*c, *found = NULL;
 
-	TAILQ_FOREACH(c, &m->children, entry)
+	TAILQ_FOREACH(c, &m->children.list, entry)
 		if (is_spare(c) && (found == NULL ||
 		    (found->state == CHILD_STARTING &&
 		    c->state == CHILD_IDLE))) {
@@ -511,7 +511,7 @@ on_decay(void *arg)
 
 	p->want = p->want / 2 > least ? p->want / 2 : least;
 	n = pool_spare(p->master);
-	for (c = TAILQ_FIRST(&p->master->children); c != NULL; c = next) {
+	for (c = TAILQ_FIRST(&p->master->children.list); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, entry);
 		if (n > p->want && c->state == CHILD_IDLE) {
 			child_kill(c);
@@ -555,10 +555,10 @@ pool_on_exit(struct pool *p, pid_t pid, int status)
 		*(pid == p->now->pid ? &p->now->pid : &p->other->pid) = 0;
 		if (!p->stopping && WIFEXITED(status) &&
 		    WEXITSTATUS(status) == 126)
-			log_warnx("cannot execute %s", p->master->worker);
+			log_warnx("cannot execute %s", p->master->start.worker);
 		return true;
 	}
-	TAILQ_FOREACH(c, &p->master->children, entry)
+	TAILQ_FOREACH(c, &p->master->children.list, entry)
 		expected |= c->pid == 0;
 	if (!expected)
 		p->nearly = 0;		/* what is noted was not ours */

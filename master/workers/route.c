@@ -17,7 +17,7 @@
  * and who counts sessions looks at those behind them only.
  */
 #define LIVE_FOREACH(r, m)						\
-	for ((r) = TAILQ_LAST(&(m)->all_routes, route_list);		\
+	for ((r) = TAILQ_LAST(&(m)->routes.list, route_list);		\
 	    (r) != NULL && (r)->owner != NULL;				\
 	    (r) = TAILQ_PREV(r, route_list, entry))
 
@@ -48,12 +48,12 @@ route_new(struct child *owner)
 	r->master = m;
 	make_id(r->id);
 	timer_init(&r->expire_ev, m->base, route_on_expire, r);
-	if (map_add(&m->routes, &r->node, r->id, ROUTE_ID_LEN, r) == -1) {
+	if (map_add(&m->routes.by_id, &r->node, r->id, ROUTE_ID_LEN, r) == -1) {
 		free(r);
 		errno = ENOMEM;
 		return NULL;
 	}
-	r->number = ++m->next_number;
+	r->number = ++m->routes.next_number;
 	r->client_uid = owner->peer.client_uid;
 	r->uid = owner->peer.uid;
 	r->uplink = owner->peer.uplink;
@@ -61,7 +61,7 @@ route_new(struct child *owner)
 	r->owner = owner;
 	r->born = clock_ms();
 	snprintf(r->peer, sizeof(r->peer), "%s", owner->peer.text);
-	TAILQ_INSERT_TAIL(&m->all_routes, r, entry);
+	TAILQ_INSERT_TAIL(&m->routes.list, r, entry);
 	return r;
 }
 
@@ -130,11 +130,11 @@ route_free(struct route **rp)
 	if (r->owner != NULL)
 		r->owner->route = NULL;
 	/* Who still waits for it gets "unknown". */
-	TAILQ_FOREACH(c, &r->master->children, entry)
+	TAILQ_FOREACH(c, &r->master->children.list, entry)
 		if (c->wanted == r)
 			decide(c, IPC__VERDICT__UNKNOWN, NULL);
-	map_del(&r->master->routes, &r->node);
-	TAILQ_REMOVE(&r->master->all_routes, r, entry);
+	map_del(&r->master->routes.by_id, &r->node);
+	TAILQ_REMOVE(&r->master->routes.list, r, entry);
 	timer_stop(&r->expire_ev);
 	free(r->transcript);
 	sodium_memzero(r->id, sizeof(r->id));
@@ -186,7 +186,7 @@ route_handover(struct child *greeter, const char *id, const void *message,
 {
 	struct master	*m = greeter->master;
 	Ipc__Resume	 out = IPC__RESUME__INIT;
-	struct route	*r = map_find(&m->routes, id, strlen(id));
+	struct route	*r = map_find(&m->routes.by_id, id, strlen(id));
 
 	/*
 	 * Another's session looks exactly like one that never was.  One that
@@ -261,9 +261,9 @@ bound_kept(struct master *m, uid_t uid)
 	struct route	*r, *next;
 	size_t		 n = 0;
 
-	TAILQ_FOREACH(r, &m->all_routes, entry)
+	TAILQ_FOREACH(r, &m->routes.list, entry)
 		n += r->owner == NULL && r->uid == uid;
-	for (r = TAILQ_FIRST(&m->all_routes); r != NULL && n > LIMIT_KEPT;
+	for (r = TAILQ_FIRST(&m->routes.list); r != NULL && n > LIMIT_KEPT;
 	    r = next) {
 		next = TAILQ_NEXT(r, entry);
 		if (r->owner == NULL && r->uid == uid) {
@@ -283,12 +283,12 @@ route_bury(struct route *r)
 
 	LIVE_FOREACH(at, m)
 		continue;
-	TAILQ_REMOVE(&m->all_routes, r, entry);
+	TAILQ_REMOVE(&m->routes.list, r, entry);
 	r->owner = NULL;
 	if (at != NULL)
-		TAILQ_INSERT_AFTER(&m->all_routes, at, r, entry);
+		TAILQ_INSERT_AFTER(&m->routes.list, at, r, entry);
 	else
-		TAILQ_INSERT_HEAD(&m->all_routes, r, entry);
+		TAILQ_INSERT_HEAD(&m->routes.list, r, entry);
 }
 
 void
@@ -301,8 +301,8 @@ route_revive(struct route *r, struct child *owner)
 		r->owner->route = NULL;
 	r->owner = owner;
 	owner->route = r;
-	TAILQ_REMOVE(&m->all_routes, r, entry);
-	TAILQ_INSERT_TAIL(&m->all_routes, r, entry);
+	TAILQ_REMOVE(&m->routes.list, r, entry);
+	TAILQ_INSERT_TAIL(&m->routes.list, r, entry);
 }
 
 /*
@@ -314,7 +314,7 @@ settle_waiting(struct route *r, const struct child *owner)
 {
 	struct child	*c;
 
-	TAILQ_FOREACH(c, &r->master->children, entry)
+	TAILQ_FOREACH(c, &r->master->children.list, entry)
 		if (c->wanted == r && c->asked_id == owner->id)
 			decide(c, r->owner == NULL ?
 			    IPC__VERDICT__YOURS : IPC__VERDICT__ATTACHED, r);
@@ -333,7 +333,7 @@ route_release(struct route *r)
 	timer_set(&r->expire_ev, owner->detached_ttl);
 	settle_waiting(r, owner);
 	/* Now and then is enough. */
-	if (++m->released % (LIMIT_KEPT / 8) == 0)
+	if (++m->routes.released % (LIMIT_KEPT / 8) == 0)
 		bound_kept(m, uid);
 }
 

@@ -134,7 +134,7 @@ setup(void)
 	m.events = &events;
 	m.child_events = &child_events;
 	TAILQ_INIT(&m.children);
-	map_init(&m.by_pid);
+	map_init(&m.children.by_pid);
 	m.conf.process_cgroup = CONF_CGROUP_NO;
 	ck_assert_ptr_nonnull(m.base = event_base_new());
 	ck_assert_ptr_nonnull(m.budget = budget_new());
@@ -147,7 +147,7 @@ teardown(void)
 	child_forget_all(&m);
 	ck_assert_uint_eq(nopen, 0);
 	ck_assert_uint_eq(m.by_pid.count, 0);
-	map_fini(&m.by_pid);
+	map_fini(&m.children.by_pid);
 	budget_free(&m.budget);
 	cgroups_free(&m.cgroups);
 	event_base_free(m.base);

@@ -441,7 +441,7 @@ START_TEST(test_passed_on)
 	ck_assert(!last.greeted && last.full);
 	knock("ann", "ann 1", 1);
 	ck_assert(!last.full);
-	m.draining = true;
+	m.drain.is_on = true;
 	knock("ann", "ann 1", 1);
 	ck_assert(last.full);
 }

@@ -101,14 +101,14 @@ child_new(struct master *master, int *sock_out)
 	c->master = master;
 	c->id = ++next_id;
 	c->chan = &chans[0];
-	TAILQ_INSERT_TAIL(&m.children, c, entry);
+	TAILQ_INSERT_TAIL(&m.children.list, c, entry);
 	return c;
 }
 
 static void
 discard(struct child *c)
 {
-	TAILQ_REMOVE(&m.children, c, entry);
+	TAILQ_REMOVE(&m.children.list, c, entry);
 	free(c);
 }
 
@@ -117,7 +117,7 @@ discard_all(void)
 {
 	struct child	*c;
 
-	while ((c = TAILQ_FIRST(&m.children)) != NULL)
+	while ((c = TAILQ_FIRST(&m.children.list)) != NULL)
 		discard(c);
 }
 
@@ -132,7 +132,7 @@ child_by_id(struct master *master, unsigned id)
 {
 	struct child	*c;
 
-	TAILQ_FOREACH(c, &master->children, entry)
+	TAILQ_FOREACH(c, &master->children.list, entry)
 		if (c->id == id)
 			return c;
 	return NULL;
@@ -214,9 +214,9 @@ make_program(void)
 	const char		*dir = getenv("TMPDIR");
 	int			 fd;
 
-	snprintf(m.worker, sizeof(m.worker), "%s/check_pool.XXXXXX",
+	snprintf(m.start.worker, sizeof(m.start.worker), "%s/check_pool.XXXXXX",
 	    dir != NULL ? dir : "/tmp");
-	ck_assert_int_ne(fd = mkostemp(m.worker, O_CLOEXEC), -1);
+	ck_assert_int_ne(fd = mkostemp(m.start.worker, O_CLOEXEC), -1);
 	ck_assert_int_eq(write(fd, text, strlen(text)), strlen(text));
 	ck_assert_int_eq(fchmod(fd, 0700), 0);
 	close(fd);
@@ -229,10 +229,10 @@ setup(void)
 	m.events = &events;
 	now = 1000000000000;
 	has_workers = true;
-	TAILQ_INIT(&m.children);
-	TAILQ_INIT(&m.listeners);
-	TAILQ_INIT(&m.remotes);
-	TAILQ_INSERT_TAIL(&m.listeners, &listener, entry);
+	TAILQ_INIT(&m.children.list);
+	TAILQ_INIT(&m.listen.list);
+	TAILQ_INIT(&m.uplinks.list);
+	TAILQ_INSERT_TAIL(&m.listen.list, &listener, entry);
 	make_program();
 	m.conf.min_spare = MIN;
 	m.conf.max_spare = MAX;
@@ -248,7 +248,7 @@ teardown(void)
 	discard_all();
 	while (waitpid(-1, NULL, 0) > 0)
 		continue;
-	unlink(m.worker);
+	unlink(m.start.worker);
 	event_base_free(m.base);
 }
 
@@ -286,7 +286,7 @@ settle(struct chan *t)
 {
 	struct child	*c;
 
-	TAILQ_FOREACH(c, &m.children, entry)
+	TAILQ_FOREACH(c, &m.children.list, entry)
 		if (c->pid == 0) {
 			if (c->state == CHILD_STARTING)
 				c->state = CHILD_IDLE;
@@ -332,13 +332,13 @@ START_TEST(test_taken)
 
 	hello(&chans[0]);
 	pass(0);
-	c = TAILQ_FIRST(&m.children);
+	c = TAILQ_FIRST(&m.children.list);
 	ck_assert_ptr_eq(take(), c);
 	second = TAILQ_NEXT(c, entry);
 	TAILQ_NEXT(second, entry)->state = CHILD_IDLE;
 	ck_assert_ptr_eq(take(), TAILQ_NEXT(second, entry));
 	second->chan = NULL;
-	ck_assert_ptr_eq(take(), TAILQ_LAST(&m.children, child_list));
+	ck_assert_ptr_eq(take(), TAILQ_LAST(&m.children.list, child_list));
 }
 END_TEST
 
@@ -439,7 +439,7 @@ START_TEST(test_reload)
 	pass(1);
 	SPARE(1);
 	/* On standard input only there is one client, and he has come. */
-	TAILQ_INIT(&m.listeners);
+	TAILQ_INIT(&m.listen.list);
 	pool_reload(m.pool);
 	pass(1);
 	SPARE(0);
@@ -513,7 +513,7 @@ START_TEST(test_gone)
 	hello(&chans[0]);
 	pass(0);
 	for (i = 0; i < 2; i++) {
-		c = TAILQ_FIRST(&m.children);
+		c = TAILQ_FIRST(&m.children.list);
 		c->client = i == 0 ? CHILD_SPARE : CHILD_MET;
 		pool_on_child_gone(m.pool, c);
 		discard(c);
@@ -762,7 +762,7 @@ START_TEST(test_early_end)
 	pass(0);
 	ck_assert(!pool_on_exit(m.pool, 4711, 9));
 	ck_assert(!pool_on_exit(m.pool, 4712, 10));
-	c = TAILQ_FIRST(&m.children);
+	c = TAILQ_FIRST(&m.children.list);
 	is_forked(&chans[0], c->id, 4711);
 	ck_assert_ptr_eq(forked, c);
 	ck_assert_int_eq(forked_as, 4711);
@@ -775,11 +775,11 @@ START_TEST(test_early_end)
 	is_forked(&chans[0], TAILQ_NEXT(c, entry)->id, 4712);
 	ck_assert_int_eq(exited_with, 10);
 	/* Where nobody is waited for it was none of ours. */
-	TAILQ_FOREACH(c, &m.children, entry)
+	TAILQ_FOREACH(c, &m.children.list, entry)
 		c->pid = 1;
 	ck_assert(!pool_on_exit(m.pool, 4713, 0));
 	exited = NULL;
-	is_forked(&chans[0], TAILQ_FIRST(&m.children)->id, 4713);
+	is_forked(&chans[0], TAILQ_FIRST(&m.children.list)->id, 4713);
 	ck_assert_ptr_null(exited);
 }
 END_TEST

@@ -68,7 +68,7 @@ child_by_id(struct master *master, unsigned id)
 {
 	struct child	*c;
 
-	TAILQ_FOREACH(c, &master->children, entry)
+	TAILQ_FOREACH(c, &master->children.list, entry)
 		if (c->id == id)
 			return c;
 	return NULL;
@@ -143,7 +143,7 @@ worker(unsigned i, const char *identity, uid_t uid)
 	c->peer.uid = uid;
 	strcpy(c->peer.identity, identity);
 	snprintf(c->peer.text, sizeof(c->peer.text), "client %u", i);
-	TAILQ_INSERT_TAIL(&m.children, c, entry);
+	TAILQ_INSERT_TAIL(&m.children.list, c, entry);
 	ck_assert_ptr_nonnull(c->route = route_new(c));
 	return c->route;
 }
@@ -165,9 +165,9 @@ setup(void)
 	memset(&m, 0, sizeof(m));
 	m.child_events = &child_events;
 	now = 1000000;
-	TAILQ_INIT(&m.children);
-	TAILQ_INIT(&m.all_routes);
-	map_init(&m.routes);
+	TAILQ_INIT(&m.children.list);
+	TAILQ_INIT(&m.routes.list);
+	map_init(&m.routes.by_id);
 	ck_assert_ptr_nonnull(m.base = event_base_new());
 }
 
@@ -176,9 +176,9 @@ teardown(void)
 {
 	struct route	*r;
 
-	while ((r = TAILQ_FIRST(&m.all_routes)) != NULL)
+	while ((r = TAILQ_FIRST(&m.routes.list)) != NULL)
 		route_free(&r);
-	map_fini(&m.routes);
+	map_fini(&m.routes.by_id);
 	event_base_free(m.base);
 }
 
@@ -435,13 +435,13 @@ START_TEST(test_order)
 	ck_assert_uint_eq(route_count(&m), 2);
 	route_release(a);
 	ck_assert_uint_eq(route_count(&m), 1);
-	ck_assert_ptr_eq(TAILQ_FIRST(&m.all_routes), b);
+	ck_assert_ptr_eq(TAILQ_FIRST(&m.routes.list), b);
 	ck_assert_ptr_eq(TAILQ_NEXT(b, entry), a);
 	ck_assert_ptr_eq(TAILQ_NEXT(a, entry), c);
 	route_revive(b, &children[1]);
 	ck_assert_uint_eq(route_count(&m), 2);
-	ck_assert_ptr_eq(TAILQ_FIRST(&m.all_routes), a);
-	ck_assert_ptr_eq(TAILQ_LAST(&m.all_routes, route_list), b);
+	ck_assert_ptr_eq(TAILQ_FIRST(&m.routes.list), a);
+	ck_assert_ptr_eq(TAILQ_LAST(&m.routes.list, route_list), b);
 }
 END_TEST
 
@@ -453,18 +453,18 @@ START_TEST(test_bound)
 
 	others = session(0, "uid:2", 2);
 	route_release(others);
-	TAILQ_REMOVE(&m.children, &children[0], entry);
+	TAILQ_REMOVE(&m.children.list, &children[0], entry);
 	first = session(0, "uid:1", 1);
 	route_release(first);
-	TAILQ_REMOVE(&m.children, &children[0], entry);
+	TAILQ_REMOVE(&m.children.list, &children[0], entry);
 	for (i = 2; i < LIMIT_KEPT + LIMIT_KEPT / 8; i++) {
 		route_release(session(0, "uid:1", 1));
-		TAILQ_REMOVE(&m.children, &children[0], entry);
+		TAILQ_REMOVE(&m.children.list, &children[0], entry);
 	}
 	ck_assert_uint_eq(nends, LIMIT_KEPT / 8 - 1);
 	ck_assert_str_eq(why, "too many that are kept");
-	ck_assert_ptr_eq(TAILQ_FIRST(&m.all_routes), others);
-	ck_assert_uint_eq(m.routes.count, LIMIT_KEPT + 1);
+	ck_assert_ptr_eq(TAILQ_FIRST(&m.routes.list), others);
+	ck_assert_uint_eq(m.routes.by_id.count, LIMIT_KEPT + 1);
 }
 END_TEST
 
