@@ -1,35 +1,12 @@
 /* What processes said while there was no connection. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/client/error.h"
 #include "common/client/process_priv.h"
-#include "common/json/utf8.h"
+#include "common/client/text.h"
 
 void
-execsrv_process_nobodys_read(void *arg, const struct execsrv_answer *a)
-{
-	struct execsrv	*x = arg;
-
-	(void)a;
-	x->behind--;
-}
-
-void
-execsrv_process_orphan(struct execsrv_process *p)
-{
-	struct execsrv_orphan	*o;
-
-	if ((o = calloc(1, sizeof(*o))) == NULL)
-		return;			/* it ends with its session */
-	memcpy(o->id, p->id, sizeof(o->id));
-	TAILQ_INSERT_TAIL(&p->x->orphans, o, entry);
-	p->closed = true;
-}
-
-/* It cannot be known any more what it said. */
-static void
-lose_process(struct execsrv_process *p, const char *why)
+execsrv_process_lose(struct execsrv_process *p, const char *why)
 {
 	struct execsrv_error	 e;
 
@@ -40,21 +17,6 @@ lose_process(struct execsrv_process *p, const char *why)
 	execsrv_error_set(&e, 0, "%s", why);
 	if (p->hooks.on_lost != NULL)
 		p->hooks.on_lost(p->arg, &e);
-}
-
-void
-execsrv_process_lose_all(struct execsrv *x)
-{
-	struct execsrv_process	*p;
-
-	/* A hook may free any of them. */
-	do {
-		TAILQ_FOREACH(p, &x->processes, entry)
-			if (!p->closed)
-				break;
-		if (p != NULL)
-			lose_process(p, x->why.text);
-	} while (p != NULL);
 }
 
 static bool
@@ -175,7 +137,7 @@ static void
 on_no_read(struct execsrv_process *p, const struct execsrv_error *e)
 {
 	if (!p->is_joining) {
-		lose_process(p, e->text);
+		execsrv_process_lose(p, e->text);
 		return;
 	}
 	p->closed = true;
@@ -183,8 +145,6 @@ on_no_read(struct execsrv_process *p, const struct execsrv_error *e)
 	if (p->hooks.on_answer != NULL)
 		p->hooks.on_answer(p->arg, EXECSRV_START, e);
 }
-
-static void	 catchup_ask_read(struct execsrv_process *p, uint64_t after);
 
 void
 execsrv_process_on_read(struct execsrv_process *p,
@@ -195,7 +155,6 @@ execsrv_process_on_read(struct execsrv_process *p,
 	uint64_t		 next;
 	int			 n;
 
-	p->x->behind--;
 	/* Lost again: it is asked anew. */
 	if (p->closed || (a->error != NULL && a->error->code == 0))
 		return;
@@ -220,119 +179,49 @@ execsrv_process_on_read(struct execsrv_process *p,
 	   known when all chunks are there. */
 	if (!p->closed && p->next_seq < next && n > 0 &&
 	    execsrv_is_true(j, a->result, "exited"))
-		catchup_ask_read(p, next - 1);
+		execsrv_process_ask_read(p, next - 1);
 	else if (!p->closed && p->next_seq < next)
-		lose_process(p, "output was lost: the server kept too "
+		execsrv_process_lose(p, "output was lost: the server kept too "
 		    "little of it");
 	else if (!p->closed && n > 0)
-		catchup_ask_read(p, p->next_seq - 1);	/* there may be more */
+		/* There may be more. */
+		execsrv_process_ask_read(p, p->next_seq - 1);
 	else
 		p->is_behind = false;
 }
 
-static void
-catchup_ask_read(struct execsrv_process *p, uint64_t after)
+void
+execsrv_process_ask_read(struct execsrv_process *p, uint64_t after)
 {
-	struct execsrv_call	*c;
-	struct json_out		 o;
+	struct json_out	 o;
 
-	if ((c = execsrv_process_begin(p, "process/read", REQUEST_READ,
-	    &o)) == NULL)
+	if (execsrv_process_begin(p, "process/read", &o) == -1)
 		return;
-	c->is_ours = true;
 	json_out_key(&o, "afterSeq");
 	json_out_u64(&o, after);
 	json_out_key(&o, "waitMs");
 	json_out_u64(&o, 0);
 	json_out_key(&o, "maxBytes");
-	json_out_u64(&o, p->x->read_max);
+	json_out_u64(&o, execsrv_read_max(p->x));
 	if (execsrv_can(p->x, "execsrvHold")) {
 		json_out_key(&o, "execsrvHold");
 		json_out_bool(&o, true);
 	}
-	if (execsrv_process_end(p, c, &o) == 0) {
-		p->x->behind++;
+	if (execsrv_process_end(p, REQUEST_READ, false, &o) == 0)
 		p->is_behind = true;
-	}
 }
 
 void
 execsrv_process_read_no_more(struct execsrv_process *p)
 {
-	struct execsrv_call	*c;
-	struct json_out		 o;
+	static const struct execsrv_how	 how = { .is_internal = true };
+	struct json_out			 o;
 
 	if (!execsrv_can(p->x, "execsrvHold") || !execsrv_has_frames(p->x) ||
-	    (c = execsrv_begin(p->x, "process/read", &o)) == NULL)
+	    execsrv_process_begin(p, "process/read", &o) == -1)
 		return;
-	c->is_ours = true;
-	json_out_open(&o, '{');
-	json_out_key(&o, "processId");
-	json_out_str(&o, p->id);
 	json_out_key(&o, "maxBytes");
 	json_out_u64(&o, 1);
 	json_out_close(&o, '}');
-	(void)execsrv_end(p->x, c, &o);
-}
-
-static void
-end_orphan(struct execsrv *x, struct execsrv_orphan *orphan)
-{
-	struct execsrv_call	*c;
-	struct json_out		 o;
-
-	if ((c = execsrv_begin(x, "process/terminate", &o)) != NULL) {
-		c->is_ours = true;
-		json_out_open(&o, '{');
-		json_out_key(&o, "processId");
-		json_out_str(&o, orphan->id);
-		json_out_close(&o, '}');
-		(void)execsrv_end(x, c, &o);
-	}
-	TAILQ_REMOVE(&x->orphans, orphan, entry);
-	free(orphan);
-}
-
-void
-execsrv_process_catch_up(struct execsrv *x)
-{
-	struct execsrv_process	*p;
-
-	while (!TAILQ_EMPTY(&x->orphans) && execsrv_has_frames(x))
-		end_orphan(x, TAILQ_FIRST(&x->orphans));
-	TAILQ_FOREACH(p, &x->processes, entry)
-		/* One whose start still waits has said nothing. */
-		if (!p->closed && p->awaited[EXECSRV_START] == 0) {
-			execsrv_event_drop_unsure(p);
-			catchup_ask_read(p, p->next_seq - 1);
-		}
-}
-
-struct execsrv_process *
-execsrv_process_attach(struct execsrv *x, const char *id,
-    const struct execsrv_hooks *hooks, void *arg)
-{
-	struct execsrv_process	*p;
-
-	if (id == NULL || id[0] == '\0' || strlen(id) >= EXECSRV_PROCESS_ID ||
-	    !utf8_is_valid(id, strlen(id))) {
-		errno = EINVAL;
-		return NULL;
-	}
-	if (x->state == EXECSRV_GONE) {
-		errno = EPIPE;
-		return NULL;
-	}
-	if ((p = execsrv_process_new(x, id, hooks, arg)) == NULL)
-		return NULL;
-	p->is_joining = true;
-	/* Without a connection it is asked for with all the others. */
-	if (execsrv_is_open(x) || (x->state == EXECSRV_CATCHING_UP &&
-	    !x->is_lost))
-		catchup_ask_read(p, 0);
-	if (execsrv_status(x) == EXECSRV_FAILED) {
-		execsrv_process_free(&p);
-		errno = EPIPE;
-	}
-	return p;
+	(void)execsrv_end(p->x, &how, &o);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/client/process_priv.h"
+#include "common/client/text.h"
 #include "common/json/b64.h"
 
 /* Events that wait for an earlier one: servers rarely send out of order. */
@@ -50,8 +51,8 @@ static void
 event_deliver(struct execsrv_process *p, const struct event *ev)
 {
 	p->next_seq = ev->seq + 1;
-	p->x->has_moved = true;
-	p->early_since = p->x->clock();
+	execsrv_moved(p->x);
+	p->early_since = execsrv_now(p->x);
 	switch (ev->kind) {
 	case EV_OUTPUT:
 		if (p->hooks.on_output != NULL)
@@ -109,7 +110,7 @@ event_keep(struct execsrv_process *p, const struct event *ev)
 		return;
 	}
 	if (TAILQ_EMPTY(&p->early))
-		p->early_since = p->x->clock();
+		p->early_since = execsrv_now(p->x);
 	if (at != NULL)
 		TAILQ_INSERT_AFTER(&p->early, at, copy, entry);
 	else
@@ -121,20 +122,18 @@ event_keep(struct execsrv_process *p, const struct event *ev)
 static void
 ask_denied(struct execsrv_process *p)
 {
-	struct execsrv_call	*c;
-	struct json_out		 o;
+	struct json_out	 o;
 
-	if (p->awaited[REQUEST_DENIED] > 0 || (c = execsrv_process_begin(p,
-	    "process/read", REQUEST_DENIED, &o)) == NULL)
+	if (p->awaited[REQUEST_DENIED] > 0 ||
+	    execsrv_process_begin(p, "process/read", &o) == -1)
 		return;
-	c->is_ours = true;
 	json_out_key(&o, "afterSeq");
 	json_out_u64(&o, p->next_seq);
 	json_out_key(&o, "waitMs");
 	json_out_u64(&o, 0);
 	json_out_key(&o, "maxBytes");
 	json_out_u64(&o, 0);
-	(void)execsrv_process_end(p, c, &o);
+	(void)execsrv_process_end(p, REQUEST_DENIED, false, &o);
 }
 
 void
@@ -199,19 +198,6 @@ execsrv_event_drop_unsure(struct execsrv_process *p)
 	}
 }
 
-static struct execsrv_process *
-event_find(struct execsrv *x, uint32_t params)
-{
-	struct execsrv_process	*p;
-	uint32_t		 tok = json_find(&x->json, params, "processId");
-
-	if (params != 0 && tok != 0)
-		TAILQ_FOREACH(p, &x->processes, entry)
-			if (json_is_text(&x->json, tok, p->id))
-				return p;
-	return NULL;
-}
-
 bool
 execsrv_event_output(const struct json *j, uint32_t params, struct event *ev)
 {
@@ -254,14 +240,6 @@ execsrv_event_exit_code(const struct json *j, uint32_t params,
 	return true;
 }
 
-bool
-execsrv_is_true(const struct json *j, uint32_t object, const char *key)
-{
-	uint32_t	 i = json_find(j, object, key);
-
-	return i != 0 && json_tok(j, i)->type == JSON_TRUE;
-}
-
 static bool
 read_exited(const struct json *j, uint32_t params, struct event *ev)
 {
@@ -293,24 +271,23 @@ static const struct {
 };
 
 bool
-execsrv_process_note(struct execsrv *x, const char *method, uint32_t params)
+execsrv_event_note(struct execsrv_process *p, const struct json *j,
+    const char *method, uint32_t params)
 {
-	struct execsrv_process	*p;
-	struct event		 ev = { .len = 0 };
-	uint32_t		 seq;
-	size_t			 i;
+	struct event	 ev = { .len = 0 };
+	uint32_t	 seq;
+	size_t		 i;
 
 	for (i = 0; strcmp(notes[i].method, method) != 0; i++)
 		if (i + 1 == sizeof(notes) / sizeof(notes[0]))
 			return false;
-	/* Nobody's business any more. */
-	if ((p = event_find(x, params)) == NULL)
+	if (p == NULL)
 		return true;
 	ev.kind = notes[i].kind;
-	if ((seq = json_find(&x->json, params, "seq")) == 0 ||
-	    json_u64(&x->json, seq, &ev.seq) == -1 || ev.seq == UINT64_MAX ||
-	    !notes[i].read(&x->json, params, &ev))
-		execsrv_lose(x, "the server sent a malformed %s", method);
+	if ((seq = json_find(j, params, "seq")) == 0 ||
+	    json_u64(j, seq, &ev.seq) == -1 || ev.seq == UINT64_MAX ||
+	    !notes[i].read(j, params, &ev))
+		execsrv_lose(p->x, "the server sent a malformed %s", method);
 	else
 		execsrv_event_take(p, &ev);
 	return true;
@@ -319,38 +296,19 @@ execsrv_process_note(struct execsrv *x, const char *method, uint32_t params)
 /* --- missing events --- */
 
 void
-execsrv_process_restart_wait(struct execsrv *x)
+execsrv_event_restart_wait(struct execsrv_process *p)
 {
-	struct execsrv_process	*p;
-
-	TAILQ_FOREACH(p, &x->processes, entry)
-		p->early_since = p->x->clock();
+	p->early_since = execsrv_now(p->x);
 }
 
 int
-execsrv_process_wait_ms(const struct execsrv *x)
+execsrv_event_wait_ms(const struct execsrv_process *p)
 {
-	const struct execsrv_process	*p;
-	uint64_t			 waited;
-	int				 left, min = -1;
+	uint64_t	 waited;
 
-	TAILQ_FOREACH(p, &x->processes, entry) {
-		/* An exit that is asked about is not missing. */
-		if (TAILQ_EMPTY(&p->early) ||
-		    is_unsure(TAILQ_FIRST(&p->early)))
-			continue;
-		waited = p->x->clock() - p->early_since;
-		left = waited < EARLY_MS ? (int)(EARLY_MS - waited) : 0;
-		if (min == -1 || left < min)
-			min = left;
-	}
-	return min;
-}
-
-void
-execsrv_process_check(struct execsrv *x)
-{
-	/* A number that never comes would be waited for for ever. */
-	if (execsrv_process_wait_ms(x) == 0)
-		execsrv_lose(x, "the server left out an event");
+	/* An exit that is asked about is not missing. */
+	if (TAILQ_EMPTY(&p->early) || is_unsure(TAILQ_FIRST(&p->early)))
+		return -1;
+	waited = execsrv_now(p->x) - p->early_since;
+	return waited < EARLY_MS ? (int)(EARLY_MS - waited) : 0;
 }

@@ -1,276 +1,399 @@
-/* Step by step to a session: for the first time, and to the same one again. */
+#include "common/client/handshake.h"
+
+#include <assert.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "common/client/client_priv.h"
-#include "common/clock.h"
-#include "common/fd.h"
-#include "common/limit.h"
+#include <sodium.h>
 
-#define FULL_MS		10	/* a Unix socket's queue is full */
-#define PAUSE_MIN	100
-#define PAUSE_MAX	1000
-#define READ_MIN	(16 * 1024)
+#include "common/client/error.h"
+#include "common/client/http.h"
+#include "common/client/process.h"
+#include "common/client/text.h"
+#include "common/client/watch.h"
+#include "common/envlist.h"
+
+#define FULL_MS		10	/* the queue of a Unix socket is full */
+#define CATCH_UP_MS	10000	/* of silence while missed output is read */
+#define INITIALIZE_MAX	(64 * 1024)
 #define ATTACHED	(-32010) /* the server has not missed the old one yet */
+#define REACH		"execsrv-reach"
 
-static void
-drop_connection(struct execsrv *x)
+/* --- what is wanted --- */
+
+static int
+take_options(struct execsrv *x, const struct execsrv_options *options,
+    struct execsrv_error *e)
 {
-	execsrv_unwatch(x);
-	fd_close(&x->fd);
-	execsrv_end_child(x, false);
-	buf_fini(&x->head);
-	buf_drain(&x->out, x->out.len);
-	ws_reader_fini(&x->reader);
-	ws_reader_init(&x->reader, false, LIMIT_MESSAGE, LIMIT_MESSAGE);
-	x->out_broken = x->has_pong = x->is_asked = x->is_pinged = false;
-	x->received = x->acknowledged = 0;
+	assert(x->state == EXECSRV_WAITING);
+	if (options->silence_ms > 0)
+		transport_set_silence(&x->transport, options->silence_ms);
+	if (options->recover_ms != 0)
+		recovery_set_patience(&x->recovery,
+		    options->recover_ms > 0 ? options->recover_ms : 0);
+	return opening_take_options(&x->opening, options, e);
 }
 
-/* The pause before the next attempt, at random a little shorter. */
-static void
-wait_a_moment(struct execsrv *x, uint64_t now)
+int
+handshake_prepare(struct execsrv *x, const char *url,
+    const struct execsrv_options *options, struct execsrv_error *e)
 {
-	x->attempt_at = now + x->pause - x->pause * (now % 8) / 32;
-	x->pause = x->pause * 2 < PAUSE_MAX ? x->pause * 2 : PAUSE_MAX;
+	if (opening_set_url(&x->opening, url, options, e) == -1)
+		return -1;
+	return take_options(x, options, e);
 }
+
+int
+handshake_prepare_command(struct execsrv *x, const char *const *argv,
+    bool is_server, const struct execsrv_options *options,
+    struct execsrv_error *e)
+{
+	if (take_options(x, options, e) == -1 ||
+	    opening_set_command(&x->opening, argv[0], e) == -1)
+		return -1;
+	/* Its session ends with it. */
+	recovery_set_patience(&x->recovery, 0);
+	if (transport_spawn(&x->transport, argv, environ, is_server) == 0)
+		return 0;
+	execsrv_error_set(e, 0, "%s: %s", argv[0], strerror(errno));
+	return -1;
+}
+
+/* --- the first connection --- */
 
 void
-execsrv_recover(struct execsrv *x)
+handshake_open(struct execsrv *x)
 {
-	uint64_t	 now = x->clock();
-	bool		 was_good = x->deadline == 0 || x->has_moved;
+	struct opening	*o = &x->opening;
+	uint64_t	 now = execsrv_now(x);
 
-	drop_connection(x);
-	/* One that is lost again before anything came is none. */
-	if (was_good) {
-		x->deadline = now + (uint64_t)x->patience;
-		x->pause = PAUSE_MIN;
-		x->attempt_at = now;
-		/* One that has not caught up may hold for no longer. */
-		if (x->state != EXECSRV_CATCHING_UP)
-			x->read_max = x->read_max * 4 < EXECSRV_READ_MAX ?
-			    x->read_max * 4 : EXECSRV_READ_MAX;
-	} else {
-		/* Perhaps the line holds for so long only. */
-		if (x->state == EXECSRV_CATCHING_UP && x->read_max > READ_MIN)
-			x->read_max /= 4;
-		wait_a_moment(x, now);
+	assert(x->state == EXECSRV_WAITING && execsrv_is_opening(x));
+	recovery_open(&x->recovery, now, o->connect_ms);
+	if (transport_is_connecting(&x->transport)) {
+		recovery_allow(&x->recovery, now, o->connect_ms, true);
+		execsrv_set_state(x, EXECSRV_CONNECTING);
 	}
-	execsrv_set_state(x, EXECSRV_WAITING);
-	x->is_lost = x->has_moved = false;
-	execsrv_settle(x);
-	execsrv_http_lost(x);
-	execsrv_watch_lost(x);
 }
 
 static void
-recover_give_up(struct execsrv *x)
+give_up(struct execsrv *x)
 {
-	if (!x->is_opening)
-		execsrv_fail(x, "the connection was lost; %s", x->lost.text);
+	if (!execsrv_is_opening(x))
+		execsrv_fail(x, "the connection was lost; %s",
+		    recovery_why(&x->recovery)->text);
 	else if (x->state == EXECSRV_INITIALIZING)
 		execsrv_fail(x, "the server does not answer initialize");
-	else if (x->state == EXECSRV_UPGRADING)
+	else if (transport_is_upgrading(&x->transport))
 		execsrv_fail(x, "the server does not answer");
 	else
-		execsrv_fail(x, "%s: %s", x->where, strerror(ETIMEDOUT));
+		execsrv_fail(x, "%s: %s", x->opening.where,
+		    strerror(ETIMEDOUT));
 }
 
-/* The first connection: not now, not there, or not at all. */
+/* Not now, not there, or not at all. */
 static void
 on_no_first(struct execsrv *x, int error)
 {
+	struct execsrv_address	*a = &x->opening.address;
+
+	assert(execsrv_is_opening(x));
 	if (error == EAGAIN) {
-		x->attempt_at = x->clock() + FULL_MS;
-	} else if (error == ECONNREFUSED && x->url.is_name) {
+		recovery_retry_in(&x->recovery, execsrv_now(x), FULL_MS);
+	} else if (error == ECONNREFUSED && a->is_name) {
 		/* It may be served on its IPv6 address only. */
-		execsrv_url_v6(&x->url);
-		x->url.is_name = false;
-		drop_connection(x);
-		x->attempt_at = x->clock();
+		execsrv_address_v6(a);
+		transport_close(&x->transport);
+		recovery_retry_in(&x->recovery, execsrv_now(x), 0);
 		if (x->state != EXECSRV_WAITING)
 			execsrv_set_state(x, EXECSRV_WAITING);
 	} else {
-		execsrv_fail(x, "%s: %s", x->reach.url != NULL ?
-		    x->reach.program : x->where, strerror(error));
+		execsrv_fail(x, "%s: %s",
+		    execsrv_reach_is_set(&x->opening.reach) ?
+		    execsrv_reach_program(&x->opening.reach) :
+		    x->opening.where, strerror(error));
 	}
 }
 
+/* --- connecting --- */
+
 /* 0, or -1 with errno. */
 static int
-recover_begin(struct execsrv *x)
+start_reach(struct execsrv *x)
 {
-	if (x->reach.url != NULL)
-		return execsrv_reach_start(x);
-	x->fd = execsrv_socket(&x->url);
-	return x->fd == -1 ? -1 : 0;
+	const char	*argv[] = {
+		execsrv_reach_program(&x->opening.reach), NULL
+	};
+	char		**env;
+	int		 r, error;
+
+	if ((env = envlist_network()) == NULL)
+		return -1;
+	r = transport_spawn(&x->transport, argv, env, false);
+	error = errno;
+	free(env);
+	errno = error;
+	return r;
 }
 
 static void
 attempt(struct execsrv *x)
 {
-	uint64_t	 now = x->clock();
+	struct opening	*o = &x->opening;
+	uint64_t	 now = execsrv_now(x);
+	int		 r;
 
-	if (recover_begin(x) == 0) {
-		x->attempt_at = now + (uint64_t)x->connect_ms;
+	assert(x->state == EXECSRV_WAITING);
+	r = execsrv_reach_is_set(&o->reach) ? start_reach(x) :
+	    transport_connect(&x->transport, &o->address);
+	if (r == 0) {
+		recovery_allow(&x->recovery, now, o->connect_ms, false);
 		execsrv_set_state(x, EXECSRV_CONNECTING);
-	} else if (x->is_opening) {
+	} else if (execsrv_is_opening(x)) {
 		on_no_first(x, errno);
 	} else {
-		execsrv_error_set(&x->lost, 0, "no connection: %s",
-		    strerror(errno));
-		wait_a_moment(x, now);
+		recovery_failed(&x->recovery, now, errno);
 	}
+}
+
+static void
+ask_reach(struct execsrv *x)
+{
+	struct opening	*o = &x->opening;
+	struct buf	 b;
+	int		 r = -1;
+
+	buf_init(&b, EXECSRV_REACH_ASK_MAX);
+	if (buf_reserve(&b, EXECSRV_REACH_ASK_MAX) != NULL &&
+	    execsrv_reach_put_ask(&o->reach, o->token, o->connect_ms,
+	    transport_silence(&x->transport), &b) == 0)
+		r = transport_hello(&x->transport, buf_data(&b), b.len);
+	if (r == -1)
+		execsrv_lose(x, REACH " cannot be asked: %s",
+		    strerror(errno));
+	if (b.base != NULL)
+		sodium_memzero(b.base, b.cap);
+	buf_fini(&b);
 }
 
 static void
 on_connected(struct execsrv *x)
 {
-	socklen_t	 len = sizeof(int);
-	int		 error = 0;
+	struct opening	*o = &x->opening;
+	int		 error = transport_connect_error(&x->transport);
 
-	if (getsockopt(x->fd, SOL_SOCKET, SO_ERROR, &error, &len) == -1)
-		error = errno;
-	if (error != 0 && x->is_opening) {
+	if (error != 0 && execsrv_is_opening(x))
 		on_no_first(x, error);
-		return;
-	}
-	if (error != 0) {
+	else if (error != 0)
 		execsrv_lose(x, "no connection: %s", strerror(error));
-		return;
-	}
-	execsrv_set_state(x, EXECSRV_UPGRADING);
-	buf_init(&x->head, x->is_lines ? EXECSRV_LINE_MAX : EXECSRV_HEAD_MAX);
-	if (x->reach.url != NULL)
-		(void)execsrv_reach_ask(x);
-	else if (x->is_lines)
-		execsrv_set_state(x, EXECSRV_INITIALIZING);
+	else if (execsrv_reach_is_set(&o->reach))
+		ask_reach(x);
+	else if (transport_has_child(&x->transport))
+		transport_up(&x->transport);
 	else
-		(void)execsrv_start_upgrade(x);
+		(void)transport_upgrade(&x->transport, &o->address, o->token);
 }
 
-static void
-recover_finish(struct execsrv *x)
+/* --- execsrv-reach --- */
+
+bool
+handshake_on_other(struct execsrv *x, const struct json *j)
 {
-	execsrv_set_state(x, EXECSRV_OPEN);
-	execsrv_process_restart_wait(x);
-	execsrv_send_kept(x);
+	char	 why[sizeof(x->why.text)];
+	bool	 is_permanent;
+
+	if (!execsrv_reach_is_set(&x->opening.reach) ||
+	    !execsrv_reach_read_error(j, why, sizeof(why), &is_permanent))
+		return false;
+	if (execsrv_is_opening(x))
+		execsrv_fail(x, "%.200s: %s", x->opening.where, why);
+	else if (is_permanent)
+		execsrv_fail(x, "the connection was lost; %s", why);
+	else
+		execsrv_lose(x, "%s", why);
+	return true;
+}
+
+void
+handshake_on_hello(struct execsrv *x, char *text, size_t len)
+{
+	struct json	 j;
+	bool		 is_object;
+
+	json_init(&j);
+	is_object = json_parse(&j, text, len) == 0 &&
+	    json_tok(&j, 0)->type == JSON_OBJECT;
+	if (is_object && execsrv_is_true(&j, 0, "ready"))
+		transport_up(&x->transport);
+	else if (!is_object || !handshake_on_other(x, &j))
+		execsrv_fail(x, REACH " does not answer as it should");
+	json_fini(&j);
+}
+
+/* --- the session --- */
+
+static void
+on_refused(struct execsrv *x, const struct execsrv_error *e)
+{
+	if (execsrv_is_opening(x)) {
+		execsrv_fail_as(x, e);
+	} else if (e->code == ATTACHED) {
+		recovery_hurry(&x->recovery);
+		execsrv_lose(x, "%s", e->text);
+	} else {
+		execsrv_fail(x, "the connection was lost, and the session "
+		    "cannot be resumed: %s", e->text);
+	}
 }
 
 static void
 on_session(void *arg, const struct execsrv_answer *a)
 {
-	struct execsrv	*x = arg;
+	static const char	 done[] = "{\"method\":\"initialized\"}";
+	struct execsrv		*x = arg;
 
 	if (a->error != NULL && a->error->code == 0)
 		return;			/* lost again: settled */
-	if (a->error != NULL && x->is_opening) {
-		execsrv_fail_as(x, a->error);
-		return;
-	}
-	if (a->error != NULL && a->error->code == ATTACHED) {
-		x->pause = PAUSE_MIN;
-		execsrv_lose(x, "%s", a->error->text);
-		return;
-	}
 	if (a->error != NULL) {
-		execsrv_fail(x, "the connection was lost, and the session "
-		    "cannot be resumed: %s", a->error->text);
+		on_refused(x, a->error);
 		return;
 	}
-	if (x->is_opening) {
-		execsrv_take_session(x, a);
-		if (x->state == EXECSRV_GONE)
-			return;
-		x->is_opening = false;
-		x->deadline = 0;
+	if (execsrv_is_opening(x) && opening_take_session(&x->opening,
+	    a->json, a->result) == -1) {
+		execsrv_fail(x, "the server opened no session");
+		return;
 	}
-	x->attempt_at = x->clock() + EXECSRV_CATCH_UP_MS;
 	execsrv_set_state(x, EXECSRV_CATCHING_UP);
-	if (execsrv_send_initialized(x) == 0)
+	if (transport_send(&x->transport, done, strlen(done)) == 0)
 		execsrv_process_catch_up(x);
 }
 
-/* Ask for the session, as soon as there are frames. */
+/* Ask for the session, as soon as messages can be sent. */
 static void
 initialize(struct execsrv *x)
 {
-	uint64_t		 until;
-	struct execsrv_call	*c;
-	struct json_out		 o;
+	struct execsrv_how	 how = { .fn = on_session, .arg = x,
+				    .is_internal = true };
 	struct buf		 b;
 
-	if (execsrv_put_initialize(x, &b) == 0 &&
-	    (c = execsrv_begin(x, "initialize", &o)) != NULL) {
-		until = x->clock() + (uint64_t)x->initialize_ms;
-		x->attempt_at = until;
-		if (x->is_opening)
-			x->deadline = until;
-		c->is_ours = true;
-		c->fn = on_session;
-		c->arg = x;
-		json_out_raw(&o, (char *)buf_data(&b), b.len);
-		(void)execsrv_end(x, c, &o);
-	} else if (x->state != EXECSRV_GONE) {
+	execsrv_set_state(x, EXECSRV_INITIALIZING);
+	recovery_allow(&x->recovery, execsrv_now(x), x->opening.initialize_ms,
+	    execsrv_is_opening(x));
+	buf_init(&b, INITIALIZE_MAX);
+	if (opening_put_initialize(&x->opening, &b) == -1 ||
+	    execsrv_request(x, "initialize", (char *)buf_data(&b), b.len,
+	    &how) == -1)
 		execsrv_fail(x, "out of memory");
-	}
 	buf_fini(&b);
 }
 
-void
-execsrv_recover_step(struct execsrv *x, short revents)
+static void
+finish(struct execsrv *x)
 {
-	uint64_t	 now = x->clock();
+	execsrv_set_state(x, EXECSRV_OPEN);
+	execsrv_process_restart_wait(x);
+	calls_resume(&x->calls);
+}
 
-	if (x->is_lost)
-		return;
-	if (now >= x->deadline && x->state != EXECSRV_CATCHING_UP) {
-		recover_give_up(x);
-		return;
-	}
-	if (x->state == EXECSRV_WAITING) {
-		if (now >= x->attempt_at)
+/* --- for the loop --- */
+
+/* While missed output is read: when silence has been too long. */
+static uint64_t
+catch_up_until(const struct execsrv *x)
+{
+	return transport_last_heard(&x->transport) + CATCH_UP_MS;
+}
+
+void
+handshake_step(struct execsrv *x, short revents)
+{
+	uint64_t	 now = execsrv_now(x);
+
+	switch (x->state) {
+	case EXECSRV_WAITING:
+		if (recovery_is_over(&x->recovery, now))
+			give_up(x);
+		else if (recovery_is_due(&x->recovery, now))
 			attempt(x);
-	} else if (now >= x->attempt_at) {
-		execsrv_lose(x, "the server does not answer");
-	} else if (x->state == EXECSRV_CONNECTING && revents != 0) {
-		on_connected(x);
+		break;
+	case EXECSRV_CONNECTING:
+	case EXECSRV_INITIALIZING:
+		if (recovery_is_over(&x->recovery, now))
+			give_up(x);
+		else if (recovery_is_due(&x->recovery, now))
+			execsrv_lose(x, "the server does not answer");
+		else if (transport_is_connecting(&x->transport) &&
+		    revents != 0)
+			on_connected(x);
+		break;
+	case EXECSRV_CATCHING_UP:
+		if (now >= catch_up_until(x))
+			execsrv_lose(x, "the server does not answer");
+		break;
+	case EXECSRV_OPEN:
+	case EXECSRV_LOST:
+	case EXECSRV_GONE:
+		break;
 	}
 }
 
 void
-execsrv_recover_check(struct execsrv *x)
+handshake_check(struct execsrv *x)
 {
-	if (x->is_lost)
-		return;
-	if (x->state == EXECSRV_INITIALIZING && !x->is_asked) {
-		x->is_asked = true;
+	if (x->state == EXECSRV_CONNECTING &&
+	    transport_is_up(&x->transport))
 		initialize(x);
-	}
-	if (x->state == EXECSRV_CATCHING_UP && x->behind == 0 && !x->is_lost)
-		recover_finish(x);
+	if (x->state == EXECSRV_CATCHING_UP && !execsrv_process_is_behind(x))
+		finish(x);
 }
 
-short
-execsrv_recover_events(const struct execsrv *x)
+void
+handshake_recover(struct execsrv *x)
 {
-	if (x->is_lost || x->state == EXECSRV_WAITING)
-		return 0;
-	return x->state == EXECSRV_CONNECTING ? POLLOUT : POLLIN;
+	assert(x->state == EXECSRV_LOST && !execsrv_is_opening(x));
+	transport_close(&x->transport);
+	execsrv_set_state(x, EXECSRV_WAITING);
+	calls_settle(&x->calls);
+	execsrv_http_lost(x);
+	execsrv_watch_lost(x);
 }
 
 int
-execsrv_recover_wait_ms(const struct execsrv *x)
+handshake_wait_ms(const struct execsrv *x)
 {
-	uint64_t	 now = x->clock(), until = x->attempt_at;
+	uint64_t	 now = execsrv_now(x), until;
 
-	if (x->is_lost)
+	switch (x->state) {
+	case EXECSRV_CATCHING_UP:
+		until = catch_up_until(x);
+		return until > now ? (int)(until - now) : 0;
+	case EXECSRV_LOST:
 		return 0;
-	if (x->deadline < until && x->state != EXECSRV_CATCHING_UP)
-		until = x->deadline;
-	return until <= now ? 0 : until - now > 60000 ? 60000 :
-	    (int)(until - now);
+	default:
+		return recovery_wait_ms(&x->recovery, now);
+	}
+}
+
+/* --- the end --- */
+
+bool
+handshake_say_goodbye(struct execsrv *x)
+{
+	if (transport_goodbye(&x->transport) == -1)
+		return false;
+	execsrv_set_held(x, true);	/* nobody listens any more */
+	return true;
+}
+
+bool
+handshake_is_saying_goodbye(const struct execsrv *x)
+{
+	return transport_has_output(&x->transport);
+}
+
+void
+handshake_end(struct execsrv *x)
+{
+	transport_end_child(&x->transport);
 }

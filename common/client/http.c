@@ -1,10 +1,12 @@
 /* http/request: its answer, and the pieces of the body in order. */
+#include "common/client/http.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/error.h"
 #include "common/client/jsonmap.h"
 #include "common/limit.h"
 
@@ -57,7 +59,7 @@ static bool
 client_http_deliver(struct execsrv_http *h, const struct execsrv_delta *d)
 {
 	h->next_seq++;
-	h->x->has_moved = true;
+	execsrv_moved(h->x);
 	if (d->bytes.len > 0 && h->hooks.on_body != NULL)
 		h->hooks.on_body(h->arg, d->bytes.data, d->bytes.len);
 	if (!d->is_last && d->error == NULL)
@@ -111,14 +113,15 @@ client_http_find(struct execsrv *x, const char *id)
 {
 	struct execsrv_http	*h;
 
-	TAILQ_FOREACH(h, &x->https, entry)
+	TAILQ_FOREACH(h, &x->https.live, entry)
 		if (!h->is_done && strcmp(h->id, id) == 0)
 			return h;
 	return NULL;
 }
 
 bool
-execsrv_http_note(struct execsrv *x, const char *method, uint32_t params)
+execsrv_http_note(struct execsrv *x, const struct json *j, const char *method,
+    uint32_t params)
 {
 	struct execsrv_delta	*d;
 	struct execsrv_http	*h;
@@ -126,7 +129,7 @@ execsrv_http_note(struct execsrv *x, const char *method, uint32_t params)
 	if (strcmp(method, "http/request/bodyDelta") != 0)
 		return false;
 	if (params == 0 || (d = execsrv_jsonmap_get(&execsrv_jsonmap_delta,
-	    &x->json, params)) == NULL) {
+	    j, params)) == NULL) {
 		execsrv_lose(x, "the server sent a malformed %s", method);
 		return true;
 	}
@@ -203,9 +206,9 @@ execsrv_http_request(struct execsrv *x, const struct execsrv_http_request *in,
 	h->arg = arg;
 	h->next_seq = 1;
 	TAILQ_INIT(&h->early);
-	TAILQ_INSERT_TAIL(&x->https, h, entry);
+	TAILQ_INSERT_TAIL(&x->https.live, h, entry);
 	snprintf(h->id, sizeof(h->id), "h%llu",
-	    (unsigned long long)++x->last_http);
+	    (unsigned long long)++x->https.last_id);
 	buf_init(&b, LIMIT_MESSAGE);
 	if (put_request(&b, h->id, in) == -1 || execsrv_call(x,
 	    "http/request", (char *)buf_data(&b), b.len, client_http_on_head,
@@ -224,8 +227,8 @@ execsrv_http_bury(struct execsrv *x)
 {
 	struct execsrv_http	*h;
 
-	while (!x->is_busy && (h = TAILQ_FIRST(&x->freed_https)) != NULL) {
-		TAILQ_REMOVE(&x->freed_https, h, entry);
+	while (!x->is_handling && (h = TAILQ_FIRST(&x->https.freed)) != NULL) {
+		TAILQ_REMOVE(&x->https.freed, h, entry);
 		while (!TAILQ_EMPTY(&h->early))
 			early_free(h, TAILQ_FIRST(&h->early));
 		free(h);
@@ -243,8 +246,8 @@ execsrv_http_free(struct execsrv_http **hp)
 	execsrv_forget(h->x, client_http_on_head, h);
 	h->is_done = true;
 	memset(&h->hooks, 0, sizeof(h->hooks));
-	TAILQ_REMOVE(&h->x->https, h, entry);
-	TAILQ_INSERT_TAIL(&h->x->freed_https, h, entry);
+	TAILQ_REMOVE(&h->x->https.live, h, entry);
+	TAILQ_INSERT_TAIL(&h->x->https.freed, h, entry);
 	execsrv_http_bury(h->x);
 }
 
@@ -257,7 +260,7 @@ execsrv_http_lost(struct execsrv *x)
 	/* The hook may free any of them.  One that was not sent still waits. */
 	do {
 		again = false;
-		TAILQ_FOREACH(h, &x->https, entry)
+		TAILQ_FOREACH(h, &x->https.live, entry)
 			if (!h->is_done && h->has_head) {
 				client_http_finish(h, 0,
 				    "the connection was lost before "
@@ -266,4 +269,14 @@ execsrv_http_lost(struct execsrv *x)
 				break;
 			}
 	} while (again);
+}
+
+void
+execsrv_http_free_all(struct execsrv *x)
+{
+	struct execsrv_http	*h;
+
+	while ((h = TAILQ_FIRST(&x->https.live)) != NULL)
+		execsrv_http_free(&h);
+	execsrv_http_bury(x);
 }

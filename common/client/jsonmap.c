@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/text.h"
 #include "common/json/b64.h"
 #include "common/json/uri.h"
 #include "common/json/utf8.h"

@@ -1,82 +1,82 @@
-/* Messages on a socket or pipe: one a line (PROTOCOL 1.3). */
+/* Messages on a socket or pipe, a line each (PROTOCOL 1.3). */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/transport_priv.h"
 #include "common/json/utf8.h"
-#include "common/limit.h"
 
 int
-execsrv_put_line(struct execsrv *x, const void *data, size_t len)
+lines_put(struct transport *t, const void *data, size_t len)
 {
 	char	*room, *p;
 	size_t	 left = len;
 
-	if ((room = buf_reserve(&x->out, len + 1)) == NULL)
-		return execsrv_fail(x, "too much waits to be sent");
+	assert(t->state == TRANSPORT_UP && t->is_lines);
+	if ((room = buf_reserve(&t->out, len + 1)) == NULL)
+		return transport_fail(t, "too much waits to be sent");
 	memcpy(room, data, len);
-	/* Only between tokens, where a blank is as good. */
+	/* JSON has line breaks between tokens only, where a blank will do. */
 	for (p = room; (p = memchr(p, '\n', left)) != NULL;
 	    left = len - (size_t)(p - room))
 		*p = ' ';
 	room[len] = '\n';
-	buf_commit(&x->out, len + 1);
+	buf_commit(&t->out, len + 1);
 	return 0;
 }
 
 static bool
-lines_is_blank(const char *line, size_t len)
+is_blank(const char *line, size_t len)
 {
 	return strspn(line, " \t\r") >= len;
 }
 
 static void
-lines_on_line(struct execsrv *x, char *line, size_t len)
+on_line(struct transport *t, char *line, size_t len)
 {
 	if (len > 0 && line[len - 1] == '\r')
 		len--;
-	if (lines_is_blank(line, len))
+	if (is_blank(line, len))
 		return;
 	if (!utf8_is_valid(line, len))
-		execsrv_lose(x, "the server sent a message that is not UTF-8");
-	else if (x->state == EXECSRV_UPGRADING)
-		execsrv_reach_answer(x, line, len);
+		transport_lose(t, "the server sent a message that is not "
+		    "UTF-8");
+	else if (t->state == TRANSPORT_UPGRADING)
+		t->events->on_hello(t->arg, line, len);
 	else
-		execsrv_on_message(x, line, len);
+		t->events->on_message(t->arg, line, len);
 }
 
-/* Those of execsrv-reach begin with one that is its own. */
 static bool
-wants_lines(const struct execsrv *x)
+wants_lines(const struct transport *t)
 {
-	return execsrv_has_frames(x) ||
-	    (x->state == EXECSRV_UPGRADING && !x->is_lost);
+	return t->state == TRANSPORT_UP || t->state == TRANSPORT_UPGRADING;
 }
 
 int
-execsrv_feed_lines(struct execsrv *x, const void *data, size_t len)
+lines_feed(struct transport *t, const void *data, size_t len)
 {
 	char	*line, *end;
-	size_t	 seen = x->head.len, n;
+	size_t	 seen = t->head.len, n;
 
-	if (buf_put(&x->head, data, len) == -1) {
+	if (buf_put(&t->head, data, len) == -1) {
 		if (errno == EFBIG)
-			return execsrv_lose(x, "the server's line is too "
+			return transport_lose(t, "the server's line is too "
 			    "long");
-		return execsrv_fail(x, "out of memory");
+		return transport_fail(t, "out of memory");
 	}
-	while (wants_lines(x) && x->head.len > seen) {
-		line = (char *)buf_data(&x->head);
-		if ((end = memchr(line + seen, '\n', x->head.len - seen)) ==
+	/* Any of them may end the connection. */
+	while (wants_lines(t) && t->head.len > seen) {
+		line = (char *)buf_data(&t->head);
+		if ((end = memchr(line + seen, '\n', t->head.len - seen)) ==
 		    NULL)
 			break;
 		*end = '\0';
 		n = (size_t)(end - line);
-		lines_on_line(x, line, n);
-		buf_drain(&x->head, n + 1);
+		on_line(t, line, n);
+		buf_drain(&t->head, n + 1);
 		seen = 0;
 	}
-	json_trim(&x->json);
-	buf_trim(&x->head, LIMIT_FRAGMENT);
-	return wants_lines(x) ? 0 : -1;
+	buf_trim(&t->head, LIMIT_FRAGMENT);
+	return wants_lines(t) ? 0 : -1;
 }

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/connect.h"
+#include "common/client/error.h"
+#include "common/client/launch.h"
 
 #define FIXED	12		/* words before and behind the settings */
 

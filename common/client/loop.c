@@ -1,167 +1,164 @@
-/*
- * One descriptor for the loops of others: an epoll instance with the socket,
- * which changes, and a timer.  Made when first asked for: who only waits in our
- * own calls pays nothing.
- */
-#include <sys/epoll.h>
-#include <sys/timerfd.h>
+#include "common/client/loop.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <string.h>
-#include <unistd.h>
+#include <assert.h>
+#include <stdlib.h>
 
-#include "common/client/client_priv.h"
-#include "common/fd.h"
+#include "common/client/handshake.h"
+#include "common/client/http.h"
+#include "common/client/process.h"
+#include "common/client/transfer.h"
+#include "common/client/watch.h"
 
 #define TURNS_MAX	4	/* of one dispatch, before others get theirs */
 
-static int
-open_watch(struct execsrv *x)
-{
-	struct epoll_event	 ev = { .events = EPOLLIN };
-	int			 error;
+/* --- its life --- */
 
-	if ((x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
-	    TFD_NONBLOCK)) == -1 ||
-	    (x->epoll = epoll_create1(EPOLL_CLOEXEC)) == -1 ||
-	    epoll_ctl(x->epoll, EPOLL_CTL_ADD, x->timer, &ev) == -1) {
-		error = errno;
-		fd_close(&x->timer);
-		fd_close(&x->epoll);
-		errno = error;
-		return -1;
+static void
+loop_on_change(struct execsrv *x)
+{
+	if (!x->is_handling && transport_has_loop_fd(&x->transport))
+		transport_watch(&x->transport, execsrv_wait_ms(x));
+}
+
+static bool
+loop_on_note(struct execsrv *x, const struct json *j, const char *method,
+    uint32_t params)
+{
+	return execsrv_process_note(x, j, method, params) ||
+	    execsrv_http_note(x, j, method, params) ||
+	    execsrv_watch_note(x, j, method, params);
+}
+
+struct execsrv *
+execsrv_new(void)
+{
+	static const struct client_events	 events = {
+		.on_change = loop_on_change,
+		.on_note = loop_on_note,
+		.on_hello = handshake_on_hello,
+		.on_other = handshake_on_other
+	};
+
+	return client_new(&events);
+}
+
+void
+execsrv_free(struct execsrv **xp)
+{
+	struct execsrv	*x = *xp;
+
+	if (x == NULL)
+		return;
+	assert(!x->is_handling);
+	execsrv_process_free_all(x);
+	execsrv_http_free_all(x);
+	execsrv_watch_free_all(x);
+	execsrv_transfer_free_all(x);
+	client_free(xp);
+}
+
+void
+execsrv_hold(struct execsrv *x, bool hold)
+{
+	/* What was missing may have lain unread. */
+	if (x->is_held && !hold)
+		execsrv_process_restart_wait(x);
+	execsrv_set_held(x, hold);
+	execsrv_changed(x);
+}
+
+/* --- a turn --- */
+
+/* Of two times, -1 for ever. */
+static int
+least(int a, int b)
+{
+	return a == -1 || (b != -1 && b < a) ? b : a;
+}
+
+int
+execsrv_wait_ms(const struct execsrv *x)
+{
+	int	 ms;
+
+	if (x->state == EXECSRV_GONE || x->transfers.has_work)
+		return 0;
+	if (!execsrv_is_open(x))
+		return handshake_wait_ms(x);
+	ms = transport_wait_ms(&x->transport);
+	return x->is_held ? ms : least(execsrv_process_wait_ms(x), ms);
+}
+
+static void
+handle(struct execsrv *x, short revents)
+{
+	if (!execsrv_is_open(x))
+		handshake_step(x, revents);
+	transport_handle(&x->transport, revents);
+	if (execsrv_is_open(x) && !x->is_held) {
+		execsrv_process_check(x);
+		transport_check_silence(&x->transport);
 	}
-	x->armed_for = 0;
-	x->watched = -1;
-	execsrv_rewatch(x);
-	return 0;
+	(void)transport_flush(&x->transport);
+	calls_trim(&x->calls);
+	handshake_check(x);
+	if (x->state == EXECSRV_LOST)
+		handshake_recover(x);
+}
+
+int
+execsrv_handle(struct execsrv *x, short revents)
+{
+	assert(!x->is_handling);
+	x->is_handling = true;
+	if (x->state != EXECSRV_GONE)
+		handle(x, revents);
+	if (x->state == EXECSRV_GONE) {
+		calls_fail(&x->calls, &x->why);
+		execsrv_http_lost(x);
+		execsrv_watch_lost(x);
+		execsrv_process_lose_all(x);
+	}
+	if (x->transfers.has_work)
+		execsrv_transfer_work(x);
+	x->is_handling = false;
+	execsrv_process_bury(x);
+	execsrv_http_bury(x);
+	execsrv_changed(x);
+	return x->state == EXECSRV_GONE ? -1 : 0;
+}
+
+/* --- for callers --- */
+
+int
+execsrv_wait(struct execsrv *x, int timeout_ms)
+{
+	int	 ms = execsrv_wait_ms(x);
+
+	if (ms == -1 || (timeout_ms != -1 && timeout_ms < ms))
+		ms = timeout_ms;
+	return execsrv_handle(x, transport_poll(&x->transport, ms));
 }
 
 int
 execsrv_fd(struct execsrv *x)
 {
-	if (x->epoll == -1 && open_watch(x) == -1)
-		return -1;
-	return x->epoll;
-}
-
-void
-execsrv_unwatch(struct execsrv *x)
-{
-	/* Gone by itself with its last descriptor; but a child that the
-	   caller forked may have another. */
-	if (x->watched != -1)
-		(void)epoll_ctl(x->epoll, EPOLL_CTL_DEL, x->watched, NULL);
-	x->watched = -1;
-}
-
-static void
-watch_socket(struct execsrv *x)
-{
-	short			 events = execsrv_events(x);
-	struct epoll_event	 ev = { .events = 0 };
-
-	if ((events & POLLIN) != 0)
-		ev.events |= EPOLLIN;
-	if ((events & POLLOUT) != 0)
-		ev.events |= EPOLLOUT;
-	if (events == 0 || (x->watched != -1 && x->watched != x->fd))
-		execsrv_unwatch(x);
-	if (events == 0 || x->fd == -1 || (x->watched == x->fd &&
-	    x->watched_for == ev.events))
-		return;
-	if (epoll_ctl(x->epoll, x->watched == -1 ? EPOLL_CTL_ADD :
-	    EPOLL_CTL_MOD, x->fd, &ev) == -1) {
-		execsrv_fail(x, "the connection cannot be watched: %s",
-		    strerror(errno));
-		return;
-	}
-	x->watched = x->fd;
-	x->watched_for = ev.events;
-}
-
-/* One that fires too early does no harm, and saves a system call each time. */
-static void
-watch_time(struct execsrv *x)
-{
-	int			 ms = execsrv_wait_ms(x);
-	uint64_t		 when = x->clock() + (uint64_t)ms;
-	struct itimerspec	 t = { .it_value = { .tv_nsec = 1 } };
-
-	if (ms == -1 || (x->armed_for != 0 && x->armed_for <= when))
-		return;
-	if (ms > 0) {
-		t.it_value.tv_sec = ms / 1000;
-		t.it_value.tv_nsec = ms % 1000 * 1000000;
-	}
-	/* Cannot fail: the descriptor is ours, the time is in range. */
-	(void)timerfd_settime(x->timer, 0, &t, NULL);
-	x->armed_for = when;
-}
-
-void
-execsrv_rewatch(struct execsrv *x)
-{
-	if (x->epoll == -1 || x->is_busy)
-		return;
-	watch_socket(x);
-	watch_time(x);
-}
-
-static short
-poll_now(const struct execsrv *x)
-{
-	struct pollfd	 pfd = { .events = execsrv_events(x) };
-
-	pfd.fd = pfd.events == 0 ? -1 : x->fd;
-	return poll(&pfd, 1, 0) == 1 ? pfd.revents : 0;
-}
-
-/*
- * Something is left to be read: who waits for changes only (EPOLLET) would not
- * be told of it by the socket.
- */
-static void
-call_again(struct execsrv *x)
-{
-	struct itimerspec	 t = { .it_value = { .tv_nsec = 1 } };
-
-	if (x->epoll == -1)
-		return;
-	(void)timerfd_settime(x->timer, 0, &t, NULL);
-	x->armed_for = x->clock();
+	return transport_loop_fd(&x->transport);
 }
 
 int
 execsrv_dispatch(struct execsrv *x)
 {
-	uint64_t	 fired;
-	short		 revents;
-	int		 r, turns = 0;
+	short	 revents;
+	int	 r, turns = 0;
 
-	if (x->armed_for != 0 &&
-	    read(x->timer, &fired, sizeof(fired)) == sizeof(fired))
-		x->armed_for = 0;
-	revents = poll_now(x);
+	transport_loop_began(&x->transport);
+	revents = transport_poll(&x->transport, 0);
 	do
 		r = execsrv_handle(x, revents);
-	while (r == 0 && (revents = poll_now(x)) != 0 && ++turns < TURNS_MAX);
+	while (r == 0 && (revents = transport_poll(&x->transport, 0)) != 0 &&
+	    ++turns < TURNS_MAX);
 	if (r == 0 && revents != 0)
-		call_again(x);
+		transport_loop_again(&x->transport);
 	return r;
-}
-
-int
-execsrv_wait(struct execsrv *x, int timeout_ms)
-{
-	struct pollfd	 pfd = { .events = execsrv_events(x) };
-	int		 ms = execsrv_wait_ms(x);
-
-	pfd.fd = pfd.events == 0 ? -1 : x->fd;
-	if (ms == -1 || (timeout_ms != -1 && timeout_ms < ms))
-		ms = timeout_ms;
-	if (poll(&pfd, 1, ms) == -1)
-		pfd.revents = 0;
-	return execsrv_handle(x, pfd.revents);
 }

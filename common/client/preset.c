@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/buf.h"
+#include "common/client/execsrv.h"
+#include "common/json/json_out.h"
 #include "common/json/uri.h"
 
 #define READ_ROOT							\

@@ -1,235 +1,17 @@
-/* Processes: starting one, and what may be asked of it. */
+#include "common/client/process.h"
+
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/client/error.h"
 #include "common/client/process_priv.h"
-#include "common/client/jsonmap.h"
-#include "common/limit.h"
+#include "common/client/text.h"
+#include "common/json/utf8.h"
 
-#define CHUNK_MAX	(64 * 1024)	/* of one process/write */
-
-/* --- requests --- */
-
-struct execsrv_call *
-execsrv_process_begin(struct execsrv_process *p, const char *method,
-    enum execsrv_request what, struct json_out *o)
-{
-	struct execsrv_call	*c;
-
-	if ((c = execsrv_begin(p->x, method, o)) == NULL)
-		return NULL;
-	c->process = p;
-	c->what = what;
-	json_out_open(o, '{');
-	json_out_key(o, "processId");
-	json_out_str(o, p->id);
-	return c;
-}
-
-int
-execsrv_process_end(struct execsrv_process *p, struct execsrv_call *c,
-    struct json_out *o)
-{
-	enum execsrv_request	 what = c->what;
-
-	json_out_close(o, '}');
-	if (execsrv_end(p->x, c, o) == -1)
-		return -1;
-	p->awaited[what]++;
-	return 0;
-}
-
-const char *
-execsrv_process_id(const struct execsrv_process *p)
-{
-	return p->id;
-}
-
-unsigned
-execsrv_process_awaits(const struct execsrv_process *p,
-    enum execsrv_request what)
-{
-	return p->awaited[what];
-}
-
-int
-execsrv_process_close_stdin(struct execsrv_process *p)
-{
-	struct execsrv_call	*c;
-	struct json_out		 o;
-
-	if ((c = execsrv_process_begin(p, "process/closeStdin",
-	    EXECSRV_CLOSE_STDIN, &o)) == NULL)
-		return -1;
-	/* Closed twice is closed; never told it would wait for ever. */
-	c->is_safe = true;
-	return execsrv_process_end(p, c, &o);
-}
-
-int
-execsrv_process_terminate(struct execsrv_process *p, unsigned grace_ms)
-{
-	struct execsrv_call	*c;
-	struct json_out		 o;
-
-	if ((c = execsrv_process_begin(p, "process/terminate",
-	    EXECSRV_TERMINATE, &o)) == NULL)
-		return -1;
-	if (grace_ms > 0) {
-		json_out_key(&o, "graceMs");
-		json_out_u64(&o, grace_ms);
-	}
-	return execsrv_process_end(p, c, &o);
-}
-
-int
-execsrv_process_signal(struct execsrv_process *p, const char *name)
-{
-	struct execsrv_call	*c;
-	struct json_out		 o;
-
-	if ((c = execsrv_process_begin(p, "process/signal",
-	    EXECSRV_SIGNAL, &o)) == NULL)
-		return -1;
-	json_out_key(&o, "signal");
-	json_out_str(&o, name);
-	return execsrv_process_end(p, c, &o);
-}
-
-int
-execsrv_process_resize(struct execsrv_process *p, uint16_t rows,
-    uint16_t cols)
-{
-	struct execsrv_call	*c;
-	struct json_out		 o;
-
-	if ((c = execsrv_process_begin(p, "process/resize",
-	    EXECSRV_RESIZE, &o)) == NULL)
-		return -1;
-	json_out_key(&o, "rows");
-	json_out_u64(&o, rows);
-	json_out_key(&o, "cols");
-	json_out_u64(&o, cols);
-	return execsrv_process_end(p, c, &o);
-}
-
-static int
-write_chunk(struct execsrv_process *p, const void *data, size_t len)
-{
-	struct execsrv_call	*c;
-	struct json_out		 o;
-	char			 id[40];
-
-	if ((c = execsrv_process_begin(p, "process/write",
-	    EXECSRV_WRITE, &o)) == NULL)
-		return -1;
-	c->is_safe = true;		/* the server knows them by their ids */
-	snprintf(id, sizeof(id), "w%s%llu", p->x->tag,
-	    (unsigned long long)++p->writes);
-	json_out_key(&o, "writeId");
-	json_out_str(&o, id);
-	json_out_key(&o, "chunk");
-	json_out_b64(&o, data, len);
-	return execsrv_process_end(p, c, &o);
-}
-
-int
-execsrv_process_write(struct execsrv_process *p, const void *data, size_t len)
-{
-	const char	*from = data;
-	size_t		 n;
-
-	for (; len > 0; from += n, len -= n) {
-		n = len < CHUNK_MAX ? len : CHUNK_MAX;
-		if (write_chunk(p, from, n) == -1)
-			return -1;
-	}
-	return 0;
-}
-
-/* --- process/start --- */
-
-static int
-put_group(struct json_out *o, const char *key, const struct jsonmap *map,
-    const void *from)
-{
-	json_out_key(o, key);
-	return execsrv_jsonmap_put_object(o, map, from);
-}
-
-static int
-process_put_policy(struct json_out *o, const struct execsrv_start *s)
-{
-	static const struct execsrv_env_policy	 all = {
-		.inherit = "all", .keep_secrets = true
-	};
-	const struct execsrv_env_policy		*p = s->env_policy;
-
-	if (s->inherit)
-		p = &all;
-	return p == NULL ? 0 :
-	    put_group(o, "envPolicy", &execsrv_jsonmap_env_policy, p);
-}
-
-static int
-process_put_sandbox(struct json_out *o, const struct execsrv_start *s)
-{
-	char	*made = NULL;
-	int	 r = 0;
-
-	if (s->preset != 0 &&
-	    (made = execsrv_sandbox_json(s->preset, s->cwd)) == NULL)
-		return -1;
-	if (made == NULL && s->sandbox != NULL)
-		r = execsrv_check_json(s->sandbox, strlen(s->sandbox));
-	if (r == 0 && (made != NULL || s->sandbox != NULL)) {
-		json_out_key(o, "sandbox");
-		json_out_raw(o, made != NULL ? made : s->sandbox,
-		    strlen(made != NULL ? made : s->sandbox));
-	}
-	free(made);
-	return r;
-}
-
-static void
-put_size(struct json_out *o, uint16_t rows, uint16_t cols)
-{
-	json_out_key(o, "ptySize");
-	json_out_open(o, '{');
-	json_out_key(o, "rows");
-	json_out_u64(o, rows);
-	json_out_key(o, "cols");
-	json_out_u64(o, cols);
-	json_out_close(o, '}');
-}
-
-/* What is asked, before a process of ours is known.  0, or -1 with errno. */
-static int
-process_put_start(struct buf *b, const struct execsrv *x,
-    const struct execsrv_start *s)
-{
-	static const char *const	 none[] = { NULL };
-	struct execsrv_start		 copy = *s;
-	struct json_out			 o;
-
-	if (s->argv == NULL || s->argv[0] == NULL) {
-		errno = EINVAL;
-		return -1;
-	}
-	if (s->env == NULL)
-		copy.env = none;
-	json_out_init(&o, b);
-	o.need_comma = true;
-	if (execsrv_jsonmap_put(&o, &execsrv_jsonmap_start, &copy) == -1 ||
-	    process_put_policy(&o, s) == -1 || process_put_sandbox(&o, s) == -1)
-		return -1;
-	if (s->tty && s->rows > 0 && s->cols > 0 &&
-	    execsrv_can(x, "execsrvPtySize"))
-		put_size(&o, s->rows, s->cols);
-	return json_out_fini(&o);
-}
+/* --- their life --- */
 
 struct execsrv_process *
 execsrv_process_new(struct execsrv *x, const char *id,
@@ -248,41 +30,10 @@ execsrv_process_new(struct execsrv *x, const char *id,
 	if (id != NULL)
 		snprintf(p->id, sizeof(p->id), "%s", id);
 	else
-		snprintf(p->id, sizeof(p->id), "p%s%llu", x->tag,
-		    (unsigned long long)++x->last_process);
-	TAILQ_INSERT_TAIL(&x->processes, p, entry);
+		execsrv_make_id(x, 'p', ++x->processes.last_id, p->id,
+		    sizeof(p->id));
+	TAILQ_INSERT_TAIL(&x->processes.live, p, entry);
 	return p;
-}
-
-struct execsrv_process *
-execsrv_process_start(struct execsrv *x, const struct execsrv_start *s,
-    const struct execsrv_hooks *hooks, void *arg)
-{
-	struct execsrv_process	*p = NULL;
-	struct execsrv_call	*c;
-	struct json_out		 o;
-	struct buf		 b;
-	int			 error;
-
-	buf_init(&b, LIMIT_MESSAGE);
-	if (process_put_start(&b, x, s) == -1 ||
-	    (p = execsrv_process_new(x, NULL, hooks, arg)) == NULL ||
-	    (c = execsrv_process_begin(p, "process/start",
-	    EXECSRV_START, &o)) == NULL)
-		goto fail;
-	/* Its members begin with their comma. */
-	o.need_comma = false;
-	json_out_raw(&o, (char *)buf_data(&b), b.len);
-	if (execsrv_process_end(p, c, &o) == -1)
-		goto fail;
-	buf_fini(&b);
-	return p;
- fail:
-	error = errno;
-	execsrv_process_free(&p);
-	buf_fini(&b);
-	errno = error;
-	return NULL;
 }
 
 /*
@@ -294,8 +45,9 @@ execsrv_process_bury(struct execsrv *x)
 {
 	struct execsrv_process	*p;
 
-	while (!x->is_busy && (p = TAILQ_FIRST(&x->freed)) != NULL) {
-		TAILQ_REMOVE(&x->freed, p, entry);
+	while (!x->is_handling &&
+	    (p = TAILQ_FIRST(&x->processes.freed)) != NULL) {
+		TAILQ_REMOVE(&x->processes.freed, p, entry);
 		execsrv_event_drop(p);
 		free(p);
 	}
@@ -305,39 +57,88 @@ void
 execsrv_process_free(struct execsrv_process **pp)
 {
 	struct execsrv_process	*p = *pp;
-	struct execsrv_call	*c;
 
 	*pp = NULL;
 	if (p == NULL)
 		return;
-	TAILQ_FOREACH(c, &p->x->calls, entry)
-		if (c->process == p) {
-			c->process = NULL;
-			if (c->what == REQUEST_READ) {
-				c->fn = execsrv_process_nobodys_read;
-				c->arg = p->x;
-			}
-		}
+	execsrv_forget(p->x, execsrv_process_on_answer, p);
 	if (p->is_behind)
 		execsrv_process_read_no_more(p);
 	p->closed = true;
 	memset(&p->hooks, 0, sizeof(p->hooks));
-	TAILQ_REMOVE(&p->x->processes, p, entry);
-	TAILQ_INSERT_TAIL(&p->x->freed, p, entry);
+	TAILQ_REMOVE(&p->x->processes.live, p, entry);
+	TAILQ_INSERT_TAIL(&p->x->processes.freed, p, entry);
 	execsrv_process_bury(p->x);
+}
+
+void
+execsrv_process_free_all(struct execsrv *x)
+{
+	struct execsrv_process		*p;
+	struct unconfirmed_start	*u;
+
+	while ((p = TAILQ_FIRST(&x->processes.live)) != NULL)
+		execsrv_process_free(&p);
+	execsrv_process_bury(x);
+	while ((u = TAILQ_FIRST(&x->processes.unconfirmed)) != NULL) {
+		TAILQ_REMOVE(&x->processes.unconfirmed, u, entry);
+		free(u);
+	}
+}
+
+struct execsrv_process *
+execsrv_process_attach(struct execsrv *x, const char *id,
+    const struct execsrv_hooks *hooks, void *arg)
+{
+	struct execsrv_process	*p;
+
+	if (id == NULL || id[0] == '\0' || strlen(id) >= EXECSRV_PROCESS_ID ||
+	    !utf8_is_valid(id, strlen(id))) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (x->state == EXECSRV_GONE) {
+		errno = EPIPE;
+		return NULL;
+	}
+	if ((p = execsrv_process_new(x, id, hooks, arg)) == NULL)
+		return NULL;
+	p->is_joining = true;
+	/* Without a connection it is asked for with all the others. */
+	if (x->state == EXECSRV_OPEN || x->state == EXECSRV_CATCHING_UP)
+		execsrv_process_ask_read(p, 0);
+	if (x->state == EXECSRV_GONE) {
+		execsrv_process_free(&p);
+		errno = EPIPE;
+	}
+	return p;
 }
 
 /* --- answers --- */
 
-void
-execsrv_process_answer(struct execsrv_process *p, enum execsrv_request what,
-    const struct execsrv_answer *a)
+/* It may run, and nobody knows: it is ended when there is a connection. */
+static void
+add_unconfirmed(struct execsrv_process *p)
 {
+	struct unconfirmed_start	*u;
+
+	if ((u = calloc(1, sizeof(*u))) == NULL)
+		return;			/* it ends with its session */
+	memcpy(u->id, p->id, sizeof(u->id));
+	TAILQ_INSERT_TAIL(&p->x->processes.unconfirmed, u, entry);
+}
+
+void
+execsrv_process_on_answer(void *arg, const struct execsrv_answer *a)
+{
+	struct execsrv_process		*p = arg;
+	enum execsrv_request		 what = (enum execsrv_request)a->tag;
 	const struct execsrv_error	*e = a->error;
 	struct execsrv_error		 refused;
 	uint32_t			 tok;
 	char				 status[32];
 
+	assert(what < REQUESTS && p->awaited[what] > 0);
 	p->awaited[what]--;
 	if (what == REQUEST_READ) {
 		execsrv_process_on_read(p, a);
@@ -357,8 +158,120 @@ execsrv_process_answer(struct execsrv_process *p, enum execsrv_request what,
 		}
 	}
 	/* One that never ran cannot be lost. */
-	if (e != NULL && what == EXECSRV_START)
+	if (e != NULL && what == EXECSRV_START) {
 		p->closed = true;
+		if (a->is_unconfirmed)
+			add_unconfirmed(p);
+	}
 	if (p->hooks.on_answer != NULL)
 		p->hooks.on_answer(p->arg, what, e);
+}
+
+/* --- what the connection means to them --- */
+
+static struct execsrv_process *
+process_find(struct execsrv *x, const struct json *j, uint32_t params)
+{
+	struct execsrv_process	*p;
+	uint32_t		 tok;
+
+	if (params != 0 && (tok = json_find(j, params, "processId")) != 0)
+		TAILQ_FOREACH(p, &x->processes.live, entry)
+			if (json_is_text(j, tok, p->id))
+				return p;
+	return NULL;
+}
+
+bool
+execsrv_process_note(struct execsrv *x, const struct json *j,
+    const char *method, uint32_t params)
+{
+	return execsrv_event_note(process_find(x, j, params), j, method,
+	    params);
+}
+
+void
+execsrv_process_restart_wait(struct execsrv *x)
+{
+	struct execsrv_process	*p;
+
+	TAILQ_FOREACH(p, &x->processes.live, entry)
+		execsrv_event_restart_wait(p);
+}
+
+int
+execsrv_process_wait_ms(const struct execsrv *x)
+{
+	const struct execsrv_process	*p;
+	int				 left, min = -1;
+
+	TAILQ_FOREACH(p, &x->processes.live, entry) {
+		left = execsrv_event_wait_ms(p);
+		if (left != -1 && (min == -1 || left < min))
+			min = left;
+	}
+	return min;
+}
+
+void
+execsrv_process_check(struct execsrv *x)
+{
+	/* A number that never comes would be waited for for ever. */
+	if (execsrv_process_wait_ms(x) == 0)
+		execsrv_lose(x, "the server left out an event");
+}
+
+static void
+end_unconfirmed(struct execsrv *x, struct unconfirmed_start *u)
+{
+	static const struct execsrv_how	 how = { .is_internal = true };
+	struct json_out			 o;
+
+	if (execsrv_begin(x, "process/terminate", &o) == 0) {
+		json_out_open(&o, '{');
+		json_out_key(&o, "processId");
+		json_out_str(&o, u->id);
+		json_out_close(&o, '}');
+		(void)execsrv_end(x, &how, &o);
+	}
+	TAILQ_REMOVE(&x->processes.unconfirmed, u, entry);
+	free(u);
+}
+
+void
+execsrv_process_catch_up(struct execsrv *x)
+{
+	struct execsrv_process	*p;
+
+	assert(x->state == EXECSRV_CATCHING_UP);
+	while (!TAILQ_EMPTY(&x->processes.unconfirmed) &&
+	    execsrv_has_frames(x))
+		end_unconfirmed(x, TAILQ_FIRST(&x->processes.unconfirmed));
+	TAILQ_FOREACH(p, &x->processes.live, entry)
+		/* One whose start still waits has said nothing. */
+		if (!p->closed && p->awaited[EXECSRV_START] == 0) {
+			execsrv_event_drop_unsure(p);
+			execsrv_process_ask_read(p, p->next_seq - 1);
+		}
+}
+
+bool
+execsrv_process_is_behind(const struct execsrv *x)
+{
+	return calls_await(&x->calls, REQUEST_READ);
+}
+
+void
+execsrv_process_lose_all(struct execsrv *x)
+{
+	struct execsrv_process	*p;
+
+	/* A hook may free any of them. */
+	do {
+		TAILQ_FOREACH(p, &x->processes.live, entry)
+			if (!p->closed)
+				break;
+		if (p != NULL)
+			execsrv_process_lose(p, x->why.text);
+	} while (p != NULL);
 }

@@ -1,8 +1,11 @@
-/* What the files about processes share: process.c, event.c, catchup.c. */
+/*
+ * What the files about processes share: process.c, request.c,
+ * event.c, catchup.c.
+ */
 #ifndef COMMON_CLIENT_PROCESS_PRIV_H
 #define COMMON_CLIENT_PROCESS_PRIV_H
 
-#include "common/client/client_priv.h"
+#include "common/client/process.h"
 
 /* Of ours: what a process said while nobody heard it; why it failed. */
 #define REQUEST_READ	((enum execsrv_request)(EXECSRV_RESIZE + 1))
@@ -50,14 +53,32 @@ struct execsrv_process {
 struct execsrv_process *execsrv_process_new(struct execsrv *x, const char *id,
 		    const struct execsrv_hooks *hooks, void *arg);
 
+/* The answer to a request about one. */
+execsrv_answer_fn execsrv_process_on_answer;
+
+/* --- request.c --- */
+
 /* As execsrv_begin() and execsrv_end(), with processId. */
-struct execsrv_call *execsrv_process_begin(struct execsrv_process *p,
-		    const char *method, enum execsrv_request what,
-		    struct json_out *o);
+int		 execsrv_process_begin(struct execsrv_process *p,
+		    const char *method, struct json_out *o)
+		    __attribute__((warn_unused_result));
 int		 execsrv_process_end(struct execsrv_process *p,
-		    struct execsrv_call *c, struct json_out *o);
+		    enum execsrv_request what, bool is_safe,
+		    struct json_out *o);
 
 /* --- event.c --- */
+
+/*
+ * A notification, of a process or (NULL) of nobody's any more; whether it was
+ * about a process.
+ */
+bool		 execsrv_event_note(struct execsrv_process *p,
+		    const struct json *j, const char *method,
+		    uint32_t params);
+
+/* ms until a missing event has been waited for too long, or -1. */
+int		 execsrv_event_wait_ms(const struct execsrv_process *p);
+void		 execsrv_event_restart_wait(struct execsrv_process *p);
 
 /* One came, or was read: its turn, or not yet. */
 void		 execsrv_event_take(struct execsrv_process *p,
@@ -84,15 +105,19 @@ void		 execsrv_event_drop_unsure(struct execsrv_process *p);
 void		 execsrv_event_on_denied(struct execsrv_process *p,
 		    const struct execsrv_answer *a);
 
-bool		 execsrv_is_true(const struct json *j, uint32_t object,
-		    const char *key);
-
 /* --- catchup.c --- */
 
-/* The answer to REQUEST_READ, of a process or of one that was freed. */
+/* Ask what it said after a number. */
+void		 execsrv_process_ask_read(struct execsrv_process *p,
+		    uint64_t after);
+
+/* The answer to that, REQUEST_READ. */
 void		 execsrv_process_on_read(struct execsrv_process *p,
 		    const struct execsrv_answer *a);
-execsrv_answer_fn execsrv_process_nobodys_read;
+
+/* It cannot be known any more what it said. */
+void		 execsrv_process_lose(struct execsrv_process *p,
+		    const char *why);
 
 /* Nobody wants to read the rest: let the server send new output again. */
 void		 execsrv_process_read_no_more(struct execsrv_process *p);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/error.h"
 #include "common/client/serve.h"
 #include "common/fd.h"
 

@@ -2,8 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/error.h"
 #include "common/client/serve.h"
+#include "common/client/text.h"
 #include "common/json/utf8.h"
 
 /* What the server itself warns of may be why it ends. */

@@ -12,10 +12,13 @@
 
 #include <sodium.h>
 
-#include "common/client/client_priv.h"
+#include "common/buf.h"
+#include "common/client/error.h"
+#include "common/client/launch.h"
 #include "common/client/serve.h"
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/json/json_out.h"
 
 #define START_MS	10000
 #define DIE_MS		2000	/* for one that was not ready in time */

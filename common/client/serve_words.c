@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/error.h"
 #include "common/client/serve.h"
 
 #define WORDS	28		/* but for addresses, and with the NULL */

@@ -1,9 +1,10 @@
-/* JSON as text: what callers give us, and what they get back. */
+#include "common/client/text.h"
+
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
 #include "common/json/utf8.h"
 
 static void
@@ -65,4 +66,26 @@ execsrv_check_json(const char *text, size_t len)
 	free(copy);
 	errno = EINVAL;
 	return r;
+}
+
+void
+execsrv_copy_text(const struct json *j, uint32_t tok, char *out, size_t size)
+{
+	size_t	 n;
+
+	assert(size > 0);
+	out[0] = '\0';
+	if (tok == 0 || json_tok(j, tok)->type != JSON_STRING)
+		return;
+	n = json_tok(j, tok)->len < size ? json_tok(j, tok)->len : size - 1;
+	memcpy(out, json_text(j, tok), n);
+	out[n] = '\0';
+}
+
+bool
+execsrv_is_true(const struct json *j, uint32_t object, const char *key)
+{
+	uint32_t	 i = json_find(j, object, key);
+
+	return i != 0 && json_tok(j, i)->type == JSON_TRUE;
 }

@@ -2,12 +2,14 @@
  * A file, block by block: a few requests under way, whose answers may come in
  * any order.
  */
+#include "common/client/transfer.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/error.h"
 
 #define BLOCK		((size_t)256 * 1024)
 #define SLOTS		4		/* blocks under way */
@@ -38,12 +40,12 @@ struct execsrv_transfer {
 	struct execsrv_error		 why;
 };
 
-void
-execsrv_transfer_destroy(struct execsrv_transfer *t)
+static void
+transfer_destroy(struct execsrv_transfer *t)
 {
 	size_t	 i;
 
-	TAILQ_REMOVE(&t->x->transfers, t, entry);
+	TAILQ_REMOVE(&t->x->transfers.live, t, entry);
 	for (i = 0; i < SLOTS; i++)
 		free(t->slots[i].data);
 	free(t);
@@ -53,7 +55,7 @@ static void
 unref(struct execsrv_transfer *t)
 {
 	if (--t->refs == 0)
-		execsrv_transfer_destroy(t);
+		transfer_destroy(t);
 }
 
 static void
@@ -69,7 +71,7 @@ static void
 transfer_fail_errno(struct execsrv_transfer *t)
 {
 	transfer_fail(t, 0, execsrv_status(t->x) == EXECSRV_FAILED ?
-	    t->x->why.text : strerror(errno));
+	    execsrv_why(t->x)->text : strerror(errno));
 }
 
 static bool
@@ -326,14 +328,14 @@ transfer_begin(struct execsrv *x, const struct execsrv_file *f, bool is_write,
 	for (i = 0; i < SLOTS; i++)
 		t->slots[i].t = t;
 	snprintf(t->handle, sizeof(t->handle), ".%llu",
-	    (unsigned long long)++x->last_file);
+	    (unsigned long long)++x->transfers.last_id);
 	in.handle = t->handle;
 	in.mode = is_write ? "replace" : NULL;
 	if (execsrv_fs_open(x, &in, transfer_on_open, t) == -1) {
 		free(t);
 		return NULL;
 	}
-	TAILQ_INSERT_TAIL(&x->transfers, t, entry);
+	TAILQ_INSERT_TAIL(&x->transfers.live, t, entry);
 	t->refs = 2;			/* the caller's, the request's */
 	return t;
 }
@@ -362,8 +364,8 @@ execsrv_transfer_pause(struct execsrv_transfer *t, bool is_paused)
 	t->is_paused = is_paused;
 	/* Hooks are called from the loop only. */
 	if (!is_paused) {
-		t->x->has_work = true;
-		execsrv_rewatch(t->x);
+		t->x->transfers.has_work = true;
+		execsrv_changed(t->x);
 	}
 }
 
@@ -388,12 +390,19 @@ execsrv_transfer_work(struct execsrv *x)
 {
 	struct execsrv_transfer	*t, *next;
 
-	x->has_work = false;
-	for (t = TAILQ_FIRST(&x->transfers); t != NULL; t = next) {
+	x->transfers.has_work = false;
+	for (t = TAILQ_FIRST(&x->transfers.live); t != NULL; t = next) {
 		t->refs++;
 		step(t);
 		/* Hooks may have freed others, but not t. */
 		next = TAILQ_NEXT(t, entry);
 		unref(t);
 	}
+}
+
+void
+execsrv_transfer_free_all(struct execsrv *x)
+{
+	while (!TAILQ_EMPTY(&x->transfers.live))
+		transfer_destroy(TAILQ_FIRST(&x->transfers.live));
 }

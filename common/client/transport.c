@@ -1,627 +1,557 @@
-/* Bytes and frames of one connection. */
+#include "common/client/transport.h"
+
 #include <sys/random.h>
+
+#include <netinet/tcp.h>
 
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <sodium.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/transport_priv.h"
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/limit.h"
+#include "common/json/b64.h"
+#include "common/net/tcp.h"
 
 #define READ_MIN	16384
 #define TURN_MAX	(256 * 1024)	/* bytes read before others are asked */
 #define OUT_KEEP	(256 * 1024)	/* bytes of memory kept for the next */
 #define HEARTBEAT_MS	5000		/* while nothing is read */
-#define SILENCE_MS	35000		/* then the server is given up */
-#define OPEN_MS		10000	/* to connect and upgrade; to initialize */
-#define RECOVER_MS	25000	/* as the stock client's */
+#define SILENCE_MS	35000
 
 /* A message may wait while another of that size is being written. */
 #define OUT_MAX		((size_t)2 * LIMIT_MESSAGE + LIMIT_FRAGMENT)
 
-struct execsrv *
-execsrv_new(void)
+void
+transport_init(struct transport *t, const struct transport_events *events,
+    void *arg)
 {
-	struct execsrv	*x;
-
-	if ((x = calloc(1, sizeof(*x))) == NULL)
-		return NULL;
-	x->fd = x->epoll = x->timer = x->watched = x->log =
-	    x->child.pidfd = -1;
-	x->clock = clock_ms;
-	x->state = EXECSRV_WAITING;
-	x->is_opening = true;
-	x->connect_ms = x->initialize_ms = OPEN_MS;
-	x->silence_ms = SILENCE_MS;
-	x->patience = RECOVER_MS;
-	buf_init(&x->head, EXECSRV_HEAD_MAX);
-	buf_init(&x->out, OUT_MAX);
-	buf_init(&x->text, LIMIT_MESSAGE);
-	/* The reference never sends fragments, however long it talks. */
-	ws_reader_init(&x->reader, false, LIMIT_MESSAGE, LIMIT_MESSAGE);
-	json_init(&x->json);
-	x->read_max = EXECSRV_READ_MAX;
-	TAILQ_INIT(&x->calls);
-	TAILQ_INIT(&x->processes);
-	TAILQ_INIT(&x->freed);
-	TAILQ_INIT(&x->orphans);
-	TAILQ_INIT(&x->https);
-	TAILQ_INIT(&x->freed_https);
-	TAILQ_INIT(&x->watches);
-	TAILQ_INIT(&x->transfers);
-	return x;
+	assert(events->on_message != NULL && events->on_hello != NULL);
+	assert(events->on_lost != NULL && events->on_failed != NULL);
+	memset(t, 0, sizeof(*t));
+	t->events = events;
+	t->arg = arg;
+	t->clock = clock_ms;
+	t->state = TRANSPORT_CLOSED;
+	t->fd = t->log = t->child.pidfd = -1;
+	t->silence_ms = SILENCE_MS;
+	loopfd_init(&t->loop);
+	buf_init(&t->head, EXECSRV_HEAD_MAX);
+	buf_init(&t->out, OUT_MAX);
+	frames_init(t);
 }
 
 void
-execsrv_free(struct execsrv **xp)
+transport_fini(struct transport *t)
 {
-	struct execsrv		*x = *xp;
-	struct execsrv_process	*p;
-	struct execsrv_orphan	*o;
-	struct execsrv_transfer	*t;
-	struct execsrv_watch	*w;
-	struct execsrv_http	*h;
-	struct execsrv_call	*c;
-
-	*xp = NULL;
-	if (x == NULL)
-		return;
-	while ((p = TAILQ_FIRST(&x->processes)) != NULL)
-		execsrv_process_free(&p);
-	execsrv_process_bury(x);
-	while ((h = TAILQ_FIRST(&x->https)) != NULL)
-		execsrv_http_free(&h);
-	execsrv_http_bury(x);
-	while ((w = TAILQ_FIRST(&x->watches)) != NULL)
-		execsrv_watch_free(&w);
-	while ((t = TAILQ_FIRST(&x->transfers)) != NULL)
-		execsrv_transfer_destroy(t);
-	while ((c = TAILQ_FIRST(&x->calls)) != NULL) {
-		if (c->owns_arg)
-			free(c->arg);
-		execsrv_call_free(x, c);
-	}
-	while ((o = TAILQ_FIRST(&x->orphans)) != NULL) {
-		TAILQ_REMOVE(&x->orphans, o, entry);
-		free(o);
-	}
-	execsrv_unwatch(x);
-	execsrv_end_child(x, false);
-	fd_close(&x->fd);
-	fd_close(&x->log);
-	fd_close(&x->timer);
-	fd_close(&x->epoll);
-	buf_fini(&x->head);
-	buf_fini(&x->out);
-	buf_fini(&x->text);
-	ws_reader_fini(&x->reader);
-	json_fini(&x->json);
-	free(x->cwd);
-	free(x->name);
-	free(x->where);
-	execsrv_reach_fini(x);
-	sodium_free(x->token);
-	free(x);
+	transport_close(t);
+	loopfd_fini(&t->loop);
+	fd_close(&t->log);
+	buf_fini(&t->head);
+	buf_fini(&t->out);
+	frames_fini(t);
 }
 
 /* Which states may follow which: bits. */
-static const unsigned	 next_states[] = {
-#define TO(state)	(1u << EXECSRV_##state)
-	[EXECSRV_WAITING] = TO(CONNECTING) | TO(GONE),
-	[EXECSRV_CONNECTING] = TO(UPGRADING) | TO(WAITING) | TO(GONE),
-	[EXECSRV_UPGRADING] = TO(INITIALIZING) | TO(WAITING) | TO(GONE),
-	[EXECSRV_INITIALIZING] = TO(CATCHING_UP) | TO(WAITING) | TO(GONE),
-	[EXECSRV_CATCHING_UP] = TO(OPEN) | TO(WAITING) | TO(GONE),
-	[EXECSRV_OPEN] = TO(WAITING) | TO(GONE),
-	[EXECSRV_GONE] = 0,
+static const unsigned	 transport_next[] = {
+#define TO(state)	(1u << TRANSPORT_##state)
+	[TRANSPORT_CLOSED] = TO(CONNECTING),
+	[TRANSPORT_CONNECTING] = TO(UPGRADING) | TO(UP) | TO(DOWN) |
+	    TO(CLOSED),
+	[TRANSPORT_UPGRADING] = TO(UP) | TO(DOWN) | TO(CLOSED),
+	[TRANSPORT_UP] = TO(DOWN) | TO(CLOSED),
+	[TRANSPORT_DOWN] = TO(CLOSED),
 #undef TO
 };
 
 void
-execsrv_set_state(struct execsrv *x, enum execsrv_state to)
+transport_set_state(struct transport *t, enum transport_state to)
 {
-	assert((next_states[x->state] & (1u << to)) != 0);
-	x->state = to;
-	if (to == EXECSRV_GONE)
-		execsrv_add_last_words(x);
+	assert((transport_next[t->state] & (1u << to)) != 0);
+	t->state = to;
 }
 
 bool
-execsrv_has_frames(const struct execsrv *x)
+transport_is_connecting(const struct transport *t)
 {
-	return !x->is_lost && (x->state == EXECSRV_OPEN ||
-	    x->state == EXECSRV_INITIALIZING ||
-	    x->state == EXECSRV_CATCHING_UP);
+	return t->state == TRANSPORT_CONNECTING;
 }
 
 bool
-execsrv_is_open(const struct execsrv *x)
+transport_has_child(const struct transport *t)
 {
-	return x->state == EXECSRV_OPEN && !x->is_lost;
+	return t->child.pid != 0;
 }
 
-enum execsrv_status
-execsrv_status(const struct execsrv *x)
+bool
+transport_is_up(const struct transport *t)
 {
-	if (x->state == EXECSRV_GONE)
-		return EXECSRV_FAILED;
-	if (x->is_opening)
-		return EXECSRV_OPENING;
-	if (!execsrv_is_open(x))
-		return EXECSRV_RECOVERING;
-	return x->is_ending ? EXECSRV_ENDING : EXECSRV_CONNECTED;
+	return t->state == TRANSPORT_UP;
 }
 
-int
-execsrv_lose(struct execsrv *x, const char *fmt, ...)
+bool
+transport_is_upgrading(const struct transport *t)
 {
-	char	 text[sizeof(x->why.text)];
-	va_list	 ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (x->session[0] == '\0' || x->patience == 0 || x->is_ending)
-		return execsrv_fail(x, "%s", text);
-	if (!x->is_lost && x->state != EXECSRV_GONE) {
-		execsrv_error_set(&x->lost, 0, "%s", text);
-		x->is_lost = true;
-		execsrv_rewatch(x);
-	}
-	errno = EPIPE;
-	return -1;
+	return t->state == TRANSPORT_UPGRADING;
 }
 
-int
-execsrv_fail_as(struct execsrv *x, const struct execsrv_error *e)
+uint64_t
+transport_now(const struct transport *t)
 {
-	if (x->state != EXECSRV_GONE) {
-		execsrv_error_set(&x->why, e->code, "%s", e->text);
-		execsrv_set_state(x, EXECSRV_GONE);
-		execsrv_rewatch(x);
-	}
-	errno = EPIPE;
-	return -1;
+	return t->clock();
 }
 
-int
-execsrv_fail(struct execsrv *x, const char *fmt, ...)
+uint64_t
+transport_last_heard(const struct transport *t)
 {
-	struct execsrv_error	 e = { .code = 0 };
-	va_list			 ap;
-
-	va_start(ap, fmt);
-	vsnprintf(e.text, sizeof(e.text), fmt, ap);
-	va_end(ap);
-	return execsrv_fail_as(x, &e);
-}
-
-const struct execsrv_error *
-execsrv_why(const struct execsrv *x)
-{
-	return &x->why;
+	return t->last_heard;
 }
 
 void
-execsrv_hold(struct execsrv *x, bool hold)
+transport_stop(struct transport *t)
 {
-	/* What was missing may have lain unread. */
-	if (x->held && !hold) {
-		execsrv_process_restart_wait(x);
-		x->last_heard = x->clock();
-		x->is_pinged = false;
-	}
-	x->held = hold;
-	execsrv_rewatch(x);
+	if (t->state != TRANSPORT_CLOSED && t->state != TRANSPORT_DOWN)
+		transport_set_state(t, TRANSPORT_DOWN);
 }
 
-/* --- out --- */
-
-static int
-client_conn_put_frame(struct execsrv *x, bool fin, enum ws_opcode opcode,
-    const void *data, size_t len)
+int
+transport_lose(struct transport *t, const char *fmt, ...)
 {
-	uint8_t	*room, mask[4];
-	size_t	 n;
+	char	 why[sizeof(((struct execsrv_error *)NULL)->text)];
+	va_list	 ap;
 
-	/* So short a wish is granted whole or, early at boot, not at all. */
-	if (getrandom(mask, sizeof(mask), 0) != sizeof(mask))
-		return execsrv_fail(x, "no random numbers: %s",
-		    strerror(errno));
-	if ((room = buf_reserve(&x->out, WS_HEADER_MAX + len)) == NULL)
-		return execsrv_fail(x, "too much waits to be sent");
-	n = ws_header(room, fin, opcode, len, mask);
-	if (len > 0)
-		memcpy(room + n, data, len);
-	ws_mask(room + n, len, mask);
-	buf_commit(&x->out, n + len);
+	assert(t->state != TRANSPORT_CLOSED);
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	if (t->state != TRANSPORT_DOWN) {
+		transport_stop(t);
+		t->events->on_lost(t->arg, why);
+	}
+	errno = EPIPE;
+	return -1;
+}
+
+int
+transport_fail(struct transport *t, const char *fmt, ...)
+{
+	char	 why[sizeof(((struct execsrv_error *)NULL)->text)];
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	transport_stop(t);
+	t->events->on_failed(t->arg, why);
+	errno = EPIPE;
+	return -1;
+}
+
+/* --- opening and closing --- */
+
+/* Let the kernel notice a server that vanished. */
+static void
+set_keepalive(int fd, const struct sockaddr *to)
+{
+	int	 on = 1, idle = 15, interval = 5, count = 4;
+
+	(void)!tcp_tune(fd, to);
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval,
+	    sizeof(interval));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+}
+
+int
+transport_connect(struct transport *t, const struct execsrv_address *a)
+{
+	assert(t->state == TRANSPORT_CLOSED && t->fd == -1);
+	if ((t->fd = socket(a->addr.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1)
+		return -1;
+	if (a->addr.any.sa_family != AF_UNIX)
+		set_keepalive(t->fd, &a->addr.any);
+	if (connect(t->fd, &a->addr.any, a->len) == -1 &&
+	    errno != EINPROGRESS && errno != EINTR) {
+		fd_close(&t->fd);
+		return -1;
+	}
+	transport_set_state(t, TRANSPORT_CONNECTING);
 	return 0;
 }
 
-static int
-send_line(struct execsrv *x, const void *data, size_t len)
+int
+transport_connect_error(const struct transport *t)
 {
-	int	 r = execsrv_put_line(x, data, len);
+	socklen_t	 len = sizeof(int);
+	int		 error = 0;
 
-	if (r == 0)
-		r = execsrv_flush(x);
-	execsrv_rewatch(x);
-	return r;
+	assert(t->state == TRANSPORT_CONNECTING && t->fd != -1);
+	if (getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &len) == -1)
+		return errno;
+	return error;
+}
+
+/* Before anything is read. */
+static void
+start_head(struct transport *t)
+{
+	assert(t->head.len == 0);
+	buf_init(&t->head, t->is_lines ? TRANSPORT_LINE_MAX :
+	    EXECSRV_HEAD_MAX);
 }
 
 int
-execsrv_send(struct execsrv *x, enum ws_opcode opcode, const void *data,
-    size_t len)
+transport_upgrade(struct transport *t, const struct execsrv_address *a,
+    const char *token)
 {
-	const uint8_t	*p = data;
-	size_t		 n, at = 0;
-	bool		 fin;
-	int		 r;
+	uint8_t	 nonce[16];
+	char	 request[EXECSRV_REQUEST_MAX];
+	size_t	 n;
+	bool	 is_sent;
 
-	if (!execsrv_has_frames(x)) {
+	assert(!t->is_lines);
+	start_head(t);
+	transport_set_state(t, TRANSPORT_UPGRADING);
+	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
+		return transport_fail(t, "no random numbers");
+	b64_encode(t->key, nonce, sizeof(nonce));
+	/* The send buffer of a new socket has room for all of it. */
+	n = execsrv_upgrade_request(a, t->key, token, request,
+	    sizeof(request));
+	is_sent = n > 0 &&
+	    send(t->fd, request, n, MSG_NOSIGNAL) == (ssize_t)n;
+	sodium_memzero(request, sizeof(request));
+	if (!is_sent)
+		return transport_lose(t, "cannot send: %s", strerror(errno));
+	return 0;
+}
+
+int
+transport_hello(struct transport *t, const void *data, size_t len)
+{
+	assert(t->is_lines);
+	start_head(t);
+	transport_set_state(t, TRANSPORT_UPGRADING);
+	/* As above. */
+	return send(t->fd, data, len, MSG_NOSIGNAL) == (ssize_t)len ? 0 : -1;
+}
+
+void
+transport_up(struct transport *t)
+{
+	if (t->state == TRANSPORT_CONNECTING)
+		start_head(t);
+	transport_set_state(t, TRANSPORT_UP);
+}
+
+void
+transport_close(struct transport *t)
+{
+	loopfd_unwatch(&t->loop);
+	fd_close(&t->fd);
+	transport_kill_child(t);
+	buf_fini(&t->head);
+	buf_drain(&t->out, t->out.len);
+	frames_fini(t);
+	frames_init(t);
+	t->out_broken = t->pong.is_due = t->is_pinged = false;
+	if (t->state != TRANSPORT_CLOSED)
+		transport_set_state(t, TRANSPORT_CLOSED);
+}
+
+int
+transport_goodbye(struct transport *t)
+{
+	static const uint8_t	 normal[2] = { 1000 >> 8, 1000 & 0xff };
+
+	if (t->state != TRANSPORT_UP)
+		return -1;
+	frames_control(t, WS_CLOSE, normal, sizeof(normal));
+	return t->state == TRANSPORT_UP ? 0 : -1;
+}
+
+/* --- messages --- */
+
+int
+transport_send(struct transport *t, const void *data, size_t len)
+{
+	int	 r;
+
+	if (t->state != TRANSPORT_UP) {
 		errno = EPIPE;
 		return -1;
 	}
-	if (x->is_lines)
-		return opcode != WS_TEXT ? 0 : send_line(x, data, len);
-	do {
-		n = len - at;
-		fin = n <= LIMIT_FRAME;
-		if (!fin || at > 0)
-			n = n < LIMIT_FRAGMENT ? n : LIMIT_FRAGMENT;
-		fin = at + n == len;
-		if (client_conn_put_frame(x, fin, at == 0 ? opcode :
-		    WS_CONTINUATION, n == 0 ? NULL : p + at, n) == -1)
-			return -1;
-		at += n;
-	} while (at < len);
-	r = execsrv_flush(x);
-	execsrv_rewatch(x);
+	r = t->is_lines ? lines_put(t, data, len) :
+	    frames_put(t, WS_TEXT, data, len);
+	if (r == 0)
+		r = transport_flush(t);
+	t->events->on_change(t->arg);
 	return r;
 }
 
 int
-execsrv_flush(struct execsrv *x)
+transport_flush(struct transport *t)
 {
 	ssize_t	 n;
 
-	if (!execsrv_has_frames(x))
+	if (t->state != TRANSPORT_UP)
 		return -1;
-	while (x->out.len > 0 && x->fd != -1 && !x->out_broken) {
-		n = send(x->fd, buf_data(&x->out), x->out.len, MSG_NOSIGNAL);
+	while (t->out.len > 0 && t->fd != -1 && !t->out_broken) {
+		n = send(t->fd, buf_data(&t->out), t->out.len, MSG_NOSIGNAL);
 		if (n == -1 && errno == EINTR)
 			continue;
 		if (n == -1 && errno == EAGAIN)
 			return 0;
 		/* What the server said before it went is still to be read. */
 		if (n == -1)
-			x->out_broken = true;
+			t->out_broken = true;
 		else
-			buf_drain(&x->out, (size_t)n);
-		x->last_sent = x->clock();
-		/* It takes what we send: what it says comes behind that. */
-		if (n > 0 && x->out.len > 0)
-			x->last_heard = x->last_sent;
+			buf_drain(&t->out, (size_t)n);
+		t->last_sent = t->clock();
+		/* A server that takes what we send is alive: its answer can
+		   only come after that. */
+		if (n > 0 && t->out.len > 0)
+			t->last_heard = t->last_sent;
 	}
-	if (x->out_broken)
-		buf_drain(&x->out, x->out.len);
-	buf_trim(&x->out, OUT_KEEP);
+	if (t->out_broken)
+		buf_drain(&t->out, t->out.len);
+	buf_trim(&t->out, OUT_KEEP);
 	return 0;
 }
 
-static void
-send_pong(struct execsrv *x)
+bool
+transport_has_output(const struct transport *t)
 {
-	if (x->has_pong && x->out.len < LIMIT_OUT_PONGS) {
-		x->has_pong = false;
-		execsrv_send(x, WS_PONG, x->pong, x->pong_len);
-	}
-}
-
-/* --- in --- */
-
-/* An answer that is no answer, or a close: say so and end. */
-static void
-client_conn_on_close(struct execsrv *x, const struct ws_event *ev)
-{
-	uint8_t	 code[2] = { (uint8_t)(ev->code >> 8), (uint8_t)ev->code };
-
-	execsrv_send(x, WS_CLOSE, code, ev->code == 1005 ? 0 : sizeof(code));
-	if (ev->type == WS_EV_ERROR)
-		execsrv_lose(x, "the server breaks the rules of WebSocket "
-		    "(%u)", (unsigned)ev->code);
-	else
-		execsrv_lose(x, "the server closed the connection (%u%s%.*s)",
-		    (unsigned)ev->code, ev->len > 0 ? ": " : "",
-		    (int)ev->len, ev->len > 0 ? (char *)ev->data : "");
-}
-
-static void
-client_conn_on_event(struct execsrv *x, const struct ws_event *ev)
-{
-	switch (ev->type) {
-	case WS_EV_MESSAGE:
-		if (ev->is_utf8)
-			execsrv_on_message(x, (char *)ev->data, ev->len);
-		else
-			execsrv_lose(x, "the server sent a message that is "
-			    "not UTF-8");
-		break;
-	case WS_EV_PING:
-		/* Of a flood only the last needs a pong. */
-		if (ev->len > 0)
-			memcpy(x->pong, ev->data, ev->len);
-		x->pong_len = ev->len;
-		x->has_pong = true;
-		send_pong(x);
-		break;
-	case WS_EV_CLOSE:
-	case WS_EV_ERROR:
-		client_conn_on_close(x, ev);
-		break;
-	case WS_EV_PONG:
-	case WS_EV_NONE:
-		break;
-	}
-}
-
-static int
-drain_events(struct execsrv *x)
-{
-	struct ws_event	 ev;
-
-	while (execsrv_has_frames(x)) {
-		ws_reader_next(&x->reader, &ev);
-		if (ev.type == WS_EV_NONE) {
-			json_trim(&x->json);
-			return 0;
-		}
-		client_conn_on_event(x, &ev);
-	}
-	return -1;
-}
-
-static int
-feed_frames(struct execsrv *x, const void *data, size_t len)
-{
-	uint8_t	*room;
-	size_t	 size;
-
-	if (len > 0) {
-		if ((room = ws_reader_room(&x->reader, len, &size)) == NULL)
-			return execsrv_fail(x, "out of memory");
-		memcpy(room, data, len);
-		ws_reader_fed(&x->reader, len);
-	}
-	return drain_events(x);
-}
-
-/* Bytes of the answer to the upgrade; what is behind it are frames. */
-static int
-feed_head(struct execsrv *x, const void *data, size_t len)
-{
-	const uint8_t	*head;
-	const char	*end;
-	size_t		 old = x->head.len, n, room = EXECSRV_HEAD_MAX - old;
-	size_t		 take = len < room ? len : room;
-
-	if (take > 0 && buf_put(&x->head, data, take) == -1)
-		return execsrv_fail(x, "out of memory");
-	if (x->head.len == 0 || (end = memmem(buf_data(&x->head),
-	    x->head.len, "\r\n\r\n", 4)) == NULL) {
-		if (x->head.len < EXECSRV_HEAD_MAX)
-			return 0;
-		return execsrv_lose(x, "the server answers at too much "
-		    "length");
-	}
-	n = (size_t)(end + 4 - (char *)buf_data(&x->head));
-	head = buf_data(&x->head);
-	if (execsrv_upgrade_judge((const char *)head, n, x->key, &x->why) ==
-	    -1) {
-		/* One that is being started again, say, will know better. */
-		if (x->session[0] != '\0' && n > 9 && head[9] == '5')
-			return execsrv_lose(x, "%s", x->why.text);
-		execsrv_set_state(x, EXECSRV_GONE);
-		return -1;
-	}
-	buf_fini(&x->head);
-	execsrv_set_state(x, EXECSRV_INITIALIZING);
-	return feed_frames(x, (const char *)data + (n - old), len - (n - old));
+	return t->out.len > 0;
 }
 
 int
-execsrv_feed(struct execsrv *x, const void *data, size_t len)
+transport_feed(struct transport *t, const void *data, size_t len)
 {
-	if (x->is_lines)
-		return execsrv_feed_lines(x, data, len);
-	if (x->state == EXECSRV_UPGRADING && !x->is_lost)
-		return feed_head(x, data, len);
-	return execsrv_has_frames(x) ? feed_frames(x, data, len) : -1;
+	if (t->state != TRANSPORT_UP && t->state != TRANSPORT_UPGRADING)
+		return -1;
+	return t->is_lines ? lines_feed(t, data, len) :
+	    frames_feed(t, data, len);
 }
 
-/* One read into the reader.  1: go on; 0: nothing there; -1: failed. */
+/* One read.  1: go on; 0: nothing there; -1: not up any more. */
 static int
-client_conn_read_some(struct execsrv *x, size_t *n_out)
+read_some(struct transport *t, size_t *n_out)
 {
 	uint8_t	*room, head[READ_MIN];
 	size_t	 size = sizeof(head);
 	ssize_t	 n;
 
-	if (x->state == EXECSRV_UPGRADING || x->is_lines)
+	if (t->state == TRANSPORT_UPGRADING || t->is_lines)
 		room = head;
-	else if ((room = ws_reader_room(&x->reader, READ_MIN, &size)) == NULL)
-		return execsrv_fail(x, "out of memory");
-	if ((n = recv(x->fd, room, size, 0)) == -1) {
+	else if ((room = frames_room(t, READ_MIN, &size)) == NULL)
+		return transport_fail(t, "out of memory");
+	if ((n = recv(t->fd, room, size, 0)) == -1) {
 		if (errno == EAGAIN || errno == EINTR)
 			return 0;
-		return execsrv_lose(x, "the connection is lost: %s",
+		return transport_lose(t, "the connection is lost: %s",
 		    strerror(errno));
 	}
 	if (n == 0)
-		return execsrv_lose(x, "the server closed the connection");
+		return transport_lose(t, "the server closed the connection");
 	*n_out += (size_t)n;
-	x->last_heard = x->clock();
-	x->is_pinged = false;
-	if (x->state == EXECSRV_CATCHING_UP)
-		x->attempt_at = x->last_heard + EXECSRV_CATCH_UP_MS;
+	t->last_heard = t->clock();
+	t->is_pinged = false;
 	if (room == head)
-		return execsrv_feed(x, head, (size_t)n) == -1 ? -1 : 1;
-	ws_reader_fed(&x->reader, (size_t)n);
-	return drain_events(x) == -1 ? -1 : (size_t)n == size;
+		return transport_feed(t, head, (size_t)n) == -1 ? -1 : 1;
+	return frames_fed(t, (size_t)n) == -1 ? -1 : (size_t)n == size;
 }
 
-static int
-read_in(struct execsrv *x)
+static void
+read_in(struct transport *t)
 {
 	size_t	 n = 0;
 	int	 r;
 
 	do
-		r = client_conn_read_some(x, &n);
-	while (r == 1 && !x->held && n < TURN_MAX);
-	ws_reader_trim(&x->reader);
-	return r == -1 ? -1 : 0;
+		r = read_some(t, &n);
+	while (r == 1 && !t->is_paused && n < TURN_MAX);
+	ws_reader_trim(&t->reader);
+}
+
+void
+transport_pause(struct transport *t, bool is_paused)
+{
+	/* The server may have answered all the while. */
+	if (t->is_paused && !is_paused) {
+		t->last_heard = t->clock();
+		t->is_pinged = false;
+	}
+	t->is_paused = is_paused;
 }
 
 /* --- for loops --- */
 
 short
-execsrv_events(const struct execsrv *x)
+transport_wants(const struct transport *t)
 {
 	short	 events = 0;
 
-	if (x->state == EXECSRV_GONE)
-		return 0;
-	if (x->is_lost || !execsrv_has_frames(x))
-		return execsrv_recover_events(x);
-	if (!x->held || x->state != EXECSRV_OPEN)
-		events |= POLLIN;
-	if (x->out.len > 0)
-		events |= POLLOUT;
-	return events;
+	switch (t->state) {
+	case TRANSPORT_CONNECTING:
+		return POLLOUT;
+	case TRANSPORT_UPGRADING:
+		return POLLIN;
+	case TRANSPORT_UP:
+		if (!t->is_paused)
+			events |= POLLIN;
+		if (t->out.len > 0)
+			events |= POLLOUT;
+		return events;
+	case TRANSPORT_CLOSED:
+	case TRANSPORT_DOWN:
+		break;
+	}
+	return 0;
+}
+
+short
+transport_poll(const struct transport *t, int ms)
+{
+	struct pollfd	 pfd = { .events = transport_wants(t) };
+
+	pfd.fd = pfd.events == 0 ? -1 : t->fd;
+	return poll(&pfd, 1, ms) == 1 ? pfd.revents : 0;
 }
 
 /* ms of silence after which a ping is sent: time is left for its answer. */
 static uint64_t
-client_conn_ping_ms(const struct execsrv *x)
+ping_ms(const struct transport *t)
 {
-	return (uint64_t)x->silence_ms * 3 / 7;
+	return (uint64_t)t->silence_ms * 3 / 7;
 }
 
 /* ms until the server has been silent for too long, or -1. */
 static int
-silence_ms(const struct execsrv *x)
+ms_to_silence(const struct transport *t)
 {
-	uint64_t	 silent = x->clock() - x->last_heard;
-	uint64_t	 limit = x->is_pinged ? (uint64_t)x->silence_ms :
-			    client_conn_ping_ms(x);
+	uint64_t	 silent = t->clock() - t->last_heard;
+	uint64_t	 limit = t->is_pinged ? (uint64_t)t->silence_ms :
+			    ping_ms(t);
 
-	if (x->is_lines)
+	if (t->is_lines)
 		return -1;
 	return silent < limit ? (int)(limit - silent) : 0;
 }
 
-/* Of two times, -1 for ever. */
-static int
-client_conn_least(int a, int b)
-{
-	return a == -1 || (b != -1 && b < a) ? b : a;
-}
-
 int
-execsrv_wait_ms(const struct execsrv *x)
+transport_wait_ms(const struct transport *t)
 {
 	uint64_t	 silent;
 
-	if (x->state == EXECSRV_GONE || x->has_work)
-		return 0;
-	if (!execsrv_is_open(x))
-		return execsrv_recover_wait_ms(x);
-	if (!x->held)
-		return client_conn_least(execsrv_process_wait_ms(x),
-		    silence_ms(x));
-	silent = x->clock() - x->last_sent;
+	if (!t->is_paused)
+		return ms_to_silence(t);
+	silent = t->clock() - t->last_sent;
 	return silent < HEARTBEAT_MS ? (int)(HEARTBEAT_MS - silent) :
-	    x->out.len > 0 ? HEARTBEAT_MS : 0;
+	    t->out.len > 0 ? HEARTBEAT_MS : 0;
 }
 
-/* Pings lie unread while held: a pong nobody asked for is a sign of life too
-   (RFC 6455 section 5.5.3). */
+/* Pings lie unread while it is paused: an unsolicited pong is a sign of life,
+   too (RFC 6455 section 5.5.3). */
 static void
-give_sign(struct execsrv *x)
+send_heartbeat(struct transport *t)
 {
-	if (x->held && x->out.len == 0 &&
-	    x->clock() - x->last_sent >= HEARTBEAT_MS) {
-		execsrv_send(x, WS_PONG, NULL, 0);
-		x->last_sent = x->clock();	/* tried, if nobody reads it */
+	if (t->is_paused && t->out.len == 0 &&
+	    t->clock() - t->last_sent >= HEARTBEAT_MS) {
+		frames_control(t, WS_PONG, NULL, 0);
+		t->last_sent = t->clock();	/* tried, if nobody reads it */
 	}
 }
 
-/* A connection may be dead without a word; a server answers pings. */
-static void
-check_silence(struct execsrv *x)
+void
+transport_check_silence(struct transport *t)
 {
-	if (silence_ms(x) != 0)
+	assert(!t->is_paused);
+	if (t->state != TRANSPORT_UP || ms_to_silence(t) != 0)
 		return;
-	if (x->is_pinged) {
-		execsrv_lose(x, "the server does not answer");
+	if (t->is_pinged) {
+		transport_lose(t, "the server does not answer");
 		return;
 	}
-	/* Late, perhaps: it has its time from now on. */
-	x->last_heard = x->clock() - client_conn_ping_ms(x);
-	x->is_pinged = true;
-	execsrv_send(x, WS_PING, NULL, 0);
+	/* We may be late ourselves: its time to answer begins now. */
+	t->last_heard = t->clock() - ping_ms(t);
+	t->is_pinged = true;
+	frames_control(t, WS_PING, NULL, 0);
 }
 
-static void
-client_conn_handle(struct execsrv *x, short revents)
+void
+transport_handle(struct transport *t, short revents)
 {
-	if (!execsrv_is_open(x))
-		execsrv_recover_step(x, revents);
-	if (execsrv_has_frames(x) || (x->state == EXECSRV_UPGRADING &&
-	    !x->is_lost)) {
-		if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0 &&
-		    (!x->held || x->state != EXECSRV_OPEN))
-			(void)read_in(x);
-		give_sign(x);
-		send_pong(x);
-		if (!x->held && execsrv_is_open(x)) {
-			execsrv_process_check(x);
-			check_silence(x);
-		}
-		if (execsrv_has_frames(x))
-			execsrv_flush(x);
-	}
-	if (x->state != EXECSRV_GONE && !execsrv_is_open(x))
-		execsrv_recover_check(x);
-	if (x->is_lost && x->state != EXECSRV_GONE)
-		execsrv_recover(x);
+	if (t->state != TRANSPORT_UP && t->state != TRANSPORT_UPGRADING)
+		return;
+	if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !t->is_paused)
+		read_in(t);
+	if (t->state != TRANSPORT_UP)
+		return;
+	send_heartbeat(t);
+	frames_send_pong(t);
+}
+
+void
+transport_set_silence(struct transport *t, int ms)
+{
+	assert(ms > 0);
+	t->silence_ms = ms;
 }
 
 int
-execsrv_handle(struct execsrv *x, short revents)
+transport_silence(const struct transport *t)
 {
-	x->is_busy = true;
-	if (x->state != EXECSRV_GONE)
-		client_conn_handle(x, revents);
-	if (x->state == EXECSRV_GONE) {
-		execsrv_fail_calls(x);
-		execsrv_process_lose_all(x);
+	return t->silence_ms;
+}
+
+int
+transport_loop_fd(struct transport *t)
+{
+	if (t->loop.epoll == -1) {
+		if (loopfd_open(&t->loop) == -1)
+			return -1;
+		t->events->on_change(t->arg);
 	}
-	if (x->has_work)
-		execsrv_transfer_work(x);
-	x->is_busy = false;
-	execsrv_process_bury(x);
-	execsrv_http_bury(x);
-	execsrv_rewatch(x);
-	return x->state == EXECSRV_GONE ? -1 : 0;
+	return t->loop.epoll;
+}
+
+bool
+transport_has_loop_fd(const struct transport *t)
+{
+	return t->loop.epoll != -1;
+}
+
+void
+transport_watch(struct transport *t, int ms)
+{
+	if (loopfd_watch(&t->loop, t->fd, transport_wants(t)) == -1)
+		transport_fail(t, "the connection cannot be watched: %s",
+		    strerror(errno));
+	else
+		loopfd_arm(&t->loop, t->clock(), ms);
+}
+
+void
+transport_loop_began(struct transport *t)
+{
+	loopfd_take_timer(&t->loop);
+}
+
+void
+transport_loop_again(struct transport *t)
+{
+	/* A loop that waits for changes only (EPOLLET) would not hear of it
+	   from the socket. */
+	if (t->loop.epoll != -1)
+		loopfd_fire(&t->loop, t->clock());
 }

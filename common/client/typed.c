@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/client.h"
+#include "common/client/error.h"
 #include "common/client/jsonmap.h"
 #include "common/clock.h"
 #include "common/limit.h"
@@ -81,19 +82,12 @@ static int
 send_typed(struct execsrv *x, const struct request *q, const struct buf *b,
     struct typed *t)
 {
-	struct execsrv_call	*c;
-	struct json_out		 o;
+	struct execsrv_how	 how = { .fn = typed_on_answer, .arg = t,
+				    .owns_arg = true,
+				    .is_safe = q->is_safe };
 
-	if ((c = execsrv_begin(x, q->method, &o)) == NULL)
-		return -1;
-	c->fn = typed_on_answer;
-	c->arg = t;
-	c->is_safe = q->is_safe;
-	json_out_raw(&o, (char *)buf_data(b), b->len);
-	if (execsrv_end(x, c, &o) == -1)
-		return -1;
-	c->owns_arg = true;
-	return 0;
+	return execsrv_request(x, q->method, (char *)buf_data(b), b->len,
+	    &how);
 }
 
 /* The request, which is the connection's; NULL with errno. */
@@ -140,7 +134,7 @@ typed_wait_for(struct execsrv *x, const struct request *q, const void *in,
 
 	if ((t = request(x, q, in, &how)) == NULL) {
 		execsrv_error_set(e, 0, "%s", execsrv_status(x) ==
-		    EXECSRV_FAILED ? x->why.text : strerror(errno));
+		    EXECSRV_FAILED ? execsrv_why(x)->text : strerror(errno));
 		return NULL;
 	}
 	/* One that fails answers all its requests. */

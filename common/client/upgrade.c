@@ -1,8 +1,10 @@
-/* The HTTP request that becomes a WebSocket (RFC 6455 section 4.1). */
+/* RFC 6455 section 4.1, the side of the client. */
+#include "common/client/upgrade.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/error.h"
 #include "common/net/httphead.h"
 #include "common/span.h"
 

@@ -1,8 +1,10 @@
-/* URLs of exec servers: what they say, and the address that is. */
+#include "common/client/url.h"
+
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/error.h"
 
 /* --- reading --- */
 
@@ -120,4 +122,18 @@ execsrv_address_parse(const char *text, struct execsrv_address *a,
 	a->len = endpoint_address(&ep, &a->addr);
 	say_host(&ep, a);
 	return 0;
+}
+
+void
+execsrv_address_v6(struct execsrv_address *a)
+{
+	in_port_t	 port = a->addr.in.sin_port;
+
+	assert(a->is_name && a->addr.any.sa_family == AF_INET);
+	memset(&a->addr, 0, sizeof(a->addr));
+	a->addr.in6.sin6_family = AF_INET6;
+	a->addr.in6.sin6_port = port;
+	a->addr.in6.sin6_addr = in6addr_loopback;
+	a->len = sizeof(a->addr.in6);
+	a->is_name = false;
 }

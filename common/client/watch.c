@@ -1,9 +1,11 @@
 /* fs/watchMissing: one notification, then it is over. */
+#include "common/client/watch.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/error.h"
 #include "common/client/jsonmap.h"
 #include "common/limit.h"
 
@@ -25,7 +27,8 @@ change(struct execsrv_watch *w)
 }
 
 bool
-execsrv_watch_note(struct execsrv *x, const char *method, uint32_t params)
+execsrv_watch_note(struct execsrv *x, const struct json *j,
+    const char *method, uint32_t params)
 {
 	struct execsrv_watch	*w;
 	uint32_t		 tok;
@@ -33,12 +36,12 @@ execsrv_watch_note(struct execsrv *x, const char *method, uint32_t params)
 
 	if (strcmp(method, "fs/missingChanged") != 0)
 		return false;
-	tok = params == 0 ? 0 : json_find(&x->json, params, "watchId");
-	if (tok == 0 || json_u64(&x->json, tok, &id) == -1) {
+	tok = params == 0 ? 0 : json_find(j, params, "watchId");
+	if (tok == 0 || json_u64(j, tok, &id) == -1) {
 		execsrv_lose(x, "the server sent a malformed %s", method);
 		return true;
 	}
-	TAILQ_FOREACH(w, &x->watches, entry)
+	TAILQ_FOREACH(w, &x->watches.live, entry)
 		if (w->id == id && !w->is_over) {
 			change(w);
 			break;
@@ -88,7 +91,8 @@ execsrv_watch_missing(struct execsrv *x, const char *const *missing,
     const char *present, const struct execsrv_watch_hooks *hooks, void *arg)
 {
 	struct execsrv_watch_missing	 in = {
-		.id = ++x->last_watch, .missing = missing, .present = present
+		.id = ++x->watches.last_id, .missing = missing,
+		.present = present
 	};
 	struct execsrv_watch		*w;
 	struct buf			 b;
@@ -101,7 +105,7 @@ execsrv_watch_missing(struct execsrv *x, const char *const *missing,
 	if (hooks != NULL)
 		w->hooks = *hooks;
 	w->arg = arg;
-	TAILQ_INSERT_TAIL(&x->watches, w, entry);
+	TAILQ_INSERT_TAIL(&x->watches.live, w, entry);
 	buf_init(&b, LIMIT_MESSAGE);
 	if (put_watch(&b, &in) == -1 || execsrv_call(x, "fs/watchMissing",
 	    (char *)buf_data(&b), b.len, watch_on_answer, w) == -1) {
@@ -122,7 +126,7 @@ execsrv_watch_free(struct execsrv_watch **wp)
 	if (w == NULL)
 		return;
 	execsrv_forget(w->x, watch_on_answer, w);
-	TAILQ_REMOVE(&w->x->watches, w, entry);
+	TAILQ_REMOVE(&w->x->watches.live, w, entry);
 	free(w);
 }
 
@@ -133,10 +137,19 @@ execsrv_watch_lost(struct execsrv *x)
 
 	/* The hook may free any of them. */
 	do {
-		TAILQ_FOREACH(w, &x->watches, entry)
+		TAILQ_FOREACH(w, &x->watches.live, entry)
 			if (w->is_watched && !w->is_over)
 				break;
 		if (w != NULL)
 			change(w);
 	} while (w != NULL);
+}
+
+void
+execsrv_watch_free_all(struct execsrv *x)
+{
+	struct execsrv_watch	*w;
+
+	while ((w = TAILQ_FIRST(&x->watches.live)) != NULL)
+		execsrv_watch_free(&w);
 }

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/error.h"
+#include "common/client/loop.h"
 #include "t/fuzz/chop.h"
 
 #define HEAD	3
@@ -134,9 +135,10 @@ begin(uint8_t flags, struct trace *t)
 	struct execsrv			*x;
 
 	MUST((x = execsrv_new()) != NULL);
-	strcpy(x->key, KEY);
+	strcpy(x->transport.key, KEY);
 	execsrv_on_note(x, on_note, t);
 	x->state = EXECSRV_OPEN;
+	x->transport.state = TRANSPORT_UP;
 	MUST(execsrv_call(x, "initialize", NULL, 0, on_call, t) == 0);
 	if ((flags & 2) == 0) {
 		MUST((p = execsrv_process_start(x, &s, &hooks, t)) != NULL);
@@ -144,8 +146,10 @@ begin(uint8_t flags, struct trace *t)
 		MUST(execsrv_process_close_stdin(p) == 0);
 		MUST(execsrv_process_terminate(p, 0) == 0);
 	}
-	if ((flags & 1) != 0)
-		x->state = EXECSRV_UPGRADING;
+	if ((flags & 1) != 0) {
+		x->state = EXECSRV_CONNECTING;
+		x->transport.state = TRANSPORT_UPGRADING;
+	}
 	return x;
 }
 
@@ -158,13 +162,13 @@ check_said(struct execsrv *x)
 	uint8_t			*room;
 	size_t			 size;
 
-	if (x->out.len == 0)
+	if (x->transport.out.len == 0)
 		return;
 	json_init(&j);
 	ws_reader_init(&r, true, (size_t)16 << 20, (size_t)64 << 20);
-	MUST((room = ws_reader_room(&r, x->out.len, &size)) != NULL);
-	memcpy(room, buf_data(&x->out), x->out.len);
-	ws_reader_fed(&r, x->out.len);
+	MUST((room = ws_reader_room(&r, x->transport.out.len, &size)) != NULL);
+	memcpy(room, buf_data(&x->transport.out), x->transport.out.len);
+	ws_reader_fed(&r, x->transport.out.len);
 	for (;;) {
 		ws_reader_next(&r, &ev);
 		MUST(ev.type != WS_EV_ERROR);
@@ -191,13 +195,14 @@ run(const uint8_t *data, size_t size, uint8_t how)
 
 	for (at = HEAD; at < size && r == 0; at += n) {
 		n = chop(&state, how, size - at);
-		r = execsrv_feed(x, data + at, n);
+		r = transport_feed(&x->transport, data + at, n);
 		MUST((r == -1) == (x->state == EXECSRV_GONE));
 	}
 	check_said(x);
 	check_reason(execsrv_why(x));
 	MUST((execsrv_why(x)->text[0] != '\0') == (r == -1));
-	MUST(r == 0 || (execsrv_events(x) == 0 && execsrv_wait_ms(x) == 0));
+	MUST(r == 0 || (transport_wants(&x->transport) == 0 &&
+	    execsrv_wait_ms(x) == 0));
 	trace_add(&t, 'w', execsrv_why(x)->text,
 	    strlen(execsrv_why(x)->text));
 	execsrv_free(&x);

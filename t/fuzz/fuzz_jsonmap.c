@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
 #include "common/client/jsonmap.h"
 #include "common/json/utf8.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/loop.h"
 #include "common/json/utf8.h"
 #include "common/limit.h"
 #include "t/fuzz/chop.h"
@@ -73,12 +73,13 @@ begin(struct trace *t)
 	t->hash = 0xcbf29ce484222325;
 	t->events = 0;
 	MUST((x = execsrv_new()) != NULL);
-	x->is_lines = true;
-	x->patience = 0;
-	buf_fini(&x->head);
-	buf_init(&x->head, LIMIT_MESSAGE + LIMIT_FRAGMENT);
+	x->transport.is_lines = true;
+	x->recovery.patience = 0;
+	buf_fini(&x->transport.head);
+	buf_init(&x->transport.head, LIMIT_MESSAGE + LIMIT_FRAGMENT);
 	execsrv_on_note(x, on_note, t);
 	x->state = EXECSRV_OPEN;
+	x->transport.state = TRANSPORT_UP;
 	MUST(execsrv_call(x, "a", "{\n}", 3, on_call, t) == 0);
 	MUST(execsrv_process_start(x, &s, &hooks, t) != NULL);
 	return x;
@@ -88,8 +89,8 @@ begin(struct trace *t)
 static void
 check_said(struct execsrv *x)
 {
-	char		*at = (char *)buf_data(&x->out), *end;
-	size_t		 left = x->out.len;
+	char		*at = (char *)buf_data(&x->transport.out), *end;
+	size_t		 left = x->transport.out.len;
 	struct json	 j;
 
 	json_init(&j);
@@ -119,7 +120,7 @@ run(const uint8_t *data, size_t size, uint8_t how)
 
 	for (at = 0; at < size && r == 0; at += n) {
 		n = chop(&state, how, size - at);
-		r = execsrv_feed(x, data + at, n);
+		r = transport_feed(&x->transport, data + at, n);
 		MUST((r == -1) == (x->state == EXECSRV_GONE));
 	}
 	end(x, &t);

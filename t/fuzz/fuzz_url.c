@@ -9,7 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/error.h"
+#include "common/client/url.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)
 

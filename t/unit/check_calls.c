@@ -11,6 +11,7 @@
 #include <check.h>
 
 #include "common/clock.h"
+#include "common/client/text.h"
 #include "t/unit/peer_help.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -481,7 +482,7 @@ START_TEST(test_refused)
 	ck_assert_int_eq(errno, ENAMETOOLONG);
 	ck_assert_ptr_null(execsrv_fs_metadata_wait(x, &p, 1000, &e));
 	ck_assert_str_eq(e.text, strerror(ENAMETOOLONG));
-	ck_assert(TAILQ_EMPTY(&x->calls));
+	ck_assert(calls_is_empty(&x->calls));
 	ck_assert_int_eq(peer_heard().type, WS_EV_NONE);
 	peer_stop();
 }

@@ -20,7 +20,8 @@
 
 #include <check.h>
 
-#include "common/client/client_priv.h"
+#include "common/client/ask.h"
+#include "common/client/error.h"
 #include "common/clock.h"
 #include "common/json/b64.h"
 #include "common/limit.h"
@@ -30,6 +31,7 @@
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 #define KEY		PEER_KEY
 #define ACCEPT		"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+#define NOBODY		"ws://127.0.0.1:1"
 #define UPGRADED	"HTTP/1.1 101 Switching Protocols\r\n" \
 			"Upgrade: websocket\r\n" \
 			"Connection: Upgrade\r\n" \
@@ -285,7 +287,8 @@ START_TEST(test_request_token)
 {
 	struct execsrv_address	 u;
 	struct execsrv_error	 e;
-	struct execsrv_options	 o = { .connect_ms = 1, .silence_ms = 2 };
+	struct execsrv_options	 o = { .connect_ms = 1, .silence_ms = 2,
+				    .no_wait = true };
 	char			 out[8192], token[EXECSRV_TOKEN_MAX + 2];
 	const char		*bad[] = { "", "a b", "a\r\nX: y", "\xc3\xa9",
 				    "\x7f", token };
@@ -299,7 +302,7 @@ START_TEST(test_request_token)
 	token[sizeof(token) - 1] = '\0';
 	for (i = 0; i < COUNT(bad); i++) {
 		o.bearer_token = bad[i];
-		ck_assert_ptr_null(execsrv_prepare(&o, &e));
+		ck_assert_ptr_null(execsrv_open(NOBODY, &o, &e));
 		ck_assert_str_eq(e.text, "the bearer token cannot be one");
 	}
 	/* The longest there is fits the request. */
@@ -309,17 +312,17 @@ START_TEST(test_request_token)
 	ck_assert_uint_gt(execsrv_upgrade_request(&u, KEY, token, out,
 	    EXECSRV_REQUEST_MAX), EXECSRV_TOKEN_MAX);
 	o.bearer_token = token;
-	ck_assert_ptr_nonnull(x = execsrv_prepare(&o, &e));
-	ck_assert_str_eq(x->token, token);
-	ck_assert_ptr_ne(x->token, token);
-	ck_assert_int_eq(x->connect_ms, 1);
-	ck_assert_int_eq(x->initialize_ms, 10000);
-	ck_assert_int_eq(x->patience, 25000);
-	ck_assert_int_eq(x->silence_ms, 2);
+	ck_assert_ptr_nonnull(x = execsrv_open(NOBODY, &o, &e));
+	ck_assert_str_eq(x->opening.token, token);
+	ck_assert_ptr_ne(x->opening.token, token);
+	ck_assert_int_eq(x->opening.connect_ms, 1);
+	ck_assert_int_eq(x->opening.initialize_ms, 10000);
+	ck_assert_int_eq(x->recovery.patience, 25000);
+	ck_assert_int_eq(x->transport.silence_ms, 2);
 	execsrv_free(&x);
 	o.silence_ms = -1;
-	ck_assert_ptr_nonnull(x = execsrv_prepare(&o, &e));
-	ck_assert_int_eq(x->silence_ms, 35000);
+	ck_assert_ptr_nonnull(x = execsrv_open(NOBODY, &o, &e));
+	ck_assert_int_eq(x->transport.silence_ms, 35000);
 	execsrv_free(&x);
 }
 END_TEST
@@ -440,10 +443,11 @@ START_TEST(test_upgrade_pieces)
 	execsrv_on_note(x, on_any_note, &trace);
 	peer_put(all, (size_t)_i);
 	ck_assert_int_eq(peer_turn(), 0);
-	ck_assert_int_eq(execsrv_events(x), POLLIN);
+	ck_assert_int_eq(transport_wants(&x->transport), POLLIN);
 	peer_put(all + _i, n - (size_t)_i);
 	ck_assert_int_eq(peer_turn(), 0);
 	ck_assert_int_eq(x->state, EXECSRV_INITIALIZING);
+	ck_assert(transport_is_up(&x->transport));
 	peer_ck_trace("m;n;");
 	peer_stop();
 }
@@ -463,13 +467,14 @@ START_TEST(test_upgrade_endless)
 		peer_put("\r\n\r\n", 4);
 		ck_assert_int_eq(peer_turn(), 0);
 		ck_assert_int_eq(x->state, EXECSRV_INITIALIZING);
+		ck_assert(transport_is_up(&x->transport));
 		peer_stop();
 	}
 	peer_upgrading();
 	peer_put(a, sizeof(a));
 	ck_assert_int_eq(peer_turn(), -1);
 	ck_assert_ptr_nonnull(strstr(execsrv_why(x)->text, "too much length"));
-	ck_assert_int_eq(execsrv_events(x), 0);
+	ck_assert_int_eq(transport_wants(&x->transport), 0);
 	ck_assert_int_eq(execsrv_wait_ms(x), 0);
 	peer_stop();
 }
@@ -486,7 +491,7 @@ START_TEST(test_upgrade_end)
 	/* Failed stays failed, and keeps the first reason. */
 	ck_assert_int_eq(execsrv_call(x, "m", NULL, 0, NULL, NULL), -1);
 	ck_assert_int_eq(errno, EPIPE);
-	ck_assert_int_eq(execsrv_feed(x, "x", 1), -1);
+	ck_assert_int_eq(transport_feed(&x->transport, "x", 1), -1);
 	ck_assert_str_eq(execsrv_why(x)->text,
 	    "the server closed the connection");
 	peer_stop();
@@ -686,14 +691,14 @@ START_TEST(test_ping_flood)
 	int		 small = 4096;
 
 	peer_start();
-	ck_assert_int_eq(setsockopt(x->fd, SOL_SOCKET, SO_SNDBUF, &small,
-	    sizeof(small)), 0);
+	ck_assert_int_eq(setsockopt(x->transport.fd, SOL_SOCKET,
+	    SO_SNDBUF, &small, sizeof(small)), 0);
 	for (i = 1; i <= 200000; i++) {
 		snprintf(data, sizeof(data), "%zu", i);
 		peer_frame(0x89, data, strlen(data));
 		if (i % 100 == 0)
 			ck_assert_int_eq(peer_turn(), 0);
-		ck_assert_uint_le(x->out.len, LIMIT_OUT_PONGS + 200);
+		ck_assert_uint_le(x->transport.out.len, LIMIT_OUT_PONGS + 200);
 	}
 	for (;;) {
 		ev = peer_heard();
@@ -728,7 +733,7 @@ START_TEST(test_long_message)
 	ck_assert_int_eq(ev.type, WS_EV_MESSAGE);
 	ck_assert_uint_eq(ev.len, sizeof(text) +
 	    strlen("{\"id\":1,\"method\":\"m\",\"params\":}"));
-	ck_assert_int_eq(execsrv_events(x), POLLIN);
+	ck_assert_int_eq(transport_wants(&x->transport), POLLIN);
 	peer_stop();
 }
 END_TEST
@@ -743,7 +748,7 @@ START_TEST(test_too_long_message)
 	peer_start();
 	ck_assert_int_eq(execsrv_call(x, "m", text, n, NULL, NULL), -1);
 	ck_assert_int_eq(errno, EFBIG);
-	ck_assert(TAILQ_EMPTY(&x->calls));
+	ck_assert(calls_is_empty(&x->calls));
 	ck_assert_int_eq(execsrv_call(x, "m", "1", 1, NULL, NULL), 0);
 	peer_ck_heard("{\"id\":2,\"method\":\"m\",\"params\":1}");
 	/* Nobody reads: at some time it is too much. */
@@ -968,7 +973,7 @@ START_TEST(test_start)
 	    "{\"processId\":\"p1\",\"argv\":[\"sh\",\"a \\\"b\\\"\",\"\"],"
 	    "\"cwd\":\"file:///a%20b\",\"env\":{\"B\":\"\",\"A\":\"2=3\","
 	    "\"AA\":\"4\"},\"tty\":true,\"pipeStdin\":false}}");
-	x->caps = ~0u;
+	x->opening.caps = ~0u;
 	s.env = no_env;
 	s.argv = argv_a;
 	s.inherit = true;
@@ -1018,8 +1023,8 @@ START_TEST(test_start_refused)
 		ck_assert_ptr_null(execsrv_process_start(x, &s, &hooks, NULL));
 		ck_assert_int_eq(errno, rows[i].error);
 	}
-	ck_assert(TAILQ_EMPTY(&x->processes));
-	ck_assert(TAILQ_EMPTY(&x->calls));
+	ck_assert(TAILQ_EMPTY(&x->processes.live));
+	ck_assert(calls_is_empty(&x->calls));
 	ck_assert_int_eq(peer_heard().type, WS_EV_NONE);
 	peer_stop();
 }
@@ -1197,7 +1202,7 @@ START_TEST(test_missing_event)
 	say_output(2, "two");
 	ck_assert_int_eq(peer_turn(), 0);
 	/* As if some time had passed. */
-	x->held = true;
+	execsrv_hold(x, true);
 	ck_assert_int_gt(execsrv_wait_ms(x), 0);
 	execsrv_hold(x, false);
 	ck_assert_int_gt(execsrv_wait_ms(x), 9000);
@@ -1246,13 +1251,13 @@ START_TEST(test_hold)
 {
 	start_process();
 	execsrv_hold(x, true);
-	ck_assert_int_eq(execsrv_events(x), 0);
+	ck_assert_int_eq(transport_wants(&x->transport), 0);
 	say_output(1, "one");
 	ck_assert_int_eq(execsrv_handle(x, POLLIN), 0);
 	peer_ck_trace("");
 	ck_assert_int_gt(execsrv_wait_ms(x), 4000);
 	/* A sign of life when it takes longer. */
-	x->last_sent -= 6000;
+	x->transport.last_sent -= 6000;
 	ck_assert_int_eq(execsrv_wait_ms(x), 0);
 	ck_assert_int_eq(execsrv_handle(x, 0), 0);
 	ck_assert_int_eq(peer_heard().type, WS_EV_PONG);
@@ -1372,8 +1377,8 @@ START_TEST(test_free_inside)
 	say_output(1, "one");
 	ck_assert_int_eq(peer_turn(), 0);
 	peer_ck_trace(_i < 4 ? "freed;" : "");
-	ck_assert(_i == 4 || TAILQ_EMPTY(&x->processes));
-	ck_assert(TAILQ_EMPTY(&x->freed));
+	ck_assert(_i == 4 || TAILQ_EMPTY(&x->processes.live));
+	ck_assert(TAILQ_EMPTY(&x->processes.freed));
 	shutdown(peer, SHUT_RDWR);
 	ck_assert_int_eq(peer_turn(), -1);
 	peer_ck_trace("");
@@ -1404,8 +1409,8 @@ END_TEST
 START_TEST(test_ending)
 {
 	start_process();
-	strcpy(x->session, "s");
-	x->patience = 1000;
+	strcpy(x->opening.session, "s");
+	x->recovery.patience = 1000;
 	ck_assert_int_eq(execsrv_status(x), EXECSRV_CONNECTED);
 	peer_say("{\"method\":\"session/ending\",\"params\":{\"reason\":"
 	    "\"the server stops\"}}");
@@ -1434,10 +1439,10 @@ START_TEST(test_hold_gone)
 	say_output(1, "one");
 	close(peer);
 	peer = -1;
-	x->last_sent -= 6000;
+	x->transport.last_sent -= 6000;
 	ck_assert_int_eq(execsrv_handle(x, 0), 0);
-	ck_assert(x->out_broken);
-	ck_assert_int_eq(execsrv_events(x), 0);
+	ck_assert(x->transport.out_broken);
+	ck_assert_int_eq(transport_wants(&x->transport), 0);
 	ck_assert_int_gt(execsrv_wait_ms(x), 4000);
 	execsrv_hold(x, false);
 	ck_assert_int_eq(peer_turn(), -1);

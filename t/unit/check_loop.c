@@ -84,7 +84,8 @@ START_TEST(test_blocking)
 	while (!is_closed)
 		ck_assert_int_eq(execsrv_wait(x, EXECSRV_FOREVER), 0);
 	peer_ck_trace(ALL);
-	ck_assert_int_eq(x->epoll, -1);		/* nobody asked for it */
+	/* Nobody asked for it. */
+	ck_assert_int_eq(x->transport.loop.epoll, -1);
 	peer_stop();
 }
 END_TEST
@@ -154,7 +155,7 @@ START_TEST(test_poll_room)
 	ck_assert_int_eq(execsrv_dispatch(x), 0);
 	ck_assert(!is_readable(fd, 0));
 	ck_assert_int_eq(execsrv_process_write(p, data, sizeof(data)), 0);
-	ck_assert_uint_gt(x->out.len, 0);
+	ck_assert_uint_gt(x->transport.out.len, 0);
 	ck_assert(!is_readable(fd, 0));
 	while (chunks < sizeof(data) / 65536) {
 		struct ws_event	 ev;
@@ -176,7 +177,7 @@ START_TEST(test_poll_room)
 		ck_assert(is_readable(fd, LIMIT_MS));
 		ck_assert_int_eq(execsrv_dispatch(x), 0);
 	}
-	ck_assert_uint_eq(x->out.len, 0);
+	ck_assert_uint_eq(x->transport.out.len, 0);
 	ck_assert(!is_readable(fd, 0));
 	peer_stop();
 }
@@ -226,13 +227,14 @@ START_TEST(test_poll_time)
 	int		 fd;
 
 	peer_start();
-	strcpy(x->session, "s");
-	x->name = strdup("test");
-	x->patience = 400;
-	x->url.addr.un.sun_family = AF_UNIX;
-	snprintf(x->url.addr.un.sun_path, sizeof(x->url.addr.un.sun_path),
+	strcpy(x->opening.session, "s");
+	x->opening.name = strdup("test");
+	x->recovery.patience = 400;
+	x->opening.address.addr.un.sun_family = AF_UNIX;
+	snprintf(x->opening.address.addr.un.sun_path,
+	    sizeof(x->opening.address.addr.un.sun_path),
 	    "/nonexistent/%ld", (long)getpid());
-	x->url.len = sizeof(x->url.addr.un);
+	x->opening.address.len = sizeof(x->opening.address.addr.un);
 	ck_assert_int_ne(fd = execsrv_fd(x), -1);
 	shutdown(peer, SHUT_RDWR);
 	do {

@@ -13,7 +13,6 @@
 
 #include <check.h>
 
-#include "common/client/client_priv.h"
 #include "common/limit.h"
 #include "t/unit/peer_help.h"
 

@@ -35,16 +35,16 @@ start(void)
 
 	peer_start();
 	now = 1000000;
-	x->clock = fake_clock;
-	x->last_sent = x->last_heard = now;
-	strcpy(x->session, "s");
-	ck_assert_ptr_nonnull(x->name = strdup("test"));
+	x->transport.clock = fake_clock;
+	x->transport.last_sent = x->transport.last_heard = now;
+	strcpy(x->opening.session, "s");
+	ck_assert_ptr_nonnull(x->opening.name = strdup("test"));
 	peer_listen("check_recover");
 	strcpy(un.sun_path, peer_path);
-	x->url.addr.un = un;
-	x->url.len = sizeof(un);
-	strcpy(x->url.host, "localhost");
-	strcpy(x->url.path, "/");
+	x->opening.address.addr.un = un;
+	x->opening.address.len = sizeof(un);
+	strcpy(x->opening.address.host, "localhost");
+	strcpy(x->opening.address.path, "/");
 }
 
 static void
@@ -59,6 +59,13 @@ ck_turn(enum execsrv_state want)
 {
 	ck_assert_int_eq(peer_step(), want == EXECSRV_GONE ? -1 : 0);
 	ck_assert_int_eq(x->state, want);
+}
+
+static void
+ck_upgrading(void)
+{
+	ck_turn(EXECSRV_CONNECTING);
+	ck_assert(transport_is_upgrading(&x->transport));
 }
 
 static void
@@ -81,7 +88,7 @@ static void
 to_upgrading(void)
 {
 	to_connecting();
-	ck_turn(EXECSRV_UPGRADING);
+	ck_upgrading();
 	peer_accept();
 }
 
@@ -217,12 +224,12 @@ ck_read(unsigned id, const char *process, unsigned after)
 static const unsigned	 arrows[STATES] = {
 #define TO(state)	(1u << EXECSRV_##state)
 	[EXECSRV_WAITING] = TO(CONNECTING) | TO(GONE),
-	[EXECSRV_CONNECTING] = TO(UPGRADING) | TO(WAITING) | TO(GONE),
-	[EXECSRV_UPGRADING] = TO(INITIALIZING) | TO(WAITING) | TO(GONE),
-	[EXECSRV_INITIALIZING] = TO(CATCHING_UP) | TO(WAITING) |
+	[EXECSRV_CONNECTING] = TO(INITIALIZING) | TO(WAITING) | TO(LOST) |
 	    TO(GONE),
-	[EXECSRV_CATCHING_UP] = TO(OPEN) | TO(WAITING) | TO(GONE),
-	[EXECSRV_OPEN] = TO(WAITING) | TO(GONE),
+	[EXECSRV_INITIALIZING] = TO(CATCHING_UP) | TO(LOST) | TO(GONE),
+	[EXECSRV_CATCHING_UP] = TO(OPEN) | TO(LOST) | TO(GONE),
+	[EXECSRV_OPEN] = TO(LOST) | TO(GONE),
+	[EXECSRV_LOST] = TO(WAITING) | TO(GONE),
 	[EXECSRV_GONE] = 0,
 #undef TO
 };
@@ -255,7 +262,7 @@ START_TEST(test_no_moves)
 }
 END_TEST
 
-/* UPGRADING -> RESUMING -> CATCHING_UP -> OPEN, and all before. */
+/* CONNECTING -> INITIALIZING -> CATCHING_UP -> OPEN, and all before. */
 START_TEST(test_round)
 {
 	start();
@@ -264,7 +271,7 @@ START_TEST(test_round)
 	ck_assert_int_eq(execsrv_status(x), EXECSRV_RECOVERING);
 	ck_assert_int_eq(execsrv_wait_ms(x), 0);
 	ck_turn(EXECSRV_CONNECTING);
-	ck_turn(EXECSRV_UPGRADING);
+	ck_upgrading();
 	peer_accept();
 	peer_upgraded();
 	ck_turn(EXECSRV_INITIALIZING);
@@ -281,7 +288,7 @@ END_TEST
 START_TEST(test_open_to_gone)
 {
 	start();
-	x->patience = 0;
+	x->recovery.patience = 0;
 	close(peer);
 	peer = -1;
 	ck_turn(EXECSRV_GONE);
@@ -323,11 +330,11 @@ START_TEST(test_deadline_exact)
 	uint64_t	 began;
 
 	start();
-	x->patience = _i == 0 ? 25000 : 700;
+	x->recovery.patience = _i == 0 ? 25000 : 700;
 	unlink(peer_path);			/* nobody is there */
 	lose();
 	began = now;
-	while (now < began + (uint64_t)x->patience - 1) {
+	while (now < began + (uint64_t)x->recovery.patience - 1) {
 		ck_assert_int_eq(peer_step(), 0);
 		ck_assert_int_eq(x->state, EXECSRV_WAITING);
 		ck_assert_int_gt(execsrv_wait_ms(x), 0);
@@ -376,7 +383,7 @@ START_TEST(test_connecting_ends)
 	int			 fd;
 
 	start();
-	x->connect_ms = 3000;
+	x->opening.connect_ms = 3000;
 	to_connecting();
 	now += 2999;
 	x->state = EXECSRV_CONNECTING;
@@ -385,20 +392,21 @@ START_TEST(test_connecting_ends)
 	now++;
 	ck_assert_int_eq(execsrv_handle(x, 0), 0);
 	ck_assert_int_eq(x->state, EXECSRV_WAITING);
-	ck_assert_str_eq(x->lost.text, "the server does not answer");
+	ck_assert_str_eq(x->recovery.why.text, "the server does not answer");
 	/* A port where nobody listens. */
 	fd = socket(AF_INET, SOCK_STREAM, 0);
 	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	ck_assert_int_eq(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
 	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&in, &len), 0);
-	x->url.addr.in = in;
-	x->url.len = sizeof(in);
+	x->opening.address.addr.in = in;
+	x->opening.address.len = sizeof(in);
 	now += 1000;
 	ck_turn(EXECSRV_CONNECTING);
 	while (x->state == EXECSRV_CONNECTING)
 		ck_assert_int_eq(peer_step(), 0);
 	ck_assert_int_eq(x->state, EXECSRV_WAITING);
-	ck_assert_str_eq(x->lost.text, "no connection: Connection refused");
+	ck_assert_str_eq(x->recovery.why.text,
+	    "no connection: Connection refused");
 	close(fd);
 	stop();
 }
@@ -446,7 +454,7 @@ START_TEST(test_resuming_ends)
 	unsigned	 id;
 
 	start();
-	x->initialize_ms = 4000;
+	x->opening.initialize_ms = 4000;
 	id = to_resuming();
 	if (_i == 0) {
 		now += 3999;
@@ -458,7 +466,7 @@ START_TEST(test_resuming_ends)
 		peer = -1;
 		ck_turn(EXECSRV_WAITING);
 	} else {
-		x->pause = 1000;
+		x->recovery.pause = 1000;
 		peer_say("{\"id\":%u,\"error\":{\"code\":-32010,\"message\":"
 		    "\"attached\"}}", id);
 		ck_turn(EXECSRV_WAITING);
@@ -466,7 +474,7 @@ START_TEST(test_resuming_ends)
 		ck_assert_int_le(execsrv_wait_ms(x), 100);
 		now += 100;
 		ck_turn(EXECSRV_CONNECTING);
-		ck_turn(EXECSRV_UPGRADING);
+		ck_upgrading();
 		peer_accept();
 		peer_upgraded();
 		ck_turn(EXECSRV_INITIALIZING);
@@ -580,7 +588,8 @@ START_TEST(test_silence)
 		ck_assert_int_eq(peer_heard().type, WS_EV_NONE);
 		now++;
 		ck_turn(EXECSRV_WAITING);
-		ck_assert_str_eq(x->lost.text, "the server does not answer");
+		ck_assert_str_eq(x->recovery.why.text,
+		    "the server does not answer");
 	}
 	stop();
 }
@@ -590,7 +599,7 @@ END_TEST
 START_TEST(test_short_silence)
 {
 	start();
-	x->silence_ms = 7000;
+	x->transport.silence_ms = 7000;
 	ck_assert_int_eq(execsrv_wait_ms(x), 3000);
 	now += 3000;
 	ck_turn(EXECSRV_OPEN);
@@ -600,7 +609,7 @@ START_TEST(test_short_silence)
 	ck_turn(EXECSRV_OPEN);
 	now++;
 	ck_turn(EXECSRV_WAITING);
-	ck_assert_str_eq(x->lost.text, "the server does not answer");
+	ck_assert_str_eq(x->recovery.why.text, "the server does not answer");
 	stop();
 }
 END_TEST
@@ -671,7 +680,7 @@ START_TEST(test_requests)
 	/* New ones wait. */
 	ck_assert_int_eq(execsrv_call_json(x, "n", NULL, 0, on_json, d), 0);
 	ck_turn(EXECSRV_CONNECTING);
-	ck_turn(EXECSRV_UPGRADING);
+	ck_upgrading();
 	peer_accept();
 	peer_upgraded();
 	ck_turn(EXECSRV_INITIALIZING);
@@ -818,7 +827,7 @@ ck_hold(unsigned id, unsigned after)
 START_TEST(test_catch_up_holds)
 {
 	start_process();
-	x->caps = ~0U;
+	x->opening.caps = ~0U;
 	resumed(to_resuming(), EXECSRV_CATCHING_UP);
 	ck_hold(3, 1);
 	peer_say("{\"id\":3,\"result\":{\"chunks\":[{\"seq\":2,\"stream\":"
@@ -835,7 +844,7 @@ START_TEST(test_catch_up_holds)
 		peer_ck_heard("{\"id\":5,\"method\":\"process/read\","
 		    "\"params\":{\"processId\":\"p1\",\"maxBytes\":1}}");
 	else
-		ck_assert_ptr_null(TAILQ_FIRST(&x->calls));
+		ck_assert_ptr_null(TAILQ_FIRST(&x->calls.list));
 	stop();
 }
 END_TEST
@@ -1011,21 +1020,22 @@ START_TEST(test_streams)
 	    "body;");
 	execsrv_http_free(&http);
 	execsrv_transfer_free(&transfer);
-	ck_assert(TAILQ_EMPTY(&x->transfers));
+	ck_assert(TAILQ_EMPTY(&x->transfers.live));
 	stop();
 }
 END_TEST
 
 START_TEST(test_token)
 {
-	struct execsrv_options	 o = { .bearer_token = "s3cret" };
+	struct execsrv_options	 o = { .bearer_token = "s3cret",
+				    .no_wait = true };
 	struct execsrv_error	 e;
 	struct execsrv		*made;
 
 	start();
-	ck_assert_ptr_nonnull(made = execsrv_prepare(&o, &e));
-	x->token = made->token;
-	made->token = NULL;
+	ck_assert_ptr_nonnull(made = execsrv_open("ws://127.0.0.1:1", &o, &e));
+	x->opening.token = made->opening.token;
+	made->opening.token = NULL;
 	execsrv_free(&made);
 	to_upgrading();
 	ck_assert_ptr_nonnull(strstr(peer_request,

@@ -12,7 +12,6 @@
 
 #include <check.h>
 
-#include "common/client/client_priv.h"
 #include "t/unit/peer_help.h"
 
 #define GREET	"read -r a; printf '%s\\n' " \

@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,12 +30,13 @@ peer_start(void)
 	ck_assert_ptr_nonnull(x = execsrv_new());
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
 	    pair), 0);
-	x->fd = pair[0];
+	x->transport.fd = pair[0];
 	peer = pair[1];
-	strcpy(x->key, PEER_KEY);
+	strcpy(x->transport.key, PEER_KEY);
+	x->transport.state = TRANSPORT_UP;
 	x->state = EXECSRV_OPEN;
-	x->is_opening = false;
-	x->last_sent = x->last_heard = clock_ms();
+	x->opening.phase = SESSION_OPEN;
+	x->transport.last_sent = x->transport.last_heard = clock_ms();
 	ws_reader_init(&peer_reader, true, LIMIT_FRAME, LIMIT_MESSAGE);
 	trace[0] = '\0';
 }
@@ -45,10 +45,11 @@ void
 peer_upgrading(void)
 {
 	peer_start();
-	x->state = EXECSRV_UPGRADING;
-	x->is_opening = true;
-	ck_assert_ptr_nonnull(x->name = strdup("test"));
-	x->attempt_at = x->deadline = clock_ms() + 60000;
+	x->state = EXECSRV_CONNECTING;
+	x->transport.state = TRANSPORT_UPGRADING;
+	x->opening.phase = SESSION_NONE;
+	ck_assert_ptr_nonnull(x->opening.name = strdup("test"));
+	recovery_allow(&x->recovery, clock_ms(), 60000, true);
 }
 
 void
@@ -117,11 +118,7 @@ peer_upgraded(void)
 int
 peer_step(void)
 {
-	struct pollfd	 pfd = { .events = execsrv_events(x) };
-
-	pfd.fd = pfd.events == 0 ? -1 : x->fd;
-	(void)poll(&pfd, 1, 0);
-	return execsrv_handle(x, pfd.revents);
+	return execsrv_handle(x, transport_poll(&x->transport, 0));
 }
 
 /* --- what is said --- */
@@ -186,7 +183,7 @@ peer_heard(void)
 			return ev;
 		ws_reader_fed(&peer_reader, (size_t)n);
 		if (x != NULL)
-			execsrv_flush(x);
+			transport_flush(&x->transport);
 	}
 }
 

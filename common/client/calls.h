@@ -1,0 +1,125 @@
+/*
+ * JSON-RPC of a client: requests on their way out, and what comes in: answers,
+ * notifications, requests.  Ids, and the texts of requests that wait for a
+ * connection or may be sent on the next one.  Embedded in its client, which
+ * hears of what happens by events.
+ */
+#ifndef COMMON_CLIENT_CALLS_H
+#define COMMON_CLIENT_CALLS_H
+
+#include <sys/queue.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/client/execsrv.h"
+#include "common/json/json.h"
+#include "common/json/json_out.h"
+
+/* An answer; valid during the call of its hook. */
+struct execsrv_answer {
+	const struct json		*json;
+	uint32_t			 result;	/* token, unless: */
+	const struct execsrv_error	*error;		/* or NULL */
+	int				 tag;		/* of the request */
+	/* The connection was lost: whether the server did it is unknown. */
+	bool				 is_unconfirmed;
+};
+
+typedef void execsrv_answer_fn(void *arg, const struct execsrv_answer *a);
+
+/* What a request is, and what becomes of its answer. */
+struct execsrv_how {
+	execsrv_answer_fn	*fn;	/* or NULL */
+	void			*arg;
+	int			 tag;
+	bool			 owns_arg;	/* free(3) it with the client */
+	bool			 is_safe;	/* it may be sent twice */
+	bool			 is_internal;	/* goes before the session is
+						   open, and proves nothing */
+	bool			 is_quiet;	/* fn need not be told that the
+						   client failed */
+};
+
+struct calls_events {
+	/* Send a text.  0, or -1: the connection failed or is lost. */
+	int	(*send)(void *arg, const char *text, size_t len);
+	/* A request that the caller made was answered with a result. */
+	void	(*on_result)(void *arg);
+	void	(*on_note)(void *arg, const struct json *j, const char *method,
+		    uint32_t params);
+	/* An object that is not JSON-RPC: whether it was expected. */
+	bool	(*on_other)(void *arg, const struct json *j);
+	/* The server broke the protocol: what it said cannot be trusted. */
+	void	(*on_nonsense)(void *arg, const char *why);
+	/* Out of memory or room: the client cannot go on. */
+	void	(*on_failed)(void *arg, const char *why);
+};
+
+struct execsrv_call;
+
+struct calls {
+	const struct calls_events	*events;
+	void				*arg;
+	uint64_t			 last_id;
+	TAILQ_HEAD(, execsrv_call)	 list;
+	struct buf			 text;		/* one being written */
+	struct json			 json;		/* one being read */
+	size_t				 kept;		/* bytes of texts */
+	uint64_t			 received;	/* bytes of messages */
+	uint64_t			 acknowledged;	/* of them; 0: none */
+};
+
+void	 calls_init(struct calls *cs, const struct calls_events *events,
+	    void *arg);
+void	 calls_fini(struct calls *cs);
+
+/* --- out --- */
+
+/* Begin a request; its params are to be written to o. */
+void	 calls_begin(struct calls *cs, const char *method, struct json_out *o);
+
+/*
+ * End it: send it now, or when there is a connection.  has_next: there may be
+ * another connection, on which a safe one can be sent again.  0, or -1 with
+ * errno, and there is no request: EFBIG; EPIPE, the connection failed.
+ */
+int	 calls_end(struct calls *cs, const struct execsrv_how *how,
+	    bool is_open, bool has_next, struct json_out *o);
+
+/* Forget what was to become of answers to fn with arg. */
+void	 calls_forget(struct calls *cs, execsrv_answer_fn *fn,
+	    const void *arg);
+
+/* Whether a request with this tag is not answered. */
+bool	 calls_await(const struct calls *cs, int tag);
+bool	 calls_is_empty(const struct calls *cs);
+
+/* --- in --- */
+
+/* Take a message; its text is changed. */
+void	 calls_take(struct calls *cs, char *text, size_t len);
+
+/* Tell the server how much arrived, if it is time to. */
+void	 calls_acknowledge(struct calls *cs);
+
+/* Free memory that long messages took. */
+void	 calls_trim(struct calls *cs);
+
+/* --- between two connections --- */
+
+/*
+ * The connection is lost: answer what was sent with an error.  What was not
+ * sent, and what is safe, goes to the next connection.
+ */
+void	 calls_settle(struct calls *cs);
+
+/* There is another one: send what waited for it. */
+void	 calls_resume(struct calls *cs);
+
+/* The client failed: answer all but quiet requests with the reason. */
+void	 calls_fail(struct calls *cs, const struct execsrv_error *why);
+
+#endif

@@ -1,0 +1,23 @@
+/* What the files of calls share: calls.c, message.c. */
+#ifndef COMMON_CLIENT_CALLS_PRIV_H
+#define COMMON_CLIENT_CALLS_PRIV_H
+
+#include "common/client/calls.h"
+
+struct execsrv_call {
+	TAILQ_ENTRY(execsrv_call)	 entry;
+	uint64_t			 id;
+	struct execsrv_how		 how;
+	bool				 is_sent;
+	char				*text;		/* or NULL: not kept */
+	size_t				 len;
+};
+
+/* Answer one that is in the list, and free it: its hook may make others. */
+void	 calls_answer(struct calls *cs, struct execsrv_call *c,
+	    const struct execsrv_answer *a);
+
+/* Send what is in cs->text.  0, or -1 as events->send. */
+int	 calls_send_text(struct calls *cs);
+
+#endif

@@ -1,0 +1,178 @@
+/*
+ * A client: one session with a server, over one connection after another.  Its
+ * parts keep to themselves; what is here binds them together, for those above:
+ * processes, HTTP, files, the steps to a session, the loop.
+ */
+#ifndef COMMON_CLIENT_CLIENT_H
+#define COMMON_CLIENT_CLIENT_H
+
+#include <sys/queue.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/client/calls.h"
+#include "common/client/execsrv.h"
+#include "common/client/opening.h"
+#include "common/client/recovery.h"
+#include "common/client/transport.h"
+
+/*
+ * The first connection and all later ones go through
+ *	WAITING		for the time of the next attempt
+ *	CONNECTING	the transport is not up yet
+ *	INITIALIZING	the session was asked for
+ *	CATCHING_UP	what processes said meanwhile is asked for
+ * to OPEN.  A lost one is LOST until the loop comes to it, and then WAITING
+ * again until the time for recovery is up; the first is tried once: GONE.
+ */
+enum execsrv_state {
+	EXECSRV_WAITING,
+	EXECSRV_CONNECTING,
+	EXECSRV_INITIALIZING,
+	EXECSRV_CATCHING_UP,
+	EXECSRV_OPEN,
+	EXECSRV_LOST,
+	EXECSRV_GONE
+};
+
+#define EXECSRV_PROCESS_ID	64	/* bytes of an id, with NUL */
+
+/* A process that may have been started, and nobody was told. */
+struct unconfirmed_start {
+	TAILQ_ENTRY(unconfirmed_start)	 entry;
+	char				 id[EXECSRV_PROCESS_ID];
+};
+
+/* What those above hear. */
+struct client_events {
+	/* execsrv_wait_ms() or what the socket is polled for may change. */
+	void	(*on_change)(struct execsrv *x);
+	/* A notification; whether it was meant for one of those above. */
+	bool	(*on_note)(struct execsrv *x, const struct json *j,
+		    const char *method, uint32_t params);
+	/* transport_hello() was answered. */
+	void	(*on_hello)(struct execsrv *x, char *text, size_t len);
+	/* An object that is not JSON-RPC: whether it was expected. */
+	bool	(*on_other)(struct execsrv *x, const struct json *j);
+};
+
+struct execsrv {
+	const struct client_events	*events;
+	enum execsrv_state		 state;
+	struct execsrv_error		 why;		/* it is GONE */
+	bool				 is_held;	/* by the caller */
+	bool				 is_handling;	/* inside the loop */
+	struct transport		 transport;
+	struct calls			 calls;
+	struct recovery			 recovery;
+	struct opening			 opening;
+	execsrv_note_fn			*on_note;	/* or NULL */
+	void				*note_arg;
+	struct {
+		TAILQ_HEAD(, execsrv_process)	 live;
+		TAILQ_HEAD(, execsrv_process)	 freed;	/* while handling */
+		TAILQ_HEAD(, unconfirmed_start)	 unconfirmed;
+		uint64_t			 last_id;
+	}				 processes;
+	struct {
+		TAILQ_HEAD(, execsrv_http)	 live;
+		TAILQ_HEAD(, execsrv_http)	 freed;	/* while handling */
+		uint64_t			 last_id;
+	}				 https;
+	struct {
+		TAILQ_HEAD(, execsrv_watch)	 live;
+		uint64_t			 last_id;
+	}				 watches;
+	struct {
+		TAILQ_HEAD(, execsrv_transfer)	 live;
+		uint64_t			 last_id;
+		bool				 has_work;	/* go on */
+	}				 transfers;
+};
+
+/* A client without a connection, or NULL; events stay the caller's. */
+struct execsrv	*client_new(const struct client_events *events);
+
+/* Free it when nothing of those above is left, without a goodbye. */
+void		 client_free(struct execsrv **xp);
+
+/* --- its state --- */
+
+void		 execsrv_set_state(struct execsrv *x, enum execsrv_state to);
+
+/* Whether messages go both ways, and whether they are the caller's. */
+bool		 execsrv_has_frames(const struct execsrv *x);
+bool		 execsrv_is_open(const struct execsrv *x);
+
+/* There is no session yet. */
+bool		 execsrv_is_opening(const struct execsrv *x);
+
+/* It failed for good: the first reason stays.  Always -1, with errno EPIPE. */
+int		 execsrv_fail(struct execsrv *x, const char *fmt, ...)
+		    __attribute__((format(printf, 2, 3)));
+
+/* The same for a reason that somebody else gave, with its code. */
+int		 execsrv_fail_as(struct execsrv *x,
+		    const struct execsrv_error *e);
+
+/*
+ * The connection is lost: the loop settles what was on its way and tries
+ * another one, if there is a session to resume; otherwise the client fails.
+ * Always -1, with errno EPIPE.
+ */
+int		 execsrv_lose(struct execsrv *x, const char *fmt, ...)
+		    __attribute__((format(printf, 2, 3)));
+
+/* A connection that is lost from now on is not made anew. */
+void		 execsrv_end_recovery(struct execsrv *x);
+
+/* Stop or go on reading while it is open. */
+void		 execsrv_set_held(struct execsrv *x, bool is_held);
+
+/* Something that the loop waits for may have changed. */
+void		 execsrv_changed(struct execsrv *x);
+
+/* Output came: the connection is good for something. */
+void		 execsrv_moved(struct execsrv *x);
+
+/* Bytes to ask for in one process/read. */
+unsigned	 execsrv_read_max(const struct execsrv *x);
+
+/* opening_make_id() of its opening. */
+void		 execsrv_make_id(const struct execsrv *x, char letter,
+		    uint64_t n, char *out, size_t size);
+
+uint64_t	 execsrv_now(const struct execsrv *x);	/* ms */
+
+/* --- requests --- */
+
+/*
+ * A request: begin, write its params to o, end.  -1: the client failed
+ * (EPIPE), or errno EFBIG (end only); then there is no request.
+ */
+int		 execsrv_begin(struct execsrv *x, const char *method,
+		    struct json_out *o) __attribute__((warn_unused_result));
+int		 execsrv_end(struct execsrv *x, const struct execsrv_how *how,
+		    struct json_out *o);
+
+/* The same with params that are JSON, or NULL for none. */
+int		 execsrv_request(struct execsrv *x, const char *method,
+		    const char *params, size_t len,
+		    const struct execsrv_how *how)
+		    __attribute__((warn_unused_result));
+
+/* The same for fn (may be NULL), which is called with the answer. */
+int		 execsrv_call(struct execsrv *x, const char *method,
+		    const char *params, size_t len, execsrv_answer_fn *fn,
+		    void *arg) __attribute__((warn_unused_result));
+
+/* Forget what was to become of answers to fn with arg. */
+void		 execsrv_forget(struct execsrv *x, execsrv_answer_fn *fn,
+		    const void *arg);
+
+/* A message came. */
+void		 execsrv_on_message(struct execsrv *x, char *text, size_t len);
+
+#endif

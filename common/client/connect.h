@@ -1,0 +1,17 @@
+/* From what a caller asks for to an open session. */
+#ifndef COMMON_CLIENT_CONNECT_H
+#define COMMON_CLIENT_CONNECT_H
+
+#include <stdbool.h>
+
+#include "common/client/execsrv.h"
+
+/*
+ * As execsrv_spawn_local(); is_server: one of ours, by its path, whose last
+ * words are kept.
+ */
+struct execsrv	*execsrv_spawn_open(const char *const *argv, bool is_server,
+		    const struct execsrv_options *options,
+		    struct execsrv_error *e);
+
+#endif

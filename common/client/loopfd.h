@@ -1,0 +1,41 @@
+/*
+ * One descriptor for the event loops of others: an epoll instance with the
+ * socket, which changes, and a timer.  Made when first asked for: a program
+ * that waits in our own calls pays nothing.  Embedded in its transport.
+ */
+#ifndef COMMON_CLIENT_LOOPFD_H
+#define COMMON_CLIENT_LOOPFD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct loopfd {
+	int		 epoll, timer;	/* -1: not asked for */
+	int		 watched;	/* the socket in it, or -1 */
+	uint32_t	 watched_for;	/* EPOLL... */
+	uint64_t	 armed_for;	/* ms; 0: not armed */
+};
+
+void	 loopfd_init(struct loopfd *l);
+void	 loopfd_fini(struct loopfd *l);
+
+/* Make it, with nothing watched.  0, or -1 with errno. */
+int	 loopfd_open(struct loopfd *l) __attribute__((warn_unused_result));
+
+/* Watch fd (or -1) for what poll(2) calls events.  0, or -1 with errno. */
+int	 loopfd_watch(struct loopfd *l, int fd, short events)
+	    __attribute__((warn_unused_result));
+
+/* Stop watching a socket that is about to be closed. */
+void	 loopfd_unwatch(struct loopfd *l);
+
+/* Let the timer fire in ms at the latest; -1: it need not. */
+void	 loopfd_arm(struct loopfd *l, uint64_t now, int ms);
+
+/* Let it fire at once, whatever it was armed for. */
+void	 loopfd_fire(struct loopfd *l, uint64_t now);
+
+/* Take note of it, if it did. */
+void	 loopfd_take_timer(struct loopfd *l);
+
+#endif

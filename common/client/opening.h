@@ -1,0 +1,86 @@
+/*
+ * What it takes to open a session, and what is known about it then: where the
+ * server is, the options of the caller, the words of initialize.  Embedded in
+ * its client.
+ */
+#ifndef COMMON_CLIENT_OPENING_H
+#define COMMON_CLIENT_OPENING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/client/execsrv.h"
+#include "common/client/reach.h"
+#include "common/client/url.h"
+#include "common/json/json.h"
+
+enum session_phase {
+	SESSION_NONE,
+	SESSION_OPEN,
+	SESSION_ENDING		/* the server said so */
+};
+
+struct opening {
+	char			*where;		/* for reasons */
+	struct execsrv_address	 address;	/* unless by execsrv-reach */
+	struct execsrv_reach	 reach;
+	char			*name;		/* of the client */
+	char			*token;		/* or NULL; locked memory */
+	int			 connect_ms, initialize_ms;
+	char			 resume[128];	/* a session; empty: none */
+	char			 tag[24];	/* in ids, of such a session */
+	/* What initialize told. */
+	enum session_phase	 phase;
+	char			 session[128];	/* empty: none, or too long */
+	struct execsrv_overflow	 overflow;
+	char			*cwd;		/* or NULL */
+	uint32_t		 caps;		/* rows of cap.def */
+};
+
+void	 opening_init(struct opening *o);
+void	 opening_fini(struct opening *o);
+
+/* Who opens it, and how long that may take.  0, or -1 with the reason in e. */
+int	 opening_take_options(struct opening *o,
+	    const struct execsrv_options *options, struct execsrv_error *e)
+	    __attribute__((warn_unused_result));
+
+/* What to open, of a URL; or of a command.  0, or -1 with the reason in e. */
+int	 opening_set_url(struct opening *o, const char *url,
+	    const struct execsrv_options *options, struct execsrv_error *e)
+	    __attribute__((warn_unused_result));
+int	 opening_set_command(struct opening *o, const char *command,
+	    struct execsrv_error *e) __attribute__((warn_unused_result));
+
+/* Write the parameters of initialize to b, which is ready.  0, or -1: errno. */
+int	 opening_put_initialize(const struct opening *o, struct buf *b)
+	    __attribute__((warn_unused_result));
+
+/* Learn from its answer: the session is open.  -1: there is none. */
+int	 opening_take_session(struct opening *o, const struct json *j,
+	    uint32_t result) __attribute__((warn_unused_result));
+
+/* The server ends the session. */
+void	 opening_end(struct opening *o);
+
+enum session_phase opening_phase(const struct opening *o);
+
+/* The id of a session that can be resumed, or NULL. */
+const char *opening_session(const struct opening *o);
+
+/* Whether the server has a capability, a row of cap.def. */
+bool	 opening_can(const struct opening *o, const char *name);
+
+/*
+ * Whether the server wants receipts: what execsrv-reach or a rendezvous has
+ * read may still get lost with them.
+ */
+bool	 opening_has_receipts(const struct opening *o);
+
+/* Write an id: a letter, and a number that no other client has used. */
+void	 opening_make_id(const struct opening *o, char letter, uint64_t n,
+	    char *out, size_t size);
+
+#endif

@@ -1,0 +1,148 @@
+#include "common/client/recovery.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "common/client/error.h"
+
+#define RECOVER_MS	25000	/* as the stock client */
+#define PAUSE_MIN	100
+#define PAUSE_MAX	1000
+#define READ_MAX	(1024 * 1024)
+#define READ_MIN	(16 * 1024)
+#define WAIT_MAX	60000
+
+void
+recovery_init(struct recovery *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->patience = RECOVER_MS;
+	r->has_moved = true;		/* the first is good for something */
+	r->pause = PAUSE_MIN;
+	r->read_max = READ_MAX;
+}
+
+void
+recovery_set_patience(struct recovery *r, int ms)
+{
+	assert(ms >= 0);
+	r->patience = ms;
+}
+
+bool
+recovery_is_wanted(const struct recovery *r)
+{
+	return r->patience > 0;
+}
+
+void
+recovery_open(struct recovery *r, uint64_t now, int ms)
+{
+	assert(ms > 0);
+	r->attempt_at = now;
+	r->deadline = now + (uint64_t)ms;
+}
+
+void
+recovery_allow(struct recovery *r, uint64_t now, int ms, bool is_all)
+{
+	assert(ms > 0);
+	r->attempt_at = now + (uint64_t)ms;
+	if (is_all)
+		r->deadline = r->attempt_at;
+}
+
+void
+recovery_retry_in(struct recovery *r, uint64_t now, unsigned ms)
+{
+	r->attempt_at = now + ms;
+}
+
+/* A little shorter at random, so that clients of one server spread. */
+static void
+wait_a_moment(struct recovery *r, uint64_t now)
+{
+	assert(r->pause >= PAUSE_MIN && r->pause <= PAUSE_MAX);
+	r->attempt_at = now + r->pause - r->pause * (now % 8) / 32;
+	r->pause = r->pause * 2 < PAUSE_MAX ? r->pause * 2 : PAUSE_MAX;
+}
+
+void
+recovery_failed(struct recovery *r, uint64_t now, int error)
+{
+	assert(error != 0);
+	execsrv_error_set(&r->why, 0, "no connection: %s", strerror(error));
+	wait_a_moment(r, now);
+}
+
+void
+recovery_hurry(struct recovery *r)
+{
+	r->pause = PAUSE_MIN;
+}
+
+void
+recovery_lost(struct recovery *r, uint64_t now, const char *why,
+    bool was_behind)
+{
+	assert(r->patience > 0);
+	assert(r->read_max >= READ_MIN && r->read_max <= READ_MAX);
+	execsrv_error_set(&r->why, 0, "%s", why);
+	if (r->has_moved) {
+		r->deadline = now + (uint64_t)r->patience;
+		r->attempt_at = now;
+		r->pause = PAUSE_MIN;
+		/* One that was lost behind may hold for no longer. */
+		if (!was_behind)
+			r->read_max = r->read_max * 4 < READ_MAX ?
+			    r->read_max * 4 : READ_MAX;
+	} else {
+		/* Perhaps connections last for so few bytes only. */
+		if (was_behind && r->read_max > READ_MIN)
+			r->read_max /= 4;
+		wait_a_moment(r, now);
+	}
+	/* A connection that is lost before anything came counts as none. */
+	r->has_moved = false;
+}
+
+const struct execsrv_error *
+recovery_why(const struct recovery *r)
+{
+	return &r->why;
+}
+
+void
+recovery_moved(struct recovery *r)
+{
+	r->has_moved = true;
+}
+
+bool
+recovery_is_over(const struct recovery *r, uint64_t now)
+{
+	return now >= r->deadline;
+}
+
+bool
+recovery_is_due(const struct recovery *r, uint64_t now)
+{
+	return now >= r->attempt_at;
+}
+
+int
+recovery_wait_ms(const struct recovery *r, uint64_t now)
+{
+	uint64_t	 until = r->attempt_at < r->deadline ? r->attempt_at :
+			    r->deadline;
+
+	if (until <= now)
+		return 0;
+	return until - now < WAIT_MAX ? (int)(until - now) : WAIT_MAX;
+}
+
+unsigned
+recovery_read_max(const struct recovery *r)
+{
+	return r->read_max;
+}

@@ -1,0 +1,250 @@
+/* Requests about a process: its start, and what may be asked of it then. */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/client/jsonmap.h"
+#include "common/client/process_priv.h"
+#include "common/client/text.h"
+#include "common/limit.h"
+
+#define CHUNK_MAX	(64 * 1024)	/* bytes of one process/write */
+
+int
+execsrv_process_begin(struct execsrv_process *p, const char *method,
+    struct json_out *o)
+{
+	if (execsrv_begin(p->x, method, o) == -1)
+		return -1;
+	json_out_open(o, '{');
+	json_out_key(o, "processId");
+	json_out_str(o, p->id);
+	return 0;
+}
+
+int
+execsrv_process_end(struct execsrv_process *p, enum execsrv_request what,
+    bool is_safe, struct json_out *o)
+{
+	struct execsrv_how	 how = {
+		.fn = execsrv_process_on_answer, .arg = p, .tag = (int)what,
+		.is_safe = is_safe, .is_internal = what >= REQUEST_READ,
+		.is_quiet = true	/* on_lost tells it */
+	};
+
+	assert(what < REQUESTS);
+	json_out_close(o, '}');
+	if (execsrv_end(p->x, &how, o) == -1)
+		return -1;
+	p->awaited[what]++;
+	return 0;
+}
+
+const char *
+execsrv_process_id(const struct execsrv_process *p)
+{
+	return p->id;
+}
+
+unsigned
+execsrv_process_awaits(const struct execsrv_process *p,
+    enum execsrv_request what)
+{
+	return p->awaited[what];
+}
+
+int
+execsrv_process_close_stdin(struct execsrv_process *p)
+{
+	struct json_out	 o;
+
+	if (execsrv_process_begin(p, "process/closeStdin", &o) == -1)
+		return -1;
+	/* Closed twice is closed; never told it would wait for ever. */
+	return execsrv_process_end(p, EXECSRV_CLOSE_STDIN, true, &o);
+}
+
+int
+execsrv_process_terminate(struct execsrv_process *p, unsigned grace_ms)
+{
+	struct json_out	 o;
+
+	if (execsrv_process_begin(p, "process/terminate", &o) == -1)
+		return -1;
+	if (grace_ms > 0) {
+		json_out_key(&o, "graceMs");
+		json_out_u64(&o, grace_ms);
+	}
+	return execsrv_process_end(p, EXECSRV_TERMINATE, false, &o);
+}
+
+int
+execsrv_process_signal(struct execsrv_process *p, const char *name)
+{
+	struct json_out	 o;
+
+	if (execsrv_process_begin(p, "process/signal", &o) == -1)
+		return -1;
+	json_out_key(&o, "signal");
+	json_out_str(&o, name);
+	return execsrv_process_end(p, EXECSRV_SIGNAL, false, &o);
+}
+
+int
+execsrv_process_resize(struct execsrv_process *p, uint16_t rows,
+    uint16_t cols)
+{
+	struct json_out	 o;
+
+	if (execsrv_process_begin(p, "process/resize", &o) == -1)
+		return -1;
+	json_out_key(&o, "rows");
+	json_out_u64(&o, rows);
+	json_out_key(&o, "cols");
+	json_out_u64(&o, cols);
+	return execsrv_process_end(p, EXECSRV_RESIZE, false, &o);
+}
+
+static int
+write_chunk(struct execsrv_process *p, const void *data, size_t len)
+{
+	struct json_out	 o;
+	char		 id[40];
+
+	if (execsrv_process_begin(p, "process/write", &o) == -1)
+		return -1;
+	execsrv_make_id(p->x, 'w', ++p->writes, id, sizeof(id));
+	json_out_key(&o, "writeId");
+	json_out_str(&o, id);
+	json_out_key(&o, "chunk");
+	json_out_b64(&o, data, len);
+	/* Safe: the server knows it by its id. */
+	return execsrv_process_end(p, EXECSRV_WRITE, true, &o);
+}
+
+int
+execsrv_process_write(struct execsrv_process *p, const void *data, size_t len)
+{
+	const char	*from = data;
+	size_t		 n;
+
+	for (; len > 0; from += n, len -= n) {
+		n = len < CHUNK_MAX ? len : CHUNK_MAX;
+		if (write_chunk(p, from, n) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- process/start --- */
+
+static int
+put_group(struct json_out *o, const char *key, const struct jsonmap *map,
+    const void *from)
+{
+	json_out_key(o, key);
+	return execsrv_jsonmap_put_object(o, map, from);
+}
+
+static int
+process_put_policy(struct json_out *o, const struct execsrv_start *s)
+{
+	static const struct execsrv_env_policy	 all = {
+		.inherit = "all", .keep_secrets = true
+	};
+	const struct execsrv_env_policy		*p = s->env_policy;
+
+	if (s->inherit)
+		p = &all;
+	return p == NULL ? 0 :
+	    put_group(o, "envPolicy", &execsrv_jsonmap_env_policy, p);
+}
+
+static int
+process_put_sandbox(struct json_out *o, const struct execsrv_start *s)
+{
+	char	*made = NULL;
+	int	 r = 0;
+
+	if (s->preset != 0 &&
+	    (made = execsrv_sandbox_json(s->preset, s->cwd)) == NULL)
+		return -1;
+	if (made == NULL && s->sandbox != NULL)
+		r = execsrv_check_json(s->sandbox, strlen(s->sandbox));
+	if (r == 0 && (made != NULL || s->sandbox != NULL)) {
+		json_out_key(o, "sandbox");
+		json_out_raw(o, made != NULL ? made : s->sandbox,
+		    strlen(made != NULL ? made : s->sandbox));
+	}
+	free(made);
+	return r;
+}
+
+static void
+put_size(struct json_out *o, uint16_t rows, uint16_t cols)
+{
+	json_out_key(o, "ptySize");
+	json_out_open(o, '{');
+	json_out_key(o, "rows");
+	json_out_u64(o, rows);
+	json_out_key(o, "cols");
+	json_out_u64(o, cols);
+	json_out_close(o, '}');
+}
+
+/* What is asked, before a process of ours is known.  0, or -1 with errno. */
+static int
+process_put_start(struct buf *b, const struct execsrv *x,
+    const struct execsrv_start *s)
+{
+	static const char *const	 none[] = { NULL };
+	struct execsrv_start		 copy = *s;
+	struct json_out			 o;
+
+	if (s->argv == NULL || s->argv[0] == NULL) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (s->env == NULL)
+		copy.env = none;
+	json_out_init(&o, b);
+	o.need_comma = true;
+	if (execsrv_jsonmap_put(&o, &execsrv_jsonmap_start, &copy) == -1 ||
+	    process_put_policy(&o, s) == -1 || process_put_sandbox(&o, s) == -1)
+		return -1;
+	if (s->tty && s->rows > 0 && s->cols > 0 &&
+	    execsrv_can(x, "execsrvPtySize"))
+		put_size(&o, s->rows, s->cols);
+	return json_out_fini(&o);
+}
+
+struct execsrv_process *
+execsrv_process_start(struct execsrv *x, const struct execsrv_start *s,
+    const struct execsrv_hooks *hooks, void *arg)
+{
+	struct execsrv_process	*p = NULL;
+	struct json_out	 o;
+	struct buf		 b;
+	int			 error;
+
+	buf_init(&b, LIMIT_MESSAGE);
+	if (process_put_start(&b, x, s) == -1 ||
+	    (p = execsrv_process_new(x, NULL, hooks, arg)) == NULL ||
+	    execsrv_process_begin(p, "process/start", &o) == -1)
+		goto fail;
+	/* Its members begin with their comma. */
+	o.need_comma = false;
+	json_out_raw(&o, (char *)buf_data(&b), b.len);
+	if (execsrv_process_end(p, EXECSRV_START, false, &o) == -1)
+		goto fail;
+	buf_fini(&b);
+	return p;
+ fail:
+	error = errno;
+	execsrv_process_free(&p);
+	buf_fini(&b);
+	errno = error;
+	return NULL;
+}
+

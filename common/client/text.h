@@ -1,0 +1,27 @@
+/* JSON as text: what callers pass in, and what they get back.  Pure. */
+#ifndef COMMON_CLIENT_TEXT_H
+#define COMMON_CLIENT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/json/json.h"
+#include "common/json/json_out.h"
+
+/* Write a value that was read. */
+void	 execsrv_put_value(struct json_out *o, const struct json *j,
+	    uint32_t tok);
+
+/* Check that a text is an array or object.  0, or -1: EINVAL, ENOMEM. */
+int	 execsrv_check_json(const char *text, size_t len)
+	    __attribute__((warn_unused_result));
+
+/* Copy the string at a token, cut to size with its NUL; else "". */
+void	 execsrv_copy_text(const struct json *j, uint32_t tok,
+	    char *out, size_t size);
+
+bool	 execsrv_is_true(const struct json *j, uint32_t object,
+	    const char *key);
+
+#endif

@@ -1,0 +1,183 @@
+/*
+ * One connection to a server after another: a socket, or a child with a socket
+ * as its standard input and output, that carries WebSocket frames or lines.
+ * Messages in, messages out.  Embedded in its client, which hears of what
+ * happens by events; after on_lost and on_failed nothing goes in or out until
+ * transport_close().
+ */
+#ifndef COMMON_CLIENT_TRANSPORT_H
+#define COMMON_CLIENT_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/client/launch.h"
+#include "common/client/loopfd.h"
+#include "common/client/upgrade.h"
+#include "common/client/url.h"
+#include "common/limit.h"
+#include "common/net/ws.h"
+
+enum transport_state {
+	TRANSPORT_CLOSED,	/* no socket */
+	TRANSPORT_CONNECTING,	/* connect(2) is under way */
+	TRANSPORT_UPGRADING,	/* the answer to the upgrade is awaited */
+	TRANSPORT_UP,		/* messages go both ways */
+	TRANSPORT_DOWN		/* lost or given up, not closed yet */
+};
+
+struct transport_events {
+	/* A message; text is writable and valid during the call. */
+	void	(*on_message)(void *arg, char *text, size_t len);
+	/* The answer to transport_hello(), a line like a message. */
+	void	(*on_hello)(void *arg, char *text, size_t len);
+	/* The connection is lost; another one may be tried. */
+	void	(*on_lost)(void *arg, const char *why);
+	/* Another connection would not help. */
+	void	(*on_failed)(void *arg, const char *why);
+	/* transport_wants() or a wait_ms may have changed. */
+	void	(*on_change)(void *arg);
+};
+
+#define TRANSPORT_LINE_MAX	((size_t)LIMIT_MESSAGE + LIMIT_FRAGMENT)
+
+struct transport {
+	const struct transport_events	*events;
+	void				*arg;
+	uint64_t			(*clock)(void);	/* ms */
+	enum transport_state		 state;
+	int				 fd;
+	struct launched			 child;
+	int				 log;		/* of it, or -1 */
+	struct loopfd			 loop;
+	bool				 is_lines;	/* no WebSocket */
+	bool				 is_paused;	/* nothing is read */
+	char				 key[EXECSRV_KEY_LEN + 1];
+	struct buf			 head;		/* upgrading; lines */
+	struct ws_reader		 reader;
+	struct buf			 out;
+	bool				 out_broken;	/* nobody reads it */
+	struct {
+		bool	 is_due;		/* owed to a flood of pings */
+		uint8_t	 data[WS_CONTROL_MAX];
+		size_t	 len;
+	}				 pong;
+	uint64_t			 last_sent;	/* ms */
+	uint64_t			 last_heard;	/* ms */
+	int				 silence_ms;	/* until given up */
+	bool				 is_pinged;	/* nothing since */
+};
+
+void	 transport_init(struct transport *t,
+	    const struct transport_events *events, void *arg);
+void	 transport_fini(struct transport *t);
+
+/* The time of its clock, ms. */
+uint64_t transport_now(const struct transport *t);
+
+/* When something last came from the server, ms. */
+uint64_t transport_last_heard(const struct transport *t);
+
+/* --- opening and closing --- */
+
+/* CLOSED to CONNECTING: a socket.  0, or -1 with errno. */
+int	 transport_connect(struct transport *t,
+	    const struct execsrv_address *a)
+	    __attribute__((warn_unused_result));
+
+/*
+ * The same with a child, which speaks in lines.  is_server: one of ours, by
+ * its path, whose last words are kept (struct launch).  0, or -1 with errno.
+ */
+int	 transport_spawn(struct transport *t, const char *const *argv,
+	    char **env, bool is_server) __attribute__((warn_unused_result));
+
+/* How connect(2) ended: 0, or an errno. */
+int	 transport_connect_error(const struct transport *t);
+
+/*
+ * From CONNECTING, one of these: request a WebSocket, with a bearer token or
+ * NULL; send bytes that are answered by on_hello, after which
+ * transport_up() is called; or go UP at once.  0, or -1: lost (upgrade), errno
+ * (hello).
+ */
+int	 transport_upgrade(struct transport *t,
+	    const struct execsrv_address *a, const char *token);
+int	 transport_hello(struct transport *t, const void *data, size_t len)
+	    __attribute__((warn_unused_result));
+void	 transport_up(struct transport *t);
+
+bool	 transport_is_connecting(const struct transport *t);
+bool	 transport_is_upgrading(const struct transport *t);
+bool	 transport_is_up(const struct transport *t);
+bool	 transport_has_child(const struct transport *t);
+
+/* Give the connection up without an event: DOWN, unless CLOSED. */
+void	 transport_stop(struct transport *t);
+
+/* Close the socket, kill the child, forget what was not sent: CLOSED. */
+void	 transport_close(struct transport *t);
+
+/* Send a close frame, if there are frames.  0, or -1: it is not up. */
+int	 transport_goodbye(struct transport *t);
+
+/* End the child by closing its input; one that does not listen is killed. */
+void	 transport_end_child(struct transport *t);
+
+/* The last line that a server of ours wrote; false: none. */
+bool	 transport_last_words(const struct transport *t, char *text,
+	    size_t size);
+
+/* --- messages --- */
+
+/* Send a message.  0, or -1 with errno EPIPE: it is not up. */
+int	 transport_send(struct transport *t, const void *data, size_t len);
+
+/* Hand what waits to the socket.  0, or -1: it is not up. */
+int	 transport_flush(struct transport *t);
+
+/* Whether something waits to be sent. */
+bool	 transport_has_output(const struct transport *t);
+
+/* Take len bytes of the server.  0, or -1: it is neither up nor upgrading. */
+int	 transport_feed(struct transport *t, const void *data, size_t len)
+	    __attribute__((warn_unused_result));
+
+/* Stop or go on reading; silence counts from when it goes on. */
+void	 transport_pause(struct transport *t, bool is_paused);
+
+/* --- for loops --- */
+
+/* What to poll(2) the socket for now; 0: leave it out. */
+short	 transport_wants(const struct transport *t);
+
+/* poll(2) it for that, up to ms (-1: for ever); what it says. */
+short	 transport_poll(const struct transport *t, int ms);
+
+/* Read, as poll(2) said, and send what keeps the connection alive. */
+void	 transport_handle(struct transport *t, short revents);
+
+/* ms until the next sign of life is due, or its absence is noticed; -1. */
+int	 transport_wait_ms(const struct transport *t);
+
+/* Send a ping to a silent server; give up one that did not answer it. */
+void	 transport_check_silence(struct transport *t);
+
+/* Give up a server that is silent for ms. */
+void	 transport_set_silence(struct transport *t, int ms);
+int	 transport_silence(const struct transport *t);
+
+/* The descriptor for other loops (loopfd.h), made now; -1 with errno. */
+int	 transport_loop_fd(struct transport *t);
+bool	 transport_has_loop_fd(const struct transport *t);
+
+/* Let it wait for the socket, and for ms at the most (-1: for ever). */
+void	 transport_watch(struct transport *t, int ms);
+
+/* It became readable: before, and after with something left to be read. */
+void	 transport_loop_began(struct transport *t);
+void	 transport_loop_again(struct transport *t);
+
+#endif

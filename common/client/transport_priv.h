@@ -1,0 +1,54 @@
+/* What the files of a transport share: transport.c, frames.c, lines.c. */
+#ifndef COMMON_CLIENT_TRANSPORT_PRIV_H
+#define COMMON_CLIENT_TRANSPORT_PRIV_H
+
+#include "common/client/transport.h"
+
+void	 transport_set_state(struct transport *t, enum transport_state to);
+
+/* Tell the client, and stop.  The first reason counts.  Always -1, EPIPE. */
+int	 transport_lose(struct transport *t, const char *fmt, ...)
+	    __attribute__((format(printf, 2, 3)));
+int	 transport_fail(struct transport *t, const char *fmt, ...)
+	    __attribute__((format(printf, 2, 3)));
+
+/* --- frames.c: a WebSocket --- */
+
+void	 frames_init(struct transport *t);
+void	 frames_fini(struct transport *t);
+
+/* Put a message or control frame into out.  0, or -1: it failed. */
+int	 frames_put(struct transport *t, enum ws_opcode opcode,
+	    const void *data, size_t len);
+
+/* Put and flush a control frame, if it is up. */
+void	 frames_control(struct transport *t, enum ws_opcode opcode,
+	    const void *data, size_t len);
+
+/* Answer the last ping, if there is room. */
+void	 frames_send_pong(struct transport *t);
+
+/* As transport_feed(). */
+int	 frames_feed(struct transport *t, const void *data, size_t len)
+	    __attribute__((warn_unused_result));
+
+/* The same without a copy: room for frames; n bytes are in it. */
+uint8_t	*frames_room(struct transport *t, size_t min, size_t *size_out);
+int	 frames_fed(struct transport *t, size_t n)
+	    __attribute__((warn_unused_result));
+
+/* --- lines.c: a message a line --- */
+
+/* Put a message as a line, its line breaks as blanks.  0, or -1: it failed. */
+int	 lines_put(struct transport *t, const void *data, size_t len);
+
+/* As transport_feed(). */
+int	 lines_feed(struct transport *t, const void *data, size_t len)
+	    __attribute__((warn_unused_result));
+
+/* --- child.c --- */
+
+/* Close the socket, if there is a child, and kill it. */
+void	 transport_kill_child(struct transport *t);
+
+#endif

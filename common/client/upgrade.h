@@ -1,0 +1,30 @@
+/* The HTTP request that becomes a WebSocket, and its answer.  Pure. */
+#ifndef COMMON_CLIENT_UPGRADE_H
+#define COMMON_CLIENT_UPGRADE_H
+
+#include <stddef.h>
+
+#include "common/client/execsrv.h"
+#include "common/client/url.h"
+
+#define EXECSRV_KEY_LEN		24	/* Sec-WebSocket-Key, without NUL */
+#define EXECSRV_HEAD_MAX	8192	/* bytes of the answer */
+
+#define EXECSRV_TOKEN_MAX	4096
+#define EXECSRV_REQUEST_MAX	(1024 + EXECSRV_TOKEN_MAX)
+
+/*
+ * Write the request, with a bearer token or NULL.  Return its length, always
+ * less than size; 0: there is no room.
+ */
+size_t	 execsrv_upgrade_request(const struct execsrv_address *u,
+	    const char *key, const char *token, char *out, size_t size);
+
+/*
+ * Judge the answer, a head of len bytes with its empty line.  0, or -1 with the
+ * reason in e.
+ */
+int	 execsrv_upgrade_judge(const char *head, size_t len, const char *key,
+	    struct execsrv_error *e) __attribute__((warn_unused_result));
+
+#endif
