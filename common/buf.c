@@ -35,7 +35,7 @@ buf_reserve(struct buf *b, size_t n)
 	}
 	if (b->off + b->len + n <= b->cap && b->base != NULL)
 		return b->base + b->off + b->len;
-	/* Moving down is worth it when at least half of it comes free. */
+	/* Move down if that frees at least half of the memory. */
 	if (b->base != NULL && b->len + n <= b->cap / 2) {
 		memmove(b->base, b->base + b->off, b->len);
 		b->off = 0;

@@ -1,7 +1,6 @@
 /*
- * A growing byte queue with a hard ceiling: bytes are put at the end and
- * drained from the front.  Embedded; memory only while it holds something
- * (buf_trim()).  The owner ends it with buf_fini().
+ * A byte queue with a ceiling.  Embedded; memory is allocated at the first
+ * buf_reserve() and freed by buf_fini() or buf_trim().
  */
 #ifndef COMMON_BUF_H
 #define COMMON_BUF_H
@@ -17,27 +16,22 @@ struct buf {
 	size_t	 max;		/* ceiling for len */
 };
 
-/* An empty queue that refuses to hold more than max bytes.  Never fails. */
 void	 buf_init(struct buf *b, size_t max);
-
-/* Free what it holds; it may be used again, empty. */
-void	 buf_fini(struct buf *b);
+void	 buf_fini(struct buf *b);	/* empty again, same ceiling */
 
 /*
- * Room for n more bytes at the end, or NULL with errno EFBIG (ceiling) or
- * ENOMEM.  Write there, then buf_commit().
+ * Return room for n more bytes at the end, to be filled and then added by
+ * buf_commit(); NULL with errno EFBIG (ceiling) or ENOMEM.
  */
 void	*buf_reserve(struct buf *b, size_t n)
 	    __attribute__((warn_unused_result));
-
-/* n bytes of the reserved room are now held. */
 void	 buf_commit(struct buf *b, size_t n);
 
-/* Append len bytes.  0, or -1 with errno (EFBIG past the ceiling, ENOMEM). */
+/* Append.  0, or -1 with errno as buf_reserve(). */
 int	 buf_put(struct buf *b, const void *data, size_t len)
 	    __attribute__((warn_unused_result));
 
-/* The first byte held; valid until the next call that changes b. */
+/* Return the first byte held; valid until the next call that changes b. */
 static inline uint8_t *
 buf_data(const struct buf *b)
 {
@@ -47,10 +41,10 @@ buf_data(const struct buf *b)
 /* Drop n bytes from the front (n <= len). */
 void	 buf_drain(struct buf *b, size_t n);
 
-/* What from holds becomes to's, whatever their ceilings; from is empty then. */
+/* Hand all bytes and their memory to another queue, which keeps its ceiling. */
 void	 buf_move(struct buf *to, struct buf *from);
 
-/* Give memory back when empty, if more than keep bytes are allocated. */
+/* Free the memory of an empty queue if it is more than keep bytes. */
 void	 buf_trim(struct buf *b, size_t keep);
 
 #endif

@@ -1,7 +1,4 @@
-/*
- * Time that only goes forward (CLOCK_MONOTONIC).  No time limit of ours is
- * measured by the wall clock.
- */
+/* CLOCK_MONOTONIC: no timeout here is measured by the wall clock. */
 #ifndef COMMON_CLOCK_H
 #define COMMON_CLOCK_H
 
@@ -9,13 +6,10 @@
 
 #include <stdint.h>
 
-/* Milliseconds since some moment in the past. */
 uint64_t	 clock_ms(void);
-
-/* Microseconds since the same moment. */
 uint64_t	 clock_us(void);
 
-/* ms as libevent wants its timers, at most some 30 years. */
+/* Convert ms for libevent; more than about 30 years is cut to that. */
 struct timeval	 clock_timeval(uint64_t ms);
 
 #endif

@@ -21,13 +21,13 @@ static const char *const	 locale[] = {
 	"LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ"
 };
 
-/* The loader's, and what measured builds are told. */
+/* For the dynamic loader, and for builds with coverage or sanitizers. */
 static const char *const	 loading[] = {
 	"LD_BIND_NOW", "LD_LIBRARY_PATH", "LD_PRELOAD", "ASAN_OPTIONS",
 	"UBSAN_OPTIONS", "LSAN_OPTIONS", "GCOV_PREFIX", "GCOV_PREFIX_STRIP"
 };
 
-/* Of the protocol, and of service managers. */
+/* Of the protocol and of service managers. */
 static const char *const	 secrets[] = {
 	"CODEX_API_KEY", "CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE",
 	"CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN",
@@ -165,7 +165,7 @@ envlist_from_file(int fd)
 	if (fstat(fd, &st) == -1)
 		return -1;
 	len = (size_t)st.st_size;
-	/* A variable has a byte at least: its NUL. */
+	/* Each variable has at least one byte, its NUL: len is enough. */
 	size = (len + 1) * sizeof(*list) + len + 1;
 	if ((room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE |
 	    MAP_ANONYMOUS, -1, 0)) == MAP_FAILED)

@@ -1,4 +1,4 @@
-/* What of an environment (environ(7)) another program is told. */
+/* Which environment variables (environ(7)) are passed to which program. */
 #ifndef COMMON_ENVLIST_H
 #define COMMON_ENVLIST_H
 
@@ -6,40 +6,34 @@
 #include <stddef.h>
 
 /*
- * The variables of env whose names are among the n, or (is_kept is false) are
- * not.  One piece of memory for free(3), ended by NULL; the strings are env's.
- * NULL with errno ENOMEM.
+ * Return the variables of env that are named (is_kept) or not named (!is_kept)
+ * in names[n].  free(3) the array only; the strings stay env's.  NULL with
+ * errno ENOMEM.
  */
 char	**envlist_filter(char *const *env, const char *const *names, size_t n,
 	    bool is_kept) __attribute__((warn_unused_result));
 
 /*
- * The same of our own, for programs of ours that do nothing but talk to the
- * network: proxies, certificates, what sanitizers are told.
+ * Select from our own environment: proxies and certificates for programs that
+ * use the network; language and time zone; and, for execsrv-worker, also what
+ * the dynamic loader needs.
  */
 char	**envlist_network(void) __attribute__((warn_unused_result));
-
-/* The same: language and time zone. */
 char	**envlist_locale(void) __attribute__((warn_unused_result));
-
-/*
- * The same for execsrv-worker, in which sessions of all users begin: language,
- * time zone, and what a program needs to be loaded.
- */
 char	**envlist_worker(void) __attribute__((warn_unused_result));
 
-/* Whether a variable ("NAME=value", or its name) is for no session at all. */
+/* Whether a variable (NAME or NAME=VALUE) must not reach any session. */
 bool	 envlist_is_secret(const char *variable);
 
 /*
- * Our environment without the secret ones in a file that nobody can change:
- * each variable with its NUL.  A descriptor (close-on-exec), or -1 with errno.
+ * Write our environment without secrets to a sealed memfd, NUL after each
+ * variable.  Return the descriptor (close-on-exec), or -1 with errno.
  */
 int	 envlist_to_file(void) __attribute__((warn_unused_result));
 
 /*
- * Make what is in such a file our environment.  It is kept in memory that our
- * children made by fork(2) do not get: theirs is empty.  0, or -1 with errno.
+ * Replace our environment by such a file.  A child made by fork(2) finds it
+ * empty (MADV_WIPEONFORK).  0, or -1 with errno.
  */
 int	 envlist_from_file(int fd) __attribute__((warn_unused_result));
 

@@ -21,7 +21,7 @@ timer_init(struct timer *t, struct event_base *base, ev_fn *fn, void *arg)
 	assert(fn != NULL);
 	t->fn = fn;
 	t->arg = arg;
-	/* It fails for impossible flags only. */
+	/* Fails for invalid flags only. */
 	(void)event_assign(&t->ev, base, -1, 0, timer_on_timeout, t);
 }
 

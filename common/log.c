@@ -17,7 +17,7 @@
 #include "common/json/utf8.h"
 
 #define LOG_LINE_MAX	1024	/* longer lines are cut */
-#define LOG_JSON_MAX	4000	/* the same; less than PIPE_BUF */
+#define LOG_JSON_MAX	4000	/* the same for JSON; below PIPE_BUF */
 
 #define SYSLOG_PATH	"/dev/log"
 
@@ -45,7 +45,7 @@ static const char *const level_names[] = {
 	"error", "warning", "info", "debug"
 };
 
-/* A line being made: one byte is always kept for LF. */
+/* A line being built; one byte is reserved for LF. */
 struct line {
 	char	 text[LOG_JSON_MAX];
 	size_t	 n, max;
@@ -54,7 +54,7 @@ struct line {
 void
 log_init(const char *role, enum log_level level, const char *how)
 {
-	/* It reads a file, also for UTC: not when we may open none any more. */
+	/* tzset() opens a file, which a confined process could not later. */
 	tzset();
 	log_set_role(role);
 	sink.level = level;
@@ -80,7 +80,7 @@ log_stderr_how(void)
 	unsigned long long	 dev, ino;
 	struct stat		 st;
 
-	/* It may be inherited by somebody with another standard error. */
+	/* Check: a child may inherit the variable with another stderr. */
 	if (stream != NULL && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 &&
 	    fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev &&
 	    st.st_ino == ino)
@@ -107,8 +107,8 @@ log_set_fd(int fd)
 }
 
 /*
- * syslog(3) waits for a log daemon that does not read, and so would we: the
- * same datagrams (RFC 3164) by a socket that does not block.
+ * syslog(3) blocks while the log daemon does not read.  So send its datagrams
+ * (RFC 3164) on a non-blocking socket of our own.
  */
 static void
 log_open_syslog(void)
@@ -134,19 +134,19 @@ log_put_syslog(const char *line, size_t len)
 	if (sink.sock != -1 && send(sink.sock, line, len, MSG_NOSIGNAL) != -1)
 		return;
 	if (sink.sock != -1 && errno == EAGAIN)
-		return;			/* nobody reads: the line is lost */
-	log_open_syslog();	/* it was started again, perhaps */
+		return;			/* socket full: drop the line */
+	log_open_syslog();	/* the daemon may have been restarted */
 	if (sink.sock != -1)
 		(void)!send(sink.sock, line, len, MSG_NOSIGNAL);
 }
 
-/* Whoever reads our standard error may have stopped: never wait for him. */
+/* The reader of a pipe may have stopped: drop the line instead of waiting. */
 static void
 put_fd(const char *line, size_t len)
 {
 	struct pollfd	 p = { sink.fd, POLLOUT, 0 };
 
-	/* Not O_APPEND, which splice(2) refuses: see master/logs/logfile.c. */
+	/* O_APPEND would do this, but splice(2) refuses such a file. */
 	if (sink.fd != STDERR_FILENO)
 		lseek(sink.fd, 0, SEEK_END);
 	if (poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) != 0)
@@ -218,7 +218,7 @@ log_put(struct line *l, const char *fmt, ...)
 		    l->max - 1;
 }
 
-/* Bytes of the character at p that may be shown as it is; 0: none. */
+/* Return the length of a printable character at p, or 0. */
 static size_t
 showable(const char *p)
 {
@@ -227,13 +227,13 @@ showable(const char *p)
 
 	if (c < ' ' || c == 0x7f || c == '\\' || strnlen(p, len) < len ||
 	    !utf8_is_valid(p, len) ||
-	    /* C1: orders for terminals, U+0080 to U+009F */
+	    /* C1 control characters, U+0080 to U+009F */
 	    (c == 0xc2 && (unsigned char)p[1] < 0xa0))
 		return 0;
 	return len;
 }
 
-/* The text, or its beginning: as one line, or the inside of a JSON string. */
+/* Append text, escaped for a line or for a JSON string, as far as it fits. */
 static void
 put_clean(struct line *l, const char *p, bool json)
 {
@@ -303,7 +303,7 @@ put_json_line(struct line *l, enum log_level level, const char *text)
 	if (sink.session != 0)
 		log_put(l, ",\"session\":%u", sink.session);
 	log_put(l, ",\"message\":\"");
-	l->max -= 2;			/* for the end */
+	l->max -= 2;			/* for the closing "} */
 	put_clean(l, text, true);
 	l->max += 2;
 	log_put(l, "\"}");

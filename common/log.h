@@ -1,13 +1,10 @@
 /*
- * One line for one event, to standard error, syslog or a file.  Its beginning
- * (role, process id, session) is set once.  Never log output bytes,
- * environment, tokens or file contents.
+ * The log: a line per event, to standard error, syslog or a file.  Never log
+ * output bytes, environment, tokens or file contents.
  *
- * The only mutable global state of our programs is here.  Lines go out in one
- * write(2) and never block (a full pipe loses the line).  Whatever is in the
- * text, it stays one line, and a terminal takes no orders from it: control
- * characters, and bytes that are no UTF-8, are written as \xHH, a backslash as
- * two.
+ * The state in log.c is the only mutable global state of our programs.  A line
+ * is one write(2) that never blocks: a full pipe loses it.  Control characters,
+ * invalid UTF-8 (as \xHH) and backslashes are escaped.
  */
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
@@ -24,42 +21,40 @@ enum log_level {
 #define LOG_HOW_MAX	32
 
 /*
- * How lines are written is a word, so that it can be handed to programs that
- * are started: TARGET[,json][,FACILITY].  Targets:
+ * how is a word, so that it can be passed to other programs:
+ * TARGET[,json][,FACILITY], where TARGET is one of
  *
  *	stderr	standard error
  *	journal	the same, with priorities for a service manager (sd-daemon(3))
  *	syslog	its socket; FACILITY is a number of syslog(3) (LOG_DAEMON)
  *	file	standard error or log_set_fd(), with the time
+ *
+ * NULL: stderr, or journal if stderr is one.  role begins each line.
  */
-
-/* Start logging as role ("execsrvd", "worker").  NULL: stderr or journal. */
 void	 log_init(const char *role, enum log_level level, const char *how);
 
-/* Another level, role or way from here on. */
+/* Change one of them later. */
 void	 log_set_level(enum log_level level);
 void	 log_set_role(const char *role);
 void	 log_set_how(const char *how);
 
-/* As it is now, for log_init(). */
+/* Return the current one, for log_init() in another program. */
 const char	*log_how(void);
 
-/* Whether nothing of ours goes to standard error. */
+/* Whether standard error is unused by the log. */
 bool	 log_is_syslog(void);
 
-/* "journal" if our standard error is one (JOURNAL_STREAM), else "stderr". */
+/* Return "journal" if standard error is one (JOURNAL_STREAM), else "stderr". */
 const char	*log_stderr_how(void);
 
-/* Lines of "file" go there, at its end; STDERR_FILENO: to standard error. */
+/* Set the file for "file", STDERR_FILENO for none. */
 void	 log_set_fd(int fd);
 
-/* What log_reopen() shall call for a file that is not ours; NULL: nothing. */
+/* Reopen the destination after rotation or restart; call fn for a log file. */
 void	 log_set_reopen(void (*fn)(void *), void *arg);
-
-/* Open the destination anew: its file was moved away, its daemon restarted. */
 void	 log_reopen(void);
 
-/* The session that further lines are about; 0: none. */
+/* Name the session in all further lines; 0: none. */
 void	 log_set_session(unsigned number);
 
 #define LOG_FORMAT(n)	__attribute__((format(printf, n, n + 1)))
@@ -69,7 +64,7 @@ void	 log_info(const char *fmt, ...) LOG_FORMAT(1);
 void	 log_warn(const char *fmt, ...) LOG_FORMAT(1);	/* with errno */
 void	 log_warnx(const char *fmt, ...) LOG_FORMAT(1);
 
-/* For start-up and for our own broken promises: log, then exit(1). */
+/* Log and exit(1): at start-up, or when an invariant of ours is broken. */
 void	 fatal(const char *fmt, ...) LOG_FORMAT(1) __attribute__((noreturn));
 void	 fatalx(const char *fmt, ...) LOG_FORMAT(1) __attribute__((noreturn));
 

@@ -67,7 +67,7 @@ map_grow(struct map *m)
 	if ((m->slots = calloc(m->nslots, sizeof(*m->slots))) == NULL) {
 		m->slots = old.slots;
 		m->nslots = old.nslots;
-		return old.nslots == 0 ? -1 : 0;	/* fuller, not wrong */
+		return old.nslots == 0 ? -1 : 0;	/* slower */
 	}
 	for (i = 0; i < old.nslots; i++)
 		for (n = old.slots[i]; n != NULL; n = next) {

@@ -1,8 +1,7 @@
 /*
- * A hash map from byte strings to nodes that live in the caller's objects.
- * The hash is keyed, so nobody can choose keys that collide.  The map owns
- * its table only; keys and nodes are the caller's and must outlive their
- * stay.
+ * A hash map from byte strings to nodes embedded in the caller's objects.  The
+ * hash has a secret key, so that clients cannot choose colliding keys.  Keys
+ * stay the caller's and must not move while their node is in the map.
  */
 #ifndef COMMON_MAP_H
 #define COMMON_MAP_H
@@ -26,22 +25,17 @@ struct map {
 };
 
 void	 map_init(struct map *m);
-void	 map_fini(struct map *m);	/* the table, not the nodes */
+void	 map_fini(struct map *m);	/* frees the table, not the nodes */
 
-/* The owner under that key, or NULL. */
+/* Return the owner of a key, or any owner; NULL if there is none. */
 void	*map_find(const struct map *m, const void *key, size_t len);
-
-/* Any owner, or NULL when the map is empty. */
 void	*map_any(const struct map *m);
 
-/*
- * Add a node that is not in any map; the key is not looked up first.  0, or
- * -1 with errno ENOMEM.
- */
+/* Add a node; the key must not be in the map.  0, or -1 with errno ENOMEM. */
 int	 map_add(struct map *m, struct map_node *n, const void *key,
 	    size_t len, void *owner) __attribute__((warn_unused_result));
 
-/* Remove a node that is in m. */
+/* Remove a node, which must be in m. */
 void	 map_del(struct map *m, struct map_node *n);
 
 #endif

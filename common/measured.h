@@ -1,6 +1,6 @@
 /*
- * Whether this build counts what is executed or looks for faults: it writes
- * files at its end, which confined programs may not.
+ * Builds for coverage and with sanitizers write files at exit, which a confined
+ * process may not: they relax confinement.
  */
 #ifndef COMMON_MEASURED_H
 #define COMMON_MEASURED_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of gcov; only there in a build that counts. */
+/* Defined by gcov, if it is linked. */
 extern void	 __gcov_exit(void) __attribute__((weak));
 
 static inline bool

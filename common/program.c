@@ -15,7 +15,7 @@ program_find(const char *name, char *path, size_t size)
 	char	 self[PATH_MAX], *slash;
 	ssize_t	 n;
 
-	/* A link to such a program may be anywhere. */
+	/* Never beside a set-user-ID program: anyone may hard link that. */
 	if (getauxval(AT_SECURE) == 0 && (n = readlink("/proc/self/exe", self,
 	    sizeof(self) - 1)) > 0) {
 		self[n] = '\0';

@@ -8,7 +8,7 @@
 
 #include "config.h"
 
-/* Where any user can make a folder; a container may have only the last. */
+/* World-writable folders; a read-only container may have the last one only. */
 static const char *const	 shared[] = { "/tmp", "/dev/shm" };
 
 #define NSHARED	(sizeof(shared) / sizeof(shared[0]))
@@ -19,7 +19,7 @@ rundirs_system(void)
 	return EXECSRV_RUNSTATEDIR;
 }
 
-/* Whether the system's is there, or root could make it. */
+/* Whether the system's folder is writable, or can be made. */
 static bool
 has_system(void)
 {

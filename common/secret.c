@@ -34,7 +34,7 @@ secret_check_file(int fd, char *why, size_t size)
 	return 0;
 }
 
-/* All there is, up to one byte more than max; -1 with errno. */
+/* Read up to max + 1 bytes.  The number, or -1 with errno. */
 static ssize_t
 secret_read_all(int fd, char *room, size_t max)
 {
@@ -63,7 +63,7 @@ secret_read_file(const char *path, size_t max, size_t *len_out, char *why,
 	ssize_t	 n;
 	int	 fd;
 
-	/* A FIFO would make us wait. */
+	/* O_NONBLOCK: opening a FIFO would block. */
 	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1) {
 		secret_refuse(why, size, strerror(errno));
 		return NULL;
@@ -89,7 +89,7 @@ secret_read_file(const char *path, size_t max, size_t *len_out, char *why,
 	return room;
 }
 
-/* /proc/PID/environ shows that very memory, of a second one as well. */
+/* /proc/PID/environ shows this memory; a variable may be in it twice. */
 static void
 wipe_variable(const char *name)
 {

@@ -19,7 +19,7 @@ struct sigfd {
 	void		*arg;
 };
 
-/* What cannot be read now is there in the next turn. */
+/* A signal that does not fit is read in the next turn. */
 static void
 sigfd_on_read(void *arg)
 {
@@ -52,7 +52,7 @@ sigfd_new(struct event_base *base, const int *list, sigfd_fn *fn, void *arg)
 	if (sigprocmask(SIG_BLOCK, &set, NULL) == -1 ||
 	    (s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) == -1)
 		goto fail;
-	/* One that is ignored would not stay pending. */
+	/* An ignored signal would be discarded instead of staying pending. */
 	for (sig = list; *sig != 0; sig++)
 		signal(*sig, SIG_DFL);
 	io_init(&s->ev, base, s->fd, EV_READ | EV_PERSIST, sigfd_on_read, s);

@@ -1,7 +1,7 @@
 /*
- * Signals as events, by signalfd(2): they stay blocked, and pending until they
- * are read.  A handler that wakes the loop by a pipe, as libevent's, loses a
- * signal when it cannot write, and the process when it cannot read.
+ * Signals as events, by signalfd(2): they are blocked and stay pending until
+ * read.  libevent's own handler writes to a pipe, and loses a signal when that
+ * is full.
  */
 #ifndef COMMON_SIGFD_H
 #define COMMON_SIGFD_H
@@ -10,17 +10,17 @@
 
 struct sigfd;
 
-/* sig came, once or more often.  Must not free what calls it. */
+/* Called once for one or more signals of a number.  Must not free the sigfd. */
 typedef void	 sigfd_fn(void *arg, int sig);
 
 /*
- * Watch the signals of a list that ends with 0, whatever their dispositions
+ * Block and watch the signals of list (ended by 0), whatever their dispositions
  * were.  NULL with errno.
  */
 struct sigfd	*sigfd_new(struct event_base *base, const int *list,
 		    sigfd_fn *fn, void *arg);
 
-/* They stay blocked.  *sp may be NULL. */
+/* The signals stay blocked. */
 void		 sigfd_free(struct sigfd **sp);
 
 #endif

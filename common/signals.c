@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As the kernel wants it; all zero is SIG_DFL without flags. */
+/* The kernel's struct; all zero is SIG_DFL without flags. */
 struct kernel_sigaction {
 	uintptr_t	 handler;
 	unsigned long	 flags;

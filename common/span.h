@@ -1,7 +1,6 @@
 /*
- * Bytes inside a text that somebody else keeps, and what HTTP heads are made
- * of: lines, tokens, lists (RFC 9110 section 5.6, RFC 9112 section 2.2).
- * Pure; nothing is copied.
+ * A range of bytes in a text that is kept elsewhere, and what HTTP heads are
+ * made of (RFC 9110 section 5.6, RFC 9112 section 2.2).  Pure; copies nothing.
  */
 #ifndef COMMON_SPAN_H
 #define COMMON_SPAN_H
@@ -10,43 +9,34 @@
 #include <stddef.h>
 
 struct span {
-	const char	*at;		/* NULL: there is none; len is 0 then */
+	const char	*at;		/* NULL: absent; len is 0 then */
 	size_t		 len;
 };
 
-/* Whether it is that text; the same without regard to ASCII case. */
+/* Compare with a text; nocase ignores ASCII case. */
 bool		 span_is(struct span s, const char *text);
 bool		 span_is_nocase(struct span s, const char *text);
-
-/* Whether it begins with that text. */
 bool		 span_begins(struct span s, const char *text);
 
-/*
- * Cut what comes before the first c off the front of s; c itself is dropped.
- * False, and nothing is changed, when there is no c.
- */
+/* Cut off the bytes before the first c, and c.  False: no c, s unchanged. */
 bool		 span_cut(struct span *s, char c, struct span *front_out);
 
-/*
- * Take the next line off the front of s: it ends with CR LF, which is
- * dropped.  False, and nothing is changed, when there is none or a bare LF
- * ends it.
- */
+/* Cut off a line and its CR LF.  False: no line or a bare LF, s unchanged. */
 bool		 span_line(struct span *s, struct span *line_out);
 
-/* Without blanks (SP and HTAB) around it. */
+/* Strip SP and HTAB on both sides. */
 struct span	 span_trim(struct span s);
 
-/* RFC 9110 section 5.6.2: a token, not empty, of visible characters. */
+/* Whether s is a token (RFC 9110 section 5.6.2), thus not empty. */
 bool		 span_is_token(struct span s);
 
-/* Not empty, and nothing but visible ASCII: no blank either. */
+/* Whether s is visible ASCII without blanks, not empty. */
 bool		 span_is_visible(struct span s);
 
-/* RFC 9110 section 5.5: no control character but HTAB. */
+/* Whether s has no control character but HTAB (RFC 9110 section 5.5). */
 bool		 span_is_text(struct span s);
 
-/* Whether a list separated by commas has that member, in whatever case. */
+/* Whether a comma-separated list has a member, ignoring case. */
 bool		 span_list_has(struct span list, const char *token);
 
 #endif

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define DISTANCE_MAX	3	/* letters that are wrong in a keyword */
-#define KEYWORD_MAX	40	/* bytes that are compared for that */
+#define DISTANCE_MAX	3	/* typing errors in a keyword */
+#define KEYWORD_MAX	40	/* bytes compared for that */
 
 #define set_CHOICE_cgroup	set_choice
 #define set_CHOICE_facility	set_choice
@@ -55,7 +55,7 @@ static const struct conf_row uplink_rows[] = {
 #undef UPLINK
 };
 
-/* --- rows of one struct --- */
+/* --- rows of a struct --- */
 
 static int
 rows_init(const struct conf_row *r, size_t n, void *base)
@@ -150,7 +150,7 @@ conf_row_copy(const struct conf_row *row, void *to, const void *from)
 	return 0;
 }
 
-/* --- the whole --- */
+/* --- the configuration --- */
 
 int
 conf_init(struct conf *c)
@@ -271,7 +271,7 @@ conf_end_block(struct conf *c)
 
 /* --- one keyword --- */
 
-/* Letters to change, add or take away to make one of the other. */
+/* Return the edit distance, ignoring case. */
 static size_t
 distance(const char *a, const char *b)
 {
@@ -299,7 +299,7 @@ distance(const char *a, const char *b)
 	return row[blen];
 }
 
-/* The keyword that was meant, or NULL. */
+/* Return the keyword that was probably meant, or NULL. */
 static const char *
 nearest(const struct conf *c, const char *keyword)
 {
@@ -317,7 +317,7 @@ nearest(const struct conf *c, const char *keyword)
 	for (i = 0; i < n + 3; i++) {
 		const char	*word = i < n ? r[i].keyword : blocks[i - n];
 
-		/* Not every short word is like every other one. */
+		/* Short words are similar to many others. */
 		d = distance(keyword, word);
 		if (d < least && d < strlen(word) / 2) {
 			least = d;
@@ -327,7 +327,7 @@ nearest(const struct conf *c, const char *keyword)
 	return best;
 }
 
-/* Why a keyword is not one of this place. */
+/* Explain why a keyword is not allowed in this place. */
 static int
 misplaced(const struct conf *c, const char *keyword, struct conf_error *e)
 {
@@ -360,7 +360,7 @@ bad_value(const struct conf_row *row, const char *value,
 	return conf_fail(e, "%s: bad value \"%.200s\"", row->keyword, value);
 }
 
-/* Whether a value is good that nobody wants. */
+/* Check a value that is not stored. */
 static int
 check_value(const struct conf_row *row, const char *value,
     struct conf_error *e)
@@ -377,7 +377,7 @@ check_value(const struct conf_row *row, const char *value,
 	return r == -1 ? bad_value(row, value, e) : 0;
 }
 
-/* A line is what becomes of it when it is printed. */
+/* conf_print() must print it as one line. */
 static bool
 is_one_line(const char *text)
 {
@@ -388,7 +388,7 @@ is_one_line(const char *text)
 	return true;
 }
 
-/* Set a row, and note where it was: of a list for each value. */
+/* Set a row and record where; for a list, where each value was. */
 static int
 set_row(const struct conf_row *row, void *base, struct conf_list *places,
     const char *value, const char *where, struct conf_error *e)
@@ -423,7 +423,7 @@ set_in_uplink(struct conf *c, const char *keyword, const char *value,
 	return 0;
 }
 
-/* In a file (which has a place) the first value of a keyword counts. */
+/* In a file (where is not NULL) the first value of a keyword counts. */
 static int
 set_one(struct conf *c, const char *keyword, const char *value,
     const char *where, struct conf_error *e)
@@ -494,7 +494,7 @@ conf_print(const struct conf *c, FILE *out)
 	print_uplinks(c, out);
 }
 
-/* One row, or with NULL all Uplink blocks, as text; NULL with errno. */
+/* Return a row, or all Uplink blocks (NULL), as text; NULL with errno. */
 static char *
 conf_text_of(const struct conf *c, const struct conf_row *row)
 {
@@ -514,7 +514,7 @@ conf_text_of(const struct conf *c, const struct conf_row *row)
 	return NULL;
 }
 
-/* 1, 0, or -1 with errno. */
+/* Compare: 1 different, 0 equal, -1 with errno. */
 static int
 differ(const struct conf *a, const struct conf *b, const struct conf_row *row)
 {
@@ -528,7 +528,7 @@ differ(const struct conf *a, const struct conf *b, const struct conf_row *row)
 	return r;
 }
 
-/* Nothing can fail here: contents change places. */
+/* Swap two members, which cannot fail. */
 static void
 conf_exchange(const struct conf_row *row, struct conf *a, struct conf *b)
 {
@@ -594,7 +594,7 @@ conf_resolve(const struct conf *c, const struct conf_client *who,
 		for (k = 0; k < c->match[i].nvalue; k++) {
 			v = &c->match[i].value[k];
 			row = &rows[v->row];
-			/* Given means here: by a block. */
+			/* In out, given means: set by a Match block. */
 			if ((!out->given[v->row] || conf_row_is_list(row)) &&
 			    row->set(row, (char *)out + row->offset,
 			    v->text) == -1)

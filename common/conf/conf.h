@@ -1,7 +1,7 @@
 /*
- * The configuration: rows of proto/conf.def, read from a file in sshd's form
- * ("Keyword value", # comments, keywords in any case) or set one by one; the
- * Uplink blocks; and Match blocks, which set some rows for some clients.
+ * The configuration: rows of proto/conf.def, read from a file like
+ * sshd_config(5) ("Keyword value", # comments) or set one by one; Uplink
+ * blocks; and Match blocks, which set rows for some clients.
  */
 #ifndef COMMON_CONF_CONF_H
 #define COMMON_CONF_CONF_H
@@ -59,10 +59,10 @@ enum {
 	CONF_UPLINK_ROWS
 };
 
-/* A block: the rows of proto/uplink.def. */
+/* An Uplink block: the rows of proto/uplink.def. */
 struct conf_uplink {
-	char	*label;		/* what stands behind "Uplink" */
-	char	*where;		/* "FILE:LINE" of that, or "" */
+	char	*label;		/* after "Uplink" */
+	char	*where;		/* its "FILE:LINE", or "" */
 	bool	 given[CONF_UPLINK_ROWS];
 	struct conf_list where_of[CONF_UPLINK_ROWS];
 #define UPLINK(keyword, type, member, value, help)	CONF_##type member;
@@ -70,7 +70,7 @@ struct conf_uplink {
 #undef UPLINK
 };
 
-/* What a Match block may ask for: the rows of proto/confmatch.def. */
+/* Criteria of a Match block: the rows of proto/confmatch.def. */
 enum {
 #define CRITERION(keyword, member, kind, help)	CONF_MATCH_##member,
 #include "proto/confmatch.def"
@@ -85,7 +85,7 @@ struct conf_value {
 
 struct conf_match {
 	char			*pattern[CONF_CRITERIA];	/* or NULL */
-	struct conf_value	*value;		/* the first of a row counts */
+	struct conf_value	*value;		/* first one of a row wins */
 	size_t			 nvalue;
 	char			*where;		/* "FILE:LINE" or "" */
 };
@@ -102,58 +102,55 @@ struct conf {
 	size_t			 nuplink;
 	struct conf_match	*match;
 	size_t			 nmatch;
-	enum conf_block		 block;		/* the last one is open */
+	enum conf_block		 block;		/* open: the last of its kind */
 };
 
 struct conf_error {
 	char	 text[512];
 };
 
-/* Put a reason into e.  Always -1. */
+/* Write a reason to e.  Always -1. */
 int	 conf_fail(struct conf_error *e, const char *fmt, ...)
 	    __attribute__((format(printf, 2, 3)));
 
 /*
- * Where a value was read, "FILE:LINE", or "": on the command line, or nowhere.
- * i: which one of a list, else 0.  Of an uplink without it, where that begins.
+ * Return "FILE:LINE" of a value, the i-th of a list; "": command line or
+ * default.  A row that an Uplink block does not have is where the block begins.
  */
 const char *conf_where(const struct conf *c, size_t row, size_t i);
 const char *conf_uplink_where(const struct conf_uplink *u, size_t row);
 
-/* Put such a place before the reason in e.  Always -1. */
+/* Put a place in front of the reason in e.  Always -1. */
 int	 conf_at(struct conf_error *e, const char *where);
 
-/* All at their defaults.  0, or -1 with errno ENOMEM. */
+/* Set all rows to their defaults.  0, or -1 with errno ENOMEM. */
 int	 conf_init(struct conf *c) __attribute__((warn_unused_result));
 void	 conf_fini(struct conf *c);
 
 /*
- * Set one keyword.  "Uplink" and "Match" begin a block, to which what follows
- * belongs until the next one or conf_end_block().  What is set here, no file
- * changes any more; a list gets both.  0, or -1 with the reason in e.
+ * Set a keyword, as the command line does; files do not override it, but add to
+ * a list.  "Uplink" and "Match" begin a block for the keywords that follow.  0,
+ * or -1 with the reason in e.
  */
 int	 conf_set(struct conf *c, const char *keyword, const char *value,
 	    struct conf_error *e) __attribute__((warn_unused_result));
 
-/* Forget what a list has (CONF_ROW_...). */
-void	 conf_empty(struct conf *c, size_t row);
-
-/* What comes next is about everything again. */
+void	 conf_empty(struct conf *c, size_t row);	/* of a list */
 void	 conf_end_block(struct conf *c);
 
 /*
- * Read a file and those that it includes.  Of a keyword that is there more than
- * once the first one counts, as in sshd_config(5); of a list all.  Each
- * file must belong to root or to us and be writable by nobody else.  0, or -1
- * with "FILE:LINE: reason" in e; what came before the bad line is set.
+ * Read a file and its Includes.  The first value of a keyword wins, as in
+ * sshd_config(5); lists accumulate.  Files must be owned by root or us and not
+ * be writable by others.  0, or -1 with "FILE:LINE: reason" in e; rows before
+ * that line are set.
  */
 int	 conf_load(struct conf *c, const char *path, struct conf_error *e)
 	    __attribute__((warn_unused_result));
 
 /*
- * The same of a text (cut up in place, NUL at its end) that is called name.
- * Pure but for include, which reads what an Include names: 0, -1 with the whole
- * of e, or -2 with a reason that is about that line.
+ * The same for a text (NUL-terminated, cut up in place) called name.  include
+ * reads the files of an Include: 0; -1 with all of e; -2 with a reason in e
+ * that is about this line.  Pure apart from that.
  */
 typedef int	 conf_include_fn(void *arg, struct conf *c,
 		    const char *pattern, struct conf_error *e);
@@ -161,17 +158,16 @@ int	 conf_parse(struct conf *c, const char *name, char *text, size_t len,
 	    conf_include_fn *include, void *arg, struct conf_error *e)
 	    __attribute__((warn_unused_result));
 
-/* The word for a value of a choice (confchoice.def); "?": there is none. */
+/* Return the word for a value of a choice (confchoice.def), or "?". */
 const char	*conf_word(const char *choice, int value);
 
-/* Print all settings as they are, as a file that sets them. */
+/* Print all settings as a configuration file. */
 void	 conf_print(const struct conf *c, FILE *out);
 
 /*
- * From what was in force to what a file says now: rows and Uplink blocks that
- * need a restart keep what they were, the blocks at their address, and on_kept
- * is called for each that says something else.  0, or -1 with errno ENOMEM:
- * both are as they were.
+ * On reload, keep rows and Uplink blocks that need a restart: now gets old's
+ * (the blocks at their address) and on_kept is called for each that differs.
+ * 0, or -1 with errno ENOMEM, nothing changed.
  */
 int	 conf_keep(struct conf *now, struct conf *old,
 	    void (*on_kept)(void *arg, const char *keyword), void *arg)
@@ -179,25 +175,21 @@ int	 conf_keep(struct conf *now, struct conf *old,
 
 /* --- clients --- */
 
-/* Who asks, by the rows of confmatch.def; NULL is as empty. */
+/* A client, by the rows of confmatch.def; NULL counts as "". */
 struct conf_client {
-	const char	*text[CONF_CRITERIA];	/* but for the group */
+	const char	*text[CONF_CRITERIA];	/* except group */
 	char *const	*group;
 	size_t		 ngroup;
 };
 
 /*
- * What is in force for a client: a configuration without Match and Uplink
- * blocks.  A list has what is said for everybody and in each block that holds.
- * conf_fini() after 0; -1 with errno ENOMEM.
+ * Make the configuration for a client: without blocks, lists joined.  0 (end it
+ * with conf_fini()), or -1 with errno ENOMEM.
  */
 int	 conf_resolve(const struct conf *c, const struct conf_client *who,
 	    struct conf *out) __attribute__((warn_unused_result));
 
-/*
- * The same as text: "user=U,group=G,group=G,address=A,...".  Owns its texts.
- * addr stands for address.
- */
+/* A client as text: "user=U,group=G,group=G,addr=A,...".  Owns its texts. */
 struct conf_spec {
 	struct conf_client	  client;
 	char			 *copy;
@@ -209,19 +201,16 @@ void	 conf_spec_fini(struct conf_spec *s);
 
 /* --- patterns; pure --- */
 
-/* Of names with blanks or commas between them, in place, such a list: */
+/* Replace blanks between names by commas, in place. */
 void	 conf_join_names(char *text);
 
 /*
- * sshd's lists: PATTERN[,PATTERN...], with * and ?, and ! before one that may
- * not match.  1: one matches; 0: none; -1: one with ! does.
+ * Match sshd's PATTERN[,PATTERN...] with *, ? and ! (negated).  1: yes; 0: no;
+ * -1: a negated one matches.
  */
 int	 conf_pattern_list(const char *list, const char *text);
 
-/*
- * The same for addresses, where ADDRESS/LENGTH stands for a network.  -2: one
- * with a slash is none, or has bits behind its length.
- */
+/* The same for addresses and ADDRESS/LENGTH.  -2: not a valid network. */
 int	 conf_address_list(const char *list, const char *address);
 
 #endif

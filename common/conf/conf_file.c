@@ -1,4 +1,4 @@
-/* From a file to settings: lines, quotes, and files that it includes. */
+/* Configuration files: lines, quotes, Include. */
 #include "common/conf/conf_priv.h"
 
 #include <sys/stat.h>
@@ -14,13 +14,13 @@
 
 #include "common/fd.h"
 
-#define DEPTH_MAX	16		/* files that include one another */
-#define FILE_MAX_	(1024 * 1024)	/* bytes of one */
+#define DEPTH_MAX	16		/* nested Includes */
+#define FILE_MAX_	(1024 * 1024)	/* bytes of a file */
 #define WHERE_MAX	300		/* bytes of "FILE:LINE" */
 
 /* --- words --- */
 
-/* What stands in quotes, in place; what is behind them, or NULL. */
+/* Remove quotes in place.  Return the text after them, or NULL. */
 static char *
 unquote(char *text)
 {
@@ -61,7 +61,7 @@ conf_word_next(char **at, char **word_out)
 
 /* --- lines --- */
 
-/* Split a line in place; whether there is a keyword. */
+/* Split a line in place.  False: it has no keyword. */
 static bool
 conf_file_split(char *line, char **keyword_out, char **value_out)
 {
@@ -81,7 +81,7 @@ conf_file_split(char *line, char **keyword_out, char **value_out)
 	return true;
 }
 
-/* A comment begins with a word; what is in quotes is none. */
+/* Cut off a comment: # at the start of a word, outside of quotes. */
 static void
 cut_comment(char *value)
 {
@@ -105,8 +105,8 @@ cut_comment(char *value)
 }
 
 /*
- * Take the quotes off a value that has them.  One without goes to the end of
- * the line, as paths and addresses with blanks in them always did.
+ * Remove the quotes of a quoted value.  Without quotes it extends to the end of
+ * the line, as old files have unquoted paths with blanks.
  */
 static int
 take_quotes(char *value, struct conf_error *e)
@@ -123,7 +123,7 @@ take_quotes(char *value, struct conf_error *e)
 	return 0;
 }
 
-/* What an Include names, one pattern after the other: as a file's. */
+/* Process an Include with one or more patterns. */
 static int
 include_all(struct conf *c, char *value, conf_include_fn *include, void *arg,
     struct conf_error *why, struct conf_error *e)
@@ -148,7 +148,7 @@ include_all(struct conf *c, char *value, conf_include_fn *include, void *arg,
 	return n > 0 ? 0 : conf_fail(why, "Include: what?");
 }
 
-/* One line; -1 with the reason in why, or, if that is empty, all of it in e. */
+/* Parse a line.  -1 with the reason in why or, if that is empty, all in e. */
 static int
 parse_line(struct conf *c, char *line, const char *where,
     conf_include_fn *include, void *arg, struct conf_error *why,
@@ -168,7 +168,7 @@ parse_line(struct conf *c, char *line, const char *where,
 	if (strcasecmp(keyword, "Match") != 0 &&
 	    take_quotes(value, why) == -1)
 		return -1;
-	/* A word too few is seldom a wish for nothing, which is "". */
+	/* An empty value is written "", a missing one is a mistake. */
 	if (conf_add(c, keyword, value, where, why) == -1)
 		return -1;
 	return is_bare ? conf_fail(why, "%.60s: it needs a value", keyword) :
@@ -205,7 +205,7 @@ conf_parse(struct conf *c, const char *name, char *text, size_t len,
 
 /* --- files --- */
 
-/* A file being read, and who includes it. */
+/* A file being read, and the one that includes it. */
 struct reading {
 	const struct reading	*by;
 	const char		*path;
@@ -239,7 +239,7 @@ conf_file_check_file(int fd, struct reading *rd, struct conf_error *e)
 	return 0;
 }
 
-/* All of a file, malloc'd and with a NUL behind it; NULL with errno. */
+/* Read a file: malloc'd, NUL-terminated; NULL with errno. */
 static char *
 conf_file_slurp(int fd, size_t *len_out)
 {
@@ -268,7 +268,7 @@ conf_file_slurp(int fd, size_t *len_out)
 	return text;
 }
 
-/* The pattern for glob(3): relative to the folder of the file it stands in. */
+/* Make a pattern for glob(3), relative to the including file's folder. */
 static char *
 make_pattern(const char *path, const char *pattern)
 {
@@ -288,7 +288,7 @@ make_pattern(const char *path, const char *pattern)
 	return out;
 }
 
-/* A folder that is not there has nothing that matches. */
+/* A missing folder is no error: nothing matches. */
 static int
 on_glob_error(const char *path, int error)
 {
@@ -296,7 +296,7 @@ on_glob_error(const char *path, int error)
 	return error != ENOENT && error != ENOTDIR;
 }
 
-/* What matches, sorted; a pattern may match nothing, a name may not. */
+/* Read the matches, sorted; only a pattern with wildcards may have none. */
 static int
 on_include(void *arg, struct conf *c, const char *name, struct conf_error *e)
 {
@@ -338,7 +338,7 @@ load(struct conf *c, const char *path, const struct reading *by,
 	if (rd.depth > DEPTH_MAX)
 		return conf_fail(e, "%.280s: more than %d files that include "
 		    "one another", path, DEPTH_MAX);
-	/* A FIFO would make us wait. */
+	/* O_NONBLOCK: opening a FIFO would block. */
 	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1)
 		return conf_fail(e, "%.280s: %s", path, strerror(errno));
 	if (conf_file_check_file(fd, &rd, e) == -1)

@@ -1,4 +1,4 @@
-/* Match blocks: for whom they are, and what they set. */
+/* Match blocks: criteria and settings. */
 #include "common/conf/conf_priv.h"
 
 #include <sys/socket.h>
@@ -25,7 +25,7 @@ static const struct {
 
 /* --- patterns --- */
 
-/* The last star is tried with more and more: no two ever together. */
+/* Backtracking to the last star only is enough, hence linear per star. */
 static bool
 conf_match_matches(const char *pattern, const char *text)
 {
@@ -55,7 +55,7 @@ struct address {
 	unsigned bits;
 };
 
-/* IPv4 in IPv6 is what it is. */
+/* An IPv4-mapped address counts as IPv4. */
 static bool
 conf_match_read_address(const char *text, struct address *a)
 {
@@ -87,7 +87,7 @@ same_bits(const struct address *a, const struct address *b, unsigned bits)
 	return a->bits == b->bits;
 }
 
-/* "ADDRESS/LENGTH", cut up in place: 0, or -1. */
+/* Parse "ADDRESS/LENGTH", cut up in place: 0, or -1. */
 static int
 read_network(char *text, struct address *net, unsigned *bits_out)
 {
@@ -108,7 +108,7 @@ read_network(char *text, struct address *net, unsigned *bits_out)
 	return 0;
 }
 
-/* Where clients are who have no address. */
+/* The pseudo addresses of clients that have none. */
 static bool
 is_place(const char *text)
 {
@@ -116,7 +116,7 @@ is_place(const char *text)
 	    strcmp(text, "remote") == 0;
 }
 
-/* One pattern for an address: 1, 0, or -1: it is none. */
+/* Match one pattern for an address: 1, 0, or -1: not a valid one. */
 static int
 matches_address(char *pattern, const char *text)
 {
@@ -134,7 +134,7 @@ matches_address(char *pattern, const char *text)
 	return conf_match_read_address(text, &a) && same_bits(&a, &net, bits);
 }
 
-/* -2: a pattern that is none. */
+/* As conf_address_list(). */
 static int
 match_list(const char *list, const char *text, bool is_address)
 {
@@ -178,7 +178,7 @@ conf_address_list(const char *list, const char *address)
 
 /* --- blocks --- */
 
-/* A group that may not be is one too many, whatever else there is. */
+/* One negated match among the groups refuses, whatever else matches. */
 static bool
 match_groups(const char *list, const struct conf_client *who)
 {
@@ -263,7 +263,7 @@ add_criterion(struct conf_match *m, const char *word, const char *pattern,
 	return 0;
 }
 
-/* "Criterion patterns ...", cut up in place; or "all". */
+/* Parse "Criterion patterns ...", cut up in place, or "all". */
 static int
 read_criteria(struct conf_match *m, char *text, struct conf_error *e)
 {
@@ -396,7 +396,7 @@ conf_spec_parse(struct conf_spec *s, const char *text, struct conf_error *e)
 	char	*part, *next, *value;
 
 	memset(s, 0, sizeof(*s));
-	/* There are no more groups than there are letters. */
+	/* At most one group for each byte. */
 	if ((s->copy = strdup(text)) == NULL || (s->groups =
 	    calloc(strlen(text) + 1, sizeof(*s->groups))) == NULL) {
 		conf_fail(e, "%s", strerror(errno));

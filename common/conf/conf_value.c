@@ -1,4 +1,4 @@
-/* What keywords take: a function to set and one to print for each type. */
+/* Types of keywords: a set and a print function for each. */
 #include "common/conf/conf_priv.h"
 
 #include <ctype.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define COUNT_MAX	1000000	/* of anything that is counted */
+#define COUNT_MAX	1000000	/* for any count */
 #define NICE_MAX	19	/* setpriority(2) */
-#define WEIGHT_MAX	10000	/* cpu.weight of control groups */
+#define WEIGHT_MAX	10000	/* cpu.weight, cgroup-v2.rst */
 
 struct choice {
 	const char	*group;
@@ -129,7 +129,7 @@ set_NAMES(const struct conf_row *row, void *member, const char *value)
 	return r;
 }
 
-/* A number and one of its units. */
+/* Parse a number with a unit. */
 static int
 set_number(void *member, const char *value, const struct unit *u)
 {
@@ -153,7 +153,7 @@ set_number(void *member, const char *value, const struct unit *u)
 	return 0;
 }
 
-/* A number without a unit. */
+/* Parse a number without a unit. */
 static int
 set_up_to(uint64_t most, uint64_t *member, const char *value)
 {
@@ -197,7 +197,7 @@ set_SECONDS(const struct conf_row *row, void *member, const char *value)
 	return set_number(member, value, time_units);
 }
 
-/* Of these two nothing would be left with 0. */
+/* For sizes and times that must not be 0. */
 static int
 set_some(conf_set_fn *set, const struct conf_row *row, uint64_t *member,
     const char *value)
@@ -226,7 +226,7 @@ set_TIMEOUT(const struct conf_row *row, void *member, const char *value)
 	return set_some(set_SECONDS, row, member, value);
 }
 
-/* Up to 0777. */
+/* Parse a mode up to 0777. */
 int
 set_MODE(const struct conf_row *row, void *member, const char *value)
 {
@@ -263,7 +263,7 @@ set_bound(uint64_t *n, const char *value)
 	return 0;
 }
 
-/* "SOFT[:HARD]", or nothing: then it is not set. */
+/* Parse "SOFT[:HARD]"; empty: not set. */
 int
 set_RLIMIT(const struct conf_row *row, void *member, const char *value)
 {
@@ -305,7 +305,7 @@ set_choice(const struct conf_row *row, void *member, const char *value)
 	return -1;
 }
 
-/* Whether the reader would take it for something else, or cut it. */
+/* Whether unquoted text would be read differently. */
 static bool
 needs_quotes(const char *text)
 {
@@ -344,7 +344,7 @@ print_TEXT(const struct conf_row *row, const void *member, FILE *out)
 {
 	const char	*text = *(char *const *)member;
 
-	/* Where something else is the default, nothing is a choice. */
+	/* An empty value is printed if the default is not empty. */
 	if (text[0] == '\0' && row->value[0] == '\0')
 		fprintf(out, "# %s\n", row->keyword);
 	else
@@ -369,7 +369,7 @@ print_NAMES(const struct conf_row *row, const void *member, FILE *out)
 	print_LIST(row, member, out);
 }
 
-/* In the largest unit that keeps it whole. */
+/* Print in the largest unit without a remainder. */
 static void
 print_number(const struct conf_row *row, const void *member, FILE *out,
     const struct unit *units)

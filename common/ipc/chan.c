@@ -29,9 +29,9 @@ struct chan {
 	TAILQ_HEAD(, packet)	 queue;
 	size_t			 queued;	/* bytes */
 	size_t			 max;
-	int			 error;		/* to be reported by end_ev */
+	int			 error;		/* for on_end */
 	bool			 ended;
-	bool			*freed;		/* set if freed in a callback */
+	bool			*freed;		/* on chan_on_read()'s stack */
 	chan_msg_fn		*on_msg;
 	chan_end_fn		*on_end;
 	void			*arg;
@@ -117,7 +117,7 @@ chan_is_idle(const struct chan *c)
 	return TAILQ_EMPTY(&c->queue);
 }
 
-/* Report the end from the loop, never from under the caller. */
+/* Report the end from the loop: a caller in the middle of a send is safe. */
 static void
 chan_fail(struct chan *c, int error)
 {
@@ -164,8 +164,9 @@ chan_queue(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 }
 
 /*
- * Its last words are still to be read, then that.  ECONNRESET: it left without
- * reading ours, which a socket tells once, whoever asks first.
+ * Whether the peer has closed.  Its last messages are read first, then EOF ends
+ * the channel.  ECONNRESET (unread messages of ours) is reported once, to a
+ * send or to a receive.
  */
 static bool
 has_left(int error)

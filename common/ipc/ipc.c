@@ -12,7 +12,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 
-#define SMALL	512	/* packets up to this are built on the stack */
+#define SMALL	512	/* packets up to this size need no malloc */
 
 const struct ipc_row ipc_rows[IPC_KINDS] = {
 #define FD_NO	false
@@ -88,7 +88,7 @@ ipc_send(int sock, enum ipc_kind kind, const void *body, int fd)
 	return r;
 }
 
-/* The one descriptor that came along, or -1; more are closed: EPROTO. */
+/* Take the one descriptor or -1; with more of them fail with EPROTO. */
 static int
 take_fd(struct msghdr *msg, int *fd_out)
 {
@@ -97,7 +97,7 @@ take_fd(struct msghdr *msg, int *fd_out)
 	    (msg->msg_flags & MSG_TRUNC) != 0 ? -1 : 0;
 }
 
-/* was_lost_out: one came that we had no number for. */
+/* was_lost_out: a descriptor came, but we have none left (EMFILE). */
 static int
 ipc_receive(int sock, uint8_t *packet, size_t size, size_t *len_out,
     int *fd_out, bool *was_lost_out)
@@ -119,8 +119,8 @@ ipc_receive(int sock, uint8_t *packet, size_t size, size_t *len_out,
 	msg.msg_control = ctl.room;
 	msg.msg_controllen = sizeof(ctl.room);
 	/*
-	 * A peer that left with packets of ours unread is told once, ahead
-	 * of its last words (ECONNRESET): these come with the next call.
+	 * If a peer closes with unread packets of ours, ECONNRESET is reported
+	 * once before its last packets: call again for these.
 	 */
 	do
 		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
@@ -139,9 +139,9 @@ ipc_receive(int sock, uint8_t *packet, size_t size, size_t *len_out,
 }
 
 /*
- * How long the next packet is, without taking it; -1 with errno.  Only then is
- * there room for it: one that came after a look that found nothing would be
- * cut.
+ * Return the length of the next packet without reading it; -1 with errno.  Peek
+ * before each read: the buffer would be too small for a packet that arrives
+ * after a peek that found none.
  */
 static ssize_t
 next_len(int sock)

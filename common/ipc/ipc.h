@@ -1,7 +1,7 @@
 /*
- * The messages of proto/ipc.def as numbers, with what is legal.  A packet is
- * one byte (the number) and the protobuf message; at most one descriptor
- * comes along (SCM_RIGHTS).
+ * The messages of proto/ipc.def.  A packet is a byte (the kind) and a protobuf
+ * message, with at most one descriptor (SCM_RIGHTS).  Buffers are wiped, since
+ * messages may have credentials.
  */
 #ifndef COMMON_IPC_IPC_H
 #define COMMON_IPC_IPC_H
@@ -44,41 +44,36 @@ extern const struct ipc_row	ipc_rows[IPC_KINDS];
 struct ipc_msg {
 	enum ipc_kind		 kind;
 	ProtobufCMessage	*body;
-	int			 fd;		/* or -1: also if it was lost */
+	int			 fd;		/* or -1, also if it was lost */
 };
 
 /*
- * Packets may hold credentials: what they were built in or read to is wiped.
- */
-
-/*
- * Send a message of a kind, with a descriptor (kept by the caller) or -1.
- * 0, or -1 with errno (EAGAIN: would block; EPIPE: nobody there; EMSGSIZE).
+ * Send a message with fd (stays the caller's) or -1.  0, or -1 with errno
+ * (EAGAIN: would block; EPIPE: closed; EMSGSIZE).
  */
 int	 ipc_send(int sock, enum ipc_kind kind, const void *body, int fd)
 	    __attribute__((warn_unused_result));
 
 /*
- * Receive one message that from may send to to.  1: m is filled in, end it
- * with ipc_msg_fini().  0: the peer is gone.  -1 with errno; EAGAIN: nothing
- * there; EPROTO: not such a message (a malformed, foreign or oversized one,
- * or a descriptor too few or too many).  A descriptor that we have no number
- * for (EMFILE) is lost: the message comes without it.
+ * Receive a message.  1: end m with ipc_msg_fini(); 0: the peer closed; -1 with
+ * errno: EAGAIN (none), EPROTO (malformed, too long, not one that from may send
+ * to to, wrong number of descriptors).  If we have no descriptors left (EMFILE)
+ * the message comes without its own.
  */
 int	 ipc_recv(int sock, enum ipc_role from, enum ipc_role to,
 	    struct ipc_msg *m) __attribute__((warn_unused_result));
 
-/* The same, waiting for one: never EAGAIN. */
+/* The same, but block until there is one. */
 int	 ipc_wait(int sock, enum ipc_role from, enum ipc_role to,
 	    struct ipc_msg *m) __attribute__((warn_unused_result));
 
 /* Free the body; close the descriptor unless taken (set to -1). */
 void	 ipc_msg_fini(struct ipc_msg *m);
 
-/* Pack a message for ipc_send_packed(): malloc'd, NULL with errno. */
+/* Pack a message: malloc'd, NULL with errno. */
 void	*ipc_pack(enum ipc_kind kind, const void *body, size_t *len_out);
 
-/* Send what ipc_pack() made.  As ipc_send(). */
+/* Send a packed message.  As ipc_send(). */
 int	 ipc_send_packed(int sock, const void *packet, size_t len, int fd)
 	    __attribute__((warn_unused_result));
 

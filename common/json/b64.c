@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Tests build a second copy with B64_TABLE_ONLY to reach the tables. */
+/* Tests build a copy with B64_TABLE_ONLY to test the tables. */
 #if defined(__x86_64__) && !defined(B64_TABLE_ONLY)
 #define B64_AVX2
 #include <immintrin.h>
 #endif
 
-/* f(n), f(n + 1), ...: how the constant tables below are written. */
+/* f(n), f(n + 1), ...: generates the constant tables below. */
 #define X4(f, n)	f(n), f((n) + 1), f((n) + 2), f((n) + 3)
 #define X16(f, n)	X4(f, n), X4(f, (n) + 4), X4(f, (n) + 8), \
 			X4(f, (n) + 12)
@@ -28,10 +28,10 @@
 			(v) < 62 ? '0' + (v) - 52 : (v) == 62 ? '+' : '/')
 #define PAIR(n)		{ LETTER((n) >> 6), LETTER((n) & 63) }
 
-/* The two letters of each 12 bits. */
+/* The two characters of each 12 bits. */
 static const char	pairs[4096][2] = { X4096(PAIR) };
 
-/* What is no letter has this bit set, beyond the 24 of a quartet. */
+/* Set for characters outside of the alphabet, above the 24 value bits. */
 #define NO_LETTER	0x1000000u
 
 #define IS(c, a, z)	((c) >= (a) && (c) <= (z))
@@ -46,7 +46,7 @@ static const char	pairs[4096][2] = { X4096(PAIR) };
 #define THIRD(c)	VALUE(c, 6)
 #define FOURTH(c)	VALUE(c, 0)
 
-/* What each letter adds to the 24 bits, by its place in the quartet. */
+/* The value of each character, for each of four positions. */
 static const uint32_t	values[4][256] = {
 	{ X256(FIRST, 0) },
 	{ X256(SECOND, 0) },
@@ -68,13 +68,13 @@ put_pairs(char *out, uint32_t v)
 	memcpy(out + 2, pairs[v & 0xfff], 2);
 }
 
-/* Encode whole triples; len is a multiple of 3. */
+/* Encode whole triples. */
 static void
 table_encode(char *out, const uint8_t *data, size_t len)
 {
 	uint64_t	 w;
 
-	/* Two triples from eight bytes. */
+	/* Two triples from a load of eight bytes. */
 	for (; len >= 8; data += 6, out += 8, len -= 6) {
 		memcpy(&w, data, 8);
 		w = be64toh(w);
@@ -87,8 +87,8 @@ table_encode(char *out, const uint8_t *data, size_t len)
 }
 
 /*
- * Decode whole quartets; len is a multiple of 4.  out may be text.  The
- * caller keeps a quartet back: its room takes what a store writes too much.
+ * Decode whole quartets, also in situ.  The caller withholds the last quartet,
+ * since a store writes one byte too many.
  */
 static bool
 table_decode(uint8_t *out, const uint8_t *text, size_t len)
@@ -112,15 +112,15 @@ table_decode(uint8_t *out, const uint8_t *text, size_t len)
 
 #ifdef B64_AVX2
 /*
- * The vector forms are those of Wojciech Mula and Daniel Lemire, "Faster
- * Base64 Encoding and Decoding Using AVX2 Instructions" (2018).
+ * After Wojciech Mula and Daniel Lemire, "Faster Base64 Encoding and Decoding
+ * Using AVX2 Instructions" (2018).
  */
 #define AVX2	__attribute__((target("avx2")))
 
-/* Tables of 16 bytes, the same for both lanes. */
+/* A vector with the same 16 bytes in both lanes. */
 #define LANES(...)	_mm256_setr_epi8(__VA_ARGS__, __VA_ARGS__)
 
-/* Encode triples while 28 bytes can be read; returns how many bytes it took. */
+/* Encode while 28 bytes are readable; return how many bytes were encoded. */
 AVX2 static size_t
 avx2_encode(char *out, const uint8_t *data, size_t len)
 {
@@ -136,7 +136,7 @@ avx2_encode(char *out, const uint8_t *data, size_t len)
 		    _mm_loadu_si128((const void *)(data + i))),
 		    _mm_loadu_si128((const void *)(data + i + 12)), 1);
 		v = _mm256_shuffle_epi8(v, spread);
-		/* Multiply instead of shifting each of the four by its own. */
+		/* Multiply, as there is no shift by a count per element. */
 		hi = _mm256_mulhi_epu16(
 		    _mm256_and_si256(v, _mm256_set1_epi32(0x0fc0fc00)),
 		    _mm256_set1_epi32(0x04000040));
@@ -155,15 +155,15 @@ avx2_encode(char *out, const uint8_t *data, size_t len)
 }
 
 /*
- * Decode blocks of 32 letters.  Each store writes 8 bytes too many: it needs
- * the room of 44 letters.  It ends at 24/32 i + 32, the next load begins at
- * i + 32: therefore out may be text.  Returns how many letters it took, and
- * in bad_out whether one of them was none.
+ * Decode blocks of 32 characters.  A store writes 8 bytes too many, hence room
+ * for 44 characters is needed.  Works in situ: a store ends at 24/32 i + 32,
+ * the next load begins at i + 32.  Return how many characters were decoded;
+ * bad_out: whether one was invalid.
  */
 AVX2 static size_t
 avx2_decode(uint8_t *out, const uint8_t *text, size_t len, bool *bad_out)
 {
-	/* A letter is good when its bits by low and high nibble differ. */
+	/* Valid: the table entries of both nibbles have no common bit. */
 	const __m256i	 by_low = LANES(0x15, 0x11, 0x11, 0x11, 0x11, 0x11,
 			    0x11, 0x11, 0x11, 0x11, 0x13, 0x1a, 0x1b, 0x1b,
 			    0x1b, 0x1a);
@@ -181,7 +181,7 @@ avx2_decode(uint8_t *out, const uint8_t *text, size_t len, bool *bad_out)
 
 	for (i = 0; len - i >= 44; i += 32, out += 24) {
 		v = _mm256_loadu_si256((const void *)(text + i));
-		/* Bit 7 must go, bits 4 to 6 do not count: 0x2f serves. */
+		/* Bit 7 must be cleared, bits 4 to 6 do not matter. */
 		low = _mm256_and_si256(v, slash);
 		high = _mm256_and_si256(_mm256_srli_epi32(v, 4), slash);
 		bad = _mm256_or_si256(bad, _mm256_and_si256(
@@ -226,7 +226,7 @@ b64_encode(char *out, const void *data, size_t len)
 	return B64_ENCODED_LEN(len);
 }
 
-/* Decode the last quartet, the only one with padding; number of bytes or -1. */
+/* Decode the last quartet, which may be padded; number of bytes or -1. */
 static int
 decode_last(uint8_t *out, const uint8_t *text)
 {
@@ -234,7 +234,7 @@ decode_last(uint8_t *out, const uint8_t *text)
 	int		 pad = 0;
 	uint32_t	 v;
 
-	/* An A in the place of padding adds no bits. */
+	/* Replace padding by A, which is zero. */
 	for (; pad < 2 && full[3 - pad] == '='; pad++)
 		full[3 - pad] = 'A';
 	v = quartet(full);

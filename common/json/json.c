@@ -13,39 +13,39 @@
 #endif
 
 #define TOKS_FIRST	64	/* first allocation: one small message */
-#define TOKS_KEEP	256	/* 4 KiB, see json_trim() */
-#define PAIRS_MAX	16	/* members compared each with each */
-#define SLOTS_FIRST	64	/* room for PAIRS_MAX + 1, half full */
+#define TOKS_KEEP	256	/* kept by json_trim(): 4 KiB */
+#define PAIRS_MAX	16	/* members compared pairwise, without a hash */
+#define SLOTS_FIRST	64	/* for PAIRS_MAX + 1, half full */
 #define BLOCK_SIZE	1000	/* bytes: the lists of one small message */
 
-/* Memory that was asked for, and room for more. */
+/* A block of json_alloc(). */
 struct json_block {
 	struct json_block	*next;
 	size_t			 used, size;	/* bytes of data */
 	max_align_t		 data[];
 };
 
-/* An array or object that is not closed yet. */
+/* An array or object that is still open. */
 struct frame {
 	uint32_t	 tok;
-	uint32_t	 n;		/* elements or members begun */
-	char		 close;		/* the bracket that ends it */
+	uint32_t	 n;		/* elements or members so far */
+	char		 close;		/* its closing bracket */
 };
 
-/* A place in the set of keys; free while tok is 0 (never a key). */
+/* A slot in the hash of keys; free while tok is 0, which is never a key. */
 struct slot {
 	uint32_t	 hash;
 	uint32_t	 tok;
 };
 
-/* What lives only while a text is read. */
+/* State while parsing. */
 struct reader {
 	struct json	*j;
-	char		*p;		/* next byte to look at */
+	char		*p;		/* next byte */
 	char		*end;
 	uint32_t	 nvalues;
 	uint32_t	 depth;		/* frames in use */
-	struct slot	*slots;		/* NULL until an object needs it */
+	struct slot	*slots;		/* NULL until needed */
 	uint32_t	 nslots;	/* a power of two */
 	unsigned char	 hash_key[crypto_shorthash_KEYBYTES];
 	struct frame	 stack[JSON_DEPTH_MAX + 1];
@@ -69,12 +69,12 @@ is_digit(char c)
  */
 
 #ifdef __SSE2__
-/* 0xff where one of 16 bytes is a quote, a backslash or below U+0020. */
+/* Set 0xff where a byte is a quote, a backslash or below U+0020. */
 static inline __m128i
 special16(const char *p)
 {
 	const __m128i	 v = _mm_loadu_si128((const __m128i *)p);
-	/* Turns the quote (0x22) into 0x20; what is below 0x20 stays there. */
+	/* Maps the quote (0x22) to 0x20, and bytes below 0x20 to such. */
 	const __m128i	 x = _mm_xor_si128(v, _mm_set1_epi8(0x02));
 
 	return _mm_or_si128(
@@ -91,8 +91,8 @@ has_special64(const char *p)
 }
 
 /*
- * Skip bytes that mean themselves, 16 or 64 at a time and never past end.
- * The first 16 on their own: most strings are short.
+ * Skip plain bytes, 16 or 64 at a time, not beyond end.  The first 16 are done
+ * separately, as most strings are short.
  */
 static inline char *
 skip_plain_fast(char *p, const char *end)
@@ -120,7 +120,7 @@ skip_plain_fast(char *p, const char *end)
 }
 #endif
 
-/* The first quote, backslash or control character from p on, or end. */
+/* Return the next quote, backslash or control character, or end. */
 static char *
 skip_plain(char *p, const char *end)
 {
@@ -139,7 +139,7 @@ hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The four digits behind "\u". */
+/* Parse the four digits after "\u". */
 static int
 read_hex4(struct reader *r, uint32_t *out)
 {
@@ -179,7 +179,7 @@ put_utf8(char *out, uint32_t u)
 	return out;
 }
 
-/* Behind "\u": one character, written at *out (always before r->p). */
+/* Parse after "\u"; write a character at *out, which is before r->p. */
 static int
 read_unicode(struct reader *r, char **out)
 {
@@ -203,7 +203,7 @@ read_unicode(struct reader *r, char **out)
 	return 0;
 }
 
-/* At a backslash: one escape, written at *out. */
+/* Parse an escape; write a character at *out. */
 static int
 read_escape(struct reader *r, char **out)
 {
@@ -225,7 +225,7 @@ read_escape(struct reader *r, char **out)
 	return 0;
 }
 
-/* At a quote: a string, unescaped where it lies. */
+/* Parse a string, unescaped in place. */
 static int
 read_string(struct reader *r, char **start_out, size_t *len_out)
 {
@@ -295,7 +295,7 @@ add_value(struct reader *r, enum json_type type, const char *start, size_t len)
 }
 
 /*
- * Keys given twice
+ * Duplicate keys
  */
 
 static bool
@@ -321,7 +321,7 @@ check_pairs(const struct json *j, uint32_t obj)
 	return 0;
 }
 
-/* An empty set with room for n keys, at most half full. */
+/* Clear the hash, for n keys at most half full. */
 static int
 clear_slots(struct reader *r, uint32_t n)
 {
@@ -397,7 +397,7 @@ json_skip_blanks(struct reader *r)
 		r->p++;
 }
 
-/* The next character that is not blank must be c. */
+/* Skip blanks and require c. */
 static int
 json_expect(struct reader *r, char c)
 {
@@ -417,7 +417,7 @@ skip_char(struct reader *r, char c)
 	return true;
 }
 
-/* One digit or more. */
+/* Skip one digit or more. */
 static int
 skip_digits(struct reader *r)
 {
@@ -428,7 +428,7 @@ skip_digits(struct reader *r)
 	return r->p > start ? 0 : json_refuse(EINVAL);
 }
 
-/* A digit behind a leading zero is refused by whoever reads on. */
+/* A leading zero ends the number: a digit after it is a syntax error. */
 static int
 json_read_number(struct reader *r)
 {
@@ -514,7 +514,7 @@ close_frame(struct reader *r)
 	return t->type == JSON_OBJECT ? check_keys(r, f->tok, f->n) : 0;
 }
 
-/* A whole scalar, or the opening bracket of an array or object. */
+/* Parse a scalar, or the opening bracket of an array or object. */
 static int
 json_read_value(struct reader *r)
 {
@@ -540,8 +540,8 @@ json_read_value(struct reader *r)
 }
 
 /*
- * Go to where the next value must be, closing what ends before it.  With no
- * frame left there is none.
+ * Advance to the next value and close the arrays and objects that end before
+ * it.  With no frame left there is none.
  */
 static int
 seek_value(struct reader *r)
@@ -575,7 +575,7 @@ json_read_all(struct reader *r)
 }
 
 /*
- * The rest is the interface.
+ * Interface
  */
 
 void
@@ -631,7 +631,7 @@ json_fini(struct json *j)
 int
 json_parse(struct json *j, char *text, size_t len)
 {
-	struct reader	 r;		/* the stack needs no clearing */
+	struct reader	 r;		/* its stack is not cleared */
 	int		 rv, saved;
 
 	free_blocks(j);
@@ -689,7 +689,7 @@ json_find(const struct json *j, uint32_t obj, const char *key)
 	return 0;
 }
 
-/* Sign and magnitude of an integer token, exactly. */
+/* Read sign and magnitude of an integer token, exactly. */
 static int
 read_integer(const struct json *j, uint32_t i, bool *negative, uint64_t *out)
 {
@@ -701,7 +701,7 @@ read_integer(const struct json *j, uint32_t i, bool *negative, uint64_t *out)
 		return json_refuse(EINVAL);
 	if ((*negative = *p == '-'))
 		p++;
-	for (d = p; d < end; d++)	/* 1e99 is none, however large */
+	for (d = p; d < end; d++)	/* 1e99 is not an integer here */
 		if (!is_digit(*d))
 			return json_refuse(EINVAL);
 	for (; p < end; p++)
@@ -722,7 +722,7 @@ json_i64(const struct json *j, uint32_t i, int64_t *out)
 		return -1;
 	if (n > (uint64_t)INT64_MAX + negative)
 		return json_refuse(ERANGE);
-	/* -n, without ever holding 2^63. */
+	/* Negate without overflow at 2^63. */
 	*out = negative && n > 0 ? -(int64_t)(n - 1) - 1 : (int64_t)n;
 	return 0;
 }

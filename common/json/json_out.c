@@ -22,7 +22,7 @@ json_out_put(struct json_out *o, const char *data, size_t len)
 		o->error = errno;
 }
 
-/* Room for n bytes, to be committed; or NULL. */
+/* Reserve n bytes; NULL after an error. */
 static char *
 reserve(struct json_out *o, size_t n)
 {
@@ -35,7 +35,7 @@ reserve(struct json_out *o, size_t n)
 	return room;
 }
 
-/* Before a key or a value; afterwards the next one needs a comma or not. */
+/* Write the comma before a key or value if one is needed. */
 static void
 json_out_begin(struct json_out *o, bool next_needs_comma)
 {
@@ -57,8 +57,8 @@ put_code(struct json_out *o, unsigned code)
 }
 
 /*
- * The length of the character at p, and its number, if it gives orders to a
- * terminal or turns the direction of writing (Bidi_Control of Unicode); else 0.
+ * Return the length of the character at p, and its number, if it controls a
+ * terminal (DEL, C1) or the text direction (Bidi_Control of Unicode); else 0.
  */
 static size_t
 order_span(const char *p, size_t len, unsigned *code)
@@ -80,7 +80,7 @@ order_span(const char *p, size_t len, unsigned *code)
 	    (*code >= 0x2066 && *code <= 0x2069) ? 3 : 0;
 }
 
-/* JSON, or what needs no escapes in it, but perhaps for who looks at it. */
+/* Write JSON or plain text; escape the former's if o is_shown. */
 static void
 json_out_put_json(struct json_out *o, const char *text, size_t len)
 {
@@ -109,7 +109,7 @@ json_out_put_value(struct json_out *o, const char *json, size_t len)
  * Text
  */
 
-/* Bytes from p on that are ASCII and need no escape; len at most. */
+/* Return the number of ASCII bytes from p that need no escape. */
 static size_t
 ascii_span(const char *p, size_t len)
 {
@@ -120,7 +120,7 @@ ascii_span(const char *p, size_t len)
 
 	for (; len - i >= 16; i += 16) {
 		v = _mm_loadu_si128((const __m128i *)(p + i));
-		/* Signed: what is not ASCII is below a blank too. */
+		/* Signed comparison: non-ASCII is negative, below a blank. */
 		mask = _mm_movemask_epi8(_mm_or_si128(
 		    _mm_cmplt_epi8(v, _mm_set1_epi8(0x20)), _mm_or_si128(
 		    _mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
@@ -135,7 +135,7 @@ ascii_span(const char *p, size_t len)
 	return i;
 }
 
-/* The length of the character of two bytes or more at p, 0 if none is. */
+/* Return the length of the multi-byte character at p, 0: invalid. */
 static size_t
 char_span(const char *p, size_t len)
 {
@@ -148,7 +148,7 @@ char_span(const char *p, size_t len)
 	return n <= len && utf8_is_valid(p, n) ? n : 0;
 }
 
-/* Bytes from p on that are written as they are. */
+/* Return the number of bytes from p that are written unchanged. */
 static size_t
 plain_span(const char *p, size_t len)
 {
@@ -161,7 +161,7 @@ plain_span(const char *p, size_t len)
 	}
 }
 
-/* One byte that cannot be written as it is. */
+/* Write a byte that needs an escape. */
 static void
 put_escaped(struct json_out *o, char c)
 {
@@ -224,7 +224,7 @@ json_out_put_text(struct json_out *o, const char *text, size_t len)
  * Digits
  */
 
-/* Write n before end; returns its first digit. */
+/* Write n before end; return its first digit. */
 static char *
 digits(char *end, uint64_t n)
 {
@@ -235,7 +235,7 @@ digits(char *end, uint64_t n)
 }
 
 /*
- * The rest is the interface.
+ * Interface
  */
 
 void

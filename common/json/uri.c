@@ -8,10 +8,10 @@
 #define SCHEME		"file:"
 #define LOCALHOST	"localhost"
 
-/* What a segment does to the path. */
+/* Kinds of segments. */
 enum kind {
-	KIND_HERE,		/* empty or ".": nothing */
-	KIND_UP,		/* "..": takes the name before it away */
+	KIND_HERE,		/* empty or ".": dropped */
+	KIND_UP,		/* "..": drops the name before it */
 	KIND_NAME
 };
 
@@ -28,8 +28,8 @@ hex_value(char c)
 }
 
 /*
- * The byte written at text, and in used_out the characters it takes.  -1 for
- * what may not be in a segment: NUL, query, fragment, a bad escape.
+ * Decode a byte, used_out characters long.  -1: not allowed in a segment (NUL,
+ * query, fragment, a bad escape).
  */
 static int
 get_byte(const char *text, size_t len, size_t *used_out)
@@ -48,7 +48,7 @@ get_byte(const char *text, size_t len, size_t *used_out)
 	return hi << 4 | lo;
 }
 
-/* The bytes of a segment; its length in bytes, -1 if it is malformed. */
+/* Return the decoded length of a segment, -1: malformed. */
 static ssize_t
 segment_len(const char *text, size_t len)
 {
@@ -61,7 +61,7 @@ segment_len(const char *text, size_t len)
 	return n;
 }
 
-/* Write the bytes of a well-formed segment; false if one is a slash. */
+/* Decode a valid segment; false: it contains a slash. */
 static bool
 segment_decode(const char *text, size_t len, char *out)
 {
@@ -89,7 +89,7 @@ segment_kind(const char *text, size_t len)
 	return dots == 2 ? KIND_UP : KIND_HERE;
 }
 
-/* C: or C|, unescaped: "/C%3A" is a proper name and uri_from_path() of one. */
+/* C: or C|, unescaped.  "/C%3A" is a file name, see uri_from_path(). */
 static bool
 segment_is_drive(const char *text, size_t len)
 {
@@ -98,7 +98,7 @@ segment_is_drive(const char *text, size_t len)
 	    (text[0] >= 'A' && text[0] <= 'Z'));
 }
 
-/* The path in a URI, which begins with a slash, or NULL. */
+/* Return the path of a URI, from its first slash, or NULL. */
 static const char *
 find_path(const char *uri, size_t len)
 {
@@ -122,7 +122,7 @@ find_path(const char *uri, size_t len)
 	return slash;
 }
 
-/* Whether every segment is well-formed and none at the root is a drive. */
+/* Whether all segments are valid and none at the root is a drive. */
 static bool
 is_path(const char *p, const char *end)
 {
@@ -147,9 +147,8 @@ is_path(const char *p, const char *end)
 }
 
 /*
- * Write the path from its end to its beginning: seen from there, each ".." is
- * met before the name that it takes away, so such names are never decoded.
- * Returns where in path it begins, or -1 with errno.
+ * Decode the path backwards: each ".." is met before the name that it drops,
+ * which need not be decoded.  Return where in path it begins, or -1 with errno.
  */
 static ssize_t
 uri_resolve(const char *text, const char *end, char *path, size_t size)

@@ -6,23 +6,22 @@
 #include <emmintrin.h>
 #endif
 
-#define BLOCK	64		/* bytes looked at in one go */
+#define BLOCK	64		/* bytes per step */
 
 /*
- * An automaton whose step is a shift (Per Vognsen's): each byte has a word,
- * each state a place of six bits in it, where the next state is written.  A
- * state is the number of its place times six; what is not written is zero,
- * and zero is BAD.
+ * A shift-based automaton (by Per Vognsen): a byte selects a word, the state
+ * selects six bits of that word, which are the next state.  A state is its
+ * bit offset; bits not set are zero, which is BAD.
  */
 enum {
 	BAD = 0,
 	OK = 6,			/* between characters */
-	ONE = 12,		/* that many more, any continuation */
+	ONE = 12,		/* one more continuation byte */
 	TWO = 18,
 	THREE = 24,
-	AFTER_E0 = 30,		/* two more, not an overlong form */
+	AFTER_E0 = 30,		/* two more, not overlong */
 	AFTER_ED = 36,		/* two more, not a surrogate */
-	AFTER_F0 = 42,		/* three more, not an overlong form */
+	AFTER_F0 = 42,		/* three more, not overlong */
 	AFTER_F4 = 48		/* three more, not above U+10FFFF */
 };
 
@@ -79,7 +78,7 @@ utf8_is_valid(const void *data, size_t len)
 			i = stop;
 			continue;
 		}
-		/* Masked at the use only: then the mask costs nothing. */
+		/* Mask where it is used: then it costs no instruction. */
 		for (; i < stop; i++)
 			state = steps[p[i]] >> (state & 63);
 		if ((state &= 63) == BAD)

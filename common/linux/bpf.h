@@ -1,6 +1,6 @@
 /*
- * Filters of system calls (seccomp(2)), written as tables: an instruction a
- * macro.  A test goes on behind the next t or f instructions.
+ * seccomp(2) filters as tables: a macro for each BPF instruction.  After a test
+ * the program skips the next t (true) or f (false) instructions.
  */
 #ifndef COMMON_LINUX_BPF_H
 #define COMMON_LINUX_BPF_H
@@ -24,7 +24,7 @@
 
 #define BPF_FIELD(f)	((unsigned)offsetof(struct seccomp_data, f))
 #define LOAD(f)		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, BPF_FIELD(f))
-/* Arguments are 64 bits; what matters is in the lower half, as a rule. */
+/* The lower half of a 64-bit argument. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define LOAD_ARG(n)	LOAD(args[n])
 #define LOAD_HIGH(n)	BPF_STMT(BPF_LD | BPF_W | BPF_ABS,		\
@@ -40,12 +40,12 @@
 #define IF_ANY(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (v), (t), (f))
 #define IF_GE(v, t, f)	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (v), (t), (f))
 
-/* A call that is always refused: "not permitted".  The number is loaded. */
+/* Refuse a system call with EPERM.  Its number has been loaded. */
 #define NEVER(name)	IF_EQ(SYS_##name, 0, 1), REFUSE(EPERM)
 
 /*
- * Filter the calling process with n instructions, for good; after
- * no_new_privs.  0, or -1 with errno.  A system call only.
+ * Install n instructions for the calling process, after PR_SET_NO_NEW_PRIVS.
+ * 0, or -1 with errno.  A system call only.
  */
 int	 bpf_install(const struct sock_filter *filter, size_t n)
 	    __attribute__((warn_unused_result));

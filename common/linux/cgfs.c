@@ -16,12 +16,12 @@
 #include "common/fd.h"
 #include "common/log.h"
 
-#define DEPTH_MAX	32	/* groups below one another */
+#define DEPTH_MAX	32	/* levels of nested groups */
 #define PROC_MAX	((size_t)1 << 20)	/* bytes of a file of /proc */
 
-/* --- where it is --- */
+/* --- finding a group --- */
 
-/* Whether a word is in a list with commas, which ends before end. */
+/* Whether a comma-separated list, which ends before end, has a word. */
 static bool
 has_word(const char *list, const char *end, const char *word)
 {
@@ -35,8 +35,8 @@ has_word(const char *list, const char *end, const char *word)
 }
 
 /*
- * The path behind "0::", or behind "N:CONTROLLER,...:" of version 1; malloc'd,
- * or NULL.
+ * Return the path after "0::", or after "N:CONTROLLER,...:" of version 1;
+ * malloc'd, or NULL.
  */
 static char *
 own_path(const char *cgroup, const char *controller)
@@ -56,7 +56,7 @@ own_path(const char *cgroup, const char *controller)
 	return NULL;
 }
 
-/* Undo the octal escapes of mountinfo (proc(5)), in place. */
+/* Decode the octal escapes of mountinfo (proc(5)) in place. */
 static void
 cgfs_unescape(char *s)
 {
@@ -76,8 +76,8 @@ cgfs_unescape(char *s)
 }
 
 /*
- * What of the path is below the root of a mount: it begins with a slash or is
- * empty; NULL if the mount does not show it.
+ * Return the part of path below the root of a mount, empty or beginning with a
+ * slash; NULL if the mount does not show the path.
  */
 static const char *
 cgfs_below(const char *path, const char *root)
@@ -89,7 +89,7 @@ cgfs_below(const char *path, const char *root)
 	return strcmp(path + n, "/") == 0 ? path + n + 1 : path + n;
 }
 
-/* Behind " - ": "cgroup2 ...", or "cgroup NAME OPTIONS" with the controller. */
+/* Compare the text after " - ": "cgroup2 ..." or "cgroup NAME OPTIONS". */
 static bool
 is_kind(const char *type, const char *controller)
 {
@@ -102,7 +102,7 @@ is_kind(const char *type, const char *controller)
 	    has_word(options + 1, options + strlen(options), controller);
 }
 
-/* "36 35 98:0 ROOT POINT options ... - cgroup2 ..."; the line is torn. */
+/* Parse "36 35 98:0 ROOT POINT options ... - cgroup2 ...", cut up in place. */
 static int
 try_mount(char *line, const char *controller, const char *path, char *out,
     size_t size)
@@ -141,7 +141,7 @@ cgfs_parse(const char *cgroup, const char *mountinfo, const char *controller,
 	errno = ENOENT;
 	if ((path = own_path(cgroup, controller)) == NULL)
 		return -1;
-	/* Outside of what our namespace shows (cgroup_namespaces(7)). */
+	/* Outside of our cgroup namespace (cgroup_namespaces(7)). */
 	if (strncmp(path, "/..", 3) == 0)
 		goto out;
 	if ((copy = strdup(mountinfo)) == NULL)
@@ -157,7 +157,7 @@ cgfs_parse(const char *cgroup, const char *mountinfo, const char *controller,
 	return r;
 }
 
-/* A file of /proc, however long: malloc'd, or NULL with errno. */
+/* Read a file of /proc of any length: malloc'd, or NULL with errno. */
 static char *
 cgfs_slurp(const char *path)
 {
@@ -168,7 +168,7 @@ cgfs_slurp(const char *path)
 
 	if ((f = fopen(path, "re")) == NULL)
 		return NULL;
-	/* No NUL is in it: this is all of it. */
+	/* The text has no NUL, so this reads to its end. */
 	n = getdelim(&text, &cap, '\0', f);
 	fclose(f);
 	if (n <= 0 || (size_t)n > PROC_MAX) {
@@ -193,7 +193,7 @@ cgfs_own(const char *controller, char *out, size_t size)
 	return r;
 }
 
-/* --- what is done there --- */
+/* --- changing a group --- */
 
 int
 cgfs_write(int dir, const char *file, const char *text)
@@ -246,7 +246,7 @@ cgfs_kill(int dir, const char *name)
 
 static int	 remove_at(int, const char *, unsigned *, unsigned);
 
-/* All groups below the one at dir (taken). */
+/* Remove all groups below the one at dir, which is closed. */
 static int
 remove_below(int dir, unsigned *budget, unsigned depth)
 {
@@ -268,7 +268,7 @@ remove_below(int dir, unsigned *budget, unsigned depth)
 	return error == 0 ? 0 : -1;
 }
 
-/* One that has none below it. */
+/* Remove a group without children. */
 static int
 remove_leaf(int dir, const char *name, unsigned *budget)
 {
@@ -289,7 +289,7 @@ remove_at(int dir, const char *name, unsigned *budget, unsigned depth)
 
 	if (remove_leaf(dir, name, budget) == 0)
 		return 0;
-	/* It has processes, or others below it. */
+	/* It has processes or children. */
 	if (errno != EBUSY)
 		return -1;
 	if (depth > DEPTH_MAX) {
@@ -308,10 +308,10 @@ cgfs_remove(int dir, const char *name, unsigned *budget)
 	return remove_at(dir, name, budget, 0);
 }
 
-/* --- ours and others' --- */
+/* --- claimed groups --- */
 
-#define CLAIM_MAX	10		/* names that may be taken */
-#define STALE_MAX	(1u << 20)	/* groups that are removed */
+#define CLAIM_MAX	10		/* names tried */
+#define STALE_MAX	(1u << 20)	/* groups removed in one go */
 
 static int
 open_group(int parent, const char *name)
@@ -330,7 +330,7 @@ cgfs_is_there(int parent, const char *name, int dir)
 	    ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* Somebody who looks for stale ones may lock or remove it before we have it. */
+/* cgfs_remove_stale() of another daemon may lock or remove it before us. */
 static int
 cgfs_try_claim(int parent, const char *name)
 {

@@ -1,8 +1,7 @@
 /*
- * Control groups (cgroups(7), the kernel's cgroup-v2.rst): where they are, and
- * what is done there.  Unless it says otherwise this is about version 2.  A
- * group is a directory; whoever may write it, the file cgroup.procs in it and
- * that of the group above may put his processes there.
+ * Control groups (cgroups(7), the kernel's cgroup-v2.rst), of version 2 unless
+ * noted.  A user who may write to a group's directory, to its cgroup.procs and
+ * to its parent's cgroup.procs can move processes there.
  */
 #ifndef COMMON_LINUX_CGFS_H
 #define COMMON_LINUX_CGFS_H
@@ -11,61 +10,53 @@
 #include <stddef.h>
 
 /*
- * The directory of a process's group: from what /proc/PID/cgroup and
- * /proc/PID/mountinfo say.  Pure.  controller: of version 1; NULL: version 2.
- * 0, or -1 with errno: ENOENT (there is no such group, or it cannot be reached
- * from here), ENAMETOOLONG.
+ * Find a process's group from the texts of its /proc/PID/cgroup and mountinfo.
+ * controller: of version 1; NULL: version 2.  Pure.  0 and its directory in out,
+ * or -1 with errno: ENOENT (no such group, or not mounted here), ENAMETOOLONG.
  */
 int	 cgfs_parse(const char *cgroup, const char *mountinfo,
 	    const char *controller, char *out, size_t size)
 	    __attribute__((warn_unused_result));
 
-/* The same of the calling process. */
+/* The same for the calling process. */
 int	 cgfs_own(const char *controller, char *out, size_t size)
 	    __attribute__((warn_unused_result));
 
-/* Write a text into a file of the group at dir.  0, or -1 with errno. */
+/* Write to a file of the group at dir.  0, or -1 with errno. */
 int	 cgfs_write(int dir, const char *file, const char *text);
 
 /*
- * Read a short file of the group at dir, as a text: its first size - 1 bytes.
- * 0, or -1 with errno and an empty text.
+ * Read the first size - 1 bytes of a file of the group at dir.  0, or -1 with
+ * errno and an empty text.
  */
 int	 cgfs_read(int dir, const char *file, char *out, size_t size)
 	    __attribute__((warn_unused_result));
 
-/* Whether no process is in the group name in dir, nor in those below it. */
+/* Whether there is no process in the group name in dir, nor below it. */
 bool	 cgfs_is_empty(int dir, const char *name);
 
-/*
- * Kill all processes of the group name in dir, and of those below it, at once
- * (Linux 5.14).  0, or -1 with errno.
- */
+/* Kill all processes in a group and below it (Linux 5.14).  0, or -1, errno. */
 int	 cgfs_kill(int dir, const char *name);
 
 /*
- * Remove the group name in dir and all below it; *budget counts down, one for
- * each that goes.  0: it is gone.  -1 with errno: EBUSY (processes live
- * there), EAGAIN (the budget is used up), or what the system said.
+ * Remove the group name in dir and all below it, at most *budget groups, which
+ * is counted down.  0, or -1 with errno: EBUSY (it has processes), EAGAIN (the
+ * budget is used up), or another.
  */
 int	 cgfs_remove(int dir, const char *name, unsigned *budget);
 
 /*
- * A new group in parent, ours as long as we live: its directory is locked
- * (flock(2)), which also holds between PID namespaces.  Its name is the prefix
- * and our pid, with more behind it if that is taken, in name[size].  The
- * descriptor that has the lock, or -1 with errno.
+ * Make a group in parent and lock it (flock(2)) for as long as we live; the
+ * lock is seen from other PID namespaces, too.  name[size] gets the prefix, our
+ * pid and a suffix if taken.  Return the locked descriptor, or -1 with errno.
  */
 int	 cgfs_claim(int parent, const char *prefix, char *name, size_t size)
 	    __attribute__((warn_unused_result));
 
-/* Whether a claimed group is there still. */
+/* Whether a claimed group still exists. */
 bool	 cgfs_is_there(int parent, const char *name, int dir);
 
-/*
- * Remove the groups of that prefix that nobody has locked and nobody lives in.
- * Of other kinds than version 2, too.
- */
+/* Remove unlocked groups without processes that have a prefix, also of v1. */
 void	 cgfs_remove_stale(int parent, const char *prefix);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Landlock (landlock(7)): what of it we use.  Debian 12's headers know the
- * first version only, so the numbers of later ones are here.
+ * Landlock (landlock(7)).  The headers of Debian 12 have ABI 1 only, therefore
+ * numbers of later ones are defined here.
  */
 #ifndef COMMON_LINUX_LANDLOCK_H
 #define COMMON_LINUX_LANDLOCK_H
@@ -30,36 +30,32 @@
 #define LANDLOCK_ABI_TCP	4
 #define LANDLOCK_ABI_SCOPE	6
 
-/* The kernel's version, or -1 with errno: it has none. */
+/* Return the kernel's ABI, or -1 with errno: no Landlock. */
 int	 landlock_abi(void);
 
-/* All rights to change files that a version knows. */
+/* Return all rights of an ABI that change files. */
 uint64_t landlock_writes(int abi);
 
-/*
- * A ruleset that handles those rights, a version's.  Close-on-exec; -1 with
- * errno.
- */
+/* Make a ruleset that handles these rights, close-on-exec.  -1 with errno. */
 int	 landlock_new(int abi, uint64_t fs, uint64_t net, uint64_t scoped)
 	    __attribute__((warn_unused_result));
 
 /*
- * Allow access below what fd (O_PATH is enough) holds; of a file only what
- * files have.  0, or -1 with errno.
+ * Allow access below the directory, or to the file, at fd (O_PATH will do).
+ * Rights that a file cannot have are left out.  0, or -1 with errno.
  */
 int	 landlock_allow(int ruleset, int fd, uint64_t access)
 	    __attribute__((warn_unused_result));
 
 /*
- * From now on nothing of the file system but reading below those paths; paths
- * that are not there need no rule.  Both lists end with NULL.  0, also when
- * the kernel has no Landlock, or -1 with errno.
+ * Restrict the calling process to reading below paths, NULL-terminated lists of
+ * which entries may be missing.  0, also without Landlock, or -1 with errno.
  */
 int	 landlock_only_read(const char *const *paths,
 	    const char *const *more, bool scopes)
 	    __attribute__((warn_unused_result));
 
-/* Join a ruleset for good.  0, or -1 with errno.  A system call only. */
+/* Enforce a ruleset.  0, or -1 with errno.  A system call only. */
 int	 landlock_join(int ruleset) __attribute__((warn_unused_result));
 
 #endif

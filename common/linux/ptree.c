@@ -19,14 +19,14 @@
 #include "common/clock.h"
 
 #define LIST_FIRST	64	/* processes; grows */
-#define MISSES		2	/* in a row that end it */
-#define MISSES_SUSPECT	200	/* the same when somebody must be there */
+#define MISSES		2	/* empty passes in a row that end a purge */
+#define MISSES_SUSPECT	200	/* the same if something must be alive */
 
-/* Processes found and not yet looked at. */
+/* Processes found and not yet examined. */
 struct pids {
 	pid_t	*list;
 	size_t	 n, cap;
-	bool	 blind;		/* something could not be looked at */
+	bool	 blind;		/* something could not be examined */
 };
 
 static int
@@ -49,7 +49,7 @@ pids_add(struct pids *p, pid_t pid)
 	return 0;
 }
 
-/* A small file below /proc, NUL-terminated; its length or -1. */
+/* Read a small file of /proc, NUL-terminated; its length or -1. */
 static ssize_t
 ptree_slurp(const char *path, char *out, size_t size)
 {
@@ -66,7 +66,7 @@ ptree_slurp(const char *path, char *out, size_t size)
 	return got;
 }
 
-/* Gone is one thing; no descriptors left is another: nobody was counted. */
+/* ENOENT: it has exited.  Without resources nothing at all was counted. */
 static void
 look_failed(struct pids *p)
 {
@@ -74,7 +74,7 @@ look_failed(struct pids *p)
 		p->blind = true;
 }
 
-/* The list of a thread's children may be long: read it in pieces. */
+/* Read the list of a thread's children, which may be long, in pieces. */
 static int
 add_children(struct pids *p, const char *path)
 {
@@ -101,7 +101,7 @@ add_children(struct pids *p, const char *path)
 	return r;
 }
 
-/* The children of all threads of a process. */
+/* Add the children of all threads of a process. */
 static void
 add_process(struct pids *p, pid_t pid)
 {
@@ -147,7 +147,7 @@ ptree_stat(pid_t pid, struct ptree_stat *out)
 	return 0;
 }
 
-/* The same without CONFIG_PROC_CHILDREN: look at every process there is. */
+/* Without CONFIG_PROC_CHILDREN: look at the parent of every process. */
 static void
 add_children_by_scan(struct pids *p, pid_t parent)
 {
@@ -190,7 +190,7 @@ ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
 	return found || is_suspect;
 }
 
-/* The signal that stopped a tracee; that of an exec(2) is only a tracer's. */
+/* Return the signal that stopped a tracee; not SIGTRAP, sent by exec(2). */
 static long
 signal_of_stop(const siginfo_t *info)
 {
@@ -211,12 +211,12 @@ ptree_peek(void)
 		return info.si_pid;
 	if (ptrace(PTRACE_DETACH, info.si_pid, 0, signal_of_stop(&info)) == 0)
 		return -1;
-	/* It is being killed, or shall be: that end is reported, too. */
+	/* Detaching fails if it is dying: it will be reported again. */
 	kill(info.si_pid, SIGKILL);
 	return 0;
 }
 
-/* It is a hard limit. */
+/* The mark is the hard limit. */
 int
 ptree_read_mark(pid_t pid, uint64_t *mark_out)
 {
@@ -231,7 +231,7 @@ ptree_read_mark(pid_t pid, uint64_t *mark_out)
 	}
 	if (errno != EPERM)
 		return -1;
-	/* Another user's (a set-user-ID program): its limits can be read. */
+	/* EPERM: of another user (set-user-ID).  /proc shows it anyway. */
 	snprintf(path, sizeof(path), "/proc/%ld/limits", (long)pid);
 	if (ptree_slurp(path, text, sizeof(text)) <= 0 ||
 	    (line = strstr(text, label)) == NULL)
@@ -264,8 +264,8 @@ is_known(const struct pids *p, pid_t pid)
 
 /*
  * Signal one of the list if it lives and matches.  The pidfd pins the process
- * before it is looked at, and a parent that is ours shows that the number was
- * not given to a stranger since it was listed.
+ * before /proc is read; a parent from our list then proves that the pid was
+ * not reused since it was listed.
  */
 static bool
 kill_one(struct pids *p, pid_t pid, int sig, ptree_match_fn *match,
@@ -290,7 +290,7 @@ kill_one(struct pids *p, pid_t pid, int sig, ptree_match_fn *match,
 	return found;
 }
 
-/* Take out the children that are to be skipped. */
+/* Remove the children to be skipped. */
 static void
 prune(struct pids *p, ptree_match_fn *skip, void *arg)
 {
@@ -309,7 +309,7 @@ ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match, void *arg)
 	bool		 by_file;
 	size_t		 begin, end, i, found = 0;
 
-	/* We have one thread: no need to look for more. */
+	/* This process has one thread, the calling one. */
 	by_file = add_children(&p, "/proc/thread-self/children") == 0 ||
 	    errno != ENOENT;
 	if (!by_file)
@@ -317,10 +317,10 @@ ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match, void *arg)
 	if (skip != NULL)
 		prune(&p, skip, arg);
 	/*
-	 * Generation by generation.  Strike first, the youngest first, and
-	 * look for children afterwards: somebody who forks on and on is alive
-	 * for some microseconds only, and is the last in the list.  Children
-	 * that are missed by that become ours and are found the next time.
+	 * Generation by generation, the youngest first, and signal before
+	 * looking for children: a fork chain is alive for microseconds only and
+	 * its head is last in the list.  Orphans that are missed this way are
+	 * reparented to us and found in the next pass.
 	 */
 	for (begin = 0; begin < p.n; begin = end) {
 		end = p.n;
@@ -342,7 +342,7 @@ ptree_new_mark(void)
 	struct rlimit	 rl;
 	uint64_t	 top = 1ULL << 62, n;
 
-	/* Below a session of another execsrvd the limit is taken: go lower. */
+	/* Below a session of another execsrvd the hard limit is its mark. */
 	if (getrlimit(RLIMIT_LOCKS, &rl) == 0 && rl.rlim_max < top)
 		top = rl.rlim_max;
 	if (top < 4)

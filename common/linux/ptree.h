@@ -1,7 +1,7 @@
 /*
- * Process trees: find the descendants of a process through /proc and kill
- * them.  A descendant that daemonizes stays one as long as an ancestor here
- * is a subreaper (prctl(2), PR_SET_CHILD_SUBREAPER).
+ * Find the descendants of a process in /proc and kill them.  One that
+ * daemonizes stays a descendant if an ancestor here is a subreaper (prctl(2),
+ * PR_SET_CHILD_SUBREAPER).
  */
 #ifndef COMMON_LINUX_PTREE_H
 #define COMMON_LINUX_PTREE_H
@@ -12,74 +12,68 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What /proc/PID/stat says of a process (proc(5)). */
+/* Fields of /proc/PID/stat (proc(5)). */
 struct ptree_stat {
-	bool		 is_alive;	/* also a zombie with other threads */
+	bool		 is_alive;	/* also a zombie leader with threads */
 	pid_t		 parent;
-	pid_t		 group, session;	/* the pid of who leads it */
+	pid_t		 group, session;
 	unsigned	 threads;
-	uint64_t	 start;		/* with its pid, what it is known by */
+	uint64_t	 start;		/* with the pid it identifies it */
 };
 
-/* 0, or -1 when it is gone. */
+/* 0, or -1: there is no such process. */
 int	 ptree_stat(pid_t pid, struct ptree_stat *out)
 	    __attribute__((warn_unused_result));
 
-/* Whether a descendant is meant. */
+/* Whether a callback's process is meant. */
 typedef bool	 ptree_match_fn(pid_t pid, void *arg);
 
 /*
- * Send a signal to every living descendant of the calling process that match
- * accepts (NULL: all); sig 0 only counts.  Children that skip accepts (NULL:
- * none) are left out with all of theirs.  Returns how many there were; 1
- * when that could not be found out (no descriptors, no memory).  One pass, in
- * which a parent comes before its children: what is forked meanwhile may be
- * missed, so repeat until two passes find none and nobody of them was reaped
- * in between.
+ * Signal every living descendant of the calling process that match accepts
+ * (NULL: all); sig 0 only counts.  Children that skip accepts (NULL: none) are
+ * left out with their descendants.  Return their number, 1 if /proc could not
+ * be read (no descriptors, no memory).  This is one pass: it may miss what is
+ * forked meanwhile, so repeat until two passes find none and no descendant was
+ * reaped in between.
  */
 size_t	 ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match,
 	    void *arg);
 
 /*
- * Kill them, looking several times: somebody may fork faster than we look,
- * so that most looks find nobody.  is_suspect says that there are signs of
- * one: orphans of it that were reaped since the last time.  reap reaps all
- * children there are, between two looks: zombies would pile up and make each
- * look longer than the one before.  Takes ms milliseconds at most.  Whether
- * anybody may be left; call again until nobody is three times.
+ * Kill them in several passes, for up to ms milliseconds: a process that keeps
+ * forking is missed by most.  is_suspect: orphans were reaped since the last
+ * call, so something is alive.  reap() reaps all zombies between two passes, as
+ * they make each pass longer.  Return whether any may be left; call again until
+ * none is three times.
  */
 bool	 ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
 	    bool is_suspect, uint64_t ms, void (*reap)(void *), void *reap_arg);
 
 /*
- * A child that ended and is not reaped yet: its pid, so that what /proc says
- * of it can be looked at before waitpid(2); 0: none.  -1: look again.  A child
- * that has itself traced (PTRACE_TRACEME, ptrace(2)) is traced by us, and each
- * signal stops it and is reported as an end would be: it is let go, to do with
- * its signal what it would have done.
+ * Return a child that exited and is not reaped, so that its /proc entry can be
+ * read before waitpid(2); 0: none; -1: call again.  A child that used
+ * PTRACE_TRACEME has us as its tracer, and each signal stops it: it is detached
+ * with that signal.
  */
 pid_t	 ptree_peek(void) __attribute__((warn_unused_result));
 
 /*
- * The mark: an rlimit that Linux does not use (RLIMIT_LOCKS, since 2.4) set
- * to a number.  It is inherited over fork and exec, whoever daemonizes keeps
- * it, and the environment stays as the client sent it.
+ * The mark of a session's processes: a number as hard RLIMIT_LOCKS, which Linux
+ * ignores since 2.4.  It is inherited over fork and exec, also by daemons, and
+ * leaves the environment alone.
  *
- * A new mark in the space that the process's own hard limit leaves.
+ * Return a new mark within our own hard limit.
  */
 uint64_t ptree_new_mark(void);
 
-/*
- * The mark of a process, also of a zombie; RLIM_INFINITY: it has none.  0, or
- * -1 when it is gone or cannot be looked at.
- */
+/* Read a mark, also of a zombie; RLIM_INFINITY: none.  0, or -1: no access. */
 int	 ptree_read_mark(pid_t pid, uint64_t *mark_out)
 	    __attribute__((warn_unused_result));
 
-/* The same; RLIM_INFINITY also of one that is gone. */
+/* The same, RLIM_INFINITY on failure. */
 uint64_t ptree_mark_of(pid_t pid);
 
-/* Whether it has one, and not the one that we were started with ourselves. */
+/* Whether a process has a mark other than our own. */
 bool	 ptree_is_marked(pid_t pid);
 
 #endif

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SLICE_NS	300000		/* usual are some 3 ms */
+#define SLICE_NS	300000		/* EEVDF's default is about 3 ms */
 
-/* As linux/sched/types.h has it, which does not go with sched.h. */
+/* struct sched_attr: linux/sched/types.h conflicts with sched.h. */
 struct attributes {
 	uint32_t	 size;
 	uint32_t	 policy;
@@ -33,7 +33,7 @@ slice_short(void)
 	a.policy = (uint32_t)sched_getscheduler(0);
 	errno = 0;
 	a.nice = getpriority(PRIO_PROCESS, 0);
-	/* Who runs as something else was told to. */
+	/* Leave a policy or priority that an administrator has set. */
 	if (a.policy != SCHED_OTHER || a.nice < 0 || errno != 0)
 		return;
 	a.flags = RESET_ON_FORK;

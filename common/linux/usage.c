@@ -66,7 +66,7 @@ usage_number(const char *text, const char *key, uint64_t *out)
 	return -1;
 }
 
-/* Its own time and that of the children it reaped. */
+/* Own time and that of the children it reaped. */
 void
 usage_parse_stat(const char *text, long ticks, struct usage *u)
 {
@@ -111,7 +111,7 @@ usage_slurp(pid_t pid, const char *name, char text[TEXT_MAX])
 	text[n > 0 ? n : 0] = '\0';
 }
 
-/* Called for each of them: none is what is looked for. */
+/* A ptree_match_fn for its side effect: it never matches. */
 static bool
 add_one(pid_t pid, void *arg)
 {

@@ -24,7 +24,7 @@ parse_unix(const char *path, struct endpoint *ep)
 	return ENDPOINT_OK;
 }
 
-/* A path and query as they go into the request: printable ASCII only. */
+/* Copy a path and query for the request: printable ASCII only. */
 static enum endpoint_error
 parse_path(const char *text, struct endpoint *ep)
 {
@@ -164,7 +164,7 @@ endpoint_address(const struct endpoint *ep, union endpoint_address *a)
 	memset(a, 0, sizeof(*a));
 	if (ep->kind == ENDPOINT_UNIX) {
 		a->un.sun_family = AF_UNIX;
-		/* Of the same length: it was looked at. */
+		/* Fits: endpoint_parse() has checked the length. */
 		strcpy(a->un.sun_path, ep->path);
 		return sizeof(a->un);
 	}

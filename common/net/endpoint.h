@@ -1,6 +1,6 @@
 /*
- * Where exec servers listen: ws://IP:PORT, unix:PATH, stdio.  One reading for
- * those who listen and those who connect.  Pure.
+ * Addresses of exec servers, for listening and for connecting: ws://IP:PORT,
+ * unix:PATH, stdio.  Pure.
  */
 #ifndef COMMON_NET_ENDPOINT_H
 #define COMMON_NET_ENDPOINT_H
@@ -18,28 +18,28 @@ enum endpoint_kind {
 	ENDPOINT_STDIO
 };
 
-/* What is wrong; the last three are about listening only. */
+/* What is wrong; the last three apply to listening only. */
 enum endpoint_error {
 	ENDPOINT_OK,
-	ENDPOINT_SCHEME,	/* none of these */
+	ENDPOINT_SCHEME,	/* unknown */
 	ENDPOINT_HOST,		/* not a numeric IP, nor localhost */
-	ENDPOINT_PORT,		/* none, or not a number up to 65535 */
-	ENDPOINT_PATH,		/* none, or letters that cannot be in one */
+	ENDPOINT_PORT,		/* missing, or not a number up to 65535 */
+	ENDPOINT_PATH,		/* missing, or invalid characters */
 	ENDPOINT_LONG,
-	ENDPOINT_NAME,		/* localhost, which may be several addresses */
-	ENDPOINT_TAIL,		/* a path or query behind the port */
-	ENDPOINT_RELATIVE	/* the path of a socket */
+	ENDPOINT_NAME,		/* localhost: may be several addresses */
+	ENDPOINT_TAIL,		/* a path or query after the port */
+	ENDPOINT_RELATIVE	/* not an absolute socket path */
 };
 
 struct endpoint {
 	enum endpoint_kind	 kind;
 	char			 host[64];	/* without brackets */
 	uint16_t		 port;
-	char			 path[512];	/* with query; of the socket */
-	bool			 is_local;	/* on this machine */
+	char			 path[512];	/* and query; of a socket */
+	bool			 is_local;	/* this machine */
 };
 
-/* Its socket address, for all but stdio; localhost is 127.0.0.1. */
+/* The socket address of ws and unix; localhost is 127.0.0.1. */
 union endpoint_address {
 	struct sockaddr		 any;
 	struct sockaddr_in	 in;
@@ -48,34 +48,31 @@ union endpoint_address {
 };
 
 /*
- * Read a URL; ws: and unix: in capitals, too (RFC 3986 section 3.1).  What is
- * wrong, or ENDPOINT_OK; ep is filled in either case.
+ * Parse a URL; the scheme in any case (RFC 3986 section 3.1).  ep is filled in
+ * also if it is wrong.
  */
 enum endpoint_error endpoint_parse(struct endpoint *ep, const char *url)
 		    __attribute__((warn_unused_result));
 
-/* The same with what comes behind ws://. */
+/* The same for the part after ws://. */
 enum endpoint_error endpoint_parse_tcp(struct endpoint *ep, const char *text)
 		    __attribute__((warn_unused_result));
 
-/*
- * Whether it can be shown in a line: servers tell of it in lines, and lines are
- * what their starters and operators read.
- */
+/* Whether text has no line break or other control character. */
 bool		 endpoint_is_one_line(const char *text);
 
-/* Whether that URL means standard input and output. */
+/* Whether a URL means standard input and output. */
 bool		 endpoint_is_stdio(const char *url);
 
-/* What keeps one that was read from being listened on, or ENDPOINT_OK. */
+/* Check a parsed one for listening. */
 enum endpoint_error endpoint_check_listen(const struct endpoint *ep)
 		    __attribute__((warn_unused_result));
 
-/* Fill in the address of one that was read, not stdio; its length. */
+/* Fill in the socket address (not of stdio) and return its length. */
 socklen_t	 endpoint_address(const struct endpoint *ep,
 		    union endpoint_address *a);
 
-/* In words, which follow the URL and a colon. */
+/* Return the error as text to follow "URL: ". */
 const char	*endpoint_strerror(enum endpoint_error error);
 
 #endif

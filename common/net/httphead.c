@@ -19,7 +19,7 @@
 #define ONCE		1	/* a second such line: malformed */
 #define LIST		2	/* a line counts when its list has the token */
 
-/* The header lines that are looked at; all others are only read. */
+/* The header fields that are evaluated; all others only checked for syntax. */
 #define FIELDS(F) \
 	F(AUTH,		"Authorization",		ONCE,	NULL) \
 	F(CONNECTION,	"Connection",			LIST,	"upgrade") \
@@ -47,8 +47,8 @@ static const struct field_row {
 	FIELDS(FIELD_ROW)
 };
 
-#define SESSIONS	1	/* where sessions are served */
-#define METRICS		2	/* where figures are told */
+#define SESSIONS	1	/* listener of sessions */
+#define METRICS		2	/* MetricsListen */
 
 static const struct route {
 	const char		*path;
@@ -68,7 +68,7 @@ static const struct answer {
 	const char	*lines;
 } answers[] = {
 	{ 200, "OK", "" },
-	/* RFC 6455 section 4.4: told to a client of another version. */
+	/* RFC 6455 section 4.4: the version we speak, for an older client. */
 	{ 400, "Bad Request", "Sec-WebSocket-Version: 13\r\n" },
 	{ 401, "Unauthorized", "WWW-Authenticate: Bearer\r\n" },
 	{ 403, "Forbidden", "" },
@@ -81,20 +81,20 @@ static const struct answer {
 	{ 431, "Request Header Fields Too Large", "" },
 	{ 503, "Service Unavailable", "" },
 	{ 505, "HTTP Version Not Supported", "" },
-	{ 500, "Internal Server Error", "" },	/* the last: for all others */
+	{ 500, "Internal Server Error", "" },	/* last: for all others */
 };
 
 #define NROWS(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* A head while it is judged. */
+/* A head being judged. */
 struct head {
 	int			 site;
-	struct span		 rest;	/* not read yet */
+	struct span		 rest;	/* not parsed yet */
 	struct span		 method;
 	struct span		 target;
 	struct span		 value[FIELD_COUNT];
 	const struct route	*route;
-	char *const		*hosts;		/* that we are called */
+	char *const		*hosts;		/* our names */
 	size_t			 nhosts;
 };
 
@@ -123,7 +123,7 @@ judge_request(struct head *hd)
 	version = line;
 	if (!span_is_token(hd->method) || !span_is_visible(hd->target))
 		return 400;
-	/* Only CONNECT names no path; it gets its 405 later. */
+	/* The target of CONNECT is no path; it gets 405 later. */
 	is_connect = span_is(hd->method, "CONNECT");
 	if ((hd->target.at[0] != '/' && !is_connect) ||
 	    memchr(hd->target.at, '#', hd->target.len) != NULL)
@@ -136,7 +136,7 @@ judge_request(struct head *hd)
 	return span_is(version, "HTTP/1.1") ? 0 : 505;
 }
 
-/* Note the value of one header line. */
+/* Record one header line. */
 static int
 judge_line(struct head *hd, struct span line)
 {
@@ -144,7 +144,7 @@ judge_line(struct head *hd, struct span line)
 	struct span		 name;
 	size_t			 i;
 
-	/* A fold or a blank before the colon leaves a name that is no token. */
+	/* Obs-fold or a blank before the colon: the name is no token. */
 	if (!span_cut(&line, ':', &name) || !span_is_token(name) ||
 	    !span_is_text(line))
 		return 400;
@@ -196,7 +196,7 @@ static bool
 is_address(int family, struct span s)
 {
 	char		 text[INET6_ADDRSTRLEN];
-	struct in6_addr	 addr;		/* large enough for both */
+	struct in6_addr	 addr;		/* large enough for IPv4, too */
 
 	if (s.len >= sizeof(text))
 		return false;
@@ -216,7 +216,7 @@ is_our_name(const struct head *hd, struct span name)
 	return span_is_nocase(name, "localhost");
 }
 
-/* A name could be made to point here by its owner (DNS rebinding). */
+/* Foreign names are refused: they may point here (DNS rebinding). */
 static bool
 is_our_host(const struct head *hd, struct span host)
 {
@@ -278,7 +278,7 @@ judge_body(struct head *hd)
 	    (length.at == NULL || is_digits(length, "0")) ? 0 : 400;
 }
 
-/* Whether all that "/" wants is there; elsewhere an upgrade is ignored. */
+/* Check the upgrade of "/"; for other paths an upgrade is ignored. */
 static int
 judge_upgrade(struct head *hd)
 {
@@ -295,7 +295,7 @@ judge_upgrade(struct head *hd)
 	    0 : 400;
 }
 
-/* In the order of precedence: the first that finds fault decides. */
+/* By precedence: the first one to refuse decides. */
 static int	(*const judges[])(struct head *) = {
 	judge_request,
 	judge_lines,
@@ -369,8 +369,8 @@ httphead_bearer(const struct httphead *h, struct span *token_out)
 }
 
 /*
- * Whether no further bytes can make a head of these: a byte that no head has
- * (TLS), a line end that is not CR LF, a first line that is no request (SSH).
+ * Whether this cannot become a head: it has a byte that no head has (TLS), a
+ * bare LF, or a first line that is no request (SSH).
  */
 static bool
 is_hopeless(const char *text, size_t len)
@@ -383,7 +383,7 @@ is_hopeless(const char *text, size_t len)
 	while (span_line(&rest, &line))
 		if (!span_is_text(line))
 			return true;
-	/* What is left is the beginning of a line, perhaps with its CR. */
+	/* The rest is an incomplete line, perhaps with its CR. */
 	if (rest.len > 0 && rest.at[rest.len - 1] == '\r')
 		rest.len--;
 	return !span_is_text(rest);
@@ -414,7 +414,7 @@ httphead_accept(const char *key, size_t len, char out[HTTPHEAD_ACCEPT_LEN])
 	out[b64_encode(out, digest, sizeof(digest))] = '\0';
 }
 
-/* What snprintf() returned as the length of what is there. */
+/* Limit what snprintf() returned to the length of the text. */
 static size_t
 written(int n, size_t size)
 {

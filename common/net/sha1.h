@@ -1,7 +1,6 @@
 /*
- * SHA-1 (RFC 3174), for the WebSocket handshake alone, where it is no
- * security mechanism (RFC 6455 section 10.8).  libsodium has none, and
- * workers link nothing else.  Pure.
+ * SHA-1 (RFC 3174) for the WebSocket handshake, which does not rely on it for
+ * security (RFC 6455 section 10.8).  libsodium has none.  Pure.
  */
 #ifndef COMMON_NET_SHA1_H
 #define COMMON_NET_SHA1_H
@@ -11,7 +10,7 @@
 
 #define SHA1_LEN	20
 
-/* The digest of len bytes (at most 512 MiB). */
+/* Hash len bytes, at most 512 MiB. */
 void	 sha1(const void *data, size_t len, uint8_t digest[SHA1_LEN]);
 
 #endif

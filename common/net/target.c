@@ -27,7 +27,7 @@ is_printable(const char *s)
 	return true;
 }
 
-/* ":PORT" or nothing, len characters. */
+/* Parse ":PORT" or nothing. */
 static int
 read_port(const char *s, size_t len, uint16_t *port)
 {
@@ -67,7 +67,7 @@ target_is_name(const char *host)
 	return true;
 }
 
-/* "HOST[:PORT]" or "[ADDRESS][:PORT]" of len characters. */
+/* Parse "HOST[:PORT]" or "[ADDRESS][:PORT]". */
 static int
 read_authority(const char *s, size_t len, char host[TARGET_HOST],
     uint16_t *port)
@@ -156,7 +156,7 @@ target_append(struct target *t, const char *text, const char *segment,
 			out += sprintf(out, "%%%02X", (unsigned char)*s);
 	}
 	*out = '\0';
-	/* A prefix keeps its path, but "/" in front is enough of them. */
+	/* Strip trailing slashes of a prefix: a segment brings its own. */
 	while (len > 0 && t->path[len - 1] == '/')
 		t->path[--len] = '\0';
 	n = snprintf(t->path + len, sizeof(t->path) - len, "%s%s%s", text,
@@ -182,9 +182,9 @@ target_show(const char *url, char *out, size_t size)
 	return out;
 }
 
-/* --- who needs no proxy --- */
+/* --- no_proxy --- */
 
-/* An address; one of IPv4 as IPv6 maps it. */
+/* An address, IPv4 as IPv4-mapped IPv6. */
 struct address {
 	uint8_t	 byte[16];
 };
@@ -200,7 +200,7 @@ map_ipv4(struct in_addr in, struct address *out)
 	memcpy(out->byte + sizeof(mapped), &in, sizeof(in));
 }
 
-/* As it is written in full. */
+/* Parse a full numeric address. */
 static bool
 target_read_address(const char *text, struct address *out)
 {
@@ -214,7 +214,7 @@ target_read_address(const char *text, struct address *out)
 	return true;
 }
 
-/* As getaddrinfo(3) reads a host: "127.1" is an address, too. */
+/* Parse a host as getaddrinfo(3) does: "127.1" is an address, too. */
 static bool
 read_host(const char *text, struct address *out)
 {
@@ -228,7 +228,7 @@ read_host(const char *text, struct address *out)
 	return true;
 }
 
-/* Digits and nothing else, up to max; -1: something else. */
+/* Parse a decimal number up to max; -1: not one. */
 static int
 read_bits(const char *s, int max)
 {
@@ -246,7 +246,7 @@ read_bits(const char *s, int max)
 	return n;
 }
 
-/* Whether the network "ADDRESS/BITS" has that address. */
+/* Whether the network "ADDRESS/BITS" contains an address. */
 static bool
 target_is_inside(char *network, char *slash, const struct address *a)
 {
@@ -260,7 +260,7 @@ target_is_inside(char *network, char *slash, const struct address *a)
 		return false;
 	if (is_ipv4)
 		bits += MAPPED_BITS;
-	/* ::/0 is about IPv6 only. */
+	/* ::/0 does not contain IPv4. */
 	if (bits < MAPPED_BITS && memcmp(a->byte, mapped, sizeof(mapped)) == 0)
 		return false;
 	if (memcmp(a->byte, net.byte, (size_t)bits / 8) != 0)
@@ -270,7 +270,7 @@ target_is_inside(char *network, char *slash, const struct address *a)
 	    mask) == 0;
 }
 
-/* A name without the dot that says that it is whole. */
+/* Return the length of a name without its trailing dot. */
 static size_t
 name_len(const char *name)
 {
@@ -279,7 +279,7 @@ name_len(const char *name)
 	return n > 0 && name[n - 1] == '.' ? n - 1 : n;
 }
 
-/* Whether host is name or, unless it is an address, below it. */
+/* Whether host equals name or, if it is no address, is below it. */
 static bool
 is_below(const char *host, bool is_address, const char *name, bool only_below)
 {
@@ -292,8 +292,8 @@ is_below(const char *host, bool is_address, const char *name, bool only_below)
 }
 
 /*
- * Whether an entry of no_proxy, len characters, is about the target: what
- * curl(1) takes for one, or Go, which knows ports and "*.DOMAIN".
+ * Whether an entry of no_proxy matches the target.  Entries of curl(1), and of
+ * Go, which also takes ports and "*.DOMAIN".
  */
 static bool
 is_exempt(const char *entry, size_t len, const struct target *t)
@@ -303,7 +303,7 @@ is_exempt(const char *entry, size_t len, const struct target *t)
 	bool		 is_address = read_host(t->host, &here), only_below;
 	uint16_t	 port = t->port;
 
-	/* An address of IPv6 needs brackets for its port only. */
+	/* IPv6 addresses need brackets only before a port. */
 	if ((len == 1 && entry[0] == '*') || (len == strlen(t->host) &&
 	    strncasecmp(t->host, entry, len) == 0))
 		return true;
@@ -348,7 +348,7 @@ proxy_choose(const struct proxy_env *env, const struct target *t)
 	const char	*s = env->none, *found;
 	size_t		 n;
 
-	/* What is in the clear and for this machine stays on it. */
+	/* Clear text for this machine must not leave it. */
 	if (!t->is_tls && target_is_loopback(t))
 		return NULL;
 	while (s != NULL && *s != '\0') {
@@ -373,7 +373,7 @@ from_hex(char c)
 	    10 : -1;
 }
 
-/* The user and his password, percent-decoded. */
+/* Decode the percent-encoded user and password. */
 static int
 read_secret(const char *s, size_t len, char *out, size_t size)
 {
@@ -394,12 +394,12 @@ read_secret(const char *s, size_t len, char *out, size_t size)
 			    from_hex(s[i + 2]));
 			i += 2;
 		}
-		/* It goes into a header, behind a base64. */
+		/* The text becomes a header field, in base64. */
 		if (c == '\0' || c == '@')
 			return invalid();
 		out[n++] = c;
 	}
-	/* RFC 7617 wants it, whether there is a password or not. */
+	/* RFC 7617 requires a colon, also without a password. */
 	if (memchr(out, ':', n) == NULL) {
 		if (n + 1 >= size)
 			return invalid();

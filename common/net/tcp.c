@@ -36,7 +36,7 @@ tcp_tune(int fd, const struct sockaddr *at)
 {
 	static const char	 unpaced[] = "reno";
 
-	/* Speed only: where it cannot be, all goes on as it is. */
+	/* An optimization only: ignore failure. */
 	if (tcp_is_loopback(at))
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, unpaced,
 		    sizeof(unpaced) - 1);

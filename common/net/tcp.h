@@ -1,4 +1,4 @@
-/* TCP connections that carry messages (tcp(7)). */
+/* Options of TCP sockets (tcp(7)). */
 #ifndef COMMON_NET_TCP_H
 #define COMMON_NET_TCP_H
 
@@ -6,22 +6,19 @@
 
 #include <stdbool.h>
 
-/* Whether an address, of any family, is of IP and stays on this machine. */
+/* Whether an address of any family is IP and loopback. */
 bool	 tcp_is_loopback(const struct sockaddr *a);
 
-/* Messages leave at once (TCP_NODELAY).  0, or -1 with errno. */
+/* Set TCP_NODELAY.  0, or -1 with errno. */
 int	 tcp_no_delay(int fd) __attribute__((warn_unused_result));
 
 /*
- * The same, and where there is no network between,
- * nothing is paced: with bbr, which some systems have for all connections, what
- * a server sends over loopback waits for timers (1 MiB in 0.9 ms instead of
- * 0.5), and reno, which every system has and everybody may ask for, never waits
- * where nothing is lost.
+ * Set TCP_NODELAY and, for loopback, reno congestion control: bbr, the default
+ * of some systems, paces with timers, while reno never waits if nothing is lost
+ * and is available everywhere to everybody.
  *
- * A socket, and where it is bound or will be connected to; those that are
- * accepted from it inherit both.  One that is bound to all addresses is for
- * networks.  0, or -1 with errno.
+ * at is where the socket is bound or will connect; accepted sockets inherit the
+ * options.  The wildcard address is not loopback.  0, or -1 with errno.
  */
 int	 tcp_tune(int fd, const struct sockaddr *at)
 	    __attribute__((warn_unused_result));

@@ -16,16 +16,16 @@
 #define MASK_LEN	4
 
 /*
- * Room to read into.  The first allocation is all a connection with small
- * messages ever needs.  Small frames are read ROOM_SMALL at a time, large ones
- * with little of what follows: the part of a next frame has to be moved later.
+ * Sizes of the read buffer.  ROOM_FIRST suffices for a connection with small
+ * messages.  Small frames are read ROOM_SMALL at a time.  After a large frame
+ * little is read ahead, since the part of the next frame must be moved.
  */
 #define ROOM_FIRST	4096
 #define ROOM_SMALL	16384
 #define ROOM_BEHIND	4096
-#define PART_LEAST	1024	/* of a frame, to be unmasked ahead */
+#define PART_LEAST	1024	/* bytes of a frame, to unmask early */
 
-/* Above this limits are no limits; sums of a few sizes cannot overflow. */
+/* Cap for limits, so that sums of sizes cannot overflow. */
 #define SIZE_LIMIT	(SIZE_MAX / 8)
 
 enum kind {
@@ -36,8 +36,8 @@ enum kind {
 };
 
 /*
- * Takes a frame of which ev already has the payload, unmasked: fills in the
- * rest, or leaves the type alone if it is no event yet.
+ * Handles a complete frame, whose unmasked payload is in ev: fills in the rest
+ * of ev, or leaves its type WS_EV_NONE.
  */
 typedef void	 take_fn(struct ws_reader *r, int head, struct ws_event *ev);
 
@@ -55,7 +55,7 @@ static const struct {
 	[WS_PONG] =		{ KIND_CONTROL,	take_ping_pong },
 };
 
-/* The codes a close frame may carry: RFC 6455 7.4 and the IANA registry. */
+/* The codes valid in a close frame: RFC 6455 7.4 and the IANA registry. */
 static const struct {
 	uint16_t	 first, last;
 } close_codes[] = {
@@ -76,11 +76,11 @@ size_max(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* Whether what comes of it is ASCII: to know it costs nothing here. */
+/* Unmask.  Return whether the result is ASCII, which is free to check here. */
 static bool
 apply_mask(uint8_t *data, size_t len, const uint8_t mask[4])
 {
-	/* One SSE2 register, or whatever else the machine has. */
+	/* An SSE2 register, or the machine's equivalent. */
 	typedef uint32_t block __attribute__((vector_size(16), aligned(1),
 	    may_alias));
 	uint32_t	 word;
@@ -181,8 +181,8 @@ ws_reader_fini(struct ws_reader *r)
 }
 
 /*
- * Close the gap.  Linear: behind the last WS_EV_NONE the raw bytes are a part
- * of one frame, and there is no gap again before that frame is used up.
+ * Close the gap.  Linear over all: after the last WS_EV_NONE the raw bytes are
+ * part of one frame, so no gap occurs again until that frame is used up.
  */
 static void
 close_gap(struct ws_reader *r)
@@ -206,8 +206,8 @@ resize(struct ws_reader *r, size_t cap)
 }
 
 /*
- * How much more to allocate: towards the end of the frame, but at most as much
- * as is held.  Many small fragments still need steps that grow with the whole.
+ * Return by how much to grow: towards the end of the frame, but at most to
+ * twice the size.  Many small fragments need steps proportional to the message.
  */
 static size_t
 growth(const struct ws_reader *r, size_t held, size_t need)
@@ -219,8 +219,8 @@ growth(const struct ws_reader *r, size_t held, size_t need)
 }
 
 /*
- * Whether so much room will do.  A little is enough when it completes a frame
- * that is then used up, but not when the message stays.
+ * Whether room is enough: a little if it completes a frame that is then used
+ * up, but not while a fragmented message is kept.
  */
 static bool
 room_will_do(const struct ws_reader *r, size_t room, size_t held, size_t need)
@@ -261,7 +261,7 @@ ws_reader_fed(struct ws_reader *r, size_t n)
 		r->len += n;
 }
 
-/* Bytes of length that follow the second byte of a header. */
+/* Return the number of extended length bytes in a header. */
 static size_t
 extra_len(uint8_t second)
 {
@@ -275,7 +275,7 @@ extra_len(uint8_t second)
 	}
 }
 
-/* Length of the header at hand, as far as it is known. */
+/* Return the length of the current header, as far as it is known. */
 static size_t
 head_len(const struct ws_reader *r)
 {
@@ -313,11 +313,11 @@ ws_reader_trim(struct ws_reader *r)
 		free_base(r);
 	} else if (held < r->cap / 4 && r->cap > ROOM_FIRST) {
 		close_gap(r);
-		(void)resize(r, held);	/* else it stays as large */
+		(void)resize(r, held);	/* on failure it stays large */
 	}
 }
 
-/* What is wrong with the first two bytes of a header: a close code, or 0. */
+/* Check the first two bytes of a header: a close code, or 0. */
 static uint16_t
 judge_head(const struct ws_reader *r, uint8_t first, uint8_t second)
 {
@@ -342,7 +342,7 @@ judge_head(const struct ws_reader *r, uint8_t first, uint8_t second)
 	return ok ? 0 : 1002;
 }
 
-/* The same of a length that took so many extra bytes. */
+/* Check an extended length of so many bytes: a close code, or 0. */
 static uint16_t
 judge_len(const struct ws_reader *r, uint8_t first, uint64_t len, size_t extra)
 {
@@ -356,7 +356,7 @@ judge_len(const struct ws_reader *r, uint8_t first, uint64_t len, size_t extra)
 	return 0;
 }
 
-/* Look at a header once enough of it is there: a close code, or 0. */
+/* Check a header that may be incomplete: a close code, or 0. */
 static uint16_t
 accept_head(struct ws_reader *r)
 {
@@ -459,7 +459,7 @@ take_close(struct ws_reader *r, int head, struct ws_event *ev)
 	ws_drop_all(r);
 }
 
-/* The payload of the frame at hand up to end, as far as it is masked yet. */
+/* Unmask the payload of the current frame up to end, where it is not yet. */
 static void
 unmask(struct ws_reader *r, uint8_t *data, size_t end)
 {
@@ -471,8 +471,8 @@ unmask(struct ws_reader *r, uint8_t *data, size_t end)
 }
 
 /*
- * Unmask what is there of a long frame: while more of it comes, and as long as
- * it is near in the processor's caches.
+ * Unmask the part of a long frame that has arrived, while it is still in the
+ * processor's caches.
  */
 static void
 unmask_part(struct ws_reader *r)
@@ -486,7 +486,7 @@ unmask_part(struct ws_reader *r)
 	    (r->len - head) / MASK_LEN * MASK_LEN);
 }
 
-/* Use up the frame at hand, all of which is there. */
+/* Handle the current frame, which is complete. */
 static void
 take_frame(struct ws_reader *r, struct ws_event *ev)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define NONCE		12
-#define LEN_MAX		((size_t)16 << 20)	/* EVP counts in int */
+#define LEN_MAX		((size_t)16 << 20)	/* EVP lengths are int */
 
 int
 gcm_init(struct gcm *g, const uint8_t key[GCM_KEY], bool seals)
@@ -27,7 +27,7 @@ gcm_fini(struct gcm *g)
 	g->ctx = NULL;
 }
 
-/* All but the tag.  -1 with errno. */
+/* Process all but the tag.  -1 with errno. */
 static int
 gcm_run(struct gcm *g, uint64_t n, struct gcm_ad ad, const uint8_t *data,
     size_t len, uint8_t *out)
@@ -90,7 +90,7 @@ gcm_open(struct gcm *g, uint64_t n, struct gcm_ad ad, const uint8_t *data,
 	len -= GCM_TAG;
 	memcpy(tag, data + len, GCM_TAG);
 	if (gcm_run(g, n, ad, data, len, out) == 0) {
-		/* It compares in constant time. */
+		/* libcrypto compares the tag in constant time. */
 		if (EVP_CIPHER_CTX_ctrl(g->ctx, EVP_CTRL_AEAD_SET_TAG,
 		    GCM_TAG, tag) == 1 &&
 		    EVP_CipherFinal_ex(g->ctx, none, &got) == 1)

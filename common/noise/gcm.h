@@ -1,11 +1,8 @@
 /*
- * AES-256-GCM as the Noise framework uses it (PROTOCOL 13.1): the nonce is a
- * 64-bit counter, big-endian, behind four zero bytes, the tag of 16 bytes
- * comes last.  One direction of one key.
- *
- * By libcrypto, which works on any processor and takes the time of AES-NI
- * where there is one.  Its context holds the key in memory of libcrypto
- * (wiped at the end): whoever wants that locked locks the process.
+ * AES-256-GCM as in the Noise framework (PROTOCOL 13.1): the nonce is four zero
+ * bytes and a big-endian counter, a tag of 16 bytes comes last.  One direction
+ * of one key.  By libcrypto, which keeps the key in memory of its own and wipes
+ * it at the end.
  */
 #ifndef COMMON_NOISE_GCM_H
 #define COMMON_NOISE_GCM_H
@@ -14,41 +11,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* bytes */
 #define GCM_KEY		32
 #define GCM_TAG		16
 
 struct evp_cipher_ctx_st;
 
-/* Embedded.  All zero: none, gcm_fini() does nothing. */
+/* Embedded.  All zero: not initialized; gcm_fini() is allowed. */
 struct gcm {
 	struct evp_cipher_ctx_st	*ctx;
 };
 
-/* What is authenticated but not in the message; NULL and 0 for nothing. */
+/* Associated data; NULL and 0: none. */
 struct gcm_ad {
 	const uint8_t	*data;
 	size_t		 len;
 };
 
-/* A key that seals, or one that opens.  0, or -1 with errno ENOMEM. */
+/* Set a key for sealing or for opening.  0, or -1 with errno ENOMEM. */
 int	 gcm_init(struct gcm *g, const uint8_t key[GCM_KEY], bool seals)
 	    __attribute__((warn_unused_result));
 void	 gcm_fini(struct gcm *g);
 
 /*
- * Seal len bytes under the counter n, which the caller never uses twice, into
- * len + GCM_TAG bytes at out; out may be data itself.  0, or -1 with errno
- * EINVAL (len above 16 MiB, a key that opens) or ENOMEM.
+ * Seal len bytes into len + GCM_TAG bytes; out may be data.  The caller must
+ * not use a counter n twice.  0, or -1 with errno EINVAL (len above 16 MiB, a
+ * key for opening) or ENOMEM.
  */
 int	 gcm_seal(struct gcm *g, uint64_t n, struct gcm_ad ad,
 	    const uint8_t *data, size_t len, uint8_t *out)
 	    __attribute__((warn_unused_result));
 
 /*
- * Open len bytes, tag included, into len - GCM_TAG bytes at out; out may be
- * data itself.  0, or -1 with errno EBADMSG (not what was sealed, or shorter
- * than a tag; nothing of it is then at out), EINVAL or ENOMEM.
+ * Open len bytes with tag into len - GCM_TAG bytes; out may be data.  0, or -1
+ * with errno EBADMSG (not authentic, or too short; out has no plaintext then),
+ * EINVAL or ENOMEM.
  */
 int	 gcm_open(struct gcm *g, uint64_t n, struct gcm_ad ad,
 	    const uint8_t *data, size_t len, uint8_t *out)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* FIPS 202 section 3.2.5: one constant for each round. */
+/* Round constants (FIPS 202 section 3.2.5). */
 static const uint64_t	iota[24] = {
 	0x0000000000000001, 0x0000000000008082, 0x800000000000808a,
 	0x8000000080008000, 0x000000000000808b, 0x0000000080000001,
@@ -24,14 +24,14 @@ keccak_rol(uint64_t v, unsigned int n)
 	return n == 0 ? v : v << n | v >> (64 - n);
 }
 
-/* What permute() needs, in one place to wipe. */
+/* The working state of permute(), in one place to wipe. */
 struct work {
 	uint64_t	 b[25];
 	uint64_t	 c[5];
 	uint64_t	 d[5];
 };
 
-/* FIPS 202 section 3.2.4, a plane: the only step that is not linear. */
+/* Chi of a plane, the only non-linear step (FIPS 202 section 3.2.4). */
 #define CHI(to, y, b0, b1, b2, b3, b4)					\
 	(to)[(y) + 0] = (b0) ^ (~(b1) & (b2));				\
 	(to)[(y) + 1] = (b1) ^ (~(b2) & (b3));				\
@@ -40,9 +40,9 @@ struct work {
 	(to)[(y) + 4] = (b4) ^ (~(b0) & (b1))
 
 /*
- * A round: theta (3.2.1: each lane gets d, the parity of two columns beside
- * it), rho and pi (3.2.2, 3.2.3: lane B[y, 2x+3y] = A[x, y], turned), chi plane
- * by plane.  Written out, since turns and places are constants then; the lanes
+ * A round: theta (3.2.1: XOR each lane with d, the parity of two columns), rho
+ * and pi (3.2.2, 3.2.3: lane B[y, 2x+3y] = A[x, y], rotated), chi plane by
+ * plane.  Unrolled, so that rotations and indices are constants and the lanes
  * of a plane stay in registers.
  */
 static inline void
@@ -87,14 +87,14 @@ permute(uint64_t a[25])
 	sodium_memzero(&w, sizeof(w));
 }
 
-/* Bytes fill a lane from its low end (FIPS 202 section 3.1.2), on any host. */
+/* XOR bytes into a lane, little-endian (FIPS 202 section 3.1.2). */
 static inline void
 mix_byte(struct keccak *k, unsigned int at, uint8_t byte)
 {
 	k->lanes[at / 8] ^= (uint64_t)byte << 8 * (at % 8);
 }
 
-/* Whether the next of len bytes begin a lane and fill it. */
+/* Whether the next of len bytes fill a whole lane. */
 static inline bool
 is_lane(const struct keccak *k, size_t len)
 {

@@ -21,13 +21,13 @@ kem_start(void)
 {
 	OSSL_PROVIDER	*p = OSSL_PROVIDER_load(NULL, "default");
 
-	/* It stays loaded.  SSL_get_error(3) would find what is left here. */
+	/* Never unloaded.  Errors must not stay for SSL_get_error(3). */
 	if (p == NULL || OSSL_PROVIDER_add_conf_parameter(p,
 	    OSSL_PKEY_PARAM_ML_KEM_IMPORT_PCT_TYPE, "none") != 1)
 		ERR_clear_error();
 }
 
-/* 0, or -1 with that errno and nothing left in libcrypto's own. */
+/* Set errno on failure; clear libcrypto's own error queue. */
 static int
 result(bool good, int error)
 {
@@ -41,7 +41,7 @@ result(bool good, int error)
 static OSSL_PARAM
 bytes(const char *name, const uint8_t *data, size_t len)
 {
-	/* It does not write to what it is given. */
+	/* The API lacks const; libcrypto only reads it. */
 	return OSSL_PARAM_construct_octet_string(name,
 	    (void *)(uintptr_t)data, len);
 }

@@ -1,12 +1,10 @@
 /*
- * ML-KEM-768 of the Noise channel: what common/noise/mlkem.h has, or libcrypto
- * (since 3.5) where libsodium has none.  Here and not there, because nothing
- * but the uplink is linked with libcrypto.
+ * ML-KEM-768 for the Noise channel, by common/noise/mlkem.h, or by libcrypto
+ * (since 3.5) where libsodium lacks it.  Separate from mlkem, since only the
+ * uplink is linked with libcrypto.
  *
- * The functions mean what those of common/noise/mlkem.h do, and the words there
- * are about them, too.  libcrypto has the keys on its heap meanwhile, and wipes
- * them; of secret keys it also refuses those that are no key for other reasons
- * than their hash.
+ * The functions are those of mlkem.h.  libcrypto keeps keys on its heap during
+ * a call and wipes them, and it checks more of a secret key than its hash.
  */
 #ifndef COMMON_NOISE_KEM_H
 #define COMMON_NOISE_KEM_H
@@ -14,8 +12,8 @@
 #include "common/noise/mlkem.h"
 
 /*
- * Once, before the others: libcrypto does not try out each secret key, which
- * are all of our own making, and would take longer than to use it.
+ * Call once, first: turns off libcrypto's consistency check of each imported
+ * secret key, which takes longer than a decapsulation; all keys are our own.
  */
 void	 kem_start(void);
 

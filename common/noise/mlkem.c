@@ -11,8 +11,8 @@
 #ifdef HAVE_CRYPTO_KEM_MLKEM768_ENC_DETERMINISTIC
 
 /*
- * The layout of keys is that of FIPS 203 in both.  Through copies: what
- * libsodium does with overlapping arguments it does not say.
+ * Both use the key layout of FIPS 203.  Work on copies: libsodium does not
+ * document overlapping arguments.
  */
 _Static_assert(crypto_kem_mlkem768_SEEDBYTES == MLKEM_SEED_LEN &&
     crypto_kem_mlkem768_PUBLICKEYBYTES == MLKEM_PUBLIC_LEN &&
@@ -91,7 +91,7 @@ decapsulate(const uint8_t *secret, const uint8_t *ciphertext,
 
 #endif
 
-/* What the library says is no reason that errno has. */
+/* Translate libsodium's result; it sets no errno. */
 static int
 library(int result)
 {

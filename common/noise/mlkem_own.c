@@ -14,7 +14,7 @@ _Static_assert(K * POLY + 32 == MLKEM_PUBLIC_LEN &&
     K * MLKEM_PACKED(DU) + MLKEM_PACKED(DV) == MLKEM_CIPHERTEXT_LEN,
     "FIPS 203 table 3");
 
-/* out_len bytes of the hash of a and b; nb may be 0. */
+/* Hash a and b (nb may be 0) to out_len bytes. */
 static void
 hash(unsigned int rate, uint8_t suffix, const void *a, size_t na,
     const void *b, size_t nb, uint8_t *out, size_t out_len)
@@ -65,7 +65,7 @@ mlkem_own_keypair(const uint8_t seed[MLKEM_SEED_LEN],
 	sodium_memzero(&w, sizeof(w));
 }
 
-/* A polynomial that is 0 or half of Q, bit by bit of m. */
+/* Add Q/2 or 0 to each coefficient, by the bits of m. */
 static void
 add_message(struct mlkem_poly *p, const uint8_t m[32])
 {
@@ -76,7 +76,7 @@ add_message(struct mlkem_poly *p, const uint8_t m[32])
 	sodium_memzero(&mu, sizeof(mu));
 }
 
-/* K-PKE.Encrypt (algorithm 14); the ciphertext may lie over all the rest. */
+/* K-PKE.Encrypt (algorithm 14); the ciphertext may overlap the inputs. */
 static void
 encrypt(const uint8_t public[MLKEM_PUBLIC_LEN], const uint8_t m[32],
     const uint8_t r[32], uint8_t out[MLKEM_CIPHERTEXT_LEN])
@@ -171,7 +171,7 @@ mlkem_own_decapsulate(const uint8_t secret[MLKEM_SECRET_LEN],
 	hash(KECCAK_SHAKE256, secret + MLKEM_SECRET_Z, 32, ciphertext,
 	    MLKEM_CIPHERTEXT_LEN, w.rejected, sizeof(w.rejected));
 	encrypt(secret + MLKEM_SECRET_PUBLIC, w.m, w.g + 32, w.again);
-	/* All bits or none. */
+	/* All bits set or none. */
 	differ = mlkem_opaque((uint32_t)sodium_memcmp(w.again, ciphertext,
 	    sizeof(w.again)));
 	for (i = 0; i < MLKEM_SHARED_LEN; i++)

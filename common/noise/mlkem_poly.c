@@ -7,7 +7,7 @@
 #define Q	MLKEM_Q
 #define N	MLKEM_N
 
-/* 17^BitRev7(i) mod Q, 17 being a 256th root of unity (appendix A). */
+/* 17^BitRev7(i) mod Q; 17 is a 256th root of unity (appendix A). */
 static const uint16_t	zetas[128] = {
 	   1, 1729, 2580, 3289, 2642,  630, 1897,  848,
 	1062, 1919,  193,  797, 2786, 3260,  569, 1746,
@@ -28,8 +28,8 @@ static const uint16_t	zetas[128] = {
 };
 
 /*
- * v / Q without a division, whose time may depend on v.  20642679 * Q is
- * 2^36 + 1655, so this is exact for v < 2^36 / 1655, which is above 3 * Q^2.
+ * v / Q without a division, whose time may depend on v.  20642679 * Q is 2^36 +
+ * 1655, thus exact for v < 2^36 / 1655, which is above 3 * Q^2.
  */
 static inline uint32_t
 quotient(uint32_t v)
@@ -43,7 +43,7 @@ mlkem_poly_reduce(uint32_t v)
 	return (uint16_t)(v - quotient(v) * Q);
 }
 
-/* v mod Q for v < 2 * Q. */
+/* v mod Q, for v < 2 * Q. */
 static inline uint16_t
 reduce_once(uint32_t v)
 {
@@ -122,7 +122,7 @@ mlkem_mul_add(struct mlkem_poly *sum, const struct mlkem_poly *a,
 	uint32_t	 a0, a1, b0, b1, gamma;
 	int		 i;
 
-	/* modulo X^2 - gamma; gammas are zetas, both signs in turn */
+	/* Modulo X^2 - gamma; the gammas are zetas with alternating signs. */
 	for (i = 0; i < N; i += 2) {
 		a0 = a->c[i];
 		a1 = a->c[i + 1];
@@ -143,7 +143,7 @@ mlkem_sample_ntt(struct mlkem_poly *p, const uint8_t rho[32], uint8_t first,
     uint8_t second)
 {
 	struct keccak	 k;
-	uint8_t		 buf[168], *b;		/* a block, in threes */
+	uint8_t		 buf[168], *b;		/* a block, read by threes */
 	uint16_t	 v;
 	int		 n = 0;
 
@@ -177,7 +177,7 @@ mlkem_sample_cbd(struct mlkem_poly *p, const uint8_t seed[32], uint8_t n)
 	keccak_put(&k, &n, 1);
 	keccak_get(&k, buf, sizeof(buf));
 	keccak_fini(&k);
-	/* two bits less two bits, for each half of a byte */
+	/* The sum of two bits less that of two others, for each nibble. */
 	for (i = 0; i < N; i++) {
 		v = buf[i / 2] >> 4 * (i % 2);
 		p->c[i] = reduce_once(Q + (v & 1) + (v >> 1 & 1) -

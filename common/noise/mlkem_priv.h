@@ -1,11 +1,9 @@
 /*
- * ML-KEM-768 in our own code, for hosts whose libsodium lacks it; tests run it
- * everywhere.  Only mlkem.c and tests include this: the functions mean what
- * those of mlkem.h do, but check no key.
+ * Our own ML-KEM-768, for libsodium without it; only mlkem.c and tests include
+ * this.  The functions are those of mlkem.h without checks of keys.
  *
- * Constant time: no branch, no address and no division depends on a secret.
- * mlkem_sample_ntt() branches, on what makes the public matrix.  Nothing of a
- * secret stays on the stack.  Pure.
+ * Constant time: no branch, address or division depends on a secret
+ * (mlkem_sample_ntt() has public input).  No secret stays on the stack.  Pure.
  */
 #ifndef COMMON_NOISE_MLKEM_PRIV_H
 #define COMMON_NOISE_MLKEM_PRIV_H
@@ -18,10 +16,10 @@
 #define MLKEM_N		256
 #define MLKEM_K		3
 
-/* Lengths of a polynomial as bytes: 12, 10 and 4 bits for each coefficient. */
+/* Bytes of a polynomial with 12, 10 or 4 bits for each coefficient. */
 #define MLKEM_PACKED(bits)	(MLKEM_N * (bits) / 8)
 
-/* Where the parts of a secret key begin (FIPS 203, algorithm 16). */
+/* Offsets in a secret key (FIPS 203, algorithm 16). */
 #define MLKEM_SECRET_PUBLIC	(MLKEM_K * MLKEM_PACKED(12))
 #define MLKEM_SECRET_HASH	(MLKEM_SECRET_PUBLIC + MLKEM_PUBLIC_LEN)
 #define MLKEM_SECRET_Z		(MLKEM_SECRET_HASH + 32)
@@ -38,10 +36,7 @@ void	 mlkem_own_decapsulate(const uint8_t secret[MLKEM_SECRET_LEN],
 	    const uint8_t ciphertext[MLKEM_CIPHERTEXT_LEN],
 	    uint8_t shared_out[MLKEM_SHARED_LEN]);
 
-/*
- * The same value, but the compiler does not know which: a bit that it can
- * follow may become a branch.
- */
+/* Hide a value from the optimizer: it may turn a known bit into a branch. */
 static inline uint32_t
 mlkem_opaque(uint32_t v)
 {
@@ -50,18 +45,17 @@ mlkem_opaque(uint32_t v)
 }
 
 /*
- * mlkem_poly.c: polynomials modulo X^256 + 1.  Every coefficient is below Q,
- * before and after each of these, unless the words say otherwise.
+ * mlkem_poly.c: polynomials modulo X^256 + 1.  Coefficients are below Q before
+ * and after each function unless noted.
  */
 struct mlkem_poly {
 	uint16_t	 c[MLKEM_N];
 };
 
-/* a += b, a -= b. */
 void	 mlkem_add(struct mlkem_poly *a, const struct mlkem_poly *b);
 void	 mlkem_sub(struct mlkem_poly *a, const struct mlkem_poly *b);
 
-/* To the NTT domain and back (algorithms 9 and 10). */
+/* Number-theoretic transform and its inverse (algorithms 9 and 10). */
 void	 mlkem_ntt(struct mlkem_poly *p);
 void	 mlkem_ntt_inverse(struct mlkem_poly *p);
 
@@ -69,23 +63,21 @@ void	 mlkem_ntt_inverse(struct mlkem_poly *p);
 void	 mlkem_mul_add(struct mlkem_poly *sum, const struct mlkem_poly *a,
 	    const struct mlkem_poly *b);
 
-/* Uniform, in the NTT domain, of rho and two bytes; public (algorithm 7). */
+/* Uniform, in the NTT domain, from public rho and two bytes (algorithm 7). */
 void	 mlkem_sample_ntt(struct mlkem_poly *p, const uint8_t rho[32],
 	    uint8_t first, uint8_t second);
 
-/* Small, of the secret seed and n: PRF and algorithm 8 with eta = 2. */
+/* Small, from a secret seed and n: PRF and algorithm 8 with eta = 2. */
 void	 mlkem_sample_cbd(struct mlkem_poly *p, const uint8_t seed[32],
 	    uint8_t n);
 
-/*
- * A coefficient to and from bits < 12 bits, with loss (FIPS 203 section 4.2.1).
- */
+/* To and from bits < 12, lossy (FIPS 203 section 4.2.1). */
 uint16_t mlkem_compress(uint16_t v, unsigned int bits);
 uint16_t mlkem_decompress(uint16_t v, unsigned int bits);
 
 /*
- * MLKEM_PACKED(bits) bytes, compressed if bits < 12 (algorithms 5 and 6).
- * Unpacking takes any bytes: 12 bits are reduced modulo Q.
+ * To and from MLKEM_PACKED(bits) bytes, compressed if bits < 12 (algorithms 5
+ * and 6).  Unpacking accepts any bytes: 12 bits are reduced modulo Q.
  */
 void	 mlkem_pack(uint8_t *out, const struct mlkem_poly *p,
 	    unsigned int bits);

@@ -6,7 +6,7 @@
 
 #include "common/noise/kem.h"
 
-/* What is hashed; the label for JSON says X25519 there. */
+/* The name that is hashed; the label in JSON has X25519 instead. */
 #define PROTOCOL	"Noise_hybridIK_25519+MLKEM768_AESGCM_SHA256"
 #define DOMAIN		"codex-exec-server-relay-noise/v1"
 
@@ -79,7 +79,7 @@ mix_key_and_hash(struct noise_symmetric *s, const uint8_t input[32])
 	sodium_memzero(u, sizeof(u));
 }
 
-/* Returns the bytes at out, or -1 with errno. */
+/* Encrypt; return the length at out, or -1 with errno. */
 static int
 noise_seal(struct noise_symmetric *s, const void *data, size_t len,
     uint8_t *out)
@@ -98,7 +98,7 @@ noise_seal(struct noise_symmetric *s, const void *data, size_t len,
 	return (int)(len + GCM_TAG);
 }
 
-/* len with the tag.  0, or -1 with errno. */
+/* Decrypt len bytes, tag included.  0, or -1 with errno. */
 static int
 unseal(struct noise_symmetric *s, const uint8_t *data, size_t len,
     uint8_t *out)
@@ -119,7 +119,7 @@ unseal(struct noise_symmetric *s, const uint8_t *data, size_t len,
 	return 0;
 }
 
-/* 0, or -1 with errno EPROTO: a point of low order. */
+/* Mix in a DH result.  0, or -1 with errno EPROTO: a point of low order. */
 static int
 mix_dh(struct noise_symmetric *s, const uint8_t secret[NOISE_DH],
     const uint8_t point[NOISE_DH])
@@ -154,7 +154,7 @@ put_part(crypto_hash_sha256_state *st, const void *data, size_t len)
 	crypto_hash_sha256_update(st, data, len);
 }
 
-/* Up to and with the pre-message: the responder's keys. */
+/* Initialize, with the responder's keys as pre-message. */
 static void
 noise_begin(struct noise_symmetric *s, const struct noise_name *name,
     const struct noise_public *responder)
@@ -221,7 +221,7 @@ noise_random_fill(struct noise_random *r)
 	randombytes_buf(r, sizeof(*r));
 }
 
-/* What is invalid there is the other end's fault here. */
+/* EINVAL is about the peer's key: EPROTO. */
 static int
 kem_result(int r)
 {
@@ -232,7 +232,7 @@ kem_result(int r)
 
 /* --- message 1 (8.3) -------------------------------------------------------*/
 
-/* Where things are; the payload comes last. */
+/* The layout; the payload follows. */
 struct request {
 	uint8_t	 skem[MLKEM_CIPHERTEXT_LEN];
 	uint8_t	 dh[NOISE_DH];			/* e */
@@ -380,7 +380,7 @@ write_kem(struct noise_responder *r, const struct noise_random *random,
 	return ret;
 }
 
-/* Tokens e, ee and se.  The ML-KEM key is sent and never used. */
+/* Tokens e, ee and se.  The ML-KEM key is sent but unused. */
 static int
 write_e(struct noise_responder *r, const struct noise_random *random,
     struct response *m)

@@ -1,16 +1,13 @@
 /*
  * The handshake between a harness (initiator) and us (responder): Noise
- * hybridIK with X25519, ML-KEM-768, AES-256-GCM and SHA-256, byte by
- * byte in PROTOCOL 13.  Pure: what is random is given, no clock, no
- * sockets.  sodium_init() was called before.
+ * hybridIK with X25519, ML-KEM-768, AES-256-GCM and SHA-256 (PROTOCOL 13).
+ * Pure: randomness is an argument.  Call sodium_init() before.
  *
- * Structs with secrets are the caller's, who keeps them in memory that is
- * never written out, and wipes them with sodium_memzero() when they are not
- * needed any more; here is wiped what is said to be, and whatever was on the
- * stack.
+ * The caller keeps structs with secrets in memory that is never swapped and
+ * wipes them; here only the stack is wiped, and what is noted.
  *
- * Refused beyond what the stock ends refuse: X25519 keys of low order (the
- * secret would be zero), which is allowed.
+ * X25519 points of low order are refused (the shared secret would be zero),
+ * which the stock implementation does not.
  */
 #ifndef COMMON_NOISE_NOISE_H
 #define COMMON_NOISE_NOISE_H
@@ -24,14 +21,13 @@
 #include "common/noise/mlkem.h"
 #include "common/span.h"
 
-/* The label of our suite in the JSON of public keys. */
+/* Our suite in the JSON of public keys. */
 #define NOISE_SUITE	"Noise_hybridIK_X25519+MLKEM768_AESGCM_SHA256"
 
-/* bytes */
 #define NOISE_DH		32
 #define NOISE_HASH		32
 #define NOISE_MESSAGE_MAX	65535
-/* Either message with a payload of nothing. */
+/* Length of both messages with an empty payload. */
 #define NOISE_REQUEST	(MLKEM_CIPHERTEXT_LEN + 2 * (NOISE_DH + \
 			MLKEM_PUBLIC_LEN) + 3 * GCM_TAG)
 #define NOISE_RESPONSE	(2 * MLKEM_CIPHERTEXT_LEN + NOISE_DH + \
@@ -42,28 +38,28 @@ struct noise_public {
 	uint8_t	 kem[MLKEM_PUBLIC_LEN];
 };
 
-/* A key pair, of a party or of a handshake. */
+/* A key pair, static or ephemeral. */
 struct noise_identity {
 	struct noise_public	 pub;
 	uint8_t			 dh[NOISE_DH];		/* secret */
 	uint8_t			 kem[MLKEM_SECRET_LEN];	/* secret */
 };
 
-/* What both ends must agree on before: the prologue. */
+/* The prologue. */
 struct noise_name {
 	struct span	 environment;
 	struct span	 registration;
 	struct span	 stream;
 };
 
-/* All that is random in one message; used for one only. */
+/* Randomness of one message; use it once. */
 struct noise_random {
 	uint8_t	 dh[NOISE_DH];
 	uint8_t	 kem[MLKEM_SEED_LEN];
-	uint8_t	 m[2][MLKEM_RANDOM_LEN];	/* encapsulations, in order */
+	uint8_t	 m[2][MLKEM_RANDOM_LEN];	/* for encapsulations */
 };
 
-/* The running hash, the chaining key, the key and its counter. */
+/* The symmetric state: hash, chaining key, key and counter. */
 struct noise_symmetric {
 	uint8_t		 h[NOISE_HASH];
 	uint8_t		 ck[NOISE_HASH];
@@ -72,43 +68,39 @@ struct noise_symmetric {
 	bool		 has_key;
 };
 
-/* Between message 1 and message 2.  Both are secret. */
+/* State between messages 1 and 2; secret. */
 struct noise_responder {
 	struct noise_symmetric	 sym;
-	struct noise_public	 e;	/* the harness's, of this handshake */
-	struct noise_public	 s;	/* the harness's own */
+	struct noise_public	 e;	/* the harness's ephemeral keys */
+	struct noise_public	 s;	/* its static keys */
 };
 struct noise_initiator {
 	struct noise_symmetric	 sym;
 	struct noise_identity	 e;
 };
 
-/* What comes of it.  The counters of both keys begin at 0. */
+/* The result.  Both counters begin at 0. */
 struct noise_keys {
 	uint8_t	 send[GCM_KEY];
 	uint8_t	 receive[GCM_KEY];
-	uint8_t	 hash[NOISE_HASH];	/* the same at both ends, public */
+	uint8_t	 hash[NOISE_HASH];	/* handshake hash, public */
 };
 
-/*
- * The key pair of 32 random bytes and an ML-KEM seed (d || z).  0, or -1 with
- * errno EIO (the library failed); id is then wiped.
- */
+/* Derive a key pair.  0, or -1 with errno EIO (the library); id is wiped. */
 int	 noise_identity_make(struct noise_identity *id,
 	    const uint8_t dh[NOISE_DH], const uint8_t seed[MLKEM_SEED_LEN])
 	    __attribute__((warn_unused_result));
 
-/* Write keys as the registry knows them: an object of three members. */
+/* Write a public key as JSON for the registry. */
 void	 noise_public_write(struct json_out *o, const struct noise_public *p);
 
-/* Fill from the system's source. */
+/* Fill from the kernel's generator. */
 void	 noise_random_fill(struct noise_random *r);
 
 /*
- * Message 1 to the party whose keys are to: NOISE_REQUEST + len bytes at out.
- * Returns that number, or -1 with errno EMSGSIZE (above NOISE_MESSAGE_MAX),
- * EPROTO (keys that must not be used), EIO (the library failed) or ENOMEM; i
- * is then wiped.
+ * Write message 1 to the owner of to: NOISE_REQUEST + len bytes, which are
+ * returned, or -1 with errno EMSGSIZE (above NOISE_MESSAGE_MAX), EPROTO
+ * (unusable keys), EIO (the library) or ENOMEM, and i is wiped.
  */
 int	 noise_request(struct noise_initiator *i,
 	    const struct noise_identity *self, const struct noise_public *to,
@@ -117,10 +109,9 @@ int	 noise_request(struct noise_initiator *i,
 	    __attribute__((warn_unused_result));
 
 /*
- * Read message 1; the payload goes to payload_out, size bytes at most.
- * Returns its length, or -1 with errno EMSGSIZE (shorter or longer than
- * possible, or than size), EPROTO (not meant for us, damaged, keys that must
- * not be used), EIO or ENOMEM; r is then wiped.
+ * Read message 1.  Return the length of its payload, or -1 with errno EMSGSIZE
+ * (length impossible, or payload above size), EPROTO (not for us, damaged,
+ * unusable keys), EIO or ENOMEM, and r is wiped.
  */
 int	 noise_take_request(struct noise_responder *r,
 	    const struct noise_identity *self, const struct noise_name *name,
@@ -128,19 +119,16 @@ int	 noise_take_request(struct noise_responder *r,
 	    __attribute__((warn_unused_result));
 
 /*
- * Message 2 and the keys: NOISE_RESPONSE + len bytes at out.  Returns that
- * number, or -1 with errno EMSGSIZE, EIO or ENOMEM; keys_out is then wiped.
- * r is wiped in any case.
+ * Write message 2, NOISE_RESPONSE + len bytes, which are returned, and the
+ * keys; or -1 with errno EMSGSIZE, EIO or ENOMEM, and keys_out is wiped.  r
+ * always is.
  */
 int	 noise_response(struct noise_responder *r,
 	    const struct noise_random *random, const void *payload, size_t len,
 	    uint8_t *out, struct noise_keys *keys_out)
 	    __attribute__((warn_unused_result));
 
-/*
- * Read message 2; as noise_take_request().  i is wiped in any case, keys_out
- * on failure.
- */
+/* Read message 2, as noise_take_request().  i is wiped, keys_out on failure. */
 int	 noise_take_response(struct noise_initiator *i,
 	    const struct noise_identity *self, const uint8_t *msg, size_t len,
 	    uint8_t *payload_out, size_t size, struct noise_keys *keys_out)

@@ -15,7 +15,7 @@ quota_init(struct quota *q)
 	q->left = LIMIT_RELAY_HELD - LIMIT_STREAMS * LIMIT_STREAM_RESERVE;
 }
 
-/* What of those bytes is taken from what is shared. */
+/* Return how many of the bytes are above the reserve. */
 static size_t
 beyond(const struct quota *q, size_t bytes)
 {

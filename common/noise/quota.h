@@ -1,6 +1,6 @@
 /*
- * Memory that streams share: each has a reserve that no other can take, the
- * rest is for who comes first.  Pure.
+ * Memory shared by streams: each has a reserve, the rest is first come, first
+ * served.  Pure.
  */
 #ifndef COMMON_NOISE_QUOTA_H
 #define COMMON_NOISE_QUOTA_H
@@ -9,28 +9,25 @@
 
 /* Embedded; members are private. */
 struct quota {
-	size_t	 reserve;	/* bytes of each */
-	size_t	 left;		/* of what is shared */
+	size_t	 reserve;	/* bytes for each */
+	size_t	 left;		/* of the shared rest */
 };
 
-/* What one holds; all zero: nothing, and without a bound.  Embedded. */
+/* What a stream holds.  All zero: nothing, unlimited.  Embedded. */
 struct quota_share {
-	struct quota	*quota;	/* set by the owner, while it holds nothing */
+	struct quota	*quota;	/* set by the owner while held is 0 */
 	size_t		 held;	/* private */
 };
 
-/* LIMIT_RELAY_HELD bytes for LIMIT_STREAMS streams, LIMIT_STREAM_RESERVE
-   of them for each. */
+/* LIMIT_RELAY_HELD bytes for LIMIT_STREAMS streams, each with
+   LIMIT_STREAM_RESERVE. */
 void	 quota_init(struct quota *q);
 
-/*
- * It holds that many bytes now.  0, or -1 with errno EDQUOT: more than is
- * left, and it counts what it did before.
- */
+/* Account for bytes in all.  0, or -1 with errno EDQUOT, unchanged. */
 int	 quota_set(struct quota_share *s, size_t bytes)
 	    __attribute__((warn_unused_result));
 
-/* The same for fewer bytes than before, which cannot fail. */
+/* The same for fewer bytes than before; cannot fail. */
 void	 quota_lower(struct quota_share *s, size_t bytes);
 
 #endif

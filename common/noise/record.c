@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PREFIX		4	/* bytes of a length */
-#define KEEP		4096	/* bytes kept for the next small messages */
+#define KEEP		4096	/* bytes of memory kept for small messages */
 
 static const struct gcm_ad	 no_ad;
 
@@ -39,7 +39,7 @@ record_cut(struct record_cutter *c, const void *data, size_t len)
 	return 0;
 }
 
-/* The first piece of c, its length in front, to out.  Returns its length. */
+/* Write the first piece of c, preceded by its length.  Return its length. */
 static size_t
 first_piece(const struct record_cutter *c, uint8_t *out)
 {
@@ -129,8 +129,8 @@ record_reader_share(struct record_reader *r, struct quota *q)
 }
 
 /*
- * What counts: half of the memory if that is more than what is in it, as it
- * may be when messages were taken.
+ * Return the bytes that count: those held, or half of the memory if that is
+ * more, as it is after messages were taken.
  */
 static size_t
 record_held(const struct record_reader *r)
@@ -140,7 +140,7 @@ record_held(const struct record_reader *r)
 	return r->waiting_len + (half > r->plain.len ? half : r->plain.len);
 }
 
-/* The length in front of the message at p. */
+/* Return the length field of the message at p. */
 static size_t
 length_at(const uint8_t *p)
 {
@@ -149,7 +149,7 @@ length_at(const uint8_t *p)
 	    p[3];
 }
 
-/* Find the messages that are whole now.  -1 with errno. */
+/* Find the complete messages.  -1 with errno. */
 static int
 scan(struct record_reader *r, bool is_full)
 {
@@ -174,13 +174,13 @@ scan(struct record_reader *r, bool is_full)
 	return 0;
 }
 
-/* The record expected, of a length that is allowed.  -1 with errno. */
+/* Open the next record, whose length was checked.  -1 with errno. */
 static int
 record_take(struct record_reader *r, const uint8_t *data, size_t len)
 {
 	uint8_t	*room;
 
-	/* With the tag: so there is room to open even nothing. */
+	/* Room for the tag, too: never 0, so that an empty record opens. */
 	if ((room = buf_reserve(&r->plain, len)) == NULL ||
 	    gcm_open(&r->gcm, r->next, no_ad, data, len, room) == -1)
 		return -1;
@@ -189,7 +189,7 @@ record_take(struct record_reader *r, const uint8_t *data, size_t len)
 	return 0;
 }
 
-/* Keep one that came too early.  -1 with errno. */
+/* Keep a record that came early.  -1 with errno. */
 static int
 record_keep(struct record_reader *r, uint32_t seq, const uint8_t *data,
     size_t len)
@@ -209,8 +209,8 @@ record_keep(struct record_reader *r, uint32_t seq, const uint8_t *data,
 }
 
 /*
- * One that is neither old nor waiting.  Messages are counted before, so that
- * one record may hold more of them than may wait.
+ * Take a record that is neither old nor waiting.  Messages are counted before:
+ * a single record may exceed LIMIT_STREAM_MESSAGES.
  */
 static int
 record_put_frame(struct record_reader *r, uint32_t seq, const uint8_t *data,
@@ -232,7 +232,7 @@ record_put_frame(struct record_reader *r, uint32_t seq, const uint8_t *data,
 		if (record_take(r, w->data, w->len) == -1 || scan(r, is_full) ==
 		    -1)
 			return -1;
-		/* record_take() went on to the next number. */
+		/* record_take() has advanced r->next. */
 		record_forget(r, w);
 	}
 	return 0;
@@ -268,7 +268,7 @@ record_first(const struct record_reader *r, uint8_t **data_out,
 	return true;
 }
 
-/* Without memory for a smaller one it stays as it is. */
+/* Shrink the memory; on failure it stays. */
 static void
 shrink(struct buf *b)
 {
@@ -293,7 +293,7 @@ record_drop(struct record_reader *r)
 	r->scanned -= n;
 	r->messages--;
 	shrink(&r->plain);
-	/* What broke it was not counted. */
+	/* A broken reader's quota was not updated. */
 	if (!r->is_broken)
 		quota_lower(&r->share, record_held(r));
 }

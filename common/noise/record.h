@@ -1,7 +1,6 @@
 /*
- * What a stream carries behind its handshake: JSON-RPC messages, each with its
- * length in front, cut into records, each sealed and numbered (PROTOCOL
- * 12.7).  Pure.
+ * The payload of a stream after its handshake: JSON-RPC messages, each preceded
+ * by its length, cut into sealed and numbered records (PROTOCOL 12.7).  Pure.
  */
 #ifndef COMMON_NOISE_RECORD_H
 #define COMMON_NOISE_RECORD_H
@@ -16,44 +15,43 @@
 #include "common/noise/quota.h"
 #include "common/span.h"
 
-/* Bytes of a record as it is sent. */
+/* Bytes of a sealed record. */
 #define RECORD_SEALED_MAX	(LIMIT_RECORD + GCM_TAG)
 
-/* The number that no record has: a stream ends before. */
+/* Never used as a number: the stream ends before. */
 #define RECORD_SEQ_END		UINT32_MAX
 
 /* --- sending ---------------------------------------------------------------*/
 
-/* One direction of one stream.  Embedded; members are private. */
+/* A direction of a stream.  Embedded; members are private. */
 struct record_writer {
 	struct gcm	 gcm;
 	uint32_t	 seq;		/* of the next record */
 };
 
-/* A message on its way.  Members are private. */
+/* A message being sent.  Members are private. */
 struct record_cutter {
 	const uint8_t	*data;		/* the caller's */
 	size_t		 len;
-	size_t		 at;		/* bytes sealed, the length included */
+	size_t		 at;		/* bytes sealed, with the length */
 };
 
-/* 0, or -1 with errno ENOMEM.  The key is not needed any more. */
+/* 0, or -1 with errno ENOMEM.  The key is copied. */
 int	 record_writer_init(struct record_writer *w,
 	    const uint8_t key[GCM_KEY]) __attribute__((warn_unused_result));
 void	 record_writer_fini(struct record_writer *w);
 
 /*
- * Begin a message of 1 to LIMIT_MESSAGE bytes, which stay where they are until
- * it is cut.  0, or -1 with errno EMSGSIZE.
+ * Begin a message of 1 to LIMIT_MESSAGE bytes; data stays until all is sealed.
+ * 0, or -1 with errno EMSGSIZE.
  */
 int	 record_cut(struct record_cutter *c, const void *data, size_t len)
 	    __attribute__((warn_unused_result));
 
 /*
- * Seal the next piece, to RECORD_SEALED_MAX bytes at out.  Returns its length
- * and its number, 0 when there is no more of the message, or -1 with errno
- * EOVERFLOW (the stream has used up its numbers: end it) or ENOMEM.  Another
- * message must not come in between.
+ * Seal the next record of a message into RECORD_SEALED_MAX bytes.  Return its
+ * length; 0: no more; -1 with errno EOVERFLOW (out of numbers: end the stream)
+ * or ENOMEM.  Seal a whole message before the next one.
  */
 int	 record_seal(struct record_writer *w, struct record_cutter *c,
 	    uint8_t *out, uint32_t *seq_out)
@@ -62,54 +60,53 @@ int	 record_seal(struct record_writer *w, struct record_cutter *c,
 /* --- receiving -------------------------------------------------------------*/
 
 struct record_waiting {
-	uint8_t		*data;		/* NULL: none; owned */
+	uint8_t		*data;		/* owned, or NULL */
 	size_t		 len;
 };
 
 /*
- * One direction of one stream: puts records in order, opens them and finds
- * the messages.  Embedded; members are private.
+ * A direction of a stream: orders and opens records, finds messages.  Embedded;
+ * members are private.
  */
 struct record_reader {
 	struct gcm		 gcm;
 	bool			 is_broken;
-	uint32_t		 next;		/* the number expected */
+	uint32_t		 next;		/* number */
 	struct record_waiting	 waiting[LIMIT_RECORD_GAP]; /* by number */
-	size_t			 waiting_len;	/* bytes of them all */
+	size_t			 waiting_len;	/* sum of bytes */
 	struct buf		 plain;		/* lengths and messages */
-	size_t			 scanned;	/* of plain: whole messages */
-	size_t			 messages;	/* their number */
+	size_t			 scanned;	/* bytes of whole messages */
+	size_t			 messages;	/* their count */
 	struct quota_share	 share;
 };
 
-/* 0, or -1 with errno ENOMEM.  The key is not needed any more. */
+/* 0, or -1 with errno ENOMEM.  The key is copied. */
 int	 record_reader_init(struct record_reader *r,
 	    const uint8_t key[GCM_KEY]) __attribute__((warn_unused_result));
 void	 record_reader_fini(struct record_reader *r);
 
-/* From the start on, count what it holds against q, which outlives it. */
+/* Count memory against q, which lives longer.  Call before the first record. */
 void	 record_reader_share(struct record_reader *r, struct quota *q);
 
 /*
- * A record came.  0, also for one that came before, which is dropped; or -1
- * with errno, and the stream has to end (all later ones are refused with
- * EPROTO): EPROTO (too far ahead, too long, a bad length, more than may wait),
- * EBADMSG (not sealed by the other end, or at another place), EFBIG (above
- * LIMIT_STREAM_HELD or LIMIT_STREAM_MESSAGES of what nobody has taken),
- * EDQUOT (above what it may hold beside others) or ENOMEM.
+ * Take a record.  0, also for an old one, which is dropped; or -1 with errno,
+ * and the stream must end (later records get EPROTO): EPROTO (too far ahead,
+ * too long, a bad length, too many waiting), EBADMSG (not authentic), EFBIG
+ * (above LIMIT_STREAM_HELD or LIMIT_STREAM_MESSAGES not taken), EDQUOT (quota),
+ * ENOMEM.
  */
 int	 record_put(struct record_reader *r, uint32_t seq,
 	    const uint8_t *data, size_t len)
 	    __attribute__((warn_unused_result));
 
 /*
- * The oldest message, false when none is whole.  Its bytes, which may be
- * anything, stay until record_drop() or record_put().  It may be written to.
+ * Get the oldest complete message; false: none.  Its bytes stay until
+ * record_drop() or record_put(), and may be changed.
  */
 bool	 record_first(const struct record_reader *r, uint8_t **data_out,
 	    size_t *len_out);
 
-/* The oldest message is taken.  There is one. */
+/* Drop the oldest message, of which there is one. */
 void	 record_drop(struct record_reader *r);
 
 #endif

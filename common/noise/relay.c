@@ -13,7 +13,7 @@ typedef Relay__RelayMessageFrame	message;
 
 /* --- reading ---------------------------------------------------------------*/
 
-/* White_Space of Unicode above ASCII, of which only the space gets here. */
+/* White_Space of Unicode outside ASCII; control characters are refused. */
 static const char *const	 blanks[] = {
 	" ", "\xc2\x85", "\xc2\xa0", "\xe1\x9a\x80", "\xe2\x80\x80",
 	"\xe2\x80\x81", "\xe2\x80\x82", "\xe2\x80\x83", "\xe2\x80\x84",
@@ -68,7 +68,7 @@ take_payload(struct relay_frame *f, enum relay_kind kind,
 	return b.len > 0;
 }
 
-/* False: not valid, or none. */
+/* Take the body; false: missing or invalid. */
 static bool
 take_body(struct relay_frame *f, const message *m)
 {
@@ -136,7 +136,7 @@ relay_free(struct relay_frame *f)
 
 /* --- writing ---------------------------------------------------------------*/
 
-/* protobuf-c asks for memory to write to and only reads it. */
+/* The API lacks const; protobuf-c only reads it. */
 static ProtobufCBinaryData
 binary(const void *data, size_t len)
 {

@@ -8,7 +8,7 @@
 
 #include "common/json/utf8.h"
 
-/* --- answers ---------------------------------------------------------------*/
+/* --- results ---------------------------------------------------------------*/
 
 static void
 act_init(struct stream_act *act)
@@ -44,7 +44,7 @@ act_send(struct stream_act *act, enum relay_kind kind, struct span id,
 	f.payload = payload;
 	f.len = len;
 	n = relay_encode(&f, act->frame, sizeof(act->frame));
-	assert(n > 0);			/* STREAM_ACT_MAX is enough */
+	assert(n > 0);			/* STREAM_ACT_MAX suffices */
 	act->len = (size_t)n;
 	act->is_reset = kind == RELAY_RESET;
 }
@@ -118,7 +118,7 @@ is_paused(const struct stream_table *t, uint64_t now)
 	return now < t->paused_until;
 }
 
-/* What fails during a pause neither lengthens it nor counts for the next. */
+/* Failures during a pause neither extend it nor count for the next one. */
 static void
 count_failure(struct stream_table *t, uint64_t now)
 {
@@ -159,7 +159,7 @@ find_number(struct stream_table *t, uint64_t number)
 	return NULL;
 }
 
-/* The registry's answer is not wanted any more. */
+/* Drop a handshake; the registry's answer will be ignored. */
 static void
 drop_pending(struct stream_pending *p, struct stream_act *act)
 {
@@ -168,7 +168,7 @@ drop_pending(struct stream_pending *p, struct stream_act *act)
 	sodium_memzero(p, sizeof(*p));
 }
 
-/* Read message 1 into a free place.  False: refuse it. */
+/* Read message 1 into a free slot.  False: refuse it. */
 static bool
 read_handshake(struct stream_table *t, struct stream_pending *p,
     const struct relay_frame *f, struct stream_act *act)
@@ -192,7 +192,7 @@ read_handshake(struct stream_table *t, struct stream_pending *p,
 	return true;
 }
 
-/* PROTOCOL 12.6, steps 3 to 5. */
+/* Steps 3 to 5 of PROTOCOL 12.6. */
 static void
 new_handshake(struct stream_table *t, const struct relay_frame *f,
     uint64_t now, struct stream_act *act)
@@ -232,7 +232,7 @@ stream_on_handshake(struct stream_table *t, const struct relay_frame *f,
 	}
 }
 
-/* Message 2 to p.  0, or -1. */
+/* Write message 2.  0, or -1. */
 static int
 stream_answer(struct stream_pending *p, const struct noise_random *given,
     const char *payload, struct noise_keys *keys, struct stream_act *act)
@@ -273,7 +273,7 @@ new_stream(struct stream_table *t, const struct stream_id *id,
 	return s;
 }
 
-/* The registry said yes.  False: refuse it; it is counted if it is at fault. */
+/* The registry agreed.  False: refuse; count it if the harness is at fault. */
 static bool
 stream_admit(struct stream_table *t, struct stream_pending *p,
     const struct noise_random *random, uint64_t now, struct stream_act *act)

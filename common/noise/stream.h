@@ -1,12 +1,11 @@
 /*
- * The streams of one rendezvous websocket (PROTOCOL 12.6): which are
- * active, which wait for the registry, which frames answer which, and when
- * handshakes are refused for a while.  Pure: a frame, an answer of the
- * registry or the time goes in, and what is to be done comes out; the time is
- * the caller's (milliseconds that only go forward).
+ * The streams of a rendezvous websocket (PROTOCOL 12.6): active ones,
+ * handshakes waiting for the registry, and pauses after failed handshakes.
+ * Pure: input is a frame, an answer of the registry or the time (monotonic,
+ * ms), output is what to do.
  *
- * A table holds secrets of handshakes that are under way, and should be in
- * memory that is never written out; stream_table_fini() wipes it.
+ * A table has secrets of handshakes and belongs in memory that is never
+ * swapped; stream_table_fini() wipes it.
  */
 #ifndef COMMON_NOISE_STREAM_H
 #define COMMON_NOISE_STREAM_H
@@ -24,33 +23,33 @@
 #include "common/noise/relay.h"
 #include "common/span.h"
 
-/* What message 2 carries when the registry refuses our own credential. */
+/* The payload of message 2 if the registry refuses our own credential. */
 #define STREAM_REJECTION	"codex-registry-authentication-rejected/v1"
 
-/* Room for any frame of a table, and for one that carries a record. */
+/* Sizes of frames: of any in a struct stream_act, of one with a record. */
 #define STREAM_ACT_MAX		(NOISE_RESPONSE + sizeof(STREAM_REJECTION) + \
 				RELAY_ROOM)
 #define STREAM_FRAME_MAX	(RECORD_SEALED_MAX + RELAY_ROOM)
 
-/* The name of a stream: compared byte by byte. */
+/* The name of a stream, compared bytewise. */
 struct stream_id {
 	size_t	 len;
 	char	 text[LIMIT_RELAY_STREAM_ID];
 };
 
 /*
- * An active stream.  Its table knows it until STREAM_ENDED: then it is the
- * caller's, to end with stream_free().
+ * An active stream.  It belongs to its table until STREAM_ENDED, then to the
+ * caller, who frees it.
  */
 struct stream {
 	struct map_node		 node;		/* private */
 	struct stream_id	 id;
 	struct record_writer	 out;		/* see stream_seal() */
 	struct record_reader	 in;		/* record_first(), _drop() */
-	void			*owner;		/* the caller's, NULL first */
+	void			*owner;		/* the caller's, first NULL */
 };
 
-/* A handshake that waits for the registry.  Private. */
+/* A handshake waiting for the registry.  Private. */
 struct stream_pending {
 	uint64_t		 number;	/* 0: none */
 	uint64_t		 deadline;
@@ -66,95 +65,91 @@ struct stream_table {
 	struct map			 active;
 	struct stream_pending		 pending[LIMIT_STREAMS_PENDING];
 	uint64_t			 last_number;
-	unsigned			 failures;	/* not yet a pause */
+	unsigned			 failures;	/* since a pause */
 	uint64_t			 paused_until;
 	struct quota			 quota;
 	uint8_t			 authorization[LIMIT_RELAY_AUTHORIZATION];
 };
 
 enum stream_event {
-	STREAM_NOTHING,		/* but there may be a frame to send */
-	STREAM_VALIDATE,	/* ask the registry, see stream_validated() */
-	STREAM_FORGET,		/* nobody waits for that answer any more */
-	STREAM_OPENED,		/* serve it */
-	STREAM_ARRIVED,		/* it may have messages: record_first() */
+	STREAM_NOTHING,		/* perhaps a frame to send */
+	STREAM_VALIDATE,	/* ask the registry: stream_validated() */
+	STREAM_FORGET,		/* cancel that question */
+	STREAM_OPENED,		/* serve the stream */
+	STREAM_ARRIVED,		/* look for messages: record_first() */
 	STREAM_ENDED		/* detach its session, then stream_free() */
 };
 
-/* What is to be done.  A frame is sent first. */
+/* What to do.  Send the frame first. */
 struct stream_act {
 	enum stream_event	 event;
 	struct stream		*stream;	/* OPENED, ARRIVED, ENDED */
 
-	/* VALIDATE and FORGET: which; never used again. */
+	/* VALIDATE, FORGET: the question; never reused. */
 	uint64_t		 number;
-	/* VALIDATE: what to ask about; until the next call with the table. */
+	/* VALIDATE: valid until the next call with this table. */
 	const struct noise_public *harness;
 	struct span		 authorization;	/* UTF-8 */
 	struct span		 id;
 
-	bool			 is_reset;	/* best effort: may be lost */
-	size_t			 len;		/* of the frame, 0: none */
+	bool			 is_reset;	/* may be lost */
+	size_t			 len;		/* of frame; 0: none */
 	uint8_t			 frame[STREAM_ACT_MAX];
 };
 
 enum stream_verdict {
 	STREAM_YES,
-	STREAM_NO,		/* or no answer that says yes */
-	STREAM_UNKNOWN_US	/* 401: our credential is what is wrong */
+	STREAM_NO,		/* or no answer */
+	STREAM_UNKNOWN_US	/* 401: our own credential is refused */
 };
 
-/*
- * For a websocket that was just connected.  Identity and texts are the
- * caller's and stay.  Needs no memory.
- */
+/* For a new websocket.  Identity and texts stay the caller's.  Cannot fail. */
 void	 stream_table_init(struct stream_table *t,
 	    const struct noise_identity *identity, struct span environment,
 	    struct span registration);
 
-/* The websocket is gone: one stream after another, now the caller's. */
+/* The websocket ended: hand over the streams one by one; NULL: no more. */
 struct stream	*stream_take(struct stream_table *t);
 
-/* Wipe it.  There are no active streams, see stream_take(). */
+/* Wipe.  There must be no active streams, see stream_take(). */
 void	 stream_table_fini(struct stream_table *t);
 
-/* Number of active streams, and of handshakes that wait. */
+/* Count active streams; handshakes that wait. */
 size_t	 stream_active(const struct stream_table *t);
 size_t	 stream_waiting(const struct stream_table *t);
 
-/* A frame came.  Never fails: what is wrong with it is in act. */
+/* Handle a frame.  Errors are handled, too: the reply is in act. */
 void	 stream_on_frame(struct stream_table *t, const struct relay_frame *f,
 	    uint64_t now, struct stream_act *act);
 
 /*
- * The registry answered for the number, or never will (STREAM_NO).  Numbers
- * that nobody waits for are ignored.  random is NULL, or what to use (tests).
+ * Handle the registry's answer (STREAM_NO: there will be none).  Unknown
+ * numbers are ignored.  random is for tests, else NULL.
  */
 void	 stream_validated(struct stream_table *t, uint64_t number,
 	    enum stream_verdict verdict, const struct noise_random *random,
 	    uint64_t now, struct stream_act *act);
 
 /*
- * When the first handshake has waited too long, or UINT64_MAX; call
- * stream_on_time() then, until it is false.
+ * Return when the first handshake times out, or UINT64_MAX; call
+ * stream_on_time() then until it is false.
  */
 uint64_t stream_deadline(const struct stream_table *t);
 bool	 stream_on_time(struct stream_table *t, uint64_t now,
 	    struct stream_act *act);
 
-/* End an active stream for a reason of ours: a reset, and STREAM_ENDED. */
+/* End an active stream: a reset to send, and STREAM_ENDED. */
 void	 stream_end(struct stream_table *t, struct stream *s,
 	    struct stream_act *act);
 
 /*
- * The next frame of a message (see record_cut()), at out, where there is room
- * for STREAM_FRAME_MAX.  Returns its length, 0 when there is no more, or -1
- * with errno (EOVERFLOW, ENOMEM) and the stream must be ended.
+ * Write the next frame of a message (record_cut()) to STREAM_FRAME_MAX bytes.
+ * Return its length; 0: no more; -1 with errno (EOVERFLOW, ENOMEM): end the
+ * stream.
  */
 ssize_t	 stream_seal(struct stream *s, struct record_cutter *c, uint8_t *out)
 	    __attribute__((warn_unused_result));
 
-/* Free one that its table does not know any more, and forget the pointer. */
 void	 stream_free(struct stream **sp);
 
 #endif

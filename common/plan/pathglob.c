@@ -6,9 +6,9 @@
 
 #include "common/json/utf8.h"
 
-#define NOT_UTF8	0x110000	/* and the byte: above all characters */
+#define NOT_UTF8	0x110000	/* plus the byte: no character */
 
-/* The character at s, which is before end, and its length. */
+/* Return the character at s and its length. */
 static uint32_t
 character(const char *s, const char *end, size_t *len_out)
 {
@@ -28,21 +28,21 @@ character(const char *s, const char *end, size_t *len_out)
 	return code;
 }
 
-/* Behind the bracket that closes the set at p, or NULL. */
+/* Return the end of the set at p, after its bracket, or NULL. */
 static const char *
 set_end(const char *p, const char *end)
 {
 	p++;
 	if (p < end && (*p == '!' || *p == '^'))
 		p++;
-	if (p < end && *p == ']')	/* the first one is a member */
+	if (p < end && *p == ']')	/* first: a member */
 		p++;
 	if (p >= end || (p = memchr(p, ']', (size_t)(end - p))) == NULL)
 		return NULL;
 	return p + 1;
 }
 
-/* Whether the set from p to its end has that character. */
+/* Whether a set, from p to its end, contains a character. */
 static bool
 set_has(const char *p, const char *end, uint32_t code)
 {
@@ -50,7 +50,7 @@ set_has(const char *p, const char *end, uint32_t code)
 	size_t		 n;
 	bool		 is_other, has = false;
 
-	end--;				/* the bracket */
+	end--;				/* without the bracket */
 	p++;
 	if ((is_other = *p == '!' || *p == '^'))
 		p++;
@@ -66,10 +66,7 @@ set_has(const char *p, const char *end, uint32_t code)
 	return has != is_other;
 }
 
-/*
- * Match one character of a name: *p and *s move behind it.  Never at a star,
- * never at an end.
- */
+/* Match one character of a name and advance *p and *s.  Not for a star. */
 static bool
 match_one(const char **p, const char *pend, const char **s, const char *send)
 {
@@ -99,7 +96,7 @@ match_one(const char **p, const char *pend, const char **s, const char *send)
 	return true;
 }
 
-/* Only the last star is tried again: what an earlier one took stays right. */
+/* Only the last star needs backtracking: earlier matches stay valid. */
 static bool
 match_name(const char *p, const char *pend, const char *s, const char *send)
 {
@@ -131,7 +128,7 @@ name_end(const char *s)
 	return s + strcspn(s, "/");
 }
 
-/* The name behind the one at s, or the end. */
+/* Return the next name, or the end. */
 static const char *
 pathglob_next_name(const char *s)
 {

@@ -9,7 +9,7 @@
 #include "common/limit.h"
 #include "common/plan/pathglob.h"
 
-#define FIRST_ROOM	8		/* rules; doubled when full */
+#define FIRST_ROOM	8		/* rules allocated first; doubled */
 
 static const char	*const words[] = {
 #define PLAN_RULE(name, word, meaning)	word,
@@ -17,15 +17,15 @@ static const char	*const words[] = {
 #undef PLAN_RULE
 };
 
-/* The reference's list of what its kind "minimal" means on Linux. */
+/* Readable folders of "minimal" on Linux, as in the reference. */
 static const char	*const platform[] = {
 	"/bin", "/etc", "/lib", "/lib64", "/nix/store",
 	"/run/current-system/sw", "/sbin", "/usr"
 };
 
 /*
- * What is not writable in a writable folder, as in the reference, unless an
- * entry names it: from there, programs are run without the sandbox.
+ * Read-only in writable folders, as in the reference, unless an entry names
+ * them: programs outside of the sandbox run what is in there.
  */
 static const char	*const protected[] = {
 	".agents", ".aws", ".codex", ".git"
@@ -39,7 +39,7 @@ is_root(const char *path)
 	return path[0] == '/' && path[1] == '\0';
 }
 
-/* Whether path is the folder, or below it. */
+/* Whether path is folder or below it. */
 static bool
 plan_is_within(const char *folder, const char *path)
 {
@@ -49,7 +49,7 @@ plan_is_within(const char *folder, const char *path)
 	    (path[n] == '/' || path[n] == '\0');
 }
 
-/* As strcmp(), but nothing is between a folder and what is in it. */
+/* strcmp() but for the order of '/': a folder's contents follow it directly. */
 static int
 compare_paths(const char *a, const char *b)
 {
@@ -72,7 +72,7 @@ plan_compare_places(const struct plan_rule *a, const struct plan_rule *b)
 	return compare_paths(a->path, b->path);
 }
 
-/* What wins comes first: the later row, then what always holds. */
+/* Of equal paths the winner comes first: later row, then not if_exists. */
 static int
 compare_rules(const void *va, const void *vb)
 {
@@ -114,7 +114,7 @@ plan_add(struct plan *p, enum plan_kind kind, bool if_exists,
 	return 0;
 }
 
-/* In order, the one that wins for each path. */
+/* Sort, and keep the winner for each path. */
 static void
 sort_rules(struct plan *p)
 {
@@ -131,7 +131,7 @@ sort_rules(struct plan *p)
 	p->n = n + 1;
 }
 
-/* The deepest of the first n rules above or at a path, or NULL. */
+/* Return the deepest of the first n rules at or above a path, or NULL. */
 static const struct plan_rule *
 deepest(const struct plan *p, size_t n, const char *path)
 {
@@ -142,7 +142,7 @@ deepest(const struct plan *p, size_t n, const char *path)
 	return NULL;
 }
 
-/* Where no entry says anything.  Denying all says nothing about them. */
+/* Add them unless an entry covers them; one that denies all does not count. */
 static int
 add_platform(struct plan *p)
 {
@@ -173,7 +173,7 @@ add_protected(struct plan *p)
 	char			 path[PATH_MAX];
 	size_t			 i, k, n = p->n;
 
-	/* Who may write everywhere may write there too. */
+	/* If all is writable, so are the protected folders. */
 	if (n > 0 && is_root(p->rules[0].path) &&
 	    p->rules[0].kind == PLAN_WRITE)
 		return 0;
@@ -205,16 +205,16 @@ plan_rights(const struct plan_rule *r)
 	return r->kind == PLAN_WRITE ? 2 : 1;
 }
 
-/* A rule above the one that is looked at. */
+/* A rule above the current one. */
 struct above {
 	const char	*path;
 	int		 rights;
-	int		 most;		/* the same if it does not exist */
+	int		 most;		/* the same if its path is missing */
 };
 
 /*
- * Those of the first *depth that a path is below; they are in their order, so
- * the others are done with.  The deepest one, or NULL.
+ * Drop the last of *depth rules that path is not below: by the order of rules
+ * no later path is either.  Return the deepest left, or NULL.
  */
 static const struct above *
 climb(const struct above *up, size_t *depth, const char *path)
@@ -230,7 +230,7 @@ max(int a, int b)
 	return a > b ? a : b;
 }
 
-/* The most that any rule for a place allows. */
+/* Return the most that any rule grants. */
 static int
 most_rights(const struct plan *p)
 {
@@ -244,11 +244,10 @@ most_rights(const struct plan *p)
 }
 
 /*
- * Drop what changes nothing; mark what only adds rights.  A rule takes some if
- * more is allowed by the rule above it, or would be if folders that need not
- * exist did not.  A path may be a name (by a link) of what is in another place,
- * so what takes rights stays as long as any rule gives them; only the root is
- * no link.
+ * Drop rules without effect, mark those that only grant.  A rule takes rights
+ * away if the rule above grants more, or would if folders that may be missing
+ * were.  A path may lead elsewhere by a symlink, so a rule that takes rights
+ * away is kept as long as any rule grants them.  The root is no symlink.
  */
 static void
 drop_idle(struct plan *p)
@@ -302,7 +301,7 @@ plan_settle(struct plan *p, bool has_minimal)
 		hides |= p->rules[i].kind == PLAN_HIDE;
 	if (!hides)
 		p->glob_depth = 0;
-	/* Were anything kept below it, it would take something away. */
+	/* A rule kept below the root would take writing away. */
 	p->writes_all = p->n == 1 && is_root(p->rules[0].path) &&
 	    p->rules[0].kind == PLAN_WRITE;
 	p->reads_all = p->n > 0 && is_root(p->rules[0].path);
@@ -384,7 +383,7 @@ plan_put_text(struct buf *out, const char *text)
 	return buf_put(out, text, strlen(text));
 }
 
-/* As in /proc/mounts: nothing that ends a word, a line, or has a meaning. */
+/* Escape as in /proc/mounts what ends a word or a line. */
 static int
 plan_put_path(struct buf *out, const char *path)
 {

@@ -1,4 +1,4 @@
-/* One entry of the permissions: where, and what may be done there. */
+/* An entry of the permissions: its paths and rights. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "common/plan/pathglob.h"
 #include "common/plan/plan_priv.h"
 
-#define BRACES_DEEP	32		/* expanded one after another */
+#define BRACES_DEEP	32		/* nested expansions */
 
 struct entry {
 	enum plan_kind	 kind;
@@ -24,7 +24,7 @@ refuse_entry(struct plan_maker *m, const char *why)
 	return plan_refuse(m, "entries[%zu]: %s", m->entry, why);
 }
 
-/* --- special places --- */
+/* --- special paths --- */
 
 static int
 special_root(struct plan_maker *m, const struct entry *e)
@@ -32,7 +32,7 @@ special_root(struct plan_maker *m, const struct entry *e)
 	return plan_put(m, e->kind, e->if_exists, "/");
 }
 
-/* Writing there is granted to nobody, as in the reference. */
+/* No entry can make it writable, as in the reference. */
 static int
 special_minimal(struct plan_maker *m, const struct entry *e)
 {
@@ -62,8 +62,8 @@ special_slash_tmp(struct plan_maker *m, const struct entry *e)
 }
 
 /*
- * A place that only newer clients know.  The reference ignores it; that is safe
- * only where it would have allowed something.
+ * A special path of newer clients.  The reference ignores it, which is safe
+ * only for an entry that grants.
  */
 static int
 special_unknown(struct plan_maker *m, const struct entry *e)
@@ -75,7 +75,7 @@ special_unknown(struct plan_maker *m, const struct entry *e)
 	return 0;
 }
 
-/* The second means the same as the third, as in the reference. */
+/* The second is an alias of the third, as in the reference. */
 static const struct special {
 	const char	*kind;
 	special_fn	*fn;
@@ -113,7 +113,7 @@ put_special(struct plan_maker *m, struct entry *e, uint32_t tok)
 
 /* --- patterns --- */
 
-/* The bracket or brace that ends what begins at s; NULL: it does not. */
+/* Return the matching end of a bracket or brace at s, or NULL. */
 static char *
 closing(char *s)
 {
@@ -140,7 +140,7 @@ closing(char *s)
 	return NULL;
 }
 
-/* The first brace; NULL: none.  *bad_out: there is something unclosed. */
+/* Return the first brace or NULL; bad_out: something is not closed. */
 static char *
 first_brace(char *s, bool *bad_out)
 {
@@ -157,7 +157,7 @@ first_brace(char *s, bool *bad_out)
 	return *s == '{' ? s : NULL;
 }
 
-/* The end of an alternative: a comma at this level, or the brace. */
+/* Return the end of an alternative: a comma at this level, or the brace. */
 static char *
 alternative_end(char *s, char *brace)
 {
@@ -169,7 +169,7 @@ alternative_end(char *s, char *brace)
 	return s < brace ? s : brace;
 }
 
-/* A pattern without braces; without wildcards it is a path. */
+/* Add a pattern without braces; without wildcards it is a path. */
 static int
 plan_entry_put_plain(struct plan_maker *m, const char *pattern)
 {
@@ -199,7 +199,7 @@ plan_entry_put_plain(struct plan_maker *m, const char *pattern)
 	return plan_put(m, PLAN_DENY, true, plain);
 }
 
-/* Each alternative of the first braces in its turn; *room: how many more. */
+/* Expand the first braces, then the rest; *room: patterns left. */
 static int
 expand(struct plan_maker *m, char *pattern, unsigned deep, unsigned *room)
 {
@@ -267,7 +267,7 @@ plan_entry_put_path(struct plan_maker *m, const struct entry *e, uint32_t tok)
 	return plan_put(m, e->kind, e->if_exists, path);
 }
 
-/* Only what is denied can be said by a pattern: see PLAN_HIDE. */
+/* Patterns can only deny, see PLAN_HIDE. */
 static int
 put_pattern(struct plan_maker *m, const struct entry *e, uint32_t tok)
 {

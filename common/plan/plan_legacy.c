@@ -1,6 +1,6 @@
 /*
- * The policies of April 2026: what today's client would send for them.  They
- * were replaced by permissions (PROTOCOL 9.5).
+ * Legacy policies (PROTOCOL 9.5), translated to the permissions that replaced
+ * them.
  */
 #include <string.h>
 
@@ -50,7 +50,7 @@ policy_read(struct plan_maker *m, uint32_t tok)
 	return plan_put(m, PLAN_READ, false, "/");
 }
 
-/* The folders with .git and the like are plan_settle()'s. */
+/* plan_settle() protects .git and the like. */
 static int
 policy_workspace(struct plan_maker *m, uint32_t tok)
 {
@@ -71,7 +71,7 @@ policy_workspace(struct plan_maker *m, uint32_t tok)
 	return 0;
 }
 
-/* The spellings of the stock client, of its app server and of its manuals. */
+/* Spellings of the stock client, its app server and its manuals. */
 static const struct policy {
 	const char	*names[3];
 	policy_fn	*fn;

@@ -1,4 +1,4 @@
-/* From the sandbox object to the entries; plan_entry.c goes on. */
+/* Sandbox objects to entries; plan_entry.c handles these. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ plan_refuse(struct plan_maker *m, const char *fmt, ...)
 	return -1;
 }
 
-/* What plan_add() and the like failed with. */
+/* Turn errno of plan_add() and the like into a reason. */
 static int
 refuse_errno(struct plan_maker *m)
 {
@@ -48,7 +48,7 @@ plan_decode(struct plan_maker *m, uint32_t tok, const struct field *fields,
 
 /* --- paths --- */
 
-/* Take the last name away.  Over a wildcard that would mean nothing. */
+/* Remove the last name; false for a wildcard, of which ".." has no meaning. */
 static int
 go_up(char *path, enum plan_dots dots)
 {
@@ -64,7 +64,7 @@ go_up(char *path, enum plan_dots dots)
 	return 0;
 }
 
-/* Dots behind a backslash: without it a path would have them, unresolved. */
+/* "\.." is "..": it would be in the path without being resolved. */
 static bool
 is_escaped_dots(const char *name, size_t len)
 {
@@ -99,7 +99,7 @@ join_name(char *path, const char *name, size_t len, enum plan_dots dots)
 		return 0;
 	if (is_up)
 		return go_up(path, dots);
-	n -= n == 1;			/* the root has a slash already */
+	n -= n == 1;			/* the root ends in a slash */
 	if (n + 1 + len >= PATH_MAX) {
 		errno = ENAMETOOLONG;
 		return -1;
@@ -128,7 +128,7 @@ plan_join(char *path, const char *names, size_t len, enum plan_dots dots)
 	return 0;
 }
 
-/* A tidy copy of an absolute path; false when it is none or too long. */
+/* Copy a normalized absolute path; false: not absolute, or too long. */
 static bool
 tidy(char *out, const char *path)
 {
@@ -160,7 +160,7 @@ plan_put_list(struct plan_maker *m, uint32_t list, const char *what,
 	return 0;
 }
 
-/* --- where entries may be --- */
+/* --- folders that entries refer to --- */
 
 static int
 put_below(struct plan_maker *m, enum plan_kind kind, bool if_exists,
@@ -201,7 +201,7 @@ plan_put_roots(struct plan_maker *m, enum plan_kind kind, bool if_exists,
 	return 0;
 }
 
-/* Where there is no such folder, nobody asked for anything. */
+/* Without such a folder an entry for it has no effect. */
 int
 plan_put_tmpdir(struct plan_maker *m, enum plan_kind kind, bool if_exists)
 {
@@ -219,9 +219,9 @@ plan_set_cwd(struct plan_maker *m, const char *path)
 }
 
 /*
- * The working folder, and what the project roots are.  As in the reference the
- * policy's context says it, or else the object; but a client that knows no
- * workspaceRoots (before May 2026) means its cwd.
+ * Find the working folder and the project roots.  As in the reference, the
+ * object's context is used before its own cwd.  Without workspaceRoots (older
+ * clients) the cwd is the only root.
  */
 static int
 find_folders(struct plan_maker *m, const struct sandbox_params *s)
@@ -245,7 +245,7 @@ find_folders(struct plan_maker *m, const struct sandbox_params *s)
 	return 0;
 }
 
-/* --- what they allow --- */
+/* --- rights --- */
 
 static int
 set_network(struct plan_maker *m, const struct param_text *word)
@@ -305,7 +305,7 @@ put_permissions(struct plan_maker *m, uint32_t tok)
 	return put_file_system(m, &fs);
 }
 
-/* Of no meaning here, but checked as the reference does. */
+/* Fields for Windows have no effect, but must be valid as in the reference. */
 static int
 check_windows(struct plan_maker *m, const struct sandbox_params *s)
 {
