@@ -1,5 +1,5 @@
 /* /dev and /proc of a sandbox, and what its patterns hide. */
-#include "worker/sandbox/sbmount.h"
+#include "worker/sandbox/sbmount_priv.h"
 
 #include <sys/mount.h>
 #include <sys/statfs.h>

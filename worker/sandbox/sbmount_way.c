@@ -1,5 +1,5 @@
 /* The way to what is protected in a writable folder. */
-#include "worker/sandbox/sbmount.h"
+#include "worker/sandbox/sbmount_priv.h"
 
 #include <sys/file.h>
 #include <sys/mount.h>
