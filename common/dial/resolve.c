@@ -23,7 +23,10 @@
 #define FRESH_MS	10000	/* an answer is used again for so long */
 #define KNOWN_MAX	4	/* names whose answers are kept */
 
-/* A question and its answer on the socket. */
+/*
+ * A question and its answer are packets on the socket, each as it is: no end
+ * of the two may take another number of bytes for one.
+ */
 struct question {
 	uint32_t	 number;
 	char		 host[HOST_MAX + 1];
@@ -32,6 +35,13 @@ struct reply {
 	uint32_t		 number;
 	struct resolve_answer	 answer;
 };
+_Static_assert(sizeof(struct question) == 4 + 256 &&
+    offsetof(struct question, host) == 4, "a question as it is sent");
+_Static_assert(offsetof(struct reply, answer) == sizeof(size_t) &&
+    offsetof(struct resolve_answer, address) == sizeof(size_t) &&
+    sizeof(struct resolve_answer) == sizeof(size_t) +
+    RESOLVE_MAX * RESOLVE_TEXT && sizeof(struct reply) ==
+    sizeof(size_t) + sizeof(struct resolve_answer), "an answer as it is sent");
 
 struct resolve_wish {
 	TAILQ_ENTRY(resolve_wish)	 entry;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +22,12 @@
 #define SOCK		3		/* the child's, and its only one */
 #define ANSWER_MAX	(64 * 1024 * 1024)
 
+/* Both are sent as they are. */
 struct question {
 	bool	 is_group;
 	char	 name[512];
 };
+_Static_assert(sizeof(struct question) == 1 + 512, "as it is sent");
 
 /* Before the texts: the name and the members, each with its NUL. */
 struct answer {
@@ -34,6 +37,9 @@ struct answer {
 	uid_t		 uid;
 	gid_t		 gid;
 };
+_Static_assert(sizeof(struct answer) == 5 * 4 &&
+    offsetof(struct answer, len) == 2 * 4 &&
+    offsetof(struct answer, gid) == 4 * 4, "as it is sent");
 
 /* No context reaches all who ask; the child is nobody's in particular. */
 static struct {
@@ -202,6 +208,11 @@ names_take(bool is_group, const struct answer *a)
 	char		*text, **list, *at;
 	uint32_t	 i;
 
+	/* The modules of the name service run in there. */
+	if (a->len > ANSWER_MAX || a->n > a->len) {
+		errno = ECANCELED;
+		return -1;
+	}
 	names.text[is_group] = text = malloc(a->len + (size_t)1);
 	names.list[is_group] = list = calloc(a->n + (size_t)1, sizeof(*list));
 	if (text == NULL || list == NULL)
@@ -210,9 +221,15 @@ names_take(bool is_group, const struct answer *a)
 		errno = ECANCELED;
 		return -1;
 	}
-	for (at = text, i = 0; i < a->n; i++, at += strlen(at) + 1)
+	text[a->len] = '\0';
+	for (at = text, i = 0; i < a->n && at < text + a->len; i++) {
 		list[i] = at;
-	return 0;
+		at += strlen(at) + 1;
+	}
+	if (i == a->n)
+		return 0;
+	errno = ECANCELED;
+	return -1;
 }
 
 /* 1, or 0: there is none, or -1. */

@@ -51,6 +51,23 @@ struct head {
 
 static_assert(sizeof(struct head) <=
     sizeof(((struct fsagent_answer *)NULL)->head), "room for a head");
+/*
+ * Both ends are of one build, but a member that holds a pointer or descriptor
+ * must not slip into what is copied: add it behind path, or behind fd.
+ */
+static_assert(FIXED == offsetof(struct fsop, len) + sizeof(uint64_t) &&
+    offsetof(struct fsop, data) > offsetof(struct fsop, to) &&
+    offsetof(struct fsop, fd) > offsetof(struct fsop, to),
+    "a request as it is sent");
+static_assert(FIXED_RESULT == offsetof(struct fsop_result, mode) +
+    sizeof(uint32_t) && offsetof(struct fsop_result, payload) > FIXED_RESULT &&
+    offsetof(struct fsop_result, writeback) > FIXED_RESULT,
+    "a result as it is sent");
+static_assert(offsetof(struct head, payload_len) >= FIXED_RESULT &&
+    offsetof(struct head, leaves_line) ==
+    offsetof(struct head, payload_len) + 2 * sizeof(uint64_t),
+    "a head as it is sent");
+static_assert(WHERES <= UCHAR_MAX + 1, "where is sent as one byte");
 
 /* The agent's, not its children's. */
 static struct writeback	 writeback;

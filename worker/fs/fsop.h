@@ -92,7 +92,7 @@ struct fsop_result {
 	int64_t		 created_ms, modified_ms;	/* STAT, since 1970 */
 	int64_t		 atime_ns, mtime_ns;		/* likewise */
 	uint32_t	 mode;		/* STAT: of what a link leads to */
-	/* What is above travels as it is (agent.c). */
+	/* What is above travels as it is (fsagent.c). */
 	int		 fd;		/* OPEN: the caller's; else -1 */
 	int		 writeback;	/* WRITE: for writeback_add(), or -1 */
 	struct buf	 payload;
@@ -104,6 +104,7 @@ struct fsop_record {
 	uint16_t	 name_len;	/* LIST: name; WALK: absolute path */
 	uint16_t	 text_len;	/* FSOP_REC_ERROR: why */
 };
+_Static_assert(sizeof(struct fsop_record) == 6, "as an agent sends it");
 
 enum fsop_record_type {
 	FSOP_REC_OTHER, FSOP_REC_FILE, FSOP_REC_DIR, FSOP_REC_ERROR

@@ -28,6 +28,10 @@
 #include "worker/os/pcgroup.h"
 #include "worker/os/rawsys.h"
 
+/* The kernel clears an int there, and wakes who waits for it. */
+_Static_assert(sizeof(((struct tvfork *)NULL)->unborn) == sizeof(int),
+    "CLONE_CHILD_CLEARTID clears all of it, and nothing else");
+
 #define STACK_SIZE	(64 * 1024)	/* of a child, and of its child */
 #define STACKS_SIZE	(2 * STACK_SIZE)
 #define SLICE_NS	10000000	/* between two looks at a slow one */

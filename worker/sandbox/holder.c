@@ -85,15 +85,16 @@ struct holders {
 };
 
 /*
- * What a new holder says: HELLO, with the descriptors of its view, comes from
- * the holder; PID from the process that made it, where the holder itself
- * cannot know its number out here.
+ * What a new holder sends: HELLO_NSSET, with the descriptors of its
+ * namespaces, comes from the holder; HELLO_PID from the process that made it,
+ * where the holder cannot know its pid out here.
  */
-enum word { WORD_HELLO, WORD_PID, WORD_FAILED };
+enum hello_kind { HELLO_NSSET, HELLO_PID, HELLO_FAILED };
 
+/* Sent as it is, with made_len bytes of paths and nfiles files behind it. */
 struct hello {
-	enum word	 word;
-	pid_t		 pid;		/* 0 in a HELLO: PID will follow */
+	enum hello_kind	 kind;
+	pid_t		 pid;		/* 0: HELLO_PID will follow */
 	bool		 net_off, no_changes;
 	bool		 has[NSSET_FDS];
 	char		 why[ENFORCE_WHY];
@@ -102,6 +103,12 @@ struct hello {
 	bool		 more_files;
 	size_t		 nfiles;	/* which follow these */
 };
+_Static_assert(offsetof(struct hello, has) == 2 * sizeof(int) + 2 &&
+    offsetof(struct hello, why) == offsetof(struct hello, has) + NSSET_FDS &&
+    offsetof(struct hello, nfiles) + sizeof(size_t) == sizeof(struct hello),
+    "a hello as it is sent");
+_Static_assert(sizeof(struct mounted_inodes) == 2 * sizeof(uint64_t),
+    "files as they are sent");
 
 #define FDS_MAX	(NSSET_FDS + MOUNTED_LOCKS)
 
@@ -113,7 +120,7 @@ union ctl_room {
 /* --- the holder's side --- */
 
 static void
-holder_say(enum word word, const struct enforced *e)
+holder_send_hello(enum hello_kind kind, const struct enforced *e)
 {
 	struct hello	 h;
 	struct iovec	 iov[3];
@@ -123,16 +130,16 @@ holder_say(enum word word, const struct enforced *e)
 
 	memset(&h, 0, sizeof(h));
 	memset(&m, 0, sizeof(m));
-	h.word = word;
-	h.pid = word == WORD_PID ? e->outer_pid :
+	h.kind = kind;
+	h.pid = kind == HELLO_PID ? e->outer_pid :
 	    e->nsset.fds[NSSET_PID] == -1 ? getpid() : 0;
 	h.net_off = e->nsset.net_off;
 	h.no_changes = e->nsset.no_changes;
 	memcpy(h.why, e->why, sizeof(h.why));
-	for (i = 0; word == WORD_HELLO && i < NSSET_FDS; i++)
+	for (i = 0; kind == HELLO_NSSET && i < NSSET_FDS; i++)
 		if ((h.has[i] = e->nsset.fds[i] != -1))
 			fds[n++] = e->nsset.fds[i];
-	if (word == WORD_HELLO) {
+	if (kind == HELLO_NSSET) {
 		h.made_len = e->mounted.made_len;
 		h.nlocks = e->mounted.nlocks;
 		h.nfiles = e->mounted.nfiles;
@@ -182,14 +189,14 @@ be_holder(const struct env *env, int sock, const struct plan *plan)
 	if (plan != NULL) {
 		switch (enforce(plan, hidden(env), &e)) {
 		case 0:
-			holder_say(WORD_PID, &e);
+			holder_send_hello(HELLO_PID, &e);
 			_exit(0);
 		case -1:
-			holder_say(WORD_FAILED, &e);
+			holder_send_hello(HELLO_FAILED, &e);
 			_exit(1);
 		}
 	}
-	holder_say(WORD_HELLO, &e);
+	holder_send_hello(HELLO_NSSET, &e);
 	nsset_fini(&e.nsset);
 	fsagent_serve(HOLDER_SOCK, plan != NULL, env->set.busy_poll);
 }
@@ -372,7 +379,7 @@ take_rest(struct holder *h, const struct hello *hello, const char *made)
 
 /* One message; false: it is over. */
 static bool
-holder_hear(struct holder *h)
+holder_recv_hello(struct holder *h)
 {
 	static char	 made[MOUNTED_MADE +
 			    MOUNTED_FILES * sizeof(struct mounted_inodes)];
@@ -391,18 +398,18 @@ holder_hear(struct holder *h)
 	n = recvmsg(h->sock, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return true;
-	if (n < (ssize_t)sizeof(hello) ||
+	if (n < (ssize_t)sizeof(hello) || hello.made_len > MOUNTED_MADE ||
 	    hello.nfiles > MOUNTED_FILES || (size_t)n - sizeof(hello) !=
 	    hello.made_len + hello.nfiles * sizeof(struct mounted_inodes))
 		return false;
 	hello.why[sizeof(hello.why) - 1] = '\0';
-	if (hello.word == WORD_FAILED) {
+	if (hello.kind == HELLO_FAILED) {
 		holder_fail(h, hello.why);
 		return true;
 	}
 	if (hello.pid != 0)
 		h->pid = hello.pid;
-	if (hello.word == WORD_HELLO) {
+	if (hello.kind == HELLO_NSSET) {
 		take_view(h, &hello, &m);
 		take_rest(h, &hello, made);
 		h->greeted = true;
@@ -419,7 +426,7 @@ holder_on_sock(void *arg)
 	struct holders	*hs = h->holders;
 	bool		 was_ready = h->state == HOLDER_READY;
 
-	if (!holder_hear(h)) {
+	if (!holder_recv_hello(h)) {
 		holder_fail(h, "it was ended from outside");
 		/* It was good: nothing says that the next one will not be. */
 		if (was_ready)
