@@ -95,7 +95,8 @@ WORKER_O	:= $(call objs,$(wildcard worker/*.c \
 HTTP_SHARED	:= $(call objs,worker/sandbox/enforce_seccomp.c)
 HTTP_O		:= $(call objs,$(wildcard worker/http/helper/*.c)) \
 		   $(HTTP_SHARED)
-CTL_O		:= $(call objs,$(wildcard master/execsrvctl/*.c))
+CTL_O		:= $(call objs,$(wildcard master/execsrvctl/*.c \
+		   master/execsrvctl/cp/*.c))
 UPLINK_O	:= $(call objs,$(wildcard master/uplink/*.c))
 REACH_O		:= $(call objs,$(wildcard common/client/reach/*.c))
 

@@ -9,8 +9,8 @@
 #include "common/fd.h"
 #include "config.h"
 #include "master/execsrvctl/check.h"
-#include "master/execsrvctl/client.h"
 #include "master/execsrvctl/control.h"
+#include "master/execsrvctl/ctl_client.h"
 #include "master/execsrvctl/ctl_tail.h"
 #include "master/execsrvctl/sandbox.h"
 #include "master/execsrvctl/term.h"
@@ -300,7 +300,7 @@ static int
 cmd_client(const struct command *c, struct options *o, int argc, char **argv)
 {
 	(void)c;
-	return client_command(o->dir, !o->json && !o->quiet && !o->follow &&
+	return ctl_client_command(o->dir, !o->json && !o->quiet && !o->follow &&
 	    !o->wait, argc, argv);
 }
 

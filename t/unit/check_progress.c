@@ -1,9 +1,9 @@
-/* A line about a copy (master/execsrvctl/progress.h). */
+/* A line about a copy (master/execsrvctl/cp/progress.h). */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/execsrvctl/progress.h"
+#include "master/execsrvctl/cp/progress.h"
 
 static const struct {
 	unsigned	 width;

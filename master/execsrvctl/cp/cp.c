@@ -1,4 +1,4 @@
-#include "master/execsrvctl/cp.h"
+#include "master/execsrvctl/cp/cp.h"
 
 #include <sys/stat.h>
 
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/client/execsrv.h"
-#include "master/execsrvctl/cp_priv.h"
+#include "master/execsrvctl/cp/cp_priv.h"
 
 #define NOT_COPIED	1
 

@@ -2,8 +2,8 @@
  * "execsrvctl cp": files between this machine and a server.  Content, mode and
  * symbolic links; times on request; never the owner.
  */
-#ifndef MASTER_EXECSRVCTL_CP_H
-#define MASTER_EXECSRVCTL_CP_H
+#ifndef MASTER_EXECSRVCTL_CP_CP_H
+#define MASTER_EXECSRVCTL_CP_CP_H
 
 #include <stdbool.h>
 

@@ -12,7 +12,7 @@
 
 #include "common/client/execsrv.h"
 #include "common/fd.h"
-#include "master/execsrvctl/cp_priv.h"
+#include "master/execsrvctl/cp/cp_priv.h"
 
 #define OPEN_TO_ALL	0044	/* what servers give to new files */
 

@@ -7,8 +7,8 @@
 
 #include "common/client/execsrv.h"
 #include "common/clock.h"
-#include "master/execsrvctl/cp_priv.h"
-#include "master/execsrvctl/progress.h"
+#include "master/execsrvctl/cp/cp_priv.h"
+#include "master/execsrvctl/cp/progress.h"
 #include "master/execsrvctl/term.h"
 
 #define SHOW_MS		200

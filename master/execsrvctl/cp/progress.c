@@ -1,4 +1,4 @@
-#include "master/execsrvctl/progress.h"
+#include "master/execsrvctl/cp/progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* What the files of "execsrvctl cp" share. */
-#ifndef MASTER_EXECSRVCTL_CP_PRIV_H
-#define MASTER_EXECSRVCTL_CP_PRIV_H
+#ifndef MASTER_EXECSRVCTL_CP_CP_PRIV_H
+#define MASTER_EXECSRVCTL_CP_CP_PRIV_H
 
 #include <sys/stat.h>
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/client/execsrv.h"
-#include "master/execsrvctl/cp.h"
+#include "master/execsrvctl/cp/cp.h"
 
 #define ASK_MS		60000	/* for an answer, with a connection lost */
 #define DEPTH_MAX	64	/* of folders */

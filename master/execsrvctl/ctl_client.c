@@ -1,4 +1,4 @@
-#include "master/execsrvctl/client.h"
+#include "master/execsrvctl/ctl_client.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -12,7 +12,7 @@
 #include "common/client/execsrv.h"
 #include "common/secret.h"
 #include "master/execsrvctl/control.h"
-#include "master/execsrvctl/cp.h"
+#include "master/execsrvctl/cp/cp.h"
 #include "master/execsrvctl/listeners.h"
 #include "master/execsrvctl/run.h"
 #include "master/execsrvctl/servers.h"
@@ -584,7 +584,7 @@ static const struct command {
  * none.
  */
 int
-client_command(const char *dir, bool is_plain, int argc, char **argv)
+ctl_client_command(const char *dir, bool is_plain, int argc, char **argv)
 {
 	const struct command	*d = commands;
 	struct client		 c = { .dir = dir };

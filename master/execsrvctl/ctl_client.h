@@ -1,6 +1,6 @@
 /* Commands of execsrvctl that are a client of an exec server. */
-#ifndef MASTER_EXECSRVCTL_CLIENT_H
-#define MASTER_EXECSRVCTL_CLIENT_H
+#ifndef MASTER_EXECSRVCTL_CTL_CLIENT_H
+#define MASTER_EXECSRVCTL_CTL_CLIENT_H
 
 #include <stdbool.h>
 
@@ -10,6 +10,7 @@
  * the name are none of the options that such a command does not have.  The
  * status to end with; what is wrong with the arguments is said, too.
  */
-int	 client_command(const char *dir, bool is_plain, int argc, char **argv);
+int	 ctl_client_command(const char *dir, bool is_plain, int argc,
+	    char **argv);
 
 #endif

@@ -1,6 +1,6 @@
 /* How far a copy is, in one line of a terminal. */
-#ifndef MASTER_EXECSRVCTL_PROGRESS_H
-#define MASTER_EXECSRVCTL_PROGRESS_H
+#ifndef MASTER_EXECSRVCTL_CP_PROGRESS_H
+#define MASTER_EXECSRVCTL_CP_PROGRESS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -11,7 +11,7 @@
 
 #include "common/client/execsrv.h"
 #include "common/fd.h"
-#include "master/execsrvctl/cp_priv.h"
+#include "master/execsrvctl/cp/cp_priv.h"
 
 #define NS		1000000000LL
 #define PRIVATE		0600	/* of a file whose mode is not known */

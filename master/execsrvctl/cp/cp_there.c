@@ -12,7 +12,7 @@
 
 #include "common/client/execsrv.h"
 #include "common/clock.h"
-#include "master/execsrvctl/cp_priv.h"
+#include "master/execsrvctl/cp/cp_priv.h"
 
 #define NS	1000000000LL
 #define OPEN_DIR	0055	/* what servers give to new folders */
