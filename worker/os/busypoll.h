@@ -1,19 +1,13 @@
 /*
- * Waiting awake: who is asked again and again in quick succession looks for the
- * next request instead of sleeping until it comes.  A processor with nothing
- * else to do halts, and takes up to 60 us to wake up again, above all in a
- * virtual machine; most requests take less.
+ * Busy polling: while requests arrive in quick succession, poll for the next
+ * one instead of sleeping.  An idle processor halts, and waking it takes longer
+ * than most requests do, above all in a virtual machine.
  *
- * Only while requests keep coming (BUSYPOLL_STREAK of them, each BUSYPOLL_GAP
- * at most after the turn with the one before), for BUSYPOLL_POLL after each,
- * which an agent needs for most of what it does, and never at the cost of
- * others: it yields each time it looks, and when that takes long, since
- * somebody else computes, it sleeps as usual for BUSYPOLL_PAUSE, and for longer
- * when that happens again soon.  (Without that it would lose the precedence of
- * who has slept: with a load of 8 an echo took 2.6 ms, not 0.1.  With more
- * patience for gaps a sandboxed write takes twice as long with a load of 4.)
- * An agent that it waits for is no such somebody for as long as its own turn
- * may last.
+ * Polls for BUSYPOLL_POLL after each request, once BUSYPOLL_STREAK of them came
+ * within BUSYPOLL_GAP of each other.  Calls sched_yield(2) between polls.  A
+ * slow yield means that another process has the processor: then sleep as usual
+ * for BUSYPOLL_PAUSE, longer if it happens again soon, to keep the scheduler's
+ * credit for sleepers.  While an agent works for us yields may be slower.
  *
  * All times are microseconds of clock_us().  Pure.
  */
@@ -26,30 +20,30 @@
 #define BUSYPOLL_STREAK	8
 #define BUSYPOLL_GAP	250
 #define BUSYPOLL_POLL	200
-#define BUSYPOLL_YIELD	200		/* longer: somebody else computes */
+#define BUSYPOLL_YIELD	200		/* a slow yield */
 #define BUSYPOLL_YIELD_TO	400	/* the same while an agent works */
 #define BUSYPOLL_PAUSE	30000
 #define BUSYPOLL_PAUSE_2	100000
-#define BUSYPOLL_SOON	100000		/* after a pause */
+#define BUSYPOLL_SOON	100000		/* after the end of a pause */
 
 struct busypoll {
-	bool		 may;		/* at all */
-	bool		 asked;		/* in this turn */
+	bool		 may;		/* enabled */
+	bool		 asked;		/* a request came in this turn */
 	bool		 stays;
 	unsigned	 streak;	/* requests, at most BUSYPOLL_STREAK */
-	uint64_t	 last;		/* when a turn with one ended */
+	uint64_t	 last;		/* end of the last turn with one */
 	uint64_t	 paused_until;
 };
 
 void	 busypoll_init(struct busypoll *a, bool may);
 
-/* A request came, or all that an agent has to say to one. */
+/* A request arrived, or an agent's answer. */
 void	 busypoll_asked(struct busypoll *a, uint64_t now);
 
-/* A turn ended.  Whether to look again, after a yield, instead of sleeping. */
+/* End a turn.  Return whether to yield and poll instead of sleeping. */
 bool	 busypoll_stays(struct busypoll *a, uint64_t now);
 
-/* That yield, from then until now; for_agent: one of ours was at work. */
+/* Report the time of that yield; for_agent: an agent of ours was at work. */
 void	 busypoll_yielded(struct busypoll *a, uint64_t then, uint64_t now,
 	    bool for_agent);
 

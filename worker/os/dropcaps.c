@@ -25,8 +25,8 @@ dropcaps(void)
 	long				 r;
 
 	/*
-	 * Without the right to lock them there are none to get back: that is
-	 * nothing to put into errno, see worker/os/tvfork.h.
+	 * Without CAP_SETPCAP there is nothing to regain.  That failure must
+	 * not set errno, see worker/os/tvfork.h.
 	 */
 	r = rawsys(SYS_prctl, PR_SET_SECUREBITS, SECBITS, 0, 0, 0);
 	if (r < 0 && r != -EPERM) {

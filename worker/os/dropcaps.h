@@ -2,8 +2,8 @@
 #define WORKER_OS_DROPCAPS_H
 
 /*
- * Have no capabilities (capabilities(7)), and get none by executing something
- * as root.  0, or -1 with errno.  System calls only.
+ * Drop all capabilities (capabilities(7)), also those that root would regain by
+ * exec.  0, or -1 with errno.  System calls only.
  */
 int	 dropcaps(void);
 

@@ -1,7 +1,4 @@
-/*
- * What everything in a session stands on: data only.  The session owns it, and
- * it outlives all that was given a pointer to it.
- */
+/* Data shared by the modules of a session, which owns it and outlives them. */
 #ifndef WORKER_OS_ENV_H
 #define WORKER_OS_ENV_H
 
@@ -13,9 +10,9 @@ struct pcgroups;
 
 struct env {
 	struct event_base	*base;
-	Ipc__Settings		 set;		/* in force for its client */
-	unsigned		 number;	/* of the session, for people */
-	struct pcgroups		*cgroups;	/* of its commands, or NULL */
+	Ipc__Settings		 set;		/* resolved for the client */
+	unsigned		 number;	/* of the session, in logs */
+	struct pcgroups		*cgroups;	/* of commands, or NULL */
 };
 
 #endif

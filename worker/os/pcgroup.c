@@ -24,12 +24,12 @@
 
 #define INTO_CGROUP	0x200000000ULL	/* CLONE_INTO_CGROUP, Linux 5.7 */
 #define CLEAR_SIGHAND	0x100000000ULL	/* CLONE_CLEAR_SIGHAND, Linux 5.5 */
-#define FIRST		16		/* groups; grows */
-#define LOOKS		4		/* for one that became empty */
-#define ADVANCE_MS	20		/* from a start to the next group */
+#define FIRST		16		/* groups allocated first; grows */
+#define LOOKS		4		/* groups checked for being empty */
+#define ADVANCE_MS	20		/* after a start, make a spare group */
 #define PROBE		"probe"
 
-/* struct clone_args of clone3(2), up to the member that we need. */
+/* struct clone_args of clone3(2), up to the last member that is used. */
 struct clone3_args {
 	uint64_t	 flags, pidfd, child_tid, parent_tid, exit_signal,
 			 stack, stack_size, tls, set_tid, set_tid_size,
@@ -37,20 +37,20 @@ struct clone3_args {
 };
 
 enum group_state {
-	GROUP_NONE,			/* there is no such directory */
+	GROUP_NONE,			/* no such directory */
 	GROUP_FREE,
 	GROUP_USED,
-	GROUP_LEFT,			/* given back, and not empty */
-	GROUP_KILLED,			/* used, never again: discard() */
+	GROUP_LEFT,			/* given back with processes in it */
+	GROUP_KILLED,			/* killed, see discard() */
 	GROUP_SPENT			/* given back after that */
 };
 
 struct pcgroups {
 	int		 dir;
-	unsigned	 n, cap;	/* numbers 1 to n */
-	unsigned	 look;		/* where to look for an empty one */
+	unsigned	 n, cap;	/* groups are numbered 1 to n */
+	unsigned	 look;		/* next one to check */
 	uint8_t		*state;		/* enum group_state, by number - 1 */
-	uint64_t	 oom;		/* killed before, in other sessions */
+	uint64_t	 oom;		/* count when the session began */
 	struct timer		 advance_ev;
 };
 
@@ -69,9 +69,9 @@ fork_into(int dir, uint64_t flags, int sig)
 }
 
 /*
- * Whether a child can be born into a group and live.  It dies at once where
- * newer kernels (6.18) find that our own group was killed more often than that
- * one: cgroup.kill was used there before we came.
+ * Whether a child born into a new group survives.  Linux 6.18 compares its kill
+ * count with that of our own group: if cgroup.kill was used there before we
+ * came, each child dies at once.
  */
 static bool
 can_live(int top)
@@ -129,7 +129,7 @@ pcgroup_fork(int top, uint32_t number, int *dir_out)
 	if ((mkdirat(top, name, 0755) == 0 || errno == EEXIST) &&
 	    (*dir_out = openat(top, name, O_PATH | O_DIRECTORY | O_CLOEXEC |
 	    O_NOFOLLOW)) != -1)
-		/* With CLONE_PARENT the signal is that of the caller. */
+		/* With CLONE_PARENT the exit signal is the caller's. */
 		pid = fork_into(*dir_out, CLONE_PARENT, 0);
 	if (pid == 0)
 		return 0;
@@ -149,9 +149,9 @@ pcgroup_give_to(int dir, uid_t uid)
 }
 
 /*
- * The groups belong to our real uid, which no command has; files are looked at
- * with the effective one, unless we say so.  Where both are the same (a root
- * session, a master without rights) a command could move itself, and us.
+ * The groups belong to our real uid, which no command has, while files are
+ * accessed with the effective one: switch fsuid.  If both are the same (a
+ * session of root, a master without root) a command could move itself, and us.
  */
 static void
 as_owner(void)
@@ -167,7 +167,7 @@ as_user(void)
 
 	if (getuid() != geteuid()) {
 		setfsuid(geteuid());
-		/* That may have changed it: /proc/sys/fs/suid_dumpable. */
+		/* setfsuid(2) may reset it, see /proc/sys/fs/suid_dumpable. */
 		prctl(PR_SET_DUMPABLE, 0);
 	}
 	errno = error;
@@ -204,7 +204,7 @@ advance_soon(struct pcgroups *c)
 	timer_ensure(&c->advance_ev, ADVANCE_MS);
 }
 
-/* Of it and all below; where the memory controller is on. */
+/* Read the OOM kills of a group and below; needs the memory controller. */
 static int
 read_oom(int dir, uint64_t *n_out)
 {
@@ -236,7 +236,7 @@ pcgroups_new(struct event_base *base, int dir)
 	}
 	timer_init(&c->advance_ev, base, on_advance, c);
 	c->dir = dir;
-	/* The group may have been another worker's. */
+	/* The group may have been used by another worker before. */
 	if (read_oom(dir, &c->oom) == -1)
 		c->oom = 0;
 	advance_soon(c);
@@ -269,6 +269,7 @@ pcgroups_free(struct pcgroups **cp)
 	free(c);
 }
 
+/* Whether a group has no process. */
 static bool
 pcgroup_is_empty(const struct pcgroups *c, unsigned number)
 {
@@ -295,9 +296,8 @@ pcgroup_grow(struct pcgroups *c)
 }
 
 /*
- * Remove one that was killed.  Newer kernels (6.18) kill what is born into it
- * later as well: they compare how often its parent's group was killed and how
- * often this one.
+ * Remove a group that was killed.  Linux 6.18 also kills what is born into it
+ * later: it compares its kill count with that of the parent's group.
  */
 static bool
 discard(struct pcgroups *c, unsigned number)
@@ -313,7 +313,7 @@ discard(struct pcgroups *c, unsigned number)
 	return true;
 }
 
-/* Make another; its number or 0. */
+/* Make another group; return its number or 0. */
 static unsigned
 pcgroup_make(struct pcgroups *c)
 {
@@ -327,7 +327,7 @@ pcgroup_make(struct pcgroups *c)
 		return 0;
 	pcgroup_name_of(i + 1, name);
 	if (pcgroup_make_dir(c->dir, name) == -1) {
-		/* Not of our making: perhaps it can be used, one day. */
+		/* Left over from another worker: it may become usable. */
 		if (errno == EEXIST)
 			c->state[i] = GROUP_LEFT;
 		return 0;
@@ -336,7 +336,7 @@ pcgroup_make(struct pcgroups *c)
 	return i + 1;
 }
 
-/* One that is free, or became so; 0: none. */
+/* Find a free group, also one that became empty; 0: none. */
 static unsigned
 pcgroup_find(struct pcgroups *c)
 {
@@ -382,7 +382,7 @@ pcgroups_take(struct pcgroups *c, int *dir_out)
 	pcgroup_name_of(number, name);
 	if ((*dir_out = openat(c->dir, name, O_PATH | O_DIRECTORY |
 	    O_CLOEXEC | O_NOFOLLOW)) == -1) {
-		/* Somebody has removed it. */
+		/* Removed from outside. */
 		if (errno == ENOENT)
 			c->state[number - 1] = GROUP_NONE;
 		return 0;
@@ -433,7 +433,7 @@ pcgroups_kill_all(struct pcgroups *c)
 /* --- a child --- */
 
 #ifdef __x86_64__
-/* The kernel returns twice; in the child only registers are what they were. */
+/* The child returns on another stack: only registers are preserved. */
 static pid_t
 clone_into(int dir, int (*fn)(void *), void *stack, size_t size, void *arg,
     uint32_t *clear)

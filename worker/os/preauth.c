@@ -10,7 +10,7 @@
 #include "common/log.h"
 #include "common/measured.h"
 
-/* --- system calls: seccomp(2) --- */
+/* --- the seccomp filter --- */
 
 #define MAY(name)	IF_EQ(SYS_##name, 0, 1), ALLOW
 
@@ -21,8 +21,8 @@
 #endif
 
 /*
- * At most 45, as sshd's.  None that opens, makes or starts anything: what a
- * message brings (recvmsg) is the master's to send.
+ * At most 45, as many as sshd has.  None opens, creates or starts anything;
+ * recvmsg(2) takes descriptors from the master only.
  */
 static const struct sock_filter calls[] = {
 	LOAD(arch), IF_EQ(BPF_ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS),
@@ -37,7 +37,7 @@ static const struct sock_filter calls[] = {
 	RETURN(SECCOMP_RET_KILL_PROCESS)
 };
 
-/* Behind the first four and the last instruction, two for each. */
+/* Four instructions before and two after, two for each call. */
 _Static_assert((sizeof(calls) / sizeof(calls[0]) - 6) / 2 <= 45,
     "more system calls than sshd needs");
 
@@ -51,20 +51,20 @@ limit_to(__rlimit_resource_t what, rlim_t n)
 	return setrlimit(what, &rl);
 }
 
-/* As sshd(8) limits who reads before authentication. */
+/* Limits as in sshd(8) before authentication. */
 static int
 preauth_limit(bool is_alone)
 {
-	/* A log in a file gets no more lines of ours, but no signal. */
+	/* A log in a file then loses lines, but no signal kills us. */
 	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
 	    limit_to(RLIMIT_FSIZE, 0) == -1 ||
 	    limit_to(RLIMIT_NPROC, 0) == -1 ||
 	    limit_to(RLIMIT_CORE, 0) == -1)
 		return -1;
 	/*
-	 * Not 0, for poll(2).  With others of the same user the kernel would
-	 * hold against us what they have on its way in messages (unix(7),
-	 * ETOOMANYREFS).
+	 * Not 0: poll(2) needs one.  Not if we share the uid: the kernel
+	 * compares the limit with all descriptors in flight of the user
+	 * (unix(7), ETOOMANYREFS).
 	 */
 	return is_alone ? limit_to(RLIMIT_NOFILE, 1) : 0;
 }

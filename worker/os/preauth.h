@@ -1,18 +1,14 @@
-/*
- * What a process may not do that reads bytes of somebody whom nobody knows
- * yet: anything but read, answer, and hand over.
- */
+/* Confinement of a process that reads bytes of an unauthenticated peer. */
 #ifndef WORKER_OS_PREAUTH_H
 #define WORKER_OS_PREAUTH_H
 
 #include <stdbool.h>
 
 /*
- * For good: no file, no process, no further descriptor, and of system calls
- * the 30 or so that sockets and memory take; any other one ends the process.
- * is_alone: no other process has its real user id.  0, or -1 with errno:
- * something of it cannot be had here, and nobody may be served by this
- * process.
+ * Confine for good: no file, process or further descriptor, and a seccomp
+ * filter that kills on any system call but those for sockets and memory.
+ * is_alone: no other process has our real uid.  0, or -1 with errno: not
+ * available, serve nobody.
  */
 int	 preauth_confine(bool is_alone) __attribute__((warn_unused_result));
 

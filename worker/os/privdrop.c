@@ -18,12 +18,12 @@
 #include "worker/os/dropcaps.h"
 #include "worker/os/preauth.h"
 
-#define NOBODY		65534		/* where the user data base has none */
+#define NOBODY		65534		/* if the user database has none */
 
 /*
- * Real uids of users' workers: this and the process id, which is below 2^22.
- * Nobody else has them: systemd gives out up to 1879048191, and nothing is
- * used just below 2^31 (systemd, docs/UIDS-GIDS.md).
+ * Real uids of workers: this plus the pid, which is below 2^22.  Not allocated:
+ * systemd assigns up to 1879048191, and nothing uses ids just below 2^31
+ * (systemd, docs/UIDS-GIDS.md).
  */
 #define REAL_UIDS	((uid_t)0x7fc00000)
 #define DEFAULT_PATH	"/usr/local/bin:/usr/bin:/bin"
@@ -42,16 +42,16 @@ privdrop_worker(void)
 
 	signals_default();
 	signal(SIGPIPE, SIG_IGN);
-	/* A file that may grow no more is an error, not the end. */
+	/* RLIMIT_FSIZE gives EFBIG instead of ending us. */
 	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&empty);
 	must(sigprocmask(SIG_SETMASK, &empty, NULL), "sigprocmask");
 	umask(022);
-	/* No core either, whatever RLIMIT_CORE says: commands keep theirs. */
+	/* No core dump either.  RLIMIT_CORE stays for the commands. */
 	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
 }
 
-/* An environment as login(1) would make it. */
+/* Set the environment as login(1) does. */
 static void
 set_environment(const char *name, const char *home, const char *shell)
 {
@@ -70,8 +70,8 @@ set_environment(const char *name, const char *home, const char *shell)
 }
 
 /*
- * uid: who files belong to; real: who may signal us.  The kernel lets a
- * process signal those whose real or saved uid is its own.
+ * uid: effective, owns our files; real: who may signal us.  The kernel compares
+ * the sender's uid with the target's real and saved ones.
  */
 static void
 drop_to(uid_t uid, uid_t real, gid_t gid)
@@ -80,7 +80,7 @@ drop_to(uid_t uid, uid_t real, gid_t gid)
 	gid_t	 gr, ge, gs;
 
 	must(setresgid(gid, gid, gid), "setresgid");
-	/* A container has not every number. */
+	/* A container's user namespace may not map the number. */
 	if (setresuid(real, uid, real) == -1) {
 		real = uid;
 		must(setresuid(uid, uid, uid), "setresuid");
@@ -98,7 +98,7 @@ privdrop_real(void)
 	return REAL_UIDS + (uid_t)getpid();
 }
 
-/* As root: become any user. */
+/* As root, become a user. */
 static void
 privdrop_other(const Ipc__Assign *a)
 {
@@ -112,7 +112,7 @@ privdrop_other(const Ipc__Assign *a)
 		set_environment(pw->pw_name, pw->pw_dir, pw->pw_shell);
 		gid = pw->pw_gid;
 	} else if (a->has_gid) {
-		/* A container's arbitrary uid: no home, no groups. */
+		/* No passwd entry, as in containers: no home, no groups. */
 		snprintf(name, sizeof(name), "%u", a->uid);
 		gid = (gid_t)a->gid;
 		must(setgroups(0, NULL), "setgroups");
@@ -134,16 +134,16 @@ privdrop_user(const Ipc__Assign *a, int environment)
 		fatalx("cannot become uid %u", a->uid);
 	else if (envlist_from_file(environment) == -1)
 		fatal("the environment of the server");
-	/* setresuid(2) may have changed it. */
+	/* setresuid(2) may have reset it. */
 	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
 	must(prctl(PR_SET_CHILD_SUBREAPER, 1), "PR_SET_CHILD_SUBREAPER");
 }
 
-/* Whether that could be done. */
+/* Return false on failure. */
 static bool
 drop_to_nobody(uid_t real)
 {
-	/* EINVAL: a container of one user, who is all that we can be. */
+	/* EINVAL: a user namespace that maps one user only. */
 	if (geteuid() != 0 || (setresgid((gid_t)-1, NOBODY, (gid_t)-1) ==
 	    -1 && errno == EINVAL))
 		return false;
@@ -166,7 +166,7 @@ privdrop_preauth(void)
 
 	must(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS");
-	if (geteuid() == 0)		/* and nobody else to be */
+	if (geteuid() == 0)		/* no other user mapped */
 		must(dropcaps(), "capabilities");
 	must(preauth_confine(is_alone), "confinement");
 }

@@ -1,7 +1,6 @@
 /*
- * From an idle worker, which may be root, to the user of one session: the
- * one paragraph that every role reads the same.  It happens before the first
- * byte of the client is read; whatever fails ends the process.
+ * From an idle worker, which may be root, to the user of a session, before the
+ * first byte of the client is read.  Any failure exits.
  */
 #ifndef WORKER_OS_PRIVDROP_H
 #define WORKER_OS_PRIVDROP_H
@@ -10,33 +9,29 @@
 
 #include "common/ipc/ipc.h"
 
-/* Shed what any worker never needs.  In the template, once. */
+/* Drop what no worker needs.  Called in the template, once. */
 void	 privdrop_worker(void);
 
 /*
- * Become the user of an assignment: groups, ids, environment, folder; not
- * dumpable, a subreaper.  Exits when any of it fails.  environment: that of the
- * server (common/envlist.h), which only sessions of its own user get; or -1.
+ * Become the user: groups, ids, environment, home; not dumpable, a subreaper.
+ * environment: the server's (common/envlist.h), for its own user only; or -1.
  *
- * Under a root master only the effective uid (and with it files and peer
- * credentials) becomes the user's; the real and the saved one are numbers
- * that nobody else has.  So the session's commands, which are the user in
- * every respect, cannot signal, stop or trace their worker.
+ * Under a root master only the effective uid becomes the user's; real and saved
+ * uid are a number of no user.  The session's commands have all three and thus
+ * cannot signal, stop or trace the worker.
  */
 void	 privdrop_user(const Ipc__Assign *a, int environment);
 
-/* That real uid, before; it need not be possible. */
+/* Return the real uid to be used; setting it may fail. */
 uid_t	 privdrop_real(void);
 
-/* Become an ordinary user, whoever that is; if there is none stay as we are. */
+/* Become an unprivileged user, if that is possible. */
 void	 privdrop_anybody(void);
 
 /*
- * Who reads what strangers send, before anybody knows who they are or because
- * an answer is all that they get: as root nobody, with a real user id that no
- * other process has; no file, no other process, no descriptor but those it has,
- * and next to no system call, for good.  Exits when any of it fails, also where
- * the kernel has no filter for system calls (seccomp(2)).
+ * Confine a process that reads an unauthenticated peer (worker/os/preauth.h):
+ * as root, become nobody with a real uid that no other process has.  Exits on
+ * failure, also without seccomp(2).
  */
 void	 privdrop_preauth(void);
 

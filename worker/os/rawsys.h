@@ -1,7 +1,6 @@
 /*
- * System calls that leave errno alone: for a child that runs in memory which
- * somebody else is using (worker/os/tvfork.h).  They return what the kernel
- * does: an errno is negative.
+ * System calls that do not set errno, for a child in shared memory
+ * (worker/os/tvfork.h).  Return the kernel's result: negative is an errno.
  */
 #ifndef WORKER_OS_RAWSYS_H
 #define WORKER_OS_RAWSYS_H

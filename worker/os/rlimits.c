@@ -25,7 +25,7 @@ rlimits_add(struct rlimits *l, int resource, uint64_t soft, uint64_t hard)
 	struct rlimit	 own;
 	size_t		 i;
 
-	/* Of two the lower one. */
+	/* Of two values for a resource the lower one applies. */
 	for (i = 0; i < l->n && l->rlimit[i].resource != resource; i++)
 		continue;
 	if (i < l->n)
@@ -70,11 +70,11 @@ rlimits_apply(const struct rlimits *l)
 	for (i = 0; i < l->n; i++)
 		setrlimit(l->rlimit[i].resource, &l->rlimit[i].value);
 	umask(l->umask);
-	/* Whoever made us more important than that keeps it so. */
+	/* Fails if it would raise our priority: then it stays. */
 	rawsys(SYS_setpriority, PRIO_PROCESS, 0, l->priority, 0, 0);
 }
 
-/* Called for each of them: none is what is looked for. */
+/* A ptree_match_fn for its side effect: it never matches. */
 static bool
 count_one(pid_t pid, void *arg)
 {
@@ -107,8 +107,8 @@ set_nproc(rlim_t soft, rlim_t hard)
 }
 
 /*
- * Whether one more process is below a limit: 0, or the errno.  One without our
- * memory: there is one stack.
+ * Whether the limit admits one more process: 0, or the errno.  Tried by a fork
+ * without CLONE_VM, since there is one stack only.
  */
 static int
 try_nproc(rlim_t soft, rlim_t hard)
@@ -128,7 +128,7 @@ try_nproc(rlim_t soft, rlim_t hard)
 	return 0;
 }
 
-/* The lowest limit that leaves room for one more.  0, or the errno. */
+/* Find the lowest limit that admits one more process.  0, or the errno. */
 static int
 find_nproc(rlim_t hard, rlim_t *out)
 {
@@ -168,10 +168,10 @@ rlimits_apply_tasks(const struct rlimits *l)
 	if (error != 0 || was.rlim_max == 0 ||
 	    (error = find_nproc(was.rlim_max, &least)) != 0)
 		return error;
-	/* Not even we count: the kernel binds root by no such limit. */
+	/* Below our own process: the limit does not apply (root). */
 	if (least < 2)
 		return set_nproc(was.rlim_cur, was.rlim_max);
-	/* Without this process, and the one that could be. */
+	/* Less this process and the one that fits. */
 	others = least > l->tasks + 2 ? least - 2 - l->tasks : 0;
 	limit = bound(l->tasks_max, was.rlim_cur);
 	limit = others > was.rlim_cur - limit ? was.rlim_cur : others + limit;

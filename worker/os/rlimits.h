@@ -1,11 +1,10 @@
 /*
- * What the settings allow the commands of a session: resource limits, umask,
- * priority.  RLIMIT_LOCKS is none of them: it is the mark
- * (common/linux/ptree.h).
+ * Settings for the commands of a session: resource limits, umask, priority.
+ * RLIMIT_LOCKS is the mark instead (common/linux/ptree.h).
  *
- * RLIMIT_NPROC in place of TasksMax: the kernel compares it with all that the
- * user has on this machine, in containers too where /proc does not show it.
- * So what he has besides is found out by trying, and added.
+ * TasksMax becomes RLIMIT_NPROC.  The kernel compares that with all processes
+ * of the user, also in containers where /proc does not show them: their number
+ * is found by trying and added.
  */
 #ifndef WORKER_OS_RLIMITS_H
 #define WORKER_OS_RLIMITS_H
@@ -28,25 +27,22 @@ struct rlimits {
 	mode_t		 umask;
 	int		 priority;	/* of setpriority(2) */
 	uint64_t	 tasks_max;	/* of the session; 0: any */
-	uint64_t	 tasks;		/* that it has, rlimits_count() */
+	uint64_t	 tasks;		/* current ones, by rlimits_count() */
 };
 
-/*
- * Those of a session, in the process whose children get them.  A hard limit is
- * never raised: where ours is lower that one holds.
- */
+/* Read the settings.  Hard limits are never raised above our own. */
 void	 rlimits_init(struct rlimits *l, const Ipc__Settings *set);
 
 /*
- * Before a command is started, where there is a tasks_max: count what the
- * session has.  0, or -1 with errno EAGAIN: it is as many already.
+ * Count the session's tasks before a start, if there is a tasks_max.  0, or -1
+ * with errno EAGAIN: the maximum is reached.
  */
 int	 rlimits_count(struct rlimits *l) __attribute__((warn_unused_result));
 
-/* Between clone and exec: they are ours from here on. */
+/* Apply to the calling process.  Between clone and exec. */
 void	 rlimits_apply(const struct rlimits *l);
 
-/* Behind that, as the user in every respect: tasks_max.  0, or the errno. */
+/* Apply tasks_max, after all ids are the user's.  0, or the errno. */
 int	 rlimits_apply_tasks(const struct rlimits *l)
 	    __attribute__((warn_unused_result));
 

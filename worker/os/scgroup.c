@@ -11,7 +11,7 @@
 #include "common/linux/usage.h"
 #include "common/log.h"
 
-/* Of version 1: a group of our own. */
+/* Of version 1: enter a group for ourselves. */
 static int
 enter_own(const Ipc__CgroupLimit *l)
 {

@@ -1,22 +1,18 @@
-/* Control groups that limit a session as a whole (master/workers/cgroups.h). */
+/* Control groups that limit a whole session. */
 #ifndef WORKER_OS_SCGROUP_H
 #define WORKER_OS_SCGROUP_H
 
 #include "common/ipc/ipc.h"
 
 /*
- * Enter them, while we may: the worker and all its children are bound then.
- * group: that of the worker (worker/os/pcgroup.h), or -1.  0, or -1 if one
- * cannot be entered, with a line in the log: then nothing is to run here, for a
- * limit that does not hold is none.
+ * Enter them with all later children, while we may.  group: the worker's
+ * (worker/os/pcgroup.h), or -1.  0, or -1 with a log line: then run nothing
+ * here, as a limit would not hold.
  */
 int	 scgroup_enter(const Ipc__Settings *set, int group)
 	    __attribute__((warn_unused_result));
 
-/*
- * How many of them the kernel has killed for want of memory, by version 1: 0,
- * or -1 where nobody counts.
- */
+/* Count OOM kills by version 1.  0, or -1: unknown. */
 int	 scgroup_oom(const Ipc__Settings *set, uint64_t *n_out)
 	    __attribute__((warn_unused_result));
 

@@ -28,18 +28,18 @@
 #include "worker/os/pcgroup.h"
 #include "worker/os/rawsys.h"
 
-/* The kernel clears an int there, and wakes who waits for it. */
+/* CLONE_CHILD_CLEARTID clears an int and wakes a futex waiter. */
 _Static_assert(sizeof(((struct tvfork *)NULL)->unborn) == sizeof(int),
     "CLONE_CHILD_CLEARTID clears all of it, and nothing else");
 
-#define STACK_SIZE	(64 * 1024)	/* of a child, and of its child */
+#define STACK_SIZE	(64 * 1024)	/* for each of two children */
 #define STACKS_SIZE	(2 * STACK_SIZE)
-#define SLICE_NS	10000000	/* between two looks at a slow one */
-#define END_MS		100		/* for a killed one to be gone */
+#define SLICE_NS	10000000	/* between checks of a slow child */
+#define END_MS		100		/* for a killed child to exit */
 
-/* Those that were late; their memory is not ours yet. */
+/* Late children: they still use their memory. */
 static TAILQ_HEAD(, tvfork)	 late = TAILQ_HEAD_INITIALIZER(late);
-static char			*spare;		/* stacks for the next one */
+static char			*spare;		/* stacks to be reused */
 
 void
 tvfork_free(struct tvfork *b)
@@ -58,15 +58,15 @@ is_twice_first(const struct tvfork *b)
 }
 
 /*
- * Our handlers must not run in the memory we share, and ignored signals must
- * not reach the command: all are at their default before any is let in.
+ * Our handlers must not run in shared memory, and ignored signals must not be
+ * ignored in the command: reset all before unblocking any.
  */
 static void
 reset_signals(const struct tvfork *b)
 {
 	sigset_t	 none;
 
-	/* Without handlers there are two that we ignore (privdrop_worker()). */
+	/* Handlers are reset; privdrop_worker() made us ignore two. */
 	if (b->is_clean) {
 		signal(SIGPIPE, SIG_DFL);
 		signal(SIGXFSZ, SIG_DFL);
@@ -77,7 +77,7 @@ reset_signals(const struct tvfork *b)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Groups are entered with other rights on files than ours (pcgroup_clone()). */
+/* pcgroup_clone() changed fsuid to enter the group. */
 static int
 tvfork_enter(void *arg)
 {
@@ -95,12 +95,12 @@ tvfork_enter(void *arg)
 int
 tvfork_give_inner(struct tvfork *b, tvfork_fn *fn)
 {
-	/* The kernel writes its number before it runs. */
+	/* CLONE_PARENT_SETTID: the kernel writes the pid before it runs. */
 	if (clone(fn, b->stacks + STACKS_SIZE, CLONE_VM | CLONE_PARENT |
 	    CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD, b,
 	    &b->inner, NULL, &b->unborn) == -1)
 		return tvfork_fail(b, errno, "fork");
-	/* Not _exit(3): a sanitizer would run its own end on this stack. */
+	/* Not _exit(3): a sanitizer would run its exit code on this stack. */
 	rawsys(SYS_exit_group, 0, 0, 0, 0, 0);
 	return 0;
 }
@@ -121,7 +121,7 @@ tvfork_fail(struct tvfork *b, int error, const char *what)
 		tvfork_say(what);
 		tvfork_say("\n");
 	}
-	/* Of others the kernel does it, when they are gone for good. */
+	/* For other children the kernel does it, at exec or exit. */
 	if (is_twice_first(b)) {
 		__atomic_store_n(&b->unborn, 0, __ATOMIC_SEQ_CST);
 		rawsys(SYS_futex, (long)&b->unborn, FUTEX_WAKE, 1, 0, 0);
@@ -130,7 +130,7 @@ tvfork_fail(struct tvfork *b, int error, const char *what)
 	return -1;
 }
 
-/* What is before one that stays; the next to go. */
+/* Close from first up to but, return the next one. */
 static int
 close_before(int first, int but)
 {
@@ -158,7 +158,7 @@ tvfork_become_user(void)
 
 	if (rawsys(SYS_getuid, 0, 0, 0, 0, 0) == uid)
 		return 0;
-	/* Not setresuid(3), which would look for other threads. */
+	/* setresuid(3) would signal other threads to do the same. */
 	return (int)-rawsys(SYS_setresuid, uid, uid, uid, 0, 0);
 }
 
@@ -170,7 +170,7 @@ is_born(const struct tvfork *b)
 	return __atomic_load_n(&b->unborn, __ATOMIC_SEQ_CST) == 0;
 }
 
-/* The child before never returned from its frames there. */
+/* Tell a sanitizer that frames on a reused stack are gone. */
 static void
 forget_frames(char *stacks)
 {
@@ -217,7 +217,7 @@ sweep(void)
 	}
 }
 
-/* Whether a process is running, or would if it had a processor. */
+/* Whether a process is running or runnable. */
 static bool
 runs(pid_t pid)
 {
@@ -236,9 +236,9 @@ runs(pid_t pid)
 }
 
 /*
- * How long we wait for a child in its present state.  A first of two is told to
- * go on: without it there is nothing that counts as started.  In a sandbox's
- * user namespace any process of its user may signal it.
+ * Return how long to wait for a child in its present state.  Continue the first
+ * of two children: nothing has started until it has made the other.  In a
+ * sandbox's user namespace any process of its user may signal it.
  */
 static uint64_t
 patience_with(const struct tvfork *b, pid_t inner)
@@ -257,8 +257,8 @@ patience_with(const struct tvfork *b, pid_t inner)
 }
 
 /*
- * Whether it is born; false: it is late.  A child may be setting errno all the
- * while, so nothing here looks at it.
+ * Wait; false: the child is late.  It may set errno at any time, so errno is
+ * not used here.
  */
 static bool
 tvfork_await(const struct tvfork *b)
@@ -267,7 +267,7 @@ tvfork_await(const struct tvfork *b)
 	uint64_t			 began = 0;
 
 	for (;;) {
-		/* Not FUTEX_PRIVATE_FLAG: what wakes us is the kernel. */
+		/* Not FUTEX_PRIVATE_FLAG: the kernel's wake-up is shared. */
 		syscall(SYS_futex, &b->unborn, FUTEX_WAIT, 1, &slice, NULL,
 		    0);
 		if (is_born(b))
@@ -280,7 +280,7 @@ tvfork_await(const struct tvfork *b)
 	}
 }
 
-/* Kill and reap; one that takes its time is left to who reaps all others. */
+/* Kill and reap; a child that does not exit soon is reaped by the loop. */
 static void
 tvfork_end(pid_t pid)
 {
@@ -290,7 +290,7 @@ tvfork_end(pid_t pid)
 	if (waitpid(pid, NULL, WNOHANG) == pid)
 		return;
 	kill(pid, SIGKILL);
-	/* Signals break it off, as those of other children that end. */
+	/* Signals interrupt it, for example SIGCHLD of others. */
 	if ((p.fd = (int)syscall(SYS_pidfd_open, pid, 0)) != -1)
 		while (now < until && poll(&p, 1, (int)(until - now)) == -1)
 			now = clock_ms();
@@ -298,7 +298,7 @@ tvfork_end(pid_t pid)
 	waitpid(pid, NULL, WNOHANG);
 }
 
-/* Nobody waits for it any more; unless it is born in this moment. */
+/* Mark a child as late, unless it has just left our memory. */
 static void
 let_be(struct tvfork *b)
 {
@@ -307,14 +307,14 @@ let_be(struct tvfork *b)
 	sweep();
 }
 
-/* What has become of it: as tvfork_give(). */
+/* Return the result for tvfork_give(). */
 static pid_t
 tvfork_settle(struct tvfork *b, bool is_late)
 {
 	pid_t	 pid = b->pid;
 
 	if (b->twice) {
-		/* It has done its part, or is held up before it could. */
+		/* It has done its part, or is stuck before. */
 		tvfork_end(pid);
 		pid = b->inner;
 	}

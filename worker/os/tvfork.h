@@ -1,32 +1,28 @@
 /*
- * Birth: a child that runs a function in our memory, on a stack of its own,
- * until it executes a program.  vfork(2) with an end to its patience: the
- * worker goes on when the child does not get there, as it was stopped by
- * somebody who may signal it, or waits for a file system.
+ * vfork(2) with a timeout: a child runs a function in our memory, on a stack of
+ * its own, until it executes a program.  If it is stopped by a signal or waits
+ * for a file system, the worker goes on without it.
  *
- *	clone(CLONE_VM | CLONE_CHILD_CLEARTID)	and no CLONE_VFORK
- *	FUTEX_WAIT with a time limit		until the kernel clears a word
+ *	clone(CLONE_VM | CLONE_CHILD_CLEARTID)	without CLONE_VFORK
+ *	FUTEX_WAIT with a timeout		until the kernel clears a word,
  *
- * The kernel does so where it would wake a vfork()ed parent, when the child's
- * memory is no longer ours: in execve(2), or at its end.  It costs nothing
- * that vfork() does not cost, no descriptor and no more switches.
+ * which happens when the child's memory is no longer ours, by execve(2) or
+ * exit, at the same place where the kernel would wake a vfork(2)ing parent.
  *
- * A child that is late counts as started.  It stays what it is, a child with a
- * number that can be waited for, continued and killed; if its program cannot be
- * executed it says so itself, and ends with 127 as that of a shell would.
+ * A late child counts as started.  It can be waited for, continued and killed;
+ * if exec fails it writes that itself and exits with 127, as a shell does.
  *
- * So two rules for what runs between clone and exec:
+ * Rules for code between clone and exec:
  *
- *   - it uses nothing but what it was given, struct tvfork and what is in the
- *     same piece of memory: whatever else there was may be gone;
- *   - errno is ours, and a late child runs beside us: what can be made to fail
- *     in it must be a rawcall(), which leaves errno alone
- *     (worker/os/rawsys.h).
+ *   - use only struct tvfork and what is in the same allocation: all other
+ *     memory may be freed meanwhile;
+ *   - errno is shared with the worker: a call that can be made to fail must be
+ *     a rawsys(), which does not set it (worker/os/rawsys.h).
  *
- * Who may signal it: under a root master nobody of the user, until the child
- * is the user, which it becomes last (tvfork_become_user()), or joins a user
- * namespace, whose owner he is.  Otherwise everybody of the user, who may also
- * stop the worker.
+ * Under a root master no process of the user may signal the child until it has
+ * the user's ids, which it takes last (tvfork_become_user()), or joins a user
+ * namespace of the user.  Otherwise all of them may, and may stop the worker,
+ * too.
  */
 #ifndef WORKER_OS_TVFORK_H
 #define WORKER_OS_TVFORK_H
@@ -37,38 +33,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How long the worker waits for one that sleeps, and for one that would run. */
+/* How long to wait for a sleeping child, and for a runnable one. */
 #define TVFORK_SLEEPS_MS	100
 #define TVFORK_RUNS_MS	2000
 
-/* What runs in the child; does not return. */
+/* Runs in the child; does not return. */
 typedef int	 tvfork_fn(void *tvfork);
 
-/*
- * What a child is given begins with this; the memory is from malloc(3), and
- * zero as far as this goes.
- */
+/* First member of what the child is given: zeroed memory of malloc(3). */
 struct tvfork {
-	TAILQ_ENTRY(tvfork) entry;	/* of those that are late */
+	TAILQ_ENTRY(tvfork) entry;	/* of late ones */
 	uint32_t	 unborn;	/* 1; 0: its memory is its own */
-	uint32_t	 is_late;	/* nobody waits for it any more */
+	uint32_t	 is_late;	/* nobody waits for it */
 	bool		 twice;		/* it ends, and its child goes on */
-	bool		 is_clean;	/* it has no signal handlers */
+	bool		 is_clean;	/* our signal handlers are reset */
 	tvfork_fn	*fn;
-	pid_t		 pid, inner;	/* its own; that child's */
-	int		 error;		/* errno, when it failed */
+	pid_t		 pid, inner;	/* of the child, of the second one */
+	int		 error;		/* errno of its failure */
 	char		*stacks;
-	size_t		 size;		/* of all that memory, for the end */
+	size_t		 size;		/* of the whole allocation, to wipe */
 };
 
-/* Wipe and free it, as environments are in it.  NULL is fine. */
+/* Wipe (it has environments) and free; NULL is fine. */
 void	 tvfork_free(struct tvfork *b);
 
 /*
- * A child that runs fn(b), born in a control group (worker/os/pcgroup.h) or,
- * with -1, in ours, with all signals at their default.  Its number, and b is no
- * longer the caller's.  Or -1 with errno, of fork or as the child told it:
- * then b is still the caller's, and no child is left.
+ * Start a child that runs fn(b), in a control group (worker/os/pcgroup.h) or
+ * with -1 in ours, all signals at their default.  Return its pid; b is no
+ * longer the caller's.  Or -1 with errno, of clone or from the child: b is
+ * still the caller's and no child is left.
  */
 pid_t	 tvfork_give(struct tvfork *b, int group, tvfork_fn *fn)
 	    __attribute__((warn_unused_result));
@@ -76,24 +69,24 @@ pid_t	 tvfork_give(struct tvfork *b, int group, tvfork_fn *fn)
 /*
  * --- in the child ---
  *
- * The same from a child with b->twice: a sibling of it, which is what
- * tvfork_give() waits for and returns.  The child ends then.
+ * Start a sibling, which becomes the result of tvfork_give(), and exit.  For
+ * b->is_double only.
  */
 int	 tvfork_give_inner(struct tvfork *b, tvfork_fn *fn);
 
 /*
- * Close all descriptors but the standard streams and two more, or -1.  They
- * would go at the exec, but with a late one our connections stayed open.
+ * Close all descriptors but 0, 1, 2 and two others (or -1).  exec would do so,
+ * but a late child would keep our connections open.
  */
 void	 tvfork_close(int one, int other);
 
-/* It is over: why, and what failed, which a late one says by itself. */
+/* Fail with an errno; a late child writes it to standard error. */
 int	 tvfork_fail(struct tvfork *b, int error, const char *what);
 
 /*
- * Be the user in every respect, as the last thing before the exec: of a user's
- * worker only the effective uid is the user's (worker/os/privdrop.h), so up to
- * here no other process of the user can signal the child.  0, or the errno.
+ * Set all uids to the user's, last before exec: the worker has the effective
+ * one only (worker/os/privdrop.h), so other processes of the user cannot signal
+ * the child before.  0, or the errno.
  */
 int	 tvfork_become_user(void) __attribute__((warn_unused_result));
 
