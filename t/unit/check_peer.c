@@ -1,8 +1,12 @@
 /* master/auth/peer.c: who is at the other end, and who is nobody. */
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <arpa/inet.h>
 #include <check.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -78,6 +82,88 @@ START_TEST(test_gone)
 }
 END_TEST
 
+/* --- addresses --- */
+
+/* What every machine has, and one that this machine has besides: TEST-NET. */
+#define OURS	"192.0.2.1"
+
+/* Be in a network of our own, with that address. */
+static bool
+make_network(void)
+{
+	struct ifreq	 lo, other;
+	struct sockaddr_in	*in = (struct sockaddr_in *)(void *)
+				    &other.ifr_addr;
+	int		 fd;
+	bool		 is_made;
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) == -1 ||
+	    (fd = socket(AF_INET, SOCK_DGRAM, 0)) == -1)
+		return false;
+	memset(&lo, 0, sizeof(lo));
+	memset(&other, 0, sizeof(other));
+	strcpy(lo.ifr_name, "lo");
+	strcpy(other.ifr_name, "lo:1");
+	lo.ifr_flags = IFF_UP | IFF_RUNNING;
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = inet_addr(OURS);
+	is_made = ioctl(fd, SIOCSIFFLAGS, &lo) == 0 &&
+	    ioctl(fd, SIOCSIFADDR, &other) == 0;
+	close(fd);
+	return is_made;
+}
+
+static int
+bound(const char *address)
+{
+	struct sockaddr_in	 in;
+	int			 fd;
+
+	memset(&in, 0, sizeof(in));
+	in.sin_family = AF_INET;
+	in.sin_addr.s_addr = inet_addr(address);
+	ck_assert_int_ne(fd = socket(AF_INET, SOCK_STREAM, 0), -1);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+	return fd;
+}
+
+/* Whether a client at one address is known to a server at another. */
+static bool
+is_known(const char *from, const char *to)
+{
+	struct sockaddr_in	 in;
+	socklen_t		 len = sizeof(in);
+	struct peer		 p;
+	int			 door = bound(to), here = bound(from), there;
+
+	ck_assert_int_eq(listen(door, 1), 0);
+	ck_assert_int_eq(getsockname(door, (struct sockaddr *)&in, &len), 0);
+	ck_assert_int_eq(connect(here, (struct sockaddr *)&in, len), 0);
+	ck_assert_int_ne(there = accept(door, NULL, NULL), -1);
+	ck_assert_int_eq(peer_identify(there, way, 0, &im, &p), 0);
+	ck_assert_str_eq(p.address, from);
+	close(door);
+	close(here);
+	close(there);
+	return p.known;
+}
+
+/* Both ends have to be on loopback: what else there is others may reach. */
+START_TEST(test_loopback)
+{
+	close(client);
+	if (way == PEER_WAY_NONE || !make_network()) {
+		left_out("a network of our own");
+		return;
+	}
+	ck_assert(is_known("127.0.0.1", "127.0.0.1"));
+	ck_assert(is_known("127.0.0.1", "127.1.2.3"));
+	ck_assert(!is_known(OURS, OURS));
+	ck_assert(!is_known(OURS, "127.0.0.1"));
+	ck_assert(!is_known("127.0.0.1", OURS));
+}
+END_TEST
+
 /* Who has no number here is nobody, and who is in a group that has none. */
 START_TEST(test_unmapped)
 {
@@ -118,6 +204,7 @@ main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_gone);
+	tcase_add_test(t, test_loopback);
 	tcase_add_test(t, test_unmapped);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
