@@ -1,0 +1,91 @@
+/* master/remote/remote_check.c: which Uplink blocks a daemon can have. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "master/remote/remote_check.h"
+#include "t/unit/conf_help.h"
+
+/* What is wrong with these blocks; NULL: nothing. */
+static const char *
+wrong(const char *text)
+{
+	conf_fini(&c);
+	ck_assert_int_eq(conf_init(&c), 0);
+	ck_assert_msg(load(text) == 0, "%s", e.text);
+	return remote_check(&c, &e) == 0 ? NULL : e.text;
+}
+
+/* Two environments, by what makes them two. */
+START_TEST(test_two)
+{
+	static const struct {
+		const char	*url, *id, *url2, *id2;
+		bool		 is_same;
+	} cases[] = {
+		{ "https://a", "x", "https://a", "x", true },
+		{ "https://a", "x", "https://a", "y", false },
+		{ "https://a", "x", "https://b", "x", false },
+		{ "https://a:1", "x", "https://a:2", "x", false },
+		{ "https://a/one", "x", "https://a/two", "x", false },
+		{ "https://a/one", "x", "https://b/one", "x", false },
+		{ "https://a/one", "x", "https://a/one", "x", true },
+		{ "https://a/one", "x", "https://a/One", "x", false },
+		{ "https://a", "x", "https://A", "x", true },
+		{ "https://a", "x", "https://a", "X", false },
+	};
+	const char	*why;
+	char		 text[512];
+	size_t		 i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(text, sizeof(text), "RemoteUser nobody\n"
+		    "Uplink 1\nRegistryUrl %s\nEnvironmentId %s\n"
+		    "Uplink 2\nRegistryUrl %s\nEnvironmentId %s\n",
+		    cases[i].url, cases[i].id, cases[i].url2, cases[i].id2);
+		/* Of another user none but root can have sessions. */
+		why = wrong(geteuid() == 0 ? text : strchr(text, '\n') + 1);
+		ck_assert_msg((why != NULL) == cases[i].is_same, "%s%s", text,
+		    why != NULL ? why : "nothing is wrong");
+		if (why != NULL)
+			ck_assert_ptr_nonnull(strstr(why, "Uplink 2: the "
+			    "RegistryUrl and EnvironmentId of Uplink 1"));
+	}
+}
+END_TEST
+
+START_TEST(test_names)
+{
+	const char	*why;
+
+	why = wrong("Uplink a\nRegistryUrl https://a\nEnvironmentId x\n"
+	    "Forward ws://127.0.0.1:1\n"
+	    "Uplink a\nRegistryUrl https://b\nEnvironmentId x\n"
+	    "Forward ws://127.0.0.1:1\n");
+	ck_assert_ptr_nonnull(why);
+	ck_assert_ptr_nonnull(strstr(why, "two of that name"));
+	why = wrong("Uplink a\nRegistryUrl https://a\n");
+	ck_assert_ptr_nonnull(why);
+	ck_assert_ptr_nonnull(strstr(why, "are needed"));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("remote_check");
+	TCase	*t = tcase_create("remote_check");
+	SRunner	*r;
+	int	 failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_two);
+	tcase_add_test(t, test_names);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
