@@ -303,6 +303,24 @@ def readers():
     stage.server.stop()
 
 
+def too_long_greeted():
+    """A first message that is too long, of a client that was let in."""
+    token = tokens.new()
+    stage = Stage("RequireToken=always", tokens.option("ci", token))
+    for size, fate in ((64 * 1024 + 1, ("greeted", "greeting")),
+                       (64 * 1024, ("malformed message", "leaving"))):
+        pid = stage.greeting()
+        stage.say(pid, ("credential", text(1, token)))
+        judged = wait_for(lambda p=pid: stage.heard(p, "judged"), LIMIT,
+                          "it is judged")
+        check(judged[0].get(1, 0) == 0, "it is not let in: %s" % judged)
+        stage.say(pid, ("greeted", text(1, b"x" * size)), ("fork", b""))
+        check(stage.fate(pid) == fate, "%d bytes: %s" % (size,
+                                                        stage.fate(pid)))
+    stage.hang_up()
+    stage.server.stop()
+
+
 def once():
     """However often it says that its client was refused, that is one."""
     log = TMP + "/audit"
@@ -353,4 +371,4 @@ def load():
 
 
 main(idle, greeting, serving, handing, others_rows, too_long, not_asked,
-     after_its_end, readers, once, load)
+     after_its_end, readers, too_long_greeted, once, load)
