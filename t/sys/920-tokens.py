@@ -1,5 +1,6 @@
 """Tokens by hash: right, wrong and missing ones, and in whatever form."""
 import hashlib
+import importlib
 import json
 import os
 
@@ -8,6 +9,8 @@ from client import (Client, Closed, RpcError, SANITIZED, Server, TMP, check,
                     connect, frame, is_alive, main, wait_for, worker_of,
                     LIMIT)
 from tokens import ask, status
+
+lib = importlib.import_module("7common")
 
 ALWAYS = "RequireToken=always"
 
@@ -230,6 +233,36 @@ def exchange(url, token, data):
         return answer, c.pongs
 
 
+def reloaded():
+    """Who was let in is judged again when its first message is there."""
+    right, path = tokens.new(), TMP + "/conf"
+
+    def configure(more):
+        with open(path, "w", encoding="ascii") as f:
+            os.fchmod(f.fileno(), 0o600)
+            f.write("RequireToken always\nToken %s\n%s" % (
+                tokens.line("ci", right), more))
+    configure("")
+    server = Server(args=("-f", path))
+    with Client(server.url, token=right) as kept, \
+            Client(server.url, token=right) as denied:
+        configure("Umask 077\n")
+        lib.ask(server, "reload")
+        kept.initialize()
+        check(kept.run("p", "sh", "-c", "umask") == (b"0077\n", 0),
+              "the settings of then")
+        configure("DenyUsers %s\n" % tokens.USER)
+        lib.ask(server, "reload")
+        try:
+            denied.initialize()
+            check(False, "it has a session")
+        except Closed:
+            pass
+        check(server.has_logged("DenyUsers names this user"), "the log")
+        check(status(server.url, right) == 403, "another one is let in")
+    server.stop()
+
+
 def bytewise():
     """A first message in every segmentation is neither lost nor doubled."""
     right = tokens.new()
@@ -366,5 +399,5 @@ def memory(pid):
     return b"".join(out)
 
 
-main(forms, names, sessions, shares, optional, first_messages, bytewise,
+main(forms, names, sessions, shares, optional, first_messages, reloaded, bytewise,
      files, secrets_stay)
