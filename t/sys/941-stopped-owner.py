@@ -2,7 +2,9 @@
 import contextlib
 import importlib
 import os
+import select
 import signal
+import socket
 import time
 
 from client import (Client, RpcError, Server, check, connect, freeze, in_time,
@@ -53,4 +55,40 @@ def stopped():
     server.stop()
 
 
-main(stopped)
+def peeked(client):
+    """What has come for a client that has not been looked at yet."""
+    if not select.select([client.sock], [], [], 0)[0]:
+        return b""
+    return client.sock.recv(4096, socket.MSG_PEEK)
+
+
+def given_up():
+    """The client may be the owner's already: a greeter whose time is over
+    leaves without a word to it."""
+    server = Server("HandshakeTimeout=1", "LogLevel=debug")
+    first = connect(server.url)
+    session, owner = first.session, worker_of(server, first)
+    first.start("p", "sh", "-c", "sleep 1000")
+    first.reset()
+    wait_for(lambda: is_detached(server, session), LIMIT, "detached")
+    freeze(owner)
+    with contextlib.ExitStack() as stack:
+        stack.callback(os.kill, owner, signal.SIGCONT)
+        client = Client(server.url)
+        client.request("initialize", {"clientName": "t/sys",
+                                      "resumeSessionId": session})
+        wait_for(lambda: peeked(client) or
+                 server.has_logged(": handing -> leaving"), LIMIT,
+                 "the greeter's end")
+        # A text: the master was faster, and the client has its answer.
+        in_time(peeked(client)[:1] != b"\x81", "the greeter's end")
+        check(peeked(client) == b"", "it says %r" % peeked(client))
+    client.close()
+    again = resume_in(server.url, session, LIMIT)
+    check(not again.call("process/read", {"processId": "p", "maxBytes": 0})
+          ["exited"], "its process is gone")
+    again.close()
+    server.stop()
+
+
+main(stopped, given_up)
