@@ -85,7 +85,10 @@ COMMON_O	:= $(call objs,$(wildcard common/*.c \
 # What needs libwebsockets and libcrypto, an archive of its own.
 DIAL_ROOMS	:= noise dial
 DIAL_O		:= $(call objs,$(wildcard $(DIAL_ROOMS:%=common/%/*.c)))
-CLIENT_O	:= $(call objs,$(wildcard common/client/*.c))
+CLIENT_ROOMS	:= transport process serve
+CLIENT_C	:= $(wildcard common/client/*.c \
+		   $(CLIENT_ROOMS:%=common/client/%/*.c))
+CLIENT_O	:= $(call objs,$(CLIENT_C))
 MASTER_ROOMS	:= logs auth workers accept remote ctl
 MASTER_O	:= $(call objs,$(wildcard master/*.c \
 		   $(MASTER_ROOMS:%=master/%/*.c)))
@@ -124,7 +127,7 @@ LIB_NEEDS	:= buf clock envlist fd program span json/b64 json/json \
 		   json/json_out json/uri json/utf8 net/endpoint \
 		   net/httphead net/sha1 net/tcp net/ws
 LIB_O		:= $(patsubst %.c,$(BUILD)/pic/%.o,\
-		   $(wildcard common/client/*.c) $(LIB_NEEDS:%=common/%.c))
+		   $(CLIENT_C) $(LIB_NEEDS:%=common/%.c))
 # Another number when a program would have to be built anew.
 LIB_ABI		:= 0
 LIB_SO		:= libexecsrv.so.$(LIB_ABI)

@@ -16,7 +16,7 @@
 #include "common/client/execsrv.h"
 #include "common/client/opening.h"
 #include "common/client/recovery.h"
-#include "common/client/transport.h"
+#include "common/client/transport/transport.h"
 
 /*
  * The first connection and all later ones go through

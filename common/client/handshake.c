@@ -10,7 +10,7 @@
 
 #include "common/client/error.h"
 #include "common/client/http.h"
-#include "common/client/process.h"
+#include "common/client/process/process.h"
 #include "common/client/text.h"
 #include "common/client/watch.h"
 #include "common/envlist.h"

@@ -5,7 +5,7 @@
 
 #include "common/client/handshake.h"
 #include "common/client/http.h"
-#include "common/client/process.h"
+#include "common/client/process/process.h"
 #include "common/client/transfer.h"
 #include "common/client/watch.h"
 

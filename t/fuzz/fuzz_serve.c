@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/client/serve.h"
+#include "common/client/serve/serve.h"
 #include "common/fd.h"
 
 #define MUST(x)	do { if (!(x)) abort(); } while (0)

@@ -9,7 +9,7 @@
 
 #include <check.h>
 
-#include "common/client/serve.h"
+#include "common/client/serve/serve.h"
 #include "common/fd.h"
 
 /* --- words --- */

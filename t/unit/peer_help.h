@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "common/client/loop.h"
-#include "common/client/transport_priv.h"
+#include "common/client/transport/transport_priv.h"
 #include "common/net/ws.h"
 
 #define PEER_KEY	"dGhlIHNhbXBsZSBub25jZQ=="

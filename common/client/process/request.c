@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/client/jsonmap.h"
-#include "common/client/process_priv.h"
+#include "common/client/process/process_priv.h"
 #include "common/client/text.h"
 #include "common/limit.h"
 

@@ -2,10 +2,10 @@
  * What the files about processes share: process.c, request.c,
  * event.c, catchup.c.
  */
-#ifndef COMMON_CLIENT_PROCESS_PRIV_H
-#define COMMON_CLIENT_PROCESS_PRIV_H
+#ifndef COMMON_CLIENT_PROCESS_PROCESS_PRIV_H
+#define COMMON_CLIENT_PROCESS_PROCESS_PRIV_H
 
-#include "common/client/process.h"
+#include "common/client/process/process.h"
 
 /* Of ours: what a process said while nobody heard it; why it failed. */
 #define REQUEST_READ	((enum execsrv_request)(EXECSRV_RESIZE + 1))

@@ -1,4 +1,4 @@
-#include "common/client/loopfd.h"
+#include "common/client/transport/loopfd.h"
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/client/error.h"
-#include "common/client/process_priv.h"
+#include "common/client/process/process_priv.h"
 #include "common/client/text.h"
 
 void

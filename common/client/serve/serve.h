@@ -1,6 +1,6 @@
 /* What the files about servers of one's own share. */
-#ifndef COMMON_CLIENT_SERVE_H
-#define COMMON_CLIENT_SERVE_H
+#ifndef COMMON_CLIENT_SERVE_SERVE_H
+#define COMMON_CLIENT_SERVE_SERVE_H
 
 #include "common/client/execsrv.h"
 #include "common/client/launch.h"

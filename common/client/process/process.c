@@ -1,4 +1,4 @@
-#include "common/client/process.h"
+#include "common/client/process/process.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/client/error.h"
-#include "common/client/process_priv.h"
+#include "common/client/process/process_priv.h"
 #include "common/client/text.h"
 #include "common/json/utf8.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/client/process_priv.h"
+#include "common/client/process/process_priv.h"
 #include "common/client/text.h"
 #include "common/json/b64.h"
 

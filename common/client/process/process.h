@@ -1,6 +1,6 @@
 /* Processes, for those above: what the connection means to them. */
-#ifndef COMMON_CLIENT_PROCESS_H
-#define COMMON_CLIENT_PROCESS_H
+#ifndef COMMON_CLIENT_PROCESS_PROCESS_H
+#define COMMON_CLIENT_PROCESS_PROCESS_H
 
 #include "common/client/client.h"
 

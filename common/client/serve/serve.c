@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/client/error.h"
-#include "common/client/serve.h"
+#include "common/client/serve/serve.h"
 #include "common/fd.h"
 
 #define NEWS_MAX	1024	/* bytes of a message */

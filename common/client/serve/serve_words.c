@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/client/error.h"
-#include "common/client/serve.h"
+#include "common/client/serve/serve.h"
 
 #define WORDS	28		/* but for addresses, and with the NULL */
 

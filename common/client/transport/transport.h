@@ -5,8 +5,8 @@
  * happens by events; after on_lost and on_failed nothing goes in or out until
  * transport_close().
  */
-#ifndef COMMON_CLIENT_TRANSPORT_H
-#define COMMON_CLIENT_TRANSPORT_H
+#ifndef COMMON_CLIENT_TRANSPORT_TRANSPORT_H
+#define COMMON_CLIENT_TRANSPORT_TRANSPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 
 #include "common/buf.h"
 #include "common/client/launch.h"
-#include "common/client/loopfd.h"
-#include "common/client/upgrade.h"
+#include "common/client/transport/loopfd.h"
+#include "common/client/transport/upgrade.h"
 #include "common/client/url.h"
 #include "common/limit.h"
 #include "common/net/ws.h"

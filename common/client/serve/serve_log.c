@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/client/error.h"
-#include "common/client/serve.h"
+#include "common/client/serve/serve.h"
 #include "common/client/text.h"
 #include "common/json/utf8.h"
 

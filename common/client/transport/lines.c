@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/client/transport_priv.h"
+#include "common/client/transport/transport_priv.h"
 #include "common/json/utf8.h"
 
 int

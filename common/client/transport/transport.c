@@ -1,4 +1,4 @@
-#include "common/client/transport.h"
+#include "common/client/transport/transport.h"
 
 #include <sys/random.h>
 
@@ -14,7 +14,7 @@
 
 #include <sodium.h>
 
-#include "common/client/transport_priv.h"
+#include "common/client/transport/transport_priv.h"
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/json/b64.h"

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "common/client/transport_priv.h"
+#include "common/client/transport/transport_priv.h"
 #include "common/fd.h"
 
 #define LEAVE_MS	2000	/* to end with its input, then by SIGTERM */

@@ -1,8 +1,8 @@
 /* What the files of a transport share: transport.c, frames.c, lines.c. */
-#ifndef COMMON_CLIENT_TRANSPORT_PRIV_H
-#define COMMON_CLIENT_TRANSPORT_PRIV_H
+#ifndef COMMON_CLIENT_TRANSPORT_TRANSPORT_PRIV_H
+#define COMMON_CLIENT_TRANSPORT_TRANSPORT_PRIV_H
 
-#include "common/client/transport.h"
+#include "common/client/transport/transport.h"
 
 void	 transport_set_state(struct transport *t, enum transport_state to);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/client/error.h"
-#include "common/client/transport_priv.h"
+#include "common/client/transport/transport_priv.h"
 
 void
 frames_init(struct transport *t)

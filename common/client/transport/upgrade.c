@@ -1,5 +1,5 @@
 /* RFC 6455 section 4.1, the side of the client. */
-#include "common/client/upgrade.h"
+#include "common/client/transport/upgrade.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * socket, which changes, and a timer.  Made when first asked for: a program
  * that waits in our own calls pays nothing.  Embedded in its transport.
  */
-#ifndef COMMON_CLIENT_LOOPFD_H
-#define COMMON_CLIENT_LOOPFD_H
+#ifndef COMMON_CLIENT_TRANSPORT_LOOPFD_H
+#define COMMON_CLIENT_TRANSPORT_LOOPFD_H
 
 #include <stdbool.h>
 #include <stdint.h>
