@@ -82,9 +82,9 @@ static void
 start(uid_t user, const char *conf)
 {
 	memset(&m, 0, sizeof(m));
-	TAILQ_INIT(&m.all_routes);
+	TAILQ_INIT(&m.routes.list);
 	euid = user;
-	m.is_root = user == 0;
+	m.start.is_root = user == 0;
 	ck_assert_msg(load(conf) == 0, "%s", e.text);
 	m.conf = c;
 	ck_assert_msg((m.policy = policy_new(&m.conf, &e)) != NULL, "%s",
