@@ -121,7 +121,7 @@ fill(ProtobufCMessage *m, const ProtobufCMessageDescriptor *d)
 			    (void *)kinds : (void *)processes;
 			ipc__process__init(&process);
 			process.command = text;
-			process.state = text;
+			process.state = IPC__PROCESS_STATE__CLOSED;
 			memcpy(at, &list, sizeof(list));
 			continue;
 		}
