@@ -154,7 +154,7 @@ keep_stopping(void *arg)
 
 static const struct {
 	tvfork_fn	*fn;
-	bool		 twice;
+	bool		 is_double;
 	int		 error;
 } ways[] = {
 	{ run, false, 0 },
@@ -174,7 +174,7 @@ START_TEST(test_ways)
 
 	for (i = 0; i < 20; i++) {
 		k = baby_new("exit 3");
-		k->birth.twice = ways[_i].twice;
+		k->birth.is_double = ways[_i].is_double;
 		errno = 0;
 		pid = tvfork_give(&k->birth, -1, ways[_i].fn);
 		if (ways[_i].error == 0) {
@@ -211,7 +211,7 @@ START_TEST(test_hopeless)
 
 	for (i = 0; i < TRIES && took >= TVFORK_SLEEPS_MS + SLACK_MS; i++) {
 		k = baby_new("exit 3");
-		k->birth.twice = true;
+		k->birth.is_double = true;
 		began = clock_ms();
 		ck_assert_int_eq(tvfork_give(&k->birth, -1, keep_stopping),
 		    -1);
@@ -228,7 +228,7 @@ END_TEST
 
 static const struct {
 	tvfork_fn	*fn;
-	bool		 twice;
+	bool		 is_double;
 	int		 status;
 } late[] = {
 	{ stop_and_run, false, 3 },
@@ -254,7 +254,7 @@ START_TEST(test_late)
 	for (i = 0; i < MANY; i++) {
 		k = baby_new("exit 3");
 		k->pipe[1] = null;
-		k->birth.twice = late[_i].twice;
+		k->birth.is_double = late[_i].is_double;
 		began = clock_ms();
 		pids[i] = tvfork_give(&k->birth, -1, late[_i].fn);
 		ck_assert_int_gt(pids[i], 0);

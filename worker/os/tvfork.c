@@ -29,7 +29,7 @@
 #include "worker/os/rawsys.h"
 
 /* CLONE_CHILD_CLEARTID clears an int and wakes a futex waiter. */
-_Static_assert(sizeof(((struct tvfork *)NULL)->unborn) == sizeof(int),
+_Static_assert(sizeof(((struct tvfork *)NULL)->not_execed) == sizeof(int),
     "CLONE_CHILD_CLEARTID clears all of it, and nothing else");
 
 #define STACK_SIZE	(64 * 1024)	/* for each of two children */
@@ -52,9 +52,9 @@ tvfork_free(struct tvfork *b)
 /* --- in the child --- */
 
 static int
-is_twice_first(const struct tvfork *b)
+is_double_first(const struct tvfork *b)
 {
-	return b->twice && b->inner == 0;
+	return b->is_double && b->inner == 0;
 }
 
 /*
@@ -98,7 +98,7 @@ tvfork_give_inner(struct tvfork *b, tvfork_fn *fn)
 	/* CLONE_PARENT_SETTID: the kernel writes the pid before it runs. */
 	if (clone(fn, b->stacks + STACKS_SIZE, CLONE_VM | CLONE_PARENT |
 	    CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD, b,
-	    &b->inner, NULL, &b->unborn) == -1)
+	    &b->inner, NULL, &b->not_execed) == -1)
 		return tvfork_fail(b, errno, "fork");
 	/* Not _exit(3): a sanitizer would run its exit code on this stack. */
 	rawsys(SYS_exit_group, 0, 0, 0, 0, 0);
@@ -122,9 +122,9 @@ tvfork_fail(struct tvfork *b, int error, const char *what)
 		tvfork_say("\n");
 	}
 	/* For other children the kernel does it, at exec or exit. */
-	if (is_twice_first(b)) {
-		__atomic_store_n(&b->unborn, 0, __ATOMIC_SEQ_CST);
-		rawsys(SYS_futex, (long)&b->unborn, FUTEX_WAKE, 1, 0, 0);
+	if (is_double_first(b)) {
+		__atomic_store_n(&b->not_execed, 0, __ATOMIC_SEQ_CST);
+		rawsys(SYS_futex, (long)&b->not_execed, FUTEX_WAKE, 1, 0, 0);
 	}
 	rawsys(SYS_exit_group, 127, 0, 0, 0, 0);
 	return -1;
@@ -167,7 +167,7 @@ tvfork_become_user(void)
 static bool
 is_born(const struct tvfork *b)
 {
-	return __atomic_load_n(&b->unborn, __ATOMIC_SEQ_CST) == 0;
+	return __atomic_load_n(&b->not_execed, __ATOMIC_SEQ_CST) == 0;
 }
 
 /* Tell a sanitizer that frames on a reused stack are gone. */
@@ -250,7 +250,7 @@ patience_with(const struct tvfork *b, pid_t inner)
 	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WNOHANG |
 	    WNOWAIT) == -1 || info.si_pid != pid)
 		return runs(pid) ? TVFORK_RUNS_MS : TVFORK_SLEEPS_MS;
-	if (info.si_code != CLD_STOPPED || !b->twice || inner > 0)
+	if (info.si_code != CLD_STOPPED || !b->is_double || inner > 0)
 		return 0;
 	kill(pid, SIGCONT);
 	return TVFORK_SLEEPS_MS;
@@ -268,7 +268,7 @@ tvfork_await(const struct tvfork *b)
 
 	for (;;) {
 		/* Not FUTEX_PRIVATE_FLAG: the kernel's wake-up is shared. */
-		syscall(SYS_futex, &b->unborn, FUTEX_WAIT, 1, &slice, NULL,
+		syscall(SYS_futex, &b->not_execed, FUTEX_WAIT, 1, &slice, NULL,
 		    0);
 		if (is_born(b))
 			return true;
@@ -313,7 +313,7 @@ tvfork_settle(struct tvfork *b, bool is_late)
 {
 	pid_t	 pid = b->pid;
 
-	if (b->twice) {
+	if (b->is_double) {
 		/* It has done its part, or is stuck before. */
 		tvfork_end(pid);
 		pid = b->inner;
@@ -343,11 +343,11 @@ tvfork_give(struct tvfork *b, int group, tvfork_fn *fn)
 	if (take_stacks(b) == -1)
 		return -1;
 	b->fn = fn;
-	b->unborn = 1;
+	b->not_execed = 1;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	b->pid = pcgroup_clone(group, tvfork_enter, b->stacks, STACK_SIZE, b,
-	    b->twice ? NULL : &b->unborn, &b->is_clean);
+	    b->is_double ? NULL : &b->not_execed, &b->is_clean);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (b->pid == -1) {
 		give_stacks(b);

@@ -43,9 +43,9 @@ typedef int	 tvfork_fn(void *tvfork);
 /* First member of what the child is given: zeroed memory of malloc(3). */
 struct tvfork {
 	TAILQ_ENTRY(tvfork) entry;	/* of late ones */
-	uint32_t	 unborn;	/* 1; 0: its memory is its own */
+	uint32_t	 not_execed;	/* 1; 0: it has left our memory */
 	uint32_t	 is_late;	/* nobody waits for it */
-	bool		 twice;		/* it ends, and its child goes on */
+	bool		 is_double;	/* it exits, its sibling goes on */
 	bool		 is_clean;	/* our signal handlers are reset */
 	tvfork_fn	*fn;
 	pid_t		 pid, inner;	/* of the child, of the second one */

@@ -147,7 +147,7 @@ child_join(struct command *c)
 			return child_fail(c, "sandbox", errno);
 	/* It came with the rights: what we share is the worker's memory. */
 	prctl(PR_SET_DUMPABLE, 0);
-	return c->birth.twice ? tvfork_give_inner(&c->birth, child_run) :
+	return c->birth.is_double ? tvfork_give_inner(&c->birth, child_run) :
 	    child_run(c);
 }
 
@@ -311,7 +311,7 @@ command_new(const struct spawn *s)
 	nsset_init(&c->nsset);
 	if ((c->confined = s->nsset != NULL))
 		c->nsset = *s->nsset;
-	c->birth.twice = c->nsset.fds[NSSET_PID] != -1;
+	c->birth.is_double = c->nsset.fds[NSSET_PID] != -1;
 	return c;
 }
 
