@@ -15,7 +15,7 @@
 #include "worker/fs/lookup.h"
 #include "worker/fs/ownproc.h"
 
-#define NAMES_STEP	32768	/* read at once */
+#define NAMES_STEP	32768	/* bytes of a getdents64(2) */
 
 /* --- names --- */
 
@@ -44,7 +44,7 @@ names_grow(struct names *ns)
 	return 0;
 }
 
-/* A deep tree holds many of these at a time. */
+/* Shrink to what is used: a deep tree has many of these at a time. */
 static void
 names_shrink(struct names *ns)
 {
@@ -135,7 +135,7 @@ dirstack_fini(struct dirstack *c)
 	errno = saved;
 }
 
-/* Close the highest one that is open, and remember what it was. */
+/* Close the topmost open folder and remember its identity. */
 static int
 close_highest(struct dirstack *c)
 {

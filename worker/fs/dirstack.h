@@ -1,9 +1,7 @@
 /*
- * Trees of folders by descriptors: what remove, copy and walk share.
- *
- * It holds a folder, one below it, one below that, however deep, with
- * no more than CHAIN_OPEN descriptors: those at the top are closed and found
- * again by ".." on the way back, if it leads to the same folder.
+ * A path of open folders, for remove, copy and walk: any depth with at most
+ * CHAIN_OPEN descriptors.  The topmost are closed and reopened by ".." on the
+ * way back, if that is still the same folder.
  */
 #ifndef WORKER_FS_DIRSTACK_H
 #define WORKER_FS_DIRSTACK_H
@@ -20,101 +18,89 @@
 
 #define CHAIN_OPEN	32
 
-/* The names that a folder had when it was read, "." and ".." left out. */
+/* The names in a folder without "." and "..". */
 struct names {
-	char	*base;		/* struct dirent64, one behind the other */
+	char	*base;		/* consecutive struct dirent64 */
 	size_t	 len, cap;	/* bytes */
-	size_t	 last, next;	/* offsets of what names_next() gave, gives */
+	size_t	 last, next;	/* offsets of the last name, the next name */
 	bool	 has_more;	/* the folder did not fit */
 };
 
 void	 names_fini(struct names *ns);
 
 /*
- * Read an open folder from its beginning.  At most about max bytes, 24 and the
- * length for each name; then has_more is set.  0, or -1 with errno, which
- * is ECANCELED when nobody waits any more.
+ * Read an open folder from its start, about max bytes (24 and the length of
+ * each name), then has_more is set.  0, or -1 with errno (ECANCELED: nobody
+ * waits).
  */
 int	 names_read(struct names *ns, int fd, size_t max,
 	    const struct fsop_how *how) __attribute__((warn_unused_result));
 
-/* The next one, NULL after the last.  Valid until names_read(). */
+/* Return the next name, or NULL.  Valid until names_read(). */
 const struct dirent64	*names_next(struct names *ns);
 
-/* The name that it gave last. */
 const char	*names_last(const struct names *ns);
 
 struct dirstack_dir {
 	int		 fd;		/* -1: closed, see dev and ino */
 	dev_t		 dev;
 	ino_t		 ino;
-	struct names	 names;		/* the caller's use; ended by us */
-	unsigned int	 rounds;	/* the caller's use */
+	struct names	 names;		/* for the caller; freed by us */
+	unsigned int	 rounds;	/* for the caller */
 };
 
 struct dirstack {
 	struct dirstack_dir	*links;
 	size_t			 n, cap;
-	size_t			 closed;	/* so many, from the top */
-	int			 flags;		/* for open(2), when reopened */
+	size_t			 closed;	/* number, from the top */
+	int			 flags;		/* for reopening */
 };
 
-/* Empty.  flags: O_RDONLY, or O_PATH for one that is never read. */
+/* flags: O_RDONLY, or O_PATH for a folder that is not read. */
 void	 dirstack_init(struct dirstack *c, int flags);
 void	 dirstack_fini(struct dirstack *c);
 
-/* Add a folder; takes fd, also when it fails.  0, or -1 with errno. */
+/* Add a folder; takes over fd, also on failure.  0, or -1 with errno. */
 int	 dirstack_push(struct dirstack *c, int fd)
 	    __attribute__((warn_unused_result));
 
-/* The lowest one; borrowed until the next push or pop. */
+/* Return the lowest folder, borrowed until the next push or pop. */
 struct dirstack_dir	*dirstack_last(const struct dirstack *c);
 
 /*
- * The one above the lowest, open again (there is one).  Borrowed.  -1 with
- * errno, ESTALE when the lowest was moved elsewhere.
+ * Return the parent of the lowest folder, reopened if needed; there must be
+ * one.  Borrowed.  -1 with errno, ESTALE if the lowest folder was moved.
  */
 int	 dirstack_above(struct dirstack *c) __attribute__((warn_unused_result));
 
-/* Forget the lowest.  0, or -1 as dirstack_above() has it. */
+/* Remove the lowest folder.  0, or -1 as dirstack_above(). */
 int	 dirstack_pop(struct dirstack *c) __attribute__((warn_unused_result));
 
 /*
- * Open a folder below dir, for reading or as flags say.  path is made of names
- * alone and shorter than PATH_MAX.  No link is followed (ELOOP on the way,
- * ENOTDIR at its end) and nothing but a folder opened (ENOTDIR).  resolve is
- * added to what openat2(2) forbids: RESOLVE_NO_XDEV, so that EXDEV is a
- * mount; RESOLVE_BENEATH, so that a folder moved out of dir meanwhile is
- * EXDEV.
+ * Open a folder below dir.  path: names only, shorter than PATH_MAX.  Follows
+ * no symlink (ELOOP, or ENOTDIR for the last name), opens folders only
+ * (ENOTDIR).  resolve, for openat2(2): RESOLVE_NO_XDEV (EXDEV: a mount),
+ * RESOLVE_BENEATH (EXDEV: a folder was moved out of dir).
  */
 int	 tree_open(int dir, const char *path, int flags, uint64_t resolve)
 	    __attribute__((warn_unused_result));
 
-/*
- * fd, or -1 with EACCES, and fd closed, where it is of /proc and of our own
- * processes (ownproc.h).  -1 is fine.
- */
+/* Return fd; or close it, EACCES, if it is of our own in /proc (ownproc.h). */
 int	 tree_guard(int fd) __attribute__((warn_unused_result));
 
-/*
- * What the path names, a link at its end not followed: O_PATH and its
- * status, as fsop_look() has it.
- */
+/* fsop_look() of a path without following a symlink at its end. */
 int	 tree_look(const char *path, bool nofollow,
 	    const struct fsop_how *how, struct stat *st)
 	    __attribute__((warn_unused_result));
 
 /*
- * Copy the content of in, a regular file of that status, to out, which is
- * regular and empty; both are at their beginning.  As much as there was at
- * the time of st; what is added meanwhile may be missing.  A file that does
- * not tell its size (/proc) is copied to its end, EFBIG past
- * LIMIT_FILE_READ.  Holes stay holes.  0, or -1 with errno.
+ * Copy the content of a regular file to an empty one, both at their start, up
+ * to its size in st.  A file without a size (/proc) is copied to its end, at
+ * most LIMIT_FILE_READ (EFBIG).  Keeps holes.  0, or -1 with errno.
  */
 int	 content_copy(int in, int out, const struct stat *st,
 	    const struct fsop_how *how) __attribute__((warn_unused_result));
 
-/* Whether they are the same file or folder. */
 static inline bool
 is_same_file(const struct stat *a, const struct stat *b)
 {

@@ -27,26 +27,26 @@
 #include "worker/fs/writeback.h"
 #include "worker/os/busypoll.h"
 
-/* Of a request and of a result, what is sent as it is. */
+/* The part of a request or result that is sent as it is. */
 #define FIXED		offsetof(struct fsop, path)
 #define FIXED_RESULT	offsetof(struct fsop_result, fd)
-#define QUICK_PAYLOAD	(32 * 1024)	/* surely fits a socket's buffer */
-#define FDS		3		/* answer; data, open file, if any */
-#define GRACE_MS	1000		/* for a child that nobody waits for */
+#define QUICK_PAYLOAD	(32 * 1024)	/* fits a socket's buffer */
+#define FDS		3		/* for the answer; data, file if any */
+#define GRACE_MS	1000		/* for a child without a reader */
 #define NICENESS	10
-#define PARKED_MS	5000		/* for a child that cannot be made */
+#define PARKED_MS	5000		/* while fork(2) fails */
 #define PARKED_TRY_MS	20
-#define TURN		(4 * 1024 * 1024)	/* bytes read in one go */
+#define TURN		(4 * 1024 * 1024)	/* bytes read in a turn */
 
-/* Where the answer goes: to a socket that came along, or to the line. */
+/* Where to answer: on a socket that came with the request, or on the line. */
 enum where { WHERE_OWN, WHERE_NEW_LINE, WHERE_LINE, WHERES };
 
-/* What is sent before the payload. */
+/* Precedes the payload. */
 struct head {
 	unsigned char	 result[FIXED_RESULT];
 	uint64_t	 payload_len;
-	uint64_t	 wants;		/* no answer yet: to hold as much */
-	uint8_t		 leaves_line;	/* not 0: the next may come there */
+	uint64_t	 wants;		/* not an answer: asks to hold bytes */
+	uint8_t		 leaves_line;	/* not 0: the line is free again */
 };
 
 static_assert(sizeof(struct head) <=
@@ -69,20 +69,20 @@ static_assert(offsetof(struct head, payload_len) >= FIXED_RESULT &&
     "a head as it is sent");
 static_assert(WHERES <= UCHAR_MAX + 1, "where is sent as one byte");
 
-/* The agent's, not its children's. */
+/* Used by the agent, not by its children. */
 static struct writeback	 writeback;
-static int		 kept = -1;	/* for answers, unless one takes it */
+static int		 kept = -1;	/* the line, unless it is in use */
 
 struct request {
 	struct fsop	 op;
 	enum where	 where;
 	int		 fds[FDS];
-	void		*map;		/* of data that came as a file */
+	void		*map;		/* of a file with the data */
 };
 
 /*
- * Children count as the session's commands do, which may use up TasksMax for a
- * moment: a request waits for a place.
+ * Children count as commands, of which there may be TasksMax for a moment: park
+ * the request.
  */
 struct parked {
 	TAILQ_ENTRY(parked)	 entry;
@@ -127,7 +127,7 @@ send_all(int fd, const void *data, size_t len)
 	return true;
 }
 
-/* Whether all of it went. */
+/* Whether the whole answer was sent. */
 static bool
 fsagent_send_answer(int fd, const struct fsop_result *r, bool leaves_line)
 {
@@ -144,12 +144,12 @@ fsagent_send_answer(int fd, const struct fsop_result *r, bool leaves_line)
 	m.msg_iov = &iov;
 	m.msg_iovlen = 1;
 	fd_put_rights(&m, &room, &r->fd, r->fd != -1);
-	/* Nobody listening any more is no error. */
+	/* Fails if the reader has gone, which is fine. */
 	return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) &&
 	    send_all(fd, buf_data(&r->payload), r->payload.len);
 }
 
-/* As struct fsop_how has it. */
+/* struct fsop_how's hold(). */
 static int
 ask_to_hold(int peer, uint64_t bytes)
 {
@@ -175,7 +175,7 @@ fsagent_has_data(const struct fsop *op)
 	return op->kind == FSOP_WRITE || op->kind == FSOP_PWRITE;
 }
 
-/* A path at *p, which moves behind it; false: there is none that ends. */
+/* Take the path at *p, and advance; false: it has no end. */
 static bool
 fsagent_take_path(const char **p, const char *end, char path[PATH_MAX])
 {
@@ -188,7 +188,7 @@ fsagent_take_path(const char **p, const char *end, char path[PATH_MAX])
 	return true;
 }
 
-/* The request in a packet; false: it is none. */
+/* Decode a packet; false: malformed. */
 static bool
 fsagent_decode(const char *packet, size_t len, struct request *req)
 {
@@ -211,7 +211,7 @@ fsagent_decode(const char *packet, size_t len, struct request *req)
 	return fsagent_has_data(op) && (size_t)(end - p) == op->len;
 }
 
-/* Where its answer goes is the first of its descriptors; whether it is. */
+/* Take the line, the first descriptor; false: it has none. */
 static bool
 fsagent_take_line(struct request *req)
 {
@@ -227,7 +227,7 @@ fsagent_take_line(struct request *req)
 	return req->fds[0] != -1;
 }
 
-/* It is answered, and the next may be answered there. */
+/* Keep the line for the next answer. */
 static void
 fsagent_give_line(struct request *req)
 {
@@ -236,7 +236,7 @@ fsagent_give_line(struct request *req)
 	req->fds[0] = -1;
 }
 
-/* 1, or 0 at the end; a packet that is no request is left out. */
+/* 1, or 0 at the end.  Skips malformed packets. */
 static int
 fsagent_receive(int sock, struct request *req)
 {
@@ -264,13 +264,13 @@ fsagent_receive(int sock, struct request *req)
 		if (fsagent_decode(packet, (size_t)n, req) &&
 		    fsagent_take_line(req))
 			return 1;
-		/* Whoever waits for its answer is to see that none comes. */
+			/* Close, so that the reader does not wait. */
 		close_fds(req->fds);
 		fd_close(&kept);
 	}
 }
 
-/* What it is about besides paths.  Whether that is there. */
+/* Set up the data or open file.  Whether there is one. */
 static bool
 attach_data(struct request *req, struct fsop_result *r)
 {
@@ -301,7 +301,7 @@ detach_data(struct request *req)
 	}
 }
 
-/* Whether the answer is given. */
+/* Whether the request was answered. */
 static bool
 fsagent_run(struct request *req, bool bounded)
 {
@@ -330,9 +330,9 @@ fsagent_run(struct request *req, bool bounded)
 }
 
 /*
- * The operation looks now and then whether anybody waits for it.  One that
- * never comes to that, because its file system does not answer, is ended here:
- * only a fatal signal, or exit, gets out of there.
+ * Operations check now and then whether their reader is gone.  One that hangs
+ * in a file system cannot: this thread exits the process, as only a fatal
+ * signal gets a thread out of there.
  */
 static void *
 watch_peer(void *arg)
@@ -345,7 +345,7 @@ watch_peer(void *arg)
 	_exit(0);
 }
 
-/* Whether there is a child for it. */
+/* Return false if there is no child. */
 static bool
 run_in_child(int sock, struct request *req)
 {
@@ -361,9 +361,9 @@ run_in_child(int sock, struct request *req)
 				close_fds(w->req.fds);
 		close(sock);
 		fd_close(&kept);
-		/* Many of them must not keep the worker from its turn. */
+		/* Many children must not delay the worker. */
 		(void)setpriority(PRIO_PROCESS, 0, NICENESS);
-		/* Without it a peer that goes may have to wait: no more. */
+		/* On failure an operation that hangs is not cancelled. */
 		(void)pthread_create(&watcher, NULL, watch_peer,
 		    &req->fds[0]);
 		fsagent_run(req, false);
@@ -383,7 +383,7 @@ fsagent_refuse(const struct request *req)
 	fsop_result_fini(&r);
 }
 
-/* Keep it until there can be a child, perhaps.  Takes its descriptors. */
+/* Keep a request until fork(2) works.  Takes its descriptors. */
 static void
 park(struct request *req)
 {
@@ -403,7 +403,7 @@ park(struct request *req)
 	TAILQ_INSERT_TAIL(&parked, w, entry);
 }
 
-/* Whether it need not wait any more: it is cancelled, under way, or refused. */
+/* Whether it need not wait any more: cancelled, forked or refused. */
 static bool
 fsagent_is_over(int sock, struct parked *w)
 {
@@ -417,7 +417,7 @@ fsagent_is_over(int sock, struct parked *w)
 	return true;
 }
 
-/* Until the next request is there. */
+/* Retry until the next request comes. */
 static void
 try_parked(int sock)
 {
@@ -435,7 +435,7 @@ try_parked(int sock)
 	}
 }
 
-/* Between two requests, if there is time. */
+/* Do what can wait, between two requests. */
 static void
 rest(int sock)
 {
@@ -446,7 +446,7 @@ rest(int sock)
 		writeback_flush(&writeback);
 }
 
-/* Until the next request is there, or is not expected soon. */
+/* Busy poll for the next request (worker/os/busypoll.h). */
 static void
 stay_awake(int sock, struct busypoll *a)
 {
@@ -469,7 +469,7 @@ fsagent_serve(int sock, bool quick, bool may_stay_awake)
 
 	slice_short();
 	busypoll_init(&busypoll, may_stay_awake);
-	/* Nobody asks how they ended. */
+	/* Reap children automatically. */
 	signal(SIGCHLD, SIG_IGN);
 	while (stay_awake(sock, &busypoll), rest(sock), try_parked(sock),
 	    fsagent_receive(sock, &req) == 1) {
@@ -485,7 +485,7 @@ fsagent_serve(int sock, bool quick, bool may_stay_awake)
 	_exit(0);
 }
 
-/* --- who asks --- */
+/* --- the client side --- */
 
 int
 fsagent_data(const struct fsop *op)
@@ -539,7 +539,7 @@ fsagent_line_fini(struct fsagent_line *line)
 	line->user = NULL;
 }
 
-/* Who has it for long has lost it to a child, and will not bring it back. */
+/* A line in use for long belongs to a child, which will not return it. */
 static enum where
 fsagent_choose(const struct fsagent_line *line)
 {
@@ -620,7 +620,7 @@ broken(struct fsagent_answer *a)
 	return -1;
 }
 
-/* The head is there: what it says.  Whether it can be. */
+/* Decode the complete head.  Whether it is valid. */
 static bool
 fsagent_read_head(struct fsagent_answer *a)
 {
@@ -645,7 +645,7 @@ fsagent_let_hold(struct fsagent_answer *a, int fd)
 	return send(fd, &go, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -1;
 }
 
-/* recvmsg(2) of a part of the answer; the opened file comes with the head. */
+/* Receive a part; an opened file comes with the head. */
 static ssize_t
 receive_part(struct fsagent_answer *a, int fd, void *to, size_t len)
 {
@@ -685,7 +685,7 @@ fsagent_answer_read(struct fsagent_answer *a, int fd)
 	size_t		 want, taken = 0;
 	void		*to;
 
-	/* Nothing but its end comes before it may. */
+	/* Until it may hold as much, only its end can come. */
 	if (a->wants > 0)
 		return broken(a);
 	while (!is_complete(a)) {

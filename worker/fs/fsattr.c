@@ -1,4 +1,4 @@
-/* What a file is besides its content and name: mode, times; links; renaming. */
+/* Mode, times, links, renaming. */
 #include "worker/fs/fsop_priv.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #define NS		1000000000ULL
 
 /*
- * Under a view a change needs the right to write: Landlock knows neither modes
- * nor times, and would let both be changed of what may only be read.  A file
- * that opens for writing, or a folder that takes a new file, shows the right.
+ * In a sandbox changes require the right to write, as Landlock does not
+ * restrict changes of modes and times.  Prove it by opening a file for writing,
+ * or by making a file in a folder.
  */
 static int
 prove(int fd, const struct stat *st)
@@ -61,7 +61,7 @@ fsop_setattr(const struct fsop *op, const struct fsop_how *how,
 		return -1;
 	if (op->is_confined && prove(fd, &st) == -1)
 		goto out;
-	/* What was found, whatever has its name by now. */
+	/* By descriptor: the name may belong to another file by now. */
 	fd_self(fd, self);
 	times[0] = fsattr_time_of(op->sets_atime, op->atime_ns);
 	times[1] = fsattr_time_of(op->sets_mtime, op->mtime_ns);
@@ -90,7 +90,7 @@ fsop_symlink(const struct fsop *op, const struct fsop_how *how,
 	return rv;
 }
 
-/* Whether what is in the way of a rename may go now. */
+/* Whether the destination of a rename may be replaced now. */
 static int
 may_replace(int dir, const char *name, const struct fsop_how *how)
 {

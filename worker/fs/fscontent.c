@@ -1,4 +1,4 @@
-/* The content of one file to another: see fstree.h. */
+/* Copy the content of a file, see dirstack.h. */
 #include "worker/fs/dirstack.h"
 
 #include <errno.h>
@@ -8,16 +8,16 @@
 #include "common/limit.h"
 #include "worker/fs/fsop_priv.h"
 
-#define STEP	(4 * 1024 * 1024)	/* between looks whether to go on */
-#define PIECE	(128 * 1024)		/* by way of our own memory */
+#define STEP	(4 * 1024 * 1024)	/* bytes between checks for cancel */
+#define PIECE	(128 * 1024)		/* bytes of a read(2) */
 
 struct content {
 	int			 in, out;
 	const struct fsop_how	*how;
-	char			*piece;		/* PIECE bytes, when needed */
+	char			*piece;		/* buffer, when needed */
 };
 
-/* Up to n bytes at off by way of our memory.  Bytes, 0 at the end, or -1. */
+/* Copy up to n bytes by read and write.  Return bytes, 0 at the end, or -1. */
 static ssize_t
 by_hand(struct content *c, off_t off, size_t n)
 {
@@ -37,8 +37,8 @@ by_hand(struct content *c, off_t off, size_t n)
 }
 
 /*
- * The same by the kernel where it can.  File systems differ in what they say
- * when they cannot, and some say 0, so whatever is wrong is tried by hand.
+ * Copy with copy_file_range(2).  File systems have different errors for "not
+ * supported", some return 0: fall back on anything.
  */
 static ssize_t
 by_kernel(struct content *c, off_t off, size_t n)
@@ -55,10 +55,7 @@ by_kernel(struct content *c, off_t off, size_t n)
 	return by_hand(c, off, n);
 }
 
-/*
- * Bytes from *offp to end.  1: all of them; 0: the file ended before, at
- * *offp; -1: errno.
- */
+/* Copy from *offp to end.  1: done; 0: EOF, at *offp; -1 with errno. */
 static int
 copy_range(struct content *c, off_t *offp, off_t end)
 {
@@ -80,7 +77,7 @@ copy_range(struct content *c, off_t *offp, off_t end)
 	return 1;
 }
 
-/* Only what is not a hole; the rest up to size by the length of out. */
+/* Copy the data, skip holes, and set the size. */
 static int
 copy_data(struct content *c, off_t size)
 {
@@ -93,7 +90,7 @@ copy_data(struct content *c, off_t size)
 			break;
 		if (data == -1 || (hole = lseek(c->in, data,
 		    SEEK_HOLE)) == -1 || hole <= data) {
-			/* No such thing here, or it is being cut off. */
+			/* SEEK_DATA unsupported, or truncated file. */
 			data = data == -1 ? hole : data;
 			hole = size;
 		}

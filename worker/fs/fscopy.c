@@ -1,17 +1,16 @@
 /*
  * fs/copy.
  *
- * Files get content and permission bits (not set-ID and sticky ones, which a
- * write would take away again).  One that exists is written in place: links
- * to it, owner and attributes stay.  New folders get the bits that their
- * source and the umask have in common, and always may be used by their owner,
- * so that a second copy can be merged; the reference looks at the umask only
- * and opens what was private.
+ * Files get content and permission bits, without set-ID and sticky bits, which
+ * writing would clear.  Existing files are written in place and keep their
+ * links, owner and attributes.  New folders get the source's bits less the
+ * umask, and always rwx for the owner, so that a second copy can be merged; the
+ * reference ignores the source's bits and thereby opens private folders.
  *
- * The destination itself may be a link.  Inside a tree nothing is followed,
- * neither here nor there: a link where a file goes is ELOOP, so that nothing
- * outside is written, whoever puts links there meanwhile.  What vanishes from
- * the source meanwhile, devices and FIFOs in it are left out.
+ * The destination may be a symlink.  Inside of the trees none is followed: a
+ * symlink in place of a file is ELOOP, so that nothing outside is written
+ * whoever places symlinks meanwhile.  Files that vanish, devices and FIFOs are
+ * skipped.
  */
 #include "worker/fs/fsop_priv.h"
 
@@ -27,22 +26,22 @@
 #include "worker/fs/dirstack.h"
 #include "worker/fs/lookup.h"
 
-#define MODE	0777			/* what is copied of it */
-#define QUICK	(LIMIT_FILE_QUICK / 2)	/* bytes; each is read and written */
-#define NAMES	(512 * 1024 * 1024)	/* bytes of a folder's names */
-#define TRIES	3	/* with a destination that others make and remove */
+#define MODE	0777			/* bits copied */
+#define QUICK	(LIMIT_FILE_QUICK / 2)	/* bytes: each is read and written */
+#define NAMES	(512 * 1024 * 1024)	/* bytes of names in a folder */
+#define TRIES	3	/* if the destination is made and removed meanwhile */
 
 struct copying {
 	const struct fsop	*op;
 	const struct fsop_how	*how;
 	struct fsop_result	*r;
 	struct stat		 root;		/* of the destination */
-	struct dirstack		 from, to;	/* equally long */
+	struct dirstack		 from, to;	/* of the same depth */
 };
 
 /* --- files --- */
 
-/* Close what was written; a server may only now say that it is full. */
+/* Close a written file: servers report a full disk now. */
 static int
 close_written(int fd, int rv)
 {
@@ -54,7 +53,7 @@ close_written(int fd, int rv)
 	return rv;
 }
 
-/* Take away what was made, unless the name is another's by now. */
+/* Remove a file we made, unless its name is another's by now. */
 static void
 unmake(int dir, const char *name, int fd)
 {
@@ -68,7 +67,7 @@ unmake(int dir, const char *name, int fd)
 	errno = saved;
 }
 
-/* A new file.  errno EEXIST: there is something of that name. */
+/* Copy to a new file.  errno EEXIST: the name exists. */
 static int
 copy_to_new(const struct copying *c, int in, const struct stat *st, int dir,
     const char *name)
@@ -80,7 +79,7 @@ copy_to_new(const struct copying *c, int in, const struct stat *st, int dir,
 	    O_NOCTTY, mode)) == -1)
 		return -1;
 	rv = content_copy(in, out, st, c->how);
-	/* What the umask took away.  Some file systems have no such bits. */
+	/* Undo the umask; some file systems have no such bits. */
 	if (rv == 0 && fchmod(out, mode) == -1 && errno != EPERM &&
 	    errno != EOPNOTSUPP)
 		rv = -1;
@@ -90,8 +89,8 @@ copy_to_new(const struct copying *c, int in, const struct stat *st, int dir,
 }
 
 /*
- * Into an open file, regular or whatever it turns out to be.  It is never more
- * open than it was or will be; if its bits may not be changed, nothing is.
+ * Copy to an open file of any type.  Its mode never admits more than before or
+ * after; if the mode cannot be changed, nothing is written.
  */
 static int
 copy_to_open(const struct copying *c, int in, const struct stat *st, int out)
@@ -113,7 +112,7 @@ copy_to_open(const struct copying *c, int in, const struct stat *st, int out)
 	return old != mode && (old & mode) != mode ? fchmod(out, mode) : 0;
 }
 
-/* Over what a descriptor (O_PATH) holds. */
+/* Copy over the file held by an O_PATH descriptor. */
 static int
 copy_over(const struct copying *c, int in, const struct stat *st, int held,
     const struct stat *old)
@@ -138,7 +137,7 @@ copy_over(const struct copying *c, int in, const struct stat *st, int held,
 	return close_written(out, copy_to_open(c, in, st, out));
 }
 
-/* A link to what does not exist: its target is made, at leisure. */
+/* Copy through a dangling symlink: make its target.  Unbounded only. */
 static int
 copy_through_link(const struct copying *c, int in, const struct stat *st)
 {
@@ -153,14 +152,14 @@ copy_through_link(const struct copying *c, int in, const struct stat *st)
 		return -1;
 	rv = copy_to_open(c, in, st, out);
 	saved = errno;
-	/* Its name is not known; it is at least not half of something. */
+	/* Its name is unknown, so empty it instead of removing it. */
 	if (rv == -1 && c->r->why == FSWHY_NONE && ftruncate(out, 0) == -1)
 		saved = errno;
 	errno = saved;
 	return close_written(out, rv);
 }
 
-/* A file to the path of the operation. */
+/* Copy a file to the path of the operation. */
 static int
 copy_to_path(const struct copying *c, int in, const struct stat *st)
 {
@@ -168,11 +167,11 @@ copy_to_path(const struct copying *c, int in, const struct stat *st)
 	struct stat	 old;
 	int		 i, fd, rv;
 
-	/* Others may make or remove it in between. */
+	/* The destination may be made or removed meanwhile. */
 	for (i = 0; i < TRIES; i++) {
 		fd = fsop_look(c->op->to, c->op->nofollow, c->how, &old);
 		if (fd != -1) {
-			/* With blocks, too. */
+			/* The copy is unbounded if it frees many blocks. */
 			rv = fstat(fd, &old) == -1 ? -1 :
 			    copy_over(c, in, st, fd, &old);
 			fd_close(&fd);
@@ -189,7 +188,7 @@ copy_to_path(const struct copying *c, int in, const struct stat *st)
 	return copy_through_link(c, in, st);
 }
 
-/* A file to a name in a tree. */
+/* Copy a file to a name in a tree. */
 static int
 copy_to_name(const struct copying *c, int in, const struct stat *st, int dir,
     const char *name)
@@ -214,7 +213,7 @@ copy_to_name(const struct copying *c, int in, const struct stat *st, int dir,
 	return -1;
 }
 
-/* Whether a file that says it is empty is, which is told without waiting. */
+/* Whether a file of size 0 is empty, if that is known without blocking. */
 static int
 check_empty(int fd)
 {
@@ -243,7 +242,7 @@ open_source(const struct copying *c, int held, const struct stat *st)
 	return fd;
 }
 
-/* A regular file that is held: to a name in dir, or to the path (dir -1). */
+/* Copy a regular file to a name in dir, or (dir -1) to the path. */
 static int
 copy_file(const struct copying *c, int held, const struct stat *st, int dir,
     const char *name)
@@ -295,7 +294,7 @@ copy_link_to_path(const struct copying *c, int held)
 
 /* --- folders --- */
 
-/* Both are folders: what is in one is merged into the other.  Takes both. */
+/* Merge a folder into another.  Takes over both descriptors. */
 static int
 begin_folder(struct copying *c, int from, int to)
 {
@@ -307,7 +306,7 @@ begin_folder(struct copying *c, int from, int to)
 	}
 	if (dirstack_push(&c->to, to) == -1 || fstat(from, &st) == -1)
 		return -1;
-	/* Whoever moves folders while they are copied goes no deeper. */
+	/* The destination was moved into the source: do not recurse. */
 	if (is_same_file(&st, &c->root))
 		return fsop_refuse(c->r, FSWHY_INTO_ITSELF);
 	if (names_read(&dirstack_last(&c->from)->names, from, NAMES,
@@ -320,7 +319,7 @@ begin_folder(struct copying *c, int from, int to)
 	return 0;
 }
 
-/* A folder that is held, into the lowest one. */
+/* Copy a folder into the lowest one. */
 static int
 copy_folder(struct copying *c, int held, const struct stat *st,
     const char *name)
@@ -358,7 +357,7 @@ copy_held(struct copying *c, int held, const struct stat *st,
 		return 0;
 	rv = copy_file(c, held, st, dir, name);
 	if (rv == -1 && c->r->why == FSWHY_ONTO_ITSELF) {
-		/* Hard links to each other: it has this content. */
+		/* Hard links of the same file: nothing to copy. */
 		c->r->why = FSWHY_NONE;
 		rv = 0;
 	}
@@ -398,7 +397,7 @@ copy_all(struct copying *c)
 	return 0;
 }
 
-/* Refuse a destination in the folder of that status; takes fd, which is it. */
+/* Refuse a destination inside of the source; takes over fd. */
 static int
 check_outside(const struct copying *c, int fd, const struct stat *folder)
 {
@@ -412,7 +411,7 @@ check_outside(const struct copying *c, int fd, const struct stat *folder)
 			break;
 		}
 		if (is_same_file(&st, &last)) {
-			rv = 0;		/* the root is above itself */
+				rv = 0;		/* ".." of the root is itself */
 			break;
 		}
 		last = st;
@@ -425,7 +424,7 @@ check_outside(const struct copying *c, int fd, const struct stat *folder)
 	return rv;
 }
 
-/* The same for a path of which perhaps only the beginning exists. */
+/* The same for a path that may not exist yet. */
 static int
 check_path_outside(const struct copying *c, const struct stat *folder)
 {
@@ -448,7 +447,7 @@ check_path_outside(const struct copying *c, const struct stat *folder)
 	}
 }
 
-/* The folders above the destination, as fs/createDirectory makes them. */
+/* Make missing parents of the destination, as fs/createDirectory. */
 static int
 fscopy_make_parents(const struct copying *c)
 {
@@ -472,7 +471,7 @@ fscopy_make_parents(const struct copying *c)
 	return -1;
 }
 
-/* The destination, made or what is there, open (O_PATH). */
+/* Open the destination (O_PATH), made if needed. */
 static int
 make_destination(struct copying *c, const struct stat *folder)
 {
@@ -491,7 +490,7 @@ make_destination(struct copying *c, const struct stat *folder)
 	if ((fd = fsop_look(c->op->to, c->op->nofollow, c->how,
 	    &c->root)) == -1) {
 		if (errno == ENOENT)
-			errno = EEXIST;		/* a link to nothing */
+			errno = EEXIST;		/* a dangling symlink */
 		return -1;
 	}
 	if (!S_ISDIR(c->root.st_mode)) {
@@ -499,7 +498,7 @@ make_destination(struct copying *c, const struct stat *folder)
 		fd_close(&fd);
 		return -1;
 	}
-	/* Now for good, if it was another a moment ago. */
+	/* Check again what was opened: it may have been replaced. */
 	if ((own = fcntl(fd, F_DUPFD_CLOEXEC, 3)) == -1 ||
 	    check_outside(c, own, folder) == -1)
 		fd_close(&fd);

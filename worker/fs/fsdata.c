@@ -10,9 +10,9 @@
 #include "common/limit.h"
 #include "worker/fs/lookup.h"
 
-#define GUESS	65536	/* of a file that does not tell its size (/proc) */
+#define GUESS	65536	/* bytes of a file without a size (/proc) */
 
-/* Read n bytes at offset, fewer at the end of the file; -1 with errno. */
+/* Read n bytes at offset, fewer at EOF; -1 with errno. */
 static ssize_t
 read_at(int fd, void *to, size_t n, uint64_t offset)
 {
@@ -33,7 +33,7 @@ read_at(int fd, void *to, size_t n, uint64_t offset)
 	return (ssize_t)got;
 }
 
-/* A regular file, open for reading or (fsop_open()) as flags say. */
+/* Open a regular file for reading or, for fsop_open(), with flags. */
 static int
 open_regular(const struct fsop *op, const struct fsop_how *how,
     struct fsop_result *r, int flags, struct stat *st)
@@ -57,9 +57,9 @@ open_regular(const struct fsop *op, const struct fsop_how *how,
 }
 
 /*
- * To the end, whatever size it said it had: it may grow, or be of /proc.  Then
- * it begins anew with the longest there is: who waits until he may hold
- * more holds nothing, or two could wait for each other.
+ * Read to EOF, whatever the size was.  A file that grows is read again with the
+ * maximum: while waiting for permission to hold more nothing may be held, or
+ * two operations could wait for each other.
  */
 static int
 fsdata_read_all(int fd, size_t guess, const struct fsop_how *how,
@@ -114,7 +114,7 @@ fsop_read(const struct fsop *op, const struct fsop_how *how,
 		rv = fsop_refuse(r, FSWHY_TOO_LONG);
 	else if (how->bounded && how->gives_file && st.st_size > 0 &&
 	    (uint64_t)st.st_size <= LIMIT_FILE_QUICK) {
-		/* To whom it goes it costs less than its bytes would. */
+		/* Passing the file costs less than copying its bytes. */
 		r->fd = fd;
 		r->size = (uint64_t)st.st_size;
 		return 0;
@@ -122,7 +122,7 @@ fsop_read(const struct fsop *op, const struct fsop_how *how,
 		errno = EAGAIN;
 		rv = -1;
 	} else {
-		/* One more, so that the end is seen at once. */
+		/* One more, to see EOF with the same read(2). */
 		guess = st.st_size > 0 ? (size_t)st.st_size + 1 : GUESS;
 		rv = fsdata_read_all(fd, guess, how, r);
 	}
@@ -130,7 +130,7 @@ fsop_read(const struct fsop *op, const struct fsop_how *how,
 	return rv;
 }
 
-/* Created or emptied, for writing. */
+/* Open for writing, created or truncated. */
 static int
 open_replaced(const struct fsop *op, const struct fsop_how *how,
     struct fsop_result *r)
@@ -150,7 +150,7 @@ open_replaced(const struct fsop *op, const struct fsop_how *how,
 	fd_close(&dir);
 	if (fd != -1 || errno != EEXIST)
 		return fd;
-	/* A link to what does not exist: that is made, at leisure. */
+	/* A dangling symlink: its target is created, unbounded only. */
 	if (how->bounded || op->nofollow) {
 		errno = how->bounded ? EAGAIN : ELOOP;
 		return -1;

@@ -173,7 +173,7 @@ fsop_look_parent(const char *path, bool nofollow, const struct fsop_how *how,
 
 	if (slash == NULL || slash[1] == '\0' ||
 	    (size_t)(slash - path) >= sizeof(parent)) {
-		errno = EBUSY;			/* the root has no name */
+			errno = EBUSY;			/* the root */
 		return -1;
 	}
 	memcpy(parent, path, (size_t)(slash - path));
@@ -234,7 +234,7 @@ to_ns(const struct statx_timestamp *t)
 	return t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-/* Where a link leads to, which an O_PATH descriptor holds. */
+/* Read the target of a symlink held by an O_PATH descriptor. */
 static int
 put_target(int fd, struct fsop_result *r)
 {
@@ -246,7 +246,7 @@ put_target(int fd, struct fsop_result *r)
 	return buf_put(&r->payload, target, (size_t)len);
 }
 
-/* Whether a link may be told of that leads where nothing is to be seen. */
+/* Whether a symlink whose target fails with this may be reported. */
 static bool
 is_nowhere(int error)
 {
@@ -261,7 +261,7 @@ fsop_stat(const struct fsop *op, const struct fsop_how *how,
 	struct statx	 x;
 	int		 fd, rv = 0;
 
-	/* The path itself first; most are no links, or are not there. */
+	/* The target first: most paths are no symlinks, or do not exist. */
 	if ((fd = fsop_lookup(op->path, op->nofollow, !op->nofollow, how,
 	    &x)) == -1)
 		return -1;
@@ -304,7 +304,7 @@ fsop_canon(const struct fsop *op, const struct fsop_how *how,
 	fd_close(&fd);
 	if (len == -1)
 		return -1;
-	/* Removed meanwhile: the text has a note behind it then. */
+	/* Removed meanwhile: the text then ends in " (deleted)". */
 	if (x.stx_nlink == 0 || (size_t)len >= sizeof(path) ||
 	    path[0] != '/') {
 		errno = ENOENT;
@@ -318,8 +318,8 @@ fsop_canon(const struct fsop *op, const struct fsop_how *how,
 #define LONGEST_RECORD	(sizeof(struct fsop_record) + NAME_MAX)
 
 /*
- * Make one folder in dir, or enter the one that is there; takes dir.  What is
- * made stays made if another try, at leisure, has to follow: it enters it.
+ * Make a folder in dir or open the existing one; takes over dir.  If the
+ * operation must be retried unbounded, the folder stays and is opened then.
  */
 static int
 make_or_enter(int dir, const char *name, const struct fsop *op,
@@ -343,7 +343,7 @@ make_or_enter(int dir, const char *name, const struct fsop *op,
 	return fd;
 }
 
-/* The deepest folder of the path that exists; *rest_out is what does not. */
+/* Open the deepest existing folder of the path; *rest_out: the rest. */
 static int
 existing_part(const char *path, const struct fsop *op,
     const struct fsop_how *how, const char **rest_out)
@@ -420,7 +420,7 @@ fsop_mkdir(const struct fsop *op, const struct fsop_how *how,
 	return rv;
 }
 
-/* What a name in a folder leads to; -1 with EAGAIN, or 0. */
+/* Return the type of what a name leads to, 0, or -1 with EAGAIN. */
 static int
 record_type(int dir, const struct dirent *de, const struct fsop_how *how,
     enum fsop_record_type *out, bool *gone_out)

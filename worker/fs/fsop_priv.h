@@ -1,4 +1,4 @@
-/* What the files fs*.c of the file operations share. */
+/* Internal to worker/fs/fs*.c. */
 #ifndef WORKER_FS_FSOP_PRIV_H
 #define WORKER_FS_FSOP_PRIV_H
 
@@ -8,8 +8,8 @@
 #include "worker/fs/fsop.h"
 
 /*
- * One operation: 0, or -1 with errno, or with r->why and errno 0.  EAGAIN only
- * when how->bounded, and only before anything was changed.
+ * 0, or -1 with errno, or with r->why and errno 0.  EAGAIN only if how->bounded
+ * and nothing was changed.
  */
 typedef int	 fsop_fn(const struct fsop *op, const struct fsop_how *how,
 		    struct fsop_result *r);
@@ -18,34 +18,34 @@ typedef int	 fsop_fn(const struct fsop *op, const struct fsop_how *how,
 #include "proto/fsop.def"
 #undef FSOP
 
-/* For "return refuse(r, FSWHY_...)": sets why and errno, returns -1. */
+/* Set why and errno; always -1. */
 int	 fsop_refuse(struct fsop_result *r, enum fsop_why why);
 
-/* errno ECANCELED and -1 when nobody waits for an unbounded one any more. */
+/* -1 with errno ECANCELED if an unbounded operation was cancelled, else 0. */
 int	 fsop_cancelled(const struct fsop_how *how);
 
-/* how->hold(), if there is one.  0, or -1 with errno. */
+/* Call how->hold(), if any.  0, or -1 with errno. */
 int	 fsop_hold(const struct fsop_how *how, uint64_t bytes)
 	    __attribute__((warn_unused_result));
 
 /*
- * Descriptor (O_PATH) and status of what path names.  Bounded ones do not
- * wait for a file system: EAGAIN when that cannot be told.  See lookup.h.
+ * Open a path (O_PATH) and get its status, see lookup.h.  Bounded: EAGAIN
+ * instead of waiting for a file system.
  */
 int	 fsop_look(const char *path, bool nofollow,
 	    const struct fsop_how *how, struct stat *st);
 
-/* The folder that holds the last name of path, and that name in it. */
+/* Open the parent folder of path and return its last name in name_out. */
 int	 fsop_look_parent(const char *path, bool nofollow,
 	    const struct fsop_how *how, const char **name_out);
 
-/* Open what an O_PATH descriptor holds, really; keeps fd.  -1 with errno. */
+/* Reopen an O_PATH descriptor for I/O; keeps fd.  -1 with errno. */
 int	 fsop_reopen(int fd, int flags);
 
-/* Whether a bounded one may not empty or replace it: that takes too long. */
+/* Whether freeing the file takes too long for a bounded operation. */
 bool	 fsop_frees_much(const struct stat *st, const struct fsop_how *how);
 
-/* Write all of it.  0, or -1 with errno. */
+/* Write all bytes.  0, or -1 with errno. */
 int	 fsop_write_all(int fd, const void *data, size_t len, uint64_t offset);
 
 #endif

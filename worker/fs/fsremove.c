@@ -1,10 +1,10 @@
 /*
- * fs/remove.  Nothing outside the tree is ever removed: every folder is
- * entered by its name in one that is held open, no link is followed, and no
- * mount is entered or taken away, whatever others do meanwhile.
+ * fs/remove.  Removes nothing outside of the tree, whatever others do
+ * meanwhile: each folder is opened by its name in an open one, no symlink is
+ * followed, and no mount is entered or removed.
  *
- * As rm(1), an unreadable folder goes if it is empty.  Unlike it, and as the
- * reference, the first error ends it.
+ * An unreadable folder is removed if it is empty, as by rm(1).  The first error
+ * ends it, unlike rm(1) and like the reference.
  */
 #include "worker/fs/fsop_priv.h"
 
@@ -24,24 +24,24 @@
 #include "worker/fs/dirstack.h"
 #include "worker/fs/lookup.h"
 
-#define ROUNDS	16	/* through a folder that somebody fills meanwhile */
-#define PARTS	16384	/* the same for one that is read in parts */
-#define TRIES	4	/* with a name that is now a folder and now not */
-#define NAMES	(16 * 1024 * 1024)	/* bytes of a folder held at once */
-#define QUICK	((uint64_t)1 << 30)	/* bytes that are quickly freed */
+#define ROUNDS	16	/* through a folder that is being filled */
+#define PARTS	16384	/* the same, for a folder read in parts */
+#define TRIES	4	/* if a name changes between folder and file */
+#define NAMES	(16 * 1024 * 1024)	/* bytes of names held at once */
+#define QUICK	((uint64_t)1 << 30)	/* bytes freed quickly */
 
 struct removal {
 	const struct fsop_how	*how;
 	struct fsop_result	*r;
-	int			 dir;		/* holds the root of the tree */
-	const char		*name;		/* there */
-	struct dirstack	 dirstack;		/* what is being emptied */
-	size_t			 count;		/* names met */
+	int			 dir;		/* parent of the tree's root */
+	const char		*name;		/* of the root in dir */
+	struct dirstack	 dirstack;		/* folders being emptied */
+	size_t			 count;		/* names seen */
 };
 
 /* --- mounts --- */
 
-/* "\040" for a blank and so on (proc_pid_mountinfo(5)), in place. */
+/* Decode "\040" and so on (proc_pid_mountinfo(5)) in place. */
 static void
 fsremove_unescape(char *s)
 {
@@ -60,7 +60,7 @@ fsremove_unescape(char *s)
 	*to = '\0';
 }
 
-/* Whether a line of mountinfo has a mount point below that folder. */
+/* Whether a line of mountinfo is a mount below folder. */
 static bool
 is_mount_below(char *line, const char *folder)
 {
@@ -77,8 +77,8 @@ is_mount_below(char *line, const char *folder)
 }
 
 /*
- * Whether something is mounted below, so that nothing is removed around it.
- * As far as the kernel tells: a mount that is not seen here is met later.
+ * Whether something is mounted below: then remove nothing.  A mount that is not
+ * visible here is met later.
  */
 static bool
 has_mounts(int fd)
@@ -115,7 +115,7 @@ remove_empty(int dir, const char *name, struct fsop_result *r)
 	return -1;
 }
 
-/* Anything but a folder: that is EISDIR. */
+/* Remove anything but a folder, which is EISDIR. */
 static int
 remove_other(int dir, const char *name, struct fsop_result *r)
 {
@@ -124,7 +124,7 @@ remove_other(int dir, const char *name, struct fsop_result *r)
 	return errno == EBUSY ? fsop_refuse(r, FSWHY_PROTECTED) : -1;
 }
 
-/* Go into a folder: what is in it is removed next. */
+/* Enter a folder, to remove its contents next. */
 static int
 fsremove_enter(struct removal *rm, int dir, const char *name)
 {
@@ -146,7 +146,7 @@ fsremove_enter(struct removal *rm, int dir, const char *name)
 	    rm->how);
 }
 
-/* A name that was in dir when that was read. */
+/* Remove a name listed in dir. */
 static int
 remove_entry(struct removal *rm, int dir, const char *name, bool is_dir)
 {
@@ -172,8 +172,8 @@ remove_entry(struct removal *rm, int dir, const char *name, bool is_dir)
 /* --- trees --- */
 
 /*
- * The lowest folder has been read to its end: take it away.  If it was
- * filled again, or too large to be read at once, go through it once more.
+ * Remove the lowest folder after reading it to its end.  If it was filled
+ * again, or read in parts, read it once more.
  */
 static int
 fsremove_leave(struct removal *rm)
@@ -238,7 +238,7 @@ remove_folder(const struct fsop *op, const struct fsop_how *how,
 	return rv;
 }
 
-/* A mount point; in a sandbox that may be what its policy protects. */
+/* A mount point: perhaps one that protects a path in a sandbox. */
 static int
 refuse_mount(int fd, struct fsop_result *r)
 {
@@ -251,7 +251,7 @@ refuse_mount(int fd, struct fsop_result *r)
 	return fsop_refuse(r, FSWHY_PROTECTED);
 }
 
-/* What the name in dir is, by the descriptor fd of it. */
+/* Remove the name in dir, opened as fd. */
 static int
 remove_found(const struct fsop *op, const struct fsop_how *how,
     struct fsop_result *r, int dir, const char *name, int fd,

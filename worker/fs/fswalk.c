@@ -1,14 +1,13 @@
 /*
- * fs/walk: breadth first, and by name within a folder.
+ * fs/walk: breadth first, by name within a folder.
  *
- * A folder that waits for its turn is remembered by the place of its path in
- * the answer, and opened again from the root when it is met.  Without links
- * to be followed the kernel sees to it that this leads nowhere outside; with
- * them, that it is the folder which was listed.
+ * A folder to be read is recorded as the position of its path in the answer and
+ * opened again from the root.  Without follow_dirs openat2(2) keeps this below
+ * the root; with it, dev and inode must be those that were listed.
  *
- * Every name counts as an entry, also those left out of the answer (links,
- * FIFOs), as in the reference; that does not count links to nothing, which
- * are not looked at here.
+ * Names left out of the answer (symlinks, FIFOs) count as entries, too, as in
+ * the reference; that does not count dangling symlinks, which are not detected
+ * here.
  */
 #include "worker/fs/fsop_priv.h"
 
@@ -27,21 +26,21 @@
 #include "common/map.h"
 #include "worker/fs/dirstack.h"
 
-#define NAMES		(64 * 1024 * 1024)	/* bytes of a folder's names */
+#define NAMES		(64 * 1024 * 1024)	/* bytes of names in a folder */
 #define NAMES_QUICK	(LIMIT_QUICK_ENTRIES * 64)
-#define COST		64	/* of an entry in the answer, and its URI */
+#define COST		64	/* bytes of an entry in JSON without its path */
 #define URI_MORE	7	/* "file://" */
 
 struct id {
 	uint64_t	 dev, ino;
 };
 
-/* A folder that is to be read. */
+/* A folder to be read. */
 struct folder {
 	struct folder	*next;
 	struct map_node	 node;		/* in walk.seen */
-	struct id	 id;		/* if links are followed */
-	size_t		 off, len;	/* its path in the answer */
+	struct id	 id;		/* with follow_dirs */
+	size_t		 off, len;	/* of its path in the answer */
 	uint32_t	 depth;		/* of its entries */
 };
 
@@ -54,8 +53,8 @@ struct walk {
 	struct map		 seen;
 	uint32_t		 dirs, entries;	/* so far */
 	size_t			 cost;
-	bool			 is_full;	/* nothing more goes in */
-	char			*path;		/* of what is read now */
+	bool			 is_full;	/* a limit was reached */
+	char			*path;		/* of the folder being read */
 	size_t			 len, cap;
 	struct names		 names;
 	const struct dirent64	**sorted;
@@ -71,7 +70,7 @@ not_bounded(void)
 
 /* --- the answer --- */
 
-/* As it will be in a URI: what is not unreserved takes three. */
+/* Return the length as a URI: most characters take three. */
 static size_t
 uri_len(const char *s, size_t len)
 {
@@ -116,7 +115,7 @@ put_error(struct walk *w, const char *path, size_t len, int error)
 	return fswalk_put(w, FSOP_REC_ERROR, path, len, text);
 }
 
-/* --- folders that wait --- */
+/* --- the queue of folders --- */
 
 static struct folder *
 seen(struct walk *w, const struct id *id)
@@ -147,7 +146,7 @@ add_folder(struct walk *w, const struct id *id, size_t off, size_t len,
 	return 0;
 }
 
-/* --- what a name is --- */
+/* --- types of names --- */
 
 static int
 fswalk_open_how(const struct walk *w, int dir, const char *path, int flags)
@@ -165,7 +164,7 @@ fswalk_open_how(const struct walk *w, int dir, const char *path, int flags)
 	return tree_guard(fd);
 }
 
-/* Which folder a name leads to; another kind is ENOTDIR. */
+/* Get the identity of a folder; ENOTDIR: not one. */
 static int
 fswalk_identify(const struct walk *w, int dir, const char *name, struct id *id)
 {
@@ -182,7 +181,7 @@ fswalk_identify(const struct walk *w, int dir, const char *name, struct id *id)
 	return rv;
 }
 
-/* The type of a name in dir, where the folder did not tell. */
+/* Return the type of a name for which readdir did not. */
 static int
 unknown_type(const struct walk *w, int dir, const char *name,
     unsigned char *type)
@@ -198,8 +197,8 @@ unknown_type(const struct walk *w, int dir, const char *name,
 }
 
 /*
- * How a name in dir is listed, FSOP_REC_OTHER: not at all; and, if links are
- * followed, which folder it is.  What is gone is not listed; -1: errno.
+ * Return how to list a name, FSOP_REC_OTHER: not at all, also if it is gone;
+ * with follow_dirs get its identity.  -1 with errno.
  */
 static int
 examine(const struct walk *w, int dir, const struct dirent64 *de,
@@ -226,7 +225,7 @@ examine(const struct walk *w, int dir, const struct dirent64 *de,
 
 /* --- one folder --- */
 
-/* The path of a name in the folder that is read now, behind its own. */
+/* Append a name to the path of the folder being read. */
 static size_t
 path_of(struct walk *w, const char *name)
 {
@@ -238,7 +237,7 @@ path_of(struct walk *w, const char *name)
 	return len + n;
 }
 
-/* A folder that was just listed: is it entered later? */
+/* Queue a folder that was listed, if it is to be read. */
 static int
 consider(struct walk *w, const char *name, const struct id *id, size_t off,
     size_t len, uint32_t depth)
@@ -293,7 +292,7 @@ fswalk_compare(const void *a, const void *b)
 	return strcmp((*x)->d_name, (*y)->d_name);
 }
 
-/* Read an open folder into w->sorted. */
+/* Read an open folder and sort it. */
 static int
 read_sorted(struct walk *w, int fd)
 {
@@ -324,7 +323,7 @@ read_sorted(struct walk *w, int fd)
 	return 0;
 }
 
-/* An open folder, whose path is in w->path. */
+/* List an open folder, whose path is in w->path. */
 static int
 walk_open(struct walk *w, int fd, uint32_t depth)
 {
@@ -337,7 +336,7 @@ walk_open(struct walk *w, int fd, uint32_t depth)
 			return -1;
 		return put_error(w, w->path, len, errno);
 	}
-	/* Readable, but nothing in it can be reached? */
+	/* Readable without search permission: nothing in it is accessible. */
 	if (fstatat(fd, ".", &st, 0) == -1)
 		error = errno;
 	for (i = 0; i < w->nsorted && !w->is_full; i++)
@@ -348,7 +347,7 @@ walk_open(struct walk *w, int fd, uint32_t depth)
 
 /* --- all --- */
 
-/* Open what the path in w->path leads to, however long it is. */
+/* Open the folder at w->path, however long that is. */
 static int
 open_below(const struct walk *w, const char *rest)
 {
@@ -396,7 +395,7 @@ fswalk_open_folder(const struct walk *w, const struct folder *f)
 	return fd;
 }
 
-/* w->path becomes that of the folder, with room for a name behind it. */
+/* Copy the path of a folder to w->path, with room for a name. */
 static int
 fswalk_take_path(struct walk *w, const struct folder *f)
 {
@@ -434,7 +433,7 @@ walk_folder(struct walk *w, const struct folder *f)
 	return rv;
 }
 
-/* From the root, which is a folder of that status. */
+/* Walk from the root, a folder. */
 static int
 walk_all(struct walk *w, const struct stat *st)
 {
@@ -471,7 +470,7 @@ walk_fini(struct walk *w)
 	errno = saved;
 }
 
-/* The root: 1, it is a folder to be walked; 0: nothing is listed. */
+/* Look up the root.  1: a folder; 0: list nothing. */
 static int
 find_root(struct walk *w, struct stat *st)
 {

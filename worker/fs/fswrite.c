@@ -1,18 +1,15 @@
 /*
- * fs/writeFile.  A regular file is replaced by a new one in one step where
- * nobody can tell the difference: it has one name, is ours, carries nothing
- * that a new one would lack (hard links, extended attributes, set-ID bits, a
- * foreign group), no sandbox covers it (worker/fs/mounted_inodes.h), and its
- * folder may be written.  Whoever dies in the middle leaves the old content
- * then; and so does a full disk.  Anything else is written in place, as editors
- * do.
+ * fs/writeFile.  A regular file is replaced atomically by a new one if nobody
+ * can tell the difference: it has one link, is ours, has no extended
+ * attributes, set-ID bits or foreign group, no sandbox has a mount on it
+ * (worker/fs/mounted_inodes.h), and its folder is writable.  A crash or a full
+ * disk then leaves the old content.  Other files are written in place, as
+ * editors do.
  *
- * Nothing is synced.  But a file system that puts off where new content goes
- * (ext4) would have an empty file after a power failure, for half a minute: so
- * it is told to begin with writing out, a moment after the answer is given
- * (worker/fs/writeback.h).  With rename(2) over the old name ext4 does that by
- * itself, while we wait: half of what such a request cost.  Hence names are
- * exchanged.
+ * Nothing is synced.  But with delayed allocation (ext4) a power failure could
+ * leave an empty file, therefore writeback is started shortly after the answer
+ * (worker/fs/writeback.h).  ext4 does the same in rename(2) over an existing
+ * name, but makes us wait: so names are exchanged and the old file is unlinked.
  */
 #include "worker/fs/fsop_priv.h"
 
@@ -40,7 +37,7 @@ link_at(int fd, int dir, const char *name)
 	    AT_SYMLINK_FOLLOW);
 }
 
-/* A file in dir that has no name yet, with the content.  -1: errno. */
+/* Make a file without a name (O_TMPFILE), with the content.  -1 with errno. */
 static int
 make_nameless(int dir, const struct fsop *op, mode_t mode)
 {
@@ -52,7 +49,7 @@ make_nameless(int dir, const struct fsop *op, mode_t mode)
 	return fd;
 }
 
-/* Whether that was for want of permission or support: not for no space. */
+/* Whether an error means not permitted or not supported, not a full disk. */
 static bool
 is_hindrance(int error)
 {
@@ -62,7 +59,7 @@ is_hindrance(int error)
 	    error == EMLINK;
 }
 
-/* Extended attributes, an access control list among them. */
+/* Extended attributes, including ACLs. */
 static bool
 has_xattrs(int fd)
 {
@@ -77,7 +74,7 @@ is_ordinary(int fd, const struct stat *st)
 	    !has_xattrs(fd);
 }
 
-/* The folder of an open file and its name there, if it has one. */
+/* Open the folder of an open file and get its name, if it has one. */
 static int
 fswrite_folder_of(int fd, const struct stat *st, const struct fsop_how *how,
     char path[PATH_MAX], const char **name_out)
@@ -102,8 +99,8 @@ fswrite_folder_of(int fd, const struct stat *st, const struct fsop_how *how,
 }
 
 /*
- * Exchange the files of two names in dir, the second of which is to be the old
- * one, and drop that.  0, or -1 and nothing has changed.
+ * Exchange two names in dir and unlink the first.  0, or -1, with nothing
+ * changed.
  */
 static int
 fswrite_exchange(int dir, const char *aside, const char *name,
@@ -117,13 +114,13 @@ fswrite_exchange(int dir, const char *aside, const char *name,
 	if (fstatat(dir, aside, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    st.st_dev == old->st_dev && st.st_ino == old->st_ino)
 		return unlinkat(dir, aside, 0);
-	/* Somebody was quicker, with a folder perhaps: it is his. */
+	/* Not the file that we replace: exchange back. */
 	if (renameat2(dir, aside, dir, name, RENAME_EXCHANGE) == 0)
 		errno = EBUSY;
 	return -1;
 }
 
-/* Give it owner and mode of the old one, and its name. */
+/* Give a file the owner, mode and name of the old one. */
 static int
 take_place(int fd, int dir, const char *name, const struct stat *old)
 {
@@ -136,12 +133,12 @@ take_place(int fd, int dir, const char *name, const struct stat *old)
 	    (st.st_mode != old->st_mode &&
 	    fchmod(fd, old->st_mode & KEPT_MODE) == -1))
 		return -1;
-	/* Only a name can be renamed: one moment there are two. */
+	/* A rename needs a name, so for a moment there are two. */
 	snprintf(aside, sizeof(aside), ".execsrv-%ld-%lu.tmp",
 	    (long)getpid(), (unsigned long)st.st_ino);
 	if (link_at(fd, dir, aside) == -1)
 		return -1;
-	/* By now a sandbox may have been made. */
+	/* A sandbox may have been made meanwhile. */
 	if (mounted_inodes_has(old))
 		errno = EBUSY;
 	else if (fswrite_exchange(dir, aside, name, old) == 0)
@@ -153,8 +150,8 @@ take_place(int fd, int dir, const char *name, const struct stat *old)
 }
 
 /*
- * 1: it is to be written in place. *fd is open for writing until it is known
- * that it will not be: nobody can run it meanwhile.
+ * 1: write in place.  *fd stays open for writing while the file is replaced, so
+ * that nobody can execute it.
  */
 static int
 replace_whole(int *fd, const struct stat *st, const struct fsop *op,
@@ -168,14 +165,14 @@ replace_whole(int *fd, const struct stat *st, const struct fsop *op,
 	    (dir = fswrite_folder_of(*fd, st, how, path, &name)) == -1)
 		return 1;
 	fd_close(fd);
-	/* Nobody else can open it before it has a name, and an owner. */
+	/* Without a name nobody can open it before it has its owner. */
 	rv = new_fd = make_nameless(dir, op, st->st_mode & 0777);
-	/* The folder may give new ones a list that the old one lacks. */
+	/* A default ACL of the folder: the old file has none. */
 	if (new_fd != -1 && has_xattrs(new_fd))
 		rv = 1;
 	else if (new_fd != -1)
 		rv = take_place(new_fd, dir, name, st);
-	/* Nobody can run a file that is open for writing. */
+	/* ETXTBSY: an open file cannot be executed. */
 	if (rv == 0)
 		r->writeback = fsop_reopen(new_fd, O_RDONLY);
 	fd_close(&new_fd);
@@ -190,7 +187,7 @@ write_in_place(int fd, const struct fsop *op)
 	    fsop_write_all(fd, op->data, op->len, 0);
 }
 
-/* In one step or in place; what its mode forbids to write, neither. */
+/* Replace or write in place; neither if its mode forbids writing. */
 static int
 write_regular(int fd, const struct stat *st, const struct fsop *op,
     const struct fsop_how *how, struct fsop_result *r)
@@ -209,7 +206,7 @@ write_regular(int fd, const struct stat *st, const struct fsop *op,
 	return rv;
 }
 
-/* Write what the path names; errno ENOENT: nothing. */
+/* Write an existing file; errno ENOENT: none. */
 static int
 write_existing(const struct fsop *op, const struct fsop_how *how,
     struct fsop_result *r)
@@ -234,7 +231,7 @@ write_existing(const struct fsop *op, const struct fsop_how *how,
 	return rv;
 }
 
-/* A name that is not there yet; errno EEXIST: by now it is. */
+/* Write a new file; errno EEXIST: the name exists by now. */
 static int
 write_new(const struct fsop *op, const struct fsop_how *how)
 {
@@ -259,7 +256,7 @@ write_new(const struct fsop *op, const struct fsop_how *how)
 	return rv;
 }
 
-/* A link whose target does not exist: its target is made. */
+/* Write through a dangling symlink: create its target. */
 static int
 write_through_link(const struct fsop *op, const struct fsop_how *how,
     struct fsop_result *r)
@@ -294,7 +291,7 @@ fsop_write(const struct fsop *op, const struct fsop_how *how,
 		errno = EAGAIN;
 		return -1;
 	}
-	/* Others may make or remove it in between. */
+	/* The file may be made or removed meanwhile. */
 	for (i = 0; i < 3; i++) {
 		rv = write_existing(op, how, r);
 		if (rv == 0 || r->why != FSWHY_NONE || errno != ENOENT)

@@ -15,7 +15,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 
-/* Whatever is not named here may wait for somebody: nfs, fuse, 9p, autofs. */
+/* Local file systems.  Others may block: nfs, fuse, 9p, autofs. */
 static const char *const local_types[] = {
 	"aufs", "bcachefs", "binfmt_misc", "bpf", "btrfs", "cgroup", "cgroup2",
 	"configfs", "cramfs", "debugfs", "devpts", "devtmpfs", "efivarfs",
@@ -26,7 +26,7 @@ static const char *const local_types[] = {
 	"udf", "vfat", "xfs", "zfs"
 };
 
-/* What a root that is not in the table is, as statfs(2) has it. */
+/* Types of a root that is not in the table (statfs(2)). */
 static const uint32_t local_magics[] = {
 	0x01021994,	/* tmpfs */
 	0x0000ef53,	/* ext2, ext3, ext4 */
@@ -42,9 +42,9 @@ static const uint32_t local_magics[] = {
 };
 
 static struct {
-	pid_t	  pid;		/* whose table it is */
-	int	  fd;		/* of mountinfo; -1: not open */
-	uint64_t *ids;		/* of the local ones */
+	pid_t	  pid;		/* the process that opened it */
+	int	  fd;		/* of mountinfo, or -1 */
+	uint64_t *ids;		/* mount ids of local ones */
 	size_t	  n, cap;
 } table = { .fd = -1 };
 
@@ -87,10 +87,9 @@ is_local_magic(uint32_t magic)
 }
 
 /*
- * In a chroot the table begins below the root: its mount is not listed unless
- * the root of the chroot is a mount point.  statfs(2) may wait for a server,
- * so only the root is asked: without it nothing runs here.  Once for each
- * root: no table that is read later may wait.
+ * In a chroot mountinfo does not list the mount of the root, unless that is a
+ * mount point.  statfs(2) may block, so ask for the root only, without which
+ * nothing runs, and once for each root.
  */
 static int
 add_unlisted_root(void)
@@ -114,7 +113,7 @@ add_unlisted_root(void)
 	return root.is_local ? localfs_add(root.id) : 0;
 }
 
-/* "36 35 98:0 /root /point options optional... - type source options" */
+/* Parse "36 35 98:0 /root /point options optional... - type source options". */
 static int
 localfs_read_line(char *line, bool *has_root)
 {
@@ -152,7 +151,7 @@ read_lines(FILE *f)
 	return has_root ? 0 : add_unlisted_root();
 }
 
-/* Open it if it is not, or not this process's. */
+/* Open mountinfo unless this process has. */
 static int
 open_table(void)
 {
@@ -182,7 +181,7 @@ read_table(void)
 	return rv;
 }
 
-/* Whether the table is that of now. */
+/* Whether the table is up to date. */
 static bool
 is_fresh(void)
 {
@@ -200,7 +199,7 @@ mount_is_local(uint64_t id)
 
 	if (!is_fresh() && read_table() == -1) {
 		log_warn("mountinfo");
-		/* The kernel tells of a change once: read it all next time. */
+		/* The kernel reports a change once: read all next time. */
 		fd_close(&table.fd);
 		return false;
 	}

@@ -1,7 +1,4 @@
-/*
- * Which file systems surely answer: those on this machine, not on a server
- * or in another process (proc_pid_mountinfo(5)).
- */
+/* Local file systems: those that wait for no server or other process. */
 #ifndef WORKER_FS_LOCALFS_H
 #define WORKER_FS_LOCALFS_H
 
@@ -9,12 +6,10 @@
 #include <stdint.h>
 
 /*
- * Whether the mount with that id (statx(2), stx_mnt_id) is of a kind that
- * answers from this machine's memory and disks.  False when it is not known.
- * Keeps the table of mounts and reads it again when the kernel says that it
- * changed; the descriptor for that is this process's and is made again in
- * another.  A root that is in no table, as in a chroot, is judged by what
- * statfs(2) says.
+ * Whether the mount with an id (stx_mnt_id of statx(2)) is local; false if
+ * unknown.  Keeps a table of mountinfo (proc_pid_mountinfo(5)), read again when
+ * the kernel reports a change; each process opens its own.  A root that is not
+ * listed (in a chroot) is looked up by statfs(2).
  */
 bool	 mount_is_local(uint64_t id);
 

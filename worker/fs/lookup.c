@@ -25,7 +25,7 @@ lookup_open_how(int dir, const char *path, const struct lookup *how,
 	    (how->nofollow ? RESOLVE_NO_SYMLINKS : 0));
 }
 
-/* quick: what the kernel knows without asking a server. */
+/* quick: only what the kernel has cached. */
 static int
 status(int fd, bool quick, struct statx *x)
 {
@@ -48,10 +48,7 @@ lookup_is_local(int fd)
 	return status(fd, true, &x) == 0 && is_local(&x);
 }
 
-/*
- * Look further from a folder that is local: as long as the way stays on its
- * mount, disks answer.  -1 with EXDEV when it leaves it.
- */
+/* Look up below a local folder, without leaving its mount (EXDEV). */
 static int
 lookup_below(int dir, const char *rest, const struct lookup *how)
 {
@@ -67,9 +64,9 @@ lookup_below(int dir, const char *rest, const struct lookup *how)
 }
 
 /*
- * The deepest folder on the way that is in the caches, and from there.  A
- * name that is not cached is so most often because it does not exist.  While
- * somebody mounts, the root can be one that is not, and nothing is below it.
+ * Open the deepest folder that is cached and go on from there: a name that is
+ * not cached most often does not exist.  While something is being mounted, the
+ * root may be the one that is not cached.
  */
 static int
 from_cached_parent(const char *path, const struct lookup *how)

@@ -1,7 +1,4 @@
-/*
- * Find what a path names without waiting for a file system that may never
- * answer: a server that is away, a FUSE process that hangs.
- */
+/* Look up paths without waiting for a file system that hangs (NFS, FUSE). */
 #ifndef WORKER_FS_LOOKUP_H
 #define WORKER_FS_LOOKUP_H
 
@@ -10,14 +7,13 @@
 #include <stdbool.h>
 
 /*
- * An O_PATH descriptor of what the absolute path names and its status, or
- * -1 with errno.  nofollow: a link anywhere on the way is ELOOP.  nolast: a
- * link at the end is itself what is meant.
+ * Return an O_PATH descriptor and the status of an absolute path, or -1 with
+ * errno.  EACCES for our own processes in /proc (ownproc.h); ELOOP for magic
+ * links of /proc to files of other processes.
  *
- * quick: EAGAIN where that cannot be told from the kernel's caches or from a
- * local file system (mounts.h); what is found then is on a local one.  EACCES
- * for what /proc has of our own processes (ownproc.h).  Links of /proc to
- * other processes' files are not followed (ELOOP).
+ * nofollow: any symlink is ELOOP.  nolast: do not follow a symlink at the end.
+ * quick: EAGAIN unless the caches or a local file system (localfs.h) have the
+ * answer; the result is local.
  */
 struct lookup {
 	bool	 quick;
@@ -27,11 +23,10 @@ struct lookup {
 int	 lookup(const char *path, const struct lookup *how, struct statx *x)
 	    __attribute__((warn_unused_result));
 
-/* The same for one name in a folder. */
+/* The same for a name in a folder. */
 int	 lookup_at(int dir, const char *name, const struct lookup *how,
 	    struct statx *x) __attribute__((warn_unused_result));
 
-/* Whether an open file or folder is on a local file system. */
 bool	 lookup_is_local(int fd);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define ROOM	8192		/* files; if there are more, it may be any */
+#define ROOM	8192		/* files; with more, any file may be one */
 
-/* version is odd while it is being written, as in a seqlock. */
+/* A seqlock: version is odd while the list is written. */
 static struct {
 	atomic_uint	 version;
 	bool		 all;
@@ -84,6 +84,6 @@ mounted_inodes_has(const struct stat *st)
 		    table->list[i].ino == st->st_ino)
 			return true;
 	atomic_thread_fence(memory_order_acquire);
-	/* Else it was not one list that was looked through. */
+	/* If it changed, what was read is not one consistent list. */
 	return atomic_load(&table->version) != version;
 }

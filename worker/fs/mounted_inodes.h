@@ -1,8 +1,7 @@
 /*
- * Files that a sandbox has something mounted on.  Who puts another file in the
- * place of one takes the mount away everywhere (rename(2)), and with it what
- * hides or protects the name.  Kept where all processes of the session see
- * it: agents write files too.
+ * Files that a sandbox has mounted something on.  Replacing such a file removes
+ * the mount in all namespaces (rename(2)), and thereby the protection.  In
+ * shared memory, since agents write files, too.
  */
 #ifndef WORKER_FS_MOUNTED_INODES_H
 #define WORKER_FS_MOUNTED_INODES_H
@@ -19,12 +18,12 @@ struct mounted_inodes {
 
 /* --- the worker --- */
 
-/* Before the first process that is to know.  0, or -1 with errno. */
+/* Call before the first agent starts.  0, or -1 with errno. */
 int	 mounted_inodes_init(void) __attribute__((warn_unused_result));
 
 /*
- * Say it anew: begin, add, end.  Meanwhile, and with mounted_inodes_all(), any
- * file may be one.
+ * Replace the list: begin, add, end.  Until then, and after
+ * mounted_inodes_all(), any file may be on it.
  */
 void	 mounted_inodes_begin(void);
 void	 mounted_inodes_add(const struct mounted_inodes *list, size_t n);
@@ -33,10 +32,10 @@ void	 mounted_inodes_end(void);
 
 /* --- others --- */
 
-/* In a new process: it only reads.  0, or -1 with errno. */
+/* Make it read-only for this process.  0, or -1 with errno. */
 int	 mounted_inodes_seal(void) __attribute__((warn_unused_result));
 
-/* Whether a file is, or may be, one of them. */
+/* Whether a file is, or may be, on the list. */
 bool	 mounted_inodes_has(const struct stat *st);
 
 #endif

@@ -12,19 +12,19 @@
 
 #include "common/fd.h"
 
-/* Without memory, addresses and open files. */
+/* Files without memory, addresses or open files. */
 static const char *const	 harmless[] = {
 	"cgroup", "mountinfo", "mounts", "mountstats", "net", "status"
 };
 
-/* Whether that is the folder of a process with our program. */
+/* Whether this is the /proc folder of a process that runs our program. */
 static bool
 runs_our_program(const char *folder, size_t len)
 {
 	struct stat	 ours, its;
 	char		 exe[PATH_MAX];
 
-	/* Whose program we may not see tells us nothing else either. */
+	/* If exe is not readable, the other files are not either. */
 	return (size_t)snprintf(exe, sizeof(exe), "%.*s/exe", (int)len,
 	    folder) < sizeof(exe) && stat(exe, &its) == 0 &&
 	    stat("/proc/self/exe", &ours) == 0 && its.st_dev == ours.st_dev &&
@@ -51,7 +51,7 @@ is_ownproc(int fd, const struct statx *x)
 	const char	*p, *end;
 	ssize_t		 n;
 
-	/* Disks have a number, and content has blocks. */
+	/* On a disk: has a major number or blocks. */
 	if (x->stx_dev_major != 0 || x->stx_blocks != 0 ||
 	    fstatfs(fd, &fs) == -1 ||
 	    fs.f_type != PROC_SUPER_MAGIC ||
@@ -60,7 +60,7 @@ is_ownproc(int fd, const struct statx *x)
 	if ((size_t)n == sizeof(path))
 		return true;
 	path[n] = '\0';
-	/* Wherever it is mounted, processes are folders with a number. */
+	/* Wherever procfs is mounted, look for a number as a name. */
 	for (p = strchr(path, '/'); p != NULL; p = strchr(p, '/')) {
 		p++;
 		end = p + strspn(p, "0123456789");

@@ -1,7 +1,4 @@
-/*
- * What /proc tells of our own processes is for no client: their memory, where
- * things lie in it, and what they have open.
- */
+/* Keep clients away from /proc files of our own processes. */
 #ifndef WORKER_FS_OWNPROC_H
 #define WORKER_FS_OWNPROC_H
 
@@ -10,12 +7,10 @@
 #include <stdbool.h>
 
 /*
- * Whether an open file (O_PATH will do) is below the folder in procfs of a
- * process that runs our program, ourselves included.  Not so the folder itself,
- * and what says where a process is: mounts, network, control groups, status.
- *
- * x: its status.  Only what that could be of procfs has its file system asked
- * which one it is; such a server may not answer.
+ * Whether an open file (or O_PATH) is in the procfs folder of a process that
+ * runs our program.  Not the folder itself, and not mounts, net, cgroup, status
+ * and the like.  x: its status; fstatfs(2), which may block, is called only if
+ * x could be of procfs.
  */
 bool	 is_ownproc(int fd, const struct statx *x);
 

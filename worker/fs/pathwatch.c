@@ -25,36 +25,36 @@
 #include "worker/fs/lookup.h"
 
 /*
- * One mask for folders and one for the rest: the kernel has one watch for an
- * inode, whoever asked for it, and the last mask wins.
+ * One mask for folders and one for other files: the kernel has one watch per
+ * inode, and the last mask wins.
  */
 #define SELF_MASK	(IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
 #define FOLDER_MASK	(SELF_MASK | IN_CREATE | IN_DELETE | IN_MOVE)
 #define FILE_MASK	(SELF_MASK | IN_MODIFY)
 
-#define LINKS_MAX	40	/* on the way, as the kernel */
+#define LINKS_MAX	40	/* symlinks followed, as the kernel does */
 
-/* An inode that is watched, and who is interested in which names there. */
+/* A watched inode, and the points that it serves. */
 struct place {
 	struct map_node		 node;
 	int			 wd;
 	LIST_HEAD(, point)	 points;
 };
 
-/* A watch's interest in a name in a place, and in the place itself. */
+/* The interest of a watch in a name in a place, and in the place itself. */
 struct point {
 	LIST_ENTRY(point)	 of_place;
 	SLIST_ENTRY(point)	 of_watch;
 	struct place		*place;
 	struct pathwatch		*pathwatch;
-	char			 name[];	/* "": the place alone */
+	char			 name[];	/* "": the place only */
 };
 
 struct pathwatch {
 	TAILQ_ENTRY(pathwatch)	 entry;
 	struct watcher		*watcher;
 	uint64_t		 id;
-	bool			 changed;	/* in that list */
+	bool			 changed;	/* in watcher.changed */
 	unsigned		 steps;		/* names looked up so far */
 	SLIST_HEAD(, point)	 points;
 };
@@ -67,20 +67,20 @@ struct watcher {
 	void			*arg;
 	int			 fd;		/* inotify, or -1 */
 	struct io		 ev;
-	struct timer		 linger;	/* with no watches left */
+	struct timer		 linger;	/* without watches */
 	unsigned		 nwatches;
 	unsigned		 npoints;
-	struct watch_list	 watches;	/* those that go on */
-	struct watch_list	 changed;	/* to be told */
+	struct watch_list	 watches;	/* active */
+	struct watch_list	 changed;	/* to be reported */
 	struct map		 places;	/* by wd */
 };
 
-/* Where a path leads: what is found so far, and what is left of it. */
+/* A path being resolved. */
 struct walk {
 	struct pathwatch	*pathwatch;
 	int		 fd;
 	bool		 is_folder;
-	bool		 is_missing;	/* the name looked up last */
+	bool			 is_missing;	/* the last name */
 	unsigned	 links;
 	char		 rest[PATH_MAX];
 };
@@ -88,8 +88,8 @@ struct walk {
 /* --- the descriptor --- */
 
 /*
- * The kernel gives each user a small number of them (128).  A session takes
- * none of the last ones: its user's programs need some.
+ * A user may have few inotify instances (128 by default).  Leave the last ones
+ * to the user's programs.
  */
 static int
 new_inotify(void)
@@ -121,7 +121,7 @@ static void
 place_drop(struct watcher *r, struct place *p)
 {
 	map_del(&r->places, &p->node);
-	/* EINVAL: the kernel has dropped it already. */
+	/* EINVAL: the kernel has removed it. */
 	inotify_rm_watch(r->fd, p->wd);
 	free(p);
 }
@@ -137,7 +137,7 @@ point_free(struct watcher *r, struct point *t)
 	free(t);
 }
 
-/* File systems whose contents change without a word to inotify(7). */
+/* File systems that change without inotify(7) events. */
 static bool
 is_silent(int fd)
 {
@@ -158,7 +158,7 @@ is_silent(int fd)
 	}
 }
 
-/* The place of an O_PATH descriptor, watched from now on; or NULL. */
+/* Watch the inode of an O_PATH descriptor; return its place, or NULL. */
 static struct place *
 place_of(struct watcher *r, int fd, bool is_folder)
 {
@@ -195,7 +195,7 @@ point_add(struct pathwatch *w, struct place *p, const char *name)
 	struct point	*t;
 	size_t		 size = strlen(name) + 1;
 
-	/* Paths of one watch have most of their parents in common. */
+	/* Paths of a watch share most of their parents. */
 	LIST_FOREACH(t, &p->points, of_place)
 		if (t->pathwatch == w && strcmp(t->name, name) == 0)
 			return 0;
@@ -214,7 +214,7 @@ point_add(struct pathwatch *w, struct place *p, const char *name)
 	return 0;
 }
 
-/* Be told of changes of what fd is, and of that name in it. */
+/* Watch a file or folder, and a name in the folder. */
 static int
 pathwatch_expect(struct pathwatch *w, int fd, bool is_folder, const char *name)
 {
@@ -231,7 +231,7 @@ pathwatch_expect(struct pathwatch *w, int fd, bool is_folder, const char *name)
 
 /* --- paths --- */
 
-/* Go to what was found; its descriptor is taken. */
+/* Go to a file; takes over fd. */
 static void
 walk_to(struct walk *k, int fd, const struct statx *x)
 {
@@ -253,7 +253,7 @@ walk_root(struct walk *k)
 	return 0;
 }
 
-/* What a link says comes before the rest. */
+/* Put the target of a symlink in front of the rest. */
 static int
 walk_link(struct walk *k, int fd)
 {
@@ -278,7 +278,7 @@ walk_link(struct walk *k, int fd)
 	return target[0] == '/' ? walk_root(k) : 0;
 }
 
-/* Take the next name off the rest; false at the end of it. */
+/* Take the next name off the rest; false: no more. */
 static bool
 pathwatch_next_name(struct walk *k, char *name)
 {
@@ -293,7 +293,7 @@ pathwatch_next_name(struct walk *k, char *name)
 	return len > 0;
 }
 
-/* One name further; if there is none, that is watched. */
+/* Go to a name; if it does not exist, watch for it. */
 static int
 walk_step(struct walk *k, const char *name)
 {
@@ -311,7 +311,7 @@ walk_step(struct walk *k, const char *name)
 		errno = E2BIG;
 		return -1;
 	}
-	/* What happens behind this is told, so nothing falls in between. */
+	/* First watch, then look: a change in between is reported. */
 	if (pathwatch_expect(k->pathwatch, k->fd, true, name) == -1)
 		return -1;
 	if ((fd = lookup_at(k->fd, name, &how, &x)) == -1) {
@@ -327,7 +327,7 @@ walk_step(struct walk *k, const char *name)
 	return r;
 }
 
-/* Follow a path to its end, or as far as it exists, and watch all of it. */
+/* Resolve a path as far as it exists, and watch each step. */
 static int
 walk_path(struct walk *k, struct pathwatch *w, const char *path)
 {
@@ -408,13 +408,13 @@ pathwatch_on_event(struct watcher *r, const struct inotify_event *e)
 		return;
 	}
 	if ((p = map_find(&r->places, &e->wd, sizeof(e->wd))) == NULL)
-		return;		/* of a watch that is over */
+		return;			/* of a removed watch */
 	LIST_FOREACH(t, &p->points, of_place)
 		if (e->len == 0 || strcmp(e->name, t->name) == 0)
 			set_changed(t->pathwatch);
 }
 
-/* Telling one may end the connection, and with it all the others. */
+/* on_change may end the connection, and with it all watches. */
 static void
 pathwatch_tell(struct watcher *r)
 {
@@ -504,8 +504,8 @@ pathwatch_new(struct watcher *r, uint64_t id)
 }
 
 /*
- * The descriptor stays for a while: clients look and watch again when they
- * were told, and the kernel takes its time to close one.
+ * Keep the descriptor for a while: clients watch again after a change, and
+ * closing an inotify instance is slow.
  */
 void
 pathwatch_free(struct pathwatch **wp)

@@ -7,7 +7,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 
-/* Best effort: not every file system has it, and nobody waits. */
+/* Best effort: not every file system supports it, errors are ignored. */
 static void
 writeback_begin(int *fdp)
 {
