@@ -187,11 +187,22 @@ def unused(kind, server, place):
         kind.name, worst))
 
 
+def no_rights(kind, pid):
+    """Of a holder in namespaces of its own, over which it had all of them."""
+    status = lib.read_proc(pid, "status").decode()
+    for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+        lib.check("\n%s:\t%016x\n" % (name, 0) in status, "%s: %s" % (
+            kind.name, status))
+
+
 def worker_dies(kind, server, place):
     with kind.client(server) as client:
         word = start_hidden(client, "w", box.workspace(place.ws), place)
         worker = worker_of(server, client, "w")
         ours = holders(worker)
+        lib.check(ours, "no holders")
+        for pid in () if kind.alone else ours:
+            no_rights(kind, pid)
         os.kill(worker, signal.SIGKILL)
         gone(word, kind.name + ": worker killed")
         lib.check(lib.wait_until(lambda: not [p for p in ours
