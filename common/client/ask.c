@@ -44,7 +44,7 @@ int
 execsrv_call_json(struct execsrv *x, const char *method, const char *params,
     size_t len, execsrv_json_fn *fn, void *arg)
 {
-	struct execsrv_how	 how = { .fn = on_text_answer,
+	struct execsrv_call_opts	 opts = { .fn = on_text_answer,
 				    .owns_arg = true };
 	struct text_call	*t;
 	int			 error;
@@ -57,8 +57,8 @@ execsrv_call_json(struct execsrv *x, const char *method, const char *params,
 		return -1;
 	t->fn = fn;
 	t->arg = arg;
-	how.arg = t;
-	if (execsrv_request(x, method, params, len, &how) == 0)
+	opts.arg = t;
+	if (execsrv_request(x, method, params, len, &opts) == 0)
 		return 0;
 	error = errno;
 	free(t);

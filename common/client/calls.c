@@ -40,8 +40,8 @@ calls_fini(struct calls *cs)
 	struct execsrv_call	*c;
 
 	while ((c = TAILQ_FIRST(&cs->list)) != NULL) {
-		if (c->how.owns_arg)
-			free(c->how.arg);
+		if (c->opts.owns_arg)
+			free(c->opts.arg);
 		call_free(cs, c);
 	}
 	assert(cs->kept == 0);
@@ -110,14 +110,14 @@ drop_text(struct calls *cs, struct execsrv_call *c)
 }
 
 static struct execsrv_call *
-call_new(struct calls *cs, const struct execsrv_how *how)
+call_new(struct calls *cs, const struct execsrv_call_opts *opts)
 {
 	struct execsrv_call	*c;
 
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		return NULL;
 	c->id = cs->last_id;
-	c->how = *how;
+	c->opts = *opts;
 	TAILQ_INSERT_TAIL(&cs->list, c, entry);
 	return c;
 }
@@ -137,7 +137,7 @@ end_unwritten(struct calls *cs)
 }
 
 int
-calls_end(struct calls *cs, const struct execsrv_how *how, bool is_open,
+calls_end(struct calls *cs, const struct execsrv_call_opts *opts, bool is_open,
     bool has_next, struct json_out *o)
 {
 	struct execsrv_call	*c;
@@ -146,10 +146,10 @@ calls_end(struct calls *cs, const struct execsrv_how *how, bool is_open,
 	json_out_close(o, '}');
 	if (json_out_fini(o) == -1)
 		return end_unwritten(cs);
-	if ((c = call_new(cs, how)) == NULL)
+	if ((c = call_new(cs, opts)) == NULL)
 		return fail(cs, "out of memory");
-	c->is_sent = how->is_internal || is_open;
-	if (!c->is_sent || (how->is_safe && has_next))
+	c->is_sent = opts->is_internal || is_open;
+	if (!c->is_sent || (opts->is_safe && has_next))
 		r = keep_text(cs, c);
 	if (r == 0 && c->is_sent)
 		r = calls_send_text(cs);
@@ -168,8 +168,8 @@ calls_forget(struct calls *cs, execsrv_answer_fn *fn, const void *arg)
 	struct execsrv_call	*c;
 
 	TAILQ_FOREACH(c, &cs->list, entry)
-		if (c->how.fn == fn && c->how.arg == arg)
-			c->how.fn = NULL;
+		if (c->opts.fn == fn && c->opts.arg == arg)
+			c->opts.fn = NULL;
 }
 
 bool
@@ -179,7 +179,7 @@ calls_await(const struct calls *cs, int tag)
 
 	assert(tag != 0);
 	TAILQ_FOREACH(c, &cs->list, entry)
-		if (c->how.tag == tag)
+		if (c->opts.tag == tag)
 			return true;
 	return false;
 }
@@ -194,21 +194,21 @@ void
 calls_answer(struct calls *cs, struct execsrv_call *c,
     const struct execsrv_answer *a)
 {
-	struct execsrv_how	 how = c->how;
+	struct execsrv_call_opts	 opts = c->opts;
 	struct execsrv_answer	 copy = *a;
 
-	copy.tag = how.tag;
-	if (a->error == NULL && !how.is_internal)
+	copy.tag = opts.tag;
+	if (a->error == NULL && !opts.is_internal)
 		cs->events->on_result(cs->arg);
 	call_free(cs, c);
-	if (how.fn != NULL)
-		how.fn(how.arg, &copy);
+	if (opts.fn != NULL)
+		opts.fn(opts.arg, &copy);
 }
 
 /* --- between two connections --- */
 
 void
-calls_settle(struct calls *cs)
+calls_disconnected(struct calls *cs)
 {
 	struct execsrv_answer	 a = { .is_unconfirmed = true };
 	struct execsrv_error	 e;
@@ -221,7 +221,7 @@ calls_settle(struct calls *cs)
 	/* Hooks may make other requests, which wait. */
 	for (;;) {
 		TAILQ_FOREACH(c, &cs->list, entry)
-			if (c->id <= last && c->is_sent && !c->how.is_safe)
+			if (c->id <= last && c->is_sent && !c->opts.is_safe)
 				break;
 		if (c == NULL)
 			break;
@@ -233,7 +233,7 @@ calls_settle(struct calls *cs)
 }
 
 void
-calls_resume(struct calls *cs)
+calls_connected(struct calls *cs)
 {
 	struct execsrv_call	*c;
 
@@ -244,7 +244,7 @@ calls_resume(struct calls *cs)
 		c->is_sent = true;
 		if (cs->events->send(cs->arg, c->text, c->len) == -1)
 			return;
-		if (!c->how.is_safe)
+		if (!c->opts.is_safe)
 			drop_text(cs, c);
 	}
 }
@@ -259,7 +259,7 @@ calls_fail(struct calls *cs, const struct execsrv_error *why)
 	e.code = 0;			/* it may be that of initialize */
 	do {
 		TAILQ_FOREACH(c, &cs->list, entry)
-			if (!c->how.is_quiet)
+			if (!c->opts.is_quiet)
 				break;
 		if (c != NULL)
 			calls_answer(cs, c, &a);

@@ -30,30 +30,30 @@ struct execsrv_answer {
 
 typedef void execsrv_answer_fn(void *arg, const struct execsrv_answer *a);
 
-/* What a request is, and what becomes of its answer. */
-struct execsrv_how {
+/* Options of a request. */
+struct execsrv_call_opts {
 	execsrv_answer_fn	*fn;	/* or NULL */
 	void			*arg;
 	int			 tag;
 	bool			 owns_arg;	/* free(3) it with the client */
 	bool			 is_safe;	/* it may be sent twice */
-	bool			 is_internal;	/* goes before the session is
-						   open, and proves nothing */
-	bool			 is_quiet;	/* fn need not be told that the
-						   client failed */
+	bool			 is_internal;	/* of the handshake: sent before
+						   the session is open */
+	bool			 is_quiet;	/* no answer when the client
+						   fails: on_lost tells */
 };
 
 struct calls_events {
 	/* Send a text.  0, or -1: the connection failed or is lost. */
 	int	(*send)(void *arg, const char *text, size_t len);
-	/* A request that the caller made was answered with a result. */
+	/* A request of the caller was answered with a result. */
 	void	(*on_result)(void *arg);
 	void	(*on_note)(void *arg, const struct json *j, const char *method,
 		    uint32_t params);
-	/* An object that is not JSON-RPC: whether it was expected. */
+	/* Take an object that is not JSON-RPC; return whether it may come. */
 	bool	(*on_other)(void *arg, const struct json *j);
-	/* The server broke the protocol: what it said cannot be trusted. */
-	void	(*on_nonsense)(void *arg, const char *why);
+	/* The server broke the protocol: the connection is lost. */
+	void	(*on_protocol_error)(void *arg, const char *why);
 	/* Out of memory or room: the client cannot go on. */
 	void	(*on_failed)(void *arg, const char *why);
 };
@@ -78,22 +78,22 @@ void	 calls_fini(struct calls *cs);
 
 /* --- out --- */
 
-/* Begin a request; its params are to be written to o. */
+/* Begin a request; then write its params to o. */
 void	 calls_begin(struct calls *cs, const char *method, struct json_out *o);
 
 /*
  * End it: send it now, or when there is a connection.  has_next: there may be
- * another connection, on which a safe one can be sent again.  0, or -1 with
- * errno, and there is no request: EFBIG; EPIPE, the connection failed.
+ * another connection, on which a safe request can be sent again.  0, or -1 with
+ * errno and no request: EFBIG; EPIPE, the client failed.
  */
-int	 calls_end(struct calls *cs, const struct execsrv_how *how,
+int	 calls_end(struct calls *cs, const struct execsrv_call_opts *opts,
 	    bool is_open, bool has_next, struct json_out *o);
 
-/* Forget what was to become of answers to fn with arg. */
+/* Ignore answers that were to go to fn with arg. */
 void	 calls_forget(struct calls *cs, execsrv_answer_fn *fn,
 	    const void *arg);
 
-/* Whether a request with this tag is not answered. */
+/* Whether an answer to a request with this tag is due. */
 bool	 calls_await(const struct calls *cs, int tag);
 bool	 calls_is_empty(const struct calls *cs);
 
@@ -102,7 +102,7 @@ bool	 calls_is_empty(const struct calls *cs);
 /* Take a message; its text is changed. */
 void	 calls_take(struct calls *cs, char *text, size_t len);
 
-/* Tell the server how much arrived, if it is time to. */
+/* Send a receipt for what arrived, if one is due. */
 void	 calls_acknowledge(struct calls *cs);
 
 /* Free memory that long messages took. */
@@ -111,13 +111,13 @@ void	 calls_trim(struct calls *cs);
 /* --- between two connections --- */
 
 /*
- * The connection is lost: answer what was sent with an error.  What was not
- * sent, and what is safe, goes to the next connection.
+ * The connection is lost: answer requests that were sent with an error.  Those
+ * that were not sent, and safe ones, go to the next connection.
  */
-void	 calls_settle(struct calls *cs);
+void	 calls_disconnected(struct calls *cs);
 
-/* There is another one: send what waited for it. */
-void	 calls_resume(struct calls *cs);
+/* There is another connection: send what waits for it. */
+void	 calls_connected(struct calls *cs);
 
 /* The client failed: answer all but quiet requests with the reason. */
 void	 calls_fail(struct calls *cs, const struct execsrv_error *why);

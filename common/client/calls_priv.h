@@ -7,7 +7,7 @@
 struct execsrv_call {
 	TAILQ_ENTRY(execsrv_call)	 entry;
 	uint64_t			 id;
-	struct execsrv_how		 how;
+	struct execsrv_call_opts		 opts;
 	bool				 is_sent;
 	char				*text;		/* or NULL: not kept */
 	size_t				 len;

@@ -79,7 +79,7 @@ execsrv_status(const struct execsrv *x)
 static bool
 has_next(const struct execsrv *x)
 {
-	return recovery_is_wanted(&x->recovery) &&
+	return recovery_is_enabled(&x->recovery) &&
 	    opening_session(&x->opening) != NULL &&
 	    opening_phase(&x->opening) != SESSION_ENDING;
 }
@@ -113,7 +113,7 @@ execsrv_fail_as(struct execsrv *x, const struct execsrv_error *e)
 	if (x->state != EXECSRV_GONE) {
 		execsrv_error_set(&x->why, e->code, "%s", e->text);
 		/* What its server said last may be the reason. */
-		if (transport_last_words(&x->transport, said, sizeof(said)))
+		if (transport_last_line(&x->transport, said, sizeof(said)))
 			execsrv_error_add(&x->why, said);
 		execsrv_set_state(x, EXECSRV_GONE);
 		execsrv_changed(x);
@@ -150,7 +150,7 @@ execsrv_set_held(struct execsrv *x, bool is_held)
 void
 execsrv_end_recovery(struct execsrv *x)
 {
-	recovery_set_patience(&x->recovery, 0);
+	recovery_set_limit(&x->recovery, 0);
 }
 
 void
@@ -160,9 +160,9 @@ execsrv_changed(struct execsrv *x)
 }
 
 void
-execsrv_moved(struct execsrv *x)
+execsrv_progress(struct execsrv *x)
 {
-	recovery_moved(&x->recovery);
+	recovery_progress(&x->recovery);
 }
 
 unsigned
@@ -198,15 +198,15 @@ execsrv_begin(struct execsrv *x, const char *method, struct json_out *o)
 }
 
 int
-execsrv_end(struct execsrv *x, const struct execsrv_how *how,
+execsrv_end(struct execsrv *x, const struct execsrv_call_opts *opts,
     struct json_out *o)
 {
-	return calls_end(&x->calls, how, execsrv_is_open(x), has_next(x), o);
+	return calls_end(&x->calls, opts, execsrv_is_open(x), has_next(x), o);
 }
 
 int
 execsrv_request(struct execsrv *x, const char *method, const char *params,
-    size_t len, const struct execsrv_how *how)
+    size_t len, const struct execsrv_call_opts *opts)
 {
 	struct json_out	 o;
 
@@ -216,16 +216,16 @@ execsrv_request(struct execsrv *x, const char *method, const char *params,
 		json_out_raw(&o, params, len);
 	else
 		json_out_null(&o);
-	return execsrv_end(x, how, &o);
+	return execsrv_end(x, opts, &o);
 }
 
 int
 execsrv_call(struct execsrv *x, const char *method, const char *params,
     size_t len, execsrv_answer_fn *fn, void *arg)
 {
-	struct execsrv_how	 how = { .fn = fn, .arg = arg };
+	struct execsrv_call_opts	 opts = { .fn = fn, .arg = arg };
 
-	return execsrv_request(x, method, params, len, &how);
+	return execsrv_request(x, method, params, len, &opts);
 }
 
 void
@@ -334,7 +334,7 @@ client_on_change(void *arg)
 static void
 client_on_result(void *arg)
 {
-	execsrv_moved(arg);
+	execsrv_progress(arg);
 }
 
 static const struct transport_events	 transport_events = {
@@ -350,7 +350,7 @@ static const struct calls_events	 calls_events = {
 	.on_result = client_on_result,
 	.on_note = client_on_note,
 	.on_other = client_on_other,
-	.on_nonsense = client_on_lost,
+	.on_protocol_error = client_on_lost,
 	.on_failed = client_on_failed
 };
 

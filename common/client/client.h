@@ -1,7 +1,7 @@
 /*
- * A client: one session with a server, over one connection after another.  Its
- * parts keep to themselves; what is here binds them together, for those above:
- * processes, HTTP, files, the steps to a session, the loop.
+ * A client: one session with a server, over one connection after another.  It
+ * binds the four parts together, which know nothing of each other, for the
+ * layers above: processes, HTTP, files, the handshake, the loop.
  */
 #ifndef COMMON_CLIENT_CLIENT_H
 #define COMMON_CLIENT_CLIENT_H
@@ -39,22 +39,22 @@ enum execsrv_state {
 
 #define EXECSRV_PROCESS_ID	64	/* bytes of an id, with NUL */
 
-/* A process that may have been started, and nobody was told. */
+/* A process that may have been started: its answer was lost. */
 struct unconfirmed_start {
 	TAILQ_ENTRY(unconfirmed_start)	 entry;
 	char				 id[EXECSRV_PROCESS_ID];
 };
 
-/* What those above hear. */
+/* What the layers above are told. */
 struct client_events {
 	/* execsrv_wait_ms() or what the socket is polled for may change. */
 	void	(*on_change)(struct execsrv *x);
-	/* A notification; whether it was meant for one of those above. */
+	/* Take a notification; return whether it was known. */
 	bool	(*on_note)(struct execsrv *x, const struct json *j,
 		    const char *method, uint32_t params);
 	/* transport_hello() was answered. */
 	void	(*on_hello)(struct execsrv *x, char *text, size_t len);
-	/* An object that is not JSON-RPC: whether it was expected. */
+	/* Take an object that is not JSON-RPC; return whether it may come. */
 	bool	(*on_other)(struct execsrv *x, const struct json *j);
 };
 
@@ -95,7 +95,7 @@ struct execsrv {
 /* A client without a connection, or NULL; events stay the caller's. */
 struct execsrv	*client_new(const struct client_events *events);
 
-/* Free it when nothing of those above is left, without a goodbye. */
+/* Free it, without a close frame; no process or the like is left. */
 void		 client_free(struct execsrv **xp);
 
 /* --- its state --- */
@@ -128,14 +128,14 @@ int		 execsrv_lose(struct execsrv *x, const char *fmt, ...)
 /* A connection that is lost from now on is not made anew. */
 void		 execsrv_end_recovery(struct execsrv *x);
 
-/* Stop or go on reading while it is open. */
+/* Stop or go on reading output (while catching up all is read). */
 void		 execsrv_set_held(struct execsrv *x, bool is_held);
 
-/* Something that the loop waits for may have changed. */
+/* Tell the loop that what it waits for may have changed. */
 void		 execsrv_changed(struct execsrv *x);
 
-/* Output came: the connection is good for something. */
-void		 execsrv_moved(struct execsrv *x);
+/* Output came: this connection is worth recovering from. */
+void		 execsrv_progress(struct execsrv *x);
 
 /* Bytes to ask for in one process/read. */
 unsigned	 execsrv_read_max(const struct execsrv *x);
@@ -154,13 +154,13 @@ uint64_t	 execsrv_now(const struct execsrv *x);	/* ms */
  */
 int		 execsrv_begin(struct execsrv *x, const char *method,
 		    struct json_out *o) __attribute__((warn_unused_result));
-int		 execsrv_end(struct execsrv *x, const struct execsrv_how *how,
-		    struct json_out *o);
+int		 execsrv_end(struct execsrv *x,
+		    const struct execsrv_call_opts *opts, struct json_out *o);
 
 /* The same with params that are JSON, or NULL for none. */
 int		 execsrv_request(struct execsrv *x, const char *method,
 		    const char *params, size_t len,
-		    const struct execsrv_how *how)
+		    const struct execsrv_call_opts *opts)
 		    __attribute__((warn_unused_result));
 
 /* The same for fn (may be NULL), which is called with the answer. */
@@ -168,7 +168,7 @@ int		 execsrv_call(struct execsrv *x, const char *method,
 		    const char *params, size_t len, execsrv_answer_fn *fn,
 		    void *arg) __attribute__((warn_unused_result));
 
-/* Forget what was to become of answers to fn with arg. */
+/* Ignore answers that were to go to fn with arg. */
 void		 execsrv_forget(struct execsrv *x, execsrv_answer_fn *fn,
 		    const void *arg);
 

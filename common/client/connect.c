@@ -128,12 +128,12 @@ execsrv_close(struct execsrv **xp)
 	struct execsrv	*x = *xp;
 	uint64_t	 deadline = clock_ms() + CLOSE_MS;
 
-	if (x != NULL && execsrv_is_open(x) && handshake_say_goodbye(x)) {
-		while (handshake_is_saying_goodbye(x) &&
+	if (x != NULL && execsrv_is_open(x) && handshake_begin_close(x)) {
+		while (handshake_is_closing(x) &&
 		    ms_left(deadline) > 0 &&
 		    execsrv_wait(x, ms_left(deadline)) == 0)
 			;
-		handshake_end(x);
+		handshake_end_close(x);
 	}
 	execsrv_free(xp);
 }

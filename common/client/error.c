@@ -6,7 +6,7 @@
 
 #include "common/json/utf8.h"
 
-/* U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069 move what is beside. */
+/* U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069: direction and lines. */
 static bool
 is_unseen(const unsigned char *u)
 {
@@ -15,7 +15,7 @@ is_unseen(const unsigned char *u)
 	    (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9));
 }
 
-/* Length of the printable character at p, or 0. */
+/* Return the length of the printable character at p, or 0. */
 static size_t
 error_printable(const char *p, size_t len)
 {
@@ -27,7 +27,7 @@ error_printable(const char *p, size_t len)
 	n = u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
 	if (n > len || !utf8_is_valid(p, n))
 		return 0;
-	/* U+0080 to U+009F are control characters as well. */
+	/* U+0080 to U+009F are control characters, too. */
 	return (u[0] == 0xc2 && u[1] < 0xa0) || is_unseen(u) ? 0 : n;
 }
 

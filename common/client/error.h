@@ -1,4 +1,4 @@
-/* Why something failed, as text that can be shown.  Pure. */
+/* Reasons of failures, as text that can be shown.  Pure. */
 #ifndef COMMON_CLIENT_ERROR_H
 #define COMMON_CLIENT_ERROR_H
 
@@ -6,11 +6,11 @@
 
 #include "common/client/execsrv.h"
 
-/* Write a reason; what is not printable becomes '?'. */
+/* Write a reason; characters that are not printable become '?'. */
 void	 execsrv_error_set(struct execsrv_error *e, int64_t code,
 	    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* What somebody else said about it, behind the reason. */
+/* Append "; " and what somebody else said. */
 void	 execsrv_error_add(struct execsrv_error *e, const char *said);
 
 #endif

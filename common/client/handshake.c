@@ -31,7 +31,7 @@ take_options(struct execsrv *x, const struct execsrv_options *options,
 	if (options->silence_ms > 0)
 		transport_set_silence(&x->transport, options->silence_ms);
 	if (options->recover_ms != 0)
-		recovery_set_patience(&x->recovery,
+		recovery_set_limit(&x->recovery,
 		    options->recover_ms > 0 ? options->recover_ms : 0);
 	return opening_take_options(&x->opening, options, e);
 }
@@ -54,7 +54,7 @@ handshake_prepare_command(struct execsrv *x, const char *const *argv,
 	    opening_set_command(&x->opening, argv[0], e) == -1)
 		return -1;
 	/* Its session ends with it. */
-	recovery_set_patience(&x->recovery, 0);
+	recovery_set_limit(&x->recovery, 0);
 	if (transport_spawn(&x->transport, argv, environ, is_server) == 0)
 		return 0;
 	execsrv_error_set(e, 0, "%s: %s", argv[0], strerror(errno));
@@ -94,7 +94,7 @@ give_up(struct execsrv *x)
 
 /* Not now, not there, or not at all. */
 static void
-on_no_first(struct execsrv *x, int error)
+on_first_failed(struct execsrv *x, int error)
 {
 	struct execsrv_address	*a = &x->opening.address;
 
@@ -151,7 +151,7 @@ attempt(struct execsrv *x)
 		recovery_allow(&x->recovery, now, o->connect_ms, false);
 		execsrv_set_state(x, EXECSRV_CONNECTING);
 	} else if (execsrv_is_opening(x)) {
-		on_no_first(x, errno);
+		on_first_failed(x, errno);
 	} else {
 		recovery_failed(&x->recovery, now, errno);
 	}
@@ -184,7 +184,7 @@ on_connected(struct execsrv *x)
 	int		 error = transport_connect_error(&x->transport);
 
 	if (error != 0 && execsrv_is_opening(x))
-		on_no_first(x, error);
+		on_first_failed(x, error);
 	else if (error != 0)
 		execsrv_lose(x, "no connection: %s", strerror(error));
 	else if (execsrv_reach_is_set(&o->reach))
@@ -239,7 +239,7 @@ on_refused(struct execsrv *x, const struct execsrv_error *e)
 	if (execsrv_is_opening(x)) {
 		execsrv_fail_as(x, e);
 	} else if (e->code == ATTACHED) {
-		recovery_hurry(&x->recovery);
+		recovery_reset_backoff(&x->recovery);
 		execsrv_lose(x, "%s", e->text);
 	} else {
 		execsrv_fail(x, "the connection was lost, and the session "
@@ -273,7 +273,7 @@ on_session(void *arg, const struct execsrv_answer *a)
 static void
 initialize(struct execsrv *x)
 {
-	struct execsrv_how	 how = { .fn = on_session, .arg = x,
+	struct execsrv_call_opts	 opts = { .fn = on_session, .arg = x,
 				    .is_internal = true };
 	struct buf		 b;
 
@@ -283,7 +283,7 @@ initialize(struct execsrv *x)
 	buf_init(&b, INITIALIZE_MAX);
 	if (opening_put_initialize(&x->opening, &b) == -1 ||
 	    execsrv_request(x, "initialize", (char *)buf_data(&b), b.len,
-	    &how) == -1)
+	    &opts) == -1)
 		execsrv_fail(x, "out of memory");
 	buf_fini(&b);
 }
@@ -293,7 +293,7 @@ finish(struct execsrv *x)
 {
 	execsrv_set_state(x, EXECSRV_OPEN);
 	execsrv_process_restart_wait(x);
-	calls_resume(&x->calls);
+	calls_connected(&x->calls);
 }
 
 /* --- for the loop --- */
@@ -354,7 +354,7 @@ handshake_recover(struct execsrv *x)
 	assert(x->state == EXECSRV_LOST && !execsrv_is_opening(x));
 	transport_close(&x->transport);
 	execsrv_set_state(x, EXECSRV_WAITING);
-	calls_settle(&x->calls);
+	calls_disconnected(&x->calls);
 	execsrv_http_lost(x);
 	execsrv_watch_lost(x);
 }
@@ -378,22 +378,22 @@ handshake_wait_ms(const struct execsrv *x)
 /* --- the end --- */
 
 bool
-handshake_say_goodbye(struct execsrv *x)
+handshake_begin_close(struct execsrv *x)
 {
-	if (transport_goodbye(&x->transport) == -1)
+	if (transport_send_close(&x->transport) == -1)
 		return false;
 	execsrv_set_held(x, true);	/* nobody listens any more */
 	return true;
 }
 
 bool
-handshake_is_saying_goodbye(const struct execsrv *x)
+handshake_is_closing(const struct execsrv *x)
 {
 	return transport_has_output(&x->transport);
 }
 
 void
-handshake_end(struct execsrv *x)
+handshake_end_close(struct execsrv *x)
 {
 	transport_end_child(&x->transport);
 }

@@ -1,4 +1,7 @@
-/* Step by step to a session: for the first time, and to the same one again. */
+/*
+ * The steps to a session, for the first time and to the same one again, and the
+ * end of a connection.
+ */
 #ifndef COMMON_CLIENT_HANDSHAKE_H
 #define COMMON_CLIENT_HANDSHAKE_H
 
@@ -16,30 +19,30 @@ int	 handshake_prepare_command(struct execsrv *x,
 	    const struct execsrv_options *options, struct execsrv_error *e)
 	    __attribute__((warn_unused_result));
 
-/* Begin: the first attempt now, or what was started already. */
+/* Begin with the first attempt, or with the command that was started. */
 void	 handshake_open(struct execsrv *x);
 
-/* Go on with it, as poll(2) or the time says; while it is not open. */
+/* Take the next step, as poll(2) or the time says; while it is not open. */
 void	 handshake_step(struct execsrv *x, short revents);
 
-/* The same for what came in, after that was handled. */
+/* The same after what came in was handled. */
 void	 handshake_check(struct execsrv *x);
 
-/* LOST to WAITING: settle what was on its way. */
+/* LOST to WAITING: end or keep what was in flight. */
 void	 handshake_recover(struct execsrv *x);
 
-/* ms until handshake_step() wants to be called anyway. */
+/* Return the ms until handshake_step() is due. */
 int	 handshake_wait_ms(const struct execsrv *x);
 
 /*
- * The end: say goodbye to the server, false if that cannot be; until all that
- * was said is sent; then let its process end, if it is ours.
+ * Send a close frame, false if it is not open; whether that and the rest are
+ * still to be sent; end its process, if it is a child.
  */
-bool	 handshake_say_goodbye(struct execsrv *x);
-bool	 handshake_is_saying_goodbye(const struct execsrv *x);
-void	 handshake_end(struct execsrv *x);
+bool	 handshake_begin_close(struct execsrv *x);
+bool	 handshake_is_closing(const struct execsrv *x);
+void	 handshake_end_close(struct execsrv *x);
 
-/* What execsrv-reach says: its first line; any object that is its own. */
+/* Take what execsrv-reach says: its first line; its reason to end. */
 void	 handshake_on_hello(struct execsrv *x, char *text, size_t len);
 bool	 handshake_on_other(struct execsrv *x, const struct json *j);
 

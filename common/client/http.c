@@ -1,4 +1,4 @@
-/* http/request: its answer, and the pieces of the body in order. */
+/* http/request: the answer, then the pieces of the body in order. */
 #include "common/client/http.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include "common/client/jsonmap.h"
 #include "common/limit.h"
 
-#define EARLY_MAX	((size_t)16 * 1024 * 1024)	/* bytes that wait */
+#define EARLY_MAX	((size_t)16 * 1024 * 1024)	/* bytes kept */
 
-/* One that came before its turn, or before the answer. */
+/* A piece that came before its turn, or before the answer. */
 struct early {
 	TAILQ_ENTRY(early)	 entry;
 	struct execsrv_delta	*delta;
@@ -39,7 +39,7 @@ early_free(struct execsrv_http *h, struct early *ev)
 	free(ev);
 }
 
-/* The last word: whoever hears it may free h. */
+/* Call on_done, which may free h. */
 static void
 client_http_finish(struct execsrv_http *h, int64_t code, const char *why)
 {
@@ -54,12 +54,12 @@ client_http_finish(struct execsrv_http *h, int64_t code, const char *why)
 		h->hooks.on_done(h->arg, why != NULL ? &e : NULL);
 }
 
-/* The next piece.  Whether more may follow. */
+/* Deliver the next piece; return whether more may follow. */
 static bool
 client_http_deliver(struct execsrv_http *h, const struct execsrv_delta *d)
 {
 	h->next_seq++;
-	execsrv_moved(h->x);
+	execsrv_progress(h->x);
 	if (d->bytes.len > 0 && h->hooks.on_body != NULL)
 		h->hooks.on_body(h->arg, d->bytes.data, d->bytes.len);
 	if (!d->is_last && d->error == NULL)
@@ -87,7 +87,7 @@ deliver_early(struct execsrv_http *h)
 	}
 }
 
-/* d is kept; 0, or -1: it cannot be. */
+/* Keep d, which becomes h's.  0, or -1: too much, or out of memory. */
 static int
 client_http_keep(struct execsrv_http *h, struct execsrv_delta *d)
 {
@@ -135,7 +135,7 @@ execsrv_http_note(struct execsrv *x, const struct json *j, const char *method,
 	}
 	h = client_http_find(x, d->id);
 	if (h == NULL || d->seq < h->next_seq) {
-		free(d);		/* nobody's any more, or known */
+		free(d);		/* of a freed request, or twice */
 		return true;
 	}
 	if (client_http_keep(h, d) == -1) {
@@ -171,7 +171,7 @@ client_http_on_head(void *arg, const struct execsrv_answer *a)
 	deliver_early(h);
 }
 
-/* The parameters; 0, or -1 with errno. */
+/* Write the parameters.  0, or -1 with errno. */
 static int
 put_request(struct buf *b, const char *id,
     const struct execsrv_http_request *in)
@@ -221,9 +221,9 @@ execsrv_http_request(struct execsrv *x, const struct execsrv_http_request *in,
 	return h;
 }
 
-/* As execsrv_process_bury(): whoever called a hook goes on with it. */
+/* As execsrv_process_free_deferred(). */
 void
-execsrv_http_bury(struct execsrv *x)
+execsrv_http_free_deferred(struct execsrv *x)
 {
 	struct execsrv_http	*h;
 
@@ -248,7 +248,7 @@ execsrv_http_free(struct execsrv_http **hp)
 	memset(&h->hooks, 0, sizeof(h->hooks));
 	TAILQ_REMOVE(&h->x->https.live, h, entry);
 	TAILQ_INSERT_TAIL(&h->x->https.freed, h, entry);
-	execsrv_http_bury(h->x);
+	execsrv_http_free_deferred(h->x);
 }
 
 void
@@ -257,7 +257,8 @@ execsrv_http_lost(struct execsrv *x)
 	struct execsrv_http	*h;
 	bool			 again;
 
-	/* The hook may free any of them.  One that was not sent still waits. */
+	/* The hook may free any request: begin anew after each.  A request
+	   that was not sent yet goes to the next connection. */
 	do {
 		again = false;
 		TAILQ_FOREACH(h, &x->https.live, entry)
@@ -278,5 +279,5 @@ execsrv_http_free_all(struct execsrv *x)
 
 	while ((h = TAILQ_FIRST(&x->https.live)) != NULL)
 		execsrv_http_free(&h);
-	execsrv_http_bury(x);
+	execsrv_http_free_deferred(x);
 }

@@ -1,18 +1,18 @@
-/* http/request, for those above. */
+/* The HTTP requests of a client: notifications, lost connections. */
 #ifndef COMMON_CLIENT_HTTP_H
 #define COMMON_CLIENT_HTTP_H
 
 #include "common/client/client.h"
 
-/* A notification; whether it was one of these. */
+/* Take a notification; return whether it was about one of them. */
 bool	 execsrv_http_note(struct execsrv *x, const struct json *j,
 	    const char *method, uint32_t params);
 
-/* The connection is lost: bodies that were under way end. */
+/* The connection is lost: end the bodies that were not complete. */
 void	 execsrv_http_lost(struct execsrv *x);
 
-/* Free those that were freed inside a hook; free all. */
-void	 execsrv_http_bury(struct execsrv *x);
+/* Free the memory of those that were freed inside a hook; free all. */
+void	 execsrv_http_free_deferred(struct execsrv *x);
 void	 execsrv_http_free_all(struct execsrv *x);
 
 #endif

@@ -39,7 +39,7 @@
 #undef SUB
 #undef END
 
-/* Each member is declared as its row says. */
+/* The type of a member must be that of its row. */
 typedef const char			*C_TEXT, *C_PATH, *C_JSON, *C_YES;
 typedef const char *const		*C_TEXTS;
 typedef C_TEXTS				 C_PATHS, C_VARS;
@@ -92,7 +92,7 @@ jsonmap_put_path(struct json_out *o, const char *path)
 	return 0;
 }
 
-/* Whether a later one has the same name: a key is given but once. */
+/* Whether a later variable has the same name: write each key once. */
 static bool
 is_overridden(const char *const *v)
 {
@@ -182,7 +182,7 @@ is_pointer(enum jsonmap_type type)
 	    JSONMAP_JSON;
 }
 
-/* A member that is not given is left out, or must be. */
+/* Whether a member is not given, and so left out. */
 static bool
 is_given(const struct jsonmap_row *row, const void *from)
 {
@@ -272,8 +272,8 @@ execsrv_jsonmap_put(struct json_out *o, const struct jsonmap *map,
 /* --- reading --- */
 
 /*
- * Twice over the same tokens: first with base NULL, which only counts, then to
- * write.
+ * The tokens are read twice: first with base NULL, which only counts bytes,
+ * then into memory of that size.
  */
 struct reading {
 	const struct json	*j;
@@ -303,7 +303,7 @@ get_text(struct reading *r, uint32_t tok, const char **out)
 	const struct json_tok	*t = json_tok(r->j, tok);
 	char			*copy;
 
-	/* A NUL inside would end it early for who reads it. */
+	/* A NUL inside would cut the text for the caller. */
 	if (t->type != JSON_STRING ||
 	    memchr(json_text(r->j, tok), '\0', t->len) != NULL)
 		return -1;
@@ -513,7 +513,7 @@ get_value(struct reading *r, const struct jsonmap_row *row, uint32_t tok,
 	case JSONMAP_LIST:
 		return get_list(r, row, tok, to);
 	default:
-		return -1;		/* only ever written */
+		return -1;		/* never read */
 	}
 }
 
@@ -557,7 +557,7 @@ execsrv_jsonmap_get(const struct jsonmap *map, const struct json *j,
 		return NULL;
 	r.used = 0;
 	to = jsonmap_take(&r, map->size);
-	/* What counting does not look at: the letters of base64. */
+	/* The first pass does not decode base64: it may still be wrong. */
 	if (get_members(&r, map, tok, to) == -1) {
 		free(r.base);
 		errno = EINVAL;

@@ -1,6 +1,4 @@
-/*
- * Structs to JSON and back, by the rows of jsonmaps.def.  Pure.
- */
+/* Structs to JSON and back, by the rows of jsonmaps.def.  Pure. */
 #ifndef COMMON_CLIENT_JSONMAP_H
 #define COMMON_CLIENT_JSONMAP_H
 
@@ -12,7 +10,7 @@ struct execsrv_done {
 	char	 unused;
 };
 
-/* What only the library sees. */
+/* Results and notifications that only the library sees. */
 struct execsrv_watching {
 	bool	 is_watched;
 };
@@ -51,7 +49,7 @@ struct jsonmap_row {
 
 struct jsonmap {
 	size_t				 size;
-	const struct jsonmap_row	*rows;	/* ended by one without key */
+	const struct jsonmap_row	*rows;	/* the last has no key */
 };
 
 #define JSONMAP(name, type)						\
@@ -66,8 +64,8 @@ struct jsonmap {
 #undef END
 
 /*
- * Write the members, without the braces.  0, or -1 with errno: EINVAL, EILSEQ,
- * ENAMETOOLONG; what was written then is not JSON.
+ * Write the members, without the braces.  0, or -1 with errno EINVAL, EILSEQ or
+ * ENAMETOOLONG, and something that is not JSON.
  */
 int	 execsrv_jsonmap_put(struct json_out *o, const struct jsonmap *map,
 	    const void *from) __attribute__((warn_unused_result));
@@ -78,8 +76,8 @@ int	 execsrv_jsonmap_put_object(struct json_out *o,
 	    __attribute__((warn_unused_result));
 
 /*
- * Read an object into one piece of memory, for free(3).  NULL with errno:
- * EINVAL (it is no such thing), ENOMEM.
+ * Read an object into one piece of memory, for free(3).  NULL with errno EINVAL
+ * (it does not fit the rows) or ENOMEM.
  */
 void	*execsrv_jsonmap_get(const struct jsonmap *map, const struct json *j,
 	    uint32_t tok) __attribute__((warn_unused_result));

@@ -22,7 +22,7 @@
 #define PROGRAM		EXECSRV_SBINDIR "/execsrvd"
 #define VARIABLE	"EXECSRVD"
 
-/* What is said to us, or to servers that others start. */
+/* Variables that address this process, or servers that others start. */
 static const char *const	 not_passed_on[] = {
 	"CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE", "EXECSRV_RUNTIME_DIR",
 	"LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "NOTIFY_SOCKET",
@@ -33,7 +33,7 @@ static const char *const	 not_passed_on[] = {
 
 /* --- what it is started with --- */
 
-/* Signals as if we had touched none. */
+/* Default signal handling, whatever the program has set. */
 static int
 set_attributes(posix_spawnattr_t *attr, bool is_server)
 {
@@ -53,7 +53,7 @@ set_attributes(posix_spawnattr_t *attr, bool is_server)
 	return 0;
 }
 
-/* Copies above the numbers that they get: none is in another's way. */
+/* Copy to numbers above LAUNCH_FDS first, so that no dup2(2) closes another. */
 static int
 set_descriptors(posix_spawn_file_actions_t *actions, const struct launch *how,
     int copies[LAUNCH_FDS])
@@ -82,7 +82,7 @@ launch_start(const struct launch *how,
 {
 	char	**args, **env;
 
-	/* It is not changed: the prototype is older than const. */
+	/* posix_spawn(3) does not change it; its prototype predates const. */
 	memcpy(&args, &how->argv, sizeof(args));
 	if (!how->is_server) {
 		errno = posix_spawnp(pid_out, args[0], actions, attr, args,
@@ -173,8 +173,8 @@ execsrv_launched_status(struct launched *l)
 /* --- the server --- */
 
 /*
- * The environment is asked only where it is the user's who runs us: not by a
- * set-user-ID program, which would start what somebody else says.
+ * secure_getenv(3): a set-user-ID program must not start what its caller puts
+ * into the environment.
  */
 int
 execsrv_find_server(const char *wanted, char path[PATH_MAX],
@@ -199,14 +199,14 @@ execsrv_find_server(const char *wanted, char path[PATH_MAX],
 }
 
 bool
-execsrv_last_words(int fd, char *text, size_t size)
+execsrv_last_line(int fd, char *text, size_t size)
 {
 	char	 room[4096], *line, *end;
 	size_t	 len = 0;
 	ssize_t	 n;
 	bool	 is_found = false;
 
-	/* The end of it, should it be long. */
+	/* Of a long text only the end is kept. */
 	while ((n = read(fd, room + len, sizeof(room) - 1 - len)) > 0) {
 		len += (size_t)n;
 		if (len == sizeof(room) - 1) {

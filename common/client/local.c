@@ -1,4 +1,4 @@
-/* A private server, as near to being inside the program as can be. */
+/* A private server for one connection, which ends with it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "common/client/error.h"
 #include "common/client/launch.h"
 
-#define FIXED	12		/* words before and behind the settings */
+#define FIXED	12		/* arguments beside the settings */
 
 static size_t
 local_count(const char *const *list)
@@ -19,9 +19,9 @@ local_count(const char *const *list)
 	return n;
 }
 
-/* The words it is started with: one piece of memory, or NULL. */
+/* Make the command line, in one piece of memory, or NULL. */
 static const char **
-make_words(const char *path, const char *const *settings)
+local_make_argv(const char *path, const char *const *settings)
 {
 	const char	**v;
 	size_t		  i, n = 0;
@@ -31,7 +31,7 @@ make_words(const char *path, const char *const *settings)
 	v[n++] = path;
 	v[n++] = "-D";
 	v[n++] = "-f";
-	v[n++] = "none";		/* what the machine's server does */
+	v[n++] = "none";		/* not the settings of the system */
 	v[n++] = "-o";
 	v[n++] = "RuntimeDirectory=none";
 	v[n++] = "-o";
@@ -51,18 +51,18 @@ execsrv_connect_local(const struct execsrv_local *l,
 {
 	static const struct execsrv_local	 none;
 	struct execsrv				*x;
-	const char				**words;
+	const char				**argv;
 	char					 path[PATH_MAX];
 
 	if (l == NULL)
 		l = &none;
 	if (execsrv_find_server(l->program, path, e) == -1)
 		return NULL;
-	if ((words = make_words(path, l->settings)) == NULL) {
+	if ((argv = local_make_argv(path, l->settings)) == NULL) {
 		execsrv_error_set(e, 0, "%s", strerror(errno));
 		return NULL;
 	}
-	x = execsrv_spawn_open(words, true, o, e);
-	free(words);
+	x = execsrv_spawn_open(argv, true, o, e);
+	free(argv);
 	return x;
 }

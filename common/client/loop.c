@@ -122,8 +122,8 @@ execsrv_handle(struct execsrv *x, short revents)
 	if (x->transfers.has_work)
 		execsrv_transfer_work(x);
 	x->is_handling = false;
-	execsrv_process_bury(x);
-	execsrv_http_bury(x);
+	execsrv_process_free_deferred(x);
+	execsrv_http_free_deferred(x);
 	execsrv_changed(x);
 	return x->state == EXECSRV_GONE ? -1 : 0;
 }

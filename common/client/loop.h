@@ -1,4 +1,4 @@
-/* The loop of a client: what it waits for, and what it does then. */
+/* The event loop of a client, and its life. */
 #ifndef COMMON_CLIENT_LOOP_H
 #define COMMON_CLIENT_LOOP_H
 
@@ -7,10 +7,10 @@
 /* A client that is to be opened, or NULL. */
 struct execsrv	*execsrv_new(void);
 
-/* Free it and all that belongs to it, without a goodbye. */
+/* Free it and all that belongs to it, without a close frame. */
 void		 execsrv_free(struct execsrv **xp);
 
-/* ms until execsrv_handle() wants to be called anyway, or -1. */
+/* Return the ms until execsrv_handle() is due, or -1. */
 int	 execsrv_wait_ms(const struct execsrv *x);
 
 /*

@@ -45,7 +45,7 @@ on_unasked(struct calls *cs, const struct execsrv_error *error)
 
 	execsrv_error_set(&e, 0, "the server answers what was not asked%s%s",
 	    error != NULL ? ": " : "", error != NULL ? error->text : "");
-	cs->events->on_nonsense(cs->arg, e.text);
+	cs->events->on_protocol_error(cs->arg, e.text);
 }
 
 static void
@@ -128,6 +128,13 @@ is_message(const struct json *j, uint32_t id, uint32_t method,
 }
 
 static void
+on_no_rpc(struct calls *cs)
+{
+	cs->events->on_protocol_error(cs->arg,
+	    "the server sent something else than JSON-RPC");
+}
+
+static void
 take_object(struct calls *cs)
 {
 	const struct json	*j = &cs->json;
@@ -138,8 +145,7 @@ take_object(struct calls *cs)
 
 	if (!is_message(j, id, method, result, error)) {
 		if (!cs->events->on_other(cs->arg, j))
-			cs->events->on_nonsense(cs->arg, "the server sent "
-			    "something else than JSON-RPC");
+			on_no_rpc(cs);
 	} else if (method != 0 && id != 0) {
 		on_request(cs, id);
 	} else if (method != 0) {
@@ -154,8 +160,7 @@ calls_take(struct calls *cs, char *text, size_t len)
 {
 	if (json_parse(&cs->json, text, len) == -1 ||
 	    json_tok(&cs->json, 0)->type != JSON_OBJECT)
-		cs->events->on_nonsense(cs->arg, "the server sent something "
-		    "else than JSON-RPC");
+		on_no_rpc(cs);
 	else
 		take_object(cs);
 	/* Delivered, or kept for its turn: the server may forget it. */

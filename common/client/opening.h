@@ -1,7 +1,7 @@
 /*
- * What it takes to open a session, and what is known about it then: where the
- * server is, the options of the caller, the words of initialize.  Embedded in
- * its client.
+ * How to open a session, and what is known about it then: the address, the
+ * options of the caller, the results of initialize.  Embedded in its client;
+ * data for the handshake.
  */
 #ifndef COMMON_CLIENT_OPENING_H
 #define COMMON_CLIENT_OPENING_H
@@ -42,12 +42,12 @@ struct opening {
 void	 opening_init(struct opening *o);
 void	 opening_fini(struct opening *o);
 
-/* Who opens it, and how long that may take.  0, or -1 with the reason in e. */
+/* Take name, token, times, session.  0, or -1 with the reason in e. */
 int	 opening_take_options(struct opening *o,
 	    const struct execsrv_options *options, struct execsrv_error *e)
 	    __attribute__((warn_unused_result));
 
-/* What to open, of a URL; or of a command.  0, or -1 with the reason in e. */
+/* Set what to open: a URL; a command.  0, or -1 with the reason in e. */
 int	 opening_set_url(struct opening *o, const char *url,
 	    const struct execsrv_options *options, struct execsrv_error *e)
 	    __attribute__((warn_unused_result));
@@ -58,7 +58,7 @@ int	 opening_set_command(struct opening *o, const char *command,
 int	 opening_put_initialize(const struct opening *o, struct buf *b)
 	    __attribute__((warn_unused_result));
 
-/* Learn from its answer: the session is open.  -1: there is none. */
+/* Take its result: the session is open.  -1: there is none. */
 int	 opening_take_session(struct opening *o, const struct json *j,
 	    uint32_t result) __attribute__((warn_unused_result));
 

@@ -15,7 +15,7 @@
 #define WRITE_KIND(kind)						\
 	",{\"path\":{\"type\":\"special\","				\
 	"\"value\":{\"kind\":\"" kind "\"}},\"access\":\"write\"}"
-/* What makes commands run elsewhere is not to be written. */
+/* Files that make other programs run commands must not be written. */
 #define KEEP(name)							\
 	",{\"path\":{\"type\":\"special\",\"value\":"			\
 	"{\"kind\":\"project_roots\",\"subpath\":\"" name "\"}},"	\

@@ -6,8 +6,8 @@
 #include "common/client/error.h"
 
 #define RECOVER_MS	25000	/* as the stock client */
-#define PAUSE_MIN	100
-#define PAUSE_MAX	1000
+#define BACKOFF_MIN	100
+#define BACKOFF_MAX	1000
 #define READ_MAX	(1024 * 1024)
 #define READ_MIN	(16 * 1024)
 #define WAIT_MAX	60000
@@ -16,23 +16,23 @@ void
 recovery_init(struct recovery *r)
 {
 	memset(r, 0, sizeof(*r));
-	r->patience = RECOVER_MS;
-	r->has_moved = true;		/* the first is good for something */
-	r->pause = PAUSE_MIN;
+	r->recover_ms = RECOVER_MS;
+	r->has_progress = true;		/* the first is good for something */
+	r->backoff = BACKOFF_MIN;
 	r->read_max = READ_MAX;
 }
 
 void
-recovery_set_patience(struct recovery *r, int ms)
+recovery_set_limit(struct recovery *r, int ms)
 {
 	assert(ms >= 0);
-	r->patience = ms;
+	r->recover_ms = ms;
 }
 
 bool
-recovery_is_wanted(const struct recovery *r)
+recovery_is_enabled(const struct recovery *r)
 {
-	return r->patience > 0;
+	return r->recover_ms > 0;
 }
 
 void
@@ -60,11 +60,12 @@ recovery_retry_in(struct recovery *r, uint64_t now, unsigned ms)
 
 /* A little shorter at random, so that clients of one server spread. */
 static void
-wait_a_moment(struct recovery *r, uint64_t now)
+back_off(struct recovery *r, uint64_t now)
 {
-	assert(r->pause >= PAUSE_MIN && r->pause <= PAUSE_MAX);
-	r->attempt_at = now + r->pause - r->pause * (now % 8) / 32;
-	r->pause = r->pause * 2 < PAUSE_MAX ? r->pause * 2 : PAUSE_MAX;
+	assert(r->backoff >= BACKOFF_MIN && r->backoff <= BACKOFF_MAX);
+	r->attempt_at = now + r->backoff - r->backoff * (now % 8) / 32;
+	r->backoff = r->backoff * 2 < BACKOFF_MAX ? r->backoff * 2 :
+	    BACKOFF_MAX;
 }
 
 void
@@ -72,26 +73,26 @@ recovery_failed(struct recovery *r, uint64_t now, int error)
 {
 	assert(error != 0);
 	execsrv_error_set(&r->why, 0, "no connection: %s", strerror(error));
-	wait_a_moment(r, now);
+	back_off(r, now);
 }
 
 void
-recovery_hurry(struct recovery *r)
+recovery_reset_backoff(struct recovery *r)
 {
-	r->pause = PAUSE_MIN;
+	r->backoff = BACKOFF_MIN;
 }
 
 void
 recovery_lost(struct recovery *r, uint64_t now, const char *why,
     bool was_behind)
 {
-	assert(r->patience > 0);
+	assert(r->recover_ms > 0);
 	assert(r->read_max >= READ_MIN && r->read_max <= READ_MAX);
 	execsrv_error_set(&r->why, 0, "%s", why);
-	if (r->has_moved) {
-		r->deadline = now + (uint64_t)r->patience;
+	if (r->has_progress) {
+		r->deadline = now + (uint64_t)r->recover_ms;
 		r->attempt_at = now;
-		r->pause = PAUSE_MIN;
+		r->backoff = BACKOFF_MIN;
 		/* One that was lost behind may hold for no longer. */
 		if (!was_behind)
 			r->read_max = r->read_max * 4 < READ_MAX ?
@@ -100,10 +101,10 @@ recovery_lost(struct recovery *r, uint64_t now, const char *why,
 		/* Perhaps connections last for so few bytes only. */
 		if (was_behind && r->read_max > READ_MIN)
 			r->read_max /= 4;
-		wait_a_moment(r, now);
+		back_off(r, now);
 	}
 	/* A connection that is lost before anything came counts as none. */
-	r->has_moved = false;
+	r->has_progress = false;
 }
 
 const struct execsrv_error *
@@ -113,9 +114,9 @@ recovery_why(const struct recovery *r)
 }
 
 void
-recovery_moved(struct recovery *r)
+recovery_progress(struct recovery *r)
 {
-	r->has_moved = true;
+	r->has_progress = true;
 }
 
 bool

@@ -11,51 +11,51 @@
 #include "common/client/execsrv.h"
 
 struct recovery {
-	int			 patience;	/* ms; 0: no recovery */
-	bool			 has_moved;	/* something came since then */
+	int			 recover_ms;	/* ms; 0: no recovery */
+	bool			 has_progress;	/* something came since then */
 	uint64_t		 deadline;	/* of recovery; of opening */
 	uint64_t		 attempt_at;	/* it begins, or is given up */
-	unsigned		 pause;		/* ms before the next attempt */
+	unsigned		 backoff;	/* ms before the next attempt */
 	unsigned		 read_max;	/* bytes of one process/read */
 	struct execsrv_error	 why;		/* it was lost, or not made */
 };
 
 void	 recovery_init(struct recovery *r);
 
-/* Recover for ms at the most; 0: not at all. */
-void	 recovery_set_patience(struct recovery *r, int ms);
-bool	 recovery_is_wanted(const struct recovery *r);
+/* Recover for ms at the most; 0: never. */
+void	 recovery_set_limit(struct recovery *r, int ms);
+bool	 recovery_is_enabled(const struct recovery *r);
 
 /* The first connection: an attempt now, for ms. */
 void	 recovery_open(struct recovery *r, uint64_t now, int ms);
 
-/* What is under way has ms from now on; is_all: opening as a whole, too. */
+/* Give the attempt ms from now on; is_all: the whole opening, too. */
 void	 recovery_allow(struct recovery *r, uint64_t now, int ms, bool is_all);
 
-/* The next attempt is in ms; or after a pause, as this one failed. */
+/* Set the next attempt in ms; after a backoff, as this one failed. */
 void	 recovery_retry_in(struct recovery *r, uint64_t now, unsigned ms);
 void	 recovery_failed(struct recovery *r, uint64_t now, int error);
 
-/* The next pause is the shortest again. */
-void	 recovery_hurry(struct recovery *r);
+/* Make the next backoff the shortest. */
+void	 recovery_reset_backoff(struct recovery *r);
 
 /*
- * A connection is lost: set the time of the next attempt and, if the lost one
- * had been good for anything, the deadline.  was_behind: it was lost while
- * missed output was read, which is then read in smaller pieces.
+ * A connection is lost: set the time of the next attempt and, if there was
+ * progress on it, a new deadline.  was_behind: it was lost while missed output
+ * was read, which is then read in smaller pieces.
  */
 void	 recovery_lost(struct recovery *r, uint64_t now, const char *why,
 	    bool was_behind);
 const struct execsrv_error *recovery_why(const struct recovery *r);
 
-/* A request was answered, or output came. */
-void	 recovery_moved(struct recovery *r);
+/* Note progress: a request was answered, or output came. */
+void	 recovery_progress(struct recovery *r);
 
-/* Whether the deadline has passed, or the time of the attempt has come. */
+/* Whether the deadline has passed; whether an attempt begins or ends. */
 bool	 recovery_is_over(const struct recovery *r, uint64_t now);
 bool	 recovery_is_due(const struct recovery *r, uint64_t now);
 
-/* ms until one of them. */
+/* Return the ms until one of them. */
 int	 recovery_wait_ms(const struct recovery *r, uint64_t now);
 
 /* Bytes to ask for in one process/read. */

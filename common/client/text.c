@@ -21,7 +21,7 @@ put_members(struct json_out *o, const struct json *j, uint32_t tok)
 	json_out_close(o, '}');
 }
 
-/* As deep as the reader allows. */
+/* The depth is limited by the reader. */
 void
 execsrv_put_value(struct json_out *o, const struct json *j, uint32_t tok)
 {
@@ -55,7 +55,7 @@ execsrv_check_json(const char *text, size_t len)
 	int		 r = -1;
 
 	json_init(&j);
-	/* The reader changes what it reads. */
+	/* json_parse() changes the text. */
 	if ((copy = malloc(len + 1)) == NULL)
 		return -1;		/* ENOMEM */
 	memcpy(copy, text, len);

@@ -1,6 +1,6 @@
 /*
- * A file, block by block: a few requests under way, whose answers may come in
- * any order.
+ * Files block by block, with up to SLOTS requests in flight, whose answers may
+ * come in any order.
  */
 #include "common/client/transfer.h"
 
@@ -12,11 +12,11 @@
 #include "common/client/error.h"
 
 #define BLOCK		((size_t)256 * 1024)
-#define SLOTS		4		/* blocks under way */
+#define SLOTS		4		/* blocks in flight */
 
 struct slot {
 	struct execsrv_transfer	*t;
-	bool			 is_busy;	/* asked for, or not its turn */
+	bool			 is_busy;	/* in flight, or not its turn */
 	bool			 is_here;
 	uint64_t		 offset;
 	size_t			 len;		/* asked for, then here */
@@ -31,9 +31,9 @@ struct execsrv_transfer {
 	void				*arg;
 	bool				 is_write, is_open, is_closing;
 	bool				 is_paused, is_busy;
-	bool				 is_over;	/* no more to ask */
+	bool				 is_over;	/* no more requests */
 	uint64_t			 begin, end;	/* of the file */
-	uint64_t			 asked, moved;	/* up to there */
+	uint64_t			 asked, moved;	/* offsets */
 	struct slot			 slots[SLOTS];
 	unsigned			 refs;		/* requests */
 	bool				 is_done, has_failed, is_forgotten;
@@ -66,7 +66,7 @@ transfer_fail(struct execsrv_transfer *t, int64_t code, const char *why)
 	t->has_failed = t->is_over = true;
 }
 
-/* A request that could not be sent. */
+/* A request could not be sent. */
 static void
 transfer_fail_errno(struct execsrv_transfer *t)
 {
@@ -103,7 +103,7 @@ on_block(void *arg, const struct execsrv_block *r,
 		s->is_busy = false;
 	} else {
 		memcpy(s->data, r->bytes.data, r->bytes.len);
-		/* Shorter than asked for: there is the end. */
+		/* A short block: the file ends there. */
 		if (r->bytes.len < s->len) {
 			t->is_over = true;
 			if (s->offset + r->bytes.len < t->end)
@@ -181,7 +181,7 @@ send_write(struct execsrv_transfer *t, struct slot *s)
 	t->asked += (size_t)n;
 }
 
-/* As many requests as may be. */
+/* Fill the free slots with requests. */
 static void
 transfer_ask(struct execsrv_transfer *t)
 {
@@ -197,7 +197,7 @@ transfer_ask(struct execsrv_transfer *t)
 	}
 }
 
-/* What has come and is next. */
+/* Deliver the blocks whose turn it is. */
 static void
 transfer_deliver(struct execsrv_transfer *t)
 {
@@ -206,7 +206,7 @@ transfer_deliver(struct execsrv_transfer *t)
 
 	for (i = 0; i < SLOTS && !t->has_failed; i++) {
 		s = &t->slots[i];
-		/* An empty one says that there is no more. */
+		/* An empty block only marks the end. */
 		if (!s->is_here || s->len == 0 ||
 		    s->offset != t->begin + t->moved)
 			continue;
@@ -217,7 +217,7 @@ transfer_deliver(struct execsrv_transfer *t)
 	}
 }
 
-/* Blocks that were delivered, or never will be, make room for others. */
+/* Free the slots of blocks that were delivered, or never will be. */
 static void
 clear(struct execsrv_transfer *t)
 {
@@ -235,7 +235,7 @@ clear(struct execsrv_transfer *t)
 	}
 }
 
-/* The last word: whoever hears it may free t, which the caller still holds. */
+/* Call on_done, which may free t; the caller holds a reference. */
 static void
 transfer_finish(struct execsrv_transfer *t)
 {
@@ -262,7 +262,7 @@ close_file(struct execsrv_transfer *t)
 	struct execsrv_fs_handle	 in = { t->handle };
 
 	t->is_closing = true;
-	/* What failed need not wait for that. */
+	/* After a failure, do not wait for the answer. */
 	if (t->is_open && execsrv_fs_close(t->x, &in, t->has_failed ? NULL :
 	    transfer_on_closed, t) == -1)
 		transfer_fail_errno(t);
@@ -272,11 +272,11 @@ close_file(struct execsrv_transfer *t)
 		transfer_finish(t);
 }
 
-/* Whatever is to be done now; the caller holds t. */
+/* Do all that can be done now; the caller holds a reference. */
 static void
 step(struct execsrv_transfer *t)
 {
-	/* Not from inside a hook: who called that goes on. */
+	/* Called from inside a hook: the outer call goes on. */
 	if (t->is_busy || t->is_closing)
 		return;
 	t->is_busy = true;
@@ -362,7 +362,7 @@ void
 execsrv_transfer_pause(struct execsrv_transfer *t, bool is_paused)
 {
 	t->is_paused = is_paused;
-	/* Hooks are called from the loop only. */
+	/* Hooks are called from the loop only: leave it to the next turn. */
 	if (!is_paused) {
 		t->x->transfers.has_work = true;
 		execsrv_changed(t->x);
@@ -380,7 +380,7 @@ execsrv_transfer_free(struct execsrv_transfer **tp)
 	t->is_forgotten = true;
 	if (!t->is_done)
 		transfer_fail(t, 0, "forgotten");
-	/* What is under way comes to its end, then it is closed. */
+	/* Requests in flight end first, then the file is closed. */
 	step(t);
 	unref(t);
 }
@@ -394,7 +394,7 @@ execsrv_transfer_work(struct execsrv *x)
 	for (t = TAILQ_FIRST(&x->transfers.live); t != NULL; t = next) {
 		t->refs++;
 		step(t);
-		/* Hooks may have freed others, but not t. */
+		/* Hooks may have freed others, but not t: we hold it. */
 		next = TAILQ_NEXT(t, entry);
 		unref(t);
 	}

@@ -1,13 +1,13 @@
-/* Files block by block, for those above. */
+/* The transfers of a client. */
 #ifndef COMMON_CLIENT_TRANSFER_H
 #define COMMON_CLIENT_TRANSFER_H
 
 #include "common/client/client.h"
 
-/* Go on with those that were paused and are not any more. */
+/* Go on with those that were resumed outside the loop. */
 void	 execsrv_transfer_work(struct execsrv *x);
 
-/* Free all, whatever is under way. */
+/* Free all, without waiting for requests in flight. */
 void	 execsrv_transfer_free_all(struct execsrv *x);
 
 #endif

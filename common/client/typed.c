@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "common/limit.h"
 
-/* A hook of any of them, and how it is called. */
+/* A hook of any type, and the function that calls it as what it is. */
 typedef void any_fn(void);
 typedef void give_fn(any_fn *fn, void *arg, const void *r,
 	    const struct execsrv_error *e);
@@ -21,7 +21,7 @@ struct request {
 	give_fn			*give;
 };
 
-/* One that waits: where the answer goes. */
+/* A caller that waits: where the answer goes. */
 struct waiting {
 	bool			 is_done;
 	void			*result;
@@ -66,7 +66,7 @@ typed_on_answer(void *arg, const struct execsrv_answer *a)
 	free(t);
 }
 
-/* The parameters as JSON; 0, or -1 with errno. */
+/* Write the parameters as JSON.  0, or -1 with errno. */
 static int
 put_params(const struct request *q, const void *in, struct buf *b)
 {
@@ -82,18 +82,19 @@ static int
 send_typed(struct execsrv *x, const struct request *q, const struct buf *b,
     struct typed *t)
 {
-	struct execsrv_how	 how = { .fn = typed_on_answer, .arg = t,
-				    .owns_arg = true,
-				    .is_safe = q->is_safe };
+	struct execsrv_call_opts	 opts = {
+		.fn = typed_on_answer, .arg = t, .owns_arg = true,
+		.is_safe = q->is_safe
+	};
 
 	return execsrv_request(x, q->method, (char *)buf_data(b), b->len,
-	    &how);
+	    &opts);
 }
 
-/* The request, which is the connection's; NULL with errno. */
+/* Send a request, which the client frees.  NULL with errno. */
 static struct typed *
 request(struct execsrv *x, const struct request *q, const void *in,
-    const struct typed *how)
+    const struct typed *opts)
 {
 	struct typed	*t;
 	struct buf	 b;
@@ -102,7 +103,7 @@ request(struct execsrv *x, const struct request *q, const void *in,
 	buf_init(&b, LIMIT_MESSAGE);
 	if ((t = malloc(sizeof(*t))) == NULL)
 		return NULL;
-	*t = *how;
+	*t = *opts;
 	t->request = q;
 	if (put_params(q, in, &b) == -1 || send_typed(x, q, &b, t) == -1) {
 		error = errno;
@@ -118,9 +119,9 @@ static int
 call(struct execsrv *x, const struct request *q, const void *in, any_fn *fn,
     void *arg)
 {
-	struct typed	 how = { .fn = fn, .arg = arg };
+	struct typed	 opts = { .fn = fn, .arg = arg };
 
-	return request(x, q, in, &how) != NULL ? 0 : -1;
+	return request(x, q, in, &opts) != NULL ? 0 : -1;
 }
 
 static void *
@@ -128,16 +129,16 @@ typed_wait_for(struct execsrv *x, const struct request *q, const void *in,
     int timeout_ms, struct execsrv_error *e)
 {
 	struct waiting	 w = { .error = e };
-	struct typed	 how = { .waiting = &w }, *t;
+	struct typed	 opts = { .waiting = &w }, *t;
 	uint64_t	 until = clock_ms() + (uint64_t)timeout_ms, now;
 	int		 left = timeout_ms;
 
-	if ((t = request(x, q, in, &how)) == NULL) {
+	if ((t = request(x, q, in, &opts)) == NULL) {
 		execsrv_error_set(e, 0, "%s", execsrv_status(x) ==
 		    EXECSRV_FAILED ? execsrv_why(x)->text : strerror(errno));
 		return NULL;
 	}
-	/* One that fails answers all its requests. */
+	/* A client that fails answers all its requests. */
 	while (!w.is_done && execsrv_wait(x, left) == 0 && !w.is_done) {
 		if (timeout_ms < 0)
 			continue;
@@ -149,7 +150,7 @@ typed_wait_for(struct execsrv *x, const struct request *q, const void *in,
 		left = (int)(until - now);
 	}
 	if (!w.is_done)
-		t->waiting = NULL;	/* for nobody, when it comes */
+		t->waiting = NULL;	/* ignore the answer */
 	return w.result;
 }
 
@@ -171,7 +172,7 @@ wait_done(struct execsrv *x, const struct request *q, const void *in,
 	    &execsrv_jsonmap_##in, &execsrv_jsonmap_##out,		\
 	    safe, give_##name };
 
-/* Called as what it is. */
+/* Call a hook by its own type. */
 #define GIVE(name, out)							\
 	static void							\
 	give_##name(any_fn *fn, void *arg, const void *r,		\

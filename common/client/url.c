@@ -8,7 +8,7 @@
 
 /* --- reading --- */
 
-/* The public header includes nothing of ours: these are the same once more. */
+/* The public header includes nothing of ours and repeats these. */
 #define SAME(name)	_Static_assert((int)ENDPOINT_##name == \
 			    (int)EXECSRV_URL_##name, #name)
 SAME(OK);
@@ -85,7 +85,7 @@ say_host(const struct endpoint *ep, struct execsrv_address *a)
 	a->is_name = strcmp(ep->host, "localhost") == 0;
 }
 
-/* In words, for who connects: ports and schemes are others then. */
+/* For clients: they have other schemes and ports than listeners. */
 static const char *
 why_not(enum endpoint_error error)
 {

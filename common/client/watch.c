@@ -66,7 +66,7 @@ watch_on_answer(void *arg, const struct execsrv_answer *a)
 	}
 	is_watched = r != NULL && r->is_watched;
 	free(r);
-	/* Whatever was told before the answer, it is watched no more. */
+	/* A server that does not watch will not notify. */
 	w->is_watched = is_watched;
 	w->is_over |= !is_watched;
 	if (w->hooks.on_answer != NULL)
@@ -135,7 +135,7 @@ execsrv_watch_lost(struct execsrv *x)
 {
 	struct execsrv_watch	*w;
 
-	/* The hook may free any of them. */
+	/* The hook may free any watch: begin anew after each. */
 	do {
 		TAILQ_FOREACH(w, &x->watches.live, entry)
 			if (w->is_watched && !w->is_over)

@@ -1,14 +1,14 @@
-/* fs/watchMissing, for those above. */
+/* The watches of a client: notifications, lost connections. */
 #ifndef COMMON_CLIENT_WATCH_H
 #define COMMON_CLIENT_WATCH_H
 
 #include "common/client/client.h"
 
-/* A notification; whether it was one of these. */
+/* Take a notification; return whether it was about one of them. */
 bool	 execsrv_watch_note(struct execsrv *x, const struct json *j,
 	    const char *method, uint32_t params);
 
-/* The connection is lost: what was watched may have changed. */
+/* The connection is lost: report a change, as there may have been one. */
 void	 execsrv_watch_lost(struct execsrv *x);
 
 void	 execsrv_watch_free_all(struct execsrv *x);

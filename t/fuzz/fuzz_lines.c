@@ -74,7 +74,7 @@ begin(struct trace *t)
 	t->events = 0;
 	MUST((x = execsrv_new()) != NULL);
 	x->transport.is_lines = true;
-	x->recovery.patience = 0;
+	x->recovery.recover_ms = 0;
 	buf_fini(&x->transport.head);
 	buf_init(&x->transport.head, LIMIT_MESSAGE + LIMIT_FRAGMENT);
 	execsrv_on_note(x, on_note, t);

@@ -39,7 +39,7 @@ server_new(uint64_t *hash)
 	struct execsrv_server	*s = calloc(1, sizeof(*s));
 
 	MUST(s != NULL);
-	s->in = s->log = s->news = s->epoll = s->child.pidfd = -1;
+	s->in = s->log = s->notify = s->epoll = s->child.pidfd = -1;
 	s->on_log = on_log;
 	s->arg = hash;
 	*hash = 0xcbf29ce484222325;
@@ -78,7 +78,7 @@ check_news(const uint8_t *data, size_t size)
 	size_t			 n;
 
 	MUST(fd_packet_pair(news) == 0 && fd_packet_pair(in) == 0);
-	s->news = news[0];
+	s->notify = news[0];
 	s->in = in[0];
 	for (; size > 0; data += n, size -= n) {
 		end = memchr(data, '\n', size);

@@ -317,7 +317,7 @@ START_TEST(test_request_token)
 	ck_assert_ptr_ne(x->opening.token, token);
 	ck_assert_int_eq(x->opening.connect_ms, 1);
 	ck_assert_int_eq(x->opening.initialize_ms, 10000);
-	ck_assert_int_eq(x->recovery.patience, 25000);
+	ck_assert_int_eq(x->recovery.recover_ms, 25000);
 	ck_assert_int_eq(x->transport.silence_ms, 2);
 	execsrv_free(&x);
 	o.silence_ms = -1;
@@ -1410,7 +1410,7 @@ START_TEST(test_ending)
 {
 	start_process();
 	strcpy(x->opening.session, "s");
-	x->recovery.patience = 1000;
+	x->recovery.recover_ms = 1000;
 	ck_assert_int_eq(execsrv_status(x), EXECSRV_CONNECTED);
 	peer_say("{\"method\":\"session/ending\",\"params\":{\"reason\":"
 	    "\"the server stops\"}}");

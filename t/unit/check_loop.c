@@ -229,7 +229,7 @@ START_TEST(test_poll_time)
 	peer_start();
 	strcpy(x->opening.session, "s");
 	x->opening.name = strdup("test");
-	x->recovery.patience = 400;
+	x->recovery.recover_ms = 400;
 	x->opening.address.addr.un.sun_family = AF_UNIX;
 	snprintf(x->opening.address.addr.un.sun_path,
 	    sizeof(x->opening.address.addr.un.sun_path),

@@ -288,7 +288,7 @@ END_TEST
 START_TEST(test_open_to_gone)
 {
 	start();
-	x->recovery.patience = 0;
+	x->recovery.recover_ms = 0;
 	close(peer);
 	peer = -1;
 	ck_turn(EXECSRV_GONE);
@@ -330,11 +330,11 @@ START_TEST(test_deadline_exact)
 	uint64_t	 began;
 
 	start();
-	x->recovery.patience = _i == 0 ? 25000 : 700;
+	x->recovery.recover_ms = _i == 0 ? 25000 : 700;
 	unlink(peer_path);			/* nobody is there */
 	lose();
 	began = now;
-	while (now < began + (uint64_t)x->recovery.patience - 1) {
+	while (now < began + (uint64_t)x->recovery.recover_ms - 1) {
 		ck_assert_int_eq(peer_step(), 0);
 		ck_assert_int_eq(x->state, EXECSRV_WAITING);
 		ck_assert_int_gt(execsrv_wait_ms(x), 0);
@@ -466,7 +466,7 @@ START_TEST(test_resuming_ends)
 		peer = -1;
 		ck_turn(EXECSRV_WAITING);
 	} else {
-		x->recovery.pause = 1000;
+		x->recovery.backoff = 1000;
 		peer_say("{\"id\":%u,\"error\":{\"code\":-32010,\"message\":"
 		    "\"attached\"}}", id);
 		ck_turn(EXECSRV_WAITING);

@@ -23,7 +23,7 @@ ck_words(const struct execsrv_serve *conf, const char *want)
 	size_t			  i;
 
 	ck_assert_int_eq(execsrv_serve_check(conf, &e), 0);
-	ck_assert_ptr_nonnull(v = execsrv_serve_words(conf, "/x", &control));
+	ck_assert_ptr_nonnull(v = execsrv_serve_argv(conf, "/x", &control));
 	for (i = 0; v[i] != NULL; i++) {
 		strcat(got, v[i]);
 		strcat(got, " ");
@@ -141,7 +141,7 @@ setup(void)
 	ck_assert_ptr_nonnull(s = calloc(1, sizeof(*s)));
 	s->log = s->epoll = s->child.pidfd = -1;
 	ck_assert_int_eq(fd_packet_pair(pair), 0);
-	s->news = pair[0];
+	s->notify = pair[0];
 	news = pair[1];
 	ck_assert_int_eq(fd_packet_pair(pair), 0);
 	s->in = pair[0];

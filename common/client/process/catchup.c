@@ -1,4 +1,4 @@
-/* What processes said while there was no connection. */
+/* Catching up: process/read for output that was missed. */
 #include <string.h>
 
 #include "common/client/error.h"
@@ -29,7 +29,7 @@ read_chunk(const struct json *j, uint32_t chunk, struct event *ev)
 	    execsrv_event_output(j, chunk, ev);
 }
 
-/* Deliver the chunks.  How many; -1: they are no such thing. */
+/* Deliver the chunks; return their number, or -1: malformed. */
 static int
 take_chunks(struct execsrv_process *p, const struct json *j, uint32_t list)
 {
@@ -50,7 +50,7 @@ take_chunks(struct execsrv_process *p, const struct json *j, uint32_t list)
 	return n;
 }
 
-/* How many numbers before last are missing, and which is the first. */
+/* Count the sequence numbers before last that are missing. */
 static uint64_t
 missing(const struct execsrv_process *p, uint64_t last, uint64_t *first_out)
 {
@@ -72,9 +72,9 @@ missing(const struct execsrv_process *p, uint64_t last, uint64_t *first_out)
 }
 
 /*
- * Numbers that no chunk has are those of the exit and of the end, which the
- * answer tells without them: the end is the last, the exit the only other one.
- * Of a process that was joined it may be before all that there still is.
+ * An answer tells of the exit and the end without their sequence numbers, which
+ * no chunk has: the end has the last one, the exit the only other one that is
+ * missing.  After an attach, the exit may lie before all that is retained.
  */
 static void
 take_ends(struct execsrv_process *p, const struct json *j, uint32_t result,
@@ -106,8 +106,8 @@ take_ends(struct execsrv_process *p, const struct json *j, uint32_t result,
 }
 
 /*
- * What the server still has begins there.  Without output these are the
- * numbers of the exit and of the end at most.
+ * Attached: begin with the first chunk that the server retains.  If there is
+ * none, only the exit and the end can follow.
  */
 static bool
 catchup_join(struct execsrv_process *p, const struct json *j, uint32_t result,
@@ -155,7 +155,7 @@ execsrv_process_on_read(struct execsrv_process *p,
 	uint64_t		 next;
 	int			 n;
 
-	/* Lost again: it is asked anew. */
+	/* Lost again: it is asked on the next connection. */
 	if (p->closed || (a->error != NULL && a->error->code == 0))
 		return;
 	if (a->error != NULL) {
@@ -175,8 +175,8 @@ execsrv_process_on_read(struct execsrv_process *p,
 		execsrv_event_take_early(p);
 	if (!p->closed && p->next_seq < next && n == 0)
 		take_ends(p, j, a->result, next);
-	/* The number that is missing may be the exit's, which has no chunk:
-	   known when all chunks are there. */
+	/* The missing number may be the exit's, which has no chunk: an answer
+	   without chunks will show it. */
 	if (!p->closed && p->next_seq < next && n > 0 &&
 	    execsrv_is_true(j, a->result, "exited"))
 		execsrv_process_ask_read(p, next - 1);
@@ -214,7 +214,7 @@ execsrv_process_ask_read(struct execsrv_process *p, uint64_t after)
 void
 execsrv_process_read_no_more(struct execsrv_process *p)
 {
-	static const struct execsrv_how	 how = { .is_internal = true };
+	static const struct execsrv_call_opts	 opts = { .is_internal = true };
 	struct json_out			 o;
 
 	if (!execsrv_can(p->x, "execsrvHold") || !execsrv_has_frames(p->x) ||
@@ -223,5 +223,5 @@ execsrv_process_read_no_more(struct execsrv_process *p)
 	json_out_key(&o, "maxBytes");
 	json_out_u64(&o, 1);
 	json_out_close(&o, '}');
-	(void)execsrv_end(p->x, &how, &o);
+	(void)execsrv_end(p->x, &opts, &o);
 }

@@ -1,7 +1,7 @@
 /*
- * Events of processes: in the order of their numbers, each once.  An exit of
- * which the server does not say whether a sandbox caused it waits until that is
- * asked.
+ * Events of processes, delivered once each in the order of their sequence
+ * numbers.  An exit that does not say whether a sandbox caused it is held back
+ * until the server was asked.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "common/client/text.h"
 #include "common/json/b64.h"
 
-/* Events that wait for an earlier one: servers rarely send out of order. */
+/* Limits for events that wait for an earlier one. */
 #define EARLY_MAX	4096
 #define EARLY_BYTES_MAX	((size_t)16 * 1024 * 1024)
 #define EARLY_MS	10000
@@ -51,7 +51,7 @@ static void
 event_deliver(struct execsrv_process *p, const struct event *ev)
 {
 	p->next_seq = ev->seq + 1;
-	execsrv_moved(p->x);
+	execsrv_progress(p->x);
 	p->early_since = execsrv_now(p->x);
 	switch (ev->kind) {
 	case EV_OUTPUT:
@@ -151,7 +151,7 @@ execsrv_event_take_early(struct execsrv_process *p)
 			event_deliver(p, next);
 		event_free(p, next);
 	}
-	/* Behind the last nothing is due: what came early was never meant. */
+	/* Nothing can follow the last event. */
 	if (p->closed)
 		execsrv_event_drop(p);
 }
@@ -161,7 +161,7 @@ execsrv_event_take(struct execsrv_process *p, const struct event *ev)
 {
 	if (p->closed || ev->seq < p->next_seq)
 		return;
-	/* Only what has to wait is copied. */
+	/* Copy only what has to wait. */
 	if (p->is_joining || ev->seq > p->next_seq || ev->is_unsure ||
 	    is_unsure(TAILQ_FIRST(&p->early)))
 		event_keep(p, ev);
@@ -177,7 +177,7 @@ execsrv_event_on_denied(struct execsrv_process *p,
 {
 	struct event	*ev = TAILQ_FIRST(&p->early);
 
-	/* Lost: the whole exit is asked for on the next connection. */
+	/* Lost: catching up will ask for the exit again. */
 	if ((a->error != NULL && a->error->code == 0) || !is_unsure(ev))
 		return;
 	ev->sandbox_denied = a->error == NULL &&
@@ -217,7 +217,7 @@ execsrv_event_output(const struct json *j, uint32_t params, struct event *ev)
 		if (i == EXECSRV_PTY)
 			return false;
 	ev->stream = (enum execsrv_stream)i;
-	/* In place, where it came. */
+	/* Decode in place: base64 shrinks. */
 	ev->data = (uint8_t *)j->text + json_tok(j, chunk)->pos;
 	if ((n = b64_decode(ev->data, json_text(j, chunk),
 	    json_tok(j, chunk)->len)) == -1)
@@ -306,7 +306,7 @@ execsrv_event_wait_ms(const struct execsrv_process *p)
 {
 	uint64_t	 waited;
 
-	/* An exit that is asked about is not missing. */
+	/* An exit that the server is asked about is not missing. */
 	if (TAILQ_EMPTY(&p->early) || is_unsure(TAILQ_FIRST(&p->early)))
 		return -1;
 	waited = execsrv_now(p->x) - p->early_since;

@@ -37,11 +37,11 @@ execsrv_process_new(struct execsrv *x, const char *id,
 }
 
 /*
- * Inside a hook, whoever called it goes on with the process when it returns,
- * and so with what waits for its turn: its memory stays until then.
+ * Inside a hook, its caller still uses the process and its events after the
+ * hook returns: their memory stays until the turn of the loop ends.
  */
 void
-execsrv_process_bury(struct execsrv *x)
+execsrv_process_free_deferred(struct execsrv *x)
 {
 	struct execsrv_process	*p;
 
@@ -68,7 +68,7 @@ execsrv_process_free(struct execsrv_process **pp)
 	memset(&p->hooks, 0, sizeof(p->hooks));
 	TAILQ_REMOVE(&p->x->processes.live, p, entry);
 	TAILQ_INSERT_TAIL(&p->x->processes.freed, p, entry);
-	execsrv_process_bury(p->x);
+	execsrv_process_free_deferred(p->x);
 }
 
 void
@@ -79,7 +79,7 @@ execsrv_process_free_all(struct execsrv *x)
 
 	while ((p = TAILQ_FIRST(&x->processes.live)) != NULL)
 		execsrv_process_free(&p);
-	execsrv_process_bury(x);
+	execsrv_process_free_deferred(x);
 	while ((u = TAILQ_FIRST(&x->processes.unconfirmed)) != NULL) {
 		TAILQ_REMOVE(&x->processes.unconfirmed, u, entry);
 		free(u);
@@ -104,7 +104,7 @@ execsrv_process_attach(struct execsrv *x, const char *id,
 	if ((p = execsrv_process_new(x, id, hooks, arg)) == NULL)
 		return NULL;
 	p->is_joining = true;
-	/* Without a connection it is asked for with all the others. */
+	/* Without a connection, catching up will ask for it. */
 	if (x->state == EXECSRV_OPEN || x->state == EXECSRV_CATCHING_UP)
 		execsrv_process_ask_read(p, 0);
 	if (x->state == EXECSRV_GONE) {
@@ -116,7 +116,7 @@ execsrv_process_attach(struct execsrv *x, const char *id,
 
 /* --- answers --- */
 
-/* It may run, and nobody knows: it is ended when there is a connection. */
+/* It may run, but nobody will hear of it: end it on the next connection. */
 static void
 add_unconfirmed(struct execsrv_process *p)
 {
@@ -157,7 +157,7 @@ execsrv_process_on_answer(void *arg, const struct execsrv_answer *a)
 			e = &refused;
 		}
 	}
-	/* One that never ran cannot be lost. */
+	/* A process that never ran has no on_lost. */
 	if (e != NULL && what == EXECSRV_START) {
 		p->closed = true;
 		if (a->is_unconfirmed)
@@ -167,7 +167,7 @@ execsrv_process_on_answer(void *arg, const struct execsrv_answer *a)
 		p->hooks.on_answer(p->arg, what, e);
 }
 
-/* --- what the connection means to them --- */
+/* --- notifications, lost connections --- */
 
 static struct execsrv_process *
 process_find(struct execsrv *x, const struct json *j, uint32_t params)
@@ -216,7 +216,7 @@ execsrv_process_wait_ms(const struct execsrv *x)
 void
 execsrv_process_check(struct execsrv *x)
 {
-	/* A number that never comes would be waited for for ever. */
+	/* A missing number would be waited for for ever. */
 	if (execsrv_process_wait_ms(x) == 0)
 		execsrv_lose(x, "the server left out an event");
 }
@@ -224,7 +224,7 @@ execsrv_process_check(struct execsrv *x)
 static void
 end_unconfirmed(struct execsrv *x, struct unconfirmed_start *u)
 {
-	static const struct execsrv_how	 how = { .is_internal = true };
+	static const struct execsrv_call_opts	 opts = { .is_internal = true };
 	struct json_out			 o;
 
 	if (execsrv_begin(x, "process/terminate", &o) == 0) {
@@ -232,7 +232,7 @@ end_unconfirmed(struct execsrv *x, struct unconfirmed_start *u)
 		json_out_key(&o, "processId");
 		json_out_str(&o, u->id);
 		json_out_close(&o, '}');
-		(void)execsrv_end(x, &how, &o);
+		(void)execsrv_end(x, &opts, &o);
 	}
 	TAILQ_REMOVE(&x->processes.unconfirmed, u, entry);
 	free(u);
@@ -248,7 +248,7 @@ execsrv_process_catch_up(struct execsrv *x)
 	    execsrv_has_frames(x))
 		end_unconfirmed(x, TAILQ_FIRST(&x->processes.unconfirmed));
 	TAILQ_FOREACH(p, &x->processes.live, entry)
-		/* One whose start still waits has said nothing. */
+		/* Before its start was answered it has no output. */
 		if (!p->closed && p->awaited[EXECSRV_START] == 0) {
 			execsrv_event_drop_unsure(p);
 			execsrv_process_ask_read(p, p->next_seq - 1);
@@ -266,7 +266,7 @@ execsrv_process_lose_all(struct execsrv *x)
 {
 	struct execsrv_process	*p;
 
-	/* A hook may free any of them. */
+	/* A hook may free any process: begin anew after each. */
 	do {
 		TAILQ_FOREACH(p, &x->processes.live, entry)
 			if (!p->closed)

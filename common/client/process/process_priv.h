@@ -1,13 +1,10 @@
-/*
- * What the files about processes share: process.c, request.c,
- * event.c, catchup.c.
- */
+/* One process: what process.c, request.c, event.c and catchup.c share. */
 #ifndef COMMON_CLIENT_PROCESS_PROCESS_PRIV_H
 #define COMMON_CLIENT_PROCESS_PROCESS_PRIV_H
 
 #include "common/client/process/process.h"
 
-/* Of ours: what a process said while nobody heard it; why it failed. */
+/* Internal: process/read for missed output; for the reason of an exit. */
 #define REQUEST_READ	((enum execsrv_request)(EXECSRV_RESIZE + 1))
 #define REQUEST_DENIED	((enum execsrv_request)(EXECSRV_RESIZE + 2))
 
@@ -22,7 +19,7 @@ struct event {
 	enum execsrv_stream	 stream;
 	int			 exit_code;
 	bool			 sandbox_denied;
-	bool			 is_unsure;	/* the server did not say */
+	bool			 is_unsure;	/* whether denied */
 	uint8_t			*data;
 	size_t			 len;
 };
@@ -36,8 +33,8 @@ struct execsrv_process {
 	struct execsrv_hooks		 hooks;
 	void				*arg;
 	uint64_t			 next_seq;
-	bool				 is_joining;	/* no next_seq yet */
-	bool				 is_behind;	/* more to read? */
+	bool				 is_joining;	/* no next_seq */
+	bool				 is_behind;	/* catching up */
 	bool				 has_exited;
 	bool				 closed;
 	struct events			 early;		/* by seq */
@@ -49,16 +46,16 @@ struct execsrv_process {
 
 /* --- process.c --- */
 
-/* One that nobody was asked about; id: NULL for one of its own. */
+/* A process that was not requested yet; id: NULL for a new one. */
 struct execsrv_process *execsrv_process_new(struct execsrv *x, const char *id,
 		    const struct execsrv_hooks *hooks, void *arg);
 
-/* The answer to a request about one. */
+/* The answer to any request about it. */
 execsrv_answer_fn execsrv_process_on_answer;
 
 /* --- request.c --- */
 
-/* As execsrv_begin() and execsrv_end(), with processId. */
+/* As execsrv_begin() and execsrv_end(), for params with processId. */
 int		 execsrv_process_begin(struct execsrv_process *p,
 		    const char *method, struct json_out *o)
 		    __attribute__((warn_unused_result));
@@ -69,35 +66,35 @@ int		 execsrv_process_end(struct execsrv_process *p,
 /* --- event.c --- */
 
 /*
- * A notification, of a process or (NULL) of nobody's any more; whether it was
- * about a process.
+ * Take a notification, of p or (NULL) of an unknown process; return whether it
+ * was about a process.
  */
 bool		 execsrv_event_note(struct execsrv_process *p,
 		    const struct json *j, const char *method,
 		    uint32_t params);
 
-/* ms until a missing event has been waited for too long, or -1. */
+/* As execsrv_process_wait_ms() and execsrv_process_restart_wait(). */
 int		 execsrv_event_wait_ms(const struct execsrv_process *p);
 void		 execsrv_event_restart_wait(struct execsrv_process *p);
 
-/* One came, or was read: its turn, or not yet. */
+/* Deliver an event, or keep it until its turn. */
 void		 execsrv_event_take(struct execsrv_process *p,
 		    const struct event *ev);
 
-/* Those that wait, if their turn has come. */
+/* Deliver those kept, if their turn has come. */
 void		 execsrv_event_take_early(struct execsrv_process *p);
 
-/* It exited, which has no number any more. */
+/* Deliver an exit that lies before all that is retained. */
 void		 execsrv_event_exited_before(struct execsrv_process *p,
 		    const struct event *ev);
 
-/* Read members of JSON into one; whether they are as they should be. */
+/* Read members of JSON into an event; false: malformed. */
 bool		 execsrv_event_output(const struct json *j, uint32_t from,
 		    struct event *ev);
 bool		 execsrv_event_exit_code(const struct json *j, uint32_t from,
 		    struct event *ev);
 
-/* Forget those that wait: all, or an exit that the server has to explain. */
+/* Forget those kept: all; an exit that the server is asked about. */
 void		 execsrv_event_drop(struct execsrv_process *p);
 void		 execsrv_event_drop_unsure(struct execsrv_process *p);
 
@@ -107,19 +104,18 @@ void		 execsrv_event_on_denied(struct execsrv_process *p,
 
 /* --- catchup.c --- */
 
-/* Ask what it said after a number. */
+/* Ask for its output after a sequence number; the answer. */
 void		 execsrv_process_ask_read(struct execsrv_process *p,
 		    uint64_t after);
 
-/* The answer to that, REQUEST_READ. */
 void		 execsrv_process_on_read(struct execsrv_process *p,
 		    const struct execsrv_answer *a);
 
-/* It cannot be known any more what it said. */
+/* Its output is lost: on_lost. */
 void		 execsrv_process_lose(struct execsrv_process *p,
 		    const char *why);
 
-/* Nobody wants to read the rest: let the server send new output again. */
+/* Stop catching up: let the server send new output again. */
 void		 execsrv_process_read_no_more(struct execsrv_process *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* Requests about a process: its start, and what may be asked of it then. */
+/* Requests about a process. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ int
 execsrv_process_end(struct execsrv_process *p, enum execsrv_request what,
     bool is_safe, struct json_out *o)
 {
-	struct execsrv_how	 how = {
+	struct execsrv_call_opts	 opts = {
 		.fn = execsrv_process_on_answer, .arg = p, .tag = (int)what,
 		.is_safe = is_safe, .is_internal = what >= REQUEST_READ,
 		.is_quiet = true	/* on_lost tells it */
@@ -35,7 +35,7 @@ execsrv_process_end(struct execsrv_process *p, enum execsrv_request what,
 
 	assert(what < REQUESTS);
 	json_out_close(o, '}');
-	if (execsrv_end(p->x, &how, o) == -1)
+	if (execsrv_end(p->x, &opts, o) == -1)
 		return -1;
 	p->awaited[what]++;
 	return 0;
@@ -61,7 +61,7 @@ execsrv_process_close_stdin(struct execsrv_process *p)
 
 	if (execsrv_process_begin(p, "process/closeStdin", &o) == -1)
 		return -1;
-	/* Closed twice is closed; never told it would wait for ever. */
+	/* Safe: closing twice does no harm. */
 	return execsrv_process_end(p, EXECSRV_CLOSE_STDIN, true, &o);
 }
 
@@ -193,7 +193,7 @@ put_size(struct json_out *o, uint16_t rows, uint16_t cols)
 	json_out_close(o, '}');
 }
 
-/* What is asked, before a process of ours is known.  0, or -1 with errno. */
+/* Write the parameters but for processId.  0, or -1 with errno. */
 static int
 process_put_start(struct buf *b, const struct execsrv *x,
     const struct execsrv_start *s)
@@ -233,7 +233,7 @@ execsrv_process_start(struct execsrv *x, const struct execsrv_start *s,
 	    (p = execsrv_process_new(x, NULL, hooks, arg)) == NULL ||
 	    execsrv_process_begin(p, "process/start", &o) == -1)
 		goto fail;
-	/* Its members begin with their comma. */
+	/* b begins with a comma. */
 	o.need_comma = false;
 	json_out_raw(&o, (char *)buf_data(&b), b.len);
 	if (execsrv_process_end(p, EXECSRV_START, false, &o) == -1)

@@ -1,4 +1,4 @@
-/* A server that runs under us, once it was started: what it tells. */
+/* A server that runs under us: its notifications, its log, its end. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "common/client/serve/serve.h"
 #include "common/fd.h"
 
-#define NEWS_MAX	1024	/* bytes of a message */
+#define NOTICE_MAX	1024	/* bytes of a message */
 
 void
 execsrv_server_free(struct execsrv_server **sp)
@@ -23,7 +23,7 @@ execsrv_server_free(struct execsrv_server **sp)
 		return;
 	fd_close(&s->in);
 	fd_close(&s->log);
-	fd_close(&s->news);
+	fd_close(&s->notify);
 	fd_close(&s->epoll);
 	fd_close(&s->child.pidfd);
 	for (i = 0; i < s->nurls; i++)
@@ -33,7 +33,7 @@ execsrv_server_free(struct execsrv_server **sp)
 	free(s);
 }
 
-/* --- what it says --- */
+/* --- notifications --- */
 
 static void
 add_url(struct execsrv_server *s, const char *url)
@@ -51,7 +51,7 @@ add_url(struct execsrv_server *s, const char *url)
 	s->is_short = true;
 }
 
-/* "NUMBER IS_REGISTERED STATE"; the one that conf names is the last. */
+/* "NUMBER IS_REGISTERED STATE"; the uplink of the caller is the last one. */
 static void
 take_uplink(struct execsrv_server *s, const char *text)
 {
@@ -68,7 +68,7 @@ take_uplink(struct execsrv_server *s, const char *text)
 }
 
 static void
-take_news(struct execsrv_server *s, const char *text)
+take_notice(struct execsrv_server *s, const char *text)
 {
 	static const char	 listen[] = "X_EXECSRV_LISTEN=",
 				 uplink[] = "X_EXECSRV_UPLINK=";
@@ -84,19 +84,19 @@ take_news(struct execsrv_server *s, const char *text)
 }
 
 static void
-read_news(struct execsrv_server *s)
+read_notices(struct execsrv_server *s)
 {
-	char	 text[NEWS_MAX];
+	char	 text[NOTICE_MAX];
 	ssize_t	 n = 0;
 
-	while (s->news != -1 && ((n = recv(s->news, text, sizeof(text) - 1,
+	while (s->notify != -1 && ((n = recv(s->notify, text, sizeof(text) - 1,
 	    MSG_DONTWAIT)) > 0 || (n == -1 && errno == EINTR)))
 		if (n > 0) {
 			text[n] = '\0';
-			take_news(s, text);
+			take_notice(s, text);
 		}
-	if (s->news != -1 && (n == 0 || errno != EAGAIN))
-		fd_close(&s->news);	/* and out of epoll with it */
+	if (s->notify != -1 && (n == 0 || errno != EAGAIN))
+		fd_close(&s->notify);	/* the kernel removes it from epoll */
 }
 
 static void
@@ -114,7 +114,7 @@ read_log(struct execsrv_server *s)
 		fd_close(&s->log);
 }
 
-/* Without a pidfd its input tells, a moment before. */
+/* Without a pidfd the end of its input tells, a moment before its death. */
 static bool
 has_ended(const struct execsrv_server *s)
 {
@@ -129,7 +129,7 @@ serve_on_end(struct execsrv_server *s)
 {
 	char	 reason[sizeof(s->why.text)];
 
-	read_news(s);
+	read_notices(s);
 	s->is_serving = s->is_registered = false;
 	s->has_ended = true;
 	s->status = execsrv_launched_status(&s->child);
@@ -157,7 +157,7 @@ execsrv_server_dispatch(struct execsrv_server *s)
 {
 	if (s->has_ended)
 		return -1;
-	read_news(s);
+	read_notices(s);
 	read_log(s);
 	if (has_ended(s))
 		serve_on_end(s);

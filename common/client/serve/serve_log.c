@@ -1,4 +1,4 @@
-/* The log of a server of one's own: objects, a line each; or what they are. */
+/* The log of a server of one's own: JSON objects or plain text, a line each. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "common/client/text.h"
 #include "common/json/utf8.h"
 
-/* What the server itself warns of may be why it ends. */
+/* Pass on a line.  A warning of the master may be the reason for its end. */
 static void
 serve_log_give(struct execsrv_server *s, enum execsrv_log_level level,
     const char *role, const char *text)
@@ -55,14 +55,14 @@ give_object(struct execsrv_server *s, char *text, size_t len)
 	return i < 4;
 }
 
-/* What it says before it has settings is no object. */
+/* Before it has its settings, a server writes plain text. */
 static void
 serve_log_give_line(struct execsrv_server *s, char *line, size_t len)
 {
 	static const char	 name[] = "execsrvd: ";
 	char			 copy[SERVE_LINE_MAX + 1];
 
-	/* The reader changes what it reads. */
+	/* json_parse() changes the text. */
 	memcpy(copy, line, len);
 	copy[len] = '\0';
 	if (len == 0 || give_object(s, line, len))

@@ -1,4 +1,4 @@
-/* Starting a server of one's own, handing it credentials, and ending it. */
+/* Start and end of a server of one's own, and its credentials. */
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,15 +21,15 @@
 #include "common/json/json_out.h"
 
 #define START_MS	10000
-#define DIE_MS		2000	/* for one that was not ready in time */
+#define DIE_MS		2000	/* to end, if it was not ready in time */
 #define FRAME_MAX	(16 * 1024)	/* bytes that execsrvd takes */
-#define FOR_GOOD	253402300799	/* the last second of the year 9999 */
+#define FOR_GOOD	253402300799	/* the end of the year 9999 */
 
-/* What it is started with. */
-struct birth {
-	int	 fds[5];		/* in, out, log, settings, news */
+/* The descriptors that it is started with. */
+struct start_fds {
+	int	 fds[5];		/* in, out, log, settings, notify */
 	int	 settings, null;	/* to be closed */
-	int	 in, log, news;		/* its ends of these */
+	int	 in, log, notify;	/* its ends of pipes and sockets */
 };
 
 /* --- credentials --- */
@@ -40,7 +40,7 @@ serve_start_put_frame(const char *environment, const char *credential,
 {
 	struct json_out	 o;
 
-	/* At once: what is moved leaves a copy. */
+	/* All of it now: growing would leave a copy of the credential. */
 	if (buf_reserve(b, FRAME_MAX) == NULL)
 		return -1;
 	json_out_init(&o, b);
@@ -59,7 +59,7 @@ serve_start_put_frame(const char *environment, const char *credential,
 	return buf_put(b, "\n", 1);
 }
 
-/* All or nothing. */
+/* Send all of it or nothing.  0, or -1 with errno. */
 static int
 serve_start_send_frame(int fd, const struct buf *b)
 {
@@ -68,7 +68,7 @@ serve_start_send_frame(int fd, const struct buf *b)
 
 	if (n == (ssize_t)b->len)
 		return 0;
-	/* A part of one would spoil the next: there is none. */
+	/* After a part of a frame no other can follow. */
 	if (n != -1) {
 		shutdown(fd, SHUT_WR);
 		errno = EPIPE;
@@ -100,7 +100,7 @@ execsrv_server_credential(struct execsrv_server *s, const char *credential,
 
 /* --- starting --- */
 
-/* A file without a name that only we may write. */
+/* An anonymous file (memfd) that only our user may write. */
 static int
 open_settings(const char *text)
 {
@@ -115,7 +115,7 @@ open_settings(const char *text)
 }
 
 static int
-open_ends(struct execsrv_server *s, struct birth *b)
+open_ends(struct execsrv_server *s, struct start_fds *b)
 {
 	int	 pair[2];
 
@@ -129,8 +129,8 @@ open_ends(struct execsrv_server *s, struct birth *b)
 	b->log = pair[1];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1)
 		return -1;
-	s->news = pair[0];
-	b->news = pair[1];
+	s->notify = pair[0];
+	b->notify = pair[1];
 	return fd_nonblock(s->log, 1);
 }
 
@@ -144,20 +144,20 @@ serve_start_watch(const struct execsrv_server *s, int fd)
 
 static int
 launch(struct execsrv_server *s, const struct execsrv_serve *conf,
-    const char *path, struct birth *b)
+    const char *path, struct start_fds *b)
 {
 	char		 *control = NULL;
-	const char	**words;
+	const char	**argv;
 	struct launch	  how = { .env = environ, .fds = b->fds, .nfds = 5,
 			    .is_server = true };
 	int		  r = -1, error;
 
-	if ((words = execsrv_serve_words(conf, path, &control)) != NULL) {
-		how.argv = words;
+	if ((argv = execsrv_serve_argv(conf, path, &control)) != NULL) {
+		how.argv = argv;
 		r = execsrv_launch(&how, &s->child);
 	}
 	error = errno;
-	free(words);
+	free(argv);
 	free(control);
 	errno = error;
 	return r;
@@ -165,7 +165,7 @@ launch(struct execsrv_server *s, const struct execsrv_serve *conf,
 
 static int
 serve_start_start(struct execsrv_server *s, const struct execsrv_serve *conf,
-    const char *path, struct birth *b)
+    const char *path, struct start_fds *b)
 {
 	if ((b->null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
 	    (conf->config != NULL && (b->settings =
@@ -176,7 +176,7 @@ serve_start_start(struct execsrv_server *s, const struct execsrv_serve *conf,
 	b->fds[1] = b->null;
 	b->fds[2] = b->log;
 	b->fds[3] = b->settings != -1 ? b->settings : b->null;
-	b->fds[4] = b->news;
+	b->fds[4] = b->notify;
 	if (conf->environment != NULL && (s->environment =
 	    strdup(conf->environment)) == NULL)
 		return -1;
@@ -188,7 +188,7 @@ serve_start_start(struct execsrv_server *s, const struct execsrv_serve *conf,
 		return -1;
 	return serve_start_watch(s, s->in) == -1 ||
 	    serve_start_watch(s, s->log) == -1 ||
-	    serve_start_watch(s, s->news) == -1 ||
+	    serve_start_watch(s, s->notify) == -1 ||
 	    serve_start_watch(s, s->child.pidfd) == -1 ? -1 : 0;
 }
 
@@ -199,7 +199,7 @@ server_new(const struct execsrv_serve *conf)
 
 	if ((s = calloc(1, sizeof(*s))) == NULL)
 		return NULL;
-	s->in = s->log = s->news = s->epoll = s->child.pidfd = -1;
+	s->in = s->log = s->notify = s->epoll = s->child.pidfd = -1;
 	s->on_log = conf->on_log;
 	s->arg = conf->arg;
 	return s;
@@ -232,8 +232,9 @@ wait_ready(struct execsrv_server *s, int ms, struct execsrv_error *e)
 struct execsrv_server *
 execsrv_serve(const struct execsrv_serve *conf, struct execsrv_error *e)
 {
-	struct birth		 b = { .settings = -1, .null = -1, .in = -1,
-				    .log = -1, .news = -1 };
+	struct start_fds		 b = {
+		.settings = -1, .null = -1, .in = -1, .log = -1, .notify = -1
+	};
 	struct execsrv_server	*s;
 	char			 path[PATH_MAX];
 	int			 r = -1;
@@ -248,7 +249,7 @@ execsrv_serve(const struct execsrv_serve *conf, struct execsrv_error *e)
 	fd_close(&b.null);
 	fd_close(&b.in);
 	fd_close(&b.log);
-	fd_close(&b.news);
+	fd_close(&b.notify);
 	if (r == 0 && conf->start_ms >= 0)
 		r = wait_ready(s, conf->start_ms > 0 ? conf->start_ms :
 		    START_MS, e);
@@ -259,7 +260,7 @@ execsrv_serve(const struct execsrv_serve *conf, struct execsrv_error *e)
 
 /* --- ending --- */
 
-/* Until it has, or ms are over. */
+/* Wait for its end, for ms at the most. */
 static void
 wait_end(struct execsrv_server *s, int ms)
 {

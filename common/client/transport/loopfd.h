@@ -1,7 +1,7 @@
 /*
- * One descriptor for the event loops of others: an epoll instance with the
- * socket, which changes, and a timer.  Made when first asked for: a program
- * that waits in our own calls pays nothing.  Embedded in its transport.
+ * One descriptor for other event loops: an epoll instance with a timer and the
+ * socket, which changes.  Made when first asked for, as programs that wait in
+ * our own calls do not need it.  Embedded in its transport.
  */
 #ifndef COMMON_CLIENT_TRANSPORT_LOOPFD_H
 #define COMMON_CLIENT_TRANSPORT_LOOPFD_H
@@ -35,7 +35,7 @@ void	 loopfd_arm(struct loopfd *l, uint64_t now, int ms);
 /* Let it fire at once, whatever it was armed for. */
 void	 loopfd_fire(struct loopfd *l, uint64_t now);
 
-/* Take note of it, if it did. */
+/* Clear the timer, if it fired. */
 void	 loopfd_take_timer(struct loopfd *l);
 
 #endif

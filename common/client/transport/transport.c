@@ -241,7 +241,7 @@ transport_hello(struct transport *t, const void *data, size_t len)
 	assert(t->is_lines);
 	start_head(t);
 	transport_set_state(t, TRANSPORT_UPGRADING);
-	/* As above. */
+	/* The send buffer of a new socket has room for all of it. */
 	return send(t->fd, data, len, MSG_NOSIGNAL) == (ssize_t)len ? 0 : -1;
 }
 
@@ -269,7 +269,7 @@ transport_close(struct transport *t)
 }
 
 int
-transport_goodbye(struct transport *t)
+transport_send_close(struct transport *t)
 {
 	static const uint8_t	 normal[2] = { 1000 >> 8, 1000 & 0xff };
 

@@ -88,13 +88,13 @@ int	 transport_connect(struct transport *t,
 	    __attribute__((warn_unused_result));
 
 /*
- * The same with a child, which speaks in lines.  is_server: one of ours, by
- * its path, whose last words are kept (struct launch).  0, or -1 with errno.
+ * The same with a child, which speaks in lines.  is_server: one of ours, by its
+ * path (struct launch), whose standard error is read.  0, or -1 with errno.
  */
 int	 transport_spawn(struct transport *t, const char *const *argv,
 	    char **env, bool is_server) __attribute__((warn_unused_result));
 
-/* How connect(2) ended: 0, or an errno. */
+/* Return how connect(2) ended: 0, or an errno. */
 int	 transport_connect_error(const struct transport *t);
 
 /*
@@ -117,17 +117,17 @@ bool	 transport_has_child(const struct transport *t);
 /* Give the connection up without an event: DOWN, unless CLOSED. */
 void	 transport_stop(struct transport *t);
 
-/* Close the socket, kill the child, forget what was not sent: CLOSED. */
+/* Close the socket, kill the child, drop unsent output: CLOSED. */
 void	 transport_close(struct transport *t);
 
 /* Send a close frame, if there are frames.  0, or -1: it is not up. */
-int	 transport_goodbye(struct transport *t);
+int	 transport_send_close(struct transport *t);
 
-/* End the child by closing its input; one that does not listen is killed. */
+/* Close the child's input and wait for its end; kill it if it is slow. */
 void	 transport_end_child(struct transport *t);
 
-/* The last line that a server of ours wrote; false: none. */
-bool	 transport_last_words(const struct transport *t, char *text,
+/* Copy the last line of the child's standard error; false: none. */
+bool	 transport_last_line(const struct transport *t, char *text,
 	    size_t size);
 
 /* --- messages --- */
@@ -135,10 +135,10 @@ bool	 transport_last_words(const struct transport *t, char *text,
 /* Send a message.  0, or -1 with errno EPIPE: it is not up. */
 int	 transport_send(struct transport *t, const void *data, size_t len);
 
-/* Hand what waits to the socket.  0, or -1: it is not up. */
+/* Write unsent output to the socket.  0, or -1: it is not up. */
 int	 transport_flush(struct transport *t);
 
-/* Whether something waits to be sent. */
+/* Whether there is unsent output. */
 bool	 transport_has_output(const struct transport *t);
 
 /* Take len bytes of the server.  0, or -1: it is neither up nor upgrading. */
@@ -150,16 +150,16 @@ void	 transport_pause(struct transport *t, bool is_paused);
 
 /* --- for loops --- */
 
-/* What to poll(2) the socket for now; 0: leave it out. */
+/* Return what to poll(2) the socket for; 0: nothing. */
 short	 transport_wants(const struct transport *t);
 
-/* poll(2) it for that, up to ms (-1: for ever); what it says. */
+/* poll(2) it for that, up to ms (-1: for ever); return its revents. */
 short	 transport_poll(const struct transport *t, int ms);
 
-/* Read, as poll(2) said, and send what keeps the connection alive. */
+/* Read, as poll(2) said; send pongs. */
 void	 transport_handle(struct transport *t, short revents);
 
-/* ms until the next sign of life is due, or its absence is noticed; -1. */
+/* Return the ms until a heartbeat or a ping is due, or -1. */
 int	 transport_wait_ms(const struct transport *t);
 
 /* Send a ping to a silent server; give up one that did not answer it. */
@@ -173,10 +173,10 @@ int	 transport_silence(const struct transport *t);
 int	 transport_loop_fd(struct transport *t);
 bool	 transport_has_loop_fd(const struct transport *t);
 
-/* Let it wait for the socket, and for ms at the most (-1: for ever). */
+/* Let it wait for the socket, for ms at the most (-1: for ever). */
 void	 transport_watch(struct transport *t, int ms);
 
-/* It became readable: before, and after with something left to be read. */
+/* It became readable: call before; after, if the socket still is. */
 void	 transport_loop_began(struct transport *t);
 void	 transport_loop_again(struct transport *t);
 

@@ -58,9 +58,9 @@ transport_spawn(struct transport *t, const char *const *argv, char **env,
 }
 
 bool
-transport_last_words(const struct transport *t, char *text, size_t size)
+transport_last_line(const struct transport *t, char *text, size_t size)
 {
-	return t->log != -1 && execsrv_last_words(t->log, text, size);
+	return t->log != -1 && execsrv_last_line(t->log, text, size);
 }
 
 static void

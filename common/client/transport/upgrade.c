@@ -1,4 +1,4 @@
-/* RFC 6455 section 4.1, the side of the client. */
+/* RFC 6455 section 4.1, the client's side. */
 #include "common/client/transport/upgrade.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define LINES_MAX	100
 
-/* The lines that decide.  The last two answer what was not asked. */
+/* Fields that matter.  The last two must not be there: nobody asked. */
 enum field { UPGRADE, CONNECTION, ACCEPT, EXTENSIONS, PROTOCOL, FIELDS };
 
 static const char *const	 names[FIELDS] = {
@@ -36,7 +36,7 @@ execsrv_upgrade_request(const struct execsrv_address *u, const char *key,
 	return n < 0 || (size_t)n >= size ? 0 : (size_t)n;
 }
 
-/* Note a line if it is one of ours.  -1: malformed, or twice. */
+/* Note a field that matters.  -1: malformed, or given twice. */
 static int
 client_upgrade_take_line(struct span line, struct span found[FIELDS])
 {
@@ -54,7 +54,7 @@ client_upgrade_take_line(struct span line, struct span found[FIELDS])
 	return 0;
 }
 
-/* The next line; false: there is none, or a bad one. */
+/* Read the next line; false: none, or malformed. */
 static bool
 next_line(struct span *rest, struct span *line)
 {
@@ -78,7 +78,7 @@ take_lines(struct span rest, struct span found[FIELDS])
 	return -1;
 }
 
-/* "HTTP/1.1 101 words": the status, or -1. */
+/* Return the status of "HTTP/1.1 101 reason", or -1. */
 static int
 take_status(const struct span *line)
 {

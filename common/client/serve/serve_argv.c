@@ -1,4 +1,4 @@
-/* From a struct to a command line. */
+/* The command line of a server of one's own. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 #include "common/client/error.h"
 #include "common/client/serve/serve.h"
 
-#define WORDS	28		/* but for addresses, and with the NULL */
+#define WORDS	28		/* arguments beside addresses, with the NULL */
 
 static int
-serve_words_refuse(struct execsrv_error *e, const char *why)
+serve_argv_refuse(struct execsrv_error *e, const char *why)
 {
 	execsrv_error_set(e, 0, "%s", why);
 	return -1;
@@ -53,20 +53,20 @@ execsrv_serve_check(const struct execsrv_serve *conf, struct execsrv_error *e)
 	if (check_listen(conf->listen, e) == -1)
 		return -1;
 	if ((conf->registry == NULL) != (conf->environment == NULL))
-		return serve_words_refuse(e,
+		return serve_argv_refuse(e,
 		    "a registry and an environment go together");
 	if (conf->registry == NULL && (conf->name != NULL ||
 	    conf->credential != NULL))
-		return serve_words_refuse(e,
+		return serve_argv_refuse(e,
 		    "a name or credential without a registry");
 	if (conf->credential != NULL &&
 	    !execsrv_serve_is_credential(conf->credential))
-		return serve_words_refuse(e, "the credential cannot be one");
+		return serve_argv_refuse(e, "the credential cannot be one");
 	if (conf->config != NULL && conf->config_file != NULL)
-		return serve_words_refuse(e,
+		return serve_argv_refuse(e,
 		    "a configuration and a file of one");
 	if (conf->log_level > EXECSRV_LOG_DEBUG)
-		return serve_words_refuse(e, "no such level of the log");
+		return serve_argv_refuse(e, "no such level of the log");
 	return 0;
 }
 
@@ -98,7 +98,7 @@ put_remote(const struct execsrv_serve *conf, const char **v)
 		v[n++] = "--name";
 		v[n++] = conf->name;
 	}
-	/* Frames end it with its input as well. */
+	/* With frames of credentials it ends with its input, too. */
 	v[n++] = conf->credential != NULL ? "--executor-credential-stdin" :
 	    "--exit-on-stdin-close";
 	return n;
@@ -123,11 +123,11 @@ put_listen(const struct execsrv_serve *conf, const char **v)
 }
 
 const char **
-execsrv_serve_words(const struct execsrv_serve *conf, const char *path,
+execsrv_serve_argv(const struct execsrv_serve *conf, const char *path,
     char **control_out)
 {
 	const char	**v;
-	size_t		  n = 1;	/* of the addresses, and the usual */
+	size_t		  n = 1;	/* addresses, and the default */
 
 	while (conf->listen != NULL && conf->listen[n - 1] != NULL)
 		n++;
