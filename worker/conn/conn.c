@@ -17,9 +17,9 @@
 #include "common/limit.h"
 
 #define QUEUE_MAX	(2 * (size_t)LIMIT_MESSAGE)
-#define QUEUE_KEEP	(256 * 1024)	/* memory kept between two turns */
+#define QUEUE_KEEP	(256 * 1024)	/* memory kept between turns */
 #define PART_FLUSH	(128 * 1024)	/* bytes of a long message */
-#define LINGER_MS	1000		/* for the client's answer to a close */
+#define LINGER_MS	1000		/* for the client's close frame */
 
 static void	 conn_on_read(void *);
 static void	 conn_on_write(void *);
@@ -61,8 +61,8 @@ conn_new(size_t size, struct event_base *base, int in, int out,
 }
 
 /*
- * Close the descriptors, but stop the events first: a descriptor that another
- * process holds too would stay in epoll(7) after close(2).
+ * Stop the events, then close: a descriptor that another process shares would
+ * otherwise stay in epoll(7) after close(2).
  */
 static void
 conn_drop_fds(struct conn *c)
@@ -70,7 +70,7 @@ conn_drop_fds(struct conn *c)
 	io_stop(&c->read_ev);
 	io_stop(&c->write_ev);
 	if (!c->is_socket && c->in != -1) {
-		/* Others have these open as well, a terminal's shell say. */
+		/* O_NONBLOCK is shared with others, for example a shell. */
 		(void)!fd_nonblock(c->in, 0);
 		(void)!fd_nonblock(c->out, 0);
 	}
@@ -80,7 +80,7 @@ conn_drop_fds(struct conn *c)
 	c->out = -1;
 }
 
-/* The first long message is over; in the queue goes what is behind it. */
+/* The first long message is sent; queue what waited for that. */
 static void
 drop_source(struct conn *c)
 {
@@ -111,7 +111,7 @@ conn_free(struct conn **cp)
 	free(c);
 }
 
-/* ENDING and beyond: tell the owner once that no more will come or go. */
+/* On leaving OPEN tell the owner once. */
 static void
 conn_set_state(struct conn *c, enum conn_state to, const char *why)
 {
@@ -126,7 +126,7 @@ conn_set_state(struct conn *c, enum conn_state to, const char *why)
 		timer_fire(&c->gone_ev);
 	} else {
 		timer_set(&c->timer_ev, LINGER_MS);
-		/* A socket may have more to say, which is thrown away. */
+		/* Read and discard what a socket still sends. */
 		if (c->is_socket)
 			io_start(&c->read_ev);
 		else
@@ -214,10 +214,7 @@ conn_want_input(struct conn *c, bool want)
 		io_stop(&c->read_ev);
 }
 
-/*
- * Hand out what was read already, from the loop: the caller may be in the
- * middle of an answer.
- */
+/* Hand out what was read before, from the loop: the caller may be sending. */
 static void
 conn_go_on(struct conn *c)
 {
@@ -261,7 +258,7 @@ conn_allow(struct conn *c, size_t max)
 	c->allowed = max;
 	if (!c->hungry)
 		return;
-	/* It was not heard meanwhile. */
+	/* Silence during the pause was ours. */
 	conn_alive(c);
 	if (conn_unfinished(c) >= max)
 		return;
@@ -305,7 +302,7 @@ conn_set_relayed(struct conn *c)
 	c->relayed = true;
 }
 
-/* Whether somebody else wants its session, and only its own word counts. */
+/* Whether another client wants the session, so that only messages count. */
 static bool
 is_contested(const struct conn *c)
 {
@@ -319,7 +316,7 @@ conn_on_bytes(struct conn *c)
 		conn_alive(c);
 }
 
-/* How much of what was sent the other side's kernel has, at most asked_end. */
+/* Return how many bytes the peer's kernel has acknowledged, up to asked_end. */
 static uint64_t
 seen_by_peer(const struct conn *c)
 {
@@ -350,9 +347,8 @@ conn_probe(struct conn *c, uint64_t ms)
 }
 
 /*
- * A client on a slow line may have much to read before it comes to our
- * question.  As long as its side of the connection takes bytes, up to the
- * question and no further, it gets more time.
+ * Behind a slow line a client may have much to read before our ping.  While its
+ * kernel acknowledges bytes up to the ping, give it more time.
  */
 static bool
 is_reading(struct conn *c)
@@ -366,7 +362,7 @@ is_reading(struct conn *c)
 	return true;
 }
 
-/* Ask a silent client for a sign of life; give up on one that owes it. */
+/* Ping a silent client; end the connection if it did not answer a ping. */
 static void
 conn_on_timer(void *arg)
 {
@@ -400,9 +396,9 @@ conn_on_read(void *arg)
 	c->ops->on_input(c);
 }
 
-/* --- messages that are put on it --- */
+/* --- sending messages --- */
 
-/* Where a message goes that is sent now. */
+/* Return the buffer for messages sent now. */
 static struct buf *
 last_queue(struct conn *c)
 {
@@ -412,7 +408,7 @@ last_queue(struct conn *c)
 	return last != NULL ? &last->behind : &c->queue;
 }
 
-/* Room for n bytes more; NULL: the connection is over for want of it. */
+/* Reserve n bytes; NULL: the connection has ended for lack of memory. */
 static void *
 room_in(struct conn *c, struct buf *b, size_t n)
 {
@@ -440,7 +436,7 @@ conn_put(struct conn *c, enum conn_place place, const void *data, size_t len)
 	return 0;
 }
 
-/* A client that does not read its answers may not ask for more. */
+/* Read no requests from a client that does not read its answers. */
 static void
 conn_maybe_stall(struct conn *c)
 {
@@ -542,7 +538,7 @@ conn_send_source(struct conn *c, struct conn_source *src, size_t len)
 	return 0;
 }
 
-/* A long message that is all there. */
+/* A long message that is complete in memory. */
 struct text {
 	struct conn_source	 src;
 	struct buf		 b;
@@ -642,12 +638,12 @@ conn_ask_receipt(struct conn *c)
 		c->ops->ask_receipt(c, c->pos, CONN_IN_TURN);
 }
 
-/* --- what is given to the kernel --- */
+/* --- writing to the kernel --- */
 
 /*
- * The next part of the long message, one in a turn of the loop, when little is
- * left in front of it.  It is a frame, so that control frames find their place
- * between two parts.  -1: the connection is over.
+ * Queue the next part of the long message, one in a turn, when little is queued
+ * before it.  A part is a frame, so control frames may come between parts.  -1:
+ * the connection has ended.
  */
 static int
 fill_queue(struct conn *c)
@@ -676,7 +672,7 @@ fill_queue(struct conn *c)
 	return 0;
 }
 
-/* Send what the kernel takes.  What it took, or -1: the connection is over. */
+/* Write what the kernel takes.  Bytes, or -1: the connection has ended. */
 static ssize_t
 send_queue(struct conn *c)
 {
@@ -704,7 +700,7 @@ send_queue(struct conn *c)
 	return n;
 }
 
-/* Everything is sent: what an open or an ending connection makes of it. */
+/* All is written: if the connection is ending, half-close. */
 static void
 conn_on_drained(struct conn *c)
 {

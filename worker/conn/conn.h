@@ -1,10 +1,10 @@
 /*
- * A connection to a client, whatever carries it: messages in, messages out,
- * and receipts for what the client has read.
+ * A connection to a client, by WebSocket or by lines on stdio: messages in and
+ * out, and receipts for what the client has read.
  *
- * Output is collected and sent once in a turn of the loop (conn_flush()).
- * A position counts the payload bytes put on the connection; a receipt for a
- * position says that the client has read everything before it.
+ * Output is collected and sent once in a turn of the loop (conn_flush()).  A
+ * position is a count of payload bytes sent; a receipt for a position means
+ * that the client has read all before it.
  */
 #ifndef WORKER_CONN_CONN_H
 #define WORKER_CONN_CONN_H
@@ -21,82 +21,71 @@
 
 struct conn;
 
-/* What the owner hears.  It may close the connection there, not free it. */
+/* The owner may close the connection in any of these, but free it in none but
+   the last. */
 struct conn_events {
-	/* A message; text is writable and followed by nothing. */
+	/* A message; text is writable, without NUL. */
 	void	(*on_message)(void *arg, char *text, size_t len, bool is_utf8);
-	/* A receipt for everything before pos. */
+	/* The client has read all before pos. */
 	void	(*on_receipt)(void *arg, uint64_t pos);
 	/*
-	 * A message is longer than conn_allow() said, and no more of it is
-	 * read: so many bytes are wanted at least.
+	 * A message is longer than conn_allow() admits and needs at least want
+	 * bytes; until then no more is read.
 	 */
 	void	(*on_hungry)(void *arg, size_t want);
-	/* No more messages will come or go; why is for the log.  Once. */
+	/* No more messages in or out; why is for the log.  Once. */
 	void	(*on_end)(void *arg, const char *why);
-	/* Nothing is left of it but memory: free it.  Once, last. */
+	/* Only memory is left: free it.  Once, last. */
 	void	(*on_gone)(void *arg, struct conn *c);
 };
 
-/*
- * An upgraded WebSocket on fd, which becomes the connection's.  NULL with
- * errno (fd stays the caller's then).
- */
+/* Takes over fd, an upgraded WebSocket.  NULL with errno, fd the caller's. */
 struct conn	*conn_ws_new(struct event_base *base, int fd,
 		    const struct conn_events *events, void *arg);
 
-/* Lines on in and out, which become the connection's.  As above. */
+/* Takes over in and out, for lines.  NULL with errno. */
 struct conn	*conn_stdio_new(struct event_base *base, int in, int out,
 		    const struct conn_events *events, void *arg);
 
 void	 conn_free(struct conn **cp);
 
 /*
- * Greeting: read message by message and never a byte beyond, so that the
- * descriptor can be handed over in between.
+ * Read message by message and no byte beyond, so that the descriptor can be
+ * passed on in between.
  */
 void	 conn_set_exact(struct conn *c, bool exact);
 
-/*
- * Whether the message at hand came in a frame above LIMIT_FRAME, which the
- * reference does not take.
- */
+/* Whether the current message has a frame above LIMIT_FRAME, which the
+   reference would refuse. */
 bool	 conn_has_long_frame(const struct conn *c);
 
-/*
- * How much of a message that is not whole may be held, bytes; at first any
- * amount.  What is there already stays.
- */
+/* Limit what is held of an incomplete message (at first unlimited); get it. */
 void	 conn_allow(struct conn *c, size_t max);
 size_t	 conn_unfinished(const struct conn *c);
 
-/* Stop or go on handing out messages (and reading them). */
+/* Stop or resume reading and on_message. */
 void	 conn_pause(struct conn *c, bool paused);
 
-/* It was too fast: nothing is read for so many milliseconds. */
+/* Read nothing for so many ms: the client is too fast. */
 void	 conn_slow(struct conn *c, unsigned ms);
 
-/*
- * The descriptor, for another process to go on with; the connection is over
- * for this one without a word to the client.  Exact mode only.
- */
+/* Pass the descriptor on: get it, then abandon the connection without a close
+   frame.  Exact mode only. */
 int	 conn_fd(const struct conn *c);
 void	 conn_abandon(struct conn *c);
 
 /*
- * Room for the payload of one message of exactly len bytes (below
- * LIMIT_FRAME), or NULL (the connection is over or memory is). Fill it, then
- * conn_commit().
+ * Reserve a message of len bytes (below LIMIT_FRAME), to be filled before
+ * conn_commit().  NULL: the connection has ended.
  */
 char	*conn_begin(struct conn *c, size_t len)
 	    __attribute__((warn_unused_result));
 void	 conn_commit(struct conn *c);
 
 /*
- * The same for a message that is written part by part, len bytes in all: what
- * is written is sent on the way, if it can be, so that it need not stand whole
- * in memory. conn_part() gives room for n bytes more, or NULL as above: then
- * the rest need not be written. The last part is followed by conn_finish().
+ * Write a message of len bytes in parts, sent meanwhile, so that it need not be
+ * in memory as a whole.  conn_part() reserves n bytes; NULL: the connection has
+ * ended, skip the rest.  conn_finish() comes after the last part.
  */
 int	 conn_start(struct conn *c, size_t len)
 	    __attribute__((warn_unused_result));
@@ -106,70 +95,63 @@ void	 conn_part_done(struct conn *c, size_t n);
 void	 conn_finish(struct conn *c);
 
 /*
- * Send a message of up to LIMIT_MESSAGE bytes; those of b are taken, b is empty
- * then. 0, or -1: the connection is over.
+ * Send up to LIMIT_MESSAGE bytes; conn_send_buf() takes the memory of b.  0, or
+ * -1: the connection has ended.
  */
 int	 conn_send(struct conn *c, const char *text, size_t len);
 int	 conn_send_buf(struct conn *c, struct buf *b);
 
 /*
- * A long message, which is written part by part while the client reads it.
- * Messages that are sent later wait behind it (RFC 6455 does not let them in
- * between), but the loop goes on, and requests are still read and done.  Meant
- * for what is above LIMIT_OUT_READING; conn_send() does it by itself.
- * Embedded by who sends it.
+ * A long message, generated while the client reads it.  Later messages wait for
+ * its end (RFC 6455 does not interleave), but requests are processed.  For more
+ * than LIMIT_OUT_READING; conn_send() uses it by itself.  Embedded.
  */
 struct conn_source {
-	/* Write the next n bytes of the message. */
+	/* Write the next n bytes. */
 	void	(*write)(struct conn_source *src, char *at, size_t n);
-	/* All is written, or no more will be.  Called inside any send. */
+	/* All is written, or the rest is not needed.  Called in any send. */
 	void	(*free)(struct conn_source *src);
 
-	/* The connection's: */
+	/* Private: */
 	TAILQ_ENTRY(conn_source) entry;
-	size_t	 len, left;	/* of it; to be written */
-	uint64_t pos;		/* before it */
-	struct buf behind;	/* what waits until it is sent */
+	size_t	 len, left;	/* of the message; not yet written */
+	uint64_t pos;		/* before the message */
+	struct buf behind;	/* messages that wait for it */
 };
 
 /*
- * Send the len bytes (above 0, up to LIMIT_MESSAGE) of a source with write and
- * free set; it becomes the connection's. 0, or -1: the connection is over.
+ * Send a source with write and free set, of len bytes (1 to LIMIT_MESSAGE),
+ * which is taken over.  0, or -1: the connection has ended.
  */
 int	 conn_send_source(struct conn *c, struct conn_source *src, size_t len);
 
-/* Bytes waiting to be given to the kernel. */
+/* Count the bytes queued; those not of the current long message. */
 size_t	 conn_queued(const struct conn *c);
 
-/* Those of them that are not of the long message being sent, if one is. */
 size_t	 conn_behind(const struct conn *c);
 
-/* The position now. */
 uint64_t conn_pos(const struct conn *c);
 
-/* Ask for a receipt for the position now. */
+/* Ask for a receipt for the current position. */
 void	 conn_ask_receipt(struct conn *c);
 
-/*
- * End it unless the client gives a sign of life within ms milliseconds;
- * on_end says so.
- */
+/* End the connection if the client is silent for ms more. */
 void	 conn_probe(struct conn *c, uint64_t ms);
 
 /*
- * An uplink carries it, and answers pings in its client's place: when somebody
- * wants to resume its session (conn_probe() for LIMIT_TAKEOVER) only a message
- * is a sign of life.  The rendezvous may not tell that a harness is gone.
+ * The connection is relayed by an uplink, which answers pings itself: when
+ * another client wants the session (conn_probe()), only messages prove that the
+ * harness is alive.
  */
 void	 conn_set_relayed(struct conn *c);
 
-/* Send what is waiting.  Call once in each turn of the loop. */
+/* Send what is queued.  Call once in each turn of the loop. */
 void	 conn_flush(struct conn *c);
 
-/* Say goodbye with a close code (RFC 6455 section 7.4) and end. */
+/* Send a close frame (RFC 6455 section 7.4) and end. */
 void	 conn_close(struct conn *c, uint16_t code, const char *why);
 
-/* Give memory back that was needed in a rush. */
+/* Free spare memory. */
 void	 conn_trim(struct conn *c);
 
 #endif

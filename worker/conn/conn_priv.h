@@ -1,4 +1,4 @@
-/* What the kinds of connections share; for conn*.c only. */
+/* Internal to worker/conn/conn*.c. */
 #ifndef WORKER_CONN_CONN_PRIV_H
 #define WORKER_CONN_CONN_PRIV_H
 
@@ -6,38 +6,35 @@
 #include "worker/conn/conn.h"
 
 /*
- * Where a control frame goes: behind all messages, or in front of what is not
- * yet written of the long one and of all behind that.
+ * Where to queue a control frame: after all messages, or before the rest of the
+ * long message.
  */
 enum conn_place { CONN_IN_TURN, CONN_SOON };
 
 struct conn_ops {
-	/* Length of the frame around len bytes, in front of and behind them. */
+	/* Length of the framing before and after len bytes. */
 	size_t	(*head_len)(size_t len);
 	size_t	(*tail_len)(size_t len);
-	/*
-	 * Write what stands before len bytes of payload, the first of a
-	 * message or the last or both; and what stands behind the last.
-	 */
+	/* Write it, for the first and/or last part of a message. */
 	void	(*put_head)(char *at, size_t len, bool first, bool last);
 	void	(*put_tail)(char *at);
-	/* Input is there, or may be handed out again. */
+	/* Input is ready, or may be handed out again. */
 	void	(*on_input)(struct conn *);
-	/* Bytes that were read and not handed out. */
+	/* Count the bytes read and not handed out. */
 	size_t	(*unfinished)(const struct conn *);
-	/* Ask for a receipt for pos; NULL: writing is the receipt. */
+	/* Ask for a receipt for pos; NULL: writing is a receipt. */
 	void	(*ask_receipt)(struct conn *, uint64_t pos, enum conn_place);
-	/* The last words. */
+	/* Write a close frame. */
 	void	(*put_close)(struct conn *, uint16_t code, const char *why);
-	/* Something was given to the kernel; NULL: no matter. */
+	/* Something was written to the kernel; or NULL. */
 	void	(*on_flushed)(struct conn *);
 	void	(*trim)(struct conn *);
 	void	(*fini)(struct conn *);
 };
 
 /*
- * OPEN: messages both ways.  ENDING: the last words are on their way.
- * LINGERING: they are sent, the client may still say something.  GONE.
+ * OPEN: messages both ways.  ENDING: the close frame is queued.  LINGERING: it
+ * is sent, input is discarded.  GONE.
  */
 enum conn_state { CONN_OPEN, CONN_ENDING, CONN_LINGERING, CONN_GONE };
 
@@ -50,25 +47,25 @@ struct conn {
 	bool				 is_socket;
 	struct io			 read_ev, write_ev;
 	struct timer			 timer_ev, gone_ev, slow_ev;
-	struct buf			 queue;		/* whole frames, but: */
-	bool				 in_frame;	/* one is begun */
+	struct buf			 queue;		/* whole frames */
+	bool				 in_frame;	/* but one is begun */
 	size_t				 begun;		/* payload */
-	TAILQ_HEAD(conn_sources, conn_source) sources;	/* behind queue */
+	TAILQ_HEAD(conn_sources, conn_source) sources;	/* after queue */
 	uint64_t			 pos;
-	uint64_t			 flushed;	/* bytes sent */
-	uint64_t			 last_life;	/* ms */
-	uint64_t			 asked_end;	/* bytes, with it */
-	uint64_t			 seen;		/* of them, by TCP */
-	uint64_t			 asked;		/* ms; 0: not */
-	uint64_t			 patience;	/* ms */
+	uint64_t			 flushed;	/* bytes written */
+	uint64_t			 last_life;	/* ms, last input */
+	uint64_t			 asked_end;	/* flushed after ping */
+	uint64_t			 seen;		/* acked by TCP */
+	uint64_t			 asked;		/* ms, a ping; or 0 */
+	uint64_t			 patience;	/* ms to wait */
 	bool				 exact;
-	bool				 has_long_frame; /* the message */
+	bool				 has_long_frame; /* this message */
 	bool				 relayed;
-	bool				 paused;	/* by the owner */
-	bool				 stalled;	/* answers unread */
-	bool				 slowed;	/* it was too fast */
-	bool				 hungry;	/* conn_allow() */
-	size_t				 allowed;	/* by that */
+	bool				 paused;	/* conn_pause() */
+	bool				 stalled;	/* output not read */
+	bool				 slowed;	/* conn_slow() */
+	bool				 hungry;	/* above allowed */
+	size_t				 allowed;	/* conn_allow() */
 	bool				 writing;	/* write_ev is on */
 };
 
@@ -78,22 +75,22 @@ struct conn	*conn_new(size_t size, struct event_base *base, int in, int out,
 int		 conn_put(struct conn *c, enum conn_place place,
 		    const void *data, size_t len);
 
-/* The other end is gone or broke the rules: no goodbye. */
+/* End without a close frame: EOF, or a protocol violation. */
 void		 conn_end(struct conn *c, const char *why);
 
-/* It will say no more, but may still listen: send what waits, then end. */
+/* End of input only: write what is queued, then end. */
 void		 conn_end_of_input(struct conn *c, const char *why);
 
-/* Whether messages may be handed out now. */
+/* Whether messages may be handed out. */
 bool		 conn_may_read(const struct conn *c);
 
 /*
- * Whether more may be held; if not, the owner hears that so many bytes are
- * wanted, and on_input is not called until it allows them.
+ * Whether want bytes may be held; if not, on_hungry is called, and on_input not
+ * until conn_allow() admits them.
  */
 bool		 conn_may_hold(struct conn *c, size_t want);
 
-/* The client gave a sign of life: bytes came, or a whole message. */
+/* The client is alive: input came, or a whole message. */
 void		 conn_alive(struct conn *c);
 void		 conn_on_bytes(struct conn *c);
 

@@ -1,4 +1,4 @@
-/* A connection by standard input and output: a message is a line. */
+/* Connections by standard input and output: a message is a line. */
 #include "worker/conn/conn_priv.h"
 
 #include <errno.h>
@@ -9,13 +9,13 @@
 #include "common/limit.h"
 
 #define READ_SIZE	65536		/* one read */
-#define TURN_MAX	(1024 * 1024)	/* bytes taken in one turn */
+#define TURN_MAX	(1024 * 1024)	/* bytes read in a turn */
 #define LINES_KEEP	65536		/* memory kept between lines */
 
 struct conn_stdio {
 	struct conn	 c;
-	struct buf	 lines;		/* read and not handed out */
-	size_t		 scanned;	/* of them: no LF in there */
+	struct buf	 lines;		/* not handed out yet */
+	size_t		 scanned;	/* bytes without LF */
 };
 
 static size_t
@@ -51,7 +51,7 @@ static void
 stdio_put_close(struct conn *c, uint16_t code, const char *why)
 {
 	(void)c;
-	(void)code;		/* the end of the output says it */
+	(void)code;		/* EOF says the same */
 	(void)why;
 }
 
@@ -61,7 +61,7 @@ conn_stdio_is_blank(const char *text, size_t len)
 	return strspn(text, " \t\r") >= len;
 }
 
-/* One line without its LF; text[len] is that LF, which ends strspn(). */
+/* Handle a line; text[len] is its LF, at which strspn() stops. */
 static void
 stdio_on_line(struct conn *c, char *text, size_t len)
 {

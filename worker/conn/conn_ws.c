@@ -1,4 +1,4 @@
-/* A connection by WebSocket: RFC 6455 on a stream socket. */
+/* Connections by WebSocket (RFC 6455) on a stream socket. */
 #include "worker/conn/conn_priv.h"
 
 #include <sys/socket.h>
@@ -9,16 +9,16 @@
 #include "common/limit.h"
 #include "common/net/ws.h"
 
-#define READ_MIN	4096		/* bytes of room for one read */
-#define TURN_MAX	(1024 * 1024)	/* bytes taken in one turn */
+#define READ_MIN	4096		/* bytes of room for a read */
+#define TURN_MAX	(1024 * 1024)	/* bytes read in a turn */
 #define RECEIPT_LEN	8		/* payload of our pings: a position */
 
 struct conn_ws {
 	struct conn		 c;
 	struct ws_reader	 reader;
-	bool			 is_answer;	/* our close, to the client's */
-	bool			 has_pong;	/* to a ping of a flood */
-	uint64_t		 pong_end;	/* bytes, with the last pong */
+	bool			 is_answer;	/* close answers the client's */
+	bool			 has_pong;	/* one is queued */
+	uint64_t		 pong_end;	/* flushed after that */
 	uint8_t			 pong[WS_CONTROL_MAX];
 	uint8_t			 pong_len;
 };
@@ -84,14 +84,14 @@ ws_on_pong(struct conn *c, const struct ws_event *ev)
 	size_t		 i;
 
 	if (ev->len != RECEIPT_LEN)
-		return;			/* unsolicited: a sign of life only */
+			return;			/* unsolicited, 5.5.3 */
 	for (i = 0; i < RECEIPT_LEN; i++)
 		pos = pos << 8 | ev->data[i];
 	if (pos <= c->pos)
 		c->events->on_receipt(c->arg, pos);
 }
 
-/* Of a flood of pings only the last needs a pong (RFC 6455 section 5.5.3). */
+/* Of several pings only the last needs a pong (RFC 6455 section 5.5.3). */
 static void
 ws_on_ping(struct conn *c, const struct ws_event *ev)
 {
@@ -114,13 +114,13 @@ ws_put_close(struct conn *c, uint16_t code, const char *why)
 	uint8_t	 payload[WS_CONTROL_MAX];
 	size_t	 n = strnlen(why, sizeof(payload) - 2);
 
-	/* It needs not be told what it did. */
+	/* The client's close frame has no reason to be returned. */
 	if (((struct conn_ws *)c)->is_answer)
 		n = 0;
 	payload[0] = (uint8_t)(code >> 8);
 	payload[1] = (uint8_t)code;
 	memcpy(payload + 2, why, n);
-	/* 1005: the client gave no code, so none goes back. */
+	/* 1005: no code to return. */
 	conn_ws_put_control(c, CONN_IN_TURN, WS_CLOSE, payload,
 	    code == 1005 ? 0 : 2 + n);
 }
@@ -157,7 +157,7 @@ ws_on_event(struct conn *c, struct ws_event *ev)
 	}
 }
 
-/* Hand out what was read; whether all of it was taken. */
+/* Hand out messages; return whether all were. */
 static bool
 ws_drain_events(struct conn *c)
 {
@@ -173,7 +173,7 @@ ws_drain_events(struct conn *c)
 	return false;
 }
 
-/* After our close the client may finish its sentence; nobody listens. */
+/* After our close frame discard input until the client's. */
 static void
 ws_discard(struct conn *c)
 {
@@ -184,7 +184,7 @@ ws_discard(struct conn *c)
 	for (i = 0; i < 64; i++) {
 		n = recv(c->in, sink, sizeof(sink), 0);
 		if (n == 0 && c->state == CONN_ENDING) {
-			/* It may still listen to what is on its way. */
+			/* Half-closed: it may still read. */
 			io_stop(&c->read_ev);
 			return;
 		}
@@ -197,7 +197,7 @@ ws_discard(struct conn *c)
 	}
 }
 
-/* What the frame at hand needs, and something for the next. */
+/* Return what the current frame needs, plus room for the next. */
 static size_t
 ws_want(const struct conn_ws *w)
 {
@@ -211,7 +211,7 @@ ws_unfinished(const struct conn *c)
 	return ws_reader_held(&((const struct conn_ws *)c)->reader);
 }
 
-/* One read; bytes or 0 when there is nothing more now or ever. */
+/* Read once; bytes, or 0: nothing now, or ever. */
 static size_t
 ws_read(struct conn *c)
 {
@@ -241,7 +241,7 @@ ws_read(struct conn *c)
 		return 0;
 	ws_reader_fed(&w->reader, (size_t)n);
 	conn_on_bytes(c);
-	/* A short read emptied the socket; an exact one says nothing. */
+	/* A short read has emptied the socket; unless it was exact. */
 	return (size_t)n < size && !c->exact ? 0 : (size_t)n;
 }
 
@@ -265,7 +265,7 @@ ws_on_input(struct conn *c)
 	} while (n > 0 && taken < TURN_MAX);
 }
 
-/* The last pong is on its way: the next may follow. */
+/* The last pong is written: another may be queued. */
 static void
 ws_on_flushed(struct conn *c)
 {

@@ -7,7 +7,7 @@
 
 #include "common/clock.h"
 
-#define LINGER_MS	500	/* for the peer to read the answer */
+#define LINGER_MS	500	/* for the peer to read the response */
 
 bool
 iodeadline(int fd, short events, uint64_t deadline)

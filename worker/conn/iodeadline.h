@@ -1,4 +1,4 @@
-/* A descriptor that is waited for, with a deadline of clock_ms(). */
+/* Blocking I/O with a deadline of clock_ms(). */
 #ifndef WORKER_CONN_IODEADLINE_H
 #define WORKER_CONN_IODEADLINE_H
 
@@ -6,16 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Wait until fd is ready for events (poll(2)); false: the deadline is over. */
+/* poll(2) fd for events; false: deadline passed. */
 bool	 iodeadline(int fd, short events, uint64_t deadline);
 
-/* Send all of it on a socket.  0, or -1: it is gone, or too slow. */
+/* Send all on a socket.  0, or -1: closed, or too slow. */
 int	 iodeadline_send(int fd, const void *data, size_t len,
 	    uint64_t deadline) __attribute__((warn_unused_result));
 
 /*
- * The peer may still be sending; closing now would destroy what is on its way
- * to it (a reset).  Tell it that we are done and give it a moment.
+ * Half-close and wait a moment: closing while the peer still sends would reset
+ * the connection and lose our response.
  */
 void	 iodeadline_linger(int fd);
 

@@ -1,4 +1,4 @@
-/* Wire names of notifications, the rows of proto/note.def. */
+/* Names of notifications, the rows of proto/note.def. */
 #ifndef WORKER_CONN_NOTE_H
 #define WORKER_CONN_NOTE_H
 

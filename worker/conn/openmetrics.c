@@ -49,7 +49,7 @@ openmetrics_printf(struct buf *b, const char *fmt, ...)
 	return buf_put(b, line, (size_t)n);
 }
 
-/* The unit is part of the name, and said again. */
+/* A unit is part of the name and has a line of its own. */
 static int
 put_family(struct buf *b, const char *name, const char *type,
     const char *help)

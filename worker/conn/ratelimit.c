@@ -19,7 +19,7 @@ ratelimit_take(struct ratelimit *b, uint64_t now)
 	if (b->rate == 0)
 		return 0;
 	b->last = now;
-	/* A token each 1000/rate ms: rate thousandths in one. */
+	/* A token every 1000/rate ms: rate thousandths per ms. */
 	if (past >= 2 * TOKEN || b->level + (int64_t)past * b->rate > most)
 		b->level = most;
 	else

@@ -14,8 +14,8 @@
 #include "worker/conn/iodeadline.h"
 #include "worker/conn/jsonrpc.h"
 
-#define READ_MIN	1024		/* bytes of room for one read */
-#define POLICY		1008		/* close code: no message in time */
+#define READ_MIN	1024		/* bytes of room for a read */
+#define POLICY		1008		/* close code for no message in time */
 
 /* --- the token --- */
 
@@ -79,21 +79,21 @@ token_auth_put_frame(const struct token_auth *d, enum ws_opcode opcode,
 	return len == 0 ? 0 : iodeadline_send(d->fd, data, len, d->deadline);
 }
 
-/* Say goodbye; the client may still be in the middle of something. */
+/* Send a close frame; the client may be in the middle of a message. */
 static int
 put_close(const struct token_auth *d, uint16_t code)
 {
 	uint8_t		 payload[2] = { (uint8_t)(code >> 8), (uint8_t)code };
 	struct token_auth	 last = *d;
 
-	last.deadline = clock_ms() + 1;	/* if there is room at all */
+		last.deadline = clock_ms() + 1;	/* without waiting for room */
 	if (token_auth_put_frame(&last, WS_CLOSE, payload, code == 1005 ? 0 :
 	    sizeof(payload)) == 0)
 		iodeadline_linger(d->fd);
 	return -1;
 }
 
-/* Read what surely belongs to the frame at hand.  0, or -1: it is over. */
+/* Read only bytes of the current frame.  0, or -1: end. */
 static int
 token_auth_read_some(struct token_auth *d)
 {
@@ -116,7 +116,7 @@ token_auth_read_some(struct token_auth *d)
 	return 0;
 }
 
-/* The first message, in the reader's memory.  0, or -1: there is none. */
+/* Read the first message.  0, or -1: there is none. */
 static int
 read_message(struct token_auth *d, struct ws_event *ev)
 {
@@ -143,7 +143,7 @@ read_message(struct token_auth *d, struct ws_event *ev)
 	return -1;
 }
 
-/* It is too long to be handed over: an error, by its id. */
+/* Too long to be passed on: answer with an error for its id. */
 static int
 token_auth_refuse(const struct token_auth *d, const struct ws_event *ev)
 {
@@ -158,7 +158,7 @@ token_auth_refuse(const struct token_auth *d, const struct ws_event *ev)
 	return r;
 }
 
-/* The first that can be passed on. */
+/* Read until there is a message to be passed on. */
 static int
 read_first(struct token_auth *d, struct ws_event *ev)
 {

@@ -1,7 +1,7 @@
 /*
- * A client that shows a token, which means nothing to us: the master judges
- * it, and has another worker serve who it names.  What is read here is the
- * head of the request and one message, and not a byte behind it.
+ * Clients with a token.  The master verifies it and has a worker of the token's
+ * user serve them.  Reads the head of the request and one message, no byte
+ * beyond.
  */
 #ifndef WORKER_CONN_TOKEN_AUTH_H
 #define WORKER_CONN_TOKEN_AUTH_H
@@ -11,17 +11,16 @@
 #include "common/span.h"
 
 /*
- * Ask the master on sock about a token (len 0: none was shown).  0: it is
- * good; or the status of HTTP to answer with, and why, or an empty text.
+ * Ask the master on sock about a token (len 0: none).  0: good; or an HTTP
+ * status and a reason, perhaps empty.
  */
 #define TOKEN_AUTH_WHY_MAX	200
 int	 token_auth_ask(int sock, struct span token, uint64_t deadline,
 	    char why[TOKEN_AUTH_WHY_MAX]);
 
 /*
- * Read the first message from an upgraded client within ms milliseconds, and
- * give it to the master together with the connection fd.  What is no message
- * is answered as any connection answers it.
+ * Read the first message of an upgraded client within ms and pass it with fd to
+ * the master.  Anything else is answered as by a conn.
  */
 void	 token_auth_pass(int sock, int fd, uint64_t ms);
 

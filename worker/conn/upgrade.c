@@ -16,9 +16,8 @@
 #define METRICS_MAX	(64 * 1024)
 
 /*
- * Read a head of at most HTTPHEAD_MAX bytes: look first (MSG_PEEK), then
- * take what surely belongs to it.  Its length; 0: the peer left or was late;
- * more than HTTPHEAD_MAX: it is too long.
+ * Read a head: MSG_PEEK, then read what belongs to it.  Return its length; 0:
+ * closed or late; above HTTPHEAD_MAX: too long.
  */
 static size_t
 upgrade_read_head(int fd, char *head, uint64_t deadline)
@@ -45,10 +44,7 @@ upgrade_read_head(int fd, char *head, uint64_t deadline)
 	return len;
 }
 
-/*
- * Whether a token lets the client in, where it shows one or has to.  0, or the
- * status to answer with.
- */
+/* Check a token, if there is one or must be.  0, or the HTTP status. */
 static int
 upgrade_ask(const struct upgrade_rules *r, const struct httphead *h,
     uint64_t deadline, bool *is_admitted_out, char why[TOKEN_AUTH_WHY_MAX])
@@ -65,7 +61,7 @@ upgrade_ask(const struct upgrade_rules *r, const struct httphead *h,
 	return status;
 }
 
-/* Judge what it asks, given how we are. */
+/* Apply our own state to a judged head. */
 static void
 upgrade_judge(struct httphead *h, int refuse, bool is_ready)
 {
@@ -79,7 +75,7 @@ upgrade_judge(struct httphead *h, int refuse, bool is_ready)
 	}
 }
 
-/* All that is no upgrade. */
+/* Answer anything but an upgrade. */
 static void
 upgrade_answer(int fd, const struct httphead *h, const char *why,
     uint64_t deadline)
@@ -93,7 +89,7 @@ upgrade_answer(int fd, const struct httphead *h, const char *why,
 		iodeadline_linger(fd);
 }
 
-/* 0, or -1: there is nothing to tell. */
+/* 0, or -1: no figures. */
 static int
 answer_metrics(int fd, const struct httphead *h, uint64_t deadline,
     const Ipc__Figures *f)

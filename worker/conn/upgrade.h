@@ -1,7 +1,7 @@
 /*
- * The HTTP part of a connection: read the head exactly, never a byte beyond
- * it, answer what is no upgrade, switch to WebSocket what is.  Blocking, with
- * a deadline: nothing else goes on in a worker at that time.
+ * The HTTP part of a connection: read the head and no byte beyond, answer it or
+ * switch to WebSocket.  Blocking, with a deadline: the worker has nothing else
+ * to do.
  */
 #ifndef WORKER_CONN_UPGRADE_H
 #define WORKER_CONN_UPGRADE_H
@@ -13,27 +13,27 @@
 #include "common/ipc/ipc.h"
 
 enum upgraded {
-	UPGRADE_UPGRADED,	/* the next byte is the first of a frame */
+	UPGRADE_UPGRADED,	/* WebSocket frames follow */
 	UPGRADE_ADMITTED,	/* the same, for another worker:
 				   token_auth_pass() */
-	UPGRADE_ANSWERED,	/* over: answered, left by the peer, or late */
+	UPGRADE_ANSWERED,	/* done: answered, closed, or late */
 };
 
 struct upgrade_rules {
-	uint64_t	 ms;		/* for all of it */
-	int		 refuse;	/* status for whatever is asked, or 0 */
-	const char	*why;		/* that, for the peer */
-	bool		 is_ready;	/* what /readyz tells */
-	char *const	*hosts;		/* what we are called, besides */
+	uint64_t	 ms;		/* for all */
+	int		 refuse;	/* status for any request, or 0 */
+	const char	*why;		/* its reason */
+	bool		 is_ready;	/* for /readyz */
+	char *const	*hosts;		/* our other names */
 	size_t		 nhosts;
-	Ipc__Asking	 asking;	/* for a token */
-	int		 master;	/* who judges it */
+	Ipc__Asking	 asking;	/* whether to ask for a token */
+	int		 master;	/* socket, to verify it */
 };
 
-/* Greet the peer on fd (kept open). */
+/* Serve fd, which stays open. */
 enum upgraded	 upgrade(int fd, const struct upgrade_rules *r);
 
-/* The same where there is no WebSocket, but /metrics; and nobody is asked. */
+/* The same for MetricsListen: no upgrade, no token. */
 void		 upgrade_metrics(int fd, const struct upgrade_rules *r,
 		    const Ipc__Figures *f);
 

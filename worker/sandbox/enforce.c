@@ -1,7 +1,7 @@
 /*
- * Which way a plan is enforced.  Namespaces say all of it.  Where the kernel or
- * the container refuses them, Landlock alone may do, for plans that it can
- * say; the holder is then an ordinary process that has restricted itself.
+ * Choose how to enforce a plan.  Namespaces can express all of it.  Where the
+ * kernel or a container refuses them, Landlock alone does for simpler plans;
+ * the holder is then an ordinary process that has restricted itself.
  */
 #include "worker/sandbox/enforce.h"
 
@@ -35,7 +35,7 @@ enforce(const struct plan *plan, const char *hide, struct enforced *e)
 		return rv;
 	memcpy(first, e->why, sizeof(first));
 	if (enforce_landlock(plan, true, e, &ruleset) == -1) {
-		/* Both reasons: either way out may be the easier one. */
+		/* Both reasons, as either could be removed. */
 		snprintf(e->why, sizeof(e->why), "%.90s; %.90s", first,
 		    strdupa(e->why));
 		return -1;
@@ -47,7 +47,7 @@ enforce(const struct plan *plan, const char *hide, struct enforced *e)
 		    strerror(errno));
 		return -1;
 	}
-	/* Landlock leaves modes and the like alone; some tools need them. */
+	/* Landlock does not restrict modes; some tools need to set them. */
 	e->nsset.no_changes = writes_nothing(plan);
 	snprintf(e->why, sizeof(e->why), "by Landlock alone: %.170s", first);
 	return 1;

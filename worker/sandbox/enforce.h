@@ -1,7 +1,7 @@
 /*
- * Make the calling process, which becomes a holder, see and do only what a plan
- * allows: namespaces and mounts where the kernel lets us, Landlock on top, or
- * alone where it does not and the plan can be said in it.
+ * Confine the calling process, a future holder, to a plan: by namespaces and
+ * mounts, and Landlock on top; or by Landlock alone, where namespaces are not
+ * available and it can express the plan.
  */
 #ifndef WORKER_SANDBOX_ENFORCE_H
 #define WORKER_SANDBOX_ENFORCE_H
@@ -17,57 +17,49 @@
 
 #define ENFORCE_WHY	MOUNTED_WHY	/* bytes of a reason */
 
-/* What comes of it. */
+/* The result. */
 struct enforced {
 	struct nsset	 nsset;		/* for commands */
-	pid_t		 outer_pid;	/* in the first process: the holder's */
-	char		 why[ENFORCE_WHY];	/* it failed, or was degraded */
-	struct mounted	 mounted;	/* what has to be undone */
+	pid_t		 outer_pid;	/* the holder's, in the first process */
+	char		 why[ENFORCE_WHY];	/* failed, or degraded */
+	struct mounted	 mounted;	/* to be undone later */
 };
 
 /*
- * Confine this process for good.  hide: a folder of ours of which nothing may
- * be seen, or NULL.  With namespaces a new process, child of our parent, goes
- * on and this one is done:
- *	1	we are the holder, confined
- *	0	we made it, see outer_pid: exit
- *	-1	it cannot be done, e->why says why: the process is of no use
+ * hide: a folder of ours to be made invisible, or NULL.  With namespaces a new
+ * process, a child of our parent, continues in place of the calling one.
+ *	1	this is the holder, confined
+ *	0	this process made the holder, see outer_pid: exit
+ *	-1	failed, as e->why says: the process is unusable
  */
 int	 enforce(const struct plan *plan, const char *hide, struct enforced *e)
 	    __attribute__((warn_unused_result));
 
-/* --- the ways; as enforce(), for enforce*.c only --- */
+/* --- backends; as enforce(), for enforce*.c only --- */
 
 int	 enforce_ns(const struct plan *plan, const char *hide,
 	    struct enforced *e)
 	    __attribute__((warn_unused_result));
 
 /*
- * A ruleset for commands and ourselves.  alone: nothing else protects what the
- * plan protects, so it must say all of it.  The descriptor to *out (-1:
- * Landlock is not there, and not needed). 0, or -1 with e->why.
+ * Make a ruleset for commands and ourselves; -1 in *out: not available, not
+ * needed.  alone: nothing else enforces the plan, so the ruleset must express
+ * all of it.  0, or -1 with e->why.
  */
 int	 enforce_landlock(const struct plan *plan, bool alone,
 	    struct enforced *e, int *out) __attribute__((warn_unused_result));
 
 /*
- * What no sandboxed command may do, whatever the plan: a filter of system
- * calls (seccomp(2)); net_off: no sockets but AF_UNIX, which connect to nothing
- * and are bound to nothing.  After no_new_privs. 0,
- * or -1 with errno.  System calls only.
+ * Install the seccomp(2) filter for all sandboxed commands.  net_off: no
+ * sockets but AF_UNIX socket pairs.  After no_new_privs.  0, or -1 with errno.
+ * System calls only.
  */
 int	 enforce_seccomp(bool net_off);
 
-/*
- * Besides: no change of a file's mode, owner, times or attributes.  0, or -1
- * with errno.  System calls only.
- */
+/* Also forbid changes of mode, owner, times and attributes.  As above. */
 int	 enforce_no_changes(void);
 
-/*
- * Besides, where others of the user can be seen, as without a PID namespace: no
- * change of how they are scheduled.  As above.
- */
+/* Without a PID namespace: also forbid to change others' scheduling. */
 int	 enforce_self_only(void);
 
 #endif

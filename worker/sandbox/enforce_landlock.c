@@ -1,4 +1,4 @@
-/* What Landlock can say of a plan. */
+/* Plans as Landlock rulesets. */
 #include "worker/sandbox/enforce.h"
 
 #include <errno.h>
@@ -13,13 +13,13 @@
 #include "common/fd.h"
 #include "common/linux/landlock.h"
 
-/* What commands need to write to besides what the plan says. */
+/* Devices that commands need to write to. */
 static const char *const devices[] = {
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
 	"/dev/tty", "/dev/ptmx", "/dev/shm", NULL
 };
 
-/* Allow access below a path; one that is not there needs nothing. */
+/* Allow access below a path; a missing one needs no rule. */
 static int
 enforce_landlock_allow(int ruleset, const char *path, uint64_t access)
 {
@@ -39,7 +39,7 @@ enforce_landlock_rights(const struct plan_rule *r)
 	return r->kind == PLAN_WRITE ? 2 : r->kind == PLAN_READ ? 1 : 0;
 }
 
-/* Whether a rule allows more than r, by whatever names, where r's place is. */
+/* Whether a rule grants more than r where r's path really is. */
 static bool
 is_allowed_more(const struct plan *plan, const struct plan_rule *r,
     const char *place)
@@ -61,7 +61,7 @@ is_allowed_more(const struct plan *plan, const struct plan_rule *r,
 	return false;
 }
 
-/* Whether its name could be made to lead elsewhere, by another link. */
+/* Whether a symlink in the name of a rule could be replaced. */
 static bool
 has_loose_link(const struct plan *plan, const struct plan_rule *r)
 {
@@ -76,8 +76,8 @@ has_loose_link(const struct plan *plan, const struct plan_rule *r)
 }
 
 /*
- * Landlock adds rights and never takes any: what is narrower than what is
- * around it cannot be said.  NULL, or why not.
+ * Landlock only adds rights: a rule narrower than its parent cannot be
+ * expressed.  Return NULL, or why not.
  */
 static const char *
 cannot_say(const struct plan *plan, struct enforced *e)
@@ -120,7 +120,7 @@ add_rules(int ruleset, const struct plan *plan, uint64_t handled, int version,
 
 	for (i = 0; i < plan->n; i++) {
 		r = &plan->rules[i];
-		/* Where its name leads may not be in what is around it. */
+		/* A symlink may lead out of the parent's rights. */
 		if (!plan_rule_gives(plan, i))
 			continue;
 		access = r->kind == PLAN_WRITE ? LANDLOCK_READS |
@@ -135,11 +135,11 @@ add_rules(int ruleset, const struct plan *plan, uint64_t handled, int version,
 	for (i = 0; devices[i] != NULL; i++)
 		if (enforce_landlock_allow(ruleset, devices[i], handled) == -1)
 			return -1;
-	/* Alone: they are those of all of the user's terminals. */
+	/* Not alone: these are all terminals of the user. */
 	if (!alone && enforce_landlock_allow(ruleset, "/dev/pts", handled) ==
 	    -1)
 		return -1;
-	/* Root, with no rights left, could write what the kernel gives root. */
+	/* A root without capabilities could still write to root's files. */
 	return enforce_landlock_allow(ruleset, "/proc", geteuid() == 0 ?
 	    handled & LANDLOCK_READS : handled);
 }
@@ -154,7 +154,7 @@ enforce_landlock(const struct plan *plan, bool alone, struct enforced *e,
 	*out = -1;
 	if (version < 1) {
 		if (!alone)
-			return 0;	/* the namespaces do */
+			return 0;	/* namespaces enforce it */
 		snprintf(e->why, sizeof(e->why),
 		    "the kernel has no Landlock");
 		return -1;

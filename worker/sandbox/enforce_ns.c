@@ -1,8 +1,8 @@
 /*
- * Enforcement by namespaces: a user namespace in which only the session's user
- * exists, and below it mounts, processes, IPC and, when the plan says so, a
- * network without interfaces.  The holder is the first process of its PID
- * namespace: nobody in it can signal it, and all end with it.
+ * Enforcement by namespaces: a user namespace that maps the session's user
+ * only, with mount, PID, IPC and (net_off) network namespaces below.  The
+ * holder is pid 1 of its PID namespace: no process in it can signal the holder,
+ * and all end with it.
  */
 #include "worker/sandbox/enforce.h"
 
@@ -48,9 +48,9 @@ write_file(const char *path, const char *text)
 }
 
 /*
- * We are who we were, and nobody else exists.  These files are root's for as
- * long as we are not dumpable; a process of the same user that wants to trace
- * us in that moment can do what the user can, and does not have the sandbox.
+ * Map our own ids only.  The files are root's while we are not dumpable.  A
+ * process of the same user that traces us in that moment has the user's rights
+ * anyway, and is not in the sandbox.
  */
 static int
 map_ids(uid_t uid, gid_t gid, struct enforced *e)
@@ -76,7 +76,7 @@ map_ids(uid_t uid, gid_t gid, struct enforced *e)
 	return rv;
 }
 
-/* What commands join. */
+/* Open the namespaces for commands. */
 static int
 open_namespaces(bool net, struct enforced *e)
 {
@@ -100,7 +100,7 @@ open_namespaces(bool net, struct enforced *e)
 	    enforce_ns_failed(e, "/dev/pts") : 0;
 }
 
-/* In the namespaces, with all rights over them and none elsewhere. */
+/* In the namespaces, with all capabilities there. */
 static int
 enforce_ns_settle(const struct plan *plan, const char *hide, uid_t uid,
     gid_t gid, struct enforced *e)
@@ -110,9 +110,9 @@ enforce_ns_settle(const struct plan *plan, const char *hide, uid_t uid,
 	if (map_ids(uid, gid, e) == -1)
 		return -1;
 	/*
-	 * No namespaces in it: they would bring such rights to a command.  Now,
-	 * as root finds these files read-only later.  Where they are that now
-	 * (containers), the filter of system calls has to do.
+	 * No nested user namespaces: they would give a command capabilities.
+	 * Write now, as root's file becomes read-only.  If it is already, in
+	 * containers, the seccomp filter must do.
 	 */
 	if (write_file("/proc/sys/user/max_user_namespaces", "0") == -1 &&
 	    errno != EROFS)
@@ -132,7 +132,7 @@ enforce_ns_settle(const struct plan *plan, const char *hide, uid_t uid,
 	return 0;
 }
 
-/* Whether the holder says that it is one; else why not. */
+/* Read the holder's report; return whether it is confined, else why not. */
 static bool
 enforce_ns_hear(int fd, struct enforced *e)
 {

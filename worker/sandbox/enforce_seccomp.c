@@ -8,7 +8,7 @@
 
 #include "common/linux/bpf.h"
 
-/* Newer than the headers of Debian 12; the same number everywhere. */
+/* Missing in the headers of Debian 12; the same number on all machines. */
 #ifndef SYS_open_tree_attr
 #define SYS_open_tree_attr	467
 #endif
@@ -23,16 +23,16 @@
 #define SYS_file_setattr	469
 #endif
 
-#define SOCK_TYPES	0xf	/* the rest of the argument are flags */
+#define SOCK_TYPES	0xf	/* other bits of the argument are flags */
 
 #define NAMESPACES	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |	\
 	CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |	\
 	0x80 /* CLONE_NEWTIME */)
 
 /*
- * What reaches into other processes, into the kernel or out of the
- * namespaces.  Ordinary programs need none of it; what they probe for
- * answers as on a kernel or for a user that lacks it.
+ * Calls that reach into other processes, the kernel or other namespaces.
+ * Ordinary programs do not need them.  The errno is that of a kernel or user
+ * without the feature, for programs that probe.
  */
 #define FOREVER								\
 	NEVER(ptrace), NEVER(process_vm_readv), NEVER(process_vm_writev), \
@@ -49,23 +49,17 @@
 	NEVER(quotactl), NEVER(kexec_load), NEVER(init_module),		\
 	NEVER(finit_module), NEVER(delete_module)
 
-/*
- * A call whose first argument is the process that it changes: not the first
- * one, which is the holder, or who started the container.
- */
+/* The first argument is a process to be changed: not pid 1 (holder, init). */
 #define NOT_THE_FIRST(name)						\
 	IF_EQ(SYS_##name, 0, 4), LOAD_ARG(0), IF_EQ(1, 0, 1),		\
 	REFUSE(EPERM), ALLOW
 
-/* The same where it is the second one; and all processes of the user. */
+/* The second argument is; and not all processes of a user. */
 #define NOT_THE_FIRST_BY(name, user)					\
 	IF_EQ(SYS_##name, 0, 6), LOAD_ARG(0), IF_EQ((user), 2, 0),	 \
 	LOAD_ARG(1), IF_EQ(1, 0, 1), REFUSE(EPERM), ALLOW
 
-/*
- * Limits of other processes: one of processor time kills.  Programs that set
- * their own name no process.
- */
+/* Limits of other processes (RLIMIT_CPU kills).  0 is the caller. */
 #define OF_OTHERS							\
 	IF_EQ(SYS_prlimit64, 0, 4), LOAD_ARG(0), IF_EQ(0, 1, 0),	 \
 	REFUSE(EPERM), ALLOW,						\
@@ -74,14 +68,14 @@
 	NOT_THE_FIRST_BY(setpriority, PRIO_USER),			 \
 	NOT_THE_FIRST_BY(ioprio_set, 3 /* IOPRIO_WHO_USER */)
 
-/* ptrace(2)-like calls are in; namespaces, terminals, other ABIs follow. */
+/* Calls like ptrace(2); then namespaces, terminals, other ABIs. */
 #define COMMON								\
 	LOAD(arch), IF_EQ(BPF_ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), \
 	LOAD(nr),							 \
 	IF_GE(0x40000000U, 0, 1), REFUSE(ENOSYS),	/* the x32 ABI */ \
 	FOREVER,							 \
 	OF_OTHERS,							\
-	/* Its flags are in memory, where no filter sees them. */	 \
+	/* clone3(2) has its flags in memory, out of reach for a filter. */ \
 	IF_EQ(SYS_clone3, 0, 1), REFUSE(ENOSYS),			 \
 	IF_EQ(SYS_unshare, 1, 0), IF_EQ(SYS_clone, 0, 4),		 \
 	LOAD_ARG(0), IF_ANY(NAMESPACES, 0, 1), REFUSE(EPERM), ALLOW,	\
@@ -92,16 +86,16 @@
 static const struct sock_filter filter_net_on[] = { COMMON, ALLOW };
 
 /*
- * No sockets but pairs of AF_UNIX, as the reference: whoever could connect to
- * one in the file system would have what listens there run his commands, and
- * that may be we.  No datagrams: sendmsg(2) has their address in memory, where
- * no filter sees it, and what is passed along with one would answer.
+ * No sockets but AF_UNIX pairs, as in the reference: a server that a command
+ * can connect to in the file system, perhaps ours, might run commands for it.
+ * No datagrams either, whose address is in memory (sendmsg(2)), out of reach
+ * for a filter.
  */
 static const struct sock_filter filter_net_off[] = {
 	COMMON,
 	NEVER(connect), NEVER(bind), NEVER(listen), NEVER(accept),
 	NEVER(accept4), NEVER(sendmmsg),
-	IF_EQ(SYS_sendto, 0, 6),		/* with an address */
+	IF_EQ(SYS_sendto, 0, 6),		/* only without an address */
 	LOAD_ARG(4), IF_EQ(0, 0, 2), LOAD_HIGH(4), IF_EQ(0, 1, 0),
 	REFUSE(EPERM), ALLOW,
 	IF_EQ(SYS_socket, 1, 0), IF_EQ(SYS_socketpair, 0, 7),
@@ -112,7 +106,7 @@ static const struct sock_filter filter_net_off[] = {
 	ALLOW
 };
 
-/* Older ABIs have these beside what ends in "at". */
+/* Older ABIs have calls without "at", too. */
 #ifdef SYS_chmod
 #define OLD_CHANGES							\
 	NEVER(chmod), NEVER(chown), NEVER(lchown), NEVER(utime),	\
@@ -126,8 +120,8 @@ static const struct sock_filter filter_net_off[] = {
 #define SET_XATTR	0x401c5820U	/* FS_IOC_FSSETXATTR */
 
 /*
- * What of a file Landlock does not know: its mode, owner, times, attributes.
- * Where nothing may be written and no mount is read-only.
+ * Changes of mode, owner, times and attributes, which Landlock does not
+ * restrict: for plans without writing where no mount is read-only.
  */
 static const struct sock_filter filter_changes[] = {
 	LOAD(nr),
@@ -142,20 +136,20 @@ static const struct sock_filter filter_changes[] = {
 	ALLOW
 };
 
-/* A call whose first argument is the process that it changes: oneself only. */
+/* The first argument is a process to be changed: 0, the caller, only. */
 #define ONESELF(name)							\
 	IF_EQ(SYS_##name, 0, 4), LOAD_ARG(0), IF_EQ(0, 1, 0),		\
 	REFUSE(EPERM), ALLOW
 
-/* The same where it is the second one; and all processes of the user. */
+/* The second argument is; and not all processes of a user. */
 #define ONESELF_BY(name, user)						\
 	IF_EQ(SYS_##name, 0, 6), LOAD_ARG(0), IF_EQ((user), 2, 0),	 \
 	LOAD_ARG(1), IF_EQ(0, 1, 0), REFUSE(EPERM), ALLOW
 
 /*
- * How others of the user are scheduled, ours among them, which the kernel
- * leaves to any of his processes.  One's own number counts as another's: no
- * filter knows it.
+ * Scheduling of other processes, which the kernel allows for all of the user's,
+ * ours included.  The caller's own pid is refused, too, as a filter cannot know
+ * it.
  */
 static const struct sock_filter filter_self_only[] = {
 	LOAD(nr),

@@ -26,23 +26,23 @@
 #include "worker/fs/mounted_inodes.h"
 #include "worker/sandbox/enforce.h"
 
-#define HOLDER_SOCK	3	/* in the holder; everything else is closed */
-#define RETRY_MS	1000	/* before what failed is tried again */
-#define TRIM_MS		2000	/* an unused one stays that has to be undone */
-#define NEXT_MS		10	/* between two that are ended */
-#define PATTERNS_MS	100	/* what patterns matched is believed */
-#define UNDO_MS		500	/* at the end: who lives in them has to end */
+#define HOLDER_SOCK	3	/* in the holder, which closes all others */
+#define RETRY_MS	1000	/* a failed one is not retried before */
+#define TRIM_MS		2000	/* keep an unused one with stand-ins */
+#define NEXT_MS		10	/* between ending two holders */
+#define PATTERNS_MS	100	/* matches of patterns are valid */
+#define UNDO_MS		500	/* wait at the end for its processes */
 
 struct holder {
 	TAILQ_ENTRY(holder)	 entry;
 	struct holders		*holders;
-	struct buf		 key;	/* its plan as text; empty: none */
+	struct buf		 key;	/* plan_print(); empty: no sandbox */
 	enum holder_state	 state;
 	pid_t			 pid;	/* 0: not known yet */
 	bool			 greeted;
-	bool			 confined;	/* it has a plan */
+	bool			 confined;	/* has a plan */
 	unsigned		 users;
-	bool			 joined;	/* commands may live in it */
+	bool			 joined;	/* commands may be in it */
 	uint64_t		 since;	/* clock_ms(), of the state; 0: a good
 					   one was ended from outside */
 	int			 sock;
@@ -50,23 +50,23 @@ struct holder {
 	struct io		 ev;
 	struct nsset		 nsset;
 	char			 why[ENFORCE_WHY];
-	char			*made;		/* see struct mounted */
+	char			*made;		/* stand-ins, struct mounted */
 	size_t			 made_len;
 	int			*locks;
 	size_t			 nlocks;
-	struct mounted_inodes	*files;		/* something is on them */
+	struct mounted_inodes	*files;		/* mounted on */
 	size_t			 nfiles;
 	bool			 more_files;
 	bool			 single;	/* for one command */
 };
 
-/* What has to be undone of one that has been told to end. */
+/* Work left after a holder was told to end. */
 struct remains {
 	TAILQ_ENTRY(remains)	 entry;
 	struct holders		*holders;
 	int			 pidfd;
-	struct io		 ev;		/* it is dead */
-	char			*made;		/* see struct mounted */
+	struct io		 ev;		/* pidfd: it is dead */
+	char			*made;		/* stand-ins, struct mounted */
 	size_t			 made_len;
 	int			*locks;
 	size_t			 nlocks;
@@ -80,28 +80,28 @@ struct holders {
 	TAILQ_HEAD(, holder)	 list;
 	TAILQ_HEAD(, remains)	 remains;
 	unsigned		 n;
-	unsigned long		 singles;	/* made so far */
+	unsigned long		 singles;	/* made, for unique keys */
 	struct timer		 trim_ev;
 };
 
 /*
- * What a new holder sends: HELLO_NSSET, with the descriptors of its
- * namespaces, comes from the holder; HELLO_PID from the process that made it,
- * where the holder cannot know its pid out here.
+ * Messages of a new holder: HELLO_NSSET, with descriptors of its namespaces, is
+ * sent by the holder; HELLO_PID by the process that made it, where the holder
+ * does not know its outer pid.
  */
 enum hello_kind { HELLO_NSSET, HELLO_PID, HELLO_FAILED };
 
-/* Sent as it is, with made_len bytes of paths and nfiles files behind it. */
+/* Followed by made_len bytes of paths and nfiles files. */
 struct hello {
 	enum hello_kind	 kind;
-	pid_t		 pid;		/* 0: HELLO_PID will follow */
+	pid_t		 pid;		/* 0: HELLO_PID follows */
 	bool		 net_off, no_changes;
 	bool		 has[NSSET_FDS];
 	char		 why[ENFORCE_WHY];
-	size_t		 made_len;	/* of the paths that follow */
+	size_t		 made_len;	/* of the paths */
 	size_t		 nlocks;
 	bool		 more_files;
-	size_t		 nfiles;	/* which follow these */
+	size_t		 nfiles;	/* after the paths */
 };
 _Static_assert(offsetof(struct hello, has) == 2 * sizeof(int) + 2 &&
     offsetof(struct hello, why) == offsetof(struct hello, has) + NSSET_FDS &&
@@ -117,7 +117,7 @@ union ctl_room {
 	char		 room[CMSG_SPACE(sizeof(int) * FDS_MAX)];
 };
 
-/* --- the holder's side --- */
+/* --- in the holder --- */
 
 static void
 holder_send_hello(enum hello_kind kind, const struct enforced *e)
@@ -157,17 +157,17 @@ holder_send_hello(enum hello_kind kind, const struct enforced *e)
 	m.msg_iovlen = 3;
 	fd_put_rights(&m, &room, fds, (size_t)n);
 	if (sendmsg(HOLDER_SOCK, &m, MSG_NOSIGNAL) == -1)
-		_exit(1);		/* nobody waits for us any more */
+			_exit(1);		/* the worker has gone */
 }
 
-/* Our own folder, if there is one. */
+/* Return our own folder, or NULL. */
 static const char *
 hidden(const struct env *env)
 {
 	return env->set.run_dir[0] != '\0' ? env->set.run_dir : NULL;
 }
 
-/* In the new process, which has everything of the worker yet. */
+/* In the new process, which still has all of the worker. */
 static void __attribute__((noreturn))
 be_holder(const struct env *env, int sock, const struct plan *plan)
 {
@@ -201,9 +201,9 @@ be_holder(const struct env *env, int sock, const struct plan *plan)
 	fsagent_serve(HOLDER_SOCK, plan != NULL, env->set.busy_poll);
 }
 
-/* --- the worker's side --- */
+/* --- in the worker --- */
 
-/* What must not be replaced now; while one is being made, nothing. */
+/* Publish the files that must not be replaced; all, while one is starting. */
 static void
 tell_covered(const struct holders *hs)
 {
@@ -234,9 +234,8 @@ holder_set_state(struct holder *h, enum holder_state state, const char *why)
 }
 
 /*
- * Remove the folders that stand for what does not exist, as far as nobody else
- * needs them.  Without a link on the way: who lived in the sandbox could have
- * put one there.
+ * Remove stand-ins that no other holder needs.  Follow no symlink: a process in
+ * the sandbox could have made one.
  */
 static void
 undo(struct holders *hs, struct remains *r, bool dead)
@@ -264,7 +263,7 @@ undo(struct holders *hs, struct remains *r, bool dead)
 	free(r);
 }
 
-/* The first process of a PID namespace is the last to end. */
+/* Pid 1 of a PID namespace is dead only after all others. */
 static void
 on_dead(void *arg)
 {
@@ -273,7 +272,7 @@ on_dead(void *arg)
 	undo(r->holders, r, true);
 }
 
-/* End it, and undo what it made when all that live in it are gone. */
+/* End a holder, and undo what it made when all its processes are dead. */
 static void
 holder_bury(struct holder *h)
 {
@@ -310,8 +309,8 @@ static void
 holder_stop(struct holder *h)
 {
 	/*
-	 * Before it dies: whoever has a namespace last frees what is in it,
-	 * which may be all that its commands left in /dev/shm.
+	 * Before it dies: the last user of a mount namespace frees its files,
+	 * perhaps a large /dev/shm.
 	 */
 	nsset_fini(&h->nsset);
 	if (h->made_len > 0)
@@ -359,7 +358,7 @@ take_view(struct holder *h, const struct hello *hello, struct msghdr *m)
 		h->locks[h->nlocks++] = fds[n];
 }
 
-/* What is behind a hello: as many paths as there are locks; files. */
+/* Take what follows a hello: a path for each lock; files. */
 static void
 take_rest(struct holder *h, const struct hello *hello, const char *made)
 {
@@ -377,7 +376,7 @@ take_rest(struct holder *h, const struct hello *hello, const char *made)
 	h->made_len = len;
 }
 
-/* One message; false: it is over. */
+/* Receive a message; false: the holder has failed or ended. */
 static bool
 holder_recv_hello(struct holder *h)
 {
@@ -428,7 +427,7 @@ holder_on_sock(void *arg)
 
 	if (!holder_recv_hello(h)) {
 		holder_fail(h, "it was ended from outside");
-		/* It was good: nothing says that the next one will not be. */
+		/* It worked before: the next one may, so do not wait. */
 		if (was_ready)
 			h->since = 0;
 	}
@@ -436,7 +435,7 @@ holder_on_sock(void *arg)
 		hs->on_changed(hs->arg);
 }
 
-/* Fork it.  0, or -1 with errno. */
+/* Fork a holder.  0, or -1 with errno. */
 static int
 holder_start(struct holder *h, const struct plan *plan)
 {
@@ -460,7 +459,7 @@ holder_start(struct holder *h, const struct plan *plan)
 	fd_close(&pair[1]);
 	holder_set_state(h, HOLDER_STARTING, "");
 	if (plan == NULL) {
-		/* Nothing can go wrong: it may be asked at once. */
+			/* Without a plan it cannot fail: ready at once. */
 		h->pid = pid;
 		holder_set_state(h, HOLDER_READY, "");
 	}
@@ -502,7 +501,7 @@ holder_free(struct holder *h)
 	free(h);
 }
 
-/* Whether a command left somebody behind who lives in it. */
+/* Whether processes left behind by a command are in it. */
 static bool
 is_inhabited(const struct holder *h)
 {
@@ -520,8 +519,8 @@ is_inhabited(const struct holder *h)
 }
 
 /*
- * Empty folders that stand for what does not exist should not be seen longer
- * than they are needed.  One at a time: what ends keeps the machine busy.
+ * End unused holders, so that stand-ins are not visible for longer than needed.
+ * One at a time, as ending one is expensive.
  */
 static void
 on_trim(void *arg)
@@ -545,7 +544,7 @@ on_trim(void *arg)
 		timer_set(&hs->trim_ev, again);
 }
 
-/* Room for one more: the one longest unused goes. */
+/* Make room by ending the least recently used one. */
 static bool
 make_room(struct holders *hs)
 {
@@ -594,7 +593,7 @@ holder_new(struct holders *hs, struct buf *key, bool confined)
 	return h;
 }
 
-/* Patterns are about the names there are when the command starts. */
+/* Patterns are matched when a command starts. */
 static bool
 has_patterns(const struct plan *plan)
 {
@@ -644,14 +643,14 @@ holder_get(struct holders *hs, const struct plan *plan)
 			goto out;
 	} else if (h->state == HOLDER_READY && h->users == 0 &&
 	    has_patterns(plan) && clock_ms() - h->since > PATTERNS_MS) {
-		holder_stop(h);		/* look again what matches */
+			holder_stop(h);		/* match again */
 	} else if (h->state != HOLDER_FAILED || (h->confined &&
 	    h->since != 0 && (h->users > 0 ||
 	    clock_ms() - h->since < RETRY_MS))) {
 		goto out;
 	}
 	if (holder_start(h, plan) == -1) {
-		/* Who uses what is left of an older one does so for a while. */
+		/* Processes left in an older one may stay for long. */
 		if (h->users == 0)
 			holder_free(h);
 		else
@@ -705,7 +704,7 @@ holder_use(struct holder *h, bool more)
 		timer_set(&h->holders->trim_ev, TRIM_MS);
 }
 
-/* Whether a path is one of a list, each with its NUL, or in it. */
+/* Whether a path is one of a list (NUL after each), or below. */
 static bool
 is_in(const char *made, size_t made_len, const char *path, size_t len)
 {

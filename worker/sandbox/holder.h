@@ -1,8 +1,8 @@
 /*
- * A holder: a process that has one view of the file system, and lends it.  It
- * serves file operations under that view (worker/fs/fsagent.h), and commands
- * join its namespaces.  One for each sandbox policy of a session, and one
- * without a sandbox, which is there for operations that may take time.
+ * A holder: a process that keeps the namespaces of one sandbox policy.  It
+ * serves file operations in them (worker/fs/fsagent.h), and commands join them.
+ * A session has one for each policy, and one without a sandbox for slow file
+ * operations.
  */
 #ifndef WORKER_SANDBOX_HOLDER_H
 #define WORKER_SANDBOX_HOLDER_H
@@ -21,30 +21,30 @@ struct holder;
 struct holders;
 
 /*
- * Those of a session; none is made before it is asked for.  on_changed(arg):
- * one became ready or failed, what waits for it can go on.  NULL with errno.
+ * The holders of a session, each started on first use.  on_changed is called
+ * when one became ready or failed: retry what waits.  NULL with errno.
  */
 struct holders	*holders_new(const struct env *env,
 		    void (*on_changed)(void *), void *arg)
 		    __attribute__((warn_unused_result));
 
-/* The session ends: when one ends now, that is no failure. */
+/* The session ends: a holder that exits from now on has not failed. */
 void	 holders_end(struct holders *hs);
 
-/* What they made outside is undone first, which may take half a second. */
+/* Removes what they made on disk, which may take half a second. */
 void	 holders_free(struct holders **hsp);
 
 /*
- * The holder of a plan (NULL: no sandbox), started if there is none; what
- * failed a moment ago stays failed. NULL with errno. The plan is not kept.
- * It lives until the session ends, unless it is not used and room is needed.
+ * Return the holder of a plan (NULL: no sandbox), started if needed; one that
+ * failed a moment ago stays failed.  It lives until the session ends, or until
+ * room is needed and it is unused.  NULL with errno.
  */
 struct holder	*holder_get(struct holders *hs, const struct plan *plan)
 		    __attribute__((warn_unused_result));
 
 /*
- * The same for a command, which holder_use() then keeps; one of its own when
- * the plan hides what matches patterns, because what matches changes.
+ * The same for a command, to be kept by holder_use().  Plans with patterns get
+ * a holder of their own for each command, as matches change.
  */
 struct holder	*holder_for_command(struct holders *hs,
 		    const struct plan *plan)
@@ -52,28 +52,22 @@ struct holder	*holder_for_command(struct holders *hs,
 
 enum holder_state holder_state(const struct holder *h);
 
-/* Why it failed, for the client. */
+/* Return why it failed, for the client. */
 const char	*holder_why(const struct holder *h);
 
-/* Where its agent takes requests; after HOLDER_READY only. */
+/* Return the agent's socket; HOLDER_READY only. */
 int	 holder_sock(const struct holder *h);
 
-/* Where its agent answers one of them at a time. */
+/* Return the agent's socket for answers. */
 struct fsagent_line *holder_line(struct holder *h);
 
-/* What a command joins; after HOLDER_READY only. */
+/* Return what a command joins; HOLDER_READY only. */
 const struct nsset *holder_nsset(struct holder *h);
 
-/*
- * Somebody needs it from now on, or no more: it stays meanwhile, and one of a
- * single command no longer.
- */
+/* Add or remove a user, who keeps it; a command's own ends with its last. */
 void	 holder_use(struct holder *h, bool more);
 
-/*
- * Whether a path is, or is in, a folder that one of them made to stand for what
- * does not exist: whoever asks outside of the sandbox should not find it.
- */
+/* Whether a path is, or is below, a stand-in of a holder (struct mounted). */
 bool	 holders_made(const struct holders *hs, const char *path, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A view: what a holder gives to commands that join it.  Made in the holder's
- * process (worker/sandbox/enforce.h), used between clone and exec
+ * What a holder gives to commands that join it.  Made in the holder
+ * (worker/sandbox/enforce.h), used between clone and exec
  * (worker/proc/spawn.c).
  */
 #ifndef WORKER_SANDBOX_NSSET_H
@@ -8,22 +8,22 @@
 
 #include <stdbool.h>
 
-/* Namespaces in the order in which they are joined (setns(2)). */
+/* Namespaces in the order of joining (setns(2)). */
 enum nsset_ns {
 	NSSET_USER, NSSET_NET, NSSET_IPC, NSSET_PID, NSSET_MNT,
 	NSSET_NSES
 };
 
 enum nsset_fd {
-	NSSET_RULESET = NSSET_NSES,	/* Landlock; restricts what joins */
-	NSSET_PTS,			/* O_PATH: its own /dev/pts */
+	NSSET_RULESET = NSSET_NSES,	/* Landlock, for those that join */
+	NSSET_PTS,			/* O_PATH of its /dev/pts */
 	NSSET_FDS
 };
 
 struct nsset {
 	int	 fds[NSSET_FDS];		/* -1: none */
-	bool	 net_off;		/* by seccomp(2), whatever else */
-	bool	 no_changes;		/* the same: of modes, owners, times */
+	bool	 net_off;		/* enforce_seccomp() */
+	bool	 no_changes;		/* enforce_no_changes() */
 };
 
 void	 nsset_init(struct nsset *v);

@@ -18,12 +18,12 @@ probe_tell(int sock, const char *text)
 	Ipc__Ability	 out = IPC__ABILITY__INIT;
 
 	out.sandbox = (char *)(uintptr_t)text;
-	/* A daemon that has ended meanwhile wants no answer. */
+	/* EPIPE: the daemon has ended meanwhile. */
 	if (ipc_send(sock, IPC_ability, &out, -1) == -1 && errno != EPIPE)
 		log_warn("probe");
 }
 
-/* Confined as a holder is: what commands add to that. */
+/* Confined like a holder, add what commands add. */
 static void
 probe_tell_all(int sock, const struct enforced *e)
 {
@@ -44,7 +44,7 @@ probe_tell_all(int sock, const struct enforced *e)
 	probe_tell(sock, text);
 }
 
-/* Read everything but what one carve-out hides, write nothing, no network. */
+/* Read all but one path, write nothing, no network. */
 static void
 probe(int sock)
 {
@@ -64,7 +64,7 @@ probe(int sock)
 	nsset_init(&e.nsset);
 	switch (enforce(&plan, NULL, &e)) {
 	case 0:
-		break;			/* the holder says it */
+			break;			/* the holder answers */
 	case 1:
 		probe_tell_all(sock, &e);
 		break;

@@ -14,7 +14,6 @@
 
 #include "common/fd.h"
 
-
 int
 sbmount_failed(struct sbmount *m, const char *what, const char *path)
 {
@@ -41,7 +40,7 @@ sbmount_read_only(int fd, bool deep)
 	    (deep ? AT_RECURSIVE : 0U), &a, sizeof(a));
 }
 
-/* For covered.h: what of fd is no folder. */
+/* Record a file that is mounted on, for mounted_inodes.h. */
 static void
 remember_file(struct mounted *out, int fd)
 {
@@ -77,7 +76,7 @@ sbmount_void(struct sbmount *m, int fd, const char *path)
 	struct mount_attr	 a;
 	int			 tree;
 
-	/* A device on a mount without devices cannot be opened. */
+	/* Devices on a nodev mount cannot be opened. */
 	memset(&a, 0, sizeof(a));
 	a.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV;
 	tree = open_tree(m->null_tree_of, "",
@@ -142,7 +141,7 @@ sbmount_mask(struct sbmount *m, int fd, const char *path, unsigned mode)
 	return 0;
 }
 
-/* The mask that a path is in, the last made; NULL: none. */
+/* Return the mask that contains a path, the last one made; or NULL. */
 static const struct mask *
 mask_of(const struct sbmount *m, const char *path)
 {
@@ -158,7 +157,7 @@ mask_of(const struct sbmount *m, const char *path)
 	return NULL;
 }
 
-/* The folders on the way to a name in a mask; *name_out the name. */
+/* Make the folders in a mask on the way to a name. */
 static int
 make_way(const struct mask *k, const char *path, const char **name_out)
 {
@@ -213,7 +212,7 @@ sbmount_point(struct sbmount *m, const char *path, bool is_dir)
 	return rv == 0 ? 0 : sbmount_failed(m, "making", path);
 }
 
-/* The same link in a mask as there was. */
+/* Make the same symlink in a mask. */
 static int
 put_link(struct sbmount *m, const struct place *p)
 {
@@ -232,7 +231,7 @@ put_link(struct sbmount *m, const struct place *p)
 	return 0;
 }
 
-/* --- what the rules are about --- */
+/* --- places of rules --- */
 
 static int
 read_link(int fd, const char *path, char **out)
@@ -254,7 +253,7 @@ sbmount_is_system(const char *path)
 	    (path[5] == '\0' || path[5] == '/'));
 }
 
-/* It is not there: where it would be. */
+/* It is missing: find where it would be. */
 static int
 look_for(struct sbmount *m, struct place *p)
 {
@@ -292,7 +291,7 @@ sbmount_look_at(struct sbmount *m, struct place *p)
 	return p->tree == -1 ? sbmount_failed(m, "copying", path) : 0;
 }
 
-/* Where it is now, which has to be what it was; -1 having said why. */
+/* Open a place again; it must be the same.  -1 with the reason. */
 static int
 find_again(struct sbmount *m, const struct place *p)
 {
@@ -311,9 +310,9 @@ find_again(struct sbmount *m, const struct place *p)
 }
 
 /*
- * A protected name that is, or goes through, a link in a writable folder: the
- * link could be replaced by what is not protected, so nobody can open it
- * or take it away.  1: one was shut.
+ * A protected name that is or goes through a symlink in a writable folder: the
+ * symlink could be replaced, so make it inaccessible and immovable.  1: one
+ * was.
  */
 static int
 shut_links(struct sbmount *m, const char *name)
@@ -338,8 +337,9 @@ shut_links(struct sbmount *m, const char *name)
 }
 
 /*
- * Whether it would be made in a folder like /tmp, where any user can make it:
- * nothing is gained by covering it, and others would see it and could lock it.
+ * Whether it would be made in a world-writable folder such as /tmp: covering it
+ * there protects nothing, and other users would see the stand-in and could lock
+ * it.
  */
 static bool
 is_in_shared(const char *path)
@@ -354,7 +354,7 @@ is_in_shared(const char *path)
 	    (st.st_mode & S_IWOTH) != 0;
 }
 
-/* Whether a mask is just there. */
+/* Whether a path is a mask. */
 static bool
 is_mask(const struct sbmount *m, const char *path)
 {
@@ -367,8 +367,8 @@ is_mask(const struct sbmount *m, const char *path)
 }
 
 /*
- * A protected name that does not exist, in a folder where a command could make
- * it: its first missing part is made and covered.
+ * A protected name that is missing where a command could make it: make and
+ * cover its first missing part.
  */
 static int
 cover_missing(struct sbmount *m, const struct place *p)
@@ -377,7 +377,7 @@ cover_missing(struct sbmount *m, const struct place *p)
 	struct stat	 st;
 	int		 fd, rv;
 
-	/* What only adds rights, or is not to be protected when it is new. */
+	/* The rule only grants, or does not apply to new files. */
 	if (p->rule->kind == PLAN_WRITE ||
 	    (p->rule->if_exists && p->rule->kind == PLAN_DENY))
 		return 0;
@@ -385,7 +385,7 @@ cover_missing(struct sbmount *m, const struct place *p)
 		return -1;
 	if (!sbmount_is_in_writable(m, path) || is_mask(m, path) ||
 	    (p->rule->if_exists && is_in_shared(path)) ||
-	    /* a link to nothing, shut now */
+	    /* a dangling symlink, inaccessible now */
 	    (rv == 1 && lstat(path, &st) == 0 && S_ISCHR(st.st_mode)))
 		return 0;
 	if (sbmount_stand_in(m, path) == -1)
@@ -443,8 +443,8 @@ sbmount_deny(struct sbmount *m, struct place *p)
 }
 
 /*
- * Devices are in our /dev and nowhere else: they would open for a root without
- * rights as for any, also where mounts are read-only.
+ * nodev: devices are in our own /dev only.  A root without capabilities can
+ * open them, also on read-only mounts.
  */
 static int
 restrict_tree(const struct place *p)
@@ -481,7 +481,7 @@ sbmount_allow(struct sbmount *m, struct place *p)
 	return rv;
 }
 
-/* Whether a rule has nothing to say where its name leads. */
+/* Whether a rule has no effect where its name leads. */
 static bool
 says_nothing(const struct sbmount *m, const struct place *p)
 {
@@ -507,7 +507,7 @@ apply(struct sbmount *m, struct place *p)
 		return sbmount_failed(m, "the root by another name,",
 		    p->rule->path);
 	}
-	/* Our own are as they should be, unless somebody wants it otherwise. */
+	/* Our own /dev and /proc are right, unless a rule names them. */
 	if (is_ours && p->real != NULL && sbmount_is_system(p->real) &&
 	    p->rule->kind == plan_decide_around(m->plan, p->rule->path))
 		return 0;
@@ -523,7 +523,7 @@ apply(struct sbmount *m, struct place *p)
 	return rv == -1 ? -1 : 0;
 }
 
-/* What allows less comes later, on top. */
+/* Of rules for one place the strictest comes last, on top. */
 static int
 strictness(const struct place *p)
 {
@@ -546,7 +546,7 @@ sbmount_compare_places(const void *va, const void *vb)
 }
 
 /*
- * In the order of where they really are: a folder that the plan names by a link
+ * Apply rules in the order of their real paths: a folder named by a symlink
  * must not be mounted over what is protected in it.
  */
 static int
@@ -570,7 +570,7 @@ apply_all(struct sbmount *m)
 
 /* --- the root --- */
 
-/* Nothing, instead of everything: what is allowed is put into it. */
+/* An empty root, to which all that is allowed is mounted. */
 static int
 new_root(struct sbmount *m)
 {
@@ -607,7 +607,7 @@ prepare_root(struct sbmount *m)
 	return kind == PLAN_DENY ? new_root(m) : 0;
 }
 
-/* Our own folder: of a server that would listen to its sessions' commands. */
+/* Hide our own folder: a server of ours would listen to commands there. */
 static int
 hide_ours(struct sbmount *m)
 {
@@ -652,7 +652,7 @@ make_all(struct sbmount *m)
 			return -1;
 	if (sbmount_copy_nodes(m) == -1 || prepare_root(m) == -1)
 		return -1;
-	/* Before the rules: they may be about what is in it. */
+	/* Before the rules, which may be about /dev and /proc. */
 	if (sbmount_system(m) == -1)
 		return -1;
 	if (apply_all(m) == -1 || sbmount_patterns(m) == -1 ||
@@ -668,7 +668,7 @@ sbmount_make(const struct plan *plan, const char *hide, struct mounted *out)
 	size_t		 i;
 	int		 rv;
 
-	/* Of what is left open the caller's end takes care: it has no heirs. */
+	/* The caller exits on failure, which closes all descriptors. */
 	memset(&m, 0, sizeof(m));
 	m.plan = plan;
 	m.hide = hide;

@@ -1,11 +1,11 @@
 /*
- * The mounts of a sandbox: a plan's rules made true in the mount namespace of
- * the calling process, which is all its own and in which it may mount.
+ * Mounts of a sandbox: apply a plan in the calling process's mount namespace,
+ * which must be its own.
  *
- * Everything is opened first and mounted by descriptor; what the plan
- * protects in a writable folder is looked up again where it will be, without
- * links, and has to be the same.  So a name that somebody swaps meanwhile
- * makes this fail, and never lead elsewhere.
+ * All is opened first and mounted by descriptor; protected paths in writable
+ * folders are looked up again where they will be, without symlinks, and must be
+ * the same.  A name that is swapped meanwhile makes this fail, never lead
+ * elsewhere.
  */
 #ifndef WORKER_SANDBOX_SBMOUNT_H
 #define WORKER_SANDBOX_SBMOUNT_H
@@ -20,56 +20,54 @@
 #define MOUNTED_WHY	200	/* bytes of a reason */
 #define MOUNTED_MADE	16384	/* bytes of paths */
 #define MOUNTED_LOCKS	128	/* folders */
-#define MOUNTED_FILES	1024	/* files that something is mounted on */
+#define MOUNTED_FILES	1024	/* files mounted on */
 
 /*
- * What comes of it.
+ * The result.
  *
- * Where a protected name does not exist there has to be something to mount
- * on: an empty folder, a stand-in, which is removed when the mounts are gone.
- * Several sandboxes may share one: each holds a shared lock on it (flock(2)),
- * and the one that can make its lock exclusive removes it.  One that a crash
- * left is taken over in the same way.
+ * A protected name that does not exist needs something to mount on: a stand-in,
+ * an empty folder that is removed when the mounts are gone.  Sandboxes may
+ * share one: each has a shared flock(2) on it, and the one that can make its
+ * lock exclusive removes it.  One left by a crash is taken over in the same
+ * way.
  */
 struct mounted {
-	char	 why[MOUNTED_WHY];	/* it failed */
-	char	 made[MOUNTED_MADE];	/* those folders, each with its NUL */
+	char	 why[MOUNTED_WHY];	/* of a failure */
+	char	 made[MOUNTED_MADE];	/* stand-ins, NUL after each */
 	size_t	 made_len;
-	int	 locks[MOUNTED_LOCKS];	/* their open, locked descriptors */
+	int	 locks[MOUNTED_LOCKS];	/* their locked descriptors */
 	size_t	 nlocks;
 	struct mounted_inodes files[MOUNTED_FILES];
 	size_t	 nfiles;
-	bool	 more_files;	/* than fit */
+	bool	 more_files;	/* files is incomplete */
 };
 
 /*
- * Make them.  hide: nothing of that folder is to be seen whatever the plan
- * says, NULL: there is none.  0, or -1 with the reason in out: then the
- * namespace is good for nothing.
+ * Make them.  hide: a folder to be made invisible whatever the plan says, or
+ * NULL.  0, or -1 with the reason in out: the namespace is unusable.
  */
 int	 sbmount_make(const struct plan *plan, const char *hide,
 	    struct mounted *out) __attribute__((warn_unused_result));
 
 /*
- * The first name of a path that does not exist, or where a link to nothing
- * leads; out has PATH_MAX bytes.  0, or -1 with errno.
+ * Get the first component of a path that does not exist, also behind a dangling
+ * symlink; out has PATH_MAX bytes.  0, or -1 with errno.
  */
 int	 sbmount_first_missing(const char *name, char *out)
 	    __attribute__((warn_unused_result));
 
-/* The links on the way to a name, itself one of them, in their order. */
+/* Iterator over the symlinks on the way to a name, including the name. */
 struct sbmount_links {
-	char		 path[PATH_MAX];	/* those behind us followed */
-	size_t		 at;			/* how far we looked in it */
+	char		 path[PATH_MAX];	/* resolved up to at */
+	size_t		 at;			/* progress in path */
 	unsigned	 n;
-	char		 part[PATH_MAX];	/* the link, as it is named */
-	char		 real[PATH_MAX];	/* and where it really is */
+	char		 part[PATH_MAX];	/* the symlink as named */
+	char		 real[PATH_MAX];	/* its path without symlinks */
 };
 
-/* From the first. */
 void	 sbmount_links_start(struct sbmount_links *l, const char *name);
 
-/* 1: the next is in part and real; 0: there is none; -1 with errno. */
+/* 1: the next one is in part and real; 0: no more; -1 with errno. */
 int	 sbmount_links_next(struct sbmount_links *l)
 	    __attribute__((warn_unused_result));
 

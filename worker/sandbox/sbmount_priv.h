@@ -1,4 +1,4 @@
-/* What the parts of sbmount share; for sbmount*.c only. */
+/* Internal to worker/sandbox/sbmount*.c. */
 #ifndef WORKER_SANDBOX_SBMOUNT_PRIV_H
 #define WORKER_SANDBOX_SBMOUNT_PRIV_H
 
@@ -9,26 +9,26 @@
 
 #include "worker/sandbox/sbmount.h"
 
-#define SBMOUNT_NODES	8	/* at most, of /dev */
-#define SBMOUNT_LINKS	40	/* followed at most, as the kernel */
+#define SBMOUNT_NODES	8	/* maximum, of /dev */
+#define SBMOUNT_LINKS	40	/* followed, as the kernel does */
 
 /* The mode of a stand-in, see struct mounted. */
 #define STAND_IN	(S_ISVTX | 0555)
 
-/* What a rule is about, as it was when it was looked at. */
+/* The place of a rule when it was looked up. */
 struct place {
-	const struct plan_rule	*rule;		/* a pattern: about its base */
-	int			 fd;		/* O_PATH; -1: not there */
-	int			 tree;		/* a copy to be mounted; -1 */
+	const struct plan_rule	*rule;		/* of a pattern: its base */
+	int			 fd;		/* O_PATH; -1: missing */
+	int			 tree;		/* detached mount, or -1 */
 	struct stat		 st;
-	char			*real;		/* its path without links */
-	char			*missing;	/* or: of the first name of it
-						   that does not exist */
-	char			*link;		/* if it is one: where to */
-	bool			 gives;		/* see plan_rule_gives() */
+	char			*real;		/* path without symlinks */
+	char			*missing;	/* or real path of its first
+						   missing component */
+	char			*link;		/* target, if a symlink */
+	bool			 gives;		/* plan_rule_gives() */
 };
 
-/* A folder of ours over one of theirs: nothing, but for what is put into it. */
+/* A tmpfs mounted over a folder, with what is put into it. */
 struct mask {
 	int	 fd;
 	char	*path;
@@ -36,121 +36,105 @@ struct mask {
 
 struct sbmount {
 	const struct plan	*plan;
-	const char		*hide;		/* a folder of ours, or NULL */
+	const char		*hide;		/* our folder, or NULL */
 	struct place		*places;
 	struct mask		*masks;
 	size_t			 nmasks;
-	int			 nodes[SBMOUNT_NODES];	/* copies; -1 */
+	int			 nodes[SBMOUNT_NODES];	/* detached, or -1 */
 	int			 null_tree_of;	/* O_PATH of /dev/null */
 	int			 old_root;	/* to be unmounted, or -1 */
 	struct mounted		*out;
 };
 
-/* Say why, with errno's text; -1 to return. */
+/* Set the reason, with errno's text; always -1. */
 int	 sbmount_failed(struct sbmount *m, const char *what,
 	    const char *path);
 
-#define MASK_MODE_SHUT	0u	/* nothing in it */
-#define MASK_MODE_WAY	0555u	/* the way to what is in it */
+#define MASK_MODE_SHUT	0u	/* nothing in it is visible */
+#define MASK_MODE_WAY	0555u	/* contains allowed paths */
 
-/* An empty folder over what fd (O_PATH) holds, which path names. */
+/* Mount a mask over what fd (O_PATH) holds, at path. */
 int	 sbmount_mask(struct sbmount *m, int fd, const char *path,
 	    unsigned mode) __attribute__((warn_unused_result));
 
-/* Whether a rule allows something in a folder. */
+/* Whether a rule grants something below a folder. */
 bool	 sbmount_allows_in(const struct plan *plan, const char *path);
 
-/* A mount on top of what fd holds; takes tree. */
+/* Mount tree over what fd holds; takes over tree. */
 int	 sbmount_put(struct sbmount *m, int tree, int fd, const char *path)
 	    __attribute__((warn_unused_result));
 
-/* What a file is that nobody can open, over what fd holds. */
+/* Mount an inaccessible file over what fd holds. */
 int	 sbmount_void(struct sbmount *m, int fd, const char *path)
 	    __attribute__((warn_unused_result));
 
-/* No link on the way; -1 with errno. */
+/* Open (O_PATH) without following symlinks; -1 with errno. */
 int	 sbmount_open(const char *path);
 
-/* Of one mount, or of all below too; fd of it (O_PATH). */
+/* Make a mount (O_PATH fd), or all below it, too, read-only. */
 int	 sbmount_read_only(int fd, bool deep);
 
-/*
- * Own /dev and /proc; copies of the devices are taken before anything changes.
- */
+/* Own /dev and /proc; copy device nodes before mounts change. */
 int	 sbmount_copy_nodes(struct sbmount *m)
 	    __attribute__((warn_unused_result));
 int	 sbmount_system(struct sbmount *m)
 	    __attribute__((warn_unused_result));
 
-/* Of these a sandbox has its own, and rules are about what is in those. */
+/* Whether a path is in /dev or /proc, of which a sandbox has its own. */
 bool	 sbmount_is_system(const char *path);
 
 /*
- * Where what is to be hidden is now, which has to be what it was (O_PATH).  -1
- * having said why, or SBMOUNT_UNSEEN: nothing of it is seen.
+ * Open (O_PATH) what is to be hidden again; it must be the same.  -1 with the
+ * reason, or SBMOUNT_UNSEEN: not visible at all.
  */
 #define SBMOUNT_UNSEEN	(-2)
 int	 sbmount_find_again(struct sbmount *m, const struct place *p)
 	    __attribute__((warn_unused_result));
 
-/*
- * What the patterns of the plan match now.  Before anything changes: where they
- * are about, by whatever links.
- */
+/* Match the patterns; look up their bases before mounts change. */
 int	 sbmount_look_at_pattern(struct sbmount *m, struct place *p)
 	    __attribute__((warn_unused_result));
 int	 sbmount_patterns(struct sbmount *m)
 	    __attribute__((warn_unused_result));
 
 /*
- * Whether a command may change the folder that a path is in: decided by where
- * that and the rules' places really are, whatever the names in the plan.
- * real: the path has no links.
+ * Whether a command may write to the parent folder of a path: decided by real
+ * paths of the rules.  real has no symlinks.
  */
 bool	 sbmount_is_in_writable(const struct sbmount *m, const char *real);
 
-/*
- * Whether a command could change what is at that real path if no rule made it
- * read-only.
- */
+/* Whether a command could write to a real path without a read-only rule. */
 bool	 sbmount_is_writable(const struct sbmount *m, const char *real);
 
 /*
- * The same path without links, but for its last name: out has PATH_MAX bytes.
- * 0, or -1 with errno.
+ * Resolve all symlinks but the last name; out has PATH_MAX bytes.  0, or -1
+ * with errno.
  */
 int	 sbmount_resolve(const char *path, char *out)
 	    __attribute__((warn_unused_result));
 
 /*
- * What a link on a path leads to, with the rest of that, to path (PATH_MAX
- * bytes; rest may be in it).  0, or -1 with errno.
+ * Put the target of a symlink and the rest of a path into path[PATH_MAX]; rest
+ * may be in path.  0, or -1 with errno.
  */
 int	 sbmount_follow(const char *link, const char *rest, char *path)
 	    __attribute__((warn_unused_result));
 
 /*
- * The folders on the way to a path without links, as far as a command could
- * rename them, stay where they are: else it could make another path of that
- * name.
+ * Pin the folders on the way to a real path that a command could rename: it
+ * could replace them by others.
  */
 int	 sbmount_pin_way(struct sbmount *m, const char *path)
 	    __attribute__((warn_unused_result));
 
-/*
- * Whether fd (O_PATH will do) is a folder that stands in for nothing.  Anybody
- * may give a folder that mode: what is in one makes it a real one.
- */
+/* Whether fd (O_PATH) is a stand-in: its mode, and empty. */
 bool	 sbmount_is_stand_in(int fd);
 
-/*
- * Make it, or take over the one that is there; m->out knows it then.  No link
- * on the way is followed.
- */
+/* Make or take over a stand-in, recorded in m->out.  Follows no symlink. */
 int	 sbmount_stand_in(struct sbmount *m, const char *path)
 	    __attribute__((warn_unused_result));
 
-/* A folder or file in a mask to mount on. */
+/* Make a mount point in a mask. */
 int	 sbmount_point(struct sbmount *m, const char *path, bool is_dir)
 	    __attribute__((warn_unused_result));
 

@@ -1,4 +1,4 @@
-/* /dev and /proc of a sandbox, and what its patterns hide. */
+/* /dev and /proc of a sandbox, and matches of patterns. */
 #include "worker/sandbox/sbmount_priv.h"
 
 #include <sys/mount.h>
@@ -32,8 +32,8 @@ static const struct {
 };
 
 /*
- * What of /proc only root may change, for a sandboxed root: its number is
- * the same inside and out, so the kernel's files are his.
+ * Files of /proc that only root may change.  A sandboxed root has the same uid
+ * and could write to them.
  */
 static const char *const kernels[] = {
 	"/proc/acpi", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/kcore",
@@ -74,7 +74,7 @@ put_node(struct sbmount *m, const char *name, int tree)
 	return rv;
 }
 
-/* Folders, links and file systems in our /dev. */
+/* Make folders, symlinks and file systems in our /dev. */
 static int
 furnish_dev(struct sbmount *m)
 {
@@ -91,7 +91,7 @@ furnish_dev(struct sbmount *m)
 	if (mount("devpts", "/dev/pts", "devpts", PLAIN,
 	    "newinstance,ptmxmode=0666,mode=620") == -1)
 		return sbmount_failed(m, "mounting", "/dev/pts");
-	/* The worker may be the one who has to free what is in it. */
+	/* The worker may be the one to free its contents: limit them. */
 	if (mount("tmpfs", "/dev/shm", "tmpfs", PLAIN | MS_NODEV,
 	    "mode=1777,nr_inodes=16k") == -1)
 		return sbmount_failed(m, "mounting", "/dev/shm");
@@ -136,7 +136,7 @@ make_dev(struct sbmount *m)
 
 /* --- /proc --- */
 
-/* Read-only, and what would tell secrets cannot be opened. */
+/* Make kernel files read-only, those with secrets inaccessible. */
 static int
 protect_kernel(struct sbmount *m)
 {
@@ -166,11 +166,11 @@ make_proc(struct sbmount *m)
 {
 	if (sbmount_point(m, "/proc", true) == -1)
 		return -1;
-	/*
-	 * Who may not trace a process does not see it (proc(5)): not the
-	 * holder, nor, with Landlock, other commands.  What is before Linux
-	 * 5.8 has only the second word for it, which means less for root.
-	 */
+		/*
+		 * hidepid: processes that the reader may not trace are
+		 * invisible (proc(5)), for example the holder.  Before Linux
+		 * 5.8 there is only hidepid=2, with less effect for root.
+		 */
 	if (mount("proc", "/proc", "proc", PLAIN | MS_NODEV,
 	    "hidepid=ptraceable") == -1 && (errno != EINVAL || mount("proc",
 	    "/proc", "proc", PLAIN | MS_NODEV, "hidepid=2") == -1))
@@ -188,16 +188,16 @@ sbmount_system(struct sbmount *m)
 
 /* --- patterns --- */
 
-/* A walk for what a pattern matches. */
+/* A walk for matches of a pattern. */
 struct walk {
 	const char	*pattern;
-	char		 name[2 * PATH_MAX];	/* as the pattern calls it */
-	size_t		 base_len;		/* what of that is the base */
-	size_t		 real_len;		/* and where that really is */
+	char		 name[2 * PATH_MAX];	/* as in the pattern */
+	size_t		 base_len;		/* of the base in name */
+	size_t		 real_len;		/* of the base's real path */
 	unsigned	*budget;
 };
 
-/* How much of a path is in front of the slash of what is in it. */
+/* Return the length of a folder's path before the next slash. */
 static size_t
 folder_len(const char *path)
 {
@@ -212,7 +212,7 @@ sbmount_look_at_pattern(struct sbmount *m, struct place *p)
 
 	if (pathglob_base(p->rule->path, base, sizeof(base)) == -1)
 		return sbmount_failed(m, "hiding", p->rule->path);
-	/* Where we may not search, commands, with less rights, may not. */
+	/* Without search permission for us commands have none either. */
 	if ((p->fd = open(base, O_PATH | O_CLOEXEC)) == -1)
 		return errno == ENOENT || errno == ENOTDIR ||
 		    errno == ELOOP || errno == EACCES ? 0 :
@@ -227,8 +227,8 @@ sbmount_look_at_pattern(struct sbmount *m, struct place *p)
 }
 
 /*
- * Files, as the reference; what is in a folder matches by itself or not.  The
- * folders around it stay: elsewhere it might not match for the next command.
+ * Hide files, as in the reference; files below a folder match on their own.
+ * Folders on the way stay in place, or the next command's matches would differ.
  */
 static int
 hide_match(struct sbmount *m, const char *path)
@@ -245,7 +245,7 @@ hide_match(struct sbmount *m, const char *path)
 	return rv;
 }
 
-/* A folder in which nobody can look for names, but open those he knows. */
+/* Make a folder unlistable; known names in it still open. */
 static int
 hide_folder(struct sbmount *m, const char *path)
 {
@@ -265,7 +265,7 @@ hide_folder(struct sbmount *m, const char *path)
 	return rv;
 }
 
-/* What could not be looked at: nothing, if nobody gets there; else -1. */
+/* It could not be read: no error if nobody can reach it; else -1. */
 static int
 unseen(struct sbmount *m, const FTSENT *e)
 {
@@ -279,7 +279,7 @@ unseen(struct sbmount *m, const FTSENT *e)
 	return sbmount_failed(m, "looking for what to hide in", e->fts_path);
 }
 
-/* What the pattern calls it, in w->name; false: that is too long. */
+/* Set w->name as the pattern has it; false: too long. */
 static bool
 sbmount_system_find_name(struct walk *w, const FTSENT *e)
 {
@@ -292,7 +292,7 @@ sbmount_system_find_name(struct walk *w, const FTSENT *e)
 	return true;
 }
 
-/* Too long a name is hidden, whatever it is. */
+/* A name that is too long is hidden in any case. */
 static bool
 is_match(struct walk *w, const FTSENT *e)
 {
@@ -301,8 +301,8 @@ is_match(struct walk *w, const FTSENT *e)
 }
 
 /*
- * What is mounted there has no files but the kernel's own, which come and go
- * with processes and devices: patterns are not about these.
+ * Kernel file systems, whose files come and go with processes and devices:
+ * patterns do not apply.
  */
 static bool
 is_kernels(const FTSENT *e)
@@ -324,7 +324,7 @@ is_kernels(const FTSENT *e)
 	return false;
 }
 
-/* Whether there is nothing to be hidden in a folder. */
+/* Whether to skip a folder. */
 static bool
 is_left_out(struct sbmount *m, struct walk *w, const FTSENT *e)
 {
@@ -333,7 +333,7 @@ is_left_out(struct sbmount *m, struct walk *w, const FTSENT *e)
 	if (m->plan->glob_depth != 0 &&
 	    e->fts_level >= (int)m->plan->glob_depth)
 		return true;
-	/* Of /dev a sandbox has its own. */
+	/* A sandbox has its own /dev. */
 	return strcmp(e->fts_path, "/dev") == 0 || is_kernels(e) ||
 	    (sbmount_system_find_name(w, e) &&
 	    !pathglob_may_match_below(w->pattern, w->name));
@@ -367,7 +367,7 @@ sbmount_system_walk_entry(struct sbmount *m, struct walk *w, FTS *fts,
 	}
 }
 
-/* Walk below the pattern's fixed part, as deep as the plan says. */
+/* Walk below the base, as deep as the plan says. */
 static int
 hide_matches(struct sbmount *m, const struct place *p, unsigned *budget)
 {

@@ -1,4 +1,4 @@
-/* The way to what is protected in a writable folder. */
+/* Paths to what is protected in a writable folder. */
 #include "worker/sandbox/sbmount_priv.h"
 
 #include <sys/file.h>
@@ -14,7 +14,7 @@
 
 #include "common/fd.h"
 
-/* Whether path is the folder, or below it. */
+/* Whether path is folder or below it. */
 static bool
 sbmount_way_is_within(const char *folder, const char *path)
 {
@@ -24,7 +24,7 @@ sbmount_way_is_within(const char *folder, const char *path)
 	    (path[n] == '/' || path[n] == '\0');
 }
 
-/* The folder that a path is in; out has PATH_MAX bytes. */
+/* Get the parent folder; out has PATH_MAX bytes. */
 static void
 sbmount_way_folder_of(const char *path, char *out)
 {
@@ -35,8 +35,8 @@ sbmount_way_folder_of(const char *path, char *out)
 }
 
 /*
- * Whether the deepest place that a path is in is writable.  only_given: those
- * of read-only rules that give nothing are left out.
+ * Whether the deepest place at or above a path is writable.  only_given: ignore
+ * read-only rules that grant nothing.
  */
 static bool
 is_written(const struct sbmount *m, const char *path, bool only_given)
@@ -51,7 +51,7 @@ is_written(const struct sbmount *m, const char *path, bool only_given)
 		    (only_given && p->rule->kind == PLAN_READ && !p->gives))
 			continue;
 		len = strlen(p->real);
-		/* Of two for one place what allows less is on top. */
+		/* Of two rules for a place the stricter is on top. */
 		if (best == NULL || len > longest || (len == longest &&
 		    best->rule->kind == PLAN_WRITE))
 			best = p;
@@ -90,11 +90,11 @@ sbmount_resolve(const char *path, char *out)
 	if (n == -1)
 		return -1;
 	if (out[0] != '/') {
-		errno = ENOENT;		/* it cannot be reached from here */
+			errno = ENOENT;		/* "(unreachable)" */
 		return -1;
 	}
 	if (n == 1)
-		n = 0;			/* the root has a slash already */
+			n = 0;			/* the root ends in a slash */
 	if (snprintf(folder, sizeof(folder), "%s", strrchr(path, '/')) +
 	    n >= PATH_MAX) {
 		errno = ENAMETOOLONG;
@@ -142,7 +142,7 @@ sbmount_links_next(struct sbmount_links *l)
 	struct stat	 st;
 
 	if (l->n > 0) {
-		/* Nothing is where that leads: no more of them. */
+		/* A dangling symlink is the last. */
 		if (l->n > SBMOUNT_LINKS ||
 		    sbmount_follow(l->part, end, l->path) == -1)
 			return 0;
@@ -161,7 +161,7 @@ sbmount_links_next(struct sbmount_links *l)
 	return 0;
 }
 
-/* Whether there is something, other than what stands in for nothing. */
+/* Whether something exists, apart from a stand-in. */
 static bool
 is_real(const char *path)
 {
@@ -189,7 +189,7 @@ sbmount_first_missing(const char *name, char *out)
 		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
 		if (is_real(part))
 			continue;
-		/* A link to nothing: what matters is that. */
+			/* A dangling symlink: its target matters. */
 		if (lstat(part, &st) == -1 || !S_ISLNK(st.st_mode) ||
 		    ++links > SBMOUNT_LINKS ||
 		    sbmount_follow(part, end, path) == -1)
@@ -199,7 +199,7 @@ sbmount_first_missing(const char *name, char *out)
 	return sbmount_resolve(part, out);
 }
 
-/* Mount a folder on itself: nobody can rename it then (rename(2), EBUSY). */
+/* Mount a folder on itself: then it cannot be renamed (rename(2), EBUSY). */
 static int
 pin(struct sbmount *m, const char *path)
 {
@@ -207,7 +207,7 @@ pin(struct sbmount *m, const char *path)
 	int		 fd, tree, rv = 0;
 
 	if ((fd = sbmount_open(path)) == -1)
-		/* Links are shut, and what is missing is covered. */
+		/* Symlinks are shut and missing names are covered. */
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ?
 		    0 : sbmount_failed(m, "protecting", path);
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &x) == -1) {
@@ -238,9 +238,9 @@ sbmount_pin_way(struct sbmount *m, const char *path)
 	}
 }
 
-/* --- what stands in for what is not there --- */
+/* --- stand-ins --- */
 
-/* One that cannot be read is not known to be. */
+/* A folder that cannot be read does not count as empty. */
 static bool
 sbmount_way_is_empty(int fd)
 {
@@ -292,8 +292,8 @@ sbmount_way_remember(struct mounted *out, const char *path, int fd)
 }
 
 /*
- * Make or take over the folder that stands in at that path: locked, and still
- * there then.  Its descriptor, or -1 with errno; EAGAIN: try again.
+ * Make or take over a stand-in: lock it, then check that it is still there.
+ * Return the descriptor, or -1 with errno; EAGAIN: try again.
  */
 static int
 claim_in(int dir, const char *name)
@@ -311,7 +311,7 @@ claim_in(int dir, const char *name)
 	}
 	if (!sbmount_is_stand_in(fd)) {
 		fd_close(&fd);
-		errno = ESTALE;		/* somebody made a real one */
+			errno = ESTALE;		/* a real folder by now */
 		return -1;
 	}
 	if (flock(fd, LOCK_SH | LOCK_NB) == 0 && fstat(fd, &st) == 0 &&
@@ -323,7 +323,7 @@ claim_in(int dir, const char *name)
 	return -1;
 }
 
-/* No link on the way: it would be made elsewhere. */
+	/* Follow no symlink: the stand-in would be elsewhere. */
 static int
 sbmount_way_claim(const char *path)
 {

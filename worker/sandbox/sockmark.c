@@ -20,10 +20,10 @@
 #include "common/linux/bpf.h"
 #include "worker/os/rawsys.h"
 
-#define TYPE_MASK	0xf		/* of socket(2): without its flags */
-#define NOTIF_ROOM	1024		/* of a notification, newer ones too */
+#define TYPE_MASK	0xf		/* of socket(2), without flags */
+#define NOTIF_ROOM	1024		/* for larger notifications */
 
-/* A command and what it started: who asks. */
+/* A command and its descendants, which share a filter. */
 struct post {
 	TAILQ_ENTRY(post) entry;
 	struct sockmark	*sockmark;
@@ -34,7 +34,7 @@ struct post {
 struct sockmark {
 	struct event_base *base;
 	uint64_t	 number;
-	int		 sock[2];	/* ours; of children */
+	int		 sock[2];	/* ours; the children's */
 	struct io	 ev;
 	TAILQ_HEAD(, post) posts;
 };
@@ -47,9 +47,9 @@ union rights {
 /* --- a child --- */
 
 /*
- * Behind the filter of enforce_seccomp(), which knows the architecture.  SMC
- * and MPTCP have TCP below their sockets, without what was set on them: MPTCP
- * is refused by the worker, as it is told by the third argument.
+ * After the filter of enforce_seccomp(), which checks the architecture.  SMC
+ * and MPTCP open TCP sockets below that do not inherit options: the worker
+ * refuses MPTCP, a value of the third argument.
  */
 static const struct sock_filter	 filter_calls[] = {
 	LOAD(nr),
@@ -65,7 +65,7 @@ static const struct sock_filter	 filter_calls[] = {
 	ALLOW
 };
 
-/* The descriptor for who answers, or a negative errno. */
+/* Return the notification descriptor, or a negative errno. */
 static int
 sockmark_filter(void)
 {
@@ -75,16 +75,16 @@ sockmark_filter(void)
 
 	prog.filter = (struct sock_filter *)(uintptr_t)filter_calls;
 	prog.len = sizeof(filter_calls) / sizeof(filter_calls[0]);
-	/* A signal would end a socket(2) with EINTR, which nobody expects. */
+	/* WAIT_KILLABLE_RECV: else socket(2) could fail with EINTR. */
 	fd = rawsys(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 	    SECCOMP_FILTER_FLAG_NEW_LISTENER |
 	    SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, (long)&prog, 0, 0);
-	if (fd == -EINVAL)		/* Linux 5.19 */
+	if (fd == -EINVAL)		/* before Linux 5.19 */
 		fd = rawsys(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 		    SECCOMP_FILTER_FLAG_NEW_LISTENER, (long)&prog, 0, 0);
 	if (fd < 0)
 		return (int)fd;
-	/* Nobody has asked yet: a kernel that could answer says so. */
+	/* No notification is pending: the kernel must say ENOENT. */
 	memset(&none, 0, sizeof(none));
 	none.srcfd = (uint32_t)fd;
 	none.flags = SECCOMP_ADDFD_FLAG_SEND;
@@ -133,7 +133,7 @@ sockmark_refuse(const struct post *p, uint64_t id, int error)
 	memset(&r, 0, sizeof(r));
 	r.id = id;
 	r.error = -error;
-	/* Who asked may have been killed. */
+	/* Fails if the caller was killed. */
 	ioctl(p->fd, SECCOMP_IOCTL_NOTIF_SEND, &r);
 }
 
@@ -194,19 +194,19 @@ on_post(void *arg)
 		char			 room[NOTIF_ROOM];
 	}		 u;
 
-	/* Without a question older kernels would have us wait for one. */
+	/* Older kernels block if no notification is pending. */
 	if (poll(&poll_fd, 1, 0) != 1)
 		return;
 	if ((poll_fd.revents & POLLIN) == 0) {
-		post_free(p);		/* nobody is left who could ask */
+			post_free(p);		/* all its processes are gone */
 		return;
 	}
 	memset(&u, 0, sizeof(u));
 	if (ioctl(p->fd, SECCOMP_IOCTL_NOTIF_RECV, &u.n) == 0)
-		sockmark_answer(p, &u.n);	/* else who asked is gone */
+			sockmark_answer(p, &u.n);	/* else it is gone */
 }
 
-/* --- which commands are marked --- */
+/* --- commands --- */
 
 static void
 post_new(struct sockmark *b, int fd)
@@ -214,7 +214,7 @@ post_new(struct sockmark *b, int fd)
 	struct post	*p;
 
 	if ((p = calloc(1, sizeof(*p))) == NULL) {
-		fd_close(&fd);		/* it gets ENOSYS */
+			fd_close(&fd);		/* its socket(2) gets ENOSYS */
 		return;
 	}
 	p->sockmark = b;
@@ -251,7 +251,7 @@ sockmark_on_sock(void *arg)
 	}
 }
 
-/* --- beginning and end --- */
+/* --- init and free --- */
 
 void
 sockmark_free(struct sockmark **bp)
@@ -310,7 +310,7 @@ sockmark_for(struct sockmark **bp, const struct env *env, const struct nsset *v,
 		errno = ENOMEM;
 		return -1;
 	}
-	/* Those before it: their letters shall not fill the box. */
+	/* Receive pending ones first: their socket buffer is small. */
 	sockmark_on_sock(b);
 	*sock_out = b->sock[1];
 	return 0;
