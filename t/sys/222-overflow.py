@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import os
 import re
+import select
 import subprocess
 import sys
 
@@ -245,6 +246,42 @@ def reads_no_more():
     server.stop()
 
 
+def written(pid):
+    """The bytes that a process has written."""
+    with open("/proc/%d/io" % pid, encoding="ascii") as f:
+        return int(dict(line.split(": ") for line in f)["wchar"])
+
+
+def take_all(c):
+    """What comes is read, and nothing is said of that."""
+    while select.select([c.sock], [], [], 0.3)[0] and c.sock.recv(1 << 20):
+        pass
+
+
+def never_asked():
+    """Clients that come back and never ask for what they missed: it does not
+    grow by a window each time."""
+    server = Server("DetachedSpool=1M", "OutputWindow=16M")
+    c = connect(server.url)
+    c.start("p0", "sh", "-c", "echo $$; exec head -c %d /dev/zero" %
+            (400 << 20))
+    pid = int(base64.b64decode(c.note("process/output")["chunk"])
+              .partition(b"\n")[0])
+    session, had = c.session, [0]
+    for _ in range(8):
+        take_all(c)
+        had.append(written(pid))
+        c.reset()
+        c = resume_in(server.url, session, LIMIT)
+    c.close()
+    say("  %s MiB" % [n >> 20 for n in had])
+    check(had[1] < 24 << 20, "more than a window")
+    check(had[-1] > 24 << 20, "nothing is sent to who came back")
+    # LIMIT_UNREAD, the spool, and what is in the pipe.
+    check(had[-1] < 44 << 20, "nobody asks, and it goes on")
+    server.stop()
+
+
 def told():
     """What an operator who attaches sees."""
     server = Server("DetachedSpool=1M", "DetachedOverflow=drop-oldest")
@@ -266,4 +303,5 @@ def told():
     server.stop()
 
 
-main(spooled, held, dropped, in_parts, reads_no_more, told)
+main(spooled, held, dropped, in_parts, reads_no_more, never_asked,
+     told)
