@@ -1,12 +1,16 @@
 """992: who is stopped hears that it shall end, and who hides is looked for before
 the process dies through which it is known."""
 import base64
+import importlib
 import os
 import shutil
 import signal
+import time
 
-from client import (LIMIT, TMP, Client, Server, a_word, check, connect, dial, main,
-                    say, stat_of, wait_for, with_word)
+from client import (LIMIT, SCALE, TMP, Client, Server, a_word, check, connect,
+                    dial, in_time, main, say, stat_of, wait_for, with_word)
+
+ctl = importlib.import_module("7common").ctl
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 # Says so when it is asked to end; but it stands still.
@@ -54,6 +58,22 @@ def whole_group():
     check(c.note("process/output")["seq"] == 1, "not ready")
     c.call("process/terminate", {"processId": "p", "graceMs": 600000})
     check(c.note("process/exited")["exitCode"] == 4, "it was killed")
+    server.stop()
+
+
+def kept_open():
+    """Who has a command's output open, and is not of the session, does not
+    keep it from its end: the client is told what can be told."""
+    server = Server()
+    c = connect(server.url)
+    c.start("p", "sh", "-c", "echo $$; exec sleep 1000")
+    pid = int(base64.b64decode(c.note("process/output")["chunk"]))
+    with open("/proc/%d/fd/1" % pid, "wb"):
+        began = time.monotonic()
+        ctl(server, "kill", c.session)
+        c.note("process/exited")
+        check(c.wait_closed(LIMIT), "the connection goes on")
+        in_time(time.monotonic() - began < 2 * SCALE, "its end")
     server.stop()
 
 
@@ -113,4 +133,4 @@ def hidden():
     server.stop()
 
 
-main(terminated, closed, whole_group, nobody_comes, hidden)
+main(terminated, closed, whole_group, kept_open, nobody_comes, hidden)
