@@ -2,27 +2,26 @@
  * libexecsrv: a client of an exec server.  One struct execsrv is one
  * connection and its session.
  *
- * lint-ok: long, as there is one header for who uses it.
+ * lint-ok: long, as programs include one header.
  *
- * Everything happens inside the calls: no threads, no globals, no signals,
- * nothing is printed.  A connection and all that belongs to it may be used by
- * one thread at a time; different connections have nothing in common.
+ * The library has no threads, no global state and no signal handlers, and
+ * prints nothing.  A connection and its objects may be used by one thread at a
+ * time; different connections are independent.
  *
- * What the server sends arrives as hooks, called from execsrv_dispatch(),
- * execsrv_wait() and the calls that wait for an answer (those with a
- * timeout_ms), and from nowhere else.  Inside a hook all calls are allowed but
- * these, execsrv_close() and where it says so.
+ * What the server sends is passed to hooks, which are called only from
+ * execsrv_dispatch(), execsrv_wait() and the calls with a timeout_ms.  A hook
+ * may call anything but these, execsrv_close(), and what says so.
  *
- * A connection that is lost is made anew, and its session resumed
- * (recover_ms): meanwhile calls wait, afterwards processes go on without a
- * byte lost or twice.  What was on its way and not answered: input is sent
- * again, which the server knows by its number; other requests that change
- * something end with an error, since nobody knows whether they were done; a
- * process whose start was not answered is ended.
+ * After a loss the library reconnects and resumes the session (recover_ms).
+ * Requests wait meanwhile; processes then go on without a byte lost or
+ * repeated.  Of requests in flight, input is sent again, as the server
+ * recognizes it by its number; other requests that change something end with an
+ * error, because it is unknown whether they were done; a process whose start
+ * was not answered is ended.
  *
- * What failed stays failed: every call then returns -1, and execsrv_why() says
- * what happened; each process gets its last hook.  Nothing a server sends does
- * worse.
+ * A connection that failed stays failed: every call returns -1, execsrv_why()
+ * tells the reason, and each process gets its last hook.  Nothing that a server
+ * sends can do worse.
  *
  * Three ways to drive it, the opening (no_wait) included:
  *	blocking: execsrv_wait() in a loop, or calls that wait;
@@ -31,9 +30,9 @@
  *		event_new(base, execsrv_fd(x), EV_READ | EV_PERSIST, cb, x)
  *	where cb calls execsrv_dispatch().
  *
- * Texts are NUL-terminated UTF-8.  Structs that the caller fills belong to
- * the caller and are not looked at after the call; set all members that are
- * not used to 0, as initializers with names do.
+ * Texts are NUL-terminated UTF-8.  Structs that the caller fills stay the
+ * caller's and are not used after the call; unused members must be 0, as
+ * designated initializers make them.
  */
 #ifndef EXECSRV_H
 #define EXECSRV_H
@@ -47,27 +46,27 @@
 extern "C" {
 #endif
 
-/* What is declared here, and nothing else, is exported. */
+/* Only what is declared here is exported. */
 #pragma GCC visibility push(default)
 
 struct execsrv;
 struct execsrv_process;
 
 struct execsrv_error {
-	int64_t	 code;		/* of a JSON-RPC error; 0: something else */
+	int64_t	 code;		/* of a JSON-RPC error; else 0 */
 	char	 text[512];	/* one printable line, whoever wrote it */
 };
 
 /*
- * Make a text one printable line, in place: control characters, those that
- * change the direction of writing and what is not UTF-8 become '?'.  The
- * number of characters left.
+ * Make a text one printable line, in place: control characters, characters that
+ * change the direction of writing, and bytes that are not UTF-8 become '?'.
+ * Return the number of characters left.
  */
 size_t		 execsrv_printable(char *text);
 
 /* --- URLs --- */
 
-/* Where a server listens, or is to: this one if nothing is said. */
+/* Where a server listens if no URL is given. */
 #define EXECSRV_DEFAULT_URL	"ws://127.0.0.1:0"
 
 enum execsrv_url_kind {
@@ -78,10 +77,10 @@ enum execsrv_url_kind {
 
 enum execsrv_url_error {
 	EXECSRV_URL_OK,
-	EXECSRV_URL_SCHEME,	/* none of these */
+	EXECSRV_URL_SCHEME,	/* none of the above */
 	EXECSRV_URL_HOST,	/* not a numeric IP, nor localhost */
 	EXECSRV_URL_PORT,	/* none, or not a number up to 65535 */
-	EXECSRV_URL_PATH,	/* none, or letters that cannot be in one */
+	EXECSRV_URL_PATH,	/* none, or invalid characters */
 	EXECSRV_URL_LONG,
 	/* Of execsrv_url_parse_listen() only: */
 	EXECSRV_URL_NAME,	/* localhost, which may be several addresses */
@@ -98,10 +97,9 @@ struct execsrv_url {
 };
 
 /*
- * Read a URL to connect to, but for wss:// and remote:; or to listen on: as
- * execsrvd and execsrv_serve() do.  NULL is the default one.  Pure.
- * EXECSRV_URL_OK, or what is wrong, which execsrv_url_strerror() says in
- * words; all of *u is 0 then.
+ * Parse a URL to connect to (not wss:// or remote:), or to listen on, as
+ * execsrvd and execsrv_serve() do; NULL is the default one.  Return
+ * EXECSRV_URL_OK, or an error for execsrv_url_strerror(), and then *u is all 0.
  */
 enum execsrv_url_error execsrv_url_parse(const char *text,
 		    struct execsrv_url *u);
@@ -125,32 +123,29 @@ struct execsrv_options {
 	int		 connect_ms;	/* to connect and upgrade; 0: 10 s */
 	int		 initialize_ms;	/* to open the session; 0: 10 s */
 	/*
-	 * How long to try for another connection when one is lost; 0: 25 s,
-	 * below 0: not at all.  A server that answers, but does not let us in
-	 * or knows no such session, is not asked again.
+	 * How long to try to reconnect; 0: 25 s, below 0: never.  A server that
+	 * refuses the client or does not know the session is not tried again.
 	 */
 	int		 recover_ms;
 	/*
-	 * For how long nothing may come from the server before the connection
-	 * counts as lost; 0: 35 s.  After three sevenths of it the server is
-	 * asked for a sign of life.  Below a second or two a busy server is
-	 * taken for a dead one.
+	 * Idle timeout: a connection counts as lost after so long without a
+	 * byte from the server; 0: 35 s.  A ping is sent after 3/7 of it.
+	 * Below a second or two a busy server is taken for a dead one.
 	 */
 	int		 silence_ms;
-	/* The id of a session that another client has left; NULL: a new one. */
+	/* The id of a session that another client left; NULL: a new one. */
 	const char	*resume_session;
 	/*
-	 * Return at once with a connection that is EXECSRV_OPENING, and goes on
-	 * in execsrv_dispatch() and execsrv_wait().  Until it is
-	 * EXECSRV_CONNECTED requests wait, and nothing is known of what the
-	 * server told about itself: a terminal begins with the size of the
-	 * server's choice.  What can be judged without the server is
-	 * still an error here; what goes wrong then makes it EXECSRV_FAILED.
+	 * Return at once with status EXECSRV_OPENING, and go on in
+	 * execsrv_dispatch() and execsrv_wait().  Until it is EXECSRV_CONNECTED
+	 * requests wait, and the capabilities of the server are unknown: a
+	 * terminal begins with a size of the server's choice.  Errors that need
+	 * no server are returned here, others make it EXECSRV_FAILED.
 	 */
 	bool		 no_wait;
 	/*
-	 * wss:// and remote: a file of certificates (PEM) of those whom to
-	 * trust; NULL: those whom the system trusts.
+	 * For wss:// and remote: a file of trusted CA certificates (PEM); NULL:
+	 * those of the system.
 	 */
 	const char	*ca_file;
 	/* Its path; NULL: where it is installed, see below. */
@@ -158,45 +153,42 @@ struct execsrv_options {
 };
 
 /*
- * wss:// and remote: are left to a process of its own, execsrv-reach, one for
- * each connection: the bytes of TLS and HTTP that whoever answers may send are
- * parsed where there is nothing to be had, no file, no program, no other
- * connection; programs that use this library need no OpenSSL; and
- * libwebsockets, which speaks there, has a loop that cannot be driven by
- * another.  It is a child of ours that nobody else should wait for; it knows of
- * our environment the proxies (curl(1), "ENVIRONMENT") and SSL_CERT_FILE only,
- * and gets the token by its socket.  It is found beside the program that calls
- * us, if it is there, else where the library was told at its making.
+ * wss:// and remote: are handled by a child process, execsrv-reach, one for
+ * each connection: it parses TLS and HTTP of unknown peers without access to
+ * files, programs or other connections; programs that use this library need no
+ * OpenSSL; and its libwebsockets wants an event loop of its own.  The program
+ * must not wait(2) for it.  Of the environment it gets the proxies (curl(1),
+ * "ENVIRONMENT") and SSL_CERT_FILE only, and the token by its socket.  It is
+ * found beside the calling program, or else where it was installed.
  *
- * Certificates are always verified.  Pings are its business: what it has read
- * counts as arrived for the server, which may then forget it.  That is one
- * message and 256 KiB at most more than we have, and servers keep at least
- * 1 MiB of what processes said for a connection that is lost.
+ * Certificates are always verified.  It answers pings itself, so the server may
+ * forget output that only it has read: one message and 256 KiB at the most,
+ * while servers retain at least 1 MiB of output for a lost connection.
  *
- * remote: asks the registry before each connection, with keys that are made for
- * it alone; what is said is encrypted up to the executor that the registry
- * names.  What passes (no executor at the moment, HTTP 408, 429 or 5xx, a
- * stream that is refused) is tried again within connect_ms.
+ * remote: asks the registry before each connection and makes new keys for it;
+ * messages are encrypted end to end, to the executor that the registry names.
+ * Temporary errors (no executor, HTTP 408, 429 or 5xx, a refused stream) are
+ * retried within connect_ms.
  */
 
 /*
  * Connect to ws://IP:PORT (numeric, or localhost; a path and query may follow),
  * wss://HOST[:PORT], unix:PATH, or an environment through its registry:
  * remote:ENVIRONMENT@https://REGISTRY (http:// on this machine only); upgrade,
- * and open a new session.  o may be NULL.  Waits at most as long as connect_ms
- * and initialize_ms say, with no_wait not at all.  The caller's, for
+ * and open a new session.  o may be NULL.  Waits for connect_ms and
+ * initialize_ms at the most, with no_wait not at all.  Free with
  * execsrv_close(); NULL with the reason in e.
  */
 struct execsrv	*execsrv_open(const char *url, const struct execsrv_options *o,
 		    struct execsrv_error *e);
 
 /*
- * Start a command, found in PATH, as a server of its own: it speaks, a message
- * a line, on its standard input and output, and has our standard error and
- * environment.  Its session cannot be resumed.  It is ended by execsrv_close():
- * it has 2 s to end with its input, 2 s more after a SIGTERM; nobody else
- * should wait for it.  argv is ended by NULL, and not empty; connect_ms,
- * recover_ms and the token do not matter.  As execsrv_open().
+ * Start a command, found in PATH, that serves this connection on its standard
+ * input and output, a message a line.  It inherits standard error and
+ * environment.  Its session cannot be resumed.  execsrv_close() ends it: by
+ * the end of its input, after 2 s by SIGTERM, after 2 s more by SIGKILL; the
+ * program must not wait(2) for it.  argv is ended by NULL, and not empty;
+ * connect_ms, recover_ms and the token are ignored.  As execsrv_open().
  */
 struct execsrv	*execsrv_spawn_local(const char *const *argv,
 		    const struct execsrv_options *o, struct execsrv_error *e);
@@ -212,21 +204,21 @@ struct execsrv_local {
 };
 
 /*
- * A server for this connection alone, on a socketpair: no daemon, no address,
- * no folder, no control socket.  It runs as we do, beside us, in a process
- * group of its own, with our environment but for what is said in it to servers.
- * It ends, with all that runs in its session, when the connection is closed,
- * and within seconds when we end, however we do; but lives on in a fork(2) of
- * us that did not exec.  Of what it says on standard error the last line is in
- * the reason why it failed, the rest is lost.
+ * Start a server for this connection alone, on a socketpair: no daemon,
+ * address, folder or control socket.  It runs as the same user, in a process
+ * group of its own, with the environment but for variables that address
+ * servers.  It ends, with all that runs in its session, when the connection is
+ * closed, and within seconds after the end of the program, whatever that was; a
+ * fork(2) of the program that did not exec keeps it alive.  The last line of
+ * its standard error is part of the reason of a failure, the rest is dropped.
  *
- * l may be NULL.  The program is the one of l, or what the environment variable
- * EXECSRVD says (an absolute path; not in a program that runs with more rights
- * than its user), or the one that was installed with this library.
+ * l may be NULL.  The program is that of l, or of the environment variable
+ * EXECSRVD (an absolute path; not in set-user-ID programs), or the one that was
+ * installed with this library.
  *
- * It is the whole of execsrvd, three processes: opening it takes some 10 ms,
- * closing it 40 ms, 12 ms of processor time in all, where execsrv_open() takes
- * less than 1 ms.  Keep it.
+ * It is a whole execsrvd, three processes: opening takes some 10 ms, closing
+ * 40 ms, with 12 ms of processor time in all, against less than 1 ms of
+ * execsrv_open().  Keep it open.
  *
  * As execsrv_spawn_local().
  */
@@ -234,22 +226,21 @@ struct execsrv	*execsrv_connect_local(const struct execsrv_local *l,
 		    const struct execsrv_options *o, struct execsrv_error *e);
 
 /*
- * Ask the server to end the session: what still runs in it is told to end and
- * then killed, and nobody can resume it.  Only for servers that announce the
- * capability execsrvSessionClose; sessions of others, and those just left with
- * execsrv_close(), end when the server gives up waiting for a resume.  Waits
- * for the answer and the server's goodbye, at most timeout_ms, held or not;
- * events may come meanwhile.  execsrv_close() should follow: nothing else can
- * be asked any more.  0: it was answered; -1 with the reason in e: the server's
- * error, its silence, a failed connection.
+ * Ask the server to end the session: its processes are terminated and then
+ * killed, and it cannot be resumed.  Needs the capability execsrvSessionClose;
+ * without it, and after execsrv_close() alone, a session ends when the server
+ * gives up waiting for a resume.  Waits for the answer and for the server to
+ * close, timeout_ms at the most, held or not; hooks are called meanwhile.
+ * execsrv_close() should follow, as no request is possible any more.  0, or -1
+ * with the reason in e: the server's error, a timeout, a failed connection.
  */
 int		 execsrv_close_session(struct execsrv *x, int timeout_ms,
 		    struct execsrv_error *e);
 
 /*
- * Say goodbye, close, free all that belongs to it and forget the pointer.
- * Requests that were not answered never will be.  Waits a moment for what was
- * sent, never for an answer.  *xp may be NULL.
+ * Send a close frame, close the connection, free all that belongs to it and
+ * clear the pointer.  Unanswered requests get no hook.  Waits 0.5 s at the most
+ * for output to leave, never for an answer.  *xp may be NULL.
  */
 void		 execsrv_close(struct execsrv **xp);
 
@@ -259,9 +250,9 @@ enum execsrv_status {
 	EXECSRV_FAILED,		/* for good: execsrv_why() */
 	EXECSRV_OPENING,	/* with no_wait: there is no session yet */
 	/*
-	 * The server ends the session, if it can execsrvSessionEnding: what
-	 * runs is told to end and heard to its end, nothing can be started any
-	 * more.  Then the connection fails; it is not made anew.
+	 * The server ends the session (capability execsrvSessionEnding): its
+	 * processes are terminated, their output still comes, and nothing can
+	 * be started.  Then the connection fails and is not recovered.
 	 */
 	EXECSRV_ENDING
 };
@@ -282,7 +273,7 @@ enum execsrv_log_level {
 	EXECSRV_LOG_DEBUG
 };
 
-/* A line of its log: what and by whom, printable.  It must not stop it. */
+/* A line of its log, printable.  It must not stop the server. */
 typedef void execsrv_log_fn(void *arg, enum execsrv_log_level level,
 	    const char *text);
 
@@ -303,16 +294,15 @@ struct execsrv_serve {
 	const char		*environment;
 	const char		*name;
 	/*
-	 * What is shown to it, and until when (Unix seconds, 0: for good).
-	 * Handed over on standard input, and not kept here.  NULL: what the
-	 * configuration or the environment says (execsrvd(8), Credentials).
+	 * The credential for it, and its expiry (Unix seconds, 0: never).
+	 * Passed on standard input, and not kept here.  NULL: that of the
+	 * configuration or the environment (execsrvd(8), Credentials).
 	 */
 	const char		*credential;
 	int64_t			 credential_expires;
 	/*
-	 * The configuration: the path of a file, or its text, which goes by the
-	 * name /dev/fd/3; or both NULL, for none.  The machine's own is not
-	 * read.
+	 * The configuration: the path of a file, or its text, which appears as
+	 * /dev/fd/3; both NULL: none.  That of the system is not read.
 	 */
 	const char		*config_file;
 	const char		*config;
@@ -322,40 +312,41 @@ struct execsrv_serve {
 	execsrv_log_fn		*on_log;	/* NULL: not shown */
 	void			*arg;
 	/*
-	 * How long to wait until it is ready: it listens, and with a registry
-	 * it is registered.  0: 10 s; below 0: not at all.
+	 * How long to wait until it is ready, that is, listens and, with a
+	 * registry, is registered.  0: 10 s; below 0: not at all.
 	 */
 	int			 start_ms;
 };
 
 /*
- * Run execsrvd as a child of ours that ends with us: as that of
- * execsrv_connect_local().  Sessions of all its clients end with it.  The
- * caller's, for execsrv_server_stop(); NULL with the reason in e, which has its
- * last words, when it did not start or was not ready in time.
+ * Run execsrvd as a child that ends with the program, like that of
+ * execsrv_connect_local().  The sessions of all its clients end with it.  Free
+ * with execsrv_server_stop(); NULL with the reason in e, including the last
+ * line of its log, if it did not start or was not ready in time.
  */
 struct execsrv_server *execsrv_serve(const struct execsrv_serve *conf,
 		    struct execsrv_error *e);
 
-/* The addresses that it listens on, by number from 0 on; NULL behind the last.
-   They are s's, and there when it is ready. */
+/* Return address n that it listens on, from 0; NULL after the last.  s's, known
+   when it is ready. */
 const char	*execsrv_server_url(const struct execsrv_server *s, size_t n);
 
-/* Whether it is ready now: not any more while it is not registered. */
+/* Whether it is ready now; with a registry, while it is registered. */
 bool		 execsrv_server_is_ready(const struct execsrv_server *s);
 
 /*
- * How its registration goes, for people: "connected", "waiting: no answer from
- * the registry".  s's; valid until the next call that handles events.  Of the
- * last environment, if the configuration has more.  NULL: there is none.
+ * Return the state of its registration, for people: "connected", "waiting: no
+ * answer from the registry".  s's; valid until the next call that handles
+ * events.  If the configuration has more environments, of the last one.  NULL:
+ * there is none.
  */
 const char	*execsrv_server_registration(const struct execsrv_server *s);
 
 /*
- * As execsrv_fd(), execsrv_dispatch() and execsrv_wait(): its log and its state
- * come this way, and when it has ended they return -1, the descriptor is
- * readable from then on, and execsrv_server_why() says why.  One that is never
- * asked loses log lines and nothing else.
+ * As execsrv_fd(), execsrv_dispatch() and execsrv_wait(), for its log and its
+ * state.  After its end they return -1, the descriptor stays readable, and
+ * execsrv_server_why() tells the reason.  A program that never calls them loses
+ * log lines only.
  */
 int		 execsrv_server_fd(const struct execsrv_server *s);
 int		 execsrv_server_dispatch(struct execsrv_server *s)
@@ -365,18 +356,18 @@ int		 execsrv_server_wait(struct execsrv_server *s, int timeout_ms)
 const struct execsrv_error *execsrv_server_why(const struct execsrv_server *s);
 
 /*
- * Show the registry something else from now on.  Only if conf had a credential,
- * with the environment that conf named.  0, or -1 with errno EINVAL (it cannot
- * be one, or there was none), EFBIG (nearly 16 KiB), EAGAIN (the last ones are
- * not read yet), ENOMEM, EPIPE.
+ * Use another credential from now on, for the environment of conf, which must
+ * have had one.  0, or -1 with errno EINVAL (not a credential, or conf had
+ * none), EFBIG (nearly 16 KiB), EAGAIN (the last ones are not read yet),
+ * ENOMEM, EPIPE.
  */
 int		 execsrv_server_credential(struct execsrv_server *s,
 		    const char *credential, int64_t expires);
 
 /*
- * Tell it to end, wait at most timeout_ms, kill it then, free it and forget the
- * pointer.  Log lines come meanwhile.  The status it ended with; 128 + N if
- * signal N ended it, -1: not known.  *sp may be NULL.
+ * Send SIGTERM, wait for timeout_ms at the most, kill it, free it and clear the
+ * pointer; on_log is called meanwhile.  Return its exit status, 128 + N after
+ * signal N, -1 if unknown.  *sp may be NULL.
  */
 int		 execsrv_server_stop(struct execsrv_server **sp,
 		    int timeout_ms);
@@ -384,60 +375,60 @@ int		 execsrv_server_stop(struct execsrv_server **sp,
 /* --- the loop --- */
 
 /*
- * The descriptor for poll(2), epoll(7), also with EPOLLET, select(2) or
- * libevent: when it is readable, call execsrv_dispatch().  The same one as long
- * as x lives, which owns it; nothing else may be done with it.  -1 with errno
- * (EMFILE, ENFILE, ENOMEM): it cannot be made, and may be asked for again.
+ * Return a descriptor for poll(2), epoll(7), also with EPOLLET, select(2) or
+ * libevent: when it is readable, call execsrv_dispatch().  It belongs to x and
+ * stays the same; use it for nothing else.  -1 with errno EMFILE, ENFILE or
+ * ENOMEM; it may be tried again.
  */
 int		 execsrv_fd(struct execsrv *x);
 
 /*
  * Read, write and call hooks; never blocks.  0, or -1: it failed, and the
- * descriptor is readable from now on: leave it out.
+ * descriptor stays readable: do not poll it any more.
  */
 int		 execsrv_dispatch(struct execsrv *x)
 		    __attribute__((warn_unused_result));
 
 /*
- * Wait for something to happen, at most timeout_ms (EXECSRV_FOREVER), and
- * handle it.  0, also when time is up or a signal came, or -1: it failed.
+ * Wait for an event, timeout_ms (EXECSRV_FOREVER) at the most, and handle it.
+ * 0, also after the timeout or a signal, or -1: it failed.
  */
 int		 execsrv_wait(struct execsrv *x, int timeout_ms)
 		    __attribute__((warn_unused_result));
 
 /*
- * While held nothing more is read, so that a server with much to say waits;
- * a little that was read already may still arrive.
+ * Back-pressure: while held, nothing is read from the server; hooks may still
+ * get what was read already.
  */
 void		 execsrv_hold(struct execsrv *x, bool hold);
 
 /* --- what the server told about itself --- */
 
-/* Whether it announced a capability. */
+/* Whether the server has a capability. */
 bool		 execsrv_can(const struct execsrv *x, const char *name);
 
 /*
- * The session's id, with which another client of the same user may resume it
- * when this one is gone; x's.  NULL: it is too long.
+ * Return the session's id, with which another client of the same user may
+ * resume it after this one has gone; x's.  NULL: it is too long.
  */
 const char	*execsrv_session(const struct execsrv *x);
 
-/* Whether it is on this machine. */
+/* Whether the server is on this machine. */
 bool		 execsrv_is_local(const struct execsrv *x);
 
-/* What was not kept while nobody was attached, see DetachedSpool. */
+/* Output that was not kept while detached, see DetachedSpool. */
 struct execsrv_overflow {
 	uint64_t	 held_back_ms;	/* processes had to wait */
 	uint64_t	 dropped;	/* bytes of their output */
 };
 
 /*
- * What the server told of that when the session was resumed last; zeros if
- * nothing, or another server than ours.
+ * Return what the server told of that at the last resume; zeros if nothing was
+ * lost, or the server does not tell.
  */
 struct execsrv_overflow execsrv_overflow(const struct execsrv *x);
 
-/* The folder it was started in, or NULL. */
+/* Return the folder that the server was started in, or NULL. */
 const char	*execsrv_cwd(const struct execsrv *x);
 
 /* --- requests and their answers --- */
@@ -448,34 +439,34 @@ const char	*execsrv_cwd(const struct execsrv *x);
  * not UTF-8), EFBIG (more than 64 MiB), ENAMETOOLONG, ENOMEM, EPIPE (the
  * connection failed).  Its fn (may be NULL) is called exactly once, unless
  * execsrv_close() comes first: with the result, or with NULL and an error.
- * Results are valid during the call of their hook.
+ * Results are valid during the call of the hook.
  *
- * The other, ..._wait(), waits at most timeout_ms for the answer, while hooks
- * of everything else go on being called; not while held, since the answer would
- * not be read.  It returns the result, one piece of memory for free(3), or 0;
- * NULL or -1 with the reason in e.
+ * The other, ..._wait(), waits for the answer, timeout_ms at the most, while
+ * other hooks are called; not while held, as the answer would not be read.  It
+ * returns the result, one piece of memory for free(3), or 0; NULL or -1 with
+ * the reason in e.
  *
  * Paths are absolute and native.  Sandboxes are JSON objects of the protocol,
- * see execsrv_sandbox_json(), or NULL for none.  All members may be 0 but those
- * marked as needed.
+ * see execsrv_sandbox_json(), or NULL for none.  Members may be 0 unless marked
+ * as needed.
  */
 typedef void execsrv_done_fn(void *arg, const struct execsrv_error *e);
 
 struct execsrv_bytes {
-	const void	*data;		/* in results never NULL, and with a
-					   NUL behind that does not count */
+	const void	*data;		/* in results never NULL, and followed
+					   by a NUL beyond len */
 	size_t		 len;
 };
 
 enum execsrv_sandbox {
 	EXECSRV_READ_ONLY = 1,
-	EXECSRV_WORKSPACE_WRITE		/* cwd, and folders for what is
-					   temporary; no network either */
+	EXECSRV_WORKSPACE_WRITE		/* cwd and temporary folders; both
+					   without network */
 };
 
 /*
- * What the usual sandboxes are in JSON, with cwd as the only workspace.  For
- * free(3); NULL with errno EINVAL (not absolute), ENAMETOOLONG, ENOMEM.
+ * Return a usual sandbox as JSON, with cwd as the only workspace; for free(3).
+ * NULL with errno EINVAL (not absolute), ENAMETOOLONG, ENOMEM.
  */
 char		*execsrv_sandbox_json(enum execsrv_sandbox sandbox,
 		    const char *cwd);
@@ -535,7 +526,7 @@ struct execsrv_config {
 typedef void execsrv_config_fn(void *arg, const struct execsrv_config *r,
 	    const struct execsrv_error *e);
 
-/* environmentConfig/read, if the server can environmentConfigRead */
+/* environmentConfig/read; capability environmentConfigRead */
 int		 execsrv_environment_config(struct execsrv *x,
 		    const struct execsrv_config_read *in,
 		    execsrv_config_fn *fn, void *arg);
@@ -600,16 +591,16 @@ struct execsrv_attributes {
 	uint64_t	 mode;			/* to 07777 */
 	int64_t		 accessed_ns;		/* since 1970 */
 	int64_t		 modified_ns;
-	const char	*target;		/* what the link says; NULL: it
-						   is none, or not in UTF-8 */
+	const char	*target;		/* of the link; NULL: not a
+						   link, or not UTF-8 */
 };
 
 typedef void execsrv_attributes_fn(void *arg,
 	    const struct execsrv_attributes *r, const struct execsrv_error *e);
 
 /*
- * fs/getMetadata with more, if the server can execsrvFsAttributes, as the three
- * that follow.  A link that leads nowhere is no error.
+ * fs/getMetadata with more, with the capability execsrvFsAttributes, as the
+ * three that follow.  A link that leads nowhere is no error.
  */
 int		 execsrv_fs_attributes(struct execsrv *x,
 		    const struct execsrv_fs_look *in,
@@ -620,8 +611,8 @@ struct execsrv_attributes *execsrv_fs_attributes_wait(struct execsrv *x,
 
 struct execsrv_fs_set {
 	const char	*path;		/* needed */
-	uint64_t	 mode;		/* to 07777; 0, here and below: as it
-					   is */
+	uint64_t	 mode;		/* to 07777; 0, here and below:
+					   unchanged */
 	uint64_t	 accessed_ns;	/* since 1970 */
 	uint64_t	 modified_ns;
 	const char	*sandbox;
@@ -638,11 +629,11 @@ int		 execsrv_fs_set_attributes_wait(struct execsrv *x,
 
 struct execsrv_fs_link {
 	const char	*path;		/* of the link; needed */
-	const char	*target;	/* what it says; needed */
+	const char	*target;	/* as it is stored; needed */
 	const char	*sandbox;
 };
 
-/* fs/createSymlink: of a name that is not there yet. */
+/* fs/createSymlink: the name must not exist. */
 int		 execsrv_fs_create_link(struct execsrv *x,
 		    const struct execsrv_fs_link *in, execsrv_done_fn *fn,
 		    void *arg);
@@ -655,7 +646,7 @@ struct execsrv_fs_rename {
 	const char	*sandbox;
 };
 
-/* fs/rename: in one step, over what is there. */
+/* fs/rename: atomic, replaces what is there. */
 int		 execsrv_fs_rename(struct execsrv *x,
 		    const struct execsrv_fs_rename *in, execsrv_done_fn *fn,
 		    void *arg);
@@ -684,8 +675,7 @@ struct execsrv_directory *execsrv_fs_directory_wait(struct execsrv *x,
 		    const struct execsrv_fs_path *in, int timeout_ms,
 		    struct execsrv_error *e);
 
-/* The same with links that lead nowhere, if the server can
-   execsrvFsAttributes. */
+/* The same with links that lead nowhere; capability execsrvFsAttributes. */
 int		 execsrv_fs_list(struct execsrv *x,
 		    const struct execsrv_fs_look *in, execsrv_directory_fn *fn,
 		    void *arg);
@@ -718,7 +708,7 @@ struct execsrv_tree {
 	size_t				 nentries;
 	const struct execsrv_unwalked	*errors;
 	size_t				 nerrors;
-	bool				 is_truncated;	/* a limit was met */
+	bool				 is_truncated;	/* by a limit */
 };
 
 typedef void execsrv_tree_fn(void *arg, const struct execsrv_tree *r,
@@ -754,7 +744,7 @@ struct execsrv_fs_write {
 	bool			 no_follow;
 	/*
 	 * Of a new file, less the umask there; 0: 0666.  Here and in the
-	 * structs below, if the server can execsrvFsAttributes.
+	 * structs below, with the capability execsrvFsAttributes.
 	 */
 	uint64_t		 mode;
 };
@@ -816,8 +806,8 @@ int		 execsrv_fs_copy_wait(struct execsrv *x,
 /* --- open files --- */
 
 /*
- * Handles end with their connection: after a recovery they are not found
- * (code -32004).
+ * Handles end with their connection: after a recovery they are unknown (code
+ * -32004).
  */
 struct execsrv_fs_open {
 	const char	*handle;	/* the caller's choice, to 32 bytes,
@@ -894,14 +884,14 @@ struct execsrv_transfer_hooks {
 	/* Of a file that is read: the next bytes. */
 	void	(*on_data)(void *arg, const void *data, size_t len);
 	/*
-	 * Of one that is written: put up to size bytes into room.  How many; 0
-	 * at the end, or after execsrv_transfer_pause(): none now; -1: give
-	 * up.  Needed for writing (EINVAL).
+	 * Of a file that is written: put up to size bytes into room and return
+	 * their number; 0: the end or, after execsrv_transfer_pause(), none
+	 * now; -1: give up.  Needed for writing (EINVAL).
 	 */
 	ssize_t	(*on_room)(void *arg, void *room, size_t size);
 	/*
-	 * The last, always: how many bytes were read or written, and NULL, or
-	 * why not all of them.  Free the transfer here or later.
+	 * Always the last: the bytes that were read or written, and NULL or why
+	 * not all of them.  Free the transfer here or later.
 	 */
 	void	(*on_done)(void *arg, uint64_t bytes,
 		    const struct execsrv_error *e);
@@ -916,9 +906,9 @@ struct execsrv_file {
 };
 
 /*
- * Read a file, or create or replace one, in blocks of which a few are under way
- * at a time.  Freed by the caller, or with x; NULL with errno as requests.  A
- * connection that is lost ends it: what was written then stays.
+ * Read a file, or create or replace one, with a few blocks in flight at a time.
+ * Freed by the caller, or with x; NULL with errno as requests.  The loss of the
+ * connection ends it; what was written by then stays.
  */
 struct execsrv_transfer *execsrv_file_read(struct execsrv *x,
 		    const struct execsrv_file *f,
@@ -929,12 +919,12 @@ struct execsrv_transfer *execsrv_file_write(struct execsrv *x,
 		    const struct execsrv_transfer_hooks *hooks, void *arg)
 		    __attribute__((warn_unused_result));
 
-/* Ask for nothing more, or go on; on_data may still get what is under way. */
+/* Stop requesting blocks, or go on; blocks in flight may still come. */
 void		 execsrv_transfer_pause(struct execsrv_transfer *t,
 		    bool is_paused);
 
 /*
- * Forget it: no more hooks.  Not inside on_data and on_room.  *tp may be NULL.
+ * Free it: no more hooks.  Not inside on_data and on_room.  *tp may be NULL.
  */
 void		 execsrv_transfer_free(struct execsrv_transfer **tp);
 
@@ -943,25 +933,25 @@ void		 execsrv_transfer_free(struct execsrv_transfer **tp);
 struct execsrv_watch;
 
 struct execsrv_watch_hooks {
-	/* Whether it is watched; if not, look again. */
+	/* Whether it is watched; if not, check the paths again. */
 	void	(*on_answer)(void *arg, bool is_watched,
 		    const struct execsrv_error *e);
-	/* Something may have come into being, also when the connection was
-	   lost.  The watch is over. */
+	/* A path may exist now, or the connection was lost.  The watch is
+	   over. */
 	void	(*on_changed)(void *arg);
 };
 
 /*
- * fs/watchMissing: tell when one of the missing paths (ended by NULL) may be
- * there; present may be NULL.  If the server can fsWatchMissing.  Freed by the
- * caller, or with x; NULL with errno as requests.
+ * fs/watchMissing: tell when one of the missing paths (ended by NULL) may
+ * exist; present may be NULL.  Needs the capability fsWatchMissing.  Freed by
+ * the caller, or with x; NULL with errno as requests.
  */
 struct execsrv_watch *execsrv_watch_missing(struct execsrv *x,
 		    const char *const *missing, const char *present,
 		    const struct execsrv_watch_hooks *hooks, void *arg)
 		    __attribute__((warn_unused_result));
 
-/* Forget it: no more hooks.  *wp may be NULL. */
+/* Free it: no more hooks.  *wp may be NULL. */
 void		 execsrv_watch_free(struct execsrv_watch **wp);
 
 /* --- HTTP from there --- */
@@ -970,8 +960,8 @@ struct execsrv_http;
 
 struct execsrv_header {
 	const char	*name, *value;
-	/* In requests, if the server can httpHeaderEnvVars: a variable of the
-	   server's, whose value goes behind this value. */
+	/* In requests, with the capability httpHeaderEnvVars: a variable of the
+	   server, whose value is appended. */
 	const char	*variable;
 };
 
@@ -995,15 +985,15 @@ struct execsrv_http_head {
 struct execsrv_http_hooks {
 	void	(*on_head)(void *arg, const struct execsrv_http_head *h);
 	void	(*on_body)(void *arg, const void *data, size_t len);
-	/* The last, always: NULL, or why it is not complete.  Free the request
+	/* Always the last: NULL, or why it is not complete.  Free the request
 	   here or later. */
 	void	(*on_done)(void *arg, const struct execsrv_error *e);
 };
 
 /*
- * http/request: the server asks, and the body comes as it arrives there.  Freed
- * by the caller, or with x; NULL with errno as requests.  A connection that is
- * lost ends it.
+ * http/request: the server sends the request and passes on the body as it
+ * comes. Freed by the caller, or with x; NULL with errno as requests.  The loss
+ * of the connection ends it.
  */
 struct execsrv_http *execsrv_http_request(struct execsrv *x,
 		    const struct execsrv_http_request *in,
@@ -1011,7 +1001,7 @@ struct execsrv_http *execsrv_http_request(struct execsrv *x,
 		    __attribute__((warn_unused_result));
 
 /*
- * Forget it: no more hooks, though the server goes on.  Inside its hooks, too.
+ * Free it: no more hooks, though the server goes on.  Allowed inside its hooks.
  * *hp may be NULL.
  */
 void		 execsrv_http_free(struct execsrv_http **hp);
@@ -1019,14 +1009,12 @@ void		 execsrv_http_free(struct execsrv_http **hp);
 /* --- any method --- */
 
 /*
- * Send a request that this library may not know.  params: a JSON object or
- * array of len bytes, or NULL for none.  fn (may be NULL) is called once with
- * the result as JSON, which is valid during the call, or with an error and
- * neither.  0, or -1 with errno: EINVAL (no such JSON), EFBIG (more than 64
- * MiB, which nobody would take), EPIPE: the connection failed.  Sent is sent
- * later when the server is slow; more than 128 MiB that wait for it are too
- * much, and
- * the connection has failed.
+ * Send a request of any method.  params: a JSON object or array of len bytes,
+ * or NULL for none.  fn (may be NULL) is called once, with the result as JSON,
+ * which is valid during the call, or with NULL and an error.  0, or -1 with
+ * errno EINVAL (not such JSON), EFBIG (more than 64 MiB), EPIPE (the connection
+ * failed).  Requests are queued while the server is slow; a queue of more than
+ * 128 MiB fails the connection.
  */
 typedef void execsrv_json_fn(void *arg, const char *result, size_t len,
 	    const struct execsrv_error *e);
@@ -1036,8 +1024,8 @@ int		 execsrv_call_json(struct execsrv *x, const char *method,
 		    void *arg) __attribute__((warn_unused_result));
 
 /*
- * Notifications that nothing here knows.  params: JSON, or NULL and 0; valid
- * during the call.
+ * Notifications that this library does not know.  params: JSON, or NULL and 0;
+ * valid during the call.
  */
 typedef void execsrv_note_fn(void *arg, const char *method,
 	    const char *params, size_t len);
@@ -1048,15 +1036,15 @@ void		 execsrv_on_note(struct execsrv *x, execsrv_note_fn *fn,
 /* --- the session --- */
 
 struct execsrv_retain {
-	uint64_t	 ttl_ms;	/* 0: as the server does by itself */
+	uint64_t	 ttl_ms;	/* 0: the server's default */
 };
 
 typedef void execsrv_retain_fn(void *arg, const struct execsrv_retain *r,
 	    const struct execsrv_error *e);
 
 /*
- * session/retain: how long the session waits for a client, once this one is
- * gone; the answer has what was granted.  If the server can
+ * session/retain: how long the session waits for a client after this one has
+ * gone; the answer tells what was granted.  Needs the capability
  * execsrvSessionRetain.
  */
 int		 execsrv_session_retain(struct execsrv *x,
@@ -1073,7 +1061,7 @@ struct execsrv_process_info {
 	int64_t		 pid;
 	bool		 tty;
 	bool		 is_exited, is_closed;
-	int64_t		 exit_code;	/* -1: it runs, or nobody knows */
+	int64_t		 exit_code;	/* -1: it runs, or unknown */
 	uint64_t	 next_seq;	/* number of its next event */
 };
 
@@ -1086,7 +1074,7 @@ typedef void execsrv_process_list_fn(void *arg,
 	    const struct execsrv_process_list *r,
 	    const struct execsrv_error *e);
 
-/* process/list: those of the session; if the server can execsrvProcessList */
+/* process/list: those of the session; capability execsrvProcessList. */
 int		 execsrv_process_list(struct execsrv *x,
 		    execsrv_process_list_fn *fn, void *arg);
 struct execsrv_process_list *execsrv_process_list_wait(struct execsrv *x,
@@ -1094,9 +1082,9 @@ struct execsrv_process_list *execsrv_process_list_wait(struct execsrv *x,
 
 struct execsrv_process_read {
 	const char	*id;		/* execsrv_process_id(); needed */
-	uint64_t	 after_seq;	/* what has a higher number */
+	uint64_t	 after_seq;	/* events with a higher number */
 	uint64_t	 max_bytes;	/* 0: no limit */
-	uint64_t	 wait_ms;	/* for something to tell */
+	uint64_t	 wait_ms;	/* for an event */
 };
 
 struct execsrv_chunk {
@@ -1118,7 +1106,7 @@ struct execsrv_retained {
 typedef void execsrv_retained_fn(void *arg, const struct execsrv_retained *r,
 	    const struct execsrv_error *e);
 
-/* process/read: what the server still has; hooks get it all without this. */
+/* process/read: output that the server retains; hooks get it anyway. */
 int		 execsrv_process_read(struct execsrv *x,
 		    const struct execsrv_process_read *in,
 		    execsrv_retained_fn *fn, void *arg);
@@ -1128,7 +1116,7 @@ struct execsrv_retained *execsrv_process_read_wait(struct execsrv *x,
 
 enum execsrv_stream { EXECSRV_STDOUT, EXECSRV_STDERR, EXECSRV_PTY };
 
-/* What was asked of a process, for the hook that hears of the answer. */
+/* Requests about a process, for the hook on_answer. */
 enum execsrv_request {
 	EXECSRV_START,
 	EXECSRV_WRITE,
@@ -1139,44 +1127,43 @@ enum execsrv_request {
 };
 
 /*
- * Hooks of a process, each may be NULL.  Output, exit and close come in the
- * order of their numbers, whatever the order they arrived in; on_closed is the
- * last.  They may come before the answer to EXECSRV_START.
+ * Hooks of a process, each may be NULL.  Output, exit and close are delivered
+ * in the order of their numbers; on_closed is the last.  They may precede the
+ * answer to EXECSRV_START.
  */
 struct execsrv_hooks {
-	/* An answer; e is NULL if it was done.  Input that the process does
-	   not take is an error with code 0. */
+	/* An answer; e is NULL after success.  Input that the process does not
+	   take is an error with code 0. */
 	void	(*on_answer)(void *arg, enum execsrv_request what,
 		    const struct execsrv_error *e);
 	void	(*on_output)(void *arg, enum execsrv_stream stream,
 		    const void *data, size_t len);
-	/* 128 and the signal, if one killed it; sandbox_denied: it failed, and
-	   its sandbox is probably why. */
+	/* 128 + N after signal N; sandbox_denied: it failed, probably because
+	   of its sandbox. */
 	void	(*on_exited)(void *arg, int exit_code, bool sandbox_denied);
 	void	(*on_closed)(void *arg);
-	/* The last instead of on_closed: the connection failed for good; or
-	   after a recovery, what it said meanwhile is not to be had any
-	   more. */
+	/* The last, instead of on_closed: the connection failed, or output was
+	   lost that the server did not retain. */
 	void	(*on_lost)(void *arg, const struct execsrv_error *e);
 };
 
-/* The variables of the server's that a process gets, in this order. */
+/* Variables of the server for a process, applied in this order. */
 struct execsrv_env_policy {
 	const char		*inherit;	/* "all", "core" or "none" */
 	bool			 keep_secrets;	/* *KEY*, *SECRET*, *TOKEN* */
-	const char *const	*exclude;	/* patterns of names: these not;
-						   lists are ended by NULL, and
+	const char *const	*exclude;	/* patterns of names to leave
+						   out; lists are ended by NULL,
 						   NULL if empty */
-	const char *const	*set;		/* NAME=VALUE: these too */
-	const char *const	*include_only;	/* patterns: no others */
+	const char *const	*set;		/* NAME=VALUE to add */
+	const char *const	*include_only;	/* patterns of names to keep */
 };
 
 struct execsrv_start {
 	const char *const	*argv;		/* ended by NULL; needed */
 	const char *const	*env;		/* NAME=VALUE, ended by NULL;
 						   overrides all others */
-	bool			 inherit;	/* the server's variables too */
-	/* Or which of them; not looked at with inherit.  NULL: none. */
+	bool			 inherit;	/* all of the server's */
+	/* Which of them; ignored with inherit.  NULL: none. */
 	const struct execsrv_env_policy	*env_policy;
 	const char		*cwd;		/* absolute; needed */
 	const char		*arg0;		/* argv[0] of the command */
@@ -1188,7 +1175,7 @@ struct execsrv_start {
 };
 
 /*
- * Ask for a process; whether it runs on_answer will tell.  NULL with errno:
+ * Start a process; on_answer tells whether it runs.  NULL with errno:
  * EILSEQ (text that is not UTF-8), EINVAL (argv is empty, cwd is not absolute,
  * a variable without name), EFBIG, ENOMEM, EPIPE (the connection failed).
  */
@@ -1198,24 +1185,24 @@ struct execsrv_process *execsrv_process_start(struct execsrv *x,
 		    __attribute__((warn_unused_result));
 
 /*
- * One of a session that was resumed, by its id: whether it is there on_answer
- * tells as for EXECSRV_START.  Hooks hear all of its output that the server
- * still has, and how it ended if it did.  NULL with errno: EINVAL (no id),
- * ENOMEM, EPIPE.
+ * Attach to a process of a resumed session by its id; on_answer tells, as for
+ * EXECSRV_START, whether it exists.  Hooks get all of its output that the
+ * server retains, and its end.  NULL with errno: EINVAL (not an id), ENOMEM,
+ * EPIPE.
  */
 struct execsrv_process *execsrv_process_attach(struct execsrv *x,
 		    const char *id, const struct execsrv_hooks *hooks,
 		    void *arg) __attribute__((warn_unused_result));
 
 /*
- * Forget it: no more hooks.  It goes on until its session ends.  Inside hooks,
- * too, its own among them.
+ * Free it: no more hooks; the process itself runs on until its session ends.
+ * Allowed inside hooks, its own included.
  */
 void		 execsrv_process_free(struct execsrv_process **pp);
 
 /*
  * Requests.  0: sent, on_answer follows; -1: the connection failed.  Input is
- * sent in chunks of at most 64 KiB, an answer for each.
+ * sent in chunks of up to 64 KiB, each with an answer.
  */
 int		 execsrv_process_write(struct execsrv_process *p,
 		    const void *data, size_t len);
@@ -1223,18 +1210,18 @@ int		 execsrv_process_close_stdin(struct execsrv_process *p);
 int		 execsrv_process_signal(struct execsrv_process *p,
 		    const char *name);
 /*
- * At once, or, if the server can execsrvTerminateGrace, with SIGTERM first and
- * grace_ms to follow it.
+ * By SIGKILL at once; with the capability execsrvTerminateGrace and grace_ms
+ * not 0, by SIGTERM first, and SIGKILL after grace_ms.
  */
 int		 execsrv_process_terminate(struct execsrv_process *p,
 		    unsigned grace_ms);
 int		 execsrv_process_resize(struct execsrv_process *p,
 		    uint16_t rows, uint16_t cols);
 
-/* Its name in the session; p's. */
+/* Return its id in the session; p's. */
 const char	*execsrv_process_id(const struct execsrv_process *p);
 
-/* How many requests of a kind are not answered yet. */
+/* Return the number of unanswered requests of a kind. */
 unsigned	 execsrv_process_awaits(const struct execsrv_process *p,
 		    enum execsrv_request what);
 
