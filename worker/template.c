@@ -20,6 +20,7 @@
 #include "worker/os/pcgroup.h"
 #include "worker/os/privdrop.h"
 #include "worker/os/scgroup.h"
+#include "worker/rpc/rpc.h"
 #include "worker/sandbox/probe.h"
 #include "worker/session/session.h"
 #include "worker/worker_serve.h"
@@ -146,6 +147,7 @@ template_serve(struct event_base **base, int sock, struct brought *b,
 {
 	const Ipc__Assign	*a = (const Ipc__Assign *)m->body;
 	struct session		 s;
+	struct rpc		 rpc;
 	bool			 is_bound;
 
 	if (a->settings == NULL || m->fd == -1)
@@ -160,14 +162,15 @@ template_serve(struct event_base **base, int sock, struct brought *b,
 		return 0;
 	if (a->transport == IPC__TRANSPORT__STDIO)
 		*base = new_base_for_files(*base);
-	session_init(&s, &worker_serve_session_events, *base, m->fd, b->out, a);
+	session_init(&s, &worker_serve_session_events, &rpc, *base, m->fd,
+	    b->out, a);
 	m->fd = -1;
-	s.nofile = *nofile;
-	s.http_exe = http_exe;
+	s.env.nofile = *nofile;
 	s.env.cgroups = pcgroups_new(*base, group);
 	if ((s.link = link_new(*base, sock, &worker_serve_link_events,
 	    &s)) == NULL)
 		fatal("link");
+	rpc_init(&rpc, &s, a->strict, http_exe);
 	if (a->greeted)
 		session_begin(&s, a->message.data, a->message.len);
 	session_run(&s);
@@ -175,6 +178,7 @@ template_serve(struct event_base **base, int sock, struct brought *b,
 #ifdef __SANITIZE_ADDRESS__		/* the kernel is faster at it */
 	link_free(&s.link);
 	session_fini(&s);
+	worker_serve_fini(&rpc);
 #endif
 	return 0;
 }

@@ -100,7 +100,7 @@ on_query(struct session *s, const void *body, struct ipc_msg *m)
 	out.running = s->procs.running;
 	out.known = s->procs.known;
 	out.bytes_out = s->procs.bytes_out;
-	out.bytes_in = s->bytes_in;
+	out.bytes_in = s->procs.bytes_in;
 	out.unacked = s->window.sent_cost;
 	out.backlog = s->window.spooled_cost;
 	out.held = s->window.memory + (s->conn != NULL ?
@@ -113,8 +113,8 @@ on_query(struct session *s, const void *body, struct ipc_msg *m)
 	out.started = s->procs.started;
 	out.has_oom = acc.has_oom;
 	out.oom = acc.oom;
-	if (s->client != NULL)
-		out.client = s->client;
+	if (s->client.name[0] != '\0')
+		out.client = s->client.name;
 	out.process = list;
 	p = in->processes ? TAILQ_FIRST(&s->procs.all) : NULL;
 	do {
@@ -220,20 +220,20 @@ const struct link_events	 worker_serve_link_events = {
 };
 
 static void
-worker_serve_on_conn_end(struct session *s)
+worker_serve_on_conn(void *arg, struct conn *c)
 {
-	rpc_cancel_all(s);
-	fsjobs_on_conn_end(s);
-	http_on_conn_end(s);
+	rpc_on_conn(arg, c);
+	if (c != NULL)
+		return;
+	fsjobs_on_conn_end(arg);
+	http_on_conn_end(arg);
 }
 
 static void
 worker_serve_on_holder(void *arg)
 {
-	struct session	*s = arg;
-
-	fsjobs_holder_changed(s);
-	start_go_on(s);
+	fsjobs_holder_changed(arg);
+	start_go_on(arg);
 }
 
 static void
@@ -243,29 +243,55 @@ worker_serve_on_written(struct rpc_req *req)
 }
 
 static void
-worker_serve_on_room(struct session *s)
+worker_serve_on_room(void *arg)
 {
-	http_unhold(s);
-	fsjobs_unhold(s);
+	http_unhold(arg);
+	fsjobs_unhold(arg);
+}
+
+static bool
+worker_serve_is_helper(void *arg, pid_t pid)
+{
+	return http_has(arg, pid);
 }
 
 static void
-worker_serve_on_fini(struct session *s)
+worker_serve_on_helper_exit(void *arg, pid_t pid, int status)
 {
-	http_free(s);
-	fsjobs_free(s);
+	http_reaped(arg, pid, status);
+}
+
+static bool
+worker_serve_is_busy(const void *arg)
+{
+	return fsjobs_running(arg);
+}
+
+static void
+worker_serve_on_end(void *arg)
+{
+	struct rpc	*rpc = arg;
+
+	operator_on_session_end(rpc->session);
 }
 
 const struct session_events	 worker_serve_session_events = {
 	.on_message = rpc_on_message,
 	.on_decided = rpc_on_decided,
-	.on_conn_end = worker_serve_on_conn_end,
+	.on_conn = worker_serve_on_conn,
 	.on_holder = worker_serve_on_holder,
 	.on_written = worker_serve_on_written,
 	.on_room = worker_serve_on_room,
-	.is_helper = http_has,
-	.on_helper_exit = http_reaped,
-	.is_busy = fsjobs_running,
-	.on_end = operator_on_session_end,
-	.on_fini = worker_serve_on_fini,
+	.is_helper = worker_serve_is_helper,
+	.on_helper_exit = worker_serve_on_helper_exit,
+	.is_busy = worker_serve_is_busy,
+	.on_end = worker_serve_on_end,
 };
+
+void
+worker_serve_fini(struct rpc *rpc)
+{
+	http_free(rpc);
+	fsjobs_free(rpc);
+	rpc_fini(rpc);
+}

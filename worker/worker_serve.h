@@ -5,13 +5,17 @@
 #ifndef WORKER_WORKER_SERVE_H
 #define WORKER_WORKER_SERVE_H
 
+#include "worker/rpc/rpc.h"
 #include "worker/session/link.h"
 #include "worker/session/session.h"
 
 /* For link_new(), whose arg is the session. */
 extern const struct link_events	 worker_serve_link_events;
 
-/* For session_init(). */
+/* For session_init(), whose arg is the struct rpc. */
 extern const struct session_events	 worker_serve_session_events;
+
+/* After session_fini(). */
+void	 worker_serve_fini(struct rpc *rpc);
 
 #endif

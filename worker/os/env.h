@@ -2,9 +2,12 @@
 #ifndef WORKER_OS_ENV_H
 #define WORKER_OS_ENV_H
 
+#include <sys/resource.h>
+
 #include <event2/event.h>
 
 #include "common/ipc/ipc.h"
+#include "worker/os/rlimits.h"
 
 struct pcgroups;
 
@@ -13,6 +16,8 @@ struct env {
 	Ipc__Settings		 set;		/* resolved for the client */
 	unsigned		 number;	/* of the session, in logs */
 	struct pcgroups		*cgroups;	/* of commands, or NULL */
+	struct rlimit		 nofile;	/* of commands */
+	struct rlimits		 rlimits;	/* of commands, too */
 };
 
 #endif

@@ -65,7 +65,7 @@ struct procs {
 	unsigned		 started;	/* all told */
 	size_t			 closed_bytes;	/* output kept of closed ones */
 	size_t			 parked;	/* bytes of input that wait */
-	uint64_t		 bytes_out;	/* all told */
+	uint64_t		 bytes_out, bytes_in;	/* all told */
 	bool			 has_client;	/* who is told at once */
 	bool			 is_held;	/* some output is not read */
 	struct timer		 evict_ev;

@@ -18,7 +18,7 @@
 struct job {
 	TAILQ_ENTRY(job)	 entry;
 	TAILQ_ENTRY(job)	 ask_entry;	/* while it asks */
-	struct session		*session;
+	struct rpc		*rpc;
 	struct rpc_req		*req;		/* kept */
 	struct holder		*holder;
 	struct handle		*handle;	/* or NULL */
@@ -56,8 +56,8 @@ struct fsjobs {
 
 static_assert(LIMIT_MESSAGE <= LIMIT_FILE_HELD, "the longest may be held");
 
-static void	 let_hold(struct session *s);
-static void	 start_jobs(struct session *s);
+static void	 let_hold(struct rpc *rpc);
+static void	 start_jobs(struct rpc *rpc);
 
 static void
 on_retry(void *arg)
@@ -91,20 +91,20 @@ leave_behind(struct fsjobs *f, struct fsop_result *r)
 }
 
 static struct fsjobs *
-fsjobs_get(struct session *s)
+fsjobs_get(struct rpc *rpc)
 {
-	struct fsjobs	*f = s->fsjobs;
+	struct fsjobs	*f = rpc->fsjobs;
 
 	if (f != NULL)
 		return f;
 	if ((f = calloc(1, sizeof(*f))) == NULL)
 		return NULL;
-	timer_init(&f->retry_ev, s->env.base, on_retry, s);
-	timer_init(&f->writeback_ev, s->env.base, on_behind, f);
+	timer_init(&f->retry_ev, rpc->env->base, on_retry, rpc);
+	timer_init(&f->writeback_ev, rpc->env->base, on_behind, f);
 	map_init(&f->handles);
 	TAILQ_INIT(&f->jobs);
 	TAILQ_INIT(&f->asking);
-	s->fsjobs = f;
+	rpc->fsjobs = f;
 	return f;
 }
 
@@ -128,8 +128,8 @@ handle_release(struct handle *h)
 static bool
 may_take(const struct job *j)
 {
-	const struct fsjobs	*f = j->session->fsjobs;
-	const struct conn	*c = j->session->conn;
+	const struct fsjobs	*f = j->rpc->fsjobs;
+	const struct conn	*c = j->rpc->conn;
 
 	if (c == NULL)
 		return true;
@@ -155,16 +155,16 @@ listen_again(struct fsjobs *f)
 }
 
 void
-fsjobs_unhold(struct session *s)
+fsjobs_unhold(struct rpc *rpc)
 {
-	if (s->fsjobs != NULL)
-		listen_again(s->fsjobs);
+	if (rpc->fsjobs != NULL)
+		listen_again(rpc->fsjobs);
 }
 
 static void
 job_free(struct job *j)
 {
-	struct fsjobs	*f = j->session->fsjobs;
+	struct fsjobs	*f = j->rpc->fsjobs;
 
 	TAILQ_REMOVE(&f->jobs, j, entry);
 	f->njobs--;
@@ -217,11 +217,11 @@ fsjobs_answer(struct job *j)
 static void
 fsjobs_finish(struct job *j)
 {
-	struct session	*s = j->session;
+	struct rpc	*rpc = j->rpc;
 
 	fsjobs_answer(j);
-	let_hold(s);
-	start_jobs(s);
+	let_hold(rpc);
+	start_jobs(rpc);
 }
 
 /*
@@ -242,30 +242,30 @@ cancel_job(struct rpc_req *req)
 static void
 on_wish(struct job *j)
 {
-	struct session	*s = j->session;
-	struct fsjobs	*f = s->fsjobs;
+	struct rpc	*rpc = j->rpc;
+	struct fsjobs	*f = rpc->fsjobs;
 
 	f->holds -= j->holds;
 	j->holds = 0;
 	j->asks = true;
 	TAILQ_INSERT_TAIL(&f->asking, j, ask_entry);
-	let_hold(s);
+	let_hold(rpc);
 	/* While it waits another may run. */
-	start_jobs(s);
+	start_jobs(rpc);
 }
 
 static void
 fsjobs_on_answer(void *arg)
 {
 	struct job	*j = arg;
-	struct fsjobs	*f = j->session->fsjobs;
+	struct fsjobs	*f = j->rpc->fsjobs;
 
 	if (!may_take(j)) {
 		io_stop(&j->ev);
 		j->held = true;
 		f->held++;
 	} else if (fsagent_answer_read(&j->answer, j->fd) != 0) {
-		busypoll_asked(&j->session->busypoll, clock_us());
+		session_expect_request(j->rpc->session);
 		fsjobs_finish(j);
 	} else if (j->answer.wants > 0) {
 		on_wish(j);
@@ -364,9 +364,9 @@ may_hold(struct fsjobs *f, uint64_t more)
 
 /* An answer can end the connection, and with it any job: no list is walked. */
 static void
-let_hold(struct session *s)
+let_hold(struct rpc *rpc)
 {
-	struct fsjobs	*f = s->fsjobs;
+	struct fsjobs	*f = rpc->fsjobs;
 	struct job	*j;
 
 	while ((j = TAILQ_FIRST(&f->asking)) != NULL &&
@@ -384,7 +384,7 @@ let_hold(struct session *s)
 static int
 start_job(struct job *j)
 {
-	struct fsjobs	*f = j->session->fsjobs;
+	struct fsjobs	*f = j->rpc->fsjobs;
 
 	if (holder_state(j->holder) == HOLDER_FAILED) {
 		fsjobs_fail(j, 0, FSWHY_NO_SANDBOX);
@@ -412,7 +412,7 @@ start_job(struct job *j)
 	f->running++;
 	j->begun = clock_ms();
 	fd_close(&j->data);
-	io_init(&j->ev, j->session->env.base, j->fd, EV_READ | EV_PERSIST,
+	io_init(&j->ev, j->rpc->env->base, j->fd, EV_READ | EV_PERSIST,
 	    fsjobs_on_answer, j);
 	if (io_start(&j->ev) == -1) {
 		fsjobs_fail(j, ENOMEM, FSWHY_NONE);
@@ -423,9 +423,9 @@ start_job(struct job *j)
 
 /* An answer can end the connection and with it any job: begin again then. */
 static void
-start_jobs(struct session *s)
+start_jobs(struct rpc *rpc)
 {
-	struct fsjobs	*f = s->fsjobs;
+	struct fsjobs	*f = rpc->fsjobs;
 	struct job	*j;
 
  again:
@@ -440,16 +440,16 @@ start_jobs(struct session *s)
 }
 
 bool
-fsjobs_running(const struct session *s)
+fsjobs_running(const struct rpc *rpc)
 {
-	return s->fsjobs != NULL && s->fsjobs->running > 0;
+	return rpc->fsjobs != NULL && rpc->fsjobs->running > 0;
 }
 
 void
-fsjobs_holder_changed(struct session *s)
+fsjobs_holder_changed(struct rpc *rpc)
 {
-	if (s->fsjobs != NULL)
-		start_jobs(s);
+	if (rpc->fsjobs != NULL)
+		start_jobs(rpc);
 }
 
 /* 0, or -1 with errno. */
@@ -469,13 +469,13 @@ keep_data(struct job *j, const struct fsop *op)
 
 /* A job for the operation, its data and file made its own. */
 static struct job *
-job_new(struct session *s, const struct fsop *op)
+job_new(struct rpc *rpc, const struct fsop *op)
 {
 	struct job	*j;
 
 	if ((j = calloc(1, sizeof(*j))) == NULL)
 		return NULL;
-	j->session = s;
+	j->rpc = rpc;
 	j->op = *op;
 	j->op.data = NULL;
 	j->op.fd = j->fd = j->data = -1;
@@ -488,21 +488,21 @@ job_new(struct session *s, const struct fsop *op)
 }
 
 static void
-run_elsewhere(struct session *s, struct rpc_req *req, const struct fsop *op,
+run_elsewhere(struct rpc *rpc, struct rpc_req *req, const struct fsop *op,
     struct holder *view, struct handle *h, fsjobs_done_fn *done, void *arg)
 {
 	struct fsop_result	 r;
 	struct job		*j = NULL;
 
 	fsop_result_init(&r);
-	if (s->fsjobs->njobs >= LIMIT_FILE_WAITING || (op->data != NULL &&
-	    s->fsjobs->data + op->len > LIMIT_FILE_DATA)) {
+	if (rpc->fsjobs->njobs >= LIMIT_FILE_WAITING || (op->data != NULL &&
+	    rpc->fsjobs->data + op->len > LIMIT_FILE_DATA)) {
 		r.why = FSWHY_BUSY;
 		done(req, op, &r, arg);
 		return;
 	}
-	if ((view == NULL && (view = holder_get(s->holders, NULL)) == NULL) ||
-	    (j = job_new(s, op)) == NULL) {
+	if ((view == NULL && (view = holder_get(rpc->holders, NULL)) == NULL) ||
+	    (j = job_new(rpc, op)) == NULL) {
 		r.error = errno;
 		done(req, op, &r, arg);
 		return;
@@ -512,9 +512,9 @@ run_elsewhere(struct session *s, struct rpc_req *req, const struct fsop *op,
 	j->handle = h;
 	j->done = done;
 	j->arg = arg;
-	TAILQ_INSERT_TAIL(&s->fsjobs->jobs, j, entry);
-	s->fsjobs->njobs++;
-	s->fsjobs->data += j->data_len = op->data != NULL ? op->len : 0;
+	TAILQ_INSERT_TAIL(&rpc->fsjobs->jobs, j, entry);
+	rpc->fsjobs->njobs++;
+	rpc->fsjobs->data += j->data_len = op->data != NULL ? op->len : 0;
 	if (h != NULL)
 		h->jobs++;
 	if ((j->req = rpc_keep(req, cancel_job, j)) == NULL) {
@@ -522,11 +522,11 @@ run_elsewhere(struct session *s, struct rpc_req *req, const struct fsop *op,
 		fsjobs_fail(j, 0, FSWHY_BUSY);
 		return;
 	}
-	start_jobs(s);
+	start_jobs(rpc);
 }
 
 void
-fsjobs_run(struct session *s, struct rpc_req *req, const struct fsop *op,
+fsjobs_run(struct rpc *rpc, struct rpc_req *req, const struct fsop *op,
     struct holder *view, struct handle *h, fsjobs_done_fn *done, void *arg)
 {
 	static const struct fsop_how	 quick = { .bounded = true,
@@ -534,42 +534,42 @@ fsjobs_run(struct session *s, struct rpc_req *req, const struct fsop *op,
 	struct fsop_result		 r;
 
 	fsop_result_init(&r);
-	if (fsjobs_get(s) == NULL) {
+	if (fsjobs_get(rpc) == NULL) {
 		r.error = errno;
 		done(req, op, &r, arg);
 		return;
 	}
 	if (view != NULL || (h != NULL && (h->jobs > 0 ||
 	    (h->fd != -1 && !h->is_local)))) {
-		run_elsewhere(s, req, op, view, h, done, arg);
+		run_elsewhere(rpc, req, op, view, h, done, arg);
 		return;
 	}
 	fsop_run(op, &quick, &r);
 	if (r.error == EAGAIN)
-		run_elsewhere(s, req, op, NULL, h, done, arg);
+		run_elsewhere(rpc, req, op, NULL, h, done, arg);
 	else
 		done(req, op, &r, arg);
-	leave_behind(s->fsjobs, &r);
+	leave_behind(rpc->fsjobs, &r);
 	fsop_result_fini(&r);
 }
 
 /* --- handles --- */
 
 struct handle *
-handle_find(struct session *s, const char *id, size_t len)
+handle_find(struct rpc *rpc, const char *id, size_t len)
 {
-	return s->fsjobs == NULL ? NULL :
-	    map_find(&s->fsjobs->handles, id, len);
+	return rpc->fsjobs == NULL ? NULL :
+	    map_find(&rpc->fsjobs->handles, id, len);
 }
 
 struct handle *
-handle_add(struct session *s, const char *id, size_t len)
+handle_add(struct rpc *rpc, const char *id, size_t len)
 {
 	struct fsjobs	*f;
 	struct handle	*h;
 
 	assert(len <= HANDLE_ID_MAX);
-	if ((f = fsjobs_get(s)) == NULL)
+	if ((f = fsjobs_get(rpc)) == NULL)
 		return NULL;
 	if (map_find(&f->handles, id, len) != NULL) {
 		errno = EEXIST;
@@ -581,7 +581,7 @@ handle_add(struct session *s, const char *id, size_t len)
 	}
 	if ((h = calloc(1, sizeof(*h))) == NULL)
 		return NULL;
-	h->session = s;
+	h->rpc = rpc;
 	h->fd = -1;
 	memcpy(h->id, id, len);
 	if (map_add(&f->handles, &h->node, h->id, len, h) == -1) {
@@ -592,35 +592,35 @@ handle_add(struct session *s, const char *id, size_t len)
 }
 
 void
-handle_close(struct session *s, struct handle *h)
+handle_close(struct rpc *rpc, struct handle *h)
 {
-	map_del(&s->fsjobs->handles, &h->node);
+	map_del(&rpc->fsjobs->handles, &h->node);
 	h->closed = true;
 	h->jobs++;
 	handle_release(h);
 }
 
 void
-fsjobs_on_conn_end(struct session *s)
+fsjobs_on_conn_end(struct rpc *rpc)
 {
-	struct fsjobs	*f = s->fsjobs;
+	struct fsjobs	*f = rpc->fsjobs;
 	struct handle	*h;
 
 	while (f != NULL && (h = map_any(&f->handles)) != NULL)
-		handle_close(s, h);
+		handle_close(rpc, h);
 }
 
 void
-fsjobs_free(struct session *s)
+fsjobs_free(struct rpc *rpc)
 {
-	struct fsjobs	*f = s->fsjobs;
+	struct fsjobs	*f = rpc->fsjobs;
 
 	if (f == NULL)
 		return;
-	fsjobs_on_conn_end(s);
+	fsjobs_on_conn_end(rpc);
 	map_fini(&f->handles);
 	writeback_flush(&f->writeback);
 	free_events(f);
 	free(f);
-	s->fsjobs = NULL;
+	rpc->fsjobs = NULL;
 }

@@ -12,7 +12,6 @@
 #include "common/map.h"
 #include "worker/fs/fsop.h"
 #include "worker/rpc/rpc.h"
-#include "worker/session/session.h"
 
 struct holder;
 
@@ -21,7 +20,7 @@ struct holder;
 /* A file that the client has open. */
 struct handle {
 	struct map_node	 node;
-	struct session	*session;
+	struct rpc	*rpc;
 	char		 id[HANDLE_ID_MAX];
 	int		 fd;		/* -1: being opened */
 	bool		 writes;	/* mode replace */
@@ -44,31 +43,31 @@ typedef void	 fsjobs_done_fn(struct rpc_req *req, const struct fsop *op,
  * operations of one handle keep their order.  done is always called: with
  * req NULL when there is nobody to answer any more.
  */
-void	 fsjobs_run(struct session *s, struct rpc_req *req,
+void	 fsjobs_run(struct rpc *rpc, struct rpc_req *req,
 	    const struct fsop *op, struct holder *view, struct handle *h,
 	    fsjobs_done_fn *done, void *arg);
 
 /* Whether agents are at work. */
-bool	 fsjobs_running(const struct session *s);
+bool	 fsjobs_running(const struct rpc *rpc);
 
 /* A holder became ready or failed: go on with what waits for it. */
-void	 fsjobs_holder_changed(struct session *s);
+void	 fsjobs_holder_changed(struct rpc *rpc);
 
 /* There may be room for answers again. */
-void	 fsjobs_unhold(struct session *s);
+void	 fsjobs_unhold(struct rpc *rpc);
 
 /*
  * Handles: of the connection, under ids of at most HANDLE_ID_MAX bytes.
  * NULL: there is none; or it cannot be, with errno EEXIST, EMFILE or ENOMEM.
  */
-struct handle	*handle_find(struct session *s, const char *id, size_t len);
-struct handle	*handle_add(struct session *s, const char *id, size_t len);
-void	 handle_close(struct session *s, struct handle *h);
+struct handle	*handle_find(struct rpc *rpc, const char *id, size_t len);
+struct handle	*handle_add(struct rpc *rpc, const char *id, size_t len);
+void	 handle_close(struct rpc *rpc, struct handle *h);
 
 /* The connection is over, after rpc_cancel_all(): its handles with it. */
-void	 fsjobs_on_conn_end(struct session *s);
+void	 fsjobs_on_conn_end(struct rpc *rpc);
 
 /* All of it, at the end. */
-void	 fsjobs_free(struct session *s);
+void	 fsjobs_free(struct rpc *rpc);
 
 #endif

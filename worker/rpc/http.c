@@ -31,7 +31,7 @@ struct exchange {
 	struct http_call	 call;		/* first */
 	TAILQ_ENTRY(exchange)	 entry;		/* of all, or of ready */
 	struct map_node		 node;		/* a stream's */
-	struct session		*session;
+	struct rpc		*rpc;
 	struct rpc_req		*req;		/* or NULL: answered */
 	struct http_order	 order;
 	char			*id;
@@ -64,7 +64,7 @@ http_order_fini(struct http_order *o)
 static void
 exchange_free(struct exchange *x)
 {
-	struct http	*h = x->session->http;
+	struct http	*h = x->rpc->http;
 
 	if (x->is_mapped)
 		map_del(&h->streams, &x->node);
@@ -84,10 +84,10 @@ static void
 send_delta(struct exchange *x, const void *data, size_t len, bool done,
     const char *error)
 {
-	struct session	*s = x->session;
+	struct rpc	*rpc = x->rpc;
 	struct json_out	 o;
 
-	json_out_init(&o, &s->scratch);
+	json_out_init(&o, &rpc->scratch);
 	json_out_open(&o, '{');
 	json_out_key(&o, "method");
 	json_out_str(&o, note_HTTP_DELTA);
@@ -109,12 +109,12 @@ send_delta(struct exchange *x, const void *data, size_t len, bool done,
 	json_out_close(&o, '}');
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == -1)
-		conn_close(s->conn, 1011, "out of memory for a delta");
+		conn_close(rpc->conn, 1011, "out of memory for a delta");
 	else
-		conn_send(s->conn, (char *)buf_data(&s->scratch),
-		    s->scratch.len);
-	buf_drain(&s->scratch, s->scratch.len);
-	buf_trim(&s->scratch, 65536);
+		conn_send(rpc->conn, (char *)buf_data(&rpc->scratch),
+		    rpc->scratch.len);
+	buf_drain(&rpc->scratch, rpc->scratch.len);
+	buf_trim(&rpc->scratch, 65536);
 }
 
 /*
@@ -141,7 +141,7 @@ http_send_answer(struct exchange *x)
 	json_out_u64(&o, x->status);
 	json_out_key(&o, "headers");
 	json_out_raw(&o, (char *)buf_data(&x->fields), x->fields.len);
-	x->session->http->held_bytes -= x->body.len;
+	x->rpc->http->held_bytes -= x->body.len;
 	buf_move(&body, &x->body);
 	rpc_end_b64(req, &o, "bodyBase64", &body, "");
 }
@@ -151,13 +151,13 @@ http_send_answer(struct exchange *x)
  * longest would not fit what may wait for it.
  */
 static void
-answer_ready(struct session *s)
+answer_ready(struct rpc *rpc)
 {
-	struct http	*h = s->http;
+	struct http	*h = rpc->http;
 	struct exchange	*x;
 
-	while (s->conn != NULL && conn_queued(s->conn) < LIMIT_OUT_CHILDREN &&
-	    (x = TAILQ_FIRST(&h->ready)) != NULL) {
+	while (rpc->conn != NULL && conn_queued(rpc->conn) <
+	    LIMIT_OUT_CHILDREN && (x = TAILQ_FIRST(&h->ready)) != NULL) {
 		/* Not to be found when its sending ends the connection. */
 		TAILQ_REMOVE(&h->ready, x, entry);
 		x->is_ready = false;
@@ -223,16 +223,16 @@ static void
 http_on_piece(struct http_call *c, const void *data, size_t len)
 {
 	struct exchange	*x = (struct exchange *)c;
-	struct session	*s = x->session;
-	struct http	*h = s->http;
+	struct rpc	*rpc = x->rpc;
+	struct http	*h = rpc->http;
 
 	if (x->order.stream) {
 		send_delta(x, data, len, false, NULL);
-		if (s->conn == NULL)
+		if (rpc->conn == NULL)
 			return;			/* x is gone with it */
 		x->waiting += len;
 		h->held = true;
-		http_unhold(s);
+		http_unhold(rpc);
 		return;
 	}
 	if (x->body.len + len > LIMIT_HTTP_BODY) {
@@ -259,10 +259,10 @@ http_on_done(struct http_call *c, const char *error, bool refused)
 		x->req = NULL;
 		http_fail(req, error, refused);
 	} else if (req != NULL) {
-		TAILQ_REMOVE(&x->session->http->all, x, entry);
+		TAILQ_REMOVE(&x->rpc->http->all, x, entry);
 		x->is_ready = true;
-		TAILQ_INSERT_TAIL(&x->session->http->ready, x, entry);
-	} else if (x->status != 0 && x->session->conn != NULL) {
+		TAILQ_INSERT_TAIL(&x->rpc->http->ready, x, entry);
+	} else if (x->status != 0 && x->rpc->conn != NULL) {
 		send_delta(x, "", 0, true, error);
 	}
 }
@@ -271,10 +271,10 @@ static void
 on_free(struct http_call *c)
 {
 	struct exchange	*x = (struct exchange *)c;
-	struct session	*s = x->session;
+	struct rpc	*rpc = x->rpc;
 
 	if (x->is_ready)
-		answer_ready(s);
+		answer_ready(rpc);
 	else
 		exchange_free(x);
 }
@@ -295,7 +295,7 @@ http_on_cancel(struct rpc_req *req)
 }
 
 static struct http *
-http_new(struct session *s)
+http_new(struct rpc *rpc)
 {
 	struct http	*h;
 
@@ -304,8 +304,8 @@ http_new(struct session *s)
 	map_init(&h->streams);
 	TAILQ_INIT(&h->all);
 	TAILQ_INIT(&h->ready);
-	if ((h->link = http_link_new(s->env.base, s->http_exe,
-	    s->env.number)) == NULL) {
+	if ((h->link = http_link_new(rpc->env->base, rpc->http_exe,
+	    rpc->env->number)) == NULL) {
 		free(h);
 		return NULL;
 	}
@@ -313,14 +313,14 @@ http_new(struct session *s)
 }
 
 static struct exchange *
-exchange_new(struct session *s, struct http_order *o)
+exchange_new(struct rpc *rpc, struct http_order *o)
 {
-	struct http	*h = s->http;
+	struct http	*h = rpc->http;
 	struct exchange	*x;
 
 	if ((x = calloc(1, sizeof(*x))) == NULL)
 		return NULL;
-	x->session = s;
+	x->rpc = rpc;
 	TAILQ_INSERT_TAIL(&h->all, x, entry);
 	buf_init(&x->fields, FIELDS_MAX);
 	buf_init(&x->body, LIMIT_HTTP_BODY);
@@ -359,20 +359,20 @@ exchange_start(struct exchange *x)
 	o->body = NULL;
 	c->has_timeout = o->has_timeout;
 	c->timeout_ms = o->timeout_ms;
-	http_call_start(x->session->http->link, c);
+	http_call_start(x->rpc->http->link, c);
 }
 
 void
-http_begin(struct session *s, struct rpc_req *req, struct http_order *o)
+http_begin(struct rpc *rpc, struct rpc_req *req, struct http_order *o)
 {
 	struct exchange	*x;
 	size_t		 len = o->body_len + o->cost;
 
-	if (s->http == NULL && (s->http = http_new(s)) == NULL) {
+	if (rpc->http == NULL && (rpc->http = http_new(rpc)) == NULL) {
 		http_fail(req, "out of memory", false);
-	} else if (!http_link_has_room(s->http->link, len)) {
+	} else if (!http_link_has_room(rpc->http->link, len)) {
 		http_fail(req, "too many requests wait", false);
-	} else if ((x = exchange_new(s, o)) == NULL) {
+	} else if ((x = exchange_new(rpc, o)) == NULL) {
 		http_fail(req, "out of memory", false);
 	} else if ((x->req = rpc_keep(req, http_on_cancel, x)) == NULL) {
 		exchange_free(x);
@@ -383,21 +383,21 @@ http_begin(struct session *s, struct rpc_req *req, struct http_order *o)
 }
 
 bool
-http_is_streaming(const struct session *s, const char *id, size_t len)
+http_is_streaming(const struct rpc *rpc, const char *id, size_t len)
 {
-	return s->http != NULL &&
-	    map_find(&s->http->streams, id, len) != NULL;
+	return rpc->http != NULL &&
+	    map_find(&rpc->http->streams, id, len) != NULL;
 }
 
 void
-http_unhold(struct session *s)
+http_unhold(struct rpc *rpc)
 {
-	struct http	*h = s->http;
+	struct http	*h = rpc->http;
 	struct exchange	*x;
 	size_t		 n;
 
-	if (h == NULL || s->conn == NULL ||
-	    conn_behind(s->conn) >= LIMIT_OUT_CHILDREN)
+	if (h == NULL || rpc->conn == NULL ||
+	    conn_behind(rpc->conn) >= LIMIT_OUT_CHILDREN)
 		return;
 	if (h->held) {
 		h->held = false;
@@ -407,13 +407,13 @@ http_unhold(struct session *s)
 				http_call_took(&x->call, n);
 			}
 	}
-	answer_ready(s);
+	answer_ready(rpc);
 }
 
 void
-http_on_conn_end(struct session *s)
+http_on_conn_end(struct rpc *rpc)
 {
-	struct http	*h = s->http;
+	struct http	*h = rpc->http;
 	struct exchange	*x;
 
 	if (h == NULL)
@@ -425,26 +425,26 @@ http_on_conn_end(struct session *s)
 }
 
 bool
-http_has(const struct session *s, pid_t pid)
+http_has(const struct rpc *rpc, pid_t pid)
 {
-	return s->http != NULL && http_link_pid(s->http->link) == pid;
+	return rpc->http != NULL && http_link_pid(rpc->http->link) == pid;
 }
 
 void
-http_reaped(struct session *s, pid_t pid, int status)
+http_reaped(struct rpc *rpc, pid_t pid, int status)
 {
-	if (s->http != NULL)
-		http_link_reaped(s->http->link, pid, status);
+	if (rpc->http != NULL)
+		http_link_reaped(rpc->http->link, pid, status);
 }
 
 void
-http_free(struct session *s)
+http_free(struct rpc *rpc)
 {
-	if (s->http == NULL)
+	if (rpc->http == NULL)
 		return;
-	http_on_conn_end(s);
-	http_link_free(&s->http->link);
-	map_fini(&s->http->streams);
-	free(s->http);
-	s->http = NULL;
+	http_on_conn_end(rpc);
+	http_link_free(&rpc->http->link);
+	map_fini(&rpc->http->streams);
+	free(rpc->http);
+	rpc->http = NULL;
 }

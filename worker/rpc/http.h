@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "worker/http/http_link.h"
-#include "worker/session/session.h"
+#include "worker/rpc/rpc.h"
 
 struct rpc_req;
 
@@ -36,23 +36,23 @@ struct http_order {
 void	 http_order_fini(struct http_order *o);
 
 /* Whether a stream goes by that id. */
-bool	 http_is_streaming(const struct session *s, const char *id,
+bool	 http_is_streaming(const struct rpc *rpc, const char *id,
 	    size_t len);
 
 /* Do it and answer req, now or later.  What was malloc'd is taken. */
-void	 http_begin(struct session *s, struct rpc_req *req,
+void	 http_begin(struct rpc *rpc, struct rpc_req *req,
 	    struct http_order *o);
 
 /* The connection is over: so are all requests, also at the other end. */
-void	 http_on_conn_end(struct session *s);
+void	 http_on_conn_end(struct rpc *rpc);
 
 /* The client may have read: let streams go on. */
-void	 http_unhold(struct session *s);
+void	 http_unhold(struct rpc *rpc);
 
 /* A child of ours that is no command, and its end. */
-bool	 http_has(const struct session *s, pid_t pid);
-void	 http_reaped(struct session *s, pid_t pid, int status);
+bool	 http_has(const struct rpc *rpc, pid_t pid);
+void	 http_reaped(struct rpc *rpc, pid_t pid, int status);
 
-void	 http_free(struct session *s);
+void	 http_free(struct rpc *rpc);
 
 #endif

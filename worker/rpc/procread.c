@@ -145,32 +145,32 @@ chunk_room(const struct chunk *c)
 
 /* Chunks, a part of a long message each.  -1: the connection is over. */
 static int
-send_chunks(struct session *s, const struct extract *x)
+send_chunks(struct rpc *rpc, const struct extract *x)
 {
 	struct chunk	*c;
 	char		*at;
 
 	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, retain_entry)) {
-		if ((at = conn_part(s->conn, chunk_room(c))) == NULL)
+		if ((at = conn_part(rpc->conn, chunk_room(c))) == NULL)
 			return -1;
-		conn_part_done(s->conn,
+		conn_part_done(rpc->conn,
 		    (size_t)(put_chunk(at, c, c == x->first) - at));
-		if (s->conn == NULL)
+		if (rpc->conn == NULL)
 			return -1;	/* and c may be gone with it */
 	}
 	return 0;
 }
 
 static int
-procread_send_text(struct session *s, const void *text, size_t len)
+procread_send_text(struct rpc *rpc, const void *text, size_t len)
 {
 	char	*at;
 
-	if ((at = conn_part(s->conn, len)) == NULL)
+	if ((at = conn_part(rpc->conn, len)) == NULL)
 		return -1;
 	memcpy(at, text, len);
-	conn_part_done(s->conn, len);
-	return s->conn == NULL ? -1 : 0;
+	conn_part_done(rpc->conn, len);
+	return rpc->conn == NULL ? -1 : 0;
 }
 
 /*
@@ -178,7 +178,7 @@ procread_send_text(struct session *s, const void *text, size_t len)
  * never stand whole in memory, unless it takes several frames.
  */
 static void
-send_read(struct session *s, const struct extract *x, const char *text,
+send_read(struct rpc *rpc, const struct extract *x, const char *text,
     size_t split, size_t len)
 {
 	struct chunk	*c;
@@ -186,17 +186,17 @@ send_read(struct session *s, const struct extract *x, const char *text,
 	char		*begin, *at;
 
 	if (len + x->len <= LIMIT_OUT_READING) {
-		if (conn_start(s->conn, len + x->len) == 0 &&
-		    procread_send_text(s, text, split) == 0 &&
-		    send_chunks(s, x) == 0 &&
-		    procread_send_text(s, text + split, len - split) == 0)
-			conn_finish(s->conn);
+		if (conn_start(rpc->conn, len + x->len) == 0 &&
+		    procread_send_text(rpc, text, split) == 0 &&
+		    send_chunks(rpc, x) == 0 &&
+		    procread_send_text(rpc, text + split, len - split) == 0)
+			conn_finish(rpc->conn);
 		return;
 	}
 	buf_init(&whole, LIMIT_MESSAGE + CHUNK_HEAD_MAX);
 	if (len + x->len > LIMIT_MESSAGE || (begin = buf_reserve(&whole,
 	    len + x->len + CHUNK_HEAD_MAX)) == NULL) {
-		conn_close(s->conn, 1011, "an answer was too long");
+		conn_close(rpc->conn, 1011, "an answer was too long");
 		return;
 	}
 	at = mempcpy(begin, text, split);
@@ -204,7 +204,7 @@ send_read(struct session *s, const struct extract *x, const char *text,
 		at = put_chunk(at, c, c == x->first);
 	memcpy(at, text + split, len - split);
 	buf_commit(&whole, len + x->len);
-	conn_send_buf(s->conn, &whole);
+	conn_send_buf(rpc->conn, &whole);
 }
 
 static void
@@ -244,7 +244,7 @@ put_failure(const struct proc *p, struct json_out *o)
 static void
 answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 {
-	struct session	*s = req->session;
+	struct rpc	*rpc = req->rpc;
 	struct extract	 x;
 	struct chunk	*c;
 	struct json_out	 o;
@@ -254,7 +254,7 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	rpc_begin(req, &o);
 	json_out_key(&o, "chunks");
 	json_out_open(&o, '[');
-	split = s->scratch.len;
+	split = rpc->scratch.len;
 	json_out_close(&o, ']');
 	json_out_key(&o, "nextSeq");
 	json_out_u64(&o, x.next_seq);
@@ -266,16 +266,16 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	json_out_close(&o, '}');
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == -1)
-		conn_close(s->conn, 1011, "out of memory for an answer");
+		conn_close(rpc->conn, 1011, "out of memory for an answer");
 	else
-		send_read(s, &x, (char *)buf_data(&s->scratch), split,
-		    s->scratch.len);
+		send_read(rpc, &x, (char *)buf_data(&rpc->scratch), split,
+		    rpc->scratch.len);
 	rpc_done(req);
 	proc_was_read(p);
-	if (s->conn == NULL)
+	if (rpc->conn == NULL)
 		return;
 	for (c = x.first; c != x.end; c = TAILQ_NEXT(c, retain_entry))
-		window_sent(&s->window, c, conn_pos(s->conn));
+		window_sent(rpc->procs->window, c, conn_pos(rpc->conn));
 	proc_hold(p, r->holds && x.end != NULL && !x.is_part);
 	if (x.is_part)
 		notify_replay(p, x.next_seq - 1);

@@ -1,5 +1,6 @@
 #include "worker/rpc/rpc.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,14 +12,16 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "worker/conn/conn.h"
+#include "worker/fs/pathwatch.h"
 #include "worker/rpc/rpc_priv.h"
+#include "worker/sandbox/sockmark.h"
 
 struct rpc_method {
 	const char		*name;
 	rpc_fn			*fn;
 	const struct field	*fields;
 	size_t			 size;
-	enum session_phase	 phase;
+	enum rpc_phase		 phase;
 };
 
 static const struct rpc_method methods[] = {
@@ -48,34 +51,34 @@ req_free(struct rpc_req *req)
 void
 rpc_done(struct rpc_req *req)
 {
-	struct session	*s = req->session;
+	struct rpc	*rpc = req->rpc;
 
-	buf_drain(&s->scratch, s->scratch.len);
-	buf_trim(&s->scratch, 65536);
+	buf_drain(&rpc->scratch, rpc->scratch.len);
+	buf_trim(&rpc->scratch, 65536);
 	if (req->owned)
 		req_free(req);
 }
 
 /* An answer could not be written. */
 static void
-rpc_give_up(struct session *s)
+rpc_give_up(struct rpc *rpc)
 {
 	log_warn("an answer was not written");
-	if (s->conn != NULL)
-		conn_close(s->conn, 1011, "an answer was too long");
+	if (rpc->conn != NULL)
+		conn_close(rpc->conn, 1011, "an answer was too long");
 }
 
 /* Send what was written, or say that it could not be. */
 static void
 rpc_finish(struct rpc_req *req, struct json_out *o)
 {
-	struct session	*s = req->session;
+	struct rpc	*rpc = req->rpc;
 
 	json_out_close(o, '}');
 	if (json_out_fini(o) == -1)
-		rpc_give_up(s);
-	else if (s->conn != NULL)
-		conn_send_buf(s->conn, &s->scratch);
+		rpc_give_up(rpc);
+	else if (rpc->conn != NULL)
+		conn_send_buf(rpc->conn, &rpc->scratch);
 	rpc_done(req);
 }
 
@@ -88,8 +91,8 @@ unkeep(struct rpc_req *req)
 {
 	if (!req->kept)
 		return;
-	TAILQ_REMOVE(&req->session->waiting, req, entry);
-	req->session->nwaiting--;
+	TAILQ_REMOVE(&req->rpc->waiting, req, entry);
+	req->rpc->nwaiting--;
 	req->kept = false;
 }
 
@@ -97,7 +100,7 @@ void
 rpc_begin_value(struct rpc_req *req, struct json_out *o)
 {
 	unkeep(req);
-	json_out_init(o, &req->session->scratch);
+	json_out_init(o, &req->rpc->scratch);
 	json_out_open(o, '{');
 	jsonrpc_put_id(o, &req->id);
 	json_out_key(o, "result");
@@ -127,45 +130,45 @@ rpc_end(struct rpc_req *req, struct json_out *o)
 /* --- answers with base64 in them --- */
 
 static int
-send_part(struct session *s, const void *text, size_t len)
+send_part(struct rpc *rpc, const void *text, size_t len)
 {
 	char	*at;
 
-	if (s->conn == NULL || (at = conn_part(s->conn, len)) == NULL)
+	if (rpc->conn == NULL || (at = conn_part(rpc->conn, len)) == NULL)
 		return -1;
 	memcpy(at, text, len);
-	conn_part_done(s->conn, len);
+	conn_part_done(rpc->conn, len);
 	return 0;
 }
 
 static int
-send_b64(struct session *s, const char *data, size_t len)
+send_b64(struct rpc *rpc, const char *data, size_t len)
 {
 	char	*at;
 	size_t	 n;
 
 	for (; len > 0; data += n, len -= n) {
 		n = len < B64_PART ? len : B64_PART;
-		if (s->conn == NULL || (at = conn_part(s->conn,
+		if (rpc->conn == NULL || (at = conn_part(rpc->conn,
 		    B64_ENCODED_LEN(n))) == NULL)
 			return -1;
-		conn_part_done(s->conn, b64_encode(at, data, n));
+		conn_part_done(rpc->conn, b64_encode(at, data, n));
 	}
 	return 0;
 }
 
 /* Send the scratch with the base64 of data put in at byte split. */
 static void
-send_now(struct session *s, size_t split, const struct buf *data)
+send_now(struct rpc *rpc, size_t split, const struct buf *data)
 {
-	const char	*text = (const char *)buf_data(&s->scratch);
-	size_t		 len = s->scratch.len;
+	const char	*text = (const char *)buf_data(&rpc->scratch);
+	size_t		 len = rpc->scratch.len;
 
-	if (conn_start(s->conn, len + B64_ENCODED_LEN(data->len)) == 0 &&
-	    send_part(s, text, split) == 0 &&
-	    send_b64(s, (const char *)buf_data(data), data->len) == 0 &&
-	    send_part(s, text + split, len - split) == 0 && s->conn != NULL)
-		conn_finish(s->conn);
+	if (conn_start(rpc->conn, len + B64_ENCODED_LEN(data->len)) == 0 &&
+	    send_part(rpc, text, split) == 0 &&
+	    send_b64(rpc, (const char *)buf_data(data), data->len) == 0 &&
+	    send_part(rpc, text + split, len - split) == 0 && rpc->conn != NULL)
+		conn_finish(rpc->conn);
 }
 
 /* The same of a long answer: what it is made of. */
@@ -231,20 +234,20 @@ long_free(struct conn_source *src)
 }
 
 static void
-send_long(struct session *s, size_t split, struct buf *data)
+send_long(struct rpc *rpc, size_t split, struct buf *data)
 {
 	struct long_answer	*a;
 
 	if ((a = calloc(1, sizeof(*a))) == NULL) {
-		rpc_give_up(s);
+		rpc_give_up(rpc);
 		return;
 	}
 	a->src.write = long_write;
 	a->src.free = long_free;
 	a->split = split;
-	buf_move(&a->text, &s->scratch);
+	buf_move(&a->text, &rpc->scratch);
 	buf_move(&a->data, data);
-	conn_send_source(s->conn, &a->src,
+	conn_send_source(rpc->conn, &a->src,
 	    a->text.len + B64_ENCODED_LEN(a->data.len));
 }
 
@@ -260,22 +263,22 @@ void
 rpc_end_b64(struct rpc_req *req, struct json_out *o, const char *key,
     struct buf *data, const char *rest)
 {
-	struct session	*s = req->session;
+	struct rpc	*rpc = req->rpc;
 	size_t		 split, len;
 
 	json_out_key(o, key);
 	json_out_str(o, "");
-	split = s->scratch.len - 1;
+	split = rpc->scratch.len - 1;
 	put_rest(o, rest);
 	json_out_close(o, '}');
 	json_out_close(o, '}');
-	len = s->scratch.len + B64_ENCODED_LEN(data->len);
+	len = rpc->scratch.len + B64_ENCODED_LEN(data->len);
 	if (json_out_fini(o) == -1 || len > LIMIT_MESSAGE)
-		rpc_give_up(s);
-	else if (s->conn != NULL && len <= LIMIT_OUT_READING)
-		send_now(s, split, data);
-	else if (s->conn != NULL)
-		send_long(s, split, data);
+		rpc_give_up(rpc);
+	else if (rpc->conn != NULL && len <= LIMIT_OUT_READING)
+		send_now(rpc, split, data);
+	else if (rpc->conn != NULL)
+		send_long(rpc, split, data);
 	buf_fini(data);
 	rpc_done(req);
 }
@@ -286,7 +289,7 @@ rpc_error(struct rpc_req *req, enum rpc_err err, const char *text)
 	struct json_out	 o;
 
 	unkeep(req);
-	json_out_init(&o, &req->session->scratch);
+	json_out_init(&o, &req->rpc->scratch);
 	jsonrpc_put_error(&o, &req->id, err, text);
 	rpc_finish(req, &o);
 }
@@ -328,7 +331,7 @@ rpc_ok(struct rpc_req *req)
 struct rpc_req *
 rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
 {
-	struct session	*s = req->session;
+	struct rpc	*rpc = req->rpc;
 	struct rpc_req	*k;
 
 	if (req->kept) {
@@ -336,7 +339,7 @@ rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
 		req->waiter = waiter;
 		return req;
 	}
-	if (s->nwaiting >= LIMIT_REQUESTS) {
+	if (rpc->nwaiting >= LIMIT_REQUESTS) {
 		rpc_error(req, ERR_TOO_MANY, "too many requests wait");
 		return NULL;
 	}
@@ -352,8 +355,8 @@ rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
 	k->kept = k->owned = true;
 	k->cancel = cancel;
 	k->waiter = waiter;
-	TAILQ_INSERT_TAIL(&s->waiting, k, entry);
-	s->nwaiting++;
+	TAILQ_INSERT_TAIL(&rpc->waiting, k, entry);
+	rpc->nwaiting++;
 	return k;
  fail:
 	free(k);
@@ -361,12 +364,12 @@ rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
 	return NULL;
 }
 
-void
-rpc_cancel_all(struct session *s)
+static void
+rpc_cancel_all(struct rpc *rpc)
 {
 	struct rpc_req	*req;
 
-	while ((req = TAILQ_FIRST(&s->waiting)) != NULL) {
+	while ((req = TAILQ_FIRST(&rpc->waiting)) != NULL) {
 		unkeep(req);
 		if (req->cancel != NULL)
 			req->cancel(req);
@@ -378,17 +381,17 @@ rpc_cancel_all(struct session *s)
 
 /* An error that belongs to no request: id -1 (PROTOCOL 2.3). */
 static void
-rpc_complain(struct session *s, enum rpc_err err)
+rpc_complain(struct rpc *rpc, enum rpc_err err)
 {
 	struct rpc_req	 req;
 
-	if (s->is_strict && err == ERR_MALFORMED) {
-		if (s->conn != NULL)
-			conn_close(s->conn, 1007, "not JSON-RPC");
+	if (rpc->is_strict && err == ERR_MALFORMED) {
+		if (rpc->conn != NULL)
+			conn_close(rpc->conn, 1007, "not JSON-RPC");
 		return;
 	}
 	memset(&req, 0, sizeof(req));
-	req.session = s;
+	req.rpc = rpc;
 	req.id.number = -1;
 	rpc_error(&req, err, NULL);
 }
@@ -437,7 +440,7 @@ rpc_has_data(const struct field *f)
 }
 
 static void
-dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
+dispatch(struct rpc *rpc, struct rpc_req *req, const struct envelope *e,
     const struct rpc_message *msg)
 {
 	const struct rpc_method	*m;
@@ -445,22 +448,22 @@ dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
 	struct param_error	 why;
 	union params		 params;
 
-	name.s = s->json.text + json_tok(&s->json, e->method)->pos;
-	name.len = json_tok(&s->json, e->method)->len;
+	name.s = rpc->json.text + json_tok(&rpc->json, e->method)->pos;
+	name.len = json_tok(&rpc->json, e->method)->len;
 	m = bsearch(&name, methods, sizeof(methods) / sizeof(methods[0]),
 	    sizeof(methods[0]), compare_method);
 	/* As the reference, but that its client sends large files so. */
-	if (s->conn != NULL && conn_has_long_frame(s->conn) && (m == NULL ||
+	if (rpc->conn != NULL && conn_has_long_frame(rpc->conn) && (m == NULL ||
 	    !rpc_has_data(m->fields))) {
-		conn_close(s->conn, 1009, "message too big");
+		conn_close(rpc->conn, 1009, "message too big");
 		return;
 	}
 	if (m == NULL) {
 		rpc_error(req, ERR_UNKNOWN_METHOD, NULL);
 		return;
 	}
-	if (params_decode(&s->json, e->params, m->fields, &params, m->size,
-	    s->env.set.native_paths, &why) == -1) {
+	if (params_decode(&rpc->json, e->params, m->fields, &params, m->size,
+	    rpc->env->set.native_paths, &why) == -1) {
 		if (why.is_errno)
 			rpc_errorf(req, errno == ENOENT ? ERR_NOT_FOUND :
 			    ERR_FAILED, "%s", strerror(errno));
@@ -469,13 +472,13 @@ dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
 			    "" : "invalid params: ", why.text);
 		return;
 	}
-	if (m->phase == PHASE_NEW && s->phase != PHASE_NEW)
+	if (m->phase == PHASE_NEW && rpc->phase != PHASE_NEW)
 		rpc_error(req, ERR_INITIALIZED, NULL);
-	else if (m->phase > s->phase)
-		rpc_error(req, s->phase == PHASE_NEW ? ERR_NOT_INITIALIZED :
+	else if (m->phase > rpc->phase)
+		rpc_error(req, rpc->phase == PHASE_NEW ? ERR_NOT_INITIALIZED :
 		    ERR_NOT_READY, NULL);
 	else
-		m->fn(s, req, &params, msg);
+		m->fn(rpc, req, &params, msg);
 }
 
 /*
@@ -483,36 +486,36 @@ dispatch(struct session *s, struct rpc_req *req, const struct envelope *e,
  * initialize on.  -1: it cannot.
  */
 static int
-received(struct session *s, uint32_t params)
+received(struct rpc *rpc, uint32_t params)
 {
 	struct session_received_params	 p;
 	struct param_error		 why;
 
-	if (params_decode(&s->json, params, fields_session_received, &p,
+	if (params_decode(&rpc->json, params, fields_session_received, &p,
 	    sizeof(p), false, &why) == -1)
 		return -1;
-	return session_received(s, p.bytes.n);
+	return session_received(rpc->session, p.bytes.n);
 }
 
 /* "initialized" and receipts, after initialize only (PROTOCOL 2.4, 4.2). */
 static void
-notified(struct session *s, const struct envelope *e)
+notified(struct rpc *rpc, const struct envelope *e)
 {
-	if (json_is_text(&s->json, e->method, "initialized") &&
-	    s->phase != PHASE_NEW) {
-		s->phase = PHASE_READY;
+	if (json_is_text(&rpc->json, e->method, "initialized") &&
+	    rpc->phase != PHASE_NEW) {
+		rpc->phase = PHASE_READY;
 		return;
 	}
-	if (json_is_text(&s->json, e->method, "session/received") &&
-	    s->phase != PHASE_NEW && s->conn != NULL) {
-		if (received(s, e->params) == -1)
-			conn_close(s->conn, 1002,
+	if (json_is_text(&rpc->json, e->method, "session/received") &&
+	    rpc->phase != PHASE_NEW && rpc->conn != NULL) {
+		if (received(rpc, e->params) == -1)
+			conn_close(rpc->conn, 1002,
 			    "a receipt for what was not sent");
 		return;
 	}
-	rpc_complain(s, ERR_UNKNOWN_NOTE);
-	if (s->conn != NULL)
-		conn_close(s->conn, 1002, "unknown notification");
+	rpc_complain(rpc, ERR_UNKNOWN_NOTE);
+	if (rpc->conn != NULL)
+		conn_close(rpc->conn, 1002, "unknown notification");
 }
 
 static bool
@@ -523,61 +526,106 @@ rpc_is_text(const struct json *j, uint32_t tok)
 
 /* A result or an error: nobody asked the client for anything. */
 static void
-rpc_answered(struct session *s, const struct envelope *e)
+rpc_answered(struct rpc *rpc, const struct envelope *e)
 {
 	struct rpc_req	 req;
 
 	if (e->id == 0 || (e->result == 0 && e->error == 0) ||
-	    jsonrpc_read_id(&s->json, e->id, &req.id) == -1)
-		rpc_complain(s, ERR_MALFORMED);
-	else if (s->conn != NULL)
-		conn_close(s->conn, 1002, "an answer to no request");
+	    jsonrpc_read_id(&rpc->json, e->id, &req.id) == -1)
+		rpc_complain(rpc, ERR_MALFORMED);
+	else if (rpc->conn != NULL)
+		conn_close(rpc->conn, 1002, "an answer to no request");
 }
 
 static void
-rpc_handle(struct session *s, const struct rpc_message *msg)
+rpc_handle(struct rpc *rpc, const struct rpc_message *msg)
 {
 	struct envelope	 e;
 	struct rpc_req	 req;
 
-	if (json_tok(&s->json, 0)->type != JSON_OBJECT) {
-		rpc_complain(s, ERR_MALFORMED);
+	if (json_tok(&rpc->json, 0)->type != JSON_OBJECT) {
+		rpc_complain(rpc, ERR_MALFORMED);
 		return;
 	}
-	read_envelope(&s->json, &e);
+	read_envelope(&rpc->json, &e);
 	memset(&req, 0, sizeof(req));
-	req.session = s;
+	req.rpc = rpc;
 	if (e.method == 0)
-		rpc_answered(s, &e);
-	else if (!rpc_is_text(&s->json, e.method) ||
-	    (e.id != 0 && (jsonrpc_read_id(&s->json, e.id, &req.id) == -1 ||
-	    !is_trace(&s->json, e.trace))))
-		rpc_complain(s, ERR_MALFORMED);
+		rpc_answered(rpc, &e);
+	else if (!rpc_is_text(&rpc->json, e.method) ||
+	    (e.id != 0 && (jsonrpc_read_id(&rpc->json, e.id, &req.id) == -1 ||
+	    !is_trace(&rpc->json, e.trace))))
+		rpc_complain(rpc, ERR_MALFORMED);
 	else if (e.id == 0)
-		notified(s, &e);
+		notified(rpc, &e);
 	else
-		dispatch(s, &req, &e, msg);
+		dispatch(rpc, &req, &e, msg);
 }
 
 void
-rpc_on_message(struct session *s, char *text, size_t len, bool is_utf8)
+rpc_on_message(void *arg, char *text, size_t len, bool is_utf8)
 {
+	struct rpc		*rpc = arg;
 	struct rpc_message	 msg = { NULL, len };
 	char			*copy = NULL;
 
 	/* The reader writes into the text; an initialize may be passed on. */
-	if (s->phase == PHASE_NEW && len <= LIMIT_FIRST_MESSAGE) {
+	if (rpc->phase == PHASE_NEW && len <= LIMIT_FIRST_MESSAGE) {
 		if ((copy = malloc(len + 1)) == NULL) {
-			rpc_complain(s, ERR_FAILED);
+			rpc_complain(rpc, ERR_FAILED);
 			return;
 		}
 		memcpy(copy, text, len);
 		msg.raw = copy;
 	}
-	if (!is_utf8 || json_parse(&s->json, text, len) == -1)
-		rpc_complain(s, ERR_MALFORMED);
+	if (!is_utf8 || json_parse(&rpc->json, text, len) == -1)
+		rpc_complain(rpc, ERR_MALFORMED);
 	else
-		rpc_handle(s, &msg);
-	json_trim(&s->json);
+		rpc_handle(rpc, &msg);
+	json_trim(&rpc->json);
 	free(copy);
+}
+
+/* --- the session --- */
+
+void
+rpc_on_conn(void *arg, struct conn *c)
+{
+	struct rpc	*rpc = arg;
+
+	assert((rpc->conn == NULL) == (c != NULL));
+	rpc->conn = c;
+	rpc->phase = PHASE_NEW;
+	if (c != NULL)
+		return;
+	rpc_cancel_all(rpc);
+	pathwatcher_clear(rpc->watcher);
+}
+
+void
+rpc_init(struct rpc *rpc, struct session *s, bool is_strict, int http_exe)
+{
+	memset(rpc, 0, sizeof(*rpc));
+	rpc->session = s;
+	rpc->env = &s->env;
+	rpc->link = s->link;
+	rpc->procs = &s->procs;
+	rpc->holders = s->holders;
+	rpc->overflow = &s->overflow;
+	rpc->conn = s->conn;
+	rpc->is_strict = is_strict;
+	rpc->http_exe = http_exe;
+	TAILQ_INIT(&rpc->waiting);
+	TAILQ_INIT(&rpc->starts);
+	json_init(&rpc->json);
+	buf_init(&rpc->scratch, (size_t)LIMIT_MESSAGE);
+}
+
+void
+rpc_fini(struct rpc *rpc)
+{
+	pathwatcher_free(&rpc->watcher);
+	sockmark_free(&rpc->sockmark);
+	json_fini(&rpc->json);
+	buf_fini(&rpc->scratch);
 }

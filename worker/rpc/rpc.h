@@ -11,10 +11,51 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/buf.h"
 #include "common/json/json.h"
 #include "common/json/json_out.h"
 #include "worker/conn/jsonrpc.h"
 #include "worker/session/session.h"
+
+/* How far the handshake of the present connection is. */
+enum rpc_phase { PHASE_NEW, PHASE_ATTACHED, PHASE_READY };
+
+TAILQ_HEAD(rpc_req_list, rpc_req);
+TAILQ_HEAD(start_list, start);
+
+/*
+ * What clients ask of a session, over one connection after the other.  Embedded
+ * by whoever has the session; handlers get it.
+ */
+struct rpc {
+	struct session		*session;
+	struct env		*env;		/* of the session; so on: */
+	struct link		*link;
+	struct procs		*procs;
+	struct holders		*holders;
+	const struct overflow	*overflow;
+	struct conn		*conn;		/* NULL: no client is there */
+	enum rpc_phase		 phase;
+	bool			 is_strict;	/* closes on malformed text */
+	struct rpc_req_list	 waiting;	/* answered later */
+	unsigned		 nwaiting;
+	struct start_list	 starts;	/* that wait for a sandbox */
+	struct fsjobs		*fsjobs;	/* made when needed; so on: */
+	struct http		*http;
+	int			 http_exe;	/* its program; -1: none */
+	struct watcher		*watcher;	/* fs/watchMissing */
+	struct sockmark		*sockmark;
+	struct json		 json;		/* the message being read */
+	struct buf		 scratch;	/* the answer being written */
+};
+
+/*
+ * Requests of a session that is initialized, with its link; http_exe is
+ * execsrv-http or -1, taken.
+ */
+void	 rpc_init(struct rpc *rpc, struct session *s, bool is_strict,
+	    int http_exe);
+void	 rpc_fini(struct rpc *rpc);
 
 /*
  * A request being worked on.  It lives on the stack of the dispatcher; a
@@ -22,8 +63,8 @@
  */
 struct rpc_req {
 	TAILQ_ENTRY(rpc_req)	 entry;		/* of those kept */
-	struct session		*session;
-	bool			 kept;		/* in the session's list */
+	struct rpc		*rpc;
+	bool			 kept;		/* in the list of waiting */
 	bool			 owned;		/* to be freed when answered */
 	struct jsonrpc_id	 id;
 	/* while it waits: what for */
@@ -77,13 +118,9 @@ void	 rpc_ok(struct rpc_req *req);
 struct rpc_req	*rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *),
 		    void *waiter) __attribute__((warn_unused_result));
 
-/* For a session's events: a message came; forget all that were kept. */
-void	 rpc_on_message(struct session *s, char *text, size_t len,
-	    bool is_utf8);
-void	 rpc_cancel_all(struct session *s);
-
-/* See struct session_events (rpc_session.c). */
-void	 rpc_on_decided(struct session *s, struct rpc_req *req,
-	    Ipc__Verdict v);
+/* See struct session_events; arg: the struct rpc. */
+void	 rpc_on_message(void *arg, char *text, size_t len, bool is_utf8);
+void	 rpc_on_decided(void *arg, struct rpc_req *req, Ipc__Verdict v);
+void	 rpc_on_conn(void *arg, struct conn *c);
 
 #endif

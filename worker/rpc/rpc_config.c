@@ -111,12 +111,12 @@ rpc_config_answer(struct rpc_req *req)
 }
 
 void
-rpc_config_read(struct session *s, struct rpc_req *req, void *params,
+rpc_config_read(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct config_read_params	*p = params;
 
-	(void)s;
+	(void)rpc;
 	(void)msg;
 	if (p->config.n == 0 && p->requirements.n == 0)
 		rpc_error(req, ERR_PARAMS, "invalid params: at least one "

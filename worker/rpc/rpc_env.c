@@ -48,12 +48,12 @@ put_shell(struct json_out *o)
 }
 
 void
-rpc_put_environment(struct session *s, struct json_out *o)
+rpc_put_environment(struct rpc *rpc, struct json_out *o)
 {
 	const char	*tmp = getenv("TMPDIR");
 	char		 cwd[PATH_MAX];
 
-	(void)s;
+	(void)rpc;
 	json_out_open(o, '{');
 	put_shell(o);
 	json_out_key(o, "executorVersion");
@@ -87,7 +87,7 @@ rpc_put_environment(struct session *s, struct json_out *o)
 }
 
 void
-rpc_env_info(struct session *s, struct rpc_req *req, void *params,
+rpc_env_info(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct json_out	 o;
@@ -96,15 +96,15 @@ rpc_env_info(struct session *s, struct rpc_req *req, void *params,
 	(void)msg;
 	/* The result is the object itself, so no braces of rpc_begin(). */
 	rpc_begin_value(req, &o);
-	rpc_put_environment(s, &o);
+	rpc_put_environment(rpc, &o);
 	rpc_end_value(req, &o);
 }
 
 void
-rpc_env_status(struct session *s, struct rpc_req *req, void *params,
+rpc_env_status(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
-	(void)s;
+	(void)rpc;
 	(void)params;
 	(void)msg;
 	rpc_status(req, "ready");

@@ -200,10 +200,10 @@ is_made(const struct rpc_req *req, const char *folder, const char *name,
 	char	 path[PATH_MAX + NAME_MAX + 2];
 	int	 n;
 
-	if (req->session->holders == NULL)
+	if (req->rpc->holders == NULL)
 		return false;
 	n = snprintf(path, sizeof(path), "%s/%.*s", folder, (int)len, name);
-	return holders_made(req->session->holders, path, (size_t)n);
+	return holders_made(req->rpc->holders, path, (size_t)n);
 }
 
 static void
@@ -235,7 +235,7 @@ done_list(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	}
 	json_out_close(&o, ']');
 	if (o.error != 0) {
-		buf_drain(&req->session->scratch, req->session->scratch.len);
+		buf_drain(&req->rpc->scratch, req->rpc->scratch.len);
 		rpc_error(req, ERR_FAILED, "the names are too long for one "
 		    "answer");
 		return;
@@ -245,7 +245,7 @@ done_list(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 
 /* The entries of a walk, or its errors. */
 static void
-put_walked(const struct session *s, struct json_out *o,
+put_walked(const struct rpc *rpc, struct json_out *o,
     const struct fsop_result *r, bool errors)
 {
 	struct fsop_record	 rec;
@@ -256,7 +256,7 @@ put_walked(const struct session *s, struct json_out *o,
 	json_out_open(o, '[');
 	while (fsop_next_record(&r->payload, &off, &rec, &path, &text)) {
 		if ((rec.type == FSOP_REC_ERROR) != errors ||
-		    holders_made(s->holders, path, rec.name_len))
+		    holders_made(rpc->holders, path, rec.name_len))
 			continue;
 		json_out_open(o, '{');
 		put_uri(o, "path", path, rec.name_len);
@@ -283,8 +283,8 @@ done_walk(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	if (rpc_fs_failed(req, r))
 		return;
 	rpc_begin(req, &o);
-	put_walked(req->session, &o, r, false);
-	put_walked(req->session, &o, r, true);
+	put_walked(req->rpc, &o, r, false);
+	put_walked(req->rpc, &o, r, true);
 	json_out_key(&o, "truncated");
 	json_out_bool(&o, r->truncated);
 	rpc_end(req, &o);
@@ -328,24 +328,24 @@ take_mode(struct rpc_req *req, struct fsop *op, const struct param_u64 *mode)
 
 /* Find the view that the sandbox asks for, and run. */
 static void
-rpc_fs_run(struct session *s, struct rpc_req *req, struct fsop *op,
+rpc_fs_run(struct rpc *rpc, struct rpc_req *req, struct fsop *op,
     uint32_t sandbox, bool writes, fsjobs_done_fn *done)
 {
 	struct holder	*view = NULL;
 
-	if (rpc_sandbox_applies(s, sandbox) && rpc_sandbox_nsset(s, req,
+	if (rpc_sandbox_applies(rpc, sandbox) && rpc_sandbox_nsset(rpc, req,
 	    sandbox, writes, &view) == -1)
 		return;
 	op->is_confined = view != NULL;
-	if (!writes && holders_made(s->holders, op->path, strlen(op->path)))
+	if (!writes && holders_made(rpc->holders, op->path, strlen(op->path)))
 		rpc_error(req, ERR_NOT_FOUND, strerror(ENOENT));
 	else
-		fsjobs_run(s, req, op, view, NULL, done, NULL);
+		fsjobs_run(rpc, req, op, view, NULL, done, NULL);
 }
 
 /* What needs nothing but a path. */
 static void
-run_path(struct session *s, struct rpc_req *req, void *params,
+run_path(struct rpc *rpc, struct rpc_req *req, void *params,
     enum fsop_kind kind, fsjobs_done_fn *done)
 {
 	struct fs_path_params	*p = params;
@@ -353,19 +353,19 @@ run_path(struct session *s, struct rpc_req *req, void *params,
 
 	rpc_fs_begin(&op, kind, &p->path);
 	op.nofollow = p->nofollow;
-	rpc_fs_run(s, req, &op, p->sandbox, false, done);
+	rpc_fs_run(rpc, req, &op, p->sandbox, false, done);
 }
 
 void
-rpc_fs_read(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_read(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	(void)msg;
-	run_path(s, req, params, FSOP_READ, done_read);
+	run_path(rpc, req, params, FSOP_READ, done_read);
 }
 
 void
-rpc_fs_stat(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_stat(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_stat_params	*p = params;
@@ -375,19 +375,19 @@ rpc_fs_stat(struct session *s, struct rpc_req *req, void *params,
 	rpc_fs_begin(&op, FSOP_STAT, &p->path);
 	op.nofollow = p->nofollow;
 	op.attributes = p->attributes;
-	rpc_fs_run(s, req, &op, p->sandbox, false, done_stat);
+	rpc_fs_run(rpc, req, &op, p->sandbox, false, done_stat);
 }
 
 void
-rpc_fs_canonicalize(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_canonicalize(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	(void)msg;
-	run_path(s, req, params, FSOP_CANON, done_canon);
+	run_path(rpc, req, params, FSOP_CANON, done_canon);
 }
 
 void
-rpc_fs_list(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_list(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_stat_params	*p = params;
@@ -397,11 +397,11 @@ rpc_fs_list(struct session *s, struct rpc_req *req, void *params,
 	rpc_fs_begin(&op, FSOP_LIST, &p->path);
 	op.nofollow = p->nofollow;
 	op.attributes = p->attributes;
-	rpc_fs_run(s, req, &op, p->sandbox, false, done_list);
+	rpc_fs_run(rpc, req, &op, p->sandbox, false, done_list);
 }
 
 void
-rpc_fs_write(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_write(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_write_params	*p = params;
@@ -419,11 +419,11 @@ rpc_fs_write(struct session *s, struct rpc_req *req, void *params,
 	op.len = (size_t)n;
 	if (take_mode(req, &op, &p->mode) == -1)
 		return;
-	rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
+	rpc_fs_run(rpc, req, &op, p->sandbox, true, done_ok);
 }
 
 void
-rpc_fs_mkdir(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_mkdir(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_mkdir_params	*p = params;
@@ -434,11 +434,11 @@ rpc_fs_mkdir(struct session *s, struct rpc_req *req, void *params,
 	op.nofollow = p->nofollow;
 	op.recursive = !p->not_recursive;
 	if (take_mode(req, &op, &p->mode) == 0)
-		rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
+		rpc_fs_run(rpc, req, &op, p->sandbox, true, done_ok);
 }
 
 void
-rpc_fs_setattr(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_setattr(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_setattr_params	*p = params;
@@ -455,11 +455,11 @@ rpc_fs_setattr(struct session *s, struct rpc_req *req, void *params,
 	if (op.atime_ns > INT64_MAX || op.mtime_ns > INT64_MAX)
 		rpc_error(req, ERR_MALFORMED, "the time is too late");
 	else if (take_mode(req, &op, &p->mode) == 0)
-		rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
+		rpc_fs_run(rpc, req, &op, p->sandbox, true, done_ok);
 }
 
 void
-rpc_fs_symlink(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_symlink(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_symlink_params	*p = params;
@@ -475,11 +475,11 @@ rpc_fs_symlink(struct session *s, struct rpc_req *req, void *params,
 	}
 	memcpy(op.to, p->target.s, p->target.len);
 	op.to[p->target.len] = '\0';
-	rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
+	rpc_fs_run(rpc, req, &op, p->sandbox, true, done_ok);
 }
 
 void
-rpc_fs_rename(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_rename(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_rename_params	*p = params;
@@ -489,11 +489,11 @@ rpc_fs_rename(struct session *s, struct rpc_req *req, void *params,
 	rpc_fs_begin(&op, FSOP_RENAME, &p->from);
 	op.nofollow = p->nofollow;
 	strcpy(op.to, p->to.path);
-	rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
+	rpc_fs_run(rpc, req, &op, p->sandbox, true, done_ok);
 }
 
 void
-rpc_fs_remove(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_remove(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_remove_params	*p = params;
@@ -509,11 +509,11 @@ rpc_fs_remove(struct session *s, struct rpc_req *req, void *params,
 	op.nofollow = p->nofollow;
 	op.recursive = !p->not_recursive;
 	op.force = !p->not_force;
-	rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
+	rpc_fs_run(rpc, req, &op, p->sandbox, true, done_ok);
 }
 
 void
-rpc_fs_copy(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_copy(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_copy_params	*p = params;
@@ -523,11 +523,11 @@ rpc_fs_copy(struct session *s, struct rpc_req *req, void *params,
 	rpc_fs_begin(&op, FSOP_COPY, &p->from);
 	strcpy(op.to, p->to.path);
 	op.recursive = p->recursive;
-	rpc_fs_run(s, req, &op, p->sandbox, true, done_ok);
+	rpc_fs_run(rpc, req, &op, p->sandbox, true, done_ok);
 }
 
 void
-rpc_fs_walk(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_walk(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_walk_params			*p = params;
@@ -550,7 +550,7 @@ rpc_fs_walk(struct session *s, struct rpc_req *req, void *params,
 	op.max_entries = (uint32_t)w->entries.n;
 	op.follow_dirs = w->follow_dirs;
 	op.prune_hidden = w->prune_hidden;
-	rpc_fs_run(s, req, &op, p->sandbox, false, done_walk);
+	rpc_fs_run(rpc, req, &op, p->sandbox, false, done_walk);
 }
 
 /* --- handles --- */
@@ -567,7 +567,7 @@ done_open(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	(void)op;
 	if (r->why != FSWHY_NONE || r->error != 0) {
 		if (!h->closed)
-			handle_close(h->session, h);
+			handle_close(h->rpc, h);
 		rpc_fs_failed(req, r);
 		return;
 	}
@@ -582,7 +582,7 @@ done_open(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 }
 
 void
-rpc_fs_open(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_open(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_open_params	*p = params;
@@ -604,10 +604,10 @@ rpc_fs_open(struct session *s, struct rpc_req *req, void *params,
 		    "handleId has at most %d bytes", HANDLE_ID_MAX);
 		return;
 	}
-	if (rpc_sandbox_applies(s, p->sandbox) && rpc_sandbox_nsset(s, req,
+	if (rpc_sandbox_applies(rpc, p->sandbox) && rpc_sandbox_nsset(rpc, req,
 	    p->sandbox, op.replace, &view) == -1)
 		return;
-	if ((h = handle_add(s, p->handle_id.s, p->handle_id.len)) == NULL) {
+	if ((h = handle_add(rpc, p->handle_id.s, p->handle_id.len)) == NULL) {
 		if (errno == EEXIST)
 			rpc_errorf(req, ERR_MALFORMED,
 			    "file handle %.*s already exists",
@@ -618,15 +618,15 @@ rpc_fs_open(struct session *s, struct rpc_req *req, void *params,
 		return;
 	}
 	h->writes = op.replace;
-	fsjobs_run(s, req, &op, view, h, done_open, h);
+	fsjobs_run(rpc, req, &op, view, h, done_open, h);
 }
 
 /* The handle, or NULL: that there is none is answered. */
 static struct handle *
-need_handle(struct session *s, struct rpc_req *req,
+need_handle(struct rpc *rpc, struct rpc_req *req,
     const struct param_text *id)
 {
-	struct handle	*h = handle_find(s, id->s, id->len);
+	struct handle	*h = handle_find(rpc, id->s, id->len);
 
 	if (h == NULL)
 		rpc_error(req, ERR_NOT_FOUND, "unknown file handle");
@@ -634,7 +634,7 @@ need_handle(struct session *s, struct rpc_req *req,
 }
 
 void
-rpc_fs_readblock(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_readblock(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_read_block_params	*p = params;
@@ -647,7 +647,7 @@ rpc_fs_readblock(struct session *s, struct rpc_req *req, void *params,
 		    LIMIT_FILE_BLOCK);
 		return;
 	}
-	if ((h = need_handle(s, req, &p->handle_id)) == NULL)
+	if ((h = need_handle(rpc, req, &p->handle_id)) == NULL)
 		return;
 	if (p->offset.n > INT64_MAX) {
 		rpc_error(req, ERR_MALFORMED, "the offset is too large");
@@ -657,11 +657,11 @@ rpc_fs_readblock(struct session *s, struct rpc_req *req, void *params,
 	op.fd = h->fd;
 	op.offset = p->offset.n;
 	op.len = p->len.n;
-	fsjobs_run(s, req, &op, NULL, h, done_block, NULL);
+	fsjobs_run(rpc, req, &op, NULL, h, done_block, NULL);
 }
 
 void
-rpc_fs_writeblock(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_writeblock(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_write_block_params	*p = params;
@@ -678,7 +678,7 @@ rpc_fs_writeblock(struct session *s, struct rpc_req *req, void *params,
 		rpc_error(req, ERR_MALFORMED, "the offset is too large");
 		return;
 	}
-	if ((h = need_handle(s, req, &p->handle_id)) == NULL)
+	if ((h = need_handle(rpc, req, &p->handle_id)) == NULL)
 		return;
 	if (!h->writes) {
 		rpc_error(req, ERR_FAILED, "Bad file descriptor (os error 9)");
@@ -689,18 +689,18 @@ rpc_fs_writeblock(struct session *s, struct rpc_req *req, void *params,
 	op.offset = p->offset.n;
 	op.data = p->chunk.s;
 	op.len = p->chunk.len;
-	fsjobs_run(s, req, &op, NULL, h, done_ok, NULL);
+	fsjobs_run(rpc, req, &op, NULL, h, done_ok, NULL);
 }
 
 void
-rpc_fs_close(struct session *s, struct rpc_req *req, void *params,
+rpc_fs_close(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_close_params	*p = params;
 	struct handle		*h;
 
 	(void)msg;
-	if ((h = handle_find(s, p->handle_id.s, p->handle_id.len)) != NULL)
-		handle_close(s, h);
+	if ((h = handle_find(rpc, p->handle_id.s, p->handle_id.len)) != NULL)
+		handle_close(rpc, h);
 	rpc_ok(req);
 }

@@ -115,7 +115,7 @@ read_headers(const struct param_each *list, struct http_order *o,
 
 /* What is no list and no body. */
 static int
-rpc_http_check(struct session *s, const struct http_request_params *p,
+rpc_http_check(struct rpc *rpc, const struct http_request_params *p,
     struct refusal *r)
 {
 	/* CONNECT would be a tunnel that nobody speaks through. */
@@ -136,7 +136,7 @@ rpc_http_check(struct session *s, const struct http_request_params *p,
 		return rpc_http_refuse(r, ERR_PARAMS,
 		    "requestId is longer than %d "
 		    "bytes", LIMIT_HTTP_ID);
-	if (http_is_streaming(s, p->request_id.s, p->request_id.len))
+	if (http_is_streaming(rpc, p->request_id.s, p->request_id.len))
 		return rpc_http_refuse(r, ERR_PARAMS,
 		    "http/request streamResponse "
 		    "requestId `%.*s` is already active",
@@ -145,10 +145,10 @@ rpc_http_check(struct session *s, const struct http_request_params *p,
 }
 
 static int
-read_order(struct session *s, const struct http_request_params *p,
+read_order(struct rpc *rpc, const struct http_request_params *p,
     struct http_order *o, struct refusal *r)
 {
-	if (rpc_http_check(s, p, r) == -1 ||
+	if (rpc_http_check(rpc, p, r) == -1 ||
 	    read_headers(&p->headers, o, r) == -1)
 		return -1;
 	o->id = p->request_id.s;
@@ -169,7 +169,7 @@ read_order(struct session *s, const struct http_request_params *p,
 }
 
 void
-rpc_http_request(struct session *s, struct rpc_req *req, void *params,
+rpc_http_request(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct http_order	 o;
@@ -177,11 +177,11 @@ rpc_http_request(struct session *s, struct rpc_req *req, void *params,
 
 	(void)msg;
 	memset(&o, 0, sizeof(o));
-	if (read_order(s, params, &o, &r) == -1) {
+	if (read_order(rpc, params, &o, &r) == -1) {
 		rpc_errorf(req, r.err, "%s%s", r.err == ERR_PARAMS ?
 		    "invalid params: " : "", r.text);
 		http_order_fini(&o);
 		return;
 	}
-	http_begin(s, req, &o);
+	http_begin(rpc, req, &o);
 }

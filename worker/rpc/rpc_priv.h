@@ -6,7 +6,7 @@
 #include "worker/rpc/rpc.h"
 
 /* A handler: params is the struct of its group, msg the message. */
-typedef void	 rpc_fn(struct session *s, struct rpc_req *req, void *params,
+typedef void	 rpc_fn(struct rpc *rpc, struct rpc_req *req, void *params,
 		    const struct rpc_message *msg);
 
 #define RPC(method, fn, params, state)	rpc_fn rpc_##fn;
@@ -23,6 +23,6 @@ bool	 rpc_config_is_none(void);
 void	 rpc_put_uri(struct json_out *o, const char *key, const char *path);
 
 /* Write the object environmentInfo. */
-void	 rpc_put_environment(struct session *s, struct json_out *o);
+void	 rpc_put_environment(struct rpc *rpc, struct json_out *o);
 
 #endif

@@ -16,13 +16,13 @@
 #include "worker/rpc/start.h"
 
 static struct proc *
-find_proc(struct session *s, const struct param_text *id)
+find_proc(struct rpc *rpc, const struct param_text *id)
 {
-	return procs_find(&s->procs, id->s, id->len);
+	return procs_find(rpc->procs, id->s, id->len);
 }
 
 void
-rpc_process_read(struct session *s, struct rpc_req *req, void *params,
+rpc_process_read(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct process_read_params	*p = params;
@@ -30,7 +30,7 @@ rpc_process_read(struct session *s, struct rpc_req *req, void *params,
 	struct proc			*pr;
 
 	(void)msg;
-	if ((pr = find_proc(s, &p->process_id)) == NULL) {
+	if ((pr = find_proc(rpc, &p->process_id)) == NULL) {
 		rpc_error(req, ERR_UNKNOWN_PROCESS, NULL);
 		return;
 	}
@@ -56,7 +56,7 @@ cancel_write(struct rpc_req *req)
 
 /* Whether it was taken; if not, the error is answered. */
 static bool
-write_to(struct session *s, struct proc *pr, struct rpc_req *req,
+write_to(struct rpc *rpc, struct proc *pr, struct rpc_req *req,
     const struct param_text *chunk)
 {
 	struct rpc_req	*kept = NULL;
@@ -65,7 +65,7 @@ write_to(struct session *s, struct proc *pr, struct rpc_req *req,
 	if (!procin_has_room(&pr->procin, chunk->len) &&
 	    (kept = rpc_keep(req, cancel_write, pr)) == NULL)
 		return false;
-	s->bytes_in += chunk->len;
+	rpc->procs->bytes_in += chunk->len;
 	proc_on_input(pr);
 	switch (procin_write(&pr->procin, chunk->s, chunk->len, kept)) {
 	case PROCIN_ACCEPTED:
@@ -86,7 +86,7 @@ write_to(struct session *s, struct proc *pr, struct rpc_req *req,
 }
 
 void
-rpc_process_write(struct session *s, struct rpc_req *req, void *params,
+rpc_process_write(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct process_write_params	*p = params;
@@ -97,8 +97,8 @@ rpc_process_write(struct session *s, struct rpc_req *req, void *params,
 		rpc_error(req, ERR_PARAMS, "writeId must not be empty");
 		return;
 	}
-	if ((pr = find_proc(s, &p->process_id)) == NULL) {
-		rpc_status(req, start_waits(s, p->process_id.s,
+	if ((pr = find_proc(rpc, &p->process_id)) == NULL) {
+		rpc_status(req, start_waits(rpc, p->process_id.s,
 		    p->process_id.len) ? "starting" : "unknownProcess");
 		return;
 	}
@@ -109,20 +109,20 @@ rpc_process_write(struct session *s, struct rpc_req *req, void *params,
 	if (p->write_id.s != NULL && procin_knows(&pr->procin, p->write_id.s,
 	    p->write_id.len))
 		rpc_status(req, "accepted");
-	else if (write_to(s, pr, req, &p->chunk) && p->write_id.s != NULL &&
+	else if (write_to(rpc, pr, req, &p->chunk) && p->write_id.s != NULL &&
 	    procin_remember(&pr->procin, p->write_id.s, p->write_id.len) == -1)
 		log_warn("a write id was not remembered");
 }
 
 void
-rpc_process_closestdin(struct session *s, struct rpc_req *req, void *params,
+rpc_process_closestdin(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct process_params	*p = params;
 	struct proc		*pr;
 
 	(void)msg;
-	if ((pr = find_proc(s, &p->process_id)) == NULL) {
+	if ((pr = find_proc(rpc, &p->process_id)) == NULL) {
 		rpc_status(req, "unknownProcess");
 	} else if (!pr->has_input || (pr->procin.closing && !pr->tty)) {
 		rpc_status(req, "stdinClosed");
@@ -150,7 +150,7 @@ signal_number(const struct param_text *name)
 }
 
 void
-rpc_process_signal(struct session *s, struct rpc_req *req, void *params,
+rpc_process_signal(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct process_signal_params	*p = params;
@@ -162,13 +162,13 @@ rpc_process_signal(struct session *s, struct rpc_req *req, void *params,
 		rpc_error(req, ERR_PARAMS, "unknown signal");
 		return;
 	}
-	if ((pr = find_proc(s, &p->process_id)) != NULL)
+	if ((pr = find_proc(rpc, &p->process_id)) != NULL)
 		proc_signal(pr, sig);
 	rpc_ok(req);
 }
 
 void
-rpc_process_terminate(struct session *s, struct rpc_req *req, void *params,
+rpc_process_terminate(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct process_terminate_params	*p = params;
@@ -177,9 +177,9 @@ rpc_process_terminate(struct session *s, struct rpc_req *req, void *params,
 	bool				 running;
 
 	(void)msg;
-	pr = find_proc(s, &p->process_id);
+	pr = find_proc(rpc, &p->process_id);
 	running = pr != NULL ? proc_terminate(pr, p->grace_ms.n) :
-	    start_cancel(s, p->process_id.s, p->process_id.len);
+	    start_cancel(rpc, p->process_id.s, p->process_id.len);
 	rpc_begin(req, &o);
 	json_out_key(&o, "running");
 	json_out_bool(&o, running);
@@ -187,14 +187,14 @@ rpc_process_terminate(struct session *s, struct rpc_req *req, void *params,
 }
 
 void
-rpc_process_resize(struct session *s, struct rpc_req *req, void *params,
+rpc_process_resize(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct process_resize_params	*p = params;
 	struct proc			*pr;
 
 	(void)msg;
-	if ((pr = find_proc(s, &p->process_id)) == NULL)
+	if ((pr = find_proc(rpc, &p->process_id)) == NULL)
 		rpc_error(req, ERR_UNKNOWN_PROCESS, NULL);
 	else if (proc_resize(pr, p->rows, p->cols) == -1)
 		rpc_errorf(req, errno == ENOTTY ? ERR_MALFORMED : ERR_FAILED,
@@ -205,7 +205,7 @@ rpc_process_resize(struct session *s, struct rpc_req *req, void *params,
 }
 
 void
-rpc_process_list(struct session *s, struct rpc_req *req, void *params,
+rpc_process_list(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct json_out	 o;
@@ -216,7 +216,7 @@ rpc_process_list(struct session *s, struct rpc_req *req, void *params,
 	rpc_begin(req, &o);
 	json_out_key(&o, "processes");
 	json_out_open(&o, '[');
-	TAILQ_FOREACH(p, &s->procs.all, entry) {
+	TAILQ_FOREACH(p, &rpc->procs->all, entry) {
 		json_out_open(&o, '{');
 		json_out_key(&o, "processId");
 		json_out_text(&o, p->id, p->id_len);

@@ -10,9 +10,9 @@
 #include "worker/sandbox/holder.h"
 
 bool
-rpc_sandbox_applies(const struct session *s, uint32_t tok)
+rpc_sandbox_applies(const struct rpc *rpc, uint32_t tok)
 {
-	return tok != 0 || s->env.set.sandbox != 0;
+	return tok != 0 || rpc->env->set.sandbox != 0;
 }
 
 /*
@@ -21,7 +21,7 @@ rpc_sandbox_applies(const struct session *s, uint32_t tok)
  * without one nothing can be written.
  */
 static int
-plan_default(const struct session *s, struct plan_context *ctx,
+plan_default(const struct rpc *rpc, struct plan_context *ctx,
     struct plan *plan, char *why, size_t size)
 {
 	struct json	 j;
@@ -32,7 +32,7 @@ plan_default(const struct session *s, struct plan_context *ctx,
 	    strcmp(ctx->cwd, "/") == 0)
 		ctx->cwd = NULL;
 	snprintf(text, sizeof(text), "{\"sandbox\":{\"type\":\"%s\"}}",
-	    s->env.set.sandbox == 1 || ctx->cwd == NULL ? "read-only" :
+	    rpc->env->set.sandbox == 1 || ctx->cwd == NULL ? "read-only" :
 	    "workspace-write");
 	json_init(&j);
 	snprintf(why, size, "%s", strerror(ENOMEM));
@@ -44,7 +44,7 @@ plan_default(const struct session *s, struct plan_context *ctx,
 }
 
 int
-rpc_sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
+rpc_sandbox_plan(struct rpc *rpc, struct rpc_req *req, uint32_t tok,
     const char *cwd, const char *tmpdir, struct plan *plan)
 {
 	struct plan_context	 ctx;
@@ -52,9 +52,9 @@ rpc_sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
 
 	ctx.cwd = cwd;
 	ctx.tmpdir = tmpdir;
-	ctx.native_paths = s->env.set.native_paths;
-	if ((tok == 0 ? plan_default(s, &ctx, plan, why, sizeof(why)) :
-	    plan_make(plan, &s->json, tok, &ctx, why, sizeof(why))) == 0)
+	ctx.native_paths = rpc->env->set.native_paths;
+	if ((tok == 0 ? plan_default(rpc, &ctx, plan, why, sizeof(why)) :
+	    plan_make(plan, &rpc->json, tok, &ctx, why, sizeof(why))) == 0)
 		return 0;
 	plan_free(plan);
 	rpc_errorf(req, ERR_PARAMS, "sandbox: %s", why);
@@ -62,18 +62,18 @@ rpc_sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
 }
 
 int
-rpc_sandbox_nsset(struct session *s, struct rpc_req *req, uint32_t tok,
+rpc_sandbox_nsset(struct rpc *rpc, struct rpc_req *req, uint32_t tok,
     bool writes, struct holder **view_out)
 {
 	struct plan	 plan;
 	int		 rv = 0;
 
 	*view_out = NULL;
-	if (rpc_sandbox_plan(s, req, tok, NULL, getenv("TMPDIR"),
+	if (rpc_sandbox_plan(rpc, req, tok, NULL, getenv("TMPDIR"),
 	    &plan) == -1)
 		return -1;
 	if (!plan.reads_all || (writes && !plan.writes_all)) {
-		if ((*view_out = holder_get(s->holders, &plan)) == NULL) {
+		if ((*view_out = holder_get(rpc->holders, &plan)) == NULL) {
 			rpc_errorf(req, ERR_FAILED,
 			    "the sandbox cannot be made: %s",
 			    strerror(errno));

@@ -13,7 +13,7 @@
 struct holder;
 
 /* Whether there is one: the request's (tok is not 0), or the default. */
-bool	 rpc_sandbox_applies(const struct session *s, uint32_t tok);
+bool	 rpc_sandbox_applies(const struct rpc *rpc, uint32_t tok);
 
 /*
  * The plan of the object at token tok of the message being handled, or, if
@@ -21,7 +21,7 @@ bool	 rpc_sandbox_applies(const struct session *s, uint32_t tok);
  * tmpdir (the value of TMPDIR): a process's, or NULL.  0, or -1: the request
  * is answered.  plan_free() after 0.
  */
-int	 rpc_sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
+int	 rpc_sandbox_plan(struct rpc *rpc, struct rpc_req *req, uint32_t tok,
 	    const char *cwd, const char *tmpdir, struct plan *plan)
 	    __attribute__((warn_unused_result));
 
@@ -30,7 +30,7 @@ int	 rpc_sandbox_plan(struct session *s, struct rpc_req *req, uint32_t tok,
  * the sandbox does not confine what it does: reading, or writing as well.  0,
  * or -1: the request is answered.
  */
-int	 rpc_sandbox_nsset(struct session *s, struct rpc_req *req, uint32_t tok,
+int	 rpc_sandbox_nsset(struct rpc *rpc, struct rpc_req *req, uint32_t tok,
 	    bool writes, struct holder **view_out)
 	    __attribute__((warn_unused_result));
 

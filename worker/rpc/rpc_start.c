@@ -18,8 +18,6 @@
 #include "worker/sandbox/enforce.h"
 #include "worker/sandbox/holder.h"
 #include "worker/sandbox/sockmark.h"
-#include "worker/session/exec_audit.h"
-#include "worker/session/transcript.h"
 
 #define DEFAULT_PATH	"/bin:/usr/bin"	/* as execvp(3) without PATH */
 #define DEFAULT_ROWS	24
@@ -30,7 +28,7 @@ extern char **environ;
 /* A process that is to be started, and all it needs. */
 struct start {
 	TAILQ_ENTRY(start)	 entry;		/* of those that wait */
-	struct session		*session;
+	struct rpc		*rpc;
 	struct rpc_req		*req;		/* kept, while it waits */
 	char			*id;
 	size_t			 id_len;
@@ -136,7 +134,7 @@ rpc_start_answer(struct rpc_req *req, const struct proc *pr)
 
 /* Everything is there: do it, and free the start. */
 static void
-start_now(struct session *s, struct rpc_req *req, struct start *st)
+start_now(struct rpc *rpc, struct rpc_req *req, struct start *st)
 {
 	struct proc	*pr;
 	const char	*what;
@@ -144,22 +142,16 @@ start_now(struct session *s, struct rpc_req *req, struct start *st)
 	if (st->holder != NULL)
 		st->sp.nsset = holder_nsset(st->holder);
 	what = "sandbox";
-	if (s->state == SESSION_CLOSING) {
+	if (session_is_closing(rpc->session)) {
 		rpc_error(req, ERR_FAILED, "the session ends");
-	} else if (sockmark_for(&s->sockmark, &s->env, st->sp.nsset,
+	} else if (sockmark_for(&rpc->sockmark, rpc->env, st->sp.nsset,
 	    &st->sp.sockmark) == -1 || (pr =
-	    proc_new(&s->procs, st->id, st->id_len, &st->sp, &what)) == NULL) {
+	    proc_new(rpc->procs, st->id, st->id_len, &st->sp, &what)) == NULL) {
 		rpc_errorf(req, ERR_FAILED, "failed to start process: %s: %s "
 		    "(os error %d)", what, strerror(errno), errno);
 	} else {
 		pr->sandboxed = st->sandboxed;
-		exec_audit_start(s->link, &s->env.set, pr->pid, pr->sandboxed,
-		    &st->sp);
-		transcript_start(&s->transcripts, &s->env, s->link,
-		    s->transcripts_before, pr, &st->sp);
-		if (notify_add(&s->notifier, pr) == -1)
-			fatal("no memory for a process that runs");
-		session_look_later(s);
+		session_add_process(rpc->session, pr, &st->sp);
 		if ((pr->holder = st->holder) != NULL)
 			holder_use(pr->holder, true);
 		rpc_start_answer(req, pr);
@@ -172,13 +164,13 @@ cancel_start(struct rpc_req *req)
 {
 	struct start	*st = req->waiter;
 
-	TAILQ_REMOVE(&req->session->starts, st, entry);
+	TAILQ_REMOVE(&req->rpc->starts, st, entry);
 	start_free(st);
 }
 
 static const char	 cancelled_text[] = "terminated before it was started";
 
-static void	 go(struct session *s, struct rpc_req *req, struct start *st);
+static void	 go(struct rpc *rpc, struct rpc_req *req, struct start *st);
 
 /*
  * What it will use that is neither in the kernel's caches nor on a local file
@@ -221,10 +213,10 @@ on_looked(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 
 	(void)op;
 	(void)r;
-	TAILQ_REMOVE(&st->session->starts, st, entry);
+	TAILQ_REMOVE(&st->rpc->starts, st, entry);
 	st->looking = false;
 	if (req != NULL && !st->cancelled) {
-		go(st->session, req, st);
+		go(st->rpc, req, st);
 		return;
 	}
 	if (req != NULL)
@@ -234,7 +226,7 @@ on_looked(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 
 /* Have an agent look at it; the request waits with it. */
 static void
-rpc_start_look(struct session *s, struct rpc_req *req, struct start *st,
+rpc_start_look(struct rpc *rpc, struct rpc_req *req, struct start *st,
     const char *path)
 {
 	struct fsop	 op;
@@ -244,45 +236,45 @@ rpc_start_look(struct session *s, struct rpc_req *req, struct start *st,
 	op.fd = -1;
 	snprintf(op.path, sizeof(op.path), "%s", path);
 	st->looked = st->looking = true;
-	TAILQ_INSERT_TAIL(&s->starts, st, entry);
-	fsjobs_run(s, req, &op, NULL, NULL, on_looked, st);
+	TAILQ_INSERT_TAIL(&rpc->starts, st, entry);
+	fsjobs_run(rpc, req, &op, NULL, NULL, on_looked, st);
 }
 
 /* Everything is said: wait for what it needs, or start it. Takes st. */
 static void
-go(struct session *s, struct rpc_req *req, struct start *st)
+go(struct rpc *rpc, struct rpc_req *req, struct start *st)
 {
 	const char	*path;
 
 	if (!st->looked && (path = find_unsure(st)) != NULL) {
-		rpc_start_look(s, req, st, path);
+		rpc_start_look(rpc, req, st, path);
 	} else if (st->holder == NULL ||
 	    holder_state(st->holder) == HOLDER_READY) {
-		start_now(s, req, st);
+		start_now(rpc, req, st);
 	} else if ((st->req = rpc_keep(req, cancel_start, st)) == NULL) {
 		start_free(st);
 	} else {
-		TAILQ_INSERT_TAIL(&s->starts, st, entry);
-		start_go_on(s);		/* it may have failed */
+		TAILQ_INSERT_TAIL(&rpc->starts, st, entry);
+		start_go_on(rpc);		/* it may have failed */
 	}
 }
 
 void
-start_go_on(struct session *s)
+start_go_on(struct rpc *rpc)
 {
 	struct start	*st;
 	struct rpc_req	*req;
 
 	/* An answer may end the connection and with it all that wait. */
  again:
-	TAILQ_FOREACH(st, &s->starts, entry) {
+	TAILQ_FOREACH(st, &rpc->starts, entry) {
 		if (st->looking ||
 		    holder_state(st->holder) == HOLDER_STARTING)
 			continue;
-		TAILQ_REMOVE(&s->starts, st, entry);
+		TAILQ_REMOVE(&rpc->starts, st, entry);
 		req = st->req;
 		if (holder_state(st->holder) == HOLDER_READY) {
-			start_now(s, req, st);
+			start_now(rpc, req, st);
 		} else {
 			rpc_errorf(req, ERR_FAILED,
 			    "the sandbox cannot be made: %s",
@@ -294,12 +286,12 @@ start_go_on(struct session *s)
 }
 
 bool
-start_cancel(struct session *s, const char *id, size_t len)
+start_cancel(struct rpc *rpc, const char *id, size_t len)
 {
 	struct start	*st;
 	struct rpc_req	*req;
 
-	TAILQ_FOREACH(st, &s->starts, entry)
+	TAILQ_FOREACH(st, &rpc->starts, entry)
 		if (st->id_len == len && memcmp(st->id, id, len) == 0)
 			break;
 	if (st == NULL)
@@ -308,7 +300,7 @@ start_cancel(struct session *s, const char *id, size_t len)
 		st->cancelled = true;
 		return true;
 	}
-	TAILQ_REMOVE(&s->starts, st, entry);
+	TAILQ_REMOVE(&rpc->starts, st, entry);
 	req = st->req;
 	start_free(st);
 	rpc_error(req, ERR_FAILED, cancelled_text);
@@ -316,11 +308,11 @@ start_cancel(struct session *s, const char *id, size_t len)
 }
 
 bool
-start_waits(const struct session *s, const char *id, size_t len)
+start_waits(const struct rpc *rpc, const char *id, size_t len)
 {
 	const struct start	*st;
 
-	TAILQ_FOREACH(st, &s->starts, entry)
+	TAILQ_FOREACH(st, &rpc->starts, entry)
 		if (st->id_len == len && memcmp(st->id, id, len) == 0)
 			return true;
 	return false;
@@ -331,19 +323,19 @@ start_waits(const struct session *s, const char *id, size_t len)
  * what every command can do for itself.  0, or -1: the request is answered.
  */
 static int
-find_view(struct session *s, struct rpc_req *req, uint32_t sandbox,
+find_view(struct rpc *rpc, struct rpc_req *req, uint32_t sandbox,
     struct start *st)
 {
 	struct enforced	 e;
 	struct plan	 plan;
 	int		 rv = 0;
 
-	if (rpc_sandbox_plan(s, req, sandbox, st->cwd,
+	if (rpc_sandbox_plan(rpc, req, sandbox, st->cwd,
 	    envp_get(st->envp, "TMPDIR"), &plan) == -1)
 		return -1;
 	st->sandboxed = true;
 	if (!plan.reads_all || !plan.writes_all) {
-		st->holder = holder_for_command(s->holders, &plan);
+		st->holder = holder_for_command(rpc->holders, &plan);
 		if (st->holder != NULL)
 			holder_use(st->holder, true);
 		else
@@ -364,7 +356,7 @@ find_view(struct session *s, struct rpc_req *req, uint32_t sandbox,
 
 /* Fill in what the request says; NULL, or what is wrong. */
 static const char *
-rpc_start_fill(struct session *s, const struct process_start_params *p,
+rpc_start_fill(struct rpc *rpc, const struct process_start_params *p,
     struct start *st, enum rpc_err *err)
 {
 	struct envp_error	 bad_env;
@@ -392,13 +384,13 @@ rpc_start_fill(struct session *s, const struct process_start_params *p,
 	st->sp.cols = p->pty_size.given ? p->pty_size.cols : DEFAULT_COLS;
 	st->sp.tty = p->tty;
 	st->sp.pipe_stdin = p->pipe_stdin && !p->tty;
-	st->sp.nofile = s->nofile;
-	st->sp.rlimits = &s->rlimits;
+	st->sp.nofile = rpc->env->nofile;
+	st->sp.rlimits = &rpc->env->rlimits;
 	return NULL;
 }
 
 void
-rpc_process_start(struct session *s, struct rpc_req *req, void *params,
+rpc_process_start(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct process_start_params	*p = params;
@@ -411,21 +403,21 @@ rpc_process_start(struct session *s, struct rpc_req *req, void *params,
 		rpc_error(req, ERR_FAILED, "out of memory");
 		return;
 	}
-	st->session = s;
+	st->rpc = rpc;
 	nsset_init(&st->own);
-	if ((why = rpc_start_fill(s, p, st, &err)) == NULL) {
-		if (procs_find(&s->procs, st->id, st->id_len) != NULL ||
-		    start_waits(s, st->id, st->id_len)) {
+	if ((why = rpc_start_fill(rpc, p, st, &err)) == NULL) {
+		if (procs_find(rpc->procs, st->id, st->id_len) != NULL ||
+		    start_waits(rpc, st->id, st->id_len)) {
 			err = ERR_PROCESS_EXISTS;
 			why = "process already exists";
-		} else if (s->procs.running >= s->env.set.max_processes) {
+		} else if (rpc->procs->running >= rpc->env->set.max_processes) {
 			err = ERR_TOO_MANY;
 			why = "too many processes run in this session";
 		}
 	}
-	if (why == NULL && (!rpc_sandbox_applies(s, p->sandbox) ||
-	    find_view(s, req, p->sandbox, st) == 0)) {
-		go(s, req, st);
+	if (why == NULL && (!rpc_sandbox_applies(rpc, p->sandbox) ||
+	    find_view(rpc, req, p->sandbox, st) == 0)) {
+		go(rpc, req, st);
 		return;
 	}
 	if (why != NULL)

@@ -14,16 +14,16 @@
 static void
 on_change(void *arg, uint64_t id)
 {
-	struct session	*s = arg;
+	struct rpc	*rpc = arg;
 	char		 text[128];
 	int		 n;
 
-	if (s->conn == NULL)
+	if (rpc->conn == NULL)
 		return;
 	n = snprintf(text, sizeof(text),
 	    "{\"method\":\"%s\",\"params\":{\"watchId\":%llu}}",
 	    note_MISSING_CHANGED, (unsigned long long)id);
-	conn_send(s->conn, text, (size_t)n);
+	conn_send(rpc->conn, text, (size_t)n);
 }
 
 static int
@@ -40,14 +40,15 @@ watch_all(struct pathwatch *w, const struct watch_missing_params *p)
 
 /* Whether it is watched from now on. */
 static bool
-is_watching(struct session *s, const struct watch_missing_params *p)
+is_watching(struct rpc *rpc, const struct watch_missing_params *p)
 {
 	struct pathwatch	*w;
 
-	if (s->watcher == NULL &&
-	    (s->watcher = pathwatcher_new(s->env.base, on_change, s)) == NULL)
+	if (rpc->watcher == NULL &&
+	    (rpc->watcher = pathwatcher_new(rpc->env->base, on_change, rpc)) ==
+	    NULL)
 		return false;
-	if ((w = pathwatch_new(s->watcher, p->id.n)) != NULL &&
+	if ((w = pathwatch_new(rpc->watcher, p->id.n)) != NULL &&
 	    watch_all(w, p) == 0)
 		return true;
 	log_debug("not watched: %s", strerror(errno));
@@ -56,7 +57,7 @@ is_watching(struct session *s, const struct watch_missing_params *p)
 }
 
 void
-rpc_watch_missing(struct session *s, struct rpc_req *req, void *params,
+rpc_watch_missing(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct watch_missing_params	*p = params;
@@ -66,6 +67,6 @@ rpc_watch_missing(struct session *s, struct rpc_req *req, void *params,
 	rpc_begin(req, &o);
 	json_out_key(&o, "watching");
 	json_out_bool(&o, p->missing.n > 0 &&
-	    p->missing.n <= LIMIT_WATCH_PATHS && is_watching(s, p));
+	    p->missing.n <= LIMIT_WATCH_PATHS && is_watching(rpc, p));
 	rpc_end(req, &o);
 }

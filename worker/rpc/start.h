@@ -5,15 +5,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "worker/session/session.h"
+#include "worker/rpc/rpc.h"
 
 /* A holder became ready, or failed: start what waits for it. */
-void	 start_go_on(struct session *s);
+void	 start_go_on(struct rpc *rpc);
 
 /* Give up one that waits, if there is one: its request fails. */
-bool	 start_cancel(struct session *s, const char *id, size_t len);
+bool	 start_cancel(struct rpc *rpc, const char *id, size_t len);
 
 /* Whether the start of a process of that id waits. */
-bool	 start_waits(const struct session *s, const char *id, size_t len);
+bool	 start_waits(const struct rpc *rpc, const char *id, size_t len);
 
 #endif

@@ -97,8 +97,8 @@ static const struct sink_ops	 ending_ops = {
 void
 operator_on_session_end(struct session *s)
 {
-	if (s->ending.ticket != 0)
-		answer_ended(s, &s->ending, 0,
+	if (s->operator.ending.ticket != 0)
+		answer_ended(s, &s->operator.ending, 0,
 		    ptree_kill(0, NULL, operator_is_command, NULL));
 }
 
@@ -127,7 +127,7 @@ end_process(struct session *s, struct proc *p, uint32_t ticket)
 static void
 operator_end_session(struct session *s, uint32_t ticket)
 {
-	if (s->ending.ticket != 0) {
+	if (s->operator.ending.ticket != 0) {
 		operator_answer(s, ticket, IPC__ACT_RESULT__BUSY, NULL);
 		return;
 	}
@@ -136,8 +136,9 @@ operator_end_session(struct session *s, uint32_t ticket)
 		return;
 	}
 	/* One that is closing already has counted nothing. */
-	s->ending.ticket = ticket;
-	s->ending.count = ptree_kill(0, NULL, operator_is_command, NULL);
+	s->operator.ending.ticket = ticket;
+	s->operator.ending.count = ptree_kill(0, NULL, operator_is_command,
+	    NULL);
 	session_end(s, "ended by an operator", s->env.set.grace_ms);
 }
 
@@ -171,7 +172,8 @@ operator_tail(struct session *s, const Ipc__Tail *in, int *fdp)
 
 	if ((p = operator_find(s, in->process)) == NULL)
 		result = IPC__ACT_RESULT__NO_PROCESS;
-	else if (*fdp == -1 || tail_add(p, &s->tails, *fdp, in->follow) == -1)
+	else if (*fdp == -1 || tail_add(p, &s->operator.tails, *fdp,
+	    in->follow) == -1)
 		result = IPC__ACT_RESULT__UNABLE;
 	else
 		*fdp = -1;

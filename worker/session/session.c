@@ -1,6 +1,5 @@
-#include "worker/session/session.h"
+#include "worker/session/session_priv.h"
 
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 
 #include <assert.h>
@@ -16,7 +15,6 @@
 #include "common/clock.h"
 #include "common/ev.h"
 #include "common/fd.h"
-#include "common/json/json_out.h"
 #include "common/json/utf8.h"
 #include "common/limit.h"
 #include "common/linux/ptree.h"
@@ -24,28 +22,20 @@
 #include "common/log.h"
 #include "common/sigfd.h"
 #include "worker/conn/conn.h"
-#include "worker/conn/note.h"
-#include "worker/fs/pathwatch.h"
-#include "worker/os/pcgroup.h"
 #include "worker/sandbox/holder.h"
-#include "worker/sandbox/sockmark.h"
+#include "worker/session/exec_audit.h"
 #include "worker/session/link.h"
-#include "worker/session/session_usage.h"
 #include "worker/session/transcript.h"
 
 /*
  * A receipt is asked for whenever this part of the window was sent since the
- * last time.  Several may be on their way: with one at a time, as first
- * planned, a client that reads slowly lets up to a whole window pile up
- * behind it, and what a closed process keeps would exceed LIMIT_RETAINED.
+ * last time.  Several may be on their way: with one at a time, a client that
+ * reads slowly lets up to a whole window pile up behind it, and a closed
+ * process would have to keep more than LIMIT_RETAINED.
  */
 #define RECEIPT_PARTS	8
 
 #define LOOK_MS		1000	/* between two looks for children that ended */
-#define KILL_PASS_MS	2	/* between two looks for descendants */
-#define KILL_PASSES	3	/* that must find nobody */
-#define KILL_MS		100	/* a pass takes at most; nobody is served */
-#define TELL_MS		500	/* for the last words of what was killed */
 
 static const struct {
 	const char	*name;
@@ -92,7 +82,7 @@ session_has_room(const struct session *s)
 		return overflow_has_room(&s->overflow);
 	if (window_is_stuck(&s->window))
 		return false;
-	if (s->has_receipts && window < 4 * LIMIT_RECEIPT)
+	if (s->receipts.by_client && window < 4 * LIMIT_RECEIPT)
 		window = 4 * LIMIT_RECEIPT;
 	return s->window.sent_cost < window && !window_is_full(&s->window) &&
 	    conn_behind(s->conn) < LIMIT_OUT_CHILDREN;
@@ -123,7 +113,7 @@ may_read(void *arg, const struct proc *p)
 void
 session_unhold(struct session *s)
 {
-	s->events->on_room(s);
+	s->events->on_room(s->arg);
 	if (session_has_room(s))
 		procs_unhold(&s->procs);
 }
@@ -134,7 +124,7 @@ on_receipt(void *arg, uint64_t pos)
 	struct session	*s = arg;
 
 	/* Whoever pongs may be a relay: the client tells by itself. */
-	if (!s->has_receipts)
+	if (!s->receipts.by_client)
 		window_relay(&s->window, pos, clock_ms());
 }
 
@@ -178,10 +168,10 @@ static const struct budget_events	 budget_events = {
 int
 session_received(struct session *s, uint64_t bytes)
 {
-	if (bytes > conn_pos(s->conn) - s->receipt_base)
+	if (bytes > conn_pos(s->conn) - s->receipts.base)
 		return -1;
-	s->has_receipts = true;
-	window_ack(&s->window, s->receipt_base + bytes);
+	s->receipts.by_client = true;
+	window_ack(&s->window, s->receipts.base + bytes);
 	return 0;
 }
 
@@ -190,10 +180,10 @@ ask_receipt(struct session *s)
 {
 	uint64_t	 part = s->env.set.window / RECEIPT_PARTS;
 
-	if (s->conn == NULL || s->has_receipts ||
-	    s->window.sent_total - s->receipt_total < part)
+	if (s->conn == NULL || s->receipts.by_client ||
+	    s->window.sent_total - s->receipts.asked < part)
 		return;
-	s->receipt_total = s->window.sent_total;
+	s->receipts.asked = s->window.sent_total;
 	conn_ask_receipt(s->conn);
 }
 
@@ -209,7 +199,7 @@ session_on_message(void *arg, char *text, size_t len, bool is_utf8)
 	/* Too fast: this one is the last for a while. */
 	if (ms > 0 && s->conn != NULL)
 		conn_slow(s->conn, ms);
-	s->events->on_message(s, text, len, is_utf8);
+	s->events->on_message(s->arg, text, len, is_utf8);
 }
 
 static void
@@ -237,13 +227,11 @@ on_conn_end(void *arg, const char *why)
 	s->conn = NULL;
 	notifier_set_conn(&s->notifier, NULL);
 	procs_on_client_lost(&s->procs);
-	s->has_receipts = false;
+	s->receipts.by_client = false;
 	budget_on_conn_end(&s->budget);
 	s->lingering++;
-	s->phase = PHASE_NEW;
-	s->events->on_conn_end(s);
-	pathwatcher_clear(s->watcher);
-	if (s->is_stdio && s->state != SESSION_CLOSING)
+	s->events->on_conn(s->arg, NULL);
+	if (s->client.is_stdio && s->state != SESSION_CLOSING)
 		session_end(s, why, 0);
 	else if (s->state == SESSION_ATTACHED)
 		detach(s, why);
@@ -268,23 +256,111 @@ on_hold(void *arg)
 }
 
 void
+session_set_client(struct session *s, const char *name, size_t len)
+{
+	size_t	 i;
+
+	if (len > SESSION_CLIENT_MAX)
+		len = SESSION_CLIENT_MAX;
+	for (i = 0; i < len; i++)
+		s->client.name[i] = name[i] >= ' ' && name[i] < 0x7f ?
+		    name[i] : '?';
+	s->client.name[len] = '\0';
+}
+
+const char *
+session_refuses(struct session *s)
+{
+	if (s->refusal != NULL && !s->was_refused) {
+		link_turned_away(s->link);
+		s->was_refused = true;
+	}
+	return s->refusal;
+}
+
+void
+session_set_delivery(struct session *s, bool has_receipts, bool holds)
+{
+	s->receipts.by_client = has_receipts;
+	s->holds = holds;
+}
+
+const char *
+session_id(const struct session *s)
+{
+	return s->id;
+}
+
+bool
+session_is_resuming(const struct session *s)
+{
+	return s->resuming;
+}
+
+bool
+session_is_closing(const struct session *s)
+{
+	return s->state == SESSION_CLOSING;
+}
+
+bool
+session_may_hand_over(const struct session *s)
+{
+	return !s->client.is_stdio;
+}
+
+void
+session_hand_over(struct session *s, struct rpc_req *req, const char *id,
+    const char *message, size_t len)
+{
+	assert(s->handing == NULL && s->conn != NULL);
+	s->handing = req;
+	session_set_state(s, SESSION_HANDING);
+	conn_pause(s->conn, true);
+	link_handover(s->link, id, message, len, conn_fd(s->conn));
+}
+
+void
+session_forget_handing(struct session *s)
+{
+	s->handing = NULL;
+}
+
+void
+session_add_process(struct session *s, struct proc *p, const struct spawn *sp)
+{
+	exec_audit_start(s->link, &s->env.set, p->pid, p->sandboxed, sp);
+	transcript_start(&s->transcripts, &s->env, s->link,
+	    s->transcripts_before, p, sp);
+	if (notify_add(&s->notifier, p) == -1)
+		fatal("no memory for a process that runs");
+	session_look_later(s);
+}
+
+void
+session_expect_request(struct session *s)
+{
+	busypoll_asked(&s->busypoll, clock_us());
+}
+
+void
 session_attach(struct session *s)
 {
 	bool	 is_new = s->state != SESSION_DETACHED;
 
 	timer_stop(&s->ttl_ev);
+	s->receipts.base = conn_pos(s->conn);
 	session_set_state(s, SESSION_ATTACHED);
-	s->phase = PHASE_ATTACHED;
 	conn_set_exact(s->conn, false);
 	conn_allow(s->conn, LIMIT_HELD_FREE + s->budget.message);
 	/* The master hears of it when the client has its answer. */
 	link_soon(s->link, is_new ? link_opened : link_attached);
 	if (is_new && !s->resuming)
 		log_info("started: uid %lu, from %s, client \"%s\"",
-		    (unsigned long)geteuid(), s->peer,
-		    s->client != NULL ? s->client : "");
+		    (unsigned long)geteuid(), s->client.peer,
+		    s->client.name);
 	else
-		log_info("resumed: from %s", s->peer);
+		log_info("resumed: from %s", s->client.peer);
 	/*
 	 * Held-back output of before goes to the new connection.  The client
 	 * will ask for what it missed; until then what goes to it and is
@@ -313,11 +389,12 @@ session_resume(struct session *s, int fd, const char *peer, char *message,
 	if (fd == -1 || (s->conn = conn_ws_new(s->env.base, fd, &conn_events,
 	    s)) == NULL)
 		return IPC__VERDICT__ATTACHED;
-	if (s->is_relayed)
+	if (s->client.is_relayed)
 		conn_set_relayed(s->conn);
-	snprintf(s->peer, sizeof(s->peer), "%s", peer);
+	s->events->on_conn(s->arg, s->conn);
+	snprintf(s->client.peer, sizeof(s->client.peer), "%s", peer);
 	s->resuming = true;
-	s->events->on_message(s, message, len, true);
+	s->events->on_message(s->arg, message, len, true);
 	s->resuming = false;
 	return IPC__VERDICT__TAKEN;
 }
@@ -347,7 +424,7 @@ session_decided(struct session *s, Ipc__Verdict v, const char *id,
 		log_set_session(number);
 	}
 	s->resuming = v == IPC__VERDICT__YOURS;
-	s->events->on_decided(s, req, v);
+	s->events->on_decided(s->arg, req, v);
 	s->resuming = false;
 	if (s->conn != NULL)		/* the answer may have ended it */
 		conn_pause(s->conn, false);
@@ -385,9 +462,9 @@ session_reap_some(struct session *s, unsigned max)
 		if (pid == -1)
 			continue;
 		p = procs_find_pid(&s->procs, pid);
-		is_helper = p == NULL && s->events->is_helper(s, pid);
+		is_helper = p == NULL && s->events->is_helper(s->arg, pid);
 		if (p == NULL && !is_helper) {
-			s->orphans++;
+			session_kill_on_orphan(&s->kill);
 			procs_on_orphan(&s->procs, ptree_mark_of(pid));
 		}
 		if (waitpid(pid, &status, WNOHANG) != pid)
@@ -395,7 +472,7 @@ session_reap_some(struct session *s, unsigned max)
 		if (p != NULL)
 			proc_on_exit(p, status);
 		else if (is_helper)
-			s->events->on_helper_exit(s, pid, status);
+			s->events->on_helper_exit(s->arg, pid, status);
 	}
 	timer_set(&s->reap_ev, 0);
 }
@@ -405,35 +482,6 @@ void
 session_reap(void *arg)
 {
 	session_reap_some(arg, LIMIT_REAPED * 8);
-}
-
-/* What it used, for the log and for the master. */
-static void
-log_end(struct session *s, Ipc__Used *out)
-{
-	struct session_usage	 a;
-	char		 oom[40] = "";
-
-	session_usage_take(s->env.cgroups, &s->env.set, false, &a);
-	ipc__used__init(out);
-	out->processes = s->procs.started;
-	out->bytes_in = s->bytes_in;
-	out->bytes_out = s->procs.bytes_out;
-	out->cpu_ms = a.used.cpu_ms;
-	out->transcripts = transcripts_used(s->transcripts);
-	if (a.has_oom)
-		snprintf(oom, sizeof(oom), ", %llu out of memory",
-		    (unsigned long long)a.oom);
-	log_info("ended: %s; %llu bytes out, %llu bytes in, %u processes, "
-	    "cpu %llu ms, read %llu KiB, written %llu KiB, peak %llu KiB, "
-	    "commands %llu KiB%s", s->why,
-	    (unsigned long long)s->procs.bytes_out,
-	    (unsigned long long)s->bytes_in, s->procs.started,
-	    (unsigned long long)a.used.cpu_ms,
-	    (unsigned long long)a.used.read / 1024,
-	    (unsigned long long)a.used.written / 1024,
-	    (unsigned long long)a.worker_kib,
-	    (unsigned long long)a.used.peak_kib, oom);
 }
 
 static void
@@ -454,164 +502,7 @@ on_child(void *arg, int sig)
 	timer_set(&s->reap_ev, 0);
 }
 
-/* Of a command: what serves the session itself ends with it. */
-static bool
-session_is_command(pid_t pid, void *arg)
-{
-	(void)arg;
-	return ptree_is_marked(pid);
-}
-
-/* Released, and the master knows or never will. */
-static void
-session_leave(struct session *s)
-{
-	if (s->state == SESSION_RELEASED && link_is_idle(s->link))
-		s->done = true;
-}
-
-void
-session_maybe_release(struct session *s)
-{
-	Ipc__Used	 used;
-
-	if (s->state != SESSION_DETACHED || s->procs.known > 0 ||
-	    (s->procs.started > 0 && ptree_kill(0, NULL, session_is_command,
-	    NULL) > 0))
-		return;
-	session_set_state(s, SESSION_RELEASED);
-	timer_stop(&s->ttl_ev);
-	s->why = "released: owns nothing";
-	log_end(s, &used);
-	link_released(s->link, &used);
-	session_leave(s);
-}
-
-/* --- the end --- */
-
-/* Whether the client knows, or shall not, how each of its processes ended. */
-static bool
-is_told(struct session *s)
-{
-	const struct proc	*p;
-
-	if (s->conn == NULL)
-		return true;
-	if (s->tell_until == 0)
-		s->tell_until = clock_ms() + TELL_MS;
-	if (clock_ms() >= s->tell_until)
-		return true;
-	TAILQ_FOREACH(p, &s->procs.all, entry)
-		if (p->state != PROC_CLOSED)
-			return false;
-	return true;
-}
-
-/* Kill what is left, again and again until nobody is. */
-static void
-on_kill(void *arg)
-{
-	struct session	*s = arg;
-	Ipc__Used	 used;
-	unsigned	 orphans;
-
-	if (s->deadline > clock_ms() &&
-	    ptree_kill(0, NULL, session_is_command, NULL) > 0) {
-		timer_set(&s->kill_ev, 20);
-		return;
-	}
-	pcgroups_kill_all(s->env.cgroups);
-	orphans = s->orphans;
-	s->orphans = 0;
-	s->empty_passes = ptree_purge(NULL, NULL, NULL, orphans > 0,
-	    KILL_MS, session_reap, s) ? 0 : s->empty_passes + 1;
-	/* Whom we may not kill (a set-user-ID program) the master can. */
-	if ((s->empty_passes >= KILL_PASSES && is_told(s)) ||
-	    clock_ms() > s->deadline + LIMIT_KILL) {
-		if (s->conn != NULL)
-			conn_close(s->conn, s->close_code, s->why);
-		transcripts_end(s->transcripts);
-		log_end(s, &used);
-		s->events->on_end(s);
-		link_ended(s->link, s->reason, s->why, &used);
-		s->done = true;
-		return;
-	}
-	timer_set(&s->kill_ev, KILL_PASS_MS);
-}
-
-/* Tell the client: what it asks for from now on is in vain. */
-static void
-tell_ending(struct session *s)
-{
-	struct json_out	 o;
-	struct buf	 b;
-
-	buf_init(&b, LIMIT_MESSAGE);
-	json_out_init(&o, &b);
-	json_out_open(&o, '{');
-	json_out_key(&o, "method");
-	json_out_str(&o, note_ENDING);
-	json_out_key(&o, "params");
-	json_out_open(&o, '{');
-	json_out_key(&o, "reason");
-	json_out_str(&o, s->why);
-	json_out_close(&o, '}');
-	json_out_close(&o, '}');
-	/* Without memory it is told by the end itself. */
-	if (json_out_fini(&o) == 0)
-		(void)conn_send(s->conn, (char *)buf_data(&b), b.len);
-	buf_fini(&b);
-}
-
-/*
- * code: what the client is told (RFC 6455 section 7.4), behind all that its
- * processes still say and how they end.  Until then it is served, but starts
- * nothing.
- */
-static void
-session_end_with(struct session *s, const char *why, uint64_t grace,
-    uint16_t code)
-{
-	struct proc	*p;
-
-	if (s->state == SESSION_CLOSING || s->state == SESSION_RELEASED)
-		return;
-	if (s->state == SESSION_NEW || s->state == SESSION_HANDING) {
-		s->done = true;		/* no session yet */
-		return;
-	}
-	link_flush(s->link);
-	session_set_state(s, SESSION_CLOSING);
-	holders_end(s->holders);
-	s->why = why;
-	s->deadline = clock_ms() + grace;
-	timer_stop(&s->ttl_ev);
-	/* Without a grace this is what /proc may fail to show. */
-	TAILQ_FOREACH(p, &s->procs.all, entry) {
-		proc_signal(p, grace > 0 ? SIGTERM : SIGKILL);
-		proc_signal(p, SIGCONT);
-	}
-	s->close_code = code;
-	/* Who wants the end himself wants to hear no more. */
-	if (s->conn != NULL && code == 1000)
-		conn_close(s->conn, code, why);
-	else if (s->conn != NULL)
-		tell_ending(s);
-	on_kill(s);
-}
-
-void
-session_end(struct session *s, const char *why, uint64_t grace)
-{
-	session_end_with(s, why, grace, 1001);
-}
-
-void
-session_close(struct session *s)
-{
-	session_end_with(s, "closed by its client", s->env.set.grace_ms, 1000);
-}
+/* --- time --- */
 
 uint64_t
 session_retain(struct session *s, uint64_t ms)
@@ -632,7 +523,7 @@ on_ttl(void *arg)
 	if (s->state == SESSION_HANDING && s->conn != NULL)
 		conn_abandon(s->conn);	/* it may be another's already */
 	else if (s->state == SESSION_DETACHED) {
-		s->reason = IPC__END_REASON__EXPIRED;
+		s->end.reason = IPC__END_REASON__EXPIRED;
 		session_end(s, "expired: nobody resumed it",
 		    s->env.set.grace_ms);
 	} else if (s->state != SESSION_ATTACHED && s->conn != NULL)
@@ -671,66 +562,61 @@ on_turn(void *arg)
 static void
 tell_load(struct session *s)
 {
-	if (s->procs.running == s->told_running ||
-	    timer_is_set(&s->load_ev))
+	if (s->procs.running == s->load.told ||
+	    timer_is_set(&s->load.ev))
 		return;
-	s->told_running = s->procs.running;
+	s->load.told = s->procs.running;
 	link_load(s->link, s->procs.running);
-	timer_set(&s->load_ev, LIMIT_LOAD_PAUSE);
+	timer_set(&s->load.ev, LIMIT_LOAD_PAUSE);
 }
 
 void
-session_init(struct session *s, const struct session_events *events,
+session_init(struct session *s, const struct session_events *events, void *arg,
     struct event_base *base, int fd, int out, const Ipc__Assign *a)
 {
 	static const int	 signals[] = { SIGCHLD, 0 };
 
 	memset(s, 0, sizeof(*s));
 	s->events = events;
+	s->arg = arg;
 	s->env.base = base;
 	s->env.number = a->number;
 	s->env.set = *a->settings;
-	rlimits_init(&s->rlimits, a->settings);
+	rlimits_init(&s->env.rlimits, a->settings);
 	ratelimit_init(&s->bucket, a->settings->message_rate, clock_ms());
 	busypoll_init(&s->busypoll, a->settings->busy_poll);
-	s->is_stdio = a->transport == IPC__TRANSPORT__STDIO;
-	s->is_full = a->full;
-	s->is_draining = a->draining;
-	s->is_strict = a->strict;
-	s->is_relayed = a->transport == IPC__TRANSPORT__STREAM;
-	s->http_exe = -1;
-	s->born = clock_ms();
-	s->why = "";
+	s->client.is_stdio = a->transport == IPC__TRANSPORT__STDIO;
+	if (a->full)
+		s->refusal = a->draining ? "the server drains" :
+		    "too many sessions";
+	s->client.is_relayed = a->transport == IPC__TRANSPORT__STREAM;
+	s->end.why = "";
 	snprintf(s->id, sizeof(s->id), "%s", a->session_id);
-	snprintf(s->peer, sizeof(s->peer), "%s", a->peer);
-	TAILQ_INIT(&s->waiting);
-	TAILQ_INIT(&s->starts);
+	snprintf(s->client.peer, sizeof(s->client.peer), "%s", a->peer);
 	window_init(&s->window);
-	if (s->is_relayed)
+	if (s->client.is_relayed)
 		s->window.retain = s->env.set.remote_retain;
 	procs_init(&s->procs, &s->env, &s->window, &proc_events, s);
 	notifier_init(&s->notifier, session_has_window_room, s);
 	overflow_init(&s->overflow, &s->env, &s->procs, &s->window);
 	budget_init(&s->budget, base, &s->window, &budget_events, s);
-	s->holders = holders_new(&s->env, s->events->on_holder, s);
+	s->holders = holders_new(&s->env, events->on_holder, arg);
 	if (s->holders == NULL)
 		fatal("sandboxes");
-	json_init(&s->json);
-	buf_init(&s->scratch, (size_t)LIMIT_MESSAGE);
 	timer_init(&s->hold_ev, base, on_hold, s);
 	timer_init(&s->ttl_ev, base, on_ttl, s);
-	timer_init(&s->kill_ev, base, on_kill, s);
-	timer_init(&s->load_ev, base, on_turn, s);
+	session_kill_init(&s->kill, base, &session_kill_events, s);
+	timer_init(&s->load.ev, base, on_turn, s);
 	timer_init(&s->relayed_ev, base, on_turn, s);
 	timer_init(&s->reap_ev, base, session_on_reap, s);
 	if ((s->signals = sigfd_new(s->env.base, signals, on_child, s)) == NULL)
 		fatal("SIGCHLD");
-	if (s->is_stdio) {
+	if (s->client.is_stdio) {
 		s->conn = conn_stdio_new(base, fd, out, &conn_events, s);
 	} else if ((s->conn = conn_ws_new(base, fd, &conn_events,
 	    s)) != NULL) {
 		conn_set_exact(s->conn, true);
-		if (s->is_relayed)
+		if (s->client.is_relayed)
 			conn_set_relayed(s->conn);
 		timer_set(&s->ttl_ev, s->env.set.handshake_ms);
 	}
@@ -746,18 +632,12 @@ session_fini(struct session *s)
 		conn_free(&s->conn);
 	procs_fini(&s->procs);
 	transcripts_free(&s->transcripts);
-	pathwatcher_free(&s->watcher);
-	s->events->on_fini(s);
 	holders_free(&s->holders);
-	sockmark_free(&s->sockmark);
 	window_fini(&s->window);
-	json_fini(&s->json);
-	buf_fini(&s->scratch);
-	free(s->client);
 	timer_stop(&s->hold_ev);
 	timer_stop(&s->ttl_ev);
-	timer_stop(&s->kill_ev);
-	timer_stop(&s->load_ev);
+	session_kill_fini(&s->kill);
+	timer_stop(&s->load.ev);
 	timer_stop(&s->relayed_ev);
 	sigfd_free(&s->signals);
 	budget_fini(&s->budget);
@@ -819,7 +699,7 @@ session_begin(struct session *s, const void *message, size_t len)
 	if (len > 0)
 		memcpy(copy, message, len);
 	/* Who read it may say what it likes: it is looked at again. */
-	s->events->on_message(s, copy, len, utf8_is_valid(copy, len));
+	s->events->on_message(s->arg, copy, len, utf8_is_valid(copy, len));
 	free(copy);
 	end_turn(s);
 }
@@ -833,7 +713,8 @@ next_turn(struct session *s)
 	if (!busypoll_stays(&s->busypoll, now))
 		return EVLOOP_ONCE;
 	sched_yield();
-	busypoll_yielded(&s->busypoll, now, clock_us(), s->events->is_busy(s));
+	busypoll_yielded(&s->busypoll, now, clock_us(),
+	    s->events->is_busy(s->arg));
 	/* Alone it stays until nothing happens, and so keeps answers back. */
 	return EVLOOP_ONCE | EVLOOP_NONBLOCK;
 }

@@ -15,29 +15,27 @@
 #define WORKER_SESSION_SESSION_H
 
 #include <sys/queue.h>
-#include <sys/resource.h>
 
 #include <event2/event.h>
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/buf.h"
 #include "common/ev.h"
 #include "common/ipc/ipc.h"
-#include "common/json/json.h"
 #include "common/map.h"
 #include "worker/conn/ratelimit.h"
 #include "worker/os/busypoll.h"
 #include "worker/os/env.h"
-#include "worker/os/rlimits.h"
 #include "worker/proc/overflow.h"
 #include "worker/proc/proc.h"
 #include "worker/proc/retain.h"
 #include "worker/session/budget.h"
 #include "worker/session/notify.h"
+#include "worker/session/session_kill.h"
 
-#define SESSION_ID_MAX	64		/* bytes of a session id */
+#define SESSION_ID_MAX		64	/* bytes of a session id */
+#define SESSION_CLIENT_MAX	64	/* bytes of clientName that are kept */
 
 enum session_state {
 	SESSION_NEW,
@@ -48,21 +46,11 @@ enum session_state {
 	SESSION_CLOSING
 };
 
-/* How far the handshake of the present connection is. */
-enum session_phase { PHASE_NEW, PHASE_ATTACHED, PHASE_READY };
-
-struct sockmark;
 struct conn;
-struct fsjobs;
 struct holders;
-struct http;
 struct link;
 struct rpc_req;
 struct transcripts;
-struct watcher;
-
-TAILQ_HEAD(rpc_req_list, rpc_req);
-TAILQ_HEAD(start_list, start);
 
 /* An operator wants an end, and hears when it has come; ticket 0: nobody. */
 struct acting {
@@ -70,26 +58,53 @@ struct acting {
 	size_t			 count;		/* processes it is about */
 };
 
+/* What operators do with a session: worker/session/operator.h. */
+struct session_operator {
+	struct acting	 ending;	/* of the session */
+	unsigned	 tails;		/* of its processes, being read */
+};
+
+/* Who is on the other end. */
+struct session_client {
+	char	 name[SESSION_CLIENT_MAX + 1];	/* clientName, printable */
+	char	 peer[80];	/* its address, for people */
+	bool	 is_stdio;
+	bool	 is_relayed;	/* by an uplink */
+};
+
+/* How far output is known to have arrived, as positions of messages. */
+struct session_receipts {
+	uint64_t	 asked;		/* window.sent_total at the last ask */
+	bool		 by_client;	/* it acknowledges by itself */
+	uint64_t	 base;		/* conn_pos() that it counts from */
+};
+
+/* What the master was told of running processes. */
+struct session_load {
+	unsigned	 told;
+	struct timer	 ev;		/* until it is told again */
+};
+
+/* How it ends; set by session_end() and the like. */
+struct session_end {
+	const char	*why;
+	Ipc__EndReason	 reason;
+	uint16_t	 code;		/* RFC 6455 section 7.4 */
+	uint64_t	 tell_until;	/* clock_ms(): for the last words */
+};
+
 struct session {
 	struct env		 env;
 	const struct session_events *events;
+	void			*arg;		/* of the events */
 	struct link		*link;
 	enum session_state	 state;
-	enum session_phase	 phase;
 	bool			 done;		/* the worker may leave */
 	char			 id[SESSION_ID_MAX];
-	char			*client;	/* its name, or NULL */
-	char			 peer[80];	/* where it is, for people */
+	struct session_client	 client;
 	uint64_t		 retain_ms;	/* 0: of the settings */
-	bool			 is_stdio;
-	bool			 is_relayed;	/* by an uplink */
-	bool			 is_strict;	/* what is no JSON-RPC ends
-						   the connection */
-	bool			 is_full;	/* no new sessions */
-	bool			 is_draining;	/* and that is why */
-	bool			 was_turned_away;	/* and was told */
-	struct rlimit		 nofile;	/* of commands */
-	struct rlimits		 rlimits;	/* of them as well */
+	const char		*refusal;	/* of new ones; NULL: none */
+	bool			 was_refused;	/* and the master knows */
 	struct ratelimit	 bucket;	/* messages that may come */
 	struct busypoll		 busypoll;		/* until the next one */
 
@@ -103,78 +118,54 @@ struct session {
 	struct window		 window;
 	struct overflow		 overflow;
 	struct budget		 budget;
-	uint64_t		 receipt_total;	/* asked for up to here */
-	bool			 has_receipts;	/* by the client itself */
+	struct session_receipts	 receipts;
 	bool			 holds;		/* no news before it read */
-	uint64_t		 receipt_base;	/* pos that they count from */
-	struct rpc_req_list	 waiting;	/* answered later */
-	unsigned		 nwaiting;
-	struct start_list	 starts;	/* wait for their sandbox */
-	struct fsjobs	*fsjobs;		/* made when needed, both */
 	struct holders		*holders;
-	struct sockmark		*sockmark;		/* made when needed */
-
-	struct http		*http;		/* made when needed */
-	int			 http_exe;	/* its program, or -1 */
-	struct watcher		*watcher;	/* fs/watchMissing, or NULL */
 	struct transcripts	*transcripts;	/* made when needed */
 	uint64_t		 transcripts_before;	/* bytes */
-	struct acting		 ending;
-	unsigned		 tails;		/* operators who look */
-	unsigned		 told_running;	/* the master, with load_ev */
-	struct json		 json;
-	struct buf		 scratch;	/* one answer being written */
-	struct timer		 ttl_ev, kill_ev, reap_ev, load_ev,
+	struct session_operator	 operator;
+	struct session_load	 load;
+	struct timer		 ttl_ev, reap_ev,
 				 relayed_ev, hold_ev;
 	struct sigfd		*signals;
-	unsigned		 empty_passes;	/* found nobody to kill */
-	unsigned		 orphans;	/* reaped since the last one */
-	uint64_t		 deadline;	/* of the grace time */
-	uint64_t		 tell_until;	/* ms: its last words */
-	uint16_t		 close_code;	/* RFC 6455 */
-	const char		*why;		/* it ends */
-	Ipc__EndReason		 reason;	/* that, for the master */
-	uint64_t		 born;		/* clock_ms() */
-	uint64_t		 bytes_in;
+	struct session_kill	 kill;
+	struct session_end	 end;
 };
 
-/* What is done for a session above it. */
+/* What is done for a session above it; arg as given to session_init(). */
 struct session_events {
 	/* A message came in; is_utf8 tells what the transport found. */
-	void	(*on_message)(struct session *s, char *text, size_t len,
+	void	(*on_message)(void *arg, char *text, size_t len,
 		    bool is_utf8);
 
 	/*
 	 * What became of the session that a kept initialize asked for: YOURS
 	 * (answer it), ATTACHED, or anything else: there is no such session.
 	 */
-	void	(*on_decided)(struct session *s, struct rpc_req *req,
+	void	(*on_decided)(void *arg, struct rpc_req *req,
 		    Ipc__Verdict v);
 
-	/* The connection is over, and all that was asked over it. */
-	void	(*on_conn_end)(struct session *s);
+	/* A connection is there; NULL: it is over, and all asked over it. */
+	void	(*on_conn)(void *arg, struct conn *c);
 
-	/* A holder became ready or failed; arg: the session. */
+	/* A holder became ready or failed. */
 	void	(*on_holder)(void *arg);
 
 	/* What a request that was kept wanted to be written is taken. */
 	void	(*on_written)(struct rpc_req *req);
 
 	/* The client may have read: what waits for that can go on. */
-	void	(*on_room)(struct session *s);
+	void	(*on_room)(void *arg);
 
 	/* Whether a child is no command of the client; its end. */
-	bool	(*is_helper)(const struct session *s, pid_t pid);
-	void	(*on_helper_exit)(struct session *s, pid_t pid, int status);
+	bool	(*is_helper)(void *arg, pid_t pid);
+	void	(*on_helper_exit)(void *arg, pid_t pid, int status);
 
 	/* Whether something is under way that will wake the session soon. */
-	bool	(*is_busy)(const struct session *s);
+	bool	(*is_busy)(const void *arg);
 
 	/* Its processes are gone, before the master hears of it. */
-	void	(*on_end)(struct session *s);
-
-	/* It is freed. */
-	void	(*on_fini)(struct session *s);
+	void	(*on_end)(void *arg);
 };
 
 /*
@@ -182,7 +173,8 @@ struct session_events {
  * it cannot be made: the worker is of no use then.
  */
 void	 session_init(struct session *s, const struct session_events *events,
-	    struct event_base *base, int fd, int out, const Ipc__Assign *a);
+	    void *arg, struct event_base *base, int fd, int out,
+	    const Ipc__Assign *a);
 void	 session_fini(struct session *s);
 
 /* The first message, which another worker has read; before session_run(). */
@@ -193,6 +185,20 @@ void	 session_run(struct session *s);
 
 /* The only way to another state. */
 void	 session_set_state(struct session *s, enum session_state to);
+
+/* Remember the name by which the client calls itself, printable. */
+void	 session_set_client(struct session *s, const char *name, size_t len);
+
+/* Why no new session may begin, or NULL; the master is told of a refusal. */
+const char *session_refuses(struct session *s);
+
+/*
+ * How the client of the present connection wants its output: it acknowledges
+ * what it has by itself (session_received()); it reads what it missed before
+ * it is sent new output.
+ */
+void	 session_set_delivery(struct session *s, bool has_receipts,
+	    bool holds);
 
 /* initialize succeeded on the present connection. */
 void	 session_attach(struct session *s);
@@ -213,6 +219,34 @@ void	 session_reap(void *arg);
  */
 void	 session_look_later(struct session *s);
 
+
+const char *session_id(const struct session *s);
+
+/* Whether it is being resumed, by the message that is handled now. */
+bool	 session_is_resuming(const struct session *s);
+
+/* Whether its processes are being ended. */
+bool	 session_is_closing(const struct session *s);
+
+/* Whether its connection can be given to another worker. */
+bool	 session_may_hand_over(const struct session *s);
+
+/*
+ * Ask the master who serves the session with that id, and give it the message
+ * that asks for it: req, a kept initialize, is answered by on_decided.
+ */
+void	 session_hand_over(struct session *s, struct rpc_req *req,
+	    const char *id, const char *message, size_t len);
+
+/* That request is gone. */
+void	 session_forget_handing(struct session *s);
+
+/* A process was started as sp says: it is told of, audited, transcribed. */
+void	 session_add_process(struct session *s, struct proc *p,
+	    const struct spawn *sp);
+
+/* A short request was served: the next one is expected soon. */
+void	 session_expect_request(struct session *s);
 
 /* What the master decided about the initialize that was handed over. */
 void	 session_decided(struct session *s, Ipc__Verdict v, const char *id,

@@ -1,0 +1,194 @@
+/* How a session ends: released, expired, closed, ended by an operator. */
+#include "worker/session/session_priv.h"
+
+#include <assert.h>
+#include <signal.h>
+
+#include "common/buf.h"
+#include "common/clock.h"
+#include "common/json/json_out.h"
+#include "common/limit.h"
+#include "common/linux/ptree.h"
+#include "common/log.h"
+#include "worker/conn/conn.h"
+#include "worker/conn/note.h"
+#include "worker/sandbox/holder.h"
+#include "worker/session/link.h"
+#include "worker/session/session_usage.h"
+#include "worker/session/transcript.h"
+
+#define TELL_MS		500	/* for the last words of what was killed */
+
+/* What it used, for the log and for the master. */
+static void
+log_end(struct session *s, Ipc__Used *out)
+{
+	struct session_usage	 a;
+	char		 oom[40] = "";
+
+	session_usage_take(s->env.cgroups, &s->env.set, false, &a);
+	ipc__used__init(out);
+	out->processes = s->procs.started;
+	out->bytes_in = s->procs.bytes_in;
+	out->bytes_out = s->procs.bytes_out;
+	out->cpu_ms = a.used.cpu_ms;
+	out->transcripts = transcripts_used(s->transcripts);
+	if (a.has_oom)
+		snprintf(oom, sizeof(oom), ", %llu out of memory",
+		    (unsigned long long)a.oom);
+	log_info("ended: %s; %llu bytes out, %llu bytes in, %u processes, "
+	    "cpu %llu ms, read %llu KiB, written %llu KiB, peak %llu KiB, "
+	    "commands %llu KiB%s", s->end.why,
+	    (unsigned long long)s->procs.bytes_out,
+	    (unsigned long long)s->procs.bytes_in, s->procs.started,
+	    (unsigned long long)a.used.cpu_ms,
+	    (unsigned long long)a.used.read / 1024,
+	    (unsigned long long)a.used.written / 1024,
+	    (unsigned long long)a.worker_kib,
+	    (unsigned long long)a.used.peak_kib, oom);
+}
+
+/* Of a command: what serves the session itself ends with it. */
+static bool
+session_is_command(pid_t pid, void *arg)
+{
+	(void)arg;
+	return ptree_is_marked(pid);
+}
+
+void
+session_leave(struct session *s)
+{
+	if (s->state == SESSION_RELEASED && link_is_idle(s->link))
+		s->done = true;
+}
+
+void
+session_maybe_release(struct session *s)
+{
+	Ipc__Used	 used;
+
+	if (s->state != SESSION_DETACHED || s->procs.known > 0 ||
+	    (s->procs.started > 0 && ptree_kill(0, NULL, session_is_command,
+	    NULL) > 0))
+		return;
+	session_set_state(s, SESSION_RELEASED);
+	timer_stop(&s->ttl_ev);
+	s->end.why = "released: owns nothing";
+	log_end(s, &used);
+	link_released(s->link, &used);
+	session_leave(s);
+}
+
+/* --- the end --- */
+
+/* Whether the client knows, or shall not, how each of its processes ended. */
+static bool
+is_told(void *arg)
+{
+	struct session		*s = arg;
+	const struct proc	*p;
+
+	if (s->conn == NULL)
+		return true;
+	if (s->end.tell_until == 0)
+		s->end.tell_until = clock_ms() + TELL_MS;
+	if (clock_ms() >= s->end.tell_until)
+		return true;
+	TAILQ_FOREACH(p, &s->procs.all, entry)
+		if (p->state != PROC_CLOSED)
+			return false;
+	return true;
+}
+
+static void
+on_killed(void *arg)
+{
+	struct session	*s = arg;
+	Ipc__Used	 used;
+
+	assert(s->state == SESSION_CLOSING);
+	if (s->conn != NULL)
+		conn_close(s->conn, s->end.code, s->end.why);
+	transcripts_end(s->transcripts);
+	log_end(s, &used);
+	s->events->on_end(s->arg);
+	link_ended(s->link, s->end.reason, s->end.why, &used);
+	s->done = true;
+}
+
+const struct session_kill_events	 session_kill_events = {
+	session_reap, is_told, on_killed
+};
+
+/* Tell the client: what it asks for from now on is in vain. */
+static void
+tell_ending(struct session *s)
+{
+	struct json_out	 o;
+	struct buf	 b;
+
+	buf_init(&b, LIMIT_MESSAGE);
+	json_out_init(&o, &b);
+	json_out_open(&o, '{');
+	json_out_key(&o, "method");
+	json_out_str(&o, note_ENDING);
+	json_out_key(&o, "params");
+	json_out_open(&o, '{');
+	json_out_key(&o, "reason");
+	json_out_str(&o, s->end.why);
+	json_out_close(&o, '}');
+	json_out_close(&o, '}');
+	/* Without memory it is told by the end itself. */
+	if (json_out_fini(&o) == 0)
+		(void)conn_send(s->conn, (char *)buf_data(&b), b.len);
+	buf_fini(&b);
+}
+
+/*
+ * code: what the client is told (RFC 6455 section 7.4), behind all that its
+ * processes still say and how they end.  Until then it is served, but starts
+ * nothing.
+ */
+static void
+session_end_with(struct session *s, const char *why, uint64_t grace,
+    uint16_t code)
+{
+	struct proc	*p;
+
+	if (s->state == SESSION_CLOSING || s->state == SESSION_RELEASED)
+		return;
+	if (s->state == SESSION_NEW || s->state == SESSION_HANDING) {
+		s->done = true;		/* no session yet */
+		return;
+	}
+	link_flush(s->link);
+	session_set_state(s, SESSION_CLOSING);
+	holders_end(s->holders);
+	s->end.why = why;
+	s->end.code = code;
+	timer_stop(&s->ttl_ev);
+	/* Without a grace this is what /proc may fail to show. */
+	TAILQ_FOREACH(p, &s->procs.all, entry) {
+		proc_signal(p, grace > 0 ? SIGTERM : SIGKILL);
+		proc_signal(p, SIGCONT);
+	}
+	/* Who wants the end himself wants to hear no more. */
+	if (s->conn != NULL && code == 1000)
+		conn_close(s->conn, code, why);
+	else if (s->conn != NULL)
+		tell_ending(s);
+	session_kill_start(&s->kill, s->env.cgroups, grace);
+}
+
+void
+session_end(struct session *s, const char *why, uint64_t grace)
+{
+	session_end_with(s, why, grace, 1001);
+}
+
+void
+session_close(struct session *s)
+{
+	session_end_with(s, "closed by its client", s->env.set.grace_ms, 1000);
+}

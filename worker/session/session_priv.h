@@ -1,0 +1,13 @@
+/* What session.c and session_end.c share. */
+#ifndef WORKER_SESSION_SESSION_PRIV_H
+#define WORKER_SESSION_SESSION_PRIV_H
+
+#include "worker/session/session.h"
+
+/* For session_kill_init(). */
+extern const struct session_kill_events	 session_kill_events;
+
+/* Let the worker go, if it is released and the master was told or is gone. */
+void	 session_leave(struct session *s);
+
+#endif
