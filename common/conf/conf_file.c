@@ -348,6 +348,7 @@ load(struct conf *c, const char *path, const struct reading *by,
 		goto out;
 	}
 	r = conf_parse(c, path, text, len, on_include, &rd, e);
+	explicit_bzero(text, len);
  out:
 	free(text);
 	fd_close(&fd);
