@@ -9,8 +9,8 @@
 #define NAME_MAX_LEN	64	/* longer than any protected name */
 
 /*
- * The reference refuses these, in any case (found by trying; its list is
- * not documented), besides those that envlist_is_secret() knows.
+ * Names that the reference refuses in any case, found by experiment, besides
+ * those of envlist_is_secret().
  */
 static const char *const protected_names[] = {
 	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",

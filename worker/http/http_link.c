@@ -31,12 +31,12 @@ struct http_link {
 	struct event_base	*base;
 	int			 exe;
 	unsigned		 session;
-	pid_t			 pid;		/* 0: none that we know of */
-	struct chan		*chan;		/* NULL: not running */
+	pid_t			 pid;		/* 0: not running */
+	struct chan		*chan;		/* NULL: stopped */
 	struct http_list	 waiting, active;
 	unsigned		 nactive;
 	uint64_t		 last_id;
-	size_t			 parked;	/* bytes of calls */
+	size_t			 parked;	/* bytes of waiting calls */
 	struct timer		 idle_ev;
 };
 
@@ -46,13 +46,13 @@ static on_fn	 on_ask, http_link_on_field, http_link_on_answer,
     http_link_on_piece, http_link_on_done;
 static void	 pump(struct http_link *l);
 
-/* The states in which a message about a call may come. */
+/* The states in which each message about a call is legal. */
 static const struct {
 	on_fn		*fn;
 	unsigned	 states;
 } handlers[IPC_KINDS] = {
 #define IN(state)	(1u << HTTP_##state)
-	/* The last one may come when all is sent already. */
+	/* May cross with the last part of the body. */
 	[IPC_http_ask] = { on_ask, IN(UPLOADING) | IN(AWAITING) },
 	[IPC_http_field] = { http_link_on_field, IN(AWAITING) },
 	[IPC_http_answer] = { http_link_on_answer, IN(AWAITING) },
@@ -62,7 +62,7 @@ static const struct {
 #undef IN
 };
 
-/* Of our environment it needs only these: it is the one to be broken into. */
+/* Its environment: few variables, as it is the process most exposed. */
 static const char *const kept_names[] = {
 	"ALL_PROXY", "ASAN_OPTIONS", "CODEX_CA_CERTIFICATE", "GCOV_PREFIX",
 	"GCOV_PREFIX_STRIP", "HTTPS_PROXY", "HTTP_PROXY", "LD_LIBRARY_PATH",
@@ -86,7 +86,7 @@ body_free(struct http_call *c)
 	c->body = NULL;
 }
 
-/* Out of the lists; its owner still has it. */
+/* Remove from the lists. */
 static void
 http_link_take_out(struct http_call *c)
 {
@@ -105,8 +105,8 @@ http_link_take_out(struct http_call *c)
 }
 
 /*
- * Nothing of c is used any more behind this, and on_done may have stopped the
- * link: its lists are then empty.
+ * on_done may stop the link, which empties its lists, and on_free frees c: use
+ * neither c nor a list position after this call.
  */
 static void
 http_link_finish(struct http_call *c, const char *error, bool refused)
@@ -153,12 +153,12 @@ struct child {
 	struct tvfork	 birth;		/* the first member */
 	int		 exe, sock, null;
 	char		 name[sizeof(PROGRAM)], number[16];
-	char		 how[LOG_HOW_MAX];	/* it logs */
+	char		 how[LOG_HOW_MAX];	/* log_how() */
 	char		*argv[4];
-	char		*envp[KEPT + 1];	/* of ours, which stays */
+	char		*envp[KEPT + 1];	/* pointers to ours */
 };
 
-/* System calls only, in our memory (worker/os/tvfork.h). */
+/* Between clone and exec: system calls only (worker/os/tvfork.h). */
 static int
 http_link_child_main(void *arg)
 {
@@ -171,7 +171,7 @@ http_link_child_main(void *arg)
 		return tvfork_fail(&k->birth, errno, PROGRAM);
 	tvfork_close(k->exe, -1);
 	if ((error = tvfork_become_user()) == 0)
-		/* By descriptor: its folder may be closed to this user. */
+		/* By descriptor: the path may be inaccessible to this user. */
 		error = (int)-rawsys(SYS_execveat, k->exe, (long)"",
 		    (long)k->argv, (long)k->envp, AT_EMPTY_PATH);
 	return tvfork_fail(&k->birth, error, PROGRAM);
@@ -195,7 +195,7 @@ fill_environment(struct child *k)
 	k->envp[n] = NULL;
 }
 
-/* Its number, or -1 with errno. */
+/* Return the pid, or -1 with errno. */
 static pid_t
 start_program(struct http_link *l, int sock)
 {
@@ -230,7 +230,7 @@ start_program(struct http_link *l, int sock)
 static void	 http_link_on_msg(void *, struct ipc_msg *);
 static void	 http_link_on_end(void *, int);
 
-/* Bytes that may wait for it: all it can be owed, and as much for packets. */
+/* Maximum of bytes queued: all windows, twice for the overhead of packets. */
 #define QUEUE_MAX	(2 * (size_t)LIMIT_HTTP_ACTIVE * (LIMIT_HTTP_WINDOW + \
 			    LIMIT_HTTP_HEAD + LIMIT_HTTP_LINE))
 
@@ -242,7 +242,7 @@ http_link_start(struct http_link *l)
 	errno = ENOENT;
 	if (l->exe == -1 || fd_packet_pair(pair) == -1)
 		return -1;
-	/* One that was told to go and has not gone yet. */
+	/* The previous process is still exiting. */
 	if (l->pid != 0)
 		kill(l->pid, SIGKILL);
 	l->pid = start_program(l, pair[1]);
@@ -254,7 +254,7 @@ http_link_start(struct http_link *l)
 	}
 	if ((l->chan = chan_new(l->base, pair[0], IPC_ROLE_WORKER,
 	    IPC_ROLE_HTTP, http_link_on_msg, http_link_on_end, l)) == NULL) {
-		fd_close(&pair[0]);	/* its end, too */
+			fd_close(&pair[0]);	/* the child's end */
 		return -1;
 	}
 	chan_set_limit(l->chan, QUEUE_MAX);
@@ -262,7 +262,7 @@ http_link_start(struct http_link *l)
 	return 0;
 }
 
-/* It is gone: so are the calls it had.  Those that wait get another one. */
+/* The process has died: fail its calls, restart for those that wait. */
 static void
 lost(struct http_link *l, const char *why)
 {
@@ -296,7 +296,7 @@ on_idle(void *arg)
 		chan_free(&l->chan);
 }
 
-/* --- what goes --- */
+/* --- to the process --- */
 
 static void
 upload(struct http_call *c)
@@ -354,7 +354,7 @@ activate(struct http_call *c)
 	upload(c);
 }
 
-/* Let those that wait begin, as many as may. */
+/* Start as many waiting calls as may be active. */
 static void
 pump(struct http_link *l)
 {
@@ -409,7 +409,7 @@ http_link_has_room(const struct http_link *l, size_t len)
 	return l->parked + len <= LIMIT_HTTP_PARKED;
 }
 
-/* --- what comes: -1 is a breach --- */
+/* --- from the process: -1 is a protocol violation --- */
 
 static int
 on_ask(struct http_call *c, const void *body)
@@ -467,7 +467,7 @@ http_link_on_done(struct http_call *c, const void *body)
 	struct http_link	*l = c->link;
 	bool			 is_error = in->error[0] != '\0';
 
-	/* An end without a beginning, or a refusal of what was done. */
+	/* An end without an answer, or a refusal after one. */
 	if ((!is_error && c->state != HTTP_BODY) ||
 	    (in->refused && (!is_error || c->state == HTTP_BODY)))
 		return -1;
@@ -476,7 +476,7 @@ http_link_on_done(struct http_call *c, const void *body)
 	return 0;
 }
 
-/* Of any message about a call: it is the first member of all of them. */
+/* Return the call id, the first member of all messages about calls. */
 static uint64_t
 id_of(const struct ipc_msg *m)
 {
@@ -498,7 +498,7 @@ http_link_on_msg(void *arg, struct ipc_msg *m)
 
 	id = id_of(m);
 	c = http_link_find(l, id);
-	/* One that is cancelled may still be on its way. */
+	/* A message about a cancelled call may be in flight. */
 	if (c == NULL && id != 0 && id <= l->last_id)
 		return;
 	if (c != NULL && (handlers[m->kind].states & (1u << c->state)) != 0 &&
@@ -549,7 +549,7 @@ http_link_stop(struct http_link *l)
 {
 	struct http_call	*c;
 
-	/* The end of the channel is what it ends by. */
+	/* The process exits when its channel is closed. */
 	chan_free(&l->chan);
 	while ((c = TAILQ_FIRST(&l->active)) != NULL ||
 	    (c = TAILQ_FIRST(&l->waiting)) != NULL) {

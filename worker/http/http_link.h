@@ -1,8 +1,8 @@
 /*
- * The worker's end of its channel to execsrv-http, the process that does HTTP
- * for it: one for a session, started when a call needs it and ended when
- * none did for LIMIT_HTTP_IDLE, or when the client is gone.  What it says is
- * not believed: it reads foreign bytes.
+ * The worker's end of the channel to execsrv-http, which does HTTP for a
+ * session.  Started for a call, ended after LIMIT_HTTP_IDLE without one, or
+ * when the client has gone.  Its messages are not trusted, since it parses
+ * foreign data.
  */
 #ifndef WORKER_HTTP_HTTP_LINK_H
 #define WORKER_HTTP_HTTP_LINK_H
@@ -20,40 +20,38 @@ struct http_link;
 struct http_call;
 
 /*
- * What becomes of a call, in this order.  on_answer and on_piece may end it
- * (http_call_fail(), http_link_stop()); nobody looks at it afterwards.
+ * Events of a call, in this order.  on_answer and on_piece may end the call
+ * (http_call_fail(), http_link_stop()).
  */
 struct http_events {
-	/* A header of the answer; valid until the return. */
+	/* A response header; valid until the return. */
 	void	(*on_field)(struct http_call *c, const char *name,
 		    const char *value);
-	/* All headers are there. */
+	/* All headers have come. */
 	void	(*on_answer)(struct http_call *c, unsigned status);
-	/*
-	 * len bytes of the body; no more come than were taken
-	 * (http_call_took()) and LIMIT_HTTP_WINDOW beyond.
-	 */
+	/* A part of the body; in all at most LIMIT_HTTP_WINDOW more than
+	   http_call_took() has reported. */
 	void	(*on_piece)(struct http_call *c, const void *data, size_t len);
 	/*
-	 * It is over: error is NULL, or why; refused: because of what the
-	 * client gave.  Once, unless the link is stopped first.
+	 * The end: error is NULL, or why; refused: by the client's fault.
+	 * Once, unless the link is stopped before.
 	 */
 	void	(*on_done)(struct http_call *c, const char *error,
 		    bool refused);
-	/* The link lets go of it: free it.  Once, last. */
+	/* Free the call.  Once, last. */
 	void	(*on_free)(struct http_call *c);
 };
 
 struct http_header {
 	char	*name, *value;
-	bool	 is_secret;	/* not for another host */
+	bool	 is_secret;	/* not to be sent to another host */
 };
 
 enum http_state { HTTP_WAITING, HTTP_UPLOADING, HTTP_AWAITING, HTTP_BODY };
 
-/* One request.  Embedded in what its owner knows of it. */
+/* A request.  Embedded. */
 struct http_call {
-	/* What is asked: the owner's, until on_free. */
+	/* The request: the owner's, until on_free. */
 	const struct http_events *events;
 	const char		*method, *url;
 	bool			 follow;	/* redirects */
@@ -61,56 +59,50 @@ struct http_call {
 	size_t			 nheaders;
 	char			*body;		/* malloc'd; freed when sent */
 	size_t			 body_len;
-	size_t			 cost;		/* bytes besides the body */
+	size_t			 cost;		/* bytes without the body */
 	bool			 has_timeout;
-	uint64_t		 timeout_ms;	/* until its end */
+	uint64_t		 timeout_ms;	/* for all of it */
 
-	/* The link's. */
+	/* Private. */
 	TAILQ_ENTRY(http_call)	 entry;
 	struct http_link	*link;
 	enum http_state		 state;
 	uint64_t		 id;
 	size_t			 body_sent;
-	size_t			 body_room;	/* the other end's, for it */
-	size_t			 head_len;	/* of the answer */
-	size_t			 room;		/* for its body */
-	size_t			 owed;		/* taken and not yet said */
+	size_t			 body_room;	/* granted for the body */
+	size_t			 head_len;	/* of the response */
+	size_t			 room;		/* granted by us */
+	size_t			 owed;		/* taken, not granted again */
 	struct timer		 timer_ev;
 };
 
-/*
- * Open execsrv-http, which lies beside our own program, to be executed.  -1
- * when it is not there.
- */
+/* Open execsrv-http for execution (O_PATH).  -1: not installed. */
 int	 http_link_program(void) __attribute__((warn_unused_result));
 
-/*
- * A link that starts the program that exe (-1: there is none) is open on.
- * exe stays the caller's.  NULL with errno.
- */
+/* exe: of http_link_program(), or -1; stays the caller's.  NULL with errno. */
 struct http_link *http_link_new(struct event_base *base, int exe,
 		    unsigned session);
 void		 http_link_free(struct http_link **lp);
 
-/* Whether a call of len bytes, body and all, may be added to what waits. */
+/* Whether a call of len bytes in all may wait. */
 bool		 http_link_has_room(const struct http_link *l, size_t len);
 
-/* Begin a call; it may be over when this returns. */
+/* Start a call; it may have ended on return. */
 void		 http_call_start(struct http_link *l, struct http_call *c);
 
-/* len bytes were taken, that much more may come. */
+/* Report len bytes of the body as taken: that many more may come. */
 void		 http_call_took(struct http_call *c, size_t len);
 
-/* End a call: on_done hears the error. */
+/* End a call: on_done gets the error. */
 void		 http_call_fail(struct http_call *c, const char *error);
 
-/* Drop all calls, without on_done, and let the process go. */
+/* Drop all calls without on_done, and end the process. */
 void		 http_link_stop(struct http_link *l);
 
-/* The process, or 0. */
+/* Return the pid, or 0. */
 pid_t		 http_link_pid(const struct http_link *l);
 
-/* A child ended: whether it was ours. */
+/* Handle the exit of a child; return whether it was the process. */
 bool		 http_link_reaped(struct http_link *l, pid_t pid, int status);
 
 #endif

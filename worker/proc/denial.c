@@ -6,17 +6,17 @@
 
 #include "common/limit.h"
 
-/* In lower case. */
+/* Lower case. */
 static const char *const phrases[] = {
 	"operation not permitted", "permission denied",
 	"read-only file system", "seccomp", "sandbox", "landlock",
 	"failed to write file", NULL
 };
 
-#define PHRASE_MAX	24	/* of the longest, with room */
-#define PART		4096	/* bytes looked at in one go */
+#define PHRASE_MAX	24	/* length of the longest, rounded up */
+#define PART		4096	/* bytes searched at a time */
 
-/* The end of what was looked at, and what comes behind it. */
+/* The end of the previous part, and the next one. */
 struct sight {
 	char	 text[PHRASE_MAX + PART];
 	size_t	 len;

@@ -1,7 +1,6 @@
 /*
- * Whether a sandboxed process failed because of its sandbox.  Nobody can
- * know; this is the rule of the reference (PROTOCOL 9.4), on which clients act.
- * Pure.
+ * Whether a sandboxed process failed because of its sandbox: a heuristic of the
+ * reference (PROTOCOL 9.4), on which clients act.  Pure.
  */
 #ifndef WORKER_PROC_DENIAL_H
 #define WORKER_PROC_DENIAL_H
@@ -11,8 +10,8 @@
 #include "worker/proc/retain.h"
 
 /*
- * True when it failed and the newest LIMIT_RETAINED bytes of its output sound
- * like a denial, or it was killed for a system call.
+ * True if it failed and the newest LIMIT_RETAINED bytes of output look like a
+ * denial, or if SIGSYS killed it.
  */
 bool	 denial(const struct retain *r, int exit_code);
 

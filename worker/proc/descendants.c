@@ -6,7 +6,7 @@
 #include "common/linux/ptree.h"
 
 #define KIN_FIRST	16
-#define KIN_MAX		4096	/* remembered for one process */
+#define KIN_MAX		4096	/* remembered for a process */
 
 static bool
 is_noted(const struct descendants *k, pid_t pid, uint64_t start)
@@ -19,7 +19,7 @@ is_noted(const struct descendants *k, pid_t pid, uint64_t start)
 	return false;
 }
 
-/* Without memory the pass goes on with those that are known. */
+/* Without memory the pass goes on with those already known. */
 static void
 descendants_note(struct descendants *k, pid_t pid, uint64_t start)
 {
@@ -80,7 +80,7 @@ descendants_has(pid_t pid, void *arg)
 void
 descendants_look(struct descendants *k)
 {
-	/* Parents come before their children. */
+	/* A pass visits parents before children. */
 	ptree_kill(0, descendants_skips, descendants_has, k);
 }
 

@@ -9,24 +9,24 @@
 
 #define PATTERN_MAX	1024	/* bytes */
 
-/* Names that inherit "core" keeps. */
+/* Names kept by inherit "core". */
 static const char *const core_names[] = {
 	"HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL",
 	"TEMP", "TMP", "TMPDIR", "USER", NULL
 };
 
-/* Patterns dropped unless ignoreDefaultExcludes. */
+/* Patterns excluded unless ignoreDefaultExcludes. */
 static const char *const default_excludes[] = {
 	"*KEY*", "*SECRET*", "*TOKEN*", NULL
 };
 
-/* One variable, "NAME=value"; its name is the key. */
+/* A variable "NAME=value"; its name is the key. */
 struct var {
 	struct map_node	 node;
 	char		*pair;
 };
 
-/* An environment being made: the order in which variables came. */
+/* An environment being made, in order of insertion. */
 struct env {
 	struct map	 names;
 	struct var	**list;
@@ -43,9 +43,9 @@ envp_is_listed(const char *const *list, const char *name, size_t len)
 }
 
 /*
- * Whether a whole name matches a pattern of * and ?, without regard to case.
- * On a mismatch the last star takes one character more, so the time is the
- * product of the lengths at worst; that of a pattern is bounded.
+ * Match a whole name with a pattern of * and ?, ignoring case.  Backtracks to
+ * the last star, hence at most the product of both lengths; patterns have a
+ * maximum.
  */
 static bool
 envp_matches(const char *pat, size_t plen, const char *name, size_t nlen)
@@ -73,7 +73,7 @@ envp_matches(const char *pat, size_t plen, const char *name, size_t nlen)
 	return p == plen;
 }
 
-/* Whether a name matches one of a list of patterns. */
+/* Whether a name matches any of the patterns. */
 static bool
 matches_list(const struct param_texts *list, const char *name)
 {
@@ -97,7 +97,7 @@ matches_default(const char *name)
 	return false;
 }
 
-/* What is forked off later has no copy of it. */
+/* Wiped: a later fork would have a copy. */
 static void
 pair_free(char *pair)
 {
@@ -106,7 +106,7 @@ pair_free(char *pair)
 	free(pair);
 }
 
-/* Add "NAME=value" (taken), in place of one of that name. */
+/* Add "NAME=value" (taken over); it replaces one of the same name. */
 static int
 env_put(struct env *e, char *pair)
 {
@@ -145,7 +145,7 @@ env_init(struct env *e)
 	map_init(&e->names);
 }
 
-/* Free it; the pairs as well unless they were taken. */
+/* Free, also the pairs unless they were taken. */
 static void
 env_fini(struct env *e)
 {
@@ -159,7 +159,7 @@ env_fini(struct env *e)
 	map_fini(&e->names);
 }
 
-/* As environ(7) wants it; the pairs are the caller's.  NULL with errno. */
+/* Make an environ(7) array; the pairs are the caller's.  NULL with errno. */
 static char **
 env_take(struct env *e)
 {
@@ -196,7 +196,7 @@ malformed(struct envp_error *e, const char *text)
 	return -1;
 }
 
-/* Whether names and values can be.  0, or -1. */
+/* Check names and values.  0, or -1. */
 static int
 check_names(const struct param_pairs *list, struct envp_error *e)
 {
@@ -247,7 +247,7 @@ add_pairs(struct env *e, const struct param_pairs *list)
 	return 0;
 }
 
-/* Steps 1 to 3: what is taken from the server. */
+/* Steps 1 to 3: variables of the server. */
 static int
 add_server(struct env *e, const struct env_policy_params *p,
     char *const *server)

@@ -14,7 +14,7 @@ overflow_has_room(const struct overflow *o)
 	    o->window->spooled_cost < o->env->set.spool;
 }
 
-/* The process with the most output that waits pays for it. */
+/* Drop output of the process that has the most unread. */
 static bool
 drop_one(struct overflow *o)
 {

@@ -1,7 +1,7 @@
 /*
- * What becomes of output when DetachedSpool is full: it is held back by the
- * pipes of its commands, or the oldest makes room (DetachedOverflow).  The
- * client hears of it when it comes back.
+ * Output while DetachedSpool is full: commands block on their pipes, or the
+ * oldest output is dropped (DetachedOverflow).  Reported to the client on
+ * resume.
  */
 #ifndef WORKER_PROC_OVERFLOW_H
 #define WORKER_PROC_OVERFLOW_H
@@ -14,14 +14,14 @@ struct env;
 struct procs;
 struct window;
 
-/* Of a session, since its client left.  Embedded. */
+/* Of a session without a client.  Embedded. */
 struct overflow {
 	const struct env *env;
 	struct procs	*procs;
 	const struct window *window;
-	uint64_t	 since;		/* ms: something is held back; or 0 */
+	uint64_t	 since;		/* ms, of holding back; or 0 */
 	bool		 is_dropping;
-	/* What there is to tell: */
+	/* To be reported: */
 	uint64_t	 held_ms;
 	uint64_t	 dropped;	/* bytes */
 };
@@ -29,14 +29,14 @@ struct overflow {
 void	 overflow_init(struct overflow *o, const struct env *env,
 	    struct procs *procs, const struct window *window);
 
-/* Nobody is attached: whether there is room for more output; or is made. */
+/* While detached: whether there is room for more output; make some. */
 bool	 overflow_has_room(const struct overflow *o);
 bool	 overflow_make_room(struct overflow *o);
 
-/* A client is back, before it sees anything. */
+/* A client is attached; it has received nothing yet. */
 void	 overflow_end(struct overflow *o);
 
-/* Members of the answer to its initialize, if there is something to tell. */
+/* Write members of the initialize result, if there is anything to report. */
 void	 overflow_tell(const struct overflow *o, struct json_out *out);
 
 #endif

@@ -31,7 +31,7 @@ procs_find_pid(const struct procs *ps, pid_t pid)
 	return map_find(&ps->by_pid, &pid, sizeof(pid));
 }
 
-/* --- birth --- */
+/* --- start --- */
 
 static char *
 json_string(const char *text, size_t len, size_t *len_out)
@@ -84,7 +84,7 @@ static const struct descendants_others	 others = {
 	others_have_mark, others_have_pid
 };
 
-/* Everything that may fail for want of memory, before there is a child. */
+/* Allocate all that is needed before there is a child. */
 static struct proc *
 proc_alloc(struct procs *ps, const char *id, size_t id_len)
 {
@@ -132,7 +132,7 @@ proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
 	p->has_input = sp->tty || sp->pipe_stdin;
 	sp->mark = ptree_new_mark();
 	p->born = clock_ms();
-	p->state = PROC_CLOSED;		/* until there is a child */
+	p->state = PROC_CLOSED;		/* until it has a child */
 	proc_set_name(p->name, id, id_len);
 	if (sp->argv[0] != NULL)
 		proc_set_name(p->command, sp->argv[0], strlen(sp->argv[0]));
@@ -190,9 +190,9 @@ proc_free(struct proc **pp)
 	free(p);
 }
 
-/* --- death --- */
+/* --- exit --- */
 
-/* It needs its sandbox no more: what it left behind may. */
+/* Leave the sandbox; processes left behind may still use it. */
 static void
 leave_holder(struct proc *p)
 {
@@ -203,7 +203,7 @@ leave_holder(struct proc *p)
 		holder_use(h, false);
 }
 
-/* Old closed processes make room for new ones. */
+/* Forget old closed processes to make room. */
 static void
 bound_closed(struct procs *ps, struct proc *newest)
 {
@@ -214,7 +214,7 @@ bound_closed(struct procs *ps, struct proc *newest)
 		    ps->known - ps->running <= LIMIT_CLOSED_PROCESSES)
 			break;
 		next = TAILQ_NEXT(p, entry);
-		/* What the client has not read yet stays. */
+		/* Unread output stays. */
 		if (p->state == PROC_CLOSED && p != newest &&
 		    p->retain.unread_cost == 0 &&
 		    p->retain.relayed_count == 0 && !proc_is_being_killed(p))
@@ -234,7 +234,7 @@ proc_close(struct proc *p)
 	p->unheard = !ps->has_client;
 	leave_holder(p);
 	retain_count(&p->retain, &ps->closed_bytes);
-	p->retain.next_seq++;		/* a close has a number, too */
+	p->retain.next_seq++;		/* the close event has a number */
 	sinks_close(&p->sinks);
 	if (!p->terminated) {
 		pcgroups_give_back(ps->env->cgroups, &p->cgroup);
@@ -274,7 +274,7 @@ proc_on_exit(struct proc *p, int status)
 	proc_maybe_close(p);
 }
 
-/* The grace is over, another pass is due, or it was known long enough. */
+/* End of the grace period, next kill pass, or end of retention. */
 static void
 proc_on_timer(void *arg)
 {
@@ -287,7 +287,7 @@ proc_on_timer(void *arg)
 	}
 	if (p->state != PROC_CLOSED)
 		return;
-	/* Whoever comes back in time finds what he has not read, or heard. */
+	/* A client may resume: keep what it has not read. */
 	if (!ps->has_client && (p->retain.unread_cost > 0 ||
 	    p->retain.relayed_count > 0 || p->unheard)) {
 		timer_set(&p->timer_ev, ps->env->set.closed_ttl_ms);
@@ -297,7 +297,7 @@ proc_on_timer(void *arg)
 	ps->events->on_forgotten(ps->arg);
 }
 
-/* --- all of them --- */
+/* --- procs --- */
 
 void
 procs_init(struct procs *ps, const struct env *env, struct window *window,

@@ -1,11 +1,11 @@
 /*
- * The processes of a session: their streams, their retained output and events,
- * and how they are ended.  Who hears of that are their sinks.
+ * The processes of a session: streams, retained output, events, and killing.
+ * Sinks (worker/proc/sink.h) get the events.
  *
  *	RUNNING -> EXITED -> CLOSED
  *
- * EXITED: its status is known, others may still hold its output.  CLOSED: the
- * output is at its end as well, or the process was terminated.
+ * EXITED: the status is known, descendants may still hold its output open.
+ * CLOSED: all output is at EOF, or the process was terminated.
  */
 #ifndef WORKER_PROC_PROC_H
 #define WORKER_PROC_PROC_H
@@ -26,28 +26,28 @@
 
 enum proc_state { PROC_RUNNING, PROC_EXITED, PROC_CLOSED };
 
-#define PROC_NAME_MAX	48	/* of argv[0] and the id, for operators */
+#define PROC_NAME_MAX	48	/* bytes shown of argv[0] and the id */
 
 struct holder;
 struct proc;
 
 TAILQ_HEAD(proc_list, proc);
 
-/* What they need of their session. */
+/* What they need from the session. */
 struct proc_events {
 	/*
-	 * Whether more output of a process may be read.  If not it waits for
+	 * Whether to read more output of a process; if not, it waits for
 	 * procs_unhold().
 	 */
 	bool	(*has_room)(void *arg, const struct proc *p);
 
-	/* Reap children that ended: somebody is being killed. */
+	/* Reap children, in a kill pass. */
 	void	(*reap)(void *arg);
 
-	/* What a request that was kept wanted to be written is taken. */
+	/* A parked write was accepted; answer its request. */
 	void	(*on_written)(void *arg, struct rpc_req *req);
 
-	/* One was known long enough and is forgotten. */
+	/* A process was forgotten at the end of its retention. */
 	void	(*on_forgotten)(void *arg);
 };
 
@@ -58,33 +58,33 @@ struct procs {
 	const struct env	*env;
 	struct window		*window;
 	struct map		 by_id;
-	struct map		 by_pid;	/* those that run */
+	struct map		 by_pid;	/* running ones */
 	struct proc_list	 all;		/* oldest first */
 	unsigned		 running;
 	unsigned		 known;
-	unsigned		 started;	/* all told */
-	size_t			 closed_bytes;	/* output kept of closed ones */
-	size_t			 parked;	/* bytes of input that wait */
-	uint64_t		 bytes_out, bytes_in;	/* all told */
-	bool			 has_client;	/* who is told at once */
-	bool			 is_held;	/* some output is not read */
+	unsigned		 started;	/* in all */
+	size_t			 closed_bytes;	/* output of closed ones */
+	size_t			 parked;	/* bytes of waiting input */
+	uint64_t		 bytes_out, bytes_in;	/* in all */
+	bool			 has_client;	/* events are sent at once */
+	bool			 is_held;	/* some output is held back */
 	struct timer		 evict_ev;
 	struct io		 pace_ev;
 	int			 pace_fd;	/* timerfd of paced output */
 };
 
-/* One source of output. */
+/* A source of output. */
 struct stream {
 	struct proc	*proc;
-	int		 fd;		/* -1: at its end */
+	int		 fd;		/* -1: at EOF */
 	uint8_t		 stream;	/* enum proc_stream */
 	struct io	 read_ev;
-	bool		 held;		/* not read until there is room */
-	bool		 paced;		/* not read for a moment */
-	bool		 bulky;		/* the last read was a large one */
-	unsigned	 full;		/* in a row that could not be larger */
-	unsigned	 streak;	/* short reads close to one another */
-	unsigned	 failed;	/* reads in a row */
+	bool		 held;		/* not read: no room */
+	bool		 paced;		/* not read: pausing */
+	bool		 bulky;		/* the last read was large */
+	unsigned	 full;		/* reads in a row of maximum size */
+	unsigned	 streak;	/* short reads in quick succession */
+	unsigned	 failed;	/* failed reads in a row */
 	uint64_t	 last_read;	/* us, monotonic */
 };
 
@@ -99,28 +99,28 @@ struct proc {
 	size_t			 json_id_len;
 	enum proc_state		 state;
 	pid_t			 pid;
-	unsigned		 cgroup;	/* its number, or 0 */
-	struct descendants	 descendants;		/* who belongs to it */
+	unsigned		 cgroup;	/* group number, or 0 */
+	struct descendants	 descendants;
 	bool			 tty;
 	bool			 has_input;	/* tty or pipeStdin */
 	bool			 terminated;
-	bool			 unheard;	/* nobody heard its end */
+	bool			 unheard;	/* exit not yet reported */
 	bool			 sandboxed;
 	struct holder		*holder;	/* until closed */
-	bool			 denied;	/* by its sandbox */
+	bool			 denied;	/* denial() */
 	int			 exit_code;
-	int			 lost;		/* errno: output was not read */
+	int			 lost;		/* errno of a read, or 0 */
 	struct procin		 procin;
 	struct stream		 streams[2];
 	struct retain		 retain;
 	struct sinks		 sinks;
 	struct timer		 timer_ev;	/* kill passes; retention */
 	unsigned		 empty_passes;
-	unsigned		 orphans;	/* of its kin, reaped by us */
-	uint64_t		 kill_until;	/* ms: then others must */
-	bool			 is_held;	/* by its client's reads */
-	uint64_t		 caught_up;	/* ms: read after a resume; 0 */
-	uint64_t		 born;		/* ms */
+	unsigned		 orphans;	/* with its mark, reaped */
+	uint64_t		 kill_until;	/* ms, then yield to others */
+	bool			 is_held;	/* proc_hold() */
+	uint64_t		 caught_up;	/* ms, of a read after resume */
+	uint64_t		 born;		/* ms, of the start */
 	uint64_t		 bytes_out;
 	char			 command[PROC_NAME_MAX];
 	char			 name[PROC_NAME_MAX];
@@ -131,62 +131,61 @@ void		 procs_init(struct procs *ps, const struct env *env,
 		    void *arg);
 void		 procs_fini(struct procs *ps);
 
-/* By what the client calls it, or by its number while it runs; or NULL. */
+/* Find by the client's id; a running one by its pid; or NULL. */
 struct proc	*procs_find(const struct procs *ps, const char *id,
 		    size_t id_len);
 struct proc	*procs_find_pid(const struct procs *ps, pid_t pid);
 
 /*
- * A client is there.  One that came back will ask for what it missed: keep
- * that, and for a while what it was told as well.  The stock client asks again,
- * from the same place, when its own queue overflowed.  With holds: nothing new
- * before it has asked, see proc_hold().
+ * A client is attached.  After a resume it asks for what it missed: keep that,
+ * and for a while also what is read then, since the stock client asks again
+ * from the same place when its queue overflows.  holds: send nothing new before
+ * (proc_hold()).
  */
 void		 procs_on_client(struct procs *ps, bool holds);
 void		 procs_on_client_lost(struct procs *ps);
 
-/* What it did not ask for it does not want: tell it what is new. */
+/* What was not asked for is not wanted: send new output from now on. */
 void		 procs_release_unread(struct procs *ps);
 
-/* Look again whether what is held back has room. */
+/* Check again whether there is room for output held back. */
 void		 procs_unhold(struct procs *ps);
 
-/* A descendant with that mark was left to us and is reaped now. */
+/* Report an orphan with a mark, reparented to us and reaped now. */
 void		 procs_on_orphan(struct procs *ps, uint64_t mark);
 
 /*
- * Start a process under an id that is free.  NULL with errno; *what_out then
- * says what failed.
+ * Start a process under an unused id.  NULL with errno and in what_out the
+ * failed step.
  */
 struct proc	*proc_new(struct procs *ps, const char *id, size_t id_len,
 		    struct spawn *sp, const char **what_out);
 void		 proc_free(struct proc **pp);
 
-/* Its status came. */
 void		 proc_on_exit(struct proc *p, int status);
 
-/* Its client has asked for what it missed. */
+/* The client has read what it missed. */
 void		 proc_was_read(struct proc *p);
 
 /*
- * Its client has more to read and wants no new output before it has that: it
- * keeps all that comes before its turn, and has bounds for that.
+ * The client is reading what it missed, and queues new output until then, with
+ * a limit: send nothing new meanwhile.
  */
 void		 proc_hold(struct proc *p, bool is_held);
 
 /*
- * Kill it and all its descendants; with a grace (ms) TERM goes to its group
- * first.  false: it has ended already, nothing is done.
+ * Kill a process and its descendants, after a grace period in ms if SIGTERM is
+ * to be sent to its group first.  false: it has exited.
  */
 bool		 proc_terminate(struct proc *p, uint64_t grace);
 
-/* Send a signal to its process group, if it runs. */
+/* Signal the process group of a running process. */
 void		 proc_signal(struct proc *p, int sig);
 
-/* Something was written to it: what it says now is an answer. */
+/* Input was written: do not pace the output that answers it. */
 void		 proc_on_input(struct proc *p);
 
-/* Set the size of its terminal.  0, or -1 with errno. */
+/* Set the terminal's size.  0, or -1 with errno. */
 int		 proc_resize(struct proc *p, uint16_t rows, uint16_t cols);
 
 #endif

@@ -1,4 +1,4 @@
-/* How a process is ended, with all that it started. */
+/* Killing a process and its descendants. */
 #include "worker/proc/proc_priv.h"
 
 #include <signal.h>
@@ -9,9 +9,9 @@
 #include "common/log.h"
 #include "worker/os/pcgroup.h"
 
-#define KILL_PASS_MS	2		/* between two looks for descendants */
-#define KILL_PASSES	3		/* that must find nobody */
-#define KILL_MS		5		/* a pass takes at most */
+#define KILL_PASS_MS	2		/* between passes */
+#define KILL_PASSES	3		/* that must find none */
+#define KILL_MS		5		/* maximum for a pass */
 
 bool
 proc_is_being_killed(const struct proc *p)
@@ -21,8 +21,8 @@ proc_is_being_killed(const struct proc *p)
 }
 
 /*
- * Somebody may fork faster than we look, so that every look finds nobody:
- * the orphans it leaves to us show that it is there (procs_on_orphan()).
+ * A process that keeps forking may be missed by every pass: then orphans,
+ * reparented to us, show that it is alive (procs_on_orphan()).
  */
 static void
 kill_pass(struct proc *p)
@@ -40,7 +40,7 @@ kill_pass(struct proc *p)
 		p->kill_until = clock_ms() + LIMIT_KILL;
 	else if (clock_ms() > p->kill_until && p->empty_passes <
 	    KILL_PASSES && p->state == PROC_CLOSED) {
-		/* Not ours to kill: a set-user-ID program, say. */
+		/* EPERM, for example for a set-user-ID program. */
 		log_warnx("a descendant of process %d cannot be killed",
 		    p->pid);
 		p->empty_passes = KILL_PASSES;

@@ -1,4 +1,4 @@
-/* What a process puts out: reading it, holding it back, pacing it. */
+/* Output of processes: reading, holding back, pacing. */
 #include "worker/proc/proc_priv.h"
 
 #include <sys/ioctl.h>
@@ -17,27 +17,27 @@
 #include "common/log.h"
 
 /*
- * Pacing: a producer of single lines would wake us for each of them.  After
- * PACE_STREAK short reads within PACE_US of one another the stream is left
- * alone for a moment (start_pause()), so that its pipe fills. Input in
- * between makes the next output an answer, which is never delayed.
+ * Pacing: a process that writes single lines would wake us for each.  After
+ * PACE_STREAK short reads within PACE_US of each other pause reading
+ * (start_pause()), so that the pipe fills.  Output after input is an answer and
+ * never delayed.
  */
 #define PACE_STREAK	8
 #define PACE_US		200
-#define PACE_SHORT	8192		/* bytes; reads below are short */
+#define PACE_SHORT	8192		/* a read of fewer bytes is short */
 
 /*
- * A terminal gives 4095 bytes at most in one read, however much there is: as
- * many as these say that there may be more, and that nobody has to wait for it.
+ * A read of a terminal returns at most 4095 bytes.  From this size on more may
+ * be there, and nobody is waiting for it.
  */
 #define TERMINAL_FULL	2048
 
 #define BULKY		(LIMIT_READ_CHUNK / 2)
-#define READ_TRIES	10	/* of a read that fails */
-#define PACE_NS		400000	/* of such a moment: 0.4 ms */
-#define WIDE_AFTER	4		/* full reads: it will go on so */
-#define SPOOL_CHUNK	4096		/* room of a chunk nobody waits for */
-#define EVICT_MS	1000	/* between two looks for what need not stay */
+#define READ_TRIES	10	/* after failed reads */
+#define PACE_NS		400000	/* length of a pause */
+#define WIDE_AFTER	4		/* full reads, then a larger pipe */
+#define SPOOL_CHUNK	4096		/* size of chunks while detached */
+#define EVICT_MS	1000	/* between evictions */
 
 static void	 stream_on_read(void *);
 
@@ -45,7 +45,7 @@ void
 proc_stream_end(struct stream *st)
 {
 	io_stop(&st->read_ev);
-	/* Nobody must wake it any more. */
+	/* Nothing must restart it. */
 	st->held = st->paced = false;
 	st->streak = 0;
 	fd_close(&st->fd);
@@ -97,7 +97,7 @@ proc_hold(struct proc *p, bool is_held)
 		unhold(p);
 }
 
-/* --- what a client that came back may want --- */
+/* --- after a resume --- */
 
 void
 procs_on_client(struct procs *ps, bool holds)
@@ -105,7 +105,7 @@ procs_on_client(struct procs *ps, bool holds)
 	struct proc	*p;
 
 	ps->has_client = true;
-	/* What was held back goes to it. */
+	/* Held-back output can go to the client. */
 	ps->is_held = true;
 	TAILQ_FOREACH(p, &ps->all, entry) {
 		p->retain.catching_up = true;
@@ -139,7 +139,7 @@ proc_was_read(struct proc *p)
 	timer_ensure(&p->procs->evict_ev, EVICT_MS);
 }
 
-/* If it was read LIMIT_CAUGHT_UP ago, keep no more for that.  Whether so. */
+/* Stop keeping what was read LIMIT_CAUGHT_UP ago.  Whether it was. */
 static bool
 end_catch_up(struct proc *p)
 {
@@ -154,7 +154,7 @@ end_catch_up(struct proc *p)
 	return true;
 }
 
-/* Here and not with the next output: there may be none. */
+/* By a timer, as there may be no more output. */
 static void
 on_evict(void *arg)
 {
@@ -175,7 +175,7 @@ unpace(struct proc *p)
 {
 	int	 i;
 
-	/* "paced" stays: the next read belongs to the same streak. */
+	/* Keep paced set: the next read continues the streak. */
 	for (i = 0; i < 2; i++)
 		if (p->streams[i].paced && !p->streams[i].held)
 			io_start(&p->streams[i].read_ev);
@@ -194,7 +194,7 @@ on_pause_end(void *arg)
 		unpace(p);
 }
 
-/* All streams that are paced are read again in a moment.  0, or -1: not so. */
+/* Pause all paced streams.  0, or -1: not possible. */
 static int
 start_pause(struct procs *ps)
 {
@@ -203,7 +203,7 @@ start_pause(struct procs *ps)
 	memset(&t, 0, sizeof(t));
 	t.it_value.tv_nsec = PACE_NS;
 	if (ps->pace_fd == -1) {
-		/* libevent rounds its own timers up to a millisecond. */
+		/* A timerfd: libevent's timers count milliseconds. */
 		if ((ps->pace_fd = timerfd_create(CLOCK_MONOTONIC,
 		    TFD_CLOEXEC | TFD_NONBLOCK)) == -1)
 			return -1;
@@ -217,7 +217,7 @@ start_pause(struct procs *ps)
 	return timerfd_settime(ps->pace_fd, 0, &t, NULL);
 }
 
-/* Leave the stream alone for a moment if it comes in crumbs. */
+/* Pause the stream if it delivers many short reads. */
 static void
 pace(struct stream *st, size_t n)
 {
@@ -252,7 +252,7 @@ proc_on_input(struct proc *p)
 
 /* --- reading --- */
 
-/* A chunk of n bytes that were read to data, or there already. */
+/* Add a chunk with n bytes from data, or already in the chunk. */
 static void
 add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 {
@@ -270,7 +270,7 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 		}
 		if ((c = window_chunk(ps->window, !ps->has_client &&
 		    n < SPOOL_CHUNK ? SPOOL_CHUNK : n)) == NULL) {
-			/* A hole would be worse: the client waits for it. */
+			/* A gap in the numbers would block the client. */
 			fatal("no memory for output");
 		}
 		memcpy(c->data, data, n);
@@ -283,7 +283,7 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 	retain_evict(&p->retain);
 }
 
-/* As read(2), but all that a terminal has.  Its end is found by the next. */
+/* read(2), for a terminal repeated until it is empty. */
 static ssize_t
 proc_out_take(const struct stream *st, void *to, size_t size)
 {
@@ -297,7 +297,7 @@ proc_out_take(const struct stream *st, void *to, size_t size)
 	return len;
 }
 
-/* Say so where the rest should be, as retain_close_gap() does. */
+/* Say that the rest is lost, like retain_close_gap(). */
 static void
 lose_rest(struct stream *st, int error)
 {
@@ -314,7 +314,7 @@ lose_rest(struct stream *st, int error)
 	add_output(st, NULL, text, (size_t)n);
 }
 
-/* read(2) failed: try again, or give up.  As proc_out_read_some(). */
+/* Retry or give up after a failed read.  As proc_out_read_some(). */
 static ssize_t
 proc_out_on_failure(struct stream *st)
 {
@@ -322,7 +322,7 @@ proc_out_on_failure(struct stream *st)
 	if (errno == EAGAIN || errno == EINTR)
 		return -1;
 	if (st->stream == STREAM_PTY && errno == EIO)
-		return 0;		/* so a terminal ends */
+		return 0;		/* EIO is the EOF of a terminal */
 	if (++st->failed < READ_TRIES)
 		return -1;
 	lose_rest(st, errno);
@@ -330,9 +330,8 @@ proc_out_on_failure(struct stream *st)
 }
 
 /*
- * What is there.  Large reads go straight into their chunk, small ones over a
- * common buffer, so that a chunk is never larger than what is in it.
- * Bytes, 0 at the end, or -1 when there is nothing now.
+ * Read once.  Large reads go to a chunk directly, small ones through a buffer,
+ * so that chunks have no spare room.  Bytes, 0 at EOF, or -1: nothing now.
  */
 static ssize_t
 proc_out_read_some(struct stream *st)
@@ -440,7 +439,7 @@ proc_resize(struct proc *p, uint16_t rows, uint16_t cols)
 		return -1;
 	}
 	if (p->streams[0].fd == -1)
-		return 0;		/* it has ended: no harm */
+		return 0;		/* it has exited: no error */
 	if (ioctl(p->streams[0].fd, TIOCSWINSZ, &size) == -1)
 		return -1;
 	sinks_resize(&p->sinks, rows, cols);

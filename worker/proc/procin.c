@@ -11,7 +11,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 
-#define QUEUE_KEEP	4096		/* memory kept while nothing waits */
+#define QUEUE_KEEP	4096		/* memory kept while empty */
 
 struct write_id {
 	TAILQ_ENTRY(write_id)	 entry;
@@ -50,7 +50,7 @@ id_drop(struct procin *in, struct write_id *w)
 	free(w);
 }
 
-/* One that waited, out of the list, is done with: answer and forget it. */
+/* Remove a parked write and answer its request. */
 static void
 procin_let_in(struct procin *in, struct parked *p)
 {
@@ -80,7 +80,7 @@ procin_fini(struct procin *in)
 	map_fini(&in->ids);
 }
 
-/* As much as the reader takes now; bytes, or -1 when it is gone. */
+/* Write what the reader takes; bytes, or -1: closed. */
 static ssize_t
 procin_push(struct procin *in, const char *data, size_t len)
 {
@@ -97,13 +97,13 @@ procin_push(struct procin *in, const char *data, size_t len)
 			return -1;
 		done += (size_t)n;
 		if (done < len)
-			break;		/* it is full: no need to ask again */
+			break;			/* the pipe is full */
 	}
 	in->written += done;
 	return (ssize_t)done;
 }
 
-/* What is queued, as far as the reader takes it now. */
+/* Write the queue as far as the reader takes it. */
 static void
 push_queue(struct procin *in)
 {
@@ -116,7 +116,7 @@ push_queue(struct procin *in)
 		buf_drain(&in->queue, (size_t)n);
 }
 
-/* Once it was found full. */
+/* Enlarge the pipe after it was full. */
 static void
 widen(struct procin *in)
 {
@@ -126,16 +126,16 @@ widen(struct procin *in)
 	fd_widen(in->fd);
 }
 
-/* Queue what the reader does not take now; -1 when it does not fit. */
+/* Write, queue the rest; -1: no room. */
 static int
 procin_take(struct procin *in, const char *data, size_t len)
 {
 	ssize_t	 n = 0;
 
 	if (in->queue.len > 0)
-		push_queue(in);		/* it may have become empty by now */
+		push_queue(in);		/* there may be room by now */
 	if (in->fd == -1 || len == 0)
-		return 0;		/* nobody reads: accepted and lost */
+		return 0;		/* closed: accept and discard */
 	if (in->queue.len > 0 && in->queue.len + len > LIMIT_STDIN_QUEUE) {
 		errno = EFBIG;
 		return -1;
@@ -147,7 +147,7 @@ procin_take(struct procin *in, const char *data, size_t len)
 	if ((size_t)n == len)
 		return 0;
 	widen(in);
-	/* One write larger than the queue may be is taken by an empty one. */
+	/* An empty queue accepts a write above the limit. */
 	in->queue.max = LIMIT_STDIN_QUEUE > len ? LIMIT_STDIN_QUEUE : len;
 	if (buf_put(&in->queue, data + n, len - (size_t)n) == -1)
 		return -1;
@@ -187,8 +187,8 @@ procin_write(struct procin *in, const void *data, size_t len,
 }
 
 /*
- * Let in who waits, as far as there is room.  Each is out of the list while
- * it is tried: the reader may be found gone, which lets everybody in.
+ * Accept parked writes while there is room.  Take each off the list before
+ * trying: the write may find the reader gone, which accepts and removes all.
  */
 static void
 procin_admit(struct procin *in)
@@ -235,7 +235,7 @@ procin_end(struct procin *in)
 		close_fd(in);
 		return;
 	}
-	/* A terminal has no end of file but what its user types. */
+	/* The EOF of a terminal is a character (VEOF). */
 	in->closing = false;
 	if (tcgetattr(in->fd, &t) == 0)
 		eof = (char)t.c_cc[VEOF];
@@ -256,7 +256,7 @@ procin_lose(struct procin *in)
 	}
 }
 
-/* What is kept of an id: itself, or, whatever its length, a digest. */
+/* A write id, or for a long one its digest. */
 struct short_id {
 	unsigned char	 digest[crypto_generichash_BYTES];
 	const void	*bytes;

@@ -7,8 +7,8 @@
 
 #include "common/limit.h"
 
-#define MARKER_MAX	128	/* bytes of its text */
-#define PROBE		(64 * 1024)	/* bytes: the disk takes it again */
+#define MARKER_MAX	128	/* bytes of a marker's text */
+#define PROBE		(64 * 1024)	/* bytes that must fit on the disk */
 
 void
 window_init(struct window *w)
@@ -33,7 +33,7 @@ is_unread(enum chunk_state s)
 	return s == CHUNK_SPOOLED || s == CHUNK_SENT;
 }
 
-/* The only place that changes a chunk's state, and so what is counted. */
+/* The only function that changes a chunk's state, and its counters. */
 static void
 chunk_set_state(struct chunk *c, enum chunk_state to)
 {
@@ -98,7 +98,7 @@ window_sent(struct window *w, struct chunk *c, uint64_t pos)
 	assert(c->retain->window == w);
 	c->sealed = true;
 	if (c->state != CHUNK_SPOOLED && c->state != CHUNK_RELAYED)
-		return;		/* it is on the way already, or has arrived */
+		return;			/* SENT or beyond */
 	c->pos = pos;
 	chunk_set_state(c, CHUNK_SENT);
 }
@@ -117,8 +117,8 @@ window_ack(struct window *w, uint64_t pos)
 }
 
 /*
- * c, or what it is now: the same in the spool, if there is too much of its kind
- * in memory.  On a disk that is full it stays where it is.
+ * Move a chunk to the spool if there is too much in memory.  Return its new
+ * place, or c if the disk is full.
  */
 static struct chunk *
 spool(struct window *w, struct chunk *c)
@@ -339,7 +339,7 @@ retain_append(struct retain *r, uint8_t stream, const void *data, size_t len)
 {
 	struct chunk	*c = TAILQ_LAST(&r->chunks, chunk_list);
 
-	/* Its number must be the newest: exits and closes count as well. */
+	/* Must have the newest number: exit and close have numbers, too. */
 	if (c == NULL || c->sealed || c->stream != stream ||
 	    c->seq != r->next_seq - 1 || len > c->cap - c->len)
 		return false;
@@ -369,12 +369,11 @@ min(size_t a, size_t b)
 }
 
 /*
- * Chunks that are not acknowledged stay and do not protect what is behind
- * them: a client that never asks for what it lost at a cut would otherwise
- * make us keep all that follows.  Nor do they take the place of what was
- * acknowledged last: of that the end may have got lost in a rendezvous
- * (LIMIT_UNPROVEN), while much more waits behind it.  What is on its way takes
- * that place, but for twice so much, as whole chunks go.
+ * Skip chunks that are not acknowledged: a client that never asks for what it
+ * lost would otherwise make us keep all that follows.  They do not count as
+ * retained either, because the last acknowledged bytes may be lost in a
+ * rendezvous (LIMIT_UNPROVEN) while much more is unread.  Chunks being sent do
+ * count, for twice their limit, since whole chunks are dropped.
  */
 void
 retain_evict_to(struct retain *r, size_t bytes, size_t count)
@@ -398,7 +397,7 @@ retain_evict(struct retain *r)
 	retain_evict_to(r, factor * LIMIT_RETAINED, factor * LIMIT_CHUNKS);
 }
 
-/* The oldest that no client can have seen. */
+/* Find the oldest chunk that no client can have seen. */
 static struct chunk *
 first_unseen(const struct retain *r)
 {
@@ -412,7 +411,7 @@ first_unseen(const struct retain *r)
 	return c;
 }
 
-/* A chunk in the place of c, with its number. */
+/* Put a chunk in the place of c, with its number. */
 static struct chunk *
 put_marker(struct retain *r, struct chunk *c)
 {
@@ -484,7 +483,7 @@ retain_after(const struct retain *r, uint64_t seq)
 {
 	struct chunk	*c, *found = NULL;
 
-	/* Readers are near the end, as a rule. */
+	/* From the end, where readers usually are. */
 	TAILQ_FOREACH_REVERSE(c, &r->chunks, chunk_list, retain_entry) {
 		if (c->seq <= seq)
 			break;

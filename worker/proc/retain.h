@@ -1,16 +1,16 @@
 /*
- * The output of one process that can still be read, by sequence number; and,
- * across the processes of a session, what of it the client has acknowledged.
- * A byte is dropped only when the client has acknowledged it (PROTOCOL 4.5);
- * even then the newest LIMIT_RETAINED bytes stay.
+ * The retained output of a process, by sequence number; and the window, which
+ * knows for all processes of a session what the client has acknowledged.
+ * Output is dropped only after it was acknowledged (PROTOCOL 4.5), except for
+ * the newest LIMIT_RETAINED bytes.
  *
- * A chunk is SPOOLED until it is put on a connection, then SENT, then ACKED;
- * it goes back to SPOOLED when its connection is lost.  Where receipts are a
- * relay's it is RELAYED in between: for LIMIT_RELAYED_MS at least, as the relay
- * may lose it before the client has it, and on while there is room.
+ * A chunk is SPOOLED, then SENT on a connection, then ACKED; if the connection
+ * is lost it is SPOOLED again.  If a relay acknowledges in place of the client,
+ * a chunk is RELAYED before ACKED: for LIMIT_RELAYED_MS at least, as the relay
+ * may lose it, and longer while there is room.
  *
- * Chunks are in memory as long as that is not more than it may be, beyond that
- * in a file (worker/proc/spool.h).
+ * Chunks are in memory up to a maximum, above that in a file
+ * (worker/proc/spool.h).
  */
 #ifndef WORKER_PROC_RETAIN_H
 #define WORKER_PROC_RETAIN_H
@@ -27,7 +27,7 @@ enum chunk_state { CHUNK_SPOOLED, CHUNK_SENT, CHUNK_RELAYED, CHUNK_ACKED };
 
 enum proc_stream { STREAM_STDOUT, STREAM_STDERR, STREAM_PTY };
 
-/* As clients know it. */
+/* Return the name in the protocol. */
 const char	*retain_stream_name(uint8_t stream);
 
 struct retain;
@@ -36,77 +36,77 @@ struct chunk {
 	TAILQ_ENTRY(chunk)	 retain_entry;
 	TAILQ_ENTRY(chunk)	 state_entry;	/* of sent, relayed or acked */
 	struct retain		*retain;
-	struct spool_part	*part;		/* NULL: malloc()ed */
+	struct spool_part	*part;		/* NULL: malloc'd */
 	uint64_t		 seq;
-	uint64_t		 pos;		/* of the connection; RELAYED:
-						   when, in ms */
+	uint64_t		 pos;		/* in the connection; RELAYED:
+						   time in ms */
 	uint32_t		 len, cap;
 	uint8_t			 stream;	/* enum proc_stream */
 	uint8_t			 state;		/* enum chunk_state */
-	bool			 sealed;	/* a client may have it */
+	bool			 sealed;	/* may have been seen */
 	uint8_t			 data[];
 };
 
 TAILQ_HEAD(chunk_list, chunk);
 
-/* What all processes of a session share: the way to the client. */
+/* Shared by the processes of a session. */
 struct window {
-	struct chunk_list	 sent;		/* in the order of pos */
+	struct chunk_list	 sent;		/* by pos */
 	size_t			 sent_cost;
 	size_t			 spooled_cost;
-	uint64_t		 sent_total;	/* cost, ever */
-	/* What relays have read: */
+	uint64_t		 sent_total;	/* cost, in all */
+	/* Acknowledged by a relay: */
 	size_t			 retain;	/* bytes in memory; 0: none */
-	struct chunk_list	 relayed;	/* the oldest first */
+	struct chunk_list	 relayed;	/* oldest first */
 	size_t			 relayed_cost;
-	size_t			 relayed_memory; /* what is not in the spool */
-	/* Of chunks in whatever state: */
-	size_t			 memory;	/* what is not in the spool */
+	size_t			 relayed_memory; /* not in the spool */
+	/* Chunks in any state: */
+	size_t			 memory;	/* not in the spool */
 	size_t			 memory_max;	/* at first OUTPUT_MEMORY */
 	struct spool		 spool;
-	bool			 is_disk_full;	/* the spool took no more */
+	bool			 is_disk_full;	/* the spool failed */
 };
 
-/* One process's. Embedded. */
+/* Of one process.  Embedded. */
 struct retain {
 	struct window		*window;
 	struct chunk_list	 chunks;
-	struct chunk_list	 acked;		/* of them, oldest first */
+	struct chunk_list	 acked;		/* oldest first */
 	uint64_t		 next_seq;	/* of the next event */
-	size_t			 bytes;		/* of output held */
-	size_t			 count;		/* of chunks held */
-	size_t			 unread_cost;	/* of SPOOLED and SENT ones */
-	size_t			 sent_bytes;	/* of chunks SENT */
-	size_t			 relayed_count;	/* of chunks RELAYED */
-	size_t			 acked_bytes;	/* of those ACKED */
+	size_t			 bytes;		/* of output in all chunks */
+	size_t			 count;		/* of chunks */
+	size_t			 unread_cost;	/* SPOOLED and SENT */
+	size_t			 sent_bytes;	/* SENT */
+	size_t			 relayed_count;	/* RELAYED */
+	size_t			 acked_bytes;	/* ACKED */
 	size_t			 acked_count;
-	bool			 catching_up;	/* a reader is about to */
-	size_t			*total;		/* bytes count in, or NULL */
-	uint64_t		 exit_seq;	/* the exit's number, or 0 */
-	/* What was dropped unread, see retain_drop_oldest(): */
+	bool			 catching_up;	/* keep for a resumed client */
+	size_t			*total;		/* also counts bytes, or NULL */
+	uint64_t		 exit_seq;	/* number of the exit, or 0 */
+	/* Dropped unread, see retain_drop_oldest(): */
 	struct chunk		*marker;	/* in its place, or NULL */
-	uint64_t		 gap;		/* numbers behind that */
-	uint64_t		 exit_gap;	/* of them before the exit's */
+	uint64_t		 gap;		/* numbers missing after it */
+	uint64_t		 exit_gap;	/* of these before the exit */
 	uint64_t		 dropped;	/* bytes */
 };
 
 void	 window_init(struct window *w);
 
-/* When there are no rings any more. */
+/* All retains must have ended. */
 void	 window_fini(struct window *w);
 
-/* The client has read everything up to pos: drop what need not stay. */
+/* The client has read all before pos: drop what need not stay. */
 void	 window_ack(struct window *w, uint64_t pos);
 
-/* Whoever stands between has; now in ms.  Without retain that is the same. */
+/* A relay has read all before pos.  Without w->retain as window_ack(). */
 void	 window_relay(struct window *w, uint64_t pos, uint64_t now);
 
-/* Drop what relays have had for long enough, and there is no room for. */
+/* Drop what is RELAYED for long enough or has no room. */
 void	 window_expire(struct window *w, uint64_t now);
 
 /*
- * Whether so much is retained for relays that no more may be read; when that
- * may be over, in ms, or 0: not by waiting.
+ * Whether too much is RELAYED to send more; the time in ms when that may end,
+ * 0: not by time.
  */
 bool	 window_is_full(const struct window *w);
 uint64_t window_due(const struct window *w);
@@ -115,77 +115,74 @@ uint64_t window_due(const struct window *w);
 bool	 window_has_memory(const struct window *w, size_t cap);
 
 /*
- * An empty chunk with room for cap bytes, in no ring: in memory or in the
- * spool; on a disk that is full in memory all the same.  NULL with errno.
+ * Make an empty chunk, in memory or in the spool; if the disk is full in memory
+ * above the maximum.  NULL with errno.
  */
 struct chunk	*window_chunk(struct window *w, size_t cap);
 
-/* Whether no more can be kept, in memory nor on the disk; look again at it. */
+/* Whether neither memory nor the disk has room; try the disk again. */
 bool	 window_is_stuck(const struct window *w);
 void	 window_look_again(struct window *w);
 
-/* The connection is lost: nobody knows what arrived. */
+/* The connection is lost, and SENT chunks perhaps with it. */
 void	 window_lost(struct window *w);
 
-/* c was put on the connection, which stands at pos behind it. */
+/* A chunk was sent; the position is pos now. */
 void	 window_sent(struct window *w, struct chunk *c, uint64_t pos);
 
 void	 retain_init(struct retain *r, struct window *w);
 void	 retain_fini(struct retain *r);
 
-/* Count the bytes held in a total as well, from here on. */
+/* Also count bytes in *total from now on. */
 void	 retain_count(struct retain *r, size_t *total);
 
-/* As window_chunk(), in memory.  Free with free() if it is not added. */
+/* Make a chunk in memory.  Free with free() unless it is added. */
 struct chunk	*chunk_new(size_t cap);
 
-/* Give it the next number; it is the ring's from here on. */
+/* Give a chunk the next number and take it over. */
 void		 retain_add(struct retain *r, struct chunk *c, uint8_t stream);
 
-/* The process ended: that has the next number. */
+/* The exit event takes the next number. */
 void		 retain_exit(struct retain *r);
 
 /*
- * Append to the newest chunk if nobody has seen it, it is of that stream and
- * has room: less overhead while nobody is attached.  Whether it was done.
+ * Append to the newest chunk if it is unseen, of the same stream and has room.
+ * Return whether it was.
  */
 bool	 retain_append(struct retain *r, uint8_t stream, const void *data,
 		    size_t len);
 
 /*
- * The reader says that it has everything up to seq: what was ever sent of
- * that counts as acknowledged, however its connection ended.
+ * The client has read up to seq: what was sent of that is acknowledged,
+ * whatever became of its connection.
  */
 void		 retain_ack(struct retain *r, uint64_t seq);
 
-/* Forget the oldest acknowledged chunks beyond what stays readable. */
+/* Drop the oldest acknowledged chunks above LIMIT_RETAINED. */
 void		 retain_evict(struct retain *r);
 
-/*
- * The same with other limits, on all that is held: until it is no more than
- * they say, or as little of it is acknowledged as stays at least.
- */
+/* The same with other limits for all that is held; some stays acknowledged. */
 void		 retain_evict_to(struct retain *r, size_t bytes, size_t count);
 
 /*
- * Drop the oldest chunk that no client can have seen and that is not the
- * newest.  Whether there was one.  In its place a marker stays; the numbers of
- * what follows it are preliminary until retain_close_gap().
+ * Drop the oldest unseen chunk but the newest; return whether there was one.  A
+ * marker takes its place; numbers after it are preliminary until
+ * retain_close_gap().
  */
 bool		 retain_drop_oldest(struct retain *r);
 
 /*
- * Before a client sees it: number anew what follows the marker, and write into
- * that how much was dropped.  Bytes, or 0: nothing was; what had a number above
- * *after_out has one that is lower by *by_out now.
+ * Before a client sees it: renumber what follows the marker, and write into it
+ * how much was dropped.  Return the bytes, 0: none; numbers above *after_out
+ * are now lower by *by_out.
  */
 uint64_t	 retain_close_gap(struct retain *r, uint64_t *after_out,
 		    uint64_t *by_out);
 
-/* The oldest chunk with a number above seq, or NULL. */
+/* Find the oldest chunk with a number above seq, or NULL. */
 struct chunk	*retain_after(const struct retain *r, uint64_t seq);
 
-/* What a chunk costs: its memory. */
+/* Return the memory that a chunk takes. */
 static inline size_t
 chunk_cost(const struct chunk *c)
 {

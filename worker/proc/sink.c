@@ -2,13 +2,13 @@
 
 #include <assert.h>
 
-/* Where a walk over a list stands, which sinks leave meanwhile. */
+/* A position in a list from which sinks may be removed meanwhile. */
 struct sink_walk {
 	struct sink		*next;
 	struct sink_walk	*outer;
 };
 
-/* Tell each to whom it matters, whoever leaves meanwhile. */
+/* Call a row of each sink; any may leave in any call. */
 #define TELL(s, row, args)						\
 	do {								\
 		struct sink_walk	 w = { TAILQ_FIRST(&(s)->list),	\

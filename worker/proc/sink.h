@@ -1,7 +1,7 @@
 /*
- * Who hears what a process does, in the order in which they came: its client,
- * reads that wait, operators, its transcript.  Each may leave while it is told,
- * and make others leave.
+ * Observers of a process, called in the order in which they were added: the
+ * client, waiting reads, operators, a transcript.  Each may remove itself or
+ * others in a call.
  */
 #ifndef WORKER_PROC_SINK_H
 #define WORKER_PROC_SINK_H
@@ -17,38 +17,38 @@
 struct sink;
 struct sinks;
 
-/* What was read from a process. */
+/* Output that was read. */
 struct output {
 	uint8_t		 stream;	/* enum proc_stream */
 	const void	*data;
 	size_t		 len;
-	struct chunk	*chunk;		/* new; or NULL: it was put behind what
-					   no client has seen */
+	struct chunk	*chunk;		/* new one; NULL: appended to an unseen
+					   one */
 };
 
-/* A row that is NULL: it does not matter to this kind. */
+/* Rows may be NULL. */
 struct sink_ops {
 	void	(*on_output)(struct sink *k, const struct output *o);
 	void	(*on_resize)(struct sink *k, uint16_t rows, uint16_t cols);
 	void	(*on_exit)(struct sink *k);
 
-	/* There will be no more output. */
+	/* No more output. */
 	void	(*on_close)(struct sink *k);
 
-	/* It was terminated, and none of its descendants is left. */
+	/* Terminated, and no descendant is left. */
 	void	(*on_killed)(struct sink *k);
 
-	/* What had a number above after has one that is lower by that. */
+	/* Numbers above after are now lower by by. */
 	void	(*on_renumber)(struct sink *k, uint64_t after, uint64_t by);
 
-	/* The process is forgotten, and the sink out of its list already. */
+	/* The process is forgotten; the sink is off the list. */
 	void	(*on_gone)(struct sink *k);
 
-	/* Whether output had better wait. */
+	/* Whether to hold output back. */
 	bool	(*is_full)(const struct sink *k);
 };
 
-/* One of them.  Embedded, at the beginning. */
+/* An observer.  Embedded, as first member. */
 struct sink {
 	TAILQ_ENTRY(sink)	 entry;
 	const struct sink_ops	*ops;
@@ -57,27 +57,27 @@ struct sink {
 
 struct sink_walk;
 
-/* All of one process.  Embedded. */
+/* Those of a process.  Embedded. */
 struct sinks {
 	TAILQ_HEAD(, sink)	 list;
-	struct sink_walk	*walks;		/* under way, newest first */
+	struct sink_walk	*walks;		/* active ones, newest first */
 };
 
 void		 sinks_init(struct sinks *s);
 
-/* The process is forgotten: so are they. */
+/* Calls on_gone of all. */
 void		 sinks_fini(struct sinks *s);
 
-/* The last of them from now on; none of them any more. */
+/* Append; remove. */
 void		 sink_add(struct sinks *s, struct sink *k,
 		    const struct sink_ops *ops);
 void		 sink_remove(struct sink *k);
 
-/* The first of a kind, or NULL. */
+/* Find the first of a kind, or NULL. */
 struct sink	*sinks_find(const struct sinks *s,
 		    const struct sink_ops *ops);
 
-/* Tell all of them. */
+/* Call a row of all. */
 void		 sinks_output(struct sinks *s, const struct output *o);
 void		 sinks_resize(struct sinks *s, uint16_t rows, uint16_t cols);
 void		 sinks_exit(struct sinks *s);
@@ -85,7 +85,7 @@ void		 sinks_close(struct sinks *s);
 void		 sinks_killed(struct sinks *s);
 void		 sinks_renumber(struct sinks *s, uint64_t after, uint64_t by);
 
-/* Whether one of them is full. */
+/* Whether is_full of any is true. */
 bool		 sinks_full(const struct sinks *s);
 
 #endif

@@ -22,24 +22,24 @@
 #include "worker/sandbox/sockmark.h"
 
 /*
- * What the child needs, in one piece of memory: it may outlive the request
- * (worker/os/tvfork.h).  What is pointed to stands behind it, but for literals.
+ * All that the child uses, in one allocation, since it may outlive the request
+ * (worker/os/tvfork.h).  Pointers are into it, or to literals.
  */
 struct command {
 	struct tvfork	 birth;		/* the first member */
 	char		**programs, **argv, **envp;
 	char		*cwd;
 	bool		 tty, confined;
-	struct nsset	 nsset;		/* if it is confined */
+	struct nsset	 nsset;		/* of its sandbox */
 	int	 sockmark;	/* worker/sandbox/sockmark.h, or -1 */
 	uint64_t	 mark;
 	struct rlimit	 nofile;
 	struct rlimits	 rlimits;
 	int		 std[3];	/* the child's ends */
-	const char	*what;		/* failed */
+	const char	*what;		/* the step that failed */
 };
 
-/* --- in the child: only system calls from here on --- */
+/* --- in the child: system calls only --- */
 
 static int
 child_fail(struct command *c, const char *what, int error)
@@ -59,10 +59,7 @@ child_limits(const struct command *c)
 	rlimits_apply(&c->rlimits);
 }
 
-/*
- * For good: nothing it executes has rights that the user does not have.  0, or
- * the errno.
- */
+/* no_new_privs and filters, for good.  0, or the errno. */
 static int
 child_confine(const struct command *c)
 {
@@ -83,8 +80,8 @@ child_confine(const struct command *c)
 }
 
 /*
- * From here on anybody of the user may hold us up, and what we look for may be
- * where nobody answers: so we may be late.
+ * From here on processes of the user may signal us, and execve(2) may wait for
+ * a file system: we may be late.
  */
 static int
 child_execute(struct command *c)
@@ -101,7 +98,7 @@ child_execute(struct command *c)
 	for (p = c->programs; *p != NULL; p++) {
 		error = (int)-rawsys(SYS_execve, (long)*p, (long)c->argv,
 		    (long)c->envp, 0, 0);
-		/* As execvp(3): a refusal is told if nothing better comes. */
+		/* As execvp(3): report EACCES if no later path works. */
 		if (error == EACCES)
 			best = EACCES;
 		else if (error != ENOENT && error != ENOTDIR)
@@ -110,7 +107,7 @@ child_execute(struct command *c)
 	return child_fail(c, "program", best);
 }
 
-/* The command's own process, in the sandbox if there is one. */
+/* The process that becomes the command. */
 static int
 child_run(void *arg)
 {
@@ -132,9 +129,8 @@ child_run(void *arg)
 }
 
 /*
- * In the sandbox's namespaces.  Of that for processes only children are
- * members: the command becomes one, and a child of our parent as if it were
- * this one, which ends then.
+ * Join the sandbox's namespaces.  setns(2) into a PID namespace applies to
+ * children only: clone the command as a sibling, with our parent, and exit.
  */
 static int
 child_join(struct command *c)
@@ -145,7 +141,7 @@ child_join(struct command *c)
 	for (i = 0; i < NSSET_NSES; i++)
 		if (v->fds[i] != -1 && setns(v->fds[i], 0) == -1)
 			return child_fail(c, "sandbox", errno);
-	/* It came with the rights: what we share is the worker's memory. */
+	/* Set by joining a user namespace: our memory is the worker's. */
 	prctl(PR_SET_DUMPABLE, 0);
 	return c->birth.is_double ? tvfork_give_inner(&c->birth, child_run) :
 	    child_run(c);
@@ -161,7 +157,7 @@ spawn_child_main(void *arg)
 
 /* --- in the parent --- */
 
-/* A terminal: our side to *master_out, the child's to *slave_out. */
+/* Open a terminal: our end, and the child's. */
 static int
 open_terminal(const struct spawn *s, int *master_out, int *slave_out)
 {
@@ -186,7 +182,7 @@ open_terminal(const struct spawn *s, int *master_out, int *slave_out)
 	return 0;
 }
 
-/* A pipe of which our end, ours[0] or [1], does not block. */
+/* Open a pipe; our end, ends[ours], does not block. */
 static int
 open_pipe(int ends[2], int ours)
 {
@@ -241,7 +237,7 @@ close_std(const struct spawn *s, int std[3])
 	}
 }
 
-/* Bytes of a list of strings and of the strings; *n_out: how many. */
+/* Return the bytes of a list of strings with its pointers; *n_out: how many. */
 static size_t
 size_of(char *const *list, size_t *n_out)
 {
@@ -253,7 +249,7 @@ size_of(char *const *list, size_t *n_out)
 	return size;
 }
 
-/* A copy of n strings at *at, which moves behind them: pointers, then text. */
+/* Copy n strings to *at and advance it: pointers, then text. */
 static char **
 spawn_put_list(char **at, char *const *list, size_t n)
 {
@@ -271,7 +267,7 @@ spawn_put_list(char **at, char *const *list, size_t n)
 	return copy;
 }
 
-/* The next place for a pointer. */
+/* Align for a pointer. */
 static size_t
 aligned(size_t size)
 {
@@ -335,7 +331,7 @@ spawn(const struct spawn *s, struct spawned *out, const char **what_out)
 	memcpy(c->std, std, sizeof(std));
 	c->what = "fork";
 	out->pid = tvfork_give(&c->birth, s->cgroup, spawn_child_main);
-	/* Rights come and go in a child that shares our memory. */
+	/* Credentials changed in a child that shares our memory. */
 	prctl(PR_SET_DUMPABLE, 0);
 	if (out->pid != -1) {
 		close_std(s, std);

@@ -37,7 +37,7 @@ spool_fini(struct spool *s)
 	fd_close(&s->fd);
 }
 
-/* Where the disk is large, as a rule; not every file system has O_TMPFILE. */
+/* In /var/tmp, where disks are large; not every file system has O_TMPFILE. */
 static int
 spool_open_file(void)
 {
@@ -55,7 +55,7 @@ spool_open_file(void)
 	return fd;
 }
 
-/* Room is taken here: a write to a full disk would be a SIGBUS later. */
+/* Allocate disk space now: a full disk would be a SIGBUS later. */
 static int
 open_part(struct spool *s, struct spool_part *p)
 {
@@ -131,7 +131,7 @@ spool_free(struct spool *s, struct spool_part *p)
 	if (--p->left > 0)
 		return;
 	if (p == TAILQ_LAST(&s->parts, spool_parts))
-		p->used = 0;		/* from its beginning again */
+		p->used = 0;		/* all freed: start again */
 	else
 		drop_part(s, p);
 }

@@ -10,18 +10,18 @@
 #include "common/limit.h"
 #include "worker/proc/proc.h"
 
-#define TURN_PIECES	4	/* sent in one turn of the loop */
+#define TURN_PIECES	4	/* sent in a turn of the loop */
 
 struct tail {
 	struct sink		 sink;
 	struct retain		*retain;		/* the output */
-	unsigned		*total;		/* of the session */
+	unsigned		*total;		/* in the session */
 	int			 fd;
-	struct io		 read_ev;	/* the operator left */
+	struct io		 read_ev;	/* EOF: the operator left */
 	struct io		 write_ev;
-	uint64_t		 seq;		/* of the chunk it is in */
-	uint32_t		 at;		/* bytes of that it has */
-	uint64_t		 until;		/* the first not shown */
+	uint64_t		 seq;		/* of the current chunk */
+	uint32_t		 at;		/* bytes sent of that */
+	uint64_t		 until;		/* first number not shown */
 };
 
 static void
@@ -36,14 +36,14 @@ tail_free(struct tail *t)
 	free(t);
 }
 
-/* An operator says nothing: this is the end of it. */
+/* Operators send nothing: input is EOF. */
 static void
 tail_on_read(void *arg)
 {
 	tail_free(arg);
 }
 
-/* Where to go on; the chunk that it is in may have grown (retain_append()). */
+/* Find the current chunk, which may have grown, or the next one. */
 static const struct chunk *
 next_chunk(struct tail *t)
 {

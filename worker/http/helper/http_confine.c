@@ -17,8 +17,8 @@
 /* --- files: Landlock --- */
 
 /*
- * Where libraries, their configuration and certificates are.  Some files are
- * links to places that are not in the list: a rule is about what they lead to.
+ * Libraries, their configuration and certificates.  A Landlock rule applies to
+ * the target of a symlink, so targets elsewhere are listed, too.
  */
 static const char *const readable[] = {
 	"/etc", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store",
@@ -31,7 +31,7 @@ static const char *const readable[] = {
 
 /* --- system calls: seccomp(2), behind the filter of enforce_seccomp.c --- */
 
-/* Architecture, x32 and clone3(2) are dealt with by the first filter. */
+/* The first filter handles the architecture, x32 and clone3(2). */
 static const struct sock_filter no_processes[] = {
 	LOAD(nr),
 	NEVER(execve), NEVER(execveat),
@@ -41,7 +41,7 @@ static const struct sock_filter no_processes[] = {
 	NEVER(kill), NEVER(tkill), NEVER(tgkill), NEVER(pidfd_open),
 	NEVER(pidfd_send_signal), NEVER(rt_sigqueueinfo),
 	NEVER(rt_tgsigqueueinfo), NEVER(personality),
-	/* Our own limits may be looked at. */
+	/* Only reading our own limits. */
 	IF_EQ(SYS_prlimit64, 0, 4),
 	LOAD(args[0]), IF_EQ(0, 1, 0), REFUSE(EPERM), ALLOW,
 	IF_EQ(SYS_clone, 0, 3),
@@ -49,7 +49,7 @@ static const struct sock_filter no_processes[] = {
 	ALLOW
 };
 
-/* Both filters, or none where the kernel has no such thing. */
+/* Install both filters; none on a kernel without seccomp(2). */
 static int
 http_confine_filter(void)
 {
@@ -68,7 +68,7 @@ http_confine_early(void)
 {
 	static const struct rlimit	 none = { 0, 0 };
 
-	/* The channel's end tells it as well; this also when we hang. */
+	/* Also ends us while we hang and do not see the channel close. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 ||
 	    prctl(PR_SET_DUMPABLE, 0) == -1 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COST	4	/* bytes of a line beyond name and value: ": \r\n" */
+#define COST	4	/* bytes of a line besides name and value */
 
 static const char *const credentials[] = {
 	"authorization", "cookie", "cookie2", "host", "proxy-authorization",

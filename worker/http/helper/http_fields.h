@@ -1,7 +1,4 @@
-/*
- * Lists of headers: those of a request as libcurl wants them, and those of an
- * answer as they come, line by line.  Pure.
- */
+/* Lists of headers, of a request or of a response.  Pure. */
 #ifndef WORKER_HTTP_HELPER_HTTP_FIELDS_H
 #define WORKER_HTTP_HELPER_HTTP_FIELDS_H
 
@@ -12,41 +9,40 @@
 
 struct http_field {
 	TAILQ_ENTRY(http_field)	 entry;
-	char			*name;		/* in small letters */
+	char			*name;		/* lower case */
 	char			*value;
-	bool			 is_secret;	/* not for another origin */
+	bool			 is_secret;	/* for the first origin only */
 };
 
 struct http_fields {
 	TAILQ_HEAD(, http_field)	 list;
 	size_t			 n;
-	size_t			 size;		/* of names and values, and 4 */
+	size_t			 size;		/* bytes; 4 more for each */
 };
 
 void	 http_fields_init(struct http_fields *f);
 void	 http_fields_clear(struct http_fields *f);
 
-/* Add one at the end.  0, or -1: no memory. */
+/* Append.  0, or -1: no memory. */
 int	 http_fields_add(struct http_fields *f, const char *name,
 	    const char *value, bool is_secret)
 	    __attribute__((warn_unused_result));
 
-/* The first of that name (small letters), or NULL. */
+/* Find the first of a lower-case name, or NULL. */
 const struct http_field	*http_fields_find(const struct http_fields *f,
 			    const char *name);
 
 void	 http_fields_drop(struct http_fields *f, const char *name);
 
-/* What may not go along to another origin. */
+/* Drop what must not be sent to another origin. */
 void	 http_fields_drop_credentials(struct http_fields *f);
 
-/* What tells about a body that is not sent any more. */
+/* Drop the headers about a body that is no longer sent. */
 void	 http_fields_drop_content(struct http_fields *f);
 
 /*
- * Read a line of an answer, with its end: NAME, ":" and value.  Blanks around
- * the value do not belong to it.  0; -1: no memory; 1: it is no header, or
- * longer than max bytes.
+ * Parse and append a header line.  0; -1: no memory; 1: not a header, or above
+ * max bytes.
  */
 int	 http_fields_read(struct http_fields *f, const char *line, size_t len,
 	    size_t max) __attribute__((warn_unused_result));

@@ -7,24 +7,24 @@
 #include "common/clock.h"
 #include "common/ev.h"
 
-#define IDLE_CONNECTIONS	32L	/* kept open for the next request */
+#define IDLE_CONNECTIONS	32L	/* kept open for reuse */
 
 struct http_loop {
 	struct event_base	*base;
 	CURLM			*multi;
 	struct timer		 timer_ev;
-	struct timer		 done_ev;	/* somebody may be done */
+	struct timer		 done_ev;	/* a transfer may be done */
 	http_loop_done_fn		*on_done;
 	void			*arg;
 };
 
-/* What libcurl is told about a socket. */
+/* A socket that libcurl watches. */
 struct http_loop_socket {
 	struct event	*ev;
 	struct http_loop	*loop;
 };
 
-/* Tell who is done; from the loop, where nothing of libcurl is on the stack. */
+/* Report ended transfers from the loop, outside of libcurl's functions. */
 static void
 on_done_event(void *arg)
 {
@@ -62,7 +62,7 @@ on_socket_event(int fd, short what, void *arg)
 		mask |= CURL_CSELECT_IN;
 	if ((what & EV_WRITE) != 0)
 		mask |= CURL_CSELECT_OUT;
-	/* w may be freed in there. */
+	/* Frees w, perhaps. */
 	http_loop_act(w->loop, fd, mask);
 }
 
@@ -180,6 +180,6 @@ void
 http_loop_remove(struct http_loop *l, CURL *easy)
 {
 	curl_multi_remove_handle(l->multi, easy);
-	/* A transfer that was unpaused may have ended meanwhile. */
+	/* An unpaused transfer may have ended meanwhile. */
 	timer_fire(&l->done_ev);
 }

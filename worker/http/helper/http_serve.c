@@ -19,10 +19,10 @@ struct server {
 	TAILQ_HEAD(, http_transfer)	 all;
 	unsigned		 n;
 	uint64_t		 last_id;
-	int			 status;	/* to exit with */
+	int			 status;	/* exit status */
 };
 
-/* Bytes that may wait for the worker: all it granted, twice for packets. */
+/* Maximum of bytes queued: all windows, twice for the overhead of packets. */
 #define QUEUE_MAX	(2 * (size_t)LIMIT_HTTP_ACTIVE * \
 			    (LIMIT_HTTP_WINDOW + LIMIT_HTTP_HEAD))
 
@@ -40,7 +40,7 @@ tell_done(struct server *s, uint64_t id, const char *error, bool refused)
 	chan_send(s->chan, IPC_http_done, &out, -1);
 }
 
-/* It is over; the worker hears why. */
+/* End a transfer and report why. */
 static void
 http_serve_end(struct server *s, struct http_transfer *t, const char *error)
 {
@@ -101,7 +101,7 @@ on_transfer_done(void *arg, CURL *easy, CURLcode result)
 		http_serve_end(s, t, error);
 }
 
-/* --- from the worker: -1 is a message that should not have come --- */
+/* --- from the worker: -1 is a protocol violation --- */
 
 static struct http_transfer *
 http_serve_find(struct server *s, uint64_t id)
@@ -114,7 +114,7 @@ http_serve_find(struct server *s, uint64_t id)
 	return NULL;
 }
 
-/* Begin when everything is there. */
+/* Start when the whole request has come. */
 static void
 maybe_start(struct server *s, struct http_transfer *t)
 {
@@ -188,7 +188,7 @@ http_serve_on_header(struct server *s, const void *body)
 	return 0;
 }
 
-/* Ask for more in steps of half a window. */
+/* Ask for more of the body in steps of half a window. */
 static void
 http_serve_ask(struct server *s, struct http_transfer *t, uint32_t got)
 {
@@ -277,7 +277,7 @@ http_serve_on_msg(void *arg, struct ipc_msg *m)
 	http_serve_leave(s, 1);
 }
 
-/* The worker is done with us, or gone. */
+/* The worker has closed the channel. */
 static void
 http_serve_on_end(void *arg, int error)
 {

@@ -7,8 +7,8 @@
 #include "common/json/b64.h"
 #include "common/limit.h"
 
-#define KEEPALIVE_S	60L	/* silence of a stream after which TCP asks */
-#define DISCARD_MAX	65536	/* bytes of a redirect's body worth reading */
+#define KEEPALIVE_S	60L	/* idle time before TCP keepalive */
+#define DISCARD_MAX	65536	/* bytes read of a redirect's body */
 
 static int	 configure(struct http_transfer *);
 
@@ -70,7 +70,7 @@ list_add(struct http_transfer *t, const char *line)
 	return 0;
 }
 
-/* As CURLOPT_HTTPHEADER wants it: "name;" is one without a value. */
+/* For CURLOPT_HTTPHEADER "name;" is a header without a value. */
 static int
 list_add_field(struct http_transfer *t, const struct http_field *f)
 {
@@ -89,8 +89,8 @@ list_add_field(struct http_transfer *t, const struct http_field *f)
 }
 
 /*
- * What the client wants sent, and against what libcurl would add by itself
- * ("name:" takes a header out).
+ * Make the list of headers: the client's, and "name:" to remove those that
+ * libcurl adds.
  */
 static int
 make_list(struct http_transfer *t)
@@ -111,7 +111,7 @@ make_list(struct http_transfer *t)
 	return list_add(t, "expect:");
 }
 
-/* User and password of the URL become a header, unless there is one. */
+/* Turn user and password of the URL into a header, unless there is one. */
 static int
 use_credentials(struct http_transfer *t)
 {
@@ -136,7 +136,7 @@ use_credentials(struct http_transfer *t)
 int
 http_transfer_start(struct http_transfer *t)
 {
-	/* How long it is and how it is framed is libcurl's business. */
+	/* libcurl sets length and framing. */
 	http_fields_drop(&t->headers, "content-length");
 	http_fields_drop(&t->headers, "transfer-encoding");
 	http_fields_drop(&t->headers, "expect");
@@ -146,7 +146,7 @@ http_transfer_start(struct http_transfer *t)
 	return t->is_added ? 0 : -1;
 }
 
-/* --- the answer --- */
+/* --- the response --- */
 
 static bool
 is_redirect(long status)
@@ -155,7 +155,7 @@ is_redirect(long status)
 	    status == 307 || status == 308;
 }
 
-/* Text that is no URL: then it is an answer like any other. */
+/* A Location that is no URL makes it an ordinary response. */
 static bool
 is_ascii(const char *s)
 {
@@ -165,7 +165,7 @@ is_ascii(const char *s)
 	return true;
 }
 
-/* Whether it goes on elsewhere; sets failure when it must not. */
+/* Whether to follow a redirect; sets failure if that is not allowed. */
 static bool
 find_next(struct http_transfer *t, long status)
 {
@@ -196,10 +196,7 @@ find_next(struct http_transfer *t, long status)
 	return true;
 }
 
-/*
- * Whether the body of a redirect is so short that it is read to its end: then
- * the connection can be used again.
- */
+/* Whether to read a short body of a redirect, to reuse the connection. */
 static bool
 is_short(const struct http_transfer *t)
 {
@@ -212,7 +209,7 @@ is_short(const struct http_transfer *t)
 	    strtoull(length->value, NULL, 10) <= DISCARD_MAX;
 }
 
-/* Somebody between us and the server may have meant the other one. */
+/* Different Content-Length fields: request smuggling (RFC 9112, 11.2). */
 static bool
 has_two_lengths(const struct http_fields *f)
 {
@@ -227,7 +224,7 @@ has_two_lengths(const struct http_fields *f)
 	return false;
 }
 
-/* -1 to end the transfer. */
+/* Return -1 to abort the transfer. */
 static int
 head_is_complete(struct http_transfer *t)
 {
@@ -235,7 +232,7 @@ head_is_complete(struct http_transfer *t)
 
 	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (status < 200 && status != 101)
-		return 0;		/* the answer proper follows */
+		return 0;		/* 1xx: the final response follows */
 	if (find_next(t, status))
 		return is_short(t) ? 0 : -1;
 	if (status > 999)
@@ -247,12 +244,12 @@ head_is_complete(struct http_transfer *t)
 	t->is_answered = true;
 	t->events->on_answer(t, (unsigned)status, &t->fields);
 	http_fields_clear(&t->fields);
-	/* Another protocol follows, which nobody here speaks. */
+	/* 101: another protocol follows, which is not supported. */
 	t->is_cut = status == 101;
 	return t->is_cut ? -1 : 0;
 }
 
-/* CURLOPT_HEADERFUNCTION: any number but that of the bytes is an error. */
+/* CURLOPT_HEADERFUNCTION: any number but len aborts. */
 static size_t
 http_transfer_on_header(char *line, size_t one, size_t len, void *arg)
 {
@@ -262,7 +259,7 @@ http_transfer_on_header(char *line, size_t one, size_t len, void *arg)
 	if (t->is_answered)
 		return len;		/* trailers */
 	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
-		http_fields_clear(&t->fields);	/* of 1xx */
+		http_fields_clear(&t->fields);	/* of 1xx responses */
 		return len;
 	}
 	if (len <= 2 && (len == 0 || line[0] == '\r' || line[0] == '\n'))
@@ -294,7 +291,7 @@ on_body(char *data, size_t one, size_t len, void *arg)
 	if (t->is_redirected)
 		return len;
 	if (!t->is_answered)
-		return CURL_WRITEFUNC_PAUSE;	/* cannot be */
+		return CURL_WRITEFUNC_PAUSE;	/* never */
 	if (len > t->room) {
 		t->is_paused = true;
 		return CURL_WRITEFUNC_PAUSE;
@@ -310,7 +307,7 @@ void
 http_transfer_give_room(struct http_transfer *t, size_t bytes)
 {
 	t->room += bytes;
-	/* What came last waits in libcurl, at most this much. */
+	/* libcurl holds up to this much of the last piece. */
 	if (!t->is_paused || t->room < CURL_MAX_WRITE_SIZE)
 		return;
 	t->is_paused = false;
@@ -397,7 +394,7 @@ http_transfer_done(struct http_transfer *t, CURLcode result,
 	return 0;
 }
 
-/* --- what libcurl is told --- */
+/* --- options --- */
 
 #define SET(option, value)						\
 	do {								\
@@ -405,7 +402,7 @@ http_transfer_done(struct http_transfer *t, CURLcode result,
 			return -1;					\
 	} while (0)
 
-/* What it is, and what comes of it. */
+/* What to request, and the callbacks. */
 static int
 set_request(struct http_transfer *t)
 {
@@ -430,10 +427,10 @@ set_request(struct http_transfer *t)
 }
 
 /*
- * How it is done.  HTTP/1.1 only: one transfer, one connection, so that a
- * client that does not read holds up nobody else, and no second parser.
- * Redirects are followed by ourselves.  Not set, and so off: cookies, netrc,
- * alt-svc, HSTS, HTTP/0.9, decompression.
+ * How to do it.  HTTP/1.1 only: with a connection for each transfer a slow
+ * client does not block others, and there is one parser less.  Redirects are
+ * followed here.  Not set, thus off: cookies, netrc, alt-svc, HSTS, HTTP/0.9,
+ * decompression.
  */
 static int
 set_manner(struct http_transfer *t)
@@ -456,7 +453,7 @@ set_manner(struct http_transfer *t)
 	SET(CURLOPT_TCP_KEEPIDLE, KEEPALIVE_S);
 	SET(CURLOPT_TCP_KEEPINTVL, KEEPALIVE_S);
 #if LIBCURL_VERSION_NUM >= 0x075700
-	/* A cancelled request does not wait for the name service. */
+	/* On cancel do not wait for the resolver thread. */
 	SET(CURLOPT_QUICK_EXIT, 1L);
 #endif
 	if (t->ca_file != NULL)
@@ -466,7 +463,7 @@ set_manner(struct http_transfer *t)
 	return 0;
 }
 
-/* For the first request, or the next one of a redirect. */
+/* Set up the first request, or the next one of a redirect. */
 static int
 configure(struct http_transfer *t)
 {

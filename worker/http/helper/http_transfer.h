@@ -1,7 +1,4 @@
-/*
- * One request and its answer, redirects included.  What comes of it is told
- * by the callbacks of its server (http_serve.c).
- */
+/* A request and its response, with redirects; reported to http_serve.c. */
 #ifndef WORKER_HTTP_HELPER_HTTP_TRANSFER_H
 #define WORKER_HTTP_HELPER_HTTP_TRANSFER_H
 
@@ -20,10 +17,10 @@
 struct http_transfer;
 
 struct http_transfer_events {
-	/* The answer's head is complete: status and fields. */
+	/* The response's status and headers. */
 	void	(*on_answer)(struct http_transfer *t, unsigned status,
 		    const struct http_fields *fields);
-	/* A piece of its body, at most t->room bytes. */
+	/* A part of the body, at most t->room bytes. */
 	void	(*on_piece)(struct http_transfer *t, const void *data,
 		    size_t len);
 };
@@ -41,9 +38,9 @@ struct http_transfer {
 	bool			 follow;
 	struct http_fields		 headers;
 	unsigned		 headers_due;
-	char			*body;		/* NULL: none (any more) */
+	char			*body;		/* NULL: none, or sent */
 	size_t			 body_len, body_got;
-	uint32_t		 owed;		/* of it, not asked for again */
+	uint32_t		 owed;		/* got, not asked for again */
 
 	CURL			*easy;
 	bool			 is_added;	/* to the loop */
@@ -51,34 +48,31 @@ struct http_transfer {
 	char			 error[CURL_ERROR_SIZE];
 	unsigned		 redirects;
 
-	struct http_fields		 fields;	/* of the answer */
+	struct http_fields		 fields;	/* of the response */
 	bool			 is_answered;
-	bool			 is_redirected;	/* next is where to */
+	bool			 is_redirected;	/* to next */
 	struct http_url		 next;
-	const char		*failure;	/* of our own */
-	bool			 is_cut;	/* by us, behind the head */
-	size_t			 room;		/* for the body */
+	const char		*failure;	/* reason of our own */
+	bool			 is_cut;	/* by us, after the head */
+	size_t			 room;		/* granted for the body */
 	bool			 is_paused;
 };
 
-/*
- * A transfer that is to be filled in; HTTP_URL_OK, or why not (then nothing is
- * made).
- */
+/* Make a transfer, to be filled in; HTTP_URL_OK, or why not. */
 enum http_url_result	 http_transfer_new(struct http_transfer **out,
 		    const char *method, const char *url);
 void		 http_transfer_free(struct http_transfer **tp);
 
-/* All of the request is there: begin.  0, or -1 (no memory). */
+/* Start when the request is complete.  0, or -1 (no memory). */
 int		 http_transfer_start(struct http_transfer *t)
 		    __attribute__((warn_unused_result));
 
-/* Let that much more of the body come. */
+/* Grant more bytes of the body. */
 void		 http_transfer_give_room(struct http_transfer *t, size_t bytes);
 
 /*
- * libcurl is done with it.  1: it goes on elsewhere.  0: over; *error_out is
- * NULL, or why it failed (valid as long as t).
+ * libcurl has ended a transfer.  1: redirected, started again.  0: it is over;
+ * *error_out is NULL, or the t-owned reason of failure.
  */
 int		 http_transfer_done(struct http_transfer *t, CURLcode result,
 		    const char **error_out);

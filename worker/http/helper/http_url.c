@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* What the WHATWG's URL standard escapes besides blanks and non-ASCII. */
+/* Escaped by the WHATWG URL standard, besides blanks and non-ASCII. */
 #define IN_PATH		"\"<>`{}"
 #define IN_QUERY	"\"<>'"
 
@@ -20,9 +20,8 @@ http_url_has_control(const char *s)
 }
 
 /*
- * Escape what may not be in path and query, which begin at byte "from"; the
- * fragment is left out, since no server is told of it.  libcurl could do
- * it (CURLU_URLENCODE), with a plus for a blank. malloc'd, or NULL.
+ * Escape path and query, which begin at byte from, and drop the fragment.
+ * (CURLU_URLENCODE would write a blank as plus.)  malloc'd, or NULL.
  */
 static char *
 escape(const char *s, size_t from)
@@ -57,7 +56,7 @@ is_scheme_char(char c)
 	    (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
 }
 
-/* Where path and query begin: behind the host, if there is one. */
+/* Return where path and query begin: after the host, if any. */
 static size_t
 authority_len(const char *s)
 {
@@ -74,7 +73,7 @@ authority_len(const char *s)
 	return n + strcspn(s + n, "/?#");
 }
 
-/* A part, malloc'd by us; NULL when there is none, or no memory. */
+/* Get a part, malloc'd by us; NULL: none, or no memory. */
 static char *
 http_url_get(CURLU *h, CURLUPart part, unsigned flags)
 {
@@ -101,7 +100,7 @@ http_url_join(const char *a, const char *between, const char *b)
 	return s;
 }
 
-/* user:password, then out of the URL.  0, or -1: no memory. */
+/* Take user:password out of the URL.  0, or -1: no memory. */
 static int
 take_user(CURLU *h, struct http_url *u)
 {
@@ -157,7 +156,7 @@ take_apart(CURLU *h, struct http_url *u)
 	return r;
 }
 
-/* Into h: text that has been escaped, relative to base. */
+/* Set escaped text, relative to base. */
 static CURLUcode
 http_url_resolve(CURLU *h, const char *text, const struct http_url *base)
 {
@@ -165,7 +164,7 @@ http_url_resolve(CURLU *h, const char *text, const struct http_url *base)
 
 	if (base != NULL)
 		code = curl_url_set(h, CURLUPART_URL, base->text, 0);
-	/* An empty reference means the same place. */
+	/* An empty reference is the same URL. */
 	if (code == CURLUE_OK && (base == NULL || text[0] != '\0'))
 		code = curl_url_set(h, CURLUPART_URL, text,
 		    CURLU_NON_SUPPORT_SCHEME);
@@ -232,7 +231,7 @@ http_url_referer(const struct http_url *from, const struct http_url *to)
 		return NULL;
 	if (http_url_is_same_origin(from, to))
 		return strdup(from->text);
-	/* As it is written, without a port that needs no saying. */
+	/* As written, without a default port. */
 	slash = strchr(from->text + strlen("https://"), '/');
 	return strndup(from->text, slash == NULL ? strlen(from->text) :
 	    (size_t)(slash - from->text) + 1);

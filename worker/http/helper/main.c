@@ -1,7 +1,7 @@
 /*
- * execsrv-http: does the HTTP of one session's http/request, started by its
- * worker with its channel as standard input.  A process of its own, since it
- * reads what any server sends and brings TLS along.
+ * execsrv-http: does the http/request calls of a session.  Started by the
+ * worker with its channel as standard input.  A separate process, since it
+ * parses data of any server, and TLS.
  */
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -19,7 +19,7 @@
 #include "worker/http/helper/http_confine.h"
 #include "worker/http/helper/http_serve.h"
 
-/* Nothing but the channel, on a number beyond the standard streams. */
+/* Move the channel to a descriptor above 2. */
 static int
 helper_take_channel(void)
 {
@@ -34,8 +34,8 @@ helper_take_channel(void)
 }
 
 /*
- * libcurl takes its proxies from the environment, but not HTTP_PROXY: in a
- * CGI program that is a header of the request.  This is none.
+ * libcurl ignores HTTP_PROXY, which in a CGI program is a request header.  This
+ * is no CGI program.
  */
 static void
 use_proxy(void)
@@ -70,7 +70,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "execsrv-http is started by execsrv-worker\n");
 		return 2;
 	}
-	/* Before the log has a descriptor of its own. */
+	/* Before the log opens a descriptor. */
 	syscall(SYS_close_range, 3, ~0U, 0);
 	log_init("http", LOG_LEVEL_INFO, argv[2]);
 	log_set_session((unsigned)strtoul(argv[1], NULL, 10));
@@ -78,7 +78,7 @@ main(int argc, char **argv)
 		fatal("confinement");
 	sock = helper_take_channel();
 	use_proxy();
-	/* For host names that are not ASCII. */
+	/* For international domain names. */
 	if (setlocale(LC_CTYPE, "C.UTF-8") == NULL)
 		log_debug("no locale of UTF-8");
 	if ((trust.file = env_path("CODEX_CA_CERTIFICATE")) == NULL)
