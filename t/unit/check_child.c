@@ -10,7 +10,7 @@
 
 #include "common/ipc/chan.h"
 #include "common/log.h"
-#include "master/workers/budget.h"
+#include "master/workers/membudget.h"
 #include "master/workers/child.h"
 
 #define PID		4242
@@ -137,7 +137,7 @@ setup(void)
 	map_init(&m.children.by_pid);
 	m.conf.process_cgroup = CONF_CGROUP_NO;
 	ck_assert_ptr_nonnull(m.base = event_base_new());
-	ck_assert_ptr_nonnull(m.budget = budget_new());
+	ck_assert_ptr_nonnull(m.budget = membudget_new());
 	ck_assert_ptr_nonnull(m.cgroups = cgroups_new(m.base, &m.conf));
 }
 
@@ -148,7 +148,7 @@ teardown(void)
 	ck_assert_uint_eq(nopen, 0);
 	ck_assert_uint_eq(m.by_pid.count, 0);
 	map_fini(&m.children.by_pid);
-	budget_free(&m.budget);
+	membudget_free(&m.budget);
 	cgroups_free(&m.cgroups);
 	event_base_free(m.base);
 }
