@@ -133,7 +133,7 @@ setup(void)
 	memset(&m, 0, sizeof(m));
 	m.events = &events;
 	m.child_events = &child_events;
-	TAILQ_INIT(&m.children);
+	TAILQ_INIT(&m.children.list);
 	map_init(&m.children.by_pid);
 	m.conf.process_cgroup = CONF_CGROUP_NO;
 	ck_assert_ptr_nonnull(m.base = event_base_new());
@@ -215,7 +215,7 @@ START_TEST(test_life)
 	ck_assert_uint_eq(nsettled, 1);
 	ck_assert_uint_eq(ngone, 1);
 	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
-	ck_assert(TAILQ_EMPTY(&m.children));
+	ck_assert(TAILQ_EMPTY(&m.children.list));
 	ck_assert_uint_eq(nkilled, 0);
 }
 END_TEST
@@ -323,7 +323,7 @@ START_TEST(test_never)
 
 	child_on_template_gone(&m);
 	ck_assert_uint_eq(ngone, 1);
-	ck_assert_ptr_eq(TAILQ_FIRST(&m.children), forked);
+	ck_assert_ptr_eq(TAILQ_FIRST(&m.children.list), forked);
 	c = start();
 	child_on_forked(c, 0, 11);
 	ck_assert_uint_eq(ngone, 2);

@@ -48,9 +48,9 @@ begin(const struct execsrv_options *more)
 	now = clock_ms();
 	x = execsrv_open(url, &o, &e);
 	ck_assert_msg(x != NULL, "%s", e.text);
-	x->clock = fake_clock;
-	x->attempt_at = now;
-	x->deadline = now + (uint64_t)x->connect_ms;
+	x->transport.clock = fake_clock;
+	x->recovery.attempt_at = now;
+	x->recovery.deadline = now + (uint64_t)x->opening.connect_ms;
 	ck_assert_int_eq(execsrv_status(x), EXECSRV_OPENING);
 	ck_assert_str_eq(execsrv_why(x)->text, "");
 }
@@ -85,7 +85,8 @@ to_upgrading(void)
 {
 	ck_assert_int_eq(execsrv_wait_ms(x), 0);
 	ck_turn(EXECSRV_CONNECTING);
-	ck_turn(EXECSRV_UPGRADING);
+	ck_turn(EXECSRV_CONNECTING);
+	ck_assert(transport_is_upgrading(&x->transport));
 	peer_accept();
 }
 
@@ -365,9 +366,9 @@ START_TEST(test_localhost_v6)
 	ck_assert_int_eq(listen(peer_listener, 5), 0);
 	snprintf(url, sizeof(url), "ws://localhost:%u", (unsigned)port);
 	begin(NULL);
-	while (x->state != EXECSRV_UPGRADING)
+	while (!transport_is_upgrading(&x->transport))
 		ck_assert_int_eq(peer_step(), 0);
-	ck_assert_int_eq(x->url.addr.any.sa_family, AF_INET6);
+	ck_assert_int_eq(x->opening.address.addr.any.sa_family, AF_INET6);
 	stop();
 }
 END_TEST
@@ -409,9 +410,9 @@ START_TEST(test_loop)
 	int		 n;
 
 	start();
-	x->clock = clock_ms;
+	x->transport.clock = clock_ms;
 	ck_assert_int_ne(pfd.fd = execsrv_fd(x), -1);
-	for (n = 0; x->state != EXECSRV_UPGRADING; n++) {
+	for (n = 0; !transport_is_upgrading(&x->transport); n++) {
 		ck_assert_int_eq(poll(&pfd, 1, 10000), 1);
 		ck_assert_int_eq(execsrv_dispatch(x), 0);
 		ck_assert_int_lt(n, 10);

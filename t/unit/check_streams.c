@@ -132,8 +132,8 @@ say_block(unsigned id, char c, size_t n, bool eof)
 	json_out_close(&o, '}');
 	ck_assert_int_eq(json_out_fini(&o), 0);
 	h = ws_header(head, true, WS_TEXT, b.len, NULL);
-	ck_assert_int_eq(execsrv_feed(x, head, h), 0);
-	ck_assert_int_eq(execsrv_feed(x, buf_data(&b), b.len), 0);
+	ck_assert_int_eq(transport_feed(&x->transport, head, h), 0);
+	ck_assert_int_eq(transport_feed(&x->transport, buf_data(&b), b.len), 0);
 	buf_fini(&b);
 	free(data);
 }
@@ -162,7 +162,7 @@ START_TEST(test_read)
 	ck_assert_int_eq(peer_turn(), 0);
 	peer_ck_trace("done 262147;");
 	ck_assert_ptr_null(transfer);
-	ck_assert(TAILQ_EMPTY(&x->transfers));
+	ck_assert(TAILQ_EMPTY(&x->transfers.live));
 	peer_stop();
 }
 END_TEST
@@ -284,7 +284,7 @@ START_TEST(test_read_paused)
 		(void)peer_heard();
 	ck_closed(10);
 	peer_ck_trace("");
-	ck_assert(TAILQ_EMPTY(&x->transfers));
+	ck_assert(TAILQ_EMPTY(&x->transfers.live));
 	peer_stop();
 }
 END_TEST
