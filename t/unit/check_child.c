@@ -146,7 +146,7 @@ teardown(void)
 {
 	child_forget_all(&m);
 	ck_assert_uint_eq(nopen, 0);
-	ck_assert_uint_eq(m.by_pid.count, 0);
+	ck_assert_uint_eq(m.children.by_pid.count, 0);
 	map_fini(&m.children.by_pid);
 	membudget_free(&m.budget);
 	cgroups_free(&m.cgroups);

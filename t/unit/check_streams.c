@@ -576,7 +576,7 @@ START_TEST(test_http_free_inside)
 	peer_say(HEAD);
 	ck_assert_int_eq(peer_turn(), 0);
 	peer_ck_trace("freed;");
-	ck_assert(TAILQ_EMPTY(&x->freed_https));
+	ck_assert(TAILQ_EMPTY(&x->https.freed));
 	peer_stop();
 }
 END_TEST
