@@ -286,6 +286,35 @@ def after_its_end():
     stage.server.stop()
 
 
+def stays():
+    """One that says that it leaves and does not is made to."""
+    stage = Stage()
+    for row in ("released", "ended"):
+        pid = stage.serving()
+        stage.say(pid, (row, b""))
+        stage.wait_log(r"worker %d: serving -> leaving" % pid)
+        wait_for(lambda p=pid: not is_alive(p), LIMIT, "its end")
+    stage.hang_up()
+    check(not stage.logged("killed"), "it did nothing wrong")
+    stage.server.stop()
+
+
+def shown_late():
+    """A token is shown before a session is asked for, or not at all."""
+    token = tokens.new()
+    stage = Stage(tokens.option("ci", token))
+    owner = stage.serving()
+    session = stage.heard(owner, "assign")[0][2]
+    pid = stage.greeting()
+    stage.say(pid, ("handover", text(1, session)),
+              ("credential", text(1, token)), ("fork", b""))
+    check(stage.fate(pid) == ("credential", "handing"), "%s" % (
+        stage.fate(pid),))
+    stage.end(owner)
+    stage.hang_up()
+    stage.server.stop()
+
+
 def readers():
     """Who reads what a client says before that is let in cannot let it in."""
     stage = Stage("RequireToken=always", tokens.option("ci", tokens.new()))
@@ -371,4 +400,4 @@ def load():
 
 
 main(idle, greeting, serving, handing, others_rows, too_long, not_asked,
-     after_its_end, readers, too_long_greeted, once, load)
+     after_its_end, stays, shown_late, readers, too_long_greeted, once, load)
