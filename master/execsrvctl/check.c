@@ -17,9 +17,12 @@
 #include "master/execsrvctl/control.h"
 
 #define SERVER		"execsrvd"
-#define WORDS_MAX	(64 * 1024)	/* of what it says */
+#define WORDS_MAX	(64 * 1024)	/* of its output */
 
-/* The one beside us, as in the build folder; else the one that is installed. */
+/*
+ * Find the one beside this program, as in the build folder, or the installed
+ * one.
+ */
 static int
 check_find_server(char *path, size_t size)
 {
@@ -50,7 +53,7 @@ run_server(const char *path, const char *file, int words)
 	_exit(126);
 }
 
-/* Everything that it says; what is too much is read, but not kept. */
+/* Read all of its output; drop what is too much. */
 static void
 read_words(int fd, struct buf *b)
 {
@@ -98,7 +101,7 @@ print_json(bool is_right, const char *words, size_t len)
 	return r;
 }
 
-/* Run it: its status, or -1 with errno. */
+/* Run it and return its status, or -1 with errno. */
 static int
 ask_server(const char *path, const char *file, struct buf *words)
 {

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 /*
- * Check a configuration file, or (NULL) the one that the daemon would read,
- * by the execsrvd beside this program.  What is wrong goes to standard error,
- * as JSON to standard output.  The exit status.
+ * Check a configuration file, or (NULL) that of the daemon, with the execsrvd
+ * beside this program.  Errors go to standard error, as JSON to standard
+ * output.  Return the exit status.
  */
 int	 config_check(const char *file, bool is_json);
 

@@ -19,7 +19,7 @@
 #define CONTROL_SOCKET	"control.sock"
 #define ANSWER_MS	2000	/* of silence */
 #define TURN_MS		250
-#define RETRY_MS	10	/* the daemon's queue is full */
+#define RETRY_MS	10	/* the listen queue is full */
 #define COLUMNS_MAX	256
 
 static int	 control_say(struct control_error *, int, const char *, ...)
@@ -40,8 +40,8 @@ control_say(struct control_error *e, int status, const char *fmt, ...)
 /* --- the socket --- */
 
 /*
- * Here and below time is counted in turns, not by a clock: after a standstill
- * of the whole machine the daemon has its time to answer all the same.
+ * Time is counted in turns here, not by a clock, so that a daemon has its time
+ * even if the whole machine stood still.
  */
 static int
 control_connect_to(int fd, const struct sockaddr_un *un)
@@ -60,7 +60,7 @@ control_connect_to(int fd, const struct sockaddr_un *un)
 	return 0;
 }
 
-/* What a failed connect(2) says about the daemon. */
+/* Explain the errno of a failed connect(2). */
 static int
 control_judge(int error, const char *dir, struct control_error *e)
 {
@@ -108,7 +108,7 @@ open_control(const char *dir, int *fd_out, struct control_error *e)
 
 /*
  * Whether the daemon there is the caller's or root's.  The default below /tmp
- * could be anybody's, and "run" hands its input to whom the answer names.
+ * could be anybody's, and "run" sends its input to the address in the answer.
  */
 static bool
 control_is_trusted(int fd)
@@ -152,7 +152,7 @@ open_any(const char *dir, int *fd_out, struct control_error *e)
 		return open_control(dir, fd_out, e);
 	if ((status = open_own(fd_out, e)) != EXIT_NO_DAEMON)
 		return status;
-	/* Of two that are missing, the caller's own is named. */
+	/* If both are missing, name the caller's own. */
 	if ((status = open_control(rundirs_system(), fd_out, &e2)) !=
 	    EXIT_NO_DAEMON)
 		*e = e2;
@@ -210,7 +210,7 @@ control_on_stream(struct ipc_msg *m, int *stream_out)
 	return 0;
 }
 
-/* Take one message.  1: more follow; 0: the end, with its status; -1. */
+/* Read one message.  1: more follow; 0: the end, with its status; -1. */
 static int
 control_on_message(struct ipc_msg *m, struct table **t_out, int *stream_out,
     int *status_out, struct control_error *e)
@@ -290,7 +290,7 @@ control_ask(const struct control_request *q, struct table **t_out,
 	request.arg = q->arg;
 	request.n_arg = q->narg;
 	request.option = q->option;
-	/* The first packet always fits. */
+	/* The first packet always fits into the buffer. */
 	if (ipc_send(fd, IPC_ctl_request, &request, -1) == -1)
 		status = control_say(e, EXIT_OTHER, "cannot ask the daemon: %s",
 		    strerror(errno));
@@ -301,7 +301,7 @@ control_ask(const struct control_request *q, struct table **t_out,
 	    (stream_out == NULL || *stream_out == -1))
 		status = control_say(e, EXIT_OTHER,
 		    "the daemon's answer is empty");
-	/* Rows come as workers answer. */
+	/* Rows come in the order in which workers answer. */
 	if (status == EXIT_OK && *t_out != NULL && table_sort(*t_out) == -1)
 		status = control_say(e, EXIT_OTHER, "%s", strerror(errno));
 	fd_close(&fd);

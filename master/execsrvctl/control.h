@@ -8,8 +8,8 @@
 #include "master/execsrvctl/table.h"
 
 /*
- * How execsrvctl ends; 0, 3 and 4 as the LSB says for "status", 78 as execsrvd
- * -t (EX_CONFIG of sysexits.h(3)).
+ * Exit statuses; 0, 3 and 4 as the LSB defines for "status", 78 as execsrvd -t
+ * (EX_CONFIG of sysexits.h(3)).
  */
 enum {
 	EXIT_OK = 0,
@@ -27,8 +27,8 @@ struct control_error {
 };
 
 /*
- * What is asked, of the daemon of a run directory (NULL: $EXECSRV_RUNTIME_DIR,
- * else the caller's own daemon, else the system's).
+ * A request to the daemon of a run directory (NULL: $EXECSRV_RUNTIME_DIR, or
+ * the caller's own daemon, or the system's).
  */
 struct control_request {
 	const char	*dir;
@@ -36,24 +36,22 @@ struct control_request {
 	char		**arg;
 	size_t		 narg;
 	bool		 option;
-	/*
-	 * Something may take its time: once the daemon has said its first word
-	 * it says when it is done, or its end does.
-	 */
+	/* It may take long: after the first message of the daemon there is
+	   no timeout. */
 	bool		 is_patient;
 };
 
 /*
- * Ask.  Returns an exit status of the above, or one the daemon chose; the
- * reason is in e.  *t_out is the table (the caller frees it): whole with
- * EXIT_OK, else what came of it, or NULL.  *stream_out is a descriptor that
- * came with the answer, or -1; NULL: none is wanted.  Gives up 2 s after the
- * daemon's last word, unless the request is patient.
+ * Ask.  Return an exit status of the above, or one that the daemon chose, with
+ * the reason in e.  *t_out is the table, for table_free(): whole with EXIT_OK,
+ * else a part or NULL.  *stream_out is a descriptor that came with the answer,
+ * or -1; stream_out NULL: none is wanted.  Times out 2 s after the last message
+ * of the daemon, unless the request is patient.
  */
 int	 control_ask(const struct control_request *q, struct table **t_out,
 	    int *stream_out, struct control_error *e);
 
-/* The same for a command alone. */
+/* The same for a command without arguments. */
 int	 control_ask_simply(const char *dir, const char *command,
 	    struct table **t_out, struct control_error *e);
 

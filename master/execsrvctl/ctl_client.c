@@ -23,13 +23,13 @@
 
 enum { IN_ATTACH = 1, IN_CP = 2, IN_RUN = 4, IN_SHELL = 8 };
 
-/* What the arguments say. */
+/* The command line. */
 struct client {
 	unsigned		 command;
-	const char		*words;	/* of its usage, behind the options */
+	const char		*words;	/* its usage, after the options */
 	const char		*dir;	/* the daemon's folder, or NULL */
 	const char		*url, *token_file, *ca_file;
-	char			*token;	/* of the variable, or NULL */
+	char			*token;	/* of $EXECSRV_TOKEN, or NULL */
 	char			**env;
 	size_t			 nenv;
 	struct run_options	 run;
@@ -113,9 +113,7 @@ take_detach(struct client *c, const char *value)
 	return 0;
 }
 
-/*
- * NAME=VALUE, or NAME alone for ours of that name (nothing if there is none).
- */
+/* Take NAME=VALUE, or NAME for a variable of the caller (if it is set). */
 static int
 take_env(struct client *c, const char *value)
 {
@@ -143,7 +141,7 @@ take_help(struct client *c, const char *value)
 	return 0;
 }
 
-/* A number of seconds in ms, or -1, having said why. */
+/* Return a number of seconds as ms, or -1, having said why. */
 static int
 seconds_in_ms(const char *value)
 {
@@ -245,7 +243,7 @@ take_url(struct client *c, const char *value)
 	return 0;
 }
 
-/* What getopt_long(3) wants: the rows of one command. */
+/* Make the arguments of getopt_long(3) from the rows of a command. */
 static void
 list_options(const struct client *c, char *letters, struct option *list)
 {
@@ -281,7 +279,10 @@ find_row(int opt)
 	return NULL;
 }
 
-/* The arguments left begin at optind.  0, or -1, having said why. */
+/*
+ * Read options; the other arguments begin at optind.  0, or -1, having said
+ * why.
+ */
 static int
 client_read_options(struct client *c, int argc, char **argv)
 {
@@ -291,7 +292,7 @@ client_read_options(struct client *c, int argc, char **argv)
 	int			 opt;
 
 	list_options(c, letters, list);
-	optind = 0;			/* glibc: begin anew */
+	optind = 0;			/* glibc: start again */
 	while ((opt = getopt_long(argc, argv, letters, list, NULL)) != -1) {
 		if ((row = find_row(opt)) == NULL) {
 			client_usage(c, stderr);
@@ -305,7 +306,7 @@ client_read_options(struct client *c, int argc, char **argv)
 
 /* --- which server --- */
 
-/* The first address in the answer that we can use; malloc'd, or NULL. */
+/* Return the first usable address in the answer: malloc'd, or NULL. */
 static char *
 first_url(const struct table *t)
 {
@@ -321,8 +322,9 @@ first_url(const struct table *t)
 }
 
 /*
- * Where the daemon listens: malloc'd; NULL, having said why.  Who may not ask
- * it may still be its client: it has left word.
+ * Return where the daemon listens: malloc'd; NULL, having said why.  A user who
+ * may not open the control socket may still be a client: the address is in a
+ * file.
  */
 static char *
 ask_url(const char *dir)
@@ -345,7 +347,7 @@ ask_url(const char *dir)
 	return url;
 }
 
-/* A URL has a ":", a name has none. */
+/* A URL has a ":", a name does not. */
 static int
 client_choose(const char *text, struct server *s)
 {
@@ -356,7 +358,10 @@ client_choose(const char *text, struct server *s)
 	return 0;
 }
 
-/* The server as told, or by a variable; NULL: the daemon of this machine. */
+/*
+ * Return the server of an argument, an option or a variable; NULL: the daemon
+ * of this machine.
+ */
 static const char *
 told_server(const struct client *c, const char *name)
 {
@@ -398,9 +403,9 @@ client_find_server(const struct client *c, const char *name, struct server *s)
 /* --- the commands --- */
 
 /*
- * Room for the variables that a command line may set, behind TERM: -e may say
- * otherwise.  The one with the token is taken away first: nobody else is to see
- * it, no command either.
+ * Make room for the variables of the command line, after TERM, which -e may
+ * override.  First take the token out of the environment, so that no command
+ * gets it.
  */
 static int
 client_begin(struct client *c, int argc)
@@ -446,7 +451,7 @@ run_there(struct client *c)
 	return status;
 }
 
-/* No terminal, no TERM. */
+/* TERM is passed on with a terminal only. */
 static int
 add_term(struct client *c)
 {
@@ -478,8 +483,8 @@ do_shell(struct client *c, int argc, char **argv)
 }
 
 /*
- * The id of a session that is named as for the commands that ask the daemon:
- * by its number, or the beginning of its id.  malloc'd; NULL, having said why.
+ * Ask the daemon for the id of a session that is named by its number or the
+ * beginning of its id.  malloc'd; NULL, having said why.
  */
 static char *
 find_session(const struct client *c, char *name)
@@ -500,7 +505,9 @@ find_session(const struct client *c, char *name)
 	return id;
 }
 
-/* Only our daemon can be asked; whoever has the whole id need not. */
+/*
+ * Only the daemon of this machine can be asked; a whole id needs no question.
+ */
 static int
 do_attach(struct client *c, int argc, char **argv)
 {
@@ -523,8 +530,8 @@ do_attach(struct client *c, int argc, char **argv)
 }
 
 /*
- * "NAME:PATH", NAME or PATH may be empty; a path with a slash before its first
- * colon is here.
+ * Return PATH of "NAME:PATH", both may be empty; NULL: a path here, with a
+ * slash before its first colon.
  */
 static char *
 path_there(char *text)
@@ -567,8 +574,8 @@ do_cp(struct client *c, int argc, char **argv)
 static const struct command {
 	const char	*name;
 	unsigned	 bit;
-	const char	*words;		/* of its usage */
-	int		 min, max;	/* arguments behind the options */
+	const char	*words;		/* its usage */
+	int		 min, max;	/* arguments after the options */
 	int		(*fn)(struct client *, int, char **);
 } commands[] = {
 	{ "attach", IN_ATTACH, "attach [OPTION...] SESSION[/PROCESS]", 1, 1,
@@ -579,10 +586,7 @@ static const struct command {
 	{ "shell", IN_SHELL, "shell [OPTION...]", 0, 0, do_shell },
 };
 
-/*
- * What goes wrong here is 125: 1 and 2 could be the command's.  Of cp there is
- * none.
- */
+/* Errors end with 125, as 1 and 2 could be the command's; cp has none. */
 int
 ctl_client_command(const char *dir, bool is_plain, int argc, char **argv)
 {

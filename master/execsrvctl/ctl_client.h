@@ -1,14 +1,14 @@
-/* Commands of execsrvctl that are a client of an exec server. */
+/* The commands that are clients of an exec server. */
 #ifndef MASTER_EXECSRVCTL_CTL_CLIENT_H
 #define MASTER_EXECSRVCTL_CTL_CLIENT_H
 
 #include <stdbool.h>
 
 /*
- * argv[0] is the command's name, of those that proto/ctl.def has for this.
- * dir: the daemon's folder, or NULL, if no server is named.  is_plain: before
- * the name are none of the options that such a command does not have.  The
- * status to end with; what is wrong with the arguments is said, too.
+ * Run a command, argv[0], a client row of proto/ctl.def.  dir: the run
+ * directory, or NULL, for the default server.  is_plain: no option that such a
+ * command does not have came before the name.  Return the exit status; errors
+ * are reported.
  */
 int	 ctl_client_command(const char *dir, bool is_plain, int argc,
 	    char **argv);

@@ -21,7 +21,7 @@ struct show {
 	uint64_t	 seq;		/* of the last piece; 0: none yet */
 };
 
-/* Lines, of which nothing but their ends and tabs is left to a terminal. */
+/* Print lines; a terminal gets only their ends and tabs unchanged. */
 static void
 put_safely(FILE *out, char *text, size_t len)
 {
@@ -35,8 +35,8 @@ put_safely(FILE *out, char *text, size_t len)
 		for (n = 0; n < len && text[n] != '\n' && text[n] != '\t';)
 			n++;
 		end = n < len ? text[n] : '\0';
-		text[n] = '\0';		/* there is room behind the last */
-		/* A terminal's line ends with both. */
+		text[n] = '\0';		/* there is room after the last */
+		/* Lines of a terminal end with CR LF. */
 		if (end == '\n' && n > 0 && text[n - 1] == '\r')
 			text[n - 1] = '\0';
 		execsrv_printable(text);
@@ -95,7 +95,7 @@ ctl_tail_put_json(const Ipc__TailPiece *p)
 static int
 ctl_tail_on_piece(struct show *s, const Ipc__TailPiece *p)
 {
-	/* Events have numbers as well, but come last. */
+	/* Exit and end have sequence numbers, too, but come last. */
 	if (s->seq != 0 && p->seq > s->seq + 1 && !s->is_json)
 		fputs("execsrvctl: output was dropped before it was read\n",
 		    stderr);
@@ -103,7 +103,7 @@ ctl_tail_on_piece(struct show *s, const Ipc__TailPiece *p)
 	return s->is_json ? ctl_tail_put_json(p) : put_bytes(p);
 }
 
-/* 1: go on; 0: the end; -1 with errno. */
+/* Show one packet.  1: go on; 0: the end; -1 with errno. */
 static int
 ctl_tail_receive(struct show *s, int fd)
 {

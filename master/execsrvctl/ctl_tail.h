@@ -5,10 +5,9 @@
 #include <stdbool.h>
 
 /*
- * Show what comes on fd (taken) until it ends: output on standard output,
- * errors on standard error, byte for byte; where that is a terminal, what
- * could do something to it becomes '?'.  As JSON: a line for each piece.  The
- * exit status.
+ * Show the packets on fd (taken) until it ends: output on standard output,
+ * errors on standard error, byte for byte; on a terminal, control characters
+ * become '?'.  As JSON: a line for each piece.  Return the exit status.
  */
 int	 ctl_tail_show(int fd, bool is_json);
 

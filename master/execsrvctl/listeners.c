@@ -27,7 +27,7 @@ listeners_is_trusted(int fd)
 	    (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* What we must not wait for is no regular file either. */
+/* O_NONBLOCK: opening a FIFO must not block, and it is refused. */
 static int
 listeners_open_file(const char *dir)
 {

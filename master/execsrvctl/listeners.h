@@ -1,19 +1,19 @@
 /*
- * Where a daemon listens, as its run directory says (RUNDIRS_LISTEN): for who
- * may not open the control socket.
+ * The addresses of a daemon, from a file in its run directory (RUNDIRS_LISTEN),
+ * for users who may not open the control socket.
  */
 #ifndef MASTER_EXECSRVCTL_LISTENERS_H
 #define MASTER_EXECSRVCTL_LISTENERS_H
 
 #include <stdbool.h>
 
-/* Whether that is an address that we can connect to. */
+/* Whether a client can connect to an address. */
 bool	 listeners_fits(const char *url);
 
 /*
- * The first of these in a run directory: malloc'd, or NULL.  What we send goes
- * to whom the file names: folder and file must be root's or ours, and nobody
- * else's to write.
+ * Read the first such address in a run directory: malloc'd, or NULL. Input is
+ * sent to that address: folder and file must belong to root or the caller, and
+ * be writable by nobody else.
  */
 char	*listeners_read(const char *dir);
 

@@ -1,4 +1,4 @@
-/* execsrvctl: questions to the daemon, and commands on an exec server. */
+/* execsrvctl: commands for the daemon, and for exec servers as a client. */
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ execsrvctl_usage(FILE *out)
 	return EXIT_USAGE;
 }
 
-/* Everything was printed, or not. */
+/* Return a status, or an error if not everything was printed. */
 static int
 execsrvctl_finish(int status)
 {
@@ -116,15 +116,15 @@ static const struct option	 global_options[] = {
 };
 
 /*
- * Options of every command, before and behind its name; form is how getopt(3)
- * begins.  The arguments left begin at optind.
+ * Read options that all commands have, before or after the name; form is how
+ * getopt(3) begins.  The other arguments begin at optind.
  */
 static void
 read_globals(int argc, char **argv, const char *form, struct options *o)
 {
 	int	 opt;
 
-	optind = 0;			/* glibc: begin anew */
+	optind = 0;			/* glibc: start again */
 	while ((opt = getopt_long(argc, argv, form, global_options,
 	    NULL)) != -1)
 		switch (opt) {
@@ -153,7 +153,7 @@ read_globals(int argc, char **argv, const char *form, struct options *o)
 		}
 }
 
-/* Behind it nothing is said any more.  0, or -1, having said why. */
+/* The last output.  0, or -1, having said why. */
 static int
 hush(const struct options *o)
 {
@@ -215,7 +215,7 @@ cmd_help(const struct command *c, struct options *o, int argc, char **argv)
 static int
 cmd_version(const struct command *c, struct options *o, int argc, char **argv)
 {
-	/* Behind the name; c is NULL when it is the option. */
+	/* After the name; c is NULL for the option --help. */
 	if (c != NULL) {
 		read_globals(argc, argv, GLOBALS, o);
 		if (optind != argc)
@@ -284,10 +284,8 @@ cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 		status = ctl_tail_show(stream, o->json);
 	if (e.text[0] != '\0')
 		fprintf(stderr, "execsrvctl: %s\n", e.text);
-	/*
-	 * A table cut off is better than none, but not for programs; one row
-	 * that says how it failed is whole.
-	 */
+	/* A part of a table is better than nothing, but not for programs; a
+	   row that tells the failure is whole. */
 	if (t != NULL && (status == EXIT_OK || !o->json ||
 	    (c->form == ACT && table_rows(t) > 0)) &&
 	    execsrvctl_print(c, o, t) != EXIT_OK && status == EXIT_OK)

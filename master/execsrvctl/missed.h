@@ -1,10 +1,10 @@
-/* What became of output while nobody was attached, on standard error. */
+/* Output that was lost while detached, on standard error. */
 #ifndef MASTER_EXECSRVCTL_MISSED_H
 #define MASTER_EXECSRVCTL_MISSED_H
 
 #include "common/client/execsrv.h"
 
-/* Say it if it is not what was said last, which is the caller's to keep. */
+/* Report it, unless it is what was reported last, in said. */
 void	 missed_say(const struct execsrv *x, struct execsrv_overflow *said);
 
 #endif

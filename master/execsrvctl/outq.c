@@ -17,8 +17,8 @@
 #define QUEUE_KEEP	(256 * 1024)
 
 /*
- * An open file of our own for the same pipe or terminal: O_NONBLOCK on the one
- * we were given would be everybody's who shares it.  -1: cannot be had.
+ * Open a file description of our own for the same pipe or terminal: O_NONBLOCK
+ * on the inherited one would affect all who share it.  -1: not possible.
  */
 static int
 outq_reopen(int fd)
@@ -42,7 +42,7 @@ outq_init(struct outq *s, int fd)
 	if (fstat(fd, &st) == -1)
 		return;
 	s->is_socket = S_ISSOCK(st.st_mode);
-	/* Files take their time, but they take it all. */
+	/* Regular files block, but always take all. */
 	if (!S_ISFIFO(st.st_mode) && !isatty(fd))
 		return;
 	if ((own = outq_reopen(fd)) != -1) {
@@ -50,7 +50,7 @@ outq_init(struct outq *s, int fd)
 		s->is_own = true;
 		return;
 	}
-	/* So much a pipe takes at once, if poll(2) says that it has room. */
+	/* What a pipe takes without blocking after POLLOUT. */
 	s->may_block = true;
 	s->step = PIPE_BUF;
 }
@@ -63,7 +63,7 @@ outq_fini(struct outq *s)
 		fd_close(&s->fd);
 }
 
-/* One write.  The number of bytes; 0: no room now, or broken. */
+/* Write once.  Return the number of bytes; 0: no room now, or broken. */
 static size_t
 outq_push(struct outq *s, const void *data, size_t len)
 {

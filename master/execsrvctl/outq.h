@@ -1,7 +1,6 @@
 /*
- * Where output goes: standard output or error of ours, without ever waiting
- * for it.  What cannot be written yet is queued; whoever fills it looks at
- * outq_held() and stops in time.
+ * A queue for standard output or error, written without blocking.  The producer
+ * looks at outq_held() and pauses in time.
  */
 #ifndef MASTER_EXECSRVCTL_OUTQ_H
 #define MASTER_EXECSRVCTL_OUTQ_H
@@ -25,14 +24,14 @@ struct outq {
 void	 outq_init(struct outq *s, int fd);
 void	 outq_fini(struct outq *s);
 
-/* Write or queue.  Nothing when it is broken (error).  -1: no memory. */
+/* Write or queue; dropped once error is set.  -1: out of memory. */
 int	 outq_put(struct outq *s, const void *data, size_t len)
 	    __attribute__((warn_unused_result));
 
-/* poll(2) says that there is room, or nobody there. */
+/* Write more: poll(2) reports room, or an error. */
 void	 outq_on_room(struct outq *s);
 
-/* Bytes that wait. */
+/* Return the number of queued bytes. */
 static inline size_t
 outq_held(const struct outq *s)
 {

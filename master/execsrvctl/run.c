@@ -1,9 +1,7 @@
 /*
- * Output comes out as it comes in, input goes in as it is read; neither side
- * is read faster than the other takes it.  Signals are passed on.
- *
- * A stopped process (^Z) answers no pings: the server takes a client for dead
- * after some 30 s of that, and its session is gone for us.
+ * A command on a server: output is written as it comes, input sent as it is
+ * read, both with back-pressure.  Signals are passed on.  A stopped process
+ * (^Z) answers no pings: after some 30 s the server takes the client for dead.
  */
 #include "master/execsrvctl/run.h"
 
@@ -29,51 +27,51 @@
 #include "master/execsrvctl/term.h"
 
 #define INPUT_CHUNK	(64 * 1024)
-#define WRITES_MAX	8	/* unanswered, before more input is read */
-#define SIGNALS_MAX	3	/* unanswered, before the server is given up */
-#define HOLD_ABOVE	(1024 * 1024)	/* bytes of output that wait */
+#define WRITES_MAX	8	/* unanswered, before more is read */
+#define SIGNALS_MAX	3	/* unanswered, then give up the server */
+#define HOLD_ABOVE	(1024 * 1024)	/* bytes of queued output */
 #define HOLD_BELOW	(256 * 1024)
 #define HOLD_SIGNALLED	(32 * 1024 * 1024)	/* the same after a signal */
-#define STUCK_MS	1000	/* and its reader's time, when all has ended */
-#define LEAVE_MS	1000	/* for a terminate, or a close, to arrive */
-#define END_OF_INPUT	"\004"	/* what a terminal's user types */
+#define STUCK_MS	1000	/* for its reader, after the end */
+#define LEAVE_MS	1000	/* for a terminate or close to arrive */
+#define END_OF_INPUT	"\004"	/* ^D in a terminal */
 #define KEY_LEAVE	'\020'	/* ^P ^Q, as docker(1) */
 #define KEY_LEAVE_2	'\021'
 #define ASK_MS		10000	/* for an answer before it begins */
-#define FIRST_PROCESS	"p1"	/* what libexecsrv calls a command of run */
+#define FIRST_PROCESS	"p1"	/* the id that libexecsrv chooses */
 
 enum phase {
 	STARTING,
 	RUNNING,
-	EXITED,			/* others may hold its output */
+	EXITED,			/* others may hold its output open */
 	CLOSED,
-	FAILED			/* nothing more is expected */
+	FAILED			/* nothing more will come */
 };
 
 struct run {
 	const struct run_options	*o;
 	struct execsrv			*x;
 	struct execsrv_process		*p;
-	const char			*name;	/* of what runs, in texts */
+	const char			*name;	/* for texts */
 	char				 id[64];	/* when attached */
 	bool				 tty;
-	bool				 has_left;	/* it goes on alone */
+	bool				 has_left;	/* detached */
 	enum phase			 phase;
 	int				 status;	/* to end with */
 	bool				 is_status_fixed;
-	bool				 may_run;	/* over there */
+	bool				 may_run;	/* on the server */
 	struct outq			 sinks[2];	/* output, error */
 	bool				 input_open;
 	bool				 is_terminal[3];	/* by fd */
 	char				 last_input;
 	bool				 key_held;	/* KEY_LEAVE */
-	sigset_t			 signals;	/* that we take */
+	sigset_t			 signals;	/* that are caught */
 	struct execsrv_overflow		 missed;
 	int				 signal_fd;
 	int				 early_signal;
 	bool				 early_resize;
-	bool				 is_signalled;	/* told to end */
-	uint64_t			 last_moved;	/* ms: output did */
+	bool				 is_signalled;	/* to end */
+	uint64_t			 last_moved;	/* ms: of output */
 };
 
 static void	 run_fail(struct run *, const char *, ...)
@@ -86,7 +84,7 @@ run_say(const char *text)
 	fprintf(stderr, "execsrvctl: %s\n", text);
 }
 
-/* Give up: say why, end with 125. */
+/* Report a reason and end with 125. */
 static void
 run_fail(struct run *r, const char *fmt, ...)
 {
@@ -103,8 +101,8 @@ run_fail(struct run *r, const char *fmt, ...)
 }
 
 /*
- * Whether a terminal went away under another client's command, which goes on
- * without one.  No signal need say so: that may be ignored, or come later.
+ * Whether the terminal of another client's command hung up, which then runs on
+ * without one.  SIGHUP may be ignored, or come later.
  */
 static bool
 has_hung_up(const struct run *r, int fd)
@@ -118,15 +116,15 @@ has_hung_up(const struct run *r, int fd)
 /* --- what the server says --- */
 
 /*
- * The exit status for a start that failed: by the system's error, which both
- * the reference and execsrvd tell at the end.
+ * Return the exit status for a failed start, by the system's error at the end
+ * of the text, as the reference and execsrvd write it.
  */
 static int
 start_status(const char *why)
 {
 	const char	*p = strstr(why, "(os error ");
 
-	/* A folder is not the command. */
+	/* An error about the folder, not the command. */
 	if (p == NULL || strstr(why, "working directory:") != NULL)
 		return EXIT_RUN;
 	switch (atoi(p + strlen("(os error "))) {
@@ -169,7 +167,7 @@ on_start(struct run *r, const struct execsrv_error *e)
 	}
 }
 
-/* Input was not taken.  Nobody reads it any more, or worse: a hole in it. */
+/* Input was refused: nobody reads it any more, or it has a hole. */
 static void
 on_no_input(struct run *r, const struct execsrv_error *e)
 {
@@ -197,7 +195,7 @@ run_on_output(void *arg, enum execsrv_stream stream, const void *data,
 {
 	struct run	*r = arg;
 
-	/* Whoever attaches later reads it. */
+	/* An attached client will read the output later. */
 	if (r->o->detach)
 		return;
 	if (outq_put(&r->sinks[stream == EXECSRV_STDERR], data, len) == -1)
@@ -244,7 +242,7 @@ run_on_lost(void *arg, const struct execsrv_error *e)
 
 /* --- input --- */
 
-/* A line that was not ended needs one ^D to be read, and one to end. */
+/* An unfinished line needs one ^D to be read, and one more for the end. */
 static void
 end_terminal(struct run *r)
 {
@@ -267,8 +265,8 @@ end_input(struct run *r)
 }
 
 /*
- * What the user types to leave the command alone.  How much of the input is
- * the command's; a first key at its end waits for what follows.
+ * Find the keys that detach.  Return how much of the input is the command's; a
+ * first key at its end waits for the next.
  */
 static ssize_t
 look_for_keys(struct run *r, const char *data, ssize_t n)
@@ -300,7 +298,7 @@ on_input(struct run *r)
 	if ((n = read(STDIN_FILENO, data, sizeof(data))) == -1) {
 		if (errno == EINTR || errno == EAGAIN)
 			return;
-		/* A terminal that hung up, or is not ours to read: empty. */
+		/* A terminal that hung up, or a background job: empty input. */
 		if (errno != EIO) {
 			run_fail(r, "input: %s", strerror(errno));
 			return;
@@ -352,7 +350,7 @@ static const struct {
 
 #define SIGNALS	(sizeof(signals) / sizeof(signals[0]))
 
-/* A server that knows no names can interrupt and end, nothing else. */
+/* A server without signal names can interrupt and terminate only. */
 static void
 send_signal(struct run *r, int sig, const char *name)
 {
@@ -376,7 +374,8 @@ pass_signal(struct run *r, int sig)
 		r->early_signal = sig;
 		break;
 	case RUNNING:
-		/* The first one waits for a connection, nobody for the next. */
+		/* The first may wait for a connection, a second one must
+		   not. */
 		if (execsrv_process_awaits(r->p, EXECSRV_SIGNAL) >=
 		    (execsrv_status(r->x) == EXECSRV_RECOVERING ? 1 :
 		    SIGNALS_MAX)) {
@@ -389,14 +388,14 @@ pass_signal(struct run *r, int sig)
 		r->is_signalled |= sig != SIGUSR1 && sig != SIGUSR2;
 		break;
 	default:
-		/* Only its output is awaited, and no longer. */
+		/* Only output is awaited: end now. */
 		if (sig != SIGUSR1 && sig != SIGUSR2)
 			r->phase = FAILED;
 		break;
 	}
 }
 
-/* Our terminal is gone: what runs by itself goes on without one. */
+/* The terminal hung up: a command of its own session runs on. */
 static void
 run_on_hangup(struct run *r, int sig)
 {
@@ -427,8 +426,8 @@ on_continue(struct run *r, int sig)
 }
 
 /*
- * The command stops with us.  By SIGSTOP: it leads a session of its own, and
- * the system lets nobody there be stopped by a SIGTSTP.
+ * Stop the command, too.  By SIGSTOP: it leads a session of its own, an
+ * orphaned process group, which SIGTSTP does not stop.
  */
 static void
 run_on_stop(struct run *r, int sig)
@@ -443,7 +442,7 @@ run_on_stop(struct run *r, int sig)
 	sigemptyset(&set);
 	sigaddset(&set, sig);
 	raise(sig);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);	/* here we stop */
+	sigprocmask(SIG_UNBLOCK, &set, NULL);	/* we stop here */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	on_continue(r, sig);
 	if (by_name && r->phase == RUNNING)
@@ -464,7 +463,7 @@ on_signals(struct run *r)
 				signals[i].fn(r, signals[i].sig);
 }
 
-/* From here on signals are ours, but for those the caller told us to ignore. */
+/* Catch signals, except those that the caller ignores. */
 static int
 take_signals(struct run *r)
 {
@@ -488,7 +487,7 @@ take_signals(struct run *r)
 
 /* --- the loop --- */
 
-/* Nobody reads our output: the command ends as if it had met that itself. */
+/* Our output is broken: end the command as if it had got SIGPIPE itself. */
 static void
 check_sinks(struct run *r)
 {
@@ -519,10 +518,7 @@ run_held(const struct run *r)
 	return outq_held(&r->sinks[0]) + outq_held(&r->sinks[1]);
 }
 
-/*
- * Behind a reader that is stuck we would not hear how the command took a
- * signal: what the server still has of its output is let in for that.
- */
+/* Held output hides the answer to a signal: read on for it, up to a limit. */
 static void
 check_hold(struct run *r)
 {
@@ -536,7 +532,7 @@ check_hold(struct run *r)
 		execsrv_hold(r->x, false);
 }
 
-/* ms that its reader still has; -1: all the time in the world. */
+/* Return the ms that its reader still has; -1: for ever. */
 static int
 reader_ms(const struct run *r)
 {
@@ -603,7 +599,7 @@ is_done(const struct run *r)
 	    (run_held(r) == 0 || reader_ms(r) == 0));
 }
 
-/* Leave nothing behind: what still runs ends, if the server can be told. */
+/* Terminate what still runs, if the server can be told. */
 static void
 run_leave(struct run *r)
 {
@@ -619,7 +615,7 @@ run_leave(struct run *r)
 	execsrv_process_free(&r->p);
 }
 
-/* Whether the session has what somebody may want to attach to. */
+/* Whether the session has something to attach to. */
 static bool
 run_is_wanted(struct run *r)
 {
@@ -641,7 +637,7 @@ run_is_wanted(struct run *r)
 	return wanted;
 }
 
-/* Nobody will resume it: what the command left behind ends now. */
+/* Nobody will resume the session: end it, with what the command left. */
 static void
 run_end_session(struct run *r)
 {
@@ -649,14 +645,14 @@ run_end_session(struct run *r)
 
 	if (run_is_wanted(r))
 		return;
-	/* If that fails the server ends it later, of itself. */
+	/* After a failure the server ends it later by itself. */
 	if (execsrv_can(r->x, "execsrvSessionClose"))
 		execsrv_close_session(r->x, LEAVE_MS, &e);
 }
 
 /* --- the beginning --- */
 
-/* Empty for good: a server that cannot close input need not pretend. */
+/* Whether input is empty: /dev/null needs no pipe. */
 static bool
 is_null_device(int fd)
 {
@@ -666,7 +662,7 @@ is_null_device(int fd)
 	    st.st_rdev == makedev(1, 3);
 }
 
-/* Where to run: as told, here if here is there, else where the server is. */
+/* Where to run: as told; here, on this machine; where the server is. */
 static const char *
 choose_cwd(const struct run *r, char here[PATH_MAX])
 {
@@ -683,7 +679,7 @@ static const struct execsrv_hooks	 hooks = {
 	.on_lost = run_on_lost,
 };
 
-/* The user's shell over there; whatever the server is. */
+/* Find the user's shell on any server. */
 static void
 choose_shell(struct run *r, char shell[PATH_MAX])
 {
@@ -697,7 +693,7 @@ choose_shell(struct run *r, char shell[PATH_MAX])
 	free(env);
 }
 
-/* Ask that it is kept as long as the server allows. */
+/* Ask to retain the session for as long as the server allows. */
 static void
 retain(struct run *r)
 {
@@ -767,7 +763,7 @@ set_process(struct run *r, const char *id)
 	return 0;
 }
 
-/* The process to attach to, if there is only one or it was named. */
+/* Find the process to attach to: the one that is named, or the only one. */
 static int
 choose_process(struct run *r, const struct execsrv_process_list *list)
 {
@@ -801,7 +797,7 @@ find_process(struct run *r)
 	struct execsrv_error		 e;
 	int				 chosen;
 
-	/* The stock server tells neither names nor terminals. */
+	/* The stock server has no process/list. */
 	if (!execsrv_can(r->x, "execsrvProcessList"))
 		return set_process(r, r->o->process != NULL ? r->o->process :
 		    FIRST_PROCESS);
@@ -842,7 +838,7 @@ run_begin(struct run *r)
 	return r->o->session != NULL ? attach(r) : run_start(r);
 }
 
-/* Once it runs nobody waits for it. */
+/* Detached: print the session's id, or how to attach again. */
 static void
 tell_left(struct run *r)
 {

@@ -6,7 +6,7 @@
 
 #include "common/client/execsrv.h"
 
-/* As env(1) and docker(1): what is not the command's own status. */
+/* As env(1) and docker(1): statuses that are not the command's. */
 enum {
 	EXIT_RUN = 125,			/* run itself failed */
 	EXIT_NOT_EXECUTABLE = 126,
@@ -17,9 +17,9 @@ struct run_options {
 	const char		*url;	/* of the server */
 	const char		*token;	/* bearer, or NULL */
 	const char		*ca_file;	/* or NULL */
-	/* What to attach to; process: NULL if there is but one. */
+	/* A session to attach to; process: NULL if it has but one. */
 	const char		*session, *process;
-	/* Or what to run: ended by NULL; NULL: a login shell. */
+	/* Or a command, ended by NULL; NULL: a login shell. */
 	const char *const	*argv;
 	const char *const	*env;	/* NAME=VALUE, ended by NULL */
 	const char		*cwd;	/* NULL: see run.c */
@@ -31,7 +31,7 @@ struct run_options {
 };
 
 /*
- * Run it; the exit status to end with.  Reasons go to standard error.  Blocks
+ * Run it and return the exit status; reasons go to standard error.  Blocks
  * signals and changes the terminal: the process should end soon after.
  */
 int	 run_command(const struct run_options *o);

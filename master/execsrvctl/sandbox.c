@@ -76,7 +76,8 @@ sandbox_read_file(struct explain *x)
 	if (!is_stdin &&
 	    (fd = open(x->file, O_RDONLY | O_CLOEXEC | O_NOCTTY)) == -1)
 		return sandbox_complain(x, strerror(errno));
-	/* In a list of one: token 0 means no object to params_decode(). */
+	/* As the element of a list: token 0 means no object to
+	   params_decode(). */
 	r = buf_put(&x->text, "[", 1);
 	if (r == 0)
 		r = sandbox_read_all(&x->text, fd);
@@ -102,7 +103,7 @@ sandbox_parse(struct explain *x)
 	return 0;
 }
 
-/* The sandbox object: the file itself, or in a request; 0: none. */
+/* Find the sandbox object: the file itself, or in a request; 0: none. */
 static uint32_t
 find_sandbox(struct explain *x)
 {
@@ -217,7 +218,7 @@ sandbox_command(int argc, char **argv, bool is_json)
 		return EXIT_USAGE;
 	argc--;
 	argv++;
-	optind = 0;			/* glibc: begin anew */
+	optind = 0;			/* glibc: start again */
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1)
 		switch (opt) {
 		case OPT_CWD:

@@ -5,9 +5,8 @@
 #include <stdbool.h>
 
 /*
- * The command and its arguments, argv[0] is "sandbox".  Returns the exit
- * status; reasons go to standard error, but with EXIT_USAGE the usage is up
- * to the caller.
+ * Run the command, argv[0] is "sandbox".  Return the exit status; reasons go to
+ * standard error; after EXIT_USAGE the caller prints the usage.
  */
 int	 sandbox_command(int argc, char **argv, bool is_json);
 

@@ -122,7 +122,7 @@ server_set_token(struct server *s, const char *token)
 
 /* --- files --- */
 
-/* Whether nobody else may read it, or change it. */
+/* Whether nobody else may read or write it. */
 static bool
 servers_is_ours_alone(FILE *f)
 {
@@ -139,10 +139,7 @@ not_ours(const char *path)
 	    "readable by nobody else (chmod 600)", path);
 }
 
-/*
- * A line, into size bytes.  1, 0 at the end, -1: it is too long, or cannot be
- * read (errno).
- */
+/* Read a line into size bytes.  1; 0 at the end; -1: too long, or errno. */
 static int
 servers_read_line(FILE *f, char *line, int size)
 {
@@ -184,7 +181,7 @@ servers_read_token(const char *path, struct server *out)
 	return 0;
 }
 
-/* The folder with the file of hosts.  0, or -1, having said why. */
+/* Find the folder with the hosts file.  0, or -1, having said why. */
 static int
 find_folder(char *out, size_t size)
 {
@@ -202,7 +199,7 @@ find_folder(char *out, size_t size)
 	    servers_complain("HOME is too long") : 0;
 }
 
-/* A path as it is, if it is absolute, or below folder. */
+/* Make a path absolute, relative to folder. */
 static int
 beside(const char *folder, const char *path, char out[PATH_MAX])
 {
@@ -215,7 +212,7 @@ beside(const char *folder, const char *path, char out[PATH_MAX])
 	    strerror(ENAMETOOLONG)) : 0;
 }
 
-/* What the line says, if it is of that name: 1; 0: it is not; -1. */
+/* Take a line if it is for that name.  1; 0: it is not; -1. */
 static int
 servers_take_line(FILE *f, const char *path, const char *folder,
     const struct host_line *line, struct server *out)

@@ -21,37 +21,37 @@ struct host_line {
 };
 
 /*
- * Read a line, which is cut up for it and must live as long.  1; 0: there is
- * nothing in it; -1 with the reason in why.  Pure.
+ * Parse a line in place; out points into it.  1; 0: it is empty; -1 with the
+ * reason in why.  Pure.
  */
 int	 servers_parse(char *line, struct host_line *out, const char **why_out)
 	    __attribute__((warn_unused_result));
 
-/* A server: where it is, and what lets us in. */
+/* A server and its credentials. */
 struct server {
 	char	*url;
 	char	*token;		/* in locked memory; or NULL */
-	char	*ca_file;	/* or NULL: whom the system trusts */
+	char	*ca_file;	/* or NULL: those of the system */
 };
 
 void	 server_fini(struct server *s);
 
-/* A token for it; a copy.  0, or -1 with errno. */
+/* Set a copy of a token.  0, or -1 with errno. */
 int	 server_set_token(struct server *s, const char *token)
 	    __attribute__((warn_unused_result));
 
-/* Whom to trust; a copy.  0, or -1 with errno. */
+/* Set a copy of a CA file.  0, or -1 with errno. */
 int	 server_set_ca(struct server *s, const char *path)
 	    __attribute__((warn_unused_result));
 
 /*
- * The one of that name.  0, or -1, having said why on standard error: also when
+ * Find a server by name.  0, or -1, having said on standard error why, also if
  * there is none.
  */
 int	 servers_find(const char *name, struct server *out)
 	    __attribute__((warn_unused_result));
 
-/* The token in a file, its first line.  0, or -1, having said why. */
+/* Read a token, the first line of a file.  0, or -1, having said why. */
 int	 servers_read_token(const char *path, struct server *out)
 	    __attribute__((warn_unused_result));
 

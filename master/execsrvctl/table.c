@@ -25,7 +25,7 @@ struct table {
 	char	***rows;
 };
 
-/* Columns that people see otherwise than programs; by their names. */
+/* Columns with a form for people, by name. */
 static const struct form {
 	const char	*name;
 	char		*(*show)(const char *cell);
@@ -159,7 +159,7 @@ table_cell(const struct table *t, const char *name)
 	return NULL;
 }
 
-/* Take the first member off a list: malloc'd; NULL: none left, no memory. */
+/* Cut the first member off a list: malloc'd; NULL: none left, or no memory. */
 static char *
 take_member(const char **list)
 {
@@ -217,7 +217,7 @@ table_printf(const char *fmt, ...)
 	return r == -1 ? NULL : s;
 }
 
-/* The two largest units that matter: 12s, 3m12s, 2h05m, 4d07h. */
+/* The two largest units: 12s, 3m12s, 2h05m, 4d07h. */
 char *
 table_show_seconds(const char *cell)
 {
@@ -237,7 +237,7 @@ table_show_seconds(const char *cell)
 	    (unsigned)(n / 3600 % 24));
 }
 
-/* Up to 1023 as they are, then 1.0K, 10K, 1023K, 1.0M ...; rounded down. */
+/* Up to 1023 as it is, then 1.0K, 10K, 1023K, 1.0M ...; rounded down. */
 char *
 table_show_bytes(const char *cell)
 {
@@ -271,7 +271,7 @@ table_show_user(const char *cell)
 	return strdup(pw->pw_name);
 }
 
-/* The members of a list in one line: malloc'd, or NULL. */
+/* Join the members of a list in a line: malloc'd, or NULL. */
 static char *
 table_join(const char *list)
 {
@@ -288,7 +288,7 @@ table_join(const char *list)
 	return text;
 }
 
-/* A cell as people see it (malloc'd, or NULL), and its width. */
+/* Return a cell in its form for people (malloc'd, or NULL), and its width. */
 static char *
 table_show(const struct table *t, size_t row, size_t column, size_t *width_out)
 {
@@ -308,7 +308,7 @@ table_show(const struct table *t, size_t row, size_t column, size_t *width_out)
 
 struct place {
 	uint64_t	 key;
-	size_t		 at;		/* where it was */
+	size_t		 at;		/* its old place */
 	char		**row;
 };
 
@@ -344,7 +344,7 @@ table_sort(struct table *t)
 	return 0;
 }
 
-/* list[from] to where list[to] is, which follows it then. */
+/* Move list[from] to before list[to]. */
 static void
 bring(char **list, size_t from, size_t to)
 {
@@ -403,7 +403,7 @@ put_cell(const struct table *t, size_t column, const char *text, size_t width,
 		pad(out, GAP);
 }
 
-/* The header of a column, in capitals: malloc'd, or NULL. */
+/* Return the header of a column, in capitals: malloc'd, or NULL. */
 static char *
 header(const char *name, size_t *width_out)
 {
@@ -418,7 +418,7 @@ header(const char *name, size_t *width_out)
 	return text;
 }
 
-/* The widest of a column. */
+/* Return the widest of a column. */
 static size_t
 column_width(const struct table *t, size_t column)
 {
@@ -433,7 +433,7 @@ column_width(const struct table *t, size_t column)
 	return max;
 }
 
-/* Row i, or the header. */
+/* Print row i, or the header. */
 static void
 print_row(const struct table *t, size_t row, bool is_header,
     const size_t *room, FILE *out)
@@ -460,7 +460,7 @@ table_cut(char *line, size_t width)
 		}
 }
 
-/* A row, or the header, with its looks. */
+/* Print a row, or the header, with colour. */
 static void
 print_line(const struct table *t, size_t row, bool is_header,
     const size_t *room, const struct table_look *look, FILE *out)
@@ -501,7 +501,7 @@ table_print(const struct table *t, const struct table_look *look, FILE *out)
 	free(room);
 }
 
-/* The value of a column; further members of a list are indented. */
+/* Print the value of a column; indent further members of a list. */
 static void
 table_print_value(const struct table *t, size_t row, size_t column,
     size_t indent, FILE *out)
@@ -556,7 +556,7 @@ table_print_upright(const struct table *t, const struct table_look *look,
 
 /* --- for programs --- */
 
-/* Whether a cell may stand as a JSON number. */
+/* Whether a cell is a JSON number. */
 static bool
 table_is_number(const char *cell)
 {

@@ -1,6 +1,6 @@
 /*
- * A table as the daemon answers it, and its forms: columns for people, one
- * row upright, JSON for programs.  Pure.
+ * A table of the daemon, and its forms: columns for people, one row upright,
+ * JSON for programs.  Pure.
  */
 #ifndef MASTER_EXECSRVCTL_TABLE_H
 #define MASTER_EXECSRVCTL_TABLE_H
@@ -14,10 +14,10 @@ struct table;
 enum table_kind {
 	TABLE_TEXT,
 	TABLE_NUMBER,
-	TABLE_LIST		/* members, one a line; none: an empty cell */
+	TABLE_LIST		/* members, one a line; none: "" */
 };
 
-/* A table of n columns.  NULL with errno ENOMEM. */
+/* Make a table of n columns.  NULL with errno ENOMEM. */
 struct table	*table_new(size_t n, char *const *names,
 		    const enum table_kind *kinds);
 void		 table_free(struct table **tp);
@@ -30,9 +30,8 @@ int		 table_add(struct table *t, size_t n, char *const *cells)
 		    __attribute__((warn_unused_result));
 
 /*
- * Put the rows in the order of the numbers in their first column; those of one
- * number, and all if there are no numbers, stay as they came.  0, or -1 with
- * errno ENOMEM: nothing was done.
+ * Sort the rows by the numbers in their first column; stable.  0, or -1 with
+ * errno ENOMEM and nothing done.
  */
 int		 table_sort(struct table *t)
 		    __attribute__((warn_unused_result));
@@ -40,12 +39,12 @@ int		 table_sort(struct table *t)
 /* Put the columns of these names (up to a NULL) before the others. */
 void		 table_prefer(struct table *t, const char *const *names);
 
-/* How many rows it has. */
+/* Return the number of rows. */
 size_t		 table_rows(const struct table *t);
 
 /*
- * The first row's cell of that column, or NULL; member i (from 0) of the list
- * that it is: malloc'd, or NULL when there is none.
+ * Return the first row's cell of a column, or NULL; member i (from 0) of a list
+ * in it: malloc'd, or NULL after the last.
  */
 const char	*table_cell(const struct table *t, const char *name);
 char		*table_member(const struct table *t, const char *name,
@@ -58,28 +57,29 @@ struct table_look {
 };
 
 /*
- * For people.  Users are shown by name, times as 3m12s, bytes as 1.5M (the
- * rows of table.c say which columns); what is not printable becomes '?', so no
- * cell can do anything to a terminal.  Commas are between members of a list.
+ * Print it for people: users by name, times as 3m12s, bytes as 1.5M (the rows
+ * of table.c say which columns), lists with commas.  What is not printable
+ * becomes '?', so that no cell can control a terminal.
  */
 void		 table_print(const struct table *t,
 		    const struct table_look *look, FILE *out);
 
 /*
- * The same, a line for each column, or for each member of a list, and an empty
- * line between rows.  Nothing is cut.
+ * The same with a line for each column or member of a list, and an empty line
+ * between rows.  Nothing is cut.
  */
 void		 table_print_upright(const struct table *t,
 		    const struct table_look *look, FILE *out);
 
 /*
- * JSON: a list of objects, or the first row alone (null without any).  Numbers
- * are numbers, an empty one is null, lists are lists.  0, or -1 with errno.
+ * Print JSON: a list of objects, or the first row alone (null without any);
+ * numbers are numbers, an empty one is null, lists are lists.  0, or -1 with
+ * errno.
  */
 int		 table_print_json(const struct table *t, bool is_one,
 		    FILE *out) __attribute__((warn_unused_result));
 
-/* How seconds, bytes and a user's number are shown: malloc'd, or NULL. */
+/* Return seconds, bytes or a uid in the form for people: malloc'd, or NULL. */
 char		*table_show_seconds(const char *cell);
 char		*table_show_bytes(const char *cell);
 char		*table_show_user(const char *cell);

@@ -12,7 +12,7 @@
 static struct termios			 saved;
 static volatile sig_atomic_t		 saved_fd = -1;
 
-/* Signals that end us unasked; those that are passed on never come here. */
+/* Signals that end us; run.c passes others on, which never come here. */
 static const int	 deadly[] = {
 	SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGIO, SIGPROF, SIGPWR,
 	SIGSEGV, SIGSYS, SIGTRAP, SIGVTALRM, SIGXCPU, SIGXFSZ
@@ -23,8 +23,8 @@ term_restore(void)
 {
 	int	 error = errno;
 
-	/* A job in the background would be stopped for it; the shell has put
-	   its terminal in order. */
+	/* A background job would be stopped for it; the shell has restored
+	   its terminal. */
 	if (saved_fd != -1 && tcgetpgrp(saved_fd) == getpgrp())
 		tcsetattr(saved_fd, TCSADRAIN, &saved);
 	errno = error;
@@ -35,7 +35,7 @@ on_deadly(int sig)
 {
 	if (saved_fd != -1)
 		tcsetattr(saved_fd, TCSANOW, &saved);
-	raise(sig);			/* SA_RESETHAND: as ever now */
+	raise(sig);			/* by its default: SA_RESETHAND */
 }
 
 static void

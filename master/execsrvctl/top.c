@@ -18,7 +18,7 @@
 #define INTERVAL_MAX	3600000
 #define TIMES_MAX	1000000000
 
-/* A screen of its own; its cursor; its beginning; what is left of a line. */
+/* The alternate screen without cursor; its top; the rest of a line. */
 #define ENTER		"\033[?1049h\033[?25l"
 #define LEAVE		"\033[?25h\033[?1049l"
 #define HOME		"\033[H"
@@ -100,7 +100,7 @@ top_read(int argc, char **argv, struct top_options *t)
 
 /* --- one picture --- */
 
-/* A line of some cells of the status: each as " name value". */
+/* Print cells of the status in a line, each as " name value". */
 static void
 put_cells(FILE *out, const struct table *t, const char *const *names)
 {
@@ -139,7 +139,7 @@ put_status(FILE *out, const struct table *t)
 	putc('\n', out);
 }
 
-/* Both answers as one line. */
+/* Print both answers as one line. */
 static int
 top_put_json(FILE *out, const struct table *status,
     const struct table *sessions)
@@ -169,13 +169,13 @@ top_put_json(FILE *out, const struct table *status,
 	return r;
 }
 
-/* Ask for it, and draw it or say why not.  An exit status. */
+/* Ask for it and draw it, or say why not.  Return an exit status. */
 static int
 draw(const struct top_options *o, const struct table_look *look, FILE *out,
     struct control_error *e)
 {
 	struct table	*status = NULL, *sessions = NULL;
-	/* On 80 columns the others are cut. */
+	/* These first: 80 columns have no room for the others. */
 	static const char *const first[] = {
 		"session", "user", "state", "running", "cpu_ms", "peak_kib",
 		"command_kib", "age", NULL
@@ -248,7 +248,7 @@ watch_ends(void)
 		sigaction(ends[i], &sa, NULL);
 }
 
-/* So many lines of a text at the top of the screen, and nothing else. */
+/* Draw the first lines of a text, and clear the rest of the screen. */
 static void
 put_screen(const char *text, unsigned lines)
 {
@@ -257,7 +257,7 @@ put_screen(const char *text, unsigned lines)
 	fputs(HOME, stdout);
 	for (; *text != '\0' && lines > 0; text += n, lines--) {
 		n = strcspn(text, "\n");
-		/* Not behind the last one: the screen would scroll. */
+		/* Not after the last one: the screen would scroll. */
 		printf("%.*s" REST_OF_LINE "%s", (int)n, text,
 		    lines > 1 ? "\r\n" : "");
 		n += text[n] == '\n';
@@ -265,7 +265,7 @@ put_screen(const char *text, unsigned lines)
 	fputs(REST_OF_SCREEN, stdout);
 }
 
-/* Whether it could be drawn at all. */
+/* Draw it; false: it cannot be drawn at all. */
 static bool
 top_refresh(const struct top_options *o)
 {
@@ -281,7 +281,7 @@ top_refresh(const struct top_options *o)
 	term_look(STDOUT_FILENO, &look);
 	if ((f = open_memstream(&text, &len)) == NULL)
 		return false;
-	/* One that is started again comes back. */
+	/* A daemon that restarts comes back. */
 	if (draw(o, &look, f, &e) != EXIT_OK)
 		fprintf(f, "%s\n", e.text);
 	ok = fclose(f) == 0;
@@ -291,7 +291,7 @@ top_refresh(const struct top_options *o)
 	return ok && fflush(stdout) == 0;
 }
 
-/* Wait for the next turn; false: a key says that it is enough. */
+/* Wait for the next turn; false: a key ends it. */
 static bool
 wait_for_key(int ms)
 {

@@ -1,6 +1,6 @@
 /*
- * "execsrvctl top": the server and its sessions, again and again.  On a
- * terminal until q is pressed; in batches one after another.
+ * "execsrvctl top": the server and its sessions, repeated.  On a terminal until
+ * q is pressed; in batches one after another.
  */
 #ifndef MASTER_EXECSRVCTL_TOP_H
 #define MASTER_EXECSRVCTL_TOP_H
@@ -16,12 +16,12 @@ struct top_options {
 };
 
 /*
- * Read options behind the command, argv[0] is "top", into t, which has its
+ * Read the options after the command, argv[0] is "top", into t, which has its
  * defaults.  0, or -1: they are wrong.
  */
 int	 top_read(int argc, char **argv, struct top_options *t);
 
-/* Show it.  The exit status. */
+/* Show it and return the exit status. */
 int	 top(const struct top_options *t);
 
 #endif

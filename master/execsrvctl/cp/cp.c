@@ -82,7 +82,7 @@ cp_folder_of(const char *path, char out[PATH_MAX])
 	    (int)(slash + 1 - path), path);
 }
 
-/* The last part of a path, without slashes; "/" has none. */
+/* Copy the last part of a path, without slashes; "/" has none. */
 static void
 base_name(const char *path, char out[PATH_MAX])
 {
@@ -98,7 +98,7 @@ base_name(const char *path, char out[PATH_MAX])
 
 /* --- paths --- */
 
-/* One that is not absolute is below the home there. */
+/* Make a path absolute: it is relative to the home folder there. */
 static int
 find_there(struct cp *c, const char *path, char out[PATH_MAX])
 {
@@ -142,8 +142,8 @@ is_folder_here(const char *path)
 }
 
 /*
- * Into a folder goes what is copied under its own name; what has none (".") is
- * its content.
+ * Append the name of what is copied to a folder; without a name (".") its
+ * content is copied.
  */
 static int
 into_folder(struct cp *c, char to[PATH_MAX], const char *from)
@@ -168,7 +168,7 @@ copy_up(struct cp *c, const char *here, char there[PATH_MAX])
 
 	if (is_folder && into_folder(c, there, here) == -1)
 		return;
-	/* As cp(1): a slash says folder; URIs do not keep it. */
+	/* As cp(1): a final slash means a folder; URIs do not keep it. */
 	if (!is_folder && to[0] != '\0' && to[strlen(to) - 1] == '/' &&
 	    !is_folder_here(here))
 		cp_complain(c, there, "%s", strerror(ENOTDIR));

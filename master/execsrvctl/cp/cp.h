@@ -1,5 +1,5 @@
 /*
- * "execsrvctl cp": files between this machine and a server.  Content, mode and
+ * "execsrvctl cp": copy files between this machine and a server: content, mode,
  * symbolic links; times on request; never the owner.
  */
 #ifndef MASTER_EXECSRVCTL_CP_CP_H
@@ -18,7 +18,9 @@ struct cp_options {
 	int		 silence;	/* as execsrv_options.silence_ms */
 };
 
-/* The status to end with: 0, or 1 if anything was not copied, said why. */
+/*
+ * Return the exit status: 0, or 1 if anything was not copied, after saying why.
+ */
 int	 cp_command(const struct cp_options *o);
 
 #endif

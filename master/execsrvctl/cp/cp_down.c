@@ -1,6 +1,6 @@
 /*
- * From a server to here.  A server may say what it likes: nothing is written
- * through a link that a copy of a folder finds in its way.
+ * From a server to here.  The server is not trusted: nothing is written through
+ * a symbolic link found in a folder that is copied.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ cp_down_time_of(int64_t ns)
 	return t;
 }
 
-/* With -p: times, as they are there.  0, or -1 with errno. */
+/* With -p: set times as they are there.  0, or -1 with errno. */
 static int
 set_times(struct cp *c, int fd, const struct cp_there *t)
 {
@@ -41,7 +41,7 @@ set_times(struct cp *c, int fd, const struct cp_there *t)
 	return futimens(fd, times);
 }
 
-/* A small one in one message.  0, or -1 with why. */
+/* Read a small file in one message.  0, or -1 with why. */
 static int
 read_small(struct cp *c, const char *there, const char *here, int fd,
     struct execsrv_error *why)
@@ -67,7 +67,7 @@ read_small(struct cp *c, const char *there, const char *here, int fd,
 	return n == -1 ? -1 : 0;
 }
 
-/* Its content into fd.  0, or -1, having said why. */
+/* Copy its content to fd.  0, or -1, having said why. */
 static int
 fetch(struct cp *c, const char *there, const char *here, int fd,
     const struct cp_there *t)
@@ -82,7 +82,7 @@ fetch(struct cp *c, const char *there, const char *here, int fd,
 	return r;
 }
 
-/* What is no regular file here is written to, not replaced. */
+/* Write into what is not a regular file here, without replacing it. */
 static void
 download_into(struct cp *c, const char *there, const char *here,
     const struct cp_there *t)
@@ -98,8 +98,8 @@ download_into(struct cp *c, const char *there, const char *here,
 }
 
 /*
- * Under another name first, so that half a file never looks like one; with the
- * mode of the one that it replaces.
+ * Write to a temporary name and rename, so that half a file never appears; keep
+ * the mode of the file that is replaced.
  */
 static void
 download_new(struct cp *c, const char *there, const char *here,
@@ -145,20 +145,20 @@ download_file(struct cp *c, const char *there, const char *here,
 	bool		 is_there;
 
 	is_there = cp_stat(c, here, &st) == 0;
-	/* In a folder the link may have come from there just now. */
+	/* Inside a folder, the server may just have made that link. */
 	if (is_there && S_ISLNK(st.st_mode))
 		is_there = false;
 	if (is_there && !S_ISREG(st.st_mode)) {
 		download_into(c, there, here, t);
 		return;
 	}
-	/* One that was named stays; what it leads to is replaced. */
+	/* A link that was named stays; its target is replaced. */
 	if (is_there && realpath(here, target) != NULL)
 		here = target;
 	download_new(c, there, here, t, is_there ? &st.st_mode : NULL);
 }
 
-/* A link is what it was there; it replaces all but folders. */
+/* Make the same link; it replaces all but folders. */
 static void
 download_link(struct cp *c, const char *there, const char *here,
     const struct cp_there *t)
@@ -196,7 +196,7 @@ download_link(struct cp *c, const char *there, const char *here,
 
 /* --- folders --- */
 
-/* One that is there is entered, unless it is a link that may be new. */
+/* Enter or make a folder, but do not follow a link that may be new. */
 static int
 make_here(struct cp *c, const char *here, const struct cp_there *t,
     bool *is_new_out)
@@ -216,7 +216,7 @@ make_here(struct cp *c, const char *here, const struct cp_there *t,
 	return -1;
 }
 
-/* Names that lead nowhere, too, if the server tells them. */
+/* List a folder, with dangling links if the server can. */
 static struct execsrv_directory *
 list(struct cp *c, const char *there, struct execsrv_error *e)
 {
@@ -228,7 +228,7 @@ list(struct cp *c, const char *there, struct execsrv_error *e)
 	    execsrv_fs_directory_wait(c->x, &in, ASK_MS, e);
 }
 
-/* When all is in it: a mode that forbids to write, and times. */
+/* After its content: a mode that may forbid writing, and times. */
 static void
 finish_folder(struct cp *c, const char *here, const struct cp_there *t,
     bool is_new)
@@ -266,7 +266,7 @@ download_folder(struct cp *c, const char *there, const char *here,
 	c->depth++;
 	for (i = 0; i < d->nentries; i++) {
 		name = d->entries[i].name;
-		/* A server's names are not to lead elsewhere. */
+		/* A name must not lead out of the folder. */
 		if (strchr(name, '/') != NULL || strcmp(name, ".") == 0 ||
 		    strcmp(name, "..") == 0 || name[0] == '\0')
 			cp_complain(c, name, "not a name");

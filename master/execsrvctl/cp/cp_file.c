@@ -1,4 +1,4 @@
-/* The content of a file under way, its progress, and signals meanwhile. */
+/* The content of a file: transfer, progress, and signals meanwhile. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,12 +13,12 @@
 
 #define SHOW_MS		200
 
-/* A file under way. */
+/* A transfer. */
 struct job {
 	struct cp		*cp;
 	const char		*name;		/* of what is copied */
 	int			 fd;
-	mode_t			 mode;		/* of a new one there, or 0 */
+	mode_t			 mode;		/* of a new file there, or 0 */
 	uint64_t		 bytes, total;	/* total: 0: unknown */
 	uint64_t		 begin, shown;	/* ms */
 	int			 error;		/* errno of this side */
@@ -28,14 +28,14 @@ struct job {
 
 /* --- signals --- */
 
-/* What is being made here, there; for the handler. */
+/* Unfinished files here and there, for the handler. */
 static char			 unfinished[PATH_MAX];
 static volatile sig_atomic_t	 is_unfinished_there, stopped_by;
 
 static void
 cp_file_on_signal(int sig)
 {
-	/* A name there is removed by a request, before we go; once. */
+	/* A name there is removed by a request before we end; once. */
 	if (is_unfinished_there && stopped_by == 0) {
 		stopped_by = sig;
 		return;
@@ -50,7 +50,7 @@ void
 cp_catch(void)
 {
 	static const int	 signals[] = { SIGHUP, SIGINT, SIGTERM };
-	/* No restart: a pipe that is read from may be silent for ever. */
+	/* Without SA_RESTART: reading a pipe may block for ever. */
 	const struct sigaction	 sa = { .sa_handler = cp_file_on_signal };
 	struct sigaction	 old;
 	size_t			 i;
@@ -139,7 +139,7 @@ cp_file_on_room(void *arg, void *room, size_t size)
 	do
 		n = read(j->fd, room, size);
 	while (n == -1 && errno == EINTR && !cp_is_stopped());
-	/* An end may be that of who was stopped with us. */
+	/* The writer of a pipe may have been stopped by the same signal. */
 	if (n != -1 && cp_is_stopped()) {
 		errno = EINTR;
 		n = -1;
@@ -170,7 +170,7 @@ static const struct execsrv_transfer_hooks	 hooks = {
 	.on_done = cp_file_on_done
 };
 
-/* Once, from the beginning or from where the last try ended. */
+/* Try once, from the beginning or from where the last try ended. */
 static void
 try(struct job *j, const char *there)
 {
@@ -210,7 +210,7 @@ cp_transfer(struct cp *c, const char *here, int fd, const char *there,
 	for (tries = 0; tries < TRIES && !cp_is_stopped(); tries++) {
 		if (tries > 0 && c->o->is_upload && lseek(fd, 0, SEEK_SET) ==
 		    -1)
-			break;		/* a pipe gives its content once */
+			break;		/* a pipe cannot be read again */
 		try(&j, there);
 		if (!j.was_lost || j.error != 0 ||
 		    execsrv_status(c->x) == EXECSRV_FAILED)

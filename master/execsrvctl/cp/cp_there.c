@@ -1,7 +1,7 @@
 /*
- * The other side of a copy: what is there, and what becomes of it.  By the
- * methods of servers that have execsrvFsAttributes; with others by what every
- * machine has, a shell: mode, link and name are then its commands' business.
+ * The side of the server in a copy, by the methods of servers with
+ * execsrvFsAttributes, and on others by a shell, whose commands then handle
+ * mode, links and names.
  */
 #include <sys/random.h>
 
@@ -72,7 +72,7 @@ cp_there_on_lost(void *arg, const struct execsrv_error *e)
 	((struct said *)arg)->is_over = true;
 }
 
-/* Run a script with up to three arguments.  Its status, or -1. */
+/* Run a script with up to three arguments.  Return its status, or -1. */
 static int
 cp_there_run(struct cp *c, struct said *s, const char *script, const char *a,
     const char *b, const char *d)
@@ -105,7 +105,7 @@ cp_there_run(struct cp *c, struct said *s, const char *script, const char *a,
 	return s->status;
 }
 
-/* The same; 0, or -1 with the reason in e: what cannot be done. */
+/* The same.  0, or -1 with the reason in e: what cannot be done. */
 static int
 order(struct cp *c, const char *what, const char *script, const char *a,
     const char *b, const char *d, struct execsrv_error *e)
@@ -145,7 +145,7 @@ look_with_attributes(struct cp *c, const char *path, struct cp_there *t,
 	return 0;
 }
 
-/* "MODE ATIME MTIME" of what it leads to, and where it leads. */
+/* Read "MODE ATIME MTIME" of the target, and the target. */
 static void
 ask_stat(struct cp *c, const char *path, struct cp_there *t)
 {
@@ -190,7 +190,7 @@ cp_look(struct cp *c, const char *path, struct cp_there *t,
 		t->size = m->size;
 	}
 	ask_stat(c, path, t);
-	/* A link that leads nowhere is one all the same. */
+	/* A dangling link exists, too. */
 	if (m == NULL && !t->is_link)
 		return -1;
 	free(m);
@@ -252,7 +252,7 @@ cp_make_link(struct cp *c, const char *path, const char *target,
 		    "ln -s -- \"$1\" \"$2\"", target, path, "", e);
 	if (execsrv_fs_create_link_wait(c->x, &in, ASK_MS, e) == 0)
 		return 0;
-	/* There is something: it goes when the new one is there. */
+	/* Something exists: remove it after the new one has taken its place. */
 	if (cp_name_beside(c, path, aside, e) == -1)
 		return -1;
 	in.path = aside;
@@ -262,7 +262,7 @@ cp_make_link(struct cp *c, const char *path, const char *target,
 	return r;
 }
 
-/* Before 1970 nothing is set, nor is that a reason to fail. */
+/* Times before 1970 cannot be set, which is no error. */
 static uint64_t
 ns_of(const struct timespec *t)
 {
@@ -327,6 +327,6 @@ cp_remove(struct cp *c, const char *path)
 	struct execsrv_fs_remove	 in = { .path = path };
 	struct execsrv_error		 e;
 
-	/* It is only left over. */
+	/* Only a temporary file stays behind. */
 	(void)execsrv_fs_remove_wait(c->x, &in, ASK_MS, &e);
 }

@@ -1,6 +1,6 @@
 /*
- * From here to a server.  A file there is whole or untouched: small ones are
- * one request, others go under another name first.
+ * From here to a server.  A file there is whole or untouched: a small one is
+ * one request, others are written to a temporary name first.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #define OPEN_TO_ALL	0044	/* what servers give to new files */
 
-/* The file that is being sent. */
+/* The file that is sent. */
 struct up {
 	struct cp		*cp;
 	const char		*here, *there;
@@ -25,7 +25,7 @@ struct up {
 	mode_t			 mode;		/* never 0 */
 };
 
-/* Up to SMALL bytes of a file, and whether that is all.  -1: errno. */
+/* Read up to SMALL bytes of a file, and whether that is all.  -1: errno. */
 static ssize_t
 cp_up_read_all(int fd, char *to)
 {
@@ -43,7 +43,10 @@ cp_up_read_all(int fd, char *to)
 	return (ssize_t)len;
 }
 
-/* 0, 1: it is not small, or -1 with why (nothing: said already). */
+/*
+ * Send a small file.  0; 1: it is not small; -1 with why (empty: already
+ * reported).
+ */
 static int
 send_small(struct up *u, struct execsrv_error *why)
 {
@@ -75,7 +78,7 @@ send_small(struct up *u, struct execsrv_error *why)
 	return r;
 }
 
-/* Into what is there, if that is no file or has to stay what it is. */
+/* Write into what exists, if it is not a file or must stay as it is. */
 static int
 send_into(struct up *u, struct execsrv_error *why)
 {
@@ -85,8 +88,8 @@ send_into(struct up *u, struct execsrv_error *why)
 }
 
 /*
- * Under another name, which then takes the place.  0, -1 with why, or 1: there
- * can be no such name.
+ * Write to a temporary name and rename.  0; -1 with why; 1: no such name is
+ * possible.
  */
 static int
 send_aside(struct up *u, const char *there, mode_t mode,
@@ -117,7 +120,7 @@ send_aside(struct up *u, const char *there, mode_t mode,
 	return r;
 }
 
-/* The file that a path leads to; or that path. */
+/* Return the target of a path, or that path. */
 static void
 follow(struct cp *c, const char *path, char out[PATH_MAX])
 {
@@ -131,8 +134,8 @@ follow(struct cp *c, const char *path, char out[PATH_MAX])
 }
 
 /*
- * 0, or -1 with why.  Where nothing but the content can be set, no file gets
- * there that more people may read than here.
+ * Send a file.  0, or -1 with why.  Where only content can be set, no file may
+ * become readable for more people than here.
  */
 static int
 send_whole(struct up *u, struct execsrv_error *why)
@@ -170,7 +173,7 @@ upload_file(struct cp *c, const char *here, const char *there,
 		cp_complain(c, here, "%s", strerror(errno));
 		return;
 	}
-	/* Of a pipe the mode says nothing; nobody's is the owner's. */
+	/* The mode of a pipe means nothing; use an owner's. */
 	if (S_ISREG(st->st_mode))
 		u.mode = (st->st_mode & MODE) != 0 ? st->st_mode & MODE :
 		    0600;
@@ -244,7 +247,7 @@ upload_folder(struct cp *c, const char *here, const char *there,
 	}
 	cp_made(c, there);
 	upload_entries(c, here, there);
-	/* When all is in it: a mode that forbids to write, and times. */
+	/* After its content: a mode that may forbid writing, and times. */
 	if (c->o->preserve)
 		r = cp_set(c, there, mode, st, &e);
 	else if (is_new && (mode & 0700) != 0700)
@@ -263,7 +266,8 @@ cp_upload(struct cp *c, const char *here, const char *there)
 	else if (S_ISLNK(st.st_mode))
 		upload_link(c, here, there);
 	else if (!S_ISDIR(st.st_mode)) {
-		/* One that was named may be a pipe; in a folder it waits. */
+		/* A pipe that was named is read; inside a folder it would
+		   block. */
 		if (c->depth > 0 && !S_ISREG(st.st_mode))
 			cp_complain(c, here, "neither a file nor a folder");
 		else

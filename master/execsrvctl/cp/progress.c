@@ -6,7 +6,7 @@
 
 #define NAME_MIN	8u	/* columns */
 
-/* With one digit behind the point, in the largest unit below 1000. */
+/* In the largest unit below 1000, with one decimal. */
 static void
 print_size(char *out, size_t size, uint64_t bytes)
 {
@@ -59,7 +59,7 @@ progress_line(char *out, size_t size, unsigned width, const char *name,
 	room = (unsigned)n + NAME_MIN < width ? width - (unsigned)n :
 	    NAME_MIN;
 	snprintf(out, size, "%-*.*s%s", (int)room, (int)room, name, end);
-	/* Not even that: a line that is wrapped is not wiped. */
+	/* If even that is too long: a wrapped line could not be erased. */
 	if (strlen(out) > width && width < size)
 		out[width] = '\0';
 }
