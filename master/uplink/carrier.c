@@ -1,5 +1,6 @@
 #include "master/uplink/carrier_priv.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ on_first(void *arg, uint8_t **data_out, size_t *len_out)
 {
 	struct carrier_stream	*f = arg;
 
+	assert(f->carrier != NULL);
 	return f->carrier->ops->first(f, data_out, len_out);
 }
 
@@ -21,13 +23,17 @@ on_drop(void *arg)
 {
 	struct carrier_stream	*f = arg;
 
+	assert(f->carrier != NULL);
 	f->carrier->ops->drop(f);
 }
 
 static void
 carrier_on_output(void *arg)
 {
-	carrier_stream_ready(arg);
+	struct carrier_stream	*f = arg;
+
+	assert(f->carrier != NULL);
+	carrier_stream_ready(f);
 }
 
 static void
@@ -35,6 +41,7 @@ answer_pings(struct carrier_stream *f)
 {
 	struct carrier	*c = f->carrier;
 
+	assert(f->npings <= LOCAL_END_PINGS);
 	while (f->npings > 0 && c->line->has_read(c->line_arg, f->pings[0])) {
 		f->npings--;
 		memmove(f->pings, f->pings + 1,
@@ -43,15 +50,16 @@ answer_pings(struct carrier_stream *f)
 	}
 }
 
-/* All that it sent before is on the websocket already. */
+/* All that the server sent before its ping is on the websocket already. */
 static void
 carrier_on_ping(void *arg)
 {
 	struct carrier_stream	*f = arg;
-	struct carrier	*c = f->carrier;
-	unsigned	 i = f->npings < LOCAL_END_PINGS ? f->npings++ :
-			    LOCAL_END_PINGS - 1;
+	struct carrier		*c = f->carrier;
+	unsigned		 i;
 
+	assert(c != NULL && f->npings <= LOCAL_END_PINGS);
+	i = f->npings < LOCAL_END_PINGS ? f->npings++ : LOCAL_END_PINGS - 1;
 	f->pings[i] = c->line->sent(c->line_arg);
 	answer_pings(f);
 }
@@ -64,7 +72,7 @@ struct carrier_stream *
 carrier_stream_new(struct carrier *c)
 {
 	const struct uplink_events	*up = c->env->events;
-	struct carrier_stream			*f;
+	struct carrier_stream		*f;
 
 	if ((f = calloc(1, sizeof(*f))) == NULL ||
 	    (f->local_end = up->new_local_end(c->env->arg, &local_end_events,
@@ -75,7 +83,7 @@ carrier_stream_new(struct carrier *c)
 	}
 	f->carrier = c;
 	f->share.quota = &c->quota;
-	STAILQ_INIT(&f->notes);
+	STAILQ_INIT(&f->queue);
 	TAILQ_INSERT_TAIL(&c->streams, f, entry);
 	c->nstreams++;
 	up->on_news(c->env->arg, LIMIT_UPLINK_TELL);
@@ -86,14 +94,15 @@ void
 carrier_stream_free(struct carrier_stream **fp)
 {
 	struct carrier_stream	*f = *fp;
-	struct carrier	*c;
+	struct carrier		*c;
 
 	*fp = NULL;
 	if (f == NULL)
 		return;
 	c = f->carrier;
-	while (f->nnotes > 0)
+	while (f->nqueued > 0)
 		carrier_stream_drop(f);
+	assert(f->held == 0 && f->share.held == 0 && c->nstreams > 0);
 	if (f->is_ready)
 		TAILQ_REMOVE(&c->ready, f, ready_entry);
 	TAILQ_REMOVE(&c->streams, f, entry);
@@ -116,7 +125,7 @@ carrier_stream_ready(struct carrier_stream *f)
 }
 
 static struct queued_msg *
-note_new(const uint8_t *data, size_t room, size_t len)
+queued_msg_new(const uint8_t *data, size_t room, size_t len)
 {
 	struct queued_msg	*n;
 
@@ -132,16 +141,16 @@ carrier_stream_put(struct carrier_stream *f, const uint8_t *data, size_t len)
 {
 	struct queued_msg	*n;
 
-	if (f->nnotes >= LIMIT_STREAM_MESSAGES ||
+	if (f->nqueued >= LIMIT_STREAM_MESSAGES ||
 	    f->held + len > LIMIT_STREAM_HELD ||
-	    (n = note_new(data, 0, len)) == NULL)
+	    (n = queued_msg_new(data, 0, len)) == NULL)
 		return -1;
 	if (quota_set(&f->share, f->held + len) == -1) {
 		free(n);
 		return -1;
 	}
-	STAILQ_INSERT_TAIL(&f->notes, n, entry);
-	f->nnotes++;
+	STAILQ_INSERT_TAIL(&f->queue, n, entry);
+	f->nqueued++;
 	f->held += len;
 	local_end_push(f->local_end);
 	return 0;
@@ -151,7 +160,7 @@ bool
 carrier_stream_first(struct carrier_stream *f, uint8_t **data_out,
     size_t *len_out)
 {
-	struct queued_msg	*n = STAILQ_FIRST(&f->notes);
+	struct queued_msg	*n = STAILQ_FIRST(&f->queue);
 
 	if (n == NULL)
 		return false;
@@ -163,10 +172,11 @@ carrier_stream_first(struct carrier_stream *f, uint8_t **data_out,
 void
 carrier_stream_drop(struct carrier_stream *f)
 {
-	struct queued_msg	*n = STAILQ_FIRST(&f->notes);
+	struct queued_msg	*n = STAILQ_FIRST(&f->queue);
 
-	STAILQ_REMOVE_HEAD(&f->notes, entry);
-	f->nnotes--;
+	assert(n != NULL && f->nqueued > 0 && f->held >= n->len);
+	STAILQ_REMOVE_HEAD(&f->queue, entry);
+	f->nqueued--;
 	f->held -= n->len;
 	quota_lower(&f->share, f->held);
 	free(n);
@@ -216,6 +226,7 @@ carrier_new(struct uplink_env *env, const struct carrier_line *line,
 	const struct carrier_ops	*ops = kinds[env->registry.kind];
 	struct carrier			*c;
 
+	assert(ops != NULL && ops->size >= sizeof(*c));
 	if ((c = calloc(1, ops->size)) == NULL)
 		return NULL;
 	c->ops = ops;
@@ -236,13 +247,14 @@ carrier_new(struct uplink_env *env, const struct carrier_line *line,
 void
 carrier_free(struct carrier **cp)
 {
-	struct carrier	*c = *cp;
+	struct carrier		*c = *cp;
 	struct queued_msg	*n;
 
 	*cp = NULL;
 	if (c == NULL)
 		return;
 	c->ops->fini(c);
+	assert(c->nstreams == 0 && TAILQ_EMPTY(&c->ready));
 	while ((n = STAILQ_FIRST(&c->control)) != NULL) {
 		STAILQ_REMOVE_HEAD(&c->control, entry);
 		free(n);
@@ -264,15 +276,16 @@ carrier_put(struct carrier *c, const uint8_t *frame, size_t len,
 {
 	struct queued_msg	*n;
 
+	assert(len > 0);
 	if ((may_be_lost && c->ncontrol >= LIMIT_RESETS) ||
-	    (n = note_new(frame, LWS_PRE, len)) == NULL)
+	    (n = queued_msg_new(frame, LWS_PRE, len)) == NULL)
 		return;
 	STAILQ_INSERT_TAIL(&c->control, n, entry);
 	c->ncontrol++;
 	c->line->want(c->line_arg);
 }
 
-/* A frame of the stream whose turn it is, or 0. */
+/* The next frame of the stream whose turn it is; 0: it has none. */
 static size_t
 next_of(struct carrier_stream *f, uint8_t **frame_out)
 {
@@ -299,17 +312,19 @@ size_t
 carrier_next(struct carrier *c, uint8_t **frame_out, bool *is_binary_out)
 {
 	struct carrier_stream	*f;
-	size_t		 n;
+	size_t			 n;
 
 	*is_binary_out = c->ops->is_binary;
 	free(c->current);
 	if ((c->current = STAILQ_FIRST(&c->control)) != NULL) {
+		assert(c->ncontrol > 0);
 		STAILQ_REMOVE_HEAD(&c->control, entry);
 		c->ncontrol--;
 		*frame_out = c->current->data + LWS_PRE;
 		return c->current->len - LWS_PRE;
 	}
 	while ((f = TAILQ_FIRST(&c->ready)) != NULL) {
+		assert(f->is_ready);
 		TAILQ_REMOVE(&c->ready, f, ready_entry);
 		f->is_ready = false;
 		if ((n = next_of(f, frame_out)) > 0)

@@ -1,7 +1,7 @@
 /*
- * How streams travel on a websocket: sealed (Noise), as clear relay frames, or
- * one connection as it is.  Lives as long as the websocket; when it ends, so
- * do its streams, and their sessions are detached.
+ * The streams on one rendezvous websocket: sealed (Noise), clear relay frames,
+ * or a single connection as it is.  Its streams end with the websocket, and
+ * their sessions are detached.
  */
 #ifndef MASTER_UPLINK_CARRIER_H
 #define MASTER_UPLINK_CARRIER_H
@@ -15,40 +15,39 @@ struct uplink_env;
 
 /* The websocket. */
 struct carrier_line {
-	/* There are frames: carrier_next() is to be asked. */
+	/* There are frames: call carrier_next(). */
 	void		 (*want)(void *arg);
 
 	/*
-	 * Whether what was sent until there were that many bytes is safe to
-	 * call arrived.  If not, carrier_on_proof() follows.
+	 * Whether the peer has read the first pos bytes sent.  If not,
+	 * carrier_on_proof() follows.
 	 */
 	bool		 (*has_read)(void *arg, uint64_t pos);
 
-	/* How many bytes of frames were sent. */
+	/* Bytes of frames sent so far. */
 	uint64_t	 (*sent)(const void *arg);
 
-	/* It is of no use any more. */
+	/* Close the websocket: it is of no use any more. */
 	void		 (*fail)(void *arg);
 };
 
-/* For the websocket that was just connected.  NULL with errno. */
+/* For a websocket that was just connected.  NULL with errno. */
 struct carrier	*carrier_new(struct uplink_env *env,
 		    const struct carrier_line *line, void *arg);
 void		 carrier_free(struct carrier **cp);
 
-/* A message came; it may be written to. */
+/* Take a message, which may be written to. */
 void		 carrier_on_message(struct carrier *c, uint8_t *data,
 		    size_t len, bool is_binary);
 
 /*
- * The next frame to send, with LWS_PRE bytes in front of it that may be
- * written to; it stays until the next call.  0: there is none.  Streams take
- * turns, frame by frame.
+ * The next frame to send, with LWS_PRE writable bytes in front, valid until
+ * the next call; 0: there is none.  Streams take turns, frame by frame.
  */
 size_t		 carrier_next(struct carrier *c, uint8_t **frame_out,
 		    bool *is_binary_out);
 
-/* More was read at the other end. */
+/* The peer has read more. */
 void		 carrier_on_proof(struct carrier *c);
 
 unsigned	 carrier_streams(const struct carrier *c);

@@ -1,6 +1,6 @@
 /*
  * RemoteTransport relay (PROTOCOL 12.8): streams as relay frames in the clear.
- * A frame is a message, a stream begins with its first one.
+ * A frame is a message; a stream begins with its first frame.
  */
 #include "master/uplink/carrier_priv.h"
 
@@ -59,7 +59,7 @@ carry_clear_begin(struct carrier *c, struct span id)
 		reset(c, id);
 		return NULL;
 	}
-	f->id.len = id.len;		/* as far as relay_decode() lets it */
+	f->id.len = id.len;		/* checked by relay_decode() */
 	memcpy(f->id.text, id.at, id.len);
 	return f;
 }

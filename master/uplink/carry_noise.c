@@ -1,6 +1,7 @@
 /* Streams sealed end to end: Noise in relay frames (PROTOCOL 12.5 to 13). */
 #include "master/uplink/carrier_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <string.h>
@@ -17,7 +18,6 @@ struct carrier_noise {
 };
 
 static void	 on_deadline(void *arg);
-
 static void	 carry_noise_act(struct carrier_noise *n);
 
 static void
@@ -30,6 +30,7 @@ on_validated(void *arg, uint64_t number, enum registry_verdict verdict)
 	};
 	struct carrier_noise	*n = arg;
 
+	assert(number != 0 && verdicts[verdict] <= STREAM_UNKNOWN_US);
 	if (verdict == REGISTRY_UNKNOWN_US)
 		n->c.env->events->on_denied(n->c.env->arg);
 	stream_validated(n->table, number, verdicts[verdict], NULL,
@@ -43,6 +44,7 @@ validate(struct carrier_noise *n)
 	struct uplink_env		*env = n->c.env;
 	struct registry_question	 q;
 
+	assert(n->act.number != 0 && n->act.harness != NULL);
 	q.registration = env->registered.id;
 	q.harness = n->act.harness;
 	q.authorization = n->act.authorization;
@@ -57,6 +59,7 @@ carry_noise_end_stream(struct carrier_noise *n, struct stream *s)
 	struct carrier_stream	*f = s->owner;
 
 	(void)n;
+	assert(f == NULL || f->stream == s);
 	carrier_stream_free(&f);
 	stream_free(&s);
 }
@@ -66,6 +69,7 @@ open_stream(struct carrier_noise *n, struct stream *s)
 {
 	struct carrier_stream	*f;
 
+	assert(s->owner == NULL);
 	if ((f = carrier_stream_new(&n->c)) == NULL) {
 		stream_end(n->table, s, &n->act);
 		carry_noise_act(n);
@@ -84,6 +88,7 @@ carry_noise_act(struct carrier_noise *n)
 	struct carrier_stream	*f;
 	uint64_t		 deadline, now;
 
+	assert(a->len <= sizeof(a->frame));
 	if (a->len > 0)
 		carrier_put(&n->c, a->frame, a->len, a->is_reset);
 	switch (a->event) {
@@ -100,6 +105,7 @@ carry_noise_act(struct carrier_noise *n)
 		break;
 	case STREAM_ARRIVED:
 		f = a->stream->owner;
+		assert(f != NULL && f->stream == a->stream);
 		local_end_push(f->local_end);
 		break;
 	case STREAM_ENDED:
@@ -144,12 +150,14 @@ carry_noise_on_message(struct carrier *c, uint8_t *data, size_t len,
 static bool
 first(struct carrier_stream *f, uint8_t **data_out, size_t *len_out)
 {
+	assert(f->stream != NULL);
 	return record_first(&f->stream->in, data_out, len_out);
 }
 
 static void
 carry_noise_drop(struct carrier_stream *f)
 {
+	assert(f->stream != NULL);
 	record_drop(&f->stream->in);
 }
 
@@ -160,6 +168,7 @@ carry_noise_seal(struct carrier_stream *f, const uint8_t *data, size_t len,
 	struct carrier_noise	*n = (struct carrier_noise *)f->carrier;
 	ssize_t			 r;
 
+	assert(f->stream != NULL);
 	if (!f->is_cutting && record_cut(&f->cutter, data, len) == -1)
 		return -1;
 	f->is_cutting = true;
@@ -185,7 +194,7 @@ init(struct carrier *c)
 	struct uplink_env	*env = c->env;
 	struct span		 environment, registration;
 
-	/* Handshakes under way are secrets. */
+	/* Pending handshakes are secrets. */
 	if ((n->table = sodium_malloc(sizeof(*n->table))) == NULL)
 		return -1;
 	environment.at = env->start->environment;

@@ -6,14 +6,17 @@
 
 #include <string.h>
 
-/* With its connection it ends as well. */
+/* The connection is all that the websocket carries. */
 static void
 carry_plain_end(struct carrier_stream *f)
 {
 	f->carrier->line->fail(f->carrier->line_arg);
 }
 
-/* Not before the harness speaks: a worker does not wait for ever. */
+/*
+ * Open the stream when the harness sends something, not before: a worker waits
+ * for a limited time only.
+ */
 static void
 carry_plain_on_message(struct carrier *c, uint8_t *data, size_t len,
     bool is_binary)

@@ -7,13 +7,13 @@
 
 #define SECOND	1000000		/* in microseconds */
 #define RATE_MAX 100000000000ULL	/* bytes a second, and no overflow */
-#define ALONE	(16 * 1024)	/* bytes that keep no line busy */
-#define RTT_MIN	2000		/* of ends that have others to serve too */
+#define ALONE	(16 * 1024)	/* bytes that leave the line empty */
+#define RTT_MIN	2000		/* below it scheduling is all there is */
 
 /*
- * In flight is so many times what the line holds.  Half of it may be behind
- * the ping, so that twice would do; the rest makes it grow until the line is
- * full, and then is a queue.
+ * The limit as a multiple of bandwidth times delay.  As half of it may follow
+ * the ping, 2 would do; the rest lets it grow until the line is full, and is a
+ * queue from then on.
  */
 #define GAIN(n)	((n) * 5 / 2)
 
@@ -42,7 +42,7 @@ inflight_must_ask(const struct inflight *f, uint64_t pos)
 void
 inflight_ask(struct inflight *f, uint64_t pos, uint64_t now)
 {
-	assert(!f->is_asked);
+	assert(!f->is_asked && pos >= f->asked && pos >= f->read);
 	f->is_asked = true;
 	f->asked = pos;
 	f->asked_at = now;
@@ -62,8 +62,8 @@ best_rate(const struct inflight *f)
 }
 
 /*
- * The time of the line itself, which grows old since lines change.  It is not
- * seen behind a queue of ours: for it everything is awaited first.
+ * Keep the round trip of the line without our queue.  It expires, as lines
+ * change; to measure it again, the line has to be empty first.
  */
 static void
 measure(struct inflight *f, uint64_t us, uint64_t now)
@@ -80,7 +80,7 @@ measure(struct inflight *f, uint64_t us, uint64_t now)
 	    now - f->rtt_at >= (uint64_t)LIMIT_INFLIGHT_AGE * 1000);
 }
 
-/* Less than the line can do if there was not always something to send. */
+/* While there was not always something to send, the rate is a lower bound. */
 static void
 add_rate(struct inflight *f, uint64_t now)
 {
@@ -97,7 +97,7 @@ add_rate(struct inflight *f, uint64_t now)
 void
 inflight_answer(struct inflight *f, uint64_t now)
 {
-	assert(f->is_asked);
+	assert(f->is_asked && f->asked >= f->read && now >= f->asked_at);
 	f->is_asked = false;
 	add_rate(f, now);
 	measure(f, clamp(now - f->asked_at, 1, 60 * SECOND), now);
@@ -122,10 +122,11 @@ inflight_resume(struct inflight *f, uint64_t pos, uint64_t now)
 {
 	if (!f->is_idle)
 		return;
+	assert(pos >= f->asked && now >= f->idle_at);
 	f->is_idle = false;
 	if (now - f->idle_at < clamp(f->rtt, RTT_MIN, 60 * SECOND))
 		return;
-	/* By now the line is empty: begin anew. */
+	/* The line is empty by now: start over. */
 	f->was_idle = false;
 	f->base = pos;
 	f->base_at = now;

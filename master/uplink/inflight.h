@@ -1,10 +1,9 @@
 /*
- * How much may be under way on a websocket.  What another stream has sent and
- * nobody has read yet is read first: so it is no more than keeps the line and
- * its reader busy, which is found out with pings, one at a time.  The pong
- * shows that everything before the ping was read, how long that took, and so
- * how fast it goes.  Pure; positions are bytes sent since ever, times are
- * microseconds that only go forward.
+ * How many bytes may be in flight on a websocket: enough to keep the line and
+ * its reader busy, no more, as a frame waits for all that was sent before.
+ * Measured by pings, one at a time: a pong shows that all before its ping was
+ * read, and gives round trip and rate.  Pure; positions are bytes sent since
+ * the start, times monotonic microseconds.
  */
 #ifndef MASTER_UPLINK_INFLIGHT_H
 #define MASTER_UPLINK_INFLIGHT_H
@@ -14,43 +13,39 @@
 
 #define INFLIGHT_RATES	6		/* pongs that are remembered */
 
-/* Embedded; members but the first three and is_idle are private. */
+/* Embedded; read, limit, is_asked and is_idle may be read, the rest not. */
 struct inflight {
-	uint64_t	 read;		/* position up to which all was read */
-	uint64_t	 limit;		/* bytes behind it at most */
-	bool		 is_asked;	/* a ping is not answered yet */
+	uint64_t	 read;		/* position that the peer has read */
+	uint64_t	 limit;		/* bytes beyond it at most */
+	bool		 is_asked;	/* a pong is awaited */
 	uint64_t	 asked;		/* position of the last ping */
 	uint64_t	 asked_at;
 	uint64_t	 ahead;		/* bytes in flight before it */
-	/* What goes by from here to the next pong tells the rate. */
-	uint64_t	 base, base_at;
-	uint64_t	 rates[INFLIGHT_RATES];	/* bytes a second */
+	uint64_t	 base, base_at;	/* the next rate counts from here */
+	uint64_t	 rates[INFLIGHT_RATES];	/* bytes per second */
 	unsigned	 nrates;
-	bool		 is_idle;	/* there is nothing to send */
+	bool		 is_idle;	/* nothing to send */
 	bool		 was_idle;	/* since the base */
 	uint64_t	 idle_at;
-	uint64_t	 rtt;		/* the shortest; 0: not known */
-	uint64_t	 rtt_at;	/* when that was */
-	bool		 is_known;	/* it is of an empty line */
-	bool		 is_probing;	/* for that: waits for an empty line */
+	uint64_t	 rtt;		/* the shortest; 0: unknown */
+	uint64_t	 rtt_at;
+	bool		 is_known;	/* rtt is of an empty line */
+	bool		 is_probing;	/* waits for an empty line */
 };
 
-/* Of a new websocket; pos has been sent on others. */
+/* Start over for a new websocket, after pos bytes on others. */
 void	 inflight_init(struct inflight *f, uint64_t pos);
 
-/* Whether it is time for a ping.  Where it is full there is one under way. */
+/* Whether it is time for a ping.  While it is full a pong is awaited. */
 bool	 inflight_must_ask(const struct inflight *f, uint64_t pos);
 
-/* A ping goes out behind pos; none is under way. */
+/* A ping is sent at pos; none is under way. */
 void	 inflight_ask(struct inflight *f, uint64_t pos, uint64_t now);
 
-/* Its pong came. */
+/* Its pong arrived. */
 void	 inflight_answer(struct inflight *f, uint64_t now);
 
-/*
- * There is nothing to send; there is again, from pos on.  What is measured in
- * between is not the line.
- */
+/* There is nothing to send; there is again: the time between is no rate. */
 void	 inflight_idle(struct inflight *f, uint64_t now);
 void	 inflight_resume(struct inflight *f, uint64_t pos, uint64_t now);
 

@@ -1,5 +1,6 @@
 #include "master/uplink/local_end_priv.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void
@@ -33,6 +34,7 @@ local_end_output(const struct local_end *l, const uint8_t **data_out,
 void
 local_end_take(struct local_end *l)
 {
+	assert(l->output != NULL);
 	l->output = NULL;
 	l->output_len = 0;
 	l->ops->take(l);

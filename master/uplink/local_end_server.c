@@ -1,6 +1,7 @@
 /* A local end to another exec server: a WebSocket client (forward mode). */
 #include "master/uplink/local_end_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,9 @@
 
 struct local_end_server {
 	struct local_end	 l;
-	struct wsock	*sock;
+	struct wsock	*sock;		/* NULL: over */
 	struct buf	 message;	/* the server's, being taken */
-	struct wsock_text text;		/* the first message to it */
+	struct wsock_text text;		/* the first message for it */
 };
 
 static void
@@ -20,10 +21,11 @@ local_end_server_on_open(void *arg)
 {
 	struct local_end_server	*s = arg;
 
+	assert(s->sock != NULL && !s->l.is_over);
 	wsock_want(s->sock);
 }
 
-/* It is taken before the next one is read. */
+/* Read the next message after this one is taken. */
 static void
 local_end_server_on_message(void *arg, uint8_t *data, size_t len,
     bool is_binary)
@@ -31,6 +33,7 @@ local_end_server_on_message(void *arg, uint8_t *data, size_t len,
 	struct local_end_server	*s = arg;
 
 	(void)is_binary;
+	assert(s->sock != NULL && !s->l.is_over);
 	if (s->l.output != NULL || buf_put(&s->message, data, len) == -1) {
 		wsock_fail(s->sock);
 		return;
@@ -48,6 +51,7 @@ local_end_server_on_writable(void *arg)
 	uint8_t			*data;
 	size_t			 len;
 
+	assert(s->sock != NULL && !s->l.is_over);
 	while (!wsock_is_full(s->sock)) {
 		if (!s->l.events->first(s->l.arg, &data, &len))
 			return;
@@ -70,7 +74,9 @@ local_end_server_on_end(void *arg, unsigned status, const char *why)
 
 	(void)status;
 	(void)why;
+	assert(!s->l.is_over);
 	s->l.is_over = true;
+	wsock_free(&s->sock);
 	s->l.events->on_output(s->l.arg);
 }
 
@@ -91,9 +97,11 @@ local_end_server_take(struct local_end *l)
 {
 	struct local_end_server	*s = (struct local_end_server *)l;
 
+	assert(l->output == NULL);
 	buf_drain(&s->message, s->message.len);
 	buf_trim(&s->message, WSOCK_FRAME);
-	wsock_read(s->sock, true);
+	if (!l->is_over)
+		wsock_read(s->sock, true);
 }
 
 /* libwebsockets has answered the server's ping. */

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ struct local_end_worker {
 	struct local_end		 l;
 	struct wsloop		*loop;
 	struct wsloop_timer	 later;
-	bool			 is_deaf;	/* it takes nothing any more */
+	bool			 is_deaf;	/* accepts nothing any more */
 	int			 fd;
 	struct wswatch		*watch;
 	struct ws_reader	 reader;
@@ -31,9 +32,9 @@ struct local_end_worker {
 	}			 pings[LOCAL_END_PINGS];	/* the oldest
 								   first */
 	unsigned		 npings;
-	bool			 is_writing;	/* hears when it may go on */
+	bool			 is_writing;	/* waits for on_writable */
 	struct buf		 control;	/* frames between messages */
-	/* The frame under way: of the first message, from msg_at on. */
+	/* The current frame: of the first message, from msg_at on. */
 	uint8_t			 head[WS_HEADER_MAX];
 	size_t			 head_len, head_at;
 	size_t			 frame_len, frame_at;
@@ -45,7 +46,7 @@ static void	 on_later(void *arg);
 
 /* --- from the worker --- */
 
-/* Read more.  False: nothing there, or nothing more ever. */
+/* Read more.  False: nothing now, or is_over. */
 static bool
 local_end_worker_fill(struct local_end_worker *w)
 {
@@ -79,8 +80,8 @@ local_end_worker_on_ping(struct local_end_worker *w, const struct ws_event *ev)
 }
 
 /*
- * To the next message, if there is one.  A worker that says much and nothing
- * that matters is left for others' turns: what it says waits in the socket.
+ * Go to the next message, if there is one.  After TURN_MAX frames without one
+ * it is other descriptors' turn; the rest waits in the socket.
  */
 static void
 advance(struct local_end_worker *w)
@@ -88,6 +89,7 @@ advance(struct local_end_worker *w)
 	struct ws_event	 ev;
 	int		 turns = 0;
 
+	assert(w->watch != NULL && w->l.output == NULL && !w->l.is_over);
 	while (w->l.output == NULL && !w->l.is_over) {
 		if (turns++ == TURN_MAX) {
 			wsloop_timer_set(w->loop, &w->later, 0, on_later, w);
@@ -140,7 +142,7 @@ local_end_worker_on_readable(void *arg)
 		advance(w);
 }
 
-/* What it said before is still in the socket. */
+/* The last messages may still be in the socket. */
 static void
 local_end_worker_on_hangup(void *arg)
 {
@@ -149,7 +151,7 @@ local_end_worker_on_hangup(void *arg)
 
 /* --- to the worker --- */
 
-/* Bytes written; 0: it takes no more now, or ever. */
+/* Return the bytes written; 0: none now, or is_deaf. */
 static size_t
 local_end_worker_put(struct local_end_worker *w, const struct iovec *v,
     size_t n)
@@ -163,7 +165,7 @@ local_end_worker_put(struct local_end_worker *w, const struct iovec *v,
 	do
 		r = sendmsg(w->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (r == -1 && errno == EINTR);
-	/* Whether it is gone as well is heard of when it is read from. */
+	/* The end of the worker is seen when reading. */
 	w->is_deaf |= r == -1 && errno != EAGAIN;
 	return r == -1 ? 0 : (size_t)r;
 }
@@ -178,13 +180,14 @@ local_end_worker_put_control(struct local_end_worker *w)
 	return w->control.len == 0;
 }
 
-/* The worker wants frames masked; a mask of nothing leaves them as they are. */
+/* A client must mask its frames; a mask of zeros changes nothing. */
 static void
 begin_frame(struct local_end_worker *w, size_t len)
 {
 	static const uint8_t	 mask[4];
 	size_t			 rest = len - w->msg_at;
 
+	assert(!w->in_frame && w->msg_at <= len);
 	w->frame_len = rest < LIMIT_FRAGMENT ? rest : LIMIT_FRAGMENT;
 	w->frame_at = w->head_at = 0;
 	w->head_len = ws_header(w->head, w->frame_len == rest,
@@ -192,13 +195,15 @@ begin_frame(struct local_end_worker *w, size_t len)
 	w->in_frame = true;
 }
 
-/* Go on with the frame; false: no room. */
+/* Send more of the frame; false: no room. */
 static bool
 local_end_worker_put_frame(struct local_end_worker *w, uint8_t *data)
 {
 	struct iovec	 v[2];
 	size_t		 n, head = w->head_len - w->head_at;
 
+	assert(w->in_frame && w->head_at <= w->head_len &&
+	    w->frame_at <= w->frame_len);
 	v[0].iov_base = w->head + w->head_at;
 	v[0].iov_len = head;
 	v[1].iov_base = data + w->msg_at + w->frame_at;
@@ -248,6 +253,7 @@ local_end_worker_on_writable(void *arg)
 {
 	struct local_end_worker	*w = arg;
 
+	assert(w->is_writing);
 	w->is_writing = false;
 	local_end_push(&w->l);
 }
@@ -269,11 +275,12 @@ local_end_worker_pong(struct local_end *l)
 
 	if (w->npings == 0)
 		return;
+	assert(w->npings <= LOCAL_END_PINGS);
 	n = ws_header(frame, true, WS_PONG, len, mask);
 	memcpy(frame + n, w->pings[0].data, len);
 	w->npings--;
 	memmove(w->pings, w->pings + 1, w->npings * sizeof(w->pings[0]));
-	/* With too many of them the worker has not read the last ones. */
+	/* A full buffer: the worker has not read the last ones, drop this. */
 	if (buf_put(&w->control, frame, n + len) == 0)
 		local_end_worker_push(l);
 }

@@ -23,7 +23,7 @@ uplink_on_no_resolver(void *arg)
 	uplink_tell(arg);
 }
 
-/* Prepare everything that needs files, then do without. */
+/* Open all files that are needed, then give up the right to. */
 static void
 uplink_prepare(struct uplink *u, int sock)
 {

@@ -1,6 +1,6 @@
 /*
- * The one websocket to the rendezvous (PROTOCOL 12.4): connects it again when
- * it ends, keeps it alive, and knows how far the other end has read.
+ * The websocket to the rendezvous (PROTOCOL 12.4): reconnects it, keeps it
+ * alive, and knows how much the peer has read.
  */
 #ifndef MASTER_UPLINK_RENDEZVOUS_H
 #define MASTER_UPLINK_RENDEZVOUS_H
@@ -12,20 +12,20 @@
 struct carrier;
 struct uplink_env;
 
-/* Embedded; members are private but for those that are shown. */
+/* Embedded; the uplink reads carrier to bytes_out, the rest is private. */
 struct rendezvous {
 	struct uplink_env	*env;
 	struct wsock		*sock;
-	struct carrier		*carrier;	/* while connected */
-	Ipc__UplinkPhase	 phase;		/* shown, as the next four */
-	unsigned		 status;	/* of the last refusal */
+	struct carrier		*carrier;	/* NULL: not connected */
+	Ipc__UplinkPhase	 phase;
+	unsigned		 status;	/* HTTP, of the last refusal */
 	bool			 has_no_url;	/* the registry gave none */
 	uint64_t		 bytes_in, bytes_out;
 	bool			 must_pause;	/* before the next attempt */
-	uint64_t		 window;	/* ms */
+	uint64_t		 window;	/* ms, of the random pause */
 	uint64_t		 opened;	/* ms; 0: not connected */
 	struct inflight		 inflight;
-	bool			 must_ask;
+	bool			 must_ask;	/* send a ping */
 	bool			 is_writing;
 	struct wsloop_timer	 pause, ping, pong, stuck;
 };
@@ -33,7 +33,7 @@ struct rendezvous {
 void	 rendezvous_init(struct rendezvous *r, struct uplink_env *env);
 void	 rendezvous_fini(struct rendezvous *r);
 
-/* There is a new registration: go where it says. */
+/* Connect to where the new registration says. */
 void	 rendezvous_start(struct rendezvous *r);
 
 #endif

@@ -1,5 +1,6 @@
 #include "master/uplink/uplink.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ take_secret(struct uplink_env *env, const Ipc__UplinkSecret *in)
 	return noise_identity_make(env->identity, in->dh.data, in->seed.data);
 }
 
-/* It would be the same for as long as we live: no trouble of the network. */
+/* The environment does not change: a bad proxy is an error of settings. */
 static int
 check_proxy(struct uplink *u)
 {
@@ -60,6 +61,7 @@ on_registered(void *arg, const struct registry_result *res)
 {
 	struct uplink	*u = arg;
 
+	assert(u->link != NULL);
 	if (res->result == IPC__REGISTRATION__REGISTERED) {
 		log_info("registered");
 		u->env.registered = res->answer;
@@ -74,6 +76,7 @@ on_register(void *arg)
 {
 	struct uplink	*u = arg;
 
+	assert(u->link != NULL && u->env.identity != NULL);
 	registry_register(&u->env.registry, &u->env.identity->pub,
 	    on_registered, u);
 }
@@ -88,6 +91,7 @@ new_local_end(void *arg, const struct local_end_events *events, void *end_arg)
 	if (u->is_forward)
 		return local_end_to_server(&u->env.dialer, &u->forward, events,
 		    end_arg);
+	assert(u->link != NULL);
 	if ((l = local_end_to_worker(&u->env.loop, events, end_arg, &fd)) ==
 	    NULL)
 		return NULL;
@@ -111,7 +115,7 @@ uplink_tell(struct uplink *u)
 	out.bytes_in = r->bytes_in;
 	out.bytes_out = r->bytes_out;
 	uplink_link_status(u->link, &out);
-	/* Nobody is served any more: a new uplink brings a new one. */
+	/* No stream is left: end, so that the master starts a new uplink. */
 	if (resolver_is_gone(u->env.resolver) && out.streams == 0)
 		wsloop_stop(&u->env.loop);
 }
@@ -177,6 +181,7 @@ static const struct uplink_link_events	 link_events = {
 int
 uplink_serve(struct uplink *u, int sock)
 {
+	assert(u->link == NULL && u->env.start != NULL);
 	u->link = uplink_link_new(&u->env.loop, sock, &link_events, u);
 	return u->link == NULL ? -1 : 0;
 }
@@ -189,6 +194,7 @@ uplink_init(struct uplink *u, Ipc__UplinkStart *start,
 {
 	char	 shown[200];
 
+	assert(u->env.start == NULL && start != NULL);
 	u->env.start = start;
 	u->env.events = &env_events;
 	u->env.arg = u;

@@ -1,7 +1,4 @@
-/*
- * What everything in an uplink stands on: data only, but for what only the
- * uplink as a whole can do.
- */
+/* What the modules of an uplink share: data, and events for the uplink. */
 #ifndef MASTER_UPLINK_UPLINK_ENV_H
 #define MASTER_UPLINK_UPLINK_ENV_H
 
@@ -17,15 +14,15 @@ struct local_end;
 struct local_end_events;
 
 struct uplink_events {
-	/* A local end for a new stream; NULL with errno. */
+	/* Make the local end of a new stream; NULL with errno. */
 	struct local_end	*(*new_local_end)(void *arg,
-	    const struct local_end_events *events,
-			    void *end_arg);
+				    const struct local_end_events *events,
+				    void *end_arg);
 
-	/* There is news of it: the master hears within so many ms; 0: now. */
+	/* Report the status to the master within ms; 0: now. */
 	void		 (*on_news)(void *arg, uint64_t ms);
 
-	/* The registry does not take the credential any more. */
+	/* The registry rejects the credential. */
 	void		 (*on_denied)(void *arg);
 };
 

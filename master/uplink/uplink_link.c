@@ -18,7 +18,7 @@ struct uplink_link {
 
 /* --- the beginning --- */
 
-/* One message, which must be of that kind. */
+/* Wait for a message of that kind, and no other. */
 static void *
 uplink_link_wait_for(int sock, enum ipc_kind kind)
 {
@@ -62,7 +62,7 @@ uplink_link_on_readable(void *arg)
 	struct ipc_msg	 m;
 	int		 r;
 
-	/* One at a time: the socket would wait for the next. */
+	/* One at a time: a second call would block. */
 	r = ipc_recv(l->sock, IPC_ROLE_MASTER, IPC_ROLE_UPLINK, &m);
 	if (r != 1) {
 		if (r == 0 || errno != EAGAIN)
@@ -126,7 +126,7 @@ uplink_link_free(struct uplink_link **lp)
 
 /* --- what goes --- */
 
-/* The socket waits for room: the master reads all the time. */
+/* Block while the socket is full: the master reads all the time. */
 static void
 uplink_link_send(struct uplink_link *l, enum ipc_kind kind,
     const void *body, int fd)

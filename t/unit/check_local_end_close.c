@@ -27,7 +27,6 @@ START_TEST(test_close)
 	/* Nothing works any more, and nothing breaks. */
 	rig_say("x", 1);
 	local_end_pong(rig.local_end);
-	local_end_take(rig.local_end);
 	local_end_push(rig.local_end);
 	rig_idle();
 	rig_hear(SIZE_MAX);
@@ -343,7 +342,7 @@ all_tests(void)
 int
 main(void)
 {
-	Suite	*s = suite_create("leg_end");
+	Suite	*s = suite_create("local_end_close");
 	SRunner	*sr;
 	int	 failed;
 
