@@ -2,6 +2,7 @@
 
 #include <openssl/ssl.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -79,7 +80,7 @@ dialer_take_env(struct dialer *d)
 	return 0;
 }
 
-/* The system's certificates as one file: where distributions have it. */
+/* The system's certificates in one file, where distributions put it. */
 static const char *
 system_ca(void)
 {
@@ -111,18 +112,18 @@ new_vhost(struct wsloop *l, const char *name, const char *ca)
 	info.vhost_name = name;
 	info.options = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
 	info.client_ssl_ca_filepath = ca;
-	/* Those of the file, and no others. */
+	/* Only those of the file. */
 	if (ca != NULL)
 		info.options |= LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS;
 	info.ssl_client_options_set = SSL_OP_NO_SSLv3 | SSL_OP_NO_TLSv1 |
 	    SSL_OP_NO_TLSv1_1;
-	/* The 32 validations and the rest end by limits of their own. */
+	/* All connections have earlier limits. */
 	info.timeout_secs = 30;
 	info.connect_timeout_secs = 30;
 	return lws_create_vhost(l->lws, &info);
 }
 
-/* libwebsockets would go on without them. */
+/* libwebsockets ignores a file without certificates. */
 static bool
 has_certificates(const char *file)
 {
@@ -141,6 +142,7 @@ dialer_init(struct dialer *d, struct wsloop *l, struct resolver *r,
 {
 	const char	*ca = ca_file[0] != '\0' ? ca_file : system_ca();
 
+	assert(l->lws != NULL && d->direct == NULL);
 	d->loop = l;
 	d->resolver = r;
 	if (ca != NULL && !has_certificates(ca)) {
@@ -175,7 +177,7 @@ dialer_trouble(const struct dialer *d, const struct target *t)
 	const char	*proxy = proxy_choose(&d->env, t);
 	struct proxy	 p;
 
-	/* Its text may have a password. */
+	/* The text of a proxy may contain a password: not in the log. */
 	return proxy == NULL || proxy_parse(&p, proxy) == 0 ? NULL :
 	    "the proxy that the environment names is not http://HOST:PORT, "
 	    "and others are not supported";
@@ -183,7 +185,7 @@ dialer_trouble(const struct dialer *d, const struct target *t)
 
 /* --- one connection --- */
 
-/* Control characters and bytes beyond ASCII become "?": it is for the log. */
+/* For the log: control characters and bytes beyond ASCII become "?". */
 static void
 dial_printable(char *text)
 {
@@ -206,7 +208,7 @@ dial_note(struct dial *c, const char *why, size_t len)
 	dial_printable(c->why);
 }
 
-/* A certificate that was refused: why, which libwebsockets keeps to itself. */
+/* Return why the certificate was refused, or NULL; lws does not tell. */
 static const char *
 certificate_trouble(struct lws *wsi)
 {
@@ -217,9 +219,8 @@ certificate_trouble(struct lws *wsi)
 }
 
 /*
- * Of a connection that never came up.  Another address may be better, unless
- * somebody answered; from the loop, since libwebsockets is in the middle of
- * closing this one.
+ * Not connected.  If there was no answer try the next address; from the loop,
+ * since libwebsockets is closing this connection right now.
  */
 static void
 dial_on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
@@ -227,6 +228,7 @@ dial_on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
 	const char	*refused = certificate_trouble(wsi);
 	char		 text[WHY_MAX];
 
+	assert(c->wsi == NULL);
 	c->status = wsi == NULL ? 0 : lws_http_client_http_response(wsi);
 	if (refused != NULL) {
 		c->is_distrusted = true;
@@ -234,13 +236,13 @@ dial_on_failure(struct dial *c, struct lws *wsi, const char *why, size_t len)
 		    c->target.host, refused);
 		dial_note(c, text, strlen(text));
 	} else if (why != NULL && len > 0 && !c->is_distrusted) {
-		/* Of two addresses the one that answered tells more. */
+		/* A refused certificate tells more than the next address. */
 		dial_note(c, why, len);
 	}
 	wsloop_timer_set(c->dialer->loop, &c->again, 0, try_next, c);
 }
 
-/* Of all that libwebsockets tells: in other cases user is something else. */
+/* Whether user is a dial: not so in other callbacks. */
 static bool
 is_about_dial(enum lws_callback_reasons reason)
 {
@@ -270,14 +272,15 @@ wipe_head(void *arg)
 {
 	struct dialer	*d = arg;
 
+	assert(d->head != NULL && d->head <= d->head_end);
 	sodium_memzero(d->head, (size_t)(d->head_end - d->head));
 	d->head = d->head_end = NULL;
 }
 
 /*
- * The fields of a request may have a credential in them.  They are in a
- * buffer that all connections share: sent as soon as we return, and there
- * until something as long comes.  Nothing is in it when timers are due.
+ * Request fields may contain a credential.  libwebsockets sends them from a
+ * shared buffer when we return, and leaves them there: wipe it by a timer, when
+ * the buffer is not in use.
  */
 static int
 put_fields(struct dial *c, struct lws *wsi, void *in, size_t len)
@@ -303,9 +306,9 @@ is_path_long(const struct dial *c)
 }
 
 /*
- * libwebsockets cuts a request line at 2 KiB and goes on: where the path may
- * be longer it writes another one, which gives way to ours while there are a
- * few short lines behind it.  *p is where they end, len what may follow.
+ * libwebsockets truncates a request line to 2 KiB.  For a long path it writes
+ * STAND_IN, which we replace while only a few short lines follow it.  *p is
+ * their end, *len the room behind.
  */
 static int
 dial_put_path(const struct dial *c, uint8_t **p, size_t *len)
@@ -316,6 +319,7 @@ dial_put_path(const struct dial *c, uint8_t **p, size_t *len)
 	size_t			 behind = sizeof(line) - 1;
 	uint8_t			*at = *p - behind;
 
+	assert(is_path_long(c));
 	while (memcmp(at, line, behind) != 0)
 		if (*p - at-- > PATH_SHORT)
 			break;
@@ -340,12 +344,12 @@ on_client(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 
 	if (!is_about_dial(reason))
 		return 0;
-	/* Not wanted any more: end it, whatever it says. */
+	/* Freed by dial_free(): close. */
 	if (c == NULL)
 		return -1;
 	switch (reason) {
 	case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
-		/* More callbacks follow, which may come too late for us. */
+		/* More callbacks follow, perhaps after dial_free(). */
 		lws_set_wsi_user(wsi, NULL);
 		c->wsi = NULL;
 		dial_on_failure(c, wsi, in, in == NULL ? 0 : len);
@@ -385,7 +389,7 @@ dial_connect_to(struct dial *c, const char *address)
 	i.vhost = c->dialer->direct;
 	i.address = address;
 	if (c->has_proxy) {
-		/* The proxy finds the host; we have found the proxy. */
+		/* The proxy resolves the host; address is the proxy's. */
 		snprintf(proxy, sizeof(proxy), strchr(address, ':') != NULL ?
 		    "%s%s[%s]:%u" : "%s%s%s:%u", c->proxy.secret,
 		    c->proxy.secret[0] != '\0' ? "@" : "", address,
@@ -412,10 +416,14 @@ try_next(void *arg)
 {
 	struct dial	*c = arg;
 
+	assert(c->wish == NULL && c->wsi == NULL);
 	while (c->status == 0 && c->next < c->addresses.n) {
 		c->wsi = dial_connect_to(c, c->addresses.address[c->next++]);
-		if (c->wsi != NULL)
-			return;
+		if (c->wsi == NULL)
+			continue;
+		/* A failure at once may have set it. */
+		wsloop_timer_clear(c->dialer->loop, &c->again);
+		return;
 	}
 	if (c->why[0] == '\0')
 		dial_note(c, "no connection", 13);
@@ -427,6 +435,7 @@ on_addresses(void *arg, const struct resolve_answer *a)
 {
 	struct dial	*c = arg;
 
+	assert(c->wish != NULL && c->next == 0);
 	c->wish = NULL;
 	c->addresses = *a;
 	if (a->n == 0)
@@ -451,6 +460,7 @@ dial_new(struct dialer *d, const struct target *t, const char *method,
 	const char	*proxy = proxy_choose(&d->env, t);
 	struct dial	*c;
 
+	assert(d->loop != NULL && d->resolver != NULL);
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		return NULL;
 	c->dialer = d;

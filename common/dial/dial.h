@@ -1,7 +1,7 @@
 /*
- * One outgoing connection of libwebsockets: the name is looked up, addresses
- * are tried one after another, through a proxy where the environment wants
- * one, and all of it has a time limit.
+ * An outgoing connection of libwebsockets: resolves the name, tries addresses
+ * one after another, through a proxy if the environment names one, all within
+ * a time limit.
  */
 #ifndef COMMON_DIAL_DIAL_H
 #define COMMON_DIAL_DIAL_H
@@ -10,71 +10,66 @@
 #include "common/dial/wsloop.h"
 #include "common/net/target.h"
 
-/* How connections are made.  Embedded; members are private. */
+/* What connections share.  Embedded; members are private. */
 struct dialer {
 	struct wsloop		*loop;
 	struct resolver		*resolver;
-	/* A proxy is its vhost's: one in the clear, one for TLS. */
+	/* libwebsockets has a proxy for each vhost: [1] is for TLS. */
 	struct lws_vhost	*direct, *proxied[2];
 	struct proxy_env	 env;		/* owned */
-	/* What requests left in libwebsockets' buffer, until it is wiped. */
+	/* Requests in libwebsockets' buffer, to be wiped. */
 	uint8_t			*head, *head_end;
 	struct wsloop_timer	 wipe;
 };
 
 /*
- * Take what the environment says about proxies out of it, so that nothing else
- * reads it; before the loop is initialised.  0, or -1 with errno ENOMEM.
+ * Move the proxy variables out of the environment, so that nothing else reads
+ * them; before wsloop_init().  0, or -1 with errno ENOMEM.
  */
 int	 dialer_take_env(struct dialer *d) __attribute__((warn_unused_result));
 
 /*
- * Make it ready: certificates (of ca_file, or of the system when that is
- * empty) are read here.  0, or -1 after a line in the log.
+ * Read the CA certificates: ca_file, or the system's if it is empty.  0, or -1
+ * after a line in the log.
  */
 int	 dialer_init(struct dialer *d, struct wsloop *l, struct resolver *r,
 	    const char *ca_file) __attribute__((warn_unused_result));
 void	 dialer_fini(struct dialer *d);
 
-/*
- * What is said when the environment names a proxy of another kind for t, so
- * that nothing can ever be connected to there; or NULL.
- */
+/* NULL, or an error text: the proxy for t is of an unsupported kind. */
 const char	*dialer_trouble(const struct dialer *d, const struct target *t);
 
 struct dial;
 
 struct dial_events {
 	/*
-	 * Something about the connection (lws-callbacks.h); not 0 closes it.
-	 * It may free the dial.
+	 * A callback of libwebsockets (lws-callbacks.h); not 0 closes the
+	 * connection.  May free the dial.
 	 */
 	int	(*on_event)(void *arg, struct lws *wsi,
 		    enum lws_callback_reasons reason, void *in, size_t len);
 	/*
-	 * There will be none, or it ended, and the dial is to be freed. status
-	 * is of HTTP, 0 when nobody answered.  why is for the log: it may be
-	 * the other side's words.
+	 * The connection failed or ended: free the dial.  status is of HTTP;
+	 * 0: no answer.  why is printable, and may come from the peer.
 	 */
 	void	(*on_end)(void *arg, unsigned status, const char *why);
 };
 
 /*
- * Begin.  method is "POST", or NULL for a WebSocket; it must be connected (of
- * a POST: answered) within ms milliseconds, see dial_done().  t is copied.
- * NULL with errno.
+ * Begin to connect.  method is "POST", or NULL for a WebSocket; on_end follows
+ * after ms milliseconds without dial_done().  t is copied.  NULL with errno.
  */
 struct dial	*dial_new(struct dialer *d, const struct target *t,
 		    const char *method, uint64_t ms,
 		    const struct dial_events *events, void *arg);
 
-/* Whether somebody answered with a certificate that is not good. */
+/* Whether the peer's certificate was refused. */
 bool		 dial_is_distrusted(const struct dial *c);
 
-/* It is connected: the time limit is over. */
+/* Connected: end the time limit. */
 void		 dial_done(struct dial *c);
 
-/* End it and forget the pointer; nothing will be called any more. */
+/* Close the connection; no event follows. */
 void		 dial_free(struct dial **cp);
 
 #endif

@@ -1,5 +1,6 @@
 #include "common/dial/registry.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <sodium.h>
@@ -12,7 +13,7 @@
 #include "common/log.h"
 
 #define ANSWER_MAX	(64 * 1024)	/* bytes of an answer */
-#define BODY_MAX	(64 * 1024)	/* bytes of a question */
+#define BODY_MAX	(64 * 1024)	/* bytes of a request */
 #define SCHEME		"Bearer "
 #define VERSION		"codex-exec-server-v1"	/* PROTOCOL 12.8 */
 
@@ -89,6 +90,7 @@ registry_fini(struct registry *r)
 	while (!TAILQ_EMPTY(&r->requests))
 		request_free(TAILQ_FIRST(&r->requests));
 	forget_bearer(r);
+	assert(TAILQ_EMPTY(&r->requests));
 }
 
 int
@@ -140,12 +142,13 @@ tell_registered(struct request *q)
 	q->on_registered(q->arg, &res);
 }
 
-/* What a validation is answered by may repeat the authorization: no log. */
+/* The answer may repeat the authorization: do not log it. */
 static void
 tell_validated(struct request *q)
 {
 	enum registry_verdict	 v = REGISTRY_NO;
 
+	assert(q->on_validated != NULL);
 	if (q->is_whole && q->status == 401)
 		v = REGISTRY_UNKNOWN_US;
 	else if (q->is_whole && q->status == 200 && answer_is_valid(
@@ -154,7 +157,7 @@ tell_validated(struct request *q)
 	q->on_validated(q->arg, q->number, v);
 }
 
-/* What is in the answer lets a harness in. */
+/* The answer contains the authorization of a harness: wipe it. */
 static void
 tell_connection(struct request *q)
 {
@@ -186,6 +189,8 @@ registry_finish(void *arg)
 {
 	struct request	*q = arg;
 
+	assert((q->on_connection != NULL) + (q->on_registered != NULL) +
+	    (q->on_validated != NULL) == 1);
 	if (q->on_connection != NULL)
 		tell_connection(q);
 	else if (q->on_registered != NULL)
@@ -195,7 +200,7 @@ registry_finish(void *arg)
 	request_free(q);
 }
 
-/* From the loop: libwebsockets may be at work on this connection. */
+/* Finish from the loop: this may be a callback of the connection. */
 static void
 finish_soon(struct request *q)
 {
@@ -208,6 +213,7 @@ registry_on_end(void *arg, unsigned status, const char *why)
 {
 	struct request	*q = arg;
 
+	assert(q->dial != NULL);
 	if (q->is_whole)
 		return;
 	snprintf(q->why, sizeof(q->why), "%s", why);
@@ -229,10 +235,11 @@ add_header(struct lws *wsi, const char *name, const void *value, size_t len,
 	    (int)len, p, end);
 }
 
-/* LWS_PRE bytes in front of it are libwebsockets' to write to. */
+/* Without the LWS_PRE bytes in front, which libwebsockets writes to. */
 static size_t
 body_len(const struct request *q)
 {
+	assert(!q->has_body || q->body.len >= LWS_PRE);
 	return q->has_body ? q->body.len - LWS_PRE : 0;
 }
 
@@ -266,12 +273,13 @@ registry_add_headers(struct request *q, struct lws *wsi, uint8_t **p,
 static int
 send_body(struct request *q, struct lws *wsi)
 {
+	assert(q->has_body);
 	lws_client_http_body_pending(wsi, 0);
 	return lws_write(wsi, buf_data(&q->body) + LWS_PRE, body_len(q),
 	    LWS_WRITE_HTTP_FINAL) < 0 ? -1 : 0;
 }
 
-/* "Retry-After: 120" (RFC 9110 section 10.2.3); a date says nothing to us. */
+/* "Retry-After: 120" in ms (RFC 9110 section 10.2.3); 0: none, or a date. */
 static uint64_t
 read_retry_after(struct lws *wsi)
 {
@@ -311,6 +319,7 @@ registry_on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
 {
 	struct request	*q = arg;
 
+	assert(q->dial != NULL);
 	switch (reason) {
 	case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
 		return registry_add_headers(q, wsi, in, *(uint8_t **)in + len);
@@ -351,7 +360,7 @@ request_new(struct registry *r, void *arg)
 	return q;
 }
 
-/* Without a credential nothing is sent. */
+/* Send, if there is a credential. */
 static void
 request_send(struct request *q, const char *action)
 {
@@ -384,7 +393,7 @@ put_noise(struct json_out *o, const struct noise_public *key)
 	noise_public_write(o, key);
 }
 
-/* The hash names this run of this daemon, so that a repetition is seen. */
+/* The idempotency id is a hash that names this run of the daemon. */
 static void
 registry_put_plain(struct json_out *o, const struct registry *r)
 {

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -20,8 +21,8 @@
 #include "common/log.h"
 
 #define HOST_MAX	255	/* bytes of a name (RFC 1035) */
-#define FRESH_MS	10000	/* an answer is used again for so long */
-#define KNOWN_MAX	4	/* names whose answers are kept */
+#define FRESH_MS	10000	/* that a cached answer is used for */
+#define KNOWN_MAX	4	/* names in the cache */
 
 /*
  * A question and its answer are packets on the socket, each as it is: no end
@@ -106,7 +107,7 @@ resolve_look_up(const char *host, struct resolve_answer *a)
 	freeaddrinfo(list);
 }
 
-/* Only the channel: when the uplink ends, so do we. */
+/* Keep only the channel: its end ends this process. */
 static int
 resolve_keep_only(int sock)
 {
@@ -195,6 +196,7 @@ grant(struct resolve_wish *w, const struct resolve_answer *a)
 	void	(*fn)(void *, const struct resolve_answer *) = w->on_answer;
 	void	*arg = w->arg;
 
+	assert(fn != NULL);
 	wish_free(w);
 	fn(arg, a);
 }
@@ -216,6 +218,7 @@ resolve_remember(struct resolver *r, const char *host,
 {
 	struct known	*k = find_known(r, host);
 
+	assert(a->n <= RESOLVE_MAX && strlen(host) <= HOST_MAX);
 	if (a->n == 0)
 		return;
 	if (k == NULL)
@@ -238,7 +241,7 @@ on_reply(struct resolver *r, const struct reply *reply)
 		}
 }
 
-/* What is known already, or a number; false: it must be asked for. */
+/* Answer from the cache, or a numeric address; false: ask the process. */
 static bool
 know(struct resolver *r, const char *host, struct resolve_answer *a)
 {
@@ -267,7 +270,7 @@ on_soon(void *arg)
 	grant(w, &a);
 }
 
-/* Nobody new can be found, but connections go on as long as they last. */
+/* New names are not found any more; connections stay. */
 static void
 resolve_on_hangup(void *arg)
 {
@@ -278,6 +281,7 @@ resolve_on_hangup(void *arg)
 		return;
 	log_warnx("the resolver is gone");
 	r->is_gone = true;
+	assert(r->on_gone != NULL);
 	wswatch_read(r->watch, false);
 	TAILQ_FOREACH(w, &r->wishes, entry) {
 		(void)know(r, w->host, &w->copy);
@@ -286,7 +290,7 @@ resolve_on_hangup(void *arg)
 	r->on_gone(r->arg);
 }
 
-/* libwebsockets tells of no hang-up as long as there is something to read. */
+/* libwebsockets reports no hang-up while there is something to read. */
 static void
 resolve_on_readable(void *arg)
 {
@@ -321,6 +325,7 @@ int
 resolver_attach(struct resolver *r, struct wsloop *l,
     void (*on_gone)(void *arg), void *arg)
 {
+	assert(r->loop == NULL && r->watch == NULL);
 	r->loop = l;
 	r->on_gone = on_gone;
 	r->arg = arg;
@@ -356,6 +361,7 @@ resolve(struct resolver *r, const char *host,
 	struct resolve_wish	*w;
 	struct question		 q;
 
+	assert(r->loop != NULL && on_answer != NULL);
 	memset(&q, 0, sizeof(q));
 	if (strlen(host) > HOST_MAX) {
 		errno = ENAMETOOLONG;
@@ -376,7 +382,7 @@ resolve(struct resolver *r, const char *host,
 	strcpy(q.host, host);
 	if (send(r->sock, &q, sizeof(q), MSG_NOSIGNAL) == (ssize_t)sizeof(q))
 		return w;
-	/* It has just died: resolve_on_hangup() is still to hear of that. */
+	/* The process has just died: resolve_on_hangup() follows. */
 	if (errno == EPIPE || errno == ECONNRESET)
 		wsloop_timer_set(r->loop, &w->soon, 0, on_soon, w);
 	else

@@ -1,7 +1,6 @@
 /*
- * Host names to addresses, in a process of its own: libwebsockets would wait
- * for the answer, and with it all streams; and so the uplink itself needs no
- * file of the system.
+ * Resolves host names in a process of its own: in libwebsockets it would block
+ * all streams; and a program that does not resolve names needs no files.
  */
 #ifndef COMMON_DIAL_RESOLVE_H
 #define COMMON_DIAL_RESOLVE_H
@@ -29,9 +28,8 @@ struct resolver;
 struct resolver	*resolver_start(int (*confine_self)(void));
 
 /*
- * Serve its answers from here on.  on_gone is called once if its process ends
- * before we do: names that it has told of stay known from then on, others are
- * not found.  0, or -1 with errno.
+ * Receive answers in l.  on_gone is called once if the process ends: from then
+ * on only names that are cached are found.  0, or -1 with errno.
  */
 int		 resolver_attach(struct resolver *r, struct wsloop *l,
 		    void (*on_gone)(void *arg), void *arg);
@@ -41,15 +39,14 @@ void		 resolver_free(struct resolver **rp);
 struct resolve_wish;
 
 /*
- * Look up a name (numeric addresses go through as they are).  on_answer is
- * called once from the loop, and the wish is over then.  NULL with errno:
- * nothing will be called.
+ * Look up a name; a numeric address is its own answer.  on_answer is called
+ * once, from the loop, and frees the wish.  NULL with errno: no call.
  */
 struct resolve_wish	*resolve(struct resolver *r, const char *host,
 		    void (*on_answer)(void *arg,
 		    const struct resolve_answer *a), void *arg);
 
-/* Never mind.  Forgets the pointer; NULL is fine. */
+/* Cancel: on_answer is not called. */
 void		 resolve_cancel(struct resolve_wish **wp);
 
 #endif

@@ -1,7 +1,9 @@
 #include "common/dial/wsloop.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,12 +32,13 @@ want_write(void *arg)
 }
 
 /*
- * Behind this callback libwebsockets takes away whatever was wished for in
- * it: such a wish has to wait for the next turn.
+ * A request for on_writable that is made in this callback is dropped by
+ * libwebsockets after it: wswatch_write() defers such a request.
  */
 static int
 wsloop_on_writable(struct lws *wsi, struct wswatch *w)
 {
+	assert(!w->in_write && w->wsi == wsi);
 	w->in_write = true;
 	w->events->on_writable(w->arg);
 	if (lws_get_opaque_user_data(wsi) == NULL)
@@ -97,10 +100,10 @@ wsloop_init(struct wsloop *l)
 	info.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
 	    LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
 	info.fd_limit_per_thread = FILES_MAX;
-	/* A head with a credential in it must fit, and a relay message. */
+	/* For a head with a credential, and for a relay message. */
 	info.pt_serv_buf_size = 64 * 1024;
 	info.max_http_header_data = 8 * 1024;
-	/* Requests have time limits of their own; ours is the shorter one. */
+	/* dial.c ends connections earlier. */
 	info.timeout_secs = 30;
 	info.connect_timeout_secs = 30;
 	info.gid = (gid_t)-1;
@@ -132,6 +135,7 @@ wsloop_fini(struct wsloop *l)
 void
 wsloop_run(struct wsloop *l)
 {
+	assert(l->lws != NULL);
 	while (!l->is_over)
 		if (lws_service(l->lws, 0) < 0)
 			break;
@@ -151,6 +155,8 @@ wsloop_on_timer(lws_sorted_usec_list_t *sul)
 {
 	struct wsloop_timer	*t = (struct wsloop_timer *)sul;
 
+	_Static_assert(offsetof(struct wsloop_timer, sul) == 0, "first");
+	assert(t->fn != NULL);
 	t->fn(t->arg);
 }
 
@@ -158,6 +164,7 @@ void
 wsloop_timer_set(struct wsloop *l, struct wsloop_timer *t, uint64_t ms,
     void (*fn)(void *arg), void *arg)
 {
+	assert(fn != NULL);
 	t->fn = fn;
 	t->arg = arg;
 	lws_sul_schedule(l->lws, 0, &t->sul, wsloop_on_timer,
@@ -174,8 +181,8 @@ wsloop_timer_clear(struct wsloop *l, struct wsloop_timer *t)
 /* --- descriptors --- */
 
 /*
- * libwebsockets closes a descriptor of its own accord as soon as the other end
- * hangs up, whatever is unread in it: so it gets one that is only waited on.
+ * libwebsockets closes its descriptor when the peer hangs up, with unread data
+ * in it: so it polls a duplicate.
  */
 struct wswatch *
 wswatch_new(struct wsloop *l, int fd, const struct wswatch_events *events,
@@ -184,6 +191,7 @@ wswatch_new(struct wsloop *l, int fd, const struct wswatch_events *events,
 	lws_adopt_desc_t	 desc;
 	struct wswatch		*w;
 
+	assert(l->vhost != NULL && fd >= 0);
 	if ((w = calloc(1, sizeof(*w))) == NULL)
 		return NULL;
 	w->loop = l;
@@ -216,7 +224,7 @@ wswatch_free(struct wswatch **wp)
 		return;
 	wsloop_timer_clear(w->loop, &w->again);
 	if (w->wsi != NULL) {
-		/* It may be in the middle of a callback for it. */
+		/* This may be a callback of wsi: close it later. */
 		lws_set_opaque_user_data(w->wsi, NULL);
 		lws_set_timeout(w->wsi, PENDING_TIMEOUT_USER_OK,
 		    LWS_TO_KILL_ASYNC);

@@ -1,6 +1,6 @@
 /*
- * The event loop: libwebsockets' own, which cannot be driven from outside.
- * Our sockets are adopted into it as raw files.
+ * The event loop of libwebsockets, which cannot be driven from outside: other
+ * descriptors are adopted as raw files.
  */
 #ifndef COMMON_DIAL_WSLOOP_H
 #define COMMON_DIAL_WSLOOP_H
@@ -16,10 +16,7 @@ struct wsloop {
 	bool			 is_over;
 };
 
-/*
- * Start libwebsockets; its notices become debug lines of ours.  0, or -1
- * after a line in the log.
- */
+/* Start libwebsockets.  0, or -1 after a line in the log. */
 int	 wsloop_init(struct wsloop *l) __attribute__((warn_unused_result));
 void	 wsloop_fini(struct wsloop *l);
 
@@ -29,14 +26,14 @@ void	 wsloop_stop(struct wsloop *l);
 
 /* --- timers ----------------------------------------------------------------*/
 
-/* Embedded; all zero: not set.  Cleared before it is freed. */
+/* Embedded; all zero: not set.  Clear it before its memory is freed. */
 struct wsloop_timer {
 	lws_sorted_usec_list_t	 sul;		/* first: see wsloop.c */
 	void			(*fn)(void *arg);
 	void			*arg;
 };
 
-/* Call fn once in ms milliseconds, instead of when it was to be before. */
+/* Call fn once in ms milliseconds; replaces an earlier time. */
 void	 wsloop_timer_set(struct wsloop *l, struct wsloop_timer *t, uint64_t ms,
 	    void (*fn)(void *arg), void *arg);
 void	 wsloop_timer_clear(struct wsloop *l, struct wsloop_timer *t);
@@ -45,14 +42,11 @@ void	 wsloop_timer_clear(struct wsloop *l, struct wsloop_timer *t);
 
 struct wswatch;
 
-/* Any of them may free the watch. */
+/* Each may free the watch. */
 struct wswatch_events {
 	void	(*on_readable)(void *arg);
 	void	(*on_writable)(void *arg);
-	/*
-	 * The other end is gone: no event will come any more, what it said
-	 * before can still be read.
-	 */
+	/* The peer is gone: the last event; data may still be unread. */
 	void	(*on_hangup)(void *arg);
 };
 
@@ -61,10 +55,10 @@ struct wswatch	*wswatch_new(struct wsloop *l, int fd,
 		    const struct wswatch_events *events, void *arg);
 void		 wswatch_free(struct wswatch **wp);
 
-/* Whether to hear that it is readable (at first: yes). */
+/* Whether to call on_readable (at first: yes). */
 void		 wswatch_read(struct wswatch *w, bool wanted);
 
-/* Hear once when it is writable. */
+/* Call on_writable once. */
 void		 wswatch_write(struct wswatch *w);
 
 #endif

@@ -1,5 +1,6 @@
 #include "common/dial/wsock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct wsock {
 static int
 wsock_on_piece(struct wsock *s, struct lws *wsi, const void *data, size_t len)
 {
+	assert(s->wsi == wsi);
 	if (buf_put(&s->message, data, len) == -1) {
 		log_warnx("WebSocket: %s", errno == EFBIG ?
 		    "a message that is too long" : "out of memory");
@@ -67,10 +69,12 @@ wsock_on_event(void *arg, struct lws *wsi, enum lws_callback_reasons reason,
 {
 	struct wsock	*s = arg;
 
+	assert(s->dial != NULL);
 	switch (reason) {
 	case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
 		return wsock_add_headers(s, wsi, in, *(uint8_t **)in + len);
 	case LWS_CALLBACK_CLIENT_ESTABLISHED:
+		assert(s->wsi == NULL);
 		s->wsi = wsi;
 		s->heard = clock_ms();
 		dial_done(s->dial);
@@ -170,8 +174,8 @@ wsock_is_full(struct wsock *s)
 }
 
 /*
- * libwebsockets masks byte by byte, which took a third of all our time: it gets
- * the whole frame, to send as it is.
+ * Frame and mask here: libwebsockets masks byte by byte, which is slow, so it
+ * gets the finished frame to send as raw bytes.
  */
 void
 wsock_send(struct wsock *s, uint8_t *data, size_t len, int flags)
@@ -203,6 +207,7 @@ wsock_send_text(struct wsock *s, struct wsock_text *t, const uint8_t *data,
 	int	 flags = (t->sent > 0 ? WSOCK_CONTINUED : 0) |
 		    (n < left ? WSOCK_MORE : 0);
 
+	assert(t->sent <= len);
 	memcpy(t->room + LWS_PRE, data + t->sent, n);
 	wsock_send(s, t->room + LWS_PRE, n, flags);
 	t->sent = n < left ? t->sent + n : 0;

@@ -1,5 +1,6 @@
 #include "common/noise/gcm.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <openssl/evp.h>
 #include <sodium.h>
@@ -58,6 +59,7 @@ gcm_seal(struct gcm *g, uint64_t n, struct gcm_ad ad, const uint8_t *data,
 {
 	int	 got;
 
+	assert(g->ctx != NULL);
 	if (!EVP_CIPHER_CTX_is_encrypting(g->ctx)) {
 		errno = EINVAL;
 		return -1;
@@ -79,6 +81,7 @@ gcm_open(struct gcm *g, uint64_t n, struct gcm_ad ad, const uint8_t *data,
 	uint8_t	 tag[GCM_TAG], none[GCM_TAG];
 	int	 got;
 
+	assert(g->ctx != NULL);
 	if (EVP_CIPHER_CTX_is_encrypting(g->ctx)) {
 		errno = EINVAL;
 		return -1;

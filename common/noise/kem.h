@@ -1,10 +1,7 @@
 /*
- * ML-KEM-768 for the Noise channel, by common/noise/mlkem.h, or by libcrypto
- * (since 3.5) where libsodium lacks it.  Separate from mlkem, since only the
- * uplink is linked with libcrypto.
- *
- * The functions are those of mlkem.h.  libcrypto keeps keys on its heap during
- * a call and wipes them, and it checks more of a secret key than its hash.
+ * ML-KEM-768 for the Noise channel: the functions of mlkem.h, or by libcrypto
+ * (since 3.5) where libsodium lacks it.  libcrypto keeps keys on its heap
+ * during a call and wipes them, and checks more of a secret key than its hash.
  */
 #ifndef COMMON_NOISE_KEM_H
 #define COMMON_NOISE_KEM_H

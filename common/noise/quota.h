@@ -19,8 +19,7 @@ struct quota_share {
 	size_t		 held;	/* private */
 };
 
-/* LIMIT_RELAY_HELD bytes for LIMIT_STREAMS streams, each with
-   LIMIT_STREAM_RESERVE. */
+/* LIMIT_RELAY_HELD bytes, LIMIT_STREAM_RESERVE of them for each stream. */
 void	 quota_init(struct quota *q);
 
 /* Account for bytes in all.  0, or -1 with errno EDQUOT, unchanged. */

@@ -61,6 +61,7 @@ record_seal(struct record_writer *w, struct record_cutter *c, uint8_t *out,
 	const uint8_t	*from = out;
 	size_t		 n;
 
+	assert(c->at <= PREFIX + c->len);
 	if (c->at == PREFIX + c->len)
 		return 0;
 	if (w->seq == RECORD_SEQ_END) {
@@ -101,6 +102,7 @@ waiting_of(struct record_reader *r, uint32_t seq)
 static void
 record_forget(struct record_reader *r, struct record_waiting *w)
 {
+	assert(r->waiting_len >= w->len);
 	r->waiting_len -= w->len;
 	free(w->data);
 	w->data = NULL;
@@ -156,6 +158,7 @@ scan(struct record_reader *r, bool is_full)
 	const struct buf	*b = &r->plain;
 	size_t			 len;
 
+	assert(r->scanned <= b->len);
 	while (b->len - r->scanned >= PREFIX) {
 		len = length_at(buf_data(b) + r->scanned);
 		if (len == 0 || len > LIMIT_MESSAGE) {
@@ -196,6 +199,7 @@ record_keep(struct record_reader *r, uint32_t seq, const uint8_t *data,
 {
 	struct record_waiting	*w = waiting_of(r, seq);
 
+	assert(w->data == NULL && r->waiting_len <= LIMIT_RECORD_WAITING);
 	if (len > LIMIT_RECORD_WAITING - r->waiting_len) {
 		errno = EPROTO;
 		return -1;
@@ -263,6 +267,7 @@ record_first(const struct record_reader *r, uint8_t **data_out,
 {
 	if (r->messages == 0)
 		return false;
+	assert(r->scanned > PREFIX && r->scanned <= r->plain.len);
 	*data_out = buf_data(&r->plain) + PREFIX;
 	*len_out = length_at(buf_data(&r->plain));
 	return true;
@@ -289,6 +294,7 @@ record_drop(struct record_reader *r)
 
 	assert(r->messages > 0);
 	n = PREFIX + length_at(buf_data(&r->plain));
+	assert(n <= r->scanned);
 	buf_drain(&r->plain, n);
 	r->scanned -= n;
 	r->messages--;

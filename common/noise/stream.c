@@ -73,6 +73,7 @@ stream_table_init(struct stream_table *t,
 static void
 unlink_stream(struct stream_table *t, struct stream *s)
 {
+	assert(t->active.count > 0);
 	map_del(&t->active, &s->node);
 }
 
@@ -163,6 +164,7 @@ find_number(struct stream_table *t, uint64_t number)
 static void
 drop_pending(struct stream_pending *p, struct stream_act *act)
 {
+	assert(p->number != 0 && act->event == STREAM_NOTHING);
 	act->event = STREAM_FORGET;
 	act->number = p->number;
 	sodium_memzero(p, sizeof(*p));
@@ -281,6 +283,7 @@ stream_admit(struct stream_table *t, struct stream_pending *p,
 	struct noise_keys	 keys;
 	bool			 r = false;
 
+	assert(p->number != 0 && t->active.count <= LIMIT_STREAMS);
 	if (t->active.count >= LIMIT_STREAMS)
 		return false;
 	if (stream_answer(p, random, "", &keys, act) == -1) {
@@ -350,6 +353,7 @@ static void
 stream_end_stream(struct stream_table *t, struct stream *s,
     struct stream_act *act)
 {
+	assert(act->event == STREAM_NOTHING);
 	unlink_stream(t, s);
 	act->event = STREAM_ENDED;
 	act->stream = s;
