@@ -1,6 +1,6 @@
 /*
- * The switches about tokens, as the reference program's of the same names:
- * they set keywords, and with them every TCP client has to show one.
+ * The switches for tokens, named as the reference program's: they set keywords
+ * and require a token of each TCP client.
  */
 #ifndef MASTER_AUTH_AUTH_OPTIONS_H
 #define MASTER_AUTH_AUTH_OPTIONS_H
@@ -33,20 +33,20 @@ enum {
 	{ "ws-max-clock-skew-seconds", required_argument, NULL,		\
 	    OPT_WS_SKEW }
 
-/* What was given; NULL: it was not. */
+/* NULL: not given. */
 struct auth_options {
 	const char	*mode;
 	const char	*token_file, *token_hash;
 	const char	*secret_file, *issuer, *audience, *skew;
 };
 
-/* Take one; whether it is ours. */
+/* Take a switch.  False: it is none of these. */
 bool	 auth_options_take(struct auth_options *o, int opt, const char *arg);
 
 /* Whether any was given. */
 bool	 auth_options_any(const struct auth_options *o);
 
-/* Set what they say.  0, or -1 with the reason in e. */
+/* Set the keywords.  0, or -1 with the reason in e. */
 int	 auth_options_apply(const struct auth_options *o, struct conf *c,
 	    struct conf_error *e) __attribute__((warn_unused_result));
 

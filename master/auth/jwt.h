@@ -1,9 +1,7 @@
 /*
- * Signed bearer tokens: JSON Web Tokens (RFC 7519) in compact form, signed
- * with HMAC-SHA-256 (HS256 of RFC 7518).  Pure.
- *
- * Nothing is looked at before the signature is right: what is parsed then was
- * written by somebody who has the secret.
+ * Signed bearer tokens: JSON Web Tokens (RFC 7519) in compact form with
+ * HMAC-SHA-256 (HS256 of RFC 7518).  Nothing is parsed before the signature is
+ * verified.  Pure.
  */
 #ifndef MASTER_AUTH_JWT_H
 #define MASTER_AUTH_JWT_H
@@ -16,20 +14,20 @@
 #define JWT_MAX		8192	/* bytes of a token */
 #define JWT_SUBJECT_MAX	64	/* characters kept of "sub" */
 
-/* What a token must say. */
+/* What a token must have. */
 struct jwt_rules {
 	const uint8_t	*secret;
 	size_t		 secret_len;
-	const char	*issuer;	/* NULL: whatever it is */
-	const char	*audience;	/* the same */
-	uint64_t	 skew;		/* seconds that clocks may differ by */
+	const char	*issuer;	/* NULL: any */
+	const char	*audience;	/* NULL: any */
+	uint64_t	 skew;		/* seconds, of clocks */
 	bool		 needs_subject;
 };
 
 enum jwt_verdict {
 	JWT_GOOD,
-	JWT_FORGED,		/* the signature is not by that secret */
-	JWT_MALFORMED,		/* from here on: signed, and yet not taken */
+	JWT_FORGED,		/* not signed with the secret */
+	JWT_MALFORMED,		/* this and the rest: signed, but refused */
 	JWT_EXPIRED,
 	JWT_EARLY,
 	JWT_ISSUER,
@@ -38,21 +36,18 @@ enum jwt_verdict {
 };
 
 /*
- * Judge a token at a time (Unix seconds).  As the reference: "exp" is needed,
- * "nbf" counts when it is there, both whole numbers; "iss" is a string and
- * "aud" a string or a list of them, compared where the rules name one.
- * Stricter: the algorithm is HS256 and nothing else, an extension that must be
- * understood ("crit") is not, no member occurs twice.
+ * Verify a token; now is in Unix seconds.  As the reference: "exp" is required,
+ * "nbf" optional, both integers; "iss" is a string, "aud" a string or a list.
+ * Stricter: only HS256, no "crit", no member twice.
  *
- * subject_out: "sub" if it is a string of up to JWT_SUBJECT_MAX visible
- * characters, any other string as "#" and a hash of it; or empty, if there is
- * none and none is needed.
+ * subject_out: "sub" of up to JWT_SUBJECT_MAX visible characters, another
+ * string as "#" and a hash; "": none, and not required.
  */
 enum jwt_verdict jwt_judge(const struct jwt_rules *rules, const char *token,
 	    size_t len, uint64_t now, char subject_out[JWT_SUBJECT_MAX + 1])
 	    __attribute__((warn_unused_result));
 
-/* For a log: "expired". */
+/* For the log: "expired". */
 const char	*jwt_why(enum jwt_verdict v);
 
 #endif

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -41,7 +42,7 @@ _Static_assert(sizeof(struct answer) == 5 * 4 &&
     offsetof(struct answer, len) == 2 * 4 &&
     offsetof(struct answer, gid) == 4 * 4, "as it is sent");
 
-/* No context reaches all who ask; the child is nobody's in particular. */
+/* One child for the whole process: not all callers have a context. */
 static struct {
 	pid_t		 pid;		/* 0: there is none */
 	int		 sock;
@@ -80,7 +81,7 @@ names_add(struct buf *b, struct answer *a, const char *text)
 	return buf_put(b, text, strlen(text) + 1) == 0;
 }
 
-/* A name service that is away knows nobody, as without us. */
+/* Other errors mean that the name does not exist, as for getpwnam(3). */
 static int
 failure(void)
 {
@@ -124,7 +125,7 @@ names_serve(int sock)
 	struct answer	 a;
 	struct buf	 b;
 
-	/* Whatever becomes of the master, we keep no door of it open. */
+	/* Keep no descriptor of the master. */
 	if ((sock != SOCK && dup2(sock, SOCK) == -1) ||
 	    syscall(SYS_close_range, SOCK + 1, ~0U, 0) == -1 ||
 	    prctl(PR_SET_DUMPABLE, 0) == -1)
@@ -179,7 +180,7 @@ names_forget(bool is_group)
 	names.list[is_group] = NULL;
 }
 
-/* Reap it; how it ended. */
+/* Reap the child and return its status. */
 static int
 names_finish(void)
 {
@@ -208,7 +209,8 @@ names_take(bool is_group, const struct answer *a)
 	char		*text, **list, *at;
 	uint32_t	 i;
 
-	/* The modules of the name service run in there. */
+	assert(names.text[is_group] == NULL && names.list[is_group] == NULL);
+	/* Modules of the name service may have corrupted the child. */
 	if (a->len > ANSWER_MAX || a->n > a->len) {
 		errno = ECANCELED;
 		return -1;
@@ -276,7 +278,7 @@ names_find(const char *name, bool is_group, struct answer *a)
 	strcpy(q.name, name);
 	if ((r = names_ask(&q, a)) != -1)
 		return r;
-	/* The next name gets a new one. */
+	/* The next name gets a new child. */
 	error = errno;
 	names_explain(&q, error, names_finish());
 	errno = ECANCELED;

@@ -1,7 +1,4 @@
-/*
- * The TCP connections of this network namespace as the kernel lists them in
- * /proc/net/tcp and tcp6 (proc(5)), a line each.  Pure.
- */
+/* Lines of /proc/net/tcp and tcp6 (proc(5)), a TCP connection each.  Pure. */
 #ifndef MASTER_AUTH_NETTABLE_H
 #define MASTER_AUTH_NETTABLE_H
 
@@ -21,13 +18,10 @@ struct nettable_row {
 	struct nettable_end local, remote;
 	unsigned	 state;		/* TCP_ESTABLISHED ... */
 	uid_t		 uid;
-	uint64_t	 inode;		/* of the socket; 0: nobody has it */
+	uint64_t	 inode;		/* of the socket; 0: closed */
 };
 
-/*
- * A line without its newline: 0, or -1: the heading, or nothing that the kernel
- * writes.
- */
+/* Parse a line without its newline.  0, or -1: the heading, or malformed. */
 int	 nettable_parse(const char *line, size_t len,
 	    struct nettable_row *out);
 

@@ -4,6 +4,7 @@
 #include <sys/un.h>
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -52,7 +53,7 @@ identify_unix(int fd, struct peer *p)
 	return 0;
 }
 
-/* The request for the socket that is the peer's end of ours. */
+/* Request the socket at the peer's end of ours. */
 static int
 peer_ask(int sock, const union address *ours, const union address *theirs)
 {
@@ -85,14 +86,14 @@ peer_ask(int sock, const union address *ours, const union address *theirs)
 		    sizeof(theirs->in6.sin6_addr));
 		memcpy(id->idiag_dst, &ours->in6.sin6_addr,
 		    sizeof(ours->in6.sin6_addr));
-		/* Which link, where addresses are of one only. */
+		/* The interface of link-local addresses. */
 		id->idiag_if = theirs->in6.sin6_scope_id;
 	}
 	return send(sock, &req, sizeof(req), 0) == (ssize_t)sizeof(req) ?
 	    0 : -1;
 }
 
-/* What an answer says besides, and of how many bytes; or NULL. */
+/* Return an attribute of the answer and its length, or NULL. */
 static const void *
 peer_find(const struct nlmsghdr *head, unsigned short type, size_t *len_out)
 {
@@ -112,9 +113,8 @@ peer_find(const struct nlmsghdr *head, unsigned short type, size_t *len_out)
 }
 
 /*
- * The uid in the answer.  A socket that its process has closed already
- * (TIME-WAIT, or an orphan in FIN-WAIT) is shown with uid 0 and no inode:
- * taking that for root would make every hasty client root.
+ * Take the uid from the answer.  A socket that its process has closed already
+ * (TIME-WAIT, or an orphan in FIN-WAIT) has uid 0 and inode 0: not root.
  */
 static void
 peer_read_answer(struct peer *p, const struct nlmsghdr *head, size_t len,
@@ -133,7 +133,7 @@ peer_read_answer(struct peer *p, const struct nlmsghdr *head, size_t len,
 	if (m->idiag_inode == 0 || m->idiag_state == TCP_LISTEN ||
 	    m->idiag_state == TCP_SYN_SENT)
 		return;
-	/* The kernel may answer with a listener where it finds no match. */
+	/* Without a match the kernel may answer with a listener. */
 	if (m->id.idiag_sport != (is_in ? theirs->in.sin_port :
 	    theirs->in6.sin6_port) || m->id.idiag_dport != (is_in ?
 	    ours->in.sin_port : ours->in6.sin6_port))
@@ -192,7 +192,7 @@ peer_is_same(const struct nettable_end *a, const struct nettable_end *b)
 	    IN6_ARE_ADDR_EQUAL(&a->address, &b->address);
 }
 
-/* As peer_read_answer(): whose socket it is, if anybody has it. */
+/* As peer_read_answer(). */
 static bool
 find_in_table(const char *file, struct peer *p,
     const struct nettable_end *ours, const struct nettable_end *theirs)
@@ -219,7 +219,7 @@ find_in_table(const char *file, struct peer *p,
 	return p->known;
 }
 
-/* A socket of IPv6 may have its end at an address of IPv4. */
+/* An IPv6 socket may have an IPv4 address: look in both. */
 static int
 identify_by_table(struct peer *p, const union address *ours,
     const union address *theirs)
@@ -234,11 +234,12 @@ identify_by_table(struct peer *p, const union address *ours,
 	return 0;
 }
 
-/* Whose connection it is; of one that is, or was, in a sandbox p->unfit. */
+/* Find the owner of a connection; in a sandbox: set p->unfit. */
 static int
 identify_pair(enum peer_way way, struct peer *p, const union address *ours,
     const union address *theirs, uint64_t sockmark)
 {
+	assert(!p->known && p->unfit == NULL);
 	switch (way) {
 	case PEER_WAY_DIAG:
 		return identify_tcp(p, ours, theirs, sockmark);
@@ -249,7 +250,7 @@ identify_pair(enum peer_way way, struct peer *p, const union address *ours,
 	}
 }
 
-/* A connection of ours to ourselves: 0, or -1: there is no loopback. */
+/* Connect to ourselves.  -1: no loopback. */
 static int
 connect_ourselves(int fds[2], union address *ours, union address *theirs)
 {
@@ -312,7 +313,7 @@ peer_way_name(enum peer_way way)
 	return names[way];
 }
 
-/* On an IPv6 socket an IPv4 peer looks like this: ::ffff:127.0.0.1. */
+/* Turn ::ffff:127.0.0.1, an IPv4 peer of an IPv6 socket, into IPv4. */
 static void
 unmap(union address *a)
 {
@@ -329,7 +330,7 @@ unmap(union address *a)
 	a->in = in;
 }
 
-/* Of a machine with IPv6 the upper half: it has all of the lower one. */
+/* The /64 of an address: a machine can use any address in it. */
 static void
 name_network(const union address *a, char host[INET6_ADDRSTRLEN])
 {
@@ -371,6 +372,7 @@ peer_grant(struct peer *p, const char *identity, uid_t uid, bool has_gid,
 {
 	char	 was[PEER_TEXT_MAX];
 
+	assert(strlen(identity) < sizeof(p->identity));
 	p->known = true;
 	p->must_show = false;
 	p->has_shown = true;
@@ -380,7 +382,7 @@ peer_grant(struct peer *p, const char *identity, uid_t uid, bool has_gid,
 	snprintf(p->identity, sizeof(p->identity), "%s", identity);
 	memcpy(was, p->text, sizeof(was));
 	snprintf(p->text, sizeof(p->text), "%.47s %.31s", was, identity);
-	/* Who has proven something has a share of his own from here on. */
+	/* From here on it has shares of its own. */
 	memcpy(was, p->source, sizeof(was));
 	snprintf(p->user, sizeof(p->user), "%.30s", identity);
 	snprintf(p->source, sizeof(p->source), "%.24s %.50s", identity, was);
@@ -394,7 +396,7 @@ forget_user(struct peer *p)
 	p->gid = 0;
 }
 
-/* Behind p->source, which says from where. */
+/* Set p->user, and prepend it to p->source. */
 static void
 name_user(struct peer *p)
 {
@@ -429,8 +431,8 @@ peer_identify_fd(int fd, enum peer_way way, uint64_t sockmark, struct peer *p)
 	if (identify_pair(way, p, &ours, &theirs, sockmark) == -1)
 		return -1;
 	/*
-	 * By another address of this machine a command in a sandbox is found
-	 * out as well; but nobody is who such an address says.
+	 * A sandbox is detected also on other addresses of this machine, but
+	 * only on loopback is the uid to be trusted.
 	 */
 	if (!tcp_is_loopback(&ours.any) || !tcp_is_loopback(&theirs.any))
 		forget_user(p);

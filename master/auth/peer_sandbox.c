@@ -30,8 +30,8 @@
 #define STATUS_MAX	4096		/* of /proc/PID/status */
 
 /*
- * What keeps the number from being given to another.  Older kernels have no
- * socket option for it: there one that is gone already may have been replaced.
+ * Return a pidfd, so that the pid is not reused.  Before Linux 6.5 it may have
+ * been reused already.
  */
 static int
 hold(int fd, pid_t pid)
@@ -51,14 +51,14 @@ is_alive(int pidfd)
 	struct pollfd	 p = { pidfd, POLLIN, 0 };
 	int		 r;
 
-	/* A signal (a child of ours ended) breaks off even this. */
+	/* A signal interrupts even a poll without a timeout. */
 	do
 		r = poll(&p, 1, 0);
 	while (r == -1 && errno == EINTR);
 	return r == 0;
 }
 
-/* The number behind a name at the beginning of a line; -1: there is none. */
+/* The number behind name at the beginning of a line; -1: none. */
 static long
 peer_sandbox_number_of(const char *text, const char *name)
 {
@@ -68,8 +68,8 @@ peer_sandbox_number_of(const char *text, const char *name)
 }
 
 /*
- * How many filters of system calls a process is under: 0 or 1, but for us 0,
- * where the kernel does not count them (before 5.9).  -1: it is not to be seen.
+ * Count the seccomp filters of a process.  Before Linux 5.9, which does not
+ * count them: 0 or 1, for us 0.  -1: cannot be read.
  */
 static long
 filters_of(pid_t pid)
@@ -149,7 +149,7 @@ peer_sandbox_why(int fd, pid_t pid)
 	long		 count;
 	int		 pidfd, marked;
 
-	/* Who has no number here is in none of our namespaces. */
+	/* A process of another pid namespace is in no sandbox of ours. */
 	if (pid == 0)
 		return NULL;
 	if ((pidfd = hold(fd, pid)) == -1)

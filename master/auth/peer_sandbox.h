@@ -1,15 +1,14 @@
 /*
- * Whether a connection comes from inside a sandbox of one of our sessions.  Who
- * is there would be taken for his user, and served without a sandbox.
+ * Whether a connection comes from inside a sandbox of one of our sessions: as
+ * its user it would be served without a sandbox.
  *
- * Over TCP a socket made there has our mark (worker/sandbox/sockmark.h).
+ * A TCP socket made there has our mark (worker/sandbox/sockmark.h).
  *
- * Of a Unix socket the kernel names the process that connected.  What is looked
- * at is what it cannot shed, and keeps when the master dies: the mark of what
- * runs below a session (common/linux/ptree.h), and that it is under more
- * filters of system calls than we are.  The filters are those of any sandbox,
- * not only of ours, and the mark is any server's: what a command has confined
- * is confined for us as well.
+ * Of a Unix socket the kernel reports the process that connected.  Two things
+ * it can neither shed nor lose with the master: the mark of a session's
+ * descendants (common/linux/ptree.h), and more seccomp filters than we have.
+ * Both count whatever server or sandbox they are of: what a command confines
+ * stays confined.
  */
 #ifndef MASTER_AUTH_PEER_SANDBOX_H
 #define MASTER_AUTH_PEER_SANDBOX_H
@@ -19,23 +18,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * The socket mark of the server with that run directory: nobody else has it.
- * NULL: of one without, by chance.
- */
+/* The socket mark of the server with run directory dir; NULL: a random one. */
 uint64_t	 peer_sandbox_brand(const char *dir);
 
 /*
- * Why a TCP connection is not to be served, or NULL; info: what the kernel
- * (TCP_INFO, tcp(7)) says of the socket at its other end, of len bytes.
+ * Why not to serve a TCP connection, or NULL.  info: len bytes of TCP_INFO
+ * (tcp(7)) of the peer's socket.
  */
 const char	*peer_sandbox_why_tcp(const void *info, size_t len,
 		    uint64_t sockmark);
 
 /*
- * Why the process pid at the other end of the socket fd is not to be served, or
- * NULL.  One that is gone, or cannot be looked at, is not: it may have been one
- * of those, and have left its socket to another.
+ * Why not to serve the process pid at the other end of fd, or NULL.  One that
+ * is gone or cannot be examined is refused: it may have left its socket to
+ * another process.
  */
 const char	*peer_sandbox_why(int fd, pid_t pid);
 

@@ -2,6 +2,7 @@
 
 #include <sys/queue.h>
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "master/auth/peer.h"
 
 struct culprit {
-	TAILQ_ENTRY(culprit)	 entry;		/* quiet longest: first */
+	TAILQ_ENTRY(culprit)	 entry;		/* least recent first */
 	struct map_node		 node;
 	char			 name[PEER_TEXT_MAX];
 	unsigned		 failures;
@@ -81,7 +82,8 @@ penalty_find_or_add(struct penalties *p, const char *source)
 		TAILQ_INSERT_TAIL(&p->all, c, entry);
 		return c;
 	}
-	if (p->by_name.count >= LIMIT_FAILURE_SOURCES)
+	assert(p->by_name.count <= LIMIT_FAILURE_SOURCES);
+	if (p->by_name.count == LIMIT_FAILURE_SOURCES)
 		penalty_drop(p, TAILQ_FIRST(&p->all));
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		return NULL;
@@ -111,7 +113,7 @@ punish(struct culprit *c, uint64_t now)
 		c->until = now + pause;
 }
 
-/* Whoever can come from many addresses shall not fill the log either. */
+/* Limit lines also in total: a peer may have many addresses. */
 static bool
 may_tell(struct penalties *p, const struct culprit *c, uint64_t now)
 {

@@ -1,4 +1,4 @@
-/* Whom sessions run as that the configuration names a user for. */
+/* Users that settings name for sessions to run as. */
 #ifndef MASTER_AUTH_RUNAS_H
 #define MASTER_AUTH_RUNAS_H
 
@@ -18,9 +18,9 @@ struct runas {
 };
 
 /*
- * Look a user up by name; empty is who we are, unless that is root.  what is
- * the setting that names him, for the reason: we are root or he is us, and he
- * is not root unless PermitRootSession says yes.  0, or -1 with the reason.
+ * Look up name; "": our own user, unless that is root.  A user other than our
+ * own needs us to be root; root needs PermitRootSession.  what: the setting,
+ * for the reason.  0, or -1 with the reason in why.
  */
 int	 runas_find(const struct conf *c, const char *what, const char *name,
 	    struct runas *out, char *why, size_t size)

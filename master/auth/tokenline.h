@@ -18,10 +18,7 @@ struct tokenline {
 	char	 user[TOKEN_USER_MAX + 1];	/* or empty */
 };
 
-/*
- * Read len bytes: words between blanks.  NULL, or what is wrong; then t is of
- * no use.
- */
+/* Parse words between blanks.  NULL, or what is wrong, t undefined. */
 const char	*tokenline_parse(const char *text, size_t len,
 		    struct tokenline *t) __attribute__((warn_unused_result));
 

@@ -1,5 +1,6 @@
 #include "master/auth/tokens.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ struct tokens {
 	struct runas	 user;		/* of those that are signed */
 };
 
-/* What is being made, for whom it is told. */
+/* The set being made. */
 struct maker {
 	struct tokens		*t;
 	const struct conf	*conf;
@@ -54,6 +55,7 @@ tokens_grow(struct tokens *t)
 	size_t		 room = t->room == 0 ? ROOM_MIN : 2 * t->room;
 	struct token	*list;
 
+	assert(t->n == t->room);
 	if ((list = sodium_allocarray(room, sizeof(*list))) == NULL)
 		return -1;
 	if (t->n > 0)
@@ -66,8 +68,8 @@ tokens_grow(struct tokens *t)
 }
 
 /*
- * One name may have several tokens, so that one can be replaced while its
- * sessions go on; but it is one user's.
+ * A name may have several tokens, so that one can be replaced while its
+ * sessions go on, all of the same user.
  */
 static int
 tokens_add(const struct maker *k, const char *setting,
@@ -147,7 +149,7 @@ tokens_read_file(const struct maker *k, const char *keyword, const char *path,
 	return text;
 }
 
-/* Lines as the values of Token; empty ones and comments are left out. */
+/* Add lines like values of Token; skip empty ones and comments. */
 static int
 add_file(struct maker *k)
 {
@@ -177,7 +179,7 @@ add_file(struct maker *k)
 	return r;
 }
 
-/* The content without white space around it, as the reference. */
+/* Read a file and trim white space, as the reference does. */
 static char *
 read_trimmed(const struct maker *k, const char *keyword, const char *path,
     size_t *len_out)
@@ -262,7 +264,7 @@ add_signed(struct maker *k, bool is_test)
 	return 0;
 }
 
-/* What needs something else. */
+/* Check settings that need others. */
 static int
 check_needs(struct maker *k)
 {
@@ -297,7 +299,7 @@ tokens_fill(struct maker *k, bool is_test)
 	    (has_lone && !is_test && add_lone(k) == -1) ||
 	    (is_signed && add_signed(k, is_test) == -1))
 		return -1;
-	/* From here on nobody writes to them. */
+	/* The set is complete: write-protect it. */
 	if ((k->t->list != NULL && sodium_mprotect_readonly(k->t->list) ==
 	    -1) || (k->t->secret != NULL &&
 	    sodium_mprotect_readonly(k->t->secret) == -1))
@@ -361,7 +363,7 @@ tokens_any(const struct tokens *t)
 	return t != NULL && (t->n > 0 || t->secret != NULL);
 }
 
-/* All are compared, whichever is right. */
+/* Compare all, so that the time does not tell which. */
 static const struct token *
 tokens_find(const struct tokens *t, const void *shown, size_t len)
 {

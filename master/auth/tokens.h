@@ -1,7 +1,7 @@
 /*
- * The tokens that clients may show: hashes of those that the configuration
- * has, and the secret that others are signed with, in locked memory.  A set is
- * made as a whole and never changed: to read anew is to make another one.
+ * The tokens that clients may show: hashes from the configuration, and the
+ * secret for signed ones, in locked memory.  A set never changes: a reload
+ * makes another one.
  */
 #ifndef MASTER_AUTH_TOKENS_H
 #define MASTER_AUTH_TOKENS_H
@@ -16,32 +16,32 @@
 
 struct tokens;
 
-/* What a token is worth: a name for who has it, and whom he runs as. */
+/* What a token gives: an identity, and the user that sessions run as. */
 struct grant {
 	char		 identity[IDENTITY_MAX];
 	struct runas	 user;
 };
 
 /*
- * The set of a configuration; is_test reads none of its files.  NULL with the
- * reason in e, which names the setting.
+ * The set of a configuration; is_test: read no files.  NULL with the reason in
+ * e.
  */
 struct tokens	*tokens_load(const struct conf *c, bool is_test,
 		    struct conf_error *e) __attribute__((warn_unused_result));
 void		 tokens_free(struct tokens **tp);
 
-/* Wipe what a configuration knows of them, once it is of no more use. */
+/* Wipe them in a configuration that is loaded. */
 void		 tokens_wipe(struct conf *c);
 
-/* Whether a configuration says where to find any. */
+/* Whether a configuration has any, or names files with them. */
 bool		 tokens_wanted(const struct conf *c);
 
-/* Whether there are any, or a secret; of no set, false. */
+/* Whether there are tokens or a secret; false for NULL. */
 bool		 tokens_any(const struct tokens *t);
 
 /*
- * Judge what a client showed, at a time (Unix seconds).  NULL: it is good, out
- * is filled in.  Else why not, for a log; is_guess_out: it was made up.
+ * Verify a token; now is in Unix seconds.  NULL: valid, and out is set.  Else
+ * why not, for the log; is_guess_out: it is not signed by us.
  */
 const char	*tokens_judge(const struct tokens *t, const void *shown,
 		    size_t len, uint64_t now, struct grant *out,

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -19,8 +20,8 @@
 #include "master/world.h"
 
 #define SYSLOG_PATH	"/dev/log"
-#define LINE_MAX_	(1024 * 1024)	/* bytes; a packet, with escapes */
-#define LINE_KEPT	4096		/* of the memory for it */
+#define LINE_MAX_	(1024 * 1024)	/* bytes: an IPC packet, escaped */
+#define LINE_KEPT	4096		/* bytes of memory between lines */
 #define RUN_LEN		16		/* hexadecimal digits */
 
 struct audit {
@@ -28,8 +29,8 @@ struct audit {
 	int		 fd;
 	char		 run[RUN_LEN + 1];
 	uint64_t	 seq;		/* of the last event */
-	uint64_t	 lost;		/* since the last that was written */
-	int		 error;		/* errno, while they are */
+	uint64_t	 lost;		/* events since the last written one */
+	int		 error;		/* errno, while events are lost */
 	struct buf	 line;
 };
 
@@ -59,7 +60,7 @@ audit_check(const struct conf *c, struct conf_error *e)
 	return conf_at(e, conf_where(c, CONF_ROW_audit_log, 0));
 }
 
-/* Who else can write there can make things up. */
+/* No other user can write to the file, and so forge events. */
 static bool
 audit_is_ours(const struct stat *st)
 {
@@ -86,7 +87,7 @@ audit_open_file(const char *path)
 	return fd;
 }
 
-/* syslog(3) waits for who does not read: see common/log.c. */
+/* Not syslog(3), which blocks while the daemon does not read. */
 static int
 audit_open_syslog(void)
 {
@@ -128,6 +129,7 @@ audit_init(struct master *m)
 	}
 	if (is_none(m->conf.audit_log))
 		return 0;
+	assert(m->logs.audit == NULL);
 	if ((a = calloc(1, sizeof(*a))) == NULL)
 		goto fail;
 	a->fd = -1;
@@ -170,6 +172,7 @@ audit_put_syslog(struct audit *a, const char *line, size_t len)
 	struct msghdr	 msg;
 	int		 n, fresh;
 
+	assert(len > 0 && line[len - 1] == '\n');
 	n = snprintf(head, sizeof(head), "<%d>execsrvd[%ld]: ",
 	    LOG_AUTHPRIV | LOG_NOTICE, (long)getpid());
 	iov[0].iov_base = head;
@@ -181,7 +184,7 @@ audit_put_syslog(struct audit *a, const char *line, size_t len)
 	msg.msg_iovlen = 2;
 	if (sendmsg(a->fd, &msg, MSG_NOSIGNAL) != -1)
 		return 0;
-	/* Nobody reads, or it was started again. */
+	/* EAGAIN: it does not read.  Else it may have been restarted. */
 	if (errno == EAGAIN || (fresh = audit_open_syslog()) == -1)
 		return -1;
 	fd_close(&a->fd);
@@ -196,6 +199,7 @@ write_event(struct audit *a, const struct audit_what *what)
 	const char		*line;
 	int			 r = -1;
 
+	assert((unsigned)what->event < AUDIT_EVENTS && a->line.len == 0);
 	clock_gettime(CLOCK_REALTIME, &head.time);
 	if (audit_line(&a->line, &head, what) == 0) {
 		line = (const char *)buf_data(&a->line);
@@ -209,9 +213,8 @@ write_event(struct audit *a, const struct audit_what *what)
 }
 
 /*
- * It works again: before anything else it tells what is missing.  A full disk
- * may have room for a short line and none for the next; then the number goes
- * on.
+ * After lost events write how many, before the next event.  If that fails, as a
+ * full disk may have room for the shorter line only, the count goes on.
  */
 static int
 tell_lost(struct audit *a)

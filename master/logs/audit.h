@@ -1,8 +1,8 @@
 /*
- * The audit log (AuditLog): who did what here, an event a line, for those who
- * have to find out later.  The master writes it, to a file that only it has
- * open, or to syslog.  A daemon that is to keep one and cannot does not start;
- * when it cannot any more, sessions go on, and what is lost is counted.
+ * The audit log (AuditLog): an event per line, written by the master to a file
+ * that no other process has open, or to syslog.  A daemon that cannot open it
+ * does not start; if writing fails later, sessions go on and lost events are
+ * counted.
  */
 #ifndef MASTER_LOGS_AUDIT_H
 #define MASTER_LOGS_AUDIT_H
@@ -14,31 +14,28 @@ struct audit;
 struct master;
 struct peer;
 
-/* Whether a configuration says where, if at all.  0, or -1 with the reason. */
+/* Check the settings.  0, or -1 with the reason in e. */
 int	 audit_check(const struct conf *c, struct conf_error *e)
 	    __attribute__((warn_unused_result));
 
-/*
- * Open it, m->audit, if there is to be one.  0, or -1 after a line in the
- * log.
- */
+/* Open m->audit, if configured.  0, or -1 after a line in the log. */
 int	 audit_init(struct master *m) __attribute__((warn_unused_result));
 void	 audit_free(struct audit **ap);
 
-/* Tell it something; m may have none. */
+/* Write an event; nothing without an audit log. */
 void	 audit(struct master *m, const struct audit_what *what);
 
-/* The same about a peer: who that is, and where, is filled in. */
+/* As audit(), with what is known of the peer filled in. */
 void	 audit_peer(struct master *m, const struct peer *p,
 	    struct audit_what what);
 
-/* So many were not told by who should have. */
+/* Count n events that a worker could not report. */
 void	 audit_missed(struct master *m, uint64_t n);
 
-/* Its file was moved away, or its daemon started again. */
+/* Reopen the file, which was moved, or syslog. */
 void	 audit_reopen(struct master *m);
 
-/* How it stands, for people; malloc'd or NULL. */
+/* Its state for people; malloc'd or NULL. */
 char	*audit_describe(const struct master *m);
 
 #endif

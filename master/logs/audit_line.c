@@ -1,5 +1,6 @@
 #include "master/logs/audit_line.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,6 +81,7 @@ audit_line(struct buf *b, const struct audit_head *head,
 {
 	struct json_out	 o;
 
+	assert((unsigned)what->event < AUDIT_EVENTS && head->run != NULL);
 	json_out_init(&o, b);
 	json_out_shown(&o);
 	json_out_open(&o, '{');

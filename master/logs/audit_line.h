@@ -31,7 +31,7 @@ typedef const char		*AUDIT_TEXT;	/* NULL: not set */
 typedef struct audit_number	 AUDIT_NUMBER, AUDIT_FLAG;
 typedef struct audit_texts	 AUDIT_TEXTS;
 
-/* What is to be told; what is not set is left out.  Texts are the caller's. */
+/* An event; members that are not set are left out.  Texts: the caller's. */
 struct audit_what {
 	enum audit_event	 event;
 #define AUDIT(name, event, when)
@@ -45,15 +45,14 @@ struct audit_what {
 
 /* What every line begins with. */
 struct audit_head {
-	struct timespec	 time;		/* of the wall clock */
-	const char	*run;		/* which run of the daemon this is */
+	struct timespec	 time;		/* CLOCK_REALTIME */
+	const char	*run;		/* id of this run of the daemon */
 	uint64_t	 seq;
 };
 
 /*
- * Put the line, an object and LF, behind what b holds.  Texts may be anything:
- * what is no UTF-8 becomes U+FFFD, what is longer than a path is cut.
- * 0, or -1 with errno (buf_put()).
+ * Append the line, a JSON object and LF, to b.  In texts invalid UTF-8 becomes
+ * U+FFFD, and more than PATH_MAX is cut.  0, or -1 with errno of buf_put().
  */
 int	 audit_line(struct buf *b, const struct audit_head *head,
 	    const struct audit_what *what)

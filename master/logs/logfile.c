@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -19,13 +20,13 @@ struct logfile {
 	char		*path;
 	int		 fd;
 	int		 ends[2];	/* of the pipe */
-	int		 null;		/* for what the file does not take */
-	bool		 in_use;	/* by our own lines */
+	int		 null;		/* for lines that cannot be written */
+	bool		 in_use;	/* by the master's own lines */
 	bool		 is_full;	/* lines are lost */
 	struct io	 ev;
 };
 
-/* A link could lead the daemon's lines into somebody else's file. */
+/* Do not follow a link, which could redirect the log to another file. */
 static int
 logfile_open_file(const char *path)
 {
@@ -62,12 +63,13 @@ logfile_new(const char *path)
 	return NULL;
 }
 
-/* Move what is there; never O_APPEND, which splice(2) does not take. */
+/* Splice what is in the pipe.  splice(2) refuses O_APPEND: so seek. */
 static void
 drain(struct logfile *l)
 {
 	ssize_t	 n;
 
+	assert(l->fd != -1 && l->ends[0] != -1 && l->null != -1);
 	do {
 		if (lseek(l->fd, 0, SEEK_END) == -1)
 			log_debug("%s: %s", l->path, strerror(errno));
@@ -77,7 +79,7 @@ drain(struct logfile *l)
 			l->is_full = false;
 			log_warnx("LogTo %s: lines were lost", l->path);
 		} else if (n == -1 && errno != EAGAIN && errno != EINTR) {
-			/* They may not stay there: nobody waits for a log. */
+			/* Discard: writers must not block on the log. */
 			l->is_full = true;
 			n = splice(l->ends[0], NULL, l->null, NULL, PIECE,
 			    SPLICE_F_NONBLOCK);
@@ -116,6 +118,7 @@ logfile_free(struct logfile **lp)
 int
 logfile_start(struct logfile *l, struct event_base *base)
 {
+	assert(l->ends[0] != -1);
 	io_init(&l->ev, base, l->ends[0], EV_READ | EV_PERSIST, on_lines, l);
 	return io_start(&l->ev);
 }
@@ -123,6 +126,7 @@ logfile_start(struct logfile *l, struct event_base *base)
 void
 logfile_use(struct logfile *l)
 {
+	assert(!l->in_use);
 	l->in_use = true;
 	log_set_fd(l->fd);
 }

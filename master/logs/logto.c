@@ -1,5 +1,6 @@
 #include "master/logs/logto.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ target(const struct master *m)
 static void
 logto_reopen(void *arg)
 {
-	(void)!logfile_reopen(arg);	/* it has said why not */
+	(void)!logfile_reopen(arg);	/* logs its failure */
 }
 
 int
@@ -43,7 +44,8 @@ logto_init(struct master *m)
 {
 	const char	*to = target(m);
 
-	/* Three bits of a number of syslog(3) are the priority. */
+	assert(m->logs.file == NULL);
+	/* The lower three bits of a syslog number are the priority. */
 	snprintf(m->logs.how, sizeof(m->logs.how), "%s%s,%d", to,
 	    m->conf.log_format == CONF_FORMAT_JSON ? ",json" : "",
 	    m->conf.facility << 3);
@@ -60,6 +62,7 @@ logto_init(struct master *m)
 void
 logto_switch(struct master *m)
 {
+	assert(m->logs.how[0] != '\0');
 	log_set_how(m->logs.how);
 	if (m->logs.file != NULL)
 		logfile_use(m->logs.file);

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ struct sdnotify {
 	char			 status[STATUS_MAX];
 };
 
-/* "/path" or "@abstract"; others (vsock:) are not for a daemon of one host. */
+/* "/path" or "@abstract"; others (vsock:) are not for services. */
 static int
 sdnotify_read_address(struct sdnotify *n, const char *text)
 {
@@ -53,7 +54,7 @@ sdnotify_read_address(struct sdnotify *n, const char *text)
 	return 0;
 }
 
-/* The number a variable holds; 0: there is none. */
+/* The number in a variable; 0: none. */
 static uint64_t
 sdnotify_number_of(const char *name)
 {
@@ -68,7 +69,7 @@ sdnotify_number_of(const char *name)
 	return errno == 0 && *end == '\0' ? value : 0;
 }
 
-/* One without WATCHDOG_PID is for whoever has it (sd_watchdog_enabled(3)). */
+/* Without WATCHDOG_PID it is for any process (sd_watchdog_enabled(3)). */
 static void
 read_watchdog(struct sdnotify *n)
 {
@@ -112,7 +113,7 @@ sdnotify_take_env(void)
 	return n;
 }
 
-/* Whether it is an end of a pair that keeps messages apart. */
+/* Whether fd is an end of a pair that keeps message boundaries. */
 static bool
 is_packet_end(int fd)
 {
@@ -160,12 +161,9 @@ sdnotify_free(struct sdnotify **np)
 	free(n);
 }
 
-/*
- * A manager that is away or does not read: it will find out by itself.  Whether
- * it was told.
- */
+/* Send, without waiting.  False with errno: not sent, which is only logged. */
 static bool
-sdnotify_say(struct sdnotify *n, const char *text)
+sdnotify_send(struct sdnotify *n, const char *text)
 {
 	if (n == NULL || sendto(n->fd, text, strlen(text), MSG_NOSIGNAL |
 	    MSG_DONTWAIT, n->len == 0 ? NULL : (const struct sockaddr *)&n->un,
@@ -180,8 +178,9 @@ on_watchdog(void *arg)
 {
 	struct sdnotify	*n = arg;
 
+	assert(n->period > 0);
 	timer_set(&n->watchdog_ev, n->period);
-	sdnotify_say(n, "WATCHDOG=1");
+	sdnotify_send(n, "WATCHDOG=1");
 }
 
 static void
@@ -189,6 +188,7 @@ sdnotify_on_room(void *arg)
 {
 	struct sdnotify	*n = arg;
 
+	assert(n->again != NULL && n->len == 0);
 	n->again(n->again_arg);
 }
 
@@ -206,7 +206,7 @@ sdnotify_start(struct sdnotify *n, struct event_base *base)
 void
 sdnotify_ready(struct sdnotify *n)
 {
-	sdnotify_say(n, "READY=1");
+	sdnotify_send(n, "READY=1");
 }
 
 void
@@ -219,13 +219,13 @@ sdnotify_reloading(struct sdnotify *n)
 	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
 	    (unsigned long long)ts.tv_sec * 1000000 +
 	    (unsigned long long)ts.tv_nsec / 1000);
-	sdnotify_say(n, text);
+	sdnotify_send(n, text);
 }
 
 void
 sdnotify_stopping(struct sdnotify *n)
 {
-	sdnotify_say(n, "STOPPING=1");
+	sdnotify_send(n, "STOPPING=1");
 }
 
 void
@@ -236,7 +236,7 @@ sdnotify_listen(struct sdnotify *n, const char *url)
 	if (n == NULL || n->len != 0)
 		return;
 	snprintf(text, sizeof(text), "X_EXECSRV_LISTEN=%s", url);
-	sdnotify_say(n, text);
+	sdnotify_send(n, text);
 }
 
 void
@@ -251,7 +251,7 @@ sdnotify_uplink(struct sdnotify *n, unsigned number, bool is_registered,
 	n->again_arg = arg;
 	snprintf(text, sizeof(text), "X_EXECSRV_UPLINK=%u %d %s", number,
 	    is_registered, state);
-	if (!sdnotify_say(n, text) && errno == EAGAIN)
+	if (!sdnotify_send(n, text) && errno == EAGAIN)
 		io_start(&n->room_ev);
 }
 
@@ -270,5 +270,5 @@ sdnotify_status(struct sdnotify *n, const char *fmt, ...)
 		return;
 	memcpy(n->status, line, sizeof(line));
 	snprintf(text, sizeof(text), "STATUS=%s", line);
-	sdnotify_say(n, text);
+	sdnotify_send(n, text);
 }

@@ -1,5 +1,6 @@
 #include "master/remote/cred.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <poll.h>
@@ -22,6 +23,7 @@ set_token(struct cred *c, const char *token, size_t len)
 {
 	char	*copy;
 
+	assert(len > 0 && len <= CRED_MAX);
 	if ((copy = sodium_malloc(len + 1)) == NULL)
 		return -1;
 	memcpy(copy, token, len);
@@ -32,7 +34,7 @@ set_token(struct cred *c, const char *token, size_t len)
 	return 0;
 }
 
-/* What may stand in a header, RFC 6750's b64token and more: no blanks. */
+/* Visible ASCII, as a header may contain; more than RFC 6750's b64token. */
 static bool
 is_token(const char *s, size_t len)
 {
@@ -65,7 +67,7 @@ take_variable(struct cred *c, const char *name, enum cred_source source)
 	len = strlen(value);
 	if (c->source == CRED_NONE && len > 0) {
 		c->source = source;
-		/* One with blanks is of no use, if it is wanted at all. */
+		/* A malformed one is an error only if it is used. */
 		if (is_token(value, len))
 			r = set_token(c, value, len);
 	}
@@ -89,6 +91,7 @@ cred_take_env(struct cred *c)
 int
 cred_copy(struct cred *to, const struct cred *from)
 {
+	assert(from->token == NULL || from->token[0] != '\0');
 	*to = *from;
 	to->token = NULL;
 	return from->token == NULL ? 0 :
@@ -137,7 +140,7 @@ is_member(const struct json *j, uint32_t key)
 	    json_is_text(j, key, "expires_at");
 }
 
-/* Exactly these members: NULL, or what is wrong. */
+/* Check for exactly these members.  NULL, or what is wrong. */
 static const char *
 check_frame(const struct json *j, const char *environment, uint32_t *token,
     uint64_t *expires)
@@ -194,7 +197,7 @@ cred_take_frame(struct cred *c, char *line, size_t len,
 	return r;
 }
 
-/* Byte by byte: what follows the line is for later. */
+/* Byte by byte, as more lines may follow. */
 static ssize_t
 cred_read_line(char *line, size_t size)
 {
@@ -255,7 +258,7 @@ cred_is_good(const struct cred *c)
 	    (c->expires == 0 || c->expires > (uint64_t)time(NULL));
 }
 
-/* Behind the host: a port, which is none if it is a password, or nothing. */
+/* Whether s, behind a host, is a port, a path or empty, not a password. */
 static bool
 is_host_end(const char *s)
 {

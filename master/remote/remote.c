@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <sodium.h>
@@ -32,8 +33,8 @@
 #define NONCE_LEN	16
 #define SECRET_LEN	(DH_LEN + SEED_LEN + NONCE_LEN)
 
-#define DENIALS_MAX	3	/* 401 or 403 in a row are for good */
-#define EXIT_SETTINGS	2	/* of a process that cannot work with them */
+#define DENIALS_MAX	3	/* 401 or 403 in a row: give up */
+#define EXIT_SETTINGS	2	/* status of an uplink: unusable settings */
 #define LAG_MS		20	/* of time(2), at most */
 
 static const struct {
@@ -52,16 +53,15 @@ static const struct {
 };
 
 static void	 remote_on_timer(void *);
-
 static void	 remote_tell_all(void *);
 
-/* Whoever started us, and wants to know. */
+/* Report the state by --notify-fd. */
 static void
 tell_starter(struct remote *r)
 {
 	char	 trouble[REMOTE_TROUBLE] = "", text[2 * REMOTE_TROUBLE];
 
-	/* Before the first answer there is none to tell of. */
+	/* Before the first answer there is no trouble. */
 	if (r->attempts > 1 || (r->state != REMOTE_STARTING &&
 	    r->state != REMOTE_REGISTERING))
 		remote_trouble(r, trouble, sizeof(trouble));
@@ -97,14 +97,16 @@ remote_set_state(struct remote *r, enum remote_state to)
 }
 
 /*
- * Never more than one request a second, wherever it is counted: the last one
- * was there before it ended.
+ * Register in ms, but at least LIMIT_UPLINK_SPACING after the last request
+ * ended, so that the registry, too, counts no more than one per second.
  */
 static void
 register_in(struct remote *r, uint64_t ms)
 {
 	uint64_t	 age = clock_ms() - r->ended;
 
+	assert(r->state == REMOTE_STOPPED || r->state == REMOTE_WAITING ||
+	    r->state == REMOTE_REFUSED);
 	if (age < LIMIT_UPLINK_SPACING && ms < LIMIT_UPLINK_SPACING - age)
 		ms = LIMIT_UPLINK_SPACING - age;
 	timer_set(&r->timer_ev, ms);
@@ -121,8 +123,8 @@ remote_tell(const struct remote *r, enum audit_event event, const char *why)
 /* --- credentials --- */
 
 /*
- * When a credential that is good now is not any more.  Not in whole seconds: it
- * would be used for up to one more.  And not before time(2), which may lag.
+ * ms until a credential expires: not in whole seconds, which would be up to one
+ * too many, and after the second that time(2) sees, as it may lag.
  */
 static uint64_t
 until(uint64_t expires)
@@ -185,12 +187,13 @@ do_register(struct remote *r)
 {
 	Ipc__UplinkRegister	 out = IPC__UPLINK_REGISTER__INIT;
 
+	assert(r->chan != NULL);
 	r->attempts++;
 	remote_set_state(r, REMOTE_REGISTERING);
 	chan_send(r->chan, IPC_uplink_register, &out, -1);
 }
 
-/* For good; or, if so configured, for long. */
+/* Give up, or retry after UplinkRetryRefused. */
 static void
 remote_give_up(struct remote *r)
 {
@@ -206,7 +209,7 @@ remote_give_up(struct remote *r)
 		register_in(r, m->conf.uplink_retry);
 		return;
 	}
-	/* With nothing left to wait for, whoever started us shall know. */
+	/* If nothing can ever connect: end. */
 	TAILQ_FOREACH(other, &m->uplinks.list, entry)
 		if (other->state != REMOTE_REFUSED)
 			return;
@@ -298,7 +301,7 @@ remote_on_answer(struct remote *r, const Ipc__UplinkAnswer *in)
 	}
 }
 
-/* Its registration is worth nothing any more: at once, but not too often. */
+/* The registration is no longer valid: register again soon. */
 static void
 on_stale(struct remote *r)
 {
@@ -326,7 +329,7 @@ on_status(struct remote *r, const Ipc__UplinkStatus *in)
 
 /* --- streams --- */
 
-/* It is a connection as any other, of whom the registry let in. */
+/* A stream is a connection of a peer that the registry admitted. */
 static void
 remote_on_stream(struct remote *r, struct ipc_msg *msg)
 {
@@ -355,7 +358,7 @@ remote_on_stream(struct remote *r, struct ipc_msg *msg)
 	strcpy(p.address, "remote");
 	snprintf(p.listener, sizeof(p.listener), "uplink:%.150s",
 	    r->conf->label);
-	/* There is no HTTP to refuse it with: it is reset. */
+	/* Without HTTP there is no refusal: close it. */
 	if (policy_admit(m, &p, &full) != 0)
 		return;
 	gate_knock(m->gate, msg->fd, &p, 0, full);
@@ -385,12 +388,13 @@ remote_on_msg(void *arg, struct ipc_msg *msg)
 	}
 }
 
-/* Again, after a while when it ended soon. */
+/* The process is gone: start another one; later if it ended early. */
 static void
 restart(struct remote *r)
 {
 	uint64_t	 age = clock_ms() - r->started;
 
+	assert(r->state != REMOTE_STOPPED);
 	chan_free(&r->chan);
 	if (r->state == REMOTE_REGISTERING)
 		r->ended = clock_ms();
@@ -455,6 +459,7 @@ remote_start(struct remote *r)
 	struct master	*m = r->master;
 	int		 sock;
 
+	assert(r->chan == NULL);
 	r->started = clock_ms();
 	remote_set_state(r, REMOTE_STARTING);
 	if ((r->pid = remote_exec(m, &sock)) == 0 ||
@@ -477,13 +482,14 @@ remote_on_timer(void *arg)
 
 	if (r->master->stopping)
 		return;
+	assert((r->state == REMOTE_STOPPED) == (r->chan == NULL));
 	if (r->state == REMOTE_STOPPED)
 		remote_start(r);
 	else if (r->state == REMOTE_WAITING || r->state == REMOTE_REFUSED)
 		do_register(r);
 }
 
-/* They would be the same the next time. */
+/* Another process would end the same way: do not start one. */
 static void
 refuse_settings(struct remote *r)
 {

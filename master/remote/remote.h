@@ -1,8 +1,8 @@
 /*
- * Remote mode: an execsrv-uplink for each environment of the configuration,
- * which ones, when and with what.  The uplinks talk to the network; here is
- * decided when to register, and what was asked of us before is kept: the keys,
- * so that an uplink that crashes costs a reconnect, and the credentials.
+ * Remote mode: an execsrv-uplink for each environment of the configuration.
+ * The uplinks talk to the network.  The master decides when to register, and
+ * keeps the keys, so that a crashed uplink costs a reconnect only, and the
+ * credentials.
  */
 #ifndef MASTER_REMOTE_REMOTE_H
 #define MASTER_REMOTE_REMOTE_H
@@ -19,12 +19,12 @@
 #include "master/world.h"
 
 /*
- *	STOPPED		no process; one is started at its time
- *	STARTING	it has what it needs, and is told to register
- *	REGISTERING	the registry was asked
- *	WAITING		it will be asked again
- *	REGISTERED	and connected to its rendezvous, or about to be
- *	REFUSED		it will not be asked again, or not soon
+ *	STOPPED		no process; timer_ev starts one
+ *	STARTING	being told what it needs
+ *	REGISTERING	waits for the registry's answer
+ *	WAITING		timer_ev registers again
+ *	REGISTERED	phase is its connection to the rendezvous
+ *	REFUSED		given up, or timer_ev retries: UplinkRetryRefused
  */
 enum remote_state {
 	REMOTE_STOPPED,
@@ -42,27 +42,28 @@ struct remote {
 	unsigned		 number;	/* from 1 on */
 	enum remote_state	 state;
 	struct cred		 cred;
-	uint8_t			*secret;	/* locked: keys of this run */
+	uint8_t			*secret;	/* locked; keys of this run */
 	uid_t			 uid;		/* of its sessions */
 	gid_t			 gid;
 	bool			 has_gid;
-	pid_t			 pid;		/* 0: there is none */
+	pid_t			 pid;		/* 0: none */
 	struct chan		*chan;
 	struct timer		 timer_ev;	/* by state */
 	struct timer		 expire_ev;	/* of the credential */
-	uint64_t		 since;		/* ms: of the state */
-	uint64_t		 started;	/* ms: its process */
-	uint64_t		 ended;		/* ms: the last registration */
-	uint64_t		 refreshed;	/* ms: its credential */
-	uint64_t		 window;	/* ms: the next pause */
+	/* All in ms. */
+	uint64_t		 since;		/* of the state */
+	uint64_t		 started;	/* its process */
+	uint64_t		 ended;		/* the last registration */
+	uint64_t		 refreshed;	/* its credential */
+	uint64_t		 window;	/* the next pause */
 	unsigned		 attempts;	/* since it was registered */
 	unsigned		 denials;	/* 401 and 403 of these */
 	unsigned		 restarts;
-	/* What it said last. */
+	/* As it was reported last. */
 	Ipc__Registration	 result;
 	unsigned		 status;
 	Ipc__UplinkPhase	 phase;
-	unsigned		 refusal;	/* status, by the rendezvous */
+	unsigned		 refusal;	/* HTTP, by the rendezvous */
 	bool			 has_no_url;	/* of a rendezvous */
 	bool			 has_bad_settings;
 	unsigned		 streams;
@@ -70,32 +71,32 @@ struct remote {
 };
 
 /*
- * Make the uplinks of the configuration ready; env has the token of the
+ * Make the uplinks of the configuration; env: the credential of the
  * environment.  0, or -1 after a line in the log.
  */
 int	 remote_init(struct master *m, const struct cred *env);
 
-/* Start them; when the control group and the rest of us is there. */
+/* Start their processes, when the control groups exist. */
 void	 remote_start_all(struct master *m);
 
-/* They end, and their streams with them. */
+/* End all, with their streams. */
 void	 remote_stop_all(struct master *m);
 void	 remote_free_all(struct master *m);
 
-/* Whether all are gone; end those that are not at once. */
+/* Whether all processes are gone; kill the others. */
 bool	 remote_is_gone(const struct master *m);
 void	 remote_kill_all(struct master *m);
 
-/* A process ended: whether it was one of them, or is. */
+/* Handle the end of a process.  Whether it was, or is, an uplink. */
 bool	 remote_on_exit(struct master *m, pid_t pid, int status);
 bool	 remote_has(const struct master *m, pid_t pid);
 
-/* Give it the credential that it has now. */
+/* Send the current credential to the process. */
 void	 remote_send_bearer(struct remote *r);
 
 /*
- * Watch standard input, if its end is ours or an uplink takes credentials from
- * it.  0, or -1 after a line in the log.
+ * Watch standard input, if ends_us (its end stops the server) or an uplink
+ * takes credentials from it.  0, or -1 after a line in the log.
  */
 int	 remote_watch_stdin(struct master *m, bool ends_us)
 	    __attribute__((warn_unused_result));
@@ -103,10 +104,10 @@ int	 remote_watch_stdin(struct master *m, bool ends_us)
 /* Whether every environment is registered. */
 bool	 remote_is_ready(const struct master *m);
 
-/* For people: "connected", "waiting", ... */
+/* For people: "connected", "waiting". */
 const char	*remote_state_name(const struct remote *r);
 
-/* What is the matter with its registration; empty: nothing. */
+/* What is wrong with its registration; "": nothing. */
 #define REMOTE_TROUBLE	64	/* bytes */
 void	 remote_trouble(const struct remote *r, char *out, size_t size);
 

@@ -1,4 +1,4 @@
-/* What an Uplink block must have, before anything is started for it. */
+/* Checks Uplink blocks, before anything is started. */
 #ifndef MASTER_REMOTE_REMOTE_CHECK_H
 #define MASTER_REMOTE_REMOTE_CHECK_H
 
@@ -6,15 +6,14 @@
 #include "master/auth/runas.h"
 
 /*
- * Whether the blocks are complete, of use to an uplink, and no two about the
- * same; users are looked up.
- * 0, or -1 with the reason in e.
+ * Check that all blocks are complete and valid, their users exist, and no two
+ * are about the same environment.  0, or -1 with the reason in e.
  */
 int	 remote_check(const struct conf *c, struct conf_error *e)
 	    __attribute__((warn_unused_result));
 
 /*
- * Find the user whom its sessions run as; our own with Forward, where another
+ * Find the user that the sessions run as; with Forward our own, as the other
  * server decides.  0, or -1 with the reason in e.
  */
 int	 remote_find_user(const struct conf *c, const struct conf_uplink *u,

@@ -16,7 +16,7 @@
 #include "master/auth/names.h"
 #include "master/logs/logto.h"
 
-/* Without a user of their own; nobody else has this one. */
+/* A uid that nobody has, where UplinkUser does not exist. */
 #define UPLINK_UID	0x7fb00000
 
 int
@@ -61,7 +61,7 @@ remote_exec_run(const struct master *m, int sock)
 	if (dup2(sock, STDIN_FILENO) == -1 ||
 	    dup2(logto_stderr(m), STDERR_FILENO) == -1 || chdir("/") == -1)
 		_exit(126);
-	/* Its keys shall not be swapped: it may lock its memory. */
+	/* Let it lock its memory, so that keys are not swapped. */
 	if (m->start.is_root && setrlimit(RLIMIT_MEMLOCK, &all) == -1)
 		log_debug("RLIMIT_MEMLOCK");
 	if (m->start.is_root && (setgroups(0, NULL) == -1 ||
@@ -83,7 +83,7 @@ remote_exec(struct master *m, int *sock_out)
 
 	if (fd_packet_pair(pair) == -1)
 		return 0;
-	/* A fork of us lives until its exec only: nothing of ours is kept. */
+	/* All descriptors of the master are close-on-exec. */
 	if ((pid = fork()) == 0)
 		remote_exec_run(m, pair[1]);
 	fd_close(&pair[1]);

@@ -1,4 +1,4 @@
-/* Starting execsrv-uplink: its user, its environment, its channel. */
+/* Starts execsrv-uplink: its user, environment and channel. */
 #ifndef MASTER_REMOTE_REMOTE_EXEC_H
 #define MASTER_REMOTE_REMOTE_EXEC_H
 
@@ -6,16 +6,10 @@
 
 #include "master/world.h"
 
-
-/*
- * Find the user that uplinks run as.  0, or -1 after a line in the log.
- */
+/* Find the user that uplinks run as.  0, or -1 after a line in the log. */
 int	 remote_exec_init(struct master *m);
 
-/*
- * Start one.  Its number and our end of its channel, which is the caller's; 0
- * with errno.
- */
+/* Start one.  *sock_out, its channel, is the caller's.  0 with errno. */
 pid_t	 remote_exec(struct master *m, int *sock_out);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The switches of remote mode: they make one more Uplink block, as the
- * reference program's of the same names.
+ * The switches of remote mode, named as the reference program's: together they
+ * are one more Uplink block.
  */
 #ifndef MASTER_REMOTE_REMOTE_OPTIONS_H
 #define MASTER_REMOTE_REMOTE_OPTIONS_H
@@ -44,26 +44,26 @@ struct remote_options {
 	const char	*name;
 	const char	*transport;
 	const char	*connect;
-	bool		 is_forward;	/* the command "forward" was given */
+	bool		 is_forward;	/* the command "forward" */
 	bool		 bearer_stdin;
 	bool		 frames_stdin;
 	bool		 exit_on_stdin;
 };
 
-/* Take a switch; whether it was one of these. */
+/* Take a switch.  False: it is none of these. */
 bool	 remote_options_take(struct remote_options *o, int opt,
 	    const char *arg);
 
 /*
- * Add the block, if there is to be one.  0, or -1 with the reason in e.  Texts
- * are trimmed.
+ * Add the block, if any switch was given; texts are trimmed.  0, or -1 with the
+ * reason in e.
  */
 int	 remote_options_apply(const struct remote_options *o, struct conf *c,
 	    struct conf_error *e) __attribute__((warn_unused_result));
 
 /*
- * Wait for the credential on standard input, if the block that may has it come
- * from there, and put it into cred.  0, or -1 with the reason.
+ * If a block has its credential come from standard input, wait for it.  0, or
+ * -1 with the reason in e.
  */
 int	 remote_options_read_stdin(const struct conf *c, struct cred *cred,
 	    struct conf_error *e)

@@ -9,12 +9,13 @@
 
 #include "common/fd.h"
 
-/* Take bytes that were read; a line that is too long is thrown away. */
+/* Take n bytes; drop lines longer than CRED_MAX. */
 static void
 remote_stdin_take(struct remote_stdin *in, const char *data, size_t n)
 {
 	size_t	 i;
 
+	assert(in->len <= CRED_MAX + 1);
 	for (i = 0; i < n; i++) {
 		if (data[i] == '\n') {
 			if (in->len <= CRED_MAX)

@@ -1,7 +1,4 @@
-/*
- * Standard input of a server in remote mode: a credential before the start,
- * lines with further ones, and its end.
- */
+/* Standard input in remote mode: credentials, a line each, and its end. */
 #ifndef MASTER_REMOTE_REMOTE_STDIN_H
 #define MASTER_REMOTE_REMOTE_STDIN_H
 
@@ -12,10 +9,9 @@
 #include "master/remote/cred.h"
 
 struct remote_stdin_events {
-	/* A line came, without its end; of locked memory, for this call. */
+	/* A line without its end, in locked memory, valid for this call. */
 	void	(*on_line)(void *arg, char *line, size_t len);
 
-	/* Standard input ended. */
 	void	(*on_end)(void *arg);
 };
 
@@ -24,7 +20,7 @@ struct remote_stdin {
 	void		*arg;
 	struct cred	 cred;		/* until an uplink takes it */
 	struct io	 ev;
-	struct timer	 turn;		/* of a file, which has no events */
+	struct timer	 turn;		/* reads a file, which has no events */
 	char		*line;		/* locked memory; NULL: not watched */
 	size_t		 len;
 	bool		 is_file;
