@@ -120,7 +120,10 @@ class Stage:
 
     def heard(self, pid, row):
         """The bodies of what came to it of that row."""
-        with open("%s/%d.got" % (self.folder, pid), encoding="ascii") as f:
+        path = "%s/%d.got" % (self.folder, pid)
+        if not os.path.exists(path):
+            return []           # it does not run yet
+        with open(path, encoding="ascii") as f:
             lines = [line.split(" ") for line in f.read().split("\n")[:-1]]
         return [fields(bytes.fromhex(b)) for k, b in lines
                 if int(k) == KIND[row]]

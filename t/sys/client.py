@@ -228,6 +228,11 @@ class Server:
                 self.urls.append(url)
                 wait_for(lambda path=url[5:]: is_listening(path), LIMIT,
                          "the socket " + url)
+        # The control socket comes after the others, and before the first line.
+        if run and self.urls and not any(u.startswith("ws:")
+                                         for u in self.urls):
+            wait_for(lambda: is_listening(self.run + "/control.sock"), LIMIT,
+                     "the control socket")
         self.url = self.urls[0] if self.urls else None
         self.rest = b""
 
