@@ -1,5 +1,6 @@
 #include "master/accept/gate.h"
 
+#include <assert.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 struct source {
 	struct map_node	 node;
 	struct source	*user;		/* of an address */
-	char		 name[PEER_TEXT_MAX];
+	char		 key[2 * PEER_TEXT_MAX];
 	unsigned	 greeting;
 	unsigned	 waiting;
 };
@@ -76,16 +77,17 @@ gate_new(struct master *m)
 }
 
 static struct source *
-gate_find_or_add(struct gate *g, const char *name)
+gate_find_or_add(struct gate *g, const char *key, size_t len)
 {
 	struct source	*s;
 
-	if ((s = map_find(&g->sources, name, strlen(name))) != NULL)
+	assert(len <= sizeof(s->key));
+	if ((s = map_find(&g->sources, key, len)) != NULL)
 		return s;
 	if ((s = calloc(1, sizeof(*s))) == NULL)
 		return NULL;
-	strcpy(s->name, name);		/* of the same size */
-	if (map_add(&g->sources, &s->node, s->name, strlen(name), s) == -1) {
+	memcpy(s->key, key, len);
+	if (map_add(&g->sources, &s->node, s->key, len, s) == -1) {
 		free(s);
 		return NULL;
 	}
@@ -107,20 +109,36 @@ source_put(struct gate *g, struct source *s)
 
 /*
  * The source of a peer.  An address alone would give every user millions of
- * shares (127.0.0.0/8), a user alone one silent client all of his.
+ * shares (127.0.0.0/8), a user alone one silent client all of his.  Texts of
+ * two users may be the same, since they are cut off: the key of an address has
+ * the user's before it, with a NUL between them that none of them has.
  */
 static struct source *
 source_get(struct gate *g, const struct peer *p)
 {
 	struct source	*s, *user;
+	char		 key[2 * PEER_TEXT_MAX];
+	size_t		 n = strlen(p->user), len = strlen(p->source);
 
-	if ((user = gate_find_or_add(g, p->user)) == NULL)
+	memcpy(key, p->user, n + 1);
+	memcpy(key + n + 1, p->source, len);
+	if ((user = gate_find_or_add(g, key, n)) == NULL)
 		return NULL;
-	if ((s = gate_find_or_add(g, p->source)) == NULL)
+	if (strcmp(p->source, p->user) == 0)
+		return user;
+	if ((s = gate_find_or_add(g, key, n + 1 + len)) == NULL) {
 		source_put(g, user);
-	else if (s != user)
-		s->user = user;
+		return NULL;
+	}
+	assert(s->user == NULL || s->user == user);
+	s->user = user;
 	return s;
+}
+
+static const struct source *
+source_top(const struct source *s)
+{
+	return s->user != NULL ? s->user : s;
 }
 
 static void
@@ -222,8 +240,8 @@ make_place(struct gate *g, const struct knock *k)
 			    LIMIT_STARTUPS_SOURCE;
 
 	TAILQ_FOREACH(c, &g->greeted, gate_entry)
-		if (is_full || strcmp(is_own ? c->peer.source : c->peer.user,
-		    is_own ? k->peer.source : k->peer.user) == 0)
+		if (is_full || c->place == k->source || (!is_own &&
+		    source_top(c->place) == source_top(k->source)))
 			break;
 	if (c == NULL)
 		return;
@@ -267,7 +285,7 @@ on_patience(void *arg)
 static bool
 may_wait(const struct gate *g, const struct source *s, const struct peer *p)
 {
-	const struct source	*user = s->user != NULL ? s->user : s;
+	const struct source	*user = source_top(s);
 
 	if (!p->known && !has_place(g, s) &&
 	    (s->waiting >= LIMIT_STARTUPS_FULL / 2 ||

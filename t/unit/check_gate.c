@@ -269,6 +269,27 @@ START_TEST(test_whose_turn)
 }
 END_TEST
 
+/* Two users from what reads the same, and one who is called like that. */
+START_TEST(test_alike)
+{
+	unsigned	 i;
+
+	is_patient = true;
+	knock("ann", "an address", SOURCE);
+	knock("bob", "an address", SOURCE);
+	ARE(2 * SOURCE, 0);
+	knock("an address", "an address 2", 1);
+	ARE(2 * SOURCE + 1, 0);
+	for (i = 0; i <= 2 * SOURCE; i++)
+		gate_leave(m.gate, &workers[i]);
+	ARE(0, 0);
+	knock("ann", "another", 1);
+	knock("bob", "another", 1);
+	knock("an address", "another", 1);
+	ARE(3, 0);
+}
+END_TEST
+
 /* Who came first comes in first. */
 START_TEST(test_order)
 {
@@ -481,6 +502,7 @@ main(void)
 	tcase_add_test(t, test_shares);
 	tcase_add_test(t, test_share_of_one_name);
 	tcase_add_test(t, test_whose_turn);
+	tcase_add_test(t, test_alike);
 	tcase_add_test(t, test_order);
 	tcase_add_test(t, test_patience_of_a_source);
 	tcase_add_test(t, test_patience_of_a_user);
