@@ -1,5 +1,6 @@
 #include "master/child_msg.h"
 
+#include <assert.h>
 #include <sodium.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ on_resumed(struct child *c, const void *body, struct ipc_msg *m)
 static bool
 turn_away_for(struct child *c, const char *why)
 {
+	assert(c->client != CHILD_SPARE);
 	if (c->client == CHILD_TURNED_AWAY)
 		return false;
 	child_set_client(c, CHILD_TURNED_AWAY);
@@ -76,6 +78,7 @@ on_opened(struct child *c, const void *body, struct ipc_msg *m)
 		return;
 	}
 	child_set_state(c, CHILD_SERVING);
+	assert(c->route->owner == c);
 	c->route->attached = true;
 	if (c->route->opened)
 		return;
@@ -93,6 +96,7 @@ on_opened(struct child *c, const void *body, struct ipc_msg *m)
 static void
 on_attached(struct child *c, const void *body, struct ipc_msg *m)
 {
+	assert(c->route == NULL || c->route->owner == c);
 	(void)body;
 	(void)m;
 	if (c->route != NULL)
@@ -102,6 +106,7 @@ on_attached(struct child *c, const void *body, struct ipc_msg *m)
 static void
 on_detached(struct child *c, const void *body, struct ipc_msg *m)
 {
+	assert(c->route == NULL || c->route->owner == c);
 	(void)body;
 	(void)m;
 	if (c->route != NULL)
@@ -113,6 +118,7 @@ on_released(struct child *c, const void *body, struct ipc_msg *m)
 {
 	const Ipc__Released	*in = body;
 
+	assert(c->route == NULL || c->route->owner == c);
 	(void)m;
 	child_leaves(c);
 	if (c->route != NULL) {
@@ -127,6 +133,7 @@ on_ended(struct child *c, const void *body, struct ipc_msg *m)
 	const Ipc__Ended	*in = body;
 	struct route		*r = c->route;
 
+	assert(r == NULL || r->owner == c);
 	(void)m;
 	if (in->reason == IPC__END_REASON__EXPIRED)
 		STAT_INC(c->master, expired);
@@ -174,6 +181,7 @@ on_memory_ask(struct child *c, const void *body, struct ipc_msg *m)
 		return;			/* its end is known already */
 	may = membudget_ask(c->master->budget, &c->share, c->route->identity,
 	    want, c->max_held, c->master->conf.max_held);
+	assert(may.output <= want.output && may.message <= want.message);
 	if (may.output < want.output || may.message < want.message)
 		STAT_INC(c->master, memory_refused);
 	out.output = may.output;
@@ -320,6 +328,7 @@ static const struct {
 static void
 child_on_msg(struct child *c, struct ipc_msg *m)
 {
+	assert(c->chan != NULL && (unsigned)m->kind < IPC_KINDS);
 	if (handlers[m->kind].fn == NULL ||
 	    (handlers[m->kind].states & (1u << c->state)) == 0) {
 		if (c->state == CHILD_LEAVING)
@@ -342,6 +351,7 @@ child_on_settled(struct child *c)
 {
 	struct master	*m = c->master;
 
+	assert(c->state == CHILD_LEAVING && c->chan == NULL);
 	pool_on_child_gone(m->pool, c);
 	ctl_on_child_gone(m->ctl, c);
 	if (c->route != NULL)
@@ -351,6 +361,7 @@ child_on_settled(struct child *c)
 static void
 child_on_early_death(struct child *c)
 {
+	assert(c->client == CHILD_SPARE);
 	pool_on_death(c->master->pool);
 }
 

@@ -11,8 +11,9 @@
 
 /*
  * Find a process's group from the texts of its /proc/PID/cgroup and mountinfo.
- * controller: of version 1; NULL: version 2.  Pure.  0 and its directory in out,
- * or -1 with errno: ENOENT (no such group, or not mounted here), ENAMETOOLONG.
+ * controller: of version 1; NULL: version 2.  Pure.  0 and its directory in
+ * out, or -1 with errno: ENOENT (no such group, or not mounted here),
+ * ENAMETOOLONG.
  */
 int	 cgfs_parse(const char *cgroup, const char *mountinfo,
 	    const char *controller, char *out, size_t size)

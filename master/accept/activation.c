@@ -1,5 +1,6 @@
 #include "master/accept/activation.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,7 @@ activation_fini(struct activation *p)
 {
 	size_t	 i;
 
+	assert(p->n <= ACTIVATION_MAX);
 	for (i = 0; i < p->n; i++) {
 		fd_close(&p->fd[i]);
 		free(p->name[i]);

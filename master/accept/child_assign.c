@@ -41,6 +41,9 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	struct cgroups_limits	 limits;
 
 	assert(c->chan != NULL && c->client == CHILD_SPARE && c->route == NULL);
+	assert(c->peer.known || c->peer.must_show || out->refuse != 0 ||
+	    out->figures != NULL);
+	assert(fd != -1);
 	if ((conf = policy_get(m, &c->peer, &room)) == NULL)
 		return -1;
 	/* A client that has to show a token is another worker's then. */
@@ -124,6 +127,7 @@ child_assign_greeted(struct child *c, int fd, const struct peer *p,
 {
 	Ipc__Assign	 out = IPC__ASSIGN__INIT;
 
+	assert(p->known && !p->must_show);
 	c->peer = *p;
 	out.full = full;
 	out.draining = c->master->drain.is_on;
@@ -140,6 +144,7 @@ child_assign_stdio(struct child *c, int in, int out_fd)
 	Ipc__Assign	 out = IPC__ASSIGN__INIT;
 	Ipc__StdioOut	 second = IPC__STDIO_OUT__INIT;
 
+	assert(in != -1 && out_fd != -1);
 	c->peer.known = true;
 	c->peer.uid = geteuid();
 	strcpy(c->peer.text, "stdio");
@@ -157,6 +162,8 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 	struct master	*m = c->master;
 	Ipc__Decided	 out = IPC__DECIDED__INIT;
 
+	assert(r != NULL || (v != IPC__VERDICT__TAKEN &&
+	    v != IPC__VERDICT__YOURS));
 	c->wanted = NULL;
 	if (c->state != CHILD_HANDING || c->chan == NULL)
 		return;
@@ -172,6 +179,7 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 		    .event = AUDIT_session_resumed, .peer = c->peer.text,
 		    .listener = c->peer.listener });
 	if (v == IPC__VERDICT__YOURS) {
+		assert(r->owner == NULL && c->route != NULL);
 		STAT_INC(m, resumed);
 		route_free(&c->route);	/* the id made for it, never told */
 		route_revive(r, c);

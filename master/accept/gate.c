@@ -99,6 +99,8 @@ source_put(struct gate *g, struct source *s)
 {
 	struct source	*user = s->user;
 
+	assert(user == NULL || user->greeting >= s->greeting);
+	assert(user == NULL || user->waiting >= s->waiting);
 	if (s->greeting > 0 || s->waiting > 0)
 		return;
 	map_del(&g->sources, &s->node);
@@ -145,6 +147,8 @@ static void
 gate_count(struct source *s, int greeting, int waiting)
 {
 	for (; s != NULL; s = s->user) {
+		assert(greeting >= 0 || s->greeting > 0);
+		assert(waiting >= 0 || s->waiting > 0);
 		s->greeting += (unsigned)greeting;
 		s->waiting += (unsigned)waiting;
 	}
@@ -153,6 +157,7 @@ gate_count(struct source *s, int greeting, int waiting)
 static void
 knock_free(struct gate *g, struct knock *k)
 {
+	assert(g->nwaiting > 0 && k->source != NULL && k->fd != -1);
 	TAILQ_REMOVE(&g->knocks, k, entry);
 	g->nwaiting--;
 	gate_count(k->source, 0, -1);
@@ -174,6 +179,8 @@ gate_free(struct gate **gp)
 		knock_free(g, TAILQ_FIRST(&g->knocks));
 	while ((c = TAILQ_FIRST(&g->greeted)) != NULL)
 		gate_leave(g, c);
+	assert(g->ngreeted == 0 && g->nwaiting == 0);
+	assert(g->sources.count == 0);
 	map_fini(&g->sources);
 	timer_stop(&g->patience_ev);
 	free(g);
@@ -198,6 +205,7 @@ gate_let_in(struct gate *g, struct knock *k)
 
 	if ((c = pool_take(g->master->pool)) == NULL)
 		return false;
+	assert(c->place == NULL);
 	gate_count(k->source, 1, 0);
 	g->ngreeted++;
 	c->place = k->source;
@@ -217,6 +225,7 @@ gate_leave(struct gate *g, struct child *c)
 
 	if (g == NULL || s == NULL)
 		return;
+	assert(g->ngreeted > 0 && s->greeting > 0);
 	c->place = NULL;
 	TAILQ_REMOVE(&g->greeted, c, gate_entry);
 	g->ngreeted--;
@@ -239,6 +248,7 @@ make_place(struct gate *g, const struct knock *k)
 	bool		 is_own = k->source->greeting >=
 			    LIMIT_STARTUPS_SOURCE;
 
+	assert(k == TAILQ_FIRST(&g->knocks));
 	TAILQ_FOREACH(c, &g->greeted, gate_entry)
 		if (is_full || c->place == k->source || (!is_own &&
 		    source_top(c->place) == source_top(k->source)))
@@ -287,6 +297,7 @@ may_wait(const struct gate *g, const struct source *s, const struct peer *p)
 {
 	const struct source	*user = source_top(s);
 
+	assert(s->waiting <= g->nwaiting);
 	if (!p->known && !has_place(g, s) &&
 	    (s->waiting >= LIMIT_STARTUPS_FULL / 2 ||
 	    gate_drops(user->waiting, randombytes_uniform(100))))
@@ -325,6 +336,7 @@ gate_knock(struct gate *g, int fd, const struct peer *p, int refuse,
 {
 	struct knock	*k;
 
+	assert(fd != -1 && (refuse == 0 || refuse >= 400));
 	if (refuse != 0 &&
 	    gate_drops((unsigned)g->ngreeted, randombytes_uniform(100))) {
 		STAT_INC(g->master, dropped);
@@ -344,6 +356,7 @@ gate_admit(struct gate *g, int fd, const struct peer *p, bool full,
 {
 	struct knock	*k;
 
+	assert(fd != -1 && p->known && len <= LIMIT_FIRST_MESSAGE);
 	if ((k = knock_new(g, fd, p, len)) == NULL)
 		return;
 	k->full = full;

@@ -153,6 +153,7 @@ open_tcp(struct listener *l, const char *url, union endpoint_address *a,
 	struct master	*m = l->master;
 	int		 on = 1;
 
+	assert(l->fd == -1 && l->path == NULL);
 	if ((l->fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1 ||
 	    setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on,
@@ -200,6 +201,7 @@ open_unix(struct listener *l, const char *url, const union endpoint_address *a,
 	mode_t	 mask;
 	int	 r;
 
+	assert(l->fd == -1 && l->path == NULL);
 	if (remove_stale(a, len) == -1 ||
 	    (l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1)
@@ -246,6 +248,9 @@ listener_start(struct listener *l, struct listener_list *list)
 {
 	struct master	*m = l->master;
 
+	assert(l->fd != -1);
+	assert(list == (l->is_metrics ? &m->listen.metrics :
+	    &m->listen.list));
 	timer_init(&l->pause_ev, m->base, listen_on_pause, l);
 	io_init(&l->accept_ev, m->base, l->fd, EV_READ | EV_PERSIST,
 	    listen_on_accept, l);
@@ -387,6 +392,7 @@ listen_adopt(struct master *m, int *fd, const char *name,
 	struct listener	*l;
 	char		 what[64];
 
+	assert(*fd != -1);
 	snprintf(what, sizeof(what), "descriptor %d (%.40s)", *fd,
 	    name != NULL && name[0] != '\0' ? name : "without a name");
 	if ((l = listener_new(m)) == NULL)
@@ -518,6 +524,7 @@ listen_drop_unwanted(struct listener_list *list)
 		next = TAILQ_NEXT(l, entry);
 		if (l->is_wanted)
 			continue;
+		assert(!l->is_passed);
 		log_info("no longer listening on %s", l->url);
 		TAILQ_REMOVE(list, l, entry);
 		listener_free(l);
@@ -602,7 +609,7 @@ listen_close_all(struct master *m)
 static void
 pause_accepting(struct listener *l, const char *why)
 {
-
+	assert(!timer_is_set(&l->pause_ev));
 	STAT_INC(l->master, paused);
 	if (l->paused == 0 || clock_ms() - l->paused >= SAID_MS) {
 		log_warnx("%s: accept: pausing again and again: %s", l->url,
@@ -618,6 +625,7 @@ listen_on_pause(void *arg)
 {
 	struct listener	*l = arg;
 
+	assert(l->fd != -1 && !timer_is_set(&l->pause_ev));
 	io_start(&l->accept_ev);
 }
 
@@ -655,6 +663,7 @@ listen_on_accept(void *arg)
 	int		 fd, i, refuse;
 	bool		 full;
 
+	assert(l->fd != -1 && !timer_is_set(&l->pause_ev));
 	for (i = 0; i < TURN_MAX && !timer_is_set(&l->pause_ev); i++) {
 		if ((fd = accept4(l->fd, NULL, NULL,
 		    SOCK_CLOEXEC | SOCK_NONBLOCK)) == -1) {
@@ -668,7 +677,8 @@ listen_on_accept(void *arg)
 			fd_close(&fd);
 			continue;
 		}
-		strcpy(p.listener, l->url);	/* of the same size */
+		assert(strlen(l->url) < sizeof(p.listener));
+		strcpy(p.listener, l->url);
 		p.is_metrics = l->is_metrics;
 		/* All that are ours then come from there. */
 		p.is_given = !l->is_passed && m->start.is_listen_given;

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -434,6 +435,7 @@ policy_get(const struct master *m, const struct peer *p, struct conf *room)
 	struct conf_client	 who;
 	char			 number[NUMBER_MAX];
 
+	assert(m->conf.nmatch == 0 || m->policy != NULL);
 	if (m->conf.nmatch == 0)
 		return &m->conf;
 	policy_describe(m->policy, p, &who, number);
@@ -455,6 +457,7 @@ add_rlimit(struct policy_settings *ps, int resource,
 
 	if (!rl->is_set)
 		return;
+	assert(ps->s.n_rlimit < POLICY_RLIMITS);
 	ipc__rlimit__init(out);
 	out->resource = (uint32_t)resource;
 	out->soft = rl->soft;
@@ -509,6 +512,7 @@ map_user(const struct master *m, const struct conf *c, struct peer *p)
 {
 	const struct user	*u;
 
+	assert(p->known);
 	if (c->session_user[0] == '\0')
 		return true;
 	if ((u = policy_find_name(m->policy, c->session_user)) == NULL)
@@ -528,6 +532,7 @@ map_user(const struct master *m, const struct conf *c, struct peer *p)
 static bool
 permits_root(const struct conf *c, const struct peer *p)
 {
+	assert(p->uid == 0);
 	switch (c->permit_root) {
 	case CONF_ROOT_YES:
 		return true;
@@ -660,8 +665,11 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 	}
 	p->why = why;
 	p->must_show = why != NULL && c != NULL && may_show(m, p);
-	if (why == NULL || p->must_show)
+	if (why == NULL || p->must_show) {
+		assert(p->must_show || p->is_metrics || (p->known &&
+		    (m->start.is_root || p->uid == geteuid())));
 		return 0;
+	}
 	STAT_INC(m, refused);
 	if (by_list)
 		STAT_INC(m, not_allowed);

@@ -1,5 +1,6 @@
 #include "master/accept/token_login.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,6 +43,7 @@ grant_peer(const struct child *c, struct peer *p, bool *full_out)
 {
 	const struct grant	*g = &c->grant;
 
+	assert(c->peer.uplink == 0 && !c->peer.has_shown);
 	*p = c->peer;
 	peer_grant(p, g->identity, g->user.uid, g->user.has_gid,
 	    g->user.gid);
@@ -69,6 +71,7 @@ token_login_judge(struct child *c, const void *shown, size_t len,
 	uint32_t	 status;
 	bool		 is_guess, full;
 
+	assert(c->token == CHILD_TOKEN_AWAITED && c->state == CHILD_GREETING);
 	if (len == 0) {
 		say_missing(&c->peer, why_out);
 		return token_login_deny(c, NO_TOKEN, false);
@@ -104,6 +107,8 @@ token_login_pass_on(struct child *c, int fd, const void *message, size_t len)
 	struct peer	 p;
 	bool		 full;
 
+	assert(c->token == CHILD_TOKEN_GOOD && c->state == CHILD_LEAVING);
+	assert(fd != -1);
 	/* The settings may be others than when it was judged. */
 	if (m->stopping || grant_peer(c, &p, &full) != 0)
 		fd_close(&fd);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -176,6 +177,7 @@ client_free(struct ctl_client *cl)
 {
 	struct master	*m = cl->ctl->master;
 
+	assert(cl->ctl->nclients > 0 && cl->in == NULL);
 	tell_act(cl, "unknown", "nobody waited for it");
 	TAILQ_REMOVE(&cl->ctl->clients, cl, entry);
 	cl->ctl->nclients--;
@@ -226,6 +228,7 @@ ctl_on_request(void *arg, struct ipc_msg *m)
 	const Ipc__CtlRequest	*in = (const Ipc__CtlRequest *)m->body;
 	size_t			 i;
 
+	assert(cl->in == NULL);
 	if (cl->ticket != 0 || cl->waits) {
 		ctl_put_end(cl, 1, "one command at a time");
 		return;
@@ -267,6 +270,7 @@ conclude(struct ctl_client *cl, struct child *child, enum ctl_outcome outcome,
 {
 	ctl_acted_fn	*fn = cl->on_acted;
 
+	assert(cl->ticket != 0 && cl->nawaited == 1 && fn != NULL);
 	timer_stop(&cl->late_ev);
 	cl->ticket = 0;
 	cl->nawaited = 0;
@@ -286,6 +290,7 @@ ctl_on_late(void *arg)
 	const struct child	*child;
 	size_t			 i;
 
+	assert((cl->ticket == 0) == (cl->nawaited == 0));
 	if (cl->ticket == 0) {
 		client_free(cl);	/* it has not said a word */
 		return;
@@ -311,6 +316,7 @@ ctl_on_pause(void *arg)
 {
 	struct ctl	*c = arg;
 
+	assert(c->fd != -1 && !timer_is_set(&c->pause_ev));
 	io_start(&c->accept_ev);
 }
 
@@ -397,6 +403,7 @@ accept_one(struct ctl *c, int lfd)
 	cl->sees_all = sees_all(uid);
 	TAILQ_INSERT_TAIL(&c->clients, cl, entry);
 	c->nclients++;
+	assert(c->nclients <= CLIENTS_MAX);
 	timer_init(&cl->late_ev, c->master->base, ctl_on_late, cl);
 	if ((cl->chan = chan_new(c->master->base, fd, IPC_ROLE_MASTER,
 	    IPC_ROLE_OPERATOR, ctl_on_request, on_client_end, cl)) == NULL) {
@@ -414,6 +421,7 @@ ctl_on_accept(void *arg)
 {
 	struct ctl	*c = arg;
 
+	assert(c->fd != -1 && !timer_is_set(&c->pause_ev));
 	reserve_release(&c->master->reserve);
 	accept_one(c, c->fd);
 	reserve_fill(&c->master->reserve);
@@ -452,6 +460,7 @@ ctl_set_name(char *name, size_t size, const char *text)
 void
 ctl_act(struct ctl_client *c)
 {
+	assert(c->command != NULL);
 	memset(&c->act, 0, sizeof(c->act));
 	c->is_act = true;
 	c->denied = NULL;
@@ -465,6 +474,7 @@ ctl_act(struct ctl_client *c)
 void
 ctl_act_on(struct ctl_client *c, const struct route *r, const char *process)
 {
+	assert(c->is_act && r->opened);
 	c->act.session = AUDIT_N(r->number);
 	c->act.uid = AUDIT_N(r->uid);
 	memcpy(c->identity, r->identity, sizeof(c->identity));
@@ -481,6 +491,7 @@ note_missed(struct ctl_client *c, const char *name, const struct route *others)
 {
 	char	 whose[48] = "";
 
+	assert(c->in != NULL);
 	if (!c->is_act)
 		return;
 	ctl_set_name(c->asked, sizeof(c->asked), name);
@@ -512,6 +523,7 @@ tell_act(struct ctl_client *c, const char *result, const char *why)
 void
 ctl_act_done(struct ctl_client *c)
 {
+	assert(c->is_act);
 	tell_act(c, "done", NULL);
 }
 
@@ -532,6 +544,7 @@ ctl_find(struct ctl_client *c, const char *name)
 {
 	struct route	*r, *found = NULL, *others = NULL;
 
+	assert(c->in != NULL);
 	TAILQ_FOREACH(r, &c->ctl->master->routes.list, entry) {
 		if (!r->opened || !is_named(r, name))
 			continue;
@@ -583,6 +596,8 @@ ctl_put_head(struct ctl_client *c, const struct ctl_column *columns)
 		names[n] = (char *)(uintptr_t)columns[n].name;
 		kinds[n] = columns[n].kind;
 	}
+	assert(columns[n].name == NULL);
+	c->ncolumns = n;
 	out.column = names;
 	out.n_column = n;
 	out.kind = kinds;
@@ -597,6 +612,7 @@ ctl_put_row(struct ctl_client *c, struct ctl_row *r)
 	static char	 none[] = "";
 	size_t		 i;
 
+	assert(r->n == c->ncolumns);
 	for (i = 0; i < r->n; i++)
 		if (r->cell[i] == NULL)
 			r->cell[i] = none;
@@ -614,6 +630,7 @@ ctl_put_end(struct ctl_client *c, unsigned exit_code, const char *error)
 {
 	Ipc__CtlEnd	 out = IPC__CTL_END__INIT;
 
+	assert(exit_code == 0 || error != NULL);
 	out.exit_code = exit_code;
 	if (error != NULL)
 		out.error = (char *)(uintptr_t)error;
@@ -630,6 +647,7 @@ ctl_add_awaited(struct ctl_client *c, const struct child *child)
 {
 	unsigned	*list;
 
+	assert(c->ticket != 0 && child->route != NULL);
 	if ((list = reallocarray(c->awaited, c->nawaited + 1,
 	    sizeof(*list))) == NULL)
 		return -1;
@@ -647,6 +665,7 @@ end_table(struct ctl_client *c)
 {
 	struct route	*r;
 
+	assert(c->ticket == 0 && c->nawaited == 0 && c->on_acted == NULL);
 	if (c->only == 0 || c->is_told) {
 		ctl_put_end(c, 0, NULL);
 		return;
@@ -666,6 +685,7 @@ ctl_answered(struct ctl_client *c, struct child *child)
 {
 	size_t	 i;
 
+	assert(c->ticket != 0);
 	for (i = 0; i < c->nawaited; i++)
 		if (c->awaited[i] == child->id) {
 			if (c->on_acted != NULL) {
@@ -696,6 +716,7 @@ is_awaited(const struct ctl_client *c, const struct child *child)
 static void
 ctl_begin(struct ctl_client *c)
 {
+	assert(c->ticket == 0 && c->on_acted == NULL && !c->waits);
 	if ((c->ticket = ++c->ctl->next_ticket) == 0)
 		c->ticket = ++c->ctl->next_ticket;
 	c->nawaited = 0;
@@ -708,6 +729,7 @@ ctl_ask(struct ctl_client *c, struct route *only, bool processes,
 {
 	struct route	*r;
 
+	assert(on_report != NULL && (only == NULL || ctl_may_see(c, only)));
 	ctl_begin(c);
 	c->only = only != NULL ? only->number : 0;
 	c->is_told = false;
@@ -756,7 +778,7 @@ uint32_t
 ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
     ctl_acted_fn *on_acted)
 {
-
+	assert(child->chan != NULL && on_acted != NULL);
 	ctl_begin(c);
 	if (ctl_add_awaited(c, child) == -1) {
 		c->ticket = 0;
@@ -786,6 +808,7 @@ ctl_on_child_gone(struct ctl *c, struct child *child)
 {
 	struct ctl_client	*cl;
 
+	assert(child->chan == NULL);
 	if (c == NULL)
 		return;
 	TAILQ_FOREACH(cl, &c->clients, entry)

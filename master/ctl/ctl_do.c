@@ -1,4 +1,5 @@
 /* The commands of proto/ctl.def that do something. */
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 static const char *
 outcome_text(enum ctl_outcome outcome, const Ipc__Acted *in)
 {
+	assert((outcome == CTL_ANSWERED) == (in != NULL));
 	switch (outcome) {
 	case CTL_GONE:
 		return "the session has ended";
@@ -61,6 +63,7 @@ find_worker(struct ctl_client *c, const struct route *r)
 		ctl_put_end(c, 1, "the session does not answer");
 		return NULL;
 	}
+	assert(r->owner->route == r);
 	return r->owner;
 }
 
@@ -89,6 +92,7 @@ on_signalled(struct ctl_client *c, struct child *child,
 	struct ctl_row	 row = { .n = 0 };
 	const char	*why = outcome_text(outcome, in);
 
+	assert(c->session != 0 && c->ticket == 0);
 	(void)child;
 	if (why == NULL) {
 		ctl_row_number(&row, c->session);
@@ -140,6 +144,7 @@ put_ended(struct ctl_client *c, int pid, uint64_t gone, uint64_t left)
 {
 	struct ctl_row	 row = { .n = 0 };
 
+	assert(c->session != 0);
 	ctl_row_number(&row, c->session);
 	if (pid == 0)
 		ctl_row_text(&row, "");
@@ -159,6 +164,7 @@ on_killed(struct ctl_client *c, struct child *child, enum ctl_outcome outcome,
 {
 	const char	*why = outcome_text(outcome, in);
 
+	assert(c->session != 0 && c->ticket == 0);
 	(void)child;
 	if (why == NULL) {
 		ctl_audit(c, "session %u: %u processes gone, %u left",
@@ -192,6 +198,7 @@ kill_session(struct ctl_client *c, struct route *r)
 	Ipc__Act	 out = IPC__ACT__INIT;
 	struct child	*child = r->owner;
 
+	assert(r->opened && (child == NULL || child->route == r));
 	if (child == NULL) {
 		r->why = "ended by an operator";
 		route_free(&r);
@@ -249,6 +256,7 @@ on_tailed(struct ctl_client *c, struct child *child, enum ctl_outcome outcome,
 	Ipc__CtlStream	 out = IPC__CTL_STREAM__INIT;
 	const char	*why = outcome_text(outcome, in);
 
+	assert(c->stream != -1 && c->ticket == 0);
 	(void)child;
 	if (why == NULL)
 		chan_send(c->chan, IPC_ctl_stream, &out, c->stream);
@@ -279,6 +287,7 @@ ctl_tail(struct ctl_client *c)
 		ctl_put_end(c, 1, strerror(errno));
 		return;
 	}
+	assert(c->stream == -1);
 	c->stream = pair[0];
 	out.process = c->in->arg[1];
 	out.follow = c->in->option;
@@ -322,6 +331,7 @@ ctl_on_end(struct ctl_client *c)
 	struct master	*m = ctl_master(c->ctl);
 	struct ctl_row	 row = { .n = 0 };
 
+	assert(c->waits);
 	ctl_row_text(&row, "stopped");
 	ctl_row_number(&row, m->drain.left);
 	ctl_put_row(c, &row);

@@ -33,6 +33,7 @@ struct ctl_client {
 	bool			 sees_all;
 	const Ipc__CtlRequest	*in;		/* while its handler runs */
 	bool			 waits;		/* for the end of the server */
+	size_t			 ncolumns;	/* of the table it gets */
 	/* A command that asks the workers: */
 	uint32_t		 ticket;	/* 0: none */
 	unsigned		*awaited;	/* ids of children */

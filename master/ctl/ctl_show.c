@@ -1,4 +1,5 @@
 /* The commands of proto/ctl.def. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +197,7 @@ ctl_reload(struct ctl_client *c)
 static const char *
 state_name(const struct route *r, const Ipc__Report *rep)
 {
+	assert(r->opened);
 	if (r->owner == NULL)
 		return "kept";
 	return rep == NULL ? "no answer" : r->attached ? "attached" :
@@ -283,6 +285,7 @@ collect_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 	size_t		 i;
 	char		 text[128];
 
+	assert(rep == NULL || r->owner != NULL);
 	for (i = 0; rep != NULL && i < rep->n_process; i++) {
 		const Ipc__Process	*p = rep->process[i];
 

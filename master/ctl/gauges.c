@@ -1,5 +1,6 @@
 #include "master/ctl/gauges.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "master/accept/gate.h"
@@ -30,7 +31,10 @@ gauges_count(uint64_t gauges[GAUGES], const char *family, const char *state)
 	for (i = 0; i < GAUGES; i++)
 		if (strcmp(rows[i].family, family) == 0 &&
 		    strcmp(rows[i].state, state) == 0)
-			gauges[i]++;
+			break;
+	/* A state without a row would not be told. */
+	assert(i < GAUGES);
+	gauges[i]++;
 }
 
 void
@@ -62,6 +66,7 @@ gauges_take(const struct master *m, uint64_t gauges[GAUGES])
 	gauges[GAUGE_held] = membudget_total(m->budget);
 	gauges[GAUGE_waiting] = gate_waiting(m->gate);
 	TAILQ_FOREACH(c, &m->children.list, entry) {
+		assert(c->state < CHILD_STATES);
 		gauges[GAUGE_workers_starting + (int)c->state]++;
 		if (c->route != NULL)
 			gauges[GAUGE_processes] += c->running;

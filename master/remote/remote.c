@@ -157,6 +157,7 @@ on_expiry(void *arg)
 {
 	struct remote	*r = arg;
 
+	assert(r->cred.expires != 0);
 	log_warnx("uplink %u: its credential has expired", r->number);
 	remote_send_bearer(r);
 }
@@ -168,6 +169,7 @@ remote_refresh(struct remote *r)
 	uint64_t	 now = clock_ms();
 	char		 why[128];
 
+	assert(r->chan != NULL);
 	if (r->cred.source != CRED_FILE ||
 	    (r->refreshed != 0 && now - r->refreshed < LIMIT_UPLINK_REFRESH))
 		return;
@@ -187,7 +189,7 @@ do_register(struct remote *r)
 {
 	Ipc__UplinkRegister	 out = IPC__UPLINK_REGISTER__INIT;
 
-	assert(r->chan != NULL);
+	assert(r->chan != NULL && r->state != REMOTE_STOPPED);
 	r->attempts++;
 	remote_set_state(r, REMOTE_REGISTERING);
 	chan_send(r->chan, IPC_uplink_register, &out, -1);
@@ -237,6 +239,7 @@ wait_and_register(struct remote *r, uint64_t at_least)
 			    LIMIT_UPLINK_SPACING : r->window;
 	char		 why[REMOTE_TROUBLE];
 
+	assert(r->window != 0);
 	ms += randombytes_uniform((uint32_t)r->window / 2 + 1);
 	next_window(r);
 	if (ms < at_least)
@@ -257,6 +260,7 @@ remote_is_passing(unsigned status)
 static void
 on_refusal(struct remote *r, const Ipc__UplinkAnswer *in)
 {
+	assert(r->state == REMOTE_REGISTERING);
 	if (in->status == 401 || in->status == 403) {
 		if (++r->denials >= DENIALS_MAX) {
 			remote_give_up(r);
@@ -372,6 +376,7 @@ remote_on_msg(void *arg, struct ipc_msg *msg)
 {
 	struct remote	*r = arg;
 
+	assert(r->chan != NULL && r->state != REMOTE_STOPPED);
 	switch (msg->kind) {
 	case IPC_uplink_answer:
 		remote_on_answer(r, (const Ipc__UplinkAnswer *)msg->body);
@@ -417,6 +422,7 @@ remote_on_chan_end(void *arg, int error)
 {
 	struct remote	*r = arg;
 
+	assert(r->chan != NULL);
 	if (error == EPROTO) {
 		STAT_INC(r->master, violations);
 		log_warnx("uplink %u: malformed message: killed", r->number);
@@ -433,6 +439,7 @@ brief(struct remote *r)
 	Ipc__UplinkStart	 start = IPC__UPLINK_START__INIT;
 	Ipc__UplinkSecret	 secret = IPC__UPLINK_SECRET__INIT;
 
+	assert(r->chan != NULL && r->secret != NULL);
 	start.url = r->conf->url;
 	start.environment = r->conf->environment;
 	start.name = r->conf->name;
@@ -459,7 +466,7 @@ remote_start(struct remote *r)
 	struct master	*m = r->master;
 	int		 sock;
 
-	assert(r->chan == NULL);
+	assert(r->state == REMOTE_STOPPED && r->chan == NULL);
 	r->started = clock_ms();
 	remote_set_state(r, REMOTE_STARTING);
 	if ((r->pid = remote_exec(m, &sock)) == 0 ||
@@ -493,6 +500,7 @@ remote_on_timer(void *arg)
 static void
 refuse_settings(struct remote *r)
 {
+	assert(r->pid == 0);
 	if (r->state != REMOTE_STOPPED)
 		return;
 	timer_stop(&r->timer_ev);
@@ -603,6 +611,7 @@ remote_init(struct master *m, const struct cred *env)
 	struct remote		*r;
 	size_t			 i;
 
+	assert(TAILQ_EMPTY(&m->uplinks.list));
 	for (i = 0; i < m->conf.nuplink; i++) {
 		if ((r = calloc(1, sizeof(*r))) == NULL) {
 			log_warn("uplink");

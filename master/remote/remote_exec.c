@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <grp.h>
 #include <signal.h>
@@ -50,6 +51,7 @@ remote_exec_run(const struct master *m, int sock)
 	char		**env;
 	sigset_t	 none;
 
+	assert(sock != -1 && (!m->start.is_root || m->uplinks.uid != 0));
 	argv[0] = strdup("execsrv-uplink");
 	argv[1] = strdup(m->logs.how);
 	if ((env = envlist_network()) == NULL || argv[0] == NULL ||

@@ -15,7 +15,7 @@ remote_stdin_take(struct remote_stdin *in, const char *data, size_t n)
 {
 	size_t	 i;
 
-	assert(in->len <= CRED_MAX + 1);
+	assert(in->line != NULL && in->len <= CRED_MAX + 1);
 	for (i = 0; i < n; i++) {
 		if (data[i] == '\n') {
 			if (in->len <= CRED_MAX)

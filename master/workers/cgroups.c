@@ -134,6 +134,7 @@ own_remove(struct own *o)
 	uint64_t	 until = clock_ms() + LAST_MS;
 	unsigned	 budget;
 
+	assert(o->parent != -1 && o->dir != -1);
 	for (;;) {
 		budget = ALL_MAX;
 		if (cgfs_remove(o->parent, own_name(o), &budget) == 0)
@@ -206,6 +207,7 @@ turn_off(struct cgroups *g)
 	const char	*name;
 	int		 i;
 
+	assert(g->v2.dir != -1);
 	for (i = 0; i < CGROUP_LIMITS; i++) {
 		name = rows[i].controller;
 		if (g->limit[i].by == BY_V2 &&
@@ -250,6 +252,7 @@ turn_on(struct cgroups *g)
 	bool	 is_any = false;
 	int	 i;
 
+	assert(g->v2.dir != -1 && !g->has_moved);
 	for (i = 0; i < CGROUP_LIMITS; i++)
 		is_any |= is_listed(g->v2.parent, "cgroup.controllers",
 		    rows[i].controller);
@@ -546,6 +549,7 @@ cgroups_give_back(struct cgroups *g, struct cgroups_worker *w)
 	if (w->v2 != 0) {
 		assert(g->v2.dir != -1 && w->v2 <= g->last);
 		v2_name(w->v2, name);
+		assert(g->nfree <= FREE_MAX);
 		if (g->nfree < FREE_MAX && reclaim(g, name))
 			g->free[g->nfree++] = w->v2;
 		else

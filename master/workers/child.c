@@ -146,6 +146,7 @@ child_set_tape(struct child *c, enum child_tape to)
 void
 child_leaves(struct child *c)
 {
+	assert(c->client != CHILD_SPARE);
 	/* What it said before it was killed is still read. */
 	if (c->end != CHILD_KILLED)
 		child_set_end(c, CHILD_LEAVES);
@@ -178,7 +179,8 @@ child_free(struct child *c)
 {
 	struct master	*m = c->master;
 
-	assert(c->place == NULL);
+	assert(c->place == NULL && c->route == NULL && c->wanted == NULL);
+	assert(c->process != CHILD_RUNS || child_by_pid(m, c->pid) == c);
 	if (c->process == CHILD_RUNS)
 		map_del(&m->children.by_pid, &c->by_pid);
 	TAILQ_REMOVE(&m->children.list, c, entry);
@@ -198,6 +200,7 @@ child_settle(struct child *c)
 	child_set_state(c, CHILD_LEAVING);
 	c->wanted = NULL;
 	c->master->child_events->on_settled(c);
+	assert(c->route == NULL && c->place == NULL);
 	if (c->process != CHILD_RUNS)
 		child_free(c);
 }
@@ -205,6 +208,7 @@ child_settle(struct child *c)
 void
 child_violates(struct child *c, const char *what)
 {
+	assert(what != NULL && c->chan != NULL);
 	log_warnx("worker %d: %s while %s: killed", c->pid, what,
 	    state_rows[c->state].name);
 	STAT_INC(c->master, violations);
@@ -220,6 +224,7 @@ judge_exit(struct child *c, int status)
 {
 	bool	 unasked = c->state == CHILD_SERVING || WIFSIGNALED(status);
 
+	assert(c->process == CHILD_UNHEARD || c->process == CHILD_REAPED);
 	if (!unasked || c->end != CHILD_STAYS)
 		return;
 	STAT_INC(c->master, deaths);
@@ -240,6 +245,7 @@ child_on_chan_end(void *arg, int error)
 {
 	struct child	*c = arg;
 
+	assert(c != NULL && c->chan != NULL);
 	if (c->process == CHILD_UNHEARD)
 		judge_exit(c, c->status);
 	if (error == EPROTO) {
@@ -254,6 +260,7 @@ child_on_chan_end(void *arg, int error)
 void
 child_wait_for_owner(struct child *c)
 {
+	assert(c->chan != NULL && c->wanted != NULL);
 	if (c->state == CHILD_HANDING)
 		timer_set(&c->kill_ev, LIMIT_OFFER + LIMIT_OFFER_MARGIN);
 }
@@ -267,6 +274,7 @@ on_overdue(void *arg)
 {
 	struct child	*c = arg;
 
+	assert(c->state == CHILD_HANDING || c->state == CHILD_LEAVING);
 	if (c->state == CHILD_HANDING) {
 		log_info("%s: the worker of its session does not answer",
 		    c->peer.text);
@@ -283,7 +291,8 @@ on_overdue(void *arg)
 void
 child_on_exit(struct child *c, int status)
 {
-	assert(c->process == CHILD_RUNS);
+	assert(c->process == CHILD_RUNS && c->pid > 1);
+	assert(child_by_pid(c->master, c->pid) == c);
 	/* Its number may be another process's from here on. */
 	map_del(&c->master->children.by_pid, &c->by_pid);
 	cgroups_give_back(c->master->cgroups, &c->cgroups);
@@ -307,7 +316,8 @@ child_on_forked(struct child *c, pid_t pid, int error)
 {
 	struct master	*m = c->master;
 
-	assert(c->process == CHILD_UNKNOWN);
+	assert(c->process == CHILD_UNKNOWN && c->pid == 0);
+	assert(c->state != CHILD_IDLE);
 	if (pid == 0) {
 		log_warnx("fork: %s", strerror(error));
 		child_settle(c);
@@ -350,6 +360,7 @@ child_stop(struct child *c, bool is_too_many)
 {
 	Ipc__Stop	 out = IPC__STOP__INIT;
 
+	assert(c->end != CHILD_LEAVES || c->state == CHILD_LEAVING);
 	if (c->state != CHILD_SERVING || c->chan == NULL) {
 		/* One whose number we do not know leaves when this closes. */
 		child_kill(c);
@@ -366,6 +377,7 @@ child_stop(struct child *c, bool is_too_many)
 void
 child_kill(struct child *c)
 {
+	assert(c->process != CHILD_RUNS || c->pid > 1);
 	child_set_end(c, CHILD_KILLED);
 	if (c->process == CHILD_RUNS)
 		kill(c->pid, SIGKILL);
@@ -380,6 +392,7 @@ child_query(struct child *c, uint32_t ticket, bool processes)
 {
 	Ipc__Query	 out = IPC__QUERY__INIT;
 
+	assert(ticket != 0 && c->route != NULL);
 	out.ticket = ticket;
 	out.processes = processes;
 	if (c->chan != NULL)
@@ -389,6 +402,7 @@ child_query(struct child *c, uint32_t ticket, bool processes)
 void
 child_act(struct child *c, const Ipc__Act *out)
 {
+	assert(out->ticket != 0 && c->route != NULL);
 	if (c->chan != NULL)
 		chan_send(c->chan, IPC_act, out, -1);
 }
@@ -396,6 +410,7 @@ child_act(struct child *c, const Ipc__Act *out)
 void
 child_tail(struct child *c, const Ipc__Tail *out, int fd)
 {
+	assert(out->ticket != 0 && c->state == CHILD_SERVING && fd != -1);
 	if (c->chan != NULL)
 		chan_send(c->chan, IPC_tail, out, fd);
 }
@@ -405,6 +420,7 @@ child_forward_msg(void *arg, struct ipc_msg *m)
 {
 	struct child	*c = arg;
 
+	assert(c != NULL && c->chan != NULL);
 	c->master->child_events->on_msg(c, m);
 }
 
@@ -414,6 +430,7 @@ child_new(struct master *m, int *sock_out)
 	struct child	*c;
 	int		 pair[2];
 
+	assert(m->child_events != NULL && m->cgroups != NULL);
 	*sock_out = -1;
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		return NULL;

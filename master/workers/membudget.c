@@ -89,6 +89,7 @@ membudget_take_out(struct membudget *b, struct share *s)
 {
 	uint64_t	 all = s->held.output + s->held.message;
 
+	assert(s->payer->total >= all && b->total >= s->payer->total);
 	s->payer->total -= all;
 	b->total -= all;
 	if (s->payer->over == s)
@@ -100,6 +101,7 @@ membudget_take_out(struct membudget *b, struct share *s)
 static void
 put_in(struct membudget *b, struct share *s, struct held held)
 {
+	assert(held.output <= UINT32_MAX && held.message <= LIMIT_MESSAGE);
 	s->held = held;
 	s->payer->total += held.output + held.message;
 	b->total += held.output + held.message;
@@ -130,6 +132,7 @@ membudget_ask(struct membudget *b, struct share **sp, const char *identity,
 	want.message = membudget_least(want.message, LIMIT_MESSAGE);
 	if (s == NULL && (s = *sp = share_new(b, identity)) == NULL)
 		return none;
+	assert(strcmp(s->payer->identity, identity) == 0);
 	had = s->held;
 	membudget_take_out(b, s);
 	left = membudget_least(room(user_max, s->payer->total),
@@ -157,6 +160,7 @@ membudget_leave(struct membudget *b, struct share **sp)
 	if (s == NULL)
 		return;
 	p = s->payer;
+	assert(p->shares > 0);
 	membudget_take_out(b, s);
 	free(s);
 	if (--p->shares > 0)

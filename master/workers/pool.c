@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -109,6 +110,7 @@ start_template(struct template *t, int said)
 	Ipc__Probe	 probe = IPC__PROBE__INIT;
 	int		 pair[2];
 
+	assert(t->chan == NULL && !t->pool->stopping);
 	if (fd_packet_pair(pair) == -1) {
 		log_warn("template: channel");
 		return -1;
@@ -181,7 +183,8 @@ on_forked(struct pool *p, const Ipc__Forked *in)
 	if ((c = child_by_id(p->master, in->id)) == NULL ||
 	    c->process != CHILD_UNKNOWN)
 		return;
-	child_on_forked(c, in->pid, in->error);
+	/* Numbers that mean more than one process are none. */
+	child_on_forked(c, in->pid > 1 ? in->pid : 0, in->error);
 	/* It may have ended before we knew its number. */
 	for (i = 0; i < p->nearly; i++)
 		if (p->early[i].pid == in->pid) {
@@ -203,8 +206,10 @@ is_due(const struct pool *p)
 {
 	unsigned	 max = p->master->conf.template_max_forks;
 
+	assert(p->now != p->other);
 	return max != 0 && p->now->chan != NULL && p->now->has_answered &&
-	    p->now->forks >= max && p->other->pid == 0 &&
+	    p->now->forks >= max &&
+	    p->other->pid == 0 && p->other->chan == NULL &&
 	    clock_ms() >= p->now->started + LIMIT_RESPAWN;
 }
 
@@ -213,6 +218,7 @@ use_other(struct pool *p)
 {
 	struct template	*old = p->now;
 
+	assert(p->other->chan != NULL && p->now != p->other);
 	p->now = p->other;
 	p->other = old;
 	log_debug("template %ld: %u workers, %ld follows", (long)old->pid,
@@ -225,6 +231,7 @@ pool_on_msg(void *arg, struct ipc_msg *m)
 	struct template	*t = arg;
 	struct pool	*p = t->pool;
 
+	assert(t->chan != NULL && (t == p->now || t == p->other));
 	if (t == p->other && !t->has_answered)
 		use_other(p);
 	t->has_answered = true;
@@ -249,6 +256,7 @@ respawn(struct template *t)
 	struct pool	*p = t->pool;
 	uint64_t	 now = clock_ms();
 
+	assert(t == p->now && t->chan == NULL);
 	if (now - t->started >= LIMIT_RESPAWN)
 		p->backoff = 0;
 	else if (p->backoff == 0)
@@ -267,6 +275,7 @@ pool_on_end(void *arg, int error)
 	struct template	*t = arg;
 	struct pool	*p = t->pool;
 
+	assert(t->chan != NULL && (t == p->now || t == p->other));
 	chan_free(&t->chan);
 	timer_stop(&t->late_ev);
 	if (t->pid != 0)
@@ -307,7 +316,6 @@ pool_on_late(void *arg)
 static void
 pool_watch(struct template *t)
 {
-
 	t->asked = clock_ms();
 	if (t->chan != NULL && (t->awaited > 0 || !t->has_answered))
 		timer_set(&t->late_ev, t->has_answered ? LIMIT_FORK_ANSWER :
@@ -321,6 +329,7 @@ pool_new(struct master *m)
 {
 	struct pool	*p;
 
+	assert(m->events != NULL && m->base != NULL);
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return NULL;
 	p->master = m;
@@ -366,6 +375,7 @@ ask_fork(struct pool *p, unsigned id, unsigned group, int fd)
 {
 	Ipc__Fork	 out = IPC__FORK__INIT;
 
+	assert(id != 0 && fd != -1);
 	out.id = id;
 	out.group = group;
 	if (p->now->chan == NULL)
@@ -379,8 +389,11 @@ ask_fork(struct pool *p, unsigned id, unsigned group, int fd)
 static bool
 is_spare(const struct child *c)
 {
-	return (c->state == CHILD_IDLE || c->state == CHILD_STARTING) &&
-	    c->chan != NULL;
+	if ((c->state != CHILD_IDLE && c->state != CHILD_STARTING) ||
+	    c->chan == NULL)
+		return false;
+	assert(c->client == CHILD_SPARE && c->end == CHILD_STAYS);
+	return true;
 }
 
 size_t
@@ -438,6 +451,7 @@ add_worker(struct pool *p)
 	struct child	*c;
 	int		 sock;
 
+	assert(!p->stopping && p->now->chan != NULL);
 	if ((c = child_new(p->master, &sock)) == NULL)
 		return NULL;
 	ask_fork(p, c->id, c->cgroups.v2, sock);
@@ -463,6 +477,7 @@ pool_take(struct pool *p)
 		timer_set(&p->decay_ev, DECAY_MS);
 	}
 	refill_soon(p);
+	assert(is_spare(c));
 	return c;
 }
 
@@ -540,6 +555,7 @@ pool_on_death(struct pool *p)
 void
 pool_on_child_gone(struct pool *p, const struct child *c)
 {
+	assert(c->master == p->master);
 	/* Nobody had it, so it was to be had: whatever became of it then. */
 	if (c->client == CHILD_SPARE)
 		refill_in(p, 0);
@@ -551,6 +567,7 @@ pool_on_exit(struct pool *p, pid_t pid, int status)
 	struct child	*c;
 	bool		 expected = false;
 
+	assert(pid > 0 && p->nearly <= EARLY_MAX);
 	if (pool_has(p, pid)) {
 		*(pid == p->now->pid ? &p->now->pid : &p->other->pid) = 0;
 		if (!p->stopping && WIFEXITED(status) &&

@@ -1,5 +1,6 @@
 #include "master/workers/route.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -43,6 +44,7 @@ route_new(struct child *owner)
 	struct master	*m = owner->master;
 	struct route	*r;
 
+	assert(owner->route == NULL);
 	if ((r = calloc(1, sizeof(*r))) == NULL)
 		return NULL;
 	r->master = m;
@@ -75,6 +77,7 @@ decide(struct child *c, Ipc__Verdict v, struct route *r)
 void
 route_audit(const struct route *r, struct audit_what what)
 {
+	assert(r->number != 0);
 	what.session = AUDIT_N(r->number);
 	what.identity = r->identity;
 	what.uid = AUDIT_N(r->uid);
@@ -86,6 +89,7 @@ tell_end(const struct route *r)
 {
 	struct audit_what	 what = { .event = AUDIT_session_ended };
 
+	assert(r->opened);
 	what.why = r->why != NULL ? r->why : "the server stops";
 	what.seconds = AUDIT_N((clock_ms() - r->born) / 1000);
 	what.processes = AUDIT_N(r->used.processes);
@@ -110,6 +114,7 @@ route_used(struct route *r, const Ipc__Used *used)
 void
 route_detached(struct route *r)
 {
+	assert(r->owner != NULL);
 	if (r->attached)
 		route_audit(r, (struct audit_what){
 		    .event = AUDIT_session_detached });
@@ -122,6 +127,8 @@ route_free(struct route **rp)
 	struct route	*r = *rp;
 	struct child	*c;
 
+	/* *rp may be that of its owner. */
+	assert(r == NULL || r->owner == NULL || r->owner->route == r);
 	*rp = NULL;
 	if (r == NULL)
 		return;
@@ -146,6 +153,7 @@ route_on_expire(void *arg)
 {
 	struct route	*r = arg;
 
+	assert(r->owner == NULL && !r->attached);
 	log_debug("session %u forgotten", r->number);
 	r->why = "expired: nobody resumed it";
 	route_free(&r);
@@ -188,6 +196,8 @@ route_handover(struct child *greeter, const char *id, const void *message,
 	Ipc__Resume	 out = IPC__RESUME__INIT;
 	struct route	*r = map_find(&m->routes.by_id, id, strlen(id));
 
+	assert(greeter->state == CHILD_HANDING && greeter->wanted == NULL);
+	assert(fd != -1);
 	/*
 	 * Another's session looks exactly like one that never was.  One that
 	 * is not "opened" may be known to its client already: its owner says.
@@ -209,6 +219,7 @@ route_handover(struct child *greeter, const char *id, const void *message,
 		decide(greeter, IPC__VERDICT__ATTACHED, NULL);
 		return;
 	}
+	assert(r->owner->route == r);
 	greeter->wanted = r;
 	greeter->asked_id = r->owner->id;
 	out.ticket = greeter->id;
@@ -226,6 +237,7 @@ route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v)
 	struct child	*greeter = child_by_id(owner->master, ticket);
 	struct route	*r;
 
+	assert(owner->master != NULL && owner->chan != NULL);
 	/* Only who was asked may answer, and only for itself. */
 	if (greeter == NULL || greeter->asked_id != owner->id)
 		return;
@@ -281,6 +293,7 @@ route_bury(struct route *r)
 	struct master	*m = r->master;
 	struct route	*at;
 
+	assert(r->owner != NULL && !r->attached);
 	LIVE_FOREACH(at, m)
 		continue;
 	TAILQ_REMOVE(&m->routes.list, r, entry);
@@ -289,6 +302,8 @@ route_bury(struct route *r)
 		TAILQ_INSERT_AFTER(&m->routes.list, at, r, entry);
 	else
 		TAILQ_INSERT_HEAD(&m->routes.list, r, entry);
+	at = TAILQ_NEXT(r, entry);
+	assert(at == NULL || at->owner != NULL);
 }
 
 void
@@ -296,9 +311,8 @@ route_revive(struct route *r, struct child *owner)
 {
 	struct master	*m = r->master;
 
+	assert(r->owner == NULL && owner->route == NULL);
 	timer_stop(&r->expire_ev);
-	if (r->owner != NULL)
-		r->owner->route = NULL;
 	r->owner = owner;
 	owner->route = r;
 	TAILQ_REMOVE(&m->routes.list, r, entry);
@@ -314,6 +328,7 @@ settle_waiting(struct route *r, const struct child *owner)
 {
 	struct child	*c;
 
+	assert(r->owner != owner);
 	TAILQ_FOREACH(c, &r->master->children.list, entry)
 		if (c->wanted == r && c->asked_id == owner->id)
 			decide(c, r->owner == NULL ?
@@ -327,6 +342,7 @@ route_release(struct route *r)
 	struct child	*owner = r->owner;
 	uid_t		 uid = r->uid;
 
+	assert(owner != NULL && owner->route == r);
 	route_detached(r);
 	r->owner->route = NULL;
 	route_bury(r);
@@ -340,6 +356,7 @@ route_release(struct route *r)
 void
 route_on_owner_gone(struct route *r, const char *why)
 {
+	assert(r->owner != NULL && r->owner->route == r && why != NULL);
 	r->why = why;
 	if (r->opened)
 		STAT_INC(r->master, ended);

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -124,6 +125,7 @@ let_read(int fd, mode_t mode, const struct route *r)
 		{ htole16(MASK), rights, ~0U },
 		{ htole16(OTHER), 0, ~0U } } };
 
+	assert(fd != -1 && r->master != NULL);
 	if (r->uid == geteuid())
 		return fchmod(fd, mode);
 	if (fsetxattr(fd, "system.posix_acl_access", &acl, sizeof(acl),
@@ -143,6 +145,7 @@ transcript_files_enter(int *fd, const char *name, const struct route *r)
 {
 	int	 next = -1;
 
+	assert(*fd != -1);
 	if (mkdirat(*fd, name, FOLDER_MODE) == 0 || errno == EEXIST)
 		next = openat(*fd, name, FOLDER_FLAGS);
 	fd_close(fd);
@@ -162,6 +165,7 @@ name_folder(struct route *r)
 	struct tm	 tm;
 	char		 text[32];
 
+	assert(r->transcript == NULL);
 	clock_gettime(CLOCK_REALTIME, &ts);
 	if (gmtime_r(&ts.tv_sec, &tm) == NULL)
 		return -1;
@@ -184,6 +188,7 @@ transcript_files_open_folder(const struct route *r)
 	if ((copy = strdup(r->transcript)) == NULL)
 		return -1;
 	session = strrchr(copy, '/');
+	assert(session != NULL && session != copy);
 	*session++ = '\0';
 	user = strrchr(copy, '/');
 	*user++ = '\0';

@@ -182,6 +182,14 @@ teardown(void)
 	event_base_free(m.base);
 }
 
+/* Worker i hands over its client, who asks for that session. */
+static void
+hand(unsigned i, const struct route *r)
+{
+	children[i].state = CHILD_HANDING;
+	route_handover(&children[i], r->id, "hello", 5, 77);
+}
+
 /* What worker i is told when its client asks for that. */
 static Ipc__Verdict
 ask(unsigned i, const char *id)
@@ -248,7 +256,7 @@ START_TEST(test_asked)
 	struct route	*r = session(0, "token:a", 1);
 
 	worker(1, "token:a", 1);
-	route_handover(&children[1], r->id, "hello", 5, 77);
+	hand(1, r);
 	ck_assert_uint_eq(ntold, 0);
 	ck_assert_uint_eq(chans[0].resumes, 1);
 	ck_assert_uint_eq(chans[0].ticket, children[1].id);
@@ -268,8 +276,7 @@ answered(struct route *r, unsigned by, Ipc__Verdict v)
 {
 	unsigned	 before = ntold;
 
-	children[1].state = CHILD_HANDING;
-	route_handover(&children[1], r->id, "hello", 5, 77);
+	hand(1, r);
 	ck_assert_uint_eq(ntold, before);
 	route_resumed(&children[by], children[1].id, v);
 	ck_assert_uint_eq(ntold, before + 1);
@@ -291,8 +298,7 @@ START_TEST(test_answers)
 	/* It still has it, so it did not give it back. */
 	IS(answered(r, 0, IPC__VERDICT__RELEASED), ATTACHED);
 	/* Who was not asked, and about nobody. */
-	children[1].state = CHILD_HANDING;
-	route_handover(&children[1], r->id, "hello", 5, 77);
+	hand(1, r);
 	ntold = 0;
 	route_resumed(&children[2], children[1].id, IPC__VERDICT__TAKEN);
 	route_resumed(&children[0], 4711, IPC__VERDICT__TAKEN);
@@ -311,7 +317,7 @@ START_TEST(test_late)
 	struct route	*r = session(0, "token:a", 1);
 
 	worker(1, "token:a", 1);
-	route_handover(&children[1], r->id, "hello", 5, 77);
+	hand(1, r);
 	children[1].wanted = NULL;
 	children[1].state = CHILD_GREETING;
 	route_resumed(&children[0], children[1].id, IPC__VERDICT__ATTACHED);
@@ -367,9 +373,9 @@ START_TEST(test_released_meanwhile)
 	worker(1, "token:a", 1);
 	worker(2, "token:a", 1);
 	worker(3, "token:a", 1);
-	route_handover(&children[1], r->id, "hello", 5, 77);
-	route_handover(&children[2], r->id, "hello", 5, 77);
-	route_handover(&children[3], r->id, "hello", 5, 77);
+	hand(1, r);
+	hand(2, r);
+	hand(3, r);
 	/* The owner says of one that it has given it back. */
 	children[1].wanted = children[2].wanted = NULL;
 	route_release(r);
@@ -396,8 +402,8 @@ START_TEST(test_released_first)
 
 	worker(1, "token:a", 1);
 	worker(2, "token:a", 1);
-	route_handover(&children[1], r->id, "hello", 5, 77);
-	route_handover(&children[2], r->id, "hello", 5, 77);
+	hand(1, r);
+	hand(2, r);
 	route_release(r);
 	ck_assert_uint_eq(ntold, 2);
 	ck_assert_ptr_eq(r->owner, &children[1]);
