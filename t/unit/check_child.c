@@ -13,6 +13,7 @@
 #include "master/workers/membudget.h"
 #include "master/workers/child.h"
 
+#define GRACE		1234	/* ms that sessions have */
 #define PID		4242
 #define EXITED(n)	((n) << 8)
 #define SIGNALLED(n)	(n)
@@ -65,8 +66,10 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	ck_assert_int_eq(fd, -1);
 	c->sent = kind;
 	c->nsent++;
-	if (kind == IPC_stop)
-		c->is_too_many = ((const Ipc__Stop *)body)->is_too_many;
+	if (kind != IPC_stop)
+		return;
+	c->is_too_many = ((const Ipc__Stop *)body)->is_too_many;
+	ck_assert_uint_eq(((const Ipc__Stop *)body)->grace_ms, GRACE);
 }
 
 int
@@ -338,6 +341,7 @@ START_TEST(test_stop)
 	struct child	*c = start_serving(), *spare;
 	struct chan	*chan = last;
 
+	c->grace = GRACE;
 	child_stop(c, true);
 	ck_assert_int_eq(c->end, CHILD_STOPS);
 	ck_assert_int_eq(c->state, CHILD_SERVING);

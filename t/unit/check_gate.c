@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,6 +243,29 @@ START_TEST(test_share_of_one_name)
 	ARE(USER, 0);
 	knock("bob", "bob", 1);
 	ARE(USER, 1);
+}
+END_TEST
+
+/* Of who is gone nothing is kept, of his address or of himself. */
+START_TEST(test_forgotten)
+{
+	struct mallinfo2	 before;
+	char			 user[32], source[64];
+	int			 i;
+
+	memset(&before, 0, sizeof(before));
+	for (i = 0; i < 1010; i++) {
+		if (i == 10)
+			before = mallinfo2();
+		snprintf(user, sizeof(user), "uid %d", i);
+		snprintf(source, sizeof(source), "%s 127.0.0.1", user);
+		knock(user, source, 1);
+		ARE(1, 0);
+		gate_leave(m.gate, &workers[0]);
+		ARE(0, 0);
+		nworkers = 0;
+	}
+	ck_assert_uint_lt(mallinfo2().uordblks, before.uordblks + 10000);
 }
 END_TEST
 
@@ -501,6 +525,7 @@ main(void)
 	tcase_add_test(t, test_drops);
 	tcase_add_test(t, test_shares);
 	tcase_add_test(t, test_share_of_one_name);
+	tcase_add_test(t, test_forgotten);
 	tcase_add_test(t, test_whose_turn);
 	tcase_add_test(t, test_alike);
 	tcase_add_test(t, test_order);
