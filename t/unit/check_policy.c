@@ -9,6 +9,7 @@
 
 #include "master/accept/policy.h"
 #include "master/auth/tokens.h"
+#include "master/workers/route.h"
 #include "master/world.h"
 #include "t/unit/conf_help.h"
 
@@ -241,6 +242,39 @@ START_TEST(test_tokens)
 }
 END_TEST
 
+/* How many sessions there may be, of all and of one user: one more is full. */
+START_TEST(test_full)
+{
+	static struct child	 owner;
+	struct route		 routes[4];
+	struct peer		 p = local(OTHER), q = local(OTHER + 1);
+	bool			 full;
+	size_t			 i;
+
+	start(0, "MaxSessions 4\nMaxSessionsPerUser 2\n");
+	memset(routes, 0, sizeof(routes));
+	for (i = 0; i < 4; i++) {
+		ck_assert_int_eq(policy_admit(&m, &p, &full), 0);
+		ck_assert_int_eq(full, i >= 2);
+		ck_assert(policy_exceeded(&m, &p) == (i > 2));
+		ck_assert_int_eq(policy_admit(&m, &q, &full), 0);
+		ck_assert(!full);
+		routes[i].opened = true;
+		routes[i].owner = &owner;
+		strcpy(routes[i].identity, i < 3 ? p.identity : "uid:1");
+		TAILQ_INSERT_TAIL(&m.routes.list, &routes[i], entry);
+	}
+	/* The one that is not opened yet is none. */
+	ck_assert_int_eq(policy_admit(&m, &q, &full), 0);
+	ck_assert(full);
+	ck_assert(!policy_exceeded(&m, &q));
+	routes[0].opened = false;
+	ck_assert_int_eq(policy_admit(&m, &q, &full), 0);
+	ck_assert(!full);
+	stop();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -255,6 +289,7 @@ main(void)
 	tcase_add_test(t, test_own);
 	tcase_add_test(t, test_unknown);
 	tcase_add_test(t, test_tokens);
+	tcase_add_test(t, test_full);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
