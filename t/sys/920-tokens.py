@@ -13,6 +13,7 @@ from tokens import ask, status
 lib = importlib.import_module("7common")
 
 ALWAYS = "RequireToken=always"
+FIRST_MAX = 65536       # bytes of a first message
 
 
 def forms():
@@ -209,6 +210,8 @@ def first_messages():
             "too long": b"\x81\xff" + b"\0" * 5 + b"\x01\0\x01" + b"\0" * 4,
             "long": frame(1, b'{"id":1,"method":"initialize","params":'
                           b'{"clientName":"%s"}}' % (b"x" * 65000)),
+            "the longest": frame(1, long_hello(FIRST_MAX)),
+            "longer": frame(1, long_hello(FIRST_MAX + 1)),
             "nothing": b"",
             "half": frame(1, hello)[:20],
     }.items():
@@ -217,6 +220,13 @@ def first_messages():
         check(got == want, "%s: %r, not %r" % (name, got, want))
     server.stop()
     plain.stop()
+
+
+def long_hello(size):
+    """A first message of that many bytes."""
+    head = b'{"id":1,"method":"initialize","params":{"clientName":"'
+    tail = b'"}}'
+    return head + b"x" * (size - len(head) - len(tail)) + tail
 
 
 def exchange(url, token, data):
@@ -403,5 +413,5 @@ def memory(pid):
     return b"".join(out)
 
 
-main(forms, names, sessions, shares, optional, first_messages, reloaded, bytewise,
-     files, secrets_stay)
+main(forms, names, sessions, shares, optional, first_messages, reloaded,
+     bytewise, files, secrets_stay)
