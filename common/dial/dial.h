@@ -1,7 +1,6 @@
 /*
- * An outgoing connection of libwebsockets: resolves the name, tries addresses
- * one after another, through a proxy if the environment names one, all within
- * a time limit.
+ * An outgoing connection of libwebsockets: resolves the name, tries each
+ * address, uses the proxy that the environment names; within a time limit.
  */
 #ifndef COMMON_DIAL_DIAL_H
 #define COMMON_DIAL_DIAL_H
@@ -23,8 +22,8 @@ struct dialer {
 };
 
 /*
- * Move the proxy variables out of the environment, so that nothing else reads
- * them; before wsloop_init().  0, or -1 with errno ENOMEM.
+ * Move the proxy variables out of the environment, before libwebsockets reads
+ * them in wsloop_init().  0, or -1 with errno ENOMEM.
  */
 int	 dialer_take_env(struct dialer *d) __attribute__((warn_unused_result));
 
@@ -66,7 +65,7 @@ struct dial	*dial_new(struct dialer *d, const struct target *t,
 /* Whether the peer's certificate was refused. */
 bool		 dial_is_distrusted(const struct dial *c);
 
-/* Connected: end the time limit. */
+/* End the time limit. */
 void		 dial_done(struct dial *c);
 
 /* Close the connection; no event follows. */

@@ -1,6 +1,6 @@
 /*
- * Confines execsrv-uplink, execsrv-reach and their resolver: one that is taken
- * over by a peer has the network, its own keys and streams, and nothing else.
+ * Confines execsrv-uplink, execsrv-reach and their resolver to the network,
+ * their own keys and streams.
  */
 #ifndef COMMON_DIAL_NETCONFINE_H
 #define COMMON_DIAL_NETCONFINE_H

@@ -1,6 +1,6 @@
 /*
- * Resolves host names in a process of its own: in libwebsockets it would block
- * all streams; and a program that does not resolve names needs no files.
+ * Resolves host names in a process of its own: libwebsockets would block, and
+ * this program needs no files.
  */
 #ifndef COMMON_DIAL_RESOLVE_H
 #define COMMON_DIAL_RESOLVE_H

@@ -44,7 +44,7 @@ void		 wsock_set_authorization(struct wsock *s, const char *text);
 /* Whether the peer's certificate was refused; also in on_end. */
 bool		 wsock_is_distrusted(const struct wsock *s);
 
-/* When anything was received last, clock_ms(). */
+/* Of the last receipt, clock_ms(). */
 uint64_t	 wsock_heard(const struct wsock *s);
 
 /* Call on_writable once. */
@@ -70,10 +70,7 @@ struct wsock_text {
 bool		 wsock_send_text(struct wsock *s, struct wsock_text *t,
 		    const uint8_t *data, size_t len);
 
-/*
- * Send a frame, in on_writable only; the LWS_PRE bytes in front of data and
- * data itself are written to.
- */
+/* Send a frame, in on_writable only; data and LWS_PRE bytes before change. */
 void		 wsock_send(struct wsock *s, uint8_t *data, size_t len,
 		    int flags);
 void		 wsock_ping(struct wsock *s);
@@ -88,7 +85,7 @@ void		 wsock_close(struct wsock *s);
 /* Close the connection from inside an event; on_end follows. */
 void		 wsock_fail(struct wsock *s);
 
-/* The socket, for setsockopt(2) in on_open. */
+/* For setsockopt(2) in on_open. */
 int		 wsock_fd(struct wsock *s);
 
 #endif

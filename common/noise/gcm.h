@@ -1,8 +1,7 @@
 /*
  * AES-256-GCM as in the Noise framework (PROTOCOL 13.1): the nonce is four zero
- * bytes and a big-endian counter, a tag of 16 bytes comes last.  One direction
- * of one key.  By libcrypto, which keeps the key in memory of its own and wipes
- * it at the end.
+ * bytes and a big-endian counter, the tag comes last.  By libcrypto, which
+ * copies the key and wipes its copy.
  */
 #ifndef COMMON_NOISE_GCM_H
 #define COMMON_NOISE_GCM_H
@@ -27,24 +26,23 @@ struct gcm_ad {
 	size_t		 len;
 };
 
-/* Set a key for sealing or for opening.  0, or -1 with errno ENOMEM. */
+/* 0, or -1 with errno ENOMEM. */
 int	 gcm_init(struct gcm *g, const uint8_t key[GCM_KEY], bool seals)
 	    __attribute__((warn_unused_result));
 void	 gcm_fini(struct gcm *g);
 
 /*
- * Seal len bytes into len + GCM_TAG bytes; out may be data.  The caller must
- * not use a counter n twice.  0, or -1 with errno EINVAL (len above 16 MiB, a
- * key for opening) or ENOMEM.
+ * Seal len bytes into len + GCM_TAG bytes; out may be data.  Never use an n
+ * twice.  0, or -1 with errno EINVAL (above 16 MiB, a key for opening) or
+ * ENOMEM.
  */
 int	 gcm_seal(struct gcm *g, uint64_t n, struct gcm_ad ad,
 	    const uint8_t *data, size_t len, uint8_t *out)
 	    __attribute__((warn_unused_result));
 
 /*
- * Open len bytes with tag into len - GCM_TAG bytes; out may be data.  0, or -1
- * with errno EBADMSG (not authentic, or too short; out has no plaintext then),
- * EINVAL or ENOMEM.
+ * Open len bytes into len - GCM_TAG bytes; out may be data.  0, or -1 with
+ * errno EBADMSG (not authentic, too short), EINVAL or ENOMEM, and no plaintext.
  */
 int	 gcm_open(struct gcm *g, uint64_t n, struct gcm_ad ad,
 	    const uint8_t *data, size_t len, uint8_t *out)

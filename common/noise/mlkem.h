@@ -1,10 +1,7 @@
 /*
- * ML-KEM-768 (FIPS 203), for the Noise channel (PROTOCOL 13).  By libsodium
- * (since 1.0.22), else by mlkem_own.c.  Pure; constant time for secrets.
- *
- * The caller provides randomness and wipes seeds, m, secret keys and shared
- * secrets.  Outputs may overlap inputs, but not each other.  On EINVAL outputs
- * are unchanged.
+ * ML-KEM-768 (FIPS 203) by libsodium (since 1.0.22), else by mlkem_own.c.
+ * Pure; constant time for secrets, which the caller wipes.  Outputs may overlap
+ * inputs, but not each other.  On EINVAL outputs are unchanged.
  */
 #ifndef COMMON_NOISE_MLKEM_H
 #define COMMON_NOISE_MLKEM_H
@@ -30,8 +27,8 @@ int	 mlkem_check_public(const uint8_t public[MLKEM_PUBLIC_LEN])
 	    __attribute__((warn_unused_result));
 
 /*
- * Make a shared secret from random m, and its ciphertext for the owner of the
- * key, which is checked.  0, or -1 with EINVAL or EIO.
+ * Make a shared secret from random m, and its ciphertext; checks the key.  0,
+ * or -1 with EINVAL or EIO.
  */
 int	 mlkem_encapsulate(const uint8_t public[MLKEM_PUBLIC_LEN],
 	    const uint8_t m[MLKEM_RANDOM_LEN],
@@ -40,9 +37,9 @@ int	 mlkem_encapsulate(const uint8_t public[MLKEM_PUBLIC_LEN],
 	    __attribute__((warn_unused_result));
 
 /*
- * Get the shared secret from a ciphertext.  An invalid ciphertext is not an
- * error but gives a pseudorandom secret (implicit rejection).  0, or -1 with
- * EINVAL (the hash in the secret key is wrong, FIPS 203 section 7.3) or EIO.
+ * Get the shared secret; of an invalid ciphertext a pseudorandom one (implicit
+ * rejection).  0, or -1 with EIO or EINVAL (the hash in the secret key is wrong,
+ * FIPS 203 section 7.3).
  */
 int	 mlkem_decapsulate(const uint8_t secret[MLKEM_SECRET_LEN],
 	    const uint8_t ciphertext[MLKEM_CIPHERTEXT_LEN],

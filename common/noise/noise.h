@@ -1,13 +1,11 @@
 /*
- * The handshake between a harness (initiator) and us (responder): Noise
- * hybridIK with X25519, ML-KEM-768, AES-256-GCM and SHA-256 (PROTOCOL 13).
- * Pure: randomness is an argument.  Call sodium_init() before.
+ * The handshake of harness (initiator) and executor (responder): Noise hybridIK
+ * with X25519, ML-KEM-768, AES-256-GCM and SHA-256 (PROTOCOL 13).  Pure; call
+ * sodium_init() before.  Unlike the stock implementation it refuses X25519
+ * points of low order, whose shared secret is zero.
  *
- * The caller keeps structs with secrets in memory that is never swapped and
- * wipes them; here only the stack is wiped, and what is noted.
- *
- * X25519 points of low order are refused (the shared secret would be zero),
- * which the stock implementation does not.
+ * The caller keeps structs with secrets in locked memory and wipes them; here
+ * only the stack is wiped, and what is noted.
  */
 #ifndef COMMON_NOISE_NOISE_H
 #define COMMON_NOISE_NOISE_H
@@ -27,7 +25,7 @@
 #define NOISE_DH		32
 #define NOISE_HASH		32
 #define NOISE_MESSAGE_MAX	65535
-/* Length of both messages with an empty payload. */
+/* Bytes of messages 1 and 2 without payload. */
 #define NOISE_REQUEST	(MLKEM_CIPHERTEXT_LEN + 2 * (NOISE_DH + \
 			MLKEM_PUBLIC_LEN) + 3 * GCM_TAG)
 #define NOISE_RESPONSE	(2 * MLKEM_CIPHERTEXT_LEN + NOISE_DH + \
@@ -38,7 +36,6 @@ struct noise_public {
 	uint8_t	 kem[MLKEM_PUBLIC_LEN];
 };
 
-/* A key pair, static or ephemeral. */
 struct noise_identity {
 	struct noise_public	 pub;
 	uint8_t			 dh[NOISE_DH];		/* secret */
@@ -52,14 +49,13 @@ struct noise_name {
 	struct span	 stream;
 };
 
-/* Randomness of one message; use it once. */
+/* Randomness of one message. */
 struct noise_random {
 	uint8_t	 dh[NOISE_DH];
 	uint8_t	 kem[MLKEM_SEED_LEN];
 	uint8_t	 m[2][MLKEM_RANDOM_LEN];	/* for encapsulations */
 };
 
-/* The symmetric state: hash, chaining key, key and counter. */
 struct noise_symmetric {
 	uint8_t		 h[NOISE_HASH];
 	uint8_t		 ck[NOISE_HASH];
@@ -94,13 +90,12 @@ int	 noise_identity_make(struct noise_identity *id,
 /* Write a public key as JSON for the registry. */
 void	 noise_public_write(struct json_out *o, const struct noise_public *p);
 
-/* Fill from the kernel's generator. */
 void	 noise_random_fill(struct noise_random *r);
 
 /*
- * Write message 1 to the owner of to: NOISE_REQUEST + len bytes, which are
- * returned, or -1 with errno EMSGSIZE (above NOISE_MESSAGE_MAX), EPROTO
- * (unusable keys), EIO (the library) or ENOMEM, and i is wiped.
+ * Write message 1 to the owner of to.  Its length, NOISE_REQUEST + len, or -1
+ * with errno EMSGSIZE (above NOISE_MESSAGE_MAX), EPROTO (unusable keys), EIO
+ * (the library) or ENOMEM, and i is wiped.
  */
 int	 noise_request(struct noise_initiator *i,
 	    const struct noise_identity *self, const struct noise_public *to,
@@ -109,9 +104,9 @@ int	 noise_request(struct noise_initiator *i,
 	    __attribute__((warn_unused_result));
 
 /*
- * Read message 1.  Return the length of its payload, or -1 with errno EMSGSIZE
- * (length impossible, or payload above size), EPROTO (not for us, damaged,
- * unusable keys), EIO or ENOMEM, and r is wiped.
+ * Read message 1.  The length of its payload, or -1 with errno EMSGSIZE (of
+ * message or payload), EPROTO (not for us, damaged, unusable keys), EIO or
+ * ENOMEM, and r is wiped.
  */
 int	 noise_take_request(struct noise_responder *r,
 	    const struct noise_identity *self, const struct noise_name *name,
@@ -119,9 +114,8 @@ int	 noise_take_request(struct noise_responder *r,
 	    __attribute__((warn_unused_result));
 
 /*
- * Write message 2, NOISE_RESPONSE + len bytes, which are returned, and the
- * keys; or -1 with errno EMSGSIZE, EIO or ENOMEM, and keys_out is wiped.  r
- * always is.
+ * Write message 2 and the keys; r is wiped.  Its length, NOISE_RESPONSE + len,
+ * or -1 with errno EMSGSIZE, EIO or ENOMEM, and keys_out is wiped.
  */
 int	 noise_response(struct noise_responder *r,
 	    const struct noise_random *random, const void *payload, size_t len,

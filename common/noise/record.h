@@ -1,6 +1,6 @@
 /*
- * The payload of a stream after its handshake: JSON-RPC messages, each preceded
- * by its length, cut into sealed and numbered records (PROTOCOL 12.7).  Pure.
+ * JSON-RPC messages on a stream, each preceded by its length, cut into sealed
+ * and numbered records (PROTOCOL 12.7).  Pure.
  */
 #ifndef COMMON_NOISE_RECORD_H
 #define COMMON_NOISE_RECORD_H
@@ -15,21 +15,20 @@
 #include "common/noise/quota.h"
 #include "common/span.h"
 
-/* Bytes of a sealed record. */
 #define RECORD_SEALED_MAX	(LIMIT_RECORD + GCM_TAG)
 
-/* Never used as a number: the stream ends before. */
+/* No number of a record: the stream ends before. */
 #define RECORD_SEQ_END		UINT32_MAX
 
 /* --- sending ---------------------------------------------------------------*/
 
-/* A direction of a stream.  Embedded; members are private. */
+/* Embedded; members are private. */
 struct record_writer {
 	struct gcm	 gcm;
 	uint32_t	 seq;		/* of the next record */
 };
 
-/* A message being sent.  Members are private. */
+/* A message being sent.  Embedded; members are private. */
 struct record_cutter {
 	const uint8_t	*data;		/* the caller's */
 	size_t		 len;
@@ -42,16 +41,16 @@ int	 record_writer_init(struct record_writer *w,
 void	 record_writer_fini(struct record_writer *w);
 
 /*
- * Begin a message of 1 to LIMIT_MESSAGE bytes; data stays until all is sealed.
- * 0, or -1 with errno EMSGSIZE.
+ * Begin a message of 1 to LIMIT_MESSAGE bytes, the caller's until all is
+ * sealed.  0, or -1 with errno EMSGSIZE.
  */
 int	 record_cut(struct record_cutter *c, const void *data, size_t len)
 	    __attribute__((warn_unused_result));
 
 /*
- * Seal the next record of a message into RECORD_SEALED_MAX bytes.  Return its
- * length; 0: no more; -1 with errno EOVERFLOW (out of numbers: end the stream)
- * or ENOMEM.  Seal a whole message before the next one.
+ * Seal the next record of a message, of RECORD_SEALED_MAX bytes at most, all of
+ * them before another message.  Its length; 0: no more; -1 with errno EOVERFLOW
+ * (out of numbers: end the stream) or ENOMEM.
  */
 int	 record_seal(struct record_writer *w, struct record_cutter *c,
 	    uint8_t *out, uint32_t *seq_out)
@@ -64,10 +63,7 @@ struct record_waiting {
 	size_t		 len;
 };
 
-/*
- * A direction of a stream: orders and opens records, finds messages.  Embedded;
- * members are private.
- */
+/* Embedded; members are private. */
 struct record_reader {
 	struct gcm		 gcm;
 	bool			 is_broken;
@@ -85,28 +81,26 @@ int	 record_reader_init(struct record_reader *r,
 	    const uint8_t key[GCM_KEY]) __attribute__((warn_unused_result));
 void	 record_reader_fini(struct record_reader *r);
 
-/* Count memory against q, which lives longer.  Call before the first record. */
+/* Count memory against q; before the first record. */
 void	 record_reader_share(struct record_reader *r, struct quota *q);
 
 /*
- * Take a record.  0, also for an old one, which is dropped; or -1 with errno,
- * and the stream must end (later records get EPROTO): EPROTO (too far ahead,
- * too long, a bad length, too many waiting), EBADMSG (not authentic), EFBIG
- * (above LIMIT_STREAM_HELD or LIMIT_STREAM_MESSAGES not taken), EDQUOT (quota),
- * ENOMEM.
+ * Take a record; an old one is ignored.  0, or -1 with errno, and the stream
+ * must end: EPROTO (too far ahead, too long, a bad length, too many waiting),
+ * EBADMSG (not authentic), EFBIG (LIMIT_STREAM_HELD, LIMIT_STREAM_MESSAGES),
+ * EDQUOT (quota), ENOMEM.
  */
 int	 record_put(struct record_reader *r, uint32_t seq,
 	    const uint8_t *data, size_t len)
 	    __attribute__((warn_unused_result));
 
 /*
- * Get the oldest complete message; false: none.  Its bytes stay until
- * record_drop() or record_put(), and may be changed.
+ * The oldest complete message, writable, until record_drop() or record_put();
+ * false: none.
  */
 bool	 record_first(const struct record_reader *r, uint8_t **data_out,
 	    size_t *len_out);
 
-/* Drop the oldest message, of which there is one. */
 void	 record_drop(struct record_reader *r);
 
 #endif

@@ -35,22 +35,16 @@ struct relay_frame {
 };
 
 /*
- * Read a message; f points into memory until relay_free().  0, or -1 with
- * errno, and the frame must be dropped silently, without relay_free(): EMSGSIZE
- * (above LIMIT_RELAY_MESSAGE), ENOMEM, EPROTO (invalid by PROTOCOL 12.5, or not
- * UTF-8).
- *
- * The id may stand in an HTTP header: 1 to LIMIT_RELAY_STREAM_ID bytes of
- * UTF-8, not blank, without control characters.
+ * Parse a message; free it with relay_free().  0, or -1 with errno, and it must
+ * be ignored: EMSGSIZE (above LIMIT_RELAY_MESSAGE), ENOMEM, EPROTO (invalid by
+ * PROTOCOL 12.5, or not UTF-8).  The id is fit for an HTTP header: 1 to
+ * LIMIT_RELAY_STREAM_ID bytes, not blank, without control characters.
  */
 int	 relay_decode(struct relay_frame *f, const void *data, size_t len)
 	    __attribute__((warn_unused_result));
 void	 relay_free(struct relay_frame *f);
 
-/*
- * Write f (a reset: with its reason).  Return the length, up to RELAY_ROOM more
- * than the payload, or -1 with errno EMSGSIZE.
- */
+/* The length, up to RELAY_ROOM more than f->len, or -1 with errno EMSGSIZE. */
 ssize_t	 relay_encode(const struct relay_frame *f, uint8_t *out, size_t size)
 	    __attribute__((warn_unused_result));
 

@@ -1,11 +1,8 @@
 /*
- * The streams of a rendezvous websocket (PROTOCOL 12.6): active ones,
- * handshakes waiting for the registry, and pauses after failed handshakes.
- * Pure: input is a frame, an answer of the registry or the time (monotonic,
- * ms), output is what to do.
- *
- * A table has secrets of handshakes and belongs in memory that is never
- * swapped; stream_table_fini() wipes it.
+ * The streams of a rendezvous websocket (PROTOCOL 12.6), and handshakes that
+ * wait for the registry.  Pure: input is a frame, an answer of the registry or
+ * the time (monotonic, ms), output is what to do.  A table has secrets: keep it
+ * in locked memory.
  */
 #ifndef COMMON_NOISE_STREAM_H
 #define COMMON_NOISE_STREAM_H
@@ -23,33 +20,29 @@
 #include "common/noise/relay.h"
 #include "common/span.h"
 
-/* The payload of message 2 if the registry refuses our own credential. */
+/* The payload of message 2 if the registry refuses our credential. */
 #define STREAM_REJECTION	"codex-registry-authentication-rejected/v1"
 
-/* Sizes of frames: of any in a struct stream_act, of one with a record. */
+/* Bytes of a frame in a struct stream_act; of one with a record. */
 #define STREAM_ACT_MAX		(NOISE_RESPONSE + sizeof(STREAM_REJECTION) + \
 				RELAY_ROOM)
 #define STREAM_FRAME_MAX	(RECORD_SEALED_MAX + RELAY_ROOM)
 
-/* The name of a stream, compared bytewise. */
 struct stream_id {
 	size_t	 len;
 	char	 text[LIMIT_RELAY_STREAM_ID];
 };
 
-/*
- * An active stream.  It belongs to its table until STREAM_ENDED, then to the
- * caller, who frees it.
- */
+/* An active stream: the table's until STREAM_ENDED, then the caller's. */
 struct stream {
 	struct map_node		 node;		/* private */
 	struct stream_id	 id;
 	struct record_writer	 out;		/* see stream_seal() */
 	struct record_reader	 in;		/* record_first(), _drop() */
-	void			*owner;		/* the caller's, first NULL */
+	void			*owner;		/* the caller's */
 };
 
-/* A handshake waiting for the registry.  Private. */
+/* Private. */
 struct stream_pending {
 	uint64_t		 number;	/* 0: none */
 	uint64_t		 deadline;
@@ -72,22 +65,21 @@ struct stream_table {
 };
 
 enum stream_event {
-	STREAM_NOTHING,		/* perhaps a frame to send */
+	STREAM_NOTHING,
 	STREAM_VALIDATE,	/* ask the registry: stream_validated() */
 	STREAM_FORGET,		/* cancel that question */
-	STREAM_OPENED,		/* serve the stream */
-	STREAM_ARRIVED,		/* look for messages: record_first() */
-	STREAM_ENDED		/* detach its session, then stream_free() */
+	STREAM_OPENED,
+	STREAM_ARRIVED,		/* call record_first() */
+	STREAM_ENDED		/* call stream_free() */
 };
 
-/* What to do.  Send the frame first. */
+/* What to do: send the frame, if any, then act on the event. */
 struct stream_act {
 	enum stream_event	 event;
 	struct stream		*stream;	/* OPENED, ARRIVED, ENDED */
 
-	/* VALIDATE, FORGET: the question; never reused. */
-	uint64_t		 number;
-	/* VALIDATE: valid until the next call with this table. */
+	uint64_t		 number;	/* VALIDATE, FORGET; unique */
+	/* VALIDATE: until the next call with this table. */
 	const struct noise_public *harness;
 	struct span		 authorization;	/* UTF-8 */
 	struct span		 id;
@@ -100,51 +92,44 @@ struct stream_act {
 enum stream_verdict {
 	STREAM_YES,
 	STREAM_NO,		/* or no answer */
-	STREAM_UNKNOWN_US	/* 401: our own credential is refused */
+	STREAM_UNKNOWN_US	/* 401: our credential is refused */
 };
 
-/* For a new websocket.  Identity and texts stay the caller's.  Cannot fail. */
+/* For a new websocket.  Identity and texts stay the caller's. */
 void	 stream_table_init(struct stream_table *t,
 	    const struct noise_identity *identity, struct span environment,
 	    struct span registration);
 
-/* The websocket ended: hand over the streams one by one; NULL: no more. */
+/* Remove a stream, which is the caller's; NULL: no more. */
 struct stream	*stream_take(struct stream_table *t);
 
-/* Wipe.  There must be no active streams, see stream_take(). */
+/* Wipe; all streams were taken. */
 void	 stream_table_fini(struct stream_table *t);
 
-/* Count active streams; handshakes that wait. */
+/* Count active streams; pending handshakes. */
 size_t	 stream_active(const struct stream_table *t);
 size_t	 stream_waiting(const struct stream_table *t);
 
-/* Handle a frame.  Errors are handled, too: the reply is in act. */
 void	 stream_on_frame(struct stream_table *t, const struct relay_frame *f,
 	    uint64_t now, struct stream_act *act);
 
-/*
- * Handle the registry's answer (STREAM_NO: there will be none).  Unknown
- * numbers are ignored.  random is for tests, else NULL.
- */
+/* The registry's answer.  Unknown numbers are ignored.  random: for tests. */
 void	 stream_validated(struct stream_table *t, uint64_t number,
 	    enum stream_verdict verdict, const struct noise_random *random,
 	    uint64_t now, struct stream_act *act);
 
-/*
- * Return when the first handshake times out, or UINT64_MAX; call
- * stream_on_time() then until it is false.
- */
+/* When to call stream_on_time(), until it returns false; or UINT64_MAX. */
 uint64_t stream_deadline(const struct stream_table *t);
 bool	 stream_on_time(struct stream_table *t, uint64_t now,
 	    struct stream_act *act);
 
-/* End an active stream: a reset to send, and STREAM_ENDED. */
+/* Reset an active stream: STREAM_ENDED. */
 void	 stream_end(struct stream_table *t, struct stream *s,
 	    struct stream_act *act);
 
 /*
- * Write the next frame of a message (record_cut()) to STREAM_FRAME_MAX bytes.
- * Return its length; 0: no more; -1 with errno (EOVERFLOW, ENOMEM): end the
+ * Write the next frame of a message (record_cut()) of STREAM_FRAME_MAX bytes at
+ * most.  Its length; 0: no more; -1 with errno (EOVERFLOW, ENOMEM): end the
  * stream.
  */
 ssize_t	 stream_seal(struct stream *s, struct record_cutter *c, uint8_t *out)

@@ -11,8 +11,8 @@
 #include "common/conf/conf.h"
 
 /*
- * Why settings c, with Match applied, do not admit the client, or NULL.  who
- * has its user and groups by name.  allow_denies() applies Deny... only.
+ * Why settings c, with Match applied, do not admit a client, or NULL;
+ * allow_denies() applies Deny... only.
  */
 const char	*allow_judge(const struct conf *c,
 		    const struct conf_client *who);

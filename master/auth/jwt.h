@@ -14,7 +14,6 @@
 #define JWT_MAX		8192	/* bytes of a token */
 #define JWT_SUBJECT_MAX	64	/* characters kept of "sub" */
 
-/* What a token must have. */
 struct jwt_rules {
 	const uint8_t	*secret;
 	size_t		 secret_len;

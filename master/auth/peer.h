@@ -41,25 +41,22 @@ struct peer {
 };
 
 /*
- * How to find the owner of a TCP connection: by sock_diag(7), which needs the
- * kernel module tcp_diag, or by the table in /proc (master/auth/nettable.h),
- * read as a whole for each client, without marks of sandboxes.
+ * How to find the owner of a TCP connection: sock_diag(7), which needs the
+ * kernel module tcp_diag, or the table in /proc (master/auth/nettable.h), which
+ * is slow and has no marks of sandboxes.
  */
 enum peer_way { PEER_WAY_NONE, PEER_WAY_DIAG, PEER_WAY_TABLE };
 
-/*
- * Try them with a loopback connection of our own.  NONE: both fail.  DIAG also
- * without a loopback interface.
- */
+/* Try them on loopback.  NONE: both fail.  DIAG also without loopback. */
 enum peer_way	 peer_find_way(void);
 
-/* For people: "sock_diag". */
+/* "sock_diag". */
 const char	*peer_way_name(enum peer_way way);
 
 /* Its user, or else its address: wrong tokens are counted by it. */
 const char	*peer_culprit(const struct peer *p);
 
-/* Give the peer the identity of its token, also in its text. */
+/* Set the identity of its token. */
 void	 peer_grant(struct peer *p, const char *identity, uid_t uid,
 	    bool has_gid, gid_t gid);
 
@@ -73,7 +70,7 @@ int	 peer_identify(int fd, enum peer_way way, uint64_t sockmark,
 	    const struct idmap *im, struct peer *p)
 	    __attribute__((warn_unused_result));
 
-/* Set its identity to the user that the kernel reports. */
+/* Set the identity of its user. */
 void	 peer_is_user(struct peer *p);
 
 #endif

@@ -1,14 +1,11 @@
 /*
- * Whether a connection comes from inside a sandbox of one of our sessions: as
- * its user it would be served without a sandbox.
+ * Whether a connection comes from inside a sandbox of a session: it would be
+ * served without one.
  *
- * A TCP socket made there has our mark (worker/sandbox/sockmark.h).
- *
- * Of a Unix socket the kernel reports the process that connected.  Two things
- * it can neither shed nor lose with the master: the mark of a session's
- * descendants (common/linux/ptree.h), and more seccomp filters than we have.
- * Both count whatever server or sandbox they are of: what a command confines
- * stays confined.
+ * A TCP socket made there has our mark (worker/sandbox/sockmark.h).  The
+ * process at a Unix socket cannot shed the mark of a session's descendants
+ * (common/linux/ptree.h), nor its seccomp filters, of which it has more than
+ * the master.  Those of other servers and other sandboxes count as well.
  */
 #ifndef MASTER_AUTH_PEER_SANDBOX_H
 #define MASTER_AUTH_PEER_SANDBOX_H

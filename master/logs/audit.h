@@ -1,7 +1,6 @@
 /*
- * The audit log (AuditLog): an event per line, written by the master to a file
- * that no other process has open, or to syslog.  A daemon that cannot open it
- * does not start; if writing fails later, sessions go on and lost events are
+ * The audit log (AuditLog): an event per line, in a file that only the master
+ * has open, or to syslog.  If writing fails, sessions go on and lost events are
  * counted.
  */
 #ifndef MASTER_LOGS_AUDIT_H

@@ -27,13 +27,12 @@ void	 sdnotify_free(struct sdnotify **np);
 /* Begin to send WATCHDOG=1, at half of the interval. */
 void	 sdnotify_start(struct sdnotify *n, struct event_base *base);
 
-/* READY=1, also after a reload. */
+/* READY=1; also after a reload. */
 void	 sdnotify_ready(struct sdnotify *n);
 
 /* RELOADING=1; sdnotify_ready() must follow, also on failure. */
 void	 sdnotify_reloading(struct sdnotify *n);
 
-/* STOPPING=1. */
 void	 sdnotify_stopping(struct sdnotify *n);
 
 /*

@@ -1,8 +1,6 @@
 /*
- * Remote mode: an execsrv-uplink for each environment of the configuration.
- * The uplinks talk to the network.  The master decides when to register, and
- * keeps the keys, so that a crashed uplink costs a reconnect only, and the
- * credentials.
+ * Remote mode: an execsrv-uplink for each environment.  The master decides when
+ * to register and keeps credentials and keys: a new uplink goes on with them.
  */
 #ifndef MASTER_REMOTE_REMOTE_H
 #define MASTER_REMOTE_REMOTE_H
@@ -59,7 +57,7 @@ struct remote {
 	unsigned		 attempts;	/* since it was registered */
 	unsigned		 denials;	/* 401 and 403 of these */
 	unsigned		 restarts;
-	/* As it was reported last. */
+	/* Reported last. */
 	Ipc__Registration	 result;
 	unsigned		 status;
 	Ipc__UplinkPhase	 phase;
@@ -76,10 +74,9 @@ struct remote {
  */
 int	 remote_init(struct master *m, const struct cred *env);
 
-/* Start their processes, when the control groups exist. */
+/* After the control groups are made. */
 void	 remote_start_all(struct master *m);
 
-/* End all, with their streams. */
 void	 remote_stop_all(struct master *m);
 void	 remote_free_all(struct master *m);
 
@@ -101,10 +98,9 @@ void	 remote_send_bearer(struct remote *r);
 int	 remote_watch_stdin(struct master *m, bool ends_us)
 	    __attribute__((warn_unused_result));
 
-/* Whether every environment is registered. */
 bool	 remote_is_ready(const struct master *m);
 
-/* For people: "connected", "waiting". */
+/* "connected", "waiting". */
 const char	*remote_state_name(const struct remote *r);
 
 /* What is wrong with its registration; "": nothing. */

@@ -1,7 +1,6 @@
 /*
  * The streams on one rendezvous websocket: sealed (Noise), clear relay frames,
- * or a single connection as it is.  Its streams end with the websocket, and
- * their sessions are detached.
+ * or a single connection as it is.
  */
 #ifndef MASTER_UPLINK_CARRIER_H
 #define MASTER_UPLINK_CARRIER_H
@@ -24,7 +23,6 @@ struct carrier_line {
 	 */
 	bool		 (*has_read)(void *arg, uint64_t pos);
 
-	/* Bytes of frames sent so far. */
 	uint64_t	 (*sent)(const void *arg);
 
 	/* Close the websocket: it is of no use any more. */
@@ -47,7 +45,7 @@ void		 carrier_on_message(struct carrier *c, uint8_t *data,
 size_t		 carrier_next(struct carrier *c, uint8_t **frame_out,
 		    bool *is_binary_out);
 
-/* The peer has read more. */
+/* The peer has read more: see has_read. */
 void		 carrier_on_proof(struct carrier *c);
 
 unsigned	 carrier_streams(const struct carrier *c);

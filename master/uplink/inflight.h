@@ -1,9 +1,8 @@
 /*
- * How many bytes may be in flight on a websocket: enough to keep the line and
- * its reader busy, no more, as a frame waits for all that was sent before.
- * Measured by pings, one at a time: a pong shows that all before its ping was
- * read, and gives round trip and rate.  Pure; positions are bytes sent since
- * the start, times monotonic microseconds.
+ * How many bytes may be in flight on a websocket: enough to keep line and
+ * reader busy, no more, as a frame waits for all before it.  A pong shows that
+ * all before its ping was read, and gives round trip and rate.  Pure; positions
+ * are bytes sent since the start, times monotonic microseconds.
  */
 #ifndef MASTER_UPLINK_INFLIGHT_H
 #define MASTER_UPLINK_INFLIGHT_H
