@@ -38,11 +38,13 @@ XDG_CONFIG_HOME=$DIR/xdg expect 0 run --url there true
 XDG_CONFIG_HOME=$DIR/xdg expect 125 run --url box true
 
 # Tokens are in files that nobody else can read, and in no environment.
-chmod 644 "$HOSTS"
 echo "secret $URL token=s3cret" >>"$HOSTS"
-expect 125 run --url secret true
-said "chmod 600"
-expect 0 run --url box true
+for mode in 644 640 620 604; do
+	chmod "$mode" "$HOSTS"
+	expect 125 run --url secret true
+	said "chmod 600"
+	expect 0 run --url box true
+done
 chmod 600 "$HOSTS"
 expect 0 run --url secret true
 echo "file $URL token-file=token" >>"$HOSTS"
