@@ -1,7 +1,9 @@
 """Draining a server."""
 import importlib
 import os
+import re
 import signal
+import socket
 import subprocess
 import time
 
@@ -109,6 +111,33 @@ def limit():
     c.close()
 
 
+def kinds():
+    with open(os.path.dirname(os.path.abspath(__file__)) +
+              "/../../proto/ipc.def", encoding="ascii") as f:
+        return re.findall(r"^IPC\((\w+),", f.read(), re.M)
+
+
+def one_at_a_time():
+    """An operator who waits for the end asks for nothing else meanwhile."""
+    server, kind = Server(), kinds()
+    c = connect(server.url)
+    c.start("p", "sleep", "1000")
+    lib.session_of(server, c)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+        s.settimeout(LIMIT)
+        s.connect(server.run + "/control.sock")
+        request = bytes([kind.index("ctl_request")])
+        s.send(request + b"\x0a\x05drain\x18\x01")
+        check(kind[s.recv(4096)[0]] == "ctl_head", "an answer")
+        s.send(request + b"\x0a\x06status")
+        answer = s.recv(4096)
+        check(kind[answer[0]] == "ctl_end" and
+              b"one command at a time" in answer, "%s: %r" % (
+                  kind[answer[0]], answer))
+    c.close()
+    server.stop()
+
+
 def stopped_meanwhile():
     """A TERM while it drains is one as ever."""
     server = Server()
@@ -146,4 +175,4 @@ def stopped_meanwhile():
 
 
 if __name__ == "__main__":
-    main(idle, sessions, limit, stopped_meanwhile)
+    main(idle, sessions, limit, one_at_a_time, stopped_meanwhile)
