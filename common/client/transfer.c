@@ -4,6 +4,7 @@
  */
 #include "common/client/transfer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,20 +24,28 @@ struct slot {
 	char			*data;
 };
 
+enum transfer_state {
+	TRANSFER_OPENING,
+	TRANSFER_OPEN,
+	TRANSFER_CLOSING,
+	TRANSFER_DONE
+};
+
 struct execsrv_transfer {
 	TAILQ_ENTRY(execsrv_transfer)	 entry;
 	struct execsrv			*x;
 	char				 handle[24];
 	struct execsrv_transfer_hooks	 hooks;
 	void				*arg;
-	bool				 is_write, is_open, is_closing;
-	bool				 is_paused, is_busy;
+	enum transfer_state		 state;
+	bool				 is_write, is_paused;
+	bool				 is_stepping;	/* inside a hook */
 	bool				 is_over;	/* no more requests */
 	uint64_t			 begin, end;	/* of the file */
 	uint64_t			 asked, moved;	/* offsets */
 	struct slot			 slots[SLOTS];
 	unsigned			 refs;		/* requests */
-	bool				 is_done, has_failed, is_forgotten;
+	bool				 has_failed, is_forgotten;
 	struct execsrv_error		 why;
 };
 
@@ -51,9 +60,27 @@ transfer_destroy(struct execsrv_transfer *t)
 	free(t);
 }
 
+/* Which states may follow which: bits. */
+static const unsigned	 transfer_next[] = {
+#define TO(state)	(1u << TRANSFER_##state)
+	[TRANSFER_OPENING] = TO(OPEN) | TO(DONE),
+	[TRANSFER_OPEN] = TO(CLOSING),
+	[TRANSFER_CLOSING] = TO(DONE),
+	[TRANSFER_DONE] = 0
+#undef TO
+};
+
+static void
+transfer_set_state(struct execsrv_transfer *t, enum transfer_state to)
+{
+	assert((transfer_next[t->state] & (1u << to)) != 0);
+	t->state = to;
+}
+
 static void
 unref(struct execsrv_transfer *t)
 {
+	assert(t->refs > 0);
 	if (--t->refs == 0)
 		transfer_destroy(t);
 }
@@ -94,6 +121,7 @@ on_block(void *arg, const struct execsrv_block *r,
 	struct slot		*s = arg;
 	struct execsrv_transfer	*t = s->t;
 
+	assert(s->is_busy && t->state == TRANSFER_OPEN);
 	if (e != NULL) {
 		transfer_fail(t, e->code, e->text);
 		s->is_busy = false;
@@ -122,6 +150,7 @@ transfer_on_written(void *arg, const struct execsrv_error *e)
 	struct slot		*s = arg;
 	struct execsrv_transfer	*t = s->t;
 
+	assert(s->is_busy && t->state == TRANSFER_OPEN);
 	s->is_busy = false;
 	if (e != NULL)
 		transfer_fail(t, e->code, e->text);
@@ -239,7 +268,7 @@ clear(struct execsrv_transfer *t)
 static void
 transfer_finish(struct execsrv_transfer *t)
 {
-	t->is_done = true;
+	transfer_set_state(t, TRANSFER_DONE);
 	if (t->hooks.on_done != NULL && !t->is_forgotten)
 		t->hooks.on_done(t->arg, t->moved,
 		    t->has_failed ? &t->why : NULL);
@@ -250,6 +279,7 @@ transfer_on_closed(void *arg, const struct execsrv_error *e)
 {
 	struct execsrv_transfer	*t = arg;
 
+	assert(t->state == TRANSFER_CLOSING);
 	if (e != NULL)
 		transfer_fail(t, e->code, e->text);
 	transfer_finish(t);
@@ -260,13 +290,16 @@ static void
 close_file(struct execsrv_transfer *t)
 {
 	struct execsrv_fs_handle	 in = { t->handle };
+	bool				 is_waiting = !t->has_failed;
 
-	t->is_closing = true;
+	transfer_set_state(t, TRANSFER_CLOSING);
 	/* After a failure, do not wait for the answer. */
-	if (t->is_open && execsrv_fs_close(t->x, &in, t->has_failed ? NULL :
-	    transfer_on_closed, t) == -1)
+	if (execsrv_fs_close(t->x, &in, is_waiting ? transfer_on_closed :
+	    NULL, t) == -1) {
 		transfer_fail_errno(t);
-	if (t->is_open && !t->has_failed)
+		is_waiting = false;
+	}
+	if (is_waiting)
 		t->refs++;
 	else
 		transfer_finish(t);
@@ -277,16 +310,15 @@ static void
 step(struct execsrv_transfer *t)
 {
 	/* Called from inside a hook: the outer call goes on. */
-	if (t->is_busy || t->is_closing)
+	if (t->is_stepping || t->state != TRANSFER_OPEN)
 		return;
-	t->is_busy = true;
+	t->is_stepping = true;
 	if (!t->is_write) {
 		transfer_deliver(t);
 		clear(t);
 	}
-	if (t->is_open)
-		transfer_ask(t);
-	t->is_busy = false;
+	transfer_ask(t);
+	t->is_stepping = false;
 	if (t->is_over && is_idle(t))
 		close_file(t);
 }
@@ -296,10 +328,15 @@ transfer_on_open(void *arg, const struct execsrv_error *e)
 {
 	struct execsrv_transfer	*t = arg;
 
-	t->is_open = e == NULL;
-	if (e != NULL)
+	assert(t->state == TRANSFER_OPENING && t->refs > 0);
+	if (e != NULL) {
 		transfer_fail(t, e->code, e->text);
-	step(t);
+		transfer_finish(t);
+	} else {
+		/* If it was freed meanwhile, this closes the file. */
+		transfer_set_state(t, TRANSFER_OPEN);
+		step(t);
+	}
 	unref(t);
 }
 
@@ -378,7 +415,7 @@ execsrv_transfer_free(struct execsrv_transfer **tp)
 	if (t == NULL)
 		return;
 	t->is_forgotten = true;
-	if (!t->is_done)
+	if (t->state != TRANSFER_DONE)
 		transfer_fail(t, 0, "forgotten");
 	/* Requests in flight end first, then the file is closed. */
 	step(t);

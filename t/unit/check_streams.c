@@ -289,6 +289,33 @@ START_TEST(test_read_paused)
 }
 END_TEST
 
+/* Freed before the server answers: opened or not, nothing stays open there. */
+START_TEST(test_freed_early)
+{
+	struct execsrv_file	 f = { .path = "/f" };
+
+	peer_start();
+	ck_assert_ptr_nonnull(transfer = execsrv_file_read(x, &f, &moves,
+	    trace));
+	execsrv_transfer_free(&transfer);
+	ck_assert_int_eq(peer_heard().type, WS_EV_MESSAGE);
+	ck_assert_int_eq(peer_heard().type, WS_EV_NONE);
+	if (_i == 0) {
+		peer_say("{\"id\":1,\"result\":{\"handleId\":\".1\"}}");
+		ck_assert_int_eq(peer_turn(), 0);
+		ck_closed(2);
+	} else {
+		peer_say("{\"id\":1,\"error\":{\"code\":-32004,"
+		    "\"message\":\"not there\"}}");
+		ck_assert_int_eq(peer_turn(), 0);
+		ck_assert_int_eq(peer_heard().type, WS_EV_NONE);
+	}
+	peer_ck_trace("");
+	ck_assert(TAILQ_EMPTY(&x->transfers.live));
+	peer_stop();
+}
+END_TEST
+
 static void
 begin_write(const char *text)
 {
@@ -676,6 +703,7 @@ streams_suite(void)
 	tcase_add_test(t, test_read_grown);
 	tcase_add_test(t, test_read_fails);
 	tcase_add_test(t, test_read_paused);
+	tcase_add_loop_test(t, test_freed_early, 0, 2);
 	tcase_add_test(t, test_not_opened);
 	tcase_add_test(t, test_write);
 	tcase_add_test(t, test_write_ends);

@@ -10,9 +10,9 @@ execsrv_process_lose(struct execsrv_process *p, const char *why)
 {
 	struct execsrv_error	 e;
 
-	if (p->closed)
+	if (process_is_closed(p))
 		return;
-	p->closed = true;
+	execsrv_process_set_state(p, PROCESS_CLOSED);
 	execsrv_event_drop(p);
 	execsrv_error_set(&e, 0, "%s", why);
 	if (p->hooks.on_lost != NULL)
@@ -83,7 +83,8 @@ take_ends(struct execsrv_process *p, const struct json *j, uint32_t result,
 	struct event	 ev = { .kind = EV_EXITED };
 	bool		 is_closed = execsrv_is_true(j, result, "closed");
 
-	if (!p->has_exited && execsrv_is_true(j, result, "exited") &&
+	if (p->state == PROCESS_RUNNING &&
+	    execsrv_is_true(j, result, "exited") &&
 	    execsrv_event_exit_code(j, result, &ev)) {
 		ev.sandbox_denied = execsrv_is_true(j, result,
 		    "sandboxDenied");
@@ -97,7 +98,7 @@ take_ends(struct execsrv_process *p, const struct json *j, uint32_t result,
 			break;
 		}
 	}
-	if (is_closed && !p->closed && p->next_seq == next - 1) {
+	if (is_closed && !process_is_closed(p) && p->next_seq == next - 1) {
 		memset(&ev, 0, sizeof(ev));
 		ev.seq = next - 1;
 		ev.kind = EV_CLOSED;
@@ -127,7 +128,7 @@ catchup_join(struct execsrv_process *p, const struct json *j, uint32_t result,
 		    execsrv_is_true(j, result, "closed");
 		p->next_seq = next > ends ? next - ends : 1;
 	}
-	p->is_joining = false;
+	execsrv_process_set_state(p, PROCESS_RUNNING);
 	if (p->hooks.on_answer != NULL)
 		p->hooks.on_answer(p->arg, EXECSRV_START, NULL);
 	return true;
@@ -136,11 +137,11 @@ catchup_join(struct execsrv_process *p, const struct json *j, uint32_t result,
 static void
 on_no_read(struct execsrv_process *p, const struct execsrv_error *e)
 {
-	if (!p->is_joining) {
+	if (p->state != PROCESS_JOINING) {
 		execsrv_process_lose(p, e->text);
 		return;
 	}
-	p->closed = true;
+	execsrv_process_set_state(p, PROCESS_CLOSED);
 	execsrv_event_drop(p);
 	if (p->hooks.on_answer != NULL)
 		p->hooks.on_answer(p->arg, EXECSRV_START, e);
@@ -156,7 +157,7 @@ execsrv_process_on_read(struct execsrv_process *p,
 	int			 n;
 
 	/* Lost again: it is asked on the next connection. */
-	if (p->closed || (a->error != NULL && a->error->code == 0))
+	if (process_is_closed(p) || (a->error != NULL && a->error->code == 0))
 		return;
 	if (a->error != NULL) {
 		on_no_read(p, a->error);
@@ -164,26 +165,27 @@ execsrv_process_on_read(struct execsrv_process *p,
 	}
 	tok = json_find(j, a->result, "nextSeq");
 	if (tok == 0 || json_u64(j, tok, &next) == -1 || next == 0 ||
-	    (p->is_joining && !catchup_join(p, j, a->result, next)) ||
+	    (p->state == PROCESS_JOINING &&
+	    !catchup_join(p, j, a->result, next)) ||
 	    (n = take_chunks(p, j, json_find(j, a->result, "chunks"))) ==
 	    -1) {
 		execsrv_lose(p->x, "the server sent a malformed answer to "
 		    "process/read");
 		return;
 	}
-	if (!p->closed)
+	if (!process_is_closed(p))
 		execsrv_event_take_early(p);
-	if (!p->closed && p->next_seq < next && n == 0)
+	if (!process_is_closed(p) && p->next_seq < next && n == 0)
 		take_ends(p, j, a->result, next);
 	/* The missing number may be the exit's, which has no chunk: an answer
 	   without chunks will show it. */
-	if (!p->closed && p->next_seq < next && n > 0 &&
+	if (!process_is_closed(p) && p->next_seq < next && n > 0 &&
 	    execsrv_is_true(j, a->result, "exited"))
 		execsrv_process_ask_read(p, next - 1);
-	else if (!p->closed && p->next_seq < next)
+	else if (!process_is_closed(p) && p->next_seq < next)
 		execsrv_process_lose(p, "output was lost: the server kept too "
 		    "little of it");
-	else if (!p->closed && n > 0)
+	else if (!process_is_closed(p) && n > 0)
 		/* There may be more. */
 		execsrv_process_ask_read(p, p->next_seq - 1);
 	else

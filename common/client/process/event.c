@@ -42,7 +42,9 @@ execsrv_event_drop(struct execsrv_process *p)
 void
 execsrv_event_exited_before(struct execsrv_process *p, const struct event *ev)
 {
-	p->has_exited = true;
+	/* A server may tell it twice. */
+	if (p->state == PROCESS_RUNNING)
+		execsrv_process_set_state(p, PROCESS_EXITED);
 	if (p->hooks.on_exited != NULL)
 		p->hooks.on_exited(p->arg, ev->exit_code, ev->sandbox_denied);
 }
@@ -63,7 +65,7 @@ event_deliver(struct execsrv_process *p, const struct event *ev)
 		execsrv_event_exited_before(p, ev);
 		break;
 	case EV_CLOSED:
-		p->closed = true;
+		execsrv_process_set_state(p, PROCESS_CLOSED);
 		if (p->hooks.on_closed != NULL)
 			p->hooks.on_closed(p->arg);
 		break;
@@ -141,7 +143,8 @@ execsrv_event_take_early(struct execsrv_process *p)
 {
 	struct event	*next;
 
-	while (!p->closed && (next = TAILQ_FIRST(&p->early)) != NULL &&
+	while (!process_is_closed(p) &&
+	    (next = TAILQ_FIRST(&p->early)) != NULL &&
 	    next->seq <= p->next_seq) {
 		if (next->seq == p->next_seq && next->is_unsure) {
 			ask_denied(p);
@@ -152,22 +155,22 @@ execsrv_event_take_early(struct execsrv_process *p)
 		event_free(p, next);
 	}
 	/* Nothing can follow the last event. */
-	if (p->closed)
+	if (process_is_closed(p))
 		execsrv_event_drop(p);
 }
 
 void
 execsrv_event_take(struct execsrv_process *p, const struct event *ev)
 {
-	if (p->closed || ev->seq < p->next_seq)
+	if (process_is_closed(p) || ev->seq < p->next_seq)
 		return;
 	/* Copy only what has to wait. */
-	if (p->is_joining || ev->seq > p->next_seq || ev->is_unsure ||
-	    is_unsure(TAILQ_FIRST(&p->early)))
+	if (p->state == PROCESS_JOINING || ev->seq > p->next_seq ||
+	    ev->is_unsure || is_unsure(TAILQ_FIRST(&p->early)))
 		event_keep(p, ev);
 	else
 		event_deliver(p, ev);
-	if (!p->is_joining)
+	if (p->state != PROCESS_JOINING)
 		execsrv_event_take_early(p);
 }
 

@@ -11,6 +11,23 @@
 #include "common/client/text.h"
 #include "common/json/utf8.h"
 
+/* Which states may follow which: bits. */
+static const unsigned	 process_next[] = {
+#define TO(state)	(1u << PROCESS_##state)
+	[PROCESS_JOINING] = TO(RUNNING) | TO(CLOSED),
+	[PROCESS_RUNNING] = TO(EXITED) | TO(CLOSED),
+	[PROCESS_EXITED] = TO(CLOSED),
+	[PROCESS_CLOSED] = TO(CLOSED)
+#undef TO
+};
+
+void
+execsrv_process_set_state(struct execsrv_process *p, enum process_state to)
+{
+	assert((process_next[p->state] & (1u << to)) != 0);
+	p->state = to;
+}
+
 /* --- their life --- */
 
 struct execsrv_process *
@@ -26,6 +43,7 @@ execsrv_process_new(struct execsrv *x, const char *id,
 		p->hooks = *hooks;
 	p->arg = arg;
 	p->next_seq = 1;
+	p->state = PROCESS_RUNNING;
 	TAILQ_INIT(&p->early);
 	if (id != NULL)
 		snprintf(p->id, sizeof(p->id), "%s", id);
@@ -64,7 +82,7 @@ execsrv_process_free(struct execsrv_process **pp)
 	execsrv_forget(p->x, execsrv_process_on_answer, p);
 	if (p->is_behind)
 		execsrv_process_read_no_more(p);
-	p->closed = true;
+	execsrv_process_set_state(p, PROCESS_CLOSED);
 	memset(&p->hooks, 0, sizeof(p->hooks));
 	TAILQ_REMOVE(&p->x->processes.live, p, entry);
 	TAILQ_INSERT_TAIL(&p->x->processes.freed, p, entry);
@@ -103,7 +121,7 @@ execsrv_process_attach(struct execsrv *x, const char *id,
 	}
 	if ((p = execsrv_process_new(x, id, hooks, arg)) == NULL)
 		return NULL;
-	p->is_joining = true;
+	p->state = PROCESS_JOINING;
 	/* Without a connection, catching up will ask for it. */
 	if (x->state == EXECSRV_OPEN || x->state == EXECSRV_CATCHING_UP)
 		execsrv_process_ask_read(p, 0);
@@ -159,7 +177,7 @@ execsrv_process_on_answer(void *arg, const struct execsrv_answer *a)
 	}
 	/* A process that never ran has no on_lost. */
 	if (e != NULL && what == EXECSRV_START) {
-		p->closed = true;
+		execsrv_process_set_state(p, PROCESS_CLOSED);
 		if (a->is_unconfirmed)
 			add_unconfirmed(p);
 	}
@@ -249,7 +267,7 @@ execsrv_process_catch_up(struct execsrv *x)
 		end_unconfirmed(x, TAILQ_FIRST(&x->processes.unconfirmed));
 	TAILQ_FOREACH(p, &x->processes.live, entry)
 		/* Before its start was answered it has no output. */
-		if (!p->closed && p->awaited[EXECSRV_START] == 0) {
+		if (!process_is_closed(p) && p->awaited[EXECSRV_START] == 0) {
 			execsrv_event_drop_unsure(p);
 			execsrv_process_ask_read(p, p->next_seq - 1);
 		}
@@ -269,7 +287,7 @@ execsrv_process_lose_all(struct execsrv *x)
 	/* A hook may free any process: begin anew after each. */
 	do {
 		TAILQ_FOREACH(p, &x->processes.live, entry)
-			if (!p->closed)
+			if (!process_is_closed(p))
 				break;
 		if (p != NULL)
 			execsrv_process_lose(p, x->why.text);

@@ -10,6 +10,13 @@
 
 #define REQUESTS	(REQUEST_DENIED + 1)
 
+enum process_state {
+	PROCESS_JOINING,	/* attached, next_seq is not known yet */
+	PROCESS_RUNNING,	/* asked for, or there */
+	PROCESS_EXITED,		/* more output may come */
+	PROCESS_CLOSED		/* the last hook was called, or none will be */
+};
+
 enum event_kind { EV_OUTPUT, EV_EXITED, EV_CLOSED };
 
 struct event {
@@ -33,10 +40,8 @@ struct execsrv_process {
 	struct execsrv_hooks		 hooks;
 	void				*arg;
 	uint64_t			 next_seq;
-	bool				 is_joining;	/* no next_seq */
 	bool				 is_behind;	/* catching up */
-	bool				 has_exited;
-	bool				 closed;
+	enum process_state		 state;
 	struct events			 early;		/* by seq */
 	size_t				 nearly, early_bytes;
 	uint64_t			 early_since;	/* ms */
@@ -44,11 +49,21 @@ struct execsrv_process {
 	unsigned			 awaited[REQUESTS];
 };
 
+static inline bool
+process_is_closed(const struct execsrv_process *p)
+{
+	return p->state == PROCESS_CLOSED;
+}
+
 /* --- process.c --- */
 
 /* A process that was not requested yet; id: NULL for a new one. */
 struct execsrv_process *execsrv_process_new(struct execsrv *x, const char *id,
 		    const struct execsrv_hooks *hooks, void *arg);
+
+/* Enter another state; CLOSED may be entered again. */
+void		 execsrv_process_set_state(struct execsrv_process *p,
+		    enum process_state to);
 
 /* The answer to any request about it. */
 execsrv_answer_fn execsrv_process_on_answer;
