@@ -38,8 +38,8 @@ int	 mlkem_encapsulate(const uint8_t public[MLKEM_PUBLIC_LEN],
 
 /*
  * Get the shared secret; of an invalid ciphertext a pseudorandom one (implicit
- * rejection).  0, or -1 with EIO or EINVAL (the hash in the secret key is wrong,
- * FIPS 203 section 7.3).
+ * rejection).  0, or -1 with EIO or EINVAL (the hash in the secret key is
+ * wrong, FIPS 203 section 7.3).
  */
 int	 mlkem_decapsulate(const uint8_t secret[MLKEM_SECRET_LEN],
 	    const uint8_t ciphertext[MLKEM_CIPHERTEXT_LEN],

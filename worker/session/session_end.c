@@ -102,7 +102,7 @@ is_told(void *arg)
 }
 
 static void
-on_killed(void *arg)
+session_end_on_killed(void *arg)
 {
 	struct session	*s = arg;
 	Ipc__Used	 used;
@@ -118,7 +118,7 @@ on_killed(void *arg)
 }
 
 const struct session_kill_events	 session_kill_events = {
-	session_reap, is_told, on_killed
+	session_reap, is_told, session_end_on_killed
 };
 
 /* Tell the client: what it asks for from now on is in vain. */
