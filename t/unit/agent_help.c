@@ -20,12 +20,12 @@ struct fsagent_line	 line;
 static int		 theirs = -1;
 
 void
-start_agent(bool quick)
+start_agent(bool nonblock)
 {
 	ck_assert_int_ne(agent = fork(), -1);
 	if (agent == 0) {
 		close(sock);
-		fsagent_serve(theirs, quick, true);
+		fsagent_serve(theirs, nonblock, true);
 	}
 	fd_close(&theirs);
 }

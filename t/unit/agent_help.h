@@ -21,7 +21,7 @@ extern pid_t		 agent;		/* 0: not started yet */
 extern struct fsagent_line line;
 
 void	 agent_setup(void);
-void	 start_agent(bool quick);
+void	 start_agent(bool nonblock);
 
 /* It ends in order when nobody will ask any more. */
 void	 agent_teardown(void);

@@ -14,7 +14,7 @@
 
 #define DEPTH	(3 * CHAIN_OPEN)
 
-static const struct fsop_how	 plain = { .hup = -1 };
+static const struct fsop_how	 plain = { .cancel_fd = -1 };
 
 static int
 open_base(void)

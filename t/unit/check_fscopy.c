@@ -57,7 +57,7 @@ is(const char *want, const char *cmd)
 static const struct {
 	const char	*from, *to;
 	bool		 recursive;
-	int		 result, bounded;
+	int		 result, nonblock;
 	const char	*cmd, *want;	/* what is there then */
 } rows[] = {
 	/* Files. */
@@ -125,14 +125,14 @@ static const struct {
 START_TEST(test_rows)
 {
 	struct fsop	 op;
-	bool		 bounded = _i >= (int)NROWS(rows);
+	bool		 nonblock = _i >= (int)NROWS(rows);
 	int		 i = _i % (int)NROWS(rows), want, got;
 
 	sh(MADE);
 	op_init(&op, FSOP_COPY, rows[i].from, rows[i].to);
 	op.recursive = rows[i].recursive;
-	want = bounded ? rows[i].bounded : rows[i].result;
-	got = op_run(&op, bounded);
+	want = nonblock ? rows[i].nonblock : rows[i].result;
+	got = op_run(&op, nonblock);
 	ck_assert_msg(got == want, "row %d: %d", i, got);
 	if (rows[i].cmd != NULL)
 		ck_assert_msg(is(rows[i].want, rows[i].cmd), "row %d", i);

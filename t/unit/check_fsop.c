@@ -1,5 +1,5 @@
 /*
- * File operations on one path: bounded ones do the same as others or say
+ * File operations on one path: nonblocking ones do the same as others or say
  * EAGAIN, before anything was changed.
  */
 #include "t/unit/fstree_help.h"
@@ -27,10 +27,10 @@ static struct fsop_result	 res;
 
 /* Like op_run(), but what came of it stays in res. */
 static int
-ask(const struct fsop *op, bool bounded)
+ask(const struct fsop *op, bool nonblock)
 {
-	struct fsop_how	 how = { .bounded = bounded,
-		.max_out = LIMIT_FILE_QUICK, .hup = -1 };
+	struct fsop_how	 how = { .nonblock = nonblock,
+		.max_out = LIMIT_FILE_QUICK, .cancel_fd = -1 };
 
 	fsop_result_fini(&res);
 	fsop_result_init(&res);
@@ -77,7 +77,7 @@ static const struct {
 	const char	*path;
 	int		 flags;
 	int		 result;
-	int		 bounded;	/* SAME, or EAGAIN */
+	int		 nonblock;	/* SAME, or EAGAIN */
 } rows[] = {
 	{ FSOP_READ, "f", 0, 0, SAME },
 	{ FSOP_READ, "fl", 0, 0, SAME },
@@ -160,7 +160,7 @@ static const struct {
 START_TEST(test_rows)
 {
 	struct fsop	 op;
-	bool		 bounded = _i >= (int)NROWS(rows);
+	bool		 nonblock = _i >= (int)NROWS(rows);
 	int		 i = _i % (int)NROWS(rows), rv, want;
 	char		*before, *after;
 
@@ -172,8 +172,8 @@ START_TEST(test_rows)
 	op.replace = (rows[i].flags & REPLACE) != 0;
 	op.data = "new";
 	op.len = 3;
-	rv = ask(&op, bounded);
-	want = bounded && rows[i].bounded != SAME ? rows[i].bounded :
+	rv = ask(&op, nonblock);
+	want = nonblock && rows[i].nonblock != SAME ? rows[i].nonblock :
 	    rows[i].result;
 	ck_assert_msg(rv == want, "row %d (%s): %d, not %d", i, rows[i].path,
 	    rv, want);
@@ -236,7 +236,7 @@ hold_never(int peer, uint64_t bytes)
 /* What is long is asked for: once, and anew with the most if it grew. */
 START_TEST(test_held)
 {
-	struct fsop_how	 how = { .hup = -1, .hold = hold_and_grow };
+	struct fsop_how	 how = { .cancel_fd = -1, .hold = hold_and_grow };
 	struct fsop	 op;
 
 	sh("head -c 3000000 /dev/zero | tr '\\0' x > f;"
@@ -309,19 +309,19 @@ END_TEST
 /* --- writing --- */
 
 static int
-do_write(const char *path, const char *text, size_t len, bool bounded)
+do_write(const char *path, const char *text, size_t len, bool nonblock)
 {
 	struct fsop	 op;
 
 	op_init(&op, FSOP_WRITE, path, NULL);
 	op.data = text;
 	op.len = len;
-	return ask(&op, bounded);
+	return ask(&op, nonblock);
 }
 
 /* Who has it open sees the old content: that is how a replaced one is told. */
 static bool
-is_replaced(const char *path, bool bounded)
+is_replaced(const char *path, bool nonblock)
 {
 	struct stat	 old, now;
 	char		 full[2048];
@@ -329,7 +329,7 @@ is_replaced(const char *path, bool bounded)
 
 	snprintf(full, sizeof(full), "%s/%s", base, path);
 	ck_assert_int_ne(fd = open(full, O_RDONLY | O_CLOEXEC), -1);
-	rv = do_write(path, "new", 3, bounded);
+	rv = do_write(path, "new", 3, nonblock);
 	ck_assert_int_eq(rv, 0);
 	ck_assert_int_eq(fstat(fd, &old), 0);
 	ck_assert_int_eq(stat(full, &now), 0);
@@ -342,7 +342,7 @@ is_replaced(const char *path, bool bounded)
 	return old.st_ino != now.st_ino;
 }
 
-/* Loop index: bounded or not. */
+/* Loop index: nonblocking or not. */
 START_TEST(test_replaced)
 {
 	sh("printf 'long old content' > f; chmod 0640 f; cp -p f x;"

@@ -38,7 +38,7 @@ enum { REC = 1, FORCE = 2, NOFOLLOW = 4 };
 static const struct {
 	const char	*path;
 	int		 how;
-	int		 result, bounded;	/* without and with bounds */
+	int		 result, nonblock;	/* without and with bounds */
 	bool		 is_left;
 } rows[] = {
 	{ "f",		REC | FORCE,	0, 0, false },
@@ -75,7 +75,7 @@ static const struct {
 START_TEST(test_rows)
 {
 	struct fsop	 op;
-	bool		 bounded = _i >= (int)NROWS(rows);
+	bool		 nonblock = _i >= (int)NROWS(rows);
 	int		 i = _i % (int)NROWS(rows), want;
 
 	sh("echo > f; mkdir empty full; echo > full/x; ln -s full tofull;"
@@ -84,8 +84,8 @@ START_TEST(test_rows)
 	op.recursive = (rows[i].how & REC) != 0;
 	op.force = (rows[i].how & FORCE) != 0;
 	op.nofollow = (rows[i].how & NOFOLLOW) != 0;
-	want = bounded ? rows[i].bounded : rows[i].result;
-	ck_assert_msg(op_run(&op, bounded) == want, "row %d", i);
+	want = nonblock ? rows[i].nonblock : rows[i].result;
+	ck_assert_msg(op_run(&op, nonblock) == want, "row %d", i);
 	if (rows[i].path[0] != '/')
 		ck_assert_msg(is_there(rows[i].path) == (rows[i].is_left ||
 		    (want == EAGAIN)), "row %d", i);

@@ -230,10 +230,10 @@ END_TEST
 /* --- much --- */
 
 static int
-walk(const struct fsop *op, struct fsop_result *r, bool bounded, size_t max)
+walk(const struct fsop *op, struct fsop_result *r, bool nonblock, size_t max)
 {
-	struct fsop_how	 how = { .bounded = bounded,
-		.max_out = max, .hup = -1 };
+	struct fsop_how	 how = { .nonblock = nonblock,
+		.max_out = max, .cancel_fd = -1 };
 
 	fsop_result_init(r);
 	fsop_run(op, &how, r);

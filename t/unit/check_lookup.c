@@ -91,19 +91,19 @@ START_TEST(test_rows)
 	struct statx	 x;
 	int		 i = _i % (int)NROWS(rows), rv;
 
-	how.quick = _i >= (int)NROWS(rows);
+	how.nonblock = _i >= (int)NROWS(rows);
 	how.nofollow = (rows[i].flags & NOFOLLOW) != 0;
-	how.nolast = (rows[i].flags & NOLAST) != 0;
+	how.nofollow_last = (rows[i].flags & NOLAST) != 0;
 	sh("printf x > f; ln -s f fl; mkdir d; touch d/f; ln -s d dl;"
 	    "ln -s \"$PWD/d\" abs; ln -s nowhere dangling; ln -s loop loop;"
 	    "mkfifo fifo; ln -s /proc/self/maps to-maps");
 	rv = find(rows[i].path, &how, &x);
-	if (how.quick && rv == EAGAIN) {
+	if (how.nonblock && rv == EAGAIN) {
 		/* An absolute link that is not in the caches: then it is. */
-		how.quick = false;
+		how.nonblock = false;
 		ck_assert_int_eq(find(rows[i].path, &how, &x),
 		    rows[i].result);
-		how.quick = true;
+		how.nonblock = true;
 		rv = find(rows[i].path, &how, &x);
 	}
 	ck_assert_msg(rv == rows[i].result, "row %d (%s): %d", i,
@@ -116,7 +116,7 @@ END_TEST
 /* Long and deep paths, of which nothing is in the caches. */
 START_TEST(test_long_paths)
 {
-	struct lookup	 how = { .quick = true };
+	struct lookup	 how = { .nonblock = true };
 	struct statx	 x;
 	char		 path[5000];
 	size_t		 i;
@@ -132,7 +132,7 @@ END_TEST
 
 START_TEST(test_at)
 {
-	struct lookup	 how = { .quick = _i != 0 };
+	struct lookup	 how = { .nonblock = _i != 0 };
 	struct statx	 x;
 	int		 dir, fd;
 
@@ -144,7 +144,7 @@ START_TEST(test_at)
 	fd_close(&fd);
 	/* On another mount: only when that is in the caches. */
 	if ((fd = lookup_at(dir, "away", &how, &x)) == -1)
-		ck_assert(how.quick && errno == EAGAIN);
+		ck_assert(how.nonblock && errno == EAGAIN);
 	fd_close(&fd);
 	ck_assert_int_eq(lookup_at(dir, "nope", &how, &x), -1);
 	ck_assert_int_eq(errno, ENOENT);
@@ -182,7 +182,7 @@ now(void)
 static int
 mounts_come_and_go(void)
 {
-	struct lookup	 how = { .quick = true };
+	struct lookup	 how = { .nonblock = true };
 	struct statx	 x;
 	char		 point[4096], data[64];
 	double		 began;
@@ -257,7 +257,7 @@ END_TEST
 static int
 unlisted_root(void)
 {
-	struct lookup	 how = { .quick = true };
+	struct lookup	 how = { .nonblock = true };
 	struct statx	 x, away;
 	char		 point[4096];
 	int		 fd;

@@ -157,10 +157,10 @@ outcome(const struct fsop_result *r)
 }
 
 int
-op_run(const struct fsop *op, bool bounded)
+op_run(const struct fsop *op, bool nonblock)
 {
-	struct fsop_how		 how = { .bounded = bounded,
-		.max_out = 1024 * 1024, .hup = -1 };
+	struct fsop_how		 how = { .nonblock = nonblock,
+		.max_out = 1024 * 1024, .cancel_fd = -1 };
 	struct fsop_result	 r;
 	int			 rv;
 
@@ -210,13 +210,13 @@ print_record(FILE *f, const struct fsop_record *rec, const char *name,
 int
 op_run_unwaited(const struct fsop *op)
 {
-	struct fsop_how		 how = { .bounded = false };
+	struct fsop_how		 how = { .nonblock = false };
 	struct fsop_result	 r;
 	int			 fds[2], rv;
 
 	ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
 	close(fds[1]);
-	how.hup = fds[0];
+	how.cancel_fd = fds[0];
 	fsop_result_init(&r);
 	fsop_run(op, &how, &r);
 	rv = outcome(&r);
@@ -226,10 +226,10 @@ op_run_unwaited(const struct fsop *op)
 }
 
 char *
-op_walk(const struct fsop *op, bool bounded)
+op_walk(const struct fsop *op, bool nonblock)
 {
-	struct fsop_how		 how = { .bounded = bounded,
-		.max_out = 1024 * 1024, .hup = -1 };
+	struct fsop_how		 how = { .nonblock = nonblock,
+		.max_out = 1024 * 1024, .cancel_fd = -1 };
 	struct fsop_record	 rec;
 	struct fsop_result	 r;
 	const char		*name, *text;

@@ -35,13 +35,13 @@ char	*sh_out(const char *format, ...)
 void	 op_init(struct fsop *op, enum fsop_kind kind, const char *path,
 	    const char *to);
 
-/* Do it, bounded or not.  0, an errno or REFUSED(). */
-int	 op_run(const struct fsop *op, bool bounded);
+/* Do it, nonblocking or not.  0, an errno or REFUSED(). */
+int	 op_run(const struct fsop *op, bool nonblock);
 
-/* The same, not bounded, for somebody who does not wait any more. */
+/* The same, blocking, but cancelled before. */
 int	 op_run_unwaited(const struct fsop *op);
 
-/* The usual ones, not bounded. */
+/* The usual ones, blocking. */
 int	 do_remove(const char *path);
 int	 do_copy(const char *from, const char *to);
 
@@ -49,7 +49,7 @@ int	 do_copy(const char *from, const char *to);
  * The same with the answer: a line for each record, "d", "f" or "!" and the
  * path below base and the error; "truncated"; "error N".  The caller's.
  */
-char	*op_walk(const struct fsop *op, bool bounded);
+char	*op_walk(const struct fsop *op, bool nonblock);
 
 /*
  * Call it in another process, as another user if this is root's.  It returns

@@ -247,7 +247,7 @@ int
 tree_look(const char *path, bool nofollow, const struct fsop_how *how,
     struct stat *st)
 {
-	struct lookup	 l = { how->bounded, nofollow, true };
+	struct lookup	 l = { how->nonblock, nofollow, true };
 	struct statx	 x;
 	const char	*name;
 	int		 dir, fd;

@@ -303,27 +303,27 @@ detach_data(struct request *req)
 
 /* Whether the request was answered. */
 static bool
-fsagent_run(struct request *req, bool bounded)
+fsagent_run(struct request *req, bool nonblock)
 {
 	struct fsop_how		 how;
 	struct fsop_result	 r;
 	bool			 is_done, stays;
 
-	how.bounded = bounded;
+	how.nonblock = nonblock;
 	how.max_out = QUICK_PAYLOAD;
-	how.gives_file = bounded;
-	how.hup = bounded ? -1 : req->fds[0];
-	how.hold = bounded ? NULL : ask_to_hold;
+	how.gives_file = nonblock;
+	how.cancel_fd = nonblock ? -1 : req->fds[0];
+	how.hold = nonblock ? NULL : ask_to_hold;
 	fsop_result_init(&r);
 	if (attach_data(req, &r)) {
 		fsop_run(&req->op, &how, &r);
 		detach_data(req);
 	}
-	is_done = !bounded || r.error != EAGAIN;
-	stays = bounded && req->where != WHERE_OWN;
+	is_done = !nonblock || r.error != EAGAIN;
+	stays = nonblock && req->where != WHERE_OWN;
 	if (is_done && fsagent_send_answer(req->fds[0], &r, stays) && stays)
 		fsagent_give_line(req);
-	if (bounded)
+	if (nonblock)
 		writeback_add(&writeback, &r.writeback);
 	fsop_result_fini(&r);
 	return is_done;
@@ -407,7 +407,7 @@ park(struct request *req)
 static bool
 fsagent_is_over(int sock, struct parked *w)
 {
-	struct fsop_how	 wanted = { .hup = w->req.fds[0] };
+	struct fsop_how	 wanted = { .cancel_fd = w->req.fds[0] };
 
 	if (fsop_cancelled(&wanted) == -1 || run_in_child(sock, &w->req))
 		return true;
@@ -461,9 +461,9 @@ stay_awake(int sock, struct busypoll *a)
 }
 
 void
-fsagent_serve(int sock, bool quick, bool may_stay_awake)
+fsagent_serve(int sock, bool nonblock_first, bool may_stay_awake)
 {
-	struct fsop_how	 wanted = { .hup = -1 };
+	struct fsop_how	 wanted = { .cancel_fd = -1 };
 	struct request	 req;
 	struct busypoll	 busypoll;
 
@@ -474,9 +474,9 @@ fsagent_serve(int sock, bool quick, bool may_stay_awake)
 	while (stay_awake(sock, &busypoll), rest(sock), try_parked(sock),
 	    fsagent_receive(sock, &req) == 1) {
 		busypoll_asked(&busypoll, clock_us());
-		wanted.hup = req.fds[0];
+		wanted.cancel_fd = req.fds[0];
 		if (fsop_cancelled(&wanted) == 0 &&
-		    (!quick || !fsagent_run(&req, true)) &&
+		    (!nonblock_first || !fsagent_run(&req, true)) &&
 		    !run_in_child(sock, &req))
 			park(&req);
 		close_fds(req.fds);

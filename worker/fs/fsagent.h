@@ -20,10 +20,10 @@
 #include "worker/fs/fsop.h"
 
 /*
- * Serve requests until sock ends, then exit.  quick: first try to do them
+ * Serve requests until sock ends, then exit.  nonblock_first: try to do them
  * without blocking.  may_stay_awake: busy poll (worker/os/busypoll.h).
  */
-void	 fsagent_serve(int sock, bool quick, bool may_stay_awake)
+void	 fsagent_serve(int sock, bool nonblock_first, bool may_stay_awake)
 	    __attribute__((noreturn));
 
 /* Bytes of data in a request; more goes by a file. */

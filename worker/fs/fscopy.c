@@ -132,18 +132,18 @@ copy_over(const struct copying *c, int in, const struct stat *st, int held,
 		return -1;
 	}
 	if ((out = fsop_reopen(held, O_WRONLY |
-	    (c->how->bounded ? O_NONBLOCK : 0))) == -1)
+	    (c->how->nonblock ? O_NONBLOCK : 0))) == -1)
 		return -1;
 	return close_written(out, copy_to_open(c, in, st, out));
 }
 
-/* Copy through a dangling symlink: make its target.  Unbounded only. */
+/* Copy through a dangling symlink: make its target.  Blocking only. */
 static int
 copy_through_link(const struct copying *c, int in, const struct stat *st)
 {
 	int	 out, rv, saved;
 
-	if (c->how->bounded) {
+	if (c->how->nonblock) {
 		errno = EAGAIN;
 		return -1;
 	}
@@ -171,7 +171,7 @@ copy_to_path(const struct copying *c, int in, const struct stat *st)
 	for (i = 0; i < TRIES; i++) {
 		fd = fsop_look(c->op->to, c->op->nofollow, c->how, &old);
 		if (fd != -1) {
-			/* The copy is unbounded if it frees many blocks. */
+			/* Must block if it frees many blocks. */
 			rv = fstat(fd, &old) == -1 ? -1 :
 			    copy_over(c, in, st, fd, &old);
 			fd_close(&fd);
@@ -230,7 +230,7 @@ open_source(const struct copying *c, int held, const struct stat *st)
 {
 	int	 fd;
 
-	if (!c->how->bounded)
+	if (!c->how->nonblock)
 		return fsop_reopen(held, O_RDONLY);
 	if (st->st_size > QUICK) {
 		errno = EAGAIN;
@@ -535,7 +535,7 @@ copy_source(struct copying *c, int held, const struct stat *st)
 		return fsop_refuse(c->r, FSWHY_NOT_COPIED);
 	if (!c->op->recursive)
 		return fsop_refuse(c->r, FSWHY_NEEDS_RECURSIVE);
-	if (c->how->bounded) {
+	if (c->how->nonblock) {
 		errno = EAGAIN;
 		return -1;
 	}

@@ -89,7 +89,7 @@ fsdata_read_all(int fd, size_t guess, const struct fsop_how *how,
 			return 0;
 		if (off > LIMIT_FILE_ANSWER)
 			return fsop_refuse(r, FSWHY_TOO_LONG);
-		if (how->bounded && off > how->max_out) {
+		if (how->nonblock && off > how->max_out) {
 			errno = EAGAIN;
 			return -1;
 		}
@@ -112,13 +112,13 @@ fsop_read(const struct fsop *op, const struct fsop_how *how,
 		rv = fsop_refuse(r, FSWHY_TOO_LARGE);
 	else if ((uint64_t)st.st_size > LIMIT_FILE_ANSWER)
 		rv = fsop_refuse(r, FSWHY_TOO_LONG);
-	else if (how->bounded && how->gives_file && st.st_size > 0 &&
+	else if (how->nonblock && how->gives_file && st.st_size > 0 &&
 	    (uint64_t)st.st_size <= LIMIT_FILE_QUICK) {
 		/* Passing the file costs less than copying its bytes. */
 		r->fd = fd;
 		r->size = (uint64_t)st.st_size;
 		return 0;
-	} else if (how->bounded && (uint64_t)st.st_size > how->max_out) {
+	} else if (how->nonblock && (uint64_t)st.st_size > how->max_out) {
 		errno = EAGAIN;
 		rv = -1;
 	} else {
@@ -150,9 +150,9 @@ open_replaced(const struct fsop *op, const struct fsop_how *how,
 	fd_close(&dir);
 	if (fd != -1 || errno != EEXIST)
 		return fd;
-	/* A dangling symlink: its target is created, unbounded only. */
-	if (how->bounded || op->nofollow) {
-		errno = how->bounded ? EAGAIN : ELOOP;
+	/* A dangling symlink: its target is created, blocking only. */
+	if (how->nonblock || op->nofollow) {
+		errno = how->nonblock ? EAGAIN : ELOOP;
 		return -1;
 	}
 	fd = open(op->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
@@ -205,7 +205,7 @@ fsop_pwrite(const struct fsop *op, const struct fsop_how *how,
 void
 fsop_read_opened(struct fsop_result *r)
 {
-	struct fsop_how	 how = { .hup = -1 };
+	struct fsop_how	 how = { .cancel_fd = -1 };
 
 	if (r->size > LIMIT_FILE_QUICK ||
 	    fsdata_read_all(r->fd, (size_t)r->size + 1, &how, r) == -1) {

@@ -115,9 +115,9 @@ fsop_next_record(const struct buf *b, size_t *offp, struct fsop_record *rec,
 int
 fsop_cancelled(const struct fsop_how *how)
 {
-	struct pollfd	 p = { how->hup, 0, 0 };
+	struct pollfd	 p = { how->cancel_fd, 0, 0 };
 
-	if (how->hup == -1 || poll(&p, 1, 0) <= 0)
+	if (how->cancel_fd == -1 || poll(&p, 1, 0) <= 0)
 		return 0;
 	errno = ECANCELED;
 	return -1;
@@ -126,18 +126,18 @@ fsop_cancelled(const struct fsop_how *how)
 int
 fsop_hold(const struct fsop_how *how, uint64_t bytes)
 {
-	return how->hold == NULL ? 0 : how->hold(how->hup, bytes);
+	return how->hold == NULL ? 0 : how->hold(how->cancel_fd, bytes);
 }
 
 static int
-fsop_lookup(const char *path, bool nofollow, bool nolast,
+fsop_lookup(const char *path, bool nofollow, bool nofollow_last,
     const struct fsop_how *how, struct statx *x)
 {
 	struct lookup	 l;
 
-	l.quick = how->bounded;
+	l.nonblock = how->nonblock;
 	l.nofollow = nofollow;
-	l.nolast = nolast;
+	l.nofollow_last = nofollow_last;
 	return lookup(path, &l, x);
 }
 
@@ -190,7 +190,7 @@ fsop_look_parent(const char *path, bool nofollow, const struct fsop_how *how,
 bool
 fsop_frees_much(const struct stat *st, const struct fsop_how *how)
 {
-	return how->bounded && st->st_blocks > LIMIT_FILE_FREED / 512;
+	return how->nonblock && st->st_blocks > LIMIT_FILE_FREED / 512;
 }
 
 int
@@ -319,13 +319,13 @@ fsop_canon(const struct fsop *op, const struct fsop_how *how,
 
 /*
  * Make a folder in dir or open the existing one; takes over dir.  If the
- * operation must be retried unbounded, the folder stays and is opened then.
+ * operation must be retried blocking, the folder stays and is opened then.
  */
 static int
 make_or_enter(int dir, const char *name, const struct fsop *op,
     const struct fsop_how *how)
 {
-	struct lookup	 l = { how->bounded, op->nofollow, false };
+	struct lookup	 l = { how->nonblock, op->nofollow, false };
 	struct statx	 x;
 	int		 fd = -1;
 
@@ -425,7 +425,7 @@ static int
 record_type(int dir, const struct dirent *de, const struct fsop_how *how,
     enum fsop_record_type *out, bool *gone_out)
 {
-	struct lookup	 l = { .quick = how->bounded };
+	struct lookup	 l = { .nonblock = how->nonblock };
 	struct statx	 x;
 	int		 fd;
 
@@ -464,7 +464,7 @@ list_entries(DIR *d, const struct fsop *op, const struct fsop_how *how,
 		    fsop_put_record(&r->payload, type, de->d_name,
 		    strlen(de->d_name), NULL) == -1))
 			return -1;
-		if (how->bounded && (n > LIMIT_QUICK_ENTRIES ||
+		if (how->nonblock && (n > LIMIT_QUICK_ENTRIES ||
 		    r->payload.len > how->max_out)) {
 			errno = EAGAIN;
 			return -1;

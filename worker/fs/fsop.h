@@ -1,10 +1,10 @@
 /*
  * File operations: plain structs, without JSON or event loop.
  *
- * A bounded operation takes little time for sure, on local file systems only;
- * otherwise it fails with EAGAIN before anything was changed.  The worker and
- * holders (worker/sandbox/holder.h) run them bounded; children of a holder, one
- * for each operation, unbounded.
+ * A nonblocking operation takes little time for sure, on local file systems
+ * only; otherwise it fails with EAGAIN before anything was changed.  The worker
+ * and holders (worker/sandbox/holder.h) run them nonblocking; children of a
+ * holder, one for each operation, run those that block.
  *
  * Nothing blocks on a FIFO or device.  Nothing is checked by path and used
  * later: descriptors are used.
@@ -61,10 +61,10 @@ struct fsop {
 
 /* How to do it. */
 struct fsop_how {
-	bool	 bounded;
-	size_t	 max_out;	/* bounded: bytes of payload */
-	int	 hup;		/* socket: cancel when its peer closes; or -1 */
-	bool	 gives_file;	/* bounded READ: r->fd may be the result */
+	bool	 nonblock;
+	size_t	 max_out;	/* nonblocking: bytes of payload */
+	int	 cancel_fd;	/* socket: cancel at its EOF; or -1 */
+	bool	 gives_file;	/* nonblocking READ: r->fd may be the result */
 	/*
 	 * Ask to hold more than LIMIT_FILE_QUICK of payload, bytes at most, and
 	 * wait; what was allowed before is given up meanwhile.  0, or -1 with
@@ -81,7 +81,7 @@ struct fsop_how {
  *	LIST, WALK	records, see below
  */
 struct fsop_result {
-	int		 error;		/* errno, 0; EAGAIN: do it unbounded */
+	int		 error;		/* errno, 0; EAGAIN: must block */
 	enum fsop_why	 why;
 	bool		 is_dir, is_file, is_symlink;	/* STAT */
 	bool		 truncated;	/* WALK: by a limit */

@@ -8,8 +8,8 @@
 #include "worker/fs/fsop.h"
 
 /*
- * 0, or -1 with errno, or with r->why and errno 0.  EAGAIN only if how->bounded
- * and nothing was changed.
+ * 0, or -1 with errno, or with r->why and errno 0.  EAGAIN only if
+ * how->nonblock and nothing was changed.
  */
 typedef int	 fsop_fn(const struct fsop *op, const struct fsop_how *how,
 		    struct fsop_result *r);
@@ -21,7 +21,7 @@ typedef int	 fsop_fn(const struct fsop *op, const struct fsop_how *how,
 /* Set why and errno; always -1. */
 int	 fsop_refuse(struct fsop_result *r, enum fsop_why why);
 
-/* -1 with errno ECANCELED if an unbounded operation was cancelled, else 0. */
+/* -1 with errno ECANCELED if a blocking operation was cancelled, else 0. */
 int	 fsop_cancelled(const struct fsop_how *how);
 
 /* Call how->hold(), if any.  0, or -1 with errno. */
@@ -29,7 +29,7 @@ int	 fsop_hold(const struct fsop_how *how, uint64_t bytes)
 	    __attribute__((warn_unused_result));
 
 /*
- * Open a path (O_PATH) and get its status, see lookup.h.  Bounded: EAGAIN
+ * Open a path (O_PATH) and get its status, see lookup.h.  Nonblocking: EAGAIN
  * instead of waiting for a file system.
  */
 int	 fsop_look(const char *path, bool nofollow,
@@ -42,7 +42,7 @@ int	 fsop_look_parent(const char *path, bool nofollow,
 /* Reopen an O_PATH descriptor for I/O; keeps fd.  -1 with errno. */
 int	 fsop_reopen(int fd, int flags);
 
-/* Whether freeing the file takes too long for a bounded operation. */
+/* Whether freeing the file takes too long for a nonblocking operation. */
 bool	 fsop_frees_much(const struct stat *st, const struct fsop_how *how);
 
 /* Write all bytes.  0, or -1 with errno. */

@@ -226,7 +226,7 @@ remove_folder(const struct fsop *op, const struct fsop_how *how,
 	struct removal	 rm = { how, r, dir, name, { 0 }, 0 };
 	int		 rv;
 
-	if (how->bounded || !op->recursive) {
+	if (how->nonblock || !op->recursive) {
 		rv = remove_empty(dir, name, r);
 		if (rv == -1 && errno == ENOTEMPTY && op->recursive)
 			errno = EAGAIN;
@@ -264,11 +264,11 @@ remove_found(const struct fsop *op, const struct fsop_how *how,
 		return -1;
 	}
 	if (S_ISDIR(x->stx_mode)) {
-		if (op->recursive && !how->bounded && has_mounts(fd))
+		if (op->recursive && !how->nonblock && has_mounts(fd))
 			return fsop_refuse(r, FSWHY_PROTECTED);
 		return remove_folder(op, how, r, dir, name);
 	}
-	if (how->bounded && x->stx_nlink == 1 &&
+	if (how->nonblock && x->stx_nlink == 1 &&
 	    x->stx_blocks > QUICK / 512) {
 		errno = EAGAIN;
 		return -1;
@@ -280,7 +280,7 @@ int
 fsop_remove(const struct fsop *op, const struct fsop_how *how,
     struct fsop_result *r)
 {
-	struct lookup	 l = { how->bounded, op->nofollow, true };
+	struct lookup	 l = { how->nonblock, op->nofollow, true };
 	struct statx	 x;
 	const char	*name;
 	int		 dir, fd, rv = -1;

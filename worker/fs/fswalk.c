@@ -100,7 +100,7 @@ fswalk_put(struct walk *w, enum fsop_record_type type, const char *path,
 	w->cost += cost;
 	if (fsop_put_record(&w->r->payload, type, path, len, text) == -1)
 		return -1;
-	if (w->how->bounded && w->r->payload.len > w->how->max_out)
+	if (w->how->nonblock && w->r->payload.len > w->how->max_out)
 		return not_bounded();
 	return 0;
 }
@@ -151,7 +151,7 @@ add_folder(struct walk *w, const struct id *id, size_t off, size_t len,
 static int
 fswalk_open_how(const struct walk *w, int dir, const char *path, int flags)
 {
-	uint64_t	 xdev = w->how->bounded ? RESOLVE_NO_XDEV : 0;
+	uint64_t	 xdev = w->how->nonblock ? RESOLVE_NO_XDEV : 0;
 	int		 fd;
 
 	if (!w->op->follow_dirs)
@@ -160,7 +160,7 @@ fswalk_open_how(const struct walk *w, int dir, const char *path, int flags)
 		fd = fd_openat2(dir, path, flags | O_DIRECTORY,
 		    RESOLVE_NO_MAGICLINKS | xdev);
 	if (fd == -1 && errno == EXDEV)
-		errno = w->how->bounded ? EAGAIN : ENOENT;
+		errno = w->how->nonblock ? EAGAIN : ENOENT;
 	return tree_guard(fd);
 }
 
@@ -188,7 +188,7 @@ unknown_type(const struct walk *w, int dir, const char *name,
 {
 	struct stat	 st;
 
-	if (w->how->bounded)
+	if (w->how->nonblock)
 		return not_bounded();
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
 		return -1;
@@ -215,7 +215,7 @@ examine(const struct walk *w, int dir, const struct dirent64 *de,
 	if (w->op->follow_dirs && (is_dir || type == DT_LNK)) {
 		is_dir = fswalk_identify(w, dir, de->d_name, id) == 0;
 		if (!is_dir && (errno == EMFILE || errno == ENFILE ||
-		    (errno == EAGAIN && w->how->bounded)))
+		    (errno == EAGAIN && w->how->nonblock)))
 			return -1;
 	}
 	if (is_dir || type == DT_REG)
@@ -265,7 +265,7 @@ fswalk_walk_entry(struct walk *w, int dir, const struct dirent64 *de,
 		w->r->truncated = w->is_full = true;
 		return 0;
 	}
-	if (++w->entries > LIMIT_QUICK_ENTRIES && w->how->bounded)
+	if (++w->entries > LIMIT_QUICK_ENTRIES && w->how->nonblock)
 		return not_bounded();
 	if (w->entries % 1024 == 0 && fsop_cancelled(w->how) == -1)
 		return -1;
@@ -299,11 +299,11 @@ read_sorted(struct walk *w, int fd)
 	const struct dirent64	*de, **bigger;
 	size_t			 cap;
 
-	if (names_read(&w->names, fd, w->how->bounded ? NAMES_QUICK : NAMES,
+	if (names_read(&w->names, fd, w->how->nonblock ? NAMES_QUICK : NAMES,
 	    w->how) == -1)
 		return -1;
 	if (w->names.has_more) {
-		errno = w->how->bounded ? EAGAIN : EFBIG;
+		errno = w->how->nonblock ? EAGAIN : EFBIG;
 		return -1;
 	}
 	for (w->nsorted = 0; (de = names_next(&w->names)) != NULL;) {
@@ -424,7 +424,7 @@ walk_folder(struct walk *w, const struct folder *f)
 	if (fswalk_take_path(w, f) == -1 || fsop_cancelled(w->how) == -1)
 		return -1;
 	if ((fd = fswalk_open_folder(w, f)) == -1) {
-		if (errno == EAGAIN && w->how->bounded)
+		if (errno == EAGAIN && w->how->nonblock)
 			return -1;
 		return put_error(w, w->path, w->len, errno);
 	}
@@ -444,7 +444,7 @@ walk_all(struct walk *w, const struct stat *st)
 	if (add_folder(w, &id, 0, 0, 0) == -1)
 		return -1;
 	for (f = w->first; f != NULL && !w->is_full; f = f->next) {
-		if (w->how->bounded && ++n > LIMIT_QUICK_FOLDERS)
+		if (w->how->nonblock && ++n > LIMIT_QUICK_FOLDERS)
 			return not_bounded();
 		if (walk_folder(w, f) == -1)
 			return -1;

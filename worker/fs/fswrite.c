@@ -264,8 +264,8 @@ write_through_link(const struct fsop *op, const struct fsop_how *how,
 	struct stat	 st;
 	int		 fd, rv;
 
-	if (how->bounded || op->nofollow) {
-		errno = how->bounded ? EAGAIN : ELOOP;
+	if (how->nonblock || op->nofollow) {
+		errno = how->nonblock ? EAGAIN : ELOOP;
 		return -1;
 	}
 	if ((fd = open(op->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
@@ -287,7 +287,7 @@ fsop_write(const struct fsop *op, const struct fsop_how *how,
 {
 	int	 i, rv;
 
-	if (how->bounded && op->len > LIMIT_FILE_QUICK) {
+	if (how->nonblock && op->len > LIMIT_FILE_QUICK) {
 		errno = EAGAIN;
 		return -1;
 	}

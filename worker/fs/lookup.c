@@ -20,16 +20,18 @@ static int
 lookup_open_how(int dir, const char *path, const struct lookup *how,
     uint64_t resolve)
 {
-	return fd_openat2(dir, path, O_PATH | (how->nolast ? O_NOFOLLOW : 0),
+	return fd_openat2(dir, path,
+	    O_PATH | (how->nofollow_last ? O_NOFOLLOW : 0),
 	    resolve | RESOLVE_NO_MAGICLINKS |
 	    (how->nofollow ? RESOLVE_NO_SYMLINKS : 0));
 }
 
-/* quick: only what the kernel has cached. */
+/* nonblock: only what the kernel has cached. */
 static int
-status(int fd, bool quick, struct statx *x)
+status(int fd, bool nonblock, struct statx *x)
 {
-	return statx(fd, "", AT_EMPTY_PATH | (quick ? AT_STATX_DONT_SYNC : 0),
+	return statx(fd, "",
+	    AT_EMPTY_PATH | (nonblock ? AT_STATX_DONT_SYNC : 0),
 	    STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, x);
 }
 
@@ -100,13 +102,13 @@ from_cached_parent(const char *path, const struct lookup *how)
 }
 
 static int
-known(int fd, bool quick, struct statx *x)
+known(int fd, bool nonblock, struct statx *x)
 {
 	if (fd == -1)
 		return -1;
-	if (status(fd, quick, x) == -1)
+	if (status(fd, nonblock, x) == -1)
 		goto fail;
-	if (quick && !is_local(x))
+	if (nonblock && !is_local(x))
 		errno = EAGAIN;
 	else if (is_ownproc(fd, x))
 		errno = EACCES;
@@ -122,7 +124,7 @@ lookup(const char *path, const struct lookup *how, struct statx *x)
 {
 	int	 fd;
 
-	if (!how->quick)
+	if (!how->nonblock)
 		return known(lookup_open_how(AT_FDCWD, path, how, 0), false, x);
 	fd = lookup_open_how(AT_FDCWD, path, how, RESOLVE_CACHED);
 	if (fd == -1 && errno == EAGAIN && strlen(path) < PATH_MAX)
@@ -136,7 +138,7 @@ lookup_at(int dir, const char *name, const struct lookup *how,
 {
 	int	 fd;
 
-	if (!how->quick)
+	if (!how->nonblock)
 		return known(lookup_open_how(dir, name, how, 0), false, x);
 	fd = lookup_open_how(dir, name, how, RESOLVE_CACHED);
 	if (fd == -1 && errno == EAGAIN &&

@@ -11,14 +11,14 @@
  * errno.  EACCES for our own processes in /proc (ownproc.h); ELOOP for magic
  * links of /proc to files of other processes.
  *
- * nofollow: any symlink is ELOOP.  nolast: do not follow a symlink at the end.
- * quick: EAGAIN unless the caches or a local file system (localfs.h) have the
- * answer; the result is local.
+ * nofollow: any symlink is ELOOP.  nofollow_last: do not follow a symlink at
+ * the end.  nonblock: EAGAIN unless the caches or a local file system
+ * (localfs.h) have the answer; the result is local.
  */
 struct lookup {
-	bool	 quick;
+	bool	 nonblock;
 	bool	 nofollow;
-	bool	 nolast;
+	bool	 nofollow_last;
 };
 int	 lookup(const char *path, const struct lookup *how, struct statx *x)
 	    __attribute__((warn_unused_result));

@@ -243,7 +243,7 @@ walk_to(struct walk *k, int fd, const struct statx *x)
 static int
 walk_root(struct walk *k)
 {
-	static const struct lookup	 how = { .quick = true };
+	static const struct lookup	 how = { .nonblock = true };
 	struct statx			 x;
 	int				 fd;
 
@@ -298,7 +298,7 @@ static int
 walk_step(struct walk *k, const char *name)
 {
 	static const struct lookup	 how = {
-		.quick = true, .nolast = true
+		.nonblock = true, .nofollow_last = true
 	};
 	struct statx			 x;
 	int				 fd, r;

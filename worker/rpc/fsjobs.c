@@ -529,8 +529,8 @@ void
 fsjobs_run(struct rpc *rpc, struct rpc_req *req, const struct fsop *op,
     struct holder *view, struct handle *h, fsjobs_done_fn *done, void *arg)
 {
-	static const struct fsop_how	 quick = { .bounded = true,
-		.max_out = LIMIT_FILE_QUICK, .hup = -1 };
+	static const struct fsop_how	 quick = { .nonblock = true,
+		.max_out = LIMIT_FILE_QUICK, .cancel_fd = -1 };
 	struct fsop_result		 r;
 
 	fsop_result_init(&r);

@@ -47,7 +47,7 @@ codex_home(char *path, size_t size)
 static bool
 is_absent(const char *path)
 {
-	static const struct lookup	 how = { .quick = true };
+	static const struct lookup	 how = { .nonblock = true };
 	struct statx			 x;
 	int				 fd;
 

@@ -179,7 +179,7 @@ static void	 go(struct rpc *rpc, struct rpc_req *req, struct start *st);
 static const char *
 find_unsure(const struct start *st)
 {
-	static const struct lookup	 quick = { .quick = true };
+	static const struct lookup	 quick = { .nonblock = true };
 	struct statx			 x;
 	char				*const *p;
 	int				 fd;

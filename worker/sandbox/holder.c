@@ -240,7 +240,7 @@ holder_set_state(struct holder *h, enum holder_state state, const char *why)
 static void
 undo(struct holders *hs, struct remains *r, bool dead)
 {
-	struct fsop_how	 how = { .hup = -1 };
+	struct fsop_how	 how = { .cancel_fd = -1 };
 	const char	*path = r->made, *name;
 	size_t		 i;
 	int		 dir;

@@ -18,7 +18,7 @@
 static const char *
 find_program(const struct spawn *sp)
 {
-	static const struct lookup	 quick = { .quick = true };
+	static const struct lookup	 quick = { .nonblock = true };
 	struct statx			 x;
 	char				*const *p;
 	const char			*name;
