@@ -619,6 +619,47 @@ START_TEST(test_pause)
 }
 END_TEST
 
+static struct peer *
+peer_of(int i)
+{
+	char	 id[32];
+
+	snprintf(id, sizeof(id), "stream-%d", i);
+	return peer_new(id, "", 0);
+}
+
+/*
+ * Those that were under way when it began and fail meanwhile neither lengthen
+ * it nor count for the next one.
+ */
+START_TEST(test_fail_in_pause)
+{
+	struct peer	*p[LIMIT_STREAM_FAILURES], *q = peer_new("q", "", 0);
+	uint64_t	 end = now + LIMIT_STREAM_PAUSE;
+	int		 i;
+
+	for (i = 0; i < LIMIT_STREAM_FAILURES; i++) {
+		p[i] = peer_of(i);
+		shake(p[i]);
+		ck_event(STREAM_VALIDATE);
+	}
+	fail_handshakes(LIMIT_STREAM_FAILURES);
+	ck_assert_uint_eq(table->paused_until, end);
+	now = end - 1;
+	for (i = 0; i < LIMIT_STREAM_FAILURES; i++) {
+		verdict(p[i], STREAM_NO);
+		ck_reset(STREAM_NOTHING, p[i]->id);
+		peer_free(p[i]);
+	}
+	ck_assert_uint_eq(table->paused_until, end);
+	now = end;
+	fail_handshakes(LIMIT_STREAM_FAILURES - 1);
+	shake(q);
+	ck_event(STREAM_VALIDATE);
+	peer_free(q);
+}
+END_TEST
+
 /* A flood of handshakes costs no cryptography during a pause. */
 START_TEST(test_pause_is_cheap)
 {
@@ -635,15 +676,6 @@ START_TEST(test_pause_is_cheap)
 	peer_free(p);
 }
 END_TEST
-
-static struct peer *
-peer_of(int i)
-{
-	char	 id[32];
-
-	snprintf(id, sizeof(id), "stream-%d", i);
-	return peer_new(id, "", 0);
-}
 
 START_TEST(test_pending_full)
 {
@@ -791,6 +823,7 @@ main(void)
 	tcase_add_test(tc, test_bad_messages);
 	tcase_add_test(tc, test_deadline);
 	tcase_add_test(tc, test_pause);
+	tcase_add_test(tc, test_fail_in_pause);
 	tcase_add_test(tc, test_pause_is_cheap);
 	tcase_add_test(tc, test_pending_full);
 	tcase_add_test(tc, test_active_full);
