@@ -13,7 +13,10 @@
 #define MUST(claim)	do { if (!(claim)) exit(3); } while (0)
 #define SAID		7	/* streams, when all of it is said */
 
+#define DENIED		500	/* times that a credential is of no use */
+
 static char	 what[64];
+static unsigned	 nbearers;	/* credentials that came */
 
 static void
 tell(enum ipc_kind kind, const void *body)
@@ -40,6 +43,8 @@ static void
 lie(void)
 {
 	Ipc__UplinkStatus	 out = IPC__UPLINK_STATUS__INIT;
+	Ipc__UplinkDenied	 denied = IPC__UPLINK_DENIED__INIT;
+	int			 i;
 
 #define WHAT(name)	(strcmp(what, name) == 0)
 	if (WHAT("refused-then-not")) {
@@ -52,10 +57,16 @@ lie(void)
 	} else if (WHAT("for-ever")) {
 		answer(IPC__REGISTRATION__REFUSED, 503,
 		    LIMIT_UPLINK_RETRY_AFTER + 1);
-	} else {
+	} else if (WHAT("denied") && nbearers < 2) {
+		for (i = 0; i < DENIED; i++)
+			tell(IPC_uplink_denied, &denied);
+		answer(IPC__REGISTRATION__REFUSED, 503, 0);
+		return;
+	} else if (!WHAT("denied")) {
 		exit(4);
 	}
 	out.streams = SAID;
+	out.bytes_in = nbearers;
 	tell(IPC_uplink_status, &out);
 }
 
@@ -69,6 +80,8 @@ main(void)
 		if (m.kind == IPC_uplink_start)
 			strncpy(what, ((const Ipc__UplinkStart *)m.body)->
 			    environment, sizeof(what) - 1);
+		else if (m.kind == IPC_uplink_bearer)
+			nbearers++;
 		else if (m.kind == IPC_uplink_register)
 			lie();
 		ipc_msg_fini(&m);

@@ -7,6 +7,7 @@ import importlib
 import os
 import shutil
 
+import tokens
 from client import BUILD, LIMIT, TMP, Server, check, main, say, wait_for
 
 ask = importlib.import_module("7common").ask
@@ -14,7 +15,7 @@ ask = importlib.import_module("7common").ask
 SAID = 7                # streams, when a liar has said all of it
 # What it says, and the states in which that may leave it.
 CASES = {"refused-then-not": "waiting", "registered-then-not": "registered",
-         "for-ever": "registering"}
+         "for-ever": "registering", "denied": "registering"}
 
 
 def programs():
@@ -27,20 +28,20 @@ def programs():
 
 
 def configuration():
-    path = TMP + "/conf"
+    path, secret = TMP + "/conf", tokens.secret("x")
     with open(path, "w", encoding="ascii") as f:
         if os.geteuid() == 0:
             f.write("RemoteUser nobody\n")
         for name in CASES:
             f.write("Uplink %s\n\tRegistryUrl http://127.0.0.1:9\n"
-                    "\tEnvironmentId %s\n" % (name, name))
+                    "\tEnvironmentId %s\n\tCredentialFile %s\n" % (
+                        name, name, secret))
     return path
 
 
 def unasked():
     """Of what is not an answer to a question nothing comes."""
-    server = Server(program=programs(), args=("-f", configuration()), env={
-        "CODEX_EXEC_SERVER_REMOTE_BEARER_TOKEN": "x"})
+    server = Server(program=programs(), args=("-f", configuration()))
 
     def said():
         rows = {r["environment"]: r for r in ask(server, "uplinks")}
@@ -52,6 +53,8 @@ def unasked():
         check(row["state"] == state, "%s: %s" % (name, row))
         check(row["restarts"] == 0, "%s: %s" % (name, row))
         say("  %s: %s" % (name, row["state"]))
+    # The file is not read as often as it likes.
+    check(2 <= rows["denied"]["in"] <= 9, "%s" % rows["denied"])
     check(server.process.poll() is None, "the master ended")
     server.stop()
 
