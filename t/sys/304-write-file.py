@@ -57,7 +57,7 @@ def write_until_killed(server, path, contents, victim, delay):
     except (Closed, OSError):
         check(victim == "worker", "the connection was lost")
     except RpcError as e:
-        check(victim == "child" and "ended from outside" in e.text,
+        check(victim == "child" and "was killed" in e.text,
               "failed: %s" % e)
     thread.join()
     c.close()

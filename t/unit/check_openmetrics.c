@@ -93,13 +93,13 @@ START_TEST(test_gauges)
 
 	snprintf(line, sizeof(line), "# TYPE execsrv_start_time_seconds gauge\n"
 	    "# UNIT execsrv_start_time_seconds seconds\n"
-	    "# HELP execsrv_start_time_seconds when the server was started, "
-	    "in Unix time.\nexecsrv_start_time_seconds %d\n",
+	    "# HELP execsrv_start_time_seconds time at which the server was "
+	    "started, in Unix time.\nexecsrv_start_time_seconds %d\n",
 	    2000 + GAUGE_start_time);
 	ck_assert_ptr_nonnull(strstr(all, line));
 	/* A family is said once, its states stand together. */
 	snprintf(line, sizeof(line), "# TYPE execsrv_sessions gauge\n"
-	    "# HELP execsrv_sessions sessions by how they are.\n"
+	    "# HELP execsrv_sessions sessions by state.\n"
 	    "execsrv_sessions{state=\"attached\"} %d\n"
 	    "execsrv_sessions{state=\"detached\"} %d\n"
 	    "execsrv_sessions{state=\"kept\"} %d\n# TYPE ",
