@@ -64,7 +64,7 @@ turn_away_for(struct child *c, const char *why)
 static void
 turn_away(struct child *c)
 {
-	turn_away_for(c, c->master->drain.is_on ? "the server drains" :
+	turn_away_for(c, c->master->drain.is_on ? "the server is draining" :
 	    "too many sessions");
 }
 
@@ -243,7 +243,7 @@ on_unlimited(struct child *c, const void *body, struct ipc_msg *m)
 {
 	(void)body;
 	(void)m;
-	if (turn_away_for(c, "limits cannot be set"))
+	if (turn_away_for(c, "the limits of the session cannot be set"))
 		STAT_INC(c->master, unlimited);
 }
 
@@ -355,7 +355,7 @@ child_on_settled(struct child *c)
 	pool_on_child_gone(m->pool, c);
 	ctl_on_child_gone(m->ctl, c);
 	if (c->route != NULL)
-		route_on_owner_gone(c->route, "its worker is gone");
+		route_on_owner_gone(c->route, "its worker died");
 }
 
 static void

@@ -187,7 +187,7 @@ static int
 set_auth(const struct cmdline *s, struct conf *c, struct conf_error *e)
 {
 	if (auth_options_any(&s->auth) && cmdline_has_stdio(c))
-		return conf_fail(e, "--ws-auth is not for stdio");
+		return conf_fail(e, "--ws-auth cannot be used with stdio");
 	return auth_options_apply(&s->auth, c, e);
 }
 
@@ -206,7 +206,8 @@ cmdline_load(const struct cmdline *s, struct conf *c, struct conf_error *e)
 	    remote_options_apply(&s->remote, c, e) == -1)
 		goto fail;
 	if (cmdline_has_stdio(c) && cmdline_reads_stdin(c)) {
-		conf_fail(e, "standard input cannot be a session as well");
+		conf_fail(e, "standard input cannot be both a credential and a "
+		    "session");
 		goto fail;
 	}
 	return CMDLINE_OK;

@@ -200,8 +200,8 @@ read_settings(struct master *m, struct options *o)
 		    EXIT_CONFIG);
 	if (cmdline_has_stdio(&m->conf) + (o->command != NULL) +
 	    cmdline_reads_stdin(&m->conf) > 1) {
-		fputs("execsrvd: standard input can be one thing only: a "
-		    "session, credentials, the command's\n", stderr);
+		fputs("execsrvd: standard input can be used for one thing "
+		    "only: a session, credentials, or the command\n", stderr);
 		exit(EXIT_USAGE);
 	}
 }
@@ -417,7 +417,7 @@ main(int argc, char **argv)
 	if (o.command != NULL && payload_start(&m.payload, &m.start.nofile) ==
 	    -1) {
 		m.status = 1;
-		master_stop(&m, "no command");
+		master_stop(&m, "no command after --");
 	}
 	status = master_run(&m);
 	/* Whoever waits for the file to go may start the next one then. */

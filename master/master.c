@@ -393,7 +393,8 @@ kill_rest(struct master *m)
 
 	TAILQ_FOREACH(c, &m->children.list, entry)
 		if (c->process == CHILD_RUNS) {
-			log_warnx("worker %d does not stop: killed", c->pid);
+			log_warnx("worker %d did not stop in time: killed",
+			    c->pid);
 			kill(c->pid, SIGKILL);
 			killed = true;
 		}
@@ -481,7 +482,7 @@ master_on_signal(void *arg, int sig)
 		reaper_reap_soon(&m->reaper);
 		break;
 	case SIGUSR1:
-		log_info("SIGUSR1: the log is opened anew");
+		log_info("SIGUSR1: log files reopened");
 		master_reopen_logs(m);
 		break;
 	default:

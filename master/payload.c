@@ -78,11 +78,11 @@ payload_on_exit(struct payload *b, pid_t pid, int status, int *status_out,
 		give_terminal(getpgrp());
 	if (WIFSIGNALED(status)) {
 		*status_out = 128 + WTERMSIG(status);
-		snprintf(why, PAYLOAD_WHY, "the command was ended by signal %d",
-		    WTERMSIG(status));
+		snprintf(why, PAYLOAD_WHY, "the command was killed by signal "
+		    "%d", WTERMSIG(status));
 	} else {
 		*status_out = WEXITSTATUS(status);
-		snprintf(why, PAYLOAD_WHY, "the command ended with %d",
+		snprintf(why, PAYLOAD_WHY, "the command exited with status %d",
 		    WEXITSTATUS(status));
 	}
 	return true;

@@ -102,7 +102,8 @@ reaper_make_pass(struct reaper *r)
 		if (clock_ms() < r->until)
 			return false;
 		/* Not ours to kill: for example a set-user-ID program. */
-		log_warnx("what a worker left behind cannot be killed");
+		log_warnx("processes that a worker left behind cannot be "
+		    "killed");
 		r->passes = PASSES;
 	}
 	r->until = 0;

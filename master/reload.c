@@ -22,7 +22,7 @@ on_kept(void *arg, const char *keyword)
 {
 	struct reloaded	*out = arg;
 
-	log_warnx("reload: %s is different now: it needs a restart", keyword);
+	log_warnx("reload: %s has changed, which needs a restart", keyword);
 	if (buf_put(&out->kept, keyword, strlen(keyword)) == 0 &&
 	    buf_put(&out->kept, "\n", 1) == -1)
 		out->kept.len -= strlen(keyword);
@@ -84,7 +84,7 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 		return 0;
 	}
 	/* What was opened for it goes again. */
-	conf_fail(e, "no memory");
+	conf_fail(e, "out of memory");
 	(void)!listen_extend(m, &m->conf, &out->added, e);
 	listen_reduce(m);
  undo:
@@ -94,7 +94,7 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 	conf_fini(&now);
  fail:
 	buf_fini(&out->kept);
-	log_warnx("reload: %s; nothing has changed", e->text);
+	log_warnx("reload failed, the old configuration stays: %s", e->text);
 	return -1;
 }
 

@@ -33,11 +33,13 @@ rundir_make(const char *dir, const char **why_out)
 		return -1;
 	errno = 0;
 	if (!S_ISDIR(st.st_mode))
-		*why_out = "no run directory: it is not a folder";
+		*why_out = "cannot be the run directory: not a directory";
 	else if (st.st_uid != geteuid())
-		*why_out = "no run directory: it is somebody else's";
+		*why_out = "cannot be the run directory: it belongs to another "
+		    "user";
 	else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-		*why_out = "no run directory: others may write there";
+		*why_out = "cannot be the run directory: other users may write "
+		    "there";
 	else
 		return 0;
 	return -1;
@@ -95,7 +97,8 @@ rundir_open(const char *wanted, char **dir_out, int *lock_out)
 	}
 	if (fd == -1) {
 		if (errno == EWOULDBLOCK)
-			log_warnx("%s: another execsrvd runs there", dir);
+			log_warnx("%s: another execsrvd uses this directory",
+			    dir);
 		else if (errno == 0)
 			log_warnx("%s: %s", dir, why);
 		else

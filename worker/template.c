@@ -284,8 +284,8 @@ warm_up(void)
 	if (is_survived(load_name_services))
 		load_name_services();
 	else
-		log_warnx("template: looking up a user ends a process; each "
-		    "session does so for itself");
+		log_warnx("template: user lookups crash in this system's name "
+		    "service; each session makes its own");
 }
 
 static void

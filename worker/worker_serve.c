@@ -59,7 +59,7 @@ worker_serve_on_stop(struct session *s, const void *body, struct ipc_msg *m)
 
 	(void)m;
 	session_end(s, in->is_too_many ? "too many sessions" :
-	    "the server stops", in->grace_ms);
+	    "the server is stopping", in->grace_ms);
 }
 
 static const Ipc__ProcessState	 process_states[] = {
@@ -191,7 +191,7 @@ worker_serve_on_msg(void *arg, struct ipc_msg *m)
 {
 	/* An assignment comes once, before there is a link. */
 	if (handlers[m->kind] == NULL)
-		log_warnx("message %s is not for a session",
+		log_warnx("unexpected message %s from the master",
 		    ipc_rows[m->kind].name);
 	else
 		handlers[m->kind](arg, m->body, m);
@@ -212,7 +212,7 @@ worker_serve_on_gone(void *arg)
 	    s->state == SESSION_HANDING)
 		s->done = true;
 	else if (s->env.set.run_dir[0] == '\0')
-		session_end(s, "the server is gone", s->env.set.grace_ms);
+		session_end(s, "the server has died", s->env.set.grace_ms);
 }
 
 const struct link_events	 worker_serve_link_events = {

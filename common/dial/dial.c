@@ -152,7 +152,7 @@ dialer_init(struct dialer *d, struct wsloop *l, struct resolver *r,
 	if ((d->direct = new_vhost(l, "direct", ca)) == NULL ||
 	    (d->proxied[0] = new_vhost(l, "proxied", ca)) == NULL ||
 	    (d->proxied[1] = new_vhost(l, "proxied-tls", ca)) == NULL) {
-		log_warnx("%s: no certificates that can be used",
+		log_warnx("%s: no usable certificates",
 		    ca == NULL ? "TLS" : ca);
 		return -1;
 	}
@@ -324,7 +324,7 @@ dial_put_path(const struct dial *c, uint8_t **p, size_t *len)
 		if (*p - at-- > PATH_SHORT)
 			break;
 	if (memcmp(at, line, behind) != 0 || *len < grows) {
-		log_warnx("%s: a path of %zu bytes cannot be asked for",
+		log_warnx("%s: a path of %zu bytes is too long for a request",
 		    c->target.host, strlen(c->target.path));
 		return -1;
 	}

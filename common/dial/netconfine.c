@@ -137,7 +137,7 @@ int
 netconfine_process(void)
 {
 	if (is_measured()) {
-		log_info("not confined: this program is measured");
+		log_info("not confined: built with sanitizers or coverage");
 		return 0;
 	}
 	/*

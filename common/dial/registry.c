@@ -138,7 +138,7 @@ tell_registered(struct request *q)
 		log_warnx("registration refused: %u %s", q->status, code);
 	}
 	if (res.result == IPC__REGISTRATION__NONSENSE)
-		log_warnx("registration: an answer that is not for us");
+		log_warnx("registration: not a valid answer");
 	q->on_registered(q->arg, &res);
 }
 
@@ -221,7 +221,7 @@ registry_on_end(void *arg, unsigned status, const char *why)
 		log_warnx("registry: %s%s", why, status != 0 ?
 		    " in the middle of an answer" : "");
 	else
-		log_info("registry: a harness cannot be validated: %s", why);
+		log_info("registry: cannot validate a harness: %s", why);
 	finish_soon(q);
 }
 
@@ -300,7 +300,7 @@ take_answer(struct request *q, const void *data, size_t len)
 {
 	if (buf_put(&q->answer, data, len) == 0)
 		return 0;
-	log_warnx("registry: an answer of more than %d bytes", ANSWER_MAX);
+	log_warnx("registry: answer longer than %d bytes", ANSWER_MAX);
 	return -1;
 }
 
@@ -370,7 +370,7 @@ request_send(struct request *q, const char *action)
 			    "/cloud/environment/";
 
 	if (r->bearer == NULL) {
-		log_warnx("registry: no credential, or an expired one");
+		log_warnx("registry: the credential is missing or has expired");
 		finish_soon(q);
 		return;
 	}

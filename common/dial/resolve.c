@@ -279,7 +279,7 @@ resolve_on_hangup(void *arg)
 
 	if (r->is_gone)
 		return;
-	log_warnx("the resolver is gone");
+	log_warnx("the resolver process died");
 	r->is_gone = true;
 	assert(r->on_gone != NULL);
 	wswatch_read(r->watch, false);

@@ -109,7 +109,7 @@ wsloop_init(struct wsloop *l)
 	info.gid = (gid_t)-1;
 	info.uid = (uid_t)-1;
 	if ((l->lws = lws_create_context(&info)) == NULL) {
-		log_warnx("libwebsockets does not start");
+		log_warnx("libwebsockets cannot be initialized");
 		return -1;
 	}
 	memset(&info, 0, sizeof(info));
@@ -117,7 +117,7 @@ wsloop_init(struct wsloop *l)
 	info.protocols = protocols;
 	info.vhost_name = "files";
 	if ((l->vhost = lws_create_vhost(l->lws, &info)) == NULL) {
-		log_warnx("libwebsockets: no place for files");
+		log_warnx("libwebsockets: no virtual host for raw files");
 		wsloop_fini(l);
 		return -1;
 	}

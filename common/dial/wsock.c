@@ -27,7 +27,7 @@ wsock_on_piece(struct wsock *s, struct lws *wsi, const void *data, size_t len)
 	assert(s->wsi == wsi);
 	if (buf_put(&s->message, data, len) == -1) {
 		log_warnx("WebSocket: %s", errno == EFBIG ?
-		    "a message that is too long" : "out of memory");
+		    "message too long" : "out of memory");
 		return -1;
 	}
 	if (!lws_is_final_fragment(wsi) ||

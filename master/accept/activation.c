@@ -38,8 +38,8 @@ take_names(struct activation *p, const char *text)
 		}
 		text += len;
 		if ((*text == ':') != (i + 1 < p->n)) {
-			log_warnx("LISTEN_FDNAMES: not a name for each of %zu "
-			    "sockets", p->n);
+			log_warnx("LISTEN_FDNAMES: expected a name for each of "
+			    "%zu sockets", p->n);
 			return -1;
 		}
 		text += *text == ':';
@@ -58,7 +58,7 @@ activation_take(struct activation *p)
 	if (activation_number_of("LISTEN_PID") != (long)getpid() || n == 0)
 		return 0;
 	if (n < 0 || n > ACTIVATION_MAX) {
-		log_warnx("LISTEN_FDS: not a number of sockets up to %d",
+		log_warnx("LISTEN_FDS: expected a number of sockets up to %d",
 		    ACTIVATION_MAX);
 		return -1;
 	}

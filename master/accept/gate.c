@@ -258,7 +258,8 @@ make_place(struct gate *g, const struct knock *k)
 	age = clock_ms() - c->since;
 	if (age >= LIMIT_STARTUPS_PATIENCE) {
 		STAT_INC(g->master, dropped);
-		log_debug("%s: gives way", c->peer.text);
+		log_debug("%s: handshake dropped, others are waiting",
+		    c->peer.text);
 		child_kill(c);
 		return;
 	}

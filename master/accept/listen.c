@@ -133,15 +133,17 @@ begin_tcp(struct master *m, bool is_metrics)
 		return;
 	switch (m->listen.peer_way = peer_find_way()) {
 	case PEER_WAY_NONE:
-		log_warnx("this kernel does not tell whose a TCP connection "
-		    "is: by ws: only who shows a token is served");
+		log_warnx("this kernel does not tell which user a TCP "
+		    "connection belongs to: on ws: only clients with a token "
+		    "are served");
 		break;
 	case PEER_WAY_DIAG:
-		log_info("users of TCP clients are known by sock_diag");
+		log_info("users of TCP clients are looked up with sock_diag");
 		break;
 	case PEER_WAY_TABLE:
 		log_warnx("no tcp_diag in this kernel: users of TCP clients "
-		    "are known by /proc/net/tcp; no sandbox has a network");
+		    "are looked up in /proc/net/tcp; sandboxes have no "
+		    "network");
 		break;
 	}
 }
@@ -612,8 +614,7 @@ pause_accepting(struct listener *l, const char *why)
 	assert(!timer_is_set(&l->pause_ev));
 	STAT_INC(l->master, paused);
 	if (l->paused == 0 || clock_ms() - l->paused >= SAID_MS) {
-		log_warnx("%s: accept: pausing again and again: %s", l->url,
-		    why);
+		log_warnx("%s: pausing accept, repeatedly: %s", l->url, why);
 		l->paused = clock_ms();
 	}
 	io_stop(&l->accept_ev);
@@ -647,7 +648,7 @@ listen_identify(struct listener *l, int fd, struct peer *p)
 		r = peer_identify(fd, m->listen.peer_way, m->sockmark,
 		    &m->start.idmap, p);
 		reserve_fill(&m->reserve);
-		pause_accepting(l, "too few descriptors");
+		pause_accepting(l, "out of file descriptors");
 	}
 	if (r == -1)
 		log_warn("peer");

@@ -614,7 +614,7 @@ policy_judge(const struct master *m, const struct conf *c, struct peer *p,
 		return why;
 	}
 	if (p->uid == 0 && !permits_root(c, p))
-		return "no sessions as root";
+		return "sessions as root are not permitted (PermitRootSession)";
 	return NULL;
 }
 
@@ -654,7 +654,7 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 {
 	const struct conf	*c;
 	struct conf		 room;
-	const char		*why = "no memory";
+	const char		*why = "out of memory";
 	bool			 by_list = false;
 
 	*full_out = false;

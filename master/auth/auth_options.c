@@ -116,8 +116,7 @@ auth_options_apply(const struct auth_options *o, struct conf *c,
 		return 0;
 	if (o->mode == NULL)
 		return auth_options_complain(e,
-		    "--ws-token-file and the like need "
-		    "--ws-auth");
+		    "--ws-token-file and similar ones need --ws-auth");
 	if (strcmp(o->mode, "capability-token") == 0)
 		r = apply_token(o, c, e);
 	else if (strcmp(o->mode, "signed-bearer-token") == 0)

@@ -16,8 +16,8 @@ static const char *const why[] = {
 	[JWT_MALFORMED] = "malformed",
 	[JWT_EXPIRED] = "expired",
 	[JWT_EARLY] = "not valid yet",
-	[JWT_ISSUER] = "another issuer",
-	[JWT_AUDIENCE] = "another audience",
+	[JWT_ISSUER] = "wrong issuer",
+	[JWT_AUDIENCE] = "wrong audience",
 	[JWT_SUBJECT] = "no subject",
 };
 

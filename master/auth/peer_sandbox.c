@@ -137,7 +137,7 @@ peer_sandbox_why_tcp(const void *info, size_t len, uint64_t sockmark)
 	if (sockmark == 0)
 		return NULL;
 	if (info == NULL || len < RATE_AT + sizeof(rate))
-		return "its socket cannot be looked at";
+		return "its socket cannot be examined";
 	memcpy(&rate, (const char *)info + RATE_AT, sizeof(rate));
 	return rate == sockmark ? "it is in a sandbox" : NULL;
 }
@@ -153,14 +153,14 @@ peer_sandbox_why(int fd, pid_t pid)
 	if (pid == 0)
 		return NULL;
 	if ((pidfd = hold(fd, pid)) == -1)
-		return "its process is gone";
+		return "its process has exited";
 	if ((count = filters_of(pid)) == -1 ||
 	    (marked = is_marked(pid)) == -1)
-		why = "its process cannot be looked at";
+		why = "its process cannot be examined";
 	else if (count > 0 && count > filters_of(getpid()) && marked)
 		why = "it is in a sandbox";
 	if (!is_alive(pidfd))
-		why = "its process is gone";
+		why = "its process has exited";
 	fd_close(&pidfd);
 	return why;
 }

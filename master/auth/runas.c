@@ -28,7 +28,7 @@ runas_find(const struct conf *c, const char *what, const char *name,
 		if (!is_root)
 			return 0;
 		snprintf(why, size, "a server that runs as root needs %s: "
-		    "who its sessions run as", what);
+		    "the user of its sessions", what);
 		return -1;
 	}
 	if ((pw = names_user(name)) == NULL)

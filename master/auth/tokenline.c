@@ -76,11 +76,11 @@ tokenline_parse(const char *text, size_t len, struct tokenline *t)
 	if (word.len == 0)
 		return NULL;
 	if (!span_begins(word, USER))
-		return "expected user= behind the hash";
+		return "expected user= after the hash";
 	word = behind(word, strlen(USER));
 	if (!span_is_visible(word) || word.len > TOKEN_USER_MAX)
-		return "no user behind user=";
+		return "no user after user=";
 	memcpy(t->user, word.at, word.len);
 	return next_word(&rest).len == 0 ? NULL :
-	    "more words than name, hash and user";
+	    "expected nothing after name, hash and user";
 }

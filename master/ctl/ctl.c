@@ -114,7 +114,7 @@ open_socket(struct ctl *c)
 	memset(&un, 0, sizeof(un));
 	un.sun_family = AF_UNIX;
 	if (strlen(c->path) >= sizeof(un.sun_path)) {
-		log_warnx("%s: too long for a socket", c->path);
+		log_warnx("%s: path too long for a socket", c->path);
 		return -1;
 	}
 	strcpy(un.sun_path, c->path);
@@ -178,7 +178,7 @@ client_free(struct ctl_client *cl)
 	struct master	*m = cl->ctl->master;
 
 	assert(cl->ctl->nclients > 0 && cl->in == NULL);
-	tell_act(cl, "unknown", "nobody waited for it");
+	tell_act(cl, "unknown", "execsrvctl did not wait");
 	TAILQ_REMOVE(&cl->ctl->clients, cl, entry);
 	cl->ctl->nclients--;
 	chan_free(&cl->chan);
@@ -230,7 +230,7 @@ ctl_on_request(void *arg, struct ipc_msg *m)
 
 	assert(cl->in == NULL);
 	if (cl->ticket != 0 || cl->waits) {
-		ctl_put_end(cl, 1, "one command at a time");
+		ctl_put_end(cl, 1, "only one command at a time");
 		return;
 	}
 	timer_stop(&cl->late_ev);		/* of who says nothing */
@@ -502,11 +502,12 @@ note_missed(struct ctl_client *c, const char *name, const struct route *others)
 	}
 	if (others != NULL) {
 		ctl_act_on(c, others, NULL);
-		c->denied = "it is somebody else's";
-		snprintf(whose, sizeof(whose), ": it is uid %lu's",
+		c->denied = "it belongs to another user";
+		snprintf(whose, sizeof(whose), ": it belongs to uid %lu",
 		    (unsigned long)others->client_uid);
 	}
-	ctl_audit(c, "%s: gets no session %s%s", c->command, c->asked, whose);
+	ctl_audit(c, "%s: is refused session %s%s",
+	    c->command, c->asked, whose);
 }
 
 static void
@@ -554,7 +555,8 @@ ctl_find(struct ctl_client *c, const char *name)
 		}
 		if (found != NULL) {
 			note_missed(c, name, NULL);
-			ctl_put_end(c, 1, "more than one session begins so");
+			ctl_put_end(c, 1, "more than one session begins with "
+			    "that");
 			return NULL;
 		}
 		found = r;

@@ -38,9 +38,9 @@ outcome_text(enum ctl_outcome outcome, const Ipc__Acted *in)
 	case IPC__ACT_RESULT__NO_PROCESS:
 		return "no such process";
 	case IPC__ACT_RESULT__NOT_RUNNING:
-		return "the process has ended";
+		return "the process has exited";
 	case IPC__ACT_RESULT__BUSY:
-		return "it is being ended already";
+		return "it is being killed already";
 	default:
 		return "the session cannot do that now";
 	}
@@ -155,7 +155,8 @@ put_ended(struct ctl_client *c, int pid, uint64_t gone, uint64_t left)
 	ctl_put_row(c, &row);
 	c->act.gone = AUDIT_N(gone);
 	c->act.left = AUDIT_N(left);
-	ctl_put_end(c, left > 0, left > 0 ? "some could not be ended" : NULL);
+	ctl_put_end(c, left > 0, left > 0 ? "some processes could not be "
+	    "killed" : NULL);
 }
 
 static void
@@ -167,7 +168,7 @@ on_killed(struct ctl_client *c, struct child *child, enum ctl_outcome outcome,
 	assert(c->session != 0 && c->ticket == 0);
 	(void)child;
 	if (why == NULL) {
-		ctl_audit(c, "session %u: %u processes gone, %u left",
+		ctl_audit(c, "session %u: %u processes killed, %u left",
 		    c->session, in->gone, in->left);
 		put_ended(c, in->pid, in->gone, in->left);
 	} else {
@@ -184,12 +185,13 @@ on_session_killed(struct ctl_client *c, struct child *child,
 		on_killed(c, child, outcome, in);
 		return;
 	}
-	ctl_audit(c, "session %u does not end: killed", c->session);
+	ctl_audit(c, "session %u did not end in time: its worker is "
+	    "killed", c->session);
 	/* What it leaves behind is looked for when it is reaped. */
 	if (child != NULL)
 		child_kill(child);
 	ctl_put_end(c, 1, "the session did not answer; its worker was "
-	    "killed, and its processes are being");
+	    "killed, its processes will be");
 }
 
 static void
@@ -200,7 +202,7 @@ kill_session(struct ctl_client *c, struct route *r)
 
 	assert(r->opened && (child == NULL || child->route == r));
 	if (child == NULL) {
-		r->why = "ended by an operator";
+		r->why = "killed by an operator";
 		route_free(&r);
 		put_ended(c, 0, 0, 0);
 		return;
@@ -233,7 +235,7 @@ ctl_kill(struct ctl_client *c)
 	ctl_act_on(c, r, is_process ? c->in->arg[1] : NULL);
 	if (is_process && (child = find_worker(c, r)) == NULL)
 		return;
-	ctl_audit(c, "ends %s%s%ssession %u of uid %lu", is_process ?
+	ctl_audit(c, "kills %s%s%ssession %u of uid %lu", is_process ?
 	    "process " : "", c->process, is_process ? " of " : "", r->number,
 	    (unsigned long)r->uid);
 	c->session = r->number;
@@ -281,7 +283,7 @@ ctl_tail(struct ctl_client *c)
 	ctl_act_on(c, r, c->in->arg[1]);
 	if ((child = find_worker(c, r)) == NULL)
 		return;
-	ctl_audit(c, "looks at the output of process %s of session %u of "
+	ctl_audit(c, "reads the output of process %s of session %u of "
 	    "uid %lu", c->process, r->number, (unsigned long)r->uid);
 	if (fd_packet_pair(pair) == -1) {
 		ctl_put_end(c, 1, strerror(errno));
@@ -347,7 +349,7 @@ ctl_reopen_logs(struct ctl_client *c)
 	struct master	*m = ctl_master(c->ctl);
 
 	ctl_act(c);
-	ctl_audit(c, "has the log opened anew");
+	ctl_audit(c, "reopens the log files");
 	m->events->reopen_logs(m);
 	ctl_put_head(c, columns);
 	ctl_row_text(&row, "reopened");

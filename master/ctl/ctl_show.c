@@ -169,7 +169,7 @@ ctl_reload(struct ctl_client *c)
 	}
 	log_info("control: uid %lu: reload", (unsigned long)c->uid);
 	if (m->stopping) {
-		ctl_put_end(c, 1, "the server stops");
+		ctl_put_end(c, 1, "the server is stopping");
 		return;
 	}
 	if (reload(m, &done, &e) == -1) {

@@ -250,7 +250,8 @@ control_read_answer(int fd, bool is_patient, struct table **t_out,
 	for (;;) {
 		r = ipc_recv(fd, IPC_ROLE_MASTER, IPC_ROLE_OPERATOR, &m);
 		if (r == 0)
-			return control_say(e, EXIT_OTHER, "the daemon hung up");
+			return control_say(e, EXIT_OTHER, "the daemon closed "
+			    "the connection");
 		if (r == 1) {
 			left = ANSWER_MS / TURN_MS;
 			waits = is_patient;
@@ -264,7 +265,8 @@ control_read_answer(int fd, bool is_patient, struct table **t_out,
 		}
 		if (errno != EAGAIN)
 			return control_say(e, EXIT_OTHER,
-			    "the daemon's answer: %s", strerror(errno));
+			    "malformed answer of the daemon: %s",
+			    strerror(errno));
 		if (!waits && left == 0)
 			return control_say(e, EXIT_UNKNOWN,
 			    "the daemon does not answer");

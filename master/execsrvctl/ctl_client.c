@@ -121,7 +121,7 @@ take_env(struct client *c, const char *value)
 	bool		 is_whole = strchr(value, '=') != NULL;
 
 	if (value[0] == '\0' || value[0] == '=')
-		return client_complain(value, "not a variable");
+		return client_complain(value, "not NAME or NAME=VALUE");
 	if (!is_whole && (here = getenv(value)) == NULL)
 		return 0;
 	if (asprintf(&c->env[c->nenv], "%s%s%s", value, is_whole ? "" : "=",
@@ -205,7 +205,7 @@ take_sandbox(struct client *c, const char *value)
 	else if (strcmp(value, "workspace-write") == 0)
 		c->run.sandbox = EXECSRV_WORKSPACE_WRITE;
 	else
-		return client_complain(value, "neither read-only nor "
+		return client_complain(value, "expected read-only or "
 		    "workspace-write");
 	return 0;
 }
@@ -335,7 +335,7 @@ ask_url(const char *dir)
 
 	if (control_ask_simply(dir, "status", &t, &e) == EXIT_OK) {
 		if ((url = first_url(t)) == NULL)
-			client_complain("the daemon", "it listens nowhere");
+			client_complain("the daemon", "it has no listeners");
 	} else if (e.closed[0] == '\0' ||
 	    (url = listeners_read(e.closed)) == NULL) {
 		client_complain("the daemon", e.text);
@@ -500,7 +500,7 @@ find_session(const struct client *c, char *name)
 		client_complain(name, e.text);
 	else if ((found = table_cell(t, "id")) == NULL ||
 	    (id = strdup(found)) == NULL)
-		client_complain(name, "the daemon does not tell its id");
+		client_complain(name, "the daemon did not send the session id");
 	table_free(&t);
 	return id;
 }
@@ -553,8 +553,9 @@ do_cp(struct client *c, int argc, char **argv)
 	(void)argc;
 	if ((from != NULL) == (to != NULL)) {
 		client_complain("cp", from != NULL ?
-		    "one of both has to be here" :
-		    "one of both has to be on a server: NAME:PATH, or :PATH");
+		    "source or destination must be on this machine" :
+		    "source or destination must be on a server: NAME:PATH, or "
+		    ":PATH");
 		return EXIT_USAGE;
 	}
 	c->cp.is_upload = to != NULL;

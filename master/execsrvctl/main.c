@@ -74,9 +74,10 @@ execsrvctl_usage(FILE *out)
 	fputs("usage: execsrvctl [-R DIR] [--json] [-q] COMMAND [ARG...]\n"
 	    "       execsrvctl [-R DIR] attach|cp|run|shell [OPTION...] "
 	    "[ARG...]; see their -h\n\n"
-	    "  -R, --runtime-dir DIR  the daemon's folder\n"
+	    "  -R, --runtime-dir DIR  run directory of the daemon\n"
 	    "      --json             answer in JSON\n"
-	    "  -q, --quiet            say nothing: the exit status does\n\n",
+	    "  -q, --quiet            print nothing, only set the exit "
+	    "status\n\n",
 	    out);
 	for (i = 0; i < COMMANDS; i++) {
 		n = snprintf(words, sizeof(words), "%s %s", commands[i].name,

@@ -12,8 +12,9 @@ missed_say(const struct execsrv *x, struct execsrv_overflow *said)
 		return;
 	*said = o;
 	if (o.held_back_ms > 0)
-		fprintf(stderr, "execsrvctl: the command had to wait for %llu "
-		    "ms while nobody was attached\n",
+		fprintf(stderr, "execsrvctl: the command was held back for "
+		    "%llu "
+		    "ms while no client was attached\n",
 		    (unsigned long long)o.held_back_ms);
 	if (o.dropped > 0)
 		fprintf(stderr, "execsrvctl: %llu bytes of output were dropped "

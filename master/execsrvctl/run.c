@@ -706,7 +706,7 @@ retain(struct run *r)
 	if (execsrv_can(r->x, "execsrvSessionRetain"))
 		got = execsrv_session_retain_wait(r->x, &most, ASK_MS, &e);
 	if (got == NULL)
-		run_say("this server keeps it for a short time only");
+		run_say("the server keeps the session for a short time only");
 	free(got);
 }
 
@@ -756,7 +756,7 @@ static int
 set_process(struct run *r, const char *id)
 {
 	if (strlen(id) >= sizeof(r->id)) {
-		run_fail(r, "%s: such a long name", id);
+		run_fail(r, "%s: name too long", id);
 		return -1;
 	}
 	memcpy(r->id, id, strlen(id) + 1);
@@ -846,7 +846,7 @@ tell_left(struct run *r)
 
 	term_restore();
 	if (r->o->session != NULL)
-		fprintf(stderr, "\nexecsrvctl: left; \"attach %s\" again\n",
+		fprintf(stderr, "\nexecsrvctl: detached; \"attach %s\" again\n",
 		    r->o->session);
 	else if (id == NULL)
 		run_fail(r, "the session's id is too long");

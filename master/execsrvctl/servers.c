@@ -67,10 +67,10 @@ servers_parse(char *line, struct host_line *out, const char **why_out)
 	if ((out->name = strtok_r(line, BLANKS, &rest)) == NULL ||
 	    out->name[0] == '#')
 		return 0;
-	*why_out = "a name has no \":\" and no \"/\"";
+	*why_out = "a name must not contain \":\" or \"/\"";
 	if (strpbrk(out->name, ":/") != NULL)
 		return -1;
-	*why_out = "a name and a URL are needed";
+	*why_out = "expected a name and a URL";
 	if ((out->url = strtok_r(NULL, BLANKS, &rest)) == NULL ||
 	    out->url[0] == '#')
 		return -1;
@@ -135,8 +135,8 @@ servers_is_ours_alone(FILE *f)
 static int
 not_ours(const char *path)
 {
-	return servers_complain("%s: has a token: it must be ours, and "
-	    "readable by nobody else (chmod 600)", path);
+	return servers_complain("%s: contains a token, so it must belong to "
+	    "you and be readable by nobody else (chmod 600)", path);
 }
 
 /* Read a line into size bytes.  1; 0 at the end; -1: too long, or errno. */
@@ -171,7 +171,7 @@ servers_read_token(const char *path, struct server *out)
 	end = text + strcspn(text, BLANKS);
 	if (end == text || end[strspn(end, BLANKS)] != '\0') {
 		servers_complain("%s: %s", path, end == text ? "it is empty" :
-		    "not a token in one line");
+		    "expected a token on one line");
 		sodium_free(text);
 		return -1;
 	}
@@ -193,7 +193,8 @@ find_folder(char *out, size_t size)
 		below = "/.config";
 	}
 	if (home == NULL || home[0] != '/')
-		return servers_complain("HOME is not set: no names of servers");
+		return servers_complain("HOME is not set: the file of hosts is "
+		    "not read");
 	n = snprintf(out, size, "%s%s/execsrv", home, below);
 	return n < 0 || (size_t)n >= size ?
 	    servers_complain("HOME is too long") : 0;
@@ -274,11 +275,12 @@ servers_find(const char *name, struct server *out)
 		return -1;
 	snprintf(path, sizeof(path), "%s/hosts", folder);
 	if ((f = fopen(path, "re")) == NULL)
-		return servers_complain("%s: not a URL, and no name of a "
+		return servers_complain("%s: not a URL, and not the name of a "
 		    "server: %s: %s", name, path, strerror(errno));
 	setvbuf(f, NULL, _IONBF, 0);
 	if ((r = find_in(f, path, folder, name, out)) == 0)
-		servers_complain("%s: not a URL, and no name of a server in %s",
+		servers_complain("%s: not a URL, and not the name of a server "
+		    "in %s",
 		    name, path);
 	fclose(f);
 	if (r == 1)

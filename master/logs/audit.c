@@ -283,7 +283,8 @@ audit_reopen(struct master *m)
 	if (a == NULL)
 		return;
 	if ((fd = audit_open_log(a)) == -1) {
-		log_warn("AuditLog %s: the old one is kept", audit_name_of(a));
+		log_warn("AuditLog %s: cannot be reopened, the old file is "
+		    "used", audit_name_of(a));
 		return;
 	}
 	fd_close(&a->fd);

@@ -40,7 +40,7 @@ sdnotify_read_address(struct sdnotify *n, const char *text)
 
 	if ((text[0] != '/' && text[0] != '@') || len < 2 ||
 	    len >= sizeof(n->un.sun_path)) {
-		log_warnx("NOTIFY_SOCKET: neither a path nor an abstract "
+		log_warnx("NOTIFY_SOCKET: expected a path or an abstract "
 		    "socket");
 		return -1;
 	}
@@ -133,7 +133,8 @@ sdnotify_take_fd(struct sdnotify **np, int fd)
 	struct sdnotify	*n;
 
 	if (!is_packet_end(fd)) {
-		log_warnx("--notify-fd %d: not an end of a packet socket pair",
+		log_warnx("--notify-fd %d: expected one end of a "
+		    "SOCK_SEQPACKET pair",
 		    fd);
 		return -1;
 	}

@@ -120,7 +120,7 @@ cred_read_file(struct cred *c, const char *path, char *why, size_t size)
 	while (n > 0 && (room[n - 1] == '\n' || room[n - 1] == '\r'))
 		n--;
 	if (!is_token(room, n))
-		cred_refuse(why, size, "not one line with a token");
+		cred_refuse(why, size, "expected one line with a token");
 	else if ((r = set_token(c, room, n)) == -1)
 		cred_refuse(why, size, strerror(errno));
 	else
@@ -233,7 +233,7 @@ cred_read_stdin(struct cred *c, bool frames, const char *environment,
 		return cred_refuse(why, size, strerror(errno));
 	n = cred_read_line(line, CRED_MAX + 1);
 	if (n == -1) {
-		cred_refuse(why, size, "no whole line of up to 16 KiB");
+		cred_refuse(why, size, "expected a line of up to 16 KiB");
 	} else if (frames) {
 		r = cred_take_frame(c, line, (size_t)n, environment, why,
 		    size);
@@ -241,7 +241,8 @@ cred_read_stdin(struct cred *c, bool frames, const char *environment,
 		if (n > 0 && line[n - 1] == '\r')
 			n--;
 		if (!is_token(line, (size_t)n))
-			cred_refuse(why, size, "a token has no blanks");
+			cred_refuse(why, size, "a token must not contain "
+			    "blanks");
 		else if ((r = set_token(c, line, (size_t)n)) == -1)
 			cred_refuse(why, size, strerror(errno));
 		else

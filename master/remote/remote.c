@@ -217,7 +217,8 @@ remote_give_up(struct remote *r)
 			return;
 	if (TAILQ_EMPTY(&m->listen.list) && !m->start.is_stdio) {
 		m->status = 1;
-		m->events->stop(m, "every registration is refused");
+		m->events->stop(m, "every registration was refused "
+		    "permanently");
 	}
 }
 
@@ -245,8 +246,8 @@ wait_and_register(struct remote *r, uint64_t at_least)
 	if (ms < at_least)
 		ms = at_least;
 	remote_trouble(r, why, sizeof(why));
-	log_info("uplink %u: registration: %s; again in %llu ms", r->number,
-	    why, (unsigned long long)ms);
+	log_info("uplink %u: registration: %s; next attempt in %llu ms",
+	    r->number, why, (unsigned long long)ms);
 	remote_set_state(r, REMOTE_WAITING);
 	register_in(r, ms);
 }
@@ -411,7 +412,7 @@ restart(struct remote *r)
 	if (age >= LIMIT_UPLINK_STABLE)
 		r->window = LIMIT_UPLINK_RETRY;
 	r->restarts++;
-	log_warnx("uplink %u: its process is gone", r->number);
+	log_warnx("uplink %u: its process died", r->number);
 	remote_tell(r, AUDIT_uplink_lost, NULL);
 	register_in(r, r->window);
 	next_window(r);
@@ -425,7 +426,8 @@ remote_on_chan_end(void *arg, int error)
 	assert(r->chan != NULL);
 	if (error == EPROTO) {
 		STAT_INC(r->master, violations);
-		log_warnx("uplink %u: malformed message: killed", r->number);
+		log_warnx("uplink %u: malformed message: its process is killed",
+		    r->number);
 	}
 	if (r->pid != 0)
 		kill(r->pid, SIGKILL);
@@ -520,7 +522,7 @@ remote_on_exit(struct master *m, pid_t pid, int status)
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
 			log_warnx("cannot execute %s", m->start.uplink);
 		else if (WIFSIGNALED(status) && !m->stopping)
-			log_warnx("uplink %u: died of signal %d", r->number,
+			log_warnx("uplink %u: killed by signal %d", r->number,
 			    WTERMSIG(status));
 		if (r->chan != NULL && !m->stopping)
 			restart(r);
@@ -566,12 +568,12 @@ find_cred(struct remote *r, const struct cred *env)
 		return -1;
 	}
 	if (env->token == NULL) {
-		log_warnx("the credential in the environment is none: a "
-		    "token has no blanks");
+		log_warnx("the credential in the environment is not valid: a "
+		    "token must not contain blanks");
 		return -1;
 	}
 	if (env->source == CRED_API_KEY && !cred_is_safe(r->conf->url)) {
-		log_warnx("CODEX_API_KEY is shown to https:// and to this "
+		log_warnx("CODEX_API_KEY is sent to https:// and to this "
 		    "machine only, not to %s", r->conf->url);
 		return -1;
 	}
@@ -713,7 +715,7 @@ remote_on_stdin_line(void *arg, char *line, size_t len)
 		return;
 	if (cred_take_frame(&r->cred, line, len, r->conf->environment, why,
 	    sizeof(why)) == -1)
-		log_warnx("uplink %u: a credential is not taken: %s",
+		log_warnx("uplink %u: a credential is not accepted: %s",
 		    r->number, why);
 	else
 		remote_send_bearer(r);
@@ -781,7 +783,7 @@ remote_trouble(const struct remote *r, char *out, size_t size)
 			    "authentication failed, " : "";
 
 	if (r->has_bad_settings) {
-		snprintf(out, size, "settings that cannot be used");
+		snprintf(out, size, "settings cannot be used");
 		return;
 	}
 	switch (r->result) {
@@ -791,14 +793,13 @@ remote_trouble(const struct remote *r, char *out, size_t size)
 			snprintf(out, size, "rendezvous: status %u",
 			    r->refusal);
 		else if (r->has_no_url)
-			snprintf(out, size, "rendezvous: a URL that cannot "
-			    "be used");
+			snprintf(out, size, "rendezvous: URL cannot be used");
 		break;
 	case IPC__REGISTRATION__CONTENDED:
 		snprintf(out, size, "busy, status %u", r->status);
 		break;
 	case IPC__REGISTRATION__NONSENSE:
-		snprintf(out, size, "an answer that is not for us");
+		snprintf(out, size, "not a valid answer");
 		break;
 	case IPC__REGISTRATION__REFUSED:
 		snprintf(out, size, "%sstatus %u", auth, r->status);

@@ -21,7 +21,7 @@ check_urls(const struct conf_uplink *u, struct conf_error *e)
 		    sizeof(shown)));
 	} else if (target_append(&t, "/", u->environment, "") == -1) {
 		row = CONF_UPLINK_environment;
-		conf_fail(e, "EnvironmentId %.200s: not a name",
+		conf_fail(e, "EnvironmentId %.200s: not a valid name",
 		    u->environment);
 	} else if (u->forward[0] != '\0' &&
 	    target_parse(&t, u->forward, "ws", "wss") == -1) {
@@ -79,8 +79,8 @@ check_twice(const struct conf *c, const struct conf_uplink *u,
 
 	for (v = c->uplink; v != u; v++) {
 		if (strcmp(u->label, v->label) == 0)
-			conf_fail(e, "Uplink %.100s: there are two of that "
-			    "name", u->label);
+			conf_fail(e, "Uplink %.100s: two blocks have that name",
+			    u->label);
 		else if (is_same(u, v))
 			conf_fail(e, "Uplink %.100s: the RegistryUrl and "
 			    "EnvironmentId of Uplink %.100s", u->label,

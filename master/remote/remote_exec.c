@@ -36,7 +36,8 @@ remote_exec_init(struct master *m)
 		return -1;
 	}
 	if (m->uplinks.uid == 0) {
-		log_warnx("UplinkUser %s: not as root", m->conf.uplink_user);
+		log_warnx("UplinkUser %s: must not be root",
+		    m->conf.uplink_user);
 		return -1;
 	}
 	return 0;

@@ -55,8 +55,7 @@ remote_options_check(const struct remote_options *o, struct conf_error *e)
 {
 	if (o->url == NULL)
 		return remote_options_complain(e,
-		    "--environment-id and the like need "
-		    "--remote");
+		    "--environment-id and similar ones need --remote");
 	if ((o->environment != NULL) == (o->executor != NULL))
 		return remote_options_complain(e,
 		    "--remote needs --environment-id, or "
@@ -68,7 +67,7 @@ remote_options_check(const struct remote_options *o, struct conf_error *e)
 		    "plain");
 	if (o->is_forward != (o->connect != NULL))
 		return remote_options_complain(e,
-		    "forward and --connect go together");
+		    "forward needs --connect, and --connect needs forward");
 	if (o->bearer_stdin && o->frames_stdin)
 		return remote_options_complain(e,
 		    "two credentials on standard input");

@@ -72,12 +72,12 @@ carry_clear_on_message(struct carrier *c, uint8_t *data, size_t len,
 	struct carrier_stream		*f;
 
 	if (!is_binary || relay_decode(&in, data, len) == -1) {
-		log_debug("rendezvous: a message dropped");
+		log_debug("rendezvous: malformed frame dropped");
 		return;
 	}
 	f = carry_clear_find(c, in.id);
 	if (in.kind == RELAY_DATA && !utf8_is_valid(in.payload, in.len)) {
-		log_debug("rendezvous: a message that is no text dropped");
+		log_debug("rendezvous: message that is not UTF-8 dropped");
 	} else if (in.kind == RELAY_DATA) {
 		if (f == NULL)
 			f = carry_clear_begin(c, in.id);

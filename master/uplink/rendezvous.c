@@ -90,7 +90,7 @@ rendezvous_on_end(void *arg, unsigned status, const char *why)
 
 	r->status = was_open ? 0 : status;
 	if (r->status != 0)
-		log_warnx("rendezvous: refused with %u", r->status);
+		log_warnx("rendezvous: refused with HTTP status %u", r->status);
 	else
 		log_warnx("rendezvous: %s", why);
 	stop_timers(r);
@@ -175,7 +175,7 @@ on_stuck(void *arg)
 	struct rendezvous	*r = arg;
 
 	assert(r->sock != NULL && r->is_writing);
-	log_warnx("rendezvous: takes nothing any more");
+	log_warnx("rendezvous: does not accept data any more");
 	line_fail(r);
 }
 
@@ -323,8 +323,8 @@ connect_now(void *arg)
 			log_warnx("rendezvous: the registry gave a URL of "
 			    "more than %d bytes", TARGET_PATH - 1);
 		else
-			log_warnx("rendezvous: an address that cannot be "
-			    "used");
+			log_warnx("rendezvous: the registry gave a URL that "
+			    "cannot be used");
 		rendezvous_on_end(r, 0, "not connected");
 		return;
 	}

@@ -202,9 +202,8 @@ uplink_init(struct uplink *u, Ipc__UplinkStart *start,
 	if (registry_init(&u->env.registry, &u->env.dialer, start->url,
 	    kind_of(start->kind), start->environment, start->name,
 	    u->env.nonce) == -1) {
-		log_warnx("%s: no URL of a registry, or no name of an "
-		    "environment", target_show(start->url, shown,
-		    sizeof(shown)));
+		log_warnx("%s: not a valid registry URL or environment "
+		    "id", target_show(start->url, shown, sizeof(shown)));
 		return -1;
 	}
 	u->is_forward = start->forward[0] != '\0';

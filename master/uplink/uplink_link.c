@@ -40,7 +40,7 @@ uplink_link_wait(int sock, Ipc__UplinkStart **start_out,
 	if ((*start_out = uplink_link_wait_for(sock, IPC_uplink_start)) ==
 	    NULL || (*secret_out = uplink_link_wait_for(sock,
 	    IPC_uplink_secret)) == NULL) {
-		log_debug("the master is gone");
+		log_debug("the master has died");
 		return -1;
 	}
 	return 0;
@@ -74,7 +74,7 @@ uplink_link_on_readable(void *arg)
 	else if (m.kind == IPC_uplink_register)
 		l->events->on_register(l->arg);
 	else
-		log_warnx("the master: an unexpected message");
+		log_warnx("unexpected message from the master");
 	ipc_msg_fini(&m);
 }
 

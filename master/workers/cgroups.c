@@ -168,10 +168,10 @@ own_restore(struct own *o, const char *word)
 		return;
 	fd_close(&o->dir);
 	if (own_claim(o) == 0)
-		log_warnx("our control group for %s was taken away; a new one "
-		    "is made", word);
+		log_warnx("our control group for %s was removed; a new one is "
+		    "made", word);
 	else
-		log_warn("our control group for %s was taken away", word);
+		log_warn("our control group for %s was removed", word);
 }
 
 /* --- controllers of version 2 --- */
@@ -384,10 +384,10 @@ cgroups_warn(const struct cgroups *g, const struct conf *c)
 
 	for (i = 0; i < CGROUP_LIMITS; i++)
 		if (g->limit[i].by == BY_NONE && is_asked_for(c, i))
-			log_warnx("%s cannot be enforced here%s%s: no control "
-			    "group with the controller \"%s\" is ours",
+			log_warnx("%s cannot be enforced%s%s: no control group "
+			    "with the controller \"%s\" is ours",
 			    rows[i].word, rows[i].rlimit[0] != '\0' ?
-			    " but by " : "", rows[i].rlimit,
+			    " except by " : "", rows[i].rlimit,
 			    rows[i].controller);
 }
 

@@ -209,7 +209,7 @@ void
 child_violates(struct child *c, const char *what)
 {
 	assert(what != NULL && c->chan != NULL);
-	log_warnx("worker %d: %s while %s: killed", c->pid, what,
+	log_warnx("worker %d: %s in state %s: killed", c->pid, what,
 	    state_rows[c->state].name);
 	STAT_INC(c->master, violations);
 	child_kill(c);
@@ -229,11 +229,11 @@ judge_exit(struct child *c, int status)
 		return;
 	STAT_INC(c->master, deaths);
 	if (WIFSIGNALED(status))
-		log_warnx("worker %d%s died of signal %d", c->pid,
+		log_warnx("worker %d%s was killed by signal %d", c->pid,
 		    c->route != NULL ? " of a session" : "",
 		    WTERMSIG(status));
 	else
-		log_warnx("worker %d died with status %d", c->pid,
+		log_warnx("worker %d exited with status %d", c->pid,
 		    WEXITSTATUS(status));
 	/* Its user may kill his own: only what nobody had counts. */
 	if (c->client == CHILD_SPARE)
@@ -276,7 +276,8 @@ on_overdue(void *arg)
 
 	assert(c->state == CHILD_HANDING || c->state == CHILD_LEAVING);
 	if (c->state == CHILD_HANDING) {
-		log_info("%s: the worker of its session does not answer",
+		log_info("%s: the worker of the session to resume does not "
+		    "answer",
 		    c->peer.text);
 		c->master->child_events->decide(c, IPC__VERDICT__ATTACHED,
 		    NULL);

@@ -283,11 +283,11 @@ pool_on_end(void *arg, int error)
 	if (p->stopping)
 		return;
 	if (t == p->other && !t->has_answered) {
-		log_warnx("the new template is gone: the old one stays");
+		log_warnx("the new template died: the old one stays");
 		p->now->forks = 0;
 		return;
 	}
-	log_warnx("the template is gone");
+	log_warnx("the template died");
 	child_on_template_gone(p->master);
 	if (t != p->now) {
 		refill_in(p, 0);
@@ -308,7 +308,7 @@ pool_on_late(void *arg)
 
 	if (t->chan == NULL)
 		return;
-	log_warnx("template %ld does not answer: killed", (long)t->pid);
+	log_warnx("template %ld did not answer in time: killed", (long)t->pid);
 	pool_on_end(t, ETIMEDOUT);
 }
 
@@ -547,7 +547,7 @@ pool_on_death(struct pool *p)
 	    now - p->deaths[p->ndeaths % DEATHS_MAX] > DEATHS_MS)
 		return;
 	if (now >= p->paused)
-		log_warnx("workers die quickly: pausing");
+		log_warnx("workers die soon after they start: pausing");
 	p->paused = now + PAUSE_MS;
 	refill_in(p, PAUSE_MS);
 }

@@ -90,7 +90,7 @@ tell_end(const struct route *r)
 	struct audit_what	 what = { .event = AUDIT_session_ended };
 
 	assert(r->opened);
-	what.why = r->why != NULL ? r->why : "the server stops";
+	what.why = r->why != NULL ? r->why : "the server is stopping";
 	what.seconds = AUDIT_N((clock_ms() - r->born) / 1000);
 	what.processes = AUDIT_N(r->used.processes);
 	what.bytes_in = AUDIT_N(r->used.bytes_in);
@@ -279,7 +279,7 @@ bound_kept(struct master *m, uid_t uid)
 	    r = next) {
 		next = TAILQ_NEXT(r, entry);
 		if (r->owner == NULL && r->uid == uid) {
-			r->why = "too many that are kept";
+			r->why = "too many detached sessions";
 			route_free(&r);
 			n--;
 		}

@@ -52,8 +52,8 @@ transcript_files_check(const struct conf *c, struct conf_error *e)
 	if (c->transcript_dir[0] == '/' || (!transcript_files_is_wanted(c) &&
 	    c->transcript_dir[0] == '\0'))
 		return 0;
-	conf_fail(e, "TranscriptDir %.200s: the absolute path of a folder is "
-	    "needed", c->transcript_dir);
+	conf_fail(e, "TranscriptDir %.200s: expected the absolute path of a "
+	    "directory", c->transcript_dir);
 	return conf_at(e, conf_where(c, c->transcript_dir[0] == '\0' ?
 	    CONF_ROW_transcript : CONF_ROW_transcript_dir, 0));
 }
@@ -135,7 +135,7 @@ let_read(int fd, mode_t mode, const struct route *r)
 		return -1;
 	if (mode == FILE_MODE && r->transcripts == 1)
 		log_warnx("session %u: only root can read its transcripts: "
-		    "no ACLs in %s", r->number, r->transcript);
+		    "%s does not support ACLs", r->number, r->transcript);
 	return fchmod(fd, mode);
 }
 

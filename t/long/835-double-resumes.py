@@ -212,7 +212,8 @@ def races():
     say("  %d double resumes in %.0f s, %d lines exact, never two owners; %s"
         % (RACES, time.monotonic() - began, lines, ", ".join(
             "%d %s" % (v, k) for k, v in sorted(done.items()))))
-    for word in ("malformed", "died", "assert"):
+    for word in ("malformed", "died", "killed by", "exited with",
+                 "assert"):
         check(word not in server.log(), "in the log: " + word)
     server.stop()
 

@@ -245,7 +245,7 @@ def judge(server, done):
     found = reports()
     check(not found, "%d reports\n%s" % (len(found), "\n".join(found)[:20000]))
     log = server.log()
-    for word in ("died of signal", "died with status", "malformed", "killed",
+    for word in ("killed by signal", "exited with status", "malformed", "killed",
                  "assert"):
         check(word not in log, "in the log: %s\n%s" % (word, "\n".join(
             s for s in log.split("\n") if word in s)[:2000]))

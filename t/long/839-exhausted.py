@@ -112,7 +112,7 @@ def serves(server):
 def is_well(server):
     """The master was not blamed for anything, nor a worker."""
     check(server.process.poll() is None, "the master is dead")
-    for word in ("malformed", "died of signal", "died with status", "assert"):
+    for word in ("malformed", "killed by signal", "exited with status", "assert"):
         check(word not in server.log(), "in the log: " + word)
 
 
@@ -231,7 +231,7 @@ def disk_spool():
         pid = worker_of(server, c)
         out.begin(c)
         c.reset()
-        wait_for(lambda k=n: server.log().count("there is no room") > k, LIMIT,
+        wait_for(lambda k=n: server.log().count("the disk is full") > k, LIMIT,
                  "it is held back")
         if n % 3 == 0:
             idle.look(server.pid, pid)

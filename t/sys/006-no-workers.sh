@@ -26,7 +26,7 @@ start_server
 expect 0 "$CTL" run -- true
 mv "$DIR/bin/execsrv-worker" "$DIR/bin/away"
 tries() {
-	grep -c 'template is gone' "$SERVER_LOG"
+	grep -c 'template died' "$SERVER_LOG"
 }
 tried() {
 	[ "$(tries)" -ge "$1" ]

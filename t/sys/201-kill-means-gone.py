@@ -233,7 +233,7 @@ def test_unkillable(uid, **how):
         lambda: os.path.exists(directory + "/ready")), "it is not root")
     pid = client.pid_of("p")
     os.kill(server.worker_of(pid), signal.SIGKILL)
-    said = "what a worker left behind cannot be killed"
+    said = "processes that a worker left behind cannot be killed"
     lib.check(lib.wait_until(lambda: said in server.text()),
               "the master looks for ever")
     lib.check(lib.wait_until(lambda: rests(server.pid)), "the master is busy")

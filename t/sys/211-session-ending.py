@@ -42,7 +42,7 @@ def ended(c, reason):
         c.start("q", "true")
         check(False, "started")
     except RpcError as e:
-        check("the session ends" in e.text, "why: " + e.text)
+        check("the session is ending" in e.text, "why: " + e.text)
     c.call("process/write", {"processId": "p", "chunk": "Cg==",
                              "writeId": "w"})
     check(c.note("process/exited", "p")["exitCode"] == 7, "not to its end")
@@ -61,7 +61,7 @@ def by_operator():
     # It waits until the session is gone.
     killer = threading.Thread(target=lib.ctl, args=(server, "kill", session))
     killer.start()
-    ended(c, "ended by an operator")
+    ended(c, "killed by an operator")
     killer.join()
     server.stop()
 
@@ -70,7 +70,7 @@ def by_stop():
     server = Server("TerminateGrace=60s")
     c = lingering(server)
     server.process.send_signal(signal.SIGTERM)
-    ended(c, "the server stops")
+    ended(c, "the server is stopping")
     check(server.process.wait(LIMIT) == 0, "not stopped")
 
 

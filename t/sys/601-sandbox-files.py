@@ -584,7 +584,7 @@ def fails_closed(kind, run):
                             box.glob("/**/*.pem"), cwd=place.ws)):
             error = box.refused(run, *("touch", marker), box=policy)
             lib.check(error and error[0] == box.FAILED and
-                      "sandbox cannot be made" in error[1] and
+                      "sandbox cannot be set up" in error[1] and
                       len(error[1]) > 40, "%s: %s" % (kind.name, error))
         lib.check(not os.path.exists(marker), "%s: it ran" % kind.name)
         print("%-40s %s" % (kind.name + ": refused", error[1]), flush=True)

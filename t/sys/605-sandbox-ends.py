@@ -229,9 +229,9 @@ for kind in box.chosen():
                     continue
                 holder_dies(kind, server, client, place)
                 client.call("session/close")
-            before_end = server.text().count("ended from outside")
+            before_end = server.text().count("its process was killed")
             session_ends(kind, server, place)
-            lib.check(server.text().count("ended from outside") ==
+            lib.check(server.text().count("its process was killed") ==
                       before_end, "an orderly end is told as a failure")
             clean(place, kind.name + ": session/close")
             if not kind.alone:

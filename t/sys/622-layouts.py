@@ -32,7 +32,7 @@ def anew():
             check(n < 20000, "layouts: %s" % seen)
         say("  %d sessions, %d layouts" % (n, len(seen)))
         check(old.run("p", "echo", "x") == (b"x\n", 0), "an old session")
-        check("template is gone" not in server.log(), server.log()[-2000:])
+        check("template died" not in server.log(), server.log()[-2000:])
         old.call("session/close")
     # Those that were replaced do not stay: template and spare workers.
     client.settled(server)
@@ -60,7 +60,7 @@ def no_program():
 
     def tried():
         layout(server)
-        return server.has_logged("the new template is gone")
+        return server.has_logged("the new template died")
     wait_for(tried, LIMIT, "another one is tried")
     check("cannot execute" in server.log(), server.log())
     check(layout(server) == before, "the old one")

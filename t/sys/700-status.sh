@@ -69,8 +69,8 @@ expect 3 "$CTL" status
 # Why a run directory will not do.
 mkdir -m 777 "$DIR/open"
 : >"$DIR/file"
-for why in "open: no run directory: others may write there" \
-    "file: no run directory: it is not a folder"; do
+for why in "open: cannot be the run directory: other users may write there" \
+    "file: cannot be the run directory: not a directory"; do
 	expect 1 "$EXECSRVD" -D -o RuntimeDirectory="$DIR/${why%%:*}" \
 	    --listen ws://127.0.0.1:0
 	has_line "$DIR/err" "$why" || fail "no reason: $(cat "$DIR/err")"

@@ -124,7 +124,7 @@ def following():
             "for i in 1 2 3 4 5; do echo $i; sleep 0.05; done; "
             "exec sleep 1000" % (server.run + "/go"))
     other = follow(server, "tail", session, "q", "--follow")
-    wait_for(lambda: server.log().count("looks at the output") == 2, LIMIT,
+    wait_for(lambda: server.log().count("reads the output of") == 2, LIMIT,
              "the second operator")
     session_id = c.session
     c.close()

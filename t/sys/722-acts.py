@@ -58,7 +58,7 @@ def signals():
     ask(server, "signal", session, "p", "KILL")
     c.note("process/closed", "p")
     ctl(server, "signal", session, "p", "TERM", status=1)
-    check("the process has ended" in ctl.err, "why: " + ctl.err)
+    check("the process has exited" in ctl.err, "why: " + ctl.err)
     # By whom, what, to whom.
     found = re.findall(r"control: uid (\d+), pid \d+: sends signal (\d+) to "
                        r"process (\S+) of session (\d+) of uid (\d+)",
@@ -92,7 +92,7 @@ def one_process():
     check(len(with_word(other)) == 2, "those of another process are gone")
     c.note("process/closed", "p")
     ctl(server, "kill", session, "p", status=1)
-    check("the process has ended" in ctl.err, "why: " + ctl.err)
+    check("the process has exited" in ctl.err, "why: " + ctl.err)
     ctl(server, "kill", session, "", status=1)
     check(len(with_word(other)) == 2, "no name was the session")
     c.close()
@@ -131,9 +131,9 @@ def whole_session():
     wait_for(lambda: [r["session"] for r in ask(server, "sessions")] ==
              [int(lib.session_of(server, d))], LIMIT, "the other is left")
     ctl(server, "kill", session, status=1)
-    wait_for(lambda: server.has_logged("ended by an operator"), LIMIT,
+    wait_for(lambda: server.has_logged("killed by an operator"), LIMIT,
              "a line of the log")
-    check("session %s: 4 processes gone, 0 left" % session in server.log(),
+    check("session %s: 4 processes killed, 0 left" % session in server.log(),
           "the audit: " + server.log())
     c.close()
     d.close()

@@ -24,7 +24,7 @@ def is_let_in(server):
         try:
             c.initialize()
         except RpcError as e:
-            check("the server drains" in str(e), "refused: %s" % e)
+            check("the server is draining" in str(e), "refused: %s" % e)
             return False
     return True
 
@@ -167,7 +167,7 @@ def stopped_meanwhile():
              "it drains")
     server.process.kill()
     _, err = waiting.communicate(timeout=LIMIT)
-    check(waiting.returncode == 1 and b"hung up" in err,
+    check(waiting.returncode == 1 and b"closed the connection" in err,
           "%d: %r" % (waiting.returncode, err))
     # It would wait for the next server.
     os.kill(worker, signal.SIGKILL)

@@ -35,10 +35,10 @@ has_line "$DIR/out" '^logs +reopened$' || fail "no answer"
 expect 0 "$CTL" --json reopen-logs
 same "the answer" "$(json "$DIR/out" "d")" "{'logs': 'reopened'}"
 has_line "$SERVER_LOG" \
-    "control: uid $(id -u), pid [0-9]+: has the log opened anew" ||
+    "control: uid $(id -u), pid [0-9]+: reopens the log files" ||
     fail "no audit"
 kill -USR1 "$SERVER"
-wait_for 10 has_line "$SERVER_LOG" 'SIGUSR1: the log is opened anew' ||
+wait_for 10 has_line "$SERVER_LOG" 'SIGUSR1: log files reopened' ||
     fail "SIGUSR1 was not heard"
 expect 0 "$CTL" status
 

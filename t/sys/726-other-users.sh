@@ -80,8 +80,8 @@ expect 0 ctl_as 65534 signal "$own" "$pid" CONT
 expect 0 ctl_as 65534 --json kill "$own"
 same "gone" "$(json "$DIR/out" "d['gone']")" 1
 is_gone "$pid" || fail "his process is still there"
-for did in "looks at the output of process $pid" \
-    "sends signal 18 to process $pid" "ends session $own"; do
+for did in "reads the output of process $pid" \
+    "sends signal 18 to process $pid" "kills session $own"; do
 	has_line "$SERVER_LOG" "control: uid 65534, pid [0-9]+: $did.* 65534\$" ||
 	    fail "not in the log: $did"
 done
@@ -90,6 +90,6 @@ done
 expect 0 "$CTL" tail "$session" "$(of 1 pid)"
 expect 0 "$CTL" --json kill "$id"
 same "gone" "$(json "$DIR/out" "d['gone']")" 1
-has_line "$SERVER_LOG" "control: uid 0, pid [0-9]+: ends session $session of \
+has_line "$SERVER_LOG" "control: uid 0, pid [0-9]+: kills session $session of \
 uid 1\$" || fail "not in the log"
 expect 0 "$CTL" drain

@@ -42,7 +42,7 @@ def ending():
         c.start("q", "true")
         check(False, "it starts")
     except RpcError as e:
-        check("the session ends" in str(e), str(e))
+        check("the session is ending" in str(e), str(e))
     check(c.note("process/exited", "p")["exitCode"] == 137, "its status")
     check(c.wait_closed(LIMIT), "it stays open")
 

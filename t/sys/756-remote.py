@@ -105,7 +105,7 @@ async def for_good(rig):
     await refused(rig, "HTTP 401", "unauthorized", token="another")
     for fault, word in ((Fault(403), "HTTP 403"), (Fault(404), "HTTP 404"),
                         (Fault(409, {"error": {"code": "other"}}), "other"),
-                        (Fault(200, b"{}"), "not for us"),
+                        (Fault(200, b"{}"), "no valid answer"),
                         (Fault(302, fields=["Location: /"]), "HTTP 302")):
         rig.registry.faults["connect"].append(fault)
         before = len(rig.registry.seen("connect"))
@@ -148,7 +148,7 @@ async def bad_bundles(rig):
                    other(key, {"x25519_public_key": "AAAA"}),
                    other(key, {"mlkem768_public_key": "A" * 1580})):
         rig.registry.admit = change
-        await refused(rig, "not for us")
+        await refused(rig, "no valid answer")
     # One that reads well, and fits nobody: the executor refuses.
     rig.registry.admit = other(key, {"x25519_public_key": "A" * 43 + "="})
     await refused(rig, "the stream cannot go on")

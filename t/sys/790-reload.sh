@@ -53,7 +53,7 @@ END
 expect 0 "$CTL" --json reload
 same answer "$(json "$DIR/out" "d")" \
     "{'added': 1, 'removed': 1, 'restart': ['ControlGroup', 'PidFile']}"
-has_line "$SERVER_LOG" 'PidFile is different now: it needs a restart' ||
+has_line "$SERVER_LOG" 'PidFile has changed, which needs a restart' ||
     fail "no warning"
 same addresses "$(listens)" "['$URL', '$B']"
 same "the file of the old one" "$(ls "$DIR"/*.sock)" "$DIR/b.sock"
@@ -67,7 +67,7 @@ bad() {
 	cat >"$DIR/conf"
 	expect 1 "$CTL" reload
 	has_line "$DIR/err" "$1" || fail "no '$1': $(cat "$DIR/err")"
-	before=$(grep -c 'nothing has changed' "$SERVER_LOG")
+	before=$(grep -c 'the old configuration stays' "$SERVER_LOG")
 	kill -HUP "$SERVER"
 	wait_for 10 more_lines "$before" || fail "SIGHUP is not answered"
 	same "after '$1'" "$(listens)" "['$URL', '$B']"
@@ -75,7 +75,7 @@ bad() {
 	can_run "$B" || fail "after '$1': $(cat "$DIR/err")"
 }
 more_lines() {
-	[ "$(grep -c 'nothing has changed' "$SERVER_LOG")" -gt "$1" ]
+	[ "$(grep -c 'the old configuration stays' "$SERVER_LOG")" -gt "$1" ]
 }
 bad "$DIR/conf:2: unknown keyword \"Lisen\": did you mean" <<END
 Listen unix:$DIR/c.sock

@@ -24,7 +24,7 @@ run_as() {
 same "user of uid 1" "$(run_as 1 -- id -u)" 65534
 same "user of root" "$("$CTL" run --url "$URL" -- id -u)" 0
 ! run_as 3 -- id -u || fail "a session as root"
-wait_for 10 has_line "$SERVER_LOG" 'refused: no sessions as root' ||
+wait_for 10 has_line "$SERVER_LOG" 'refused: sessions as root are not permitted' ||
     fail "no line in the log"
 
 python3 "${0%/*}/792-session-user.py" "$URL" || fail "resume"

@@ -65,7 +65,7 @@ def told(s):
                            capture_output=True, check=True).stdout.decode()
     check("MemoryMax by RLIMIT_AS, TasksMax by RLIMIT_NPROC" in shown, shown)
     for word in ("MemoryMax", "TasksMax"):
-        check(word + " cannot be enforced here but by RLIMIT" in s.log(), word)
+        check(word + " cannot be enforced except by RLIMIT" in s.log(), word)
 
 
 def fill(c, name, most=MAX - 1):

@@ -101,7 +101,7 @@ async def its_resolver(rig):
     pid = await uplink_of(program)
     resolver, = children(pid)
     os.kill(resolver, signal.SIGKILL)
-    await lib.until(lambda: "the resolver is gone" in program.log(),
+    await lib.until(lambda: "the resolver process died" in program.log(),
                     what="the log")
     await rig.probe(s)
     # Longer than an answer is taken for fresh.

@@ -115,9 +115,9 @@ async def twice(rig):
             ([("a", url + "/p/q", "e"), ("b", url + "/p/q/", "e")], again),
             ([("a", "https://h", "e"), ("b", "https://H:443/", "e")], again),
             ([("a", url, "e"), ("a", url, "f")],
-             "Uplink a: there are two of that name"),
+             "Uplink a: two blocks have that name"),
             ([("remote", url, "e")],
-             "Uplink remote: there are two of that name")):
+             "Uplink remote: two blocks have that name")):
         program = rig.program(options=blocks(*rows))
         check(await program.exited() == 78, "%s: status" % rows)
         check(why in program.log(), "%s: %s" % (rows, program.log()))

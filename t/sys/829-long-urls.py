@@ -85,7 +85,7 @@ async def too_long(rig):
     await lib.until(lambda: "a URL of more than 8191 bytes" in made.log(),
                     what="the log")
     await made.state("pausing", that=lambda row: row["trouble"] ==
-                     "rendezvous: a URL that cannot be used")
+                     "rendezvous: URL cannot be used")
     check(not rig.registry.upgrades(), "it connected")
     # What the registry gives to a harness is no better.
     del rig.registry.ticket

@@ -137,7 +137,7 @@ def sessions():
     server.stop()
     ended = events(path, "session-ended")[-1]
     check(ended["session"] == number and ended["processes"] == 2 and
-          ended["bytes_out"] == 0 and ended["why"] == "the server stops",
+          ended["bytes_out"] == 0 and ended["why"] == "the server is stopping",
           "ended: %s" % ended)
     check([d["event"] for d in events(path)][0] == "server-started",
           "how it begins")
@@ -204,7 +204,7 @@ def refused():
                 check(False, "it drains")
             except RpcError:
                 pass
-        until(path, "session-refused", why="the server drains")
+        until(path, "session-refused", why="the server is draining")
         check(len(events(path, "session-refused")) == 2, "each once")
         late.close()
     server.process.wait(LIMIT)
@@ -215,7 +215,7 @@ def refused():
     with dial(server.url) as sock:
         sock.sendall(upgrade_request())
         check(b" 403 " in sock.recv(4096), "it is let in")
-    d = until(path, "session-refused", why="no sessions as root")
+    d = until(path, "session-refused", why="sessions as root are not permitted (PermitRootSession)")
     check(d["uid"] == 0, "%s" % d)
     server.stop()
 
@@ -299,7 +299,7 @@ def operators():
     until(path, "log-reopened")
     check(act("kill", number) == {
         **by, **to, "result": "done", "gone": 0, "left": 0}, "kill")
-    until(path, "session-ended", why="ended by an operator")
+    until(path, "session-ended", why="killed by an operator")
     # To look is none, unless the session is somebody else's.
     before = len(events(path, "control"))
     with connect(server.url) as d:
@@ -350,9 +350,9 @@ def others():
             check(without(d, "by_pid") == {
                 "by_uid": 65534, "command": command[0], "asked": number,
                 "session": int(number), "identity": "uid:0", "uid": 65534,
-                "result": "denied", "why": "it is somebody else's", **more},
+                "result": "denied", "why": "it belongs to another user", **more},
                 "%s" % d)
-        check(server.has_logged("kill: gets no session %s: it is uid 0's" %
+        check(server.has_logged("kill: is refused session %s: it belongs to uid 0" %
                                 number), "nothing in the log")
         ask(server, "show", number)
     check(not [d for d in events(path, "control") if d["command"] == "show"],
@@ -390,7 +390,7 @@ def rotated():
     os.rename(path, path + ".kept")
     os.mkdir(path)
     os.kill(server.pid, signal.SIGUSR1)
-    wait_for(lambda: server.has_logged("the old one is kept"), LIMIT,
+    wait_for(lambda: server.has_logged("the old file is used"), LIMIT,
              "a warning")
     connect(server.url).close()
     files = ["%s.%d" % (path, n) for n in range(5)] + [path + ".kept"]

@@ -502,9 +502,9 @@ def master_dies():
     check(Lines(until(path, "exit")).out["p"] == b"one\ntwo\n", "the rest")
     c.start("t", "echo", "three", tty=True)
     c.note("process/closed", "t")
-    check(server.log().count("transcripts end: the server is gone") == 1,
+    check(server.log().count("transcripts end: the server has died") == 1,
           "the log: " + server.log())
-    check(Lines(read(path)).cut == "the server is gone", "its end")
+    check(Lines(read(path)).cut == "the server has died", "its end")
     c.call("session/close")
     check(c.wait_closed(LIMIT), "it does not end")
     c.close()

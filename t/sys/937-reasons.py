@@ -45,7 +45,7 @@ def of_users():
         says(url, OTHER, 403, "", head=True)
     server.stop()
     server = Server("PermitRootSession=no")
-    says(server.url, 0, 403, "Forbidden: no sessions as root\n")
+    says(server.url, 0, 403, "Forbidden: sessions as root are not permitted (PermitRootSession)\n")
     server.stop()
 
 

@@ -61,7 +61,7 @@ def sandboxed(server):
             why = None
         except RpcError as e:
             why = e.text
-        if why and "cannot be made" in why:
+        if why and "cannot be set up" in why:
             print("no sandbox: " + why)
             break
         check((why is None) if wanted is None else wanted in str(why),
@@ -71,7 +71,7 @@ def sandboxed(server):
 
 def by_diag():
     server = Server()
-    check("known by sock_diag" in server.log(), server.log())
+    check("looked up with sock_diag" in server.log(), server.log())
     check(server.status()["tcp_users"] == "sock_diag", "status")
     server.stop()
     path = os.environ.get("TMPDIR", "/tmp") + "/only"

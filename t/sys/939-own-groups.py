@@ -68,7 +68,7 @@ def taken_away():
         wait_for(lambda p=path: not glob.glob(p + "/s*"), LIMIT, "no session")
         os.rmdir(path)
     serves(server, "afterwards")
-    check("was taken away" in server.log(), server.log())
+    check("was removed" in server.log(), server.log())
     check(server.status()["unlimited"] == "0", "counted")
     server.stop()
 

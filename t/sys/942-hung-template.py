@@ -43,7 +43,7 @@ def hangs():
     def comes_in():
         with contextlib.suppress(AssertionError, OSError, Closed, RpcError):
             probe(server.url)
-        return server.has_logged("does not answer: killed")
+        return server.has_logged("did not answer in time: killed")
     try:
         wait_for(comes_in, LIMIT, "it is found out")
         probe(server.url)

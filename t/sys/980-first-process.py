@@ -103,7 +103,7 @@ def ends():
             wait_for(lambda w=word: with_word(w), LIMIT, "the sleeper")
             family = descendants(server.pid)
             check(server.stop(sig) == 0, server.log())
-            check("session 1: ended: the server stops" in server.log(),
+            check("session 1: ended: the server is stopping" in server.log(),
                   server.log())
             lib.all_gone(family)
 

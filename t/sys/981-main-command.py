@@ -76,7 +76,7 @@ def beside():
         wait_for(lambda: with_word(word), LIMIT, "the sleeper")
         check(server.stop(signal.SIGTERM) == 5, server.log())
         check(server.out() == "up\ntold TERM\n", server.out())
-        check("session 1: ended: the server stops" in server.log(),
+        check("session 1: ended: the server is stopping" in server.log(),
               server.log())
         wait_for(lambda: not with_word(word), LIMIT, "its end")
 

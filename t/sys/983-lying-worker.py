@@ -176,7 +176,7 @@ class Stage:
 
     def fate(self, pid):
         """What it was killed for, and in which state."""
-        m = self.wait_log(r"worker %d: ([\w ]+) while (\w+): killed" % pid)
+        m = self.wait_log(r"worker %d: ([\w ]+) in state (\w+): killed" % pid)
         wait_for(lambda: not is_alive(pid), LIMIT, "its end")
         return m[1], m[2]
 

@@ -17,7 +17,7 @@ def requests():
         c.call("process/read", wait)
         check(False, "one more waits")
     except RpcError as e:
-        check("too many requests wait" in e.text, "%s" % e)
+        check("too many requests are waiting" in e.text, "%s" % e)
     check(not c.answers, "answered: %.200s" % c.answers)
     c.call("process/write", {"processId": "p", "chunk": "eAo=",
                              "writeId": "w"})

@@ -288,7 +288,7 @@ START_TEST(test_files)
 	put_file(files[_i].text, files[_i].len, 0600);
 	if (files[_i].token == NULL) {
 		ck_assert_msg(read_file() == -1, "%s", files[_i].text);
-		ck_why("not one line");
+		ck_why("expected one line");
 		ck_assert_ptr_null(c.token);
 		ck_assert_int_eq((int)c.source, (int)CRED_NONE);
 		return;
@@ -515,11 +515,11 @@ START_TEST(test_line_lengths)
 	text[CRED_MAX + 1] = '\n';
 	feed(text, CRED_MAX + 2, true);
 	ck_assert_int_eq(read_stdin(false), -1);
-	ck_why("no whole line");
+	ck_why("expected a line of");
 	/* One that never ends is given up. */
 	feed(text, sizeof(text), false);
 	ck_assert_int_eq(read_stdin(true), -1);
-	ck_why("no whole line");
+	ck_why("expected a line of");
 }
 END_TEST
 

@@ -258,7 +258,7 @@ START_TEST(test_pairs)
 	ck_assert(is_text(&p.env.v[2].value, "=\0", 2));
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ck_assert_str_eq(lists("[]", bad[i], &p),
-		    "a value of the environment is no string");
+		    "a value in env or envPolicy.set is not a string");
 		ck_assert(e.is_worded);
 	}
 	ck_assert_str_eq(lists("[]", "[]", &p),
@@ -305,11 +305,11 @@ START_TEST(test_nested)
 		{ "\"envPolicy\":{\"inherit\":\"all\","
 		    "\"ignoreDefaultExcludes\":true,\"exclude\":[\"a\",1],"
 		    "\"set\":{},\"includeOnly\":[]}",
-		    "a pattern of envPolicy is no string, or long", true },
+		    "a pattern of envPolicy is not a string", true },
 		{ "\"envPolicy\":{\"inherit\":\"all\","
 		    "\"ignoreDefaultExcludes\":true,\"exclude\":[],"
 		    "\"set\":{\"A\":1},\"includeOnly\":[]}",
-		    "a value of the environment is no string", true },
+		    "a value in env or envPolicy.set is not a string", true },
 	};
 	struct process_start_params	 p;
 	char				 line[1024];

@@ -194,7 +194,7 @@ START_TEST(test_gone)
 			waitpid(pid, NULL, 0);
 		else			/* still a zombie */
 			waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT);
-		ck_assert_pstr_eq(look(fd), "its process is gone");
+		ck_assert_pstr_eq(look(fd), "its process has exited");
 		if (i == 1)
 			waitpid(pid, NULL, 0);
 		close(fd);

@@ -118,7 +118,7 @@ why_not(struct peer p)
 #define SERVED(p)	ck_assert_str_eq(why_not(p), "")
 #define REFUSED(p, why)	ck_assert_str_eq(why_not(p), why)
 
-#define NO_ROOT		"no sessions as root"
+#define NO_ROOT		"sessions as root are not permitted (PermitRootSession)"
 #define NOT_OURS	"not a user of this server"
 
 /* Root is who is root here: nobody else can say so, however he comes. */

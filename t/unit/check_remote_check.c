@@ -64,7 +64,7 @@ START_TEST(test_names)
 	    "Uplink a\nRegistryUrl https://b\nEnvironmentId x\n"
 	    "Forward ws://127.0.0.1:1\n");
 	ck_assert_ptr_nonnull(why);
-	ck_assert_ptr_nonnull(strstr(why, "two of that name"));
+	ck_assert_ptr_nonnull(strstr(why, "two blocks have that name"));
 	why = wrong("Uplink a\nRegistryUrl https://a\n");
 	ck_assert_ptr_nonnull(why);
 	ck_assert_ptr_nonnull(strstr(why, "are needed"));

@@ -387,12 +387,12 @@ START_TEST(test_released_meanwhile)
 	IS(verdict, ATTACHED);
 	ck_assert_ptr_eq(r->owner, &children[3]);
 	/* One that it is gone with is unknown. */
-	route_on_owner_gone(r, "its worker is gone");
+	route_on_owner_gone(r, "its worker died");
 	ck_assert_ptr_eq(told, &children[2]);
 	IS(verdict, UNKNOWN);
 	ck_assert_ptr_null(children[3].route);
 	ck_assert_uint_eq(m.stats[STAT_ended], 1);
-	ck_assert_str_eq(why, "its worker is gone");
+	ck_assert_str_eq(why, "its worker died");
 }
 END_TEST
 
@@ -468,7 +468,7 @@ START_TEST(test_bound)
 		TAILQ_REMOVE(&m.children.list, &children[0], entry);
 	}
 	ck_assert_uint_eq(nends, LIMIT_KEPT / 8 - 1);
-	ck_assert_str_eq(why, "too many that are kept");
+	ck_assert_str_eq(why, "too many detached sessions");
 	ck_assert_ptr_eq(TAILQ_FIRST(&m.routes.list), others);
 	ck_assert_uint_eq(m.routes.by_id.count, LIMIT_KEPT + 1);
 }

@@ -54,8 +54,8 @@ static const struct {
 	{ "ci " HASH " bob", "user=" }, { "ci " HASH " USER=bob", "user=" },
 	{ "ci " HASH " user=", "user" }, { "ci " HASH " user= bob", "user" },
 	{ "ci " HASH " user=b\xc3\xa4", "user" },
-	{ "ci " HASH " user=bob x", "more" },
-	{ "ci " HASH " user=bob user=eve", "more" },
+	{ "ci " HASH " user=bob x", "nothing" },
+	{ "ci " HASH " user=bob user=eve", "nothing" },
 };
 
 START_TEST(test_bad)

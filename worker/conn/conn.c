@@ -370,13 +370,13 @@ conn_on_timer(void *arg)
 	uint64_t	 silent;
 
 	if (c->state != CONN_OPEN) {
-		conn_end(c, "no answer to the close");
+		conn_end(c, "the client did not answer the close frame");
 		return;
 	}
 	if (c->asked != 0) {
 		if (is_contested(c) || !is_reading(c))
 			conn_close(c, 1001,
-			    "the client gives no sign of life");
+			    "the client does not answer");
 		return;
 	}
 	silent = clock_ms() - c->last_life;
@@ -689,7 +689,7 @@ send_queue(struct conn *c)
 		return 0;
 	if (n == -1) {
 		conn_end(c, errno == EPIPE || errno == ECONNRESET ?
-		    "the client is gone" : strerror(errno));
+		    "the connection was lost" : strerror(errno));
 		return -1;
 	}
 	buf_drain(&c->queue, (size_t)n);

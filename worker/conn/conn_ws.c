@@ -234,7 +234,7 @@ ws_read(struct conn *c)
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n == 0)
-		conn_end_of_input(c, "the client is gone");
+		conn_end_of_input(c, "the connection was lost");
 	else if (n == -1)
 		conn_end(c, strerror(errno));
 	if (n <= 0)

@@ -504,11 +504,11 @@ http_link_on_msg(void *arg, struct ipc_msg *m)
 	if (c != NULL && (handlers[m->kind].states & (1u << c->state)) != 0 &&
 	    handlers[m->kind].fn(c, m->body) == 0)
 		return;
-	log_warnx("execsrv-http: message %s is not legal now",
+	log_warnx("execsrv-http: unexpected message %s",
 	    ipc_rows[m->kind].name);
 	if (l->pid != 0)
 		kill(l->pid, SIGKILL);
-	lost(l, "execsrv-http broke the rules");
+	lost(l, "execsrv-http sent an unexpected message");
 }
 
 /* --- the link --- */
@@ -584,9 +584,10 @@ http_link_reaped(struct http_link *l, pid_t pid, int status)
 		return false;
 	l->pid = 0;
 	if (WIFSIGNALED(status))
-		log_warnx("execsrv-http: ended by signal %d",
+		log_warnx("execsrv-http: killed by signal %d",
 		    WTERMSIG(status));
 	else if (WEXITSTATUS(status) != 0)
-		log_warnx("execsrv-http: ended with %d", WEXITSTATUS(status));
+		log_warnx("execsrv-http: exited with status "
+		    "%d", WEXITSTATUS(status));
 	return true;
 }

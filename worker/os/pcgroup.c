@@ -93,7 +93,7 @@ can_live(int top)
 	if (status == 0)
 		return true;
 	log_debug("no control groups: %s", pid == -1 ? strerror(errno) :
-	    "a child is killed when it is born");
+	    "a child in one is killed at once");
 	return false;
 }
 

@@ -75,7 +75,7 @@ preauth_confine(bool is_alone)
 	static const char *const	 nothing[] = { NULL };
 
 	if (is_measured()) {
-		log_debug("not confined: this program is measured");
+		log_debug("not confined: built with sanitizers or coverage");
 		return 0;
 	}
 	if (landlock_only_read(nothing, nothing, true) == -1 ||

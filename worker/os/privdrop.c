@@ -89,7 +89,7 @@ drop_to(uid_t uid, uid_t real, gid_t gid)
 	must(getresgid(&gr, &ge, &gs), "getresgid");
 	if (r != real || e != uid || s != real || gr != gid || ge != gid ||
 	    gs != gid || (uid != 0 && setresuid(0, 0, 0) != -1))
-		fatalx("still somebody else after the drop");
+		fatalx("user or group ids are wrong after dropping privileges");
 }
 
 uid_t
@@ -118,7 +118,7 @@ privdrop_other(const Ipc__Assign *a)
 		must(setgroups(0, NULL), "setgroups");
 		set_environment(name, "/", "/bin/sh");
 	} else {
-		fatalx("uid %u is not in the user data base", a->uid);
+		fatalx("uid %u is not in the user database", a->uid);
 	}
 	drop_to((uid_t)a->uid, privdrop_real(), gid);
 	if (chdir(getenv("HOME")) == -1)

@@ -208,7 +208,7 @@ check_names(const struct param_pairs *list, struct envp_error *e)
 		if (p->name.len == 0 ||
 		    memchr(p->name.s, '=', p->name.len) != NULL)
 			return malformed(e,
-			    "a name of the environment is empty or has =");
+			    "a name in env is empty or contains =");
 		if (strlen(p->name.s) != p->name.len ||
 		    strlen(p->value.s) != p->value.len) {
 			e->text = "nul byte found in the environment";
@@ -226,7 +226,7 @@ check_patterns(const struct param_texts *list, struct envp_error *e)
 	for (i = 0; i < list->n; i++)
 		if (list->v[i].len > PATTERN_MAX)
 			return malformed(e,
-			    "a pattern of envPolicy is no string, or long");
+			    "a pattern of envPolicy is too long");
 	return 0;
 }
 
@@ -295,7 +295,7 @@ check_policy(const struct env_policy_params *p, struct envp_error *e)
 	if (!param_is(&p->inherit, "all") && !param_is(&p->inherit, "core") &&
 	    !param_is(&p->inherit, "none"))
 		return malformed(e,
-		    "envPolicy.inherit is none of all, core, none");
+		    "envPolicy.inherit must be all, core or none");
 	if (check_patterns(&p->exclude, e) == -1 ||
 	    check_patterns(&p->include_only, e) == -1)
 		return -1;

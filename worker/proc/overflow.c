@@ -36,8 +36,8 @@ static bool
 drop_until_room(struct overflow *o)
 {
 	if (!o->is_dropping)
-		log_warnx("output is dropped, the oldest first, as nobody is "
-		    "attached and DetachedSpool is full");
+		log_warnx("DetachedSpool is full while no client is attached: "
+		    "the oldest output is dropped");
 	o->is_dropping = true;
 	while (!overflow_has_room(o))
 		if (!drop_one(o))
@@ -53,9 +53,9 @@ overflow_make_room(struct overflow *o)
 		return true;
 	if (o->since == 0) {
 		o->since = clock_ms();
-		log_warnx("output is held back, as nobody is attached and %s",
-		    window_is_stuck(o->window) ? "there is no room for it on "
-		    "the disk" : "DetachedSpool is full");
+		log_warnx("%s while no client is attached: processes are "
+		    "held back", window_is_stuck(o->window) ?
+		    "the disk is full" : "DetachedSpool is full");
 	}
 	return false;
 }
@@ -74,13 +74,13 @@ overflow_end(struct overflow *o)
 			continue;
 		sinks_renumber(&p->sinks, after, by);
 		log_warnx("%llu bytes of output of process %d were dropped "
-		    "while nobody was attached", (unsigned long long)bytes,
+		    "while no client was attached", (unsigned long long)bytes,
 		    p->pid);
 		o->dropped += bytes;
 	}
 	if (o->held_ms > 0)
-		log_info("output was held back for %llu ms while nobody was "
-		    "attached", (unsigned long long)o->held_ms);
+		log_info("processes were held back for %llu ms while no client "
+		    "was attached", (unsigned long long)o->held_ms);
 }
 
 void

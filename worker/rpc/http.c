@@ -371,7 +371,7 @@ http_begin(struct rpc *rpc, struct rpc_req *req, struct http_order *o)
 	if (rpc->http == NULL && (rpc->http = http_new(rpc)) == NULL) {
 		http_fail(req, "out of memory", false);
 	} else if (!http_link_has_room(rpc->http->link, len)) {
-		http_fail(req, "too many requests wait", false);
+		http_fail(req, "too many requests are waiting", false);
 	} else if ((x = exchange_new(rpc, o)) == NULL) {
 		http_fail(req, "out of memory", false);
 	} else if ((x->req = rpc_keep(req, http_on_cancel, x)) == NULL) {

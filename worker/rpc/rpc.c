@@ -63,7 +63,7 @@ rpc_done(struct rpc_req *req)
 static void
 rpc_give_up(struct rpc *rpc)
 {
-	log_warn("an answer was not written");
+	log_warn("an answer could not be written");
 	if (rpc->conn != NULL)
 		conn_close(rpc->conn, 1011, "an answer was too long");
 }
@@ -340,7 +340,7 @@ rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
 		return req;
 	}
 	if (rpc->nwaiting >= LIMIT_REQUESTS) {
-		rpc_error(req, ERR_TOO_MANY, "too many requests wait");
+		rpc_error(req, ERR_TOO_MANY, "too many requests are waiting");
 		return NULL;
 	}
 	if ((k = calloc(1, sizeof(*k))) == NULL)

@@ -122,8 +122,8 @@ rpc_config_read(struct rpc *rpc, struct rpc_req *req, void *params,
 		rpc_error(req, ERR_PARAMS, "invalid params: at least one "
 		    "config or requirements path is required");
 	else if (!rpc_config_is_none())
-		rpc_error(req, ERR_FAILED, "there may be a configuration "
-		    "here, and this server does not read it");
+		rpc_error(req, ERR_FAILED, "there may be a configuration on "
+		    "this machine, which this server does not read");
 	else
 		rpc_config_answer(req);
 }

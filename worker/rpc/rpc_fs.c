@@ -317,7 +317,7 @@ static int
 take_mode(struct rpc_req *req, struct fsop *op, const struct param_u64 *mode)
 {
 	if (mode->given && mode->n > MODE_MAX) {
-		rpc_errorf(req, ERR_MALFORMED, "a mode is at most %d (octal "
+		rpc_errorf(req, ERR_MALFORMED, "mode must be at most %d (octal "
 		    "%o)", MODE_MAX, MODE_MAX);
 		return -1;
 	}
@@ -453,7 +453,7 @@ rpc_fs_setattr(struct rpc *rpc, struct rpc_req *req, void *params,
 	op.atime_ns = p->atime.n;
 	op.mtime_ns = p->mtime.n;
 	if (op.atime_ns > INT64_MAX || op.mtime_ns > INT64_MAX)
-		rpc_error(req, ERR_MALFORMED, "the time is too late");
+		rpc_error(req, ERR_MALFORMED, "the time is out of range");
 	else if (take_mode(req, &op, &p->mode) == 0)
 		rpc_fs_run(rpc, req, &op, p->sandbox, true, done_ok);
 }
@@ -469,7 +469,7 @@ rpc_fs_symlink(struct rpc *rpc, struct rpc_req *req, void *params,
 	rpc_fs_begin(&op, FSOP_SYMLINK, &p->path);
 	op.nofollow = p->nofollow;
 	if (p->target.len == 0 || p->target.len >= sizeof(op.to)) {
-		rpc_errorf(req, ERR_MALFORMED, "a target has 1 to %d bytes",
+		rpc_errorf(req, ERR_MALFORMED, "target must have 1 to %d bytes",
 		    PATH_MAX - 1);
 		return;
 	}
@@ -502,7 +502,7 @@ rpc_fs_remove(struct rpc *rpc, struct rpc_req *req, void *params,
 	(void)msg;
 	if (p->nofollow && !p->not_recursive) {
 		rpc_error(req, ERR_MALFORMED,
-		    "followSymlinks false needs recursive false");
+		    "with followSymlinks false, recursive must be false");
 		return;
 	}
 	rpc_fs_begin(&op, FSOP_REMOVE, &p->path);
@@ -601,7 +601,7 @@ rpc_fs_open(struct rpc *rpc, struct rpc_req *req, void *params,
 		return;
 	if (p->handle_id.len > HANDLE_ID_MAX) {
 		rpc_errorf(req, ERR_MALFORMED,
-		    "handleId has at most %d bytes", HANDLE_ID_MAX);
+		    "handleId must have at most %d bytes", HANDLE_ID_MAX);
 		return;
 	}
 	if (rpc_sandbox_applies(rpc, p->sandbox) && rpc_sandbox_nsset(rpc, req,
@@ -643,7 +643,7 @@ rpc_fs_readblock(struct rpc *rpc, struct rpc_req *req, void *params,
 
 	(void)msg;
 	if (p->len.n < 1 || p->len.n > LIMIT_FILE_BLOCK) {
-		rpc_errorf(req, ERR_MALFORMED, "len is from 1 to %d",
+		rpc_errorf(req, ERR_MALFORMED, "len must be from 1 to %d",
 		    LIMIT_FILE_BLOCK);
 		return;
 	}
@@ -670,7 +670,8 @@ rpc_fs_writeblock(struct rpc *rpc, struct rpc_req *req, void *params,
 
 	(void)msg;
 	if (p->chunk.len < 1 || p->chunk.len > LIMIT_FILE_BLOCK) {
-		rpc_errorf(req, ERR_MALFORMED, "a block has 1 to %d bytes",
+		rpc_errorf(req, ERR_MALFORMED, "a block must have 1 to %d "
+		    "bytes",
 		    LIMIT_FILE_BLOCK);
 		return;
 	}

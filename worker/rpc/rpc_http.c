@@ -129,7 +129,7 @@ rpc_http_check(struct rpc *rpc, const struct http_request_params *p,
 	if (p->redirects.s != NULL && !param_is(&p->redirects, "follow") &&
 	    !param_is(&p->redirects, "stop"))
 		return rpc_http_refuse(r, ERR_PARAMS,
-		    "redirectPolicy is none of follow, stop");
+		    "redirectPolicy must be follow or stop");
 	if (!p->stream)
 		return 0;
 	if (p->request_id.len > LIMIT_HTTP_ID)

@@ -75,7 +75,8 @@ write_to(struct rpc *rpc, struct proc *pr, struct rpc_req *req,
 		return true;
 	case PROCIN_FULL:
 		rpc_error(kept != NULL ? kept : req, ERR_TOO_MANY,
-		    "too much input waits for processes that do not read");
+		    "too much input is waiting for processes that do not read "
+		    "it");
 		break;
 	case PROCIN_ERROR:
 		rpc_errorf(kept != NULL ? kept : req, ERR_FAILED, "%s",
@@ -111,7 +112,7 @@ rpc_process_write(struct rpc *rpc, struct rpc_req *req, void *params,
 		rpc_status(req, "accepted");
 	else if (write_to(rpc, pr, req, &p->chunk) && p->write_id.s != NULL &&
 	    procin_remember(&pr->procin, p->write_id.s, p->write_id.len) == -1)
-		log_warn("a write id was not remembered");
+		log_warn("out of memory: a writeId cannot be remembered");
 }
 
 void

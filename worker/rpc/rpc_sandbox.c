@@ -75,7 +75,7 @@ rpc_sandbox_nsset(struct rpc *rpc, struct rpc_req *req, uint32_t tok,
 	if (!plan.reads_all || (writes && !plan.writes_all)) {
 		if ((*view_out = holder_get(rpc->holders, &plan)) == NULL) {
 			rpc_errorf(req, ERR_FAILED,
-			    "the sandbox cannot be made: %s",
+			    "the sandbox cannot be set up: %s",
 			    strerror(errno));
 			rv = -1;
 		}

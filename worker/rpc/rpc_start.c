@@ -143,7 +143,7 @@ start_now(struct rpc *rpc, struct rpc_req *req, struct start *st)
 		st->sp.nsset = holder_nsset(st->holder);
 	what = "sandbox";
 	if (session_is_closing(rpc->session)) {
-		rpc_error(req, ERR_FAILED, "the session ends");
+		rpc_error(req, ERR_FAILED, "the session is ending");
 	} else if (sockmark_for(&rpc->sockmark, rpc->env, st->sp.nsset,
 	    &st->sp.sockmark) == -1 || (pr =
 	    proc_new(rpc->procs, st->id, st->id_len, &st->sp, &what)) == NULL) {
@@ -277,7 +277,7 @@ start_go_on(struct rpc *rpc)
 			start_now(rpc, req, st);
 		} else {
 			rpc_errorf(req, ERR_FAILED,
-			    "the sandbox cannot be made: %s",
+			    "the sandbox cannot be set up: %s",
 			    holder_why(st->holder));
 			start_free(st);
 		}
@@ -349,7 +349,7 @@ find_view(struct rpc *rpc, struct rpc_req *req, uint32_t sandbox,
 	}
 	plan_free(&plan);
 	if (rv == -1)
-		rpc_errorf(req, ERR_FAILED, "the sandbox cannot be made: %s",
+		rpc_errorf(req, ERR_FAILED, "the sandbox cannot be set up: %s",
 		    e.why);
 	return rv;
 }
@@ -412,7 +412,7 @@ rpc_process_start(struct rpc *rpc, struct rpc_req *req, void *params,
 			why = "process already exists";
 		} else if (rpc->procs->running >= rpc->env->set.max_processes) {
 			err = ERR_TOO_MANY;
-			why = "too many processes run in this session";
+			why = "too many processes are running in this session";
 		}
 	}
 	if (why == NULL && (!rpc_sandbox_applies(rpc, p->sandbox) ||

@@ -128,7 +128,7 @@ enforce_ns_settle(const struct plan *plan, const char *hide, uid_t uid,
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
 	    (ruleset != -1 && landlock_join(ruleset) == -1) ||
 	    dropcaps() == -1 || prctl(PR_SET_DUMPABLE, 0) == -1)
-		return enforce_ns_failed(e, "dropping rights");
+		return enforce_ns_failed(e, "dropping privileges");
 	return 0;
 }
 

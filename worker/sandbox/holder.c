@@ -280,7 +280,7 @@ holder_bury(struct holder *h)
 	struct remains	*r;
 
 	if ((r = calloc(1, sizeof(*r))) == NULL)
-		fatal("no memory for what has to be undone");
+		fatal("list of placeholders");
 	r->holders = hs;
 	r->made = h->made;
 	r->made_len = h->made_len;
@@ -302,7 +302,7 @@ holder_bury(struct holder *h)
 	}
 	io_init(&r->ev, h->holders->env->base, r->pidfd, EV_READ, on_dead, r);
 	if (io_start(&r->ev) == -1)
-		fatal("no memory for what has to be undone");
+		fatal("list of placeholders");
 }
 
 static void
@@ -353,7 +353,7 @@ take_view(struct holder *h, const struct hello *hello, struct msghdr *m)
 			h->nsset.fds[i] = fds[n++];
 	if ((h->locks = calloc((size_t)(got - n) + 1,
 	    sizeof(*h->locks))) == NULL)
-		fatal("no memory for what has to be undone");
+		fatal("list of placeholders");
 	for (; n < got; n++)
 		h->locks[h->nlocks++] = fds[n];
 }
@@ -367,7 +367,7 @@ take_rest(struct holder *h, const struct hello *hello, const char *made)
 	size = hello->nfiles * sizeof(struct mounted_inodes);
 	if ((h->made = malloc(len + 1)) == NULL ||
 	    (h->files = malloc(size + 1)) == NULL)
-		fatal("no memory for what has to be undone");
+		fatal("list of placeholders");
 	memcpy(h->files, made + len, size);
 	h->nfiles = hello->nfiles;
 	h->more_files = hello->more_files;
@@ -426,7 +426,7 @@ holder_on_sock(void *arg)
 	bool		 was_ready = h->state == HOLDER_READY;
 
 	if (!holder_recv_hello(h)) {
-		holder_fail(h, "it was ended from outside");
+		holder_fail(h, "its process was killed");
 		/* It worked before: the next one may, so do not wait. */
 		if (was_ready)
 			h->since = 0;
@@ -655,7 +655,7 @@ holder_get(struct holders *hs, const struct plan *plan)
 			holder_free(h);
 		else
 			holder_set_state(h, HOLDER_FAILED,
-			    "it cannot be started");
+			    "its process cannot be started");
 		h = NULL;
 	}
  out:

@@ -139,7 +139,7 @@ operator_end_session(struct session *s, uint32_t ticket)
 	s->operator.ending.ticket = ticket;
 	s->operator.ending.count = ptree_kill(0, NULL, operator_is_command,
 	    NULL);
-	session_end(s, "ended by an operator", s->env.set.grace_ms);
+	session_end(s, "killed by an operator", s->env.set.grace_ms);
 }
 
 void

@@ -333,7 +333,7 @@ session_add_process(struct session *s, struct proc *p, const struct spawn *sp)
 	transcript_start(&s->transcripts, &s->env, s->link,
 	    s->transcripts_before, p, sp);
 	if (notify_add(&s->notifier, p) == -1)
-		fatal("no memory for a process that runs");
+		fatal("notifications of a process");
 	session_look_later(s);
 }
 
@@ -587,7 +587,7 @@ session_init(struct session *s, const struct session_events *events, void *arg,
 	busypoll_init(&s->busypoll, a->settings->busy_poll);
 	s->client.is_stdio = a->transport == IPC__TRANSPORT__STDIO;
 	if (a->full)
-		s->refusal = a->draining ? "the server drains" :
+		s->refusal = a->draining ? "the server is draining" :
 		    "too many sessions";
 	s->client.is_relayed = a->transport == IPC__TRANSPORT__STREAM;
 	s->end.why = "";

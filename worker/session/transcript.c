@@ -107,7 +107,7 @@ transcript_give_up(struct transcripts *all, const char *why)
 		    clock_us() - t->began,
 		    why) == -1 || tape_put(t, buf_data(&all->line),
 		    all->line.len) == -1)
-			log_debug("a transcript ends without a word");
+			log_debug("a transcript lacks its last lines");
 		/* One that waits for its file gets that with it. */
 		if (t->fd != -1)
 			fd_close(&t->fd);
@@ -159,7 +159,7 @@ tape_new(struct transcripts *all, bool is_terminal)
 	buf_init(&t->early, EARLY_MAX);
 	TAILQ_INSERT_TAIL(&all->tapes, t, entry);
 	if (link_ask_transcript(all->link, t->ticket, is_terminal) == -1) {
-		transcript_give_up(all, "the server is gone");
+		transcript_give_up(all, "the server has died");
 		tape_free(&t);
 	} else {
 		timer_ensure(&all->late_ev, LIMIT_TRANSCRIPT_FILE);
@@ -226,7 +226,7 @@ transcripts_opened(struct transcripts *all, uint32_t ticket, int *fdp)
 	if (t == NULL || t->fd != -1)
 		return;
 	if (*fdp == -1) {
-		transcript_give_up(all, "no descriptor is left");
+		transcript_give_up(all, "out of file descriptors");
 		return;
 	}
 	t->fd = *fdp;
@@ -274,7 +274,7 @@ void
 transcripts_lost(struct transcripts *all)
 {
 	if (all != NULL && first_waiting(all) != NULL)
-		transcripts_refused(all, "the server is gone");
+		transcripts_refused(all, "the server has died");
 }
 
 /* One may have been asked for a while after the one that this was set for. */

@@ -23,7 +23,7 @@ reach_tell(const struct reach *r, int fd)
 
 	line[n++] = '\n';
 	if (send(fd, line, n, MSG_NOSIGNAL) != (ssize_t)n)
-		log_debug("nobody is there");
+		log_debug("its parent has died");
 }
 
 /* The line has secrets: it stays in locked memory. */

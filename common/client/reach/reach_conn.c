@@ -119,19 +119,19 @@ reach_take_url(struct reach *r)
 		r->far = &far_direct;
 		if (target_parse(&r->target, r->reach_target.url, "ws",
 		    "wss") == -1 || !r->target.is_tls)
-			return reach_refuse(r, "not wss://HOST[:PORT][/PATH]");
+			return reach_refuse(r, "expected "
+			    "wss://HOST[:PORT][/PATH]");
 		return 0;
 	}
 	r->far = &far_remote;
 	if (target_parse(&r->target, r->reach_target.url, "http", "https") ==
 	    -1)
-		return reach_refuse(r, "not https://HOST of a registry");
+		return reach_refuse(r, "expected https://HOST of a registry");
 	if (!r->target.is_tls && !target_is_loopback(&r->target))
 		return reach_refuse(r,
-		    "a registry beyond this machine, and not "
-		    "https://");
+		    "a registry on another machine needs https://");
 	if (r->reach_target.token == NULL)
-		return reach_refuse(r, "a registry wants a credential");
+		return reach_refuse(r, "a registry needs a credential");
 	return 0;
 }
 
@@ -145,7 +145,7 @@ reach_init(struct reach *r)
 	if (reach_take_token(r) == -1)
 		return reach_refuse(r, "out of memory");
 	if (wsloop_init(&r->loop) == -1)
-		return reach_refuse(r, "libwebsockets does not start");
+		return reach_refuse(r, "libwebsockets cannot be initialized");
 	if (dialer_init(&r->dialer, &r->loop, r->resolver,
 	    ca != NULL ? ca : "") == -1)
 		return reach_refuse(r, "%.200s: no certificates of authorities",

@@ -130,8 +130,7 @@ on_connection(void *arg, const struct registry_connection *res)
 		r->remote->bundle = *res->answer;
 		reach_remote_connect_to(r);
 	} else if (res->status == 200) {
-		reach_fail(r, false, "the registry answers what is not for "
-		    "us");
+		reach_fail(r, false, "the registry gave no valid answer");
 	} else if (res->status == 0 && !reach_remote_is_passing(res)) {
 		reach_fail(r, true, "registry: %s", res->why);
 	} else if (res->status == 0) {
@@ -233,7 +232,7 @@ reach_remote_on_handshake(struct reach *r, const struct relay_frame *f)
 	int		 n;
 
 	if (m->state != REMOTE_GREETING || m->must_greet) {
-		reach_fail(r, false, "a handshake out of place");
+		reach_fail(r, false, "unexpected handshake");
 		return;
 	}
 	n = noise_take_response(&m->handshake, &m->self, f->payload, f->len,
@@ -277,7 +276,7 @@ reach_remote_on_data(struct reach *r, const struct relay_frame *f)
 	if (r->remote->state != REMOTE_OPEN)
 		reach_fail(r, false, "data before the handshake");
 	else if (record_put(&r->remote->in, f->seq, f->payload, f->len) == -1)
-		reach_fail(r, false, "a record that is not the next one: %s",
+		reach_fail(r, false, "record out of order: %s",
 		    strerror(errno));
 	else
 		reach_remote_deliver(r);
@@ -413,8 +412,8 @@ reach_remote_start(struct reach *r)
 	    r->reach_target.connect_ms / 10;
 	if (registry_init(&m->registry, &r->dialer, r->reach_target.url,
 	    ANSWER_NOISE, r->reach_target.environment, "", m->nonce) == -1) {
-		reach_fail(r, true, "no URL of a registry, or no name of an "
-		    "environment");
+		reach_fail(r, true, "not a valid registry URL or environment "
+		    "id");
 		return -1;
 	}
 	if ((why = dialer_trouble(&r->dialer, &m->registry.base)) != NULL) {
@@ -423,7 +422,7 @@ reach_remote_start(struct reach *r)
 	}
 	if (registry_set_bearer(&m->registry, r->reach_target.token) == -1 ||
 	    make_key(m) == -1) {
-		reach_fail(r, false, "no key: %s", strerror(errno));
+		reach_fail(r, false, "cannot make a key: %s", strerror(errno));
 		return -1;
 	}
 	reach_remote_ask(r);

@@ -69,7 +69,7 @@ cp_is_made(struct cp *c, const char *path)
 	if (c->made_ino == 0 || stat(path, &st) == -1 ||
 	    st.st_dev != c->made_dev || st.st_ino != c->made_ino)
 		return false;
-	cp_complain(c, path, "is what is being made: not copied into itself");
+	cp_complain(c, path, "cannot be copied into itself");
 	return true;
 }
 

@@ -168,8 +168,8 @@ download_link(struct cp *c, const char *there, const char *here,
 	int		 fd;
 
 	if (t->target[0] == '\0') {
-		cp_complain(c, there, "a link, and the server does not tell "
-		    "where it leads");
+		cp_complain(c, there, "a link whose target the server does not "
+		    "report");
 		return;
 	}
 	if (symlink(t->target, here) == 0)
@@ -181,7 +181,7 @@ download_link(struct cp *c, const char *there, const char *here,
 	}
 	if (snprintf(name, sizeof(name), "%s.XXXXXX", here) >=
 	    (int)sizeof(name) || (fd = mkostemp(name, O_CLOEXEC)) == -1) {
-		cp_complain(c, here, "no name for a link beside it");
+		cp_complain(c, here, "no free name for a temporary link");
 		return;
 	}
 	fd_close(&fd);
@@ -292,11 +292,11 @@ cp_download(struct cp *c, const char *there, const char *here)
 	else if (t.is_file)
 		download_file(c, there, here, &t);
 	else if (t.is_link && !t.is_folder)
-		cp_complain(c, there, "a link that leads nowhere");
+		cp_complain(c, there, "a dangling link");
 	else if (!t.is_folder)
-		cp_complain(c, there, "neither a file nor a folder");
+		cp_complain(c, there, "neither a file nor a directory");
 	else if (!c->o->recursive)
-		cp_complain(c, there, "is a folder (-r copies those)");
+		cp_complain(c, there, "is a directory (use -r)");
 	else if (c->depth >= DEPTH_MAX)
 		cp_complain(c, there, "too deep");
 	else

@@ -269,11 +269,11 @@ cp_upload(struct cp *c, const char *here, const char *there)
 		/* A pipe that was named is read; inside a folder it would
 		   block. */
 		if (c->depth > 0 && !S_ISREG(st.st_mode))
-			cp_complain(c, here, "neither a file nor a folder");
+			cp_complain(c, here, "neither a file nor a directory");
 		else
 			upload_file(c, here, there, &st);
 	} else if (!c->o->recursive)
-		cp_complain(c, here, "is a folder (-r copies those)");
+		cp_complain(c, here, "is a directory (use -r)");
 	else if (c->depth >= DEPTH_MAX)
 		cp_complain(c, here, "too deep");
 	else

@@ -80,7 +80,7 @@ int
 http_confine(const char *const *env_files)
 {
 	if (is_measured()) {
-		log_info("not confined: this program is measured");
+		log_info("not confined: built with sanitizers or coverage");
 		return 0;
 	}
 	return landlock_only_read(readable, env_files, true) == -1 ||

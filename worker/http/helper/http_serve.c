@@ -273,7 +273,8 @@ http_serve_on_msg(void *arg, struct ipc_msg *m)
 
 	if (handlers[m->kind](s, m->body) == 0)
 		return;
-	log_warnx("message %s is not legal now", ipc_rows[m->kind].name);
+	log_warnx("unexpected message %s from the worker",
+	    ipc_rows[m->kind].name);
 	http_serve_leave(s, 1);
 }
 

@@ -236,9 +236,10 @@ head_is_complete(struct http_transfer *t)
 	if (find_next(t, status))
 		return is_short(t) ? 0 : -1;
 	if (status > 999)
-		t->failure = "the status is no number of three digits";
+		t->failure = "the status of the answer is not a three-digit "
+		    "number";
 	else if (has_two_lengths(&t->fields))
-		t->failure = "the answer has two lengths";
+		t->failure = "the answer has two different lengths";
 	if (t->failure != NULL)
 		return -1;
 	t->is_answered = true;
@@ -268,7 +269,7 @@ http_transfer_on_header(char *line, size_t one, size_t len, void *arg)
 	case 0:
 		break;
 	case 1:
-		t->failure = "a header of the answer cannot be read";
+		t->failure = "the answer has a malformed header";
 		return len + 1;
 	default:
 		t->failure = "out of memory";

@@ -80,7 +80,7 @@ main(int argc, char **argv)
 	use_proxy();
 	/* For international domain names. */
 	if (setlocale(LC_CTYPE, "C.UTF-8") == NULL)
-		log_debug("no locale of UTF-8");
+		log_debug("no UTF-8 locale");
 	if ((trust.file = env_path("CODEX_CA_CERTIFICATE")) == NULL)
 		trust.file = env_path("SSL_CERT_FILE");
 	trust.folder = env_path("SSL_CERT_DIR");
