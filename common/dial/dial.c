@@ -24,7 +24,7 @@ struct dial {
 	struct target			 target;
 	struct proxy			 proxy;
 	bool				 has_proxy;
-	struct resolve_wish		*wish;
+	struct resolve_query		*query;
 	struct resolve_answer		 addresses;
 	size_t				 next;		/* to be tried */
 	struct lws			*wsi;
@@ -416,7 +416,7 @@ try_next(void *arg)
 {
 	struct dial	*c = arg;
 
-	assert(c->wish == NULL && c->wsi == NULL);
+	assert(c->query == NULL && c->wsi == NULL);
 	while (c->status == 0 && c->next < c->addresses.n) {
 		c->wsi = dial_connect_to(c, c->addresses.address[c->next++]);
 		if (c->wsi == NULL)
@@ -435,8 +435,8 @@ on_addresses(void *arg, const struct resolve_answer *a)
 {
 	struct dial	*c = arg;
 
-	assert(c->wish != NULL && c->next == 0);
-	c->wish = NULL;
+	assert(c->query != NULL && c->next == 0);
+	c->query = NULL;
 	c->addresses = *a;
 	if (a->n == 0)
 		dial_note(c, "host not found", 14);
@@ -475,7 +475,7 @@ dial_new(struct dialer *d, const struct target *t, const char *method,
 			goto fail;
 		}
 	}
-	if ((c->wish = resolve(d->resolver, c->has_proxy ? c->proxy.host :
+	if ((c->query = resolve(d->resolver, c->has_proxy ? c->proxy.host :
 	    t->host, on_addresses, c)) == NULL)
 		goto fail;
 	wsloop_timer_set(d->loop, &c->late, ms, dial_on_late, c);
@@ -506,7 +506,7 @@ dial_free(struct dial **cp)
 	*cp = NULL;
 	if (c == NULL)
 		return;
-	resolve_cancel(&c->wish);
+	resolve_cancel(&c->query);
 	wsloop_timer_clear(c->dialer->loop, &c->late);
 	wsloop_timer_clear(c->dialer->loop, &c->again);
 	if (c->wsi != NULL) {

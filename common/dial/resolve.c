@@ -22,7 +22,7 @@
 
 #define HOST_MAX	255	/* bytes of a name (RFC 1035) */
 #define FRESH_MS	10000	/* that a cached answer is used for */
-#define KNOWN_MAX	4	/* names in the cache */
+#define CACHE_MAX	4	/* names in the cache */
 
 /*
  * A question and its answer are packets on the socket, each as it is: no end
@@ -44,8 +44,8 @@ _Static_assert(offsetof(struct reply, answer) == sizeof(size_t) &&
     RESOLVE_MAX * RESOLVE_TEXT && sizeof(struct reply) ==
     sizeof(size_t) + sizeof(struct resolve_answer), "an answer as it is sent");
 
-struct resolve_wish {
-	TAILQ_ENTRY(resolve_wish)	 entry;
+struct resolve_query {
+	TAILQ_ENTRY(resolve_query)	 entry;
 	struct resolver			*resolver;
 	uint32_t			 number;
 	char				 host[HOST_MAX + 1];
@@ -56,7 +56,7 @@ struct resolve_wish {
 	struct wsloop_timer		 soon;
 };
 
-struct known {
+struct cached {
 	char			 host[HOST_MAX + 1];
 	uint64_t		 until;
 	struct resolve_answer	 answer;
@@ -70,9 +70,9 @@ struct resolver {
 	void				(*on_gone)(void *);
 	void				*arg;
 	uint32_t			 last;
-	TAILQ_HEAD(, resolve_wish)	 wishes;
-	struct known			 known[KNOWN_MAX];
-	unsigned			 next_known;
+	TAILQ_HEAD(, resolve_query)	 queries;
+	struct cached			 cache[CACHE_MAX];
+	unsigned			 next_cached;
 };
 
 /* --- the process --- */
@@ -153,7 +153,7 @@ resolver_start(int (*confine_self)(void))
 		free(r);
 		return NULL;
 	}
-	TAILQ_INIT(&r->wishes);
+	TAILQ_INIT(&r->queries);
 	if ((pid = fork()) == 0) {
 		log_set_role("resolver");
 		if (resolve_keep_only(pair[1]) == -1 ||
@@ -175,40 +175,40 @@ resolver_start(int (*confine_self)(void))
 /* --- its client --- */
 
 static void
-wish_free(struct resolve_wish *w)
+query_free(struct resolve_query *w)
 {
-	TAILQ_REMOVE(&w->resolver->wishes, w, entry);
+	TAILQ_REMOVE(&w->resolver->queries, w, entry);
 	wsloop_timer_clear(w->resolver->loop, &w->soon);
 	free(w);
 }
 
 void
-resolve_cancel(struct resolve_wish **wp)
+resolve_cancel(struct resolve_query **qp)
 {
-	if (*wp != NULL)
-		wish_free(*wp);
-	*wp = NULL;
+	if (*qp != NULL)
+		query_free(*qp);
+	*qp = NULL;
 }
 
 static void
-grant(struct resolve_wish *w, const struct resolve_answer *a)
+query_answer(struct resolve_query *w, const struct resolve_answer *a)
 {
 	void	(*fn)(void *, const struct resolve_answer *) = w->on_answer;
 	void	*arg = w->arg;
 
 	assert(fn != NULL);
-	wish_free(w);
+	query_free(w);
 	fn(arg, a);
 }
 
-static struct known *
-find_known(struct resolver *r, const char *host)
+static struct cached *
+find_cached(struct resolver *r, const char *host)
 {
 	unsigned	 i;
 
-	for (i = 0; i < KNOWN_MAX; i++)
-		if (strcmp(r->known[i].host, host) == 0)
-			return &r->known[i];
+	for (i = 0; i < CACHE_MAX; i++)
+		if (strcmp(r->cache[i].host, host) == 0)
+			return &r->cache[i];
 	return NULL;
 }
 
@@ -216,13 +216,13 @@ static void
 resolve_remember(struct resolver *r, const char *host,
     const struct resolve_answer *a)
 {
-	struct known	*k = find_known(r, host);
+	struct cached	*k = find_cached(r, host);
 
 	assert(a->n <= RESOLVE_MAX && strlen(host) <= HOST_MAX);
 	if (a->n == 0)
 		return;
 	if (k == NULL)
-		k = &r->known[r->next_known++ % KNOWN_MAX];
+		k = &r->cache[r->next_cached++ % CACHE_MAX];
 	strcpy(k->host, host);		/* of the same size */
 	k->until = clock_ms() + FRESH_MS;
 	k->answer = *a;
@@ -231,22 +231,23 @@ resolve_remember(struct resolver *r, const char *host,
 static void
 on_reply(struct resolver *r, const struct reply *reply)
 {
-	struct resolve_wish	*w;
+	struct resolve_query	*w;
 
-	TAILQ_FOREACH(w, &r->wishes, entry)
+	TAILQ_FOREACH(w, &r->queries, entry)
 		if (w->number == reply->number) {
 			resolve_remember(r, w->host, &reply->answer);
-			grant(w, &reply->answer);
+			query_answer(w, &reply->answer);
 			return;
 		}
 }
 
 /* Answer from the cache, or a numeric address; false: ask the process. */
 static bool
-know(struct resolver *r, const char *host, struct resolve_answer *a)
+resolve_from_cache(struct resolver *r, const char *host,
+    struct resolve_answer *a)
 {
 	struct in6_addr	 address;
-	struct known	*k = find_known(r, host);
+	struct cached	*k = find_cached(r, host);
 
 	memset(a, 0, sizeof(*a));
 	if (inet_pton(AF_INET, host, &address) == 1 ||
@@ -264,10 +265,10 @@ know(struct resolver *r, const char *host, struct resolve_answer *a)
 static void
 on_soon(void *arg)
 {
-	struct resolve_wish	*w = arg;
+	struct resolve_query	*w = arg;
 	struct resolve_answer	 a = w->copy;
 
-	grant(w, &a);
+	query_answer(w, &a);
 }
 
 /* New names are not found any more; connections stay. */
@@ -275,7 +276,7 @@ static void
 resolve_on_hangup(void *arg)
 {
 	struct resolver		*r = arg;
-	struct resolve_wish	*w;
+	struct resolve_query	*w;
 
 	if (r->is_gone)
 		return;
@@ -283,8 +284,8 @@ resolve_on_hangup(void *arg)
 	r->is_gone = true;
 	assert(r->on_gone != NULL);
 	wswatch_read(r->watch, false);
-	TAILQ_FOREACH(w, &r->wishes, entry) {
-		(void)know(r, w->host, &w->copy);
+	TAILQ_FOREACH(w, &r->queries, entry) {
+		(void)resolve_from_cache(r, w->host, &w->copy);
 		wsloop_timer_set(r->loop, &w->soon, 0, on_soon, w);
 	}
 	r->on_gone(r->arg);
@@ -347,18 +348,18 @@ resolver_free(struct resolver **rp)
 	*rp = NULL;
 	if (r == NULL)
 		return;
-	while (!TAILQ_EMPTY(&r->wishes))
-		wish_free(TAILQ_FIRST(&r->wishes));
+	while (!TAILQ_EMPTY(&r->queries))
+		query_free(TAILQ_FIRST(&r->queries));
 	wswatch_free(&r->watch);
 	fd_close(&r->sock);
 	free(r);
 }
 
-struct resolve_wish *
+struct resolve_query *
 resolve(struct resolver *r, const char *host,
     void (*on_answer)(void *arg, const struct resolve_answer *a), void *arg)
 {
-	struct resolve_wish	*w;
+	struct resolve_query	*w;
 	struct question		 q;
 
 	assert(r->loop != NULL && on_answer != NULL);
@@ -373,8 +374,8 @@ resolve(struct resolver *r, const char *host,
 	w->on_answer = on_answer;
 	w->arg = arg;
 	strcpy(w->host, host);
-	TAILQ_INSERT_TAIL(&r->wishes, w, entry);
-	if (know(r, host, &w->copy) || r->is_gone) {
+	TAILQ_INSERT_TAIL(&r->queries, w, entry);
+	if (resolve_from_cache(r, host, &w->copy) || r->is_gone) {
 		wsloop_timer_set(r->loop, &w->soon, 0, on_soon, w);
 		return w;
 	}

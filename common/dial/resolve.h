@@ -36,17 +36,17 @@ int		 resolver_attach(struct resolver *r, struct wsloop *l,
 bool		 resolver_is_gone(const struct resolver *r);
 void		 resolver_free(struct resolver **rp);
 
-struct resolve_wish;
+struct resolve_query;
 
 /*
  * Look up a name; a numeric address is its own answer.  on_answer is called
- * once, from the loop, and frees the wish.  NULL with errno: no call.
+ * once, from the loop, and frees the query.  NULL with errno: no call.
  */
-struct resolve_wish	*resolve(struct resolver *r, const char *host,
+struct resolve_query	*resolve(struct resolver *r, const char *host,
 		    void (*on_answer)(void *arg,
 		    const struct resolve_answer *a), void *arg);
 
 /* Cancel: on_answer is not called. */
-void		 resolve_cancel(struct resolve_wish **wp);
+void		 resolve_cancel(struct resolve_query **qp);
 
 #endif

@@ -48,7 +48,7 @@ static struct {
 }			*shared;
 
 struct asker {
-	struct resolve_wish	*wish;
+	struct resolve_query	*query;
 	unsigned		 calls;
 	struct resolve_answer	 answer;
 	struct asker		*cancels;	/* when it is answered */
@@ -244,11 +244,11 @@ on_answer(void *arg, const struct resolve_answer *answer)
 	struct asker	*a = arg;
 
 	MUST(a >= all && a < all + WISHES);
-	a->wish = NULL;
+	a->query = NULL;
 	a->calls++;
 	a->answer = *answer;
 	if (a->cancels != NULL)
-		resolve_cancel(&a->cancels->wish);
+		resolve_cancel(&a->cancels->query);
 	if (a->asks != NULL)
 		ask(a->asks, "localhost");
 }
@@ -256,8 +256,8 @@ on_answer(void *arg, const struct resolve_answer *answer)
 static void
 ask(struct asker *a, const char *host)
 {
-	a->wish = resolve(resolver, host, on_answer, a);
-	MUST(a->wish != NULL);
+	a->query = resolve(resolver, host, on_answer, a);
+	MUST(a->query != NULL);
 	/* Never from within. */
 	MUST(a->calls == 0);
 }
@@ -487,7 +487,7 @@ END_TEST
 
 START_TEST(test_cancel)
 {
-	struct resolve_wish	*none = NULL;
+	struct resolve_query	*none = NULL;
 	size_t			 i;
 
 	resolve_cancel(&none);
@@ -495,8 +495,8 @@ START_TEST(test_cancel)
 	for (i = 0; i < 100; i++)
 		ask(&all[i], i % 3 == 0 ? "::1" : "x");
 	for (i = 0; i < 100; i += 2) {
-		resolve_cancel(&all[i].wish);
-		ck_assert_ptr_null(all[i].wish);
+		resolve_cancel(&all[i].query);
+		ck_assert_ptr_null(all[i].query);
 	}
 	WAIT(all[99].calls == 1 && all[97].calls == 1);
 	idle();
@@ -505,7 +505,7 @@ START_TEST(test_cancel)
 }
 END_TEST
 
-/* From within an answer: those before and after, and a new wish. */
+/* From within an answer: those before and after, and a new query. */
 START_TEST(test_within)
 {
 	start(stand_in);
@@ -572,8 +572,8 @@ START_TEST(test_many)
 	ck_assert_int_eq(kill(shared->pid, SIGSTOP), 0);
 	for (i = 1; i < WISHES; i++) {
 		errno = 0;
-		all[i].wish = resolve(resolver, "127.1", on_answer, &all[i]);
-		if (all[i].wish == NULL) {
+		all[i].query = resolve(resolver, "127.1", on_answer, &all[i]);
+		if (all[i].query == NULL) {
 			ck_assert_int_eq(errno, EAGAIN);
 			refused++;
 		}
@@ -586,7 +586,7 @@ START_TEST(test_many)
 	idle();
 	for (i = 0; i < WISHES; i++) {
 		ck_assert_uint_le(all[i].calls, 1);
-		ck_assert_ptr_null(all[i].wish);
+		ck_assert_ptr_null(all[i].query);
 	}
 	ck_assert_uint_eq(answers() + refused, WISHES);
 	/* There is room again. */
