@@ -435,7 +435,7 @@ remote_on_chan_end(void *arg, int error)
 }
 
 static void
-brief(struct remote *r)
+remote_send_start(struct remote *r)
 {
 	const struct conf	*c = &r->master->conf;
 	Ipc__UplinkStart	 start = IPC__UPLINK_START__INIT;
@@ -480,7 +480,7 @@ remote_start(struct remote *r)
 		restart(r);
 		return;
 	}
-	brief(r);
+	remote_send_start(r);
 	do_register(r);
 }
 
