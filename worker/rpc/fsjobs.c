@@ -166,6 +166,10 @@ job_free(struct job *j)
 {
 	struct fsjobs	*f = j->rpc->fsjobs;
 
+	assert(f->njobs > 0 && f->data >= j->data_len);
+	assert(f->holds >= j->holds);
+	assert(j->fd == -1 || f->running > 0);
+	assert(!j->held || f->held > 0);
 	TAILQ_REMOVE(&f->jobs, j, entry);
 	f->njobs--;
 	f->data -= j->data_len;
@@ -200,6 +204,7 @@ fsjobs_answer(struct job *j)
 	fsjobs_done_fn		*done = j->done;
 	void			*arg = j->arg;
 
+	assert(j->done != NULL);
 	/* The answer may end the connection, and the job with it. */
 	fsop_result_init(&j->answer.r);
 	j->handle = NULL;
@@ -233,6 +238,7 @@ cancel_job(struct rpc_req *req)
 {
 	struct job	*j = req->waiter;
 
+	assert(j->req == req);
 	j->req = NULL;
 	j->answer.r.why = FSWHY_DIED;
 	fsjobs_answer(j);
@@ -245,6 +251,7 @@ on_wish(struct job *j)
 	struct rpc	*rpc = j->rpc;
 	struct fsjobs	*f = rpc->fsjobs;
 
+	assert(!j->asks && f->holds >= j->holds);
 	f->holds -= j->holds;
 	j->holds = 0;
 	j->asks = true;
@@ -260,6 +267,7 @@ fsjobs_on_answer(void *arg)
 	struct job	*j = arg;
 	struct fsjobs	*f = j->rpc->fsjobs;
 
+	assert(j->fd != -1 && !j->held);
 	if (!may_take(j)) {
 		io_stop(&j->ev);
 		j->held = true;

@@ -1,5 +1,6 @@
 #include "worker/rpc/http.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,7 @@ exchange_free(struct exchange *x)
 {
 	struct http	*h = x->rpc->http;
 
+	assert(h->held_bytes >= x->body.len);
 	if (x->is_mapped)
 		map_del(&h->streams, &x->node);
 	TAILQ_REMOVE(x->is_ready ? &h->ready : &h->all, x, entry);
@@ -87,6 +89,7 @@ send_delta(struct exchange *x, const void *data, size_t len, bool done,
 	struct rpc	*rpc = x->rpc;
 	struct json_out	 o;
 
+	assert(rpc->conn != NULL && x->order.stream);
 	json_out_init(&o, &rpc->scratch);
 	json_out_open(&o, '{');
 	json_out_key(&o, "method");
@@ -128,6 +131,7 @@ http_send_answer(struct exchange *x)
 	struct json_out	 o;
 	struct buf	 body;
 
+	assert(req != NULL);
 	buf_init(&body, LIMIT_HTTP_BODY);
 	x->req = NULL;
 	if (x->body.len > 0 && B64_ENCODED_LEN(x->body.len) + x->fields.len +
@@ -291,6 +295,7 @@ http_on_cancel(struct rpc_req *req)
 {
 	struct exchange	*x = req->waiter;
 
+	assert(x->req == req);
 	x->req = NULL;
 }
 

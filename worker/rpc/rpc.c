@@ -53,6 +53,7 @@ rpc_done(struct rpc_req *req)
 {
 	struct rpc	*rpc = req->rpc;
 
+	assert(!req->kept);
 	buf_drain(&rpc->scratch, rpc->scratch.len);
 	buf_trim(&rpc->scratch, 65536);
 	if (req->owned)
@@ -89,6 +90,7 @@ rpc_finish(struct rpc_req *req, struct json_out *o)
 static void
 unkeep(struct rpc_req *req)
 {
+	assert(!req->kept || req->rpc->nwaiting > 0);
 	if (!req->kept)
 		return;
 	TAILQ_REMOVE(&req->rpc->waiting, req, entry);
@@ -569,6 +571,7 @@ rpc_on_message(void *arg, char *text, size_t len, bool is_utf8)
 	struct rpc_message	 msg = { NULL, len };
 	char			*copy = NULL;
 
+	assert(rpc->session != NULL);
 	/* The reader writes into the text; an initialize may be passed on. */
 	if (rpc->phase == PHASE_NEW && len <= LIMIT_FIRST_MESSAGE) {
 		if ((copy = malloc(len + 1)) == NULL) {

@@ -1,6 +1,7 @@
 /* process/start (PROTOCOL 5.1), and starts that wait for a sandbox. */
 #include "worker/rpc/rpc_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,7 @@ cancel_start(struct rpc_req *req)
 {
 	struct start	*st = req->waiter;
 
+	assert(st->req == req && !st->looking);
 	TAILQ_REMOVE(&req->rpc->starts, st, entry);
 	start_free(st);
 }
@@ -211,6 +213,7 @@ on_looked(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 {
 	struct start	*st = arg;
 
+	assert(st->looking);
 	(void)op;
 	(void)r;
 	TAILQ_REMOVE(&st->rpc->starts, st, entry);
@@ -231,6 +234,7 @@ rpc_start_look(struct rpc *rpc, struct rpc_req *req, struct start *st,
 {
 	struct fsop	 op;
 
+	assert(!st->looked);
 	memset(&op, 0, sizeof(op));
 	op.kind = FSOP_STAT;
 	op.fd = -1;

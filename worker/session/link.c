@@ -1,5 +1,6 @@
 #include "worker/session/link.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ link_on_msg(void *arg, struct ipc_msg *m)
 {
 	struct link	*l = arg;
 
+	assert(l->chan != NULL);
 	l->events->on_msg(l->arg, m);
 }
 
@@ -30,6 +32,7 @@ link_on_end(void *arg, int error)
 {
 	struct link	*l = arg;
 
+	assert(l->chan != NULL);
 	(void)error;
 	chan_free(&l->chan);
 	l->events->on_gone(l->arg);
@@ -78,6 +81,7 @@ link_flush(struct link *l)
 void
 link_soon(struct link *l, void (*tell)(struct link *))
 {
+	assert(tell != NULL);
 	l->soon = tell;
 }
 

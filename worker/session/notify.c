@@ -1,5 +1,6 @@
 #include "worker/session/notify.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,7 @@ send_output(struct notify *nt, struct chunk *c)
 	size_t		 b64 = B64_ENCODED_LEN(c->len), before, mid;
 	int		 n;
 
+	assert(conn != NULL && c != NULL);
 	before = sizeof("{\"method\":\"process/output\",\"params\":"
 	    "{\"processId\":") - 1;
 	n = snprintf(head, sizeof(head), ",\"seq\":%llu,\"stream\":\"%s\","
@@ -123,6 +125,7 @@ notify_on_close(struct sink *k)
 static void
 stop_replay(struct notify *nt)
 {
+	assert(nt->all != NULL);
 	if (nt->is_replayed)
 		TAILQ_REMOVE(&nt->all->replayed, nt, entry);
 	nt->is_replayed = false;
@@ -189,6 +192,7 @@ send_next(struct notify *nt, struct chunk *c)
 	const struct proc	*p = nt->proc;
 	uint64_t		 seq = nt->after + 1;
 
+	assert(nt->is_replayed);
 	if (seq == p->retain.exit_seq) {
 		send_exit(nt);
 	} else if (c != NULL) {
@@ -216,6 +220,7 @@ notifier_go_on(struct notifier *n)
 	struct notify	*nt, *next;
 	struct chunk	*c;
 
+	assert(n->has_room != NULL);
 	if (TAILQ_EMPTY(&n->replayed) || !notify_has_room(n))
 		return false;
 	for (nt = TAILQ_FIRST(&n->replayed); nt != NULL && n->conn != NULL;

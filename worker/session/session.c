@@ -205,6 +205,7 @@ session_on_message(void *arg, char *text, size_t len, bool is_utf8)
 static void
 detach(struct session *s, const char *why)
 {
+	assert(s->state == SESSION_ATTACHED && s->conn == NULL);
 	link_flush(s->link);
 	session_set_state(s, SESSION_DETACHED);
 	log_info("detached: %s", why);
@@ -224,6 +225,7 @@ on_conn_end(void *arg, const char *why)
 {
 	struct session	*s = arg;
 
+	assert(s->conn != NULL);
 	s->conn = NULL;
 	notifier_set_conn(&s->notifier, NULL);
 	procs_on_client_lost(&s->procs);
@@ -243,6 +245,7 @@ on_conn_gone(void *arg, struct conn *c)
 {
 	struct session	*s = arg;
 
+	assert(s->lingering > 0 && c != s->conn);
 	s->lingering--;
 	conn_free(&c);
 }
@@ -329,6 +332,7 @@ session_forget_handing(struct session *s)
 void
 session_add_process(struct session *s, struct proc *p, const struct spawn *sp)
 {
+	assert(p->state == PROC_RUNNING && p->pid > 0);
 	exec_audit_start(s->link, &s->env.set, p->pid, p->sandboxed, sp);
 	transcript_start(&s->transcripts, &s->env, s->link,
 	    s->transcripts_before, p, sp);
@@ -348,6 +352,7 @@ session_attach(struct session *s)
 {
 	bool	 is_new = s->state != SESSION_DETACHED;
 
+	assert(s->conn != NULL);
 	timer_stop(&s->ttl_ev);
 	s->receipts.base = conn_pos(s->conn);
 	session_set_state(s, SESSION_ATTACHED);

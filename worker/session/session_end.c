@@ -59,6 +59,7 @@ session_is_command(pid_t pid, void *arg)
 void
 session_leave(struct session *s)
 {
+	assert(s->link != NULL);
 	if (s->state == SESSION_RELEASED && link_is_idle(s->link))
 		s->done = true;
 }
@@ -128,6 +129,7 @@ tell_ending(struct session *s)
 	struct json_out	 o;
 	struct buf	 b;
 
+	assert(s->conn != NULL && s->state == SESSION_CLOSING);
 	buf_init(&b, LIMIT_MESSAGE);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');
@@ -156,6 +158,7 @@ session_end_with(struct session *s, const char *why, uint64_t grace,
 {
 	struct proc	*p;
 
+	assert(why != NULL);
 	if (s->state == SESSION_CLOSING || s->state == SESSION_RELEASED)
 		return;
 	if (s->state == SESSION_NEW || s->state == SESSION_HANDING) {
