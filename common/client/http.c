@@ -1,6 +1,7 @@
 /* http/request: the answer, then the pieces of the body in order. */
 #include "common/client/http.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ struct execsrv_http {
 static void
 early_free(struct execsrv_http *h, struct early *ev)
 {
+	assert(h->early_bytes >= ev->delta->bytes.len);
 	TAILQ_REMOVE(&h->early, ev, entry);
 	h->early_bytes -= ev->delta->bytes.len;
 	free(ev->delta);
@@ -47,6 +49,7 @@ client_http_finish(struct execsrv_http *h, int64_t code, const char *why)
 
 	if (h->is_done)
 		return;
+	assert(code == 0 || why != NULL);
 	h->is_done = true;
 	if (why != NULL)
 		execsrv_error_set(&e, code, "%s", why);
@@ -58,6 +61,7 @@ client_http_finish(struct execsrv_http *h, int64_t code, const char *why)
 static bool
 client_http_deliver(struct execsrv_http *h, const struct execsrv_delta *d)
 {
+	assert(h->has_head && d->seq == h->next_seq);
 	h->next_seq++;
 	execsrv_progress(h->x);
 	if (d->bytes.len > 0 && h->hooks.on_body != NULL)
@@ -153,6 +157,7 @@ client_http_on_head(void *arg, const struct execsrv_answer *a)
 	struct execsrv_http		*h = arg;
 	struct execsrv_http_head	*head;
 
+	assert(!h->has_head);
 	if (a->error != NULL) {
 		client_http_finish(h, a->error->code, a->error->text);
 		return;

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -105,6 +106,7 @@ execsrv_launch(const struct launch *how, struct launched *out)
 	int				 copies[LAUNCH_FDS], error;
 	size_t				 i;
 
+	assert(how->argv[0] != NULL && how->nfds <= LAUNCH_FDS);
 	for (i = 0; i < LAUNCH_FDS; i++)
 		copies[i] = -1;
 	if ((errno = posix_spawn_file_actions_init(&actions)) != 0)
@@ -133,6 +135,7 @@ execsrv_launch(const struct launch *how, struct launched *out)
 void
 execsrv_launched_signal(const struct launched *l, int sig)
 {
+	assert(l->pid > 0);
 	if (l->pidfd != -1)
 		(void)syscall(SYS_pidfd_send_signal, l->pidfd, sig, NULL, 0);
 	else

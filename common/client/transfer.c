@@ -165,6 +165,7 @@ transfer_ask_read(struct execsrv_transfer *t, struct slot *s)
 {
 	struct execsrv_fs_read_block	 in = { .handle = t->handle };
 
+	assert(!s->is_busy && t->asked < t->end);
 	s->offset = in.offset = t->asked;
 	s->len = t->end - t->asked < BLOCK ? (size_t)(t->end - t->asked) :
 	    BLOCK;
@@ -185,6 +186,7 @@ send_write(struct execsrv_transfer *t, struct slot *s)
 	struct execsrv_fs_write_block	 in = { .handle = t->handle };
 	ssize_t				 n;
 
+	assert(!s->is_busy && t->hooks.on_room != NULL);
 	if (s->data == NULL && (s->data = malloc(BLOCK)) == NULL) {
 		transfer_fail_errno(t);
 		return;
@@ -216,6 +218,7 @@ transfer_ask(struct execsrv_transfer *t)
 {
 	size_t	 i;
 
+	assert(t->state == TRANSFER_OPEN);
 	for (i = 0; i < SLOTS && !t->is_over && !t->is_paused; i++) {
 		if (t->slots[i].is_busy)
 			continue;

@@ -1,4 +1,5 @@
 /* The requests of calls.def: structs out, structs in. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,9 @@ struct typed {
 static void
 typed_give(struct typed *t, void *r, const struct execsrv_error *e)
 {
+	assert((r == NULL) == (e != NULL));
 	if (t->waiting != NULL) {
+		assert(!t->waiting->is_done);
 		t->waiting->is_done = true;
 		t->waiting->result = r;
 		if (e != NULL)

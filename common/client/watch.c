@@ -1,6 +1,7 @@
 /* fs/watchMissing: one notification, then it is over. */
 #include "common/client/watch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ struct execsrv_watch {
 static void
 change(struct execsrv_watch *w)
 {
+	assert(!w->is_over);
 	w->is_over = true;
 	if (w->hooks.on_changed != NULL)
 		w->hooks.on_changed(w->arg);
@@ -58,6 +60,7 @@ watch_on_answer(void *arg, const struct execsrv_answer *a)
 	const struct execsrv_error *why = a->error;
 	bool			 is_watched;
 
+	assert(!w->is_watched);
 	if (why == NULL && (r = execsrv_jsonmap_get(&execsrv_jsonmap_watching,
 	    a->json, a->result)) == NULL) {
 		execsrv_error_set(&e, 0, "the server's answer to "

@@ -1,4 +1,5 @@
 /* Catching up: process/read for output that was missed. */
+#include <assert.h>
 #include <string.h>
 
 #include "common/client/error.h"
@@ -12,6 +13,7 @@ execsrv_process_lose(struct execsrv_process *p, const char *why)
 
 	if (process_is_closed(p))
 		return;
+	assert(p->x != NULL && why != NULL);
 	execsrv_process_set_state(p, PROCESS_CLOSED);
 	execsrv_event_drop(p);
 	execsrv_error_set(&e, 0, "%s", why);

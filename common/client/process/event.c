@@ -3,6 +3,7 @@
  * numbers.  An exit that does not say whether a sandbox caused it is held back
  * until the server was asked.
  */
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ is_unsure(const struct event *ev)
 static void
 event_free(struct execsrv_process *p, struct event *ev)
 {
+	assert(p->nearly > 0 && p->early_bytes >= ev->len);
 	TAILQ_REMOVE(&p->early, ev, entry);
 	p->nearly--;
 	p->early_bytes -= ev->len;
@@ -52,6 +54,8 @@ execsrv_event_exited_before(struct execsrv_process *p, const struct event *ev)
 static void
 event_deliver(struct execsrv_process *p, const struct event *ev)
 {
+	assert(!process_is_closed(p) && p->state != PROCESS_JOINING);
+	assert(ev->seq == p->next_seq && !ev->is_unsure);
 	p->next_seq = ev->seq + 1;
 	execsrv_progress(p->x);
 	p->early_since = execsrv_now(p->x);

@@ -1,4 +1,5 @@
 /* A server that runs under us: its notifications, its log, its end. */
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -129,6 +130,7 @@ serve_on_end(struct execsrv_server *s)
 {
 	char	 reason[sizeof(s->why.text)];
 
+	assert(!s->has_ended);
 	read_notices(s);
 	s->is_serving = s->is_registered = false;
 	s->has_ended = true;

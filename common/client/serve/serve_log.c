@@ -1,4 +1,5 @@
 /* The log of a server of one's own: JSON objects or plain text, a line each. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,6 +63,7 @@ serve_log_give_line(struct execsrv_server *s, char *line, size_t len)
 	static const char	 name[] = "execsrvd: ";
 	char			 copy[SERVE_LINE_MAX + 1];
 
+	assert(len <= SERVE_LINE_MAX);
 	/* json_parse() changes the text. */
 	memcpy(copy, line, len);
 	copy[len] = '\0';

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -119,6 +120,7 @@ open_ends(struct execsrv_server *s, struct start_fds *b)
 {
 	int	 pair[2];
 
+	assert(s->in == -1 && s->log == -1 && s->notify == -1);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
 		return -1;
 	s->in = pair[0];
