@@ -394,6 +394,32 @@ START_TEST(test_requests)
 }
 END_TEST
 
+/* Who is held for two reasons goes on when there is none any more. */
+START_TEST(test_holds)
+{
+	conn_pause(conn, true);
+	conn_slow(conn, 60000);
+	ask();
+	fill();
+	conn_pause(conn, false);
+	fill();
+	ck_assert_uint_eq(nmessages, 0);
+	teardown();
+	setup();
+	conn_slow(conn, 1);
+	conn_pause(conn, true);
+	conn_pause(conn, true);
+	ask();
+	/* Nothing else may wake it. */
+	ck_assert_int_eq(event_base_loop(base, EVLOOP_ONCE), 0);
+	fill();
+	ck_assert_uint_eq(nmessages, 0);
+	conn_pause(conn, false);
+	turn();
+	ck_assert_uint_eq(nmessages, 1);
+}
+END_TEST
+
 /* One more is an answer that waits. */
 START_TEST(test_two)
 {
@@ -709,6 +735,7 @@ main(void)
 	tcase_add_test(t, test_between);
 	tcase_add_test(t, test_hungry);
 	tcase_add_test(t, test_requests);
+	tcase_add_test(t, test_holds);
 	tcase_add_test(t, test_two);
 	tcase_add_test(t, test_parts_behind);
 	tcase_add_test(t, test_pong_in_frame);

@@ -199,38 +199,40 @@ conn_has_long_frame(const struct conn *c)
 bool
 conn_may_read(const struct conn *c)
 {
-	return c->state == CONN_OPEN && !c->paused && !c->stalled &&
-	    !c->slowed;
+	return c->state == CONN_OPEN && (c->holds & ~CONN_HUNGRY) == 0;
 }
 
 static void
-conn_want_input(struct conn *c, bool want)
+conn_hold(struct conn *c, enum conn_hold why)
 {
-	if (c->state > CONN_OPEN)
-		return;
-	if (want && !c->hungry)
-		io_start(&c->read_ev);
-	else
+	c->holds |= why;
+	if (c->state == CONN_OPEN)
 		io_stop(&c->read_ev);
 }
 
-/* Hand out what was read before, from the loop: the caller may be sending. */
+/*
+ * Read again unless there is another reason not to.  Hand out what was read
+ * before, from the loop: the caller may be sending.
+ */
 static void
-conn_go_on(struct conn *c)
+conn_release(struct conn *c, enum conn_hold why)
 {
-	if (conn_may_read(c) && !c->hungry)
+	if ((c->holds & why) == 0)
+		return;
+	c->holds &= ~why;
+	if (c->state == CONN_OPEN && c->holds == 0) {
+		io_start(&c->read_ev);
 		io_fire(&c->read_ev);
+	}
 }
 
 void
 conn_pause(struct conn *c, bool paused)
 {
-	bool	 was = c->paused;
-
-	c->paused = paused;
-	conn_want_input(c, conn_may_read(c));
-	if (was)
-		conn_go_on(c);
+	if (paused)
+		conn_hold(c, CONN_PAUSED);
+	else
+		conn_release(c, CONN_PAUSED);
 }
 
 size_t
@@ -244,47 +246,38 @@ conn_may_hold(struct conn *c, size_t want)
 {
 	if (conn_unfinished(c) < c->allowed)
 		return true;
-	if (!c->hungry) {
-		c->hungry = true;
-		conn_want_input(c, false);
+	if ((c->holds & CONN_HUNGRY) == 0) {
+		conn_hold(c, CONN_HUNGRY);
 		c->events->on_hungry(c->arg, want);
 	}
-	return !c->hungry;
+	return (c->holds & CONN_HUNGRY) == 0;
 }
 
 void
 conn_allow(struct conn *c, size_t max)
 {
 	c->allowed = max;
-	if (!c->hungry)
+	if ((c->holds & CONN_HUNGRY) == 0)
 		return;
 	/* Silence during the pause was ours. */
 	conn_alive(c);
-	if (conn_unfinished(c) >= max)
-		return;
-	c->hungry = false;
-	conn_want_input(c, conn_may_read(c));
-	conn_go_on(c);
+	if (conn_unfinished(c) < max)
+		conn_release(c, CONN_HUNGRY);
 }
 
 static void
 conn_on_slow(void *arg)
 {
-	struct conn	*c = arg;
-
-	c->slowed = false;
-	conn_want_input(c, conn_may_read(c));
-	conn_go_on(c);
+	conn_release(arg, CONN_SLOWED);
 }
 
 void
 conn_slow(struct conn *c, unsigned ms)
 {
-	if (c->state != CONN_OPEN || c->slowed)
+	if (c->state != CONN_OPEN || (c->holds & CONN_SLOWED) != 0)
 		return;
 	timer_set(&c->slow_ev, ms);
-	c->slowed = true;
-	conn_want_input(c, false);
+	conn_hold(c, CONN_SLOWED);
 }
 
 void
@@ -440,10 +433,8 @@ conn_put(struct conn *c, enum conn_place place, const void *data, size_t len)
 static void
 conn_maybe_stall(struct conn *c)
 {
-	if (conn_behind(c) <= LIMIT_OUT_READING || c->stalled)
-		return;
-	c->stalled = true;
-	conn_want_input(c, false);
+	if (conn_behind(c) > LIMIT_OUT_READING)
+		conn_hold(c, CONN_STALLED);
 }
 
 char *
@@ -738,11 +729,8 @@ conn_flush(struct conn *c)
 		    !c->in_frame)
 			c->events->on_receipt(c->arg, c->pos);
 	}
-	if (c->stalled && conn_behind(c) < LIMIT_OUT_READING / 2) {
-		c->stalled = false;
-		conn_want_input(c, conn_may_read(c));
-		conn_go_on(c);
-	}
+	if (conn_behind(c) < LIMIT_OUT_READING / 2)
+		conn_release(c, CONN_STALLED);
 	if (n > 0 && c->state == CONN_OPEN && !c->in_frame &&
 	    c->ops->on_flushed != NULL)
 		c->ops->on_flushed(c);

@@ -33,6 +33,15 @@ struct conn_ops {
 };
 
 /*
+ * Why nothing is read: the owner wants it so, output is not read, conn_slow(),
+ * too much is held for conn_allow().  The last one does not keep back messages
+ * that are whole.
+ */
+enum conn_hold {
+	CONN_PAUSED = 1, CONN_STALLED = 2, CONN_SLOWED = 4, CONN_HUNGRY = 8
+};
+
+/*
  * OPEN: messages both ways.  ENDING: the close frame is queued.  LINGERING: it
  * is sent, input is discarded.  GONE.
  */
@@ -61,10 +70,7 @@ struct conn {
 	bool				 exact;
 	bool				 has_long_frame; /* this message */
 	bool				 relayed;
-	bool				 paused;	/* conn_pause() */
-	bool				 stalled;	/* output not read */
-	bool				 slowed;	/* conn_slow() */
-	bool				 hungry;	/* above allowed */
+	unsigned			 holds;		/* enum conn_hold */
 	size_t				 allowed;	/* conn_allow() */
 	bool				 writing;	/* write_ev is on */
 };
