@@ -176,6 +176,29 @@ take(void)
 	return n != 0;
 }
 
+/* Where a source is in the middle of its message: at most so far. */
+static size_t	 most;
+
+/* Letters, and what was sent of them is read meanwhile. */
+static void
+read_write(struct conn_source *src, char *at, size_t n)
+{
+	char	 c;
+
+	while (recv(peer, &c, 1, MSG_PEEK) > 0)
+		take();
+	letters_write(src, at, n);
+}
+
+/* Letters, and the peer hears none of them. */
+static void
+cut_write(struct conn_source *src, char *at, size_t n)
+{
+	fd_close(&peer);
+	letters_write(src, at, n);
+	most = ((struct letters *)src)->off;
+}
+
 /* Turns in which nobody reads: as much is on its way as may be. */
 static void
 fill(void)
@@ -296,8 +319,9 @@ check_text(const struct frame *f, const char *text)
 
 START_TEST(test_parts)
 {
-	static const size_t	 lens[] = { 1, PART - 1, PART, PART + 1,
-				     5 * PART + 7 };
+	static const size_t	 lens[] = { LIMIT_OUT_READING + 1,
+				     5 * PART - 1, 5 * PART, 5 * PART + 1,
+				     7 * PART + 7 };
 	size_t			 len = lens[_i];
 
 	ck_assert_int_eq(send_letters(len), 0);
@@ -444,26 +468,56 @@ START_TEST(test_two)
 }
 END_TEST
 
-/* In parts of its own, and no more is sent on the way then. */
-START_TEST(test_parts_behind)
+/* One frame that is written at once, however much of it is sent on the way. */
+START_TEST(test_one_frame)
 {
-	char	*at;
+	static const size_t	 lens[] = { 1, 125, 126, 65535, 65536, 300000,
+				     LIMIT_OUT_READING };
+	size_t			 len = lens[_i];
+
+	ck_assert_int_eq(send_letters(len), 0);
+	ck_assert_uint_eq(nsources, 0);
+	ck_assert_uint_eq(conn_pos(conn), len);
+	ck_assert_int_eq(conn_send(conn, "behind", 6), 0);
+	read_all();
+	ck_assert_uint_eq(check_letters(0, len), 1);
+	check_text(&frames[1], "behind");
+	ck_assert_uint_eq(nframes, 2);
+}
+END_TEST
+
+/* Behind a long message it is one frame as well, and waits. */
+START_TEST(test_frame_behind)
+{
 	size_t	 i;
 
-	ck_assert_int_eq(send_letters(3 * PART), 0);
-	ck_assert_int_eq(conn_start(conn, 300000), 0);
-	for (i = 0; i < 3; i++) {
-		ck_assert_ptr_nonnull(at = conn_part(conn, 100000));
-		memset(at, '0' + (int)i, 100000);
-		conn_part_done(conn, 100000);
-	}
-	conn_finish(conn);
+	ck_assert_int_eq(send_letters(5 * PART), 0);
+	ck_assert_int_eq(send_letters(300000), 0);
+	ck_assert_uint_eq(nsources, 1);
+	ck_assert_uint_ge(conn_behind(conn), 300000);
 	read_all();
-	i = check_letters(0, 3 * PART);
+	i = check_letters(0, 5 * PART);
+	ck_assert_uint_eq(check_letters(i, 300000), nframes);
 	ck_assert_uint_eq(nframes, i + 1);
-	ck_assert_uint_eq(frames[i].len, 300000);
-	ck_assert_int_eq(frames[i].data[0], '0');
-	ck_assert_int_eq(frames[i].data[299999], '2');
+}
+END_TEST
+
+/* The peer goes away in the middle of it: no more is written. */
+START_TEST(test_frame_cut)
+{
+	struct letters	*l = calloc(1, sizeof(*l));
+
+	l->src.write = cut_write;
+	l->src.free = letters_free;
+	nsources++;
+	ck_assert_int_eq(conn_send_source(conn, &l->src, LIMIT_OUT_READING),
+	    -1);
+	ck_assert_uint_eq(nsources, 0);
+	ck_assert_uint_eq(nended, 1);
+	ck_assert_uint_eq(conn_pos(conn), 0);
+	ck_assert_uint_lt(most, LIMIT_OUT_READING / 4);
+	while (conn != NULL)
+		turn();
 }
 END_TEST
 
@@ -471,34 +525,28 @@ END_TEST
 START_TEST(test_pong_in_frame)
 {
 	static char	 text[100000];
-	char		*at;
-	size_t		 i;
+	struct letters	*l = calloc(1, sizeof(*l));
 
 	memset(text, 'x', sizeof(text));
 	ck_assert_int_eq(conn_send(conn, text, sizeof(text)), 0);
 	say(WS_PING, "one", 3);
 	say(WS_PING, "two", 3);
 	ck_assert_int_ne(event_base_loop(base, EVLOOP_NONBLOCK), -1);
-	ck_assert_int_eq(conn_start(conn, 160000), 0);
-	for (i = 0; i < 4; i++) {
-		ck_assert_ptr_nonnull(at = conn_part(conn, 40000));
-		memset(at, 'y', 40000);
-		conn_part_done(conn, 40000);
-		while (recv(peer, text, sizeof(text), MSG_PEEK) > 0)
-			take();
-	}
-	conn_finish(conn);
+	l->src.write = read_write;
+	l->src.free = letters_free;
+	nsources++;
+	ck_assert_int_eq(conn_send_source(conn, &l->src, 400000), 0);
 	turn();
 	read_all();
 	ck_assert_uint_eq(nframes, 4);
 	ck_assert_int_eq(frames[1].op, WS_PONG);
-	ck_assert_uint_eq(frames[2].len, 160000);
+	ck_assert_uint_eq(frames[2].len, 400000);
+	ck_assert_uint_eq(check_letters(2, 400000), 3);
 	ck_assert_int_eq(frames[3].op, WS_PONG);
 	ck_assert_mem_eq(frames[3].data, "two", 3);
 }
 END_TEST
 
-/* All that was sent before the last word comes before it. */
 /* A receipt for what was never sent is none. */
 START_TEST(test_receipts)
 {
@@ -521,6 +569,7 @@ START_TEST(test_receipts)
 }
 END_TEST
 
+/* All that was sent before the last word comes before it. */
 START_TEST(test_close)
 {
 	size_t	 i;
@@ -633,7 +682,7 @@ END_TEST
 START_TEST(test_stdio)
 {
 	const char	*p;
-	size_t		 i, len = 3 * PART + 5;
+	size_t		 i, len = 5 * PART + 5;
 	int		 in[2], out[2];
 
 	conn_free(&conn);
@@ -737,7 +786,9 @@ main(void)
 	tcase_add_test(t, test_requests);
 	tcase_add_test(t, test_holds);
 	tcase_add_test(t, test_two);
-	tcase_add_test(t, test_parts_behind);
+	tcase_add_loop_test(t, test_one_frame, 0, 7);
+	tcase_add_test(t, test_frame_behind);
+	tcase_add_test(t, test_frame_cut);
 	tcase_add_test(t, test_pong_in_frame);
 	tcase_add_test(t, test_receipts);
 	tcase_add_test(t, test_close);

@@ -18,7 +18,8 @@
 
 #define QUEUE_MAX	(2 * (size_t)LIMIT_MESSAGE)
 #define QUEUE_KEEP	(256 * 1024)	/* memory kept between turns */
-#define PART_FLUSH	(128 * 1024)	/* bytes of a long message */
+#define PART		(64 * 1024)	/* bytes of a frame generated at once */
+#define PART_FLUSH	(2 * PART)
 #define LINGER_MS	1000		/* for the client's close frame */
 
 static void	 conn_on_read(void *);
@@ -467,63 +468,68 @@ conn_commit(struct conn *c)
 	conn_maybe_stall(c);
 }
 
-int
-conn_start(struct conn *c, size_t len)
+/* Generate a whole message as one frame, and send it meanwhile. */
+static int
+write_frame(struct conn *c, struct conn_source *src, size_t len)
 {
-	size_t	 head = c->ops->head_len(len);
-	char	*p;
+	struct buf	*b = last_queue(c);
+	size_t		 head = c->ops->head_len(len), left, n;
+	size_t		 tail = c->ops->tail_len(len);
+	char		*p;
 
-	if ((p = conn_part(c, head)) == NULL)
+	if ((p = room_in(c, b, head + PART)) == NULL)
 		return -1;
 	c->ops->put_head(p, len, true, true);
-	buf_commit(last_queue(c), head);
-	c->begun = len;
+	buf_commit(b, head);
 	c->in_frame = true;
+	for (left = len; left > 0; left -= n) {
+		n = left < PART ? left : PART;
+		if ((p = room_in(c, b, n + tail)) == NULL)
+			return -1;
+		src->write(src, p, n);
+		buf_commit(b, n);
+		if (b == &c->queue && b->len >= PART_FLUSH)
+			conn_flush(c);
+		if (c->state != CONN_OPEN)
+			return -1;
+	}
+	if ((p = room_in(c, b, tail)) == NULL)
+		return -1;
+	c->ops->put_tail(p);
+	buf_commit(b, tail);
+	c->in_frame = false;
 	return 0;
 }
 
-char *
-conn_part(struct conn *c, size_t n)
+static void
+source_free(struct conn_source *src)
 {
-	return c->state != CONN_OPEN ? NULL : room_in(c, last_queue(c), n);
-}
-
-void
-conn_part_done(struct conn *c, size_t n)
-{
-	buf_commit(last_queue(c), n);
-	if (TAILQ_EMPTY(&c->sources) && c->queue.len >= PART_FLUSH)
-		conn_flush(c);
-}
-
-void
-conn_finish(struct conn *c)
-{
-	char	*p;
-
-	if ((p = conn_part(c, c->ops->tail_len(c->begun))) == NULL)
-		return;
-	c->ops->put_tail(p);
-	buf_commit(last_queue(c), c->ops->tail_len(c->begun));
-	c->in_frame = false;
-	c->pos += c->begun;
-	conn_maybe_stall(c);
+	if (src->free != NULL)
+		src->free(src);
 }
 
 int
 conn_send_source(struct conn *c, struct conn_source *src, size_t len)
 {
+	bool	 is_long = len > LIMIT_OUT_READING;
+
 	assert(len > 0 && !c->in_frame);
+	assert(!is_long || src->free != NULL);
 	if (c->state == CONN_OPEN && conn_queued(c) + len > QUEUE_MAX)
 		conn_end(c, "out of memory for the connection");
-	if (c->state != CONN_OPEN) {
-		src->free(src);
+	if (c->state != CONN_OPEN ||
+	    (!is_long && write_frame(c, src, len) == -1)) {
+		source_free(src);
 		return -1;
 	}
-	src->len = src->left = len;
-	src->pos = c->pos;
-	buf_init(&src->behind, QUEUE_MAX);
-	TAILQ_INSERT_TAIL(&c->sources, src, entry);
+	if (is_long) {
+		src->len = src->left = len;
+		src->pos = c->pos;
+		buf_init(&src->behind, QUEUE_MAX);
+		TAILQ_INSERT_TAIL(&c->sources, src, entry);
+	} else {
+		source_free(src);
+	}
 	c->pos += len;
 	conn_maybe_stall(c);
 	return 0;

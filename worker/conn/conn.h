@@ -83,18 +83,6 @@ char	*conn_begin(struct conn *c, size_t len)
 void	 conn_commit(struct conn *c);
 
 /*
- * Write a message of len bytes in parts, sent meanwhile, so that it need not be
- * in memory as a whole.  conn_part() reserves n bytes; NULL: the connection has
- * ended, skip the rest.  conn_finish() comes after the last part.
- */
-int	 conn_start(struct conn *c, size_t len)
-	    __attribute__((warn_unused_result));
-char	*conn_part(struct conn *c, size_t n)
-	    __attribute__((warn_unused_result));
-void	 conn_part_done(struct conn *c, size_t n);
-void	 conn_finish(struct conn *c);
-
-/*
  * Send up to LIMIT_MESSAGE bytes; conn_send_buf() takes the memory of b.  0, or
  * -1: the connection has ended.
  */
@@ -102,14 +90,22 @@ int	 conn_send(struct conn *c, const char *text, size_t len);
 int	 conn_send_buf(struct conn *c, struct buf *b);
 
 /*
- * A long message, generated while the client reads it.  Later messages wait for
- * its end (RFC 6455 does not interleave), but requests are processed.  For more
- * than LIMIT_OUT_READING; conn_send() uses it by itself.  Embedded.
+ * A message generated in parts, so that it need not be in memory as a whole.
+ *
+ * Up to LIMIT_OUT_READING bytes become one frame, generated and sent before
+ * conn_send_source() returns.  More are generated while the client reads them:
+ * later messages wait for the end (RFC 6455 does not interleave), but requests
+ * are processed.  conn_send() uses that for long messages by itself.
+ *
+ * Embedded.
  */
 struct conn_source {
 	/* Write the next n bytes. */
 	void	(*write)(struct conn_source *src, char *at, size_t n);
-	/* All is written, or the rest is not needed.  Called in any send. */
+	/*
+	 * All is written, or the rest is not needed.  Called in any send.
+	 * NULL: nothing to free, up to LIMIT_OUT_READING bytes only.
+	 */
 	void	(*free)(struct conn_source *src);
 
 	/* Private: */

@@ -129,6 +129,7 @@ http_send_answer(struct exchange *x)
 {
 	struct rpc_req	*req = x->req;
 	struct json_out	 o;
+	struct rpc_b64	 part;
 	struct buf	 body;
 
 	assert(req != NULL);
@@ -147,7 +148,9 @@ http_send_answer(struct exchange *x)
 	json_out_raw(&o, (char *)buf_data(&x->fields), x->fields.len);
 	x->rpc->http->held_bytes -= x->body.len;
 	buf_move(&body, &x->body);
-	rpc_end_b64(req, &o, "bodyBase64", &body, "");
+	json_out_key(&o, "bodyBase64");
+	rpc_put_b64(&o, buf_data(&body), body.len, &part);
+	rpc_end_b64(req, &o, &part, 1, &body);
 }
 
 /*

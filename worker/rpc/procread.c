@@ -49,35 +49,16 @@ read_is_ready(const struct proc *p, const struct proc_read *r)
 	    r->after_seq < p->retain.next_seq - 1);
 }
 
-#define CHUNK_HEAD_MAX	96	/* {"seq":N,"stream":"S","chunk":" */
-#define CHUNK_TAIL	"\"}"
-
-static size_t
-put_chunk_head(char *out, const struct chunk *c, bool is_first)
-{
-	return (size_t)snprintf(out, CHUNK_HEAD_MAX, "%s{\"seq\":%llu,"
-	    "\"stream\":\"%s\",\"chunk\":\"", is_first ? "" : ",",
-	    (unsigned long long)c->seq, retain_stream_name(c->stream));
-}
-
+#define CHUNK_TEXT	64	/* around its base64 in an answer, at most */
 #define ANSWER_MAX	(LIMIT_MESSAGE - 64 * 1024)	/* its chunks */
 
 /* What a read will be told: chunks from first up to end, and nextSeq. */
 struct extract {
 	struct chunk	*first, *end;
 	uint64_t	 next_seq;
-	size_t		 len;		/* of the chunks as JSON */
+	size_t		 n;		/* chunks */
 	bool		 is_part;	/* the rest is replayed */
 };
-
-static size_t
-chunk_len(const struct chunk *c, bool is_first)
-{
-	char	 head[CHUNK_HEAD_MAX];
-
-	return put_chunk_head(head, c, is_first) + B64_ENCODED_LEN(c->len) +
-	    sizeof(CHUNK_TAIL) - 1;
-}
 
 /*
  * No more fits; the answer is as if nothing happened since.  So it has no
@@ -94,10 +75,10 @@ procread_cut(const struct proc *p, const struct proc_read *r, struct extract *x)
 	    p->retain.exit_seq > x->end->seq)
 		return;
 	x->next_seq = p->retain.exit_seq;
-	x->len = 0;
+	x->n = 0;
 	for (c = x->first; c->seq < x->next_seq; c = TAILQ_NEXT(c,
 	    retain_entry))
-		x->len += chunk_len(c, c == x->first);
+		x->n++;
 	x->end = c;
 }
 
@@ -106,105 +87,47 @@ extract(const struct proc *p, const struct proc_read *r, struct extract *x)
 {
 	struct chunk	*c;
 	uint64_t	 sum = 0;
-	size_t		 len;
+	size_t		 len = 0;
 
 	x->is_part = false;
 	x->first = x->end = c = retain_after(&p->retain, r->after_seq);
 	x->next_seq = p->retain.next_seq;
-	x->len = 0;
+	x->n = 0;
 	for (; c != NULL; c = x->end = TAILQ_NEXT(c, retain_entry)) {
 		sum += c->len;
 		if (r->has_max && c != x->first && sum > r->max_bytes)
 			return;
-		len = chunk_len(c, c == x->first);
-		if (x->len + len > ANSWER_MAX) {
+		len += CHUNK_TEXT + B64_ENCODED_LEN(c->len);
+		if (len > ANSWER_MAX) {
 			if (!r->has_max)
 				procread_cut(p, r, x);
 			return;
 		}
-		x->len += len;
+		x->n++;
 		if (r->has_max)
 			x->next_seq = c->seq + 1;
 	}
 }
 
-/* Write one chunk of an answer; where it ends. */
-static char *
-put_chunk(char *at, const struct chunk *c, bool is_first)
-{
-	at += put_chunk_head(at, c, is_first);
-	at += b64_encode(at, c->data, c->len);
-	return mempcpy(at, CHUNK_TAIL, sizeof(CHUNK_TAIL) - 1);
-}
-
-static size_t
-chunk_room(const struct chunk *c)
-{
-	return CHUNK_HEAD_MAX + B64_ENCODED_LEN(c->len) + sizeof(CHUNK_TAIL);
-}
-
-/* Chunks, a part of a long message each.  -1: the connection is over. */
-static int
-send_chunks(struct rpc *rpc, const struct extract *x)
-{
-	struct chunk	*c;
-	char		*at;
-
-	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, retain_entry)) {
-		if ((at = conn_part(rpc->conn, chunk_room(c))) == NULL)
-			return -1;
-		conn_part_done(rpc->conn,
-		    (size_t)(put_chunk(at, c, c == x->first) - at));
-		if (rpc->conn == NULL)
-			return -1;	/* and c may be gone with it */
-	}
-	return 0;
-}
-
-static int
-procread_send_text(struct rpc *rpc, const void *text, size_t len)
-{
-	char	*at;
-
-	if ((at = conn_part(rpc->conn, len)) == NULL)
-		return -1;
-	memcpy(at, text, len);
-	conn_part_done(rpc->conn, len);
-	return rpc->conn == NULL ? -1 : 0;
-}
-
-/*
- * Send text with the chunks put in at byte "split".  In parts, so that they
- * never stand whole in memory, unless it takes several frames.
- */
+/* Write the chunks, whose base64 is parts. */
 static void
-send_read(struct rpc *rpc, const struct extract *x, const char *text,
-    size_t split, size_t len)
+put_chunks(struct json_out *o, const struct extract *x, struct rpc_b64 *parts)
 {
 	struct chunk	*c;
-	struct buf	 whole;
-	char		*begin, *at;
 
-	if (len + x->len <= LIMIT_OUT_READING) {
-		if (conn_start(rpc->conn, len + x->len) == 0 &&
-		    procread_send_text(rpc, text, split) == 0 &&
-		    send_chunks(rpc, x) == 0 &&
-		    procread_send_text(rpc, text + split, len - split) == 0)
-			conn_finish(rpc->conn);
-		return;
+	json_out_key(o, "chunks");
+	json_out_open(o, '[');
+	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, retain_entry)) {
+		json_out_open(o, '{');
+		json_out_key(o, "seq");
+		json_out_u64(o, c->seq);
+		json_out_key(o, "stream");
+		json_out_str(o, retain_stream_name(c->stream));
+		json_out_key(o, "chunk");
+		rpc_put_b64(o, c->data, c->len, parts++);
+		json_out_close(o, '}');
 	}
-	buf_init(&whole, LIMIT_MESSAGE + CHUNK_HEAD_MAX);
-	if (len + x->len > LIMIT_MESSAGE || (begin = buf_reserve(&whole,
-	    len + x->len + CHUNK_HEAD_MAX)) == NULL) {
-		conn_close(rpc->conn, 1011, "an answer was too long");
-		return;
-	}
-	at = mempcpy(begin, text, split);
-	for (c = x->first; c != x->end; c = TAILQ_NEXT(c, retain_entry))
-		at = put_chunk(at, c, c == x->first);
-	memcpy(at, text + split, len - split);
-	buf_commit(&whole, len + x->len);
-	conn_send_buf(rpc->conn, &whole);
+	json_out_close(o, ']');
 }
 
 static void
@@ -245,17 +168,18 @@ static void
 answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 {
 	struct rpc	*rpc = req->rpc;
+	struct rpc_b64	*parts;
 	struct extract	 x;
 	struct chunk	*c;
 	struct json_out	 o;
-	size_t		 split;
 
 	extract(p, r, &x);
+	if ((parts = calloc(x.n + 1, sizeof(*parts))) == NULL) {
+		rpc_error(req, ERR_FAILED, "out of memory");
+		return;
+	}
 	rpc_begin(req, &o);
-	json_out_key(&o, "chunks");
-	json_out_open(&o, '[');
-	split = rpc->scratch.len;
-	json_out_close(&o, ']');
+	put_chunks(&o, &x, parts);
 	json_out_key(&o, "nextSeq");
 	json_out_u64(&o, x.next_seq);
 	put_state(p, x.is_part ? PROC_RUNNING : p->state, &o);
@@ -263,14 +187,8 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	put_failure(p, &o);
 	json_out_key(&o, "sandboxDenied");
 	json_out_bool(&o, p->denied && !x.is_part);
-	json_out_close(&o, '}');
-	json_out_close(&o, '}');
-	if (json_out_fini(&o) == -1)
-		conn_close(rpc->conn, 1011, "out of memory for an answer");
-	else
-		send_read(rpc, &x, (char *)buf_data(&rpc->scratch), split,
-		    rpc->scratch.len);
-	rpc_done(req);
+	rpc_end_b64(req, &o, parts, x.n, NULL);
+	free(parts);
 	proc_was_read(p);
 	if (rpc->conn == NULL)
 		return;

@@ -32,8 +32,6 @@ static const struct rpc_method methods[] = {
 #undef RPC
 };
 
-#define B64_PART	(48 * 1024)	/* bytes encoded in one go */
-
 /* What a message is made of: tokens, 0 where there is none. */
 struct envelope {
 	uint32_t	 id, method, params, result, error, trace;
@@ -131,67 +129,29 @@ rpc_end(struct rpc_req *req, struct json_out *o)
 
 /* --- answers with base64 in them --- */
 
-static int
-send_part(struct rpc *rpc, const void *text, size_t len)
-{
-	char	*at;
-
-	if (rpc->conn == NULL || (at = conn_part(rpc->conn, len)) == NULL)
-		return -1;
-	memcpy(at, text, len);
-	conn_part_done(rpc->conn, len);
-	return 0;
-}
-
-static int
-send_b64(struct rpc *rpc, const char *data, size_t len)
-{
-	char	*at;
-	size_t	 n;
-
-	for (; len > 0; data += n, len -= n) {
-		n = len < B64_PART ? len : B64_PART;
-		if (rpc->conn == NULL || (at = conn_part(rpc->conn,
-		    B64_ENCODED_LEN(n))) == NULL)
-			return -1;
-		conn_part_done(rpc->conn, b64_encode(at, data, n));
-	}
-	return 0;
-}
-
-/* Send the scratch with the base64 of data put in at byte split. */
-static void
-send_now(struct rpc *rpc, size_t split, const struct buf *data)
-{
-	const char	*text = (const char *)buf_data(&rpc->scratch);
-	size_t		 len = rpc->scratch.len;
-
-	if (conn_start(rpc->conn, len + B64_ENCODED_LEN(data->len)) == 0 &&
-	    send_part(rpc, text, split) == 0 &&
-	    send_b64(rpc, (const char *)buf_data(data), data->len) == 0 &&
-	    send_part(rpc, text + split, len - split) == 0 && rpc->conn != NULL)
-		conn_finish(rpc->conn);
-}
-
-/* The same of a long answer: what it is made of. */
-struct long_answer {
+/* An answer being written: text, and the parts that are put into it. */
+struct b64_answer {
 	struct conn_source	 src;
-	struct buf		 text, data;
-	size_t			 split;
-	size_t			 off;		/* bytes written */
+	const char		*text;
+	size_t			 len, off;	/* of text; written */
+	const struct rpc_b64	*part, *end;	/* those not yet written */
+	size_t			 part_off;	/* of the base64 of the first */
+	/* A long one outlives what its handler had: */
+	struct buf		 own_text, own_data;
+	struct rpc_b64		 own_part;
 };
 
-/* n characters of the base64 of data, from off on. */
+/* n characters of the base64 of a part, from off on. */
 static void
-put_b64(char *at, const struct buf *data, size_t off, size_t n)
+put_b64(char *at, const struct rpc_b64 *p, size_t off, size_t n)
 {
 	const uint8_t	*from;
 	size_t		 left, len, skip;
 	char		 four[4];
 
 	for (; n > 0; at += len, off += len, n -= len) {
-		from = buf_data(data) + off / 4 * 3;
-		left = data->len - off / 4 * 3;
+		from = (const uint8_t *)p->data + off / 4 * 3;
+		left = p->len - off / 4 * 3;
 		if ((skip = off % 4) == 0 && n >= 4) {
 			len = n / 4 * 4;
 			b64_encode(at, from,
@@ -205,83 +165,116 @@ put_b64(char *at, const struct buf *data, size_t off, size_t n)
 }
 
 static void
-long_write(struct conn_source *src, char *at, size_t n)
+b64_write(struct conn_source *src, char *at, size_t n)
 {
-	struct long_answer	*a = (struct long_answer *)src;
-	const char		*text = (const char *)buf_data(&a->text);
-	size_t			 end, len;
+	struct b64_answer	*a = (struct b64_answer *)src;
+	size_t			 len, end;
 
-	end = a->split + B64_ENCODED_LEN(a->data.len);
-	for (; n > 0; at += len, a->off += len, n -= len) {
-		len = a->off < a->split ? a->split - a->off :
-		    a->off < end ? end - a->off : n;
-		len = len < n ? len : n;
-		if (a->off < a->split)
-			memcpy(at, text + a->off, len);
-		else if (a->off < end)
-			put_b64(at, &a->data, a->off - a->split, len);
-		else
-			memcpy(at, text + a->split + (a->off - end), len);
+	for (; n > 0; at += len, n -= len) {
+		end = a->part == a->end ? a->len : a->part->at;
+		if (a->off < end) {
+			len = end - a->off < n ? end - a->off : n;
+			memcpy(at, a->text + a->off, len);
+			a->off += len;
+			continue;
+		}
+		end = B64_ENCODED_LEN(a->part->len);
+		len = end - a->part_off < n ? end - a->part_off : n;
+		put_b64(at, a->part, a->part_off, len);
+		a->part_off += len;
+		if (a->part_off == end) {
+			a->part++;
+			a->part_off = 0;
+		}
 	}
 }
 
 static void
-long_free(struct conn_source *src)
+b64_free(struct conn_source *src)
 {
-	struct long_answer	*a = (struct long_answer *)src;
+	struct b64_answer	*a = (struct b64_answer *)src;
 
-	buf_fini(&a->text);
-	buf_fini(&a->data);
+	buf_fini(&a->own_text);
+	buf_fini(&a->own_data);
 	free(a);
 }
 
+/* One that is written while the client reads it takes what it is made of. */
 static void
-send_long(struct rpc *rpc, size_t split, struct buf *data)
+send_long(struct rpc *rpc, const struct b64_answer *answer,
+    struct buf *data, size_t len)
 {
-	struct long_answer	*a;
+	struct b64_answer	*a;
 
-	if ((a = calloc(1, sizeof(*a))) == NULL) {
+	if ((a = malloc(sizeof(*a))) == NULL) {
 		rpc_give_up(rpc);
 		return;
 	}
-	a->src.write = long_write;
-	a->src.free = long_free;
-	a->split = split;
-	buf_move(&a->text, &rpc->scratch);
-	buf_move(&a->data, data);
-	conn_send_source(rpc->conn, &a->src,
-	    a->text.len + B64_ENCODED_LEN(a->data.len));
+	*a = *answer;
+	a->src.free = b64_free;
+	buf_move(&a->own_text, &rpc->scratch);
+	buf_move(&a->own_data, data);
+	a->text = (const char *)buf_data(&a->own_text);
+	a->own_part = *a->part;
+	a->own_part.data = buf_data(&a->own_data);
+	a->part = &a->own_part;
+	a->end = a->part + 1;
+	conn_send_source(rpc->conn, &a->src, len);
 }
 
-/* Members that are written already, with their commas. */
 static void
-put_rest(struct json_out *o, const char *rest)
+rpc_send_whole(struct rpc *rpc, struct b64_answer *a, size_t len)
 {
-	if (o->error == 0 && buf_put(o->b, rest, strlen(rest)) == -1)
-		o->error = errno;
+	struct buf	 whole;
+	char		*at;
+
+	buf_init(&whole, len);
+	if ((at = buf_reserve(&whole, len)) == NULL) {
+		rpc_give_up(rpc);
+		return;
+	}
+	b64_write(&a->src, at, len);
+	buf_commit(&whole, len);
+	conn_send_buf(rpc->conn, &whole);
 }
 
 void
-rpc_end_b64(struct rpc_req *req, struct json_out *o, const char *key,
-    struct buf *data, const char *rest)
+rpc_put_b64(struct json_out *o, const void *data, size_t len,
+    struct rpc_b64 *part_out)
 {
-	struct rpc	*rpc = req->rpc;
-	size_t		 split, len;
-
-	json_out_key(o, key);
 	json_out_str(o, "");
-	split = rpc->scratch.len - 1;
-	put_rest(o, rest);
+	part_out->at = o->b->len - 1;
+	part_out->data = data;
+	part_out->len = len;
+}
+
+void
+rpc_end_b64(struct rpc_req *req, struct json_out *o,
+    const struct rpc_b64 *parts, size_t n, struct buf *data)
+{
+	struct rpc		*rpc = req->rpc;
+	struct b64_answer	 a = { .src = { .write = b64_write } };
+	size_t			 len, i;
+
+	assert(data == NULL || n == 1);
 	json_out_close(o, '}');
 	json_out_close(o, '}');
-	len = rpc->scratch.len + B64_ENCODED_LEN(data->len);
+	a.text = (const char *)buf_data(&rpc->scratch);
+	a.len = len = rpc->scratch.len;
+	a.part = parts;
+	a.end = parts + n;
+	for (i = 0; i < n; i++)
+		len += B64_ENCODED_LEN(parts[i].len);
 	if (json_out_fini(o) == -1 || len > LIMIT_MESSAGE)
 		rpc_give_up(rpc);
 	else if (rpc->conn != NULL && len <= LIMIT_OUT_READING)
-		send_now(rpc, split, data);
+		conn_send_source(rpc->conn, &a.src, len);
+	else if (rpc->conn != NULL && data != NULL)
+		send_long(rpc, &a, data, len);
 	else if (rpc->conn != NULL)
-		send_long(rpc, split, data);
-	buf_fini(data);
+		rpc_send_whole(rpc, &a, len);
+	if (data != NULL)
+		buf_fini(data);
 	rpc_done(req);
 }
 

@@ -89,14 +89,28 @@ void	 rpc_end(struct rpc_req *req, struct json_out *o);
 void	 rpc_begin_value(struct rpc_req *req, struct json_out *o);
 void	 rpc_end_value(struct rpc_req *req, struct json_out *o);
 
+/* Data whose base64 stands at a byte of the answer. */
+struct rpc_b64 {
+	size_t		 at;
+	const void	*data;
+	size_t		 len;
+};
+
 /*
- * The rest of an answer between begin and end, and its end: a member whose
- * value is the base64 of data, which never stands whole in memory; rest is
- * what follows it in the object, JSON or empty.  The bytes are taken: data is
- * empty afterwards.
+ * Write a value that is the base64 of data: only its quotes, rpc_end_b64() does
+ * the rest.
  */
-void	 rpc_end_b64(struct rpc_req *req, struct json_out *o, const char *key,
-	    struct buf *data, const char *rest);
+void	 rpc_put_b64(struct json_out *o, const void *data, size_t len,
+	    struct rpc_b64 *part_out);
+
+/*
+ * As rpc_end(), for an answer with n values of rpc_put_b64(), in their order.
+ * It does not stand whole in memory, unless it is longer than LIMIT_OUT_READING
+ * and data is NULL.  data: where the bytes of the only value are, which are
+ * taken: it is empty afterwards.
+ */
+void	 rpc_end_b64(struct rpc_req *req, struct json_out *o,
+	    const struct rpc_b64 *parts, size_t n, struct buf *data);
 
 /* An error answer; text NULL: the row's. */
 void	 rpc_error(struct rpc_req *req, enum rpc_err err, const char *text);

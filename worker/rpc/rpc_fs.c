@@ -80,13 +80,16 @@ done_read(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
     void *arg)
 {
 	struct json_out	 o;
+	struct rpc_b64	 part;
 
 	(void)op;
 	(void)arg;
 	if (rpc_fs_failed(req, r))
 		return;
 	rpc_begin(req, &o);
-	rpc_end_b64(req, &o, "dataBase64", &r->payload, "");
+	json_out_key(&o, "dataBase64");
+	rpc_put_b64(&o, buf_data(&r->payload), r->payload.len, &part);
+	rpc_end_b64(req, &o, &part, 1, &r->payload);
 }
 
 static void
@@ -94,13 +97,17 @@ done_block(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
     void *arg)
 {
 	struct json_out	 o;
+	struct rpc_b64	 part;
 
 	(void)arg;
 	if (rpc_fs_failed(req, r))
 		return;
 	rpc_begin(req, &o);
-	rpc_end_b64(req, &o, "chunk", &r->payload,
-	    r->payload.len < op->len ? ",\"eof\":true" : ",\"eof\":false");
+	json_out_key(&o, "chunk");
+	rpc_put_b64(&o, buf_data(&r->payload), r->payload.len, &part);
+	json_out_key(&o, "eof");
+	json_out_bool(&o, r->payload.len < op->len);
+	rpc_end_b64(req, &o, &part, 1, &r->payload);
 }
 
 /* A target that is no text has no place in JSON: null. */
