@@ -372,6 +372,13 @@ too_large(void)
 	NEED(do_copy("s", "t") == EFBIG);
 	NEED(is("", "ls t"));
 	NEED(is("big\ns\nt\n", "ls"));
+	/* What is there stays. */
+	sh("echo old > f; echo older > t/big; ln -s f l");
+	NEED(do_copy("big", "f") == EFBIG);
+	NEED(do_copy("big", "l") == EFBIG);
+	NEED(do_copy("s", "t") == EFBIG);
+	NEED(is("old\nolder\n", "cat f t/big"));
+	NEED(is("big\nf\nl\ns\nt\nbig\n", "ls -A; ls -A t"));
 	return 0;
 }
 
@@ -435,6 +442,10 @@ START_TEST(test_cancelled)
 	}
 	/* No half of a file. */
 	ck_assert(is("big\ns\nt\n", "ls; ls t"));
+	sh("echo old > f");
+	op_init(&op, FSOP_COPY, "big", "f");
+	ck_assert_int_eq(op_run_unwaited(&op), ECANCELED);
+	ck_assert(is("old\n", "cat f"));
 }
 END_TEST
 
@@ -462,6 +473,8 @@ bound(void)
 	sh("cmp s/f other/f; head -c 1M /dev/zero > s/big");
 	NEED(do_copy("s/big", "other/big") == ENOSPC);
 	NEED(is("f\n", "ls other"));
+	NEED(do_copy("s/big", "other/f") == ENOSPC);
+	NEED(is("f\n", "ls -A other; cmp s/f other/f"));
 	return 0;
 }
 

@@ -2,10 +2,12 @@
  * fs/copy.
  *
  * Files get content and permission bits, without set-ID and sticky bits, which
- * writing would clear.  Existing files are written in place and keep their
- * links, owner and attributes.  New folders get the source's bits less the
- * umask, and always rwx for the owner, so that a second copy can be merged; the
- * reference ignores the source's bits and thereby opens private folders.
+ * writing would clear.  An existing file is replaced in one step, as by
+ * fs/writeFile, so that a full disk leaves the old content; or it is written in
+ * place where it has to keep its links, owner or attributes.  New folders get
+ * the source's bits less the umask, and always rwx for the owner, so that a
+ * second copy can be merged; the reference ignores the source's bits and
+ * thereby opens private folders.
  *
  * The destination may be a symlink.  Inside of the trees none is followed: a
  * symlink in place of a file is ELOOP, so that nothing outside is written
@@ -112,12 +114,38 @@ copy_to_open(const struct copying *c, int in, const struct stat *st, int out)
 	return old != mode && (old & mode) != mode ? fchmod(out, mode) : 0;
 }
 
+struct filling {
+	const struct copying	*c;
+	int			 in;
+	const struct stat	*st;
+};
+
+static int
+fill_with_copy(int fd, const void *arg)
+{
+	const struct filling	*f = arg;
+
+	return content_copy(f->in, fd, f->st, f->c->how);
+}
+
+/* Copy to a new file that replaces the old one.  1: write in place instead. */
+static int
+copy_aside(const struct copying *c, int in, const struct stat *st, int *out,
+    const struct stat *old)
+{
+	const struct filling	 f = { c, in, st };
+	struct stat		 kept = *old;
+
+	kept.st_mode = (old->st_mode & ~(mode_t)MODE) | (st->st_mode & MODE);
+	return fsop_replace(out, &kept, fill_with_copy, &f, c->how, c->r);
+}
+
 /* Copy over the file held by an O_PATH descriptor. */
 static int
 copy_over(const struct copying *c, int in, const struct stat *st, int held,
     const struct stat *old)
 {
-	int	 out;
+	int	 flags = O_WRONLY | (c->how->nonblock ? O_NONBLOCK : 0), out, rv;
 
 	if (S_ISDIR(old->st_mode) || S_ISLNK(old->st_mode)) {
 		errno = S_ISDIR(old->st_mode) ? EISDIR : ELOOP;
@@ -131,8 +159,13 @@ copy_over(const struct copying *c, int in, const struct stat *st, int held,
 		errno = EAGAIN;
 		return -1;
 	}
-	if ((out = fsop_reopen(held, O_WRONLY |
-	    (c->how->nonblock ? O_NONBLOCK : 0))) == -1)
+	if ((out = fsop_reopen(held, flags)) == -1)
+		return -1;
+	if ((rv = copy_aside(c, in, st, &out, old)) != 1) {
+		fd_close(&out);
+		return rv;
+	}
+	if (out == -1 && (out = fsop_reopen(held, flags)) == -1)
 		return -1;
 	return close_written(out, copy_to_open(c, in, st, out));
 }

@@ -92,7 +92,7 @@ struct fsop_result {
 	uint32_t	 mode;		/* STAT: of a symlink's target */
 	/* All above is sent as it is by fsagent.c. */
 	int		 fd;		/* OPEN: the caller's; else -1 */
-	int		 writeback;	/* WRITE: for writeback_add(), or -1 */
+	int		 writeback;	/* for writeback_add(), or -1 */
 	struct buf	 payload;
 };
 

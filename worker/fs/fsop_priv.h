@@ -45,6 +45,19 @@ int	 fsop_reopen(int fd, int flags);
 /* Whether freeing the file takes too long for a nonblocking operation. */
 bool	 fsop_frees_much(const struct stat *st, const struct fsop_how *how);
 
+/*
+ * Replace an ordinary file (see fswrite.c) by a new one in one step.  fill()
+ * writes the content of the new file.  st is the status of the old file, with
+ * the permission bits that the new file gets.  *fd is the old file, open for
+ * writing, so that nobody executes it; it is closed before the replacement.
+ * 0; 1: the caller has to write in place; -1 with errno, and the old file is
+ * unchanged.
+ */
+typedef int	 fsop_fill(int fd, const void *arg);
+int	 fsop_replace(int *fd, const struct stat *st, fsop_fill *fill,
+	    const void *arg, const struct fsop_how *how,
+	    struct fsop_result *r);
+
 /* Write all bytes.  0, or -1 with errno. */
 int	 fsop_write_all(int fd, const void *data, size_t len, uint64_t offset);
 

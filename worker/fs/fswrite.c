@@ -37,14 +37,23 @@ link_at(int fd, int dir, const char *name)
 	    AT_SYMLINK_FOLLOW);
 }
 
+/* Write the content that the operation carries. */
+static int
+fill_with_data(int fd, const void *arg)
+{
+	const struct fsop	*op = arg;
+
+	return fsop_write_all(fd, op->data, op->len, 0);
+}
+
 /* Make a file without a name (O_TMPFILE), with the content.  -1 with errno. */
 static int
-make_nameless(int dir, const struct fsop *op, mode_t mode)
+make_nameless(int dir, fsop_fill *fill, const void *arg, mode_t mode)
 {
 	int	 fd;
 
 	fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
-	if (fd != -1 && fsop_write_all(fd, op->data, op->len, 0) == -1)
+	if (fd != -1 && fill(fd, arg) == -1)
 		fd_close(&fd);
 	return fd;
 }
@@ -149,12 +158,18 @@ take_place(int fd, int dir, const char *name, const struct stat *old)
 	return -1;
 }
 
-/*
- * 1: write in place.  *fd stays open for writing while the file is replaced, so
- * that nobody can execute it.
- */
-static int
-replace_whole(int *fd, const struct stat *st, const struct fsop *op,
+/* Have the kernel start writeback: soon, or now if another file waits. */
+static void
+write_back(int fd, struct fsop_result *r)
+{
+	if (r->writeback == -1)
+		r->writeback = fsop_reopen(fd, O_RDONLY);
+	else
+		(void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+int
+fsop_replace(int *fd, const struct stat *st, fsop_fill *fill, const void *arg,
     const struct fsop_how *how, struct fsop_result *r)
 {
 	char		 path[PATH_MAX];
@@ -166,15 +181,15 @@ replace_whole(int *fd, const struct stat *st, const struct fsop *op,
 		return 1;
 	fd_close(fd);
 	/* Without a name nobody can open it before it has its owner. */
-	rv = new_fd = make_nameless(dir, op, st->st_mode & 0777);
+	rv = new_fd = make_nameless(dir, fill, arg, st->st_mode & 0777);
 	/* A default ACL of the folder: the old file has none. */
 	if (new_fd != -1 && has_xattrs(new_fd))
 		rv = 1;
 	else if (new_fd != -1)
 		rv = take_place(new_fd, dir, name, st);
-	/* ETXTBSY: an open file cannot be executed. */
 	if (rv == 0)
-		r->writeback = fsop_reopen(new_fd, O_RDONLY);
+		write_back(new_fd, r);
+	/* ETXTBSY: a file that is open for writing cannot be executed. */
 	fd_close(&new_fd);
 	fd_close(&dir);
 	return rv == -1 && is_hindrance(errno) ? 1 : rv;
@@ -196,7 +211,7 @@ write_regular(int fd, const struct stat *st, const struct fsop *op,
 
 	if ((w = fsop_reopen(fd, O_WRONLY | O_NONBLOCK)) == -1)
 		return -1;
-	rv = replace_whole(&w, st, op, how, r);
+	rv = fsop_replace(&w, st, fill_with_data, op, how, r);
 	if (rv == 1 && w == -1 &&
 	    (w = fsop_reopen(fd, O_WRONLY | O_NONBLOCK)) == -1)
 		return -1;
@@ -241,7 +256,7 @@ write_new(const struct fsop *op, const struct fsop_how *how)
 	if ((dir = fsop_look_parent(op->path, op->nofollow, how,
 	    &name)) == -1)
 		return -1;
-	if ((fd = make_nameless(dir, op, op->mode)) != -1) {
+	if ((fd = make_nameless(dir, fill_with_data, op, op->mode)) != -1) {
 		rv = link_at(fd, dir, name);
 	} else if (is_hindrance(errno) && (fd = openat(dir, name, O_WRONLY |
 	    O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, op->mode)) != -1) {
