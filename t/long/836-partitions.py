@@ -1,22 +1,27 @@
 """836: partitions that nobody is told of, one way and both, that heal and do
 not, while a command writes and another one is written to: the session goes on
-or is resumed by another way in seconds, and no byte is lost or comes twice.
+or is resumed by another way in seconds, and no byte is lost or comes twice.  By
+a proxy, and, as root, on a network of two namespaces where frames go astray.
 
-PARTITIONS=N is how many; SEED=N repeats a run."""
+PARTITIONS=N is how many of each kind; SEED=N repeats a run."""
 import contextlib
+import ctypes
 import os
 import random
+import shutil
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "sys"))
+import tokens
 from client import (LIMIT, Closed, RpcError, Server, check, connect, main,
-                    say)
+                    say, wait_for)
 from lines import HOLD, PASS, SWALLOW, Echo, Output, line, middle
 
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
-PARTITIONS = int(os.environ.get("PARTITIONS", 16))
+PARTITIONS = int(os.environ.get("PARTITIONS", 12))
 RNG = random.Random(SEED)
 RATE = 80000                    # lines a second, almost 1 MB
 WAYS = {"up": ["up"], "down": ["down"], "both": ["up", "down"]}
@@ -25,8 +30,8 @@ WAYS = {"up": ["up"], "down": ["down"], "both": ["up", "down"]}
 class Work:
     """A session with a command that writes and one that is written to."""
 
-    def __init__(self, url):
-        self.c = connect(url)
+    def __init__(self, way):
+        self.c = connect(way.url, token=way.token)
         self.session = self.c.session
         self.out, self.echo = Output(), Echo()
         self.out.begin(self.c, RATE)
@@ -64,12 +69,12 @@ class Work:
         at = self.out.bytes + size
         self.go_on(lambda: self.out.bytes >= at, "output")
 
-    def resume(self, url):
+    def resume(self, way):
         """Connect by another way, again while it is taken; the seconds."""
         began = time.monotonic()
         while True:
             try:
-                new = connect(url, self.session)
+                new = connect(way.url, self.session, token=way.token)
                 break
             except RpcError as e:
                 check(e.code == -32010, "resume: %s" % e)
@@ -82,10 +87,10 @@ class Work:
         return took, old
 
 
-def healed(server, ways):
+def healed(net, ways):
     """The same connection goes on; the seconds until it did."""
-    with line(server.url) as way:
-        work = Work(way.url)
+    with net.ways() as (way, _):
+        work = Work(way)
         work.some(200000)
         work.line()
         way.set(**{w: HOLD for w in ways})
@@ -110,17 +115,17 @@ def finish(work, took):
     return took, work.out.bytes + len(work.echo.text)
 
 
-def resumed(server, ways):
+def resumed(net, ways):
     """By another way; the old one may heal later and is of no use then."""
-    with line(server.url) as way, line(server.url) as other:
-        work = Work(way.url)
+    with net.ways() as (way, other):
+        work = Work(way)
         work.some(200000)
         work.line()
         how = RNG.choice([HOLD, SWALLOW])
         way.set(**{w: how for w in ways})
         work.echo.write(work.c)     # it may arrive or not
         work.for_seconds(RNG.uniform(0, 3))
-        took, old = work.resume(other.url)
+        took, old = work.resume(other)
         work.line()
         if RNG.random() < 0.5 and how == HOLD:
             way.set(up=PASS, down=PASS)
@@ -129,14 +134,112 @@ def resumed(server, ways):
         return finish(work, took)
 
 
-def partitions():
-    server, total = Server(), 0
+class Proxies:
+    """Two ways to a server by way of a proxy each."""
+
+    def __init__(self, server):
+        self.server = server
+
+    @contextlib.contextmanager
+    def ways(self):
+        with line(self.server.url) as one, line(self.server.url) as other:
+            one.token = other.token = None
+            yield one, other
+
+
+def ip(*words, into=None):
+    inside = () if into is None else ("nsenter", "-t", str(into), "-n")
+    return subprocess.run([*inside, "ip", *words], check=True,
+                          capture_output=True, text=True).stdout
+
+
+class Way:
+    """A pair of interfaces between two namespaces, ours and a server's.  What
+    is held goes to a neighbour that does not exist; TCP sends it again."""
+
+    def __init__(self, number, other):
+        self.other, self.url, self.token = other, None, None
+        self.ours, self.theirs = "ours%d" % number, "theirs%d" % number
+        here, there = ("192.0.2.%d" % (4 * number + i) for i in (1, 2))
+        ip("link", "add", self.ours, "type", "veth", "peer", "name",
+           self.theirs, "netns", str(other))
+        self.ends = {"up": (self.ours, there, None),
+                     "down": (self.theirs, here, other)}
+        for device, address, into in ((self.ours, here, None),
+                                      (self.theirs, there, other)):
+            ip("addr", "add", address + "/30", "dev", device, into=into)
+            ip("link", "set", device, "up", into=into)
+        self.address = there
+        self.real = {"up": self.mac(self.theirs, other),
+                     "down": self.mac(self.ours, None)}
+        self.set(up=PASS, down=PASS)
+
+    @staticmethod
+    def mac(device, into):
+        words = ip("-o", "link", "show", device, into=into).split()
+        return words[words.index("link/ether") + 1]
+
+    def set(self, **modes):
+        for to, mode in modes.items():
+            device, address, into = self.ends[to]
+            ip("neigh", "replace", address, "lladdr", self.real[to]
+               if mode == PASS else "02:00:00:00:00:01", "nud", "permanent",
+               "dev", device, into=into)
+
+
+class Network:
+    def __init__(self, other):
+        self.pair = [Way(0, other), Way(1, other)]
+        token = tokens.new()
+        self.server = Server(
+            tokens.option("t", token, "root"), "PermitRootSession=yes",
+            listen=["ws://%s:0" % w.address for w in self.pair],
+            prefix=("nsenter", "-t", str(other), "-n", "--"))
+        for way, url in zip(self.pair, self.server.urls):
+            way.url, way.token = url, token
+
+    @contextlib.contextmanager
+    def ways(self):
+        for way in self.pair:
+            way.set(up=PASS, down=PASS)
+        yield self.pair
+
+
+def by_proxy():
+    partitions(Proxies(Server()))
+
+
+def namespace(pid):
+    return os.readlink("/proc/%s/ns/net" % pid)
+
+
+def by_network():
+    if os.geteuid() != 0 or not all(map(shutil.which, (
+            "ip", "unshare", "nsenter"))):
+        say("  left out: wants root, ip, unshare and nsenter")
+        return
+    before = namespace("self")
+    if ctypes.CDLL(None).unshare(0x40000000) == -1:     # CLONE_NEWNET
+        say("  left out: no network namespaces")
+        return
+    ip("link", "set", "lo", "up")
+    with subprocess.Popen(["unshare", "-n", "sleep", "100000"]) as other:
+        try:
+            wait_for(lambda: namespace(other.pid) not in (
+                before, namespace("self")), LIMIT, "a namespace")
+            partitions(Network(other.pid))
+        finally:
+            other.kill()
+
+
+def partitions(net):
+    server, total = net.server, 0
     took = {healed: [], resumed: []}
     for n in range(PARTITIONS):
         kind = (healed, resumed)[n % 2]
         name = ("up", "down", "both")[n // 2 % 3]
         try:
-            seconds, size = kind(server, WAYS[name])
+            seconds, size = kind(net, WAYS[name])
         except Exception:
             say("  partition %d: %s, %s" % (n, kind.__name__, name))
             raise
@@ -151,4 +254,4 @@ def partitions():
 
 
 say("SEED=%d" % SEED)
-main(partitions)
+main(by_proxy, by_network)
