@@ -193,7 +193,7 @@ read_settings(struct master *m, struct options *o)
 	int			 r;
 
 	if (cmdline_find_default(&o->cmdline) == -1)
-		fatal("settings");
+		fatal("cannot find the configuration file");
 	m->start.cmdline = &o->cmdline;
 	if ((r = cmdline_load(&o->cmdline, &m->conf, &e)) != CMDLINE_OK)
 		execsrvd_complain(&e, r == CMDLINE_BAD_USE ? EXIT_USAGE :
@@ -229,14 +229,14 @@ daemonize(void)
 	pid_t	 pid;
 
 	if (pipe2(ready, O_CLOEXEC) == -1 || (pid = fork()) == -1)
-		fatal("daemon");
+		fatal("cannot go to the background");
 	if (pid != 0) {
 		close(ready[1]);
 		_exit(read(ready[0], &byte, 1) == 1 ? 0 : 1);
 	}
 	close(ready[0]);
 	if (setsid() == -1 || chdir("/") == -1)
-		fatal("daemon");
+		fatal("cannot go to the background");
 	return ready[1];
 }
 
@@ -270,7 +270,7 @@ tell_ready(const struct master *m, int ready)
 		fd_close(&null);
 	}
 	if (write(ready, "", 1) == -1)
-		log_warn("ready");
+		log_warn("cannot report that the daemon is ready");
 	close(ready);
 }
 
@@ -363,7 +363,7 @@ main(int argc, char **argv)
 		return 1;
 	m.sdnotify = sdnotify_take_env();
 	if (sodium_init() == -1)
-		fatal("start");
+		fatal("sodium_init");
 	if (cred_take_env(&env) == -1)
 		fatal("the credential in the environment");
 	if (argc > 1 && strcmp(argv[1], "forward") == 0) {

@@ -193,7 +193,7 @@ master_init(struct master *m, const struct cred *env)
 		return -1;
 	}
 	if (init_events(m) == -1) {
-		log_warn("events");
+		log_warn("cannot set up signals and the event loop");
 		return -1;
 	}
 	if (rundir_open(m->conf.runtime_dir, &m->rundir.path,
@@ -202,11 +202,11 @@ master_init(struct master *m, const struct cred *env)
 	if ((m->gate = gate_new(m)) == NULL ||
 	    (m->penalties = penalties_new()) == NULL ||
 	    (m->budget = membudget_new()) == NULL) {
-		log_warn("gate");
+		log_warn("cannot set up connection limits");
 		return -1;
 	}
 	if ((m->cgroups = cgroups_new(m->base, &m->conf)) == NULL) {
-		log_warn("control groups");
+		log_warn("cannot set up control groups");
 		return -1;
 	}
 	cgroups_warn(m->cgroups, &m->conf);
@@ -216,7 +216,7 @@ master_init(struct master *m, const struct cred *env)
 		return -1;
 	if (m->logs.file != NULL && logfile_start(m->logs.file, m->base) ==
 	    -1) {
-		log_warn("log file");
+		log_warn("cannot start writing the log file");
 		return -1;
 	}
 	sdnotify_start(m->sdnotify, m->base);
@@ -521,7 +521,7 @@ master_run(struct master *m)
 		return 1;
 	reaper_reap_soon(&m->reaper);
 	if (event_base_dispatch(m->base) == -1) {
-		log_warn("event loop");
+		log_warn("the event loop failed");
 		m->status = 1;
 	}
 	log_info("stopped");

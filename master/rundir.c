@@ -85,7 +85,7 @@ rundir_open(const char *wanted, char **dir_out, int *lock_out)
 	else if (rundirs_default(&dir) == -1)
 		dir = NULL;
 	if (dir == NULL) {
-		log_warn("run directory");
+		log_warn("cannot name the run directory");
 		return -1;
 	}
 	if ((fd = lock_in(dir, &why)) == -1 && errno == EWOULDBLOCK &&

@@ -169,7 +169,7 @@ template_serve(struct event_base **base, int sock, struct brought *b,
 	s.env.cgroups = pcgroups_new(*base, group);
 	if ((s.link = link_new(*base, sock, &worker_serve_link_events,
 	    &s)) == NULL)
-		fatal("link");
+		fatal("cannot set up the channel to the master");
 	rpc_init(&rpc, &s, a->strict, http_exe);
 	if (a->greeted)
 		session_begin(&s, a->message.data, a->message.len);

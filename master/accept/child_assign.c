@@ -26,7 +26,7 @@ give_environment(struct child *c, const Ipc__Assign *a)
 	    a->asking == IPC__ASKING__ALWAYS)
 		return;
 	if (m->environment == -1 && (m->environment = envlist_to_file()) == -1)
-		log_warn("environment");
+		log_warn("cannot pass the environment to a worker");
 	else
 		chan_send(c->chan, IPC_environment, &out, m->environment);
 }
@@ -49,7 +49,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	/* A client that has to show a token is another worker's then. */
 	if (out->refuse == 0 && out->figures == NULL && !c->peer.must_show &&
 	    (c->route = route_new(c)) == NULL) {
-		log_warn("session");
+		log_warn("cannot create a session");
 		policy_put(conf, &room);
 		return -1;
 	}

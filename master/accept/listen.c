@@ -651,7 +651,7 @@ listen_identify(struct listener *l, int fd, struct peer *p)
 		pause_accepting(l, "out of file descriptors");
 	}
 	if (r == -1)
-		log_warn("peer");
+		log_warn("cannot identify a client");
 	return r;
 }
 

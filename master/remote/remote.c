@@ -592,7 +592,7 @@ remote_add(struct master *m, struct remote *r, const struct cred *env)
 	timer_init(&r->timer_ev, m->base, remote_on_timer, r);
 	timer_init(&r->expire_ev, m->base, on_expiry, r);
 	if ((r->secret = sodium_malloc(SECRET_LEN)) == NULL) {
-		log_warn("uplink");
+		log_warn("cannot create an uplink");
 		return -1;
 	}
 	randombytes_buf(r->secret, SECRET_LEN);
@@ -616,7 +616,7 @@ remote_init(struct master *m, const struct cred *env)
 	assert(TAILQ_EMPTY(&m->uplinks.list));
 	for (i = 0; i < m->conf.nuplink; i++) {
 		if ((r = calloc(1, sizeof(*r))) == NULL) {
-			log_warn("uplink");
+			log_warn("cannot create an uplink");
 			return -1;
 		}
 		r->master = m;

@@ -77,7 +77,7 @@ carrier_stream_new(struct carrier *c)
 	if ((f = calloc(1, sizeof(*f))) == NULL ||
 	    (f->local_end = up->new_local_end(c->env->arg, &local_end_events,
 	    f)) == NULL) {
-		log_warn("a stream");
+		log_warn("cannot open a stream");
 		free(f);
 		return NULL;
 	}

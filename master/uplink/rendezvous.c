@@ -241,7 +241,7 @@ rendezvous_on_open(void *arg)
 	wsloop_timer_set(&r->env->loop, &r->ping, LIMIT_RENDEZVOUS_PING,
 	    on_ping_timer, r);
 	if ((r->carrier = carrier_new(r->env, &line, r)) == NULL) {
-		log_warn("rendezvous");
+		log_warn("cannot set up streams for the rendezvous");
 		line_fail(r);
 		return;
 	}

@@ -163,7 +163,7 @@ uplink_on_bearer(void *arg, const char *token)
 	struct uplink	*u = arg;
 
 	if (registry_set_bearer(&u->env.registry, token) == -1)
-		log_warn("credential");
+		log_warn("cannot store the credential");
 }
 
 static void
@@ -216,7 +216,7 @@ uplink_init(struct uplink *u, Ipc__UplinkStart *start,
 	if (check_proxy(u) == -1)
 		return -1;
 	if (take_secret(&u->env, secret) == -1) {
-		log_warn("key");
+		log_warn("cannot make the key");
 		return -1;
 	}
 	return 0;

@@ -133,7 +133,7 @@ uplink_link_send(struct uplink_link *l, enum ipc_kind kind,
 {
 	if (l != NULL && ipc_send(l->sock, kind, body, fd) == -1 &&
 	    errno != EPIPE && errno != ECONNRESET)
-		log_warn("the master");
+		log_warn("cannot send to the master");
 }
 
 void

@@ -328,7 +328,7 @@ child_on_forked(struct child *c, pid_t pid, int error)
 	child_set_process(c, CHILD_RUNS);
 	if (map_add(&m->children.by_pid, &c->by_pid, &c->pid, sizeof(c->pid),
 	    c) == -1)
-		fatal("worker");
+		fatal("cannot register a worker");
 	if (c->end == CHILD_KILLED)
 		kill(pid, SIGKILL);	/* somebody could not wait for it */
 	if (c->state == CHILD_STARTING)

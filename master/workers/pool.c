@@ -508,7 +508,7 @@ on_refill(void *arg)
 	}
 	for (n = pool_spare(p->master); n < p->want; n++)
 		if (add_worker(p) == NULL) {
-			log_warn("worker");
+			log_warn("cannot start a worker");
 			refill_in(p, PAUSE_MS);
 			break;
 		}

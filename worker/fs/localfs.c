@@ -198,7 +198,7 @@ mount_is_local(uint64_t id)
 	size_t	 i;
 
 	if (!is_fresh() && read_table() == -1) {
-		log_warn("mountinfo");
+		log_warn("cannot read /proc/self/mountinfo");
 		/* The kernel reports a change once: read all next time. */
 		fd_close(&table.fd);
 		return false;

@@ -439,7 +439,7 @@ pathwatch_on_readable(void *arg)
 
 	n = read(r->fd, buf, sizeof(buf));
 	if (n == -1 && errno != EAGAIN && errno != EINTR) {
-		log_warn("inotify");
+		log_warn("cannot read inotify events");
 		set_all_changed(r);
 	}
 	for (at = buf; n > 0 && at < buf + n; at += sizeof(*e) + e->len) {

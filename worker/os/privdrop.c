@@ -58,7 +58,7 @@ set_environment(const char *name, const char *home, const char *shell)
 	char	**kept, **p;
 
 	if ((kept = envlist_locale()) == NULL || clearenv() != 0)
-		fatal("environment");
+		fatal("cannot set the environment");
 	for (p = kept; *p != NULL; p++)
 		must(putenv(*p) == 0 ? 0 : -1, "putenv");
 	free(kept);

@@ -156,7 +156,7 @@ proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
 	    STREAM_STDERR) == -1 ||
 	    map_add(&ps->by_pid, &p->pid_node, &p->pid, sizeof(p->pid),
 	    p) == -1)
-		fatal("process");
+		fatal("cannot set up a started process");
 	return p;
 }
 

@@ -271,7 +271,7 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 		if ((c = window_chunk(ps->window, !ps->has_client &&
 		    n < SPOOL_CHUNK ? SPOOL_CHUNK : n)) == NULL) {
 			/* A gap in the numbers would block the client. */
-			fatal("output");
+			fatal("cannot keep output");
 		}
 		memcpy(c->data, data, n);
 	}

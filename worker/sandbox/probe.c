@@ -20,7 +20,7 @@ probe_tell(int sock, const char *text)
 	out.sandbox = (char *)(uintptr_t)text;
 	/* EPIPE: the daemon has ended meanwhile. */
 	if (ipc_send(sock, IPC_ability, &out, -1) == -1 && errno != EPIPE)
-		log_warn("probe");
+		log_warn("cannot report the means of sandboxing");
 }
 
 /* Confined like a holder, add what commands add. */
@@ -79,7 +79,7 @@ probe_start(int sock)
 	pid_t	 pid;
 
 	if ((pid = fork()) == -1)
-		log_warn("probe");
+		log_warn("cannot fork to probe for sandboxing");
 	if (pid != 0)
 		return;
 	signal(SIGCHLD, SIG_DFL);

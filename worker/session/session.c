@@ -607,7 +607,7 @@ session_init(struct session *s, const struct session_events *events, void *arg,
 	budget_init(&s->budget, base, &s->window, &budget_events, s);
 	s->holders = holders_new(&s->env, events->on_holder, arg);
 	if (s->holders == NULL)
-		fatal("sandboxes");
+		fatal("cannot set up sandboxes");
 	timer_init(&s->hold_ev, base, on_hold, s);
 	timer_init(&s->ttl_ev, base, on_ttl, s);
 	session_kill_init(&s->kill, base, &session_kill_events, s);
@@ -626,7 +626,7 @@ session_init(struct session *s, const struct session_events *events, void *arg,
 		timer_set(&s->ttl_ev, s->env.set.handshake_ms);
 	}
 	if (s->conn == NULL)
-		fatal("connection");
+		fatal("cannot set up the connection");
 }
 
 void
@@ -700,7 +700,7 @@ session_begin(struct session *s, const void *message, size_t len)
 	char	*copy;
 
 	if ((copy = malloc(len + 1)) == NULL)
-		fatal("first message");
+		fatal("cannot copy the first message");
 	if (len > 0)
 		memcpy(copy, message, len);
 	/* Who read it may say what it likes: it is looked at again. */

@@ -177,7 +177,7 @@ transcripts_new(const struct env *env, struct link *link, uint64_t before)
 	struct transcripts	*all;
 
 	if ((all = calloc(1, sizeof(*all))) == NULL) {
-		log_warn("transcripts");
+		log_warn("cannot set up transcripts");
 		return NULL;
 	}
 	timer_init(&all->late_ev, env->base, transcript_on_late, all);

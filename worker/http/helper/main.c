@@ -45,7 +45,7 @@ use_proxy(void)
 	if (proxy != NULL && getenv("http_proxy") == NULL &&
 	    getenv("REQUEST_METHOD") == NULL &&
 	    setenv("http_proxy", proxy, 1) == -1)
-		fatal("environment");
+		fatal("cannot set the environment");
 }
 
 static const char *
