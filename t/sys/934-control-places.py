@@ -5,11 +5,14 @@ import os
 import select
 import socket
 import subprocess
+import time
 
-from client import BUILD, LIMIT, Server, check, main, skip, wait_for
+from client import (BUILD, LIMIT, Server, check, in_time, main, skip,
+                    wait_for)
 
 USER = 65534
 PLACES = 8              # USER_MAX of master/ctl/ctl.c
+SILENCE = 9             # seconds; IDLE_MS there is more
 
 
 class Crowd:
@@ -64,8 +67,11 @@ def places():
         skip("no group %d" % USER)
     server = Server("ControlGroup=" + group)
     os.chmod(server.run, 0o755)
+    began = time.monotonic()
     crowd = Crowd(server.run + "/control.sock", 60)
     wait_for(lambda: crowd.left() <= PLACES, LIMIT, "the others are sent away")
+    # At once, that is, and not one after another for their silence.
+    in_time(time.monotonic() - began < SILENCE, "the others are sent away")
     check(crowd.left() == PLACES, "fewer than it may have")
     for _ in range(3):
         subprocess.run([BUILD + "/execsrvctl", "-R", server.run, "status"],
