@@ -29,7 +29,7 @@ expect 0 run --url box true
 expect 0 run -u sock true
 EXECSRV_URL=box expect 0 run true
 EXECSRV_URL=nobody CODEX_EXEC_SERVER_URL=$URL expect 125 run true
-said "nobody: not a URL, and no name"
+said "nobody: not a URL, and not the name of a server in"
 EXECSRV_URL='' CODEX_EXEC_SERVER_URL=sock expect 0 run true
 EXECSRV_URL=nobody expect 0 run --url "$URL" true
 mkdir -p "$DIR/xdg/execsrv"
