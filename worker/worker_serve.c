@@ -9,7 +9,7 @@
 #include "worker/conn/conn.h"
 #include "worker/proc/proc.h"
 #include "worker/rpc/fsjobs.h"
-#include "worker/rpc/http.h"
+#include "worker/rpc/httpjobs.h"
 #include "worker/rpc/rpc.h"
 #include "worker/rpc/start.h"
 #include "worker/session/budget.h"
@@ -226,7 +226,7 @@ worker_serve_on_conn(void *arg, struct conn *c)
 	if (c != NULL)
 		return;
 	fsjobs_on_conn_end(arg);
-	http_on_conn_end(arg);
+	httpjobs_on_conn_end(arg);
 }
 
 static void
@@ -245,20 +245,20 @@ worker_serve_on_written(struct rpc_req *req)
 static void
 worker_serve_on_room(void *arg)
 {
-	http_unhold(arg);
+	httpjobs_unhold(arg);
 	fsjobs_unhold(arg);
 }
 
 static bool
 worker_serve_is_helper(void *arg, pid_t pid)
 {
-	return http_has(arg, pid);
+	return httpjobs_has(arg, pid);
 }
 
 static void
 worker_serve_on_helper_exit(void *arg, pid_t pid, int status)
 {
-	http_reaped(arg, pid, status);
+	httpjobs_reaped(arg, pid, status);
 }
 
 static bool
@@ -291,7 +291,7 @@ const struct session_events	 worker_serve_session_events = {
 void
 worker_serve_fini(struct rpc *rpc)
 {
-	http_free(rpc);
+	httpjobs_free(rpc);
 	fsjobs_free(rpc);
 	rpc_fini(rpc);
 }

@@ -41,7 +41,7 @@ struct rpc {
 	unsigned		 nwaiting;
 	struct start_list	 starts;	/* that wait for a sandbox */
 	struct fsjobs		*fsjobs;	/* made when needed; so on: */
-	struct http		*http;
+	struct httpjobs		*httpjobs;
 	int			 http_exe;	/* its program; -1: none */
 	struct watcher		*watcher;	/* fs/watchMissing */
 	struct sockmark		*sockmark;

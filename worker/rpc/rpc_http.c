@@ -8,7 +8,7 @@
 
 #include "common/limit.h"
 #include "worker/http/http_check.h"
-#include "worker/rpc/http.h"
+#include "worker/rpc/httpjobs.h"
 
 #define HEADER_COST	32	/* bytes of a header beyond its texts */
 #define SHOWN		80	/* bytes of a name in an error */
@@ -136,7 +136,7 @@ rpc_http_check(struct rpc *rpc, const struct http_request_params *p,
 		return rpc_http_refuse(r, ERR_PARAMS,
 		    "requestId is longer than %d "
 		    "bytes", LIMIT_HTTP_ID);
-	if (http_is_streaming(rpc, p->request_id.s, p->request_id.len))
+	if (httpjobs_is_streaming(rpc, p->request_id.s, p->request_id.len))
 		return rpc_http_refuse(r, ERR_PARAMS,
 		    "http/request streamResponse "
 		    "requestId `%.*s` is already active",
@@ -183,5 +183,5 @@ rpc_http_request(struct rpc *rpc, struct rpc_req *req, void *params,
 		http_order_fini(&o);
 		return;
 	}
-	http_begin(rpc, req, &o);
+	httpjobs_begin(rpc, req, &o);
 }

@@ -1,4 +1,4 @@
-#include "worker/rpc/http.h"
+#include "worker/rpc/httpjobs.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 struct exchange;
 TAILQ_HEAD(exchange_list, exchange);
 
-struct http {
+struct httpjobs {
 	struct http_link	*link;
 	struct map		 streams;	/* by requestId */
 	struct exchange_list	 all;
@@ -65,7 +65,7 @@ http_order_fini(struct http_order *o)
 static void
 exchange_free(struct exchange *x)
 {
-	struct http	*h = x->rpc->http;
+	struct httpjobs	*h = x->rpc->httpjobs;
 
 	assert(h->held_bytes >= x->body.len);
 	if (x->is_mapped)
@@ -125,7 +125,7 @@ send_delta(struct exchange *x, const void *data, size_t len, bool done,
  * may end the connection, so that x is gone.
  */
 static void
-http_send_answer(struct exchange *x)
+httpjobs_send_answer(struct exchange *x)
 {
 	struct rpc_req	*req = x->req;
 	struct json_out	 o;
@@ -146,7 +146,7 @@ http_send_answer(struct exchange *x)
 	json_out_u64(&o, x->status);
 	json_out_key(&o, "headers");
 	json_out_raw(&o, (char *)buf_data(&x->fields), x->fields.len);
-	x->rpc->http->held_bytes -= x->body.len;
+	x->rpc->httpjobs->held_bytes -= x->body.len;
 	buf_move(&body, &x->body);
 	json_out_key(&o, "bodyBase64");
 	rpc_put_b64(&o, buf_data(&body), body.len, &part);
@@ -160,7 +160,7 @@ http_send_answer(struct exchange *x)
 static void
 answer_ready(struct rpc *rpc)
 {
-	struct http	*h = rpc->http;
+	struct httpjobs	*h = rpc->httpjobs;
 	struct exchange	*x;
 
 	while (rpc->conn != NULL && conn_queued(rpc->conn) <
@@ -169,13 +169,13 @@ answer_ready(struct rpc *rpc)
 		TAILQ_REMOVE(&h->ready, x, entry);
 		x->is_ready = false;
 		TAILQ_INSERT_TAIL(&h->all, x, entry);
-		http_send_answer(x);
+		httpjobs_send_answer(x);
 		exchange_free(x);
 	}
 }
 
 static void
-http_fail(struct rpc_req *req, const char *error, bool refused)
+httpjobs_fail(struct rpc_req *req, const char *error, bool refused)
 {
 	if (refused)
 		rpc_errorf(req, ERR_PARAMS, "invalid params: http/request %s",
@@ -197,7 +197,7 @@ http_is_plain(const char *s)
 }
 
 static void
-http_on_field(struct http_call *c, const char *name, const char *value)
+httpjobs_on_field(struct http_call *c, const char *name, const char *value)
 {
 	struct exchange	*x = (struct exchange *)c;
 
@@ -212,7 +212,7 @@ http_on_field(struct http_call *c, const char *name, const char *value)
 }
 
 static void
-http_on_answer(struct http_call *c, unsigned status)
+httpjobs_on_answer(struct http_call *c, unsigned status)
 {
 	struct exchange	*x = (struct exchange *)c;
 
@@ -223,15 +223,15 @@ http_on_answer(struct http_call *c, unsigned status)
 	}
 	x->status = status;
 	if (x->order.stream)
-		http_send_answer(x);
+		httpjobs_send_answer(x);
 }
 
 static void
-http_on_piece(struct http_call *c, const void *data, size_t len)
+httpjobs_on_piece(struct http_call *c, const void *data, size_t len)
 {
 	struct exchange	*x = (struct exchange *)c;
 	struct rpc	*rpc = x->rpc;
-	struct http	*h = rpc->http;
+	struct httpjobs	*h = rpc->httpjobs;
 
 	if (x->order.stream) {
 		send_delta(x, data, len, false, NULL);
@@ -239,7 +239,7 @@ http_on_piece(struct http_call *c, const void *data, size_t len)
 			return;			/* x is gone with it */
 		x->waiting += len;
 		h->held = true;
-		http_unhold(rpc);
+		httpjobs_unhold(rpc);
 		return;
 	}
 	if (x->body.len + len > LIMIT_HTTP_BODY) {
@@ -257,18 +257,18 @@ http_on_piece(struct http_call *c, const void *data, size_t len)
 }
 
 static void
-http_on_done(struct http_call *c, const char *error, bool refused)
+httpjobs_on_done(struct http_call *c, const char *error, bool refused)
 {
 	struct exchange	*x = (struct exchange *)c;
 	struct rpc_req	*req = x->req;
 
 	if (req != NULL && error != NULL) {
 		x->req = NULL;
-		http_fail(req, error, refused);
+		httpjobs_fail(req, error, refused);
 	} else if (req != NULL) {
-		TAILQ_REMOVE(&x->rpc->http->all, x, entry);
+		TAILQ_REMOVE(&x->rpc->httpjobs->all, x, entry);
 		x->is_ready = true;
-		TAILQ_INSERT_TAIL(&x->rpc->http->ready, x, entry);
+		TAILQ_INSERT_TAIL(&x->rpc->httpjobs->ready, x, entry);
 	} else if (x->status != 0 && x->rpc->conn != NULL) {
 		send_delta(x, "", 0, true, error);
 	}
@@ -287,14 +287,15 @@ on_free(struct http_call *c)
 }
 
 static const struct http_events events = {
-	http_on_field, http_on_answer, http_on_piece, http_on_done, on_free
+	httpjobs_on_field, httpjobs_on_answer, httpjobs_on_piece,
+	    httpjobs_on_done, on_free
 };
 
 /* --- beginning and end --- */
 
 /* Its connection ended: nobody is to be answered. */
 static void
-http_on_cancel(struct rpc_req *req)
+httpjobs_on_cancel(struct rpc_req *req)
 {
 	struct exchange	*x = req->waiter;
 
@@ -302,10 +303,10 @@ http_on_cancel(struct rpc_req *req)
 	x->req = NULL;
 }
 
-static struct http *
-http_new(struct rpc *rpc)
+static struct httpjobs *
+httpjobs_new(struct rpc *rpc)
 {
-	struct http	*h;
+	struct httpjobs	*h;
 
 	if ((h = calloc(1, sizeof(*h))) == NULL)
 		return NULL;
@@ -323,7 +324,7 @@ http_new(struct rpc *rpc)
 static struct exchange *
 exchange_new(struct rpc *rpc, struct http_order *o)
 {
-	struct http	*h = rpc->http;
+	struct httpjobs	*h = rpc->httpjobs;
 	struct exchange	*x;
 
 	if ((x = calloc(1, sizeof(*x))) == NULL)
@@ -367,22 +368,23 @@ exchange_start(struct exchange *x)
 	o->body = NULL;
 	c->has_timeout = o->has_timeout;
 	c->timeout_ms = o->timeout_ms;
-	http_call_start(x->rpc->http->link, c);
+	http_call_start(x->rpc->httpjobs->link, c);
 }
 
 void
-http_begin(struct rpc *rpc, struct rpc_req *req, struct http_order *o)
+httpjobs_begin(struct rpc *rpc, struct rpc_req *req, struct http_order *o)
 {
 	struct exchange	*x;
 	size_t		 len = o->body_len + o->cost;
 
-	if (rpc->http == NULL && (rpc->http = http_new(rpc)) == NULL) {
-		http_fail(req, "out of memory", false);
-	} else if (!http_link_has_room(rpc->http->link, len)) {
-		http_fail(req, "too many requests are waiting", false);
+	if (rpc->httpjobs == NULL && (rpc->httpjobs = httpjobs_new(rpc)) ==
+	    NULL) {
+		httpjobs_fail(req, "out of memory", false);
+	} else if (!http_link_has_room(rpc->httpjobs->link, len)) {
+		httpjobs_fail(req, "too many requests are waiting", false);
 	} else if ((x = exchange_new(rpc, o)) == NULL) {
-		http_fail(req, "out of memory", false);
-	} else if ((x->req = rpc_keep(req, http_on_cancel, x)) == NULL) {
+		httpjobs_fail(req, "out of memory", false);
+	} else if ((x->req = rpc_keep(req, httpjobs_on_cancel, x)) == NULL) {
 		exchange_free(x);
 	} else {
 		exchange_start(x);
@@ -391,16 +393,16 @@ http_begin(struct rpc *rpc, struct rpc_req *req, struct http_order *o)
 }
 
 bool
-http_is_streaming(const struct rpc *rpc, const char *id, size_t len)
+httpjobs_is_streaming(const struct rpc *rpc, const char *id, size_t len)
 {
-	return rpc->http != NULL &&
-	    map_find(&rpc->http->streams, id, len) != NULL;
+	return rpc->httpjobs != NULL &&
+	    map_find(&rpc->httpjobs->streams, id, len) != NULL;
 }
 
 void
-http_unhold(struct rpc *rpc)
+httpjobs_unhold(struct rpc *rpc)
 {
-	struct http	*h = rpc->http;
+	struct httpjobs	*h = rpc->httpjobs;
 	struct exchange	*x;
 	size_t		 n;
 
@@ -419,9 +421,9 @@ http_unhold(struct rpc *rpc)
 }
 
 void
-http_on_conn_end(struct rpc *rpc)
+httpjobs_on_conn_end(struct rpc *rpc)
 {
-	struct http	*h = rpc->http;
+	struct httpjobs	*h = rpc->httpjobs;
 	struct exchange	*x;
 
 	if (h == NULL)
@@ -433,26 +435,27 @@ http_on_conn_end(struct rpc *rpc)
 }
 
 bool
-http_has(const struct rpc *rpc, pid_t pid)
+httpjobs_has(const struct rpc *rpc, pid_t pid)
 {
-	return rpc->http != NULL && http_link_pid(rpc->http->link) == pid;
+	return rpc->httpjobs != NULL && http_link_pid(rpc->httpjobs->link) ==
+	    pid;
 }
 
 void
-http_reaped(struct rpc *rpc, pid_t pid, int status)
+httpjobs_reaped(struct rpc *rpc, pid_t pid, int status)
 {
-	if (rpc->http != NULL)
-		http_link_reaped(rpc->http->link, pid, status);
+	if (rpc->httpjobs != NULL)
+		http_link_reaped(rpc->httpjobs->link, pid, status);
 }
 
 void
-http_free(struct rpc *rpc)
+httpjobs_free(struct rpc *rpc)
 {
-	if (rpc->http == NULL)
+	if (rpc->httpjobs == NULL)
 		return;
-	http_on_conn_end(rpc);
-	http_link_free(&rpc->http->link);
-	map_fini(&rpc->http->streams);
-	free(rpc->http);
-	rpc->http = NULL;
+	httpjobs_on_conn_end(rpc);
+	http_link_free(&rpc->httpjobs->link);
+	map_fini(&rpc->httpjobs->streams);
+	free(rpc->httpjobs);
+	rpc->httpjobs = NULL;
 }

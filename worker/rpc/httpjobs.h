@@ -2,8 +2,8 @@
  * http/request of a session (PROTOCOL 7): requests in flight,
  * their answers, and streams.  All end with the connection.
  */
-#ifndef WORKER_RPC_HTTP_H
-#define WORKER_RPC_HTTP_H
+#ifndef WORKER_RPC_HTTPJOBS_H
+#define WORKER_RPC_HTTPJOBS_H
 
 #include <sys/types.h>
 
@@ -36,23 +36,23 @@ struct http_order {
 void	 http_order_fini(struct http_order *o);
 
 /* Whether a stream goes by that id. */
-bool	 http_is_streaming(const struct rpc *rpc, const char *id,
+bool	 httpjobs_is_streaming(const struct rpc *rpc, const char *id,
 	    size_t len);
 
 /* Do it and answer req, now or later.  What was malloc'd is taken. */
-void	 http_begin(struct rpc *rpc, struct rpc_req *req,
+void	 httpjobs_begin(struct rpc *rpc, struct rpc_req *req,
 	    struct http_order *o);
 
 /* The connection is over: so are all requests, also at the other end. */
-void	 http_on_conn_end(struct rpc *rpc);
+void	 httpjobs_on_conn_end(struct rpc *rpc);
 
 /* The client may have read: let streams go on. */
-void	 http_unhold(struct rpc *rpc);
+void	 httpjobs_unhold(struct rpc *rpc);
 
 /* A child of ours that is no command, and its end. */
-bool	 http_has(const struct rpc *rpc, pid_t pid);
-void	 http_reaped(struct rpc *rpc, pid_t pid, int status);
+bool	 httpjobs_has(const struct rpc *rpc, pid_t pid);
+void	 httpjobs_reaped(struct rpc *rpc, pid_t pid, int status);
 
-void	 http_free(struct rpc *rpc);
+void	 httpjobs_free(struct rpc *rpc);
 
 #endif
