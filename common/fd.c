@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/trick.h"
+
 #define PIPE_WIDE	(256 * 1024)	/* bytes */
 
 void
@@ -90,7 +92,8 @@ fd_reserve_std(void)
 void
 fd_widen(int pipe)
 {
-	(void)fcntl(pipe, F_SETPIPE_SZ, PIPE_WIDE);
+	if (HAS_TRICK(widepipe))
+		(void)fcntl(pipe, F_SETPIPE_SZ, PIPE_WIDE);
 }
 
 int

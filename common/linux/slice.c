@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/trick.h"
+
 #define SLICE_NS	300000		/* EEVDF's default is about 3 ms */
 
 /* struct sched_attr: linux/sched/types.h conflicts with sched.h. */
@@ -28,6 +30,8 @@ slice_short(void)
 {
 	struct attributes	 a;
 
+	if (!HAS_TRICK(slice))
+		return;
 	memset(&a, 0, sizeof(a));
 	a.size = sizeof(a);
 	a.policy = (uint32_t)sched_getscheduler(0);

@@ -128,9 +128,9 @@ def documents():
     return module
 
 
-def copy_ours(build, work):
+def copy_ours(build, work, name):
     """Our programs, where an ordinary user may execute them."""
-    folder = os.path.join(work, 'bin')
+    folder = os.path.join(work, name)
     os.mkdir(folder)
     for name in OURS:
         if os.path.exists(os.path.join(build, name)):
@@ -138,20 +138,26 @@ def copy_ours(build, work):
     return folder
 
 
+def our_server(name, build, work):
+    folder = copy_ours(build, work, name)
+    return Server(name, [os.path.join(folder, 'execsrvd'), '-D'],
+                  [os.path.join(build, each) for each in OURS],
+                  {'EXECSRV_RUNTIME_DIR': folder},
+                  ['-o', 'RemoteUser=root', '-o', 'PermitRootSession=yes']
+                  if os.getuid() == 0 else [])
+
+
 def find_servers(build, work):
-    """The servers that exist and are wanted, the reference first."""
+    """The servers that exist and are wanted, the one compared with first."""
     reference = os.environ.get('REFERENCE') or REFERENCE
-    ours = os.path.join(copy_ours(build, work), 'execsrvd')
+    before = os.environ.get('BEFORE')
     home = os.path.join(work, 'home')
     os.mkdir(home)
     known = [
+        our_server('before', before, work) if before else
         Server('reference', [reference, 'exec-server'], [reference],
                {'HOME': home, 'CODEX_HOME': home}),
-        Server('execsrvd', [ours, '-D'],
-               [os.path.join(build, name) for name in OURS],
-               {'EXECSRV_RUNTIME_DIR': work},
-               ['-o', 'RemoteUser=root', '-o', 'PermitRootSession=yes']
-               if os.getuid() == 0 else []),
+        our_server('execsrvd', build, work),
     ]
     wanted = os.environ.get('SERVERS', '').split()
     found = []
@@ -358,7 +364,31 @@ def judge(row, reference, ours):
     return goal, '' if ratio is None else '%.3g' % ratio, met
 
 
+def ratios(row, results):
+    """The lowest and the highest ratio of a round."""
+    pairs = zip(results.get(('before', row['key']), []),
+                results.get(('execsrvd', row['key']), []))
+    each = [now / then for then, now in pairs if then and now is not None]
+    return '%.3g to %.3g' % (min(each), max(each)) if each else ''
+
+
+def table_of_builds(values, results):
+    """Two builds of ours: no goals, but how much a ratio varies."""
+    lines = ['| metric | before | now | ratio | in rounds |',
+             '| --- | --- | --- | --- | --- |']
+    for row in values:
+        pair = [median(results, name, row['key'])
+                for name in ('before', 'execsrvd')]
+        if pair != [None, None]:
+            lines.append('| %s | %s | %s | %s | %s |' % (
+                row['label'], *(show(value, row['unit']) for value in pair),
+                judge(row, *pair)[1], ratios(row, results)))
+    return '\n'.join(lines) + '\n'
+
+
 def table(values, results):
+    if os.environ.get('BEFORE'):
+        return table_of_builds(values, results)
     lines = ['| metric | reference | execsrvd | ratio | goal | met |',
              '| --- | --- | --- | --- | --- | --- |']
     for row in values:
@@ -429,8 +459,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix='bench.', dir=WORK) as work:
         os.chmod(work, 0o755)
         servers = find_servers(build, work)
-        if os.environ.get('RESULTS') == '1' and len(servers) < 2:
-            sys.exit('RESULTS=1 wants both servers')
+        if os.environ.get('RESULTS') == '1' and (
+                len(servers) < 2 or os.environ.get('BEFORE')):
+            sys.exit('RESULTS=1 wants our server and the reference')
         try:
             results = run_all(servers, groups, values, bench, work)
         finally:

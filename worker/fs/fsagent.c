@@ -23,6 +23,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/linux/slice.h"
+#include "common/trick.h"
 #include "worker/fs/fsop_priv.h"
 #include "worker/fs/writeback.h"
 #include "worker/os/busypoll.h"
@@ -232,6 +233,8 @@ static void
 fsagent_give_line(struct request *req)
 {
 	fd_close(&kept);
+	if (!HAS_TRICK(keptline))
+		fd_close(&req->fds[0]);
 	kept = req->fds[0];
 	req->fds[0] = -1;
 }

@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/trick.h"
 
 /* Best effort: not every file system supports it, errors are ignored. */
 static void
@@ -21,6 +22,8 @@ writeback_begin(int *fdp)
 void
 writeback_add(struct writeback *b, int *fdp)
 {
+	if (!HAS_TRICK(writeback))
+		fd_close(fdp);
 	if (*fdp == -1)
 		return;
 	if (b->n == WRITEBACK_FILES)

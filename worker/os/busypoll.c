@@ -2,11 +2,13 @@
 
 #include <string.h>
 
+#include "common/trick.h"
+
 void
 busypoll_init(struct busypoll *a, bool may)
 {
 	memset(a, 0, sizeof(*a));
-	a->may = may;
+	a->may = may && HAS_TRICK(busypoll);
 }
 
 void
@@ -42,6 +44,6 @@ busypoll_yielded(struct busypoll *a, uint64_t then, uint64_t now,
 	if (now - then <= (for_agent ? BUSYPOLL_YIELD_TO : BUSYPOLL_YIELD))
 		return;
 	a->stays = false;
-	a->paused_until = now + (then - a->paused_until > BUSYPOLL_SOON ?
-	    BUSYPOLL_PAUSE : BUSYPOLL_PAUSE_2);
+	a->paused_until = now + (then - a->paused_until > BUSYPOLL_SOON ||
+	    !HAS_TRICK(secondpause) ? BUSYPOLL_PAUSE : BUSYPOLL_PAUSE_2);
 }

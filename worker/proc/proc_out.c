@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "common/limit.h"
 #include "common/log.h"
+#include "common/trick.h"
 
 /*
  * Pacing: a process that writes single lines would wake us for each.  After
@@ -228,7 +229,7 @@ pace(struct stream *st, size_t n)
 	st->streak = n < (st->stream == STREAM_PTY ? TERMINAL_FULL :
 	    PACE_SHORT) && (is_near || st->paced) ? st->streak + 1 : 0;
 	st->paced = false;
-	if (st->streak >= PACE_STREAK && st->fd != -1 &&
+	if (HAS_TRICK(pacing) && st->streak >= PACE_STREAK && st->fd != -1 &&
 	    start_pause(st->proc->procs) == 0) {
 		st->paced = true;
 		io_stop(&st->read_ev);
