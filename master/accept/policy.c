@@ -605,8 +605,10 @@ policy_judge(const struct master *m, const struct conf *c, struct peer *p,
 	if (!p->known)
 		return "unknown user";
 	if (p->is_tcp && !p->has_shown &&
-	    m->conf.require_token == CONF_TOKEN_ALWAYS)
+	    m->conf.require_token == CONF_TOKEN_ALWAYS) {
+		p->lacks_token = true;
 		return "no token";
+	}
 	if ((!m->start.is_root && p->uid != geteuid()) || !map_user(m, c, p))
 		return "not a user of this server";
 	if ((why = keeps_out(m->policy, c, p)) != NULL) {
@@ -657,7 +659,7 @@ policy_admit(struct master *m, struct peer *p, bool *full_out)
 	const char		*why = "out of memory";
 	bool			 by_list = false;
 
-	*full_out = false;
+	*full_out = p->lacks_token = false;
 	if ((c = policy_get(m, p, &room)) != NULL) {
 		why = policy_judge(m, c, p, &by_list);
 		*full_out = is_too_much(m, c, p, 1);

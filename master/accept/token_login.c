@@ -54,7 +54,7 @@ grant_peer(const struct child *c, struct peer *p, bool *full_out)
 static void
 say_missing(const struct peer *p, char why[TOKEN_LOGIN_WHY_MAX])
 {
-	bool	 is_all = p->why == NULL || strcmp(p->why, NO_TOKEN) == 0;
+	bool	 is_all = p->why == NULL || p->lacks_token;
 
 	snprintf(why, TOKEN_LOGIN_WHY_MAX, "%s%s" NO_TOKEN, is_all ? "" :
 	    p->why, is_all ? "" : ", and ");

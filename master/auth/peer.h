@@ -25,6 +25,7 @@ struct peer {
 	bool	 is_tcp;
 	bool	 is_given;		/* came in by a listener of --listen */
 	bool	 must_show;		/* a token is required */
+	bool	 lacks_token;		/* is all that why says */
 	bool	 has_shown;		/* a valid one, which gave the uids */
 	unsigned uplink;		/* it came through; 0: none */
 	bool	 is_strict;		/* what is no JSON-RPC ends it */

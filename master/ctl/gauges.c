@@ -14,29 +14,6 @@ _Static_assert(GAUGE_workers_greeting - GAUGE_workers_starting ==
     CHILD_GREETING && GAUGE_workers_leaving - GAUGE_workers_starting ==
     CHILD_LEAVING, "workers in gauge.def");
 
-static const struct {
-	const char	*family, *state;
-} rows[GAUGES] = {
-#define GAUGE(name, family, state, help)	{ family, state },
-#include "proto/gauge.def"
-#undef GAUGE
-};
-
-/* One more of a family in that state. */
-static void
-gauges_count(uint64_t gauges[GAUGES], const char *family, const char *state)
-{
-	size_t	 i;
-
-	for (i = 0; i < GAUGES; i++)
-		if (strcmp(rows[i].family, family) == 0 &&
-		    strcmp(rows[i].state, state) == 0)
-			break;
-	/* A state without a row would not be told. */
-	assert(i < GAUGES);
-	gauges[i]++;
-}
-
 void
 gauges_sessions(const struct master *m, uint64_t n[3])
 {
@@ -72,5 +49,5 @@ gauges_take(const struct master *m, uint64_t gauges[GAUGES])
 			gauges[GAUGE_processes] += c->running;
 	}
 	TAILQ_FOREACH(r, &m->uplinks.list, entry)
-		gauges_count(gauges, "uplinks", remote_state_name(r));
+		gauges[remote_gauge(r)]++;
 }

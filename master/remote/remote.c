@@ -39,16 +39,22 @@
 
 static const struct {
 	const char	*name;
+	enum gauge	 gauge;
 	unsigned	 next;		/* bits of the states that may follow */
 } states[] = {
 #define TO(state)	(1u << REMOTE_##state)
-	[REMOTE_STOPPED] = { "stopped", TO(STARTING) | TO(REFUSED) },
-	[REMOTE_STARTING] = { "starting", TO(REGISTERING) | TO(STOPPED) },
-	[REMOTE_REGISTERING] = { "registering", TO(WAITING) |
-	    TO(REGISTERED) | TO(REFUSED) | TO(STOPPED) },
-	[REMOTE_WAITING] = { "waiting", TO(REGISTERING) | TO(STOPPED) },
-	[REMOTE_REGISTERED] = { "registered", TO(WAITING) | TO(STOPPED) },
-	[REMOTE_REFUSED] = { "refused", TO(REGISTERING) | TO(STOPPED) },
+	[REMOTE_STOPPED] = { "stopped", GAUGE_uplinks_stopped,
+	    TO(STARTING) | TO(REFUSED) },
+	[REMOTE_STARTING] = { "starting", GAUGE_uplinks_starting,
+	    TO(REGISTERING) | TO(STOPPED) },
+	[REMOTE_REGISTERING] = { "registering", GAUGE_uplinks_registering,
+	    TO(WAITING) | TO(REGISTERED) | TO(REFUSED) | TO(STOPPED) },
+	[REMOTE_WAITING] = { "waiting", GAUGE_uplinks_waiting,
+	    TO(REGISTERING) | TO(STOPPED) },
+	[REMOTE_REGISTERED] = { "registered", GAUGE_uplinks_registered,
+	    TO(WAITING) | TO(STOPPED) },
+	[REMOTE_REFUSED] = { "refused", GAUGE_uplinks_refused,
+	    TO(REGISTERING) | TO(STOPPED) },
 #undef TO
 };
 
@@ -759,21 +765,38 @@ remote_is_ready(const struct master *m)
 	return true;
 }
 
+/* What REGISTERED is in truth; of a phase that there is not, that alone. */
+static const struct {
+	const char	*name;
+	enum gauge	 gauge;
+} phases[] = {
+	[IPC__UPLINK_PHASE__IDLE] = { "registered", GAUGE_uplinks_registered },
+	[IPC__UPLINK_PHASE__STALE] = { "registered",
+	    GAUGE_uplinks_registered },
+	[IPC__UPLINK_PHASE__CONNECTING] = { "connecting",
+	    GAUGE_uplinks_connecting },
+	[IPC__UPLINK_PHASE__CONNECTED] = { "connected",
+	    GAUGE_uplinks_connected },
+	[IPC__UPLINK_PHASE__PAUSING] = { "pausing", GAUGE_uplinks_pausing }
+};
+
+static bool
+has_phase(const struct remote *r)
+{
+	return r->state == REMOTE_REGISTERED && (unsigned)r->phase <
+	    sizeof(phases) / sizeof(phases[0]);
+}
+
 const char *
 remote_state_name(const struct remote *r)
 {
-	static const char *const	 phases[] = {
-		[IPC__UPLINK_PHASE__IDLE] = "registered",
-		[IPC__UPLINK_PHASE__STALE] = "registered",
-		[IPC__UPLINK_PHASE__CONNECTING] = "connecting",
-		[IPC__UPLINK_PHASE__CONNECTED] = "connected",
-		[IPC__UPLINK_PHASE__PAUSING] = "pausing",
-	};
+	return has_phase(r) ? phases[r->phase].name : states[r->state].name;
+}
 
-	if (r->state == REMOTE_REGISTERED && (unsigned)r->phase <
-	    sizeof(phases) / sizeof(phases[0]))
-		return phases[r->phase];
-	return states[r->state].name;
+enum gauge
+remote_gauge(const struct remote *r)
+{
+	return has_phase(r) ? phases[r->phase].gauge : states[r->state].gauge;
 }
 
 void

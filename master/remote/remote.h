@@ -103,6 +103,9 @@ bool	 remote_is_ready(const struct master *m);
 /* "connected", "waiting". */
 const char	*remote_state_name(const struct remote *r);
 
+/* The gauge that counts it in that state. */
+enum gauge	 remote_gauge(const struct remote *r);
+
 /* What is wrong with its registration; "": nothing. */
 #define REMOTE_TROUBLE	64	/* bytes */
 void	 remote_trouble(const struct remote *r, char *out, size_t size);

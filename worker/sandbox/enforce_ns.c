@@ -132,7 +132,10 @@ enforce_ns_settle(const struct plan *plan, const char *hide, uid_t uid,
 	return 0;
 }
 
-/* Read the holder's report; return whether it is confined, else why not. */
+/*
+ * The holder's report: a single NUL if it is confined, else a text why not.
+ * Read it; return whether it is confined.
+ */
 static bool
 enforce_ns_hear(int fd, struct enforced *e)
 {
@@ -146,13 +149,13 @@ enforce_ns_hear(int fd, struct enforced *e)
 	e->why[got] = '\0';
 	if (got == 0)
 		snprintf(e->why, sizeof(e->why), "the holder died");
-	return strcmp(e->why, "ok") == 0;
+	return got == 1 && e->why[0] == '\0';
 }
 
 static void
-enforce_ns_tell(int fd, const char *text)
+enforce_ns_tell(int fd, const char *text, size_t len)
 {
-	if (write(fd, text, strlen(text)) == -1)
+	if (write(fd, text, len) == -1)
 		_exit(1);
 }
 
@@ -177,10 +180,10 @@ enforce_ns(const struct plan *plan, const char *hide, struct enforced *e)
 	if (pid == 0) {
 		fd_close(&pipe[0]);
 		if (enforce_ns_settle(plan, hide, uid, gid, e) == -1) {
-			enforce_ns_tell(pipe[1], e->why);
+			enforce_ns_tell(pipe[1], e->why, strlen(e->why));
 			_exit(1);
 		}
-		enforce_ns_tell(pipe[1], "ok");
+		enforce_ns_tell(pipe[1], "", 1);
 		fd_close(&pipe[1]);
 		return 1;
 	}
