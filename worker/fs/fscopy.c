@@ -145,7 +145,8 @@ static int
 copy_over(const struct copying *c, int in, const struct stat *st, int held,
     const struct stat *old)
 {
-	int	 flags = O_WRONLY | (c->how->nonblock ? O_NONBLOCK : 0), out, rv;
+	int	 flags = O_WRONLY | (c->how->nonblock ? O_NONBLOCK : 0);
+	int	 out, rv;
 
 	if (S_ISDIR(old->st_mode) || S_ISLNK(old->st_mode)) {
 		errno = S_ISDIR(old->st_mode) ? EISDIR : ELOOP;
