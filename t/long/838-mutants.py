@@ -104,7 +104,8 @@ os.environ.update({"TMPDIR": SCRATCH + "/log", "HOME": SCRATCH + "/top",
                    "ASAN_OPTIONS": MORE, "UBSAN_OPTIONS": MORE})
 sys.path[:0] = [os.path.join(HERE, "..", "sys"), HERE]
 from client import (LIMIT, Closed, Client, Server, check, connect,  # noqa: E402
-                    dial, is_alive, probe, say, upgrade_request)
+                    dial, probe, say, upgrade_request)
+from lines import well  # noqa: E402
 from mutate import Mutator  # noqa: E402
 
 # The last that is read of Python: nobody may not, where it is root's.
@@ -240,15 +241,9 @@ def reports():
 
 
 def judge(server, done):
-    check(server.process.poll() is None and is_alive(server.pid),
-          "the master is dead")
     found = reports()
     check(not found, "%d reports\n%s" % (len(found), "\n".join(found)[:20000]))
-    log = server.log()
-    for word in ("killed by signal", "exited with status", "malformed", "killed",
-                 "assert"):
-        check(word not in log, "in the log: %s\n%s" % (word, "\n".join(
-            s for s in log.split("\n") if word in s)[:2000]))
+    well(server)
     probe(server.url)
     done["probes"] += 1
 

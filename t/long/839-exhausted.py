@@ -22,7 +22,7 @@ from client import (LIMIT, SANITIZED, Client, Closed, RpcError,  # noqa: E402
                     links, main, probe, resume_in, say, skip, wait_for,
                     worker_of)
 from fscommon import LIBC, fill, folder, mount, paths, uri  # noqa: E402
-from lines import Output  # noqa: E402
+from lines import Output, well  # noqa: E402
 
 limited = importlib.import_module("902-descriptors").limited
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
@@ -109,13 +109,6 @@ def serves(server):
         time.sleep(0.05)
 
 
-def is_well(server):
-    """The master was not blamed for anything, nor a worker."""
-    check(server.process.poll() is None, "the master is dead")
-    for word in ("malformed", "killed by signal", "exited with status", "assert"):
-        check(word not in server.log(), "in the log: " + word)
-
-
 # --- disks -------------------------------------------------------------------
 
 def content(size):
@@ -200,7 +193,7 @@ def disk_files():
     say("  %d calls, %d without room, old content intact; %s" % (
         some.done, some.failed, idle))
     beside.end()
-    is_well(server)
+    well(server)
     server.stop()
 
 
@@ -247,7 +240,7 @@ def disk_spool():
     say("  %d sessions held back, %d went on by themselves, each line once; %s"
         % (rounds, again, idle))
     beside.end()
-    is_well(server)
+    well(server)
     server.stop()
 
 
@@ -359,7 +352,7 @@ def descriptors():
     say("  %d rounds, %d requests failed; %s" % (ROUNDS, failed, idle))
     c.close()
     beside.end()
-    is_well(server)
+    well(server)
     server.stop()
 
 
@@ -414,7 +407,7 @@ def memory_of_worker():
     say("  worker: %d rounds, %d requests failed, %d connections ended; %s" % (
         ROUNDS, failed, lost, idle))
     beside.end()
-    is_well(server)
+    well(server)
     server.stop()
 
 
@@ -436,7 +429,7 @@ def memory_of_master():
         serves(server)
     say("  master: %d rounds; %s" % (ROUNDS, idle))
     beside.end()
-    is_well(server)
+    well(server)
     server.stop()
 
 
@@ -495,7 +488,7 @@ def memory_of_all():
         check(killed > 0, "none was killed")
         say("  all: %d of %d commands killed, nobody else" % (killed, n + 1))
         beside.end()
-        is_well(server)
+        well(server)
         server.stop()
 
 
@@ -527,7 +520,7 @@ def processes():
         say("  %d rounds, %d requests failed; %s" % (ROUNDS, failed, idle))
         c.close()
         beside.end()
-        is_well(server)
+        well(server)
         server.stop()
 
 
@@ -562,7 +555,7 @@ def terminals():
     check(failed == 3 * ROUNDS, "%d failed" % failed)
     say("  %d starts without a terminal failed, then went well" % failed)
     beside.end()
-    is_well(server)
+    well(server)
     server.stop()
     unmount("/dev/pts")
 
@@ -630,7 +623,7 @@ def watches():
     check(refused == 3 * ROUNDS, "%d refused" % refused)
     say("  %d watches refused, then granted; %s" % (refused, idle))
     c.close()
-    is_well(server)
+    well(server)
     server.stop()
 
 

@@ -1,7 +1,9 @@
-"""What the campaigns about bad lines share: a TCP proxy on loopback that holds,
-swallows or slows what goes through it, and what came of a command's output."""
+"""What the campaigns share: a TCP proxy on loopback that holds, swallows or
+slows what goes through it, what came of a command's output, and what the log of
+a server must not say."""
 import base64
 import contextlib
+import re
 import select
 import socket
 import sys
@@ -23,6 +25,9 @@ while True:
         time.sleep(max(0, began + n / rate - time.monotonic()))
 """
 LINE = 12
+BLAMED = re.compile(
+    r"^.*(?:malformed|assert|worker \d+.*(?: was killed by signal|: killed$| "
+    r"exited with status)|execsrv-http: killed by signal (?!9$)).*$", re.M)
 PACKET = 1448                   # bytes, as on an Ethernet
 
 
@@ -257,6 +262,13 @@ class Echo:
         check(want.startswith(self.text), "%r after %d lines" % (
             self.text[-40:], self.sent))
         return self.text == want
+
+
+def well(server):
+    """It and its workers did nothing that is to be blamed."""
+    check(server.process.poll() is None, "the master is dead")
+    blamed = BLAMED.findall(server.log())
+    check(not blamed, "in the log: %s" % "\n".join(blamed[:20]))
 
 
 @contextlib.contextmanager
