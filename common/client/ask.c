@@ -131,7 +131,7 @@ execsrv_ask(struct execsrv *x, const char *method, const char *params,
 	}
 	if (wait_answer(x, method, timeout_ms, &k) == -1)
 		k.result = -1;
-	/* The answer may still come; then nobody is there for it. */
+	/* After a timeout the answer may still come: ignore it. */
 	execsrv_forget(x, on_asked, &k);
 	/* The hook may have found the answer unbearable. */
 	if (k.result == 0 && execsrv_status(x) == EXECSRV_FAILED) {

@@ -122,8 +122,8 @@ call_new(struct calls *cs, const struct execsrv_call_opts *opts)
 	return c;
 }
 
-/* Too long is the caller's fault.  Anything else that was not sent would be a
-   hole that nobody sees, as in the input of a process: the client fails. */
+/* A request that is too long is the caller's fault.  Any other one that was not
+   sent would be an unnoticed hole, as in the input of a process: fail. */
 static int
 end_unwritten(struct calls *cs)
 {

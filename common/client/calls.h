@@ -111,8 +111,8 @@ void	 calls_trim(struct calls *cs);
 /* --- between two connections --- */
 
 /*
- * The connection is lost: answer requests that were sent with an error.  Those
- * that were not sent, and safe ones, go to the next connection.
+ * The connection is lost: answer requests that were sent with an error.  Unsent
+ * and safe requests go to the next connection.
  */
 void	 calls_disconnected(struct calls *cs);
 

@@ -112,7 +112,7 @@ execsrv_close_session(struct execsrv *x, int timeout_ms,
 
 	execsrv_hold(x, false);
 	execsrv_end_recovery(x);	/* what is over is not resumed */
-	/* The goodbye right behind the answer is a failure to others. */
+	/* The server closes right after the answer: that is success here. */
 	if (execsrv_ask(x, "session/close", NULL, 0, timeout_ms,
 	    on_session_closed, &is_closed, e) == -1 && !is_closed)
 		return -1;

@@ -382,7 +382,7 @@ handshake_begin_close(struct execsrv *x)
 {
 	if (transport_send_close(&x->transport) == -1)
 		return false;
-	execsrv_set_held(x, true);	/* nobody listens any more */
+	execsrv_set_held(x, true);	/* no more hooks */
 	return true;
 }
 

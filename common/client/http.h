@@ -11,7 +11,7 @@ bool	 execsrv_http_note(struct execsrv *x, const struct json *j,
 /* The connection is lost: end the bodies that were not complete. */
 void	 execsrv_http_lost(struct execsrv *x);
 
-/* Free the memory of those that were freed inside a hook; free all. */
+/* Free the memory of what was freed inside a hook; free all. */
 void	 execsrv_http_free_deferred(struct execsrv *x);
 void	 execsrv_http_free_all(struct execsrv *x);
 

@@ -43,7 +43,7 @@ take_token(struct opening *o, const char *token, struct execsrv_error *e)
 	return 0;
 }
 
-/* Another client's session: our ids must not be those that it used. */
+/* Another client's session: make ids that it cannot have used. */
 static int
 take_resume(struct opening *o, const char *id, struct execsrv_error *e)
 {
@@ -246,7 +246,7 @@ opening_take_session(struct opening *o, const struct json *j, uint32_t result)
 	if (tok == 0 || json_tok(j, tok)->type != JSON_STRING)
 		return -1;
 	o->phase = SESSION_OPEN;
-	/* One that is too long for us cannot be resumed, that is all. */
+	/* An id that is too long only means that it cannot be resumed. */
 	if (json_tok(j, tok)->len < sizeof(o->session))
 		execsrv_copy_text(j, tok, o->session, sizeof(o->session));
 	take_overflow(o, j, json_find(j, result, "execsrvOverflow"));

@@ -93,7 +93,7 @@ recovery_lost(struct recovery *r, uint64_t now, const char *why,
 		r->deadline = now + (uint64_t)r->recover_ms;
 		r->attempt_at = now;
 		r->backoff = BACKOFF_MIN;
-		/* One that was lost behind may hold for no longer. */
+		/* After a loss while behind, stay with smaller reads. */
 		if (!was_behind)
 			r->read_max = r->read_max * 4 < READ_MAX ?
 			    r->read_max * 4 : READ_MAX;

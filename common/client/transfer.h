@@ -4,7 +4,7 @@
 
 #include "common/client/client.h"
 
-/* Go on with those that were resumed outside the loop. */
+/* Go on with transfers that were resumed outside the loop. */
 void	 execsrv_transfer_work(struct execsrv *x);
 
 /* Free all, without waiting for requests in flight. */

@@ -17,7 +17,7 @@
 #include "master/execsrvctl/control.h"
 
 #define SERVER		"execsrvd"
-#define WORDS_MAX	(64 * 1024)	/* of its output */
+#define OUTPUT_MAX	(64 * 1024)	/* of its output */
 
 /*
  * Find the one beside this program, as in the build folder, or the installed
@@ -43,19 +43,19 @@ check_find_server(char *path, size_t size)
 }
 
 static void
-run_server(const char *path, const char *file, int words)
+run_server(const char *path, const char *file, int output)
 {
-	if (dup2(words, STDOUT_FILENO) != -1 &&
-	    dup2(words, STDERR_FILENO) != -1)
+	if (dup2(output, STDOUT_FILENO) != -1 &&
+	    dup2(output, STDERR_FILENO) != -1)
 		execl(path, SERVER, "-t", file != NULL ? "-f" : (char *)NULL,
 		    file, (char *)NULL);
-	dprintf(words, "%s: %s\n", path, strerror(errno));
+	dprintf(output, "%s: %s\n", path, strerror(errno));
 	_exit(126);
 }
 
 /* Read all of its output; drop what is too much. */
 static void
-read_words(int fd, struct buf *b)
+check_read_output(int fd, struct buf *b)
 {
 	char	 part[4096];
 	ssize_t	 n;
@@ -70,25 +70,25 @@ read_words(int fd, struct buf *b)
 }
 
 static int
-print_json(bool is_right, const char *words, size_t len)
+print_json(bool is_right, const char *output, size_t len)
 {
 	struct json_out	 o;
 	struct buf	 b;
 	size_t		 n;
 	int		 r;
 
-	buf_init(&b, 8 * WORDS_MAX);
+	buf_init(&b, 8 * OUTPUT_MAX);
 	json_out_init(&o, &b);
 	json_out_open(&o, '{');
 	json_out_key(&o, "right");
 	json_out_bool(&o, is_right);
 	json_out_key(&o, "words");
 	json_out_open(&o, '[');
-	for (; len > 0; words += n, len -= n) {
-		const char	*end = memchr(words, '\n', len);
+	for (; len > 0; output += n, len -= n) {
+		const char	*end = memchr(output, '\n', len);
 
-		n = end != NULL ? (size_t)(end - words) : len;
-		json_out_text(&o, words, n);
+		n = end != NULL ? (size_t)(end - output) : len;
+		json_out_text(&o, output, n);
 		n += end != NULL;
 	}
 	json_out_close(&o, ']');
@@ -103,7 +103,7 @@ print_json(bool is_right, const char *words, size_t len)
 
 /* Run it and return its status, or -1 with errno. */
 static int
-ask_server(const char *path, const char *file, struct buf *words)
+ask_server(const char *path, const char *file, struct buf *output)
 {
 	int	 pipe_fds[2], status;
 	pid_t	 pid;
@@ -114,7 +114,7 @@ ask_server(const char *path, const char *file, struct buf *words)
 		run_server(path, file, pipe_fds[1]);
 	fd_close(&pipe_fds[1]);
 	if (pid != -1)
-		read_words(pipe_fds[0], words);
+		check_read_output(pipe_fds[0], output);
 	fd_close(&pipe_fds[0]);
 	if (pid == -1)
 		return -1;
@@ -127,29 +127,29 @@ ask_server(const char *path, const char *file, struct buf *words)
 int
 config_check(const char *file, bool is_json)
 {
-	struct buf	 words;
+	struct buf	 output;
 	bool		 is_right, is_wrong;
 	char		 path[PATH_MAX];
 	int		 status, r = 0;
 
-	buf_init(&words, WORDS_MAX);
+	buf_init(&output, OUTPUT_MAX);
 	if (check_find_server(path, sizeof(path)) == -1 ||
-	    (status = ask_server(path, file, &words)) == -1) {
+	    (status = ask_server(path, file, &output)) == -1) {
 		fprintf(stderr, "execsrvctl: %s: %s\n", path,
 		    strerror(errno));
-		buf_fini(&words);
+		buf_fini(&output);
 		return EXIT_OTHER;
 	}
 	is_right = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	is_wrong = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CONFIG;
 	if (is_json)
-		r = print_json(is_right, (const char *)buf_data(&words),
-		    words.len);
-	else if (words.len > 0)
-		fwrite(buf_data(&words), 1, words.len, stderr);
+		r = print_json(is_right, (const char *)buf_data(&output),
+		    output.len);
+	else if (output.len > 0)
+		fwrite(buf_data(&output), 1, output.len, stderr);
 	if (r == -1)
 		perror("execsrvctl");
-	buf_fini(&words);
+	buf_fini(&output);
 	if (r == -1 || !(is_right || is_wrong))
 		return EXIT_OTHER;
 	return is_right ? EXIT_OK : EXIT_CONFIG;

@@ -26,7 +26,7 @@ enum { IN_ATTACH = 1, IN_CP = 2, IN_RUN = 4, IN_SHELL = 8 };
 /* The command line. */
 struct client {
 	unsigned		 command;
-	const char		*words;	/* its usage, after the options */
+	const char		*synopsis;	/* of its usage */
 	const char		*dir;	/* the daemon's folder, or NULL */
 	const char		*url, *token_file, *ca_file;
 	char			*token;	/* of $EXECSRV_TOKEN, or NULL */
@@ -77,7 +77,7 @@ client_usage(const struct client *c, FILE *out)
 	const struct row	*row;
 	char			 words[64];
 
-	fprintf(out, "usage: execsrvctl %s\n\n", c->words);
+	fprintf(out, "usage: execsrvctl %s\n\n", c->synopsis);
 	for (row = rows; row < rows + ROWS; row++) {
 		if ((row->commands & c->command) == 0)
 			continue;
@@ -419,7 +419,8 @@ client_begin(struct client *c, int argc)
 	}
 	c->nenv = 1;
 	c->env = calloc((size_t)argc + 2, sizeof(char *));
-	return c->env != NULL ? 0 : client_complain(c->words, strerror(errno));
+	return c->env != NULL ? 0 :
+	    client_complain(c->synopsis, strerror(errno));
 }
 
 static void
@@ -575,7 +576,7 @@ do_cp(struct client *c, int argc, char **argv)
 static const struct command {
 	const char	*name;
 	unsigned	 bit;
-	const char	*words;		/* its usage */
+	const char	*synopsis;	/* of its usage */
 	int		 min, max;	/* arguments after the options */
 	int		(*fn)(struct client *, int, char **);
 } commands[] = {
@@ -598,7 +599,7 @@ ctl_client_command(const char *dir, bool is_plain, int argc, char **argv)
 	while (strcmp(d->name, argv[0]) != 0)
 		d++;
 	c.command = d->bit;
-	c.words = d->words;
+	c.synopsis = d->synopsis;
 	status = d->bit == IN_CP ? EXIT_USAGE : EXIT_RUN;
 	if (!is_plain) {
 		client_usage(&c, stderr);

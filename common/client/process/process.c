@@ -134,7 +134,7 @@ execsrv_process_attach(struct execsrv *x, const char *id,
 
 /* --- answers --- */
 
-/* It may run, but nobody will hear of it: end it on the next connection. */
+/* It may run, but has no owner: terminate it on the next connection. */
 static void
 add_unconfirmed(struct execsrv_process *p)
 {

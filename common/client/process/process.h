@@ -27,7 +27,7 @@ bool	 execsrv_process_is_behind(const struct execsrv *x);
 /* The client failed: call on_lost of each process that has not ended. */
 void	 execsrv_process_lose_all(struct execsrv *x);
 
-/* Free the memory of those that were freed inside a hook; free all. */
+/* Free the memory of what was freed inside a hook; free all. */
 void	 execsrv_process_free_deferred(struct execsrv *x);
 void	 execsrv_process_free_all(struct execsrv *x);
 

@@ -96,7 +96,7 @@ void		 execsrv_event_restart_wait(struct execsrv_process *p);
 void		 execsrv_event_take(struct execsrv_process *p,
 		    const struct event *ev);
 
-/* Deliver those kept, if their turn has come. */
+/* Deliver kept events whose turn has come. */
 void		 execsrv_event_take_early(struct execsrv_process *p);
 
 /* Deliver an exit that lies before all that is retained. */
@@ -109,7 +109,7 @@ bool		 execsrv_event_output(const struct json *j, uint32_t from,
 bool		 execsrv_event_exit_code(const struct json *j, uint32_t from,
 		    struct event *ev);
 
-/* Forget those kept: all; an exit that the server is asked about. */
+/* Drop kept events: all; an exit that the server is asked about. */
 void		 execsrv_event_drop(struct execsrv_process *p);
 void		 execsrv_event_drop_unsure(struct execsrv_process *p);
 

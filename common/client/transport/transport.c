@@ -468,7 +468,7 @@ send_heartbeat(struct transport *t)
 	if (t->is_paused && t->out.len == 0 &&
 	    t->clock() - t->last_sent >= HEARTBEAT_MS) {
 		frames_control(t, WS_PONG, NULL, 0);
-		t->last_sent = t->clock();	/* tried, if nobody reads it */
+		t->last_sent = t->clock();	/* even if it was not sent */
 	}
 }
 

@@ -58,7 +58,7 @@ struct transport {
 	struct buf			 head;		/* upgrading; lines */
 	struct ws_reader		 reader;
 	struct buf			 out;
-	bool				 out_broken;	/* nobody reads it */
+	bool				 out_broken;	/* EPIPE or the like */
 	struct {
 		bool	 is_due;		/* owed to a flood of pings */
 		uint8_t	 data[WS_CONTROL_MAX];

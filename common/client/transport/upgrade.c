@@ -10,7 +10,7 @@
 
 #define LINES_MAX	100
 
-/* Fields that matter.  The last two must not be there: nobody asked. */
+/* Fields that matter.  The last two must be absent, as not offered. */
 enum field { UPGRADE, CONNECTION, ACCEPT, EXTENSIONS, PROTOCOL, FIELDS };
 
 static const char *const	 names[FIELDS] = {
