@@ -29,6 +29,7 @@ buf_reserve(struct buf *b, size_t n)
 	uint8_t	*base;
 	size_t	 cap;
 
+	assert(b->len <= b->max && b->off + b->len <= b->cap);
 	if (n > b->max || b->len > b->max - n) {
 		errno = EFBIG;
 		return NULL;
@@ -95,6 +96,7 @@ buf_move(struct buf *to, struct buf *from)
 {
 	size_t	 max = to->max;
 
+	assert(to != from && from->off + from->len <= from->cap);
 	free(to->base);
 	*to = *from;
 	to->max = max;
@@ -104,6 +106,7 @@ buf_move(struct buf *to, struct buf *from)
 void
 buf_trim(struct buf *b, size_t keep)
 {
+	assert(b->off + b->len <= b->cap);
 	if (b->len == 0 && b->cap > keep)
 		buf_fini(b);
 }

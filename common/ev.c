@@ -10,6 +10,7 @@ timer_on_timeout(int fd, short what, void *arg)
 {
 	struct timer	*t = arg;
 
+	assert(t->fn != NULL);
 	(void)fd;
 	(void)what;
 	t->fn(t->arg);
@@ -30,6 +31,7 @@ timer_set(struct timer *t, uint64_t ms)
 {
 	struct timeval	 tv = clock_timeval(ms);
 
+	assert(t->fn != NULL && event_initialized(&t->ev));
 	if (event_add(&t->ev, &tv) == -1)
 		log_warnx("no memory for a timer");
 }
@@ -44,6 +46,7 @@ timer_ensure(struct timer *t, uint64_t ms)
 void
 timer_fire(struct timer *t)
 {
+	assert(t->fn != NULL && event_initialized(&t->ev));
 	event_active(&t->ev, EV_TIMEOUT, 0);
 }
 
@@ -66,6 +69,7 @@ io_on_ready(int fd, short what, void *arg)
 {
 	struct io	*io = arg;
 
+	assert(io->fn != NULL);
 	(void)fd;
 	(void)what;
 	io->fn(io->arg);
@@ -84,6 +88,7 @@ io_init(struct io *io, struct event_base *base, int fd, short what, ev_fn *fn,
 int
 io_start(struct io *io)
 {
+	assert(io->fn != NULL && event_get_fd(&io->ev) != -1);
 	return event_add(&io->ev, NULL);
 }
 
@@ -97,6 +102,7 @@ io_stop(struct io *io)
 void
 io_fire(struct io *io)
 {
+	assert(io->fn != NULL && event_initialized(&io->ev));
 	event_active(&io->ev, event_get_events(&io->ev) &
 	    (EV_READ | EV_WRITE), 0);
 }

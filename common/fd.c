@@ -5,6 +5,7 @@
 
 #include <linux/openat2.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -59,6 +60,7 @@ fd_append(int fd, const void *data, size_t len)
 	off_t		 end;
 	int		 saved;
 
+	assert(fd != -1);
 	while (done < len) {
 		if ((n = write(fd, p + done, len - done)) > 0) {
 			done += (size_t)n;

@@ -17,6 +17,7 @@ map_init(struct map *m)
 void
 map_fini(struct map *m)
 {
+	assert(m->nslots == 0 || m->slots != NULL);
 	free(m->slots);
 	m->slots = NULL;
 	m->nslots = m->count = 0;
@@ -63,6 +64,7 @@ map_grow(struct map *m)
 	struct map_node	*n, *next, **slot;
 	size_t		 i;
 
+	assert(m->count >= m->nslots);
 	m->nslots = old.nslots == 0 ? MAP_FIRST : old.nslots * 2;
 	if ((m->slots = calloc(m->nslots, sizeof(*m->slots))) == NULL) {
 		m->slots = old.slots;
@@ -86,6 +88,7 @@ map_add(struct map *m, struct map_node *n, const void *key, size_t len,
 {
 	struct map_node	**slot;
 
+	assert((m->nslots & (m->nslots - 1)) == 0 && owner != NULL);
 	if (m->count >= m->nslots && map_grow(m) == -1)
 		return -1;
 	n->hash = hash_of(m, key, len);
@@ -104,6 +107,7 @@ map_del(struct map *m, struct map_node *n)
 {
 	struct map_node	**p;
 
+	assert(m->count > 0 && m->slots != NULL && n->owner != NULL);
 	for (p = slot_of(m, n->hash); *p != n; p = &(*p)->next)
 		assert(*p != NULL);
 	*p = n->next;

@@ -1,5 +1,6 @@
 #include "common/conf/conf_priv.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -118,6 +119,7 @@ rows_print(const struct conf_row *r, size_t n, const void *base, FILE *out)
 const struct conf_row *
 conf_row_at(size_t n)
 {
+	assert(n < CONF_ROWS);
 	return &rows[n];
 }
 
@@ -211,12 +213,14 @@ place(const struct conf_list *l, size_t i)
 const char *
 conf_where(const struct conf *c, size_t row, size_t i)
 {
+	assert(row < CONF_ROWS);
 	return place(&c->where_of[row], i);
 }
 
 const char *
 conf_uplink_where(const struct conf_uplink *u, size_t row)
 {
+	assert(row < CONF_UPLINK_ROWS);
 	return u->given[row] ? place(&u->where_of[row], 0) : u->where;
 }
 
@@ -259,6 +263,7 @@ begin_uplink(struct conf *c, const char *label, const char *where,
 void
 conf_empty(struct conf *c, size_t row)
 {
+	assert(row < CONF_ROWS && conf_row_is_list(&rows[row]));
 	conf_row_fini(&rows[row], (char *)c + rows[row].offset);
 	conf_list_fini(&c->where_of[row]);
 }
@@ -411,6 +416,7 @@ set_in_uplink(struct conf *c, const char *keyword, const char *value,
 	const struct conf_row	*row;
 	size_t			 n;
 
+	assert(c->block == CONF_IN_UPLINK && c->nuplink > 0);
 	if ((row = rows_find(uplink_rows, CONF_UPLINK_ROWS, keyword)) == NULL)
 		return misplaced(c, keyword, e);
 	n = (size_t)(row - uplink_rows);

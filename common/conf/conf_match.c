@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -328,6 +329,7 @@ conf_match_set(struct conf *c, const struct conf_row *row, const char *value,
 	struct conf_match	*m = &c->match[c->nmatch - 1];
 	struct conf_value	*v;
 
+	assert(c->block == CONF_IN_MATCH && c->nmatch > 0);
 	if ((v = reallocarray(m->value, m->nvalue + 1, sizeof(*v))) == NULL)
 		return conf_fail(e, "%s: %s", row->keyword, strerror(errno));
 	m->value = v;

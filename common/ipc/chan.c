@@ -71,6 +71,7 @@ chan_new(struct event_base *base, int sock, enum ipc_role self,
 static void
 packet_free(struct chan *c, struct packet *p)
 {
+	assert(c->queued >= sizeof(*p) + p->len);
 	TAILQ_REMOVE(&c->queue, p, entry);
 	c->queued -= sizeof(*p) + p->len;
 	if (p->data != NULL)
@@ -102,6 +103,7 @@ chan_free(struct chan **cp)
 void
 chan_set_limit(struct chan *c, size_t max)
 {
+	assert(max > 0);
 	c->max = max;
 }
 
@@ -135,6 +137,7 @@ chan_on_end(void *arg)
 {
 	struct chan	*c = arg;
 
+	assert(c->ended && c->freed == NULL);
 	c->on_end(c->arg, c->error);
 }
 
@@ -143,6 +146,7 @@ chan_queue(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 {
 	struct packet	*p;
 
+	assert(!c->ended && kind < IPC_KINDS);
 	if (c->queued >= c->max) {
 		chan_fail(c, ENOBUFS);
 		return;
@@ -200,6 +204,7 @@ chan_on_write(void *arg)
 	struct chan	*c = arg;
 	struct packet	*p;
 
+	assert(c->sock != -1);
 	while ((p = TAILQ_FIRST(&c->queue)) != NULL) {
 		if (ipc_send_packed(c->sock, p->data, p->len, p->fd) == -1) {
 			if (errno == EAGAIN)
@@ -220,6 +225,7 @@ chan_on_read(void *arg)
 	bool		 freed = false;
 	int		 i, r;
 
+	assert(!c->ended && c->sock != -1);
 	for (i = 0; i < CHAN_TURN_MAX && !c->ended; i++) {
 		if ((r = ipc_recv(c->sock, c->peer, c->self, &m)) != 1) {
 			if (r == 0)

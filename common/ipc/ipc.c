@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ ipc_pack(enum ipc_kind kind, const void *body, size_t *len_out)
 	uint8_t	*p;
 	size_t	 n = protobuf_c_message_get_packed_size(body);
 
+	assert(kind < IPC_KINDS);
 	if (n >= LIMIT_CONTROL_MESSAGE) {
 		errno = EMSGSIZE;
 		return NULL;
@@ -73,6 +75,7 @@ ipc_send(int sock, enum ipc_kind kind, const void *body, int fd)
 	size_t	 n = protobuf_c_message_get_packed_size(body);
 	int	 r;
 
+	assert(kind < IPC_KINDS && sock != -1);
 	if (n < sizeof(small)) {
 		small[0] = (uint8_t)kind;
 		protobuf_c_message_pack(body, small + 1);
@@ -167,6 +170,7 @@ ipc_recv(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
 	bool			 was_lost;
 	int			 r;
 
+	assert(sock != -1);
 	m->body = NULL;
 	m->fd = -1;
 	if ((want = next_len(sock)) == -1)

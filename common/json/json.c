@@ -623,6 +623,7 @@ json_alloc(struct json *j, size_t n, size_t size)
 void
 json_fini(struct json *j)
 {
+	assert(j->ntoks <= j->cap);
 	free_blocks(j);
 	free(j->toks);
 	json_init(j);
@@ -660,6 +661,7 @@ json_parse(struct json *j, char *text, size_t len)
 void
 json_trim(struct json *j)
 {
+	assert(j->ntoks <= j->cap);
 	free_blocks(j);
 	if (j->cap > TOKS_KEEP)
 		json_fini(j);

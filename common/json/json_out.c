@@ -265,6 +265,7 @@ void
 json_out_open(struct json_out *o, char bracket)
 {
 	assert(bracket == '{' || bracket == '[');
+	assert(bracket == '{' || bracket == '[');
 	json_out_begin(o, false);
 	json_out_put(o, &bracket, 1);
 }
@@ -272,6 +273,7 @@ json_out_open(struct json_out *o, char bracket)
 void
 json_out_close(struct json_out *o, char bracket)
 {
+	assert(bracket == '}' || bracket == ']');
 	assert(bracket == '}' || bracket == ']');
 	json_out_put(o, &bracket, 1);
 	o->need_comma = true;

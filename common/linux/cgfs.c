@@ -3,6 +3,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -352,6 +353,7 @@ cgfs_claim(int parent, const char *prefix, char *name, size_t size)
 {
 	int	 dir = -1, i, n;
 
+	assert(parent != -1);
 	for (i = 0; i < CLAIM_MAX && dir == -1; i++) {
 		n = snprintf(name, size, i == 0 ? "%s%ld" : "%s%ld-%d", prefix,
 		    (long)getpid(), i);

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +41,7 @@ landlock_new(int abi, uint64_t fs, uint64_t net, uint64_t scoped)
 	size_t			 size;
 	int			 fd;
 
+	assert(abi >= 1);
 	size = abi >= LANDLOCK_ABI_SCOPE ? 24 :
 	    abi >= LANDLOCK_ABI_TCP ? 16 : 8;
 	fd = (int)syscall(SYS_landlock_create_ruleset, &a, size, 0);

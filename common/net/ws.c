@@ -289,12 +289,14 @@ ws_reader_need(const struct ws_reader *r)
 {
 	size_t	 n = r->frame != 0 ? r->frame : head_len(r);
 
+	assert(r->off + r->len <= r->cap);
 	return n > r->len ? n - r->len : 0;
 }
 
 size_t
 ws_reader_held(const struct ws_reader *r)
 {
+	assert(r->msg_len <= r->off && r->off + r->len <= r->cap);
 	return r->msg_len + r->len;
 }
 
@@ -465,6 +467,7 @@ unmask(struct ws_reader *r, uint8_t *data, size_t end)
 {
 	bool	 was_ascii = r->bare == 0 || r->bare_ascii;
 
+	assert(r->bare <= end);
 	r->bare_ascii = apply_mask(data + r->bare, end - r->bare,
 	    data - MASK_LEN) && was_ascii;
 	r->bare = end;

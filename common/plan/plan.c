@@ -1,5 +1,6 @@
 #include "common/plan/plan_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -357,12 +358,14 @@ plan_decide_around(const struct plan *p, const char *path)
 const char *
 plan_word(enum plan_kind kind)
 {
+	assert(kind < PLAN_KINDS);
 	return words[kind];
 }
 
 bool
 plan_rule_may_miss(const struct plan *p, size_t i)
 {
+	assert(i < p->n);
 	return p->rules[i].may_miss;
 }
 
@@ -371,6 +374,7 @@ plan_rule_gives(const struct plan *p, size_t i)
 {
 	const struct plan_rule	*r = &p->rules[i];
 
+	assert(i < p->n);
 	return r->kind != PLAN_HIDE &&
 	    plan_rights(r) > plan_rights(deepest(p, i, r->path));
 }

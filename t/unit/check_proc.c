@@ -313,7 +313,7 @@ always(const struct sink *k)
 START_TEST(test_full_sink)
 {
 	static const struct sink_ops	 full = { .is_full = always };
-	struct sink			 k;
+	struct sink			 k = { .ops = NULL };
 
 	sink_add(&p->sinks, &k, &full);
 	put(out_fd, "waits");

@@ -35,6 +35,7 @@ baby_new(const char *script)
 	struct baby	*k;
 
 	ck_assert_ptr_nonnull(k = calloc(1, sizeof(*k)));
+	k->birth.size = sizeof(*k);
 	k->argv[0] = sh;
 	k->argv[1] = c;
 	k->argv[2] = (char *)(uintptr_t)script;

@@ -87,6 +87,7 @@ drop_source(struct conn *c)
 {
 	struct conn_source	*src = TAILQ_FIRST(&c->sources);
 
+	assert(src != NULL);
 	TAILQ_REMOVE(&c->sources, src, entry);
 	buf_move(&c->queue, &src->behind);
 	src->free(src);
@@ -118,6 +119,7 @@ conn_set_state(struct conn *c, enum conn_state to, const char *why)
 {
 	bool		 was_open = c->state == CONN_OPEN;
 
+	assert(to != CONN_OPEN);
 	if (to <= c->state)
 		return;
 	c->state = to;
@@ -142,6 +144,7 @@ conn_on_gone(void *arg)
 {
 	struct conn	*c = arg;
 
+	assert(c->state == CONN_GONE && c->in == -1 && c->out == -1);
 	c->events->on_gone(c->arg, c);
 }
 
@@ -387,6 +390,7 @@ conn_on_read(void *arg)
 {
 	struct conn	*c = arg;
 
+	assert(c->in != -1);
 	c->ops->on_input(c);
 }
 
@@ -444,6 +448,7 @@ conn_begin(struct conn *c, size_t len)
 	size_t	 head = c->ops->head_len(len);
 	char	*p;
 
+	assert(!c->in_frame || c->state != CONN_OPEN);
 	if (c->state != CONN_OPEN)
 		return NULL;
 	if ((p = room_in(c, last_queue(c), head + len +
@@ -460,6 +465,7 @@ conn_commit(struct conn *c)
 	size_t		 head = c->ops->head_len(c->begun);
 	char		*end;
 
+	assert(!c->in_frame);
 	end = (char *)buf_data(b) + b->len;
 	c->ops->put_head(end, c->begun, true, true);
 	c->ops->put_tail(end + head + c->begun);
@@ -676,6 +682,7 @@ send_queue(struct conn *c)
 	struct conn_source	*src;
 	ssize_t			 n;
 
+	assert(c->queue.len > 0 && c->out != -1);
 	do {
 		n = c->is_socket ?
 		    send(c->out, buf_data(&c->queue), c->queue.len,
@@ -701,6 +708,7 @@ send_queue(struct conn *c)
 static void
 conn_on_drained(struct conn *c)
 {
+	assert(conn_queued(c) == 0);
 	buf_trim(&c->queue, QUEUE_KEEP);
 	if (c->state != CONN_ENDING)
 		return;
@@ -747,6 +755,7 @@ conn_on_write(void *arg)
 {
 	struct conn	*c = arg;
 
+	assert(c->writing && c->state < CONN_LINGERING);
 	c->writing = false;
 	conn_flush(c);
 }

@@ -1,5 +1,7 @@
 #include "worker/conn/ratelimit.h"
 
+#include <assert.h>
+
 #define TOKEN	1000
 
 void
@@ -16,6 +18,7 @@ ratelimit_take(struct ratelimit *b, uint64_t now)
 	int64_t		 most = (int64_t)b->rate * TOKEN;
 	uint64_t	 past = now > b->last ? now - b->last : 0;
 
+	assert(b->level <= most);
 	if (b->rate == 0)
 		return 0;
 	b->last = now;

@@ -92,6 +92,7 @@ names_next(struct names *ns)
 {
 	const struct dirent64	*de;
 
+	assert(ns->next <= ns->len && ns->len <= ns->cap);
 	while (ns->next < ns->len) {
 		de = (const void *)(ns->base + ns->next);
 		ns->last = ns->next;
@@ -126,6 +127,7 @@ dirstack_fini(struct dirstack *c)
 	size_t	 i;
 	int	 saved = errno;
 
+	assert(c->closed <= c->n && c->n <= c->cap);
 	for (i = 0; i < c->n; i++) {
 		fd_close(&c->links[i].fd);
 		names_fini(&c->links[i].names);
@@ -142,6 +144,7 @@ close_highest(struct dirstack *c)
 	struct dirstack_dir	*l = &c->links[c->closed];
 	struct stat		 st;
 
+	assert(c->closed < c->n && c->links[c->closed].fd != -1);
 	if (fstat(l->fd, &st) == -1)
 		return -1;
 	l->dev = st.st_dev;
@@ -157,6 +160,7 @@ dirstack_push(struct dirstack *c, int fd)
 	struct dirstack_dir	*bigger;
 	size_t			 cap = c->cap == 0 ? 16 : c->cap * 2;
 
+	assert(fd != -1 && c->closed <= c->n && c->n <= c->cap);
 	if (c->n == c->cap) {
 		if ((bigger = reallocarray(c->links, cap,
 		    sizeof(*bigger))) == NULL)

@@ -1,5 +1,6 @@
 #include "worker/fs/fsop_priv.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -56,6 +57,7 @@ fsop_run(const struct fsop *op, const struct fsop_how *how,
 {
 	int	 rv;
 
+	assert(op->kind < FSOP_KINDS && r->fd == -1 && r->payload.len == 0);
 	rv = functions[op->kind](op, how, r);
 	r->error = rv == -1 && r->why == FSWHY_NONE ? errno : 0;
 	if (rv == -1) {

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ mounted_inodes_init(void)
 void
 mounted_inodes_begin(void)
 {
+	assert(table != NULL && table->version % 2 == 0);
 	atomic_fetch_add(&table->version, 1);
 	table->n = 0;
 	table->all = false;
@@ -41,6 +43,7 @@ mounted_inodes_begin(void)
 void
 mounted_inodes_add(const struct mounted_inodes *list, size_t n)
 {
+	assert(table->version % 2 != 0 && table->n <= ROOM);
 	if (n > ROOM - table->n) {
 		table->all = true;
 		return;
@@ -53,12 +56,14 @@ mounted_inodes_add(const struct mounted_inodes *list, size_t n)
 void
 mounted_inodes_all(void)
 {
+	assert(table->version % 2 != 0);
 	table->all = true;
 }
 
 void
 mounted_inodes_end(void)
 {
+	assert(table->version % 2 != 0);
 	atomic_fetch_add(&table->version, 1);
 }
 

@@ -7,6 +7,7 @@
 
 #include <linux/magic.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -120,6 +121,7 @@ pathwatch_stop(struct watcher *r)
 static void
 place_drop(struct watcher *r, struct place *p)
 {
+	assert(LIST_EMPTY(&p->points));
 	map_del(&r->places, &p->node);
 	/* EINVAL: the kernel has removed it. */
 	inotify_rm_watch(r->fd, p->wd);

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <assert.h>
 #include <fcntl.h>
 
 #include "common/clock.h"
@@ -14,6 +15,7 @@ writeback_begin(int *fdp)
 {
 	struct stat	 st;
 
+	assert(*fdp != -1);
 	if (fstat(*fdp, &st) == 0 && st.st_nlink > 0)
 		(void)sync_file_range(*fdp, 0, 0, SYNC_FILE_RANGE_WRITE);
 	fd_close(fdp);
@@ -22,6 +24,7 @@ writeback_begin(int *fdp)
 void
 writeback_add(struct writeback *b, int *fdp)
 {
+	assert(b->n <= WRITEBACK_FILES);
 	if (!HAS_TRICK(writeback))
 		fd_close(fdp);
 	if (*fdp == -1)

@@ -80,6 +80,7 @@ extern char **environ;
 static void
 body_free(struct http_call *c)
 {
+	assert(c->body == NULL || c->link->parked >= c->body_len);
 	if (c->body != NULL)
 		c->link->parked -= c->body_len;
 	free(c->body);
@@ -92,6 +93,7 @@ http_link_take_out(struct http_call *c)
 {
 	struct http_link	*l = c->link;
 
+	assert(l->parked >= c->cost);
 	if (c->state == HTTP_WAITING) {
 		TAILQ_REMOVE(&l->waiting, c, entry);
 	} else {
@@ -239,6 +241,7 @@ http_link_start(struct http_link *l)
 {
 	int	 pair[2];
 
+	assert(l->chan == NULL);
 	errno = ENOENT;
 	if (l->exe == -1 || fd_packet_pair(pair) == -1)
 		return -1;
@@ -305,6 +308,7 @@ upload(struct http_call *c)
 	Ipc__HttpUpload		 out = IPC__HTTP_UPLOAD__INIT;
 	size_t			 n;
 
+	assert(c->body_sent <= c->body_len && l->chan != NULL);
 	out.id = c->id;
 	while (c->body_sent < c->body_len && c->body_room > 0) {
 		n = c->body_len - c->body_sent;
@@ -332,6 +336,7 @@ activate(struct http_call *c)
 	Ipc__HttpHeader		 header = IPC__HTTP_HEADER__INIT;
 	size_t			 i;
 
+	assert(c->state == HTTP_WAITING && l->chan != NULL);
 	TAILQ_REMOVE(&l->waiting, c, entry);
 	TAILQ_INSERT_TAIL(&l->active, c, entry);
 	l->nactive++;
@@ -378,6 +383,7 @@ pump(struct http_link *l)
 void
 http_call_start(struct http_link *l, struct http_call *c)
 {
+	assert(c->events->on_done != NULL && c->events->on_free != NULL);
 	c->link = l;
 	c->state = HTTP_WAITING;
 	TAILQ_INSERT_TAIL(&l->waiting, c, entry);
@@ -393,6 +399,7 @@ http_call_took(struct http_call *c, size_t len)
 {
 	Ipc__HttpRoom	 out = IPC__HTTP_ROOM__INIT;
 
+	assert(c->state == HTTP_BODY && c->link->chan != NULL);
 	c->owed += len;
 	if (c->owed < LIMIT_HTTP_WINDOW / 2)
 		return;

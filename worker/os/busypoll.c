@@ -1,5 +1,6 @@
 #include "worker/os/busypoll.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "common/trick.h"
@@ -26,6 +27,7 @@ busypoll_asked(struct busypoll *a, uint64_t now)
 bool
 busypoll_stays(struct busypoll *a, uint64_t now)
 {
+	assert(a->streak <= BUSYPOLL_STREAK);
 	if (a->asked) {
 		a->asked = false;
 		a->last = now;
@@ -41,6 +43,7 @@ void
 busypoll_yielded(struct busypoll *a, uint64_t then, uint64_t now,
     bool for_agent)
 {
+	assert(then <= now);
 	if (now - then <= (for_agent ? BUSYPOLL_YIELD_TO : BUSYPOLL_YIELD))
 		return;
 	a->stays = false;

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -142,6 +143,7 @@ pcgroup_fork(int top, uint32_t number, int *dir_out)
 int
 pcgroup_give_to(int dir, uid_t uid)
 {
+	assert(dir != -1);
 	if (fchownat(dir, "", uid, (gid_t)-1, AT_EMPTY_PATH) == -1)
 		return -1;
 	return fchownat(dir, "cgroup.procs", uid, (gid_t)-1,
@@ -246,6 +248,7 @@ pcgroups_new(struct event_base *base, int dir)
 static void
 pcgroup_name_of(unsigned number, char name[16])
 {
+	assert(number > 0);
 	snprintf(name, 16, "p%u", number);
 }
 
@@ -256,6 +259,7 @@ pcgroups_free(struct pcgroups **cp)
 	char		 name[16];
 	unsigned	 i;
 
+	assert(c->dir != -1);
 	*cp = NULL;
 	if (c == NULL)
 		return;
@@ -284,6 +288,7 @@ pcgroup_grow(struct pcgroups *c)
 {
 	uint8_t	*state;
 
+	assert(c->n <= c->cap);
 	if (c->n == c->cap) {
 		if ((state = realloc(c->state, c->cap + c->cap / 2 +
 		    FIRST)) == NULL)
@@ -304,6 +309,7 @@ discard(struct pcgroups *c, unsigned number)
 {
 	char	 name[16];
 
+	assert(number >= 1 && number <= c->n);
 	pcgroup_name_of(number, name);
 	if (remove_dir(c->dir, name) == -1 && errno != ENOENT) {
 		c->state[number - 1] = GROUP_SPENT;
@@ -342,6 +348,7 @@ pcgroup_find(struct pcgroups *c)
 {
 	unsigned	 i, looks = 0;
 
+	assert(c->n <= c->cap && (c->n == 0 || c->look < c->n));
 	for (i = 0; i < c->n; i++)
 		if (c->state[i] == GROUP_FREE)
 			return i + 1;

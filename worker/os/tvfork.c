@@ -7,6 +7,7 @@
 
 #include <linux/futex.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -339,6 +340,7 @@ tvfork_give(struct tvfork *b, int group, tvfork_fn *fn)
 {
 	sigset_t	 all, old;
 
+	assert(b->size >= sizeof(*b) && b->pid == 0 && group >= -1);
 	sweep();
 	if (take_stacks(b) == -1)
 		return -1;

@@ -1,5 +1,6 @@
 #include "worker/proc/descendants.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,7 @@ descendants_init(struct descendants *k, const struct descendants_others *others,
 void
 descendants_born(struct descendants *k, pid_t pid, uint64_t mark)
 {
+	assert(pid != 0);
 	k->pid = pid;
 	k->mark = mark;
 }

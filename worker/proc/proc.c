@@ -90,6 +90,7 @@ proc_alloc(struct procs *ps, const char *id, size_t id_len)
 {
 	struct proc	*p;
 
+	assert(procs_find(ps, id, id_len) == NULL);
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return NULL;
 	p->procs = ps;
@@ -227,6 +228,7 @@ proc_close(struct proc *p)
 {
 	struct procs	*ps = p->procs;
 
+	assert(p->state == PROC_EXITED && p->pid > 0);
 	proc_stream_end(&p->streams[0]);
 	proc_stream_end(&p->streams[1]);
 	procin_lose(&p->procin);
@@ -319,6 +321,7 @@ procs_fini(struct procs *ps)
 {
 	struct proc	*p;
 
+	assert(ps->known >= ps->running);
 	while ((p = TAILQ_FIRST(&ps->all)) != NULL)
 		proc_free(&p);
 	procs_out_fini(ps);

@@ -1,6 +1,7 @@
 /* Killing a process and its descendants. */
 #include "worker/proc/proc_priv.h"
 
+#include <assert.h>
 #include <signal.h>
 
 #include "common/clock.h"
@@ -31,6 +32,7 @@ kill_pass(struct proc *p)
 	unsigned	 orphans = p->orphans;
 	uint64_t	 next = KILL_PASS_MS;
 
+	assert(p->terminated);
 	p->orphans = 0;
 	pcgroups_kill(ps->env->cgroups, p->cgroup);
 	p->empty_passes = ptree_purge(descendants_skips, descendants_has,
@@ -56,6 +58,7 @@ kill_pass(struct proc *p)
 void
 proc_kill_again(struct proc *p)
 {
+	assert(p->terminated && p->pid > 0);
 	if (p->state == PROC_RUNNING) {
 		descendants_look(&p->descendants);
 		kill(p->pid, SIGKILL);
@@ -94,6 +97,7 @@ proc_terminate(struct proc *p, uint64_t grace)
 void
 proc_signal(struct proc *p, int sig)
 {
+	assert(p->state != PROC_RUNNING || p->pid > 1);
 	if (p->state == PROC_RUNNING)
 		kill(-p->pid, sig);
 }

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <sys/timerfd.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -225,6 +226,7 @@ pace(struct stream *st, size_t n)
 	uint64_t	 now = clock_us();
 	bool		 is_near = now - st->last_read < PACE_US;
 
+	assert(n > 0);
 	st->last_read = now;
 	st->streak = n < (st->stream == STREAM_PTY ? TERMINAL_FULL :
 	    PACE_SHORT) && (is_near || st->paced) ? st->streak + 1 : 0;
@@ -261,6 +263,7 @@ add_output(struct stream *st, struct chunk *c, const char *data, size_t n)
 	struct procs	*ps = p->procs;
 	struct output	 o = { st->stream, data, n, NULL };
 
+	assert(n > 0 && p->state != PROC_CLOSED);
 	p->bytes_out += n;
 	ps->bytes_out += n;
 	if (c == NULL) {
@@ -290,6 +293,7 @@ proc_out_take(const struct stream *st, void *to, size_t size)
 {
 	ssize_t	 n, len;
 
+	assert(st->fd != -1 && size > 0);
 	len = n = read(st->fd, to, size);
 	while (st->stream == STREAM_PTY && n >= TERMINAL_FULL &&
 	    (size_t)len < size && (n = read(st->fd, (char *)to + len,
@@ -307,6 +311,7 @@ lose_rest(struct stream *st, int error)
 	char		 text[200];
 	int		 n;
 
+	assert(error != 0 && st->fd != -1);
 	p->lost = error;
 	log_warnx("process %d: reading its %s: %s", p->pid,
 	    retain_stream_name(st->stream), strerror(error));
@@ -372,6 +377,7 @@ stream_on_read(void *arg)
 	struct proc	*p = st->proc;
 	ssize_t		 n;
 
+	assert(st->fd != -1 && !st->held);
 	if (!proc_out_has_room(p)) {
 		st->held = true;
 		p->procs->is_held = true;
@@ -402,6 +408,7 @@ proc_drain(struct proc *p)
 int
 proc_stream_init(struct stream *st, struct proc *p, int fd, uint8_t stream)
 {
+	assert(st->fd == -1 && stream <= STREAM_PTY);
 	st->proc = p;
 	st->stream = stream;
 	st->fd = fd;

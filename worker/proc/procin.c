@@ -1,5 +1,6 @@
 #include "worker/proc/procin.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ procin_init(struct procin *in, struct event_base *base, int fd, bool is_tty,
 static void
 id_drop(struct procin *in, struct write_id *w)
 {
+	assert(in->nids > 0);
 	map_del(&in->ids, &w->node);
 	TAILQ_REMOVE(&in->id_order, w, entry);
 	in->nids--;
@@ -56,6 +58,7 @@ procin_let_in(struct procin *in, struct parked *p)
 {
 	struct rpc_req	*req = p->req;
 
+	assert(*in->parked_total >= p->len);
 	*in->parked_total -= p->len;
 	free(p);
 	if (req != NULL)
@@ -87,6 +90,7 @@ procin_push(struct procin *in, const char *data, size_t len)
 	size_t	 done = 0;
 	ssize_t	 n;
 
+	assert(in->fd != -1);
 	while (done < len) {
 		n = write(in->fd, data + done, len - done);
 		if (n == -1 && errno == EINTR)
@@ -120,6 +124,7 @@ push_queue(struct procin *in)
 static void
 widen(struct procin *in)
 {
+	assert(in->fd != -1);
 	if (in->is_wide || in->is_tty)
 		return;
 	in->is_wide = true;
@@ -195,6 +200,7 @@ procin_admit(struct procin *in)
 {
 	struct parked	*p;
 
+	assert(in->queue.len < LIMIT_STDIN_QUEUE);
 	while ((p = TAILQ_FIRST(&in->parked)) != NULL) {
 		TAILQ_REMOVE(&in->parked, p, entry);
 		if (procin_take(in, p->data, p->len) == -1) {
@@ -212,6 +218,7 @@ procin_on_write(void *arg)
 {
 	struct procin	*in = arg;
 
+	assert(in->fd != -1);
 	push_queue(in);
 	if (in->fd == -1)
 		return;

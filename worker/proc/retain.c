@@ -40,6 +40,7 @@ chunk_set_state(struct chunk *c, enum chunk_state to)
 	struct window	*w = c->retain->window;
 	size_t		 cost = chunk_cost(c);
 
+	assert(c->len <= c->cap && to <= CHUNK_ACKED);
 	if (c->state == to)
 		return;
 	if (is_unread(c->state) && !is_unread(to))
@@ -127,6 +128,7 @@ spool(struct window *w, struct chunk *c)
 	struct spool_part	*part;
 	struct chunk		*moved;
 
+	assert(c->state == CHUNK_SENT);
 	if (c->part != NULL ||
 	    (w->relayed_memory + chunk_cost(c) <= w->retain &&
 	    w->memory <= w->memory_max) ||
@@ -202,6 +204,7 @@ window_chunk(struct window *w, size_t cap)
 	struct spool_part	*part;
 	struct chunk		*c;
 
+	assert(cap > 0);
 	if (window_has_memory(w, cap))
 		return chunk_new(cap);
 	c = spool_alloc(&w->spool, sizeof(*c) + cap, &part);
@@ -256,6 +259,7 @@ chunk_free(struct chunk *c)
 {
 	struct window	*w = c->retain->window;
 
+	assert(c->part != NULL || w->memory >= chunk_cost(c));
 	if (c->part != NULL) {
 		spool_free(&w->spool, c->part);
 		return;
@@ -269,6 +273,7 @@ chunk_drop(struct chunk *c)
 {
 	struct retain	*r = c->retain;
 
+	assert(r->count > 0 && r->bytes >= c->len);
 	chunk_set_state(c, CHUNK_ACKED);
 	TAILQ_REMOVE(&r->acked, c, state_entry);
 	r->acked_bytes -= c->len;
@@ -315,6 +320,7 @@ chunk_new(size_t cap)
 void
 retain_add(struct retain *r, struct chunk *c, uint8_t stream)
 {
+	assert(c->retain == NULL && c->len <= c->cap && r->total == NULL);
 	c->retain = r;
 	c->seq = r->next_seq++;
 	c->stream = stream;
@@ -330,6 +336,7 @@ retain_add(struct retain *r, struct chunk *c, uint8_t stream)
 void
 retain_exit(struct retain *r)
 {
+	assert(r->exit_seq == 0);
 	r->exit_seq = r->next_seq++;
 	r->exit_gap = r->gap;
 }
@@ -339,6 +346,7 @@ retain_append(struct retain *r, uint8_t stream, const void *data, size_t len)
 {
 	struct chunk	*c = TAILQ_LAST(&r->chunks, chunk_list);
 
+	assert(r->total == NULL);
 	/* Must have the newest number: exit and close have numbers, too. */
 	if (c == NULL || c->sealed || c->stream != stream ||
 	    c->seq != r->next_seq - 1 || len > c->cap - c->len)
@@ -458,6 +466,7 @@ retain_close_gap(struct retain *r, uint64_t *after_out, uint64_t *by_out)
 	const char	*line;
 	uint64_t	 dropped = r->dropped;
 
+	assert(r->exit_gap <= r->gap);
 	if (m == NULL)
 		return 0;
 	line = m->stream == STREAM_PTY ? "\r\n" : "\n";
@@ -497,5 +506,6 @@ retain_stream_name(uint8_t stream)
 {
 	static const char *const names[] = { "stdout", "stderr", "pty" };
 
+	assert(stream <= STREAM_PTY);
 	return names[stream];
 }

@@ -47,6 +47,7 @@ sinks_fini(struct sinks *s)
 void
 sink_add(struct sinks *s, struct sink *k, const struct sink_ops *ops)
 {
+	assert(k->sinks == NULL);
 	k->ops = ops;
 	k->sinks = s;
 	TAILQ_INSERT_TAIL(&s->list, k, entry);
@@ -57,6 +58,7 @@ sink_remove(struct sink *k)
 {
 	struct sink_walk	*w;
 
+	assert(k->sinks != NULL);
 	for (w = k->sinks->walks; w != NULL; w = w->outer)
 		if (w->next == k)
 			w->next = TAILQ_NEXT(k, entry);

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ spool_open_file(void)
 static int
 open_part(struct spool *s, struct spool_part *p)
 {
+	assert(p->at == NULL);
 	if (s->fd == -1 && (s->fd = spool_open_file()) == -1)
 		return -1;
 	if ((errno = posix_fallocate(s->fd, (off_t)p->offset,
@@ -96,6 +98,7 @@ new_part(struct spool *s)
 static void
 drop_part(struct spool *s, struct spool_part *p)
 {
+	assert(p->at != NULL && p->left == 0);
 	munmap(p->at, SPOOL_PART);
 	p->at = NULL;
 	(void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -110,6 +113,7 @@ spool_alloc(struct spool *s, size_t len, struct spool_part **part_out)
 	struct spool_part	*p = TAILQ_LAST(&s->parts, spool_parts);
 	uint8_t			*at;
 
+	assert(len > 0);
 	if (len > SPOOL_PART) {
 		errno = EFBIG;
 		return NULL;
@@ -128,6 +132,7 @@ spool_alloc(struct spool *s, size_t len, struct spool_part **part_out)
 void
 spool_free(struct spool *s, struct spool_part *p)
 {
+	assert(p->left > 0 && p->at != NULL);
 	if (--p->left > 0)
 		return;
 	if (p == TAILQ_LAST(&s->parts, spool_parts))

@@ -1,5 +1,6 @@
 #include "worker/proc/tail.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct tail {
 static void
 tail_free(struct tail *t)
 {
+	assert(*t->total > 0);
 	if (t->sink.sinks != NULL)
 		sink_remove(&t->sink);
 	(*t->total)--;
@@ -40,7 +42,10 @@ tail_free(struct tail *t)
 static void
 tail_on_read(void *arg)
 {
-	tail_free(arg);
+	struct tail	*t = arg;
+
+	assert(t->fd != -1);
+	tail_free(t);
 }
 
 /* Find the current chunk, which may have grown, or the next one. */
@@ -90,6 +95,7 @@ on_write(void *arg)
 	const struct chunk	*c;
 	int			 i;
 
+	assert(t->fd != -1);
 	for (i = 0; i < TURN_PIECES; i++) {
 		if ((c = next_chunk(t)) == NULL) {
 			if (t->until != UINT64_MAX)

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -225,6 +226,7 @@ holder_set_state(struct holder *h, enum holder_state state, const char *why)
 {
 	static const char *const names[] = { "starting", "ready", "failed" };
 
+	assert(state != HOLDER_READY || h->pid != 0);
 	log_debug("holder %ld: %s %s", (long)h->pid, names[state], why);
 	h->state = state;
 	h->since = clock_ms();
@@ -269,6 +271,7 @@ on_dead(void *arg)
 {
 	struct remains	*r = arg;
 
+	assert(r->pidfd != -1);
 	undo(r->holders, r, true);
 }
 
@@ -279,6 +282,7 @@ holder_bury(struct holder *h)
 	struct holders	*hs = h->holders;
 	struct remains	*r;
 
+	assert(h->made_len > 0);
 	if ((r = calloc(1, sizeof(*r))) == NULL)
 		fatal("list of placeholders");
 	r->holders = hs;
@@ -333,6 +337,7 @@ holder_stop(struct holder *h)
 static void
 holder_fail(struct holder *h, const char *why)
 {
+	assert(h->state != HOLDER_FAILED);
 	holder_stop(h);
 	holder_set_state(h, HOLDER_FAILED, why);
 	if (h->confined && !h->holders->is_ending)
@@ -442,6 +447,7 @@ holder_start(struct holder *h, const struct plan *plan)
 	int	 pair[2];
 	pid_t	 pid;
 
+	assert(h->sock == -1 && h->pid == 0 && h->made == NULL);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1)
 		return -1;
 	h->sock = pair[0];
@@ -493,6 +499,7 @@ holder_free(struct holder *h)
 {
 	struct holders	*hs = h->holders;
 
+	assert(hs->n > 0);
 	TAILQ_REMOVE(&hs->list, h, entry);
 	hs->n--;
 	holder_stop(h);
@@ -678,6 +685,7 @@ holder_why(const struct holder *h)
 int
 holder_sock(const struct holder *h)
 {
+	assert(h->state == HOLDER_READY && h->sock != -1);
 	return h->sock;
 }
 
@@ -690,6 +698,7 @@ holder_line(struct holder *h)
 const struct nsset *
 holder_nsset(struct holder *h)
 {
+	assert(h->state == HOLDER_READY);
 	h->joined = true;
 	return &h->nsset;
 }
@@ -697,6 +706,7 @@ holder_nsset(struct holder *h)
 void
 holder_use(struct holder *h, bool more)
 {
+	assert(more || h->users > 0);
 	h->users += more ? 1U : -1U;
 	if (h->users == 0 && h->single)
 		holder_free(h);

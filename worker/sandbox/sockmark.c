@@ -7,6 +7,7 @@
 
 #include <linux/seccomp.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -194,6 +195,7 @@ on_post(void *arg)
 		char			 room[NOTIF_ROOM];
 	}		 u;
 
+	assert(p->fd != -1);
 	/* Older kernels block if no notification is pending. */
 	if (poll(&poll_fd, 1, 0) != 1)
 		return;
@@ -213,6 +215,7 @@ post_new(struct sockmark *b, int fd)
 {
 	struct post	*p;
 
+	assert(fd != -1);
 	if ((p = calloc(1, sizeof(*p))) == NULL) {
 			fd_close(&fd);		/* its socket(2) gets ENOSYS */
 		return;
@@ -235,6 +238,7 @@ sockmark_on_sock(void *arg)
 	char		 byte;
 	int		 fd;
 
+	assert(b->sock[0] != -1);
 	for (;;) {
 		memset(&m, 0, sizeof(m));
 		iov.iov_base = &byte;
