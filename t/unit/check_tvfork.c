@@ -22,7 +22,7 @@
 #define TRIES		5	/* and one that stands still needs another */
 
 struct baby {
-	struct tvfork	 birth;		/* the first member */
+	struct tvfork	 tvfork;		/* the first member */
 	char		*argv[4];
 	char		*envp[1];
 	int		 pipe[2];
@@ -35,7 +35,7 @@ baby_new(const char *script)
 	struct baby	*k;
 
 	ck_assert_ptr_nonnull(k = calloc(1, sizeof(*k)));
-	k->birth.size = sizeof(*k);
+	k->tvfork.size = sizeof(*k);
 	k->argv[0] = sh;
 	k->argv[1] = c;
 	k->argv[2] = (char *)(uintptr_t)script;
@@ -70,7 +70,7 @@ run(void *arg)
 
 	error = (int)-rawsys(SYS_execve, (long)"/bin/sh", (long)k->argv,
 	    (long)k->envp, 0, 0);
-	return tvfork_fail(&k->birth, error, "run");
+	return tvfork_fail(&k->tvfork, error, "run");
 }
 
 static int
@@ -175,9 +175,9 @@ START_TEST(test_ways)
 
 	for (i = 0; i < 20; i++) {
 		k = baby_new("exit 3");
-		k->birth.is_double = ways[_i].is_double;
+		k->tvfork.is_double = ways[_i].is_double;
 		errno = 0;
-		pid = tvfork_give(&k->birth, -1, ways[_i].fn);
+		pid = tvfork_give(&k->tvfork, -1, ways[_i].fn);
 		if (ways[_i].error == 0) {
 			ck_assert_int_gt(pid, 0);
 			ck_assert_int_eq(status_of(pid), 3);
@@ -197,7 +197,7 @@ START_TEST(test_killed)
 	struct baby	*k = baby_new("exit 3");
 	pid_t		 pid;
 
-	pid = tvfork_give(&k->birth, -1, be_killed);
+	pid = tvfork_give(&k->tvfork, -1, be_killed);
 	ck_assert_int_gt(pid, 0);
 	ck_assert_int_eq(status_of(pid), 128 + SIGKILL);
 }
@@ -212,9 +212,9 @@ START_TEST(test_hopeless)
 
 	for (i = 0; i < TRIES && took >= TVFORK_SLEEPS_MS + SLACK_MS; i++) {
 		k = baby_new("exit 3");
-		k->birth.is_double = true;
+		k->tvfork.is_double = true;
 		began = clock_ms();
-		ck_assert_int_eq(tvfork_give(&k->birth, -1, keep_stopping),
+		ck_assert_int_eq(tvfork_give(&k->tvfork, -1, keep_stopping),
 		    -1);
 		ck_assert_int_eq(errno, ETIMEDOUT);
 		took = clock_ms() - began;
@@ -255,13 +255,13 @@ START_TEST(test_late)
 	for (i = 0; i < MANY; i++) {
 		k = baby_new("exit 3");
 		k->pipe[1] = null;
-		k->birth.is_double = late[_i].is_double;
+		k->tvfork.is_double = late[_i].is_double;
 		began = clock_ms();
-		pids[i] = tvfork_give(&k->birth, -1, late[_i].fn);
+		pids[i] = tvfork_give(&k->tvfork, -1, late[_i].fn);
 		ck_assert_int_gt(pids[i], 0);
 		slow += clock_ms() - began >= TVFORK_SLEEPS_MS + SLACK_MS;
 		k = baby_new("exit 4");
-		ck_assert_int_gt(pid = tvfork_give(&k->birth, -1, run), 0);
+		ck_assert_int_gt(pid = tvfork_give(&k->tvfork, -1, run), 0);
 		ck_assert_int_eq(status_of(pid), 4);
 	}
 	/* While the machine stands still nobody is in time. */
@@ -278,7 +278,7 @@ START_TEST(test_late)
 	nobody_is_left();
 	/* Which gives back what they had: a sanitizer says whether. */
 	k = baby_new("exit 5");
-	ck_assert_int_gt(pid = tvfork_give(&k->birth, -1, run), 0);
+	ck_assert_int_gt(pid = tvfork_give(&k->tvfork, -1, run), 0);
 	ck_assert_int_eq(status_of(pid), 5);
 	close(null);
 }
@@ -295,7 +295,7 @@ START_TEST(test_errno)
 
 	ck_assert_int_eq(pipe(ends), 0);
 	k->pipe[1] = ends[1];
-	pid = tvfork_give(&k->birth, -1, stop_and_fail);
+	pid = tvfork_give(&k->tvfork, -1, stop_and_fail);
 	ck_assert_int_gt(pid, 0);
 	errno = EXDEV;
 	kill(pid, SIGCONT);
@@ -322,7 +322,7 @@ close_and_write(void *arg)
 		answer = '1';
 	rawsys(SYS_write, k->pipe[1], (long)&answer, 1, 0, 0);
 	tvfork_close(-1, -1);
-	return tvfork_fail(&k->birth, (int)-rawsys(SYS_fcntl, k->pipe[1],
+	return tvfork_fail(&k->tvfork, (int)-rawsys(SYS_fcntl, k->pipe[1],
 	    F_GETFD, 0, 0, 0), "close");
 }
 
@@ -335,7 +335,7 @@ START_TEST(test_close)
 	ck_assert_int_eq(pipe(pair), 0);
 	k->pipe[0] = pair[0];
 	k->pipe[1] = pair[1];
-	ck_assert_int_eq(tvfork_give(&k->birth, -1, close_and_write), -1);
+	ck_assert_int_eq(tvfork_give(&k->tvfork, -1, close_and_write), -1);
 	ck_assert_int_eq(errno, EBADF);
 	free(k);
 	ck_assert_int_eq(read(pair[0], &c, 1), 1);

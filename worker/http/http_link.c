@@ -152,7 +152,7 @@ http_link_find(struct http_link *l, uint64_t id)
 /* --- the process --- */
 
 struct child {
-	struct tvfork	 birth;		/* the first member */
+	struct tvfork	 tvfork;		/* the first member */
 	int		 exe, sock, null;
 	char		 name[sizeof(PROGRAM)], number[16];
 	char		 how[LOG_HOW_MAX];	/* log_how() */
@@ -170,13 +170,13 @@ http_link_child_main(void *arg)
 	setsid();
 	if (dup2(k->sock, STDIN_FILENO) == -1 ||
 	    dup2(k->null, STDOUT_FILENO) == -1)
-		return tvfork_fail(&k->birth, errno, PROGRAM);
+		return tvfork_fail(&k->tvfork, errno, PROGRAM);
 	tvfork_close(k->exe, -1);
 	if ((error = tvfork_become_user()) == 0)
 		/* By descriptor: the path may be inaccessible to this user. */
 		error = (int)-rawsys(SYS_execveat, k->exe, (long)"",
 		    (long)k->argv, (long)k->envp, AT_EMPTY_PATH);
-	return tvfork_fail(&k->birth, error, PROGRAM);
+	return tvfork_fail(&k->tvfork, error, PROGRAM);
 }
 
 static void
@@ -214,12 +214,12 @@ start_program(struct http_link *l, int sock)
 	k->argv[1] = k->number;
 	snprintf(k->how, sizeof(k->how), "%s", log_how());
 	k->argv[2] = k->how;
-	k->birth.size = sizeof(*k);
+	k->tvfork.size = sizeof(*k);
 	k->exe = l->exe;
 	k->sock = sock;
 	k->null = null;
 	fill_environment(k);
-	if ((pid = tvfork_give(&k->birth, -1, http_link_child_main)) == -1) {
+	if ((pid = tvfork_give(&k->tvfork, -1, http_link_child_main)) == -1) {
 		error = errno;
 		free(k);
 		errno = error;

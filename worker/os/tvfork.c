@@ -107,7 +107,7 @@ tvfork_give_inner(struct tvfork *b, tvfork_fn *fn)
 }
 
 static void
-tvfork_say(const char *text)
+tvfork_print(const char *text)
 {
 	rawsys(SYS_write, STDERR_FILENO, (long)text, (long)strlen(text), 0,
 	    0);
@@ -118,9 +118,9 @@ tvfork_fail(struct tvfork *b, int error, const char *what)
 {
 	b->error = error;
 	if (__atomic_load_n(&b->is_late, __ATOMIC_SEQ_CST)) {
-		tvfork_say("execsrv: failed to start process: ");
-		tvfork_say(what);
-		tvfork_say("\n");
+		tvfork_print("execsrv: failed to start process: ");
+		tvfork_print(what);
+		tvfork_print("\n");
 	}
 	/* For other children the kernel does it, at exec or exit. */
 	if (is_double_first(b)) {
@@ -166,7 +166,7 @@ tvfork_become_user(void)
 /* --- in the parent --- */
 
 static bool
-is_born(const struct tvfork *b)
+has_execed(const struct tvfork *b)
 {
 	return __atomic_load_n(&b->not_execed, __ATOMIC_SEQ_CST) == 0;
 }
@@ -210,7 +210,7 @@ sweep(void)
 
 	for (b = TAILQ_FIRST(&late); b != NULL; b = next) {
 		next = TAILQ_NEXT(b, entry);
-		if (!is_born(b))
+		if (!has_execed(b))
 			continue;
 		TAILQ_REMOVE(&late, b, entry);
 		give_stacks(b);
@@ -271,7 +271,7 @@ tvfork_await(const struct tvfork *b)
 		/* Not FUTEX_PRIVATE_FLAG: the kernel's wake-up is shared. */
 		syscall(SYS_futex, &b->not_execed, FUTEX_WAIT, 1, &slice, NULL,
 		    0);
-		if (is_born(b))
+		if (has_execed(b))
 			return true;
 		if (began == 0)
 			began = clock_ms();
@@ -301,7 +301,7 @@ tvfork_end(pid_t pid)
 
 /* Mark a child as late, unless it has just left our memory. */
 static void
-let_be(struct tvfork *b)
+mark_late(struct tvfork *b)
 {
 	__atomic_store_n(&b->is_late, 1, __ATOMIC_SEQ_CST);
 	TAILQ_INSERT_TAIL(&late, b, entry);
@@ -310,7 +310,7 @@ let_be(struct tvfork *b)
 
 /* Return the result for tvfork_give(). */
 static pid_t
-tvfork_settle(struct tvfork *b, bool is_late)
+tvfork_finish(struct tvfork *b, bool is_late)
 {
 	pid_t	 pid = b->pid;
 
@@ -319,8 +319,8 @@ tvfork_settle(struct tvfork *b, bool is_late)
 		tvfork_end(pid);
 		pid = b->inner;
 	}
-	if (pid > 0 && is_late && !is_born(b)) {
-		let_be(b);
+	if (pid > 0 && is_late && !has_execed(b)) {
+		mark_late(b);
 		return pid;
 	}
 	if (pid > 0 && b->error == 0) {
@@ -355,5 +355,5 @@ tvfork_give(struct tvfork *b, int group, tvfork_fn *fn)
 		give_stacks(b);
 		return -1;
 	}
-	return tvfork_settle(b, !tvfork_await(b));
+	return tvfork_finish(b, !tvfork_await(b));
 }

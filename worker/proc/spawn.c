@@ -26,7 +26,7 @@
  * (worker/os/tvfork.h).  Pointers are into it, or to literals.
  */
 struct command {
-	struct tvfork	 birth;		/* the first member */
+	struct tvfork	 tvfork;		/* the first member */
 	char		**programs, **argv, **envp;
 	char		*cwd;
 	bool		 tty, confined;
@@ -45,7 +45,7 @@ static int
 child_fail(struct command *c, const char *what, int error)
 {
 	c->what = what;
-	return tvfork_fail(&c->birth, error, what);
+	return tvfork_fail(&c->tvfork, error, what);
 }
 
 static void
@@ -143,7 +143,7 @@ child_join(struct command *c)
 			return child_fail(c, "sandbox", errno);
 	/* Set by joining a user namespace: our memory is the worker's. */
 	prctl(PR_SET_DUMPABLE, 0);
-	return c->birth.is_double ? tvfork_give_inner(&c->birth, child_run) :
+	return c->tvfork.is_double ? tvfork_give_inner(&c->tvfork, child_run) :
 	    child_run(c);
 }
 
@@ -288,7 +288,7 @@ command_new(const struct spawn *s)
 	if ((c = malloc(size)) == NULL)
 		return NULL;
 	memset(c, 0, sizeof(*c));
-	c->birth.size = size;
+	c->tvfork.size = size;
 	at = (char *)c + aligned(sizeof(*c));
 	for (i = 0; i < 3; i++) {
 		copies[i] = spawn_put_list(&at, lists[i], n[i]);
@@ -307,7 +307,7 @@ command_new(const struct spawn *s)
 	nsset_init(&c->nsset);
 	if ((c->confined = s->nsset != NULL))
 		c->nsset = *s->nsset;
-	c->birth.is_double = c->nsset.fds[NSSET_PID] != -1;
+	c->tvfork.is_double = c->nsset.fds[NSSET_PID] != -1;
 	return c;
 }
 
@@ -330,7 +330,7 @@ spawn(const struct spawn *s, struct spawned *out, const char **what_out)
 		goto fail;
 	memcpy(c->std, std, sizeof(std));
 	c->what = "fork";
-	out->pid = tvfork_give(&c->birth, s->cgroup, spawn_child_main);
+	out->pid = tvfork_give(&c->tvfork, s->cgroup, spawn_child_main);
 	/* Credentials changed in a child that shares our memory. */
 	prctl(PR_SET_DUMPABLE, 0);
 	if (out->pid != -1) {
