@@ -76,7 +76,7 @@ fill_process(Ipc__Process *out, struct proc *p, uint64_t now)
 	out->state = process_states[p->state];
 	out->exit_code = p->exit_code;
 	out->tty = p->tty;
-	out->age_ms = now - p->born;
+	out->age_ms = now - p->started_at;
 	out->command = p->command;
 	out->bytes_out = p->bytes_out;
 	out->id = p->name;

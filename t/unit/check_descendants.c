@@ -89,7 +89,7 @@ setup(void)
 	others_mark = mark / 2;
 	others_pid = -1;
 	descendants_init(&descendants, &others, &descendants);
-	descendants_born(&descendants, -1, mark);
+	descendants_start(&descendants, -1, mark);
 }
 
 static void
@@ -132,12 +132,12 @@ START_TEST(test_group)
 	}
 	wait_step();
 	ck_assert(!descendants_has(pid, &descendants));
-	descendants_born(&descendants, pid, mark);
+	descendants_start(&descendants, pid, mark);
 	ck_assert(descendants_has(pid, &descendants));
 	ck_assert_uint_eq(descendants.n, 1);
 	go_on();
 	wait_step();
-	descendants_born(&descendants, -1, mark);
+	descendants_start(&descendants, -1, mark);
 	ck_assert(descendants_has(pid, &descendants));
 	ck_assert_uint_eq(descendants.n, 1);
 	end(pid);

@@ -244,7 +244,7 @@ START_TEST(test_life)
 	/* Two pieces, the exit, the last piece, the close. */
 	ck_assert_uint_eq(p->retain.exit_seq, 3);
 	ck_assert_uint_eq(p->retain.next_seq, 6);
-	ck_assert(!p->unheard);
+	ck_assert(!p->unreported);
 }
 END_TEST
 
@@ -342,7 +342,7 @@ START_TEST(test_no_client)
 	ck_assert_uint_eq(p->retain.count, 2);
 	proc_on_exit(p, 0);
 	close_pipes();
-	ck_assert(p->unheard);
+	ck_assert(p->unreported);
 }
 END_TEST
 

@@ -157,7 +157,7 @@ START_TEST(test_full)
 	    PROCIN_PARKED);
 	ck_assert_int_eq(procin_write(&in, data, 1, req(1)), PROCIN_FULL);
 	free(data);
-	procin_lose(&in);
+	procin_discard(&in);
 	ck_assert_uint_eq(parked, 0);
 	ck_assert_uint_eq(told[0], 1);
 	ck_assert_uint_eq(told[1], 0);

@@ -7,7 +7,7 @@
 #include "common/linux/ptree.h"
 
 #define KIN_FIRST	16
-#define KIN_MAX		4096	/* remembered for a process */
+#define DESCENDANTS_MAX		4096	/* remembered for a process */
 
 static bool
 is_noted(const struct descendants *k, pid_t pid, uint64_t start)
@@ -27,7 +27,7 @@ descendants_note(struct descendants *k, pid_t pid, uint64_t start)
 	struct descendants_one	*list;
 	size_t		 cap;
 
-	if (k->n == KIN_MAX)
+	if (k->n == DESCENDANTS_MAX)
 		return;
 	if (k->n == k->cap) {
 		cap = k->cap == 0 ? KIN_FIRST : 2 * k->cap;
@@ -50,7 +50,7 @@ descendants_skips(pid_t pid, void *arg)
 }
 
 static bool
-has_kin_parent(const struct descendants *k, pid_t parent)
+has_descendant_parent(const struct descendants *k, pid_t parent)
 {
 	struct ptree_stat	 st;
 
@@ -72,7 +72,7 @@ descendants_has(pid_t pid, void *arg)
 	if (is_noted(k, pid, st.start))
 		return true;
 	if (st.session != k->pid && st.group != k->pid &&
-	    !has_kin_parent(k, st.parent))
+	    !has_descendant_parent(k, st.parent))
 		return false;
 	descendants_note(k, pid, st.start);
 	return true;
@@ -95,7 +95,7 @@ descendants_init(struct descendants *k, const struct descendants_others *others,
 }
 
 void
-descendants_born(struct descendants *k, pid_t pid, uint64_t mark)
+descendants_start(struct descendants *k, pid_t pid, uint64_t mark)
 {
 	assert(pid != 0);
 	k->pid = pid;

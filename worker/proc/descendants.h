@@ -45,7 +45,7 @@ void	 descendants_init(struct descendants *k,
 void	 descendants_fini(struct descendants *k);
 
 /* The process runs. */
-void	 descendants_born(struct descendants *k, pid_t pid, uint64_t mark);
+void	 descendants_start(struct descendants *k, pid_t pid, uint64_t mark);
 
 /* Find its descendants, before it is killed. */
 void	 descendants_look(struct descendants *k);

@@ -132,7 +132,7 @@ proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
 	p->tty = sp->tty;
 	p->has_input = sp->tty || sp->pipe_stdin;
 	sp->mark = ptree_new_mark();
-	p->born = clock_ms();
+	p->started_at = clock_ms();
 	p->state = PROC_CLOSED;		/* until it has a child */
 	proc_set_name(p->name, id, id_len);
 	if (sp->argv[0] != NULL)
@@ -146,7 +146,7 @@ proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
 	}
 	p->pid = child.pid;
 	p->state = PROC_RUNNING;
-	descendants_born(&p->descendants, child.pid, sp->mark);
+	descendants_start(&p->descendants, child.pid, sp->mark);
 	ps->running++;
 	ps->started++;
 	procin_init(&p->procin, ps->env->base, child.input, sp->tty,
@@ -231,9 +231,9 @@ proc_close(struct proc *p)
 	assert(p->state == PROC_EXITED && p->pid > 0);
 	proc_stream_end(&p->streams[0]);
 	proc_stream_end(&p->streams[1]);
-	procin_lose(&p->procin);
+	procin_discard(&p->procin);
 	p->state = PROC_CLOSED;
-	p->unheard = !ps->has_client;
+	p->unreported = !ps->has_client;
 	leave_holder(p);
 	retain_count(&p->retain, &ps->closed_bytes);
 	p->retain.next_seq++;		/* the close event has a number */
@@ -270,7 +270,7 @@ proc_on_exit(struct proc *p, int status)
 	p->state = PROC_EXITED;
 	ps->running--;
 	if (!p->has_input)
-		procin_lose(&p->procin);
+		procin_discard(&p->procin);
 	retain_exit(&p->retain);
 	sinks_exit(&p->sinks);
 	proc_maybe_close(p);
@@ -291,7 +291,7 @@ proc_on_timer(void *arg)
 		return;
 	/* A client may resume: keep what it has not read. */
 	if (!ps->has_client && (p->retain.unread_cost > 0 ||
-	    p->retain.relayed_count > 0 || p->unheard)) {
+	    p->retain.relayed_count > 0 || p->unreported)) {
 		timer_set(&p->timer_ev, ps->env->set.closed_ttl_ms);
 		return;
 	}

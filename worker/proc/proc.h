@@ -104,7 +104,7 @@ struct proc {
 	bool			 tty;
 	bool			 has_input;	/* tty or pipeStdin */
 	bool			 terminated;
-	bool			 unheard;	/* exit not yet reported */
+	bool			 unreported;	/* exit not yet reported */
 	bool			 sandboxed;
 	struct holder		*holder;	/* until closed */
 	bool			 denied;	/* denial() */
@@ -120,7 +120,7 @@ struct proc {
 	uint64_t		 kill_until;	/* ms, then yield to others */
 	bool			 is_held;	/* proc_hold() */
 	uint64_t		 caught_up;	/* ms, of a read after resume */
-	uint64_t		 born;		/* ms, of the start */
+	uint64_t		 started_at;		/* ms, of the start */
 	uint64_t		 bytes_out;
 	char			 command[PROC_NAME_MAX];
 	char			 name[PROC_NAME_MAX];

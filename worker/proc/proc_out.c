@@ -304,7 +304,7 @@ proc_out_take(const struct stream *st, void *to, size_t size)
 
 /* Say that the rest is lost, like retain_close_gap(). */
 static void
-lose_rest(struct stream *st, int error)
+report_read_error(struct stream *st, int error)
 {
 	struct proc	*p = st->proc;
 	const char	*line = st->stream == STREAM_PTY ? "\r\n" : "\n";
@@ -331,7 +331,7 @@ proc_out_on_failure(struct stream *st)
 		return 0;		/* EIO is the EOF of a terminal */
 	if (++st->failed < READ_TRIES)
 		return -1;
-	lose_rest(st, errno);
+	report_read_error(st, errno);
 	return 0;
 }
 

@@ -54,7 +54,7 @@ id_drop(struct procin *in, struct write_id *w)
 
 /* Remove a parked write and answer its request. */
 static void
-procin_let_in(struct procin *in, struct parked *p)
+procin_unpark(struct procin *in, struct parked *p)
 {
 	struct rpc_req	*req = p->req;
 
@@ -77,7 +77,7 @@ procin_fini(struct procin *in)
 {
 	struct write_id	*w;
 
-	procin_lose(in);
+	procin_discard(in);
 	while ((w = TAILQ_FIRST(&in->id_order)) != NULL)
 		id_drop(in, w);
 	map_fini(&in->ids);
@@ -115,7 +115,7 @@ push_queue(struct procin *in)
 
 	if ((n = procin_push(in, (char *)buf_data(&in->queue),
 	    in->queue.len)) == -1)
-		procin_lose(in);
+		procin_discard(in);
 	else
 		buf_drain(&in->queue, (size_t)n);
 }
@@ -146,7 +146,7 @@ procin_take(struct procin *in, const char *data, size_t len)
 		return -1;
 	}
 	if (in->queue.len == 0 && (n = procin_push(in, data, len)) == -1) {
-		procin_lose(in);
+		procin_discard(in);
 		return 0;
 	}
 	if ((size_t)n == len)
@@ -207,7 +207,7 @@ procin_admit(struct procin *in)
 			TAILQ_INSERT_HEAD(&in->parked, p, entry);
 			return;
 		}
-		procin_let_in(in, p);
+		procin_unpark(in, p);
 	}
 	if (in->closing && in->queue.len == 0)
 		procin_end(in);
@@ -247,11 +247,11 @@ procin_end(struct procin *in)
 	if (tcgetattr(in->fd, &t) == 0)
 		eof = (char)t.c_cc[VEOF];
 	if (procin_take(in, &eof, 1) == -1)
-		procin_lose(in);
+		procin_discard(in);
 }
 
 void
-procin_lose(struct procin *in)
+procin_discard(struct procin *in)
 {
 	struct parked	*p;
 
@@ -259,7 +259,7 @@ procin_lose(struct procin *in)
 	buf_fini(&in->queue);
 	while ((p = TAILQ_FIRST(&in->parked)) != NULL) {
 		TAILQ_REMOVE(&in->parked, p, entry);
-		procin_let_in(in, p);
+		procin_unpark(in, p);
 	}
 }
 

@@ -68,7 +68,7 @@ enum procin_result procin_write(struct procin *in, const void *data, size_t len,
 void	 procin_end(struct procin *in);
 
 /* The reader has closed: discard the queue and all later writes. */
-void	 procin_lose(struct procin *in);
+void	 procin_discard(struct procin *in);
 
 /* Whether a write id is among the last LIMIT_WRITE_IDS accepted. */
 bool	 procin_knows(const struct procin *in, const char *id, size_t len);
