@@ -20,7 +20,7 @@
 /* --- the token --- */
 
 static int
-token_auth_tell(int sock, enum ipc_kind kind, const void *body, int fd,
+token_auth_send(int sock, enum ipc_kind kind, const void *body, int fd,
     uint64_t deadline)
 {
 	while (ipc_send(sock, kind, body, fd) == -1)
@@ -40,7 +40,7 @@ token_auth_ask(int sock, struct span token, uint64_t deadline,
 
 	out.token.data = (uint8_t *)(uintptr_t)token.at;
 	out.token.len = token.len;
-	if (token_auth_tell(sock, IPC_credential, &out, -1, deadline) == -1)
+	if (token_auth_send(sock, IPC_credential, &out, -1, deadline) == -1)
 		return status;
 	do {
 		if (!iodeadline(sock, POLLIN, deadline))
@@ -182,7 +182,7 @@ token_auth_pass(int sock, int fd, uint64_t ms)
 	if (read_first(&d, &ev) == 0) {
 		out.message.data = ev.data;
 		out.message.len = ev.len;
-		(void)!token_auth_tell(sock, IPC_greeted, &out, fd, d.deadline);
+		(void)!token_auth_send(sock, IPC_greeted, &out, fd, d.deadline);
 	}
 	ws_reader_fini(&d.reader);
 }

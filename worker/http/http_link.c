@@ -267,7 +267,7 @@ http_link_start(struct http_link *l)
 
 /* The process has died: fail its calls, restart for those that wait. */
 static void
-lost(struct http_link *l, const char *why)
+http_link_on_death(struct http_link *l, const char *why)
 {
 	struct http_call	*c;
 
@@ -287,7 +287,7 @@ http_link_on_end(void *arg, int error)
 		log_warnx("execsrv-http: %s", strerror(error));
 	if (error != 0 && l->pid != 0)
 		kill(l->pid, SIGKILL);
-	lost(l, "execsrv-http ended");
+	http_link_on_death(l, "execsrv-http ended");
 }
 
 static void
@@ -515,7 +515,7 @@ http_link_on_msg(void *arg, struct ipc_msg *m)
 	    ipc_rows[m->kind].name);
 	if (l->pid != 0)
 		kill(l->pid, SIGKILL);
-	lost(l, "execsrv-http sent an unexpected message");
+	http_link_on_death(l, "execsrv-http sent an unexpected message");
 }
 
 /* --- the link --- */

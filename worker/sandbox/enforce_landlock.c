@@ -80,7 +80,7 @@ has_loose_link(const struct plan *plan, const struct plan_rule *r)
  * expressed.  Return NULL, or why not.
  */
 static const char *
-cannot_say(const struct plan *plan, struct enforced *e)
+landlock_lacks(const struct plan *plan, struct enforced *e)
 {
 	const struct plan_rule	*r;
 	char			 place[PATH_MAX];
@@ -159,7 +159,7 @@ enforce_landlock(const struct plan *plan, bool alone, struct enforced *e,
 		    "the kernel has no Landlock");
 		return -1;
 	}
-	if (alone && cannot_say(plan, e) != NULL)
+	if (alone && landlock_lacks(plan, e) != NULL)
 		return -1;
 	if (alone && !plan->writes_all && version < LANDLOCK_ABI_TRUNCATE) {
 		snprintf(e->why, sizeof(e->why), "without namespaces the "

@@ -102,7 +102,7 @@ open_namespaces(bool net, struct enforced *e)
 
 /* In the namespaces, with all capabilities there. */
 static int
-enforce_ns_settle(const struct plan *plan, const char *hide, uid_t uid,
+enforce_ns_setup(const struct plan *plan, const char *hide, uid_t uid,
     gid_t gid, struct enforced *e)
 {
 	int	 ruleset;
@@ -137,7 +137,7 @@ enforce_ns_settle(const struct plan *plan, const char *hide, uid_t uid,
  * Read it; return whether it is confined.
  */
 static bool
-enforce_ns_hear(int fd, struct enforced *e)
+enforce_ns_recv_result(int fd, struct enforced *e)
 {
 	ssize_t	 n, got = 0;
 
@@ -153,7 +153,7 @@ enforce_ns_hear(int fd, struct enforced *e)
 }
 
 static void
-enforce_ns_tell(int fd, const char *text, size_t len)
+enforce_ns_send_result(int fd, const char *text, size_t len)
 {
 	if (write(fd, text, len) == -1)
 		_exit(1);
@@ -179,17 +179,18 @@ enforce_ns(const struct plan *plan, const char *hide, struct enforced *e)
 	}
 	if (pid == 0) {
 		fd_close(&pipe[0]);
-		if (enforce_ns_settle(plan, hide, uid, gid, e) == -1) {
-			enforce_ns_tell(pipe[1], e->why, strlen(e->why));
+		if (enforce_ns_setup(plan, hide, uid, gid, e) == -1) {
+			enforce_ns_send_result(pipe[1], e->why,
+			    strlen(e->why));
 			_exit(1);
 		}
-		enforce_ns_tell(pipe[1], "", 1);
+		enforce_ns_send_result(pipe[1], "", 1);
 		fd_close(&pipe[1]);
 		return 1;
 	}
 	fd_close(&pipe[1]);
 	e->outer_pid = (pid_t)pid;
-	if (enforce_ns_hear(pipe[0], e)) {
+	if (enforce_ns_recv_result(pipe[0], e)) {
 		fd_close(&pipe[0]);
 		return 0;
 	}

@@ -32,7 +32,7 @@
 #define TRIM_MS		2000	/* keep an unused one with stand-ins */
 #define NEXT_MS		10	/* between ending two holders */
 #define PATTERNS_MS	100	/* matches of patterns are valid */
-#define UNDO_MS		500	/* wait at the end for its processes */
+#define CLEANUP_MS	500	/* wait at the end for its processes */
 
 struct holder {
 	TAILQ_ENTRY(holder)	 entry;
@@ -62,8 +62,8 @@ struct holder {
 };
 
 /* Work left after a holder was told to end. */
-struct remains {
-	TAILQ_ENTRY(remains)	 entry;
+struct cleanup {
+	TAILQ_ENTRY(cleanup)	 entry;
 	struct holders		*holders;
 	int			 pidfd;
 	struct io		 ev;		/* pidfd: it is dead */
@@ -79,7 +79,7 @@ struct holders {
 	void			*arg;
 	bool			 is_ending;
 	TAILQ_HEAD(, holder)	 list;
-	TAILQ_HEAD(, remains)	 remains;
+	TAILQ_HEAD(, cleanup)	 cleanups;
 	unsigned		 n;
 	unsigned long		 singles;	/* made, for unique keys */
 	struct timer		 trim_ev;
@@ -206,7 +206,7 @@ be_holder(const struct env *env, int sock, const struct plan *plan)
 
 /* Publish the files that must not be replaced; all, while one is starting. */
 static void
-tell_covered(const struct holders *hs)
+publish_mounted(const struct holders *hs)
 {
 	const struct holder	*h;
 
@@ -232,7 +232,7 @@ holder_set_state(struct holder *h, enum holder_state state, const char *why)
 	h->since = clock_ms();
 	memset(h->why, 0, sizeof(h->why));
 	memcpy(h->why, why, strnlen(why, sizeof(h->why) - 1));
-	tell_covered(h->holders);
+	publish_mounted(h->holders);
 }
 
 /*
@@ -240,7 +240,7 @@ holder_set_state(struct holder *h, enum holder_state state, const char *why)
  * the sandbox could have made one.
  */
 static void
-undo(struct holders *hs, struct remains *r, bool dead)
+holder_clean_up(struct holders *hs, struct cleanup *r, bool dead)
 {
 	struct fsop_how	 how = { .cancel_fd = -1 };
 	const char	*path = r->made, *name;
@@ -257,7 +257,7 @@ undo(struct holders *hs, struct remains *r, bool dead)
 		fd_close(&r->locks[i]);
 		path += strlen(path) + 1;
 	}
-	TAILQ_REMOVE(&hs->remains, r, entry);
+	TAILQ_REMOVE(&hs->cleanups, r, entry);
 	io_stop(&r->ev);
 	fd_close(&r->pidfd);
 	free(r->made);
@@ -267,20 +267,20 @@ undo(struct holders *hs, struct remains *r, bool dead)
 
 /* Pid 1 of a PID namespace is dead only after all others. */
 static void
-on_dead(void *arg)
+cleanup_on_dead(void *arg)
 {
-	struct remains	*r = arg;
+	struct cleanup	*r = arg;
 
 	assert(r->pidfd != -1);
-	undo(r->holders, r, true);
+	holder_clean_up(r->holders, r, true);
 }
 
-/* End a holder, and undo what it made when all its processes are dead. */
+/* End a holder; undo what it made when all its processes are dead. */
 static void
-holder_bury(struct holder *h)
+holder_start_cleanup(struct holder *h)
 {
 	struct holders	*hs = h->holders;
-	struct remains	*r;
+	struct cleanup	*r;
 
 	assert(h->made_len > 0);
 	if ((r = calloc(1, sizeof(*r))) == NULL)
@@ -291,20 +291,21 @@ holder_bury(struct holder *h)
 	r->locks = h->locks;
 	r->nlocks = h->nlocks;
 	r->pidfd = -1;
-	TAILQ_INSERT_TAIL(&hs->remains, r, entry);
+	TAILQ_INSERT_TAIL(&hs->cleanups, r, entry);
 	h->made = NULL;
 	h->locks = NULL;
 	h->made_len = h->nlocks = 0;
 	if (h->pid == 0) {
-		undo(hs, r, false);
+		holder_clean_up(hs, r, false);
 		return;
 	}
 	if ((r->pidfd = (int)syscall(SYS_pidfd_open, h->pid, 0)) == -1 ||
 	    syscall(SYS_pidfd_send_signal, r->pidfd, SIGKILL, NULL, 0) == -1) {
-		undo(hs, r, errno == ESRCH);
+		holder_clean_up(hs, r, errno == ESRCH);
 		return;
 	}
-	io_init(&r->ev, h->holders->env->base, r->pidfd, EV_READ, on_dead, r);
+	io_init(&r->ev, h->holders->env->base, r->pidfd, EV_READ,
+	    cleanup_on_dead, r);
 	if (io_start(&r->ev) == -1)
 		fatal("list of placeholders");
 }
@@ -318,7 +319,7 @@ holder_stop(struct holder *h)
 	 */
 	nsset_fini(&h->nsset);
 	if (h->made_len > 0)
-		holder_bury(h);
+		holder_start_cleanup(h);
 	free(h->made);
 	free(h->locks);
 	free(h->files);
@@ -490,7 +491,7 @@ holders_new(const struct env *env, void (*on_changed)(void *), void *arg)
 	hs->arg = arg;
 	timer_init(&hs->trim_ev, env->base, on_trim, hs);
 	TAILQ_INIT(&hs->list);
-	TAILQ_INIT(&hs->remains);
+	TAILQ_INIT(&hs->cleanups);
 	return hs;
 }
 
@@ -503,7 +504,7 @@ holder_free(struct holder *h)
 	TAILQ_REMOVE(&hs->list, h, entry);
 	hs->n--;
 	holder_stop(h);
-	tell_covered(hs);
+	publish_mounted(hs);
 	buf_fini(&h->key);
 	free(h);
 }
@@ -734,12 +735,12 @@ bool
 holders_made(const struct holders *hs, const char *path, size_t len)
 {
 	const struct holder	*h;
-	const struct remains	*r;
+	const struct cleanup	*r;
 
 	TAILQ_FOREACH(h, &hs->list, entry)
 		if (is_in(h->made, h->made_len, path, len))
 			return true;
-	TAILQ_FOREACH(r, &hs->remains, entry)
+	TAILQ_FOREACH(r, &hs->cleanups, entry)
 		if (is_in(r->made, r->made_len, path, len))
 			return true;
 	return false;
@@ -756,7 +757,7 @@ holders_free(struct holders **hsp)
 {
 	struct holders	*hs = *hsp;
 	struct holder	*h;
-	struct remains	*r;
+	struct cleanup	*r;
 	struct pollfd	 p = { .events = POLLIN };
 	uint64_t	 now, until;
 
@@ -765,11 +766,11 @@ holders_free(struct holders **hsp)
 		return;
 	while ((h = TAILQ_FIRST(&hs->list)) != NULL)
 		holder_free(h);
-	until = clock_ms() + UNDO_MS;
-	while ((r = TAILQ_FIRST(&hs->remains)) != NULL) {
+	until = clock_ms() + CLEANUP_MS;
+	while ((r = TAILQ_FIRST(&hs->cleanups)) != NULL) {
 		p.fd = r->pidfd;
 		now = clock_ms();
-		undo(hs, r, poll(&p, 1,
+		holder_clean_up(hs, r, poll(&p, 1,
 		    now < until ? (int)(until - now) : 0) == 1);
 	}
 	timer_stop(&hs->trim_ev);

@@ -13,7 +13,7 @@
 #include "worker/sandbox/sockmark.h"
 
 static void
-probe_tell(int sock, const char *text)
+probe_send(int sock, const char *text)
 {
 	Ipc__Ability	 out = IPC__ABILITY__INIT;
 
@@ -25,7 +25,7 @@ probe_tell(int sock, const char *text)
 
 /* Confined like a holder, add what commands add. */
 static void
-probe_tell_all(int sock, const struct enforced *e)
+probe_send_all(int sock, const struct enforced *e)
 {
 	char		 text[ENFORCE_WHY + 300], network[100] = "";
 	bool		 is_alone = e->nsset.fds[NSSET_USER] == -1;
@@ -41,7 +41,7 @@ probe_tell_all(int sock, const struct enforced *e)
 	    "protected: modes, owners, times and attributes of files if "
 	    "anything may be written, and .git and the like where they do "
 	    "not exist" : "", network);
-	probe_tell(sock, text);
+	probe_send(sock, text);
 }
 
 /* Read all but one path, write nothing, no network. */
@@ -66,10 +66,10 @@ probe(int sock)
 	case 0:
 			break;			/* the holder answers */
 	case 1:
-		probe_tell_all(sock, &e);
+		probe_send_all(sock, &e);
 		break;
 	default:
-		probe_tell(sock, e.why);
+		probe_send(sock, e.why);
 	}
 }
 

@@ -483,7 +483,7 @@ sbmount_allow(struct sbmount *m, struct place *p)
 
 /* Whether a rule has no effect where its name leads. */
 static bool
-says_nothing(const struct sbmount *m, const struct place *p)
+has_no_effect(const struct sbmount *m, const struct place *p)
 {
 	return p->rule->kind == PLAN_READ && !p->gives && p->real != NULL &&
 	    (!sbmount_is_writable(m, p->real) ||
@@ -500,7 +500,7 @@ apply(struct sbmount *m, struct place *p)
 		return 0;
 	if (is_ours && sbmount_look_at(m, p) == -1)
 		return -1;
-	if (says_nothing(m, p))
+	if (has_no_effect(m, p))
 		return shut_links(m, p->rule->path) == -1 ? -1 : 0;
 	if (p->real != NULL && strcmp(p->real, "/") == 0) {
 		errno = EBUSY;

@@ -25,8 +25,8 @@
 #define NOTIF_ROOM	1024		/* for larger notifications */
 
 /* A command and its descendants, which share a filter. */
-struct post {
-	TAILQ_ENTRY(post) entry;
+struct sockmark_fd {
+	TAILQ_ENTRY(sockmark_fd) entry;
 	struct sockmark	*sockmark;
 	int		 fd;
 	struct io	 ev;
@@ -37,7 +37,7 @@ struct sockmark {
 	uint64_t	 number;
 	int		 sock[2];	/* ours; the children's */
 	struct io	 ev;
-	TAILQ_HEAD(, post) posts;
+	TAILQ_HEAD(, sockmark_fd) listeners;
 };
 
 union rights {
@@ -127,7 +127,7 @@ sockmark_join(int sock)
 /* --- answers --- */
 
 static void
-sockmark_refuse(const struct post *p, uint64_t id, int error)
+sockmark_refuse(const struct sockmark_fd *p, uint64_t id, int error)
 {
 	struct seccomp_notif_resp	 r;
 
@@ -155,7 +155,7 @@ make_socket(const struct sockmark *b, const uint64_t *args)
 }
 
 static void
-sockmark_answer(const struct post *p, const struct seccomp_notif *n)
+sockmark_answer(const struct sockmark_fd *p, const struct seccomp_notif *n)
 {
 	struct seccomp_notif_addfd	 add;
 	uint64_t			 args[3];
@@ -177,18 +177,18 @@ sockmark_answer(const struct post *p, const struct seccomp_notif *n)
 }
 
 static void
-post_free(struct post *p)
+sockmark_drop(struct sockmark_fd *p)
 {
-	TAILQ_REMOVE(&p->sockmark->posts, p, entry);
+	TAILQ_REMOVE(&p->sockmark->listeners, p, entry);
 	io_stop(&p->ev);
 	fd_close(&p->fd);
 	free(p);
 }
 
 static void
-on_post(void *arg)
+on_notification(void *arg)
 {
-	struct post	*p = arg;
+	struct sockmark_fd	*p = arg;
 	struct pollfd	 poll_fd = { p->fd, POLLIN, 0 };
 	union {
 		struct seccomp_notif	 n;
@@ -200,7 +200,7 @@ on_post(void *arg)
 	if (poll(&poll_fd, 1, 0) != 1)
 		return;
 	if ((poll_fd.revents & POLLIN) == 0) {
-			post_free(p);		/* all its processes are gone */
+			sockmark_drop(p);	/* all its processes are gone */
 		return;
 	}
 	memset(&u, 0, sizeof(u));
@@ -211,9 +211,9 @@ on_post(void *arg)
 /* --- commands --- */
 
 static void
-post_new(struct sockmark *b, int fd)
+sockmark_listen(struct sockmark *b, int fd)
 {
-	struct post	*p;
+	struct sockmark_fd	*p;
 
 	assert(fd != -1);
 	if ((p = calloc(1, sizeof(*p))) == NULL) {
@@ -222,10 +222,10 @@ post_new(struct sockmark *b, int fd)
 	}
 	p->sockmark = b;
 	p->fd = fd;
-	TAILQ_INSERT_TAIL(&b->posts, p, entry);
-	io_init(&p->ev, b->base, fd, EV_READ | EV_PERSIST, on_post, p);
+	TAILQ_INSERT_TAIL(&b->listeners, p, entry);
+	io_init(&p->ev, b->base, fd, EV_READ | EV_PERSIST, on_notification, p);
 	if (io_start(&p->ev) == -1)
-		post_free(p);
+		sockmark_drop(p);
 }
 
 static void
@@ -251,7 +251,7 @@ sockmark_on_sock(void *arg)
 		    MSG_CMSG_CLOEXEC | MSG_DONTWAIT) <= 0)
 			return;
 		if (fd_take_rights(&m, &fd, 1) == 1)
-			post_new(b, fd);
+			sockmark_listen(b, fd);
 	}
 }
 
@@ -261,13 +261,13 @@ void
 sockmark_free(struct sockmark **bp)
 {
 	struct sockmark	*b = *bp;
-	struct post	*p;
+	struct sockmark_fd	*p;
 
 	*bp = NULL;
 	if (b == NULL)
 		return;
-	while ((p = TAILQ_FIRST(&b->posts)) != NULL)
-		post_free(p);
+	while ((p = TAILQ_FIRST(&b->listeners)) != NULL)
+		sockmark_drop(p);
 	io_stop(&b->ev);
 	fd_close(&b->sock[0]);
 	fd_close(&b->sock[1]);
@@ -284,7 +284,7 @@ sockmark_new(const struct env *env)
 	b->base = env->base;
 	b->number = env->set.sockmark;
 	b->sock[0] = b->sock[1] = -1;
-	TAILQ_INIT(&b->posts);
+	TAILQ_INIT(&b->listeners);
 	if (fd_packet_pair(b->sock) == -1)
 		goto fail;
 	io_init(&b->ev, b->base, b->sock[0], EV_READ | EV_PERSIST,
