@@ -78,6 +78,32 @@ fd_append(int fd, const void *data, size_t len)
 	return 0;
 }
 
+ssize_t
+fd_read_file(int dir, const char *path, char *out, size_t size)
+{
+	size_t	 len = 0;
+	ssize_t	 n = 0;
+	int	 fd;
+
+	assert(size > 0);
+	out[0] = '\0';
+	if ((fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) == -1)
+		return -1;
+	while (len < size - 1) {
+		n = read(fd, out + len, size - 1 - len);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+	}
+	fd_close(&fd);
+	if (n == -1)
+		len = 0;
+	out[len] = '\0';
+	return n == -1 ? -1 : (ssize_t)len;
+}
+
 int
 fd_reserve_std(void)
 {

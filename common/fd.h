@@ -3,6 +3,7 @@
 #define COMMON_FD_H
 
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,13 @@ int	 fd_openat2(int dir, const char *path, int flags, uint64_t resolve)
  */
 int	 fd_append(int fd, const void *data, size_t len)
 	    __attribute__((warn_unused_result));
+
+/*
+ * Read the first size - 1 bytes of a file in dir (openat(2)), not through a
+ * symlink, and add a NUL.  Return their number, or -1 with errno and an empty
+ * text.
+ */
+ssize_t	 fd_read_file(int dir, const char *path, char *out, size_t size);
 
 /* Write /proc/self/fd/N, for calls that take a path only.  Return buf. */
 #define FD_SELF_MAX	32

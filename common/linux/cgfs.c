@@ -209,30 +209,13 @@ cgfs_write(int dir, const char *file, const char *text)
 	return n == -1 ? -1 : 0;
 }
 
-int
-cgfs_read(int dir, const char *file, char *out, size_t size)
-{
-	ssize_t	 n;
-	int	 fd;
-
-	out[0] = '\0';
-	if ((fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) == -1)
-		return -1;
-	n = read(fd, out, size - 1);
-	fd_close(&fd);
-	if (n == -1)
-		return -1;
-	out[n] = '\0';
-	return 0;
-}
-
 bool
 cgfs_is_empty(int dir, const char *name)
 {
 	char	 file[NAME_MAX + 32], text[128], *at;
 
 	snprintf(file, sizeof(file), "%s/cgroup.events", name);
-	return cgfs_read(dir, file, text, sizeof(text)) == 0 &&
+	return fd_read_file(dir, file, text, sizeof(text)) != -1 &&
 	    (at = strstr(text, "populated ")) != NULL && at[10] == '0';
 }
 

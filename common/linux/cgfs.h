@@ -26,13 +26,6 @@ int	 cgfs_own(const char *controller, char *out, size_t size)
 /* Write to a file of the group at dir.  0, or -1 with errno. */
 int	 cgfs_write(int dir, const char *file, const char *text);
 
-/*
- * Read the first size - 1 bytes of a file of the group at dir.  0, or -1 with
- * errno and an empty text.
- */
-int	 cgfs_read(int dir, const char *file, char *out, size_t size)
-	    __attribute__((warn_unused_result));
-
 /* Whether there is no process in the group name in dir, nor below it. */
 bool	 cgfs_is_empty(int dir, const char *name);
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/fd.h"
 
 #define LIST_FIRST	64	/* processes; grows */
 #define MISSES		2	/* empty passes in a row that end a purge */
@@ -47,23 +48,6 @@ pids_add(struct pids *p, pid_t pid)
 	}
 	p->list[p->n++] = pid;
 	return 0;
-}
-
-/* Read a small file of /proc, NUL-terminated; its length or -1. */
-static ssize_t
-ptree_slurp(const char *path, char *out, size_t size)
-{
-	ssize_t	 n, got = 0;
-	int	 fd;
-
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
-		return -1;
-	while ((size_t)got < size - 1 && (n = read(fd, out + got,
-	    size - 1 - (size_t)got)) > 0)
-		got += n;
-	close(fd);
-	out[got] = '\0';
-	return got;
 }
 
 /* ENOENT: it has exited.  Without resources nothing at all was counted. */
@@ -132,7 +116,7 @@ ptree_stat(pid_t pid, struct ptree_stat *out)
 	unsigned long long	 start;
 
 	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	if (ptree_slurp(path, text, sizeof(text)) <= 0 ||
+	if (fd_read_file(AT_FDCWD, path, text, sizeof(text)) <= 0 ||
 	    (p = strrchr(text, ')')) == NULL ||
 	    sscanf(p + 1, " %c %ld %ld %ld %*s %*s %*s %*s %*s %*s %*s %*s "
 	    "%*s %*s %*s %*s %*s %ld %*s %llu", &state, &parent, &group,
@@ -233,7 +217,7 @@ ptree_read_mark(pid_t pid, uint64_t *mark_out)
 		return -1;
 	/* EPERM: of another user (set-user-ID).  /proc shows it anyway. */
 	snprintf(path, sizeof(path), "/proc/%ld/limits", (long)pid);
-	if (ptree_slurp(path, text, sizeof(text)) <= 0 ||
+	if (fd_read_file(AT_FDCWD, path, text, sizeof(text)) <= 0 ||
 	    (line = strstr(text, label)) == NULL)
 		return -1;
 	if (sscanf(line + sizeof(label) - 1, "%*s %llu", &mark) == 1)

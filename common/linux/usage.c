@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/linux/ptree.h"
 
 #define TEXT_MAX	4096	/* bytes of a file of /proc */
@@ -97,18 +98,13 @@ usage_parse_status(const char *text, struct usage *u)
 }
 
 static void
-usage_slurp(pid_t pid, const char *name, char text[TEXT_MAX])
+usage_read(pid_t pid, const char *name, char text[TEXT_MAX])
 {
 	char	 path[64];
-	ssize_t	 n = -1;
-	int	 fd;
 
 	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, name);
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) != -1) {
-		n = read(fd, text, TEXT_MAX - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
+	/* On failure the text is empty. */
+	(void)fd_read_file(AT_FDCWD, path, text, TEXT_MAX);
 }
 
 /* A ptree_match_fn for its side effect: it never matches. */
@@ -119,11 +115,11 @@ add_one(pid_t pid, void *arg)
 	char		 text[TEXT_MAX];
 
 	memset(&u, 0, sizeof(u));
-	usage_slurp(pid, "stat", text);
+	usage_read(pid, "stat", text);
 	usage_parse_stat(text, sysconf(_SC_CLK_TCK), &u);
-	usage_slurp(pid, "io", text);
+	usage_read(pid, "io", text);
 	usage_parse_io(text, &u);
-	usage_slurp(pid, "status", text);
+	usage_read(pid, "status", text);
 	usage_parse_status(text, &u);
 	usage_add(arg, &u);
 	return false;

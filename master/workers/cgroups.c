@@ -182,7 +182,7 @@ is_listed(int dir, const char *file, const char *controller)
 {
 	char	 text[512], *word, *save;
 
-	if (cgfs_read(dir, file, text, sizeof(text)) == -1)
+	if (fd_read_file(dir, file, text, sizeof(text)) == -1)
 		return false;
 	for (word = strtok_r(text, " \n", &save); word != NULL;
 	    word = strtok_r(NULL, " \n", &save))

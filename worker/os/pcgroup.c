@@ -212,8 +212,9 @@ read_oom(int dir, uint64_t *n_out)
 {
 	char	 text[512];
 
-	return cgfs_read(dir, "memory.events", text, sizeof(text)) == -1 ? -1 :
-	    usage_number(text, "oom_kill ", n_out);
+	if (fd_read_file(dir, "memory.events", text, sizeof(text)) == -1)
+		return -1;
+	return usage_number(text, "oom_kill ", n_out);
 }
 
 int

@@ -61,6 +61,6 @@ scgroup_oom(const Ipc__Settings *set, uint64_t *n_out)
 	if (l == NULL || l->dir[0] == '\0')
 		return -1;
 	snprintf(path, sizeof(path), "%s/memory.oom_control", l->dir);
-	return cgfs_read(AT_FDCWD, path, text, sizeof(text)) == -1 ? -1 :
+	return fd_read_file(AT_FDCWD, path, text, sizeof(text)) == -1 ? -1 :
 	    usage_number(text, "oom_kill ", n_out);
 }
