@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/linux/mountinfo.h"
 #include "common/log.h"
 
 #define DEPTH_MAX	32	/* levels of nested groups */
@@ -55,25 +56,6 @@ own_path(const char *cgroup, const char *controller)
 			return strndup(path + 1, strcspn(path + 1, "\n"));
 	}
 	return NULL;
-}
-
-/* Decode the octal escapes of mountinfo (proc(5)) in place. */
-static void
-cgfs_unescape(char *s)
-{
-	char	*to = s;
-
-	for (; *s != '\0'; s++)
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' &&
-		    s[2] >= '0' && s[2] <= '7' && s[3] >= '0' &&
-		    s[3] <= '7') {
-			*to++ = (char)((s[1] - '0') * 64 +
-			    (s[2] - '0') * 8 + s[3] - '0');
-			s += 3;
-		} else {
-			*to++ = *s;
-		}
-	*to = '\0';
 }
 
 /*
@@ -120,8 +102,8 @@ try_mount(char *line, const char *controller, const char *path, char *out,
 		if ((field[i] = strtok_r(i == 0 ? line : NULL, " ",
 		    &save)) == NULL)
 			return -1;
-	cgfs_unescape(field[3]);
-	cgfs_unescape(field[4]);
+	mountinfo_unescape(field[3]);
+	mountinfo_unescape(field[4]);
 	if ((rest = cgfs_below(path, field[3])) == NULL)
 		return -1;
 	n = snprintf(out, size, "%s%s", field[4], rest);

@@ -40,8 +40,7 @@ is_root(const char *path)
 	return path[0] == '/' && path[1] == '\0';
 }
 
-/* Whether path is folder or below it. */
-static bool
+bool
 plan_is_within(const char *folder, const char *path)
 {
 	size_t	 n = is_root(folder) ? 0 : strlen(folder);

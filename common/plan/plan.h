@@ -72,6 +72,9 @@ int	 plan_make(struct plan *p, struct json *j, unsigned tok,
 	    __attribute__((warn_unused_result));
 void	 plan_free(struct plan *p);
 
+/* Whether a path is a folder or below it; both are absolute, normalized. */
+bool	 plan_is_within(const char *folder, const char *path);
+
 /* Whether the plan restricts anything. */
 bool	 plan_restricts(const struct plan *p);
 

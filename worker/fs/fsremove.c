@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/linux/mountinfo.h"
 #include "worker/fs/dirstack.h"
 #include "worker/fs/lookup.h"
 
@@ -41,25 +42,6 @@ struct removal {
 
 /* --- mounts --- */
 
-/* Decode "\040" and so on (proc_pid_mountinfo(5)) in place. */
-static void
-fsremove_unescape(char *s)
-{
-	char	*to = s;
-
-	for (; *s != '\0'; s++) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' &&
-		    s[2] >= '0' && s[2] <= '7' &&
-		    s[3] >= '0' && s[3] <= '7') {
-			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 |
-			    (s[3] - '0'));
-			s += 3;
-		} else
-			*to++ = *s;
-	}
-	*to = '\0';
-}
-
 /* Whether a line of mountinfo is a mount below folder. */
 static bool
 is_mount_below(char *line, const char *folder)
@@ -72,7 +54,7 @@ is_mount_below(char *line, const char *folder)
 		strsep(&rest, " ");
 	if ((point = strsep(&rest, " ")) == NULL)
 		return false;
-	fsremove_unescape(point);
+	mountinfo_unescape(point);
 	return strncmp(point, folder, len) == 0 && point[len] == '/';
 }
 

@@ -14,16 +14,6 @@
 
 #include "common/fd.h"
 
-/* Whether path is folder or below it. */
-static bool
-sbmount_way_is_within(const char *folder, const char *path)
-{
-	size_t	 n = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
-
-	return strncmp(folder, path, n) == 0 &&
-	    (path[n] == '/' || path[n] == '\0');
-}
-
 /* Get the parent folder; out has PATH_MAX bytes. */
 static void
 sbmount_way_folder_of(const char *path, char *out)
@@ -47,7 +37,7 @@ is_written(const struct sbmount *m, const char *path, bool only_given)
 	for (i = 0; i < m->plan->n; i++) {
 		p = &m->places[i];
 		if (p->rule->kind == PLAN_HIDE || p->real == NULL ||
-		    !sbmount_way_is_within(p->real, path) ||
+		    !plan_is_within(p->real, path) ||
 		    (only_given && p->rule->kind == PLAN_READ && !p->gives))
 			continue;
 		len = strlen(p->real);
