@@ -260,10 +260,10 @@ pcgroups_free(struct pcgroups **cp)
 	char		 name[16];
 	unsigned	 i;
 
-	assert(c->dir != -1);
 	*cp = NULL;
 	if (c == NULL)
 		return;
+	assert(c->dir != -1);
 	for (i = 1; i <= c->n; i++) {
 		pcgroup_name_of(i, name);
 		remove_dir(c->dir, name);
