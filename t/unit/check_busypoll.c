@@ -17,8 +17,8 @@ ask(unsigned n, uint64_t gap)
 
 	while (n-- > 0) {
 		now += gap;
-		busypoll_asked(&a, now);
-		stays = busypoll_stays(&a, now);
+		busypoll_request(&a, now);
+		stays = busypoll_should_poll(&a, now);
 	}
 	return stays;
 }
@@ -57,17 +57,17 @@ START_TEST(test_turns)
 
 	for (i = 0; i < BUSYPOLL_STREAK; i++) {
 		now += BUSYPOLL_GAP;
-		busypoll_asked(&a, now);
-		busypoll_asked(&a, now);
+		busypoll_request(&a, now);
+		busypoll_request(&a, now);
 		now += 10 * BUSYPOLL_GAP;
-		ck_assert(!busypoll_stays(&a, now));
+		ck_assert(!busypoll_should_poll(&a, now));
 	}
 	ck_assert(ask(1, BUSYPOLL_GAP));
 	now += BUSYPOLL_GAP + 1;
-	busypoll_asked(&a, now);
+	busypoll_request(&a, now);
 	/* It was too late, whatever else came with it. */
-	busypoll_asked(&a, now);
-	ck_assert(!busypoll_stays(&a, now));
+	busypoll_request(&a, now);
+	ck_assert(!busypoll_should_poll(&a, now));
 }
 END_TEST
 
@@ -77,13 +77,13 @@ START_TEST(test_end)
 	uint64_t	 t;
 
 	for (t = now; t < now + 100 * BUSYPOLL_STREAK; t++)
-		ck_assert(!busypoll_stays(&a, t));
+		ck_assert(!busypoll_should_poll(&a, t));
 	ck_assert(ask(BUSYPOLL_STREAK + 1, 10));
 	for (t = now; t <= now + BUSYPOLL_POLL; t++)
-		ck_assert(busypoll_stays(&a, t));
-	ck_assert(!busypoll_stays(&a, t));
+		ck_assert(busypoll_should_poll(&a, t));
+	ck_assert(!busypoll_should_poll(&a, t));
 	/* Nor is it begun again. */
-	ck_assert(!busypoll_stays(&a, now));
+	ck_assert(!busypoll_should_poll(&a, now));
 	ck_assert(ask(1, BUSYPOLL_GAP));
 }
 END_TEST
@@ -94,7 +94,7 @@ sleeps_for(uint64_t pause)
 {
 	uint64_t	 until = now + pause;
 
-	ck_assert(!busypoll_stays(&a, now));
+	ck_assert(!busypoll_should_poll(&a, now));
 	while (now < until - 100)
 		ck_assert(!ask(1, 100));
 	ck_assert(ask(1, 100));

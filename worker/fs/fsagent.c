@@ -440,7 +440,7 @@ try_parked(int sock)
 
 /* Do what can wait, between two requests. */
 static void
-rest(int sock)
+flush_due(int sock)
 {
 	struct pollfd	 p = { sock, POLLIN, 0 };
 	int		 ms = writeback_wait_ms(&writeback);
@@ -451,12 +451,13 @@ rest(int sock)
 
 /* Busy poll for the next request (worker/os/busypoll.h). */
 static void
-stay_awake(int sock, struct busypoll *a)
+fsagent_busypoll(int sock, struct busypoll *a)
 {
 	struct pollfd	 p = { sock, POLLIN, 0 };
 	uint64_t	 now, then = clock_us();
 
-	for (; busypoll_stays(a, then) && poll(&p, 1, 0) == 0; then = now) {
+	for (; busypoll_should_poll(a, then) && poll(&p, 1, 0) == 0;
+	    then = now) {
 		sched_yield();
 		now = clock_us();
 		busypoll_yielded(a, then, now, false);
@@ -464,19 +465,19 @@ stay_awake(int sock, struct busypoll *a)
 }
 
 void
-fsagent_serve(int sock, bool nonblock_first, bool may_stay_awake)
+fsagent_serve(int sock, bool nonblock_first, bool may_busypoll)
 {
 	struct fsop_how	 wanted = { .cancel_fd = -1 };
 	struct request	 req;
 	struct busypoll	 busypoll;
 
 	slice_short();
-	busypoll_init(&busypoll, may_stay_awake);
+	busypoll_init(&busypoll, may_busypoll);
 	/* Reap children automatically. */
 	signal(SIGCHLD, SIG_IGN);
-	while (stay_awake(sock, &busypoll), rest(sock), try_parked(sock),
-	    fsagent_receive(sock, &req) == 1) {
-		busypoll_asked(&busypoll, clock_us());
+	while (fsagent_busypoll(sock, &busypoll), flush_due(sock),
+	    try_parked(sock), fsagent_receive(sock, &req) == 1) {
+		busypoll_request(&busypoll, clock_us());
 		wanted.cancel_fd = req.fds[0];
 		if (fsop_cancelled(&wanted) == 0 &&
 		    (!nonblock_first || !fsagent_run(&req, true)) &&

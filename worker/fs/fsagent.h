@@ -21,9 +21,9 @@
 
 /*
  * Serve requests until sock ends, then exit.  nonblock_first: try to do them
- * without blocking.  may_stay_awake: busy poll (worker/os/busypoll.h).
+ * without blocking.  may_busypoll: busy poll (worker/os/busypoll.h).
  */
-void	 fsagent_serve(int sock, bool nonblock_first, bool may_stay_awake)
+void	 fsagent_serve(int sock, bool nonblock_first, bool may_busypoll)
 	    __attribute__((noreturn));
 
 /* Bytes of data in a request; more goes by a file. */

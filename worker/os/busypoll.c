@@ -6,18 +6,18 @@
 #include "common/trick.h"
 
 void
-busypoll_init(struct busypoll *a, bool may)
+busypoll_init(struct busypoll *a, bool enabled)
 {
 	memset(a, 0, sizeof(*a));
-	a->may = may && HAS_TRICK(busypoll);
+	a->enabled = enabled && HAS_TRICK(busypoll);
 }
 
 void
-busypoll_asked(struct busypoll *a, uint64_t now)
+busypoll_request(struct busypoll *a, uint64_t now)
 {
-	if (a->asked)
+	if (a->had_request)
 		return;
-	a->asked = true;
+	a->had_request = true;
 	if (now - a->last > BUSYPOLL_GAP)
 		a->streak = 0;
 	else if (a->streak < BUSYPOLL_STREAK)
@@ -25,18 +25,18 @@ busypoll_asked(struct busypoll *a, uint64_t now)
 }
 
 bool
-busypoll_stays(struct busypoll *a, uint64_t now)
+busypoll_should_poll(struct busypoll *a, uint64_t now)
 {
 	assert(a->streak <= BUSYPOLL_STREAK);
-	if (a->asked) {
-		a->asked = false;
+	if (a->had_request) {
+		a->had_request = false;
 		a->last = now;
-		a->stays = a->may && a->streak == BUSYPOLL_STREAK &&
+		a->polling = a->enabled && a->streak == BUSYPOLL_STREAK &&
 		    now >= a->paused_until;
 	} else if (now - a->last > BUSYPOLL_POLL) {
-		a->stays = false;
+		a->polling = false;
 	}
-	return a->stays;
+	return a->polling;
 }
 
 void
@@ -46,7 +46,7 @@ busypoll_yielded(struct busypoll *a, uint64_t then, uint64_t now,
 	assert(then <= now);
 	if (now - then <= (for_agent ? BUSYPOLL_YIELD_TO : BUSYPOLL_YIELD))
 		return;
-	a->stays = false;
+	a->polling = false;
 	a->paused_until = now + (then - a->paused_until > BUSYPOLL_SOON ||
 	    !HAS_TRICK(secondpause) ? BUSYPOLL_PAUSE : BUSYPOLL_PAUSE_2);
 }

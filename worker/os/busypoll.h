@@ -27,21 +27,21 @@
 #define BUSYPOLL_SOON	100000		/* after the end of a pause */
 
 struct busypoll {
-	bool		 may;		/* enabled */
-	bool		 asked;		/* a request came in this turn */
-	bool		 stays;
+	bool		 enabled;
+	bool		 had_request;	/* in this turn of the loop */
+	bool		 polling;
 	unsigned	 streak;	/* requests, at most BUSYPOLL_STREAK */
 	uint64_t	 last;		/* end of the last turn with one */
 	uint64_t	 paused_until;
 };
 
-void	 busypoll_init(struct busypoll *a, bool may);
+void	 busypoll_init(struct busypoll *a, bool enabled);
 
 /* A request arrived, or an agent's answer. */
-void	 busypoll_asked(struct busypoll *a, uint64_t now);
+void	 busypoll_request(struct busypoll *a, uint64_t now);
 
 /* End a turn.  Return whether to yield and poll instead of sleeping. */
-bool	 busypoll_stays(struct busypoll *a, uint64_t now);
+bool	 busypoll_should_poll(struct busypoll *a, uint64_t now);
 
 /* Report the time of that yield; for_agent: an agent of ours was at work. */
 void	 busypoll_yielded(struct busypoll *a, uint64_t then, uint64_t now,

@@ -195,7 +195,7 @@ session_on_message(void *arg, char *text, size_t len, bool is_utf8)
 	struct session	*s = arg;
 	unsigned	 ms = ratelimit_take(&s->bucket, clock_ms());
 
-	busypoll_asked(&s->busypoll, clock_us());
+	busypoll_request(&s->busypoll, clock_us());
 	/* Too fast: this one is the last for a while. */
 	if (ms > 0 && s->conn != NULL)
 		conn_slow(s->conn, ms);
@@ -344,7 +344,7 @@ session_add_process(struct session *s, struct proc *p, const struct spawn *sp)
 void
 session_expect_request(struct session *s)
 {
-	busypoll_asked(&s->busypoll, clock_us());
+	busypoll_request(&s->busypoll, clock_us());
 }
 
 void
@@ -715,7 +715,7 @@ next_turn(struct session *s)
 {
 	uint64_t	 now = clock_us();
 
-	if (!busypoll_stays(&s->busypoll, now))
+	if (!busypoll_should_poll(&s->busypoll, now))
 		return EVLOOP_ONCE;
 	sched_yield();
 	busypoll_yielded(&s->busypoll, now, clock_us(),
