@@ -9,10 +9,10 @@
 #include <sodium.h>
 
 #include "common/client/error.h"
-#include "common/client/http.h"
+#include "common/client/ongoing/http.h"
+#include "common/client/ongoing/watch.h"
 #include "common/client/process/process.h"
 #include "common/client/text.h"
-#include "common/client/watch.h"
 #include "common/envlist.h"
 
 #define FULL_MS		10	/* the queue of a Unix socket is full */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "common/client/handshake.h"
-#include "common/client/http.h"
+#include "common/client/ongoing/http.h"
+#include "common/client/ongoing/transfer.h"
+#include "common/client/ongoing/watch.h"
 #include "common/client/process/process.h"
-#include "common/client/transfer.h"
-#include "common/client/watch.h"
 
 #define TURNS_MAX	4	/* of one dispatch, before others get theirs */
 

@@ -2,7 +2,7 @@
  * Files block by block, with up to SLOTS requests in flight, whose answers may
  * come in any order.
  */
-#include "common/client/transfer.h"
+#include "common/client/ongoing/transfer.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* The watches of a client: notifications, lost connections. */
-#ifndef COMMON_CLIENT_WATCH_H
-#define COMMON_CLIENT_WATCH_H
+#ifndef COMMON_CLIENT_ONGOING_WATCH_H
+#define COMMON_CLIENT_ONGOING_WATCH_H
 
 #include "common/client/client.h"
 

@@ -1,6 +1,6 @@
 /* The HTTP requests of a client: notifications, lost connections. */
-#ifndef COMMON_CLIENT_HTTP_H
-#define COMMON_CLIENT_HTTP_H
+#ifndef COMMON_CLIENT_ONGOING_HTTP_H
+#define COMMON_CLIENT_ONGOING_HTTP_H
 
 #include "common/client/client.h"
 

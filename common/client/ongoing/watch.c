@@ -1,5 +1,5 @@
 /* fs/watchMissing: one notification, then it is over. */
-#include "common/client/watch.h"
+#include "common/client/ongoing/watch.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* http/request: the answer, then the pieces of the body in order. */
-#include "common/client/http.h"
+#include "common/client/ongoing/http.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* The transfers of a client. */
-#ifndef COMMON_CLIENT_TRANSFER_H
-#define COMMON_CLIENT_TRANSFER_H
+#ifndef COMMON_CLIENT_ONGOING_TRANSFER_H
+#define COMMON_CLIENT_ONGOING_TRANSFER_H
 
 #include "common/client/client.h"
 
