@@ -995,6 +995,31 @@ START_TEST(test_resume_unknown)
 }
 END_TEST
 
+/*
+ * A first message that attaches nobody ends its connection: the session stays
+ * free for the next one, as long as it was.
+ */
+START_TEST(test_resume_in_vain)
+{
+	int	 i;
+
+	begin_detached();
+	attaches = false;
+	for (i = 0; i < 2; i++) {
+		ck_assert_int_eq(resume(PASSED_FD), IPC__VERDICT__TAKEN);
+		DID(" conn message resume close 1002 (no initialize) lost "
+		    "no-conn");
+		conn_gone(last);
+		ck_assert_int_eq(s.state, SESSION_DETACHED);
+		ck_assert(timer_is_set(&s.ttl_ev));
+		ck_assert_uint_eq(nconns, 0);
+	}
+	attaches = true;
+	ck_assert_int_eq(resume(PASSED_FD), IPC__VERDICT__TAKEN);
+	ck_assert_int_eq(s.state, SESSION_ATTACHED);
+}
+END_TEST
+
 /* For want of a descriptor or of memory: the client tries again. */
 START_TEST(test_resume_fails)
 {
@@ -1428,6 +1453,7 @@ main(void)
 	tcase_add_loop_test(t, test_refuses, 0, 3);
 	tcase_add_test(t, test_resume_attached);
 	tcase_add_loop_test(t, test_resume_unknown, 0, 3);
+	tcase_add_test(t, test_resume_in_vain);
 	tcase_add_loop_test(t, test_resume_fails, 0, 2);
 	tcase_add_test(t, test_taken);
 	tcase_add_test(t, test_yours);

@@ -401,6 +401,9 @@ session_resume(struct session *s, int fd, const char *peer, char *message,
 	s->resuming = true;
 	s->events->on_message(s->arg, message, len, true);
 	s->resuming = false;
+	/* No initialize after all, or no memory to read it. */
+	if (s->state == SESSION_DETACHED && s->conn != NULL)
+		conn_close(s->conn, 1002, "no initialize");
 	return IPC__VERDICT__TAKEN;
 }
 
