@@ -691,7 +691,7 @@ begin_detached(void)
 static void
 teardown(void)
 {
-	if (s.conn == NULL && last->has_ended && s.lingering > 0)
+	if (s.lingering > 0)
 		conn_gone(last);
 	session_fini(&s);
 	ck_assert_uint_eq(nconns, 0);
