@@ -9,7 +9,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 
-/* A whole number of a variable; -1: there is none, or it is something else. */
+/* Return the decimal number in a variable, or -1: not set or not a number. */
 static long
 activation_number_of(const char *name)
 {
@@ -24,7 +24,7 @@ activation_number_of(const char *name)
 	return errno == 0 && *end == '\0' ? value : -1;
 }
 
-/* One name for each descriptor, with colons between them. */
+/* Split LISTEN_FDNAMES: one name per descriptor, separated by colons. */
 static int
 take_names(struct activation *p, const char *text)
 {
@@ -54,7 +54,7 @@ activation_take(struct activation *p)
 	long		 n = activation_number_of("LISTEN_FDS");
 	size_t		 i;
 
-	/* Somebody else's, who started us without taking them out. */
+	/* Variables inherited from a parent that did not remove them. */
 	if (activation_number_of("LISTEN_PID") != (long)getpid() || n == 0)
 		return 0;
 	if (n < 0 || n > ACTIVATION_MAX) {

@@ -1,30 +1,27 @@
-/*
- * Listening sockets that a service manager or launcher passed in: the
- * descriptors from 3 on of sd_listen_fds(3).
- */
+/* Socket activation: listening sockets passed in as by sd_listen_fds(3). */
 #ifndef MASTER_ACCEPT_ACTIVATION_H
 #define MASTER_ACCEPT_ACTIVATION_H
 
 #include <stddef.h>
 
-#define ACTIVATION_FIRST	3	/* descriptor, of the protocol */
-#define ACTIVATION_MAX	64	/* more are somebody's mistake */
+#define ACTIVATION_FIRST	3	/* descriptor, SD_LISTEN_FDS_START */
+#define ACTIVATION_MAX	64
 
 struct activation {
 	int	 fd[ACTIVATION_MAX];	/* -1: taken by listen_adopt() */
-	char	*name[ACTIVATION_MAX];	/* of LISTEN_FDNAMES, or NULL */
+	char	*name[ACTIVATION_MAX];	/* in LISTEN_FDNAMES, or NULL */
 	size_t	 n;
 };
 
 /*
- * Take LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES out of the environment, and
- * the descriptors if they are meant for this process: closed by exec from here
- * on.  0, or -1 after a line in the log.
+ * Remove LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES from the environment, and
+ * take the descriptors if LISTEN_PID is this process; set close-on-exec.  0, or
+ * -1 after a line in the log.
  */
 int	 activation_take_env(struct activation *p)
 	    __attribute__((warn_unused_result));
 
-/* What nobody took is closed. */
+/* Close all sockets that were not adopted. */
 void	 activation_fini(struct activation *p);
 
 #endif

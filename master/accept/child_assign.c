@@ -13,8 +13,8 @@
 #include "master/workers/route.h"
 
 /*
- * Our environment is for sessions of our own user only.  If it cannot be had,
- * such a worker ends and says so.
+ * Pass our environment, for sessions of our own user only.  A worker that does
+ * not get it exits with a line in the log.
  */
 static void
 give_environment(struct child *c, const Ipc__Assign *a)
@@ -46,7 +46,7 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	assert(fd != -1);
 	if ((conf = policy_get(m, &c->peer, &room)) == NULL)
 		return -1;
-	/* A client that has to show a token is another worker's then. */
+	/* A client that must present a token moves to another worker. */
 	if (out->refuse == 0 && out->figures == NULL && !c->peer.must_show &&
 	    (c->route = route_new(c)) == NULL) {
 		log_warn("cannot create a session");
@@ -101,7 +101,7 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 	if (p->is_metrics) {
 		c->master->events->gauges(c->master, gauges);
 		if (gauges[GAUGE_waiting] > 0)
-			gauges[GAUGE_waiting]--;	/* who asks */
+			gauges[GAUGE_waiting]--;	/* not this one */
 		figures.stat = c->master->stats;
 		figures.n_stat = STATS;
 		figures.gauge = gauges;
@@ -113,7 +113,7 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 	out.transport = p->uplink == 0 ? IPC__TRANSPORT__WEBSOCKET :
 	    IPC__TRANSPORT__STREAM;
 	out.strict = p->is_strict;
-	/* All tokens may be gone since it knocked: then none is good. */
+	/* must_show although a reload has removed all tokens: none is valid. */
 	if (refuse == 0 && p->uplink == 0)
 		out.asking = p->must_show ? IPC__ASKING__ALWAYS :
 		    tokens_any(c->master->tokens) ? IPC__ASKING__IF_SHOWN :
@@ -181,7 +181,7 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 	if (v == IPC__VERDICT__YOURS) {
 		assert(r->owner == NULL && c->route != NULL);
 		STAT_INC(m, resumed);
-		route_free(&c->route);	/* the id made for it, never told */
+		route_free(&c->route);	/* its id was never sent */
 		route_revive(r, c);
 		memcpy(r->peer, c->peer.text, sizeof(r->peer));
 		out.session_id = r->id;

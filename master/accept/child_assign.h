@@ -1,4 +1,4 @@
-/* Which session, or answer, a worker is for. */
+/* Assigns a connection to a spare worker, with the settings of its client. */
 #ifndef MASTER_ACCEPT_CHILD_ASSIGN_H
 #define MASTER_ACCEPT_CHILD_ASSIGN_H
 
@@ -9,23 +9,23 @@
 #include "master/workers/child.h"
 
 /*
- * Give it a connection (fd stays the caller's) of a peer, to be served as
- * that user in a session of its own (full: a kept one only), or (refuse)
- * answered with an HTTP status.
- * 0, or -1: it is not to be had.
+ * Give a worker the connection of a peer (fd stays the caller's).  refuse: the
+ * HTTP status to answer with, or 0 to serve it as the peer's user; full: it may
+ * resume a session, but not open one.  0, or -1 after a line in the log, or out
+ * of memory.
  */
 int	 child_assign(struct child *c, int fd, const struct peer *p,
 	    int refuse, bool full);
 
 /*
- * The same for a connection that another worker greeted: it has had its
- * upgrade, and this first message is what came then.
+ * The same for a connection that another worker has upgraded, with the first
+ * message that it read.
  */
 int	 child_assign_greeted(struct child *c, int fd, const struct peer *p,
 	    bool full, const void *message, size_t len);
 int	 child_assign_stdio(struct child *c, int in, int out);
 
-/* Tell a greeter what became of the session it asked for. */
+/* Answer a worker's request to resume a session. */
 void	 child_decide(struct child *c, Ipc__Verdict v, struct route *r);
 
 #endif

@@ -13,16 +13,16 @@
 #include "master/accept/child_assign.h"
 #include "master/workers/pool.h"
 
-/* One source's share: of an address of a user, or of a user in all. */
+/* The counts of an address of a user, or of a user in all. */
 struct source {
 	struct map_node	 node;
-	struct source	*user;		/* of an address */
+	struct source	*user;		/* of an address; else NULL */
 	char		 key[2 * PEER_TEXT_MAX];
 	unsigned	 greeting;
 	unsigned	 waiting;
 };
 
-/* Who waits. */
+/* A waiting connection. */
 struct knock {
 	TAILQ_ENTRY(knock)	 entry;
 	int			 fd;
@@ -31,7 +31,7 @@ struct knock {
 	struct source		*source;
 	bool			 full;
 	bool			 greeted;
-	size_t			 len;		/* of its first message: */
+	size_t			 len;		/* of the first message */
 	char			 message[];
 };
 
@@ -110,10 +110,11 @@ source_put(struct gate *g, struct source *s)
 }
 
 /*
- * The source of a peer.  An address alone would give every user millions of
- * shares (127.0.0.0/8), a user alone one silent client all of his.  Texts of
- * two users may be the same, since they are cut off: the key of an address has
- * the user's before it, with a NUL between them that none of them has.
+ * Find or add the source of a peer.  Counting by address alone would give each
+ * user millions of shares (127.0.0.0/8), by user alone one silent client could
+ * hold all places of its user.  Sources of two users may have the same text,
+ * since it is truncated: so the key of an address is the user's text, a NUL,
+ * and the address.
  */
 static struct source *
 source_get(struct gate *g, const struct peer *p)
@@ -196,7 +197,7 @@ has_place(const struct gate *g, const struct source *s)
 	    s->user->greeting < LIMIT_STARTUPS_USER;
 }
 
-/* Let one in; false: no worker can be had. */
+/* Start the handshake of a waiting connection; false: no spare worker. */
 static bool
 gate_let_in(struct gate *g, struct knock *k)
 {
@@ -236,8 +237,8 @@ gate_leave(struct gate *g, struct child *c)
 }
 
 /*
- * Somebody waits and there is no place: the oldest greeting that stands in
- * its way goes when it has had its moment.
+ * The first waiting connection has no place: drop the oldest handshake that
+ * occupies one it could have, after LIMIT_STARTUPS_PATIENCE.
  */
 static void
 make_place(struct gate *g, const struct knock *k)
@@ -276,7 +277,7 @@ gate_pump(struct gate *g)
 		if (g->ngreeted >= LIMIT_STARTUPS_FULL)
 			break;
 		if (has_place(g, k->source) && !gate_let_in(g, k))
-			return;		/* the pool calls again */
+			return;		/* until the pool has a spare worker */
 	}
 	if ((k = TAILQ_FIRST(&g->knocks)) != NULL)
 		make_place(g, k);
@@ -289,9 +290,9 @@ on_patience(void *arg)
 }
 
 /*
- * Whether it may wait for a place.  Whom nobody knows all share one queue: it
- * is kept short, or they would wait too long, and no address has more than
- * half of it.
+ * Whether a connection may wait for a place.  Peers whose user is not known
+ * share one queue: random early drop keeps it short, and an address may have no
+ * more than half of it.
  */
 static bool
 may_wait(const struct gate *g, const struct source *s, const struct peer *p)
@@ -306,7 +307,7 @@ may_wait(const struct gate *g, const struct source *s, const struct peer *p)
 	return user->waiting < LIMIT_STARTUPS_QUEUE;
 }
 
-/* One more who waits, with a message of that length; or it is dropped. */
+/* Append a connection (taken), with room for a message; NULL: dropped. */
 static struct knock *
 knock_new(struct gate *g, int fd, const struct peer *p, size_t len)
 {

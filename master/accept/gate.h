@@ -1,9 +1,9 @@
 /*
- * How many connections may be greeted at a time, and whose turn it is.
- * Greeting costs a worker, so places are limited, in all and for one source;
- * who finds none waits here, as a descriptor only, and when somebody waits the
- * oldest greeting gives way after a moment.  Peers that the kernel does not
- * know are dropped at random from some number on (sshd's MaxStartups).
+ * Admission of connections to the handshake.  A handshake occupies a worker, so
+ * their number is limited, in all and per source.  Above the limits connections
+ * wait here, as descriptors only; while any waits, the oldest handshake is
+ * dropped after LIMIT_STARTUPS_PATIENCE.  Peers whose user is not known are
+ * subject to random early drop (MaxStartups in sshd_config(5)).
  */
 #ifndef MASTER_ACCEPT_GATE_H
 #define MASTER_ACCEPT_GATE_H
@@ -18,33 +18,33 @@ struct gate	*gate_new(struct master *m);
 void		 gate_free(struct gate **gp);
 
 /*
- * A connection (taken) is at the door; refuse: the status it will get; full:
- * it may resume a session, but not open one.
+ * Queue an accepted connection (taken).  refuse: the HTTP status to answer it
+ * with, or 0; full: it may resume a session, but not open one.
  */
 void		 gate_knock(struct gate *g, int fd, const struct peer *p,
 		    int refuse, bool full);
 
 /*
- * A connection (taken) that was greeted elsewhere, with its first message,
- * waits for a worker of its user.  Nobody drops it but for want of memory, or
- * of room for that user.
+ * Queue a connection (taken) that was upgraded by another worker, with its
+ * first message, for a worker of its user.  It is dropped only out of memory,
+ * or when its user's queue is full.
  */
 void		 gate_admit(struct gate *g, int fd, const struct peer *p,
 		    bool full, const void *message, size_t len);
 
-/* A worker no longer greets. */
+/* Release the place of a worker whose handshake has ended. */
 void		 gate_leave(struct gate *g, struct child *c);
 
-/* Look whether somebody who waits can come in. */
+/* Start handshakes of waiting connections while there are places. */
 void		 gate_pump(struct gate *g);
 
-/* How many are greeted, how many wait. */
+/* Return the number of handshakes, of waiting connections. */
 size_t		 gate_greeting(const struct gate *g);
 size_t		 gate_waiting(const struct gate *g);
 
 /*
- * sshd's random early drop: whether to drop the next one when n are there
- * already, by a number below 100 that was drawn.  Pure.
+ * Random early drop: whether to drop a connection when there are n, drawn being
+ * a random number below 100.  Pure.
  */
 bool		 gate_drops(unsigned n, unsigned drawn);
 

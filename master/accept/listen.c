@@ -29,14 +29,14 @@
 #define BACKLOG		4096
 #define TURN_MAX	64	/* connections accepted in one turn */
 #define PAUSE_MS	100	/* when descriptors run out */
-#define SAID_MS		60000	/* that they do, once in so long */
+#define SAID_MS		60000	/* between log lines about a pause */
 
 static void	 listen_on_accept(void *);
 static void	 listen_on_pause(void *);
 
 /* --- opening --- */
 
-/* An address of TCP as a URL. */
+/* Write a TCP address to l->url. */
 static void
 show_tcp(struct listener *l, const union endpoint_address *a)
 {
@@ -54,7 +54,7 @@ show_tcp(struct listener *l, const union endpoint_address *a)
 	}
 }
 
-/* Whether those who come to that address can be told apart. */
+/* Beyond loopback only a token identifies a client: require some there. */
 static int
 check_reach(const char *url, const union endpoint_address *a, bool has_tokens,
     struct conf_error *e)
@@ -66,7 +66,7 @@ check_reach(const char *url, const union endpoint_address *a, bool has_tokens,
 	    "and BearerSecretFile", url);
 }
 
-/* An address as it is asked for: ws:// goes without saying for figures. */
+/* Parse an address in the settings; for metrics without "ws://". */
 static int
 parse_url(const char *url, bool is_metrics, union endpoint_address *a,
     socklen_t *len_out, struct conf_error *e)
@@ -123,7 +123,7 @@ listen_fail_errno(struct conf_error *e, const char *url)
 	return conf_fail(e, "%.300s: %s", url, strerror(errno));
 }
 
-/* What clients by TCP are known by: those who are sandboxed, and users. */
+/* Prepare to identify TCP clients: by sandbox mark, by uid. */
 static void
 begin_tcp(struct master *m, bool is_metrics)
 {
@@ -170,7 +170,7 @@ open_tcp(struct listener *l, const char *url, union endpoint_address *a,
 	return 0;
 }
 
-/* A socket file that nobody listens behind any more goes. */
+/* Unlink a socket of ours on which no process listens any more. */
 static int
 remove_stale(const union endpoint_address *a, socklen_t len)
 {
@@ -208,7 +208,7 @@ open_unix(struct listener *l, const char *url, const union endpoint_address *a,
 	    (l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0)) == -1)
 		return listen_fail_errno(e, url);
-	/* A root master serves all users; another only itself. */
+	/* A root master serves all users, another one only its own. */
 	mask = umask(l->master->start.is_root ? 0111 : 0177);
 	r = bind(l->fd, &a->any, len);
 	umask(mask);
@@ -244,7 +244,7 @@ listener_new(struct master *m)
 	return l;
 }
 
-/* Accept from it, as one of the list.  0, or -1 with errno. */
+/* Start to accept, and add the listener to the list.  0, or -1 with errno. */
 static int
 listener_start(struct listener *l, struct listener_list *list)
 {
@@ -326,14 +326,14 @@ adopt_tcp(struct listener *l, const union endpoint_address *a,
 	show_tcp(l, a);
 	if (check_reach(l->url, a, tokens_any(l->master->tokens), e) == -1)
 		return -1;
-	/* Else it is as its maker wants it, see TCPCongestion= of systemd. */
+	/* All other options are the creator's, see systemd.socket(5). */
 	if (tcp_no_delay(l->fd) == -1)
 		return listen_fail_errno(e, l->url);
 	begin_tcp(l->master, false);
 	return 0;
 }
 
-/* The file is its maker's: no path, so that we leave it. */
+/* The file is the creator's: leave l->path NULL, so that it is not unlinked. */
 static int
 adopt_unix(struct listener *l, const union endpoint_address *a, socklen_t len,
     struct conf_error *e)
@@ -356,7 +356,7 @@ adopt_unix(struct listener *l, const union endpoint_address *a, socklen_t len,
 	    "listener");
 }
 
-/* Whether that descriptor is a socket that streams come from. */
+/* Whether a descriptor is a listening stream socket. */
 static bool
 is_listening(int fd)
 {
@@ -442,8 +442,8 @@ close_from(struct listener_list *list, struct listener *l)
 }
 
 /*
- * Sandboxed commands of sessions from before have no mark: over TCP they would
- * be taken for their users (master/auth/peer_sandbox.h).
+ * Sandboxed commands of existing sessions have no mark, so that over TCP they
+ * would pass for their users (master/auth/peer_sandbox.h).
  */
 static bool
 comes_too_late(const struct master *m, const char *spec)
@@ -468,7 +468,7 @@ open_another(struct master *m, struct listener_list *list, const char *spec,
 	return open_one(m, list, spec, e);
 }
 
-/* Those of one kind that are new; none when that fails. */
+/* Open the new sockets of one kind; on error none. */
 static int
 extend(struct master *m, struct listener_list *list,
     const struct conf_list *specs, unsigned *added, struct conf_error *e)
@@ -542,7 +542,7 @@ listen_reduce(struct master *m)
 	    listen_drop_unwanted(&m->listen.metrics);
 }
 
-/* Whoever reads it sees all of it. */
+/* Write a temporary file and rename it: a reader never sees part of it. */
 static int
 write_doors(const struct master *m, const char *path, const char *fresh)
 {
@@ -571,7 +571,7 @@ listen_publish(const struct master *m)
 	char	*path = NULL, *fresh = NULL;
 
 	if (m->rundir.path == NULL)
-		return;		/* nobody can look */
+		return;		/* no run directory to write to */
 	if (asprintf(&path, "%s/" RUNDIRS_LISTEN, m->rundir.path) == -1)
 		path = NULL;
 	if (asprintf(&fresh, "%s/" RUNDIRS_LISTEN ".new", m->rundir.path) == -1)
@@ -631,8 +631,8 @@ listen_on_pause(void *arg)
 }
 
 /*
- * Who cannot be looked at for want of descriptors is, with those in reserve;
- * others wait in the backlog then.
+ * Identify a peer, if descriptors have run out with those in reserve.  Then
+ * pause: further connections wait in the backlog.
  */
 static int
 listen_identify(struct listener *l, int fd, struct peer *p)
@@ -681,7 +681,7 @@ listen_on_accept(void *arg)
 		assert(strlen(l->url) < sizeof(p.listener));
 		strcpy(p.listener, l->url);
 		p.is_metrics = l->is_metrics;
-		/* All that are ours then come from there. */
+		/* With --listen, all sockets that we opened are from there. */
 		p.is_given = !l->is_passed && m->start.is_listen_given;
 		refuse = policy_admit(m, &p, &full);
 		gate_knock(m->gate, fd, &p, refuse, full);

@@ -1,7 +1,7 @@
 /*
- * Listening sockets: ws://IP:PORT, unix:PATH, on another address than loopback
- * only where there are tokens; and those for figures, on any.  They are
- * accepted from and nothing else; who is at the door goes to the gate.
+ * Listening sockets: ws://IP:PORT, beyond loopback only if there are tokens;
+ * unix:PATH; and those for metrics, on any address.  Accepted connections are
+ * queued at the gate, unread.
  */
 #ifndef MASTER_ACCEPT_LISTEN_H
 #define MASTER_ACCEPT_LISTEN_H
@@ -18,52 +18,51 @@ struct listener {
 	TAILQ_ENTRY(listener)	 entry;
 	struct master		*master;
 	int			 fd;
-	char			*spec;			/* as asked for */
-	char			 url[LISTEN_URL_MAX];	/* as it became */
+	char			*spec;			/* in the settings */
+	char			 url[LISTEN_URL_MAX];	/* with its port */
 	bool			 is_wanted;		/* by a reload */
-	char			*path;		/* of our socket, or NULL */
+	char			*path;		/* to unlink, or NULL */
 	bool			 is_metrics;	/* MetricsListen */
-	bool			 is_passed;	/* not made by us */
+	bool			 is_passed;	/* socket activation */
 	struct io		 accept_ev;
 	struct timer		 pause_ev;
-	uint64_t		 paused;	/* ms: when it was last said */
+	uint64_t		 paused;	/* ms, of the last log line */
 };
 
 /*
- * Whether a configuration asks for addresses as there are, and for none beyond
- * loopback, or has tokens for those who come there.  0, or -1 with the reason
- * in e.
+ * Check the addresses in a configuration: valid, and on loopback unless there
+ * are tokens.  0, or -1 with the reason in e.
  */
 int	 listen_check(const struct conf *c, bool has_tokens,
 	    struct conf_error *e) __attribute__((warn_unused_result));
 
 /*
- * Open what a configuration, checked, asks for and is not open yet, nor was
- * passed in (so adopt first); nothing is closed.  0, or -1 with the reason:
- * then all is as it was.  *added_out is the number of new ones.
+ * Open the sockets of a checked configuration that are neither open nor passed
+ * in (call listen_adopt() first); close none.  0 and in *added_out the number
+ * of new ones; or -1 with the reason in e, and nothing has changed.
  */
 int	 listen_extend(struct master *m, const struct conf *c,
 	    unsigned *added_out, struct conf_error *e)
 	    __attribute__((warn_unused_result));
 
-/* Close what that configuration did not ask for; how many. */
+/* Close sockets that listen_extend() did not want; return their number. */
 unsigned listen_reduce(struct master *m);
 
 /*
- * Accept from a socket that was passed in (*fd, which is taken), under the
- * same rules.  A Listen of the same address is that one.  0, or -1 with the
- * reason.
+ * Accept from a socket that was passed in (*fd, taken), under the rules of
+ * listen_check().  A Listen setting with its address means this socket.  0, or
+ * -1 with the reason in e.
  */
 int	 listen_adopt(struct master *m, int *fd, const char *name,
 	    struct conf_error *e) __attribute__((warn_unused_result));
 
 /*
- * Say in a file of the run directory where we listen (RUNDIRS_LISTEN).  What
- * goes wrong is told in the log, and nothing else comes of it.
+ * Write the addresses to a file in the run directory (RUNDIRS_LISTEN).  Errors
+ * are logged only.
  */
 void	 listen_publish(const struct master *m);
 
-/* Close all; the files of our Unix sockets go as well, and that file. */
+/* Close all, unlink our Unix sockets and the file of listen_publish(). */
 void	 listen_close_all(struct master *m);
 
 #endif

@@ -32,14 +32,14 @@ struct user {
 	size_t	 ngroup;
 };
 
-/* Those beside them have no name: a group, of whoever else is in it. */
+/* The users known by name; other: a group, for uids that are not known. */
 struct policy {
 	struct user	*user;
 	size_t		 nuser;
 	struct user	*other;
 	size_t		 nother;
-	bool		 denies_unknown;	/* DenyUsers has patterns, or
-						   names that were not found */
+	bool		 denies_unknown;	/* DenyUsers has patterns or
+						   unknown names */
 };
 
 /* --- names --- */
@@ -66,7 +66,7 @@ find_uid(const struct policy *p, uid_t uid)
 	return NULL;
 }
 
-/* -1 with errno ENOMEM. */
+/* 0, or -1 with errno ENOMEM. */
 static int
 add_user(struct policy *p, const struct passwd *pw)
 {
@@ -113,7 +113,7 @@ find_other(const struct policy *p, gid_t gid)
 	return NULL;
 }
 
-/* Who has that group and is not known besides. */
+/* Add a group for users that are not known by name. */
 static int
 add_other(struct policy *p, const struct group *gr)
 {
@@ -130,7 +130,7 @@ add_other(struct policy *p, const struct group *gr)
 	return add_group_to(u, gr->gr_name);
 }
 
-/* Its members, by number and by name. */
+/* Add a group to its members, by gid and by name. */
 static int
 add_group(struct policy *p, const struct group *gr)
 {
@@ -176,7 +176,7 @@ look_up_list(void *arg, const char *keyword, const char *where,
 	return allow_names(list, look_up_one, arg);
 }
 
-/* Call fn for every name, in all lists of patterns, that is no pattern. */
+/* Call fn for each name in the lists of patterns that is not a pattern. */
 static int
 for_names(struct policy *p, const struct conf *c, bool is_group, name_fn *fn)
 {
@@ -197,7 +197,7 @@ look_up_user(struct policy *p, const char *name)
 	return add_user(p, pw);
 }
 
-/* Its members first: they may be known to the name service only. */
+/* Look up the members of a group: they may not be in /etc/passwd. */
 static int
 look_up_members(struct policy *p, const char *name)
 {
@@ -294,7 +294,7 @@ note_denied(void *arg, const char *keyword, const char *where,
 	    allow_names(list, note_unknown, arg);
 }
 
-/* Users before groups: of a group those are noted who are known. */
+/* Users before groups: add_group() needs to know the members. */
 static int
 look_up_all(struct policy *p, const struct conf *c)
 {
@@ -403,7 +403,7 @@ take_groups(struct conf_client *who, const struct user *u)
 	who->ngroup = u->ngroup;
 }
 
-/* Who that is, for lists of patterns.  number: room for a user's name. */
+/* Fill in who, for lists of patterns.  number: room for an unknown uid. */
 static void
 policy_describe(const struct policy *p, const struct peer *peer,
     struct conf_client *who, char number[NUMBER_MAX])
@@ -506,7 +506,7 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->n_host_name = c->host_name.n;
 }
 
-/* Who its sessions run as.  False: nobody that is known. */
+/* Apply SessionUser.  false: the user is not known. */
 static bool
 map_user(const struct master *m, const struct conf *c, struct peer *p)
 {
@@ -524,10 +524,10 @@ map_user(const struct master *m, const struct conf *c, struct peer *p)
 }
 
 /*
- * Root's sessions: "local" is for a root client itself, by what only who is
- * root here can pass for root at.  Who shares our network and nothing else, a
- * container's root for example, comes by TCP; that is for who starts us by hand
- * to offer, not for a file.
+ * Apply PermitRootSession.  "local" admits a client that itself runs as root
+ * here, whatever its token says, on a socket where nobody else appears as root.
+ * On TCP the root of a container that shares only our network has uid 0 as
+ * well, so the listener must be from --listen; the file is not enough.
  */
 static bool
 permits_root(const struct conf *c, const struct peer *p)
@@ -544,7 +544,10 @@ permits_root(const struct conf *c, const struct peer *p)
 	}
 }
 
-/* Deny... holds for all names of a number; of nobody known it is not known. */
+/*
+ * Apply DenyUsers and DenyGroups to all names of a uid.  A uid without a known
+ * name might be one of theirs: refuse it.  Return the reason, or NULL.
+ */
 static const char *
 denies(const struct policy *p, const struct conf *c, uid_t uid)
 {
@@ -572,7 +575,7 @@ denies(const struct policy *p, const struct conf *c, uid_t uid)
 	return NULL;
 }
 
-/* What AllowUsers and its like say of a known peer: why not, or NULL. */
+/* Apply AllowUsers and so on to a known peer: the reason to refuse, or NULL. */
 static const char *
 keeps_out(const struct policy *p, const struct conf *c,
     const struct peer *peer)
@@ -587,10 +590,7 @@ keeps_out(const struct policy *p, const struct conf *c,
 	return denies(p, c, peer->client_uid);
 }
 
-/*
- * Return why that peer is not served here, or NULL.  A token does not make its
- * client a root client of this machine (PermitRootSession local).
- */
+/* Return why a peer is not served, or NULL. */
 static const char *
 policy_judge(const struct master *m, const struct conf *c, struct peer *p,
     bool *by_list_out)
@@ -599,7 +599,7 @@ policy_judge(const struct master *m, const struct conf *c, struct peer *p,
 
 	if (p->unfit != NULL)
 		return p->unfit;
-	/* Figures are for everybody who can get here, but for a sandbox. */
+	/* Metrics are for all peers that can connect, except sandboxes. */
 	if (p->is_metrics)
 		return NULL;
 	if (!p->known)
@@ -628,7 +628,7 @@ may_show(const struct master *m, const struct peer *p)
 	    tokens_any(m->tokens);
 }
 
-/* Whether that many more would be more than there may be. */
+/* Whether that many more sessions would exceed a limit. */
 static bool
 is_too_much(const struct master *m, const struct conf *c,
     const struct peer *p, size_t more)

@@ -1,8 +1,9 @@
 /*
- * What is in force for a client: the Match blocks of the configuration, and the
- * users and groups that they, SessionUser, AllowUsers and its like name.  The
- * master waits for no name service: names are looked up when a configuration is
- * read, those of patterns with * and ? in /etc/passwd and /etc/group only.
+ * The settings in force for a client, with Match blocks applied, and its
+ * admission: SessionUser, AllowUsers and so on, PermitRootSession.  The master
+ * must not wait for a name service, so users and groups are looked up when a
+ * configuration is read; patterns with * or ? match only those in /etc/passwd
+ * and /etc/group.
  */
 #ifndef MASTER_ACCEPT_POLICY_H
 #define MASTER_ACCEPT_POLICY_H
@@ -15,15 +16,15 @@
 struct policy;
 
 /*
- * The names of a configuration.  NULL with the reason in e: one of SessionUser
- * is not known, or not possible.
+ * Look up the names in a configuration.  NULL with the reason in e: a user of
+ * SessionUser does not exist or is not permitted, or the look-up failed.
  */
 struct policy	*policy_new(const struct conf *c, struct conf_error *e);
 void		 policy_free(struct policy **pp);
 
 /*
- * The settings for a client: those of all, or, where there are Match blocks,
- * made in *room.  policy_put() then.  NULL: no memory.
+ * Return the settings for a client: the global ones, or *room if there are
+ * Match blocks; release with policy_put().  NULL: out of memory.
  */
 const struct conf *policy_get(const struct master *m, const struct peer *p,
 		    struct conf *room);
@@ -31,29 +32,29 @@ void		 policy_put(const struct conf *c, struct conf *room);
 
 #define POLICY_RLIMITS	6	/* rows of rlimit.def */
 
-/* The part that a worker lives by; texts are c's and m's. */
+/* The settings of a worker; strings are borrowed from c and m. */
 struct policy_settings {
 	Ipc__Settings	 s;
 	Ipc__Rlimit	 rlimit[POLICY_RLIMITS];
 	Ipc__Rlimit	*list[POLICY_RLIMITS];
 };
 
-/* All but what control groups limit (master/workers/cgroups.h). */
+/* Fill in all but limits by control groups (master/workers/cgroups.h). */
 void		 policy_settings(const struct master *m, const struct conf *c,
 		    struct policy_settings *out);
 
 /*
- * Whether a peer may come: 0, or the HTTP status to refuse it with, after a
- * line in the log.  p->uid becomes who its sessions run as; *full_out: it may
- * resume a session, but not open one.  With p->must_show it may only show a
- * token, and is asked about again as who that names (peer_grant()).
+ * Admit a peer: 0, or the HTTP status to refuse it with, after a line in the
+ * log.  Sets p->uid to the user of its sessions; *full_out: it may resume a
+ * session, but not open one.  p->must_show: it may only present a token; call
+ * again after peer_grant().
  */
 int		 policy_admit(struct master *m, struct peer *p,
 		    bool *full_out);
 
 /*
- * Whether its newest session is one too many: of those that were admitted at
- * the same time, before any of them was open.
+ * Whether the sessions of a peer, with the one just opened, exceed the limits:
+ * several may have been admitted before any of them was open.
  */
 bool		 policy_exceeded(struct master *m, struct peer *p);
 

@@ -37,7 +37,10 @@ token_login_deny(struct child *c, const char *why, bool is_guess)
 	return 401;
 }
 
-/* The client as whom its token names: 0, or a status.  See policy_admit(). */
+/*
+ * Make p the client with the identity of its token, and apply policy_admit():
+ * 0, or an HTTP status.
+ */
 static uint32_t
 grant_peer(const struct child *c, struct peer *p, bool *full_out)
 {
@@ -50,7 +53,7 @@ grant_peer(const struct child *c, struct peer *p, bool *full_out)
 	return (uint32_t)policy_admit(c->master, p, full_out);
 }
 
-/* Who is known to the kernel may have thought that this is enough. */
+/* A client with kernel credentials is told why those do not admit it. */
 static void
 say_missing(const struct peer *p, char why[TOKEN_LOGIN_WHY_MAX])
 {
@@ -60,7 +63,7 @@ say_missing(const struct peer *p, char why[TOKEN_LOGIN_WHY_MAX])
 	    p->why, is_all ? "" : ", and ");
 }
 
-/* Nothing of what a wrong one is wrong about: that would help to guess. */
+/* Tell the client nothing of why a token is wrong: it could guess by that. */
 uint32_t
 token_login_judge(struct child *c, const void *shown, size_t len,
     char why_out[TOKEN_LOGIN_WHY_MAX])
@@ -76,7 +79,7 @@ token_login_judge(struct child *c, const void *shown, size_t len,
 		say_missing(&c->peer, why_out);
 		return token_login_deny(c, NO_TOKEN, false);
 	}
-	/* Not even looked at: or waiting would not slow anybody down. */
+	/* Verify nothing during a penalty, or guessing would not slow down. */
 	if (penalties_left(m->penalties, peer_culprit(&c->peer),
 	    clock_ms()) > 0) {
 		STAT_INC(m, denied);
@@ -109,7 +112,7 @@ token_login_pass_on(struct child *c, int fd, const void *message, size_t len)
 
 	assert(c->token == CHILD_TOKEN_GOOD && c->state == CHILD_LEAVING);
 	assert(fd != -1);
-	/* The settings may be others than when it was judged. */
+	/* A reload may have changed the settings since token_login_judge(). */
 	if (m->stopping || grant_peer(c, &p, &full) != 0)
 		fd_close(&fd);
 	else

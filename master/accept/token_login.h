@@ -1,7 +1,7 @@
 /*
- * Clients that show a token: what it is worth, and who serves them then.  The
- * token comes from the worker that greets, as bytes that mean nothing until
- * they were compared.
+ * Clients that present a token: verification, and the move to a worker of the
+ * token's user.  The worker of the handshake sends the token; it is untrusted
+ * input.
  */
 #ifndef MASTER_ACCEPT_TOKEN_LOGIN_H
 #define MASTER_ACCEPT_TOKEN_LOGIN_H
@@ -12,17 +12,18 @@
 #include "master/workers/child.h"
 
 /*
- * Judge what the client of a greeting worker showed (len 0: nothing); counted,
- * logged now and then, and remembered.  0: it is admitted; or a status of HTTP,
- * and what the client may know of the reason.
+ * Verify the token (len 0: none) that a client presented to a worker.  0: the
+ * client is admitted, c->grant is its identity; or an HTTP status, and in
+ * why_out the reason for the client.  Failures count as penalties; repeated
+ * ones are summed up in the log.
  */
 #define TOKEN_LOGIN_WHY_MAX	120
 uint32_t token_login_judge(struct child *c, const void *shown, size_t len,
 	    char why_out[TOKEN_LOGIN_WHY_MAX]);
 
 /*
- * The connection (taken) of a client that was admitted, with its first
- * message, goes to a worker of the user that its token names.
+ * Queue the connection (taken) of an admitted client, with its first message,
+ * for a worker of the token's user.
  */
 void	 token_login_pass_on(struct child *c, int fd, const void *message,
 	    size_t len);
