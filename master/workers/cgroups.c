@@ -20,13 +20,13 @@
 #include "common/log.h"
 
 #define PREFIX		"execsrv-"
-#define MAIN		"main"		/* where we live, if we must */
-#define AGAIN_MS	5	/* between two tries to remove */
+#define MAIN		"main"		/* for the master, see turn_on() */
+#define AGAIN_MS	5	/* between attempts to remove */
 #define TURN_MAX	32	/* removed in one turn of the loop */
 #define ALL_MAX		(1u << 20)
-#define LAST_MS		200	/* for the killed to vanish at our end */
-#define FREE_MAX	64	/* kept for the next workers */
-#define SHARES		1024	/* of version 1, for a weight of 100 */
+#define LAST_MS		200	/* to wait for killed processes at exit */
+#define FREE_MAX	64	/* kept for reuse */
+#define SHARES		1024	/* cpu.shares of version 1 for weight 100 */
 
 static const struct {
 	const char		*controller;
@@ -43,14 +43,14 @@ static const struct {
 #undef CGROUP
 };
 
-/* A group of our own, in the one that we were started in. */
+/* A group of our own, in the one we were started in. */
 struct own {
 	char			 path[PATH_MAX];
-	size_t			 parent_len;	/* of that path */
+	size_t			 parent_len;	/* of the parent's path */
 	int			 parent, dir;	/* dir is locked; -1: none */
 };
 
-/* A group of a worker that is gone, to be removed. */
+/* A group of an exited worker, to be removed. */
 struct left {
 	TAILQ_ENTRY(left)	 entry;
 	struct own		*own;
@@ -62,13 +62,13 @@ enum by { BY_NONE, BY_V1, BY_V2 };
 
 struct cgroups {
 	struct own		 v2;
-	bool			 has_moved;	/* we live in MAIN */
+	bool			 has_moved;	/* we are in MAIN */
 	struct {
 		enum by		 by;
-		bool		 was_on;	/* for v2.parent, not by us */
+		bool		 was_on;	/* in v2.parent, before us */
 		struct own	 v1;
 	}			 limit[CGROUP_LIMITS];
-	unsigned		 last;		/* number given */
+	unsigned		 last;		/* highest number */
 	unsigned		 free[FREE_MAX];
 	size_t			 nfree;
 	TAILQ_HEAD(, left)	 left;
@@ -85,7 +85,7 @@ own_name(const struct own *o)
 	return o->path + o->parent_len + 1;
 }
 
-/* Make it, locked. */
+/* Make our own group, and lock it. */
 static int
 own_claim(struct own *o)
 {
@@ -103,8 +103,8 @@ own_claim(struct own *o)
 }
 
 /*
- * Find out where we are (controller: of version 1; NULL: version 2) and make
- * our own group there, in which the file has to be writable.
+ * Find the group that we are in (controller: of version 1; NULL: version 2) and
+ * make our own in it, where the named file must be writable.
  */
 static int
 own_open(struct own *o, const char *controller, const char *file)
@@ -114,7 +114,7 @@ own_open(struct own *o, const char *controller, const char *file)
 	    O_CLOEXEC)) == -1)
 		return -1;
 	cgfs_remove_stale(o->parent, PREFIX);
-	/* Version 2 lets nobody be put into a group below without this. */
+	/* Without this, version 2 lets us move no process to a child group. */
 	if (controller == NULL &&
 	    faccessat(o->parent, "cgroup.procs", W_OK, AT_EACCESS) == -1)
 		return -1;
@@ -142,8 +142,8 @@ own_remove(struct own *o)
 		if (errno != EBUSY || clock_ms() >= until)
 			break;
 		/*
-		 * No worker is left, so whatever is in there was started by
-		 * one.  Version 1 cannot kill: there it has been killed.
+		 * No worker is left, so the processes in there are orphans.
+		 * Version 1 has no cgroup.kill: there the reaper killed them.
 		 */
 		cgfs_kill(o->parent, own_name(o));
 		usleep(AGAIN_MS * 1000);
@@ -160,7 +160,7 @@ own_close(struct own *o)
 	fd_close(&o->parent);
 }
 
-/* If somebody has removed our own group, make another one. */
+/* Make our own group again if it was removed by another process. */
 static void
 own_restore(struct own *o, const char *word)
 {
@@ -176,7 +176,7 @@ own_restore(struct own *o, const char *word)
 
 /* --- controllers of version 2 --- */
 
-/* Whether a controller is in a list of the group at dir. */
+/* Whether a controller is listed in a file of the group at dir. */
 static bool
 is_listed(int dir, const char *file, const char *controller)
 {
@@ -200,7 +200,7 @@ turn(int dir, char sign, const char *controller)
 	return cgfs_write(dir, "cgroup.subtree_control", text);
 }
 
-/* What others have turned on stays on. */
+/* Disable our controllers, except those that were enabled before us. */
 static void
 turn_off(struct cgroups *g)
 {
@@ -241,10 +241,10 @@ turn_on_one(struct cgroups *g, int i)
 }
 
 /*
- * Controllers for the groups of workers.  A group gives them to others only
- * while no process is in it (cgroups(7), no internal processes): so we move
- * from there to a group beside the workers'.  Where another process is in it
- * there are none.
+ * Enable controllers for the groups of workers.  A group can enable them for
+ * its children only while it has no processes itself (cgroups(7), "no internal
+ * processes" rule): so move to a group of our own, MAIN.  While other processes
+ * are in the group, enabling fails.
  */
 static void
 turn_on(struct cgroups *g)
@@ -327,7 +327,7 @@ cgroups_path(const struct cgroups *g)
 	return g->v2.dir == -1 ? "" : g->v2.path;
 }
 
-/* --- which limits hold --- */
+/* --- which limits are enforced --- */
 
 static uint64_t
 value_of(const struct conf *c, int i)
@@ -363,7 +363,7 @@ cgroups_print(const struct cgroups *g, char *out, size_t size)
 			    enforcer(g, i));
 }
 
-/* Whether there is a limit, for all clients or for some. */
+/* Whether a limit is set, globally or in a Match block. */
 static bool
 is_asked_for(const struct conf *c, int i)
 {
@@ -391,7 +391,7 @@ cgroups_warn(const struct cgroups *g, const struct conf *c)
 			    rows[i].controller);
 }
 
-/* What is written; in a group that was another's, also that there is none. */
+/* Print a limit.  0 needs a value as well: a reused group has an old one. */
 static void
 print_value(const struct cgroups *g, int i, uint64_t n, char out[24])
 {
@@ -459,9 +459,8 @@ cgroups_take(struct cgroups *g, struct cgroups_worker *w)
 }
 
 /*
- * Whether it can be another worker's: it is empty, with no group below it, and
- * it is ours again.  To make and remove one for each session halves the number
- * of sessions in a second.
+ * Take a group back for reuse, if it has no processes and no child groups.
+ * Reuse, since making and removing a group for each session is slow.
  */
 static bool
 reclaim(const struct cgroups *g, const char *name)
@@ -478,17 +477,17 @@ reclaim(const struct cgroups *g, const char *name)
 		ok = fchownat(dir, "", geteuid(), (gid_t)-1,
 		    AT_EMPTY_PATH) == 0 && fchownat(dir, "cgroup.procs",
 		    geteuid(), (gid_t)-1, AT_SYMLINK_NOFOLLOW) == 0;
-	/* Now that nobody else can: two links, of its name and its dot. */
+	/* After chown, when nobody can add child groups: 2 links, no child. */
 	ok = ok && fstat(dir, &st) == 0 && st.st_nlink == 2;
 	close(dir);
 	return ok;
 }
 
-/* Try to remove one.  Whether that is over: gone, or nothing can be done. */
+/* Try to remove a group; false: try again later. */
 static bool
 reap(const struct left *l, unsigned *budget)
 {
-	/* Our own group was taken away: it was empty. */
+	/* own_restore() failed: our own group was removed, thus empty. */
 	if (l->own->dir == -1 ||
 	    cgfs_remove(l->own->dir, l->name, budget) == 0)
 		return true;
@@ -498,7 +497,7 @@ reap(const struct left *l, unsigned *budget)
 		log_warn("control group %s/%s", l->own->path, l->name);
 		return true;
 	}
-	/* Version 1 cannot: what is in there is an orphan (master.c). */
+	/* No effect in version 1: there the reaper kills orphans. */
 	cgfs_kill(l->own->dir, l->name);
 	return false;
 }
@@ -532,7 +531,7 @@ retire(struct cgroups *g, struct own *o, const char *name)
 	now.until = clock_ms() + LIMIT_ORPHANS;
 	if (reap(&now, &budget))
 		return;
-	/* Without memory it is removed at our end. */
+	/* Out of memory: cgroups_free() removes it. */
 	if ((l = malloc(sizeof(*l))) == NULL)
 		return;
 	*l = now;

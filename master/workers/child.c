@@ -17,7 +17,7 @@
 
 #define BURIAL_MS	3000	/* between LEAVING and SIGKILL */
 
-/* A state: its name, and the bits of the states that may follow. */
+/* A state: its name and its legal successors, as bits. */
 struct row {
 	const char	*name;
 	unsigned	 next;
@@ -73,7 +73,7 @@ static const struct row	 tape_rows[CHILD_TAPES] = {
 
 #undef TO
 
-/* Whether it is a move at all; it must be a legal one. */
+/* Whether from and to differ; an illegal move is fatal. */
 static bool
 check_move(const struct child *c, const struct row *rows, unsigned from,
     unsigned to)
@@ -147,7 +147,7 @@ void
 child_leaves(struct child *c)
 {
 	assert(c->client != CHILD_SPARE);
-	/* What it said before it was killed is still read. */
+	/* Messages sent before it was killed are still handled. */
 	if (c->end != CHILD_KILLED)
 		child_set_end(c, CHILD_LEAVES);
 	child_set_state(c, CHILD_LEAVING);
@@ -192,7 +192,7 @@ child_free(struct child *c)
 	m->events->on_child_gone(m);
 }
 
-/* Nothing more will be said, or it is dead: settle what it was about. */
+/* Close the channel, release what refers to it; free it unless it runs. */
 static void
 child_settle(struct child *c)
 {
@@ -213,12 +213,12 @@ child_violates(struct child *c, const char *what)
 	    state_rows[c->state].name);
 	STAT_INC(c->master, violations);
 	child_kill(c);
-	/* One that follows may do the same, as soon as it is there. */
+	/* Its successors may do the same at once: throttle. */
 	if (c->client == CHILD_SPARE)
 		c->master->child_events->on_early_death(c);
 }
 
-/* Whether it should have ended, and like this. */
+/* Log and count an exit that was neither asked for nor announced. */
 static void
 judge_exit(struct child *c, int status)
 {
@@ -235,7 +235,7 @@ judge_exit(struct child *c, int status)
 	else
 		log_warnx("worker %d exited with status %d", c->pid,
 		    WEXITSTATUS(status));
-	/* Its user may kill his own: only what nobody had counts. */
+	/* A user may kill its own workers: count only those without one. */
 	if (c->client == CHILD_SPARE)
 		c->master->child_events->on_early_death(c);
 }
@@ -265,10 +265,7 @@ child_wait_for_owner(struct child *c)
 		timer_set(&c->kill_ev, LIMIT_OFFER + LIMIT_OFFER_MARGIN);
 }
 
-/*
- * It should be gone by now, but the process is not; or it waits for an answer
- * that does not come.
- */
+/* LEAVING, but it has not exited; or HANDING, and no answer came. */
 static void
 on_overdue(void *arg)
 {
@@ -294,13 +291,13 @@ child_on_exit(struct child *c, int status)
 {
 	assert(c->process == CHILD_RUNS && c->pid > 1);
 	assert(child_by_pid(c->master, c->pid) == c);
-	/* Its number may be another process's from here on. */
+	/* The pid may be reused from here on. */
 	map_del(&c->master->children.by_pid, &c->by_pid);
 	cgroups_give_back(c->master->cgroups, &c->cgroups);
-	/* What it could not kill, or did not live to. */
+	/* It may have left processes that it did not kill. */
 	if (c->client != CHILD_SPARE || WIFSIGNALED(status))
 		c->master->events->kill_orphans(c->master);
-	/* Its last words may still be in the channel: they end it. */
+	/* The channel may still have messages: wait for its end. */
 	if (c->chan != NULL && !WIFSIGNALED(status)) {
 		child_set_process(c, CHILD_UNHEARD);
 		c->status = status;
@@ -330,7 +327,7 @@ child_on_forked(struct child *c, pid_t pid, int error)
 	    c) == -1)
 		fatal("cannot register a worker");
 	if (c->end == CHILD_KILLED)
-		kill(pid, SIGKILL);	/* somebody could not wait for it */
+		kill(pid, SIGKILL);	/* child_kill() had no pid */
 	if (c->state == CHILD_STARTING)
 		child_set_state(c, CHILD_IDLE);
 }
@@ -363,7 +360,7 @@ child_stop(struct child *c, bool is_too_many)
 
 	assert(c->end != CHILD_LEAVES || c->state == CHILD_LEAVING);
 	if (c->state != CHILD_SERVING || c->chan == NULL) {
-		/* One whose number we do not know leaves when this closes. */
+		/* A worker with an unknown pid exits with its channel. */
 		child_kill(c);
 		child_settle(c);
 		return;
@@ -386,7 +383,7 @@ child_kill(struct child *c)
 		child_set_state(c, CHILD_LEAVING);
 }
 
-/* --- what goes --- */
+/* --- messages to it --- */
 
 void
 child_query(struct child *c, uint32_t ticket, bool processes)

@@ -1,8 +1,7 @@
 /*
- * One worker, from the request to fork it until its record is freed.  Each
- * question about it is a state of its own, with a table of legal moves in
- * child.c: what it does, what its process is, how it ends, what became of its
- * client, of a token, of transcripts.
+ * The master's record of a worker, from the request to fork it.  It has several
+ * states, each with a table of legal moves in child.c: of the worker, its
+ * process, its end, its client, a token, transcripts.
  */
 #ifndef MASTER_WORKERS_CHILD_H
 #define MASTER_WORKERS_CHILD_H
@@ -21,13 +20,13 @@
 #include "master/workers/cgroups.h"
 #include "master/world.h"
 
-/* What it does. */
+/* The worker. */
 enum child_state {
-	CHILD_STARTING,		/* asked for; what is sent to it waits */
-	CHILD_IDLE,		/* forked and waiting */
+	CHILD_STARTING,		/* fork requested; messages to it wait */
+	CHILD_IDLE,		/* forked, without a connection */
 	CHILD_GREETING,		/* has a connection, no session yet */
-	CHILD_HANDING,		/* the owner of the session that its client
-				   asked for decides */
+	CHILD_HANDING,		/* its client resumes a session; waits for the
+				   owner's decision */
 	CHILD_SERVING,		/* has a session */
 	CHILD_LEAVING,		/* will exit, or was killed */
 	CHILD_STATES
@@ -37,17 +36,17 @@ enum child_state {
 enum child_process {
 	CHILD_UNKNOWN,		/* the template has not answered */
 	CHILD_RUNS,		/* has a pid; is in by_pid */
-	CHILD_UNHEARD,		/* reaped; its last messages and its exit
-				   status are still to be looked at */
+	CHILD_UNHEARD,		/* reaped; its last messages and exit status
+				   are still to be handled */
 	CHILD_REAPED,
 	CHILD_PROCESSES
 };
 
-/* How it ends. */
+/* Its end. */
 enum child_end {
 	CHILD_STAYS,
-	CHILD_STOPS,		/* asked to end its session */
-	CHILD_LEAVES,		/* by itself: it said so, or has no client */
+	CHILD_STOPS,		/* was asked to end its session */
+	CHILD_LEAVES,		/* exits by itself */
 	CHILD_KILLED,
 	CHILD_ENDS
 };
@@ -56,24 +55,24 @@ enum child_end {
 enum child_client {
 	CHILD_SPARE,		/* never had one */
 	CHILD_MET,		/* assigned */
-	CHILD_TURNED_AWAY,	/* gets no session; the audit log was told */
+	CHILD_TURNED_AWAY,	/* gets no session; in the audit log */
 	CHILD_CLIENTS
 };
 
-/* A token by which its client says who it is. */
+/* The token of its client. */
 enum child_token {
-	CHILD_TOKEN_NONE,	/* may show none */
-	CHILD_TOKEN_AWAITED,	/* may show one, once */
+	CHILD_TOKEN_NONE,	/* may not present one */
+	CHILD_TOKEN_AWAITED,	/* may present one, once */
 	CHILD_TOKEN_REFUSED,
-	CHILD_TOKEN_GOOD,	/* grant is what it is good for */
+	CHILD_TOKEN_GOOD,	/* grant is set */
 	CHILD_TOKENS
 };
 
 /* Transcripts of its session. */
 enum child_tape {
-	CHILD_TAPE_NONE,	/* none are wanted */
+	CHILD_TAPE_NONE,
 	CHILD_TAPE_WANTED,
-	CHILD_TAPE_REFUSED,	/* no file for one; the log was told */
+	CHILD_TAPE_REFUSED,	/* a file failed; was logged */
 	CHILD_TAPES
 };
 
@@ -81,7 +80,7 @@ struct source;
 
 struct child {
 	TAILQ_ENTRY(child)	 entry;
-	TAILQ_ENTRY(child)	 gate_entry;	/* while it has a place */
+	TAILQ_ENTRY(child)	 gate_entry;	/* while place is set */
 	struct master		*master;
 	enum child_state	 state;
 	enum child_process	 process;
@@ -93,88 +92,85 @@ struct child {
 	struct cgroups_worker	 cgroups;
 	pid_t			 pid;		/* 0: not known yet */
 	struct map_node		 by_pid;
-	struct chan		*chan;		/* NULL: it is gone */
+	struct chan		*chan;		/* NULL: closed */
 	int			 status;	/* UNHEARD: of waitpid(2) */
-	struct source		*place;		/* in the gate; NULL: none */
-	struct route		*route;		/* the session it serves */
-	struct route		*wanted;	/* HANDING: it asked for */
-	unsigned		 asked_id;	/* of the child that decides */
+	struct source		*place;		/* in the gate; or NULL */
+	struct route		*route;		/* its session */
+	struct route		*wanted;	/* HANDING: session to resume */
+	unsigned		 asked_id;	/* of the owner that was asked */
 	struct peer		 peer;
-	struct grant		 grant;		/* TOKEN_GOOD: what it gives */
-	uint64_t		 detached_ttl, grace;	/* ms, for its client */
-	unsigned		 running;	/* processes, as it said last */
+	struct grant		 grant;		/* TOKEN_GOOD */
+	uint64_t		 detached_ttl, grace;	/* ms, settings */
+	unsigned		 running;	/* processes, last report */
 	unsigned		 max_running;	/* MaxProcesses */
-	uint64_t		 since;		/* MET: ms, when */
-	struct share		*share;		/* of memory */
-	uint64_t		 max_held;	/* of its identity's, bytes */
+	uint64_t		 since;		/* ms, of the MET state */
+	struct share		*share;		/* in the memory budget */
+	uint64_t		 max_held;	/* bytes, MaxHeldPerUser */
 	struct timer		 kill_ev;
 };
 
-/* What becomes of workers. */
+/* Events of a worker. */
 struct child_events {
-	/* It says something, which may take its descriptor. */
+	/* A message came; the handler may take its descriptor. */
 	void	(*on_msg)(struct child *c, struct ipc_msg *m);
 
-	/* Its state is another one. */
+	/* child_state has changed. */
 	void	(*on_state)(struct child *c);
 
-	/* Nothing more will be said by it, nor can be said to it. */
+	/* The channel is closed: no more messages in either direction. */
 	void	(*on_settled)(struct child *c);
 
-	/* It died, or broke the rules, before it had a client. */
+	/* It died, or violated the protocol, before it had a client. */
 	void	(*on_early_death)(struct child *c);
 
-	/*
-	 * HANDING: what became of the session that its client asked for, which
-	 * is told to it.
-	 */
+	/* HANDING: send it the verdict on the session to resume. */
 	void	(*decide)(struct child *c, Ipc__Verdict v, struct route *r);
 };
 
 /*
- * A worker being started: the template is to be asked for its process, which
- * gets *sock_out, the caller's to close.  NULL with errno.
+ * A STARTING worker.  The caller asks the template to fork it with *sock_out as
+ * its channel, and closes that.  NULL with errno.
  */
 struct child	*child_new(struct master *m, int *sock_out);
 
-/* Move to another state; a move that is not legal is a fault of ours. */
+/* Change a state; an illegal move is fatal. */
 void	 child_set_state(struct child *c, enum child_state to);
 void	 child_set_client(struct child *c, enum child_client to);
 void	 child_set_token(struct child *c, enum child_token to);
 void	 child_set_tape(struct child *c, enum child_tape to);
 
-/* It ends by itself from here on, which is no failure: LEAVING. */
+/* It is about to exit by itself, which is no failure: LEAVING. */
 void	 child_leaves(struct child *c);
 
-/* The template's answer: it has a process now, or (pid 0) never will. */
+/* The template's answer: its process; pid 0: fork failed with error. */
 void	 child_on_forked(struct child *c, pid_t pid, int error);
 
-/* Its process ended. */
+/* Its process was reaped, with a status of waitpid(2). */
 void	 child_on_exit(struct child *c, int status);
 
-/* Ask its session to end; kill it at once. */
+/* Ask it to end its session; kill it. */
 void	 child_stop(struct child *c, bool is_too_many);
 void	 child_kill(struct child *c);
 
-/* Free all records; the processes are nobody's business any more. */
+/* Free all records; processes still running are ignored. */
 void	 child_forget_all(struct master *m);
 
-/* It broke the rules: count, log, kill. */
+/* It violated the protocol: count, log, kill. */
 void	 child_violates(struct child *c, const char *what);
 
-/* The template is gone: nobody will say which processes these are. */
+/* The template is gone: drop workers whose fork was not answered. */
 void	 child_on_template_gone(struct master *m);
 
 /*
- * It handed its client over to the owner of a session.  If no answer comes (the
- * owner is stopped, or waits for a disk) the client is told to try again.
+ * Wait for the owner of the session to resume.  If no answer comes (the owner
+ * is stopped, or waits for a disk) its client is told to try again.
  */
 void	 child_wait_for_owner(struct child *c);
 
-/* Ask it how it is; the answer goes to ctl. */
+/* Ask it for a report, which goes to ctl. */
 void	 child_query(struct child *c, uint32_t ticket, bool processes);
 
-/* Have something done in its session (fd stays the caller's). */
+/* Ask for an action in its session (fd stays the caller's). */
 void	 child_act(struct child *c, const Ipc__Act *out);
 void	 child_tail(struct child *c, const Ipc__Tail *out, int fd);
 

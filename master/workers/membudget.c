@@ -13,7 +13,7 @@ struct payer {
 	char		*identity;
 	unsigned	 shares;
 	uint64_t	 total;
-	struct share	*over;		/* let in whatever the others hold */
+	struct share	*over;		/* may exceed the budget, or NULL */
 };
 
 struct share {
@@ -127,7 +127,7 @@ membudget_ask(struct membudget *b, struct share **sp, const char *identity,
 	struct share	*s = *sp;
 	uint64_t	 left;
 
-	/* Sums do not overflow, whatever is asked. */
+	/* The worker is not trusted: keep sums from overflowing. */
 	want.output = membudget_least(want.output, UINT32_MAX);
 	want.message = membudget_least(want.message, LIMIT_MESSAGE);
 	if (s == NULL && (s = *sp = share_new(b, identity)) == NULL)
@@ -137,7 +137,7 @@ membudget_ask(struct membudget *b, struct share **sp, const char *identity,
 	membudget_take_out(b, s);
 	left = membudget_least(room(user_max, s->payer->total),
 	    room(max, b->total));
-	/* What it had it may have filled. */
+	/* It may already use all of its last grant. */
 	may.output = membudget_least(want.output, left > had.output ? left :
 	    had.output);
 	left -= membudget_least(left, may.output);

@@ -21,27 +21,27 @@
 #include "master/logs/logto.h"
 #include "master/workers/cgroups.h"
 
-#define RESPAWN_MS	50	/* after the first quick death of a template */
-#define DEATHS_MAX	5	/* in DEATHS_MS before we pause */
+#define RESPAWN_MS	50	/* after the first early death of a template */
+#define DEATHS_MAX	5	/* in DEATHS_MS before a pause */
 #define DEATHS_MS	10000
 #define PAUSE_MS	1000
-#define DECAY_MS	1000	/* after a rush the pool shrinks by half */
-#define QUIET_MS	20	/* before spare workers are made up for */
+#define DECAY_MS	1000	/* between halvings of want after a burst */
+#define QUIET_MS	20	/* before a refill */
 #define FIRST_MS	30000	/* for a template's first answer, ... */
 #define FOLLOW_MS	10000	/* ... while there is another one */
 #define EARLY_MAX	64	/* exits before the template's answer */
 
-/* In use, or about to be, or until what it was asked for is done. */
+/* A template: in use, starting, or finishing its requests. */
 struct template {
 	struct pool	*pool;
-	pid_t		 pid;		/* 0: there is none */
-	struct chan	*chan;		/* NULL: it has to go, or is gone */
-	struct timer	 late_ev;	/* an answer is */
-	uint64_t	 asked;		/* ms: since when one is awaited */
+	pid_t		 pid;		/* 0: none */
+	struct chan	*chan;		/* NULL: exits, or has exited */
+	struct timer	 late_ev;	/* for the next answer */
+	uint64_t	 asked;		/* ms, of the last pool_watch() */
 	uint64_t	 started;	/* ms */
 	bool		 has_answered;
-	unsigned	 forks;		/* asked of it, ever */
-	unsigned	 awaited;	/* of these: not answered yet */
+	unsigned	 forks;		/* requested in all */
+	unsigned	 awaited;	/* forks not answered yet */
 };
 
 struct pool {
@@ -50,18 +50,18 @@ struct pool {
 	struct timer	 refill_ev, decay_ev;
 	size_t		 want;		/* spare workers to keep now */
 	bool		 is_broken;	/* the last template never answered */
-	uint64_t	 backoff;	/* ms: after its death */
-	uint64_t	 respawn;	/* ms: no other one before that */
+	uint64_t	 backoff;	/* ms, after its death */
+	uint64_t	 respawn;	/* ms, of the earliest next start */
 	uint64_t	 deaths[DEATHS_MAX];
 	unsigned	 ndeaths;
-	uint64_t	 paused;	/* ms: until then */
+	uint64_t	 paused;	/* ms, of the pause's end */
 	bool		 stopping;
 	struct {
 		pid_t	 pid;
 		int	 status;
 	}		 early[EARLY_MAX];
 	unsigned	 nearly;
-	char		 sandbox[512];	/* what one is made of here */
+	char		 sandbox[512];	/* pool_sandbox(), or "" */
 };
 
 static void	 pool_on_msg(void *, struct ipc_msg *);
@@ -72,7 +72,7 @@ static void	 pool_watch(struct template *);
 
 /* --- the template --- */
 
-/* said: where to say why it cannot be executed, or -1. */
+/* Exec the template.  said: a pipe for the errno if that fails, or -1. */
 static void
 exec_template(struct pool *p, int sock, int said)
 {
@@ -87,8 +87,8 @@ exec_template(struct pool *p, int sock, int said)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/*
-	 * All symbols at once: a worker that binds one lazily would do so
-	 * again in each session.  worker/main.c takes the variable out.
+	 * Bind all symbols at once: with lazy binding each worker would
+	 * resolve them again.  worker/main.c removes the variable.
 	 */
 	setenv("LD_BIND_NOW", "1", 1);
 	if ((env = envlist_worker()) != NULL &&
@@ -118,7 +118,7 @@ start_template(struct template *t, int said)
 	t->started = clock_ms();
 	t->has_answered = false;
 	t->forks = t->awaited = 0;
-	/* A fork of us lives until its exec only: nothing of ours is kept. */
+	/* All our descriptors are close-on-exec. */
 	if ((t->pid = fork()) == 0)
 		exec_template(t->pool, pair[1], said);
 	fd_close(&pair[1]);
@@ -141,8 +141,8 @@ start_template(struct template *t, int said)
 }
 
 /*
- * The first one: a server that can have no workers does not start.  Those that
- * follow are not waited for; without them the sessions that there are go on.
+ * Start the first template, and wait for its exec: a server without workers
+ * must not start.  Later ones are not waited for: sessions go on without.
  */
 static int
 start_first(struct pool *p)
@@ -156,7 +156,7 @@ start_first(struct pool *p)
 	}
 	r = start_template(p->now, said[1]);
 	fd_close(&said[1]);
-	/* The end of the file comes when it is executed. */
+	/* EOF means that exec succeeded: the pipe is close-on-exec. */
 	if (r == 0)
 		do
 			n = read(said[0], &error, sizeof(error));
@@ -183,9 +183,9 @@ on_forked(struct pool *p, const Ipc__Forked *in)
 	if ((c = child_by_id(p->master, in->id)) == NULL ||
 	    c->process != CHILD_UNKNOWN)
 		return;
-	/* Numbers that mean more than one process are none. */
+	/* Never accept a pid that kill(2) takes for a group, or init. */
 	child_on_forked(c, in->pid > 1 ? in->pid : 0, in->error);
-	/* It may have ended before we knew its number. */
+	/* It may have exited before its pid was known. */
 	for (i = 0; i < p->nearly; i++)
 		if (p->early[i].pid == in->pid) {
 			status = p->early[i].status;
@@ -196,10 +196,10 @@ on_forked(struct pool *p, const Ipc__Forked *in)
 }
 
 /*
- * All workers of a template have one layout of their memory: what an attacker
- * learns of it in one would hold in the next.  So now and then there is another
- * template.  The old one works until that has answered, and is let go when it
- * has answered all that it was asked.
+ * Whether to replace the template.  Its workers share one address space layout
+ * (ASLR): an attacker who learns the layout of one knows the others'.  The old
+ * template is used until the new one has answered, and then until its own
+ * requests are answered.
  */
 static bool
 is_due(const struct pool *p)
@@ -244,12 +244,12 @@ pool_on_msg(void *arg, struct ipc_msg *m)
 		    ((const Ipc__Ability *)m->body)->sandbox);
 	}
 	pool_watch(t);
-	/* It ends with its channel. */
+	/* The old template exits when its channel is closed. */
 	if (p->other->has_answered && p->other->awaited == 0)
 		chan_free(&p->other->chan);
 }
 
-/* At once if it worked for a while, else later each time. */
+/* Start another template: at once after a long life, else with backoff. */
 static void
 respawn(struct template *t)
 {
@@ -265,7 +265,7 @@ respawn(struct template *t)
 		p->backoff = p->backoff * 2 < LIMIT_RESPAWN ?
 		    p->backoff * 2 : LIMIT_RESPAWN;
 	p->respawn = now + p->backoff;
-	/* Sooner than what was to be done without it. */
+	/* Override a refill that was to come later. */
 	timer_set(&p->refill_ev, p->backoff);
 }
 
@@ -297,10 +297,7 @@ pool_on_end(void *arg, int error)
 	respawn(t);
 }
 
-/*
- * One that hangs (stopped, or waiting for a disk) would be waited for by every
- * new client.
- */
+/* Kill a template that hangs (stopped, or waiting for a disk). */
 static void
 pool_on_late(void *arg)
 {
@@ -312,7 +309,7 @@ pool_on_late(void *arg)
 	pool_on_end(t, ETIMEDOUT);
 }
 
-/* Wait for its next answer, from now on, if one is to come. */
+/* Restart the timeout for the next answer, if any is due. */
 static void
 pool_watch(struct template *t)
 {
@@ -336,7 +333,7 @@ pool_new(struct master *m)
 	p->slots[0].pool = p->slots[1].pool = p;
 	p->now = &p->slots[0];
 	p->other = &p->slots[1];
-	/* One session on our own streams needs one worker. */
+	/* Only stdio: pool_take() starts the one worker needed. */
 	if (world_has_doors(m))
 		p->want = m->conf.min_spare;
 	timer_init(&p->refill_ev, m->base, on_refill, p);
@@ -369,7 +366,7 @@ pool_free(struct pool **pp)
 
 /* --- the workers --- */
 
-/* A process in that group, with that end of a channel. */
+/* Ask the template to fork a worker in a control group, with a channel. */
 static void
 ask_fork(struct pool *p, unsigned id, unsigned group, int fd)
 {
@@ -431,9 +428,8 @@ pool_may_start(const struct pool *p)
 }
 
 /*
- * Not at once: a fork now would take the processor from the client and the
- * worker that just met.  When half of the spare workers are gone, or in a
- * quiet moment.
+ * Refill when half of the spare workers are used, else after QUIET_MS: a fork
+ * at once would compete for the CPU with the handshake that just began.
  */
 static void
 refill_soon(struct pool *p)
@@ -469,7 +465,7 @@ pool_take(struct pool *p)
 			refill_in(p, PAUSE_MS);
 			return NULL;
 		}
-		/* A rush: keep more for a while. */
+		/* A burst: keep more for a while. */
 		p->want = p->want * 2 < p->master->conf.max_spare ?
 		    p->want * 2 : p->master->conf.max_spare;
 		if (p->want == 0)
@@ -491,7 +487,7 @@ on_refill(void *arg)
 
 	if (p->stopping)
 		return;
-	/* However many ask for workers, and how soon. */
+	/* Keep the backoff, however many connections wait. */
 	if (t->chan == NULL && now < p->respawn) {
 		refill_in(p, p->respawn - now);
 		return;
@@ -515,7 +511,7 @@ on_refill(void *arg)
 	p->master->events->on_spare(p->master);
 }
 
-/* The rush is over: half of what is kept beyond the minimum goes. */
+/* After a burst: halve the number of spare workers, down to the minimum. */
 static void
 on_decay(void *arg)
 {
@@ -556,7 +552,7 @@ void
 pool_on_child_gone(struct pool *p, const struct child *c)
 {
 	assert(c->master == p->master);
-	/* Nobody had it, so it was to be had: whatever became of it then. */
+	/* It was a spare one: replace it. */
 	if (c->client == CHILD_SPARE)
 		refill_in(p, 0);
 }
@@ -578,7 +574,7 @@ pool_on_exit(struct pool *p, pid_t pid, int status)
 	TAILQ_FOREACH(c, &p->master->children.list, entry)
 		expected |= c->pid == 0;
 	if (!expected)
-		p->nearly = 0;		/* what is noted was not ours */
+		p->nearly = 0;		/* those were not workers */
 	else if (p->nearly < EARLY_MAX) {
 		p->early[p->nearly].pid = pid;
 		p->early[p->nearly++].status = status;

@@ -1,7 +1,7 @@
 /*
- * The template and the workers that wait: so many as SpareWorkers says, more
- * after a rush, none for a moment when they die quickly.  There is another
- * template after TemplateMaxForks workers.
+ * The template and the spare workers: as many as SpareWorkers says, more after
+ * a burst of connections, and a pause when they die soon after their start.
+ * After TemplateMaxForks workers the template is replaced.
  */
 #ifndef MASTER_WORKERS_POOL_H
 #define MASTER_WORKERS_POOL_H
@@ -11,40 +11,41 @@
 
 struct pool;
 
-/* Start the template, and see it executed.  NULL after a line in the log. */
+/* Start the template; waits for its exec.  NULL after a line in the log. */
 struct pool	*pool_new(struct master *m);
 void		 pool_free(struct pool **pp);
 
 /*
- * A worker for a connection: one that waits, else one being started.  NULL:
- * none can be had now.
+ * Return a worker for a connection: a spare one, else one being started.  NULL:
+ * none can be started now.
  */
 struct child	*pool_take(struct pool *p);
 
-/* A worker that nobody had died unasked or lied; a worker is settled. */
+/* on_early_death, on_settled of struct child_events. */
 void		 pool_on_death(struct pool *p);
 void		 pool_on_child_gone(struct pool *p, const struct child *c);
 
-/* A process of ours ended; whether it was the template. */
+/* A child process was reaped.  Return whether it was a template. */
 bool		 pool_on_exit(struct pool *p, pid_t pid, int status);
 
-/* SpareWorkers has changed. */
+/* Apply changed settings. */
 void		 pool_reload(struct pool *p);
 
-/* No more workers; let go those that wait. */
+/* Start no more workers, and let templates exit. */
 void		 pool_stop(struct pool *p);
 
-/* Whether the template ended without having done anything, or does nothing. */
+/* Whether the template exited without an answer, or does not answer. */
 bool		 pool_is_broken(const struct pool *p);
 
-/* Whether a process is a template; whether there is none; end all. */
+/* Whether a process is a template; whether there is none; kill all. */
 bool		 pool_has(const struct pool *p, pid_t pid);
 bool		 pool_is_gone(const struct pool *p);
 void		 pool_kill(struct pool *p);
 
-/* What the host lets sandboxes of ordinary users be made of, for people. */
+/* Return what sandboxes of ordinary users can use on this host, as text. */
 const char	*pool_sandbox(const struct pool *p);
 
+/* Return the number of spare workers. */
 size_t		 pool_spare(const struct master *m);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "common/fd.h"
 
-#define LOOK_MAX	4	/* descriptors to look at one who connects */
+#define LOOK_MAX	4	/* descriptors for peer_identify() */
 
 void
 reserve_init(struct reserve *r)

@@ -1,13 +1,13 @@
 /*
- * Descriptors kept for when all others are used up: who connects can then
- * still be looked at, and an operator be heard.
+ * File descriptors in reserve: when all others are used up, peers can still be
+ * identified and operators accepted.
  */
 #ifndef MASTER_WORKERS_RESERVE_H
 #define MASTER_WORKERS_RESERVE_H
 
 #include <stdbool.h>
 
-#define RESERVE_MAX	8	/* some operators, and what looks at one */
+#define RESERVE_MAX	8	/* for operators and one peer_identify() */
 
 struct reserve {
 	int	 fd[RESERVE_MAX];	/* or -1 */
@@ -16,11 +16,11 @@ struct reserve {
 void	 reserve_init(struct reserve *r);
 void	 reserve_fini(struct reserve *r);
 
-/* Give them up for a moment; take back what can be had. */
+/* Close the reserve for a moment; reopen as many as possible. */
 void	 reserve_release(struct reserve *r);
 void	 reserve_fill(struct reserve *r);
 
-/* Whether there are too few others to look at one who connects. */
+/* Whether too few descriptors are free for peer_identify(). */
 bool	 reserve_is_needed(void);
 
 #endif

@@ -14,8 +14,8 @@
 #include "master/logs/audit.h"
 
 /*
- * Tombstones come first in the list, oldest first: there may be thousands,
- * and who counts sessions looks at those behind them only.
+ * Tombstones come first in the list, oldest first: there may be thousands, and
+ * counting sessions must not walk them.
  */
 #define LIVE_FOREACH(r, m)						\
 	for ((r) = TAILQ_LAST(&(m)->routes.list, route_list);		\
@@ -67,7 +67,7 @@ route_new(struct child *owner)
 	return r;
 }
 
-/* Tell a greeter what becomes of its client. */
+/* Answer a request to resume. */
 static void
 decide(struct child *c, Ipc__Verdict v, struct route *r)
 {
@@ -127,7 +127,7 @@ route_free(struct route **rp)
 	struct route	*r = *rp;
 	struct child	*c;
 
-	/* *rp may be that of its owner. */
+	/* rp may be &owner->route. */
 	assert(r == NULL || r->owner == NULL || r->owner->route == r);
 	*rp = NULL;
 	if (r == NULL)
@@ -136,7 +136,7 @@ route_free(struct route **rp)
 		tell_end(r);
 	if (r->owner != NULL)
 		r->owner->route = NULL;
-	/* Who still waits for it gets "unknown". */
+	/* Clients that still wait for it get "unknown". */
 	TAILQ_FOREACH(c, &r->master->children.list, entry)
 		if (c->wanted == r)
 			decide(c, IPC__VERDICT__UNKNOWN, NULL);
@@ -199,8 +199,9 @@ route_handover(struct child *greeter, const char *id, const void *message,
 	assert(greeter->state == CHILD_HANDING && greeter->wanted == NULL);
 	assert(fd != -1);
 	/*
-	 * Another's session looks exactly like one that never was.  One that
-	 * is not "opened" may be known to its client already: its owner says.
+	 * The session of another client must look like one that does not
+	 * exist.  One that is not "opened" may already be known to its client:
+	 * ask the owner.
 	 */
 	if (r == NULL || !is_whose(r, &greeter->peer) ||
 	    r->owner == greeter) {
@@ -212,8 +213,8 @@ route_handover(struct child *greeter, const char *id, const void *message,
 		return;
 	}
 	/*
-	 * One that does not take its messages (stopped, say) is not there
-	 * either; and nobody fills our memory with what waits for it.
+	 * An owner that does not read its messages (for example stopped) would
+	 * not answer, and queued messages would fill our memory.
 	 */
 	if (!chan_is_idle(r->owner->chan)) {
 		decide(greeter, IPC__VERDICT__ATTACHED, NULL);
@@ -238,11 +239,11 @@ route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v)
 	struct route	*r;
 
 	assert(owner->master != NULL && owner->chan != NULL);
-	/* Only who was asked may answer, and only for itself. */
+	/* Only the owner that was asked may answer. */
 	if (greeter == NULL || greeter->asked_id != owner->id)
 		return;
 	if ((r = greeter->wanted) == NULL) {
-		/* It stood still with the client in its hands: it has it. */
+		/* Timed out, and the owner took the client all the same. */
 		if (v == IPC__VERDICT__TAKEN &&
 		    greeter->state == CHILD_GREETING)
 			child_kill(greeter);
@@ -259,14 +260,11 @@ route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v)
 		snprintf(r->peer, sizeof(r->peer), "%s", greeter->peer.text);
 	if (v == IPC__VERDICT__RELEASED)
 		v = r->owner == NULL ? IPC__VERDICT__YOURS :
-		    IPC__VERDICT__ATTACHED;	/* another was quicker */
+		    IPC__VERDICT__ATTACHED;	/* another resumed it */
 	decide(greeter, v, r);
 }
 
-/*
- * Sessions kept without a worker cost little, but not nothing: beyond the
- * limit a user's oldest go.
- */
+/* Free a user's oldest tombstones above LIMIT_KEPT. */
 static void
 bound_kept(struct master *m, uid_t uid)
 {
@@ -286,7 +284,7 @@ bound_kept(struct master *m, uid_t uid)
 	}
 }
 
-/* From the live ones to the tombstones, as their newest. */
+/* Make a session the newest tombstone. */
 static void
 route_bury(struct route *r)
 {
@@ -320,8 +318,8 @@ route_revive(struct route *r, struct child *owner)
 }
 
 /*
- * Who asked the owner for it a moment too late gets no answer from there:
- * the first has it, the others may ask again.
+ * Answer requests to resume that the former owner no longer answers: the first
+ * gets the session, the others may try again.
  */
 static void
 settle_waiting(struct route *r, const struct child *owner)
@@ -348,7 +346,7 @@ route_release(struct route *r)
 	route_bury(r);
 	timer_set(&r->expire_ev, owner->detached_ttl);
 	settle_waiting(r, owner);
-	/* Now and then is enough. */
+	/* Not each time: it walks all tombstones. */
 	if (++m->routes.released % (LIMIT_KEPT / 8) == 0)
 		bound_kept(m, uid);
 }

@@ -1,6 +1,6 @@
 /*
- * Where a session is: with its worker, or, when it owned nothing at the time
- * its client left, here alone until it expires (a tombstone).
+ * A session, by its id: served by a worker; or a tombstone, if it owned nothing
+ * when its client detached, which can be resumed until it expires.
  */
 #ifndef MASTER_WORKERS_ROUTE_H
 #define MASTER_WORKERS_ROUTE_H
@@ -16,7 +16,7 @@
 #include "master/workers/child.h"
 #include "master/world.h"
 
-/* 128 random bits, written as clients expect: in the groups of a UUID. */
+/* 128 random bits in the format of a UUID, as clients expect. */
 #define ROUTE_ID_LEN	36
 
 struct route {
@@ -25,19 +25,19 @@ struct route {
 	struct master		*master;
 	char			 id[ROUTE_ID_LEN + 1];
 	unsigned		 number;	/* for people */
-	uid_t			 client_uid;	/* who opened it */
-	uid_t			 uid;		/* whose it is ... */
-	unsigned		 uplink;	/* ... and by which way; or 0 */
+	uid_t			 client_uid;	/* of the client's process */
+	uid_t			 uid;		/* its commands run as */
+	unsigned		 uplink;	/* it came through; or 0 */
 	char			 identity[IDENTITY_MAX]; /* of its client */
 	struct child		*owner;		/* NULL: a tombstone */
-	bool			 opened;	/* its client knows the id */
+	bool			 opened;	/* the client has the id */
 	bool			 attached;
 	char			 peer[PEER_TEXT_MAX];
 	uint64_t		 born;		/* ms */
-	Ipc__Used		 used;		/* by workers that are gone */
-	char			*transcript;	/* its folder, or NULL */
+	Ipc__Used		 used;		/* by its former workers */
+	char			*transcript;	/* directory, or NULL */
 	unsigned		 transcripts;	/* files in it */
-	const char		*why;		/* it ends; NULL: we stop */
+	const char		*why;		/* it ended; NULL: we stop */
 	struct timer		 expire_ev;
 };
 
@@ -45,31 +45,34 @@ struct route {
 struct route	*route_new(struct child *owner);
 void		 route_free(struct route **rp);
 
-/* A worker greeted a client that asks for that session (fd: the client). */
+/*
+ * The client (fd, stays the caller's) of a greeting worker asks to resume a
+ * session, with a message.  Ends in decide() of struct child_events.
+ */
 void	 route_handover(struct child *greeter, const char *id,
 	    const void *message, size_t len, int fd);
 
-/* The owner's answer to a resume. */
+/* The owner's answer to a request to resume. */
 void	 route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v);
 
-/* A tombstone gets an owner. */
+/* Give a tombstone an owner. */
 void	 route_revive(struct route *r, struct child *owner);
 
-/* Its client has left. */
+/* Its client has detached. */
 void	 route_detached(struct route *r);
 
-/* What it has used with a worker that leaves it; NULL: that was not told. */
+/* Add what it used with a former worker; NULL: not known. */
 void	 route_used(struct route *r, const Ipc__Used *used);
 
-/* The owner gives its place back; the owner is gone, and why. */
+/* The owner gives it up: a tombstone; the owner is gone: freed. */
 void	 route_release(struct route *r);
 void	 route_on_owner_gone(struct route *r, const char *why);
 
-/* Sessions that have a worker: of all clients, of one identity. */
+/* Count sessions with a worker: all, those of an identity. */
 size_t	 route_count(const struct master *m);
 size_t	 route_count_of(const struct master *m, const char *identity);
 
-/* Tell the audit log something about a session: who and which is filled in. */
+/* Write an event to the audit log, with number, identity and uid filled in. */
 void	 route_audit(const struct route *r, struct audit_what what);
 
 #endif

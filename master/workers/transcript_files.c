@@ -19,7 +19,7 @@
 #include "common/log.h"
 #include "master/workers/route.h"
 
-/* Others may go through, and have to know where to; then only the user. */
+/* TranscriptDir can be searched but not read by others; the rest not at all. */
 #define TOP_MODE	0711
 #define FOLDER_MODE	0700
 #define FILE_MODE	0400
@@ -58,9 +58,9 @@ transcript_files_check(const struct conf *c, struct conf_error *e)
 	    CONF_ROW_transcript : CONF_ROW_transcript_dir, 0));
 }
 
-/* --- folders --- */
+/* --- directories --- */
 
-/* Who else can write there could have us write elsewhere. */
+/* Anyone who can write to it could make us write elsewhere, by a symlink. */
 static int
 check_folder(int *fd)
 {
@@ -103,9 +103,9 @@ transcript_files_prepare(const struct conf *c, struct conf_error *e)
 }
 
 /*
- * What is ours, a user may read (acl(5)): with mode for us, and the same for
- * him.  Nobody else may, and only who owns it can change that.  Without ACLs it
- * is for us alone.
+ * Let the session's user read a file of ours (acl(5)): mode for us, the same
+ * without write for the user, nothing for all others.  If ACLs are not
+ * supported only we can read it.
  */
 static int
 let_read(int fd, mode_t mode, const struct route *r)
@@ -139,7 +139,7 @@ let_read(int fd, mode_t mode, const struct route *r)
 	return fchmod(fd, mode);
 }
 
-/* A folder in another (*fd, which is closed), made if it is not there. */
+/* Replace *fd by a subdirectory, made if needed; on error by -1. */
 static int
 transcript_files_enter(int *fd, const char *name, const struct route *r)
 {
@@ -157,7 +157,7 @@ transcript_files_enter(int *fd, const char *name, const struct route *r)
 	return *fd == -1 ? -1 : 0;
 }
 
-/* When, and which session of which daemon: nobody else has that name. */
+/* A unique name: the time, our pid, the number of the session. */
 static int
 name_folder(struct route *r)
 {
@@ -178,7 +178,7 @@ name_folder(struct route *r)
 	return -1;
 }
 
-/* The folder of a session, from its path. */
+/* Open the directory of a session, by its path. */
 static int
 transcript_files_open_folder(const struct route *r)
 {

@@ -1,8 +1,8 @@
 /*
  * Files for transcripts of sessions: TranscriptDir/UID/SESSION/NUMBER.cast or
- * .jsonl.  The master makes them and hands over descriptors, as the user of a
- * session has nothing to write there: folders and files are the daemon's.  The
- * user may read them by an ACL, and nobody else.
+ * .jsonl.  Directories and files are owned by the daemon, so that the user of a
+ * session cannot change them: the master opens files and passes descriptors.
+ * An ACL lets only that user read them.
  */
 #ifndef MASTER_WORKERS_TRANSCRIPT_FILES_H
 #define MASTER_WORKERS_TRANSCRIPT_FILES_H
@@ -13,20 +13,17 @@
 
 struct route;
 
-/*
- * Whether a configuration has all that transcripts need.  0, or -1 with the
- * reason in e.
- */
+/* Check the settings.  0, or -1 with the reason in e. */
 int	 transcript_files_check(const struct conf *c, struct conf_error *e)
 	    __attribute__((warn_unused_result));
 
-/* The same, and make the folder if it is needed and not there. */
+/* The same, and make TranscriptDir if needed. */
 int	 transcript_files_prepare(const struct conf *c, struct conf_error *e)
 	    __attribute__((warn_unused_result));
 
 /*
- * The next file of a session, to be written at its end: a descriptor, or -1
- * with errno.  r->transcript becomes the folder of the session.
+ * Create the next file of a session: a descriptor to append to, or -1 with
+ * errno.  Sets r->transcript to the directory of the session.
  */
 int	 transcript_files_open(struct route *r, bool is_terminal)
 	    __attribute__((warn_unused_result));
