@@ -10,7 +10,7 @@
 
 #define WHY_MAX		100	/* bytes of a reason */
 
-/* A row of asciicast, or an object; to be ended by end_line(). */
+/* Begin an asciicast row or a JSON object; end_line() ends it. */
 static void
 begin_line(bool is_terminal, struct json_out *o, struct buf *b, uint64_t us,
     const char *code)
@@ -31,7 +31,7 @@ begin_line(bool is_terminal, struct json_out *o, struct buf *b, uint64_t us,
 		json_out_str(o, code);
 }
 
-/* Whole or not at all: b had so much before. */
+/* End the line.  On failure cut b back to before. */
 static int
 end_line(bool is_terminal, struct json_out *o, size_t before)
 {
@@ -63,7 +63,7 @@ put_arguments(struct json_out *o, char *const *argv)
 	json_out_close(o, ']');
 }
 
-/* As one text, which asciicast wants. */
+/* Write argv as one text, the form of asciicast. */
 static void
 put_command(struct json_out *o, char *const *argv)
 {
@@ -128,7 +128,7 @@ asciicast_start(const struct asciicast *c, struct buf *b, uint64_t us,
 	size_t		 before = b->len;
 
 	if (c->is_terminal)
-		return 0;		/* its head says it all */
+		return 0;		/* the header has it */
 	begin_line(false, &o, b, us, NULL);
 	put_process(c, &o);
 	json_out_key(&o, "event");

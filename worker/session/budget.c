@@ -6,7 +6,7 @@
 #include "common/ev.h"
 #include "common/limit.h"
 
-#define STEP	((uint64_t)1024 * 1024)	/* bytes; what is asked for is whole */
+#define STEP	((uint64_t)1024 * 1024)	/* bytes; requests are multiples */
 
 static uint64_t
 beyond_free(uint64_t bytes)
@@ -38,7 +38,7 @@ budget_set(struct budget *b, uint64_t output, uint64_t message)
 static void
 budget_request(struct budget *b, uint64_t output, uint64_t message)
 {
-	/* What is given back is nobody's before it is. */
+	/* Stop using memory before giving it back. */
 	budget_set(b, output < b->output ? output : b->output,
 	    message < b->message ? message : b->message);
 	b->asked_output = output;
@@ -65,7 +65,7 @@ budget_answered(struct budget *b, uint64_t output, uint64_t message)
 		timer_set(&b->look_ev, LIMIT_HELD_LOOK);
 }
 
-/* Nobody counts: then it has what it wants. */
+/* Without a master nothing is accounted: grant what was requested. */
 void
 budget_on_master_gone(struct budget *b)
 {
@@ -76,8 +76,8 @@ budget_on_master_gone(struct budget *b)
 }
 
 /*
- * No answer came, as from a master that is stopped.  Or ask again for what a
- * message waits for, or give back what is too much.
+ * Assume consent if the master does not answer, because it is stopped.  Else
+ * request memory again for a waiting message, or give back unused memory.
  */
 static void
 budget_on_look(void *arg)
@@ -113,7 +113,7 @@ budget_output(struct budget *b)
 		return true;
 	if (b->refused != 0 && clock_ms() - b->refused < LIMIT_HELD_REFUSED)
 		return false;
-	/* It doubles: who asks for all at once keeps others from it. */
+	/* Double: a request for the maximum would starve other sessions. */
 	more = in_steps(2 * b->window->memory);
 	budget_request(b, more < most ? more : most, b->message);
 	return b->asking > 0;

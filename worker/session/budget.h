@@ -1,7 +1,7 @@
 /*
- * Memory that a session takes for output and for a message that is not whole:
- * LIMIT_HELD_FREE for each, and what the master grants beyond that
- * (master/workers/membudget.h).  Output that gets none is put into the spool; a
+ * Memory of a session for output and for an incomplete message: LIMIT_HELD_FREE
+ * for each, and beyond that what the master grants
+ * (master/workers/membudget.h).  Output without memory goes to the spool; a
  * message waits in its socket.
  */
 #ifndef WORKER_SESSION_BUDGET_H
@@ -14,15 +14,15 @@
 #include "common/ev.h"
 #include "worker/proc/retain.h"
 
-/* What it is about. */
+/* What a budget needs from the session. */
 struct budget_events {
-	/* Ask the master for that much.  0, or -1: there is none. */
+	/* Request memory from the master, in bytes.  0, or -1: no master. */
 	int	(*ask)(void *arg, uint64_t output, uint64_t message);
 
-	/* A message that is not whole may have so many bytes. */
+	/* Allow an incomplete message so many bytes. */
 	void	(*allow)(void *arg, size_t bytes);
 
-	/* How many bytes of one there are. */
+	/* Return the bytes of the incomplete message. */
 	size_t	(*unfinished)(const void *arg);
 };
 
@@ -33,9 +33,9 @@ struct budget {
 	struct window	*window;	/* of the output */
 	uint64_t	 output, message;	/* granted */
 	uint64_t	 asked_output, asked_message;
-	unsigned	 asking;	/* answers that are due */
-	uint64_t	 refused;	/* ms: output got less than it asked */
-	uint64_t	 wanted;	/* by a message that waits; or 0 */
+	unsigned	 asking;	/* outstanding answers */
+	uint64_t	 refused;	/* ms: last refusal of output; or 0 */
+	uint64_t	 wanted;	/* bytes, by a waiting message; or 0 */
 	struct timer	 look_ev;
 };
 
@@ -43,18 +43,18 @@ void	 budget_init(struct budget *b, struct event_base *base,
 	    struct window *w, const struct budget_events *events, void *arg);
 void	 budget_fini(struct budget *b);
 
-/* There is no memory for more output: whether it shall wait for an answer. */
+/* Request memory for more output.  Whether to wait for the answer. */
 bool	 budget_output(struct budget *b);
 
-/* A message that is not whole wants so many bytes, in all. */
+/* Request memory for an incomplete message of so many bytes in all. */
 void	 budget_message(struct budget *b, size_t want);
 
-/* What the master says; it says nothing. */
+/* The master answered; the master is gone. */
 void	 budget_answered(struct budget *b, uint64_t output,
 	    uint64_t message);
 void	 budget_on_master_gone(struct budget *b);
 
-/* No message is read any more. */
+/* The connection ended, and with it an incomplete message. */
 void	 budget_on_conn_end(struct budget *b);
 
 #endif

@@ -12,8 +12,8 @@
 #include "worker/session/link.h"
 
 /*
- * Which of the programs it was, as far as that can be known without waiting for
- * a file system; else the name, or path, that the client said.
+ * Return the path of the program, if lookups that do not block find it; else
+ * the name or path that the client sent.
  */
 static const char *
 find_program(const struct spawn *sp)
@@ -38,7 +38,7 @@ find_program(const struct spawn *sp)
 	return name != NULL ? name + 1 : sp->programs[0];
 }
 
-/* As many arguments as there is room for; whether that is all. */
+/* Count the arguments that fit LIMIT_TOLD_ARGUMENTS.  Whether all do. */
 static bool
 take_arguments(char *const *argv, size_t *n_out)
 {

@@ -1,4 +1,4 @@
-/* What logs are told of commands (AuditLog, LogArguments). */
+/* Commands in logs (AuditLog, LogArguments). */
 #ifndef WORKER_SESSION_EXEC_AUDIT_H
 #define WORKER_SESSION_EXEC_AUDIT_H
 
@@ -11,10 +11,10 @@
 struct link;
 struct spawn;
 
-/* Whether there is room for all of these arguments (LIMIT_TOLD_ARGUMENTS). */
+/* Whether argv fits LIMIT_TOLD_ARGUMENTS. */
 bool	 exec_audit_fits(char *const *argv);
 
-/* A process was started: the audit log's business, if there is one. */
+/* Report a started process to the audit log, if there is one. */
 void	 exec_audit_start(struct link *link, const Ipc__Settings *set,
 	    pid_t pid, bool is_sandboxed, const struct spawn *sp);
 

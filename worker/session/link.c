@@ -8,14 +8,14 @@
 #include "common/limit.h"
 #include "common/log.h"
 
-#define COMMANDS_MAX	(256 * 1024)	/* bytes that wait for the master */
+#define COMMANDS_MAX	(256 * 1024)	/* bytes queued for the master */
 
 struct link {
 	struct chan	*chan;		/* NULL: the master is gone */
 	const struct link_events *events;
 	void		*arg;
-	void		(*soon)(struct link *);	/* has to be said; or NULL */
-	uint32_t	 missed;	/* commands it was not told of */
+	void		(*soon)(struct link *);	/* sends a delayed message */
+	uint32_t	 missed;	/* commands not reported */
 };
 
 static void
@@ -66,7 +66,7 @@ link_free(struct link **lp)
 	free(l);
 }
 
-/* --- what goes --- */
+/* --- sending --- */
 
 void
 link_flush(struct link *l)
@@ -85,7 +85,7 @@ link_soon(struct link *l, void (*tell)(struct link *))
 	l->soon = tell;
 }
 
-/* Without a master it is lost. */
+/* Send a message; lost without a master. */
 static void
 link_put(struct link *l, enum ipc_kind kind, const void *body, int fd)
 {

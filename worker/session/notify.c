@@ -16,12 +16,15 @@ struct notify {
 	struct notifier		*all;
 	struct proc		*proc;
 	bool			 is_replayed;
-	uint64_t		 after;		/* what has a higher number */
+	uint64_t		 after;		/* last seq replayed */
 };
 
 /* --- messages --- */
 
-/* more: members behind seq, or nothing. */
+/*
+ * Send an event.  more: members that follow "seq", or "".  May end the
+ * connection.
+ */
 static void
 send_event(struct notify *nt, const char *method, uint64_t seq,
     const char *more)
@@ -62,7 +65,7 @@ send_close(struct notify *nt)
 	send_event(nt, note_CLOSED, nt->proc->retain.next_seq - 1, "");
 }
 
-/* Encoded in place behind its headers.  Sending it may end the connection. */
+/* Encode in place, after the frame header.  May end the connection. */
 static void
 send_output(struct notify *nt, struct chunk *c)
 {
@@ -93,7 +96,7 @@ send_output(struct notify *nt, struct chunk *c)
 		window_sent(p->procs->window, c, conn_pos(conn));
 }
 
-/* --- what happens --- */
+/* --- events --- */
 
 static void
 notify_on_output(struct sink *k, const struct output *o)
@@ -160,7 +163,7 @@ notify_add(struct notifier *n, struct proc *p)
 	return 0;
 }
 
-/* --- the rest of an answer --- */
+/* --- replay --- */
 
 static struct notify *
 notify_of(const struct proc *p)
@@ -185,7 +188,10 @@ notify_live(struct proc *p)
 	stop_replay(notify_of(p));
 }
 
-/* What has the next number, from chunk c on, which may be NULL; or the end. */
+/*
+ * Send the event with the next number: the exit, chunk c, or, if c is NULL, the
+ * close.  Return the next chunk.  May end the connection.
+ */
 static struct chunk *
 send_next(struct notify *nt, struct chunk *c)
 {
@@ -233,7 +239,7 @@ notifier_go_on(struct notifier *n)
 	return true;
 }
 
-/* --- of a session --- */
+/* --- the session --- */
 
 void
 notifier_init(struct notifier *n, bool (*has_room_fn)(const void *),

@@ -1,11 +1,11 @@
 /*
- * What a client hears of its processes without asking: process/output, exited
- * and closed, as it happens.
+ * Notifications to the client about its processes: process/output, exited and
+ * closed, as they happen.
  *
- * A process/read whose answer would be longer than a message may be is answered
- * by the first part, as of a process that still runs; the rest follows as if it
- * happened now: output, exit and close, in order, before anything newer.  So a
- * client that asks once for all that it missed, as the stock one, gets it.
+ * A process/read whose answer would exceed the message limit returns the first
+ * part, as of a process that still runs; the rest follows as notifications of
+ * output, exit and close, in order and before anything newer.  So a client that
+ * reads once after a resume, like the stock client, misses nothing.
  */
 #ifndef WORKER_SESSION_NOTIFY_H
 #define WORKER_SESSION_NOTIFY_H
@@ -19,11 +19,11 @@ struct conn;
 struct notify;
 struct proc;
 
-/* Of a session. Embedded. */
+/* Of a session.  Embedded. */
 struct notifier {
 	struct conn		*conn;		/* of the client, or NULL */
-	TAILQ_HEAD(, notify)	 replayed;	/* who waits for the rest */
-	/* Whether more may be put on the connection. */
+	TAILQ_HEAD(, notify)	 replayed;	/* being replayed */
+	/* Whether more may be sent on the connection. */
 	bool			(*has_room)(const void *arg);
 	const void		*arg;
 };
@@ -31,20 +31,20 @@ struct notifier {
 void	 notifier_init(struct notifier *n, bool (*has_room)(const void *),
 	    const void *arg);
 
-/* A client is there, or (NULL) it is gone; it asks anew for what it missed. */
+/* A client is attached, or (NULL) gone.  Stops all replays. */
 void	 notifier_set_conn(struct notifier *n, struct conn *conn);
 
-/* Send of what follows an answer what there is room for.  Whether any was. */
+/* Continue the replays while there is room.  false: nothing to do. */
 bool	 notifier_go_on(struct notifier *n);
 
-/* From now on the client hears of p.  0, or -1 with errno ENOMEM. */
+/* Notify the client of events of p.  0, or -1 with errno ENOMEM. */
 int	 notify_add(struct notifier *n, struct proc *p)
 	    __attribute__((warn_unused_result));
 
-/* What has a number above seq follows an answer. */
+/* Replay the events of p after seq. */
 void	 notify_replay(struct proc *p, uint64_t seq);
 
-/* It need not any more. */
+/* Stop the replay. */
 void	 notify_live(struct proc *p);
 
 #endif

@@ -11,7 +11,10 @@
 #include "worker/session/link.h"
 #include "worker/session/session.h"
 
-/* An operator wants a process to end, and hears when none of it is left. */
+/*
+ * A process that an operator ends; answered when it and its descendants are
+ * gone.
+ */
 struct ending {
 	struct sink		 sink;
 	struct session		*session;
@@ -31,7 +34,7 @@ operator_answer(struct session *s, uint32_t ticket, Ipc__ActResult result,
 	link_acted(s->link, &out);
 }
 
-/* Numbers are used again: of several the newest is meant. */
+/* Pids are reused: return the newest process with one. */
 static struct proc *
 operator_find(struct session *s, const char *name)
 {
@@ -47,7 +50,7 @@ operator_find(struct session *s, const char *name)
 	return procs_find(&s->procs, name, strlen(name));
 }
 
-/* --- ends --- */
+/* --- ending --- */
 
 static bool
 operator_is_command(pid_t pid, void *arg)
@@ -56,7 +59,7 @@ operator_is_command(pid_t pid, void *arg)
 	return ptree_is_marked(pid);
 }
 
-/* How many there were, and how many of them are left. */
+/* Answer with the number of processes killed, and of those left. */
 static void
 answer_ended(struct session *s, struct acting *a, pid_t pid, size_t left)
 {
@@ -120,7 +123,7 @@ end_process(struct session *s, struct proc *p, uint32_t ticket)
 		e->acting.count = ptree_kill(0, NULL, descendants_has,
 		    &p->descendants);
 		sink_add(&p->sinks, &e->sink, &ending_ops);
-		(void)proc_terminate(p, 0);	/* it answers */
+		(void)proc_terminate(p, 0);	/* on_killed answers */
 	}
 }
 
@@ -135,7 +138,7 @@ operator_end_session(struct session *s, uint32_t ticket)
 		operator_answer(s, ticket, IPC__ACT_RESULT__DONE, NULL);
 		return;
 	}
-	/* One that is closing already has counted nothing. */
+	/* A session that is already closing has counted nothing. */
 	s->operator.ending.ticket = ticket;
 	s->operator.ending.count = ptree_kill(0, NULL, operator_is_command,
 	    NULL);

@@ -1,7 +1,8 @@
 /*
- * What operators do in a session, by the control socket and the master: end
- * it or a process, signal one, look at its output.  A process is named by its
- * number, as "execsrvctl ps" shows it, or as its client calls it.
+ * Actions of operators in a session, by way of the control socket and the
+ * master: end the session or a process, signal a process, read its output.  A
+ * process is named by its pid, as "execsrvctl ps" shows it, or by the client's
+ * id.
  */
 #ifndef WORKER_SESSION_OPERATOR_H
 #define WORKER_SESSION_OPERATOR_H
@@ -11,15 +12,15 @@
 struct session;
 
 /*
- * Do it; the answer (link_acted()) comes now, or, when something is to end,
- * when it has.
+ * Act and answer with link_acted(): at once, or when the session or process
+ * that is to end has ended.
  */
 void	 operator_act(struct session *s, const Ipc__Act *in);
 
-/* Show the output of a process at *fdp, which is taken (-1) or left. */
+/* Write output of a process to *fdp, which is taken (-1) or, on error, left. */
 void	 operator_tail(struct session *s, const Ipc__Tail *in, int *fdp);
 
-/* A session that somebody wanted to end has ended. */
+/* The session has ended: answer the operator that ended it. */
 void	 operator_on_session_end(struct session *s);
 
 #endif

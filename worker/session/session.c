@@ -28,14 +28,13 @@
 #include "worker/session/transcript.h"
 
 /*
- * A receipt is asked for whenever this part of the window was sent since the
- * last time.  Several may be on their way: with one at a time, a client that
- * reads slowly lets up to a whole window pile up behind it, and a closed
- * process would have to keep more than LIMIT_RETAINED.
+ * Request a receipt each time this part of the window was sent.  Several are in
+ * flight: with a single one, a slow client would leave up to a whole window
+ * queued, and a closed process would have to keep more than LIMIT_RETAINED.
  */
 #define RECEIPT_PARTS	8
 
-#define LOOK_MS		1000	/* between two looks for children that ended */
+#define LOOK_MS		1000	/* between checks for exited children */
 
 static const struct {
 	const char	*name;
@@ -71,7 +70,7 @@ session_set_state(struct session *s, enum session_state to)
 	s->state = to;
 }
 
-/* --- output: how much of it may be on its way --- */
+/* --- output: flow control --- */
 
 bool
 session_has_room(const struct session *s)
@@ -105,7 +104,7 @@ may_read(void *arg, const struct proc *p)
 		return false;
 	if (s->conn == NULL)
 		return overflow_make_room(&s->overflow);
-	/* Its client may have come back, and ask for nothing. */
+	/* A client that has resumed may never read what it missed. */
 	return !p->is_held && session_has_room(s) &&
 	    p->retain.unread_cost < s->env.set.spool + LIMIT_UNREAD;
 }
@@ -123,7 +122,7 @@ on_receipt(void *arg, uint64_t pos)
 {
 	struct session	*s = arg;
 
-	/* Whoever pongs may be a relay: the client tells by itself. */
+	/* A pong may come from a relay: ignored if the client acknowledges. */
 	if (!s->receipts.by_client)
 		window_relay(&s->window, pos, clock_ms());
 }
@@ -196,7 +195,7 @@ session_on_message(void *arg, char *text, size_t len, bool is_utf8)
 	unsigned	 ms = ratelimit_take(&s->bucket, clock_ms());
 
 	busypoll_request(&s->busypoll, clock_us());
-	/* Too fast: this one is the last for a while. */
+	/* Rate limit exceeded: handle this message, then pause reading. */
 	if (ms > 0 && s->conn != NULL)
 		conn_slow(s->conn, ms);
 	s->events->on_message(s->arg, text, len, is_utf8);
@@ -237,7 +236,7 @@ on_conn_end(void *arg, const char *why)
 		session_end(s, why, 0);
 	else if (s->state == SESSION_ATTACHED)
 		detach(s, why);
-	/* Otherwise nobody was greeted: session_run() ends with the words. */
+	/* Else no session began: session_run() returns when lingering is 0. */
 }
 
 static void
@@ -358,7 +357,7 @@ session_attach(struct session *s)
 	session_set_state(s, SESSION_ATTACHED);
 	conn_set_exact(s->conn, false);
 	conn_allow(s->conn, LIMIT_HELD_FREE + s->budget.message);
-	/* The master hears of it when the client has its answer. */
+	/* Tell the master after the client has its answer. */
 	link_soon(s->link, is_new ? link_opened : link_attached);
 	if (is_new && !s->resuming)
 		log_info("started: uid %lu, from %s, client \"%s\"",
@@ -367,9 +366,9 @@ session_attach(struct session *s)
 	else
 		log_info("resumed: from %s", s->client.peer);
 	/*
-	 * Held-back output of before goes to the new connection.  The client
-	 * will ask for what it missed; until then what goes to it and is
-	 * acknowledged stays readable as well, or its answer had a gap.
+	 * Send held-back output to the new connection.  Until the client has
+	 * read what it missed, keep also what is sent and acknowledged
+	 * meanwhile, or that answer would have a gap.
 	 */
 	overflow_end(&s->overflow);
 	notifier_set_conn(&s->notifier, s->conn);
@@ -390,7 +389,7 @@ session_resume(struct session *s, int fd, const char *peer, char *message,
 		return IPC__VERDICT__RELEASED;
 	if (s->state != SESSION_DETACHED)
 		return IPC__VERDICT__UNKNOWN;
-	/* For want of descriptors or memory, say: its client tries again. */
+	/* For example no descriptor or memory: the client tries again. */
 	if (fd == -1 || (s->conn = conn_ws_new(s->env.base, fd, &conn_events,
 	    s)) == NULL)
 		return IPC__VERDICT__ATTACHED;
@@ -416,7 +415,7 @@ session_decided(struct session *s, Ipc__Verdict v, const char *id,
 	if (s->state != SESSION_HANDING)
 		return;
 	if (v == IPC__VERDICT__TAKEN) {
-		/* Another process serves it; not a word from us. */
+		/* Another worker serves the client: send nothing. */
 		if (s->conn != NULL)
 			conn_abandon(s->conn);
 		s->done = true;
@@ -441,10 +440,9 @@ session_decided(struct session *s, Ipc__Verdict v, const char *id,
 /* --- children --- */
 
 /*
- * Children that ended: processes of the session, and what they left behind,
- * since we are a subreaper.  By waitpid(2) and not by a pidfd for
- * each process: these orphans must be reaped anyway, and one way to reap
- * cannot lose a status to the other.
+ * Reap by waitpid(2) and not by a pidfd for each process: the worker is a
+ * subreaper, so that it must reap orphans anyway, and a single way to reap
+ * cannot lose a status to another.
  */
 void
 session_look_later(struct session *s)
@@ -462,7 +460,7 @@ session_reap_some(struct session *s, unsigned max)
 	bool		 is_helper;
 
 	while (max-- > 0) {
-		/* Look before it is gone: the mark tells whose it is. */
+		/* Peek first: the mark tells whose orphan it is. */
 		if ((pid = ptree_peek()) == 0) {
 			session_look_later(s);
 			return;
@@ -485,7 +483,7 @@ session_reap_some(struct session *s, unsigned max)
 	timer_set(&s->reap_ev, 0);
 }
 
-/* More at once: each look for those who make them goes over all of them. */
+/* Reap more at once: a kill pass visits every zombie. */
 void
 session_reap(void *arg)
 {
@@ -529,7 +527,7 @@ on_ttl(void *arg)
 	struct session	*s = arg;
 
 	if (s->state == SESSION_HANDING && s->conn != NULL)
-		conn_abandon(s->conn);	/* it may be another's already */
+		conn_abandon(s->conn);	/* another worker may have it */
 	else if (s->state == SESSION_DETACHED) {
 		s->end.reason = IPC__END_REASON__EXPIRED;
 		session_end(s, "expired: nobody resumed it",
@@ -556,7 +554,7 @@ static const struct proc_events	 proc_events = {
 	may_read, session_reap, session_on_written, on_forgotten
 };
 
-/* There is a turn: session_run() looks what is due at its end. */
+/* Only wake the loop: end_turn() does what is due. */
 static void
 on_turn(void *arg)
 {
@@ -564,8 +562,8 @@ on_turn(void *arg)
 }
 
 /*
- * What runs, for metrics.  Not with each of many short commands: they would
- * wake the master twice each.
+ * Report the number of running processes, for metrics; not at each change,
+ * since many short commands would wake the master twice each.
  */
 static void
 tell_load(struct session *s)
@@ -662,7 +660,7 @@ session_is_over(const struct session *s)
 	    s->state == SESSION_HANDING));
 }
 
-/* The time is over for what a relay has had; a later turn comes by itself. */
+/* Drop what has been RELAYED for long enough; a timer makes a later turn. */
 static void
 expire_relayed(struct session *s)
 {
@@ -706,13 +704,13 @@ session_begin(struct session *s, const void *message, size_t len)
 		fatal("cannot copy the first message");
 	if (len > 0)
 		memcpy(copy, message, len);
-	/* Who read it may say what it likes: it is looked at again. */
+	/* Check again: the worker that read the message is not trusted. */
 	s->events->on_message(s->arg, copy, len, utf8_is_valid(copy, len));
 	free(copy);
 	end_turn(s);
 }
 
-/* How the next turn begins: when something happens, or at once. */
+/* Return the flags for the next turn: block, or poll. */
 static int
 next_turn(struct session *s)
 {
@@ -723,7 +721,7 @@ next_turn(struct session *s)
 	sched_yield();
 	busypoll_yielded(&s->busypoll, now, clock_us(),
 	    s->events->is_busy(s->arg));
-	/* Alone it stays until nothing happens, and so keeps answers back. */
+	/* EVLOOP_NONBLOCK alone loops while events come and delays answers. */
 	return EVLOOP_ONCE | EVLOOP_NONBLOCK;
 }
 
@@ -736,6 +734,6 @@ session_run(struct session *s)
 			fatal("event loop");
 		end_turn(s);
 	}
-	/* They may have something to undo outside of this process. */
+	/* Holders may have to undo something outside of this process. */
 	holders_free(&s->holders);
 }

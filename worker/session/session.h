@@ -1,15 +1,14 @@
 /*
- * A session: whose it is, the connection it is attached to, its processes,
- * and what the client has not yet acknowledged.  One in each worker; the
- * worker ends with it.
+ * A session: its client and connection, its processes, and output that the
+ * client has not acknowledged.  One in each worker, which exits with it.
  *
- *	NEW		greeted: initialize did not succeed yet
- *	HANDING		the master decides who serves the session asked for
- *	ATTACHED	a client is there
- *	DETACHED	nobody is: kept for DetachedTtl
+ *	NEW		connected: initialize has not succeeded yet
+ *	HANDING		the master decides which worker serves the session
+ *	ATTACHED	a client is connected
+ *	DETACHED	no client: kept for DetachedTtl
  *	RELEASED	owned nothing when its client left: the master keeps
- *			the id, the worker waits for its leave
- *	CLOSING		its processes are being ended
+ *			the id, the worker waits until it may exit
+ *	CLOSING		its processes are being killed
  */
 #ifndef WORKER_SESSION_SESSION_H
 #define WORKER_SESSION_SESSION_H
@@ -35,7 +34,7 @@
 #include "worker/session/session_kill.h"
 
 #define SESSION_ID_MAX		64	/* bytes of a session id */
-#define SESSION_CLIENT_MAX	64	/* bytes of clientName that are kept */
+#define SESSION_CLIENT_MAX	64	/* bytes of clientName kept */
 
 enum session_state {
 	SESSION_NEW,
@@ -52,45 +51,45 @@ struct link;
 struct rpc_req;
 struct transcripts;
 
-/* An operator wants an end, and hears when it has come; ticket 0: nobody. */
+/* An operator's request to end something; ticket 0: none. */
 struct acting {
 	uint32_t		 ticket;
-	size_t			 count;		/* processes it is about */
+	size_t			 count;		/* processes to end */
 };
 
-/* What operators do with a session: worker/session/operator.h. */
+/* Members of worker/session/operator.h. */
 struct session_operator {
 	struct acting	 ending;	/* of the session */
-	unsigned	 tails;		/* of its processes, being read */
+	unsigned	 tails;		/* of processes */
 };
 
-/* Who is on the other end. */
+/* The client. */
 struct session_client {
 	char	 name[SESSION_CLIENT_MAX + 1];	/* clientName, printable */
-	char	 peer[80];	/* its address, for people */
+	char	 peer[80];	/* address, for logs */
 	bool	 is_stdio;
 	bool	 is_relayed;	/* by an uplink */
 };
 
-/* How far output is known to have arrived, as positions of messages. */
+/* Acknowledgement of output, by stream positions (conn_pos()). */
 struct session_receipts {
-	uint64_t	 asked;		/* window.sent_total at the last ask */
-	bool		 by_client;	/* it acknowledges by itself */
-	uint64_t	 base;		/* conn_pos() that it counts from */
+	uint64_t	 asked;		/* sent_total at the last request */
+	bool		 by_client;	/* session_received() is used */
+	uint64_t	 base;		/* conn_pos() when attached */
 };
 
-/* What the master was told of running processes. */
+/* The reported number of running processes. */
 struct session_load {
 	unsigned	 told;
-	struct timer	 ev;		/* until it is told again */
+	struct timer	 ev;		/* until the next report */
 };
 
-/* How it ends; set by session_end() and the like. */
+/* How the session ends. */
 struct session_end {
 	const char	*why;
 	Ipc__EndReason	 reason;
 	uint16_t	 code;		/* RFC 6455 section 7.4 */
-	uint64_t	 tell_until;	/* clock_ms(): for the last words */
+	uint64_t	 tell_until;	/* clock_ms(): for final events */
 };
 
 struct session {
@@ -99,19 +98,19 @@ struct session {
 	void			*arg;		/* of the events */
 	struct link		*link;
 	enum session_state	 state;
-	bool			 done;		/* the worker may leave */
+	bool			 done;		/* the worker may exit */
 	char			 id[SESSION_ID_MAX];
 	struct session_client	 client;
-	uint64_t		 retain_ms;	/* 0: of the settings */
-	const char		*refusal;	/* of new ones; NULL: none */
-	bool			 was_refused;	/* and the master knows */
-	struct ratelimit	 bucket;	/* messages that may come */
-	struct busypoll		 busypoll;		/* until the next one */
+	uint64_t		 retain_ms;	/* 0: DetachedTtl */
+	const char		*refusal;	/* of new sessions; or NULL */
+	bool			 was_refused;	/* and the master was told */
+	struct ratelimit	 bucket;	/* of messages */
+	struct busypoll		 busypoll;		/* for messages */
 
 	struct conn		*conn;		/* or NULL */
-	unsigned		 lingering;	/* that say goodbye */
-	bool			 resuming;	/* its first message */
-	struct rpc_req		*handing;	/* initialize */
+	unsigned		 lingering;	/* closing connections */
+	bool			 resuming;	/* in the first message */
+	struct rpc_req		*handing;	/* initialize, kept */
 
 	struct procs		 procs;
 	struct notifier		 notifier;
@@ -119,7 +118,7 @@ struct session {
 	struct overflow		 overflow;
 	struct budget		 budget;
 	struct session_receipts	 receipts;
-	bool			 holds;		/* no news before it read */
+	bool			 holds;		/* no new output before reads */
 	struct holders		*holders;
 	struct transcripts	*transcripts;	/* made when needed */
 	uint64_t		 transcripts_before;	/* bytes */
@@ -132,155 +131,152 @@ struct session {
 	struct session_end	 end;
 };
 
-/* What is done for a session above it; arg as given to session_init(). */
+/* Callbacks to the layer above; arg as given to session_init(). */
 struct session_events {
-	/* A message came in; is_utf8 tells what the transport found. */
+	/* A message was received.  is_utf8: the transport found it valid. */
 	void	(*on_message)(void *arg, char *text, size_t len,
 		    bool is_utf8);
 
 	/*
-	 * What became of the session that a kept initialize asked for: YOURS
-	 * (answer it), ATTACHED, or anything else: there is no such session.
+	 * The master decided about a kept initialize: YOURS (answer it),
+	 * ATTACHED, or anything else: there is no such session.
 	 */
 	void	(*on_decided)(void *arg, struct rpc_req *req,
 		    Ipc__Verdict v);
 
-	/* A connection is there; NULL: it is over, and all asked over it. */
+	/* A client is connected; NULL: connection and requests have ended. */
 	void	(*on_conn)(void *arg, struct conn *c);
 
 	/* A holder became ready or failed. */
 	void	(*on_holder)(void *arg);
 
-	/* What a request that was kept wanted to be written is taken. */
+	/* The input of a kept request was accepted. */
 	void	(*on_written)(struct rpc_req *req);
 
-	/* The client may have read: what waits for that can go on. */
+	/* There may be room again: continue what waits for it. */
 	void	(*on_room)(void *arg);
 
-	/* Whether a child is no command of the client; its end. */
+	/* Whether a child is a helper and not a command; a helper exited. */
 	bool	(*is_helper)(void *arg, pid_t pid);
 	void	(*on_helper_exit)(void *arg, pid_t pid, int status);
 
-	/* Whether something is under way that will wake the session soon. */
+	/* Whether work is under way that will wake the session soon. */
 	bool	(*is_busy)(const void *arg);
 
-	/* Its processes are gone, before the master hears of it. */
+	/* All processes are gone; called before the master is told. */
 	void	(*on_end)(void *arg);
 };
 
-/*
- * A session for an assignment, on fd (taken) in a greeting state.  Fatal when
- * it cannot be made: the worker is of no use then.
- */
+/* Begin a session for an assignment, on fd (taken).  Fatal on failure. */
 void	 session_init(struct session *s, const struct session_events *events,
 	    void *arg, struct event_base *base, int fd, int out,
 	    const Ipc__Assign *a);
 void	 session_fini(struct session *s);
 
-/* The first message, which another worker has read; before session_run(). */
+/* Handle the first message, read by another worker; before session_run(). */
 void	 session_begin(struct session *s, const void *message, size_t len);
 
-/* Serve it until it is over. */
+/* Serve until the session is over. */
 void	 session_run(struct session *s);
 
-/* The only way to another state. */
+/* Change the state; nothing else may. */
 void	 session_set_state(struct session *s, enum session_state to);
 
-/* Remember the name by which the client calls itself, printable. */
+/* Set clientName, made printable. */
 void	 session_set_client(struct session *s, const char *name, size_t len);
 
-/* Why no new session may begin, or NULL; the master is told of a refusal. */
+/* Return why no new session may begin, or NULL; reports it to the master. */
 const char *session_refuses(struct session *s);
 
 /*
- * How the client of the present connection wants its output: it acknowledges
- * what it has by itself (session_received()); it reads what it missed before
- * it is sent new output.
+ * Set how the client of this connection gets output.  has_receipts:
+ * acknowledged by session_received().  holds: nothing new before missed output
+ * was read.
  */
 void	 session_set_delivery(struct session *s, bool has_receipts,
 	    bool holds);
 
-/* initialize succeeded on the present connection. */
+/* initialize succeeded on this connection. */
 void	 session_attach(struct session *s);
 
-/* A connection from peer that another worker greeted, and its first message. */
+/* Resume on a connection from peer, whose first message another worker read. */
 Ipc__Verdict session_resume(struct session *s, int fd, const char *peer,
 	    char *message, size_t len);
 
 /*
- * Reap children that ended, soon those as well that are too many for one turn;
- * arg is the session.
+ * Reap exited children; if there are too many for one turn, the rest soon
+ * after.  arg: the session.
  */
 void	 session_reap(void *arg);
 
 /*
- * While a process runs, look now and then whether it ended: a SIGCHLD may get
- * lost (the pipe that wakes us, a waitid(2) that fails).
+ * While a process runs, check later for exited children: a SIGCHLD may get lost
+ * (the pipe that wakes us, a failed waitid(2)).
  */
 void	 session_look_later(struct session *s);
 
 
 const char *session_id(const struct session *s);
 
-/* Whether it is being resumed, by the message that is handled now. */
+/* Whether the message being handled resumes the session. */
 bool	 session_is_resuming(const struct session *s);
 
-/* Whether its processes are being ended. */
+/* Whether the processes are being killed. */
 bool	 session_is_closing(const struct session *s);
 
-/* Whether its connection can be given to another worker. */
+/* Whether the connection can be handed over to another worker. */
 bool	 session_may_hand_over(const struct session *s);
 
 /*
- * Ask the master who serves the session with that id, and give it the message
- * that asks for it: req, a kept initialize, is answered by on_decided.
+ * Ask the master which worker serves session id, and hand the connection over
+ * to it with the message.  on_decided answers req, a kept initialize.
  */
 void	 session_hand_over(struct session *s, struct rpc_req *req,
 	    const char *id, const char *message, size_t len);
 
-/* That request is gone. */
+/* The kept initialize is gone. */
 void	 session_forget_handing(struct session *s);
 
-/* A process was started as sp says: it is told of, audited, transcribed. */
+/* Add a started process to notifications, audit log and transcripts. */
 void	 session_add_process(struct session *s, struct proc *p,
 	    const struct spawn *sp);
 
-/* A short request was served: the next one is expected soon. */
+/* A short request was served: busy poll for the next one. */
 void	 session_expect_request(struct session *s);
 
-/* What the master decided about the initialize that was handed over. */
+/* The master decided about the initialize that was handed over. */
 void	 session_decided(struct session *s, Ipc__Verdict v, const char *id,
 	    unsigned number);
 
-/* End it and all its processes, after the grace time (ms) at most. */
+/* End the session and its processes; grace: ms until SIGKILL. */
 void	 session_end(struct session *s, const char *why, uint64_t grace);
 
-/* The same as its client asked for it, with the grace time of the settings. */
+/* End the session for its client, with the grace time of the settings. */
 void	 session_close(struct session *s);
 
 /*
- * How long its client wants it kept while detached, ms; 0: as the settings
- * say.  What it gets: DetachedTtlMax at most.
+ * Set how long to keep the session while detached, in ms; 0: DetachedTtl.
+ * Return the time granted: at most DetachedTtlMax.
  */
 uint64_t session_retain(struct session *s, uint64_t ms);
 
 /*
- * The client has that many bytes of messages, from the answer to initialize
- * on; from here on nothing else counts as acknowledged.  0, or -1: so many
- * were not sent.
+ * The client acknowledges so many bytes of messages, counted from the answer to
+ * initialize.  From now on receipts of the transport are ignored.  0, or -1:
+ * more than was sent.
  */
 int	 session_received(struct session *s, uint64_t bytes);
 
-/* Whether output may be read: the client, or the spool, can take it. */
+/* Whether the client, or the spool while detached, has room for output. */
 bool	 session_has_room(const struct session *s);
 
-/* Send what is waiting, and ask for receipts for it. */
+/* Send queued messages, and request receipts for them. */
 void	 session_flush(struct session *s);
 
-/* Look again whether held-back output may go on. */
+/* Check again whether held-back output can continue. */
 void	 session_unhold(struct session *s);
 
-/* Look whether the worker is needed any more. */
+/* Release the worker if the session owns nothing. */
 void	 session_maybe_release(struct session *s);
 
 #endif

@@ -17,9 +17,9 @@
 #include "worker/session/session_usage.h"
 #include "worker/session/transcript.h"
 
-#define TELL_MS		500	/* for the last words of what was killed */
+#define TELL_MS		500	/* for final events of killed processes */
 
-/* What it used, for the log and for the master. */
+/* Log the usage of the session, and return it for the master. */
 static void
 log_end(struct session *s, Ipc__Used *out)
 {
@@ -48,7 +48,7 @@ log_end(struct session *s, Ipc__Used *out)
 	    (unsigned long long)a.used.peak_kib, oom);
 }
 
-/* Of a command: what serves the session itself ends with it. */
+/* Commands only: helpers end with the session. */
 static bool
 session_is_command(pid_t pid, void *arg)
 {
@@ -83,7 +83,7 @@ session_maybe_release(struct session *s)
 
 /* --- the end --- */
 
-/* Whether the client knows, or shall not, how each of its processes ended. */
+/* Whether the client was sent the end of each process, or time is up. */
 static bool
 is_told(void *arg)
 {
@@ -122,7 +122,7 @@ const struct session_kill_events	 session_kill_events = {
 	session_reap, is_told, session_end_on_killed
 };
 
-/* Tell the client: what it asks for from now on is in vain. */
+/* Tell the client that the session ends.  May end the connection. */
 static void
 tell_ending(struct session *s)
 {
@@ -141,16 +141,16 @@ tell_ending(struct session *s)
 	json_out_str(&o, s->end.why);
 	json_out_close(&o, '}');
 	json_out_close(&o, '}');
-	/* Without memory it is told by the end itself. */
+	/* Without memory the client only sees the close. */
 	if (json_out_fini(&o) == 0)
 		(void)conn_send(s->conn, (char *)buf_data(&b), b.len);
 	buf_fini(&b);
 }
 
 /*
- * code: what the client is told (RFC 6455 section 7.4), behind all that its
- * processes still say and how they end.  Until then it is served, but starts
- * nothing.
+ * code: of the Close frame (RFC 6455 section 7.4), sent after the last output
+ * and the exits of the processes.  Until then the client is served, but cannot
+ * start processes.
  */
 static void
 session_end_with(struct session *s, const char *why, uint64_t grace,
@@ -171,12 +171,12 @@ session_end_with(struct session *s, const char *why, uint64_t grace,
 	s->end.why = why;
 	s->end.code = code;
 	timer_stop(&s->ttl_ev);
-	/* Without a grace this is what /proc may fail to show. */
+	/* Also for SIGKILL: /proc may fail to show a process. */
 	TAILQ_FOREACH(p, &s->procs.all, entry) {
 		proc_signal(p, grace > 0 ? SIGTERM : SIGKILL);
 		proc_signal(p, SIGCONT);
 	}
-	/* Who wants the end himself wants to hear no more. */
+	/* A client that closes its session gets no more events. */
 	if (s->conn != NULL && code == 1000)
 		conn_close(s->conn, code, why);
 	else if (s->conn != NULL)

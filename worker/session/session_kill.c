@@ -8,10 +8,10 @@
 #include "common/linux/ptree.h"
 #include "worker/os/pcgroup.h"
 
-#define GRACE_LOOK_MS	20	/* between two looks during the grace time */
+#define GRACE_LOOK_MS	20	/* between checks in the grace time */
 #define PASS_PAUSE_MS	2	/* between two passes */
-#define PASS_MS		100	/* a pass takes at most; no request is served */
-#define PASSES		3	/* that must find nobody */
+#define PASS_MS		100	/* of a pass at most: it delays requests */
+#define PASSES		3	/* in a row that find no process */
 
 static bool
 session_kill_is_command(pid_t pid, void *arg)
@@ -36,7 +36,7 @@ session_kill_on_pass(void *arg)
 	k->orphans = 0;
 	k->passes = ptree_purge(NULL, NULL, NULL, orphans > 0, PASS_MS,
 	    k->events->reap, k->arg) ? 0 : k->passes + 1;
-	/* What may not be killed (a set-user-ID program) the master kills. */
+	/* The master kills what we may not: set-user-ID programs. */
 	if ((k->passes >= PASSES && k->events->is_told(k->arg)) ||
 	    clock_ms() > k->deadline + LIMIT_KILL)
 		k->events->on_done(k->arg);

@@ -1,4 +1,4 @@
-/* What session.c and session_end.c share. */
+/* Internal to worker/session/session*.c. */
 #ifndef WORKER_SESSION_SESSION_PRIV_H
 #define WORKER_SESSION_SESSION_PRIV_H
 
@@ -7,7 +7,10 @@
 /* For session_kill_init(). */
 extern const struct session_kill_events	 session_kill_events;
 
-/* Let the worker go, if it is released and the master was told or is gone. */
+/*
+ * Let the worker exit if the session is released and the master was told or is
+ * gone.
+ */
 void	 session_leave(struct session *s);
 
 #endif

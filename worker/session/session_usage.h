@@ -1,4 +1,4 @@
-/* What a session has used: its worker, its commands, what serves it. */
+/* Resource usage of a session: its worker, helpers and commands. */
 #ifndef WORKER_SESSION_SESSION_USAGE_H
 #define WORKER_SESSION_SESSION_USAGE_H
 
@@ -11,13 +11,15 @@
 struct pcgroups;
 
 struct session_usage {
-	struct usage	 used;		/* the peak: of any one command */
-	uint64_t	 worker_kib;	/* the worker's */
-	bool		 has_oom;	/* it is known: */
-	uint64_t	 oom;		/* killed for want of memory */
+	struct usage	 used;		/* peak: of any single command */
+	uint64_t	 worker_kib;	/* peak of the worker */
+	bool		 has_oom;	/* oom is known */
+	uint64_t	 oom;		/* processes killed */
 };
 
-/* As it is now; with the living (a look at each of them), or without. */
+/*
+ * Return the usage until now; living: with running processes, read from /proc.
+ */
 void	 session_usage_take(struct pcgroups *cgroups, const Ipc__Settings *set,
 	    bool living, struct session_usage *out);
 

@@ -22,21 +22,21 @@
 #include "worker/session/link.h"
 
 #define LINE_MAX_	(8 * (size_t)LIMIT_READ_CHUNK)	/* with escapes */
-#define LINE_KEPT	4096		/* of the memory for it */
+#define LINE_KEPT	4096		/* bytes kept allocated */
 #define EARLY_MAX	(4 * 1024 * 1024) /* bytes that wait for a file */
 #define ID_MAX		256	/* bytes of an id in each line */
-#define EARLY_ENOUGH	(128 * 1024)	/* more is not read then */
+#define EARLY_ENOUGH	(128 * 1024)	/* bytes; then stop reading */
 
 /* One file. */
 struct tape {
 	TAILQ_ENTRY(tape)	 entry;
 	struct transcripts	*all;
-	uint32_t		 ticket;	/* asked for by that */
-	int			 fd;		/* -1: not yet */
+	uint32_t		 ticket;	/* of the request */
+	int			 fd;		/* -1: requested */
 	bool			 is_terminal;
-	bool			 is_done;	/* but for its file */
+	bool			 is_done;	/* except for its file */
 	uint64_t		 began;		/* us */
-	struct buf		 early;		/* until then */
+	struct buf		 early;		/* until fd is there */
 };
 
 /* One process. */
@@ -46,7 +46,7 @@ struct transcript {
 	struct proc		*proc;
 	struct asciicast		 asciicast;
 	struct tape		*tape;
-	char			 id[32];	/* where its own is too long */
+	char			 id[32];	/* if the json_id is too long */
 };
 
 struct transcripts {
@@ -57,7 +57,7 @@ struct transcripts {
 	struct tape		*pipes;		/* of all pipes, or NULL */
 	uint32_t		 last_ticket;
 	uint64_t		 used;		/* bytes */
-	uint64_t		 before;	/* of them by others */
+	uint64_t		 before;	/* by earlier workers */
 	bool			 is_over;
 	struct timer		 late_ev;
 	struct buf		 line;
@@ -89,8 +89,8 @@ tape_put(struct tape *t, const void *data, size_t len)
 }
 
 /*
- * It is over, for all of them: each says so at its end, for which there was
- * room left in TranscriptMax, though perhaps not on the disk.
+ * End all transcripts with a line that says why.  TranscriptMax has room
+ * reserved for that line; the disk may not.
  */
 static void
 transcript_give_up(struct transcripts *all, const char *why)
@@ -108,14 +108,14 @@ transcript_give_up(struct transcripts *all, const char *why)
 		    why) == -1 || tape_put(t, buf_data(&all->line),
 		    all->line.len) == -1)
 			log_debug("a transcript lacks its last lines");
-		/* One that waits for its file gets that with it. */
+		/* A tape without a file keeps the line for it. */
 		if (t->fd != -1)
 			fd_close(&t->fd);
 	}
 	buf_drain(&all->line, all->line.len);
 }
 
-/* Put down the line that was made, if it was (r), and if there is room. */
+/* Write the line if it was made (r is 0) and there is room. */
 static void
 transcript_commit(struct tape *t, int r)
 {
@@ -135,13 +135,13 @@ transcript_commit(struct tape *t, int r)
 	buf_trim(&all->line, LINE_KEPT);
 }
 
-/* A file that is asked for; NULL: there is none to be had. */
+/* Request a file from the master.  NULL: transcripts have ended. */
 static struct tape *
 tape_new(struct transcripts *all, bool is_terminal)
 {
 	struct tape	*t;
 
-	/* Whatever happens there is room to say how it ends. */
+	/* Reserve room for the last line. */
 	if (all->used + ASCIICAST_END_MAX > all->env->set.transcript_max) {
 		transcript_give_up(all, "TranscriptMax");
 		return NULL;
@@ -167,7 +167,7 @@ tape_new(struct transcripts *all, bool is_terminal)
 	return t;
 }
 
-/* --- the session's --- */
+/* --- the session --- */
 
 static void	 transcript_on_late(void *);
 
@@ -222,7 +222,7 @@ transcripts_opened(struct transcripts *all, uint32_t ticket, int *fdp)
 	TAILQ_FOREACH(t, &all->tapes, entry)
 		if (t->ticket == ticket)
 			break;
-	/* Its process may have come and gone meanwhile. */
+	/* The process may have ended meanwhile. */
 	if (t == NULL || t->fd != -1)
 		return;
 	if (*fdp == -1) {
@@ -258,7 +258,7 @@ transcripts_refused(struct transcripts *all, const char *why)
 	}
 }
 
-/* The oldest that waits for its file, or NULL. */
+/* Return the oldest tape that waits for its file, or NULL. */
 static const struct tape *
 first_waiting(const struct transcripts *all)
 {
@@ -277,7 +277,10 @@ transcripts_lost(struct transcripts *all)
 		transcripts_refused(all, "the server has died");
 }
 
-/* One may have been asked for a while after the one that this was set for. */
+/*
+ * The tape that the timer was set for may have its file by now, while a younger
+ * one waits.
+ */
 static void
 transcript_on_late(void *arg)
 {
@@ -289,7 +292,7 @@ transcript_on_late(void *arg)
 		return;
 	age = (clock_us() - t->began) / 1000;
 	if (age >= LIMIT_TRANSCRIPT_FILE) {
-		/* It may still come, for what there is until now. */
+		/* The file may still come, for the output until now. */
 		transcript_give_up(all, "the server does not answer");
 		return;
 	}
@@ -298,7 +301,7 @@ transcript_on_late(void *arg)
 
 /* --- one process --- */
 
-/* Where it goes; NULL: nowhere. */
+/* Return the tape for a process, or NULL. */
 static struct tape *
 find_tape(struct transcripts *all, bool is_terminal)
 {
@@ -356,7 +359,7 @@ transcript_end(struct transcript *t)
 	if (!all->is_over)
 		transcript_commit(tape, asciicast_close(&t->asciicast,
 		    &all->line, clock_us() - tape->began));
-	/* One that has no file yet gets it, and is complete then. */
+	/* A tape without a file is freed when the file was written. */
 	if (t->asciicast.is_terminal) {
 		if (tape->fd == -1 && tape->early.len > 0)
 			tape->is_done = true;
@@ -375,7 +378,7 @@ transcript_on_end(struct sink *k)
 	transcript_end((struct transcript *)k);
 }
 
-/* Whether there is no file yet, and enough that waits for it. */
+/* Whether to stop reading until the file is there. */
 static bool
 transcript_is_full(const struct sink *k)
 {
@@ -403,7 +406,7 @@ transcripts_end(struct transcripts *all)
 		transcript_end(t);
 }
 
-/* A line of its own for a process, and a head if the file is new. */
+/* Write the start of a process, and a header first if the file is new. */
 static void
 transcript_put_start(struct transcript *t, const struct spawn *sp, bool is_new)
 {
