@@ -97,7 +97,7 @@ struct child {
 	struct source		*place;		/* in the gate; or NULL */
 	struct route		*route;		/* its session */
 	struct route		*wanted;	/* HANDING: session to resume */
-	unsigned		 asked_id;	/* of the owner that was asked */
+	unsigned		 asked_id;	/* of the owner asked for it */
 	struct peer		 peer;
 	struct grant		 grant;		/* TOKEN_GOOD */
 	uint64_t		 detached_ttl, grace;	/* ms, settings */
@@ -105,7 +105,7 @@ struct child {
 	unsigned		 max_running;	/* MaxProcesses */
 	uint64_t		 since;		/* ms, of the MET state */
 	struct share		*share;		/* in the memory budget */
-	uint64_t		 max_held;	/* bytes, MaxHeldPerUser */
+	uint64_t		 max_held;	/* bytes, a setting */
 	struct timer		 kill_ev;
 };
 
