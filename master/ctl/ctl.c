@@ -21,13 +21,13 @@
 #include "master/auth/peer_sandbox.h"
 
 #define CLIENTS_MAX	64	/* operators at a time */
-#define OTHERS_MAX	48	/* the rest is for who sees all */
-#define USER_MAX	8	/* of one of the others */
-#define IDLE_MS		10000	/* before a request */
-#define TABLE_MAX	(16 * 1024 * 1024) /* bytes one may leave unread */
+#define OTHERS_MAX	48	/* of them without sees_all */
+#define USER_MAX	8	/* of them by one such user */
+#define IDLE_MS		10000	/* to wait for the first request */
+#define TABLE_MAX	(16 * 1024 * 1024) /* bytes queued for a client */
 #define PAUSE_MS	100	/* when descriptors run out */
-#define NOBODY	((uid_t)-1)	/* no user has it */
-#define PREFIX_MIN	4	/* characters of an id that name a session */
+#define NOBODY	((uid_t)-1)	/* not a valid uid */
+#define PREFIX_MIN	4	/* characters of an id, to find a session */
 
 struct ctl {
 	struct master			*master;
@@ -61,7 +61,7 @@ static void	 ctl_on_pause(void *);
 
 /* --- the socket --- */
 
-/* The group that may open it; (gid_t)-1: none but our own. */
+/* Look up ControlGroup; (gid_t)-1: not set. */
 static int
 find_group(const struct conf *c, gid_t *gid_out, struct conf_error *e)
 {
@@ -160,7 +160,7 @@ ctl_new(struct master *m)
 	c->fd = -1;
 	TAILQ_INIT(&c->clients);
 	if (m->rundir.path == NULL)
-		return c;		/* nobody can ask */
+		return c;		/* no control socket */
 	if (asprintf(&c->path, "%s/%s", m->rundir.path, CTL_SOCKET) == -1)
 		c->path = NULL;
 	if (c->path == NULL || open_socket(c) == -1 ||
@@ -233,7 +233,7 @@ ctl_on_request(void *arg, struct ipc_msg *m)
 		ctl_put_end(cl, 1, "only one command at a time");
 		return;
 	}
-	timer_stop(&cl->late_ev);		/* of who says nothing */
+	timer_stop(&cl->late_ev);		/* IDLE_MS */
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(commands[i].name, in->command) == 0)
 			break;
@@ -263,7 +263,7 @@ on_client_end(void *arg, int error)
 	client_free(arg);
 }
 
-/* What an act was about is known; the answer ends. */
+/* End the wait of ctl_await(), and call on_acted. */
 static void
 conclude(struct ctl_client *cl, struct child *child, enum ctl_outcome outcome,
     const Ipc__Acted *in)
@@ -280,8 +280,8 @@ conclude(struct ctl_client *cl, struct child *child, enum ctl_outcome outcome,
 }
 
 /*
- * The workers had their time.  Of those that did not answer it is said: they
- * are the ones that an operator has to know.
+ * Timeout.  Workers that did not answer get a row as well: an operator has to
+ * know of them.
  */
 static void
 ctl_on_late(void *arg)
@@ -292,7 +292,7 @@ ctl_on_late(void *arg)
 
 	assert((cl->ticket == 0) == (cl->nawaited == 0));
 	if (cl->ticket == 0) {
-		client_free(cl);	/* it has not said a word */
+		client_free(cl);	/* IDLE_MS without a request */
 		return;
 	}
 	if (cl->on_acted != NULL) {
@@ -320,7 +320,7 @@ ctl_on_pause(void *arg)
 	io_start(&c->accept_ev);
 }
 
-/* Who is in a sandbox that does not hide our folder has no business here. */
+/* Refuse a process in a sandbox, which may not hide the run directory. */
 static bool
 ctl_is_inside(int fd, pid_t pid)
 {
@@ -331,7 +331,7 @@ ctl_is_inside(int fd, pid_t pid)
 	return why != NULL;
 }
 
-/* Whether nobody else gets into the run directory; root knows no modes. */
+/* Whether only our user can enter the run directory. */
 static bool
 ctl_is_ours_alone(const struct master *m)
 {
@@ -341,7 +341,7 @@ ctl_is_ours_alone(const struct master *m)
 	    (st.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
-/* Who connects; NOBODY if he has no number here (master/auth/idmap.h). */
+/* Return the uid of a client, or NOBODY: not mapped (master/auth/idmap.h). */
 static uid_t
 user_of(const struct ctl *c, uid_t uid)
 {
@@ -355,7 +355,7 @@ sees_all(uid_t uid)
 	return uid == 0 || uid == geteuid();
 }
 
-/* Whether there is room for one more of that user; root's is never taken. */
+/* Whether a user may have one more client; others leave room for root. */
 static bool
 ctl_has_room(const struct ctl *c, uid_t uid)
 {
@@ -415,7 +415,7 @@ accept_one(struct ctl *c, int lfd)
 	timer_set(&cl->late_ev, IDLE_MS);
 }
 
-/* When sessions have all descriptors, an operator is needed most. */
+/* When sessions use up all descriptors, operators can still connect. */
 static void
 ctl_on_accept(void *arg)
 {
@@ -446,7 +446,7 @@ ctl_audit(const struct ctl_client *c, const char *fmt, ...)
 	    (long)c->pid, text);
 }
 
-/* One word, so that nobody can add to the sentence. */
+/* Copy printable ASCII without blanks: a name must not forge log text. */
 static void
 ctl_set_name(char *name, size_t size, const char *text)
 {
@@ -485,7 +485,7 @@ ctl_act_on(struct ctl_client *c, const struct route *r, const char *process)
 	c->act.process = c->process;
 }
 
-/* A slip or an attack: who reads the log has to know what it was about. */
+/* Log a request for a session that is not found, or another user's. */
 static void
 note_missed(struct ctl_client *c, const char *name, const struct route *others)
 {
@@ -528,7 +528,7 @@ ctl_act_done(struct ctl_client *c)
 	tell_act(c, "done", NULL);
 }
 
-/* Whether that is its number, or how its id begins. */
+/* Whether a name is the number of a session, or a prefix of its id. */
 static bool
 is_named(const struct route *r, const char *name)
 {
@@ -659,8 +659,8 @@ ctl_add_awaited(struct ctl_client *c, const struct child *child)
 }
 
 /*
- * All have answered, or never will.  The one that was meant may have given its
- * place back just now, or have ended.
+ * No answer is due any more.  Without any, the session asked for has become a
+ * tombstone meanwhile, or has ended.
  */
 static void
 end_table(struct ctl_client *c)
@@ -681,7 +681,7 @@ end_table(struct ctl_client *c)
 	ctl_put_end(c, 1, "the session has ended");
 }
 
-/* That child has answered, or never will. */
+/* Stop waiting for a worker: it has answered, or is gone. */
 static void
 ctl_answered(struct ctl_client *c, struct child *child)
 {

@@ -1,7 +1,7 @@
 /*
- * The control socket: operators ask, in the commands of proto/ctl.def, and
- * get a table.  The kernel says who asks: root and the daemon's own user see
- * everything, another user sees his own sessions.
+ * The control socket: operators send commands of proto/ctl.def and get tables.
+ * They are identified by SO_PEERCRED (unix(7)): root and the daemon's user see
+ * all sessions, other users their own.
  */
 #ifndef MASTER_CTL_CTL_H
 #define MASTER_CTL_CTL_H
@@ -13,7 +13,7 @@
 
 struct ctl;
 
-/* Whether its group is one.  0, or -1 with the reason in e. */
+/* Check ControlGroup.  0, or -1 with the reason in e. */
 int		 ctl_check(const struct conf *c, struct conf_error *e)
 		    __attribute__((warn_unused_result));
 
@@ -21,14 +21,14 @@ int		 ctl_check(const struct conf *c, struct conf_error *e)
 struct ctl	*ctl_new(struct master *m);
 void		 ctl_free(struct ctl **cp);
 
-/* A worker is gone: nobody waits for its answers. */
+/* A worker is gone: stop waiting for its answers. */
 void		 ctl_on_child_gone(struct ctl *c, struct child *child);
 
 /* A worker's answer to a query. */
 void		 ctl_on_report(struct ctl *c, struct child *from,
 		    const Ipc__Report *r);
 
-/* And to what one wanted done. */
+/* A worker's answer to an action. */
 void		 ctl_on_acted(struct ctl *c, struct child *from,
 		    const Ipc__Acted *in);
 

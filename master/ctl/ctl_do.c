@@ -1,4 +1,4 @@
-/* The commands of proto/ctl.def that do something. */
+/* The commands of proto/ctl.def that act. */
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define NUMBER(name)	{ name, IPC__CELL_KIND__NUMBER }
 #define END		{ NULL, IPC__CELL_KIND__TEXT }
 
-/* --- in sessions --- */
+/* --- on sessions --- */
 
 static const char *
 outcome_text(enum ctl_outcome outcome, const Ipc__Acted *in)
@@ -47,9 +47,9 @@ outcome_text(enum ctl_outcome outcome, const Ipc__Acted *in)
 }
 
 /*
- * The worker of a session that is to do something, or NULL, having answered.
- * One that does not take its messages gets no more of them: they would fill
- * our memory, and descriptors our table.
+ * Return the worker of a session, or NULL: answered with an error.  A worker
+ * that does not read its messages gets no more of them, since queued messages
+ * hold memory and descriptors.
  */
 static struct child *
 find_worker(struct ctl_client *c, const struct route *r)
@@ -117,7 +117,7 @@ ctl_signal(struct ctl_client *c)
 		ctl_put_end(c, 2, "no such signal");
 		return;
 	}
-	/* No name would be the session as a whole. */
+	/* To the worker an empty name means the whole session. */
 	if (c->in->arg[1][0] == '\0') {
 		ctl_put_end(c, 1, "no such process");
 		return;
@@ -176,7 +176,7 @@ on_killed(struct ctl_client *c, struct child *child, enum ctl_outcome outcome,
 	}
 }
 
-/* The same of a whole session: its worker has no choice. */
+/* The same for a whole session; kills a worker that does not answer. */
 static void
 on_session_killed(struct ctl_client *c, struct child *child,
     enum ctl_outcome outcome, const Ipc__Acted *in)
@@ -187,7 +187,7 @@ on_session_killed(struct ctl_client *c, struct child *child,
 	}
 	ctl_audit(c, "session %u did not end in time: its worker is "
 	    "killed", c->session);
-	/* What it leaves behind is looked for when it is reaped. */
+	/* Its orphans are killed when it is reaped. */
 	if (child != NULL)
 		child_kill(child);
 	ctl_put_end(c, 1, "the session did not answer; its worker was "
@@ -239,7 +239,7 @@ ctl_kill(struct ctl_client *c)
 	    "process " : "", c->process, is_process ? " of " : "", r->number,
 	    (unsigned long)r->uid);
 	c->session = r->number;
-	/* The client waits from here on, however long it takes. */
+	/* After the head of the table the client waits without a timeout. */
 	ctl_put_head(c, columns);
 	if (!is_process) {
 		kill_session(c, r);
@@ -266,8 +266,8 @@ on_tailed(struct ctl_client *c, struct child *child, enum ctl_outcome outcome,
 }
 
 /*
- * Output is the client's data: it goes from the worker to the operator and
- * not through us.
+ * Output is data of a client, which the master must not read: the worker writes
+ * it to a socket that the operator gets.
  */
 void
 ctl_tail(struct ctl_client *c)
@@ -300,7 +300,7 @@ ctl_tail(struct ctl_client *c)
 	fd_close(&pair[1]);
 }
 
-/* --- of the server --- */
+/* --- on the server --- */
 
 void
 ctl_drain(struct ctl_client *c)

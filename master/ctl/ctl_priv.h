@@ -1,4 +1,4 @@
-/* What the control socket and its commands share; for ctl*.c only. */
+/* Shared by the control socket and its commands; for ctl*.c only. */
 #ifndef MASTER_CTL_CTL_PRIV_H
 #define MASTER_CTL_CTL_PRIV_H
 
@@ -12,18 +12,18 @@
 #include "master/workers/route.h"
 
 #define CTL_CELLS_MAX	48	/* columns of a table */
-#define CTL_DENIED	4	/* exit status: as of init scripts (LSB) */
-#define CTL_NAME_MAX	64	/* bytes of the name of a process in logs */
-#define CTL_ASKED_MAX	16	/* of an id: too few to resume by */
+#define CTL_DENIED	4	/* exit status, as of LSB init scripts */
+#define CTL_NAME_MAX	64	/* bytes of a process name in logs */
+#define CTL_ASKED_MAX	16	/* bytes of an id in logs: not all of it */
 
 struct ctl_client;
 
-/* What came of an act: an answer, or in is NULL. */
+/* The outcome of an action: ANSWERED by in; else in is NULL. */
 enum ctl_outcome { CTL_ANSWERED, CTL_GONE, CTL_LATE };
 typedef void ctl_acted_fn(struct ctl_client *c, struct child *child,
     enum ctl_outcome outcome, const Ipc__Acted *in);
 
-/* One operator. */
+/* A connected operator. */
 struct ctl_client {
 	TAILQ_ENTRY(ctl_client)	 entry;
 	struct ctl		*ctl;
@@ -32,33 +32,33 @@ struct ctl_client {
 	pid_t			 pid;
 	bool			 sees_all;
 	const Ipc__CtlRequest	*in;		/* while its handler runs */
-	bool			 waits;		/* for the end of the server */
-	size_t			 ncolumns;	/* of the table it gets */
-	/* A command that asks the workers: */
+	bool			 waits;		/* for the server's end */
+	size_t			 ncolumns;	/* of its table */
+	/* A command that asks workers: */
 	uint32_t		 ticket;	/* 0: none */
 	unsigned		*awaited;	/* ids of children */
 	size_t			 nawaited;
 	void			(*on_report)(struct ctl_client *,
 				    struct route *, const Ipc__Report *);
-	struct buf		 text;		/* a list that grows */
-	unsigned		 only;		/* session that is asked; 0 */
-	bool			 is_told;	/* it has answered */
+	struct buf		 text;		/* lines of a cell */
+	unsigned		 only;		/* number of a session; or 0 */
+	bool			 is_told;	/* a row was written */
 	struct timer		 late_ev;
-	/* A command that wants something done in a session: */
+	/* A command that acts on a session: */
 	ctl_acted_fn		*on_acted;
-	unsigned		 session;	/* its number */
+	unsigned		 session;	/* number */
 	int			 stream;	/* for the client; or -1 */
-	/* Something that the audit log is told when it is over: */
-	const char		*command;	/* as its row calls it */
+	/* For the audit log, at the end of the command: */
+	const char		*command;	/* name in ctl.def */
 	bool			 is_act;
 	struct audit_what	 act;
-	const char		*denied;	/* why, which he is not told */
-	char			 process[CTL_NAME_MAX];	/* for it */
+	const char		*denied;	/* why; not sent to it */
+	char			 process[CTL_NAME_MAX];	/* of act */
 	char			 asked[CTL_ASKED_MAX];
 	char			 identity[IDENTITY_MAX];
 };
 
-/* A table being written, row by row. */
+/* A row of a table. */
 struct ctl_row {
 	char	*cell[CTL_CELLS_MAX];
 	size_t	 n;
@@ -76,7 +76,7 @@ typedef void	 ctl_fn(struct ctl_client *c);
 void	 ctl_row_text(struct ctl_row *r, const char *text);
 void	 ctl_row_number(struct ctl_row *r, uint64_t n);
 
-/* Columns: pairs of name and kind, ended by NULL. */
+/* Columns end with a NULL name. */
 struct ctl_column {
 	const char	*name;
 	Ipc__CellKind	 kind;
@@ -88,44 +88,45 @@ void	 ctl_put_end(struct ctl_client *c, unsigned exit_code,
 	    const char *error);
 
 /*
- * The session that the client names: by its number, or by the beginning of
- * its id, of at least 4 characters, that no other of his has.  NULL, having
- * answered: one that he may not see is as one that never was.
+ * Find a session that the client may see, by number, or by a unique prefix of
+ * its id of at least 4 characters.  NULL: answered with an error, which is the
+ * same for the sessions of others as for none.
  */
 struct route	*ctl_find(struct ctl_client *c, const char *name);
 
 /*
- * Ask the workers of the sessions that the client may see, or of only one;
- * on_report is called for each answer, then the table ends.
+ * Ask the workers of all sessions that the client may see, or of one.
+ * on_report is called for each answer (report NULL: no worker, or no answer),
+ * then the table ends.
  */
 void	 ctl_ask(struct ctl_client *c, struct route *only, bool processes,
 	    void (*on_report)(struct ctl_client *, struct route *,
 	    const Ipc__Report *));
 
 /*
- * Await what a worker is about to be asked to do: the ticket of the request.
- * on_acted is called once, with what comes of it in ms milliseconds, and ends
- * the answer.  0: no memory, and the answer has ended.
+ * Prepare to ask a worker for an action, and return the ticket for the request.
+ * on_acted is called once, within ms milliseconds, and must end the answer.  0:
+ * out of memory, and the answer has ended.
  */
 uint32_t ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
 	    ctl_acted_fn *on_acted);
 
-/* The server ends, and the client waits for that. */
+/* The server ends: answer a client that waits. */
 void	 ctl_on_end(struct ctl_client *c);
 
 /*
- * What he wants is for the audit log: with the answer's end it is told, or when
- * he does not wait for that.  The session that it is about, and the process,
- * printable, as he calls it; NULL.
+ * Mark the command for the audit log, which gets an event when the answer ends
+ * or the client disconnects.  Then add the session; process: its name as given
+ * by the client, made printable here, or NULL.
  */
 void	 ctl_act(struct ctl_client *c);
 void	 ctl_act_on(struct ctl_client *c, const struct route *r,
 	    const char *process);
 
-/* It is done, though the answer is not. */
+/* Write the event now: done, while the answer goes on. */
 void	 ctl_act_done(struct ctl_client *c);
 
-/* Say in the log who does what; text begins with a verb. */
+/* Log what an operator does; the text begins with a verb. */
 void	 ctl_audit(const struct ctl_client *c, const char *fmt, ...)
 	    __attribute__((format(printf, 2, 3)));
 

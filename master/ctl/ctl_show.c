@@ -1,4 +1,4 @@
-/* The commands of proto/ctl.def. */
+/* The commands of proto/ctl.def that show, and reload. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@
 #define END		{ NULL, IPC__CELL_KIND__TEXT }
 
 /*
- * A user, by number: a look-up by name may wait for a directory service, and
- * the master waits for nobody.  execsrvctl knows the names.
+ * Write a uid.  execsrvctl looks up the name: the name service may block, and
+ * the master must not.
  */
 static void
 put_user(struct ctl_row *row, uid_t uid)
@@ -38,7 +38,7 @@ put_user(struct ctl_row *row, uid_t uid)
 	ctl_row_text(row, text);
 }
 
-/* A line of a list; one that has no place any more is left out. */
+/* Append a line to a list; left out if the buffer is full. */
 static void
 put_line(struct buf *b, const char *name, const char *state)
 {
@@ -50,7 +50,7 @@ put_line(struct buf *b, const char *name, const char *state)
 		b->len = old;
 }
 
-/* The last line end becomes the NUL. */
+/* Write a list as a cell, without the last newline, and free it. */
 static void
 ctl_show_put_list(struct ctl_row *row, struct buf *b)
 {
@@ -60,7 +60,7 @@ ctl_show_put_list(struct ctl_row *row, struct buf *b)
 	buf_fini(b);
 }
 
-/* Where we listen: as many as were given, so no buffer of ours is enough. */
+/* Write URLs of listeners, up to max bytes. */
 static void
 put_listeners(struct ctl_row *row, const struct listener_list *list,
     bool is_stdio, size_t max)
@@ -123,7 +123,7 @@ ctl_status(struct ctl_client *c)
 	ctl_row_text(&row, m->events->is_ready(m) ? "yes" : "no");
 	ctl_row_number(&row, (clock_ms() - m->start.at) / 1000);
 	put_user(&row, geteuid());
-	/* In all they have to fit a message. */
+	/* The whole row must fit a message. */
 	put_listeners(&row, &m->listen.list, m->start.is_stdio,
 	    (size_t)LIMIT_CONTROL_MESSAGE / 2);
 	put_listeners(&row, &m->listen.metrics, false,
@@ -193,7 +193,7 @@ ctl_reload(struct ctl_client *c)
 	NUMBER("command_kib"), NUMBER("cpu_ms"), NUMBER("read"),	\
 	NUMBER("written"), NUMBER("started"), NUMBER("oom"), TEXT("id")
 
-/* No report: it has no worker, or one that does not answer. */
+/* rep NULL: the session has no worker, or it does not answer. */
 static const char *
 state_name(const struct route *r, const Ipc__Report *rep)
 {
@@ -275,8 +275,8 @@ process_state(const Ipc__Process *p)
 }
 
 /*
- * One of the packets with the processes, of which the first has the row's
- * beginning; the row is complete, and goes, with the last.
+ * Collect the processes in a report, which may come in several parts, and write
+ * the row with the last part.
  */
 static void
 collect_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
@@ -317,7 +317,7 @@ ctl_show(struct ctl_client *c)
 		ctl_act(c);
 		ctl_act_on(c, r, NULL);
 	}
-	/* A line's room beside it: what has no place is left out. */
+	/* Half of a message; put_line() leaves out what does not fit. */
 	buf_fini(&c->text);
 	buf_init(&c->text, (size_t)LIMIT_CONTROL_MESSAGE / 2);
 	ctl_put_head(c, columns);
@@ -332,7 +332,7 @@ static const struct ctl_column	 ps_columns[] = {
 
 #define PS_COLUMNS	(sizeof(ps_columns) / sizeof(ps_columns[0]) - 1)
 
-/* Nobody says which processes it has. */
+/* A row for a session whose worker does not answer. */
 static void
 put_unknown(struct ctl_client *c, const struct route *r)
 {
@@ -410,7 +410,7 @@ put_uplink(struct ctl_client *c, const struct remote *r)
 	ctl_put_row(c, &row);
 }
 
-/* Who may see all sessions may see these; nobody else's business. */
+/* Only for operators that may see all sessions; others get no rows. */
 void
 ctl_uplinks(struct ctl_client *c)
 {

@@ -9,7 +9,7 @@
 #include "master/workers/membudget.h"
 #include "master/workers/route.h"
 
-/* There may be thousands of them: their rows are in the order of states. */
+/* gauges_take() counts workers by state: rows in the order of child_state. */
 _Static_assert(GAUGE_workers_greeting - GAUGE_workers_starting ==
     CHILD_GREETING && GAUGE_workers_leaving - GAUGE_workers_starting ==
     CHILD_LEAVING, "workers in gauge.def");

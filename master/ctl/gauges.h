@@ -1,6 +1,5 @@
 /*
- * What /metrics tells, as numbers: the counters of proto/stat.def and the
- * gauges of proto/gauge.def.  A worker writes the text
+ * The gauges of proto/gauge.def, for /metrics.  A worker formats them
  * (worker/conn/openmetrics.c).
  */
 #ifndef MASTER_CTL_GAUGES_H
@@ -10,10 +9,10 @@
 
 #include "master/world.h"
 
-/* As they are now. */
+/* Fill in the current values. */
 void	 gauges_take(const struct master *m, uint64_t gauges[GAUGES]);
 
-/* Sessions by how they are: attached, detached, kept without a worker. */
+/* Count sessions: attached, detached, tombstones (without a worker). */
 void	 gauges_sessions(const struct master *m, uint64_t n[3]);
 
 #endif
