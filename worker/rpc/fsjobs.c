@@ -14,26 +14,26 @@
 #include "worker/fs/writeback.h"
 #include "worker/sandbox/holder.h"
 
-/* An operation that is done by an agent. */
+/* An operation done by an agent. */
 struct job {
 	TAILQ_ENTRY(job)	 entry;
-	TAILQ_ENTRY(job)	 ask_entry;	/* while it asks */
+	TAILQ_ENTRY(job)	 ask_entry;	/* while asks is set */
 	struct rpc		*rpc;
 	struct rpc_req		*req;		/* kept */
 	struct holder		*holder;
 	struct handle		*handle;	/* or NULL */
 	fsjobs_done_fn		*done;
 	void			*arg;
-	struct fsop		 op;		/* data: a copy, or NULL and */
-	int			 data;		/* a file in memory, or -1 */
+	struct fsop		 op;		/* data: copy, or NULL */
+	int			 data;		/* memfd of large data, or -1 */
 	void			*copy;
-	uint64_t		 data_len;	/* bytes, also when begun */
-	int			 fd;		/* of the answer; -1: waits */
+	uint64_t		 data_len;	/* bytes, until freed */
+	int			 fd;		/* of the answer, or -1 */
 	struct io		 ev;
-	bool			 held;		/* not listened to, see below */
-	bool			 asks;		/* whether it may hold more */
+	bool			 held;		/* not read: may_take() */
+	bool			 asks;		/* to hold more */
 	uint64_t		 holds;		/* bytes, at most */
-	uint64_t		 begun;		/* ms; or allowed to go on */
+	uint64_t		 begun;		/* ms, of start or permission */
 	struct fsagent_answer	 answer;
 };
 
@@ -43,16 +43,16 @@ struct fsjobs {
 	unsigned		 njobs, running;
 	uint64_t		 data;		/* bytes, of all jobs */
 	unsigned		 held;
-	TAILQ_HEAD(, job)	 asking;	/* in this order they may */
+	TAILQ_HEAD(, job)	 asking;	/* oldest request first */
 	uint64_t		 holds;		/* bytes, of all jobs */
-	struct job		*taking;	/* a long answer */
+	struct job		*taking;	/* reads a long answer */
 	struct timer		 retry_ev;	/* an agent's queue was full */
 	struct writeback		 writeback;
 	struct timer		 writeback_ev;
 };
 
 #define RETRY_MS	2
-#define SLOW_MS		1000	/* who takes longer may take for ever */
+#define SLOW_MS		1000	/* jobs that take longer may hang */
 
 static_assert(LIMIT_MESSAGE <= LIMIT_FILE_HELD, "the longest may be held");
 
@@ -81,7 +81,7 @@ free_events(struct fsjobs *f)
 	timer_stop(&f->writeback_ev);
 }
 
-/* The time begins with the first, or one after the other would put it off. */
+/* Set the timer for the first only, or later ones would put it off. */
 static void
 leave_behind(struct fsjobs *f, struct fsop_result *r)
 {
@@ -110,7 +110,7 @@ fsjobs_get(struct rpc *rpc)
 
 /* --- jobs --- */
 
-/* A job for it is over; it is the last to go. */
+/* A job of the handle is done; the last one frees a closed handle. */
 static void
 handle_release(struct handle *h)
 {
@@ -121,9 +121,9 @@ handle_release(struct handle *h)
 }
 
 /*
- * Whether more of its answer may be read.  Answers wait in the agent's child
- * while the client does not read those before, and long ones come one after
- * another: two of the longest would not fit what may wait for it.
+ * Whether to read more of the answer.  Answers wait in the agent's child until
+ * the client has read earlier ones.  Long answers are read one after another:
+ * two of maximum size would exceed the send queue.
  */
 static bool
 may_take(const struct job *j)
@@ -205,7 +205,9 @@ fsjobs_answer(struct job *j)
 	void			*arg = j->arg;
 
 	assert(j->done != NULL);
-	/* The answer may end the connection, and the job with it. */
+	/*
+	 * done() may end the connection and cancel the job: free the job first.
+	 */
 	fsop_result_init(&j->answer.r);
 	j->handle = NULL;
 	op.data = NULL;
@@ -218,7 +220,7 @@ fsjobs_answer(struct job *j)
 		handle_release(h);
 }
 
-/* Answer, and make room for others. */
+/* Answer, and start other jobs.  May end the connection. */
 static void
 fsjobs_finish(struct job *j)
 {
@@ -230,8 +232,8 @@ fsjobs_finish(struct job *j)
 }
 
 /*
- * Its connection is over: who waits hears that there is no answer.  Others
- * are not begun, since all of them end like this now.
+ * The connection ended: call done() without a request.  Start no other jobs:
+ * all are being cancelled.
  */
 static void
 cancel_job(struct rpc_req *req)
@@ -244,7 +246,7 @@ cancel_job(struct rpc_req *req)
 	fsjobs_answer(j);
 }
 
-/* It wants to hold more: after those that asked before. */
+/* The agent asks to hold more: queue the job. */
 static void
 on_wish(struct job *j)
 {
@@ -257,7 +259,7 @@ on_wish(struct job *j)
 	j->asks = true;
 	TAILQ_INSERT_TAIL(&f->asking, j, ask_entry);
 	let_hold(rpc);
-	/* While it waits another may run. */
+	/* Meanwhile another job may run. */
 	start_jobs(rpc);
 }
 
@@ -298,7 +300,7 @@ fsjobs_fail(struct job *j, int error, enum fsop_why why)
 	fsjobs_finish(j);
 }
 
-/* Whether an older job of the same handle is not done yet. */
+/* Whether an older job of the same handle is under way. */
 static bool
 has_to_wait(const struct fsjobs *f, const struct job *j)
 {
@@ -323,8 +325,8 @@ retry_in(struct fsjobs *f, uint64_t ms)
 }
 
 /*
- * Whether one more may be under way.  Those that hang, on a server that does
- * not answer, say, do not count among the others, or soon nothing would go on.
+ * Whether to start one more job.  Jobs that hang, for example on a server that
+ * does not answer, do not count, or they would block all others.
  */
 static bool
 fsjobs_may_start(struct fsjobs *f)
@@ -344,7 +346,7 @@ fsjobs_may_start(struct fsjobs *f)
 	return false;
 }
 
-/* Bytes allowed to those that hang, as above. */
+/* Return the bytes granted to jobs that hang. */
 static uint64_t
 held_by_stuck(const struct fsjobs *f)
 {
@@ -370,7 +372,7 @@ may_hold(struct fsjobs *f, uint64_t more)
 	return false;
 }
 
-/* An answer can end the connection, and with it any job: no list is walked. */
+/* Do not walk the list: an answer may end the connection and free any job. */
 static void
 let_hold(struct rpc *rpc)
 {
@@ -388,7 +390,10 @@ let_hold(struct rpc *rpc)
 	}
 }
 
-/* 1: under way; 0: not yet; -1: finished with an error. */
+/*
+ * Start a job if possible.  1: under way; 0: not yet; -1: finished with an
+ * error, which may have ended the connection.
+ */
 static int
 start_job(struct job *j)
 {
@@ -401,7 +406,7 @@ start_job(struct job *j)
 	if (holder_state(j->holder) == HOLDER_STARTING || has_to_wait(f, j))
 		return 0;
 	if (j->handle != NULL && j->op.kind != FSOP_OPEN) {
-		/* Opened meanwhile, or not. */
+		/* The open may have failed meanwhile. */
 		if ((j->op.fd = j->handle->fd) == -1) {
 			fsjobs_fail(j, ENOENT, FSWHY_NONE);
 			return -1;
@@ -429,7 +434,9 @@ start_job(struct job *j)
 	return 1;
 }
 
-/* An answer can end the connection and with it any job: begin again then. */
+/*
+ * Restart the walk after an answer: it may end the connection and free any job.
+ */
 static void
 start_jobs(struct rpc *rpc)
 {
@@ -460,7 +467,7 @@ fsjobs_holder_changed(struct rpc *rpc)
 		start_jobs(rpc);
 }
 
-/* 0, or -1 with errno. */
+/* Keep a copy of the data of op.  0, or -1 with errno. */
 static int
 keep_data(struct job *j, const struct fsop *op)
 {
@@ -475,7 +482,7 @@ keep_data(struct job *j, const struct fsop *op)
 	return 0;
 }
 
-/* A job for the operation, its data and file made its own. */
+/* Create a job with copies of the data and file of op. */
 static struct job *
 job_new(struct rpc *rpc, const struct fsop *op)
 {
@@ -526,7 +533,7 @@ run_elsewhere(struct rpc *rpc, struct rpc_req *req, const struct fsop *op,
 	if (h != NULL)
 		h->jobs++;
 	if ((j->req = rpc_keep(req, cancel_job, j)) == NULL) {
-		/* It is answered; who waits must hear of it all the same. */
+		/* Already answered; done() must be called all the same. */
 		fsjobs_fail(j, 0, FSWHY_BUSY);
 		return;
 	}

@@ -12,8 +12,8 @@
 #include "worker/conn/note.h"
 #include "worker/rpc/rpc.h"
 
-#define ENVELOPE	1024	/* bytes of an answer beyond its parts */
-#define FIELDS_MAX	(8 * (size_t)LIMIT_HTTP_HEAD)	/* of them as JSON */
+#define ENVELOPE	1024	/* bytes of an answer besides its parts */
+#define FIELDS_MAX	(8 * (size_t)LIMIT_HTTP_HEAD)	/* fields as JSON */
 
 struct exchange;
 TAILQ_HEAD(exchange_list, exchange);
@@ -22,28 +22,28 @@ struct httpjobs {
 	struct http_link	*link;
 	struct map		 streams;	/* by requestId */
 	struct exchange_list	 all;
-	struct exchange_list	 ready;		/* answers that wait */
-	size_t			 held_bytes;	/* of bodies in all */
-	bool			 held;		/* some stream waits */
+	struct exchange_list	 ready;		/* complete, not sent */
+	size_t			 held_bytes;	/* of all bodies */
+	bool			 held;		/* some stream is not read */
 };
 
-/* One request.  The call is the link's until on_free(). */
+/* One request.  The call belongs to http_link until on_free(). */
 struct exchange {
 	struct http_call	 call;		/* first */
-	TAILQ_ENTRY(exchange)	 entry;		/* of all, or of ready */
-	struct map_node		 node;		/* a stream's */
+	TAILQ_ENTRY(exchange)	 entry;		/* of all or ready */
+	struct map_node		 node;		/* of a stream */
 	struct rpc		*rpc;
-	struct rpc_req		*req;		/* or NULL: answered */
+	struct rpc_req		*req;		/* NULL: answered */
 	struct http_order	 order;
 	char			*id;
-	bool			 is_ready;	/* complete, to be answered */
+	bool			 is_ready;	/* complete, not yet answered */
 	bool			 is_mapped;
 	unsigned		 status;
 	struct buf		 fields;	/* of the answer, as JSON */
-	struct json_out		 out;		/* writes them */
+	struct json_out		 out;		/* writes fields */
 	struct buf		 body;		/* unless it is streamed */
 	uint64_t		 seq;		/* of the last delta */
-	size_t			 waiting;	/* sent, and no more wanted */
+	size_t			 waiting;	/* sent, not yet taken */
 };
 
 void
@@ -79,9 +79,9 @@ exchange_free(struct exchange *x)
 	free(x);
 }
 
-/* --- what the client is told --- */
+/* --- messages to the client --- */
 
-/* data and more, or (done) the end. */
+/* Send data, or (done) the end.  May end the connection, which frees x. */
 static void
 send_delta(struct exchange *x, const void *data, size_t len, bool done,
     const char *error)
@@ -120,10 +120,7 @@ send_delta(struct exchange *x, const void *data, size_t len, bool done,
 	buf_trim(&rpc->scratch, 65536);
 }
 
-/*
- * Answer with what there is.  The body goes before the answer is sent: sending
- * may end the connection, so that x is gone.
- */
+/* Answer.  Sending may end the connection and free x: take the body first. */
 static void
 httpjobs_send_answer(struct exchange *x)
 {
@@ -154,8 +151,8 @@ httpjobs_send_answer(struct exchange *x)
 }
 
 /*
- * Complete answers, one after another as the client reads: two of the
- * longest would not fit what may wait for it.
+ * Send complete answers one after another as the client reads: two of maximum
+ * size would exceed the send queue.
  */
 static void
 answer_ready(struct rpc *rpc)
@@ -165,7 +162,7 @@ answer_ready(struct rpc *rpc)
 
 	while (rpc->conn != NULL && conn_queued(rpc->conn) <
 	    LIMIT_OUT_CHILDREN && (x = TAILQ_FIRST(&h->ready)) != NULL) {
-		/* Not to be found when its sending ends the connection. */
+		/* Off the list before sending, which may end the connection. */
 		TAILQ_REMOVE(&h->ready, x, entry);
 		x->is_ready = false;
 		TAILQ_INSERT_TAIL(&h->all, x, entry);
@@ -184,9 +181,9 @@ httpjobs_fail(struct rpc_req *req, const char *error, bool refused)
 		rpc_errorf(req, ERR_FAILED, "http/request failed: %s", error);
 }
 
-/* --- what becomes of a call --- */
+/* --- events of a call --- */
 
-/* The reference leaves out what is not plain text. */
+/* The reference omits fields that are not plain text. */
 static bool
 http_is_plain(const char *s)
 {
@@ -236,7 +233,7 @@ httpjobs_on_piece(struct http_call *c, const void *data, size_t len)
 	if (x->order.stream) {
 		send_delta(x, data, len, false, NULL);
 		if (rpc->conn == NULL)
-			return;			/* x is gone with it */
+			return;			/* x was freed */
 		x->waiting += len;
 		h->held = true;
 		httpjobs_unhold(rpc);
@@ -291,9 +288,9 @@ static const struct http_events events = {
 	    httpjobs_on_done, on_free
 };
 
-/* --- beginning and end --- */
+/* --- start and end --- */
 
-/* Its connection ended: nobody is to be answered. */
+/* The connection ended: do not answer. */
 static void
 httpjobs_on_cancel(struct rpc_req *req)
 {

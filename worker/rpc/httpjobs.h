@@ -1,6 +1,6 @@
 /*
- * http/request of a session (PROTOCOL 7): requests in flight,
- * their answers, and streams.  All end with the connection.
+ * http/request (PROTOCOL 7): requests in flight, answers and streams.  All end
+ * with the connection.
  */
 #ifndef WORKER_RPC_HTTPJOBS_H
 #define WORKER_RPC_HTTPJOBS_H
@@ -16,7 +16,7 @@
 
 struct rpc_req;
 
-/* What a client asks for, checked. */
+/* A request, validated. */
 struct http_order {
 	const char		*id;		/* requestId */
 	size_t			 id_len;
@@ -25,31 +25,31 @@ struct http_order {
 	size_t			 nheaders;
 	char			*body;
 	size_t			 body_len;
-	size_t			 cost;		/* bytes besides the body */
+	size_t			 cost;		/* bytes without the body */
 	bool			 follow;
 	bool			 stream;
 	bool			 has_timeout;
 	uint64_t		 timeout_ms;
 };
 
-/* Free what was malloc'd and forget it. */
+/* Free the members, and zero o. */
 void	 http_order_fini(struct http_order *o);
 
-/* Whether a stream goes by that id. */
+/* Whether there is a stream with that id. */
 bool	 httpjobs_is_streaming(const struct rpc *rpc, const char *id,
 	    size_t len);
 
-/* Do it and answer req, now or later.  What was malloc'd is taken. */
+/* Send the request and answer req, now or later.  Takes the members of o. */
 void	 httpjobs_begin(struct rpc *rpc, struct rpc_req *req,
 	    struct http_order *o);
 
-/* The connection is over: so are all requests, also at the other end. */
+/* The connection ended: abort all requests. */
 void	 httpjobs_on_conn_end(struct rpc *rpc);
 
-/* The client may have read: let streams go on. */
+/* There may be room: read streams on. */
 void	 httpjobs_unhold(struct rpc *rpc);
 
-/* A child of ours that is no command, and its end. */
+/* Whether a child is the HTTP helper; the helper exited. */
 bool	 httpjobs_has(const struct rpc *rpc, pid_t pid);
 void	 httpjobs_reaped(struct rpc *rpc, pid_t pid, int status);
 

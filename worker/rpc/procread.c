@@ -1,4 +1,4 @@
-/* What a process is asked for: its retained output, now or later. */
+/* Reads of retained output, answered now or later. */
 #include "worker/rpc/procread.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ procread_cancel(struct rpc_req *req)
 	procread_free(req->waiter);
 }
 
-/* Whether a read has something to tell (PROTOCOL 5.3). */
+/* Whether a read can be answered (PROTOCOL 5.3). */
 static bool
 read_is_ready(const struct proc *p, const struct proc_read *r)
 {
@@ -49,10 +49,10 @@ read_is_ready(const struct proc *p, const struct proc_read *r)
 	    r->after_seq < p->retain.next_seq - 1);
 }
 
-#define CHUNK_TEXT	64	/* around its base64 in an answer, at most */
-#define ANSWER_MAX	(LIMIT_MESSAGE - 64 * 1024)	/* its chunks */
+#define CHUNK_TEXT	64	/* bytes of a chunk besides base64 */
+#define ANSWER_MAX	(LIMIT_MESSAGE - 64 * 1024)	/* bytes of chunks */
 
-/* What a read will be told: chunks from first up to end, and nextSeq. */
+/* The answer to a read: chunks from first up to end, and nextSeq. */
 struct extract {
 	struct chunk	*first, *end;
 	uint64_t	 next_seq;
@@ -61,8 +61,8 @@ struct extract {
 };
 
 /*
- * No more fits; the answer is as if nothing happened since.  So it has no
- * output from behind the exit, which has a number but is not told.
+ * Cut an answer that is full, as if nothing had happened since.  Leave out
+ * output after the exit, which has a number but is not reported.
  */
 static void
 procread_cut(const struct proc *p, const struct proc_read *r, struct extract *x)
@@ -109,7 +109,7 @@ extract(const struct proc *p, const struct proc_read *r, struct extract *x)
 	}
 }
 
-/* Write the chunks, whose base64 is parts. */
+/* Write the chunks; parts: their base64. */
 static void
 put_chunks(struct json_out *o, const struct extract *x, struct rpc_b64 *parts)
 {
@@ -218,7 +218,7 @@ procread_on_timeout(void *arg)
 	procread_answer(arg);
 }
 
-/* Answer it if that has something to tell. */
+/* Answer if possible.  May end the connection. */
 static void
 procread_look(struct procread *w)
 {

@@ -1,6 +1,6 @@
 /*
- * Reads of a process's retained output (PROTOCOL 5.3), and
- * those that wait until there is something to tell.
+ * Reads of retained output of a process (PROTOCOL 5.3), which may wait until
+ * there is something to report.
  */
 #ifndef WORKER_RPC_PROCREAD_H
 #define WORKER_RPC_PROCREAD_H
@@ -13,19 +13,19 @@
 
 struct rpc_req;
 
-/* Read: answer req now, or when there is something to tell. */
+/* Answer req now, or when there is something to report. */
 struct proc_read {
 	uint64_t	 after_seq;
 	bool		 has_max;
 	uint64_t	 max_bytes;
 	uint64_t	 wait_ms;
-	bool		 holds;		/* new output until all is read */
+	bool		 holds;		/* hold new output until all is read */
 };
 
 void	 proc_read(struct proc *p, struct rpc_req *req,
 	    const struct proc_read *r);
 
-/* The members exited, exitCode and closed. */
+/* Write the members exited, exitCode and closed. */
 void	 proc_put_state(const struct proc *p, struct json_out *o);
 
 #endif

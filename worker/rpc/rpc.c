@@ -32,7 +32,7 @@ static const struct rpc_method methods[] = {
 #undef RPC
 };
 
-/* What a message is made of: tokens, 0 where there is none. */
+/* The members of a message: tokens, or 0. */
 struct envelope {
 	uint32_t	 id, method, params, result, error, trace;
 };
@@ -58,7 +58,7 @@ rpc_done(struct rpc_req *req)
 		req_free(req);
 }
 
-/* An answer could not be written. */
+/* An answer could not be written: close the connection. */
 static void
 rpc_give_up(struct rpc *rpc)
 {
@@ -67,7 +67,7 @@ rpc_give_up(struct rpc *rpc)
 		conn_close(rpc->conn, 1011, "an answer was too long");
 }
 
-/* Send what was written, or say that it could not be. */
+/* Send the answer, or close if it is incomplete.  May end the connection. */
 static void
 rpc_finish(struct rpc_req *req, struct json_out *o)
 {
@@ -82,8 +82,8 @@ rpc_finish(struct rpc_req *req, struct json_out *o)
 }
 
 /*
- * A kept request is answered: take it out of the list first.  Sending may
- * end the connection, and with it everything that is in the list.
+ * Remove a kept request from the list before it is answered: sending may end
+ * the connection, which cancels all in the list.
  */
 static void
 unkeep(struct rpc_req *req)
@@ -127,21 +127,21 @@ rpc_end(struct rpc_req *req, struct json_out *o)
 	rpc_finish(req, o);
 }
 
-/* --- answers with base64 in them --- */
+/* --- answers with base64 --- */
 
-/* An answer being written: text, and the parts that are put into it. */
+/* An answer being written: text with parts to be inserted. */
 struct b64_answer {
 	struct conn_source	 src;
 	const char		*text;
-	size_t			 len, off;	/* of text; written */
-	const struct rpc_b64	*part, *end;	/* those not yet written */
-	size_t			 part_off;	/* of the base64 of the first */
-	/* A long one outlives what its handler had: */
+	size_t			 len, off;	/* of text; bytes written */
+	const struct rpc_b64	*part, *end;	/* not yet written */
+	size_t			 part_off;	/* of the base64 of part */
+	/* Of a long answer, which outlives the handler: */
 	struct buf		 own_text, own_data;
 	struct rpc_b64		 own_part;
 };
 
-/* n characters of the base64 of a part, from off on. */
+/* Write n characters of the base64 of a part, from off on. */
 static void
 put_b64(char *at, const struct rpc_b64 *p, size_t off, size_t n)
 {
@@ -199,7 +199,9 @@ b64_free(struct conn_source *src)
 	free(a);
 }
 
-/* One that is written while the client reads it takes what it is made of. */
+/*
+ * Send an answer that is written while the client reads: takes text and data.
+ */
 static void
 send_long(struct rpc *rpc, const struct b64_answer *answer,
     struct buf *data, size_t len)
@@ -342,7 +344,7 @@ rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *), void *waiter)
 		goto fail;
 	*k = *req;
 	if (req->id.text != NULL) {
-		/* An empty id is a text as well. */
+		/* An empty id is text as well: not malloc(0). */
 		if ((k->id.text = malloc(req->id.len + 1)) == NULL)
 			goto fail;
 		memcpy(k->id.text, req->id.text, req->id.len);
@@ -374,7 +376,7 @@ rpc_cancel_all(struct rpc *rpc)
 
 /* --- messages --- */
 
-/* An error that belongs to no request: id -1 (PROTOCOL 2.3). */
+/* Send an error that belongs to no request: id -1 (PROTOCOL 2.3). */
 static void
 rpc_complain(struct rpc *rpc, enum rpc_err err)
 {
@@ -424,7 +426,7 @@ compare_method(const void *key, const void *row)
 	return r != 0 ? r : name->len < len ? -1 : name->len > len;
 }
 
-/* Whether there may be a file in it, or what is written to a process. */
+/* Whether a message may carry the data of a file or input of a process. */
 static bool
 rpc_has_data(const struct field *f)
 {
@@ -447,7 +449,7 @@ dispatch(struct rpc *rpc, struct rpc_req *req, const struct envelope *e,
 	name.len = json_tok(&rpc->json, e->method)->len;
 	m = bsearch(&name, methods, sizeof(methods) / sizeof(methods[0]),
 	    sizeof(methods[0]), compare_method);
-	/* As the reference, but that its client sends large files so. */
+	/* As in the reference, but its client sends large data so. */
 	if (rpc->conn != NULL && conn_has_long_frame(rpc->conn) && (m == NULL ||
 	    !rpc_has_data(m->fields))) {
 		conn_close(rpc->conn, 1009, "message too big");
@@ -477,8 +479,8 @@ dispatch(struct rpc *rpc, struct rpc_req *req, const struct envelope *e,
 }
 
 /*
- * The client has that many bytes of messages, counted from the answer to
- * initialize on.  -1: it cannot.
+ * The client acknowledges so many bytes of messages, counted from the answer to
+ * initialize.  0, or -1: invalid.
  */
 static int
 received(struct rpc *rpc, uint32_t params)
@@ -492,7 +494,9 @@ received(struct rpc *rpc, uint32_t params)
 	return session_received(rpc->session, p.bytes.n);
 }
 
-/* "initialized" and receipts, after initialize only (PROTOCOL 2.4, 4.2). */
+/*
+ * Handle "initialized" and receipts, after initialize only (PROTOCOL 2.4, 4.2).
+ */
 static void
 notified(struct rpc *rpc, const struct envelope *e)
 {
@@ -519,7 +523,7 @@ rpc_is_text(const struct json *j, uint32_t tok)
 	return tok != 0 && json_tok(j, tok)->type == JSON_STRING;
 }
 
-/* A result or an error: nobody asked the client for anything. */
+/* A result or an error, although we send no requests. */
 static void
 rpc_answered(struct rpc *rpc, const struct envelope *e)
 {
@@ -565,7 +569,10 @@ rpc_on_message(void *arg, char *text, size_t len, bool is_utf8)
 	char			*copy = NULL;
 
 	assert(rpc->session != NULL);
-	/* The reader writes into the text; an initialize may be passed on. */
+	/*
+	 * The parser writes into the text; initialize may have to be handed
+	 * over.
+	 */
 	if (rpc->phase == PHASE_NEW && len <= LIMIT_FIRST_MESSAGE) {
 		if ((copy = malloc(len + 1)) == NULL) {
 			rpc_complain(rpc, ERR_FAILED);

@@ -1,14 +1,13 @@
 /*
- * environmentConfig/read (PROTOCOL 8.2): the configuration of the client's
- * program that the user has on this machine.
+ * environmentConfig/read (PROTOCOL 8.2): the user's configuration of the
+ * client's program on this machine.
  *
- * The reference answers with the files' contents, cut to the keys asked for.
- * That takes a reader and a writer of TOML, which we do not have.  So we tell
- * what we know for sure, that there is no configuration: an answer without
- * layers is the whole truth then.  (Files of a project count only where one
- * of those below trusts it; tried with the reference.)  If there is any, or
- * that cannot be told, the capability is not announced and the method is an
- * error, since an empty answer would hide what was asked for.
+ * The reference returns the contents of the files, cut to the requested keys,
+ * for which a reader and writer of TOML is needed.  We have none, and only
+ * report that there is no configuration: an answer without layers is correct
+ * then.  (Project files count only where one of the files below trusts them.)
+ * If there is or may be any, the capability is not announced and the method
+ * fails, since an empty answer would hide the configuration.
  */
 #include "worker/rpc/rpc_priv.h"
 
@@ -27,7 +26,7 @@ static const char *const	 system_files[] = {
 	"/etc/codex/requirements.toml",
 };
 
-/* The user's folder of the client's program, absolute.  0, or -1. */
+/* Return the user's directory of the client's program, absolute.  0, or -1. */
 static int
 codex_home(char *path, size_t size)
 {
@@ -43,7 +42,7 @@ codex_home(char *path, size_t size)
 	return n < 0 || (size_t)n >= size || path[0] != '/' ? -1 : 0;
 }
 
-/* Whether there surely is no such file. */
+/* Whether a file certainly does not exist. */
 static bool
 is_absent(const char *path)
 {
@@ -93,7 +92,7 @@ rpc_config_answer(struct rpc_req *req)
 	struct json_out	 o;
 	char		 home[PATH_MAX], host[HOST_NAME_MAX + 1];
 
-	/* The plain name: a name service may let us wait. */
+	/* Not the canonical name: a name service may block. */
 	if (codex_home(home, sizeof(home)) == -1 ||
 	    gethostname(host, sizeof(host)) == -1) {
 		rpc_error(req, ERR_FAILED, NULL);

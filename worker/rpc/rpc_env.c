@@ -94,7 +94,7 @@ rpc_env_info(struct rpc *rpc, struct rpc_req *req, void *params,
 
 	(void)params;
 	(void)msg;
-	/* The result is the object itself, so no braces of rpc_begin(). */
+	/* The result is the object: no braces of rpc_begin(). */
 	rpc_begin_value(req, &o);
 	rpc_put_environment(rpc, &o);
 	rpc_end_value(req, &o);

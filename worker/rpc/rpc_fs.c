@@ -19,7 +19,7 @@
 
 /* --- answers --- */
 
-/* errno to a row, as the reference has it and clients rely on. */
+/* Map errno to a row, as in the reference: clients rely on that. */
 static enum rpc_err
 err_of(int error)
 {
@@ -44,7 +44,7 @@ static const struct {
 #undef FSWHY
 };
 
-/* Whether it failed; the request is answered then. */
+/* Whether the operation failed; answers the request then. */
 static bool
 rpc_fs_failed(struct rpc_req *req, const struct fsop_result *r)
 {
@@ -64,7 +64,7 @@ rpc_fs_failed(struct rpc_req *req, const struct fsop_result *r)
 	return true;
 }
 
-/* {} */
+/* Answer {}. */
 static void
 done_ok(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
     void *arg)
@@ -110,7 +110,7 @@ done_block(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	rpc_end_b64(req, &o, &part, 1, &r->payload);
 }
 
-/* A target that is no text has no place in JSON: null. */
+/* A target that is not UTF-8 cannot be JSON: null. */
 static void
 put_attributes(struct json_out *o, const struct fsop_result *r)
 {
@@ -156,7 +156,7 @@ done_stat(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	rpc_end(req, &o);
 }
 
-/* The URI of a path that is not NUL-terminated, as a member. */
+/* Write the URI of a path that is not NUL-terminated, as a member. */
 static void
 put_uri(struct json_out *o, const char *key, const char *path, size_t len)
 {
@@ -165,7 +165,7 @@ put_uri(struct json_out *o, const char *key, const char *path, size_t len)
 	size_t	 size = sizeof(uri);
 	ssize_t	 n;
 
-	/* A walk goes deeper than a path may be long. */
+	/* A walk can go deeper than PATH_MAX. */
 	if (len >= sizeof(copy)) {
 		size = 3 * len + 8;
 		p = long_copy = malloc(len + 1);
@@ -199,7 +199,7 @@ done_canon(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	rpc_end(req, &o);
 }
 
-/* Whether a name in a folder stands for what does not exist. */
+/* Whether a name in a directory is a stand-in of a holder. */
 static bool
 is_made(const struct rpc_req *req, const char *folder, const char *name,
     size_t len)
@@ -250,7 +250,7 @@ done_list(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	rpc_end(req, &o);
 }
 
-/* The entries of a walk, or its errors. */
+/* Write the entries of a walk, or its errors. */
 static void
 put_walked(const struct rpc *rpc, struct json_out *o,
     const struct fsop_result *r, bool errors)
@@ -319,7 +319,7 @@ rpc_fs_begin(struct fsop *op, enum fsop_kind kind,
 		strcpy(op->path, path->path);
 }
 
-/* The mode of what is new, if it is given.  0, or -1, having answered. */
+/* Set the mode of new files, if given.  0, or -1: answered. */
 static int
 take_mode(struct rpc_req *req, struct fsop *op, const struct param_u64 *mode)
 {
@@ -333,7 +333,7 @@ take_mode(struct rpc_req *req, struct fsop *op, const struct param_u64 *mode)
 	return 0;
 }
 
-/* Find the view that the sandbox asks for, and run. */
+/* Find the holder that the sandbox needs, and run. */
 static void
 rpc_fs_run(struct rpc *rpc, struct rpc_req *req, struct fsop *op,
     uint32_t sandbox, bool writes, fsjobs_done_fn *done)
@@ -350,7 +350,7 @@ rpc_fs_run(struct rpc *rpc, struct rpc_req *req, struct fsop *op,
 		fsjobs_run(rpc, req, op, view, NULL, done, NULL);
 }
 
-/* What needs nothing but a path. */
+/* Run an operation that needs only a path. */
 static void
 run_path(struct rpc *rpc, struct rpc_req *req, void *params,
     enum fsop_kind kind, fsjobs_done_fn *done)
@@ -628,7 +628,7 @@ rpc_fs_open(struct rpc *rpc, struct rpc_req *req, void *params,
 	fsjobs_run(rpc, req, &op, view, h, done_open, h);
 }
 
-/* The handle, or NULL: that there is none is answered. */
+/* Return the handle, or NULL: answered. */
 static struct handle *
 need_handle(struct rpc *rpc, struct rpc_req *req,
     const struct param_text *id)

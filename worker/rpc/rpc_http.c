@@ -10,8 +10,8 @@
 #include "worker/http/http_check.h"
 #include "worker/rpc/httpjobs.h"
 
-#define HEADER_COST	32	/* bytes of a header beyond its texts */
-#define SHOWN		80	/* bytes of a name in an error */
+#define HEADER_COST	32	/* bytes of a header besides its texts */
+#define SHOWN		80	/* bytes of a name shown in an error */
 
 extern char **environ;
 
@@ -25,7 +25,7 @@ static int rpc_http_refuse(struct refusal *r, enum rpc_err err, const char *fmt,
     ...)
 	    __attribute__((format(printf, 3, 4)));
 
-/* -1, for the caller to return. */
+/* Return -1, for the caller to return. */
 static int
 rpc_http_refuse(struct refusal *r, enum rpc_err err, const char *fmt, ...)
 {
@@ -44,7 +44,7 @@ shown(size_t len)
 	return len < SHOWN ? (int)len : SHOWN;
 }
 
-/* The value with that of a variable behind it, into h. */
+/* Set the value of h, followed by that of an environment variable. */
 static int
 rpc_http_read_value(const struct http_header_params *p, struct http_header *h,
     struct refusal *r)
@@ -113,12 +113,12 @@ read_headers(const struct param_each *list, struct http_order *o,
 	return 0;
 }
 
-/* What is no list and no body. */
+/* Check all members except lists and the body. */
 static int
 rpc_http_check(struct rpc *rpc, const struct http_request_params *p,
     struct refusal *r)
 {
-	/* CONNECT would be a tunnel that nobody speaks through. */
+	/* CONNECT would open a tunnel that nothing uses. */
 	if (!http_is_token(p->method.s, p->method.len, LIMIT_HTTP_METHOD) ||
 	    param_is(&p->method, "CONNECT"))
 		return rpc_http_refuse(r, ERR_PARAMS,

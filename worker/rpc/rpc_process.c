@@ -48,20 +48,20 @@ cancel_write(struct rpc_req *req)
 	struct proc	*pr = req->waiter;
 	struct parked	*pk;
 
-	/* What it wanted written stays in its turn. */
+	/* The input stays in the queue. */
 	TAILQ_FOREACH(pk, &pr->procin.parked, entry)
 		if (pk->req == req)
 			pk->req = NULL;
 }
 
-/* Whether it was taken; if not, the error is answered. */
+/* Whether the input was accepted; if not, answers the error. */
 static bool
 write_to(struct rpc *rpc, struct proc *pr, struct rpc_req *req,
     const struct param_text *chunk)
 {
 	struct rpc_req	*kept = NULL;
 
-	/* Only a write that may have to wait needs its request kept. */
+	/* Keep the request only if the write may have to wait. */
 	if (!procin_has_room(&pr->procin, chunk->len) &&
 	    (kept = rpc_keep(req, cancel_write, pr)) == NULL)
 		return false;
@@ -134,7 +134,7 @@ rpc_process_closestdin(struct rpc *rpc, struct rpc_req *req, void *params,
 	}
 }
 
-/* The number of a signal that a client names; 0: no such signal. */
+/* Return the number of a signal name; 0: unknown. */
 static int
 signal_number(const struct param_text *name)
 {

@@ -16,9 +16,9 @@ rpc_sandbox_applies(const struct rpc *rpc, uint32_t tok)
 }
 
 /*
- * What is meant where a request says nothing: the policies of that name as the
- * client defines them.  The workspace of a file call is the user's home folder;
- * without one nothing can be written.
+ * Make the default plan: the policy of that name as the client defines it.  The
+ * workspace of a file request is the home directory of the user; without one
+ * nothing is writable.
  */
 static int
 plan_default(const struct rpc *rpc, struct plan_context *ctx,

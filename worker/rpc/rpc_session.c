@@ -85,7 +85,7 @@ rpc_session_close(struct rpc *rpc, struct rpc_req *req, void *params,
 	(void)params;
 	(void)msg;
 	rpc_ok(req);
-	/* Even if that was the end of the connection: it is not resumed. */
+	/* Also if the answer ended the connection: no client will resume. */
 	session_close(rpc->session);
 }
 

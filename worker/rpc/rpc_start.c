@@ -1,4 +1,4 @@
-/* process/start (PROTOCOL 5.1), and starts that wait for a sandbox. */
+/* process/start (PROTOCOL 5.1), and starts waiting for a sandbox. */
 #include "worker/rpc/rpc_priv.h"
 
 #include <assert.h>
@@ -20,30 +20,30 @@
 #include "worker/sandbox/holder.h"
 #include "worker/sandbox/sockmark.h"
 
-#define DEFAULT_PATH	"/bin:/usr/bin"	/* as execvp(3) without PATH */
+#define DEFAULT_PATH	"/bin:/usr/bin"	/* of execvp(3) */
 #define DEFAULT_ROWS	24
 #define DEFAULT_COLS	80
 
 extern char **environ;
 
-/* A process that is to be started, and all it needs. */
+/* A process to be started. */
 struct start {
-	TAILQ_ENTRY(start)	 entry;		/* of those that wait */
+	TAILQ_ENTRY(start)	 entry;		/* of rpc->starts */
 	struct rpc		*rpc;
-	struct rpc_req		*req;		/* kept, while it waits */
+	struct rpc_req		*req;		/* kept, or NULL */
 	char			*id;
 	size_t			 id_len;
 	char			**argv, **envp, **programs;
 	char			 cwd[PATH_MAX];
 	struct spawn		 sp;
-	bool			 sandboxed;	/* by any sandbox object */
-	bool			 looked;	/* its paths answered */
+	bool			 sandboxed;	/* has a sandbox object */
+	bool			 looked;	/* rpc_start_look() was done */
 	bool			 looking, cancelled;
 	struct holder		*holder;	/* or NULL */
-	struct nsset		 own;		/* where no holder is needed */
+	struct nsset		 own;		/* if no holder is needed */
 };
 
-/* argv, with arg0 for the first if it is given; NULL, or what is wrong. */
+/* Make argv, with arg0 as the first if given.  NULL, or what is wrong. */
 static const char *
 make_argv(struct start *st, const struct process_start_params *p,
     enum rpc_err *err_out)
@@ -68,7 +68,7 @@ make_argv(struct start *st, const struct process_start_params *p,
 	return NULL;
 }
 
-/* The programs that a name may mean: itself, or one for each part of PATH. */
+/* Return the candidates for a name: itself, or one for each part of PATH. */
 static char **
 make_programs(const char *name, char *const *envp)
 {
@@ -133,7 +133,7 @@ rpc_start_answer(struct rpc_req *req, const struct proc *pr)
 	rpc_end(req, &o);
 }
 
-/* Everything is there: do it, and free the start. */
+/* Start the process, answer, and free the start.  May end the connection. */
 static void
 start_now(struct rpc *rpc, struct rpc_req *req, struct start *st)
 {
@@ -175,8 +175,9 @@ static const char	 cancelled_text[] = "terminated before it was started";
 static void	 go(struct rpc *rpc, struct rpc_req *req, struct start *st);
 
 /*
- * What it will use that is neither in the kernel's caches nor on a local file
- * system: we would sleep until that answers, or for ever.  NULL: nothing.
+ * Return a path that is neither in the kernel's caches nor on a local file
+ * system, or NULL.  Looking up such a path may block the worker for long, or
+ * for ever.
  */
 static const char *
 find_unsure(const struct start *st)
@@ -191,7 +192,10 @@ find_unsure(const struct start *st)
 		return errno == EAGAIN ? st->cwd : NULL;
 	fd_close(&fd);
 	for (p = st->programs; *p != NULL; p++) {
-		/* Relative ones are below the folder, or lead to such. */
+		/*
+		 * Relative paths are below the working directory, checked
+		 * above.
+		 */
 		if (**p != '/')
 			continue;
 		fd = lookup(*p, &quick, &x);
@@ -206,7 +210,7 @@ find_unsure(const struct start *st)
 	return NULL;
 }
 
-/* It answered, whatever that was: what is wrong with it, starting will tell. */
+/* The agent is done.  Ignore errors: starting will find them again. */
 static void
 on_looked(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
     void *arg)
@@ -227,7 +231,7 @@ on_looked(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	start_free(st);
 }
 
-/* Have an agent look at it; the request waits with it. */
+/* Have an agent look up the path; the request waits meanwhile. */
 static void
 rpc_start_look(struct rpc *rpc, struct rpc_req *req, struct start *st,
     const char *path)
@@ -244,7 +248,7 @@ rpc_start_look(struct rpc *rpc, struct rpc_req *req, struct start *st,
 	fsjobs_run(rpc, req, &op, NULL, NULL, on_looked, st);
 }
 
-/* Everything is said: wait for what it needs, or start it. Takes st. */
+/* Start the process, or wait for what it needs.  Takes st. */
 static void
 go(struct rpc *rpc, struct rpc_req *req, struct start *st)
 {
@@ -259,7 +263,7 @@ go(struct rpc *rpc, struct rpc_req *req, struct start *st)
 		start_free(st);
 	} else {
 		TAILQ_INSERT_TAIL(&rpc->starts, st, entry);
-		start_go_on(rpc);		/* it may have failed */
+		start_go_on(rpc);		/* the holder may have failed */
 	}
 }
 
@@ -269,7 +273,7 @@ start_go_on(struct rpc *rpc)
 	struct start	*st;
 	struct rpc_req	*req;
 
-	/* An answer may end the connection and with it all that wait. */
+	/* Restart: an answer may end the connection and free all starts. */
  again:
 	TAILQ_FOREACH(st, &rpc->starts, entry) {
 		if (st->looking ||
@@ -323,8 +327,8 @@ start_waits(const struct rpc *rpc, const char *id, size_t len)
 }
 
 /*
- * What enforces the sandbox: a holder, or (no network, but all files) only
- * what every command can do for itself.  0, or -1: the request is answered.
+ * Choose what enforces the sandbox: a holder or, with no network but all files,
+ * only what each command does for itself.  0, or -1: answered.
  */
 static int
 find_view(struct rpc *rpc, struct rpc_req *req, uint32_t sandbox,
@@ -358,7 +362,7 @@ find_view(struct rpc *rpc, struct rpc_req *req, uint32_t sandbox,
 	return rv;
 }
 
-/* Fill in what the request says; NULL, or what is wrong. */
+/* Fill in the start from the request.  NULL, or what is wrong. */
 static const char *
 rpc_start_fill(struct rpc *rpc, const struct process_start_params *p,
     struct start *st, enum rpc_err *err)

@@ -38,7 +38,7 @@ watch_all(struct pathwatch *w, const struct watch_missing_params *p)
 	return p->present.given ? pathwatch_present(w, p->present.path) : 0;
 }
 
-/* Whether it is watched from now on. */
+/* Watch the paths.  Whether that worked. */
 static bool
 is_watching(struct rpc *rpc, const struct watch_missing_params *p)
 {

@@ -1,4 +1,4 @@
-/* Processes whose start waits for their sandbox (rpc_start.c). */
+/* Process starts that wait for a sandbox (rpc_start.c). */
 #ifndef WORKER_RPC_START_H
 #define WORKER_RPC_START_H
 
@@ -7,13 +7,13 @@
 
 #include "worker/rpc/rpc.h"
 
-/* A holder became ready, or failed: start what waits for it. */
+/* A holder became ready or failed: go on with starts that wait for it. */
 void	 start_go_on(struct rpc *rpc);
 
-/* Give up one that waits, if there is one: its request fails. */
+/* Cancel a waiting start; its request fails.  Whether there was one. */
 bool	 start_cancel(struct rpc *rpc, const char *id, size_t len);
 
-/* Whether the start of a process of that id waits. */
+/* Whether the start of a process with that id waits. */
 bool	 start_waits(const struct rpc *rpc, const char *id, size_t len);
 
 #endif
