@@ -1,5 +1,5 @@
 /*
- * execsrv-worker: the template of the workers, started by execsrvd with its
+ * execsrv-worker: the template of workers, executed by execsrvd with its
  * channel as standard input.
  */
 #include <sys/resource.h>
@@ -15,7 +15,7 @@
 #include "common/log.h"
 #include "worker/template.h"
 
-/* The limit of descriptors that commands shall have: argv[1], "soft:hard". */
+/* Parse the RLIMIT_NOFILE of commands: argv[1], "soft:hard". */
 static void
 read_nofile(const char *text, struct rlimit *rl)
 {
@@ -49,12 +49,12 @@ main(int argc, char **argv)
 	    dup2(null, STDIN_FILENO) == -1 ||
 	    dup2(null, STDOUT_FILENO) == -1)
 		fatal("standard streams");
-	/* Nobody who started a daemon waits for the end of its messages. */
+	/* The parent of a daemon may wait for EOF on standard error. */
 	if (log_is_syslog() && dup2(null, STDERR_FILENO) == -1)
 		fatal("standard error");
 	if (null > STDERR_FILENO)
 		close(null);
-	/* Ctrl-C in the terminal of a foreground master is not for us. */
+	/* Leave the terminal of a foreground master: no SIGINT by Ctrl-C. */
 	if (setsid() == -1)
 		log_debug("already a session leader");
 	return template_run(sock, &nofile, argc > 3 ? argv[3] : "");

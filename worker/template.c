@@ -27,7 +27,7 @@
 
 /* --- a worker --- */
 
-/* One thread, no settings from the environment. */
+/* No locks (there is one thread), no settings from the environment. */
 static struct event_base *
 new_base(const char *avoid)
 {
@@ -44,7 +44,7 @@ new_base(const char *avoid)
 	return base;
 }
 
-/* epoll(7) refuses regular files, which standard streams may be. */
+/* Avoid epoll(7): standard streams may be regular files. */
 static struct event_base *
 new_base_for_files(struct event_base *base)
 {
@@ -52,14 +52,17 @@ new_base_for_files(struct event_base *base)
 	return new_base("epoll");
 }
 
-/* No session can come of it. */
+/* Whether the client only gets an answer, and never a session. */
 static bool
 is_answer_only(const Ipc__Assign *a)
 {
 	return a->refuse != 0 || a->figures != NULL;
 }
 
-/* For a session of another user; for nobody's answers none is needed. */
+/*
+ * Give the control group to the session's user; close it where there is no
+ * session, or on failure.
+ */
 static void
 give_group(int *group, const Ipc__Assign *a)
 {
@@ -70,9 +73,9 @@ give_group(int *group, const Ipc__Assign *a)
 }
 
 /*
- * Before the first byte of the client: whom the kernel names is served by a
- * process that is that user already; nobody else's bytes are read by one that
- * could do anything with them.
+ * Drop privileges before the first byte of the client is read: become the user
+ * that the kernel names, or, for a peer that is not authenticated, confine the
+ * process.
  */
 static void
 become(const Ipc__Assign *a, struct event_base **base, int *http_exe,
@@ -90,7 +93,7 @@ become(const Ipc__Assign *a, struct event_base **base, int *http_exe,
 
 static char	 no_limits[] = "the limits of a session cannot be set";
 
-/* Whether what limits the session holds, if there is to be one. */
+/* Set the limits of the session, if there is to be one.  Whether they hold. */
 static bool
 enter_limits(const Ipc__Assign *a, int sock, int group)
 {
@@ -104,7 +107,7 @@ enter_limits(const Ipc__Assign *a, int sock, int group)
 	return false;
 }
 
-/* Whether there is a client with a session in it, for this process. */
+/* Upgrade the connection.  Whether a session begins in this process. */
 static bool
 is_let_in(const Ipc__Assign *a, int fd, int sock, bool is_bound)
 {
@@ -135,7 +138,7 @@ is_let_in(const Ipc__Assign *a, int fd, int sock, bool is_bound)
 	return g == UPGRADE_UPGRADED && a->asking != IPC__ASKING__ALWAYS;
 }
 
-/* What came before the assignment, or -1. */
+/* Descriptors received before the assignment, or -1. */
 struct brought {
 	int	 out;		/* standard output */
 	int	 environment;
@@ -175,7 +178,7 @@ template_serve(struct event_base **base, int sock, struct brought *b,
 		session_begin(&s, a->message.data, a->message.len);
 	session_run(&s);
 	pcgroups_free(&s.env.cgroups);
-#ifdef __SANITIZE_ADDRESS__		/* the kernel is faster at it */
+#ifdef __SANITIZE_ADDRESS__		/* else left to exit */
 	link_free(&s.link);
 	session_fini(&s);
 	worker_serve_fini(&rpc);
@@ -183,7 +186,7 @@ template_serve(struct event_base **base, int sock, struct brought *b,
 	return 0;
 }
 
-/* Wait for an assignment, which comes once, and serve it. */
+/* Wait for the assignment and serve it. */
 static int
 wait_and_serve(struct event_base **base, int sock,
     const struct rlimit *nofile, int http_exe, int group)
@@ -203,7 +206,7 @@ wait_and_serve(struct event_base **base, int sock,
 			ipc_msg_fini(&m);
 			continue;
 		}
-		r = m.kind != IPC_assign ? 0 :	/* told to stop already */
+		r = m.kind != IPC_assign ? 0 :	/* IPC_stop */
 		    template_serve(base, sock, &b, &m, nofile, http_exe, group);
 		ipc_msg_fini(&m);
 		return r;
@@ -217,11 +220,7 @@ worker_run(int sock, const struct rlimit *nofile, int http_exe, int group)
 	struct event_base	*base;
 	int			 r;
 
-	/*
-	 * What can be done before a client waits for it is done now.  Mapping
-	 * the code and touching the stack as well (MADV_POPULATE_*) gained
-	 * nothing that could be measured.
-	 */
+	/* Prepare before there is a client. */
 	base = new_base(NULL);
 	r = wait_and_serve(&base, sock, nofile, http_exe, group);
 #ifdef __SANITIZE_ADDRESS__
@@ -231,7 +230,10 @@ worker_run(int sock, const struct rlimit *nofile, int http_exe, int group)
 	return r;
 }
 
-/* The kernel is faster at cleaning up; what is measured has to be written. */
+/*
+ * Exit without cleaning up, which the kernel does faster, unless measured: then
+ * atexit(3) handlers must write the results.
+ */
 static void __attribute__((noreturn))
 template_leave(int status)
 {
@@ -268,9 +270,9 @@ is_survived(void (*fn)(void))
 }
 
 /*
- * What every worker would otherwise do for itself, in pages of its own.  glibc
- * and modules of nsswitch.conf(5) may end the process (want of memory): without
- * a template that would be the end of all new sessions instead of one.
+ * Initialize once for all workers, which share the pages.  glibc and modules of
+ * nsswitch.conf(5) may kill the process (out of memory): in the template that
+ * would end all new sessions instead of one.
  */
 static void
 warm_up(void)
@@ -310,10 +312,10 @@ template_run(int sock, const struct rlimit *nofile, const char *groups)
 
 	top = pcgroup_open_top(groups);
 	privdrop_worker();
-	/* While we may: a session's user may not reach its folder. */
+	/* Now: the session's user may lack access to its directory. */
 	http_exe = http_link_program();
 	warm_up();
-	/* So the kernel reaps the probe: we do nothing until we are asked. */
+	/* Let the kernel reap the probe. */
 	signal(SIGCHLD, SIG_IGN);
 	while ((r = ipc_wait(sock, IPC_ROLE_MASTER, IPC_ROLE_TEMPLATE,
 	    &m)) == 1) {

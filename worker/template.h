@@ -1,7 +1,7 @@
 /*
- * The template: exec'd once by the master, with nothing in its memory but
- * libraries ready to use; it forks idle workers on request, as children of
- * the master (CLONE_PARENT), and reads nothing else, ever.
+ * The template: executed once by the master, with only initialized libraries in
+ * its memory.  It forks idle workers on request, as children of the master
+ * (CLONE_PARENT), and reads nothing else.
  */
 #ifndef WORKER_TEMPLATE_H
 #define WORKER_TEMPLATE_H
@@ -9,16 +9,17 @@
 #include <sys/resource.h>
 
 /*
- * Serve the master on sock until it closes; in a worker this returns as
- * well, with its status: exit with it.  nofile: what commands shall have;
- * groups: the directory of control groups (worker/os/pcgroup.h), or "".
+ * Serve the master on sock until it closes; returns the exit status, in a
+ * worker as well.  nofile: for commands; groups: the directory of control
+ * groups (worker/os/pcgroup.h), or "".
  */
 int	 template_run(int sock, const struct rlimit *nofile,
 	    const char *groups);
 
 /*
- * A worker's life, from waiting on sock to the end of its session.  http_exe
- * is open on execsrv-http, or -1; group is its control group, taken, or -1.
+ * Run a worker: wait on sock for an assignment, serve the session, return the
+ * exit status.  http_exe: execsrv-http, or -1; group: its control group, taken,
+ * or -1.
  */
 int	 worker_run(int sock, const struct rlimit *nofile, int http_exe,
 	    int group);

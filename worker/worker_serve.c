@@ -24,7 +24,7 @@ on_resume(struct session *s, const void *body, struct ipc_msg *m)
 	Ipc__Resumed		 out = IPC__RESUMED__INIT;
 	char			*copy = NULL;
 
-	/* Too late: the client was told to try again. */
+	/* Too late: the client was told to retry. */
 	if (clock_ms() > in->until)
 		return;
 	link_flush(s->link);
@@ -47,7 +47,7 @@ on_decided(struct session *s, const void *body, struct ipc_msg *m)
 	const Ipc__Decided	*in = body;
 
 	(void)m;
-	/* Used by workers that it had before. */
+	/* Bytes written by earlier workers of the session. */
 	s->transcripts_before = in->transcripts;
 	session_decided(s, in->verdict, in->session_id, in->number);
 }
@@ -189,7 +189,7 @@ static serve_fn *const handlers[IPC_KINDS] = {
 static void
 worker_serve_on_msg(void *arg, struct ipc_msg *m)
 {
-	/* An assignment comes once, before there is a link. */
+	/* The assignment was received before there is a link. */
 	if (handlers[m->kind] == NULL)
 		log_warnx("unexpected message %s from the master",
 		    ipc_rows[m->kind].name);
@@ -198,8 +198,8 @@ worker_serve_on_msg(void *arg, struct ipc_msg *m)
 }
 
 /*
- * The master died: go on, the next one adopts us or the TTL ends us.  Where
- * there is no run directory no other can find us.
+ * The master died: continue until the next one adopts us or the TTL expires.
+ * Without a run directory no other can find us.
  */
 static void
 worker_serve_on_gone(void *arg)

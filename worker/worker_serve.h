@@ -1,6 +1,6 @@
 /*
- * What stands above a session: what the master says to it (proto/ipc.def), and
- * what its requests need to know of it.
+ * Messages of the master to a session (proto/ipc.def), and callbacks of the
+ * session to its requests.
  */
 #ifndef WORKER_WORKER_SERVE_H
 #define WORKER_WORKER_SERVE_H

@@ -199,7 +199,10 @@ void	 session_set_delivery(struct session *s, bool has_receipts,
 /* initialize succeeded on this connection. */
 void	 session_attach(struct session *s);
 
-/* Resume on a connection from peer, whose first message another worker read. */
+/*
+ * Resume on a connection from peer, whose first message another worker read. fd
+ * is taken if the verdict is TAKEN.
+ */
 Ipc__Verdict session_resume(struct session *s, int fd, const char *peer,
 	    char *message, size_t len);
 
