@@ -24,14 +24,14 @@ on_handover(struct child *c, const void *body, struct ipc_msg *m)
 {
 	const Ipc__Handover	*in = body;
 
-	/* One that refuses its client, or an oversized first message. */
+	/* A worker that was to refuse its client, or too long a message. */
 	if (c->route == NULL || in->message.len > LIMIT_FIRST_MESSAGE) {
 		child_violates(c, "handover");
 		return;
 	}
 	child_set_state(c, CHILD_HANDING);
 	if (m->fd == -1) {
-		/* No descriptors left: its client tries again. */
+		/* Out of descriptors: make the client try again. */
 		child_decide(c, IPC__VERDICT__ATTACHED, NULL);
 		return;
 	}
@@ -48,7 +48,7 @@ on_resumed(struct child *c, const void *body, struct ipc_msg *m)
 	route_resumed(c, in->ticket, in->verdict);
 }
 
-/* The state that it is in goes on, so it may be said only once. */
+/* Write to the audit log, once: the message may come again in this state. */
 static bool
 turn_away_for(struct child *c, const char *why)
 {
@@ -164,7 +164,7 @@ on_load(struct child *c, const void *body, struct ipc_msg *m)
 	const Ipc__Load	*in = body;
 
 	(void)m;
-	/* It is told in figures: of a worker that lies, too. */
+	/* A worker is not trusted: bound what goes into the metrics. */
 	c->running = in->running < c->max_running ? in->running :
 	    c->max_running;
 }
@@ -178,7 +178,7 @@ on_memory_ask(struct child *c, const void *body, struct ipc_msg *m)
 
 	(void)m;
 	if (c->route == NULL)
-		return;			/* its end is known already */
+		return;			/* the session has ended */
 	may = membudget_ask(c->master->budget, &c->share, c->route->identity,
 	    want, c->max_held, c->master->conf.max_held);
 	assert(may.output <= want.output && may.message <= want.message);
@@ -189,7 +189,7 @@ on_memory_ask(struct child *c, const void *body, struct ipc_msg *m)
 	chan_send(c->chan, IPC_memory, &out, -1);
 }
 
-/* Once: who guesses needs a connection for each guess. */
+/* Only once, so that each guess takes a connection. */
 static void
 on_credential(struct child *c, const void *body, struct ipc_msg *m)
 {
@@ -222,10 +222,10 @@ on_greeted(struct child *c, const void *body, struct ipc_msg *m)
 		child_violates(c, "greeted");
 		return;
 	}
-	/* This one has read what a client sent and serves nobody else. */
+	/* It has read a client's input: it must not serve another one. */
 	child_leaves(c);
 	if (m->fd == -1)
-		return;			/* no descriptors left */
+		return;			/* out of descriptors */
 	token_login_pass_on(c, m->fd, in->message.data, in->message.len);
 	m->fd = -1;
 }
@@ -247,7 +247,7 @@ on_unlimited(struct child *c, const void *body, struct ipc_msg *m)
 		STAT_INC(c->master, unlimited);
 }
 
-/* Of its own session: what it makes up is about nobody else. */
+/* The event is of the worker's own session: it cannot forge another one's. */
 static void
 on_command(struct child *c, const void *body, struct ipc_msg *m)
 {
@@ -285,7 +285,7 @@ on_transcript_ask(struct child *c, const void *body, struct ipc_msg *m)
 	}
 	if ((fd = transcript_files_open(c->route, in->terminal)) == -1) {
 		no.why = strerror(errno);
-		/* Who asks again knows, or had it under way already. */
+		/* Log the first failure only: later requests may be queued. */
 		if (c->tape != CHILD_TAPE_REFUSED)
 			log_warn("session %u: transcript", c->route->number);
 		child_set_tape(c, CHILD_TAPE_REFUSED);
@@ -299,7 +299,7 @@ on_transcript_ask(struct child *c, const void *body, struct ipc_msg *m)
 
 typedef void	 on_fn(struct child *c, const void *body, struct ipc_msg *m);
 
-/* What a worker may say, and in which states. */
+/* The messages from workers, and in which states they are legal. */
 static const struct {
 	on_fn		*fn;
 	unsigned	 states;
@@ -332,7 +332,7 @@ child_on_msg(struct child *c, struct ipc_msg *m)
 	if (handlers[m->kind].fn == NULL ||
 	    (handlers[m->kind].states & (1u << c->state)) == 0) {
 		if (c->state == CHILD_LEAVING)
-			return;		/* said before it knew */
+			return;		/* may have been sent before */
 		child_violates(c, ipc_rows[m->kind].name);
 		return;
 	}

@@ -1,4 +1,4 @@
-/* What a worker says (proto/ipc.def), and what becomes of it. */
+/* Handlers of messages from workers (proto/ipc.def). */
 #ifndef MASTER_CHILD_MSG_H
 #define MASTER_CHILD_MSG_H
 

@@ -12,7 +12,7 @@
 #include "common/net/endpoint.h"
 
 #define CONF_NAME	"execsrvd.conf"
-#define NO_FILE		"none"	/* -f none: one of that name is ./none */
+#define NO_FILE		"none"	/* -f none; for a file of that name: ./none */
 
 int
 cmdline_take_file(struct cmdline *s, const char *path)
@@ -24,7 +24,7 @@ cmdline_take_file(struct cmdline *s, const char *path)
 	s->file = NULL;
 	if (strcmp(path, NO_FILE) == 0)
 		return (s->file = strdup(path)) == NULL ? -1 : 0;
-	/* In the background the folder is another one. */
+	/* daemonize() changes the working directory. */
 	if (path[0] == '/' || (folder = getcwd(NULL, 0)) == NULL)
 		return (s->file = strdup(path)) == NULL ? -1 : 0;
 	r = asprintf(&s->file, "%s/%s", folder, path);
@@ -149,7 +149,7 @@ cmdline_set_options(const struct cmdline *s, struct conf *c,
 	for (i = 0; i < s->noption; i++)
 		if (set_option(c, s->option[i], e) == -1)
 			return -1;
-	conf_end_block(c);		/* which they may have begun */
+	conf_end_block(c);		/* one begun by -o */
 	if (s->foreground && conf_set(c, "Foreground", "yes", e) == -1)
 		return -1;
 	return s->remote.exit_on_stdin ? conf_set(c, "ExitOnStdinClose",
@@ -167,7 +167,7 @@ cmdline_read_file(const struct cmdline *s, struct conf *c, struct conf_error *e)
 	    conf_load(c, s->default_file, e) : 0;
 }
 
-/* What the command line names stands instead of all others. */
+/* Listeners on the command line replace those in the file. */
 static int
 set_listeners(const struct cmdline *s, struct conf *c, struct conf_error *e)
 {
@@ -182,7 +182,7 @@ set_listeners(const struct cmdline *s, struct conf *c, struct conf_error *e)
 	return 0;
 }
 
-/* On standard input there is nobody to show anything, as the reference says. */
+/* On stdio no token can be presented; the reference refuses this as well. */
 static int
 set_auth(const struct cmdline *s, struct conf *c, struct conf_error *e)
 {

@@ -1,6 +1,6 @@
 /*
- * Where the settings come from: the command line and the file that it names.
- * Kept, as a reload asks both again.
+ * The sources of the settings, kept for reloads: the command line, and the
+ * configuration file.
  */
 #ifndef MASTER_CMDLINE_H
 #define MASTER_CMDLINE_H
@@ -13,11 +13,11 @@
 #include "master/remote/remote_options.h"
 
 struct cmdline {
-	char			*file;		/* absolute, or NULL: */
-	char			*default_file;	/* if it exists; or NULL */
+	char			*file;		/* absolute; NULL: no -f */
+	char			*default_file;	/* may not exist; or NULL */
 	char			**option;	/* "Keyword=value" */
 	size_t			 noption;
-	char			**listen;	/* instead of the file's */
+	char			**listen;	/* replace those in the file */
 	size_t			 nlisten;
 	bool			 foreground;
 	struct remote_options	 remote;
@@ -26,33 +26,33 @@ struct cmdline {
 
 enum { CMDLINE_OK = 0, CMDLINE_BAD_CONF = -1, CMDLINE_BAD_USE = -2 };
 
-/* Take what a switch says.  0, or -1 with errno. */
+/* Store the argument of an option.  0, or -1 with errno. */
 int	 cmdline_take_file(struct cmdline *s, const char *path);
 int	 cmdline_take_option(struct cmdline *s, char *text);
 int	 cmdline_take_listen(struct cmdline *s, char *url);
 void	 cmdline_fini(struct cmdline *s);
 
 /*
- * What is read if no file is named, if it exists: for root the system's, for
- * others their own, $XDG_CONFIG_HOME/execsrv/execsrvd.conf (XDG Base Directory
- * Specification).  Once, while the environment is there.  0, or -1 with errno.
+ * Set the file to read if none is named: for root the system's, for others
+ * $XDG_CONFIG_HOME/execsrv/execsrvd.conf (XDG Base Directory Specification).
+ * Call once, while the environment is there.  0, or -1 with errno.
  */
 int	 cmdline_find_default(struct cmdline *s);
 
 /*
- * The settings as command line and file have them now.  CMDLINE_OK, or why not,
- * with the reason in e; then c holds nothing.
+ * Read the settings from command line and file into c.  CMDLINE_OK, or what is
+ * wrong with the reason in e; then c holds nothing.
  */
 int	 cmdline_load(const struct cmdline *s, struct conf *c,
 	    struct conf_error *e) __attribute__((warn_unused_result));
 
-/* Whether there is anywhere to be asked. */
+/* Whether there are listeners or uplinks. */
 bool	 cmdline_has_doors(const struct conf *c);
 
 /* Whether one of the listeners is standard input and output. */
 bool	 cmdline_has_stdio(const struct conf *c);
 
-/* Whether standard input has a use besides that. */
+/* Whether standard input is read for another purpose. */
 bool	 cmdline_reads_stdin(const struct conf *c);
 
 #endif

@@ -6,8 +6,8 @@
 #include "common/log.h"
 
 /*
- * Polling is cheaper than a hook wherever a session may end, and no list
- * changes while it is walked.
+ * Polling is simpler than a hook wherever a session may end, and changes no
+ * list while it is walked.
  */
 #define LOOK_MS		100
 

@@ -1,8 +1,8 @@
 /*
- * Draining: no new session is let in, /readyz says no, those that there are go
- * on and can be resumed.  When the last one with a worker has ended, or after
- * DrainTimeout, the server stops.  A session that is kept without a worker owns
- * nothing and delays nothing.
+ * Draining: no new sessions are admitted and /readyz says no, while existing
+ * sessions go on and can be resumed.  The server stops when no session with a
+ * worker is left, or after DrainTimeout.  Tombstones (master/workers/route.h)
+ * do not delay it.
  */
 #ifndef MASTER_DRAIN_H
 #define MASTER_DRAIN_H
@@ -14,10 +14,10 @@
 #include "common/ev.h"
 
 struct drain_events {
-	/* How many sessions have a worker. */
+	/* Return the number of sessions with a worker. */
 	size_t	(*sessions)(const void *arg);
 
-	/* None is left, or the time is up: then left says how many are. */
+	/* No session is left; or the timeout, and left are. */
 	void	(*on_over)(void *arg, size_t left);
 };
 
@@ -27,17 +27,17 @@ struct drain {
 	bool		 is_on;
 	struct timer	 look_ev;
 	uint64_t	 until;		/* clock_ms(); 0: no limit */
-	size_t		 left;		/* sessions when the time was up */
+	size_t		 left;		/* sessions at the timeout */
 };
 
 void	 drain_init(struct drain *d, struct event_base *base,
 	    const struct drain_events *events, void *arg);
 void	 drain_fini(struct drain *d);
 
-/* Begin, for timeout milliseconds at most (0: no limit), unless it has. */
+/* Begin, once, for at most timeout milliseconds; 0: no limit. */
 void	 drain_start(struct drain *d, uint64_t timeout);
 
-/* End it: the server stops anyway. */
+/* The server stops: wait no longer. */
 void	 drain_stop(struct drain *d);
 
 #endif

@@ -37,11 +37,11 @@
 
 struct options {
 	struct cmdline	 cmdline;
-	const char	*client;	/* whom -T is about */
+	const char	*client;	/* -C, or NULL */
 	bool		 test;
 	bool		 print;
-	int		 notify_fd;	/* -1: none was passed in */
-	char		**command;	/* behind "--" */
+	int		 notify_fd;	/* -1: none */
+	char		**command;	/* after "--" */
 };
 
 enum { OPT_LISTEN = 256, OPT_NOTIFY_FD, OPT_VERSION, OPT_HELP };
@@ -90,7 +90,7 @@ execsrvd_complain(const struct conf_error *e, int status)
 	exit(status);
 }
 
-/* A descriptor behind the standard ones. */
+/* Parse a descriptor above the standard ones. */
 static int
 execsrvd_take_number(const char *text)
 {
@@ -104,8 +104,8 @@ execsrvd_take_number(const char *text)
 }
 
 /*
- * What was passed in up to it is for us alone: settings, say, that -f reads as
- * /dev/fd/N.
+ * Lower descriptors that were passed in are not for our children: for example
+ * the configuration as -f /dev/fd/N.
  */
 static void
 take_notify(struct master *m, int last)
@@ -206,7 +206,7 @@ read_settings(struct master *m, struct options *o)
 	}
 }
 
-/* The one that settings, now known to be good, want from standard input. */
+/* Read a credential from standard input, if the settings, now valid, say so. */
 static void
 read_credential(struct master *m)
 {
@@ -218,8 +218,8 @@ read_credential(struct master *m)
 }
 
 /*
- * Into the background: the caller waits until the daemon is ready and gets
- * its status.  The descriptor to tell it by, or -1 in the foreground.
+ * Go to the background.  The parent waits for a byte on the returned
+ * descriptor, which means ready, and exits with 0, or at EOF with 1.
  */
 static int
 daemonize(void)
@@ -250,8 +250,8 @@ tell_ready(const struct master *m, int ready)
 		sdnotify_listen(m->sdnotify, l->url);
 	if (ready == -1) {
 		/*
-		 * Starters wait for this line, and only this.  With stdio it
-		 * would be one of the protocol, or of our command.
+		 * Programs that start us wait for this line on stdout.  With
+		 * stdio or a command stdout is not ours: use the log.
 		 */
 		TAILQ_FOREACH(l, &m->listen.list, entry)
 			if (m->start.is_stdio || m->payload.argv != NULL)
@@ -264,7 +264,7 @@ tell_ready(const struct master *m, int ready)
 	if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) != -1) {
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
-		/* LogTo stderr is a wish to keep it. */
+		/* LogTo stderr keeps stderr. */
 		if (log_is_syslog() || m->logs.file != NULL)
 			dup2(null, STDERR_FILENO);
 		fd_close(&null);
@@ -287,7 +287,7 @@ write_pid(const char *path)
 	return fclose(f);
 }
 
-/* What is in force, for all or for one client. */
+/* Print the settings in force, global or (-C) for a client. */
 static void
 print_settings(const struct conf *c, const char *client)
 {
@@ -310,7 +310,7 @@ print_settings(const struct conf *c, const char *client)
 	conf_spec_fini(&spec);
 }
 
-/* What needs no server: the exit status, or -1 when one is wanted. */
+/* Check the settings, and do -t and -T: an exit status; -1: start a server. */
 static int
 without_server(const struct conf *c, const struct options *o, size_t npassed)
 {
@@ -334,9 +334,9 @@ without_server(const struct conf *c, const struct options *o, size_t npassed)
 }
 
 /*
- * As sshd(8) the daemon goes to the background unless -D is given.  But who
- * names a listener on the command line starts it as the reference is started:
- * waits for its address and ends it by its pid.
+ * The daemon goes to the background unless -D is given, as sshd(8).  Not with
+ * --listen: programs start us so in place of the reference, read the address,
+ * and stop us by pid.
  */
 static bool
 goes_to_background(const struct conf *c, const struct cmdline *s)
@@ -390,7 +390,7 @@ main(int argc, char **argv)
 	m.payload.argv = o.command;
 	m.payload.mask = umask(022);
 	signal(SIGPIPE, SIG_IGN);
-	/* A log that may grow no more is not the end of us. */
+	/* RLIMIT_FSIZE on a log file must not kill us: write(2) fails. */
 	signal(SIGXFSZ, SIG_IGN);
 	program_find(WORKER, m.start.worker, sizeof(m.start.worker));
 	program_find(UPLINK_PROGRAM, m.start.uplink, sizeof(m.start.uplink));
@@ -420,7 +420,7 @@ main(int argc, char **argv)
 		master_stop(&m, "no command after --");
 	}
 	status = master_run(&m);
-	/* Whoever waits for the file to go may start the next one then. */
+	/* Unlink the pid file last: another daemon may start once it is gone. */
 	pid_file = m.conf.pid_file;
 	m.conf.pid_file = NULL;
 	master_fini(&m);

@@ -42,7 +42,7 @@
 #include "master/workers/route.h"
 #include "master/workers/transcript_files.h"
 
-#define LAST_WORDS_MS	500	/* after the workers were killed */
+#define LAST_WORDS_MS	500	/* to reap what was killed */
 
 static void	 master_on_signal(void *, int);
 static bool	 kill_rest(struct master *);
@@ -186,7 +186,7 @@ master_init(struct master *m, const struct cred *env)
 		return -1;
 	if (raise_nofile(m) == -1)
 		log_warn("RLIMIT_NOFILE");
-	/* What a dead worker leaves behind comes to us. */
+	/* Become the parent of orphans. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) == -1 ||
 	    prctl(PR_SET_DUMPABLE, 0) == -1) {
 		log_warn("prctl");
@@ -269,7 +269,7 @@ master_fini(struct master *m)
 
 /* --- children --- */
 
-/* Whether anybody knew it. */
+/* Whether the process was known. */
 static bool
 master_on_exit(void *arg, pid_t pid, int status)
 {
@@ -351,7 +351,7 @@ master_on_child_gone(struct master *m)
 	}
 	if (!m->stopping || !TAILQ_EMPTY(&m->children.list))
 		return;
-	/* What the sessions said last is on its way. */
+	/* After the workers, as uplinks may still relay their last output. */
 	remote_stop_all(m);
 	if (remote_is_gone(m) && pool_is_gone(m->pool) &&
 	    m->payload.pid == 0 &&
@@ -384,7 +384,7 @@ master_stop(struct master *m, const char *why)
 	master_kill_orphans(m);
 }
 
-/* Whether there was anything; the loop goes on to reap it. */
+/* Kill all children; whether there were any, which the loop is to reap. */
 static bool
 kill_rest(struct master *m)
 {
@@ -415,7 +415,7 @@ kill_rest(struct master *m)
 	return killed;
 }
 
-/* They had their time; then the loop ends, whatever is left. */
+/* LIMIT_STOP is over: kill; the second time end the loop all the same. */
 static void
 on_stop_timer(void *arg)
 {
@@ -439,7 +439,7 @@ master_on_drained(void *arg, size_t left)
 	master_stop(arg, left > 0 ? "DrainTimeout" : "drained");
 }
 
-/* The end of a terminal ends who runs in it, but not a daemon. */
+/* Whether SIGHUP means reload; in a terminal it means hangup. */
 static bool
 is_reloadable(const struct master *m)
 {
@@ -453,7 +453,7 @@ static void
 end_or_reload(struct master *m, int sig)
 {
 	if (m->payload.pid != 0) {
-		/* Near the end SIGHUP does not hurry it. */
+		/* While we stop, SIGHUP must not make us kill. */
 		if (m->stopping ? sig == SIGHUP :
 		    payload_signal(&m->payload, sig))
 			return;
@@ -490,7 +490,7 @@ master_on_signal(void *arg, int sig)
 	}
 }
 
-/* One session on our own standard streams. */
+/* Start a session on our own stdin and stdout. */
 static int
 start_stdio(struct master *m)
 {

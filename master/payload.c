@@ -13,10 +13,10 @@
 #include "common/log.h"
 #include "common/signals.h"
 
-#define EXIT_NOT_FOUND	127	/* as shells end */
+#define EXIT_NOT_FOUND	127	/* exit statuses of shells */
 #define EXIT_NOT_RUN	126
 
-/* Who reads from the terminal, and whom Ctrl-C is for. */
+/* Make a process group the terminal's foreground group. */
 static void
 give_terminal(pid_t group)
 {
@@ -30,7 +30,7 @@ payload_run(const struct payload *b, const struct rlimit *nofile)
 	sigset_t	 none;
 	int		 error;
 
-	/* Before SIGTTOU is at its default again, or it would stop us. */
+	/* While SIGTTOU is still ignored: its default would stop us. */
 	if (setpgid(0, 0) == 0 && b->has_terminal)
 		give_terminal(getpid());
 	umask(b->mask);
@@ -50,9 +50,9 @@ payload_start(struct payload *b, const struct rlimit *nofile)
 {
 	b->has_terminal = isatty(STDIN_FILENO) &&
 	    tcgetpgrp(STDIN_FILENO) == getpgrp();
-	/* Our log may go to that terminal, from the background then. */
+	/* We may write the log to the terminal, now from the background. */
 	signal(SIGTTOU, SIG_IGN);
-	/* A fork of us lives until its exec only: nothing of ours is kept. */
+	/* All our descriptors are close-on-exec. */
 	if ((b->pid = fork()) == 0)
 		payload_run(b, nofile);
 	if (b->pid == -1) {
@@ -60,7 +60,7 @@ payload_start(struct payload *b, const struct rlimit *nofile)
 		log_warn("%s", b->argv[0]);
 		return -1;
 	}
-	/* Whoever of both comes first; EACCES: it did exec already. */
+	/* Parent and child both, to avoid a race; EACCES: after its exec. */
 	if (setpgid(b->pid, b->pid) == -1 && errno != EACCES)
 		log_debug("setpgid: %s", strerror(errno));
 	log_info("command %ld: %s", (long)b->pid, b->argv[0]);
@@ -88,7 +88,7 @@ payload_on_exit(struct payload *b, pid_t pid, int status, int *status_out,
 	return true;
 }
 
-/* The group, as a terminal does: a shell does not pass signals on. */
+/* Signal the group, as a terminal does: a shell does not pass signals on. */
 static void
 signal_group(const struct payload *b, int sig)
 {
@@ -103,7 +103,7 @@ payload_signal(struct payload *b, int sig)
 		payload_stop(b, SIGKILL);
 		return false;
 	}
-	/* To many a server SIGHUP does not mean to end. */
+	/* Many servers reload on SIGHUP. */
 	b->was_told |= sig != SIGHUP;
 	log_info("%s: passed on to the command", strsignal(sig));
 	signal_group(b, sig);

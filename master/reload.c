@@ -16,7 +16,7 @@
 #include "master/workers/pool.h"
 #include "master/workers/transcript_files.h"
 
-/* A setting that stays as it is; a list that is full has enough of them. */
+/* Note a changed setting that needs a restart; left out of a full list. */
 static void
 on_kept(void *arg, const char *keyword)
 {
@@ -28,7 +28,7 @@ on_kept(void *arg, const char *keyword)
 		out->kept.len -= strlen(keyword);
 }
 
-/* What is wrong with it as a whole.  What was passed in stays open. */
+/* Validate a configuration; sockets that were passed in count as listeners. */
 static int
 reload_check(const struct master *m, const struct conf *c, struct conf_error *e)
 {
@@ -39,7 +39,7 @@ reload_check(const struct master *m, const struct conf *c, struct conf_error *e)
 	return conf_fail(e, "nothing to listen on");
 }
 
-/* It is good: make it ours.  Takes all of it. */
+/* Apply a valid configuration; takes now, names and tokens. */
 static void
 reload_commit(struct master *m, struct conf *now, struct policy *names,
     struct tokens *tokens, struct reloaded *out)
@@ -83,7 +83,7 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 		reload_commit(m, &now, names, tokens, out);
 		return 0;
 	}
-	/* What was opened for it goes again. */
+	/* Close the listeners just opened. */
 	conf_fail(e, "out of memory");
 	(void)!listen_extend(m, &m->conf, &out->added, e);
 	listen_reduce(m);
@@ -98,7 +98,7 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 	return -1;
 }
 
-/* The service manager waits for the end of it, whatever becomes of it. */
+/* After RELOADING=1 the service manager waits for READY=1, even on failure. */
 int
 reload(struct master *m, struct reloaded *out, struct conf_error *e)
 {

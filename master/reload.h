@@ -1,4 +1,4 @@
-/* Another configuration for a server that runs: all of it or nothing. */
+/* Reload of the configuration: all or nothing. */
 #ifndef MASTER_RELOAD_H
 #define MASTER_RELOAD_H
 
@@ -8,14 +8,14 @@
 /* What a reload did. */
 struct reloaded {
 	unsigned	 added, removed;	/* listeners */
-	struct buf	 kept;	/* keywords that need a restart, one a line */
+	struct buf	 kept;	/* lines: keywords that need a restart */
 };
 
 /*
- * Read the configuration again (master/cmdline.h).  New sessions get what it
- * says, sessions and listeners that stay are not touched.  0 with *out, whose
- * buffer is the caller's; or -1 with the reason in e: nothing has changed.
- * Either way there is a line in the log.
+ * Read the configuration again (master/cmdline.h).  It applies to new sessions;
+ * existing sessions, and listeners in both, are not affected.  0 and out, whose
+ * buffer is the caller's; or -1 with the reason in e, and nothing has changed.
+ * Logs a line either way.
  */
 int	 reload(struct master *m, struct reloaded *out, struct conf_error *e)
 	    __attribute__((warn_unused_result));

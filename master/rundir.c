@@ -17,8 +17,8 @@
 #define LOCK_FILE	"lock"
 
 /*
- * The directory, if it can be trusted.  Its parent must be there.  -1 with
- * errno, or with 0 there and the reason.
+ * Make the directory if needed (its parent must exist), and check that it can
+ * be trusted.  0; or -1 with errno, which is 0 if the reason is in why_out.
  */
 static int
 rundir_make(const char *dir, const char **why_out)
@@ -28,7 +28,7 @@ rundir_make(const char *dir, const char **why_out)
 	if (mkdir(dir, geteuid() == 0 ? 0755 : 0700) == -1 &&
 	    errno != EEXIST)
 		return -1;
-	/* Not a link, and nobody else's: its files are trusted. */
+	/* We trust its files: no symlink, no other owner. */
 	if (lstat(dir, &st) == -1)
 		return -1;
 	errno = 0;
@@ -45,7 +45,7 @@ rundir_make(const char *dir, const char **why_out)
 	return -1;
 }
 
-/* The lock's descriptor; -1 as rundir_make(); EWOULDBLOCK: another has it. */
+/* Lock: a descriptor, or -1 as rundir_make(); EWOULDBLOCK: locked. */
 static int
 lock_in(const char *dir, const char **why_out)
 {
@@ -62,7 +62,7 @@ lock_in(const char *dir, const char **why_out)
 		    0600);
 		if (fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1)
 			fd_close(&fd);
-		/* The one before us may have removed it meanwhile. */
+		/* A daemon that exits may have unlinked the file meanwhile. */
 	} while (fd != -1 && (fstat(fd, &mine) == -1 ||
 	    stat(path, &there) == -1 || mine.st_ino != there.st_ino));
 	free(path);

@@ -1,20 +1,17 @@
-/*
- * The run directory: one for each daemon, locked while it runs, so that
- * several daemons never meet.
- */
+/* The run directory of a daemon, locked against other daemons. */
 #ifndef MASTER_RUNDIR_H
 #define MASTER_RUNDIR_H
 
 /*
- * Make and lock it.  wanted may be empty: the default then, and, while
- * another daemon has that, one with our process id; or "none": then *dir_out
- * stays NULL, and there is nothing to lock.  *dir_out is malloc'd, the lock's
- * descriptor in *lock_out.  0, or -1 after a line in the log.
+ * Make and lock it.  wanted: a path; "": the default or, if another daemon has
+ * locked that, the default with our pid; "none": the results are not set.  0
+ * and in *dir_out the path (malloc'd), in *lock_out the lock's descriptor; or
+ * -1 after a line in the log.
  */
 int	 rundir_open(const char *wanted, char **dir_out, int *lock_out)
 	    __attribute__((warn_unused_result));
 
-/* Remove what is ours, and the directory if it is empty then. */
+/* Unlock and remove it, unless other files are left there. */
 void	 rundir_close(char **dir, int *lock);
 
 #endif

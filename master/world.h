@@ -1,7 +1,4 @@
-/*
- * What the modules of the master share: data only.  Whoever needs it includes
- * this; what the master does is in master.h, for those above it.
- */
+/* Shared by the modules of the master: data, and events for modules above. */
 #ifndef MASTER_WORLD_H
 #define MASTER_WORLD_H
 
@@ -66,27 +63,27 @@ enum gauge {
 	GAUGES
 };
 
-/* What only the whole can do, for modules that are parts of it. */
+/* Calls to the master from its modules. */
 struct master_events {
-	/* Stop in order; again: at once. */
+	/* master_stop(). */
 	void	(*stop)(struct master *m, const char *why);
 
-	/* A worker is gone: look for what it left, and whether we are done. */
+	/* A worker is gone: the server may be able to exit. */
 	void	(*on_child_gone)(struct master *m);
 
-	/* A worker may be had again for who waits for one. */
+	/* Spare workers are available for waiting connections. */
 	void	(*on_spare)(struct master *m);
 
-	/* What /metrics tells, as it is now. */
+	/* gauges_take(). */
 	void	(*gauges)(const struct master *m, uint64_t gauges[GAUGES]);
 
-	/* What a worker left alive is killed until none is left. */
+	/* Kill orphans until none is left. */
 	void	(*kill_orphans)(struct master *m);
 
-	/* Open the logs anew: their files were moved away. */
+	/* Reopen log files, after a rotation. */
 	void	(*reopen_logs)(struct master *m);
 
-	/* What /readyz says. */
+	/* Whether /readyz says yes. */
 	bool	(*is_ready)(const struct master *m);
 };
 
@@ -94,19 +91,19 @@ struct master_events {
 struct world_start {
 	const struct cmdline	*cmdline;
 	char		 worker[4096];	/* path of execsrv-worker */
-	char		 uplink[4096];	/* and of execsrv-uplink */
+	char		 uplink[4096];	/* path of execsrv-uplink */
 	bool		 is_root;
 	bool		 is_stdio;
 	bool		 is_daemon;	/* in the background */
 	bool		 is_listen_given;	/* by --listen */
-	bool		 has_terminal;	/* that may hang up */
-	struct rlimit	 nofile;	/* as it was; for commands */
+	bool		 has_terminal;	/* had one at start */
+	struct rlimit	 nofile;	/* before we raised it; for commands */
 	struct idmap	 idmap;
 	uint64_t	 at;		/* clock_ms() */
 	time_t		 time;		/* the same, for people */
 };
 
-/* Where it listens: master/accept/listen.h. */
+/* Listeners: master/accept/listen.h. */
 struct world_listen {
 	struct listener_list	 list;
 	struct listener_list	 metrics;	/* of MetricsListen */
@@ -116,7 +113,7 @@ struct world_listen {
 
 /* Logs: master/logs/logto.h, master/logs/audit.h. */
 struct world_logs {
-	char			 how[LOG_HOW_MAX];	/* for children */
+	char			 how[LOG_HOW_MAX];	/* for our children */
 	struct logfile		*file;		/* NULL: LogTo is none */
 	struct audit		*audit;		/* NULL: AuditLog is none */
 };
@@ -133,10 +130,10 @@ struct world_routes {
 	struct route_list	 list;
 	struct map		 by_id;		/* by session id */
 	unsigned		 next_number;
-	uint64_t		 released;	/* ever */
+	uint64_t		 released;	/* in all */
 };
 
-/* Remote mode: master/remote/remote.h, and who its uplinks run as. */
+/* Remote mode: master/remote/remote.h; the user its uplinks run as. */
 struct world_uplinks {
 	struct remote_list	 list;
 	uid_t			 uid;
@@ -156,9 +153,9 @@ struct master {
 	struct world_start	 start;
 	struct world_rundir	 rundir;
 	struct reserve		 reserve;
-	bool			 is_serving;	/* or did */
+	bool			 is_serving;	/* master_run() was called */
 	bool			 stopping;
-	unsigned		 stop_rounds;	/* of killing */
+	unsigned		 stop_rounds;	/* on_stop_timer() calls */
 	struct timer		 stop_ev;
 	int			 status;	/* to exit with */
 	struct drain		 drain;
@@ -169,14 +166,14 @@ struct master {
 	struct world_logs	 logs;
 	struct world_listen	 listen;
 	struct gate		*gate;
-	struct policy		*policy;	/* the names in conf */
+	struct policy		*policy;	/* users, groups in conf */
 	struct tokens		*tokens;
-	struct penalties	*penalties;	/* for wrong ones */
+	struct penalties	*penalties;	/* for wrong tokens */
 	uint64_t	 sockmark;	/* master/auth/peer_sandbox.h; or 0 */
 	struct membudget	*budget;	/* memory of sessions */
 	struct cgroups		*cgroups;	/* of workers */
 	struct pool		*pool;
-	int			 environment;	/* as a file; -1: not yet */
+	int			 environment;	/* a file with it, or -1 */
 	struct world_children	 children;
 	struct world_routes	 routes;
 	struct world_uplinks	 uplinks;
@@ -185,7 +182,7 @@ struct master {
 	uint64_t		 stats[STATS];
 };
 
-/* Whether connections may come: more than one on standard input. */
+/* Whether connections may come besides stdio. */
 static inline bool
 world_has_doors(const struct master *m)
 {
