@@ -420,7 +420,7 @@ main(int argc, char **argv)
 		master_stop(&m, "no command after --");
 	}
 	status = master_run(&m);
-	/* Unlink the pid file last: another daemon may start once it is gone. */
+	/* Unlink the pid file last: then another daemon may be started. */
 	pid_file = m.conf.pid_file;
 	m.conf.pid_file = NULL;
 	master_fini(&m);
