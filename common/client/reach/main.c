@@ -1,6 +1,6 @@
 /*
- * execsrv-reach: one connection for libexecsrv, which starts it with a socket
- * as its standard input and output, and says there what it is to reach.
+ * execsrv-reach: a connection for libexecsrv, which starts it with a socket as
+ * standard input and output, and sends a line with the target there.
  */
 #include <sys/socket.h>
 
@@ -14,7 +14,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 
-/* What is in vain before there is a loop. */
+/* Report an error of reach_init(), before there is a loop. */
 static void
 reach_tell(const struct reach *r, int fd)
 {
@@ -26,7 +26,7 @@ reach_tell(const struct reach *r, int fd)
 		log_debug("its parent has died");
 }
 
-/* The line has secrets: it stays in locked memory. */
+/* Read the target.  The line has secrets: keep it in locked memory. */
 static char *
 read_goal(struct reach *r, int fd)
 {
@@ -43,7 +43,7 @@ read_goal(struct reach *r, int fd)
 	return text;
 }
 
-/* A connection goes on without; one that is being made will fail. */
+/* An open connection needs no resolver; one being made fails by itself. */
 static void
 reach_on_no_resolver(void *arg)
 {

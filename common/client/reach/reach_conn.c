@@ -9,15 +9,15 @@
 #include "common/clock.h"
 #include "common/json/json_out.h"
 
-/* As libexecsrv does on websockets of its own. */
-#define HEARTBEAT_MS	5000	/* while nothing is read */
-#define GOODBYE_MS	500	/* for the last bytes to leave */
+/* The same as on libexecsrv's own websockets. */
+#define HEARTBEAT_MS	5000	/* between pongs while reading is paused */
+#define GOODBYE_MS	500	/* to send the last bytes */
 
 static void	 on_silence(void *arg);
 
 /* --- the end --- */
 
-/* What was said before may still have to be taken. */
+/* End, after the library has read what is queued. */
 static void
 reach_end(struct reach *r)
 {
@@ -70,7 +70,7 @@ reach_fail(struct reach *r, bool is_permanent, const char *fmt, ...)
 	fail_as(r, is_permanent, fmt, ap);
 	va_end(ap);
 	n = reach_put_why(r, line, sizeof(line));
-	/* Without memory the end alone has to tell. */
+	/* Out of memory: the library gets EOF only. */
 	if (n > 0 && stdio_peer_put(&r->stdio_peer, (uint8_t *)line, n) == -1)
 		n = 0;
 	reach_end(r);
@@ -82,7 +82,7 @@ static int
 reach_refuse(struct reach *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Always -1. */
+/* Set a permanent error.  Always -1. */
 static int
 reach_refuse(struct reach *r, const char *fmt, ...)
 {
@@ -111,7 +111,7 @@ reach_take_token(struct reach *r)
 	return 0;
 }
 
-/* A credential goes nowhere in the clear but to this machine. */
+/* Credentials must not go in cleartext to other machines. */
 static int
 reach_take_url(struct reach *r)
 {
@@ -177,7 +177,7 @@ silent(const struct reach *r)
 	return clock_ms() - (heard > r->heard ? heard : r->heard);
 }
 
-/* ms of silence after which a ping is sent: time is left for its answer. */
+/* ms of silence before a ping: leaves time for the pong. */
 static uint64_t
 reach_ping_ms(const struct reach *r)
 {
@@ -197,8 +197,10 @@ watch_silence(struct reach *r)
 	    on_silence, r);
 }
 
-/* Pings lie unread while the library takes nothing: a pong nobody asked for is
-   a sign of life, too (RFC 6455 section 5.5.3). */
+/*
+ * While the library does not read, neither do we: send unsolicited pongs as a
+ * heartbeat (RFC 6455 section 5.5.3), since the server's pings stay unread.
+ */
 static void
 on_silence(void *arg)
 {
@@ -215,7 +217,7 @@ on_silence(void *arg)
 		reach_fail(r, false, "the server does not answer");
 		return;
 	} else if (!r->is_pinged && silent(r) >= reach_ping_ms(r)) {
-		/* It has its time from now on. */
+		/* The server's time to answer begins now. */
 		r->heard = clock_ms() - reach_ping_ms(r);
 		r->is_pinged = r->must_ping = true;
 		reach_want(r);
@@ -252,7 +254,7 @@ reach_on_late(void *arg)
 	wsloop_stop(&r->loop);
 }
 
-/* The library has said all that it had to say. */
+/* The library is gone, and all its messages are sent: close. */
 static void
 reach_leave(struct reach *r)
 {
@@ -268,7 +270,7 @@ reach_on_writable(void *arg)
 {
 	struct reach	*r = arg;
 
-	/* It takes what we send: what it says comes behind that. */
+	/* The server reads: a sign of life while its answer may be queued. */
 	if (r->was_full)
 		r->heard = clock_ms();
 	r->was_full = false;
@@ -306,8 +308,8 @@ reach_on_close(void *arg, unsigned code, const char *words, size_t len)
 }
 
 /*
- * Who answers, but not with an upgrade, will hardly do so a moment later; but
- * for one that says so.
+ * Whether another attempt would fail as well: not trusted, or refused by an
+ * HTTP status that is not temporary.
  */
 static bool
 is_final(const struct reach *r, unsigned status)

@@ -1,16 +1,15 @@
 /*
- * One connection for libexecsrv, of a kind that needs TLS, HTTP or Noise: what
- * the whole of execsrv-reach is about.  The library says in a line what is to
- * be reached (reach_target.h), and is answered by one:
+ * A connection for libexecsrv that needs TLS, HTTP or Noise.  The library sends
+ * the target in a line (reach_target.h), and gets one when it is connected:
  *
  *	{"ready":true}
  *
- * From there on both sides send messages of JSON-RPC, one a line.  Or, instead
- * of that answer and at any time as the last line:
+ * Then both sides send JSON-RPC messages, one per line.  The last line, instead
+ * of "ready" or at any time after it, may be:
  *
  *	{"error":"words","permanent":false}
  *
- * permanent: another attempt would end the same way.
+ * permanent: another attempt would fail the same way.
  */
 #ifndef COMMON_CLIENT_REACH_REACH_CONN_H
 #define COMMON_CLIENT_REACH_REACH_CONN_H
@@ -23,9 +22,9 @@
 struct reach;
 struct remote;
 
-/* What a kind of goal does differently. */
+/* A kind of target. */
 struct far {
-	/* Begin: 0, or -1 after reach_fail(). */
+	/* Start to connect: 0, or -1 after reach_fail(). */
 	int	(*start)(struct reach *r);
 	void	(*fini)(struct reach *r);
 	/* The websocket is connected. */
@@ -33,15 +32,14 @@ struct far {
 	void	(*on_message)(struct reach *r, uint8_t *data, size_t len,
 		    bool is_binary);
 	/*
-	 * Send a frame, of stdio_peer_first() or of its own; false: there is
-	 * none.
+	 * Send a frame, of stdio_peer_first() or its own; false: none to send.
 	 */
 	bool	(*send)(struct reach *r);
-	/* The library takes messages again. */
+	/* The library can take messages again. */
 	void	(*on_room)(struct reach *r);
 	/*
-	 * The websocket ended, or never came up.  Whether it is dealt with:
-	 * else the library is told.
+	 * The websocket ended, or connecting failed.  true: handled here;
+	 * false: report it to the library.
 	 */
 	bool	(*on_end)(struct reach *r, unsigned status, const char *why);
 };
@@ -53,7 +51,7 @@ struct reach {
 	struct resolver			*resolver;
 	struct dialer			 dialer;
 	struct reach_target			 reach_target;
-	struct target			 target;	/* of goal.url */
+	struct target			 target;	/* parsed url */
 	char				*authorization;	/* locked; or NULL */
 	const struct far		*far;
 	struct stdio_peer			 stdio_peer;
@@ -64,42 +62,45 @@ struct reach {
 	bool				 is_ready, is_leaving, is_ending;
 	bool				 is_pinged, must_ping, must_pong;
 	bool				 was_full;
-	uint64_t			 heard;		/* ms */
-	char				 why[256];	/* it will end */
+	uint64_t			 heard;		/* ms, on_silence() */
+	char				 why[256];	/* of reach_fail() */
 	bool				 is_permanent;
 };
 
 /*
- * Judge the goal and make ready for it; the last that needs files.  0, or -1:
- * r->why says why it is in vain for ever.
+ * Check the target and prepare to connect; the last step that needs files.  0,
+ * or -1 with the reason in r->why, which is permanent.
  */
 int	 reach_init(struct reach *r) __attribute__((warn_unused_result));
 void	 reach_fini(struct reach *r);
 
-/* Serve the library on that socket until the end. */
+/* Serve the library on a socket until the end. */
 void	 reach_run(struct reach *r, int fd);
 
-/* Connect a websocket to there, within ms; 0, or -1 after reach_fail(). */
+/*
+ * Connect a websocket, within ms, for messages of at most max bytes.  0, or -1
+ * after reach_fail().
+ */
 int	 reach_connect(struct reach *r, const struct target *t, uint64_t ms,
 	    size_t max);
 
-/* Never mind the websocket. */
+/* Free the websocket. */
 void	 reach_disconnect(struct reach *r);
 
-/* The server is there. */
+/* The server is connected: tell the library. */
 void	 reach_ready(struct reach *r);
 
-/* A message for the library; the websocket waits until it is taken. */
+/* Send the library a message; pauses reading the websocket meanwhile. */
 void	 reach_deliver(struct reach *r, uint8_t *data, size_t len);
 
-/* There is something to send. */
+/* Call far->send when the websocket is writable. */
 void	 reach_want(struct reach *r);
 
-/* Tell why, and end; the first reason counts. */
+/* Send the library an error, and end; only the first one counts. */
 void	 reach_fail(struct reach *r, bool is_permanent, const char *fmt, ...)
 	    __attribute__((format(printf, 3, 4)));
 
-/* The line that says so, of size bytes at most; its length. */
+/* Write the error line, of at most size bytes.  Return its length, or 0. */
 size_t	 reach_put_why(const struct reach *r, char *out, size_t size);
 
 #endif

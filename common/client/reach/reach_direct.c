@@ -1,4 +1,4 @@
-/* An exec server at the other end of a websocket: a text is a message. */
+/* A server by a websocket: each text message is one of JSON-RPC. */
 #include "common/client/reach/reach_conn.h"
 #include "common/limit.h"
 

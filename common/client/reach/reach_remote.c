@@ -1,7 +1,7 @@
 /*
- * The harness's side of remote mode (PROTOCOL 12): ask the registry for a
- * connection, claim a stream at the rendezvous, shake hands as the initiator,
- * then exchange records.  The keys belong to this process.
+ * The harness's side of remote mode (PROTOCOL 12): request a connection from
+ * the registry, claim a stream at the rendezvous, do the handshake as the
+ * initiator, then exchange records.  The key pair is made for each process.
  */
 #include <errno.h>
 #include <sodium.h>
@@ -17,20 +17,20 @@
 #include "common/noise/relay.h"
 #include "common/noise/stream.h"
 
-#define PAUSE_MIN	500	/* ms; as executors pause, PROTOCOL 12.3 */
+#define PAUSE_MIN	500	/* ms; those of executors, PROTOCOL 12.3 */
 #define PAUSE_MAX	5000
 #define GREETING_MAX	(NOISE_REQUEST + LIMIT_RELAY_AUTHORIZATION)
 #define ROOM		(STREAM_FRAME_MAX > GREETING_MAX + RELAY_ROOM ? \
 			STREAM_FRAME_MAX : GREETING_MAX + RELAY_ROOM)
 
 enum remote_state {
-	REMOTE_ASKING,		/* the registry, or waiting to do so */
+	REMOTE_ASKING,		/* the registry, or in a pause before */
 	REMOTE_CONNECTING,	/* to the rendezvous */
-	REMOTE_GREETING,	/* message 2 is awaited */
+	REMOTE_GREETING,	/* waits for message 2 */
 	REMOTE_OPEN
 };
 
-/* All of it in locked memory. */
+/* In locked memory. */
 struct remote {
 	enum remote_state		 state;
 	struct registry			 registry;
@@ -38,7 +38,7 @@ struct remote {
 	struct noise_identity		 self;
 	struct answer_connection	 bundle;	/* of this attempt */
 	struct noise_initiator		 handshake;
-	struct noise_random		 random;	/* while it is used */
+	struct noise_random		 random;	/* wiped after use */
 	struct noise_keys		 keys;
 	struct stream_id		 id;
 	bool				 must_claim, must_greet, is_refused;
@@ -70,7 +70,7 @@ static void	 try_again(struct reach *r, uint64_t at_least,
 		    const char *fmt, ...)
 		    __attribute__((format(printf, 3, 4)));
 
-/* It may go better a moment later, if there is time for that. */
+/* Try again after a pause, or fail if that is after the deadline. */
 static void
 try_again(struct reach *r, uint64_t at_least, const char *fmt, ...)
 {
@@ -146,7 +146,7 @@ on_connection(void *arg, const struct registry_connection *res)
 
 /* --- the handshake --- */
 
-/* A stream's name is a UUID, version 4. */
+/* Make a stream id: a UUID, version 4. */
 static void
 choose_id(struct stream_id *id)
 {
@@ -173,7 +173,7 @@ frame_of(const struct remote *m, enum relay_kind kind)
 	return f;
 }
 
-/* Claims the name at the rendezvous. */
+/* Write the frame that claims the id at the rendezvous. */
 static ssize_t
 put_claim(struct remote *m)
 {
@@ -183,7 +183,7 @@ put_claim(struct remote *m)
 	return relay_encode(&f, m->room + LWS_PRE, ROOM);
 }
 
-/* Message 1.  Its length, or -1 with errno. */
+/* Write message 1.  Its length, or -1 with errno. */
 static ssize_t
 put_greeting(struct remote *m)
 {
@@ -223,7 +223,7 @@ reach_remote_on_open(struct reach *r)
 	reach_want(r);
 }
 
-/* Message 2, and perhaps a word that ends it. */
+/* Message 2; with a payload it is a rejection. */
 static void
 reach_remote_on_handshake(struct reach *r, const struct relay_frame *f)
 {
@@ -316,7 +316,7 @@ reach_remote_on_message(struct reach *r, uint8_t *data, size_t len,
 	relay_free(&f);
 }
 
-/* The next record of the library's message: 0 when there is none; -1. */
+/* Write the next record of a message: its length; 0: none; -1 with errno. */
 static ssize_t
 put_record(struct reach *r)
 {
@@ -380,7 +380,7 @@ reach_remote_on_end(struct reach *r, unsigned status, const char *why)
 		try_again(r, 0, "the rendezvous refused: HTTP %u", status);
 	else
 		try_again(r, 0, "rendezvous: %s", why);
-	reach_disconnect(r);		/* and why is gone */
+	reach_disconnect(r);		/* frees why: last */
 	return true;
 }
 
@@ -407,7 +407,7 @@ reach_remote_start(struct reach *r)
 	}
 	memset(m, 0, sizeof(*m));
 	m->pause = PAUSE_MIN;
-	/* A little before the library loses patience, to say why. */
+	/* Before the library's own timeout, to report the reason. */
 	m->deadline = clock_ms() + r->reach_target.connect_ms -
 	    r->reach_target.connect_ms / 10;
 	if (registry_init(&m->registry, &r->dialer, r->reach_target.url,
@@ -437,7 +437,7 @@ reach_remote_fini(struct reach *r)
 	if (m == NULL)
 		return;
 	wsloop_timer_clear(&r->loop, &m->again);
-	/* Without a registry there are no requests either. */
+	/* NULL if registry_init() failed. */
 	if (m->registry.dialer != NULL)
 		registry_fini(&m->registry);
 	record_writer_fini(&m->out);

@@ -8,7 +8,7 @@
 #include "common/json/json.h"
 #include "common/json/utf8.h"
 
-/* The text of a member; its closing quote gives way to a NUL. */
+/* Take a string; its closing quote is overwritten by a NUL. */
 static bool
 reach_target_take_text(const struct json *j, uint32_t tok, const char **out)
 {

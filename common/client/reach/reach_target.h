@@ -1,13 +1,12 @@
 /*
- * What is to be reached: the first line that execsrv-reach is told, an object.
- * Pure.
+ * The target: the first line from libexecsrv, a JSON object.  Pure.
  *
  *	url		wss://..., or with environment that of a registry
- *	environment	its name there; optional
- *	token		the bearer token; optional
+ *	environment	id at the registry; optional
+ *	token		bearer token; optional
  *	caFile		certificates to trust, not the system's; optional
- *	connectMs	time to connect
- *	silenceMs	how long nothing may be heard, then it is lost
+ *	connectMs	timeout to connect
+ *	silenceMs	silence after which the connection is lost
  */
 #ifndef COMMON_CLIENT_REACH_REACH_TARGET_H
 #define COMMON_CLIENT_REACH_REACH_TARGET_H
@@ -19,15 +18,15 @@
 
 struct reach_target {
 	const char	*url;
-	const char	*environment;	/* or NULL: a server, no registry */
+	const char	*environment;	/* NULL: url is a server's */
 	const char	*token;		/* or NULL */
 	const char	*ca_file;	/* or NULL */
 	uint64_t	 connect_ms, silence_ms;
 };
 
 /*
- * Read the line.  The text is written to and must stay: g points into it.  0,
- * or -1 with errno EINVAL (something else) or ENOMEM.
+ * Parse the line.  Writes to text, and g points into it.  0, or -1 with errno
+ * EINVAL or ENOMEM.
  */
 int	 reach_target_read(struct reach_target *g, char *text, size_t len)
 	    __attribute__((warn_unused_result));

@@ -11,12 +11,12 @@
 
 #define READ_MIN	(64 * 1024)
 #define KEEP		(256 * 1024)
-#define ROOM		(128 * 1024)	/* for the library; Linux doubles it */
-#define LAST_MAX	4096	/* of a line behind one that is not taken */
+#define ROOM		(128 * 1024)	/* SO_SNDBUF; doubled, see socket(7) */
+#define LAST_MAX	4096	/* bytes of a last line when full */
 
 /* --- in --- */
 
-/* Byte by byte: what follows is read elsewhere. */
+/* Byte by byte, so that the next line stays in the socket. */
 ssize_t
 stdio_peer_read_first(int fd, char *out, size_t size)
 {
@@ -48,7 +48,7 @@ find_line(struct stdio_peer *p)
 		p->line = (size_t)(end + 1 - data);
 }
 
-/* Read until there is a line, or nothing more for now. */
+/* Read until there is a line, EOF, or EAGAIN. */
 static void
 stdio_peer_fill(struct stdio_peer *p)
 {
@@ -57,7 +57,7 @@ stdio_peer_fill(struct stdio_peer *p)
 
 	while (find_line(p), p->line == 0 && !p->has_ended) {
 		if ((room = buf_reserve(&p->in, READ_MIN)) == NULL) {
-			p->has_ended = true;	/* that is no message */
+			p->has_ended = true;	/* too long, or ENOMEM */
 			break;
 		}
 		n = recv(p->fd, room, READ_MIN, MSG_DONTWAIT);
@@ -127,7 +127,7 @@ flush(struct stdio_peer *p)
 			wswatch_write(p->watch);
 			return;
 		}
-		/* Nobody is there: that is heard on the other side. */
+		/* On an error discard output: reading reports the end. */
 		buf_drain(&p->out, n == -1 ? p->out.len : (size_t)n);
 	}
 	buf_trim(&p->out, KEEP);
@@ -149,7 +149,7 @@ stdio_peer_put(struct stdio_peer *p, uint8_t *data, size_t len)
 	uint8_t	*at = data;
 	size_t	 left = len;
 
-	/* Only between tokens, where a blank is as good. */
+	/* In JSON a newline can only be whitespace, so a blank will do. */
 	for (; (at = memchr(at, '\n', left)) != NULL;
 	    left = len - (size_t)(at - data))
 		*at = ' ';
@@ -168,7 +168,7 @@ stdio_peer_is_full(const struct stdio_peer *p)
 
 /* --- */
 
-/* What was said before is still there, and is fetched as it is taken. */
+/* Lines sent before the hangup are still in the socket: read on. */
 static void
 stdio_peer_on_hangup(void *arg)
 {

@@ -1,6 +1,6 @@
 /*
- * The socket to libexecsrv: a message a line, both ways, one at a time.  Who
- * does not take a message is not sent another one: nothing is queued here.
+ * The socket to libexecsrv: one message per line in both directions, and at
+ * most one at a time in each (back-pressure instead of a queue).
  */
 #ifndef COMMON_CLIENT_REACH_STDIO_PEER_H
 #define COMMON_CLIENT_REACH_STDIO_PEER_H
@@ -13,13 +13,11 @@
 #include "common/buf.h"
 #include "common/dial/wsloop.h"
 
-/* None may free it. */
+/* A handler must not free the peer. */
 struct stdio_peer_events {
-	/*
-	 * There is a line, or an end: stdio_peer_first(), stdio_peer_is_over().
-	 */
+	/* A line came, or EOF: stdio_peer_first(), stdio_peer_is_over(). */
 	void	(*on_line)(void *arg);
-	/* What was put is taken. */
+	/* All output is written. */
 	void	(*on_room)(void *arg);
 };
 
@@ -30,40 +28,40 @@ struct stdio_peer {
 	const struct stdio_peer_events	*events;
 	void				*arg;
 	struct buf			 in, out;
-	size_t				 scanned;	/* of in: no end */
-	size_t				 line;		/* with its end; 0 */
+	size_t				 scanned;	/* no newline up to */
+	size_t				 line;		/* its length, or 0 */
 	bool				 has_ended;
 };
 
 /*
- * Read the first line, waiting for it, to size bytes at out, without what ends
- * it; not a byte more.  Its length, or -1: there is none.
+ * Wait for the first line, and read not a byte more.  Its length without the
+ * newline, or -1: EOF, an error, or longer than size.
  */
 ssize_t	 stdio_peer_read_first(int fd, char *out, size_t size)
 	    __attribute__((warn_unused_result));
 
-/* From then on; the descriptor stays the caller's.  0, or -1 with errno. */
+/* Begin after the first line; fd stays the caller's.  0, or -1 with errno. */
 int	 stdio_peer_init(struct stdio_peer *p, int fd, struct wsloop *l,
 	    const struct stdio_peer_events *events, void *arg)
 	    __attribute__((warn_unused_result));
 void	 stdio_peer_fini(struct stdio_peer *p);
 
-/* The library's line, until stdio_peer_drop(); false: none. */
+/* Return the current line, valid until stdio_peer_drop(); false: none. */
 bool	 stdio_peer_first(const struct stdio_peer *p, const uint8_t **data_out,
 	    size_t *len_out);
 void	 stdio_peer_drop(struct stdio_peer *p);
 
-/* The library is gone, and there is no more of it. */
+/* Whether EOF was read, and no line is left. */
 bool	 stdio_peer_is_over(const struct stdio_peer *p);
 
 /*
- * Send a message as a line, its line breaks as blanks; when it is not full, but
- * for a last short one.  data is written to.  0, or -1 with errno.
+ * Send a message as a line; newlines in data are replaced by blanks.  Call it
+ * only when not full, except for a last short line.  0, or -1 with errno.
  */
 int	 stdio_peer_put(struct stdio_peer *p, uint8_t *data, size_t len)
 	    __attribute__((warn_unused_result));
 
-/* Whether something that was put is not taken yet: on_room follows. */
+/* Whether output is not written yet: on_room follows. */
 bool	 stdio_peer_is_full(const struct stdio_peer *p);
 
 #endif
