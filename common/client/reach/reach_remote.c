@@ -367,7 +367,7 @@ reach_remote_send_frame(struct reach *r)
 	return n > 0;
 }
 
-/* --- */
+/* --- beginning and end --- */
 
 static bool
 reach_remote_on_end(struct reach *r, unsigned status, const char *why)
@@ -437,7 +437,7 @@ reach_remote_fini(struct reach *r)
 	if (m == NULL)
 		return;
 	wsloop_timer_clear(&r->loop, &m->again);
-	/* NULL if registry_init() failed. */
+	/* NULL: registry_init() was not called. */
 	if (m->registry.dialer != NULL)
 		registry_fini(&m->registry);
 	record_writer_fini(&m->out);

@@ -166,7 +166,7 @@ stdio_peer_is_full(const struct stdio_peer *p)
 	return p->out.len > 0;
 }
 
-/* --- */
+/* --- beginning and end --- */
 
 /* Lines sent before the hangup are still in the socket: read on. */
 static void
