@@ -1,4 +1,4 @@
-/* execsrvd: options, then the master. */
+/* execsrvd: reads options and settings, then runs the master. */
 #include <sys/stat.h>
 
 #include <errno.h>

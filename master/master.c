@@ -502,7 +502,7 @@ start_stdio(struct master *m)
 		log_warnx("no worker for stdio");
 		return -1;
 	}
-	/* The worker has them now. */
+	/* Stdin and stdout are the worker's now. */
 	if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1)
 		return -1;
 	dup2(null, STDIN_FILENO);

@@ -11,10 +11,10 @@
 #include "common/log.h"
 #include "master/workers/reserve.h"
 
-#define LOOK_MS		1000	/* between two looks for children that ended */
+#define LOOK_MS		1000	/* between attempts to reap */
 #define PASS_PAUSE_MS	5	/* between two passes */
 #define PASS_MS		5	/* a pass takes at most */
-#define PASSES		3	/* that must find nobody */
+#define PASSES		3	/* in a row, that must find no orphan */
 
 static bool
 reaper_is_orphan(pid_t pid, void *arg)
@@ -38,7 +38,7 @@ reaper_is_ours(pid_t pid, void *arg)
 
 /* --- reaping --- */
 
-/* A reaped orphan is a sign of others: it may fork faster than we look. */
+/* A reaped orphan may have forked before a pass found it: kill on. */
 static void
 reaper_on_orphan(struct reaper *r)
 {
@@ -48,8 +48,8 @@ reaper_on_orphan(struct reaper *r)
 }
 
 /*
- * Reap whatever ended, also what nobody knows; in several turns, if that is
- * much.  Look again later without a SIGCHLD, too: a waitid(2) may fail.
+ * Reap all children that exited, known or not; many in several turns of the
+ * loop.  Try again later even without a SIGCHLD: a waitid(2) may fail.
  */
 static void
 reaper_reap(void *arg)
@@ -67,7 +67,7 @@ reaper_reap(void *arg)
 		}
 		if (pid == -1)
 			continue;
-		/* The mark can be read until it is reaped. */
+		/* Read the mark before waitpid(2): a zombie still has one. */
 		is_orphan = reaper_is_orphan(pid, r);
 		if (waitpid(pid, &status, WNOHANG) == pid &&
 		    !r->events->on_exit(r->arg, pid, status) && is_orphan)
@@ -84,7 +84,7 @@ reaper_reap_soon(struct reaper *r)
 
 /* --- orphans --- */
 
-/* Make a pass.  Whether that was the last one. */
+/* Make a pass.  Whether it was the last one. */
 static bool
 reaper_make_pass(struct reaper *r)
 {
@@ -92,7 +92,7 @@ reaper_make_pass(struct reaper *r)
 	bool		 may_be_left;
 
 	r->reaped = 0;
-	/* Without a descriptor for /proc there would be no end. */
+	/* Without a descriptor for /proc passes would go on forever. */
 	reserve_release(r->reserve);
 	may_be_left = ptree_purge(reaper_is_ours, reaper_is_orphan, r,
 	    reaped > 0, PASS_MS, reaper_reap, r);
@@ -101,7 +101,7 @@ reaper_make_pass(struct reaper *r)
 	if (r->passes < PASSES) {
 		if (clock_ms() < r->until)
 			return false;
-		/* Not ours to kill: for example a set-user-ID program. */
+		/* EPERM, for example a set-user-ID program. */
 		log_warnx("processes that a worker left behind cannot be "
 		    "killed");
 		r->passes = PASSES;
@@ -141,7 +141,7 @@ reaper_has_no_orphans(const struct reaper *r)
 
 /* --- beginning and end --- */
 
-/* A ptree_match_fn of children to skip: notes each, skips all. */
+/* A ptree_match_fn of children to skip: records and skips all of them. */
 static bool
 reaper_note_foreign(pid_t pid, void *arg)
 {

@@ -1,6 +1,6 @@
 /*
- * Reaps the children of the master, and kills orphans: what a dead worker left
- * behind, which comes to the master as the subreaper (prctl(2)).  Embedded.
+ * Reaps the children of the master, and kills orphans: processes of dead
+ * workers, reparented to the master as the subreaper (prctl(2)).  Embedded.
  */
 #ifndef MASTER_REAPER_H
 #define MASTER_REAPER_H
@@ -16,45 +16,45 @@
 struct reserve;
 
 struct reaper_events {
-	/* A child ended; status as waitpid(2).  Whether it was known. */
+	/* A child was reaped; status of waitpid(2).  Whether it was known. */
 	bool	(*on_exit)(void *arg, pid_t pid, int status);
 
-	/* An orphan of ours ended; others may be left. */
+	/* An orphan was reaped; others may be left. */
 	void	(*on_orphan)(void *arg);
 
-	/* Whether a child is one of our own, which is not to be killed. */
+	/* Whether a child is our own, which must not be killed. */
 	bool	(*is_ours)(void *arg, pid_t pid);
 
-	/* Whether the pid of each own child is known by now. */
+	/* Whether the pids of all our own children are known. */
 	bool	(*knows_all)(void *arg);
 
-	/* No orphan is left, or LIMIT_ORPHANS is over. */
+	/* No orphan is left, or LIMIT_ORPHANS has passed. */
 	void	(*on_no_orphans)(void *arg);
 };
 
 struct reaper {
 	const struct reaper_events *events;
 	void		*arg;
-	struct reserve	*reserve;	/* for the look at /proc; borrowed */
+	struct reserve	*reserve;	/* to read /proc; borrowed */
 	struct timer	 reap_ev, orphan_ev;
-	bool		 adopts;	/* orphans that are not ours as well */
-	pid_t		*foreign;	/* children since before the exec */
+	bool		 adopts;	/* foreign orphans as well */
+	pid_t		*foreign;	/* children from before the exec */
 	size_t		 nforeign;
-	unsigned	 passes;	/* that found no orphan, in a row */
+	unsigned	 passes;	/* in a row without an orphan */
 	unsigned	 reaped;	/* orphans since the last pass */
 	uint64_t	 until;		/* clock_ms(); 0: no pass is due */
 };
 
 /*
- * Children that there are already are left alone for good: execve(2) keeps
- * them.  adopts: unmarked orphans (ptree_is_marked()) are not ours.
+ * Existing children, which execve(2) keeps, are never killed.  adopts: neither
+ * are orphans without a mark (ptree_is_marked()).
  */
 void	 reaper_init(struct reaper *r, struct event_base *base,
 	    struct reserve *reserve, bool adopts,
 	    const struct reaper_events *events, void *arg);
 void	 reaper_fini(struct reaper *r);
 
-/* Reap in the next turn: SIGCHLD came. */
+/* Reap in the next turn of the loop: SIGCHLD came. */
 void	 reaper_reap_soon(struct reaper *r);
 
 /* Kill orphans, in passes, until three in a row find none. */

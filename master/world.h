@@ -87,7 +87,7 @@ struct master_events {
 	bool	(*is_ready)(const struct master *m);
 };
 
-/* How the server was started; set once, by main() and master_init(). */
+/* How the server was started; set by main() and master_init(). */
 struct world_start {
 	const struct cmdline	*cmdline;
 	char		 worker[4096];	/* path of execsrv-worker */

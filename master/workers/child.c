@@ -170,7 +170,7 @@ child_by_pid(struct master *m, pid_t pid)
 	return map_find(&m->children.by_pid, &pid, sizeof(pid));
 }
 
-/* --- life and death --- */
+/* --- from fork to exit --- */
 
 static void	 child_settle(struct child *c);
 
