@@ -32,7 +32,7 @@ struct job {
 	struct io		 ev;
 	bool			 held;		/* not read: may_take() */
 	bool			 asks;		/* to hold more */
-	uint64_t		 holds;		/* bytes, at most */
+	uint64_t		 holds;		/* bytes granted */
 	uint64_t		 begun;		/* ms, of start or permission */
 	struct fsagent_answer	 answer;
 };
@@ -206,7 +206,8 @@ fsjobs_answer(struct job *j)
 
 	assert(j->done != NULL);
 	/*
-	 * done() may end the connection and cancel the job: free the job first.
+	 * Free the job first: done() may end the connection, which cancels
+	 * jobs.
 	 */
 	fsop_result_init(&j->answer.r);
 	j->handle = NULL;
@@ -482,7 +483,7 @@ keep_data(struct job *j, const struct fsop *op)
 	return 0;
 }
 
-/* Create a job with copies of the data and file of op. */
+/* Create a job with a copy of op and of its data. */
 static struct job *
 job_new(struct rpc *rpc, const struct fsop *op)
 {

@@ -162,7 +162,10 @@ answer_ready(struct rpc *rpc)
 
 	while (rpc->conn != NULL && conn_queued(rpc->conn) <
 	    LIMIT_OUT_CHILDREN && (x = TAILQ_FIRST(&h->ready)) != NULL) {
-		/* Off the list before sending, which may end the connection. */
+		/*
+		 * Move x first: if sending ends the connection, that frees all
+		 * of ready.
+		 */
 		TAILQ_REMOVE(&h->ready, x, entry);
 		x->is_ready = false;
 		TAILQ_INSERT_TAIL(&h->all, x, entry);

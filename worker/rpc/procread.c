@@ -190,6 +190,7 @@ answer_read(struct proc *p, struct rpc_req *req, const struct proc_read *r)
 	rpc_end_b64(req, &o, parts, x.n, NULL);
 	free(parts);
 	proc_was_read(p);
+	/* Sending may have ended the connection. */
 	if (rpc->conn == NULL)
 		return;
 	for (c = x.first; c != x.end; c = TAILQ_NEXT(c, retain_entry))

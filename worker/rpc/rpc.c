@@ -199,9 +199,7 @@ b64_free(struct conn_source *src)
 	free(a);
 }
 
-/*
- * Send an answer that is written while the client reads: takes text and data.
- */
+/* Send an answer, written while the client reads: takes text and data. */
 static void
 send_long(struct rpc *rpc, const struct b64_answer *answer,
     struct buf *data, size_t len)
@@ -569,10 +567,7 @@ rpc_on_message(void *arg, char *text, size_t len, bool is_utf8)
 	char			*copy = NULL;
 
 	assert(rpc->session != NULL);
-	/*
-	 * The parser writes into the text; initialize may have to be handed
-	 * over.
-	 */
+	/* The parser changes the text; initialize may be handed over. */
 	if (rpc->phase == PHASE_NEW && len <= LIMIT_FIRST_MESSAGE) {
 		if ((copy = malloc(len + 1)) == NULL) {
 			rpc_complain(rpc, ERR_FAILED);

@@ -29,7 +29,7 @@ TAILQ_HEAD(start_list, start);
  */
 struct rpc {
 	struct session		*session;
-	struct env		*env;		/* of the session, like: */
+	struct env		*env;		/* of the session; also: */
 	struct link		*link;
 	struct procs		*procs;
 	struct holders		*holders;
@@ -40,7 +40,7 @@ struct rpc {
 	struct rpc_req_list	 waiting;	/* kept */
 	unsigned		 nwaiting;
 	struct start_list	 starts;	/* waiting for a sandbox */
-	struct fsjobs		*fsjobs;	/* created when needed, like: */
+	struct fsjobs		*fsjobs;	/* created when needed; also: */
 	struct httpjobs		*httpjobs;
 	int			 http_exe;	/* execsrv-http, or -1 */
 	struct watcher		*watcher;	/* fs/watchMissing */
@@ -49,9 +49,7 @@ struct rpc {
 	struct buf		 scratch;	/* the answer being written */
 };
 
-/*
- * After session_init() and with its link.  http_exe: execsrv-http or -1, taken.
- */
+/* After session_init(), with its link.  http_exe: execsrv-http or -1, taken. */
 void	 rpc_init(struct rpc *rpc, struct session *s, bool is_strict,
 	    int http_exe);
 void	 rpc_fini(struct rpc *rpc);

@@ -133,7 +133,7 @@ rpc_start_answer(struct rpc_req *req, const struct proc *pr)
 	rpc_end(req, &o);
 }
 
-/* Start the process, answer, and free the start.  May end the connection. */
+/* Start the process, answer, and free st.  May end the connection. */
 static void
 start_now(struct rpc *rpc, struct rpc_req *req, struct start *st)
 {
@@ -193,8 +193,7 @@ find_unsure(const struct start *st)
 	fd_close(&fd);
 	for (p = st->programs; *p != NULL; p++) {
 		/*
-		 * Relative paths are below the working directory, checked
-		 * above.
+		 * Relative paths begin at the directory that was checked above.
 		 */
 		if (**p != '/')
 			continue;

@@ -11,6 +11,7 @@
 #include "worker/conn/conn.h"
 #include "worker/fs/pathwatch.h"
 
+/* May end the connection, and with it all watches. */
 static void
 on_change(void *arg, uint64_t id)
 {

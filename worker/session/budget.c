@@ -76,7 +76,7 @@ budget_on_master_gone(struct budget *b)
 }
 
 /*
- * Assume consent if the master does not answer, because it is stopped.  Else
+ * If the master does not answer, being stopped, take what was requested.  Else
  * request memory again for a waiting message, or give back unused memory.
  */
 static void

@@ -23,14 +23,14 @@ struct link_events {
 	void	(*on_gone)(void *arg);
 };
 
-/* sock is taken.  NULL with errno. */
+/* Take over sock.  NULL with errno; then sock stays the caller's. */
 struct link	*link_new(struct event_base *base, int sock,
 		    const struct link_events *events, void *arg);
 void		 link_free(struct link **lp);
 
 /*
  * Ask the master to hand a connection over to session id, with its first
- * message.
+ * message.  fd stays the caller's.
  */
 void	 link_handover(struct link *l, const char *id, const char *message,
 	    size_t len, int fd);

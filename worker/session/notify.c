@@ -65,7 +65,7 @@ send_close(struct notify *nt)
 	send_event(nt, note_CLOSED, nt->proc->retain.next_seq - 1, "");
 }
 
-/* Encode in place, after the frame header.  May end the connection. */
+/* Encode output in place, after the frame header. */
 static void
 send_output(struct notify *nt, struct chunk *c)
 {
@@ -92,6 +92,7 @@ send_output(struct notify *nt, struct chunk *c)
 	at += b64_encode(at, c->data, c->len);
 	memcpy(at, tail, sizeof(tail) - 1);
 	conn_commit(conn);
+	/* NULL if sending ended the connection. */
 	if (nt->all->conn != NULL)
 		window_sent(p->procs->window, c, conn_pos(conn));
 }

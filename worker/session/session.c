@@ -562,8 +562,8 @@ on_turn(void *arg)
 }
 
 /*
- * Report the number of running processes, for metrics; not at each change,
- * since many short commands would wake the master twice each.
+ * Report the number of running processes, for metrics.  Not at each change:
+ * many short commands would wake the master twice each.
  */
 static void
 tell_load(struct session *s)
@@ -660,7 +660,7 @@ session_is_over(const struct session *s)
 	    s->state == SESSION_HANDING));
 }
 
-/* Drop what has been RELAYED for long enough; a timer makes a later turn. */
+/* Drop output that was RELAYED for long enough; a timer wakes the next turn. */
 static void
 expire_relayed(struct session *s)
 {

@@ -240,7 +240,10 @@ void	 session_hand_over(struct session *s, struct rpc_req *req,
 /* The kept initialize is gone. */
 void	 session_forget_handing(struct session *s);
 
-/* Add a started process to notifications, audit log and transcripts. */
+/*
+ * Add a started process to notifications, audit log and transcripts. Fatal
+ * without memory.
+ */
 void	 session_add_process(struct session *s, struct proc *p,
 	    const struct spawn *sp);
 

@@ -16,7 +16,9 @@ struct session_kill_events {
 	/* Reap all exited children. */
 	void	(*reap)(void *arg);
 
-	/* Whether the client was sent the end of each process, or cannot be. */
+	/*
+	 * Whether the client was sent the end of each process, or will not be.
+	 */
 	bool	(*is_told)(void *arg);
 
 	/* No process is left, or LIMIT_KILL has passed. */

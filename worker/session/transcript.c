@@ -32,9 +32,9 @@ struct tape {
 	TAILQ_ENTRY(tape)	 entry;
 	struct transcripts	*all;
 	uint32_t		 ticket;	/* of the request */
-	int			 fd;		/* -1: requested */
+	int			 fd;		/* or -1 */
 	bool			 is_terminal;
-	bool			 is_done;	/* except for its file */
+	bool			 is_done;	/* complete, waits for fd */
 	uint64_t		 began;		/* us */
 	struct buf		 early;		/* until fd is there */
 };
@@ -359,7 +359,7 @@ transcript_end(struct transcript *t)
 	if (!all->is_over)
 		transcript_commit(tape, asciicast_close(&t->asciicast,
 		    &all->line, clock_us() - tape->began));
-	/* A tape without a file is freed when the file was written. */
+	/* Keep a tape until its file has what was written early. */
 	if (t->asciicast.is_terminal) {
 		if (tape->fd == -1 && tape->early.len > 0)
 			tape->is_done = true;

@@ -43,7 +43,7 @@ void	 transcripts_end(struct transcripts *all);
 /* Return the bytes written and reserved by this worker. */
 uint64_t transcripts_used(const struct transcripts *all);
 
-/* After all processes were freed. */
+/* After procs_fini(). */
 void	 transcripts_free(struct transcripts **allp);
 
 #endif
