@@ -17,7 +17,6 @@ struct holder;
 
 #define HANDLE_ID_MAX	32	/* bytes, as in the reference */
 
-/* A file that a client has open. */
 struct handle {
 	struct map_node	 node;
 	struct rpc	*rpc;
@@ -64,7 +63,6 @@ void	 handle_close(struct rpc *rpc, struct handle *h);
 /* The connection ended: close all handles; after rpc_cancel_all(). */
 void	 fsjobs_on_conn_end(struct rpc *rpc);
 
-/* At the end of the session. */
 void	 fsjobs_free(struct rpc *rpc);
 
 #endif

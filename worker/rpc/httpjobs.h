@@ -35,7 +35,6 @@ struct http_order {
 /* Free the members, and zero o. */
 void	 http_order_fini(struct http_order *o);
 
-/* Whether there is a stream with that id. */
 bool	 httpjobs_is_streaming(const struct rpc *rpc, const char *id,
 	    size_t len);
 
@@ -43,7 +42,6 @@ bool	 httpjobs_is_streaming(const struct rpc *rpc, const char *id,
 void	 httpjobs_begin(struct rpc *rpc, struct rpc_req *req,
 	    struct http_order *o);
 
-/* The connection ended: abort all requests. */
 void	 httpjobs_on_conn_end(struct rpc *rpc);
 
 /* There may be room: read streams on. */

@@ -23,10 +23,7 @@ enum rpc_phase { PHASE_NEW, PHASE_ATTACHED, PHASE_READY };
 TAILQ_HEAD(rpc_req_list, rpc_req);
 TAILQ_HEAD(start_list, start);
 
-/*
- * Requests of a session, over successive connections.  Embedded by its owner;
- * handlers get it.
- */
+/* Requests of a session, over successive connections.  Embedded. */
 struct rpc {
 	struct session		*session;
 	struct env		*env;		/* of the session; also: */
@@ -49,15 +46,12 @@ struct rpc {
 	struct buf		 scratch;	/* the answer being written */
 };
 
-/* After session_init(), with its link.  http_exe: execsrv-http or -1, taken. */
+/* After session_init() and link_new().  http_exe (or -1) is taken. */
 void	 rpc_init(struct rpc *rpc, struct session *s, bool is_strict,
 	    int http_exe);
 void	 rpc_fini(struct rpc *rpc);
 
-/*
- * A request.  On the stack of the dispatcher, unless a handler that answers
- * later keeps it (rpc_keep()).
- */
+/* On the stack of the dispatcher, unless kept (rpc_keep()) to answer later. */
 struct rpc_req {
 	TAILQ_ENTRY(rpc_req)	 entry;		/* of waiting */
 	struct rpc		*rpc;

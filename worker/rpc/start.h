@@ -13,7 +13,6 @@ void	 start_go_on(struct rpc *rpc);
 /* Cancel a waiting start; its request fails.  Whether there was one. */
 bool	 start_cancel(struct rpc *rpc, const char *id, size_t len);
 
-/* Whether the start of a process with that id waits. */
 bool	 start_waits(const struct rpc *rpc, const char *id, size_t len);
 
 #endif

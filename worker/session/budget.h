@@ -14,7 +14,6 @@
 #include "common/ev.h"
 #include "worker/proc/retain.h"
 
-/* What a budget needs from the session. */
 struct budget_events {
 	/* Request memory from the master, in bytes.  0, or -1: no master. */
 	int	(*ask)(void *arg, uint64_t output, uint64_t message);
@@ -49,12 +48,10 @@ bool	 budget_output(struct budget *b);
 /* Request memory for an incomplete message of so many bytes in all. */
 void	 budget_message(struct budget *b, size_t want);
 
-/* The master answered; the master is gone. */
 void	 budget_answered(struct budget *b, uint64_t output,
 	    uint64_t message);
 void	 budget_on_master_gone(struct budget *b);
 
-/* The connection ended, and with it an incomplete message. */
 void	 budget_on_conn_end(struct budget *b);
 
 #endif

@@ -28,10 +28,7 @@ struct link	*link_new(struct event_base *base, int sock,
 		    const struct link_events *events, void *arg);
 void		 link_free(struct link **lp);
 
-/*
- * Ask the master to hand a connection over to session id, with its first
- * message.  fd stays the caller's.
- */
+/* Ask to hand fd, which stays the caller's, over to session id. */
 void	 link_handover(struct link *l, const char *id, const char *message,
 	    size_t len, int fd);
 
@@ -43,10 +40,7 @@ void	 link_opened(struct link *l);
 void	 link_attached(struct link *l);
 void	 link_detached(struct link *l);
 
-/*
- * Delay a message until the client has its answer: tell() sends it before any
- * other message, or at link_flush().
- */
+/* Delay tell() until the client has its answer, or until the next message. */
 void	 link_soon(struct link *l, void (*tell)(struct link *));
 void	 link_flush(struct link *l);
 
@@ -63,23 +57,16 @@ void	 link_acted(struct link *l, const Ipc__Acted *out);
 /* Request memory, in bytes.  0, or -1: no master. */
 int	 link_ask_memory(struct link *l, uint64_t output, uint64_t message);
 
-/* Report the number of running processes. */
 void	 link_load(struct link *l, unsigned running);
 
-/*
- * Request a transcript file; transcripts_opened() or _refused() follows.  0, or
- * -1: no master.
- */
+/* transcripts_opened() or _refused() follows.  0, or -1: no master. */
 int	 link_ask_transcript(struct link *l, uint32_t ticket,
 	    bool is_terminal);
 
 /* A client was refused a new session. */
 void	 link_turned_away(struct link *l);
 
-/*
- * Report a started command to the audit log.  While the master does not read,
- * commands are only counted.
- */
+/* For the audit log; only counted while the master does not read. */
 void	 link_command(struct link *l, Ipc__Command *out);
 
 /* The session has ended; the worker exits. */

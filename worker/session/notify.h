@@ -22,8 +22,7 @@ struct proc;
 /* Of a session.  Embedded. */
 struct notifier {
 	struct conn		*conn;		/* of the client, or NULL */
-	TAILQ_HEAD(, notify)	 replayed;	/* being replayed */
-	/* Whether more may be sent on the connection. */
+	TAILQ_HEAD(, notify)	 replayed;
 	bool			(*has_room)(const void *arg);
 	const void		*arg;
 };

@@ -1,8 +1,7 @@
 /*
- * Actions of operators in a session, by way of the control socket and the
- * master: end the session or a process, signal a process, read its output.  A
- * process is named by its pid, as "execsrvctl ps" shows it, or by the client's
- * id.
+ * Actions of operators, through the control socket and the master: end a
+ * session or process, signal a process, read its output.  A process is named by
+ * its pid, as "execsrvctl ps" shows it, or by the client's id.
  */
 #ifndef WORKER_SESSION_OPERATOR_H
 #define WORKER_SESSION_OPERATOR_H
@@ -20,7 +19,7 @@ void	 operator_act(struct session *s, const Ipc__Act *in);
 /* Write output of a process to *fdp, which is taken (-1) or, on error, left. */
 void	 operator_tail(struct session *s, const Ipc__Tail *in, int *fdp);
 
-/* The session has ended: answer the operator that ended it. */
+/* Answer the operator that ended the session. */
 void	 operator_on_session_end(struct session *s);
 
 #endif

@@ -440,6 +440,8 @@ session_decided(struct session *s, Ipc__Verdict v, const char *id,
 /* --- children --- */
 
 /*
+ * A SIGCHLD may get lost: the pipe that wakes us, or a failed waitid(2).
+ *
  * Reap by waitpid(2) and not by a pidfd for each process: the worker is a
  * subreaper, so that it must reap orphans anyway, and a single way to reap
  * cannot lose a status to another.

@@ -63,7 +63,6 @@ struct session_operator {
 	unsigned	 tails;		/* of processes */
 };
 
-/* The client. */
 struct session_client {
 	char	 name[SESSION_CLIENT_MAX + 1];	/* clientName, printable */
 	char	 peer[80];	/* address, for logs */
@@ -84,7 +83,6 @@ struct session_load {
 	struct timer	 ev;		/* until the next report */
 };
 
-/* How the session ends. */
 struct session_end {
 	const char	*why;
 	Ipc__EndReason	 reason;
@@ -95,7 +93,7 @@ struct session_end {
 struct session {
 	struct env		 env;
 	const struct session_events *events;
-	void			*arg;		/* of the events */
+	void			*arg;
 	struct link		*link;
 	enum session_state	 state;
 	bool			 done;		/* the worker may exit */
@@ -104,8 +102,8 @@ struct session {
 	uint64_t		 retain_ms;	/* 0: DetachedTtl */
 	const char		*refusal;	/* of new sessions; or NULL */
 	bool			 was_refused;	/* and the master was told */
-	struct ratelimit	 bucket;	/* of messages */
-	struct busypoll		 busypoll;		/* for messages */
+	struct ratelimit	 bucket;
+	struct busypoll		 busypoll;
 
 	struct conn		*conn;		/* or NULL */
 	unsigned		 lingering;	/* closing connections */
@@ -189,9 +187,8 @@ void	 session_set_client(struct session *s, const char *name, size_t len);
 const char *session_refuses(struct session *s);
 
 /*
- * Set how the client of this connection gets output.  has_receipts:
- * acknowledged by session_received().  holds: nothing new before missed output
- * was read.
+ * has_receipts: output is acknowledged by session_received().  holds: nothing
+ * new is sent before missed output was read.
  */
 void	 session_set_delivery(struct session *s, bool has_receipts,
 	    bool holds);
@@ -206,16 +203,10 @@ void	 session_attach(struct session *s);
 Ipc__Verdict session_resume(struct session *s, int fd, const char *peer,
 	    char *message, size_t len);
 
-/*
- * Reap exited children; if there are too many for one turn, the rest soon
- * after.  arg: the session.
- */
+/* Reap exited children, some now and the rest soon.  arg: the session. */
 void	 session_reap(void *arg);
 
-/*
- * While a process runs, check later for exited children: a SIGCHLD may get lost
- * (the pipe that wakes us, a failed waitid(2)).
- */
+/* While a process runs, reap again later: a SIGCHLD may get lost. */
 void	 session_look_later(struct session *s);
 
 
@@ -224,7 +215,6 @@ const char *session_id(const struct session *s);
 /* Whether the message being handled resumes the session. */
 bool	 session_is_resuming(const struct session *s);
 
-/* Whether the processes are being killed. */
 bool	 session_is_closing(const struct session *s);
 
 /* Whether the connection can be handed over to another worker. */
@@ -250,7 +240,6 @@ void	 session_add_process(struct session *s, struct proc *p,
 /* A short request was served: busy poll for the next one. */
 void	 session_expect_request(struct session *s);
 
-/* The master decided about the initialize that was handed over. */
 void	 session_decided(struct session *s, Ipc__Verdict v, const char *id,
 	    unsigned number);
 

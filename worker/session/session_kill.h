@@ -13,7 +13,6 @@
 struct pcgroups;
 
 struct session_kill_events {
-	/* Reap all exited children. */
 	void	(*reap)(void *arg);
 
 	/*
