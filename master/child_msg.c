@@ -279,16 +279,16 @@ on_transcript_ask(struct child *c, const void *body, struct ipc_msg *m)
 	int				 fd;
 
 	(void)m;
-	if (c->route == NULL || c->tape == CHILD_TAPE_NONE) {
+	if (c->route == NULL || c->transcripts == CHILD_TRANSCRIPTS_NONE) {
 		child_violates(c, "transcript");
 		return;
 	}
 	if ((fd = transcript_files_open(c->route, in->terminal)) == -1) {
 		no.why = strerror(errno);
 		/* Log the first failure only: later requests may be queued. */
-		if (c->tape != CHILD_TAPE_REFUSED)
+		if (c->transcripts != CHILD_TRANSCRIPTS_REFUSED)
 			log_warn("session %u: transcript", c->route->number);
-		child_set_tape(c, CHILD_TAPE_REFUSED);
+		child_set_transcripts(c, CHILD_TRANSCRIPTS_REFUSED);
 		chan_send(c->chan, IPC_transcript_refused, &no, -1);
 		return;
 	}

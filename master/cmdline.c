@@ -107,7 +107,7 @@ cmdline_has_stdio(const struct conf *c)
 }
 
 bool
-cmdline_has_doors(const struct conf *c)
+cmdline_has_listeners(const struct conf *c)
 {
 	return c->listen.n != 0 || c->nuplink != 0;
 }

@@ -47,7 +47,7 @@ int	 cmdline_load(const struct cmdline *s, struct conf *c,
 	    struct conf_error *e) __attribute__((warn_unused_result));
 
 /* Whether there are listeners or uplinks. */
-bool	 cmdline_has_doors(const struct conf *c);
+bool	 cmdline_has_listeners(const struct conf *c);
 
 /* Whether one of the listeners is standard input and output. */
 bool	 cmdline_has_stdio(const struct conf *c);

@@ -326,7 +326,7 @@ without_server(const struct conf *c, const struct options *o, size_t npassed)
 		allow_warn(c, stderr);
 	if (o->test || o->print)
 		return 0;
-	if (npassed != 0 || cmdline_has_doors(c))
+	if (npassed != 0 || cmdline_has_listeners(c))
 		return -1;
 	fputs("execsrvd: nothing to listen on: give --listen or --remote, "
 	    "or Listen or Uplink in the configuration file\n", stderr);

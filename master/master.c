@@ -42,7 +42,7 @@
 #include "master/workers/route.h"
 #include "master/workers/transcript_files.h"
 
-#define LAST_WORDS_MS	500	/* to reap what was killed */
+#define REAP_MS	500	/* to reap what was killed */
 
 static void	 master_on_signal(void *, int);
 static bool	 kill_rest(struct master *);
@@ -114,7 +114,7 @@ init_events(struct master *m)
 }
 
 static int
-open_doors(struct master *m)
+open_listeners(struct master *m)
 {
 	struct conf_error	 e;
 	unsigned		 n;
@@ -210,7 +210,7 @@ master_init(struct master *m, const struct cred *env)
 		return -1;
 	}
 	cgroups_warn(m->cgroups, &m->conf);
-	if (open_doors(m) == -1 || remote_exec_init(m) == -1 ||
+	if (open_listeners(m) == -1 || remote_exec_init(m) == -1 ||
 	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
 		return -1;
@@ -341,7 +341,7 @@ master_kill_orphans(struct master *m)
 static void
 master_on_child_gone(struct master *m)
 {
-	if (m->start.is_stdio && !world_has_doors(m) && !m->stopping) {
+	if (m->start.is_stdio && !world_has_listeners(m) && !m->stopping) {
 		const struct child	*c;
 
 		TAILQ_FOREACH(c, &m->children.list, entry)
@@ -411,7 +411,7 @@ kill_rest(struct master *m)
 		killed = true;
 	}
 	master_kill_orphans(m);
-	timer_set(&m->stop_ev, LAST_WORDS_MS);
+	timer_set(&m->stop_ev, REAP_MS);
 	return killed;
 }
 

@@ -34,7 +34,7 @@ reload_check(const struct master *m, const struct conf *c, struct conf_error *e)
 {
 	if (validate(c, e) == -1)
 		return -1;
-	if (cmdline_has_doors(c) || m->listen.activation.n > 0)
+	if (cmdline_has_listeners(c) || m->listen.activation.n > 0)
 		return 0;
 	return conf_fail(e, "nothing to listen on");
 }

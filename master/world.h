@@ -184,7 +184,7 @@ struct master {
 
 /* Whether connections may come besides stdio. */
 static inline bool
-world_has_doors(const struct master *m)
+world_has_listeners(const struct master *m)
 {
 	return !TAILQ_EMPTY(&m->listen.list) || !TAILQ_EMPTY(&m->uplinks.list);
 }

@@ -74,11 +74,11 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	c->max_running = settings.s.max_processes;
 	c->max_held = conf->max_held_per_user;
 	if (settings.s.transcript != CONF_TRANSCRIPT_NONE)
-		child_set_tape(c, CHILD_TAPE_WANTED);
+		child_set_transcripts(c, CHILD_TRANSCRIPTS_WANTED);
 	if (out->asking != IPC__ASKING__NEVER)
 		child_set_token(c, CHILD_TOKEN_AWAITED);
 	c->since = clock_ms();
-	child_set_client(c, CHILD_MET);
+	child_set_client(c, CHILD_ASSIGNED);
 	child_set_state(c, CHILD_GREETING);
 	give_environment(c, out);
 	chan_send(c->chan, IPC_assign, out, fd);

@@ -23,8 +23,8 @@ struct source {
 };
 
 /* A waiting connection. */
-struct knock {
-	TAILQ_ENTRY(knock)	 entry;
+struct waiting {
+	TAILQ_ENTRY(waiting)	 entry;
 	int			 fd;
 	int			 refuse;
 	struct peer		 peer;
@@ -37,14 +37,14 @@ struct knock {
 
 struct gate {
 	struct master		*master;
-	TAILQ_HEAD(, knock)	 knocks;
+	TAILQ_HEAD(, waiting)	 waiting;
 	struct child_list	 greeted;	/* oldest first */
 	size_t			 ngreeted, nwaiting;
 	struct map		 sources;
 	struct timer		 patience_ev;
 };
 
-static void	 on_patience(void *);
+static void	 gate_on_timeout(void *);
 
 bool
 gate_drops(unsigned n, unsigned drawn)
@@ -69,10 +69,10 @@ gate_new(struct master *m)
 	if ((g = calloc(1, sizeof(*g))) == NULL)
 		return NULL;
 	g->master = m;
-	TAILQ_INIT(&g->knocks);
+	TAILQ_INIT(&g->waiting);
 	TAILQ_INIT(&g->greeted);
 	map_init(&g->sources);
-	timer_init(&g->patience_ev, m->base, on_patience, g);
+	timer_init(&g->patience_ev, m->base, gate_on_timeout, g);
 	return g;
 }
 
@@ -156,10 +156,10 @@ gate_count(struct source *s, int greeting, int waiting)
 }
 
 static void
-knock_free(struct gate *g, struct knock *k)
+waiting_free(struct gate *g, struct waiting *k)
 {
 	assert(g->nwaiting > 0 && k->source != NULL && k->fd != -1);
-	TAILQ_REMOVE(&g->knocks, k, entry);
+	TAILQ_REMOVE(&g->waiting, k, entry);
 	g->nwaiting--;
 	gate_count(k->source, 0, -1);
 	source_put(g, k->source);
@@ -176,8 +176,8 @@ gate_free(struct gate **gp)
 	*gp = NULL;
 	if (g == NULL)
 		return;
-	while (!TAILQ_EMPTY(&g->knocks))
-		knock_free(g, TAILQ_FIRST(&g->knocks));
+	while (!TAILQ_EMPTY(&g->waiting))
+		waiting_free(g, TAILQ_FIRST(&g->waiting));
 	while ((c = TAILQ_FIRST(&g->greeted)) != NULL)
 		gate_leave(g, c);
 	assert(g->ngreeted == 0 && g->nwaiting == 0);
@@ -199,7 +199,7 @@ has_place(const struct gate *g, const struct source *s)
 
 /* Start the handshake of a waiting connection; false: no spare worker. */
 static bool
-gate_let_in(struct gate *g, struct knock *k)
+gate_assign(struct gate *g, struct waiting *k)
 {
 	struct child	*c;
 	bool		 full = k->full || g->master->drain.is_on;
@@ -215,7 +215,7 @@ gate_let_in(struct gate *g, struct knock *k)
 	    k->message, k->len) : child_assign(c, k->fd, &k->peer, k->refuse,
 	    full)) == -1)
 		gate_leave(g, c);
-	knock_free(g, k);
+	waiting_free(g, k);
 	return true;
 }
 
@@ -241,7 +241,7 @@ gate_leave(struct gate *g, struct child *c)
  * occupies one it could have, after LIMIT_STARTUPS_PATIENCE.
  */
 static void
-make_place(struct gate *g, const struct knock *k)
+make_place(struct gate *g, const struct waiting *k)
 {
 	struct child	*c;
 	uint64_t	 age;
@@ -249,7 +249,7 @@ make_place(struct gate *g, const struct knock *k)
 	bool		 is_own = k->source->greeting >=
 			    LIMIT_STARTUPS_SOURCE;
 
-	assert(k == TAILQ_FIRST(&g->knocks));
+	assert(k == TAILQ_FIRST(&g->waiting));
 	TAILQ_FOREACH(c, &g->greeted, gate_entry)
 		if (is_full || c->place == k->source || (!is_own &&
 		    source_top(c->place) == source_top(k->source)))
@@ -270,21 +270,21 @@ make_place(struct gate *g, const struct knock *k)
 void
 gate_pump(struct gate *g)
 {
-	struct knock	*k, *next;
+	struct waiting	*k, *next;
 
-	for (k = TAILQ_FIRST(&g->knocks); k != NULL; k = next) {
+	for (k = TAILQ_FIRST(&g->waiting); k != NULL; k = next) {
 		next = TAILQ_NEXT(k, entry);
 		if (g->ngreeted >= LIMIT_STARTUPS_FULL)
 			break;
-		if (has_place(g, k->source) && !gate_let_in(g, k))
+		if (has_place(g, k->source) && !gate_assign(g, k))
 			return;		/* until the pool has a spare worker */
 	}
-	if ((k = TAILQ_FIRST(&g->knocks)) != NULL)
+	if ((k = TAILQ_FIRST(&g->waiting)) != NULL)
 		make_place(g, k);
 }
 
 static void
-on_patience(void *arg)
+gate_on_timeout(void *arg)
 {
 	gate_pump(arg);
 }
@@ -308,11 +308,11 @@ may_wait(const struct gate *g, const struct source *s, const struct peer *p)
 }
 
 /* Append a connection (taken), with room for a message; NULL: dropped. */
-static struct knock *
-knock_new(struct gate *g, int fd, const struct peer *p, size_t len)
+static struct waiting *
+waiting_new(struct gate *g, int fd, const struct peer *p, size_t len)
 {
 	struct source	*s;
-	struct knock	*k = NULL;
+	struct waiting	*k = NULL;
 
 	if ((s = source_get(g, p)) == NULL || !may_wait(g, s, p) ||
 	    (k = calloc(1, sizeof(*k) + len)) == NULL) {
@@ -328,15 +328,15 @@ knock_new(struct gate *g, int fd, const struct peer *p, size_t len)
 	k->len = len;
 	gate_count(s, 0, 1);
 	g->nwaiting++;
-	TAILQ_INSERT_TAIL(&g->knocks, k, entry);
+	TAILQ_INSERT_TAIL(&g->waiting, k, entry);
 	return k;
 }
 
 void
-gate_knock(struct gate *g, int fd, const struct peer *p, int refuse,
+gate_enqueue(struct gate *g, int fd, const struct peer *p, int refuse,
     bool full)
 {
-	struct knock	*k;
+	struct waiting	*k;
 
 	assert(fd != -1 && (refuse == 0 || refuse >= 400));
 	if (refuse != 0 &&
@@ -345,7 +345,7 @@ gate_knock(struct gate *g, int fd, const struct peer *p, int refuse,
 		fd_close(&fd);
 		return;
 	}
-	if ((k = knock_new(g, fd, p, 0)) == NULL)
+	if ((k = waiting_new(g, fd, p, 0)) == NULL)
 		return;
 	k->refuse = refuse;
 	k->full = full;
@@ -356,10 +356,10 @@ void
 gate_admit(struct gate *g, int fd, const struct peer *p, bool full,
     const void *message, size_t len)
 {
-	struct knock	*k;
+	struct waiting	*k;
 
 	assert(fd != -1 && p->known && len <= LIMIT_FIRST_MESSAGE);
-	if ((k = knock_new(g, fd, p, len)) == NULL)
+	if ((k = waiting_new(g, fd, p, len)) == NULL)
 		return;
 	k->full = full;
 	k->greeted = true;

@@ -21,7 +21,7 @@ void		 gate_free(struct gate **gp);
  * Queue an accepted connection (taken).  refuse: the HTTP status to answer it
  * with, or 0; full: it may resume a session, but not open one.
  */
-void		 gate_knock(struct gate *g, int fd, const struct peer *p,
+void		 gate_enqueue(struct gate *g, int fd, const struct peer *p,
 		    int refuse, bool full);
 
 /*

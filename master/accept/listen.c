@@ -29,7 +29,7 @@
 #define BACKLOG		4096
 #define TURN_MAX	64	/* connections accepted in one turn */
 #define PAUSE_MS	100	/* when descriptors run out */
-#define SAID_MS		60000	/* between log lines about a pause */
+#define PAUSE_LOG_MS		60000	/* between log lines about a pause */
 
 static void	 listen_on_accept(void *);
 static void	 listen_on_pause(void *);
@@ -446,7 +446,7 @@ close_from(struct listener_list *list, struct listener *l)
  * would pass for their users (master/auth/peer_sandbox.h).
  */
 static bool
-comes_too_late(const struct master *m, const char *spec)
+is_too_late(const struct master *m, const char *spec)
 {
 	const struct child	*c;
 
@@ -462,7 +462,7 @@ static int
 open_another(struct master *m, struct listener_list *list, const char *spec,
     struct conf_error *e)
 {
-	if (list == &m->listen.list && comes_too_late(m, spec))
+	if (list == &m->listen.list && is_too_late(m, spec))
 		return conf_fail(e, "%.300s: the first address for TCP needs "
 		    "a restart when there are sessions", spec);
 	return open_one(m, list, spec, e);
@@ -544,7 +544,7 @@ listen_reduce(struct master *m)
 
 /* Write a temporary file and rename it: a reader never sees part of it. */
 static int
-write_doors(const struct master *m, const char *path, const char *fresh)
+write_listeners(const struct master *m, const char *path, const char *fresh)
 {
 	const struct listener	*l;
 	FILE			*f;
@@ -576,7 +576,7 @@ listen_publish(const struct master *m)
 		path = NULL;
 	if (asprintf(&fresh, "%s/" RUNDIRS_LISTEN ".new", m->rundir.path) == -1)
 		fresh = NULL;
-	if (path == NULL || fresh == NULL || write_doors(m, path, fresh) ==
+	if (path == NULL || fresh == NULL || write_listeners(m, path, fresh) ==
 	    -1) {
 		log_warn("%s/" RUNDIRS_LISTEN, m->rundir.path);
 		if (fresh != NULL)
@@ -613,7 +613,7 @@ pause_accepting(struct listener *l, const char *why)
 {
 	assert(!timer_is_set(&l->pause_ev));
 	STAT_INC(l->master, paused);
-	if (l->paused == 0 || clock_ms() - l->paused >= SAID_MS) {
+	if (l->paused == 0 || clock_ms() - l->paused >= PAUSE_LOG_MS) {
 		log_warnx("%s: pausing accept, repeatedly: %s", l->url, why);
 		l->paused = clock_ms();
 	}
@@ -684,6 +684,6 @@ listen_on_accept(void *arg)
 		/* With --listen, all sockets that we opened are from there. */
 		p.is_given = !l->is_passed && m->start.is_listen_given;
 		refuse = policy_admit(m, &p, &full);
-		gate_knock(m->gate, fd, &p, refuse, full);
+		gate_enqueue(m->gate, fd, &p, refuse, full);
 	}
 }

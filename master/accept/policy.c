@@ -577,7 +577,7 @@ denies(const struct policy *p, const struct conf *c, uid_t uid)
 
 /* Apply AllowUsers and so on to a known peer: the reason to refuse, or NULL. */
 static const char *
-keeps_out(const struct policy *p, const struct conf *c,
+find_refusal(const struct policy *p, const struct conf *c,
     const struct peer *peer)
 {
 	struct conf_client	 who;
@@ -611,7 +611,7 @@ policy_judge(const struct master *m, const struct conf *c, struct peer *p,
 	}
 	if ((!m->start.is_root && p->uid != geteuid()) || !map_user(m, c, p))
 		return "not a user of this server";
-	if ((why = keeps_out(m->policy, c, p)) != NULL) {
+	if ((why = find_refusal(m->policy, c, p)) != NULL) {
 		*by_list_out = true;
 		return why;
 	}

@@ -372,7 +372,7 @@ remote_on_stream(struct remote *r, struct ipc_msg *msg)
 	/* Without HTTP there is no refusal: close it. */
 	if (policy_admit(m, &p, &full) != 0)
 		return;
-	gate_knock(m->gate, msg->fd, &p, 0, full);
+	gate_enqueue(m->gate, msg->fd, &p, 0, full);
 	msg->fd = -1;
 }
 

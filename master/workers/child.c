@@ -15,7 +15,7 @@
 #include "common/log.h"
 #include "master/workers/membudget.h"
 
-#define BURIAL_MS	3000	/* between LEAVING and SIGKILL */
+#define LEAVING_MS	3000	/* between LEAVING and SIGKILL */
 
 /* A state: its name and its legal successors, as bits. */
 struct row {
@@ -39,8 +39,8 @@ static const struct row	 state_rows[CHILD_STATES] = {
 
 static const struct row	 process_rows[CHILD_PROCESSES] = {
 	[CHILD_UNKNOWN] = { "process unknown", TO(RUNS) },
-	[CHILD_RUNS] = { "process runs", TO(UNHEARD) | TO(REAPED) },
-	[CHILD_UNHEARD] = { "process unheard", 0 },
+	[CHILD_RUNS] = { "process runs", TO(DRAINING) | TO(REAPED) },
+	[CHILD_DRAINING] = { "process draining", 0 },
 	[CHILD_REAPED] = { "process reaped", 0 }
 };
 
@@ -52,8 +52,8 @@ static const struct row	 end_rows[CHILD_ENDS] = {
 };
 
 static const struct row	 client_rows[CHILD_CLIENTS] = {
-	[CHILD_SPARE] = { "spare", TO(MET) },
-	[CHILD_MET] = { "client met", TO(TURNED_AWAY) },
+	[CHILD_SPARE] = { "spare", TO(ASSIGNED) },
+	[CHILD_ASSIGNED] = { "client assigned", TO(TURNED_AWAY) },
 	[CHILD_TURNED_AWAY] = { "client turned away", 0 }
 };
 
@@ -65,10 +65,11 @@ static const struct row	 token_rows[CHILD_TOKENS] = {
 	[CHILD_TOKEN_GOOD] = { "token good", 0 }
 };
 
-static const struct row	 tape_rows[CHILD_TAPES] = {
-	[CHILD_TAPE_NONE] = { "no transcripts", TO(TAPE_WANTED) },
-	[CHILD_TAPE_WANTED] = { "transcripts wanted", TO(TAPE_REFUSED) },
-	[CHILD_TAPE_REFUSED] = { "transcripts refused", 0 }
+static const struct row	 transcripts_rows[CHILD_TRANSCRIPTS] = {
+	[CHILD_TRANSCRIPTS_NONE] = { "no transcripts", TO(TRANSCRIPTS_WANTED) },
+	[CHILD_TRANSCRIPTS_WANTED] = { "transcripts wanted",
+	    TO(TRANSCRIPTS_REFUSED) },
+	[CHILD_TRANSCRIPTS_REFUSED] = { "transcripts refused", 0 }
 };
 
 #undef TO
@@ -103,7 +104,7 @@ child_set_state(struct child *c, enum child_state to)
 	c->state = to;
 	c->master->child_events->on_state(c);
 	if (to == CHILD_LEAVING)
-		timer_set(&c->kill_ev, BURIAL_MS);
+		timer_set(&c->kill_ev, LEAVING_MS);
 	else
 		timer_stop(&c->kill_ev);
 }
@@ -137,10 +138,10 @@ child_set_token(struct child *c, enum child_token to)
 }
 
 void
-child_set_tape(struct child *c, enum child_tape to)
+child_set_transcripts(struct child *c, enum child_transcripts to)
 {
-	if (check_move(c, tape_rows, c->tape, to))
-		c->tape = to;
+	if (check_move(c, transcripts_rows, c->transcripts, to))
+		c->transcripts = to;
 }
 
 void
@@ -172,7 +173,7 @@ child_by_pid(struct master *m, pid_t pid)
 
 /* --- from fork to exit --- */
 
-static void	 child_settle(struct child *c);
+static void	 child_finish(struct child *c);
 
 static void
 child_free(struct child *c)
@@ -194,7 +195,7 @@ child_free(struct child *c)
 
 /* Close the channel, release what refers to it; free it unless it runs. */
 static void
-child_settle(struct child *c)
+child_finish(struct child *c)
 {
 	chan_free(&c->chan);
 	child_set_state(c, CHILD_LEAVING);
@@ -224,7 +225,7 @@ judge_exit(struct child *c, int status)
 {
 	bool	 unasked = c->state == CHILD_SERVING || WIFSIGNALED(status);
 
-	assert(c->process == CHILD_UNHEARD || c->process == CHILD_REAPED);
+	assert(c->process == CHILD_DRAINING || c->process == CHILD_REAPED);
 	if (!unasked || c->end != CHILD_STAYS)
 		return;
 	STAT_INC(c->master, deaths);
@@ -246,7 +247,7 @@ child_on_chan_end(void *arg, int error)
 	struct child	*c = arg;
 
 	assert(c != NULL && c->chan != NULL);
-	if (c->process == CHILD_UNHEARD)
+	if (c->process == CHILD_DRAINING)
 		judge_exit(c, c->status);
 	if (error == EPROTO) {
 		child_violates(c, "malformed message");
@@ -254,7 +255,7 @@ child_on_chan_end(void *arg, int error)
 		log_warnx("worker %d: channel: %s", c->pid, strerror(error));
 		child_kill(c);
 	}
-	child_settle(c);
+	child_finish(c);
 }
 
 void
@@ -283,7 +284,7 @@ on_overdue(void *arg)
 	if (c->process == CHILD_RUNS)
 		kill(c->pid, SIGKILL);
 	if (c->chan != NULL)
-		child_settle(c);
+		child_finish(c);
 }
 
 void
@@ -299,7 +300,7 @@ child_on_exit(struct child *c, int status)
 		c->master->events->kill_orphans(c->master);
 	/* The channel may still have messages: wait for its end. */
 	if (c->chan != NULL && !WIFSIGNALED(status)) {
-		child_set_process(c, CHILD_UNHEARD);
+		child_set_process(c, CHILD_DRAINING);
 		c->status = status;
 		return;
 	}
@@ -318,7 +319,7 @@ child_on_forked(struct child *c, pid_t pid, int error)
 	assert(c->state != CHILD_IDLE);
 	if (pid == 0) {
 		log_warnx("fork: %s", strerror(error));
-		child_settle(c);
+		child_finish(c);
 		return;
 	}
 	c->pid = pid;
@@ -340,7 +341,7 @@ child_on_template_gone(struct master *m)
 	for (c = TAILQ_FIRST(&m->children.list); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, entry);
 		if (c->process == CHILD_UNKNOWN)
-			child_settle(c);
+			child_finish(c);
 	}
 }
 
@@ -362,7 +363,7 @@ child_stop(struct child *c, bool is_too_many)
 	if (c->state != CHILD_SERVING || c->chan == NULL) {
 		/* A worker with an unknown pid exits with its channel. */
 		child_kill(c);
-		child_settle(c);
+		child_finish(c);
 		return;
 	}
 	if (c->end == CHILD_STAYS)

@@ -36,7 +36,7 @@ enum child_state {
 enum child_process {
 	CHILD_UNKNOWN,		/* the template has not answered */
 	CHILD_RUNS,		/* has a pid; is in by_pid */
-	CHILD_UNHEARD,		/* reaped; its last messages and exit status
+	CHILD_DRAINING,		/* reaped; its last messages and exit status
 				   are still to be handled */
 	CHILD_REAPED,
 	CHILD_PROCESSES
@@ -54,7 +54,7 @@ enum child_end {
 /* Its client. */
 enum child_client {
 	CHILD_SPARE,		/* never had one */
-	CHILD_MET,		/* assigned */
+	CHILD_ASSIGNED,		/* assigned */
 	CHILD_TURNED_AWAY,	/* gets no session; in the audit log */
 	CHILD_CLIENTS
 };
@@ -69,11 +69,11 @@ enum child_token {
 };
 
 /* Transcripts of its session. */
-enum child_tape {
-	CHILD_TAPE_NONE,
-	CHILD_TAPE_WANTED,
-	CHILD_TAPE_REFUSED,	/* a file failed; was logged */
-	CHILD_TAPES
+enum child_transcripts {
+	CHILD_TRANSCRIPTS_NONE,
+	CHILD_TRANSCRIPTS_WANTED,
+	CHILD_TRANSCRIPTS_REFUSED,	/* a file failed; was logged */
+	CHILD_TRANSCRIPTS
 };
 
 struct source;
@@ -87,7 +87,7 @@ struct child {
 	enum child_end		 end;
 	enum child_client	 client;
 	enum child_token	 token;
-	enum child_tape		 tape;
+	enum child_transcripts	 transcripts;
 	unsigned		 id;
 	struct cgroups_worker	 cgroups;
 	pid_t			 pid;		/* 0: not known yet */
@@ -137,7 +137,7 @@ struct child	*child_new(struct master *m, int *sock_out);
 void	 child_set_state(struct child *c, enum child_state to);
 void	 child_set_client(struct child *c, enum child_client to);
 void	 child_set_token(struct child *c, enum child_token to);
-void	 child_set_tape(struct child *c, enum child_tape to);
+void	 child_set_transcripts(struct child *c, enum child_transcripts to);
 
 /* It is about to exit by itself, which is no failure: LEAVING. */
 void	 child_leaves(struct child *c);

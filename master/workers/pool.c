@@ -334,7 +334,7 @@ pool_new(struct master *m)
 	p->now = &p->slots[0];
 	p->other = &p->slots[1];
 	/* Only stdio: pool_take() starts the one worker needed. */
-	if (world_has_doors(m))
+	if (world_has_listeners(m))
 		p->want = m->conf.min_spare;
 	timer_init(&p->refill_ev, m->base, on_refill, p);
 	timer_init(&p->decay_ev, m->base, on_decay, p);
@@ -517,7 +517,7 @@ on_decay(void *arg)
 {
 	struct pool	*p = arg;
 	struct child	*c, *next;
-	size_t		 n, least = !world_has_doors(p->master) ? 0 :
+	size_t		 n, least = !world_has_listeners(p->master) ? 0 :
 			    p->master->conf.min_spare;
 
 	p->want = p->want / 2 > least ? p->want / 2 : least;
@@ -586,7 +586,7 @@ void
 pool_reload(struct pool *p)
 {
 
-	p->want = !world_has_doors(p->master) ? 0 :
+	p->want = !world_has_listeners(p->master) ? 0 :
 	    p->master->conf.min_spare;
 	refill_in(p, 0);
 	timer_set(&p->decay_ev, 0);

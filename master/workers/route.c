@@ -286,7 +286,7 @@ bound_kept(struct master *m, uid_t uid)
 
 /* Make a session the newest tombstone. */
 static void
-route_bury(struct route *r)
+route_cleanup(struct route *r)
 {
 	struct master	*m = r->master;
 	struct route	*at;
@@ -343,7 +343,7 @@ route_release(struct route *r)
 	assert(owner != NULL && owner->route == r);
 	route_detached(r);
 	r->owner->route = NULL;
-	route_bury(r);
+	route_cleanup(r);
 	timer_set(&r->expire_ev, owner->detached_ttl);
 	settle_waiting(r, owner);
 	/* Not each time: it walks all tombstones. */

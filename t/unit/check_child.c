@@ -186,7 +186,7 @@ start_serving(void)
 {
 	struct child	*c = start_forked();
 
-	child_set_client(c, CHILD_MET);
+	child_set_client(c, CHILD_ASSIGNED);
 	child_set_state(c, CHILD_GREETING);
 	child_set_state(c, CHILD_SERVING);
 	return c;
@@ -211,7 +211,7 @@ START_TEST(test_life)
 	ck_assert_int_eq(c->end, CHILD_LEAVES);
 	ck_assert_int_eq(c->state, CHILD_LEAVING);
 	child_on_exit(c, EXITED(0));
-	ck_assert_int_eq(c->process, CHILD_UNHEARD);
+	ck_assert_int_eq(c->process, CHILD_DRAINING);
 	ck_assert_uint_eq(norphans, 1);
 	ck_assert_uint_eq(ngone, 0);
 	hang_up(c, 0);
@@ -310,7 +310,7 @@ START_TEST(test_early)
 	ck_assert_int_eq(killed, PID);
 	/* One that leaves by itself does not need that. */
 	c = start();
-	child_set_client(c, CHILD_MET);
+	child_set_client(c, CHILD_ASSIGNED);
 	child_set_state(c, CHILD_GREETING);
 	child_set_state(c, CHILD_SERVING);
 	child_leaves(c);
@@ -411,7 +411,7 @@ set(struct child *c, enum question q, int to)
 		child_set_token(c, (enum child_token)to);
 		break;
 	case TAPE:
-		child_set_tape(c, (enum child_tape)to);
+		child_set_transcripts(c, (enum child_transcripts)to);
 		break;
 	}
 }
@@ -429,16 +429,16 @@ static const struct {
 	{ STATE, { CHILD_GREETING, CHILD_SERVING, -1 }, CHILD_GREETING },
 	{ STATE, { CHILD_GREETING, CHILD_LEAVING, -1 }, CHILD_GREETING },
 	{ CLIENT, { -1 }, CHILD_TURNED_AWAY },
-	{ CLIENT, { CHILD_MET, -1 }, CHILD_SPARE },
-	{ CLIENT, { CHILD_MET, CHILD_TURNED_AWAY, -1 }, CHILD_MET },
+	{ CLIENT, { CHILD_ASSIGNED, -1 }, CHILD_SPARE },
+	{ CLIENT, { CHILD_ASSIGNED, CHILD_TURNED_AWAY, -1 }, CHILD_ASSIGNED },
 	{ TOKEN, { -1 }, CHILD_TOKEN_GOOD },
 	{ TOKEN, { CHILD_TOKEN_AWAITED, CHILD_TOKEN_REFUSED, -1 },
 	    CHILD_TOKEN_AWAITED },
 	{ TOKEN, { CHILD_TOKEN_AWAITED, CHILD_TOKEN_REFUSED, -1 },
 	    CHILD_TOKEN_GOOD },
-	{ TAPE, { -1 }, CHILD_TAPE_REFUSED },
-	{ TAPE, { CHILD_TAPE_WANTED, CHILD_TAPE_REFUSED, -1 },
-	    CHILD_TAPE_WANTED }
+	{ TAPE, { -1 }, CHILD_TRANSCRIPTS_REFUSED },
+	{ TAPE, { CHILD_TRANSCRIPTS_WANTED, CHILD_TRANSCRIPTS_REFUSED, -1 },
+	    CHILD_TRANSCRIPTS_WANTED }
 };
 
 static struct child *

@@ -168,7 +168,7 @@ knock(const char *user, const char *source, unsigned n)
 	struct peer	 p = a_peer(user, source);
 
 	while (n-- > 0)
-		gate_knock(m.gate, a_connection(), &p, 0, false);
+		gate_enqueue(m.gate, a_connection(), &p, 0, false);
 }
 
 /* What is due now. */
@@ -323,7 +323,7 @@ START_TEST(test_order)
 	is_patient = true;
 	knock("ann", "ann 1", SOURCE);
 	for (i = 1; i <= 3; i++)
-		gate_knock(m.gate, a_connection(), &p, 400 + i, false);
+		gate_enqueue(m.gate, a_connection(), &p, 400 + i, false);
 	for (i = 1; i <= 3; i++) {
 		gate_leave(m.gate, &workers[i]);
 		turn();
@@ -417,17 +417,17 @@ START_TEST(test_queue_of_the_unknown)
 	p.known = false;
 	drawn = 100;
 	for (i = 0; i < SOURCE + FULL / 2 + 3; i++)
-		gate_knock(m.gate, a_connection(), &p, 0, false);
+		gate_enqueue(m.gate, a_connection(), &p, 0, false);
 	ARE(SOURCE, FULL / 2);
 	ck_assert_uint_eq(m.stats[STAT_dropped], 3);
 	/* Others take their places, and wait, unless the dice say no. */
 	p = a_peer("unknown", "192.0.2.2");
 	p.known = false;
 	for (i = 0; i < SOURCE + 1; i++)
-		gate_knock(m.gate, a_connection(), &p, 0, false);
+		gate_enqueue(m.gate, a_connection(), &p, 0, false);
 	ARE(2 * SOURCE, FULL / 2 + 1);
 	drawn = 0;
-	gate_knock(m.gate, a_connection(), &p, 0, false);
+	gate_enqueue(m.gate, a_connection(), &p, 0, false);
 	ARE(2 * SOURCE, FULL / 2 + 1);
 	ck_assert_uint_eq(m.stats[STAT_dropped], 4);
 	/* Who is known has no dice. */
@@ -447,7 +447,7 @@ START_TEST(test_unknown_behind_all)
 	p.known = false;
 	drawn = 100;
 	for (i = 0; i < FULL / 2 + 1; i++)
-		gate_knock(m.gate, a_connection(), &p, 0, false);
+		gate_enqueue(m.gate, a_connection(), &p, 0, false);
 	ARE(FULL, FULL / 2);
 }
 END_TEST
@@ -459,10 +459,10 @@ START_TEST(test_refused)
 
 	drawn = 0;
 	knock("bob", "bob 1", LIMIT_STARTUPS_BEGIN - 1);
-	gate_knock(m.gate, a_connection(), &p, 403, false);
+	gate_enqueue(m.gate, a_connection(), &p, 403, false);
 	ck_assert_int_eq(last.refuse, 403);
 	ARE(LIMIT_STARTUPS_BEGIN, 0);
-	gate_knock(m.gate, a_connection(), &p, 403, false);
+	gate_enqueue(m.gate, a_connection(), &p, 403, false);
 	ARE(LIMIT_STARTUPS_BEGIN, 0);
 	ck_assert_uint_eq(m.stats[STAT_dropped], 1);
 	knock("ann", "ann 1", 1);
@@ -482,7 +482,7 @@ START_TEST(test_passed_on)
 	ck_assert_mem_eq(last.message, "hello", 5);
 	gate_admit(m.gate, a_connection(), &p, true, "", 0);
 	ck_assert(last.full && last.len == 0);
-	gate_knock(m.gate, a_connection(), &p, 0, true);
+	gate_enqueue(m.gate, a_connection(), &p, 0, true);
 	ck_assert(!last.greeted && last.full);
 	knock("ann", "ann 1", 1);
 	ck_assert(!last.full);

@@ -515,7 +515,7 @@ START_TEST(test_gone)
 	pass(0);
 	for (i = 0; i < 2; i++) {
 		c = TAILQ_FIRST(&m.children.list);
-		c->client = i == 0 ? CHILD_SPARE : CHILD_MET;
+		c->client = i == 0 ? CHILD_SPARE : CHILD_ASSIGNED;
 		pool_on_child_gone(m.pool, c);
 		discard(c);
 		pass(100);

@@ -428,9 +428,10 @@ bool
 ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
     bool is_suspect, uint64_t ms, void (*reap)(void *), void *reap_arg)
 {
-	unsigned	 bit = 1u << npasses++;
+	unsigned	 bit = npasses < 32 ? 1u << npasses : 0;
 
 	ck_assert(skip == NULL && match == NULL && arg == NULL && ms > 0);
+	npasses++;
 	if (is_suspect)
 		suspected |= bit;
 	reap(reap_arg);

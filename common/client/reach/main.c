@@ -28,7 +28,7 @@ reach_tell(const struct reach *r, int fd)
 
 /* Read the target.  The line has secrets: keep it in locked memory. */
 static char *
-read_goal(struct reach *r, int fd)
+read_target(struct reach *r, int fd)
 {
 	ssize_t	 n;
 	char	*text;
@@ -85,7 +85,7 @@ main(int argc, char **argv)
 	if ((fd = netstart("reach", "stderr", false, &r.dialer,
 	    &r.resolver)) == -1)
 		return 1;
-	if ((text = read_goal(&r, fd)) == NULL)
+	if ((text = read_target(&r, fd)) == NULL)
 		return 2;
 	status = reach_serve(&r, fd);
 	sodium_free(text);

@@ -185,7 +185,7 @@ put_claim(struct remote *m)
 
 /* Write message 1.  Its length, or -1 with errno. */
 static ssize_t
-put_greeting(struct remote *m)
+put_initialize(struct remote *m)
 {
 	struct relay_frame	 f = frame_of(m, RELAY_HANDSHAKE);
 	struct noise_name	 name;
@@ -355,7 +355,7 @@ reach_remote_send_frame(struct reach *r)
 	if (m->state == REMOTE_GREETING && m->must_claim)
 		n = put_claim(m);
 	else if (m->state == REMOTE_GREETING && m->must_greet)
-		n = put_greeting(m);
+		n = put_initialize(m);
 	else if (m->state == REMOTE_OPEN)
 		n = put_record(r);
 	if (n == -1)
