@@ -321,7 +321,6 @@ has_to_wait(const struct fsjobs *f, const struct job *j)
 static void
 retry_in(struct fsjobs *f, uint64_t ms)
 {
-
 	timer_set(&f->retry_ev, ms);
 }
 

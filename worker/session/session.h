@@ -209,7 +209,6 @@ void	 session_reap(void *arg);
 /* While a process runs, reap again later: a SIGCHLD may get lost. */
 void	 session_look_later(struct session *s);
 
-
 const char *session_id(const struct session *s);
 
 /* Whether the message being handled resumes the session. */
