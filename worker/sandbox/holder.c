@@ -401,12 +401,19 @@ holder_recv_hello(struct holder *h)
 	m.msg_control = room.room;
 	m.msg_controllen = sizeof(room.room);
 	n = recvmsg(h->sock, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	if (n == -1 && (errno == EAGAIN || errno == EINTR))
-		return true;
+	if (n == -1)
+		return errno == EAGAIN || errno == EINTR;
+	/* Another one would replace what is in use, and its lists overflow. */
 	if (n < (ssize_t)sizeof(hello) || hello.made_len > MOUNTED_MADE ||
 	    hello.nfiles > MOUNTED_FILES || (size_t)n - sizeof(hello) !=
-	    hello.made_len + hello.nfiles * sizeof(struct mounted_inodes))
+	    hello.made_len + hello.nfiles * sizeof(struct mounted_inodes) ||
+	    h->state != HOLDER_STARTING ||
+	    (hello.kind == HELLO_NSSET && h->greeted)) {
+		(void)fd_take_rights(&m, NULL, 0);	/* closes them */
 		return false;
+	}
+	if (hello.kind != HELLO_NSSET)
+		(void)fd_take_rights(&m, NULL, 0);
 	hello.why[sizeof(hello.why) - 1] = '\0';
 	if (hello.kind == HELLO_FAILED) {
 		holder_fail(h, hello.why);

@@ -1,0 +1,149 @@
+/*
+ * worker/sandbox/holder.c: the worker's side of a holder.  The holder is a
+ * process of ours: it says hello as each does, and then what the test wants.
+ */
+#include <sys/socket.h>
+
+#include <check.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/limit.h"
+#include "worker/fs/fsagent.h"
+#include "worker/os/env.h"
+#include "worker/sandbox/enforce.h"
+#include "worker/sandbox/holder.h"
+
+/* A hello as it is sent; holder.c asserts its layout. */
+struct hello {
+	int	 kind;
+	pid_t	 pid;
+	bool	 net_off, no_changes;
+	bool	 has[NSSET_FDS];
+	char	 why[ENFORCE_WHY];
+	size_t	 made_len, nlocks;
+	bool	 more_files;
+	size_t	 nfiles;
+};
+
+enum { NSSET, PID, FAILED };
+
+static struct env	 env;
+static struct holders	*hs;
+static struct holder	*h;
+static unsigned		 changes;
+static int		 says;		/* after its hello; -1: nothing */
+
+/* --- what the holder does --- */
+
+void
+fsagent_serve(int sock, bool is_confined, bool may_poll)
+{
+	struct hello	 more;
+	char		 byte;
+
+	(void)is_confined;
+	(void)may_poll;
+	if (says != -1) {
+		memset(&more, 0, sizeof(more));
+		more.kind = says;
+		more.pid = getppid();
+		strcpy(more.why, "later");
+		if (send(sock, &more, sizeof(more), MSG_NOSIGNAL) !=
+		    (ssize_t)sizeof(more))
+			_exit(1);
+	}
+	while (read(sock, &byte, 1) > 0)
+		continue;
+	_exit(0);
+}
+
+void
+fsagent_line_init(struct fsagent_line *l)
+{
+	memset(l, 0, sizeof(*l));
+}
+
+void
+fsagent_line_fini(struct fsagent_line *l)
+{
+	memset(l, 0, sizeof(*l));
+}
+
+/* --- the worker's side --- */
+
+static void
+on_changed(void *arg)
+{
+	ck_assert_ptr_eq(arg, &env);
+	changes++;
+	event_base_loopbreak(env.base);
+}
+
+static void
+start(int what)
+{
+	memset(&env, 0, sizeof(env));
+	ck_assert_ptr_nonnull(env.base = event_base_new());
+	env.set.run_dir = (char *)(uintptr_t)"";
+	says = what;
+	changes = 0;
+	ck_assert_ptr_nonnull(hs = holders_new(&env, on_changed, &env));
+	ck_assert_ptr_nonnull(h = holder_get(hs, NULL));
+	/* It may be quick. */
+	if (holder_state(h) == HOLDER_STARTING)
+		ck_assert_int_eq(event_base_dispatch(env.base), 0);
+	changes = 0;
+}
+
+static void
+stop(void)
+{
+	holders_end(hs);
+	holders_free(&hs);
+	event_base_free(env.base);
+}
+
+START_TEST(test_ready)
+{
+	start(-1);
+	ck_assert_int_eq(holder_state(h), HOLDER_READY);
+	ck_assert_int_ge(holder_sock(h), 0);
+	ck_assert_ptr_eq(holder_get(hs, NULL), h);
+	stop();
+}
+END_TEST
+
+/* One that has said hello has nothing more to say: it is given up. */
+START_TEST(test_says_more)
+{
+	start(_i);
+	ck_assert_int_ne(holder_state(h), HOLDER_STARTING);
+	ck_assert_int_eq(event_base_dispatch(env.base), 0);
+	ck_assert_uint_eq(changes, 1);
+	ck_assert_int_eq(holder_state(h), HOLDER_FAILED);
+	ck_assert_str_eq(holder_why(h), "its process was killed");
+	stop();
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite	*s = suite_create("holder");
+	TCase	*t = tcase_create("holder");
+	SRunner	*r;
+	int	 failed;
+
+	tcase_add_test(t, test_ready);
+	tcase_add_loop_test(t, test_says_more, NSSET, FAILED + 1);
+	tcase_set_timeout(t, 60);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
