@@ -407,8 +407,7 @@ holder_recv_hello(struct holder *h)
 	if (n < (ssize_t)sizeof(hello) || hello.made_len > MOUNTED_MADE ||
 	    hello.nfiles > MOUNTED_FILES || (size_t)n - sizeof(hello) !=
 	    hello.made_len + hello.nfiles * sizeof(struct mounted_inodes) ||
-	    h->state != HOLDER_STARTING ||
-	    (hello.kind == HELLO_NSSET && h->greeted)) {
+	    (h->greeted && (h->pid != 0 || hello.kind == HELLO_NSSET))) {
 		(void)fd_take_rights(&m, NULL, 0);	/* closes them */
 		return false;
 	}
@@ -419,7 +418,7 @@ holder_recv_hello(struct holder *h)
 		holder_fail(h, hello.why);
 		return true;
 	}
-	if (hello.pid != 0)
+	if (h->pid == 0)
 		h->pid = hello.pid;
 	if (hello.kind == HELLO_NSSET) {
 		take_view(h, &hello, &m);
