@@ -233,8 +233,6 @@ static void
 fsagent_give_line(struct request *req)
 {
 	fd_close(&kept);
-	if (!HAS_TRICK(keptline))
-		fd_close(&req->fds[0]);
 	kept = req->fds[0];
 	req->fds[0] = -1;
 }
@@ -323,7 +321,7 @@ fsagent_run(struct request *req, bool nonblock)
 		detach_data(req);
 	}
 	is_done = !nonblock || r.error != EAGAIN;
-	stays = nonblock && req->where != WHERE_OWN;
+	stays = nonblock && req->where != WHERE_OWN && HAS_TRICK(keptline);
 	if (is_done && fsagent_send_answer(req->fds[0], &r, stays) && stays)
 		fsagent_give_line(req);
 	if (nonblock)
