@@ -25,10 +25,12 @@ void
 writeback_add(struct writeback *b, int *fdp)
 {
 	assert(b->n <= WRITEBACK_FILES);
-	if (!HAS_TRICK(writeback))
-		fd_close(fdp);
 	if (*fdp == -1)
 		return;
+	if (!HAS_TRICK(writeback)) {
+		writeback_begin(fdp);
+		return;
+	}
 	if (b->n == WRITEBACK_FILES)
 		writeback_flush(b);
 	if (b->n == 0)
