@@ -54,6 +54,7 @@ size_t	 fd_take_rights(struct msghdr *m, int *fds, size_t max);
 /*
  * Enlarge a pipe to 256 KiB for bulk data.  The memory counts against the
  * user's share (pipe(7)); without any left the pipe stays as it is.
+ * A trick (common/trick.h): t/bench/RESULTS.md has what it pays.
  */
 void	 fd_widen(int pipe);
 

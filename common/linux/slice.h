@@ -3,6 +3,7 @@
  * Linux 6.12).  With a short one a process is scheduled sooner when all
  * processors are busy, for the same share of time: good for a process that
  * relays messages.
+ * A trick (common/trick.h): t/bench/RESULTS.md has what it pays.
  */
 #ifndef COMMON_LINUX_SLICE_H
 #define COMMON_LINUX_SLICE_H

@@ -10,6 +10,7 @@
  *
  * One such socket is kept for later requests (struct fsagent_line), as making,
  * passing and closing one for each is slow.
+ * A trick (common/trick.h): t/bench/RESULTS.md has what it pays.
  */
 #ifndef WORKER_FS_FSAGENT_H
 #define WORKER_FS_FSAGENT_H

@@ -2,6 +2,7 @@
  * Start writeback of written files (fswrite.c says why) soon, but not while
  * requests arrive.  A file that is replaced again meanwhile has no name and
  * costs nothing.
+ * A trick (common/trick.h): t/bench/RESULTS.md has what it pays.
  */
 #ifndef WORKER_FS_WRITEBACK_H
 #define WORKER_FS_WRITEBACK_H

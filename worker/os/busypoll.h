@@ -10,6 +10,7 @@
  * credit for sleepers.  While an agent works for us yields may be slower.
  *
  * All times are microseconds of clock_us().  Pure.
+ * A trick (common/trick.h): t/bench/RESULTS.md has what it pays.
  */
 #ifndef WORKER_OS_BUSYPOLL_H
 #define WORKER_OS_BUSYPOLL_H

@@ -23,6 +23,7 @@
  * PACE_STREAK short reads within PACE_US of each other pause reading
  * (start_pause()), so that the pipe fills.  Output after input is an answer and
  * never delayed.
+ * A trick (common/trick.h): t/bench/RESULTS.md has what it pays.
  */
 #define PACE_STREAK	8
 #define PACE_US		200
