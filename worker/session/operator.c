@@ -52,13 +52,6 @@ operator_find(struct session *s, const char *name)
 
 /* --- ending --- */
 
-static bool
-operator_is_command(pid_t pid, void *arg)
-{
-	(void)arg;
-	return ptree_is_marked(pid);
-}
-
 /* Answer with the number of processes killed, and of those left. */
 static void
 answer_ended(struct session *s, struct acting *a, pid_t pid, size_t left)
@@ -101,8 +94,7 @@ void
 operator_on_session_end(struct session *s)
 {
 	if (s->operator.ending.ticket != 0)
-		answer_ended(s, &s->operator.ending, 0,
-		    ptree_kill(0, NULL, operator_is_command, NULL));
+		answer_ended(s, &s->operator.ending, 0, session_kill_count());
 }
 
 static void
@@ -140,8 +132,7 @@ operator_end_session(struct session *s, uint32_t ticket)
 	}
 	/* A session that is already closing has counted nothing. */
 	s->operator.ending.ticket = ticket;
-	s->operator.ending.count = ptree_kill(0, NULL, operator_is_command,
-	    NULL);
+	s->operator.ending.count = session_kill_count();
 	session_end(s, "killed by an operator", s->env.set.grace_ms);
 }
 

@@ -48,14 +48,6 @@ log_end(struct session *s, Ipc__Used *out)
 	    (unsigned long long)a.used.peak_kib, oom);
 }
 
-/* Commands only: helpers end with the session. */
-static bool
-session_is_command(pid_t pid, void *arg)
-{
-	(void)arg;
-	return ptree_is_marked(pid);
-}
-
 void
 session_leave(struct session *s)
 {
@@ -70,8 +62,7 @@ session_maybe_release(struct session *s)
 	Ipc__Used	 used;
 
 	if (s->state != SESSION_DETACHED || s->procs.known > 0 ||
-	    (s->procs.started > 0 && ptree_kill(0, NULL, session_is_command,
-	    NULL) > 0))
+	    (s->procs.started > 0 && session_kill_count() > 0))
 		return;
 	session_set_state(s, SESSION_RELEASED);
 	timer_stop(&s->ttl_ev);

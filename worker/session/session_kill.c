@@ -13,11 +13,18 @@
 #define PASS_MS		100	/* of a pass at most: it delays requests */
 #define PASSES		3	/* in a row that find no process */
 
+/* Commands only: helpers end with the session. */
 static bool
 session_kill_is_command(pid_t pid, void *arg)
 {
 	(void)arg;
 	return ptree_is_marked(pid);
+}
+
+size_t
+session_kill_count(void)
+{
+	return ptree_kill(0, NULL, session_kill_is_command, NULL);
 }
 
 static void
@@ -27,8 +34,7 @@ session_kill_on_pass(void *arg)
 	unsigned		 orphans = k->orphans;
 
 	assert(k->events != NULL);
-	if (k->deadline > clock_ms() &&
-	    ptree_kill(0, NULL, session_kill_is_command, NULL) > 0) {
+	if (k->deadline > clock_ms() && session_kill_count() > 0) {
 		timer_set(&k->ev, GRACE_LOOK_MS);
 		return;
 	}

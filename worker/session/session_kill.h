@@ -6,6 +6,7 @@
 #define WORKER_SESSION_SESSION_KILL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/ev.h"
@@ -47,5 +48,8 @@ void	 session_kill_start(struct session_kill *k, struct pcgroups *cgroups,
 
 /* An orphan was reaped: others may fork faster than a pass reads /proc. */
 void	 session_kill_on_orphan(struct session_kill *k);
+
+/* Return how many commands and descendants of them are alive. */
+size_t	 session_kill_count(void);
 
 #endif
