@@ -92,8 +92,8 @@ read_on(struct fsagent_answer *a, int fd)
 
 	fsagent_answer_init(a);
 	while ((rv = fsagent_answer_read(a, fd)) == 0) {
-		if (a->wants > 0)
-			ck_assert_int_eq(fsagent_let_hold(a, fd), 0);
+		if (a->request > 0)
+			ck_assert_int_eq(fsagent_grant(a, fd), 0);
 		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
 	}
 	return rv;

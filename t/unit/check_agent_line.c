@@ -145,7 +145,7 @@ START_TEST(test_line_held)
 	fsagent_answer_init(&a);
 	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
 	ck_assert_int_eq(fsagent_answer_read(&a, p.fd), 0);
-	ck_assert_uint_gt(a.wants, 0);
+	ck_assert_uint_gt(a.request, 0);
 	/* Long ago, that is. */
 	line.since -= FSAGENT_LINE_MS;
 	op_init(&op, FSOP_READ, "f", NULL);
@@ -157,7 +157,7 @@ START_TEST(test_line_held)
 		ck_assert_ptr_null(line.user);
 	}
 	i = line.fd;
-	ck_assert_int_eq(fsagent_let_hold(&a, p.fd), 0);
+	ck_assert_int_eq(fsagent_grant(&a, p.fd), 0);
 	do
 		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
 	while (fsagent_answer_read(&a, p.fd) == 0);

@@ -233,11 +233,11 @@ START_TEST(test_long_answer)
 	fsagent_answer_init(&a);
 	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
 	ck_assert_int_eq(fsagent_answer_read(&a, fd), 0);
-	ck_assert_uint_eq(a.wants, 10000001);
+	ck_assert_uint_eq(a.request, 10000001);
 	ck_assert_uint_eq(a.payload_len, 0);
 	/* Nothing more until it may. */
 	ck_assert_int_eq(poll(&p, 1, 100), 0);
-	ck_assert_int_eq(fsagent_let_hold(&a, fd), 0);
+	ck_assert_int_eq(fsagent_grant(&a, fd), 0);
 	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
 	ck_assert_int_eq(fsagent_answer_read(&a, fd), 0);
 	ck_assert_uint_eq(a.payload_len, 10000000);
@@ -270,9 +270,9 @@ START_TEST(test_long_list)
 	fsagent_answer_init(&a);
 	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
 	ck_assert_int_eq(fsagent_answer_read(&a, p.fd), 0);
-	ck_assert_uint_gt(a.wants, LIMIT_FILE_QUICK);
-	ck_assert_uint_gt(a.wants, LIMIT_FOLDER_ENTRIES * NAME_MAX);
-	ck_assert_int_eq(fsagent_let_hold(&a, p.fd), 0);
+	ck_assert_uint_gt(a.request, LIMIT_FILE_QUICK);
+	ck_assert_uint_gt(a.request, LIMIT_FOLDER_ENTRIES * NAME_MAX);
+	ck_assert_int_eq(fsagent_grant(&a, p.fd), 0);
 	ck_assert_int_eq(hear(&a, &p.fd), 1);
 	ck_assert_int_eq(outcome(&a), 0);
 	ck_assert_uint_gt(a.r.payload.len, 10000 * 240);
@@ -294,7 +294,7 @@ START_TEST(test_cancelled_asking)
 	fsagent_answer_init(&a);
 	ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
 	ck_assert_int_eq(fsagent_answer_read(&a, p.fd), 0);
-	ck_assert_uint_gt(a.wants, 0);
+	ck_assert_uint_gt(a.request, 0);
 	ck_assert(has_children());
 	fd_close(&p.fd);
 	ck_assert(children_within(false, PATIENCE));
@@ -611,9 +611,9 @@ START_TEST(test_killed)
 	ck_assert_int_gt(child, 1);
 	fsagent_answer_init(&a);
 	ck_assert_int_eq(fsagent_answer_read(&a, fd), 0);
-	ck_assert_uint_gt(a.wants, 0);
+	ck_assert_uint_gt(a.request, 0);
 	if ((_i & 2) != 0) {
-		ck_assert_int_eq(fsagent_let_hold(&a, fd), 0);
+		ck_assert_int_eq(fsagent_grant(&a, fd), 0);
 		ck_assert_int_eq(poll(&p, 1, PATIENCE), 1);
 		ck_assert_int_eq(fsagent_answer_read(&a, fd), 0);
 		ck_assert_uint_gt(a.payload_len, 0);

@@ -41,7 +41,7 @@ struct asked {
 	int		 op_fd;
 	/* What it says next: */
 	bool		 is_done;
-	uint64_t	 wants;
+	uint64_t	 request;
 	size_t		 payload_len;
 	unsigned	 nread;
 };
@@ -49,7 +49,7 @@ struct asked {
 static struct session	 session;
 static struct rpc	 rpc;
 static struct env	 env;
-static struct holder	 plain, view;
+static struct holder	 plain, confined;
 static struct asked	 asked[1024];
 static unsigned		 nasked, ndone, nexpected;
 static char		 did[1024];	/* each with a blank before */
@@ -235,8 +235,8 @@ fsagent_ask(int sock, const struct fsop *op, int data,
 {
 	struct asked	*k = &asked[nasked];
 
-	ck_assert(line == &plain.line || line == &view.line);
-	ck_assert_int_eq(sock, line == &plain.line ? plain.sock : view.sock);
+	ck_assert(line == &plain.line || line == &confined.line);
+	ck_assert_int_eq(sock, line == &plain.line ? plain.sock : confined.sock);
 	ck_assert(data == -1 || op->data == NULL);
 	if (ask_error != 0) {
 		note("ask-fails");
@@ -278,19 +278,19 @@ fsagent_answer_read(struct fsagent_answer *a, int fd)
 	ck_assert_int_eq(read(fd, &n, sizeof(n)), sizeof(n));
 	k->nread++;
 	a->payload_len = k->payload_len;
-	a->wants = k->wants;
-	k->wants = 0;
+	a->request = k->request;
+	k->request = 0;
 	return k->is_done ? 1 : 0;
 }
 
 int
-fsagent_let_hold(struct fsagent_answer *a, int fd)
+fsagent_grant(struct fsagent_answer *a, int fd)
 {
 	struct asked	*k = find_asked(a, fd);
 
-	ck_assert_uint_gt(a->wants, 0);
+	ck_assert_uint_gt(a->request, 0);
 	note("let-%s", k->name);
-	a->wants = 0;
+	a->request = 0;
 	if (let_error == 0)
 		return 0;
 	errno = let_error;
@@ -351,8 +351,8 @@ setup(void)
 	rpc.holders = (struct holders *)(void *)asked;
 	TAILQ_INIT(&rpc.waiting);
 	plain.sock = 77;
-	view.sock = 78;
-	plain.state = view.state = HOLDER_READY;
+	confined.sock = 78;
+	plain.state = confined.state = HOLDER_READY;
 	run_error = EAGAIN;
 }
 
@@ -363,7 +363,7 @@ teardown(void)
 	conn_over();
 	ck_assert(!fsjobs_running(&rpc));
 	ck_assert_int_eq(plain.users, 0);
-	ck_assert_int_eq(view.users, 0);
+	ck_assert_int_eq(confined.users, 0);
 	fsjobs_free(&rpc);
 	event_base_free(env.base);
 }
@@ -427,7 +427,7 @@ run_op(enum fsop_kind kind, const char *name, struct holder *of,
 static void
 run(const char *name)
 {
-	run_op(FSOP_STAT, name, &view, NULL, 0);
+	run_op(FSOP_STAT, name, &confined, NULL, 0);
 }
 
 static void
@@ -489,7 +489,7 @@ wish(const char *name, uint64_t bytes)
 {
 	struct asked	*k = by_name(name);
 
-	k->wants = bytes;
+	k->request = bytes;
 	poke(k);
 }
 
@@ -505,12 +505,12 @@ START_TEST(test_here)
 }
 END_TEST
 
-/* What may take time; what is done under a view. */
+/* What may take time; what is done in a sandbox. */
 START_TEST(test_agent)
 {
-	struct holder	*h = _i == 0 ? &plain : &view;
+	struct holder	*h = _i == 0 ? &plain : &confined;
 
-	run_op(FSOP_STAT, "a", _i == 0 ? NULL : &view, NULL, 0);
+	run_op(FSOP_STAT, "a", _i == 0 ? NULL : &confined, NULL, 0);
 	DID(_i == 0 ? " run-a ask-a" : " ask-a");
 	ck_assert(fsjobs_running(&rpc));
 	ck_assert_int_eq(h->users, 1);
@@ -528,7 +528,7 @@ END_TEST
 /* A small file comes as one that is open. */
 START_TEST(test_opened)
 {
-	run_op(_i == 0 ? FSOP_READ : FSOP_OPEN, "a", &view, NULL, 0);
+	run_op(_i == 0 ? FSOP_READ : FSOP_OPEN, "a", &confined, NULL, 0);
 	by_name("a")->answer->r.fd = OPENED_FD;
 	answer("a");
 	DID(_i == 0 ? " ask-a read done-a" : " ask-a done-a");
@@ -537,12 +537,12 @@ END_TEST
 
 START_TEST(test_starting)
 {
-	view.state = HOLDER_STARTING;
+	confined.state = HOLDER_STARTING;
 	run("a");
 	run("b");
 	run_op(FSOP_STAT, "c", NULL, NULL, 0);
 	DID(" run-c ask-c");
-	view.state = _i == 0 ? HOLDER_READY : HOLDER_FAILED;
+	confined.state = _i == 0 ? HOLDER_READY : HOLDER_FAILED;
 	fsjobs_holder_changed(&rpc);
 	DID(_i == 0 ? " ask-a ask-b" : " no-sandbox-a (no namespaces) "
 	    "no-sandbox-b (no namespaces)");
@@ -632,9 +632,9 @@ START_TEST(test_open)
 	int		 fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	ck_assert(h != NULL && fd != -1);
-	run_op(FSOP_OPEN, "a", &view, h, 0);
-	run_op(FSOP_PREAD, "b", &view, h, 0);
-	run_op(FSOP_PREAD, "c", &view, h, 0);
+	run_op(FSOP_OPEN, "a", &confined, h, 0);
+	run_op(FSOP_PREAD, "b", &confined, h, 0);
+	run_op(FSOP_PREAD, "c", &confined, h, 0);
 	DID(" ask-a");
 	if (_i == 0)
 		by_name("a")->answer->r.fd = fd;
@@ -741,7 +741,7 @@ END_TEST
 START_TEST(test_waiting)
 {
 	is_quiet = true;
-	view.state = HOLDER_STARTING;
+	confined.state = HOLDER_STARTING;
 	run_many(LIMIT_FILE_WAITING);
 	ck_assert_uint_eq(ndone, 0);
 	is_quiet = false;
@@ -757,14 +757,14 @@ END_TEST
 /* What is written and waits, short or long. */
 START_TEST(test_data)
 {
-	run_op(FSOP_PWRITE, "a", &view, NULL, (uint64_t)LIMIT_FILE_DATA - 9);
-	run_op(FSOP_PWRITE, "b", &view, NULL, 9);
-	run_op(FSOP_PWRITE, "c", &view, NULL, 1);
+	run_op(FSOP_PWRITE, "a", &confined, NULL, (uint64_t)LIMIT_FILE_DATA - 9);
+	run_op(FSOP_PWRITE, "b", &confined, NULL, 9);
+	run_op(FSOP_PWRITE, "c", &confined, NULL, 1);
 	run("d");
 	DID(" ask-a ask-b busy-c ask-d");
 	answer("b");
-	run_op(FSOP_PWRITE, "e", &view, NULL, 10);
-	run_op(FSOP_PWRITE, "f", &view, NULL, 9);
+	run_op(FSOP_PWRITE, "e", &confined, NULL, 10);
+	run_op(FSOP_PWRITE, "f", &confined, NULL, 9);
 	DID(" done-b busy-e ask-f");
 }
 END_TEST
@@ -999,11 +999,11 @@ END_TEST
 /* So does one of those that are to be started. */
 START_TEST(test_error_ends)
 {
-	view.state = HOLDER_STARTING;
+	confined.state = HOLDER_STARTING;
 	run("a");
 	run("b");
 	run("c");
-	view.state = HOLDER_FAILED;
+	confined.state = HOLDER_FAILED;
 	done_ends = true;
 	fsjobs_holder_changed(&rpc);
 	DID(" no-sandbox-a (no namespaces) died-b-alone died-c-alone");

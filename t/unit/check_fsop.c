@@ -236,7 +236,7 @@ hold_never(int peer, uint64_t bytes)
 /* What is long is asked for: once, and anew with the most if it grew. */
 START_TEST(test_held)
 {
-	struct fsop_how	 how = { .cancel_fd = -1, .hold = hold_and_grow };
+	struct fsop_how	 how = { .cancel_fd = -1, .reserve = hold_and_grow };
 	struct fsop	 op;
 
 	sh("head -c 3000000 /dev/zero | tr '\\0' x > f;"
@@ -258,7 +258,7 @@ START_TEST(test_held)
 	ck_assert_mem_eq(buf_data(&res.payload), "xxx", 3);
 	ck_assert_mem_eq((char *)buf_data(&res.payload) + 2999999, "xyy", 3);
 	fsop_result_fini(&res);
-	how.hold = hold_never;
+	how.reserve = hold_never;
 	fsop_run(&op, &how, &res);
 	ck_assert_int_eq(res.error, ECANCELED);
 	ck_assert_uint_eq(res.payload.len, 0);

@@ -46,7 +46,7 @@ enum where { WHERE_OWN, WHERE_NEW_LINE, WHERE_LINE, WHERES };
 struct head {
 	unsigned char	 result[FIXED_RESULT];
 	uint64_t	 payload_len;
-	uint64_t	 wants;		/* not an answer: asks to hold bytes */
+	uint64_t	 request;	/* no answer: bytes of memory */
 	uint8_t		 leaves_line;	/* not 0: the line is free again */
 };
 
@@ -150,16 +150,16 @@ fsagent_send_answer(int fd, const struct fsop_result *r, bool leaves_line)
 	    send_all(fd, buf_data(&r->payload), r->payload.len);
 }
 
-/* struct fsop_how's hold(). */
+/* struct fsop_how's reserve(). */
 static int
-ask_to_hold(int peer, uint64_t bytes)
+request_memory(int peer, uint64_t bytes)
 {
 	struct head	 h;
 	ssize_t		 n = -1;
 	char		 go;
 
 	memset(&h, 0, sizeof(h));
-	h.wants = bytes;
+	h.request = bytes;
 	if (send_all(peer, &h, sizeof(h)))
 		do
 			n = recv(peer, &go, 1, 0);
@@ -314,7 +314,7 @@ fsagent_run(struct request *req, bool nonblock)
 	how.max_out = QUICK_PAYLOAD;
 	how.gives_file = nonblock;
 	how.cancel_fd = nonblock ? -1 : req->fds[0];
-	how.hold = nonblock ? NULL : ask_to_hold;
+	how.reserve = nonblock ? NULL : request_memory;
 	fsop_result_init(&r);
 	if (attach_data(req, &r)) {
 		fsop_run(&req->op, &how, &r);
@@ -631,18 +631,18 @@ fsagent_read_head(struct fsagent_answer *a)
 	memcpy(&h, a->head, sizeof(h));
 	memcpy(&a->r, h.result, sizeof(h.result));
 	a->payload_len = (size_t)h.payload_len;
-	a->wants = h.wants;
-	return h.payload_len <= LIMIT_MESSAGE && h.wants <= LIMIT_MESSAGE &&
+	a->request = h.request;
+	return h.payload_len <= LIMIT_MESSAGE && h.request <= LIMIT_MESSAGE &&
 	    (unsigned)a->r.why < FSWHYS;
 }
 
 int
-fsagent_let_hold(struct fsagent_answer *a, int fd)
+fsagent_grant(struct fsagent_answer *a, int fd)
 {
 	static const char	 go = 1;
 
-	assert(a->wants > 0);
-	a->wants = 0;
+	assert(a->request > 0);
+	a->request = 0;
 	a->head_len = 0;
 	return send(fd, &go, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -1;
 }
@@ -688,7 +688,7 @@ fsagent_answer_read(struct fsagent_answer *a, int fd)
 	void		*to;
 
 	/* Until it may hold as much, only its end can come. */
-	if (a->wants > 0)
+	if (a->request > 0)
 		return broken(a);
 	while (!is_complete(a)) {
 		if (taken >= TURN)
@@ -715,7 +715,7 @@ fsagent_answer_read(struct fsagent_answer *a, int fd)
 			continue;
 		if (!fsagent_read_head(a))
 			return broken(a);
-		if (a->wants > 0 || a->payload_len > LIMIT_FILE_QUICK)
+		if (a->request > 0 || a->payload_len > LIMIT_FILE_QUICK)
 			return 0;
 	}
 	memcpy(&h, a->head, sizeof(h));

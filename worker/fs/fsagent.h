@@ -5,8 +5,8 @@
  *
  * A request is one packet: the operation, and as descriptors a socket for the
  * answer and a file with data or the open file.  The answer is a head and the
- * payload.  Closing the socket cancels the operation.  Before an operation
- * holds much memory it asks and waits.
+ * payload.  Closing the socket cancels the operation.  An operation that needs
+ * much memory requests it first, and waits for the grant.
  *
  * One such socket is kept for later requests (struct fsagent_line), as making,
  * passing and closing one for each is slow.
@@ -39,7 +39,7 @@ struct fsagent_answer {
 	struct fsop_result	 r;
 	size_t			 head_len;	/* bytes so far */
 	size_t			 payload_len;	/* bytes in all; 0: unknown */
-	uint64_t		 wants;		/* fsagent_let_hold() */
+	uint64_t		 request;	/* bytes of memory, or 0 */
 	bool			 leaves_line;	/* complete, line is free */
 	unsigned char		 head[128];
 };
@@ -77,15 +77,15 @@ void	 fsagent_end(struct fsagent_line *line, const struct fsagent_answer *a,
 
 /*
  * Read a part of the answer.  1: complete.  0: more to come; also if the
- * payload is longer than LIMIT_FILE_QUICK, or if the operation asks to hold
- * more than that: wants is how many bytes, instead of what it was allowed
- * before.  -1: the operation was killed, as r says.
+ * payload is longer than LIMIT_FILE_QUICK, or if the operation requests more
+ * memory than that, in place of earlier grants: see fsagent_grant().  -1: the
+ * operation was killed, as r says.
  */
 int	 fsagent_answer_read(struct fsagent_answer *a, int fd)
 	    __attribute__((warn_unused_result));
 
-/* Allow what it wants.  0, or -1 with errno. */
-int	 fsagent_let_hold(struct fsagent_answer *a, int fd)
+/* Grant the requested memory.  0, or -1 with errno. */
+int	 fsagent_grant(struct fsagent_answer *a, int fd)
 	    __attribute__((warn_unused_result));
 
 #endif

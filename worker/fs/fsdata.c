@@ -58,26 +58,26 @@ open_regular(const struct fsop *op, const struct fsop_how *how,
 
 /*
  * Read to EOF, whatever the size was.  A file that grows is read again with the
- * maximum: while waiting for permission to hold more nothing may be held, or
+ * maximum: nothing may be held while waiting for permission to hold more, or
  * two operations could wait for each other.
  */
 static int
 fsdata_read_all(int fd, size_t guess, const struct fsop_how *how,
     struct fsop_result *r)
 {
-	size_t	 off = 0, n = guess, held = LIMIT_FILE_QUICK;
+	size_t	 off = 0, n = guess, reserved = LIMIT_FILE_QUICK;
 	ssize_t	 got;
 	char	*p;
 
 	for (;; n = GUESS) {
 		if (off + n > LIMIT_FILE_ANSWER)
 			n = LIMIT_FILE_ANSWER + 1 - off;
-		if (off + n > held && how->hold != NULL) {
+		if (off + n > reserved && how->reserve != NULL) {
 			buf_fini(&r->payload);
-			held = off == 0 ? n : LIMIT_FILE_ANSWER + 1;
-			n = held;
+			reserved = off == 0 ? n : LIMIT_FILE_ANSWER + 1;
+			n = reserved;
 			off = 0;
-			if (fsop_hold(how, held) == -1)
+			if (fsop_reserve(how, reserved) == -1)
 				return -1;
 		}
 		if ((p = buf_reserve(&r->payload, n)) == NULL ||

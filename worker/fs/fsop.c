@@ -126,9 +126,9 @@ fsop_cancelled(const struct fsop_how *how)
 }
 
 int
-fsop_hold(const struct fsop_how *how, uint64_t bytes)
+fsop_reserve(const struct fsop_how *how, uint64_t bytes)
 {
-	return how->hold == NULL ? 0 : how->hold(how->cancel_fd, bytes);
+	return how->reserve == NULL ? 0 : how->reserve(how->cancel_fd, bytes);
 }
 
 static int
@@ -452,7 +452,7 @@ list_entries(DIR *d, const struct fsop *op, const struct fsop_how *how,
 {
 	enum fsop_record_type	 type;
 	struct dirent		*de;
-	size_t			 n = 0, held = LIMIT_FILE_QUICK;
+	size_t			 n = 0, reserved = LIMIT_FILE_QUICK;
 	bool			 gone;
 
 	while (errno = 0, (de = readdir(d)) != NULL) {
@@ -473,9 +473,9 @@ list_entries(DIR *d, const struct fsop *op, const struct fsop_how *how,
 		}
 		if (n % 1024 == 0 && fsop_cancelled(how) == -1)
 			return -1;
-		if (r->payload.len > held - LONGEST_RECORD) {
-			held = (LIMIT_FOLDER_ENTRIES + 1) * LONGEST_RECORD;
-			if (fsop_hold(how, held) == -1)
+		if (r->payload.len > reserved - LONGEST_RECORD) {
+			reserved = (LIMIT_FOLDER_ENTRIES + 1) * LONGEST_RECORD;
+			if (fsop_reserve(how, reserved) == -1)
 				return -1;
 		}
 	}

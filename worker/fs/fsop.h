@@ -66,11 +66,11 @@ struct fsop_how {
 	int	 cancel_fd;	/* socket: cancel at its EOF; or -1 */
 	bool	 gives_file;	/* nonblocking READ: r->fd may be the result */
 	/*
-	 * Ask to hold more than LIMIT_FILE_QUICK of payload, bytes at most, and
-	 * wait; what was allowed before is given up meanwhile.  0, or -1 with
-	 * errno: fail.  NULL: not limited.
+	 * Wait for permission to use more than LIMIT_FILE_QUICK of memory for
+	 * the payload, bytes at most, in place of earlier permissions.  0, or
+	 * -1 with errno: fail.  NULL: not limited.
 	 */
-	int	 (*hold)(int peer, uint64_t bytes);
+	int	 (*reserve)(int peer, uint64_t bytes);
 };
 
 /*

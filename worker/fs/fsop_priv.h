@@ -24,8 +24,8 @@ int	 fsop_refuse(struct fsop_result *r, enum fsop_why why);
 /* -1 with errno ECANCELED if a blocking operation was cancelled, else 0. */
 int	 fsop_cancelled(const struct fsop_how *how);
 
-/* Call how->hold(), if any.  0, or -1 with errno. */
-int	 fsop_hold(const struct fsop_how *how, uint64_t bytes)
+/* Call how->reserve(), if any.  0, or -1 with errno. */
+int	 fsop_reserve(const struct fsop_how *how, uint64_t bytes)
 	    __attribute__((warn_unused_result));
 
 /*

@@ -17,7 +17,7 @@
 /* An operation done by an agent. */
 struct job {
 	TAILQ_ENTRY(job)	 entry;
-	TAILQ_ENTRY(job)	 ask_entry;	/* while asks is set */
+	TAILQ_ENTRY(job)	 request_entry;	/* if is_requesting */
 	struct rpc		*rpc;
 	struct rpc_req		*req;		/* kept */
 	struct holder		*holder;
@@ -30,9 +30,9 @@ struct job {
 	uint64_t		 data_len;	/* bytes, until freed */
 	int			 fd;		/* of the answer, or -1 */
 	struct io		 ev;
-	bool			 held;		/* not read: may_take() */
-	bool			 asks;		/* to hold more */
-	uint64_t		 holds;		/* bytes granted */
+	bool			 paused;	/* not read: may_receive() */
+	bool			 is_requesting;	/* more memory */
+	uint64_t		 granted;	/* bytes */
 	uint64_t		 begun;		/* ms, of start or permission */
 	struct fsagent_answer	 answer;
 };
@@ -42,12 +42,12 @@ struct fsjobs {
 	TAILQ_HEAD(, job)	 jobs;		/* oldest first */
 	unsigned		 njobs, running;
 	uint64_t		 data;		/* bytes, of all jobs */
-	unsigned		 held;
-	TAILQ_HEAD(, job)	 asking;	/* oldest request first */
-	uint64_t		 holds;		/* bytes, of all jobs */
-	struct job		*taking;	/* reads a long answer */
+	unsigned		 paused;
+	TAILQ_HEAD(, job)	 requesting;	/* oldest request first */
+	uint64_t		 granted;	/* bytes, of all jobs */
+	struct job		*receiving;	/* reads a long answer */
 	struct timer		 retry_ev;	/* an agent's queue was full */
-	struct writeback		 writeback;
+	struct writeback	 writeback;
 	struct timer		 writeback_ev;
 };
 
@@ -56,18 +56,18 @@ struct fsjobs {
 
 static_assert(LIMIT_MESSAGE <= LIMIT_FILE_HELD, "the longest may be held");
 
-static void	 let_hold(struct rpc *rpc);
+static void	 grant_memory(struct rpc *rpc);
 static void	 start_jobs(struct rpc *rpc);
 
 static void
 on_retry(void *arg)
 {
-	let_hold(arg);
+	grant_memory(arg);
 	start_jobs(arg);
 }
 
 static void
-on_behind(void *arg)
+on_writeback_due(void *arg)
 {
 	struct fsjobs	*f = arg;
 
@@ -83,7 +83,7 @@ free_events(struct fsjobs *f)
 
 /* Set the timer for the first only, or later ones would put it off. */
 static void
-leave_behind(struct fsjobs *f, struct fsop_result *r)
+schedule_writeback(struct fsjobs *f, struct fsop_result *r)
 {
 	if (r->writeback != -1 && f->writeback.n == 0)
 		timer_set(&f->writeback_ev, WRITEBACK_MS);
@@ -100,10 +100,10 @@ fsjobs_get(struct rpc *rpc)
 	if ((f = calloc(1, sizeof(*f))) == NULL)
 		return NULL;
 	timer_init(&f->retry_ev, rpc->env->base, on_retry, rpc);
-	timer_init(&f->writeback_ev, rpc->env->base, on_behind, f);
+	timer_init(&f->writeback_ev, rpc->env->base, on_writeback_due, f);
 	map_init(&f->handles);
 	TAILQ_INIT(&f->jobs);
-	TAILQ_INIT(&f->asking);
+	TAILQ_INIT(&f->requesting);
 	rpc->fsjobs = f;
 	return f;
 }
@@ -126,7 +126,7 @@ handle_release(struct handle *h)
  * two of maximum size would exceed the send queue.
  */
 static bool
-may_take(const struct job *j)
+may_receive(const struct job *j)
 {
 	const struct fsjobs	*f = j->rpc->fsjobs;
 	const struct conn	*c = j->rpc->conn;
@@ -136,21 +136,21 @@ may_take(const struct job *j)
 	if (j->answer.payload_len <= LIMIT_FILE_QUICK)
 		return conn_behind(c) < LIMIT_OUT_CHILDREN;
 	return conn_queued(c) < LIMIT_OUT_CHILDREN &&
-	    (f->taking == NULL || f->taking == j);
+	    (f->receiving == NULL || f->receiving == j);
 }
 
 static void
-listen_again(struct fsjobs *f)
+resume_receiving(struct fsjobs *f)
 {
 	struct job	*j;
 
-	if (f->held == 0)
+	if (f->paused == 0)
 		return;
 	TAILQ_FOREACH(j, &f->jobs, entry)
-		if (j->held && may_take(j) &&
+		if (j->paused && may_receive(j) &&
 		    io_start(&j->ev) == 0) {
-			j->held = false;
-			f->held--;
+			j->paused = false;
+			f->paused--;
 		}
 }
 
@@ -158,7 +158,7 @@ void
 fsjobs_unhold(struct rpc *rpc)
 {
 	if (rpc->fsjobs != NULL)
-		listen_again(rpc->fsjobs);
+		resume_receiving(rpc->fsjobs);
 }
 
 static void
@@ -167,19 +167,19 @@ job_free(struct job *j)
 	struct fsjobs	*f = j->rpc->fsjobs;
 
 	assert(f->njobs > 0 && f->data >= j->data_len);
-	assert(f->holds >= j->holds);
+	assert(f->granted >= j->granted);
 	assert(j->fd == -1 || f->running > 0);
-	assert(!j->held || f->held > 0);
+	assert(!j->paused || f->paused > 0);
 	TAILQ_REMOVE(&f->jobs, j, entry);
 	f->njobs--;
 	f->data -= j->data_len;
-	f->held -= j->held ? 1 : 0;
-	f->holds -= j->holds;
-	if (j->asks)
-		TAILQ_REMOVE(&f->asking, j, ask_entry);
-	if (f->taking == j) {
-		f->taking = NULL;
-		listen_again(f);
+	f->paused -= j->paused ? 1 : 0;
+	f->granted -= j->granted;
+	if (j->is_requesting)
+		TAILQ_REMOVE(&f->requesting, j, request_entry);
+	if (f->receiving == j) {
+		f->receiving = NULL;
+		resume_receiving(f);
 	}
 	if (j->fd != -1)
 		f->running--;
@@ -228,7 +228,7 @@ fsjobs_finish(struct job *j)
 	struct rpc	*rpc = j->rpc;
 
 	fsjobs_answer(j);
-	let_hold(rpc);
+	grant_memory(rpc);
 	start_jobs(rpc);
 }
 
@@ -247,19 +247,19 @@ cancel_job(struct rpc_req *req)
 	fsjobs_answer(j);
 }
 
-/* The agent asks to hold more: queue the job. */
+/* The agent requests more memory: queue the job. */
 static void
-on_wish(struct job *j)
+on_memory_request(struct job *j)
 {
 	struct rpc	*rpc = j->rpc;
 	struct fsjobs	*f = rpc->fsjobs;
 
-	assert(!j->asks && f->holds >= j->holds);
-	f->holds -= j->holds;
-	j->holds = 0;
-	j->asks = true;
-	TAILQ_INSERT_TAIL(&f->asking, j, ask_entry);
-	let_hold(rpc);
+	assert(!j->is_requesting && f->granted >= j->granted);
+	f->granted -= j->granted;
+	j->granted = 0;
+	j->is_requesting = true;
+	TAILQ_INSERT_TAIL(&f->requesting, j, request_entry);
+	grant_memory(rpc);
 	/* Meanwhile another job may run. */
 	start_jobs(rpc);
 }
@@ -270,19 +270,19 @@ fsjobs_on_answer(void *arg)
 	struct job	*j = arg;
 	struct fsjobs	*f = j->rpc->fsjobs;
 
-	assert(j->fd != -1 && !j->held);
-	if (!may_take(j)) {
+	assert(j->fd != -1 && !j->paused);
+	if (!may_receive(j)) {
 		io_stop(&j->ev);
-		j->held = true;
-		f->held++;
+		j->paused = true;
+		f->paused++;
 	} else if (fsagent_answer_read(&j->answer, j->fd) != 0) {
 		session_expect_request(j->rpc->session);
 		fsjobs_finish(j);
-	} else if (j->answer.wants > 0) {
-		on_wish(j);
+	} else if (j->answer.request > 0) {
+		on_memory_request(j);
 	} else if (j->answer.payload_len > LIMIT_FILE_QUICK &&
-	    f->taking == NULL) {
-		f->taking = j;
+	    f->receiving == NULL) {
+		f->receiving = j;
 	}
 }
 
@@ -303,7 +303,7 @@ fsjobs_fail(struct job *j, int error, enum fsop_why why)
 
 /* Whether an older job of the same handle is under way. */
 static bool
-has_to_wait(const struct fsjobs *f, const struct job *j)
+is_behind_older(const struct fsjobs *f, const struct job *j)
 {
 	const struct job	*other;
 
@@ -319,7 +319,7 @@ has_to_wait(const struct fsjobs *f, const struct job *j)
 }
 
 static void
-retry_in(struct fsjobs *f, uint64_t ms)
+schedule_retry(struct fsjobs *f, uint64_t ms)
 {
 	timer_set(&f->retry_ev, ms);
 }
@@ -333,59 +333,59 @@ fsjobs_may_start(struct fsjobs *f)
 {
 	const struct job	*j;
 	uint64_t		 now = clock_ms();
-	unsigned		 quick = 0;
+	unsigned		 n = 0;
 
 	if (f->running < LIMIT_FILE_JOBS)
 		return true;
 	TAILQ_FOREACH(j, &f->jobs, entry)
-		quick += j->fd != -1 && !j->asks &&
+		n += j->fd != -1 && !j->is_requesting &&
 		    now - j->begun < SLOW_MS;
-	if (quick < LIMIT_FILE_JOBS && f->running < LIMIT_FILE_STUCK)
+	if (n < LIMIT_FILE_JOBS && f->running < LIMIT_FILE_STUCK)
 		return true;
-	retry_in(f, SLOW_MS / 10);
+	schedule_retry(f, SLOW_MS / 10);
 	return false;
 }
 
 /* Return the bytes granted to jobs that hang. */
 static uint64_t
-held_by_stuck(const struct fsjobs *f)
+granted_to_stuck(const struct fsjobs *f)
 {
 	const struct job	*j;
 	uint64_t		 now = clock_ms(), n = 0;
 
 	TAILQ_FOREACH(j, &f->jobs, entry)
-		if (!j->held && j->answer.head_len == 0 &&
+		if (!j->paused && j->answer.head_len == 0 &&
 		    now - j->begun >= SLOW_MS)
-			n += j->holds;
+			n += j->granted;
 	return n;
 }
 
 static bool
-may_hold(struct fsjobs *f, uint64_t more)
+may_grant(struct fsjobs *f, uint64_t more)
 {
-	if (f->holds + more <= LIMIT_FILE_HELD)
+	if (f->granted + more <= LIMIT_FILE_HELD)
 		return true;
-	if (f->holds + more <= LIMIT_FILE_HELD_STUCK &&
-	    f->holds - held_by_stuck(f) + more <= LIMIT_FILE_HELD)
+	if (f->granted + more <= LIMIT_FILE_HELD_STUCK &&
+	    f->granted - granted_to_stuck(f) + more <= LIMIT_FILE_HELD)
 		return true;
-	retry_in(f, SLOW_MS / 10);
+	schedule_retry(f, SLOW_MS / 10);
 	return false;
 }
 
 /* Do not walk the list: an answer may end the connection and free any job. */
 static void
-let_hold(struct rpc *rpc)
+grant_memory(struct rpc *rpc)
 {
 	struct fsjobs	*f = rpc->fsjobs;
 	struct job	*j;
 
-	while ((j = TAILQ_FIRST(&f->asking)) != NULL &&
-	    may_hold(f, j->answer.wants)) {
-		TAILQ_REMOVE(&f->asking, j, ask_entry);
-		j->asks = false;
-		f->holds += j->holds = j->answer.wants;
+	while ((j = TAILQ_FIRST(&f->requesting)) != NULL &&
+	    may_grant(f, j->answer.request)) {
+		TAILQ_REMOVE(&f->requesting, j, request_entry);
+		j->is_requesting = false;
+		f->granted += j->granted = j->answer.request;
 		j->begun = clock_ms();
-		if (fsagent_let_hold(&j->answer, j->fd) == -1)
+		if (fsagent_grant(&j->answer, j->fd) == -1)
 			fsjobs_fail(j, errno, FSWHY_NONE);
 	}
 }
@@ -403,7 +403,7 @@ start_job(struct job *j)
 		fsjobs_fail(j, 0, FSWHY_NO_SANDBOX);
 		return -1;
 	}
-	if (holder_state(j->holder) == HOLDER_STARTING || has_to_wait(f, j))
+	if (holder_state(j->holder) == HOLDER_STARTING || is_behind_older(f, j))
 		return 0;
 	if (j->handle != NULL && j->op.kind != FSOP_OPEN) {
 		/* The open may have failed meanwhile. */
@@ -416,7 +416,7 @@ start_job(struct job *j)
 	    holder_line(j->holder), &j->answer);
 	if (j->fd == -1) {
 		if (errno == EAGAIN) {
-			retry_in(f, RETRY_MS);
+			schedule_retry(f, RETRY_MS);
 			return 0;
 		}
 		fsjobs_fail(j, errno, FSWHY_NONE);
@@ -503,8 +503,8 @@ job_new(struct rpc *rpc, const struct fsop *op)
 }
 
 static void
-run_elsewhere(struct rpc *rpc, struct rpc_req *req, const struct fsop *op,
-    struct holder *view, struct handle *h, fsjobs_done_fn *done, void *arg)
+run_by_agent(struct rpc *rpc, struct rpc_req *req, const struct fsop *op,
+    struct holder *holder, struct handle *h, fsjobs_done_fn *done, void *arg)
 {
 	struct fsop_result	 r;
 	struct job		*j = NULL;
@@ -516,14 +516,15 @@ run_elsewhere(struct rpc *rpc, struct rpc_req *req, const struct fsop *op,
 		done(req, op, &r, arg);
 		return;
 	}
-	if ((view == NULL && (view = holder_get(rpc->holders, NULL)) == NULL) ||
-	    (j = job_new(rpc, op)) == NULL) {
+	if (holder == NULL)
+		holder = holder_get(rpc->holders, NULL);
+	if (holder == NULL || (j = job_new(rpc, op)) == NULL) {
 		r.error = errno;
 		done(req, op, &r, arg);
 		return;
 	}
-	j->holder = view;
-	holder_use(view, true);
+	j->holder = holder;
+	holder_use(holder, true);
 	j->handle = h;
 	j->done = done;
 	j->arg = arg;
@@ -542,9 +543,9 @@ run_elsewhere(struct rpc *rpc, struct rpc_req *req, const struct fsop *op,
 
 void
 fsjobs_run(struct rpc *rpc, struct rpc_req *req, const struct fsop *op,
-    struct holder *view, struct handle *h, fsjobs_done_fn *done, void *arg)
+    struct holder *holder, struct handle *h, fsjobs_done_fn *done, void *arg)
 {
-	static const struct fsop_how	 quick = { .nonblock = true,
+	static const struct fsop_how	 how = { .nonblock = true,
 		.max_out = LIMIT_FILE_QUICK, .cancel_fd = -1 };
 	struct fsop_result		 r;
 
@@ -554,17 +555,17 @@ fsjobs_run(struct rpc *rpc, struct rpc_req *req, const struct fsop *op,
 		done(req, op, &r, arg);
 		return;
 	}
-	if (view != NULL || (h != NULL && (h->jobs > 0 ||
+	if (holder != NULL || (h != NULL && (h->jobs > 0 ||
 	    (h->fd != -1 && !h->is_local)))) {
-		run_elsewhere(rpc, req, op, view, h, done, arg);
+		run_by_agent(rpc, req, op, holder, h, done, arg);
 		return;
 	}
-	fsop_run(op, &quick, &r);
+	fsop_run(op, &how, &r);
 	if (r.error == EAGAIN)
-		run_elsewhere(rpc, req, op, NULL, h, done, arg);
+		run_by_agent(rpc, req, op, NULL, h, done, arg);
 	else
 		done(req, op, &r, arg);
-	leave_behind(rpc->fsjobs, &r);
+	schedule_writeback(rpc->fsjobs, &r);
 	fsop_result_fini(&r);
 }
 

@@ -39,7 +39,7 @@ typedef void	 fsjobs_done_fn(struct rpc_req *req, const struct fsop *op,
  * handle of op, or NULL; operations of a handle keep their order.
  */
 void	 fsjobs_run(struct rpc *rpc, struct rpc_req *req,
-	    const struct fsop *op, struct holder *view, struct handle *h,
+	    const struct fsop *op, struct holder *holder, struct handle *h,
 	    fsjobs_done_fn *done, void *arg);
 
 /* Whether operations run in agents. */

@@ -338,16 +338,16 @@ static void
 rpc_fs_run(struct rpc *rpc, struct rpc_req *req, struct fsop *op,
     uint32_t sandbox, bool writes, fsjobs_done_fn *done)
 {
-	struct holder	*view = NULL;
+	struct holder	*holder = NULL;
 
 	if (rpc_sandbox_applies(rpc, sandbox) && rpc_sandbox_nsset(rpc, req,
-	    sandbox, writes, &view) == -1)
+	    sandbox, writes, &holder) == -1)
 		return;
-	op->is_confined = view != NULL;
+	op->is_confined = holder != NULL;
 	if (!writes && holders_made(rpc->holders, op->path, strlen(op->path)))
 		rpc_error(req, ERR_NOT_FOUND, strerror(ENOENT));
 	else
-		fsjobs_run(rpc, req, op, view, NULL, done, NULL);
+		fsjobs_run(rpc, req, op, holder, NULL, done, NULL);
 }
 
 /* Run an operation that needs only a path. */
@@ -593,7 +593,7 @@ rpc_fs_open(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct fs_open_params	*p = params;
-	struct holder		*view = NULL;
+	struct holder		*holder = NULL;
 	struct handle		*h;
 	struct fsop		 op;
 
@@ -612,7 +612,7 @@ rpc_fs_open(struct rpc *rpc, struct rpc_req *req, void *params,
 		return;
 	}
 	if (rpc_sandbox_applies(rpc, p->sandbox) && rpc_sandbox_nsset(rpc, req,
-	    p->sandbox, op.replace, &view) == -1)
+	    p->sandbox, op.replace, &holder) == -1)
 		return;
 	if ((h = handle_add(rpc, p->handle_id.s, p->handle_id.len)) == NULL) {
 		if (errno == EEXIST)
@@ -625,7 +625,7 @@ rpc_fs_open(struct rpc *rpc, struct rpc_req *req, void *params,
 		return;
 	}
 	h->writes = op.replace;
-	fsjobs_run(rpc, req, &op, view, h, done_open, h);
+	fsjobs_run(rpc, req, &op, holder, h, done_open, h);
 }
 
 /* Return the handle, or NULL: answered. */

@@ -63,17 +63,17 @@ rpc_sandbox_plan(struct rpc *rpc, struct rpc_req *req, uint32_t tok,
 
 int
 rpc_sandbox_nsset(struct rpc *rpc, struct rpc_req *req, uint32_t tok,
-    bool writes, struct holder **view_out)
+    bool writes, struct holder **holder_out)
 {
 	struct plan	 plan;
 	int		 rv = 0;
 
-	*view_out = NULL;
+	*holder_out = NULL;
 	if (rpc_sandbox_plan(rpc, req, tok, NULL, getenv("TMPDIR"),
 	    &plan) == -1)
 		return -1;
 	if (!plan.reads_all || (writes && !plan.writes_all)) {
-		if ((*view_out = holder_get(rpc->holders, &plan)) == NULL) {
+		if ((*holder_out = holder_get(rpc->holders, &plan)) == NULL) {
 			rpc_errorf(req, ERR_FAILED,
 			    "the sandbox cannot be set up: %s",
 			    strerror(errno));

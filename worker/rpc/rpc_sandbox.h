@@ -23,11 +23,11 @@ int	 rpc_sandbox_plan(struct rpc *rpc, struct rpc_req *req, uint32_t tok,
 	    __attribute__((warn_unused_result));
 
 /*
- * Find the holder for a file operation; NULL in *view_out if the sandbox does
+ * Find the holder for a file operation; NULL in *holder_out if the sandbox does
  * not confine reads or, with writes, also writes.  0, or -1: answered.
  */
 int	 rpc_sandbox_nsset(struct rpc *rpc, struct rpc_req *req, uint32_t tok,
-	    bool writes, struct holder **view_out)
+	    bool writes, struct holder **holder_out)
 	    __attribute__((warn_unused_result));
 
 #endif
