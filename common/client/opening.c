@@ -13,7 +13,7 @@
 
 #include "common/client/error.h"
 #include "common/client/text.h"
-#include "common/client/transport/upgrade.h"
+#include "common/client/transport/http_upgrade.h"
 #include "common/json/json_out.h"
 #include "common/json/uri.h"
 #include "common/json/utf8.h"

@@ -116,14 +116,14 @@ static int
 reach_take_url(struct reach *r)
 {
 	if (r->reach_target.environment == NULL) {
-		r->far = &far_direct;
+		r->ops = &reach_direct_ops;
 		if (target_parse(&r->target, r->reach_target.url, "ws",
 		    "wss") == -1 || !r->target.is_tls)
 			return reach_refuse(r, "expected "
 			    "wss://HOST[:PORT][/PATH]");
 		return 0;
 	}
-	r->far = &far_remote;
+	r->ops = &reach_remote_ops;
 	if (target_parse(&r->target, r->reach_target.url, "http", "https") ==
 	    -1)
 		return reach_refuse(r, "expected https://HOST of a registry");
@@ -159,7 +159,7 @@ reach_fini(struct reach *r)
 	wsloop_timer_clear(&r->loop, &r->silence);
 	wsloop_timer_clear(&r->loop, &r->late);
 	wsock_free(&r->sock);
-	r->far->fini(r);
+	r->ops->fini(r);
 	stdio_peer_fini(&r->stdio_peer);
 	resolver_free(&r->resolver);
 	dialer_fini(&r->dialer);
@@ -234,7 +234,7 @@ reach_on_open(void *arg)
 
 	r->heard = clock_ms();
 	watch_silence(r);
-	r->far->on_open(r);
+	r->ops->on_open(r);
 }
 
 static void
@@ -243,7 +243,7 @@ reach_on_message(void *arg, uint8_t *data, size_t len, bool is_binary)
 	struct reach	*r = arg;
 
 	if (!r->is_ending)
-		r->far->on_message(r, data, len, is_binary);
+		r->ops->on_message(r, data, len, is_binary);
 }
 
 static void
@@ -280,7 +280,7 @@ reach_on_writable(void *arg)
 		wsock_pong(r->sock);
 	r->must_ping = r->must_pong = false;
 	while (!r->is_ending && !wsock_is_full(r->sock)) {
-		if (r->far->send(r))
+		if (r->ops->send(r))
 			continue;
 		if (stdio_peer_is_over(&r->stdio_peer))
 			reach_leave(r);
@@ -326,7 +326,7 @@ reach_on_end(void *arg, unsigned status, const char *why)
 	wsloop_timer_clear(&r->loop, &r->silence);
 	if (r->is_leaving)
 		reach_end(r);
-	else if (!r->is_ending && r->far->on_end(r, status, why))
+	else if (!r->is_ending && r->ops->on_end(r, status, why))
 		return;
 	else if (r->is_ready)
 		reach_fail(r, false, "%s", why);
@@ -418,7 +418,7 @@ reach_on_room(void *arg)
 		r->heard = clock_ms();
 		wsock_read(r->sock, true);
 		watch_silence(r);
-		r->far->on_room(r);
+		r->ops->on_room(r);
 	}
 }
 
@@ -429,6 +429,6 @@ void
 reach_run(struct reach *r, int fd)
 {
 	if (stdio_peer_init(&r->stdio_peer, fd, &r->loop, &stdio_peer_events,
-	    r) == 0 && r->far->start(r) == 0)
+	    r) == 0 && r->ops->start(r) == 0)
 		wsloop_run(&r->loop);
 }

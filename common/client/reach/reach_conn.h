@@ -23,7 +23,7 @@ struct reach;
 struct remote;
 
 /* A kind of target. */
-struct far {
+struct reach_ops {
 	/* Start to connect: 0, or -1 after reach_fail(). */
 	int	(*start)(struct reach *r);
 	void	(*fini)(struct reach *r);
@@ -44,7 +44,7 @@ struct far {
 	bool	(*on_end)(struct reach *r, unsigned status, const char *why);
 };
 
-extern const struct far	far_direct, far_remote;
+extern const struct reach_ops	reach_direct_ops, reach_remote_ops;
 
 struct reach {
 	struct wsloop			 loop;
@@ -53,11 +53,11 @@ struct reach {
 	struct reach_target			 reach_target;
 	struct target			 target;	/* parsed url */
 	char				*authorization;	/* locked; or NULL */
-	const struct far		*far;
+	const struct reach_ops		*ops;		/* of this kind */
 	struct stdio_peer			 stdio_peer;
 	struct wsock			*sock;
-	struct wsock_text		 text;		/* far_direct */
-	struct remote			*remote;	/* far_remote; locked */
+	struct wsock_text		 text;		/* reach_direct.c */
+	struct remote			*remote;	/* locked; or NULL */
 	struct wsloop_timer		 silence, late;
 	bool				 is_ready, is_leaving, is_ending;
 	bool				 is_pinged, must_ping, must_pong;
@@ -93,7 +93,7 @@ void	 reach_ready(struct reach *r);
 /* Send the library a message; pauses reading the websocket meanwhile. */
 void	 reach_deliver(struct reach *r, uint8_t *data, size_t len);
 
-/* Call far->send when the websocket is writable. */
+/* Call ops->send when the websocket is writable. */
 void	 reach_want(struct reach *r);
 
 /* Send the library an error, and end; only the first one counts. */

@@ -53,7 +53,7 @@ direct_on_end(struct reach *r, unsigned status, const char *why)
 	return false;
 }
 
-const struct far	 far_direct = {
+const struct reach_ops	 reach_direct_ops = {
 	direct_start, direct_fini, reach_ready, direct_on_message,
 	    direct_send_frame, direct_on_room, direct_on_end
 };

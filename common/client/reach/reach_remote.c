@@ -445,7 +445,7 @@ reach_remote_fini(struct reach *r)
 	sodium_free(m);
 }
 
-const struct far	 far_remote = {
+const struct reach_ops	 reach_remote_ops = {
 	reach_remote_start, reach_remote_fini, reach_remote_on_open,
 	    reach_remote_on_message, reach_remote_send_frame,
 	    reach_remote_deliver, reach_remote_on_end

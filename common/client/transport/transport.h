@@ -15,7 +15,7 @@
 #include "common/buf.h"
 #include "common/client/launch.h"
 #include "common/client/transport/loopfd.h"
-#include "common/client/transport/upgrade.h"
+#include "common/client/transport/http_upgrade.h"
 #include "common/client/url.h"
 #include "common/limit.h"
 #include "common/net/ws.h"

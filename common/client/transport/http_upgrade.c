@@ -1,5 +1,5 @@
 /* RFC 6455 section 4.1, the client's side. */
-#include "common/client/transport/upgrade.h"
+#include "common/client/transport/http_upgrade.h"
 
 #include <stdio.h>
 #include <string.h>

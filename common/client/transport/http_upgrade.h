@@ -1,6 +1,6 @@
 /* The HTTP request that becomes a WebSocket, and its answer.  Pure. */
-#ifndef COMMON_CLIENT_TRANSPORT_UPGRADE_H
-#define COMMON_CLIENT_TRANSPORT_UPGRADE_H
+#ifndef COMMON_CLIENT_TRANSPORT_HTTP_UPGRADE_H
+#define COMMON_CLIENT_TRANSPORT_HTTP_UPGRADE_H
 
 #include <stddef.h>
 
