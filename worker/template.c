@@ -78,7 +78,7 @@ give_group(int *group, const Ipc__Assign *a)
  * process.
  */
 static void
-become(const Ipc__Assign *a, struct event_base **base, int *http_exe,
+drop_privileges(const Ipc__Assign *a, struct event_base **base, int *http_exe,
     int environment)
 {
 	if (a->asking == IPC__ASKING__ALWAYS || is_answer_only(a)) {
@@ -109,7 +109,7 @@ enter_limits(const Ipc__Assign *a, int sock, int group)
 
 /* Upgrade the connection.  Whether a session begins in this process. */
 static bool
-is_let_in(const Ipc__Assign *a, int fd, int sock, bool is_bound)
+upgrade_connection(const Ipc__Assign *a, int fd, int sock, bool is_bound)
 {
 	struct upgrade_rules	 r = {
 		.ms = a->settings->handshake_ms,
@@ -139,13 +139,13 @@ is_let_in(const Ipc__Assign *a, int fd, int sock, bool is_bound)
 }
 
 /* Descriptors received before the assignment, or -1. */
-struct brought {
+struct early_fds {
 	int	 out;		/* standard output */
 	int	 environment;
 };
 
 static int
-template_serve(struct event_base **base, int sock, struct brought *b,
+template_serve(struct event_base **base, int sock, struct early_fds *b,
     struct ipc_msg *m, const struct rlimit *nofile, int http_exe, int group)
 {
 	const Ipc__Assign	*a = (const Ipc__Assign *)m->body;
@@ -159,9 +159,9 @@ template_serve(struct event_base **base, int sock, struct brought *b,
 	log_set_session(a->number);
 	is_bound = enter_limits(a, sock, group);
 	give_group(&group, a);
-	become(a, base, &http_exe, b->environment);
+	drop_privileges(a, base, &http_exe, b->environment);
 	fd_close(&b->environment);
-	if (!is_let_in(a, m->fd, sock, is_bound))
+	if (!upgrade_connection(a, m->fd, sock, is_bound))
 		return 0;
 	if (a->transport == IPC__TRANSPORT__STDIO)
 		*base = new_base_for_files(*base);
@@ -191,7 +191,7 @@ static int
 wait_and_serve(struct event_base **base, int sock,
     const struct rlimit *nofile, int http_exe, int group)
 {
-	struct brought	 b = { -1, -1 };
+	struct early_fds	 b = { -1, -1 };
 	struct ipc_msg	 m;
 	int		 r, *fd;
 

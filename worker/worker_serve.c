@@ -233,7 +233,7 @@ static void
 worker_serve_on_holder(void *arg)
 {
 	fsjobs_holder_changed(arg);
-	start_go_on(arg);
+	starts_resume(arg);
 }
 
 static void

@@ -236,7 +236,8 @@ fsagent_ask(int sock, const struct fsop *op, int data,
 	struct asked	*k = &asked[nasked];
 
 	ck_assert(line == &plain.line || line == &confined.line);
-	ck_assert_int_eq(sock, line == &plain.line ? plain.sock : confined.sock);
+	ck_assert_int_eq(sock,
+	    line == &plain.line ? plain.sock : confined.sock);
 	ck_assert(data == -1 || op->data == NULL);
 	if (ask_error != 0) {
 		note("ask-fails");
@@ -757,7 +758,8 @@ END_TEST
 /* What is written and waits, short or long. */
 START_TEST(test_data)
 {
-	run_op(FSOP_PWRITE, "a", &confined, NULL, (uint64_t)LIMIT_FILE_DATA - 9);
+	run_op(FSOP_PWRITE, "a", &confined, NULL,
+	    (uint64_t)LIMIT_FILE_DATA - 9);
 	run_op(FSOP_PWRITE, "b", &confined, NULL, 9);
 	run_op(FSOP_PWRITE, "c", &confined, NULL, 1);
 	run("d");

@@ -1389,7 +1389,7 @@ START_TEST(test_lost_signal)
 {
 	begin_attached();
 	run_process();
-	session_look_later(&s);
+	session_schedule_reap(&s);
 	zombie = PID;
 	WAIT_UNTIL(zombie == 0);
 	DID(" exit 3");

@@ -9,7 +9,7 @@ struct sink_walk {
 };
 
 /* Call a row of each sink; any may leave in any call. */
-#define TELL(s, row, args)						\
+#define CALL_SINKS(s, row, args)					\
 	do {								\
 		struct sink_walk	 w = { TAILQ_FIRST(&(s)->list),	\
 					       (s)->walks };		\
@@ -80,37 +80,37 @@ sinks_find(const struct sinks *s, const struct sink_ops *ops)
 void
 sinks_output(struct sinks *s, const struct output *o)
 {
-	TELL(s, on_output, (k, o));
+	CALL_SINKS(s, on_output, (k, o));
 }
 
 void
 sinks_resize(struct sinks *s, uint16_t rows, uint16_t cols)
 {
-	TELL(s, on_resize, (k, rows, cols));
+	CALL_SINKS(s, on_resize, (k, rows, cols));
 }
 
 void
 sinks_exit(struct sinks *s)
 {
-	TELL(s, on_exit, (k));
+	CALL_SINKS(s, on_exit, (k));
 }
 
 void
 sinks_close(struct sinks *s)
 {
-	TELL(s, on_close, (k));
+	CALL_SINKS(s, on_close, (k));
 }
 
 void
 sinks_killed(struct sinks *s)
 {
-	TELL(s, on_killed, (k));
+	CALL_SINKS(s, on_killed, (k));
 }
 
 void
 sinks_renumber(struct sinks *s, uint64_t after, uint64_t by)
 {
-	TELL(s, on_renumber, (k, after, by));
+	CALL_SINKS(s, on_renumber, (k, after, by));
 }
 
 bool

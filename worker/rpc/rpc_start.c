@@ -37,10 +37,10 @@ struct start {
 	char			 cwd[PATH_MAX];
 	struct spawn		 sp;
 	bool			 sandboxed;	/* has a sandbox object */
-	bool			 looked;	/* rpc_start_look() was done */
-	bool			 looking, cancelled;
+	bool			 lookup_done;	/* or pending */
+	bool			 lookup_pending, cancelled;
 	struct holder		*holder;	/* or NULL */
-	struct nsset		 own;		/* if no holder is needed */
+	struct nsset		 own_nsset;	/* if no holder is needed */
 };
 
 /* Make argv, with arg0 as the first if given.  NULL, or what is wrong. */
@@ -112,7 +112,7 @@ start_free(struct start *st)
 {
 	if (st->holder != NULL)
 		holder_use(st->holder, false);
-	nsset_fini(&st->own);
+	nsset_fini(&st->own_nsset);
 	envp_free(&st->argv);
 	envp_free(&st->envp);
 	envp_free(&st->programs);
@@ -165,14 +165,15 @@ cancel_start(struct rpc_req *req)
 {
 	struct start	*st = req->waiter;
 
-	assert(st->req == req && !st->looking);
+	assert(st->req == req && !st->lookup_pending);
 	TAILQ_REMOVE(&req->rpc->starts, st, entry);
 	start_free(st);
 }
 
 static const char	 cancelled_text[] = "terminated before it was started";
 
-static void	 go(struct rpc *rpc, struct rpc_req *req, struct start *st);
+static void	 start_when_ready(struct rpc *rpc, struct rpc_req *req,
+		    struct start *st);
 
 /*
  * Return a path that is neither in the kernel's caches nor on a local file
@@ -180,14 +181,14 @@ static void	 go(struct rpc *rpc, struct rpc_req *req, struct start *st);
  * for ever.
  */
 static const char *
-find_unsure(const struct start *st)
+find_uncached(const struct start *st)
 {
-	static const struct lookup	 quick = { .nonblock = true };
+	static const struct lookup	 how = { .nonblock = true };
 	struct statx			 x;
 	char				*const *p;
 	int				 fd;
 
-	fd = lookup(st->cwd, &quick, &x);
+	fd = lookup(st->cwd, &how, &x);
 	if (fd == -1)
 		return errno == EAGAIN ? st->cwd : NULL;
 	fd_close(&fd);
@@ -197,7 +198,7 @@ find_unsure(const struct start *st)
 		 */
 		if (**p != '/')
 			continue;
-		fd = lookup(*p, &quick, &x);
+		fd = lookup(*p, &how, &x);
 		if (fd == -1 && errno == EAGAIN)
 			return *p;
 		if (fd != -1 && S_ISREG(x.stx_mode)) {
@@ -211,18 +212,18 @@ find_unsure(const struct start *st)
 
 /* The agent is done.  Ignore errors: starting will find them again. */
 static void
-on_looked(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
-    void *arg)
+rpc_start_on_lookup(struct rpc_req *req, const struct fsop *op,
+    struct fsop_result *r, void *arg)
 {
 	struct start	*st = arg;
 
-	assert(st->looking);
+	assert(st->lookup_pending);
 	(void)op;
 	(void)r;
 	TAILQ_REMOVE(&st->rpc->starts, st, entry);
-	st->looking = false;
+	st->lookup_pending = false;
 	if (req != NULL && !st->cancelled) {
-		go(st->rpc, req, st);
+		start_when_ready(st->rpc, req, st);
 		return;
 	}
 	if (req != NULL)
@@ -232,29 +233,29 @@ on_looked(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 
 /* Have an agent look up the path; the request waits meanwhile. */
 static void
-rpc_start_look(struct rpc *rpc, struct rpc_req *req, struct start *st,
+rpc_start_lookup(struct rpc *rpc, struct rpc_req *req, struct start *st,
     const char *path)
 {
 	struct fsop	 op;
 
-	assert(!st->looked);
+	assert(!st->lookup_done);
 	memset(&op, 0, sizeof(op));
 	op.kind = FSOP_STAT;
 	op.fd = -1;
 	snprintf(op.path, sizeof(op.path), "%s", path);
-	st->looked = st->looking = true;
+	st->lookup_done = st->lookup_pending = true;
 	TAILQ_INSERT_TAIL(&rpc->starts, st, entry);
-	fsjobs_run(rpc, req, &op, NULL, NULL, on_looked, st);
+	fsjobs_run(rpc, req, &op, NULL, NULL, rpc_start_on_lookup, st);
 }
 
 /* Start the process, or wait for what it needs.  Takes st. */
 static void
-go(struct rpc *rpc, struct rpc_req *req, struct start *st)
+start_when_ready(struct rpc *rpc, struct rpc_req *req, struct start *st)
 {
 	const char	*path;
 
-	if (!st->looked && (path = find_unsure(st)) != NULL) {
-		rpc_start_look(rpc, req, st, path);
+	if (!st->lookup_done && (path = find_uncached(st)) != NULL) {
+		rpc_start_lookup(rpc, req, st, path);
 	} else if (st->holder == NULL ||
 	    holder_state(st->holder) == HOLDER_READY) {
 		start_now(rpc, req, st);
@@ -262,12 +263,12 @@ go(struct rpc *rpc, struct rpc_req *req, struct start *st)
 		start_free(st);
 	} else {
 		TAILQ_INSERT_TAIL(&rpc->starts, st, entry);
-		start_go_on(rpc);		/* the holder may have failed */
+		starts_resume(rpc);		/* the holder may have failed */
 	}
 }
 
 void
-start_go_on(struct rpc *rpc)
+starts_resume(struct rpc *rpc)
 {
 	struct start	*st;
 	struct rpc_req	*req;
@@ -275,7 +276,7 @@ start_go_on(struct rpc *rpc)
 	/* Restart: an answer may end the connection and free all starts. */
  again:
 	TAILQ_FOREACH(st, &rpc->starts, entry) {
-		if (st->looking ||
+		if (st->lookup_pending ||
 		    holder_state(st->holder) == HOLDER_STARTING)
 			continue;
 		TAILQ_REMOVE(&rpc->starts, st, entry);
@@ -303,7 +304,7 @@ start_cancel(struct rpc *rpc, const char *id, size_t len)
 			break;
 	if (st == NULL)
 		return false;
-	if (st->looking) {
+	if (st->lookup_pending) {
 		st->cancelled = true;
 		return true;
 	}
@@ -330,7 +331,7 @@ start_waits(const struct rpc *rpc, const char *id, size_t len)
  * only what each command does for itself.  0, or -1: answered.
  */
 static int
-find_view(struct rpc *rpc, struct rpc_req *req, uint32_t sandbox,
+choose_sandbox(struct rpc *rpc, struct rpc_req *req, uint32_t sandbox,
     struct start *st)
 {
 	struct enforced	 e;
@@ -349,10 +350,10 @@ find_view(struct rpc *rpc, struct rpc_req *req, uint32_t sandbox,
 			rv = -1;
 		snprintf(e.why, sizeof(e.why), "%s", strerror(errno));
 	} else if (plan.net_off) {
-		st->own.net_off = true;
+		st->own_nsset.net_off = true;
 		rv = enforce_landlock(&plan, false, &e,
-		    &st->own.fds[NSSET_RULESET]);
-		st->sp.nsset = &st->own;
+		    &st->own_nsset.fds[NSSET_RULESET]);
+		st->sp.nsset = &st->own_nsset;
 	}
 	plan_free(&plan);
 	if (rv == -1)
@@ -411,7 +412,7 @@ rpc_process_start(struct rpc *rpc, struct rpc_req *req, void *params,
 		return;
 	}
 	st->rpc = rpc;
-	nsset_init(&st->own);
+	nsset_init(&st->own_nsset);
 	if ((why = rpc_start_fill(rpc, p, st, &err)) == NULL) {
 		if (procs_find(rpc->procs, st->id, st->id_len) != NULL ||
 		    start_waits(rpc, st->id, st->id_len)) {
@@ -423,8 +424,8 @@ rpc_process_start(struct rpc *rpc, struct rpc_req *req, void *params,
 		}
 	}
 	if (why == NULL && (!rpc_sandbox_applies(rpc, p->sandbox) ||
-	    find_view(rpc, req, p->sandbox, st) == 0)) {
-		go(rpc, req, st);
+	    choose_sandbox(rpc, req, p->sandbox, st) == 0)) {
+		start_when_ready(rpc, req, st);
 		return;
 	}
 	if (why != NULL)

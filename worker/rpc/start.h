@@ -8,7 +8,7 @@
 #include "worker/rpc/rpc.h"
 
 /* A holder became ready or failed: go on with starts that wait for it. */
-void	 start_go_on(struct rpc *rpc);
+void	 starts_resume(struct rpc *rpc);
 
 /* Cancel a waiting start; its request fails.  Whether there was one. */
 bool	 start_cancel(struct rpc *rpc, const char *id, size_t len);

@@ -18,14 +18,14 @@
 static const char *
 find_program(const struct spawn *sp)
 {
-	static const struct lookup	 quick = { .nonblock = true };
+	static const struct lookup	 how = { .nonblock = true };
 	struct statx			 x;
 	char				*const *p;
 	const char			*name;
 	int				 fd;
 
 	for (p = sp->programs; *p != NULL && **p == '/'; p++) {
-		if ((fd = lookup(*p, &quick, &x)) == -1)
+		if ((fd = lookup(*p, &how, &x)) == -1)
 			continue;
 		fd_close(&fd);
 		if (S_ISREG(x.stx_mode) &&

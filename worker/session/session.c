@@ -34,7 +34,7 @@
  */
 #define RECEIPT_PARTS	8
 
-#define LOOK_MS		1000	/* between checks for exited children */
+#define REAP_MS		1000	/* between checks for exited children */
 
 static const struct {
 	const char	*name;
@@ -337,7 +337,7 @@ session_add_process(struct session *s, struct proc *p, const struct spawn *sp)
 	    s->transcripts_before, p, sp);
 	if (notify_add(&s->notifier, p) == -1)
 		fatal("notifications of a process");
-	session_look_later(s);
+	session_schedule_reap(s);
 }
 
 void
@@ -447,10 +447,10 @@ session_decided(struct session *s, Ipc__Verdict v, const char *id,
  * cannot lose a status to another.
  */
 void
-session_look_later(struct session *s)
+session_schedule_reap(struct session *s)
 {
 	if (s->procs.running > 0)
-		timer_ensure(&s->reap_ev, LOOK_MS);
+		timer_ensure(&s->reap_ev, REAP_MS);
 }
 
 static void
@@ -464,7 +464,7 @@ session_reap_some(struct session *s, unsigned max)
 	while (max-- > 0) {
 		/* Peek first: the mark tells whose orphan it is. */
 		if ((pid = ptree_peek()) == 0) {
-			session_look_later(s);
+			session_schedule_reap(s);
 			return;
 		}
 		if (pid == -1)

@@ -87,7 +87,7 @@ struct session_end {
 	const char	*why;
 	Ipc__EndReason	 reason;
 	uint16_t	 code;		/* RFC 6455 section 7.4 */
-	uint64_t	 tell_until;	/* clock_ms(): for final events */
+	uint64_t	 notify_deadline;	/* clock_ms(), or 0 */
 };
 
 struct session {
@@ -207,7 +207,7 @@ Ipc__Verdict session_resume(struct session *s, int fd, const char *peer,
 void	 session_reap(void *arg);
 
 /* While a process runs, reap again later: a SIGCHLD may get lost. */
-void	 session_look_later(struct session *s);
+void	 session_schedule_reap(struct session *s);
 
 const char *session_id(const struct session *s);
 

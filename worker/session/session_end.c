@@ -17,7 +17,7 @@
 #include "worker/session/session_usage.h"
 #include "worker/session/transcript.h"
 
-#define TELL_MS		500	/* for final events of killed processes */
+#define NOTIFY_MS	500	/* for final events of killed processes */
 
 /* Log the usage of the session, and return it for the master. */
 static void
@@ -76,16 +76,16 @@ session_maybe_release(struct session *s)
 
 /* Whether the client was sent the end of each process, or time is up. */
 static bool
-is_told(void *arg)
+is_notified(void *arg)
 {
 	struct session		*s = arg;
 	const struct proc	*p;
 
 	if (s->conn == NULL)
 		return true;
-	if (s->end.tell_until == 0)
-		s->end.tell_until = clock_ms() + TELL_MS;
-	if (clock_ms() >= s->end.tell_until)
+	if (s->end.notify_deadline == 0)
+		s->end.notify_deadline = clock_ms() + NOTIFY_MS;
+	if (clock_ms() >= s->end.notify_deadline)
 		return true;
 	TAILQ_FOREACH(p, &s->procs.all, entry)
 		if (p->state != PROC_CLOSED)
@@ -110,7 +110,7 @@ session_end_on_killed(void *arg)
 }
 
 const struct session_kill_events	 session_kill_events = {
-	session_reap, is_told, session_end_on_killed
+	session_reap, is_notified, session_end_on_killed
 };
 
 /* Tell the client that the session ends.  May end the connection. */

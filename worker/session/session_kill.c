@@ -43,7 +43,7 @@ session_kill_on_pass(void *arg)
 	k->passes = ptree_purge(NULL, NULL, NULL, orphans > 0, PASS_MS,
 	    k->events->reap, k->arg) ? 0 : k->passes + 1;
 	/* The master kills what we may not: set-user-ID programs. */
-	if ((k->passes >= PASSES && k->events->is_told(k->arg)) ||
+	if ((k->passes >= PASSES && k->events->is_notified(k->arg)) ||
 	    clock_ms() > k->deadline + LIMIT_KILL)
 		k->events->on_done(k->arg);
 	else

@@ -19,7 +19,7 @@ struct session_kill_events {
 	/*
 	 * Whether the client was sent the end of each process, or will not be.
 	 */
-	bool	(*is_told)(void *arg);
+	bool	(*is_notified)(void *arg);
 
 	/* No process is left, or LIMIT_KILL has passed. */
 	void	(*on_done)(void *arg);
