@@ -587,6 +587,15 @@ ctl_row_number(struct ctl_row *r, uint64_t n)
 }
 
 void
+ctl_row_list(struct ctl_row *row, struct buf *b)
+{
+	if (b->len > 0)
+		buf_data(b)[b->len - 1] = '\0';
+	ctl_row_text(row, b->len > 0 ? (const char *)buf_data(b) : "");
+	buf_fini(b);
+}
+
+void
 ctl_put_head(struct ctl_client *c, const struct ctl_column *columns)
 {
 	Ipc__CtlHead	 out = IPC__CTL_HEAD__INIT;

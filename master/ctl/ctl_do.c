@@ -13,9 +13,11 @@
 #include "common/signals.h"
 #include "master/ctl/ctl_priv.h"
 #include "master/drain.h"
+#include "master/reload.h"
 
 #define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
 #define NUMBER(name)	{ name, IPC__CELL_KIND__NUMBER }
+#define LIST(name)	{ name, IPC__CELL_KIND__LIST }
 #define END		{ NULL, IPC__CELL_KIND__TEXT }
 
 /* --- on sessions --- */
@@ -353,6 +355,40 @@ ctl_reopen_logs(struct ctl_client *c)
 	m->events->reopen_logs(m);
 	ctl_put_head(c, columns);
 	ctl_row_text(&row, "reopened");
+	ctl_put_row(c, &row);
+	ctl_put_end(c, 0, NULL);
+}
+
+void
+ctl_reload(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		NUMBER("added"), NUMBER("removed"), LIST("restart"), END
+	};
+	struct master		*m = ctl_master(c->ctl);
+	struct ctl_row		 row = { .n = 0 };
+	struct conf_error	 e;
+	struct reloaded		 done;
+
+	ctl_act(c);
+	if (!c->sees_all) {
+		ctl_put_end(c, CTL_DENIED, "only root and the user who runs "
+		    "the daemon may do that");
+		return;
+	}
+	log_info("control: uid %lu: reload", (unsigned long)c->uid);
+	if (m->stopping) {
+		ctl_put_end(c, 1, "the server is stopping");
+		return;
+	}
+	if (reload(m, &done, &e) == -1) {
+		ctl_put_end(c, 1, e.text);
+		return;
+	}
+	ctl_put_head(c, columns);
+	ctl_row_number(&row, done.added);
+	ctl_row_number(&row, done.removed);
+	ctl_row_list(&row, &done.kept);
 	ctl_put_row(c, &row);
 	ctl_put_end(c, 0, NULL);
 }

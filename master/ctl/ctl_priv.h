@@ -76,6 +76,9 @@ typedef void	 ctl_fn(struct ctl_client *c);
 void	 ctl_row_text(struct ctl_row *r, const char *text);
 void	 ctl_row_number(struct ctl_row *r, uint64_t n);
 
+/* Write lines as a cell, without the last newline, and free them. */
+void	 ctl_row_list(struct ctl_row *r, struct buf *lines);
+
 /* Columns end with a NULL name. */
 struct ctl_column {
 	const char	*name;

@@ -1,4 +1,4 @@
-/* The commands of proto/ctl.def that show, and reload. */
+/* The commands of proto/ctl.def that show. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,6 @@
 #include "master/accept/listen.h"
 #include "master/ctl/ctl_priv.h"
 #include "master/ctl/gauges.h"
-#include "master/reload.h"
 #include "master/remote/remote.h"
 #include "master/workers/cgroups.h"
 #include "master/workers/membudget.h"
@@ -50,16 +49,6 @@ put_line(struct buf *b, const char *name, const char *state)
 		b->len = old;
 }
 
-/* Write a list as a cell, without the last newline, and free it. */
-static void
-ctl_show_put_list(struct ctl_row *row, struct buf *b)
-{
-	if (b->len > 0)
-		buf_data(b)[b->len - 1] = '\0';
-	ctl_row_text(row, b->len > 0 ? (const char *)buf_data(b) : "");
-	buf_fini(b);
-}
-
 /* Write URLs of listeners, up to max bytes. */
 static void
 put_listeners(struct ctl_row *row, const struct listener_list *list,
@@ -73,7 +62,7 @@ put_listeners(struct ctl_row *row, const struct listener_list *list,
 		put_line(&b, "stdio", "");
 	TAILQ_FOREACH(l, list, entry)
 		put_line(&b, l->url, "");
-	ctl_show_put_list(row, &b);
+	ctl_row_list(row, &b);
 }
 
 static void
@@ -88,7 +77,7 @@ put_uplinks(struct ctl_row *row, const struct master *m)
 		snprintf(state, sizeof(state), " %s", remote_state_name(r));
 		put_line(&b, r->conf->label, state);
 	}
-	ctl_show_put_list(row, &b);
+	ctl_row_list(row, &b);
 }
 
 void
@@ -146,40 +135,6 @@ ctl_status(struct ctl_client *c)
 	ctl_row_text(&row, limits);
 	for (i = 0; i < STATS; i++)
 		ctl_row_number(&row, m->stats[i]);
-	ctl_put_row(c, &row);
-	ctl_put_end(c, 0, NULL);
-}
-
-void
-ctl_reload(struct ctl_client *c)
-{
-	static const struct ctl_column	 columns[] = {
-		NUMBER("added"), NUMBER("removed"), LIST("restart"), END
-	};
-	struct master		*m = ctl_master(c->ctl);
-	struct ctl_row		 row = { .n = 0 };
-	struct conf_error	 e;
-	struct reloaded		 done;
-
-	ctl_act(c);
-	if (!c->sees_all) {
-		ctl_put_end(c, CTL_DENIED, "only root and the user who runs "
-		    "the daemon may do that");
-		return;
-	}
-	log_info("control: uid %lu: reload", (unsigned long)c->uid);
-	if (m->stopping) {
-		ctl_put_end(c, 1, "the server is stopping");
-		return;
-	}
-	if (reload(m, &done, &e) == -1) {
-		ctl_put_end(c, 1, e.text);
-		return;
-	}
-	ctl_put_head(c, columns);
-	ctl_row_number(&row, done.added);
-	ctl_row_number(&row, done.removed);
-	ctl_show_put_list(&row, &done.kept);
 	ctl_put_row(c, &row);
 	ctl_put_end(c, 0, NULL);
 }
@@ -298,7 +253,7 @@ collect_session(struct ctl_client *c, struct route *r, const Ipc__Report *rep)
 	fill_session(&row, r, rep);
 	ctl_row_number(&row, r->uplink);
 	ctl_row_text(&row, r->transcript != NULL ? r->transcript : "");
-	ctl_show_put_list(&row, &c->text);
+	ctl_row_list(&row, &c->text);
 	ctl_put_row(c, &row);
 }
 
