@@ -79,10 +79,8 @@ on_opened(struct child *c, const void *body, struct ipc_msg *m)
 	}
 	child_set_state(c, CHILD_SERVING);
 	assert(c->route->owner == c);
-	c->route->attached = true;
-	if (c->route->opened)
+	if (route_opened(c->route))
 		return;
-	c->route->opened = true;
 	STAT_INC(c->master, opened);
 	route_audit(c->route, (struct audit_what){
 	    .event = AUDIT_session_opened, .peer = c->peer.text,
@@ -100,7 +98,7 @@ on_attached(struct child *c, const void *body, struct ipc_msg *m)
 	(void)body;
 	(void)m;
 	if (c->route != NULL)
-		c->route->attached = true;
+		route_attached(c->route);
 }
 
 static void
@@ -165,8 +163,8 @@ on_load(struct child *c, const void *body, struct ipc_msg *m)
 
 	(void)m;
 	/* A worker is not trusted: bound what goes into the metrics. */
-	c->running = in->running < c->max_running ? in->running :
-	    c->max_running;
+	child_set_running(c, in->running < c->max_running ? in->running :
+	    c->max_running);
 }
 
 static void

@@ -178,10 +178,8 @@ master_init(struct master *m, const struct cred *env)
 	TAILQ_INIT(&m->listen.list);
 	TAILQ_INIT(&m->listen.metrics);
 	TAILQ_INIT(&m->uplinks.list);
-	TAILQ_INIT(&m->children.list);
-	TAILQ_INIT(&m->routes.list);
-	map_init(&m->children.by_pid);
-	map_init(&m->routes.by_id);
+	child_init_all(m);
+	route_init_all(m);
 	if (logto_init(m) == -1 || audit_init(m) == -1)
 		return -1;
 	if (raise_nofile(m) == -1)
@@ -230,14 +228,11 @@ master_init(struct master *m, const struct cred *env)
 void
 master_fini(struct master *m)
 {
-	struct route	*r;
-
 	sdnotify_free(&m->sdnotify);
 	listen_close_all(m);
 	activation_fini(&m->listen.activation);
 	remote_free_all(m);
-	while ((r = TAILQ_FIRST(&m->routes.list)) != NULL)
-		route_free(&r);
+	route_free_all(m);
 	ctl_free(&m->ctl);
 	gate_free(&m->gate);
 	penalties_free(&m->penalties);
@@ -250,8 +245,7 @@ master_fini(struct master *m)
 	rundir_close(&m->rundir.path, &m->rundir.lock);
 	fd_close(&m->environment);
 	reserve_fini(&m->reserve);
-	map_fini(&m->children.by_pid);
-	map_fini(&m->routes.by_id);
+	child_fini_all(m);
 	reaper_fini(&m->reaper);
 	if (m->is_serving)
 		audit(m, &(struct audit_what){
@@ -316,12 +310,8 @@ static bool
 master_knows_all_workers(void *arg)
 {
 	const struct master	*m = arg;
-	const struct child	*c;
 
-	TAILQ_FOREACH(c, &m->children.list, entry)
-		if (c->process == CHILD_UNKNOWN && c->chan != NULL)
-			return false;
-	return true;
+	return !child_is_forking(m);
 }
 
 static void

@@ -47,6 +47,9 @@ TAILQ_HEAD(child_list, child);
 TAILQ_HEAD(remote_list, remote);
 TAILQ_HEAD(route_list, route);
 
+#define WORLD_CHILD_STATES	6	/* of enum child_state */
+#define WORLD_ROUTE_STATES	4	/* of enum route_state */
+
 /* Counters: the rows of proto/stat.def. */
 enum master_stat {
 #define STAT(name, metric, meaning)	STAT_##name,
@@ -118,19 +121,24 @@ struct world_logs {
 	struct audit		*audit;		/* NULL: AuditLog is none */
 };
 
-/* Workers: master/workers/child.h. */
+/* Workers, for master/workers/child.c alone to write. */
 struct world_children {
 	struct child_list	 list;
-	struct map		 by_pid;
+	struct map		 by_pid, by_id;
+	struct child_list	 forking;	/* their pid is not known yet */
+	struct child_list	 starting, idle;	/* spare */
+	size_t			 in_state[WORLD_CHILD_STATES];
+	uint64_t		 running;	/* processes of all sessions */
 	unsigned		 next_id;
 };
 
-/* Sessions: master/workers/route.h. */
+/* Sessions, for master/workers/route.c alone to write. */
 struct world_routes {
-	struct route_list	 list;
+	struct route_list	 list;		/* in the order of numbers */
 	struct map		 by_id;		/* by session id */
+	struct map		 clients, users;	/* see struct tally */
+	size_t			 in_state[WORLD_ROUTE_STATES];
 	unsigned		 next_number;
-	uint64_t		 released;	/* in all */
 };
 
 /* Remote mode: master/remote/remote.h; the user its uplinks run as. */

@@ -164,7 +164,7 @@ child_decide(struct child *c, Ipc__Verdict v, struct route *r)
 
 	assert(r != NULL || (v != IPC__VERDICT__TAKEN &&
 	    v != IPC__VERDICT__YOURS));
-	c->wanted = NULL;
+	child_want(c, NULL, NULL);
 	if (c->state != CHILD_HANDING || c->chan == NULL)
 		return;
 	out.verdict = v;

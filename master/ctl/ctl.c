@@ -40,6 +40,12 @@ struct ctl {
 	uint32_t			 next_ticket;
 };
 
+/* An answer that an operator waits for. */
+struct awaited {
+	struct map_node	 node;
+	unsigned	 id;			/* of the child */
+};
+
 enum who { ANY, OWNER };
 
 static const struct {
@@ -173,6 +179,20 @@ static void	 tell_act(struct ctl_client *c, const char *result,
 		    const char *why);
 
 static void
+drop_awaited(struct ctl_client *c, struct awaited *a)
+{
+	map_del(&c->awaited, &a->node);
+	free(a);
+}
+
+static void
+drop_all_awaited(struct ctl_client *c)
+{
+	while (c->awaited.count > 0)
+		drop_awaited(c, map_any(&c->awaited));
+}
+
+static void
 client_free(struct ctl_client *cl)
 {
 	struct master	*m = cl->ctl->master;
@@ -183,7 +203,8 @@ client_free(struct ctl_client *cl)
 	cl->ctl->nclients--;
 	chan_free(&cl->chan);
 	timer_stop(&cl->late_ev);
-	free(cl->awaited);
+	drop_all_awaited(cl);
+	map_fini(&cl->awaited);
 	fd_close(&cl->stream);
 	buf_fini(&cl->text);
 	free(cl);
@@ -270,10 +291,10 @@ conclude(struct ctl_client *cl, struct child *child, enum ctl_outcome outcome,
 {
 	ctl_acted_fn	*fn = cl->on_acted;
 
-	assert(cl->ticket != 0 && cl->nawaited == 1 && fn != NULL);
+	assert(cl->ticket != 0 && cl->awaited.count == 1 && fn != NULL);
 	timer_stop(&cl->late_ev);
 	cl->ticket = 0;
-	cl->nawaited = 0;
+	drop_all_awaited(cl);
 	cl->on_acted = NULL;
 	fn(cl, child, outcome, in);
 	fd_close(&cl->stream);
@@ -288,26 +309,27 @@ ctl_on_late(void *arg)
 {
 	struct ctl_client	*cl = arg;
 	const struct child	*child;
-	size_t			 i;
+	struct awaited		*a;
 
-	assert((cl->ticket == 0) == (cl->nawaited == 0));
+	assert((cl->ticket == 0) == (cl->awaited.count == 0));
 	if (cl->ticket == 0) {
 		client_free(cl);	/* IDLE_MS without a request */
 		return;
 	}
 	if (cl->on_acted != NULL) {
-		conclude(cl, child_by_id(cl->ctl->master, cl->awaited[0]),
-		    CTL_LATE, NULL);
+		a = map_any(&cl->awaited);
+		conclude(cl, child_by_id(cl->ctl->master, a->id), CTL_LATE,
+		    NULL);
 		return;
 	}
-	for (i = 0; i < cl->nawaited; i++) {
-		child = child_by_id(cl->ctl->master, cl->awaited[i]);
+	while ((a = map_any(&cl->awaited)) != NULL) {
+		child = child_by_id(cl->ctl->master, a->id);
+		drop_awaited(cl, a);
 		if (child != NULL && child->route != NULL &&
 		    ctl_may_see(cl, child->route))
 			cl->on_report(cl, child->route, NULL);
 	}
 	cl->ticket = 0;
-	cl->nawaited = 0;
 	ctl_put_end(cl, 0, NULL);
 }
 
@@ -401,6 +423,7 @@ accept_one(struct ctl *c, int lfd)
 	cl->uid = uid;
 	cl->pid = cred.pid;
 	cl->sees_all = sees_all(uid);
+	map_init(&cl->awaited);
 	TAILQ_INSERT_TAIL(&c->clients, cl, entry);
 	c->nclients++;
 	assert(c->nclients <= CLIENTS_MAX);
@@ -656,15 +679,16 @@ ctl_put_end(struct ctl_client *c, unsigned exit_code, const char *error)
 static int
 ctl_add_awaited(struct ctl_client *c, const struct child *child)
 {
-	unsigned	*list;
+	struct awaited	*a;
 
 	assert(c->ticket != 0 && child->route != NULL);
-	if ((list = reallocarray(c->awaited, c->nawaited + 1,
-	    sizeof(*list))) == NULL)
+	if ((a = calloc(1, sizeof(*a))) == NULL)
 		return -1;
-	c->awaited = list;
-	list[c->nawaited++] = child->id;
-	return 0;
+	a->id = child->id;
+	if (map_add(&c->awaited, &a->node, &a->id, sizeof(a->id), a) == 0)
+		return 0;
+	free(a);
+	return -1;
 }
 
 /*
@@ -676,7 +700,7 @@ end_table(struct ctl_client *c)
 {
 	struct route	*r;
 
-	assert(c->ticket == 0 && c->nawaited == 0 && c->on_acted == NULL);
+	assert(c->ticket == 0 && c->awaited.count == 0 && c->on_acted == NULL);
 	if (c->only == 0 || c->is_told) {
 		ctl_put_end(c, 0, NULL);
 		return;
@@ -690,38 +714,31 @@ end_table(struct ctl_client *c)
 	ctl_put_end(c, 1, "the session has ended");
 }
 
+static struct awaited *
+find_awaited(const struct ctl_client *c, const struct child *child)
+{
+	return map_find(&c->awaited, &child->id, sizeof(child->id));
+}
+
 /* Stop waiting for a worker: it has answered, or is gone. */
 static void
 ctl_answered(struct ctl_client *c, struct child *child)
 {
-	size_t	 i;
+	struct awaited	*a = find_awaited(c, child);
 
 	assert(c->ticket != 0);
-	for (i = 0; i < c->nawaited; i++)
-		if (c->awaited[i] == child->id) {
-			if (c->on_acted != NULL) {
-				conclude(c, child, CTL_GONE, NULL);
-				return;
-			}
-			c->awaited[i] = c->awaited[--c->nawaited];
-			if (c->nawaited > 0)
-				return;
-			timer_stop(&c->late_ev);
-			c->ticket = 0;
-			end_table(c);
-			return;
-		}
-}
-
-static bool
-is_awaited(const struct ctl_client *c, const struct child *child)
-{
-	size_t	 i;
-
-	for (i = 0; i < c->nawaited; i++)
-		if (c->awaited[i] == child->id)
-			return true;
-	return false;
+	if (a == NULL)
+		return;
+	if (c->on_acted != NULL) {
+		conclude(c, child, CTL_GONE, NULL);
+		return;
+	}
+	drop_awaited(c, a);
+	if (c->awaited.count > 0)
+		return;
+	timer_stop(&c->late_ev);
+	c->ticket = 0;
+	end_table(c);
 }
 
 static void
@@ -730,7 +747,7 @@ ctl_begin(struct ctl_client *c)
 	assert(c->ticket == 0 && c->on_acted == NULL && !c->waits);
 	if ((c->ticket = ++c->ctl->next_ticket) == 0)
 		c->ticket = ++c->ctl->next_ticket;
-	c->nawaited = 0;
+	assert(c->awaited.count == 0);
 }
 
 void
@@ -754,7 +771,7 @@ ctl_ask(struct ctl_client *c, struct route *only, bool processes,
 		} else if (ctl_add_awaited(c, r->owner) == 0)
 			child_query(r->owner, c->ticket, processes);
 	}
-	if (c->nawaited == 0) {
+	if (c->awaited.count == 0) {
 		c->ticket = 0;
 		end_table(c);
 	} else {
@@ -773,7 +790,7 @@ ctl_on_report(struct ctl *c, struct child *from, const Ipc__Report *r)
 	}
 	TAILQ_FOREACH(cl, &c->clients, entry) {
 		if (cl->ticket == 0 || cl->ticket != r->ticket ||
-		    !is_awaited(cl, from))
+		    find_awaited(cl, from) == NULL)
 			continue;
 		if (from->route != NULL && ctl_may_see(cl, from->route)) {
 			cl->on_report(cl, from->route, r);
@@ -808,7 +825,8 @@ ctl_on_acted(struct ctl *c, struct child *from, const Ipc__Acted *in)
 
 	TAILQ_FOREACH(cl, &c->clients, entry)
 		if (cl->ticket != 0 && cl->ticket == in->ticket &&
-		    cl->on_acted != NULL && is_awaited(cl, from)) {
+		    cl->on_acted != NULL &&
+		    find_awaited(cl, from) != NULL) {
 			conclude(cl, from, CTL_ANSWERED, in);
 			return;
 		}

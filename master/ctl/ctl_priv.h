@@ -36,8 +36,7 @@ struct ctl_client {
 	size_t			 ncolumns;	/* of its table */
 	/* A command that asks workers: */
 	uint32_t		 ticket;	/* 0: none */
-	unsigned		*awaited;	/* ids of children */
-	size_t			 nawaited;
+	struct map		 awaited;	/* answers, by child id */
 	void			(*on_report)(struct ctl_client *,
 				    struct route *, const Ipc__Report *);
 	struct buf		 text;		/* lines of a cell */

@@ -126,7 +126,7 @@ ctl_status(struct ctl_client *c)
 	free(audit);
 	for (i = 0; i < 3; i++)
 		ctl_row_number(&row, n[i]);
-	ctl_row_number(&row, pool_spare(m));
+	ctl_row_number(&row, child_count_spare(m));
 	ctl_row_number(&row, gate_greeting(m->gate));
 	ctl_row_number(&row, gate_waiting(m->gate));
 	ctl_row_number(&row, membudget_total(m->budget));

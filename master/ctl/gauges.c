@@ -17,20 +17,17 @@ _Static_assert(GAUGE_workers_greeting - GAUGE_workers_starting ==
 void
 gauges_sessions(const struct master *m, uint64_t n[3])
 {
-	const struct route	*r;
-
-	n[0] = n[1] = n[2] = 0;
-	TAILQ_FOREACH(r, &m->routes.list, entry)
-		if (r->opened)
-			n[r->owner == NULL ? 2 : r->attached ? 0 : 1]++;
+	n[0] = m->routes.in_state[ROUTE_ATTACHED];
+	n[1] = m->routes.in_state[ROUTE_DETACHED];
+	n[2] = m->routes.in_state[ROUTE_KEPT];
 }
 
 void
 gauges_take(const struct master *m, uint64_t gauges[GAUGES])
 {
-	const struct child	*c;
 	const struct remote	*r;
 	uint64_t		 sessions[3];
+	int			 i;
 
 	memset(gauges, 0, GAUGES * sizeof(gauges[0]));
 	gauges_sessions(m, sessions);
@@ -42,12 +39,9 @@ gauges_take(const struct master *m, uint64_t gauges[GAUGES])
 	gauges[GAUGE_ready] = m->events->is_ready(m);
 	gauges[GAUGE_held] = membudget_total(m->budget);
 	gauges[GAUGE_waiting] = gate_waiting(m->gate);
-	TAILQ_FOREACH(c, &m->children.list, entry) {
-		assert(c->state < CHILD_STATES);
-		gauges[GAUGE_workers_starting + (int)c->state]++;
-		if (c->route != NULL)
-			gauges[GAUGE_processes] += c->running;
-	}
+	for (i = 0; i < CHILD_STATES; i++)
+		gauges[GAUGE_workers_starting + i] = m->children.in_state[i];
+	gauges[GAUGE_processes] = m->children.running;
 	TAILQ_FOREACH(r, &m->uplinks.list, entry)
 		gauges[remote_gauge(r)]++;
 }

@@ -74,6 +74,174 @@ static const struct row	 transcripts_rows[CHILD_TRANSCRIPTS] = {
 
 #undef TO
 
+/* --- all of them --- */
+
+_Static_assert(CHILD_STATES == WORLD_CHILD_STATES, "world.h");
+
+void
+child_init_all(struct master *m)
+{
+	TAILQ_INIT(&m->children.list);
+	TAILQ_INIT(&m->children.forking);
+	TAILQ_INIT(&m->children.starting);
+	TAILQ_INIT(&m->children.idle);
+	map_init(&m->children.by_pid);
+	map_init(&m->children.by_id);
+}
+
+void
+child_fini_all(struct master *m)
+{
+	assert(TAILQ_EMPTY(&m->children.list));
+	map_fini(&m->children.by_pid);
+	map_fini(&m->children.by_id);
+}
+
+/* Return the list of spare workers that one in a state is in, or NULL. */
+static struct child_list *
+spare_list(struct master *m, enum child_state state)
+{
+	return state == CHILD_STARTING ? &m->children.starting :
+	    state == CHILD_IDLE ? &m->children.idle : NULL;
+}
+
+/* Enter it under its state, and take it out again. */
+static void
+child_enter_state(struct child *c)
+{
+	struct child_list	*spare = spare_list(c->master, c->state);
+
+	c->master->children.in_state[c->state]++;
+	if (spare != NULL)
+		TAILQ_INSERT_TAIL(spare, c, spare_entry);
+}
+
+static void
+child_leave_state(struct child *c)
+{
+	struct child_list	*spare = spare_list(c->master, c->state);
+
+	assert(c->master->children.in_state[c->state] > 0);
+	c->master->children.in_state[c->state]--;
+	if (spare != NULL)
+		TAILQ_REMOVE(spare, c, spare_entry);
+}
+
+static void
+child_enter_process(struct child *c)
+{
+	struct world_children	*all = &c->master->children;
+
+	if (c->process == CHILD_UNKNOWN)
+		TAILQ_INSERT_TAIL(&all->forking, c, fork_entry);
+	else if (c->process == CHILD_RUNS && map_add(&all->by_pid,
+	    &c->by_pid, &c->pid, sizeof(c->pid), c) == -1)
+		fatal("cannot register a worker");
+}
+
+static void
+child_leave_process(struct child *c)
+{
+	struct world_children	*all = &c->master->children;
+
+	assert(c->process != CHILD_RUNS ||
+	    child_by_pid(c->master, c->pid) == c);
+	if (c->process == CHILD_UNKNOWN)
+		TAILQ_REMOVE(&all->forking, c, fork_entry);
+	else if (c->process == CHILD_RUNS)
+		map_del(&all->by_pid, &c->by_pid);
+}
+
+/* Add one that is starting.  0, or -1 with errno ENOMEM. */
+static int
+child_add(struct child *c)
+{
+	struct world_children	*all = &c->master->children;
+
+	assert(c->id != 0);
+	if (map_add(&all->by_id, &c->by_id, &c->id, sizeof(c->id), c) == -1)
+		return -1;
+	TAILQ_INSERT_TAIL(&all->list, c, entry);
+	child_enter_state(c);
+	child_enter_process(c);
+	return 0;
+}
+
+static void
+child_del(struct child *c)
+{
+	struct world_children	*all = &c->master->children;
+
+	child_want(c, NULL, NULL);
+	child_set_running(c, 0);
+	child_leave_process(c);
+	child_leave_state(c);
+	TAILQ_REMOVE(&all->list, c, entry);
+	map_del(&all->by_id, &c->by_id);
+}
+
+void
+child_want(struct child *c, struct route *r, struct child_list *waiting)
+{
+	assert((r != NULL) == (waiting != NULL));
+	if (c->waits_in != NULL)
+		TAILQ_REMOVE(c->waits_in, c, wanted_entry);
+	c->wanted = r;
+	c->waits_in = waiting;
+	if (waiting != NULL)
+		TAILQ_INSERT_TAIL(waiting, c, wanted_entry);
+}
+
+void
+child_set_running(struct child *c, unsigned running)
+{
+	assert(c->master->children.running >= c->running);
+	c->master->children.running -= c->running;
+	c->running = running;
+	c->master->children.running += running;
+}
+
+struct child *
+child_by_id(struct master *m, unsigned id)
+{
+	return map_find(&m->children.by_id, &id, sizeof(id));
+}
+
+struct child *
+child_by_pid(struct master *m, pid_t pid)
+{
+	return map_find(&m->children.by_pid, &pid, sizeof(pid));
+}
+
+size_t
+child_count_spare(const struct master *m)
+{
+	return m->children.in_state[CHILD_STARTING] +
+	    m->children.in_state[CHILD_IDLE];
+}
+
+struct child *
+child_find_idle(const struct master *m)
+{
+	return TAILQ_FIRST(&m->children.idle);
+}
+
+struct child *
+child_find_spare(const struct master *m)
+{
+	struct child	*idle = child_find_idle(m);
+
+	return idle != NULL ? idle : TAILQ_FIRST(&m->children.starting);
+}
+
+bool
+child_is_forking(const struct master *m)
+{
+	return !TAILQ_EMPTY(&m->children.forking);
+}
+
+/* --- states --- */
+
 /* Whether from and to differ; an illegal move is fatal. */
 static bool
 check_move(const struct child *c, const struct row *rows, unsigned from,
@@ -101,7 +269,11 @@ child_set_state(struct child *c, enum child_state to)
 {
 	if (!check_move(c, state_rows, c->state, to))
 		return;
+	child_leave_state(c);
 	c->state = to;
+	child_enter_state(c);
+	if (to == CHILD_LEAVING)
+		child_set_running(c, 0);
 	c->master->child_events->on_state(c);
 	if (to == CHILD_LEAVING)
 		timer_set(&c->kill_ev, LEAVING_MS);
@@ -112,8 +284,11 @@ child_set_state(struct child *c, enum child_state to)
 static void
 child_set_process(struct child *c, enum child_process to)
 {
-	if (check_move(c, process_rows, c->process, to))
-		c->process = to;
+	if (!check_move(c, process_rows, c->process, to))
+		return;
+	child_leave_process(c);
+	c->process = to;
+	child_enter_process(c);
 }
 
 static void
@@ -154,23 +329,6 @@ child_leaves(struct child *c)
 	child_set_state(c, CHILD_LEAVING);
 }
 
-struct child *
-child_by_id(struct master *m, unsigned id)
-{
-	struct child	*c;
-
-	TAILQ_FOREACH(c, &m->children.list, entry)
-		if (c->id == id)
-			return c;
-	return NULL;
-}
-
-struct child *
-child_by_pid(struct master *m, pid_t pid)
-{
-	return map_find(&m->children.by_pid, &pid, sizeof(pid));
-}
-
 /* --- from fork to exit --- */
 
 static void	 child_finish(struct child *c);
@@ -181,10 +339,7 @@ child_free(struct child *c)
 	struct master	*m = c->master;
 
 	assert(c->place == NULL && c->route == NULL && c->wanted == NULL);
-	assert(c->process != CHILD_RUNS || child_by_pid(m, c->pid) == c);
-	if (c->process == CHILD_RUNS)
-		map_del(&m->children.by_pid, &c->by_pid);
-	TAILQ_REMOVE(&m->children.list, c, entry);
+	child_del(c);
 	chan_free(&c->chan);
 	timer_stop(&c->kill_ev);
 	cgroups_give_back(m->cgroups, &c->cgroups);
@@ -199,7 +354,7 @@ child_finish(struct child *c)
 {
 	chan_free(&c->chan);
 	child_set_state(c, CHILD_LEAVING);
-	c->wanted = NULL;
+	child_want(c, NULL, NULL);
 	c->master->child_events->on_settled(c);
 	assert(c->route == NULL && c->place == NULL);
 	if (c->process != CHILD_RUNS)
@@ -290,21 +445,24 @@ on_overdue(void *arg)
 void
 child_on_exit(struct child *c, int status)
 {
+	bool	 is_draining;
+
 	assert(c->process == CHILD_RUNS && c->pid > 1);
 	assert(child_by_pid(c->master, c->pid) == c);
-	/* The pid may be reused from here on. */
-	map_del(&c->master->children.by_pid, &c->by_pid);
 	cgroups_give_back(c->master->cgroups, &c->cgroups);
+	/*
+	 * The channel may still have messages: wait for its end.  The pid may
+	 * be reused from here on.
+	 */
+	is_draining = c->chan != NULL && !WIFSIGNALED(status);
+	child_set_process(c, is_draining ? CHILD_DRAINING : CHILD_REAPED);
 	/* It may have left processes that it did not kill. */
 	if (c->client != CHILD_SPARE || WIFSIGNALED(status))
 		c->master->events->kill_orphans(c->master);
-	/* The channel may still have messages: wait for its end. */
-	if (c->chan != NULL && !WIFSIGNALED(status)) {
-		child_set_process(c, CHILD_DRAINING);
+	if (is_draining) {
 		c->status = status;
 		return;
 	}
-	child_set_process(c, CHILD_REAPED);
 	judge_exit(c, status);
 	if (c->chan == NULL)
 		child_free(c);
@@ -313,8 +471,6 @@ child_on_exit(struct child *c, int status)
 void
 child_on_forked(struct child *c, pid_t pid, int error)
 {
-	struct master	*m = c->master;
-
 	assert(c->process == CHILD_UNKNOWN && c->pid == 0);
 	assert(c->state != CHILD_IDLE);
 	if (pid == 0) {
@@ -324,9 +480,6 @@ child_on_forked(struct child *c, pid_t pid, int error)
 	}
 	c->pid = pid;
 	child_set_process(c, CHILD_RUNS);
-	if (map_add(&m->children.by_pid, &c->by_pid, &c->pid, sizeof(c->pid),
-	    c) == -1)
-		fatal("cannot register a worker");
 	if (c->end == CHILD_KILLED)
 		kill(pid, SIGKILL);	/* child_kill() had no pid */
 	if (c->state == CHILD_STARTING)
@@ -336,13 +489,10 @@ child_on_forked(struct child *c, pid_t pid, int error)
 void
 child_on_template_gone(struct master *m)
 {
-	struct child	*c, *next;
+	struct child	*c;
 
-	for (c = TAILQ_FIRST(&m->children.list); c != NULL; c = next) {
-		next = TAILQ_NEXT(c, entry);
-		if (c->process == CHILD_UNKNOWN)
-			child_finish(c);
-	}
+	while ((c = TAILQ_FIRST(&m->children.forking)) != NULL)
+		child_finish(c);
 }
 
 void
@@ -434,7 +584,9 @@ child_new(struct master *m, int *sock_out)
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		return NULL;
 	c->master = m;
-	c->id = ++m->children.next_id;
+	while ((c->id = ++m->children.next_id) == 0 ||
+	    child_by_id(m, c->id) != NULL)
+		continue;
 	if (fd_packet_pair(pair) == -1) {
 		free(c);
 		return NULL;
@@ -442,13 +594,15 @@ child_new(struct master *m, int *sock_out)
 	timer_init(&c->kill_ev, m->base, on_overdue, c);
 	if ((c->chan = chan_new(m->base, pair[0], IPC_ROLE_MASTER,
 	    IPC_ROLE_WORKER, child_forward_msg, child_on_chan_end, c)) ==
-	    NULL) {
+	    NULL)
 		fd_close(&pair[0]);
+	if (c->chan == NULL || child_add(c) == -1) {
+		chan_free(&c->chan);
 		fd_close(&pair[1]);
 		free(c);
+		errno = ENOMEM;
 		return NULL;
 	}
-	TAILQ_INSERT_TAIL(&m->children.list, c, entry);
 	STAT_INC(m, workers);
 	cgroups_take(m->cgroups, &c->cgroups);
 	*sock_out = pair[1];

@@ -81,6 +81,9 @@ struct source;
 struct child {
 	TAILQ_ENTRY(child)	 entry;
 	TAILQ_ENTRY(child)	 gate_entry;	/* while place is set */
+	TAILQ_ENTRY(child)	 fork_entry;	/* UNKNOWN: in forking */
+	TAILQ_ENTRY(child)	 spare_entry;	/* STARTING, IDLE */
+	TAILQ_ENTRY(child)	 wanted_entry;	/* while wanted is set */
 	struct master		*master;
 	enum child_state	 state;
 	enum child_process	 process;
@@ -91,12 +94,13 @@ struct child {
 	unsigned		 id;
 	struct cgroups_worker	 cgroups;
 	pid_t			 pid;		/* 0: not known yet */
-	struct map_node		 by_pid;
+	struct map_node		 by_pid, by_id;
 	struct chan		*chan;		/* NULL: closed */
 	int			 status;	/* UNHEARD: of waitpid(2) */
 	struct source		*place;		/* in the gate; or NULL */
 	struct route		*route;		/* its session */
 	struct route		*wanted;	/* HANDING: session to resume */
+	struct child_list	*waits_in;	/* list of these, for wanted */
 	unsigned		 asked_id;	/* of the owner asked for it */
 	struct peer		 peer;
 	struct grant		 grant;		/* TOKEN_GOOD */
@@ -132,6 +136,10 @@ struct child_events {
  * its channel, and closes that.  NULL with errno.
  */
 struct child	*child_new(struct master *m, int *sock_out);
+
+/* Prepare the records, free what finds them. */
+void	 child_init_all(struct master *m);
+void	 child_fini_all(struct master *m);
 
 /* Change a state; an illegal move is fatal. */
 void	 child_set_state(struct child *c, enum child_state to);
@@ -174,8 +182,26 @@ void	 child_query(struct child *c, uint32_t ticket, bool processes);
 void	 child_act(struct child *c, const Ipc__Act *out);
 void	 child_tail(struct child *c, const Ipc__Tail *out, int fd);
 
+/* Set the session that it waits for, with those in a list; or NULL, NULL. */
+void	 child_want(struct child *c, struct route *r,
+	    struct child_list *waiting);
+
+/* Set the number of processes of its session. */
+void	 child_set_running(struct child *c, unsigned running);
+
 struct child	*child_by_id(struct master *m, unsigned id);
 struct child	*child_by_pid(struct master *m, pid_t pid);
+
+/*
+ * Spare workers: their number; the one to take next, an idle one first, or
+ * NULL; an idle one, or NULL.
+ */
+size_t		 child_count_spare(const struct master *m);
+struct child	*child_find_spare(const struct master *m);
+struct child	*child_find_idle(const struct master *m);
+
+/* Whether there is a worker whose pid is not known yet. */
+bool		 child_is_forking(const struct master *m);
 const char	*child_state_name(const struct child *c);
 
 #endif

@@ -384,44 +384,6 @@ ask_fork(struct pool *p, unsigned id, unsigned group, int fd)
 }
 
 static bool
-is_spare(const struct child *c)
-{
-	if ((c->state != CHILD_IDLE && c->state != CHILD_STARTING) ||
-	    c->chan == NULL)
-		return false;
-	assert(c->client == CHILD_SPARE && c->end == CHILD_STAYS);
-	return true;
-}
-
-size_t
-pool_spare(const struct master *m)
-{
-	const struct child	*c;
-	size_t			 n = 0;
-
-	TAILQ_FOREACH(c, &m->children.list, entry)
-		n += is_spare(c);
-	return n;
-}
-
-/* The oldest spare worker: spares are the newest of all children. */
-static struct child *
-find_spare(struct master *m)
-{
-	struct child	*c, *found = NULL;
-
-	TAILQ_FOREACH(c, &m->children.list, entry)
-		if (is_spare(c) && (found == NULL ||
-		    (found->state == CHILD_STARTING &&
-		    c->state == CHILD_IDLE))) {
-			found = c;
-			if (c->state == CHILD_IDLE)
-				break;
-		}
-	return found;
-}
-
-static bool
 pool_may_start(const struct pool *p)
 {
 	return !p->stopping && p->now->chan != NULL && clock_ms() >= p->paused;
@@ -435,7 +397,7 @@ static void
 refill_soon(struct pool *p)
 {
 
-	if (pool_spare(p->master) <= p->want / 2)
+	if (child_count_spare(p->master) <= p->want / 2)
 		timer_set(&p->refill_ev, 0);
 	else
 		refill_in(p, QUIET_MS);
@@ -460,7 +422,7 @@ pool_take(struct pool *p)
 {
 	struct child	*c;
 
-	if ((c = find_spare(p->master)) == NULL) {
+	if ((c = child_find_spare(p->master)) == NULL) {
 		if (!pool_may_start(p) || (c = add_worker(p)) == NULL) {
 			refill_in(p, PAUSE_MS);
 			return NULL;
@@ -473,7 +435,8 @@ pool_take(struct pool *p)
 		timer_set(&p->decay_ev, DECAY_MS);
 	}
 	refill_soon(p);
-	assert(is_spare(c));
+	assert(c->client == CHILD_SPARE && c->end == CHILD_STAYS);
+	assert(c->chan != NULL);
 	return c;
 }
 
@@ -502,7 +465,7 @@ on_refill(void *arg)
 		refill_in(p, p->paused - now);
 		return;
 	}
-	for (n = pool_spare(p->master); n < p->want; n++)
+	for (n = child_count_spare(p->master); n < p->want; n++)
 		if (add_worker(p) == NULL) {
 			log_warn("cannot start a worker");
 			refill_in(p, PAUSE_MS);
@@ -516,19 +479,14 @@ static void
 on_decay(void *arg)
 {
 	struct pool	*p = arg;
-	struct child	*c, *next;
+	struct child	*c;
 	size_t		 n, least = !world_has_listeners(p->master) ? 0 :
 			    p->master->conf.min_spare;
 
 	p->want = p->want / 2 > least ? p->want / 2 : least;
-	n = pool_spare(p->master);
-	for (c = TAILQ_FIRST(&p->master->children.list); c != NULL; c = next) {
-		next = TAILQ_NEXT(c, entry);
-		if (n > p->want && c->state == CHILD_IDLE) {
-			child_kill(c);
-			n--;
-		}
-	}
+	for (n = child_count_spare(p->master); n > p->want &&
+	    (c = child_find_idle(p->master)) != NULL; n--)
+		child_kill(c);
 	if (p->want > least)
 		timer_set(&p->decay_ev, DECAY_MS);
 }
@@ -560,9 +518,6 @@ pool_on_child_gone(struct pool *p, const struct child *c)
 bool
 pool_on_exit(struct pool *p, pid_t pid, int status)
 {
-	struct child	*c;
-	bool		 expected = false;
-
 	assert(pid > 0 && p->nearly <= EARLY_MAX);
 	if (pool_has(p, pid)) {
 		*(pid == p->now->pid ? &p->now->pid : &p->other->pid) = 0;
@@ -571,9 +526,7 @@ pool_on_exit(struct pool *p, pid_t pid, int status)
 			log_warnx("cannot execute %s", p->master->start.worker);
 		return true;
 	}
-	TAILQ_FOREACH(c, &p->master->children.list, entry)
-		expected |= c->pid == 0;
-	if (!expected)
+	if (!child_is_forking(p->master))
 		p->nearly = 0;		/* those were not workers */
 	else if (p->nearly < EARLY_MAX) {
 		p->early[p->nearly].pid = pid;

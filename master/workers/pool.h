@@ -45,7 +45,4 @@ void		 pool_kill(struct pool *p);
 /* Return what sandboxes of ordinary users can use on this host, as text. */
 const char	*pool_sandbox(const struct pool *p);
 
-/* Return the number of spare workers. */
-size_t		 pool_spare(const struct master *m);
-
 #endif

@@ -13,16 +13,133 @@
 #include "common/log.h"
 #include "master/logs/audit.h"
 
+_Static_assert(ROUTE_STATES == WORLD_ROUTE_STATES, "world.h");
+
 /*
- * Tombstones come first in the list, oldest first: there may be thousands, and
- * counting sessions must not walk them.
+ * What is counted for an identity or a uid, so that nothing on the way of a
+ * connection walks all sessions.
  */
-#define LIVE_FOREACH(r, m)						\
-	for ((r) = TAILQ_LAST(&(m)->routes.list, route_list);		\
-	    (r) != NULL && (r)->owner != NULL;				\
-	    (r) = TAILQ_PREV(r, route_list, entry))
+struct tally {
+	struct map_node		 node;
+	struct map		*map;		/* routes.clients or .users */
+	size_t			 routes;	/* that refer to it */
+	size_t			 live;		/* opened, with a worker */
+	size_t			 nkept;
+	struct route_list	 kept;		/* tombstones, oldest first */
+	size_t			 len;
+	unsigned char		 key[];
+};
 
 static void	 route_on_expire(void *);
+
+/* --- counts --- */
+
+static struct tally *
+tally_get(struct map *map, const void *key, size_t len)
+{
+	struct tally	*t;
+
+	if ((t = map_find(map, key, len)) == NULL) {
+		if ((t = calloc(1, sizeof(*t) + len)) == NULL)
+			return NULL;
+		t->map = map;
+		t->len = len;
+		memcpy(t->key, key, len);
+		TAILQ_INIT(&t->kept);
+		if (map_add(map, &t->node, t->key, len, t) == -1) {
+			free(t);
+			return NULL;
+		}
+	}
+	t->routes++;
+	return t;
+}
+
+static void
+tally_put(struct tally **tp)
+{
+	struct tally	*t = *tp;
+
+	*tp = NULL;
+	if (t == NULL)
+		return;
+	assert(t->routes > 0);
+	if (--t->routes > 0)
+		return;
+	assert(t->live == 0 && t->nkept == 0);
+	map_del(t->map, &t->node);
+	free(t);
+}
+
+static bool
+is_live(enum route_state state)
+{
+	return state == ROUTE_ATTACHED || state == ROUTE_DETACHED;
+}
+
+static void
+route_enter_state(struct route *r)
+{
+	r->master->routes.in_state[r->state]++;
+	r->client->live += is_live(r->state);
+	if (r->state == ROUTE_KEPT) {
+		r->user->nkept++;
+		TAILQ_INSERT_TAIL(&r->user->kept, r, kept_entry);
+	}
+}
+
+static void
+route_leave_state(struct route *r)
+{
+	assert(r->master->routes.in_state[r->state] > 0);
+	r->master->routes.in_state[r->state]--;
+	assert(!is_live(r->state) || r->client->live > 0);
+	r->client->live -= is_live(r->state);
+	if (r->state == ROUTE_KEPT) {
+		r->user->nkept--;
+		TAILQ_REMOVE(&r->user->kept, r, kept_entry);
+	}
+}
+
+/* Count it anew: owner, opened or attached has changed. */
+static void
+route_recount(struct route *r)
+{
+	enum route_state	 now = r->owner == NULL ? ROUTE_KEPT :
+				    !r->opened ? ROUTE_NEW :
+				    r->attached ? ROUTE_ATTACHED :
+				    ROUTE_DETACHED;
+
+	if (now == r->state)
+		return;
+	route_leave_state(r);
+	r->state = now;
+	route_enter_state(r);
+}
+
+void
+route_init_all(struct master *m)
+{
+	TAILQ_INIT(&m->routes.list);
+	map_init(&m->routes.by_id);
+	map_init(&m->routes.clients);
+	map_init(&m->routes.users);
+}
+
+void
+route_free_all(struct master *m)
+{
+	struct route	*r;
+
+	while ((r = TAILQ_FIRST(&m->routes.list)) != NULL)
+		route_free(&r);
+	assert(m->routes.clients.count == 0 && m->routes.users.count == 0);
+	map_fini(&m->routes.by_id);
+	map_fini(&m->routes.clients);
+	map_fini(&m->routes.users);
+}
+
+/* --- one --- */
 
 static void
 make_id(char id[ROUTE_ID_LEN + 1])
@@ -48,9 +165,16 @@ route_new(struct child *owner)
 	if ((r = calloc(1, sizeof(*r))) == NULL)
 		return NULL;
 	r->master = m;
+	TAILQ_INIT(&r->waiting);
 	make_id(r->id);
 	timer_init(&r->expire_ev, m->base, route_on_expire, r);
-	if (map_add(&m->routes.by_id, &r->node, r->id, ROUTE_ID_LEN, r) == -1) {
+	if ((r->client = tally_get(&m->routes.clients, owner->peer.identity,
+	    strlen(owner->peer.identity))) == NULL ||
+	    (r->user = tally_get(&m->routes.users, &owner->peer.uid,
+	    sizeof(owner->peer.uid))) == NULL ||
+	    map_add(&m->routes.by_id, &r->node, r->id, ROUTE_ID_LEN, r) == -1) {
+		tally_put(&r->client);
+		tally_put(&r->user);
 		free(r);
 		errno = ENOMEM;
 		return NULL;
@@ -64,6 +188,7 @@ route_new(struct child *owner)
 	r->born = clock_ms();
 	snprintf(r->peer, sizeof(r->peer), "%s", owner->peer.text);
 	TAILQ_INSERT_TAIL(&m->routes.list, r, entry);
+	route_enter_state(r);			/* NEW */
 	return r;
 }
 
@@ -111,6 +236,25 @@ route_used(struct route *r, const Ipc__Used *used)
 	r->used.transcripts += used->transcripts;
 }
 
+bool
+route_opened(struct route *r)
+{
+	bool	 was = r->opened;
+
+	assert(r->owner != NULL);
+	r->opened = r->attached = true;
+	route_recount(r);
+	return was;
+}
+
+void
+route_attached(struct route *r)
+{
+	assert(r->owner != NULL);
+	r->attached = true;
+	route_recount(r);
+}
+
 void
 route_detached(struct route *r)
 {
@@ -119,6 +263,7 @@ route_detached(struct route *r)
 		route_audit(r, (struct audit_what){
 		    .event = AUDIT_session_detached });
 	r->attached = false;
+	route_recount(r);
 }
 
 void
@@ -137,9 +282,13 @@ route_free(struct route **rp)
 	if (r->owner != NULL)
 		r->owner->route = NULL;
 	/* Clients that still wait for it get "unknown". */
-	TAILQ_FOREACH(c, &r->master->children.list, entry)
-		if (c->wanted == r)
-			decide(c, IPC__VERDICT__UNKNOWN, NULL);
+	while ((c = TAILQ_FIRST(&r->waiting)) != NULL) {
+		child_want(c, NULL, NULL);
+		decide(c, IPC__VERDICT__UNKNOWN, NULL);
+	}
+	route_leave_state(r);
+	tally_put(&r->client);
+	tally_put(&r->user);
 	map_del(&r->master->routes.by_id, &r->node);
 	TAILQ_REMOVE(&r->master->routes.list, r, entry);
 	timer_stop(&r->expire_ev);
@@ -162,23 +311,17 @@ route_on_expire(void *arg)
 size_t
 route_count(const struct master *m)
 {
-	const struct route	*r;
-	size_t			 n = 0;
-
-	LIVE_FOREACH(r, m)
-		n += r->opened;
-	return n;
+	return m->routes.in_state[ROUTE_ATTACHED] +
+	    m->routes.in_state[ROUTE_DETACHED];
 }
 
 size_t
 route_count_of(const struct master *m, const char *identity)
 {
-	const struct route	*r;
-	size_t			 n = 0;
+	const struct tally	*t = map_find(&m->routes.clients, identity,
+				    strlen(identity));
 
-	LIVE_FOREACH(r, m)
-		n += r->opened && strcmp(r->identity, identity) == 0;
-	return n;
+	return t != NULL ? t->live : 0;
 }
 
 static bool
@@ -221,7 +364,7 @@ route_handover(struct child *greeter, const char *id, const void *message,
 		return;
 	}
 	assert(r->owner->route == r);
-	greeter->wanted = r;
+	child_want(greeter, r, &r->waiting);
 	greeter->asked_id = r->owner->id;
 	out.ticket = greeter->id;
 	out.until = clock_ms() + LIMIT_OFFER;
@@ -266,55 +409,26 @@ route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v)
 
 /* Free a user's oldest tombstones above LIMIT_KEPT. */
 static void
-bound_kept(struct master *m, uid_t uid)
+bound_kept(struct tally *user)
 {
-	struct route	*r, *next;
-	size_t		 n = 0;
+	struct route	*r;
 
-	TAILQ_FOREACH(r, &m->routes.list, entry)
-		n += r->owner == NULL && r->uid == uid;
-	for (r = TAILQ_FIRST(&m->routes.list); r != NULL && n > LIMIT_KEPT;
-	    r = next) {
-		next = TAILQ_NEXT(r, entry);
-		if (r->owner == NULL && r->uid == uid) {
-			r->why = "too many detached sessions";
-			route_free(&r);
-			n--;
-		}
+	/* The tally stays: it has LIMIT_KEPT others. */
+	while (user->nkept > LIMIT_KEPT) {
+		r = TAILQ_FIRST(&user->kept);
+		r->why = "too many detached sessions";
+		route_free(&r);
 	}
-}
-
-/* Make a session the newest tombstone. */
-static void
-route_cleanup(struct route *r)
-{
-	struct master	*m = r->master;
-	struct route	*at;
-
-	assert(r->owner != NULL && !r->attached);
-	LIVE_FOREACH(at, m)
-		continue;
-	TAILQ_REMOVE(&m->routes.list, r, entry);
-	r->owner = NULL;
-	if (at != NULL)
-		TAILQ_INSERT_AFTER(&m->routes.list, at, r, entry);
-	else
-		TAILQ_INSERT_HEAD(&m->routes.list, r, entry);
-	at = TAILQ_NEXT(r, entry);
-	assert(at == NULL || at->owner != NULL);
 }
 
 void
 route_revive(struct route *r, struct child *owner)
 {
-	struct master	*m = r->master;
-
 	assert(r->owner == NULL && owner->route == NULL);
 	timer_stop(&r->expire_ev);
 	r->owner = owner;
 	owner->route = r;
-	TAILQ_REMOVE(&m->routes.list, r, entry);
-	TAILQ_INSERT_TAIL(&m->routes.list, r, entry);
+	route_recount(r);
 }
 
 /*
@@ -324,31 +438,30 @@ route_revive(struct route *r, struct child *owner)
 static void
 settle_waiting(struct route *r, const struct child *owner)
 {
-	struct child	*c;
+	struct child	*c, *next;
 
 	assert(r->owner != owner);
-	TAILQ_FOREACH(c, &r->master->children.list, entry)
-		if (c->wanted == r && c->asked_id == owner->id)
+	for (c = TAILQ_FIRST(&r->waiting); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, wanted_entry);
+		if (c->asked_id == owner->id)
 			decide(c, r->owner == NULL ?
 			    IPC__VERDICT__YOURS : IPC__VERDICT__ATTACHED, r);
+	}
 }
 
 void
 route_release(struct route *r)
 {
-	struct master	*m = r->master;
 	struct child	*owner = r->owner;
-	uid_t		 uid = r->uid;
 
 	assert(owner != NULL && owner->route == r);
 	route_detached(r);
-	r->owner->route = NULL;
-	route_cleanup(r);
+	owner->route = NULL;
+	r->owner = NULL;
+	route_recount(r);
 	timer_set(&r->expire_ev, owner->detached_ttl);
 	settle_waiting(r, owner);
-	/* Not each time: it walks all tombstones. */
-	if (++m->routes.released % (LIMIT_KEPT / 8) == 0)
-		bound_kept(m, uid);
+	bound_kept(r->user);
 }
 
 void

@@ -19,10 +19,26 @@
 /* 128 random bits in the format of a UUID, as clients expect. */
 #define ROUTE_ID_LEN	36
 
+/* What a session is counted as.  Only route.c moves it. */
+enum route_state {
+	ROUTE_NEW,		/* its client does not have the id yet */
+	ROUTE_ATTACHED,
+	ROUTE_DETACHED,
+	ROUTE_KEPT,		/* a tombstone */
+	ROUTE_STATES
+};
+
+struct tally;
+
 struct route {
 	TAILQ_ENTRY(route)	 entry;
+	TAILQ_ENTRY(route)	 kept_entry;	/* KEPT: in user->kept */
 	struct map_node		 node;
 	struct master		*master;
+	enum route_state	 state;		/* of the three below */
+	struct tally		*client;	/* of its identity */
+	struct tally		*user;		/* of its uid */
+	struct child_list	 waiting;	/* to resume it: child_want() */
 	char			 id[ROUTE_ID_LEN + 1];
 	unsigned		 number;	/* for people */
 	uid_t			 client_uid;	/* of the client's process */
@@ -41,6 +57,10 @@ struct route {
 	struct timer		 expire_ev;
 };
 
+/* Prepare the sessions; free them and what finds them. */
+void		 route_init_all(struct master *m);
+void		 route_free_all(struct master *m);
+
 /* A new session for a worker.  NULL with errno. */
 struct route	*route_new(struct child *owner);
 void		 route_free(struct route **rp);
@@ -58,7 +78,11 @@ void	 route_resumed(struct child *owner, uint32_t ticket, Ipc__Verdict v);
 /* Give a tombstone an owner. */
 void	 route_revive(struct route *r, struct child *owner);
 
-/* Its client has detached. */
+/* Its client has the id now, and is attached.  Whether it had it before. */
+bool	 route_opened(struct route *r);
+
+/* Its client has attached, has detached. */
+void	 route_attached(struct route *r);
 void	 route_detached(struct route *r);
 
 /* Add what it used with a former worker; NULL: not known. */

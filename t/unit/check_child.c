@@ -17,6 +17,8 @@
 #define PID		4242
 #define EXITED(n)	((n) << 8)
 #define SIGNALLED(n)	(n)
+#define MANY		10000
+#define NOWHERE		((void *)8)	/* a walk crashes there */
 
 struct chan {
 	chan_end_fn	*on_end;
@@ -54,7 +56,8 @@ chan_free(struct chan **cp)
 {
 	if (*cp == NULL)
 		return;
-	close((*cp)->sock);
+	if ((*cp)->sock != -1)
+		close((*cp)->sock);
 	free(*cp);
 	*cp = NULL;
 	nopen--;
@@ -136,8 +139,7 @@ setup(void)
 	memset(&m, 0, sizeof(m));
 	m.events = &events;
 	m.child_events = &child_events;
-	TAILQ_INIT(&m.children.list);
-	map_init(&m.children.by_pid);
+	child_init_all(&m);
 	m.conf.process_cgroup = CONF_CGROUP_NO;
 	ck_assert_ptr_nonnull(m.base = event_base_new());
 	ck_assert_ptr_nonnull(m.budget = membudget_new());
@@ -150,7 +152,9 @@ teardown(void)
 	child_forget_all(&m);
 	ck_assert_uint_eq(nopen, 0);
 	ck_assert_uint_eq(m.children.by_pid.count, 0);
-	map_fini(&m.children.by_pid);
+	ck_assert_uint_eq(m.children.by_id.count, 0);
+	ck_assert_uint_eq(m.children.running, 0);
+	child_fini_all(&m);
 	membudget_free(&m.budget);
 	cgroups_free(&m.cgroups);
 	event_base_free(m.base);
@@ -190,6 +194,14 @@ start_serving(void)
 	child_set_state(c, CHILD_GREETING);
 	child_set_state(c, CHILD_SERVING);
 	return c;
+}
+
+/* Spare the descriptor of a worker that is not heard any more. */
+static void
+close_channel(struct child *c)
+{
+	close(c->chan->sock);
+	c->chan->sock = -1;
 }
 
 /* Its channel ends. */
@@ -470,6 +482,124 @@ START_TEST(test_illegal)
 }
 END_TEST
 
+/* --- all of them --- */
+
+#define COUNT(state)	m.children.in_state[CHILD_##state]
+
+/* One that waits is taken before one that is being started, the oldest. */
+START_TEST(test_spares)
+{
+	struct child	*a = start(), *b = start(), *c = start(), *other;
+
+	ck_assert_uint_eq(child_count_spare(&m), 3);
+	ck_assert_ptr_null(child_find_idle(&m));
+	ck_assert_ptr_eq(child_find_spare(&m), a);
+	child_on_forked(c, PID, 0);
+	ck_assert_ptr_eq(child_find_spare(&m), c);
+	child_on_forked(b, PID + 1, 0);
+	ck_assert(child_is_forking(&m));
+	ck_assert_ptr_eq(child_find_idle(&m), c);
+	child_kill(c);
+	ck_assert_ptr_eq(child_find_idle(&m), b);
+	child_set_client(b, CHILD_ASSIGNED);
+	child_set_state(b, CHILD_GREETING);
+	ck_assert_ptr_null(child_find_idle(&m));
+	ck_assert_uint_eq(child_count_spare(&m), 1);
+	/* It is given a client before the template has told of it. */
+	child_set_client(a, CHILD_ASSIGNED);
+	child_set_state(a, CHILD_GREETING);
+	ck_assert_ptr_null(child_find_spare(&m));
+	child_on_forked(a, PID + 2, 0);
+	ck_assert(!child_is_forking(&m));
+	ck_assert_uint_eq(COUNT(GREETING), 2);
+	ck_assert_uint_eq(COUNT(LEAVING), 1);
+	other = start();
+	ck_assert_ptr_eq(child_find_spare(&m), other);
+	ck_assert_ptr_eq(child_by_id(&m, other->id), other);
+	ck_assert_ptr_null(child_by_id(&m, other->id + 1));
+}
+END_TEST
+
+START_TEST(test_running)
+{
+	struct child	*a = start(), *b = start();
+
+	child_set_running(a, 5);
+	child_set_running(b, 3);
+	child_set_running(a, 1);
+	ck_assert_uint_eq(m.children.running, 4);
+	child_kill(b);
+	ck_assert_uint_eq(b->running, 0);
+	ck_assert_uint_eq(m.children.running, 1);
+}
+END_TEST
+
+/* Those who wait for a session, in the order in which they came. */
+START_TEST(test_wanted)
+{
+	struct child		*a = start(), *b = start();
+	struct child_list	 list = TAILQ_HEAD_INITIALIZER(list);
+	child_want(b, NOWHERE, &list);
+	child_want(a, NOWHERE, &list);
+	ck_assert_ptr_eq(TAILQ_FIRST(&list), b);
+	ck_assert_ptr_eq(TAILQ_NEXT(b, wanted_entry), a);
+	child_want(b, NULL, NULL);
+	ck_assert_ptr_null(b->wanted);
+	ck_assert_ptr_eq(TAILQ_FIRST(&list), a);
+	hang_up(a, 0);
+	ck_assert(TAILQ_EMPTY(&list));
+}
+END_TEST
+
+/*
+ * With many sessions a worker comes and goes without a look at the others: from
+ * one of them, in the middle, nothing leads on.
+ */
+START_TEST(test_flat)
+{
+	struct child	*c, *middle = NULL, old;
+	int		 i;
+
+	for (i = 0; i < MANY; i++) {
+		close_channel(c = start());
+		child_on_forked(c, PID + i, 0);
+		child_set_client(c, CHILD_ASSIGNED);
+		child_set_state(c, CHILD_GREETING);
+		child_set_state(c, CHILD_SERVING);
+		child_set_running(c, 1);
+		if (i == MANY / 2)
+			middle = c;
+	}
+	old = *middle;
+	middle->entry.tqe_next = NOWHERE;
+	middle->entry.tqe_prev = NOWHERE;
+	for (i = 0; i < 10; i++) {
+		ck_assert_uint_eq(child_count_spare(&m), 0);
+		ck_assert_ptr_null(child_find_spare(&m));
+		c = start();
+		ck_assert(child_is_forking(&m));
+		ck_assert_ptr_eq(child_find_spare(&m), c);
+		child_on_forked(c, PID + MANY, 0);
+		ck_assert(!child_is_forking(&m));
+		ck_assert_ptr_eq(child_by_id(&m, c->id), c);
+		ck_assert_ptr_eq(child_by_pid(&m, PID + MANY), c);
+		child_set_client(c, CHILD_ASSIGNED);
+		child_set_state(c, CHILD_GREETING);
+		child_set_state(c, CHILD_SERVING);
+		child_set_running(c, 7);
+		ck_assert_uint_eq(COUNT(SERVING), MANY + 1);
+		ck_assert_uint_eq(m.children.running, MANY + 7);
+		child_leaves(c);
+		hang_up(c, 0);
+		child_on_exit(c, EXITED(0));
+		ck_assert_uint_eq(COUNT(SERVING), MANY);
+		ck_assert_uint_eq(m.children.running, MANY);
+		child_on_template_gone(&m);
+	}
+	middle->entry = old.entry;
+}
+END_TEST
+
 int
 main(void)
 {
@@ -489,6 +619,10 @@ main(void)
 	tcase_add_test(t, test_stop);
 	tcase_add_test(t, test_killed);
 	tcase_add_test(t, test_violation);
+	tcase_add_test(t, test_spares);
+	tcase_add_test(t, test_running);
+	tcase_add_test(t, test_wanted);
+	tcase_add_test(t, test_flat);
 	tcase_add_loop_test(t, test_legal, 0,
 	    (int)(sizeof(moves) / sizeof(moves[0])));
 	tcase_add_loop_exit_test(t, test_illegal, 1, 0,

@@ -77,13 +77,33 @@ shown(struct peer p, uid_t uid)
 	return p;
 }
 
+/* --- in the place of sessions --- */
+
+/* Of nobody, of OTHER, of the one after. */
+static size_t	 sessions[3];
+
+size_t
+route_count(const struct master *master)
+{
+	ck_assert_ptr_eq(master, &m);
+	return sessions[0] + sessions[1] + sessions[2];
+}
+
+size_t
+route_count_of(const struct master *master, const char *identity)
+{
+	ck_assert_ptr_eq(master, &m);
+	return sessions[strcmp(identity, local(OTHER).identity) == 0 ? 1 :
+	    strcmp(identity, local(OTHER + 1).identity) == 0 ? 2 : 0];
+}
+
 /* --- */
 
 static void
 start(uid_t user, const char *conf)
 {
 	memset(&m, 0, sizeof(m));
-	TAILQ_INIT(&m.routes.list);
+	memset(sessions, 0, sizeof(sessions));
 	euid = user;
 	m.start.is_root = user == 0;
 	ck_assert_msg(load(conf) == 0, "%s", e.text);
@@ -245,30 +265,23 @@ END_TEST
 /* How many sessions there may be, of all and of one user: one more is full. */
 START_TEST(test_full)
 {
-	static struct child	 owner;
-	struct route		 routes[4];
-	struct peer		 p = local(OTHER), q = local(OTHER + 1);
-	bool			 full;
-	size_t			 i;
+	struct peer	 p = local(OTHER), q = local(OTHER + 1);
+	bool		 full;
+	size_t		 i;
 
 	start(0, "MaxSessions 4\nMaxSessionsPerUser 2\n");
-	memset(routes, 0, sizeof(routes));
 	for (i = 0; i < 4; i++) {
 		ck_assert_int_eq(policy_admit(&m, &p, &full), 0);
 		ck_assert_int_eq(full, i >= 2);
 		ck_assert(policy_exceeded(&m, &p) == (i > 2));
 		ck_assert_int_eq(policy_admit(&m, &q, &full), 0);
 		ck_assert(!full);
-		routes[i].opened = true;
-		routes[i].owner = &owner;
-		strcpy(routes[i].identity, i < 3 ? p.identity : "uid:1");
-		TAILQ_INSERT_TAIL(&m.routes.list, &routes[i], entry);
+		sessions[i < 3]++;
 	}
-	/* The one that is not opened yet is none. */
 	ck_assert_int_eq(policy_admit(&m, &q, &full), 0);
 	ck_assert(full);
 	ck_assert(!policy_exceeded(&m, &q));
-	routes[0].opened = false;
+	sessions[1]--;
 	ck_assert_int_eq(policy_admit(&m, &q, &full), 0);
 	ck_assert(!full);
 	stop();

@@ -15,6 +15,8 @@
 #include "master/workers/route.h"
 
 #define TTL	5000		/* ms that one is kept */
+#define MANY	10000
+#define NOWHERE	((void *)8)	/* a walk crashes there */
 
 struct chan {
 	bool		 is_busy;
@@ -74,13 +76,24 @@ child_by_id(struct master *master, unsigned id)
 	return NULL;
 }
 
+void
+child_want(struct child *c, struct route *r, struct child_list *waiting)
+{
+	if (c->waits_in != NULL)
+		TAILQ_REMOVE(c->waits_in, c, wanted_entry);
+	c->wanted = r;
+	c->waits_in = waiting;
+	if (waiting != NULL)
+		TAILQ_INSERT_TAIL(waiting, c, wanted_entry);
+}
+
 static void
 decide(struct child *c, Ipc__Verdict v, struct route *r)
 {
 	told = c;
 	verdict = v;
 	ntold++;
-	c->wanted = NULL;
+	child_want(c, NULL, NULL);
 	if (v == IPC__VERDICT__YOURS) {
 		route_free(&c->route);
 		route_revive(r, c);
@@ -154,7 +167,7 @@ session(unsigned i, const char *identity, uid_t uid)
 {
 	struct route	*r = worker(i, identity, uid);
 
-	r->opened = r->attached = true;
+	ck_assert(!route_opened(r));
 	children[i].state = CHILD_SERVING;
 	return r;
 }
@@ -166,19 +179,14 @@ setup(void)
 	m.child_events = &child_events;
 	now = 1000000;
 	TAILQ_INIT(&m.children.list);
-	TAILQ_INIT(&m.routes.list);
-	map_init(&m.routes.by_id);
+	route_init_all(&m);
 	ck_assert_ptr_nonnull(m.base = event_base_new());
 }
 
 static void
 teardown(void)
 {
-	struct route	*r;
-
-	while ((r = TAILQ_FIRST(&m.routes.list)) != NULL)
-		route_free(&r);
-	map_fini(&m.routes.by_id);
+	route_free_all(&m);
 	event_base_free(m.base);
 }
 
@@ -318,7 +326,7 @@ START_TEST(test_late)
 
 	worker(1, "token:a", 1);
 	hand(1, r);
-	children[1].wanted = NULL;
+	child_want(&children[1], NULL, NULL);
 	children[1].state = CHILD_GREETING;
 	route_resumed(&children[0], children[1].id, IPC__VERDICT__ATTACHED);
 	ck_assert_ptr_null(killed);
@@ -377,11 +385,13 @@ START_TEST(test_released_meanwhile)
 	hand(2, r);
 	hand(3, r);
 	/* The owner says of one that it has given it back. */
-	children[1].wanted = children[2].wanted = NULL;
+	child_want(&children[1], NULL, NULL);
+	child_want(&children[2], NULL, NULL);
 	route_release(r);
 	ck_assert_ptr_eq(told, &children[3]);
 	IS(verdict, YOURS);
-	children[1].wanted = children[2].wanted = r;
+	child_want(&children[1], r, &r->waiting);
+	child_want(&children[2], r, &r->waiting);
 	route_resumed(&children[0], children[1].id, IPC__VERDICT__RELEASED);
 	ck_assert_ptr_eq(told, &children[1]);
 	IS(verdict, ATTACHED);
@@ -419,7 +429,7 @@ START_TEST(test_word_of_release)
 
 	worker(1, "token:a", 1);
 	children[1].state = CHILD_HANDING;
-	children[1].wanted = r;
+	child_want(&children[1], r, &r->waiting);
 	children[1].asked_id = 4711;
 	route_release(r);
 	ck_assert_uint_eq(ntold, 0);
@@ -430,24 +440,92 @@ START_TEST(test_word_of_release)
 }
 END_TEST
 
-/* Those without a worker come first, the oldest of them at the head. */
-START_TEST(test_order)
+/* What state a session is in, and how many are. */
+START_TEST(test_states)
 {
-	struct route	*a = session(0, "uid:1", 1);
+	struct route	*a = worker(0, "uid:1", 1);
 	struct route	*b = session(1, "uid:1", 1);
-	struct route	*c = session(2, "uid:1", 1);
+	const size_t	*n = m.routes.in_state;
 
-	route_release(b);
-	ck_assert_uint_eq(route_count(&m), 2);
-	route_release(a);
+	ck_assert_int_eq(a->state, ROUTE_NEW);
 	ck_assert_uint_eq(route_count(&m), 1);
-	ck_assert_ptr_eq(TAILQ_FIRST(&m.routes.list), b);
-	ck_assert_ptr_eq(TAILQ_NEXT(b, entry), a);
-	ck_assert_ptr_eq(TAILQ_NEXT(a, entry), c);
-	route_revive(b, &children[1]);
+	ck_assert(!route_opened(a));
+	ck_assert(route_opened(a));
+	ck_assert_int_eq(a->state, ROUTE_ATTACHED);
+	ck_assert_uint_eq(n[ROUTE_ATTACHED], 2);
+	route_detached(a);
+	ck_assert_int_eq(a->state, ROUTE_DETACHED);
 	ck_assert_uint_eq(route_count(&m), 2);
-	ck_assert_ptr_eq(TAILQ_FIRST(&m.routes.list), a);
-	ck_assert_ptr_eq(TAILQ_LAST(&m.routes.list, route_list), b);
+	route_attached(a);
+	ck_assert_int_eq(a->state, ROUTE_ATTACHED);
+	route_release(b);
+	ck_assert_int_eq(b->state, ROUTE_KEPT);
+	ck_assert_uint_eq(route_count(&m), 1);
+	ck_assert_uint_eq(route_count_of(&m, "uid:1"), 1);
+	route_revive(b, &children[1]);
+	ck_assert_int_eq(b->state, ROUTE_DETACHED);
+	route_free(&a);
+	ck_assert_uint_eq(n[ROUTE_NEW] + n[ROUTE_ATTACHED] + n[ROUTE_KEPT], 0);
+	ck_assert_uint_eq(n[ROUTE_DETACHED], 1);
+	ck_assert_uint_eq(route_count_of(&m, "uid:1"), 1);
+}
+END_TEST
+
+/*
+ * With many sessions and tombstones one comes and goes without a look at the
+ * others: from one of them, in the middle, nothing leads on.
+ */
+START_TEST(test_flat)
+{
+	static struct child	 owners[MANY];
+	struct route	*r, *middle = NULL, *kept = NULL, old, old_kept;
+	int		 i;
+
+	for (i = 0; i < MANY; i++) {
+		owners[i] = children[7];
+		owners[i].master = &m;
+		strcpy(owners[i].peer.identity, "uid:1");
+		ck_assert_ptr_nonnull(r = owners[i].route =
+		    route_new(&owners[i]));
+		route_opened(r);
+		if (i == MANY / 2)
+			middle = r;
+	}
+	for (i = 0; i < LIMIT_KEPT; i++) {
+		r = session(0, "uid:2", 2);
+		TAILQ_REMOVE(&m.children.list, &children[0], entry);
+		route_release(r);
+		if (i == LIMIT_KEPT / 2)
+			kept = r;
+	}
+	old = *middle;
+	old_kept = *kept;
+	middle->entry.tqe_next = kept->entry.tqe_next = NOWHERE;
+	middle->entry.tqe_prev = kept->entry.tqe_prev = NOWHERE;
+	kept->kept_entry.tqe_next = NOWHERE;
+	kept->kept_entry.tqe_prev = NOWHERE;
+	for (i = 0; i < 10; i++) {
+		ck_assert_uint_eq(route_count(&m), MANY);
+		ck_assert_uint_eq(route_count_of(&m, "uid:1"), MANY);
+		ck_assert_uint_eq(route_count_of(&m, "uid:3"), 0);
+		r = session(1, "uid:3", 3);
+		ck_assert_uint_eq(route_count_of(&m, "uid:3"), 1);
+		route_detached(r);
+		route_attached(r);
+		route_release(r);
+		IS((worker(2, "uid:3", 3), ask(2, r->id)), YOURS);
+		route_on_owner_gone(r, "closed");
+		/* The oldest one of this user goes. */
+		r = session(3, "uid:2", 2);
+		route_release(r);
+		ck_assert_uint_eq(m.routes.in_state[ROUTE_KEPT], LIMIT_KEPT);
+		memset(&m.children.list, 0, sizeof(m.children.list));
+		TAILQ_INIT(&m.children.list);
+	}
+	middle->entry = old.entry;
+	kept->entry = old_kept.entry;
+	kept->kept_entry = old_kept.kept_entry;
+	ck_assert_uint_eq(nends, 20);
 }
 END_TEST
 
@@ -463,13 +541,14 @@ START_TEST(test_bound)
 	first = session(0, "uid:1", 1);
 	route_release(first);
 	TAILQ_REMOVE(&m.children.list, &children[0], entry);
-	for (i = 2; i < LIMIT_KEPT + LIMIT_KEPT / 8; i++) {
+	for (i = 1; i < LIMIT_KEPT + 3; i++) {
 		route_release(session(0, "uid:1", 1));
 		TAILQ_REMOVE(&m.children.list, &children[0], entry);
 	}
-	ck_assert_uint_eq(nends, LIMIT_KEPT / 8 - 1);
+	ck_assert_uint_eq(nends, 3);
 	ck_assert_str_eq(why, "too many detached sessions");
 	ck_assert_ptr_eq(TAILQ_FIRST(&m.routes.list), others);
+	ck_assert_ptr_ne(TAILQ_NEXT(others, entry), first);
 	ck_assert_uint_eq(m.routes.by_id.count, LIMIT_KEPT + 1);
 }
 END_TEST
@@ -517,7 +596,8 @@ main(void)
 	tcase_add_test(t, test_released_meanwhile);
 	tcase_add_test(t, test_released_first);
 	tcase_add_test(t, test_word_of_release);
-	tcase_add_test(t, test_order);
+	tcase_add_test(t, test_states);
+	tcase_add_test(t, test_flat);
 	tcase_add_test(t, test_bound);
 	tcase_add_test(t, test_counts);
 	suite_add_tcase(s, t);
