@@ -23,13 +23,11 @@ void	 buf_fini(struct buf *b);	/* empty again, same ceiling */
  * Return room for n more bytes at the end, to be filled and then added by
  * buf_commit(); NULL with errno EFBIG (ceiling) or ENOMEM.
  */
-void	*buf_reserve(struct buf *b, size_t n)
-	    __attribute__((warn_unused_result));
+void	*buf_reserve(struct buf *b, size_t n) MUST_CHECK;
 void	 buf_commit(struct buf *b, size_t n);
 
 /* Append.  0, or -1 with errno as buf_reserve(). */
-int	 buf_put(struct buf *b, const void *data, size_t len)
-	    __attribute__((warn_unused_result));
+int	 buf_put(struct buf *b, const void *data, size_t len) MUST_CHECK;
 
 /* Return the first byte held; valid until the next call that changes b. */
 static inline uint8_t *

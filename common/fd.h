@@ -12,22 +12,21 @@
 void	 fd_close(int *fd);
 
 /* Set or clear O_NONBLOCK, FD_CLOEXEC.  0, or -1 with errno. */
-int	 fd_nonblock(int fd, int on) __attribute__((warn_unused_result));
-int	 fd_cloexec(int fd, int on) __attribute__((warn_unused_result));
+int	 fd_nonblock(int fd, int on) MUST_CHECK;
+int	 fd_cloexec(int fd, int on) MUST_CHECK;
 
 /* Open /dev/null for each of 0, 1 and 2 that is closed.  0, or -1, errno. */
-int	 fd_reserve_std(void) __attribute__((warn_unused_result));
+int	 fd_reserve_std(void) MUST_CHECK;
 
 /* openat2(2) with O_CLOEXEC. */
 int	 fd_openat2(int dir, const char *path, int flags, uint64_t resolve)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /*
  * Append all of data to a regular file of which we are the only writer, or
  * nothing: a partial write is truncated away.  0, or -1 with errno.
  */
-int	 fd_append(int fd, const void *data, size_t len)
-	    __attribute__((warn_unused_result));
+int	 fd_append(int fd, const void *data, size_t len) MUST_CHECK;
 
 /*
  * Read the first size - 1 bytes of a file in dir (openat(2)), not through a
@@ -59,6 +58,6 @@ size_t	 fd_take_rights(struct msghdr *m, int *fds, size_t max);
 void	 fd_widen(int pipe);
 
 /* Make a non-blocking SOCK_SEQPACKET pair, close-on-exec.  0, or -1, errno. */
-int	 fd_packet_pair(int pair[2]) __attribute__((warn_unused_result));
+int	 fd_packet_pair(int pair[2]) MUST_CHECK;
 
 #endif

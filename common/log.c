@@ -201,8 +201,7 @@ log_set_session(unsigned number)
 }
 
 static void
-log_put(struct line *l, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+log_put(struct line *l, const char *fmt, ...) PRINTF(2, 3);
 
 static void
 log_put(struct line *l, const char *fmt, ...)

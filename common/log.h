@@ -57,7 +57,7 @@ void	 log_reopen(void);
 /* Name the session in all further lines; 0: none. */
 void	 log_set_session(unsigned number);
 
-#define LOG_FORMAT(n)	__attribute__((format(printf, n, n + 1)))
+#define LOG_FORMAT(n)	PRINTF(n, n + 1)
 
 void	 log_debug(const char *fmt, ...) LOG_FORMAT(1);
 void	 log_info(const char *fmt, ...) LOG_FORMAT(1);
@@ -65,7 +65,7 @@ void	 log_warn(const char *fmt, ...) LOG_FORMAT(1);	/* with errno */
 void	 log_warnx(const char *fmt, ...) LOG_FORMAT(1);
 
 /* Log and exit(1): at start-up, or when an invariant of ours is broken. */
-void	 fatal(const char *fmt, ...) LOG_FORMAT(1) __attribute__((noreturn));
-void	 fatalx(const char *fmt, ...) LOG_FORMAT(1) __attribute__((noreturn));
+void	 fatal(const char *fmt, ...) LOG_FORMAT(1) NORETURN;
+void	 fatalx(const char *fmt, ...) LOG_FORMAT(1) NORETURN;
 
 #endif

@@ -33,7 +33,7 @@ void	*map_any(const struct map *m);
 
 /* Add a node; the key must not be in the map.  0, or -1 with errno ENOMEM. */
 int	 map_add(struct map *m, struct map_node *n, const void *key,
-	    size_t len, void *owner) __attribute__((warn_unused_result));
+	    size_t len, void *owner) MUST_CHECK;
 
 /* Remove a node, which must be in m. */
 void	 map_del(struct map *m, struct map_node *n);

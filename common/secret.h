@@ -12,11 +12,10 @@
  * Adds a NUL.  NULL with the reason in why[size].
  */
 char	*secret_read_file(const char *path, size_t max, size_t *len_out,
-	    char *why, size_t size) __attribute__((warn_unused_result));
+	    char *why, size_t size) MUST_CHECK;
 
 /* Take a variable out of the environment and wipe it there.  NULL with errno
    0 (not set) or ENOMEM. */
-char	*secret_take_env(const char *name)
-	    __attribute__((warn_unused_result));
+char	*secret_take_env(const char *name) MUST_CHECK;
 
 #endif

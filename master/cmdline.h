@@ -44,7 +44,7 @@ int	 cmdline_find_default(struct cmdline *s);
  * wrong with the reason in e; then c holds nothing.
  */
 int	 cmdline_load(const struct cmdline *s, struct conf *c,
-	    struct conf_error *e) __attribute__((warn_unused_result));
+	    struct conf_error *e) MUST_CHECK;
 
 /* Whether there are listeners or uplinks. */
 bool	 cmdline_has_listeners(const struct conf *c);

@@ -76,14 +76,14 @@ execsrvd_usage(FILE *out)
 		    o->has_arg == required_argument ? " value" : "");
 }
 
-static void __attribute__((noreturn))
+static void NORETURN
 wrong_use(void)
 {
 	execsrvd_usage(stderr);
 	exit(EXIT_USAGE);
 }
 
-static void __attribute__((noreturn))
+static void NORETURN
 execsrvd_complain(const struct conf_error *e, int status)
 {
 	fprintf(stderr, "execsrvd: %s\n", e->text);

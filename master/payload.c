@@ -24,7 +24,7 @@ give_terminal(pid_t group)
 		log_debug("terminal: %s", strerror(errno));
 }
 
-static void __attribute__((noreturn))
+static void NORETURN
 payload_run(const struct payload *b, const struct rlimit *nofile)
 {
 	sigset_t	 none;

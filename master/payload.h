@@ -23,7 +23,7 @@ struct payload {
  * and RLIMIT_NOFILE nofile.  0, or -1 after a line in the log.
  */
 int	 payload_start(struct payload *b, const struct rlimit *nofile)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 #define PAYLOAD_WHY	64
 

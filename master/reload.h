@@ -18,7 +18,7 @@ struct reloaded {
  * Logs a line either way.
  */
 int	 reload(struct master *m, struct reloaded *out, struct conf_error *e)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 void	 reload_on_signal(struct master *m);
 
 #endif

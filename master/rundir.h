@@ -9,7 +9,7 @@
  * -1 after a line in the log.
  */
 int	 rundir_open(const char *wanted, char **dir_out, int *lock_out)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Unlock and remove it, unless other files are left there. */
 void	 rundir_close(char **dir, int *lock);

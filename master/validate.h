@@ -10,7 +10,6 @@
  * Opens nothing and reads no secrets; looks up users and groups.  0, or -1 with
  * the reason in e.
  */
-int	 validate(const struct conf *c, struct conf_error *e)
-	    __attribute__((warn_unused_result));
+int	 validate(const struct conf *c, struct conf_error *e) MUST_CHECK;
 
 #endif

@@ -234,7 +234,7 @@ worker_run(int sock, const struct rlimit *nofile, int http_exe, int group)
  * Exit without cleaning up, which the kernel does faster, unless measured: then
  * atexit(3) handlers must write the results.
  */
-static void __attribute__((noreturn))
+static void NORETURN
 template_leave(int status)
 {
 	if (!is_measured())

@@ -9,9 +9,8 @@
  * reason in e: the server's error, its silence for timeout_ms, a failed
  * client.  Not while held: the answer would not be read.
  */
-int	 execsrv_ask(struct execsrv *x, const char *method,
-	    const char *params, size_t len, int timeout_ms,
-	    execsrv_answer_fn *fn, void *arg, struct execsrv_error *e)
-	    __attribute__((warn_unused_result));
+int	 execsrv_ask(struct execsrv *x, const char *method, const char *params,
+	    size_t len, int timeout_ms, execsrv_answer_fn *fn, void *arg,
+	    struct execsrv_error *e) MUST_CHECK;
 
 #endif

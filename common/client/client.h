@@ -111,7 +111,7 @@ bool		 execsrv_is_opening(const struct execsrv *x);
 
 /* It failed for good: the first reason stays.  Always -1, with errno EPIPE. */
 int		 execsrv_fail(struct execsrv *x, const char *fmt, ...)
-		    __attribute__((format(printf, 2, 3)));
+		    PRINTF(2, 3);
 
 /* The same for a reason that somebody else gave, with its code. */
 int		 execsrv_fail_as(struct execsrv *x,
@@ -123,7 +123,7 @@ int		 execsrv_fail_as(struct execsrv *x,
  * Always -1, with errno EPIPE.
  */
 int		 execsrv_lose(struct execsrv *x, const char *fmt, ...)
-		    __attribute__((format(printf, 2, 3)));
+		    PRINTF(2, 3);
 
 /* A connection that is lost from now on is not made anew. */
 void		 execsrv_end_recovery(struct execsrv *x);
@@ -153,20 +153,19 @@ uint64_t	 execsrv_now(const struct execsrv *x);	/* ms */
  * (EPIPE), or errno EFBIG (end only); then there is no request.
  */
 int		 execsrv_begin(struct execsrv *x, const char *method,
-		    struct json_out *o) __attribute__((warn_unused_result));
+		    struct json_out *o) MUST_CHECK;
 int		 execsrv_end(struct execsrv *x,
 		    const struct execsrv_call_opts *opts, struct json_out *o);
 
 /* The same with params that are JSON, or NULL for none. */
 int		 execsrv_request(struct execsrv *x, const char *method,
 		    const char *params, size_t len,
-		    const struct execsrv_call_opts *opts)
-		    __attribute__((warn_unused_result));
+		    const struct execsrv_call_opts *opts) MUST_CHECK;
 
 /* The same for fn (may be NULL), which is called with the answer. */
 int		 execsrv_call(struct execsrv *x, const char *method,
 		    const char *params, size_t len, execsrv_answer_fn *fn,
-		    void *arg) __attribute__((warn_unused_result));
+		    void *arg) MUST_CHECK;
 
 /* Ignore answers that were to go to fn with arg. */
 void		 execsrv_forget(struct execsrv *x, execsrv_answer_fn *fn,

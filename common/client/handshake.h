@@ -13,11 +13,10 @@
  */
 int	 handshake_prepare(struct execsrv *x, const char *url,
 	    const struct execsrv_options *options, struct execsrv_error *e)
-	    __attribute__((warn_unused_result));
-int	 handshake_prepare_command(struct execsrv *x,
-	    const char *const *argv, bool is_server,
-	    const struct execsrv_options *options, struct execsrv_error *e)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
+int	 handshake_prepare_command(struct execsrv *x, const char *const *argv,
+	    bool is_server, const struct execsrv_options *options,
+	    struct execsrv_error *e) MUST_CHECK;
 
 /* Begin with the first attempt, or with the command that was started. */
 void	 handshake_open(struct execsrv *x);

@@ -68,18 +68,17 @@ struct jsonmap {
  * ENAMETOOLONG, and something that is not JSON.
  */
 int	 execsrv_jsonmap_put(struct json_out *o, const struct jsonmap *map,
-	    const void *from) __attribute__((warn_unused_result));
+	    const void *from) MUST_CHECK;
 
 /* The same with the braces. */
 int	 execsrv_jsonmap_put_object(struct json_out *o,
-	    const struct jsonmap *map, const void *from)
-	    __attribute__((warn_unused_result));
+	    const struct jsonmap *map, const void *from) MUST_CHECK;
 
 /*
  * Read an object into one piece of memory, for free(3).  NULL with errno EINVAL
  * (it does not fit the rows) or ENOMEM.
  */
 void	*execsrv_jsonmap_get(const struct jsonmap *map, const struct json *j,
-	    uint32_t tok) __attribute__((warn_unused_result));
+	    uint32_t tok) MUST_CHECK;
 
 #endif

@@ -33,7 +33,7 @@ struct launch {
 
 /* Start it.  0, or -1 with errno. */
 int	 execsrv_launch(const struct launch *how, struct launched *out)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 void	 execsrv_launched_signal(const struct launched *l, int sig);
 
@@ -51,7 +51,7 @@ int	 execsrv_launched_status(struct launched *l);
  * -1 with the reason in e.
  */
 int	 execsrv_find_server(const char *wanted, char path[PATH_MAX],
-	    struct execsrv_error *e) __attribute__((warn_unused_result));
+	    struct execsrv_error *e) MUST_CHECK;
 
 /*
  * Read what a server wrote to its standard error, a nonblocking pipe, and copy

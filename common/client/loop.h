@@ -17,7 +17,6 @@ int	 execsrv_wait_ms(const struct execsrv *x);
  * Read, write and call hooks, as poll(2) said of what transport_wants().  0, or
  * -1: the client failed.
  */
-int	 execsrv_handle(struct execsrv *x, short revents)
-	    __attribute__((warn_unused_result));
+int	 execsrv_handle(struct execsrv *x, short revents) MUST_CHECK;
 
 #endif

@@ -45,22 +45,22 @@ void	 opening_fini(struct opening *o);
 /* Take name, token, times, session.  0, or -1 with the reason in e. */
 int	 opening_take_options(struct opening *o,
 	    const struct execsrv_options *options, struct execsrv_error *e)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Set what to open: a URL; a command.  0, or -1 with the reason in e. */
 int	 opening_set_url(struct opening *o, const char *url,
 	    const struct execsrv_options *options, struct execsrv_error *e)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 int	 opening_set_command(struct opening *o, const char *command,
-	    struct execsrv_error *e) __attribute__((warn_unused_result));
+	    struct execsrv_error *e) MUST_CHECK;
 
 /* Write the parameters of initialize to b, which is ready.  0, or -1: errno. */
 int	 opening_put_initialize(const struct opening *o, struct buf *b)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Take its result: the session is open.  -1: there is none. */
 int	 opening_take_session(struct opening *o, const struct json *j,
-	    uint32_t result) __attribute__((warn_unused_result));
+	    uint32_t result) MUST_CHECK;
 
 /* The server ends the session. */
 void	 opening_end(struct opening *o);

@@ -29,7 +29,7 @@ bool	 execsrv_reach_is_set(const struct execsrv_reach *r);
 /* What it takes to reach a URL.  0, or -1 with the reason in e. */
 int	 execsrv_reach_prepare(struct execsrv_reach *r, const char *url,
 	    const struct execsrv_options *o, struct execsrv_error *e)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 void	 execsrv_reach_fini(struct execsrv_reach *r);
 
 const char *execsrv_reach_program(const struct execsrv_reach *r);
@@ -39,9 +39,8 @@ const char *execsrv_reach_program(const struct execsrv_reach *r);
  * which has room for EXECSRV_REACH_ASK_MAX bytes: a token must not be moved.
  * 0, or -1 with errno.
  */
-int	 execsrv_reach_put_ask(const struct execsrv_reach *r,
-	    const char *token, int connect_ms, int silence_ms, struct buf *b)
-	    __attribute__((warn_unused_result));
+int	 execsrv_reach_put_ask(const struct execsrv_reach *r, const char *token,
+	    int connect_ms, int silence_ms, struct buf *b) MUST_CHECK;
 
 /* Read the reason for its end, if that is what it says. */
 bool	 execsrv_reach_read_error(const struct json *j, char *why, size_t size,

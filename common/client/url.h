@@ -20,7 +20,7 @@ struct execsrv_address {
 
 /* 0, or -1 with the reason in e. */
 int	 execsrv_address_parse(const char *text, struct execsrv_address *a,
-	    struct execsrv_error *e) __attribute__((warn_unused_result));
+	    struct execsrv_error *e) MUST_CHECK;
 
 /* Replace the IPv4 loopback address by the IPv6 one, on the same port. */
 void	 execsrv_address_v6(struct execsrv_address *a);

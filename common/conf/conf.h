@@ -110,8 +110,7 @@ struct conf_error {
 };
 
 /* Write a reason to e.  Always -1. */
-int	 conf_fail(struct conf_error *e, const char *fmt, ...)
-	    __attribute__((format(printf, 2, 3)));
+int	 conf_fail(struct conf_error *e, const char *fmt, ...) PRINTF(2, 3);
 
 /*
  * Return "FILE:LINE" of a value, the i-th of a list; "": command line or
@@ -124,7 +123,7 @@ const char *conf_uplink_where(const struct conf_uplink *u, size_t row);
 int	 conf_at(struct conf_error *e, const char *where);
 
 /* Set all rows to their defaults.  0, or -1 with errno ENOMEM. */
-int	 conf_init(struct conf *c) __attribute__((warn_unused_result));
+int	 conf_init(struct conf *c) MUST_CHECK;
 void	 conf_fini(struct conf *c);
 
 /*
@@ -133,7 +132,7 @@ void	 conf_fini(struct conf *c);
  * or -1 with the reason in e.
  */
 int	 conf_set(struct conf *c, const char *keyword, const char *value,
-	    struct conf_error *e) __attribute__((warn_unused_result));
+	    struct conf_error *e) MUST_CHECK;
 
 void	 conf_empty(struct conf *c, size_t row);	/* of a list */
 void	 conf_end_block(struct conf *c);
@@ -145,7 +144,7 @@ void	 conf_end_block(struct conf *c);
  * that line are set.
  */
 int	 conf_load(struct conf *c, const char *path, struct conf_error *e)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /*
  * The same for a text (NUL-terminated, cut up in place) called name.  include
@@ -156,7 +155,7 @@ typedef int	 conf_include_fn(void *arg, struct conf *c,
 		    const char *pattern, struct conf_error *e);
 int	 conf_parse(struct conf *c, const char *name, char *text, size_t len,
 	    conf_include_fn *include, void *arg, struct conf_error *e)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Return the word for a value of a choice (confchoice.def), or "?". */
 const char	*conf_word(const char *choice, int value);
@@ -171,7 +170,7 @@ void	 conf_print(const struct conf *c, FILE *out);
  */
 int	 conf_keep(struct conf *now, struct conf *old,
 	    void (*on_kept)(void *arg, const char *keyword), void *arg)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* --- clients --- */
 
@@ -187,7 +186,7 @@ struct conf_client {
  * with conf_fini()), or -1 with errno ENOMEM.
  */
 int	 conf_resolve(const struct conf *c, const struct conf_client *who,
-	    struct conf *out) __attribute__((warn_unused_result));
+	    struct conf *out) MUST_CHECK;
 
 /* A client as text: "user=U,group=G,group=G,addr=A,...".  Owns its texts. */
 struct conf_spec {
@@ -196,7 +195,7 @@ struct conf_spec {
 	char			**groups;
 };
 int	 conf_spec_parse(struct conf_spec *s, const char *text,
-	    struct conf_error *e) __attribute__((warn_unused_result));
+	    struct conf_error *e) MUST_CHECK;
 void	 conf_spec_fini(struct conf_spec *s);
 
 /* --- patterns; pure --- */

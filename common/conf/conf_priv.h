@@ -35,8 +35,7 @@ conf_print_fn	 print_TEXT, print_LIST, print_NAMES, print_COUNT, print_SIZE,
 		 print_ROOM, print_TIMEOUT, print_WEIGHT, print_choice;
 
 /* Append a copy.  0, or -1 with errno ENOMEM. */
-int	 conf_list_add(struct conf_list *l, const char *text)
-	    __attribute__((warn_unused_result));
+int	 conf_list_add(struct conf_list *l, const char *text) MUST_CHECK;
 void	 conf_list_fini(struct conf_list *l);
 
 /* Print so that reading gives the same text. */
@@ -49,7 +48,7 @@ const struct conf_row	*conf_row_at(size_t n);
 
 /* Copy a member.  0, or -1 with errno ENOMEM. */
 int	 conf_row_copy(const struct conf_row *row, void *to,
-	    const void *from) __attribute__((warn_unused_result));
+	    const void *from) MUST_CHECK;
 
 /* Whether values accumulate. */
 bool	 conf_row_is_list(const struct conf_row *row);
@@ -59,8 +58,7 @@ void	 conf_row_fini(const struct conf_row *row, void *member);
 
 /* conf_set() for a file at "FILE:LINE"; a value that is set wins. */
 int	 conf_add(struct conf *c, const char *keyword, const char *value,
-	    const char *where, struct conf_error *e)
-	    __attribute__((warn_unused_result));
+	    const char *where, struct conf_error *e) MUST_CHECK;
 
 /*
  * Get the next word, cut off in place: up to a blank, or quoted with \ before "
@@ -72,13 +70,11 @@ int	 conf_word_next(char **at, char **word_out);
 
 /* Begin a block; criteria is the text after "Match". */
 int	 conf_match_begin(struct conf *c, const char *criteria,
-	    const char *where, struct conf_error *e)
-	    __attribute__((warn_unused_result));
+	    const char *where, struct conf_error *e) MUST_CHECK;
 
 /* Set a keyword in the last block. */
 int	 conf_match_set(struct conf *c, const struct conf_row *row,
-	    const char *value, struct conf_error *e)
-	    __attribute__((warn_unused_result));
+	    const char *value, struct conf_error *e) MUST_CHECK;
 bool	 conf_match_holds(const struct conf_match *m,
 	    const struct conf_client *who);
 void	 conf_match_fini(struct conf_match *m);

@@ -25,14 +25,14 @@ struct dialer {
  * Move the proxy variables out of the environment, before libwebsockets reads
  * them in wsloop_init().  0, or -1 with errno ENOMEM.
  */
-int	 dialer_take_env(struct dialer *d) __attribute__((warn_unused_result));
+int	 dialer_take_env(struct dialer *d) MUST_CHECK;
 
 /*
  * Read the CA certificates: ca_file, or the system's if it is empty.  0, or -1
  * after a line in the log.
  */
 int	 dialer_init(struct dialer *d, struct wsloop *l, struct resolver *r,
-	    const char *ca_file) __attribute__((warn_unused_result));
+	    const char *ca_file) MUST_CHECK;
 void	 dialer_fini(struct dialer *d);
 
 /* NULL, or an error text: the proxy for t is of an unsupported kind. */

@@ -6,15 +6,15 @@
 #define COMMON_DIAL_NETCONFINE_H
 
 /* First of all: no ptrace, no core, no new privileges.  0, or -1 with errno. */
-int	 netconfine_early(void) __attribute__((warn_unused_result));
+int	 netconfine_early(void) MUST_CHECK;
 
 /* End with the parent's thread.  0, or -1 with errno. */
-int	 netconfine_to_parent(void) __attribute__((warn_unused_result));
+int	 netconfine_to_parent(void) MUST_CHECK;
 
 /* Uplink and reach: no files, and no other processes.  0, or -1 with errno. */
-int	 netconfine_process(void) __attribute__((warn_unused_result));
+int	 netconfine_process(void) MUST_CHECK;
 
 /* The resolver: what name services read, nothing else.  0, or -1 with errno. */
-int	 netconfine_resolver(void) __attribute__((warn_unused_result));
+int	 netconfine_resolver(void) MUST_CHECK;
 
 #endif

@@ -13,7 +13,6 @@
  * secrets nor settings.  how is for log_init().  -1 after a line in the log.
  */
 int	 netstart(const char *role, const char *how, bool keeps_stderr,
-	    struct dialer *d, struct resolver **resolver_out)
-	    __attribute__((warn_unused_result));
+	    struct dialer *d, struct resolver **resolver_out) MUST_CHECK;
 
 #endif

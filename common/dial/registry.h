@@ -35,13 +35,11 @@ struct registry {
  */
 int	 registry_init(struct registry *r, struct dialer *d, const char *url,
 	    enum answer_kind kind, const char *environment, const char *name,
-	    const uint8_t nonce[REGISTRY_NONCE])
-	    __attribute__((warn_unused_result));
+	    const uint8_t nonce[REGISTRY_NONCE]) MUST_CHECK;
 void	 registry_fini(struct registry *r);
 
 /* Copy a credential; "": none.  0, or -1 with errno ENOMEM. */
-int	 registry_set_bearer(struct registry *r, const char *token)
-	    __attribute__((warn_unused_result));
+int	 registry_set_bearer(struct registry *r, const char *token) MUST_CHECK;
 
 struct registry_result {
 	Ipc__Registration		 result;

@@ -32,7 +32,7 @@ struct answer_registration {
  */
 int	 answer_registration(struct answer_registration *a, char *text,
 	    size_t len, enum answer_kind kind, const char *environment)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* For one connection of a harness. */
 struct answer_connection {
@@ -44,7 +44,7 @@ struct answer_connection {
 
 /* Read it, as answer_registration(). */
 int	 answer_connection(struct answer_connection *a, char *text, size_t len,
-	    const char *environment) __attribute__((warn_unused_result));
+	    const char *environment) MUST_CHECK;
 
 /* Whether the answer to a validation, of status 200, allows it. */
 bool	 answer_is_valid(char *text, size_t len);

@@ -116,7 +116,7 @@ resolve_keep_only(int sock)
 }
 
 /* lint-ok: ends the process that resolver_start() forked, and no other. */
-static void __attribute__((noreturn))
+static void NORETURN
 resolve_serve(int sock)
 {
 	struct question	 q;

@@ -17,7 +17,7 @@ struct wsloop {
 };
 
 /* Start libwebsockets.  0, or -1 after a line in the log. */
-int	 wsloop_init(struct wsloop *l) __attribute__((warn_unused_result));
+int	 wsloop_init(struct wsloop *l) MUST_CHECK;
 void	 wsloop_fini(struct wsloop *l);
 
 /* Serve until wsloop_stop(). */

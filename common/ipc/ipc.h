@@ -52,7 +52,7 @@ struct ipc_msg {
  * (EAGAIN: would block; EPIPE: closed; EMSGSIZE).
  */
 int	 ipc_send(int sock, enum ipc_kind kind, const void *body, int fd)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /*
  * Receive a message.  1: end m with ipc_msg_fini(); 0: the peer closed; -1 with
@@ -61,11 +61,11 @@ int	 ipc_send(int sock, enum ipc_kind kind, const void *body, int fd)
  * the message comes without its own.
  */
 int	 ipc_recv(int sock, enum ipc_role from, enum ipc_role to,
-	    struct ipc_msg *m) __attribute__((warn_unused_result));
+	    struct ipc_msg *m) MUST_CHECK;
 
 /* The same, but block until there is one. */
 int	 ipc_wait(int sock, enum ipc_role from, enum ipc_role to,
-	    struct ipc_msg *m) __attribute__((warn_unused_result));
+	    struct ipc_msg *m) MUST_CHECK;
 
 /* Free the body; close the descriptor unless taken (set to -1). */
 void	 ipc_msg_fini(struct ipc_msg *m);
@@ -75,6 +75,6 @@ void	*ipc_pack(enum ipc_kind kind, const void *body, size_t *len_out);
 
 /* Send a packed message.  As ipc_send(). */
 int	 ipc_send_packed(int sock, const void *packet, size_t len, int fd)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 #endif

@@ -24,7 +24,6 @@ size_t	 b64_encode(char *out, const void *data, size_t len);
  * number of bytes, or -1 with errno EINVAL (also white space, wrong padding, or
  * non-zero bits after the last byte); out is then undefined.
  */
-ssize_t	 b64_decode(void *out, const char *text, size_t len)
-	    __attribute__((warn_unused_result));
+ssize_t	 b64_decode(void *out, const char *text, size_t len) MUST_CHECK;
 
 #endif

@@ -55,8 +55,7 @@ void	 json_fini(struct json *j);
  * -1 with errno: EINVAL (syntax), E2BIG (too deep, too many values, too long),
  * ENOMEM; there are no tokens then.
  */
-int	 json_parse(struct json *j, char *text, size_t len)
-	    __attribute__((warn_unused_result));
+int	 json_parse(struct json *j, char *text, size_t len) MUST_CHECK;
 
 /* Free json_alloc()'s memory and a large tape.  The tokens are gone. */
 void	 json_trim(struct json *j);
@@ -66,7 +65,7 @@ void	 json_trim(struct json *j);
  * NULL with errno.
  */
 void	*json_alloc(struct json *j, size_t n, size_t size)
-	    __attribute__((malloc, warn_unused_result));
+	    __attribute__((malloc)) MUST_CHECK;
 
 static inline const struct json_tok *
 json_tok(const struct json *j, uint32_t i)
@@ -119,9 +118,7 @@ bool	 json_is_text(const struct json *j, uint32_t i, const char *text);
  * Get an integer: digits and sign only ("-0" is 0).  0, or -1 with errno EINVAL
  * (no integer) or ERANGE, *out unchanged.
  */
-int	 json_i64(const struct json *j, uint32_t i, int64_t *out)
-	    __attribute__((warn_unused_result));
-int	 json_u64(const struct json *j, uint32_t i, uint64_t *out)
-	    __attribute__((warn_unused_result));
+int	 json_i64(const struct json *j, uint32_t i, int64_t *out) MUST_CHECK;
+int	 json_u64(const struct json *j, uint32_t i, uint64_t *out) MUST_CHECK;
 
 #endif

@@ -28,7 +28,7 @@ void	 json_out_init(struct json_out *o, struct buf *b);
 void	 json_out_shown(struct json_out *o);
 
 /* 0, or -1 with the errno of the first failure. */
-int	 json_out_fini(struct json_out *o) __attribute__((warn_unused_result));
+int	 json_out_fini(struct json_out *o) MUST_CHECK;
 
 void	 json_out_open(struct json_out *o, char bracket);	/* '{' or '[' */
 void	 json_out_close(struct json_out *o, char bracket);	/* '}' or ']' */

@@ -154,7 +154,7 @@ bool	 param_is(const struct param_text *t, const char *word);
  * with errno: EINVAL it is no string or no file URI, or as uri_to_path().
  */
 int	 param_path(const struct json *j, uint32_t tok, bool native_paths,
-	    struct param_path *out) __attribute__((warn_unused_result));
+	    struct param_path *out) MUST_CHECK;
 
 /*
  * Decode the object at token tok (0: no params at all) into out, a struct of
@@ -164,7 +164,6 @@ int	 param_path(const struct json *j, uint32_t tok, bool native_paths,
  */
 int	 params_decode(struct json *j, uint32_t tok,
 	    const struct field *fields, void *out, size_t size,
-	    bool native_paths, struct param_error *e)
-	    __attribute__((warn_unused_result));
+	    bool native_paths, struct param_error *e) MUST_CHECK;
 
 #endif

@@ -16,7 +16,7 @@
  *   ENAMETOOLONG
  */
 ssize_t	 uri_to_path(const char *uri, size_t len, char *path, size_t size)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /*
  * Convert an absolute path to its canonical URI, in which all but slashes and
@@ -24,7 +24,6 @@ ssize_t	 uri_to_path(const char *uri, size_t len, char *path, size_t size)
  * 3 * strlen(path) + 8 bytes.  Return the length, or -1 with errno EINVAL (not
  * absolute) or ENAMETOOLONG.
  */
-ssize_t	 uri_from_path(const char *path, char *uri, size_t size)
-	    __attribute__((warn_unused_result));
+ssize_t	 uri_from_path(const char *path, char *uri, size_t size) MUST_CHECK;
 
 #endif

@@ -47,8 +47,7 @@
  * Install n instructions for the calling process, after PR_SET_NO_NEW_PRIVS.
  * 0, or -1 with errno.  A system call only.
  */
-int	 bpf_install(const struct sock_filter *filter, size_t n)
-	    __attribute__((warn_unused_result));
+int	 bpf_install(const struct sock_filter *filter, size_t n) MUST_CHECK;
 
 #define BPF_INSTALL(table)						\
 	bpf_install((table), sizeof(table) / sizeof((table)[0]))

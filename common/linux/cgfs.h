@@ -16,12 +16,10 @@
  * ENAMETOOLONG.
  */
 int	 cgfs_parse(const char *cgroup, const char *mountinfo,
-	    const char *controller, char *out, size_t size)
-	    __attribute__((warn_unused_result));
+	    const char *controller, char *out, size_t size) MUST_CHECK;
 
 /* The same for the calling process. */
-int	 cgfs_own(const char *controller, char *out, size_t size)
-	    __attribute__((warn_unused_result));
+int	 cgfs_own(const char *controller, char *out, size_t size) MUST_CHECK;
 
 /* Write to a file of the group at dir.  0, or -1 with errno. */
 int	 cgfs_write(int dir, const char *file, const char *text);
@@ -45,7 +43,7 @@ int	 cgfs_remove(int dir, const char *name, unsigned *budget);
  * pid and a suffix if taken.  Return the locked descriptor, or -1 with errno.
  */
 int	 cgfs_claim(int parent, const char *prefix, char *name, size_t size)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Whether a claimed group still exists. */
 bool	 cgfs_is_there(int parent, const char *name, int dir);

@@ -38,24 +38,22 @@ uint64_t landlock_writes(int abi);
 
 /* Make a ruleset that handles these rights, close-on-exec.  -1 with errno. */
 int	 landlock_new(int abi, uint64_t fs, uint64_t net, uint64_t scoped)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /*
  * Allow access below the directory, or to the file, at fd (O_PATH will do).
  * Rights that a file cannot have are left out.  0, or -1 with errno.
  */
-int	 landlock_allow(int ruleset, int fd, uint64_t access)
-	    __attribute__((warn_unused_result));
+int	 landlock_allow(int ruleset, int fd, uint64_t access) MUST_CHECK;
 
 /*
  * Restrict the calling process to reading below paths, NULL-terminated lists of
  * which entries may be missing.  0, also without Landlock, or -1 with errno.
  */
 int	 landlock_only_read(const char *const *paths,
-	    const char *const *more, bool scopes)
-	    __attribute__((warn_unused_result));
+	    const char *const *more, bool scopes) MUST_CHECK;
 
 /* Enforce a ruleset.  0, or -1 with errno.  A system call only. */
-int	 landlock_join(int ruleset) __attribute__((warn_unused_result));
+int	 landlock_join(int ruleset) MUST_CHECK;
 
 #endif

@@ -22,8 +22,7 @@ struct ptree_stat {
 };
 
 /* 0, or -1: there is no such process. */
-int	 ptree_stat(pid_t pid, struct ptree_stat *out)
-	    __attribute__((warn_unused_result));
+int	 ptree_stat(pid_t pid, struct ptree_stat *out) MUST_CHECK;
 
 /* Whether a callback's process is meant. */
 typedef bool	 ptree_match_fn(pid_t pid, void *arg);
@@ -55,7 +54,7 @@ bool	 ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
  * PTRACE_TRACEME has us as its tracer, and each signal stops it: it is detached
  * with that signal.
  */
-pid_t	 ptree_peek(void) __attribute__((warn_unused_result));
+pid_t	 ptree_peek(void) MUST_CHECK;
 
 /*
  * The mark of a session's processes: a number as hard RLIMIT_LOCKS, which Linux
@@ -67,8 +66,7 @@ pid_t	 ptree_peek(void) __attribute__((warn_unused_result));
 uint64_t ptree_new_mark(void);
 
 /* Read a mark, also of a zombie; RLIM_INFINITY: none.  0, or -1: no access. */
-int	 ptree_read_mark(pid_t pid, uint64_t *mark_out)
-	    __attribute__((warn_unused_result));
+int	 ptree_read_mark(pid_t pid, uint64_t *mark_out) MUST_CHECK;
 
 /* The same, RLIM_INFINITY on failure. */
 uint64_t ptree_mark_of(pid_t pid);

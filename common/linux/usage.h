@@ -29,6 +29,6 @@ void	 usage_parse_status(const char *text, struct usage *u);
 
 /* Find the number after a key at the start of a line.  0, or -1: not there. */
 int	 usage_number(const char *text, const char *key, uint64_t *out)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 #endif

@@ -52,11 +52,11 @@ union endpoint_address {
  * also if it is wrong.
  */
 enum endpoint_error endpoint_parse(struct endpoint *ep, const char *url)
-		    __attribute__((warn_unused_result));
+		    MUST_CHECK;
 
 /* The same for the part after ws://. */
 enum endpoint_error endpoint_parse_tcp(struct endpoint *ep, const char *text)
-		    __attribute__((warn_unused_result));
+		    MUST_CHECK;
 
 /* Whether text has no line break or other control character. */
 bool		 endpoint_is_one_line(const char *text);
@@ -65,8 +65,7 @@ bool		 endpoint_is_one_line(const char *text);
 bool		 endpoint_is_stdio(const char *url);
 
 /* Check a parsed one for listening. */
-enum endpoint_error endpoint_check_listen(const struct endpoint *ep)
-		    __attribute__((warn_unused_result));
+enum endpoint_error endpoint_check_listen(const struct endpoint *ep) MUST_CHECK;
 
 /* Fill in the socket address (not of stdio) and return its length. */
 socklen_t	 endpoint_address(const struct endpoint *ep,

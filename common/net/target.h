@@ -24,15 +24,14 @@ struct target {
  * non-ASCII characters.  0, or -1 with errno EINVAL.
  */
 int	 target_parse(struct target *t, const char *url, const char *scheme,
-	    const char *tls_scheme) __attribute__((warn_unused_result));
+	    const char *tls_scheme) MUST_CHECK;
 
 /*
  * Append to the path: text, a segment (percent-encoded here) and tail.  0, or
  * -1 with errno EINVAL (the segment is empty, "." or "..") or EMSGSIZE.
  */
 int	 target_append(struct target *t, const char *text,
-	    const char *segment, const char *tail)
-	    __attribute__((warn_unused_result));
+	    const char *segment, const char *tail) MUST_CHECK;
 
 /*
  * Write a possible URL for display: all before the last '@', perhaps user and
@@ -66,7 +65,6 @@ const char	*proxy_choose(const struct proxy_env *env,
  * Parse "[http://][USER:PASSWORD@]HOST[:PORT][/]", port 3128 by default.  0, or
  * -1 with errno EINVAL, also for another scheme.
  */
-int		 proxy_parse(struct proxy *p, const char *text)
-		    __attribute__((warn_unused_result));
+int		 proxy_parse(struct proxy *p, const char *text) MUST_CHECK;
 
 #endif

@@ -10,7 +10,7 @@
 bool	 tcp_is_loopback(const struct sockaddr *a);
 
 /* Set TCP_NODELAY.  0, or -1 with errno. */
-int	 tcp_no_delay(int fd) __attribute__((warn_unused_result));
+int	 tcp_no_delay(int fd) MUST_CHECK;
 
 /*
  * Set TCP_NODELAY and, for loopback, reno congestion control: bbr, the default
@@ -20,7 +20,6 @@ int	 tcp_no_delay(int fd) __attribute__((warn_unused_result));
  * at is where the socket is bound or will connect; accepted sockets inherit the
  * options.  The wildcard address is not loopback.  0, or -1 with errno.
  */
-int	 tcp_tune(int fd, const struct sockaddr *at)
-	    __attribute__((warn_unused_result));
+int	 tcp_tune(int fd, const struct sockaddr *at) MUST_CHECK;
 
 #endif

@@ -86,7 +86,7 @@ void	 ws_reader_fini(struct ws_reader *r);
  * Invalidates the data of the last event.
  */
 uint8_t	*ws_reader_room(struct ws_reader *r, size_t min, size_t *size_out)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Add n bytes that were read into the room. */
 void	 ws_reader_fed(struct ws_reader *r, size_t n);

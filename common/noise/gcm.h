@@ -28,7 +28,7 @@ struct gcm_ad {
 
 /* 0, or -1 with errno ENOMEM. */
 int	 gcm_init(struct gcm *g, const uint8_t key[GCM_KEY], bool seals)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 void	 gcm_fini(struct gcm *g);
 
 /*
@@ -37,15 +37,13 @@ void	 gcm_fini(struct gcm *g);
  * ENOMEM.
  */
 int	 gcm_seal(struct gcm *g, uint64_t n, struct gcm_ad ad,
-	    const uint8_t *data, size_t len, uint8_t *out)
-	    __attribute__((warn_unused_result));
+	    const uint8_t *data, size_t len, uint8_t *out) MUST_CHECK;
 
 /*
  * Open len bytes into len - GCM_TAG bytes; out may be data.  0, or -1 with
  * errno EBADMSG (not authentic, too short), EINVAL or ENOMEM, and no plaintext.
  */
 int	 gcm_open(struct gcm *g, uint64_t n, struct gcm_ad ad,
-	    const uint8_t *data, size_t len, uint8_t *out)
-	    __attribute__((warn_unused_result));
+	    const uint8_t *data, size_t len, uint8_t *out) MUST_CHECK;
 
 #endif

@@ -19,12 +19,10 @@
 /* Derive a key pair from a random seed.  0, or -1 with EIO (the library). */
 int	 mlkem_keypair(const uint8_t seed[MLKEM_SEED_LEN],
 	    uint8_t public_out[MLKEM_PUBLIC_LEN],
-	    uint8_t secret_out[MLKEM_SECRET_LEN])
-	    __attribute__((warn_unused_result));
+	    uint8_t secret_out[MLKEM_SECRET_LEN]) MUST_CHECK;
 
 /* Check a peer's public key (FIPS 203 section 7.2).  0, or -1 with EINVAL. */
-int	 mlkem_check_public(const uint8_t public[MLKEM_PUBLIC_LEN])
-	    __attribute__((warn_unused_result));
+int	 mlkem_check_public(const uint8_t public[MLKEM_PUBLIC_LEN]) MUST_CHECK;
 
 /*
  * Make a shared secret from random m, and its ciphertext; checks the key.  0,
@@ -33,8 +31,7 @@ int	 mlkem_check_public(const uint8_t public[MLKEM_PUBLIC_LEN])
 int	 mlkem_encapsulate(const uint8_t public[MLKEM_PUBLIC_LEN],
 	    const uint8_t m[MLKEM_RANDOM_LEN],
 	    uint8_t ciphertext_out[MLKEM_CIPHERTEXT_LEN],
-	    uint8_t shared_out[MLKEM_SHARED_LEN])
-	    __attribute__((warn_unused_result));
+	    uint8_t shared_out[MLKEM_SHARED_LEN]) MUST_CHECK;
 
 /*
  * Get the shared secret; of an invalid ciphertext a pseudorandom one (implicit
@@ -43,7 +40,6 @@ int	 mlkem_encapsulate(const uint8_t public[MLKEM_PUBLIC_LEN],
  */
 int	 mlkem_decapsulate(const uint8_t secret[MLKEM_SECRET_LEN],
 	    const uint8_t ciphertext[MLKEM_CIPHERTEXT_LEN],
-	    uint8_t shared_out[MLKEM_SHARED_LEN])
-	    __attribute__((warn_unused_result));
+	    uint8_t shared_out[MLKEM_SHARED_LEN]) MUST_CHECK;
 
 #endif

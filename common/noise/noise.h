@@ -85,7 +85,7 @@ struct noise_keys {
 /* Derive a key pair.  0, or -1 with errno EIO (the library); id is wiped. */
 int	 noise_identity_make(struct noise_identity *id,
 	    const uint8_t dh[NOISE_DH], const uint8_t seed[MLKEM_SEED_LEN])
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Write a public key as JSON for the registry. */
 void	 noise_public_write(struct json_out *o, const struct noise_public *p);
@@ -100,8 +100,7 @@ void	 noise_random_fill(struct noise_random *r);
 int	 noise_request(struct noise_initiator *i,
 	    const struct noise_identity *self, const struct noise_public *to,
 	    const struct noise_name *name, const struct noise_random *random,
-	    const void *payload, size_t len, uint8_t *out)
-	    __attribute__((warn_unused_result));
+	    const void *payload, size_t len, uint8_t *out) MUST_CHECK;
 
 /*
  * Read message 1.  The length of its payload, or -1 with errno EMSGSIZE (of
@@ -111,7 +110,7 @@ int	 noise_request(struct noise_initiator *i,
 int	 noise_take_request(struct noise_responder *r,
 	    const struct noise_identity *self, const struct noise_name *name,
 	    const uint8_t *msg, size_t len, uint8_t *payload_out, size_t size)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /*
  * Write message 2 and the keys; r is wiped.  Its length, NOISE_RESPONSE + len,
@@ -119,13 +118,12 @@ int	 noise_take_request(struct noise_responder *r,
  */
 int	 noise_response(struct noise_responder *r,
 	    const struct noise_random *random, const void *payload, size_t len,
-	    uint8_t *out, struct noise_keys *keys_out)
-	    __attribute__((warn_unused_result));
+	    uint8_t *out, struct noise_keys *keys_out) MUST_CHECK;
 
 /* Read message 2, as noise_take_request().  i is wiped, keys_out on failure. */
 int	 noise_take_response(struct noise_initiator *i,
 	    const struct noise_identity *self, const uint8_t *msg, size_t len,
 	    uint8_t *payload_out, size_t size, struct noise_keys *keys_out)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 #endif

@@ -23,8 +23,7 @@ struct quota_share {
 void	 quota_init(struct quota *q);
 
 /* Account for bytes in all.  0, or -1 with errno EDQUOT, unchanged. */
-int	 quota_set(struct quota_share *s, size_t bytes)
-	    __attribute__((warn_unused_result));
+int	 quota_set(struct quota_share *s, size_t bytes) MUST_CHECK;
 
 /* The same for fewer bytes than before; cannot fail. */
 void	 quota_lower(struct quota_share *s, size_t bytes);

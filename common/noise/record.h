@@ -37,7 +37,7 @@ struct record_cutter {
 
 /* 0, or -1 with errno ENOMEM.  The key is copied. */
 int	 record_writer_init(struct record_writer *w,
-	    const uint8_t key[GCM_KEY]) __attribute__((warn_unused_result));
+	    const uint8_t key[GCM_KEY]) MUST_CHECK;
 void	 record_writer_fini(struct record_writer *w);
 
 /*
@@ -45,7 +45,7 @@ void	 record_writer_fini(struct record_writer *w);
  * sealed.  0, or -1 with errno EMSGSIZE.
  */
 int	 record_cut(struct record_cutter *c, const void *data, size_t len)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /*
  * Seal the next record of a message, of RECORD_SEALED_MAX bytes at most, all of
@@ -53,8 +53,7 @@ int	 record_cut(struct record_cutter *c, const void *data, size_t len)
  * (out of numbers: end the stream) or ENOMEM.
  */
 int	 record_seal(struct record_writer *w, struct record_cutter *c,
-	    uint8_t *out, uint32_t *seq_out)
-	    __attribute__((warn_unused_result));
+	    uint8_t *out, uint32_t *seq_out) MUST_CHECK;
 
 /* --- receiving -------------------------------------------------------------*/
 
@@ -78,7 +77,7 @@ struct record_reader {
 
 /* 0, or -1 with errno ENOMEM.  The key is copied. */
 int	 record_reader_init(struct record_reader *r,
-	    const uint8_t key[GCM_KEY]) __attribute__((warn_unused_result));
+	    const uint8_t key[GCM_KEY]) MUST_CHECK;
 void	 record_reader_fini(struct record_reader *r);
 
 /* Count memory against q; before the first record. */
@@ -91,8 +90,7 @@ void	 record_reader_share(struct record_reader *r, struct quota *q);
  * EDQUOT (quota), ENOMEM.
  */
 int	 record_put(struct record_reader *r, uint32_t seq,
-	    const uint8_t *data, size_t len)
-	    __attribute__((warn_unused_result));
+	    const uint8_t *data, size_t len) MUST_CHECK;
 
 /*
  * The oldest complete message, writable, until record_drop() or record_put();

@@ -41,11 +41,11 @@ struct relay_frame {
  * LIMIT_RELAY_STREAM_ID bytes, not blank, without control characters.
  */
 int	 relay_decode(struct relay_frame *f, const void *data, size_t len)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 void	 relay_free(struct relay_frame *f);
 
 /* The length, up to RELAY_ROOM more than f->len, or -1 with errno EMSGSIZE. */
 ssize_t	 relay_encode(const struct relay_frame *f, uint8_t *out, size_t size)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 #endif

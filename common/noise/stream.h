@@ -133,7 +133,7 @@ void	 stream_end(struct stream_table *t, struct stream *s,
  * stream.
  */
 ssize_t	 stream_seal(struct stream *s, struct record_cutter *c, uint8_t *out)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 void	 stream_free(struct stream **sp);
 

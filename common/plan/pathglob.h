@@ -32,7 +32,6 @@ bool	 pathglob_may_match_below(const char *pattern, const char *folder);
  * path if there is none.  strlen(pattern) + 1 bytes suffice.  0, or -1 with
  * errno ENAMETOOLONG.
  */
-int	 pathglob_base(const char *pattern, char *path, size_t size)
-	    __attribute__((warn_unused_result));
+int	 pathglob_base(const char *pattern, char *path, size_t size) MUST_CHECK;
 
 #endif

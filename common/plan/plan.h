@@ -68,8 +68,7 @@ struct plan_context {
  * rules, or a folder of ctx is needed and missing.  plan_free() in both cases.
  */
 int	 plan_make(struct plan *p, struct json *j, unsigned tok,
-	    const struct plan_context *ctx, char *why, size_t size)
-	    __attribute__((warn_unused_result));
+	    const struct plan_context *ctx, char *why, size_t size) MUST_CHECK;
 void	 plan_free(struct plan *p);
 
 /* Whether a path is a folder or below it; both are absolute, normalized. */
@@ -100,7 +99,6 @@ enum plan_kind plan_decide_around(const struct plan *p, const char *path);
  * Blanks, backslashes and non-ASCII in paths are \ooo, as in /proc/mounts
  * (proc(5)).  0, or -1 with errno ENOMEM.
  */
-int	 plan_print(const struct plan *p, struct buf *out)
-	    __attribute__((warn_unused_result));
+int	 plan_print(const struct plan *p, struct buf *out) MUST_CHECK;
 
 #endif

@@ -24,29 +24,26 @@ struct plan_maker {
 
 /* Add a rule.  0, or -1 with errno: E2BIG (too many), ENOMEM. */
 int	 plan_add(struct plan *p, enum plan_kind kind, bool if_exists,
-	    const char *path) __attribute__((warn_unused_result));
+	    const char *path) MUST_CHECK;
 
 /*
  * Finish: sort, add protected folders and (has_minimal) platform folders, drop
  * rules without effect.  0, or -1 with errno: E2BIG, ENOMEM, ENAMETOOLONG.
  */
-int	 plan_settle(struct plan *p, bool has_minimal)
-	    __attribute__((warn_unused_result));
+int	 plan_settle(struct plan *p, bool has_minimal) MUST_CHECK;
 
 /* Set the reason, unless set.  Always -1. */
-int	 plan_refuse(struct plan_maker *m, const char *fmt, ...)
-	    __attribute__((format(printf, 2, 3)));
+int	 plan_refuse(struct plan_maker *m, const char *fmt, ...) PRINTF(2, 3);
 
 /* plan_add(), setting the reason on failure. */
 int	 plan_put(struct plan_maker *m, enum plan_kind kind, bool if_exists,
-	    const char *path) __attribute__((warn_unused_result));
+	    const char *path) MUST_CHECK;
 
 /* Decode an object, setting the reason on failure. */
 #define PLAN_DECODE(m, tok, group, out)					\
 	plan_decode(m, tok, fields_##group, out, sizeof(*(out)))
 int	 plan_decode(struct plan_maker *m, uint32_t tok,
-	    const struct field *fields, void *out, size_t size)
-	    __attribute__((warn_unused_result));
+	    const struct field *fields, void *out, size_t size) MUST_CHECK;
 
 /* How plan_join() treats "." and "..". */
 enum plan_dots {
@@ -60,11 +57,10 @@ enum plan_dots {
  * ones are dropped.  0, or -1 with errno: EINVAL (dots, or NUL), ENAMETOOLONG.
  */
 int	 plan_join(char *path, const char *names, size_t len,
-	    enum plan_dots dots) __attribute__((warn_unused_result));
+	    enum plan_dots dots) MUST_CHECK;
 
 /* Add the entry at token tok.  0, or -1 with a reason. */
-int	 plan_entry(struct plan_maker *m, uint32_t tok)
-	    __attribute__((warn_unused_result));
+int	 plan_entry(struct plan_maker *m, uint32_t tok) MUST_CHECK;
 
 /* Set the working folder; none if path is not absolute. */
 void	 plan_set_cwd(struct plan_maker *m, const char *path);
@@ -74,18 +70,16 @@ void	 plan_set_cwd(struct plan_maker *m, const char *path);
  * folder, if there is one.  0, or -1 with a reason.
  */
 int	 plan_put_roots(struct plan_maker *m, enum plan_kind kind,
-	    bool if_exists, const char *sub, size_t len)
-	    __attribute__((warn_unused_result));
+	    bool if_exists, const char *sub, size_t len) MUST_CHECK;
 int	 plan_put_tmpdir(struct plan_maker *m, enum plan_kind kind,
-	    bool if_exists) __attribute__((warn_unused_result));
+	    bool if_exists) MUST_CHECK;
 
 /* Add, or check only, a list of writable paths. */
 int	 plan_put_list(struct plan_maker *m, uint32_t list, const char *what,
-	    bool is_writable) __attribute__((warn_unused_result));
+	    bool is_writable) MUST_CHECK;
 
 /* Legacy policies (plan_legacy.c): whether tok is one, and add its rules. */
 bool	 plan_is_legacy(const struct json *j, uint32_t tok);
-int	 plan_legacy(struct plan_maker *m, uint32_t tok)
-	    __attribute__((warn_unused_result));
+int	 plan_legacy(struct plan_maker *m, uint32_t tok) MUST_CHECK;
 
 #endif

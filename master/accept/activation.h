@@ -18,8 +18,7 @@ struct activation {
  * take the descriptors if LISTEN_PID is this process; set close-on-exec.  0, or
  * -1 after a line in the log.
  */
-int	 activation_take_env(struct activation *p)
-	    __attribute__((warn_unused_result));
+int	 activation_take_env(struct activation *p) MUST_CHECK;
 
 /* Close all sockets that were not adopted. */
 void	 activation_fini(struct activation *p);

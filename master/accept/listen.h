@@ -34,7 +34,7 @@ struct listener {
  * are tokens.  0, or -1 with the reason in e.
  */
 int	 listen_check(const struct conf *c, bool has_tokens,
-	    struct conf_error *e) __attribute__((warn_unused_result));
+	    struct conf_error *e) MUST_CHECK;
 
 /*
  * Open the sockets of a checked configuration that are neither open nor passed
@@ -42,8 +42,7 @@ int	 listen_check(const struct conf *c, bool has_tokens,
  * of new ones; or -1 with the reason in e, and nothing has changed.
  */
 int	 listen_extend(struct master *m, const struct conf *c,
-	    unsigned *added_out, struct conf_error *e)
-	    __attribute__((warn_unused_result));
+	    unsigned *added_out, struct conf_error *e) MUST_CHECK;
 
 /* Close sockets that listen_extend() did not want; return their number. */
 unsigned listen_reduce(struct master *m);
@@ -54,7 +53,7 @@ unsigned listen_reduce(struct master *m);
  * -1 with the reason in e.
  */
 int	 listen_adopt(struct master *m, int *fd, const char *name,
-	    struct conf_error *e) __attribute__((warn_unused_result));
+	    struct conf_error *e) MUST_CHECK;
 
 /*
  * Write the addresses to a file in the run directory (RUNDIRS_LISTEN).  Errors

@@ -48,6 +48,6 @@ bool	 auth_options_any(const struct auth_options *o);
 
 /* Set the keywords.  0, or -1 with the reason in e. */
 int	 auth_options_apply(const struct auth_options *o, struct conf *c,
-	    struct conf_error *e) __attribute__((warn_unused_result));
+	    struct conf_error *e) MUST_CHECK;
 
 #endif

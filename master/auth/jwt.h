@@ -44,7 +44,7 @@ enum jwt_verdict {
  */
 enum jwt_verdict jwt_judge(const struct jwt_rules *rules, const char *token,
 	    size_t len, uint64_t now, char subject_out[JWT_SUBJECT_MAX + 1])
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* For the log: "expired". */
 const char	*jwt_why(enum jwt_verdict v);

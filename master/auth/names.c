@@ -118,7 +118,7 @@ names_look_up(const struct question *q, struct answer *a, struct buf *b)
 	return is_ok;
 }
 
-static void __attribute__((noreturn))
+static void NORETURN
 names_serve(int sock)
 {
 	struct question	 q;

@@ -68,8 +68,7 @@ void	 peer_grant(struct peer *p, const char *identity, uid_t uid,
  * (master/auth/peer_sandbox.h; sockmark is ours).  0, or -1 with errno.
  */
 int	 peer_identify(int fd, enum peer_way way, uint64_t sockmark,
-	    const struct idmap *im, struct peer *p)
-	    __attribute__((warn_unused_result));
+	    const struct idmap *im, struct peer *p) MUST_CHECK;
 
 /* Set the identity of its user. */
 void	 peer_is_user(struct peer *p);

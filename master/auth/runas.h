@@ -23,7 +23,6 @@ struct runas {
  * for the reason.  0, or -1 with the reason in why.
  */
 int	 runas_find(const struct conf *c, const char *what, const char *name,
-	    struct runas *out, char *why, size_t size)
-	    __attribute__((warn_unused_result));
+	    struct runas *out, char *why, size_t size) MUST_CHECK;
 
 #endif

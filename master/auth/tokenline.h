@@ -20,6 +20,6 @@ struct tokenline {
 
 /* Parse words between blanks.  NULL, or what is wrong, t undefined. */
 const char	*tokenline_parse(const char *text, size_t len,
-		    struct tokenline *t) __attribute__((warn_unused_result));
+		    struct tokenline *t) MUST_CHECK;
 
 #endif

@@ -27,7 +27,7 @@ struct grant {
  * e.
  */
 struct tokens	*tokens_load(const struct conf *c, bool is_test,
-		    struct conf_error *e) __attribute__((warn_unused_result));
+		    struct conf_error *e) MUST_CHECK;
 void		 tokens_free(struct tokens **tp);
 
 /* Wipe them in a configuration that is loaded. */
@@ -45,6 +45,6 @@ bool		 tokens_any(const struct tokens *t);
  */
 const char	*tokens_judge(const struct tokens *t, const void *shown,
 		    size_t len, uint64_t now, struct grant *out,
-		    bool *is_guess_out) __attribute__((warn_unused_result));
+		    bool *is_guess_out) MUST_CHECK;
 
 #endif

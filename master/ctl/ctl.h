@@ -15,7 +15,7 @@ struct ctl;
 
 /* Check ControlGroup.  0, or -1 with the reason in e. */
 int		 ctl_check(const struct conf *c, struct conf_error *e)
-		    __attribute__((warn_unused_result));
+		    MUST_CHECK;
 
 /* Listen in the run directory.  NULL after a line in the log. */
 struct ctl	*ctl_new(struct master *m);

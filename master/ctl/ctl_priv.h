@@ -130,7 +130,7 @@ void	 ctl_act_done(struct ctl_client *c);
 
 /* Log what an operator does; the text begins with a verb. */
 void	 ctl_audit(const struct ctl_client *c, const char *fmt, ...)
-	    __attribute__((format(printf, 2, 3)));
+	    PRINTF(2, 3);
 
 struct master	*ctl_master(const struct ctl *c);
 

@@ -23,7 +23,7 @@
 #define COLUMNS_MAX	256
 
 static int	 control_say(struct control_error *, int, const char *, ...)
-		    __attribute__((format(printf, 3, 4)));
+		    PRINTF(3, 4);
 
 static int
 control_say(struct control_error *e, int status, const char *fmt, ...)

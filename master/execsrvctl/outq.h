@@ -25,8 +25,7 @@ void	 outq_init(struct outq *s, int fd);
 void	 outq_fini(struct outq *s);
 
 /* Write or queue; dropped once error is set.  -1: out of memory. */
-int	 outq_put(struct outq *s, const void *data, size_t len)
-	    __attribute__((warn_unused_result));
+int	 outq_put(struct outq *s, const void *data, size_t len) MUST_CHECK;
 
 /* Write more: poll(2) reports room, or an error. */
 void	 outq_on_room(struct outq *s);

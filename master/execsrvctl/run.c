@@ -74,8 +74,7 @@ struct run {
 	uint64_t			 last_moved;	/* ms: of output */
 };
 
-static void	 run_fail(struct run *, const char *, ...)
-		    __attribute__((format(printf, 2, 3)));
+static void	 run_fail(struct run *, const char *, ...) PRINTF(2, 3);
 
 static void
 run_say(const char *text)

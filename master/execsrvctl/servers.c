@@ -16,8 +16,7 @@
 #define BLANKS		" \t\r\n"
 #define LINE_MAX_LEN	8192
 
-static int	 servers_complain(const char *fmt, ...)
-		    __attribute__((format(printf, 1, 2)));
+static int	 servers_complain(const char *fmt, ...) PRINTF(1, 2);
 
 /* Always -1. */
 static int

@@ -25,7 +25,7 @@ struct host_line {
  * reason in why.  Pure.
  */
 int	 servers_parse(char *line, struct host_line *out, const char **why_out)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* A server and its credentials. */
 struct server {
@@ -37,22 +37,18 @@ struct server {
 void	 server_fini(struct server *s);
 
 /* Set a copy of a token.  0, or -1 with errno. */
-int	 server_set_token(struct server *s, const char *token)
-	    __attribute__((warn_unused_result));
+int	 server_set_token(struct server *s, const char *token) MUST_CHECK;
 
 /* Set a copy of a CA file.  0, or -1 with errno. */
-int	 server_set_ca(struct server *s, const char *path)
-	    __attribute__((warn_unused_result));
+int	 server_set_ca(struct server *s, const char *path) MUST_CHECK;
 
 /*
  * Find a server by name.  0, or -1, having said on standard error why, also if
  * there is none.
  */
-int	 servers_find(const char *name, struct server *out)
-	    __attribute__((warn_unused_result));
+int	 servers_find(const char *name, struct server *out) MUST_CHECK;
 
 /* Read a token, the first line of a file.  0, or -1, having said why. */
-int	 servers_read_token(const char *path, struct server *out)
-	    __attribute__((warn_unused_result));
+int	 servers_read_token(const char *path, struct server *out) MUST_CHECK;
 
 #endif

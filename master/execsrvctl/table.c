@@ -202,7 +202,7 @@ table_read_number(const char *cell, uint64_t *out)
 }
 
 static char *
-table_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+table_printf(const char *fmt, ...) PRINTF(1, 2);
 
 static char *
 table_printf(const char *fmt, ...)

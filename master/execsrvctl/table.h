@@ -27,14 +27,13 @@ void		 table_free(struct table **tp);
  * of columns, ENOMEM.
  */
 int		 table_add(struct table *t, size_t n, char *const *cells)
-		    __attribute__((warn_unused_result));
+		    MUST_CHECK;
 
 /*
  * Sort the rows by the numbers in their first column; stable.  0, or -1 with
  * errno ENOMEM and nothing done.
  */
-int		 table_sort(struct table *t)
-		    __attribute__((warn_unused_result));
+int		 table_sort(struct table *t) MUST_CHECK;
 
 /* Put the columns of these names (up to a NULL) before the others. */
 void		 table_prefer(struct table *t, const char *const *names);
@@ -77,7 +76,7 @@ void		 table_print_upright(const struct table *t,
  * errno.
  */
 int		 table_print_json(const struct table *t, bool is_one,
-		    FILE *out) __attribute__((warn_unused_result));
+		    FILE *out) MUST_CHECK;
 
 /* Return seconds, bytes or a uid in the form for people: malloc'd, or NULL. */
 char		*table_show_seconds(const char *cell);

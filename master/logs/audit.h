@@ -14,11 +14,10 @@ struct master;
 struct peer;
 
 /* Check the settings.  0, or -1 with the reason in e. */
-int	 audit_check(const struct conf *c, struct conf_error *e)
-	    __attribute__((warn_unused_result));
+int	 audit_check(const struct conf *c, struct conf_error *e) MUST_CHECK;
 
 /* Open m->audit, if configured.  0, or -1 after a line in the log. */
-int	 audit_init(struct master *m) __attribute__((warn_unused_result));
+int	 audit_init(struct master *m) MUST_CHECK;
 void	 audit_free(struct audit **ap);
 
 /* Write an event; nothing without an audit log. */

@@ -55,7 +55,6 @@ struct audit_head {
  * U+FFFD, and more than PATH_MAX is cut.  0, or -1 with errno of buf_put().
  */
 int	 audit_line(struct buf *b, const struct audit_head *head,
-	    const struct audit_what *what)
-	    __attribute__((warn_unused_result));
+	    const struct audit_what *what) MUST_CHECK;
 
 #endif

@@ -22,7 +22,7 @@ void		 logfile_free(struct logfile **lp);
 
 /* Begin to splice.  0, or -1 with errno. */
 int		 logfile_start(struct logfile *l, struct event_base *base)
-		    __attribute__((warn_unused_result));
+		    MUST_CHECK;
 
 /* Send the master's own lines there, too. */
 void		 logfile_use(struct logfile *l);

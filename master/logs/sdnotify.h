@@ -20,8 +20,7 @@ struct sdnotify	*sdnotify_take_env(void);
  * Use fd (--notify-fd), an end of a pair of Unix sockets that keeps message
  * boundaries, instead of *np.  0, or -1 after a line in the log.
  */
-int	 sdnotify_take_fd(struct sdnotify **np, int fd)
-	    __attribute__((warn_unused_result));
+int	 sdnotify_take_fd(struct sdnotify **np, int fd) MUST_CHECK;
 void	 sdnotify_free(struct sdnotify **np);
 
 /* Begin to send WATCHDOG=1, at half of the interval. */
@@ -46,7 +45,6 @@ void	 sdnotify_uplink(struct sdnotify *n, unsigned number,
 	    const char *state, void (*again)(void *), void *arg);
 
 /* STATUS=, a line for people; sent if it has changed. */
-void	 sdnotify_status(struct sdnotify *n, const char *fmt, ...)
-	    __attribute__((format(printf, 2, 3)));
+void	 sdnotify_status(struct sdnotify *n, const char *fmt, ...) PRINTF(2, 3);
 
 #endif

@@ -30,11 +30,10 @@ struct cred {
  * Remove both variables from the environment, wiped, and use the first that is
  * set: CRED_NONE if none is; no token if it is malformed.  0, or -1 with errno.
  */
-int	 cred_take_env(struct cred *c) __attribute__((warn_unused_result));
+int	 cred_take_env(struct cred *c) MUST_CHECK;
 
 /* 0, or -1 with errno. */
-int	 cred_copy(struct cred *to, const struct cred *from)
-	    __attribute__((warn_unused_result));
+int	 cred_copy(struct cred *to, const struct cred *from) MUST_CHECK;
 void	 cred_fini(struct cred *c);
 
 /*
@@ -42,23 +41,21 @@ void	 cred_fini(struct cred *c);
  * or -1 with the reason in why.
  */
 int	 cred_read_file(struct cred *c, const char *path, char *why,
-	    size_t size) __attribute__((warn_unused_result));
+	    size_t size) MUST_CHECK;
 
 /*
  * Wait for a line on standard input: a token, or with frames one for
  * cred_take_frame().  0, or -1 with the reason in why.
  */
 int	 cred_read_stdin(struct cred *c, bool frames,
-	    const char *environment, char *why, size_t size)
-	    __attribute__((warn_unused_result));
+	    const char *environment, char *why, size_t size) MUST_CHECK;
 
 /*
  * Parse and wipe {"version":1,"environment_id":ID,"token":TOKEN,
  * "expires_at":SECONDS}.  0, or -1 with the reason in why, c unchanged.
  */
 int	 cred_take_frame(struct cred *c, char *line, size_t len,
-	    const char *environment, char *why, size_t size)
-	    __attribute__((warn_unused_result));
+	    const char *environment, char *why, size_t size) MUST_CHECK;
 
 /* Whether there is a token that has not expired. */
 bool	 cred_is_good(const struct cred *c);

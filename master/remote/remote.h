@@ -95,8 +95,7 @@ void	 remote_send_bearer(struct remote *r);
  * Watch standard input, if ends_us (its end stops the server) or an uplink
  * takes credentials from it.  0, or -1 after a line in the log.
  */
-int	 remote_watch_stdin(struct master *m, bool ends_us)
-	    __attribute__((warn_unused_result));
+int	 remote_watch_stdin(struct master *m, bool ends_us) MUST_CHECK;
 
 bool	 remote_is_ready(const struct master *m);
 

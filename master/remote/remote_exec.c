@@ -43,7 +43,7 @@ remote_exec_init(struct master *m)
 	return 0;
 }
 
-static void __attribute__((noreturn))
+static void NORETURN
 remote_exec_run(const struct master *m, int sock)
 {
 	static const struct rlimit	 all = { RLIM_INFINITY,

@@ -59,14 +59,13 @@ bool	 remote_options_take(struct remote_options *o, int opt,
  * reason in e.
  */
 int	 remote_options_apply(const struct remote_options *o, struct conf *c,
-	    struct conf_error *e) __attribute__((warn_unused_result));
+	    struct conf_error *e) MUST_CHECK;
 
 /*
  * If a block has its credential come from standard input, wait for it.  0, or
  * -1 with the reason in e.
  */
 int	 remote_options_read_stdin(const struct conf *c, struct cred *cred,
-	    struct conf_error *e)
-	    __attribute__((warn_unused_result));
+	    struct conf_error *e) MUST_CHECK;
 
 #endif

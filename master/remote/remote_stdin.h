@@ -28,8 +28,7 @@ struct remote_stdin {
 
 /* Watch standard input.  0, or -1 with errno. */
 int	 remote_stdin_watch(struct remote_stdin *in, struct event_base *base,
-	    const struct remote_stdin_events *events, void *arg)
-	    __attribute__((warn_unused_result));
+	    const struct remote_stdin_events *events, void *arg) MUST_CHECK;
 
 /* Stop; wipe the credential. */
 void	 remote_stdin_fini(struct remote_stdin *in);

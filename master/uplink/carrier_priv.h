@@ -92,7 +92,7 @@ void	 carrier_stream_ready(struct carrier_stream *f);
  * must end.
  */
 int	 carrier_stream_put(struct carrier_stream *f, const uint8_t *data,
-	    size_t len) __attribute__((warn_unused_result));
+	    size_t len) MUST_CHECK;
 bool	 carrier_stream_first(struct carrier_stream *f, uint8_t **data_out,
 	    size_t *len_out);
 void	 carrier_stream_drop(struct carrier_stream *f);

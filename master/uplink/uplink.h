@@ -25,13 +25,11 @@ struct uplink {
  * after a line in the log.
  */
 int	 uplink_init(struct uplink *u, Ipc__UplinkStart *start,
-	    const Ipc__UplinkSecret *secret)
-	    __attribute__((warn_unused_result));
+	    const Ipc__UplinkSecret *secret) MUST_CHECK;
 void	 uplink_fini(struct uplink *u);
 
 /* Serve the master on sock, the caller's.  0, or -1 with errno. */
-int	 uplink_serve(struct uplink *u, int sock)
-	    __attribute__((warn_unused_result));
+int	 uplink_serve(struct uplink *u, int sock) MUST_CHECK;
 
 /* Report the status to the master. */
 void	 uplink_tell(struct uplink *u);

@@ -21,8 +21,7 @@ struct uplink_link_events {
  * -1 after a line in the log.
  */
 int	 uplink_link_wait(int sock, Ipc__UplinkStart **start_out,
-	    Ipc__UplinkSecret **secret_out)
-	    __attribute__((warn_unused_result));
+	    Ipc__UplinkSecret **secret_out) MUST_CHECK;
 
 /* Receive on sock, the caller's.  NULL with errno. */
 struct uplink_link	*uplink_link_new(struct wsloop *loop, int sock,

@@ -15,17 +15,16 @@ struct route;
 
 /* Check the settings.  0, or -1 with the reason in e. */
 int	 transcript_files_check(const struct conf *c, struct conf_error *e)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* The same, and make TranscriptDir if needed. */
 int	 transcript_files_prepare(const struct conf *c, struct conf_error *e)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /*
  * Create the next file of a session: a descriptor to append to, or -1 with
  * errno.  Sets r->transcript to the directory of the session.
  */
-int	 transcript_files_open(struct route *r, bool is_terminal)
-	    __attribute__((warn_unused_result));
+int	 transcript_files_open(struct route *r, bool is_terminal) MUST_CHECK;
 
 #endif

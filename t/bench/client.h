@@ -50,8 +50,7 @@ void		 client_reserve(struct client *, size_t);
 
 /* Send a request ("params" is text like {"a":1}). Returns its id. */
 long		 client_call(struct client *, const char *method,
-		    const char *params, ...)
-		    __attribute__((format(printf, 3, 4)));
+		    const char *params, ...) PRINTF(3, 4);
 
 /* The same; the parameters are so many bytes, prepared before. */
 long		 client_call_text(struct client *, const char *method,
@@ -80,8 +79,7 @@ void		 client_wait(struct client *, enum msg_kind, struct msg *);
 /* Send the start of argv ("a","b" as in JSON) as this process id. Returns the
  * id of the request. */
 long		 client_start(struct client *, const char *id, bool pipe_stdin,
-		    const char *argv, ...)
-		    __attribute__((format(printf, 4, 5)));
+		    const char *argv, ...) PRINTF(4, 5);
 
 /* A script of the shell on a terminal; it has no double quotes in it. */
 long		 client_start_terminal(struct client *, const char *id,

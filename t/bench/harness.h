@@ -59,8 +59,7 @@ void		 remote_sink(struct remote *);
 
 /* Send a request, as client_call(), or only the notification. Flush it. */
 long		 remote_call(struct remote *, const char *method,
-		    const char *params, ...)
-		    __attribute__((format(printf, 3, 4)));
+		    const char *params, ...) PRINTF(3, 4);
 void		 remote_initialized(struct remote *);
 
 /* The request "initialize", which may resume a session. Flush it. */
@@ -74,7 +73,6 @@ struct remote	*remote_open(struct harness *);
 
 /* Start argv ("a","b" as in JSON) as process "p". Returns the id. Flush it. */
 long		 remote_start(struct remote *, bool pipe_stdin,
-		    const char *argv, ...)
-		    __attribute__((format(printf, 3, 4)));
+		    const char *argv, ...) PRINTF(3, 4);
 
 #endif

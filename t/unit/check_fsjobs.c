@@ -61,8 +61,7 @@ static bool		 done_ends;	/* the connection */
 static size_t		 behind, queued;
 static uint64_t		 now = 1000;	/* ms */
 
-static void	 note(const char *fmt, ...)
-		    __attribute__((format(printf, 1, 2)));
+static void	 note(const char *fmt, ...) PRINTF(1, 2);
 
 static void
 note(const char *fmt, ...)

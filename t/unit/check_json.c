@@ -36,7 +36,7 @@ try(const char *text, size_t len)
 	return error;
 }
 
-static void __attribute__((format(printf, 2, 3)))
+static void PRINTF(2, 3)
 say(char *out, const char *fmt, ...)
 {
 	const size_t	 len = strlen(out);

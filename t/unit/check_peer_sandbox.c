@@ -107,7 +107,7 @@ mark(void)
 }
 
 /* A process that connects and then waits for its end. */
-static void __attribute__((noreturn))
+static void NORETURN
 be_client(const struct sockaddr_un *a, bool marked, bool confined)
 {
 	char	 c;

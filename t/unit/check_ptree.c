@@ -21,7 +21,7 @@
 static int	 ready[2];
 
 /* Not for ever: a failed test must not leave them. */
-static void __attribute__((noreturn))
+static void NORETURN
 stay(void)
 {
 	alarm(20);

@@ -67,8 +67,7 @@ static unsigned		 survives;		/* bits: of which passes */
 static unsigned		 suspected;		/* bits: in which passes */
 static unsigned		 npasses;
 
-static void	 note(const char *fmt, ...)
-		    __attribute__((format(printf, 1, 2)));
+static void	 note(const char *fmt, ...) PRINTF(1, 2);
 
 static void
 note(const char *fmt, ...)

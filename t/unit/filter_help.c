@@ -20,7 +20,7 @@ static const struct sock_filter floor_filter[] = {
 	LOAD_ARG(5), IF_EQ(MARK, 0, 1), REFUSE(THROUGH), ALLOW
 };
 
-static void __attribute__((noreturn))
+static void NORETURN
 leave(int status)
 {
 	for (;;)

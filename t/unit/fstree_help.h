@@ -24,12 +24,10 @@ void	 tree_memory_begin(void);
 void	 tree_memory_end(void);
 
 /* Run shell commands there; they must succeed. */
-void	 sh(const char *format, ...)
-	    __attribute__((format(printf, 1, 2)));
+void	 sh(const char *format, ...) PRINTF(1, 2);
 
 /* What such a command prints.  The caller's. */
-char	*sh_out(const char *format, ...)
-	    __attribute__((format(printf, 1, 2)));
+char	*sh_out(const char *format, ...) PRINTF(1, 2);
 
 /* An operation on paths below base; the rest is set by the caller. */
 void	 op_init(struct fsop *op, enum fsop_kind kind, const char *path,

@@ -44,8 +44,7 @@ int		 peer_step(void);
 /* Bytes, a frame with this first byte, a text from the server. */
 void		 peer_put(const void *data, size_t len);
 void		 peer_frame(unsigned first, const void *data, size_t len);
-void		 peer_say(const char *fmt, ...)
-		    __attribute__((format(printf, 1, 2)));
+void		 peer_say(const char *fmt, ...) PRINTF(1, 2);
 
 /* Everything there is to read is read.  As execsrv_handle(). */
 int		 peer_turn(void);
@@ -58,8 +57,7 @@ void		 peer_ck_heard(const char *want);
 unsigned	 peer_descriptors(void);
 
 /* Write to the trace; it must be this, and is empty then. */
-void		 peer_note(const char *fmt, ...)
-		    __attribute__((format(printf, 1, 2)));
+void		 peer_note(const char *fmt, ...) PRINTF(1, 2);
 void		 peer_ck_trace(const char *want);
 
 #endif

@@ -78,8 +78,7 @@ void	 conn_abandon(struct conn *c);
  * Reserve a message of len bytes (below LIMIT_FRAME), to be filled before
  * conn_commit().  NULL: the connection has ended.
  */
-char	*conn_begin(struct conn *c, size_t len)
-	    __attribute__((warn_unused_result));
+char	*conn_begin(struct conn *c, size_t len) MUST_CHECK;
 void	 conn_commit(struct conn *c);
 
 /*

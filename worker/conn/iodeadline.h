@@ -11,7 +11,7 @@ bool	 iodeadline(int fd, short events, uint64_t deadline);
 
 /* Send all on a socket.  0, or -1: closed, or too slow. */
 int	 iodeadline_send(int fd, const void *data, size_t len,
-	    uint64_t deadline) __attribute__((warn_unused_result));
+	    uint64_t deadline) MUST_CHECK;
 
 /*
  * Half-close and wait a moment: closing while the peer still sends would reset

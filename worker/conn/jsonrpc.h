@@ -28,7 +28,7 @@ struct jsonrpc_id {
 
 /* Read the id at a token, whose text it borrows.  0, or -1: not an id. */
 int	 jsonrpc_read_id(const struct json *j, uint32_t tok,
-	    struct jsonrpc_id *id) __attribute__((warn_unused_result));
+	    struct jsonrpc_id *id) MUST_CHECK;
 
 /* Write the member id; an error without its "}" (why NULL: the row's text). */
 void	 jsonrpc_put_id(struct json_out *o, const struct jsonrpc_id *id);
@@ -40,7 +40,6 @@ void	 jsonrpc_put_error(struct json_out *o, const struct jsonrpc_id *id,
  * cannot be read, -1.  Parsing changes text.  0, or -1 with errno ENOMEM.
  */
 int	 jsonrpc_refuse(char *text, size_t len, enum rpc_err err,
-	    const char *why, struct buf *out)
-	    __attribute__((warn_unused_result));
+	    const char *why, struct buf *out) MUST_CHECK;
 
 #endif

@@ -29,8 +29,7 @@ static const struct {
 #define GAUGES	(sizeof(gauges) / sizeof(gauges[0]))
 
 static int
-openmetrics_printf(struct buf *b, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+openmetrics_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 
 static int
 openmetrics_printf(struct buf *b, const char *fmt, ...)

@@ -12,7 +12,6 @@
 	"application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 /* Append it.  0, or -1 with errno EINVAL (another version), or as buf_put(). */
-int	 openmetrics_put(struct buf *b, const Ipc__Figures *f)
-	    __attribute__((warn_unused_result));
+int	 openmetrics_put(struct buf *b, const Ipc__Figures *f) MUST_CHECK;
 
 #endif

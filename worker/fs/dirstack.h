@@ -34,7 +34,7 @@ void	 names_fini(struct names *ns);
  * waits).
  */
 int	 names_read(struct names *ns, int fd, size_t max,
-	    const struct fsop_how *how) __attribute__((warn_unused_result));
+	    const struct fsop_how *how) MUST_CHECK;
 
 /* Return the next name, or NULL.  Valid until names_read(). */
 const struct dirent64	*names_next(struct names *ns);
@@ -61,8 +61,7 @@ void	 dirstack_init(struct dirstack *c, int flags);
 void	 dirstack_fini(struct dirstack *c);
 
 /* Add a folder; takes over fd, also on failure.  0, or -1 with errno. */
-int	 dirstack_push(struct dirstack *c, int fd)
-	    __attribute__((warn_unused_result));
+int	 dirstack_push(struct dirstack *c, int fd) MUST_CHECK;
 
 /* Return the lowest folder, borrowed until the next push or pop. */
 struct dirstack_dir	*dirstack_last(const struct dirstack *c);
@@ -71,10 +70,10 @@ struct dirstack_dir	*dirstack_last(const struct dirstack *c);
  * Return the parent of the lowest folder, reopened if needed; there must be
  * one.  Borrowed.  -1 with errno, ESTALE if the lowest folder was moved.
  */
-int	 dirstack_above(struct dirstack *c) __attribute__((warn_unused_result));
+int	 dirstack_above(struct dirstack *c) MUST_CHECK;
 
 /* Remove the lowest folder.  0, or -1 as dirstack_above(). */
-int	 dirstack_pop(struct dirstack *c) __attribute__((warn_unused_result));
+int	 dirstack_pop(struct dirstack *c) MUST_CHECK;
 
 /*
  * Open a folder below dir.  path: names only, shorter than PATH_MAX.  Follows
@@ -83,15 +82,14 @@ int	 dirstack_pop(struct dirstack *c) __attribute__((warn_unused_result));
  * RESOLVE_BENEATH (EXDEV: a folder was moved out of dir).
  */
 int	 tree_open(int dir, const char *path, int flags, uint64_t resolve)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Return fd; or close it, EACCES, if it is of our own in /proc (ownproc.h). */
-int	 tree_guard(int fd) __attribute__((warn_unused_result));
+int	 tree_guard(int fd) MUST_CHECK;
 
 /* fsop_look() of a path without following a symlink at its end. */
 int	 tree_look(const char *path, bool nofollow,
-	    const struct fsop_how *how, struct stat *st)
-	    __attribute__((warn_unused_result));
+	    const struct fsop_how *how, struct stat *st) MUST_CHECK;
 
 /*
  * Copy the content of a regular file to an empty one, both at their start, up
@@ -99,7 +97,7 @@ int	 tree_look(const char *path, bool nofollow,
  * most LIMIT_FILE_READ (EFBIG).  Keeps holes.  0, or -1 with errno.
  */
 int	 content_copy(int in, int out, const struct stat *st,
-	    const struct fsop_how *how) __attribute__((warn_unused_result));
+	    const struct fsop_how *how) MUST_CHECK;
 
 static inline bool
 is_same_file(const struct stat *a, const struct stat *b)

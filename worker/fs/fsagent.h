@@ -25,14 +25,13 @@
  * without blocking.  may_busypoll: busy poll (worker/os/busypoll.h).
  */
 void	 fsagent_serve(int sock, bool nonblock_first, bool may_busypoll)
-	    __attribute__((noreturn));
+	    NORETURN;
 
 /* Bytes of data in a request; more goes by a file. */
 #define FSAGENT_INLINE	8192
 
 /* Make a memfd with the data of a WRITE or PWRITE; -1 with errno. */
-int	 fsagent_data(const struct fsop *op)
-	    __attribute__((warn_unused_result));
+int	 fsagent_data(const struct fsop *op) MUST_CHECK;
 
 /* An answer being read; r has what came so far. */
 struct fsagent_answer {
@@ -69,7 +68,7 @@ void	 fsagent_line_fini(struct fsagent_line *line);
  */
 int	 fsagent_ask(int sock, const struct fsop *op, int data,
 	    struct fsagent_line *line, const struct fsagent_answer *a)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* End an answer, if incomplete cancel it: close *fd or keep it as the line. */
 void	 fsagent_end(struct fsagent_line *line, const struct fsagent_answer *a,
@@ -81,11 +80,9 @@ void	 fsagent_end(struct fsagent_line *line, const struct fsagent_answer *a,
  * memory than that, in place of earlier grants: see fsagent_grant().  -1: the
  * operation was killed, as r says.
  */
-int	 fsagent_answer_read(struct fsagent_answer *a, int fd)
-	    __attribute__((warn_unused_result));
+int	 fsagent_answer_read(struct fsagent_answer *a, int fd) MUST_CHECK;
 
 /* Grant the requested memory.  0, or -1 with errno. */
-int	 fsagent_grant(struct fsagent_answer *a, int fd)
-	    __attribute__((warn_unused_result));
+int	 fsagent_grant(struct fsagent_answer *a, int fd) MUST_CHECK;
 
 #endif

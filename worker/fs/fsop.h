@@ -122,8 +122,7 @@ void	 fsop_read_opened(struct fsop_result *r);
 
 /* Append a record.  0, or -1 with errno EFBIG, ENOMEM. */
 int	 fsop_put_record(struct buf *b, enum fsop_record_type type,
-	    const char *name, size_t len, const char *text)
-	    __attribute__((warn_unused_result));
+	    const char *name, size_t len, const char *text) MUST_CHECK;
 
 /*
  * Get the record at *offp, with name and text (not NUL-terminated; NULL: none),

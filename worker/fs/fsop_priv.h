@@ -25,8 +25,7 @@ int	 fsop_refuse(struct fsop_result *r, enum fsop_why why);
 int	 fsop_cancelled(const struct fsop_how *how);
 
 /* Call how->reserve(), if any.  0, or -1 with errno. */
-int	 fsop_reserve(const struct fsop_how *how, uint64_t bytes)
-	    __attribute__((warn_unused_result));
+int	 fsop_reserve(const struct fsop_how *how, uint64_t bytes) MUST_CHECK;
 
 /*
  * Open a path (O_PATH) and get its status, see lookup.h.  Nonblocking: EAGAIN

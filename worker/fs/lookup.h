@@ -21,11 +21,11 @@ struct lookup {
 	bool	 nofollow_last;
 };
 int	 lookup(const char *path, const struct lookup *how, struct statx *x)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* The same for a name in a folder. */
 int	 lookup_at(int dir, const char *name, const struct lookup *how,
-	    struct statx *x) __attribute__((warn_unused_result));
+	    struct statx *x) MUST_CHECK;
 
 bool	 lookup_is_local(int fd);
 

@@ -19,7 +19,7 @@ struct mounted_inodes {
 /* --- the worker --- */
 
 /* Call before the first agent starts.  0, or -1 with errno. */
-int	 mounted_inodes_init(void) __attribute__((warn_unused_result));
+int	 mounted_inodes_init(void) MUST_CHECK;
 
 /*
  * Replace the list: begin, add, end.  Until then, and after
@@ -33,7 +33,7 @@ void	 mounted_inodes_end(void);
 /* --- others --- */
 
 /* Make it read-only for this process.  0, or -1 with errno. */
-int	 mounted_inodes_seal(void) __attribute__((warn_unused_result));
+int	 mounted_inodes_seal(void) MUST_CHECK;
 
 /* Whether a file is, or may be, on the list. */
 bool	 mounted_inodes_has(const struct stat *st);

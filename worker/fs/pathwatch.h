@@ -57,8 +57,8 @@ void		 pathwatch_free(struct pathwatch **wp);
  * or of lookup(), inotify_add_watch(2): EACCES, ENOTDIR, ...
  */
 int		 pathwatch_missing(struct pathwatch *w, const char *path)
-		    __attribute__((warn_unused_result));
+		    MUST_CHECK;
 int		 pathwatch_present(struct pathwatch *w, const char *path)
-		    __attribute__((warn_unused_result));
+		    MUST_CHECK;
 
 #endif

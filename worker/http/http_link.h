@@ -77,7 +77,7 @@ struct http_call {
 };
 
 /* Open execsrv-http for execution (O_PATH).  -1: not installed. */
-int	 http_link_program(void) __attribute__((warn_unused_result));
+int	 http_link_program(void) MUST_CHECK;
 
 /* exe: of http_link_program(), or -1; stays the caller's.  NULL with errno. */
 struct http_link *http_link_new(struct event_base *base, int exe,

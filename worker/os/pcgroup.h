@@ -66,7 +66,7 @@ void		 pcgroups_give_back(struct pcgroups *c, unsigned *number);
 
 /* Count the session's processes that were OOM killed.  0, or -1: unknown. */
 int		 pcgroups_oom(const struct pcgroups *c, uint64_t *n_out)
-		    __attribute__((warn_unused_result));
+		    MUST_CHECK;
 
 /* Kill all processes in a group (0: none), or in all groups. */
 void		 pcgroups_kill(struct pcgroups *c, unsigned number);

@@ -10,6 +10,6 @@
  * is_alone: no other process has our real uid.  0, or -1 with errno: not
  * available, serve nobody.
  */
-int	 preauth_confine(bool is_alone) __attribute__((warn_unused_result));
+int	 preauth_confine(bool is_alone) MUST_CHECK;
 
 #endif

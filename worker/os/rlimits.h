@@ -37,13 +37,12 @@ void	 rlimits_init(struct rlimits *l, const Ipc__Settings *set);
  * Count the session's tasks before a start, if there is a tasks_max.  0, or -1
  * with errno EAGAIN: the maximum is reached.
  */
-int	 rlimits_count(struct rlimits *l) __attribute__((warn_unused_result));
+int	 rlimits_count(struct rlimits *l) MUST_CHECK;
 
 /* Apply to the calling process.  Between clone and exec. */
 void	 rlimits_apply(const struct rlimits *l);
 
 /* Apply tasks_max, after all ids are the user's.  0, or the errno. */
-int	 rlimits_apply_tasks(const struct rlimits *l)
-	    __attribute__((warn_unused_result));
+int	 rlimits_apply_tasks(const struct rlimits *l) MUST_CHECK;
 
 #endif

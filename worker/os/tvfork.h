@@ -63,8 +63,7 @@ void	 tvfork_free(struct tvfork *b);
  * longer the caller's.  Or -1 with errno, of clone or from the child: b is
  * still the caller's and no child is left.
  */
-pid_t	 tvfork_give(struct tvfork *b, int group, tvfork_fn *fn)
-	    __attribute__((warn_unused_result));
+pid_t	 tvfork_give(struct tvfork *b, int group, tvfork_fn *fn) MUST_CHECK;
 
 /*
  * --- in the child ---
@@ -88,6 +87,6 @@ int	 tvfork_fail(struct tvfork *b, int error, const char *what);
  * one only (worker/os/privdrop.h), so other processes of the user cannot signal
  * the child before.  0, or the errno.
  */
-int	 tvfork_become_user(void) __attribute__((warn_unused_result));
+int	 tvfork_become_user(void) MUST_CHECK;
 
 #endif

@@ -11,7 +11,7 @@ void	 procs_out_fini(struct procs *ps);
 
 /* Read fd (-1: none).  0, or -1 with errno. */
 int	 proc_stream_init(struct stream *st, struct proc *p, int fd,
-	    uint8_t stream) __attribute__((warn_unused_result));
+	    uint8_t stream) MUST_CHECK;
 void	 proc_stream_end(struct stream *st);
 
 /* Read what is left in the pipes of a terminated process. */

@@ -75,6 +75,6 @@ bool	 procin_knows(const struct procin *in, const char *id, size_t len);
 
 /* Remember the id of an accepted write.  0, or -1 with errno ENOMEM. */
 int	 procin_remember(struct procin *in, const char *id, size_t len)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 #endif

@@ -40,6 +40,6 @@ struct spawned {
 
 /* 0, or -1 with the errno of the failed step, which is in what_out. */
 int	 spawn(const struct spawn *s, struct spawned *out,
-	    const char **what_out) __attribute__((warn_unused_result));
+	    const char **what_out) MUST_CHECK;
 
 #endif

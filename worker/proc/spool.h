@@ -39,7 +39,7 @@ void	 spool_fini(struct spool *s);
  * NULL with errno: too long for a part, disk full, or no file.
  */
 void	*spool_alloc(struct spool *s, size_t len, struct spool_part **part_out)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Free an allocation of a part. */
 void	 spool_free(struct spool *s, struct spool_part *p);

@@ -16,6 +16,6 @@ struct proc;
  * EMFILE: LIMIT_TAILS.
  */
 int	 tail_add(struct proc *p, unsigned *total, int fd, bool follow)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 #endif

@@ -102,7 +102,7 @@ void	 rpc_end_b64(struct rpc_req *req, struct json_out *o,
 /* Answer with an error; text NULL: of the row. */
 void	 rpc_error(struct rpc_req *req, enum rpc_err err, const char *text);
 void	 rpc_errorf(struct rpc_req *req, enum rpc_err err, const char *fmt, ...)
-	    __attribute__((format(printf, 3, 4)));
+	    PRINTF(3, 4);
 
 /* After an answer sent by other means than rpc_end(): free the request. */
 void	 rpc_done(struct rpc_req *req);
@@ -117,7 +117,7 @@ void	 rpc_ok(struct rpc_req *req);
  * waiter.  NULL: too many are kept, or no memory; the error is answered.
  */
 struct rpc_req	*rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *),
-		    void *waiter) __attribute__((warn_unused_result));
+		    void *waiter) MUST_CHECK;
 
 /* See struct session_events; arg: the struct rpc. */
 void	 rpc_on_message(void *arg, char *text, size_t len, bool is_utf8);

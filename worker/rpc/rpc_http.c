@@ -22,8 +22,7 @@ struct refusal {
 };
 
 static int rpc_http_refuse(struct refusal *r, enum rpc_err err, const char *fmt,
-    ...)
-	    __attribute__((format(printf, 3, 4)));
+    ...) PRINTF(3, 4);
 
 /* Return -1, for the caller to return. */
 static int

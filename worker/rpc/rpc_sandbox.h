@@ -19,15 +19,13 @@ bool	 rpc_sandbox_applies(const struct rpc *rpc, uint32_t tok);
  * 0, or -1: answered.  plan_free() after 0.
  */
 int	 rpc_sandbox_plan(struct rpc *rpc, struct rpc_req *req, uint32_t tok,
-	    const char *cwd, const char *tmpdir, struct plan *plan)
-	    __attribute__((warn_unused_result));
+	    const char *cwd, const char *tmpdir, struct plan *plan) MUST_CHECK;
 
 /*
  * Find the holder for a file operation; NULL in *holder_out if the sandbox does
  * not confine reads or, with writes, also writes.  0, or -1: answered.
  */
 int	 rpc_sandbox_nsset(struct rpc *rpc, struct rpc_req *req, uint32_t tok,
-	    bool writes, struct holder **holder_out)
-	    __attribute__((warn_unused_result));
+	    bool writes, struct holder **holder_out) MUST_CHECK;
 
 #endif

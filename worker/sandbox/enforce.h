@@ -33,13 +33,12 @@ struct enforced {
  *	-1	failed, as e->why says: the process is unusable
  */
 int	 enforce(const struct plan *plan, const char *hide, struct enforced *e)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* --- backends; as enforce(), for enforce*.c only --- */
 
 int	 enforce_ns(const struct plan *plan, const char *hide,
-	    struct enforced *e)
-	    __attribute__((warn_unused_result));
+	    struct enforced *e) MUST_CHECK;
 
 /*
  * Make a ruleset for commands and ourselves; -1 in *out: not available, not
@@ -47,7 +46,7 @@ int	 enforce_ns(const struct plan *plan, const char *hide,
  * all of it.  0, or -1 with e->why.
  */
 int	 enforce_landlock(const struct plan *plan, bool alone,
-	    struct enforced *e, int *out) __attribute__((warn_unused_result));
+	    struct enforced *e, int *out) MUST_CHECK;
 
 /*
  * Install the seccomp(2) filter for all sandboxed commands.  net_off: no

@@ -169,7 +169,7 @@ hidden(const struct env *env)
 }
 
 /* In the new process, which still has all of the worker. */
-static void __attribute__((noreturn))
+static void NORETURN
 be_holder(const struct env *env, int sock, const struct plan *plan)
 {
 	struct enforced	 e;

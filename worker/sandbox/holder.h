@@ -25,8 +25,7 @@ struct holders;
  * when one became ready or failed: retry what waits.  NULL with errno.
  */
 struct holders	*holders_new(const struct env *env,
-		    void (*on_changed)(void *), void *arg)
-		    __attribute__((warn_unused_result));
+		    void (*on_changed)(void *), void *arg) MUST_CHECK;
 
 /* The session ends: a holder that exits from now on has not failed. */
 void	 holders_end(struct holders *hs);
@@ -40,15 +39,14 @@ void	 holders_free(struct holders **hsp);
  * room is needed and it is unused.  NULL with errno.
  */
 struct holder	*holder_get(struct holders *hs, const struct plan *plan)
-		    __attribute__((warn_unused_result));
+		    MUST_CHECK;
 
 /*
  * The same for a command, to be kept by holder_use().  Plans with patterns get
  * a holder of their own for each command, as matches change.
  */
 struct holder	*holder_for_command(struct holders *hs,
-		    const struct plan *plan)
-		    __attribute__((warn_unused_result));
+		    const struct plan *plan) MUST_CHECK;
 
 enum holder_state holder_state(const struct holder *h);
 

@@ -47,14 +47,13 @@ struct mounted {
  * NULL.  0, or -1 with the reason in out: the namespace is unusable.
  */
 int	 sbmount_make(const struct plan *plan, const char *hide,
-	    struct mounted *out) __attribute__((warn_unused_result));
+	    struct mounted *out) MUST_CHECK;
 
 /*
  * Get the first component of a path that does not exist, also behind a dangling
  * symlink; out has PATH_MAX bytes.  0, or -1 with errno.
  */
-int	 sbmount_first_missing(const char *name, char *out)
-	    __attribute__((warn_unused_result));
+int	 sbmount_first_missing(const char *name, char *out) MUST_CHECK;
 
 /* Iterator over the symlinks on the way to a name, including the name. */
 struct sbmount_links {
@@ -68,7 +67,6 @@ struct sbmount_links {
 void	 sbmount_links_start(struct sbmount_links *l, const char *name);
 
 /* 1: the next one is in part and real; 0: no more; -1 with errno. */
-int	 sbmount_links_next(struct sbmount_links *l)
-	    __attribute__((warn_unused_result));
+int	 sbmount_links_next(struct sbmount_links *l) MUST_CHECK;
 
 #endif

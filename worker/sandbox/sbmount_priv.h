@@ -55,18 +55,17 @@ int	 sbmount_failed(struct sbmount *m, const char *what,
 
 /* Mount a mask over what fd (O_PATH) holds, at path. */
 int	 sbmount_mask(struct sbmount *m, int fd, const char *path,
-	    unsigned mode) __attribute__((warn_unused_result));
+	    unsigned mode) MUST_CHECK;
 
 /* Whether a rule grants something below a folder. */
 bool	 sbmount_allows_in(const struct plan *plan, const char *path);
 
 /* Mount tree over what fd holds; takes over tree. */
 int	 sbmount_put(struct sbmount *m, int tree, int fd, const char *path)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Mount an inaccessible file over what fd holds. */
-int	 sbmount_void(struct sbmount *m, int fd, const char *path)
-	    __attribute__((warn_unused_result));
+int	 sbmount_void(struct sbmount *m, int fd, const char *path) MUST_CHECK;
 
 /* Open (O_PATH) without following symlinks; -1 with errno. */
 int	 sbmount_open(const char *path);
@@ -75,10 +74,8 @@ int	 sbmount_open(const char *path);
 int	 sbmount_read_only(int fd, bool deep);
 
 /* Own /dev and /proc; copy device nodes before mounts change. */
-int	 sbmount_copy_nodes(struct sbmount *m)
-	    __attribute__((warn_unused_result));
-int	 sbmount_system(struct sbmount *m)
-	    __attribute__((warn_unused_result));
+int	 sbmount_copy_nodes(struct sbmount *m) MUST_CHECK;
+int	 sbmount_system(struct sbmount *m) MUST_CHECK;
 
 /* Whether a path is in /dev or /proc, of which a sandbox has its own. */
 bool	 sbmount_is_system(const char *path);
@@ -89,13 +86,11 @@ bool	 sbmount_is_system(const char *path);
  */
 #define SBMOUNT_UNSEEN	(-2)
 int	 sbmount_find_again(struct sbmount *m, const struct place *p)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Match the patterns; look up their bases before mounts change. */
-int	 sbmount_look_at_pattern(struct sbmount *m, struct place *p)
-	    __attribute__((warn_unused_result));
-int	 sbmount_patterns(struct sbmount *m)
-	    __attribute__((warn_unused_result));
+int	 sbmount_look_at_pattern(struct sbmount *m, struct place *p) MUST_CHECK;
+int	 sbmount_patterns(struct sbmount *m) MUST_CHECK;
 
 /*
  * Whether a command may write to the parent folder of a path: decided by real
@@ -110,32 +105,29 @@ bool	 sbmount_is_writable(const struct sbmount *m, const char *real);
  * Resolve all symlinks but the last name; out has PATH_MAX bytes.  0, or -1
  * with errno.
  */
-int	 sbmount_resolve(const char *path, char *out)
-	    __attribute__((warn_unused_result));
+int	 sbmount_resolve(const char *path, char *out) MUST_CHECK;
 
 /*
  * Put the target of a symlink and the rest of a path into path[PATH_MAX]; rest
  * may be in path.  0, or -1 with errno.
  */
 int	 sbmount_follow(const char *link, const char *rest, char *path)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /*
  * Pin the folders on the way to a real path that a command could rename: it
  * could replace them by others.
  */
-int	 sbmount_pin_way(struct sbmount *m, const char *path)
-	    __attribute__((warn_unused_result));
+int	 sbmount_pin_way(struct sbmount *m, const char *path) MUST_CHECK;
 
 /* Whether fd (O_PATH) is a stand-in: its mode, and empty. */
 bool	 sbmount_is_stand_in(int fd);
 
 /* Make or take over a stand-in, recorded in m->out.  Follows no symlink. */
-int	 sbmount_stand_in(struct sbmount *m, const char *path)
-	    __attribute__((warn_unused_result));
+int	 sbmount_stand_in(struct sbmount *m, const char *path) MUST_CHECK;
 
 /* Make a mount point in a mask. */
 int	 sbmount_point(struct sbmount *m, const char *path, bool is_dir)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 #endif

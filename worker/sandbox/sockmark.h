@@ -40,8 +40,7 @@ struct sockmark;
  * -1 with errno.
  */
 int	 sockmark_for(struct sockmark **bp, const struct env *env,
-	    const struct nsset *v, int *sock_out)
-	    __attribute__((warn_unused_result));
+	    const struct nsset *v, int *sock_out) MUST_CHECK;
 
 void	 sockmark_free(struct sockmark **bp);
 
@@ -51,9 +50,9 @@ void	 sockmark_free(struct sockmark **bp);
  * Install the filter; the owner of the other end of sock answers.  After
  * no_new_privs.  0, or the errno.  System calls only, which do not set errno.
  */
-int	 sockmark_join(int sock) __attribute__((warn_unused_result));
+int	 sockmark_join(int sock) MUST_CHECK;
 
 /* Whether this works: 0, or the errno.  The filter stays, unanswered. */
-int	 sockmark_try(void) __attribute__((warn_unused_result));
+int	 sockmark_try(void) MUST_CHECK;
 
 #endif

@@ -37,12 +37,11 @@ struct asciicast_head {
 	char		*const *argv;	/* of a terminal; or NULL */
 };
 int	 asciicast_head(const struct asciicast *c, struct buf *b,
-	    const struct asciicast_head *h) __attribute__((warn_unused_result));
+	    const struct asciicast_head *h) MUST_CHECK;
 
 /* us: microseconds since the start of the file.  argv: NULL if not logged. */
 int	 asciicast_start(const struct asciicast *c, struct buf *b, uint64_t us,
-	    int64_t pid, char *const *argv)
-	    __attribute__((warn_unused_result));
+	    int64_t pid, char *const *argv) MUST_CHECK;
 
 /*
  * Write output of a stream (0 or 1).  An incomplete character waits for the
@@ -50,19 +49,18 @@ int	 asciicast_start(const struct asciicast *c, struct buf *b, uint64_t us,
  * the text was cut; for a pipe the piece is written as base64.
  */
 int	 asciicast_output(struct asciicast *c, struct buf *b, uint64_t us,
-	    unsigned stream, const void *data, size_t len)
-	    __attribute__((warn_unused_result));
+	    unsigned stream, const void *data, size_t len) MUST_CHECK;
 int	 asciicast_resize(const struct asciicast *c, struct buf *b, uint64_t us,
-	    uint16_t rows, uint16_t cols) __attribute__((warn_unused_result));
+	    uint16_t rows, uint16_t cols) MUST_CHECK;
 
 /* Write the exit code; more output may follow until asciicast_close(). */
 int	 asciicast_exit(const struct asciicast *c, struct buf *b, uint64_t us,
-	    int code) __attribute__((warn_unused_result));
+	    int code) MUST_CHECK;
 int	 asciicast_close(struct asciicast *c, struct buf *b, uint64_t us)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Write that the file ends here although the processes go on. */
 int	 asciicast_cut(bool is_terminal, struct buf *b, uint64_t us,
-	    const char *why) __attribute__((warn_unused_result));
+	    const char *why) MUST_CHECK;
 
 #endif

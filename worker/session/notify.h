@@ -37,8 +37,7 @@ void	 notifier_set_conn(struct notifier *n, struct conn *conn);
 bool	 notifier_go_on(struct notifier *n);
 
 /* Notify the client of events of p.  0, or -1 with errno ENOMEM. */
-int	 notify_add(struct notifier *n, struct proc *p)
-	    __attribute__((warn_unused_result));
+int	 notify_add(struct notifier *n, struct proc *p) MUST_CHECK;
 
 /* Replay the events of p after seq. */
 void	 notify_replay(struct proc *p, uint64_t seq);

@@ -72,8 +72,7 @@ execsrv_answer_fn execsrv_process_on_answer;
 
 /* As execsrv_begin() and execsrv_end(), for params with processId. */
 int		 execsrv_process_begin(struct execsrv_process *p,
-		    const char *method, struct json_out *o)
-		    __attribute__((warn_unused_result));
+		    const char *method, struct json_out *o) MUST_CHECK;
 int		 execsrv_process_end(struct execsrv_process *p,
 		    enum execsrv_request what, bool is_safe,
 		    struct json_out *o);

@@ -79,8 +79,7 @@ reach_fail(struct reach *r, bool is_permanent, const char *fmt, ...)
 /* --- before the loop --- */
 
 static int
-reach_refuse(struct reach *r, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+reach_refuse(struct reach *r, const char *fmt, ...) PRINTF(2, 3);
 
 /* Set a permanent error.  Always -1. */
 static int

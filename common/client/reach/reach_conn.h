@@ -71,7 +71,7 @@ struct reach {
  * Check the target and prepare to connect; the last step that needs files.  0,
  * or -1 with the reason in r->why, which is permanent.
  */
-int	 reach_init(struct reach *r) __attribute__((warn_unused_result));
+int	 reach_init(struct reach *r) MUST_CHECK;
 void	 reach_fini(struct reach *r);
 
 /* Serve the library on a socket until the end. */
@@ -98,7 +98,7 @@ void	 reach_want(struct reach *r);
 
 /* Send the library an error, and end; only the first one counts. */
 void	 reach_fail(struct reach *r, bool is_permanent, const char *fmt, ...)
-	    __attribute__((format(printf, 3, 4)));
+	    PRINTF(3, 4);
 
 /* Write the error line, of at most size bytes.  Return its length, or 0. */
 size_t	 reach_put_why(const struct reach *r, char *out, size_t size);

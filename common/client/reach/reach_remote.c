@@ -67,8 +67,7 @@ reach_remote_ask(void *arg)
 }
 
 static void	 try_again(struct reach *r, uint64_t at_least,
-		    const char *fmt, ...)
-		    __attribute__((format(printf, 3, 4)));
+		    const char *fmt, ...) PRINTF(3, 4);
 
 /* Try again after a pause, or fail if that is after the deadline. */
 static void

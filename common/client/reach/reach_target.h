@@ -29,6 +29,6 @@ struct reach_target {
  * EINVAL or ENOMEM.
  */
 int	 reach_target_read(struct reach_target *g, char *text, size_t len)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 #endif

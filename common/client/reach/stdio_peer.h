@@ -37,13 +37,11 @@ struct stdio_peer {
  * Wait for the first line, and read not a byte more.  Its length without the
  * newline, or -1: EOF, an error, or longer than size.
  */
-ssize_t	 stdio_peer_read_first(int fd, char *out, size_t size)
-	    __attribute__((warn_unused_result));
+ssize_t	 stdio_peer_read_first(int fd, char *out, size_t size) MUST_CHECK;
 
 /* Begin after the first line; fd stays the caller's.  0, or -1 with errno. */
 int	 stdio_peer_init(struct stdio_peer *p, int fd, struct wsloop *l,
-	    const struct stdio_peer_events *events, void *arg)
-	    __attribute__((warn_unused_result));
+	    const struct stdio_peer_events *events, void *arg) MUST_CHECK;
 void	 stdio_peer_fini(struct stdio_peer *p);
 
 /* Return the current line, valid until stdio_peer_drop(); false: none. */
@@ -59,7 +57,7 @@ bool	 stdio_peer_is_over(const struct stdio_peer *p);
  * only when not full, except for a last short line.  0, or -1 with errno.
  */
 int	 stdio_peer_put(struct stdio_peer *p, uint8_t *data, size_t len)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Whether output is not written yet: on_room follows. */
 bool	 stdio_peer_is_full(const struct stdio_peer *p);

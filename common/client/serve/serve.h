@@ -58,6 +58,6 @@ bool		 execsrv_serve_is_credential(const char *text);
 
 /* Check what is asked for.  0, or -1 with the reason in e. */
 int	 execsrv_serve_check(const struct execsrv_serve *conf,
-	    struct execsrv_error *e) __attribute__((warn_unused_result));
+	    struct execsrv_error *e) MUST_CHECK;
 
 #endif

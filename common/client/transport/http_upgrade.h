@@ -25,6 +25,6 @@ size_t	 execsrv_upgrade_request(const struct execsrv_address *u,
  * reason in e.
  */
 int	 execsrv_upgrade_judge(const char *head, size_t len, const char *key,
-	    struct execsrv_error *e) __attribute__((warn_unused_result));
+	    struct execsrv_error *e) MUST_CHECK;
 
 #endif

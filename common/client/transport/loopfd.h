@@ -20,11 +20,10 @@ void	 loopfd_init(struct loopfd *l);
 void	 loopfd_fini(struct loopfd *l);
 
 /* Make it, with nothing watched.  0, or -1 with errno. */
-int	 loopfd_open(struct loopfd *l) __attribute__((warn_unused_result));
+int	 loopfd_open(struct loopfd *l) MUST_CHECK;
 
 /* Watch fd (or -1) for what poll(2) calls events.  0, or -1 with errno. */
-int	 loopfd_watch(struct loopfd *l, int fd, short events)
-	    __attribute__((warn_unused_result));
+int	 loopfd_watch(struct loopfd *l, int fd, short events) MUST_CHECK;
 
 /* Stop watching a socket that is about to be closed. */
 void	 loopfd_unwatch(struct loopfd *l);

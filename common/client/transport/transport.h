@@ -84,15 +84,14 @@ uint64_t transport_last_heard(const struct transport *t);
 
 /* CLOSED to CONNECTING: a socket.  0, or -1 with errno. */
 int	 transport_connect(struct transport *t,
-	    const struct execsrv_address *a)
-	    __attribute__((warn_unused_result));
+	    const struct execsrv_address *a) MUST_CHECK;
 
 /*
  * The same with a child, which speaks in lines.  is_server: one of ours, by its
  * path (struct launch), whose standard error is read.  0, or -1 with errno.
  */
 int	 transport_spawn(struct transport *t, const char *const *argv,
-	    char **env, bool is_server) __attribute__((warn_unused_result));
+	    char **env, bool is_server) MUST_CHECK;
 
 /* Return how connect(2) ended: 0, or an errno. */
 int	 transport_connect_error(const struct transport *t);
@@ -106,7 +105,7 @@ int	 transport_connect_error(const struct transport *t);
 int	 transport_upgrade(struct transport *t,
 	    const struct execsrv_address *a, const char *token);
 int	 transport_hello(struct transport *t, const void *data, size_t len)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 void	 transport_up(struct transport *t);
 
 bool	 transport_is_connecting(const struct transport *t);
@@ -143,7 +142,7 @@ bool	 transport_has_output(const struct transport *t);
 
 /* Take len bytes of the server.  0, or -1: it is neither up nor upgrading. */
 int	 transport_feed(struct transport *t, const void *data, size_t len)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Stop or go on reading; silence counts from when it goes on. */
 void	 transport_pause(struct transport *t, bool is_paused);

@@ -7,10 +7,8 @@
 void	 transport_set_state(struct transport *t, enum transport_state to);
 
 /* Tell the client, and stop.  The first reason counts.  Always -1, EPIPE. */
-int	 transport_lose(struct transport *t, const char *fmt, ...)
-	    __attribute__((format(printf, 2, 3)));
-int	 transport_fail(struct transport *t, const char *fmt, ...)
-	    __attribute__((format(printf, 2, 3)));
+int	 transport_lose(struct transport *t, const char *fmt, ...) PRINTF(2, 3);
+int	 transport_fail(struct transport *t, const char *fmt, ...) PRINTF(2, 3);
 
 /* --- frames.c: a WebSocket --- */
 
@@ -30,12 +28,11 @@ void	 frames_send_pong(struct transport *t);
 
 /* As transport_feed(). */
 int	 frames_feed(struct transport *t, const void *data, size_t len)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* The same without a copy: room for frames; n bytes are in it. */
 uint8_t	*frames_room(struct transport *t, size_t min, size_t *size_out);
-int	 frames_fed(struct transport *t, size_t n)
-	    __attribute__((warn_unused_result));
+int	 frames_fed(struct transport *t, size_t n) MUST_CHECK;
 
 /* --- lines.c: a message a line --- */
 
@@ -44,7 +41,7 @@ int	 lines_put(struct transport *t, const void *data, size_t len);
 
 /* As transport_feed(). */
 int	 lines_feed(struct transport *t, const void *data, size_t len)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* --- child.c --- */
 

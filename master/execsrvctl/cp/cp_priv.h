@@ -33,7 +33,7 @@ struct cp {
 
 /* Report that a file is not copied; others may be. */
 void	 cp_complain(struct cp *c, const char *path, const char *fmt, ...)
-	    __attribute__((format(printf, 3, 4)));
+	    PRINTF(3, 4);
 
 /* As stat(2) for a path that was named, as lstat(2) inside a folder. */
 int	 cp_stat(const struct cp *c, const char *path, struct stat *st);

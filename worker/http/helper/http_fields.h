@@ -25,8 +25,7 @@ void	 http_fields_clear(struct http_fields *f);
 
 /* Append.  0, or -1: no memory. */
 int	 http_fields_add(struct http_fields *f, const char *name,
-	    const char *value, bool is_secret)
-	    __attribute__((warn_unused_result));
+	    const char *value, bool is_secret) MUST_CHECK;
 
 /* Find the first of a lower-case name, or NULL. */
 const struct http_field	*http_fields_find(const struct http_fields *f,
@@ -45,6 +44,6 @@ void	 http_fields_drop_content(struct http_fields *f);
  * max bytes.
  */
 int	 http_fields_read(struct http_fields *f, const char *line, size_t len,
-	    size_t max) __attribute__((warn_unused_result));
+	    size_t max) MUST_CHECK;
 
 #endif

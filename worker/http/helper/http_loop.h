@@ -18,8 +18,7 @@ struct http_loop	*http_loop_new(struct event_base *base,
 void		 http_loop_free(struct http_loop **lp);
 
 /* Start a transfer.  0, or -1. */
-int		 http_loop_add(struct http_loop *l, CURL *easy)
-		    __attribute__((warn_unused_result));
+int		 http_loop_add(struct http_loop *l, CURL *easy) MUST_CHECK;
 
 /* Not in a callback of libcurl. */
 void		 http_loop_remove(struct http_loop *l, CURL *easy);

@@ -64,8 +64,7 @@ enum http_url_result	 http_transfer_new(struct http_transfer **out,
 void		 http_transfer_free(struct http_transfer **tp);
 
 /* Start when the request is complete.  0, or -1 (no memory). */
-int		 http_transfer_start(struct http_transfer *t)
-		    __attribute__((warn_unused_result));
+int		 http_transfer_start(struct http_transfer *t) MUST_CHECK;
 
 /* Grant more bytes of the body. */
 void		 http_transfer_give_room(struct http_transfer *t, size_t bytes);

@@ -22,8 +22,7 @@ enum http_url_result {
  * characters are an error.  After HTTP_URL_OK end it with http_url_fini().
  */
 enum http_url_result	 http_url_parse(struct http_url *u, const char *text,
-			    const struct http_url *base)
-			    __attribute__((warn_unused_result));
+			    const struct http_url *base) MUST_CHECK;
 void			 http_url_fini(struct http_url *u);
 
 /* Whether credentials for one may be sent to the other. */
