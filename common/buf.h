@@ -2,8 +2,7 @@
  * A byte queue with a ceiling.  Embedded; memory is allocated at the first
  * buf_reserve() and freed by buf_fini() or buf_trim().
  */
-#ifndef COMMON_BUF_H
-#define COMMON_BUF_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void	 buf_move(struct buf *to, struct buf *from);
 
 /* Free the memory of an empty queue if it is more than keep bytes. */
 void	 buf_trim(struct buf *b, size_t keep);
-
-#endif

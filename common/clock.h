@@ -1,6 +1,5 @@
 /* CLOCK_MONOTONIC: no timeout here is measured by the wall clock. */
-#ifndef COMMON_CLOCK_H
-#define COMMON_CLOCK_H
+#pragma once
 
 #include <sys/time.h>
 
@@ -11,5 +10,3 @@ uint64_t	 clock_us(void);
 
 /* Convert ms for libevent; more than about 30 years is cut to that. */
 struct timeval	 clock_timeval(uint64_t ms);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which environment variables (environ(7)) are passed to which program. */
-#ifndef COMMON_ENVLIST_H
-#define COMMON_ENVLIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ int	 envlist_to_file(void) MUST_CHECK;
  * empty (MADV_WIPEONFORK).  0, or -1 with errno.
  */
 int	 envlist_from_file(int fd) MUST_CHECK;
-
-#endif

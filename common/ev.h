@@ -3,8 +3,7 @@
  * serve.  Stop a timer or io before its object or the loop is freed; a zeroed
  * one counts as stopped.  A callback may free its own object.
  */
-#ifndef COMMON_EV_H
-#define COMMON_EV_H
+#pragma once
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
@@ -52,5 +51,3 @@ void	 io_stop(struct io *);
 
 /* Call fn in this turn of the loop, as if fd were ready. */
 void	 io_fire(struct io *);
-
-#endif

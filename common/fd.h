@@ -1,6 +1,5 @@
 /* Helpers for file descriptors. */
-#ifndef COMMON_FD_H
-#define COMMON_FD_H
+#pragma once
 
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -59,5 +58,3 @@ void	 fd_widen(int pipe);
 
 /* Make a non-blocking SOCK_SEQPACKET pair, close-on-exec.  0, or -1, errno. */
 int	 fd_packet_pair(int pair[2]) MUST_CHECK;
-
-#endif

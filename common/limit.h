@@ -1,11 +1,8 @@
 /* The hard limits of proto/limit.def, as LIMIT_<name>. */
-#ifndef COMMON_LIMIT_H
-#define COMMON_LIMIT_H
+#pragma once
 
 enum {
 #define LIMIT(name, value, reason)	LIMIT_##name = (value),
 #include "proto/limit.def"
 #undef LIMIT
 };
-
-#endif

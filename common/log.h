@@ -6,8 +6,7 @@
  * is one write(2) that never blocks: a full pipe loses it.  Control characters,
  * invalid UTF-8 (as \xHH) and backslashes are escaped.
  */
-#ifndef COMMON_LOG_H
-#define COMMON_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -67,5 +66,3 @@ void	 log_warnx(const char *fmt, ...) LOG_FORMAT(1);
 /* Log and exit(1): at start-up, or when an invariant of ours is broken. */
 void	 fatal(const char *fmt, ...) LOG_FORMAT(1) NORETURN;
 void	 fatalx(const char *fmt, ...) LOG_FORMAT(1) NORETURN;
-
-#endif

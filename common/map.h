@@ -3,8 +3,7 @@
  * hash has a secret key, so that clients cannot choose colliding keys.  Keys
  * stay the caller's and must not move while their node is in the map.
  */
-#ifndef COMMON_MAP_H
-#define COMMON_MAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ int	 map_add(struct map *m, struct map_node *n, const void *key,
 
 /* Remove a node, which must be in m. */
 void	 map_del(struct map *m, struct map_node *n);
-
-#endif

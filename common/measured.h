@@ -2,8 +2,7 @@
  * Builds for coverage and with sanitizers write files at exit, which a confined
  * process may not: they relax confinement.
  */
-#ifndef COMMON_MEASURED_H
-#define COMMON_MEASURED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ is_measured(void)
 	return __gcov_exit != NULL;
 #endif
 }
-
-#endif

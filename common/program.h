@@ -1,6 +1,5 @@
 /* Where our own programs are installed. */
-#ifndef COMMON_PROGRAM_H
-#define COMMON_PROGRAM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@
  * there (a build folder), unless that is set-user-ID; else in libexecdir.
  */
 void	 program_find(const char *name, char *path, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Run directories, where execsrvctl finds execsrvd. */
-#ifndef COMMON_RUNDIRS_H
-#define COMMON_RUNDIRS_H
+#pragma once
 
 /*
  * The default one of the calling user, malloc'd: /run/execsrv for root,
@@ -14,5 +13,3 @@ int	 rundirs_default(char **dir_out);
 
 /* The one of the system's daemon, /run/execsrv unless configured otherwise. */
 const char	*rundirs_system(void);
-
-#endif

@@ -2,8 +2,7 @@
  * Secrets from files and from the environment, kept in locked memory.  Call
  * sodium_init() before; free them with sodium_free().
  */
-#ifndef COMMON_SECRET_H
-#define COMMON_SECRET_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ char	*secret_read_file(const char *path, size_t max, size_t *len_out,
 /* Take a variable out of the environment and wipe it there.  NULL with errno
    0 (not set) or ENOMEM. */
 char	*secret_take_env(const char *name) MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * read.  libevent's own handler writes to a pipe, and loses a signal when that
  * is full.
  */
-#ifndef COMMON_SIGFD_H
-#define COMMON_SIGFD_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -22,5 +21,3 @@ struct sigfd	*sigfd_new(struct event_base *base, const int *list,
 
 /* The signals stay blocked. */
 void		 sigfd_free(struct sigfd **sp);
-
-#endif

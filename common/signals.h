@@ -1,6 +1,5 @@
 /* Signal dispositions and names. */
-#ifndef COMMON_SIGNALS_H
-#define COMMON_SIGNALS_H
+#pragma once
 
 /*
  * Reset all signals to SIG_DFL, also the two that glibc's sigaction() refuses.
@@ -10,5 +9,3 @@ void	 signals_default(void);
 
 /* Return the number of SIGTERM, SIGRTMIN+3 ... (proto/signal.def), 0: none. */
 int	 signals_number(const char *name);
-
-#endif

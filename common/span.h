@@ -2,8 +2,7 @@
  * A range of bytes in a text that is kept elsewhere, and what HTTP heads are
  * made of (RFC 9110 section 5.6, RFC 9112 section 2.2).  Pure; copies nothing.
  */
-#ifndef COMMON_SPAN_H
-#define COMMON_SPAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ bool		 span_is_text(struct span s);
 
 /* Whether a comma-separated list has a member, ignoring case. */
 bool		 span_list_has(struct span list, const char *token);
-
-#endif

@@ -2,8 +2,7 @@
  * Tricks: the rows of proto/trick.def.  A build leaves out one, if any, so that
  * the bench can show whether it still pays.
  */
-#ifndef COMMON_TRICK_H
-#define COMMON_TRICK_H
+#pragma once
 
 enum trick {
 	TRICK_none,
@@ -19,5 +18,3 @@ enum trick {
 
 /* Whether this build has it; a constant. */
 #define HAS_TRICK(name)	(WITHOUT != TRICK_##name)
-
-#endif

@@ -2,8 +2,7 @@
  * The sources of the settings, kept for reloads: the command line, and the
  * configuration file.
  */
-#ifndef MASTER_CMDLINE_H
-#define MASTER_CMDLINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ bool	 cmdline_has_stdio(const struct conf *c);
 
 /* Whether standard input is read for another purpose. */
 bool	 cmdline_reads_stdin(const struct conf *c);
-
-#endif

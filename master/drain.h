@@ -4,8 +4,7 @@
  * worker is left, or after DrainTimeout.  Tombstones (master/workers/route.h)
  * do not delay it.
  */
-#ifndef MASTER_DRAIN_H
-#define MASTER_DRAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void	 drain_start(struct drain *d, uint64_t timeout);
 
 /* The server stops: wait no longer. */
 void	 drain_stop(struct drain *d);
-
-#endif

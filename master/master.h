@@ -2,8 +2,7 @@
  * The master: owns listeners, workers, routes and the control socket.  It reads
  * nothing that a client sent.
  */
-#ifndef MASTER_MASTER_H
-#define MASTER_MASTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ int	 master_run(struct master *m);
 
 /* Stop sessions with their grace period; called again: kill. */
 void	 master_stop(struct master *m, const char *why);
-
-#endif

@@ -2,8 +2,7 @@
  * The command of "execsrvd -- COMMAND", for example the main process of a
  * container.  The server stops when it exits, and exits with its status.
  */
-#ifndef MASTER_PAYLOAD_H
-#define MASTER_PAYLOAD_H
+#pragma once
 
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -39,5 +38,3 @@ bool	 payload_signal(struct payload *b, int sig);
 
 /* Send it a signal to stop, if it runs. */
 void	 payload_stop(const struct payload *b, int sig);
-
-#endif

@@ -2,8 +2,7 @@
  * Reaps the children of the master, and kills orphans: processes of dead
  * workers, reparented to the master as the subreaper (prctl(2)).  Embedded.
  */
-#ifndef MASTER_REAPER_H
-#define MASTER_REAPER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -62,5 +61,3 @@ void	 reaper_kill_orphans(struct reaper *r);
 
 /* Whether the last passes found none. */
 bool	 reaper_has_no_orphans(const struct reaper *r);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reload of the configuration: all or nothing. */
-#ifndef MASTER_RELOAD_H
-#define MASTER_RELOAD_H
+#pragma once
 
 #include "common/buf.h"
 #include "master/world.h"
@@ -20,5 +19,3 @@ struct reloaded {
 int	 reload(struct master *m, struct reloaded *out, struct conf_error *e)
 	    MUST_CHECK;
 void	 reload_on_signal(struct master *m);
-
-#endif

@@ -1,6 +1,5 @@
 /* The run directory of a daemon, locked against other daemons. */
-#ifndef MASTER_RUNDIR_H
-#define MASTER_RUNDIR_H
+#pragma once
 
 /*
  * Make and lock it.  wanted: a path; "": the default or, if another daemon has
@@ -13,5 +12,3 @@ int	 rundir_open(const char *wanted, char **dir_out, int *lock_out)
 
 /* Unlock and remove it, unless other files are left there. */
 void	 rundir_close(char **dir, int *lock);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Checks of a configuration as a whole; the same for a start, -t and a reload.
  */
-#ifndef MASTER_VALIDATE_H
-#define MASTER_VALIDATE_H
+#pragma once
 
 #include "common/conf/conf.h"
 
@@ -11,5 +10,3 @@
  * the reason in e.
  */
 int	 validate(const struct conf *c, struct conf_error *e) MUST_CHECK;
-
-#endif

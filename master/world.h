@@ -1,6 +1,5 @@
 /* Shared by the modules of the master: data, and events for modules above. */
-#ifndef MASTER_WORLD_H
-#define MASTER_WORLD_H
+#pragma once
 
 #include <sys/queue.h>
 #include <sys/resource.h>
@@ -198,5 +197,3 @@ world_has_listeners(const struct master *m)
 }
 
 #define STAT_INC(m, name)	((m)->stats[STAT_##name]++)
-
-#endif

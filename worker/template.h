@@ -3,8 +3,7 @@
  * its memory.  It forks idle workers on request, as children of the master
  * (CLONE_PARENT), and reads nothing else.
  */
-#ifndef WORKER_TEMPLATE_H
-#define WORKER_TEMPLATE_H
+#pragma once
 
 #include <sys/resource.h>
 
@@ -23,5 +22,3 @@ int	 template_run(int sock, const struct rlimit *nofile,
  */
 int	 worker_run(int sock, const struct rlimit *nofile, int http_exe,
 	    int group);
-
-#endif

@@ -2,8 +2,7 @@
  * Messages of the master to a session (proto/ipc.def), and callbacks of the
  * session to its requests.
  */
-#ifndef WORKER_WORKER_SERVE_H
-#define WORKER_WORKER_SERVE_H
+#pragma once
 
 #include "worker/rpc/rpc.h"
 #include "worker/session/link.h"
@@ -17,5 +16,3 @@ extern const struct session_events	 worker_serve_session_events;
 
 /* After session_fini(). */
 void	 worker_serve_fini(struct rpc *rpc);
-
-#endif

@@ -1,6 +1,5 @@
 /* Requests whose answer is waited for. */
-#ifndef COMMON_CLIENT_ASK_H
-#define COMMON_CLIENT_ASK_H
+#pragma once
 
 #include "common/client/client.h"
 
@@ -12,5 +11,3 @@
 int	 execsrv_ask(struct execsrv *x, const char *method, const char *params,
 	    size_t len, int timeout_ms, execsrv_answer_fn *fn, void *arg,
 	    struct execsrv_error *e) MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * connection or may be sent on the next one.  Embedded in its client, which
  * hears of what happens by events.
  */
-#ifndef COMMON_CLIENT_CALLS_H
-#define COMMON_CLIENT_CALLS_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -121,5 +120,3 @@ void	 calls_connected(struct calls *cs);
 
 /* The client failed: answer all but quiet requests with the reason. */
 void	 calls_fail(struct calls *cs, const struct execsrv_error *why);
-
-#endif

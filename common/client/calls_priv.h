@@ -1,6 +1,5 @@
 /* What the files of calls share: calls.c, message.c. */
-#ifndef COMMON_CLIENT_CALLS_PRIV_H
-#define COMMON_CLIENT_CALLS_PRIV_H
+#pragma once
 
 #include "common/client/calls.h"
 
@@ -19,5 +18,3 @@ void	 calls_answer(struct calls *cs, struct execsrv_call *c,
 
 /* Send what is in cs->text.  0, or -1 as events->send. */
 int	 calls_send_text(struct calls *cs);
-
-#endif

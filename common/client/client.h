@@ -3,8 +3,7 @@
  * binds the four parts together, which know nothing of each other, for the
  * layers above: processes, HTTP, files, the handshake, the loop.
  */
-#ifndef COMMON_CLIENT_CLIENT_H
-#define COMMON_CLIENT_CLIENT_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -173,5 +172,3 @@ void		 execsrv_forget(struct execsrv *x, execsrv_answer_fn *fn,
 
 /* A message came. */
 void		 execsrv_on_message(struct execsrv *x, char *text, size_t len);
-
-#endif

@@ -1,6 +1,5 @@
 /* From what a caller asks for to an open session. */
-#ifndef COMMON_CLIENT_CONNECT_H
-#define COMMON_CLIENT_CONNECT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@
 struct execsrv	*execsrv_spawn_open(const char *const *argv, bool is_server,
 		    const struct execsrv_options *options,
 		    struct execsrv_error *e);
-
-#endif

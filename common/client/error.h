@@ -1,6 +1,5 @@
 /* Reasons of failures, as text that can be shown.  Pure. */
-#ifndef COMMON_CLIENT_ERROR_H
-#define COMMON_CLIENT_ERROR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ void	 execsrv_error_set(struct execsrv_error *e, int64_t code,
 
 /* Append "; " and what somebody else said. */
 void	 execsrv_error_add(struct execsrv_error *e, const char *said);
-
-#endif

@@ -2,8 +2,7 @@
  * The steps to a session, for the first time and to the same one again, and the
  * end of a connection.
  */
-#ifndef COMMON_CLIENT_HANDSHAKE_H
-#define COMMON_CLIENT_HANDSHAKE_H
+#pragma once
 
 #include "common/client/client.h"
 
@@ -44,5 +43,3 @@ void	 handshake_end_close(struct execsrv *x);
 /* Take what execsrv-reach says: its first line; its reason to end. */
 void	 handshake_on_hello(struct execsrv *x, char *text, size_t len);
 bool	 handshake_on_other(struct execsrv *x, const struct json *j);
-
-#endif

@@ -1,6 +1,5 @@
 /* Structs to JSON and back, by the rows of jsonmaps.def.  Pure. */
-#ifndef COMMON_CLIENT_JSONMAP_H
-#define COMMON_CLIENT_JSONMAP_H
+#pragma once
 
 #include "common/client/execsrv.h"
 #include "common/json/json.h"
@@ -80,5 +79,3 @@ int	 execsrv_jsonmap_put_object(struct json_out *o,
  */
 void	*execsrv_jsonmap_get(const struct jsonmap *map, const struct json *j,
 	    uint32_t tok) MUST_CHECK;
-
-#endif

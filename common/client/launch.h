@@ -1,6 +1,5 @@
 /* Child programs: start, watch, end. */
-#ifndef COMMON_CLIENT_LAUNCH_H
-#define COMMON_CLIENT_LAUNCH_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -58,5 +57,3 @@ int	 execsrv_find_server(const char *wanted, char path[PATH_MAX],
  * the last line of it.  Return whether there was one.
  */
 bool	 execsrv_last_line(int fd, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* The event loop of a client, and its life. */
-#ifndef COMMON_CLIENT_LOOP_H
-#define COMMON_CLIENT_LOOP_H
+#pragma once
 
 #include "common/client/client.h"
 
@@ -18,5 +17,3 @@ int	 execsrv_wait_ms(const struct execsrv *x);
  * -1: the client failed.
  */
 int	 execsrv_handle(struct execsrv *x, short revents) MUST_CHECK;
-
-#endif

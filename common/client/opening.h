@@ -3,8 +3,7 @@
  * options of the caller, the results of initialize.  Embedded in its client;
  * data for the handshake.
  */
-#ifndef COMMON_CLIENT_OPENING_H
-#define COMMON_CLIENT_OPENING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ bool	 opening_has_receipts(const struct opening *o);
 /* Write an id: a letter, and a number that no other client has used. */
 void	 opening_make_id(const struct opening *o, char letter, uint64_t n,
 	    char *out, size_t size);
-
-#endif

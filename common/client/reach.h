@@ -3,8 +3,7 @@
  * its own.  It is told in a line what to reach, answers with one, and then a
  * line is a message (reach/reach.h).  Embedded in its opening.
  */
-#ifndef COMMON_CLIENT_REACH_H
-#define COMMON_CLIENT_REACH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ int	 execsrv_reach_put_ask(const struct execsrv_reach *r, const char *token,
 /* Read the reason for its end, if that is what it says. */
 bool	 execsrv_reach_read_error(const struct json *j, char *why, size_t size,
 	    bool *is_permanent_out);
-
-#endif

@@ -2,8 +2,7 @@
  * When to try the next connection, and for how long: pure, on a clock that the
  * caller reads.  Times are in ms.
  */
-#ifndef COMMON_CLIENT_RECOVERY_H
-#define COMMON_CLIENT_RECOVERY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ int	 recovery_wait_ms(const struct recovery *r, uint64_t now);
 
 /* Bytes to ask for in one process/read. */
 unsigned recovery_read_max(const struct recovery *r);
-
-#endif

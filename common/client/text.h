@@ -1,6 +1,5 @@
 /* JSON as text: what callers pass in, and what they get back.  Pure. */
-#ifndef COMMON_CLIENT_TEXT_H
-#define COMMON_CLIENT_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ void	 execsrv_copy_text(const struct json *j, uint32_t tok,
 
 bool	 execsrv_is_true(const struct json *j, uint32_t object,
 	    const char *key);
-
-#endif

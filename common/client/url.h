@@ -1,6 +1,5 @@
 /* The address that a URL names.  Pure. */
-#ifndef COMMON_CLIENT_URL_H
-#define COMMON_CLIENT_URL_H
+#pragma once
 
 #include <sys/socket.h>
 
@@ -24,5 +23,3 @@ int	 execsrv_address_parse(const char *text, struct execsrv_address *a,
 
 /* Replace the IPv4 loopback address by the IPv6 one, on the same port. */
 void	 execsrv_address_v6(struct execsrv_address *a);
-
-#endif

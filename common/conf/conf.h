@@ -3,8 +3,7 @@
  * sshd_config(5) ("Keyword value", # comments) or set one by one; Uplink
  * blocks; and Match blocks, which set rows for some clients.
  */
-#ifndef COMMON_CONF_CONF_H
-#define COMMON_CONF_CONF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -211,5 +210,3 @@ int	 conf_pattern_list(const char *list, const char *text);
 
 /* The same for addresses and ADDRESS/LENGTH.  -2: not a valid network. */
 int	 conf_address_list(const char *list, const char *address);
-
-#endif

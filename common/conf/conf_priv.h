@@ -1,6 +1,5 @@
 /* Internal to common/conf/conf*.c. */
-#ifndef COMMON_CONF_CONF_PRIV_H
-#define COMMON_CONF_CONF_PRIV_H
+#pragma once
 
 #include "common/conf/conf.h"
 
@@ -82,5 +81,3 @@ void	 conf_match_fini(struct conf_match *m);
 /* Whether a pattern list can match anything: it is not all negated. */
 bool	 conf_pattern_can_hold(const char *list);
 void	 conf_match_print(const struct conf_match *m, FILE *out);
-
-#endif

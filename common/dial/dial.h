@@ -2,8 +2,7 @@
  * An outgoing connection of libwebsockets: resolves the name, tries each
  * address, uses the proxy that the environment names; within a time limit.
  */
-#ifndef COMMON_DIAL_DIAL_H
-#define COMMON_DIAL_DIAL_H
+#pragma once
 
 #include "common/dial/resolve.h"
 #include "common/dial/wsloop.h"
@@ -70,5 +69,3 @@ void		 dial_done(struct dial *c);
 
 /* Close the connection; no event follows. */
 void		 dial_free(struct dial **cp);
-
-#endif

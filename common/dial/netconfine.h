@@ -2,8 +2,7 @@
  * Confines execsrv-uplink, execsrv-reach and their resolver to the network,
  * their own keys and streams.
  */
-#ifndef COMMON_DIAL_NETCONFINE_H
-#define COMMON_DIAL_NETCONFINE_H
+#pragma once
 
 /* First of all: no ptrace, no core, no new privileges.  0, or -1 with errno. */
 int	 netconfine_early(void) MUST_CHECK;
@@ -16,5 +15,3 @@ int	 netconfine_process(void) MUST_CHECK;
 
 /* The resolver: what name services read, nothing else.  0, or -1 with errno. */
 int	 netconfine_resolver(void) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* What execsrv-uplink and execsrv-reach begin with. */
-#ifndef COMMON_DIAL_NETSTART_H
-#define COMMON_DIAL_NETSTART_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@
  */
 int	 netstart(const char *role, const char *how, bool keeps_stderr,
 	    struct dialer *d, struct resolver **resolver_out) MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * Requests to the environment registry (PROTOCOL 12.2 and 12.8): register,
  * validate a harness; and as a harness ask for a connection.
  */
-#ifndef COMMON_DIAL_REGISTRY_H
-#define COMMON_DIAL_REGISTRY_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -91,5 +90,3 @@ void	 registry_validate(struct registry *r,
 
 /* Cancel the validation of that number; 0: all of them. */
 void	 registry_forget(struct registry *r, uint64_t number);
-
-#endif

@@ -2,8 +2,7 @@
  * Answers of the registry (PROTOCOL 12.2).  Pure.  Unknown members are ignored,
  * missing ones are errors.
  */
-#ifndef COMMON_DIAL_REGISTRY_ANSWER_H
-#define COMMON_DIAL_REGISTRY_ANSWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ bool	 answer_is_valid(char *text, size_t len);
  * "-" only.  False: there is none.
  */
 bool	 answer_error_code(char *text, size_t len, char *out, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * Resolves host names in a process of its own: libwebsockets would block, and
  * this program needs no files.
  */
-#ifndef COMMON_DIAL_RESOLVE_H
-#define COMMON_DIAL_RESOLVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ struct resolve_query	*resolve(struct resolver *r, const char *host,
 
 /* Cancel: on_answer is not called. */
 void		 resolve_cancel(struct resolve_query **qp);
-
-#endif

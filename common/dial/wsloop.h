@@ -2,8 +2,7 @@
  * The event loop of libwebsockets, which cannot be driven from outside: other
  * descriptors are adopted as raw files.
  */
-#ifndef COMMON_DIAL_WSLOOP_H
-#define COMMON_DIAL_WSLOOP_H
+#pragma once
 
 #include <libwebsockets.h>
 
@@ -60,5 +59,3 @@ void		 wswatch_read(struct wswatch *w, bool wanted);
 
 /* Call on_writable once. */
 void		 wswatch_write(struct wswatch *w);
-
-#endif

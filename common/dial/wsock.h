@@ -1,6 +1,5 @@
 /* A WebSocket client of libwebsockets: receives messages, sends frames. */
-#ifndef COMMON_DIAL_WSOCK_H
-#define COMMON_DIAL_WSOCK_H
+#pragma once
 
 #include "common/buf.h"
 #include "common/dial/dial.h"
@@ -87,5 +86,3 @@ void		 wsock_fail(struct wsock *s);
 
 /* For setsockopt(2) in on_open. */
 int		 wsock_fd(struct wsock *s);
-
-#endif

@@ -2,8 +2,7 @@
  * A message channel between two processes: messages of proto/ipc.def, in order,
  * queued while the peer is slow.
  */
-#ifndef COMMON_IPC_CHAN_H
-#define COMMON_IPC_CHAN_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -41,5 +40,3 @@ size_t		 chan_waiting(const struct chan *c);
 
 /* Whether nothing is queued. */
 bool		 chan_is_idle(const struct chan *c);
-
-#endif

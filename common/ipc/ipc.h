@@ -3,8 +3,7 @@
  * message, with at most one descriptor (SCM_RIGHTS).  Buffers are wiped, since
  * messages may have credentials.
  */
-#ifndef COMMON_IPC_IPC_H
-#define COMMON_IPC_IPC_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -76,5 +75,3 @@ void	*ipc_pack(enum ipc_kind kind, const void *body, size_t *len_out);
 /* Send a packed message.  As ipc_send(). */
 int	 ipc_send_packed(int sock, const void *packet, size_t len, int fd)
 	    MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * Base64 (RFC 4648 section 4), strict: standard alphabet, with padding.  Pure.
  * Not for secrets (table look-ups).  Uses AVX2 if the processor has it.
  */
-#ifndef COMMON_JSON_B64_H
-#define COMMON_JSON_B64_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -25,5 +24,3 @@ size_t	 b64_encode(char *out, const void *data, size_t len);
  * non-zero bits after the last byte); out is then undefined.
  */
 ssize_t	 b64_decode(void *out, const char *text, size_t len) MUST_CHECK;
-
-#endif

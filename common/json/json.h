@@ -9,8 +9,7 @@
  * Strings are unescaped in place, which changes the text, and may contain NUL.
  * Duplicate keys are found in linear time by a keyed hash.
  */
-#ifndef COMMON_JSON_JSON_H
-#define COMMON_JSON_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -120,5 +119,3 @@ bool	 json_is_text(const struct json *j, uint32_t i, const char *text);
  */
 int	 json_i64(const struct json *j, uint32_t i, int64_t *out) MUST_CHECK;
 int	 json_u64(const struct json *j, uint32_t i, uint64_t *out) MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * pairs of key and value are up to the caller.  Check for errors once, by
  * json_out_fini(); what was written before the first one stays.
  */
-#ifndef COMMON_JSON_JSON_OUT_H
-#define COMMON_JSON_JSON_OUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ void	 json_out_b64(struct json_out *o, const void *data, size_t len);
 
 /* Write a value that is JSON. */
 void	 json_out_raw(struct json_out *o, const char *json, size_t len);
-
-#endif

@@ -7,8 +7,7 @@
  * followed by NUL, and lists in memory of json_alloc().  A handler that needs
  * something longer than its message copies it.
  */
-#ifndef COMMON_JSON_PARAMS_H
-#define COMMON_JSON_PARAMS_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -165,5 +164,3 @@ int	 param_path(const struct json *j, uint32_t tok, bool native_paths,
 int	 params_decode(struct json *j, uint32_t tok,
 	    const struct field *fields, void *out, size_t size,
 	    bool native_paths, struct param_error *e) MUST_CHECK;
-
-#endif

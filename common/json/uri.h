@@ -1,6 +1,5 @@
 /* file: URIs (RFC 8089, PROTOCOL 6.1).  Pure. */
-#ifndef COMMON_JSON_URI_H
-#define COMMON_JSON_URI_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -25,5 +24,3 @@ ssize_t	 uri_to_path(const char *uri, size_t len, char *path, size_t size)
  * absolute) or ENAMETOOLONG.
  */
 ssize_t	 uri_from_path(const char *path, char *uri, size_t size) MUST_CHECK;
-
-#endif

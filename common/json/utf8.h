@@ -1,6 +1,5 @@
 /* UTF-8 (RFC 3629): no overlong forms, surrogates, or above U+10FFFF.  Pure. */
-#ifndef COMMON_JSON_UTF8_H
-#define COMMON_JSON_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,5 +9,3 @@ bool	 utf8_is_valid(const void *data, size_t len);
 
 /* Return the length, 0 to 3, of an incomplete character at the end. */
 size_t	 utf8_rest(const void *data, size_t len);
-
-#endif

@@ -2,8 +2,7 @@
  * seccomp(2) filters as tables: a macro for each BPF instruction.  After a test
  * the program skips the next t (true) or f (false) instructions.
  */
-#ifndef COMMON_LINUX_BPF_H
-#define COMMON_LINUX_BPF_H
+#pragma once
 
 #include <sys/syscall.h>
 
@@ -51,5 +50,3 @@ int	 bpf_install(const struct sock_filter *filter, size_t n) MUST_CHECK;
 
 #define BPF_INSTALL(table)						\
 	bpf_install((table), sizeof(table) / sizeof((table)[0]))
-
-#endif

@@ -3,8 +3,7 @@
  * noted.  A user who may write to a group's directory, to its cgroup.procs and
  * to its parent's cgroup.procs can move processes there.
  */
-#ifndef COMMON_LINUX_CGFS_H
-#define COMMON_LINUX_CGFS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ bool	 cgfs_is_there(int parent, const char *name, int dir);
 
 /* Remove unlocked groups without processes that have a prefix, also of v1. */
 void	 cgfs_remove_stale(int parent, const char *prefix);
-
-#endif

@@ -2,8 +2,7 @@
  * Landlock (landlock(7)).  The headers of Debian 12 have ABI 1 only, therefore
  * numbers of later ones are defined here.
  */
-#ifndef COMMON_LINUX_LANDLOCK_H
-#define COMMON_LINUX_LANDLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ int	 landlock_only_read(const char *const *paths,
 
 /* Enforce a ruleset.  0, or -1 with errno.  A system call only. */
 int	 landlock_join(int ruleset) MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * daemonizes stays a descendant if an ancestor here is a subreaper (prctl(2),
  * PR_SET_CHILD_SUBREAPER).
  */
-#ifndef COMMON_LINUX_PTREE_H
-#define COMMON_LINUX_PTREE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -73,5 +72,3 @@ uint64_t ptree_mark_of(pid_t pid);
 
 /* Whether a process has a mark other than our own. */
 bool	 ptree_is_marked(pid_t pid);
-
-#endif

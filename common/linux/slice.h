@@ -5,13 +5,10 @@
  * relays messages.
  * A trick (common/trick.h): t/bench/RESULTS.md has what it pays.
  */
-#ifndef COMMON_LINUX_SLICE_H
-#define COMMON_LINUX_SLICE_H
+#pragma once
 
 /*
  * Ask for short slices for this process; its children have default ones.  Does
  * nothing on older kernels, or below nice(2) 0, which children would lose.
  */
 void	 slice_short(void);
-
-#endif

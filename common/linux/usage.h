@@ -1,6 +1,5 @@
 /* Resource usage of processes (getrusage(2), proc(5)). */
-#ifndef COMMON_LINUX_USAGE_H
-#define COMMON_LINUX_USAGE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -30,5 +29,3 @@ void	 usage_parse_status(const char *text, struct usage *u);
 /* Find the number after a key at the start of a line.  0, or -1: not there. */
 int	 usage_number(const char *text, const char *key, uint64_t *out)
 	    MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * Addresses of exec servers, for listening and for connecting: ws://IP:PORT,
  * unix:PATH, stdio.  Pure.
  */
-#ifndef COMMON_NET_ENDPOINT_H
-#define COMMON_NET_ENDPOINT_H
+#pragma once
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -73,5 +72,3 @@ socklen_t	 endpoint_address(const struct endpoint *ep,
 
 /* Return the error as text to follow "URL: ". */
 const char	*endpoint_strerror(enum endpoint_error error);
-
-#endif

@@ -2,8 +2,7 @@
  * The head of an HTTP/1.1 request (RFC 9112), as the listener judges it
  * (PROTOCOL 1.1).  Pure, strict: whatever is not understood is refused.
  */
-#ifndef COMMON_NET_HTTPHEAD_H
-#define COMMON_NET_HTTPHEAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ size_t	 httphead_page(const char *type, size_t len, char *out, size_t size);
 
 /* Write the 101 for an HTTPHEAD_UPGRADE.  As above. */
 size_t	 httphead_switch(const struct httphead *h, char *out, size_t size);
-
-#endif

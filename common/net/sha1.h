@@ -2,8 +2,7 @@
  * SHA-1 (RFC 3174) for the WebSocket handshake, which does not rely on it for
  * security (RFC 6455 section 10.8).  libsodium has none.  Pure.
  */
-#ifndef COMMON_NET_SHA1_H
-#define COMMON_NET_SHA1_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@
 
 /* Hash len bytes, at most 512 MiB. */
 void	 sha1(const void *data, size_t len, uint8_t digest[SHA1_LEN]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Targets of connections: URLs of http, https, ws and wss; proxies.  Pure. */
-#ifndef COMMON_NET_TARGET_H
-#define COMMON_NET_TARGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ const char	*proxy_choose(const struct proxy_env *env,
  * -1 with errno EINVAL, also for another scheme.
  */
 int		 proxy_parse(struct proxy *p, const char *text) MUST_CHECK;
-
-#endif

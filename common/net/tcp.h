@@ -1,6 +1,5 @@
 /* Options of TCP sockets (tcp(7)). */
-#ifndef COMMON_NET_TCP_H
-#define COMMON_NET_TCP_H
+#pragma once
 
 #include <sys/socket.h>
 
@@ -21,5 +20,3 @@ int	 tcp_no_delay(int fd) MUST_CHECK;
  * options.  The wildcard address is not loopback.  0, or -1 with errno.
  */
 int	 tcp_tune(int fd, const struct sockaddr *at) MUST_CHECK;
-
-#endif

@@ -12,8 +12,7 @@
  * the message.  1009: above a limit, as soon as the header is read and before
  * allocating.
  */
-#ifndef COMMON_NET_WS_H
-#define COMMON_NET_WS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -129,5 +128,3 @@ ws_header_len(uint64_t len)
 
 /* XOR with a mask, beginning with mask[0]: masks and unmasks. */
 void	 ws_mask(uint8_t *data, size_t len, const uint8_t mask[4]);
-
-#endif

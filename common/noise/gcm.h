@@ -3,8 +3,7 @@
  * bytes and a big-endian counter, the tag comes last.  By libcrypto, which
  * copies the key and wipes its copy.
  */
-#ifndef COMMON_NOISE_GCM_H
-#define COMMON_NOISE_GCM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ int	 gcm_seal(struct gcm *g, uint64_t n, struct gcm_ad ad,
  */
 int	 gcm_open(struct gcm *g, uint64_t n, struct gcm_ad ad,
 	    const uint8_t *data, size_t len, uint8_t *out) MUST_CHECK;
-
-#endif

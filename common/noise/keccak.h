@@ -2,8 +2,7 @@
  * SHA-3 and SHAKE (FIPS 202), for ML-KEM; libsodium 1.0.18 has neither.
  * Constant time; wipes its stack.  Pure.
  */
-#ifndef COMMON_NOISE_KECCAK_H
-#define COMMON_NOISE_KECCAK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void	 keccak_init(struct keccak *k, unsigned int rate, uint8_t suffix);
 void	 keccak_put(struct keccak *k, const void *data, size_t len);
 void	 keccak_get(struct keccak *k, void *out, size_t len);
 void	 keccak_fini(struct keccak *k);		/* wipes */
-
-#endif

@@ -3,8 +3,7 @@
  * (since 3.5) where libsodium lacks it.  libcrypto keeps keys on its heap
  * during a call and wipes them, and checks more of a secret key than its hash.
  */
-#ifndef COMMON_NOISE_KEM_H
-#define COMMON_NOISE_KEM_H
+#pragma once
 
 #include "common/noise/mlkem.h"
 
@@ -24,5 +23,3 @@ int	 kem_encapsulate(const uint8_t public[MLKEM_PUBLIC_LEN],
 int	 kem_decapsulate(const uint8_t secret[MLKEM_SECRET_LEN],
 	    const uint8_t ciphertext[MLKEM_CIPHERTEXT_LEN],
 	    uint8_t shared_out[MLKEM_SHARED_LEN]) MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * Pure; constant time for secrets, which the caller wipes.  Outputs may overlap
  * inputs, but not each other.  On EINVAL outputs are unchanged.
  */
-#ifndef COMMON_NOISE_MLKEM_H
-#define COMMON_NOISE_MLKEM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ int	 mlkem_encapsulate(const uint8_t public[MLKEM_PUBLIC_LEN],
 int	 mlkem_decapsulate(const uint8_t secret[MLKEM_SECRET_LEN],
 	    const uint8_t ciphertext[MLKEM_CIPHERTEXT_LEN],
 	    uint8_t shared_out[MLKEM_SHARED_LEN]) MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * Constant time: no branch, address or division depends on a secret
  * (mlkem_sample_ntt() has public input).  No secret stays on the stack.  Pure.
  */
-#ifndef COMMON_NOISE_MLKEM_PRIV_H
-#define COMMON_NOISE_MLKEM_PRIV_H
+#pragma once
 
 #include <stdint.h>
 
@@ -83,5 +82,3 @@ void	 mlkem_pack(uint8_t *out, const struct mlkem_poly *p,
 	    unsigned int bits);
 void	 mlkem_unpack(struct mlkem_poly *p, const uint8_t *data,
 	    unsigned int bits);
-
-#endif

@@ -7,8 +7,7 @@
  * The caller keeps structs with secrets in locked memory and wipes them; here
  * only the stack is wiped, and what is noted.
  */
-#ifndef COMMON_NOISE_NOISE_H
-#define COMMON_NOISE_NOISE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -125,5 +124,3 @@ int	 noise_take_response(struct noise_initiator *i,
 	    const struct noise_identity *self, const uint8_t *msg, size_t len,
 	    uint8_t *payload_out, size_t size, struct noise_keys *keys_out)
 	    MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * Memory shared by streams: each has a reserve, the rest is first come, first
  * served.  Pure.
  */
-#ifndef COMMON_NOISE_QUOTA_H
-#define COMMON_NOISE_QUOTA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ int	 quota_set(struct quota_share *s, size_t bytes) MUST_CHECK;
 
 /* The same for fewer bytes than before; cannot fail. */
 void	 quota_lower(struct quota_share *s, size_t bytes);
-
-#endif

@@ -2,8 +2,7 @@
  * JSON-RPC messages on a stream, each preceded by its length, cut into sealed
  * and numbered records (PROTOCOL 12.7).  Pure.
  */
-#ifndef COMMON_NOISE_RECORD_H
-#define COMMON_NOISE_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ bool	 record_first(const struct record_reader *r, uint8_t **data_out,
 	    size_t *len_out);
 
 void	 record_drop(struct record_reader *r);
-
-#endif

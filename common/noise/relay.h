@@ -1,6 +1,5 @@
 /* Frames of the rendezvous (proto/relay.proto, PROTOCOL 12.5).  Pure. */
-#ifndef COMMON_NOISE_RELAY_H
-#define COMMON_NOISE_RELAY_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -47,5 +46,3 @@ void	 relay_free(struct relay_frame *f);
 /* The length, up to RELAY_ROOM more than f->len, or -1 with errno EMSGSIZE. */
 ssize_t	 relay_encode(const struct relay_frame *f, uint8_t *out, size_t size)
 	    MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * the time (monotonic, ms), output is what to do.  A table has secrets: keep it
  * in locked memory.
  */
-#ifndef COMMON_NOISE_STREAM_H
-#define COMMON_NOISE_STREAM_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -136,5 +135,3 @@ ssize_t	 stream_seal(struct stream *s, struct record_cutter *c, uint8_t *out)
 	    MUST_CHECK;
 
 void	 stream_free(struct stream **sp);
-
-#endif

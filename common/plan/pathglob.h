@@ -9,8 +9,7 @@
  * A character is UTF-8 or an invalid byte.  Wildcards match no slash.  {a,b} is
  * expanded by plan_make().  Takes at most the product of both lengths.  Pure.
  */
-#ifndef COMMON_PLAN_PATHGLOB_H
-#define COMMON_PLAN_PATHGLOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ bool	 pathglob_may_match_below(const char *pattern, const char *folder);
  * errno ENAMETOOLONG.
  */
 int	 pathglob_base(const char *pattern, char *path, size_t size) MUST_CHECK;
-
-#endif

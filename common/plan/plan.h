@@ -5,8 +5,7 @@
  * In writable folders .agents, .aws, .codex and .git are read-only, unless an
  * entry names them or everything is writable.
  */
-#ifndef COMMON_PLAN_PLAN_H
-#define COMMON_PLAN_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ enum plan_kind plan_decide_around(const struct plan *p, const char *path);
  * (proc(5)).  0, or -1 with errno ENOMEM.
  */
 int	 plan_print(const struct plan *p, struct buf *out) MUST_CHECK;
-
-#endif

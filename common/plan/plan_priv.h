@@ -1,6 +1,5 @@
 /* Internal to common/plan/plan*.c. */
-#ifndef COMMON_PLAN_PLAN_PRIV_H
-#define COMMON_PLAN_PLAN_PRIV_H
+#pragma once
 
 #include <limits.h>
 
@@ -81,5 +80,3 @@ int	 plan_put_list(struct plan_maker *m, uint32_t list, const char *what,
 /* Legacy policies (plan_legacy.c): whether tok is one, and add its rules. */
 bool	 plan_is_legacy(const struct json *j, uint32_t tok);
 int	 plan_legacy(struct plan_maker *m, uint32_t tok) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Socket activation: listening sockets passed in as by sd_listen_fds(3). */
-#ifndef MASTER_ACCEPT_ACTIVATION_H
-#define MASTER_ACCEPT_ACTIVATION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ int	 activation_take_env(struct activation *p) MUST_CHECK;
 
 /* Close all sockets that were not adopted. */
 void	 activation_fini(struct activation *p);
-
-#endif

@@ -1,6 +1,5 @@
 /* Assigns a connection to a spare worker, with the settings of its client. */
-#ifndef MASTER_ACCEPT_CHILD_ASSIGN_H
-#define MASTER_ACCEPT_CHILD_ASSIGN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ int	 child_assign_stdio(struct child *c, int in, int out);
 
 /* Answer a worker's request to resume a session. */
 void	 child_decide(struct child *c, Ipc__Verdict v, struct route *r);
-
-#endif

@@ -5,8 +5,7 @@
  * dropped after LIMIT_STARTUPS_PATIENCE.  Peers whose user is not known are
  * subject to random early drop (MaxStartups in sshd_config(5)).
  */
-#ifndef MASTER_ACCEPT_GATE_H
-#define MASTER_ACCEPT_GATE_H
+#pragma once
 
 #include "master/auth/peer.h"
 #include "master/workers/child.h"
@@ -47,5 +46,3 @@ size_t		 gate_waiting(const struct gate *g);
  * a random number below 100.  Pure.
  */
 bool		 gate_drops(unsigned n, unsigned drawn);
-
-#endif

@@ -3,8 +3,7 @@
  * unix:PATH; and those for metrics, on any address.  Accepted connections are
  * queued at the gate, unread.
  */
-#ifndef MASTER_ACCEPT_LISTEN_H
-#define MASTER_ACCEPT_LISTEN_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -63,5 +62,3 @@ void	 listen_publish(const struct master *m);
 
 /* Close all, unlink our Unix sockets and the file of listen_publish(). */
 void	 listen_close_all(struct master *m);
-
-#endif

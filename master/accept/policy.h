@@ -5,8 +5,7 @@
  * configuration is read; patterns with * or ? match only those in /etc/passwd
  * and /etc/group.
  */
-#ifndef MASTER_ACCEPT_POLICY_H
-#define MASTER_ACCEPT_POLICY_H
+#pragma once
 
 #include "common/conf/conf.h"
 #include "common/ipc/ipc.h"
@@ -57,5 +56,3 @@ int		 policy_admit(struct master *m, struct peer *p,
  * several may have been admitted before any of them was open.
  */
 bool		 policy_exceeded(struct master *m, struct peer *p);
-
-#endif

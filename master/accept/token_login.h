@@ -3,8 +3,7 @@
  * token's user.  The worker of the handshake sends the token; it is untrusted
  * input.
  */
-#ifndef MASTER_ACCEPT_TOKEN_LOGIN_H
-#define MASTER_ACCEPT_TOKEN_LOGIN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ uint32_t token_login_judge(struct child *c, const void *shown, size_t len,
  */
 void	 token_login_pass_on(struct child *c, int fd, const void *message,
 	    size_t len);
-
-#endif

@@ -2,8 +2,7 @@
  * AllowUsers, DenyUsers, AllowGroups and DenyGroups, in the order of
  * sshd_config(5).  Pure but for allow_warn().
  */
-#ifndef MASTER_AUTH_ALLOW_H
-#define MASTER_AUTH_ALLOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,5 +39,3 @@ int		 allow_names(const char *list, allow_name_fn *fn, void *arg);
 
 /* Look up all names; write a line to out for each that does not exist. */
 void		 allow_warn(const struct conf *c, FILE *out);
-
-#endif

@@ -2,8 +2,7 @@
  * The switches for tokens, named as the reference program's: they set keywords
  * and require a token of each TCP client.
  */
-#ifndef MASTER_AUTH_AUTH_OPTIONS_H
-#define MASTER_AUTH_AUTH_OPTIONS_H
+#pragma once
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ bool	 auth_options_any(const struct auth_options *o);
 /* Set the keywords.  0, or -1 with the reason in e. */
 int	 auth_options_apply(const struct auth_options *o, struct conf *c,
 	    struct conf_error *e) MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * (user_namespaces(7)) all that are not in its map appear as the overflow id,
  * usually 65534, which is also nobody's.
  */
-#ifndef MASTER_AUTH_IDMAP_H
-#define MASTER_AUTH_IDMAP_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -24,5 +23,3 @@ void	 idmap_read_from(struct idmap *im, const char *folder);
 
 bool	 idmap_is_user(const struct idmap *im, uid_t uid);
 bool	 idmap_is_group(const struct idmap *im, gid_t gid);
-
-#endif

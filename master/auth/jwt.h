@@ -3,8 +3,7 @@
  * HMAC-SHA-256 (HS256 of RFC 7518).  Nothing is parsed before the signature is
  * verified.  Pure.
  */
-#ifndef MASTER_AUTH_JWT_H
-#define MASTER_AUTH_JWT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ enum jwt_verdict jwt_judge(const struct jwt_rules *rules, const char *token,
 
 /* For the log: "expired". */
 const char	*jwt_why(enum jwt_verdict v);
-
-#endif

@@ -3,8 +3,7 @@
  * and glibc without memory, may end their process.  The child runs from the
  * first name on until names_end().
  */
-#ifndef MASTER_AUTH_NAMES_H
-#define MASTER_AUTH_NAMES_H
+#pragma once
 
 #include <grp.h>
 #include <pwd.h>
@@ -21,5 +20,3 @@ const char		*names_error(int error);
 
 /* End the child, so that the next sees changes of the data base. */
 void			 names_end(void);
-
-#endif

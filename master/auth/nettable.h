@@ -1,6 +1,5 @@
 /* Lines of /proc/net/tcp and tcp6 (proc(5)), a TCP connection each.  Pure. */
-#ifndef MASTER_AUTH_NETTABLE_H
-#define MASTER_AUTH_NETTABLE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -24,5 +23,3 @@ struct nettable_row {
 /* Parse a line without its newline.  0, or -1: the heading, or malformed. */
 int	 nettable_parse(const char *line, size_t len,
 	    struct nettable_row *out);
-
-#endif

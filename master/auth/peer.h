@@ -2,8 +2,7 @@
  * Identifies the peer of a local connection by what the kernel knows; reads
  * nothing that the peer sent.
  */
-#ifndef MASTER_AUTH_PEER_H
-#define MASTER_AUTH_PEER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -72,5 +71,3 @@ int	 peer_identify(int fd, enum peer_way way, uint64_t sockmark,
 
 /* Set the identity of its user. */
 void	 peer_is_user(struct peer *p);
-
-#endif

@@ -7,8 +7,7 @@
  * (common/linux/ptree.h), nor its seccomp filters, of which it has more than
  * the master.  Those of other servers and other sandboxes count as well.
  */
-#ifndef MASTER_AUTH_PEER_SANDBOX_H
-#define MASTER_AUTH_PEER_SANDBOX_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -31,5 +30,3 @@ const char	*peer_sandbox_why_tcp(const void *info, size_t len,
  * another process.
  */
 const char	*peer_sandbox_why(int fd, pid_t pid);
-
-#endif

@@ -4,8 +4,7 @@
  * table has LIMIT_FAILURE_SOURCES; the least recent is replaced.  Pure; now is
  * in ms, monotonic.
  */
-#ifndef MASTER_AUTH_PENALTY_H
-#define MASTER_AUTH_PENALTY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ uint64_t	 penalties_left(const struct penalties *p, const char *source,
  */
 unsigned	 penalties_add(struct penalties *p, const char *source,
 		    bool is_guess, uint64_t now);
-
-#endif

@@ -1,6 +1,5 @@
 /* Users that settings name for sessions to run as. */
-#ifndef MASTER_AUTH_RUNAS_H
-#define MASTER_AUTH_RUNAS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -24,5 +23,3 @@ struct runas {
  */
 int	 runas_find(const struct conf *c, const char *what, const char *name,
 	    struct runas *out, char *why, size_t size) MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * A line about a token: "NAME sha256:HEX [user=USER]", the value of the
  * keyword Token and a line of a TokenFile.  Pure.
  */
-#ifndef MASTER_AUTH_TOKENLINE_H
-#define MASTER_AUTH_TOKENLINE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct tokenline {
 /* Parse words between blanks.  NULL, or what is wrong, t undefined. */
 const char	*tokenline_parse(const char *text, size_t len,
 		    struct tokenline *t) MUST_CHECK;
-
-#endif

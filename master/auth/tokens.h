@@ -3,8 +3,7 @@
  * secret for signed ones, in locked memory.  A set never changes: a reload
  * makes another one.
  */
-#ifndef MASTER_AUTH_TOKENS_H
-#define MASTER_AUTH_TOKENS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ bool		 tokens_any(const struct tokens *t);
 const char	*tokens_judge(const struct tokens *t, const void *shown,
 		    size_t len, uint64_t now, struct grant *out,
 		    bool *is_guess_out) MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * They are identified by SO_PEERCRED (unix(7)): root and the daemon's user see
  * all sessions, other users their own.
  */
-#ifndef MASTER_CTL_CTL_H
-#define MASTER_CTL_CTL_H
+#pragma once
 
 #include "master/workers/child.h"
 #include "master/world.h"
@@ -31,5 +30,3 @@ void		 ctl_on_report(struct ctl *c, struct child *from,
 /* A worker's answer to an action. */
 void		 ctl_on_acted(struct ctl *c, struct child *from,
 		    const Ipc__Acted *in);
-
-#endif

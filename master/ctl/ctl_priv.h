@@ -1,6 +1,5 @@
 /* Shared by the control socket and its commands; for ctl*.c only. */
-#ifndef MASTER_CTL_CTL_PRIV_H
-#define MASTER_CTL_CTL_PRIV_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -135,5 +134,3 @@ void	 ctl_audit(const struct ctl_client *c, const char *fmt, ...)
 struct master	*ctl_master(const struct ctl *c);
 
 bool	 ctl_may_see(const struct ctl_client *c, const struct route *r);
-
-#endif

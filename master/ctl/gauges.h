@@ -2,8 +2,7 @@
  * The gauges of proto/gauge.def, for /metrics.  A worker formats them
  * (worker/conn/openmetrics.c).
  */
-#ifndef MASTER_CTL_GAUGES_H
-#define MASTER_CTL_GAUGES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ void	 gauges_take(const struct master *m, uint64_t gauges[GAUGES]);
 
 /* Count sessions: attached, detached, tombstones (without a worker). */
 void	 gauges_sessions(const struct master *m, uint64_t n[3]);
-
-#endif

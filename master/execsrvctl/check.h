@@ -1,6 +1,5 @@
 /* "execsrvctl config check": what "execsrvd -t" says. */
-#ifndef MASTER_EXECSRVCTL_CHECK_H
-#define MASTER_EXECSRVCTL_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
  * output.  Return the exit status.
  */
 int	 config_check(const char *file, bool is_json);
-
-#endif

@@ -1,6 +1,5 @@
 /* Questions to the daemon, over its control socket. */
-#ifndef MASTER_EXECSRVCTL_CONTROL_H
-#define MASTER_EXECSRVCTL_CONTROL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ int	 control_ask(const struct control_request *q, struct table **t_out,
 /* The same for a command without arguments. */
 int	 control_ask_simply(const char *dir, const char *command,
 	    struct table **t_out, struct control_error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* The commands that are clients of an exec server. */
-#ifndef MASTER_EXECSRVCTL_CTL_CLIENT_H
-#define MASTER_EXECSRVCTL_CTL_CLIENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@
  */
 int	 ctl_client_command(const char *dir, bool is_plain, int argc,
 	    char **argv);
-
-#endif

@@ -1,6 +1,5 @@
 /* "execsrvctl tail": the output of a process, from its session's worker. */
-#ifndef MASTER_EXECSRVCTL_CTL_TAIL_H
-#define MASTER_EXECSRVCTL_CTL_TAIL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
  * become '?'.  As JSON: a line for each piece.  Return the exit status.
  */
 int	 ctl_tail_show(int fd, bool is_json);
-
-#endif

@@ -2,8 +2,7 @@
  * The addresses of a daemon, from a file in its run directory (RUNDIRS_LISTEN),
  * for users who may not open the control socket.
  */
-#ifndef MASTER_EXECSRVCTL_LISTENERS_H
-#define MASTER_EXECSRVCTL_LISTENERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ bool	 listeners_fits(const char *url);
  * be writable by nobody else.
  */
 char	*listeners_read(const char *dir);
-
-#endif

@@ -2,8 +2,7 @@
  * A queue for standard output or error, written without blocking.  The producer
  * looks at outq_held() and pauses in time.
  */
-#ifndef MASTER_EXECSRVCTL_OUTQ_H
-#define MASTER_EXECSRVCTL_OUTQ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ outq_held(const struct outq *s)
 {
 	return s->queue.len;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* "execsrvctl run": a command on an exec server, as if it ran here. */
-#ifndef MASTER_EXECSRVCTL_RUN_H
-#define MASTER_EXECSRVCTL_RUN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ struct run_options {
  * signals and changes the terminal: the process should end soon after.
  */
 int	 run_command(const struct run_options *o);
-
-#endif

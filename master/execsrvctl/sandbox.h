@@ -1,6 +1,5 @@
 /* "execsrvctl sandbox": what a sandbox object means, without any server. */
-#ifndef MASTER_EXECSRVCTL_SANDBOX_H
-#define MASTER_EXECSRVCTL_SANDBOX_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -9,5 +8,3 @@
  * standard error; after EXIT_USAGE the caller prints the usage.
  */
 int	 sandbox_command(int argc, char **argv, bool is_json);
-
-#endif

@@ -8,8 +8,7 @@
  * token may do all that its user may: the file that has it must be ours, and
  * nobody else's to read.
  */
-#ifndef MASTER_EXECSRVCTL_SERVERS_H
-#define MASTER_EXECSRVCTL_SERVERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ int	 servers_find(const char *name, struct server *out) MUST_CHECK;
 
 /* Read a token, the first line of a file.  0, or -1, having said why. */
 int	 servers_read_token(const char *path, struct server *out) MUST_CHECK;
-
-#endif

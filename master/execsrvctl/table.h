@@ -2,8 +2,7 @@
  * A table of the daemon, and its forms: columns for people, one row upright,
  * JSON for programs.  Pure.
  */
-#ifndef MASTER_EXECSRVCTL_TABLE_H
-#define MASTER_EXECSRVCTL_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ int		 table_print_json(const struct table *t, bool is_one,
 char		*table_show_seconds(const char *cell);
 char		*table_show_bytes(const char *cell);
 char		*table_show_user(const char *cell);
-
-#endif

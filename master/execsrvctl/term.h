@@ -2,8 +2,7 @@
  * The caller's terminal during a remote one.  There is only one, and signal
  * handlers must find it: hence no struct.
  */
-#ifndef MASTER_EXECSRVCTL_TERM_H
-#define MASTER_EXECSRVCTL_TERM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ int	 term_size(uint16_t *rows_out, uint16_t *cols_out);
  * NO_COLOR is set or it is dumb; elsewhere plain.
  */
 void	 term_look(int fd, struct table_look *look_out);
-
-#endif

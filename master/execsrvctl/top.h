@@ -2,8 +2,7 @@
  * "execsrvctl top": the server and its sessions, repeated.  On a terminal until
  * q is pressed; in batches one after another.
  */
-#ifndef MASTER_EXECSRVCTL_TOP_H
-#define MASTER_EXECSRVCTL_TOP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ int	 top_read(int argc, char **argv, struct top_options *t);
 
 /* Show it and return the exit status. */
 int	 top(const struct top_options *t);
-
-#endif

@@ -3,8 +3,7 @@
  * has open, or to syslog.  If writing fails, sessions go on and lost events are
  * counted.
  */
-#ifndef MASTER_LOGS_AUDIT_H
-#define MASTER_LOGS_AUDIT_H
+#pragma once
 
 #include "common/conf/conf.h"
 #include "master/logs/audit_line.h"
@@ -35,5 +34,3 @@ void	 audit_reopen(struct master *m);
 
 /* Its state for people; malloc'd or NULL. */
 char	*audit_describe(const struct master *m);
-
-#endif

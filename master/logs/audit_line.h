@@ -1,6 +1,5 @@
 /* An event of the audit log as a line: the rows of proto/audit.def.  Pure. */
-#ifndef MASTER_LOGS_AUDIT_LINE_H
-#define MASTER_LOGS_AUDIT_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ struct audit_head {
  */
 int	 audit_line(struct buf *b, const struct audit_head *head,
 	    const struct audit_what *what) MUST_CHECK;
-
-#endif

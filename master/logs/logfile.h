@@ -4,8 +4,7 @@
  * standard error, which is spliced to the file (splice(2)): the master reads no
  * line of theirs.
  */
-#ifndef MASTER_LOGS_LOGFILE_H
-#define MASTER_LOGS_LOGFILE_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -32,5 +31,3 @@ int		 logfile_pipe(const struct logfile *l);
 
 /* Open the path again, after rotation.  0, or -1: the old file stays. */
 int		 logfile_reopen(struct logfile *l);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where the log of all our processes goes: LogTo, LogFormat, SyslogFacility. */
-#ifndef MASTER_LOGS_LOGTO_H
-#define MASTER_LOGS_LOGTO_H
+#pragma once
 
 #include "master/world.h"
 
@@ -18,5 +17,3 @@ void	 logto_switch(struct master *m);
 
 /* Standard error of a child process; called between fork and exec. */
 int	 logto_stderr(const struct master *m);
-
-#endif

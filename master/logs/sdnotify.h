@@ -2,8 +2,7 @@
  * Notifies a service manager by sd_notify(3), a datagram per event.  All
  * functions do nothing if n is NULL, and never block.
  */
-#ifndef MASTER_LOGS_SDNOTIFY_H
-#define MASTER_LOGS_SDNOTIFY_H
+#pragma once
 
 #include <event2/event.h>
 #include <stdbool.h>
@@ -46,5 +45,3 @@ void	 sdnotify_uplink(struct sdnotify *n, unsigned number,
 
 /* STATUS=, a line for people; sent if it has changed. */
 void	 sdnotify_status(struct sdnotify *n, const char *fmt, ...) PRINTF(2, 3);
-
-#endif

@@ -2,8 +2,7 @@
  * The credential for a registry: a token, from the environment, a file or
  * standard input.  Tokens are kept in locked memory only.
  */
-#ifndef MASTER_REMOTE_CRED_H
-#define MASTER_REMOTE_CRED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ bool	 cred_is_good(const struct cred *c);
 
 /* Whether a URL is https, or a loopback address. */
 bool	 cred_is_safe(const char *url);
-
-#endif

@@ -2,8 +2,7 @@
  * Remote mode: an execsrv-uplink for each environment.  The master decides when
  * to register and keeps credentials and keys: a new uplink goes on with them.
  */
-#ifndef MASTER_REMOTE_REMOTE_H
-#define MASTER_REMOTE_REMOTE_H
+#pragma once
 
 #include <sys/queue.h>
 #include <sys/types.h>
@@ -108,5 +107,3 @@ enum gauge	 remote_gauge(const struct remote *r);
 /* What is wrong with its registration; "": nothing. */
 #define REMOTE_TROUBLE	64	/* bytes */
 void	 remote_trouble(const struct remote *r, char *out, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Checks Uplink blocks, before anything is started. */
-#ifndef MASTER_REMOTE_REMOTE_CHECK_H
-#define MASTER_REMOTE_REMOTE_CHECK_H
+#pragma once
 
 #include "common/conf/conf.h"
 #include "master/auth/runas.h"
@@ -17,5 +16,3 @@ int	 remote_check(const struct conf *c, struct conf_error *e) MUST_CHECK;
  */
 int	 remote_find_user(const struct conf *c, const struct conf_uplink *u,
 	    struct runas *out, struct conf_error *e) MUST_CHECK;
-
-#endif

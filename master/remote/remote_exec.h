@@ -1,6 +1,5 @@
 /* Starts execsrv-uplink: its user, environment and channel. */
-#ifndef MASTER_REMOTE_REMOTE_EXEC_H
-#define MASTER_REMOTE_REMOTE_EXEC_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -11,5 +10,3 @@ int	 remote_exec_init(struct master *m);
 
 /* Start one.  *sock_out, its channel, is the caller's.  0 with errno. */
 pid_t	 remote_exec(struct master *m, int *sock_out);
-
-#endif

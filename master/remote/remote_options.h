@@ -2,8 +2,7 @@
  * The switches of remote mode, named as the reference program's: together they
  * are one more Uplink block.
  */
-#ifndef MASTER_REMOTE_REMOTE_OPTIONS_H
-#define MASTER_REMOTE_REMOTE_OPTIONS_H
+#pragma once
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -67,5 +66,3 @@ int	 remote_options_apply(const struct remote_options *o, struct conf *c,
  */
 int	 remote_options_read_stdin(const struct conf *c, struct cred *cred,
 	    struct conf_error *e) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Standard input in remote mode: credentials, a line each, and its end. */
-#ifndef MASTER_REMOTE_REMOTE_STDIN_H
-#define MASTER_REMOTE_REMOTE_STDIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ int	 remote_stdin_watch(struct remote_stdin *in, struct event_base *base,
 
 /* Stop; wipe the credential. */
 void	 remote_stdin_fini(struct remote_stdin *in);
-
-#endif

@@ -2,8 +2,7 @@
  * The streams on one rendezvous websocket: sealed (Noise), clear relay frames,
  * or a single connection as it is.
  */
-#ifndef MASTER_UPLINK_CARRIER_H
-#define MASTER_UPLINK_CARRIER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ size_t		 carrier_next(struct carrier *c, uint8_t **frame_out,
 void		 carrier_on_proof(struct carrier *c);
 
 unsigned	 carrier_streams(const struct carrier *c);
-
-#endif

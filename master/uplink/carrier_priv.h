@@ -1,6 +1,5 @@
 /* What the kinds of carriers share; for carr*.c only. */
-#ifndef MASTER_UPLINK_CARRIER_PRIV_H
-#define MASTER_UPLINK_CARRIER_PRIV_H
+#pragma once
 
 #include <sys/queue.h>
 #include <sys/types.h>
@@ -114,5 +113,3 @@ bool	 carrier_stream_begins(struct carrier_stream *f, size_t len,
  */
 void	 carrier_put(struct carrier *c, const uint8_t *frame, size_t len,
 	    bool may_be_lost);
-
-#endif

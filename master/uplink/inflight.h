@@ -4,8 +4,7 @@
  * all before its ping was read, and gives round trip and rate.  Pure; positions
  * are bytes sent since the start, times monotonic microseconds.
  */
-#ifndef MASTER_UPLINK_INFLIGHT_H
-#define MASTER_UPLINK_INFLIGHT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ void	 inflight_resume(struct inflight *f, uint64_t pos, uint64_t now);
 
 /* Whether to send nothing more until the pong. */
 bool	 inflight_is_full(const struct inflight *f, uint64_t pos);
-
-#endif

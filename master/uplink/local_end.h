@@ -3,8 +3,7 @@
  * Nothing is queued in between: messages are fetched from the carrier while
  * there is room, and one of the server's waits until the carrier takes it.
  */
-#ifndef MASTER_UPLINK_LOCAL_END_H
-#define MASTER_UPLINK_LOCAL_END_H
+#pragma once
 
 #include "common/dial/wsloop.h"
 
@@ -57,5 +56,3 @@ bool	 local_end_is_over(const struct local_end *l);
 
 /* Answer the oldest ping. */
 void	 local_end_pong(struct local_end *l);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the kinds of local ends share; for local_end*.c only. */
-#ifndef MASTER_UPLINK_LOCAL_END_PRIV_H
-#define MASTER_UPLINK_LOCAL_END_PRIV_H
+#pragma once
 
 #include "master/uplink/local_end.h"
 
@@ -19,5 +18,3 @@ struct local_end {
 	size_t			 output_len;
 	bool			 is_over;
 };
-
-#endif

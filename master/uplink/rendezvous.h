@@ -2,8 +2,7 @@
  * The websocket to the rendezvous (PROTOCOL 12.4): reconnects it, keeps it
  * alive, and knows how much the peer has read.
  */
-#ifndef MASTER_UPLINK_RENDEZVOUS_H
-#define MASTER_UPLINK_RENDEZVOUS_H
+#pragma once
 
 #include "common/dial/wsock.h"
 #include "master/uplink/inflight.h"
@@ -35,5 +34,3 @@ void	 rendezvous_fini(struct rendezvous *r);
 
 /* Connect to where the new registration says. */
 void	 rendezvous_start(struct rendezvous *r);
-
-#endif

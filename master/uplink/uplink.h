@@ -2,8 +2,7 @@
  * One environment at its registry.  The master says when to register;
  * harnesses' streams become connections to its workers or another exec server.
  */
-#ifndef MASTER_UPLINK_UPLINK_H
-#define MASTER_UPLINK_UPLINK_H
+#pragma once
 
 #include "master/uplink/rendezvous.h"
 #include "master/uplink/uplink_env.h"
@@ -33,5 +32,3 @@ int	 uplink_serve(struct uplink *u, int sock) MUST_CHECK;
 
 /* Report the status to the master. */
 void	 uplink_tell(struct uplink *u);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the modules of an uplink share: data, and events for the uplink. */
-#ifndef MASTER_UPLINK_UPLINK_ENV_H
-#define MASTER_UPLINK_UPLINK_ENV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ struct uplink_env {
 	uint8_t				 nonce[REGISTRY_NONCE];
 	struct answer_registration	 registered;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* The channel to the master: a wrapper for each message. */
-#ifndef MASTER_UPLINK_UPLINK_LINK_H
-#define MASTER_UPLINK_UPLINK_LINK_H
+#pragma once
 
 #include "common/dial/registry.h"
 #include "common/dial/wsloop.h"
@@ -38,5 +37,3 @@ void	 uplink_link_denied(struct uplink_link *l);
 
 /* Give the master a connection; fd stays the caller's. */
 void	 uplink_link_stream(struct uplink_link *l, int fd);
-
-#endif

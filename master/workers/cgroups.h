@@ -20,8 +20,7 @@
  * A lock on our own group (cgfs_claim()) marks it as in use: the next execsrvd
  * removes those of dead ones.
  */
-#ifndef MASTER_WORKERS_CGROUPS_H
-#define MASTER_WORKERS_CGROUPS_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -92,5 +91,3 @@ void		 cgroups_limit(struct cgroups *g, const struct conf *c,
 /* Release the groups of a worker that has exited or was never started. */
 void		 cgroups_give_back(struct cgroups *g,
 		    struct cgroups_worker *w);
-
-#endif

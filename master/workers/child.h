@@ -3,8 +3,7 @@
  * states, each with a table of legal moves in child.c: of the worker, its
  * process, its end, its client, a token, transcripts.
  */
-#ifndef MASTER_WORKERS_CHILD_H
-#define MASTER_WORKERS_CHILD_H
+#pragma once
 
 #include <sys/queue.h>
 #include <sys/types.h>
@@ -203,5 +202,3 @@ struct child	*child_find_idle(const struct master *m);
 /* Whether there is a worker whose pid is not known yet. */
 bool		 child_is_forking(const struct master *m);
 const char	*child_state_name(const struct child *c);
-
-#endif

@@ -6,8 +6,7 @@
  * A message that gets less than it needs is never complete.  To avoid deadlock
  * one session at a time may exceed the budget for a message.
  */
-#ifndef MASTER_WORKERS_MEMBUDGET_H
-#define MASTER_WORKERS_MEMBUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void		 membudget_leave(struct membudget *b, struct share **sp);
 
 /* Return the bytes granted to all sessions. */
 uint64_t	 membudget_total(const struct membudget *b);
-
-#endif

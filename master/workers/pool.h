@@ -3,8 +3,7 @@
  * a burst of connections, and a pause when they die soon after their start.
  * After TemplateMaxForks workers the template is replaced.
  */
-#ifndef MASTER_WORKERS_POOL_H
-#define MASTER_WORKERS_POOL_H
+#pragma once
 
 #include "master/workers/child.h"
 #include "master/world.h"
@@ -44,5 +43,3 @@ void		 pool_kill(struct pool *p);
 
 /* Return what sandboxes of ordinary users can use on this host, as text. */
 const char	*pool_sandbox(const struct pool *p);
-
-#endif

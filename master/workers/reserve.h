@@ -2,8 +2,7 @@
  * File descriptors in reserve: when all others are used up, peers can still be
  * identified and operators accepted.
  */
-#ifndef MASTER_WORKERS_RESERVE_H
-#define MASTER_WORKERS_RESERVE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ void	 reserve_fill(struct reserve *r);
 
 /* Whether too few descriptors are free for peer_identify(). */
 bool	 reserve_is_needed(void);
-
-#endif

@@ -2,8 +2,7 @@
  * A session, by its id: served by a worker; or a tombstone, if it owned nothing
  * when its client detached, which can be resumed until it expires.
  */
-#ifndef MASTER_WORKERS_ROUTE_H
-#define MASTER_WORKERS_ROUTE_H
+#pragma once
 
 #include <sys/queue.h>
 #include <sys/types.h>
@@ -98,5 +97,3 @@ size_t	 route_count_of(const struct master *m, const char *identity);
 
 /* Write an event to the audit log, with number, identity and uid filled in. */
 void	 route_audit(const struct route *r, struct audit_what what);
-
-#endif

@@ -4,8 +4,7 @@
  * session cannot change them: the master opens files and passes descriptors.
  * An ACL lets only that user read them.
  */
-#ifndef MASTER_WORKERS_TRANSCRIPT_FILES_H
-#define MASTER_WORKERS_TRANSCRIPT_FILES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ int	 transcript_files_prepare(const struct conf *c, struct conf_error *e)
  * errno.  Sets r->transcript to the directory of the session.
  */
 int	 transcript_files_open(struct route *r, bool is_terminal) MUST_CHECK;
-
-#endif

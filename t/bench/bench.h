@@ -2,8 +2,7 @@
  * What the measurements share.  A benchmark that cannot measure is over: any
  * failure here ends the program with a message, and nothing is reported.
  */
-#ifndef T_BENCH_BENCH_H
-#define T_BENCH_BENCH_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -75,5 +74,3 @@ void		 samples_add(struct samples *, double);
 
 /* The value below which this share (0 to 1) lies; sorts. */
 double		 samples_at(struct samples *, double share);
-
-#endif

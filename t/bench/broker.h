@@ -5,8 +5,7 @@
  * One executor only.  Pings are answered in their turn: when everything
  * before was taken.  As elsewhere here, failures end the program.
  */
-#ifndef T_BENCH_BROKER_H
-#define T_BENCH_BROKER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ const struct noise_public	*broker_executor(const struct broker *);
 /* Send the executor a frame, with the next broker_flush(). */
 void		 broker_send(struct broker *, const struct relay_frame *);
 void		 broker_flush(struct broker *);
-
-#endif

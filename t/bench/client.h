@@ -5,8 +5,7 @@
  * they are met, also in the middle of a flood, since execsrvd takes pongs for
  * acknowledgements.  Any failure ends the program.
  */
-#ifndef T_BENCH_CLIENT_H
-#define T_BENCH_CLIENT_H
+#pragma once
 
 #include "t/bench/bench.h"
 
@@ -105,5 +104,3 @@ long		 msg_number(const struct msg *, const char *key);
 
 /* Does the text occur in the message? */
 bool		 msg_has(const struct msg *, const char *text);
-
-#endif

@@ -2,8 +2,7 @@
  * One request of files, prepared once and sent often.  The owner frees it with
  * fscall_fini().  As elsewhere here, failures end the program.
  */
-#ifndef T_BENCH_FSCALL_H
-#define T_BENCH_FSCALL_H
+#pragma once
 
 #include "t/bench/client.h"
 
@@ -61,5 +60,3 @@ struct fscost	 fscall_measure(const struct bench *, struct client *,
 
 /* Bytes of text that so many bytes are in base64. */
 size_t	 base64_len(size_t);
-
-#endif

@@ -4,8 +4,7 @@
  * account of what came, to be looked at between turns.  Any failure ends the
  * program, also a stream that the server resets.
  */
-#ifndef T_BENCH_HARNESS_H
-#define T_BENCH_HARNESS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -74,5 +73,3 @@ struct remote	*remote_open(struct harness *);
 /* Start argv ("a","b" as in JSON) as process "p". Returns the id. Flush it. */
 long		 remote_start(struct remote *, bool pipe_stdin,
 		    const char *argv, ...) PRINTF(3, 4);
-
-#endif

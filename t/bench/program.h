@@ -1,6 +1,5 @@
 /* A server program that is measured, as a child of ours. */
-#ifndef T_BENCH_PROGRAM_H
-#define T_BENCH_PROGRAM_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -12,5 +11,3 @@ pid_t	 program_start(char **argv, int *out_out);
 
 /* Stop it, in order if it can, and await its end. */
 void	 program_stop(pid_t);
-
-#endif

@@ -4,8 +4,7 @@
  * Workers are not dumpable: only root can measure them (also while acting for
  * another, seteuid(2)); others end here.
  */
-#ifndef T_BENCH_USAGE_H
-#define T_BENCH_USAGE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -15,5 +14,3 @@ double	 usage_cpu(pid_t);
 /* Proportional set size, in KiB, and its anonymous part. */
 double	 usage_pss(pid_t);
 double	 usage_anon(pid_t);
-
-#endif

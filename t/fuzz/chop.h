@@ -1,6 +1,5 @@
 /* How a target cuts what it feeds: whole, or by a seed. */
-#ifndef T_FUZZ_CHOP_H
-#define T_FUZZ_CHOP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ chop(uint32_t *state, uint8_t how, size_t left)
 	n = 1 + (*state >> 16) % (how < 128 ? 8 : 300);
 	return n < left ? n : left;
 }
-
-#endif

@@ -9,8 +9,7 @@
  * that is no answer to it: nothing is known of that.  With -l it tries nothing
  * and lists the names.
  */
-#ifndef T_SYS_6PROBE_H
-#define T_SYS_6PROBE_H
+#pragma once
 
 #include <sys/wait.h>
 
@@ -180,5 +179,3 @@ probe_main(int argc, char **argv, const struct attack *attacks)
 	}
 	return escaped ? 1 : 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A real agent for tests, which works below base. */
-#ifndef T_UNIT_AGENT_HELP_H
-#define T_UNIT_AGENT_HELP_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -52,5 +51,3 @@ size_t	 count_fds(pid_t pid);
 /* Whether it has children now; wait up to ms until it has some, or none. */
 bool	 has_children(void);
 bool	 children_within(bool some, int ms);
-
-#endif

@@ -1,6 +1,5 @@
 /* What tests of the configuration share: one of it, and files for it. */
-#ifndef T_UNIT_CONF_HELP_H
-#define T_UNIT_CONF_HELP_H
+#pragma once
 
 #include "common/conf/conf.h"
 
@@ -33,5 +32,3 @@ void	 ck_fails(const char *text, const char *words);
 
 /* A good value that is not the default, by type. */
 const char	*good(const char *type);
-
-#endif

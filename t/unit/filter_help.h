@@ -2,8 +2,7 @@
  * What a filter of system calls (seccomp(2)) says of each, without any being
  * made: below it lies one that answers whatever it lets through.
  */
-#ifndef T_UNIT_FILTER_HELP_H
-#define T_UNIT_FILTER_HELP_H
+#pragma once
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -59,5 +58,3 @@ rlim_t	 filter_limit(void (*install)(void), int what);
 
 /* In install functions: the child ends as a failure unless it is true. */
 void	 filter_must(bool claim);
-
-#endif

@@ -1,6 +1,5 @@
 /* Real folders below TMPDIR for the tests of file operations on trees. */
-#ifndef T_UNIT_FSTREE_HELP_H
-#define T_UNIT_FSTREE_HELP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -79,5 +78,3 @@ void	 swap(void);
 
 /* Make a folder in dir and go there; dir is closed.  The new one. */
 int	 make_and_enter(int dir, const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* What tests of the JSON reader and writer share, fuzz targets too. */
-#ifndef T_UNIT_JSON_HELP_H
-#define T_UNIT_JSON_HELP_H
+#pragma once
 
 #include "common/json/json.h"
 #include "common/json/json_out.h"
@@ -16,5 +15,3 @@ char	*json_copy(const char *text, size_t len);
 
 /* Write token i of a tape, and all that is in it. */
 void	 json_write(struct json_out *o, const struct json *j, uint32_t i);
-
-#endif

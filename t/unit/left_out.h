@@ -1,6 +1,5 @@
 /* A case that cannot be run here says so: the runner tells it. */
-#ifndef T_UNIT_LEFT_OUT_H
-#define T_UNIT_LEFT_OUT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -10,5 +9,3 @@ left_out(const char *why)
 	printf("left out: %s\n", why);
 	fflush(stdout);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * worker at the other end of the socket pair, a WebSocket server as strict as
  * ours.
  */
-#ifndef T_UNIT_LOCAL_END_HELP_H
-#define T_UNIT_LOCAL_END_HELP_H
+#pragma once
 
 #include <check.h>
 #include <stdbool.h>
@@ -107,5 +106,3 @@ void	 rig_shrink(void);
 		}							\
 	} while (0)
 #define WAIT(claim)	WAIT_READING(claim, SIZE_MAX)
-
-#endif

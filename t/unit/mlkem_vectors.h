@@ -2,8 +2,7 @@
  * ML-KEM-768: what @noble/post-quantum 0.7.1 (npm) makes of seeds and m.  Keys
  * and ciphertexts by their SHA-256.
  */
-#ifndef T_UNIT_MLKEM_VECTORS_H
-#define T_UNIT_MLKEM_VECTORS_H
+#pragma once
 
 static const struct vector {
 	const char	*seed, *m;
@@ -201,5 +200,3 @@ static const struct acvp {
 	  "a5b16b11f36c71f448a0d4a50bf9592569a57cb192a54bab07c6a76c2c554e15",
 	  "cbe4eade7d34885c9d0db0eaeead076c6977b21b2b8a32258c999b01cd0473c5" },
 };
-
-#endif

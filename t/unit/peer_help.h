@@ -2,8 +2,7 @@
  * A client on one end of a socketpair, and its server on the other: the test,
  * which says what it likes and hears every word.
  */
-#ifndef T_UNIT_PEER_HELP_H
-#define T_UNIT_PEER_HELP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -59,5 +58,3 @@ unsigned	 peer_descriptors(void);
 /* Write to the trace; it must be this, and is empty then. */
 void		 peer_note(const char *fmt, ...) PRINTF(1, 2);
 void		 peer_ck_trace(const char *want);
-
-#endif

@@ -3,8 +3,7 @@
  * copy of the specification's), for tests.  Whatever is not as it should be
  * ends the test.
  */
-#ifndef T_UNIT_VECTOR_HELP_H
-#define T_UNIT_VECTOR_HELP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void	 vectors_get(const struct vectors *v, const char *keys, void *out,
 /* Whether the value under keys in up is hex of exactly these bytes. */
 int	 vectors_is(const struct vectors *v, uint32_t up, const char *keys,
 	    const void *data, size_t len);
-
-#endif

@@ -1,6 +1,5 @@
 /* Frames for tests, written without the code under test. */
-#ifndef T_UNIT_WS_HELP_H
-#define T_UNIT_WS_HELP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct bytes	 ws_payload(const char *p, const char *end);
 /* A frame with that first byte; mask NULL: without one. */
 void		 ws_put_frame(struct bytes *out, unsigned first,
 		    const struct bytes *data, const uint8_t *mask);
-
-#endif

@@ -6,8 +6,7 @@
  * position is a count of payload bytes sent; a receipt for a position means
  * that the client has read all before it.
  */
-#ifndef WORKER_CONN_CONN_H
-#define WORKER_CONN_CONN_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -148,5 +147,3 @@ void	 conn_close(struct conn *c, uint16_t code, const char *why);
 
 /* Free spare memory. */
 void	 conn_trim(struct conn *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* Internal to worker/conn/conn*.c. */
-#ifndef WORKER_CONN_CONN_PRIV_H
-#define WORKER_CONN_CONN_PRIV_H
+#pragma once
 
 #include "common/ev.h"
 #include "worker/conn/conn.h"
@@ -99,5 +98,3 @@ bool		 conn_may_hold(struct conn *c, size_t want);
 /* The client is alive: input came, or a whole message. */
 void		 conn_alive(struct conn *c);
 void		 conn_on_bytes(struct conn *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* Blocking I/O with a deadline of clock_ms(). */
-#ifndef WORKER_CONN_IODEADLINE_H
-#define WORKER_CONN_IODEADLINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ int	 iodeadline_send(int fd, const void *data, size_t len,
  * the connection and lose our response.
  */
 void	 iodeadline_linger(int fd);
-
-#endif

@@ -1,6 +1,5 @@
 /* JSON-RPC 2.0 without the member "jsonrpc": ids and errors.  Pure. */
-#ifndef WORKER_CONN_JSONRPC_H
-#define WORKER_CONN_JSONRPC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void	 jsonrpc_put_error(struct json_out *o, const struct jsonrpc_id *id,
  */
 int	 jsonrpc_refuse(char *text, size_t len, enum rpc_err err,
 	    const char *why, struct buf *out) MUST_CHECK;
-
-#endif

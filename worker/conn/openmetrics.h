@@ -2,8 +2,7 @@
  * The text of /metrics (OpenMetrics 1.0.0, prometheus.io/docs/specs).  Labels
  * are from the rows only, nothing in it comes from a client.  Pure.
  */
-#ifndef WORKER_CONN_OPENMETRICS_H
-#define WORKER_CONN_OPENMETRICS_H
+#pragma once
 
 #include "common/buf.h"
 #include "common/ipc/ipc.h"
@@ -13,5 +12,3 @@
 
 /* Append it.  0, or -1 with errno EINVAL (another version), or as buf_put(). */
 int	 openmetrics_put(struct buf *b, const Ipc__Figures *f) MUST_CHECK;
-
-#endif

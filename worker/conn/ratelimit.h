@@ -1,6 +1,5 @@
 /* A token bucket for messages, of one second's worth, full at first.  Pure. */
-#ifndef WORKER_CONN_RATELIMIT_H
-#define WORKER_CONN_RATELIMIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ void		 ratelimit_init(struct ratelimit *b, uint32_t rate,
 
 /* Take a token.  0, or the ms until the next message may come. */
 unsigned	 ratelimit_take(struct ratelimit *b, uint64_t now);
-
-#endif

@@ -3,8 +3,7 @@
  * user serve them.  Reads the head of the request and one message, no byte
  * beyond.
  */
-#ifndef WORKER_CONN_TOKEN_AUTH_H
-#define WORKER_CONN_TOKEN_AUTH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ int	 token_auth_ask(int sock, struct span token, uint64_t deadline,
  * the master.  Anything else is answered as by a conn.
  */
 void	 token_auth_pass(int sock, int fd, uint64_t ms);
-
-#endif

@@ -3,8 +3,7 @@
  * switch to WebSocket.  Blocking, with a deadline: the worker has nothing else
  * to do.
  */
-#ifndef WORKER_CONN_UPGRADE_H
-#define WORKER_CONN_UPGRADE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ enum upgraded	 upgrade(int fd, const struct upgrade_rules *r);
 /* The same for MetricsListen: no upgrade, no token. */
 void		 upgrade_metrics(int fd, const struct upgrade_rules *r,
 		    const Ipc__Figures *f);
-
-#endif

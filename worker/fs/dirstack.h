@@ -3,8 +3,7 @@
  * CHAIN_OPEN descriptors.  The topmost are closed and reopened by ".." on the
  * way back, if that is still the same folder.
  */
-#ifndef WORKER_FS_DIRSTACK_H
-#define WORKER_FS_DIRSTACK_H
+#pragma once
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -104,5 +103,3 @@ is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
-
-#endif

@@ -12,8 +12,7 @@
  * passing and closing one for each is slow.
  * A trick (common/trick.h): t/bench/RESULTS.md has what it pays.
  */
-#ifndef WORKER_FS_FSAGENT_H
-#define WORKER_FS_FSAGENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ int	 fsagent_answer_read(struct fsagent_answer *a, int fd) MUST_CHECK;
 
 /* Grant the requested memory.  0, or -1 with errno. */
 int	 fsagent_grant(struct fsagent_answer *a, int fd) MUST_CHECK;
-
-#endif

@@ -9,8 +9,7 @@
  * Nothing blocks on a FIFO or device.  Nothing is checked by path and used
  * later: descriptors are used.
  */
-#ifndef WORKER_FS_FSOP_H
-#define WORKER_FS_FSOP_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -131,5 +130,3 @@ int	 fsop_put_record(struct buf *b, enum fsop_record_type type,
 bool	 fsop_next_record(const struct buf *b, size_t *offp,
 	    struct fsop_record *rec, const char **name_out,
 	    const char **text_out);
-
-#endif

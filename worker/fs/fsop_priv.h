@@ -1,6 +1,5 @@
 /* Internal to worker/fs/fs*.c. */
-#ifndef WORKER_FS_FSOP_PRIV_H
-#define WORKER_FS_FSOP_PRIV_H
+#pragma once
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -59,5 +58,3 @@ int	 fsop_replace(int *fd, const struct stat *st, fsop_fill *fill,
 
 /* Write all bytes.  0, or -1 with errno. */
 int	 fsop_write_all(int fd, const void *data, size_t len, uint64_t offset);
-
-#endif

@@ -1,6 +1,5 @@
 /* Local file systems: those that wait for no server or other process. */
-#ifndef WORKER_FS_LOCALFS_H
-#define WORKER_FS_LOCALFS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@
  * listed (in a chroot) is looked up by statfs(2).
  */
 bool	 mount_is_local(uint64_t id);
-
-#endif

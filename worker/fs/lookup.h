@@ -1,6 +1,5 @@
 /* Look up paths without waiting for a file system that hangs (NFS, FUSE). */
-#ifndef WORKER_FS_LOOKUP_H
-#define WORKER_FS_LOOKUP_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -28,5 +27,3 @@ int	 lookup_at(int dir, const char *name, const struct lookup *how,
 	    struct statx *x) MUST_CHECK;
 
 bool	 lookup_is_local(int fd);
-
-#endif

@@ -3,8 +3,7 @@
  * the mount in all namespaces (rename(2)), and thereby the protection.  In
  * shared memory, since agents write files, too.
  */
-#ifndef WORKER_FS_MOUNTED_INODES_H
-#define WORKER_FS_MOUNTED_INODES_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -37,5 +36,3 @@ int	 mounted_inodes_seal(void) MUST_CHECK;
 
 /* Whether a file is, or may be, on the list. */
 bool	 mounted_inodes_has(const struct stat *st);
-
-#endif

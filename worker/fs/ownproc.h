@@ -1,6 +1,5 @@
 /* Keep clients away from /proc files of our own processes. */
-#ifndef WORKER_FS_OWNPROC_H
-#define WORKER_FS_OWNPROC_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -13,5 +12,3 @@
  * x could be of procfs.
  */
 bool	 is_ownproc(int fd, const struct statx *x);
-
-#endif

@@ -10,8 +10,7 @@
  * Never waits for a file system (worker/fs/lookup.h).  Misses no change between
  * looking and watching: it watches first.
  */
-#ifndef WORKER_FS_PATHWATCH_H
-#define WORKER_FS_PATHWATCH_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -60,5 +59,3 @@ int		 pathwatch_missing(struct pathwatch *w, const char *path)
 		    MUST_CHECK;
 int		 pathwatch_present(struct pathwatch *w, const char *path)
 		    MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * costs nothing.
  * A trick (common/trick.h): t/bench/RESULTS.md has what it pays.
  */
-#ifndef WORKER_FS_WRITEBACK_H
-#define WORKER_FS_WRITEBACK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ int	 writeback_wait_ms(const struct writeback *b);
 
 /* Start writeback of all files and close them. */
 void	 writeback_flush(struct writeback *b);
-
-#endif

@@ -2,8 +2,7 @@
  * Validate what a client puts into an HTTP request: methods, header names and
  * values (RFC 9110 sections 5.1, 5.5, 9.1), names of variables.  Pure.
  */
-#ifndef WORKER_HTTP_HTTP_CHECK_H
-#define WORKER_HTTP_HTTP_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ bool	 http_is_url(const char *s, size_t len);
  */
 const char	*http_variable(char *const *envp, const char *name,
 		    size_t len, const char **why_out);
-
-#endif

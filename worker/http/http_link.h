@@ -4,8 +4,7 @@
  * when the client has gone.  Its messages are not trusted, since it parses
  * foreign data.
  */
-#ifndef WORKER_HTTP_HTTP_LINK_H
-#define WORKER_HTTP_HTTP_LINK_H
+#pragma once
 
 #include <sys/queue.h>
 #include <sys/types.h>
@@ -104,5 +103,3 @@ pid_t		 http_link_pid(const struct http_link *l);
 
 /* Handle the exit of a child; return whether it was the process. */
 bool		 http_link_reaped(struct http_link *l, pid_t pid, int status);
-
-#endif

@@ -12,8 +12,7 @@
  * All times are microseconds of clock_us().  Pure.
  * A trick (common/trick.h): t/bench/RESULTS.md has what it pays.
  */
-#ifndef WORKER_OS_BUSYPOLL_H
-#define WORKER_OS_BUSYPOLL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ bool	 busypoll_should_poll(struct busypoll *a, uint64_t now);
 /* Report the time of that yield; for_agent: an agent of ours was at work. */
 void	 busypoll_yielded(struct busypoll *a, uint64_t then, uint64_t now,
 	    bool for_agent);
-
-#endif

@@ -1,6 +1,5 @@
 /* Data shared by the modules of a session, which owns it and outlives them. */
-#ifndef WORKER_OS_ENV_H
-#define WORKER_OS_ENV_H
+#pragma once
 
 #include <sys/resource.h>
 
@@ -19,5 +18,3 @@ struct env {
 	struct rlimit		 nofile;	/* of commands */
 	struct rlimits		 rlimits;	/* of commands, too */
 };
-
-#endif

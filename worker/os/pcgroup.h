@@ -17,8 +17,7 @@
  * cgroup.procs waits for an RCU grace period.  clone3(2) with CLONE_VM needs
  * assembly, so there are groups on x86-64 only.
  */
-#ifndef WORKER_OS_PCGROUP_H
-#define WORKER_OS_PCGROUP_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -82,5 +81,3 @@ void		 pcgroups_kill_all(struct pcgroups *c);
  */
 pid_t		 pcgroup_clone(int dir, int (*fn)(void *), void *stack,
 		    size_t size, void *arg, uint32_t *clear, bool *clean);
-
-#endif

@@ -1,6 +1,5 @@
 /* Confinement of a process that reads bytes of an unauthenticated peer. */
-#ifndef WORKER_OS_PREAUTH_H
-#define WORKER_OS_PREAUTH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
  * available, serve nobody.
  */
 int	 preauth_confine(bool is_alone) MUST_CHECK;
-
-#endif

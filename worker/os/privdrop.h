@@ -2,8 +2,7 @@
  * From an idle worker, which may be root, to the user of a session, before the
  * first byte of the client is read.  Any failure exits.
  */
-#ifndef WORKER_OS_PRIVDROP_H
-#define WORKER_OS_PRIVDROP_H
+#pragma once
 
 #include <sys/resource.h>
 
@@ -34,5 +33,3 @@ void	 privdrop_anybody(void);
  * failure, also without seccomp(2).
  */
 void	 privdrop_preauth(void);
-
-#endif

@@ -2,8 +2,7 @@
  * System calls that do not set errno, for a child in shared memory
  * (worker/os/tvfork.h).  Return the kernel's result: negative is an errno.
  */
-#ifndef WORKER_OS_RAWSYS_H
-#define WORKER_OS_RAWSYS_H
+#pragma once
 
 static inline long
 rawsys(long number, long a, long b, long c, long d, long e)
@@ -31,5 +30,3 @@ rawsys(long number, long a, long b, long c, long d, long e)
 #error "how is a system call made here?"
 #endif
 }
-
-#endif

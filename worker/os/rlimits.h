@@ -6,8 +6,7 @@
  * of the user, also in containers where /proc does not show them: their number
  * is found by trying and added.
  */
-#ifndef WORKER_OS_RLIMITS_H
-#define WORKER_OS_RLIMITS_H
+#pragma once
 
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -44,5 +43,3 @@ void	 rlimits_apply(const struct rlimits *l);
 
 /* Apply tasks_max, after all ids are the user's.  0, or the errno. */
 int	 rlimits_apply_tasks(const struct rlimits *l) MUST_CHECK;
-
-#endif

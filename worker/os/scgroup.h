@@ -1,6 +1,5 @@
 /* Control groups that limit a whole session. */
-#ifndef WORKER_OS_SCGROUP_H
-#define WORKER_OS_SCGROUP_H
+#pragma once
 
 #include "common/ipc/ipc.h"
 
@@ -13,5 +12,3 @@ int	 scgroup_enter(const Ipc__Settings *set, int group) MUST_CHECK;
 
 /* Count OOM kills by version 1.  0, or -1: unknown. */
 int	 scgroup_oom(const Ipc__Settings *set, uint64_t *n_out) MUST_CHECK;
-
-#endif

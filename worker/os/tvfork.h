@@ -24,8 +24,7 @@
  * namespace of the user.  Otherwise all of them may, and may stop the worker,
  * too.
  */
-#ifndef WORKER_OS_TVFORK_H
-#define WORKER_OS_TVFORK_H
+#pragma once
 
 #include <sys/queue.h>
 #include <sys/types.h>
@@ -88,5 +87,3 @@ int	 tvfork_fail(struct tvfork *b, int error, const char *what);
  * the child before.  0, or the errno.
  */
 int	 tvfork_become_user(void) MUST_CHECK;
-
-#endif

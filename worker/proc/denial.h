@@ -2,8 +2,7 @@
  * Whether a sandboxed process failed because of its sandbox: a heuristic of the
  * reference (PROTOCOL 9.4), on which clients act.  Pure.
  */
-#ifndef WORKER_PROC_DENIAL_H
-#define WORKER_PROC_DENIAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@
  * denial, or if SIGSYS killed it.
  */
 bool	 denial(const struct retain *r, int exit_code);
-
-#endif

@@ -7,8 +7,7 @@
  * (worker/os/pcgroup.h) or, at the end of the session, as a descendant of the
  * worker.
  */
-#ifndef WORKER_PROC_DESCENDANTS_H
-#define WORKER_PROC_DESCENDANTS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -59,5 +58,3 @@ bool	 descendants_has(pid_t pid, void *arg);
  * where the kernel does not let us.
  */
 bool	 descendants_skips(pid_t pid, void *arg);
-
-#endif

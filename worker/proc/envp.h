@@ -2,8 +2,7 @@
  * Environments of commands: as the client sent it, or made from ours by its
  * envPolicy (PROTOCOL 5.2).  Pure.
  */
-#ifndef WORKER_PROC_ENVP_H
-#define WORKER_PROC_ENVP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ void	 envp_free(char ***envp);
 
 /* Return the value of a variable, or NULL. */
 const char	*envp_get(char *const *envp, const char *name);
-
-#endif

@@ -3,8 +3,7 @@
  * oldest output is dropped (DetachedOverflow).  Reported to the client on
  * resume.
  */
-#ifndef WORKER_PROC_OVERFLOW_H
-#define WORKER_PROC_OVERFLOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void	 overflow_end(struct overflow *o);
 
 /* Write members of the initialize result, if there is anything to report. */
 void	 overflow_tell(const struct overflow *o, struct json_out *out);
-
-#endif

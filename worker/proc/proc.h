@@ -7,8 +7,7 @@
  * EXITED: the status is known, descendants may still hold its output open.
  * CLOSED: all output is at EOF, or the process was terminated.
  */
-#ifndef WORKER_PROC_PROC_H
-#define WORKER_PROC_PROC_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -187,5 +186,3 @@ void		 proc_on_input(struct proc *p);
 
 /* Set the terminal's size.  0, or -1 with errno. */
 int		 proc_resize(struct proc *p, uint16_t rows, uint16_t cols);
-
-#endif

@@ -1,6 +1,5 @@
 /* Internal to worker/proc/proc*.c. */
-#ifndef WORKER_PROC_PROC_PRIV_H
-#define WORKER_PROC_PROC_PRIV_H
+#pragma once
 
 #include "worker/proc/proc.h"
 
@@ -27,5 +26,3 @@ void	 proc_kill_again(struct proc *p);
 
 /* Close if it has exited and all output is at EOF. */
 void	 proc_maybe_close(struct proc *p);
-
-#endif

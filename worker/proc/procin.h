@@ -2,8 +2,7 @@
  * Input of a process: its pipe or terminal, a queue, and writes that wait for
  * room.  A process that does not read delays only its own writes.
  */
-#ifndef WORKER_PROC_PROCIN_H
-#define WORKER_PROC_PROCIN_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -76,5 +75,3 @@ bool	 procin_knows(const struct procin *in, const char *id, size_t len);
 /* Remember the id of an accepted write.  0, or -1 with errno ENOMEM. */
 int	 procin_remember(struct procin *in, const char *id, size_t len)
 	    MUST_CHECK;
-
-#endif

@@ -12,8 +12,7 @@
  * Chunks are in memory up to a maximum, above that in a file
  * (worker/proc/spool.h).
  */
-#ifndef WORKER_PROC_RETAIN_H
-#define WORKER_PROC_RETAIN_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -188,5 +187,3 @@ chunk_cost(const struct chunk *c)
 {
 	return sizeof(*c) + c->cap;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * client, waiting reads, operators, a transcript.  Each may remove itself or
  * others in a call.
  */
-#ifndef WORKER_PROC_SINK_H
-#define WORKER_PROC_SINK_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -87,5 +86,3 @@ void		 sinks_renumber(struct sinks *s, uint64_t after, uint64_t by);
 
 /* Whether is_full of any is true. */
 bool		 sinks_full(const struct sinks *s);
-
-#endif

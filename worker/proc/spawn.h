@@ -3,8 +3,7 @@
  * The caller waits for the exec and learns why it failed, unless the child is
  * late.
  */
-#ifndef WORKER_PROC_SPAWN_H
-#define WORKER_PROC_SPAWN_H
+#pragma once
 
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -41,5 +40,3 @@ struct spawned {
 /* 0, or -1 with the errno of the failed step, which is in what_out. */
 int	 spawn(const struct spawn *s, struct spawned *out,
 	    const char **what_out) MUST_CHECK;
-
-#endif

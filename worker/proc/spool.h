@@ -3,8 +3,7 @@
  * for output that may never be read.  Disk space is freed in parts of
  * SPOOL_PART bytes.
  */
-#ifndef WORKER_PROC_SPOOL_H
-#define WORKER_PROC_SPOOL_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -43,5 +42,3 @@ void	*spool_alloc(struct spool *s, size_t len, struct spool_part **part_out)
 
 /* Free an allocation of a part. */
 void	 spool_free(struct spool *s, struct spool_part *p);
-
-#endif

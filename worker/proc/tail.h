@@ -3,8 +3,7 @@
  * tail_piece).  They do not influence what is kept: a slow one misses what is
  * dropped.  Nothing is copied before it can be sent.
  */
-#ifndef WORKER_PROC_TAIL_H
-#define WORKER_PROC_TAIL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ struct proc;
  */
 int	 tail_add(struct proc *p, unsigned *total, int fd, bool follow)
 	    MUST_CHECK;
-
-#endif

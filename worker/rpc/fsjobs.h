@@ -2,8 +2,7 @@
  * File operations of a session, in the worker or in agents
  * (worker/fs/fsagent.h), and the open handles of its connection.
  */
-#ifndef WORKER_RPC_FSJOBS_H
-#define WORKER_RPC_FSJOBS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ void	 handle_close(struct rpc *rpc, struct handle *h);
 void	 fsjobs_on_conn_end(struct rpc *rpc);
 
 void	 fsjobs_free(struct rpc *rpc);
-
-#endif

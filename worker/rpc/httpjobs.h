@@ -2,8 +2,7 @@
  * http/request (PROTOCOL 7): requests in flight, answers and streams.  All end
  * with the connection.
  */
-#ifndef WORKER_RPC_HTTPJOBS_H
-#define WORKER_RPC_HTTPJOBS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -52,5 +51,3 @@ bool	 httpjobs_has(const struct rpc *rpc, pid_t pid);
 void	 httpjobs_reaped(struct rpc *rpc, pid_t pid, int status);
 
 void	 httpjobs_free(struct rpc *rpc);
-
-#endif

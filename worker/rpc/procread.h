@@ -2,8 +2,7 @@
  * Reads of retained output of a process (PROTOCOL 5.3), which may wait until
  * there is something to report.
  */
-#ifndef WORKER_RPC_PROCREAD_H
-#define WORKER_RPC_PROCREAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void	 proc_read(struct proc *p, struct rpc_req *req,
 
 /* Write the members exited, exitCode and closed. */
 void	 proc_put_state(const struct proc *p, struct json_out *o);
-
-#endif

@@ -2,8 +2,7 @@
  * JSON-RPC: from a message to a handler and back.  Methods are the rows of
  * proto/rpc.def, their parameters those of proto/rpc_params.def.
  */
-#ifndef WORKER_RPC_RPC_H
-#define WORKER_RPC_RPC_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -123,5 +122,3 @@ struct rpc_req	*rpc_keep(struct rpc_req *req, void (*cancel)(struct rpc_req *),
 void	 rpc_on_message(void *arg, char *text, size_t len, bool is_utf8);
 void	 rpc_on_decided(void *arg, struct rpc_req *req, Ipc__Verdict v);
 void	 rpc_on_conn(void *arg, struct conn *c);
-
-#endif

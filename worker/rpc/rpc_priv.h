@@ -1,6 +1,5 @@
 /* Internal to worker/rpc/rpc*.c. */
-#ifndef WORKER_RPC_RPC_PRIV_H
-#define WORKER_RPC_RPC_PRIV_H
+#pragma once
 
 #include "common/json/params.h"
 #include "worker/rpc/rpc.h"
@@ -24,5 +23,3 @@ void	 rpc_put_uri(struct json_out *o, const char *key, const char *path);
 
 /* Write the object environmentInfo. */
 void	 rpc_put_environment(struct rpc *rpc, struct json_out *o);
-
-#endif

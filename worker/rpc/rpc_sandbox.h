@@ -1,6 +1,5 @@
 /* Sandboxes of requests: from the member "sandbox" to a plan or a holder. */
-#ifndef WORKER_RPC_RPC_SANDBOX_H
-#define WORKER_RPC_RPC_SANDBOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ int	 rpc_sandbox_plan(struct rpc *rpc, struct rpc_req *req, uint32_t tok,
  */
 int	 rpc_sandbox_nsset(struct rpc *rpc, struct rpc_req *req, uint32_t tok,
 	    bool writes, struct holder **holder_out) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Process starts that wait for a sandbox (rpc_start.c). */
-#ifndef WORKER_RPC_START_H
-#define WORKER_RPC_START_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ void	 starts_resume(struct rpc *rpc);
 bool	 start_cancel(struct rpc *rpc, const char *id, size_t len);
 
 bool	 start_waits(const struct rpc *rpc, const char *id, size_t len);
-
-#endif

@@ -3,8 +3,7 @@
  * mounts, and Landlock on top; or by Landlock alone, where namespaces are not
  * available and it can express the plan.
  */
-#ifndef WORKER_SANDBOX_ENFORCE_H
-#define WORKER_SANDBOX_ENFORCE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -60,5 +59,3 @@ int	 enforce_no_changes(void);
 
 /* Without a PID namespace: also forbid to change others' scheduling. */
 int	 enforce_self_only(void);
-
-#endif

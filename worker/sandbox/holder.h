@@ -4,8 +4,7 @@
  * A session has one for each policy, and one without a sandbox for slow file
  * operations.
  */
-#ifndef WORKER_SANDBOX_HOLDER_H
-#define WORKER_SANDBOX_HOLDER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -67,5 +66,3 @@ void	 holder_use(struct holder *h, bool more);
 
 /* Whether a path is, or is below, a stand-in of a holder (struct mounted). */
 bool	 holders_made(const struct holders *hs, const char *path, size_t len);
-
-#endif

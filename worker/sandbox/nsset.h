@@ -3,8 +3,7 @@
  * (worker/sandbox/enforce.h), used between clone and exec
  * (worker/proc/spawn.c).
  */
-#ifndef WORKER_SANDBOX_NSSET_H
-#define WORKER_SANDBOX_NSSET_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ struct nsset {
 
 void	 nsset_init(struct nsset *v);
 void	 nsset_fini(struct nsset *v);
-
-#endif

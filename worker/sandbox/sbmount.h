@@ -7,8 +7,7 @@
  * the same.  A name that is swapped meanwhile makes this fail, never lead
  * elsewhere.
  */
-#ifndef WORKER_SANDBOX_SBMOUNT_H
-#define WORKER_SANDBOX_SBMOUNT_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -68,5 +67,3 @@ void	 sbmount_links_start(struct sbmount_links *l, const char *name);
 
 /* 1: the next one is in part and real; 0: no more; -1 with errno. */
 int	 sbmount_links_next(struct sbmount_links *l) MUST_CHECK;
-
-#endif

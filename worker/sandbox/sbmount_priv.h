@@ -1,6 +1,5 @@
 /* Internal to worker/sandbox/sbmount*.c. */
-#ifndef WORKER_SANDBOX_SBMOUNT_PRIV_H
-#define WORKER_SANDBOX_SBMOUNT_PRIV_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -129,5 +128,3 @@ int	 sbmount_stand_in(struct sbmount *m, const char *path) MUST_CHECK;
 /* Make a mount point in a mask. */
 int	 sbmount_point(struct sbmount *m, const char *path, bool is_dir)
 	    MUST_CHECK;
-
-#endif

@@ -24,8 +24,7 @@
  * Needs Linux 5.14 and no other such filter on us (EBUSY); otherwise commands
  * with a sandbox and a network are not started.
  */
-#ifndef WORKER_SANDBOX_SOCKMARK_H
-#define WORKER_SANDBOX_SOCKMARK_H
+#pragma once
 
 #include "worker/os/env.h"
 #include "worker/sandbox/nsset.h"
@@ -54,5 +53,3 @@ int	 sockmark_join(int sock) MUST_CHECK;
 
 /* Whether this works: 0, or the errno.  The filter stays, unanswered. */
 int	 sockmark_try(void) MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * For pipes one JSON object a line, for all processes of a session.  Pure:
  * lines are appended to a buf.  0, or -1 with errno (buf_put()).
  */
-#ifndef WORKER_SESSION_ASCIICAST_H
-#define WORKER_SESSION_ASCIICAST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ int	 asciicast_close(struct asciicast *c, struct buf *b, uint64_t us)
 /* Write that the file ends here although the processes go on. */
 int	 asciicast_cut(bool is_terminal, struct buf *b, uint64_t us,
 	    const char *why) MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * (master/workers/membudget.h).  Output without memory goes to the spool; a
  * message waits in its socket.
  */
-#ifndef WORKER_SESSION_BUDGET_H
-#define WORKER_SESSION_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ void	 budget_answered(struct budget *b, uint64_t output,
 void	 budget_on_master_gone(struct budget *b);
 
 void	 budget_on_conn_end(struct budget *b);
-
-#endif

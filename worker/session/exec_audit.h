@@ -1,6 +1,5 @@
 /* Commands in logs (AuditLog, LogArguments). */
-#ifndef WORKER_SESSION_EXEC_AUDIT_H
-#define WORKER_SESSION_EXEC_AUDIT_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -17,5 +16,3 @@ bool	 exec_audit_fits(char *const *argv);
 /* Report a started process to the audit log, if there is one. */
 void	 exec_audit_start(struct link *link, const Ipc__Settings *set,
 	    pid_t pid, bool is_sandboxed, const struct spawn *sp);
-
-#endif

@@ -2,8 +2,7 @@
  * The worker's channel to the master: a wrapper for each message sent
  * (proto/ipc.def); received messages go to the owner.
  */
-#ifndef WORKER_SESSION_LINK_H
-#define WORKER_SESSION_LINK_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -72,5 +71,3 @@ void	 link_command(struct link *l, Ipc__Command *out);
 /* The session has ended; the worker exits. */
 void	 link_ended(struct link *l, Ipc__EndReason reason, const char *why,
 	    Ipc__Used *used);
-
-#endif

@@ -7,8 +7,7 @@
  * output, exit and close, in order and before anything newer.  So a client that
  * reads once after a resume, like the stock client, misses nothing.
  */
-#ifndef WORKER_SESSION_NOTIFY_H
-#define WORKER_SESSION_NOTIFY_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -44,5 +43,3 @@ void	 notify_replay(struct proc *p, uint64_t seq);
 
 /* Stop the replay. */
 void	 notify_live(struct proc *p);
-
-#endif

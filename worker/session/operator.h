@@ -3,8 +3,7 @@
  * session or process, signal a process, read its output.  A process is named by
  * its pid, as "execsrvctl ps" shows it, or by the client's id.
  */
-#ifndef WORKER_SESSION_OPERATOR_H
-#define WORKER_SESSION_OPERATOR_H
+#pragma once
 
 #include "common/ipc/ipc.h"
 
@@ -21,5 +20,3 @@ void	 operator_tail(struct session *s, const Ipc__Tail *in, int *fdp);
 
 /* Answer the operator that ended the session. */
 void	 operator_on_session_end(struct session *s);
-
-#endif

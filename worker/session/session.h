@@ -10,8 +10,7 @@
  *			the id, the worker waits until it may exit
  *	CLOSING		its processes are being killed
  */
-#ifndef WORKER_SESSION_SESSION_H
-#define WORKER_SESSION_SESSION_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -272,5 +271,3 @@ void	 session_unhold(struct session *s);
 
 /* Release the worker if the session owns nothing. */
 void	 session_maybe_release(struct session *s);
-
-#endif

@@ -2,8 +2,7 @@
  * Kill all processes of a session at its end: SIGKILL after the grace time, in
  * passes, until several in a row find none.  Embedded.
  */
-#ifndef WORKER_SESSION_SESSION_KILL_H
-#define WORKER_SESSION_SESSION_KILL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ void	 session_kill_on_orphan(struct session_kill *k);
 
 /* Return how many commands and descendants of them are alive. */
 size_t	 session_kill_count(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Internal to worker/session/session*.c. */
-#ifndef WORKER_SESSION_SESSION_PRIV_H
-#define WORKER_SESSION_SESSION_PRIV_H
+#pragma once
 
 #include "worker/session/session.h"
 
@@ -12,5 +11,3 @@ extern const struct session_kill_events	 session_kill_events;
  * gone.
  */
 void	 session_leave(struct session *s);
-
-#endif

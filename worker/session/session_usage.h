@@ -1,6 +1,5 @@
 /* Resource usage of a session: its worker, helpers and commands. */
-#ifndef WORKER_SESSION_SESSION_USAGE_H
-#define WORKER_SESSION_SESSION_USAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct session_usage {
  */
 void	 session_usage_take(struct pcgroups *cgroups, const Ipc__Settings *set,
 	    bool living, struct session_usage *out);
-
-#endif

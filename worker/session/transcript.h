@@ -8,8 +8,7 @@
  * a log message and, if there is room, a last line in each file; the session
  * goes on.
  */
-#ifndef WORKER_SESSION_TRANSCRIPT_H
-#define WORKER_SESSION_TRANSCRIPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ uint64_t transcripts_used(const struct transcripts *all);
 
 /* After procs_fini(). */
 void	 transcripts_free(struct transcripts **allp);
-
-#endif

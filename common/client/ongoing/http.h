@@ -1,6 +1,5 @@
 /* The HTTP requests of a client: notifications, lost connections. */
-#ifndef COMMON_CLIENT_ONGOING_HTTP_H
-#define COMMON_CLIENT_ONGOING_HTTP_H
+#pragma once
 
 #include "common/client/client.h"
 
@@ -14,5 +13,3 @@ void	 execsrv_http_lost(struct execsrv *x);
 /* Free the memory of what was freed inside a hook; free all. */
 void	 execsrv_http_free_deferred(struct execsrv *x);
 void	 execsrv_http_free_all(struct execsrv *x);
-
-#endif

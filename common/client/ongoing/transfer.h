@@ -1,6 +1,5 @@
 /* The transfers of a client. */
-#ifndef COMMON_CLIENT_ONGOING_TRANSFER_H
-#define COMMON_CLIENT_ONGOING_TRANSFER_H
+#pragma once
 
 #include "common/client/client.h"
 
@@ -9,5 +8,3 @@ void	 execsrv_transfer_work(struct execsrv *x);
 
 /* Free all, without waiting for requests in flight. */
 void	 execsrv_transfer_free_all(struct execsrv *x);
-
-#endif

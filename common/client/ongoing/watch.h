@@ -1,6 +1,5 @@
 /* The watches of a client: notifications, lost connections. */
-#ifndef COMMON_CLIENT_ONGOING_WATCH_H
-#define COMMON_CLIENT_ONGOING_WATCH_H
+#pragma once
 
 #include "common/client/client.h"
 
@@ -12,5 +11,3 @@ bool	 execsrv_watch_note(struct execsrv *x, const struct json *j,
 void	 execsrv_watch_lost(struct execsrv *x);
 
 void	 execsrv_watch_free_all(struct execsrv *x);
-
-#endif

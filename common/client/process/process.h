@@ -1,6 +1,5 @@
 /* The processes of a client: notifications, lost connections. */
-#ifndef COMMON_CLIENT_PROCESS_PROCESS_H
-#define COMMON_CLIENT_PROCESS_PROCESS_H
+#pragma once
 
 #include "common/client/client.h"
 
@@ -30,5 +29,3 @@ void	 execsrv_process_lose_all(struct execsrv *x);
 /* Free the memory of what was freed inside a hook; free all. */
 void	 execsrv_process_free_deferred(struct execsrv *x);
 void	 execsrv_process_free_all(struct execsrv *x);
-
-#endif

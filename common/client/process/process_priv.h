@@ -1,6 +1,5 @@
 /* One process: what process.c, request.c, event.c and catchup.c share. */
-#ifndef COMMON_CLIENT_PROCESS_PROCESS_PRIV_H
-#define COMMON_CLIENT_PROCESS_PROCESS_PRIV_H
+#pragma once
 
 #include "common/client/process/process.h"
 
@@ -131,5 +130,3 @@ void		 execsrv_process_lose(struct execsrv_process *p,
 
 /* Stop catching up: let the server send new output again. */
 void		 execsrv_process_read_no_more(struct execsrv_process *p);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * permanent: another attempt would fail the same way.
  */
-#ifndef COMMON_CLIENT_REACH_REACH_CONN_H
-#define COMMON_CLIENT_REACH_REACH_CONN_H
+#pragma once
 
 #include "common/client/reach/reach_target.h"
 #include "common/client/reach/stdio_peer.h"
@@ -102,5 +101,3 @@ void	 reach_fail(struct reach *r, bool is_permanent, const char *fmt, ...)
 
 /* Write the error line, of at most size bytes.  Return its length, or 0. */
 size_t	 reach_put_why(const struct reach *r, char *out, size_t size);
-
-#endif

@@ -8,8 +8,7 @@
  *	connectMs	timeout to connect
  *	silenceMs	silence after which the connection is lost
  */
-#ifndef COMMON_CLIENT_REACH_REACH_TARGET_H
-#define COMMON_CLIENT_REACH_REACH_TARGET_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ struct reach_target {
  */
 int	 reach_target_read(struct reach_target *g, char *text, size_t len)
 	    MUST_CHECK;
-
-#endif

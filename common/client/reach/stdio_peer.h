@@ -2,8 +2,7 @@
  * The socket to libexecsrv: one message per line in both directions, and at
  * most one at a time in each (back-pressure instead of a queue).
  */
-#ifndef COMMON_CLIENT_REACH_STDIO_PEER_H
-#define COMMON_CLIENT_REACH_STDIO_PEER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ int	 stdio_peer_put(struct stdio_peer *p, uint8_t *data, size_t len)
 
 /* Whether output is not written yet: on_room follows. */
 bool	 stdio_peer_is_full(const struct stdio_peer *p);
-
-#endif

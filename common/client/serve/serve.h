@@ -1,6 +1,5 @@
 /* A server of one's own: what the files about it share. */
-#ifndef COMMON_CLIENT_SERVE_SERVE_H
-#define COMMON_CLIENT_SERVE_SERVE_H
+#pragma once
 
 #include "common/client/execsrv.h"
 #include "common/client/launch.h"
@@ -59,5 +58,3 @@ bool		 execsrv_serve_is_credential(const char *text);
 /* Check what is asked for.  0, or -1 with the reason in e. */
 int	 execsrv_serve_check(const struct execsrv_serve *conf,
 	    struct execsrv_error *e) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* The HTTP request that becomes a WebSocket, and its answer.  Pure. */
-#ifndef COMMON_CLIENT_TRANSPORT_HTTP_UPGRADE_H
-#define COMMON_CLIENT_TRANSPORT_HTTP_UPGRADE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ size_t	 execsrv_upgrade_request(const struct execsrv_address *u,
  */
 int	 execsrv_upgrade_judge(const char *head, size_t len, const char *key,
 	    struct execsrv_error *e) MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * socket, which changes.  Made when first asked for, as programs that wait in
  * our own calls do not need it.  Embedded in its transport.
  */
-#ifndef COMMON_CLIENT_TRANSPORT_LOOPFD_H
-#define COMMON_CLIENT_TRANSPORT_LOOPFD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ void	 loopfd_fire(struct loopfd *l, uint64_t now);
 
 /* Clear the timer, if it fired. */
 void	 loopfd_take_timer(struct loopfd *l);
-
-#endif

@@ -5,8 +5,7 @@
  * happens by events; after on_lost and on_failed nothing goes in or out until
  * transport_close().
  */
-#ifndef COMMON_CLIENT_TRANSPORT_TRANSPORT_H
-#define COMMON_CLIENT_TRANSPORT_TRANSPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -178,5 +177,3 @@ void	 transport_watch(struct transport *t, int ms);
 /* It became readable: call before; after, if the socket still is. */
 void	 transport_loop_began(struct transport *t);
 void	 transport_loop_again(struct transport *t);
-
-#endif

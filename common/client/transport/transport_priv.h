@@ -1,6 +1,5 @@
 /* What the files of a transport share: transport.c, frames.c, lines.c. */
-#ifndef COMMON_CLIENT_TRANSPORT_TRANSPORT_PRIV_H
-#define COMMON_CLIENT_TRANSPORT_TRANSPORT_PRIV_H
+#pragma once
 
 #include "common/client/transport/transport.h"
 
@@ -47,5 +46,3 @@ int	 lines_feed(struct transport *t, const void *data, size_t len)
 
 /* Close the socket, if there is a child, and kill it. */
 void	 transport_kill_child(struct transport *t);
-
-#endif

@@ -2,8 +2,7 @@
  * "execsrvctl cp": copy files between this machine and a server: content, mode,
  * symbolic links; times on request; never the owner.
  */
-#ifndef MASTER_EXECSRVCTL_CP_CP_H
-#define MASTER_EXECSRVCTL_CP_CP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ struct cp_options {
  * Return the exit status: 0, or 1 if anything was not copied, after saying why.
  */
 int	 cp_command(const struct cp_options *o);
-
-#endif

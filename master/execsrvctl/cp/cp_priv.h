@@ -1,6 +1,5 @@
 /* "execsrvctl cp": what its files share. */
-#ifndef MASTER_EXECSRVCTL_CP_CP_PRIV_H
-#define MASTER_EXECSRVCTL_CP_CP_PRIV_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -118,5 +117,3 @@ void	 cp_remove(struct cp *c, const char *path);
 
 void	 cp_download(struct cp *c, const char *there, const char *here);
 void	 cp_upload(struct cp *c, const char *here, const char *there);
-
-#endif

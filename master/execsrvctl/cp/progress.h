@@ -1,6 +1,5 @@
 /* The progress of a copy as a line of a terminal. */
-#ifndef MASTER_EXECSRVCTL_CP_PROGRESS_H
-#define MASTER_EXECSRVCTL_CP_PROGRESS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@
  */
 void	 progress_line(char *out, size_t size, unsigned width,
 	    const char *name, uint64_t bytes, uint64_t total, uint64_t ms);
-
-#endif

@@ -3,8 +3,7 @@
  * keeps sockets, threads (libcurl's resolver) and read access to the
  * configuration of name resolution and TLS.
  */
-#ifndef WORKER_HTTP_HELPER_HTTP_CONFINE_H
-#define WORKER_HTTP_HELPER_HTTP_CONFINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ int	 http_confine_early(void) MUST_CHECK;
  * the kernel can enforce it.  0, or -1 with errno.
  */
 int	 http_confine(const char *const *env_files) MUST_CHECK;
-
-#endif

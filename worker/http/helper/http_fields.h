@@ -1,6 +1,5 @@
 /* Lists of headers, of a request or of a response.  Pure. */
-#ifndef WORKER_HTTP_HELPER_HTTP_FIELDS_H
-#define WORKER_HTTP_HELPER_HTTP_FIELDS_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -45,5 +44,3 @@ void	 http_fields_drop_content(struct http_fields *f);
  */
 int	 http_fields_read(struct http_fields *f, const char *line, size_t len,
 	    size_t max) MUST_CHECK;
-
-#endif

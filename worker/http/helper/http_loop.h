@@ -1,6 +1,5 @@
 /* libcurl transfers in an event loop (libcurl-multi(3)). */
-#ifndef WORKER_HTTP_HELPER_HTTP_LOOP_H
-#define WORKER_HTTP_HELPER_HTTP_LOOP_H
+#pragma once
 
 #include <curl/curl.h>
 
@@ -22,5 +21,3 @@ int		 http_loop_add(struct http_loop *l, CURL *easy) MUST_CHECK;
 
 /* Not in a callback of libcurl. */
 void		 http_loop_remove(struct http_loop *l, CURL *easy);
-
-#endif

@@ -1,6 +1,5 @@
 /* The worker's calls. */
-#ifndef WORKER_HTTP_HELPER_HTTP_SERVE_H
-#define WORKER_HTTP_HELPER_HTTP_SERVE_H
+#pragma once
 
 /* Certificates to trust besides the system's, or NULL. */
 struct trust {
@@ -9,5 +8,3 @@ struct trust {
 
 /* Serve the worker on sock (taken over) until EOF.  Return the exit status. */
 int	 http_serve(int sock, const struct trust *trust);
-
-#endif

@@ -1,6 +1,5 @@
 /* A request and its response, with redirects; reported to http_serve.c. */
-#ifndef WORKER_HTTP_HELPER_HTTP_TRANSFER_H
-#define WORKER_HTTP_HELPER_HTTP_TRANSFER_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -75,5 +74,3 @@ void		 http_transfer_give_room(struct http_transfer *t, size_t bytes);
  */
 int		 http_transfer_done(struct http_transfer *t, CURLcode result,
 		    const char **error_out);
-
-#endif

@@ -1,6 +1,5 @@
 /* URLs and redirects (RFC 3986, RFC 9110 section 10.2.2), by libcurl.  Pure. */
-#ifndef WORKER_HTTP_HELPER_HTTP_URL_H
-#define WORKER_HTTP_HELPER_HTTP_URL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ bool			 http_url_is_same_origin(const struct http_url *a,
  */
 char			*http_url_referer(const struct http_url *from,
 			    const struct http_url *to);
-
-#endif
