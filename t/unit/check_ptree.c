@@ -435,6 +435,16 @@ START_TEST(test_marks_nest)
 }
 END_TEST
 
+/* Until there is no room for one more: then that of outside is its own, too. */
+START_TEST(test_marks_end)
+{
+	set_mark(4);
+	ck_assert_uint_eq(ptree_new_mark(), 2);
+	set_mark(3);
+	ck_assert_uint_eq(ptree_new_mark(), 3);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -455,6 +465,7 @@ main(void)
 	tcase_add_test(t, test_purge);
 	tcase_add_test(t, test_marks);
 	tcase_add_test(t, test_marks_nest);
+	tcase_add_test(t, test_marks_end);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
