@@ -40,6 +40,14 @@ is_folder(const char *path)
 	return path != NULL && path[0] == '/';
 }
 
+/* Later, daemonize() has changed it. */
+static void
+remember_folder(struct cmdline *s)
+{
+	free(s->folder);
+	s->folder = getcwd(NULL, 0);
+}
+
 int
 cmdline_find_default(struct cmdline *s)
 {
@@ -47,6 +55,7 @@ cmdline_find_default(struct cmdline *s)
 	const char	*home = getenv("HOME");
 	int		 r = 0;
 
+	remember_folder(s);
 	if (geteuid() == 0)
 		r = asprintf(&s->default_file, "%s/" CONF_NAME,
 		    EXECSRV_SYSCONFDIR);
@@ -88,6 +97,7 @@ cmdline_take_listen(struct cmdline *s, char *url)
 void
 cmdline_fini(struct cmdline *s)
 {
+	free(s->folder);
 	free(s->default_file);
 	free(s->file);
 	free(s->option);
@@ -140,20 +150,27 @@ set_option(struct conf *c, const char *text, struct conf_error *e)
 	return r;
 }
 
+/* Tell all mistakes. */
 static int
 cmdline_set_options(const struct cmdline *s, struct conf *c,
     struct conf_error *e)
 {
-	size_t	 i;
+	struct conf_error	 all = { .text = "" };
+	size_t			 i;
+	int			 r = 0;
 
 	for (i = 0; i < s->noption; i++)
 		if (set_option(c, s->option[i], e) == -1)
-			return -1;
+			r = conf_more(&all, e);
 	conf_end_block(c);		/* one begun by -o */
 	if (s->foreground && conf_set(c, "Foreground", "yes", e) == -1)
-		return -1;
-	return s->remote.exit_on_stdin ? conf_set(c, "ExitOnStdinClose",
-	    "yes", e) : 0;
+		r = conf_more(&all, e);
+	if (s->remote.exit_on_stdin &&
+	    conf_set(c, "ExitOnStdinClose", "yes", e) == -1)
+		r = conf_more(&all, e);
+	if (r == -1)
+		*e = all;
+	return r;
 }
 
 static int
@@ -194,12 +211,21 @@ set_auth(const struct cmdline *s, struct conf *c, struct conf_error *e)
 int
 cmdline_load(const struct cmdline *s, struct conf *c, struct conf_error *e)
 {
-	int	 r = CMDLINE_BAD_CONF;
+	struct conf_error	 all = { .text = "" };
+	int			 r = CMDLINE_BAD_CONF;
 
 	if (conf_init(c) == -1)
 		return conf_fail(e, "%s", strerror(errno));
-	if (cmdline_set_options(s, c, e) == -1 || cmdline_read_file(s, c, e) ==
-	    -1 || set_listeners(s, c, e) == -1)
+	c->folder = s->folder;
+	if (cmdline_set_options(s, c, e) == -1)
+		conf_more(&all, e);
+	if (cmdline_read_file(s, c, e) == -1)
+		conf_more(&all, e);
+	if (all.text[0] != '\0') {
+		*e = all;
+		goto fail;
+	}
+	if (set_listeners(s, c, e) == -1)
 		goto fail;
 	r = CMDLINE_BAD_USE;
 	if (set_auth(s, c, e) == -1 ||

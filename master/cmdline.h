@@ -12,6 +12,7 @@
 #include "master/remote/remote_options.h"
 
 struct cmdline {
+	char			*folder;	/* at the start; or NULL */
 	char			*file;		/* absolute; NULL: no -f */
 	char			*default_file;	/* may not exist; or NULL */
 	char			**option;	/* "Keyword=value" */

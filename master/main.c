@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <signal.h>
 #include <sodium.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,49 +45,79 @@ struct options {
 	char		**command;	/* after "--" */
 };
 
-enum { OPT_LISTEN = 256, OPT_NOTIFY_FD, OPT_VERSION, OPT_HELP };
-
 static const struct option long_options[] = {
-	{ "listen", required_argument, NULL, OPT_LISTEN },
-	{ "notify-fd", required_argument, NULL, OPT_NOTIFY_FD },
-	{ "version", no_argument, NULL, OPT_VERSION },
-	{ "help", no_argument, NULL, OPT_HELP },
-	AUTH_LONG_OPTIONS,
-	REMOTE_LONG_OPTIONS,
+#define LETTER(letter, argument, help)
+#define SWITCH(name, number, argument, help)				\
+	{ name, sizeof(argument) > 1 ? required_argument : no_argument,	\
+	  NULL, OPT_##number },
+#include "proto/switch.def"
+#undef SWITCH
+#undef LETTER
 	{ NULL, 0, NULL, 0 }
 };
 
-static void
-execsrvd_usage(FILE *out)
-{
-	const struct option	*o;
+static const struct {
+	const char	*name, *argument, *help;
+} switches[] = {
+#define LETTER(letter, argument, help)	{ "-" letter, argument, help },
+#define SWITCH(name, number, argument, help)				\
+	{ "--" name, argument, help },
+#include "proto/switch.def"
+#undef SWITCH
+#undef LETTER
+};
 
-	fputs("usage: execsrvd [-DtT] [-C client] [-f file] "
-	    "[-o Keyword=value]\n"
-	    "                [--listen ws://IP:PORT | unix:PATH | stdio]...\n"
-	    "                [--ws-auth capability-token | "
-	    "signed-bearer-token]\n"
-	    "                [--remote URL --environment-id ID]\n"
-	    "                [-- command [argument]...]\n"
-	    "       execsrvd forward --remote URL --environment-id ID\n"
-	    "                --connect ws://HOST:PORT\n"
-	    "Switches, see execsrvd(8):\n", out);
-	for (o = long_options; o->name != NULL; o++)
-		fprintf(out, "  --%s%s\n", o->name,
-		    o->has_arg == required_argument ? " value" : "");
+#define HELP_COLUMN	27	/* behind a switch */
+
+static void
+execsrvd_help(void)
+{
+	char	 words[64];
+	size_t	 i;
+	int	 n;
+
+	puts("usage: execsrvd [OPTION...] [-- COMMAND [ARGUMENT...]]\n"
+	    "       execsrvd forward --remote URL --environment-id ID "
+	    "--connect URL\n\n"
+	    "Lets clients run commands on this machine; see execsrvd(8).\n");
+	for (i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
+		n = snprintf(words, sizeof(words), "  %s%s%s",
+		    switches[i].name, switches[i].argument[0] != '\0' ? " " :
+		    "", switches[i].argument);
+		printf("%-*s%s%*s%s\n", HELP_COLUMN, words, n < HELP_COLUMN ?
+		    "" : "\n", n < HELP_COLUMN ? 0 : HELP_COLUMN, "",
+		    switches[i].help);
+	}
 }
 
-static void NORETURN
-wrong_use(void)
+static void NORETURN PRINTF(1, 2)
+wrong_use(const char *fmt, ...)
 {
-	execsrvd_usage(stderr);
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	fputs("execsrvd: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputs(" (see execsrvd --help)\n", stderr);
+	va_end(ap);
 	exit(EXIT_USAGE);
+}
+
+/* Print the reasons, a line for each. */
+static void
+print_reasons(const struct conf_error *e)
+{
+	const char	*at = e->text, *line;
+	size_t		 len;
+
+	while ((line = conf_error_line(&at, &len)) != NULL)
+		fprintf(stderr, "execsrvd: %.*s\n", (int)len, line);
 }
 
 static void NORETURN
 execsrvd_complain(const struct conf_error *e, int status)
 {
-	fprintf(stderr, "execsrvd: %s\n", e->text);
+	print_reasons(e);
 	exit(status);
 }
 
@@ -99,7 +130,8 @@ execsrvd_take_number(const char *text)
 
 	if (text[0] < '0' || text[0] > '9' || *end != '\0' ||
 	    n <= STDERR_FILENO || n > NOTIFY_FD_MAX)
-		wrong_use();
+		wrong_use("--notify-fd %s: expected a descriptor from %d to "
+		    "%d", text, STDERR_FILENO + 1, NOTIFY_FD_MAX);
 	return (int)n;
 }
 
@@ -154,12 +186,16 @@ take_option(struct options *o, int opt)
 		puts("execsrvd " PACKAGE_VERSION);
 		exit(0);
 	case OPT_HELP:
-		execsrvd_usage(stdout);
+		execsrvd_help();
 		exit(0);
+	case '?':
+		/* getopt_long(3) has said what is wrong. */
+		fputs("execsrvd: see execsrvd --help\n", stderr);
+		exit(EXIT_USAGE);
 	default:
 		if (!remote_options_take(&s->remote, opt, optarg) &&
 		    !auth_options_take(&s->auth, opt, optarg))
-			wrong_use();
+			wrong_use("option %d", opt);
 	}
 	if (r == -1)
 		fatal("memory");
@@ -177,9 +213,10 @@ execsrvd_read_options(int argc, char **argv, struct options *o)
 	if (optind < argc && strcmp(argv[optind - 1], "--") == 0)
 		o->command = argv + optind;
 	else if (optind != argc)
-		wrong_use();
+		wrong_use("unexpected argument \"%s\": a command comes after "
+		    "\"--\"", argv[optind]);
 	if (o->client != NULL && !o->print)
-		wrong_use();
+		wrong_use("-C needs -T");
 	exits = getenv("CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE");
 	if (exits != NULL && exits[0] != '\0' && strcmp(exits, "0") != 0 &&
 	    strcmp(exits, "false") != 0)
@@ -310,6 +347,20 @@ print_settings(const struct conf *c, const char *client)
 	conf_spec_fini(&spec);
 }
 
+/* What -t says of settings that are valid, but perhaps not meant so. */
+static void
+warn_of(const struct conf *c, size_t npassed, FILE *out)
+{
+	size_t	 i;
+
+	for (i = 0; i < c->note.n; i++)
+		fprintf(out, "execsrvd: warning: %s\n", c->note.item[i]);
+	allow_warn(c, out);
+	if (npassed == 0 && !cmdline_has_listeners(c))
+		fputs("execsrvd: warning: nothing to listen on, unless "
+		    "sockets are passed in or --listen is given\n", out);
+}
+
 /* Check the settings, and do -t and -T: an exit status; -1: start a server. */
 static int
 without_server(const struct conf *c, const struct options *o, size_t npassed)
@@ -319,11 +370,11 @@ without_server(const struct conf *c, const struct options *o, size_t npassed)
 	if (o->print)
 		print_settings(c, o->client);
 	if (validate(c, &e) == -1) {
-		fprintf(stderr, "execsrvd: %s\n", e.text);
+		print_reasons(&e);
 		return EXIT_CONFIG;
 	}
 	if (o->test)
-		allow_warn(c, stderr);
+		warn_of(c, npassed, stderr);
 	if (o->test || o->print)
 		return 0;
 	if (npassed != 0 || cmdline_has_listeners(c))
@@ -408,8 +459,13 @@ main(int argc, char **argv)
 		return 1;
 	}
 	cred_fini(&env);
-	if (write_pid(m.conf.pid_file) == -1)
-		log_warn("%s", m.conf.pid_file);
+	if (write_pid(m.conf.pid_file) == -1) {
+		/* A start script would never find it. */
+		log_warn("PidFile %s", m.conf.pid_file);
+		master_fini(&m);
+		cmdline_fini(&o.cmdline);
+		return 1;
+	}
 	logto_switch(&m);
 	tell_ready(&m, ready);
 	sdnotify_status(m.sdnotify, "Serving");

@@ -62,6 +62,17 @@ reload_commit(struct master *m, struct conf *now, struct policy *names,
 	    "removed", out->added, out->removed);
 }
 
+static void
+log_refused(const struct conf_error *e)
+{
+	const char	*at = e->text, *line;
+	size_t		 len;
+
+	while ((line = conf_error_line(&at, &len)) != NULL)
+		log_warnx("reload failed, the old configuration stays: %.*s",
+		    (int)len, line);
+}
+
 static int
 take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 {
@@ -94,7 +105,7 @@ take_over(struct master *m, struct reloaded *out, struct conf_error *e)
 	conf_fini(&now);
  fail:
 	buf_fini(&out->kept);
-	log_warnx("reload failed, the old configuration stays: %s", e->text);
+	log_refused(e);
 	return -1;
 }
 

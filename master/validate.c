@@ -1,5 +1,10 @@
 #include "master/validate.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "master/accept/listen.h"
 #include "master/accept/policy.h"
 #include "master/auth/names.h"
@@ -10,20 +15,103 @@
 #include "master/remote/remote_check.h"
 #include "master/workers/transcript_files.h"
 
+/* Whether a file can be written, or made where it is to be. */
+static bool
+can_write(const char *path)
+{
+	const char	*slash = strrchr(path, '/');
+	char		*folder;
+	int		 r;
+
+	if (access(path, W_OK) == 0)
+		return true;
+	if (errno != ENOENT || slash == NULL)
+		return false;
+	folder = slash == path ? strdup("/") :
+	    strndup(path, (size_t)(slash - path));
+	if (folder == NULL)
+		return false;
+	r = access(folder, W_OK | X_OK);
+	free(folder);
+	return r == 0;
+}
+
+static int
+validate_output(const struct conf *c, const char *keyword, size_t row,
+    const char *path, struct conf_error *e)
+{
+	if (path[0] != '/' || can_write(path))
+		return 0;
+	conf_fail(e, "%s %.200s: %s", keyword, path, strerror(errno));
+	return conf_at(e, conf_where(c, row, 0));
+}
+
+/* The files that a start opens for writing. */
+static int
+validate_outputs(const struct conf *c, struct conf_error *e)
+{
+	struct conf_error	 all = { .text = "" };
+
+	if (validate_output(c, "AuditLog", CONF_ROW_audit_log, c->audit_log,
+	    e) == -1)
+		conf_more(&all, e);
+	if (validate_output(c, "LogTo", CONF_ROW_log_to, c->log_to, e) == -1)
+		conf_more(&all, e);
+	if (validate_output(c, "PidFile", CONF_ROW_pid_file, c->pid_file, e) ==
+	    -1)
+		conf_more(&all, e);
+	if (all.text[0] == '\0')
+		return 0;
+	*e = all;
+	return -1;
+}
+
+static int
+validate_policy(const struct conf *c, struct conf_error *e)
+{
+	struct policy	*names = policy_new(c, e);
+	int		 r = names == NULL ? -1 : 0;
+
+	policy_free(&names);
+	return r;
+}
+
+static int
+validate_tokens(const struct conf *c, struct conf_error *e)
+{
+	struct tokens	*tokens = tokens_load(c, true, e);
+	int		 r = tokens == NULL ? -1 : 0;
+
+	tokens_free(&tokens);
+	return r;
+}
+
+static int
+validate_listeners(const struct conf *c, struct conf_error *e)
+{
+	return listen_check(c, tokens_wanted(c), e);
+}
+
+typedef int	 check_fn(const struct conf *, struct conf_error *);
+
+static check_fn *const	 checks[] = {
+	logto_check, audit_check, validate_outputs, transcript_files_check,
+	ctl_check, remote_check, validate_policy, validate_tokens,
+	validate_listeners
+};
+
 int
 validate(const struct conf *c, struct conf_error *e)
 {
-	struct policy	*names = NULL;
-	struct tokens	*tokens = NULL;
-	int		 r = -1;
+	struct conf_error	 all = { .text = "" };
+	size_t			 i;
 
-	if (logto_check(c, e) == 0 && audit_check(c, e) == 0 &&
-	    transcript_files_check(c, e) == 0 && ctl_check(c, e) == 0 &&
-	    remote_check(c, e) == 0 && (names = policy_new(c, e)) != NULL &&
-	    (tokens = tokens_load(c, true, e)) != NULL)
-		r = listen_check(c, tokens_wanted(c), e);
-	tokens_free(&tokens);
-	policy_free(&names);
+	for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+		if (checks[i](c, e) == -1)
+			conf_more(&all, e);
 	names_end();
-	return r;
+	if (all.text[0] == '\0')
+		return 0;
+	*e = all;
+	return -1;
 }

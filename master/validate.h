@@ -6,7 +6,7 @@
 #include "common/conf/conf.h"
 
 /*
- * Opens nothing and reads no secrets; looks up users and groups.  0, or -1 with
- * the reason in e.
+ * Reads no secrets; looks up users and groups, and whether files can be opened.
+ * 0, or -1 with all reasons in e.
  */
 int	 validate(const struct conf *c, struct conf_error *e) MUST_CHECK;

@@ -9,6 +9,8 @@
 #include <strings.h>
 
 #define DISTANCE_MAX	3	/* typing errors in a keyword */
+#define MISTAKES_MAX	20	/* that one conf_error tells */
+#define EXPECTED_MAX	256	/* bytes that say what a value may be */
 #define KEYWORD_MAX	40	/* bytes compared for that */
 
 #define set_CHOICE_cgroup	set_choice
@@ -79,7 +81,7 @@ conf_row_is_list(const struct conf_row *row)
 void
 conf_row_fini(const struct conf_row *row, void *member)
 {
-	if (row->set == set_TEXT) {
+	if (row->set == set_TEXT || row->set == set_PATH) {
 		free(*(char **)member);
 		*(char **)member = NULL;
 	} else if (conf_row_is_list(row)) {
@@ -140,7 +142,7 @@ conf_row_copy(const struct conf_row *row, void *to, const void *from)
 	size_t			 i;
 
 	conf_row_fini(row, to);
-	if (row->set == set_TEXT)
+	if (row->set == set_TEXT || row->set == set_PATH)
 		return set_TEXT(row, to, *(char *const *)from);
 	if (conf_row_is_list(row)) {
 		for (i = 0; i < l->n; i++)
@@ -190,6 +192,7 @@ conf_fini(struct conf *c)
 	for (i = 0; i < c->nmatch; i++)
 		conf_match_fini(&c->match[i]);
 	free(c->match);
+	conf_list_fini(&c->note);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -202,6 +205,34 @@ conf_fail(struct conf_error *e, const char *fmt, ...)
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
 	return -1;
+}
+
+int
+conf_more(struct conf_error *all, const struct conf_error *e)
+{
+	size_t	 len = strlen(all->text), lines = len > 0, i;
+
+	for (i = 0; i < len; i++)
+		lines += all->text[i] == '\n';
+	if (lines < MISTAKES_MAX)
+		snprintf(all->text + len, sizeof(all->text) - len, "%s%s",
+		    len > 0 ? "\n" : "", e->text);
+	else if (lines == MISTAKES_MAX)
+		snprintf(all->text + len, sizeof(all->text) - len,
+		    "\nfurther mistakes are not listed");
+	return -1;
+}
+
+const char *
+conf_error_line(const char **at, size_t *len_out)
+{
+	const char	*line = *at;
+
+	if (*line == '\0')
+		return NULL;
+	*len_out = strcspn(line, "\n");
+	*at = line + *len_out + (line[*len_out] == '\n');
+	return line;
 }
 
 static const char *
@@ -362,7 +393,13 @@ static int
 bad_value(const struct conf_row *row, const char *value,
     struct conf_error *e)
 {
-	return conf_fail(e, "%s: bad value \"%.200s\"", row->keyword, value);
+	char	 expected[EXPECTED_MAX];
+
+	if (errno == ENOMEM)
+		return conf_fail(e, "%s: %s", row->keyword, strerror(errno));
+	conf_expected(row, expected, sizeof(expected));
+	return conf_fail(e, "%s: bad value \"%.200s\"%s%s", row->keyword,
+	    value, expected[0] != '\0' ? ": expected " : "", expected);
 }
 
 /* Check a value that is not stored. */
@@ -393,19 +430,89 @@ is_one_line(const char *text)
 	return true;
 }
 
+/*
+ * A relative path is one beside the file that has it or, on the command line,
+ * in the folder where the program was started: NULL with errno.
+ */
+static char *
+absolute(const struct conf *c, const char *path, bool is_in_file)
+{
+	const char	*slash;
+	char		*out;
+	int		 r;
+
+	slash = c->reading != NULL ? strrchr(c->reading, '/') : NULL;
+	if (path[0] == '/' || path[0] == '\0' ||
+	    (is_in_file ? slash == NULL : c->folder == NULL))
+		return strdup(path);
+	r = is_in_file ? asprintf(&out, "%.*s/%s", (int)(slash - c->reading),
+	    c->reading, path) : asprintf(&out, "%s/%s", c->folder, path);
+	return r == -1 ? NULL : out;
+}
+
 /* Set a row and record where; for a list, where each value was. */
 static int
-set_row(const struct conf_row *row, void *base, struct conf_list *places,
-    const char *value, const char *where, struct conf_error *e)
+set_row(const struct conf *c, const struct conf_row *row, void *base,
+    struct conf_list *places, const char *value, const char *where,
+    struct conf_error *e)
 {
+	char	*path;
+	int	 r;
+
 	if (conf_row_is_list(row) && *value == '\0')
 		return conf_fail(e, "%s: it needs a value", row->keyword);
-	if (row->set(row, (char *)base + row->offset, value) == -1)
+	if (row->set == set_PATH) {
+		if ((path = absolute(c, value, where[0] != '\0')) == NULL)
+			return conf_fail(e, "%s: %s", row->keyword,
+			    strerror(errno));
+		r = row->set(row, (char *)base + row->offset, path);
+		free(path);
+	} else {
+		r = row->set(row, (char *)base + row->offset, value);
+	}
+	if (r == -1)
 		return bad_value(row, value, e);
 	if (!conf_row_is_list(row))
 		conf_list_fini(places);
 	return conf_list_add(places, where) == 0 ? 0 : conf_fail(e, "%s: %s",
 	    row->keyword, strerror(errno));
+}
+
+/* Whether two places "FILE:LINE" are of one file. */
+static bool
+is_same_file(const char *a, const char *b)
+{
+	const char	*end = strrchr(a, ':');
+
+	return end != NULL && strrchr(b, ':') - b == end - a &&
+	    strncmp(a, b, (size_t)(end - a)) == 0;
+}
+
+/*
+ * Check the second value of a keyword, which does not count.  In another file
+ * it is a default, in the same one more likely a mistake.
+ */
+static int
+set_again(struct conf *c, const struct conf_row *row,
+    const struct conf_list *places, const char *value, const char *where,
+    struct conf_error *e)
+{
+	const char	*first = place(places, 0);
+	char		*note;
+	int		 r;
+
+	if (check_value(row, value, e) == -1)
+		return -1;
+	if (!is_same_file(first, where))
+		return 0;
+	if (asprintf(&note, "%s: %s is set before, at line %s, and only the "
+	    "first value counts", where, row->keyword, strrchr(first, ':') +
+	    1) == -1)
+		return conf_fail(e, "%s: %s", row->keyword, strerror(errno));
+	r = conf_list_add(&c->note, note);
+	free(note);
+	return r == 0 ? 0 : conf_fail(e, "%s: %s", row->keyword,
+	    strerror(errno));
 }
 
 static int
@@ -421,12 +528,21 @@ set_in_uplink(struct conf *c, const char *keyword, const char *value,
 		return misplaced(c, keyword, e);
 	n = (size_t)(row - uplink_rows);
 	if (where != NULL && u->given[n])
-		return check_value(row, value, e);
-	if (set_row(row, u, &u->where_of[n], value, where != NULL ? where :
+		return set_again(c, row, &u->where_of[n], value, where, e);
+	if (set_row(c, row, u, &u->where_of[n], value, where != NULL ? where :
 	    "", e) == -1)
 		return -1;
 	u->given[n] = true;
 	return 0;
+}
+
+/* In a file, what belongs to a block that could not begin is not judged. */
+static int
+begin(struct conf *c, const char *where, int r)
+{
+	if (r == -1 && where != NULL)
+		c->block = CONF_IN_WRONG;
+	return r;
 }
 
 /* In a file (where is not NULL) the first value of a keyword counts. */
@@ -441,9 +557,12 @@ set_one(struct conf *c, const char *keyword, const char *value,
 	if (!is_one_line(value))
 		return conf_fail(e, "%.60s: a control character", keyword);
 	if (strcasecmp(keyword, "Uplink") == 0)
-		return begin_uplink(c, value, at, e);
+		return begin(c, where, begin_uplink(c, value, at, e));
 	if (strcasecmp(keyword, "Match") == 0)
-		return conf_match_begin(c, value, at, e);
+		return begin(c, where, conf_match_begin(c, value, at,
+		    e));
+	if (c->block == CONF_IN_WRONG)
+		return 0;
 	if (c->block == CONF_IN_UPLINK)
 		return set_in_uplink(c, keyword, value, where, e);
 	row = conf_row_find(keyword, &n);
@@ -454,8 +573,8 @@ set_one(struct conf *c, const char *keyword, const char *value,
 		return check_value(row, value, e) == -1 ? -1 :
 		    conf_match_set(c, row, value, e);
 	if (where != NULL && c->given[n] && !conf_row_is_list(row))
-		return check_value(row, value, e);
-	if (set_row(row, c, &c->where_of[n], value, at, e) == -1)
+		return set_again(c, row, &c->where_of[n], value, where, e);
+	if (set_row(c, row, c, &c->where_of[n], value, at, e) == -1)
 		return -1;
 	c->given[n] = true;
 	return 0;

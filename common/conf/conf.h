@@ -20,9 +20,10 @@ struct conf_rlimit {
 	uint64_t	 soft, hard;	/* UINT64_MAX: unlimited */
 };
 
-typedef char			*CONF_TEXT;
+typedef char			*CONF_TEXT, *CONF_PATH;
 typedef struct conf_list	 CONF_LIST, CONF_NAMES;
-typedef uint64_t		 CONF_COUNT, CONF_SIZE, CONF_ROOM, CONF_WEIGHT,
+typedef uint64_t		 CONF_COUNT, CONF_AMOUNT, CONF_SIZE, CONF_ROOM,
+				 CONF_WEIGHT,
 				 CONF_SECONDS, CONF_TIMEOUT;	/* ms */
 typedef uint32_t		 CONF_MODE, CONF_NICE;
 typedef struct conf_rlimit	 CONF_RLIMIT;
@@ -89,7 +90,8 @@ struct conf_match {
 	char			*where;		/* "FILE:LINE" or "" */
 };
 
-enum conf_block { CONF_OUTER, CONF_IN_UPLINK, CONF_IN_MATCH };
+/* CONF_IN_WRONG: in a block whose first line has a mistake. */
+enum conf_block { CONF_OUTER, CONF_IN_UPLINK, CONF_IN_MATCH, CONF_IN_WRONG };
 
 struct conf {
 #define CONF(keyword, type, member, value, when, help)	CONF_##type member;
@@ -102,14 +104,24 @@ struct conf {
 	struct conf_match	*match;
 	size_t			 nmatch;
 	enum conf_block		 block;		/* open: the last of its kind */
+	const char		*folder;	/* of relative paths */
+	const char		*reading;	/* the file that is read */
+	struct conf_list	 note;		/* no mistakes, but likely */
 };
 
+/* One reason or, of conf_load() and conf_more(), several lines of them. */
 struct conf_error {
-	char	 text[512];
+	char	 text[4096];
 };
 
 /* Write a reason to e.  Always -1. */
 int	 conf_fail(struct conf_error *e, const char *fmt, ...) PRINTF(2, 3);
+
+/* Add the reasons in e to those in all, which may be empty.  Always -1. */
+int	 conf_more(struct conf_error *all, const struct conf_error *e);
+
+/* Return the next reason of a text and its length, or NULL. */
+const char *conf_error_line(const char **at, size_t *len_out);
 
 /*
  * Return "FILE:LINE" of a value, the i-th of a list; "": command line or
@@ -127,8 +139,9 @@ void	 conf_fini(struct conf *c);
 
 /*
  * Set a keyword, as the command line does; files do not override it, but add to
- * a list.  "Uplink" and "Match" begin a block for the keywords that follow.  0,
- * or -1 with the reason in e.
+ * a list.  A relative path is one in c->folder, if that is set.  "Uplink" and
+ * "Match" begin a block for the keywords that follow.  0, or -1 with the reason
+ * in e.
  */
 int	 conf_set(struct conf *c, const char *keyword, const char *value,
 	    struct conf_error *e) MUST_CHECK;
@@ -139,8 +152,8 @@ void	 conf_end_block(struct conf *c);
 /*
  * Read a file and its Includes.  The first value of a keyword wins, as in
  * sshd_config(5); lists accumulate.  Files must be owned by root or us and not
- * be writable by others.  0, or -1 with "FILE:LINE: reason" in e; rows before
- * that line are set.
+ * be writable by others.  A relative path is one beside its file.  0, or -1
+ * with "FILE:LINE: reason" of each mistake in e; the other lines are set.
  */
 int	 conf_load(struct conf *c, const char *path, struct conf_error *e)
 	    MUST_CHECK;

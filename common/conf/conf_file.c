@@ -179,12 +179,14 @@ int
 conf_parse(struct conf *c, const char *name, char *text, size_t len,
     conf_include_fn *include, void *arg, struct conf_error *e)
 {
-	struct conf_error	 why;
+	struct conf_error	 why, all = { .text = "" };
+	const char		*by = c->reading;
 	char			 where[WHERE_MAX], *line, *next;
 	unsigned		 number = 0;
-	int			 r = 0;
+	int			 r;
 
-	for (line = text; r == 0 && line < text + len; line = next) {
+	c->reading = name;
+	for (line = text; line < text + len; line = next) {
 		number++;
 		if ((next = memchr(line, '\n', (size_t)(text + len - line))) ==
 		    NULL)
@@ -197,10 +199,16 @@ conf_parse(struct conf *c, const char *name, char *text, size_t len,
 		else
 			r = parse_line(c, line, where, include, arg, &why, e);
 		if (r == -1 && why.text[0] != '\0')
-			conf_fail(e, "%s: %.200s", where, why.text);
+			conf_fail(e, "%s: %.500s", where, why.text);
+		if (r == -1)
+			conf_more(&all, e);
 	}
+	c->reading = by;
 	conf_end_block(c);
-	return r;
+	if (all.text[0] == '\0')
+		return 0;
+	*e = all;
+	return -1;
 }
 
 /* --- files --- */

@@ -254,8 +254,11 @@ add_criterion(struct conf_match *m, const char *word, const char *pattern,
 	if (m->pattern[i] != NULL)
 		return conf_fail(e, "Match: %s twice", criteria[i].keyword);
 	if (match_list(pattern, "", criteria[i].kind == ADDRESS) == -2)
-		return conf_fail(e, "Match %s: bad pattern \"%.200s\"",
-		    criteria[i].keyword, pattern);
+		return conf_fail(e, "Match %s: bad pattern \"%.150s\": "
+		    "expected %s, separated by commas without blanks",
+		    criteria[i].keyword, pattern, criteria[i].kind == ADDRESS ?
+		    "addresses, networks such as 10.0.0.0/8, unix, stdio or "
+		    "remote" : "names or patterns with * and ?");
 	if (!conf_pattern_can_hold(pattern))
 		return conf_fail(e, "Match %s: \"%.200s\" matches nobody: put "
 		    "\"*,\" before it", criteria[i].keyword, pattern);
@@ -281,8 +284,8 @@ read_criteria(struct conf_match *m, char *text, struct conf_error *e)
 		}
 		n++;
 		if ((r = conf_word_next(&text, &pattern)) == 0)
-			return conf_fail(e, "Match: %.60s without a pattern",
-			    word);
+			return conf_fail(e, "Match: %.60s without a pattern "
+			    "(a list has commas, no blanks)", word);
 		if (r == -1)
 			break;
 		if (add_criterion(m, word, pattern, e) == -1)

@@ -26,12 +26,16 @@ struct conf_row {
 };
 
 /* For each type, in conf_value.c. */
-conf_set_fn	 set_TEXT, set_LIST, set_NAMES, set_COUNT, set_SIZE,
-		 set_SECONDS, set_MODE, set_NICE, set_RLIMIT,
-		 set_ROOM, set_TIMEOUT, set_WEIGHT, set_choice;
-conf_print_fn	 print_TEXT, print_LIST, print_NAMES, print_COUNT, print_SIZE,
-		 print_SECONDS, print_MODE, print_NICE, print_RLIMIT,
-		 print_ROOM, print_TIMEOUT, print_WEIGHT, print_choice;
+conf_set_fn	 set_TEXT, set_PATH, set_LIST, set_NAMES, set_COUNT,
+		 set_AMOUNT, set_SIZE, set_SECONDS, set_MODE, set_NICE,
+		 set_RLIMIT, set_ROOM, set_TIMEOUT, set_WEIGHT, set_choice;
+conf_print_fn	 print_TEXT, print_PATH, print_LIST, print_NAMES, print_COUNT,
+		 print_AMOUNT, print_SIZE, print_SECONDS, print_MODE,
+		 print_NICE, print_RLIMIT, print_ROOM, print_TIMEOUT,
+		 print_WEIGHT, print_choice;
+
+/* Write what a value of a row may be, for people; "": any text. */
+void	 conf_expected(const struct conf_row *row, char *out, size_t size);
 
 /* Append a copy.  0, or -1 with errno ENOMEM. */
 int	 conf_list_add(struct conf_list *l, const char *text) MUST_CHECK;

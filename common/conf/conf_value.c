@@ -28,14 +28,31 @@ struct unit {
 	uint64_t	 factor;
 };
 
+#define KIB	((uint64_t)1024)
+#define SECOND	((uint64_t)1000)
+
+/* Of several names for a factor the first one is printed. */
 static const struct unit size_units[] = {
-	{ "", 1 }, { "K", 1024 }, { "M", 1024 * 1024 },
-	{ "G", 1024 * 1024 * 1024 }, { NULL, 0 }
+	{ "", 1 }, { "K", KIB }, { "M", KIB * KIB }, { "G", KIB * KIB * KIB },
+	{ "T", KIB * KIB * KIB * KIB }, { "B", 1 },
+	{ "KB", KIB }, { "MB", KIB * KIB }, { "GB", KIB * KIB * KIB },
+	{ "TB", KIB * KIB * KIB * KIB },
+	{ "KiB", KIB }, { "MiB", KIB * KIB }, { "GiB", KIB * KIB * KIB },
+	{ "TiB", KIB * KIB * KIB * KIB }, { NULL, 0 }
 };
 
 static const struct unit time_units[] = {
-	{ "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 },
-	{ "h", 3600000 }, { NULL, 0 }
+	{ "", SECOND }, { "ms", 1 }, { "s", SECOND }, { "m", 60 * SECOND },
+	{ "h", 3600 * SECOND }, { "d", 86400 * SECOND },
+	{ "sec", SECOND }, { "min", 60 * SECOND }, { NULL, 0 }
+};
+
+/* Other words for a choice, where it has the first one. */
+static const struct {
+	const char	*word, *other;
+} synonyms[] = {
+	{ "yes", "true" }, { "yes", "on" }, { "no", "false" }, { "no", "off" },
+	{ "warning", "warn" }, { "error", "err" }
 };
 
 static const struct unit count_units[] = { { "", 1 }, { NULL, 0 } };
@@ -79,6 +96,12 @@ conf_list_fini(struct conf_list *l)
 	free(l->item);
 	l->item = NULL;
 	l->n = 0;
+}
+
+int
+set_PATH(const struct conf_row *row, void *member, const char *value)
+{
+	return set_TEXT(row, member, value);
 }
 
 int
@@ -197,7 +220,7 @@ set_SECONDS(const struct conf_row *row, void *member, const char *value)
 	return set_number(member, value, time_units);
 }
 
-/* For sizes and times that must not be 0. */
+/* For counts, sizes and times that must not be 0. */
 static int
 set_some(conf_set_fn *set, const struct conf_row *row, uint64_t *member,
     const char *value)
@@ -212,6 +235,12 @@ set_some(conf_set_fn *set, const struct conf_row *row, uint64_t *member,
 	}
 	*member = n;
 	return 0;
+}
+
+int
+set_AMOUNT(const struct conf_row *row, void *member, const char *value)
+{
+	return set_some(set_COUNT, row, member, value);
 }
 
 int
@@ -289,21 +318,102 @@ set_RLIMIT(const struct conf_row *row, void *member, const char *value)
 	return r;
 }
 
-int
-set_choice(const struct conf_row *row, void *member, const char *value)
+static const char *
+choice_group(const struct conf_row *row)
 {
-	const char	*group = row->type + sizeof("CHOICE_") - 1;
-	size_t		 i;
+	return row->type + sizeof("CHOICE_") - 1;
+}
+
+static const struct choice *
+choice_find(const char *group, const char *word)
+{
+	size_t	 i;
 
 	for (i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
 		if (strcmp(choices[i].group, group) == 0 &&
-		    strcasecmp(choices[i].word, value) == 0) {
-			*(int *)member = choices[i].value;
-			return 0;
-		}
-	errno = EINVAL;
-	return -1;
+		    strcasecmp(choices[i].word, word) == 0)
+			return &choices[i];
+	return NULL;
 }
+
+int
+set_choice(const struct conf_row *row, void *member, const char *value)
+{
+	const char		*group = choice_group(row);
+	const struct choice	*c = choice_find(group, value);
+	size_t			 i;
+
+	for (i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
+		if (c == NULL && strcasecmp(synonyms[i].other, value) == 0)
+			c = choice_find(group, synonyms[i].word);
+	if (c == NULL) {
+		errno = EINVAL;
+		return -1;
+	}
+	*(int *)member = c->value;
+	return 0;
+}
+
+/* --- what a row expects --- */
+
+#define SIZES	"in bytes or with K, M, G or T, such as 64M"
+#define TIMES	"in seconds or with ms, s, m, h or d, such as 10m"
+
+static const struct {
+	const char	*type, *words;
+} expectations[] = {
+	{ "AMOUNT", "a number from 1 to 1000000" },
+	{ "COUNT", "a number from 0 to 1000000" },
+	{ "MODE", "an octal number up to 777" },
+	{ "NAMES", "names or patterns with * and ?, separated by commas or "
+	    "blanks, not all of them negated (!)" },
+	{ "NICE", "a number from 0 to 19" },
+	{ "RLIMIT", "SOFT[:HARD], each a number, which may have K, M, G or T, "
+	    "or unlimited; SOFT not above HARD" },
+	{ "ROOM", "a size, not 0, " SIZES },
+	{ "SECONDS", "a time " TIMES },
+	{ "SIZE", "a size " SIZES },
+	{ "TIMEOUT", "a time, not 0, " TIMES },
+	{ "WEIGHT", "a number from 0 to 10000" }
+};
+
+/* Write "A, B or C": the words of a choice. */
+static void
+list_choices(const char *group, char *out, size_t size)
+{
+	const char	*word = NULL, *next;
+	size_t		 i, n = 0, len = 0;
+
+	out[0] = '\0';
+	for (i = 0; i <= sizeof(choices) / sizeof(choices[0]); i++) {
+		next = i == sizeof(choices) / sizeof(choices[0]) ? NULL :
+		    choices[i].word;
+		if (next != NULL && strcmp(choices[i].group, group) != 0)
+			continue;
+		if (word != NULL && len < size)
+			len += (size_t)snprintf(out + len, size - len, "%s%s",
+			    n++ == 0 ? "" : next == NULL ? " or " : ", ",
+			    word);
+		word = next;
+	}
+}
+
+void
+conf_expected(const struct conf_row *row, char *out, size_t size)
+{
+	size_t	 i;
+
+	if (row->set == set_choice) {
+		list_choices(choice_group(row), out, size);
+		return;
+	}
+	out[0] = '\0';
+	for (i = 0; i < sizeof(expectations) / sizeof(expectations[0]); i++)
+		if (strcmp(expectations[i].type, row->type) == 0)
+			snprintf(out, size, "%s", expectations[i].words);
+}
+
+/* --- printing --- */
 
 /* Whether unquoted text would be read differently. */
 static bool
@@ -352,6 +462,12 @@ print_TEXT(const struct conf_row *row, const void *member, FILE *out)
 }
 
 void
+print_PATH(const struct conf_row *row, const void *member, FILE *out)
+{
+	print_TEXT(row, member, out);
+}
+
+void
 print_LIST(const struct conf_row *row, const void *member, FILE *out)
 {
 	const struct conf_list	*l = member;
@@ -391,6 +507,12 @@ void
 print_COUNT(const struct conf_row *row, const void *member, FILE *out)
 {
 	print_number(row, member, out, count_units);
+}
+
+void
+print_AMOUNT(const struct conf_row *row, const void *member, FILE *out)
+{
+	print_COUNT(row, member, out);
 }
 
 void
@@ -474,6 +596,6 @@ conf_word(const char *choice, int value)
 void
 print_choice(const struct conf_row *row, const void *member, FILE *out)
 {
-	fprintf(out, "%s %s\n", row->keyword, conf_word(row->type +
-	    sizeof("CHOICE_") - 1, *(const int *)member));
+	fprintf(out, "%s %s\n", row->keyword, conf_word(choice_group(row),
+	    *(const int *)member));
 }

@@ -92,29 +92,56 @@ parse_url(const char *url, bool is_metrics, union endpoint_address *a,
 	return 0;
 }
 
+/* Whether an address is bound anew each time: that of port 0. */
+static bool
+is_any_port(const union endpoint_address *a)
+{
+	return (a->any.sa_family == AF_INET && a->in.sin_port == 0) ||
+	    (a->any.sa_family == AF_INET6 && a->in6.sin6_port == 0);
+}
+
+/* Check one of a list, also that it is not there before. */
+static int
+check_listed(const struct conf_list *l, size_t i, bool is_metrics,
+    bool has_tokens, struct conf_error *e)
+{
+	union endpoint_address	 a;
+	const char		*url = l->item[i];
+	socklen_t		 len;
+	size_t			 k;
+
+	if (!is_metrics && endpoint_is_stdio(url))
+		return 0;
+	if (parse_url(url, is_metrics, &a, &len, e) == -1)
+		return -1;
+	for (k = 0; k < i && !is_any_port(&a); k++)
+		if (strcmp(l->item[k], url) == 0)
+			return conf_fail(e, "%.300s: it is there twice", url);
+	return is_metrics || a.any.sa_family == AF_UNIX ? 0 :
+	    check_reach(url, &a, has_tokens, e);
+}
+
 int
 listen_check(const struct conf *c, bool has_tokens, struct conf_error *e)
 {
-	union endpoint_address	 a;
-	socklen_t		 len;
+	struct conf_error	 all = { .text = "" };
 	size_t			 i;
-	const char		*url;
 
-	for (i = 0; i < c->listen.n; i++) {
-		url = c->listen.item[i];
-		if (endpoint_is_stdio(url))
-			continue;
-		if (parse_url(url, false, &a, &len, e) == -1 ||
-		    (a.any.sa_family != AF_UNIX &&
-		    check_reach(url, &a, has_tokens, e) == -1))
-			return conf_at(e, conf_where(c, CONF_ROW_listen, i));
-	}
+	for (i = 0; i < c->listen.n; i++)
+		if (check_listed(&c->listen, i, false, has_tokens, e) == -1) {
+			conf_at(e, conf_where(c, CONF_ROW_listen, i));
+			conf_more(&all, e);
+		}
 	for (i = 0; i < c->metrics_listen.n; i++)
-		if (parse_url(c->metrics_listen.item[i], true, &a, &len, e) ==
-		    -1)
-			return conf_at(e, conf_where(c,
-			    CONF_ROW_metrics_listen, i));
-	return 0;
+		if (check_listed(&c->metrics_listen, i, true, has_tokens,
+		    e) == -1) {
+			conf_at(e, conf_where(c, CONF_ROW_metrics_listen, i));
+			conf_more(&all, e);
+		}
+	if (all.text[0] == '\0')
+		return 0;
+	*e = all;
+	return -1;
 }
 
 static int

@@ -4,33 +4,10 @@
  */
 #pragma once
 
-#include <getopt.h>
 #include <stdbool.h>
 
 #include "common/conf/conf.h"
-
-/* Numbers for getopt_long(3), and rows for its table. */
-enum {
-	OPT_WS_AUTH = 768,
-	OPT_WS_TOKEN_FILE,
-	OPT_WS_TOKEN_SHA256,
-	OPT_WS_SECRET_FILE,
-	OPT_WS_ISSUER,
-	OPT_WS_AUDIENCE,
-	OPT_WS_SKEW
-};
-
-#define AUTH_LONG_OPTIONS						\
-	{ "ws-auth", required_argument, NULL, OPT_WS_AUTH },		\
-	{ "ws-token-file", required_argument, NULL, OPT_WS_TOKEN_FILE }, \
-	{ "ws-token-sha256", required_argument, NULL,			\
-	    OPT_WS_TOKEN_SHA256 },					\
-	{ "ws-shared-secret-file", required_argument, NULL,		\
-	    OPT_WS_SECRET_FILE },					\
-	{ "ws-issuer", required_argument, NULL, OPT_WS_ISSUER },	\
-	{ "ws-audience", required_argument, NULL, OPT_WS_AUDIENCE },	\
-	{ "ws-max-clock-skew-seconds", required_argument, NULL,		\
-	    OPT_WS_SKEW }
+#include "master/auth/switches.h"
 
 /* NULL: not given. */
 struct auth_options {

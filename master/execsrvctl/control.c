@@ -29,12 +29,32 @@ static int
 control_say(struct control_error *e, int status, const char *fmt, ...)
 {
 	va_list	 ap;
+	char	*line, *end;
 
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
-	execsrv_printable(e->text);
+	for (line = e->text; line != NULL; line = end) {
+		if ((end = strchr(line, '\n')) != NULL)
+			*end = '\0';
+		execsrv_printable(line);
+		if (end != NULL)
+			*end++ = '\n';
+	}
 	return status;
+}
+
+void
+control_complain(const struct control_error *e)
+{
+	const char	*line = e->text;
+	size_t		 len;
+
+	while (*line != '\0') {
+		len = strcspn(line, "\n");
+		fprintf(stderr, "execsrvctl: %.*s\n", (int)len, line);
+		line += len + (line[len] == '\n');
+	}
 }
 
 /* --- the socket --- */

@@ -20,7 +20,7 @@ enum {
 };
 
 struct control_error {
-	char	 text[512];		/* empty: none */
+	char	 text[4096];		/* lines; empty: none */
 	char	 closed[108];		/* folder of a socket that the caller
 					   may not open; or empty */
 };
@@ -49,6 +49,9 @@ struct control_request {
  */
 int	 control_ask(const struct control_request *q, struct table **t_out,
 	    int *stream_out, struct control_error *e);
+
+/* Print the reason, "execsrvctl: " before each of its lines. */
+void	 control_complain(const struct control_error *e);
 
 /* The same for a command without arguments. */
 int	 control_ask_simply(const char *dir, const char *command,

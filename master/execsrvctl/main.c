@@ -283,8 +283,7 @@ cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 	status = control_ask(&q, &t, c->form == STREAM ? &stream : NULL, &e);
 	if (status == EXIT_OK && c->form == STREAM)
 		status = ctl_tail_show(stream, o->json);
-	if (e.text[0] != '\0')
-		fprintf(stderr, "execsrvctl: %s\n", e.text);
+	control_complain(&e);
 	/* A part of a table is better than nothing, but not for programs; a
 	   row that tells the failure is whole. */
 	if (t != NULL && (status == EXIT_OK || !o->json ||

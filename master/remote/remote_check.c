@@ -1,5 +1,7 @@
 #include "master/remote/remote_check.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -92,30 +94,83 @@ check_twice(const struct conf *c, const struct conf_uplink *u,
 	return 0;
 }
 
+/*
+ * Whether a file has a certificate in it; errno EINVAL if not.  Only the
+ * uplink's libcrypto knows whether that is a good one.
+ */
+static bool
+has_certificate(const char *path)
+{
+	static const char	 begin[] = "-----BEGIN ";
+	char			 line[256];
+	bool			 found = false;
+	FILE			*f;
+
+	if ((f = fopen(path, "re")) == NULL)
+		return false;
+	while (!found && fgets(line, sizeof(line), f) != NULL)
+		found = strncmp(line, begin, sizeof(begin) - 1) == 0 &&
+		    strstr(line, "CERTIFICATE-----") != NULL;
+	if (!found && !ferror(f))
+		errno = EINVAL;
+	fclose(f);
+	return found;
+}
+
+static int
+check_ca_file(const struct conf *c, const struct conf_uplink *u,
+    struct conf_error *e)
+{
+	bool		 is_own = u->ca_file[0] != '\0';
+	const char	*path = is_own ? u->ca_file : c->uplink_ca_file;
+
+	if (path[0] == '\0' || has_certificate(path))
+		return 0;
+	conf_fail(e, "Uplink %.100s: UplinkCaFile %.200s: %s", u->label, path,
+	    errno == EINVAL ? "no certificate in it" : strerror(errno));
+	return conf_at(e, is_own ? conf_uplink_where(u, CONF_UPLINK_ca_file) :
+	    conf_where(c, CONF_ROW_uplink_ca_file, 0));
+}
+
+static int
+check_stdin(const struct conf_uplink *u, unsigned *from_stdin,
+    struct conf_error *e)
+{
+	if (u->from_stdin == CONF_STDIN_NO || ++*from_stdin == 1)
+		return 0;
+	conf_fail(e, "CredentialStdin: two credentials on standard input");
+	return conf_at(e, conf_uplink_where(u, CONF_UPLINK_from_stdin));
+}
+
+static int
+check_one(const struct conf *c, const struct conf_uplink *u,
+    struct conf_error *e)
+{
+	struct runas	 user;
+
+	if (u->url[0] == '\0' || u->environment[0] == '\0') {
+		conf_fail(e, "Uplink %.100s: RegistryUrl and EnvironmentId "
+		    "are needed", u->label);
+		return conf_at(e, u->where);
+	}
+	return check_urls(u, e) == -1 || check_twice(c, u, e) == -1 ||
+	    remote_find_user(c, u, &user, e) == -1 ||
+	    check_ca_file(c, u, e) == -1 ? -1 : 0;
+}
+
 int
 remote_check(const struct conf *c, struct conf_error *e)
 {
-	const struct conf_uplink	*u;
-	struct runas			 user;
-	unsigned			 from_stdin = 0;
-	size_t				 i;
+	struct conf_error	 all = { .text = "" };
+	unsigned		 from_stdin = 0;
+	size_t			 i;
 
-	for (i = 0; i < c->nuplink; i++) {
-		u = &c->uplink[i];
-		if (u->url[0] == '\0' || u->environment[0] == '\0') {
-			conf_fail(e, "Uplink %.100s: RegistryUrl and "
-			    "EnvironmentId are needed", u->label);
-			return conf_at(e, u->where);
-		}
-		if (check_urls(u, e) == -1 || check_twice(c, u, e) == -1 ||
-		    remote_find_user(c, u, &user, e) == -1)
-			return -1;
-		if (u->from_stdin != CONF_STDIN_NO && ++from_stdin > 1) {
-			conf_fail(e, "CredentialStdin: two credentials on "
-			    "standard input");
-			return conf_at(e, conf_uplink_where(u,
-			    CONF_UPLINK_from_stdin));
-		}
-	}
-	return 0;
+	for (i = 0; i < c->nuplink; i++)
+		if (check_one(c, &c->uplink[i], e) == -1 ||
+		    check_stdin(&c->uplink[i], &from_stdin, e) == -1)
+			conf_more(&all, e);
+	if (all.text[0] == '\0')
+		return 0;
+	*e = all;
+	return -1;
 }

@@ -4,37 +4,11 @@
  */
 #pragma once
 
-#include <getopt.h>
 #include <stdbool.h>
 
 #include "common/conf/conf.h"
 #include "master/remote/cred.h"
-
-/* Numbers for getopt_long(3), and rows for its table. */
-enum {
-	OPT_REMOTE = 512,
-	OPT_ENVIRONMENT,
-	OPT_EXECUTOR,
-	OPT_NAME,
-	OPT_TRANSPORT,
-	OPT_CONNECT,
-	OPT_BEARER_STDIN,
-	OPT_FRAMES_STDIN,
-	OPT_EXIT_ON_STDIN
-};
-
-#define REMOTE_LONG_OPTIONS						\
-	{ "remote", required_argument, NULL, OPT_REMOTE },		\
-	{ "environment-id", required_argument, NULL, OPT_ENVIRONMENT },	\
-	{ "executor-id", required_argument, NULL, OPT_EXECUTOR },	\
-	{ "name", required_argument, NULL, OPT_NAME },			\
-	{ "remote-transport", required_argument, NULL, OPT_TRANSPORT },	\
-	{ "connect", required_argument, NULL, OPT_CONNECT },		\
-	{ "registration-bearer-stdin", no_argument, NULL,		\
-	    OPT_BEARER_STDIN },						\
-	{ "executor-credential-stdin", no_argument, NULL,		\
-	    OPT_FRAMES_STDIN },						\
-	{ "exit-on-stdin-close", no_argument, NULL, OPT_EXIT_ON_STDIN }
+#include "master/auth/switches.h"
 
 struct remote_options {
 	const char	*url;

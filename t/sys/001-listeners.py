@@ -209,7 +209,7 @@ def what_cannot_be():
             ("AuditLog rel", "expected", 0),
             ("SessionUser no-such-user-here", "no such user", 0),
             ("\nTranscript all", "TranscriptDir", 1),
-            ("TranscriptDir x", "TranscriptDir", 0),
+            ("PidFile nowhere/pid", "nowhere/pid: No such file", 0),
             (token + "Token x sha256:00", "64 hexadecimal digits", 1),
             (token + token + token.replace("\n", " user=no-such-user-here"),
              "no such user", 2),

@@ -10,11 +10,12 @@ group=$(id -gn) || skip "a group without a name"
 cat >"$DIR/conf" <<END
 MaxSessionsPerUser 7
 Match Listener unix:$DIR/none.sock
-	MaxSessionsPerUser 0
+	MaxSessionsPerUser 3
 Match User no-such-user,!$me,*
-	MaxSessionsPerUser 0
+	MaxSessionsPerUser 3
 Match Group $group User $me Address unix Listener unix:*,!ws:*
-	MaxSessionsPerUser 0
+	MaxSessionsPerUser 2
+	DenyUsers *
 Match Identity uid:$(id -u) Address 127.0.0.0/8
 	MaxSessionsPerUser 1
 END
@@ -25,9 +26,9 @@ of() {
 	    sed -n 's/^MaxSessionsPerUser //p'
 }
 same nobody "$(of identity=x,user="$me")" 7
-same unix "$(of "user=$me,group=$group,addr=unix,listener=unix:/x")" 0
+same unix "$(of "user=$me,group=$group,addr=unix,listener=unix:/x")" 2
 same tcp "$(of "user=$me,group=$group,addr=127.0.0.1,identity=uid:$(id -u)")" 1
-same stranger "$(of user=stranger)" 0
+same stranger "$(of user=stranger)" 3
 "$EXECSRVD" -T -f "$DIR/conf" -C "user=$me" >"$DIR/one" || fail "-C"
 "$EXECSRVD" -T -f "$DIR/one" | cmp - "$DIR/one" || fail "does not read back"
 "$EXECSRVD" -T -f "$DIR/conf" >"$DIR/all" || fail "-T"
@@ -56,8 +57,8 @@ at_exit "kill -KILL $first 2>/dev/null"
 wait_for 10 has_line "$DIR/first" here || fail "no first session"
 ! run "$URL" || fail "a second session"
 
-sed -i 's/^MaxSessionsPerUser 7/MaxProcesses 1/; s/PerUser [01]$/PerUser 9/' \
-    "$DIR/conf"
+sed -i -e 's/^MaxSessionsPerUser 7/MaxProcesses 1/; s/PerUser [1-3]$/PerUser 9/' \
+    -e /DenyUsers/d "$DIR/conf"
 expect 0 "$CTL" reload
 run "$URL" || fail "no second session: $(cat "$DIR/err")"
 run "$SOCKET" || fail "not on the socket: $(cat "$DIR/err")"
@@ -76,15 +77,15 @@ if [ "$(id -u)" -eq 0 ] && [ -n "$group" ] && getent passwd 1 >/dev/null &&
     as_user 54321 test -x "$CTL"; then
 	cat >"$DIR/conf" <<-END
 	Match Group $group
-		MaxSessionsPerUser 0
+		DenyUsers *
 	END
 	start_server --listen "$SOCKET" -f "$DIR/conf"
 	! stranger -c : || fail "not in the group $group"
-	has_line "$DIR/err" 'too many sessions' || fail "$(cat "$DIR/err")"
+	has_line "$DIR/err" '403 Forbidden' || fail "$(cat "$DIR/err")"
 	"$CTL" run --url "$SOCKET" -- true || fail "somebody of another group"
 	# Still when his sessions are another's, who is in other groups.
 	user=$(getent passwd 1 | cut -d : -f 1)
-	sed -i "s/Max.*/SessionUser $user\n\tUmask 027/" "$DIR/conf"
+	sed -i "s/Deny.*/SessionUser $user\n\tUmask 027/" "$DIR/conf"
 	expect 0 "$CTL" reload
 	stranger -c 'id -u; umask' || fail "SessionUser: $(cat "$DIR/err")"
 	same "of the group" "$(tr '\n' ' ' <"$DIR/out")" "1 0027 "

@@ -80,7 +80,7 @@ async def no_such_file(rig):
     for path in (rig.dir + "/missing", nothing):
         program = rig.program(url="https://127.0.0.1:%d" % rig.registry.port,
                               options=["UplinkCaFile=" + path])
-        check(await program.exited() == 1, "%s" % program.status())
+        check(await program.exited() == 78, "%s" % program.status())
         check(path in program.log(), "the log does not name it")
     check(not rig.registry.requests, "a request was sent")
 

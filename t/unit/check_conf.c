@@ -24,7 +24,8 @@ ck_row(const struct row *row)
 
 	is_list = strcmp(row->type, "LIST") == 0 ||
 	    strcmp(row->type, "NAMES") == 0;
-	is_text = is_list || strcmp(row->type, "TEXT") == 0;
+	is_text = is_list || strcmp(row->type, "TEXT") == 0 ||
+	    strcmp(row->type, "PATH") == 0;
 	/* Of a list there is nothing to add. */
 	ck_assert_int_eq(conf_set(&c, row->keyword, row->value, &e),
 	    is_list ? -1 : 0);
@@ -34,9 +35,11 @@ ck_row(const struct row *row)
 		ck_assert_msg(conf_set(&c, row->keyword, bad[i], &e) ==
 		    -1, "%s takes \"%s\"", row->keyword, bad[i]);
 		ck_assert_ptr_nonnull(strstr(e.text, row->keyword));
+		ck_assert_ptr_nonnull(strstr(e.text, "\": expected "));
 	}
 	/* What would leave nobody time or room. */
 	if (strcmp(row->type, "TIMEOUT") == 0 ||
+	    strcmp(row->type, "AMOUNT") == 0 ||
 	    strcmp(row->type, "ROOM") == 0)
 		ck_assert_int_eq(conf_set(&c, row->keyword, "0", &e), -1);
 	ck_assert_int_eq(conf_set(&c, row->keyword, good(row->type), &e), 0);
@@ -97,7 +100,8 @@ START_TEST(test_units)
 		uint64_t	 ms;
 	} times[] = { { "0", 0 }, { "1", 1000 }, { "1s", 1000 },
 		{ "250ms", 250 }, { "2m", 120000 }, { "2M", 120000 },
-		{ "1h", 3600000 } };
+		{ "1h", 3600000 }, { "10min", 600000 }, { "5sec", 5000 },
+		{ "1d", 86400000 } };
 	size_t	 i;
 
 	for (i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
@@ -109,6 +113,170 @@ START_TEST(test_units)
 	ck_assert_uint_eq(c.spool, 2ULL << 30);
 	ck_assert_int_eq(conf_set(&c, "DetachedSpool", "5", &e), 0);
 	ck_assert_uint_eq(c.spool, 5);
+	ck_assert_int_eq(conf_set(&c, "DetachedSpool", "3GB", &e), 0);
+	ck_assert_uint_eq(c.spool, 3ULL << 30);
+	ck_assert_int_eq(conf_set(&c, "DetachedSpool", "3MiB", &e), 0);
+	ck_assert_uint_eq(c.spool, 3ULL << 20);
+	ck_assert_int_eq(conf_set(&c, "DetachedSpool", "1t", &e), 0);
+	ck_assert_uint_eq(c.spool, 1ULL << 40);
+}
+END_TEST
+
+/* Words that can mean nothing else. */
+START_TEST(test_other_words)
+{
+	static const char *const yes[] = { "yes", "Yes", "true", "ON" };
+	static const char *const no[] = { "no", "False", "off" };
+	size_t	 i;
+
+	for (i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
+		c.busy_poll = c.permit_root = -1;
+		ck_assert_int_eq(conf_set(&c, "BusyPoll", yes[i], &e), 0);
+		ck_assert_int_eq(c.busy_poll, 1);
+		ck_assert_int_eq(conf_set(&c, "PermitRootSession", yes[i],
+		    &e), 0);
+		ck_assert_int_eq(c.permit_root, CONF_ROOT_YES);
+		/* It has no such words. */
+		ck_assert_int_eq(conf_set(&c, "RequireToken", yes[i], &e),
+		    -1);
+	}
+	for (i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
+		c.busy_poll = c.process_cgroup = -1;
+		ck_assert_int_eq(conf_set(&c, "BusyPoll", no[i], &e), 0);
+		ck_assert_int_eq(c.busy_poll, 0);
+		ck_assert_int_eq(conf_set(&c, "ProcessCgroup", no[i], &e),
+		    0);
+		ck_assert_int_eq(c.process_cgroup, CONF_CGROUP_NO);
+	}
+	ck_assert_int_eq(conf_set(&c, "LogLevel", "warn", &e), 0);
+	ck_assert_int_eq(c.log_level, 1);
+}
+END_TEST
+
+/* What a value may be is said, word for word, for each type. */
+START_TEST(test_expected)
+{
+	static const struct {
+		const char	*keyword, *value, *text;
+	} golden[] = {
+		{ "LogLevel", "loud", "LogLevel: bad value \"loud\": expected "
+		    "error, warning, info or debug" },
+		{ "BusyPoll", "2", "BusyPoll: bad value \"2\": expected no or "
+		    "yes" },
+		{ "MaxSessions", "0", "MaxSessions: bad value \"0\": expected "
+		    "a number from 1 to 1000000" },
+		{ "MaxProcesses", "-1", "MaxProcesses: bad value \"-1\": "
+		    "expected a number from 0 to 1000000" },
+		{ "Umask", "9", "Umask: bad value \"9\": expected an octal "
+		    "number up to 777" },
+		{ "Nice", "30", "Nice: bad value \"30\": expected a number "
+		    "from 0 to 19" },
+		{ "CPUWeight", "10001", "CPUWeight: bad value \"10001\": "
+		    "expected a number from 0 to 10000" },
+		{ "MemoryMax", "2 G", "MemoryMax: bad value \"2 G\": expected "
+		    "a size in bytes or with K, M, G or T, such as 64M" },
+		{ "OutputWindow", "0", "OutputWindow: bad value \"0\": "
+		    "expected a size, not 0, in bytes or with K, M, G or T, "
+		    "such as 64M" },
+		{ "DetachedTtl", "long", "DetachedTtl: bad value \"long\": "
+		    "expected a time in seconds or with ms, s, m, h or d, "
+		    "such as 10m" },
+		{ "HandshakeTimeout", "0", "HandshakeTimeout: bad value "
+		    "\"0\": expected a time, not 0, in seconds or with ms, "
+		    "s, m, h or d, such as 10m" },
+		{ "RLimitNoFile", "1024,4096", "RLimitNoFile: bad value "
+		    "\"1024,4096\": expected SOFT[:HARD], each a number, "
+		    "which may have K, M, G or T, or unlimited; SOFT not "
+		    "above HARD" },
+		{ "AllowUsers", "!a", "AllowUsers: bad value \"!a\": expected "
+		    "names or patterns with * and ?, separated by commas or "
+		    "blanks, not all of them negated (!)" },
+		{ "Match", "User alice,", "Match User: bad pattern "
+		    "\"alice,\": expected names or patterns with * and ?, "
+		    "separated by commas without blanks" },
+		{ "Match", "Address 10.0.0.1/8", "Match Address: bad pattern "
+		    "\"10.0.0.1/8\": expected addresses, networks such as "
+		    "10.0.0.0/8, unix, stdio or remote, separated by commas "
+		    "without blanks" },
+		{ "Match", "User a, bob", "Match User: bad pattern \"a,\": "
+		    "expected names or patterns with * and ?, separated by "
+		    "commas without blanks" },
+		{ "Match", "User alice bob", "Match: bob without a pattern (a "
+		    "list has commas, no blanks)" },
+	};
+	size_t	 i;
+
+	for (i = 0; i < sizeof(golden) / sizeof(golden[0]); i++) {
+		ck_assert_int_eq(conf_set(&c, golden[i].keyword,
+		    golden[i].value, &e), -1);
+		ck_assert_str_eq(e.text, golden[i].text);
+	}
+}
+END_TEST
+
+/* All mistakes at once; what follows a bad Uplink or Match is its. */
+START_TEST(test_all_mistakes)
+{
+	const char	*at = e.text, *line;
+	char		 want[5][200], many[30 * 16] = "";
+	size_t		 i, len;
+
+	snprintf(want[0], sizeof(want[0]), "%s:1: Nice: bad value \"x\": "
+	    "expected a number from 0 to 19", conf_path);
+	snprintf(want[1], sizeof(want[1]), "%s:3: unknown keyword "
+	    "\"Nonsense\"", conf_path);
+	snprintf(want[2], sizeof(want[2]), "%s:4: Match: for whom?",
+	    conf_path);
+	snprintf(want[3], sizeof(want[3]), "%s:7: Nice: bad value \"y\": "
+	    "expected a number from 0 to 19", conf_path);
+	ck_assert_int_eq(load("Nice x\nDetachedTtl 5\nNonsense 1\nMatch\n"
+	    "Listen unix:/a\nMatch all\nNice y\n"), -1);
+	for (i = 0; i < 4; i++) {
+		ck_assert_ptr_nonnull(line = conf_error_line(&at, &len));
+		ck_assert_uint_eq(len, strlen(want[i]));
+		ck_assert_int_eq(strncmp(line, want[i], len), 0);
+	}
+	ck_assert_ptr_null(conf_error_line(&at, &len));
+	ck_assert_uint_eq(c.detached_ttl, 5000);
+	ck_assert_uint_eq(c.listen.n, 0);
+	for (i = 0; i < 30; i++)
+		strcat(many, "Nonsense 1\n");
+	ck_assert_int_eq(load(many), -1);
+	for (at = e.text, i = 0; conf_error_line(&at, &len) != NULL; i++)
+		continue;
+	ck_assert_uint_eq(i, 21);
+	ck_assert_ptr_nonnull(strstr(e.text, "further mistakes"));
+}
+END_TEST
+
+/* Beside the file, or where the program was started. */
+START_TEST(test_paths)
+{
+	ck_assert_int_eq(load("TokenFile tok\nPidFile /a/b\nUplink u\n"
+	    "CredentialFile ../c\n"), 0);
+	ck_assert_str_eq(c.token_file, "/tmp/tok");
+	ck_assert_str_eq(c.pid_file, "/a/b");
+	ck_assert_str_eq(c.uplink[0].credential_file, "/tmp/../c");
+	c.folder = "/start";
+	ck_assert_int_eq(conf_set(&c, "TokenSecretFile", "s", &e), 0);
+	ck_assert_str_eq(c.token_secret_file, "/start/s");
+	ck_assert_int_eq(conf_set(&c, "TokenSecretFile", "", &e), 0);
+	ck_assert_str_eq(c.token_secret_file, "");
+}
+END_TEST
+
+/* A keyword twice in one file is told; over two files that is a default. */
+START_TEST(test_set_twice)
+{
+	char	 want[200];
+
+	ck_assert_int_eq(conf_set(&c, "Nice", "3", &e), 0);
+	ck_assert_int_eq(load("Nice 1\nNice 2\nDetachedTtl 1\n\n"
+	    "DetachedTtl 2\nListen unix:/a\nListen unix:/b\n"), 0);
+	ck_assert_uint_eq(c.note.n, 1);
+	snprintf(want, sizeof(want), "%s:5: DetachedTtl is set before, at "
+	    "line 3, and only the first value counts", conf_path);
+	ck_assert_str_eq(c.note.item[0], want);
 }
 END_TEST
 
@@ -209,7 +377,8 @@ START_TEST(test_places)
 	ck_assert_ptr_nonnull(strstr(e.text, ":1: "));
 	ck_assert_ptr_nonnull(strstr(e.text,
 	    "\"RegistryUrl\" belongs into an Uplink block"));
-	ck_assert_uint_eq(c.nuplink, 0);
+	ck_assert_uint_eq(c.nuplink, 1);
+	ck_assert_str_eq(c.uplink[0].url, "");
 	ck_assert_int_eq(load("Uplink x\nListen unix:/x\n"), -1);
 	ck_assert_ptr_nonnull(strstr(e.text, ":2: "));
 	ck_assert_ptr_nonnull(strstr(e.text,
@@ -284,12 +453,12 @@ START_TEST(test_quotes)
 {
 	char	*text, *again;
 
-	ck_assert_int_eq(load("PidFile \"  a \\\"b\\\\ \"  # why\n"
+	ck_assert_int_eq(load("PidFile \"/  a \\\"b\\\\ \"  # why\n"
 	    "Listen \"unix:/a\"\nListen unix:/b#c\nRemoteUser \"\" #\n"
 	    "ControlGroup a\\b\"c\nListen unix:/a b \t# \"c\n"
 	    "Listen \"unix:/a #\\\"b\" # \"\nListen unix:\"a # \"b\"\n"
 	    "TokenUser x \"y # z\nUplinkUser \"#\"\n"), 0);
-	ck_assert_str_eq(c.pid_file, "  a \"b\\ ");
+	ck_assert_str_eq(c.pid_file, "/  a \"b\\ ");
 	ck_assert_str_eq(c.listen.item[0], "unix:/a");
 	/* Part of a word it is part of a name. */
 	ck_assert_str_eq(c.listen.item[1], "unix:/b#c");
@@ -304,7 +473,7 @@ START_TEST(test_quotes)
 	conf_fini(&c);
 	ck_assert_int_eq(conf_init(&c), 0);
 	ck_assert_int_eq(load(text), 0);
-	ck_assert_str_eq(c.pid_file, "  a \"b\\ ");
+	ck_assert_str_eq(c.pid_file, "/  a \"b\\ ");
 	again = printed();
 	ck_assert_str_eq(text, again);
 	free(text);
@@ -413,7 +582,7 @@ END_TEST
 START_TEST(test_limits)
 {
 	static const char *const bad[] = { "2:1", "unlimited:1", "1:", ":1",
-		"1:2:3", "1 : 2", "unlimite", "1T" };
+		"1:2:3", "1 : 2", "unlimite", "1X", "1,2" };
 	static const char *const modes[] = { "8", "1000", "00777", "0o22",
 		"-1", "07 7" };
 	size_t	 i;
@@ -512,6 +681,8 @@ remove_folder(void)
 
 START_TEST(test_include)
 {
+	char	 file[128];
+
 	make_folder();
 	put_file("main", "Include d/*.conf none*\nInclude \"d/x y\" # \"why\n"
 	    "Include nowhere/*.conf d/3.txt/* nowhere/*/x\n"
@@ -527,7 +698,8 @@ START_TEST(test_include)
 	ck_assert_str_eq(c.listen.item[1], "unix:/2");
 	ck_assert_str_eq(c.listen.item[2], "unix:/x");
 	ck_assert_str_eq(c.listen.item[3], "unix:/m");
-	ck_assert_str_eq(c.pid_file, "two");
+	snprintf(file, sizeof(file), "%s/d/two", folder);
+	ck_assert_str_eq(c.pid_file, file);
 	ck_assert_uint_eq(c.nmatch, 1);
 	ck_assert_ptr_nonnull(strstr(c.match[0].where, "d/1.conf:2"));
 	ck_assert_uint_eq(c.nuplink, 1);
@@ -659,6 +831,11 @@ add_tests(TCase *t)
 	tcase_add_loop_test(t, test_row, 0, CONF_ROWS);
 	tcase_add_test(t, test_defaults);
 	tcase_add_test(t, test_units);
+	tcase_add_test(t, test_other_words);
+	tcase_add_test(t, test_expected);
+	tcase_add_test(t, test_all_mistakes);
+	tcase_add_test(t, test_paths);
+	tcase_add_test(t, test_set_twice);
 	tcase_add_test(t, test_file);
 	tcase_add_test(t, test_bad_files);
 	tcase_add_loop_test(t, test_uplink_row, 0, CONF_UPLINK_ROWS);

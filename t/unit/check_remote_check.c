@@ -1,6 +1,7 @@
 /* master/remote/remote_check.c: which Uplink blocks a daemon can have. */
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,6 +72,47 @@ START_TEST(test_names)
 }
 END_TEST
 
+/* A file of certificates must be there and have one, whoever names it. */
+START_TEST(test_ca_file)
+{
+	static const char	 uplink[] = "Uplink a\nRegistryUrl https://a\n"
+		"EnvironmentId x\nForward ws://127.0.0.1:1\n";
+	char			 text[512], path[] = "/tmp/check_ca.XXXXXX";
+	FILE			*f = fdopen(mkstemp(path), "w");
+	const char		*why;
+
+	ck_assert_ptr_nonnull(f);
+	snprintf(text, sizeof(text), "%sUplinkCaFile /nonexistent/ca\n",
+	    uplink);
+	ck_assert_ptr_nonnull(why = wrong(text));
+	ck_assert_ptr_nonnull(strstr(why, ":5: Uplink a: UplinkCaFile "
+	    "/nonexistent/ca: No such file"));
+	snprintf(text, sizeof(text), "UplinkCaFile %s\n%s", path, uplink);
+	ck_assert_ptr_nonnull(why = wrong(text));
+	ck_assert_ptr_nonnull(strstr(why, ":1: Uplink a: "));
+	ck_assert_ptr_nonnull(strstr(why, "no certificate in it"));
+	fputs("words\n-----BEGIN TRUSTED CERTIFICATE-----\n", f);
+	fclose(f);
+	ck_assert_ptr_null(wrong(text));
+	unlink(path);
+}
+END_TEST
+
+/* One mistake does not hide another. */
+START_TEST(test_all_wrong)
+{
+	const char	*why, *line;
+	size_t		 len, n = 0;
+
+	ck_assert_ptr_nonnull(why = wrong("Uplink a\nRegistryUrl https://a\n"
+	    "Uplink b\nEnvironmentId x\nUplink c\nRegistryUrl ftp://a\n"
+	    "EnvironmentId x\n"));
+	while ((line = conf_error_line(&why, &len)) != NULL)
+		n++;
+	ck_assert_uint_eq(n, 3);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -82,6 +124,8 @@ main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_two);
 	tcase_add_test(t, test_names);
+	tcase_add_test(t, test_ca_file);
+	tcase_add_test(t, test_all_wrong);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -71,7 +71,8 @@ good(const char *type)
 		return "7ms";
 	if (strcmp(type, "SIZE") == 0 || strcmp(type, "ROOM") == 0)
 		return "3k";
-	if (strcmp(type, "COUNT") == 0 || strcmp(type, "WEIGHT") == 0)
+	if (strcmp(type, "COUNT") == 0 || strcmp(type, "AMOUNT") == 0 ||
+	    strcmp(type, "WEIGHT") == 0)
 		return "5";
 	if (strcmp(type, "CHOICE_level") == 0)
 		return "DEBUG";

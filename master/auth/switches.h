@@ -1,0 +1,14 @@
+/* Numbers of the switches for getopt_long(3): the rows of proto/switch.def. */
+#ifndef MASTER_AUTH_SWITCHES_H
+#define MASTER_AUTH_SWITCHES_H
+
+enum {
+	OPT_BEFORE = 255,		/* above all letters */
+#define LETTER(letter, argument, help)
+#define SWITCH(name, number, argument, help)	OPT_##number,
+#include "proto/switch.def"
+#undef SWITCH
+#undef LETTER
+};
+
+#endif

@@ -1,0 +1,140 @@
+#!/bin/sh
+# What is said of mistakes in a configuration and on the command line, word for
+# word: all of a file at once, what would be right, and by -t what a start would
+# refuse.
+. "${0%/*}/lib.sh"
+
+CONF=$DIR/conf
+
+# says STATUS ARG...: execsrvd ends with it and prints what is on standard input,
+# where DIR stands for the folder.
+says() {
+	want=$1
+	shift
+	"$EXECSRVD" "$@" >"$DIR/out" 2>&1
+	got=$?
+	sed "s|$DIR|DIR|g" >"$DIR/want"
+	sed "s|$DIR|DIR|g" "$DIR/out" >"$DIR/got"
+	diff -u "$DIR/want" "$DIR/got" >"$DIR/diff" ||
+	    fail "$*: $(cat "$DIR/diff")"
+	same "status of $*" "$got" "$want"
+}
+
+cat >"$CONF" <<END
+Listen unix:$DIR/a.sock
+LogLevel loud
+DetachedTtl forever
+Lisen unix:$DIR/b.sock
+Match User alice bob
+	Nice 30
+Match all
+	Nice 30
+END
+says 78 -t -f "$CONF" <<END
+execsrvd: DIR/conf:2: LogLevel: bad value "loud": expected error, warning, info or debug
+execsrvd: DIR/conf:3: DetachedTtl: bad value "forever": expected a time in seconds or with ms, s, m, h or d, such as 10m
+execsrvd: DIR/conf:4: unknown keyword "Lisen": did you mean "Listen"?
+execsrvd: DIR/conf:5: Match: bob without a pattern (a list has commas, no blanks)
+execsrvd: DIR/conf:8: Nice: bad value "30": expected a number from 0 to 19
+END
+
+# What only a look at all of it shows, and at what is there.
+cat >"$CONF" <<END
+Listen unix:$DIR/a.sock
+Listen unix:$DIR/a.sock
+LogTo $DIR/nowhere/log
+AuditLog relative
+PidFile nowhere/pid
+Uplink one
+	RegistryUrl https://127.0.0.1:1
+	EnvironmentId x
+	UplinkCaFile ca.pem
+	Forward ws://127.0.0.1:1
+Uplink two
+	RegistryUrl https://127.0.0.1:1
+END
+for how in -t -D; do
+	says 78 $how -f "$CONF" <<-END
+	execsrvd: DIR/conf:4: AuditLog relative: expected none, syslog or the absolute path of a file
+	execsrvd: DIR/conf:3: LogTo DIR/nowhere/log: No such file or directory
+	execsrvd: DIR/conf:5: PidFile DIR/nowhere/pid: No such file or directory
+	execsrvd: DIR/conf:9: Uplink one: UplinkCaFile DIR/ca.pem: No such file or directory
+	execsrvd: DIR/conf:11: Uplink two: RegistryUrl and EnvironmentId are needed
+	execsrvd: DIR/conf:2: unix:DIR/a.sock: it is there twice
+	END
+done
+
+# Right, but perhaps not meant so.
+cat >"$CONF" <<END
+Nice 1
+BusyPoll off
+Nice 2
+END
+says 0 -t -f "$CONF" <<END
+execsrvd: warning: DIR/conf:3: Nice is set before, at line 1, and only the first value counts
+execsrvd: warning: nothing to listen on, unless sockets are passed in or --listen is given
+END
+says 0 -t -f "$CONF" -o Nice=3 --listen ws://127.0.0.1:0 <<END
+END
+
+# Lenient where it can mean nothing else; what is in force is printed as ever.
+cat >"$CONF" <<END
+BusyPoll true
+DetachedTtl 10min
+DetachedTtlMax 2d
+LogLevel warn
+MemoryMax 2GB
+TokenFile tokens
+END
+"$EXECSRVD" -T -f "$CONF" >"$DIR/out" 2>&1
+for line in 'BusyPoll yes' 'DetachedTtl 10m' 'DetachedTtlMax 2d' \
+    'LogLevel warning' 'MemoryMax 2G' "TokenFile $DIR/tokens"; do
+	grep -qxF "$line" "$DIR/out" || fail "no '$line': $(cat "$DIR/out")"
+done
+
+# Short: what is wrong, and where to look.
+says 2 extra <<END
+execsrvd: unexpected argument "extra": a command comes after "--" (see execsrvd --help)
+END
+says 2 -C user=x <<END
+execsrvd: -C needs -T (see execsrvd --help)
+END
+says 2 -D --notify-fd 1 <<END
+execsrvd: --notify-fd 1: expected a descriptor from 3 to 255 (see execsrvd --help)
+END
+says 78 -D -f none -o Nice=x -o LogLevel=y <<END
+execsrvd: Nice: bad value "x": expected a number from 0 to 19
+execsrvd: LogLevel: bad value "y": expected error, warning, info or debug
+END
+# A line for each switch, and none without its meaning.
+"$EXECSRVD" --help >"$DIR/out" || fail "--help"
+for switch in -D -t --listen --remote --ws-auth --exit-on-stdin-close; do
+	grep -Eq -A1 -- "^  $switch( [A-Z]+)? {2,}[a-z]" "$DIR/out" ||
+	    fail "--help: $switch"
+done
+
+# A daemon that could not be found again does not start: the folder of its
+# PidFile is there when it is looked at, but it is one itself.
+mkdir "$DIR/pid"
+"$EXECSRVD" -D -f none --listen "unix:$DIR/p.sock" -o "PidFile=$DIR/pid" \
+    >"$DIR/out" 2>&1
+same "status with a PidFile that cannot be written" $? 1
+has_line "$DIR/out" "PidFile $DIR/pid: Is a directory" || fail "$(cat "$DIR/out")"
+[ ! -e "$DIR/p.sock" ] || fail "the socket is left"
+
+# A reload says all of it, too.
+echo "Listen unix:$DIR/a.sock" >"$CONF"
+start_server -f "$CONF" --listen "unix:$DIR/a.sock"
+printf 'Nice x\nUmask y\n' >"$CONF"
+expect 1 "$CTL" reload
+sed "s|$DIR|DIR|g" "$DIR/err" >"$DIR/got"
+cat >"$DIR/want" <<END
+execsrvctl: DIR/conf:1: Nice: bad value "x": expected a number from 0 to 19
+execsrvctl: DIR/conf:2: Umask: bad value "y": expected an octal number up to 777
+END
+diff -u "$DIR/want" "$DIR/got" || fail "reload"
+has_line "$SERVER_LOG" 'the old configuration stays: .*:1: Nice' ||
+    fail "not in the log"
+has_line "$SERVER_LOG" 'the old configuration stays: .*:2: Umask' ||
+    fail "not in the log"
+stop_server
