@@ -2,17 +2,20 @@
 rendezvous, to execsrvd: whatever passes is waited for, the rest ends with one
 line."""
 import asyncio
+import contextlib
 import hashlib
 import importlib
 import os
 import random
+import socket
+import struct
 import time
 
 import tokens
 
 lib = importlib.import_module("8common")
 proxy = importlib.import_module("8proxy")
-from client import BUILD, LIMIT, TMP, check, say  # noqa: E402
+from client import BUILD, LIMIT, check, say  # noqa: E402
 
 Fault = lib.Fault
 
@@ -88,14 +91,92 @@ async def passing(rig):
         check(len(seen) == 2, "asked %d times" % len(seen))
         least = 2.0 if fault.status == 429 else 0.45
         check(seen[1].at - seen[0].at >= least, "asked too soon")
-    rig.registry.faults["harness"] = [Fault(503), Fault(401), Fault(cut=True)]
-    await run(rig, "true")
-    check(not rig.registry.faults["harness"], "not all of them were met")
+    # Not all in one: the pauses between leave little of the time that a
+    # connection may take.
+    for some in ((503, 401), (None,)):
+        rig.registry.faults["harness"] = [
+            Fault(n) if n else Fault(cut=True) for n in some]
+        await run(rig, "true")
+        check(not rig.registry.faults["harness"], "not all of them were met")
     # The executor is told no by the registry, once.
     said = []
     rig.registry.refuses = lambda body: len(said) < 1 and not said.append(1)
     await run(rig, "true")
     check(said, "the registry was not asked")
+
+
+# How far a rendezvous gets before it ends a connection.
+ACCEPTED, GREETED, ASKED, HALF, UPGRADED, CLAIMED, OVER = range(7)
+NEXT_PAUSE = 0.75       # the longest before a second attempt
+
+
+class Breaking:
+    """A rendezvous that ends each connection after some step: with a reset, or
+    as one that leaves, or its half only."""
+
+    def __init__(self, step, resets):
+        self.step, self.resets = step, resets
+        self.ended = None
+
+    async def start(self):
+        self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
+        self.url = "%s://127.0.0.1:%d/x" % (
+            "wss" if self.step == GREETED else "ws",
+            self.server.sockets[0].getsockname()[1])
+        return self
+
+    async def steps(self, reader, writer):
+        if self.step == ACCEPTED:
+            return
+        if self.step == GREETED:        # by TLS
+            await reader.read(100)
+            return
+        head = await reader.readuntil(b"\r\n\r\n")
+        if self.step == HALF:
+            writer.write(b"HTTP/1.1 101 Switch")
+        elif self.step > HALF:
+            writer.write(lib.registry.upgraded(head))
+        if self.step > UPGRADED:
+            await reader.readexactly(2)
+        if self.step == OVER:
+            writer.write_eof()
+
+    async def serve(self, reader, writer):
+        if self.resets:
+            writer.get_extra_info("socket").setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            await self.steps(reader, writer)
+            await writer.drain()
+        self.ended = time.monotonic()
+        with contextlib.suppress(OSError):
+            if self.step == OVER:
+                await reader.read()
+        writer.transport.abort()
+
+
+async def lost(rig):
+    """However a rendezvous ends a connection before there is a stream, that is
+    noticed at once, and not when some time limit is over."""
+    await rig.start()
+    admit = rig.registry.admit
+    for step in range(OVER + 1):
+        for resets in (False, True)[:1 if step == OVER else 2]:
+            other = await Breaking(step, resets).start()
+
+            def once(*how, other=other):
+                rig.registry.admit = admit
+                return {**admit(*how), "url": other.url}
+
+            rig.registry.admit = once
+            before = len(rig.registry.seen("connect"))
+            await run(rig, "true")
+            other.server.close()
+            seen = rig.registry.seen("connect")[before:]
+            check(len(seen) == 2 and other.ended, "asked %d times" % len(seen))
+            took = seen[1].at - other.ended
+            lib.in_time(took < NEXT_PAUSE + 1, "step %d, resets %d: asked "
+                        "again after %.2f s" % (step, resets, took))
 
 
 async def for_good(rig):
@@ -184,7 +265,7 @@ async def drops(rig):
                     link.cut()
     err = await child.stderr.read()
     check(await child.wait() == 7 and err == b"", err)
-    want = b"".join(b"%d\n" % i for i in range(1, COUNT + 1))
+    want = await lib.numbers(COUNT)
     check(out == want, "%d bytes of %d" % (len(out), len(want)))
     check(cuts >= 3, "hardly a fault")
     asked = len(rig.registry.seen("connect"))
@@ -194,8 +275,9 @@ async def drops(rig):
 
 async def verified(rig):
     """Registry and rendezvous with TLS, and who is trusted."""
-    ca = proxy.Certificates(TMP + "/ca")
-    where = await rig.new_registry(tls=ca.context("good"), name="localhost")
+    ca = await lib.aside(proxy.Certificates, rig.dir + "/ca")
+    where = await rig.new_registry(tls=await lib.aside(ca.context, "good"),
+                                   name="localhost")
     program = rig.program(env={"SSL_CERT_FILE": ca.ca})
     await rig.linked(program=program)
     await run(rig, "true", more=["--ca-file", ca.ca])
@@ -207,8 +289,8 @@ async def verified(rig):
 async def other_proxy(rig):
     """A proxy of a kind that there is not for us, on either way."""
     why = "not http://HOST:PORT, and others are not supported"
-    ca = proxy.Certificates(TMP + "/ca-proxy")
-    where = await rig.new_registry(tls=ca.context("good"))
+    ca = await lib.aside(proxy.Certificates, rig.dir + "/ca")
+    where = await rig.new_registry(tls=await lib.aside(ca.context, "good"))
     await refused(rig, why, more=["--ca-file", ca.ca],
                   env={"https_proxy": "socks5://u:s3cret@127.0.0.1:1"})
     check(not where.requests, "it was told something")
@@ -236,11 +318,10 @@ async def slow_reader(rig):
     check(0 < taken < UNREAD_MAX, "%d bytes were taken unread" % taken)
     out, err = await child.communicate()
     check(child.returncode == 0 and err == b"", err)
-    check(out == b"".join(b"%d\n" % i for i in range(1, 4000001)),
-          "%d bytes" % len(out))
+    check(out == await lib.numbers(4000000), "%d bytes" % len(out))
     check(len(rig.registry.seen("connect")) == 1, "it was lost")
 
 
 # Most of their time they wait.
-lib.main(passing, for_good, drops, works, bad_bundles, verified, other_proxy,
-         slow_reader, at_once=4)
+lib.main(passing, lost, for_good, drops, works, bad_bundles, verified,
+         other_proxy, slow_reader, at_once=4)

@@ -9,16 +9,16 @@ from client import check, say  # noqa: E402
 CA = None
 
 
-def certificates(rig):
-    return proxies.Certificates(rig.dir + "/ca")
+async def certificates(rig):
+    return await lib.aside(proxies.Certificates, rig.dir + "/ca")
 
 
 # --- TLS ---------------------------------------------------------------------
 
 async def trusted(rig):
     """https and wss with a certificate of an authority that we name."""
-    ca = certificates(rig)
-    await rig.new_registry(tls=ca.context("good"))
+    ca = await certificates(rig)
+    await rig.new_registry(tls=await lib.aside(ca.context, "good"))
     await rig.start(options=["UplinkCaFile=" + ca.ca])
     check(rig.registry.url.startswith("https:"), "TLS")
     await rig.probe()
@@ -32,9 +32,10 @@ async def trusted(rig):
 
 async def by_name(rig):
     """The name of the host counts, and each of its addresses is tried."""
-    ca = certificates(rig)
-    await rig.new_registry(tls=ca.context("name", alt="DNS:localhost"),
-                           name="localhost")
+    ca = await certificates(rig)
+    await rig.new_registry(
+        tls=await lib.aside(ca.context, "name", alt="DNS:localhost"),
+        name="localhost")
     await rig.start(options=["UplinkCaFile=" + ca.ca])
     await rig.probe()
 
@@ -42,8 +43,8 @@ async def by_name(rig):
 def refused(name, make, trust=True):
     """No request is sent, and the row says why."""
     async def case(rig):
-        ca = certificates(rig)
-        await rig.new_registry(tls=make(ca))
+        ca = await certificates(rig)
+        await rig.new_registry(tls=await lib.aside(make, ca))
         program = rig.program(options=["UplinkCaFile=" + ca.ca]
                               if trust else [])
         row = await program.state("waiting")
@@ -60,9 +61,9 @@ def refused(name, make, trust=True):
 
 async def bad_rendezvous(rig):
     """The registry is trusted, the rendezvous that it names is not."""
-    ca = certificates(rig)
-    await rig.new_registry(tls=ca.context("good"))
-    other = await rig.new_registry(tls=ca.own("self"))
+    ca = await certificates(rig)
+    await rig.new_registry(tls=await lib.aside(ca.context, "good"))
+    other = await rig.new_registry(tls=await lib.aside(ca.own, "self"))
     rig.registry.patch = {"url": "wss://127.0.0.1:%d/x?sig=y" % other.port}
     program = rig.program(options=["UplinkCaFile=" + ca.ca])
     await lib.until(lambda: rig.registry.seen("register"), what="a request")
@@ -87,9 +88,9 @@ async def no_such_file(rig):
 
 async def plain_port(rig):
     """https to a port that speaks http, and the reverse."""
-    ca = certificates(rig)
+    ca = await certificates(rig)
     clear = await rig.new_registry()
-    secure = await rig.new_registry(tls=ca.context("good"))
+    secure = await rig.new_registry(tls=await lib.aside(ca.context, "good"))
     some = [rig.program(url="https://127.0.0.1:%d" % clear.port),
             rig.program(url="http://127.0.0.1:%d" % secure.port)]
     await asyncio.sleep(2)
@@ -104,8 +105,8 @@ async def with_proxy(rig, env, secret=None, tls=True, **how):
     proxy = await proxies.Proxy(secret).start()
     rig.proxies.append(proxy)
     if tls:
-        ca = certificates(rig)
-        await rig.new_registry(tls=ca.context("good"), **how)
+        ca = await certificates(rig)
+        await rig.new_registry(tls=await lib.aside(ca.context, "good"), **how)
         options = ["UplinkCaFile=" + ca.ca]
     else:
         await rig.new_registry(**how)
@@ -167,8 +168,8 @@ def other_kind(env, listen=False):
     """A proxy that we cannot talk to is said, and for good: nothing goes
     around it, and nobody waits for it to become another one."""
     async def case(rig):
-        ca = certificates(rig)
-        await rig.new_registry(tls=ca.context("good"))
+        ca = await certificates(rig)
+        await rig.new_registry(tls=await lib.aside(ca.context, "good"))
         program = rig.program(
             options=["UplinkCaFile=" + ca.ca], env=env,
             listen=["unix:%s/socket" % rig.dir] if listen else [])

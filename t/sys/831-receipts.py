@@ -76,7 +76,7 @@ async def kept(rig):
     s = await rig.session()
     s.receipt()
     await s.start("p", "sh", "-c", "seq 1 300000; sleep 600")
-    want = b"".join(b"%d\n" % n for n in range(1, 300001))
+    want = await lib.numbers(300000)
     check(len(want) > 1.5 * WINDOW, "too little of it")
     await lib.until(lambda: output(s) == len(want), what="the output")
     await settled(rig, s)
@@ -138,8 +138,7 @@ async def small_window(rig):
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE)
     async with asyncio.timeout(LIMIT):
         out, _ = await child.communicate()
-    check(out == b"".join(b"%d\n" % n for n in range(1, 200001)),
-          "%d bytes" % len(out))
+    check(out == await lib.numbers(200000), "%d bytes" % len(out))
 
 
 lib.main(*map(lib.ours, (held_back, kept, announced, lies, small_window)), at_once=2)

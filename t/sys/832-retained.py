@@ -6,7 +6,6 @@ import collections
 import hashlib
 import importlib
 import os
-import subprocess
 
 lib = importlib.import_module("8common")
 from client import check, descendants, say, LIMIT  # noqa: E402
@@ -118,8 +117,7 @@ async def forgotten(rig):
     s.keeps_notes, s.on_note = False, reader.on_note
     await reader.catch_up(s)
     check(reader.bytes > before + HELD / 2, "only %d bytes" % reader.bytes)
-    want = subprocess.run(["seq", "1", str(LAST)], check=True,
-                          stdout=subprocess.PIPE).stdout
+    want = await lib.numbers(LAST)
     await lib.until(lambda: reader.bytes >= len(want), 3 * LIMIT,
                     "the last line")
     check(reader.hash.digest() == hashlib.sha256(want).digest(),
@@ -141,7 +139,7 @@ async def closed(rig):
     s = await rig.session(kind=Slow)
     await s.start("p", "sh", "-c", "sleep 0.3; seq 1 100000")
     s.takes = False
-    want = b"".join(b"%d\n" % n for n in range(1, 100001))
+    want = await lib.numbers(100000)
     await lib.until(lambda: s.bytes > len(want) * 4 // 3, what="all of it")
     rig.link.cut()
     await rig.linked(after=1)

@@ -45,6 +45,41 @@ async def until(condition, seconds=LIMIT, what="it"):
         await asyncio.sleep(0.005)
 
 
+# All servers of all cases are in one loop, and others have little time for an
+# answer: so nothing that takes long is done there.
+async def aside(fn, *args, **how):
+    """The result of a function that waits for other processes."""
+    return await asyncio.to_thread(fn, *args, **how)
+
+
+async def numbers(last):
+    """The numbers from 1 on, a line for each."""
+    return await aside(subprocess.check_output, ["seq", str(last)])
+
+
+class Pulse:
+    """When the loop stood still: its servers answered nobody then."""
+    BEAT = 0.1          # seconds
+    LONG = 1.0          # what somebody may take for a server that is gone
+
+    def __init__(self):
+        self.pauses = []        # (end, seconds)
+
+    async def run(self):
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(self.BEAT)
+            now = time.monotonic()
+            if now - began > self.BEAT + self.LONG:
+                self.pauses.append((now, now - began))
+
+    def longest(self, since):
+        return max((n for end, n in self.pauses if end > since), default=0)
+
+
+pulse = Pulse()
+
+
 def ours(case):
     """Only execsrvd does so."""
     case.ours = True
@@ -323,7 +358,13 @@ async def run_once(case, gate, left):
                         else contextlib.nullcontext():
                     await rig.close()
         except Exception as e:
-            if isinstance(e, TooSlow) and left:
+            # After its next beat.
+            await asyncio.sleep(2 * pulse.BEAT)
+            still = pulse.longest(began)
+            if still:
+                say("%s: its servers stood still for %.1f s" %
+                    (case.__name__, still))
+            if left and (isinstance(e, TooSlow) or still):
                 say("%s again: %s" % (case.__name__, e))
                 return None
             for made in rig.registries:
@@ -364,7 +405,11 @@ def main(*cases, at_once=1):
 
     async def everything():
         gate = asyncio.Semaphore(at_once)
-        return await asyncio.gather(*(run(c, gate) for c in chosen))
+        beat = asyncio.create_task(pulse.run())
+        try:
+            return await asyncio.gather(*(run(c, gate) for c in chosen))
+        finally:
+            beat.cancel()
 
     results = asyncio.run(everything())
     if not results:

@@ -200,6 +200,16 @@ class Environment:
         self.links = []             # all that were connected
 
 
+def upgraded(head):
+    """The answer to a request for a websocket."""
+    key = Entry(head.removesuffix(b"\r\n\r\n"), b"",
+                None).field("sec-websocket-key")
+    accept = base64.b64encode(hashlib.sha1(key.encode() + GUID).digest())
+    return (b"HTTP/1.1 101 Switching Protocols\r\n"
+            b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n")
+
+
 class Registry:
     def __init__(self, token, host="127.0.0.1", tls=None, name=None):
         self.token, self.host, self.tls = token, host, tls
@@ -374,12 +384,8 @@ class Registry:
                             "upgrade", entry, reader, writer):
             await writer.drain()
             return False
-        accept = base64.b64encode(hashlib.sha1(
-            entry.field("sec-websocket-key").encode() + GUID).digest())
         entry.status = 101
-        writer.write(b"HTTP/1.1 101 Switching Protocols\r\n"
-                     b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
-                     b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n")
+        writer.write(upgraded(entry.head))
         link = self.link_class(self, ticket, entry, reader, writer)
         if ticket.role != "harness":
             environment = self.environment(ticket.environment)
