@@ -31,7 +31,7 @@ sigfd_on_read(void *arg)
 	if ((n = read(s->fd, in, sizeof(in))) <= 0)
 		return;
 	for (i = 0; i < (size_t)n / sizeof(in[0]); i++)
-		s->fn(s->arg, (int)in[i].ssi_signo);
+		s->fn(s->arg, (int)in[i].ssi_signo, (pid_t)in[i].ssi_pid);
 }
 
 struct sigfd *

@@ -5,12 +5,17 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include <event2/event.h>
 
 struct sigfd;
 
-/* Called once for one or more signals of a number.  Must not free the sigfd. */
-typedef void	 sigfd_fn(void *arg, int sig);
+/*
+ * Called once for one or more signals of a number; from: the process that the
+ * first of them is from, of SIGCHLD the child.  Must not free the sigfd.
+ */
+typedef void	 sigfd_fn(void *arg, int sig, pid_t from);
 
 /*
  * Block and watch the signals of list (ended by 0), whatever their dispositions

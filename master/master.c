@@ -44,22 +44,25 @@
 
 #define REAP_MS	500	/* to reap what was killed */
 
-static void	 master_on_signal(void *, int);
+static void	 master_on_signal(void *, int, pid_t);
 static bool	 kill_rest(struct master *);
 static void	 on_stop_timer(void *);
 static void	 master_on_child_gone(struct master *);
 static void	 master_kill_orphans(struct master *);
+static void	 master_look_for_orphans(struct master *, bool);
 static void	 master_reopen_logs(struct master *);
 static bool	 master_on_exit(void *, pid_t, int);
 static void	 master_on_orphan(void *);
 static bool	 master_is_ours(void *, pid_t);
 static bool	 master_knows_all_workers(void *);
+static pid_t	 master_next_exit(void *);
 static void	 master_on_no_orphans(void *);
 
 static const struct reaper_events	 reaper_events = {
 	.on_exit = master_on_exit,
 	.on_orphan = master_on_orphan,
 	.is_ours = master_is_ours,
+	.next_exit = master_next_exit,
 	.knows_all = master_knows_all_workers,
 	.on_no_orphans = master_on_no_orphans
 };
@@ -158,7 +161,7 @@ static const struct master_events	 events = {
 	.on_child_gone = master_on_child_gone,
 	.on_spare = master_on_spare,
 	.gauges = gauges_take,
-	.kill_orphans = master_kill_orphans,
+	.look_for_orphans = master_look_for_orphans,
 	.reopen_logs = master_reopen_logs,
 	.is_ready = master_is_ready
 };
@@ -306,6 +309,12 @@ master_is_ours(void *arg, pid_t pid)
 	    remote_has(m, pid) || child_by_pid(m, pid) != NULL;
 }
 
+static pid_t
+master_next_exit(void *arg)
+{
+	return child_next_exit(arg);
+}
+
 static bool
 master_knows_all_workers(void *arg)
 {
@@ -324,6 +333,16 @@ static void
 master_kill_orphans(struct master *m)
 {
 	reaper_kill_orphans(&m->reaper);
+}
+
+static void
+master_look_for_orphans(struct master *m, bool is_urgent)
+{
+	/* The end waits for passes that find none. */
+	if (m->stopping)
+		reaper_kill_orphans(&m->reaper);
+	else
+		reaper_look(&m->reaper, is_urgent);
 }
 
 /* --- the end --- */
@@ -382,7 +401,7 @@ kill_rest(struct master *m)
 	bool		 killed = false;
 
 	TAILQ_FOREACH(c, &m->children.list, entry)
-		if (c->process == CHILD_RUNS) {
+		if (child_has_process(c)) {
 			log_warnx("worker %d did not stop in time: killed",
 			    c->pid);
 			kill(c->pid, SIGKILL);
@@ -463,13 +482,13 @@ master_reopen_logs(struct master *m)
 }
 
 static void
-master_on_signal(void *arg, int sig)
+master_on_signal(void *arg, int sig, pid_t from)
 {
 	struct master	*m = arg;
 
 	switch (sig) {
 	case SIGCHLD:
-		reaper_reap_soon(&m->reaper);
+		reaper_on_signal(&m->reaper, from);
 		break;
 	case SIGUSR1:
 		log_info("SIGUSR1: log files reopened");

@@ -15,6 +15,8 @@
 #define PASS_PAUSE_MS	5	/* between two passes */
 #define PASS_MS		5	/* a pass takes at most */
 #define PASSES		3	/* in a row, that must find no orphan */
+#define REST		250	/* times as long as a look at all took */
+#define REST_MAX_MS	1000
 
 static bool
 reaper_is_orphan(pid_t pid, void *arg)
@@ -36,6 +38,20 @@ reaper_is_ours(pid_t pid, void *arg)
 	return r->events->is_ours(r->arg, pid);
 }
 
+/* Begin to kill orphans at clock_ms() at; or go on. */
+static void
+reaper_hunt(struct reaper *r, uint64_t at)
+{
+	uint64_t	 now = clock_ms();
+
+	r->passes = 0;
+	if (r->until != 0 && (at >= r->next || now >= r->next))
+		return;
+	r->next = at > now ? at : now;
+	r->until = r->next + LIMIT_ORPHANS;
+	timer_set(&r->orphan_ev, r->next - now);
+}
+
 /* --- reaping --- */
 
 /* A reaped orphan may have forked before a pass found it: kill on. */
@@ -44,7 +60,46 @@ reaper_on_orphan(struct reaper *r)
 {
 	r->reaped++;
 	r->events->on_orphan(r->arg);
-	reaper_kill_orphans(r);
+	reaper_hunt(r, r->rest);
+}
+
+/* Reap a child that ptree_peek() returned. */
+static void
+reaper_reap_peeked(struct reaper *r, pid_t pid)
+{
+	/* Read the mark before waitpid(2): a zombie still has one. */
+	bool	 is_orphan = !r->events->is_ours(r->arg, pid) &&
+		    reaper_is_orphan(pid, r);
+	int	 status;
+
+	if (waitpid(pid, &status, WNOHANG) == pid &&
+	    !r->events->on_exit(r->arg, pid, status) && is_orphan)
+		reaper_on_orphan(r);
+}
+
+/* Reap one child.  Whether it had exited. */
+static bool
+reap_one(struct reaper *r, pid_t pid)
+{
+	pid_t	 found;
+
+	do
+		found = ptree_peek_one(pid);
+	while (found == -1);
+	if (found == pid)
+		reaper_reap_peeked(r, pid);
+	return found == pid;
+}
+
+/* Set when all are looked at, after a look that began at us. */
+static void
+reaper_rest(uint64_t *rest, uint64_t us)
+{
+	uint64_t	 ms = (clock_us() - us) * REST / 1000;
+
+	if (ms < REAPER_PAUSE_MS)
+		ms = REAPER_PAUSE_MS;
+	*rest = clock_ms() + (ms < REST_MAX_MS ? ms : REST_MAX_MS);
 }
 
 /*
@@ -55,23 +110,20 @@ static void
 reaper_reap(void *arg)
 {
 	struct reaper	*r = arg;
+	uint64_t	 begin = clock_us();
 	pid_t		 pid;
-	int		 status, n;
-	bool		 is_orphan;
+	int		 n;
 
 	assert(r->events != NULL);
 	for (n = 0; n < LIMIT_REAPED; n++) {
 		if ((pid = ptree_peek()) == 0) {
+			reaper_rest(&r->reap_rest, begin);
+			r->reaps_soon = false;
 			timer_set(&r->reap_ev, LOOK_MS);
 			return;
 		}
-		if (pid == -1)
-			continue;
-		/* Read the mark before waitpid(2): a zombie still has one. */
-		is_orphan = reaper_is_orphan(pid, r);
-		if (waitpid(pid, &status, WNOHANG) == pid &&
-		    !r->events->on_exit(r->arg, pid, status) && is_orphan)
-			reaper_on_orphan(r);
+		if (pid != -1)
+			reaper_reap_peeked(r, pid);
 	}
 	reaper_reap_soon(r);
 }
@@ -79,7 +131,26 @@ reaper_reap(void *arg)
 void
 reaper_reap_soon(struct reaper *r)
 {
+	r->reaps_soon = true;
 	timer_set(&r->reap_ev, 0);
+}
+
+void
+reaper_on_signal(struct reaper *r, pid_t pid)
+{
+	uint64_t	 now = clock_ms();
+	int		 n;
+
+	if (pid > 0)
+		reap_one(r, pid);
+	for (n = 0; n < LIMIT_REAPED &&
+	    (pid = r->events->next_exit(r->arg)) != 0 && reap_one(r, pid); n++)
+		continue;
+	/* Others, whose signals were merged with this one. */
+	if (!r->reaps_soon)
+		timer_set(&r->reap_ev, now < r->reap_rest ?
+		    r->reap_rest - now : 0);
+	r->reaps_soon = true;
 }
 
 /* --- orphans --- */
@@ -115,22 +186,48 @@ static void
 reaper_on_pass(void *arg)
 {
 	struct reaper	*r = arg;
+	uint64_t	 begin = clock_us();
+	bool		 is_over;
 
-	assert(r->until != 0);
 	/* A worker whose pid is not known yet would be taken for an orphan. */
-	if (r->events->knows_all(r->arg) && reaper_make_pass(r))
+	if (!r->events->knows_all(r->arg)) {
+		timer_set(&r->orphan_ev, PASS_PAUSE_MS);
+		return;
+	}
+	if (r->until == 0) {
+		is_over = !ptree_has_child(reaper_is_ours, reaper_is_orphan, r);
+		r->looked = clock_ms();
+		reaper_rest(&r->rest, begin);
+		if (!is_over)
+			reaper_kill_orphans(r);
+		return;
+	}
+	is_over = reaper_make_pass(r);
+	reaper_rest(&r->rest, begin);
+	if (is_over)
 		r->events->on_no_orphans(r->arg);
 	else
 		timer_set(&r->orphan_ev, PASS_PAUSE_MS);
 }
 
 void
+reaper_look(struct reaper *r, bool is_urgent)
+{
+	uint64_t	 now = clock_ms();
+	uint64_t	 at = is_urgent ? r->looked + REAPER_PAUSE_MS : r->rest;
+
+	if (at < now)
+		at = now;
+	if (timer_is_set(&r->orphan_ev) && r->next <= at)
+		return;
+	r->next = at;
+	timer_set(&r->orphan_ev, at - now);
+}
+
+void
 reaper_kill_orphans(struct reaper *r)
 {
-	r->passes = 0;
-	if (r->until == 0)
-		r->until = clock_ms() + LIMIT_ORPHANS;
-	timer_ensure(&r->orphan_ev, 0);
+	reaper_hunt(r, clock_ms());
 }
 
 bool

@@ -1,6 +1,14 @@
 /*
  * Reaps the children of the master, and kills orphans: processes of dead
  * workers, reparented to the master as the subreaper (prctl(2)).  Embedded.
+ *
+ * The kernel's list of our children is as long as there are sessions, and to
+ * wait for any of them walks it.  So a child is reaped that is known to have
+ * exited, by the siginfo of SIGCHLD or the end of its channel; all of them are
+ * looked at once for all exits of a while, in REAPER_PAUSE_MS at the earliest,
+ * and for a small share of the time: to reap those whose signals were merged,
+ * and for orphans.  An unknown child, a zombie too, is one: then passes over
+ * all descendants follow until none is left.
  */
 #pragma once
 
@@ -11,6 +19,8 @@
 #include <stdint.h>
 
 #include "common/ev.h"
+
+#define REAPER_PAUSE_MS	50	/* between two looks at all, at least */
 
 struct reserve;
 
@@ -23,6 +33,9 @@ struct reaper_events {
 
 	/* Whether a child is our own, which must not be killed. */
 	bool	(*is_ours)(void *arg, pid_t pid);
+
+	/* A child that is about to exit, or 0. */
+	pid_t	(*next_exit)(void *arg);
 
 	/* Whether the pids of all our own children are known. */
 	bool	(*knows_all)(void *arg);
@@ -42,6 +55,11 @@ struct reaper {
 	unsigned	 passes;	/* in a row without an orphan */
 	unsigned	 reaped;	/* orphans since the last pass */
 	uint64_t	 until;		/* clock_ms(); 0: no pass is due */
+	uint64_t	 next;		/* clock_ms(); a look, passes begin */
+	uint64_t	 looked;	/* clock_ms(), of the last look */
+	uint64_t	 rest;		/* clock_ms(); no look before */
+	uint64_t	 reap_rest;	/* the same, to reap any */
+	bool		 reaps_soon;	/* reap_ev is set for that */
 };
 
 /*
@@ -53,8 +71,17 @@ void	 reaper_init(struct reaper *r, struct event_base *base,
 	    const struct reaper_events *events, void *arg);
 void	 reaper_fini(struct reaper *r);
 
-/* Reap in the next turn of the loop: SIGCHLD came. */
+/* SIGCHLD came, with this pid: reap it now, and soon others. */
+void	 reaper_on_signal(struct reaper *r, pid_t pid);
+
+/* Reap all in the next turn of the loop. */
 void	 reaper_reap_soon(struct reaper *r);
+
+/*
+ * Look for orphans soon, and kill them if there are any.  is_urgent: in
+ * REAPER_PAUSE_MS at the latest, however long a look takes.
+ */
+void	 reaper_look(struct reaper *r, bool is_urgent);
 
 /* Kill orphans, in passes, until three in a row find none. */
 void	 reaper_kill_orphans(struct reaper *r);

@@ -79,8 +79,8 @@ struct master_events {
 	/* gauges_take(). */
 	void	(*gauges)(const struct master *m, uint64_t gauges[GAUGES]);
 
-	/* Kill orphans until none is left. */
-	void	(*kill_orphans)(struct master *m);
+	/* A worker ended: kill the processes that it left behind, soon. */
+	void	(*look_for_orphans)(struct master *m, bool is_urgent);
 
 	/* Reopen log files, after a rotation. */
 	void	(*reopen_logs)(struct master *m);
@@ -125,6 +125,7 @@ struct world_children {
 	struct child_list	 list;
 	struct map		 by_pid, by_id;
 	struct child_list	 forking;	/* their pid is not known yet */
+	struct child_list	 ending;	/* their channel is closed */
 	struct child_list	 starting, idle;	/* spare */
 	size_t			 in_state[WORLD_CHILD_STATES];
 	uint64_t		 running;	/* processes of all sessions */

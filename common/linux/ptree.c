@@ -182,13 +182,14 @@ signal_of_stop(const siginfo_t *info)
 	    info->si_status != SIGTRAP ? info->si_status : 0;
 }
 
-pid_t
-ptree_peek(void)
+static pid_t
+peek(idtype_t which, pid_t pid)
 {
 	siginfo_t	 info;
 
 	info.si_pid = 0;
-	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == -1 ||
+	if (waitid(which, (id_t)pid, &info,
+	    WEXITED | WNOHANG | WNOWAIT) == -1 ||
 	    info.si_pid == 0)
 		return 0;
 	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
@@ -198,6 +199,18 @@ ptree_peek(void)
 	/* Detaching fails if it is dying: it will be reported again. */
 	kill(info.si_pid, SIGKILL);
 	return 0;
+}
+
+pid_t
+ptree_peek(void)
+{
+	return peek(P_ALL, 0);
+}
+
+pid_t
+ptree_peek_one(pid_t pid)
+{
+	return peek(P_PID, pid);
 }
 
 /* The mark is the hard limit. */
@@ -286,6 +299,33 @@ prune(struct pids *p, ptree_match_fn *skip, void *arg)
 	p->n = n;
 }
 
+/* List our children.  Whether /proc has such lists. */
+static bool
+list_children(struct pids *p)
+{
+	/* This process has one thread, the calling one. */
+	if (add_children(p, "/proc/thread-self/children") == 0 ||
+	    errno != ENOENT)
+		return true;
+	add_children_by_scan(p, getpid());
+	return false;
+}
+
+bool
+ptree_has_child(ptree_match_fn *skip, ptree_match_fn *match, void *arg)
+{
+	struct pids	 p = { NULL, 0, 0, false };
+	size_t		 i;
+	bool		 found;
+
+	list_children(&p);
+	found = p.blind;
+	for (i = p.n; !found && i-- > 0;)
+		found = !skip(p.list[i], arg) && match(p.list[i], arg);
+	free(p.list);
+	return found;
+}
+
 size_t
 ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match, void *arg)
 {
@@ -293,11 +333,7 @@ ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match, void *arg)
 	bool		 by_file;
 	size_t		 begin, end, i, found = 0;
 
-	/* This process has one thread, the calling one. */
-	by_file = add_children(&p, "/proc/thread-self/children") == 0 ||
-	    errno != ENOENT;
-	if (!by_file)
-		add_children_by_scan(&p, getpid());
+	by_file = list_children(&p);
 	if (skip != NULL)
 		prune(&p, skip, arg);
 	/*

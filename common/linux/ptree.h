@@ -38,6 +38,13 @@ size_t	 ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match,
 	    void *arg);
 
 /*
+ * Whether a child of the calling process, alive or a zombie, is not accepted by
+ * skip but by match; true if it cannot be found out.
+ */
+bool	 ptree_has_child(ptree_match_fn *skip, ptree_match_fn *match,
+	    void *arg);
+
+/*
  * Kill them in several passes, for up to ms milliseconds: a process that keeps
  * forking is missed by most.  is_suspect: orphans were reaped since the last
  * call, so something is alive.  reap() reaps all zombies between two passes, as
@@ -54,6 +61,9 @@ bool	 ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
  * with that signal.
  */
 pid_t	 ptree_peek(void) MUST_CHECK;
+
+/* The same for one child, without a look at all of them. */
+pid_t	 ptree_peek_one(pid_t pid) __attribute__((warn_unused_result));
 
 /*
  * The mark of a session's processes: a number as hard RLIMIT_LOCKS, which Linux

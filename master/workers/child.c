@@ -39,7 +39,9 @@ static const struct row	 state_rows[CHILD_STATES] = {
 
 static const struct row	 process_rows[CHILD_PROCESSES] = {
 	[CHILD_UNKNOWN] = { "process unknown", TO(RUNS) },
-	[CHILD_RUNS] = { "process runs", TO(DRAINING) | TO(REAPED) },
+	[CHILD_RUNS] = { "process runs", TO(ENDING) | TO(DRAINING) |
+	    TO(REAPED) },
+	[CHILD_ENDING] = { "process ending", TO(REAPED) },
 	[CHILD_DRAINING] = { "process draining", 0 },
 	[CHILD_REAPED] = { "process reaped", 0 }
 };
@@ -83,6 +85,7 @@ child_init_all(struct master *m)
 {
 	TAILQ_INIT(&m->children.list);
 	TAILQ_INIT(&m->children.forking);
+	TAILQ_INIT(&m->children.ending);
 	TAILQ_INIT(&m->children.starting);
 	TAILQ_INIT(&m->children.idle);
 	map_init(&m->children.by_pid);
@@ -127,29 +130,38 @@ child_leave_state(struct child *c)
 		TAILQ_REMOVE(spare, c, spare_entry);
 }
 
-static void
-child_enter_process(struct child *c)
+/* Return the list that one whose process is in a state is in, or NULL. */
+static struct child_list *
+process_list(struct master *m, enum child_process process)
 {
-	struct world_children	*all = &c->master->children;
+	return process == CHILD_UNKNOWN ? &m->children.forking :
+	    process == CHILD_ENDING ? &m->children.ending : NULL;
+}
 
-	if (c->process == CHILD_UNKNOWN)
-		TAILQ_INSERT_TAIL(&all->forking, c, fork_entry);
-	else if (c->process == CHILD_RUNS && map_add(&all->by_pid,
-	    &c->by_pid, &c->pid, sizeof(c->pid), c) == -1)
-		fatal("cannot register a worker");
+bool
+child_has_process(const struct child *c)
+{
+	return c->process == CHILD_RUNS || c->process == CHILD_ENDING;
 }
 
 static void
-child_leave_process(struct child *c)
+child_move_process(struct child *c, enum child_process to)
 {
 	struct world_children	*all = &c->master->children;
+	struct child_list	*from = process_list(c->master, c->process),
+				*list = process_list(c->master, to);
+	bool			 had = child_has_process(c);
 
-	assert(c->process != CHILD_RUNS ||
-	    child_by_pid(c->master, c->pid) == c);
-	if (c->process == CHILD_UNKNOWN)
-		TAILQ_REMOVE(&all->forking, c, fork_entry);
-	else if (c->process == CHILD_RUNS)
+	c->process = to;
+	if (from != NULL)
+		TAILQ_REMOVE(from, c, process_entry);
+	if (list != NULL)
+		TAILQ_INSERT_TAIL(list, c, process_entry);
+	if (had && !child_has_process(c))
 		map_del(&all->by_pid, &c->by_pid);
+	if (!had && child_has_process(c) && map_add(&all->by_pid, &c->by_pid,
+	    &c->pid, sizeof(c->pid), c) == -1)
+		fatal("cannot register a worker");
 }
 
 /* Add one that is starting.  0, or -1 with errno ENOMEM. */
@@ -163,7 +175,7 @@ child_add(struct child *c)
 		return -1;
 	TAILQ_INSERT_TAIL(&all->list, c, entry);
 	child_enter_state(c);
-	child_enter_process(c);
+	TAILQ_INSERT_TAIL(&all->forking, c, process_entry);
 	return 0;
 }
 
@@ -174,7 +186,7 @@ child_del(struct child *c)
 
 	child_want(c, NULL, NULL);
 	child_set_running(c, 0);
-	child_leave_process(c);
+	child_move_process(c, CHILD_REAPED);
 	child_leave_state(c);
 	TAILQ_REMOVE(&all->list, c, entry);
 	map_del(&all->by_id, &c->by_id);
@@ -240,6 +252,14 @@ child_is_forking(const struct master *m)
 	return !TAILQ_EMPTY(&m->children.forking);
 }
 
+pid_t
+child_next_exit(const struct master *m)
+{
+	const struct child	*c = TAILQ_FIRST(&m->children.ending);
+
+	return c != NULL ? c->pid : 0;
+}
+
 /* --- states --- */
 
 /* Whether from and to differ; an illegal move is fatal. */
@@ -284,11 +304,8 @@ child_set_state(struct child *c, enum child_state to)
 static void
 child_set_process(struct child *c, enum child_process to)
 {
-	if (!check_move(c, process_rows, c->process, to))
-		return;
-	child_leave_process(c);
-	c->process = to;
-	child_enter_process(c);
+	if (check_move(c, process_rows, c->process, to))
+		child_move_process(c, to);
 }
 
 static void
@@ -357,7 +374,9 @@ child_finish(struct child *c)
 	child_want(c, NULL, NULL);
 	c->master->child_events->on_settled(c);
 	assert(c->route == NULL && c->place == NULL);
-	if (c->process != CHILD_RUNS)
+	if (c->process == CHILD_RUNS)
+		child_set_process(c, CHILD_ENDING);
+	if (c->process != CHILD_ENDING)
 		child_free(c);
 }
 
@@ -436,7 +455,7 @@ on_overdue(void *arg)
 		    NULL);
 		return;
 	}
-	if (c->process == CHILD_RUNS)
+	if (child_has_process(c))
 		kill(c->pid, SIGKILL);
 	if (c->chan != NULL)
 		child_finish(c);
@@ -447,7 +466,7 @@ child_on_exit(struct child *c, int status)
 {
 	bool	 is_draining;
 
-	assert(c->process == CHILD_RUNS && c->pid > 1);
+	assert(child_has_process(c) && c->pid > 1);
 	assert(child_by_pid(c->master, c->pid) == c);
 	cgroups_give_back(c->master->cgroups, &c->cgroups);
 	/*
@@ -457,8 +476,8 @@ child_on_exit(struct child *c, int status)
 	is_draining = c->chan != NULL && !WIFSIGNALED(status);
 	child_set_process(c, is_draining ? CHILD_DRAINING : CHILD_REAPED);
 	/* It may have left processes that it did not kill. */
-	if (c->client != CHILD_SPARE || WIFSIGNALED(status))
-		c->master->events->kill_orphans(c->master);
+	if (c->client != CHILD_SPARE || status != 0)
+		c->master->events->look_for_orphans(c->master, status != 0);
 	if (is_draining) {
 		c->status = status;
 		return;
@@ -526,9 +545,9 @@ child_stop(struct child *c, bool is_too_many)
 void
 child_kill(struct child *c)
 {
-	assert(c->process != CHILD_RUNS || c->pid > 1);
+	assert(!child_has_process(c) || c->pid > 1);
 	child_set_end(c, CHILD_KILLED);
-	if (c->process == CHILD_RUNS)
+	if (child_has_process(c))
 		kill(c->pid, SIGKILL);
 	if (c->state != CHILD_SERVING)
 		child_set_state(c, CHILD_LEAVING);

@@ -35,6 +35,7 @@ enum child_state {
 enum child_process {
 	CHILD_UNKNOWN,		/* the template has not answered */
 	CHILD_RUNS,		/* has a pid; is in by_pid */
+	CHILD_ENDING,		/* the same, and its channel is closed */
 	CHILD_DRAINING,		/* reaped; its last messages and exit status
 				   are still to be handled */
 	CHILD_REAPED,
@@ -80,7 +81,7 @@ struct source;
 struct child {
 	TAILQ_ENTRY(child)	 entry;
 	TAILQ_ENTRY(child)	 gate_entry;	/* while place is set */
-	TAILQ_ENTRY(child)	 fork_entry;	/* UNKNOWN: in forking */
+	TAILQ_ENTRY(child)	 process_entry;	/* in forking, in ending */
 	TAILQ_ENTRY(child)	 spare_entry;	/* STARTING, IDLE */
 	TAILQ_ENTRY(child)	 wanted_entry;	/* while wanted is set */
 	struct master		*master;
@@ -152,6 +153,9 @@ void	 child_leaves(struct child *c);
 /* The template's answer: its process; pid 0: fork failed with error. */
 void	 child_on_forked(struct child *c, pid_t pid, int error);
 
+/* Whether it has a process that is not reaped. */
+bool	 child_has_process(const struct child *c);
+
 /* Its process was reaped, with a status of waitpid(2). */
 void	 child_on_exit(struct child *c, int status);
 
@@ -199,6 +203,10 @@ size_t		 child_count_spare(const struct master *m);
 struct child	*child_find_spare(const struct master *m);
 struct child	*child_find_idle(const struct master *m);
 
-/* Whether there is a worker whose pid is not known yet. */
+/*
+ * Whether there is a worker whose pid is not known yet; the pid of the one that
+ * closed its channel first of those that have not been reaped, or 0.
+ */
 bool		 child_is_forking(const struct master *m);
+pid_t		 child_next_exit(const struct master *m);
 const char	*child_state_name(const struct child *c);

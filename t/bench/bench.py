@@ -35,6 +35,8 @@ OURS = ('execsrvd', 'execsrv-worker', 'execsrv-http', 'execsrv-uplink',
         'execsrvctl')
 START_SECONDS = 15      # until the address is printed
 STOP_SECONDS = 6        # SIGTERM has to stop in order within 5 s
+GROWTH = ['-o', 'MaxSessions=20000', '-o', 'MaxSessionsPerUser=20000',
+          '-o', 'PermitRootSession=local']
 NOBODY = 65534
 WORK = '/var/tmp'
 PR_SET_CHILD_SUBREAPER = 36
@@ -57,6 +59,7 @@ class Server:
         self.name = name
         self.argv = argv + ['--listen', 'ws://127.0.0.1:0']
         self.remote = argv + list(remote)
+        self.growth = self.argv + (GROWTH if name != 'reference' else [])
         self.files = files
         self.env = dict(os.environ, **env)
         self.child = None
@@ -247,6 +250,8 @@ def measure(server, group, bench, work, folder):
     if group['kind'] == 'DRIVER':
         return installed_size(server, work)
     run_bench.env = server.env
+    if group['name'] == 'growth':
+        return run_bench(bench, [group['name']] + server.growth)
     if group['kind'] == 'PROGRAM':
         return run_bench(bench, [group['name']] + server.argv)
     if group['kind'] == 'REMOTE':

@@ -114,8 +114,9 @@ on_gone(struct master *master)
 }
 
 static void
-on_orphans(struct master *master)
+on_orphans(struct master *master, bool is_urgent)
 {
+	(void)is_urgent;
 	ck_assert_ptr_eq(master, &m);
 	norphans++;
 }
@@ -128,7 +129,7 @@ static const struct child_events	 child_events = {
 
 static const struct master_events	 events = {
 	.on_child_gone = on_gone,
-	.kill_orphans = on_orphans
+	.look_for_orphans = on_orphans
 };
 
 /* --- */
@@ -244,8 +245,12 @@ START_TEST(test_channel_first)
 	hang_up(c, 0);
 	ck_assert_uint_eq(nsettled, 1);
 	ck_assert_uint_eq(ngone, 0);
+	ck_assert_int_eq(c->process, CHILD_ENDING);
+	ck_assert_ptr_eq(child_by_pid(&m, PID), c);
+	ck_assert_int_eq(child_next_exit(&m), PID);
 	child_on_exit(c, EXITED(0));
 	ck_assert_uint_eq(ngone, 1);
+	ck_assert_int_eq(child_next_exit(&m), 0);
 	ck_assert_uint_eq(m.stats[STAT_deaths], 0);
 }
 END_TEST

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/linux/ptree.h"
 #include "master/reaper.h"
 #include "master/workers/reserve.h"
@@ -18,8 +19,8 @@
 static struct event_base	*base;
 static struct reserve		 reserve;
 static struct reaper		 r;
-static pid_t			 own, known_pid, known_status, killed;
-static unsigned			 orphans, done;
+static pid_t			 own, known_pid, known_status, killed, next;
+static unsigned			 orphans, done, asked;
 static bool			 knows_all;
 
 static bool
@@ -28,6 +29,7 @@ on_exit_of(void *arg, pid_t pid, int status)
 	ck_assert_ptr_eq(arg, &r);
 	if (pid == own) {
 		known_pid = pid;
+		next = 0;
 		known_status = status;
 		event_base_loopbreak(base);
 		return true;
@@ -47,6 +49,7 @@ static bool
 is_ours(void *arg, pid_t pid)
 {
 	(void)arg;
+	asked += pid == own;
 	return pid == own;
 }
 
@@ -65,8 +68,15 @@ on_done(void *arg)
 	event_base_loopbreak(base);
 }
 
+static pid_t
+next_exit(void *arg)
+{
+	(void)arg;
+	return next;
+}
+
 static const struct reaper_events	 events = {
-	on_exit_of, on_orphan, is_ours, knows, on_done
+	on_exit_of, on_orphan, is_ours, next_exit, knows, on_done
 };
 
 /* A child that sleeps until it is killed, or ends with a status. */
@@ -99,7 +109,8 @@ begin(bool adopts)
 	reserve_init(&reserve);
 	r = (struct reaper){ .events = NULL };
 	own = known_pid = killed = -1;
-	orphans = done = 0;
+	next = 0;
+	orphans = done = asked = 0;
 	knows_all = true;
 	reaper_init(&r, base, &reserve, adopts, &events, &r);
 }
@@ -134,6 +145,36 @@ START_TEST(test_own)
 }
 END_TEST
 
+/*
+ * One that is named is reaped at once, also one that is known to exit; others
+ * when all are looked at.
+ */
+START_TEST(test_signal)
+{
+	pid_t		 pid;
+	siginfo_t	 info;
+
+	begin(false);
+	r.reap_rest = clock_ms() + 1000000;
+	pid = own = child(7);
+	ck_assert_int_eq(waitid(P_PID, (id_t)own, &info, WEXITED | WNOWAIT), 0);
+	next = _i == 2 ? own : 0;
+	reaper_on_signal(&r, _i == 0 ? own : getpid());
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	ck_assert_int_eq(known_pid, _i == 1 ? -1 : own);
+	if (_i == 1) {
+		r.reap_rest = 0;
+		r.reaps_soon = false;
+		reaper_on_signal(&r, getpid());
+		event_base_loop(base, EVLOOP_NONBLOCK);
+	}
+	ck_assert_int_eq(known_pid, pid);
+	ck_assert_int_eq(WEXITSTATUS(known_status), 7);
+	ck_assert_uint_eq(orphans, 0);
+	end();
+}
+END_TEST
+
 /* Orphans are killed; our own child and one from before the start are not. */
 START_TEST(test_kill)
 {
@@ -155,6 +196,85 @@ START_TEST(test_kill)
 	ck_assert(is_alive(foreign));
 	finish(own);
 	finish(foreign);
+	end();
+}
+END_TEST
+
+/* A look that finds an orphan, alive or not, ends with its death. */
+START_TEST(test_look)
+{
+	pid_t		 orphan;
+	siginfo_t	 info;
+
+	begin(false);
+	own = child(-1);
+	orphan = child(_i == 0 ? -1 : 0);
+	if (_i == 1)
+		ck_assert_int_eq(waitid(P_PID, (id_t)orphan, &info,
+		    WEXITED | WNOWAIT), 0);
+	reaper_look(&r, false);
+	ck_assert_int_eq(event_base_dispatch(base), 0);
+	ck_assert_uint_eq(done, 1);
+	ck_assert_int_eq(killed, orphan);
+	ck_assert_uint_eq(orphans, 1);
+	ck_assert(is_alive(own));
+	finish(own);
+	end();
+}
+END_TEST
+
+static void
+on_end_of_looks(void *arg)
+{
+	(void)arg;
+	event_base_loopexit(base, NULL);
+}
+
+/* However many workers end, the list is read once in a while. */
+START_TEST(test_looks)
+{
+	struct timer	 over;
+	unsigned	 begun;
+
+	begin(false);
+	own = child(-1);
+	timer_init(&over, base, on_end_of_looks, NULL);
+	timer_set(&over, 5 * REAPER_PAUSE_MS);
+	begun = 0;
+	while (!event_base_got_exit(base)) {
+		reaper_look(&r, false);
+		event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+		begun++;
+	}
+	/* Each look asks about our child, once. */
+	ck_assert_uint_ge(asked, 1);
+	ck_assert_uint_le(asked, 6);
+	ck_assert_uint_gt(begun, asked);
+	ck_assert_uint_eq(done + orphans, 0);
+	finish(own);
+	end();
+}
+END_TEST
+
+/* What is to end at once does not wait for that. */
+START_TEST(test_at_once)
+{
+	begin(false);
+	own = child(-1);
+	r.rest = clock_ms() + 1000000;
+	reaper_look(&r, false);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	ck_assert_uint_eq(done + asked, 0);
+	reaper_look(&r, true);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	ck_assert_uint_eq(asked, 1);
+	r.rest = clock_ms() + 1000000;
+	reaper_look(&r, false);
+	reaper_kill_orphans(&r);
+	ck_assert_int_eq(event_base_dispatch(base), 0);
+	ck_assert_uint_eq(done, 1);
+	ck_assert(reaper_has_no_orphans(&r));
+	finish(own);
 	end();
 }
 END_TEST
@@ -218,7 +338,11 @@ main(void)
 	int	 failed;
 
 	tcase_add_test(t, test_own);
+	tcase_add_loop_test(t, test_signal, 0, 3);
 	tcase_add_test(t, test_kill);
+	tcase_add_loop_test(t, test_look, 0, 2);
+	tcase_add_test(t, test_looks);
+	tcase_add_test(t, test_at_once);
 	tcase_add_test(t, test_adopts);
 	tcase_add_test(t, test_unknown_worker);
 	tcase_set_timeout(t, 60);

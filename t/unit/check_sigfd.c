@@ -12,8 +12,9 @@
 static int	 came[NSIG];
 
 static void
-on_signal(void *arg, int sig)
+on_signal(void *arg, int sig, pid_t from)
 {
+	ck_assert_int_eq(from, getpid());
 	ck_assert_ptr_eq(arg, came);
 	came[sig]++;
 }

@@ -502,11 +502,12 @@ session_on_reap(void *arg)
 }
 
 static void
-on_child(void *arg, int sig)
+on_child(void *arg, int sig, pid_t from)
 {
 	struct session	*s = arg;
 
 	(void)sig;
+	(void)from;
 	timer_set(&s->reap_ev, 0);
 }
 
