@@ -79,7 +79,7 @@ GEN_C		:= $(PROTOS:%.proto=$(BUILD)/%.pb-c.c)
 GEN_H		:= $(GEN_C:.c=.h)
 GEN_O		:= $(GEN_C:.c=.o)
 
-COMMON_ROOMS	:= conf ipc json linux net plan
+COMMON_ROOMS	:= conf ipc json linux net plan toml
 COMMON_O	:= $(call objs,$(wildcard common/*.c \
 		   $(COMMON_ROOMS:%=common/%/*.c))) $(GEN_O)
 # What needs libwebsockets and libcrypto, an archive of its own.

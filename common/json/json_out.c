@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json/b64.h"
+#include "common/json/uri.h"
 #include "common/json/utf8.h"
 
 #ifdef __SSE2__
@@ -341,6 +342,26 @@ void
 json_out_null(struct json_out *o)
 {
 	json_out_put_value(o, "null", 4);
+}
+
+void
+json_out_uri(struct json_out *o, const char *path)
+{
+	size_t	 size = path == NULL ? 0 : 3 * strlen(path) + 8;
+	char	*room;
+	ssize_t	 n;
+
+	if (path == NULL || path[0] != '/') {
+		json_out_null(o);
+		return;
+	}
+	json_out_begin(o, true);
+	if ((room = reserve(o, size + 2)) == NULL)
+		return;
+	n = uri_from_path(path, room + 1, size);
+	assert(n > 0 && (size_t)n < size);
+	room[0] = room[n + 1] = '"';
+	buf_commit(o->b, (size_t)n + 2);
 }
 
 void

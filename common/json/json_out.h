@@ -44,6 +44,9 @@ void	 json_out_i64(struct json_out *o, int64_t n);
 void	 json_out_bool(struct json_out *o, bool b);
 void	 json_out_null(struct json_out *o);
 
+/* Write the file: URI of an absolute path; of any other, or NULL, null. */
+void	 json_out_uri(struct json_out *o, const char *path);
+
 void	 json_out_b64(struct json_out *o, const void *data, size_t len);
 
 /* Write a value that is JSON. */

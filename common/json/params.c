@@ -342,17 +342,22 @@ decode_keys(struct decoding *d, const struct field *f, uint32_t tok,
     void *member)
 {
 	struct param_keys	*l = member;
-	struct param_texts	 path;
 	uint32_t		 i;
+	size_t			 n = 0;
 
 	if (!is_a(d, tok, JSON_ARRAY))
 		return expected(d, f, "a list");
 	for (i = json_first(tok); json_more(d->j, tok, i);
+	    i = json_after_elem(d->j, i))
+		n++;
+	if ((l->v = json_alloc(d->j, n, sizeof(*l->v))) == NULL)
+		return no_memory(d);
+	for (i = json_first(tok); json_more(d->j, tok, i);
 	    i = json_after_elem(d->j, i), l->n++) {
-		path.n = 0;
-		if (decode_texts(d, f, i, &path) == -1)
+		l->v[l->n].n = 0;
+		if (decode_texts(d, f, i, &l->v[l->n]) == -1)
 			return d->e->is_errno ? -1 : worded(d, f);
-		if (path.n == 0)
+		if (l->v[l->n].n == 0)
 			return worded(d, f);
 	}
 	return 0;

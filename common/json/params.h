@@ -59,6 +59,7 @@ struct param_paths {
 
 struct param_keys {
 	size_t			 n;
+	struct param_texts	*v;
 };
 
 struct param_each {

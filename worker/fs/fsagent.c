@@ -173,7 +173,8 @@ request_memory(int peer, uint64_t bytes)
 static bool
 fsagent_has_data(const struct fsop *op)
 {
-	return op->kind == FSOP_WRITE || op->kind == FSOP_PWRITE;
+	return op->kind == FSOP_WRITE || op->kind == FSOP_PWRITE ||
+	    op->kind == FSOP_CONFIG;
 }
 
 /* Take the path at *p, and advance; false: it has no end. */

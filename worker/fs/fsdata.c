@@ -130,6 +130,40 @@ fsop_read(const struct fsop *op, const struct fsop_how *how,
 	return rv;
 }
 
+int
+fsop_read_small(const char *path, size_t max, const struct fsop_how *how,
+    struct buf *out)
+{
+	struct stat	 st;
+	int		 path_fd, fd = -1, rv = -1;
+	ssize_t		 got;
+	char		*p;
+
+	if ((path_fd = fsop_look(path, false, how, &st)) == -1)
+		return -1;
+	if (!S_ISREG(st.st_mode))
+		errno = EISDIR;
+	else if ((uint64_t)st.st_size > max)
+		errno = EFBIG;
+	else
+		fd = fsop_reopen(path_fd, O_RDONLY | O_NONBLOCK);
+	fd_close(&path_fd);
+	if (fd == -1)
+		return -1;
+	/* It may be longer by now, or have no size at all (/proc). */
+	if ((p = buf_reserve(out, max + 1)) != NULL &&
+	    (got = read_at(fd, p, max + 1, 0)) != -1) {
+		if ((size_t)got <= max) {
+			buf_commit(out, (size_t)got);
+			rv = 0;
+		} else {
+			errno = EFBIG;
+		}
+	}
+	fd_close(&fd);
+	return rv;
+}
+
 /* Open for writing, created or truncated. */
 static int
 open_replaced(const struct fsop *op, const struct fsop_how *how,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,26 @@ fsop_refuse(struct fsop_result *r, enum fsop_why why)
 	return -1;
 }
 
+int
+fsop_refusef(struct fsop_result *r, enum fsop_why why, const char *fmt, ...)
+{
+	va_list	 ap;
+	char	*text;
+	int	 n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	buf_fini(&r->payload);
+	if (n == -1) {
+		errno = ENOMEM;
+		return -1;
+	}
+	r->is_explained = buf_put(&r->payload, text, (size_t)n) == 0;
+	free(text);
+	return fsop_refuse(r, why);
+}
+
 void
 fsop_run(const struct fsop *op, const struct fsop_how *how,
     struct fsop_result *r)
@@ -62,7 +83,8 @@ fsop_run(const struct fsop *op, const struct fsop_how *how,
 	r->error = rv == -1 && r->why == FSWHY_NONE ? errno : 0;
 	if (rv == -1) {
 		fd_close(&r->fd);
-		buf_fini(&r->payload);
+		if (!r->is_explained)
+			buf_fini(&r->payload);
 	}
 }
 

@@ -39,7 +39,8 @@ struct fsop {
 	enum fsop_kind	 kind;
 	bool		 nofollow;	/* any symlink: ELOOP */
 	bool		 recursive;	/* MKDIR, REMOVE, COPY */
-	bool		 force;		/* REMOVE: missing is fine */
+	bool		 force;		/* REMOVE: missing is fine; CONFIG:
+					   path exists, is made canonical */
 	bool		 replace;	/* OPEN for writing: create, truncate */
 	bool		 follow_dirs;	/* WALK: symlinks to folders */
 	bool		 prune_hidden;	/* WALK: do not enter ".name" */
@@ -53,8 +54,9 @@ struct fsop {
 	uint32_t	 max_depth, max_dirs, max_entries;	/* WALK */
 	uint64_t	 offset, len;	/* PREAD, PWRITE: bytes */
 	char		 path[PATH_MAX];
-	char		 to[PATH_MAX];	/* COPY, RENAME; SYMLINK: target */
-	const void	*data;		/* WRITE, PWRITE: len bytes */
+	char		 to[PATH_MAX];	/* COPY, RENAME; SYMLINK: target;
+					   CONFIG: the home directory */
+	const void	*data;		/* WRITE, PWRITE, CONFIG: len bytes */
 	int		 fd;		/* PREAD, PWRITE: the open file */
 };
 
@@ -78,6 +80,8 @@ struct fsop_how {
  *	CANON		the path, without NUL
  *	STAT		with attributes: a symlink's target, as CANON
  *	LIST, WALK	records, see below
+ *	CONFIG		the result of environmentConfig/read, as JSON
+ * The payload of a failure says more about why: FSWHY_CONFIG, for example.
  */
 struct fsop_result {
 	int		 error;		/* errno, 0; EAGAIN: must block */
@@ -92,6 +96,7 @@ struct fsop_result {
 	/* All above is sent as it is by fsagent.c. */
 	int		 fd;		/* OPEN: the caller's; else -1 */
 	int		 writeback;	/* for writeback_add(), or -1 */
+	bool		 is_explained;	/* failed, payload says why */
 	struct buf	 payload;
 };
 
@@ -112,7 +117,7 @@ void	 fsop_result_init(struct fsop_result *r);
 /* Starts writeback of r->writeback, so call it after the answer is sent. */
 void	 fsop_result_fini(struct fsop_result *r);
 
-/* Run an operation; r is initialized.  Its payload is empty on failure. */
+/* Run an operation; r is initialized.  Of a failure the payload is text. */
 void	 fsop_run(const struct fsop *op, const struct fsop_how *how,
 	    struct fsop_result *r);
 

@@ -20,6 +20,10 @@ typedef int	 fsop_fn(const struct fsop *op, const struct fsop_how *how,
 /* Set why and errno; always -1. */
 int	 fsop_refuse(struct fsop_result *r, enum fsop_why why);
 
+/* The same, with a text for the client that says more. */
+int	 fsop_refusef(struct fsop_result *r, enum fsop_why why,
+	    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
 /* -1 with errno ECANCELED if a blocking operation was cancelled, else 0. */
 int	 fsop_cancelled(const struct fsop_how *how);
 
@@ -55,6 +59,14 @@ typedef int	 fsop_fill(int fd, const void *arg);
 int	 fsop_replace(int *fd, const struct stat *st, fsop_fill *fill,
 	    const void *arg, const struct fsop_how *how,
 	    struct fsop_result *r);
+
+/*
+ * Read a regular file of at most max bytes (EFBIG).  0, or -1 with errno:
+ * EISDIR if it is none, EAGAIN as fsop_look().
+ */
+int	 fsop_read_small(const char *path, size_t max,
+	    const struct fsop_how *how, struct buf *out)
+	    __attribute__((warn_unused_result));
 
 /* Write all bytes.  0, or -1 with errno. */
 int	 fsop_write_all(int fd, const void *data, size_t len, uint64_t offset);

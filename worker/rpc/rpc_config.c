@@ -1,112 +1,66 @@
 /*
- * environmentConfig/read (PROTOCOL 8.2): the user's configuration of the
- * client's program on this machine.
- *
- * The reference returns the contents of the files, cut to the requested keys,
- * for which a reader and writer of TOML is needed.  We have none, and only
- * report that there is no configuration: an answer without layers is correct
- * then.  (Project files count only where one of the files below trusts them.)
- * If there is or may be any, the capability is not announced and the method
- * fails, since an empty answer would hide the configuration.
+ * environmentConfig/read (PROTOCOL 8.2): the configuration of the stock client
+ * on this machine, as its user may read it.
  */
 #include "worker/rpc/rpc_priv.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
-#include "common/fd.h"
-#include "worker/fs/lookup.h"
+#include "worker/rpc/fsjobs.h"
+#include "worker/rpc/rpc_fs.h"
 
-static const char *const	 system_files[] = {
-	"/etc/codex/config.toml",
-	"/etc/codex/managed_config.toml",
-	"/etc/codex/requirements.toml",
-};
-
-/* Return the user's directory of the client's program, absolute.  0, or -1. */
-static int
-codex_home(char *path, size_t size)
+/* Count the bytes that the paths take in a question, or write them. */
+static size_t
+put_paths(char *to, uint32_t stack, const struct param_keys *paths)
 {
-	const char	*home;
+	const struct param_texts	*path;
+	size_t				 i, k, n = 0;
+	uint32_t			 number[2];
+
+	for (i = 0; i < paths->n; i++) {
+		path = &paths->v[i];
+		number[0] = stack;
+		number[1] = (uint32_t)path->n;
+		if (to != NULL)
+			memcpy(to + n, number, sizeof(number));
+		n += sizeof(number);
+		for (k = 0; k < path->n; k++) {
+			number[0] = (uint32_t)path->v[k].len;
+			if (to != NULL) {
+				memcpy(to + n, number, sizeof(number[0]));
+				memcpy(to + n + sizeof(number[0]),
+				    path->v[k].s, path->v[k].len);
+			}
+			n += sizeof(number[0]) + path->v[k].len;
+		}
+	}
+	return n;
+}
+
+/*
+ * Find the client's directory: CODEX_HOME, which has to exist, or .codex in
+ * HOME.  False: neither is a path.
+ */
+static bool
+find_codex_home(struct fsop *op)
+{
+	const char	*codex = getenv("CODEX_HOME"), *home = getenv("HOME");
+	const char	*path = codex;
 	int		 n;
 
-	if ((home = getenv("CODEX_HOME")) != NULL && home[0] != '\0')
-		n = snprintf(path, size, "%s", home);
-	else if ((home = getenv("HOME")) != NULL)
-		n = snprintf(path, size, "%s/.codex", home);
-	else
-		return -1;
-	return n < 0 || (size_t)n >= size || path[0] != '/' ? -1 : 0;
-}
-
-/* Whether a file certainly does not exist. */
-static bool
-is_absent(const char *path)
-{
-	static const struct lookup	 how = { .nonblock = true };
-	struct statx			 x;
-	int				 fd;
-
-	if ((fd = lookup(path, &how, &x)) == -1)
-		return errno == ENOENT;
-	fd_close(&fd);
-	return false;
-}
-
-bool
-rpc_config_is_none(void)
-{
-	char	 home[PATH_MAX], path[PATH_MAX + sizeof("/config.toml")];
-	size_t	 i;
-
-	if (codex_home(home, sizeof(home)) == -1)
+	n = snprintf(op->to, sizeof(op->to), "%s", home != NULL ? home : "");
+	if (n < 0 || (size_t)n >= sizeof(op->to))
 		return false;
-	snprintf(path, sizeof(path), "%s/config.toml", home);
-	if (!is_absent(path))
+	op->force = codex != NULL && codex[0] != '\0';
+	if (!op->force)
+		path = home;
+	if (path == NULL || path[0] != '/')
 		return false;
-	for (i = 0; i < sizeof(system_files) / sizeof(system_files[0]); i++)
-		if (!is_absent(system_files[i]))
-			return false;
-	return true;
-}
-
-static void
-put_no_layers(struct json_out *o, const char *key)
-{
-	json_out_key(o, key);
-	json_out_open(o, '{');
-	json_out_key(o, "layers");
-	json_out_open(o, '[');
-	json_out_close(o, ']');
-	json_out_key(o, "cloudInsertionIndex");
-	json_out_u64(o, 0);
-	json_out_close(o, '}');
-}
-
-static void
-rpc_config_answer(struct rpc_req *req)
-{
-	struct json_out	 o;
-	char		 home[PATH_MAX], host[HOST_NAME_MAX + 1];
-
-	/* Not the canonical name: a name service may block. */
-	if (codex_home(home, sizeof(home)) == -1 ||
-	    gethostname(host, sizeof(host)) == -1) {
-		rpc_error(req, ERR_FAILED, NULL);
-		return;
-	}
-	host[sizeof(host) - 1] = '\0';
-	rpc_begin(req, &o);
-	rpc_put_uri(&o, "userHomeDir", getenv("HOME"));
-	rpc_put_uri(&o, "codexHomeDir", home);
-	json_out_key(&o, "hostname");
-	json_out_str(&o, host);
-	put_no_layers(&o, "config");
-	put_no_layers(&o, "requirements");
-	rpc_end(req, &o);
+	n = snprintf(op->path, sizeof(op->path), "%s%s", path,
+	    op->force ? "" : "/.codex");
+	return n > 0 && (size_t)n < sizeof(op->path);
 }
 
 void
@@ -114,15 +68,32 @@ rpc_config_read(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
 {
 	struct config_read_params	*p = params;
+	struct fsop			 op;
+	size_t				 n, more;
+	char				*data;
 
-	(void)rpc;
 	(void)msg;
-	if (p->config.n == 0 && p->requirements.n == 0)
+	if (p->config.n == 0 && p->requirements.n == 0) {
 		rpc_error(req, ERR_PARAMS, "invalid params: at least one "
 		    "config or requirements path is required");
-	else if (!rpc_config_is_none())
-		rpc_error(req, ERR_FAILED, "there may be a configuration on "
-		    "this machine, which this server does not read");
-	else
-		rpc_config_answer(req);
+		return;
+	}
+	rpc_fs_begin(&op, FSOP_CONFIG, NULL);
+	if (!find_codex_home(&op)) {
+		rpc_error(req, ERR_FAILED, "neither CODEX_HOME nor HOME is an "
+		    "absolute path");
+		return;
+	}
+	n = put_paths(NULL, 0, &p->config);
+	more = put_paths(NULL, 1, &p->requirements);
+	if ((data = malloc(n + more)) == NULL) {
+		rpc_error(req, ERR_FAILED, "out of memory");
+		return;
+	}
+	put_paths(data, 0, &p->config);
+	put_paths(data + n, 1, &p->requirements);
+	op.data = data;
+	op.len = n + more;
+	fsjobs_run(rpc, req, &op, NULL, NULL, rpc_fs_done_value, NULL);
+	free(data);
 }

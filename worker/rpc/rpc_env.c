@@ -6,27 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/json/uri.h"
 #include "config.h"
 
 void
 rpc_put_uri(struct json_out *o, const char *key, const char *path)
 {
-	char	 small[512], *uri = small;
-	size_t	 size = sizeof(small);
-
-	if (path == NULL)
+	if (path == NULL || path[0] != '/')
 		return;
-	if (3 * strlen(path) + 8 > size &&
-	    (uri = malloc(size = 3 * strlen(path) + 8)) == NULL)
-		return;
-	if (uri_from_path(path, uri, size) != -1) {
-		if (key != NULL)
-			json_out_key(o, key);
-		json_out_str(o, uri);
-	}
-	if (uri != small)
-		free(uri);
+	if (key != NULL)
+		json_out_key(o, key);
+	json_out_uri(o, path);
 }
 
 static void

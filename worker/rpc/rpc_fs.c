@@ -11,6 +11,7 @@
 #include "common/json/utf8.h"
 #include "common/limit.h"
 #include "worker/rpc/fsjobs.h"
+#include "worker/rpc/rpc_fs.h"
 #include "worker/rpc/rpc_sandbox.h"
 #include "worker/sandbox/holder.h"
 
@@ -44,8 +45,7 @@ static const struct {
 #undef FSWHY
 };
 
-/* Whether the operation failed; answers the request then. */
-static bool
+bool
 rpc_fs_failed(struct rpc_req *req, const struct fsop_result *r)
 {
 	if (r->why == FSWHY_NONE && r->error == 0)
@@ -73,6 +73,21 @@ done_ok(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 	(void)arg;
 	if (!rpc_fs_failed(req, r))
 		rpc_ok(req);
+}
+
+void
+rpc_fs_done_value(struct rpc_req *req, const struct fsop *op,
+    struct fsop_result *r, void *arg)
+{
+	struct json_out	 o;
+
+	(void)op;
+	(void)arg;
+	if (rpc_fs_failed(req, r))
+		return;
+	rpc_begin_value(req, &o);
+	json_out_raw(&o, (const char *)buf_data(&r->payload), r->payload.len);
+	rpc_end_value(req, &o);
 }
 
 static void
@@ -299,7 +314,7 @@ done_walk(struct rpc_req *req, const struct fsop *op, struct fsop_result *r,
 
 /* --- requests --- */
 
-static void
+void
 rpc_fs_begin(struct fsop *op, enum fsop_kind kind,
     const struct param_path *path)
 {

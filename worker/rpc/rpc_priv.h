@@ -12,9 +12,6 @@ typedef void	 rpc_fn(struct rpc *rpc, struct rpc_req *req, void *params,
 #include "proto/rpc.def"
 #undef RPC
 
-/* Whether environmentConfig/read would return no configuration. */
-bool	 rpc_config_is_none(void);
-
 /*
  * Write a path as a URI: a member, or an element if key is NULL.  Nothing if
  * path is NULL or not absolute.

@@ -1,0 +1,92 @@
+/* Internal to common/toml. */
+#pragma once
+
+#include <stdint.h>
+
+#include "common/map.h"
+#include "common/toml/toml.h"
+
+enum toml_type {
+	TOML_TABLE, TOML_ARRAY, TOML_STRING, TOML_TRUE, TOML_FALSE,
+	TOML_NUMBER, TOML_TIME
+};
+
+/* How a table or an array came about, hence what may be added to it. */
+enum toml_origin {
+	TOML_CLOSED,		/* inline: nothing */
+	TOML_IMPLIED,		/* on the way to a header */
+	TOML_DOTTED,		/* on the way to a value */
+	TOML_HEADED		/* [header], [[header]] */
+};
+
+struct toml_value {
+	struct toml_value	*all;		/* next in the document */
+	struct toml_value	*parent;	/* NULL: the root */
+	struct toml_value	*next;		/* in the parent */
+	struct toml_value	*first, *last;	/* members, elements */
+	struct map_node		 node;
+	enum toml_type		 type;
+	enum toml_origin	 origin;
+	bool			 is_wanted;	/* with all that is in it */
+	bool			 is_on_way;	/* to a value that is */
+	uint32_t		 id;
+	unsigned		 depth;
+	struct span		 text;		/* STRING; of others source */
+	size_t			 no_seconds;	/* TIME: where to put, or 0 */
+	size_t			 key_len;	/* 0: an element, or the root */
+	unsigned char		 key[];		/* id of the table, name */
+};
+#define TOML_KEY_ID	sizeof(uint32_t)
+
+struct toml {
+	struct toml_value	*all;
+	struct toml_value	*root;
+	struct map		 members;
+	uint32_t		 n;
+};
+
+/*
+ * Make a value at the end of its parent: a member with a name, or an element
+ * (name.at NULL).  NULL with errno; E2BIG: too many, or too deep.
+ */
+struct toml_value	*toml_add(struct toml *t, struct toml_value *parent,
+			    struct span name, enum toml_type type)
+			    __attribute__((warn_unused_result));
+
+/* As toml_get(), of a table. */
+struct toml_value	*toml_member(const struct toml *t,
+			    const struct toml_value *table, struct span name);
+
+/* --- the parser --- */
+
+struct toml_parser {
+	struct toml	*t;
+	char		*p, *end;
+	char		*line;		/* where the line begins */
+	unsigned	 number;	/* of the line */
+	const char	*why;
+};
+
+/* Set why it is wrong, unless that is known; -1. */
+int	 toml_fail(struct toml_parser *p, const char *why);
+
+/* Return the byte at p, or ahead of it; -1 at the end. */
+static inline int
+toml_peek(const struct toml_parser *p, size_t ahead)
+{
+	return (size_t)(p->end - p->p) > ahead ?
+	    (unsigned char)p->p[ahead] : -1;
+}
+
+/* Skip a line break, if there is one. */
+bool	 toml_skip_newline(struct toml_parser *p);
+
+/*
+ * Read a string that begins here, in its place.  is_key: only those of one
+ * line.  0, or -1.
+ */
+int	 toml_read_string(struct toml_parser *p, bool is_key,
+	    struct span *out);
+
+/* Read a number, a time, or a boolean that begins here.  0, or -1. */
+int	 toml_read_scalar(struct toml_parser *p, struct toml_value *v);
