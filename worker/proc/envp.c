@@ -1,11 +1,11 @@
 #include "worker/proc/envp.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/envlist.h"
 #include "common/map.h"
+#include "common/wildcard.h"
 
 #define PATTERN_MAX	1024	/* bytes */
 
@@ -42,37 +42,6 @@ envp_is_listed(const char *const *list, const char *name, size_t len)
 	return false;
 }
 
-/*
- * Match a whole name with a pattern of * and ?, ignoring case.  Backtracks to
- * the last star, hence at most the product of both lengths; patterns have a
- * maximum.
- */
-static bool
-envp_matches(const char *pat, size_t plen, const char *name, size_t nlen)
-{
-	size_t	 p = 0, n = 0, star = plen, mark = 0;
-
-	while (n < nlen) {
-		if (p < plen && pat[p] == '*') {
-			star = p++;
-			mark = n;
-		} else if (p < plen && (pat[p] == '?' ||
-		    toupper((unsigned char)pat[p]) ==
-		    toupper((unsigned char)name[n]))) {
-			p++;
-			n++;
-		} else if (star < plen) {
-			p = star + 1;
-			n = ++mark;
-		} else {
-			return false;
-		}
-	}
-	while (p < plen && pat[p] == '*')
-		p++;
-	return p == plen;
-}
-
 /* Whether a name matches any of the patterns. */
 static bool
 matches_list(const struct param_texts *list, const char *name)
@@ -80,7 +49,7 @@ matches_list(const struct param_texts *list, const char *name)
 	size_t	 i, len = strcspn(name, "=");
 
 	for (i = 0; i < list->n; i++)
-		if (envp_matches(list->v[i].s, list->v[i].len, name, len))
+		if (wildcard_matches(list->v[i].s, list->v[i].len, name, len))
 			return true;
 	return false;
 }
@@ -91,7 +60,7 @@ matches_default(const char *name)
 	size_t	 i, len = strcspn(name, "=");
 
 	for (i = 0; default_excludes[i] != NULL; i++)
-		if (envp_matches(default_excludes[i],
+		if (wildcard_matches(default_excludes[i],
 		    strlen(default_excludes[i]), name, len))
 			return true;
 	return false;

@@ -1,0 +1,58 @@
+/*
+ * Hosts that requests name: their canonical text, and which addresses are
+ * local.  Pure.
+ */
+#ifndef COMMON_NET_NETHOST_H
+#define COMMON_NET_NETHOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NETHOST_MAX	256	/* bytes with NUL */
+
+/* An address; family 0: none. */
+struct netaddr {
+	int	 family;	/* AF_INET or AF_INET6 */
+	uint8_t	 byte[16];	/* network order; of IPv4 the first four */
+};
+
+/* A host: a name or an address. */
+struct nethost {
+	char		 text[NETHOST_MAX];	/* canonical */
+	struct netaddr	 addr;			/* if it is an address */
+};
+
+/*
+ * Set from text, in brackets or not: lower case, no final dots, IPv6 as
+ * RFC 5952 writes it, but ::a.b.c.d in hexadecimal.  0, or -1 with errno
+ * EINVAL: empty, too long, an empty label, or characters that no host has, such
+ * as those of a scope id.
+ */
+int	 nethost_set(struct nethost *h, const char *text, size_t len)
+	    __attribute__((warn_unused_result));
+
+bool	 nethost_is_name(const struct nethost *h);
+
+/* Whether it is localhost or a local address. */
+bool	 nethost_is_local(const struct nethost *h);
+
+/*
+ * Whether an address is not one of the public network: of this machine, private,
+ * link-local, multicast, reserved or for documentation; also IPv6 forms that
+ * lead to such an address of IPv4 (mapped, compatible, translated, NAT64, 6to4,
+ * Teredo, ISATAP).
+ */
+bool	 netaddr_is_local(const struct netaddr *a);
+
+/* Write the canonical text. */
+void	 netaddr_text(const struct netaddr *a, char out[NETHOST_MAX]);
+
+/*
+ * Write "HOST:PORT", with brackets where needed; without the port if it is
+ * but.  Return out.
+ */
+const char	*nethost_authority(const struct nethost *h, uint16_t port,
+		    uint16_t but, char out[NETHOST_MAX + 16]);
+
+#endif

@@ -1,0 +1,33 @@
+/* Patterns for hosts, as rules of managed networks have them.  Pure. */
+#ifndef COMMON_NET_NETPATTERN_H
+#define COMMON_NET_NETPATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/net/nethost.h"
+
+/*
+ * Write the canonical form of a pattern:
+ *	NAME		that host only
+ *	*.NAME		every name below it, at any depth
+ *	**.NAME		both
+ *	*		every host, also written *.* and **.*
+ *	10.1.2.*, ?	elsewhere "*" is any run of characters, "?" is one
+ *	[ADDRESS], ADDRESS	IPv6
+ * Blanks around it, final dots and a port are ignored, the latter since rules
+ * apply to all ports.  NULL, or what is wrong.
+ */
+const char	*netpattern_make(const char *text, size_t len,
+		    char out[NETHOST_MAX]) __attribute__((warn_unused_result));
+
+/* Whether a canonical pattern matches a host. */
+bool		 netpattern_matches(const char *pattern,
+		    const struct nethost *h);
+
+/* Whether it names the host literally; whether it matches every host. */
+bool		 netpattern_is_exact(const char *pattern,
+		    const struct nethost *h);
+bool		 netpattern_is_all(const char *pattern);
+
+#endif

@@ -1,0 +1,15 @@
+/* Patterns with * (any run) and ? (one character).  Pure. */
+#ifndef COMMON_WILDCARD_H
+#define COMMON_WILDCARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Match a whole text, ignoring ASCII case.  Backtracks to the last star, hence
+ * at most the product of both lengths.
+ */
+bool	 wildcard_matches(const char *pattern, size_t plen, const char *text,
+	    size_t len);
+
+#endif
