@@ -6,10 +6,6 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
-#include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
-#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -18,13 +14,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/net/sockdiag.h"
 #include "common/net/tcp.h"
 #include "master/auth/idmap.h"
 #include "master/auth/nettable.h"
 #include "master/auth/peer_sandbox.h"
-
-#define ANSWER_MAX	8192	/* bytes of a sock_diag answer */
-#define ANSWER_WAIT	1	/* seconds; the kernel answers at once */
 
 union address {
 	struct sockaddr		 any;
@@ -53,119 +47,21 @@ identify_unix(int fd, struct peer *p)
 	return 0;
 }
 
-/* Request the socket at the peer's end of ours. */
-static int
-peer_ask(int sock, const union address *ours, const union address *theirs)
-{
-	struct {
-		struct nlmsghdr			 head;
-		struct inet_diag_req_v2		 body;
-	} req;
-	struct inet_diag_sockid	*id = &req.body.id;
-
-	memset(&req, 0, sizeof(req));
-	req.head.nlmsg_len = sizeof(req);
-	req.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-	req.head.nlmsg_flags = NLM_F_REQUEST;
-	req.body.sdiag_family = (uint8_t)theirs->any.sa_family;
-	req.body.sdiag_protocol = IPPROTO_TCP;
-	req.body.idiag_states = ~0U;
-	req.body.idiag_ext = 1 << (INET_DIAG_INFO - 1);
-	id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
-	if (theirs->any.sa_family == AF_INET) {
-		id->idiag_sport = theirs->in.sin_port;
-		id->idiag_dport = ours->in.sin_port;
-		memcpy(id->idiag_src, &theirs->in.sin_addr,
-		    sizeof(theirs->in.sin_addr));
-		memcpy(id->idiag_dst, &ours->in.sin_addr,
-		    sizeof(ours->in.sin_addr));
-	} else {
-		id->idiag_sport = theirs->in6.sin6_port;
-		id->idiag_dport = ours->in6.sin6_port;
-		memcpy(id->idiag_src, &theirs->in6.sin6_addr,
-		    sizeof(theirs->in6.sin6_addr));
-		memcpy(id->idiag_dst, &ours->in6.sin6_addr,
-		    sizeof(ours->in6.sin6_addr));
-		/* The interface of link-local addresses. */
-		id->idiag_if = theirs->in6.sin6_scope_id;
-	}
-	return send(sock, &req, sizeof(req), 0) == (ssize_t)sizeof(req) ?
-	    0 : -1;
-}
-
-/* Return an attribute of the answer and its length, or NULL. */
-static const void *
-peer_find(const struct nlmsghdr *head, unsigned short type, size_t *len_out)
-{
-	const struct rtattr	*a;
-	size_t			 left;
-
-	left = head->nlmsg_len - NLMSG_SPACE(sizeof(struct inet_diag_msg));
-	a = (const struct rtattr *)(const void *)((const char *)head +
-	    NLMSG_SPACE(sizeof(struct inet_diag_msg)));
-	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
-		if (a->rta_type == type) {
-			*len_out = RTA_PAYLOAD(a);
-			return RTA_DATA(a);
-		}
-	*len_out = 0;
-	return NULL;
-}
-
-/*
- * Take the uid from the answer.  A socket that its process has closed already
- * (TIME-WAIT, or an orphan in FIN-WAIT) has uid 0 and inode 0: not root.
- */
-static void
-peer_read_answer(struct peer *p, const struct nlmsghdr *head, size_t len,
-    const union address *ours, const union address *theirs, uint64_t sockmark)
-{
-	const struct inet_diag_msg	*m;
-	bool				 is_in = theirs->any.sa_family ==
-					    AF_INET;
-	const void			*info;
-	size_t				 size;
-
-	if (!NLMSG_OK(head, len) || head->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
-	    head->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
-		return;
-	m = NLMSG_DATA(head);
-	if (m->idiag_inode == 0 || m->idiag_state == TCP_LISTEN ||
-	    m->idiag_state == TCP_SYN_SENT)
-		return;
-	/* Without a match the kernel may answer with a listener. */
-	if (m->id.idiag_sport != (is_in ? theirs->in.sin_port :
-	    theirs->in6.sin6_port) || m->id.idiag_dport != (is_in ?
-	    ours->in.sin_port : ours->in6.sin6_port))
-		return;
-	p->known = true;
-	p->uid = (uid_t)m->idiag_uid;
-	info = peer_find(head, INET_DIAG_INFO, &size);
-	p->unfit = peer_sandbox_why_tcp(info, size, sockmark);
-}
-
 static int
 identify_tcp(struct peer *p, const union address *ours,
     const union address *theirs, uint64_t sockmark)
 {
-	union {
-		struct nlmsghdr	 head;
-		char		 room[ANSWER_MAX];
-	} answer;
-	struct timeval		 wait = { ANSWER_WAIT, 0 };
-	ssize_t			 n;
-	int			 sock, r = -1;
+	struct sockdiag	 d;
+	int		 sock, r;
 
-	if ((sock = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
-	    NETLINK_SOCK_DIAG)) == -1)
+	if ((sock = sockdiag_open()) == -1)
 		return -1;
-	if (setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &wait,
-	    sizeof(wait)) == -1 || peer_ask(sock, ours, theirs) == -1 ||
-	    (n = recv(sock, &answer, sizeof(answer), 0)) == -1)
-		goto out;
-	peer_read_answer(p, &answer.head, (size_t)n, ours, theirs, sockmark);
-	r = 0;
- out:
+	r = sockdiag_find(sock, &ours->any, &theirs->any, &d);
+	if (r == 0 && d.is_found) {
+		p->known = true;
+		p->uid = d.uid;
+		p->unfit = peer_sandbox_why_tcp(d.info, d.info_len, sockmark);
+	}
 	fd_close(&sock);
 	return r;
 }
@@ -192,7 +88,7 @@ peer_is_same(const struct nettable_end *a, const struct nettable_end *b)
 	    IN6_ARE_ADDR_EQUAL(&a->address, &b->address);
 }
 
-/* As peer_read_answer(). */
+/* As identify_tcp(). */
 static bool
 find_in_table(const char *file, struct peer *p,
     const struct nettable_end *ours, const struct nettable_end *theirs)
