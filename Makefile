@@ -92,12 +92,13 @@ CLIENT_O	:= $(call objs,$(CLIENT_C))
 MASTER_ROOMS	:= logs auth workers accept remote ctl
 MASTER_O	:= $(call objs,$(wildcard master/*.c \
 		   $(MASTER_ROOMS:%=master/%/*.c)))
-WORKER_ROOMS	:= os fs conn sandbox proc http session rpc
+WORKER_ROOMS	:= os fs conn sandbox proc http proxy session rpc
 WORKER_O	:= $(call objs,$(wildcard worker/*.c \
 		   $(WORKER_ROOMS:%=worker/%/*.c)))
 HTTP_SHARED	:= $(call objs,worker/sandbox/enforce_seccomp.c)
 HTTP_O		:= $(call objs,$(wildcard worker/http/helper/*.c)) \
 		   $(HTTP_SHARED)
+PROXY_O		:= $(call objs,$(wildcard worker/proxy/helper/*.c))
 CTL_O		:= $(call objs,$(wildcard master/execsrvctl/*.c \
 		   master/execsrvctl/cp/*.c))
 UPLINK_O	:= $(call objs,$(wildcard master/uplink/*.c))
@@ -105,13 +106,14 @@ REACH_O		:= $(call objs,$(wildcard common/client/reach/*.c))
 
 # The archives, and what is in them.  A program takes its own objects and the
 # archives below it; tests take the archives only, in this order.
-ARCHIVES	:= worker http master reach uplink ctl client dial common
+ARCHIVES	:= worker http proxy master reach uplink ctl client dial common
 LIB_common	:= $(COMMON_O)
 LIB_dial	:= $(DIAL_O)
 LIB_client	:= $(CLIENT_O)
 LIB_master	:= $(call not_main,$(MASTER_O))
 LIB_worker	:= $(call not_main,$(WORKER_O))
 LIB_http	:= $(filter-out %/main.o $(HTTP_SHARED),$(HTTP_O))
+LIB_proxy	:= $(call not_main,$(PROXY_O))
 LIB_ctl		:= $(call not_main,$(CTL_O))
 LIB_uplink	:= $(call not_main,$(UPLINK_O))
 LIB_reach	:= $(call not_main,$(REACH_O))
@@ -142,8 +144,8 @@ LEAKS_O		:= $(if $(findstring address,$(SANITIZERS)),\
 # The programs: NAME_O are the objects of one, NAME_A the archives below it,
 # NAME_L libraries that others do without, NAME_DIR where it is installed.
 # Everybody else who wants a list of them reads BUILD/programs.
-PROGRAMS	:= execsrvd execsrv-worker execsrv-http execsrv-uplink \
-		   execsrv-reach execsrvctl
+PROGRAMS	:= execsrvd execsrv-worker execsrv-http execsrv-proxy \
+		   execsrv-uplink execsrv-reach execsrvctl
 execsrvd_O	:= $(MASTER_O) $(LEAKS_O)
 execsrvd_A	:= common
 execsrvd_DIR	= $(sbindir)
@@ -154,6 +156,10 @@ execsrv-http_O	:= $(HTTP_O) $(LEAKS_O)
 execsrv-http_A	:= common
 execsrv-http_L	= $(CURL_LIBS)
 execsrv-http_DIR = $(libexecdir)/execsrv
+execsrv-proxy_O	:= $(PROXY_O) $(LEAKS_O)
+execsrv-proxy_A	:= common
+execsrv-proxy_L	= $(CARES_LIBS)
+execsrv-proxy_DIR = $(libexecdir)/execsrv
 execsrv-uplink_O := $(UPLINK_O) $(LEAKS_O)
 execsrv-uplink_A := dial common
 execsrv-uplink_L = $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
@@ -197,7 +203,7 @@ SERVICE_MADE	:= $(patsubst %.in,$(BUILD)/%,$(wildcard contrib/systemd/*.in \
 
 NET_LIBS	= $(EVENT_LIBS) $(SODIUM_LIBS) $(PROTOBUF_C_LIBS)
 # Tests are linked with every archive.
-TEST_NET_LIBS	= $(NET_LIBS) $(CURL_LIBS) $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
+TEST_NET_LIBS	= $(NET_LIBS) $(CURL_LIBS) $(CARES_LIBS) $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
 
 COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
 LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)

@@ -19,7 +19,8 @@ enum ipc_role {
 	IPC_ROLE_WORKER,
 	IPC_ROLE_OPERATOR,
 	IPC_ROLE_HTTP,
-	IPC_ROLE_UPLINK
+	IPC_ROLE_UPLINK,
+	IPC_ROLE_PROXY
 };
 
 enum ipc_kind {

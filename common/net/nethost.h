@@ -38,10 +38,10 @@ bool	 nethost_is_name(const struct nethost *h);
 bool	 nethost_is_local(const struct nethost *h);
 
 /*
- * Whether an address is not one of the public network: of this machine, private,
+ * Whether an address is not one of the public network: loopback, private,
  * link-local, multicast, reserved or for documentation; also IPv6 forms that
- * lead to such an address of IPv4 (mapped, compatible, translated, NAT64, 6to4,
- * Teredo, ISATAP).
+ * lead to such an address of IPv4 (mapped, compatible, translated, NAT64,
+ * 6to4, Teredo, ISATAP).
  */
 bool	 netaddr_is_local(const struct netaddr *a);
 

@@ -99,7 +99,7 @@ allows_local(const struct netrules *r)
 
 /* Whether a local host is listed itself, by everybody who lists. */
 static bool
-is_named(const struct netrules *r, const struct nethost *h)
+netrules_names(const struct netrules *r, const struct nethost *h)
 {
 	return (any_of(r, NETRULES_ALLOW, h, netpattern_is_exact) ||
 	    (r->allows_local && any_of(r, NETRULES_ALLOW, h,
@@ -124,7 +124,7 @@ netrules_judge(const struct netrules *r, const struct nethost *h,
 	if (is_denied(r, h))
 		return NETRULES_REFUSED;
 	*why_out = NET_LOCAL;
-	if (!allows_local(r) && nethost_is_local(h) && !is_named(r, h))
+	if (!allows_local(r) && nethost_is_local(h) && !netrules_names(r, h))
 		return NETRULES_REFUSED;
 	*why_out = NET_UNLISTED;
 	if (r->is_bound && !any_of(r, NETRULES_BOUND, h, netpattern_matches))
@@ -165,7 +165,8 @@ netrules_address(const struct netrules *r, const struct nethost *h,
 	/* Judged by its name already: localhost, or this very address. */
 	if (nethost_is_local(h))
 		return NET_ALLOW;
-	return !nethost_is_name(h) && is_named(r, h) ? NET_ALLOW : NET_LOCAL;
+	return !nethost_is_name(h) && netrules_names(r, h) ? NET_ALLOW :
+	    NET_LOCAL;
 }
 
 enum net_reason

@@ -1,5 +1,5 @@
 /*
- * The rules of a managed network (PROTOCOL 5.5): what a client and the
+ * The rules of a managed network (PROTOCOL 5.9): what a client and the
  * administrator allow.  The administrator's are an upper bound: what they deny
  * no client can allow, and where they list domains only those are reachable.
  * Pure.
@@ -15,7 +15,7 @@
 
 enum netrules_list {
 	NETRULES_ALLOW, NETRULES_DENY, NETRULES_REVIEW,	/* the client's */
-	NETRULES_BOUND, NETRULES_FORBID,		/* the administrator's */
+	NETRULES_BOUND, NETRULES_FORBID,	/* the administrator's */
 	NETRULES_LISTS
 };
 

@@ -26,7 +26,7 @@ host(const char *text)
 	return h;
 }
 
-/* --- hosts ------------------------------------------------------------------*/
+/* --- hosts -----------------------------------------------------------------*/
 
 static const struct {
 	const char	*text, *want;		/* NULL: refused */
@@ -150,7 +150,7 @@ START_TEST(test_authority)
 }
 END_TEST
 
-/* --- patterns ---------------------------------------------------------------*/
+/* --- patterns --------------------------------------------------------------*/
 
 static const struct {
 	const char	*text, *want;		/* NULL: invalid */
@@ -220,7 +220,7 @@ START_TEST(test_matches)
 }
 END_TEST
 
-/* --- decisions --------------------------------------------------------------*/
+/* --- decisions -------------------------------------------------------------*/
 
 /* Words: a=, d=, r= of the client, b=, f= of the administrator; flags. */
 static void

@@ -1,0 +1,93 @@
+/*
+ * execsrv-proxy: the way out for commands with a managed network.  Started by
+ * the worker with its channel as standard input, one for a session.  A separate
+ * process, since it parses data of commands and of any server; it has no
+ * secrets but those of a proxy in the environment.
+ */
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <ares.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "common/net/sockdiag.h"
+#include "worker/proxy/helper/proxy_confine.h"
+#include "worker/proxy/helper/proxy_serve.h"
+
+/* Move the channel to a descriptor above 2. */
+static int
+proxy_take_channel(void)
+{
+	int	 sock, null;
+
+	if ((sock = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) == -1 ||
+	    (null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
+	    dup2(null, STDIN_FILENO) == -1 || dup2(null, STDOUT_FILENO) == -1)
+		fatal("standard streams");
+	fd_close(&null);
+	return sock;
+}
+
+/* A variable of either case; the lower one wins, as in curl(1). */
+static char *
+proxy_variable(const char *lower, const char *upper)
+{
+	char	*value = getenv(lower);
+
+	return value != NULL && value[0] != '\0' ? value : getenv(upper);
+}
+
+/* Each connection has two descriptors. */
+static void
+raise_limit(void)
+{
+	struct rlimit	 rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) == -1)
+		return;
+	rl.rlim_cur = rl.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &rl) == -1)
+		log_debug("RLIMIT_NOFILE");
+}
+
+int
+main(int argc, char **argv)
+{
+	struct proxy_env	 upstream;
+	int			 sock, type, diag;
+	socklen_t		 len = sizeof(type);
+
+	if (argc != 3 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type,
+	    &len) == -1 || type != SOCK_SEQPACKET) {
+		fprintf(stderr, "execsrv-proxy is started by execsrv-worker\n");
+		return 2;
+	}
+	/* Before the log opens a descriptor. */
+	syscall(SYS_close_range, 3, ~0U, 0);
+	log_init("proxy", LOG_LEVEL_INFO, argv[2]);
+	log_set_session((unsigned)strtoul(argv[1], NULL, 10));
+	if (proxy_confine_early() == -1)
+		fatal("confinement");
+	sock = proxy_take_channel();
+	signal(SIGPIPE, SIG_IGN);
+	raise_limit();
+	upstream.http = proxy_variable("http_proxy", "HTTP_PROXY");
+	upstream.https = proxy_variable("https_proxy", "HTTPS_PROXY");
+	upstream.all = proxy_variable("all_proxy", "ALL_PROXY");
+	upstream.none = proxy_variable("no_proxy", "NO_PROXY");
+	if ((diag = sockdiag_open()) == -1)
+		log_debug("sock_diag");
+	if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS)
+		fatalx("c-ares");
+	if (proxy_confine() == -1)
+		fatal("confinement");
+	return proxy_serve(sock, &upstream, diag);
+}

@@ -1,0 +1,32 @@
+/* Addresses of names, by c-ares: /etc/hosts, then DNS. */
+#ifndef WORKER_PROXY_HELPER_PROXY_NAMES_H
+#define WORKER_PROXY_HELPER_PROXY_NAMES_H
+
+#include <event2/event.h>
+
+#include <stddef.h>
+
+#include "common/net/nethost.h"
+
+#define PROXY_NAMES_MAX	16	/* addresses of a name that are used */
+
+struct proxy_names;
+struct proxy_query;
+
+/*
+ * The addresses; n is 0: none, or no answer in time.  Never called by
+ * proxy_names_find() itself.
+ */
+typedef void proxy_names_fn(void *arg, const struct netaddr *list, size_t n);
+
+struct proxy_names	*proxy_names_new(struct event_base *base);
+void			 proxy_names_free(struct proxy_names **np);
+
+/* Find the addresses of a name.  NULL: no memory. */
+struct proxy_query	*proxy_names_find(struct proxy_names *n,
+			    const char *name, proxy_names_fn *fn, void *arg);
+
+/* fn is not called any more; NULL is fine. */
+void			 proxy_names_cancel(struct proxy_query **qp);
+
+#endif

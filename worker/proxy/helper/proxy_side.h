@@ -1,0 +1,40 @@
+/* One of the two sockets of a connection through the proxy. */
+#ifndef WORKER_PROXY_HELPER_PROXY_SIDE_H
+#define WORKER_PROXY_HELPER_PROXY_SIDE_H
+
+#include <sys/types.h>
+
+#include <stdbool.h>
+
+#include "common/buf.h"
+#include "common/ev.h"
+
+/* Embedded; zeroed and proxy_side_clear()ed: none. */
+struct proxy_side {
+	int		 fd;		/* -1: none */
+	struct io	 rd, wr;
+	bool		 reads, writes;	/* the events are on */
+	struct buf	 out;		/* not yet sent */
+	bool		 is_eof;	/* it sends no more */
+	bool		 is_shut;	/* we send no more */
+};
+
+void	 proxy_side_clear(struct proxy_side *s);
+
+/* Take over a connected socket. */
+void	 proxy_side_open(struct proxy_side *s, struct event_base *base, int fd,
+	    ev_fn *on_read, ev_fn *on_write, void *arg);
+void	 proxy_side_close(struct proxy_side *s);
+
+/* Turn events on or off.  0, or -1 with errno. */
+int	 proxy_side_want(struct proxy_side *s, bool reads)
+	    __attribute__((warn_unused_result));
+
+/* Send what is queued and data; the rest is queued.  0, or -1 with errno. */
+int	 proxy_side_send(struct proxy_side *s, const void *data, size_t len)
+	    __attribute__((warn_unused_result));
+
+/* Shut down sending. */
+void	 proxy_side_shut(struct proxy_side *s);
+
+#endif

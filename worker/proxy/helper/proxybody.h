@@ -1,0 +1,36 @@
+/*
+ * Where the body of an HTTP/1 message ends (RFC 9112 section 6).  Pure; bodies
+ * are passed on as they are, so chunks are checked as strictly as heads.
+ */
+#ifndef WORKER_PROXY_HELPER_PROXYBODY_H
+#define WORKER_PROXY_HELPER_PROXYBODY_H
+
+#include <sys/types.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "worker/proxy/helper/proxyhead.h"
+
+/* Embedded. */
+struct proxybody {
+	enum proxybody_kind kind;
+	int		 state;		/* of chunks */
+	uint64_t	 left;		/* of the length, or of a chunk */
+	unsigned	 digits;	/* of a chunk's size */
+	size_t		 line;		/* bytes of lines, not of data */
+	bool		 is_over;
+};
+
+void	 proxybody_start(struct proxybody *b, enum proxybody_kind kind,
+	    uint64_t length);
+
+/*
+ * Return how many of len bytes belong to the body, after which b->is_over may
+ * be true; -1: malformed chunks.
+ */
+ssize_t	 proxybody_take(struct proxybody *b, const char *data, size_t len)
+	    __attribute__((warn_unused_result));
+
+#endif
