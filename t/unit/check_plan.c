@@ -870,6 +870,24 @@ START_TEST(test_any)
 }
 END_TEST
 
+/* A plan that is cut short would be another one, which a holder has perhaps. */
+START_TEST(test_print_no_room)
+{
+	struct buf	 small;
+	size_t		 whole, room;
+
+	explain(MANAGED(ROOT "," AT("/w", "write") "," GLOB("/**/*.pem")) IN_W,
+	    &nowhere);
+	whole = out.len - 1;
+	for (room = 0; room <= whole; room++) {
+		buf_init(&small, room);
+		ck_assert_int_eq(plan_print(&plan, &small),
+		    room < whole ? -1 : 0);
+		buf_fini(&small);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -886,6 +904,7 @@ main(void)
 	tcase_add_test(t, test_no_folder);
 	tcase_add_test(t, test_native);
 	tcase_add_test(t, test_limits);
+	tcase_add_test(t, test_print_no_room);
 	tcase_add_test(t, test_long_paths);
 	tcase_add_test(t, test_decide);
 	tcase_add_test(t, test_flags);

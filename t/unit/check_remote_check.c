@@ -113,6 +113,52 @@ START_TEST(test_all_wrong)
 }
 END_TEST
 
+/* What is refused, why, and which line is blamed. */
+START_TEST(test_refused)
+{
+#define FORWARD	"Forward ws://127.0.0.1:1\n"
+	static const struct {
+		unsigned	 line;
+		const char	*text, *why;
+	} cases[] = {
+		{ 2, "Uplink a\nRegistryUrl ftp://u:p@a/\nEnvironmentId x\n"
+		    FORWARD, "RegistryUrl ftp://...@a/: expected https://" },
+		{ 3, "Uplink a\nEnvironmentId x\nRegistryUrl https://a/?b=c\n"
+		    FORWARD, "RegistryUrl https://a/?b=c: expected https://" },
+		{ 3, "Uplink a\nRegistryUrl https://a\nEnvironmentId ..\n"
+		    FORWARD, "EnvironmentId ..: not a valid name" },
+		{ 4, "Uplink a\nRegistryUrl https://a\nEnvironmentId x\n"
+		    "Forward http://u:p@b\n",
+		    "Forward http://...@b: expected ws://HOST:PORT" },
+		{ 1, "Uplink a\nEnvironmentId x\n" FORWARD,
+		    "Uplink a: RegistryUrl and EnvironmentId are needed" },
+		{ 1, "Uplink a\nRegistryUrl https://a\n" FORWARD,
+		    "Uplink a: RegistryUrl and EnvironmentId are needed" },
+		{ 4, "Uplink a\nRegistryUrl https://a\nEnvironmentId x\n"
+		    "RemoteUser nobody-of-this-name\n",
+		    "Uplink a: " },
+		{ 9, "Uplink a\nRegistryUrl https://a\nEnvironmentId x\n"
+		    "CredentialStdin bearer\n" FORWARD
+		    "Uplink b\nRegistryUrl https://a\nEnvironmentId y\n"
+		    "CredentialStdin frames\n" FORWARD,
+		    "CredentialStdin: two credentials" },
+	};
+	char		 at[16];
+	const char	*why;
+	size_t		 i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		why = wrong(cases[i].text);
+		ck_assert_msg(why != NULL, "taken: %s", cases[i].text);
+		snprintf(at, sizeof(at), ":%u: ", cases[i].line);
+		ck_assert_msg(strstr(why, cases[i].why) != NULL &&
+		    strstr(why, at) != NULL, "%s: %s", cases[i].text, why);
+	}
+	ck_assert_ptr_null(wrong("Uplink a\nRegistryUrl https://a\n"
+	    "EnvironmentId x\nCredentialStdin bearer\n" FORWARD));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -126,6 +172,7 @@ main(void)
 	tcase_add_test(t, test_names);
 	tcase_add_test(t, test_ca_file);
 	tcase_add_test(t, test_all_wrong);
+	tcase_add_test(t, test_refused);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
