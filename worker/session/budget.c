@@ -63,6 +63,8 @@ budget_answered(struct budget *b, uint64_t output, uint64_t message)
 		timer_set(&b->look_ev, LIMIT_HELD_RETRY);
 	else if (output > 0 || message > 0)
 		timer_set(&b->look_ev, LIMIT_HELD_LOOK);
+	else
+		timer_stop(&b->look_ev);
 }
 
 /* Without a master nothing is accounted: grant what was requested. */
