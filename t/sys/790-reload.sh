@@ -115,6 +115,13 @@ rm "$DIR/conf"
 expect 1 "$CTL" reload
 has_line "$DIR/err" 'No such file' || fail "no reason: $(cat "$DIR/err")"
 
+# Who looks names up has ended: later ones see what has changed.
+for status in $(grep -l "^PPid:[[:space:]]*$SERVER\$" /proc/[0-9]*/status \
+    2>/dev/null); do
+	! grep -q '^Name:[[:space:]]*execsrvd$' "$status" 2>/dev/null ||
+	    fail "a child that is none of its workers: $status"
+done
+
 # --- by signal, and back --------------------------------------------------------
 cat >"$DIR/conf" <<END
 PermitRootSession yes

@@ -115,6 +115,8 @@ def stubborn():
         with connect(server.url) as d:
             d.run("p", "true")                # nothing has ended
         check(server.stop(signal.SIGTERM) == 128 + 9, server.log())
+        # It does not wait for the command to obey.
+        check("stopping: Terminated" in server.log(), server.log())
         wait_for(lambda: not with_word(word), LIMIT, "the end of them all")
 
 

@@ -280,6 +280,32 @@ START_TEST(test_paused)
 }
 END_TEST
 
+/* --- a server of our own --- */
+
+/* What it says last tells why it ended. */
+START_TEST(test_last_line)
+{
+	static const char *const	 argv[] = { "/bin/sh", "-c",
+		"echo first >&2; printf 'the reason\\n\\n' >&2", NULL };
+	struct pollfd			 end = { .events = POLLIN };
+	char				 text[64] = "?";
+
+	start(true);
+	ck_assert(!transport_last_line(&t, text, sizeof(text)));
+	stop();
+	transport_init(&t, t.events, trace);
+	ck_assert_int_eq(transport_spawn(&t, argv, environ, true), 0);
+	ck_assert(transport_has_child(&t));
+	end.fd = t.child.pidfd;
+	ck_assert_int_eq(poll(&end, 1, 30000), 1);
+	ck_assert(transport_last_line(&t, text, sizeof(text)));
+	ck_assert_str_eq(text, "the reason");
+	/* Once: then it has said nothing more. */
+	ck_assert(!transport_last_line(&t, text, sizeof(text)));
+	transport_fini(&t);
+}
+END_TEST
+
 static Suite *
 transport_suite(void)
 {
@@ -298,6 +324,7 @@ transport_suite(void)
 	tcase_add_test(c, test_peer_closes);
 	tcase_add_test(c, test_silence);
 	tcase_add_test(c, test_paused);
+	tcase_add_test(c, test_last_line);
 	suite_add_tcase(s, c);
 	return s;
 }
