@@ -214,7 +214,12 @@ wait_and_serve(struct event_base **base, int sock,
 	return r == 0 ? 0 : 1;
 }
 
-int
+/*
+ * Run a worker: wait on sock for an assignment, serve the session, return the
+ * exit status.  http_exe: execsrv-http, or -1; group: its control group, taken,
+ * or -1.
+ */
+static int
 worker_run(int sock, const struct rlimit *nofile, int http_exe, int group)
 {
 	struct event_base	*base;

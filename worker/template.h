@@ -14,11 +14,3 @@
  */
 int	 template_run(int sock, const struct rlimit *nofile,
 	    const char *groups);
-
-/*
- * Run a worker: wait on sock for an assignment, serve the session, return the
- * exit status.  http_exe: execsrv-http, or -1; group: its control group, taken,
- * or -1.
- */
-int	 worker_run(int sock, const struct rlimit *nofile, int http_exe,
-	    int group);

@@ -72,13 +72,15 @@ rows_init(const struct conf_row *r, size_t n, void *base)
 	return 0;
 }
 
-bool
+/* Whether values accumulate. */
+static bool
 conf_row_is_list(const struct conf_row *row)
 {
 	return row->set == set_LIST || row->set == set_NAMES;
 }
 
-void
+/* Free and zero a member. */
+static void
 conf_row_fini(const struct conf_row *row, void *member)
 {
 	if (row->set == set_TEXT || row->set == set_PATH) {
@@ -125,7 +127,8 @@ conf_row_at(size_t n)
 	return &rows[n];
 }
 
-const struct conf_row *
+/* Find a row of conf.def and its number, or NULL. */
+static const struct conf_row *
 conf_row_find(const char *keyword, size_t *n_out)
 {
 	const struct conf_row	*r = rows_find(rows, CONF_ROWS, keyword);
@@ -135,7 +138,8 @@ conf_row_find(const char *keyword, size_t *n_out)
 	return r;
 }
 
-int
+/* Copy a member.  0, or -1 with errno ENOMEM. */
+static int
 conf_row_copy(const struct conf_row *row, void *to, const void *from)
 {
 	const struct conf_list	*l = from;

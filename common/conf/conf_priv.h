@@ -45,19 +45,7 @@ void	 conf_list_fini(struct conf_list *l);
 void	 conf_print_quoted(const char *text, FILE *out);
 void	 conf_print_line(const char *keyword, const char *value, FILE *out);
 
-/* Find a row of conf.def and its number, or NULL. */
-const struct conf_row	*conf_row_find(const char *keyword, size_t *n_out);
 const struct conf_row	*conf_row_at(size_t n);
-
-/* Copy a member.  0, or -1 with errno ENOMEM. */
-int	 conf_row_copy(const struct conf_row *row, void *to,
-	    const void *from) MUST_CHECK;
-
-/* Whether values accumulate. */
-bool	 conf_row_is_list(const struct conf_row *row);
-
-/* Free and zero a member. */
-void	 conf_row_fini(const struct conf_row *row, void *member);
 
 /* conf_set() for a file at "FILE:LINE"; a value that is set wins. */
 int	 conf_add(struct conf *c, const char *keyword, const char *value,

@@ -67,6 +67,8 @@ static void	 ctl_on_pause(void *);
 
 /* --- the socket --- */
 
+static bool	 ctl_may_see(const struct ctl_client *c, const struct route *r);
+
 /* Look up ControlGroup; (gid_t)-1: not set. */
 static int
 find_group(const struct conf *c, gid_t *gid_out, struct conf_error *e)
@@ -450,7 +452,7 @@ ctl_on_accept(void *arg)
 	reserve_fill(&c->master->reserve);
 }
 
-bool
+static bool
 ctl_may_see(const struct ctl_client *c, const struct route *r)
 {
 	return r->opened && (c->sees_all || c->uid == r->client_uid);

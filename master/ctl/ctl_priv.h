@@ -132,5 +132,3 @@ void	 ctl_audit(const struct ctl_client *c, const char *fmt, ...)
 	    PRINTF(2, 3);
 
 struct master	*ctl_master(const struct ctl *c);
-
-bool	 ctl_may_see(const struct ctl_client *c, const struct route *r);

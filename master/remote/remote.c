@@ -143,7 +143,8 @@ until(uint64_t expires)
 	return ms < 0 ? LAG_MS : (uint64_t)ms + LAG_MS;
 }
 
-void
+/* Send the current credential to the process. */
+static void
 remote_send_bearer(struct remote *r)
 {
 	Ipc__UplinkBearer	 out = IPC__UPLINK_BEARER__INIT;

@@ -87,9 +87,6 @@ void	 remote_kill_all(struct master *m);
 bool	 remote_on_exit(struct master *m, pid_t pid, int status);
 bool	 remote_has(const struct master *m, pid_t pid);
 
-/* Send the current credential to the process. */
-void	 remote_send_bearer(struct remote *r);
-
 /*
  * Watch standard input, if ends_us (its end stops the server) or an uplink
  * takes credentials from it.  0, or -1 after a line in the log.

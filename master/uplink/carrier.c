@@ -9,6 +9,8 @@
 
 /* --- streams --- */
 
+static void	 carrier_stream_ready(struct carrier_stream *f);
+
 static bool
 on_first(void *arg, uint8_t **data_out, size_t *len_out)
 {
@@ -112,7 +114,8 @@ carrier_stream_free(struct carrier_stream **fp)
 	c->env->events->on_news(c->env->arg, LIMIT_UPLINK_TELL);
 }
 
-void
+/* The stream may have something to send. */
+static void
 carrier_stream_ready(struct carrier_stream *f)
 {
 	struct carrier	*c = f->carrier;

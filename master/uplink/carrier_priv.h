@@ -83,9 +83,6 @@ extern const struct carrier_ops	carry_noise, carry_clear, carry_plain;
 struct carrier_stream	*carrier_stream_new(struct carrier *c);
 void			 carrier_stream_free(struct carrier_stream **fp);
 
-/* The stream may have something to send. */
-void	 carrier_stream_ready(struct carrier_stream *f);
-
 /*
  * Queue a message for the server.  0, or -1: over the limit, and the stream
  * must end.

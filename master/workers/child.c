@@ -278,12 +278,6 @@ check_move(const struct child *c, const struct row *rows, unsigned from,
 	return true;
 }
 
-const char *
-child_state_name(const struct child *c)
-{
-	return state_rows[c->state].name;
-}
-
 void
 child_set_state(struct child *c, enum child_state to)
 {

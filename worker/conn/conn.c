@@ -28,6 +28,8 @@ static void	 conn_on_timer(void *);
 static void	 conn_on_gone(void *);
 static void	 conn_on_slow(void *);
 
+static void	 conn_trim(struct conn *c);
+
 struct conn *
 conn_new(size_t size, struct event_base *base, int in, int out,
     const struct conn_ops *ops, const struct conn_events *events, void *arg)
@@ -760,7 +762,8 @@ conn_on_write(void *arg)
 	conn_flush(c);
 }
 
-void
+/* Free spare memory. */
+static void
 conn_trim(struct conn *c)
 {
 	buf_trim(&c->queue, 0);

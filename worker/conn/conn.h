@@ -144,6 +144,3 @@ void	 conn_flush(struct conn *c);
 
 /* Send a close frame (RFC 6455 section 7.4) and end. */
 void	 conn_close(struct conn *c, uint16_t code, const char *why);
-
-/* Free spare memory. */
-void	 conn_trim(struct conn *c);

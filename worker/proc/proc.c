@@ -19,6 +19,8 @@
 
 static void	 proc_on_timer(void *);
 
+static void	 proc_free(struct proc **pp);
+
 struct proc *
 procs_find(const struct procs *ps, const char *id, size_t id_len)
 {
@@ -161,7 +163,7 @@ proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
 	return p;
 }
 
-void
+static void
 proc_free(struct proc **pp)
 {
 	struct proc	*p = *pp;

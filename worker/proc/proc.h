@@ -159,7 +159,6 @@ void		 procs_on_orphan(struct procs *ps, uint64_t mark);
  */
 struct proc	*proc_new(struct procs *ps, const char *id, size_t id_len,
 		    struct spawn *sp, const char **what_out);
-void		 proc_free(struct proc **pp);
 
 void		 proc_on_exit(struct proc *p, int status);
 

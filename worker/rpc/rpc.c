@@ -46,7 +46,8 @@ req_free(struct rpc_req *req)
 	free(req);
 }
 
-void
+/* After an answer sent by other means than rpc_end(): free the request. */
+static void
 rpc_done(struct rpc_req *req)
 {
 	struct rpc	*rpc = req->rpc;

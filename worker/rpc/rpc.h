@@ -103,9 +103,6 @@ void	 rpc_error(struct rpc_req *req, enum rpc_err err, const char *text);
 void	 rpc_errorf(struct rpc_req *req, enum rpc_err err, const char *fmt, ...)
 	    PRINTF(3, 4);
 
-/* After an answer sent by other means than rpc_end(): free the request. */
-void	 rpc_done(struct rpc_req *req);
-
 /* Answer {"status": text}; answer {}. */
 void	 rpc_status(struct rpc_req *req, const char *status);
 void	 rpc_ok(struct rpc_req *req);

@@ -109,7 +109,8 @@ may_read(void *arg, const struct proc *p)
 	    p->retain.unread_cost < s->env.set.spool + LIMIT_UNREAD;
 }
 
-void
+/* Check again whether held-back output can continue. */
+static void
 session_unhold(struct session *s)
 {
 	s->events->on_room(s->arg);

@@ -266,8 +266,5 @@ bool	 session_has_room(const struct session *s);
 /* Send queued messages, and request receipts for them. */
 void	 session_flush(struct session *s);
 
-/* Check again whether held-back output can continue. */
-void	 session_unhold(struct session *s);
-
 /* Release the worker if the session owns nothing. */
 void	 session_maybe_release(struct session *s);

@@ -61,7 +61,8 @@ cp_catch(void)
 			sigaction(signals[i], &sa, NULL);
 }
 
-bool
+/* Whether a signal came; then undo what is unfinished. */
+static bool
 cp_is_stopped(void)
 {
 	return stopped_by != 0;

@@ -61,9 +61,6 @@ void	 cp_folder_of(const char *path, char out[PATH_MAX]);
 int	 cp_transfer(struct cp *c, const char *here, int fd, const char *there,
 	    uint64_t total, mode_t mode, struct execsrv_error *why);
 
-/* Whether a signal came; then undo what is unfinished. */
-bool	 cp_is_stopped(void);
-
 /*
  * Set the file that a signal handler removes here; whether there is a name
  * there that is to be removed before the end.  NULL: none.
