@@ -6,17 +6,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/json/b64.h"
+
 /* A second copy of the module, which has the table alone. */
 #define B64_TABLE_ONLY
 #define b64_encode	table_b64_encode
 #define b64_decode	table_b64_decode
+size_t	 b64_encode(char *out, const void *data, size_t len);
+ssize_t	 b64_decode(void *out, const char *text, size_t len);
 #include "common/json/b64.c"
 #undef b64_encode
 #undef b64_decode
-#undef COMMON_JSON_B64_H
-#undef B64_ENCODED_LEN
-#undef B64_DECODED_MAX
-#include "common/json/b64.h"
 
 static const struct codec {
 	size_t	(*encode)(char *, const void *, size_t);
