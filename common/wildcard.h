@@ -1,6 +1,5 @@
 /* Patterns with * (any run) and ? (one character).  Pure. */
-#ifndef COMMON_WILDCARD_H
-#define COMMON_WILDCARD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@
  */
 bool	 wildcard_matches(const char *pattern, size_t plen, const char *text,
 	    size_t len);
-
-#endif

@@ -63,7 +63,7 @@ bool	 ptree_purge(ptree_match_fn *skip, ptree_match_fn *match, void *arg,
 pid_t	 ptree_peek(void) MUST_CHECK;
 
 /* The same for one child, without a look at all of them. */
-pid_t	 ptree_peek_one(pid_t pid) __attribute__((warn_unused_result));
+pid_t	 ptree_peek_one(pid_t pid) MUST_CHECK;
 
 /*
  * The mark of a session's processes: a number as hard RLIMIT_LOCKS, which Linux

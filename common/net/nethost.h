@@ -2,8 +2,7 @@
  * Hosts that requests name: their canonical text, and which addresses are
  * local.  Pure.
  */
-#ifndef COMMON_NET_NETHOST_H
-#define COMMON_NET_NETHOST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +29,7 @@ struct nethost {
  * as those of a scope id.
  */
 int	 nethost_set(struct nethost *h, const char *text, size_t len)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 bool	 nethost_is_name(const struct nethost *h);
 
@@ -54,5 +53,3 @@ void	 netaddr_text(const struct netaddr *a, char out[NETHOST_MAX]);
  */
 const char	*nethost_authority(const struct nethost *h, uint16_t port,
 		    uint16_t but, char out[NETHOST_MAX + 16]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Patterns for hosts, as rules of managed networks have them.  Pure. */
-#ifndef COMMON_NET_NETPATTERN_H
-#define COMMON_NET_NETPATTERN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +18,7 @@
  * apply to all ports.  NULL, or what is wrong.
  */
 const char	*netpattern_make(const char *text, size_t len,
-		    char out[NETHOST_MAX]) __attribute__((warn_unused_result));
+		    char out[NETHOST_MAX]) MUST_CHECK;
 
 /* Whether a canonical pattern matches a host. */
 bool		 netpattern_matches(const char *pattern,
@@ -29,5 +28,3 @@ bool		 netpattern_matches(const char *pattern,
 bool		 netpattern_is_exact(const char *pattern,
 		    const struct nethost *h);
 bool		 netpattern_is_all(const char *pattern);
-
-#endif

@@ -4,8 +4,7 @@
  * no client can allow, and where they list domains only those are reachable.
  * Pure.
  */
-#ifndef COMMON_NET_NETRULES_H
-#define COMMON_NET_NETRULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,7 +51,7 @@ void	 netrules_fini(struct netrules *r);
 
 /* Add a canonical pattern.  0, or -1 with errno: E2BIG (LIMIT_NET_RULES). */
 int	 netrules_add(struct netrules *r, enum netrules_list l,
-	    const char *pattern) __attribute__((warn_unused_result));
+	    const char *pattern) MUST_CHECK;
 
 enum net_verdict { NETRULES_REFUSED, NETRULES_UNDECIDED, NETRULES_ALLOWED };
 
@@ -86,5 +85,3 @@ enum net_reason	 netrules_address(const struct netrules *r,
  * is SOCKS.  NET_ALLOW, NET_METHOD or NET_TUNNEL.
  */
 enum net_reason	 netrules_mode(const struct netrules *r, const char *method);
-
-#endif

@@ -2,8 +2,7 @@
  * What the kernel knows of the socket at the other end of a TCP connection on
  * this machine (sock_diag(7)).
  */
-#ifndef COMMON_NET_SOCKDIAG_H
-#define COMMON_NET_SOCKDIAG_H
+#pragma once
 
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -27,14 +26,11 @@ struct sockdiag {
 };
 
 /* Open a socket for it.  -1 with errno. */
-int	 sockdiag_open(void) __attribute__((warn_unused_result));
+int	 sockdiag_open(void) MUST_CHECK;
 
 /*
  * Find the socket whose own address is theirs and whose peer is ours, both of
  * the same family.  0, or -1 with errno: the kernel did not answer.
  */
 int	 sockdiag_find(int sock, const struct sockaddr *ours,
-	    const struct sockaddr *theirs, struct sockdiag *out)
-	    __attribute__((warn_unused_result));
-
-#endif
+	    const struct sockaddr *theirs, struct sockdiag *out) MUST_CHECK;

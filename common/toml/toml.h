@@ -29,7 +29,7 @@ struct toml_error {
 };
 
 /* A document without anything; NULL with errno. */
-struct toml	*toml_new(void) __attribute__((warn_unused_result));
+struct toml	*toml_new(void) MUST_CHECK;
 void		 toml_free(struct toml **tp);
 
 /*
@@ -37,7 +37,7 @@ void		 toml_free(struct toml **tp);
  * 0, or -1 with the reason in e.
  */
 int	 toml_parse(struct toml *t, char *text, size_t len,
-	    struct toml_error *e) __attribute__((warn_unused_result));
+	    struct toml_error *e) MUST_CHECK;
 
 /* Return the table that has all others. */
 const struct toml_value	*toml_root(const struct toml *t);
@@ -73,5 +73,4 @@ void	 toml_select(struct toml *t, const struct span *path, size_t n);
  * Append what was selected, each value within its tables.  0, or -1 with errno
  * of the buffer.
  */
-int	 toml_put(const struct toml *t, struct buf *out)
-	    __attribute__((warn_unused_result));
+int	 toml_put(const struct toml *t, struct buf *out) MUST_CHECK;

@@ -50,8 +50,7 @@ struct toml {
  * (name.at NULL).  NULL with errno; E2BIG: too many, or too deep.
  */
 struct toml_value	*toml_add(struct toml *t, struct toml_value *parent,
-			    struct span name, enum toml_type type)
-			    __attribute__((warn_unused_result));
+			    struct span name, enum toml_type type) MUST_CHECK;
 
 /* As toml_get(), of a table. */
 struct toml_value	*toml_member(const struct toml *t,

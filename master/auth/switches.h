@@ -1,6 +1,5 @@
 /* Numbers of the switches for getopt_long(3): the rows of proto/switch.def. */
-#ifndef MASTER_AUTH_SWITCHES_H
-#define MASTER_AUTH_SWITCHES_H
+#pragma once
 
 enum {
 	OPT_BEFORE = 255,		/* above all letters */
@@ -10,5 +9,3 @@ enum {
 #undef SWITCH
 #undef LETTER
 };
-
-#endif

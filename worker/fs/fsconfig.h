@@ -9,4 +9,4 @@
  * nothing if there are none.  0, or -1 with why, or NULL in *why_out and errno.
  */
 int	 fsconfig_derive(const struct toml *managed, struct buf *out,
-	    const char **why_out) __attribute__((warn_unused_result));
+	    const char **why_out) MUST_CHECK;

@@ -22,7 +22,7 @@ int	 fsop_refuse(struct fsop_result *r, enum fsop_why why);
 
 /* The same, with a text for the client that says more. */
 int	 fsop_refusef(struct fsop_result *r, enum fsop_why why,
-	    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+	    const char *fmt, ...) PRINTF(3, 4);
 
 /* -1 with errno ECANCELED if a blocking operation was cancelled, else 0. */
 int	 fsop_cancelled(const struct fsop_how *how);
@@ -65,8 +65,7 @@ int	 fsop_replace(int *fd, const struct stat *st, fsop_fill *fill,
  * EISDIR if it is none, EAGAIN as fsop_look().
  */
 int	 fsop_read_small(const char *path, size_t max,
-	    const struct fsop_how *how, struct buf *out)
-	    __attribute__((warn_unused_result));
+	    const struct fsop_how *how, struct buf *out) MUST_CHECK;
 
 /* Write all bytes.  0, or -1 with errno. */
 int	 fsop_write_all(int fd, const void *data, size_t len, uint64_t offset);

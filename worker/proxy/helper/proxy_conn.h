@@ -6,8 +6,7 @@
  *						    -> TUNNEL
  *	any -> CLOSING
  */
-#ifndef WORKER_PROXY_HELPER_PROXY_CONN_H
-#define WORKER_PROXY_HELPER_PROXY_CONN_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -58,7 +57,7 @@ struct proxy_net {
  * 0, or -1 with errno.
  */
 int	 proxy_conn_start(struct proxy_net *net, int fd, Ipc__ProxyKind kind,
-	    uint16_t port) __attribute__((warn_unused_result));
+	    uint16_t port) MUST_CHECK;
 
 /* The answer to a question; one about an ended connection is ignored. */
 void	 proxy_conn_answer(struct proxy_net *net, uint64_t question,
@@ -69,5 +68,3 @@ void	 proxy_conn_end_all(struct proxy_net *net);
 
 /* There is room for requests again (is_full()). */
 void	 proxy_conn_go_on(struct proxy_net *net);
-
-#endif

@@ -1,6 +1,5 @@
 /* Internal to worker/proxy/helper/proxy_*.c. */
-#ifndef WORKER_PROXY_HELPER_PROXY_CONN_PRIV_H
-#define WORKER_PROXY_HELPER_PROXY_CONN_PRIV_H
+#pragma once
 
 #include <netinet/in.h>
 
@@ -131,5 +130,3 @@ void	 conn_socks_input(struct proxy_conn *c);
 void	 conn_http_begin(struct proxy_conn *c);
 void	 conn_http_upload(struct proxy_conn *c);
 void	 conn_http_download(struct proxy_conn *c);
-
-#endif

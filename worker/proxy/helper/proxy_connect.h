@@ -2,8 +2,7 @@
  * Connect to the first of several addresses that answers, as RFC 8305: the next
  * one is tried when one fails, or is slow.
  */
-#ifndef WORKER_PROXY_HELPER_PROXY_CONNECT_H
-#define WORKER_PROXY_HELPER_PROXY_CONNECT_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -36,5 +35,3 @@ void	 proxy_connect_stop(struct proxy_connect **cp);
  * Asks the routing table; sends nothing.
  */
 bool	 proxy_connect_is_own(const struct netaddr *a);
-
-#endif

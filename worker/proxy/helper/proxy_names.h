@@ -1,6 +1,5 @@
 /* Addresses of names, by c-ares: /etc/hosts, then DNS. */
-#ifndef WORKER_PROXY_HELPER_PROXY_NAMES_H
-#define WORKER_PROXY_HELPER_PROXY_NAMES_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -28,5 +27,3 @@ struct proxy_query	*proxy_names_find(struct proxy_names *n,
 
 /* fn is not called any more; NULL is fine. */
 void			 proxy_names_cancel(struct proxy_query **qp);
-
-#endif

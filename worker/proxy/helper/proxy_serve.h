@@ -1,6 +1,5 @@
 /* The worker's wishes: networks of processes, their listeners, answers. */
-#ifndef WORKER_PROXY_HELPER_PROXY_SERVE_H
-#define WORKER_PROXY_HELPER_PROXY_SERVE_H
+#pragma once
 
 #include "common/net/target.h"
 
@@ -10,5 +9,3 @@
  * status.
  */
 int	 proxy_serve(int sock, const struct proxy_env *upstream, int diag);
-
-#endif

@@ -1,6 +1,5 @@
 /* One of the two sockets of a connection through the proxy. */
-#ifndef WORKER_PROXY_HELPER_PROXY_SIDE_H
-#define WORKER_PROXY_HELPER_PROXY_SIDE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -27,14 +26,11 @@ void	 proxy_side_open(struct proxy_side *s, struct event_base *base, int fd,
 void	 proxy_side_close(struct proxy_side *s);
 
 /* Turn events on or off.  0, or -1 with errno. */
-int	 proxy_side_want(struct proxy_side *s, bool reads)
-	    __attribute__((warn_unused_result));
+int	 proxy_side_want(struct proxy_side *s, bool reads) MUST_CHECK;
 
 /* Send what is queued and data; the rest is queued.  0, or -1 with errno. */
 int	 proxy_side_send(struct proxy_side *s, const void *data, size_t len)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Shut down sending. */
 void	 proxy_side_shut(struct proxy_side *s);
-
-#endif

@@ -2,8 +2,7 @@
  * Where the body of an HTTP/1 message ends (RFC 9112 section 6).  Pure; bodies
  * are passed on as they are, so chunks are checked as strictly as heads.
  */
-#ifndef WORKER_PROXY_HELPER_PROXYBODY_H
-#define WORKER_PROXY_HELPER_PROXYBODY_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -31,6 +30,4 @@ void	 proxybody_start(struct proxybody *b, enum proxybody_kind kind,
  * be true; -1: malformed chunks.
  */
 ssize_t	 proxybody_take(struct proxybody *b, const char *data, size_t len)
-	    __attribute__((warn_unused_result));
-
-#endif
+	    MUST_CHECK;

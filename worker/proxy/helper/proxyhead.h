@@ -3,8 +3,7 @@
  * strict: a head that two readers could understand in two ways is refused,
  * since the other reader is a server that the rules do not cover.
  */
-#ifndef WORKER_PROXY_HELPER_PROXYHEAD_H
-#define WORKER_PROXY_HELPER_PROXYHEAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,8 +73,7 @@ void	 proxyhead_parse(const char *text, size_t len, struct proxyhead *h);
  * closes: ask for one answer only.  0, or -1 with errno of buf_put().
  */
 int	 proxyhead_forward(const struct proxyhead *h, bool absolute,
-	    const char *auth, bool closes, struct buf *out)
-	    __attribute__((warn_unused_result));
+	    const char *auth, bool closes, struct buf *out) MUST_CHECK;
 
 /* Parse the head of an answer to a method.  As above. */
 void	 proxyhead_reply(const char *text, size_t len, const char *method,
@@ -83,6 +81,4 @@ void	 proxyhead_reply(const char *text, size_t len, const char *method,
 
 /* Write it for the client; closes: the connection ends after it. */
 int	 proxyhead_pass(const struct proxyreply *r, bool closes,
-	    struct buf *out) __attribute__((warn_unused_result));
-
-#endif
+	    struct buf *out) MUST_CHECK;

@@ -1,6 +1,5 @@
 /* What a client of a SOCKS5 proxy sends (RFC 1928).  Pure. */
-#ifndef WORKER_PROXY_HELPER_SOCKS5_H
-#define WORKER_PROXY_HELPER_SOCKS5_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ enum socks5_result	 socks5_request(const uint8_t *data, size_t len,
 /* Write a reply with our address of the connection (or NULL).  Its length. */
 size_t	 socks5_reply(int reply, const struct netaddr *ours, uint16_t port,
 	    uint8_t out[SOCKS5_REPLY_MAX]);
-
-#endif
