@@ -55,6 +55,17 @@ drain_start(struct drain *d, uint64_t timeout)
 }
 
 void
+drain_undo(struct drain *d)
+{
+	if (!d->is_on)
+		return;
+	d->is_on = false;
+	d->until = 0;
+	timer_stop(&d->look_ev);
+	log_info("draining no more");
+}
+
+void
 drain_stop(struct drain *d)
 {
 	timer_stop(&d->look_ev);

@@ -36,5 +36,8 @@ void	 drain_fini(struct drain *d);
 /* Begin, once, for at most timeout milliseconds; 0: no limit. */
 void	 drain_start(struct drain *d, uint64_t timeout);
 
+/* Admit sessions again. */
+void	 drain_undo(struct drain *d);
+
 /* The server stops: wait no longer. */
 void	 drain_stop(struct drain *d);

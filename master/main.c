@@ -91,7 +91,7 @@ execsrvd_help(void)
 }
 
 static void NORETURN PRINTF(1, 2)
-wrong_use(const char *fmt, ...)
+execsrvd_wrong_use(const char *fmt, ...)
 {
 	va_list	 ap;
 
@@ -130,7 +130,7 @@ execsrvd_take_number(const char *text)
 
 	if (text[0] < '0' || text[0] > '9' || *end != '\0' ||
 	    n <= STDERR_FILENO || n > NOTIFY_FD_MAX)
-		wrong_use("--notify-fd %s: expected a descriptor from %d to "
+		execsrvd_wrong_use("--notify-fd %s: expected a descriptor from %d to "
 		    "%d", text, STDERR_FILENO + 1, NOTIFY_FD_MAX);
 	return (int)n;
 }
@@ -195,7 +195,7 @@ take_option(struct options *o, int opt)
 	default:
 		if (!remote_options_take(&s->remote, opt, optarg) &&
 		    !auth_options_take(&s->auth, opt, optarg))
-			wrong_use("option %d", opt);
+			execsrvd_wrong_use("option %d", opt);
 	}
 	if (r == -1)
 		fatal("memory");
@@ -213,10 +213,10 @@ execsrvd_read_options(int argc, char **argv, struct options *o)
 	if (optind < argc && strcmp(argv[optind - 1], "--") == 0)
 		o->command = argv + optind;
 	else if (optind != argc)
-		wrong_use("unexpected argument \"%s\": a command comes after "
+		execsrvd_wrong_use("unexpected argument \"%s\": a command comes after "
 		    "\"--\"", argv[optind]);
 	if (o->client != NULL && !o->print)
-		wrong_use("-C needs -T");
+		execsrvd_wrong_use("-C needs -T");
 	exits = getenv("CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE");
 	if (exits != NULL && exits[0] != '\0' && strcmp(exits, "0") != 0 &&
 	    strcmp(exits, "false") != 0)

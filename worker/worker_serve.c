@@ -110,6 +110,7 @@ on_query(struct session *s, const void *body, struct ipc_msg *m)
 	out.read = acc.used.read;
 	out.written = acc.used.written;
 	out.command_kib = acc.used.peak_kib;
+	out.rss = acc.used.rss_kib * 1024;
 	out.started = s->procs.started;
 	out.has_oom = acc.has_oom;
 	out.oom = acc.oom;

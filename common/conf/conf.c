@@ -1,17 +1,16 @@
 #include "common/conf/conf_priv.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define DISTANCE_MAX	3	/* typing errors in a keyword */
+#include "common/editdist.h"
+
 #define MISTAKES_MAX	20	/* that one conf_error tells */
 #define EXPECTED_MAX	256	/* bytes that say what a value may be */
-#define KEYWORD_MAX	40	/* bytes compared for that */
 
 #define set_CHOICE_cgroup	set_choice
 #define set_CHOICE_facility	set_choice
@@ -311,60 +310,21 @@ conf_end_block(struct conf *c)
 
 /* --- one keyword --- */
 
-/* Return the edit distance, ignoring case. */
-static size_t
-distance(const char *a, const char *b)
-{
-	size_t	 row[KEYWORD_MAX + 1], alen = strlen(a), blen = strlen(b);
-	size_t	 i, k, corner, old, best;
-
-	if (alen > KEYWORD_MAX || blen > KEYWORD_MAX)
-		return SIZE_MAX;
-	for (k = 0; k <= blen; k++)
-		row[k] = k;
-	for (i = 1; i <= alen; i++) {
-		corner = row[0]++;
-		for (k = 1; k <= blen; k++) {
-			old = row[k];
-			best = corner + (tolower((unsigned char)a[i - 1]) !=
-			    tolower((unsigned char)b[k - 1]));
-			if (best > old + 1)
-				best = old + 1;
-			if (best > row[k - 1] + 1)
-				best = row[k - 1] + 1;
-			row[k] = best;
-			corner = old;
-		}
-	}
-	return row[blen];
-}
-
-/* Return the keyword that was probably meant, or NULL. */
+/* A keyword that could be in this place. */
 static const char *
-nearest(const struct conf *c, const char *keyword)
+conf_keyword(const void *arg, size_t i)
 {
 	static const char *const	 blocks[] = { "Include", "Match",
 					    "Uplink" };
+	const struct conf		*c = arg;
 	const struct conf_row		*r = rows;
-	size_t				 n = CONF_ROWS, i, d;
-	size_t				 least = DISTANCE_MAX + 1;
-	const char			*best = NULL;
+	size_t				 n = CONF_ROWS;
 
 	if (c->block == CONF_IN_UPLINK) {
 		r = uplink_rows;
 		n = CONF_UPLINK_ROWS;
 	}
-	for (i = 0; i < n + 3; i++) {
-		const char	*word = i < n ? r[i].keyword : blocks[i - n];
-
-		/* Short words are similar to many others. */
-		d = distance(keyword, word);
-		if (d < least && d < strlen(word) / 2) {
-			least = d;
-			best = word;
-		}
-	}
-	return best;
+	return i < n ? r[i].keyword : i < n + 3 ? blocks[i - n] : NULL;
 }
 
 /* Explain why a keyword is not allowed in this place. */
@@ -387,7 +347,8 @@ misplaced(const struct conf *c, const char *keyword, struct conf_error *e)
 	if (inner != NULL)
 		return conf_fail(e, "\"%s\" belongs into an Uplink block",
 		    inner->keyword);
-	if ((meant = nearest(c, keyword)) != NULL)
+	if ((meant = editdist_nearest(keyword, conf_keyword,
+	    c)) != NULL)
 		return conf_fail(e, "unknown keyword \"%.60s\": did you mean "
 		    "\"%s\"?", keyword, meant);
 	return conf_fail(e, "unknown keyword \"%.60s\"", keyword);

@@ -47,6 +47,7 @@ usage_add(struct usage *sum, const struct usage *one)
 	sum->cpu_ms += one->cpu_ms;
 	sum->read += one->read;
 	sum->written += one->written;
+	sum->rss_kib += one->rss_kib;
 	if (one->peak_kib > sum->peak_kib)
 		sum->peak_kib = one->peak_kib;
 }
@@ -95,6 +96,8 @@ usage_parse_status(const char *text, struct usage *u)
 {
 	if (usage_number(text, "VmHWM:", &u->peak_kib) == -1)
 		u->peak_kib = 0;
+	if (usage_number(text, "VmRSS:", &u->rss_kib) == -1)
+		u->rss_kib = 0;
 }
 
 static void

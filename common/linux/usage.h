@@ -10,6 +10,7 @@ struct usage {
 	uint64_t	 read;		/* bytes of storage I/O */
 	uint64_t	 written;
 	uint64_t	 peak_kib;	/* largest of any one process */
+	uint64_t	 rss_kib;	/* now, of living descendants */
 };
 
 /* Get it for the calling process and, in gone, its reaped descendants. */

@@ -136,7 +136,12 @@ open_socket(struct ctl *c)
 		log_warn("control socket");
 		return -1;
 	}
-	mask = umask(0117);
+	/*
+	 * A user sees and ends sessions of that user only (ctl_may_see()), and
+	 * sandboxed commands are refused, so a root server needs no group.
+	 */
+	mask = umask(c->master->start.is_root &&
+	    c->master->conf.control_group[0] == '\0' ? 0111 : 0117);
 	r = bind(c->fd, (struct sockaddr *)&un, sizeof(un));
 	umask(mask);
 	if (r == -1 || listen(c->fd, CLIENTS_MAX) == -1) {
@@ -234,6 +239,18 @@ ctl_free(struct ctl **cp)
 	fd_close(&c->fd);
 	free(c->path);
 	free(c);
+}
+
+void
+ctl_end_waits(struct ctl *c, const char *why)
+{
+	struct ctl_client	*cl;
+
+	TAILQ_FOREACH(cl, &c->clients, entry)
+		if (cl->waits) {
+			cl->waits = false;
+			ctl_put_end(cl, 1, why);
+		}
 }
 
 struct master *
@@ -569,6 +586,7 @@ struct route *
 ctl_find(struct ctl_client *c, const char *name)
 {
 	struct route	*r, *found = NULL, *others = NULL;
+	char		 why[64];
 
 	assert(c->in != NULL);
 	TAILQ_FOREACH(r, &c->ctl->master->routes.list, entry) {
@@ -588,7 +606,9 @@ ctl_find(struct ctl_client *c, const char *name)
 	}
 	if (found == NULL) {
 		note_missed(c, name, others);
-		ctl_put_end(c, 1, "no such session");
+		snprintf(why, sizeof(why), "no such session: %.*s",
+		    (int)sizeof(c->asked) - 1, name);
+		ctl_put_end(c, 1, why);
 	}
 	return found;
 }

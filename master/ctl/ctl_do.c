@@ -113,10 +113,13 @@ ctl_signal(struct ctl_client *c)
 	Ipc__Act	 out = IPC__ACT__INIT;
 	struct route	*r;
 	struct child	*child;
+	char		 why[64];
 
 	ctl_act(c);
 	if ((out.signal = read_signal(c->in->arg[2])) == 0) {
-		ctl_put_end(c, 2, "no such signal");
+		snprintf(why, sizeof(why), "no such signal: %.32s",
+		    c->in->arg[2]);
+		ctl_put_end(c, 2, why);
 		return;
 	}
 	/* To the worker an empty name means the whole session. */
@@ -327,6 +330,28 @@ ctl_drain(struct ctl_client *c)
 		ctl_put_row(c, &row);
 		ctl_put_end(c, 0, NULL);
 	}
+}
+
+/* Those that wait for the end wait in vain. */
+void
+ctl_undrain(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = { TEXT("state"), END };
+	struct master	*m = ctl_master(c->ctl);
+	struct ctl_row	 row = { .n = 0 };
+
+	ctl_act(c);
+	ctl_audit(c, "lets the server admit sessions again");
+	if (m->stopping) {
+		ctl_put_end(c, 1, "the server is stopping");
+		return;
+	}
+	drain_undo(&m->drain);
+	ctl_end_waits(c->ctl, "the drain was undone");
+	ctl_put_head(c, columns);
+	ctl_row_text(&row, "running");
+	ctl_put_row(c, &row);
+	ctl_put_end(c, 0, NULL);
 }
 
 void

@@ -112,6 +112,9 @@ void	 ctl_ask(struct ctl_client *c, struct route *only, bool processes,
 uint32_t ctl_await(struct ctl_client *c, struct child *child, uint64_t ms,
 	    ctl_acted_fn *on_acted);
 
+/* Answer all clients that wait for the server's end with a reason. */
+void	 ctl_end_waits(struct ctl *c, const char *why);
+
 /* The server ends: answer a client that waits. */
 void	 ctl_on_end(struct ctl_client *c);
 

@@ -22,6 +22,7 @@
 #define TEXT(name)	{ name, IPC__CELL_KIND__TEXT }
 #define NUMBER(name)	{ name, IPC__CELL_KIND__NUMBER }
 #define LIST(name)	{ name, IPC__CELL_KIND__LIST }
+#define FLAG(name)	{ name, IPC__CELL_KIND__FLAG }
 #define END		{ NULL, IPC__CELL_KIND__TEXT }
 
 /*
@@ -66,7 +67,7 @@ put_listeners(struct ctl_row *row, const struct listener_list *list,
 }
 
 static void
-put_uplinks(struct ctl_row *row, const struct master *m)
+put_uplinks(struct ctl_row *row, const struct master *m, bool sees_all)
 {
 	const struct remote	*r;
 	struct buf		 b;
@@ -74,6 +75,8 @@ put_uplinks(struct ctl_row *row, const struct master *m)
 
 	buf_init(&b, (size_t)LIMIT_CONTROL_MESSAGE / 4);
 	TAILQ_FOREACH(r, &m->uplinks.list, entry) {
+		if (!sees_all)
+			break;
 		snprintf(state, sizeof(state), " %s", remote_state_name(r));
 		put_line(&b, r->conf->label, state);
 	}
@@ -84,7 +87,7 @@ void
 ctl_status(struct ctl_client *c)
 {
 	static const struct ctl_column	 columns[] = {
-		TEXT("version"), NUMBER("pid"), TEXT("state"), TEXT("ready"),
+		TEXT("version"), NUMBER("pid"), TEXT("state"), FLAG("ready"),
 		NUMBER("uptime"), TEXT("user"), LIST("listen"),
 		LIST("metrics"), LIST("uplinks"),
 		TEXT("tcp_users"), TEXT("directory"), TEXT("audit"),
@@ -117,7 +120,7 @@ ctl_status(struct ctl_client *c)
 	    (size_t)LIMIT_CONTROL_MESSAGE / 2);
 	put_listeners(&row, &m->listen.metrics, false,
 	    (size_t)LIMIT_CONTROL_MESSAGE / 8);
-	put_uplinks(&row, m);
+	put_uplinks(&row, m, c->sees_all);
 	ctl_row_text(&row, m->sockmark == 0 ? "" :
 	    peer_way_name(m->listen.peer_way));
 	ctl_row_text(&row, m->rundir.path);
@@ -145,7 +148,8 @@ ctl_status(struct ctl_client *c)
 	NUMBER("running"), NUMBER("known"), NUMBER("in"), NUMBER("out"), \
 	NUMBER("unacked"), NUMBER("backlog"), NUMBER("memory"),	\
 	NUMBER("peak_kib"),						\
-	NUMBER("command_kib"), NUMBER("cpu_ms"), NUMBER("read"),	\
+	NUMBER("command_kib"), NUMBER("rss"), NUMBER("cpu_ms"),		\
+	NUMBER("read"),							\
 	NUMBER("written"), NUMBER("started"), NUMBER("oom"), TEXT("id")
 
 /* rep NULL: the session has no worker, or it does not answer. */
@@ -183,6 +187,7 @@ fill_session(struct ctl_row *row, const struct route *r,
 	ctl_row_number(row, rep->held);
 	ctl_row_number(row, rep->peak_kib);
 	ctl_row_number(row, rep->command_kib);
+	ctl_row_number(row, rep->rss);
 	ctl_row_number(row, rep->cpu_ms);
 	ctl_row_number(row, rep->read);
 	ctl_row_number(row, rep->written);
@@ -281,7 +286,7 @@ ctl_show(struct ctl_client *c)
 
 static const struct ctl_column	 ps_columns[] = {
 	NUMBER("session"), TEXT("user"), NUMBER("pid"), TEXT("state"),
-	NUMBER("exit"), TEXT("tty"), NUMBER("age"), NUMBER("out"),
+	NUMBER("exit"), FLAG("tty"), NUMBER("age"), NUMBER("out"),
 	TEXT("command"), TEXT("process"), END
 };
 
@@ -382,5 +387,54 @@ ctl_uplinks(struct ctl_client *c)
 	if (c->sees_all)
 		TAILQ_FOREACH(r, &ctl_master(c->ctl)->uplinks.list, entry)
 			put_uplink(c, r);
+	ctl_put_end(c, 0, NULL);
+}
+
+/* A line of conf_print() as a row: a keyword, or "#" and one, and its value. */
+static void
+put_setting(struct ctl_client *c, const char *line, size_t len)
+{
+	struct ctl_row	 row = { .n = 0 };
+	char		*copy, *value;
+
+	if ((copy = strndup(line, len)) == NULL)
+		return;
+	line = copy + strspn(copy, "\t");
+	value = copy + (line - copy) + (*line == '#' ? 2 : 0);
+	value += strcspn(value, " ");
+	if (*value != '\0')
+		*value++ = '\0';
+	ctl_row_text(&row, line);
+	ctl_row_text(&row, value);
+	ctl_put_row(c, &row);
+	free(copy);
+}
+
+void
+ctl_settings(struct ctl_client *c)
+{
+	static const struct ctl_column	 columns[] = {
+		TEXT("keyword"), TEXT("value"), END
+	};
+	char				*text = NULL, *line;
+	size_t				 len, n;
+	FILE				*f;
+
+	if ((f = open_memstream(&text, &len)) == NULL) {
+		ctl_put_end(c, 1, "the daemon is out of memory");
+		return;
+	}
+	conf_print(&ctl_master(c->ctl)->conf, f);
+	if (fclose(f) == EOF) {
+		free(text);
+		ctl_put_end(c, 1, "the daemon is out of memory");
+		return;
+	}
+	ctl_put_head(c, columns);
+	for (line = text; *line != '\0'; line += n + (line[n] == '\n')) {
+		n = strcspn(line, "\n");
+		put_setting(c, line, n);
+	}
+	free(text);
 	ctl_put_end(c, 0, NULL);
 }

@@ -147,6 +147,8 @@ config_check(const char *file, bool is_json)
 		    output.len);
 	else if (output.len > 0)
 		fwrite(buf_data(&output), 1, output.len, stderr);
+	if (is_right && !is_json)
+		puts("the configuration is valid");
 	if (r == -1)
 		perror("execsrvctl");
 	buf_fini(&output);

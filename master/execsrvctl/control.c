@@ -200,6 +200,9 @@ control_on_head(const Ipc__CtlHead *head, struct table **t_out)
 		case IPC__CELL_KIND__LIST:
 			kinds[i] = TABLE_LIST;
 			break;
+		case IPC__CELL_KIND__FLAG:
+			kinds[i] = TABLE_FLAG;
+			break;
 		default:
 			kinds[i] = TABLE_TEXT;
 			break;

@@ -1,11 +1,15 @@
 /* execsrvctl: commands for the daemon, and for exec servers as a client. */
 #include <fcntl.h>
 #include <getopt.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/editdist.h"
 #include "common/fd.h"
 #include "config.h"
 #include "master/execsrvctl/check.h"
@@ -21,10 +25,13 @@ struct options {
 	bool		 json;
 	bool		 quiet;
 	bool		 follow, wait;	/* for those that have the option */
+	const char	*user;		/* TABLE, kill */
+	const char	*state, *sort, *columns;	/* TABLE */
+	bool		 no_header;
 };
 
 enum form { ONE, ACT, TABLE, STREAM };
-enum option_of { NONE, FOLLOW, WAIT };
+enum option_of { NONE, FOLLOW, WAIT, USER };
 
 struct command {
 	const char	*name;
@@ -32,6 +39,7 @@ struct command {
 			    char **);
 	enum form	 form;
 	enum option_of	 option;
+	size_t		 min, max;	/* arguments, of CTL rows */
 	const char	*arguments;
 	const char	*help;
 };
@@ -44,6 +52,10 @@ static int	 cmd_control(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_help(const struct command *, struct options *, int,
 		    char **);
+static int	 cmd_ready(const struct command *, struct options *, int,
+		    char **);
+static int	 cmd_wait(const struct command *, struct options *, int,
+		    char **);
 static int	 cmd_sandbox(const struct command *, struct options *, int,
 		    char **);
 static int	 cmd_top(const struct command *, struct options *, int,
@@ -53,9 +65,9 @@ static int	 cmd_version(const struct command *, struct options *, int,
 
 static const struct command	 commands[] = {
 #define CTL(name, fn, form, who, option, min, max, arguments, help)	\
-	{ name, cmd_control, form, option, arguments, help },
+	{ name, cmd_control, form, option, min, max, arguments, help },
 #define LOCAL(name, fn, arguments, help)				\
-	{ name, cmd_##fn, ONE, NONE, arguments, help },
+	{ name, cmd_##fn, ONE, NONE, 0, 0, arguments, help },
 #include "proto/ctl.def"
 #undef CTL
 #undef LOCAL
@@ -64,29 +76,97 @@ static const struct command	 commands[] = {
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
 #define WIDTH		31	/* of a command in the help */
 
-static int
-execsrvctl_usage(FILE *out)
+static void
+execsrvctl_help(void)
 {
 	char	 words[96];
 	size_t	 i;
 	int	 n;
 
-	fputs("usage: execsrvctl [-R DIR] [--json] [-q] COMMAND [ARG...]\n"
+	puts("usage: execsrvctl [-R DIR] [--json] [-q] COMMAND [ARG...]\n"
 	    "       execsrvctl [-R DIR] attach|cp|run|shell [OPTION...] "
 	    "[ARG...]; see their -h\n\n"
 	    "  -R, --runtime-dir DIR  run directory of the daemon\n"
 	    "      --json             answer in JSON\n"
 	    "  -q, --quiet            print nothing, only set the exit "
-	    "status\n\n",
-	    out);
+	    "status\n");
 	for (i = 0; i < COMMANDS; i++) {
 		n = snprintf(words, sizeof(words), "%s %s", commands[i].name,
 		    commands[i].arguments);
-		fprintf(out, "  %-*s%s%*s%s\n", WIDTH, words, n < WIDTH ?
+		printf("  %-*s%s%*s%s\n", WIDTH, words, n < WIDTH ?
 		    "" : "\n  ", n < WIDTH ? 0 : WIDTH, "",
 		    commands[i].help);
 	}
+}
+
+static void
+print_usage(const struct command *c, FILE *out)
+{
+	fprintf(out, "usage: execsrvctl %s%s%s%s\n", c->name,
+	    c->form == TABLE ? " [OPTION...]" : "",
+	    c->arguments[0] != '\0' ? " " : "", c->arguments);
+}
+
+static void
+command_help(const struct command *c)
+{
+	print_usage(c, stdout);
+	printf("\n%c%s.\n", c->help[0] - 'a' + 'A', c->help + 1);
+	if (c->form == TABLE)
+		puts("\n  --user USER      rows of this user only\n"
+		    "  --state STATE    rows in this state only\n"
+		    "  --sort COLUMN    sort by a column; -COLUMN: largest "
+		    "first\n"
+		    "  -o COLUMNS       columns, with commas between, or all\n"
+		    "  --no-header      rows only");
+	puts("\n  --json           answer in JSON\n"
+	    "  -q, --quiet      print nothing, only set the exit status");
+}
+
+/* Say what is wrong, and how the command is used. */
+static int PRINTF(2, 3)
+wrong_use(const struct command *c, const char *fmt, ...)
+{
+	va_list	 ap;
+
+	fprintf(stderr, "execsrvctl: %s%s", c != NULL ? c->name : "",
+	    c != NULL ? ": " : "");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	putc('\n', stderr);
+	if (c != NULL)
+		print_usage(c, stderr);
+	else
+		fputs("execsrvctl: see execsrvctl --help\n", stderr);
 	return EXIT_USAGE;
+}
+
+static const char *
+command_name(const void *arg, size_t i)
+{
+	(void)arg;
+	return i < COMMANDS ? commands[i].name : NULL;
+}
+
+static const struct command *
+find_command(const char *name)
+{
+	size_t	 i;
+
+	for (i = 0; i < COMMANDS; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+static int
+unknown_command(const char *name)
+{
+	const char	*meant = editdist_nearest(name, command_name, NULL);
+
+	return wrong_use(NULL, meant != NULL ? "%s: no such command: did you "
+	    "mean \"%s\"?" : "%s: no such command", name, meant);
 }
 
 /* Return a status, or an error if not everything was printed. */
@@ -101,57 +181,101 @@ execsrvctl_finish(int status)
 
 /* --- options --- */
 
-enum { OPT_JSON = 256, OPT_WAIT };
+enum { OPT_JSON = 256, OPT_NO_HEADER, OPT_SORT, OPT_STATE, OPT_USER, OPT_WAIT };
 
-#define GLOBALS		"fhqR:V"
+#define GLOBALS		"fho:qR:V"
 
 static const struct option	 global_options[] = {
 	{ "follow", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "json", no_argument, NULL, OPT_JSON },
+	{ "no-header", no_argument, NULL, OPT_NO_HEADER },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "runtime-dir", required_argument, NULL, 'R' },
+	{ "sort", required_argument, NULL, OPT_SORT },
+	{ "state", required_argument, NULL, OPT_STATE },
+	{ "user", required_argument, NULL, OPT_USER },
 	{ "version", no_argument, NULL, 'V' },
 	{ "wait", no_argument, NULL, OPT_WAIT },
 	{ NULL, 0, NULL, 0 }
 };
 
+/* Take an option; false: it is none of ours. */
+static bool
+take_global(int opt, struct options *o)
+{
+	switch (opt) {
+	case 'f':
+		o->follow = true;
+		return true;
+	case 'o':
+		o->columns = optarg;
+		return true;
+	case 'q':
+		o->quiet = true;
+		return true;
+	case 'R':
+		o->dir = optarg;
+		return true;
+	case OPT_JSON:
+		o->json = true;
+		return true;
+	case OPT_NO_HEADER:
+		o->no_header = true;
+		return true;
+	case OPT_SORT:
+		o->sort = optarg;
+		return true;
+	case OPT_STATE:
+		o->state = optarg;
+		return true;
+	case OPT_USER:
+		o->user = optarg;
+		return true;
+	case OPT_WAIT:
+		o->wait = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
 /*
- * Read options that all commands have, before or after the name; form is how
- * getopt(3) begins.  The other arguments begin at optind.
+ * Read options that all commands have, before or after the name (c is then
+ * NULL); form is how getopt(3) begins.  The other arguments begin at optind.
  */
 static void
-read_globals(int argc, char **argv, const char *form, struct options *o)
+read_globals(const struct command *c, int argc, char **argv, const char *form,
+    struct options *o)
 {
+	char	*first = argv[0], name[64];
 	int	 opt;
 
+	/* What getopt(3) says of a wrong one begins so. */
+	snprintf(name, sizeof(name), "execsrvctl%s%s", c != NULL ? ": " : "",
+	    c != NULL ? c->name : "");
+	argv[0] = name;
 	optind = 0;			/* glibc: start again */
 	while ((opt = getopt_long(argc, argv, form, global_options,
-	    NULL)) != -1)
-		switch (opt) {
-		case 'f':
-			o->follow = true;
-			break;
-		case 'q':
-			o->quiet = true;
-			break;
-		case OPT_WAIT:
-			o->wait = true;
-			break;
-		case 'R':
-			o->dir = optarg;
-			break;
-		case OPT_JSON:
-			o->json = true;
-			break;
-		case 'h':
-			execsrvctl_usage(stdout);
+	    NULL)) != -1) {
+		if (take_global(opt, o))
+			continue;
+		if (opt == 'h') {
+			if (c != NULL)
+				command_help(c);
+			else
+				execsrvctl_help();
 			exit(execsrvctl_finish(EXIT_OK));
-		case 'V':
-			exit(cmd_version(NULL, o, 0, NULL));
-		default:
-			exit(execsrvctl_usage(stderr));
 		}
+		if (opt == 'V')
+			exit(cmd_version(NULL, o, 0, NULL));
+		if (c != NULL)
+			print_usage(c, stderr);
+		else
+			fputs("execsrvctl: see execsrvctl --help\n", stderr);
+		exit(EXIT_USAGE);
+	}
+	argv[0] = first;
 }
 
 /* The last output.  0, or -1, having said why. */
@@ -174,17 +298,42 @@ hush(const struct options *o)
 
 /* --- commands --- */
 
+/* Print the daemon's settings as a file. */
+static int
+config_show(const struct options *o)
+{
+	struct control_error	 e;
+	struct table		*t;
+	struct table_look	 look = { .no_header = true };
+	int			 status;
+
+	status = control_ask_simply(o->dir, "settings", &t, &e);
+	control_complain(&e);
+	if (status == EXIT_OK && o->json)
+		status = table_print_json(t, false, stdout) == -1 ?
+		    EXIT_OTHER : EXIT_OK;
+	else if (status == EXIT_OK)
+		table_print(t, &look, stdout);
+	table_free(&t);
+	return execsrvctl_finish(status);
+}
+
 static int
 cmd_config(const struct command *c, struct options *o, int argc, char **argv)
 {
-	(void)c;
-	read_globals(argc, argv, GLOBALS, o);
-	if (argc - optind < 1 || argc - optind > 2 ||
-	    strcmp(argv[optind], "check") != 0)
-		return execsrvctl_usage(stderr);
+	read_globals(c, argc, argv, GLOBALS, o);
+	argc -= optind;
+	argv += optind;
+	if (argc < 1 || (strcmp(argv[0], "check") != 0 &&
+	    strcmp(argv[0], "show") != 0))
+		return wrong_use(c, "check or show?");
+	if (argc > (strcmp(argv[0], "check") == 0 ? 2 : 1))
+		return wrong_use(c, "too many arguments");
 	if (hush(o) == -1)
 		return EXIT_OTHER;
-	return execsrvctl_finish(config_check(argv[optind + 1], o->json));
+	if (strcmp(argv[0], "show") == 0)
+		return config_show(o);
+	return execsrvctl_finish(config_check(argv[1], o->json));
 }
 
 static int
@@ -192,11 +341,16 @@ cmd_top(const struct command *c, struct options *o, int argc, char **argv)
 {
 	struct top_options	 t = { .interval = 1000 };
 
-	(void)c;
+	if (argc > 1 && (strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "--help") == 0)) {
+		command_help(c);
+		fputs("\n" TOP_KEYS, stdout);
+		return execsrvctl_finish(EXIT_OK);
+	}
 	t.dir = o->dir;
 	t.json = o->json;
 	if (top_read(argc, argv, &t) == -1)
-		return execsrvctl_usage(stderr);
+		return wrong_use(c, "wrong option or value");
 	if (hush(o) == -1)
 		return EXIT_OTHER;
 	return execsrvctl_finish(top(&t));
@@ -205,12 +359,20 @@ cmd_top(const struct command *c, struct options *o, int argc, char **argv)
 static int
 cmd_help(const struct command *c, struct options *o, int argc, char **argv)
 {
-	(void)c;
-	(void)o;
-	(void)argc;
-	(void)argv;
-	execsrvctl_usage(stdout);
-	return execsrvctl_finish(EXIT_OK);
+	char			 help[] = "-h";
+	char			*again[] = { NULL, help, NULL };
+
+	if (argc < 2 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "--help") == 0) {
+		execsrvctl_help();
+		return execsrvctl_finish(EXIT_OK);
+	}
+	if (argc > 2)
+		return wrong_use(c, "too many arguments");
+	if ((c = find_command(argv[1])) == NULL)
+		return unknown_command(argv[1]);
+	again[0] = argv[1];
+	return c->fn(c, o, 2, again);
 }
 
 static int
@@ -218,9 +380,9 @@ cmd_version(const struct command *c, struct options *o, int argc, char **argv)
 {
 	/* After the name; c is NULL for the option --help. */
 	if (c != NULL) {
-		read_globals(argc, argv, GLOBALS, o);
+		read_globals(c, argc, argv, GLOBALS, o);
 		if (optind != argc)
-			return execsrvctl_usage(stderr);
+			return wrong_use(c, "too many arguments");
 	}
 	if (hush(o) == -1)
 		return EXIT_OTHER;
@@ -234,18 +396,83 @@ cmd_version(const struct command *c, struct options *o, int argc, char **argv)
 static int
 cmd_sandbox(const struct command *c, struct options *o, int argc, char **argv)
 {
-	int	 status = sandbox_command(argc, argv, o->json);
+	int	 status;
 
-	(void)c;
-	return status == EXIT_USAGE ? execsrvctl_usage(stderr) : status;
+	if (argc > 1 && (strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "--help") == 0)) {
+		command_help(c);
+		return execsrvctl_finish(EXIT_OK);
+	}
+	status = sandbox_command(argc, argv, o->json);
+	if (status == EXIT_USAGE)
+		print_usage(c, stderr);
+	return status;
+}
+
+/* The columns of a table that fit 80 characters; NULL: all. */
+static const char *
+default_columns(const struct command *c)
+{
+	if (strcmp(c->name, "sessions") == 0)
+		return "session,user,state,age,running,cpu_ms,rss,client,peer";
+	if (strcmp(c->name, "ps") == 0)
+		return "session,user,pid,state,exit,age,command,process";
+	return NULL;
+}
+
+/* --user as the number that the daemon knows. */
+static const char *
+user_number(const char *name, char *out, size_t size)
+{
+	const struct passwd	*pw = getpwnam(name);
+
+	if (pw == NULL)
+		return name;
+	snprintf(out, size, "%lu", (unsigned long)pw->pw_uid);
+	return out;
+}
+
+static int
+no_column(const struct table *t, const char *name)
+{
+	fprintf(stderr, "execsrvctl: there is no column \"%.*s\"; there are ",
+	    (int)strcspn(name, ","), name);
+	table_print_names(t, stderr);
+	putc('\n', stderr);
+	return EXIT_USAGE;
+}
+
+/* Leave out and put in order what the options say. */
+static int
+shape(const struct command *c, const struct options *o, struct table *t)
+{
+	const char	*columns = o->columns, *bad;
+	char		 number[24];
+
+	if (o->user != NULL && table_keep(t, "user", user_number(o->user,
+	    number, sizeof(number))) == -1)
+		return no_column(t, "user");
+	if (o->state != NULL && table_keep(t, "state", o->state) == -1)
+		return no_column(t, "state");
+	if (o->sort != NULL && table_sort_by(t, o->sort) == -1)
+		return no_column(t, o->sort + (o->sort[0] == '-'));
+	if (columns == NULL && !o->json)
+		columns = default_columns(c);
+	if (columns != NULL && strcmp(columns, "all") != 0 &&
+	    (bad = table_pick(t, columns)) != NULL)
+		return no_column(t, bad);
+	return EXIT_OK;
 }
 
 static int
 execsrvctl_print(const struct command *c, const struct options *o,
-    const struct table *t)
+    struct table *t)
 {
 	struct table_look	 look;
+	int			 r;
 
+	if (c->form == TABLE && (r = shape(c, o, t)) != EXIT_OK)
+		return r;
 	if (o->json) {
 		if (table_print_json(t, c->form != TABLE, stdout) == -1) {
 			perror("execsrvctl");
@@ -254,6 +481,7 @@ execsrvctl_print(const struct command *c, const struct options *o,
 		return EXIT_OK;
 	}
 	term_look(STDOUT_FILENO, &look);
+	look.no_header = o->no_header;
 	if (c->form != TABLE)
 		table_print_upright(t, &look, stdout);
 	else
@@ -262,22 +490,17 @@ execsrvctl_print(const struct command *c, const struct options *o,
 }
 
 static int
-cmd_control(const struct command *c, struct options *o, int argc, char **argv)
+ask_and_print(const struct command *c, const struct options *o, size_t narg,
+    char **arg)
 {
 	struct control_request	 q = { .command = c->name };
 	struct control_error	 e;
 	struct table		*t;
-	int			 status, stream;
+	int			 status, stream, r;
 
-	read_globals(argc, argv, GLOBALS, o);
-	if ((o->follow && c->option != FOLLOW) ||
-	    (o->wait && c->option != WAIT))
-		return execsrvctl_usage(stderr);
-	if (hush(o) == -1)
-		return EXIT_OTHER;
 	q.dir = o->dir;
-	q.arg = argv + optind;
-	q.narg = (size_t)(argc - optind);
+	q.arg = arg;
+	q.narg = narg;
 	q.option = o->follow || o->wait;
 	q.is_patient = c->form == ACT;
 	status = control_ask(&q, &t, c->form == STREAM ? &stream : NULL, &e);
@@ -288,9 +511,178 @@ cmd_control(const struct command *c, struct options *o, int argc, char **argv)
 	   row that tells the failure is whole. */
 	if (t != NULL && (status == EXIT_OK || !o->json ||
 	    (c->form == ACT && table_rows(t) > 0)) &&
-	    execsrvctl_print(c, o, t) != EXIT_OK && status == EXIT_OK)
-		status = EXIT_OTHER;
+	    (r = execsrvctl_print(c, o, t)) != EXIT_OK && status == EXIT_OK)
+		status = r;
 	table_free(&t);
+	return status;
+}
+
+/* Kill all sessions of a user, one after the other. */
+static int
+kill_user(const struct command *c, const struct options *o)
+{
+	struct control_error	 e;
+	struct table		*t;
+	char			 number[24], *one;
+	int			 status, r;
+
+	status = control_ask_simply(o->dir, "sessions", &t, &e);
+	control_complain(&e);
+	if (status != EXIT_OK) {
+		table_free(&t);
+		return status;
+	}
+	(void)!table_keep(t, "user", user_number(o->user, number,
+	    sizeof(number)));
+	while (table_rows(t) > 0) {
+		one = strdup(table_cell(t, "session"));
+		if (one == NULL) {
+			status = EXIT_OTHER;
+			break;
+		}
+		r = ask_and_print(c, o, 1, &one);
+		status = status == EXIT_OK ? r : status;
+		(void)!table_drop(t, "session", one);
+		free(one);
+	}
+	table_free(&t);
+	return status;
+}
+
+static const char *
+wrong_option(const struct command *c, const struct options *o)
+{
+	if (o->follow && c->option != FOLLOW)
+		return "-f";
+	if (o->wait && c->option != WAIT)
+		return "--wait";
+	if (o->user != NULL && c->option != USER && c->form != TABLE)
+		return "--user";
+	if (c->form == TABLE)
+		return NULL;
+	return o->state != NULL ? "--state" : o->sort != NULL ? "--sort" :
+	    o->columns != NULL ? "-o" : o->no_header ? "--no-header" : NULL;
+}
+
+static int
+cmd_control(const struct command *c, struct options *o, int argc, char **argv)
+{
+	bool		 is_all;
+	const char	*wrong;
+	size_t		 n;
+
+	read_globals(c, argc, argv, GLOBALS, o);
+	n = (size_t)(argc - optind);
+	if ((wrong = wrong_option(c, o)) != NULL)
+		return wrong_use(c, "it has no option %s", wrong);
+	is_all = o->user != NULL && c->option == USER;
+	if (n > c->max || (is_all && n > 0))
+		return wrong_use(c, "too many arguments");
+	if (n < c->min && !is_all)
+		return wrong_use(c, "an argument is missing");
+	if (hush(o) == -1)
+		return EXIT_OTHER;
+	return execsrvctl_finish(is_all ? kill_user(c, o) :
+	    ask_and_print(c, o, n, argv + optind));
+}
+
+/* --- commands that wait --- */
+
+#define LOOK_MS		200	/* between questions */
+
+static int
+cmd_ready(const struct command *c, struct options *o, int argc, char **argv)
+{
+	struct control_error	 e;
+	struct table		*t;
+	const char		*ready;
+	int			 status;
+
+	read_globals(c, argc, argv, GLOBALS, o);
+	if (optind != argc)
+		return wrong_use(c, "too many arguments");
+	if (hush(o) == -1)
+		return EXIT_OTHER;
+	for (;;) {
+		status = control_ask_simply(o->dir, "status", &t, &e);
+		if (status == EXIT_OK) {
+			ready = table_cell(t, "ready");
+			if (ready == NULL || strcmp(ready, "yes") != 0)
+				status = EXIT_OTHER;
+			snprintf(e.text, sizeof(e.text), "%s", status ==
+			    EXIT_OK ? "" : "the server is not ready");
+		}
+		table_free(&t);
+		if (status == EXIT_OK || !o->wait)
+			break;
+		poll(NULL, 0, LOOK_MS);
+	}
+	control_complain(&e);
+	return execsrvctl_finish(status);
+}
+
+/*
+ * Ask for a session or a process.  1: it is still there; 0: it has ended, with
+ * *status_out; -1: all is said.  What was there and is gone has ended.
+ */
+static int
+wait_look(const struct options *o, char **arg, size_t n, bool was_there,
+    int *status_out)
+{
+	struct control_request	 q = { .dir = o->dir, .command = "ps" };
+	struct control_error	 e;
+	struct table		*t;
+	const char		*state, *code;
+	int			 r;
+
+	q.arg = arg;
+	q.narg = 1;
+	*status_out = control_ask(&q, &t, NULL, &e);
+	if (*status_out == EXIT_OTHER && was_there) {
+		table_free(&t);
+		*status_out = n > 1 ? EXIT_OTHER : EXIT_OK;
+		return 0;
+	}
+	if (*status_out != EXIT_OK) {
+		control_complain(&e);
+		table_free(&t);
+		return -1;
+	}
+	r = 1;
+	if (n > 1 && (table_keep(t, "process", arg[1]) == -1 ||
+	    table_rows(t) == 0)) {
+		fprintf(stderr, "execsrvctl: no such process: %s\n", arg[1]);
+		*status_out = EXIT_OTHER;
+		r = -1;
+	} else if (n > 1 && (state = table_cell(t, "state")) != NULL &&
+	    strcmp(state, "running") != 0) {
+		code = table_cell(t, "exit");
+		*status_out = code != NULL ? atoi(code) & 0xff : EXIT_OTHER;
+		r = 0;
+	}
+	table_free(&t);
+	return r;
+}
+
+static int
+cmd_wait(const struct command *c, struct options *o, int argc, char **argv)
+{
+	bool	 was_there = false;
+	size_t	 n;
+	int	 r, status;
+
+	read_globals(c, argc, argv, GLOBALS, o);
+	n = (size_t)(argc - optind);
+	if (n < 1 || n > 2)
+		return wrong_use(c, n < 1 ? "an argument is missing" :
+		    "too many arguments");
+	if (hush(o) == -1)
+		return EXIT_OTHER;
+	while ((r = wait_look(o, argv + optind, n, was_there,
+	    &status)) == 1) {
+		was_there = true;
+		poll(NULL, 0, LOOK_MS);
+	}
 	return execsrvctl_finish(status);
 }
 
@@ -305,21 +697,19 @@ cmd_client(const struct command *c, struct options *o, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	struct options	 o = { .dir = NULL };
-	size_t		 i;
+	struct options		 o = { .dir = NULL };
+	const struct command	*c;
 
 	if (fd_reserve_std() == -1) {
 		perror("execsrvctl: /dev/null");
 		return EXIT_OTHER;
 	}
-	read_globals(argc, argv, "+" GLOBALS, &o);
+	read_globals(NULL, argc, argv, "+" GLOBALS, &o);
 	if (optind == argc)
-		return execsrvctl_usage(stderr);
+		return wrong_use(NULL, "a command is missing");
 	argc -= optind;
 	argv += optind;
-	for (i = 0; i < COMMANDS; i++)
-		if (strcmp(commands[i].name, argv[0]) == 0)
-			return commands[i].fn(&commands[i], &o, argc, argv);
-	fprintf(stderr, "execsrvctl: %s: no such command\n", argv[0]);
-	return execsrvctl_usage(stderr);
+	if ((c = find_command(argv[0])) == NULL)
+		return unknown_command(argv[0]);
+	return c->fn(c, &o, argc, argv);
 }

@@ -28,20 +28,25 @@ struct table {
 /* Columns with a form for people, by name. */
 static const struct form {
 	const char	*name;
+	const char	*title;		/* for people */
 	char		*(*show)(const char *cell);
 	bool		 is_number;	/* in JSON, whatever the daemon says */
 } forms[] = {
-	{ "age",	table_show_seconds,	true },
-	{ "backlog",	table_show_bytes,	true },
-	{ "in",		table_show_bytes,	true },
-	{ "memory",	table_show_bytes,	true },
-	{ "out",	table_show_bytes,	true },
-	{ "read",	table_show_bytes,	true },
-	{ "unacked",	table_show_bytes,	true },
-	{ "since",	table_show_seconds,	true },
-	{ "uptime",	table_show_seconds,	true },
-	{ "user",	table_show_user,	true },
-	{ "written",	table_show_bytes,	true },
+	{ "age",	"age",		table_show_seconds,	true },
+	{ "backlog",	"backlog",	table_show_bytes,	true },
+	{ "command_kib", "largest",	table_show_kib,		true },
+	{ "cpu_ms",	"cpu",		table_show_ms,		true },
+	{ "in",		"in",		table_show_bytes,	true },
+	{ "memory",	"memory",	table_show_bytes,	true },
+	{ "out",	"out",		table_show_bytes,	true },
+	{ "peak_kib",	"peak",		table_show_kib,		true },
+	{ "read",	"read",		table_show_bytes,	true },
+	{ "rss",	"rss",		table_show_bytes,	true },
+	{ "unacked",	"unacked",	table_show_bytes,	true },
+	{ "since",	"since",	table_show_seconds,	true },
+	{ "uptime",	"uptime",	table_show_seconds,	true },
+	{ "user",	"user",		table_show_user,	true },
+	{ "written",	"written",	table_show_bytes,	true },
 };
 
 static const struct form *
@@ -260,6 +265,34 @@ table_show_bytes(const char *cell)
 }
 
 char *
+table_show_kib(const char *cell)
+{
+	uint64_t	 n;
+	char		 text[24];
+
+	if (!table_read_number(cell, &n) || n > UINT64_MAX / 1024)
+		return strdup(cell);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)n * 1024);
+	return table_show_bytes(text);
+}
+
+/* Below a minute with a tenth: 0.3s, 12.0s. */
+char *
+table_show_ms(const char *cell)
+{
+	uint64_t	 n;
+	char		 text[24];
+
+	if (!table_read_number(cell, &n))
+		return strdup(cell);
+	if (n < 60000)
+		return table_printf("%u.%us", (unsigned)(n / 1000),
+		    (unsigned)(n % 1000 / 100));
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)n / 1000);
+	return table_show_seconds(text);
+}
+
+char *
 table_show_user(const char *cell)
 {
 	const struct passwd	*pw;
@@ -308,40 +341,235 @@ table_show(const struct table *t, size_t row, size_t column, size_t *width_out)
 
 struct place {
 	uint64_t	 key;
+	const char	*text;		/* where the keys are equal */
 	size_t		 at;		/* its old place */
 	char		**row;
+	bool		 is_down;
 };
 
 static int
 table_compare(const void *a, const void *b)
 {
 	const struct place	*p = a, *q = b;
+	int			 r;
 
-	if (p->key != q->key)
-		return p->key < q->key ? -1 : 1;
+	r = p->key != q->key ? (p->key < q->key ? -1 : 1) :
+	    strcmp(p->text, q->text);
+	if (r != 0)
+		return p->is_down ? -r : r;
 	return p->at < q->at ? -1 : 1;
 }
 
-int
-table_sort(struct table *t)
+static size_t
+table_column(const struct table *t, const char *name, size_t len)
+{
+	size_t	 i;
+
+	for (i = 0; i < t->ncolumns; i++)
+		if (strncmp(t->names[i], name, len) == 0 &&
+		    t->names[i][len] == '\0')
+			break;
+	return i;
+}
+
+/* Sort by numbers, or else by text. */
+static int
+sort_column(struct table *t, size_t column, bool is_down)
 {
 	struct place	*list;
 	size_t		 i;
 
-	if (t->ncolumns == 0 || t->kinds[0] != TABLE_NUMBER)
-		return 0;
 	if ((list = calloc(t->nrows + 1, sizeof(*list))) == NULL)
 		return -1;
 	for (i = 0; i < t->nrows; i++) {
 		list[i].row = t->rows[i];
 		list[i].at = i;
-		(void)!table_read_number(t->rows[i][0], &list[i].key);
+		list[i].is_down = is_down;
+		list[i].text = table_read_number(t->rows[i][column],
+		    &list[i].key) ? "" : t->rows[i][column];
 	}
 	qsort(list, t->nrows, sizeof(*list), table_compare);
 	for (i = 0; i < t->nrows; i++)
 		t->rows[i] = list[i].row;
 	free(list);
 	return 0;
+}
+
+int
+table_sort(struct table *t)
+{
+	return t->ncolumns == 0 || t->kinds[0] != TABLE_NUMBER ? 0 :
+	    sort_column(t, 0, false);
+}
+
+int
+table_sort_by(struct table *t, const char *name)
+{
+	bool	 is_down = *name == '-';
+	size_t	 column = table_column(t, name + is_down,
+		    strlen(name + is_down));
+
+	if (column < t->ncolumns)
+		return sort_column(t, column, is_down);
+	errno = EINVAL;
+	return -1;
+}
+
+/* --- rows and columns left out --- */
+
+static int
+filter(struct table *t, const char *name, const char *value, bool is_kept)
+{
+	size_t	 column = table_column(t, name, strlen(name)), i, n = 0;
+
+	if (column == t->ncolumns)
+		return -1;
+	for (i = 0; i < t->nrows; i++)
+		if ((strcmp(t->rows[i][column], value) == 0) == is_kept)
+			t->rows[n++] = t->rows[i];
+		else
+			free_cells(t->ncolumns, t->rows[i]);
+	t->nrows = n;
+	return 0;
+}
+
+int
+table_keep(struct table *t, const char *name, const char *value)
+{
+	return filter(t, name, value, true);
+}
+
+int
+table_drop(struct table *t, const char *name, const char *value)
+{
+	return filter(t, name, value, false);
+}
+
+static void
+swap_columns(struct table *t, size_t a, size_t b)
+{
+	enum table_kind	 kind = t->kinds[a];
+	char		*one = t->names[a];
+	size_t		 i;
+
+	t->kinds[a] = t->kinds[b];
+	t->kinds[b] = kind;
+	t->names[a] = t->names[b];
+	t->names[b] = one;
+	for (i = 0; i < t->nrows; i++) {
+		one = t->rows[i][a];
+		t->rows[i][a] = t->rows[i][b];
+		t->rows[i][b] = one;
+	}
+}
+
+/* Free all columns but the first n. */
+static void
+drop_columns(struct table *t, size_t n)
+{
+	size_t	 i, k;
+
+	for (k = n; k < t->ncolumns; k++) {
+		free(t->names[k]);
+		t->names[k] = NULL;
+		for (i = 0; i < t->nrows; i++) {
+			free(t->rows[i][k]);
+			t->rows[i][k] = NULL;
+		}
+	}
+	t->ncolumns = n;
+}
+
+const char *
+table_pick(struct table *t, const char *list)
+{
+	const char	*p;
+	size_t		 len, at, n = 0;
+
+	for (p = list; *p != '\0'; p += len + (p[len] == ',')) {
+		len = strcspn(p, ",");
+		if (table_column(t, p, len) == t->ncolumns)
+			return p;
+	}
+	for (; *list != '\0'; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		at = table_column(t, list, len);
+		/* Twice is once. */
+		if (at >= n)
+			swap_columns(t, at, n++);
+	}
+	drop_columns(t, n);
+	return NULL;
+}
+
+void
+table_print_names(const struct table *t, FILE *out)
+{
+	size_t	 i;
+
+	for (i = 0; i < t->ncolumns; i++)
+		fprintf(out, "%s%s", i > 0 ? "," : "", t->names[i]);
+}
+
+/* Processor time in a row, or in the row of the same session before. */
+static uint64_t
+cpu_of(const struct table *t, const char *session)
+{
+	size_t		 at = table_column(t, "session", 7), i;
+	size_t		 cpu = table_column(t, "cpu_ms", 6);
+	uint64_t	 ms = 0;
+
+	for (i = 0; at < t->ncolumns && cpu < t->ncolumns && i < t->nrows; i++)
+		if (strcmp(t->rows[i][at], session) == 0)
+			(void)!table_read_number(t->rows[i][cpu], &ms);
+	return ms;
+}
+
+int
+table_add_load(struct table *t, const struct table *before, uint64_t ms)
+{
+	size_t		 at = table_column(t, "session", 7);
+	size_t		 age = table_column(t, "age", 3), i, n = t->ncolumns;
+	uint64_t	 now, then, span;
+	char		**names, **row, *name;
+	enum table_kind	*kinds;
+
+	if (at == n || age == n)
+		return 0;
+	if ((names = reallocarray(t->names, n + 2, sizeof(*names))) == NULL)
+		return -1;
+	t->names = names;
+	if ((kinds = reallocarray(t->kinds, n + 2, sizeof(*kinds))) == NULL)
+		return -1;
+	t->kinds = kinds;
+	for (i = 0; i < t->nrows; i++) {
+		now = cpu_of(t, t->rows[i][at]);
+		then = before == NULL ? 0 : cpu_of(before, t->rows[i][at]);
+		span = ms;
+		if (before == NULL && table_read_number(t->rows[i][age],
+		    &span))
+			span *= 1000;
+		if ((row = reallocarray(t->rows[i], n + 2, sizeof(*row))) ==
+		    NULL)
+			return -1;
+		t->rows[i] = row;
+		if ((row[n] = table_printf("%llu", span == 0 || now < then ?
+		    0ULL : (unsigned long long)((now - then) * 100 / span))) ==
+		    NULL)
+			goto fail;
+		row[n + 1] = NULL;
+	}
+	if ((name = strdup("%cpu")) == NULL)
+		goto fail;
+	t->names[n] = name;
+	t->names[n + 1] = NULL;
+	t->kinds[n] = TABLE_NUMBER;
+	t->ncolumns++;
+	return 0;
+ fail:
+	while (i-- > 0)
+		free(t->rows[i][n]);
+	return -1;
 }
 
 /* Move list[from] to before list[to]. */
@@ -410,6 +638,8 @@ header(const char *name, size_t *width_out)
 	char	*text, *p;
 
 	*width_out = 0;
+	if (find_form(name) != NULL)
+		name = find_form(name)->title;
 	if ((text = strdup(name)) == NULL)
 		return NULL;
 	for (p = text; *p != '\0'; p++)
@@ -495,7 +725,8 @@ table_print(const struct table *t, const struct table_look *look, FILE *out)
 		return;
 	for (i = 0; i < t->ncolumns; i++)
 		room[i] = column_width(t, i);
-	print_line(t, 0, true, room, look, out);
+	if (!look->no_header)
+		print_line(t, 0, true, room, look, out);
 	for (i = 0; i < t->nrows; i++)
 		print_line(t, i, false, room, look, out);
 	free(room);
@@ -528,6 +759,14 @@ table_print_value(const struct table *t, size_t row, size_t column,
 		putc('\n', out);
 }
 
+static const char *
+title_of(const struct table *t, size_t column)
+{
+	const struct form	*form = find_form(t->names[column]);
+
+	return form != NULL ? form->title : t->names[column];
+}
+
 void
 table_print_upright(const struct table *t, const struct table_look *look,
     FILE *out)
@@ -536,13 +775,15 @@ table_print_upright(const struct table *t, const struct table_look *look,
 	char	*text;
 
 	for (i = 0; i < t->ncolumns; i++)
-		if (strlen(t->names[i]) > room)
-			room = strlen(t->names[i]);
+		if (strlen(title_of(t, i)) > room)
+			room = strlen(title_of(t, i));
 	for (row = 0; row < t->nrows; row++) {
 		if (row > 0)
 			putc('\n', out);
 		for (i = 0; i < t->ncolumns; i++) {
-			if ((text = strdup(t->names[i])) != NULL) {
+			if (t->rows[row][i][0] == '\0')
+				continue;	/* there is nothing to say */
+			if ((text = strdup(title_of(t, i))) != NULL) {
 				width = execsrv_printable(text);
 				fprintf(out, look->has_colour ?
 				    BOLD "%s" PLAIN : "%s", text);
@@ -591,6 +832,8 @@ put_object(struct json_out *o, const struct table *t, char *const *cells)
 		json_out_key_text(o, t->names[i], strlen(t->names[i]));
 		if (t->kinds[i] == TABLE_LIST)
 			table_put_list(o, cells[i]);
+		else if (t->kinds[i] == TABLE_FLAG && cells[i][0] != '\0')
+			json_out_bool(o, strcmp(cells[i], "yes") == 0);
 		else if (t->kinds[i] == TABLE_TEXT &&
 		    (form == NULL || !form->is_number))
 			json_out_str(o, cells[i]);

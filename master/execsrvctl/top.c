@@ -169,21 +169,58 @@ top_put_json(FILE *out, const struct table *status,
 	return r;
 }
 
-/* Ask for it and draw it, or say why not.  Return an exit status. */
-static int
-draw(const struct top_options *o, const struct table_look *look, FILE *out,
-    struct control_error *e)
+/* What is shown, and the picture before, for the load. */
+struct view {
+	const char	*sort;
+	bool		 has_processes, has_help;
+	struct table	*before;
+	uint64_t	 at;		/* of before, clock_ms() */
+};
+
+static void
+view_fini(struct view *v)
 {
-	struct table	*status = NULL, *sessions = NULL;
+	table_free(&v->before);
+}
+
+/* Draw the table, and remember that of sessions for the next load. */
+static void
+put_table(struct view *v, struct table **tp, const struct table_look *look,
+    FILE *out)
+{
 	/* These first: 80 columns have no room for the others. */
 	static const char *const first[] = {
-		"session", "user", "state", "running", "cpu_ms", "peak_kib",
-		"command_kib", "age", NULL
+		"session", "user", "state", "running", "%cpu", "cpu_ms", "rss",
+		"age", "client", "peer", NULL
 	};
+	uint64_t	 now = clock_ms();
+
+	if (!v->has_processes && table_add_load(*tp, v->before, now -
+	    v->at) == -1)
+		return;
+	/* Processes have no such columns. */
+	(void)!table_sort_by(*tp, v->sort);
+	table_prefer(*tp, first);
+	table_print(*tp, look, out);
+	if (v->has_processes)
+		return;
+	table_free(&v->before);
+	v->before = *tp;
+	v->at = now;
+	*tp = NULL;
+}
+
+/* Ask for it and draw it, or say why not.  Return an exit status. */
+static int
+draw(const struct top_options *o, struct view *v,
+    const struct table_look *look, FILE *out, struct control_error *e)
+{
+	struct table	*status = NULL, *sessions = NULL;
 	int		 r;
 
 	if ((r = control_ask_simply(o->dir, "status", &status, e)) == EXIT_OK)
-		r = control_ask_simply(o->dir, "sessions", &sessions, e);
+		r = control_ask_simply(o->dir, v->has_processes ? "ps" :
+		    "sessions", &sessions, e);
 	if (r == EXIT_OK && o->json) {
 		if (top_put_json(out, status, sessions) == -1) {
 			snprintf(e->text, sizeof(e->text), "%s",
@@ -192,8 +229,9 @@ draw(const struct top_options *o, const struct table_look *look, FILE *out,
 		}
 	} else if (r == EXIT_OK) {
 		put_status(out, status);
-		table_prefer(sessions, first);
-		table_print(sessions, look, out);
+		if (v->has_help)
+			fputs(TOP_KEYS "\n", out);
+		put_table(v, &sessions, look, out);
 	}
 	table_free(&status);
 	table_free(&sessions);
@@ -205,24 +243,28 @@ draw(const struct top_options *o, const struct table_look *look, FILE *out,
 static int
 batch(const struct top_options *o)
 {
-	static const struct table_look	 plain = { 0, false };
+	static const struct table_look	 plain = { 0 };
+	struct view			 v = { .sort = "session" };
 	struct control_error		 e;
 	unsigned long			 i;
-	int				 r;
+	int				 r = EXIT_OK;
 
 	for (i = 0; o->times == 0 || i < o->times; i++) {
 		if (i > 0)
 			poll(NULL, 0, o->interval);
 		if (i > 0 && !o->json)
 			putchar('\n');
-		if ((r = draw(o, &plain, stdout, &e)) != EXIT_OK) {
-			fprintf(stderr, "execsrvctl: %s\n", e.text);
-			return r;
+		if ((r = draw(o, &v, &plain, stdout, &e)) != EXIT_OK) {
+			control_complain(&e);
+			break;
 		}
-		if (fflush(stdout) == EOF)
-			return EXIT_OTHER;
+		if (fflush(stdout) == EOF) {
+			r = EXIT_OTHER;
+			break;
+		}
 	}
-	return EXIT_OK;
+	view_fini(&v);
+	return r;
 }
 
 /* --- on a terminal --- */
@@ -267,7 +309,7 @@ put_screen(const char *text, unsigned lines)
 
 /* Draw it; false: it cannot be drawn at all. */
 static bool
-top_refresh(const struct top_options *o)
+top_refresh(const struct top_options *o, struct view *v)
 {
 	struct table_look	 look;
 	struct control_error	 e;
@@ -282,7 +324,7 @@ top_refresh(const struct top_options *o)
 	if ((f = open_memstream(&text, &len)) == NULL)
 		return false;
 	/* A daemon that restarts comes back. */
-	if (draw(o, &look, f, &e) != EXIT_OK)
+	if (draw(o, v, &look, f, &e) != EXIT_OK)
 		fprintf(f, "%s\n", e.text);
 	ok = fclose(f) == 0;
 	if (ok)
@@ -291,9 +333,32 @@ top_refresh(const struct top_options *o)
 	return ok && fflush(stdout) == 0;
 }
 
-/* Wait for the next turn; false: a key ends it. */
+/* Do what a key asks for; false: end. */
 static bool
-wait_for_key(int ms)
+top_take_key(struct view *v, char key)
+{
+	static const struct {
+		char		 key;
+		const char	*sort;
+	} sorts[] = {
+		{ 'a', "-age" }, { 'c', "-%cpu" }, { 'm', "-rss" },
+		{ 's', "session" }
+	};
+	size_t	 i;
+
+	for (i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++)
+		if (key == sorts[i].key)
+			v->sort = sorts[i].sort;
+	if (key == 'p')
+		v->has_processes = !v->has_processes;
+	if (key == 'h' || key == '?')
+		v->has_help = !v->has_help;
+	return key != 'q' && key != 'Q' && key != CTRL_C;
+}
+
+/* Wait for the next turn, or a key; false: the end. */
+static bool
+wait_for_key(struct view *v, int ms)
 {
 	struct pollfd	 pfd = { STDIN_FILENO, POLLIN, 0 };
 	uint64_t	 now, until = clock_ms() + (uint64_t)ms;
@@ -304,8 +369,7 @@ wait_for_key(int ms)
 			continue;
 		if (read(STDIN_FILENO, &key, 1) != 1)
 			return false;	/* the terminal is gone */
-		if (key == 'q' || key == 'Q' || key == CTRL_C)
-			return false;
+		return top_take_key(v, key) && !told_to_end;
 	}
 	return !told_to_end;
 }
@@ -313,6 +377,7 @@ wait_for_key(int ms)
 static int
 live(const struct top_options *o)
 {
+	struct view	 v = { .sort = "session" };
 	unsigned long	 i;
 	bool		 ok = true;
 
@@ -322,9 +387,11 @@ live(const struct top_options *o)
 	for (i = 0; ok && !told_to_end; i++) {
 		if (o->times != 0 && i >= o->times)
 			break;
-		if ((ok = top_refresh(o)) && !wait_for_key(o->interval))
+		if ((ok = top_refresh(o, &v)) &&
+		    !wait_for_key(&v, o->interval))
 			break;
 	}
+	view_fini(&v);
 	fputs(LEAVE, stdout);
 	fflush(stdout);
 	term_restore();

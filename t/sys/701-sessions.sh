@@ -17,9 +17,9 @@ wait_for 10 rows_are "d[0]['running'] == 1 and d[0]['out'] == 11" sessions ||
     fail "no session: $(cat "$DIR/out")"
 
 expect 0 "$CTL" sessions
-has_line "$DIR/out" '^SESSION +USER +STATE +PEER +CLIENT +AGE ' ||
+has_line "$DIR/out" '^SESSION +USER +STATE +AGE +RUNNING +CPU +RSS +CLIENT +PEER$' ||
     fail "no header"
-has_line "$DIR/out" "^ +1  $(id -un) +attached .* execsrvctl +[0-9]+s " ||
+has_line "$DIR/out" "^ +1  $(id -un) +attached +[0-9]+s +1 +[0-9.]+s +[0-9.]+[KM]? +execsrvctl " ||
     fail "no session: $(cat "$DIR/out")"
 
 expect 0 "$CTL" --json sessions
@@ -29,7 +29,7 @@ same "what it has" "$(json "$DIR/out" "[d[0][k] for k in
     "[1, $(id -u), 'attached', 'execsrvctl', 1, 0, 11]"
 
 expect 0 "$CTL" ps
-has_line "$DIR/out" '^SESSION +USER +PID +STATE +EXIT +TTY ' ||
+has_line "$DIR/out" '^SESSION +USER +PID +STATE +EXIT +AGE +COMMAND +PROCESS$' ||
     fail "no header"
 same "columns are as wide as their widest cell" \
     "$(awk '{ print index($0, NR == 1 ? "COMMAND" : "sh") }' "$DIR/out" |
@@ -40,12 +40,54 @@ pid=$(json "$DIR/out" "d[0]['pid']")
 is_running "$pid" || fail "no process $pid"
 same "what it is" "$(json "$DIR/out" "[d[0][k] for k in
     ('session', 'state', 'exit', 'tty', 'out', 'command')]")" \
-    "[1, 'running', None, 'no', 11, 'sh']"
+    "[1, 'running', None, False, 11, 'sh']"
 
-kill -TERM "$run"
+# Rows and columns that are wanted.
+expect 0 "$CTL" ps -o all
+has_line "$DIR/out" '^SESSION +USER +PID +STATE +EXIT +TTY +AGE +OUT ' ||
+    fail "not all columns: $(cat "$DIR/out")"
+expect 0 "$CTL" ps -o command,pid --no-header
+same "two columns" "$(cat "$DIR/out")" "sh       $pid"
+expect 0 "$CTL" --json ps -o pid
+same "one, as JSON" "$(cat "$DIR/out")" "[{\"pid\":$pid}]"
+expect 2 "$CTL" ps -o pid,nothing
+has_line "$DIR/err" 'no column "nothing"; there are session,user,pid,state' ||
+    fail "$(cat "$DIR/err")"
+for args in "--user $(id -un)" "--user $(id -u)" "--state running"; do
+	# shellcheck disable=SC2086 # words
+	expect 0 "$CTL" ps $args -o pid --no-header
+	same "with $args" "$(cat "$DIR/out")" "$pid"
+done
+for args in "--user nobody" "--state exited"; do
+	# shellcheck disable=SC2086 # words
+	expect 0 "$CTL" ps $args --no-header
+	same "with $args" "$(cat "$DIR/out")" ""
+done
+"$CTL" run -d -- sleep 1000 >"$DIR/id" || fail "run -d"
+wait_for 10 rows_are "len(d) == 2" sessions || fail "not two"
+order() {
+	expect 0 "$CTL" sessions --sort "$1" -o session --no-header
+	tr -s ' \n' ' ' <"$DIR/out"
+}
+same "sorted" "$(order session)" " 1 2 "
+same "downwards" "$(order -session)" " 2 1 "
+expect 2 "$CTL" sessions --sort nothing
+
+# The end of a session, and of a process, with its status.
+"$CTL" wait 2 p1 &
+waits=$!
+"$CTL" wait 2 &
+both=$!
+expect 0 "$CTL" signal 2 p1 TERM
+code=0
+wait "$waits" || code=$?
+same "status of the process" "$code" 143
+is_running "$both" || fail "the session is still there"
+expect 0 "$CTL" kill --user "$(id -un)" --json
+wait "$both" || fail "status $? of the session"
+expect 1 "$CTL" wait 2
+has_line "$DIR/err" 'no such session: 2$' || fail "$(cat "$DIR/err")"
+
 wait_for 10 is_gone "$pid" || fail "the process does not end"
 wait_for 10 is_gone "$run" || fail "run does not end"
-code=0
-wait "$run" || code=$?
-same "status of run" "$code" 143
 wait_for 10 status_is attached 0 || fail "still attached"

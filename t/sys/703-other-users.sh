@@ -1,6 +1,6 @@
 #!/bin/sh
-# The control socket is for its owner and group; of sessions a user sees his
-# own, root all.
+# The control socket is for everybody or, with ControlGroup, for its owner and a
+# group; of sessions a user sees and ends his own, root all.
 . "${0%/*}/lib.sh"
 need_root
 need setpriv
@@ -18,15 +18,27 @@ ctl_as() {
 }
 
 start_server
-same mode "$(stat -c '%a %u' "$DIR/run/control.sock")" "660 0"
-expect 4 ctl_as 65534 status
-has_line "$DIR/err" 'Permission denied' || fail "no reason"
+same mode "$(stat -c '%a %u' "$DIR/run/control.sock")" "666 0"
+expect 0 as_user 65534 "$CTL" status
+expect 4 as_user 65534 "$CTL" drain
+expect 4 as_user 65534 "$CTL" config show
+for uid in 1 65534; do
+	as_user "$uid" "$CTL" run -d --url "$URL" -- sleep 1000 >"$DIR/id.$uid" ||
+	    fail "no session of $uid"
+done
+expect 0 as_user 65534 "$CTL" --json sessions
+same "what 65534 sees" "$(json "$DIR/out" "[r['user'] for r in d]")" "[65534]"
+expect 1 as_user 65534 "$CTL" kill "$(cat "$DIR/id.1")"
+has_line "$DIR/err" 'no such session' || fail "$(cat "$DIR/err")"
+expect 0 as_user 65534 "$CTL" kill --user 65534
+same "what is left" "$("$CTL" sessions -o id --no-header)" "$(cat "$DIR/id.1")"
 stop_server
 
 echo "ControlGroup $group" >"$DIR/conf"
 start_server -f "$DIR/conf"
 same mode "$(stat -c '%a %u %g' "$DIR/run/control.sock")" "660 0 65534"
 expect 4 as_user 1 "$CTL" status
+has_line "$DIR/err" 'Permission denied' || fail "no reason"
 
 # A session of each; they live until the test ends.
 pids=

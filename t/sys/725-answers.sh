@@ -17,10 +17,97 @@ expect 1 "$CTL" -q show 7
 same "all it says" "$(cat "$DIR/out" "$DIR/err")" ""
 
 # Options that a command has not.
-for args in "status -f" "ps --wait" "drain -f" "tail --wait 1 2"; do
+for args in "status -f" "ps --wait" "drain -f" "tail --wait 1 2" \
+    "kill 1 -o x" "status --user x"; do
 	# shellcheck disable=SC2086 # words
 	expect 2 "$CTL" $args
+	has_line "$DIR/err" "^execsrvctl: ${args%% *}: it has no option -" ||
+	    fail "$args: $(cat "$DIR/err")"
+	has_line "$DIR/err" "^usage: execsrvctl ${args%% *}" ||
+	    fail "$args: $(cat "$DIR/err")"
 done
+
+# says ARG...: all that is said of a mistake, word for word.
+says() {
+	cat >"$DIR/want"
+	expect 2 "$CTL" "$@"
+	diff -u "$DIR/want" "$DIR/err" >"$DIR/diff" || fail "$(cat "$DIR/diff")"
+}
+says <<END
+execsrvctl: a command is missing
+execsrvctl: see execsrvctl --help
+END
+says sesions <<END
+execsrvctl: sesions: no such command: did you mean "sessions"?
+execsrvctl: see execsrvctl --help
+END
+says xyzzy <<END
+execsrvctl: xyzzy: no such command
+execsrvctl: see execsrvctl --help
+END
+says kill <<END
+execsrvctl: kill: an argument is missing
+usage: execsrvctl kill SESSION [PROCESS] | --user USER
+END
+says show 1 2 <<END
+execsrvctl: show: too many arguments
+usage: execsrvctl show SESSION
+END
+says ps --nonsense <<END
+execsrvctl: ps: unrecognized option '--nonsense'
+usage: execsrvctl ps [OPTION...] [SESSION]
+END
+says config <<END
+execsrvctl: config: check or show?
+usage: execsrvctl config check [FILE] | show
+END
+says signal 1 p1 NOSUCH <<END
+execsrvctl: no such signal: NOSUCH
+END
+
+# Each command has a help of its own.
+for command in $("$CTL" --help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p'); do
+	expect 0 "$CTL" help "$command"
+	grep -q "^usage: execsrvctl \(\[-R DIR\] \)*$command" "$DIR/out" ||
+	    [ "$command" = help ] || fail "help $command: $(cat "$DIR/out")"
+	cp "$DIR/out" "$DIR/help"
+	expect 0 "$CTL" "$command" --help
+	same "$command --help" "$(cat "$DIR/out")" "$(cat "$DIR/help")"
+done
+
+# Ready, or not.
+expect 0 "$CTL" ready
+expect 0 "$CTL" drain
+expect 0 "$CTL" undrain
+expect 0 "$CTL" ready --wait
+"$CTL" run -d -- sleep 1000 >"$DIR/id" || fail "run -d"
+expect 0 "$CTL" drain
+expect 1 "$CTL" ready
+has_line "$DIR/err" 'the server is not ready' || fail "$(cat "$DIR/err")"
+"$CTL" drain --wait >"$DIR/drain.out" 2>&1 &
+drain=$!
+drain_is_asked() {
+	[ "$(grep -c 'drains the server' "$SERVER_LOG")" -ge 3 ]
+}
+wait_for 10 drain_is_asked || fail "nobody drains"
+expect 0 "$CTL" undrain
+! wait "$drain" || fail "the drain succeeded"
+has_line "$DIR/drain.out" 'the drain was undone' || fail "$(cat "$DIR/drain.out")"
+expect 0 "$CTL" ready
+"$CTL" run -- true || fail "no session after undrain"
+expect 0 "$CTL" kill "$(cat "$DIR/id")"
+has_line "$DIR/out" '^pid' && fail "a pid of nothing"
+
+# The settings of the running daemon make the same daemon.
+expect 0 "$CTL" config show
+has_line "$DIR/out" '^DetachedTtl +90$' || fail "$(cat "$DIR/out")"
+cp "$DIR/out" "$DIR/shown"
+"$EXECSRVD" -T -f "$DIR/shown" >"$DIR/again" || fail "it cannot be read"
+sed 's/  */ /g; s/ $//' "$DIR/shown" | diff -u - "$DIR/again" ||
+    fail "it means something else"
+expect 0 "$CTL" --json config show
+same "as JSON" "$(json "$DIR/out" "[r['value'] for r in d
+    if r['keyword'] == 'DetachedTtl']")" "['90']"
 
 # Versions.
 expect 0 "$CTL" version
@@ -43,10 +130,10 @@ wait_for 10 has_line "$SERVER_LOG" 'SIGUSR1: log files reopened' ||
 expect 0 "$CTL" status
 
 # A configuration: as execsrvd -t says it.
-echo "DetachedTtl 30" >"$DIR/good"
-printf 'DetachedTtl 30\nNoSuchKeyword 1\n' >"$DIR/bad"
+printf 'DetachedTtl 30\nListen unix:/x\n' >"$DIR/good"
+printf 'Listen unix:/x\nNoSuchKeyword 1\n' >"$DIR/bad"
 expect 0 "$CTL" config check "$DIR/good"
-same "its words" "$(cat "$DIR/out" "$DIR/err")" ""
+same "its words" "$(cat "$DIR/out" "$DIR/err")" "the configuration is valid"
 expect 78 "$CTL" config check "$DIR/bad"
 has_line "$DIR/err" ':2: unknown keyword "NoSuchKeyword"' ||
     fail "no reason"
@@ -94,17 +181,17 @@ def shown(*args, size=(24, 60), **env):
     assert status == 0, (status, text)
     return text
 
-text = shown("sessions")
+text = shown("sessions", "-o", "all")
 assert re.fullmatch(rb"\033\[1mSESSION [^\033]{52}\033\[m\r\n", text), text
-assert shown("sessions", NO_COLOR="yes") == \
+assert shown("sessions", "-o", "all", NO_COLOR="yes") == \
     re.sub(rb"\033\[1?m", b"", text), "NO_COLOR"
-assert shown("sessions", NO_COLOR="") == text, "an empty NO_COLOR"
-assert b"\033" not in shown("sessions", TERM="dumb"), "a dumb terminal"
-assert len(shown("sessions", size=(24, 20), TERM="dumb")) == 22, "20 columns"
+assert shown("sessions", "-o", "all", NO_COLOR="") == text, "an empty NO_COLOR"
+assert b"\033" not in shown("sessions", "-o", "all", TERM="dumb"), "a dumb terminal"
+assert len(shown("sessions", "-o", "all", size=(24, 20), TERM="dumb")) == 22, "20 columns"
 assert shown("status").startswith(b"\033[1mversion\033[m  "), "status"
 assert b"\033" not in shown("--json", "status"), "JSON"
 END
-expect 0 "$CTL" sessions
+expect 0 "$CTL" sessions -o all
 grep -q "$(printf '\033')" "$DIR/out" && fail "colour in a file"
 [ "$(head -n 1 "$DIR/out" | wc -c)" -gt 100 ] || fail "cut in a file"
 stop_server

@@ -26,7 +26,7 @@ else
 	user=$(id -u)
 fi
 
-echo "Listen unix:$DIR/door" >"$DIR/conf"
+printf 'Listen unix:%s\nControlGroup %s\n' "$DIR/door" "$(id -gn)" >"$DIR/conf"
 start_server -f "$DIR/conf"
 same "its doors" "$(cat "$doors")" "$URL"
 same "their mode" "$(stat -c %a "$doors")" 644
@@ -65,7 +65,7 @@ at_exit "end_server $SERVER"
 wait_for 60 has_line "$doors" "^unix:$DIR/door\$" || fail "no door"
 expect 0 closed run -- id -u
 same "who it was" "$(cat "$DIR/out")" "$user"
-echo "Listen unix:$DIR/another" >"$DIR/conf"
+sed -i "s|/door|/another|" "$DIR/conf"
 expect 0 "$CTL" reload
 same "its doors" "$(cat "$doors")" "unix:$DIR/another"
 expect 0 closed run -- true

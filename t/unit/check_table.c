@@ -62,6 +62,130 @@ START_TEST(test_bytes)
 }
 END_TEST
 
+START_TEST(test_ms_and_kib)
+{
+	static const struct shown	 times[] = {
+		{ "0", "0.0s" }, { "99", "0.0s" }, { "100", "0.1s" },
+		{ "59999", "59.9s" }, { "60000", "1m00s" }, { "", "" },
+	}, sizes[] = {
+		{ "0", "0" }, { "1", "1.0K" }, { "2048", "2.0M" },
+		{ "18446744073709551615", "18446744073709551615" },
+	};
+
+	ck_shown(table_show_ms, times, COUNT(times));
+	ck_shown(table_show_kib, sizes, COUNT(sizes));
+}
+END_TEST
+
+/* --- rows and columns that are wanted --- */
+
+static struct table *
+make_sessions(const char *cpu)
+{
+	static char		 names[5][8] = { "session", "user", "age",
+				    "cpu_ms", "busy" };
+	static const enum table_kind kinds[] = { TABLE_NUMBER, TABLE_TEXT,
+		TABLE_NUMBER, TABLE_NUMBER, TABLE_FLAG };
+	static char		 cells[3][5][8] = {
+		{ "1", "7", "10", "9000", "yes" },
+		{ "2", "8", "4", "100", "no" },
+		{ "3", "7", "0", "0", "" } };
+	char			*name[5], *cell[5];
+	struct table		*s;
+	size_t			 i, r;
+
+	for (i = 0; i < 5; i++)
+		name[i] = names[i];
+	ck_assert_ptr_nonnull(s = table_new(5, name, kinds));
+	for (r = 0; r < 3; r++) {
+		for (i = 0; i < 5; i++)
+			cell[i] = cells[r][i];
+		if (r == 0 && cpu != NULL)
+			cell[3] = (char *)(uintptr_t)cpu;
+		ck_assert_int_eq(table_add(s, 5, cell), 0);
+	}
+	return s;
+}
+
+static void
+ck_json(struct table **tp, const char *want)
+{
+	char	*text;
+	size_t	 size;
+	FILE	*out = open_memstream(&text, &size);
+
+	ck_assert_ptr_nonnull(out);
+	ck_assert_int_eq(table_print_json(*tp, false, out), 0);
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_str_eq(text, want);
+	free(text);
+	table_free(tp);
+}
+
+START_TEST(test_pick)
+{
+	struct table	*s = make_sessions(NULL);
+
+	ck_assert_str_eq(table_pick(s, "age,nothing,user"), "nothing,user");
+	table_free(&s);
+	s = make_sessions(NULL);
+	ck_assert_ptr_null(table_pick(s, "busy,session,busy"));
+	ck_json(&s, "[{\"busy\":true,\"session\":1},"
+	    "{\"busy\":false,\"session\":2},{\"busy\":null,\"session\":3}]\n");
+	/* A part of a name is not it. */
+	s = make_sessions(NULL);
+	ck_assert_ptr_nonnull(table_pick(s, "use"));
+	table_free(&s);
+}
+END_TEST
+
+START_TEST(test_keep)
+{
+	struct table	*s = make_sessions(NULL);
+
+	ck_assert_int_eq(table_keep(s, "nothing", "1"), -1);
+	ck_assert_int_eq(table_keep(s, "user", "7"), 0);
+	ck_assert_uint_eq(table_rows(s), 2);
+	ck_assert_int_eq(table_drop(s, "session", "1"), 0);
+	ck_assert_ptr_null(table_pick(s, "session"));
+	ck_json(&s, "[{\"session\":3}]\n");
+}
+END_TEST
+
+START_TEST(test_sort_by)
+{
+	struct table	*s = make_sessions(NULL);
+
+	ck_assert_int_eq(table_sort_by(s, "nothing"), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	/* By number, not as text; equal ones stay in order. */
+	ck_assert_int_eq(table_sort_by(s, "-age"), 0);
+	ck_assert_ptr_null(table_pick(s, "age"));
+	ck_json(&s, "[{\"age\":10},{\"age\":4},{\"age\":0}]\n");
+	s = make_sessions(NULL);
+	ck_assert_int_eq(table_sort_by(s, "user"), 0);
+	ck_assert_ptr_null(table_pick(s, "session"));
+	ck_json(&s, "[{\"session\":1},{\"session\":3},{\"session\":2}]\n");
+}
+END_TEST
+
+/* Since it began, and between two pictures. */
+START_TEST(test_load)
+{
+	struct table	*before = make_sessions("8000"), *s;
+
+	s = make_sessions(NULL);
+	ck_assert_int_eq(table_add_load(s, NULL, 0), 0);
+	ck_assert_ptr_null(table_pick(s, "%cpu"));
+	ck_json(&s, "[{\"%cpu\":90},{\"%cpu\":2},{\"%cpu\":0}]\n");
+	s = make_sessions(NULL);
+	ck_assert_int_eq(table_add_load(s, before, 500), 0);
+	ck_assert_ptr_null(table_pick(s, "%cpu"));
+	ck_json(&s, "[{\"%cpu\":200},{\"%cpu\":0},{\"%cpu\":0}]\n");
+	table_free(&before);
+}
+END_TEST
+
 START_TEST(test_user)
 {
 	struct passwd	*pw = getpwuid(0);
@@ -275,7 +399,7 @@ START_TEST(test_list)
 	static const struct {
 		const char	*cell, *columns, *upright, *json;
 	} rows[] = {
-		{ "", "LISTEN  N\n        7\n", "listen  \nn       7\n",
+		{ "", "LISTEN  N\n        7\n", "n       7\n",
 		    "[]" },
 		{ "ws://h:1", "LISTEN    N\nws://h:1  7\n",
 		    "listen  ws://h:1\nn       7\n", "[\"ws://h:1\"]" },
@@ -390,6 +514,11 @@ table_suite(void)
 	tcase_add_test(tc, test_seconds);
 	tcase_add_test(tc, test_bytes);
 	tcase_add_test(tc, test_user);
+	tcase_add_test(tc, test_ms_and_kib);
+	tcase_add_test(tc, test_pick);
+	tcase_add_test(tc, test_keep);
+	tcase_add_test(tc, test_sort_by);
+	tcase_add_test(tc, test_load);
 	tcase_add_test(tc, test_columns);
 	tcase_add_test(tc, test_looks);
 	tcase_add_test(tc, test_upright);

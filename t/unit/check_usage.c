@@ -30,7 +30,7 @@ END_TEST
 
 START_TEST(test_texts)
 {
-	struct usage	 u = { 1, 2, 3, 4 };
+	struct usage	 u = { 1, 2, 3, 4, 5 };
 
 	usage_parse_stat("7 (a) b) S 1 2 3 4 5 6 7 8 9 10 100 20 3 7 20 0 1",
 	    100, &u);
@@ -46,17 +46,20 @@ START_TEST(test_texts)
 	ck_assert_uint_eq(u.read + u.written, 0);
 	usage_parse_status("Name:\tx\nVmHWM:\t    1234 kB\nVmRSS: 1 kB\n", &u);
 	ck_assert_uint_eq(u.peak_kib, 1234);
+	ck_assert_uint_eq(u.rss_kib, 1);
 	/* A zombie has none. */
 	usage_parse_status("Name:\tx\n", &u);
 	ck_assert_uint_eq(u.peak_kib, 0);
+	ck_assert_uint_eq(u.rss_kib, 0);
 }
 END_TEST
 
 START_TEST(test_add)
 {
-	struct usage	 sum = { 1, 2, 3, 4 }, a = { 10, 20, 30, 3 };
+	struct usage	 sum = { 1, 2, 3, 4, 5 }, a = { 10, 20, 30, 3, 50 };
 
 	usage_add(&sum, &a);
+	ck_assert_uint_eq(sum.rss_kib, 55);
 	ck_assert_uint_eq(sum.cpu_ms, 11);
 	ck_assert_uint_eq(sum.read, 22);
 	ck_assert_uint_eq(sum.written, 33);
@@ -96,7 +99,7 @@ work(int said)
 
 START_TEST(test_living)
 {
-	struct usage	 u = { 0, 0, 0, 0 }, own, gone;
+	struct usage	 u = { 0, 0, 0, 0, 0 }, own, gone;
 	int		 said[2];
 	char		 byte;
 	pid_t		 pid;
