@@ -11,5 +11,8 @@ int	 rundirs_default(char **dir_out);
 /* A file in there with the URLs of the listeners, readable by all clients. */
 #define RUNDIRS_LISTEN	"listen"
 
+/* A socket in there for sessions of a master that died. */
+#define RUNDIRS_ADOPT	"adopt"
+
 /* The one of the system's daemon, /run/execsrv unless configured otherwise. */
 const char	*rundirs_system(void);

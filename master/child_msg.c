@@ -6,6 +6,7 @@
 
 #include "common/fd.h"
 #include "common/limit.h"
+#include "common/linux/ptree.h"
 #include "common/log.h"
 #include "master/accept/child_assign.h"
 #include "master/accept/gate.h"
@@ -13,6 +14,7 @@
 #include "master/accept/token_login.h"
 #include "master/ctl/ctl.h"
 #include "master/logs/audit.h"
+#include "master/logs/logto.h"
 #include "master/remote/remote.h"
 #include "master/workers/membudget.h"
 #include "master/workers/pool.h"
@@ -290,9 +292,85 @@ on_transcript_ask(struct child *c, const void *body, struct ipc_msg *m)
 		chan_send(c->chan, IPC_transcript_refused, &no, -1);
 		return;
 	}
+	route_record(c->route);
 	out.ticket = in->ticket;
 	chan_send(c->chan, IPC_transcript, &out, fd);
 	fd_close(&fd);
+}
+
+/* Copy a version: a worker is not trusted. */
+static void
+set_version(struct child *c, const char *text)
+{
+	size_t	 i;
+
+	for (i = 0; i < sizeof(c->version) - 1 && text[i] != '\0'; i++)
+		c->version[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] :
+		    '?';
+	c->version[i] = '\0';
+}
+
+/* The memory that it holds counts again, whether or not there is room. */
+static void
+give_memory(struct child *c, uint64_t output, uint64_t message)
+{
+	struct held	 want = { output, message }, may;
+	Ipc__Memory	 out = IPC__MEMORY__INIT;
+
+	if (output == 0 && message == 0)
+		return;
+	may = membudget_ask(c->master->budget, &c->share, c->route->identity,
+	    want, c->max_held, c->master->conf.max_held);
+	out.output = may.output;
+	out.message = may.message;
+	chan_send(c->chan, IPC_memory, &out, -1);
+}
+
+static void
+give_log(struct child *c)
+{
+	Ipc__LogPipe	 out = IPC__LOG_PIPE__INIT;
+
+	if (c->master->logs.file != NULL)
+		chan_send(c->chan, IPC_log_pipe, &out,
+		    logto_stderr(c->master));
+}
+
+/*
+ * It tells only how its session is: which one that is stands in the record of
+ * its process.
+ */
+static void
+on_orphan(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__Orphan	*in = body;
+	Ipc__Adopted		 out = IPC__ADOPTED__INIT;
+	struct route		*r = c->route;
+
+	(void)m;
+	child_set_state(c, CHILD_SERVING);
+	set_version(c, in->version);
+	chan_send(c->chan, IPC_adopted, &out, -1);
+	give_log(c);
+	if (!r->opened) {
+		/* Its client had the answer, the master did not know. */
+		route_opened(r);
+		STAT_INC(c->master, opened);
+		route_audit(r, (struct audit_what){
+		    .event = AUDIT_session_opened, .peer = r->peer });
+	}
+	if (in->attached && !r->attached)
+		route_attached(r);
+	else if (!in->attached)
+		route_detached(r);
+	child_set_running(c, in->running < c->max_running ? in->running :
+	    c->max_running);
+	give_memory(c, in->output, in->message);
+	STAT_INC(c->master, adopted);
+	log_debug("session %u: adopted", r->number);
+	if (c->end == CHILD_STOPS)
+		child_stop(c, false);
+	c->master->events->on_adopted(c->master);
 }
 
 typedef void	 on_fn(struct child *c, const void *body, struct ipc_msg *m);
@@ -320,6 +398,7 @@ static const struct {
 	[IPC_command] = { on_command, IN(SERVING) },
 	[IPC_transcript_ask] = { on_transcript_ask, IN(SERVING) },
 	[IPC_memory_ask] = { on_memory_ask, IN(SERVING) },
+	[IPC_orphan] = { on_orphan, IN(AWAITED) },
 #undef IN
 };
 
@@ -353,7 +432,19 @@ child_on_settled(struct child *c)
 	pool_on_child_gone(m->pool, c);
 	ctl_on_child_gone(m->ctl, c);
 	if (c->route != NULL)
-		route_on_owner_gone(c->route, "its worker died");
+		route_lose(c->route);
+}
+
+/* The start time is what tells the process from a later one of its pid. */
+static void
+child_on_pid(struct child *c)
+{
+	struct ptree_stat	 st;
+
+	if (ptree_stat(c->pid, &st) == 0)
+		c->started = st.start;
+	if (c->route != NULL)
+		route_record(c->route);
 }
 
 static void
@@ -366,6 +457,7 @@ child_on_early_death(struct child *c)
 const struct child_events	 child_msg_events = {
 	.on_msg = child_on_msg,
 	.on_state = child_on_state,
+	.on_pid = child_on_pid,
 	.on_settled = child_on_settled,
 	.on_early_death = child_on_early_death,
 	.decide = child_decide

@@ -20,6 +20,7 @@
 #include "master/accept/gate.h"
 #include "master/accept/listen.h"
 #include "master/accept/policy.h"
+#include "master/adopt/adopt.h"
 #include "master/auth/names.h"
 #include "master/auth/penalty.h"
 #include "master/auth/tokens.h"
@@ -39,6 +40,7 @@
 #include "master/workers/child.h"
 #include "master/workers/membudget.h"
 #include "master/workers/pool.h"
+#include "master/workers/records.h"
 #include "master/workers/route.h"
 #include "master/workers/transcript_files.h"
 
@@ -50,6 +52,8 @@ static void	 on_stop_timer(void *);
 static void	 master_on_child_gone(struct master *);
 static void	 master_kill_orphans(struct master *);
 static void	 master_look_for_orphans(struct master *, bool);
+static void	 master_kill_range(struct master *, uint64_t);
+static void	 master_on_adopted(struct master *);
 static void	 master_reopen_logs(struct master *);
 static bool	 master_on_exit(void *, pid_t, int);
 static void	 master_on_orphan(void *);
@@ -162,6 +166,8 @@ static const struct master_events	 events = {
 	.on_spare = master_on_spare,
 	.gauges = gauges_take,
 	.look_for_orphans = master_look_for_orphans,
+	.kill_range = master_kill_range,
+	.on_adopted = master_on_adopted,
 	.reopen_logs = master_reopen_logs,
 	.is_ready = master_is_ready
 };
@@ -206,11 +212,17 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("cannot set up connection limits");
 		return -1;
 	}
-	if ((m->cgroups = cgroups_new(m->base, &m->conf)) == NULL) {
+	if ((m->adopt = adopt_new(m)) == NULL) {
+		log_warn("cannot look for sessions of a former daemon");
+		return -1;
+	}
+	if ((m->cgroups = cgroups_new(m->base, &m->conf,
+	    adopt_groups(m->adopt))) == NULL) {
 		log_warn("cannot set up control groups");
 		return -1;
 	}
 	cgroups_warn(m->cgroups, &m->conf);
+	adopt_load(m->adopt);
 	if (open_listeners(m) == -1 || remote_exec_init(m) == -1 ||
 	    remote_init(m, env) == -1 || (m->ctl = ctl_new(m)) == NULL ||
 	    (m->pool = pool_new(m)) == NULL)
@@ -220,6 +232,8 @@ master_init(struct master *m, const struct cred *env)
 		log_warn("cannot start writing the log file");
 		return -1;
 	}
+	if (adopt_listen(m->adopt) == -1)
+		return -1;
 	sdnotify_start(m->sdnotify, m->base);
 	names_end();
 	reserve_fill(&m->reserve);
@@ -232,6 +246,12 @@ void
 master_fini(struct master *m)
 {
 	sdnotify_free(&m->sdnotify);
+	/* A master that could not start leaves the sessions to the next one. */
+	if (!m->is_serving && m->children.in_state[CHILD_AWAITED] > 0) {
+		cgroups_leave(m->cgroups);
+		records_free(&m->records, true);
+	}
+	adopt_free(&m->adopt);
 	listen_close_all(m);
 	activation_fini(&m->listen.activation);
 	remote_free_all(m);
@@ -245,6 +265,7 @@ master_fini(struct master *m)
 	pool_free(&m->pool);
 	cgroups_free(&m->cgroups);
 	policy_free(&m->policy);
+	records_free(&m->records, false);
 	rundir_close(&m->rundir.path, &m->rundir.lock);
 	fd_close(&m->environment);
 	reserve_fini(&m->reserve);
@@ -345,6 +366,18 @@ master_look_for_orphans(struct master *m, bool is_urgent)
 		reaper_look(&m->reaper, is_urgent);
 }
 
+static void
+master_kill_range(struct master *m, uint64_t first)
+{
+	reaper_kill_range(&m->reaper, first);
+}
+
+static void
+master_on_adopted(struct master *m)
+{
+	adopt_on_adopted(m->adopt);
+}
+
 /* --- the end --- */
 
 static void
@@ -404,7 +437,7 @@ kill_rest(struct master *m)
 		if (child_has_process(c)) {
 			log_warnx("worker %d did not stop in time: killed",
 			    c->pid);
-			kill(c->pid, SIGKILL);
+			child_signal(c);
 			killed = true;
 		}
 	if (!remote_is_gone(m)) {

@@ -233,7 +233,51 @@ reaper_kill_orphans(struct reaper *r)
 bool
 reaper_has_no_orphans(const struct reaper *r)
 {
-	return r->passes >= PASSES;
+	return r->passes >= PASSES && r->nranges == 0;
+}
+
+/* --- processes of workers that were not our children --- */
+
+static void
+reaper_on_range(void *arg)
+{
+	struct reaper	*r = arg;
+	bool		 is_late = clock_ms() >= r->range_until;
+
+	reserve_release(r->reserve);
+	if (ptree_kill_ranges(r->ranges, r->nranges) == 0)
+		r->range_passes++;
+	else
+		r->range_passes = 0;
+	reserve_fill(r->reserve);
+	if (r->range_passes < PASSES && !is_late) {
+		timer_set(&r->range_ev, PASS_PAUSE_MS);
+		return;
+	}
+	if (r->range_passes < PASSES)
+		log_warnx("processes that a worker left behind cannot be "
+		    "killed");
+	r->nranges = 0;
+	r->events->on_no_orphans(r->arg);
+}
+
+void
+reaper_kill_range(struct reaper *r, uint64_t first)
+{
+	uint64_t	*list;
+
+	if (first == 0)
+		return;
+	if ((list = reallocarray(r->ranges, r->nranges + 1,
+	    sizeof(*list))) == NULL) {
+		log_warn("cannot kill what a worker left behind");
+		return;
+	}
+	r->ranges = list;
+	r->ranges[r->nranges++] = first;
+	r->range_passes = 0;
+	r->range_until = clock_ms() + LIMIT_ORPHANS;
+	timer_set(&r->range_ev, 0);
 }
 
 /* --- beginning and end --- */
@@ -266,6 +310,7 @@ reaper_init(struct reaper *r, struct event_base *base,
 	ptree_kill(0, reaper_note_foreign, NULL, r);
 	timer_init(&r->reap_ev, base, reaper_reap, r);
 	timer_init(&r->orphan_ev, base, reaper_on_pass, r);
+	timer_init(&r->range_ev, base, reaper_on_range, r);
 }
 
 void
@@ -273,7 +318,10 @@ reaper_fini(struct reaper *r)
 {
 	timer_stop(&r->reap_ev);
 	timer_stop(&r->orphan_ev);
+	timer_stop(&r->range_ev);
 	free(r->foreign);
+	free(r->ranges);
 	r->foreign = NULL;
-	r->nforeign = 0;
+	r->ranges = NULL;
+	r->nforeign = r->nranges = 0;
 }

@@ -60,6 +60,11 @@ struct reaper {
 	uint64_t	 rest;		/* clock_ms(); no look before */
 	uint64_t	 reap_rest;	/* the same, to reap any */
 	bool		 reaps_soon;	/* reap_ev is set for that */
+	uint64_t	*ranges;	/* to be killed */
+	size_t		 nranges;
+	unsigned	 range_passes;	/* in a row that found none of them */
+	uint64_t	 range_until;	/* clock_ms() */
+	struct timer	 range_ev;
 };
 
 /*
@@ -85,6 +90,12 @@ void	 reaper_look(struct reaper *r, bool is_urgent);
 
 /* Kill orphans, in passes, until three in a row find none. */
 void	 reaper_kill_orphans(struct reaper *r);
+
+/*
+ * Kill the processes of a range of marks (ptree_new_range(); 0: none), wherever
+ * they are: their worker died and was not our child.
+ */
+void	 reaper_kill_range(struct reaper *r, uint64_t first);
 
 /* Whether the last passes found none. */
 bool	 reaper_has_no_orphans(const struct reaper *r);

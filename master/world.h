@@ -23,6 +23,7 @@
 #include "master/remote/remote_stdin.h"
 #include "master/workers/reserve.h"
 
+struct adopt;
 struct audit;
 struct cgroups;
 struct child;
@@ -36,6 +37,7 @@ struct logfile;
 struct master;
 struct sdnotify;
 struct pool;
+struct records;
 struct remote;
 struct route;
 struct cmdline;
@@ -46,8 +48,8 @@ TAILQ_HEAD(child_list, child);
 TAILQ_HEAD(remote_list, remote);
 TAILQ_HEAD(route_list, route);
 
-#define WORLD_CHILD_STATES	6	/* of enum child_state */
-#define WORLD_ROUTE_STATES	4	/* of enum route_state */
+#define WORLD_CHILD_STATES	7	/* of enum child_state */
+#define WORLD_ROUTE_STATES	5	/* of enum route_state */
 
 /* Counters: the rows of proto/stat.def. */
 enum master_stat {
@@ -81,6 +83,12 @@ struct master_events {
 
 	/* A worker ended: kill the processes that it left behind, soon. */
 	void	(*look_for_orphans)(struct master *m, bool is_urgent);
+
+	/* Kill the commands of a worker that was not our child. */
+	void	(*kill_range)(struct master *m, uint64_t first);
+
+	/* A worker of a former master has come. */
+	void	(*on_adopted)(struct master *m);
 
 	/* Reopen log files, after a rotation. */
 	void	(*reopen_logs)(struct master *m);
@@ -182,6 +190,8 @@ struct master {
 	struct cgroups		*cgroups;	/* of workers */
 	struct pool		*pool;
 	int			 environment;	/* a file with it, or -1 */
+	struct records		*records;	/* of sessions; NULL: none */
+	struct adopt		*adopt;
 	struct world_children	 children;
 	struct world_routes	 routes;
 	struct world_uplinks	 uplinks;

@@ -170,8 +170,8 @@ template_serve(struct event_base **base, int sock, struct early_fds *b,
 	m->fd = -1;
 	s.env.nofile = *nofile;
 	s.env.cgroups = pcgroups_new(*base, group);
-	if ((s.link = link_new(*base, sock, &worker_serve_link_events,
-	    &s)) == NULL)
+	if ((s.link = link_new(*base, sock, s.env.set.run_dir,
+	    s.env.set.orphan_ttl_ms, &worker_serve_link_events, &s)) == NULL)
 		fatal("cannot set up the channel to the master");
 	rpc_init(&rpc, &s, a->strict, http_exe);
 	if (a->greeted)

@@ -2,10 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/limit.h"
 #include "common/log.h"
+#include "config.h"
 #include "worker/conn/conn.h"
 #include "worker/proc/proc.h"
 #include "worker/rpc/fsjobs.h"
@@ -163,6 +165,16 @@ on_transcript_refused(struct session *s, const void *body, struct ipc_msg *m)
 	transcripts_refused(s->transcripts, in->why);
 }
 
+/* The pipe of the log ended with the master that read it. */
+static void
+on_log_pipe(struct session *s, const void *body, struct ipc_msg *m)
+{
+	(void)s;
+	(void)body;
+	if (m->fd == -1 || dup2(m->fd, STDERR_FILENO) == -1)
+		log_warn("the log of the next master");
+}
+
 static void
 on_memory(struct session *s, const void *body, struct ipc_msg *m)
 {
@@ -185,6 +197,7 @@ static serve_fn *const handlers[IPC_KINDS] = {
 	[IPC_transcript] = on_transcript,
 	[IPC_transcript_refused] = on_transcript_refused,
 	[IPC_memory] = on_memory,
+	[IPC_log_pipe] = on_log_pipe,
 };
 
 static void
@@ -199,9 +212,41 @@ worker_serve_on_msg(void *arg, struct ipc_msg *m)
 }
 
 /*
- * The master died: continue until the next one adopts us or the TTL expires.
- * Without a run directory no other can find us.
+ * The master died: a session goes on until the next master adopts it.  A
+ * connection without one ends, and its client connects again; so does standard
+ * input, which is somebody else's.
  */
+static bool
+worker_serve_on_orphaned(void *arg)
+{
+	struct session	*s = arg;
+
+	budget_on_master_gone(&s->budget);
+	return !session_is_unborn(s) && !s->client.is_stdio;
+}
+
+static void
+worker_serve_describe(void *arg, Ipc__Orphan *out)
+{
+	static const char	 version[] = PACKAGE_VERSION;
+	struct session		*s = arg;
+
+	out->attached = s->state == SESSION_ATTACHED;
+	out->running = s->procs.running;
+	out->output = s->budget.output;
+	out->message = s->budget.message;
+	out->version = (char *)(uintptr_t)version;
+}
+
+static void
+worker_serve_on_adopted(void *arg)
+{
+	struct session	*s = arg;
+
+	transcripts_adopted(s->transcripts);
+	session_adopted(s);
+}
+
 static void
 worker_serve_on_gone(void *arg)
 {
@@ -209,15 +254,19 @@ worker_serve_on_gone(void *arg)
 
 	transcripts_lost(s->transcripts);
 	budget_on_master_gone(&s->budget);
-	if (s->state == SESSION_RELEASED || s->state == SESSION_NEW ||
-	    s->state == SESSION_HANDING)
+	if (session_is_unborn(s) || s->state == SESSION_RELEASED)
 		s->done = true;
-	else if (s->env.set.run_dir[0] == '\0')
+	else if (s->env.set.run_dir[0] == '\0' ||
+	    s->env.set.orphan_ttl_ms != 0)
 		session_end(s, "the server has died", s->env.set.grace_ms);
 }
 
 const struct link_events	 worker_serve_link_events = {
-	worker_serve_on_msg, worker_serve_on_gone
+	.on_msg = worker_serve_on_msg,
+	.on_orphaned = worker_serve_on_orphaned,
+	.describe = worker_serve_describe,
+	.on_adopted = worker_serve_on_adopted,
+	.on_gone = worker_serve_on_gone
 };
 
 static void

@@ -1,6 +1,9 @@
 #include "common/ipc/chan.h"
 
+#include <sys/ioctl.h>
 #include <sys/queue.h>
+
+#include <linux/sockios.h>
 
 #include <assert.h>
 #include <errno.h>
@@ -31,6 +34,7 @@ struct chan {
 	size_t			 max;
 	int			 error;		/* for on_end */
 	bool			 ended;
+	bool			 holds;
 	bool			*freed;		/* on chan_on_read()'s stack */
 	chan_msg_fn		*on_msg;
 	chan_end_fn		*on_end;
@@ -101,6 +105,14 @@ chan_free(struct chan **cp)
 }
 
 void
+chan_hold(struct chan *c, bool holds)
+{
+	c->holds = holds;
+	if (!holds && !c->ended)
+		chan_on_write(c);
+}
+
+void
 chan_set_limit(struct chan *c, size_t max)
 {
 	assert(max > 0);
@@ -117,6 +129,14 @@ bool
 chan_is_idle(const struct chan *c)
 {
 	return TAILQ_EMPTY(&c->queue);
+}
+
+bool
+chan_is_read(const struct chan *c)
+{
+	int	 unread;
+
+	return ioctl(c->sock, SIOCOUTQ, &unread) == -1 || unread == 0;
 }
 
 /* Report the end from the loop: a caller in the middle of a send is safe. */
@@ -161,7 +181,7 @@ chan_queue(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	c->queued += sizeof(*p) + p->len;
 	if (p->data == NULL ||
 	    (fd != -1 && (p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) == -1) ||
-	    io_start(&c->write_ev) == -1) {
+	    (!c->holds && io_start(&c->write_ev) == -1)) {
 		chan_fail(c, errno);
 		packet_free(c, p);
 	}
@@ -185,7 +205,7 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	assert(ipc_rows[kind].has_fd == (fd != -1));
 	if (c->ended)
 		return;
-	if (TAILQ_EMPTY(&c->queue)) {
+	if (TAILQ_EMPTY(&c->queue) && !c->holds) {
 		if (ipc_send(c->sock, kind, body, fd) == 0)
 			return;
 		if (has_left(errno))

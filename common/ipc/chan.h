@@ -32,6 +32,9 @@ void		 chan_free(struct chan **cp);
 void		 chan_send(struct chan *c, enum ipc_kind kind,
 		    const void *body, int fd);
 
+/* Queue all messages, until called with false. */
+void		 chan_hold(struct chan *c, bool holds);
+
 /* Set how many bytes may be queued, 1 MiB by default. */
 void		 chan_set_limit(struct chan *c, size_t max);
 
@@ -40,3 +43,6 @@ size_t		 chan_waiting(const struct chan *c);
 
 /* Whether nothing is queued. */
 bool		 chan_is_idle(const struct chan *c);
+
+/* Whether the peer has received all that was sent (SIOCOUTQ, unix(7)). */
+bool		 chan_is_read(const struct chan *c);

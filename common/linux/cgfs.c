@@ -333,6 +333,16 @@ cgfs_claim(int parent, const char *prefix, char *name, size_t size)
 	return dir;
 }
 
+int
+cgfs_claim_former(int parent, const char *name)
+{
+	int	 dir = open_group(parent, name);
+
+	if (dir != -1 && flock(dir, LOCK_EX | LOCK_NB) == -1)
+		fd_close(&dir);
+	return dir;
+}
+
 static void
 remove_unlocked(int parent, const char *name)
 {

@@ -44,6 +44,9 @@ int	 cgfs_remove(int dir, const char *name, unsigned *budget);
 int	 cgfs_claim(int parent, const char *prefix, char *name, size_t size)
 	    MUST_CHECK;
 
+/* Take the claim of a process that has died: a descriptor, or -1 with errno. */
+int	 cgfs_claim_former(int parent, const char *name) MUST_CHECK;
+
 /* Whether a claimed group still exists. */
 bool	 cgfs_is_there(int parent, const char *name, int dir);
 

@@ -356,19 +356,93 @@ ptree_kill(int sig, ptree_match_fn *skip, ptree_match_fn *match, void *arg)
 	return found == 0 && p.blind ? 1 : found;
 }
 
+/* Below a session of another execsrvd the hard limit is its mark. */
+static uint64_t
+top_mark(void)
+{
+	uint64_t	 top = 1ULL << 62;
+	struct rlimit	 rl;
+
+	return getrlimit(RLIMIT_LOCKS, &rl) == 0 && rl.rlim_max < top ?
+	    rl.rlim_max : top;
+}
+
 uint64_t
 ptree_new_mark(void)
 {
-	struct rlimit	 rl;
-	uint64_t	 top = 1ULL << 62, n;
+	uint64_t	 top = top_mark(), n;
 
-	/* Below a session of another execsrvd the hard limit is its mark. */
-	if (getrlimit(RLIMIT_LOCKS, &rl) == 0 && rl.rlim_max < top)
-		top = rl.rlim_max;
 	if (top < 4)
 		return top;
 	randombytes_buf(&n, sizeof(n));
 	return top / 2 + n % (top / 2 - 1);
+}
+
+uint64_t
+ptree_new_range(void)
+{
+	uint64_t	 top = top_mark(), mark = ptree_new_mark();
+
+	if (top < 8 * PTREE_MARKS)
+		return 0;
+	mark -= mark % PTREE_MARKS;
+	return top - mark < PTREE_MARKS ? mark - PTREE_MARKS : mark;
+}
+
+/* Some ranges of marks. */
+struct ranges {
+	const uint64_t	*first;
+	size_t		 n;
+};
+
+static bool
+is_in_ranges(const struct ranges *r, pid_t pid)
+{
+	uint64_t	 mark = ptree_mark_of(pid);
+	size_t		 i;
+
+	for (i = 0; i < r->n && mark != RLIM_INFINITY; i++)
+		if (mark >= r->first[i] && mark - r->first[i] < PTREE_MARKS)
+			return true;
+	return false;
+}
+
+/* The pidfd pins the process before its mark is read. */
+static size_t
+kill_in_ranges(const struct ranges *r, pid_t pid)
+{
+	struct ptree_stat	 st;
+	size_t			 n = 0;
+	int			 fd;
+
+	if (!is_in_ranges(r, pid) ||
+	    (fd = (int)syscall(SYS_pidfd_open, pid, 0)) == -1)
+		return 0;
+	if (is_in_ranges(r, pid) && ptree_stat(pid, &st) == 0 &&
+	    st.is_alive) {
+		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+		n = 1;
+	}
+	close(fd);
+	return n;
+}
+
+size_t
+ptree_kill_ranges(const uint64_t *first, size_t n)
+{
+	struct ranges	 r = { first, n };
+	struct dirent	*e;
+	DIR		*d;
+	size_t		 found = 0;
+	long		 pid;
+
+	if ((d = opendir("/proc")) == NULL)
+		return 1;
+	while ((e = readdir(d)) != NULL)
+		if ((pid = strtol(e->d_name, NULL, 10)) > 1)
+			found += kill_in_ranges(&r, (pid_t)pid);
+	closedir(d);
+	return found;
 }
 
 bool

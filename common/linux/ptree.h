@@ -74,6 +74,19 @@ pid_t	 ptree_peek_one(pid_t pid) MUST_CHECK;
  */
 uint64_t ptree_new_mark(void);
 
+/*
+ * A range of PTREE_MARKS marks, so that a process of them is known without a
+ * list: the first one.  0: our own hard limit leaves no room for a range.
+ */
+#define PTREE_MARKS	((uint64_t)1 << 20)
+uint64_t ptree_new_range(void);
+
+/*
+ * Kill all processes of the system with a mark of one of the n ranges, in one
+ * pass.  Return how many there were, 1 if /proc could not be read.
+ */
+size_t	 ptree_kill_ranges(const uint64_t *first, size_t n);
+
 /* Read a mark, also of a zombie; RLIM_INFINITY: none.  0, or -1: no access. */
 int	 ptree_read_mark(pid_t pid, uint64_t *mark_out) MUST_CHECK;
 

@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/envlist.h"
+#include "common/linux/ptree.h"
 #include "common/log.h"
 #include "master/accept/policy.h"
 #include "master/logs/audit.h"
@@ -78,8 +79,12 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 	if (out->asking != IPC__ASKING__NEVER)
 		child_set_token(c, CHILD_TOKEN_AWAITED);
 	c->since = clock_ms();
+	c->marks = out->marks = ptree_new_range();
 	child_set_client(c, CHILD_ASSIGNED);
 	child_set_state(c, CHILD_GREETING);
+	/* Before the client can know the session. */
+	if (c->route != NULL)
+		route_record(c->route);
 	give_environment(c, out);
 	chan_send(c->chan, IPC_assign, out, fd);
 	policy_put(conf, &room);

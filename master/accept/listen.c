@@ -25,6 +25,7 @@
 #include "master/auth/peer.h"
 #include "master/auth/peer_sandbox.h"
 #include "master/workers/child.h"
+#include "master/workers/records.h"
 
 #define BACKLOG		4096
 #define TURN_MAX	64	/* connections accepted in one turn */
@@ -154,8 +155,11 @@ listen_fail_errno(struct conf_error *e, const char *url)
 static void
 begin_tcp(struct master *m, bool is_metrics)
 {
-	if (!is_metrics)
+	if (!is_metrics) {
 		m->sockmark = peer_sandbox_brand(m->rundir.path);
+		if (m->records != NULL)
+			records_head(m->records)->has_marks = 1;
+	}
 	if (m->listen.peer_way != PEER_WAY_NONE)
 		return;
 	switch (m->listen.peer_way = peer_find_way()) {

@@ -484,6 +484,7 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->detached_ttl_ms = c->detached_ttl;
 	out->detached_ttl_max_ms = c->detached_ttl_max;
 	out->closed_ttl_ms = c->closed_ttl;
+	out->orphan_ttl_ms = c->orphan_ttl;
 	out->handshake_ms = c->handshake;
 	out->grace_ms = c->grace;
 	out->window = c->window;

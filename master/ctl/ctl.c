@@ -787,7 +787,7 @@ ctl_ask(struct ctl_client *c, struct route *only, bool processes,
 	TAILQ_FOREACH(r, &c->ctl->master->routes.list, entry) {
 		if (!ctl_may_see(c, r) || (only != NULL && r != only))
 			continue;
-		if (r->owner == NULL) {
+		if (r->owner == NULL || r->owner->chan == NULL) {
 			on_report(c, r, NULL);
 			c->is_told = true;
 		} else if (ctl_add_awaited(c, r->owner) == 0)

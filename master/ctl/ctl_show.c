@@ -159,6 +159,8 @@ state_name(const struct route *r, const Ipc__Report *rep)
 	assert(r->opened);
 	if (r->owner == NULL)
 		return "kept";
+	if (r->owner->state == CHILD_AWAITED)
+		return "awaited";
 	return rep == NULL ? "no answer" : r->attached ? "attached" :
 	    "detached";
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -26,6 +27,7 @@
 #define ALL_MAX		(1u << 20)
 #define LAST_MS		200	/* to wait for killed processes at exit */
 #define FREE_MAX	64	/* kept for reuse */
+#define KEPT_STEP	64
 #define SHARES		1024	/* cpu.shares of version 1 for weight 100 */
 
 static const struct {
@@ -48,6 +50,7 @@ struct own {
 	char			 path[PATH_MAX];
 	size_t			 parent_len;	/* of the parent's path */
 	int			 parent, dir;	/* dir is locked; -1: none */
+	bool			 is_former;	/* a former master's */
 };
 
 /* A group of an exited worker, to be removed. */
@@ -72,6 +75,9 @@ struct cgroups {
 	unsigned		 free[FREE_MAX];
 	size_t			 nfree;
 	TAILQ_HEAD(, left)	 left;
+	struct cgroups_worker	*kept;		/* of a former master */
+	size_t			 nkept;
+	bool			 leaves;	/* all of them as they are */
 	struct timer		 reap_ev;
 };
 
@@ -102,23 +108,59 @@ own_claim(struct own *o)
 	return o->dir == -1 ? -1 : 0;
 }
 
+/* Take over the group of a master that was killed: 0, or -1. */
+static int
+own_take_over(struct own *o, const char *former)
+{
+	size_t	 room = sizeof(o->path) - o->parent_len;
+	int	 n;
+
+	if (former == NULL || former[0] == '\0')
+		return -1;
+	n = snprintf(o->path + o->parent_len, room, "/%s", former);
+	if (n < 0 || (size_t)n >= room ||
+	    (o->dir = cgfs_claim_former(o->parent, former)) == -1)
+		return -1;
+	o->is_former = true;
+	return 0;
+}
+
+/* If we were started in the group of a former master: out of it. */
+static void
+leave_former(char *path, const char *former)
+{
+	char	 tail[NAME_MAX + 16];
+	size_t	 len = strlen(path), n;
+
+	if (former == NULL || former[0] == '\0')
+		return;
+	n = (size_t)snprintf(tail, sizeof(tail), "/%s/" MAIN, former);
+	if (n < len && strcmp(path + len - n, tail) == 0)
+		path[len - n] = '\0';
+}
+
 /*
  * Find the group that we are in (controller: of version 1; NULL: version 2) and
  * make our own in it, where the named file must be writable.
  */
 static int
-own_open(struct own *o, const char *controller, const char *file)
+own_open(struct own *o, const char *controller, const char *file,
+    const char *former)
 {
-	if (cgfs_own(controller, o->path, sizeof(o->path)) == -1 ||
-	    (o->parent = open(o->path, O_RDONLY | O_DIRECTORY |
+	if (cgfs_own(controller, o->path, sizeof(o->path)) == -1)
+		return -1;
+	leave_former(o->path, former);
+	if ((o->parent = open(o->path, O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC)) == -1)
 		return -1;
+	o->parent_len = strlen(o->path);
+	if (own_take_over(o, former) == 0)
+		return 0;
 	cgfs_remove_stale(o->parent, PREFIX);
 	/* Without this, version 2 lets us move no process to a child group. */
 	if (controller == NULL &&
 	    faccessat(o->parent, "cgroup.procs", W_OK, AT_EACCESS) == -1)
 		return -1;
-	o->parent_len = strlen(o->path);
 	if (own_claim(o) == -1)
 		return -1;
 	if (faccessat(o->dir, file, W_OK, AT_EACCESS) == 0)
@@ -152,9 +194,9 @@ own_remove(struct own *o)
 }
 
 static void
-own_close(struct own *o)
+own_close(struct own *o, bool is_left)
 {
-	if (o->dir != -1)
+	if (o->dir != -1 && !is_left)
 		own_remove(o);
 	fd_close(&o->dir);
 	fd_close(&o->parent);
@@ -256,7 +298,8 @@ turn_on(struct cgroups *g)
 	for (i = 0; i < CGROUP_LIMITS; i++)
 		is_any |= is_listed(g->v2.parent, "cgroup.controllers",
 		    rows[i].controller);
-	if (!is_any || mkdirat(g->v2.dir, MAIN, 0755) == -1)
+	if (!is_any || (mkdirat(g->v2.dir, MAIN, 0755) == -1 &&
+	    errno != EEXIST))
 		return;
 	if (cgfs_write(g->v2.dir, MAIN "/cgroup.procs", "0") == -1) {
 		unlinkat(g->v2.dir, MAIN, AT_REMOVEDIR);
@@ -271,7 +314,8 @@ turn_on(struct cgroups *g)
 }
 
 struct cgroups *
-cgroups_new(struct event_base *base, const struct conf *c)
+cgroups_new(struct event_base *base, const struct conf *c,
+    const struct cgroups_names *former)
 {
 	struct cgroups	*g;
 	int		 i;
@@ -285,7 +329,8 @@ cgroups_new(struct event_base *base, const struct conf *c)
 		g->limit[i].v1.parent = g->limit[i].v1.dir = -1;
 	if (c->process_cgroup == CONF_CGROUP_NO)
 		return g;
-	if (own_open(&g->v2, NULL, "cgroup.kill") == 0) {
+	if (own_open(&g->v2, NULL, "cgroup.kill", former == NULL ? NULL :
+	    former->name[0]) == 0) {
 		log_debug("control groups: %s", g->v2.path);
 		turn_on(g);
 	} else {
@@ -293,9 +338,16 @@ cgroups_new(struct event_base *base, const struct conf *c)
 	}
 	for (i = 0; i < CGROUP_LIMITS; i++)
 		if (g->limit[i].by == BY_NONE && own_open(&g->limit[i].v1,
-		    rows[i].controller, rows[i].v1) == 0)
+		    rows[i].controller, rows[i].v1, former == NULL ? NULL :
+		    former->name[1 + i]) == 0)
 			g->limit[i].by = BY_V1;
 	return g;
+}
+
+void
+cgroups_leave(struct cgroups *g)
+{
+	g->leaves = true;
 }
 
 void
@@ -308,17 +360,63 @@ cgroups_free(struct cgroups **gp)
 	*gp = NULL;
 	if (g == NULL)
 		return;
-	if (g->v2.dir != -1)
+	if (g->v2.dir != -1 && !g->leaves)
 		turn_off(g);
-	own_close(&g->v2);
+	own_close(&g->v2, g->leaves);
 	for (i = 0; i < CGROUP_LIMITS; i++)
-		own_close(&g->limit[i].v1);
+		own_close(&g->limit[i].v1, g->leaves);
 	while ((l = TAILQ_FIRST(&g->left)) != NULL) {
 		TAILQ_REMOVE(&g->left, l, entry);
 		free(l);
 	}
 	timer_stop(&g->reap_ev);
+	free(g->kept);
 	free(g);
+}
+
+static void
+own_print(const struct own *o, char *out, size_t size)
+{
+	const char	*name = o->dir == -1 ? "" : own_name(o);
+
+	/* Without its name the next master makes another group. */
+	snprintf(out, size, "%s", strlen(name) < size ? name : "");
+}
+
+void
+cgroups_names(const struct cgroups *g, struct cgroups_names *out)
+{
+	int	 i;
+
+	own_print(&g->v2, out->name[0], sizeof(out->name[0]));
+	for (i = 0; i < CGROUP_LIMITS; i++)
+		own_print(&g->limit[i].v1, out->name[1 + i],
+		    sizeof(out->name[1 + i]));
+}
+
+void
+cgroups_keep(struct cgroups *g, struct cgroups_worker *w)
+{
+	struct cgroups_worker	*list;
+	bool			 has_v1 = false;
+	int			 i;
+
+	for (i = 0; i < CGROUP_LIMITS; i++)
+		has_v1 |= g->limit[i].v1.is_former;
+	if (!has_v1)
+		w->v1 = 0;
+	if (!g->v2.is_former)
+		w->v2 = 0;
+	if (w->v2 > g->last)
+		g->last = w->v2;
+	if (g->nkept % KEPT_STEP == 0) {
+		list = reallocarray(g->kept, g->nkept + KEPT_STEP,
+		    sizeof(*list));
+		if (list == NULL)
+			fatal("control groups of a former master");
+		g->kept = list;
+	}
+	g->kept[g->nkept++] = *w;
 }
 
 const char *
@@ -539,12 +637,65 @@ retire(struct cgroups *g, struct own *o, const char *name)
 	timer_ensure(&g->reap_ev, AGAIN_MS);
 }
 
+static bool
+cgroups_is_kept(const struct cgroups *g, bool is_v2, unsigned n)
+{
+	size_t	 i;
+
+	for (i = 0; i < g->nkept; i++)
+		if ((is_v2 ? g->kept[i].v2 : g->kept[i].v1) == n)
+			return true;
+	return false;
+}
+
+static void
+own_sweep(struct cgroups *g, struct own *o)
+{
+	bool		 is_v2 = o == &g->v2;
+	struct dirent	*e;
+	unsigned	 n;
+	char		*end;
+	DIR		*d;
+	int		 fd;
+
+	if (!o->is_former || (fd = openat(o->dir, ".", O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC)) == -1)
+		return;
+	if ((d = fdopendir(fd)) == NULL) {
+		fd_close(&fd);
+		return;
+	}
+	while ((e = readdir(d)) != NULL) {
+		if (e->d_name[0] != (is_v2 ? 'w' : 's'))
+			continue;
+		n = (unsigned)strtoul(e->d_name + 1, &end, 10);
+		if (*end == '\0' && n > 0 && !cgroups_is_kept(g, is_v2, n))
+			retire(g, o, e->d_name);
+	}
+	closedir(d);
+}
+
+void
+cgroups_sweep(struct cgroups *g)
+{
+	int	 i;
+
+	own_sweep(g, &g->v2);
+	for (i = 0; i < CGROUP_LIMITS; i++)
+		own_sweep(g, &g->limit[i].v1);
+	free(g->kept);
+	g->kept = NULL;
+	g->nkept = 0;
+}
+
 void
 cgroups_give_back(struct cgroups *g, struct cgroups_worker *w)
 {
 	char	 name[16];
 	int	 i;
 
+	if (g->leaves)
+		return;
 	if (w->v2 != 0) {
 		assert(g->v2.dir != -1 && w->v2 <= g->last);
 		v2_name(w->v2, name);

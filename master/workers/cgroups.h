@@ -46,12 +46,33 @@ struct cgroups_worker {
 	unsigned	 v2, v1;
 };
 
+/* Names of the groups of a master: version 2, and each controller of v1. */
+struct cgroups_names {
+	char		 name[1 + CGROUP_LIMITS][64];	/* "": none */
+};
+
 /*
  * Find out what is available, and make our own groups.  None with ProcessCgroup
  * no, or if it fails (a debug line in the log has the reason): the calls below
- * then do nothing.  NULL: out of memory.
+ * then do nothing.  former: names of those of a master that was killed, which
+ * become ours; or NULL.  NULL: out of memory.
  */
-struct cgroups	*cgroups_new(struct event_base *base, const struct conf *c);
+struct cgroups	*cgroups_new(struct event_base *base, const struct conf *c,
+		    const struct cgroups_names *former);
+
+/* The names of our own groups, for the next master. */
+void		 cgroups_names(const struct cgroups *g,
+		    struct cgroups_names *out);
+
+/*
+ * Keep the groups of a worker of the former master: numbers that are not ours
+ * become 0.  After all of them cgroups_sweep() kills what is in other groups.
+ */
+void		 cgroups_keep(struct cgroups *g, struct cgroups_worker *w);
+void		 cgroups_sweep(struct cgroups *g);
+
+/* Leave all groups, with what is in them, to the next master. */
+void		 cgroups_leave(struct cgroups *g);
 
 /* Remove all groups; waits shortly for killed processes to exit. */
 void		 cgroups_free(struct cgroups **gp);

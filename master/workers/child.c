@@ -1,5 +1,6 @@
 #include "master/workers/child.h"
 
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <assert.h>
@@ -7,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/ev.h"
@@ -34,6 +36,7 @@ static const struct row	 state_rows[CHILD_STATES] = {
 	[CHILD_HANDING] = { "handing", TO(GREETING) | TO(SERVING) |
 	    TO(LEAVING) },
 	[CHILD_SERVING] = { "serving", TO(LEAVING) },
+	[CHILD_AWAITED] = { "awaited", TO(SERVING) | TO(LEAVING) },
 	[CHILD_LEAVING] = { "leaving", 0 }
 };
 
@@ -132,10 +135,14 @@ child_leave_state(struct child *c)
 
 /* Return the list that one whose process is in a state is in, or NULL. */
 static struct child_list *
-process_list(struct master *m, enum child_process process)
+process_list(const struct child *c, enum child_process process)
 {
-	return process == CHILD_UNKNOWN ? &m->children.forking :
-	    process == CHILD_ENDING ? &m->children.ending : NULL;
+	struct world_children	*all = &c->master->children;
+
+	if (process == CHILD_UNKNOWN)
+		return &all->forking;
+	/* Only our own children can be reaped. */
+	return process == CHILD_ENDING && c->pidfd == -1 ? &all->ending : NULL;
 }
 
 bool
@@ -148,8 +155,8 @@ static void
 child_move_process(struct child *c, enum child_process to)
 {
 	struct world_children	*all = &c->master->children;
-	struct child_list	*from = process_list(c->master, c->process),
-				*list = process_list(c->master, to);
+	struct child_list	*from = process_list(c, c->process),
+				*list = process_list(c, to);
 	bool			 had = child_has_process(c);
 
 	c->process = to;
@@ -344,6 +351,17 @@ child_leaves(struct child *c)
 
 static void	 child_finish(struct child *c);
 
+/* A pid of another's child may be reused before we know that it is gone. */
+void
+child_signal(const struct child *c)
+{
+	assert(child_has_process(c));
+	if (c->pidfd != -1)
+		syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+	else
+		kill(c->pid, SIGKILL);
+}
+
 static void
 child_free(struct child *c)
 {
@@ -353,6 +371,8 @@ child_free(struct child *c)
 	child_del(c);
 	chan_free(&c->chan);
 	timer_stop(&c->kill_ev);
+	io_stop(&c->pidfd_ev);
+	fd_close(&c->pidfd);
 	cgroups_give_back(m->cgroups, &c->cgroups);
 	membudget_leave(m->budget, &c->share);
 	free(c);
@@ -391,13 +411,16 @@ child_violates(struct child *c, const char *what)
 static void
 judge_exit(struct child *c, int status)
 {
-	bool	 unasked = c->state == CHILD_SERVING || WIFSIGNALED(status);
+	bool	 unasked = c->state == CHILD_SERVING ||
+		    c->state == CHILD_AWAITED || WIFSIGNALED(status);
 
 	assert(c->process == CHILD_DRAINING || c->process == CHILD_REAPED);
 	if (!unasked || c->end != CHILD_STAYS)
 		return;
 	STAT_INC(c->master, deaths);
-	if (WIFSIGNALED(status))
+	if (c->pidfd != -1)
+		log_warnx("worker %d of a session has died", c->pid);
+	else if (WIFSIGNALED(status))
 		log_warnx("worker %d%s was killed by signal %d", c->pid,
 		    c->route != NULL ? " of a session" : "",
 		    WTERMSIG(status));
@@ -450,7 +473,7 @@ on_overdue(void *arg)
 		return;
 	}
 	if (child_has_process(c))
-		kill(c->pid, SIGKILL);
+		child_signal(c);
 	if (c->chan != NULL)
 		child_finish(c);
 }
@@ -470,14 +493,18 @@ child_on_exit(struct child *c, int status)
 	is_draining = c->chan != NULL && !WIFSIGNALED(status);
 	child_set_process(c, is_draining ? CHILD_DRAINING : CHILD_REAPED);
 	/* It may have left processes that it did not kill. */
-	if (c->client != CHILD_SPARE || status != 0)
+	if (c->pidfd != -1)
+		c->master->events->kill_range(c->master, c->marks);
+	else if (c->client != CHILD_SPARE || status != 0)
 		c->master->events->look_for_orphans(c->master, status != 0);
 	if (is_draining) {
 		c->status = status;
 		return;
 	}
 	judge_exit(c, status);
-	if (c->chan == NULL)
+	if (c->state == CHILD_AWAITED)
+		child_finish(c);
+	else if (c->chan == NULL)
 		child_free(c);
 }
 
@@ -497,6 +524,20 @@ child_on_forked(struct child *c, pid_t pid, int error)
 		kill(pid, SIGKILL);	/* child_kill() had no pid */
 	if (c->state == CHILD_STARTING)
 		child_set_state(c, CHILD_IDLE);
+	c->master->child_events->on_pid(c);
+	if (c->chan != NULL)
+		chan_hold(c->chan, false);
+}
+
+/* Not our child: its exit status is somebody else's. */
+static void
+child_on_pidfd(void *arg)
+{
+	struct child	*c = arg;
+
+	assert(c->pidfd != -1);
+	io_stop(&c->pidfd_ev);
+	child_on_exit(c, 0);
 }
 
 void
@@ -523,6 +564,11 @@ child_stop(struct child *c, bool is_too_many)
 	Ipc__Stop	 out = IPC__STOP__INIT;
 
 	assert(c->end != CHILD_LEAVES || c->state == CHILD_LEAVING);
+	if (c->state == CHILD_AWAITED && c->chan == NULL) {
+		if (c->end == CHILD_STAYS)
+			child_set_end(c, CHILD_STOPS);
+		return;
+	}
 	if (c->state != CHILD_SERVING || c->chan == NULL) {
 		/* A worker with an unknown pid exits with its channel. */
 		child_kill(c);
@@ -542,7 +588,7 @@ child_kill(struct child *c)
 	assert(!child_has_process(c) || c->pid > 1);
 	child_set_end(c, CHILD_KILLED);
 	if (child_has_process(c))
-		kill(c->pid, SIGKILL);
+		child_signal(c);
 	if (c->state != CHILD_SERVING)
 		child_set_state(c, CHILD_LEAVING);
 }
@@ -586,25 +632,75 @@ child_forward_msg(void *arg, struct ipc_msg *m)
 	c->master->child_events->on_msg(c, m);
 }
 
+static struct child *
+child_alloc(struct master *m, unsigned id)
+{
+	struct child	*c;
+
+	assert(m->child_events != NULL && m->cgroups != NULL);
+	if ((c = calloc(1, sizeof(*c))) == NULL)
+		return NULL;
+	c->master = m;
+	c->id = id;
+	c->pidfd = -1;
+	timer_init(&c->kill_ev, m->base, on_overdue, c);
+	return c;
+}
+
+struct child *
+child_former(struct master *m, unsigned id, pid_t pid, int pidfd)
+{
+	struct child	*c;
+
+	assert(pid > 1 && child_by_pid(m, pid) == NULL);
+	if (child_by_id(m, id) != NULL) {
+		errno = EEXIST;
+		return NULL;
+	}
+	if ((c = child_alloc(m, id)) == NULL)
+		return NULL;
+	c->state = CHILD_AWAITED;
+	c->client = CHILD_ASSIGNED;
+	c->pid = pid;
+	io_init(&c->pidfd_ev, m->base, pidfd, EV_READ, child_on_pidfd, c);
+	if ((pidfd != -1 && io_start(&c->pidfd_ev) == -1) ||
+	    child_add(c) == -1) {
+		io_stop(&c->pidfd_ev);
+		free(c);
+		return NULL;
+	}
+	child_move_process(c, CHILD_RUNS);
+	c->pidfd = pidfd;
+	if (id > m->children.next_id)
+		m->children.next_id = id;
+	return c;
+}
+
+int
+child_come(struct child *c, int sock)
+{
+	assert(c->state == CHILD_AWAITED && c->chan == NULL);
+	c->chan = chan_new(c->master->base, sock, IPC_ROLE_MASTER,
+	    IPC_ROLE_WORKER, child_forward_msg, child_on_chan_end, c);
+	return c->chan == NULL ? -1 : 0;
+}
+
 struct child *
 child_new(struct master *m, int *sock_out)
 {
 	struct child	*c;
 	int		 pair[2];
 
-	assert(m->child_events != NULL && m->cgroups != NULL);
 	*sock_out = -1;
-	if ((c = calloc(1, sizeof(*c))) == NULL)
-		return NULL;
-	c->master = m;
-	while ((c->id = ++m->children.next_id) == 0 ||
-	    child_by_id(m, c->id) != NULL)
+	while (++m->children.next_id == 0 ||
+	    child_by_id(m, m->children.next_id) != NULL)
 		continue;
+	if ((c = child_alloc(m, m->children.next_id)) == NULL)
+		return NULL;
 	if (fd_packet_pair(pair) == -1) {
 		free(c);
 		return NULL;
 	}
-	timer_init(&c->kill_ev, m->base, on_overdue, c);
 	if ((c->chan = chan_new(m->base, pair[0], IPC_ROLE_MASTER,
 	    IPC_ROLE_WORKER, child_forward_msg, child_on_chan_end, c)) ==
 	    NULL)
@@ -616,6 +712,8 @@ child_new(struct master *m, int *sock_out)
 		errno = ENOMEM;
 		return NULL;
 	}
+	/* Nobody gets a session before the record can tell its process. */
+	chan_hold(c->chan, true);
 	STAT_INC(m, workers);
 	cgroups_take(m->cgroups, &c->cgroups);
 	*sock_out = pair[1];

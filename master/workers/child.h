@@ -27,6 +27,8 @@ enum child_state {
 	CHILD_HANDING,		/* its client resumes a session; waits for the
 				   owner's decision */
 	CHILD_SERVING,		/* has a session */
+	CHILD_AWAITED,		/* has one of a killed master, and has not
+				   come to us yet */
 	CHILD_LEAVING,		/* will exit, or was killed */
 	CHILD_STATES
 };
@@ -94,6 +96,11 @@ struct child {
 	unsigned		 id;
 	struct cgroups_worker	 cgroups;
 	pid_t			 pid;		/* 0: not known yet */
+	uint64_t		 started;	/* struct ptree_stat */
+	int			 pidfd;		/* not our child; else -1 */
+	struct io		 pidfd_ev;
+	uint64_t		 marks;		/* of its commands, a range */
+	char			 version[24];	/* of its program, or "" */
 	struct map_node		 by_pid, by_id;
 	struct chan		*chan;		/* NULL: closed */
 	int			 status;	/* UNHEARD: of waitpid(2) */
@@ -121,6 +128,9 @@ struct child_events {
 	/* child_state has changed. */
 	void	(*on_state)(struct child *c);
 
+	/* Its pid is known. */
+	void	(*on_pid)(struct child *c);
+
 	/* The channel is closed: no more messages in either direction. */
 	void	(*on_settled)(struct child *c);
 
@@ -140,6 +150,15 @@ struct child	*child_new(struct master *m, int *sock_out);
 /* Prepare the records, free what finds them. */
 void	 child_init_all(struct master *m);
 void	 child_fini_all(struct master *m);
+/*
+ * An AWAITED worker of a former master.  pidfd (taken): it is not our child.
+ * NULL with errno.
+ */
+struct child	*child_former(struct master *m, unsigned id, pid_t pid,
+		    int pidfd);
+
+/* It has come, on sock (taken if 0): messages follow.  0, or -1 with errno. */
+int		 child_come(struct child *c, int sock) MUST_CHECK;
 
 /* Change a state; an illegal move is fatal. */
 void	 child_set_state(struct child *c, enum child_state to);
@@ -159,9 +178,12 @@ bool	 child_has_process(const struct child *c);
 /* Its process was reaped, with a status of waitpid(2). */
 void	 child_on_exit(struct child *c, int status);
 
-/* Ask it to end its session; kill it. */
+/* Ask it to end its session, now or when it comes; kill it. */
 void	 child_stop(struct child *c, bool is_too_many);
 void	 child_kill(struct child *c);
+
+/* Send SIGKILL to its process, which runs. */
+void	 child_signal(const struct child *c);
 
 /* Free all records; processes still running are ignored. */
 void	 child_forget_all(struct master *m);

@@ -77,12 +77,18 @@ is_live(enum route_state state)
 	return state == ROUTE_ATTACHED || state == ROUTE_DETACHED;
 }
 
+static bool
+is_kept(enum route_state state)
+{
+	return state == ROUTE_KEPT || state == ROUTE_LOST;
+}
+
 static void
 route_enter_state(struct route *r)
 {
 	r->master->routes.in_state[r->state]++;
 	r->client->live += is_live(r->state);
-	if (r->state == ROUTE_KEPT) {
+	if (is_kept(r->state)) {
 		r->user->nkept++;
 		TAILQ_INSERT_TAIL(&r->user->kept, r, kept_entry);
 	}
@@ -95,7 +101,7 @@ route_leave_state(struct route *r)
 	r->master->routes.in_state[r->state]--;
 	assert(!is_live(r->state) || r->client->live > 0);
 	r->client->live -= is_live(r->state);
-	if (r->state == ROUTE_KEPT) {
+	if (is_kept(r->state)) {
 		r->user->nkept--;
 		TAILQ_REMOVE(&r->user->kept, r, kept_entry);
 	}
@@ -105,7 +111,8 @@ route_leave_state(struct route *r)
 static void
 route_recount(struct route *r)
 {
-	enum route_state	 now = r->owner == NULL ? ROUTE_KEPT :
+	enum route_state	 now = r->lost ? ROUTE_LOST :
+				    r->owner == NULL ? ROUTE_KEPT :
 				    !r->opened ? ROUTE_NEW :
 				    r->attached ? ROUTE_ATTACHED :
 				    ROUTE_DETACHED;
@@ -155,23 +162,28 @@ make_id(char id[ROUTE_ID_LEN + 1])
 	sodium_memzero(hex, sizeof(hex));
 }
 
-struct route *
-route_new(struct child *owner)
+/* id: NULL for a new one. */
+static struct route *
+route_alloc(struct master *m, const char *id, const char *identity, uid_t uid)
 {
-	struct master	*m = owner->master;
 	struct route	*r;
 
-	assert(owner->route == NULL);
 	if ((r = calloc(1, sizeof(*r))) == NULL)
 		return NULL;
 	r->master = m;
+	r->slot = -1;
+	r->uid = uid;
+	snprintf(r->identity, sizeof(r->identity), "%s", identity);
 	TAILQ_INIT(&r->waiting);
-	make_id(r->id);
+	if (id == NULL)
+		make_id(r->id);
+	else
+		snprintf(r->id, sizeof(r->id), "%s", id);
 	timer_init(&r->expire_ev, m->base, route_on_expire, r);
-	if ((r->client = tally_get(&m->routes.clients, owner->peer.identity,
-	    strlen(owner->peer.identity))) == NULL ||
-	    (r->user = tally_get(&m->routes.users, &owner->peer.uid,
-	    sizeof(owner->peer.uid))) == NULL ||
+	if ((r->client = tally_get(&m->routes.clients, r->identity,
+	    strlen(r->identity))) == NULL ||
+	    (r->user = tally_get(&m->routes.users, &r->uid,
+	    sizeof(r->uid))) == NULL ||
 	    map_add(&m->routes.by_id, &r->node, r->id, ROUTE_ID_LEN, r) == -1) {
 		tally_put(&r->client);
 		tally_put(&r->user);
@@ -179,11 +191,158 @@ route_new(struct child *owner)
 		errno = ENOMEM;
 		return NULL;
 	}
+	return r;
+}
+
+/* --- its record --- */
+
+static void
+record_child(struct record *rec, const struct child *c)
+{
+	rec->child = c->id;
+	rec->pid = c->pid;
+	rec->started = c->started;
+	rec->marks = c->marks;
+	rec->detached_ttl = c->detached_ttl;
+	rec->grace = c->grace;
+	rec->max_held = c->max_held;
+	rec->max_running = c->max_running;
+	rec->group_v2 = c->cgroups.v2;
+	rec->group_v1 = c->cgroups.v1;
+	if (c->transcripts != CHILD_TRANSCRIPTS_NONE)
+		rec->flags |= RECORD_TRANSCRIPTS;
+}
+
+void
+route_record(struct route *r)
+{
+	struct record	 rec;
+
+	if (r->master->records == NULL)
+		return;
+	memset(&rec, 0, sizeof(rec));
+	rec.kind = r->lost ? RECORD_LOST : r->owner == NULL ?
+	    RECORD_TOMBSTONE : RECORD_SESSION;
+	rec.flags = (r->opened ? RECORD_OPENED : 0) |
+	    (r->attached ? RECORD_ATTACHED : 0);
+	rec.number = r->number;
+	rec.uid = r->uid;
+	rec.client_uid = r->client_uid;
+	rec.uplink = r->uplink;
+	rec.born = r->born;
+	rec.until = r->until;
+	rec.used[0] = r->used.processes;
+	rec.used[1] = r->used.bytes_in;
+	rec.used[2] = r->used.bytes_out;
+	rec.used[3] = r->used.cpu_ms;
+	rec.used[4] = r->used.transcripts;
+	rec.transcripts = r->transcripts;
+	memcpy(rec.id, r->id, sizeof(r->id));
+	memcpy(rec.identity, r->identity, sizeof(rec.identity));
+	memcpy(rec.peer, r->peer, sizeof(rec.peer));
+	if (r->transcript != NULL &&
+	    strlen(r->transcript) < sizeof(rec.transcript))
+		strcpy(rec.transcript, r->transcript);
+	if (r->owner != NULL)
+		record_child(&rec, r->owner);
+	if (records_put(r->master->records, &r->slot, &rec) == -1)
+		log_warn("session %u cannot be recorded: it will end with this "
+		    "daemon", r->number);
+	sodium_memzero(rec.id, sizeof(rec.id));
+}
+
+static void
+take_owner(struct route *r, const struct record *rec, struct child *c)
+{
+	r->owner = c;
+	c->route = r;
+	c->started = rec->started;
+	c->marks = rec->marks;
+	c->detached_ttl = rec->detached_ttl;
+	c->grace = rec->grace;
+	c->max_held = rec->max_held;
+	c->max_running = rec->max_running;
+	c->cgroups.v2 = rec->group_v2;
+	c->cgroups.v1 = rec->group_v1;
+	if ((rec->flags & RECORD_TRANSCRIPTS) != 0)
+		child_set_transcripts(c, CHILD_TRANSCRIPTS_WANTED);
+	c->peer.known = true;
+	c->peer.uid = r->uid;
+	c->peer.client_uid = r->client_uid;
+	c->peer.uplink = r->uplink;
+	memcpy(c->peer.identity, r->identity, sizeof(c->peer.identity));
+	memcpy(c->peer.text, r->peer, sizeof(c->peer.text));
+}
+
+static void
+take_record(struct route *r, const struct record *rec, uint64_t now)
+{
+	r->number = rec->number;
+	if (r->number > r->master->routes.next_number)
+		r->master->routes.next_number = r->number;
+	r->client_uid = (uid_t)rec->client_uid;
+	r->uplink = rec->uplink;
+	r->born = rec->born < now ? rec->born : now;
+	r->opened = (rec->flags & RECORD_OPENED) != 0;
+	r->used.processes = (uint32_t)rec->used[0];
+	r->used.bytes_in = rec->used[1];
+	r->used.bytes_out = rec->used[2];
+	r->used.cpu_ms = rec->used[3];
+	r->used.transcripts = rec->used[4];
+	r->transcripts = rec->transcripts;
+	memcpy(r->peer, rec->peer, sizeof(r->peer));
+	if (rec->transcript[0] != '\0')
+		r->transcript = strdup(rec->transcript);
+}
+
+struct route *
+route_former(struct master *m, const struct record *rec, struct child *owner)
+{
+	struct route	*r;
+	uint64_t	 now = clock_ms();
+
+	assert(owner == NULL || owner->state == CHILD_AWAITED);
+	if (strlen(rec->id) != ROUTE_ID_LEN ||
+	    map_find(&m->routes.by_id, rec->id, ROUTE_ID_LEN) != NULL) {
+		errno = EEXIST;
+		return NULL;
+	}
+	if ((r = route_alloc(m, rec->id, rec->identity, (uid_t)rec->uid)) ==
+	    NULL)
+		return NULL;
+	take_record(r, rec, now);
+	if (owner != NULL) {
+		take_owner(r, rec, owner);
+		r->attached = (rec->flags & RECORD_ATTACHED) != 0;
+	} else {
+		r->lost = rec->kind == RECORD_LOST;
+		r->until = rec->until;
+		timer_set(&r->expire_ev, r->until > now ? r->until - now : 0);
+	}
+	TAILQ_INSERT_TAIL(&m->routes.list, r, entry);
+	route_enter_state(r);			/* NEW */
+	route_recount(r);
+	route_record(r);
+	return r;
+}
+
+/* --- a session with a worker --- */
+
+struct route *
+route_new(struct child *owner)
+{
+	struct master	*m = owner->master;
+	struct route	*r;
+
+	assert(owner->route == NULL);
+	if ((r = route_alloc(m, NULL, owner->peer.identity,
+	    owner->peer.uid)) == NULL)
+		return NULL;
 	r->number = ++m->routes.next_number;
+	if (m->records != NULL)
+		records_head(m->records)->next_number = r->number;
 	r->client_uid = owner->peer.client_uid;
-	r->uid = owner->peer.uid;
 	r->uplink = owner->peer.uplink;
-	memcpy(r->identity, owner->peer.identity, sizeof(r->identity));
 	r->owner = owner;
 	r->born = clock_ms();
 	snprintf(r->peer, sizeof(r->peer), "%s", owner->peer.text);
@@ -210,7 +369,7 @@ route_audit(const struct route *r, struct audit_what what)
 }
 
 static void
-tell_end(const struct route *r)
+route_tell_end(const struct route *r)
 {
 	struct audit_what	 what = { .event = AUDIT_session_ended };
 
@@ -244,6 +403,7 @@ route_opened(struct route *r)
 	assert(r->owner != NULL);
 	r->opened = r->attached = true;
 	route_recount(r);
+	route_record(r);
 	return was;
 }
 
@@ -253,6 +413,7 @@ route_attached(struct route *r)
 	assert(r->owner != NULL);
 	r->attached = true;
 	route_recount(r);
+	route_record(r);
 }
 
 void
@@ -264,6 +425,7 @@ route_detached(struct route *r)
 		    .event = AUDIT_session_detached });
 	r->attached = false;
 	route_recount(r);
+	route_record(r);
 }
 
 void
@@ -278,7 +440,7 @@ route_free(struct route **rp)
 	if (r == NULL)
 		return;
 	if (r->opened)
-		tell_end(r);
+		route_tell_end(r);
 	if (r->owner != NULL)
 		r->owner->route = NULL;
 	/* Clients that still wait for it get "unknown". */
@@ -291,6 +453,8 @@ route_free(struct route **rp)
 	tally_put(&r->user);
 	map_del(&r->master->routes.by_id, &r->node);
 	TAILQ_REMOVE(&r->master->routes.list, r, entry);
+	if (r->master->records != NULL)
+		records_drop(r->master->records, &r->slot);
 	timer_stop(&r->expire_ev);
 	free(r->transcript);
 	sodium_memzero(r->id, sizeof(r->id));
@@ -352,14 +516,17 @@ route_handover(struct child *greeter, const char *id, const void *message,
 		return;
 	}
 	if (r->owner == NULL) {
-		decide(greeter, IPC__VERDICT__YOURS, r);
+		decide(greeter, r->lost ? IPC__VERDICT__LOST :
+		    IPC__VERDICT__YOURS, r);
 		return;
 	}
 	/*
 	 * An owner that does not read its messages (for example stopped) would
-	 * not answer, and queued messages would fill our memory.
+	 * not answer, and queued messages would fill our memory.  One of a
+	 * former master will come soon.
 	 */
-	if (!chan_is_idle(r->owner->chan)) {
+	if (r->owner->state == CHILD_AWAITED ||
+	    !chan_is_idle(r->owner->chan)) {
 		decide(greeter, IPC__VERDICT__ATTACHED, NULL);
 		return;
 	}
@@ -428,7 +595,9 @@ route_revive(struct route *r, struct child *owner)
 	timer_stop(&r->expire_ev);
 	r->owner = owner;
 	owner->route = r;
+	r->until = 0;
 	route_recount(r);
+	route_record(r);
 }
 
 /*
@@ -444,8 +613,9 @@ settle_waiting(struct route *r, const struct child *owner)
 	for (c = TAILQ_FIRST(&r->waiting); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, wanted_entry);
 		if (c->asked_id == owner->id)
-			decide(c, r->owner == NULL ?
-			    IPC__VERDICT__YOURS : IPC__VERDICT__ATTACHED, r);
+			decide(c, r->lost ? IPC__VERDICT__LOST :
+			    r->owner == NULL ? IPC__VERDICT__YOURS :
+			    IPC__VERDICT__ATTACHED, r);
 	}
 }
 
@@ -459,9 +629,28 @@ route_release(struct route *r)
 	owner->route = NULL;
 	r->owner = NULL;
 	route_recount(r);
+	r->until = clock_ms() + owner->detached_ttl;
 	timer_set(&r->expire_ev, owner->detached_ttl);
+	route_record(r);
 	settle_waiting(r, owner);
 	bound_kept(r->user);
+}
+
+void
+route_lose(struct route *r)
+{
+	assert(r->owner != NULL && r->owner->route == r);
+	r->why = "its worker died";
+	if (!r->opened) {
+		route_free(&r);
+		return;
+	}
+	STAT_INC(r->master, ended);
+	STAT_INC(r->master, lost);
+	route_tell_end(r);
+	r->opened = r->attached = false;
+	r->lost = true;
+	route_release(r);
 }
 
 void

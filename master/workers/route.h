@@ -1,6 +1,7 @@
 /*
  * A session, by its id: served by a worker; or a tombstone, if it owned nothing
- * when its client detached, which can be resumed until it expires.
+ * when its client detached, which can be resumed until it expires.  One whose
+ * worker died is lost: its client is told so when it resumes.
  */
 #pragma once
 
@@ -13,6 +14,7 @@
 #include "common/ev.h"
 #include "master/logs/audit.h"
 #include "master/workers/child.h"
+#include "master/workers/records.h"
 #include "master/world.h"
 
 /* 128 random bits in the format of a UUID, as clients expect. */
@@ -24,6 +26,7 @@ enum route_state {
 	ROUTE_ATTACHED,
 	ROUTE_DETACHED,
 	ROUTE_KEPT,		/* a tombstone */
+	ROUTE_LOST,		/* its worker died */
 	ROUTE_STATES
 };
 
@@ -47,18 +50,31 @@ struct route {
 	struct child		*owner;		/* NULL: a tombstone */
 	bool			 opened;	/* the client has the id */
 	bool			 attached;
+	bool			 lost;		/* its worker died */
+	int			 slot;		/* in m->records; or -1 */
 	char			 peer[PEER_TEXT_MAX];
 	uint64_t		 born;		/* ms */
 	Ipc__Used		 used;		/* by its former workers */
 	char			*transcript;	/* directory, or NULL */
 	unsigned		 transcripts;	/* files in it */
 	const char		*why;		/* it ended; NULL: we stop */
+	uint64_t		 until;		/* ms: it expires */
 	struct timer		 expire_ev;
 };
 
 /* Prepare the sessions; free them and what finds them. */
 void		 route_init_all(struct master *m);
 void		 route_free_all(struct master *m);
+
+/*
+ * A session of a former master, from its record; its owner is AWAITED, or NULL.
+ * NULL with errno.
+ */
+struct route	*route_former(struct master *m, const struct record *rec,
+		    struct child *owner);
+
+/* Write its record, after a change. */
+void		 route_record(struct route *r);
 
 /* A new session for a worker.  NULL with errno. */
 struct route	*route_new(struct child *owner);
@@ -90,6 +106,9 @@ void	 route_used(struct route *r, const Ipc__Used *used);
 /* The owner gives it up: a tombstone; the owner is gone: freed. */
 void	 route_release(struct route *r);
 void	 route_on_owner_gone(struct route *r, const char *why);
+
+/* Its worker died: it is kept, without an owner, to tell its client. */
+void	 route_lose(struct route *r);
 
 /* Count sessions with a worker: all, those of an identity. */
 size_t	 route_count(const struct master *m);

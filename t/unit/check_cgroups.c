@@ -30,7 +30,7 @@ start(void)
 {
 	ck_assert_ptr_nonnull(base = event_base_new());
 	ck_assert_int_eq(conf_init(&conf), 0);
-	ck_assert_ptr_nonnull(g = cgroups_new(base, &conf));
+	ck_assert_ptr_nonnull(g = cgroups_new(base, &conf, NULL));
 }
 
 static void
@@ -108,7 +108,7 @@ START_TEST(test_none)
 	conf.memory_max = 1000;
 	conf.tasks_max = 20;
 	conf.cpu_weight = 30;
-	ck_assert_ptr_nonnull(g = cgroups_new(base, &conf));
+	ck_assert_ptr_nonnull(g = cgroups_new(base, &conf, NULL));
 	ck_assert_str_eq(cgroups_path(g), "");
 	cgroups_print(g, text, sizeof(text));
 	ck_assert_str_eq(text,

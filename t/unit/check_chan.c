@@ -427,6 +427,32 @@ START_TEST(test_queue)
 }
 END_TEST
 
+/* What is held back comes later, in order, with its descriptor. */
+START_TEST(test_held)
+{
+	Ipc__Resumed	 out = IPC__RESUMED__INIT;
+	Ipc__Handover	 more = IPC__HANDOVER__INIT;
+	struct both	 b;
+
+	both_init(&b);
+	add_worker(&b);
+	chan_hold(b.worker.chan, true);
+	out.ticket = 1;
+	chan_send(b.worker.chan, IPC_resumed, &out, -1);
+	chan_send(b.worker.chan, IPC_handover, &more, 2);
+	event_base_loop(b.base, EVLOOP_NONBLOCK);
+	ck_assert_uint_eq(b.master.got, 0);
+	ck_assert(!chan_is_idle(b.worker.chan));
+	chan_hold(b.worker.chan, false);
+	ck_assert(chan_is_idle(b.worker.chan));
+	ck_assert(!chan_is_read(b.worker.chan));
+	run(&b);
+	ck_assert_uint_eq(b.master.got, 2);
+	ck_assert(chan_is_read(b.worker.chan));
+	both_fini(&b);
+}
+END_TEST
+
 /* A token may be in it: nothing of it stays in memory, sent or not. */
 START_TEST(test_wiped)
 {
@@ -593,6 +619,7 @@ main(void)
 	tcase_add_loop_test(t, test_violations, 0, IPC_KINDS);
 	tcase_add_test(t, test_too_large);
 	tcase_add_test(t, test_queue);
+	tcase_add_test(t, test_held);
 	tcase_add_test(t, test_wiped);
 	tcase_add_test(t, test_never_read);
 	tcase_add_test(t, test_ends);

@@ -27,6 +27,7 @@ struct chan {
 	unsigned	 nsent;
 	int		 sock;
 	bool		 is_too_many;
+	bool		 holds;
 };
 
 static struct master	 m;
@@ -75,6 +76,13 @@ chan_send(struct chan *c, enum ipc_kind kind, const void *body, int fd)
 	ck_assert_uint_eq(((const Ipc__Stop *)body)->grace_ms, GRACE);
 }
 
+void
+chan_hold(struct chan *c, bool holds)
+{
+	ck_assert(c->holds != holds);
+	c->holds = holds;
+}
+
 int
 kill(pid_t pid, int sig)
 {
@@ -121,8 +129,15 @@ on_orphans(struct master *master, bool is_urgent)
 	norphans++;
 }
 
+static void
+on_pid(struct child *c)
+{
+	ck_assert(c->pid > 1 && c->process == CHILD_RUNS);
+}
+
 static const struct child_events	 child_events = {
 	.on_state = on_state,
+	.on_pid = on_pid,
 	.on_settled = on_settled,
 	.on_early_death = on_early_death
 };
@@ -144,7 +159,7 @@ setup(void)
 	m.conf.process_cgroup = CONF_CGROUP_NO;
 	ck_assert_ptr_nonnull(m.base = event_base_new());
 	ck_assert_ptr_nonnull(m.budget = membudget_new());
-	ck_assert_ptr_nonnull(m.cgroups = cgroups_new(m.base, &m.conf));
+	ck_assert_ptr_nonnull(m.cgroups = cgroups_new(m.base, &m.conf, NULL));
 }
 
 static void

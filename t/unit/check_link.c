@@ -17,6 +17,7 @@ struct chan {
 
 static struct chan	 chan;
 static struct link	*l;
+static struct event_base	*loop;
 static chan_end_fn	*on_end;
 static void		*end_arg;
 static char		 said[256];
@@ -28,7 +29,7 @@ struct chan *
 chan_new(struct event_base *base, int sock, enum ipc_role self,
     enum ipc_role peer, chan_msg_fn *on_msg, chan_end_fn *end, void *arg)
 {
-	ck_assert(base == NULL && sock == 77 && on_msg != NULL);
+	ck_assert(base == loop && sock == 77 && on_msg != NULL);
 	ck_assert(self == IPC_ROLE_WORKER && peer == IPC_ROLE_MASTER);
 	on_end = end;
 	end_arg = arg;
@@ -64,6 +65,12 @@ chan_is_idle(const struct chan *c)
 	return c->waiting == 0;
 }
 
+bool
+chan_is_read(const struct chan *c)
+{
+	return c->waiting == 0;
+}
+
 /* --- */
 
 static void
@@ -80,13 +87,17 @@ on_gone(void *arg)
 	ngone++;
 }
 
-static const struct link_events	 events = { on_msg, on_gone };
+static const struct link_events	 events = {
+	.on_msg = on_msg, .on_gone = on_gone
+};
 
 static void
 setup(void)
 {
 	memset(&chan, 0, sizeof(chan));
-	ck_assert_ptr_nonnull(l = link_new(NULL, 77, &events, &ngone));
+	ck_assert_ptr_nonnull(loop = event_base_new());
+	ck_assert_ptr_nonnull(l = link_new(loop, 77, "/run", 0, &events,
+	    &ngone));
 }
 
 static void
@@ -94,6 +105,7 @@ teardown(void)
 {
 	link_free(&l);
 	ck_assert_ptr_null(l);
+	event_base_free(loop);
 }
 
 static void

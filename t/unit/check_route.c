@@ -107,6 +107,12 @@ child_kill(struct child *c)
 }
 
 void
+child_set_transcripts(struct child *c, enum child_transcripts to)
+{
+	c->transcripts = to;
+}
+
+void
 child_violates(struct child *c, const char *what)
 {
 	ck_assert_str_eq(what, "resumed");
@@ -373,6 +379,94 @@ START_TEST(test_kept)
 }
 END_TEST
 
+/* Its client is told, for as long as it may come back; others are not. */
+START_TEST(test_lost)
+{
+	struct route	*r = session(0, "token:a", 1);
+	char		 id[ROUTE_ID_LEN + 1];
+
+	strcpy(id, r->id);
+	worker(1, "token:a", 1);
+	worker(2, "token:b", 1);
+	hand(1, r);
+	route_lose(r);
+	ck_assert_uint_eq(nends, 1);
+	ck_assert_str_eq(why, "its worker died");
+	IS(verdict, LOST);
+	ck_assert_ptr_eq(told, &children[1]);
+	ck_assert_ptr_null(children[0].route);
+	ck_assert_uint_eq(route_count(&m), 0);
+	ck_assert_uint_eq(m.routes.in_state[ROUTE_KEPT], 0);
+	ck_assert_uint_eq(m.routes.in_state[ROUTE_LOST], 1);
+	IS(ask(1, id), LOST);
+	IS(ask(2, id), UNKNOWN);
+	pass(TTL);
+	IS(ask(1, id), UNKNOWN);
+	ck_assert_uint_eq(nends, 1);
+	/* Nobody was told of this one. */
+	r = worker(3, "token:a", 1);
+	strcpy(id, r->id);
+	route_lose(r);
+	IS(ask(1, id), UNKNOWN);
+	ck_assert_uint_eq(nends, 1);
+}
+END_TEST
+
+/* What the record says, and nothing else, is what the next master knows. */
+START_TEST(test_former)
+{
+	struct record	 rec;
+	struct child	*c = &children[0];
+	struct route	*r;
+
+	memset(&rec, 0, sizeof(rec));
+	rec.kind = RECORD_SESSION;
+	rec.flags = RECORD_OPENED | RECORD_ATTACHED | RECORD_TRANSCRIPTS;
+	rec.number = 41;
+	rec.uid = 1;
+	rec.client_uid = 2;
+	rec.born = now + 5;
+	rec.detached_ttl = TTL;
+	rec.max_running = 9;
+	rec.used[4] = 77;
+	strcpy(rec.id, "00000000-0000-0000-0000-000000000001");
+	strcpy(rec.identity, "uid:2");
+	memset(c, 0, sizeof(*c));
+	c->master = &m;
+	c->state = CHILD_AWAITED;
+	c->id = 100;
+	TAILQ_INSERT_TAIL(&m.children.list, c, entry);
+	ck_assert_ptr_nonnull(r = route_former(&m, &rec, c));
+	ck_assert_ptr_eq(r->owner, c);
+	ck_assert_uint_eq(route_count_of(&m, "uid:2"), 1);
+	ck_assert_uint_eq(m.routes.in_state[ROUTE_ATTACHED], 1);
+	ck_assert_uint_eq(c->max_running, 9);
+	ck_assert_uint_eq(c->peer.uid, 1);
+	ck_assert_int_eq(c->transcripts, CHILD_TRANSCRIPTS_WANTED);
+	ck_assert(r->born <= now);
+	/* It has not come yet: its client may try again, nobody else knows. */
+	worker(1, "uid:2", 1);
+	IS(ask(1, r->id), ATTACHED);
+	worker(2, "uid:3", 1);
+	IS(ask(2, r->id), UNKNOWN);
+	/* The same twice, and an id that is none. */
+	ck_assert_ptr_null(route_former(&m, &rec, NULL));
+	strcpy(rec.id, "short");
+	ck_assert_ptr_null(route_former(&m, &rec, NULL));
+	/* One that owned nothing; the next session has a number of its own. */
+	rec.kind = RECORD_TOMBSTONE;
+	rec.number = 40;
+	rec.until = now + TTL;
+	strcpy(rec.id, "00000000-0000-0000-0000-000000000002");
+	ck_assert_ptr_nonnull(route_former(&m, &rec, NULL));
+	IS(ask(1, rec.id), YOURS);
+	ck_assert_uint_eq(children[1].route->used.transcripts, 77);
+	ck_assert_uint_gt(worker(3, "uid:2", 1)->number, 41);
+	c->route = NULL;
+	r->owner = NULL;
+}
+END_TEST
+
 /* Two ask for one that is given back: the first has it. */
 START_TEST(test_released_meanwhile)
 {
@@ -593,6 +687,8 @@ main(void)
 	tcase_add_test(t, test_answers);
 	tcase_add_test(t, test_late);
 	tcase_add_test(t, test_kept);
+	tcase_add_test(t, test_lost);
+	tcase_add_test(t, test_former);
 	tcase_add_test(t, test_released_meanwhile);
 	tcase_add_test(t, test_released_first);
 	tcase_add_test(t, test_word_of_release);

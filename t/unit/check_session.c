@@ -312,6 +312,12 @@ chan_is_idle(const struct chan *c)
 	return !c->is_busy;
 }
 
+bool
+chan_is_read(const struct chan *c)
+{
+	return !c->is_busy;
+}
+
 /* --- of processes --- */
 
 void
@@ -630,7 +636,9 @@ on_master_gone(void *arg)
 	ck_abort_msg("the master is there");
 }
 
-static const struct link_events	 link_events = { on_msg, on_master_gone };
+static const struct link_events	 link_events = {
+	.on_msg = on_msg, .on_gone = on_master_gone
+};
 
 /* --- */
 
@@ -658,7 +666,8 @@ setup(void)
 static void
 begin(void)
 {
-	ck_assert_ptr_nonnull(master = link_new(base, -1, &link_events, &s));
+	ck_assert_ptr_nonnull(master = link_new(base, -1, "", 0,
+	    &link_events, &s));
 	session_init(&s, &events, &base, base, WS_FD, PASSED_FD, &assign);
 	s.link = master;
 	ck_assert_int_eq(s.state, SESSION_NEW);

@@ -14,6 +14,7 @@ struct env {
 	struct event_base	*base;
 	Ipc__Settings		 set;		/* resolved for the client */
 	unsigned		 number;	/* of the session, in logs */
+	uint64_t		 marks;		/* Ipc__Assign */
 	struct pcgroups		*cgroups;	/* of commands, or NULL */
 	struct rlimit		 nofile;	/* of commands */
 	struct rlimits		 rlimits;	/* of commands, too */

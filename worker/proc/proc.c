@@ -120,6 +120,15 @@ proc_alloc(struct procs *ps, const char *id, size_t id_len)
 	return NULL;
 }
 
+/* Unique in the session, and in the range by which the master finds it. */
+static uint64_t
+proc_new_mark(struct procs *ps)
+{
+	if (ps->env->marks == 0)
+		return ptree_new_mark();
+	return ps->env->marks + ps->marked++ % PTREE_MARKS;
+}
+
 struct proc *
 proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
     const char **what_out)
@@ -133,7 +142,7 @@ proc_new(struct procs *ps, const char *id, size_t id_len, struct spawn *sp,
 		return NULL;
 	p->tty = sp->tty;
 	p->has_input = sp->tty || sp->pipe_stdin;
-	sp->mark = ptree_new_mark();
+	sp->mark = proc_new_mark(ps);
 	p->started_at = clock_ms();
 	p->state = PROC_CLOSED;		/* until it has a child */
 	proc_set_name(p->name, id, id_len);

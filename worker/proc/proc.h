@@ -62,6 +62,7 @@ struct procs {
 	unsigned		 running;
 	unsigned		 known;
 	unsigned		 started;	/* in all */
+	uint64_t		 marked;	/* in all, tried */
 	size_t			 closed_bytes;	/* output of closed ones */
 	size_t			 parked;	/* bytes of waiting input */
 	uint64_t		 bytes_out, bytes_in;	/* in all */

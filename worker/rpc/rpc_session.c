@@ -30,6 +30,9 @@ rpc_on_decided(void *arg, struct rpc_req *req, Ipc__Verdict v)
 
 	if (v == IPC__VERDICT__YOURS)
 		answer_initialize(rpc, req);
+	else if (v == IPC__VERDICT__LOST)
+		rpc_error(req, ERR_UNKNOWN_SESSION, "the session was lost: its "
+		    "process died");
 	else
 		rpc_error(req, v == IPC__VERDICT__ATTACHED ? ERR_ATTACHED :
 		    ERR_UNKNOWN_SESSION, NULL);

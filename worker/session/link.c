@@ -1,22 +1,152 @@
 #include "worker/session/link.h"
 
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <assert.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
+#include "common/ev.h"
+#include "common/fd.h"
 #include "common/ipc/chan.h"
 #include "common/limit.h"
 #include "common/log.h"
+#include "common/rundirs.h"
 
 #define COMMANDS_MAX	(256 * 1024)	/* bytes queued for the master */
+#define KEPT_MAX	64		/* commands kept without a master */
+#define AGAIN_FIRST	20		/* ms between attempts to find one */
+#define AGAIN_MAX	1000
+
+enum link_state {
+	LINK_UP,		/* has a master */
+	LINK_ORPHANED,		/* it died: looks for the next one */
+	LINK_KNOCKING,		/* waits for its answer */
+	LINK_GONE		/* there is none any more */
+};
+
+/* A message to the audit log that waits for a master. */
+struct kept {
+	STAILQ_ENTRY(kept)	 entry;
+	Ipc__Command		*command;
+};
 
 struct link {
-	struct chan	*chan;		/* NULL: the master is gone */
+	struct event_base	*base;
+	enum link_state	 state;
+	struct chan	*chan;		/* UP and KNOCKING; else NULL */
 	const struct link_events *events;
 	void		*arg;
 	void		(*soon)(struct link *);	/* sends a delayed message */
 	uint32_t	 missed;	/* commands not reported */
+	STAILQ_HEAD(, kept) kept;
+	unsigned	 nkept;
+	const char	*dir;		/* borrowed */
+	uint64_t	 ttl;		/* ms */
+	uint64_t	 until;		/* clock_ms(): of ORPHANED */
+	uint64_t	 again;		/* ms, the next pause */
+	bool		 is_last;	/* attempt */
+	struct timer	 again_ev;
 };
+
+static void	 link_on_msg(void *, struct ipc_msg *);
+static void	 link_on_end(void *, int);
+
+/* --- without a master --- */
+
+static void
+link_give_up(struct link *l)
+{
+	l->state = LINK_GONE;
+	timer_stop(&l->again_ev);
+	l->events->on_gone(l->arg);
+}
+
+/* Try again later; a last time when the time is over, as we may have slept. */
+static void
+link_wait(struct link *l)
+{
+	uint64_t	 now = clock_ms();
+
+	l->state = LINK_ORPHANED;
+	if (l->is_last) {
+		link_give_up(l);
+		return;
+	}
+	l->is_last = now + l->again >= l->until;
+	timer_set(&l->again_ev, !l->is_last ? l->again :
+	    l->until > now ? l->until - now : 0);
+	l->again = l->again * 2 < AGAIN_MAX ? l->again * 2 : AGAIN_MAX;
+}
+
+/* Connect to the next master, if it listens: a descriptor, or -1. */
+static int
+link_knock(const struct link *l)
+{
+	struct sockaddr_un	 un;
+	int			 fd;
+
+	memset(&un, 0, sizeof(un));
+	un.sun_family = AF_UNIX;
+	if ((size_t)snprintf(un.sun_path, sizeof(un.sun_path), "%s/"
+	    RUNDIRS_ADOPT, l->dir) >= sizeof(un.sun_path) ||
+	    (fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1)
+		return -1;
+	if (connect(fd, (struct sockaddr *)&un, sizeof(un)) == -1)
+		fd_close(&fd);
+	return fd;
+}
+
+static void
+link_on_again(void *arg)
+{
+	struct link	*l = arg;
+	Ipc__Orphan	 out = IPC__ORPHAN__INIT;
+	int		 fd;
+
+	assert(l->state == LINK_ORPHANED && l->chan == NULL);
+	if ((fd = link_knock(l)) == -1 || (l->chan = chan_new(l->base, fd,
+	    IPC_ROLE_WORKER, IPC_ROLE_MASTER, link_on_msg, link_on_end,
+	    l)) == NULL) {
+		fd_close(&fd);
+		link_wait(l);
+		return;
+	}
+	l->state = LINK_KNOCKING;
+	l->events->describe(l->arg, &out);
+	chan_send(l->chan, IPC_orphan, &out, -1);
+}
+
+static void
+kept_free(struct link *l, struct kept *k)
+{
+	STAILQ_REMOVE(&l->kept, k, kept, entry);
+	l->nkept--;
+	ipc__command__free_unpacked(k->command, NULL);
+	free(k);
+}
+
+static void
+link_on_adopted(struct link *l)
+{
+	struct kept	*k;
+
+	l->state = LINK_UP;
+	log_info("adopted by the next master");
+	while ((k = STAILQ_FIRST(&l->kept)) != NULL) {
+		chan_send(l->chan, IPC_command, k->command, -1);
+		kept_free(l, k);
+	}
+	l->events->on_adopted(l->arg);
+}
+
+/* --- the channel --- */
 
 static void
 link_on_msg(void *arg, struct ipc_msg *m)
@@ -24,7 +154,10 @@ link_on_msg(void *arg, struct ipc_msg *m)
 	struct link	*l = arg;
 
 	assert(l->chan != NULL);
-	l->events->on_msg(l->arg, m);
+	if (m->kind == IPC_adopted && l->state == LINK_KNOCKING)
+		link_on_adopted(l);
+	else
+		l->events->on_msg(l->arg, m);
 }
 
 static void
@@ -35,19 +168,37 @@ link_on_end(void *arg, int error)
 	assert(l->chan != NULL);
 	(void)error;
 	chan_free(&l->chan);
-	l->events->on_gone(l->arg);
+	if (l->state == LINK_KNOCKING) {
+		link_wait(l);
+		return;
+	}
+	assert(l->state == LINK_UP);
+	if (l->ttl == 0 || !l->events->on_orphaned(l->arg)) {
+		link_give_up(l);
+		return;
+	}
+	log_info("the master died: waiting for the next one");
+	l->until = clock_ms() + l->ttl;
+	l->again = AGAIN_FIRST;
+	l->is_last = false;
+	link_wait(l);
 }
 
 struct link *
-link_new(struct event_base *base, int sock, const struct link_events *events,
-    void *arg)
+link_new(struct event_base *base, int sock, const char *dir, uint64_t ttl,
+    const struct link_events *events, void *arg)
 {
 	struct link	*l;
 
 	if ((l = calloc(1, sizeof(*l))) == NULL)
 		return NULL;
+	STAILQ_INIT(&l->kept);
+	l->base = base;
+	l->dir = dir;
+	l->ttl = dir[0] == '\0' ? 0 : ttl;
 	l->events = events;
 	l->arg = arg;
+	timer_init(&l->again_ev, base, link_on_again, l);
 	if ((l->chan = chan_new(base, sock, IPC_ROLE_WORKER, IPC_ROLE_MASTER,
 	    link_on_msg, link_on_end, l)) == NULL)
 		link_free(&l);
@@ -58,10 +209,14 @@ void
 link_free(struct link **lp)
 {
 	struct link	*l = *lp;
+	struct kept	*k;
 
 	*lp = NULL;
 	if (l == NULL)
 		return;
+	while ((k = STAILQ_FIRST(&l->kept)) != NULL)
+		kept_free(l, k);
+	timer_stop(&l->again_ev);
 	chan_free(&l->chan);
 	free(l);
 }
@@ -85,12 +240,24 @@ link_soon(struct link *l, void (*tell)(struct link *))
 	l->soon = tell;
 }
 
+bool
+link_is_orphaned(const struct link *l)
+{
+	return l->state == LINK_ORPHANED || l->state == LINK_KNOCKING;
+}
+
+bool
+link_survives(const struct link *l)
+{
+	return l->ttl != 0 && l->state != LINK_GONE;
+}
+
 /* Send a message; lost without a master. */
 static void
 link_put(struct link *l, enum ipc_kind kind, const void *body, int fd)
 {
 	link_flush(l);
-	if (l->chan != NULL)
+	if (l->state == LINK_UP)
 		chan_send(l->chan, kind, body, fd);
 }
 
@@ -145,7 +312,15 @@ link_detached(struct link *l)
 bool
 link_is_idle(const struct link *l)
 {
-	return l->chan == NULL || chan_is_idle(l->chan);
+	return l->state == LINK_GONE || (l->chan != NULL &&
+	    chan_is_idle(l->chan));
+}
+
+bool
+link_is_read(const struct link *l)
+{
+	return l->state == LINK_GONE || (l->state == LINK_UP &&
+	    chan_is_idle(l->chan) && chan_is_read(l->chan));
 }
 
 void
@@ -168,7 +343,7 @@ link_ask_transcript(struct link *l, uint32_t ticket, bool is_terminal)
 {
 	Ipc__TranscriptAsk	 out = IPC__TRANSCRIPT_ASK__INIT;
 
-	if (l->chan == NULL)
+	if (l->state == LINK_GONE)
 		return -1;
 	out.ticket = ticket;
 	out.terminal = is_terminal;
@@ -181,7 +356,7 @@ link_ask_memory(struct link *l, uint64_t output, uint64_t message)
 {
 	Ipc__MemoryAsk	 out = IPC__MEMORY_ASK__INIT;
 
-	if (l->chan == NULL)
+	if (l->state != LINK_UP)
 		return -1;
 	out.output = output;
 	out.message = message;
@@ -197,18 +372,49 @@ link_turned_away(struct link *l)
 	link_put(l, IPC_turned_away, &out, -1);
 }
 
+/* Copy a message, by packing it.  NULL: out of memory. */
+static struct kept *
+kept_new(const Ipc__Command *c)
+{
+	size_t		 len = ipc__command__get_packed_size(c);
+	uint8_t		*data = malloc(len + 1);
+	struct kept	*k = calloc(1, sizeof(*k));
+
+	if (data != NULL && k != NULL) {
+		ipc__command__pack(c, data);
+		k->command = ipc__command__unpack(NULL, len, data);
+	}
+	free(data);
+	if (k != NULL && k->command == NULL) {
+		free(k);
+		k = NULL;
+	}
+	return k;
+}
+
 void
 link_command(struct link *l, Ipc__Command *out)
 {
-	if (l->chan == NULL)
+	struct kept	*k = NULL;
+
+	if (l->state == LINK_GONE)
 		return;
-	if (chan_waiting(l->chan) > COMMANDS_MAX) {
+	if (l->state == LINK_UP ? chan_waiting(l->chan) > COMMANDS_MAX :
+	    l->nkept >= KEPT_MAX) {
 		l->missed++;
 		return;
 	}
 	out->missed = l->missed;
+	if (l->state == LINK_UP) {
+		link_put(l, IPC_command, out, -1);
+	} else if ((k = kept_new(out)) != NULL) {
+		STAILQ_INSERT_TAIL(&l->kept, k, entry);
+		l->nkept++;
+	} else {
+		l->missed++;
+		return;
+	}
 	l->missed = 0;
-	link_put(l, IPC_command, out, -1);
 }
 
 void

@@ -18,13 +18,25 @@ struct link_events {
 	/* A message was received; its descriptor may be taken. */
 	void	(*on_msg)(void *arg, struct ipc_msg *m);
 
-	/* The master is gone; later messages are lost. */
+	/* The master died.  Whether to wait for the next one. */
+	bool	(*on_orphaned)(void *arg);
+
+	/* The next master is there: tell it how the session is. */
+	void	(*describe)(void *arg, Ipc__Orphan *out);
+
+	/* It has adopted the session; what it was not told is not lost. */
+	void	(*on_adopted)(void *arg);
+
+	/* There is no master any more; later messages are lost. */
 	void	(*on_gone)(void *arg);
 };
 
-/* Take over sock.  NULL with errno; then sock stays the caller's. */
-struct link	*link_new(struct event_base *base, int sock,
-		    const struct link_events *events, void *arg);
+/*
+ * Take over sock.  If the master dies the link looks for the next one, in dir,
+ * for ttl ms; 0: it does not.  NULL with errno; then sock stays the caller's.
+ */
+struct link	*link_new(struct event_base *base, int sock, const char *dir,
+		    uint64_t ttl, const struct link_events *events, void *arg);
 void		 link_free(struct link **lp);
 
 /* Ask to hand fd, which stays the caller's, over to session id. */
@@ -50,22 +62,34 @@ void	 link_flush(struct link *l);
 void	 link_released(struct link *l, Ipc__Used *used);
 bool	 link_is_idle(const struct link *l);
 
+/* Whether the master has read all messages, or there will be none any more. */
+bool	 link_is_read(const struct link *l);
+
 /* The result of an operator's action. */
 void	 link_acted(struct link *l, const Ipc__Acted *out);
+
+/* Whether the master died and the next one is awaited. */
+bool	 link_is_orphaned(const struct link *l);
+
+/* Whether a next master would be awaited. */
+bool	 link_survives(const struct link *l);
 
 /* Request memory, in bytes.  0, or -1: no master. */
 int	 link_ask_memory(struct link *l, uint64_t output, uint64_t message);
 
 void	 link_load(struct link *l, unsigned running);
 
-/* transcripts_opened() or _refused() follows.  0, or -1: no master. */
+/*
+ * transcripts_opened() or _refused() follows; without a master the request is
+ * to be made again after on_adopted.  0, or -1: there will be none.
+ */
 int	 link_ask_transcript(struct link *l, uint32_t ticket,
 	    bool is_terminal);
 
 /* A client was refused a new session. */
 void	 link_turned_away(struct link *l);
 
-/* For the audit log; only counted while the master does not read. */
+/* For the audit log; kept, or only counted, while the master does not read. */
 void	 link_command(struct link *l, Ipc__Command *out);
 
 /* The session has ended; the worker exits. */

@@ -307,6 +307,12 @@ session_is_closing(const struct session *s)
 }
 
 bool
+session_is_unborn(const struct session *s)
+{
+	return s->state == SESSION_NEW || s->state == SESSION_HANDING;
+}
+
+bool
 session_may_hand_over(const struct session *s)
 {
 	return !s->client.is_stdio;
@@ -592,6 +598,7 @@ session_init(struct session *s, const struct session_events *events, void *arg,
 	s->env.base = base;
 	s->env.number = a->number;
 	s->env.set = *a->settings;
+	s->env.marks = a->marks;
 	rlimits_init(&s->env.rlimits, a->settings);
 	ratelimit_init(&s->bucket, a->settings->message_rate, clock_ms());
 	busypoll_init(&s->busypoll, a->settings->busy_poll);
@@ -615,6 +622,7 @@ session_init(struct session *s, const struct session_events *events, void *arg,
 		fatal("cannot set up sandboxes");
 	timer_init(&s->hold_ev, base, on_hold, s);
 	timer_init(&s->ttl_ev, base, on_ttl, s);
+	timer_init(&s->end.leave_ev, base, session_on_leave, s);
 	session_kill_init(&s->kill, base, &session_kill_events, s);
 	timer_init(&s->load.ev, base, on_turn, s);
 	timer_init(&s->relayed_ev, base, on_turn, s);
@@ -646,6 +654,7 @@ session_fini(struct session *s)
 	window_fini(&s->window);
 	timer_stop(&s->hold_ev);
 	timer_stop(&s->ttl_ev);
+	timer_stop(&s->end.leave_ev);
 	session_kill_fini(&s->kill);
 	timer_stop(&s->load.ev);
 	timer_stop(&s->relayed_ev);

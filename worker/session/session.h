@@ -87,6 +87,11 @@ struct session_end {
 	Ipc__EndReason	 reason;
 	uint16_t	 code;		/* RFC 6455 section 7.4 */
 	uint64_t	 notify_deadline;	/* clock_ms(), or 0 */
+	bool		 is_told;	/* the master was: used */
+	bool		 is_read;	/* by the master, at the last look */
+	Ipc__Used	 used;
+	uint64_t	 leave_by;	/* clock_ms(); 0: not orphaned */
+	struct timer	 leave_ev;
 };
 
 struct session {
@@ -214,6 +219,12 @@ const char *session_id(const struct session *s);
 bool	 session_is_resuming(const struct session *s);
 
 bool	 session_is_closing(const struct session *s);
+
+/* Whether initialize has not been answered. */
+bool	 session_is_unborn(const struct session *s);
+
+/* The next master has adopted the session: tell it what it does not know. */
+void	 session_adopted(struct session *s);
 
 /* Whether the connection can be handed over to another worker. */
 bool	 session_may_hand_over(const struct session *s);

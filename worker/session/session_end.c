@@ -18,6 +18,8 @@
 #include "worker/session/transcript.h"
 
 #define NOTIFY_MS	500	/* for final events of killed processes */
+#define LEAVE_MS	10	/* between looks whether the master has read */
+#define LEAVE_MAX	2000	/* ms to wait for a next master */
 
 /* Log the usage of the session, and return it for the master. */
 static void
@@ -48,28 +50,74 @@ log_end(struct session *s, Ipc__Used *out)
 	    (unsigned long long)a.used.peak_kib, oom);
 }
 
+/*
+ * The master may be killed between reading a message and writing to its table,
+ * so leave a little later: the next one is then told again.
+ */
+void
+session_on_leave(void *arg)
+{
+	struct session	*s = arg;
+	bool		 is_read = link_is_read(s->link);
+
+	assert(s->end.is_told);
+	s->done = is_read && s->end.is_read;
+	s->end.is_read = is_read;
+	if (!link_is_orphaned(s->link))
+		s->end.leave_by = 0;
+	else if (s->end.leave_by == 0)
+		s->end.leave_by = clock_ms() + LEAVE_MAX;
+	else
+		s->done |= clock_ms() >= s->end.leave_by;
+	if (!s->done)
+		timer_set(&s->end.leave_ev, LEAVE_MS);
+}
+
 void
 session_leave(struct session *s)
 {
 	assert(s->link != NULL);
-	if (s->state == SESSION_RELEASED && link_is_idle(s->link))
-		s->done = true;
+	if (!s->end.is_told)
+		return;
+	if (!link_survives(s->link))
+		s->done |= link_is_idle(s->link);
+	else
+		timer_ensure(&s->end.leave_ev, LEAVE_MS);
+}
+
+static void
+session_tell_end(struct session *s)
+{
+	s->end.is_told = true;
+	s->end.is_read = false;
+	if (s->state == SESSION_RELEASED)
+		link_released(s->link, &s->end.used);
+	else
+		link_ended(s->link, s->end.reason, s->end.why, &s->end.used);
+	session_leave(s);
+}
+
+void
+session_adopted(struct session *s)
+{
+	if (s->end.is_told)
+		session_tell_end(s);
+	else
+		session_maybe_release(s);
 }
 
 void
 session_maybe_release(struct session *s)
 {
-	Ipc__Used	 used;
-
 	if (s->state != SESSION_DETACHED || s->procs.known > 0 ||
+	    link_is_orphaned(s->link) ||
 	    (s->procs.started > 0 && session_kill_count() > 0))
 		return;
 	session_set_state(s, SESSION_RELEASED);
 	timer_stop(&s->ttl_ev);
 	s->end.why = "released: owns nothing";
-	log_end(s, &used);
-	link_released(s->link, &used);
-	session_leave(s);
+	log_end(s, &s->end.used);
+	session_tell_end(s);
 }
 
 /* --- the end --- */
@@ -97,16 +145,14 @@ static void
 session_end_on_killed(void *arg)
 {
 	struct session	*s = arg;
-	Ipc__Used	 used;
 
 	assert(s->state == SESSION_CLOSING);
 	if (s->conn != NULL)
 		conn_close(s->conn, s->end.code, s->end.why);
 	transcripts_end(s->transcripts);
-	log_end(s, &used);
+	log_end(s, &s->end.used);
 	s->events->on_end(s->arg);
-	link_ended(s->link, s->end.reason, s->end.why, &used);
-	s->done = true;
+	session_tell_end(s);
 }
 
 const struct session_kill_events	 session_kill_events = {

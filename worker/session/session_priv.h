@@ -7,7 +7,8 @@
 extern const struct session_kill_events	 session_kill_events;
 
 /*
- * Let the worker exit if the session is released and the master was told or is
- * gone.
+ * Let the worker exit if the session is over, and the master has read that or
+ * is gone.  A timer calls session_on_leave().
  */
 void	 session_leave(struct session *s);
+void	 session_on_leave(void *arg);

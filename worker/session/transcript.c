@@ -271,6 +271,19 @@ first_waiting(const struct transcripts *all)
 }
 
 void
+transcripts_adopted(struct transcripts *all)
+{
+	const struct tape	*t;
+
+	if (all == NULL)
+		return;
+	TAILQ_FOREACH(t, &all->tapes, entry)
+		if (t->fd == -1 && link_ask_transcript(all->link, t->ticket,
+		    t->is_terminal) == -1)
+			return;
+}
+
+void
 transcripts_lost(struct transcripts *all)
 {
 	if (all != NULL && first_waiting(all) != NULL)

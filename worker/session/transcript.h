@@ -33,7 +33,10 @@ void	 transcripts_opened(struct transcripts *all, uint32_t ticket,
 	    int *fdp);
 void	 transcripts_refused(struct transcripts *all, const char *why);
 
-/* The master is gone: requested files will not come. */
+/* The next master is there: request the missing files again. */
+void	 transcripts_adopted(struct transcripts *all);
+
+/* There is no master any more: requested files will not come. */
 void	 transcripts_lost(struct transcripts *all);
 
 /* The session ends: complete all transcripts. */

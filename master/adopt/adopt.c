@@ -1,0 +1,441 @@
+#include "master/adopt/adopt.h"
+
+#include <sys/poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/ev.h"
+#include "common/fd.h"
+#include "common/linux/ptree.h"
+#include "common/log.h"
+#include "common/rundirs.h"
+#include "master/auth/peer_sandbox.h"
+#include "master/workers/child.h"
+#include "master/workers/records.h"
+#include "master/workers/route.h"
+
+#define BACKLOG		4096
+#define TURN_MAX	64	/* workers accepted in one turn */
+#define PAUSE_MS	100	/* when descriptors run out */
+#define REFUSED_LOG	10	/* log lines about refused processes */
+#define LIST_STEP	256
+
+_Static_assert(1 + CGROUP_LIMITS <= RECORDS_GROUPS, "room for the names");
+_Static_assert(sizeof(((struct records_head *)0)->group[0]) ==
+    sizeof(((struct cgroups_names *)0)->name[0]), "one is copied to the other");
+
+struct adopt {
+	struct master		*master;
+	/* Of the former master, until adopt_load(). */
+	bool			 is_former;
+	struct records_head	 head;
+	struct cgroups_names	 groups;
+	struct record		*list;
+	size_t			 n;
+	bool			 is_cut;	/* out of memory */
+	/* Since then. */
+	unsigned		 deaths;	/* of masters */
+	uint64_t		 began;		/* clock_ms() */
+	size_t			 taken;		/* sessions to adopt */
+	unsigned		 refused;
+	int			 fd;
+	char			*path;
+	struct io		 accept_ev;
+	struct timer		 pause_ev;
+};
+
+/* --- the records --- */
+
+static void
+on_record(void *arg, const struct record *r)
+{
+	struct adopt	*a = arg;
+	struct record	*list;
+
+	if (a->n % LIST_STEP == 0) {
+		if ((list = reallocarray(a->list, a->n + LIST_STEP,
+		    sizeof(*list))) == NULL) {
+			a->is_cut = true;
+			return;
+		}
+		a->list = list;
+	}
+	a->list[a->n++] = *r;
+}
+
+static void
+on_damaged(void *arg, size_t position, const char *why)
+{
+	(void)arg;
+	log_warnx("record %zu of the former daemon is not used: %s", position,
+	    why);
+}
+
+static const struct records_events	 records_events = {
+	on_record, on_damaged
+};
+
+struct adopt *
+adopt_new(struct master *m)
+{
+	struct adopt	*a;
+	char		 why[RECORDS_WHY];
+	size_t		 i;
+
+	if ((a = calloc(1, sizeof(*a))) == NULL)
+		return NULL;
+	a->master = m;
+	a->fd = -1;
+	if (m->rundir.path == NULL)
+		return a;
+	switch (records_read(m->rundir.path, &a->head, &records_events, a,
+	    why)) {
+	case 1:
+		a->is_former = true;
+		for (i = 0; i < 1 + CGROUP_LIMITS; i++)
+			memcpy(a->groups.name[i], a->head.group[i],
+			    sizeof(a->groups.name[i]));
+		break;
+	case -1:
+		log_warnx("%s/" RECORDS_FILE " of the former daemon is not "
+		    "used: %s", m->rundir.path, why);
+		break;
+	}
+	if (a->is_cut)
+		log_warnx("out of memory: not all sessions of the former "
+		    "daemon can be adopted");
+	return a;
+}
+
+const struct cgroups_names *
+adopt_groups(const struct adopt *a)
+{
+	return a->is_former ? &a->groups : NULL;
+}
+
+/* --- its sessions --- */
+
+/* Whether the process is the one that was recorded, and is alive. */
+static bool
+is_recorded(const struct record *r, pid_t *parent_out)
+{
+	struct ptree_stat	 st;
+
+	if (r->pid <= 1 || ptree_stat((pid_t)r->pid, &st) == -1 ||
+	    !st.is_alive || st.start != r->started)
+		return false;
+	*parent_out = st.parent;
+	return true;
+}
+
+/*
+ * Find the process of a record.  False: it is gone.  *pidfd_out: -1 if it is
+ * our child, as after an upgrade, of which waitpid(2) tells.
+ */
+static bool
+adopt_find_process(const struct record *r, int *pidfd_out)
+{
+	pid_t	 parent;
+	int	 fd;
+
+	*pidfd_out = -1;
+	/* Look again when it is pinned: the pid may be another's by now. */
+	if (!is_recorded(r, &parent) ||
+	    (fd = (int)syscall(SYS_pidfd_open, (pid_t)r->pid, 0)) == -1)
+		return false;
+	if (!is_recorded(r, &parent)) {
+		fd_close(&fd);
+		return false;
+	}
+	if (parent == getpid())
+		fd_close(&fd);
+	*pidfd_out = fd;
+	return true;
+}
+
+/* Its worker died while there was no master. */
+static void
+take_lost(struct adopt *a, struct record *r)
+{
+	struct master	*m = a->master;
+	struct route	*lost;
+	bool		 is_opened = (r->flags & RECORD_OPENED) != 0;
+
+	m->events->kill_range(m, r->marks);
+	log_warnx("session %u is lost: its worker died while there was no "
+	    "daemon", r->number);
+	if (is_opened)
+		STAT_INC(m, lost);
+	r->kind = RECORD_LOST;
+	r->until = clock_ms() + r->detached_ttl;
+	r->flags &= ~(RECORD_ATTACHED | RECORD_OPENED);
+	/* Its client may know it already, even if the master did not. */
+	if ((lost = route_former(m, r, NULL)) != NULL && is_opened)
+		route_audit(lost, (struct audit_what){
+		    .event = AUDIT_session_ended,
+		    .why = "its worker died while there was no daemon" });
+}
+
+static void
+take_session(struct adopt *a, struct record *r)
+{
+	struct master		*m = a->master;
+	struct cgroups_worker	 groups = { r->group_v2, r->group_v1 };
+	struct child		*c;
+	int			 pidfd;
+
+	if (!adopt_find_process(r, &pidfd)) {
+		take_lost(a, r);
+		return;
+	}
+	if ((c = child_former(m, r->child, (pid_t)r->pid, pidfd)) == NULL) {
+		log_warn("session %u cannot be adopted", r->number);
+		fd_close(&pidfd);
+		return;
+	}
+	cgroups_keep(m->cgroups, &groups);
+	r->group_v2 = groups.v2;
+	r->group_v1 = groups.v1;
+	if (route_former(m, r, c) == NULL) {
+		log_warn("session %u cannot be adopted", r->number);
+		child_kill(c);
+		return;
+	}
+	a->taken++;
+}
+
+static void
+take_tombstone(struct adopt *a, const struct record *r)
+{
+	if (r->until > clock_ms() && route_former(a->master, r, NULL) == NULL)
+		log_warn("session %u cannot be kept", r->number);
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	const struct record	*ra = a, *rb = b;
+
+	return ra->number < rb->number ? -1 : ra->number > rb->number;
+}
+
+static void
+begin_records(struct adopt *a)
+{
+	struct master		*m = a->master;
+	struct records_head	*h;
+
+	if ((m->records = records_new(m->rundir.path)) == NULL) {
+		log_warn("%s/" RECORDS_FILE ": sessions will not survive this "
+		    "daemon", m->rundir.path);
+		return;
+	}
+	h = records_head(m->records);
+	h->deaths = a->deaths;
+	h->next_number = m->routes.next_number;
+	h->has_marks = m->sockmark != 0;
+}
+
+void
+adopt_load(struct adopt *a)
+{
+	struct master		*m = a->master;
+	struct cgroups_names	 groups;
+	struct records_head	*h;
+	size_t			 i;
+
+	if (m->rundir.path == NULL)
+		return;
+	a->began = clock_ms();
+	a->deaths = a->is_former ? a->head.deaths + 1 : 0;
+	if (a->is_former && a->head.next_number > m->routes.next_number)
+		m->routes.next_number = a->head.next_number;
+	/* The same mark: it is made of the directory. */
+	if (a->is_former && a->head.has_marks != 0)
+		m->sockmark = peer_sandbox_brand(m->rundir.path);
+	begin_records(a);
+	/* The list of sessions is in the order of their numbers. */
+	if (a->n > 0)
+		qsort(a->list, a->n, sizeof(a->list[0]), compare);
+	for (i = 0; i < a->n; i++)
+		if (a->list[i].kind == RECORD_SESSION)
+			take_session(a, &a->list[i]);
+		else
+			take_tombstone(a, &a->list[i]);
+	free(a->list);
+	a->list = NULL;
+	cgroups_sweep(m->cgroups);
+	if (a->is_former)
+		log_info("a former daemon (%s) was killed here: %zu of its "
+		    "sessions go on", a->head.program, a->taken);
+	if (m->records == NULL)
+		return;
+	h = records_head(m->records);
+	cgroups_names(m->cgroups, &groups);
+	for (i = 0; i < 1 + CGROUP_LIMITS; i++)
+		memcpy(h->group[i], groups.name[i], sizeof(h->group[i]));
+	if (records_publish(m->records) == -1) {
+		log_warn("%s/" RECORDS_FILE ": sessions will not survive this "
+		    "daemon", m->rundir.path);
+		records_free(&m->records, false);
+	}
+}
+
+void
+adopt_on_adopted(struct adopt *a)
+{
+	struct master	*m = a->master;
+
+	if (m->children.in_state[CHILD_AWAITED] == 0)
+		log_info("the sessions of the former daemon have been adopted, "
+		    "in %llu ms",
+		    (unsigned long long)(clock_ms() - a->began));
+}
+
+unsigned
+adopt_deaths(const struct adopt *a)
+{
+	return a->deaths;
+}
+
+/* --- those who come --- */
+
+static bool
+adopt_is_alive(const struct child *c)
+{
+	struct pollfd	 p = { c->pidfd, POLLIN, 0 };
+
+	/* Our own child keeps its pid until it is reaped. */
+	return c->pidfd == -1 || poll(&p, 1, 0) == 0;
+}
+
+/*
+ * Return the worker at the other end, or NULL.  Its pid cannot be another's:
+ * the process was pinned before the socket was made, and is alive.
+ */
+static struct child *
+judge(const struct adopt *a, int fd)
+{
+	struct ucred	 cred;
+	socklen_t	 len = sizeof(cred);
+	struct child	*c;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1 ||
+	    cred.pid <= 1 ||
+	    (c = child_by_pid(a->master, cred.pid)) == NULL ||
+	    c->state != CHILD_AWAITED || c->chan != NULL ||
+	    c->route == NULL || cred.uid != c->route->uid || !adopt_is_alive(c))
+		return NULL;
+	return c;
+}
+
+static void
+refuse(struct adopt *a)
+{
+	STAT_INC(a->master, not_adopted);
+	if (a->refused++ < REFUSED_LOG)
+		log_info("a process that is no session of a former daemon was "
+		    "refused");
+}
+
+static void
+adopt_on_accept(void *arg)
+{
+	struct adopt	*a = arg;
+	struct child	*c;
+	int		 fd, i;
+
+	for (i = 0; i < TURN_MAX; i++) {
+		if ((fd = accept4(a->fd, NULL, NULL, SOCK_CLOEXEC |
+		    SOCK_NONBLOCK)) == -1) {
+			if (errno == EAGAIN || errno == ECONNABORTED)
+				return;
+			io_stop(&a->accept_ev);
+			timer_set(&a->pause_ev, PAUSE_MS);
+			return;
+		}
+		if ((c = judge(a, fd)) == NULL) {
+			refuse(a);
+			fd_close(&fd);
+		} else if (child_come(c, fd) == -1) {
+			fd_close(&fd);	/* it comes again */
+		}
+	}
+}
+
+static void
+adopt_on_pause(void *arg)
+{
+	struct adopt	*a = arg;
+
+	if (io_start(&a->accept_ev) == -1)
+		timer_set(&a->pause_ev, PAUSE_MS);
+}
+
+/* All users may connect: workers are theirs. */
+int
+adopt_listen(struct adopt *a)
+{
+	struct master		*m = a->master;
+	struct sockaddr_un	 un;
+	mode_t			 mask;
+	int			 r;
+
+	if (m->rundir.path == NULL)
+		return 0;
+	memset(&un, 0, sizeof(un));
+	un.sun_family = AF_UNIX;
+	if (asprintf(&a->path, "%s/" RUNDIRS_ADOPT, m->rundir.path) == -1)
+		a->path = NULL;
+	if (a->path == NULL || strlen(a->path) >= sizeof(un.sun_path)) {
+		log_warnx("%s: path too long for a socket", m->rundir.path);
+		return -1;
+	}
+	strcpy(un.sun_path, a->path);
+	if ((unlink(a->path) == -1 && errno != ENOENT) ||
+	    (a->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0)) == -1) {
+		log_warn("%s", a->path);
+		return -1;
+	}
+	mask = umask(m->start.is_root ? 0111 : 0177);
+	r = bind(a->fd, (struct sockaddr *)&un, sizeof(un));
+	umask(mask);
+	timer_init(&a->pause_ev, m->base, adopt_on_pause, a);
+	io_init(&a->accept_ev, m->base, a->fd, EV_READ | EV_PERSIST,
+	    adopt_on_accept, a);
+	if (r == -1 || listen(a->fd, BACKLOG) == -1 ||
+	    io_start(&a->accept_ev) == -1) {
+		log_warn("%s", a->path);
+		return -1;
+	}
+	return 0;
+}
+
+void
+adopt_free(struct adopt **ap)
+{
+	struct adopt	*a = *ap;
+
+	*ap = NULL;
+	if (a == NULL)
+		return;
+	io_stop(&a->accept_ev);
+	timer_stop(&a->pause_ev);
+	if (a->fd != -1)
+		unlink(a->path);
+	fd_close(&a->fd);
+	free(a->path);
+	free(a->list);
+	free(a);
+}
