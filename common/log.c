@@ -232,6 +232,17 @@ showable(const char *p)
 	return len;
 }
 
+/* Return the length of the text at p that needs no escape. */
+static size_t
+plain(const char *p)
+{
+	size_t	 n = 0;
+
+	while (p[n] >= ' ' && p[n] < 0x7f && p[n] != '\\' && p[n] != '"')
+		n++;
+	return n;
+}
+
 /* Append text, escaped for a line or for a JSON string, as far as it fits. */
 static void
 put_clean(struct line *l, const char *p, bool json)
@@ -241,6 +252,14 @@ put_clean(struct line *l, const char *p, bool json)
 	char		 code[8];
 
 	for (; (c = (unsigned char)*p) != '\0'; p += len) {
+		if ((len = plain(p)) > 0) {
+			room = l->max - 1 - l->n;
+			memcpy(l->text + l->n, p, len < room ? len : room);
+			l->n += len < room ? len : room;
+			if (len > room)
+				return;
+			continue;
+		}
 		if ((len = showable(p)) > 0 && !(json && c == '"')) {
 			snprintf(code, sizeof(code), "%.*s", (int)len, p);
 		} else {

@@ -182,7 +182,7 @@ master_init(struct master *m, const struct cred *env)
 	m->start.is_root = geteuid() == 0;
 	idmap_read(&m->start.idmap);
 	m->start.has_terminal = has_terminal();
-	m->rundir.lock = m->environment = -1;
+	m->rundir.lock = m->environment = m->listen.diag = -1;
 	reserve_init(&m->reserve);
 	TAILQ_INIT(&m->listen.list);
 	TAILQ_INIT(&m->listen.metrics);
@@ -253,6 +253,7 @@ master_fini(struct master *m)
 	}
 	adopt_free(&m->adopt);
 	listen_close_all(m);
+	fd_close(&m->listen.diag);
 	activation_fini(&m->listen.activation);
 	remote_free_all(m);
 	route_free_all(m);

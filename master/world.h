@@ -119,6 +119,7 @@ struct world_listen {
 	struct listener_list	 metrics;	/* of MetricsListen */
 	struct activation	 activation;	/* until adopted */
 	enum peer_way		 peer_way;	/* NONE until there is TCP */
+	int			 diag;		/* for peer_identify() */
 };
 
 /* Logs: master/logs/logto.h, master/logs/audit.h. */

@@ -15,7 +15,6 @@
 #include "common/fd.h"
 
 #define CHAN_QUEUE_MAX	(1024 * 1024)	/* bytes a peer may leave unread */
-#define CHAN_TURN_MAX	32	/* messages taken in one turn of the loop */
 
 struct packet {
 	TAILQ_ENTRY(packet)	 entry;
@@ -64,7 +63,7 @@ chan_new(struct event_base *base, int sock, enum ipc_role self,
 	io_init(&c->read_ev, base, sock, EV_READ | EV_PERSIST, chan_on_read, c);
 	io_init(&c->write_ev, base, sock, EV_WRITE, chan_on_write, c);
 	timer_init(&c->end_ev, base, chan_on_end, c);
-	if (fd_nonblock(sock, 1) == -1 || io_start(&c->read_ev) == -1) {
+	if (io_start(&c->read_ev) == -1) {
 		chan_free(&c);
 		return NULL;
 	}
@@ -237,28 +236,26 @@ chan_on_write(void *arg)
 	}
 }
 
+/* One message in a turn: most come alone, and the loop comes again. */
 static void
 chan_on_read(void *arg)
 {
 	struct chan	*c = arg;
 	struct ipc_msg	 m;
 	bool		 freed = false;
-	int		 i, r;
+	int		 r;
 
 	assert(!c->ended && c->sock != -1);
-	for (i = 0; i < CHAN_TURN_MAX && !c->ended; i++) {
-		if ((r = ipc_recv(c->sock, c->peer, c->self, &m)) != 1) {
-			if (r == 0)
-				chan_fail(c, 0);
-			else if (errno != EAGAIN)
-				chan_fail(c, errno);
-			return;
-		}
-		c->freed = &freed;
-		c->on_msg(c->arg, &m);
-		ipc_msg_fini(&m);
-		if (freed)
-			return;
-		c->freed = NULL;
+	if ((r = ipc_recv(c->sock, c->peer, c->self, &m)) != 1) {
+		if (r == 0)
+			chan_fail(c, 0);
+		else if (errno != EAGAIN)
+			chan_fail(c, errno);
+		return;
 	}
+	c->freed = &freed;
+	c->on_msg(c->arg, &m);
+	ipc_msg_fini(&m);
+	if (!freed)
+		c->freed = NULL;
 }

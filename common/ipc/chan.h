@@ -22,7 +22,10 @@ typedef void chan_msg_fn(void *arg, struct ipc_msg *m);
  */
 typedef void chan_end_fn(void *arg, int error);
 
-/* Takes over sock.  NULL with errno; then sock stays the caller's. */
+/*
+ * Takes over sock, which does not block.  NULL with errno; then sock stays the
+ * caller's.
+ */
 struct chan	*chan_new(struct event_base *base, int sock,
 		    enum ipc_role self, enum ipc_role peer,
 		    chan_msg_fn *on_msg, chan_end_fn *on_end, void *arg);

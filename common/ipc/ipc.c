@@ -100,25 +100,38 @@ take_fd(struct msghdr *msg, int *fd_out)
 	    (msg->msg_flags & MSG_TRUNC) != 0 ? -1 : 0;
 }
 
-/* was_lost_out: a descriptor came, but we have none left (EMFILE). */
+/*
+ * Where the part of a packet goes that is longer than SMALL.  Without a look at
+ * the length first it must be large, and on the stack all its pages would be
+ * touched (-fstack-clash-protection).  Cleared after use; our programs have one
+ * thread.
+ */
+static uint8_t	 overlong[LIMIT_CONTROL_MESSAGE - SMALL];
+
+/*
+ * Receive a packet by one system call.  was_lost_out: a descriptor came, but we
+ * have none left (EMFILE).
+ */
 static int
-ipc_receive(int sock, uint8_t *packet, size_t size, size_t *len_out,
-    int *fd_out, bool *was_lost_out)
+ipc_receive(int sock, uint8_t small[SMALL], size_t *len_out, int *fd_out,
+    bool *was_lost_out)
 {
 	union {
 		struct cmsghdr	 hdr;
 		char		 room[CMSG_SPACE(2 * sizeof(int))];
 	} ctl;
-	struct iovec	 iov;
+	struct iovec	 iov[2];
 	struct msghdr	 msg;
 	int		 was_reset = 0;
 	ssize_t		 n;
 
 	memset(&msg, 0, sizeof(msg));
-	iov.iov_base = packet;
-	iov.iov_len = size;
-	msg.msg_iov = &iov;
-	msg.msg_iovlen = 1;
+	iov[0].iov_base = small;
+	iov[0].iov_len = SMALL;
+	iov[1].iov_base = overlong;
+	iov[1].iov_len = sizeof(overlong);
+	msg.msg_iov = iov;
+	msg.msg_iovlen = 2;
 	msg.msg_control = ctl.room;
 	msg.msg_controllen = sizeof(ctl.room);
 	/*
@@ -141,70 +154,69 @@ ipc_receive(int sock, uint8_t *packet, size_t size, size_t *len_out,
 	return n == 0 ? 0 : 1;
 }
 
-/*
- * Return the length of the next packet without reading it; -1 with errno.  Peek
- * before each read: the buffer would be too small for a packet that arrives
- * after a peek that found none.
- */
-static ssize_t
-next_len(int sock)
+/* Unpack a message in one piece of memory.  0, or -1 with errno. */
+static int
+ipc_unpack(const uint8_t *packet, size_t len, enum ipc_role from,
+    enum ipc_role to, bool was_lost, struct ipc_msg *m)
 {
-	ssize_t	 n;
-	uint8_t	 byte;
-	int	 was_reset = 0;
+	const struct ipc_row	*row;
 
-	do
-		n = recv(sock, &byte, 1, MSG_PEEK | MSG_TRUNC);
-	while (n == -1 && (errno == EINTR || (errno == ECONNRESET &&
-	    !was_reset++)));
-	return n;
+	errno = EPROTO;
+	if (packet[0] >= IPC_KINDS)
+		return -1;
+	m->kind = packet[0];
+	row = &ipc_rows[m->kind];
+	if (row->from != from || row->to != to ||
+	    row->has_fd != (m->fd != -1 || was_lost))
+		return -1;
+	m->body = protobuf_c_message_unpack(row->type, NULL, len - 1,
+	    packet + 1);
+	errno = EPROTO;
+	return m->body == NULL ? -1 : 0;
+}
+
+/* The same for a long packet: put its pieces together. */
+static int
+unpack_long(const uint8_t small[SMALL], size_t len, enum ipc_role from,
+    enum ipc_role to, bool was_lost, struct ipc_msg *m)
+{
+	uint8_t	*packet = malloc(len);
+	int	 r = -1;
+
+	assert(len > SMALL && len - SMALL <= sizeof(overlong));
+	if (packet != NULL) {
+		memcpy(packet, small, SMALL);
+		memcpy(packet + SMALL, overlong, len - SMALL);
+		r = ipc_unpack(packet, len, from, to, was_lost, m);
+		explicit_bzero(packet, len);
+	}
+	explicit_bzero(overlong, len - SMALL);
+	free(packet);
+	return r;
 }
 
 int
 ipc_recv(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
 {
-	uint8_t			 small[SMALL], *packet = small;
-	const struct ipc_row	*row;
-	size_t			 len, size = sizeof(small);
-	ssize_t			 want;
-	bool			 was_lost;
-	int			 r;
+	uint8_t	 small[SMALL];
+	size_t	 len;
+	bool	 was_lost;
+	int	 r;
 
 	assert(sock != -1);
 	m->body = NULL;
 	m->fd = -1;
-	if ((want = next_len(sock)) == -1)
-		return errno == ECONNRESET ? 0 : -1;
-	if (want > (ssize_t)sizeof(small)) {
-		size = want > LIMIT_CONTROL_MESSAGE ? LIMIT_CONTROL_MESSAGE :
-		    (size_t)want;
-		if ((packet = malloc(size)) == NULL)
-			return -1;
-	}
-	if ((r = ipc_receive(sock, packet, size, &len, &m->fd, &was_lost)) != 1)
-		goto out;
-	r = -1;
-	errno = EPROTO;
-	if (packet[0] >= IPC_KINDS)
-		goto out;
-	m->kind = packet[0];
-	row = &ipc_rows[m->kind];
-	if (row->from != from || row->to != to ||
-	    row->has_fd != (m->fd != -1 || was_lost))
-		goto out;
-	if ((m->body = protobuf_c_message_unpack(row->type, NULL, len - 1,
-	    packet + 1)) == NULL) {
-		errno = EPROTO;
-		goto out;
-	}
-	r = 1;
- out:
-	explicit_bzero(packet, size);
-	if (packet != small)
-		free(packet);
-	if (r != 1)
+	if ((r = ipc_receive(sock, small, &len, &m->fd, &was_lost)) != 1) {
 		fd_close(&m->fd);
-	return r;
+		return r;
+	}
+	r = len <= SMALL ? ipc_unpack(small, len, from, to, was_lost, m) :
+	    unpack_long(small, len, from, to, was_lost, m);
+	explicit_bzero(small, len < SMALL ? len : SMALL);
+	if (r == 0)
+		return 1;
+	fd_close(&m->fd);
+	return -1;
 }
 
 int
@@ -213,11 +225,9 @@ ipc_wait(int sock, enum ipc_role from, enum ipc_role to, struct ipc_msg *m)
 	struct pollfd	 p = { sock, POLLIN, 0 };
 	int		 r;
 
-	do {
+	while ((r = ipc_recv(sock, from, to, m)) == -1 && errno == EAGAIN)
 		if (poll(&p, 1, -1) == -1 && errno != EINTR)
 			return -1;
-		r = ipc_recv(sock, from, to, m);
-	} while (r == -1 && errno == EAGAIN);
 	return r;
 }
 

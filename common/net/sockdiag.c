@@ -3,6 +3,7 @@
 #include <sys/time.h>
 
 #include <assert.h>
+#include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
@@ -10,6 +11,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 
 #define ANSWER_WAIT	1	/* seconds; the kernel answers at once */
@@ -36,8 +38,8 @@ sockdiag_open(void)
 
 /* Request the socket at the peer's end of ours. */
 static int
-sockdiag_ask(int sock, bool is_in, const union sockdiag_address *ours,
-    const union sockdiag_address *theirs)
+sockdiag_ask(int sock, uint32_t seq, bool is_in,
+    const union sockdiag_address *ours, const union sockdiag_address *theirs)
 {
 	struct {
 		struct nlmsghdr			 head;
@@ -49,6 +51,7 @@ sockdiag_ask(int sock, bool is_in, const union sockdiag_address *ours,
 	req.head.nlmsg_len = sizeof(req);
 	req.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
 	req.head.nlmsg_flags = NLM_F_REQUEST;
+	req.head.nlmsg_seq = seq;
 	req.body.sdiag_family = is_in ? AF_INET : AF_INET6;
 	req.body.sdiag_protocol = IPPROTO_TCP;
 	req.body.idiag_states = ~0U;
@@ -121,12 +124,37 @@ sockdiag_read(struct sockdiag *d, size_t len, in_port_t ours,
 	d->info = sockdiag_attribute(head, INET_DIAG_INFO, &d->info_len);
 }
 
+/*
+ * Read the answer to a question.  One to an earlier question, for which nobody
+ * waited long enough, may come first.
+ */
+static ssize_t
+sockdiag_answer(int sock, uint32_t seq, struct sockdiag *d)
+{
+	struct sockaddr_nl	 from;
+	socklen_t		 len;
+	ssize_t			 n;
+
+	do {
+		len = sizeof(from);
+		n = recvfrom(sock, &d->answer, sizeof(d->answer), 0,
+		    (struct sockaddr *)&from, &len);
+		if (n == -1 && errno != EINTR)
+			return -1;
+	} while (n == -1 || len < sizeof(from) || from.nl_pid != 0 ||
+	    !NLMSG_OK(&d->answer.head, (size_t)n) ||
+	    d->answer.head.nlmsg_seq != seq);
+	return n;
+}
+
 int
 sockdiag_find(int sock, const struct sockaddr *ours,
     const struct sockaddr *theirs, struct sockdiag *out)
 {
 	const union sockdiag_address	*one = (const void *)ours;
 	const union sockdiag_address	*other = (const void *)theirs;
+	/* No question that may still be answered has this number. */
+	uint32_t			 seq = (uint32_t)clock_us();
 	bool				 is_in;
 	ssize_t				 n;
 
@@ -136,8 +164,8 @@ sockdiag_find(int sock, const struct sockaddr *ours,
 	out->uid = (uid_t)-1;
 	out->info = NULL;
 	out->info_len = 0;
-	if (sockdiag_ask(sock, is_in, one, other) == -1 ||
-	    (n = recv(sock, &out->answer, sizeof(out->answer), 0)) == -1)
+	if (sockdiag_ask(sock, seq, is_in, one, other) == -1 ||
+	    (n = sockdiag_answer(sock, seq, out)) == -1)
 		return -1;
 	sockdiag_read(out, (size_t)n, is_in ? one->in.sin_port :
 	    one->in6.sin6_port, is_in ? other->in.sin_port :

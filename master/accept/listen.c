@@ -28,7 +28,6 @@
 #include "master/workers/records.h"
 
 #define BACKLOG		4096
-#define TURN_MAX	64	/* connections accepted in one turn */
 #define PAUSE_MS	100	/* when descriptors run out */
 #define PAUSE_LOG_MS		60000	/* between log lines about a pause */
 
@@ -671,13 +670,13 @@ listen_identify(struct listener *l, int fd, struct peer *p)
 	struct master	*m = l->master;
 	int		 r;
 
-	r = peer_identify(fd, m->listen.peer_way, m->sockmark, &m->start.idmap,
-	    p);
+	r = peer_identify(fd, m->listen.peer_way, &m->listen.diag, m->sockmark,
+	    &m->start.idmap, p);
 	if ((r == -1 || !p->known || p->unfit != NULL) &&
 	    reserve_is_needed()) {
 		reserve_release(&m->reserve);
-		r = peer_identify(fd, m->listen.peer_way, m->sockmark,
-		    &m->start.idmap, p);
+		r = peer_identify(fd, m->listen.peer_way, &m->listen.diag,
+		    m->sockmark, &m->start.idmap, p);
 		reserve_fill(&m->reserve);
 		pause_accepting(l, "out of file descriptors");
 	}
@@ -686,35 +685,34 @@ listen_identify(struct listener *l, int fd, struct peer *p)
 	return r;
 }
 
+/* Accept one connection in a turn: most come alone. */
 static void
 listen_on_accept(void *arg)
 {
 	struct listener	*l = arg;
 	struct master	*m = l->master;
 	struct peer	 p;
-	int		 fd, i, refuse;
+	int		 fd, refuse;
 	bool		 full;
 
 	assert(l->fd != -1 && !timer_is_set(&l->pause_ev));
-	for (i = 0; i < TURN_MAX && !timer_is_set(&l->pause_ev); i++) {
-		if ((fd = accept4(l->fd, NULL, NULL,
-		    SOCK_CLOEXEC | SOCK_NONBLOCK)) == -1) {
-			if (errno == EMFILE || errno == ENFILE ||
-			    errno == ENOBUFS || errno == ENOMEM)
-				pause_accepting(l, strerror(errno));
-			return;
-		}
-		STAT_INC(m, accepted);
-		if (listen_identify(l, fd, &p) == -1) {
-			fd_close(&fd);
-			continue;
-		}
-		assert(strlen(l->url) < sizeof(p.listener));
-		strcpy(p.listener, l->url);
-		p.is_metrics = l->is_metrics;
-		/* With --listen, all sockets that we opened are from there. */
-		p.is_given = !l->is_passed && m->start.is_listen_given;
-		refuse = policy_admit(m, &p, &full);
-		gate_enqueue(m->gate, fd, &p, refuse, full);
+	if ((fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) ==
+	    -1) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+		    errno == ENOMEM)
+			pause_accepting(l, strerror(errno));
+		return;
 	}
+	STAT_INC(m, accepted);
+	if (listen_identify(l, fd, &p) == -1) {
+		fd_close(&fd);
+		return;
+	}
+	assert(strlen(l->url) < sizeof(p.listener));
+	strcpy(p.listener, l->url);
+	p.is_metrics = l->is_metrics;
+	/* With --listen, all sockets that we opened are from there. */
+	p.is_given = !l->is_passed && m->start.is_listen_given;
+	refuse = policy_admit(m, &p, &full);
+	gate_enqueue(m->gate, fd, &p, refuse, full);
 }

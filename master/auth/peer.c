@@ -47,23 +47,25 @@ identify_unix(int fd, struct peer *p)
 	return 0;
 }
 
+/* The socket stays open for the next one, unless it failed. */
 static int
-identify_tcp(struct peer *p, const union address *ours,
+identify_tcp(int *diag, struct peer *p, const union address *ours,
     const union address *theirs, uint64_t sockmark)
 {
 	struct sockdiag	 d;
-	int		 sock, r;
 
-	if ((sock = sockdiag_open()) == -1)
+	if (*diag == -1 && (*diag = sockdiag_open()) == -1)
 		return -1;
-	r = sockdiag_find(sock, &ours->any, &theirs->any, &d);
-	if (r == 0 && d.is_found) {
+	if (sockdiag_find(*diag, &ours->any, &theirs->any, &d) == -1) {
+		fd_close(diag);
+		return -1;
+	}
+	if (d.is_found) {
 		p->known = true;
 		p->uid = d.uid;
 		p->unfit = peer_sandbox_why_tcp(d.info, d.info_len, sockmark);
 	}
-	fd_close(&sock);
-	return r;
+	return 0;
 }
 
 static void
@@ -132,13 +134,13 @@ identify_by_table(struct peer *p, const union address *ours,
 
 /* Find the owner of a connection; in a sandbox: set p->unfit. */
 static int
-identify_pair(enum peer_way way, struct peer *p, const union address *ours,
-    const union address *theirs, uint64_t sockmark)
+identify_pair(enum peer_way way, int *diag, struct peer *p,
+    const union address *ours, const union address *theirs, uint64_t sockmark)
 {
 	assert(!p->known && p->unfit == NULL);
 	switch (way) {
 	case PEER_WAY_DIAG:
-		return identify_tcp(p, ours, theirs, sockmark);
+		return identify_tcp(diag, p, ours, theirs, sockmark);
 	case PEER_WAY_TABLE:
 		return identify_by_table(p, ours, theirs);
 	default:
@@ -181,17 +183,18 @@ peer_find_way(void)
 	struct peer			 p;
 	enum peer_way			 found = PEER_WAY_NONE;
 	size_t				 i;
-	int				 fds[2];
+	int				 fds[2], diag = -1;
 
 	if (connect_ourselves(fds, &ours, &theirs) == -1)
 		return PEER_WAY_DIAG;
 	for (i = 0; i < sizeof(ways) / sizeof(ways[0]) &&
 	    found == PEER_WAY_NONE; i++) {
 		memset(&p, 0, sizeof(p));
-		if (identify_pair(ways[i], &p, &ours, &theirs, 0) == 0 &&
-		    p.known)
+		if (identify_pair(ways[i], &diag, &p, &ours, &theirs, 0) ==
+		    0 && p.known)
 			found = ways[i];
 	}
+	fd_close(&diag);
 	fd_close(&fds[0]);
 	fd_close(&fds[1]);
 	return found;
@@ -308,7 +311,8 @@ name_user(struct peer *p)
 }
 
 static int
-peer_identify_fd(int fd, enum peer_way way, uint64_t sockmark, struct peer *p)
+peer_identify_fd(int fd, enum peer_way way, int *diag,
+    uint64_t sockmark, struct peer *p)
 {
 	union address	 ours, theirs;
 	socklen_t	 len = sizeof(ours);
@@ -324,7 +328,7 @@ peer_identify_fd(int fd, enum peer_way way, uint64_t sockmark, struct peer *p)
 	unmap(&ours);
 	unmap(&theirs);
 	p->is_tcp = true;
-	if (identify_pair(way, p, &ours, &theirs, sockmark) == -1)
+	if (identify_pair(way, diag, p, &ours, &theirs, sockmark) == -1)
 		return -1;
 	/*
 	 * A sandbox is detected also on other addresses of this machine, but
@@ -350,10 +354,10 @@ peer_is_user(struct peer *p)
 }
 
 int
-peer_identify(int fd, enum peer_way way, uint64_t sockmark,
-    const struct idmap *im, struct peer *p)
+peer_identify(int fd, enum peer_way way, int *diag,
+    uint64_t sockmark, const struct idmap *im, struct peer *p)
 {
-	if (peer_identify_fd(fd, way, sockmark, p) == -1)
+	if (peer_identify_fd(fd, way, diag, sockmark, p) == -1)
 		return -1;
 	if (!idmap_is_user(im, p->uid) || (p->has_gid &&
 	    !idmap_is_group(im, p->gid)))

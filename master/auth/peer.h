@@ -64,10 +64,12 @@ void	 peer_grant(struct peer *p, const char *identity, uid_t uid,
  * Identify the peer of an accepted Unix (SO_PEERCRED, unix(7)) or TCP socket
  * (by both addresses).  Not known: a peer that is not on loopback, is gone, or
  * has no uid here (master/auth/idmap.h).  Unfit: one in a sandbox of ours
- * (master/auth/peer_sandbox.h; sockmark is ours).  0, or -1 with errno.
+ * (master/auth/peer_sandbox.h; sockmark is ours).  diag: -1, or
+ * the socket that an earlier call left for this one.  0, or -1 with errno.
  */
-int	 peer_identify(int fd, enum peer_way way, uint64_t sockmark,
-	    const struct idmap *im, struct peer *p) MUST_CHECK;
+int	 peer_identify(int fd, enum peer_way way, int *diag,
+	    uint64_t sockmark, const struct idmap *im, struct peer *p)
+	    MUST_CHECK;
 
 /* Set the identity of its user. */
 void	 peer_is_user(struct peer *p);

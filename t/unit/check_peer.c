@@ -18,7 +18,7 @@
 
 static struct idmap	 im;
 static enum peer_way	 way;
-static int		 listener, client, server;
+static int		 diag = -1, listener, client, server;
 
 static void
 setup(void)
@@ -46,6 +46,9 @@ teardown(void)
 {
 	close(listener);
 	close(server);
+	if (diag != -1)
+		close(diag);
+	diag = -1;
 }
 
 /*
@@ -66,7 +69,8 @@ START_TEST(test_gone)
 	if (way != PEER_WAY_DIAG)
 		left_out("sock_diag");
 	for (i = way != PEER_WAY_DIAG; i < 2; i++) {
-		ck_assert_int_eq(peer_identify(server, ways[i], 0, &im, &p),
+		ck_assert_int_eq(peer_identify(server, ways[i], &diag, 0,
+		    &im, &p),
 		    0);
 		ck_assert(p.known);
 		ck_assert_uint_eq(p.uid, geteuid());
@@ -74,7 +78,8 @@ START_TEST(test_gone)
 	ck_assert_int_eq(send(client, "initialize", 10, 0), 10);
 	close(client);
 	for (i = way != PEER_WAY_DIAG; i < 2; i++) {
-		ck_assert_int_eq(peer_identify(server, ways[i], 0, &im, &p),
+		ck_assert_int_eq(peer_identify(server, ways[i], &diag, 0,
+		    &im, &p),
 		    0);
 		ck_assert_msg(!p.known, "uid %u", p.uid);
 		ck_assert_str_eq(p.identity, "unknown");
@@ -140,7 +145,8 @@ is_known(const char *from, const char *to)
 	ck_assert_int_eq(getsockname(door, (struct sockaddr *)&in, &len), 0);
 	ck_assert_int_eq(connect(here, (struct sockaddr *)&in, len), 0);
 	ck_assert_int_ne(there = accept(door, NULL, NULL), -1);
-	ck_assert_int_eq(peer_identify(there, way, 0, &im, &p), 0);
+	ck_assert_int_eq(peer_identify(there, way, &diag, 0,
+		    &im, &p), 0);
 	ck_assert_str_eq(p.address, from);
 	close(door);
 	close(here);
@@ -172,22 +178,27 @@ START_TEST(test_unmapped)
 
 	close(client);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	ck_assert_int_eq(peer_identify(pair[0], way, 0, &im, &p), 0);
+	ck_assert_int_eq(peer_identify(pair[0], way, &diag, 0,
+		    &im, &p), 0);
 	ck_assert(p.known && p.has_gid);
 	ck_assert_uint_eq(p.gid, getegid());
 	im.has_all_groups = false;
-	ck_assert_int_eq(peer_identify(pair[0], way, 0, &im, &p), 0);
+	ck_assert_int_eq(peer_identify(pair[0], way, &diag, 0,
+		    &im, &p), 0);
 	ck_assert(p.known);
 	im.overflow_gid = getegid();
-	ck_assert_int_eq(peer_identify(pair[0], way, 0, &im, &p), 0);
+	ck_assert_int_eq(peer_identify(pair[0], way, &diag, 0,
+		    &im, &p), 0);
 	ck_assert(!p.known && !p.has_gid);
 	ck_assert_str_eq(p.identity, "unknown");
 	im.has_all_groups = true;
 	im.has_all_users = false;
-	ck_assert_int_eq(peer_identify(pair[0], way, 0, &im, &p), 0);
+	ck_assert_int_eq(peer_identify(pair[0], way, &diag, 0,
+		    &im, &p), 0);
 	ck_assert(p.known);
 	im.overflow_uid = geteuid();
-	ck_assert_int_eq(peer_identify(pair[0], way, 0, &im, &p), 0);
+	ck_assert_int_eq(peer_identify(pair[0], way, &diag, 0,
+		    &im, &p), 0);
 	ck_assert(!p.known);
 	close(pair[0]);
 	close(pair[1]);

@@ -52,7 +52,8 @@ conn_new(size_t size, struct event_base *base, int in, int out,
 	timer_init(&c->timer_ev, base, conn_on_timer, c);
 	timer_init(&c->gone_ev, base, conn_on_gone, c);
 	timer_init(&c->slow_ev, base, conn_on_slow, c);
-	if (fd_nonblock(in, 1) == -1 || fd_nonblock(out, 1) == -1 ||
+	if (fd_nonblock(in, 1) == -1 ||
+	    (!c->is_socket && fd_nonblock(out, 1) == -1) ||
 	    io_start(&c->read_ev) == -1) {
 		conn_free(&c);
 		return NULL;

@@ -26,10 +26,11 @@ upgrade_read_head(int fd, char *head, uint64_t deadline)
 	ssize_t	 n;
 
 	while (len <= HTTPHEAD_MAX) {
-		if (!iodeadline(fd, POLLIN, deadline))
-			return 0;
-		n = recv(fd, head + len, HTTPHEAD_MAX + 1 - len, MSG_PEEK);
-		if (n == -1 && (errno == EINTR || errno == EAGAIN))
+		n = recv(fd, head + len, HTTPHEAD_MAX + 1 - len,
+		    MSG_PEEK | MSG_DONTWAIT);
+		/* Mostly it is there already: wait only if it is not. */
+		if (n == -1 && (errno == EINTR || (errno == EAGAIN &&
+		    iodeadline(fd, POLLIN, deadline))))
 			continue;
 		if (n <= 0)
 			return 0;

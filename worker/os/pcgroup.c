@@ -50,6 +50,7 @@ struct pcgroups {
 	int		 dir;
 	unsigned	 n, cap;	/* groups are numbered 1 to n */
 	unsigned	 look;		/* next one to check */
+	bool		 has_no_oom;	/* without the memory controller */
 	uint8_t		*state;		/* enum group_state, by number - 1 */
 	uint64_t	 oom;		/* count when the session began */
 	struct timer		 advance_ev;
@@ -220,7 +221,8 @@ read_oom(int dir, uint64_t *n_out)
 int
 pcgroups_oom(const struct pcgroups *c, uint64_t *n_out)
 {
-	if (c == NULL || read_oom(c->dir, n_out) == -1)
+	/* A controller is not added to a group later. */
+	if (c == NULL || c->has_no_oom || read_oom(c->dir, n_out) == -1)
 		return -1;
 	*n_out = *n_out > c->oom ? *n_out - c->oom : 0;
 	return 0;
@@ -240,9 +242,11 @@ pcgroups_new(struct event_base *base, int dir)
 	timer_init(&c->advance_ev, base, on_advance, c);
 	c->dir = dir;
 	/* The group may have been used by another worker before. */
-	if (read_oom(dir, &c->oom) == -1)
+	errno = 0;
+	if (read_oom(dir, &c->oom) == -1) {
 		c->oom = 0;
-	advance_soon(c);
+		c->has_no_oom = errno == ENOENT;
+	}
 	return c;
 }
 

@@ -208,10 +208,13 @@ detach(struct session *s, const char *why)
 	assert(s->state == SESSION_ATTACHED && s->conn == NULL);
 	link_flush(s->link);
 	session_set_state(s, SESSION_DETACHED);
-	log_info("detached: %s", why);
+	/* One line for both if it ends at once. */
+	s->end.detached = why;
 	session_maybe_release(s);
+	s->end.detached = NULL;
 	if (s->state != SESSION_DETACHED)
 		return;
+	log_info("detached: %s", why);
 	link_detached(s->link);
 	window_lost(&s->window);
 	timer_set(&s->ttl_ev, s->retain_ms != 0 ? s->retain_ms :

@@ -84,6 +84,7 @@ struct session_load {
 
 struct session_end {
 	const char	*why;
+	const char	*detached;	/* why, for the same line of the log */
 	Ipc__EndReason	 reason;
 	uint16_t	 code;		/* RFC 6455 section 7.4 */
 	uint64_t	 notify_deadline;	/* clock_ms(), or 0 */

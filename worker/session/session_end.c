@@ -26,7 +26,7 @@ static void
 log_end(struct session *s, Ipc__Used *out)
 {
 	struct session_usage	 a;
-	char		 oom[40] = "";
+	char			 oom[40] = "", detached[128] = "";
 
 	session_usage_take(s->env.cgroups, &s->env.set, false, &a);
 	ipc__used__init(out);
@@ -38,9 +38,12 @@ log_end(struct session *s, Ipc__Used *out)
 	if (a.has_oom)
 		snprintf(oom, sizeof(oom), ", %llu out of memory",
 		    (unsigned long long)a.oom);
-	log_info("ended: %s; %llu bytes out, %llu bytes in, %u processes, "
-	    "cpu %llu ms, read %llu KiB, written %llu KiB, peak %llu KiB, "
-	    "commands %llu KiB%s", s->end.why,
+	if (s->end.detached != NULL)
+		snprintf(detached, sizeof(detached), "detached: %s; ",
+		    s->end.detached);
+	log_info("%sended: %s; %llu bytes out, %llu bytes in, "
+	    "%u processes, cpu %llu ms, read %llu KiB, written %llu KiB, "
+	    "peak %llu KiB, commands %llu KiB%s", detached, s->end.why,
 	    (unsigned long long)s->procs.bytes_out,
 	    (unsigned long long)s->procs.bytes_in, s->procs.started,
 	    (unsigned long long)a.used.cpu_ms,
