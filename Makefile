@@ -151,6 +151,7 @@ execsrvd_A	:= common
 execsrvd_DIR	= $(sbindir)
 execsrv-worker_O := $(WORKER_O) $(LEAKS_O)
 execsrv-worker_A := common
+execsrv-worker_L = $(YAML_LIBS)
 execsrv-worker_DIR = $(libexecdir)/execsrv
 execsrv-http_O	:= $(HTTP_O) $(LEAKS_O)
 execsrv-http_A	:= common
@@ -203,7 +204,7 @@ SERVICE_MADE	:= $(patsubst %.in,$(BUILD)/%,$(wildcard contrib/systemd/*.in \
 
 NET_LIBS	= $(EVENT_LIBS) $(SODIUM_LIBS) $(PROTOBUF_C_LIBS)
 # Tests are linked with every archive.
-TEST_NET_LIBS	= $(NET_LIBS) $(CURL_LIBS) $(CARES_LIBS) $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
+TEST_NET_LIBS	= $(NET_LIBS) $(YAML_LIBS) $(CURL_LIBS) $(CARES_LIBS) $(WEBSOCKETS_LIBS) $(CRYPTO_LIBS)
 
 COMPILE		= $(CC) $(CPPFLAGS) $(BASE_CPPFLAGS) $(BASE_CFLAGS)
 LINK		= $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)

@@ -174,7 +174,7 @@ static bool
 fsagent_has_data(const struct fsop *op)
 {
 	return op->kind == FSOP_WRITE || op->kind == FSOP_PWRITE ||
-	    op->kind == FSOP_CONFIG;
+	    op->kind == FSOP_CONFIG || op->kind == FSOP_ROOT;
 }
 
 /* Take the path at *p, and advance; false: it has no end. */

@@ -55,8 +55,10 @@ struct fsop {
 	uint64_t	 offset, len;	/* PREAD, PWRITE: bytes */
 	char		 path[PATH_MAX];
 	char		 to[PATH_MAX];	/* COPY, RENAME; SYMLINK: target;
-					   CONFIG: the home directory */
-	const void	*data;		/* WRITE, PWRITE, CONFIG: len bytes */
+					   CONFIG, DISCOVER: the
+					   home directory */
+	const void	*data;		/* WRITE, PWRITE, CONFIG, ROOT (its
+					   id): len bytes */
 	int		 fd;		/* PREAD, PWRITE: the open file */
 };
 
@@ -81,6 +83,8 @@ struct fsop_how {
  *	STAT		with attributes: a symlink's target, as CANON
  *	LIST, WALK	records, see below
  *	CONFIG		the result of environmentConfig/read, as JSON
+ *	ROOT		a root of capabilityRoots/discoverV1, as JSON
+ *	DISCOVER	the result of capabilities/discoverV2, as JSON
  * The payload of a failure says more about why: FSWHY_CONFIG, for example.
  */
 struct fsop_result {

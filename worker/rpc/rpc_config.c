@@ -4,7 +4,6 @@
  */
 #include "worker/rpc/rpc_priv.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,30 +38,6 @@ put_paths(char *to, uint32_t stack, const struct param_keys *paths)
 	return n;
 }
 
-/*
- * Find the client's directory: CODEX_HOME, which has to exist, or .codex in
- * HOME.  False: neither is a path.
- */
-static bool
-find_codex_home(struct fsop *op)
-{
-	const char	*codex = getenv("CODEX_HOME"), *home = getenv("HOME");
-	const char	*path = codex;
-	int		 n;
-
-	n = snprintf(op->to, sizeof(op->to), "%s", home != NULL ? home : "");
-	if (n < 0 || (size_t)n >= sizeof(op->to))
-		return false;
-	op->force = codex != NULL && codex[0] != '\0';
-	if (!op->force)
-		path = home;
-	if (path == NULL || path[0] != '/')
-		return false;
-	n = snprintf(op->path, sizeof(op->path), "%s%s", path,
-	    op->force ? "" : "/.codex");
-	return n > 0 && (size_t)n < sizeof(op->path);
-}
-
 void
 rpc_config_read(struct rpc *rpc, struct rpc_req *req, void *params,
     const struct rpc_message *msg)
@@ -79,7 +54,7 @@ rpc_config_read(struct rpc *rpc, struct rpc_req *req, void *params,
 		return;
 	}
 	rpc_fs_begin(&op, FSOP_CONFIG, NULL);
-	if (!find_codex_home(&op)) {
+	if (!rpc_find_codex_home(&op)) {
 		rpc_error(req, ERR_FAILED, "neither CODEX_HOME nor HOME is an "
 		    "absolute path");
 		return;

@@ -18,5 +18,12 @@ typedef void	 rpc_fn(struct rpc *rpc, struct rpc_req *req, void *params,
  */
 void	 rpc_put_uri(struct json_out *o, const char *key, const char *path);
 
+/*
+ * Set the paths of an operation about the stock client's files: its directory,
+ * CODEX_HOME (with force) or .codex in HOME; to, HOME.  False: neither is one.
+ */
+struct fsop;
+bool	 rpc_find_codex_home(struct fsop *op);
+
 /* Write the object environmentInfo. */
 void	 rpc_put_environment(struct rpc *rpc, struct json_out *o);

@@ -1,0 +1,80 @@
+/* Looking for skills and plugins (worker/fs/fsdiscover*.c). */
+#pragma once
+
+#include "common/json/json_out.h"
+#include "worker/fs/fsop_priv.h"
+#include "worker/fs/skill.h"
+
+/* Paths, each allocated. */
+struct paths {
+	char	**v;
+	size_t	 n, cap;
+};
+
+int	 paths_add(struct paths *p, const char *path, size_t len)
+	    __attribute__((warn_unused_result));
+void	 paths_sort(struct paths *p);
+void	 paths_fini(struct paths *p);
+
+/* An answer in the making. */
+struct discovery {
+	const struct fsop_how	*how;
+	struct buf		 out, warned;
+	struct json_out		 o, warnings;
+	size_t			 texts;		/* bytes in the answer */
+};
+
+void	 discovery_init(struct discovery *d, const struct fsop_how *how);
+
+/*
+ * Move the answer to the payload if rv is 0.  0, or -1 with errno: of rv, or
+ * of writing it.
+ */
+int	 discovery_fini(struct discovery *d, int rv, struct fsop_result *r)
+	    __attribute__((warn_unused_result));
+
+/* Write the member warnings. */
+void	 discovery_put_warnings(struct discovery *d);
+
+void	 discovery_warn(struct discovery *d, const char *fmt, ...)
+	    __attribute__((format(printf, 2, 3)));
+
+/* Whether a path ends in one of these names, ended by NULL. */
+bool	 discovery_ends_in(const char *path, size_t len,
+	    const char *const *names);
+
+/*
+ * Add the ordinary files below a directory, sorted, that end in one of these
+ * names.  follow: links to directories.  What does not exist
+ * has none.  0, or -1 with errno: cancelled, no memory.
+ */
+int	 discovery_walk(struct discovery *d, const char *root, bool follow,
+	    const char *const *names, struct paths *out)
+	    __attribute__((warn_unused_result));
+
+/*
+ * Read a file of UTF-8 to an empty buffer.  1; 0: it is not there, or there is
+ * a warning; -1 with errno: cancelled, no memory.  buf_fini() after each.
+ */
+int	 discovery_read(struct discovery *d, const char *path, struct buf *b)
+	    __attribute__((warn_unused_result));
+
+/* The bytes of a buffer. */
+struct span	 discovery_text(const struct buf *b);
+
+/* Write {path, contents}. */
+void	 discovery_put_file(struct discovery *d, const char *path,
+	    struct span text);
+
+/* Join two names.  False: too long. */
+bool	 discovery_join(char path[PATH_MAX], const char *folder,
+	    const char *name) __attribute__((warn_unused_result));
+
+/*
+ * Read a plugin's manifest, and write what it names: the object of the files.
+ * As discovery_read(); without a manifest nothing is written.  inline_too:
+ * also what the manifest has itself.  m is for manifest_fini() after 1.
+ */
+int	 discovery_put_plugin(struct discovery *d, const char *root,
+	    bool inline_too, struct manifest *m, bool *is_sound)
+	    __attribute__((warn_unused_result));

@@ -1,0 +1,391 @@
+/*
+ * capabilities/discoverV2 (PROTOCOL 8.3): the skills of the user and of this
+ * machine, and the plugins that the stock client has installed.
+ */
+#include "worker/fs/fsdiscover.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/limit.h"
+
+static const char *const	 skill_names[] = { "SKILL.md", NULL };
+
+#define IDS_MAX		(16 * LIMIT_PLUGINS)	/* before they are sorted */
+
+/* Whose skills: of a plugin, or of a root with an id. */
+struct owner {
+	const char	*root_id, *root;	/* or NULL */
+	const char	*plugin;		/* or NULL */
+};
+
+/* --- skills --- */
+
+static void
+put_name(struct json_out *o, const char *plugin, const char *name)
+{
+	char	*full;
+
+	json_out_key(o, "name");
+	if (plugin == NULL) {
+		json_out_str(o, name);
+	} else if (asprintf(&full, "%s:%s", plugin, name) != -1) {
+		json_out_str(o, full);
+		free(full);
+	} else {
+		json_out_null(o);
+	}
+}
+
+static void
+put_skill(struct discovery *d, const struct owner *owner, const char *path,
+    const struct skill *s, struct span meta)
+{
+	json_out_open(&d->o, '{');
+	put_name(&d->o, owner->plugin, s->name);
+	json_out_key(&d->o, "description");
+	json_out_str(&d->o, s->description);
+	json_out_key(&d->o, "shortDescription");
+	if (s->short_description != NULL && s->short_description[0] != '\0')
+		json_out_str(&d->o, s->short_description);
+	else
+		json_out_null(&d->o);
+	json_out_key(&d->o, "path");
+	json_out_uri(&d->o, path);
+	if (owner->root != NULL) {
+		json_out_key(&d->o, "discoveryRoot");
+		json_out_open(&d->o, '{');
+		json_out_key(&d->o, "id");
+		json_out_str(&d->o, owner->root_id);
+		json_out_key(&d->o, "path");
+		json_out_uri(&d->o, owner->root);
+		json_out_close(&d->o, '}');
+	}
+	skill_put_metadata(&d->o, meta);
+	json_out_close(&d->o, '}');
+}
+
+/* Write a skill with its metadata, or warn. */
+static int
+put_parsed(struct discovery *d, const struct owner *owner, const char *path,
+    struct span text)
+{
+	static const struct span	 none = { NULL, 0 };
+	char				 folder[PATH_MAX], more[PATH_MAX];
+	struct skill			 s;
+	struct buf			 meta;
+	const char			*why;
+	int				 got = 0;
+
+	buf_init(&meta, 0);
+	snprintf(folder, sizeof(folder), "%.*s",
+	    (int)(strrchr(path, '/') - path), path);
+	if (skill_parse(&s, text, strrchr(folder, '/') + 1, &why) == -1) {
+		discovery_warn(d, "%s: %s", path, why);
+	} else if (d->texts + text.len > LIMIT_SKILL_TEXTS) {
+		discovery_warn(d, "%s: there are more than %d bytes in files",
+		    path, LIMIT_SKILL_TEXTS);
+	} else {
+		d->texts += text.len;
+		if (discovery_join(more, folder, "agents/openai.yaml"))
+			got = discovery_read(d, more, &meta);
+		put_skill(d, owner, path, &s,
+		    got == 1 ? discovery_text(&meta) : none);
+	}
+	skill_fini(&s);
+	buf_fini(&meta);
+	return got == -1 ? -1 : 0;
+}
+
+/* Write skills, once each. */
+static int
+put_skills(struct discovery *d, const struct owner *owner,
+    const struct paths *found)
+{
+	struct buf	 b;
+	size_t		 i;
+	int		 got = 0;
+
+	for (i = 0; i < found->n && got != -1; i++) {
+		if (i > 0 && strcmp(found->v[i], found->v[i - 1]) == 0)
+			continue;
+		if ((got = discovery_read(d, found->v[i], &b)) == 1)
+			got = put_parsed(d, owner, found->v[i],
+			    discovery_text(&b));
+		buf_fini(&b);
+	}
+	return got == -1 ? -1 : 0;
+}
+
+static int
+put_root_skills(struct discovery *d, const char *id, const char *folder,
+    const char *name)
+{
+	struct owner	 owner;
+	struct paths	 found;
+	char		 root[PATH_MAX];
+	int		 rv;
+
+	if (folder[0] != '/' || !discovery_join(root, folder, name))
+		return 0;
+	owner.root_id = id;
+	owner.root = root;
+	owner.plugin = NULL;
+	memset(&found, 0, sizeof(found));
+	rv = discovery_walk(d, root, true, skill_names, &found);
+	if (rv == 0)
+		rv = put_skills(d, &owner, &found);
+	paths_fini(&found);
+	return rv;
+}
+
+/* --- plugins --- */
+
+/* Whether a part of an id: it becomes name@market. */
+static bool
+is_plugin_id(const char *s)
+{
+	return s[0] != '.' && strspn(s, "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-") == strlen(s);
+}
+
+/* Add the names of the directories in a directory, sorted. */
+static int
+list_folders(struct discovery *d, const char *folder, struct paths *out)
+{
+	struct fsop_result	 r;
+	struct fsop_record	 rec;
+	struct fsop		 op;
+	const char		*name, *text;
+	size_t			 off = 0;
+	int			 rv = 0;
+
+	memset(&op, 0, sizeof(op));
+	op.kind = FSOP_LIST;
+	op.fd = -1;
+	snprintf(op.path, sizeof(op.path), "%s", folder);
+	fsop_result_init(&r);
+	fsop_run(&op, d->how, &r);
+	if (r.error == ECANCELED || r.error == ENOMEM) {
+		errno = r.error;
+		rv = -1;
+	} else if (r.why != FSWHY_NONE) {
+		discovery_warn(d, "%s has too many names", folder);
+	} else if (r.error != 0 && r.error != ENOENT) {
+		discovery_warn(d, "%s: %s", folder, strerror(r.error));
+	}
+	while (rv == 0 && fsop_next_record(&r.payload, &off, &rec, &name,
+	    &text))
+		if (rec.type == FSOP_REC_DIR)
+			rv = paths_add(out, name, rec.name_len);
+	paths_sort(out);
+	fsop_result_fini(&r);
+	return rv;
+}
+
+/* Return the version in use: one being worked on, or the last by name. */
+static const char *
+choose_version(const struct paths *versions)
+{
+	size_t	 i;
+
+	for (i = 0; i < versions->n; i++)
+		if (strcmp(versions->v[i], "local") == 0)
+			return versions->v[i];
+	for (i = versions->n; i > 0; i--)
+		if (is_plugin_id(versions->v[i - 1]))
+			return versions->v[i - 1];
+	return NULL;
+}
+
+/* Write the skills of a plugin, as a member. */
+static int
+put_plugin_skills(struct discovery *d, const char *root, const char *prefix,
+    const struct manifest *m)
+{
+	struct owner	 owner = { NULL, NULL, prefix };
+	struct paths	 found;
+	char		 path[PATH_MAX];
+	size_t		 i;
+	int		 rv = 0;
+
+	memset(&found, 0, sizeof(found));
+	for (i = 0; m->skills[i] != NULL && rv == 0; i++)
+		if (discovery_join(path, root, m->skills[i]))
+			rv = discovery_walk(d, path, true, skill_names,
+			    &found);
+	json_out_key(&d->o, "skills");
+	json_out_open(&d->o, '[');
+	if (rv == 0)
+		rv = put_skills(d, &owner, &found);
+	json_out_close(&d->o, ']');
+	paths_fini(&found);
+	return rv;
+}
+
+static int
+put_plugin(struct discovery *d, const char *root, const char *id,
+    const char *version)
+{
+	struct manifest	 m;
+	struct json_out	 whole = d->o;
+	const char	*name = version;
+	size_t		 begun = d->out.len, texts = d->texts;
+	bool		 is_sound = false;
+	int		 got, rv;
+
+	/* What the manifest says is known when its files are written. */
+	json_out_open(&d->o, '{');
+	json_out_key(&d->o, "id");
+	json_out_str(&d->o, id);
+	json_out_key(&d->o, "remotePluginId");
+	json_out_null(&d->o);
+	json_out_key(&d->o, "version");
+	json_out_str(&d->o, version);
+	json_out_key(&d->o, "root");
+	json_out_uri(&d->o, root);
+	json_out_key(&d->o, "files");
+	if ((got = discovery_put_plugin(d, root, true, &m, &is_sound)) == -1)
+		return -1;
+	if (got == 0 || !is_sound) {
+		if (got == 1)
+			discovery_warn(d, "%s: the manifest is malformed",
+			    root);
+		/* As if it had not begun. */
+		d->out.len = begun;
+		d->texts = texts;
+		whole.error = d->o.error;
+		d->o = whole;
+		if (got == 1)
+			manifest_fini(&m);
+		return 0;
+	}
+	if (m.name != NULL)
+		name = m.name;
+	json_out_key(&d->o, "displayName");
+	json_out_str(&d->o, m.display_name != NULL ? m.display_name : name);
+	rv = put_plugin_skills(d, root, name, &m);
+	json_out_close(&d->o, '}');
+	manifest_fini(&m);
+	return rv;
+}
+
+/* Write the plugin with that id, name@market, from its directory. */
+static int
+put_versions(struct discovery *d, const char *cache, const char *id)
+{
+	struct paths	 versions;
+	const char	*at = strchr(id, '@'), *version;
+	char		 folder[PATH_MAX], root[PATH_MAX];
+	int		 n, rv = 0;
+
+	memset(&versions, 0, sizeof(versions));
+	n = snprintf(folder, sizeof(folder), "%s/%s/%.*s", cache, at + 1,
+	    (int)(at - id), id);
+	if (n < 0 || (size_t)n >= sizeof(folder))
+		return 0;
+	if (list_folders(d, folder, &versions) == -1)
+		rv = -1;
+	else if ((version = choose_version(&versions)) != NULL &&
+	    discovery_join(root, folder, version))
+		rv = put_plugin(d, root, id, version);
+	paths_fini(&versions);
+	return rv;
+}
+
+/* Add the ids of the plugins from a marketplace. */
+static int
+add_ids(struct discovery *d, const char *cache, const char *market,
+    struct paths *ids)
+{
+	struct paths	 names;
+	char		 folder[PATH_MAX], id[2 * NAME_MAX + 2];
+	size_t		 i;
+	int		 n, rv;
+
+	memset(&names, 0, sizeof(names));
+	if (!is_plugin_id(market) || !discovery_join(folder, cache, market)) {
+		discovery_warn(d, "%s: not the name of a marketplace: %s",
+		    cache, market);
+		return 0;
+	}
+	rv = list_folders(d, folder, &names);
+	for (i = 0; i < names.n && rv == 0 && ids->n < IDS_MAX; i++) {
+		if (!is_plugin_id(names.v[i])) {
+			discovery_warn(d, "%s: not the name of a plugin: %s",
+			    folder, names.v[i]);
+			continue;
+		}
+		n = snprintf(id, sizeof(id), "%s@%s", names.v[i], market);
+		rv = paths_add(ids, id, (size_t)n);
+	}
+	paths_fini(&names);
+	return rv;
+}
+
+static int
+put_plugins(struct discovery *d, const char *home)
+{
+	struct paths	 markets, ids;
+	char		 cache[PATH_MAX];
+	size_t		 i;
+	int		 rv;
+
+	memset(&markets, 0, sizeof(markets));
+	memset(&ids, 0, sizeof(ids));
+	if (!discovery_join(cache, home, "plugins/cache"))
+		return 0;
+	rv = list_folders(d, cache, &markets);
+	for (i = 0; i < markets.n && rv == 0; i++)
+		rv = add_ids(d, cache, markets.v[i], &ids);
+	paths_sort(&ids);
+	if (ids.n > LIMIT_PLUGINS)
+		discovery_warn(d, "%s: more than %d plugins", cache,
+		    LIMIT_PLUGINS);
+	for (i = 0; i < ids.n && i < LIMIT_PLUGINS && rv == 0; i++)
+		rv = put_versions(d, cache, ids.v[i]);
+	paths_fini(&markets);
+	paths_fini(&ids);
+	return rv;
+}
+
+/* --- all --- */
+
+static int
+put_all(struct discovery *d, const struct fsop *op)
+{
+	json_out_open(&d->o, '{');
+	json_out_key(&d->o, "plugins");
+	json_out_open(&d->o, '[');
+	if (put_plugins(d, op->path) == -1)
+		return -1;
+	json_out_close(&d->o, ']');
+	json_out_key(&d->o, "skills");
+	json_out_open(&d->o, '[');
+	if (put_root_skills(d, "codex-home-skills", op->path,
+	    "skills") == -1 ||
+	    put_root_skills(d, "user-agent-skills", op->to,
+	    ".agents/skills") == -1 ||
+	    put_root_skills(d, "system-skills", "/etc/codex", "skills") == -1)
+		return -1;
+	json_out_close(&d->o, ']');
+	discovery_put_warnings(d);
+	json_out_close(&d->o, '}');
+	return 0;
+}
+
+int
+fsop_discover(const struct fsop *op, const struct fsop_how *how,
+    struct fsop_result *r)
+{
+	struct discovery	 d;
+
+	if (how->nonblock) {
+		errno = EAGAIN;
+		return -1;
+	}
+	discovery_init(&d, how);
+	return discovery_fini(&d, put_all(&d, op), r);
+}
