@@ -231,4 +231,3 @@ struct child	*child_find_idle(const struct master *m);
  */
 bool		 child_is_forking(const struct master *m);
 pid_t		 child_next_exit(const struct master *m);
-const char	*child_state_name(const struct child *c);
