@@ -99,7 +99,7 @@ int	 records_parse(const void *data, size_t size, const uint8_t boot[16],
  */
 int	 records_read(const char *dir, struct records_head *head_out,
 	    const struct records_events *events, void *arg,
-	    char why[RECORDS_WHY]) __attribute__((warn_unused_result));
+	    char why[RECORDS_WHY]) MUST_CHECK;
 
 struct records;
 
