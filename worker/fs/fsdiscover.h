@@ -11,8 +11,7 @@ struct paths {
 	size_t	 n, cap;
 };
 
-int	 paths_add(struct paths *p, const char *path, size_t len)
-	    __attribute__((warn_unused_result));
+int	 paths_add(struct paths *p, const char *path, size_t len) MUST_CHECK;
 void	 paths_sort(struct paths *p);
 void	 paths_fini(struct paths *p);
 
@@ -31,13 +30,12 @@ void	 discovery_init(struct discovery *d, const struct fsop_how *how);
  * of writing it.
  */
 int	 discovery_fini(struct discovery *d, int rv, struct fsop_result *r)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* Write the member warnings. */
 void	 discovery_put_warnings(struct discovery *d);
 
-void	 discovery_warn(struct discovery *d, const char *fmt, ...)
-	    __attribute__((format(printf, 2, 3)));
+void	 discovery_warn(struct discovery *d, const char *fmt, ...) PRINTF(2, 3);
 
 /* Whether a path ends in one of these names, ended by NULL. */
 bool	 discovery_ends_in(const char *path, size_t len,
@@ -49,15 +47,14 @@ bool	 discovery_ends_in(const char *path, size_t len,
  * has none.  0, or -1 with errno: cancelled, no memory.
  */
 int	 discovery_walk(struct discovery *d, const char *root, bool follow,
-	    const char *const *names, struct paths *out)
-	    __attribute__((warn_unused_result));
+	    const char *const *names, struct paths *out) MUST_CHECK;
 
 /*
  * Read a file of UTF-8 to an empty buffer.  1; 0: it is not there, or there is
  * a warning; -1 with errno: cancelled, no memory.  buf_fini() after each.
  */
 int	 discovery_read(struct discovery *d, const char *path, struct buf *b)
-	    __attribute__((warn_unused_result));
+	    MUST_CHECK;
 
 /* The bytes of a buffer. */
 struct span	 discovery_text(const struct buf *b);
@@ -68,7 +65,7 @@ void	 discovery_put_file(struct discovery *d, const char *path,
 
 /* Join two names.  False: too long. */
 bool	 discovery_join(char path[PATH_MAX], const char *folder,
-	    const char *name) __attribute__((warn_unused_result));
+	    const char *name) MUST_CHECK;
 
 /*
  * Read a plugin's manifest, and write what it names: the object of the files.
@@ -76,5 +73,4 @@ bool	 discovery_join(char path[PATH_MAX], const char *folder,
  * also what the manifest has itself.  m is for manifest_fini() after 1.
  */
 int	 discovery_put_plugin(struct discovery *d, const char *root,
-	    bool inline_too, struct manifest *m, bool *is_sound)
-	    __attribute__((warn_unused_result));
+	    bool inline_too, struct manifest *m, bool *is_sound) MUST_CHECK;

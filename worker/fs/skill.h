@@ -21,7 +21,7 @@ struct skill {
  * one.  0, or -1 with the reason; skill_fini() after either.
  */
 int	 skill_parse(struct skill *s, struct span text, const char *fallback,
-	    const char **why_out) __attribute__((warn_unused_result));
+	    const char **why_out) MUST_CHECK;
 void	 skill_fini(struct skill *s);
 
 /*
@@ -40,6 +40,5 @@ struct manifest {
 };
 
 /* 0, or -1: malformed, or no memory.  manifest_fini() after either. */
-int	 manifest_parse(struct manifest *m, struct span text)
-	    __attribute__((warn_unused_result));
+int	 manifest_parse(struct manifest *m, struct span text) MUST_CHECK;
 void	 manifest_fini(struct manifest *m);
