@@ -5,7 +5,7 @@
 #pragma once
 
 #include "common/dial/wsock.h"
-#include "master/uplink/inflight.h"
+#include "common/net/inflight.h"
 #include "proto/ipc.pb-c.h"
 
 struct carrier;

@@ -5,20 +5,17 @@ a proxy, and, as root, on a network of two namespaces where frames go astray.
 
 PARTITIONS=N is how many of each kind; SEED=N repeats a run."""
 import contextlib
-import ctypes
 import os
 import random
-import shutil
-import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "sys"))
-import tokens
 from client import (LIMIT, Closed, RpcError, Server, check, connect, main,
-                    say, wait_for)
+                    say)
 from lines import HOLD, PASS, SWALLOW, Echo, Output, line, middle
+from network import Network, namespaces
 
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
 PARTITIONS = int(os.environ.get("PARTITIONS", 12))
@@ -147,89 +144,14 @@ class Proxies:
             yield one, other
 
 
-def ip(*words, into=None):
-    inside = () if into is None else ("nsenter", "-t", str(into), "-n")
-    return subprocess.run([*inside, "ip", *words], check=True,
-                          capture_output=True, text=True).stdout
-
-
-class Way:
-    """A pair of interfaces between two namespaces, ours and a server's.  What
-    is held goes to a neighbour that does not exist; TCP sends it again."""
-
-    def __init__(self, number, other):
-        self.other, self.url, self.token = other, None, None
-        self.ours, self.theirs = "ours%d" % number, "theirs%d" % number
-        here, there = ("192.0.2.%d" % (4 * number + i) for i in (1, 2))
-        ip("link", "add", self.ours, "type", "veth", "peer", "name",
-           self.theirs, "netns", str(other))
-        self.ends = {"up": (self.ours, there, None),
-                     "down": (self.theirs, here, other)}
-        for device, address, into in ((self.ours, here, None),
-                                      (self.theirs, there, other)):
-            ip("addr", "add", address + "/30", "dev", device, into=into)
-            ip("link", "set", device, "up", into=into)
-        self.address = there
-        self.real = {"up": self.mac(self.theirs, other),
-                     "down": self.mac(self.ours, None)}
-        self.set(up=PASS, down=PASS)
-
-    @staticmethod
-    def mac(device, into):
-        words = ip("-o", "link", "show", device, into=into).split()
-        return words[words.index("link/ether") + 1]
-
-    def set(self, **modes):
-        for to, mode in modes.items():
-            device, address, into = self.ends[to]
-            ip("neigh", "replace", address, "lladdr", self.real[to]
-               if mode == PASS else "02:00:00:00:00:01", "nud", "permanent",
-               "dev", device, into=into)
-
-
-class Network:
-    def __init__(self, other):
-        self.pair = [Way(0, other), Way(1, other)]
-        token = tokens.new()
-        self.server = Server(
-            tokens.option("t", token, "root"), "PermitRootSession=yes",
-            listen=["ws://%s:0" % w.address for w in self.pair],
-            prefix=("nsenter", "-t", str(other), "-n", "--"))
-        for way, url in zip(self.pair, self.server.urls):
-            way.url, way.token = url, token
-
-    @contextlib.contextmanager
-    def ways(self):
-        for way in self.pair:
-            way.set(up=PASS, down=PASS)
-        yield self.pair
-
-
 def by_proxy():
     partitions(Proxies(Server()))
 
 
-def namespace(pid):
-    return os.readlink("/proc/%s/ns/net" % pid)
-
-
 def by_network():
-    if os.geteuid() != 0 or not all(map(shutil.which, (
-            "ip", "unshare", "nsenter"))):
-        say("  left out: wants root, ip, unshare and nsenter")
-        return
-    before = namespace("self")
-    if ctypes.CDLL(None).unshare(0x40000000) == -1:     # CLONE_NEWNET
-        say("  left out: no network namespaces")
-        return
-    ip("link", "set", "lo", "up")
-    with subprocess.Popen(["unshare", "-n", "sleep", "100000"]) as other:
-        try:
-            wait_for(lambda: namespace(other.pid) not in (
-                before, namespace("self")), LIMIT, "a namespace")
-            partitions(Network(other.pid))
-        finally:
-            other.kill()
+    with namespaces() as other:
+        if other is not None:
+            partitions(Network(other))
 
 
 def partitions(net):

@@ -1,8 +1,9 @@
-"""837: a line of 1 Mbit/s: what goes through it, and how long a request waits
-beside a flood; whatever is lost or comes twice is a failure.
+"""837: lines of 1 and 8 Mbit/s: what goes through, and how long a request waits
+beside a flood; whatever is lost or comes twice is a failure.  As root on a network
+of two namespaces, and by a proxy, which holds more than a line does.
 
-FLOOD=N is how many seconds a flood lasts; RATE the bytes a second of the line,
-ROOM those that are under way in it."""
+FLOOD=N is how many seconds a flood lasts; RATE the bytes a second of the proxy,
+ROOM those that are under way in it, or in a line."""
 import base64
 import contextlib
 import os
@@ -11,15 +12,18 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "sys"))
-from client import (LIMIT, Closed, Server, check, connect, main, resume_in,
-                    say)
+from client import (LIMIT, Closed, Server, check, connect, in_time, main,
+                    resume_in, say)
 from lines import LINE, Output, line, middle
+from network import Network, namespaces
 
 FLOOD = float(os.environ.get("FLOOD", 30))
 RATE = int(os.environ.get("RATE", 125000))
 ROOM = int(os.environ.get("ROOM", 65536))
 LONG = 10 * LIMIT               # for what has a queue before it
 PAUSE = 0.25                    # between two requests
+WIRE = 4 / 3 * 1514 / 1448      # bytes on the line for one of output
+FULL = 0.9                      # of a line
 
 
 class Asking:
@@ -48,8 +52,8 @@ class Asking:
             middle(self.times), max(self.times), len(self.times))
 
 
-def quiet(url):
-    with connect(url) as c:
+def quiet(url, token=None):
+    with connect(url, token=token) as c:
         asking = Asking(c)
         for _ in range(40):
             asking.step()
@@ -70,9 +74,9 @@ def take(c, out, seconds, asking):
     return (out.bytes - before) / (time.monotonic() - began)
 
 
-def output(url):
+def output(url, token=None):
     """A command writes as fast as it may."""
-    with connect(url) as c:
+    with connect(url, token=token) as c:
         out, asking = Output(), Asking(c)
         out.begin(c)
         take(c, out, 5, Asking(c))      # until all that holds some is full
@@ -81,7 +85,6 @@ def output(url):
         asking.finish()
         out.end(c, LONG)
         c.call("session/close")
-    check(speed > RATE / 2, "%.0f bytes a second" % speed)
     return speed, asking, out.lines
 
 
@@ -124,9 +127,9 @@ print(n)
 """
 
 
-def inputs(url):
+def inputs(url, token=None):
     """A client writes as fast as it may, while it asks."""
-    with connect(url) as c:
+    with connect(url, token=token) as c:
         c.start("in", sys.executable, "-c", JUDGE, pipeStdin=True)
         asking, sent, waiting = Asking(c), 0, []
         began = time.monotonic()
@@ -160,6 +163,7 @@ def small_window():
     server = Server("OutputWindow=256K")
     with line(server.url, rate=RATE, room=ROOM) as way:
         speed, asking, lines = output(way.url)
+        check(speed > RATE / 2, "%.0f bytes a second" % speed)
         say("  output: %.1f KiB/s; %s; %d lines exact" % (
             speed / 1024, asking, lines))
     server.stop()
@@ -170,6 +174,7 @@ def usual_window():
     with line(server.url, rate=RATE, room=ROOM) as way:
         say("  nothing else: %s" % quiet(way.url))
         speed, asking, lines = output(way.url)
+        check(speed > RATE / 2, "%.0f bytes a second" % speed)
         say("  output: %.1f KiB/s; %s; %d lines exact" % (
             speed / 1024, asking, lines))
         lines, resumes = cut(way.url)
@@ -181,4 +186,31 @@ def usual_window():
     server.stop()
 
 
-main(usual_window, small_window)
+def on_line(way, rate, longest):
+    """A request beside a flood waits so long, and the line is full."""
+    way.slow(rate, ROOM)
+    say("  nothing else: %s" % quiet(way.url, way.token))
+    speed, asking, lines = output(way.url, way.token)
+    share = speed * WIRE / rate
+    say("  output: %.1f KiB/s, %.0f %% of the line; %s; %d lines exact" % (
+        speed / 1024, 100 * share, asking, lines))
+    in_time(middle(asking.times) <= longest, "a request waits %.3f s" %
+            middle(asking.times))
+    in_time(share >= FULL, "%.0f %% of the line is used" % (100 * share))
+    speed, asking, lines = inputs(way.url, way.token)
+    say("  input: %.1f KiB/s; %s; %d lines exact" % (
+        speed / 1024, asking, lines))
+
+
+def real_lines():
+    with namespaces("tc") as other:
+        if other is None:
+            return
+        net = Network(other)
+        for rate, longest in ((125000, 0.5), (1000000, 0.15)):
+            say("  %d Mbit/s" % (rate * 8 // 1000000))
+            on_line(net.pair[0], rate, longest)
+        net.server.stop()
+
+
+main(usual_window, small_window, real_lines)

@@ -569,6 +569,67 @@ START_TEST(test_receipts)
 }
 END_TEST
 
+/* A piece of bulk: bytes of output that become a message. */
+static void
+send_bulk(size_t n)
+{
+	static char	 text[LIMIT_READ_CHUNK];
+
+	memset(text, 'x', sizeof(text));
+	ck_assert(conn_has_room(conn));
+	ck_assert_int_eq(conn_send(conn, text, n), 0);
+	conn_sent_bulk(conn, n);
+	conn_flush(conn);
+}
+
+/* The pings that came are answered; nseen: frames that were looked at. */
+static void
+answer_pings(size_t *nseen)
+{
+	for (read_all(); *nseen < nframes; ++*nseen)
+		if (frames[*nseen].op == WS_PING)
+			say(WS_PONG, frames[*nseen].data, frames[*nseen].len);
+	turn();
+}
+
+/*
+ * Bulk waits until pongs say that the client has read; what is no bulk does
+ * not.  How much, and in what pieces, is tested in check_inflight.c.
+ */
+START_TEST(test_bulk)
+{
+	size_t	 n, total = 0, first, nseen = 0;
+
+	ck_assert_uint_eq(conn_piece(conn, 1000), 1000);
+	while (conn_has_room(conn)) {
+		n = conn_piece(conn, LIMIT_READ_CHUNK);
+		ck_assert_uint_eq(n, LIMIT_READ_CHUNK);
+		send_bulk(n);
+		total += n;
+		ck_assert_uint_le(total, LIMIT_INFLIGHT_FIRST);
+	}
+	first = total;
+	ck_assert_uint_eq(first, LIMIT_INFLIGHT_FIRST);
+	ck_assert_int_eq(send_letters(10), 0);
+	read_all();
+	check_letters(nframes - 1, 10);
+	/* It was read, but not so that we would know. */
+	ck_assert(!conn_has_room(conn));
+	ck_assert_uint_eq(nreceipts, 0);
+	while (total < 10 * first) {
+		for (n = 0; !conn_has_room(conn); n++) {
+			ck_assert_uint_lt(n, 10);
+			answer_pings(&nseen);
+		}
+		n = conn_piece(conn, LIMIT_READ_CHUNK);
+		ck_assert_uint_ge(n, LIMIT_INFLIGHT_MIN / 2);
+		send_bulk(n);
+		total += n;
+	}
+	ck_assert_uint_eq(nended, 0);
+}
+END_TEST
+
 /* All that was sent before the last word comes before it. */
 START_TEST(test_close)
 {
@@ -693,6 +754,10 @@ START_TEST(test_stdio)
 	ck_assert_int_eq(fd_nonblock(peer, 1), 0);
 	ck_assert_ptr_nonnull(conn = conn_stdio_new(base, in[0], out[1],
 	    &events, NULL));
+	/* Nothing is measured there. */
+	conn_sent_bulk(conn, 100 * LIMIT_INFLIGHT_FIRST);
+	ck_assert(conn_has_room(conn));
+	ck_assert_uint_eq(conn_piece(conn, SIZE_MAX), SIZE_MAX);
 	ck_assert_int_eq(send_letters(len), 0);
 	ck_assert_int_eq(conn_send(conn, "{}", 2), 0);
 	conn_ask_receipt(conn);
@@ -791,6 +856,7 @@ main(void)
 	tcase_add_test(t, test_frame_cut);
 	tcase_add_test(t, test_pong_in_frame);
 	tcase_add_test(t, test_receipts);
+	tcase_add_test(t, test_bulk);
 	tcase_add_test(t, test_close);
 	tcase_add_test(t, test_half_close);
 	tcase_add_loop_test(t, test_vanishes, 0, 2);

@@ -1,8 +1,8 @@
-/* master/uplink/inflight.c: what may be under way, on lines made up here. */
+/* common/net/inflight.c: what may be under way, on lines made up here. */
 #include <check.h>
 
 #include "common/limit.h"
-#include "master/uplink/inflight.h"
+#include "common/net/inflight.h"
 
 #define FRAME		61440
 #define SECOND		1000000ULL
@@ -16,14 +16,16 @@ struct line {
 	uint64_t	 now, free_at;	/* when all is read, but for the line */
 	uint64_t	 pong_at;
 	uint64_t	 pos, most;	/* sent; the longest queue in bytes */
+	uint64_t	 frame;		/* bytes of the longest frame */
 	unsigned	 pings;
 };
 
 static void
 line_init(struct line *l, uint64_t rate, uint64_t rtt)
 {
-	*l = (struct line){ .rate = rate, .rtt = rtt, .now = 1 };
-	inflight_init(&l->f, 0);
+	*l = (struct line){ .rate = rate, .rtt = rtt, .now = 1,
+	    .frame = FRAME };
+	inflight_init(&l->f, 0, LIMIT_RENDEZVOUS_LEAST);
 }
 
 static void
@@ -37,17 +39,17 @@ ask(struct line *l)
 static void
 send_frame(struct line *l)
 {
-	uint64_t	 queue;
+	uint64_t	 queue, n = inflight_piece(&l->f, l->frame);
 
 	inflight_resume(&l->f, l->pos, l->now);
 	if (l->free_at < l->now)
 		l->free_at = l->now;
-	l->free_at += FRAME * SECOND / l->rate;
-	l->pos += FRAME;
+	l->free_at += n * SECOND / l->rate;
+	l->pos += n;
 	queue = (l->free_at - l->now) * l->rate / SECOND;
 	if (queue > l->most)
 		l->most = queue;
-	l->now += FRAME * SECOND / SENDER;
+	l->now += n * SECOND / SENDER;
 }
 
 /* All that can be sent, until then. */
@@ -116,9 +118,9 @@ START_TEST(a_line_is_full_and_its_queue_short)
 	l.most = 0;
 	flood(&l, 38 * SECOND);
 	ck_assert_uint_ge(l.pos - before, l.rate * 27);
-	ck_assert_uint_le(l.most, 3 * hold + LIMIT_INFLIGHT_MIN + 2 * FRAME);
+	ck_assert_uint_le(l.most, 3 * hold + LIMIT_INFLIGHT_FIRST + FRAME);
 	/* One ping for half of what is in flight. */
-	ck_assert_uint_le(l.pings, l.pos / (LIMIT_INFLIGHT_MIN / 2) + 1);
+	ck_assert_uint_le(l.pings, l.pos / (LIMIT_RENDEZVOUS_LEAST / 2) + 2);
 }
 END_TEST
 
@@ -132,6 +134,31 @@ START_TEST(it_grows_soon)
 }
 END_TEST
 
+static const struct {
+	uint64_t	 rate, rtt, wait;	/* bytes a second; us; us */
+} slow_lines[] = {
+	{ 94000, 1000, 270000 }, { 94000, 100000, 350000 },
+	{ 750000, 1000, 100000 }, { 750000, 100000, 350000 },
+};
+
+/* What is asked beside a flood of a slow line waits for no more than that. */
+START_TEST(a_request_waits_little)
+{
+	struct line	 l;
+	uint64_t	 before;
+
+	line_init(&l, slow_lines[_i].rate, slow_lines[_i].rtt);
+	l.frame = LIMIT_READ_CHUNK;
+	inflight_init(&l.f, 0, LIMIT_INFLIGHT_MIN);
+	flood(&l, 5 * SECOND);
+	before = l.pos;
+	l.most = 0;
+	flood(&l, 35 * SECOND);
+	ck_assert_uint_ge(l.pos - before, l.rate * 27);
+	ck_assert_uint_le(l.most * SECOND / l.rate, slow_lines[_i].wait);
+}
+END_TEST
+
 /* A reader that becomes slow, and fast again. */
 START_TEST(it_follows_the_rate)
 {
@@ -141,7 +168,7 @@ START_TEST(it_follows_the_rate)
 	flood(&l, 5 * SECOND);
 	l.rate = 2000000;
 	flood(&l, 40 * SECOND);
-	ck_assert_uint_le(l.f.limit, 3 * LIMIT_INFLIGHT_MIN);
+	ck_assert_uint_le(l.f.limit, LIMIT_INFLIGHT_FIRST);
 	l.rate = 100000000;
 	ck_assert_uint_ge(flooded(&l, 45, 50), l.rate * 4);
 }
@@ -158,7 +185,7 @@ START_TEST(it_follows_the_time)
 	ck_assert_uint_ge(flooded(&l, 20, 30), l.rate * 8);
 	l.rtt = 5000;
 	flood(&l, 50 * SECOND);
-	ck_assert_uint_le(l.f.limit, 3 * 250000 + 2 * LIMIT_INFLIGHT_MIN);
+	ck_assert_uint_le(l.f.limit, 3 * 250000 + LIMIT_INFLIGHT_FIRST);
 }
 END_TEST
 
@@ -201,7 +228,7 @@ START_TEST(bounds)
 	struct inflight	 f;
 	uint64_t	 pos = 1000;
 
-	inflight_init(&f, pos);
+	inflight_init(&f, pos, LIMIT_INFLIGHT_MIN);
 	inflight_resume(&f, pos, 1);
 	ck_assert(!inflight_must_ask(&f, pos));
 	ck_assert(!inflight_is_full(&f, pos + LIMIT_INFLIGHT_FIRST - 1));
@@ -237,6 +264,8 @@ main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, a_line_is_full_and_its_queue_short, 0,
 	    sizeof(lines) / sizeof(lines[0]));
+	tcase_add_loop_test(tc, a_request_waits_little, 0,
+	    sizeof(slow_lines) / sizeof(slow_lines[0]));
 	tcase_add_test(tc, it_grows_soon);
 	tcase_add_test(tc, it_follows_the_rate);
 	tcase_add_test(tc, it_follows_the_time);

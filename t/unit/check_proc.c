@@ -26,6 +26,7 @@ static struct procs	 procs;
 static struct proc	*p;
 static int		 out_fd, err_fd;	/* to write output to */
 static pid_t		 next_pid;
+static size_t		 read_size;
 static bool		 has_room, spawn_fails, is_forgotten;
 static int		 asked_room;
 static char		 heard[256], text[256];
@@ -85,7 +86,16 @@ forgotten(void *arg)
 	is_forgotten = true;
 }
 
-static const struct proc_events	 events = { room, reap, written, forgotten };
+static size_t
+size_of_read(void *arg)
+{
+	ck_assert_ptr_eq(arg, &env);
+	return read_size;
+}
+
+static const struct proc_events	 events = {
+	room, size_of_read, reap, written, forgotten
+};
 
 /* --- who hears of it --- */
 
@@ -195,6 +205,7 @@ setup(void)
 	next_pid = NOBODY;
 	out_fd = err_fd = -1;
 	has_room = true;
+	read_size = LIMIT_READ_CHUNK;
 	spawn_fails = is_forgotten = false;
 	asked_room = 0;
 	heard[0] = text[0] = '\0';

@@ -230,10 +230,24 @@ conn_send(struct conn *c, const char *text, size_t len)
 	return 0;
 }
 
-size_t
-conn_behind(const struct conn *c)
+bool
+conn_has_room(const struct conn *c)
 {
-	return c->behind;
+	return c->behind < LIMIT_OUT_CHILDREN;
+}
+
+size_t
+conn_piece(const struct conn *c, size_t max)
+{
+	ck_assert(!c->has_ended);
+	return max;
+}
+
+void
+conn_sent_bulk(struct conn *c, size_t len)
+{
+	ck_assert(!c->has_ended);
+	ck_assert_uint_gt(len, 0);
 }
 
 uint64_t

@@ -20,6 +20,7 @@
 #define QUEUE_KEEP	(256 * 1024)	/* memory kept between turns */
 #define PART		(64 * 1024)	/* bytes of a frame generated at once */
 #define PART_FLUSH	(2 * PART)
+#define BULK_IDLE_US	2000	/* more than a turn takes */
 #define LINGER_MS	1000		/* for the client's close frame */
 
 static void	 conn_on_read(void *);
@@ -47,6 +48,7 @@ conn_new(size_t size, struct event_base *base, int in, int out,
 	c->allowed = SIZE_MAX;
 	buf_init(&c->queue, QUEUE_MAX);
 	TAILQ_INIT(&c->sources);
+	inflight_init(&c->inflight, 0, LIMIT_INFLIGHT_MIN);
 	io_init(&c->read_ev, base, in, EV_READ | EV_PERSIST, conn_on_read, c);
 	io_init(&c->write_ev, base, out, EV_WRITE, conn_on_write, c);
 	timer_init(&c->timer_ev, base, conn_on_timer, c);
@@ -644,6 +646,83 @@ conn_ask_receipt(struct conn *c)
 		c->ops->ask_receipt(c, c->pos, CONN_IN_TURN);
 }
 
+/* --- bulk --- */
+
+/* Without receipts nothing is known of the line. */
+static bool
+is_measured(const struct conn *c)
+{
+	return c->ops->ask_receipt != NULL;
+}
+
+bool
+conn_has_room(const struct conn *c)
+{
+	return conn_behind(c) < LIMIT_OUT_CHILDREN &&
+	    !(is_measured(c) && inflight_is_full(&c->inflight, c->bulk));
+}
+
+size_t
+conn_piece(const struct conn *c, size_t max)
+{
+	return is_measured(c) ? inflight_piece(&c->inflight, max) : max;
+}
+
+/* Nothing is queued and more could be, from now on. */
+static void
+bulk_drained(struct conn *c)
+{
+	if (is_measured(c) && c->drained_at == 0 && c->queue.len == 0 &&
+	    !inflight_is_full(&c->inflight, c->bulk))
+		c->drained_at = clock_us();
+}
+
+/* It is so for longer than a process takes to be read again. */
+static void
+bulk_idle(struct conn *c, uint64_t now)
+{
+	if (c->drained_at != 0 && now - c->drained_at >= BULK_IDLE_US)
+		inflight_idle(&c->inflight, c->drained_at);
+}
+
+void
+conn_sent_bulk(struct conn *c, size_t len)
+{
+	uint64_t	 now;
+
+	if (!is_measured(c))
+		return;
+	now = clock_us();
+	bulk_idle(c, now);
+	c->drained_at = 0;
+	inflight_resume(&c->inflight, c->bulk, now);
+	c->bulk += len;
+}
+
+static void
+ask_for_bulk(struct conn *c)
+{
+	if (c->state != CONN_OPEN || c->in_frame || !is_measured(c) ||
+	    !inflight_must_ask(&c->inflight, c->bulk))
+		return;
+	inflight_ask(&c->inflight, c->bulk, clock_us());
+	c->bulk_pos = c->pos;
+	c->ops->ask_receipt(c, c->pos, CONN_IN_TURN);
+}
+
+void
+conn_on_receipt(struct conn *c, uint64_t pos)
+{
+	uint64_t	 now = clock_us();
+
+	if (c->inflight.is_asked && pos >= c->bulk_pos) {
+		bulk_idle(c, now);
+		inflight_answer(&c->inflight, now);
+		bulk_drained(c);
+	}
+	c->events->on_receipt(c->arg, pos);
+}
+
 /* --- writing to the kernel --- */
 
 /*
@@ -728,6 +807,7 @@ conn_flush(struct conn *c)
 {
 	ssize_t	 n;
 
+	ask_for_bulk(c);
 	if (c->writing || c->state > CONN_ENDING || fill_queue(c) == -1)
 		return;
 	if (c->queue.len == 0) {
@@ -742,6 +822,7 @@ conn_flush(struct conn *c)
 		io_start(&c->write_ev);
 	} else {
 		conn_on_drained(c);
+		bulk_drained(c);
 		if (c->ops->ask_receipt == NULL && c->state == CONN_OPEN &&
 		    !c->in_frame)
 			c->events->on_receipt(c->arg, c->pos);

@@ -119,6 +119,18 @@ struct conn_source {
  */
 int	 conn_send_source(struct conn *c, struct conn_source *src, size_t len);
 
+/*
+ * Bulk is what may wait: output of processes, bodies of HTTP.  So much of it is
+ * in flight as keeps the line busy (common/net/inflight.h), since answers and
+ * other events go behind it: nothing is sent out of turn.
+ *
+ * Whether to send more; how much as one message, at most max; and that the last
+ * message was bulk.
+ */
+bool	 conn_has_room(const struct conn *c);
+size_t	 conn_piece(const struct conn *c, size_t max);
+void	 conn_sent_bulk(struct conn *c, size_t len);
+
 /* Count the bytes queued; those not of the current long message. */
 size_t	 conn_queued(const struct conn *c);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/ev.h"
+#include "common/net/inflight.h"
 #include "worker/conn/conn.h"
 
 /*
@@ -72,6 +73,10 @@ struct conn {
 	unsigned			 holds;		/* enum conn_hold */
 	size_t				 allowed;	/* conn_allow() */
 	bool				 writing;	/* write_ev is on */
+	struct inflight			 inflight;	/* of bulk */
+	uint64_t			 bulk;		/* payload, in all */
+	uint64_t			 bulk_pos;	/* pos, asked for */
+	uint64_t			 drained_at;	/* us: no bulk since */
 };
 
 struct conn	*conn_new(size_t size, struct event_base *base, int in, int out,
@@ -98,3 +103,6 @@ bool		 conn_may_hold(struct conn *c, size_t want);
 /* The client is alive: input came, or a whole message. */
 void		 conn_alive(struct conn *c);
 void		 conn_on_bytes(struct conn *c);
+
+/* The client has read all before pos. */
+void		 conn_on_receipt(struct conn *c, uint64_t pos);

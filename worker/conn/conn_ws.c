@@ -88,7 +88,7 @@ ws_on_pong(struct conn *c, const struct ws_event *ev)
 	for (i = 0; i < RECEIPT_LEN; i++)
 		pos = pos << 8 | ev->data[i];
 	if (pos <= c->pos)
-		c->events->on_receipt(c->arg, pos);
+		conn_on_receipt(c, pos);
 }
 
 /* Of several pings only the last needs a pong (RFC 6455 section 5.5.3). */

@@ -40,6 +40,9 @@ struct proc_events {
 	 */
 	bool	(*has_room)(void *arg, const struct proc *p);
 
+	/* Return how much to read at once, at most LIMIT_READ_CHUNK. */
+	size_t	(*read_size)(void *arg);
+
 	/* Reap children, in a kill pass. */
 	void	(*reap)(void *arg);
 

@@ -337,22 +337,24 @@ proc_out_on_failure(struct stream *st)
 }
 
 /*
- * Read once.  Large reads go to a chunk directly, small ones through a buffer,
- * so that chunks have no spare room.  Bytes, 0 at EOF, or -1: nothing now.
+ * Read once, up to size.  Large reads go to a chunk directly, small ones
+ * through a buffer, so that chunks have no spare room.  Bytes, 0 at EOF, or -1:
+ * nothing now.
  */
 static ssize_t
-proc_out_read_some(struct stream *st)
+proc_out_read_some(struct stream *st, size_t size)
 {
 	static char	 common[LIMIT_READ_CHUNK];
 	struct window	*w = st->proc->procs->window;
 	struct chunk	*c = NULL;
 	ssize_t		 n;
 
-	if (st->bulky && window_has_memory(w, LIMIT_READ_CHUNK) &&
-	    (c = chunk_new(LIMIT_READ_CHUNK)) != NULL)
-		n = proc_out_take(st, c->data, LIMIT_READ_CHUNK);
+	assert(size > 0 && size <= sizeof(common));
+	if (st->bulky && window_has_memory(w, size) &&
+	    (c = chunk_new(size)) != NULL)
+		n = proc_out_take(st, c->data, size);
 	else
-		n = proc_out_take(st, common, sizeof(common));
+		n = proc_out_take(st, common, size);
 	if (n <= 0) {
 		free(c);
 		return n == 0 ? 0 : proc_out_on_failure(st);
@@ -385,7 +387,8 @@ stream_on_read(void *arg)
 		io_stop(&st->read_ev);
 		return;
 	}
-	if ((n = proc_out_read_some(st)) == 0) {
+	if ((n = proc_out_read_some(st,
+	    p->procs->events->read_size(p->procs->arg))) == 0) {
 		proc_stream_end(st);
 		proc_maybe_close(p);
 	} else if (n > 0) {
@@ -400,7 +403,8 @@ proc_drain(struct proc *p)
 
 	for (i = 0; i < 2; i++)
 		for (reads = 0; reads < 2 && p->streams[i].fd != -1; reads++)
-			if (proc_out_read_some(&p->streams[i]) <= 0)
+			if (proc_out_read_some(&p->streams[i],
+			    LIMIT_READ_CHUNK) <= 0)
 				break;
 }
 

@@ -237,6 +237,7 @@ httpjobs_on_piece(struct http_call *c, const void *data, size_t len)
 		send_delta(x, data, len, false, NULL);
 		if (rpc->conn == NULL)
 			return;			/* x was freed */
+		conn_sent_bulk(rpc->conn, len);
 		x->waiting += len;
 		h->held = true;
 		httpjobs_unhold(rpc);
@@ -409,7 +410,7 @@ httpjobs_unhold(struct rpc *rpc)
 	if (h == NULL || rpc->conn == NULL ||
 	    conn_behind(rpc->conn) >= LIMIT_OUT_CHILDREN)
 		return;
-	if (h->held) {
+	if (h->held && conn_has_room(rpc->conn)) {
 		h->held = false;
 		TAILQ_FOREACH(x, &h->all, entry)
 			if ((n = x->waiting) > 0) {

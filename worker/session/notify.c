@@ -92,6 +92,7 @@ send_output(struct notify *nt, struct chunk *c)
 	at += b64_encode(at, c->data, c->len);
 	memcpy(at, tail, sizeof(tail) - 1);
 	conn_commit(conn);
+	conn_sent_bulk(conn, c->len);
 	/* NULL if sending ended the connection. */
 	if (nt->all->conn != NULL)
 		window_sent(p->procs->window, c, conn_pos(conn));

@@ -84,7 +84,7 @@ session_has_room(const struct session *s)
 	if (s->receipts.by_client && window < 4 * LIMIT_RECEIPT)
 		window = 4 * LIMIT_RECEIPT;
 	return s->window.sent_cost < window && !window_is_full(&s->window) &&
-	    conn_behind(s->conn) < LIMIT_OUT_CHILDREN;
+	    conn_has_room(s->conn);
 }
 
 static bool
@@ -107,6 +107,15 @@ may_read(void *arg, const struct proc *p)
 	/* A client that has resumed may never read what it missed. */
 	return !p->is_held && session_has_room(s) &&
 	    p->retain.unread_cost < s->env.set.spool + LIMIT_UNREAD;
+}
+
+static size_t
+read_size(void *arg)
+{
+	const struct session	*s = arg;
+
+	return s->conn == NULL ? LIMIT_READ_CHUNK :
+	    conn_piece(s->conn, LIMIT_READ_CHUNK);
 }
 
 /* Check again whether held-back output can continue. */
@@ -564,7 +573,7 @@ on_forgotten(void *arg)
 }
 
 static const struct proc_events	 proc_events = {
-	may_read, session_reap, session_on_written, on_forgotten
+	may_read, read_size, session_reap, session_on_written, on_forgotten
 };
 
 /* Only wake the loop: end_turn() does what is due. */

@@ -15,6 +15,7 @@
 struct inflight {
 	uint64_t	 read;		/* position that the peer has read */
 	uint64_t	 limit;		/* bytes beyond it at most */
+	uint64_t	 min;		/* of that */
 	bool		 is_asked;	/* a pong is awaited */
 	uint64_t	 asked;		/* position of the last ping */
 	uint64_t	 asked_at;
@@ -31,8 +32,14 @@ struct inflight {
 	bool		 is_probing;	/* waits for an empty line */
 };
 
-/* Start over for a new websocket, after pos bytes on others. */
-void	 inflight_init(struct inflight *f, uint64_t pos);
+/*
+ * Start over for a new websocket, after pos bytes on others.  The limit begins
+ * at LIMIT_INFLIGHT_FIRST and is never below min.
+ */
+void	 inflight_init(struct inflight *f, uint64_t pos, uint64_t min);
+
+/* Return how much to send as one message: half the limit, but at most max. */
+uint64_t inflight_piece(const struct inflight *f, uint64_t max);
 
 /* Whether it is time for a ping.  While it is full a pong is awaited. */
 bool	 inflight_must_ask(const struct inflight *f, uint64_t pos);

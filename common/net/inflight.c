@@ -1,4 +1,4 @@
-#include "master/uplink/inflight.h"
+#include "common/net/inflight.h"
 
 #include <assert.h>
 #include <string.h>
@@ -7,8 +7,9 @@
 
 #define SECOND	1000000		/* in microseconds */
 #define RATE_MAX 100000000000ULL	/* bytes a second, and no overflow */
-#define ALONE	(16 * 1024)	/* bytes that leave the line empty */
+#define ALONE	(4 * 1024)	/* bytes that leave the line empty */
 #define RTT_MIN	2000		/* below it scheduling is all there is */
+#define QUEUE_US 60000		/* of a slow line, for its reader to pause */
 
 /*
  * The limit as a multiple of bandwidth times delay.  As half of it may follow
@@ -24,10 +25,12 @@ clamp(uint64_t n, uint64_t low, uint64_t high)
 }
 
 void
-inflight_init(struct inflight *f, uint64_t pos)
+inflight_init(struct inflight *f, uint64_t pos, uint64_t min)
 {
+	assert(min > 0 && min <= LIMIT_INFLIGHT_FIRST);
 	memset(f, 0, sizeof(*f));
 	f->read = f->asked = pos;
+	f->min = min;
 	f->limit = LIMIT_INFLIGHT_FIRST;
 	f->is_idle = true;
 }
@@ -47,6 +50,12 @@ inflight_ask(struct inflight *f, uint64_t pos, uint64_t now)
 	f->asked = pos;
 	f->asked_at = now;
 	f->ahead = pos - f->read;
+}
+
+uint64_t
+inflight_piece(const struct inflight *f, uint64_t max)
+{
+	return f->limit / 2 < max ? f->limit / 2 : max;
 }
 
 static uint64_t
@@ -94,6 +103,21 @@ add_rate(struct inflight *f, uint64_t now)
 	f->base_at = now;
 }
 
+/*
+ * On a short way bandwidth times delay is next to nothing.  Leave the reader
+ * what keeps it busy while we sleep, but no more than a request may wait for.
+ */
+static void
+set_limit(struct inflight *f)
+{
+	uint64_t	 rate = best_rate(f);
+	uint64_t	 least = clamp(rate * QUEUE_US / SECOND, f->min,
+			    LIMIT_INFLIGHT_FIRST);
+
+	f->limit = clamp(GAIN(rate * clamp(f->rtt, RTT_MIN, 60 * SECOND) /
+	    SECOND), least, LIMIT_INFLIGHT_MAX);
+}
+
 void
 inflight_answer(struct inflight *f, uint64_t now)
 {
@@ -104,9 +128,7 @@ inflight_answer(struct inflight *f, uint64_t now)
 	f->read = f->asked;
 	f->was_idle = f->is_idle;
 	if (f->nrates > 0)
-		f->limit = clamp(GAIN(best_rate(f) * clamp(f->rtt, RTT_MIN,
-		    60 * SECOND) / SECOND), LIMIT_INFLIGHT_MIN,
-		    LIMIT_INFLIGHT_MAX);
+		set_limit(f);
 }
 
 void
@@ -135,6 +157,9 @@ inflight_resume(struct inflight *f, uint64_t pos, uint64_t now)
 bool
 inflight_is_full(const struct inflight *f, uint64_t pos)
 {
-	return (f->is_probing && f->ahead > ALONE) ||
-	    pos - f->read >= f->limit;
+	if (f->is_probing && f->ahead > ALONE)
+		return true;
+	/* The rate of a line that is not known yet may be that of a burst. */
+	return pos - f->read >= (f->is_probing && !f->is_known ?
+	    f->limit / 4 : f->limit);
 }
