@@ -1,5 +1,6 @@
 /* worker/os/busypoll.c: who may wait awake, and for how long. */
 #include <check.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "worker/os/busypoll.h"
@@ -8,6 +9,15 @@
 
 static struct busypoll	 a;
 static uint64_t		 now;
+static bool		 is_useful;
+static unsigned		 asked;
+
+static bool
+useful(void)
+{
+	asked++;
+	return is_useful;
+}
 
 /* Requests whose turns end so far apart; whether it stays after the last. */
 static bool
@@ -27,7 +37,9 @@ static void
 setup(void)
 {
 	now = BEGIN;
-	busypoll_init(&a, true);
+	is_useful = true;
+	asked = 0;
+	busypoll_init(&a, true, useful);
 }
 
 START_TEST(test_quick)
@@ -113,24 +125,26 @@ START_TEST(test_others)
 	sleeps_for(BUSYPOLL_PAUSE);
 	ck_assert(ask(10, 100));
 	busypoll_yielded(&a, now - BUSYPOLL_YIELD_TO - 1, now, true);
-	sleeps_for(BUSYPOLL_PAUSE_2);
+	sleeps_for(4 * BUSYPOLL_PAUSE);
 }
 END_TEST
 
 /* For longer when it happens again, until it has not for a while. */
 START_TEST(test_others_stay)
 {
-	int	 i;
+	uint64_t	 pause = BUSYPOLL_PAUSE;
+	int		 i;
 
 	now += 2 * BUSYPOLL_SOON;
 	ck_assert(ask(BUSYPOLL_STREAK + 1, 10));
-	busypoll_yielded(&a, now - BUSYPOLL_YIELD - 1, now, false);
-	sleeps_for(BUSYPOLL_PAUSE);
-	for (i = 0; i < 3; i++) {
-		ck_assert(ask(BUSYPOLL_SOON / 100 - 10, 100));
+	for (i = 0; i < 6; i++) {
 		busypoll_yielded(&a, now - BUSYPOLL_YIELD - 1, now, false);
-		sleeps_for(BUSYPOLL_PAUSE_2);
+		sleeps_for(pause);
+		pause = pause * 4 < BUSYPOLL_PAUSE_MAX ? pause * 4 :
+		    BUSYPOLL_PAUSE_MAX;
+		ck_assert(ask(BUSYPOLL_SOON / 100 - 10, 100));
 	}
+	ck_assert_uint_eq(pause, BUSYPOLL_PAUSE_MAX);
 	ck_assert(ask(BUSYPOLL_SOON / 100 + 10, 100));
 	busypoll_yielded(&a, now - BUSYPOLL_YIELD - 1, now, false);
 	sleeps_for(BUSYPOLL_PAUSE);
@@ -139,8 +153,55 @@ END_TEST
 
 START_TEST(test_never)
 {
-	busypoll_init(&a, false);
+	busypoll_init(&a, false, useful);
 	ck_assert(!ask(1000, 1));
+	ck_assert_uint_eq(asked, 0);
+}
+END_TEST
+
+/* Where it is of no use it is not done, and that is found out only once. */
+START_TEST(test_useless)
+{
+	is_useful = false;
+	ck_assert(!ask(BUSYPOLL_STREAK, BUSYPOLL_GAP));
+	ck_assert_uint_eq(asked, 0);
+	ck_assert(!ask(1000, 1));
+	ck_assert_uint_eq(asked, 1);
+	setup();
+	ck_assert(ask(1000, 1));
+	ck_assert_uint_eq(asked, 1);
+}
+END_TEST
+
+START_TEST(test_quota)
+{
+	static const char *const	 none[] = { "max 100000\n", "max\n",
+					     "-1\n", "", "\n" };
+	static const char *const	 some[] = { "50000 100000\n", "1000\n",
+					     "200000 100000\n" };
+	size_t				 i;
+
+	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		ck_assert(!busypoll_is_quota(none[i]));
+	for (i = 0; i < sizeof(some) / sizeof(some[0]); i++)
+		ck_assert(busypoll_is_quota(some[i]));
+}
+END_TEST
+
+/* One processor is none to spare. */
+START_TEST(test_one_processor)
+{
+	cpu_set_t	 all, one;
+	int		 i = 0;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(all), &all), 0);
+	while (!CPU_ISSET(i, &all))
+		i++;
+	CPU_ZERO(&one);
+	CPU_SET(i, &one);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+	ck_assert(!busypoll_has_processors());
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 END_TEST
 
@@ -160,6 +221,9 @@ main(void)
 	tcase_add_test(t, test_others);
 	tcase_add_test(t, test_others_stay);
 	tcase_add_test(t, test_never);
+	tcase_add_test(t, test_useless);
+	tcase_add_test(t, test_quota);
+	tcase_add_test(t, test_one_processor);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

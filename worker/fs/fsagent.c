@@ -471,7 +471,7 @@ fsagent_serve(int sock, bool nonblock_first, bool may_busypoll)
 	struct busypoll	 busypoll;
 
 	slice_short();
-	busypoll_init(&busypoll, may_busypoll);
+	busypoll_init(&busypoll, may_busypoll, NULL);
 	/* Reap children automatically. */
 	signal(SIGCHLD, SIG_IGN);
 	while (fsagent_busypoll(sock, &busypoll), flush_due(sock),

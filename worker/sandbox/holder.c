@@ -25,6 +25,7 @@
 #include "worker/fs/fsagent.h"
 #include "worker/fs/fsop_priv.h"
 #include "worker/fs/mounted_inodes.h"
+#include "worker/os/busypoll.h"
 #include "worker/sandbox/enforce.h"
 
 #define HOLDER_SOCK	3	/* in the holder, which closes all others */
@@ -172,6 +173,9 @@ hidden(const struct env *env)
 static void NORETURN
 be_holder(const struct env *env, int sock, const struct plan *plan)
 {
+	/* Now: a sandbox may not show the control groups. */
+	bool		 may_busypoll = env->set.busy_poll &&
+			    busypoll_has_processors();
 	struct enforced	 e;
 	sigset_t	 none;
 
@@ -199,7 +203,7 @@ be_holder(const struct env *env, int sock, const struct plan *plan)
 	}
 	holder_send_hello(HELLO_NSSET, &e);
 	nsset_fini(&e.nsset);
-	fsagent_serve(HOLDER_SOCK, plan != NULL, env->set.busy_poll);
+	fsagent_serve(HOLDER_SOCK, plan != NULL, may_busypoll);
 }
 
 /* --- in the worker --- */

@@ -613,7 +613,8 @@ session_init(struct session *s, const struct session_events *events, void *arg,
 	s->env.marks = a->marks;
 	rlimits_init(&s->env.rlimits, a->settings);
 	ratelimit_init(&s->bucket, a->settings->message_rate, clock_ms());
-	busypoll_init(&s->busypoll, a->settings->busy_poll);
+	busypoll_init(&s->busypoll, a->settings->busy_poll,
+	    busypoll_has_processors);
 	s->client.is_stdio = a->transport == IPC__TRANSPORT__STDIO;
 	if (a->full)
 		s->refusal = a->draining ? "the server is draining" :
