@@ -20,6 +20,7 @@
 #include "worker/os/pcgroup.h"
 #include "worker/os/privdrop.h"
 #include "worker/os/scgroup.h"
+#include "worker/proxy/proxy_link.h"
 #include "worker/rpc/rpc.h"
 #include "worker/sandbox/probe.h"
 #include "worker/session/session.h"
@@ -78,13 +79,14 @@ give_group(int *group, const Ipc__Assign *a)
  * process.
  */
 static void
-drop_privileges(const Ipc__Assign *a, struct event_base **base, int *http_exe,
-    int environment)
+drop_privileges(const Ipc__Assign *a, struct event_base **base,
+    struct rpc_programs *exe, int environment)
 {
 	if (a->asking == IPC__ASKING__ALWAYS || is_answer_only(a)) {
 		event_base_free(*base);
 		*base = NULL;
-		fd_close(http_exe);
+		fd_close(&exe->http);
+		fd_close(&exe->proxy);
 		privdrop_preauth();
 	} else {
 		privdrop_user(a, environment);
@@ -146,7 +148,8 @@ struct early_fds {
 
 static int
 template_serve(struct event_base **base, int sock, struct early_fds *b,
-    struct ipc_msg *m, const struct rlimit *nofile, int http_exe, int group)
+    struct ipc_msg *m, const struct rlimit *nofile,
+    struct rpc_programs *exe, int group)
 {
 	const Ipc__Assign	*a = (const Ipc__Assign *)m->body;
 	struct session		 s;
@@ -159,7 +162,7 @@ template_serve(struct event_base **base, int sock, struct early_fds *b,
 	log_set_session(a->number);
 	is_bound = enter_limits(a, sock, group);
 	give_group(&group, a);
-	drop_privileges(a, base, &http_exe, b->environment);
+	drop_privileges(a, base, exe, b->environment);
 	fd_close(&b->environment);
 	if (!upgrade_connection(a, m->fd, sock, is_bound))
 		return 0;
@@ -173,7 +176,7 @@ template_serve(struct event_base **base, int sock, struct early_fds *b,
 	if ((s.link = link_new(*base, sock, s.env.set.run_dir,
 	    s.env.set.orphan_ttl_ms, &worker_serve_link_events, &s)) == NULL)
 		fatal("cannot set up the channel to the master");
-	rpc_init(&rpc, &s, a->strict, http_exe);
+	rpc_init(&rpc, &s, a->strict, exe);
 	if (a->greeted)
 		session_begin(&s, a->message.data, a->message.len);
 	session_run(&s);
@@ -189,7 +192,8 @@ template_serve(struct event_base **base, int sock, struct early_fds *b,
 /* Wait for the assignment and serve it. */
 static int
 wait_and_serve(struct event_base **base, int sock,
-    const struct rlimit *nofile, int http_exe, int group)
+    const struct rlimit *nofile,
+    struct rpc_programs *exe, int group)
 {
 	struct early_fds	 b = { -1, -1 };
 	struct ipc_msg	 m;
@@ -207,7 +211,7 @@ wait_and_serve(struct event_base **base, int sock,
 			continue;
 		}
 		r = m.kind != IPC_assign ? 0 :	/* IPC_stop */
-		    template_serve(base, sock, &b, &m, nofile, http_exe, group);
+		    template_serve(base, sock, &b, &m, nofile, exe, group);
 		ipc_msg_fini(&m);
 		return r;
 	}
@@ -216,18 +220,19 @@ wait_and_serve(struct event_base **base, int sock,
 
 /*
  * Run a worker: wait on sock for an assignment, serve the session, return the
- * exit status.  http_exe: execsrv-http, or -1; group: its control group, taken,
- * or -1.
+ * exit status.  exe: programs for helpers, taken; group: its control group,
+ * taken, or -1.
  */
 static int
-worker_run(int sock, const struct rlimit *nofile, int http_exe, int group)
+worker_run(int sock, const struct rlimit *nofile, struct rpc_programs *exe,
+    int group)
 {
 	struct event_base	*base;
 	int			 r;
 
 	/* Prepare before there is a client. */
 	base = new_base(NULL);
-	r = wait_and_serve(&base, sock, nofile, http_exe, group);
+	r = wait_and_serve(&base, sock, nofile, exe, group);
 #ifdef __SANITIZE_ADDRESS__
 	if (base != NULL)
 		event_base_free(base);
@@ -313,12 +318,14 @@ template_run(int sock, const struct rlimit *nofile, const char *groups)
 	const Ipc__Fork	*in;
 	struct ipc_msg	 m;
 	pid_t		 pid;
-	int		 r, fd, http_exe, top, group;
+	int		 r, fd, top, group;
+	struct rpc_programs	 exe;
 
 	top = pcgroup_open_top(groups);
 	privdrop_worker();
 	/* Now: the session's user may lack access to its directory. */
-	http_exe = http_link_program();
+	exe.http = http_link_program();
+	exe.proxy = proxy_link_program();
 	warm_up();
 	/* Let the kernel reap the probe. */
 	signal(SIGCHLD, SIG_IGN);
@@ -340,7 +347,7 @@ template_run(int sock, const struct rlimit *nofile, const char *groups)
 			fd_close(&top);
 			ipc_msg_fini(&m);
 			log_set_role("worker");
-			template_leave(worker_run(fd, nofile, http_exe, group));
+			template_leave(worker_run(fd, nofile, &exe, group));
 		}
 		template_answer(sock, in->id, pid);
 		fd_close(&fd);

@@ -12,6 +12,7 @@
 #include "worker/proc/proc.h"
 #include "worker/rpc/fsjobs.h"
 #include "worker/rpc/httpjobs.h"
+#include "worker/rpc/netjobs.h"
 #include "worker/rpc/rpc.h"
 #include "worker/rpc/start.h"
 #include "worker/session/budget.h"
@@ -273,6 +274,7 @@ static void
 worker_serve_on_conn(void *arg, struct conn *c)
 {
 	rpc_on_conn(arg, c);
+	netjobs_on_conn(arg, c != NULL);
 	if (c != NULL)
 		return;
 	fsjobs_on_conn_end(arg);
@@ -302,13 +304,14 @@ worker_serve_on_room(void *arg)
 static bool
 worker_serve_is_helper(void *arg, pid_t pid)
 {
-	return httpjobs_has(arg, pid);
+	return httpjobs_has(arg, pid) || netjobs_has(arg, pid);
 }
 
 static void
 worker_serve_on_helper_exit(void *arg, pid_t pid, int status)
 {
 	httpjobs_reaped(arg, pid, status);
+	netjobs_reaped(arg, pid, status);
 }
 
 static bool
@@ -342,6 +345,7 @@ void
 worker_serve_fini(struct rpc *rpc)
 {
 	httpjobs_free(rpc);
+	netjobs_free(rpc);
 	fsjobs_free(rpc);
 	rpc_fini(rpc);
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/attributes.h"
+
 #define NETHOST_MAX	256	/* bytes with NUL */
 
 /* An address; family 0: none. */

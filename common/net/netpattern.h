@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/attributes.h"
 #include "common/net/nethost.h"
 
 /*

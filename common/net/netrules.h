@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/attributes.h"
 #include "common/net/nethost.h"
 
 enum netrules_list {

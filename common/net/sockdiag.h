@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/attributes.h"
+
 #define SOCKDIAG_MAX	8192	/* bytes of an answer */
 
 struct sockdiag {

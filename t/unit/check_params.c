@@ -130,7 +130,9 @@ START_TEST(test_start)
 	    !p.metadata.given);
 	ck_assert_str_eq(DECODE(process_start, START(",\"pipeStdin\":true,"
 	    "\"arg0\":null,\"sandbox\":null,\"managedNetwork\":null,"
-	    "\"networkProxy\":false"), &p, false), "ok");
+	    "\"networkProxy\":null,\"enforceManagedNetwork\":true"),
+	    &p, false), "ok");
+	ck_assert(p.is_enforced && !p.proxy.given && !p.managed.given);
 	ck_assert(p.pipe_stdin);
 	/* NOTNULL: absent, but not null. */
 	ck_assert_str_ne(DECODE(process_start, START(",\"pipeStdin\":null"),
@@ -139,9 +141,12 @@ START_TEST(test_start)
 	    &p, false), "ok");
 	/* NONE: what promises something is refused, never ignored. */
 	ck_assert_ptr_nonnull(strstr(DECODE(process_start,
-	    START(",\"networkProxy\":{}"), &p, false), "networkProxy"));
+	    START(",\"credentialProviders\":{}"), &p, false),
+	    "credentialProviders"));
+	ck_assert_ptr_nonnull(strstr(DECODE(process_start,
+	    START(",\"networkProxy\":{}"), &p, false), "proxy"));
 	ck_assert_str_ne(DECODE(process_start,
-	    START(",\"enforceManagedNetwork\":true"), &p, false), "ok");
+	    START(",\"networkProxy\":{\"proxy\":{}}"), &p, false), "ok");
 	ck_assert_str_ne(DECODE(process_start, START(",\"sandbox\":[]"), &p,
 	    false), "ok");
 }

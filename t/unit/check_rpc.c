@@ -229,8 +229,10 @@ static const struct {
 static void
 setup(void)
 {
+	static const struct rpc_programs	 programs = { -1, -1 };
+
 	s.conn = CONN;
-	rpc_init(&rpc, &s, false, -1);
+	rpc_init(&rpc, &s, false, &programs);
 	ck_assert_int_eq(rpc.phase, PHASE_NEW);
 	rpc.phase = PHASE_READY;
 	buf_init(&sent, LIMIT_MESSAGE);
@@ -312,14 +314,29 @@ START_TEST(test_not_utf8)
 }
 END_TEST
 
+static bool
+test_answers_on_answer(struct rpc *r, int64_t id, uint32_t result)
+{
+	(void)r;
+	(void)result;
+	return id == 77;
+}
+
 /* Nobody asked the client for anything. */
 START_TEST(test_answers)
 {
 	static const char	*const rows[] = {
 		"{\"id\":1,\"result\":{}}", "{\"id\":\"a\",\"error\":{}}",
-		"{\"id\":1,\"result\":null}"
+		"{\"id\":1,\"result\":null}", "{\"id\":\"77\",\"result\":{}}"
 	};
 
+	if (_i > 0) {
+		rpc.on_answer = test_answers_on_answer;
+		/* A question that was asked, whatever is answered. */
+		message("{\"id\":77,\"result\":{}}");
+		message("{\"id\":77,\"error\":{}}");
+		DID("");
+	}
 	message(rows[_i]);
 	DID("close 1002 an answer to no request\n");
 }
@@ -802,7 +819,7 @@ main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, test_malformed, 0, MALFORMEDS);
 	tcase_add_test(t, test_not_utf8);
-	tcase_add_loop_test(t, test_answers, 0, 3);
+	tcase_add_loop_test(t, test_answers, 0, 4);
 	tcase_add_loop_test(t, test_ids, 0, 10);
 	tcase_add_loop_test(t, test_unknown_method, 0, 10);
 	tcase_add_loop_test(t, test_methods, 0, (int)METHODS);

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include <netinet/in.h>
+
 #include <check.h>
 #include <errno.h>
 #include <sched.h>
@@ -36,6 +38,9 @@ static const long	 never[] = { FILTER_NEVER };
 static const long	 never_off[] = {
 	FILTER_NEVER, SYS_connect, SYS_bind, SYS_listen, SYS_accept,
 	SYS_accept4, SYS_sendmmsg, SYS_socket, SYS_socketpair /* of no family */
+};
+static const long	 never_managed[] = {
+	FILTER_NEVER, SYS_socket, SYS_socketpair	/* of no family */
 };
 static const long	 changes[] = {
 #ifdef SYS_chmod
@@ -96,6 +101,31 @@ static const struct filter_case	 net_off_cases[] = {
 	NO(socketpair, AF_UNIX, SOCK_DGRAM)
 };
 
+/* TCP and UDP, each with its usual protocol, and pairs that are connected. */
+static const struct filter_case	 managed_cases[] = {
+	YES(socket, AF_INET, SOCK_STREAM), YES(socket, AF_INET6, SOCK_STREAM),
+	YES(socket, AF_INET, SOCK_DGRAM), YES(socket, AF_INET6, SOCK_DGRAM),
+	YES(socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP),
+	YES(socket, AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK, IPPROTO_UDP),
+	NO(socket, AF_INET, SOCK_STREAM, IPPROTO_UDP),
+	NO(socket, AF_INET, SOCK_DGRAM, IPPROTO_TCP),
+	NO(socket, AF_INET, SOCK_STREAM, IPPROTO_SCTP),
+	NO(socket, AF_INET, SOCK_STREAM, IPPROTO_MPTCP),
+	NO(socket, AF_INET, SOCK_DGRAM, IPPROTO_ICMP),
+	NO(socket, AF_INET, SOCK_RAW, IPPROTO_RAW),
+	NO(socket, AF_INET6, SOCK_RAW, IPPROTO_ICMPV6),
+	NO(socket, AF_INET, SOCK_SEQPACKET), NO(socket, AF_INET, 0),
+	NO(socket, AF_UNIX, SOCK_STREAM), NO(socket, AF_UNIX, SOCK_DGRAM),
+	NO(socket, AF_NETLINK, SOCK_RAW), NO(socket, AF_PACKET, SOCK_RAW),
+	NO(socket, AF_VSOCK, SOCK_STREAM), NO(socket, AF_SMC, SOCK_STREAM),
+	NO(socket, AF_TIPC, SOCK_STREAM), NO(socket, 0, SOCK_STREAM),
+	YES(socketpair, AF_UNIX, SOCK_STREAM),
+	YES(socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC),
+	NO(socketpair, AF_UNIX, SOCK_DGRAM), NO(socketpair, AF_INET, 1),
+	YES(connect, 3), YES(bind, 3), YES(listen, 3), YES(accept4, 3),
+	YES(sendto, 3, 0, 0, 0, 4711)
+};
+
 static const struct filter_case	 changes_cases[] = {
 	NO(ioctl, 0, SET_FLAGS), NO(ioctl, 0, SET_XATTR),
 	YES(ioctl, 0, GET_FLAGS)
@@ -129,6 +159,12 @@ static void
 net_off(void)
 {
 	filter_must(enforce_seccomp(true) == 0);
+}
+
+static void
+managed(void)
+{
+	filter_must(enforce_seccomp_managed() == 0);
 }
 
 static void
@@ -178,6 +214,15 @@ START_TEST(test_net_off)
 }
 END_TEST
 
+START_TEST(test_managed)
+{
+	check_list(managed, never_managed, N(never_managed));
+	filter_check_cases(managed, common_cases, N(common_cases), false);
+	filter_check_cases(managed, managed_cases, N(managed_cases), false);
+	ck_assert(filter_kills_foreign(managed));
+}
+END_TEST
+
 START_TEST(test_changes)
 {
 	filter_check(no_changes, FILTER_LETS, EPERM, changes, N(changes),
@@ -212,6 +257,7 @@ main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_net_on);
 	tcase_add_test(t, test_net_off);
+	tcase_add_test(t, test_managed);
 	tcase_add_test(t, test_changes);
 	tcase_add_test(t, test_self_only);
 	tcase_add_test(t, test_brand);

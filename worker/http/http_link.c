@@ -1,17 +1,11 @@
 #include "worker/http/http_link.h"
 
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/ev.h"
@@ -19,9 +13,7 @@
 #include "common/ipc/chan.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "config.h"
-#include "worker/os/rawsys.h"
-#include "worker/os/tvfork.h"
+#include "worker/os/helper.h"
 
 #define PROGRAM	"execsrv-http"
 
@@ -72,8 +64,6 @@ static const char *const kept_names[] = {
 };
 
 #define KEPT	(sizeof(kept_names) / sizeof(kept_names[0]))
-
-extern char **environ;
 
 /* --- calls --- */
 
@@ -151,84 +141,6 @@ http_link_find(struct http_link *l, uint64_t id)
 
 /* --- the process --- */
 
-struct child {
-	struct tvfork	 tvfork;		/* the first member */
-	int		 exe, sock, null;
-	char		 name[sizeof(PROGRAM)], number[16];
-	char		 how[LOG_HOW_MAX];	/* log_how() */
-	char		*argv[4];
-	char		*envp[KEPT + 1];	/* pointers to ours */
-};
-
-/* Between clone and exec: system calls only (worker/os/tvfork.h). */
-static int
-http_link_child_main(void *arg)
-{
-	struct child	*k = arg;
-	int		 error;
-
-	setsid();
-	if (dup2(k->sock, STDIN_FILENO) == -1 ||
-	    dup2(k->null, STDOUT_FILENO) == -1)
-		return tvfork_fail(&k->tvfork, errno, PROGRAM);
-	tvfork_close(k->exe, -1);
-	if ((error = tvfork_become_user()) == 0)
-		/* By descriptor: the path may be inaccessible to this user. */
-		error = (int)-rawsys(SYS_execveat, k->exe, (long)"",
-		    (long)k->argv, (long)k->envp, AT_EMPTY_PATH);
-	return tvfork_fail(&k->tvfork, error, PROGRAM);
-}
-
-static void
-fill_environment(struct child *k)
-{
-	char	**p;
-	size_t	 i, n = 0, len;
-
-	for (p = environ; *p != NULL && n < KEPT; p++)
-		for (i = 0; i < KEPT; i++) {
-			len = strlen(kept_names[i]);
-			if (strncmp(*p, kept_names[i], len) == 0 &&
-			    (*p)[len] == '=') {
-				k->envp[n++] = *p;
-				break;
-			}
-		}
-	k->envp[n] = NULL;
-}
-
-/* Return the pid, or -1 with errno. */
-static pid_t
-start_program(struct http_link *l, int sock)
-{
-	struct child	*k;
-	pid_t		 pid = -1;
-	int		 null, error;
-
-	if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1 ||
-	    (k = calloc(1, sizeof(*k))) == NULL)
-		goto out;
-	strcpy(k->name, PROGRAM);
-	snprintf(k->number, sizeof(k->number), "%u", l->session);
-	k->argv[0] = k->name;
-	k->argv[1] = k->number;
-	snprintf(k->how, sizeof(k->how), "%s", log_how());
-	k->argv[2] = k->how;
-	k->tvfork.size = sizeof(*k);
-	k->exe = l->exe;
-	k->sock = sock;
-	k->null = null;
-	fill_environment(k);
-	if ((pid = tvfork_give(&k->tvfork, -1, http_link_child_main)) == -1) {
-		error = errno;
-		free(k);
-		errno = error;
-	}
- out:
-	fd_close(&null);
-	return pid;
-}
-
 static void	 http_link_on_msg(void *, struct ipc_msg *);
 static void	 http_link_on_end(void *, int);
 
@@ -248,7 +160,8 @@ http_link_start(struct http_link *l)
 	/* The previous process is still exiting. */
 	if (l->pid != 0)
 		kill(l->pid, SIGKILL);
-	l->pid = start_program(l, pair[1]);
+	l->pid = helper_start(l->exe, PROGRAM, l->session, kept_names, KEPT,
+	    pair[1]);
 	fd_close(&pair[1]);
 	if (l->pid == -1) {
 		l->pid = 0;
@@ -523,16 +436,7 @@ http_link_on_msg(void *arg, struct ipc_msg *m)
 int
 http_link_program(void)
 {
-	char	 path[PATH_MAX + sizeof(PROGRAM)], *slash;
-	ssize_t	 n;
-
-	if ((n = readlink("/proc/self/exe", path, PATH_MAX)) == -1)
-		return open(EXECSRV_LIBEXECDIR "/" PROGRAM,
-		    O_PATH | O_CLOEXEC);
-	path[n] = '\0';
-	slash = strrchr(path, '/');
-	strcpy(slash != NULL ? slash + 1 : path, PROGRAM);
-	return open(path, O_PATH | O_CLOEXEC);
+	return helper_program(PROGRAM);
 }
 
 struct http_link *
@@ -590,11 +494,6 @@ http_link_reaped(struct http_link *l, pid_t pid, int status)
 	if (pid != l->pid)
 		return false;
 	l->pid = 0;
-	if (WIFSIGNALED(status))
-		log_warnx("execsrv-http: killed by signal %d",
-		    WTERMSIG(status));
-	else if (WEXITSTATUS(status) != 0)
-		log_warnx("execsrv-http: exited with status "
-		    "%d", WEXITSTATUS(status));
+	helper_log_end(PROGRAM, status);
 	return true;
 }

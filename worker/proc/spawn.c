@@ -29,7 +29,7 @@ struct command {
 	struct tvfork	 tvfork;		/* the first member */
 	char		**programs, **argv, **envp;
 	char		*cwd;
-	bool		 tty, confined;
+	bool		 tty, confined, refused;
 	struct nsset	 nsset;		/* of its sandbox */
 	int	 sockmark;	/* worker/sandbox/sockmark.h, or -1 */
 	uint64_t	 mark;
@@ -74,7 +74,8 @@ child_confine(const struct command *c)
 	if ((v->no_changes && enforce_no_changes() == -1) ||
 	    (v->fds[NSSET_PID] == -1 && enforce_self_only() == -1))
 		return errno;
-	if (enforce_seccomp(v->net_off) == -1)
+	if ((v->is_managed ? enforce_seccomp_managed() :
+	    enforce_seccomp(v->net_off)) == -1)
 		return errno;
 	return c->sockmark != -1 ? sockmark_join(c->sockmark) : 0;
 }
@@ -107,6 +108,18 @@ child_execute(struct command *c)
 	return child_fail(c, "program", best);
 }
 
+/* End as a command that was not permitted to begin. */
+static int
+child_refuse(void)
+{
+	static const char	 why[] = "execsrv: a managed network without a "
+	    "proxy: Operation not permitted\n";
+
+	rawsys(SYS_write, STDERR_FILENO, (long)why, sizeof(why) - 1, 0, 0);
+	rawsys(SYS_exit_group, SPAWN_REFUSED, 0, 0, 0, 0);
+	return -1;
+}
+
 /* The process that becomes the command. */
 static int
 child_run(void *arg)
@@ -125,7 +138,7 @@ child_run(void *arg)
 	if (c->confined && (error = child_confine(c)) != 0)
 		return child_fail(c, "sandbox", error);
 	tvfork_close(-1, -1);
-	return child_execute(c);
+	return c->refused ? child_refuse() : child_execute(c);
 }
 
 /*
@@ -299,6 +312,7 @@ command_new(const struct spawn *s)
 	c->envp = copies[2];
 	c->cwd = strcpy(at, s->cwd);
 	c->tty = s->tty;
+	c->refused = s->refused;
 	c->mark = s->mark;
 	c->nofile = s->nofile;
 	c->rlimits = *s->rlimits;

@@ -14,6 +14,9 @@
 #include "worker/os/rlimits.h"
 #include "worker/sandbox/nsset.h"
 
+/* Exit code of a command that must not run, as the reference. */
+#define SPAWN_REFUSED	101
+
 struct spawn {
 	char		*const *programs;	/* tried in turn */
 	char		*const *argv;
@@ -21,6 +24,7 @@ struct spawn {
 	const char	*cwd;
 	bool		 tty;
 	bool		 pipe_stdin;		/* not with tty */
+	bool		 refused;		/* end with SPAWN_REFUSED */
 	uint16_t	 rows, cols;		/* of the terminal */
 	uint64_t	 mark;			/* common/linux/ptree.h */
 	struct rlimit	 nofile;		/* the child's, not ours */

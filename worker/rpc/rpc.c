@@ -522,16 +522,19 @@ rpc_is_text(const struct json *j, uint32_t tok)
 	return tok != 0 && json_tok(j, tok)->type == JSON_STRING;
 }
 
-/* A result or an error, although we send no requests. */
+/* A result or an error: an answer to a question about a host. */
 static void
 rpc_answered(struct rpc *rpc, const struct envelope *e)
 {
 	struct rpc_req	 req;
 
+	memset(&req, 0, sizeof(req));
 	if (e->id == 0 || (e->result == 0 && e->error == 0) ||
 	    jsonrpc_read_id(&rpc->json, e->id, &req.id) == -1)
 		rpc_complain(rpc, ERR_MALFORMED);
-	else if (rpc->conn != NULL)
+	else if (rpc->conn != NULL && (req.id.text != NULL ||
+	    rpc->on_answer == NULL || !rpc->on_answer(rpc, req.id.number,
+	    e->error == 0 ? e->result : 0)))
 		conn_close(rpc->conn, 1002, "an answer to no request");
 }
 
@@ -602,7 +605,8 @@ rpc_on_conn(void *arg, struct conn *c)
 }
 
 void
-rpc_init(struct rpc *rpc, struct session *s, bool is_strict, int http_exe)
+rpc_init(struct rpc *rpc, struct session *s, bool is_strict,
+    const struct rpc_programs *programs)
 {
 	memset(rpc, 0, sizeof(*rpc));
 	rpc->session = s;
@@ -613,7 +617,8 @@ rpc_init(struct rpc *rpc, struct session *s, bool is_strict, int http_exe)
 	rpc->overflow = &s->overflow;
 	rpc->conn = s->conn;
 	rpc->is_strict = is_strict;
-	rpc->http_exe = http_exe;
+	rpc->http_exe = programs->http;
+	rpc->proxy_exe = programs->proxy;
 	TAILQ_INIT(&rpc->waiting);
 	TAILQ_INIT(&rpc->starts);
 	json_init(&rpc->json);

@@ -38,16 +38,26 @@ struct rpc {
 	struct start_list	 starts;	/* waiting for a sandbox */
 	struct fsjobs		*fsjobs;	/* created when needed; also: */
 	struct httpjobs		*httpjobs;
+	struct netjobs		*netjobs;
+	/* An answer to a request of ours; false: there was none.  Or NULL. */
+	bool			(*on_answer)(struct rpc *, int64_t id,
+				    uint32_t result);
 	int			 http_exe;	/* execsrv-http, or -1 */
+	int			 proxy_exe;	/* execsrv-proxy, or -1 */
 	struct watcher		*watcher;	/* fs/watchMissing */
 	struct sockmark		*sockmark;
 	struct json		 json;		/* the message being read */
 	struct buf		 scratch;	/* the answer being written */
 };
 
-/* After session_init() and link_new().  http_exe (or -1) is taken. */
+/* Programs for helpers, or -1 (worker/os/helper.h). */
+struct rpc_programs {
+	int	 http, proxy;
+};
+
+/* After session_init() and link_new().  The programs are taken. */
 void	 rpc_init(struct rpc *rpc, struct session *s, bool is_strict,
-	    int http_exe);
+	    const struct rpc_programs *programs);
 void	 rpc_fini(struct rpc *rpc);
 
 /* On the stack of the dispatcher, unless kept (rpc_keep()) to answer later. */

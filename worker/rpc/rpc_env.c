@@ -1,4 +1,5 @@
 /* environment/info and environment/status (PROTOCOL 4.4). */
+#include "worker/rpc/netjobs.h"
 #include "worker/rpc/rpc_priv.h"
 
 #include <limits.h>
@@ -65,7 +66,7 @@ rpc_put_environment(struct rpc *rpc, struct json_out *o)
 	json_out_key(o, name);						\
 	json_out_bool(o, true);
 #define CAP_IF(name, meaning, when)					\
-	if (when()) {							\
+	if (when(rpc)) {						\
 		CAP(name, meaning)					\
 	}
 #include "proto/cap.def"

@@ -14,6 +14,7 @@
 #include "worker/proc/envp.h"
 #include "worker/proc/proc.h"
 #include "worker/rpc/fsjobs.h"
+#include "worker/rpc/netjobs.h"
 #include "worker/rpc/rpc_sandbox.h"
 #include "worker/rpc/start.h"
 #include "worker/sandbox/enforce.h"
@@ -41,6 +42,7 @@ struct start {
 	bool			 lookup_pending, cancelled;
 	struct holder		*holder;	/* or NULL */
 	struct nsset		 own_nsset;	/* if no holder is needed */
+	struct net		*net;		/* managed, or NULL */
 };
 
 /* Make argv, with arg0 as the first if given.  NULL, or what is wrong. */
@@ -110,6 +112,7 @@ make_programs(const char *name, char *const *envp)
 static void
 start_free(struct start *st)
 {
+	net_cancel(st->net);
 	if (st->holder != NULL)
 		holder_use(st->holder, false);
 	nsset_fini(&st->own_nsset);
@@ -133,6 +136,33 @@ rpc_start_answer(struct rpc_req *req, const struct proc *pr)
 	rpc_end(req, &o);
 }
 
+/* Start the process.  NULL with errno and in what_out the failed step. */
+static struct proc *
+start_process(struct rpc *rpc, struct start *st, const char **what_out)
+{
+	struct net_opened	*opened = NULL;
+	struct proc		*pr = NULL;
+	int			 saved;
+
+	*what_out = "managed network";
+	if (st->net != NULL &&
+	    net_open(st->net, &st->envp, &st->sp, &opened) == -1)
+		goto out;
+	st->sp.envp = st->envp;
+	*what_out = "sandbox";
+	/* In a namespace of its own it reaches no listener of ours. */
+	st->sp.sockmark = -1;
+	if (net_is_enforced(st->net) || sockmark_for(&rpc->sockmark,
+	    rpc->env, st->sp.nsset, &st->sp.sockmark) == 0)
+		pr = proc_new(rpc->procs, st->id, st->id_len, &st->sp,
+		    what_out);
+ out:
+	saved = errno;
+	net_opened_fini(&opened);
+	errno = saved;
+	return pr;
+}
+
 /* Start the process, answer, and free st.  May end the connection. */
 static void
 start_now(struct rpc *rpc, struct rpc_req *req, struct start *st)
@@ -142,17 +172,17 @@ start_now(struct rpc *rpc, struct rpc_req *req, struct start *st)
 
 	if (st->holder != NULL)
 		st->sp.nsset = holder_nsset(st->holder);
-	what = "sandbox";
 	if (session_is_closing(rpc->session)) {
 		rpc_error(req, ERR_FAILED, "the session is ending");
-	} else if (sockmark_for(&rpc->sockmark, rpc->env, st->sp.nsset,
-	    &st->sp.sockmark) == -1 || (pr =
-	    proc_new(rpc->procs, st->id, st->id_len, &st->sp, &what)) == NULL) {
+	} else if ((pr = start_process(rpc, st, &what)) == NULL) {
 		rpc_errorf(req, ERR_FAILED, "failed to start process: %s: %s "
 		    "(os error %d)", what, strerror(errno), errno);
 	} else {
 		pr->sandboxed = st->sandboxed;
 		session_add_process(rpc->session, pr, &st->sp);
+		if (st->net != NULL)
+			net_attach(st->net, pr);
+		st->net = NULL;
 		if ((pr->holder = st->holder) != NULL)
 			holder_use(pr->holder, true);
 		rpc_start_answer(req, pr);
@@ -342,7 +372,10 @@ choose_sandbox(struct rpc *rpc, struct rpc_req *req, uint32_t sandbox,
 	    envp_get(st->envp, "TMPDIR"), &plan) == -1)
 		return -1;
 	st->sandboxed = true;
-	if (!plan.reads_all || !plan.writes_all) {
+	/* The way out is in a namespace of each command's own. */
+	if (net_is_enforced(st->net))
+		plan.net_off = false;
+	if (!plan.reads_all || !plan.writes_all || net_is_enforced(st->net)) {
 		st->holder = holder_for_command(rpc->holders, &plan);
 		if (st->holder != NULL)
 			holder_use(st->holder, true);
@@ -405,6 +438,7 @@ rpc_process_start(struct rpc *rpc, struct rpc_req *req, void *params,
 	struct start			*st;
 	enum rpc_err			 err;
 	const char			*why;
+	bool				 sandboxed;
 
 	(void)msg;
 	if ((st = calloc(1, sizeof(*st))) == NULL) {
@@ -423,7 +457,16 @@ rpc_process_start(struct rpc *rpc, struct rpc_req *req, void *params,
 			why = "too many processes are running in this session";
 		}
 	}
-	if (why == NULL && (!rpc_sandbox_applies(rpc, p->sandbox) ||
+	sandboxed = rpc_sandbox_applies(rpc, p->sandbox);
+	if (why == NULL) {
+		err = ERR_PARAMS;
+		why = net_make(rpc, p, sandboxed, &st->net);
+	}
+	if (why == NULL && st->net != NULL && !netjobs_can(rpc)) {
+		err = ERR_FAILED;
+		why = "managed networks need execsrv-proxy";
+	}
+	if (why == NULL && (!sandboxed ||
 	    choose_sandbox(rpc, req, p->sandbox, st) == 0)) {
 		start_when_ready(rpc, req, st);
 		return;

@@ -54,6 +54,12 @@ int	 enforce_landlock(const struct plan *plan, bool alone,
  */
 int	 enforce_seccomp(bool net_off);
 
+/*
+ * The same for a command with a managed network, in a namespace of its own: no
+ * sockets but those of TCP and UDP, and AF_UNIX socket pairs.
+ */
+int	 enforce_seccomp_managed(void);
+
 /* Also forbid changes of mode, owner, times and attributes.  As above. */
 int	 enforce_no_changes(void);
 

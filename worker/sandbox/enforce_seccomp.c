@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <netinet/in.h>
 #include <sched.h>
 
 #include "common/linux/bpf.h"
@@ -106,6 +107,28 @@ static const struct sock_filter filter_net_off[] = {
 	ALLOW
 };
 
+/*
+ * What the namespace cannot stop: AF_UNIX sockets in the file system lead out
+ * of it, netlink and packet sockets are attack surface.  Of a pair of AF_UNIX
+ * sockets only the connected types, as above.  TCP and UDP with their usual
+ * protocol: not MPTCP, SCTP or ping sockets.
+ */
+static const struct sock_filter filter_managed[] = {
+	COMMON,
+	IF_EQ(SYS_socketpair, 0, 7),
+	LOAD_ARG(0), IF_EQ(AF_UNIX, 0, 19),
+	LOAD_ARG(1), AND(SOCK_TYPES),
+	IF_EQ(SOCK_STREAM, 1, 0), IF_EQ(SOCK_SEQPACKET, 0, 15), ALLOW,
+	IF_EQ(SYS_socket, 1, 0), ALLOW,
+	LOAD_ARG(0), IF_EQ(AF_INET, 1, 0), IF_EQ(AF_INET6, 0, 9),
+	LOAD_ARG(1), AND(SOCK_TYPES),
+	IF_EQ(SOCK_STREAM, 3, 0), IF_EQ(SOCK_DGRAM, 0, 5),
+	LOAD_ARG(2), IF_EQ(IPPROTO_UDP, 4, 2),
+	LOAD_ARG(2), IF_EQ(IPPROTO_TCP, 2, 0), IF_EQ(0, 1, 0),
+	REFUSE(EPERM),
+	ALLOW
+};
+
 /* Older ABIs have calls without "at", too. */
 #ifdef SYS_chmod
 #define OLD_CHANGES							\
@@ -159,6 +182,12 @@ static const struct sock_filter filter_self_only[] = {
 	ONESELF_BY(ioprio_set, 3 /* IOPRIO_WHO_USER */),
 	ALLOW
 };
+
+int
+enforce_seccomp_managed(void)
+{
+	return BPF_INSTALL(filter_managed);
+}
 
 int
 enforce_self_only(void)

@@ -9,7 +9,7 @@ nsset_init(struct nsset *v)
 
 	for (i = 0; i < NSSET_FDS; i++)
 		v->fds[i] = -1;
-	v->net_off = v->no_changes = false;
+	v->net_off = v->no_changes = v->is_managed = false;
 }
 
 void

@@ -23,6 +23,7 @@ struct nsset {
 	int	 fds[NSSET_FDS];		/* -1: none */
 	bool	 net_off;		/* enforce_seccomp() */
 	bool	 no_changes;		/* enforce_no_changes() */
+	bool	 is_managed;		/* enforce_seccomp_managed() */
 };
 
 void	 nsset_init(struct nsset *v);

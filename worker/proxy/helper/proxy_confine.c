@@ -66,7 +66,8 @@ static const struct sock_filter	 calls[] = {
 	OLD_CALLS
 	MAY(ppoll), MAY(mmap), MAY(munmap), MAY(mremap), MAY(mprotect),
 	MAY(madvise), MAY(brk), MAY(futex), MAY(getrandom), MAY(getpid),
-	MAY(gettid), MAY(getuid), MAY(geteuid), MAY(fcntl), MAY(fstat),
+	MAY(gettid), MAY(getuid), MAY(geteuid), MAY(getgid), MAY(getegid),
+	MAY(pipe2), MAY(fcntl), MAY(fstat),
 	MAY(newfstatat), MAY(statx), MAY(lseek), MAY(ioctl), MAY(openat),
 	MAY(readlinkat), MAY(pread64), MAY(exit), MAY(exit_group),
 	MAY(rt_sigreturn), MAY(rt_sigprocmask), MAY(rt_sigaction),

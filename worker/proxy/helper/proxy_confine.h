@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "common/attributes.h"
+
 /*
  * Before anything else: die with the parent, not dumpable, no core,
  * no_new_privs.  0, or -1 with errno.

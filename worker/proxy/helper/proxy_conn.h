@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/attributes.h"
 #include "common/ipc/ipc.h"
 #include "common/net/netrules.h"
 #include "common/net/target.h"

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "common/attributes.h"
 #include "common/buf.h"
 #include "common/ev.h"
 

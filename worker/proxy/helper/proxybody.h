@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/attributes.h"
 #include "worker/proxy/helper/proxyhead.h"
 
 /* Embedded. */

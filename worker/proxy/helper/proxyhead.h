@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/attributes.h"
 #include "common/buf.h"
 #include "common/net/nethost.h"
 #include "common/span.h"

@@ -1,0 +1,31 @@
+/*
+ * A network namespace for one command: only its loopback interface, which is
+ * up, and listening sockets for the proxy, which are the way out of it.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/attributes.h"
+
+#define NETNS_LISTENERS	16
+
+struct netns {
+	int	 ns;		/* for setns(2), or -1 */
+	size_t	 n;
+	struct {
+		int	 fd;
+		uint16_t port;
+	}	 listener[NETNS_LISTENERS];
+};
+
+void	 netns_init(struct netns *s);
+void	 netns_fini(struct netns *s);		/* closes all */
+
+/*
+ * Make one with n listeners, owned by a user namespace, as a process that has
+ * joined it.  Or (user is -1) only listeners, on the loopback of this machine.
+ * 0, or -1 with errno; netns_fini() in both cases.
+ */
+int	 netns_make(struct netns *s, int user, size_t n) MUST_CHECK;
