@@ -130,8 +130,8 @@ execsrvd_take_number(const char *text)
 
 	if (text[0] < '0' || text[0] > '9' || *end != '\0' ||
 	    n <= STDERR_FILENO || n > NOTIFY_FD_MAX)
-		execsrvd_wrong_use("--notify-fd %s: expected a descriptor from %d to "
-		    "%d", text, STDERR_FILENO + 1, NOTIFY_FD_MAX);
+		execsrvd_wrong_use("--notify-fd %s: expected a descriptor "
+		    "from %d to %d", text, STDERR_FILENO + 1, NOTIFY_FD_MAX);
 	return (int)n;
 }
 
@@ -213,8 +213,8 @@ execsrvd_read_options(int argc, char **argv, struct options *o)
 	if (optind < argc && strcmp(argv[optind - 1], "--") == 0)
 		o->command = argv + optind;
 	else if (optind != argc)
-		execsrvd_wrong_use("unexpected argument \"%s\": a command comes after "
-		    "\"--\"", argv[optind]);
+		execsrvd_wrong_use("unexpected argument \"%s\": a command "
+		    "comes after \"--\"", argv[optind]);
 	if (o->client != NULL && !o->print)
 		execsrvd_wrong_use("-C needs -T");
 	exits = getenv("CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE");

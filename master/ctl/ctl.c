@@ -586,7 +586,7 @@ struct route *
 ctl_find(struct ctl_client *c, const char *name)
 {
 	struct route	*r, *found = NULL, *others = NULL;
-	char		 why[64];
+	char		 why[96];
 
 	assert(c->in != NULL);
 	TAILQ_FOREACH(r, &c->ctl->master->routes.list, entry) {
@@ -606,8 +606,11 @@ ctl_find(struct ctl_client *c, const char *name)
 	}
 	if (found == NULL) {
 		note_missed(c, name, others);
-		snprintf(why, sizeof(why), "no such session: %.*s",
-		    (int)sizeof(c->asked) - 1, name);
+		/* The audit log has the name in "asked". */
+		tell_act(c, c->denied != NULL ? "denied" : "failed",
+		    c->denied != NULL ? c->denied : "no such session");
+		snprintf(why, sizeof(why), "no such session: %.64s",
+		    name);
 		ctl_put_end(c, 1, why);
 	}
 	return found;

@@ -5,7 +5,7 @@
 #pragma once
 
 #define TOP_KEYS							\
-	"Keys: c, m, a, s sort by processor time, memory, age, session;\n"	\
+	"Keys: c, m, a, s sort by load, memory, age, session;\n"	\
 	"p shows processes or sessions; h this help; q ends.\n"
 
 #include <stdbool.h>

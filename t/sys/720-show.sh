@@ -5,7 +5,7 @@
 
 start_server
 expect 1 "$CTL" show 1
-same "why" "$(cat "$DIR/err")" "execsrvctl: no such session"
+same "why" "$(cat "$DIR/err")" "execsrvctl: no such session: 1"
 expect 2 "$CTL" show
 expect 2 "$CTL" show 1 2
 expect 2 "$CTL" ps 1 2
@@ -49,7 +49,7 @@ for name in "$(echo "$id" | cut -c 1-3)" "${id}0" "" " 2" "2 " 02 +2 -; do
 	[ "$name" != 1 ] || continue	# that would be the other one
 	expect 1 "$CTL" show -- "$name"
 	same "why not '$name'" "$(cat "$DIR/err")" \
-	    "execsrvctl: no such session"
+	    "execsrvctl: no such session: $name"
 done
 
 expect 0 "$CTL" --json ps 2

@@ -70,7 +70,7 @@ def sessions():
         stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
     wait_for(lambda: ask(server, "status")["state"] == "draining", LIMIT,
              "it drains")
-    check(ask(server, "status")["ready"] == "no", "ready")
+    check(ask(server, "status")["ready"] is False, "ready")
     check(ready(server) == 503, "/readyz says it is")
     check(http(server.url, "/livez")[0] == 200, "/livez says no")
     check(not is_let_in(server), "a new session was let in")

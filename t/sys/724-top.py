@@ -80,8 +80,8 @@ def terminal():
                        env={"NO_COLOR": "1"})
     status, text = top.end()
     check(status == 0 and b"\033[1m" not in text, "%d: %r" % (status, text))
-    check(all(name in text for name in (b"CPU_MS", b"PEAK_KIB",
-                                        b"COMMAND_KIB")), "%r" % text)
+    check(all(name in text for name in (b"%CPU", b" CPU ", b" RSS ")),
+          "%r" % text)
     d.close()
     c.close()
     # A server that is gone may come back.

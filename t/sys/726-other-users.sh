@@ -46,7 +46,7 @@ for name in "$session" "$id" "$(echo "$id" | cut -c 1-12)" 4711; do
 		# shellcheck disable=SC2086 # words
 		expect 1 ctl_as 65534 $command
 		same "what $command says" "$(cat "$DIR/out" "$DIR/err")" \
-		    "execsrvctl: no such session"
+		    "execsrvctl: no such session: $name"
 	done
 done
 is_running "$pid" || fail "the process of 1 is gone"

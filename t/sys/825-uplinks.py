@@ -32,12 +32,12 @@ async def before_it_is_connected(rig):
     program = rig.program(listen=["unix:%s/socket" % rig.dir])
     row = await program.state("registering")
     check(row["attempts"] == 1 and not row["trouble"], "%s" % row)
-    check(await is_ready(program) == "no", "ready")
+    check(await is_ready(program) is False, "ready")
     registers.set()
     row = await program.state("waiting")
     check("500" in row["trouble"] and row["attempts"] == 1, "%s" % row)
     row = await program.state("connecting")
-    check(await is_ready(program) == "yes", "not ready")
+    check(await is_ready(program) is True, "not ready")
     check(not row["trouble"] or "500" not in row["trouble"], "%s" % row)
     upgrades.set()
     row = await program.state("connected")
@@ -138,7 +138,7 @@ async def none(rig):
     while not await answers():
         check(program.status() is None, "it ended")
     check(await program.uplinks() == [], "rows")
-    check(await is_ready(program) == "yes", "not ready")
+    check(await is_ready(program) is True, "not ready")
 
 
 lib.main(*map(lib.ours, (before_it_is_connected, streams_and_bytes, several,
