@@ -271,6 +271,27 @@ on_command(struct child *c, const void *body, struct ipc_msg *m)
 }
 
 static void
+on_command_ended(struct child *c, const void *body, struct ipc_msg *m)
+{
+	const Ipc__CommandEnded	*in = body;
+	struct audit_what	 what = { .event = AUDIT_process_ended };
+
+	(void)m;
+	if (c->route == NULL || c->master->logs.audit == NULL)
+		return;
+	audit_missed(c->master, in->missed);
+	what.pid = AUDIT_N(in->pid);
+	if (in->signal != 0)
+		what.signal = AUDIT_N(in->signal);
+	else
+		what.exit = AUDIT_N(in->exit_code);
+	what.seconds = AUDIT_N(in->ms / 1000);
+	what.cpu_ms = AUDIT_N(in->cpu_ms);
+	what.peak_kib = AUDIT_N(in->peak_kib);
+	route_audit(c->route, what);
+}
+
+static void
 on_transcript_ask(struct child *c, const void *body, struct ipc_msg *m)
 {
 	const Ipc__TranscriptAsk	*in = body;
@@ -396,6 +417,7 @@ static const struct {
 	[IPC_turned_away] = { on_turned_away, IN(GREETING) },
 	[IPC_unlimited] = { on_unlimited, IN(GREETING) },
 	[IPC_command] = { on_command, IN(SERVING) },
+	[IPC_command_ended] = { on_command_ended, IN(SERVING) },
 	[IPC_transcript_ask] = { on_transcript_ask, IN(SERVING) },
 	[IPC_memory_ask] = { on_memory_ask, IN(SERVING) },
 	[IPC_orphan] = { on_orphan, IN(AWAITED) },

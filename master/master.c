@@ -49,6 +49,7 @@
 static void	 master_on_signal(void *, int, pid_t);
 static bool	 kill_rest(struct master *);
 static void	 on_stop_timer(void *);
+static void	 master_on_status_timer(void *);
 static void	 master_on_child_gone(struct master *);
 static void	 master_kill_orphans(struct master *);
 static void	 master_look_for_orphans(struct master *, bool);
@@ -117,6 +118,7 @@ init_events(struct master *m)
 	    getpid() == 1 || m->payload.argv != NULL, &reaper_events, m);
 	drain_init(&m->drain, m->base, &drain_events, m);
 	timer_init(&m->stop_ev, m->base, on_stop_timer, m);
+	timer_init(&m->status_ev, m->base, master_on_status_timer, m);
 	return 0;
 }
 
@@ -152,6 +154,20 @@ master_is_ready(const struct master *m)
 {
 	return remote_is_ready(m) && !m->drain.is_on && !m->stopping &&
 	    !pool_is_broken(m->pool);
+}
+
+static void
+master_on_status_timer(void *arg)
+{
+	struct master	*m = arg;
+	uint64_t	 n[3];
+
+	gauges_sessions(m, n);
+	if (!m->stopping)
+		sdnotify_status(m->sdnotify, "%s: %llu sessions attached, %llu "
+		    "detached", m->drain.is_on ? "Draining" : "Serving",
+		    (unsigned long long)n[0], (unsigned long long)(n[1] +
+		    n[2]));
 }
 
 static void
@@ -277,6 +293,7 @@ master_fini(struct master *m)
 		    .event = AUDIT_server_stopped });
 	sigfd_free(&m->signals);
 	drain_fini(&m->drain);
+	timer_stop(&m->status_ev);
 	timer_stop(&m->stop_ev);
 	remote_stdin_fini(&m->remote_stdin);
 	audit_free(&m->logs.audit);

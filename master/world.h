@@ -174,6 +174,7 @@ struct master {
 	bool			 stopping;
 	unsigned		 stop_rounds;	/* on_stop_timer() calls */
 	struct timer		 stop_ev;
+	struct timer		 status_ev;	/* for the service manager */
 	int			 status;	/* to exit with */
 	struct drain		 drain;
 	struct sigfd		*signals;

@@ -486,6 +486,8 @@ policy_settings(const struct master *m, const struct conf *c,
 	out->closed_ttl_ms = c->closed_ttl;
 	out->orphan_ttl_ms = c->orphan_ttl;
 	out->handshake_ms = c->handshake;
+	out->max_session_ms = c->max_session_time;
+	out->idle_ms = c->idle_timeout;
 	out->grace_ms = c->grace;
 	out->window = c->window;
 	out->spool = c->spool;

@@ -22,6 +22,7 @@
 #include "common/client/execsrv.h"
 #include "common/clock.h"
 #include "common/fd.h"
+#include "common/json/json.h"
 #include "master/execsrvctl/missed.h"
 #include "master/execsrvctl/outq.h"
 #include "master/execsrvctl/term.h"
@@ -237,6 +238,32 @@ static void
 run_on_lost(void *arg, const struct execsrv_error *e)
 {
 	run_fail(arg, "%s", e->text);
+}
+
+/* Otherwise an exit status of 143 looks as if the command were killed. */
+static void
+run_on_note(void *arg, const char *method, const char *params, size_t len)
+{
+	struct json	 j;
+	uint32_t	 at;
+	char		*copy, text[256];
+
+	(void)arg;
+	if (strcmp(method, "session/ending") != 0 || params == NULL ||
+	    (copy = strndup(params, len)) == NULL)
+		return;
+	json_init(&j);
+	if (json_parse(&j, copy, len) == 0 &&
+	    (at = json_find(&j, 0, "reason")) != 0 &&
+	    json_tok(&j, at)->type == JSON_STRING) {
+		snprintf(text, sizeof(text), "the server ends the session: "
+		    "%.*s", (int)json_tok(&j, at)->len,
+		    json_text(&j, at));
+		execsrv_printable(text);
+		run_say(text);
+	}
+	json_fini(&j);
+	free(copy);
 }
 
 /* --- input --- */
@@ -874,6 +901,7 @@ run_command(const struct run_options *o)
 		execsrv_close(&r.x);
 		return EXIT_RUN;
 	}
+	execsrv_on_note(r.x, run_on_note, &r);
 	outq_init(&r.sinks[0], STDOUT_FILENO);
 	outq_init(&r.sinks[1], STDERR_FILENO);
 	if (run_begin(&r) == 0) {

@@ -108,6 +108,8 @@ route_leave_state(struct route *r)
 }
 
 /* Count it anew: owner, opened or attached has changed. */
+#define STATUS_MS	1000	/* until the service manager hears */
+
 static void
 route_recount(struct route *r)
 {
@@ -122,6 +124,9 @@ route_recount(struct route *r)
 	route_leave_state(r);
 	r->state = now;
 	route_enter_state(r);
+	/* The service manager hears of many changes at once. */
+	if (r->master->sdnotify != NULL)
+		timer_ensure(&r->master->status_ev, STATUS_MS);
 }
 
 void

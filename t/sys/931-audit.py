@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 
@@ -111,6 +112,19 @@ def sessions():
         **who, "terminal": False, "sandboxed": False}, "%s" % started)
     check(started["pid"] == lib.pid_of(server, str(number), "p"), "its pid")
     check(re.fullmatch(r"/.*bin/sh", started["program"]), "its program")
+    # How others ended, and what they used.
+    c.start("three", "sh", "-c", "exit 3")
+    three = until(path, "process-ended")
+    check(without(three, "pid", "seconds", "cpu_ms", "peak_kib") ==
+          {**who, "exit": 3} and three["peak_kib"] > 0, "%s" % three)
+    c.start("killed", sys.executable, "-c", "import os, time\n"
+            "while time.process_time() < 0.3: pass\n"
+            "b = b'x' * (64 << 20)\nos.kill(os.getpid(), 9)")
+    killed = wait_for(lambda: events(path, "process-ended")[1:], LIMIT,
+                      "the second end")[0]
+    check(killed["signal"] == 9 and "exit" not in killed and
+          killed["cpu_ms"] >= 250 and killed["peak_kib"] >= 64 << 10,
+          "%s" % killed)
     c.close()
     check(without(until(path, "session-detached")) == who, "detached")
     c = resume_in(server.url, c.session, LIMIT)
@@ -120,7 +134,7 @@ def sessions():
     c.call("session/close")
     ended = until(path, "session-ended")
     check(without(ended, "seconds", "cpu_ms", "bytes_in") == {
-        **who, "why": "closed by its client", "processes": 1,
+        **who, "why": "closed by its client", "processes": 3,
         "bytes_out": 6}, "ended: %s" % ended)
     # One that is kept by the master, twice; what it used is not forgotten.
     c = connect(server.url)
@@ -433,7 +447,7 @@ def unfit():
              "RuntimeDirectory=%s/unfit" % TMP, "-o", "AuditLog=" + to],
             stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT * 3,
             check=False)
-        status = 1 if to.startswith("/") else 78
+        status = 78 if to == "somewhere" or "/no/such" in to else 1
         check(r.returncode == status and why in r.stderr.decode() and
               r.stdout == b"", "%s: %r" % (to, r))
     check(not os.path.exists(TMP + "/elsewhere"), "through a link")

@@ -63,6 +63,8 @@ def life():
         with connect(server.url) as c:
             # A session of ours has the daemon's environment, but for these.
             out, _ = c.run("env", "env")
+            # How many there are is told a moment later.
+            manager.until("STATUS=Serving: 1 sessions attached, 0 detached")
         names = [n.split("=")[0] for n in out.decode().split("\n")]
         check("PATH" in names and not set(VARIABLES) & set(names),
               "a command has %s" % sorted(set(VARIABLES) & set(names)))

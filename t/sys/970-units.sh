@@ -7,7 +7,7 @@ for file in execsrvd.service execsrvd.socket sysusers.conf tmpfiles.conf; do
 	[ -s "$made/$file" ] || fail "no $file"
 	has_line "$made/$file" '@[a-z]+@' && fail "$file: not filled in"
 	# With the program that is here.
-	sed "s|^\(Exec[A-Za-z]*\)=[^ ]*/execsrvd |\1=$BUILD/execsrvd |" \
+	sed "s,^\(Exec[A-Za-z]*\)=[^ ]*/\(execsrvd\|execsrvctl\) ,\1=$BUILD/\2 ," \
 	    "$made/$file" >"$DIR/$file"
 done
 
@@ -16,10 +16,9 @@ for line in Type=notify KillMode=process Delegate=yes 'WatchdogSec=[1-9]' \
     'ExecStart=/.*/execsrvd -D'; do
 	has_line "$DIR/execsrvd.service" "^$line" || fail "no $line"
 done
-# What systemctl says of a reload is what -t says.
-same "how it reloads" "$(sed -n 's/^ExecReload=//p' "$DIR/execsrvd.service")" \
-    "$BUILD/execsrvd -t
-/bin/kill -HUP \$MAINPID"
+# What systemctl says of a reload is what the daemon says.
+has_line "$DIR/execsrvd.service" "^ExecReload=$BUILD/execsrvctl reload$" ||
+    fail "how it reloads"
 # Sessions could not be used as they are without.
 for word in NoNewPrivileges PrivateTmp ProtectHome ProtectSystem \
     RestrictNamespaces RestrictSUIDSGID ProtectKernelTunables \

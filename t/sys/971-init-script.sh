@@ -8,6 +8,7 @@ conf=$DIR/execsrvd.conf
 mkdir "$DIR/default"
 pidfile=$DIR/execsrvd.pid
 sed -e "s|^DAEMON=.*|DAEMON=$BUILD/execsrvd|" \
+    -e "s|^CTL=.*|CTL=$BUILD/execsrvctl|" \
     -e "s|^PIDFILE=.*|PIDFILE=$pidfile|" \
     -e "s|^LOGDIR=.*|LOGDIR=$DIR/var/log/execsrv|" \
     -e "s|/[^ ]*/default/execsrvd|$DIR/default/execsrvd|g" \
@@ -60,7 +61,13 @@ is_running "$first" || fail "it does not run"
 expect 0 init status
 # The folder that logrotate(8) is told of; no service manager has made it.
 adm=$(getent group adm | cut -d : -f 3)
-same "the folder of the log" "$(stat -c %a:%u:%g "${log%/*}")" "750:0:${adm:-0}"
+same "the folder of the log" "$(stat -c %a:%u:%g "${log%/*}")" "2750:0:${adm:-0}"
+# Its group may read the log, as after a rotation.
+same "the log" "$(stat -c %a:%u:%g "$log")" "640:0:${adm:-0}"
+# An ordinary user is told the truth, too.
+if as_user 65534 test -r "$script" && as_user 65534 test -r "$pidfile"; then
+	expect 0 as_user 65534 sh "$script" status
+fi
 expect 0 "$CTL" run --url "unix:$DIR/s" -- echo hello
 same "what a client got" "$(cat "$DIR/out")" hello
 
@@ -81,13 +88,25 @@ echo "Nonsense yes" >>"$conf"
 expect 6 init reload
 expect 6 init restart
 has_line "$DIR/err" 'unknown keyword "Nonsense"' || fail "no reason"
+# What only the daemon finds out.
+cp "$conf.good" "$conf"
+"$EXECSRVD" -D -f none -o RuntimeDirectory=none --listen "unix:$DIR/taken" \
+    >"$DIR/other.log" 2>&1 &
+other=$!
+at_exit "kill $other 2>/dev/null"
+wait_for 60 test -S "$DIR/taken" || fail "no other server"
+echo "Listen unix:$DIR/taken" >>"$conf"
+expect 1 init reload
+has_line "$DIR/err" "taken: Address already in use" || fail "$(cat "$DIR/err")"
+kill "$other"
+wait_for 60 is_gone "$other"
 same "the process after what was no restart" "$(pid_of)" "$first"
 is_running "$first" || fail "a bad file has ended it"
 expect 0 "$CTL" run --url "unix:$DIR/s" -- true
 cp "$conf.good" "$conf"
 
 # What an administrator made of the folder stays.
-chmod 700 "${log%/*}"
+chmod 00700 "${log%/*}"
 expect 0 init restart
 same "the folder's mode" "$(stat -c %a "${log%/*}")" 700
 second=$(pid_of)

@@ -1,6 +1,7 @@
 #include "worker/session/exec_audit.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,4 +79,29 @@ exec_audit_start(struct link *link, const Ipc__Settings *set, pid_t pid,
 		out.cut = !take_arguments(sp->argv, &out.n_argument);
 	}
 	link_command(link, &out);
+}
+
+static uint64_t
+exec_audit_ms(const struct timeval *tv)
+{
+	return (uint64_t)tv->tv_sec * 1000 + (uint64_t)tv->tv_usec / 1000;
+}
+
+void
+exec_audit_end(struct link *link, const Ipc__Settings *set, pid_t pid,
+    int status, uint64_t ms, const struct rusage *ru)
+{
+	Ipc__CommandEnded	 out = IPC__COMMAND_ENDED__INIT;
+
+	if (!set->audit)
+		return;
+	out.pid = pid;
+	if (WIFSIGNALED(status))
+		out.signal = (uint32_t)WTERMSIG(status);
+	else
+		out.exit_code = (uint32_t)WEXITSTATUS(status);
+	out.ms = ms;
+	out.cpu_ms = exec_audit_ms(&ru->ru_utime) + exec_audit_ms(&ru->ru_stime);
+	out.peak_kib = (uint64_t)ru->ru_maxrss;
+	link_command_ended(link, &out);
 }

@@ -1,9 +1,11 @@
 /* Commands in logs (AuditLog, LogArguments). */
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/ipc/ipc.h"
 
@@ -12,6 +14,10 @@ struct spawn;
 
 /* Whether argv fits LIMIT_TOLD_ARGUMENTS. */
 bool	 exec_audit_fits(char *const *argv);
+
+/* Report the end of a process of that age in ms, as wait4(2) tells it. */
+void	 exec_audit_end(struct link *link, const Ipc__Settings *set, pid_t pid,
+	    int status, uint64_t ms, const struct rusage *ru);
 
 /* Report a started process to the audit log, if there is one. */
 void	 exec_audit_start(struct link *link, const Ipc__Settings *set,

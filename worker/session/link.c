@@ -418,6 +418,20 @@ link_command(struct link *l, Ipc__Command *out)
 }
 
 void
+link_command_ended(struct link *l, Ipc__CommandEnded *out)
+{
+	if (l->chan == NULL)
+		return;
+	if (chan_waiting(l->chan) > COMMANDS_MAX) {
+		l->missed++;
+		return;
+	}
+	out->missed = l->missed;
+	l->missed = 0;
+	link_put(l, IPC_command_ended, out, -1);
+}
+
+void
 link_load(struct link *l, unsigned running)
 {
 	Ipc__Load	 out = IPC__LOAD__INIT;

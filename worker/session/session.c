@@ -204,6 +204,7 @@ session_on_message(void *arg, char *text, size_t len, bool is_utf8)
 	struct session	*s = arg;
 	unsigned	 ms = ratelimit_take(&s->bucket, clock_ms());
 
+	s->messages++;
 	busypoll_request(&s->busypoll, clock_us());
 	/* Rate limit exceeded: handle this message, then pause reading. */
 	if (ms > 0 && s->conn != NULL)
@@ -374,6 +375,9 @@ session_attach(struct session *s)
 	timer_stop(&s->ttl_ev);
 	s->receipts.base = conn_pos(s->conn);
 	session_set_state(s, SESSION_ATTACHED);
+	if (is_new)
+		lifetime_start(&s->lifetime, s->env.set.max_session_ms,
+		    s->env.set.idle_ms);
 	conn_set_exact(s->conn, false);
 	conn_allow(s->conn, LIMIT_HELD_FREE + s->budget.message);
 	/* Tell the master after the client has its answer. */
@@ -461,7 +465,7 @@ session_decided(struct session *s, Ipc__Verdict v, const char *id,
 /*
  * A SIGCHLD may get lost: the pipe that wakes us, or a failed waitid(2).
  *
- * Reap by waitpid(2) and not by a pidfd for each process: the worker is a
+ * Reap by wait4(2) and not by a pidfd for each process: the worker is a
  * subreaper, so that it must reap orphans anyway, and a single way to reap
  * cannot lose a status to another.
  */
@@ -475,6 +479,7 @@ session_schedule_reap(struct session *s)
 static void
 session_reap_some(struct session *s, unsigned max)
 {
+	struct rusage	 ru;
 	struct proc	*p;
 	pid_t		 pid;
 	int		 status;
@@ -494,10 +499,13 @@ session_reap_some(struct session *s, unsigned max)
 			session_kill_on_orphan(&s->kill);
 			procs_on_orphan(&s->procs, ptree_mark_of(pid));
 		}
-		if (waitpid(pid, &status, WNOHANG) != pid)
+		if (wait4(pid, &status, WNOHANG, &ru) != pid)
 			continue;
-		if (p != NULL)
+		if (p != NULL) {
+			exec_audit_end(s->link, &s->env.set, pid, status,
+			    clock_ms() - p->started_at, &ru);
 			proc_on_exit(p, status);
+		}
 		else if (is_helper)
 			s->events->on_helper_exit(s->arg, pid, status);
 	}
@@ -557,6 +565,26 @@ on_ttl(void *arg)
 	} else if (s->state != SESSION_ATTACHED && s->conn != NULL)
 		conn_close(s->conn, 1008, "no initialize in time");
 }
+
+static uint64_t
+session_activity(const void *arg)
+{
+	const struct session	*s = arg;
+
+	return s->messages + s->procs.bytes_in + s->procs.bytes_out;
+}
+
+static void
+on_time_over(void *arg, const char *why)
+{
+	struct session	*s = arg;
+
+	session_end(s, why, s->env.set.grace_ms);
+}
+
+static const struct lifetime_events lifetime_events = {
+	session_activity, on_time_over
+};
 
 static void
 session_on_written(void *arg, struct rpc_req *req)
@@ -636,6 +664,7 @@ session_init(struct session *s, const struct session_events *events, void *arg,
 	timer_init(&s->hold_ev, base, on_hold, s);
 	timer_init(&s->ttl_ev, base, on_ttl, s);
 	timer_init(&s->end.leave_ev, base, session_on_leave, s);
+	lifetime_init(&s->lifetime, base, &lifetime_events, s);
 	session_kill_init(&s->kill, base, &session_kill_events, s);
 	timer_init(&s->load.ev, base, on_turn, s);
 	timer_init(&s->relayed_ev, base, on_turn, s);
@@ -668,6 +697,7 @@ session_fini(struct session *s)
 	timer_stop(&s->hold_ev);
 	timer_stop(&s->ttl_ev);
 	timer_stop(&s->end.leave_ev);
+	lifetime_stop(&s->lifetime);
 	session_kill_fini(&s->kill);
 	timer_stop(&s->load.ev);
 	timer_stop(&s->relayed_ev);

@@ -29,6 +29,7 @@
 #include "worker/proc/proc.h"
 #include "worker/proc/retain.h"
 #include "worker/session/budget.h"
+#include "worker/session/lifetime.h"
 #include "worker/session/notify.h"
 #include "worker/session/session_kill.h"
 
@@ -127,6 +128,8 @@ struct session {
 	uint64_t		 transcripts_before;	/* bytes */
 	struct session_operator	 operator;
 	struct session_load	 load;
+	struct lifetime		 lifetime;
+	uint64_t		 messages;	/* of the client */
 	struct timer		 ttl_ev, reap_ev,
 				 relayed_ev, hold_ev;
 	struct sigfd		*signals;

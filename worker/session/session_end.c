@@ -118,6 +118,7 @@ session_maybe_release(struct session *s)
 		return;
 	session_set_state(s, SESSION_RELEASED);
 	timer_stop(&s->ttl_ev);
+	lifetime_stop(&s->lifetime);
 	s->end.why = "released: owns nothing";
 	log_end(s, &s->end.used);
 	session_tell_end(s);
@@ -211,6 +212,7 @@ session_end_with(struct session *s, const char *why, uint64_t grace,
 	s->end.why = why;
 	s->end.code = code;
 	timer_stop(&s->ttl_ev);
+	lifetime_stop(&s->lifetime);
 	/* Also for SIGKILL: /proc may fail to show a process. */
 	TAILQ_FOREACH(p, &s->procs.all, entry) {
 		proc_signal(p, grace > 0 ? SIGTERM : SIGKILL);
