@@ -97,12 +97,12 @@ static char	 no_limits[] = "the limits of a session cannot be set";
 
 /* Set the limits of the session, if there is to be one.  Whether they hold. */
 static bool
-enter_limits(const Ipc__Assign *a, int sock, int group)
+enter_limits(const Ipc__Assign *a, int sock, int *group, struct scgroup *g)
 {
 	Ipc__Unlimited	 out = IPC__UNLIMITED__INIT;
 
 	if (is_answer_only(a) || a->asking == IPC__ASKING__ALWAYS ||
-	    scgroup_enter(a->settings, group) == 0)
+	    scgroup_enter(a->settings, group, g) == 0)
 		return true;
 	if (ipc_send(sock, IPC_unlimited, &out, -1) == -1)
 		log_warn("%s", no_limits);
@@ -154,13 +154,14 @@ template_serve(struct event_base **base, int sock, struct early_fds *b,
 	const Ipc__Assign	*a = (const Ipc__Assign *)m->body;
 	struct session		 s;
 	struct rpc		 rpc;
+	struct scgroup		 limited = { -1, -1, false };
 	bool			 is_bound;
 
 	if (a->settings == NULL || m->fd == -1)
 		return 1;
 	log_set_level((enum log_level)a->settings->log_level);
 	log_set_session(a->number);
-	is_bound = enter_limits(a, sock, group);
+	is_bound = enter_limits(a, sock, &group, &limited);
 	give_group(&group, a);
 	drop_privileges(a, base, exe, b->environment);
 	fd_close(&b->environment);
@@ -172,7 +173,8 @@ template_serve(struct event_base **base, int sock, struct early_fds *b,
 	    b->out, a);
 	m->fd = -1;
 	s.env.nofile = *nofile;
-	s.env.cgroups = pcgroups_new(*base, group);
+	s.env.limited = limited.out != -1 ? &limited : NULL;
+	s.env.cgroups = pcgroups_new(*base, group, limited.is_below);
 	if ((s.link = link_new(*base, sock, s.env.set.run_dir,
 	    s.env.set.orphan_ttl_ms, &worker_serve_link_events, &s)) == NULL)
 		fatal("cannot set up the channel to the master");

@@ -11,7 +11,8 @@
  * are killed, and the group is removed.
  *
  * Both versions limit a session as a whole, worker and commands: TasksMax,
- * MemoryMax, CPUWeight (proto/cgroup.def).  A controller that is not available
+ * MemoryMax, CPUWeight (proto/cgroup.def), of which TasksMax is set in a group
+ * below (worker/os/scgroup.h).  A controller that is not available
  * in version 2 is used in version 1, if that is writable.  The worker sets its
  * limits before it drops privileges (worker/os/scgroup.h); its groups of
  * version 1 are removed here.  A limit that no group enforces falls back to

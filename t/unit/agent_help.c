@@ -25,7 +25,7 @@ start_agent(bool nonblock)
 	ck_assert_int_ne(agent = fork(), -1);
 	if (agent == 0) {
 		close(sock);
-		fsagent_serve(theirs, nonblock, true);
+		fsagent_serve(theirs, -1, nonblock, true);
 	}
 	fd_close(&theirs);
 }

@@ -39,11 +39,12 @@ static int		 says;		/* after its hello; -1: nothing */
 /* --- what the holder does --- */
 
 void
-fsagent_serve(int sock, bool is_confined, bool may_poll)
+fsagent_serve(int sock, int leave, bool is_confined, bool may_poll)
 {
 	struct hello	 more;
 	char		 byte;
 
+	ck_assert_int_eq(leave, -1);
 	(void)is_confined;
 	(void)may_poll;
 	if (says != -1) {

@@ -27,6 +27,7 @@
 #include "worker/fs/fsop_priv.h"
 #include "worker/fs/writeback.h"
 #include "worker/os/busypoll.h"
+#include "worker/os/scgroup.h"
 
 /* The part of a request or result that is sent as it is. */
 #define FIXED		offsetof(struct fsop, path)
@@ -73,6 +74,7 @@ static_assert(WHERES <= UCHAR_MAX + 1, "where is sent as one byte");
 /* Used by the agent, not by its children. */
 static struct writeback	 writeback;
 static int		 kept = -1;	/* the line, unless it is in use */
+static int		 to_leave = -1;	/* out of struct scgroup */
 
 struct request {
 	struct fsop	 op;
@@ -82,8 +84,8 @@ struct request {
 };
 
 /*
- * Children count as commands, of which there may be TasksMax for a moment: park
- * the request.
+ * Where the group of TasksMax cannot be left, or another limit is reached,
+ * there may be no process for a moment: park the request.
  */
 struct parked {
 	TAILQ_ENTRY(parked)	 entry;
@@ -347,14 +349,39 @@ watch_peer(void *arg)
 	_exit(0);
 }
 
+/* Leave the group of TasksMax, once.  Whether to try again. */
+static bool
+fsagent_leave(int error)
+{
+	bool	 has_left = scgroup_leave(to_leave, error);
+
+	if (has_left)
+		fd_close(&to_leave);
+	return has_left;
+}
+
+/* On failure an operation that hangs is not cancelled. */
+static void
+start_watcher(int *peer)
+{
+	pthread_t	 watcher;
+	int		 error;
+
+	error = pthread_create(&watcher, NULL, watch_peer, peer);
+	if (error != 0 && fsagent_leave(error))
+		(void)pthread_create(&watcher, NULL, watch_peer, peer);
+}
+
 /* Return false if there is no child. */
 static bool
 run_in_child(int sock, struct request *req)
 {
 	struct parked	*w;
-	pthread_t	 watcher;
+	pid_t		 pid;
 
-	switch (fork()) {
+	if ((pid = fork()) == -1 && fsagent_leave(errno))
+		pid = fork();
+	switch (pid) {
 	case -1:
 		return false;
 	case 0:
@@ -365,9 +392,7 @@ run_in_child(int sock, struct request *req)
 		fd_close(&kept);
 		/* Many children must not delay the worker. */
 		(void)setpriority(PRIO_PROCESS, 0, NICENESS);
-		/* On failure an operation that hangs is not cancelled. */
-		(void)pthread_create(&watcher, NULL, watch_peer,
-		    &req->fds[0]);
+		start_watcher(&req->fds[0]);
 		fsagent_run(req, false);
 		_exit(0);
 	}
@@ -464,12 +489,13 @@ fsagent_busypoll(int sock, struct busypoll *a)
 }
 
 void
-fsagent_serve(int sock, bool nonblock_first, bool may_busypoll)
+fsagent_serve(int sock, int leave, bool nonblock_first, bool may_busypoll)
 {
 	struct fsop_how	 wanted = { .cancel_fd = -1 };
 	struct request	 req;
 	struct busypoll	 busypoll;
 
+	to_leave = leave;
 	slice_short();
 	busypoll_init(&busypoll, may_busypoll, NULL);
 	/* Reap children automatically. */

@@ -20,11 +20,12 @@
 #include "worker/fs/fsop.h"
 
 /*
- * Serve requests until sock ends, then exit.  nonblock_first: try to do them
- * without blocking.  may_busypoll: busy poll (worker/os/busypoll.h).
+ * Serve requests until sock ends, then exit.  leave: out of struct scgroup
+ * (worker/os/scgroup.h), or -1.  nonblock_first: try to do them without
+ * blocking.  may_busypoll: busy poll (worker/os/busypoll.h).
  */
-void	 fsagent_serve(int sock, bool nonblock_first, bool may_busypoll)
-	    NORETURN;
+void	 fsagent_serve(int sock, int leave, bool nonblock_first,
+	    bool may_busypoll) NORETURN;
 
 /* Bytes of data in a request; more goes by a file. */
 #define FSAGENT_INLINE	8192

@@ -22,6 +22,7 @@ TAILQ_HEAD(http_list, http_call);
 struct http_link {
 	struct event_base	*base;
 	int			 exe;
+	const struct scgroup	*limited;	/* or NULL */
 	unsigned		 session;
 	pid_t			 pid;		/* 0: not running */
 	struct chan		*chan;		/* NULL: stopped */
@@ -160,8 +161,8 @@ http_link_start(struct http_link *l)
 	/* The previous process is still exiting. */
 	if (l->pid != 0)
 		kill(l->pid, SIGKILL);
-	l->pid = helper_start(l->exe, PROGRAM, l->session, kept_names, KEPT,
-	    pair[1]);
+	l->pid = helper_start(l->exe, PROGRAM, l->session, l->limited,
+	    kept_names, KEPT, pair[1]);
 	fd_close(&pair[1]);
 	if (l->pid == -1) {
 		l->pid = 0;
@@ -440,7 +441,8 @@ http_link_program(void)
 }
 
 struct http_link *
-http_link_new(struct event_base *base, int exe, unsigned session)
+http_link_new(struct event_base *base, int exe,
+    const struct scgroup *limited, unsigned session)
 {
 	struct http_link	*l;
 
@@ -448,6 +450,7 @@ http_link_new(struct event_base *base, int exe, unsigned session)
 		return NULL;
 	l->base = base;
 	l->exe = exe;
+	l->limited = limited;
 	l->session = session;
 	TAILQ_INIT(&l->waiting);
 	TAILQ_INIT(&l->active);

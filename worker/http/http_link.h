@@ -16,6 +16,7 @@
 #include "common/ev.h"
 
 struct http_link;
+struct scgroup;
 struct http_call;
 
 /*
@@ -78,9 +79,12 @@ struct http_call {
 /* Open execsrv-http for execution (O_PATH).  -1: not installed. */
 int	 http_link_program(void) MUST_CHECK;
 
-/* exe: of http_link_program(), or -1; stays the caller's.  NULL with errno. */
+/*
+ * exe: of http_link_program(), or -1; stays the caller's.  limited: by TasksMax
+ * (worker/os/scgroup.h), or NULL; likewise.  NULL with errno.
+ */
 struct http_link *http_link_new(struct event_base *base, int exe,
-		    unsigned session);
+		    const struct scgroup *limited, unsigned session);
 void		 http_link_free(struct http_link **lp);
 
 /* Whether a call of len bytes in all may wait. */

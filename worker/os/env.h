@@ -9,6 +9,7 @@
 #include "worker/os/rlimits.h"
 
 struct pcgroups;
+struct scgroup;
 
 struct env {
 	struct event_base	*base;
@@ -16,6 +17,7 @@ struct env {
 	unsigned		 number;	/* of the session, in logs */
 	uint64_t		 marks;		/* Ipc__Assign */
 	struct pcgroups		*cgroups;	/* of commands, or NULL */
+	const struct scgroup	*limited;	/* by TasksMax, or NULL */
 	struct rlimit		 nofile;	/* of commands */
 	struct rlimits		 rlimits;	/* of commands, too */
 };

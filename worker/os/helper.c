@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "config.h"
 #include "worker/os/rawsys.h"
+#include "worker/os/scgroup.h"
 #include "worker/os/tvfork.h"
 
 #define NAME_SIZE	32
@@ -71,7 +72,8 @@ fill_environment(struct helper_child *k, const char *const *kept,
 
 pid_t
 helper_start(int exe, const char *name, unsigned session,
-    const char *const *kept, size_t n, int sock)
+    const struct scgroup *limited, const char *const *kept, size_t n,
+    int sock)
 {
 	struct helper_child	*k;
 	pid_t			 pid = -1;
@@ -91,7 +93,15 @@ helper_start(int exe, const char *name, unsigned session,
 	k->sock = sock;
 	k->null = null;
 	fill_environment(k, kept, n);
-	if ((pid = tvfork_give(&k->tvfork, -1, helper_child_main)) == -1) {
+	pid = tvfork_give(&k->tvfork, -1, helper_child_main);
+	if (pid == -1 && k->tvfork.pid == 0 && limited != NULL &&
+	    scgroup_leave(limited->out, errno)) {
+		pid = tvfork_give(&k->tvfork, -1, helper_child_main);
+		error = errno;
+		scgroup_return(limited);
+		errno = error;
+	}
+	if (pid == -1) {
 		error = errno;
 		free(k);
 		errno = error;

@@ -48,6 +48,7 @@ enum group_state {
 
 struct pcgroups {
 	int		 dir;
+	const char	*events;	/* memory.events of the session */
 	unsigned	 n, cap;	/* groups are numbered 1 to n */
 	unsigned	 look;		/* next one to check */
 	bool		 has_no_oom;	/* without the memory controller */
@@ -207,13 +208,13 @@ advance_soon(struct pcgroups *c)
 	timer_ensure(&c->advance_ev, ADVANCE_MS);
 }
 
-/* Read the OOM kills of a group and below; needs the memory controller. */
+/* Read the OOM kills of a session; needs the memory controller. */
 static int
-read_oom(int dir, uint64_t *n_out)
+read_oom(const struct pcgroups *c, uint64_t *n_out)
 {
 	char	 text[512];
 
-	if (fd_read_file(dir, "memory.events", text, sizeof(text)) == -1)
+	if (fd_read_file(c->dir, c->events, text, sizeof(text)) == -1)
 		return -1;
 	return usage_number(text, "oom_kill ", n_out);
 }
@@ -222,14 +223,14 @@ int
 pcgroups_oom(const struct pcgroups *c, uint64_t *n_out)
 {
 	/* A controller is not added to a group later. */
-	if (c == NULL || c->has_no_oom || read_oom(c->dir, n_out) == -1)
+	if (c == NULL || c->has_no_oom || read_oom(c, n_out) == -1)
 		return -1;
 	*n_out = *n_out > c->oom ? *n_out - c->oom : 0;
 	return 0;
 }
 
 struct pcgroups *
-pcgroups_new(struct event_base *base, int dir)
+pcgroups_new(struct event_base *base, int dir, bool is_below)
 {
 	struct pcgroups	*c;
 
@@ -241,9 +242,10 @@ pcgroups_new(struct event_base *base, int dir)
 	}
 	timer_init(&c->advance_ev, base, on_advance, c);
 	c->dir = dir;
+	c->events = is_below ? "../memory.events" : "memory.events";
 	/* The group may have been used by another worker before. */
 	errno = 0;
-	if (read_oom(dir, &c->oom) == -1) {
+	if (read_oom(c, &c->oom) == -1) {
 		c->oom = 0;
 		c->has_no_oom = errno == ENOENT;
 	}

@@ -4,7 +4,8 @@
  *
  *	.../wN		of the worker, made by the template; its real uid owns
  *			the group
- *	.../wN/pN	of a process and its descendants
+ *	.../wN/pN	of a process and its descendants; with TasksMax, it
+ *			may be .../wN/t/pN (worker/os/scgroup.h)
  *
  * cgroup.kill then reaches every descendant at once.  Under a root master the
  * user has no access (worker/os/privdrop.h); else a process could move itself
@@ -45,8 +46,12 @@ int		 pcgroup_give_to(int dir, uid_t uid);
 
 struct pcgroups;
 
-/* Takes over dir.  NULL if dir is -1. */
-struct pcgroups	*pcgroups_new(struct event_base *base, int dir);
+/*
+ * Takes over dir.  is_below: it is the one with TasksMax, below wN
+ * (worker/os/scgroup.h).  NULL if dir is -1.
+ */
+struct pcgroups	*pcgroups_new(struct event_base *base, int dir,
+		    bool is_below);
 
 /* Remove the empty groups; the master removes the others. */
 void		 pcgroups_free(struct pcgroups **cp);

@@ -353,6 +353,7 @@ tvfork_give(struct tvfork *b, int group, tvfork_fn *fn)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (b->pid == -1) {
 		give_stacks(b);
+		b->pid = 0;		/* may be tried again */
 		return -1;
 	}
 	return tvfork_finish(b, !tvfork_await(b));

@@ -180,7 +180,7 @@ proxy_link_start(struct proxy_link *l)
 	/* The previous process is still exiting. */
 	if (l->pid != 0)
 		kill(l->pid, SIGKILL);
-	l->pid = helper_start(l->exe, PROGRAM, l->session, proxy_kept,
+	l->pid = helper_start(l->exe, PROGRAM, l->session, NULL, proxy_kept,
 	    sizeof(proxy_kept) / sizeof(proxy_kept[0]), pair[1]);
 	fd_close(&pair[1]);
 	if (l->pid == -1) {

@@ -315,7 +315,7 @@ httpjobs_new(struct rpc *rpc)
 	TAILQ_INIT(&h->all);
 	TAILQ_INIT(&h->ready);
 	if ((h->link = http_link_new(rpc->env->base, rpc->http_exe,
-	    rpc->env->number)) == NULL) {
+	    rpc->env->limited, rpc->env->number)) == NULL) {
 		free(h);
 		return NULL;
 	}

@@ -25,13 +25,14 @@ writes_nothing(const struct plan *plan)
 }
 
 int
-enforce(const struct plan *plan, const char *hide, struct enforced *e)
+enforce(const struct plan *plan, const char *hide, int leave,
+    struct enforced *e)
 {
 	char	 first[ENFORCE_WHY];
 	int	 rv, ruleset;
 
 	e->nsset.net_off = plan->net_off;
-	if ((rv = enforce_ns(plan, hide, e)) != -1)
+	if ((rv = enforce_ns(plan, hide, leave, e)) != -1)
 		return rv;
 	memcpy(first, e->why, sizeof(first));
 	if (enforce_landlock(plan, true, e, &ruleset) == -1) {

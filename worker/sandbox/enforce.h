@@ -25,18 +25,19 @@ struct enforced {
 };
 
 /*
- * hide: a folder of ours to be made invisible, or NULL.  With namespaces a new
+ * hide: a folder of ours to be made invisible, or NULL.  leave: out of struct
+ * scgroup (worker/os/scgroup.h), or -1.  With namespaces a new
  * process, a child of our parent, continues in place of the calling one.
  *	1	this is the holder, confined
  *	0	this process made the holder, see outer_pid: exit
  *	-1	failed, as e->why says: the process is unusable
  */
-int	 enforce(const struct plan *plan, const char *hide, struct enforced *e)
-	    MUST_CHECK;
+int	 enforce(const struct plan *plan, const char *hide, int leave,
+	    struct enforced *e) MUST_CHECK;
 
 /* --- backends; as enforce(), for enforce*.c only --- */
 
-int	 enforce_ns(const struct plan *plan, const char *hide,
+int	 enforce_ns(const struct plan *plan, const char *hide, int leave,
 	    struct enforced *e) MUST_CHECK;
 
 /*

@@ -22,6 +22,7 @@
 #include "common/fd.h"
 #include "common/linux/landlock.h"
 #include "worker/os/dropcaps.h"
+#include "worker/os/scgroup.h"
 #include "worker/sandbox/sbmount.h"
 
 #define NAMESPACES	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |	\
@@ -160,7 +161,8 @@ enforce_ns_send_result(int fd, const char *text, size_t len)
 }
 
 int
-enforce_ns(const struct plan *plan, const char *hide, struct enforced *e)
+enforce_ns(const struct plan *plan, const char *hide, int leave,
+    struct enforced *e)
 {
 	uid_t	 uid = geteuid();
 	gid_t	 gid = getegid();
@@ -171,7 +173,10 @@ enforce_ns(const struct plan *plan, const char *hide, struct enforced *e)
 		flags |= CLONE_NEWNET;
 	if (pipe2(pipe, O_CLOEXEC) == -1)
 		return enforce_ns_failed(e, "pipe");
-	if ((pid = syscall(SYS_clone, flags, 0, 0, 0, 0)) == -1) {
+	if ((pid = syscall(SYS_clone, flags, 0, 0, 0, 0)) == -1 &&
+	    scgroup_leave(leave, errno))
+		pid = syscall(SYS_clone, flags, 0, 0, 0, 0);
+	if (pid == -1) {
 		enforce_ns_failed(e, "namespaces");
 		fd_close(&pipe[0]);
 		fd_close(&pipe[1]);

@@ -26,9 +26,11 @@
 #include "worker/fs/fsop_priv.h"
 #include "worker/fs/mounted_inodes.h"
 #include "worker/os/busypoll.h"
+#include "worker/os/scgroup.h"
 #include "worker/sandbox/enforce.h"
 
 #define HOLDER_SOCK	3	/* in the holder, which closes all others */
+#define HOLDER_LEAVE	4	/* but that of struct scgroup, if any */
 #define RETRY_MS	1000	/* a failed one is not retried before */
 #define TRIM_MS		2000	/* keep an unused one with stand-ins */
 #define NEXT_MS		10	/* between ending two holders */
@@ -169,6 +171,27 @@ hidden(const struct env *env)
 	return env->set.run_dir[0] != '\0' ? env->set.run_dir : NULL;
 }
 
+/*
+ * Close all descriptors but two.  *leave: the one to leave the group of
+ * TasksMax, or -1.
+ */
+static int
+holder_keep_only(int sock, int *leave)
+{
+	if (*leave != -1 && (*leave = fcntl(*leave, F_DUPFD_CLOEXEC,
+	    HOLDER_LEAVE + 1)) == -1)
+		return -1;
+	if (dup2(sock, HOLDER_SOCK) == -1 ||
+	    fd_cloexec(HOLDER_SOCK, 1) == -1)
+		return -1;
+	if (*leave != -1 && (dup2(*leave, HOLDER_LEAVE) == -1 ||
+	    fd_cloexec(HOLDER_LEAVE, 1) == -1))
+		return -1;
+	*leave = *leave != -1 ? HOLDER_LEAVE : -1;
+	return (int)syscall(SYS_close_range, *leave != -1 ?
+	    HOLDER_LEAVE + 1 : HOLDER_SOCK + 1, ~0U, 0);
+}
+
 /* In the new process, which still has all of the worker. */
 static void NORETURN
 be_holder(const struct env *env, int sock, const struct plan *plan)
@@ -178,6 +201,7 @@ be_holder(const struct env *env, int sock, const struct plan *plan)
 			    busypoll_has_processors();
 	struct enforced	 e;
 	sigset_t	 none;
+	int		 leave = env->limited != NULL ? env->limited->out : -1;
 
 	signals_default();
 	sigemptyset(&none);
@@ -185,14 +209,12 @@ be_holder(const struct env *env, int sock, const struct plan *plan)
 	log_set_role("holder");
 	if (mounted_inodes_seal() == -1)
 		_exit(1);
-	if (dup2(sock, HOLDER_SOCK) == -1 ||
-	    syscall(SYS_close_range, HOLDER_SOCK + 1, ~0U, 0) == -1 ||
-	    fd_cloexec(HOLDER_SOCK, 1) == -1 || chdir("/") == -1)
+	if (holder_keep_only(sock, &leave) == -1 || chdir("/") == -1)
 		_exit(1);
 	memset(&e, 0, sizeof(e));
 	nsset_init(&e.nsset);
 	if (plan != NULL) {
-		switch (enforce(plan, hidden(env), &e)) {
+		switch (enforce(plan, hidden(env), leave, &e)) {
 		case 0:
 			holder_send_hello(HELLO_PID, &e);
 			_exit(0);
@@ -203,7 +225,7 @@ be_holder(const struct env *env, int sock, const struct plan *plan)
 	}
 	holder_send_hello(HELLO_NSSET, &e);
 	nsset_fini(&e.nsset);
-	fsagent_serve(HOLDER_SOCK, plan != NULL, may_busypoll);
+	fsagent_serve(HOLDER_SOCK, leave, plan != NULL, may_busypoll);
 }
 
 /* --- in the worker --- */
@@ -469,7 +491,7 @@ holder_start(struct holder *h, const struct plan *plan)
 		errno = ENOMEM;
 		goto fail;
 	}
-	if ((pid = fork()) == 0)
+	if ((pid = scgroup_fork(h->holders->env->limited)) == 0)
 		be_holder(h->holders->env, pair[1], plan);
 	if (pid == -1)
 		goto fail;

@@ -62,7 +62,7 @@ probe(int sock)
 	plan.rules = rules;
 	plan.n = sizeof(rules) / sizeof(rules[0]);
 	nsset_init(&e.nsset);
-	switch (enforce(&plan, NULL, &e)) {
+	switch (enforce(&plan, NULL, -1, &e)) {
 	case 0:
 			break;			/* the holder answers */
 	case 1:
