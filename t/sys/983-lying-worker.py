@@ -403,5 +403,30 @@ def load():
     stage.server.stop()
 
 
+def missed_commands():
+    """Commands that a worker did not tell are lost, and the log says so."""
+    path = TMP + "/missed.log"
+    stage = Stage("AuditLog=" + path)
+    pid = stage.serving()
+    stage.say(pid, ("command", number(1, pid) + text(2, "told")),
+              ("command", number(1, pid) + text(2, "late") + number(7, 3)))
+
+    def told():
+        with open(path, encoding="utf-8") as f:
+            lines = [line for line in f if line.endswith("\n")]
+        events = [json.loads(line) for line in lines]
+        return [(e["event"], e.get("program"), e.get("count"))
+                for e in events
+                if e["event"] in ("process-started", "events-lost")]
+    wait_for(lambda: len(told()) >= 3, LIMIT, "three events")
+    check(told() == [("process-started", "told", None),
+                     ("events-lost", None, 3),
+                     ("process-started", "late", None)], "%s" % told())
+    stage.end(pid)
+    stage.hang_up()
+    stage.server.stop()
+
+
 main(idle, greeting, serving, handing, others_rows, too_long, not_asked,
-     after_its_end, stays, shown_late, readers, too_long_greeted, once, load)
+     after_its_end, stays, shown_late, readers, too_long_greeted, once, load,
+     missed_commands)

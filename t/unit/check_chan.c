@@ -416,12 +416,14 @@ START_TEST(test_queue)
 		chan_send(b.worker.chan, IPC_resumed, &out, -1);
 	}
 	ck_assert(!chan_is_idle(b.worker.chan));
+	ck_assert_uint_gt(chan_waiting(b.worker.chan), 0);
 	fd = dup(2);
 	chan_send(b.worker.chan, IPC_handover, &more, fd);
 	close(fd);		/* it stays the caller's */
 	run(&b);
 	ck_assert_uint_eq(b.master.got, 3001);
 	ck_assert(chan_is_idle(b.worker.chan));
+	ck_assert_uint_eq(chan_waiting(b.worker.chan), 0);
 	both_fini(&b);
 	ck_assert_int_eq(count_fds(), before);
 }

@@ -318,6 +318,11 @@ static const struct shape {
 	{ MANAGED(ROOT "," GLOB("{a/*,/b/*,[,}]*,\\\\{*}")) IN_W,
 	    "read /\nhide /b/*\nhide /w/[,}]*\nhide /w/\\134{*\n"
 	    "hide /w/a/*\n" ON },
+	/* A bracket first is a member, also of those that are not meant. */
+	{ MANAGED(ROOT "," GLOB("{[]}],[!]},]}*")) IN_W,
+	    "read /\nhide /w/[!]},]*\nhide /w/[]}]*\n" ON },
+	{ MANAGED(ROOT "," GLOB("{[^]}],b}*")) IN_W,
+	    "read /\nhide /w/[^]}]*\nhide /w/b*\n" ON },
 	{ MANAGED(ROOT "," GLOB("{a,b}")) IN_W,
 	    "read /\ndeny /w/a if-exists\ndeny /w/b if-exists\n" ON },
 	{ MANAGED(ROOT "," GLOB("*{")) IN_W, "!malformed" },

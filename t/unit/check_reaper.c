@@ -200,6 +200,31 @@ START_TEST(test_kill)
 }
 END_TEST
 
+/* It is over when three passes in a row found none, or the time is. */
+START_TEST(test_passes)
+{
+	unsigned	 by_one;
+
+	begin(false);
+	own = child(-1);
+	reaper_kill_orphans(&r);
+	r.until = 1;
+	ck_assert_int_eq(event_base_dispatch(base), 0);
+	ck_assert_uint_eq(done, 1);
+	ck_assert(reaper_has_no_orphans(&r));
+	by_one = asked;
+	ck_assert_uint_gt(by_one, 0);
+	reaper_kill_orphans(&r);
+	ck_assert(!reaper_has_no_orphans(&r));
+	ck_assert_int_eq(event_base_dispatch(base), 0);
+	ck_assert_uint_eq(done, 2);
+	ck_assert(reaper_has_no_orphans(&r));
+	ck_assert_uint_eq(asked, 4 * by_one);
+	finish(own);
+	end();
+}
+END_TEST
+
 /* A look that finds an orphan, alive or not, ends with its death. */
 START_TEST(test_look)
 {
@@ -340,6 +365,7 @@ main(void)
 	tcase_add_test(t, test_own);
 	tcase_add_loop_test(t, test_signal, 0, 3);
 	tcase_add_test(t, test_kill);
+	tcase_add_test(t, test_passes);
 	tcase_add_loop_test(t, test_look, 0, 2);
 	tcase_add_test(t, test_looks);
 	tcase_add_test(t, test_at_once);
