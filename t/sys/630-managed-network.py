@@ -1,0 +1,250 @@
+"""The boundary of a managed network; see 630-managed-network.sh."""
+import base64
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+
+from client import (Server, check, children, connect, is_alive, main, say,
+                    skip, wait_for, BUILD, LIMIT, TMP)
+
+NOBODY = 65534
+HERE = os.path.dirname(os.path.abspath(__file__))
+SETTINGS = {
+    "enabled": True, "enableSocks5": True, "enableSocks5Udp": True,
+    "allowUpstreamProxy": False, "dangerouslyAllowAllUnixSockets": False,
+    "mode": "full", "domains": None, "unixSockets": None,
+    "allowLocalBinding": False}
+AS_NOBODY = ("setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY),
+             "--clear-groups")
+
+
+def sh(*argv):
+    subprocess.run(argv, check=True)
+
+
+class World:
+    """The other network namespace, and what is known of it here."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            ["unshare", "-n", sys.executable, HERE + "/630world.py"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.reached = 0
+        pid = str(self.process.pid)
+        ours = os.readlink("/proc/self/ns/net")
+        wait_for(lambda: os.readlink("/proc/%s/ns/net" % pid) != ours, LIMIT,
+                 "another network namespace")
+        sh("ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1")
+        sh("ip", "link", "set", "v1", "netns", pid)
+        sh("ip", "address", "add", "7.7.7.1/24", "dev", "v0")
+        sh("ip", "link", "set", "v0", "up")
+        for argv in (("link", "set", "lo", "up"),
+                     ("address", "add", "7.7.7.2/24", "dev", "v1"),
+                     ("link", "set", "v1", "up")):
+            sh("nsenter", "-t", pid, "-n", "ip", *argv)
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        check(self.process.stdout.readline() == "ready\n", "no world")
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        for _ in self.process.stdout:
+            self.reached += 1
+
+
+class Canary:
+    """A server that nobody may reach."""
+
+    def __init__(self, family, address):
+        self.sock = socket.socket(family)
+        self.sock.bind(address)
+        self.sock.listen(64)
+        self.reached = 0
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def port(self):
+        return self.sock.getsockname()[1]
+
+    def serve(self):
+        while True:
+            c, _ = self.sock.accept()
+            self.reached += 1
+            c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ncanary")
+            c.close()
+
+
+def names(folder):
+    """Name resolution of the world, for this mount namespace."""
+    for name, text in (("resolv.conf", "nameserver 7.7.7.2\n"),
+                       ("hosts", "127.0.0.1 localhost\n")):
+        path = "%s/%s" % (folder, name)
+        with open(path, "w", encoding="ascii") as f:
+            f.write(text)
+        sh("mount", "--bind", path, os.path.realpath("/etc/" + name))
+
+
+def read_only(cwd):
+    return {"permissions": {"type": "managed", "network": "restricted",
+                            "file_system": {"type": "restricted", "entries": [
+                                {"path": {"type": "special", "value":
+                                          {"kind": "root"}},
+                                 "access": "read"}]}},
+            "cwd": "file://" + cwd, "workspaceRoots": ["file://" + cwd],
+            "windowsSandboxLevel": "disabled",
+            "windowsSandboxProxySettingsMode": "reconcile",
+            "useLegacyLandlock": False}
+
+
+def managed(domains, cwd=None, **more):
+    out = {"networkProxy": {"proxy": {**SETTINGS, "domains": domains,
+                                      **more}}}
+    if cwd is not None:
+        out["enforceManagedNetwork"] = True
+        out["sandbox"] = read_only(cwd)
+    return out
+
+
+def output(c, process):
+    """What it wrote until it was closed, and what was decided for it."""
+    text, decisions = b"", []
+    while True:
+        c.until(lambda: c.notes, LIMIT * 3)
+        m = c.notes.popleft()
+        p = m["params"]
+        if p.get("processId") != process:
+            continue
+        if m["method"] == "process/output":
+            text += base64.b64decode(p["chunk"])
+        elif m["method"] == "network/policyDecision":
+            decisions.append(p)
+        elif m["method"] == "process/closed":
+            return text.decode(), decisions
+
+
+def line(c, process):
+    return base64.b64decode(
+        c.note("process/output", process)["chunk"]).decode().strip()
+
+
+def attacks():
+    folder = TMP + "/boundary"
+    os.mkdir(folder, 0o755)
+    names(folder)
+    world = World()
+    script = folder + "/attacks.py"
+    shutil.copy(HERE + "/630attacks.py", script)
+    os.chmod(script, 0o644)
+    canaries = [Canary(socket.AF_INET, ("127.0.0.1", 0)),
+                Canary(socket.AF_INET, ("7.7.7.1", 0)),
+                Canary(socket.AF_UNIX, folder + "/socket")]
+    os.chmod(folder + "/socket", 0o777)
+    server = Server(prefix=AS_NOBODY, run=False)
+    c = join(server)
+    # Another command may do what the one under attack may not.
+    c.start("free", "/bin/sh", "-c", "echo $HTTP_PROXY; exec sleep 1000",
+            **managed({"*": "allow"}, folder))
+    other = line(c, "free").rsplit(":", 1)[1]
+    python = "/usr/bin/python3"
+    c.start("p", python, "-I", script, str(canaries[0].port()),
+            str(canaries[1].port()), folder + "/socket", other,
+            **managed({"*": "allow", "other.test": "deny",
+                       "7.7.7.3": "deny"}, folder))
+    text, decisions = output(c, "p")
+    last = text.strip().rsplit("\n", 1)[-1]
+    check(last.startswith("{"), "the attacks ended early: " + text[-2000:])
+    result = json.loads(last)
+    good = {k: v for k, v in result.items() if k.startswith("good ")}
+    bad = {k: v for k, v in result.items() if k not in good and v is not None}
+    say("%d attacks, %d got through; %d decisions" % (
+        len(result) - len(good), len(bad), len(decisions)))
+    check(all(v is True for v in good.values()), "does not work: %s" % good)
+    check(not bad, "got through: %s" % bad)
+    check(len(result) - len(good) >= 40, "too few attacks")
+    check([k.reached for k in canaries] == [0, 0, 0] and world.reached == 0,
+          "reached: %s, %d" % ([k.reached for k in canaries], world.reached))
+    denied = [d for d in decisions if d["decision"] == "deny"]
+    check(len(denied) >= 40 and all(d["host"] for d in denied),
+          "refusals are told: %d" % len(denied))
+    c.close()
+    server.stop()
+
+
+def join(server):
+    """A session of the server's user."""
+    os.seteuid(NOBODY)
+    try:
+        return connect(server.url)
+    finally:
+        os.seteuid(0)
+
+
+def helper_of(server):
+    for worker in server.workers():
+        for p in children(worker):
+            try:
+                with open("/proc/%d/comm" % p, encoding="ascii") as f:
+                    if f.read().strip() == "execsrv-proxy" and is_alive(p):
+                        return p
+            except OSError:
+                pass
+    return None
+
+
+def dead_proxy():
+    """Its commands have no network then; the next one has again."""
+    folder = TMP + "/dead"
+    os.mkdir(folder, 0o755)
+    server = Server(prefix=AS_NOBODY, run=False)
+    c = join(server)
+    bash = ("exec 2>/dev/null; ask() { exec 3<>/dev/tcp/127.0.0.1/"
+            "${HTTP_PROXY##*:} || { echo closed; return; }; "
+            "printf 'GET http://no.test/ HTTP/1.1\\r\\nHost: no.test\\r\\n"
+            "Connection: close\\r\\n\\r\\n' >&3; head -n 1 <&3; }; "
+            "(ask); read x; (ask); ")
+    c.start("p", "/bin/bash", "-c", bash, **{
+        **managed({}, folder), "pipeStdin": True})
+    check(line(c, "p") == "HTTP/1.1 403 Forbidden", "the proxy answers")
+    pid = helper_of(server)
+    os.kill(pid, 9)
+    wait_for(lambda: server.has_logged("have none any more"), LIMIT,
+             "a log line")
+    c.call("process/write", {"processId": "p", "chunk": "Cg==",
+                             "writeId": "w"})
+    check(line(c, "p") == "closed", "no network")
+    c.start("q", "/bin/bash", "-c", bash, **{
+        **managed({}, folder), "pipeStdin": True})
+    check(line(c, "q") == "HTTP/1.1 403 Forbidden", "the next one answers")
+    check(server.log().count("have none any more") == 1, "told once")
+    c.close()
+    server.stop()
+
+
+def of_another_user():
+    """Without a sandbox the proxy serves the session's user only."""
+    server = Server(prefix=AS_NOBODY, run=False)
+    c = join(server)
+    c.start("p", "/bin/sh", "-c", "echo $HTTP_PROXY; exec sleep 1000",
+            **managed({}))
+    port = int(line(c, "p").rsplit(":", 1)[1])
+    ask = ("import socket,sys; s=socket.create_connection(('127.0.0.1',%d));"
+           "s.sendall(b'GET http://no.test/ HTTP/1.1\\r\\nHost: no.test\\r\\n"
+           "Connection: close\\r\\n\\r\\n'); print(s.recv(12))" % port)
+    for uid, want in ((NOBODY, "b'HTTP/1.1 403'"), (NOBODY - 1, "b''")):
+        done = subprocess.run(
+            ["setpriv", "--reuid", str(uid), "--regid", str(uid),
+             "--clear-groups", "/usr/bin/python3", "-I", "-c", ask],
+            capture_output=True, text=True, check=False)
+        got = done.stdout.strip() or "b''"
+        check(got == want, "uid %d: %s %s" % (uid, got, done.stderr))
+    check(server.has_logged("of another user"), "it is logged")
+    c.close()
+    server.stop()
+
+
+if not os.path.exists("/usr/bin/python3"):
+    skip("no Python for other users")
+main(attacks, dead_proxy, of_another_user)
