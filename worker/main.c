@@ -13,6 +13,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "worker/os/proctitle.h"
 #include "worker/template.h"
 
 /* Parse the RLIMIT_NOFILE of commands: argv[1], "soft:hard". */
@@ -27,6 +28,22 @@ read_nofile(const char *text, struct rlimit *rl)
 		return;
 	rl->rlim_cur = (rlim_t)soft;
 	rl->rlim_max = (rlim_t)hard;
+}
+
+/* Take what is needed of the arguments before ps(1) gets other ones. */
+static int
+run(int sock, const struct rlimit *nofile, int argc, char **argv)
+{
+	char	*groups = strdup(argc > 3 ? argv[3] : "");
+	int	 r;
+
+	if (groups == NULL)
+		fatal("memory");
+	proctitle_init(argc, argv);
+	proctitle_set("execsrv-worker: template");
+	r = template_run(sock, nofile, groups);
+	free(groups);
+	return r;
 }
 
 int
@@ -57,5 +74,5 @@ main(int argc, char **argv)
 	/* Leave the terminal of a foreground master: no SIGINT by Ctrl-C. */
 	if (setsid() == -1)
 		log_debug("already a session leader");
-	return template_run(sock, &nofile, argc > 3 ? argv[3] : "");
+	return run(sock, &nofile, argc, argv);
 }

@@ -19,6 +19,7 @@
 #include "worker/http/http_link.h"
 #include "worker/os/pcgroup.h"
 #include "worker/os/privdrop.h"
+#include "worker/os/proctitle.h"
 #include "worker/os/scgroup.h"
 #include "worker/proxy/proxy_link.h"
 #include "worker/rpc/rpc.h"
@@ -167,6 +168,7 @@ template_serve(struct event_base **base, int sock, struct early_fds *b,
 	fd_close(&b->environment);
 	if (!upgrade_connection(a, m->fd, sock, is_bound))
 		return 0;
+	proctitle_session((uid_t)a->uid, a->number);
 	if (a->transport == IPC__TRANSPORT__STDIO)
 		*base = new_base_for_files(*base);
 	session_init(&s, &worker_serve_session_events, &rpc, *base, m->fd,
@@ -349,6 +351,7 @@ template_run(int sock, const struct rlimit *nofile, const char *groups)
 			fd_close(&top);
 			ipc_msg_fini(&m);
 			log_set_role("worker");
+			proctitle_set("execsrv-worker: spare");
 			template_leave(worker_run(fd, nofile, &exe, group));
 		}
 		template_answer(sock, in->id, pid);

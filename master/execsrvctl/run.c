@@ -22,7 +22,7 @@
 #include "common/client/execsrv.h"
 #include "common/clock.h"
 #include "common/fd.h"
-#include "common/json/json.h"
+#include "master/execsrvctl/ending.h"
 #include "master/execsrvctl/missed.h"
 #include "master/execsrvctl/outq.h"
 #include "master/execsrvctl/term.h"
@@ -244,26 +244,13 @@ run_on_lost(void *arg, const struct execsrv_error *e)
 static void
 run_on_note(void *arg, const char *method, const char *params, size_t len)
 {
-	struct json	 j;
-	uint32_t	 at;
-	char		*copy, text[256];
+	char	 why[128], text[192];
 
 	(void)arg;
-	if (strcmp(method, "session/ending") != 0 || params == NULL ||
-	    (copy = strndup(params, len)) == NULL)
+	if (!ending_reason(method, params, len, why, sizeof(why)))
 		return;
-	json_init(&j);
-	if (json_parse(&j, copy, len) == 0 &&
-	    (at = json_find(&j, 0, "reason")) != 0 &&
-	    json_tok(&j, at)->type == JSON_STRING) {
-		snprintf(text, sizeof(text), "the server ends the session: "
-		    "%.*s", (int)json_tok(&j, at)->len,
-		    json_text(&j, at));
-		execsrv_printable(text);
-		run_say(text);
-	}
-	json_fini(&j);
-	free(copy);
+	snprintf(text, sizeof(text), "the server ends the session: %s", why);
+	run_say(text);
 }
 
 /* --- input --- */

@@ -77,6 +77,9 @@ static void
 exec_template(struct pool *p, int sock, int said)
 {
 	struct master	*m = p->master;
+	/* The worker writes its title over its arguments. */
+	static const char	 title_room[] = "                                "
+				    "                                ";
 	char		 nofile[64], **env;
 	sigset_t	 none;
 	int		 error;
@@ -96,7 +99,7 @@ exec_template(struct pool *p, int sock, int said)
 	    dup2(logto_stderr(m), STDERR_FILENO) != -1)
 		execle(m->start.worker, "execsrv-worker", nofile,
 		    m->logs.how, cgroups_path(m->cgroups),
-		    (char *)NULL, env);
+		    title_room, (char *)NULL, env);
 	error = errno;
 	log_warn("%s", m->start.worker);
 	if (said != -1)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # execsrvctl sessions and ps: what is there, in columns and as JSON.
 . "${0%/*}/lib.sh"
+need pgrep
 
 start_server
 expect 0 "$CTL" sessions
@@ -41,6 +42,20 @@ is_running "$pid" || fail "no process $pid"
 same "what it is" "$(json "$DIR/out" "[d[0][k] for k in
     ('session', 'state', 'exit', 'tty', 'out', 'command')]")" \
     "[1, 'running', None, False, 11, 'sh']"
+
+# ps(1) tells whose session a worker is, and what the others are for.
+expect 0 "$CTL" sessions -o worker --no-header
+worker=$(tr -d ' ' <"$DIR/out")
+title=$(tr -d '\0' <"/proc/$worker/cmdline")
+[ "$title" = "execsrv-worker: $(id -un) session 1" ] ||
+    [ "$title" = "execsrv-worker: uid $(id -u) session 1" ] ||
+    fail "its title: $title"
+titles=$(for p in $(pgrep -x execsrv-worker); do
+	tr '\0' '\n' <"/proc/$p/cmdline" 2>/dev/null | head -n 1
+done)
+for what in template spare; do
+	echo "$titles" | grep -qx "execsrv-worker: $what" || fail "no $what"
+done
 
 # Rows and columns that are wanted.
 expect 0 "$CTL" ps -o all

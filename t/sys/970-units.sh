@@ -61,4 +61,4 @@ has_line "$root/etc/passwd" '^_execsrv:x:[1-9][0-9]*:[1-9][0-9]*:.*nologin$' ||
     fail "no user: $(cat "$root/etc/passwd")"
 expect 0 systemd-tmpfiles --root="$root" --create "$DIR/tmpfiles.conf"
 same "run directory" "$(stat -c %a:%U:%G "$root/run/execsrv")" 755:root:root
-same "log directory" "$(stat -c %a:%u:%g "$root/var/log/execsrv")" 750:0:4
+same "log directory" "$(stat -c %a:%u:%g "$root/var/log/execsrv")" 2750:0:4

@@ -22,6 +22,7 @@
 #include "common/log.h"
 #include "common/sigfd.h"
 #include "worker/conn/conn.h"
+#include "worker/os/proctitle.h"
 #include "worker/sandbox/holder.h"
 #include "worker/session/exec_audit.h"
 #include "worker/session/link.h"
@@ -452,6 +453,7 @@ session_decided(struct session *s, Ipc__Verdict v, const char *id,
 		snprintf(s->id, sizeof(s->id), "%s", id);
 		s->env.number = number;
 		log_set_session(number);
+		proctitle_session(geteuid(), number);
 	}
 	s->resuming = v == IPC__VERDICT__YOURS;
 	s->events->on_decided(s->arg, req, v);
