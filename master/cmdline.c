@@ -173,15 +173,21 @@ cmdline_set_options(const struct cmdline *s, struct conf *c,
 	return r;
 }
 
+const char *
+cmdline_file(const struct cmdline *s)
+{
+	if (s->file != NULL)
+		return strcmp(s->file, NO_FILE) == 0 ? NULL : s->file;
+	return s->default_file != NULL && access(s->default_file, F_OK) == 0 ?
+	    s->default_file : NULL;
+}
+
 static int
 cmdline_read_file(const struct cmdline *s, struct conf *c, struct conf_error *e)
 {
-	if (s->file != NULL && strcmp(s->file, NO_FILE) == 0)
-		return 0;
-	if (s->file != NULL)
-		return conf_load(c, s->file, e);
-	return s->default_file != NULL && access(s->default_file, F_OK) == 0 ?
-	    conf_load(c, s->default_file, e) : 0;
+	const char	*file = cmdline_file(s);
+
+	return file != NULL ? conf_load(c, file, e) : 0;
 }
 
 /* Listeners on the command line replace those in the file. */

@@ -46,6 +46,9 @@ int	 cmdline_find_default(struct cmdline *s);
 int	 cmdline_load(const struct cmdline *s, struct conf *c,
 	    struct conf_error *e) MUST_CHECK;
 
+/* Return the file that is read, or NULL. */
+const char *cmdline_file(const struct cmdline *s);
+
 /* Whether there are listeners or uplinks. */
 bool	 cmdline_has_listeners(const struct conf *c);
 

@@ -277,6 +277,26 @@ daemonize(void)
 	return ready[1];
 }
 
+/* The first line of a log, and what the server is asked for by others. */
+static void
+log_start(const struct master *m, const struct cmdline *s)
+{
+	const char		*file = cmdline_file(s);
+	const struct listener	*l;
+	size_t			 i;
+
+	log_info("execsrvd " PACKAGE_VERSION " is ready: configuration %s, "
+	    "%zu uplinks", file != NULL ? file : "none", m->conf.nuplink);
+	for (i = 0; i < m->conf.nuplink; i++)
+		log_info("uplink %zu: %s, environment %s", i + 1,
+		    m->conf.uplink[i].label, m->conf.uplink[i].environment);
+	/* Programs that start us read addresses, which tell_ready() prints. */
+	if (m->start.is_stdio || m->payload.argv != NULL)
+		return;
+	TAILQ_FOREACH(l, &m->listen.list, entry)
+		log_info("listening on %s", l->url);
+}
+
 static void
 tell_ready(const struct master *m, int ready)
 {
@@ -467,6 +487,7 @@ main(int argc, char **argv)
 		return 1;
 	}
 	logto_switch(&m);
+	log_start(&m, &o.cmdline);
 	tell_ready(&m, ready);
 	sdnotify_status(m.sdnotify, "Serving");
 	sdnotify_ready(m.sdnotify);

@@ -1,9 +1,11 @@
+#include "common/clock.h"
 #include "common/dial/registry.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <sodium.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +112,22 @@ registry_set_bearer(struct registry *r, const char *token)
 
 /* --- the end of a request --- */
 
+/* It is asked every few seconds: say why not once, then hourly. */
+static void PRINTF(2, 3)
+complain(struct registry *r, const char *fmt, ...)
+{
+	char	 text[256];
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (repeat_is_due(&r->said, text, clock_ms()))
+		log_warnx("registry %s: %s", r->base.authority, text);
+	else
+		log_debug("registry %s: %s", r->base.authority, text);
+}
+
 static void
 tell_registered(struct request *q)
 {
@@ -135,10 +153,13 @@ tell_registered(struct request *q)
 		    "registration_conflict") == 0) || (q->status == 502 &&
 		    strcmp(code, "authentication_service_unavailable") == 0)))
 			res.result = IPC__REGISTRATION__CONTENDED;
-		log_warnx("registration refused: %u %s", q->status, code);
+		complain(q->registry, "registration refused: %u %s", q->status,
+		    code);
 	}
 	if (res.result == IPC__REGISTRATION__NONSENSE)
-		log_warnx("registration: not a valid answer");
+		complain(q->registry, "registration: not a valid answer");
+	if (res.result == IPC__REGISTRATION__REGISTERED)
+		repeat_end(&q->registry->said);
 	q->on_registered(q->arg, &res);
 }
 
@@ -218,7 +239,7 @@ registry_on_end(void *arg, unsigned status, const char *why)
 		return;
 	snprintf(q->why, sizeof(q->why), "%s", why);
 	if (q->on_registered != NULL)
-		log_warnx("registry: %s%s", why, status != 0 ?
+		complain(q->registry, "%s%s", why, status != 0 ?
 		    " in the middle of an answer" : "");
 	else
 		log_info("registry: cannot validate a harness: %s", why);

@@ -11,6 +11,7 @@
 #include "common/dial/registry_answer.h"
 #include "common/noise/noise.h"
 #include "common/span.h"
+#include "common/repeat.h"
 #include "proto/ipc.pb-c.h"
 
 /* Embedded; members are private. */
@@ -24,6 +25,7 @@ struct registry {
 	/* The Authorization header, locked; NULL: nothing is sent. */
 	char			*bearer;
 	TAILQ_HEAD(request_list, request) requests;
+	struct repeat		 said;		/* why it failed */
 };
 
 #define REGISTRY_NONCE	16

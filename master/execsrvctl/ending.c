@@ -1,13 +1,16 @@
 #include "master/execsrvctl/ending.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/client/execsrv.h"
 #include "common/json/json.h"
+#include "master/execsrvctl/term.h"
 
-bool
+/* Write the reason, made printable.  False: another method, or none. */
+static bool
 ending_reason(const char *method, const char *params, size_t len, char *out,
     size_t size)
 {
@@ -31,4 +34,16 @@ ending_reason(const char *method, const char *params, size_t len, char *out,
 	json_fini(&j);
 	free(copy);
 	return at != 0;
+}
+
+void
+ending_on_note(void *arg, const char *method, const char *params, size_t len)
+{
+	char	 why[128];
+
+	(void)arg;
+	if (!ending_reason(method, params, len, why, sizeof(why)))
+		return;
+	term_restore();
+	fprintf(stderr, "execsrvctl: the server ends the session: %s\n", why);
 }

@@ -1,9 +1,11 @@
-/* Why a server ends a session: its notification session/ending. */
+/*
+ * Why a server ends a session, for people: otherwise an exit status of 143 looks
+ * as if the command were killed.
+ */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
-/* Write the reason, made printable.  False: another method, or none. */
-bool	 ending_reason(const char *method, const char *params, size_t len,
-	    char *out, size_t size);
+/* An execsrv_note_fn: print the reason of session/ending. */
+void	 ending_on_note(void *arg, const char *method, const char *params,
+	    size_t len);

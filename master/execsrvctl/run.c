@@ -240,19 +240,6 @@ run_on_lost(void *arg, const struct execsrv_error *e)
 	run_fail(arg, "%s", e->text);
 }
 
-/* Otherwise an exit status of 143 looks as if the command were killed. */
-static void
-run_on_note(void *arg, const char *method, const char *params, size_t len)
-{
-	char	 why[128], text[192];
-
-	(void)arg;
-	if (!ending_reason(method, params, len, why, sizeof(why)))
-		return;
-	snprintf(text, sizeof(text), "the server ends the session: %s", why);
-	run_say(text);
-}
-
 /* --- input --- */
 
 /* An unfinished line needs one ^D to be read, and one more for the end. */
@@ -888,7 +875,7 @@ run_command(const struct run_options *o)
 		execsrv_close(&r.x);
 		return EXIT_RUN;
 	}
-	execsrv_on_note(r.x, run_on_note, &r);
+	execsrv_on_note(r.x, ending_on_note, NULL);
 	outq_init(&r.sinks[0], STDOUT_FILENO);
 	outq_init(&r.sinks[1], STDERR_FILENO);
 	if (run_begin(&r) == 0) {

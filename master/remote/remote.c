@@ -253,8 +253,13 @@ wait_and_register(struct remote *r, uint64_t at_least)
 	if (ms < at_least)
 		ms = at_least;
 	remote_trouble(r, why, sizeof(why));
-	log_info("uplink %u: registration: %s; next attempt in %llu ms",
-	    r->number, why, (unsigned long long)ms);
+	/* It goes on for as long as the registry is away. */
+	if (repeat_is_due(&r->said, why, clock_ms()))
+		log_info("uplink %u: registration: %s; it is tried again, and "
+		    "told once an hour", r->number, why);
+	else
+		log_debug("uplink %u: registration: %s; next attempt in "
+		    "%llu ms", r->number, why, (unsigned long long)ms);
 	remote_set_state(r, REMOTE_WAITING);
 	register_in(r, ms);
 }
@@ -297,6 +302,7 @@ remote_on_answer(struct remote *r, const Ipc__UplinkAnswer *in)
 		r->window = LIMIT_UPLINK_RETRY;
 		r->attempts = r->denials = 0;
 		remote_set_state(r, REMOTE_REGISTERED);
+		repeat_end(&r->said);
 		log_info("uplink %u: %s is registered", r->number,
 		    r->conf->label);
 		remote_tell(r, AUDIT_uplink_registered, NULL);

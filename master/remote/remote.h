@@ -12,6 +12,7 @@
 
 #include "common/ev.h"
 #include "common/ipc/chan.h"
+#include "common/repeat.h"
 #include "master/remote/cred.h"
 #include "master/world.h"
 
@@ -56,6 +57,7 @@ struct remote {
 	unsigned		 attempts;	/* since it was registered */
 	unsigned		 denials;	/* 401 and 403 of these */
 	unsigned		 restarts;
+	struct repeat		 said;		/* why it is tried again */
 	/* Reported last. */
 	Ipc__Registration	 result;
 	unsigned		 status;

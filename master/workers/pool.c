@@ -78,8 +78,8 @@ exec_template(struct pool *p, int sock, int said)
 {
 	struct master	*m = p->master;
 	/* The worker writes its title over its arguments. */
-	static const char	 title_room[] = "                                "
-				    "                                ";
+	static const char	 title_room[] = "                              "
+				    "                                  ";
 	char		 nofile[64], **env;
 	sigset_t	 none;
 	int		 error;
