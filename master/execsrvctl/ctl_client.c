@@ -498,7 +498,7 @@ find_session(const struct client *c, char *name)
 	char			*id = NULL;
 
 	if (control_ask(&q, &t, NULL, &e) != EXIT_OK)
-		client_complain(name, e.text);
+		control_complain(&e);	/* which names it */
 	else if ((found = table_cell(t, "id")) == NULL ||
 	    (id = strdup(found)) == NULL)
 		client_complain(name, "the daemon did not send the session id");

@@ -4,8 +4,10 @@
 
 SCRIPT='trap "echo bye; exit 3" TERM; echo up; while :; do sleep 0.1; done'
 
-# last_words COMMAND...: what ends the session.
+# last_words WHY COMMAND...: what ends the session.
 last_words() {
+	why=$1
+	shift
 	"$CTL" run --url "$URL" -- sh -c "$SCRIPT" >"$DIR/said" 2>"$DIR/run.err" &
 	run=$!
 	at_exit "kill -KILL $run 2>/dev/null"
@@ -16,14 +18,15 @@ last_words() {
 	code=0
 	wait "$run" || code=$?
 	same "what it said after $*" "$(cat "$DIR/said" "$DIR/run.err" | grep -v Terminated)" "up
-bye"
+bye
+execsrvctl: the server ends the session: $why"
 	same "its status after $*" "$code" 3
 }
 
 start_server -o TerminateGrace=10s
-last_words "$CTL" kill 1
+last_words "killed by an operator" "$CTL" kill 1
 wait_for 10 status_is attached 0 || fail "still attached"
-last_words stop_server
+last_words "the server is stopping" stop_server
 
 # Nothing new is begun then, and what does not end in time is killed.
 start_server -o TerminateGrace=2s

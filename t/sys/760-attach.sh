@@ -94,7 +94,7 @@ is_over() {
 }
 eventually "its end" is_over
 expect 125 "$CTL" attach "$number"
-same "which" "$(cat "$DIR/err")" "execsrvctl: $number: no such session"
+same "which" "$(cat "$DIR/err")" "execsrvctl: no such session: $number"
 
 # Left again by a signal, by name, and with all of one session's processes.
 "$CTL" attach "$other" &
