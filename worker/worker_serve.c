@@ -10,6 +10,7 @@
 #include "config.h"
 #include "worker/conn/conn.h"
 #include "worker/proc/proc.h"
+#include "worker/proc/snapshot.h"
 #include "worker/rpc/fsjobs.h"
 #include "worker/rpc/httpjobs.h"
 #include "worker/rpc/netjobs.h"
@@ -326,6 +327,7 @@ worker_serve_on_end(void *arg)
 	struct rpc	*rpc = arg;
 
 	operator_on_session_end(rpc->session);
+	snapshots_free(&rpc->snapshots);
 }
 
 const struct session_events	 worker_serve_session_events = {

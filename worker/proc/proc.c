@@ -244,14 +244,15 @@ proc_close(struct proc *p)
 	proc_stream_end(&p->streams[1]);
 	procin_discard(&p->procin);
 	p->state = PROC_CLOSED;
-	p->unreported = !ps->has_client;
+	p->unreported = !ps->has_client && !p->is_internal;
 	leave_holder(p);
 	retain_count(&p->retain, &ps->closed_bytes);
 	p->retain.next_seq++;		/* the close event has a number */
 	sinks_close(&p->sinks);
 	if (!p->terminated) {
 		pcgroups_give_back(ps->env->cgroups, &p->cgroup);
-		timer_set(&p->timer_ev, ps->env->set.closed_ttl_ms);
+		timer_set(&p->timer_ev, p->is_internal ? 0 :
+		    ps->env->set.closed_ttl_ms);
 	}
 	bound_closed(ps, p);
 }
@@ -301,7 +302,7 @@ proc_on_timer(void *arg)
 	if (p->state != PROC_CLOSED)
 		return;
 	/* A client may resume: keep what it has not read. */
-	if (!ps->has_client && (p->retain.unread_cost > 0 ||
+	if (!p->is_internal && !ps->has_client && (p->retain.unread_cost > 0 ||
 	    p->retain.relayed_count > 0 || p->unreported)) {
 		timer_set(&p->timer_ev, ps->env->set.closed_ttl_ms);
 		return;

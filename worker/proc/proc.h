@@ -109,6 +109,7 @@ struct proc {
 	bool			 terminated;
 	bool			 unreported;	/* exit not yet reported */
 	bool			 sandboxed;
+	bool			 is_internal;	/* unknown to the client */
 	struct holder		*holder;	/* until closed */
 	bool			 denied;	/* denial() */
 	int			 exit_code;

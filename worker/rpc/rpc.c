@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "worker/conn/conn.h"
 #include "worker/fs/pathwatch.h"
+#include "worker/proc/snapshot.h"
 #include "worker/rpc/rpc_priv.h"
 #include "worker/sandbox/sockmark.h"
 
@@ -629,6 +630,7 @@ void
 rpc_fini(struct rpc *rpc)
 {
 	pathwatcher_free(&rpc->watcher);
+	snapshots_free(&rpc->snapshots);
 	sockmark_free(&rpc->sockmark);
 	json_fini(&rpc->json);
 	buf_fini(&rpc->scratch);

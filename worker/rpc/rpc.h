@@ -35,8 +35,9 @@ struct rpc {
 	bool			 is_strict;	/* close on malformed text */
 	struct rpc_req_list	 waiting;	/* kept */
 	unsigned		 nwaiting;
-	struct start_list	 starts;	/* waiting for a sandbox */
-	struct fsjobs		*fsjobs;	/* created when needed; also: */
+	struct start_list	 starts;	/* waiting for what they need */
+	struct snapshots	*snapshots;	/* created when needed; also: */
+	struct fsjobs		*fsjobs;
 	struct httpjobs		*httpjobs;
 	struct netjobs		*netjobs;
 	/* An answer to a request of ours; false: there was none.  Or NULL. */

@@ -218,6 +218,8 @@ rpc_process_list(struct rpc *rpc, struct rpc_req *req, void *params,
 	json_out_key(&o, "processes");
 	json_out_open(&o, '[');
 	TAILQ_FOREACH(p, &rpc->procs->all, entry) {
+		if (p->is_internal)
+			continue;
 		json_out_open(&o, '{');
 		json_out_key(&o, "processId");
 		json_out_text(&o, p->id, p->id_len);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "worker/fs/lookup.h"
 #include "worker/proc/envp.h"
 #include "worker/proc/proc.h"
+#include "worker/proc/snapshot.h"
 #include "worker/rpc/fsjobs.h"
 #include "worker/rpc/netjobs.h"
 #include "worker/rpc/rpc_sandbox.h"
@@ -43,6 +45,8 @@ struct start {
 	struct holder		*holder;	/* or NULL */
 	struct nsset		 own_nsset;	/* if no holder is needed */
 	struct net		*net;		/* managed, or NULL */
+	struct snapshot_wish	 snapshot;
+	char			**run_argv;	/* with one, or NULL */
 };
 
 /* Make argv, with arg0 as the first if given.  NULL, or what is wrong. */
@@ -119,6 +123,8 @@ start_free(struct start *st)
 	envp_free(&st->argv);
 	envp_free(&st->envp);
 	envp_free(&st->programs);
+	envp_free(&st->run_argv);
+	snapshot_wish_fini(&st->snapshot);
 	free(st->id);
 	free(st);
 }
@@ -179,6 +185,8 @@ start_now(struct rpc *rpc, struct rpc_req *req, struct start *st)
 		    "(os error %d)", what, strerror(errno), errno);
 	} else {
 		pr->sandboxed = st->sandboxed;
+		/* Others hear of the command that the client sent. */
+		st->sp.argv = st->argv;
 		session_add_process(rpc->session, pr, &st->sp);
 		if (st->net != NULL)
 			net_attach(st->net, pr);
@@ -278,6 +286,79 @@ rpc_start_lookup(struct rpc *rpc, struct rpc_req *req, struct start *st,
 	fsjobs_run(rpc, req, &op, NULL, NULL, rpc_start_on_lookup, st);
 }
 
+/* A snapshot became ready or failed. */
+static void
+rpc_start_on_snapshot(void *arg)
+{
+	starts_resume(arg);
+}
+
+/*
+ * Put the state of a snapshot into the command.  Without memory for it the
+ * startup files run, as if there were none.
+ */
+static void
+start_use_snapshot(struct start *st, const struct snapshot *sn)
+{
+	char	**envp;
+
+	st->run_argv = snapshot_argv(st->snapshot.shell, st->argv,
+	    snapshot_state(sn));
+	envp = snapshot_envp(st->snapshot.own, snapshot_left(sn), st->envp,
+	    snapshot_state(sn));
+	if (st->run_argv == NULL || envp == NULL) {
+		envp_free(&envp);
+		return;
+	}
+	envp_free(&st->envp);
+	st->sp.envp = st->envp = envp;
+	st->sp.argv = st->run_argv;
+}
+
+/*
+ * Whether to wait for a snapshot, which may have to be taken first; the sandbox
+ * is ready.  If not, it is in the command, or there is none.
+ */
+static bool
+start_awaits_snapshot(struct start *st)
+{
+	struct rpc		*rpc = st->rpc;
+	const struct snapshot	*sn = NULL;
+	bool			 is_pending = false;
+
+	if (st->snapshot.key == NULL || session_is_closing(rpc->session))
+		return false;
+	/*
+	 * Without its namespace a managed command has an open network, which is
+	 * not for startup files either.
+	 */
+	if (net_is_enforced(st->net)) {
+		snapshot_wish_fini(&st->snapshot);
+		return false;
+	}
+	if (st->holder != NULL)
+		st->sp.nsset = holder_nsset(st->holder);
+	if (rpc->snapshots == NULL)
+		rpc->snapshots = snapshots_new(rpc->procs,
+		    rpc_start_on_snapshot, rpc);
+	if (rpc->snapshots != NULL && sockmark_for(&rpc->sockmark, rpc->env,
+	    st->sp.nsset, &st->sp.sockmark) == 0)
+		sn = snapshots_find(rpc->snapshots, &st->snapshot, &st->sp,
+		    st->sandboxed, st->holder, &is_pending);
+	if (is_pending)
+		return true;
+	if (sn != NULL)
+		start_use_snapshot(st, sn);
+	snapshot_wish_fini(&st->snapshot);
+	return false;
+}
+
+static enum holder_state
+start_sandbox_state(const struct start *st)
+{
+	return st->holder == NULL ? HOLDER_READY : holder_state(st->holder);
+}
+
 /* Start the process, or wait for what it needs.  Takes st. */
 static void
 start_when_ready(struct rpc *rpc, struct rpc_req *req, struct start *st)
@@ -286,8 +367,8 @@ start_when_ready(struct rpc *rpc, struct rpc_req *req, struct start *st)
 
 	if (!st->lookup_done && (path = find_uncached(st)) != NULL) {
 		rpc_start_lookup(rpc, req, st, path);
-	} else if (st->holder == NULL ||
-	    holder_state(st->holder) == HOLDER_READY) {
+	} else if (start_sandbox_state(st) == HOLDER_READY &&
+	    !start_awaits_snapshot(st)) {
 		start_now(rpc, req, st);
 	} else if ((st->req = rpc_keep(req, cancel_start, st)) == NULL) {
 		start_free(st);
@@ -307,11 +388,13 @@ starts_resume(struct rpc *rpc)
  again:
 	TAILQ_FOREACH(st, &rpc->starts, entry) {
 		if (st->lookup_pending ||
-		    holder_state(st->holder) == HOLDER_STARTING)
+		    start_sandbox_state(st) == HOLDER_STARTING ||
+		    (start_sandbox_state(st) == HOLDER_READY &&
+		    start_awaits_snapshot(st)))
 			continue;
 		TAILQ_REMOVE(&rpc->starts, st, entry);
 		req = st->req;
-		if (holder_state(st->holder) == HOLDER_READY) {
+		if (start_sandbox_state(st) == HOLDER_READY) {
 			start_now(rpc, req, st);
 		} else {
 			rpc_errorf(req, ERR_FAILED,
@@ -395,6 +478,95 @@ choose_sandbox(struct rpc *rpc, struct rpc_req *req, uint32_t sandbox,
 	return rv;
 }
 
+/* --- snapshots --- */
+
+static bool
+is_same_text(const struct param_text *a, const struct param_text *b)
+{
+	return a->len == b->len && memcmp(a->s, b->s, a->len) == 0;
+}
+
+/* Whether the command line is SHELL -lc SCRIPT ... */
+static bool
+is_login_command(const struct process_start_params *p)
+{
+	return p->argv.n >= 3 &&
+	    is_same_text(&p->argv.v[0], &p->snapshot.shell.path) &&
+	    param_is(&p->argv.v[1], "-lc");
+}
+
+static void
+hash_text(crypto_generichash_state *h, const void *text, size_t len)
+{
+	uint64_t	 n = len;
+
+	crypto_generichash_update(h, (const unsigned char *)&n, sizeof(n));
+	crypto_generichash_update(h, text, len);
+}
+
+static void
+hash_value(crypto_generichash_state *h, const struct json *j, uint32_t tok)
+{
+	hash_text(h, tok == 0 ? "" : json_text(j, tok),
+	    tok == 0 ? 0 : json_tok(j, tok)->len);
+}
+
+/*
+ * Make the key: all on which the state of the shell depends but "env", as in
+ * the reference.  0, or -1 with errno.
+ */
+static int
+make_snapshot_key(struct rpc *rpc, const struct process_start_params *p,
+    struct snapshot_wish *w)
+{
+	const struct shell_snapshot_params	*s = &p->snapshot;
+	const struct json			*j = &rpc->json;
+	uint32_t				 params;
+	crypto_generichash_state		 h;
+
+	if ((w->key = malloc(crypto_generichash_BYTES)) == NULL)
+		return -1;
+	w->key_len = crypto_generichash_BYTES;
+	crypto_generichash_init(&h, NULL, 0, w->key_len);
+	hash_text(&h, s->scope.s, s->scope.len);
+	hash_text(&h, s->shell.name.s, s->shell.name.len);
+	hash_text(&h, s->shell.path.s, s->shell.path.len);
+	hash_text(&h, p->cwd.path, strlen(p->cwd.path));
+	params = json_find(j, 0, "params");
+	hash_value(&h, j, params == 0 ? 0 : json_find(j, params, "envPolicy"));
+	hash_value(&h, j, p->sandbox);
+	crypto_generichash_final(&h, (unsigned char *)w->key, w->key_len);
+	return 0;
+}
+
+/* Take the wish for a snapshot.  NULL, or what is wrong. */
+static const char *
+take_snapshot(struct rpc *rpc, const struct process_start_params *p,
+    struct snapshot_wish *w, enum rpc_err *err)
+{
+	struct envp_error	 e;
+
+	*err = ERR_PARAMS;
+	if (!p->snapshot.given)
+		return NULL;
+	if (p->snapshot.scope.len == 0 ||
+	    p->snapshot.scope.len > LIMIT_SNAPSHOT_SCOPE)
+		return "shellSnapshot.scopeId must have 1 to 256 bytes";
+	if (!is_login_command(p))
+		return NULL;
+	if (snapshot_shell_find(&p->snapshot.shell.name, &w->shell) == -1)
+		return "shellSnapshot.shell.name must be bash, sh or zsh";
+	if (snapshot_script(w->shell) == NULL)
+		return NULL;
+	*err = ERR_FAILED;
+	if (make_snapshot_key(rpc, p, w) == -1 ||
+	    snapshot_policy_init(&w->policy, p->env_policy.given ?
+	    &p->env_policy : NULL) == -1 ||
+	    (w->own = envp_make(&p->env, NULL, environ, &e)) == NULL)
+		return "out of memory";
+	return NULL;
+}
+
 /* Fill in the start from the request.  NULL, or what is wrong. */
 static const char *
 rpc_start_fill(struct rpc *rpc, const struct process_start_params *p,
@@ -410,6 +582,8 @@ rpc_start_fill(struct rpc *rpc, const struct process_start_params *p,
 		*err = bad_env.is_malformed ? ERR_PARAMS : ERR_FAILED;
 		return bad_env.text != NULL ? bad_env.text : "out of memory";
 	}
+	if ((why = take_snapshot(rpc, p, &st->snapshot, err)) != NULL)
+		return why;
 	*err = ERR_FAILED;
 	if ((st->programs = make_programs(p->argv.v[0].s, st->envp)) == NULL ||
 	    (st->id = malloc(p->process_id.len + 1)) == NULL)
