@@ -7,6 +7,7 @@ message before it goes on and may cut the connection there:
         CUT        the message is lost, both sides see a reset
         HALF       the same after half of its last frame
         AFTER      the message goes through, both sides see an orderly end
+        bytes      go on in its place, of a server's message in one frame
 
 Of a message of more than KEEP bytes only {"method", "id", "size"} is shown.
 """
@@ -162,6 +163,10 @@ class Proxy:
                 if last:
                     verdict = self.judge(number, way, b''.join(parts))
                     parts = []
+            if isinstance(verdict, bytes):
+                sink.sendall(b'\x81\x7f%s%s' % (
+                    len(verdict).to_bytes(8, 'big'), verdict))
+                continue
             if verdict in (None, AFTER):
                 sink.sendall(raw)
             elif verdict == HALF:

@@ -255,8 +255,7 @@ check_for_update_on_startup = false
 [analytics]
 enabled = false
 [features]
-plugins = false
-apps = false
+%s
 [model_providers.script]
 name = "script"
 base_url = "%s"
@@ -275,14 +274,16 @@ class Run:
     prompt      what the user says
     sandbox     danger-full-access, workspace-write, read-only
     config      more lines for config.toml, at its end
+    features    lines of its features, instead of what is off elsewhere
     hook, pace  see proxy.py
     """
 
     def __init__(self, rig, script, cwd=None, prompt='go',
-                 sandbox='danger-full-access', config='', hook=None, pace=0):
+                 sandbox='danger-full-access', config='', hook=None, pace=0,
+                 features='plugins = false\napps = false'):
         self.rig, self.prompt, self.sandbox = rig, prompt, sandbox
         self.cwd = cwd or rig.folder('ws')
-        self.config = config
+        self.config, self.features = config, features
         self.model = model.Model(script)
         self.proxy = proxy.Proxy(rig.start().url, hook, pace)
         self.stdout = self.stderr = ''
@@ -299,7 +300,7 @@ class Run:
         home = self.rig.folder('client')
         shutil.rmtree(home / '.codex', ignore_errors=True)
         self.rig.file('client/.codex/config.toml', CONFIG % (
-            self.model.url, self.config))
+            self.features, self.model.url, self.config))
         env = dict(self.rig.env, HOME=str(home),
                    CODEX_HOME=str(home / '.codex'),
                    CODEX_EXEC_SERVER_URL=self.proxy.url)
