@@ -24,6 +24,7 @@
 #include "master/auth/names.h"
 #include "master/auth/penalty.h"
 #include "master/auth/tokens.h"
+#include "master/auth/userdb.h"
 #include "master/child_msg.h"
 #include "master/cmdline.h"
 #include "master/ctl/ctl.h"
@@ -171,6 +172,15 @@ master_on_status_timer(void *arg)
 }
 
 static void
+master_on_users(void *arg)
+{
+	struct master	*m = arg;
+
+	if (m->gate != NULL)
+		gate_pump(m->gate);
+}
+
+static void
 master_on_spare(struct master *m)
 {
 	gate_pump(m->gate);
@@ -223,6 +233,7 @@ master_init(struct master *m, const struct cred *env)
 	    &m->rundir.lock) == -1)
 		return -1;
 	if ((m->gate = gate_new(m)) == NULL ||
+	    (m->userdb = userdb_new(m->base, master_on_users, m)) == NULL ||
 	    (m->penalties = penalties_new()) == NULL ||
 	    (m->budget = membudget_new()) == NULL) {
 		log_warn("cannot set up connection limits");
@@ -275,6 +286,7 @@ master_fini(struct master *m)
 	route_free_all(m);
 	ctl_free(&m->ctl);
 	gate_free(&m->gate);
+	userdb_free(&m->userdb);
 	penalties_free(&m->penalties);
 	tokens_free(&m->tokens);
 	child_forget_all(m);
@@ -322,7 +334,8 @@ master_on_exit(void *arg, pid_t pid, int status)
 			master_stop(m, why);
 			return true;
 		}
-	} else if (!pool_on_exit(m->pool, pid, status) &&
+	} else if (!userdb_on_exit(m->userdb, pid) &&
+	    !pool_on_exit(m->pool, pid, status) &&
 	    !remote_on_exit(m, pid, status)) {
 		return false;
 	}
@@ -344,7 +357,7 @@ master_is_ours(void *arg, pid_t pid)
 {
 	struct master	*m = arg;
 
-	return pool_has(m->pool, pid) || pid == m->payload.pid ||
+	return userdb_has(m->userdb, pid) || pool_has(m->pool, pid) || pid == m->payload.pid ||
 	    remote_has(m, pid) || child_by_pid(m, pid) != NULL;
 }
 

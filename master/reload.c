@@ -8,6 +8,7 @@
 #include "master/accept/policy.h"
 #include "master/auth/names.h"
 #include "master/auth/tokens.h"
+#include "master/auth/userdb.h"
 #include "master/cmdline.h"
 #include "master/logs/audit.h"
 #include "master/logs/sdnotify.h"
@@ -58,6 +59,7 @@ reload_commit(struct master *m, struct conf *now, struct policy *names,
 	cgroups_warn(m->cgroups, &m->conf);
 	log_set_level((enum log_level)m->conf.log_level);
 	pool_reload(m->pool);
+	userdb_flush(m->userdb);
 	log_info("the configuration was read again; %u listeners added, %u "
 	    "removed", out->added, out->removed);
 }

@@ -42,6 +42,7 @@ struct remote;
 struct route;
 struct cmdline;
 struct tokens;
+struct userdb;
 
 TAILQ_HEAD(listener_list, listener);
 TAILQ_HEAD(child_list, child);
@@ -186,6 +187,7 @@ struct master {
 	struct gate		*gate;
 	struct policy		*policy;	/* users, groups in conf */
 	struct tokens		*tokens;
+	struct userdb		*userdb;	/* users of sessions */
 	struct penalties	*penalties;	/* for wrong tokens */
 	uint64_t	 sockmark;	/* master/auth/peer_sandbox.h; or 0 */
 	struct membudget	*budget;	/* memory of sessions */

@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 
 #include <errno.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -258,36 +257,7 @@ template_leave(int status)
 
 /* --- the template --- */
 
-/* Load the modules of nsswitch.conf(5). */
-static void
-load_name_services(void)
-{
-	getpwuid(getuid());
-	endpwent();
-}
-
-/* Return whether a process that calls fn survives it. */
-static bool
-is_survived(void (*fn)(void))
-{
-	pid_t	 pid;
-	int	 status;
-
-	if ((pid = fork()) == 0) {
-		fn();
-		_exit(0);
-	}
-	while (pid != -1 && waitpid(pid, &status, 0) == -1)
-		if (errno != EINTR)
-			return false;
-	return pid != -1 && status == 0;
-}
-
-/*
- * Initialize once for all workers, which share the pages.  glibc and modules of
- * nsswitch.conf(5) may kill the process (out of memory): in the template that
- * would end all new sessions instead of one.
- */
+/* Initialize once for all workers, which share the pages. */
 static void
 warm_up(void)
 {
@@ -297,11 +267,6 @@ warm_up(void)
 		fatalx("sodium_init");
 	randombytes_buf(byte, sizeof(byte));
 	tzset();
-	if (is_survived(load_name_services))
-		load_name_services();
-	else
-		log_warnx("template: user lookups crash in this system's name "
-		    "service; each session makes its own");
 }
 
 static void

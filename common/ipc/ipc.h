@@ -20,7 +20,8 @@ enum ipc_role {
 	IPC_ROLE_OPERATOR,
 	IPC_ROLE_HTTP,
 	IPC_ROLE_UPLINK,
-	IPC_ROLE_PROXY
+	IPC_ROLE_PROXY,
+	IPC_ROLE_NAMES
 };
 
 enum ipc_kind {

@@ -93,13 +93,14 @@ assign(struct child *c, int fd, Ipc__Assign *out)
 
 int
 child_assign(struct child *c, int fd, const struct peer *p, int refuse,
-    bool full)
+    bool full, const Ipc__User *user)
 {
 	Ipc__Assign	 out = IPC__ASSIGN__INIT;
 	Ipc__Figures	 figures = IPC__FIGURES__INIT;
 	uint64_t	 gauges[GAUGES];
 
 	c->peer = *p;
+	out.user = (Ipc__User *)(uintptr_t)user;
 	out.refuse = (uint32_t)refuse;
 	if (refuse != 0 && p->why != NULL)
 		out.why = (char *)(uintptr_t)p->why;
@@ -128,12 +129,13 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 
 int
 child_assign_greeted(struct child *c, int fd, const struct peer *p,
-    bool full, const void *message, size_t len)
+    bool full, const void *message, size_t len, const Ipc__User *user)
 {
 	Ipc__Assign	 out = IPC__ASSIGN__INIT;
 
 	assert(p->known && !p->must_show);
 	c->peer = *p;
+	out.user = (Ipc__User *)(uintptr_t)user;
 	out.full = full;
 	out.draining = c->master->drain.is_on;
 	out.transport = IPC__TRANSPORT__WEBSOCKET;

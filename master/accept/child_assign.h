@@ -10,18 +10,20 @@
 /*
  * Give a worker the connection of a peer (fd stays the caller's).  refuse: the
  * HTTP status to answer with, or 0 to serve it as the peer's user; full: it may
- * resume a session, but not open one.  0, or -1 after a line in the log, or out
+ * resume a session, but not open one; user: that the worker
+ * has to become, or NULL.  0, or -1 after a line in the log, or out
  * of memory.
  */
 int	 child_assign(struct child *c, int fd, const struct peer *p,
-	    int refuse, bool full);
+	    int refuse, bool full, const Ipc__User *user);
 
 /*
  * The same for a connection that another worker has upgraded, with the first
  * message that it read.
  */
 int	 child_assign_greeted(struct child *c, int fd, const struct peer *p,
-	    bool full, const void *message, size_t len);
+	    bool full, const void *message, size_t len,
+	    const Ipc__User *user);
 int	 child_assign_stdio(struct child *c, int in, int out);
 
 /* Answer a worker's request to resume a session. */

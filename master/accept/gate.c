@@ -11,6 +11,7 @@
 #include "common/limit.h"
 #include "common/log.h"
 #include "master/accept/child_assign.h"
+#include "master/auth/userdb.h"
 #include "master/workers/pool.h"
 
 /* The counts of an address of a user, or of a user in all. */
@@ -29,6 +30,7 @@ struct waiting {
 	int			 refuse;
 	struct peer		 peer;
 	struct source		*source;
+	const Ipc__User		*user;		/* while it is assigned */
 	bool			 full;
 	bool			 greeted;
 	size_t			 len;		/* of the first message */
@@ -197,6 +199,29 @@ has_place(const struct gate *g, const struct source *s)
 	    s->user->greeting < LIMIT_STARTUPS_USER;
 }
 
+/*
+ * Whether the user of a waiting connection is known, or is not needed: the
+ * worker has to become it.
+ */
+static bool
+gate_has_user(struct gate *g, struct waiting *k)
+{
+	k->user = NULL;
+	if (!g->master->start.is_root || k->peer.uid == 0 || k->refuse != 0 ||
+	    k->peer.must_show || k->peer.is_metrics)
+		return true;
+	switch (userdb_find(g->master->userdb, k->peer.uid, &k->user)) {
+	case USERDB_KNOWN:
+		return true;
+	case USERDB_ASKED:
+		return false;
+	default:
+		k->peer.why = "the user cannot be looked up";
+		k->refuse = 503;
+		return true;
+	}
+}
+
 /* Start the handshake of a waiting connection; false: no spare worker. */
 static bool
 gate_assign(struct gate *g, struct waiting *k)
@@ -204,6 +229,12 @@ gate_assign(struct gate *g, struct waiting *k)
 	struct child	*c;
 	bool		 full = k->full || g->master->drain.is_on;
 
+	if (k->greeted && k->refuse != 0) {
+		/* It was upgraded: there is no HTTP any more. */
+		STAT_INC(g->master, dropped);
+		waiting_free(g, k);
+		return true;
+	}
 	if ((c = pool_take(g->master->pool)) == NULL)
 		return false;
 	assert(c->place == NULL);
@@ -212,8 +243,8 @@ gate_assign(struct gate *g, struct waiting *k)
 	c->place = k->source;
 	TAILQ_INSERT_TAIL(&g->greeted, c, gate_entry);
 	if ((k->greeted ? child_assign_greeted(c, k->fd, &k->peer, full,
-	    k->message, k->len) : child_assign(c, k->fd, &k->peer, k->refuse,
-	    full)) == -1)
+	    k->message, k->len, k->user) : child_assign(c, k->fd, &k->peer,
+	    k->refuse, full, k->user)) == -1)
 		gate_leave(g, c);
 	waiting_free(g, k);
 	return true;
@@ -276,7 +307,8 @@ gate_pump(struct gate *g)
 		next = TAILQ_NEXT(k, entry);
 		if (g->ngreeted >= LIMIT_STARTUPS_FULL)
 			break;
-		if (has_place(g, k->source) && !gate_assign(g, k))
+		if (has_place(g, k->source) && gate_has_user(g, k) &&
+		    !gate_assign(g, k))
 			return;		/* until the pool has a spare worker */
 	}
 	if ((k = TAILQ_FIRST(&g->waiting)) != NULL)

@@ -226,15 +226,17 @@ measure_look(const struct bench *b)
 static void
 measure_leave(const struct bench *b, pid_t clients)
 {
-	double	until = now() + GONE, worst = 0, t;
+	double	until, worst = 0, t;
 
-	end_of(clients);
-	while (now() < until) {
+	kill(clients, SIGKILL);
+	until = now() + GONE;
+	while (now() < until || worst == 0) {
 		if ((t = operate(b, "status")) < 0)
 			return;
 		worst = t > worst ? t : worst;
 		nap(0.01);
 	}
+	waitpid(clients, NULL, 0);
 	report(VALUE_growth_leave, worst * US);
 }
 

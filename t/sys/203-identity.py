@@ -78,6 +78,9 @@ def check_session(url, uid, what, want_env):
         real, effective, saved, files = [int(n) for n in row.split()[1:]]
         lib.check(effective == files == uid and real == saved,
                   "%s: the worker: %s" % (what, row))
+        maps = lib.read_proc(worker, "maps").decode()
+        lib.check("libc" in maps and "libnss_" not in maps,
+                  "%s: the worker has a name service" % what)
         # A user's commands must not be able to signal it.
         lib.check(real == uid if uid == 0 else 0x7fc00000 < real < 2 ** 31,
                   "%s: the worker: %s" % (what, row))

@@ -18,6 +18,7 @@
 #include "common/limit.h"
 #include "master/accept/child_assign.h"
 #include "master/accept/gate.h"
+#include "master/auth/userdb.h"
 #include "master/workers/pool.h"
 
 static struct master	 m;
@@ -29,9 +30,15 @@ static uint64_t		 now, timer;		/* ms; the last one asked for */
 static uint32_t		 drawn;
 static bool		 is_patient;		/* that takes long */
 static bool		 is_lost;		/* assigning fails */
+/* What is known of users, and who was asked for last. */
+#define SLOW	4711u
+static enum userdb_state user_is;
+static Ipc__User	 somebody = IPC__USER__INIT;
+static uid_t		 asked;
 /* What the last assignment said. */
 static struct {
 	int		 refuse;
+	const Ipc__User	*user;
 	bool		 full, greeted;
 	char		 message[16];
 	size_t		 len;
@@ -74,6 +81,16 @@ pool_take(struct pool *p)
 	return nworkers < room ? &workers[nworkers++] : NULL;
 }
 
+enum userdb_state
+userdb_find(struct userdb *d, uid_t uid, const Ipc__User **out)
+{
+	(void)d;
+	ck_assert_uint_ne(uid, 0);
+	asked = uid;
+	*out = user_is == USERDB_KNOWN ? &somebody : NULL;
+	return uid == SLOW ? USERDB_ASKED : user_is;
+}
+
 static int
 assigned(struct child *c, const struct peer *p)
 {
@@ -84,8 +101,9 @@ assigned(struct child *c, const struct peer *p)
 
 int
 child_assign(struct child *c, int fd, const struct peer *p, int refuse,
-    bool full)
+    bool full, const Ipc__User *user)
 {
+	last.user = user;
 	ck_assert_int_ne(fcntl(fd, F_GETFD), -1);
 	last.refuse = refuse;
 	last.full = full;
@@ -95,8 +113,9 @@ child_assign(struct child *c, int fd, const struct peer *p, int refuse,
 
 int
 child_assign_greeted(struct child *c, int fd, const struct peer *p,
-    bool full, const void *message, size_t len)
+    bool full, const void *message, size_t len, const Ipc__User *user)
 {
+	last.user = user;
 	ck_assert_int_ne(fcntl(fd, F_GETFD), -1);
 	last.full = full;
 	last.greeted = true;
@@ -512,6 +531,52 @@ START_TEST(test_no_workers)
 }
 END_TEST
 
+/*
+ * Under root a worker is told who the user is.  A connection waits while that
+ * is not known, others pass it; if it cannot be known it is refused.
+ */
+START_TEST(test_users)
+{
+	struct peer	 p = a_peer("uid 1", "a"), slow = a_peer("uid 2", "b");
+
+	p.uid = 1000;
+	slow.uid = SLOW;
+	user_is = USERDB_KNOWN;
+	gate_enqueue(m.gate, a_connection(), &p, 0, false);
+	ck_assert_uint_eq(asked, 0);
+	ck_assert_ptr_null(last.user);
+	m.start.is_root = true;
+	gate_enqueue(m.gate, a_connection(), &slow, 0, false);
+	ARE(1, 1);
+	gate_enqueue(m.gate, a_connection(), &p, 0, false);
+	ARE(2, 1);
+	ck_assert_ptr_eq(last.user, &somebody);
+	ck_assert_int_eq(last.refuse, 0);
+	/* Nobody to become. */
+	asked = 0;
+	p.uid = 0;
+	gate_enqueue(m.gate, a_connection(), &p, 0, false);
+	p.uid = 1000;
+	gate_enqueue(m.gate, a_connection(), &p, 403, false);
+	ck_assert_int_eq(last.refuse, 403);
+	p.must_show = true;
+	gate_enqueue(m.gate, a_connection(), &p, 0, false);
+	p.must_show = false;
+	ck_assert_ptr_null(last.user);
+	ARE(5, 1);
+	user_is = USERDB_FAILED;
+	gate_enqueue(m.gate, a_connection(), &p, 0, false);
+	ck_assert_int_eq(last.refuse, 503);
+	ck_assert_ptr_null(last.user);
+	ARE(6, 1);
+	/* An upgraded connection cannot be refused by HTTP any more. */
+	gate_admit(m.gate, a_connection(), &p, false, "x", 1);
+	ARE(6, 1);
+	ck_assert_uint_eq(m.stats[STAT_dropped], 1);
+	ck_assert(!last.greeted);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -523,6 +588,7 @@ main(void)
 	tcase_set_timeout(t, 10);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_drops);
+	tcase_add_test(t, test_users);
 	tcase_add_test(t, test_shares);
 	tcase_add_test(t, test_share_of_one_name);
 	tcase_add_test(t, test_forgotten);

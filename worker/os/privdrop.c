@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -98,19 +97,34 @@ privdrop_real(void)
 	return REAL_UIDS + (uid_t)getpid();
 }
 
-/* As root, become a user. */
+static void
+set_groups(const Ipc__User *u)
+{
+	gid_t	*list;
+	size_t	 i;
+
+	if ((list = calloc(u->n_group + 1, sizeof(*list))) == NULL)
+		fatal("groups");
+	for (i = 0; i < u->n_group; i++)
+		list[i] = (gid_t)u->group[i];
+	must(setgroups(u->n_group, list), "setgroups");
+	free(list);
+}
+
+/* As root, become a user, which the master has looked up. */
 static void
 privdrop_other(const Ipc__Assign *a)
 {
-	struct passwd	*pw;
+	const Ipc__User	*u = a->user;
 	char		 name[32];
 	gid_t		 gid;
 
-	errno = 0;
-	if ((pw = getpwuid((uid_t)a->uid)) != NULL) {
-		must(initgroups(pw->pw_name, pw->pw_gid), "initgroups");
-		set_environment(pw->pw_name, pw->pw_dir, pw->pw_shell);
-		gid = pw->pw_gid;
+	if (u == NULL) {
+		fatalx("the master does not tell who uid %u is", a->uid);
+	} else if (u->found) {
+		set_groups(u);
+		set_environment(u->name, u->home, u->shell);
+		gid = (gid_t)u->gid;
 	} else if (a->has_gid) {
 		/* No passwd entry, as in containers: no home, no groups. */
 		snprintf(name, sizeof(name), "%u", a->uid);
