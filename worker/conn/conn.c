@@ -29,7 +29,6 @@ static void	 conn_on_timer(void *);
 static void	 conn_on_gone(void *);
 static void	 conn_on_slow(void *);
 
-static void	 conn_trim(struct conn *c);
 
 struct conn *
 conn_new(size_t size, struct event_base *base, int in, int out,
@@ -844,8 +843,7 @@ conn_on_write(void *arg)
 	conn_flush(c);
 }
 
-/* Free spare memory. */
-static void
+void
 conn_trim(struct conn *c)
 {
 	buf_trim(&c->queue, 0);

@@ -154,5 +154,8 @@ void	 conn_set_relayed(struct conn *c);
 /* Send what is queued.  Call once in each turn of the loop. */
 void	 conn_flush(struct conn *c);
 
+/* Free spare memory; not while the caller handles a message. */
+void	 conn_trim(struct conn *c);
+
 /* Send a close frame (RFC 6455 section 7.4) and end. */
 void	 conn_close(struct conn *c, uint16_t code, const char *why);

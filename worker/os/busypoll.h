@@ -6,9 +6,9 @@
  * Polls for BUSYPOLL_POLL after each request, once BUSYPOLL_STREAK of them came
  * within BUSYPOLL_GAP of each other.  Calls sched_yield(2) between polls.  A
  * slow yield means that another process has the processor: then sleep as usual
- * for BUSYPOLL_PAUSE, four times as long whenever it happens again soon, to keep
- * the scheduler's credit for sleepers.  While an agent works for us yields may
- * be slower.
+ * for BUSYPOLL_PAUSE, four times as long whenever it happens again soon, to
+ * keep the scheduler's credit for sleepers.  While an agent works for us yields
+ * may be slower.
  *
  * Never where the processor time is limited: polling would use up the quota of
  * the control group, or the only processor, that the commands need.

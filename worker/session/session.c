@@ -22,6 +22,7 @@
 #include "common/log.h"
 #include "common/sigfd.h"
 #include "worker/conn/conn.h"
+#include "worker/os/idlemem.h"
 #include "worker/os/proctitle.h"
 #include "worker/sandbox/holder.h"
 #include "worker/session/exec_audit.h"
@@ -207,6 +208,8 @@ session_on_message(void *arg, char *text, size_t len, bool is_utf8)
 
 	s->messages++;
 	busypoll_request(&s->busypoll, clock_us());
+	s->is_used = true;
+	timer_ensure(&s->idle_ev, LIMIT_IDLE);
 	/* Rate limit exceeded: handle this message, then pause reading. */
 	if (ms > 0 && s->conn != NULL)
 		conn_slow(s->conn, ms);
@@ -262,6 +265,22 @@ on_conn_gone(void *arg, struct conn *c)
 	assert(s->lingering > 0 && c != s->conn);
 	s->lingering--;
 	conn_free(&c);
+}
+
+/* Once after the last message, and no sooner than LIMIT_IDLE after it. */
+static void
+session_on_idle(void *arg)
+{
+	struct session	*s = arg;
+
+	if (s->is_used) {
+		s->is_used = false;
+		timer_set(&s->idle_ev, LIMIT_IDLE);
+		return;
+	}
+	if (s->conn != NULL)
+		conn_trim(s->conn);
+	idlemem_give_back();
 }
 
 static void
@@ -665,6 +684,7 @@ session_init(struct session *s, const struct session_events *events, void *arg,
 		fatal("cannot set up sandboxes");
 	timer_init(&s->hold_ev, base, on_hold, s);
 	timer_init(&s->ttl_ev, base, on_ttl, s);
+	timer_init(&s->idle_ev, base, session_on_idle, s);
 	timer_init(&s->end.leave_ev, base, session_on_leave, s);
 	lifetime_init(&s->lifetime, base, &lifetime_events, s);
 	session_kill_init(&s->kill, base, &session_kill_events, s);
@@ -698,6 +718,7 @@ session_fini(struct session *s)
 	window_fini(&s->window);
 	timer_stop(&s->hold_ev);
 	timer_stop(&s->ttl_ev);
+	timer_stop(&s->idle_ev);
 	timer_stop(&s->end.leave_ev);
 	lifetime_stop(&s->lifetime);
 	session_kill_fini(&s->kill);

@@ -130,6 +130,8 @@ struct session {
 	struct session_load	 load;
 	struct lifetime		 lifetime;
 	uint64_t		 messages;	/* of the client */
+	bool			 is_used;	/* since idle_ev was set */
+	struct timer		 idle_ev;	/* gives memory back */
 	struct timer		 ttl_ev, reap_ev,
 				 relayed_ev, hold_ev;
 	struct sigfd		*signals;
