@@ -90,7 +90,8 @@ static int
 keep_text(struct calls *cs, struct execsrv_call *c)
 {
 	if (cs->kept + cs->text.len > KEPT_MAX)
-		return fail(cs, "too much waits for the server");
+		return fail(cs, "too many bytes of requests wait for the "
+		    "server");
 	if ((c->text = malloc(cs->text.len)) == NULL)
 		return fail(cs, "out of memory");
 	memcpy(c->text, buf_data(&cs->text), cs->text.len);

@@ -81,7 +81,7 @@ static void
 give_up(struct execsrv *x)
 {
 	if (!execsrv_is_opening(x))
-		execsrv_fail(x, "the connection was lost; %s",
+		execsrv_fail(x, "the connection was lost: %s",
 		    recovery_why(&x->recovery)->text);
 	else if (x->state == EXECSRV_INITIALIZING)
 		execsrv_fail(x, "the server does not answer initialize");
@@ -170,7 +170,7 @@ ask_reach(struct execsrv *x)
 	    transport_silence(&x->transport), &b) == 0)
 		r = transport_hello(&x->transport, buf_data(&b), b.len);
 	if (r == -1)
-		execsrv_lose(x, REACH " cannot be asked: %s",
+		execsrv_lose(x, "cannot send to " REACH ": %s",
 		    strerror(errno));
 	if (b.base != NULL)
 		sodium_memzero(b.base, b.cap);
@@ -186,7 +186,7 @@ on_connected(struct execsrv *x)
 	if (error != 0 && execsrv_is_opening(x))
 		on_first_failed(x, error);
 	else if (error != 0)
-		execsrv_lose(x, "no connection: %s", strerror(error));
+		execsrv_lose(x, "cannot connect: %s", strerror(error));
 	else if (execsrv_reach_is_set(&o->reach))
 		ask_reach(x);
 	else if (transport_has_child(&x->transport))
@@ -209,7 +209,7 @@ handshake_on_other(struct execsrv *x, const struct json *j)
 	if (execsrv_is_opening(x))
 		execsrv_fail(x, "%.200s: %s", x->opening.where, why);
 	else if (is_permanent)
-		execsrv_fail(x, "the connection was lost; %s", why);
+		execsrv_fail(x, "the connection was lost: %s", why);
 	else
 		execsrv_lose(x, "%s", why);
 	return true;
@@ -227,7 +227,7 @@ handshake_on_hello(struct execsrv *x, char *text, size_t len)
 	if (is_object && execsrv_is_true(&j, 0, "ready"))
 		transport_up(&x->transport);
 	else if (!is_object || !handshake_on_other(x, &j))
-		execsrv_fail(x, REACH " does not answer as it should");
+		execsrv_fail(x, REACH " sent a malformed answer");
 	json_fini(&j);
 }
 
@@ -261,7 +261,8 @@ on_session(void *arg, const struct execsrv_answer *a)
 	}
 	if (execsrv_is_opening(x) && opening_take_session(&x->opening,
 	    a->json, a->result) == -1) {
-		execsrv_fail(x, "the server opened no session");
+		execsrv_fail(x, "the server's answer to initialize is "
+		    "malformed");
 		return;
 	}
 	execsrv_set_state(x, EXECSRV_CATCHING_UP);

@@ -188,8 +188,8 @@ execsrv_find_server(const char *wanted, char path[PATH_MAX],
 
 	if (wanted == NULL && variable != NULL && variable[0] != '\0') {
 		if (variable[0] != '/') {
-			execsrv_error_set(e, 0, VARIABLE ": not an absolute "
-			    "path");
+			execsrv_error_set(e, 0, VARIABLE " must be an absolute "
+			    "path: %s", variable);
 			return -1;
 		}
 		wanted = variable;
@@ -197,7 +197,8 @@ execsrv_find_server(const char *wanted, char path[PATH_MAX],
 	n = snprintf(path, PATH_MAX, "%s", wanted != NULL ? wanted : PROGRAM);
 	if (n > 0 && n < PATH_MAX)
 		return 0;
-	execsrv_error_set(e, 0, "the path of execsrvd is empty or too long");
+	execsrv_error_set(e, 0, "the path of execsrvd must have 1 to %d bytes",
+	    PATH_MAX - 1);
 	return -1;
 }
 

@@ -22,7 +22,7 @@ read_error(const struct json *j, uint32_t error, struct execsrv_error *e)
 	if (code == 0 || json_i64(j, code, &n) == -1 || n == 0)
 		n = INTERNAL_ERROR;	/* 0 is for reasons of our own */
 	execsrv_error_set(e, n, "%s", text[0] != '\0' ? text :
-	    "an error without a message");
+	    "the server sent an error without a message");
 }
 
 static struct execsrv_call *
@@ -43,7 +43,7 @@ on_unasked(struct calls *cs, const struct execsrv_error *error)
 {
 	struct execsrv_error	 e;
 
-	execsrv_error_set(&e, 0, "the server answers what was not asked%s%s",
+	execsrv_error_set(&e, 0, "the server sent a response to no request%s%s",
 	    error != NULL ? ": " : "", error != NULL ? error->text : "");
 	cs->events->on_protocol_error(cs->arg, e.text);
 }
@@ -84,7 +84,7 @@ on_request(struct calls *cs, uint32_t id)
 	json_out_key(&o, "code");
 	json_out_i64(&o, UNKNOWN_METHOD);
 	json_out_key(&o, "message");
-	json_out_str(&o, "this client answers no requests");
+	json_out_str(&o, "this client handles no requests");
 	json_out_close(&o, '}');
 	json_out_close(&o, '}');
 	if (json_out_fini(&o) == -1)
@@ -131,7 +131,7 @@ static void
 on_no_rpc(struct calls *cs)
 {
 	cs->events->on_protocol_error(cs->arg,
-	    "the server sent something else than JSON-RPC");
+	    "the server sent a message that is not JSON-RPC");
 }
 
 static void

@@ -31,12 +31,15 @@ take_token(struct opening *o, const char *token, struct execsrv_error *e)
 	for (i = 0; i < len && token[i] > ' ' && token[i] < 0x7f; i++)
 		continue;
 	if (len == 0 || i < len || len > EXECSRV_TOKEN_MAX) {
-		execsrv_error_set(e, 0, "the bearer token cannot be one");
+		execsrv_error_set(e, 0, "the bearer token must have 1 to %d "
+		    "characters, printable ASCII without blanks",
+		    EXECSRV_TOKEN_MAX);
 		return -1;
 	}
 	if (sodium_init() == -1 ||
 	    (o->token = sodium_malloc(len + 1)) == NULL) {
-		execsrv_error_set(e, 0, "no memory to keep the bearer token");
+		execsrv_error_set(e, 0, "cannot lock memory for the bearer "
+		    "token: %s", strerror(errno));
 		return -1;
 	}
 	memcpy(o->token, token, len + 1);
@@ -51,11 +54,12 @@ take_resume(struct opening *o, const char *id, struct execsrv_error *e)
 	size_t		 len = strlen(id);
 
 	if (len == 0 || len >= sizeof(o->resume) || !utf8_is_valid(id, len)) {
-		execsrv_error_set(e, 0, "that is no id of a session");
+		execsrv_error_set(e, 0, "resume_session must be the id of a "
+		    "session, UTF-8 of 1 to %zu bytes", sizeof(o->resume) - 1);
 		return -1;
 	}
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
-		execsrv_error_set(e, 0, "no random numbers");
+		execsrv_error_set(e, 0, "getrandom: %s", strerror(errno));
 		return -1;
 	}
 	memcpy(o->resume, id, len + 1);

@@ -40,8 +40,9 @@ client_reach_take_url(struct execsrv_reach *r, const char *url,
 		url += strlen(REMOTE);
 		if ((at = strrchr(url, '@')) == NULL || at == url ||
 		    at[1] == '\0') {
-			execsrv_error_set(e, 0, "not "
-			    "remote:ENVIRONMENT@https://REGISTRY");
+			execsrv_error_set(e, 0, "%.200s: expected "
+			    "remote:ENVIRONMENT@https://REGISTRY",
+			    url - strlen(REMOTE));
 			return -1;
 		}
 		r->environment = strndup(url, (size_t)(at - url));
@@ -65,7 +66,8 @@ execsrv_reach_prepare(struct execsrv_reach *r, const char *url,
 	assert(execsrv_reach_is(url) && r->url == NULL);
 	if (strlen(url) + (ca != NULL ? strlen(ca) : 0) >
 	    EXECSRV_REACH_ASK_MAX / 4) {
-		execsrv_error_set(e, 0, "%.200s...: too long", url);
+		execsrv_error_set(e, 0, "%.200s...: longer than %d bytes with "
+		    "ca_file", url, EXECSRV_REACH_ASK_MAX / 4);
 		return -1;
 	}
 	if (client_reach_take_url(r, url, e) == -1)

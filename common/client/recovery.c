@@ -72,7 +72,7 @@ void
 recovery_failed(struct recovery *r, uint64_t now, int error)
 {
 	assert(error != 0);
-	execsrv_error_set(&r->why, 0, "no connection: %s", strerror(error));
+	execsrv_error_set(&r->why, 0, "cannot connect: %s", strerror(error));
 	back_off(r, now);
 }
 

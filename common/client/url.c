@@ -91,9 +91,9 @@ why_not(enum endpoint_error error)
 {
 	switch (error) {
 	case ENDPOINT_SCHEME:
-		return "neither ws://, wss://, unix: nor remote:";
+		return "unknown scheme";
 	case ENDPOINT_PORT:
-		return "no port of 1 to 65535";
+		return "the port must be 1 to 65535";
 	default:
 		return endpoint_strerror(error);
 	}

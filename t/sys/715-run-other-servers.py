@@ -449,10 +449,10 @@ def initialize_refused(s):
 
 check('refused', 125, refused, b'the server refused: HTTP 403 Forbidden')
 check('no HTTP', 125, lambda s: (s.file.readline(), s.sock.sendall(
-    b'SSH-2.0-x\r\n\r\n')), b'no exec server')
+    b'SSH-2.0-x\r\n\r\n')), b'not an exec server')
 check('hangs up at once', 125, lambda s: s.file.readline(), b'execsrvctl: ')
 check('initialize refused', 125, initialize_refused, b'too many sessions')
-check('no JSON', 125, after_start(b'hello'), b'something else than JSON-RPC')
+check('no JSON', 125, after_start(b'hello'), b'not JSON-RPC')
 check('bad frame', 125, after_start(b'', 0xff), b'(1002)')
 check('no UTF-8', 125, after_start(b'\xff'), b'(1007)')
 check('closes', 125, after_start(b'\x03\xe9bye', 0x88), b'(1001: bye)')

@@ -201,10 +201,10 @@ END_TEST
 START_TEST(test_not_to_connect)
 {
 	static const char *const	 rows[][2] = {
-		{ "http://h", "neither ws://, wss://, unix: nor remote:" },
-		{ "stdio", "neither ws://, wss://, unix: nor remote:" },
-		{ "ws://127.0.0.1:0", "no port of 1 to 65535" },
-		{ "ws://127.0.0.1", "no port of 1 to 65535" },
+		{ "http://h", "unknown scheme" },
+		{ "stdio", "unknown scheme" },
+		{ "ws://127.0.0.1:0", "the port must be 1 to 65535" },
+		{ "ws://127.0.0.1", "the port must be 1 to 65535" },
 		{ "ws://h:1", "not a numeric IP or localhost" },
 	};
 	struct execsrv_address		 u;
@@ -303,7 +303,8 @@ START_TEST(test_request_token)
 	for (i = 0; i < COUNT(bad); i++) {
 		o.bearer_token = bad[i];
 		ck_assert_ptr_null(execsrv_open(NOBODY, &o, &e));
-		ck_assert_str_eq(e.text, "the bearer token cannot be one");
+		ck_assert_str_eq(e.text, "the bearer token must have 1 to 4096 "
+		    "characters, printable ASCII without blanks");
 	}
 	/* The longest there is fits the request. */
 	token[EXECSRV_TOKEN_MAX] = '\0';
@@ -331,8 +332,8 @@ END_TEST
 #define UP		"Upgrade: websocket\r\n"
 #define CO		"Connection: Upgrade\r\n"
 #define AC		"Sec-WebSocket-Accept: " ACCEPT "\r\n"
-#define NO_HTTP		"does not answer in HTTP/1.1"
-#define NO_RFC		"as RFC 6455 wants"
+#define NO_HTTP		"the answer is not HTTP/1.1"
+#define NO_RFC		"violates RFC 6455 section 4.1"
 
 static const struct {
 	const char	*head;
@@ -473,7 +474,8 @@ START_TEST(test_upgrade_endless)
 	peer_upgrading();
 	peer_put(a, sizeof(a));
 	ck_assert_int_eq(peer_turn(), -1);
-	ck_assert_ptr_nonnull(strstr(execsrv_why(x)->text, "too much length"));
+	ck_assert_ptr_nonnull(strstr(execsrv_why(x)->text,
+	    "is longer than 8192 bytes"));
 	ck_assert_int_eq(transport_wants(&x->transport), 0);
 	ck_assert_int_eq(execsrv_wait_ms(x), 0);
 	peer_stop();
@@ -550,7 +552,7 @@ END_TEST
 
 /* --- messages and frames --- */
 
-#define NO_RPC		"the server sent something else than JSON-RPC"
+#define NO_RPC		"the server sent a message that is not JSON-RPC"
 
 static const struct {
 	const char	*text;
@@ -579,17 +581,17 @@ static const struct {
 	{ "{\"method\":\"m\",\"method\":\"m\"}", NO_RPC, "" },
 	{ "{\"method\":\"m\"}{\"method\":\"m\"}", NO_RPC, "" },
 	{ "{\"id\":1,\"result\":1}",
-	    "the server answers what was not asked", "" },
+	    "the server sent a response to no request", "" },
 	{ "{\"id\":\"1\",\"result\":1}",
-	    "the server answers what was not asked", "" },
+	    "the server sent a response to no request", "" },
 	{ "{\"id\":99999999999999999999,\"result\":1}", NO_RPC, "" },
 	{ "{\"id\":-1,\"error\":{\"code\":-32600,\"message\":\"no\\nway\"}}",
-	    "the server answers what was not asked: no?way", "" },
+	    "the server sent a response to no request: no?way", "" },
 	{ "{\"id\":null,\"error\":{\"code\":-32700,\"message\":\"bad\"}}",
-	    "the server answers what was not asked: bad", "" },
+	    "the server sent a response to no request: bad", "" },
 	{ "{\"id\":-1,\"error\":7}",
-	    "the server answers what was not asked: "
-	    "an error without a message", "" },
+	    "the server sent a response to no request: "
+	    "the server sent an error without a message", "" },
 };
 
 START_TEST(test_message)
@@ -611,9 +613,9 @@ START_TEST(test_requests_of_servers)
 	peer_say("{\"id\":\"a\\\"b\",\"method\":\"m\",\"params\":{}}");
 	ck_assert_int_eq(peer_turn(), 0);
 	peer_ck_heard("{\"id\":7,\"error\":{\"code\":-32601,"
-	    "\"message\":\"this client answers no requests\"}}");
+	    "\"message\":\"this client handles no requests\"}}");
 	peer_ck_heard("{\"id\":\"a\\\"b\",\"error\":{\"code\":-32601,"
-	    "\"message\":\"this client answers no requests\"}}");
+	    "\"message\":\"this client handles no requests\"}}");
 	peer_stop();
 }
 END_TEST
@@ -625,19 +627,19 @@ static const struct {
 	const char	*why;
 } frames[] = {
 #define F(b)	b, sizeof(b) - 1
-	{ F("\x81\x85\0\0\0\0hello"), 1002, "rules of WebSocket (1002)" },
-	{ F("\xc1\x00"), 1002, "rules of WebSocket (1002)" },
-	{ F("\x83\x00"), 1002, "rules of WebSocket (1002)" },
-	{ F("\x80\x00"), 1002, "rules of WebSocket (1002)" },
-	{ F("\x81\x7e\x00\x01"), 1002, "rules of WebSocket (1002)" },
-	{ F("\x81\x7f\xff\0\0\0\0\0\0\0"), 1002, "rules of WebSocket (1002)" },
+	{ F("\x81\x85\0\0\0\0hello"), 1002, "violated RFC 6455 (1002)" },
+	{ F("\xc1\x00"), 1002, "violated RFC 6455 (1002)" },
+	{ F("\x83\x00"), 1002, "violated RFC 6455 (1002)" },
+	{ F("\x80\x00"), 1002, "violated RFC 6455 (1002)" },
+	{ F("\x81\x7e\x00\x01"), 1002, "violated RFC 6455 (1002)" },
+	{ F("\x81\x7f\xff\0\0\0\0\0\0\0"), 1002, "violated RFC 6455 (1002)" },
 	{ F("\x81\x7f\0\0\0\0\x04\0\0\x01"), 1009,
-	    "rules of WebSocket (1009)" },
-	{ F("\x89\x7e\x00\x7e"), 1002, "rules of WebSocket (1002)" },
-	{ F("\x09\x00"), 1002, "rules of WebSocket (1002)" },
-	{ F("\x81\x02\xc3("), 1007, "rules of WebSocket (1007)" },
-	{ F("\x88\x01\x03"), 1002, "rules of WebSocket (1002)" },
-	{ F("\x88\x02\x03\xed"), 1002, "rules of WebSocket (1002)" },
+	    "violated RFC 6455 (1009)" },
+	{ F("\x89\x7e\x00\x7e"), 1002, "violated RFC 6455 (1002)" },
+	{ F("\x09\x00"), 1002, "violated RFC 6455 (1002)" },
+	{ F("\x81\x02\xc3("), 1007, "violated RFC 6455 (1007)" },
+	{ F("\x88\x01\x03"), 1002, "violated RFC 6455 (1002)" },
+	{ F("\x88\x02\x03\xed"), 1002, "violated RFC 6455 (1002)" },
 	{ F("\x88\x00"), 1005, "closed the connection (1005)" },
 	{ F("\x88\x02\x03\xe8"), 1000, "closed the connection (1000)" },
 	{ F("\x88\x06\x03\xe9" "bye\x07"), 1001,
@@ -756,7 +758,8 @@ START_TEST(test_too_long_message)
 		if (execsrv_call(x, "m", text, n - 100, NULL, NULL) == -1)
 			break;
 	ck_assert_uint_ge(i, 1);
-	ck_assert_str_eq(execsrv_why(x)->text, "too much waits to be sent");
+	ck_assert_str_eq(execsrv_why(x)->text,
+	    "too many bytes wait to be sent");
 	peer_stop();
 	free(text);
 }
@@ -793,7 +796,8 @@ START_TEST(test_calls)
 	peer_say("{\"id\":4,\"error\":null}");
 	peer_say("{\"id\":2,\"error\":{\"message\":[]}}");
 	ck_assert_int_eq(peer_turn(), 0);
-	peer_ck_trace("c=null;a: -5 x?y;b: -32603 an error without a message;");
+	peer_ck_trace("c=null;a: -5 x?y;b: -32603 the server sent an error "
+	    "without a message;");
 	/* Once is enough. */
 	peer_say("{\"id\":2,\"result\":null}");
 	ck_assert_int_eq(peer_turn(), -1);
@@ -1222,7 +1226,7 @@ START_TEST(test_early_flood)
 		say_output(i, "");
 		ck_assert_uint_lt(i, 5000);
 	}
-	ck_assert_str_eq(execsrv_why(x)->text, "the server left out an event");
+	ck_assert_str_eq(execsrv_why(x)->text, "the server skipped an event");
 	ck_assert_uint_gt(i, 4000);
 	peer_stop();
 
@@ -1670,11 +1674,12 @@ static const struct {
 	    "{\"cwd\":\"file://elsewhere/\",\"capabilities\":[1]}}}", NULL,
 	    0 },
 	{ "{\"id\":1,\"result\":{\"sessionId\":7}}",
-	    "the server opened no session", 0 },
-	{ "{\"id\":1,\"result\":[]}", "the server opened no session", 0 },
+	    "the server's answer to initialize is malformed", 0 },
+	{ "{\"id\":1,\"result\":[]}",
+	    "the server's answer to initialize is malformed", 0 },
 	{ "{\"id\":1,\"error\":{\"code\":-7,\"message\":\"m\"}}", "m", -7 },
 	{ "{\"id\":2,\"result\":{}}",
-	    "the server answers what was not asked", 0 },
+	    "the server sent a response to no request", 0 },
 	{ "?", NO_RPC, 0 },
 };
 

@@ -275,9 +275,9 @@ static const struct {
 	    "attached", -32010 },
 	{ "{\"id\":1,\"error\":{\"code\":-7,\"message\":\"m\"}}", "m", -7 },
 	{ "{\"id\":1,\"result\":{\"sessionId\":7}}",
-	    "the server opened no session", 0 },
+	    "the server's answer to initialize is malformed", 0 },
 	{ "{\"id\":9,\"result\":{}}",
-	    "the server answers what was not asked", 0 },
+	    "the server sent a response to no request", 0 },
 };
 
 START_TEST(test_refused)
@@ -383,7 +383,8 @@ START_TEST(test_bad)
 	ck_assert_str_ne(e.text, "");
 	o.bearer_token = "two words";
 	ck_assert_ptr_null(execsrv_open("ws://127.0.0.1:1", &o, &e));
-	ck_assert_str_eq(e.text, "the bearer token cannot be one");
+	ck_assert_str_eq(e.text, "the bearer token must have 1 to 4096 "
+	    "characters, printable ASCII without blanks");
 }
 END_TEST
 

@@ -98,15 +98,15 @@ static const struct {
 	    URL ": no" },
 	{ "exit 3", "the server closed the connection" },
 	{ "echo hello; exec sleep 1000",
-	    "execsrv-reach does not answer as it should" },
+	    "execsrv-reach sent a malformed answer" },
 	{ "echo '[]'; exec sleep 1000",
-	    "execsrv-reach does not answer as it should" },
+	    "execsrv-reach sent a malformed answer" },
 	{ "echo '{\"ready\":false}'; exec sleep 1000",
-	    "execsrv-reach does not answer as it should" },
+	    "execsrv-reach sent a malformed answer" },
 	{ "echo '{\"error\":1,\"permanent\":true}'; exec sleep 1000",
-	    "execsrv-reach does not answer as it should" },
+	    "execsrv-reach sent a malformed answer" },
 	{ "echo '{\"method\":\"m\"}'; exec sleep 1000",
-	    "execsrv-reach does not answer as it should" },
+	    "execsrv-reach sent a malformed answer" },
 	{ "echo '{\"ready\":true}'; read -r a;"
 	    "echo '{\"id\":1,\"error\":{\"code\":-5,\"message\":\"m\"}}';"
 	    "exec sleep 1000", "m" },
@@ -114,7 +114,7 @@ static const struct {
 	    "echo '{\"error\":\"cut\",\"permanent\":false}'",
 	    URL ": cut" },
 	{ "echo '{\"ready\":true}'; echo '{\"error\":\"cut\"}'",
-	    "the server sent something else than JSON-RPC" },
+	    "the server sent a message that is not JSON-RPC" },
 };
 
 START_TEST(test_bad)
@@ -160,7 +160,7 @@ START_TEST(test_too_long)
 	memset(url + 6, 'a', sizeof(url) - 7);
 	script("");
 	ck_assert_ptr_null(x = execsrv_open(url, &o, &e));
-	ck_assert_ptr_nonnull(strstr(e.text, "too long"));
+	ck_assert_ptr_nonnull(strstr(e.text, "longer than"));
 	stop();
 }
 END_TEST
@@ -179,7 +179,7 @@ START_TEST(test_again)
 	ck_assert_msg(x != NULL, "%s", e.text);
 	while (execsrv_wait(x, EXECSRV_FOREVER) == 0)
 		continue;
-	ck_assert_str_eq(execsrv_why(x)->text, "the connection was lost; no");
+	ck_assert_str_eq(execsrv_why(x)->text, "the connection was lost: no");
 	snprintf(third, sizeof(third), "%s.3", path);
 	ck_assert_int_eq(access(third, F_OK), 0);
 	stop();
@@ -219,7 +219,7 @@ START_TEST(test_receipts)
 	ck_assert_msg(x != NULL, "%s", e.text);
 	while (execsrv_wait(x, EXECSRV_FOREVER) == 0)
 		continue;
-	ck_assert_str_eq(execsrv_why(x)->text, "the connection was lost; no");
+	ck_assert_str_eq(execsrv_why(x)->text, "the connection was lost: no");
 	snprintf(third, sizeof(third), "%s.3", path);
 	ck_assert_int_eq(access(third, F_OK), 0);
 	stop();

@@ -304,7 +304,7 @@ ck_given_up(void)
 	now += 25000;
 	ck_turn(EXECSRV_GONE);
 	ck_assert_int_eq(strncmp(execsrv_why(x)->text, "the connection was "
-	    "lost; ", 25), 0);
+	    "lost: ", 25), 0);
 	ck_turn(EXECSRV_GONE);
 }
 
@@ -343,8 +343,8 @@ START_TEST(test_deadline_exact)
 	ck_turn(EXECSRV_WAITING);
 	now++;
 	ck_turn(EXECSRV_GONE);
-	ck_assert_str_eq(execsrv_why(x)->text, "the connection was lost; "
-	    "no connection: No such file or directory");
+	ck_assert_str_eq(execsrv_why(x)->text, "the connection was lost: "
+	    "cannot connect: No such file or directory");
 	stop();
 }
 END_TEST
@@ -406,7 +406,7 @@ START_TEST(test_connecting_ends)
 		ck_assert_int_eq(peer_step(), 0);
 	ck_assert_int_eq(x->state, EXECSRV_WAITING);
 	ck_assert_str_eq(x->recovery.why.text,
-	    "no connection: Connection refused");
+	    "cannot connect: Connection refused");
 	close(fd);
 	stop();
 }
@@ -589,7 +589,7 @@ START_TEST(test_silence)
 		now++;
 		ck_turn(EXECSRV_WAITING);
 		ck_assert_str_eq(x->recovery.why.text,
-		    "the server does not answer");
+		    "the server does not answer a ping");
 	}
 	stop();
 }
@@ -609,7 +609,8 @@ START_TEST(test_short_silence)
 	ck_turn(EXECSRV_OPEN);
 	now++;
 	ck_turn(EXECSRV_WAITING);
-	ck_assert_str_eq(x->recovery.why.text, "the server does not answer");
+	ck_assert_str_eq(x->recovery.why.text,
+	    "the server does not answer a ping");
 	stop();
 }
 END_TEST
@@ -872,8 +873,8 @@ START_TEST(test_catch_up_ends)
 	if (_i == 0)
 		peer_ck_trace("exit 7 denied;two;closed;");
 	else			/* 1: two are missing, one was output */
-		peer_ck_trace("lost output was lost: the server kept too "
-		    "little of it;");
+		peer_ck_trace("lost output was lost: the server no "
+		    "longer has it;");
 	stop();
 }
 END_TEST

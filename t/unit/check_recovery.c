@@ -74,7 +74,7 @@ START_TEST(test_backoff)
 		ck_assert(recovery_is_due(&r, now));
 	}
 	ck_assert_str_eq(recovery_why(&r)->text,
-	    "no connection: Connection refused");
+	    "cannot connect: Connection refused");
 	recovery_reset_backoff(&r);
 	recovery_failed(&r, now, ECONNREFUSED);
 	ck_assert_int_le(recovery_wait_ms(&r, now), 100);

@@ -99,22 +99,22 @@ START_TEST(test_refused)
 	ck_refused(&conf, "unix:rel: not an absolute path");
 	conf.listen = NULL;
 	conf.environment = "e";
-	ck_refused(&conf, "a registry and an environment go together");
+	ck_refused(&conf, "registry and environment must be given together");
 	conf.environment = NULL;
 	conf.name = "n";
-	ck_refused(&conf, "a name or credential without a registry");
+	ck_refused(&conf, "name and credential need a registry");
 	conf.registry = "https://r";
 	conf.environment = "e";
 	conf.credential = "";
-	ck_refused(&conf, "the credential cannot be one");
+	ck_refused(&conf, "credential must be printable ASCII without blanks");
 	conf.credential = "a\n";
-	ck_refused(&conf, "the credential cannot be one");
+	ck_refused(&conf, "credential must be printable ASCII without blanks");
 	conf.credential = conf.environment = conf.registry = conf.name = NULL;
 	conf.config = conf.config_file = "/c";
-	ck_refused(&conf, "a configuration and a file of one");
+	ck_refused(&conf, "config and config_file exclude each other");
 	conf.config = NULL;
 	conf.log_level = EXECSRV_LOG_DEBUG + 1;
-	ck_refused(&conf, "no such level of the log");
+	ck_refused(&conf, "log_level is not one of execsrv_log_level");
 }
 END_TEST
 
@@ -222,7 +222,7 @@ START_TEST(test_end)
 	ck_assert_int_eq(execsrv_server_dispatch(s), -1);
 	ck_assert_int_eq(execsrv_server_dispatch(s), -1);
 	ck_assert(!execsrv_server_is_ready(s));
-	ck_assert_str_eq(execsrv_server_why(s)->text, "the server ended");
+	ck_assert_str_eq(execsrv_server_why(s)->text, "the server exited");
 }
 END_TEST
 

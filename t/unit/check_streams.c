@@ -219,7 +219,8 @@ START_TEST(test_read_fails)
 	/* More than was asked for; what is no block. */
 	begin_read(0, 3);
 	say_block(2, 'a', 4, false);
-	peer_ck_trace("done 0 the server's block cannot be taken;");
+	peer_ck_trace("done 0 the server sent a longer block than was "
+	    "requested;");
 	peer_stop();
 	begin_read(0, 3);
 	peer_say("{\"id\":2,\"result\":{}}");
@@ -382,7 +383,7 @@ START_TEST(test_write_ends)
 	peer_stop();
 	/* Given up; closed all the same. */
 	begin_write(NULL);
-	peer_ck_trace("done 0 given up;");
+	peer_ck_trace("done 0 cancelled by the caller;");
 	ck_closed(2);
 	peer_stop();
 	/* Refused. */

@@ -246,7 +246,7 @@ START_TEST(test_silence)
 	ck_trace("");
 	now++;
 	transport_check_silence(&t);
-	ck_trace("lost the server does not answer;");
+	ck_trace("lost the server does not answer a ping;");
 	stop();
 }
 END_TEST

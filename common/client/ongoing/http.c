@@ -144,7 +144,8 @@ execsrv_http_note(struct execsrv *x, const struct json *j, const char *method,
 	}
 	if (client_http_keep(h, d) == -1) {
 		free(d);
-		client_http_finish(h, 0, "too much of the body came too early");
+		client_http_finish(h, 0, "the server sent too much of the "
+		    "body before the head of the response");
 	} else if (h->has_head) {
 		deliver_early(h);
 	}

@@ -125,9 +125,12 @@ on_block(void *arg, const struct execsrv_block *r,
 	if (e != NULL) {
 		transfer_fail(t, e->code, e->text);
 		s->is_busy = false;
-	} else if (r->bytes.len > s->len ||
-	    (s->data = malloc(r->bytes.len + 1)) == NULL) {
-		transfer_fail(t, 0, "the server's block cannot be taken");
+	} else if (r->bytes.len > s->len) {
+		transfer_fail(t, 0, "the server sent a longer block than was "
+		    "requested");
+		s->is_busy = false;
+	} else if ((s->data = malloc(r->bytes.len + 1)) == NULL) {
+		transfer_fail_errno(t);
 		s->is_busy = false;
 	} else {
 		memcpy(s->data, r->bytes.data, r->bytes.len);
@@ -193,7 +196,7 @@ send_write(struct execsrv_transfer *t, struct slot *s)
 	}
 	n = t->hooks.on_room(t->arg, s->data, BLOCK);
 	if (n < 0 || (size_t)n > BLOCK) {
-		transfer_fail(t, 0, "given up");
+		transfer_fail(t, 0, "cancelled by the caller");
 		return;
 	}
 	if (n == 0) {
@@ -419,7 +422,7 @@ execsrv_transfer_free(struct execsrv_transfer **tp)
 		return;
 	t->is_forgotten = true;
 	if (t->state != TRANSFER_DONE)
-		transfer_fail(t, 0, "forgotten");
+		transfer_fail(t, 0, "freed before it had ended");
 	/* Requests in flight end first, then the file is closed. */
 	step(t);
 	unref(t);

@@ -185,8 +185,8 @@ execsrv_process_on_read(struct execsrv_process *p,
 	    execsrv_is_true(j, a->result, "exited"))
 		execsrv_process_ask_read(p, next - 1);
 	else if (!process_is_closed(p) && p->next_seq < next)
-		execsrv_process_lose(p, "output was lost: the server kept too "
-		    "little of it");
+		execsrv_process_lose(p, "output was lost: the server no "
+		    "longer has it");
 	else if (!process_is_closed(p) && n > 0)
 		/* There may be more. */
 		execsrv_process_ask_read(p, p->next_seq - 1);

@@ -108,7 +108,7 @@ event_keep(struct execsrv_process *p, const struct event *ev)
 		return;
 	if (p->nearly >= EARLY_MAX ||
 	    p->early_bytes + ev->len > EARLY_BYTES_MAX) {
-		execsrv_lose(p->x, "the server left out an event");
+		execsrv_lose(p->x, "the server skipped an event");
 		return;
 	}
 	if ((copy = event_copy(ev)) == NULL) {

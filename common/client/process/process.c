@@ -236,7 +236,7 @@ execsrv_process_check(struct execsrv *x)
 {
 	/* A missing number would be waited for for ever. */
 	if (execsrv_process_wait_ms(x) == 0)
-		execsrv_lose(x, "the server left out an event");
+		execsrv_lose(x, "the server skipped an event");
 }
 
 static void

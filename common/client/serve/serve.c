@@ -138,9 +138,9 @@ serve_on_end(struct execsrv_server *s)
 	read_log(s);
 	execsrv_serve_log_end(s);
 	snprintf(reason, sizeof(reason), "%s", s->why.text);
-	execsrv_error_set(&s->why, 0, s->status == -1 ? "the server ended" :
-	    s->status > 128 ? "the server was ended by signal %d" :
-	    "the server ended with status %d", s->status > 128 ?
+	execsrv_error_set(&s->why, 0, s->status == -1 ? "the server exited" :
+	    s->status > 128 ? "the server was killed by signal %d" :
+	    "the server exited with status %d", s->status > 128 ?
 	    s->status - 128 : s->status);
 	if (reason[0] != '\0')
 		execsrv_error_add(&s->why, reason);

@@ -54,19 +54,21 @@ execsrv_serve_check(const struct execsrv_serve *conf, struct execsrv_error *e)
 		return -1;
 	if ((conf->registry == NULL) != (conf->environment == NULL))
 		return serve_argv_refuse(e,
-		    "a registry and an environment go together");
+		    "registry and environment must be given together");
 	if (conf->registry == NULL && (conf->name != NULL ||
 	    conf->credential != NULL))
 		return serve_argv_refuse(e,
-		    "a name or credential without a registry");
+		    "name and credential need a registry");
 	if (conf->credential != NULL &&
 	    !execsrv_serve_is_credential(conf->credential))
-		return serve_argv_refuse(e, "the credential cannot be one");
+		return serve_argv_refuse(e,
+		    "credential must be printable ASCII without blanks");
 	if (conf->config != NULL && conf->config_file != NULL)
 		return serve_argv_refuse(e,
-		    "a configuration and a file of one");
+		    "config and config_file exclude each other");
 	if (conf->log_level > EXECSRV_LOG_DEBUG)
-		return serve_argv_refuse(e, "no such level of the log");
+		return serve_argv_refuse(e,
+		    "log_level is not one of execsrv_log_level");
 	return 0;
 }
 

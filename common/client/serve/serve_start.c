@@ -215,8 +215,8 @@ wait_ready(struct execsrv_server *s, int ms, struct execsrv_error *e)
 
 	while (!execsrv_server_is_ready(s)) {
 		if ((now = clock_ms()) >= until) {
-			execsrv_error_set(e, 0, "the server is not ready in "
-			    "time");
+			execsrv_error_set(e, 0, "the server was not ready "
+			    "within %d ms", ms);
 			if (s->uplink > 0)
 				execsrv_error_add(e, s->registration);
 			else if (s->why.text[0] != '\0')

@@ -32,10 +32,9 @@ put_fragment(struct transport *t, bool fin, enum ws_opcode opcode,
 
 	/* So few bytes come whole or, early at boot, not at all. */
 	if (getrandom(mask, sizeof(mask), 0) != sizeof(mask))
-		return transport_fail(t, "no random numbers: %s",
-		    strerror(errno));
+		return transport_fail(t, "getrandom: %s", strerror(errno));
 	if ((room = buf_reserve(&t->out, WS_HEADER_MAX + len)) == NULL)
-		return transport_fail(t, "too much waits to be sent");
+		return transport_fail(t, "too many bytes wait to be sent");
 	n = ws_header(room, fin, opcode, len, mask);
 	if (len > 0)
 		memcpy(room + n, data, len);
@@ -98,8 +97,8 @@ on_close(struct transport *t, const struct ws_event *ev)
 
 	frames_control(t, WS_CLOSE, code, ev->code == 1005 ? 0 : sizeof(code));
 	if (ev->type == WS_EV_ERROR)
-		transport_lose(t, "the server breaks the rules of WebSocket "
-		    "(%u)", (unsigned)ev->code);
+		transport_lose(t, "the server violated RFC 6455 (%u)",
+		    (unsigned)ev->code);
 	else
 		transport_lose(t, "the server closed the connection "
 		    "(%u%s%.*s)", (unsigned)ev->code, ev->len > 0 ? ": " : "",
@@ -194,8 +193,8 @@ feed_head(struct transport *t, const void *data, size_t len)
 	    t->head.len, "\r\n\r\n", 4)) == NULL) {
 		if (t->head.len < EXECSRV_HEAD_MAX)
 			return 0;
-		return transport_lose(t, "the server answers at too much "
-		    "length");
+		return transport_lose(t, "the server's answer to the upgrade "
+		    "is longer than %d bytes", EXECSRV_HEAD_MAX);
 	}
 	head = (char *)buf_data(&t->head);
 	n = (size_t)(end + 4 - head);

@@ -118,8 +118,8 @@ execsrv_upgrade_judge(const char *head, size_t len, const char *key,
 	if (next_line(&rest, &line))
 		status = take_status(&line);
 	if (status == -1) {
-		execsrv_error_set(e, 0, "that is no exec server: it does not "
-		    "answer in HTTP/1.1");
+		execsrv_error_set(e, 0, "not an exec server: the answer is not "
+		    "HTTP/1.1");
 		return -1;
 	}
 	if (status != 101) {
@@ -128,8 +128,8 @@ execsrv_upgrade_judge(const char *head, size_t len, const char *key,
 		return -1;
 	}
 	if (take_lines(rest, found) == -1 || !is_accepted(found, key)) {
-		execsrv_error_set(e, 0, "the server does not answer a "
-		    "WebSocket upgrade as RFC 6455 wants");
+		execsrv_error_set(e, 0, "the server's answer to the upgrade "
+		    "violates RFC 6455 section 4.1");
 		return -1;
 	}
 	return 0;

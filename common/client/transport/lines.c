@@ -14,7 +14,7 @@ lines_put(struct transport *t, const void *data, size_t len)
 
 	assert(t->state == TRANSPORT_UP && t->is_lines);
 	if ((room = buf_reserve(&t->out, len + 1)) == NULL)
-		return transport_fail(t, "too much waits to be sent");
+		return transport_fail(t, "too many bytes wait to be sent");
 	memcpy(room, data, len);
 	/* JSON has line breaks between tokens only, where a blank will do. */
 	for (p = room; (p = memchr(p, '\n', left)) != NULL;

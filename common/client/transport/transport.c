@@ -222,7 +222,7 @@ transport_upgrade(struct transport *t, const struct execsrv_address *a,
 	start_head(t);
 	transport_set_state(t, TRANSPORT_UPGRADING);
 	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
-		return transport_fail(t, "no random numbers");
+		return transport_fail(t, "getrandom: %s", strerror(errno));
 	b64_encode(t->key, nonce, sizeof(nonce));
 	/* The send buffer of a new socket has room for all of it. */
 	n = execsrv_upgrade_request(a, t->key, token, request,
@@ -231,7 +231,8 @@ transport_upgrade(struct transport *t, const struct execsrv_address *a,
 	    send(t->fd, request, n, MSG_NOSIGNAL) == (ssize_t)n;
 	sodium_memzero(request, sizeof(request));
 	if (!is_sent)
-		return transport_lose(t, "cannot send: %s", strerror(errno));
+		return transport_lose(t, "cannot send the WebSocket upgrade: "
+		    "%s", strerror(errno));
 	return 0;
 }
 
@@ -358,7 +359,7 @@ read_some(struct transport *t, size_t *n_out)
 	if ((n = recv(t->fd, room, size, 0)) == -1) {
 		if (errno == EAGAIN || errno == EINTR)
 			return 0;
-		return transport_lose(t, "the connection is lost: %s",
+		return transport_lose(t, "the connection was lost: %s",
 		    strerror(errno));
 	}
 	if (n == 0)
@@ -479,7 +480,7 @@ transport_check_silence(struct transport *t)
 	if (t->state != TRANSPORT_UP || ms_to_silence(t) != 0)
 		return;
 	if (t->is_pinged) {
-		transport_lose(t, "the server does not answer");
+		transport_lose(t, "the server does not answer a ping");
 		return;
 	}
 	/* We may be late ourselves: its time to answer begins now. */
@@ -535,8 +536,8 @@ void
 transport_watch(struct transport *t, int ms)
 {
 	if (loopfd_watch(&t->loop, t->fd, transport_wants(t)) == -1)
-		transport_fail(t, "the connection cannot be watched: %s",
-		    strerror(errno));
+		transport_fail(t, "the connection cannot be watched by epoll: "
+		    "%s", strerror(errno));
 	else
 		loopfd_arm(&t->loop, t->clock(), ms);
 }
